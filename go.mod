@@ -1,0 +1,3 @@
+module github.com/evorl/evorl
+
+go 1.26
