@@ -1,0 +1,99 @@
+// The episode around an environment: time limit, action repeat, reward scale, sparse reward, auto-reset.
+// Pure functions, no buffers: the stand-alone step kernel and the fused rollouts include this same file after the
+// environment's. The options are specialization constants, so what is off costs nothing.
+//
+// Random numbers: an initial reset draws from rng_new(seed, "env", member, environment, 0), the t-th step
+// (t = 1, 2, …) from rng_new(seed, "env", member, environment, t). A reset inside a step goes on in that step's sequence.
+
+#include "engine/rng.glsl"
+
+layout(constant_id = 10) const uint TIME_LIMIT = 0;      // environment steps an episode; 0: none
+layout(constant_id = 11) const uint ACTION_REPEAT = 1;   // environment steps an action
+layout(constant_id = 12) const uint AUTO_RESET = 0;      // one of AUTO_RESET_*
+layout(constant_id = 13) const uint SPARSE_REWARD = 0;   // 1: nothing until the episode's end, then the sum
+layout(constant_id = 14) const float REWARD_SCALE = 1.0; // factor of the reward handed out, not of Episode.ret
+
+const uint AUTO_RESET_NORMAL = 0u;    // the step that ends an episode also begins the next one
+const uint AUTO_RESET_FAST = 1u;      // the same, always from the environment's first initial state
+const uint AUTO_RESET_NEXT_STEP = 2u; // the step after the end ignores its action and resets (Gymnasium, EnvPool)
+const uint AUTO_RESET_DISABLED = 3u;  // the final state stays; further steps do nothing
+
+const uint DONE_TERMINATED = 1u; // the environment ended: nothing to bootstrap from
+const uint DONE_TRUNCATED = 2u;  // the time limit was reached; may stand beside DONE_TERMINATED
+const uint DONE_VOID = 4u;       // no transition: the reset of AUTO_RESET_NEXT_STEP, or a step after the end when disabled
+
+// step and ret are those of the current episode. After the step that ends it they keep the final values, to be
+// read by the caller, and done its flags; the next step starts from zero, as in EvoRL's EpisodeWrapper.
+struct Episode {
+	uint step;  // environment steps taken: an action counts ACTION_REPEAT, as in EvoRL and Brax
+	float ret;  // undiscounted sum of unscaled rewards
+	uint done;  // DONE_TERMINATED | DONE_TRUNCATED of the last step
+};
+
+#if DISCRETE
+#define EPISODE_ACTION uint action
+#else
+#define EPISODE_ACTION const float action[ACTION_SIZE]
+#endif
+
+// The element of the tensor episode_step: step in the low 30 bits, done in the high two.
+uint episode_pack(Episode ep) { return (ep.step & 0x3FFFFFFFu) | (ep.done << 30); }
+
+Episode episode_unpack(uint word, float ret) { return Episode(word & 0x3FFFFFFFu, ret, word >> 30); }
+
+// episode_reset begins a first episode.
+void episode_reset(out float s[STATE_SIZE], out Episode ep, inout Rng rng, out float obs[OBS_SIZE]) {
+	env_reset(s, rng);
+	env_observe(s, obs);
+	ep = Episode(0u, 0.0, 0u);
+}
+
+// The first state of AUTO_RESET_FAST is not stored: its random numbers are counters, so the initial reset is repeated.
+Rng episode_first(Rng rng) { return rng_new(rng.key.x, rng.key.y, rng.counter.x, rng.counter.y, 0u); }
+
+// episode_step takes one action. next_obs is the true observation after it; obs is the one to act on next: the new
+// episode's first observation where the step also reset, else next_obs. done is a set of DONE_* flags.
+//
+// A repeated action stops at the end of the episode, whether terminated or at the time limit, so no episode is
+// longer than the limit even where the limit is no multiple of the repeat; its rewards are summed.
+void episode_step(inout float s[STATE_SIZE], inout Episode ep, EPISODE_ACTION, inout Rng rng,
+                  out float reward, out uint done, out float next_obs[OBS_SIZE], out float obs[OBS_SIZE]) {
+	reward = 0.0;
+	done = 0u;
+	bool over = ep.done != 0u;
+	if (over && AUTO_RESET == AUTO_RESET_DISABLED) {
+		done = ep.done | DONE_VOID;
+	} else if (over && AUTO_RESET == AUTO_RESET_NEXT_STEP) {
+		env_reset(s, rng);
+		ep = Episode(0u, 0.0, 0u);
+		done = DONE_VOID;
+	} else {
+		ep.step = over ? 0u : ep.step;
+		ep.ret = over ? 0.0 : ep.ret;
+		bool terminated = false, truncated = false;
+		for (uint i = 0u; i < ACTION_REPEAT && !terminated && !truncated; i++) {
+			float r;
+			env_step(s, action, rng, r, terminated);
+			reward += r;
+			ep.step++;
+			truncated = TIME_LIMIT != 0u && ep.step >= TIME_LIMIT;
+		}
+		ep.ret += reward;
+		done = (terminated ? DONE_TERMINATED : 0u) | (truncated ? DONE_TRUNCATED : 0u);
+		ep.done = done;
+		if (SPARSE_REWARD != 0u) {
+			reward = done != 0u ? ep.ret : 0.0;
+		}
+		reward *= REWARD_SCALE;
+	}
+	env_observe(s, next_obs);
+	obs = next_obs;
+	if (AUTO_RESET == AUTO_RESET_NORMAL && done != 0u) {
+		env_reset(s, rng);
+		env_observe(s, obs);
+	} else if (AUTO_RESET == AUTO_RESET_FAST && done != 0u) {
+		Rng first = episode_first(rng);
+		env_reset(s, first);
+		env_observe(s, obs);
+	}
+}
