@@ -26,29 +26,29 @@ const float THETA_LIMIT = 0.20943951023931953; // 12 degrees
 const float RESET_SPREAD = 0.05;
 
 void env_reset(out float s[STATE_SIZE], inout Rng rng) {
-	s[S_X] = rng_uniform(rng, -RESET_SPREAD, RESET_SPREAD);
-	s[S_X_DOT] = rng_uniform(rng, -RESET_SPREAD, RESET_SPREAD);
-	s[S_THETA] = rng_uniform(rng, -RESET_SPREAD, RESET_SPREAD);
-	s[S_THETA_DOT] = rng_uniform(rng, -RESET_SPREAD, RESET_SPREAD);
+    s[S_X] = rng_uniform(rng, -RESET_SPREAD, RESET_SPREAD);
+    s[S_X_DOT] = rng_uniform(rng, -RESET_SPREAD, RESET_SPREAD);
+    s[S_THETA] = rng_uniform(rng, -RESET_SPREAD, RESET_SPREAD);
+    s[S_THETA_DOT] = rng_uniform(rng, -RESET_SPREAD, RESET_SPREAD);
 }
 
 void env_step(inout float s[STATE_SIZE], uint action, inout Rng rng, out float reward, out bool terminated) {
-	float force = action == 1u ? FORCE : -FORCE;
-	float sin_theta = m_sin(s[S_THETA]);
-	float cos_theta = m_cos(s[S_THETA]);
-	float thrust = (force + POLE_MASS * HALF_LENGTH * s[S_THETA_DOT] * s[S_THETA_DOT] * sin_theta) / TOTAL_MASS;
-	float theta_acc = (GRAVITY * sin_theta - cos_theta * thrust) /
-	                  (HALF_LENGTH * (4.0 / 3.0 - POLE_MASS * cos_theta * cos_theta / TOTAL_MASS));
-	float x_acc = thrust - POLE_MASS * HALF_LENGTH * theta_acc * cos_theta / TOTAL_MASS;
-	// Explicit Euler: positions advance with the old velocities.
-	s[S_X] += TIME_STEP * s[S_X_DOT];
-	s[S_X_DOT] += TIME_STEP * x_acc;
-	s[S_THETA] += TIME_STEP * s[S_THETA_DOT];
-	s[S_THETA_DOT] += TIME_STEP * theta_acc;
-	reward = 1.0; // at the terminating step too
-	terminated = abs(s[S_X]) > X_LIMIT || abs(s[S_THETA]) > THETA_LIMIT;
+    float force = action == 1u ? FORCE : -FORCE;
+    float sin_theta = m_sin(s[S_THETA]);
+    float cos_theta = m_cos(s[S_THETA]);
+    float thrust = (force + POLE_MASS * HALF_LENGTH * s[S_THETA_DOT] * s[S_THETA_DOT] * sin_theta) / TOTAL_MASS;
+    float theta_acc = (GRAVITY * sin_theta - cos_theta * thrust) /
+                      (HALF_LENGTH * (4.0 / 3.0 - POLE_MASS * cos_theta * cos_theta / TOTAL_MASS));
+    float x_acc = thrust - POLE_MASS * HALF_LENGTH * theta_acc * cos_theta / TOTAL_MASS;
+    // Explicit Euler: positions advance with the old velocities.
+    s[S_X] += TIME_STEP * s[S_X_DOT];
+    s[S_X_DOT] += TIME_STEP * x_acc;
+    s[S_THETA] += TIME_STEP * s[S_THETA_DOT];
+    s[S_THETA_DOT] += TIME_STEP * theta_acc;
+    reward = 1.0; // at the terminating step too
+    terminated = abs(s[S_X]) > X_LIMIT || abs(s[S_THETA]) > THETA_LIMIT;
 }
 
 void env_observe(const float s[STATE_SIZE], out float obs[OBS_SIZE]) {
-	obs = s;
+    obs = s;
 }

@@ -22,22 +22,22 @@ const float GRAVITY = 0.0025;
 const float RESET_LOW = -0.6, RESET_HIGH = -0.4;
 
 void env_reset(out float s[STATE_SIZE], inout Rng rng) {
-	s[S_POSITION] = rng_uniform(rng, RESET_LOW, RESET_HIGH);
-	s[S_VELOCITY] = 0.0;
+    s[S_POSITION] = rng_uniform(rng, RESET_LOW, RESET_HIGH);
+    s[S_VELOCITY] = 0.0;
 }
 
 void env_step(inout float s[STATE_SIZE], uint action, inout Rng rng, out float reward, out bool terminated) {
-	float velocity = s[S_VELOCITY] + (float(action) - 1.0) * FORCE - GRAVITY * m_cos(3.0 * s[S_POSITION]);
-	velocity = clamp(velocity, -MAX_SPEED, MAX_SPEED);
-	float position = clamp(s[S_POSITION] + velocity, MIN_POSITION, MAX_POSITION);
-	// The left wall stops the car.
-	velocity = position == MIN_POSITION && velocity < 0.0 ? 0.0 : velocity;
-	s[S_POSITION] = position;
-	s[S_VELOCITY] = velocity;
-	terminated = position >= GOAL_POSITION && velocity >= GOAL_VELOCITY;
-	reward = -1.0;
+    float velocity = s[S_VELOCITY] + (float(action) - 1.0) * FORCE - GRAVITY * m_cos(3.0 * s[S_POSITION]);
+    velocity = clamp(velocity, -MAX_SPEED, MAX_SPEED);
+    float position = clamp(s[S_POSITION] + velocity, MIN_POSITION, MAX_POSITION);
+    // The left wall stops the car.
+    velocity = position == MIN_POSITION && velocity < 0.0 ? 0.0 : velocity;
+    s[S_POSITION] = position;
+    s[S_VELOCITY] = velocity;
+    terminated = position >= GOAL_POSITION && velocity >= GOAL_VELOCITY;
+    reward = -1.0;
 }
 
 void env_observe(const float s[STATE_SIZE], out float obs[OBS_SIZE]) {
-	obs = s;
+    obs = s;
 }

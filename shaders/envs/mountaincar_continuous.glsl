@@ -24,24 +24,24 @@ const float GRAVITY = 0.0025;
 const float RESET_LOW = -0.6, RESET_HIGH = -0.4;
 
 void env_reset(out float s[STATE_SIZE], inout Rng rng) {
-	s[S_POSITION] = rng_uniform(rng, RESET_LOW, RESET_HIGH);
-	s[S_VELOCITY] = 0.0;
+    s[S_POSITION] = rng_uniform(rng, RESET_LOW, RESET_HIGH);
+    s[S_VELOCITY] = 0.0;
 }
 
 void env_step(inout float s[STATE_SIZE], const float action[ACTION_SIZE], inout Rng rng, out float reward, out bool terminated) {
-	float force = clamp(action[0], -1.0, 1.0);
-	float velocity = s[S_VELOCITY] + (force * POWER - GRAVITY * m_cos(3.0 * s[S_POSITION]));
-	velocity = clamp(velocity, -MAX_SPEED, MAX_SPEED);
-	float position = clamp(s[S_POSITION] + velocity, MIN_POSITION, MAX_POSITION);
-	// The left wall stops the car.
-	velocity = position == MIN_POSITION && velocity < 0.0 ? 0.0 : velocity;
-	s[S_POSITION] = position;
-	s[S_VELOCITY] = velocity;
-	terminated = position >= GOAL_POSITION && velocity >= GOAL_VELOCITY;
-	// The cost is that of the action as given, not as clipped.
-	reward = (terminated ? GOAL_REWARD : 0.0) - FORCE_COST * action[0] * action[0];
+    float force = clamp(action[0], -1.0, 1.0);
+    float velocity = s[S_VELOCITY] + (force * POWER - GRAVITY * m_cos(3.0 * s[S_POSITION]));
+    velocity = clamp(velocity, -MAX_SPEED, MAX_SPEED);
+    float position = clamp(s[S_POSITION] + velocity, MIN_POSITION, MAX_POSITION);
+    // The left wall stops the car.
+    velocity = position == MIN_POSITION && velocity < 0.0 ? 0.0 : velocity;
+    s[S_POSITION] = position;
+    s[S_VELOCITY] = velocity;
+    terminated = position >= GOAL_POSITION && velocity >= GOAL_VELOCITY;
+    // The cost is that of the action as given, not as clipped.
+    reward = (terminated ? GOAL_REWARD : 0.0) - FORCE_COST * action[0] * action[0];
 }
 
 void env_observe(const float s[STATE_SIZE], out float obs[OBS_SIZE]) {
-	obs = s;
+    obs = s;
 }

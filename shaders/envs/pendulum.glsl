@@ -24,24 +24,24 @@ const float RESET_THETA = 3.14159265358979324;
 const float RESET_THETA_DOT = 1.0;
 
 void env_reset(out float s[STATE_SIZE], inout Rng rng) {
-	s[S_THETA] = rng_uniform(rng, -RESET_THETA, RESET_THETA);
-	s[S_THETA_DOT] = rng_uniform(rng, -RESET_THETA_DOT, RESET_THETA_DOT);
+    s[S_THETA] = rng_uniform(rng, -RESET_THETA, RESET_THETA);
+    s[S_THETA_DOT] = rng_uniform(rng, -RESET_THETA_DOT, RESET_THETA_DOT);
 }
 
 void env_step(inout float s[STATE_SIZE], const float action[ACTION_SIZE], inout Rng rng, out float reward, out bool terminated) {
-	float torque = clamp(action[0], -MAX_TORQUE, MAX_TORQUE);
-	float theta = wrap_angle(s[S_THETA]);
-	// The cost is that of the state before the step, and of the clipped torque.
-	reward = -(theta * theta + 0.1 * s[S_THETA_DOT] * s[S_THETA_DOT] + 0.001 * torque * torque);
-	float acceleration = 3.0 * GRAVITY / (2.0 * LENGTH) * m_sin(theta) + 3.0 / (MASS * LENGTH * LENGTH) * torque;
-	// Semi-implicit Euler: the angle advances with the new, clipped velocity.
-	s[S_THETA_DOT] = clamp(s[S_THETA_DOT] + acceleration * TIME_STEP, -MAX_SPEED, MAX_SPEED);
-	s[S_THETA] = theta + s[S_THETA_DOT] * TIME_STEP;
-	terminated = false;
+    float torque = clamp(action[0], -MAX_TORQUE, MAX_TORQUE);
+    float theta = wrap_angle(s[S_THETA]);
+    // The cost is that of the state before the step, and of the clipped torque.
+    reward = -(theta * theta + 0.1 * s[S_THETA_DOT] * s[S_THETA_DOT] + 0.001 * torque * torque);
+    float acceleration = 3.0 * GRAVITY / (2.0 * LENGTH) * m_sin(theta) + 3.0 / (MASS * LENGTH * LENGTH) * torque;
+    // Semi-implicit Euler: the angle advances with the new, clipped velocity.
+    s[S_THETA_DOT] = clamp(s[S_THETA_DOT] + acceleration * TIME_STEP, -MAX_SPEED, MAX_SPEED);
+    s[S_THETA] = theta + s[S_THETA_DOT] * TIME_STEP;
+    terminated = false;
 }
 
 void env_observe(const float s[STATE_SIZE], out float obs[OBS_SIZE]) {
-	obs[0] = m_cos(s[S_THETA]);
-	obs[1] = m_sin(s[S_THETA]);
-	obs[2] = s[S_THETA_DOT];
+    obs[0] = m_cos(s[S_THETA]);
+    obs[1] = m_sin(s[S_THETA]);
+    obs[2] = s[S_THETA_DOT];
 }

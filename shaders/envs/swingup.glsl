@@ -25,27 +25,27 @@ const float TIME_STEP = 0.01;
 const float X_LIMIT = 2.4;
 
 void env_step(inout float s[STATE_SIZE], const float action[ACTION_SIZE], inout Rng rng, out float reward, out bool terminated) {
-	float sin_theta = m_sin(s[S_THETA]);
-	float cos_theta = m_cos(s[S_THETA]);
-	float drive = FORCE * clamp(action[0], -1.0, 1.0) - FRICTION * s[S_X_DOT];
-	float swing = POLE_MASS * LENGTH * s[S_THETA_DOT] * s[S_THETA_DOT] * sin_theta;
-	float inertia = 4.0 * TOTAL_MASS - 3.0 * POLE_MASS * cos_theta * cos_theta;
-	float x_acc = (4.0 * drive - 2.0 * swing + 3.0 * POLE_MASS * GRAVITY * sin_theta * cos_theta) / inertia;
-	float theta_acc = (6.0 * drive * cos_theta - 3.0 * swing * cos_theta + 6.0 * TOTAL_MASS * GRAVITY * sin_theta) / (LENGTH * inertia);
-	// Explicit Euler: positions advance with the old velocities.
-	s[S_X] += TIME_STEP * s[S_X_DOT];
-	s[S_THETA] = wrap_angle(s[S_THETA] + TIME_STEP * s[S_THETA_DOT]);
-	s[S_X_DOT] += TIME_STEP * x_acc;
-	s[S_THETA_DOT] += TIME_STEP * theta_acc;
-	// Of the state after the step: upright and in the middle is 1.
-	reward = 0.5 * (m_cos(s[S_THETA]) + 1.0) * m_cos(0.5 * PI / X_LIMIT * s[S_X]);
-	terminated = abs(s[S_X]) > X_LIMIT;
+    float sin_theta = m_sin(s[S_THETA]);
+    float cos_theta = m_cos(s[S_THETA]);
+    float drive = FORCE * clamp(action[0], -1.0, 1.0) - FRICTION * s[S_X_DOT];
+    float swing = POLE_MASS * LENGTH * s[S_THETA_DOT] * s[S_THETA_DOT] * sin_theta;
+    float inertia = 4.0 * TOTAL_MASS - 3.0 * POLE_MASS * cos_theta * cos_theta;
+    float x_acc = (4.0 * drive - 2.0 * swing + 3.0 * POLE_MASS * GRAVITY * sin_theta * cos_theta) / inertia;
+    float theta_acc = (6.0 * drive * cos_theta - 3.0 * swing * cos_theta + 6.0 * TOTAL_MASS * GRAVITY * sin_theta) / (LENGTH * inertia);
+    // Explicit Euler: positions advance with the old velocities.
+    s[S_X] += TIME_STEP * s[S_X_DOT];
+    s[S_THETA] = wrap_angle(s[S_THETA] + TIME_STEP * s[S_THETA_DOT]);
+    s[S_X_DOT] += TIME_STEP * x_acc;
+    s[S_THETA_DOT] += TIME_STEP * theta_acc;
+    // Of the state after the step: upright and in the middle is 1.
+    reward = 0.5 * (m_cos(s[S_THETA]) + 1.0) * m_cos(0.5 * PI / X_LIMIT * s[S_X]);
+    terminated = abs(s[S_X]) > X_LIMIT;
 }
 
 void env_observe(const float s[STATE_SIZE], out float obs[OBS_SIZE]) {
-	obs[0] = s[S_X];
-	obs[1] = s[S_X_DOT];
-	obs[2] = m_cos(s[S_THETA]);
-	obs[3] = m_sin(s[S_THETA]);
-	obs[4] = s[S_THETA_DOT];
+    obs[0] = s[S_X];
+    obs[1] = s[S_X_DOT];
+    obs[2] = m_cos(s[S_THETA]);
+    obs[3] = m_sin(s[S_THETA]);
+    obs[4] = s[S_THETA_DOT];
 }

@@ -7,8 +7,8 @@
 const float RESET_STD = 0.2;
 
 void env_reset(out float s[STATE_SIZE], inout Rng rng) {
-	s[S_X] = RESET_STD * rng_normal(rng);
-	s[S_X_DOT] = RESET_STD * rng_normal(rng);
-	s[S_THETA] = wrap_angle(PI + RESET_STD * rng_normal(rng));
-	s[S_THETA_DOT] = RESET_STD * rng_normal(rng);
+    s[S_X] = RESET_STD * rng_normal(rng);
+    s[S_X_DOT] = RESET_STD * rng_normal(rng);
+    s[S_THETA] = wrap_angle(PI + RESET_STD * rng_normal(rng));
+    s[S_THETA_DOT] = RESET_STD * rng_normal(rng);
 }

@@ -7,8 +7,8 @@
 const float RESET_SPEED = 10.0; // of cart and pole
 
 void env_reset(out float s[STATE_SIZE], inout Rng rng) {
-	s[S_X] = rng_uniform(rng, -X_LIMIT, X_LIMIT);
-	s[S_X_DOT] = rng_uniform(rng, -RESET_SPEED, RESET_SPEED);
-	s[S_THETA] = wrap_angle(PI + rng_uniform(rng, -0.5 * PI, 0.5 * PI));
-	s[S_THETA_DOT] = rng_uniform(rng, -RESET_SPEED, RESET_SPEED);
+    s[S_X] = rng_uniform(rng, -X_LIMIT, X_LIMIT);
+    s[S_X_DOT] = rng_uniform(rng, -RESET_SPEED, RESET_SPEED);
+    s[S_THETA] = wrap_angle(PI + rng_uniform(rng, -0.5 * PI, 0.5 * PI));
+    s[S_THETA_DOT] = rng_uniform(rng, -RESET_SPEED, RESET_SPEED);
 }

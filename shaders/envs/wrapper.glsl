@@ -25,9 +25,9 @@ const uint DONE_VOID = 4u;       // no transition: the reset of AUTO_RESET_NEXT_
 // step and ret are those of the current episode. After the step that ends it they keep the final values, to be
 // read by the caller, and done its flags; the next step starts from zero, as in EvoRL's EpisodeWrapper.
 struct Episode {
-	uint step;  // environment steps taken: an action counts ACTION_REPEAT, as in EvoRL and Brax
-	float ret;  // undiscounted sum of unscaled rewards
-	uint done;  // DONE_TERMINATED | DONE_TRUNCATED of the last step
+    uint step;  // environment steps taken: an action counts ACTION_REPEAT, as in EvoRL and Brax
+    float ret;  // undiscounted sum of unscaled rewards
+    uint done;  // DONE_TERMINATED | DONE_TRUNCATED of the last step
 };
 
 #if DISCRETE
@@ -43,9 +43,9 @@ Episode episode_unpack(uint word, float ret) { return Episode(word & 0x3FFFFFFFu
 
 // episode_reset begins a first episode.
 void episode_reset(out float s[STATE_SIZE], out Episode ep, inout Rng rng, out float obs[OBS_SIZE]) {
-	env_reset(s, rng);
-	env_observe(s, obs);
-	ep = Episode(0u, 0.0, 0u);
+    env_reset(s, rng);
+    env_observe(s, obs);
+    ep = Episode(0u, 0.0, 0u);
 }
 
 // The first state of AUTO_RESET_FAST is not stored: its random numbers are counters, so the initial reset is repeated.
@@ -58,42 +58,42 @@ Rng episode_first(Rng rng) { return rng_new(rng.key.x, rng.key.y, rng.counter.x,
 // longer than the limit even where the limit is no multiple of the repeat; its rewards are summed.
 void episode_step(inout float s[STATE_SIZE], inout Episode ep, EPISODE_ACTION, inout Rng rng,
                   out float reward, out uint done, out float next_obs[OBS_SIZE], out float obs[OBS_SIZE]) {
-	reward = 0.0;
-	done = 0u;
-	bool over = ep.done != 0u;
-	if (over && AUTO_RESET == AUTO_RESET_DISABLED) {
-		done = ep.done | DONE_VOID;
-	} else if (over && AUTO_RESET == AUTO_RESET_NEXT_STEP) {
-		env_reset(s, rng);
-		ep = Episode(0u, 0.0, 0u);
-		done = DONE_VOID;
-	} else {
-		ep.step = over ? 0u : ep.step;
-		ep.ret = over ? 0.0 : ep.ret;
-		bool terminated = false, truncated = false;
-		for (uint i = 0u; i < ACTION_REPEAT && !terminated && !truncated; i++) {
-			float r;
-			env_step(s, action, rng, r, terminated);
-			reward += r;
-			ep.step++;
-			truncated = TIME_LIMIT != 0u && ep.step >= TIME_LIMIT;
-		}
-		ep.ret += reward;
-		done = (terminated ? DONE_TERMINATED : 0u) | (truncated ? DONE_TRUNCATED : 0u);
-		ep.done = done;
-		if (SPARSE_REWARD != 0u) {
-			reward = done != 0u ? ep.ret : 0.0;
-		}
-		reward *= REWARD_SCALE;
-	}
-	env_observe(s, next_obs);
-	obs = next_obs;
-	if (AUTO_RESET == AUTO_RESET_NORMAL && done != 0u) {
-		env_reset(s, rng);
-		env_observe(s, obs);
-	} else if (AUTO_RESET == AUTO_RESET_FAST && done != 0u) {
-		Rng first = episode_first(rng);
-		env_reset(s, first);
-		env_observe(s, obs);
-	}
+    reward = 0.0;
+    done = 0u;
+    bool over = ep.done != 0u;
+    if (over && AUTO_RESET == AUTO_RESET_DISABLED) {
+        done = ep.done | DONE_VOID;
+    } else if (over && AUTO_RESET == AUTO_RESET_NEXT_STEP) {
+        env_reset(s, rng);
+        ep = Episode(0u, 0.0, 0u);
+        done = DONE_VOID;
+    } else {
+        ep.step = over ? 0u : ep.step;
+        ep.ret = over ? 0.0 : ep.ret;
+        bool terminated = false, truncated = false;
+        for (uint i = 0u; i < ACTION_REPEAT && !terminated && !truncated; i++) {
+            float r;
+            env_step(s, action, rng, r, terminated);
+            reward += r;
+            ep.step++;
+            truncated = TIME_LIMIT != 0u && ep.step >= TIME_LIMIT;
+        }
+        ep.ret += reward;
+        done = (terminated ? DONE_TERMINATED : 0u) | (truncated ? DONE_TRUNCATED : 0u);
+        ep.done = done;
+        if (SPARSE_REWARD != 0u) {
+            reward = done != 0u ? ep.ret : 0.0;
+        }
+        reward *= REWARD_SCALE;
+    }
+    env_observe(s, next_obs);
+    obs = next_obs;
+    if (AUTO_RESET == AUTO_RESET_NORMAL && done != 0u) {
+        env_reset(s, rng);
+        env_observe(s, obs);
+    } else if (AUTO_RESET == AUTO_RESET_FAST && done != 0u) {
+        Rng first = episode_first(rng);
+        env_reset(s, first);
+        env_observe(s, obs);
+    }
 }

@@ -1,0 +1,39 @@
+package envs
+
+import (
+	"fmt"
+)
+
+// Environment is a Spec with the GLSL that runs it. It is immutable and may be shared.
+type Environment struct {
+	Spec
+	glsl string
+	file string // of the embedded tree, for a built-in environment; "" for one given at run time
+}
+
+// New makes an environment from GLSL source, for library users with environments of their own. The source defines
+// STATE_SIZE, OBS_SIZE, ACTION_SIZE, DISCRETE, env_reset, env_step and env_observe as the files of shaders/envs do, and
+// may include any file of the embedded tree ("engine/rng.glsl"). New reads only the sizes; the GLSL is compiled when the
+// environment is first put on a device, which needs glslc or glslangValidator.
+//
+// The error says all that is wrong: a Spec that is incomplete or contradicts itself, a missing define, and each size in
+// which Spec and GLSL differ.
+func New(spec Spec, glsl string) (*Environment, error) {
+	return newEnvironment(spec, glsl, "")
+}
+
+func newEnvironment(spec Spec, glsl, file string) (*Environment, error) {
+	if err := spec.check(); err != nil {
+		return nil, fmt.Errorf("envs: environment %q: %w", spec.Name, err)
+	}
+	if err := checkSizes(spec, glsl); err != nil {
+		return nil, fmt.Errorf("envs: environment %q: %w", spec.Name, err)
+	}
+	return &Environment{Spec: spec, glsl: glsl, file: file}, nil
+}
+
+// GLSL is the environment's source, includes unresolved.
+func (e *Environment) GLSL() string { return e.glsl }
+
+// IsBuiltIn says whether the environment is one of this package's, whose kernels are compiled ahead of time.
+func (e *Environment) IsBuiltIn() bool { return e.file != "" }

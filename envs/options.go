@@ -1,0 +1,125 @@
+package envs
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// Options say how an environment is used: the episode around it. The zero value is the environment as its Spec describes it,
+// reset automatically.
+type Options struct {
+	// TimeLimit is the number of environment steps after which an episode is truncated; 0: the Spec's MaxSteps; NoTimeLimit: none.
+	TimeLimit int
+	// ActionRepeat is the number of environment steps an action is kept for, their rewards summed; 0: 1. The time limit and
+	// the length of an episode count environment steps, as EvoRL and Brax do.
+	ActionRepeat int
+	// RewardScale multiplies the rewards that learners see; 0: 1. Episode returns stay in the environment's unit.
+	RewardScale float32
+	// SparseReward holds rewards back until the episode's end and pays their sum there.
+	SparseReward bool
+	// AutoReset says what happens after an episode's end.
+	AutoReset AutoReset
+}
+
+// NoTimeLimit as Options.TimeLimit lets episodes run until they terminate.
+const NoTimeLimit = -1
+
+// AutoReset is what happens after an episode's end. The values are those of AUTO_RESET in shaders/envs/wrapper.glsl; the modes
+// are EvoRL's.
+type AutoReset uint32
+
+const (
+	// Normal: the step that ends an episode resets too; its observation is the next episode's first, the final one is kept
+	// beside it.
+	Normal AutoReset = iota
+	// Fast is Normal with the environment's first initial state every time.
+	Fast
+	// NextStep: the step after the end ignores its action, resets and pays nothing (Gymnasium's default, EnvPool's).
+	NextStep
+	// Disabled: the final state stays and further steps change nothing, until Reset.
+	Disabled
+)
+
+var autoResetNames = [...]string{"normal", "fast", "next-step", "disabled"}
+
+func (a AutoReset) String() string {
+	if int(a) < len(autoResetNames) {
+		return autoResetNames[a]
+	}
+	return fmt.Sprintf("AutoReset(%d)", uint32(a))
+}
+
+// UnmarshalText reads a mode by its name: normal, fast, next-step or disabled.
+func (a *AutoReset) UnmarshalText(text []byte) error {
+	for i, name := range autoResetNames {
+		if string(text) == name {
+			*a = AutoReset(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("auto-reset mode %q; want one of %q", text, autoResetNames)
+}
+
+// MarshalText writes a mode's name.
+func (a AutoReset) MarshalText() ([]byte, error) {
+	if int(a) >= len(autoResetNames) {
+		return nil, fmt.Errorf("auto-reset mode %d; want 0 to %d", uint32(a), len(autoResetNames)-1)
+	}
+	return []byte(autoResetNames[a]), nil
+}
+
+// Done is a set of flags of a step, as in the word done of a trajectory.
+type Done uint32
+
+const (
+	Terminated Done = 1 // the environment ended: nothing to bootstrap from
+	Truncated  Done = 2 // the time limit was reached; may stand beside Terminated
+	Void       Done = 4 // no transition: the reset of NextStep, or a step after the end when Disabled
+)
+
+// Over says whether the step ended an episode (or, when Void, came after the end).
+func (d Done) Over() bool { return d&(Terminated|Truncated) != 0 }
+
+// EpisodeWord is an element of the tensor episode_step: the environment steps of the episode in the low 30 bits, the flags
+// of its last step in the high two. After the step that ends an episode it keeps both, until the next step.
+type EpisodeWord uint32
+
+func (w EpisodeWord) Steps() int { return int(w & maxEpisodeSteps) }
+func (w EpisodeWord) Done() Done { return Done(w >> 30) }
+
+// resolved checks the options against a Spec and puts the defaults in.
+func (o Options) resolved(spec Spec) (Options, error) {
+	var errs []error
+	if o.TimeLimit < NoTimeLimit || o.TimeLimit > maxEpisodeSteps {
+		errs = append(errs, fmt.Errorf("TimeLimit is %d; want 1 to %d, 0 for the default, %d for none", o.TimeLimit, maxEpisodeSteps, NoTimeLimit))
+	}
+	if o.ActionRepeat < 0 || o.ActionRepeat > maxActionRepeat {
+		errs = append(errs, fmt.Errorf("ActionRepeat is %d; want 1 to %d, 0 for the default", o.ActionRepeat, maxActionRepeat))
+	}
+	if f := float64(o.RewardScale); math.IsNaN(f) || math.IsInf(f, 0) {
+		errs = append(errs, fmt.Errorf("RewardScale is %g; want a finite number", f))
+	}
+	if int(o.AutoReset) >= len(autoResetNames) {
+		errs = append(errs, fmt.Errorf("AutoReset is %d; want 0 (normal) to %d (disabled)", uint32(o.AutoReset), len(autoResetNames)-1))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return Options{}, fmt.Errorf("envs: options of %q: %w", spec.Name, err)
+	}
+	if o.TimeLimit == 0 {
+		o.TimeLimit = spec.MaxSteps
+		if spec.MaxSteps == 0 {
+			o.TimeLimit = NoTimeLimit
+		}
+	}
+	if o.ActionRepeat == 0 {
+		o.ActionRepeat = 1
+	}
+	if o.RewardScale == 0 {
+		o.RewardScale = 1
+	}
+	return o, nil
+}
+
+// maxActionRepeat keeps one dispatch from running for seconds.
+const maxActionRepeat = 1000

@@ -1,0 +1,78 @@
+package envs
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/evorl/evorl/shaders"
+)
+
+var (
+	includeLine = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*include[ \t]+"([^"]*)"`)
+	defineLine  = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*define[ \t]+(STATE_SIZE|OBS_SIZE|ACTION_SIZE|DISCRETE)\b[ \t]*([^/\r\n]*)`)
+)
+
+// checkSizes compares the sizes that the GLSL defines with those of the Spec.
+func checkSizes(spec Spec, glsl string) error {
+	first, _, _ := strings.Cut(glsl, "\n")
+	if name, ok := strings.CutPrefix(strings.TrimRight(first, " \r"), "// environment: "); !ok || name != spec.Name {
+		return fmt.Errorf("the first line of the GLSL is %q; want %q", first, "// environment: "+spec.Name)
+	}
+	found := map[string]string{}
+	if err := collectDefines(glsl, found, map[string]bool{}); err != nil {
+		return err
+	}
+	discrete := 0
+	if spec.Action.IsDiscrete() {
+		discrete = 1
+	}
+	var errs []error
+	for _, want := range []struct {
+		name  string
+		value int
+		where string
+	}{
+		{"STATE_SIZE", spec.StateSize(), "the Spec names %d state elements"},
+		{"OBS_SIZE", spec.ObsSize(), "the Spec's observation space has %d dimensions"},
+		{"ACTION_SIZE", spec.Action.Size(), "the size of the Spec's action space is %d"},
+		{"DISCRETE", discrete, "the Spec's action space, " + spec.Action.String() + ", asks for %d"},
+	} {
+		text, ok := found[want.name]
+		if !ok {
+			errs = append(errs, fmt.Errorf("the GLSL has no #define %s; want #define %s %d", want.name, want.name, want.value))
+			continue
+		}
+		value, err := strconv.Atoi(text)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("the GLSL has #define %s %s; want a whole number", want.name, text))
+		} else if value != want.value {
+			errs = append(errs, fmt.Errorf("the GLSL has #define %s %d, but "+want.where, want.name, value, want.value))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// collectDefines gathers the size defines of a source and of what it includes.
+func collectDefines(glsl string, found map[string]string, seen map[string]bool) error {
+	for _, m := range defineLine.FindAllStringSubmatch(glsl, -1) {
+		found[m[1]] = strings.TrimSpace(m[2])
+	}
+	for _, m := range includeLine.FindAllStringSubmatch(glsl, -1) {
+		if seen[m[1]] {
+			continue
+		}
+		seen[m[1]] = true
+		text, err := fs.ReadFile(shaders.Files(), m[1])
+		if err != nil {
+			return fmt.Errorf("the GLSL includes %q, which the embedded shaders do not have (paths count from shaders/)", m[1])
+		}
+		if err := collectDefines(string(text), found, seen); err != nil {
+			return err
+		}
+	}
+	return nil
+}

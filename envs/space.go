@@ -1,0 +1,91 @@
+package envs
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// Space is a set of observations or actions: either discrete, the whole numbers 0 … N-1, or a box of real vectors. The zero
+// Space is neither and valid nowhere; use Discrete or Box.
+type Space struct {
+	N         int       // number of elements of a discrete space, 0 for a box
+	Low, High []float32 // inclusive bounds of a box, one a dimension; infinite where there is none
+}
+
+// Discrete is the space 0 … n-1.
+func Discrete(n int) Space { return Space{N: n} }
+
+// Box is the space of vectors between low and high, which must be of one length.
+func Box(low, high []float32) Space { return Space{Low: low, High: high} }
+
+// Symmetric is the box from -high to high.
+func Symmetric(high ...float32) Space {
+	low := make([]float32, len(high))
+	for i, h := range high {
+		low[i] = -h
+	}
+	return Box(low, high)
+}
+
+// IsDiscrete says whether the space is discrete.
+func (s Space) IsDiscrete() bool { return s.N > 0 }
+
+// Size is the number of actions of a discrete space, of dimensions of a box: the width of a network's output for it.
+func (s Space) Size() int {
+	if s.IsDiscrete() {
+		return s.N
+	}
+	return len(s.Low)
+}
+
+// Contains says whether a vector lies in the space; an element of a discrete space is a vector of one whole number.
+func (s Space) Contains(x []float32) bool {
+	if s.IsDiscrete() {
+		return len(x) == 1 && x[0] >= 0 && x[0] < float32(s.N) && x[0] == float32(math.Trunc(float64(x[0])))
+	}
+	if len(x) != len(s.Low) {
+		return false
+	}
+	for i, v := range x {
+		if !(v >= s.Low[i] && v <= s.High[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// String shows the space as Gymnasium does: Discrete(2), Box([-2], [2]).
+func (s Space) String() string {
+	if s.IsDiscrete() {
+		return fmt.Sprintf("Discrete(%d)", s.N)
+	}
+	row := func(v []float32) string {
+		parts := make([]string, len(v))
+		for i, x := range v {
+			parts[i] = fmt.Sprintf("%.4g", x)
+		}
+		return "[" + strings.Join(parts, " ") + "]"
+	}
+	return "Box(" + row(s.Low) + ", " + row(s.High) + ")"
+}
+
+// check says what is wrong with a space.
+func (s Space) check() error {
+	switch {
+	case s.N < 0:
+		return fmt.Errorf("a discrete space of %d elements; want at least 1", s.N)
+	case s.N > 0 && len(s.Low)+len(s.High) > 0:
+		return fmt.Errorf("a space that is discrete (N = %d) and has bounds; want one of the two", s.N)
+	case s.N == 0 && len(s.Low) == 0 && len(s.High) == 0:
+		return fmt.Errorf("an empty space; want Discrete(n) or Box(low, high)")
+	case len(s.Low) != len(s.High):
+		return fmt.Errorf("a box with %d lower and %d upper bounds; want one of each a dimension", len(s.Low), len(s.High))
+	}
+	for i := range s.Low {
+		if !(s.Low[i] < s.High[i]) {
+			return fmt.Errorf("a box with bounds %g … %g in dimension %d; want the lower below the upper", s.Low[i], s.High[i], i)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,79 @@
+// Package envs holds the environments that agents learn in: their registry, spaces and options, and batches of them stepped
+// on the device.
+//
+// An environment is a GLSL file (state, reset, step, observation, termination; see shaders/envs) and a Spec; the episode around
+// it (time limit, action repeat, reward scale, sparse reward, auto-reset) is the same for all, see Options.
+package envs
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Spec describes an environment: what its GLSL cannot say, and what must agree with it.
+type Spec struct {
+	// Name is what configurations and Lookup call the environment, by custom with a version: "CartPole-v1". It is the name in
+	// the first line of the GLSL, "// environment: CartPole-v1".
+	Name string
+	// Summary says in a line what is to be done.
+	Summary string
+	// Source is where dynamics and constants come from.
+	Source string
+
+	Observation Space // a box, of OBS_SIZE dimensions
+	Action      Space // discrete with ACTION_SIZE actions, or a box of ACTION_SIZE dimensions
+
+	// State names the elements of the internal state, STATE_SIZE of them.
+	State []string
+
+	// MaxSteps is the default time limit: after so many environment steps the episode is truncated. 0: no limit.
+	MaxSteps int
+	// RewardThreshold is the mean return at which the environment counts as solved; nil where the source states none.
+	RewardThreshold *float64
+
+	// Draw says what a viewer shows of a state; nil draws nothing. It must not keep or change the state.
+	Draw func(state []float32) Scene
+}
+
+// StateSize is the number of floats of the internal state.
+func (s Spec) StateSize() int { return len(s.State) }
+
+// ObsSize is the number of floats of an observation.
+func (s Spec) ObsSize() int { return s.Observation.Size() }
+
+// ActionWords is the number of 32-bit words of one action: 1 for a discrete space, the dimensions of a box.
+func (s Spec) ActionWords() int {
+	if s.Action.IsDiscrete() {
+		return 1
+	}
+	return s.Action.Size()
+}
+
+// Solved makes a RewardThreshold.
+func Solved(meanReturn float64) *float64 { return &meanReturn }
+
+// check says everything that is wrong with a Spec by itself.
+func (s Spec) check() error {
+	var errs []error
+	if s.Name == "" {
+		errs = append(errs, errors.New("no name"))
+	}
+	if len(s.State) == 0 {
+		errs = append(errs, errors.New("an empty state; want the name of each of its elements"))
+	}
+	if err := s.Observation.check(); err != nil {
+		errs = append(errs, fmt.Errorf("the observation space is %w", err))
+	} else if s.Observation.IsDiscrete() {
+		errs = append(errs, fmt.Errorf("the observation space is %v; want a box", s.Observation))
+	}
+	if err := s.Action.check(); err != nil {
+		errs = append(errs, fmt.Errorf("the action space is %w", err))
+	}
+	if s.MaxSteps < 0 || s.MaxSteps > maxEpisodeSteps {
+		errs = append(errs, fmt.Errorf("MaxSteps is %d; want 0 (no limit) to %d", s.MaxSteps, maxEpisodeSteps))
+	}
+	return errors.Join(errs...)
+}
+
+// maxEpisodeSteps is what the packed element of the tensor episode_step counts to (shaders/envs/wrapper.glsl).
+const maxEpisodeSteps = 1<<30 - 1
