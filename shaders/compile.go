@@ -1,0 +1,96 @@
+package shaders
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// ErrNoCompiler is wrapped by the error of Compile where no GLSL compiler is installed.
+var ErrNoCompiler = errors.New("no GLSL compiler found")
+
+// CompileError is a source that the compiler refused.
+type CompileError struct {
+	Compiler string // "glslc" or "glslangValidator"
+	Messages string // as the compiler printed them, with file names and line numbers of the original sources
+}
+
+func (e *CompileError) Error() string {
+	return fmt.Sprintf("shaders: %s: %s", e.Compiler, e.Messages)
+}
+
+// Compile translates a composed compute shader to SPIR-V for Vulkan 1.1 by glslc or, failing that, glslangValidator, as
+// found on PATH. The error is a *CompileError for a source the compiler refused, wraps ErrNoCompiler when neither is
+// installed, and ctx's error when it ended first.
+func Compile(ctx context.Context, glsl string) ([]byte, error) {
+	if compiler, err := exec.LookPath("glslc"); err == nil {
+		return Glslc(ctx, compiler, glsl, "-O")
+	}
+	if compiler, err := exec.LookPath("glslangValidator"); err == nil {
+		return glslang(ctx, compiler, glsl)
+	}
+	return nil, fmt.Errorf("shaders: %w: need glslc (Debian package glslc) or glslangValidator (Debian package glslang-tools) on PATH", ErrNoCompiler)
+}
+
+// Glslc translates a composed compute shader by the glslc at the path compiler, with further flags such as "-O" or "-O0".
+func Glslc(ctx context.Context, compiler, glsl string, flags ...string) ([]byte, error) {
+	args := append([]string{"-fshader-stage=compute", "--target-env=vulkan1.1"}, flags...)
+	code, messages, err := pipe(ctx, glsl, compiler, append(args, "-o", "-", "-")...)
+	if err != nil {
+		return nil, compileError(ctx, "glslc", messages, err)
+	}
+	return code, nil
+}
+
+// glslang translates by glslangValidator, which writes only to files and mixes messages into its output.
+func glslang(ctx context.Context, compiler, glsl string) (code []byte, err error) {
+	dir, err := os.MkdirTemp("", "evorl-shader-")
+	if err != nil {
+		return nil, fmt.Errorf("shaders: a folder for glslangValidator's output: %w", err)
+	}
+	defer func() {
+		if e := os.RemoveAll(dir); e != nil && err == nil {
+			code, err = nil, fmt.Errorf("shaders: remove glslangValidator's output: %w", e)
+		}
+	}()
+	out := filepath.Join(dir, "kernel.spv")
+	said, messages, err := pipe(ctx, glsl, compiler, "--stdin", "-S", "comp", "-V", "--target-env", "vulkan1.1", "-o", out)
+	if err != nil {
+		var kept []string
+		for _, line := range lines(string(said) + messages) {
+			if line != "" && line != "stdin" {
+				kept = append(kept, line)
+			}
+		}
+		return nil, compileError(ctx, "glslangValidator", strings.Join(kept, "\n"), err)
+	}
+	code, err = os.ReadFile(out)
+	if err != nil {
+		return nil, fmt.Errorf("shaders: glslangValidator left no output: %w", err)
+	}
+	return code, nil
+}
+
+func pipe(ctx context.Context, input, program string, args ...string) (output []byte, messages string, err error) {
+	var stdout, stderr bytes.Buffer
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(input), &stdout, &stderr
+	err = cmd.Run()
+	return stdout.Bytes(), stderr.String(), err
+}
+
+func compileError(ctx context.Context, compiler, messages string, err error) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("shaders: %s: %w", compiler, ctx.Err())
+	}
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && strings.TrimSpace(messages) != "" {
+		return &CompileError{Compiler: compiler, Messages: strings.TrimSpace(messages)}
+	}
+	return fmt.Errorf("shaders: run %s: %w", compiler, err)
+}

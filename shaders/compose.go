@@ -1,0 +1,223 @@
+package shaders
+
+import (
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+)
+
+// environmentInclude is the include that an environment's source replaces.
+const environmentInclude = "ENVIRONMENT"
+
+// Compose returns the source of a kernel of the embedded tree as one text that needs no include path: every include is
+// put in its place, once, and #line directives keep compiler messages pointing at the original files. environment names
+// the environment of the embedded tree that replaces #include "ENVIRONMENT"; "" for kernels without that line.
+//
+// Errors name file and line: a missing include (wrapping ErrNotFound), a cycle of includes, an include inside #if, an
+// environment that is unknown, missing, or given to a kernel that takes none.
+func Compose(kernel string, environment string) (string, error) {
+	if environment == "" {
+		return ComposeFrom(tree, kernel, nil)
+	}
+	all, err := Environments(tree)
+	if err != nil {
+		return "", err
+	}
+	var names []string
+	for i := range all {
+		if all[i].Name == environment {
+			return ComposeFrom(tree, kernel, &all[i])
+		}
+		names = append(names, all[i].Name)
+	}
+	return "", fmt.Errorf("shaders: environment %q: %w; there are: %s", environment, ErrNotFound, strings.Join(names, ", "))
+}
+
+// ComposeEnvironment is Compose with the source of an environment that is not in the tree.
+func ComposeEnvironment(kernel string, environment Environment) (string, error) {
+	return ComposeFrom(tree, kernel, &environment)
+}
+
+// ComposeFrom is Compose over any tree; environment is nil for kernels that take none.
+func ComposeFrom(fsys fs.FS, kernel string, environment *Environment) (string, error) {
+	file := kernel + ".comp"
+	text, err := fs.ReadFile(fsys, file)
+	if err != nil {
+		return "", fmt.Errorf("shaders: kernel %q (%s): %w", kernel, shown(file), ErrNotFound)
+	}
+	c := composer{fsys: fsys, environment: environment, done: map[string]bool{}}
+	if err := c.add(shown(file), string(text)); err != nil {
+		return "", err
+	}
+	if environment != nil && !c.usesEnvironment {
+		return "", fmt.Errorf("%s: the kernel takes no environment (it has no line #include %q), but %q was given",
+			shown(file), environmentInclude, environment.Name)
+	}
+	if c.version == "" {
+		return "", fmt.Errorf("%s:1: the kernel does not begin with #version (#version 450)", shown(file))
+	}
+	var out strings.Builder
+	out.WriteString(c.version + "\n")
+	// glslc and glslangValidator take file names in #line only with this extension.
+	out.WriteString("#extension GL_GOOGLE_cpp_style_line_directive : require\n")
+	for _, extension := range c.extensions {
+		out.WriteString(extension)
+	}
+	out.WriteString(c.body.String())
+	return out.String(), nil
+}
+
+// TakesEnvironment says whether a kernel includes "ENVIRONMENT", itself or through another include.
+func TakesEnvironment(fsys fs.FS, kernel string) (bool, error) {
+	file := kernel + ".comp"
+	text, err := fs.ReadFile(fsys, file)
+	if err != nil {
+		return false, fmt.Errorf("shaders: kernel %q (%s): %w", kernel, shown(file), ErrNotFound)
+	}
+	c := composer{fsys: fsys, environment: &Environment{File: environmentInclude}, done: map[string]bool{}}
+	if err := c.add(shown(file), string(text)); err != nil {
+		return false, err
+	}
+	return c.usesEnvironment, nil
+}
+
+// composer flattens one kernel.
+type composer struct {
+	fsys            fs.FS
+	environment     *Environment
+	usesEnvironment bool
+	version         string
+	extensions      []string // with their #line, moved to the top: GLSL wants them before all else
+	body            strings.Builder
+	done            map[string]bool // files already in the body
+	open            []string        // the files being included, outermost first
+}
+
+// add appends one file. Lines that move or vanish leave an empty line, so that numbers stay right between #line directives.
+func (c *composer) add(file, text string) error {
+	for i, name := range c.open {
+		if name == file {
+			return fmt.Errorf("includes form a cycle: %s", strings.Join(append(c.open[i:], file), " → "))
+		}
+	}
+	if c.done[file] {
+		return nil
+	}
+	c.done[file] = true
+	c.open = append(c.open, file)
+	defer func() { c.open = c.open[:len(c.open)-1] }()
+	c.line(1, file)
+	conditions, comment := 0, false
+	for i, line := range lines(text) {
+		number := i + 1
+		var plain string
+		plain, comment = stripComments(line, comment)
+		directive, rest := splitDirective(plain)
+		switch directive {
+		case "if", "ifdef", "ifndef":
+			conditions++
+		case "endif":
+			conditions--
+		case "version":
+			if len(c.open) > 1 {
+				return fmt.Errorf("%s:%d: only kernels declare a #version; an include takes that of its kernel", file, number)
+			}
+			c.version = "#version " + rest
+			line = ""
+		case "extension":
+			if conditions > 0 {
+				break
+			}
+			if name, _, _ := strings.Cut(rest, ":"); !strings.HasPrefix(strings.TrimSpace(name), "GL_GOOGLE_") {
+				c.extensions = append(c.extensions, fmt.Sprintf("#line %d %q\n#extension %s\n", number, file, rest))
+			}
+			line = ""
+		case "include":
+			if conditions > 0 {
+				return fmt.Errorf("%s:%d: #include inside #if: a file is included once, whatever the condition; move it out", file, number)
+			}
+			if err := c.include(file, number, rest); err != nil {
+				return err
+			}
+			c.line(number+1, file)
+			continue
+		}
+		c.body.WriteString(line)
+		c.body.WriteByte('\n')
+	}
+	return nil
+}
+
+func (c *composer) line(number int, file string) {
+	fmt.Fprintf(&c.body, "#line %d %q\n", number, file)
+}
+
+// include adds the file an #include directive names.
+func (c *composer) include(file string, number int, argument string) error {
+	name, err := strconv.Unquote(strings.TrimSpace(argument))
+	if err != nil {
+		return fmt.Errorf("%s:%d: #include %s: want a quoted path from the root of the shaders, e.g. #include %q", file, number, argument, "engine/rng.glsl")
+	}
+	if name == environmentInclude {
+		c.usesEnvironment = true
+		if c.environment == nil {
+			return fmt.Errorf("%s:%d: the kernel needs an environment in place of #include %q, and none was given", file, number, environmentInclude)
+		}
+		return c.within(file, number, c.environment.File, c.environment.Text)
+	}
+	text, err := fs.ReadFile(c.fsys, name)
+	if err != nil || !fs.ValidPath(name) {
+		return fmt.Errorf("%s:%d: #include %q: %w (paths count from the root of the shaders)", file, number, name, ErrNotFound)
+	}
+	return c.within(file, number, shown(name), string(text))
+}
+
+// within adds a file and says where it was included when that fails.
+func (c *composer) within(file string, number int, included, text string) error {
+	if err := c.add(included, text); err != nil {
+		return fmt.Errorf("%w\n\tincluded from %s:%d", err, file, number)
+	}
+	return nil
+}
+
+// splitDirective returns the name of a preprocessor directive and what follows it; "" for other lines.
+func splitDirective(line string) (name, rest string) {
+	line, ok := strings.CutPrefix(strings.TrimSpace(line), "#")
+	if !ok {
+		return "", ""
+	}
+	line = strings.TrimSpace(line)
+	end := strings.IndexFunc(line, func(r rune) bool { return r < 'a' || r > 'z' })
+	if end < 0 {
+		return line, ""
+	}
+	return line[:end], strings.TrimSpace(line[end:])
+}
+
+// stripComments removes comments from a line; open says whether a block comment is open before and after it.
+func stripComments(line string, open bool) (string, bool) {
+	var out strings.Builder
+	for line != "" {
+		if open {
+			_, after, closed := strings.Cut(line, "*/")
+			if !closed {
+				return out.String(), true
+			}
+			line, open = after, false
+			continue
+		}
+		block, single := strings.Index(line, "/*"), strings.Index(line, "//")
+		if single >= 0 && (block < 0 || single < block) {
+			out.WriteString(line[:single])
+			return out.String(), false
+		}
+		if block < 0 {
+			out.WriteString(line)
+			break
+		}
+		out.WriteString(line[:block] + " ")
+		line, open = line[block+2:], true
+	}
+	return out.String(), open
+}

@@ -1,0 +1,130 @@
+// Package shaders holds the GLSL sources of all kernels, laid out like the packages that use them, and their SPIR-V,
+// both embedded. It composes sources (flattening includes, putting an environment into a kernel) and compiles composed
+// sources at run time where a compiler is installed; the SPIR-V of everything in the tree is built ahead of time by
+// tools/shaders.
+//
+// A kernel is a file NAME.comp, named without its ending: "engine/gemm". An include is a file .glsl, named by its path
+// from the root of the tree: #include "engine/rng.glsl". An environment is a file envs/NAME.glsl whose first line is
+// "// environment: NAME"; it replaces the line #include "ENVIRONMENT" of the kernels that have it.
+package shaders
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"sort"
+	"strings"
+)
+
+//go:embed */*
+var tree embed.FS
+
+// ErrNotFound is wrapped by the errors for a kernel, include, environment or module that the tree does not have.
+var ErrNotFound = errors.New("not found")
+
+const environmentHeader = "// environment: "
+
+// Files is the embedded tree: kernels, includes and environments, and below spv/ the compiled modules.
+func Files() fs.FS { return tree }
+
+// SPIRV returns the embedded module of a kernel, e.g. "engine/gemm" or, for a kernel that is compiled once an
+// environment, "envs/rollout.CartPole-v1". The error wraps ErrNotFound when there is none.
+func SPIRV(name string) ([]byte, error) {
+	code, err := tree.ReadFile("spv/" + name + ".spv")
+	if err != nil {
+		return nil, fmt.Errorf("shaders: no SPIR-V of kernel %q is embedded (go run ./tools/shaders builds it): %w", name, ErrNotFound)
+	}
+	return code, nil
+}
+
+// Code is SPIRV for generated declarations, which name only modules that were built with them: nil when there is none.
+func Code(name string) []byte {
+	code, err := SPIRV(name)
+	if err != nil {
+		return nil
+	}
+	return code
+}
+
+// Environment is the GLSL source of an environment.
+type Environment struct {
+	Name string // e.g. "CartPole-v1"
+	File string // shown in compiler messages, e.g. "shaders/envs/cartpole.glsl"
+	Text string
+}
+
+// Environments lists the environments of a tree, sorted by name.
+func Environments(fsys fs.FS) ([]Environment, error) {
+	files, err := fs.Glob(fsys, "envs/*.glsl")
+	if err != nil {
+		return nil, fmt.Errorf("shaders: list environments: %w", err)
+	}
+	var found []Environment
+	for _, file := range files {
+		text, err := fs.ReadFile(fsys, file)
+		if err != nil {
+			return nil, fmt.Errorf("shaders: read %s: %w", shown(file), err)
+		}
+		first, _, _ := strings.Cut(string(text), "\n")
+		name, ok := strings.CutPrefix(strings.TrimRight(first, " \r"), environmentHeader)
+		if !ok {
+			continue
+		}
+		if err := checkName(name); err != nil {
+			return nil, fmt.Errorf("%s:1: %w", shown(file), err)
+		}
+		found = append(found, Environment{Name: name, File: shown(file), Text: string(text)})
+	}
+	sort.Slice(found, func(i, j int) bool { return found[i].Name < found[j].Name })
+	for i := 1; i < len(found); i++ {
+		if found[i].Name == found[i-1].Name {
+			return nil, fmt.Errorf("%s:1: environment %q is declared in %s too", found[i].File, found[i].Name, found[i-1].File)
+		}
+	}
+	return found, nil
+}
+
+// checkName keeps an environment's name usable as part of a file name on every system.
+func checkName(name string) error {
+	for _, c := range name {
+		if !strings.ContainsRune("-_.+", c) && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') {
+			return fmt.Errorf("environment name %q holds %q; letters, digits and - _ . + are allowed", name, c)
+		}
+	}
+	if name == "" || strings.HasPrefix(name, ".") {
+		return fmt.Errorf("environment name %q is empty or begins with a dot", name)
+	}
+	return nil
+}
+
+// Kernels lists the kernels of a tree, sorted, e.g. "engine/gemm".
+func Kernels(fsys fs.FS) ([]string, error) {
+	var kernels []string
+	err := fs.WalkDir(fsys, ".", func(file string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && file == "spv":
+			return fs.SkipDir
+		case !entry.IsDir() && path.Ext(file) == ".comp":
+			kernels = append(kernels, strings.TrimSuffix(file, ".comp"))
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("shaders: list kernels: %w", err)
+	}
+	sort.Strings(kernels)
+	return kernels, nil
+}
+
+// shown is how a file of the tree appears in messages: its path in the repository.
+func shown(file string) string { return "shaders/" + file }
+
+// lines splits a source; the last line need not end in a newline.
+func lines(text string) []string {
+	text = strings.TrimSuffix(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
+	return strings.Split(text, "\n")
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+
+	"github.com/evorl/evorl/shaders"
+	"github.com/evorl/evorl/vk/spirv"
+)
+
+// builder builds the shaders of one repository.
+type builder struct {
+	root  string
+	cache cache
+}
+
+// variant is one module: a kernel, or a kernel with an environment in it.
+type variant struct {
+	kernel      string // "envs/rollout"
+	environment string // "CartPole-v1", or ""
+	source      string // composed
+	code        []byte // optimised, as shipped
+	module      *spirv.Module
+}
+
+// name is the module's name: that of its files and of its Vulkan shader.
+func (v *variant) name() string {
+	if v.environment == "" {
+		return v.kernel
+	}
+	return v.kernel + "." + v.environment
+}
+
+func (b *builder) tree() fs.FS { return os.DirFS(filepath.Join(b.root, "shaders")) }
+
+// variants composes all kernels, each with every environment where it takes one.
+func (b *builder) variants() ([]*variant, error) {
+	tree := b.tree()
+	kernels, err := shaders.Kernels(tree)
+	if err != nil {
+		return nil, err
+	}
+	environments, err := shaders.Environments(tree)
+	if err != nil {
+		return nil, err
+	}
+	var all []*variant
+	var problems []error
+	for _, kernel := range kernels {
+		takes, err := shaders.TakesEnvironment(tree, kernel)
+		if err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		with := []*shaders.Environment{nil}
+		if takes {
+			with = with[:0]
+			for i := range environments {
+				with = append(with, &environments[i])
+			}
+			if len(with) == 0 {
+				problems = append(problems, fmt.Errorf("shaders/%s.comp: the kernel takes an environment, but shaders/envs has none", kernel))
+			}
+		}
+		for _, environment := range with {
+			v := &variant{kernel: kernel}
+			if environment != nil {
+				v.environment = environment.Name
+			}
+			if v.source, err = shaders.ComposeFrom(tree, kernel, environment); err != nil {
+				problems = append(problems, err)
+				continue
+			}
+			all = append(all, v)
+		}
+	}
+	return all, errors.Join(problems...)
+}
+
+// compile fills in code and module of all variants, on all processors. It reports every variant that failed.
+func (b *builder) compile(ctx context.Context, glslc compiler, all []*variant) error {
+	problems := make([]error, len(all))
+	next := make(chan int)
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for i := range next {
+				problems[i] = b.compileOne(ctx, glslc, all[i])
+			}
+		})
+	}
+	for i := range all {
+		next <- i
+	}
+	close(next)
+	workers.Wait()
+	return errors.Join(problems...)
+}
+
+func (b *builder) compileOne(ctx context.Context, glslc compiler, v *variant) error {
+	named, err := b.module(ctx, glslc, v, "-O0")
+	if err != nil {
+		return err
+	}
+	if v.module, err = spirv.Reflect(named); err != nil {
+		return fmt.Errorf("shaders/%s.comp: %w", v.kernel, err)
+	}
+	v.code, err = b.module(ctx, glslc, v, "-O")
+	return err
+}
+
+// module is the valid SPIR-V of a variant, from the cache or the compiler.
+func (b *builder) module(ctx context.Context, glslc compiler, v *variant, flag string) ([]byte, error) {
+	key := b.cache.key(glslc.version, flag, v.source)
+	if code, ok := b.cache.get(key); ok {
+		return code, nil
+	}
+	code, err := shaders.Glslc(ctx, glslc.path, v.source, flag)
+	var refused *shaders.CompileError
+	if errors.As(err, &refused) {
+		// The compiler's lines come first and bare, so that editors find file and line.
+		return nil, fmt.Errorf("%s\n\tin module %s", refused.Messages, v.name())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("shaders/%s.comp: %w", v.kernel, err)
+	}
+	if err := glslc.validate(ctx, code); err != nil {
+		return nil, fmt.Errorf("shaders/%s.comp: module %s (%s): %w", v.kernel, v.name(), flag, err)
+	}
+	b.cache.put(key, code)
+	return code, nil
+}
