@@ -41,8 +41,8 @@ uint episode_pack(Episode ep) { return (ep.step & 0x3FFFFFFFu) | (ep.done << 30)
 
 Episode episode_unpack(uint word, float ret) { return Episode(word & 0x3FFFFFFFu, ret, word >> 30); }
 
-// episode_reset begins a first episode.
-void episode_reset(out float s[STATE_SIZE], out Episode ep, inout Rng rng, out float obs[OBS_SIZE]) {
+// episode_begin begins a first episode.
+void episode_begin(out float s[STATE_SIZE], out Episode ep, inout Rng rng, out float obs[OBS_SIZE]) {
     env_reset(s, rng);
     env_observe(s, obs);
     ep = Episode(0u, 0.0, 0u);
@@ -51,13 +51,13 @@ void episode_reset(out float s[STATE_SIZE], out Episode ep, inout Rng rng, out f
 // The first state of AUTO_RESET_FAST is not stored: its random numbers are counters, so the initial reset is repeated.
 Rng episode_first(Rng rng) { return rng_new(rng.key.x, rng.key.y, rng.counter.x, rng.counter.y, 0u); }
 
-// episode_step takes one action. next_obs is the true observation after it; obs is the one to act on next: the new
+// episode_advance takes one action. next_obs is the true observation after it; obs is the one to act on next: the new
 // episode's first observation where the step also reset, else next_obs. done is a set of DONE_* flags.
 //
 // A repeated action stops at the end of the episode, whether terminated or at the time limit, so no episode is
 // longer than the limit even where the limit is no multiple of the repeat; its rewards are summed.
-void episode_step(inout float s[STATE_SIZE], inout Episode ep, EPISODE_ACTION, inout Rng rng,
-                  out float reward, out uint done, out float next_obs[OBS_SIZE], out float obs[OBS_SIZE]) {
+void episode_advance(inout float s[STATE_SIZE], inout Episode ep, EPISODE_ACTION, inout Rng rng,
+                     out float reward, out uint done, out float next_obs[OBS_SIZE], out float obs[OBS_SIZE]) {
     reward = 0.0;
     done = 0u;
     bool over = ep.done != 0u;

@@ -1,0 +1,51 @@
+#version 450
+
+// Resets every environment and observes it: the first episodes' beginning. One invocation an environment.
+//
+// Groups: x · y · local size ≥ members · environments.
+
+layout(local_size_x = 64, local_size_x_id = 0) in;
+
+#include "ENVIRONMENT"
+#include "envs/wrapper.glsl"
+
+layout(std430, set = 0, binding = 0) writeonly buffer EnvState {
+    float env_state[]; // [S, P, E]
+};
+layout(std430, set = 0, binding = 1) writeonly buffer EpisodeStep {
+    uint episode_step[]; // [P, E]
+};
+layout(std430, set = 0, binding = 2) writeonly buffer EpisodeReturn {
+    float episode_return[]; // [P, E]
+};
+layout(std430, set = 0, binding = 3) writeonly buffer Obs {
+    float obs[]; // [P, E, O]
+};
+
+layout(push_constant) uniform Push {
+    uint seed;
+    uint stream;
+    uint members;      // P
+    uint environments; // E
+};
+
+void main() {
+    uint i = gl_GlobalInvocationID.y * gl_NumWorkGroups.x * gl_WorkGroupSize.x + gl_GlobalInvocationID.x;
+    uint count = members * environments;
+    if (i >= count) {
+        return;
+    }
+    Rng rng = rng_new(seed, stream, i / environments, i % environments, 0u);
+    float s[STATE_SIZE];
+    float first[OBS_SIZE];
+    Episode episode;
+    episode_begin(s, episode, rng, first);
+    for (uint f = 0u; f < STATE_SIZE; f++) {
+        env_state[f * count + i] = s[f];
+    }
+    episode_step[i] = episode_pack(episode);
+    episode_return[i] = episode.ret;
+    for (uint f = 0u; f < OBS_SIZE; f++) {
+        obs[i * OBS_SIZE + f] = first[f];
+    }
+}

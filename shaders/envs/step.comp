@@ -1,0 +1,79 @@
+#version 450
+
+// One step of every environment, by given actions. One invocation an environment.
+//
+// Groups: x · y · local size ≥ members · environments.
+
+layout(local_size_x = 64, local_size_x_id = 0) in;
+
+#include "ENVIRONMENT"
+#include "envs/wrapper.glsl"
+
+layout(std430, set = 0, binding = 0) buffer EnvState {
+    float env_state[]; // [S, P, E]
+};
+layout(std430, set = 0, binding = 1) buffer EpisodeStep {
+    uint episode_step[]; // [P, E]
+};
+layout(std430, set = 0, binding = 2) buffer EpisodeReturn {
+    float episode_return[]; // [P, E]
+};
+layout(std430, set = 0, binding = 3) readonly buffer Action {
+    uint action[]; // [P, E] actions, or [P, E, A] floats as their bits
+};
+layout(std430, set = 0, binding = 4) writeonly buffer Obs {
+    float obs[]; // [P, E, O], to act on next
+};
+layout(std430, set = 0, binding = 5) writeonly buffer NextObs {
+    float next_obs[]; // [P, E, O], before any reset
+};
+layout(std430, set = 0, binding = 6) writeonly buffer Reward {
+    float reward[]; // [P, E]
+};
+layout(std430, set = 0, binding = 7) writeonly buffer Done {
+    uint done[]; // [P, E], DONE_* flags
+};
+
+layout(push_constant) uniform Push {
+    uint seed;
+    uint stream;
+    uint members;      // P
+    uint environments; // E
+    uint step;         // 1 for the first after a reset of all
+};
+
+void main() {
+    uint i = gl_GlobalInvocationID.y * gl_NumWorkGroups.x * gl_WorkGroupSize.x + gl_GlobalInvocationID.x;
+    uint count = members * environments;
+    if (i >= count) {
+        return;
+    }
+    Rng rng = rng_new(seed, stream, i / environments, i % environments, step);
+    float s[STATE_SIZE];
+    for (uint f = 0u; f < STATE_SIZE; f++) {
+        s[f] = env_state[f * count + i];
+    }
+    Episode episode = episode_unpack(episode_step[i], episode_return[i]);
+#if DISCRETE
+    uint a = action[i];
+#else
+    float a[ACTION_SIZE];
+    for (uint f = 0u; f < ACTION_SIZE; f++) {
+        a[f] = uintBitsToFloat(action[i * ACTION_SIZE + f]);
+    }
+#endif
+    float paid, last[OBS_SIZE], following[OBS_SIZE];
+    uint flags;
+    episode_advance(s, episode, a, rng, paid, flags, last, following);
+    for (uint f = 0u; f < STATE_SIZE; f++) {
+        env_state[f * count + i] = s[f];
+    }
+    episode_step[i] = episode_pack(episode);
+    episode_return[i] = episode.ret;
+    reward[i] = paid;
+    done[i] = flags;
+    for (uint f = 0u; f < OBS_SIZE; f++) {
+        obs[i * OBS_SIZE + f] = following[f];
+        next_obs[i * OBS_SIZE + f] = last[f];
+    }
+}
