@@ -10,6 +10,91 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
+var gatherShader = &vk.Shader{
+	Name:  "engine/gather",
+	SPIRV: shaders.Code("engine/gather"),
+	Bindings: []vk.Binding{
+		{Name: "Source", Index: 0, Access: vk.Read},
+		{Name: "Values", Index: 1, Access: vk.ReadWrite},
+	},
+	PushBytes:     8,
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{-1, -1, -1},
+}
+
+// gatherKernel is shaders/engine/gather.comp.
+type gatherKernel struct {
+	Source vk.Range // readonly uint
+	Values vk.Range // read-write uint
+
+	Outer uint32 // push constants, in order
+	Inner uint32
+}
+
+// call dispatches x × y × z workgroups.
+func (k gatherKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [2]vk.Range
+		push   [8]byte
+	})
+	a.ranges = [2]vk.Range{k.Source, k.Values}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Outer)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Inner)
+	return vk.Call{Shader: gatherShader, Groups: [3]uint32{x, y, z}, Label: "engine/gather", Ranges: a.ranges[:], Push: a.push[:]}
+}
+
+var meanShader = &vk.Shader{
+	Name:  "engine/mean",
+	SPIRV: shaders.Code("engine/mean"),
+	Bindings: []vk.Binding{
+		{Name: "Value", Index: 0, Access: vk.Read},
+		{Name: "Weight", Index: 1, Access: vk.Read},
+		{Name: "Mean", Index: 2, Access: vk.Write},
+	},
+	PushBytes: 12,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 32},
+		{Name: "WEIGHTED", ID: 1, Default: 0},
+	},
+	LocalSize:     [3]uint32{32, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// meanKernel is shaders/engine/mean.comp.
+type meanKernel struct {
+	Value  vk.Range // readonly float
+	Weight vk.Range // readonly float
+	Mean   vk.Range // writeonly float
+
+	Outer uint32 // push constants, in order
+	Inner uint32
+	Scale float32
+
+	Workgroup uint32 // specialization constants, zero for their default 32
+	Weighted  uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k meanKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [3]vk.Range
+		push   [12]byte
+		spec   [2]uint32
+	})
+	a.ranges = [3]vk.Range{k.Value, k.Weight, k.Mean}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Outer)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Inner)
+	binary.LittleEndian.PutUint32(a.push[8:], math.Float32bits(k.Scale))
+	a.spec = [2]uint32{32, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.Weighted != 0 {
+		a.spec[1] = k.Weighted
+	}
+	return vk.Call{Shader: meanShader, Groups: [3]uint32{x, y, z}, Label: "engine/mean", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var randomShader = &vk.Shader{
 	Name:  "engine/random",
 	SPIRV: shaders.Code("engine/random"),
@@ -66,4 +151,70 @@ func (k randomKernel) call(x, y, z uint32) vk.Call {
 		a.spec[1] = k.Kind
 	}
 	return vk.Call{Shader: randomShader, Groups: [3]uint32{x, y, z}, Label: "engine/random", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var ringShader = &vk.Shader{
+	Name:  "engine/ring",
+	SPIRV: shaders.Code("engine/ring"),
+	Bindings: []vk.Binding{
+		{Name: "Clock", Index: 0, Access: vk.Read},
+		{Name: "Metrics", Index: 1, Access: vk.Read},
+		{Name: "Ring", Index: 2, Access: vk.Write},
+	},
+	PushBytes:     8,
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{-1, -1, -1},
+}
+
+// ringKernel is shaders/engine/ring.comp.
+type ringKernel struct {
+	Clock   vk.Range // readonly uint
+	Metrics vk.Range // readonly float
+	Ring    vk.Range // writeonly uint
+
+	Count uint32 // push constants, in order
+	Slots uint32
+}
+
+// call dispatches x × y × z workgroups.
+func (k ringKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [3]vk.Range
+		push   [8]byte
+	})
+	a.ranges = [3]vk.Range{k.Clock, k.Metrics, k.Ring}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Count)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Slots)
+	return vk.Call{Shader: ringShader, Groups: [3]uint32{x, y, z}, Label: "engine/ring", Ranges: a.ranges[:], Push: a.push[:]}
+}
+
+var tickShader = &vk.Shader{
+	Name:  "engine/tick",
+	SPIRV: shaders.Code("engine/tick"),
+	Bindings: []vk.Binding{
+		{Name: "Clock", Index: 0, Access: vk.ReadWrite},
+	},
+	PushBytes:     8,
+	LocalSize:     [3]uint32{1, 1, 1},
+	LocalSizeSpec: [3]int32{-1, -1, -1},
+}
+
+// tickKernel is shaders/engine/tick.comp.
+type tickKernel struct {
+	Clock vk.Range // read-write uint
+
+	Iterations uint32 // push constants, in order
+	Steps      uint32
+}
+
+// call dispatches x × y × z workgroups.
+func (k tickKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [1]vk.Range
+		push   [8]byte
+	})
+	a.ranges = [1]vk.Range{k.Clock}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Iterations)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Steps)
+	return vk.Call{Shader: tickShader, Groups: [3]uint32{x, y, z}, Label: "engine/tick", Ranges: a.ranges[:], Push: a.push[:]}
 }

@@ -1,0 +1,31 @@
+// Activations of networks; the numbers are those of engine/nn.Activation.
+
+#include "engine/math.glsl"
+
+const uint ACTIVATION_LINEAR = 0u;
+const uint ACTIVATION_RELU = 1u;
+const uint ACTIVATION_TANH = 2u;
+const uint ACTIVATION_ELU = 3u;   // D.-A. Clevert et al., 2016, with alpha = 1
+const uint ACTIVATION_SWISH = 4u; // x sigmoid(x); P. Ramachandran et al., 2017
+
+float sigmoid(float z) { return 1.0 / (1.0 + m_exp(-z)); }
+
+float activate(uint kind, float z) {
+    if (kind == ACTIVATION_RELU) return max(z, 0.0);
+    if (kind == ACTIVATION_TANH) return m_tanh(z);
+    if (kind == ACTIVATION_ELU) return z > 0.0 ? z : m_exp(min(z, 0.0)) - 1.0;
+    if (kind == ACTIVATION_SWISH) return z * sigmoid(z);
+    return z;
+}
+
+// The derivative at z, where h = activate(kind, z).
+float activate_slope(uint kind, float z, float h) {
+    if (kind == ACTIVATION_RELU) return z > 0.0 ? 1.0 : 0.0;
+    if (kind == ACTIVATION_TANH) return 1.0 - h * h;
+    if (kind == ACTIVATION_ELU) return z > 0.0 ? 1.0 : h + 1.0;
+    if (kind == ACTIVATION_SWISH) {
+        float s = sigmoid(z);
+        return s + h * (1.0 - s);
+    }
+    return 1.0;
+}

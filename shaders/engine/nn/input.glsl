@@ -1,0 +1,26 @@
+// Reads a network's input from the buffer `float inputs[]`, normalized where NORMALIZE says so by `float normalizer[]` [P, 2, IN].
+
+const uint INPUT_UNITS = (IN + LANES - 1u) / LANES;
+
+float mlp_mean[INPUT_UNITS], mlp_reciprocal[INPUT_UNITS]; // of the features this lane reads
+
+void mlp_input_begin(uint member) {
+    [[unroll]] for (uint i = 0u; i < INPUT_UNITS; i++) {
+        uint k = i * LANES + LANE;
+        bool normalized = NORMALIZE != 0u && k < IN;
+        mlp_mean[i] = normalized ? normalizer[member * 2u * IN + k] : 0.0;
+        mlp_reciprocal[i] = normalized ? normalizer[member * 2u * IN + IN + k] : 1.0;
+    }
+}
+
+// Takes row `at` of inputs [rows, IN] as mlp_x.
+void mlp_input(uint at) {
+    [[unroll]] for (uint i = 0u; i < INPUT_UNITS; i++) {
+        uint k = i * LANES + LANE;
+        float x = k < IN ? inputs[at * IN + k] : 0.0;
+        if (NORMALIZE != 0u) x = clamp((x - mlp_mean[i]) * mlp_reciprocal[i], -obs_limit, obs_limit);
+        [[unroll]] for (uint j = 0u; j < LANES; j++) {
+            if (i * LANES + j < IN) mlp_x[min(i * LANES + j, IN - 1u)] = subgroupShuffle(x, j);
+        }
+    }
+}

@@ -1,0 +1,155 @@
+// A multilayer perceptron held in the lanes of one subgroup ("weight-stationary"): IN inputs, one or two hidden layers, OUT
+// outputs. Each lane keeps the weights of its hidden units in private arrays for as long as the kernel runs, and activations
+// go round by shuffles. Forward here, back-propagation in mlp_backward.glsl; both run once a sample, on all lanes together.
+//
+// The includer declares before: LANES (the subgroup size), IN, OUT, and the buffers `float params[]` and `vec4 params4[]`, two
+// views of the same parameters. Everything below is fully unrolled, and arrays have constant indices only, so they are registers.
+//
+// A member's parameters, as engine/nn lays them out: for each layer W[in][out], bias[out] and, with LAYER_NORM in hidden
+// layers, scale[out] and shift[out].
+
+#extension GL_EXT_control_flow_attributes : require
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_KHR_shader_subgroup_arithmetic : require
+#extension GL_KHR_shader_subgroup_shuffle : require
+
+#include "engine/nn/activation.glsl"
+
+layout(constant_id = 1) const uint HIDDEN_1 = 64;  // units of the first hidden layer
+layout(constant_id = 2) const uint HIDDEN_2 = 0;   // units of the second; 0: there is none
+layout(constant_id = 3) const uint ACTIVATION = 0; // of the hidden layers, see activation.glsl
+layout(constant_id = 4) const uint LAYER_NORM = 0; // 1: layer normalization between affine map and activation
+
+const uint UNITS_1 = (HIDDEN_1 + LANES - 1u) / LANES; // hidden units a lane
+const uint UNITS_2 = HIDDEN_2 == 0u ? 1u : (HIDDEN_2 + LANES - 1u) / LANES;
+const uint UNITS_L = HIDDEN_2 == 0u ? UNITS_1 : UNITS_2; // of the last hidden layer
+const uint HIDDEN_L = HIDDEN_2 == 0u ? HIDDEN_1 : HIDDEN_2;
+
+// A layer whose units fill four registers of every lane is read and written as vec4.
+const bool WIDE_1 = HIDDEN_1 % (4u * LANES) == 0u;
+const bool WIDE_2 = HIDDEN_2 % (4u * LANES) == 0u;
+const bool WIDE_L = HIDDEN_2 == 0u ? WIDE_1 : WIDE_2;
+
+const uint NORMS = LAYER_NORM == 0u ? 0u : 2u;
+const uint B_1 = IN * HIDDEN_1; // offsets in the member's parameters; W_1 is at 0
+const uint W_2 = B_1 + (1u + NORMS) * HIDDEN_1;
+const uint B_2 = W_2 + HIDDEN_1 * HIDDEN_2;
+const uint W_3 = HIDDEN_2 == 0u ? W_2 : B_2 + (1u + NORMS) * HIDDEN_2;
+const uint B_3 = W_3 + HIDDEN_L * OUT;
+const uint NORM_UNITS_1 = LAYER_NORM == 0u ? 1u : UNITS_1;
+const uint NORM_UNITS_2 = LAYER_NORM == 0u ? 1u : UNITS_2;
+const uint MATRIX_2 = HIDDEN_2 == 0u ? 1u : UNITS_1 * LANES * UNITS_2;
+
+const float NORM_EPSILON = 1e-6; // of layer normalization, as in Flax
+
+#define LANE gl_SubgroupInvocationID
+
+// The hidden unit in register q of a lane.
+uint mlp_unit(bool wide, uint q, uint lane) {
+    return wide ? ((q >> 2) * LANES + lane) * 4u + (q & 3u) : q * LANES + lane;
+}
+
+// to[at + q] = params[offset + unit(q)] for the lane's units q; zero for units beyond the layer's width.
+#define MLP_LOAD(to, at, offset, units, wide, width)                                                      \
+    if (wide) {                                                                                           \
+        [[unroll]] for (uint q = 0u; q < (units); q += 4u) {                                              \
+            vec4 v = params4[((offset) + q * LANES) / 4u + LANE];                                         \
+            to[(at) + q] = v.x; to[(at) + q + 1u] = v.y; to[(at) + q + 2u] = v.z; to[(at) + q + 3u] = v.w; \
+        }                                                                                                 \
+    } else {                                                                                              \
+        [[unroll]] for (uint q = 0u; q < (units); q++) {                                                  \
+            uint unit = q * LANES + LANE;                                                                 \
+            to[(at) + q] = unit < (width) ? params[(offset) + unit] : 0.0;                                \
+        }                                                                                                 \
+    }
+
+float mlp_w1[IN * UNITS_1], mlp_b1[UNITS_1], mlp_scale1[NORM_UNITS_1], mlp_shift1[NORM_UNITS_1];
+float mlp_w2[MATRIX_2], mlp_b2[UNITS_2], mlp_scale2[NORM_UNITS_2], mlp_shift2[NORM_UNITS_2]; // w2: (register, lane) of the input, register of the output
+float mlp_w3[OUT * UNITS_L], mlp_b3[OUT];
+
+// mlp_load takes the parameters that begin at `base` (a multiple of four) into the lanes.
+void mlp_load(uint base) {
+    [[unroll]] for (uint k = 0u; k < IN; k++) {
+        MLP_LOAD(mlp_w1, k * UNITS_1, base + k * HIDDEN_1, UNITS_1, WIDE_1, HIDDEN_1)
+    }
+    MLP_LOAD(mlp_b1, 0u, base + B_1, UNITS_1, WIDE_1, HIDDEN_1)
+    if (LAYER_NORM != 0u) {
+        MLP_LOAD(mlp_scale1, 0u, base + B_1 + HIDDEN_1, UNITS_1, WIDE_1, HIDDEN_1)
+        MLP_LOAD(mlp_shift1, 0u, base + B_1 + 2u * HIDDEN_1, UNITS_1, WIDE_1, HIDDEN_1)
+    }
+    if (HIDDEN_2 != 0u) {
+        [[unroll]] for (uint u = 0u; u < UNITS_1; u++) {
+            [[unroll]] for (uint p = 0u; p < LANES; p++) {
+                uint row = mlp_unit(WIDE_1, u, p);
+                if (row < HIDDEN_1) {
+                    MLP_LOAD(mlp_w2, (u * LANES + p) * UNITS_2, base + W_2 + row * HIDDEN_2, UNITS_2, WIDE_2, HIDDEN_2)
+                } else {
+                    [[unroll]] for (uint q = 0u; q < UNITS_2; q++) mlp_w2[(u * LANES + p) * UNITS_2 + q] = 0.0;
+                }
+            }
+        }
+        MLP_LOAD(mlp_b2, 0u, base + B_2, UNITS_2, WIDE_2, HIDDEN_2)
+        if (LAYER_NORM != 0u) {
+            MLP_LOAD(mlp_scale2, 0u, base + B_2 + HIDDEN_2, UNITS_2, WIDE_2, HIDDEN_2)
+            MLP_LOAD(mlp_shift2, 0u, base + B_2 + 2u * HIDDEN_2, UNITS_2, WIDE_2, HIDDEN_2)
+        }
+    }
+    [[unroll]] for (uint q = 0u; q < UNITS_L; q++) {
+        uint unit = mlp_unit(WIDE_L, q, LANE);
+        [[unroll]] for (uint o = 0u; o < OUT; o++) {
+            mlp_w3[o * UNITS_L + q] = unit < HIDDEN_L ? params[base + W_3 + unit * OUT + o] : 0.0;
+        }
+    }
+    [[unroll]] for (uint o = 0u; o < OUT; o++) mlp_b3[o] = params[base + B_3 + o];
+}
+
+float mlp_x[IN];                   // the input, the same on every lane
+float mlp_h1[UNITS_1];             // activations of this lane's units, kept for the way back
+float mlp_h2[UNITS_2];
+float mlp_z1[UNITS_1], mlp_z2[UNITS_2]; // what went into the activations
+float mlp_n1[NORM_UNITS_1], mlp_n2[NORM_UNITS_2], mlp_rstd1, mlp_rstd2; // normalized values, reciprocal deviations
+float mlp_y[OUT];                  // the output, the same on every lane
+
+// Layer normalization of z over the layer's units (J. L. Ba et al., "Layer Normalization", 2016, equation 4).
+#define MLP_NORMALIZE(z, n, rstd, scale, shift, units, wide, width)                               \
+    {                                                                                             \
+        float sum = 0.0, square = 0.0;                                                            \
+        [[unroll]] for (uint q = 0u; q < (units); q++) sum += z[q]; /* absent units are zero */   \
+        float mean = subgroupAdd(sum) / float(width);                                             \
+        [[unroll]] for (uint q = 0u; q < (units); q++) {                                          \
+            n[q] = mlp_unit(wide, q, LANE) < (width) ? z[q] - mean : 0.0;                         \
+            square += n[q] * n[q];                                                                \
+        }                                                                                         \
+        rstd = inversesqrt(subgroupAdd(square) / float(width) + NORM_EPSILON);                    \
+        [[unroll]] for (uint q = 0u; q < (units); q++) {                                          \
+            n[q] *= rstd;                                                                         \
+            z[q] = scale[q] * n[q] + shift[q];                                                    \
+        }                                                                                         \
+    }
+
+// mlp_forward computes mlp_y from mlp_x.
+void mlp_forward() {
+    [[unroll]] for (uint q = 0u; q < UNITS_1; q++) {
+        float z = mlp_b1[q];
+        [[unroll]] for (uint k = 0u; k < IN; k++) z += mlp_x[k] * mlp_w1[k * UNITS_1 + q];
+        mlp_z1[q] = z;
+    }
+    if (LAYER_NORM != 0u) MLP_NORMALIZE(mlp_z1, mlp_n1, mlp_rstd1, mlp_scale1, mlp_shift1, UNITS_1, WIDE_1, HIDDEN_1)
+    [[unroll]] for (uint q = 0u; q < UNITS_1; q++) mlp_h1[q] = activate(ACTIVATION, mlp_z1[q]);
+    if (HIDDEN_2 != 0u) {
+        [[unroll]] for (uint q = 0u; q < UNITS_2; q++) mlp_z2[q] = mlp_b2[q];
+        [[unroll]] for (uint u = 0u; u < UNITS_1; u++) {
+            [[unroll]] for (uint p = 0u; p < LANES; p++) {
+                float h = subgroupShuffle(mlp_h1[u], p);
+                [[unroll]] for (uint q = 0u; q < UNITS_2; q++) mlp_z2[q] += h * mlp_w2[(u * LANES + p) * UNITS_2 + q];
+            }
+        }
+        if (LAYER_NORM != 0u) MLP_NORMALIZE(mlp_z2, mlp_n2, mlp_rstd2, mlp_scale2, mlp_shift2, UNITS_2, WIDE_2, HIDDEN_2)
+        [[unroll]] for (uint q = 0u; q < UNITS_2; q++) mlp_h2[q] = activate(ACTIVATION, mlp_z2[q]);
+    }
+    [[unroll]] for (uint o = 0u; o < OUT; o++) {
+        float y = 0.0;
+        [[unroll]] for (uint q = 0u; q < UNITS_L; q++) y += (HIDDEN_2 == 0u ? mlp_h1[min(q, UNITS_1 - 1u)] : mlp_h2[min(q, UNITS_2 - 1u)]) * mlp_w3[o * UNITS_L + q];
+        mlp_y[o] = subgroupAdd(y) + mlp_b3[o];
+    }
+}

@@ -1,0 +1,148 @@
+// Back-propagation through the perceptron of mlp.glsl, one sample at a time, gradients summed in the lanes' registers. The
+// includer declares before the buffers `float gradient[]` and `vec4 gradient4[]`, two views of the same gradients.
+
+float mlp_g1[IN * UNITS_1], mlp_gb1[UNITS_1], mlp_gscale1[NORM_UNITS_1], mlp_gshift1[NORM_UNITS_1];
+float mlp_g2[MATRIX_2], mlp_gb2[UNITS_2], mlp_gscale2[NORM_UNITS_2], mlp_gshift2[NORM_UNITS_2];
+float mlp_g3[OUT * UNITS_L], mlp_gb3[OUT];
+
+void mlp_zero() {
+    [[unroll]] for (uint i = 0u; i < IN * UNITS_1; i++) mlp_g1[i] = 0.0;
+    [[unroll]] for (uint i = 0u; i < UNITS_1; i++) mlp_gb1[i] = 0.0;
+    [[unroll]] for (uint i = 0u; i < MATRIX_2; i++) mlp_g2[i] = 0.0;
+    [[unroll]] for (uint i = 0u; i < UNITS_2; i++) mlp_gb2[i] = 0.0;
+    [[unroll]] for (uint i = 0u; i < OUT * UNITS_L; i++) mlp_g3[i] = 0.0;
+    [[unroll]] for (uint i = 0u; i < OUT; i++) mlp_gb3[i] = 0.0;
+    [[unroll]] for (uint i = 0u; i < NORM_UNITS_1; i++) mlp_gscale1[i] = mlp_gshift1[i] = 0.0;
+    [[unroll]] for (uint i = 0u; i < NORM_UNITS_2; i++) mlp_gscale2[i] = mlp_gshift2[i] = 0.0;
+}
+
+// Sums t[p] over the lanes for every p; lane p ends with the sum of t[p] in t[0]. Half the values change hands at each stage,
+// so it costs LANES - 1 shuffles; the order of the sums is fixed.
+float mlp_t[LANES];
+#define MLP_EXCHANGE(w)                                                    \
+    if (LANES > (w)) {                                                     \
+        bool upper = (LANE & (w)) != 0u;                                   \
+        [[unroll]] for (uint i = 0u; i < (w); i++) {                       \
+            float low = mlp_t[i], high = mlp_t[min(i + (w), LANES - 1u)];  \
+            mlp_t[i] = (upper ? high : low) + subgroupShuffleXor(upper ? low : high, (w)); \
+        }                                                                  \
+    }
+void mlp_reduce_scatter() {
+    MLP_EXCHANGE(32u)
+    MLP_EXCHANGE(16u)
+    MLP_EXCHANGE(8u)
+    MLP_EXCHANGE(4u)
+    MLP_EXCHANGE(2u)
+    MLP_EXCHANGE(1u)
+}
+
+// From the gradient at the normalized, scaled values to that at the values before, in place.
+#define MLP_NORMALIZE_BACK(d, n, rstd, scale, gscale, gshift, units, wide, width)          \
+    {                                                                                      \
+        float sum = 0.0, dot = 0.0;                                                        \
+        [[unroll]] for (uint q = 0u; q < (units); q++) {                                   \
+            gscale[q] += d[q] * n[q];                                                      \
+            gshift[q] += d[q];                                                             \
+            d[q] *= scale[q]; /* absent units have scale 0 */                              \
+            sum += d[q];                                                                   \
+            dot += d[q] * n[q];                                                            \
+        }                                                                                  \
+        sum = subgroupAdd(sum) / float(width);                                             \
+        dot = subgroupAdd(dot) / float(width);                                             \
+        [[unroll]] for (uint q = 0u; q < (units); q++) {                                   \
+            bool present = mlp_unit(wide, q, LANE) < (width);                              \
+            d[q] = present ? rstd * (d[q] - sum - n[q] * dot) : 0.0;                       \
+        }                                                                                  \
+    }
+
+// mlp_backward adds the gradients of a sample whose loss has the gradient dy at the outputs, after mlp_forward of that sample.
+void mlp_backward(const float dy[OUT]) {
+    float dl[UNITS_L];
+    [[unroll]] for (uint q = 0u; q < UNITS_L; q++) {
+        float h = HIDDEN_2 == 0u ? mlp_h1[min(q, UNITS_1 - 1u)] : mlp_h2[min(q, UNITS_2 - 1u)];
+        float z = HIDDEN_2 == 0u ? mlp_z1[min(q, UNITS_1 - 1u)] : mlp_z2[min(q, UNITS_2 - 1u)];
+        float d = 0.0;
+        [[unroll]] for (uint o = 0u; o < OUT; o++) {
+            mlp_g3[o * UNITS_L + q] += dy[o] * h;
+            d += dy[o] * mlp_w3[o * UNITS_L + q];
+        }
+        dl[q] = d * activate_slope(ACTIVATION, z, h);
+    }
+    [[unroll]] for (uint o = 0u; o < OUT; o++) mlp_gb3[o] += dy[o];
+
+    float d1[UNITS_1];
+    if (HIDDEN_2 != 0u) {
+        if (LAYER_NORM != 0u) MLP_NORMALIZE_BACK(dl, mlp_n2, mlp_rstd2, mlp_scale2, mlp_gscale2, mlp_gshift2, UNITS_2, WIDE_2, HIDDEN_2)
+        [[unroll]] for (uint q = 0u; q < UNITS_2; q++) mlp_gb2[q] += dl[q];
+        [[unroll]] for (uint u = 0u; u < UNITS_1; u++) {
+            [[unroll]] for (uint p = 0u; p < LANES; p++) {
+                float h = subgroupShuffle(mlp_h1[u], p);
+                float d = 0.0;
+                [[unroll]] for (uint q = 0u; q < UNITS_2; q++) {
+                    d += mlp_w2[(u * LANES + p) * UNITS_2 + q] * dl[q];
+                    mlp_g2[(u * LANES + p) * UNITS_2 + q] += h * dl[q];
+                }
+                mlp_t[p] = d;
+            }
+            mlp_reduce_scatter();
+            d1[u] = mlp_t[0] * activate_slope(ACTIVATION, mlp_z1[u], mlp_h1[u]);
+        }
+    } else {
+        [[unroll]] for (uint u = 0u; u < UNITS_1; u++) d1[u] = dl[min(u, UNITS_L - 1u)];
+    }
+    if (LAYER_NORM != 0u) MLP_NORMALIZE_BACK(d1, mlp_n1, mlp_rstd1, mlp_scale1, mlp_gscale1, mlp_gshift1, UNITS_1, WIDE_1, HIDDEN_1)
+    [[unroll]] for (uint u = 0u; u < UNITS_1; u++) {
+        mlp_gb1[u] += d1[u];
+        [[unroll]] for (uint k = 0u; k < IN; k++) mlp_g1[k * UNITS_1 + u] += mlp_x[k] * d1[u];
+    }
+}
+
+// gradient[offset + unit(q)] = from[at + q] for the lane's units q.
+#define MLP_STORE(from, at, offset, units, wide, width)                                                   \
+    if (wide) {                                                                                           \
+        [[unroll]] for (uint q = 0u; q < (units); q += 4u) {                                              \
+            gradient4[((offset) + q * LANES) / 4u + LANE] =                                               \
+                vec4(from[(at) + q], from[(at) + q + 1u], from[(at) + q + 2u], from[(at) + q + 3u]);      \
+        }                                                                                                 \
+    } else {                                                                                              \
+        [[unroll]] for (uint q = 0u; q < (units); q++) {                                                  \
+            uint unit = q * LANES + LANE;                                                                 \
+            if (unit < (width)) gradient[(offset) + unit] = from[(at) + q];                               \
+        }                                                                                                 \
+    }
+
+// mlp_store writes the summed gradients, laid out like the parameters, from `base` (a multiple of four) on.
+void mlp_store(uint base) {
+    [[unroll]] for (uint k = 0u; k < IN; k++) {
+        MLP_STORE(mlp_g1, k * UNITS_1, base + k * HIDDEN_1, UNITS_1, WIDE_1, HIDDEN_1)
+    }
+    MLP_STORE(mlp_gb1, 0u, base + B_1, UNITS_1, WIDE_1, HIDDEN_1)
+    if (LAYER_NORM != 0u) {
+        MLP_STORE(mlp_gscale1, 0u, base + B_1 + HIDDEN_1, UNITS_1, WIDE_1, HIDDEN_1)
+        MLP_STORE(mlp_gshift1, 0u, base + B_1 + 2u * HIDDEN_1, UNITS_1, WIDE_1, HIDDEN_1)
+    }
+    if (HIDDEN_2 != 0u) {
+        [[unroll]] for (uint u = 0u; u < UNITS_1; u++) {
+            [[unroll]] for (uint p = 0u; p < LANES; p++) {
+                uint row = mlp_unit(WIDE_1, u, p);
+                if (row < HIDDEN_1) {
+                    MLP_STORE(mlp_g2, (u * LANES + p) * UNITS_2, base + W_2 + row * HIDDEN_2, UNITS_2, WIDE_2, HIDDEN_2)
+                }
+            }
+        }
+        MLP_STORE(mlp_gb2, 0u, base + B_2, UNITS_2, WIDE_2, HIDDEN_2)
+        if (LAYER_NORM != 0u) {
+            MLP_STORE(mlp_gscale2, 0u, base + B_2 + HIDDEN_2, UNITS_2, WIDE_2, HIDDEN_2)
+            MLP_STORE(mlp_gshift2, 0u, base + B_2 + 2u * HIDDEN_2, UNITS_2, WIDE_2, HIDDEN_2)
+        }
+    }
+    [[unroll]] for (uint q = 0u; q < UNITS_L; q++) {
+        uint unit = mlp_unit(WIDE_L, q, LANE);
+        [[unroll]] for (uint o = 0u; o < OUT; o++) {
+            if (unit < HIDDEN_L) gradient[base + W_3 + unit * OUT + o] = mlp_g3[o * UNITS_L + q];
+        }
+    }
+    if (LANE == 0u) {
+        [[unroll]] for (uint o = 0u; o < OUT; o++) gradient[base + B_3 + o] = mlp_gb3[o];
+    }
+}

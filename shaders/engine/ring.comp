@@ -1,0 +1,23 @@
+#version 450
+
+// Writes a step's metrics into the ring that the host reads a step late: slot = iteration mod slots.
+//
+// Groups: x = ceil(count / local size).
+
+layout(local_size_x = 64) in;
+
+layout(std430, set = 0, binding = 0) readonly buffer Clock { uint clock[]; };       // [0]: the iteration
+layout(std430, set = 0, binding = 1) readonly buffer Metrics { float metrics[]; };  // [count]
+layout(std430, set = 0, binding = 2) writeonly buffer Ring { uint ring[]; };        // [slots, 1 + count]: iteration, floats as their bits
+
+layout(push_constant) uniform Push {
+    uint count;
+    uint slots;
+};
+
+void main() {
+    uint i = gl_GlobalInvocationID.x;
+    uint at = (clock[0] % slots) * (count + 1u);
+    if (i < count) ring[at + 1u + i] = floatBitsToUint(metrics[i]);
+    if (i == 0u) ring[at] = clock[0];
+}

@@ -1,0 +1,43 @@
+#version 450
+
+// Generalized advantage estimation (J. Schulman et al., 2016, equations 11 to 16). A terminated step bootstraps from nothing, a
+// truncated one from the value of its true next observation; neither passes advantage on across the episode's end.
+//
+// Groups: x = ceil(population * environments / local size).
+
+layout(local_size_x = 64, local_size_x_id = 0) in;
+
+layout(std430, set = 0, binding = 0) readonly buffer Reward { float reward[]; };        // [T, P, E]
+layout(std430, set = 0, binding = 1) readonly buffer Done { uint done[]; };             // [T, P, E]: bit 0 terminated, bit 1 truncated
+layout(std430, set = 0, binding = 2) readonly buffer Value { float value[]; };          // [T, P, E]
+layout(std430, set = 0, binding = 3) readonly buffer NextValue { float next_value[]; }; // [T, P, E]: of the true next observation
+layout(std430, set = 0, binding = 4) readonly buffer Discount { float discount[]; };    // [P]
+layout(std430, set = 0, binding = 5) readonly buffer Lambda { float lambda[]; };        // [P]
+layout(std430, set = 0, binding = 6) writeonly buffer Advantage { float advantage[]; }; // [T, P, E]
+layout(std430, set = 0, binding = 7) writeonly buffer Target { float target[]; };       // [T, P, E]: advantage + value, what the critic learns
+
+layout(push_constant) uniform Push {
+    uint horizon;
+    uint population;
+    uint environments;
+};
+
+void main() {
+    uint at = gl_GlobalInvocationID.x;
+    uint all = population * environments;
+    if (at >= all) {
+        return;
+    }
+    float gamma = discount[at / environments];
+    float decay = gamma * lambda[at / environments];
+    float a = 0.0;
+    for (uint t = horizon; t-- > 0u;) {
+        uint i = t * all + at;
+        uint flags = done[i];
+        float v = value[i];
+        float delta = reward[i] + ((flags & 1u) != 0u ? 0.0 : gamma * next_value[i]) - v; // equation 9
+        a = delta + (flags != 0u ? 0.0 : decay * a);
+        advantage[i] = a;
+        target[i] = a + v;
+    }
+}

@@ -1,0 +1,170 @@
+#version 450
+
+// The gradient of one minibatch for one network of every member, actor or critic: forward, loss, backward, summed in the lanes'
+// registers (engine/nn/mlp.glsl) and written once.
+// PPO: J. Schulman et al., "Proximal Policy Optimization Algorithms", 2017, equations 7 and 9. With one pass over the data the ratio is 1 and
+// this is the gradient of advantage actor-critic (V. Mnih et al., 2016).
+//
+// The minibatch is a slice of a permutation of the member's horizon * environments transitions, computed, not stored.
+// Groups: x = population, y = splits; split s writes gradient[s].
+
+#include "engine/rng.glsl"
+#include "engine/permutation.glsl"
+
+layout(local_size_x = 8, local_size_x_id = 0) in;
+layout(constant_id = 0) const uint LANES = 8;
+layout(constant_id = 5) const uint IN = 1;
+layout(constant_id = 6) const uint OUT = 1;
+layout(constant_id = 7) const uint NORMALIZE = 0; // 1: observations pass the running normalizer
+layout(constant_id = 8) const uint HEAD = 0;      // what the network is, one of the following
+const uint CATEGORICAL = 0u;
+const uint GAUSSIAN = 1u;
+const uint CRITIC = 2u;
+layout(constant_id = 9) const uint NORMALIZE_ADVANTAGE = 0; // 1: over the minibatch, to mean 0 and deviation 1
+layout(constant_id = 10) const uint CLIP_VALUE = 0;         // 1: the critic's loss is clipped too
+layout(constant_id = 11) const uint SHUFFLE = 0;            // 1: permuted; 0: in order
+
+layout(std430, set = 0, binding = 0) readonly buffer Params { float params[]; };         // [P, row]
+layout(std430, set = 0, binding = 1) readonly buffer Params4 { vec4 params4[]; };        // the same
+layout(std430, set = 0, binding = 2) readonly buffer Normalizer { float normalizer[]; }; // [P, 2, IN]
+layout(std430, set = 0, binding = 3) readonly buffer Obs { float inputs[]; };            // [T, P, E, IN]
+layout(std430, set = 0, binding = 4) readonly buffer Action { float actions[]; };        // [T, P, E, A]
+layout(std430, set = 0, binding = 5) readonly buffer LogProb { float log_probs[]; };     // [T, P, E], of the policy that acted
+layout(std430, set = 0, binding = 6) readonly buffer Advantage { float advantages[]; };  // [T, P, E]
+layout(std430, set = 0, binding = 7) readonly buffer Target { float targets[]; };        // [T, P, E]
+layout(std430, set = 0, binding = 8) readonly buffer Value { float values[]; };          // [T, P, E], before the update
+layout(std430, set = 0, binding = 9) readonly buffer ClipEpsilon { float clip_epsilon[]; }; // [P]
+layout(std430, set = 0, binding = 10) readonly buffer LossWeight { float loss_weight[]; };  // [P]: of the actor's or the critic's loss
+layout(std430, set = 0, binding = 11) readonly buffer EntropyWeight { float entropy_weight[]; }; // [P]: of the entropy bonus
+layout(std430, set = 0, binding = 12) readonly buffer Clock { uint clock[]; };           // [0]: the iteration, for the permutation
+layout(std430, set = 0, binding = 13) writeonly buffer Gradient { float gradient[]; };   // [splits, P, row]
+layout(std430, set = 0, binding = 14) writeonly buffer Gradient4 { vec4 gradient4[]; };  // the same
+layout(std430, set = 0, binding = 15) writeonly buffer Losses { float losses[]; };       // [4, splits, P]: actor: loss, entropy, KL, clipped share; critic: loss, 0, 0, 0
+
+layout(push_constant) uniform Push {
+    uint horizon;
+    uint environments;
+    uint row;     // floats of a member's parameters and gradient
+    uint base;    // where this network begins in the row, a multiple of four
+    uint log_std; // where the log standard deviations begin in the row (Gaussian)
+    uint seed;
+    uint stream; // of the permutations
+    uint epoch;
+    uint minibatch;
+    uint minibatches;
+    float obs_limit;
+};
+
+#include "engine/nn/mlp.glsl"
+#include "engine/nn/input.glsl"
+#include "engine/nn/distribution.glsl"
+#include "engine/nn/mlp_backward.glsl"
+
+const float ADVANTAGE_EPSILON = 1e-8;
+
+void main() {
+    uint member = gl_WorkGroupID.x, population = gl_NumWorkGroups.x;
+    uint n = horizon * environments;
+    uint begin = n * minibatch / minibatches, count = n * (minibatch + 1u) / minibatches - begin;
+    uvec4 key = philox(uvec2(seed, stream), uvec4(member, 0u, clock[0], epoch));
+
+#define TRANSITION(position) \
+    uint transition = SHUFFLE != 0u ? permute(begin + (position), n, key) : begin + (position); \
+    uint at = (transition / environments * population + member) * environments + transition % environments; // in [T, P, E]
+
+    float mean = 0.0, scale = 1.0;
+    if (HEAD != CRITIC && NORMALIZE_ADVANTAGE != 0u) {
+        float sum = 0.0, square = 0.0;
+        [[dont_unroll]] for (uint i = LANE; i < count; i += LANES) {
+            TRANSITION(i)
+            sum += advantages[at];
+        }
+        mean = subgroupAdd(sum) / float(count);
+        [[dont_unroll]] for (uint i = LANE; i < count; i += LANES) {
+            TRANSITION(i)
+            float d = advantages[at] - mean;
+            square += d * d;
+        }
+        scale = 1.0 / (sqrt(subgroupAdd(square) / float(count)) + ADVANTAGE_EPSILON);
+    }
+
+    mlp_load(member * row + base);
+    mlp_zero();
+    mlp_input_begin(member);
+    float deviation[OUT], g_deviation[OUT];
+    [[unroll]] for (uint o = 0u; o < OUT; o++) {
+        deviation[o] = HEAD == GAUSSIAN ? params[member * row + log_std + o] : 0.0;
+        g_deviation[o] = 0.0;
+    }
+    float epsilon = clip_epsilon[member], weight = loss_weight[member], bonus = entropy_weight[member];
+    float share = 1.0 / float(count); // the loss is a mean over the minibatch
+    float loss = 0.0, entropy = 0.0, divergence = 0.0, clipped = 0.0;
+
+    uint first = count * gl_WorkGroupID.y / gl_NumWorkGroups.y, last = count * (gl_WorkGroupID.y + 1u) / gl_NumWorkGroups.y;
+    [[dont_unroll]] for (uint i = first; i < last; i++) {
+        TRANSITION(i)
+        mlp_input(at);
+        mlp_forward();
+        float dy[OUT];
+        if (HEAD == CRITIC) {
+            float v = mlp_y[0], target = targets[at], old = values[at];
+            float error = v - target, moved = clamp(v - old, -epsilon, epsilon) + old - target;
+            bool plain = CLIP_VALUE == 0u || error * error >= moved * moved;
+            loss += 0.5 * (plain ? error * error : moved * moved);
+            [[unroll]] for (uint o = 0u; o < OUT; o++) dy[o] = 0.0;
+            dy[0] = plain ? weight * share * error : 0.0; // beyond the clip the loss does not change with v
+        } else {
+            float norm = 0.0, log_prob = 0.0;
+            uint action = 0u;
+            float z[OUT];
+            if (HEAD == CATEGORICAL) {
+                norm = logits_norm(mlp_y);
+                action = uint(actions[at]);
+                log_prob = logits_at(mlp_y, action) - norm;
+            } else {
+                [[unroll]] for (uint o = 0u; o < OUT; o++) {
+                    float u = actions[at * OUT + o];
+                    z[o] = (u - mlp_y[o]) * m_exp(-deviation[o]);
+                    log_prob += gauss_log_prob(u, mlp_y[o], deviation[o]);
+                }
+            }
+            float log_ratio = log_prob - log_probs[at];
+            float ratio = m_exp(log_ratio);
+            float advantage = (advantages[at] - mean) * scale;
+            bool inside = advantage >= 0.0 ? ratio <= 1.0 + epsilon : ratio >= 1.0 - epsilon;
+            loss -= min(ratio * advantage, clamp(ratio, 1.0 - epsilon, 1.0 + epsilon) * advantage); // equation 7
+            divergence += ratio - 1.0 - log_ratio; // J. Schulman, "Approximating KL Divergence", 2020
+            clipped += abs(ratio - 1.0) > epsilon ? 1.0 : 0.0;
+            float d = inside ? -weight * share * ratio * advantage : 0.0; // by the log-probability
+            if (HEAD == CATEGORICAL) {
+                float h = 0.0;
+                [[unroll]] for (uint o = 0u; o < OUT; o++) h -= m_exp(mlp_y[o] - norm) * (mlp_y[o] - norm);
+                entropy += h;
+                [[unroll]] for (uint o = 0u; o < OUT; o++) {
+                    float log_p = mlp_y[o] - norm, p = m_exp(log_p);
+                    dy[o] = d * ((action == o ? 1.0 : 0.0) - p) + bonus * share * p * (log_p + h);
+                }
+            } else {
+                [[unroll]] for (uint o = 0u; o < OUT; o++) {
+                    entropy += deviation[o] + 0.5 + HALF_LOG_TAU;
+                    dy[o] = d * z[o] * m_exp(-deviation[o]);
+                    g_deviation[o] += d * (z[o] * z[o] - 1.0) - bonus * share;
+                }
+            }
+        }
+        mlp_backward(dy);
+    }
+
+    uint part = gl_WorkGroupID.y * population + member;
+    mlp_store(part * row + base);
+    if (LANE == 0u) {
+        if (HEAD == GAUSSIAN) {
+            [[unroll]] for (uint o = 0u; o < OUT; o++) gradient[part * row + log_std + o] = g_deviation[o];
+        }
+        uint parts = gl_NumWorkGroups.y * population;
+        losses[part] = loss * share;
+        losses[parts + part] = entropy * share;
+        losses[2u * parts + part] = divergence * share;
+        losses[3u * parts + part] = clipped * share;
+    }
+}
