@@ -1,0 +1,33 @@
+package engine
+
+import (
+	"context"
+	"errors"
+)
+
+// Clock counts, on the device, what a run has done. Random numbers and permutations take their counters from it, so a program
+// recorded once draws new ones at every step, and a resumed run goes on with the very next.
+type Clock struct{ t *Tensor }
+
+// NewClock makes the tensor "clock": [iterations, environment steps of every environment].
+func NewClock(s *State) Clock { return Clock{s.Tensor("clock", Uint32, Axis("count", 2))} }
+
+// Tensor is what kernels read.
+func (c Clock) Tensor() *Tensor { return c.t }
+
+// Tick records the advance at a step's end.
+func (c Clock) Tick(r *Recorder, iterations, steps int) {
+	r.Dispatch(tickKernel{Clock: c.t.Range(), Iterations: uint32(iterations), Steps: uint32(steps)}.call(1, 1, 1))
+}
+
+// Read returns the counts.
+func (c Clock) Read(ctx context.Context) (iterations, steps int, err error) {
+	v, err := c.t.ReadUint32(ctx)
+	if err != nil {
+		return 0, 0, err
+	}
+	if len(v) != 2 {
+		return 0, 0, errors.New("engine: the clock has lost its counts")
+	}
+	return int(v[0]), int(v[1]), nil
+}

@@ -1,0 +1,30 @@
+package engine
+
+// What is done to the members of a population, whatever they are.
+
+// Mean records a mean for every member over all its elements of value [..., P, ...], weighted by a tensor of the same shape where
+// weight is not nil; NaN where the weights sum to zero. The result is multiplied by scale.
+func Mean(r *Recorder, mean, value, weight *Tensor, scale float32) {
+	outer, p, inner, ok := value.Split(PopulationAxis)
+	if !ok {
+		r.Fail(errNoPopulation(value))
+		return
+	}
+	k := meanKernel{Value: value.Range(), Weight: value.Range(), Mean: mean.Range(), Outer: uint32(outer), Inner: uint32(inner), Scale: scale}
+	if weight != nil {
+		k.Weight, k.Weighted = weight.Range(), 1
+	}
+	r.Dispatch(k.call(uint32(p), 1, 1))
+}
+
+// Gather records the copying of members over members in every tensor given: member p becomes a copy of member source[p]. The
+// sources must be their own sources. Tensors without a population axis are left alone.
+func Gather(r *Recorder, source *Tensor, values ...*Tensor) {
+	for _, t := range values {
+		outer, p, inner, ok := t.Split(PopulationAxis)
+		if !ok {
+			continue
+		}
+		r.Dispatch(gatherKernel{Source: source.Range(), Values: t.Range(), Outer: uint32(outer), Inner: uint32(inner)}.call(uint32(outer*inner+63)/64, uint32(p), 1))
+	}
+}

@@ -1,0 +1,81 @@
+package engine
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"github.com/evorl/evorl/vk"
+)
+
+// Metrics are one number a member and step each, written on the device into a ring that the host reads when a step is over,
+// while the next one runs. Nothing inside a step waits for them.
+type Metrics struct {
+	members int
+	stride  int // elements between rows, so that each row suits the storage alignment
+	names   []string
+	rows    *Tensor // [metric, stride]
+	ring    *vk.Buffer
+	state   *State
+}
+
+// ringSlots is how many steps the host may be behind.
+const ringSlots = 4
+
+// NewMetrics makes room for so many metrics of so many members.
+func NewMetrics(s *State, members, rows int) *Metrics {
+	align := max(int(s.eng.dev.Info().Limits.StorageAlignment)/4, 1)
+	m := &Metrics{state: s, members: members, stride: (members + align - 1) / align * align}
+	m.rows = s.Scratch("metrics", Float32, Axis("metric", rows), Axis("member", m.stride))
+	if s.all.err == nil {
+		m.ring, s.all.err = s.eng.dev.NewBuffer(int64(4*ringSlots*(1+m.rows.Len())), vk.Readback)
+		if s.all.err == nil {
+			s.all.scratch = append(s.all.scratch, &Tensor{name: "ring", typ: Uint32, dims: []Dim{{"word", ringSlots * (1 + m.rows.Len())}}, buf: m.ring})
+		}
+	}
+	return m
+}
+
+// Row adds a metric and returns the [P] tensor that a step writes it to. NaN stands for no value. One more than there is room
+// for is an error of the state.
+func (m *Metrics) Row(name string) *Tensor {
+	if m.state.all.err == nil && len(m.names) == m.rows.dims[0].Size {
+		m.state.all.err = fmt.Errorf("engine: metric %q is one more than the %d there is room for", name, len(m.names))
+	}
+	m.names = append(m.names, name)
+	if m.state.all.err != nil {
+		return &Tensor{name: name, dims: []Dim{Population(m.members)}}
+	}
+	row := m.rows.Index(len(m.names) - 1)
+	row.name, row.dims = name, []Dim{Population(m.members)}
+	return row
+}
+
+// Record writes the rows into the ring, before the clock ticks.
+func (m *Metrics) Record(r *Recorder, c Clock) {
+	count := len(m.names) * m.stride
+	r.Dispatch(ringKernel{Clock: c.t.Range(), Metrics: m.rows.Range(), Ring: m.ring.All(), Count: uint32(count), Slots: ringSlots}.call(uint32(count+63)/64, 1, 1))
+}
+
+// Read returns the metrics of an iteration (the clock's value before its tick) whose program has ended: for each name a value per
+// member.
+func (m *Metrics) Read(iteration int) (map[string][]float32, error) {
+	data := m.ring.Mapped()
+	count := len(m.names) * m.stride
+	slot := data[4*(iteration%ringSlots)*(count+1):]
+	if at := binary.LittleEndian.Uint32(slot); at != uint32(iteration) {
+		return nil, fmt.Errorf("engine: metrics of iteration %d are gone: the ring holds iteration %d", iteration, at)
+	}
+	out := make(map[string][]float32, len(m.names))
+	for i, name := range m.names {
+		values := make([]float32, m.members)
+		for p := range values {
+			values[p] = math.Float32frombits(binary.LittleEndian.Uint32(slot[4*(1+i*m.stride+p):]))
+		}
+		out[name] = values
+	}
+	return out, nil
+}
+
+// Names lists the metrics in the order they were added.
+func (m *Metrics) Names() []string { return append([]string(nil), m.names...) }

@@ -1,0 +1,76 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/evorl/evorl/vk"
+)
+
+// Recorder takes the commands of a program in order; barriers between dependent ones are derived from what their kernels read
+// and write. The first error is kept and returned by Record.
+type Recorder struct {
+	eng  *Engine
+	prog *vk.Program
+	err  error
+}
+
+// Program is a recorded sequence of commands on fixed tensors. Running it is one submission, or a few where it is so long that
+// it is cut into time slices.
+type Program struct{ prog *vk.Program }
+
+// Record makes a program of what f records. Pipelines are compiled here.
+func (e *Engine) Record(name string, f func(*Recorder)) (*Program, error) {
+	r := &Recorder{eng: e, prog: e.dev.NewProgram(name)}
+	f(r)
+	err := r.err
+	if err == nil {
+		err = r.prog.Build()
+	}
+	if err != nil {
+		r.prog.Free()
+		return nil, fmt.Errorf("engine: recording %q: %w", name, err)
+	}
+	return &Program{r.prog}, nil
+}
+
+// Engine is the engine recorded for.
+func (r *Recorder) Engine() *Engine { return r.eng }
+
+// Dispatch records a kernel.
+func (r *Recorder) Dispatch(c vk.Call) { r.prog.Dispatch(c) }
+
+// Copy records a copy of all elements; the tensors must have the same length.
+func (r *Recorder) Copy(dst, src *Tensor) {
+	if dst.Len() != src.Len() {
+		r.Fail(fmt.Errorf("copying %v to %v: the lengths differ", src, dst))
+		return
+	}
+	r.prog.Copy(dst.Range(), src.Range())
+}
+
+// Fill records setting every 32-bit element to one word.
+func (r *Recorder) Fill(dst *Tensor, word uint32) { r.prog.Fill(dst.Range(), word) }
+
+// Fail keeps an error of the recording, if it is the first.
+func (r *Recorder) Fail(err error) {
+	if r.err == nil {
+		r.err = err
+	}
+}
+
+// Submit starts the program after all that was submitted before, and returns a ticket to wait with.
+func (p *Program) Submit(ctx context.Context) (*vk.Ticket, error) { return p.prog.Submit(ctx) }
+
+// Run submits and waits.
+func (p *Program) Run(ctx context.Context) error { return p.prog.Run(ctx) }
+
+// Profile runs the program once and returns the device time of each kernel.
+func (p *Program) Profile(ctx context.Context) ([]vk.KernelTime, error) { return p.prog.Profile(ctx) }
+
+// Free releases the program. It may be called twice, and on nil.
+func (p *Program) Free() {
+	if p != nil {
+		p.prog.Free()
+	}
+}

@@ -1,0 +1,202 @@
+package engine
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/evorl/evorl/vk"
+)
+
+// DType is the type of a tensor's elements; every one has 32 bits.
+type DType uint8
+
+const (
+	Float32 DType = iota
+	Uint32
+)
+
+// String is the name in checkpoints: F32 or U32.
+func (t DType) String() string {
+	if t == Uint32 {
+		return "U32"
+	}
+	return "F32"
+}
+
+// Dim is an axis of a tensor: its name and its length.
+type Dim struct {
+	Name string
+	Size int
+}
+
+// Names of axes that code looks for. Others are free.
+const (
+	PopulationAxis  = "population"
+	EnvironmentAxis = "environment"
+	TimeAxis        = "time"
+)
+
+// Population is the axis of members, P.
+func Population(n int) Dim { return Dim{PopulationAxis, n} }
+
+// Environments is the axis of a member's environments, E.
+func Environments(n int) Dim { return Dim{EnvironmentAxis, n} }
+
+// Time is the axis of steps, T.
+func Time(n int) Dim { return Dim{TimeAxis, n} }
+
+// Axis is an axis of any other name.
+func Axis(name string, n int) Dim { return Dim{name, n} }
+
+// Tensor is a dense row-major array of 32-bit elements on the device, its axes named. Its contents are the device's; Read and
+// Write move them across the bus and are for initialization, tests and reports, not for steps.
+type Tensor struct {
+	name string
+	typ  DType
+	dims []Dim
+	buf  *vk.Buffer
+	at   int64 // byte offset in buf
+	view bool  // of another tensor, which owns buf
+}
+
+func (t *Tensor) Name() string { return t.name }
+func (t *Tensor) Type() DType  { return t.typ }
+func (t *Tensor) Dims() []Dim  { return append([]Dim(nil), t.dims...) }
+
+// Len is the number of elements.
+func (t *Tensor) Len() int { return length(t.dims) }
+
+func length(dims []Dim) int {
+	n := 1
+	for _, d := range dims {
+		n *= d.Size
+	}
+	return n
+}
+
+// Size is the length of the named axis; 0 when there is none.
+func (t *Tensor) Size(axis string) int {
+	for _, d := range t.dims {
+		if d.Name == axis {
+			return d.Size
+		}
+	}
+	return 0
+}
+
+// Split gives the tensor as [outer, size, inner] around the named axis; ok is false when there is none.
+func (t *Tensor) Split(axis string) (outer, size, inner int, ok bool) {
+	for i, d := range t.dims {
+		if d.Name == axis {
+			return length(t.dims[:i]), d.Size, length(t.dims[i+1:]), true
+		}
+	}
+	return 0, 0, 0, false
+}
+
+// Range is the tensor's place, as kernels take it.
+func (t *Tensor) Range() vk.Range { return t.buf.Range(t.at, int64(4*t.Len())) }
+
+// Index is the view of one index of the first axis. The view's place must suit the device's storage alignment where kernels take it.
+func (t *Tensor) Index(i int) *Tensor {
+	inner := t.dims[1:]
+	return &Tensor{name: fmt.Sprintf("%s[%d]", t.name, i), typ: t.typ, dims: inner, buf: t.buf, at: t.at + int64(4*i*length(inner)), view: true}
+}
+
+// String is "name F32[population 4, feature 2]".
+func (t *Tensor) String() string {
+	axes := make([]string, len(t.dims))
+	for i, d := range t.dims {
+		axes[i] = fmt.Sprintf("%s %d", d.Name, d.Size)
+	}
+	return fmt.Sprintf("%s %v[%s]", t.name, t.typ, strings.Join(axes, ", "))
+}
+
+// ReadBytes copies the elements to the host, little-endian, after all that was submitted before.
+func (t *Tensor) ReadBytes(ctx context.Context) ([]byte, error) {
+	out := make([]byte, 4*t.Len())
+	if err := t.buf.Read(ctx, t.at, out); err != nil {
+		return nil, fmt.Errorf("engine: reading tensor %v: %w", t, err)
+	}
+	return out, nil
+}
+
+// WriteBytes sets all elements, little-endian.
+func (t *Tensor) WriteBytes(ctx context.Context, data []byte) error {
+	if len(data) != 4*t.Len() {
+		return fmt.Errorf("engine: writing tensor %v: %d bytes given; want %d", t, len(data), 4*t.Len())
+	}
+	if err := t.buf.Write(ctx, t.at, data); err != nil {
+		return fmt.Errorf("engine: writing tensor %v: %w", t, err)
+	}
+	return nil
+}
+
+// ReadFloat32 copies the elements of a Float32 tensor to the host.
+func (t *Tensor) ReadFloat32(ctx context.Context) ([]float32, error) {
+	data, err := t.readAs(ctx, Float32)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]float32, t.Len())
+	for i := range out {
+		out[i] = math.Float32frombits(binary.LittleEndian.Uint32(data[4*i:]))
+	}
+	return out, nil
+}
+
+// ReadUint32 copies the elements of a Uint32 tensor to the host.
+func (t *Tensor) ReadUint32(ctx context.Context) ([]uint32, error) {
+	data, err := t.readAs(ctx, Uint32)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]uint32, t.Len())
+	for i := range out {
+		out[i] = binary.LittleEndian.Uint32(data[4*i:])
+	}
+	return out, nil
+}
+
+func (t *Tensor) readAs(ctx context.Context, typ DType) ([]byte, error) {
+	if t.typ != typ {
+		return nil, fmt.Errorf("engine: reading tensor %v as %v", t, typ)
+	}
+	return t.ReadBytes(ctx)
+}
+
+// WriteFloat32 sets all elements of a Float32 tensor.
+func (t *Tensor) WriteFloat32(ctx context.Context, values []float32) error {
+	if t.typ != Float32 {
+		return fmt.Errorf("engine: writing tensor %v as %v", t, Float32)
+	}
+	data := make([]byte, 4*len(values))
+	for i, v := range values {
+		binary.LittleEndian.PutUint32(data[4*i:], math.Float32bits(v))
+	}
+	return t.WriteBytes(ctx, data)
+}
+
+// WriteUint32 sets all elements of a Uint32 tensor.
+func (t *Tensor) WriteUint32(ctx context.Context, values []uint32) error {
+	if t.typ != Uint32 {
+		return fmt.Errorf("engine: writing tensor %v as %v", t, Uint32)
+	}
+	data := make([]byte, 4*len(values))
+	for i, v := range values {
+		binary.LittleEndian.PutUint32(data[4*i:], v)
+	}
+	return t.WriteBytes(ctx, data)
+}
+
+// Fill sets all elements of a Float32 tensor to one value.
+func (t *Tensor) Fill(ctx context.Context, value float32) error {
+	values := make([]float32, t.Len())
+	for i := range values {
+		values[i] = value
+	}
+	return t.WriteFloat32(ctx, values)
+}
