@@ -82,7 +82,7 @@ func alignUp(n, align uint64) uint64 { return (n + align - 1) / align * align }
 // place finds room for size bytes of a memory type, in an arena that exists or in a new one. The caller holds d.mem.
 func (d *Device) place(what string, size, align uint64, typ memoryType) (*arena, uint64, error) {
 	for _, a := range d.mem.arenas {
-		if a.typ.index == typ.index {
+		if a.typ == typ {
 			if offset, ok := a.free.take(size, align); ok {
 				a.used += size
 				return a, offset, nil

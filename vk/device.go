@@ -14,6 +14,7 @@ import "C"
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -72,9 +73,8 @@ func Open(opts ...Option) (*Device, error) {
 		in.close()
 		return nil, err
 	}
-	phys.info.Features &^= cfg.withhold
-	if cfg.withhold.Has(SubgroupSizeControl) {
-		phys.requiredSize = false
+	if cfg.reshape != nil {
+		cfg.reshape(phys)
 	}
 	if cfg.budget <= 0 {
 		cfg.budget = 50 * time.Millisecond
@@ -188,8 +188,14 @@ func (d *Device) Close() error {
 	}
 	d.life.mu.Unlock()
 
+	known := d.lost() != nil
 	err := d.wait(context.Background(), d.queue.submitted)
-	// After a loss, or when the device hangs, there is nothing to wait for: the driver gives up its objects either way.
+	if errors.Is(err, ErrTimeout) {
+		return err // to free what a hanging device uses would be worse than to leave it to the end of the process
+	}
+	if known {
+		err = nil // it was reported before
+	}
 	for p := range d.programs.all {
 		p.destroy()
 	}

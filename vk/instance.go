@@ -1,7 +1,6 @@
 package vk
 
 /*
-#cgo CFLAGS: -O2
 #cgo LDFLAGS: -ldl
 #include <stdlib.h>
 #include "shim.h"

@@ -21,9 +21,8 @@ type config struct {
 	validate  int
 	loader    string
 	maxAPI    uint32
-	withhold  Features      // features to leave off, for tests of the fallbacks
-	arenaSize uint64        // 0: by heap size
-	progress  time.Duration // longest single wait inside the driver
+	reshape   func(*physical) // makes the device look like another kind, for tests
+	arenaSize uint64          // 0: by heap size
 }
 
 // Index chooses the device with this index in the list of [Devices].
@@ -63,7 +62,8 @@ func ValidateShaders(on bool) Option {
 	return func(c *config) { c.validate = validationMode(on, validateGPU) }
 }
 
-// Loader names the Vulkan loader library. The default is libvulkan.so.1. A process uses one loader.
+// Loader names the Vulkan loader library. The default is the environment variable EVORL_VULKAN_LOADER, else libvulkan.so.1.
+// A process uses one loader.
 func Loader(library string) Option { return func(c *config) { c.loader = library } }
 
 func validationMode(on bool, mode int) int {
@@ -74,9 +74,12 @@ func validationMode(on bool, mode int) int {
 }
 
 func newConfig(opts []Option) *config {
-	c := &config{index: -1, logger: slog.New(slog.DiscardHandler), loader: defaultLoader, maxAPI: uint32(MakeVersion(1, 3, 0))}
+	c := &config{index: -1, logger: slog.New(slog.DiscardHandler), loader: os.Getenv("EVORL_VULKAN_LOADER"), maxAPI: uint32(MakeVersion(1, 3, 0))}
 	for _, o := range opts {
 		o(c)
+	}
+	if c.loader == "" {
+		c.loader = defaultLoader
 	}
 	if !c.cacheSet {
 		// Without a home (a container, a daemon) there is nowhere to keep a cache: that is no fault.

@@ -5,7 +5,6 @@ package vk
 import "C"
 
 import (
-	"context"
 	"crypto/sha256"
 	"fmt"
 	"runtime"
@@ -79,13 +78,10 @@ func (d *Device) pipeline(s *Shader, spec []uint32, subgroup uint32) *pipeline {
 }
 
 // compileAll compiles pipelines in parallel and keeps the cache. It returns the first error, in the order given.
-func (d *Device) compileAll(ctx context.Context, all []*pipeline) error {
+func (d *Device) compileAll(all []*pipeline) error {
 	var group sync.WaitGroup
 	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
 	for _, p := range all {
-		if ctx.Err() != nil {
-			break
-		}
 		slots <- struct{}{}
 		group.Go(func() {
 			p.once.Do(func() { p.err = d.compile(p) })
@@ -93,9 +89,6 @@ func (d *Device) compileAll(ctx context.Context, all []*pipeline) error {
 		})
 	}
 	group.Wait()
-	if err := ctx.Err(); err != nil {
-		return err
-	}
 	for _, p := range all {
 		if p.err != nil {
 			return p.err

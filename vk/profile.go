@@ -41,6 +41,9 @@ func (p *Program) Profile(ctx context.Context) ([]KernelTime, error) {
 			return nil, err
 		}
 	}
+	if err := p.checkBuffers(); err != nil {
+		return nil, fmt.Errorf("vk: program %q: %w", p.name, err)
+	}
 	if err := p.openQueries(); err != nil {
 		return nil, err
 	}
@@ -59,6 +62,9 @@ func (p *Program) Profile(ctx context.Context) ([]KernelTime, error) {
 	c.barriers.Add(p.barriers)
 	// On an error the command buffers may be in flight: the program's pool frees them with the rest.
 	if err := p.d.wait(ctx, p.last); err != nil {
+		return nil, err
+	}
+	if err := p.invalidate(); err != nil {
 		return nil, err
 	}
 	times, err := p.times()

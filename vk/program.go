@@ -3,7 +3,6 @@ package vk
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 )
@@ -24,7 +23,8 @@ type Program struct {
 	built      bool
 	freed      bool
 	buffers    []*Buffer // distinct
-	mapped     []*Buffer // those that the program writes and the host may see
+	visible    bool      // the host can see what the program writes
+	incoherent []*Buffer // those of them whose memory needs an invalidation first
 	dispatches uint64
 	barriers   uint64
 	commands   commands
@@ -244,10 +244,13 @@ func (p *Program) build() error {
 			pipelines = append(pipelines, o.pipeline)
 		}
 	}
-	if err := p.d.compileAll(context.Background(), pipelines); err != nil {
+	if err := p.d.compileAll(pipelines); err != nil {
 		return err
 	}
 	p.deriveBarriers()
+	if err := p.checkBuffers(); err != nil {
+		return err
+	}
 	if err := p.commands.open(p); err != nil {
 		return err
 	}
@@ -258,7 +261,7 @@ func (p *Program) build() error {
 // deriveBarriers also lists the buffers.
 func (p *Program) deriveBarriers() {
 	h := newHazards()
-	used, mapped := map[*Buffer]bool{}, map[*Buffer]bool{}
+	used, written := map[*Buffer]bool{}, map[*Buffer]bool{}
 	var accesses []access
 	for i := range p.ops {
 		accesses = p.accesses(&p.ops[i], accesses[:0])
@@ -270,15 +273,31 @@ func (p *Program) deriveBarriers() {
 				used[a.r.Buffer] = true
 				p.buffers = append(p.buffers, a.r.Buffer)
 			}
-			if a.kind&Write != 0 && a.r.Buffer.arena.mapped != nil && !mapped[a.r.Buffer] {
-				mapped[a.r.Buffer] = true
-				p.mapped = append(p.mapped, a.r.Buffer)
+			if a.kind&Write == 0 || written[a.r.Buffer] {
+				continue
+			}
+			written[a.r.Buffer] = true
+			if a.r.Buffer.arena.mapped != nil {
+				p.visible = true
+				if !a.r.Buffer.arena.typ.flags.has(memCoherent) {
+					p.incoherent = append(p.incoherent, a.r.Buffer)
+				}
 			}
 		}
 	}
 }
 
-// Stats describes a built program.
+// checkBuffers refuses to record a buffer that is gone.
+func (p *Program) checkBuffers() error {
+	for _, b := range p.buffers {
+		if b.freed.Load() {
+			return fmt.Errorf("it uses %v: %w", b.All(), ErrClosed)
+		}
+	}
+	return nil
+}
+
+// ProgramStats describes a built program.
 type ProgramStats struct {
 	Commands    int // dispatches, copies and fills
 	Dispatches  int
@@ -372,16 +391,24 @@ func (t *Ticket) Wait(ctx context.Context) error {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, b := range p.mapped {
+	if err := p.invalidate(); err != nil {
+		return err
+	}
+	if p.measure.pending && p.last == t.value {
+		return p.settle()
+	}
+	return nil
+}
+
+// invalidate makes what the program wrote visible to the host where memory is not coherent.
+func (p *Program) invalidate() error {
+	for _, b := range p.incoherent {
 		if b.freed.Load() {
 			continue
 		}
 		if r := p.d.invalidate(b.arena, b.span); r != resultSuccess {
 			return p.d.fail("vkInvalidateMappedMemoryRanges", r)
 		}
-	}
-	if p.measure.pending && p.last == t.value {
-		return p.settle()
 	}
 	return nil
 }
@@ -420,5 +447,5 @@ func (p *Program) destroy() {
 	p.freed = true
 	p.commands.destroy(p.d)
 	p.ops, p.ranges, p.push, p.spec, p.cuts = nil, nil, nil, nil, nil
-	p.buffers, p.mapped = slices.Delete(p.buffers, 0, len(p.buffers)), nil
+	p.buffers, p.incoherent = nil, nil
 }

@@ -17,7 +17,7 @@ type commands struct {
 	queryCount  int
 	sets        []C.VkHandle
 	buffers     []vkCommandBuffer // one a submission
-	open_       bool
+	ready       bool
 }
 
 // open makes the command pool and the descriptor sets of a program.
@@ -29,7 +29,7 @@ func (c *commands) open(p *Program) error {
 	if r != resultSuccess {
 		return d.fail("vkCreateCommandPool", r)
 	}
-	c.open_ = true
+	c.ready = true
 	return c.openSets(p)
 }
 
@@ -89,7 +89,7 @@ func (c *commands) openSets(p *Program) error {
 }
 
 func (c *commands) destroy(d *Device) {
-	if !c.open_ {
+	if !c.ready {
 		return
 	}
 	vkDestroyCommandPool(d.handle, c.pool, nil) // with its command buffers
@@ -205,7 +205,7 @@ func (p *Program) encode(t *tape, i, from, to int, timestamps bool) {
 			t.timestamp(p.commands.queries, k+i+1)
 		}
 	}
-	if to == len(p.ops) && len(p.mapped) > 0 {
+	if to == len(p.ops) && p.visible {
 		t.barrier(deviceStages, hostStage)
 	}
 }

@@ -50,6 +50,9 @@ func (p *Program) settle() error {
 	if total > budget && m.runs == 1 && p.d.phys.info.Type == CPU {
 		return nil // the next run does not hold the compilation
 	}
+	if p.checkBuffers() != nil {
+		return nil // it will not run again
+	}
 	m.on = false
 	p.cuts = cut(times, budget)
 	return p.record()

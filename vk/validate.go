@@ -64,11 +64,8 @@ func (d *Device) drainMessages() {
 	}
 }
 
-// Object types of VkObjectType, for names in validation messages.
-const (
-	objectBuffer   = 9
-	objectPipeline = 19
-)
+// objectPipeline is VK_OBJECT_TYPE_PIPELINE.
+const objectPipeline = 19
 
 // name gives an object a name in validation messages.
 func (d *Device) name(objectType int, handle C.VkHandle, name string) {
