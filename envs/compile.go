@@ -1,0 +1,78 @@
+package envs
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/evorl/evorl/shaders"
+	"github.com/evorl/evorl/vk"
+	"github.com/evorl/evorl/vk/spirv"
+)
+
+// compiled keeps the kernels of an environment that is given as GLSL, by the kernel's path.
+type compiled struct {
+	sync.Mutex
+	shaders map[string]*vk.Shader
+}
+
+// shader returns a kernel with the environment in it, e.g. "envs/step". builtIn is the kernel's generated table: the shader
+// itself for a built-in environment, a pattern of the interface for one given as GLSL, which is compiled at the first call.
+func (e *Environment) shader(ctx context.Context, kernel string, builtIn map[string]*vk.Shader) (*vk.Shader, error) {
+	if e.IsBuiltIn() {
+		s, ok := builtIn[e.Name]
+		if !ok || len(s.SPIRV) == 0 {
+			return nil, fmt.Errorf("envs: kernel %s of %q is not embedded (go run ./tools/shaders builds it): %w", kernel, e.Name, shaders.ErrNotFound)
+		}
+		return s, nil
+	}
+	e.compiled.Lock()
+	defer e.compiled.Unlock()
+	if s, ok := e.compiled.shaders[kernel]; ok {
+		return s, nil
+	}
+	source, err := shaders.ComposeEnvironment(kernel, shaders.Environment{Name: e.Name, File: e.Name + ".glsl", Text: e.glsl})
+	if err != nil {
+		return nil, fmt.Errorf("envs: environment %q: %w", e.Name, err)
+	}
+	code, err := shaders.Compile(ctx, source)
+	if err != nil {
+		return nil, fmt.Errorf("envs: environment %q: %w", e.Name, err)
+	}
+	found, err := spirv.Reflect(code)
+	if err != nil {
+		return nil, fmt.Errorf("envs: environment %q: %w", e.Name, err)
+	}
+	s := *builtIn[cartPole().Name]
+	s.Name, s.SPIRV = kernel+"."+e.Name, code
+	if err := conforms(found, &s); err != nil {
+		return nil, fmt.Errorf("envs: environment %q: %w", e.Name, err)
+	}
+	if e.compiled.shaders == nil {
+		e.compiled.shaders = map[string]*vk.Shader{}
+	}
+	e.compiled.shaders[kernel] = &s
+	return &s, nil
+}
+
+// conforms says where a module's interface is not that of the kernel: an environment has no buffers, push constants or
+// specialization constants of its own. What the compiler dropped as unused may be missing.
+func conforms(found *spirv.Module, kernel *vk.Shader) error {
+	for _, b := range found.Bindings {
+		known := slices.ContainsFunc(kernel.Bindings, func(k vk.Binding) bool { return k.Index == b.Index })
+		if !known {
+			return fmt.Errorf("the GLSL binds a buffer of its own (binding %d); an environment's state is STATE_SIZE floats and nothing else", b.Index)
+		}
+	}
+	if found.Push.Size > kernel.PushBytes {
+		return fmt.Errorf("the GLSL has push constants of its own; an environment has none")
+	}
+	for _, c := range found.Spec {
+		known := slices.ContainsFunc(kernel.Spec, func(k vk.SpecConstant) bool { return k.ID == c.ID })
+		if !known {
+			return fmt.Errorf("the GLSL has a specialization constant of its own (constant_id %d); use const", c.ID)
+		}
+	}
+	return nil
+}
