@@ -3,12 +3,10 @@ package envs
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 
 	"github.com/evorl/evorl/shaders"
 	"github.com/evorl/evorl/vk"
-	"github.com/evorl/evorl/vk/spirv"
 )
 
 // compiled keeps the kernels of an environment that is given as GLSL, by the kernel's path.
@@ -40,39 +38,13 @@ func (e *Environment) shader(ctx context.Context, kernel string, builtIn map[str
 	if err != nil {
 		return nil, fmt.Errorf("envs: environment %q: %w", e.Name, err)
 	}
-	found, err := spirv.Reflect(code)
+	s, err := builtIn[cartPole().Name].With(kernel+"."+e.Name, code)
 	if err != nil {
-		return nil, fmt.Errorf("envs: environment %q: %w", e.Name, err)
-	}
-	s := *builtIn[cartPole().Name]
-	s.Name, s.SPIRV = kernel+"."+e.Name, code
-	if err := conforms(found, &s); err != nil {
 		return nil, fmt.Errorf("envs: environment %q: %w", e.Name, err)
 	}
 	if e.compiled.shaders == nil {
 		e.compiled.shaders = map[string]*vk.Shader{}
 	}
-	e.compiled.shaders[kernel] = &s
-	return &s, nil
-}
-
-// conforms says where a module's interface is not that of the kernel: an environment has no buffers, push constants or
-// specialization constants of its own. What the compiler dropped as unused may be missing.
-func conforms(found *spirv.Module, kernel *vk.Shader) error {
-	for _, b := range found.Bindings {
-		known := slices.ContainsFunc(kernel.Bindings, func(k vk.Binding) bool { return k.Index == b.Index })
-		if !known {
-			return fmt.Errorf("the GLSL binds a buffer of its own (binding %d); an environment's state is STATE_SIZE floats and nothing else", b.Index)
-		}
-	}
-	if found.Push.Size > kernel.PushBytes {
-		return fmt.Errorf("the GLSL has push constants of its own; an environment has none")
-	}
-	for _, c := range found.Spec {
-		known := slices.ContainsFunc(kernel.Spec, func(k vk.SpecConstant) bool { return k.ID == c.ID })
-		if !known {
-			return fmt.Errorf("the GLSL has a specialization constant of its own (constant_id %d); use const", c.ID)
-		}
-	}
-	return nil
+	e.compiled.shaders[kernel] = s
+	return s, nil
 }
