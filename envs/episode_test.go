@@ -28,63 +28,69 @@ func TestEpisode(t *testing.T) {
 		{modelPendulum(), Options{TimeLimit: 9, ActionRepeat: 2, AutoReset: Disabled}, 12},
 	} {
 		t.Run(fmt.Sprintf("%s/%+v", c.model.name, c.options), func(t *testing.T) {
-			const members, environments, seed = 3, 7, 11
-			b := newBatch(t, dev, c.model.name, members, environments, c.options)
-			models := make([]episode, members*environments)
-			for i := range models {
-				models[i] = episode{dynamics: c.model, options: b.Options(), member: uint32(i / environments), environment: uint32(i % environments), seed: seed}
-			}
-			first, err := b.Reset(t.Context(), seed)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for i := range models {
-				check(t, fmt.Sprintf("environment %d: first observation", i), row(first, len(models), i), models[i].begin())
-			}
-			dice := rand.New(rand.NewPCG(5, 6))
-			ends := map[Done]int{}
-			for k := range c.steps {
-				actions := make([][]float64, len(models))
-				for i := range actions {
-					actions[i] = []float64{float64(float32(dice.Float64()*6 - 3))}
-					if b.Environment().Action.IsDiscrete() {
-						actions[i] = []float64{float64(dice.IntN(2))}
-					}
-				}
-				got, err := act(t.Context(), b, actions)
-				if err != nil {
-					t.Fatal(err)
-				}
-				state, err := b.State(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
-				for i := range models {
-					m := &models[i]
-					want := m.advance(actions[i][0])
-					at := fmt.Sprintf("step %d, environment %d", k+1, i)
-					if got.Done[i] != want.done || state.Episode[i] != m.word {
-						t.Fatalf("%s: done %d, episode word %#x; want %d, %#x", at, got.Done[i], state.Episode[i], want.done, m.word)
-					}
-					ends[want.done]++
-					check(t, at+": next observation", row(got.NextObs, len(models), i), want.nextObs)
-					check(t, at+": observation", row(got.Obs, len(models), i), want.obs)
-					check(t, at+": reward", got.Reward[i:i+1], []float64{want.reward})
-					check(t, at+": return", state.Return[i:i+1], []float64{m.ret})
-					// One step at a time: the model goes on from the device's state, once seen to be right.
-					reached := column(state.Env, len(models), i)
-					check(t, at+": state", reached, m.state)
-					for f, v := range reached {
-						m.state[f] = float64(v)
-					}
-				}
-				if t.Failed() {
-					t.FailNow()
-				}
-			}
-			t.Logf("steps by done flags: %v", ends)
+			b := newBatch(t, dev, c.model.name, 3, 7, c.options)
+			drive(t, b, c.model, c.steps)
 		})
 	}
+}
+
+// drive steps a batch and the model of its environments together and compares all they give.
+func drive(t *testing.T, b *Batch, model dynamics, steps int) {
+	t.Helper()
+	const seed = 11
+	models := make([]episode, b.count())
+	for i := range models {
+		models[i] = episode{dynamics: model, options: b.Options(), member: uint32(i / b.environments), environment: uint32(i % b.environments), seed: seed}
+	}
+	first, err := b.Reset(t.Context(), seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range models {
+		check(t, fmt.Sprintf("environment %d: first observation", i), row(first, len(models), i), models[i].begin())
+	}
+	dice := rand.New(rand.NewPCG(5, 6))
+	ends := map[Done]int{}
+	for k := range steps {
+		actions := make([][]float64, len(models))
+		for i := range actions {
+			actions[i] = []float64{float64(float32(dice.Float64()*6 - 3))}
+			if b.Environment().Action.IsDiscrete() {
+				actions[i] = []float64{float64(dice.IntN(2))}
+			}
+		}
+		got, err := act(t.Context(), b, actions)
+		if err != nil {
+			t.Fatal(err)
+		}
+		state, err := b.State(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range models {
+			m := &models[i]
+			want := m.advance(actions[i][0])
+			at := fmt.Sprintf("step %d, environment %d", k+1, i)
+			if got.Done[i] != want.done || state.Episode[i] != m.word {
+				t.Fatalf("%s: done %d, episode word %#x; want %d, %#x", at, got.Done[i], state.Episode[i], want.done, m.word)
+			}
+			ends[want.done]++
+			check(t, at+": next observation", row(got.NextObs, len(models), i), want.nextObs)
+			check(t, at+": observation", row(got.Obs, len(models), i), want.obs)
+			check(t, at+": reward", got.Reward[i:i+1], []float64{want.reward})
+			check(t, at+": return", state.Return[i:i+1], []float64{m.ret})
+			// One step at a time: the model goes on from the device's state, once seen to be right.
+			reached := column(state.Env, len(models), i)
+			check(t, at+": state", reached, m.state)
+			for f, v := range reached {
+				m.state[f] = float64(v)
+			}
+		}
+		if t.Failed() {
+			t.FailNow()
+		}
+	}
+	t.Logf("steps by done flags: %v", ends)
 }
 
 // row takes environment i's part of a result [P, E, …].
