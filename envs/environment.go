@@ -1,14 +1,13 @@
 package envs
 
-import (
-	"fmt"
-)
+import "fmt"
 
-// Environment is a Spec with the GLSL that runs it. It is immutable and may be shared.
+// Environment is a Spec with the GLSL that runs it. It does not change and may be used by several goroutines.
 type Environment struct {
 	Spec
-	glsl string
-	file string // of the embedded tree, for a built-in environment; "" for one given at run time
+	glsl     string
+	file     string // of the embedded tree, for a built-in environment; "" for one given at run time
+	compiled compiled
 }
 
 // New makes an environment from GLSL source, for library users with environments of their own. The source defines

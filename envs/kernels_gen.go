@@ -20,8 +20,9 @@ var resetShader = map[string]*vk.Shader{
 			{Name: "EpisodeStep", Index: 1, Access: vk.Write},
 			{Name: "EpisodeReturn", Index: 2, Access: vk.Write},
 			{Name: "Obs", Index: 3, Access: vk.Write},
+			{Name: "Clock", Index: 4, Access: vk.Read},
 		},
-		PushBytes: 16,
+		PushBytes: 12,
 		Spec: []vk.SpecConstant{
 			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
@@ -41,8 +42,9 @@ var resetShader = map[string]*vk.Shader{
 			{Name: "EpisodeStep", Index: 1, Access: vk.Write},
 			{Name: "EpisodeReturn", Index: 2, Access: vk.Write},
 			{Name: "Obs", Index: 3, Access: vk.Write},
+			{Name: "Clock", Index: 4, Access: vk.Read},
 		},
-		PushBytes: 16,
+		PushBytes: 12,
 		Spec: []vk.SpecConstant{
 			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
@@ -62,8 +64,9 @@ var resetShader = map[string]*vk.Shader{
 			{Name: "EpisodeStep", Index: 1, Access: vk.Write},
 			{Name: "EpisodeReturn", Index: 2, Access: vk.Write},
 			{Name: "Obs", Index: 3, Access: vk.Write},
+			{Name: "Clock", Index: 4, Access: vk.Read},
 		},
-		PushBytes: 16,
+		PushBytes: 12,
 		Spec: []vk.SpecConstant{
 			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
@@ -83,8 +86,9 @@ var resetShader = map[string]*vk.Shader{
 			{Name: "EpisodeStep", Index: 1, Access: vk.Write},
 			{Name: "EpisodeReturn", Index: 2, Access: vk.Write},
 			{Name: "Obs", Index: 3, Access: vk.Write},
+			{Name: "Clock", Index: 4, Access: vk.Read},
 		},
-		PushBytes: 16,
+		PushBytes: 12,
 		Spec: []vk.SpecConstant{
 			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
@@ -104,8 +108,9 @@ var resetShader = map[string]*vk.Shader{
 			{Name: "EpisodeStep", Index: 1, Access: vk.Write},
 			{Name: "EpisodeReturn", Index: 2, Access: vk.Write},
 			{Name: "Obs", Index: 3, Access: vk.Write},
+			{Name: "Clock", Index: 4, Access: vk.Read},
 		},
-		PushBytes: 16,
+		PushBytes: 12,
 		Spec: []vk.SpecConstant{
 			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
@@ -125,8 +130,9 @@ var resetShader = map[string]*vk.Shader{
 			{Name: "EpisodeStep", Index: 1, Access: vk.Write},
 			{Name: "EpisodeReturn", Index: 2, Access: vk.Write},
 			{Name: "Obs", Index: 3, Access: vk.Write},
+			{Name: "Clock", Index: 4, Access: vk.Read},
 		},
-		PushBytes: 16,
+		PushBytes: 12,
 		Spec: []vk.SpecConstant{
 			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
@@ -146,8 +152,9 @@ var resetShader = map[string]*vk.Shader{
 			{Name: "EpisodeStep", Index: 1, Access: vk.Write},
 			{Name: "EpisodeReturn", Index: 2, Access: vk.Write},
 			{Name: "Obs", Index: 3, Access: vk.Write},
+			{Name: "Clock", Index: 4, Access: vk.Read},
 		},
-		PushBytes: 16,
+		PushBytes: 12,
 		Spec: []vk.SpecConstant{
 			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
@@ -167,9 +174,9 @@ type resetKernel struct {
 	EpisodeStep   vk.Range // writeonly uint
 	EpisodeReturn vk.Range // writeonly float
 	Obs           vk.Range // writeonly float
+	Clock         vk.Range // readonly uint
 
-	Seed         uint32 // push constants, in order
-	Stream       uint32
+	Stream       uint32 // push constants, in order
 	Members      uint32
 	Environments uint32
 
@@ -184,15 +191,14 @@ type resetKernel struct {
 // call dispatches x × y × z workgroups of shader, one of resetShader or made from one by vk.Shader.With.
 func (k resetKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [4]vk.Range
-		push   [16]byte
+		ranges [5]vk.Range
+		push   [12]byte
 		spec   [6]uint32
 	})
-	a.ranges = [4]vk.Range{k.EnvState, k.EpisodeStep, k.EpisodeReturn, k.Obs}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Members)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Environments)
+	a.ranges = [5]vk.Range{k.EnvState, k.EpisodeStep, k.EpisodeReturn, k.Obs, k.Clock}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Stream)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Members)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Environments)
 	a.spec = [6]uint32{64, 0, 1, 0, 0, 0x3f800000}
 	if k.LocalSizeX != 0 {
 		a.spec[0] = k.LocalSizeX
@@ -637,8 +643,9 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "NextObs", Index: 5, Access: vk.Write},
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
+			{Name: "Clock", Index: 8, Access: vk.Read},
 		},
-		PushBytes: 20,
+		PushBytes: 12,
 		Spec: []vk.SpecConstant{
 			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
@@ -662,8 +669,9 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "NextObs", Index: 5, Access: vk.Write},
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
+			{Name: "Clock", Index: 8, Access: vk.Read},
 		},
-		PushBytes: 20,
+		PushBytes: 12,
 		Spec: []vk.SpecConstant{
 			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
@@ -687,8 +695,9 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "NextObs", Index: 5, Access: vk.Write},
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
+			{Name: "Clock", Index: 8, Access: vk.Read},
 		},
-		PushBytes: 20,
+		PushBytes: 12,
 		Spec: []vk.SpecConstant{
 			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
@@ -712,8 +721,9 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "NextObs", Index: 5, Access: vk.Write},
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
+			{Name: "Clock", Index: 8, Access: vk.Read},
 		},
-		PushBytes: 20,
+		PushBytes: 12,
 		Spec: []vk.SpecConstant{
 			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
@@ -737,8 +747,9 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "NextObs", Index: 5, Access: vk.Write},
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
+			{Name: "Clock", Index: 8, Access: vk.Read},
 		},
-		PushBytes: 20,
+		PushBytes: 12,
 		Spec: []vk.SpecConstant{
 			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
@@ -762,8 +773,9 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "NextObs", Index: 5, Access: vk.Write},
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
+			{Name: "Clock", Index: 8, Access: vk.Read},
 		},
-		PushBytes: 20,
+		PushBytes: 12,
 		Spec: []vk.SpecConstant{
 			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
@@ -787,8 +799,9 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "NextObs", Index: 5, Access: vk.Write},
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
+			{Name: "Clock", Index: 8, Access: vk.Read},
 		},
-		PushBytes: 20,
+		PushBytes: 12,
 		Spec: []vk.SpecConstant{
 			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
@@ -812,12 +825,11 @@ type stepKernel struct {
 	NextObs       vk.Range // writeonly float
 	Reward        vk.Range // writeonly float
 	Done          vk.Range // writeonly uint
+	Clock         vk.Range // readonly uint
 
-	Seed         uint32 // push constants, in order
-	Stream       uint32
+	Stream       uint32 // push constants, in order
 	Members      uint32
 	Environments uint32
-	Step         uint32
 
 	LocalSizeX   uint32  // specialization constants, zero for their default 64
 	TimeLimit    uint32  // default 0
@@ -830,16 +842,14 @@ type stepKernel struct {
 // call dispatches x × y × z workgroups of shader, one of stepShader or made from one by vk.Shader.With.
 func (k stepKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [8]vk.Range
-		push   [20]byte
+		ranges [9]vk.Range
+		push   [12]byte
 		spec   [6]uint32
 	})
-	a.ranges = [8]vk.Range{k.EnvState, k.EpisodeStep, k.EpisodeReturn, k.Action, k.Obs, k.NextObs, k.Reward, k.Done}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Members)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Environments)
-	binary.LittleEndian.PutUint32(a.push[16:], k.Step)
+	a.ranges = [9]vk.Range{k.EnvState, k.EpisodeStep, k.EpisodeReturn, k.Action, k.Obs, k.NextObs, k.Reward, k.Done, k.Clock}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Stream)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Members)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Environments)
 	a.spec = [6]uint32{64, 0, 1, 0, 0, 0x3f800000}
 	if k.LocalSizeX != 0 {
 		a.spec[0] = k.LocalSizeX

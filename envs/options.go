@@ -123,3 +123,20 @@ func (o Options) resolved(spec Spec) (Options, error) {
 
 // maxActionRepeat keeps one dispatch from running for seconds.
 const maxActionRepeat = 1000
+
+// constants are the specialization constants of shaders/envs/wrapper.glsl for resolved options.
+func (o Options) constants() wrapperConstants {
+	c := wrapperConstants{actionRepeat: uint32(o.ActionRepeat), autoReset: uint32(o.AutoReset), rewardScale: o.RewardScale}
+	if o.TimeLimit != NoTimeLimit {
+		c.timeLimit = uint32(o.TimeLimit)
+	}
+	if o.SparseReward {
+		c.sparseReward = 1
+	}
+	return c
+}
+
+type wrapperConstants struct {
+	timeLimit, actionRepeat, autoReset, sparseReward uint32
+	rewardScale                                      float32
+}

@@ -22,8 +22,11 @@ layout(std430, set = 0, binding = 3) writeonly buffer Obs {
     float obs[]; // [P, E, O]
 };
 
+layout(std430, set = 0, binding = 4) readonly buffer Clock {
+    uint clock[]; // seed
+};
+
 layout(push_constant) uniform Push {
-    uint seed;
     uint stream;
     uint members;      // P
     uint environments; // E
@@ -35,7 +38,7 @@ void main() {
     if (i >= count) {
         return;
     }
-    Rng rng = rng_new(seed, stream, i / environments, i % environments, 0u);
+    Rng rng = rng_new(clock[0], stream, i / environments, i % environments, 0u);
     float s[STATE_SIZE];
     float first[OBS_SIZE];
     Episode episode;

@@ -34,12 +34,14 @@ layout(std430, set = 0, binding = 7) writeonly buffer Done {
     uint done[]; // [P, E], DONE_* flags
 };
 
+layout(std430, set = 0, binding = 8) readonly buffer Clock {
+    uint clock[]; // seed, step: 1 for the first after a reset of all
+};
+
 layout(push_constant) uniform Push {
-    uint seed;
     uint stream;
     uint members;      // P
     uint environments; // E
-    uint step;         // 1 for the first after a reset of all
 };
 
 void main() {
@@ -48,7 +50,7 @@ void main() {
     if (i >= count) {
         return;
     }
-    Rng rng = rng_new(seed, stream, i / environments, i % environments, step);
+    Rng rng = rng_new(clock[0], stream, i / environments, i % environments, clock[1]);
     float s[STATE_SIZE];
     for (uint f = 0u; f < STATE_SIZE; f++) {
         s[f] = env_state[f * count + i];

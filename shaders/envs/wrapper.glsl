@@ -3,7 +3,8 @@
 // environment's. The options are specialization constants, so what is off costs nothing.
 //
 // Random numbers: an initial reset draws from rng_new(seed, "env", member, environment, 0), the t-th step
-// (t = 1, 2, …) from rng_new(seed, "env", member, environment, t). A reset inside a step goes on in that step's sequence.
+// (t = 1, 2, …) from rng_new(seed, "env", member, environment, t). A reset inside a step goes on in that step's
+// sequence, so a step leaves its Rng used up.
 
 #include "engine/rng.glsl"
 
@@ -48,9 +49,6 @@ void episode_begin(out float s[STATE_SIZE], out Episode ep, inout Rng rng, out f
     ep = Episode(0u, 0.0, 0u);
 }
 
-// The first state of AUTO_RESET_FAST is not stored: its random numbers are counters, so the initial reset is repeated.
-Rng episode_first(Rng rng) { return rng_new(rng.key.x, rng.key.y, rng.counter.x, rng.counter.y, 0u); }
-
 // episode_advance takes one action. next_obs is the true observation after it; obs is the one to act on next: the new
 // episode's first observation where the step also reset, else next_obs. done is a set of DONE_* flags.
 //
@@ -60,13 +58,13 @@ void episode_advance(inout float s[STATE_SIZE], inout Episode ep, EPISODE_ACTION
                      out float reward, out uint done, out float next_obs[OBS_SIZE], out float obs[OBS_SIZE]) {
     reward = 0.0;
     done = 0u;
-    bool over = ep.done != 0u;
+    bool over = ep.done != 0u, resets = false;
     if (over && AUTO_RESET == AUTO_RESET_DISABLED) {
         done = ep.done | DONE_VOID;
     } else if (over && AUTO_RESET == AUTO_RESET_NEXT_STEP) {
-        env_reset(s, rng);
-        ep = Episode(0u, 0.0, 0u);
         done = DONE_VOID;
+        ep = Episode(0u, 0.0, 0u);
+        resets = true;
     } else {
         ep.step = over ? 0u : ep.step;
         ep.ret = over ? 0.0 : ep.ret;
@@ -79,8 +77,9 @@ void episode_advance(inout float s[STATE_SIZE], inout Episode ep, EPISODE_ACTION
             truncated = TIME_LIMIT != 0u && ep.step >= TIME_LIMIT;
         }
         ep.ret += reward;
-        done = (terminated ? DONE_TERMINATED : 0u) | (truncated ? DONE_TRUNCATED : 0u);
-        ep.done = done;
+        ep.done = (terminated ? DONE_TERMINATED : 0u) | (truncated ? DONE_TRUNCATED : 0u);
+        done = ep.done;
+        resets = (AUTO_RESET == AUTO_RESET_NORMAL || AUTO_RESET == AUTO_RESET_FAST) && done != 0u;
         if (SPARSE_REWARD != 0u) {
             reward = done != 0u ? ep.ret : 0.0;
         }
@@ -88,12 +87,15 @@ void episode_advance(inout float s[STATE_SIZE], inout Episode ep, EPISODE_ACTION
     }
     env_observe(s, next_obs);
     obs = next_obs;
-    if (AUTO_RESET == AUTO_RESET_NORMAL && done != 0u) {
+    if (resets) {
+        if (AUTO_RESET == AUTO_RESET_FAST) {
+            // The first state is not stored: its random numbers are counters, so the initial reset is repeated.
+            rng = rng_new(rng.key.x, rng.key.y, rng.counter.x, rng.counter.y, 0u);
+        }
         env_reset(s, rng);
         env_observe(s, obs);
-    } else if (AUTO_RESET == AUTO_RESET_FAST && done != 0u) {
-        Rng first = episode_first(rng);
-        env_reset(s, first);
-        env_observe(s, obs);
+        if (AUTO_RESET == AUTO_RESET_NEXT_STEP) {
+            next_obs = obs;
+        }
     }
 }

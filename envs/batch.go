@@ -1,0 +1,203 @@
+package envs
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/vk"
+)
+
+// Stream is the random stream of resets and steps.
+const Stream = "env"
+
+// Batch is members × environments copies of an environment on a device, stepped together by actions of the host: for
+// use as a library and for tests. Training uses the fused rollouts instead, which keep actions on the device.
+//
+// Element (p, e) of every result is environment e of member p, at index p·environments + e. The same seed and actions
+// give the same results. A Batch must not be used by several goroutines at once.
+type Batch struct {
+	env                   *Environment
+	options               Options
+	members, environments int
+
+	buffers     []*vk.Buffer
+	state       vk.Range // [S, P, E] float
+	episodeStep vk.Range // [P, E] EpisodeWord
+	episodeRet  vk.Range // [P, E] float
+	input       vk.Range // clock, then actions
+	host        *vk.Buffer
+
+	layout layout
+	reset  *vk.Program
+	step   *vk.Program
+
+	upload []uint32 // the input buffer's contents: seed, number of the step, padding, actions
+	result Transition
+}
+
+// layout places the parts of the input buffer and of the output buffers, in bytes.
+type layout struct {
+	clock, action, input               span
+	obs, nextObs, reward, done, output span
+}
+
+type span struct{ offset, size int64 }
+
+// Transition is what a step gave, for all environments. The slices are overwritten by the next Step or Reset.
+type Transition struct {
+	Obs     []float32 // [P, E, O]: to act on next; the first of a new episode where the step also reset
+	NextObs []float32 // [P, E, O]: the true observation after the action
+	Reward  []float32 // [P, E]
+	Done    []Done    // [P, E]
+}
+
+// NewBatch puts an environment on a device. The environments must be Reset before the first Step. An environment given as
+// GLSL is compiled here.
+//
+// Errors: options out of range, sizes below 1 or too large for the device's buffers, *vk.OutOfMemoryError, those of
+// compiling (*shaders.CompileError, shaders.ErrNoCompiler), and the device's.
+func NewBatch(ctx context.Context, dev *vk.Device, env *Environment, members, environments int, options Options) (*Batch, error) {
+	options, err := options.resolved(env.Spec)
+	if err != nil {
+		return nil, err
+	}
+	if members < 1 || environments < 1 || members > math.MaxInt32/environments {
+		return nil, fmt.Errorf("envs: a batch of %d members × %d environments; want at least 1 of each and less than 2^31 together", members, environments)
+	}
+	b := &Batch{env: env, options: options, members: members, environments: environments}
+	if err := b.allocate(dev); err != nil {
+		b.Close()
+		return nil, err
+	}
+	if err := b.record(ctx, dev); err != nil {
+		b.Close()
+		return nil, err
+	}
+	return b, nil
+}
+
+// Environment is what the batch runs.
+func (b *Batch) Environment() *Environment { return b.env }
+
+// Options are those in force, defaults filled in.
+func (b *Batch) Options() Options { return b.options }
+
+// count is the number of environments in all.
+func (b *Batch) count() int { return b.members * b.environments }
+
+func (b *Batch) allocate(dev *vk.Device) error {
+	limits := dev.Info().Limits
+	align := max(int64(limits.StorageAlignment), 4)
+	end := int64(0)
+	place := func(words int) span {
+		s := span{end, 4 * int64(words) * int64(b.count())}
+		end += (s.size + align - 1) / align * align
+		return s
+	}
+	obs := b.env.ObsSize()
+	b.layout.clock = span{0, 8}
+	end = align * ((8 + align - 1) / align)
+	b.layout.action = place(b.env.ActionWords())
+	b.layout.input = span{0, end}
+	end = 0
+	b.layout.obs, b.layout.nextObs, b.layout.reward, b.layout.done = place(obs), place(obs), place(1), place(1)
+	b.layout.output = span{0, end}
+	stateBytes := 4 * int64(b.env.StateSize()) * int64(b.count())
+	if most := max(stateBytes, b.layout.obs.size, b.layout.action.size); uint64(most) > limits.MaxStorageRange {
+		return fmt.Errorf("envs: %d members × %d environments of %q need a tensor of %d bytes; the device binds at most %d",
+			b.members, b.environments, b.env.Name, most, limits.MaxStorageRange)
+	}
+	words := 4 * int64(b.count())
+	for _, want := range []struct {
+		into  *vk.Range
+		bytes int64
+	}{{&b.state, stateBytes}, {&b.episodeStep, words}, {&b.episodeRet, words}, {&b.input, b.layout.input.size}} {
+		buffer, err := b.buffer(dev, want.bytes, vk.Local)
+		if err != nil {
+			return err
+		}
+		*want.into = buffer.All()
+	}
+	host, err := b.buffer(dev, b.layout.output.size, vk.Readback)
+	b.host = host
+	b.upload = make([]uint32, b.layout.input.size/4)
+	n := b.count()
+	b.result = Transition{make([]float32, n*obs), make([]float32, n*obs), make([]float32, n), make([]Done, n)}
+	return err
+}
+
+func (b *Batch) buffer(dev *vk.Device, bytes int64, kind vk.Kind) (*vk.Buffer, error) {
+	buffer, err := dev.NewBuffer(bytes, kind)
+	if err != nil {
+		return nil, fmt.Errorf("envs: batch of %q: %w", b.env.Name, err)
+	}
+	b.buffers = append(b.buffers, buffer)
+	return buffer, nil
+}
+
+// record builds the two programs.
+func (b *Batch) record(ctx context.Context, dev *vk.Device) error {
+	resetShader, err := b.env.shader(ctx, "envs/reset", resetShader)
+	if err != nil {
+		return err
+	}
+	stepShader, err := b.env.shader(ctx, "envs/step", stepShader)
+	if err != nil {
+		return err
+	}
+	device, err := b.buffer(dev, b.layout.output.size, vk.Local)
+	if err != nil {
+		return err
+	}
+	out := func(s span) vk.Range { return device.Range(s.offset, s.size) }
+	clock := b.input.Buffer.Range(b.layout.clock.offset, b.layout.clock.size)
+	x, y := groups(b.count(), 64, dev.Info().Limits.MaxGroups)
+	stream, members, environments := engine.Stream(Stream), uint32(b.members), uint32(b.environments)
+
+	b.reset = dev.NewProgram("reset " + b.env.Name)
+	b.reset.Dispatch(resetKernel{
+		EnvState: b.state, EpisodeStep: b.episodeStep, EpisodeReturn: b.episodeRet, Obs: out(b.layout.obs), Clock: clock,
+		Stream: stream, Members: members, Environments: environments,
+	}.call(resetShader, x, y, 1))
+	b.reset.Copy(b.host.Range(b.layout.obs.offset, b.layout.obs.size), out(b.layout.obs))
+	if err := b.reset.Build(); err != nil {
+		return fmt.Errorf("envs: batch of %q: %w", b.env.Name, err)
+	}
+
+	o := b.options.constants()
+	b.step = dev.NewProgram("step " + b.env.Name)
+	b.step.Dispatch(stepKernel{
+		EnvState: b.state, EpisodeStep: b.episodeStep, EpisodeReturn: b.episodeRet,
+		Action: b.input.Buffer.Range(b.layout.action.offset, b.layout.action.size),
+		Obs:    out(b.layout.obs), NextObs: out(b.layout.nextObs), Reward: out(b.layout.reward), Done: out(b.layout.done), Clock: clock,
+		Stream: stream, Members: members, Environments: environments,
+		TimeLimit: o.timeLimit, ActionRepeat: o.actionRepeat, AutoReset: o.autoReset, SparseReward: o.sparseReward, RewardScale: o.rewardScale,
+	}.call(stepShader, x, y, 1))
+	b.step.Copy(b.host.All(), device.All())
+	if err := b.step.Build(); err != nil {
+		return fmt.Errorf("envs: batch of %q: %w", b.env.Name, err)
+	}
+	return nil
+}
+
+// groups splits enough workgroups of size invocations for count into two dimensions.
+func groups(count, size int, most [3]uint32) (x, y uint32) {
+	n := (count + size - 1) / size
+	rows := (n + int(most[0]) - 1) / int(most[0])
+	return uint32((n + rows - 1) / rows), uint32(rows)
+}
+
+// Close releases the batch's memory. Closing twice is allowed.
+func (b *Batch) Close() {
+	for _, program := range []*vk.Program{b.reset, b.step} {
+		if program != nil {
+			program.Free()
+		}
+	}
+	for _, buffer := range b.buffers {
+		buffer.Free()
+	}
+	b.reset, b.step, b.buffers = nil, nil, nil
+}

@@ -1,0 +1,50 @@
+package envs
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/evorl/evorl/shaders"
+	"github.com/evorl/evorl/vk"
+)
+
+// compiled keeps the kernels of an environment that is given as GLSL, by the kernel's path.
+type compiled struct {
+	sync.Mutex
+	shaders map[string]*vk.Shader
+}
+
+// shader returns a kernel with the environment in it, e.g. "envs/step". builtIn is the kernel's generated table: the shader
+// itself for a built-in environment, a pattern of the interface for one given as GLSL, which is compiled at the first call.
+func (e *Environment) shader(ctx context.Context, kernel string, builtIn map[string]*vk.Shader) (*vk.Shader, error) {
+	if e.IsBuiltIn() {
+		s, ok := builtIn[e.Name]
+		if !ok || len(s.SPIRV) == 0 {
+			return nil, fmt.Errorf("envs: kernel %s of %q is not embedded (go run ./tools/shaders builds it): %w", kernel, e.Name, shaders.ErrNotFound)
+		}
+		return s, nil
+	}
+	e.compiled.Lock()
+	defer e.compiled.Unlock()
+	if s, ok := e.compiled.shaders[kernel]; ok {
+		return s, nil
+	}
+	source, err := shaders.ComposeEnvironment(kernel, shaders.Environment{Name: e.Name, File: e.Name + ".glsl", Text: e.glsl})
+	if err != nil {
+		return nil, fmt.Errorf("envs: environment %q: %w", e.Name, err)
+	}
+	code, err := shaders.Compile(ctx, source)
+	if err != nil {
+		return nil, fmt.Errorf("envs: environment %q: %w", e.Name, err)
+	}
+	s, err := builtIn[cartPole().Name].With(kernel+"."+e.Name, code)
+	if err != nil {
+		return nil, fmt.Errorf("envs: environment %q: %w", e.Name, err)
+	}
+	if e.compiled.shaders == nil {
+		e.compiled.shaders = map[string]*vk.Shader{}
+	}
+	e.compiled.shaders[kernel] = s
+	return s, nil
+}

@@ -1,0 +1,225 @@
+package envs
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"sync"
+	"testing"
+)
+
+func TestNamesAndLookup(t *testing.T) {
+	want := []string{"Acrobot-v1", "CartPole-v1", "CartPoleSwingUp-easy", "CartPoleSwingUp-hard", "MountainCar-v0", "MountainCarContinuous-v0", "Pendulum-v1"}
+	if got := strings.Join(Names(), " "); got != strings.Join(want, " ") {
+		t.Errorf("Names() = %s; want %s", got, strings.Join(want, " "))
+	}
+	for _, name := range want {
+		e, err := Lookup(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Name != name || !e.IsBuiltIn() || e.Summary == "" || e.Source == "" || e.MaxSteps == 0 {
+			t.Errorf("Lookup(%q) is incomplete: %+v", name, e.Spec)
+		}
+	}
+}
+
+func TestLookupSuggests(t *testing.T) {
+	for name, want := range map[string]string{
+		"CartPole":         "CartPole-v1",
+		"cartpole-v0":      "CartPole-v1",
+		"Pendulum-v0":      "Pendulum-v1",
+		"MountianCar-v0":   "MountainCar-v0",
+		"acrobat":          "Acrobot-v1",
+		"swingup-easy":     "",
+		"CartPoleSwingUp":  "CartPoleSwingUp-easy",
+		"Humanoid-v5":      "",
+		"":                 "",
+		"MountainCarCont.": "MountainCar-v0",
+	} {
+		_, err := Lookup(name)
+		var unknown *UnknownError
+		if !errors.As(err, &unknown) {
+			t.Fatalf("Lookup(%q): %v; want an *UnknownError", name, err)
+		}
+		if unknown.Nearest != want {
+			t.Errorf("Lookup(%q) suggests %q; want %q", name, unknown.Nearest, want)
+		}
+		if want == "" && !strings.Contains(err.Error(), "Acrobot-v1, CartPole-v1") {
+			t.Errorf("Lookup(%q): %v; want the names there are", name, err)
+		}
+	}
+}
+
+// walkGLSL is a smallest environment: a counter that ends at 5.
+const walkGLSL = `// environment: Walk-v0
+#include "engine/rng.glsl"
+#define STATE_SIZE 1
+#define OBS_SIZE 2
+#define ACTION_SIZE 2
+#define DISCRETE 1
+void env_reset(out float s[STATE_SIZE], inout Rng rng) { s[0] = floor(rng_uniform(rng, 0.0, 3.0)); }
+void env_step(inout float s[STATE_SIZE], uint action, inout Rng rng, out float reward, out bool terminated) {
+    s[0] += action == 1u ? 1.0 : 0.0;
+    reward = s[0];
+    terminated = s[0] >= 5.0;
+}
+void env_observe(const float s[STATE_SIZE], out float obs[OBS_SIZE]) { obs[0] = s[0]; obs[1] = -s[0]; }
+`
+
+func walkSpec() Spec {
+	return Spec{Name: "Walk-v0", Observation: Symmetric(5, 5), Action: Discrete(2), State: []string{"place"}, MaxSteps: 20}
+}
+
+func TestRegister(t *testing.T) {
+	var r Registry
+	if err := r.Register(walkSpec(), walkGLSL); err != nil {
+		t.Fatal(err)
+	}
+	e, err := r.Lookup("Walk-v0")
+	if err != nil || e.IsBuiltIn() || e.GLSL() != walkGLSL {
+		t.Fatalf("Lookup: %+v, %v", e, err)
+	}
+	if len(r.Names()) != len(Names())+1 {
+		t.Errorf("Names() = %q; want Walk-v0 among them", r.Names())
+	}
+	if err := r.Register(walkSpec(), walkGLSL); err == nil || !strings.Contains(err.Error(), "registered already") {
+		t.Errorf("the same name again: %v", err)
+	}
+	if _, err := Lookup("Walk-v0"); err == nil {
+		t.Error("an environment registered in one Registry is known outside it")
+	}
+	var wait sync.WaitGroup
+	for range 8 {
+		wait.Go(func() {
+			if _, err := r.Lookup("Walk-v0"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wait.Wait()
+}
+
+func TestNewRefuses(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*Spec, *string)
+		want   string
+	}{
+		{"no name", func(s *Spec, _ *string) { s.Name = "" }, "no name"},
+		{"other name", func(s *Spec, _ *string) { s.Name = "Run-v0" }, `want "// environment: Run-v0"`},
+		{"state size", func(s *Spec, _ *string) { s.State = []string{"a", "b"} }, "#define STATE_SIZE 1, but the Spec names 2 state elements"},
+		{"observation size", func(s *Spec, _ *string) { s.Observation = Symmetric(1) }, "#define OBS_SIZE 2, but the Spec's observation space has 1 dimensions"},
+		{"action size", func(s *Spec, _ *string) { s.Action = Discrete(3) }, "#define ACTION_SIZE 2, but the size of the Spec's action space is 3"},
+		{"kind of action", func(s *Spec, _ *string) { s.Action = Symmetric(1, 1) }, "#define DISCRETE 1, but the Spec's action space, Box([-1 -1], [1 1]), asks for 0"},
+		{"missing define", func(_ *Spec, g *string) { *g = strings.Replace(*g, "#define OBS_SIZE 2", "", 1) }, "no #define OBS_SIZE; want #define OBS_SIZE 2"},
+		{"odd define", func(_ *Spec, g *string) { *g = strings.Replace(*g, "OBS_SIZE 2", "OBS_SIZE two", 1) }, "#define OBS_SIZE two; want a whole number"},
+		{"missing include", func(_ *Spec, g *string) { *g = strings.Replace(*g, "engine/rng", "engine/rnd", 1) }, `includes "engine/rnd.glsl"`},
+		{"empty state", func(s *Spec, _ *string) { s.State = nil }, "an empty state"},
+		{"discrete observation", func(s *Spec, _ *string) { s.Observation = Discrete(4) }, "the observation space is Discrete(4); want a box"},
+		{"no action", func(s *Spec, _ *string) { s.Action = Space{} }, "an empty space"},
+		{"bounds", func(s *Spec, _ *string) { s.Action = Box([]float32{1}, []float32{1}) }, "bounds 1 … 1 in dimension 0"},
+		{"bounds' lengths", func(s *Spec, _ *string) { s.Action = Box([]float32{1}, nil) }, "1 lower and 0 upper bounds"},
+		{"limit", func(s *Spec, _ *string) { s.MaxSteps = -1 }, "MaxSteps is -1"},
+	} {
+		spec, glsl := walkSpec(), walkGLSL
+		c.change(&spec, &glsl)
+		if _, err := New(spec, glsl); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v; want %q in it", c.name, err, c.want)
+		}
+	}
+}
+
+func TestSpace(t *testing.T) {
+	box := Box([]float32{-1, 0}, []float32{1, float32(math.Inf(1))})
+	for _, c := range []struct {
+		space Space
+		x     []float32
+		want  bool
+	}{
+		{Discrete(3), []float32{2}, true}, {Discrete(3), []float32{3}, false}, {Discrete(3), []float32{0.5}, false}, {Discrete(3), []float32{-1}, false},
+		{Discrete(3), nil, false}, {box, []float32{1, 1e30}, true}, {box, []float32{1.01, 0}, false}, {box, []float32{0}, false},
+		{box, []float32{float32(math.NaN()), 0}, false},
+	} {
+		if got := c.space.Contains(c.x); got != c.want {
+			t.Errorf("%v contains %v: %v; want %v", c.space, c.x, got, c.want)
+		}
+	}
+	if got := box.String(); got != "Box([-1 0], [1 +Inf])" {
+		t.Errorf("String() = %s", got)
+	}
+}
+
+func TestOptions(t *testing.T) {
+	spec := walkSpec()
+	got, err := Options{}.resolved(spec)
+	if want := (Options{TimeLimit: 20, ActionRepeat: 1, RewardScale: 1}); err != nil || got != want {
+		t.Errorf("defaults: %+v, %v; want %+v", got, err, want)
+	}
+	spec.MaxSteps = 0
+	if got, err := (Options{}).resolved(spec); err != nil || got.TimeLimit != NoTimeLimit || got.constants().timeLimit != 0 {
+		t.Errorf("no limit: %+v, %v", got, err)
+	}
+	for _, o := range []Options{{TimeLimit: -2}, {TimeLimit: 1 << 30}, {ActionRepeat: -1}, {ActionRepeat: 1001}, {RewardScale: float32(math.NaN())}, {AutoReset: 4}} {
+		if _, err := o.resolved(spec); err == nil || !strings.Contains(err.Error(), `options of "Walk-v0"`) {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
+	for _, mode := range []AutoReset{Normal, Fast, NextStep, Disabled} {
+		text, err := mode.MarshalText()
+		var back AutoReset
+		if err != nil || back.UnmarshalText(text) != nil || back != mode {
+			t.Errorf("mode %v: text %q, back %v, %v", mode, text, back, err)
+		}
+	}
+	var mode AutoReset
+	if err := mode.UnmarshalText([]byte("never")); err == nil || !strings.Contains(err.Error(), "next-step") {
+		t.Errorf("unknown mode: %v", err)
+	}
+}
+
+func TestScenes(t *testing.T) {
+	for _, name := range Names() {
+		e, err := Lookup(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		trajectory := readTrajectory(t, name)
+		state := make([]float32, e.StateSize())
+		for row := 0; row < len(trajectory.state); row += 97 {
+			for i, v := range trajectory.state[row] {
+				state[i] = float32(v)
+			}
+			scene := e.Draw(state)
+			if !(scene.Left < scene.Right && scene.Bottom < scene.Top) || len(scene.Shapes) < 2 {
+				t.Fatalf("%s: scene %+v", name, scene)
+			}
+			for _, shape := range scene.Shapes {
+				if len(shape.Points) == 0 && shape.Radius <= 0 || len(shape.Corners()) != len(shape.Points) {
+					t.Errorf("%s: shape %+v", name, shape)
+				}
+			}
+		}
+	}
+	// The moving parts' ends, where Gymnasium and EvoJAX draw them.
+	near := func(what string, got [2]float32, x, y float64) {
+		t.Helper()
+		if math.Hypot(float64(got[0])-x, float64(got[1])-y) > 1e-5 {
+			t.Errorf("%s is at %v; want %.3f, %.3f", what, got, x, y)
+		}
+	}
+	tip := func(scene Scene, name string) [2]float32 {
+		for _, shape := range scene.Shapes {
+			if shape.Name == name {
+				c := shape.Corners()
+				return [2]float32{(c[2][0] + c[3][0]) / 2, (c[2][1] + c[3][1]) / 2}
+			}
+		}
+		t.Fatalf("no %s", name)
+		return [2]float32{}
+	}
+	near("the cart-pole's tip", tip(drawCartPole([]float32{1, 0, math.Pi / 2, 0}), "pole"), 2, 0.06)
+	near("the pendulum's tip", tip(drawPendulum([]float32{math.Pi / 2, 0}), "rod"), -1, 0)
+	near("the acrobot's tip", tip(drawAcrobot([]float32{math.Pi / 2, math.Pi / 2, 0, 0}), "link 2"), 1, 1)
+	near("the swing-up's tip", tip(drawSwingUp([]float32{1, 0, math.Pi / 2, 0}), "pole"), 1.6, 0)
+}

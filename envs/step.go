@@ -1,0 +1,144 @@
+package envs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"unsafe"
+)
+
+// ErrClosed is returned by the methods of a closed Batch.
+var ErrClosed = errors.New("envs: the batch is closed")
+
+// Reset begins a first episode everywhere and returns the observations [P, E, O], overwritten by the next Step or Reset.
+func (b *Batch) Reset(ctx context.Context, seed uint32) ([]float32, error) {
+	if b.reset == nil {
+		return nil, ErrClosed
+	}
+	b.upload[0], b.upload[1] = seed, 0
+	if err := b.input.Buffer.Write(ctx, 0, bytesOf(b.upload[:2])); err != nil {
+		return nil, b.failed("reset", err)
+	}
+	if err := b.reset.Run(ctx); err != nil {
+		return nil, b.failed("reset", err)
+	}
+	b.fetch(b.result.Obs, b.layout.obs)
+	return b.result.Obs, nil
+}
+
+// Step takes the actions [P, E] of a discrete environment.
+func (b *Batch) Step(ctx context.Context, actions []uint32) (Transition, error) {
+	if !b.env.Action.IsDiscrete() {
+		return Transition{}, fmt.Errorf("envs: %q has the continuous actions %v; want StepContinuous", b.env.Name, b.env.Action)
+	}
+	for i, a := range actions {
+		if a >= uint32(b.env.Action.N) {
+			return Transition{}, fmt.Errorf("envs: action %d of environment %d; %q has the actions 0 to %d", a, i, b.env.Name, b.env.Action.N-1)
+		}
+	}
+	return b.advance(ctx, actions)
+}
+
+// StepContinuous takes the actions [P, E, A] of a continuous environment, in its units; what lies outside its space is
+// clipped as the environment's source does.
+func (b *Batch) StepContinuous(ctx context.Context, actions []float32) (Transition, error) {
+	if b.env.Action.IsDiscrete() {
+		return Transition{}, fmt.Errorf("envs: %q has the discrete actions %v; want Step", b.env.Name, b.env.Action)
+	}
+	return b.advance(ctx, wordsOf(actions))
+}
+
+func (b *Batch) advance(ctx context.Context, actions []uint32) (Transition, error) {
+	if b.step == nil {
+		return Transition{}, ErrClosed
+	}
+	if want := b.count() * b.env.ActionWords(); len(actions) != want {
+		return Transition{}, fmt.Errorf("envs: %d action words for %d members × %d environments of %q; want %d",
+			len(actions), b.members, b.environments, b.env.Name, want)
+	}
+	b.upload[1]++
+	copy(b.upload[b.layout.action.offset/4:], actions)
+	if err := b.input.Buffer.Write(ctx, 0, bytesOf(b.upload)); err != nil {
+		return Transition{}, b.failed("step", err)
+	}
+	if err := b.step.Run(ctx); err != nil {
+		return Transition{}, b.failed("step", err)
+	}
+	b.fetch(b.result.Obs, b.layout.obs)
+	b.fetch(b.result.NextObs, b.layout.nextObs)
+	b.fetch(b.result.Reward, b.layout.reward)
+	copy(bytesOf(b.result.Done), b.host.Mapped()[b.layout.done.offset:])
+	return b.result, nil
+}
+
+// fetch copies results out of the device's memory, which Close unmaps.
+func (b *Batch) fetch(into []float32, from span) {
+	copy(bytesOf(into), b.host.Mapped()[from.offset:])
+}
+
+func (b *Batch) failed(what string, err error) error {
+	return fmt.Errorf("envs: %s of %d × %d × %q: %w", what, b.members, b.environments, b.env.Name, err)
+}
+
+// State is where all environments stand.
+type State struct {
+	Env     []float32     // [S, P, E]
+	Episode []EpisodeWord // [P, E]
+	Return  []float32     // [P, E]: undiscounted sum of the episode's unscaled rewards so far
+}
+
+// State reads where all environments stand.
+func (b *Batch) State(ctx context.Context) (State, error) {
+	if b.step == nil {
+		return State{}, ErrClosed
+	}
+	n := b.count()
+	s := State{make([]float32, n*b.env.StateSize()), make([]EpisodeWord, n), make([]float32, n)}
+	for _, part := range []struct {
+		from func(context.Context, int64, []byte) error
+		into []byte
+	}{
+		{b.state.Buffer.Read, bytesOf(s.Env)},
+		{b.episodeStep.Buffer.Read, bytesOf(s.Episode)},
+		{b.episodeRet.Buffer.Read, bytesOf(s.Return)},
+	} {
+		if err := part.from(ctx, 0, part.into); err != nil {
+			return State{}, b.failed("read the state", err)
+		}
+	}
+	return s, nil
+}
+
+// SetState puts all environments where a State says; its slices have the lengths of those that State returns.
+func (b *Batch) SetState(ctx context.Context, s State) error {
+	if b.step == nil {
+		return ErrClosed
+	}
+	n := b.count()
+	if len(s.Env) != n*b.env.StateSize() || len(s.Episode) != n || len(s.Return) != n {
+		return fmt.Errorf("envs: a state of %d + %d + %d numbers for %d members × %d environments of %q; want %d + %d + %d",
+			len(s.Env), len(s.Episode), len(s.Return), b.members, b.environments, b.env.Name, n*b.env.StateSize(), n, n)
+	}
+	for _, part := range []struct {
+		to   func(context.Context, int64, []byte) error
+		from []byte
+	}{
+		{b.state.Buffer.Write, bytesOf(s.Env)},
+		{b.episodeStep.Buffer.Write, bytesOf(s.Episode)},
+		{b.episodeRet.Buffer.Write, bytesOf(s.Return)},
+	} {
+		if err := part.to(ctx, 0, part.from); err != nil {
+			return b.failed("write the state", err)
+		}
+	}
+	return nil
+}
+
+// bytesOf and wordsOf are the memory of a slice, in the byte order that host and device share.
+func bytesOf[T ~uint32 | ~float32](s []T) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), 4*len(s))
+}
+
+func wordsOf(s []float32) []uint32 {
+	return unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(s))), len(s))
+}
