@@ -6,3 +6,5 @@ require (
 	github.com/goki/vulkan v1.0.8
 	github.com/vulkan-go/vulkan v0.0.0-20221209234627-c0a353ae26c8
 )
+
+require gonum.org/v1/gonum v0.17.0 // indirect

@@ -51,7 +51,7 @@ var meanShader = &vk.Shader{
 		{Name: "Weight", Index: 1, Access: vk.Read},
 		{Name: "Mean", Index: 2, Access: vk.Write},
 	},
-	PushBytes: 12,
+	PushBytes: 20,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 32},
 		{Name: "WEIGHTED", ID: 1, Default: 0},
@@ -66,9 +66,11 @@ type meanKernel struct {
 	Weight vk.Range // readonly float
 	Mean   vk.Range // writeonly float
 
-	Outer uint32 // push constants, in order
-	Inner uint32
-	Scale float32
+	Outer    uint32 // push constants, in order
+	Inner    uint32
+	ValueAt  uint32
+	WeightAt uint32
+	Scale    float32
 
 	Workgroup uint32 // specialization constants, zero for their default 32
 	Weighted  uint32 // default 0
@@ -78,13 +80,15 @@ type meanKernel struct {
 func (k meanKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
 		ranges [3]vk.Range
-		push   [12]byte
+		push   [20]byte
 		spec   [2]uint32
 	})
 	a.ranges = [3]vk.Range{k.Value, k.Weight, k.Mean}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Outer)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Inner)
-	binary.LittleEndian.PutUint32(a.push[8:], math.Float32bits(k.Scale))
+	binary.LittleEndian.PutUint32(a.push[8:], k.ValueAt)
+	binary.LittleEndian.PutUint32(a.push[12:], k.WeightAt)
+	binary.LittleEndian.PutUint32(a.push[16:], math.Float32bits(k.Scale))
 	a.spec = [2]uint32{32, 0}
 	if k.Workgroup != 0 {
 		a.spec[0] = k.Workgroup

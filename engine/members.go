@@ -10,9 +10,12 @@ func Mean(r *Recorder, mean, value, weight *Tensor, scale float32) {
 		r.Fail(errNoPopulation(value))
 		return
 	}
-	k := meanKernel{Value: value.Range(), Weight: value.Range(), Mean: mean.Range(), Outer: uint32(outer), Inner: uint32(inner), Scale: scale}
+	k := meanKernel{
+		Value: value.buf.All(), Weight: value.buf.All(), Mean: mean.Range(),
+		Outer: uint32(outer), Inner: uint32(inner), ValueAt: uint32(value.at / 4), Scale: scale,
+	}
 	if weight != nil {
-		k.Weight, k.Weighted = weight.Range(), 1
+		k.Weight, k.WeightAt, k.Weighted = weight.buf.All(), uint32(weight.at/4), 1
 	}
 	r.Dispatch(k.call(uint32(p), 1, 1))
 }

@@ -99,3 +99,48 @@ func (k forwardKernel) call(x, y, z uint32) vk.Call {
 	}
 	return vk.Call{Shader: forwardShader, Groups: [3]uint32{x, y, z}, Label: "engine/nn/forward", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
+
+var normalizerShader = &vk.Shader{
+	Name:  "engine/nn/normalizer",
+	SPIRV: shaders.Code("engine/nn/normalizer"),
+	Bindings: []vk.Binding{
+		{Name: "Obs", Index: 0, Access: vk.Read},
+		{Name: "Moments", Index: 1, Access: vk.ReadWrite},
+		{Name: "Normalizer", Index: 2, Access: vk.Write},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// normalizerKernel is shaders/engine/nn/normalizer.comp.
+type normalizerKernel struct {
+	Obs        vk.Range // readonly float
+	Moments    vk.Range // read-write float
+	Normalizer vk.Range // writeonly float
+
+	Horizon      uint32 // push constants, in order
+	Environments uint32
+
+	Workgroup uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k normalizerKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [3]vk.Range
+		push   [8]byte
+		spec   [1]uint32
+	})
+	a.ranges = [3]vk.Range{k.Obs, k.Moments, k.Normalizer}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Horizon)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Environments)
+	a.spec = [1]uint32{64}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	return vk.Call{Shader: normalizerShader, Groups: [3]uint32{x, y, z}, Label: "engine/nn/normalizer", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}

@@ -16,6 +16,8 @@ layout(std430, set = 0, binding = 2) writeonly buffer Mean { float mean[]; };   
 layout(push_constant) uniform Push {
     uint outer;
     uint inner;
+    uint value_at;  // where the tensors begin in their buffers, in elements: views need no alignment
+    uint weight_at;
     float scale; // of the result
 };
 
@@ -24,8 +26,8 @@ void main() {
     float sum = 0.0, weights = 0.0;
     for (uint i = gl_LocalInvocationID.x; i < outer * inner; i += WORKGROUP) {
         uint at = (i / inner * gl_NumWorkGroups.x + member) * inner + i % inner;
-        sum += value[at];
-        weights += WEIGHTED != 0u ? weight[at] : 1.0;
+        sum += value[value_at + at];
+        weights += WEIGHTED != 0u ? weight[weight_at + at] : 1.0;
     }
     sum = workgroup_sum(sum);
     weights = workgroup_sum(weights);

@@ -1,0 +1,108 @@
+package nn
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/evorl/evorl/engine"
+)
+
+// Initializer is how weights begin. Biases begin at 0, scales of layer normalization at 1.
+type Initializer uint32
+
+const (
+	// Orthogonal: a random orthogonal matrix (A. M. Saxe et al., 2014), the gain multiplied in. What PPO implementations use.
+	Orthogonal Initializer = iota
+	// LecunUniform: U(-b, b) with b = gain sqrt(3 / in) (Y. LeCun et al., 1998). The default of Flax and Brax.
+	LecunUniform
+	// KaimingUniform: U(-b, b) with b = gain sqrt(6 / in) (K. He et al., 2015).
+	KaimingUniform
+)
+
+var initializerNames = [...]string{"orthogonal", "lecun_uniform", "kaiming_uniform"}
+
+func (i Initializer) String() string {
+	if int(i) < len(initializerNames) {
+		return initializerNames[i]
+	}
+	return fmt.Sprintf("Initializer(%d)", uint32(i))
+}
+
+// UnmarshalText reads an initializer by its name: orthogonal, lecun_uniform or kaiming_uniform.
+func (i *Initializer) UnmarshalText(text []byte) error {
+	for j, name := range initializerNames {
+		if string(text) == name {
+			*i = Initializer(j)
+			return nil
+		}
+	}
+	return fmt.Errorf("initializer %q; want one of %q", text, initializerNames)
+}
+
+// MarshalText writes an initializer's name.
+func (i Initializer) MarshalText() ([]byte, error) {
+	if int(i) >= len(initializerNames) {
+		return nil, fmt.Errorf("initializer %d; want 0 to %d", uint32(i), len(initializerNames)-1)
+	}
+	return []byte(initializerNames[i]), nil
+}
+
+// Init fills a row with initial parameters. hiddenGain and outputGain multiply the weights of the hidden and of the last layer.
+func (m MLP) Init(row []float32, how Initializer, hiddenGain, outputGain float64, rng *engine.Rng) {
+	for _, l := range m.Layers() {
+		gain := outputGain
+		if l.Hidden {
+			gain = hiddenGain
+		}
+		how.fill(row[l.Weight:l.Bias], l.In, l.Out, gain, rng)
+		clear(row[l.Bias : l.Bias+l.Out])
+		if l.Norms {
+			for i := range l.Out {
+				row[l.Scale+i], row[l.Shift+i] = 1, 0
+			}
+		}
+	}
+}
+
+func (i Initializer) fill(w []float32, in, out int, gain float64, rng *engine.Rng) {
+	switch i {
+	case LecunUniform, KaimingUniform:
+		bound := gain * math.Sqrt(3/float64(in))
+		if i == KaimingUniform {
+			bound *= math.Sqrt2
+		}
+		for k := range w {
+			w[k] = float32(bound * (2*float64(rng.Uniform()) - 1))
+		}
+	default:
+		orthogonal(w, in, out, gain, rng)
+	}
+}
+
+// orthogonal sets w [in, out] to a matrix with orthonormal columns or rows, whichever are fewer, times gain: the Q of a Gaussian
+// matrix's QR decomposition, its signs made unique by a positive diagonal of R.
+func orthogonal(w []float32, in, out int, gain float64, rng *engine.Rng) {
+	rows, cols := max(in, out), min(in, out)
+	a := mat.NewDense(rows, cols, nil)
+	for i := range rows {
+		for j := range cols {
+			a.Set(i, j, float64(rng.Normal()))
+		}
+	}
+	var qr mat.QR
+	qr.Factorize(a)
+	var q, r mat.Dense
+	qr.QTo(&q)
+	qr.RTo(&r)
+	for i := range in {
+		for j := range out {
+			row, col := i, j
+			if in < out {
+				row, col = j, i
+			}
+			w[i*out+j] = float32(math.Copysign(gain, r.At(col, col)) * q.At(row, col))
+		}
+	}
+}

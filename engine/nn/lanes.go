@@ -1,0 +1,42 @@
+package nn
+
+import (
+	"fmt"
+
+	"github.com/evorl/evorl/vk"
+)
+
+// Lanes is the shape of a network that a subgroup holds in its lanes' registers (shaders/engine/nn/mlp.glsl), in the form its
+// specialization constants take.
+type Lanes struct {
+	Lanes                                    uint32 // the subgroup size
+	Hidden1, Hidden2, Activation, LayerNorm uint32
+}
+
+// maxLaneWeights bounds the weights of the second layer that a lane keeps: 1024 floats are 32 KiB of first-level cache for a software
+// driver's eight lanes.
+const maxLaneWeights = 1024
+
+// Lanes says how a subgroup of the device holds the network. It is an error for a network of no or more than two hidden layers, or of
+// more weights than lanes can keep.
+func (m MLP) Lanes(info vk.Info) (Lanes, error) {
+	width := int(info.SubgroupSize)
+	if n := len(m.Hidden); n < 1 || n > 2 {
+		return Lanes{}, fmt.Errorf("nn: network %v has %d hidden layers; one subgroup holds one or two", m, n)
+	}
+	l := Lanes{Lanes: uint32(width), Hidden1: uint32(m.Hidden[0]), Activation: uint32(m.Activation)}
+	if m.LayerNorm {
+		l.LayerNorm = 1
+	}
+	units := func(n int) int { return (n + width - 1) / width }
+	weights := m.In * units(m.Hidden[0])
+	if len(m.Hidden) == 2 {
+		l.Hidden2 = uint32(m.Hidden[1])
+		weights = max(weights, units(m.Hidden[0])*width*units(m.Hidden[1]))
+	}
+	weights = max(weights, m.Out*units(m.Hidden[len(m.Hidden)-1]))
+	if weights > maxLaneWeights {
+		return Lanes{}, fmt.Errorf("nn: network %v needs %d weights a lane of a subgroup of %d; there is room for %d", m, weights, width, maxLaneWeights)
+	}
+	return l, nil
+}

@@ -1,0 +1,55 @@
+package nn
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/evorl/evorl/engine"
+)
+
+// Normalizer keeps running mean and deviation of observations, one pair a member and feature, and normalizes by them: observation
+// features of any scale reach the network with mean 0 and deviation 1. Its moments are saved with the state.
+type Normalizer struct {
+	moments *engine.Tensor // [P, 3, O]: count, mean, sum of squared deviations
+	values  *engine.Tensor // [P, 2, O]: mean, 1 / deviation
+}
+
+// NewNormalizer makes a normalizer of observations with the given number of features.
+func NewNormalizer(s *engine.State, members, features int) *Normalizer {
+	s = s.Sub("normalizer")
+	p, o := engine.Population(members), engine.Axis("feature", features)
+	return &Normalizer{
+		moments: s.Tensor("moments", engine.Float32, p, engine.Axis("moment", 3), o),
+		values:  s.Tensor("values", engine.Float32, p, engine.Axis("moment", 2), o),
+	}
+}
+
+// Values is [P, 2, O]: mean and reciprocal deviation, as kernels take it.
+func (n *Normalizer) Values() *engine.Tensor { return n.values }
+
+// Init sets mean 0 and deviation 1.
+func (n *Normalizer) Init(ctx context.Context) error {
+	dims := n.values.Dims()
+	values := make([]float32, n.values.Len())
+	features := dims[2].Size
+	for i := range values {
+		if i/features%2 == 1 {
+			values[i] = 1
+		}
+	}
+	return n.values.WriteFloat32(ctx, values)
+}
+
+// Record records taking a batch of observations [T, P, E, O] into the running moments.
+func (n *Normalizer) Record(r *engine.Recorder, obs *engine.Tensor) {
+	horizon, members, inner, ok := obs.Split(engine.PopulationAxis)
+	features := n.values.Dims()[2].Size
+	if !ok || members != n.values.Dims()[0].Size || inner%features != 0 {
+		r.Fail(fmt.Errorf("nn: observations %v do not fit normalizer %v", obs, n.values))
+		return
+	}
+	r.Dispatch(normalizerKernel{
+		Obs: obs.Range(), Moments: n.moments.Range(), Normalizer: n.values.Range(),
+		Horizon: uint32(horizon), Environments: uint32(inner / features),
+	}.call(uint32(members), uint32(features), 1))
+}

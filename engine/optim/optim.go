@@ -1,0 +1,112 @@
+// Package optim holds the optimizers: one step for every member of a population at once, each with a learning rate of its own.
+package optim
+
+import (
+	"fmt"
+
+	"github.com/evorl/evorl/engine"
+)
+
+// Rule is an optimizer. The numbers are those of shaders/engine/optim/update.comp.
+type Rule uint32
+
+const (
+	SGD     Rule = iota // with momentum Beta1
+	RMSProp             // decay Beta2 of the squares (Tieleman, Hinton, 2012)
+	Adam                // Kingma, Ba, 2015, algorithm 1
+	AdamW               // Loshchilov, Hutter, 2019, algorithm 2
+)
+
+var ruleNames = [...]string{"sgd", "rmsprop", "adam", "adamw"}
+
+func (o Rule) String() string {
+	if int(o) < len(ruleNames) {
+		return ruleNames[o]
+	}
+	return fmt.Sprintf("Rule(%d)", uint32(o))
+}
+
+// UnmarshalText reads a rule by its name: sgd, rmsprop, adam or adamw.
+func (o *Rule) UnmarshalText(text []byte) error {
+	for i, name := range ruleNames {
+		if string(text) == name {
+			*o = Rule(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("optimizer %q; want one of %q", text, ruleNames)
+}
+
+// MarshalText writes a rule's name.
+func (o Rule) MarshalText() ([]byte, error) {
+	if int(o) >= len(ruleNames) {
+		return nil, fmt.Errorf("optimizer %d; want 0 to %d", uint32(o), len(ruleNames)-1)
+	}
+	return []byte(ruleNames[o]), nil
+}
+
+// Config is an optimizer with its constants.
+type Config struct {
+	Rule        Rule
+	Beta1       float32 // decay of the mean of gradients; SGD: momentum
+	Beta2       float32 // decay of the mean of squares
+	Epsilon     float32
+	WeightDecay float32 // decoupled in AdamW; the others add it to the gradient (L2)
+	MaxNorm     float32 // gradients are scaled down to this norm; 0: never
+}
+
+// DefaultAdam is Adam with the paper's constants.
+var DefaultAdam = Config{Rule: Adam, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8}
+
+// Optimizer updates parameters [P, row] by gradients [splits, P, row].
+type Optimizer struct {
+	cfg    Config
+	params *engine.Tensor
+	rate   *engine.Tensor
+	first  *engine.Tensor // [P, row]
+	second *engine.Tensor // [P, row]
+	count  *engine.Tensor // [P]: updates made
+	refuse *engine.Tensor // [P]: gradients that were not finite
+	norm   *engine.Tensor // [P]
+}
+
+// New makes the state of an optimizer of params with the learning rates rate [P].
+func New(s *engine.State, cfg Config, params, rate *engine.Tensor) *Optimizer {
+	s = s.Sub("optimizer")
+	dims := params.Dims()
+	p := dims[0]
+	return &Optimizer{
+		cfg: cfg, params: params, rate: rate,
+		first:  s.Tensor("first_moment", engine.Float32, dims...),
+		second: s.Tensor("second_moment", engine.Float32, dims...),
+		count:  s.Tensor("updates", engine.Uint32, p),
+		refuse: s.Tensor("refused", engine.Uint32, p),
+		norm:   s.Scratch("norm", engine.Float32, p),
+	}
+}
+
+// Norm is the norm [P] of the last gradients before clipping; -1 where one was not finite and its member was left alone.
+func (o *Optimizer) Norm() *engine.Tensor { return o.norm }
+
+// Refused counts [P] the gradients that were not finite.
+func (o *Optimizer) Refused() *engine.Tensor { return o.refuse }
+
+// Record records one update by the sum of gradient [splits, P, row] over its splits.
+func (o *Optimizer) Record(r *engine.Recorder, gradient *engine.Tensor) {
+	splits, members, row, ok := gradient.Split(engine.PopulationAxis)
+	if !ok || members*row != o.params.Len() {
+		r.Fail(fmt.Errorf("optim: gradient %v does not fit parameters %v", gradient, o.params))
+		return
+	}
+	r.Dispatch(normKernel{
+		Gradient: gradient.Range(), Norm: o.norm.Range(), Updates: o.count.Range(), Refused: o.refuse.Range(),
+		Splits: uint32(splits), Row: uint32(row),
+	}.call(uint32(members), 1, 1))
+	r.Dispatch(updateKernel{
+		Params: o.params.Range(), Gradient: gradient.Range(), First: o.first.Range(), Second: o.second.Range(),
+		LearningRate: o.rate.Range(), Norm: o.norm.Range(), Updates: o.count.Range(),
+		Splits: uint32(splits), Row: uint32(row), MaxNorm: o.cfg.MaxNorm,
+		Beta1: o.cfg.Beta1, Beta2: o.cfg.Beta2, Epsilon: o.cfg.Epsilon, WeightDecay: o.cfg.WeightDecay,
+		Rule: uint32(o.cfg.Rule),
+	}.call(uint32(row+63)/64, uint32(members), 1))
+}

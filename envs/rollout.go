@@ -1,0 +1,188 @@
+package envs
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/nn"
+	"github.com/evorl/evorl/vk"
+)
+
+// Policy is a network that acts, with all that turns its outputs into actions. Discrete actions: the outputs are logits.
+// Continuous: they are the means of a Gaussian in units of half the action range about its middle.
+type Policy struct {
+	nn.Weights
+	Network nn.MLP
+	LogStd  int  // offset in the row of the log standard deviations, for continuous actions
+	Squash  bool // continuous actions pass tanh
+
+	Normalizer *engine.Tensor // [P, 2, In]: mean and reciprocal deviation of observations; nil: none
+	ObsLimit   float32        // normalized observations are clipped to ±ObsLimit
+}
+
+// RolloutConfig says what a rollout runs.
+type RolloutConfig struct {
+	Members      int
+	Environments int // a member
+	Horizon      int // steps a recording
+	Options      Options
+	// Trajectory keeps every transition, for learning; else only returns are kept.
+	Trajectory bool
+	// Mode acts by the distribution's mode instead of a sample.
+	Mode bool
+	// Begin starts new episodes at every recording, else they go on from the last.
+	Begin bool
+	// Stream names the random numbers of the environments and, with "/action" behind, of the actions. Default "env".
+	Stream string
+}
+
+// Rollout runs a policy in batched environments, fused: many steps of policy and environment in one dispatch.
+type Rollout struct {
+	env     *Environment
+	cfg     RolloutConfig
+	options Options
+	shader  *vk.Shader
+
+	state, step, ret *engine.Tensor // [S, P, E], [P, E], [P, E]
+	scale            *engine.Tensor // [2, A]: middle and half of the action range
+	finished         *engine.Tensor // [3, P, E]
+	Trajectory
+}
+
+// Trajectory is what a rollout saw, [T, P, E, …] each; nil tensors without RolloutConfig.Trajectory.
+type Trajectory struct {
+	Obs     *engine.Tensor // [T, P, E, O]: acted on
+	Action  *engine.Tensor // [T, P, E, A]: discrete: A = 1, the index; continuous: the Gaussian's sample
+	LogProb *engine.Tensor // [T, P, E]: of the action
+	Reward  *engine.Tensor // [T, P, E]
+	Done    *engine.Tensor // [T, P, E] u32: flags, see Done
+	NextObs *engine.Tensor // [T, P, E, O]: the true observation after the action, before any reset
+}
+
+// NewRollout allocates a rollout's tensors in s: the environments' state is saved, trajectories are not. An environment given as GLSL is
+// compiled here. Allocation errors are the state's.
+func NewRollout(ctx context.Context, s *engine.State, env *Environment, cfg RolloutConfig) (*Rollout, error) {
+	options, err := cfg.Options.resolved(env.Spec)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Members < 1 || cfg.Environments < 1 || cfg.Horizon < 1 {
+		return nil, fmt.Errorf("envs: a rollout of %d members × %d environments × %d steps; want at least 1 of each", cfg.Members, cfg.Environments, cfg.Horizon)
+	}
+	if cfg.Stream == "" {
+		cfg.Stream = Stream
+	}
+	ro := &Rollout{env: env, cfg: cfg, options: options}
+	if ro.shader, err = env.shader(ctx, "envs/rollout", rolloutShader); err != nil {
+		return nil, err
+	}
+	p, e, t := engine.Population(cfg.Members), engine.Environments(cfg.Environments), engine.Time(cfg.Horizon)
+	o, a := engine.Axis("feature", env.ObsSize()), engine.Axis("action", env.ActionWords())
+	ro.state = s.Tensor("env_state", engine.Float32, engine.Axis("field", env.StateSize()), p, e)
+	ro.step = s.Tensor("episode_step", engine.Uint32, p, e)
+	ro.ret = s.Tensor("episode_return", engine.Float32, p, e)
+	ro.scale = s.Scratch("action_scale", engine.Float32, engine.Axis("bound", 2), engine.Axis("action", env.Action.Size()))
+	ro.finished = s.Scratch("finished", engine.Float32, engine.Axis("sum", 3), p, e)
+	if cfg.Trajectory {
+		ro.Trajectory = Trajectory{
+			Obs:     s.Scratch("obs", engine.Float32, t, p, e, o),
+			Action:  s.Scratch("action", engine.Float32, t, p, e, a),
+			LogProb: s.Scratch("log_prob", engine.Float32, t, p, e),
+			Reward:  s.Scratch("reward", engine.Float32, t, p, e),
+			Done:    s.Scratch("done", engine.Uint32, t, p, e),
+			NextObs: s.Scratch("next_obs", engine.Float32, t, p, e, o),
+		}
+	}
+	return ro, s.Err()
+}
+
+// Init writes the constants that the rollout's kernel reads. Call it after State.Zero.
+func (ro *Rollout) Init(ctx context.Context) error {
+	n := ro.env.Action.Size()
+	scale := make([]float32, 2*n)
+	for i := range n {
+		scale[n+i] = 1
+		if ro.env.Action.IsDiscrete() {
+			continue
+		}
+		if low, high := ro.env.Action.Low[i], ro.env.Action.High[i]; isFinite(low) && isFinite(high) {
+			scale[i], scale[n+i] = (low+high)/2, (high-low)/2
+		}
+	}
+	return ro.scale.WriteFloat32(ctx, scale)
+}
+
+func isFinite(x float32) bool { return x-x == 0 }
+
+// Record records Horizon steps. policy is nil for uniformly random actions.
+func (ro *Rollout) Record(r *engine.Recorder, clock engine.Clock, policy *Policy) {
+	ro.record(r, clock, policy, ro.cfg.Begin)
+}
+
+// RecordBegin records Horizon steps that begin new episodes.
+func (ro *Rollout) RecordBegin(r *engine.Recorder, clock engine.Clock, policy *Policy) {
+	ro.record(r, clock, policy, true)
+}
+
+func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy, begin bool) {
+	info := r.Engine().Device().Info()
+	c, o := ro.cfg, ro.options.constants()
+	unused := ro.scale.Range()
+	k := rolloutKernel{
+		Params: unused, Params4: unused, Normalizer: unused, ActionScale: ro.scale.Range(), Clock: clock.Tensor().Range(),
+		EnvState: ro.state.Range(), EpisodeStep: ro.step.Range(), EpisodeReturn: ro.ret.Range(), Finished: ro.finished.Range(),
+		Obs: ro.finished.Range(), Action: ro.finished.Range(), LogProb: ro.finished.Range(), Reward: ro.finished.Range(), Done: ro.finished.Range(), NextObs: ro.finished.Range(),
+		Population: uint32(c.Members), Environments: uint32(c.Environments), Steps: uint32(c.Horizon), ParamsPeriod: uint32(c.Members),
+		Seed: r.Engine().Seed(), EnvStream: engine.Stream(c.Stream), ActionStream: engine.Stream(c.Stream + "/action"),
+		TimeLimit: o.timeLimit, ActionRepeat: o.actionRepeat, AutoReset: o.autoReset, SparseReward: o.sparseReward, RewardScale: o.rewardScale,
+		Lanes: info.SubgroupSize, Policy: 1,
+	}
+	if begin {
+		k.Begin = 1
+	}
+	if c.Mode {
+		k.Mode = 1
+	}
+	if c.Trajectory {
+		k.Trajectory = 1
+		k.Obs, k.Action, k.LogProb = ro.Obs.Range(), ro.Action.Range(), ro.LogProb.Range()
+		k.Reward, k.Done, k.NextObs = ro.Reward.Range(), ro.Done.Range(), ro.NextObs.Range()
+	}
+	if policy != nil {
+		lanes, err := policy.Network.Lanes(info)
+		if err != nil {
+			r.Fail(err)
+			return
+		}
+		if policy.Network.In != ro.env.ObsSize() || policy.Network.Out != ro.env.Action.Size() {
+			r.Fail(fmt.Errorf("envs: network %v acts in %q, which has %d observations and %v", policy.Network, ro.env.Name, ro.env.ObsSize(), ro.env.Action))
+			return
+		}
+		k.Policy = 0
+		k.Params, k.Params4 = policy.Params.Range(), policy.Params.Range()
+		k.Row, k.LogStd, k.ObsLimit = uint32(policy.Row()), uint32(policy.LogStd), policy.ObsLimit
+		k.ParamsPeriod = uint32(policy.Params.Size(engine.PopulationAxis))
+		k.Hidden1, k.Hidden2, k.Activation, k.LayerNorm = lanes.Hidden1, lanes.Hidden2, lanes.Activation, lanes.LayerNorm
+		if policy.Normalizer != nil {
+			k.Normalizer, k.Normalize = policy.Normalizer.Range(), 1
+		}
+		if policy.Squash {
+			k.Squash = 1
+		}
+	}
+	groups := c.Members * ((c.Environments + int(info.SubgroupSize) - 1) / int(info.SubgroupSize))
+	call := k.call(ro.shader, uint32(groups), 1, 1)
+	call.Subgroup = info.SubgroupSize
+	r.Dispatch(call)
+}
+
+// RecordReturns records the mean return [P] and mean length [P] of the episodes that ended in the last recording; NaN where none
+// did.
+func (ro *Rollout) RecordReturns(r *engine.Recorder, returns, lengths *engine.Tensor) {
+	count := ro.finished.Index(0)
+	engine.Mean(r, returns, ro.finished.Index(1), count, 1)
+	if lengths != nil {
+		engine.Mean(r, lengths, ro.finished.Index(2), count, 1)
+	}
+}

@@ -1,0 +1,49 @@
+#version 450
+
+// Running mean and deviation of every member's observations, updated by a batch: the batch's moments in two passes, then merged
+// with the running ones (T. F. Chan, G. H. Golub, R. J. LeVeque, "Updating formulae and a pairwise algorithm for computing sample
+// variances", 1979, equation 2.1).
+//
+// Groups: x = population, y = features.
+
+layout(local_size_x = 64, local_size_x_id = 0) in;
+layout(constant_id = 0) const uint WORKGROUP = 64;
+
+#include "engine/workgroup.glsl"
+
+layout(std430, set = 0, binding = 0) readonly buffer Obs { float obs[]; };        // [T, P, E, O]
+layout(std430, set = 0, binding = 1) buffer Moments { float moments[]; };         // [P, 3, O]: count, mean, sum of squared deviations
+layout(std430, set = 0, binding = 2) writeonly buffer Normalizer { float normalizer[]; }; // [P, 2, O]: mean, 1 / deviation
+
+layout(push_constant) uniform Push {
+    uint horizon;
+    uint environments;
+};
+
+const float MIN_DEVIATION = 1e-6; // of an observation that never changes
+
+void main() {
+    uint member = gl_WorkGroupID.x, feature = gl_WorkGroupID.y, features = gl_NumWorkGroups.y;
+    uint n = horizon * environments;
+#define OBS(i) obs[((i / environments * gl_NumWorkGroups.x + member) * environments + i % environments) * features + feature]
+    float sum = 0.0, square = 0.0;
+    for (uint i = gl_LocalInvocationID.x; i < n; i += WORKGROUP) sum += OBS(i);
+    float batch_mean = workgroup_sum(sum) / float(n);
+    for (uint i = gl_LocalInvocationID.x; i < n; i += WORKGROUP) {
+        float d = OBS(i) - batch_mean;
+        square += d * d;
+    }
+    square = workgroup_sum(square);
+    if (gl_LocalInvocationID.x == 0u) {
+        uint at = member * 3u * features + feature;
+        float count = moments[at], mean = moments[at + features], total = count + float(n);
+        float delta = batch_mean - mean;
+        mean += delta * float(n) / total;
+        square += moments[at + 2u * features] + delta * delta * count * float(n) / total;
+        moments[at] = total;
+        moments[at + features] = mean;
+        moments[at + 2u * features] = square;
+        normalizer[member * 2u * features + feature] = mean;
+        normalizer[member * 2u * features + features + feature] = 1.0 / max(sqrt(square / total), MIN_DEVIATION);
+    }
+}
