@@ -1,0 +1,221 @@
+package vk
+
+// #include "shim.h"
+import "C"
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync/atomic"
+	"unsafe"
+)
+
+// Kind says where a buffer lives.
+type Kind int
+
+const (
+	// Local memory is the device's own: what kernels read and write.
+	Local Kind = iota
+	// Readback memory is seen by the host through [Buffer.Mapped]; kernels and copies may write it.
+	Readback
+
+	staging // for Write and Read
+)
+
+// String returns local or readback.
+func (k Kind) String() string {
+	switch k {
+	case Local:
+		return "local"
+	case Readback:
+		return "readback"
+	case staging:
+		return "staging"
+	}
+	return fmt.Sprintf("kind %d", int(k))
+}
+
+// Buffer is memory that kernels can use. Its contents are undefined at first. Its methods may be called from several goroutines.
+type Buffer struct {
+	d       *Device
+	handle  vkBuffer
+	kind    Kind
+	size    int64 // bytes, as asked for
+	arena   *arena
+	span    span
+	lastUse uint64 // the last submission that uses the buffer; guarded by d.queue
+	freed   atomic.Bool
+}
+
+// Range is a part of a buffer, in bytes.
+type Range struct {
+	Buffer       *Buffer
+	Offset, Size int64
+}
+
+// NewBuffer allocates memory of bytes > 0. It fails with *OutOfMemoryError, with ErrNotMapped when the kind is Readback and
+// the device has no host-visible memory, or with ErrClosed.
+func (d *Device) NewBuffer(bytes int64, kind Kind) (*Buffer, error) {
+	if err := d.enter(); err != nil {
+		return nil, err
+	}
+	defer d.exit()
+	switch kind {
+	case Local:
+		return d.newBuffer(bytes, kind, useLocal)
+	case Readback:
+		return d.newBuffer(bytes, kind, useReadback)
+	}
+	return nil, fmt.Errorf("vk: NewBuffer: %v is none of vk.Local and vk.Readback", kind)
+}
+
+const bufferUsage = 0x1 | 0x2 | 0x20 // transfer source, transfer destination, storage buffer
+
+func (d *Device) newBuffer(bytes int64, kind Kind, use memoryUse) (*Buffer, error) {
+	what := kind.String() + " buffer"
+	if bytes <= 0 {
+		return nil, fmt.Errorf("vk: NewBuffer: a %s of %d bytes: the size must be at least 1", what, bytes)
+	}
+	if most := d.phys.info.Limits.MaxBufferBytes; uint64(bytes) > most {
+		return nil, &OutOfMemoryError{What: what, Need: uint64(bytes), Have: most, Why: "the largest buffer of this device"}
+	}
+	if err := d.lost(); err != nil {
+		return nil, err
+	}
+	d.mem.Lock()
+	defer d.mem.Unlock()
+	b := &Buffer{d: d, kind: kind, size: bytes}
+	// Whole words, so that fills and word-wise kernels reach the last byte.
+	info := vkBufferCreateInfo{SType: structureTypeBufferCreateInfo, Size: vkDeviceSize(alignUp(uint64(bytes), 4)), Usage: bufferUsage}
+	r := create(&b.handle, func(h *vkBuffer) vkResult { return vkCreateBuffer(d.handle, &info, nil, h) })
+	info.Free()
+	if isNoMemory(r) {
+		return nil, &OutOfMemoryError{What: what, Need: uint64(bytes), Why: "the driver refused: " + r.String()}
+	}
+	if r != resultSuccess {
+		return nil, d.fail("vkCreateBuffer", r)
+	}
+	var req vkMemoryRequirements
+	vkGetBufferMemoryRequirements(d.handle, b.handle, &req)
+	req.Deref()
+	size, align := alignUp(uint64(req.Size), arenaAlignment), alignUp(uint64(req.Alignment), arenaAlignment)
+	mask := req.MemoryTypeBits
+	req.Free()
+	typ, err := d.phys.chooseType(use, mask)
+	if err == nil {
+		b.span.size = size
+		b.arena, b.span.offset, err = d.place(what, size, align, typ)
+	}
+	if err != nil {
+		vkDestroyBuffer(d.handle, b.handle, nil)
+		return nil, err
+	}
+	if r := Result(vkBindBufferMemory(d.handle, b.handle, b.arena.handle, vkDeviceSize(b.span.offset))); r != resultSuccess {
+		vkDestroyBuffer(d.handle, b.handle, nil)
+		d.release(b.arena, b.span)
+		return nil, d.fail("vkBindBufferMemory", r)
+	}
+	d.mem.stats.Used += size
+	d.mem.stats.Peak = max(d.mem.stats.Peak, d.mem.stats.Used)
+	d.mem.stats.Buffers++
+	if kind == staging {
+		d.mem.stats.Staging += size
+	}
+	d.buffers[b] = struct{}{}
+	return b, nil
+}
+
+// Size returns the bytes asked for.
+func (b *Buffer) Size() int64 { return b.size }
+
+// Kind returns where the buffer lives.
+func (b *Buffer) Kind() Kind { return b.kind }
+
+// Range returns n bytes from off. Bounds are checked when the range is used.
+func (b *Buffer) Range(off, n int64) Range { return Range{b, off, n} }
+
+// All returns the whole buffer.
+func (b *Buffer) All() Range { return Range{b, 0, b.size} }
+
+// String says what the range is, for errors.
+func (r Range) String() string {
+	if r.Buffer == nil {
+		return "no buffer"
+	}
+	return fmt.Sprintf("bytes %d to %d of a %v buffer of %d bytes", r.Offset, r.Offset+r.Size, r.Buffer.kind, r.Buffer.size)
+}
+
+// check says what is wrong with a range of device d.
+func (r Range) check(d *Device) error {
+	switch {
+	case r.Buffer == nil:
+		return fmt.Errorf("no buffer given")
+	case r.Buffer.d != d:
+		return fmt.Errorf("a buffer of another device")
+	case r.Buffer.freed.Load():
+		return fmt.Errorf("%v: %w", r, ErrClosed)
+	case r.Size <= 0:
+		return fmt.Errorf("%v: a range must hold at least one byte", r)
+	case r.Offset < 0 || r.Offset > r.Buffer.size-r.Size:
+		return fmt.Errorf("%v: out of bounds", r)
+	}
+	return nil
+}
+
+// Mapped returns the memory of a Readback buffer, nil for other kinds and after Free. What a program wrote is in it once the
+// program's Run or Wait has returned. It must not be written, nor touched after Free or Close.
+func (b *Buffer) Mapped() []byte {
+	if b.kind != Readback || b.freed.Load() || b.arena.mapped == nil {
+		return nil
+	}
+	return b.bytes()
+}
+
+func (b *Buffer) bytes() []byte {
+	return unsafe.Slice((*byte)(unsafe.Add(b.arena.mapped, b.span.offset)), b.size)
+}
+
+// part returns the span of n bytes at off within the arena.
+func (b *Buffer) part(off, n int64) span { return span{b.span.offset + uint64(off), uint64(n)} }
+
+// Free releases the memory, after the submissions that use it. Programs that use it cannot run any more. Free twice is allowed.
+func (b *Buffer) Free() {
+	d := b.d
+	if d.enter() != nil {
+		return // Close freed it
+	}
+	defer d.exit()
+	d.queue.Lock()
+	last := b.lastUse
+	freed := b.freed.Swap(true)
+	d.queue.Unlock()
+	if freed {
+		return
+	}
+	if d.wait(context.Background(), last) != nil {
+		return // still in use by a device that hangs or is lost: Close releases it
+	}
+	d.mem.Lock()
+	defer d.mem.Unlock()
+	d.destroyBuffer(b)
+}
+
+// destroyBuffer needs d.mem.
+func (d *Device) destroyBuffer(b *Buffer) {
+	delete(d.buffers, b)
+	vkDestroyBuffer(d.handle, b.handle, nil)
+	d.mem.stats.Used -= b.span.size
+	d.mem.stats.Buffers--
+	d.release(b.arena, b.span)
+}
+
+func (d *Device) memoryBudget() (budget, usage [16]uint64) {
+	var b, u [16]C.uint64_t
+	C.evk_memory_budget(d.in.c, pointer(d.pd), &b[0], &u[0])
+	for i := range b {
+		budget[i], usage[i] = uint64(b[i]), uint64(u[i])
+	}
+	runtime.KeepAlive(d)
+	return budget, usage
+}

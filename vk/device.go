@@ -1,0 +1,240 @@
+// Package vk makes Vulkan compute safe and small: devices, buffers, and programs of kernels that are recorded once and run
+// many times. It knows nothing of learning.
+//
+// A [Program] is recorded from [Call]s, copies and fills; [Program.Build] compiles its kernels, derives the memory barriers
+// from the accesses that the kernels declare, and records the command buffers; [Program.Run] submits them and waits. Work is
+// done in the order of submission: programs, and the transfers of [Buffer.Write] and [Buffer.Read], see what those before them wrote.
+//
+// All methods of a [Device], and of distinct objects made by it, may be used from several goroutines.
+package vk
+
+// #include <stdlib.h>
+// #include "shim.h"
+import "C"
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Device is an open device. Close it after use.
+type Device struct {
+	cfg    *config
+	in     *instance
+	pd     vkPhysicalDevice
+	phys   *physical
+	handle vkDevice
+	c      *C.evk_device
+
+	life     life
+	mem      memory
+	buffers  map[*Buffer]struct{} // guarded by mem
+	queue    queue
+	pipes    pipelines
+	transfer transfer
+	counters counters
+	log      messages
+
+	programs struct {
+		sync.Mutex
+		all map[*Program]struct{}
+	}
+}
+
+// Devices lists every physical device in the loader's order. It fails with ErrNoLoader or ErrNoDevice.
+func Devices(opts ...Option) ([]Info, error) {
+	in, err := openInstance(newConfig(opts))
+	if err != nil {
+		return nil, err
+	}
+	defer in.close()
+	infos := make([]Info, len(in.devices))
+	for i := range in.devices {
+		infos[i] = in.describe(i).info
+	}
+	return infos, nil
+}
+
+// Open opens a device: the one that [Index] or [Name] chooses, else the first GPU, else the first software driver. It fails
+// with ErrNoLoader, ErrNoDevice, *DeviceIndexError, *DeviceNameError or *DeviceError.
+func Open(opts ...Option) (*Device, error) {
+	cfg := newConfig(opts)
+	in, err := openInstance(cfg)
+	if err != nil {
+		return nil, err
+	}
+	phys, err := choose(cfg, in)
+	if err != nil {
+		in.close()
+		return nil, err
+	}
+	if cfg.reshape != nil {
+		cfg.reshape(phys)
+	}
+	if cfg.budget <= 0 {
+		cfg.budget = 50 * time.Millisecond
+		if phys.info.Type == CPU {
+			cfg.budget = time.Second
+		}
+	}
+	if cfg.timeout <= 0 {
+		cfg.timeout = 2 * time.Minute
+		if phys.info.Type == CPU {
+			cfg.timeout = 30 * time.Minute
+		}
+	}
+	d := &Device{cfg: cfg, in: in, pd: in.devices[phys.info.Index], phys: phys, buffers: map[*Buffer]struct{}{}}
+	d.life.idle.L = &d.life.mu
+	d.programs.all = map[*Program]struct{}{}
+	var c *C.evk_device
+	r := Result(C.evk_create_device(in.c, pointer(d.pd), C.uint32_t(phys.api), C.uint32_t(phys.info.Features), C.uint32_t(phys.family), &c))
+	if r != resultSuccess {
+		in.close()
+		return nil, &DeviceError{Op: fmt.Sprintf("opening device %d (%s)", phys.info.Index, phys.info.Name), Result: r}
+	}
+	d.c, d.handle = c, fromPointer[vkDevice](C.evk_device_handle(c))
+	var queue vkQueue
+	vkGetDeviceQueue(d.handle, uint32(phys.family), 0, &queue)
+	d.queue.handle = queue
+	d.pipes.open(d)
+	return d, nil
+}
+
+// choose applies Index and Name, and the default.
+func choose(cfg *config, in *instance) (*physical, error) {
+	all := make([]*physical, len(in.devices))
+	names := make([]string, len(all))
+	for i := range all {
+		all[i] = in.describe(i)
+		names[i] = all[i].info.Name
+	}
+	var chosen *physical
+	switch {
+	case cfg.index >= len(all) || cfg.index < -1:
+		return nil, &DeviceIndexError{Index: cfg.index, Count: len(all)}
+	case cfg.index >= 0:
+		chosen = all[cfg.index]
+	case cfg.name != "":
+		for _, p := range all {
+			if chosen == nil && strings.Contains(strings.ToLower(p.info.Name), strings.ToLower(cfg.name)) {
+				chosen = p
+			}
+		}
+		if chosen == nil {
+			return nil, &DeviceNameError{Name: cfg.name, Names: names}
+		}
+	default:
+		for _, p := range all {
+			if p.usable() == "" && (chosen == nil || p.info.Type.GPU() && !chosen.info.Type.GPU()) {
+				chosen = p
+			}
+		}
+		if chosen == nil {
+			return nil, fmt.Errorf("%w: none of %s can be used: the first one: %s", ErrNoDevice, strings.Join(names, ", "), all[0].usable())
+		}
+	}
+	if why := chosen.usable(); why != "" {
+		return nil, fmt.Errorf("%w: device %d (%s) cannot be used: %s", ErrNoDevice, chosen.info.Index, chosen.info.Name, why)
+	}
+	return chosen, nil
+}
+
+// Info describes the device. It stays valid after Close.
+func (d *Device) Info() Info { return d.phys.info }
+
+// life counts the calls that are inside the device, so that Close can wait for them and later ones are refused.
+type life struct {
+	mu     sync.Mutex
+	idle   sync.Cond
+	users  int
+	closed bool
+}
+
+// enter must be paired with exit; it fails once Close has begun. It may be nested.
+func (d *Device) enter() error {
+	d.life.mu.Lock()
+	defer d.life.mu.Unlock()
+	if d.life.closed {
+		return fmt.Errorf("device %q: %w", d.phys.info.Name, ErrClosed)
+	}
+	d.life.users++
+	return nil
+}
+
+func (d *Device) exit() {
+	d.life.mu.Lock()
+	if d.life.users--; d.life.users == 0 {
+		d.life.idle.Broadcast()
+	}
+	d.life.mu.Unlock()
+}
+
+// Close waits for the work that was submitted and for calls in other goroutines, keeps the pipeline cache, and frees
+// everything that the device made. Later calls fail with ErrClosed. Close twice is allowed.
+func (d *Device) Close() error {
+	d.life.mu.Lock()
+	if d.life.closed {
+		d.life.mu.Unlock()
+		return nil
+	}
+	d.life.closed = true
+	for d.life.users > 0 {
+		d.life.idle.Wait()
+	}
+	d.life.mu.Unlock()
+
+	known := d.lost() != nil
+	err := d.wait(context.Background(), d.queue.submitted)
+	if errors.Is(err, ErrTimeout) {
+		return err // to free what a hanging device uses would be worse than to leave it to the end of the process
+	}
+	if known {
+		err = nil // it was reported before
+	}
+	for p := range d.programs.all {
+		p.destroy()
+	}
+	d.transfer.destroy(d)
+	for b := range d.buffers {
+		b.freed.Store(true)
+		vkDestroyBuffer(d.handle, b.handle, nil)
+	}
+	d.buffers = nil
+	for _, a := range d.mem.arenas {
+		d.dropArena(a)
+	}
+	d.mem.arenas = nil
+	d.pipes.destroy(d)
+	d.queue.destroy(d)
+	vkDestroyDevice(d.handle, nil)
+	C.evk_free_device(d.c)
+	d.drainMessages()
+	d.in.close()
+	return err
+}
+
+// Counters count what the device did since it was opened.
+type Counters struct {
+	Submissions uint64 // submissions of programs; transfers are not counted
+	Dispatches  uint64 // kernels run
+	Barriers    uint64 // memory barriers inside programs
+	BytesUp     uint64 // bytes that Write moved to the device
+	BytesDown   uint64 // bytes that Read moved from the device
+	Pipelines   uint64 // pipelines compiled
+}
+
+type counters struct {
+	submissions, dispatches, barriers, bytesUp, bytesDown, pipelines atomic.Uint64
+}
+
+// Counters returns the counts so far; take the difference of two.
+func (d *Device) Counters() Counters {
+	c := &d.counters
+	return Counters{Submissions: c.submissions.Load(), Dispatches: c.dispatches.Load(), Barriers: c.barriers.Load(),
+		BytesUp: c.bytesUp.Load(), BytesDown: c.bytesDown.Load(), Pipelines: c.pipelines.Load()}
+}

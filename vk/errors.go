@@ -1,0 +1,141 @@
+package vk
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Sentinels for errors.Is. Every error of this package that has one of these causes matches it.
+var (
+	// ErrNoLoader: the Vulkan loader library could not be opened.
+	ErrNoLoader = errors.New("vk: no Vulkan loader")
+	// ErrNoDevice: the loader knows no Vulkan driver, or none with a device that can compute.
+	ErrNoDevice = errors.New("vk: no Vulkan device")
+	// ErrDeviceLost: the device stopped working (a crash, a watchdog, an unplugged card). It stays
+	// lost: close it, open another, and resume from a checkpoint.
+	ErrDeviceLost = errors.New("vk: device lost")
+	// ErrTimeout: no submission finished within the time-out (see [Timeout]).
+	ErrTimeout = errors.New("vk: timed out")
+	// ErrClosed: the device, or the program or buffer, was closed or freed before.
+	ErrClosed = errors.New("vk: used after close")
+	// ErrNotMapped: the buffer's memory cannot be seen by the host.
+	ErrNotMapped = errors.New("vk: memory is not host-visible")
+)
+
+// Result is a Vulkan result code.
+type Result int32
+
+// Result codes that this package treats by name; the others are passed on.
+const (
+	resultSuccess      Result = 0
+	resultNotReady     Result = 1
+	resultTimeout      Result = 2
+	resultNoHostMemory Result = -1
+	resultNoMemory     Result = -2
+	resultDeviceLost   Result = -4
+)
+
+var resultNames = map[Result]string{
+	0: "VK_SUCCESS", 1: "VK_NOT_READY", 2: "VK_TIMEOUT", 3: "VK_EVENT_SET", 4: "VK_EVENT_RESET", 5: "VK_INCOMPLETE",
+	-1: "VK_ERROR_OUT_OF_HOST_MEMORY", -2: "VK_ERROR_OUT_OF_DEVICE_MEMORY", -3: "VK_ERROR_INITIALIZATION_FAILED",
+	-4: "VK_ERROR_DEVICE_LOST", -5: "VK_ERROR_MEMORY_MAP_FAILED", -6: "VK_ERROR_LAYER_NOT_PRESENT",
+	-7: "VK_ERROR_EXTENSION_NOT_PRESENT", -8: "VK_ERROR_FEATURE_NOT_PRESENT", -9: "VK_ERROR_INCOMPATIBLE_DRIVER",
+	-10: "VK_ERROR_TOO_MANY_OBJECTS", -11: "VK_ERROR_FORMAT_NOT_SUPPORTED", -12: "VK_ERROR_FRAGMENTED_POOL",
+	-13: "VK_ERROR_UNKNOWN", -1000069000: "VK_ERROR_OUT_OF_POOL_MEMORY", -1000161000: "VK_ERROR_FRAGMENTATION",
+	-1000012000: "VK_ERROR_INVALID_SHADER_NV",
+}
+
+// String returns the name of the Vulkan specification.
+func (r Result) String() string {
+	if s, ok := resultNames[r]; ok {
+		return s
+	}
+	return fmt.Sprintf("VkResult(%d)", int32(r))
+}
+
+// DeviceError is a Vulkan call that failed. It matches [ErrDeviceLost] and [ErrTimeout] by its Result.
+type DeviceError struct {
+	Op      string // what was being done, or the Vulkan function
+	Result  Result
+	Running string // the program that was running, "" when none was
+}
+
+// Error says what failed, how, and what was running.
+func (e *DeviceError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "vk: %s: ", e.Op)
+	switch e.Result {
+	case resultDeviceLost:
+		b.WriteString("device lost")
+	case resultTimeout:
+		b.WriteString("timed out")
+	default:
+		b.WriteString(e.Result.String())
+	}
+	if e.Running != "" {
+		fmt.Fprintf(&b, " while program %q was running", e.Running)
+	}
+	switch e.Result {
+	case resultDeviceLost:
+		b.WriteString("; close the device, open it again and resume from the last checkpoint")
+	case resultTimeout:
+		b.WriteString("; the device made no progress: lower vk.SliceBudget or the problem size, or raise vk.Timeout")
+	}
+	return b.String()
+}
+
+// Is matches the sentinel of the result.
+func (e *DeviceError) Is(target error) bool {
+	return target == ErrDeviceLost && e.Result == resultDeviceLost || target == ErrTimeout && e.Result == resultTimeout
+}
+
+// OutOfMemoryError says that memory of Need bytes was asked for where Have bytes were to be had.
+type OutOfMemoryError struct {
+	What string // what was to be allocated, e.g. "local buffer"
+	Need uint64 // bytes asked for
+	Have uint64 // bytes available to one allocation now
+	Why  string // the limit that was met
+}
+
+// Error states need and have in bytes and in units.
+func (e *OutOfMemoryError) Error() string {
+	return fmt.Sprintf("vk: out of memory: a %s needs %s (%d bytes), but only %s are available (%s); use fewer members, environments or steps",
+		e.What, byteSize(e.Need), e.Need, byteSize(e.Have), e.Why)
+}
+
+// DeviceIndexError: there is no device of this index.
+type DeviceIndexError struct {
+	Index, Count int
+}
+
+// Error says which indices there are.
+func (e *DeviceIndexError) Error() string {
+	if e.Count == 1 {
+		return fmt.Sprintf("vk: no device %d: there is one device, with index 0", e.Index)
+	}
+	return fmt.Sprintf("vk: no device %d: there are %d devices, with indices 0 to %d", e.Index, e.Count, e.Count-1)
+}
+
+// DeviceNameError: no device's name contains the text asked for.
+type DeviceNameError struct {
+	Name  string
+	Names []string // the devices that there are
+}
+
+// Error lists the devices.
+func (e *DeviceNameError) Error() string {
+	return fmt.Sprintf("vk: no device has %q in its name; there are: %s", e.Name, strings.Join(e.Names, ", "))
+}
+
+func byteSize(n uint64) string {
+	const units = "KMGTPE"
+	if n < 1024 {
+		return fmt.Sprintf("%d B", n)
+	}
+	x, i := float64(n)/1024, 0
+	for x >= 1024 && i < len(units)-1 {
+		x, i = x/1024, i+1
+	}
+	return fmt.Sprintf("%.1f %ciB", x, units[i])
+}

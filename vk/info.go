@@ -1,0 +1,163 @@
+package vk
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Version is a Vulkan version number as the API packs it.
+type Version uint32
+
+// MakeVersion packs a version.
+func MakeVersion(major, minor, patch uint32) Version {
+	return Version(major<<22 | minor<<12 | patch)
+}
+
+// Major returns the first number.
+func (v Version) Major() uint32 { return uint32(v) >> 22 & 0x7f }
+
+// Minor returns the second number.
+func (v Version) Minor() uint32 { return uint32(v) >> 12 & 0x3ff }
+
+// String returns "major.minor.patch".
+func (v Version) String() string {
+	return fmt.Sprintf("%d.%d.%d", v.Major(), v.Minor(), uint32(v)&0xfff)
+}
+
+// DeviceType says what kind of device it is, in Vulkan's numbers.
+type DeviceType uint32
+
+// The device types.
+const (
+	OtherDevice DeviceType = iota
+	IntegratedGPU
+	DiscreteGPU
+	VirtualGPU
+	CPU // a software driver
+)
+
+// String returns other, integrated, discrete, virtual or cpu.
+func (t DeviceType) String() string {
+	if names := [...]string{"other", "integrated", "discrete", "virtual", "cpu"}; int(t) < len(names) {
+		return names[t]
+	}
+	return fmt.Sprintf("type %d", uint32(t))
+}
+
+// MarshalText makes the type a name in JSON.
+func (t DeviceType) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
+
+// GPU says whether the device is hardware.
+func (t DeviceType) GPU() bool { return t == IntegratedGPU || t == DiscreteGPU || t == VirtualGPU }
+
+// Features is a set of optional device features. A feature that is supported is enabled.
+type Features uint32
+
+// The features, in the order of the shim's bits.
+const (
+	Float64 Features = 1 << iota
+	Int64
+	Int16
+	Float16
+	Int8
+	Storage16           // 16-bit types in storage buffers
+	Storage8            // 8-bit types in storage buffers
+	SubgroupExtended    // 8-, 16- and 64-bit types in subgroup operations
+	TimelineSemaphore   // waits by number; fences are used without it
+	MemoryModel         // the Vulkan memory model
+	SubgroupSizeControl // Call.Subgroup may differ from Info.SubgroupSize
+	FullSubgroups       // no lane of a pinned subgroup is off
+	FloatAtomicAdd      // 32-bit, storage buffers
+	PipelineStatistics  // registers and spills of a pipeline
+	MemoryBudget        // how much memory other processes leave
+	CooperativeMatrix
+)
+
+var featureNames = [...]string{"float64", "int64", "int16", "float16", "int8", "storage16", "storage8", "subgroup_extended_types",
+	"timeline_semaphore", "memory_model", "subgroup_size_control", "full_subgroups", "float_atomic_add", "pipeline_statistics",
+	"memory_budget", "cooperative_matrix"}
+
+// Has says whether all of f are in the set.
+func (s Features) Has(f Features) bool { return s&f == f }
+
+// Names lists the set.
+func (s Features) Names() []string {
+	var out []string
+	for i, n := range featureNames {
+		if s&(1<<i) != 0 {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// String joins the names by spaces.
+func (s Features) String() string { return strings.Join(s.Names(), " ") }
+
+// MarshalText makes the set its names in JSON.
+func (s Features) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// SubgroupOps is the set of subgroup operations that compute shaders may use, in Vulkan's bits.
+type SubgroupOps uint32
+
+// The subgroup operations.
+const (
+	SubgroupBasic SubgroupOps = 1 << iota
+	SubgroupVote
+	SubgroupArithmetic
+	SubgroupBallot
+	SubgroupShuffle
+	SubgroupShuffleRelative
+	SubgroupClustered
+	SubgroupQuad
+)
+
+// Has says whether all of f are in the set.
+func (s SubgroupOps) Has(f SubgroupOps) bool { return s&f == f }
+
+// Limits are the bounds that a caller has to respect.
+type Limits struct {
+	MaxStorageRange  uint64    // bytes one binding may see
+	StorageAlignment uint64    // bytes; every bound range begins at a multiple
+	MaxBufferBytes   uint64    // bytes of one buffer
+	MaxPushBytes     uint32    // bytes of push constants
+	MaxSharedBytes   uint32    // bytes of shared memory of a workgroup
+	MaxInvocations   uint32    // invocations of a workgroup
+	MaxLocalSize     [3]uint32 // invocations of a workgroup, each way
+	MaxGroups        [3]uint32 // workgroups of a dispatch, each way
+	MaxBindings      uint32    // storage buffers of a shader
+	TimestampPeriod  float64   // nanoseconds a tick; 0: the device has no timestamps
+}
+
+// Info describes a device.
+type Info struct {
+	Index         int // place in the list of Devices
+	Name          string
+	Vendor        string // by VendorID, e.g. "NVIDIA"
+	Driver        string // name and version as the driver tells them
+	VendorID      uint32
+	DeviceID      uint32
+	DriverVersion uint32 // packed as the vendor likes
+	API           Version
+	Type          DeviceType
+	MemoryBytes   uint64 // device-local memory
+	Unified       bool   // host and device share all memory
+	ResizableBAR  bool   // a discrete device whose whole memory the host can write
+	SubgroupSize  uint32 // the size that pipelines get when none is asked for
+	// MinSubgroupSize and MaxSubgroupSize bound Call.Subgroup; both are SubgroupSize where the device has no choice.
+	MinSubgroupSize, MaxSubgroupSize uint32
+	SubgroupOps                      SubgroupOps
+	PipelineCacheUUID                [16]byte
+	Limits                           Limits
+	Features                         Features
+}
+
+var vendors = map[uint32]string{0x1002: "AMD", 0x1010: "Imagination", 0x106B: "Apple", 0x10DE: "NVIDIA", 0x13B5: "ARM", 0x14E4: "Broadcom",
+	0x5143: "Qualcomm", 0x8086: "Intel", 0x10005: "Mesa", 0x1AE0: "Google", 0x1414: "Microsoft"}
+
+func vendorName(id uint32) string {
+	if n, ok := vendors[id]; ok {
+		return n
+	}
+	return fmt.Sprintf("%#04x", id)
+}

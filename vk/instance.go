@@ -1,0 +1,205 @@
+package vk
+
+/*
+#cgo LDFLAGS: -ldl
+#include <stdlib.h>
+#include "shim.h"
+*/
+import "C"
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+	"unsafe"
+)
+
+const defaultLoader = "libvulkan.so.1"
+
+const (
+	validateOff  = int(C.EVK_VALIDATE_OFF)
+	validateSync = int(C.EVK_VALIDATE_SYNC)
+	validateGPU  = int(C.EVK_VALIDATE_GPU)
+)
+
+const installAdvice = "install the Vulkan loader and a driver (Debian, Ubuntu: apt install libvulkan1 mesa-vulkan-drivers; on NVIDIA the vendor's driver holds one)"
+
+// The bindings keep the loader's functions in C globals, so that a process has one loader.
+var loaded struct {
+	sync.Mutex
+	procAddr unsafe.Pointer
+}
+
+func loadLibrary(name string) (unsafe.Pointer, error) {
+	cname := C.CString(name)
+	defer C.free(unsafe.Pointer(cname))
+	why := (*C.char)(C.calloc(1, 512))
+	defer C.free(unsafe.Pointer(why))
+	procAddr := C.evk_load(cname, why, 512)
+	if procAddr == nil {
+		return nil, fmt.Errorf("%w: %s; %s", ErrNoLoader, C.GoString(why), installAdvice)
+	}
+	loaded.Lock()
+	defer loaded.Unlock()
+	if loaded.procAddr == nil {
+		vkSetGetInstanceProcAddr(procAddr)
+		if err := vkInit(); err != nil {
+			return nil, fmt.Errorf("%w: %s: %w", ErrNoLoader, name, err)
+		}
+		loaded.procAddr = procAddr
+	}
+	if loaded.procAddr != procAddr {
+		return nil, fmt.Errorf("%w: %s: this process already uses another Vulkan loader", ErrNoLoader, name)
+	}
+	return procAddr, nil
+}
+
+// instance is one VkInstance with its physical devices; every Device has its own.
+type instance struct {
+	c       *C.evk_instance
+	devices []vkPhysicalDevice
+}
+
+func openInstance(cfg *config) (*instance, error) {
+	procAddr, err := loadLibrary(cfg.loader)
+	if err != nil {
+		return nil, err
+	}
+	var c *C.evk_instance
+	switch r := Result(C.evk_create_instance(procAddr, C.uint32_t(cfg.maxAPI), C.int(cfg.validate), &c)); r {
+	case resultSuccess:
+	case -9: // VK_ERROR_INCOMPATIBLE_DRIVER: how the loader says that it found no driver
+		return nil, fmt.Errorf("%w: the loader found no driver; %s", ErrNoDevice, installAdvice)
+	default:
+		return nil, &DeviceError{Op: "vkCreateInstance", Result: r}
+	}
+	in := &instance{c: c}
+	if cfg.validate != validateOff && C.evk_validating(in.c) == 0 {
+		cfg.logger.Warn("the Vulkan validation layer is not installed (Debian: vulkan-validationlayers)")
+	}
+	handle := fromPointer[vkInstance](C.evk_instance_handle(in.c))
+	loaded.Lock()
+	err = vkInitInstance(handle)
+	loaded.Unlock()
+	if err != nil {
+		in.close()
+		return nil, fmt.Errorf("vk: %s: %w", bindingName, err)
+	}
+	var n uint32
+	r := Result(vkEnumeratePhysicalDevices(handle, &n, nil))
+	if r == resultSuccess && n > 0 {
+		in.devices = make([]vkPhysicalDevice, n)
+		r = Result(vkEnumeratePhysicalDevices(handle, &n, in.devices))
+		in.devices = in.devices[:n]
+	}
+	// A driver that fails to start is reported in different ways; without a device all mean the same.
+	if len(in.devices) == 0 {
+		in.close()
+		return nil, fmt.Errorf("%w: no driver offers a device (%v); %s", ErrNoDevice, r, installAdvice)
+	}
+	return in, nil
+}
+
+func (in *instance) close() {
+	if in.c != nil {
+		C.evk_destroy_instance(in.c)
+		in.c = nil
+	}
+}
+
+// physical is what describe learns about a device: the public Info and what the package keeps to itself.
+type physical struct {
+	info   Info
+	api    uint32 // the version in use
+	family int    // queue family, -1: none computes
+	types  []memoryType
+	heaps  []memoryHeap
+	// requiredSize says that compute pipelines may pin their subgroup size.
+	requiredSize  bool
+	timestampBits uint32
+	maxSubgroups  uint32 // subgroups of a workgroup with a pinned size
+	atomSize      uint64 // nonCoherentAtomSize
+}
+
+func (in *instance) describe(index int) *physical {
+	pd := in.devices[index]
+	var props vkPhysicalDeviceProperties
+	vkGetPhysicalDeviceProperties(pd, &props)
+	props.Deref()
+	limits := &props.Limits
+	limits.Deref()
+	p := &physical{api: min(props.ApiVersion, uint32(C.evk_instance_api(in.c)))}
+	// A device newer than the instance runs as the instance's version.
+	var c C.evk_physical
+	C.evk_describe(in.c, pointer(pd), C.uint32_t(p.api), &c)
+	p.family, p.timestampBits = int(c.compute_family), uint32(c.timestamp_bits)
+	p.atomSize, p.maxSubgroups = uint64(limits.NonCoherentAtomSize), uint32(c.max_workgroup_subgroups)
+	p.requiredSize = Features(c.features).Has(SubgroupSizeControl) && c.required_size_stages&C.VK_SHADER_STAGE_COMPUTE_BIT != 0
+	for i := range int(c.heap_count) {
+		p.heaps = append(p.heaps, memoryHeap{size: uint64(c.heap_size[i]), local: c.heap_flags[i]&1 != 0})
+	}
+	for i := range int(c.type_count) {
+		p.types = append(p.types, memoryType{index: uint32(i), flags: memoryFlags(c.type_flags[i]), heap: int(c.type_heap[i])})
+	}
+	name := props.DeviceName[:]
+	p.info = Info{
+		Index: index, Name: cString(name), Vendor: vendorName(props.VendorID), VendorID: props.VendorID, DeviceID: props.DeviceID,
+		DriverVersion: props.DriverVersion, API: Version(props.ApiVersion), Type: DeviceType(props.DeviceType),
+		Driver:       strings.TrimSpace(C.GoString(&c.driver_name[0]) + " " + C.GoString(&c.driver_info[0])),
+		SubgroupSize: uint32(c.subgroup_size), MinSubgroupSize: uint32(c.min_subgroup_size), MaxSubgroupSize: uint32(c.max_subgroup_size),
+		SubgroupOps: SubgroupOps(c.subgroup_operations), PipelineCacheUUID: props.PipelineCacheUUID, Features: Features(c.features),
+		Limits: Limits{
+			MaxStorageRange: uint64(limits.MaxStorageBufferRange), StorageAlignment: uint64(limits.MinStorageBufferOffsetAlignment),
+			MaxBufferBytes: min(uint64(c.max_allocation), uint64(c.max_buffer)), MaxPushBytes: limits.MaxPushConstantsSize,
+			MaxSharedBytes: limits.MaxComputeSharedMemorySize, MaxInvocations: limits.MaxComputeWorkGroupInvocations,
+			MaxLocalSize: limits.MaxComputeWorkGroupSize, MaxGroups: limits.MaxComputeWorkGroupCount,
+			MaxBindings: min(limits.MaxPerStageDescriptorStorageBuffers, limits.MaxDescriptorSetStorageBuffers),
+		},
+	}
+	props.Free()
+	// A null device has an infinite period, and a queue may have no timestamps at all.
+	if period := float64(limits.TimestampPeriod); p.timestampBits > 0 && period > 0 && !math.IsInf(period, 0) {
+		p.info.Limits.TimestampPeriod = period
+	}
+	p.info.MemoryBytes, p.info.Unified, p.info.ResizableBAR = p.memoryKind()
+	return p
+}
+
+// usable says why a device cannot run programs, or "".
+func (p *physical) usable() string {
+	switch {
+	case p.api < uint32(MakeVersion(1, 1, 0)):
+		return fmt.Sprintf("it offers Vulkan %v, and 1.1 is needed", Version(p.api))
+	case p.family < 0:
+		return "it has no compute queue"
+	}
+	return ""
+}
+
+func cString(b []byte) string {
+	if i := bytes.IndexByte(b, 0); i >= 0 {
+		b = b[:i]
+	}
+	return string(b)
+}
+
+// handleOf and fromHandle pass the binding's handles to the shim as the 64-bit numbers that they are. They copy the bits,
+// since a handle is no Go pointer, and some drivers and layers use small numbers that the garbage collector would reject as one.
+func handleOf[H any](h H) C.VkHandle { return *(*C.VkHandle)(unsafe.Pointer(&h)) }
+
+func fromHandle[H any](h C.VkHandle) H { return *(*H)(unsafe.Pointer(&h)) }
+
+// pointer and fromPointer do the same for dispatchable handles, which are C pointers.
+func pointer[H any](h H) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&h)) }
+
+func fromPointer[H any](p unsafe.Pointer) H { return *(*H)(unsafe.Pointer(&p)) }
+
+// create takes a handle from a call by way of a local variable: cgo refuses the address of a field that lies beside Go pointers.
+func create[H any](to *H, call func(*H) vkResult) Result {
+	var h H
+	r := call(&h)
+	*to = h
+	return Result(r)
+}

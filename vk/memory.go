@@ -1,0 +1,174 @@
+package vk
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// memoryFlags are VkMemoryPropertyFlags.
+type memoryFlags uint32
+
+const (
+	memLocal    memoryFlags = 1 << iota // DEVICE_LOCAL
+	memVisible                          // HOST_VISIBLE
+	memCoherent                         // HOST_COHERENT
+	memCached                           // HOST_CACHED
+)
+
+func (f memoryFlags) has(want memoryFlags) bool { return f&want == want }
+
+type memoryType struct {
+	index uint32
+	flags memoryFlags
+	heap  int
+}
+
+type memoryHeap struct {
+	size      uint64
+	local     bool
+	allocated uint64 // bytes taken from the driver
+}
+
+// memoryKind derives the size of the device's own memory and how the host reaches it.
+func (p *physical) memoryKind() (bytes uint64, unified, resizable bool) {
+	unified = p.info.Type == IntegratedGPU || p.info.Type == CPU
+	for _, h := range p.heaps {
+		if h.local {
+			bytes = max(bytes, h.size)
+		}
+	}
+	for _, t := range p.types {
+		// Without resizable BAR the host-visible local memory is a window of 256 MiB with a heap of its own.
+		if t.flags.has(memLocal|memVisible) && p.heaps[t.heap].size >= bytes {
+			resizable = !unified
+		}
+	}
+	return bytes, unified, resizable
+}
+
+// memoryUse is what memory is for; it orders the memory types.
+type memoryUse int
+
+const (
+	useLocal    memoryUse = iota
+	useReadback           // the device writes, the host reads
+	useUpload             // the host writes, the device reads
+)
+
+// preferences are the memory flags of a use, best first; every list is tried in order.
+func (p *physical) preferences(use memoryUse) []memoryFlags {
+	switch use {
+	case useReadback:
+		return []memoryFlags{memVisible | memCached | memCoherent, memVisible | memCached, memVisible | memCoherent, memVisible}
+	case useUpload:
+		return []memoryFlags{memVisible | memCoherent, memVisible}
+	}
+	switch {
+	case p.info.Unified:
+		return []memoryFlags{memLocal | memVisible | memCoherent | memCached, memLocal | memVisible | memCoherent, memLocal, 0}
+	case p.info.ResizableBAR:
+		return []memoryFlags{memLocal | memVisible | memCoherent, memLocal, 0}
+	}
+	return []memoryFlags{memLocal, 0}
+}
+
+// chooseType returns the best memory type for a use among those in the mask of a buffer's requirements.
+func (p *physical) chooseType(use memoryUse, mask uint32) (memoryType, error) {
+	for _, want := range p.preferences(use) {
+		best, found := memoryType{}, false
+		for _, t := range p.types {
+			if mask&(1<<t.index) == 0 || !t.flags.has(want) {
+				continue
+			}
+			// The small window is for the driver's own use: a local buffer takes the large heap.
+			if use == useLocal && p.heaps[t.heap].local && p.heaps[t.heap].size < p.info.MemoryBytes && !p.info.Unified {
+				continue
+			}
+			// Staging memory should not eat the device's own.
+			if !found || use != useLocal && best.flags.has(memLocal) && !t.flags.has(memLocal) {
+				best, found = t, true
+			}
+		}
+		if found {
+			return best, nil
+		}
+	}
+	if use == useLocal {
+		return memoryType{}, fmt.Errorf("vk: device %q has no memory for buffers", p.info.Name)
+	}
+	return memoryType{}, fmt.Errorf("device %q: %w", p.info.Name, ErrNotMapped)
+}
+
+// MemoryStats says what the memory is used for, in bytes.
+type MemoryStats struct {
+	Allocated   uint64      // taken from the driver
+	Used        uint64      // in live buffers, alignment included
+	Peak        uint64      // the most that Used has been
+	Staging     uint64      // the part of Used that carries Write and Read
+	Buffers     int         // live buffers
+	Allocations int         // blocks taken from the driver
+	Heaps       []HeapStats // as the driver lists them
+}
+
+// HeapStats describes one memory heap, in bytes.
+type HeapStats struct {
+	Size      uint64
+	Local     bool
+	Allocated uint64 // by this device object
+	Available uint64 // what the next allocations can have, as far as the driver and the system tell
+}
+
+// Memory returns memory statistics. They are zero after Close.
+func (d *Device) Memory() MemoryStats {
+	if d.enter() != nil {
+		return MemoryStats{}
+	}
+	defer d.exit()
+	d.mem.Lock()
+	defer d.mem.Unlock()
+	m := d.mem.stats
+	m.Heaps = make([]HeapStats, len(d.phys.heaps))
+	for i, h := range d.phys.heaps {
+		available, _ := d.available(i)
+		m.Heaps[i] = HeapStats{Size: h.size, Local: h.local, Allocated: h.allocated, Available: available}
+	}
+	return m
+}
+
+// available returns how many bytes a heap can still give, and the limit that decides.
+func (d *Device) available(heap int) (uint64, string) {
+	h := &d.phys.heaps[heap]
+	bytes, why := h.size-min(h.size, h.allocated), fmt.Sprintf("memory heap %d has %s, %s of it in use", heap, byteSize(h.size), byteSize(h.allocated))
+	if d.phys.info.Features.Has(MemoryBudget) {
+		budget, usage := d.memoryBudget()
+		if left := budget[heap] - min(budget[heap], usage[heap]); left < bytes {
+			bytes, why = left, fmt.Sprintf("memory heap %d has a budget of %s, %s of it in use", heap, byteSize(budget[heap]), byteSize(usage[heap]))
+		}
+	}
+	// A software driver takes the host's memory, and the kernel hands out more than there is.
+	if d.phys.info.Type == CPU {
+		if left, ok := hostAvailable(); ok && left < bytes {
+			bytes, why = left, "this is what the system has left"
+		}
+	}
+	return bytes, why
+}
+
+// hostAvailable reads the system's estimate of the memory that can be had without swapping.
+func hostAvailable() (uint64, bool) {
+	f, err := os.Open("/proc/meminfo")
+	if err != nil {
+		return 0, false
+	}
+	defer f.Close()
+	for s := bufio.NewScanner(f); s.Scan(); {
+		if rest, ok := strings.CutPrefix(s.Text(), "MemAvailable:"); ok {
+			kib, err := strconv.ParseUint(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
+			return kib << 10, err == nil
+		}
+	}
+	return 0, false
+}

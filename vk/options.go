@@ -1,0 +1,91 @@
+package vk
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Option changes how [Devices] and [Open] work.
+type Option func(*config)
+
+type config struct {
+	index     int // -1: not chosen
+	name      string
+	logger    *slog.Logger
+	cacheDir  string
+	cacheSet  bool
+	budget    time.Duration // 0: by device type
+	timeout   time.Duration // 0: by device type
+	validate  int
+	loader    string
+	maxAPI    uint32
+	reshape   func(*physical) // makes the device look like another kind, for tests
+	arenaSize uint64          // 0: by heap size
+}
+
+// Index chooses the device with this index in the list of [Devices].
+func Index(n int) Option { return func(c *config) { c.index = n } }
+
+// Name chooses the first device whose name contains part, in any case.
+func Name(part string) Option { return func(c *config) { c.name = part } }
+
+// Logger receives validation messages and warnings. The default is silent.
+func Logger(l *slog.Logger) Option {
+	return func(c *config) {
+		if l != nil {
+			c.logger = l
+		}
+	}
+}
+
+// CacheDir is the folder of the pipeline cache. The default is "evorl" in [os.UserCacheDir]; "" turns the cache on disk off.
+func CacheDir(dir string) Option { return func(c *config) { c.cacheDir, c.cacheSet = dir, true } }
+
+// SliceBudget is the longest time that one submission should take: longer programs are split.
+// The default is 50 ms on GPUs, whose watchdogs and desktops mind, and 1 s on software drivers.
+func SliceBudget(d time.Duration) Option { return func(c *config) { c.budget = d } }
+
+// Timeout is how long a wait lasts without any submission finishing before it becomes [ErrTimeout].
+// The default is 2 minutes on GPUs and 30 minutes on software drivers, which compile at the first dispatch.
+func Timeout(d time.Duration) Option { return func(c *config) { c.timeout = d } }
+
+// Validate turns the Khronos validation layer on, core and synchronization checks, when it is
+// installed; its messages go to the logger and to [Device.ValidationErrors].
+func Validate(on bool) Option {
+	return func(c *config) { c.validate = validationMode(on, validateSync) }
+}
+
+// ValidateShaders turns the layer on with GPU-assisted checks (out-of-bounds accesses) in place of synchronization checks.
+func ValidateShaders(on bool) Option {
+	return func(c *config) { c.validate = validationMode(on, validateGPU) }
+}
+
+// Loader names the Vulkan loader library. The default is the environment variable EVORL_VULKAN_LOADER, else libvulkan.so.1.
+// A process uses one loader.
+func Loader(library string) Option { return func(c *config) { c.loader = library } }
+
+func validationMode(on bool, mode int) int {
+	if on {
+		return mode
+	}
+	return validateOff
+}
+
+func newConfig(opts []Option) *config {
+	c := &config{index: -1, logger: slog.New(slog.DiscardHandler), loader: os.Getenv("EVORL_VULKAN_LOADER"), maxAPI: uint32(MakeVersion(1, 3, 0))}
+	for _, o := range opts {
+		o(c)
+	}
+	if c.loader == "" {
+		c.loader = defaultLoader
+	}
+	if !c.cacheSet {
+		// Without a home (a container, a daemon) there is nowhere to keep a cache: that is no fault.
+		if dir, err := os.UserCacheDir(); err == nil {
+			c.cacheDir = filepath.Join(dir, "evorl")
+		}
+	}
+	return c
+}

@@ -1,0 +1,190 @@
+package vk
+
+// #include <stdlib.h>
+// #include "shim.h"
+import "C"
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"unsafe"
+)
+
+// pipelines holds the modules and pipelines of a device. They live until it is closed.
+type pipelines struct {
+	sync.Mutex
+	modules map[*Shader]*module
+	byKey   map[pipelineKey]*pipeline
+	cache   diskCache
+}
+
+// module is a shader as the driver has it, with the layouts of its pipelines and its pipeline cache.
+type module struct {
+	shader    *Shader
+	once      sync.Once
+	err       error
+	digest    [sha256.Size]byte
+	handle    vkShaderModule
+	setLayout vkDescriptorSetLayout
+	layout    vkPipelineLayout
+	cache     vkPipelineCache
+	kept      []byte // digest of the cache data on disk; guarded by pipelines
+	dirty     bool   // compiled since the cache was kept; guarded by pipelines
+}
+
+type pipelineKey struct {
+	module   *module
+	spec     string // the words' bytes
+	subgroup uint32
+}
+
+// pipeline is a module compiled for specialization constants and a subgroup size.
+type pipeline struct {
+	module   *module
+	spec     []uint32
+	subgroup uint32
+	once     sync.Once
+	err      error
+	handle   vkPipeline
+}
+
+func (p *pipelines) open(d *Device) {
+	p.modules, p.byKey = map[*Shader]*module{}, map[pipelineKey]*pipeline{}
+	p.cache.open(d)
+}
+
+// pipeline returns the pipeline of a call, not compiled yet.
+func (d *Device) pipeline(s *Shader, spec []uint32, subgroup uint32) *pipeline {
+	d.pipes.Lock()
+	defer d.pipes.Unlock()
+	m := d.pipes.modules[s]
+	if m == nil {
+		m = &module{shader: s}
+		d.pipes.modules[s] = m
+	}
+	key := pipelineKey{m, "", subgroup}
+	if len(spec) > 0 {
+		key.spec = string(unsafe.Slice((*byte)(unsafe.Pointer(&spec[0])), 4*len(spec)))
+	}
+	p := d.pipes.byKey[key]
+	if p == nil {
+		p = &pipeline{module: m, spec: slices.Clone(spec), subgroup: subgroup}
+		d.pipes.byKey[key] = p
+	}
+	return p
+}
+
+// compileAll compiles pipelines in parallel and keeps the cache. It returns the first error, in the order given.
+func (d *Device) compileAll(all []*pipeline) error {
+	var group sync.WaitGroup
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for _, p := range all {
+		slots <- struct{}{}
+		group.Go(func() {
+			p.once.Do(func() { p.err = d.compile(p) })
+			<-slots
+		})
+	}
+	group.Wait()
+	for _, p := range all {
+		if p.err != nil {
+			return p.err
+		}
+	}
+	d.pipes.cache.keep(d)
+	return nil
+}
+
+func (d *Device) compile(p *pipeline) error {
+	m := p.module
+	m.once.Do(func() { m.err = d.load(m) })
+	if m.err != nil {
+		return m.err
+	}
+	handle, err := d.createPipeline(p, m.cache, false)
+	if err != nil {
+		return err
+	}
+	p.handle = handle
+	d.name(objectPipeline, handleOf(handle), m.shader.Name)
+	d.counters.pipelines.Add(1)
+	d.pipes.Lock()
+	m.dirty = true
+	d.pipes.Unlock()
+	return nil
+}
+
+// createPipeline calls the driver's compiler.
+func (d *Device) createPipeline(p *pipeline, cache vkPipelineCache, statistics bool) (vkPipeline, error) {
+	m, n := p.module, len(p.spec)
+	// C memory, since the structure that points to the words is passed to C.
+	words := (*[1 << 20]C.uint32_t)(C.calloc(C.size_t(2*n+1), 4))
+	defer C.free(unsafe.Pointer(words))
+	for i, c := range m.shader.Spec {
+		words[i], words[n+i] = C.uint32_t(c.ID), C.uint32_t(p.spec[i])
+	}
+	info := (*C.evk_pipeline_info)(C.calloc(1, C.sizeof_evk_pipeline_info))
+	defer C.free(unsafe.Pointer(info))
+	info.module, info.layout, info.cache = handleOf(m.handle), handleOf(m.layout), handleOf(cache)
+	info.spec_count, info.spec_ids, info.spec_values = C.uint32_t(n), &words[0], &words[n]
+	if p.subgroup != 0 && d.phys.requiredSize {
+		info.subgroup = C.uint32_t(p.subgroup)
+		if d.phys.info.Features.Has(FullSubgroups) && m.shader.localSize(p.spec)[0]%p.subgroup == 0 {
+			info.full_subgroups = 1
+		}
+	}
+	if statistics {
+		info.statistics = 1
+	}
+	var handle C.VkHandle
+	r := Result(C.evk_create_pipeline(d.c, info, &handle))
+	if r != resultSuccess {
+		return fromHandle[vkPipeline](0), fmt.Errorf("kernel %s: %w", m.shader.Name, d.fail("vkCreateComputePipelines", r))
+	}
+	return fromHandle[vkPipeline](handle), nil
+}
+
+// load creates what a shader's pipelines share.
+func (d *Device) load(m *module) error {
+	s := m.shader
+	m.digest = sha256.Sum256(s.SPIRV)
+	code := C.CBytes(s.SPIRV)
+	defer C.free(code)
+	info := vkShaderModuleCreateInfo{SType: structureTypeShaderModuleCreateInfo, CodeSize: vkCount(len(s.SPIRV)), PCode: unsafe.Slice((*uint32)(code), len(s.SPIRV)/4)}
+	r := create(&m.handle, func(h *vkShaderModule) vkResult { return vkCreateShaderModule(d.handle, &info, nil, h) })
+	info.Free()
+	if r != resultSuccess {
+		return fmt.Errorf("kernel %s: %w", s.Name, d.fail("vkCreateShaderModule", r))
+	}
+	indices := make([]C.uint32_t, max(len(s.Bindings), 1))
+	for i, b := range s.Bindings {
+		indices[i] = C.uint32_t(b.Index)
+	}
+	var h C.VkHandle
+	if r := Result(C.evk_create_set_layout(d.c, C.uint32_t(len(s.Bindings)), &indices[0], &h)); r != resultSuccess {
+		return fmt.Errorf("kernel %s: %w", s.Name, d.fail("vkCreateDescriptorSetLayout", r))
+	}
+	m.setLayout = fromHandle[vkDescriptorSetLayout](h)
+	if r := Result(C.evk_create_pipeline_layout(d.c, h, C.uint32_t(s.PushBytes), &h)); r != resultSuccess {
+		return fmt.Errorf("kernel %s: %w", s.Name, d.fail("vkCreatePipelineLayout", r))
+	}
+	m.layout = fromHandle[vkPipelineLayout](h)
+	return d.pipes.cache.load(d, m)
+}
+
+func (p *pipelines) destroy(d *Device) {
+	p.cache.keep(d)
+	for _, x := range p.byKey {
+		vkDestroyPipeline(d.handle, x.handle, nil)
+	}
+	for _, m := range p.modules {
+		vkDestroyPipelineCache(d.handle, m.cache, nil)
+		vkDestroyPipelineLayout(d.handle, m.layout, nil)
+		vkDestroyDescriptorSetLayout(d.handle, m.setLayout, nil)
+		vkDestroyShaderModule(d.handle, m.handle, nil)
+	}
+	p.byKey, p.modules = nil, nil
+}

@@ -1,0 +1,94 @@
+package vk
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// KernelTime is the time that a program spent in the calls with one label.
+type KernelTime struct {
+	Label string
+	Calls int
+	Time  time.Duration // on the device, of one run
+}
+
+// Profile runs the program once, with a timestamp after every command, and returns the time of each label, longest first. It is a
+// run like any other: it changes the buffers. Without timestamps on the device the times are the run's time spread evenly.
+func (p *Program) Profile(ctx context.Context) ([]KernelTime, error) {
+	if err := p.d.enter(); err != nil {
+		return nil, err
+	}
+	defer p.d.exit()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.freed:
+		return nil, fmt.Errorf("vk: program %q: %w", p.name, ErrClosed)
+	case p.err != nil:
+		return nil, p.err
+	case !p.built:
+		return nil, fmt.Errorf("vk: program %q is not built: call Build before Profile", p.name)
+	}
+	// The query pool and the cuts may be in use by a run in flight.
+	if err := p.d.wait(ctx, p.last); err != nil {
+		return nil, err
+	}
+	if p.measure.pending {
+		if err := p.settle(); err != nil {
+			return nil, err
+		}
+	}
+	if err := p.checkBuffers(); err != nil {
+		return nil, fmt.Errorf("vk: program %q: %w", p.name, err)
+	}
+	if err := p.openQueries(); err != nil {
+		return nil, err
+	}
+	buffers, err := p.recordAll(p.commands.queryCount > 0)
+	if err != nil {
+		return nil, err
+	}
+	p.measure.began = time.Now()
+	if p.last, err = p.d.submit(p.name, buffers, p.buffers); err != nil {
+		p.commands.release(p.d, buffers)
+		return nil, err
+	}
+	c := &p.d.counters
+	c.submissions.Add(uint64(len(buffers)))
+	c.dispatches.Add(p.dispatches)
+	c.barriers.Add(p.barriers)
+	// On an error the command buffers may be in flight: the program's pool frees them with the rest.
+	if err := p.d.wait(ctx, p.last); err != nil {
+		return nil, err
+	}
+	if err := p.invalidate(); err != nil {
+		return nil, err
+	}
+	times, err := p.times()
+	p.commands.release(p.d, buffers)
+	if err != nil {
+		return nil, err
+	}
+	return p.byLabel(times), nil
+}
+
+func (p *Program) byLabel(times []time.Duration) []KernelTime {
+	index := map[string]int{}
+	var out []KernelTime
+	for i, t := range times {
+		label := p.ops[i].label
+		at, ok := index[label]
+		if !ok {
+			at = len(out)
+			index[label] = at
+			out = append(out, KernelTime{Label: label})
+		}
+		out[at].Calls++
+		out[at].Time += t
+	}
+	slices.SortStableFunc(out, func(a, b KernelTime) int { return cmp.Compare(b.Time, a.Time) })
+	return out
+}

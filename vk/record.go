@@ -1,0 +1,276 @@
+package vk
+
+// #include "shim.h"
+import "C"
+
+import (
+	"encoding/binary"
+	"fmt"
+	"unsafe"
+)
+
+// commands are a program's recordings and what they need from the driver.
+type commands struct {
+	pool        vkCommandPool
+	descriptors vkDescriptorPool
+	queries     vkQueryPool
+	queryCount  int
+	sets        []C.VkHandle
+	buffers     []vkCommandBuffer // one a submission
+	ready       bool
+}
+
+// open makes the command pool and the descriptor sets of a program.
+func (c *commands) open(p *Program) error {
+	d := p.d
+	info := vkCommandPoolCreateInfo{SType: structureTypeCommandPoolCreateInfo, QueueFamilyIndex: uint32(d.phys.family)}
+	r := create(&c.pool, func(h *vkCommandPool) vkResult { return vkCreateCommandPool(d.handle, &info, nil, h) })
+	info.Free()
+	if r != resultSuccess {
+		return d.fail("vkCreateCommandPool", r)
+	}
+	c.ready = true
+	return c.openSets(p)
+}
+
+// openSets allocates one descriptor set for each distinct list of ranges with a layout.
+func (c *commands) openSets(p *Program) error {
+	d := p.d
+	index := map[string]int{}
+	var layouts []C.VkHandle
+	var writes []C.evk_write
+	var key []byte
+	for i := range p.ops {
+		o := &p.ops[i]
+		if o.kind != opDispatch {
+			continue
+		}
+		m := o.pipeline.module
+		key = binary.LittleEndian.AppendUint64(key[:0], uint64(handleOf(m.setLayout)))
+		ranges := p.ranges[o.rangeFrom:o.rangeTo]
+		for _, r := range ranges {
+			key = binary.LittleEndian.AppendUint64(key, uint64(handleOf(r.Buffer.handle)))
+			key = binary.LittleEndian.AppendUint64(key, uint64(r.Offset))
+			key = binary.LittleEndian.AppendUint64(key, uint64(r.Size))
+		}
+		set, ok := index[string(key)]
+		if !ok {
+			set = len(layouts)
+			index[string(key)] = set
+			layouts = append(layouts, handleOf(m.setLayout))
+			for j, r := range ranges {
+				writes = append(writes, C.evk_write{set: C.VkHandle(set), buffer: handleOf(r.Buffer.handle), offset: C.uint64_t(r.Offset), _range: C.uint64_t(r.Size), binding: C.uint32_t(o.shader.Bindings[j].Index)})
+			}
+		}
+		o.set = set
+	}
+	if len(layouts) == 0 {
+		return nil
+	}
+	var h C.VkHandle
+	if r := Result(C.evk_create_descriptor_pool(d.c, C.uint32_t(len(layouts)), C.uint32_t(max(len(writes), 1)), &h)); r != resultSuccess {
+		return d.fail("vkCreateDescriptorPool", r)
+	}
+	c.descriptors = fromHandle[vkDescriptorPool](h)
+	c.sets = make([]C.VkHandle, len(layouts))
+	if r := Result(C.evk_allocate_sets(d.c, h, C.uint32_t(len(layouts)), &layouts[0], &c.sets[0])); r != resultSuccess {
+		return d.fail("vkAllocateDescriptorSets", r)
+	}
+	if len(writes) == 0 {
+		return nil
+	}
+	for i := range writes {
+		writes[i].set = c.sets[writes[i].set]
+	}
+	if r := Result(C.evk_update_sets(d.c, C.uint32_t(len(writes)), &writes[0])); r != resultSuccess {
+		return d.fail("vkUpdateDescriptorSets", r)
+	}
+	return nil
+}
+
+func (c *commands) destroy(d *Device) {
+	if !c.ready {
+		return
+	}
+	vkDestroyCommandPool(d.handle, c.pool, nil) // with its command buffers
+	vkDestroyDescriptorPool(d.handle, c.descriptors, nil)
+	vkDestroyQueryPool(d.handle, c.queries, nil)
+	*c = commands{}
+}
+
+// allocate returns n fresh command buffers.
+func (c *commands) allocate(d *Device, n int) ([]vkCommandBuffer, error) {
+	buffers := make([]vkCommandBuffer, n)
+	info := vkCommandBufferAllocateInfo{SType: structureTypeCommandBufferAllocateInfo, CommandPool: c.pool, CommandBufferCount: uint32(n)}
+	r := Result(vkAllocateCommandBuffers(d.handle, &info, buffers))
+	info.Free()
+	if r != resultSuccess {
+		return nil, d.fail("vkAllocateCommandBuffers", r)
+	}
+	return buffers, nil
+}
+
+// record replaces the program's command buffers, which must not be in flight, by ones for the cuts and with or without timestamps.
+func (p *Program) record() error {
+	fresh, err := p.recordAll(p.measure.on)
+	if err != nil {
+		return err
+	}
+	p.commands.release(p.d, p.commands.buffers)
+	p.commands.buffers = fresh
+	return nil
+}
+
+func (c *commands) release(d *Device, buffers []vkCommandBuffer) {
+	if len(buffers) > 0 {
+		vkFreeCommandBuffers(d.handle, c.pool, uint32(len(buffers)), buffers)
+	}
+}
+
+// recordAll records one command buffer a slice.
+func (p *Program) recordAll(timestamps bool) ([]vkCommandBuffer, error) {
+	buffers, err := p.commands.allocate(p.d, len(p.cuts)+1)
+	if err != nil {
+		return nil, err
+	}
+	var t tape
+	for i, c := range buffers {
+		from, to := p.slice(i)
+		t.words = t.words[:0]
+		p.encode(&t, i, from, to, timestamps)
+		if r := t.replay(p.d, c); r != resultSuccess {
+			p.commands.release(p.d, buffers)
+			return nil, p.d.fail(fmt.Sprintf("recording program %q", p.name), r)
+		}
+	}
+	return buffers, nil
+}
+
+// slice returns the ops of a submission.
+func (p *Program) slice(i int) (from, to int) {
+	to = len(p.ops)
+	if i > 0 {
+		from = p.cuts[i-1]
+	}
+	if i < len(p.cuts) {
+		to = p.cuts[i]
+	}
+	return from, to
+}
+
+// encode appends the ops of submission i to the tape. Its timestamps are one at the beginning and one after each op, so that op k
+// has number k + i + 1.
+func (p *Program) encode(t *tape, i, from, to int, timestamps bool) {
+	if timestamps {
+		t.reset(p.commands.queries, from+i, to-from+1)
+	}
+	// What earlier submissions wrote is not visible by their order alone.
+	t.barrier(deviceStages, deviceStages)
+	if timestamps {
+		t.timestamp(p.commands.queries, from+i)
+	}
+	var pipeline *pipeline
+	set := -1
+	for k := from; k < to; k++ {
+		o := &p.ops[k]
+		if o.barrier && k > from {
+			t.barrier(deviceStages, deviceStages)
+		}
+		ranges := p.ranges[o.rangeFrom:o.rangeTo]
+		switch o.kind {
+		case opDispatch:
+			layout := o.pipeline.module.layout
+			if o.pipeline != pipeline {
+				// Sets stay bound only under a compatible layout.
+				if pipeline == nil || pipeline.module != o.pipeline.module {
+					set = -1
+				}
+				pipeline = o.pipeline
+				t.pipeline(pipeline.handle)
+			}
+			if o.set != set {
+				set = o.set
+				t.set(layout, p.commands.sets[set])
+			}
+			if o.pushTo > o.pushFrom {
+				t.push(layout, p.push[o.pushFrom:o.pushTo])
+			}
+			t.dispatch(o.groups)
+		case opCopy:
+			t.copy(ranges[1], ranges[0])
+		case opFill:
+			t.fill(ranges[0], o.word)
+		}
+		if timestamps {
+			t.timestamp(p.commands.queries, k+i+1)
+		}
+	}
+	if to == len(p.ops) && p.visible {
+		t.barrier(deviceStages, hostStage)
+	}
+}
+
+// tape is a sequence of commands for the shim to replay into a command buffer in one call.
+type tape struct{ words []uint64 }
+
+// scope is one side of a memory barrier: stages, what they read and what they write.
+type scope struct{ stages, reads, writes uint64 }
+
+var (
+	deviceStages = scope{C.VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | C.VK_PIPELINE_STAGE_TRANSFER_BIT,
+		C.VK_ACCESS_SHADER_READ_BIT | C.VK_ACCESS_TRANSFER_READ_BIT, C.VK_ACCESS_SHADER_WRITE_BIT | C.VK_ACCESS_TRANSFER_WRITE_BIT}
+	hostStage = scope{C.VK_PIPELINE_STAGE_HOST_BIT, C.VK_ACCESS_HOST_READ_BIT, 0}
+)
+
+func (t *tape) barrier(src, dst scope) {
+	t.words = append(t.words, C.EVK_OP_BARRIER, src.stages|dst.stages<<32, src.writes|(dst.reads|dst.writes)<<32)
+}
+
+func (t *tape) pipeline(h vkPipeline) {
+	t.words = append(t.words, C.EVK_OP_PIPELINE, uint64(handleOf(h)))
+}
+
+func (t *tape) set(layout vkPipelineLayout, set C.VkHandle) {
+	t.words = append(t.words, C.EVK_OP_SET, uint64(handleOf(layout)), uint64(set))
+}
+
+func (t *tape) push(layout vkPipelineLayout, data []byte) {
+	t.words = append(t.words, C.EVK_OP_PUSH|uint64(len(data))<<8, uint64(handleOf(layout)))
+	for ; len(data) >= 8; data = data[8:] {
+		t.words = append(t.words, binary.NativeEndian.Uint64(data))
+	}
+	if len(data) > 0 {
+		var last [8]byte
+		copy(last[:], data)
+		t.words = append(t.words, binary.NativeEndian.Uint64(last[:]))
+	}
+}
+
+func (t *tape) dispatch(g [3]uint32) {
+	t.words = append(t.words, C.EVK_OP_DISPATCH|uint64(g[0])<<32, uint64(g[1])|uint64(g[2])<<32)
+}
+
+func (t *tape) copy(src, dst Range) {
+	t.words = append(t.words, C.EVK_OP_COPY, uint64(handleOf(src.Buffer.handle)), uint64(handleOf(dst.Buffer.handle)), uint64(src.Offset), uint64(dst.Offset), uint64(src.Size))
+}
+
+func (t *tape) fill(dst Range, word uint32) {
+	t.words = append(t.words, C.EVK_OP_FILL|uint64(word)<<32, uint64(handleOf(dst.Buffer.handle)), uint64(dst.Offset), uint64(dst.Size))
+}
+
+func (t *tape) reset(pool vkQueryPool, first, count int) {
+	t.words = append(t.words, C.EVK_OP_RESET, uint64(handleOf(pool)), uint64(first)|uint64(count)<<32)
+}
+
+func (t *tape) timestamp(pool vkQueryPool, query int) {
+	t.words = append(t.words, C.EVK_OP_TIMESTAMP, uint64(handleOf(pool)), uint64(query))
+}
+
+// replay records the tape into a command buffer.
+func (t *tape) replay(d *Device, c vkCommandBuffer) Result {
+	var words *C.uint64_t
+	if len(t.words) > 0 {
+		words = (*C.uint64_t)(unsafe.Pointer(&t.words[0]))
+	}
+	return Result(C.evk_record(d.c, pointer(c), words, C.size_t(len(t.words))))
+}

@@ -1,0 +1,148 @@
+package vk
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+)
+
+// Access says what a kernel does with a binding. It must match the shader's readonly and writeonly: barriers are derived from it.
+type Access uint8
+
+// The accesses.
+const (
+	Read Access = 1 << iota
+	Write
+	ReadWrite = Read | Write
+)
+
+// String returns read, write or read-write.
+func (a Access) String() string {
+	switch a {
+	case Read:
+		return "read"
+	case Write:
+		return "write"
+	case ReadWrite:
+		return "read-write"
+	}
+	return fmt.Sprintf("access %d", uint8(a))
+}
+
+// Binding is a storage buffer of a shader, in descriptor set 0.
+type Binding struct {
+	Name   string
+	Index  uint32 // the number in layout(binding = …)
+	Access Access
+}
+
+// SpecConstant is a specialization constant of 32 bits.
+type SpecConstant struct {
+	Name    string
+	ID      uint32 // the number in layout(constant_id = …)
+	Default uint32 // the bits of the shader's default
+}
+
+// Shader is a compute kernel. It must not be changed after its first use.
+type Shader struct {
+	Name      string
+	SPIRV     []byte // one module whose entry point is "main"
+	Bindings  []Binding
+	PushBytes uint32 // size of the push-constant block
+	Spec      []SpecConstant
+	LocalSize [3]uint32
+	// LocalSizeSpec names, each way, the ID of the specialization constant that sets the local size, or -1.
+	LocalSizeSpec [3]int32
+}
+
+// Call is one dispatch of a shader.
+type Call struct {
+	Shader   *Shader
+	Ranges   []Range   // in the order of Shader.Bindings
+	Push     []byte    // Shader.PushBytes bytes
+	Spec     []uint32  // in the order of Shader.Spec; nil: the defaults
+	Groups   [3]uint32 // workgroups each way
+	Subgroup uint32    // the subgroup size that the kernel needs; 0: any
+	Label    string    // names the kernel in profiles and errors; "": Shader.Name
+}
+
+const spirvMagic = 0x07230203
+
+// check says what is wrong with a shader for device d.
+func (s *Shader) check(d *Device) error {
+	if len(s.SPIRV) < 20 || len(s.SPIRV)%4 != 0 || binary.LittleEndian.Uint32(s.SPIRV) != spirvMagic {
+		return fmt.Errorf("its SPIRV (%d bytes) is no SPIR-V module", len(s.SPIRV))
+	}
+	limits := &d.phys.info.Limits
+	if s.PushBytes > limits.MaxPushBytes || s.PushBytes%4 != 0 {
+		return fmt.Errorf("%d bytes of push constants: a multiple of 4 up to %d is needed", s.PushBytes, limits.MaxPushBytes)
+	}
+	if n := len(s.Bindings); uint32(n) > limits.MaxBindings {
+		return fmt.Errorf("%d bindings, and this device allows %d", n, limits.MaxBindings)
+	}
+	for i, b := range s.Bindings {
+		if b.Access == 0 || b.Access > ReadWrite {
+			return fmt.Errorf("binding %q: %v is none of vk.Read, vk.Write and vk.ReadWrite", b.Name, b.Access)
+		}
+		for _, c := range s.Bindings[:i] {
+			if b.Index == c.Index {
+				return fmt.Errorf("bindings %q and %q both have index %d", c.Name, b.Name, b.Index)
+			}
+		}
+	}
+	return nil
+}
+
+// spec returns the values of all specialization constants.
+func (s *Shader) spec(values []uint32) ([]uint32, error) {
+	if values == nil {
+		values = make([]uint32, len(s.Spec))
+		for i, c := range s.Spec {
+			values[i] = c.Default
+		}
+	}
+	if len(values) != len(s.Spec) {
+		return nil, fmt.Errorf("%d specialization constants given, and the shader has %d", len(values), len(s.Spec))
+	}
+	return values, nil
+}
+
+// localSize returns the workgroup's size with these specialization constants.
+func (s *Shader) localSize(spec []uint32) [3]uint32 {
+	size := s.LocalSize
+	for way, id := range s.LocalSizeSpec {
+		for i, c := range s.Spec {
+			if id >= 0 && c.ID == uint32(id) {
+				size[way] = spec[i]
+			}
+		}
+		size[way] = max(size[way], 1)
+	}
+	return size
+}
+
+// checkSizes says what is wrong with a workgroup or subgroup size on device d.
+func (s *Shader) checkSizes(d *Device, spec []uint32, subgroup uint32) error {
+	info, size := &d.phys.info, s.localSize(spec)
+	invocations := uint64(size[0]) * uint64(size[1]) * uint64(size[2])
+	for way := range size {
+		if size[way] > info.Limits.MaxLocalSize[way] {
+			return fmt.Errorf("a workgroup of %v invocations, and this device allows %v", size, info.Limits.MaxLocalSize)
+		}
+	}
+	if invocations > uint64(info.Limits.MaxInvocations) {
+		return fmt.Errorf("a workgroup of %v = %d invocations, and this device allows %d", size, invocations, info.Limits.MaxInvocations)
+	}
+	switch {
+	case subgroup == 0:
+	case !d.phys.requiredSize:
+		if subgroup != info.SubgroupSize {
+			return fmt.Errorf("a subgroup size of %d, and this device has %d", subgroup, info.SubgroupSize)
+		}
+	case bits.OnesCount32(subgroup) != 1 || subgroup < info.MinSubgroupSize || subgroup > info.MaxSubgroupSize:
+		return fmt.Errorf("a subgroup size of %d, and this device has the powers of two from %d to %d", subgroup, info.MinSubgroupSize, info.MaxSubgroupSize)
+	case invocations > uint64(subgroup)*uint64(d.phys.maxSubgroups):
+		return fmt.Errorf("a workgroup of %d subgroups of %d, and this device allows %d", (invocations+uint64(subgroup)-1)/uint64(subgroup), subgroup, d.phys.maxSubgroups)
+	}
+	return nil
+}

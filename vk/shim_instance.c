@@ -1,0 +1,154 @@
+#include "shim.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shim_internal.h"
+
+void *evk_load(const char *name, char *err, size_t cap) {
+  void *lib = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  void *gipa = lib ? dlsym(lib, "vkGetInstanceProcAddr") : NULL;
+  if (!gipa && cap) {
+    const char *why = dlerror();
+    strncpy(err, why ? why : "no reason given", cap - 1);
+    err[cap - 1] = 0;
+  }
+  return gipa; // the library stays open: the binding keeps its functions for the life of the process
+}
+
+// Messages wait here until Go asks: the layer calls from any thread, also from inside a cgo call.
+static VkBool32 on_message(VkFlags severity, VkFlags types, const VkDebugUtilsMessengerCallbackDataEXT *data, void *user) {
+  evk_instance *in = user;
+  (void)types;
+  const char *text = data->pMessage ? data->pMessage : "";
+  message *m = malloc(sizeof *m + strlen(text) + 1);
+  if (!m) return 0;
+  m->next = NULL;
+  m->severity = severity;
+  strcpy(m->text, text);
+  pthread_mutex_lock(&in->lock);
+  if (in->message_count < MAX_MESSAGES) {
+    *in->tail = m;
+    in->tail = &m->next;
+    in->message_count++;
+    m = NULL;
+  }
+  pthread_mutex_unlock(&in->lock);
+  free(m);
+  return 0;
+}
+
+uint32_t evk_next_message(evk_instance *in, char *out, size_t cap) {
+  pthread_mutex_lock(&in->lock);
+  message *m = in->head;
+  if (m) {
+    in->head = m->next;
+    in->message_count--;
+    if (!in->head) in->tail = &in->head;
+  }
+  pthread_mutex_unlock(&in->lock);
+  if (!m) return 0;
+  uint32_t severity = m->severity;
+  strncpy(out, m->text, cap - 1);
+  out[cap - 1] = 0;
+  free(m);
+  return severity;
+}
+
+static int has_layer(PFN_vkGetInstanceProcAddr gipa, const char *name) {
+  VkResult (*list)(uint32_t *, VkLayerProperties *) = (void *)gipa(NULL, "vkEnumerateInstanceLayerProperties");
+  uint32_t n = 0;
+  if (!list || list(&n, NULL) < 0 || n == 0) return 0;
+  VkLayerProperties *all = calloc(n, sizeof *all);
+  int found = 0;
+  if (all && list(&n, all) >= 0)
+    for (uint32_t i = 0; i < n && !found; i++) found = !strcmp(all[i].layerName, name);
+  free(all);
+  return found;
+}
+
+VkResult evk_create_instance(void *gipa_, uint32_t max_api, int validate, evk_instance **out) {
+  static const char *layer = "VK_LAYER_KHRONOS_validation";
+  PFN_vkGetInstanceProcAddr gipa = (PFN_vkGetInstanceProcAddr)gipa_;
+  VkResult (*create)(const VkInstanceCreateInfo *, const void *, VkInstance *) = (void *)gipa(NULL, "vkCreateInstance");
+  VkResult (*version)(uint32_t *) = (void *)gipa(NULL, "vkEnumerateInstanceVersion");
+  uint32_t api = 1u << 22; // 1.0: the loader predates vkEnumerateInstanceVersion
+  if (version) version(&api);
+  if (api > max_api) api = max_api;
+  if (!create) return VK_ERROR_INITIALIZATION_FAILED;
+
+  evk_instance *in = calloc(1, sizeof *in);
+  if (!in) return VK_ERROR_OUT_OF_HOST_MEMORY;
+  in->gipa = gipa;
+  in->api = api;
+  in->tail = &in->head;
+  pthread_mutex_init(&in->lock, NULL);
+  in->validating = validate && has_layer(gipa, layer) ? validate : EVK_VALIDATE_OFF;
+
+  VkDebugUtilsMessengerCreateInfoEXT messenger = {
+      .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT,
+      .messageSeverity = VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT,
+      .messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT,
+      .pfnUserCallback = on_message,
+      .pUserData = in,
+  };
+  const int32_t sync[] = {VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT};
+  const int32_t gpu[] = {VK_VALIDATION_FEATURE_ENABLE_GPU_ASSISTED_EXT, VK_VALIDATION_FEATURE_ENABLE_GPU_ASSISTED_RESERVE_BINDING_SLOT_EXT};
+  VkValidationFeaturesEXT features = {
+      .sType = VK_STRUCTURE_TYPE_VALIDATION_FEATURES_EXT,
+      .pNext = &messenger, // so that faults of instance creation itself are heard
+      .enabledValidationFeatureCount = in->validating == EVK_VALIDATE_GPU ? 2 : 1,
+      .pEnabledValidationFeatures = in->validating == EVK_VALIDATE_GPU ? gpu : sync,
+  };
+  const char *extensions[] = {"VK_EXT_debug_utils", "VK_EXT_validation_features"};
+  VkApplicationInfo app = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO, .pApplicationName = "evorl", .pEngineName = "evorl", .apiVersion = api};
+  VkInstanceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO, .pApplicationInfo = &app};
+  if (in->validating) {
+    info.pNext = &features;
+    info.enabledLayerCount = 1;
+    info.ppEnabledLayerNames = &layer;
+    info.enabledExtensionCount = 2;
+    info.ppEnabledExtensionNames = extensions;
+  }
+  VkResult r = create(&info, NULL, &in->handle);
+  if (r != VK_SUCCESS) {
+    evk_destroy_instance(in);
+    return r;
+  }
+#define LOAD(f) in->f = (void *)gipa(in->handle, "vk" #f)
+  LOAD(DestroyInstance);
+  LOAD(GetDeviceProcAddr);
+  LOAD(GetPhysicalDeviceProperties2);
+  LOAD(GetPhysicalDeviceFeatures2);
+  LOAD(GetPhysicalDeviceMemoryProperties2);
+  LOAD(GetPhysicalDeviceMemoryProperties);
+  LOAD(GetPhysicalDeviceQueueFamilyProperties);
+  LOAD(EnumerateDeviceExtensionProperties);
+  LOAD(CreateDevice);
+  if (in->validating) {
+    VkResult (*create_messenger)(VkInstance, const void *, const void *, VkHandle *) = (void *)gipa(in->handle, "vkCreateDebugUtilsMessengerEXT");
+    LOAD(DestroyDebugUtilsMessengerEXT);
+    if (create_messenger) create_messenger(in->handle, &messenger, NULL, &in->messenger);
+  }
+#undef LOAD
+  *out = in;
+  return VK_SUCCESS;
+}
+
+void *evk_instance_handle(evk_instance *in) { return in->handle; }
+uint32_t evk_instance_api(evk_instance *in) { return in->api; }
+int evk_validating(evk_instance *in) { return in->validating; }
+
+void evk_destroy_instance(evk_instance *in) {
+  if (in->messenger && in->DestroyDebugUtilsMessengerEXT) in->DestroyDebugUtilsMessengerEXT(in->handle, in->messenger, NULL);
+  if (in->handle && in->DestroyInstance) in->DestroyInstance(in->handle, NULL);
+  for (message *m = in->head; m;) {
+    message *next = m->next;
+    free(m);
+    m = next;
+  }
+  pthread_mutex_destroy(&in->lock);
+  free(in);
+}

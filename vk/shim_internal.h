@@ -1,0 +1,69 @@
+// The function tables behind the shim's opaque types.
+#ifndef EVORL_VK_SHIM_INTERNAL_H
+#define EVORL_VK_SHIM_INTERNAL_H
+
+#include <pthread.h>
+
+#include "shim.h"
+
+enum { MAX_MESSAGES = 1000 }; // a fault in a loop must not fill the memory
+
+typedef struct message {
+  struct message *next;
+  uint32_t severity;
+  char text[];
+} message;
+
+struct evk_instance {
+  VkInstance handle;
+  PFN_vkGetInstanceProcAddr gipa;
+  uint32_t api;
+  int validating;
+  VkHandle messenger;
+  pthread_mutex_t lock; // guards the messages
+  message *head, **tail;
+  uint32_t message_count;
+
+  void (*DestroyInstance)(VkInstance, const void *);
+  PFN_vkGetDeviceProcAddr GetDeviceProcAddr;
+  void (*GetPhysicalDeviceProperties2)(VkPhysicalDevice, VkPhysicalDeviceProperties2 *);
+  void (*GetPhysicalDeviceFeatures2)(VkPhysicalDevice, VkPhysicalDeviceFeatures2 *);
+  void (*GetPhysicalDeviceMemoryProperties)(VkPhysicalDevice, VkPhysicalDeviceMemoryProperties *);
+  void (*GetPhysicalDeviceMemoryProperties2)(VkPhysicalDevice, VkPhysicalDeviceMemoryProperties2 *);
+  void (*GetPhysicalDeviceQueueFamilyProperties)(VkPhysicalDevice, uint32_t *, VkQueueFamilyProperties *);
+  VkResult (*EnumerateDeviceExtensionProperties)(VkPhysicalDevice, const char *, uint32_t *, VkExtensionProperties *);
+  VkResult (*CreateDevice)(VkPhysicalDevice, const VkDeviceCreateInfo *, const void *, VkDevice *);
+  void (*DestroyDebugUtilsMessengerEXT)(VkInstance, VkHandle, const void *);
+};
+
+struct evk_device {
+  VkDevice handle;
+  VkResult (*SetDebugUtilsObjectNameEXT)(VkDevice, const VkDebugUtilsObjectNameInfoEXT *);
+  VkResult (*CreateDescriptorSetLayout)(VkDevice, const VkDescriptorSetLayoutCreateInfo *, const void *, VkHandle *);
+  VkResult (*CreatePipelineLayout)(VkDevice, const VkPipelineLayoutCreateInfo *, const void *, VkHandle *);
+  VkResult (*CreateComputePipelines)(VkDevice, VkHandle, uint32_t, const VkComputePipelineCreateInfo *, const void *, VkHandle *);
+  VkResult (*GetPipelineExecutablePropertiesKHR)(VkDevice, const VkPipelineInfoKHR *, uint32_t *, VkPipelineExecutablePropertiesKHR *);
+  VkResult (*GetPipelineExecutableStatisticsKHR)(VkDevice, const VkPipelineExecutableInfoKHR *, uint32_t *, VkPipelineExecutableStatisticKHR *);
+  VkResult (*CreateDescriptorPool)(VkDevice, const VkDescriptorPoolCreateInfo *, const void *, VkHandle *);
+  VkResult (*AllocateDescriptorSets)(VkDevice, const VkDescriptorSetAllocateInfo *, VkHandle *);
+  void (*UpdateDescriptorSets)(VkDevice, uint32_t, const VkWriteDescriptorSet *, uint32_t, const void *);
+  VkResult (*BeginCommandBuffer)(VkCommandBuffer, const VkCommandBufferBeginInfo *);
+  VkResult (*EndCommandBuffer)(VkCommandBuffer);
+  void (*CmdBindPipeline)(VkCommandBuffer, int32_t, VkHandle);
+  void (*CmdBindDescriptorSets)(VkCommandBuffer, int32_t, VkHandle, uint32_t, uint32_t, const VkHandle *, uint32_t, const uint32_t *);
+  void (*CmdPushConstants)(VkCommandBuffer, VkHandle, VkFlags, uint32_t, uint32_t, const void *);
+  void (*CmdDispatch)(VkCommandBuffer, uint32_t, uint32_t, uint32_t);
+  void (*CmdPipelineBarrier)(VkCommandBuffer, VkFlags, VkFlags, VkFlags, uint32_t, const VkMemoryBarrier *, uint32_t, const void *, uint32_t, const void *);
+  void (*CmdCopyBuffer)(VkCommandBuffer, VkHandle, VkHandle, uint32_t, const VkBufferCopy *);
+  void (*CmdFillBuffer)(VkCommandBuffer, VkHandle, VkDeviceSize, VkDeviceSize, uint32_t);
+  void (*CmdResetQueryPool)(VkCommandBuffer, VkHandle, uint32_t, uint32_t);
+  void (*CmdWriteTimestamp)(VkCommandBuffer, VkFlags, VkHandle, uint32_t);
+  VkResult (*CreateSemaphore)(VkDevice, const VkSemaphoreCreateInfo *, const void *, VkHandle *);
+  VkResult (*QueueSubmit)(VkQueue, uint32_t, const VkSubmitInfo *, VkHandle);
+  VkResult (*WaitSemaphores)(VkDevice, const VkSemaphoreWaitInfo *, uint64_t);
+  VkResult (*GetSemaphoreCounterValue)(VkDevice, VkHandle, uint64_t *);
+  VkResult (*FlushMappedMemoryRanges)(VkDevice, uint32_t, const VkMappedMemoryRange *);
+  VkResult (*InvalidateMappedMemoryRanges)(VkDevice, uint32_t, const VkMappedMemoryRange *);
+};
+
+#endif

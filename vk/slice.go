@@ -1,0 +1,118 @@
+package vk
+
+import (
+	"time"
+	"unsafe"
+)
+
+// measurement is the state of a program's time slicing. Its first run carries a timestamp after every command; a program that
+// takes longer than the slice budget is then split into several submissions. A software driver compiles at the first dispatch,
+// so there a second measured run decides.
+type measurement struct {
+	on      bool // the command buffers carry timestamps
+	pending bool // a measured run is in flight, or has finished and was not looked at
+	runs    int
+	began   time.Time // of the submission, for devices without timestamps
+}
+
+// firstChunk is how many commands a GPU gets in one submission while nothing is known about their time.
+const firstChunk = 256
+
+func (m *measurement) start(p *Program) {
+	*m = measurement{on: len(p.ops) > 1}
+	if !m.on {
+		return
+	}
+	if p.openQueries() != nil {
+		p.d.cfg.logger.Warn("timestamps are not available", "program", p.name)
+	}
+	if p.d.phys.info.Type != CPU {
+		for at := firstChunk; at < len(p.ops); at += firstChunk {
+			p.cuts = append(p.cuts, at)
+		}
+	}
+}
+
+// settle looks at a measured run that has finished, and records the program for good.
+func (p *Program) settle() error {
+	m := &p.measure
+	m.pending = false
+	m.runs++
+	times, err := p.times()
+	if err != nil {
+		return err
+	}
+	var total time.Duration
+	for _, t := range times {
+		total += t
+	}
+	budget := p.d.cfg.budget
+	if total > budget && m.runs == 1 && p.d.phys.info.Type == CPU {
+		return nil // the next run does not hold the compilation
+	}
+	if p.checkBuffers() != nil {
+		return nil // it will not run again
+	}
+	m.on = false
+	p.cuts = cut(times, budget)
+	return p.record()
+}
+
+// cut groups commands into slices within the budget, where single commands allow it.
+func cut(times []time.Duration, budget time.Duration) []int {
+	var cuts []int
+	var slice time.Duration
+	for i, t := range times {
+		if slice > 0 && slice+t > budget {
+			cuts = append(cuts, i)
+			slice = 0
+		}
+		slice += t
+	}
+	return cuts
+}
+
+// openQueries makes a query pool with a timestamp for every command and, at most, one more for every command that begins a slice.
+func (p *Program) openQueries() error {
+	c, n := &p.commands, 2*len(p.ops)+1
+	if p.d.phys.info.Limits.TimestampPeriod == 0 || c.queryCount >= n {
+		return nil
+	}
+	info := vkQueryPoolCreateInfo{SType: structureTypeQueryPoolCreateInfo, QueryType: queryTypeTimestamp, QueryCount: uint32(n)}
+	r := create(&c.queries, func(h *vkQueryPool) vkResult { return vkCreateQueryPool(p.d.handle, &info, nil, h) })
+	info.Free()
+	if r != resultSuccess {
+		return p.d.fail("vkCreateQueryPool", r)
+	}
+	c.queryCount = n
+	return nil
+}
+
+// times returns how long each command took in the measured run that has just finished.
+func (p *Program) times() ([]time.Duration, error) {
+	out := make([]time.Duration, len(p.ops))
+	if p.commands.queryCount == 0 {
+		// Without timestamps all commands are taken to be alike.
+		each := time.Since(p.measure.began) / time.Duration(max(len(out), 1))
+		for i := range out {
+			out[i] = each
+		}
+		return out, nil
+	}
+	ticks := make([]uint64, len(p.ops)+len(p.cuts)+1)
+	r := Result(vkGetQueryPoolResults(p.d.handle, p.commands.queries, 0, uint32(len(ticks)), vkCount(8*len(ticks)), unsafe.Pointer(&ticks[0]), 8, 1|2)) // 64 bits, wait
+	if r != resultSuccess {
+		return nil, p.d.fail("vkGetQueryPoolResults", r)
+	}
+	period, mask := p.d.phys.info.Limits.TimestampPeriod, ^uint64(0)>>(64-p.d.phys.timestampBits)
+	for i := range len(p.cuts) + 1 {
+		from, to := p.slice(i)
+		for k := from; k < to; k++ {
+			// Commands that overlap may finish out of order.
+			if delta := (ticks[k+i+1] - ticks[k+i]) & mask; delta < mask/2 {
+				out[k] = time.Duration(float64(delta) * period)
+			}
+		}
+	}
+	return out, nil
+}

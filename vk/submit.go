@@ -1,0 +1,250 @@
+package vk
+
+// #include "shim.h"
+import "C"
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Waits poll in slices of this length, so that a cancelled context is seen. Without a context to watch they are longer.
+const (
+	waitSlice     = 20 * time.Millisecond
+	longWaitSlice = 500 * time.Millisecond
+)
+
+// queue numbers submissions 1, 2, …; they finish in that order. A timeline semaphore counts them, or a fence each marks them.
+type queue struct {
+	sync.Mutex
+	handle    vkQueue
+	timeline  vkSemaphore // made by the first submission
+	ready     bool
+	submitted uint64
+	completed atomic.Uint64
+	running   []running // not known to have finished, oldest first
+	fences    []vkFence // unsignalled spares
+	lost      atomic.Pointer[DeviceError]
+}
+
+// running is a submission in flight.
+type running struct {
+	value   uint64
+	name    string
+	fence   vkFence // without timeline semaphores
+	waiters *int    // goroutines inside a wait for the fence
+}
+
+// submit queues command buffers, each a submission, and returns the number of the last. uses are the buffers they touch.
+func (d *Device) submit(name string, commands []vkCommandBuffer, uses []*Buffer) (uint64, error) {
+	q := &d.queue
+	q.Lock()
+	defer q.Unlock()
+	if err := d.lost(); err != nil {
+		return 0, err
+	}
+	for _, b := range uses {
+		if b.freed.Load() {
+			return 0, fmt.Errorf("vk: %s uses %v: %w", name, b.All(), ErrClosed)
+		}
+	}
+	if !q.ready {
+		if d.phys.info.Features.Has(TimelineSemaphore) {
+			var s C.VkHandle
+			if r := Result(C.evk_create_timeline(d.c, &s)); r != resultSuccess {
+				return 0, &DeviceError{Op: "vkCreateSemaphore", Result: r}
+			}
+			q.timeline = fromHandle[vkSemaphore](s)
+		}
+		q.ready = true
+	}
+	timeline := d.phys.info.Features.Has(TimelineSemaphore)
+	for _, c := range commands {
+		entry := running{value: q.submitted + 1, name: name}
+		if !timeline {
+			if r := d.takeFence(&entry); r != resultSuccess {
+				return 0, &DeviceError{Op: "vkCreateFence", Result: r}
+			}
+		}
+		r := Result(C.evk_submit(d.c, pointer(q.handle), pointer(c), handleOf(q.timeline), C.uint64_t(entry.value), handleOf(entry.fence)))
+		if r != resultSuccess {
+			return 0, d.failLocked("submitting "+name, r)
+		}
+		q.submitted++
+		q.running = append(q.running, entry)
+	}
+	for _, b := range uses {
+		b.lastUse = q.submitted
+	}
+	return q.submitted, nil
+}
+
+func (d *Device) takeFence(entry *running) Result {
+	q := &d.queue
+	entry.waiters = new(int)
+	if n := len(q.fences); n > 0 {
+		entry.fence, q.fences = q.fences[n-1], q.fences[:n-1]
+		return resultSuccess
+	}
+	info := vkFenceCreateInfo{SType: structureTypeFenceCreateInfo}
+	r := create(&entry.fence, func(h *vkFence) vkResult { return vkCreateFence(d.handle, &info, nil, h) })
+	info.Free()
+	return r
+}
+
+// lost returns the error of a lost device.
+func (d *Device) lost() error {
+	if e := d.queue.lost.Load(); e != nil {
+		return e
+	}
+	return nil
+}
+
+// fail makes a *DeviceError, naming what runs; a loss is remembered.
+func (d *Device) fail(op string, r Result) error {
+	d.queue.Lock()
+	defer d.queue.Unlock()
+	return d.failLocked(op, r)
+}
+
+func (d *Device) failLocked(op string, r Result) error {
+	e := &DeviceError{Op: op, Result: r}
+	if len(d.queue.running) > 0 && (r == resultDeviceLost || r == resultTimeout) {
+		e.Running = d.queue.running[0].name
+	}
+	if r == resultDeviceLost && !d.queue.lost.CompareAndSwap(nil, e) {
+		return d.queue.lost.Load() // the first report knows best what ran
+	}
+	return e
+}
+
+// wait returns when submission value has finished, ctx is done, the device is lost, or nothing has finished for the time-out.
+func (d *Device) wait(ctx context.Context, value uint64) error {
+	q := &d.queue
+	if q.completed.Load() >= value {
+		return nil
+	}
+	slice := longWaitSlice
+	if ctx.Done() != nil {
+		slice = waitSlice
+	}
+	seen, since := q.completed.Load(), time.Now()
+	for {
+		if err := d.lost(); err != nil {
+			return err
+		}
+		switch r := d.waitOnce(value, min(slice, d.cfg.timeout)); r {
+		case resultSuccess:
+			d.finish(value)
+			return nil
+		case resultTimeout:
+		default:
+			return d.fail("waiting", r)
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if now := d.poll(); now > seen {
+			seen, since = now, time.Now()
+		}
+		if time.Since(since) >= d.cfg.timeout {
+			return d.fail(fmt.Sprintf("waiting for %v", d.cfg.timeout), resultTimeout)
+		}
+	}
+}
+
+func (d *Device) waitOnce(value uint64, slice time.Duration) Result {
+	q := &d.queue
+	if d.phys.info.Features.Has(TimelineSemaphore) {
+		return Result(C.evk_wait(d.c, handleOf(q.timeline), C.uint64_t(value), C.uint64_t(slice)))
+	}
+	q.Lock()
+	var fence vkFence
+	var waiters *int
+	for _, e := range q.running {
+		if e.value == value {
+			fence, waiters = e.fence, e.waiters
+			*waiters++
+			break
+		}
+	}
+	q.Unlock()
+	if waiters == nil {
+		return resultSuccess // it finished meanwhile
+	}
+	r := Result(vkWaitForFences(d.handle, 1, []vkFence{fence}, 1, uint64(slice)))
+	q.Lock()
+	*waiters--
+	q.Unlock()
+	return r
+}
+
+// poll asks without waiting how far the device has come.
+func (d *Device) poll() uint64 {
+	q := &d.queue
+	if d.phys.info.Features.Has(TimelineSemaphore) {
+		var v C.uint64_t
+		q.Lock()
+		ready := q.ready
+		q.Unlock()
+		if ready && Result(C.evk_completed(d.c, handleOf(q.timeline), &v)) == resultSuccess {
+			d.finish(uint64(v))
+		}
+		return q.completed.Load()
+	}
+	q.Lock()
+	var done uint64
+	for _, e := range q.running {
+		if Result(vkWaitForFences(d.handle, 1, []vkFence{e.fence}, 1, 0)) != resultSuccess {
+			break
+		}
+		done = e.value
+	}
+	q.Unlock()
+	d.finish(done)
+	return q.completed.Load()
+}
+
+// finish notes that the submissions up to value are done.
+func (d *Device) finish(value uint64) {
+	q := &d.queue
+	q.Lock()
+	defer q.Unlock()
+	if value > q.submitted {
+		return // a lost device may report any number
+	}
+	n := 0
+	for n < len(q.running) && q.running[n].value <= value {
+		e := q.running[n]
+		if e.waiters != nil && *e.waiters > 0 {
+			break // its fence is being waited for; who waits finishes it
+		}
+		if e.waiters != nil {
+			vkResetFences(d.handle, 1, []vkFence{e.fence})
+			q.fences = append(q.fences, e.fence)
+		}
+		n++
+	}
+	q.running = append(q.running[:0], q.running[n:]...)
+	if value > q.completed.Load() {
+		q.completed.Store(value)
+	}
+}
+
+func (q *queue) destroy(d *Device) {
+	for _, e := range q.running {
+		if e.waiters != nil {
+			vkDestroyFence(d.handle, e.fence, nil)
+		}
+	}
+	for _, f := range q.fences {
+		vkDestroyFence(d.handle, f, nil)
+	}
+	if d.phys.info.Features.Has(TimelineSemaphore) && q.ready {
+		vkDestroySemaphore(d.handle, q.timeline, nil)
+	}
+	q.running, q.fences = nil, nil
+}

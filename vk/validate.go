@@ -1,0 +1,78 @@
+package vk
+
+// #include <stdlib.h>
+// #include "shim.h"
+import "C"
+
+import (
+	"slices"
+	"sync"
+	"unsafe"
+)
+
+const messageBytes = 16 << 10 // the longest message that is kept
+
+const severityError = uint32(C.VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT)
+
+// messages holds what the validation layer said.
+type messages struct {
+	sync.Mutex
+	errors []string
+}
+
+// Validating says whether the validation layer is on: asked for and installed.
+func (d *Device) Validating() bool {
+	if d.enter() != nil {
+		return false
+	}
+	defer d.exit()
+	return C.evk_validating(d.in.c) != 0
+}
+
+// ValidationErrors returns the errors and warnings that the validation layer reported so far, oldest first. It still answers after Close.
+func (d *Device) ValidationErrors() []string {
+	if d.enter() == nil {
+		d.drainMessages()
+		d.exit()
+	}
+	d.log.Lock()
+	defer d.log.Unlock()
+	return slices.Clone(d.log.errors)
+}
+
+// drainMessages moves the layer's messages to the logger and the list.
+func (d *Device) drainMessages() {
+	if C.evk_validating(d.in.c) == 0 {
+		return
+	}
+	d.log.Lock()
+	defer d.log.Unlock()
+	text := (*C.char)(C.malloc(messageBytes))
+	defer C.free(unsafe.Pointer(text))
+	for {
+		severity := uint32(C.evk_next_message(d.in.c, text, messageBytes))
+		if severity == 0 {
+			return
+		}
+		message := C.GoString(text)
+		if severity >= severityError {
+			d.cfg.logger.Error("Vulkan validation", "message", message)
+		} else {
+			d.cfg.logger.Warn("Vulkan validation", "message", message)
+		}
+		d.log.errors = append(d.log.errors, message)
+	}
+}
+
+// objectPipeline is VK_OBJECT_TYPE_PIPELINE.
+const objectPipeline = 19
+
+// name gives an object a name in validation messages.
+func (d *Device) name(objectType int, handle C.VkHandle, name string) {
+	if C.evk_validating(d.in.c) == 0 {
+		return
+	}
+	cname := C.CString(name)
+	defer C.free(unsafe.Pointer(cname))
+	C.evk_name(d.c, C.int32_t(objectType), C.uint64_t(handle), cname)
+}
