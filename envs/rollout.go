@@ -117,15 +117,15 @@ func isFinite(x float32) bool { return x-x == 0 }
 
 // Record records Horizon steps. policy is nil for uniformly random actions.
 func (ro *Rollout) Record(r *engine.Recorder, clock engine.Clock, policy *Policy) {
-	ro.record(r, clock, policy, ro.cfg.Begin)
+	ro.record(r, clock, policy, ro.cfg.Horizon, ro.cfg.Begin)
 }
 
-// RecordBegin records Horizon steps that begin new episodes.
-func (ro *Rollout) RecordBegin(r *engine.Recorder, clock engine.Clock, policy *Policy) {
-	ro.record(r, clock, policy, true)
+// RecordFirst records the beginning of the first episodes, without a step.
+func (ro *Rollout) RecordFirst(r *engine.Recorder, clock engine.Clock) {
+	ro.record(r, clock, nil, 0, true)
 }
 
-func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy, begin bool) {
+func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy, steps int, begin bool) {
 	info := r.Engine().Device().Info()
 	c, o := ro.cfg, ro.options.constants()
 	unused := ro.scale.Range()
@@ -133,7 +133,7 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 		Params: unused, Params4: unused, Normalizer: unused, ActionScale: ro.scale.Range(), Clock: clock.Tensor().Range(),
 		EnvState: ro.state.Range(), EpisodeStep: ro.step.Range(), EpisodeReturn: ro.ret.Range(), Finished: ro.finished.Range(),
 		Obs: ro.finished.Range(), Action: ro.finished.Range(), LogProb: ro.finished.Range(), Reward: ro.finished.Range(), Done: ro.finished.Range(), NextObs: ro.finished.Range(),
-		Population: uint32(c.Members), Environments: uint32(c.Environments), Steps: uint32(c.Horizon), ParamsPeriod: uint32(c.Members),
+		Population: uint32(c.Members), Environments: uint32(c.Environments), Steps: uint32(steps), ParamsPeriod: uint32(c.Members),
 		Seed: r.Engine().Seed(), EnvStream: engine.Stream(c.Stream), ActionStream: engine.Stream(c.Stream + "/action"),
 		TimeLimit: o.timeLimit, ActionRepeat: o.actionRepeat, AutoReset: o.autoReset, SparseReward: o.sparseReward, RewardScale: o.rewardScale,
 		Lanes: info.SubgroupSize, Policy: 1,

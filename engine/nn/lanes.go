@@ -9,7 +9,7 @@ import (
 // Lanes is the shape of a network that a subgroup holds in its lanes' registers (shaders/engine/nn/mlp.glsl), in the form its
 // specialization constants take.
 type Lanes struct {
-	Lanes                                    uint32 // the subgroup size
+	Lanes                                   uint32 // the subgroup size
 	Hidden1, Hidden2, Activation, LayerNorm uint32
 }
 

@@ -1,0 +1,132 @@
+package envs
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/evorl/evorl/engine"
+)
+
+// EvaluationStream names the random numbers of evaluation episodes, apart from those of training.
+const EvaluationStream = "evaluation"
+
+// Evaluator runs whole episodes of every member, all members × episodes in one flat batch, without auto-reset and with the
+// policy's mode as action. Rewards are those of the environment, whatever reward scale or sparsity training uses.
+type Evaluator struct {
+	eng     *engine.Engine
+	env     *Environment
+	options Options
+	policy  *Policy
+	members int
+
+	runs map[int]*evaluation // by episodes a member
+}
+
+type evaluation struct {
+	state   *engine.State
+	rollout *Rollout
+	program *engine.Program
+}
+
+// NewEvaluator makes an evaluator of a policy. Its tensors are made when a number of episodes is first asked for, and are not saved.
+func NewEvaluator(ctx context.Context, s *engine.State, env *Environment, options Options, policy *Policy) (*Evaluator, error) {
+	options.AutoReset, options.RewardScale, options.SparseReward = Disabled, 1, false
+	resolved, err := options.resolved(env.Spec)
+	if err != nil {
+		return nil, err
+	}
+	if resolved.TimeLimit == NoTimeLimit {
+		return nil, fmt.Errorf("envs: evaluating in %q without a time limit might never end; set one", env.Name)
+	}
+	return &Evaluator{
+		eng: s.Engine(), env: env, options: resolved, policy: policy,
+		members: policy.Params.Size(engine.PopulationAxis), runs: map[int]*evaluation{},
+	}, nil
+}
+
+// Steps is the longest an episode can be, in actions.
+func (ev *Evaluator) steps() int {
+	return (ev.options.TimeLimit + ev.options.ActionRepeat - 1) / ev.options.ActionRepeat
+}
+
+// NewRollout makes a rollout of so many episodes a member in a workflow's own state, for methods that evaluate inside their step.
+func (ev *Evaluator) NewRollout(ctx context.Context, s *engine.State, episodes int) (*Rollout, error) {
+	return NewRollout(ctx, s, ev.env, RolloutConfig{
+		Members: ev.members, Environments: episodes, Horizon: ev.steps(), Options: ev.options, Mode: true, Begin: true, Stream: EvaluationStream,
+	})
+}
+
+// Run runs so many episodes of every member. The episodes are those of the clock's present count: the same run at the same
+// iteration sees the same ones.
+func (ev *Evaluator) Run(ctx context.Context, clock engine.Clock, episodes int) (engine.Evaluation, error) {
+	run, err := ev.prepare(ctx, clock, episodes)
+	if err != nil {
+		return engine.Evaluation{}, fmt.Errorf("envs: evaluating %d episodes of %d members in %q: %w", episodes, ev.members, ev.env.Name, err)
+	}
+	if err := run.program.Run(ctx); err != nil {
+		return engine.Evaluation{}, err
+	}
+	returns, err := run.rollout.ret.ReadFloat32(ctx)
+	if err != nil {
+		return engine.Evaluation{}, err
+	}
+	words, err := run.rollout.step.ReadUint32(ctx)
+	if err != nil {
+		return engine.Evaluation{}, err
+	}
+	out := engine.Evaluation{Returns: make([][]float32, ev.members), Lengths: make([][]float32, ev.members)}
+	for p := range ev.members {
+		out.Returns[p] = returns[p*episodes : (p+1)*episodes]
+		out.Lengths[p] = make([]float32, episodes)
+		for e := range episodes {
+			out.Lengths[p][e] = float32(EpisodeWord(words[p*episodes+e]).Steps())
+		}
+	}
+	return out, nil
+}
+
+func (ev *Evaluator) prepare(ctx context.Context, clock engine.Clock, episodes int) (*evaluation, error) {
+	if run := ev.runs[episodes]; run != nil {
+		return run, nil
+	}
+	if episodes < 1 {
+		return nil, fmt.Errorf("want at least 1 episode")
+	}
+	run := &evaluation{state: ev.eng.NewState()}
+	if err := run.build(ctx, ev, clock, episodes); err != nil {
+		run.close()
+		return nil, err
+	}
+	ev.runs[episodes] = run
+	return run, nil
+}
+
+func (run *evaluation) build(ctx context.Context, ev *Evaluator, clock engine.Clock, episodes int) (err error) {
+	if run.rollout, err = ev.NewRollout(ctx, run.state, episodes); err != nil {
+		return err
+	}
+	if err := run.state.Zero(ctx); err != nil {
+		return err
+	}
+	if err := run.rollout.Init(ctx); err != nil {
+		return err
+	}
+	run.program, err = ev.eng.Record("evaluate", func(r *engine.Recorder) { run.rollout.Record(r, clock, ev.policy) })
+	return err
+}
+
+func (run *evaluation) close() {
+	run.program.Free()
+	run.state.Close()
+}
+
+// Close frees what evaluations used. It may be called twice, and on nil.
+func (ev *Evaluator) Close() {
+	if ev == nil {
+		return
+	}
+	for _, run := range ev.runs {
+		run.close()
+	}
+	clear(ev.runs)
+}

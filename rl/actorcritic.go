@@ -1,0 +1,85 @@
+package rl
+
+import (
+	"context"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/nn"
+	"github.com/evorl/evorl/envs"
+)
+
+// ActorCritic is an actor and a critic of every member. A member's parameters are one row: the actor's network, for continuous
+// actions the log standard deviations, and the critic's network.
+type ActorCritic struct {
+	cfg           NetworkConfig
+	discrete      bool
+	actor, critic nn.MLP
+	logStd        int // offset in the row
+	criticBase    int
+
+	params     *engine.Tensor // [P, row]
+	normalizer *nn.Normalizer // nil: none
+}
+
+func newActorCritic(s *engine.State, env *envs.Environment, cfg NetworkConfig, members int) (*ActorCritic, error) {
+	a := &ActorCritic{cfg: cfg, discrete: env.Action.IsDiscrete()}
+	a.actor, a.critic = cfg.mlp(env.ObsSize(), env.Action.Size()), cfg.mlp(env.ObsSize(), 1)
+	if err := a.actor.Check(); err != nil {
+		return nil, err
+	}
+	a.logStd = nn.Align(a.actor.Size())
+	a.criticBase = a.logStd
+	if !a.discrete {
+		a.criticBase = nn.Align(a.logStd + a.actor.Out)
+	}
+	row := nn.Align(a.criticBase + a.critic.Size())
+	a.params = s.Tensor("params", engine.Float32, engine.Population(members), engine.Axis("parameter", row))
+	if cfg.NormalizeObs {
+		a.normalizer = nn.NewNormalizer(s, members, env.ObsSize())
+	}
+	return a, s.Err()
+}
+
+// init draws the members' initial parameters.
+func (a *ActorCritic) init(ctx context.Context, seed uint32) error {
+	members, row := a.params.Size(engine.PopulationAxis), a.params.Size("parameter")
+	all := make([]float32, members*row)
+	for p := range members {
+		params := all[p*row : (p+1)*row]
+		rng := engine.NewRng(seed, engine.Stream("init"), uint32(p), 0, 0)
+		a.actor.Init(params, a.cfg.Initializer, a.cfg.HiddenGain, a.cfg.ActorGain, rng)
+		a.critic.Init(params[a.criticBase:], a.cfg.Initializer, a.cfg.HiddenGain, a.cfg.CriticGain, rng)
+		if !a.discrete {
+			for i := range a.actor.Out {
+				params[a.logStd+i] = float32(a.cfg.LogStd)
+			}
+		}
+	}
+	if err := a.params.WriteFloat32(ctx, all); err != nil {
+		return err
+	}
+	if a.normalizer == nil {
+		return nil
+	}
+	return a.normalizer.Init(ctx)
+}
+
+// policy is the actor as rollouts take it.
+func (a *ActorCritic) policy() *envs.Policy {
+	return &envs.Policy{
+		Weights: nn.Weights{Params: a.params}, Network: a.actor, LogStd: a.logStd, Squash: a.cfg.Squash,
+		Normalizer: a.normalizerValues(), ObsLimit: float32(a.cfg.ObsLimit),
+	}
+}
+
+func (a *ActorCritic) normalizerValues() *engine.Tensor {
+	if a.normalizer == nil {
+		return nil
+	}
+	return a.normalizer.Values()
+}
+
+// value records the critic's values of observations.
+func (a *ActorCritic) value(r *engine.Recorder, obs, values *engine.Tensor) {
+	a.critic.Forward(r, nn.Weights{Params: a.params, Base: a.criticBase}, a.normalizerValues(), float32(a.cfg.ObsLimit), obs, values)
+}

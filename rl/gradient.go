@@ -1,0 +1,62 @@
+package rl
+
+import (
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/nn"
+)
+
+// Heads of shaders/rl/policy_gradient.comp.
+const (
+	headCategorical = 0
+	headGaussian    = 1
+	headCritic      = 2
+)
+
+// splits is into how many parts the gradient of a minibatch is divided.
+func (p *PPO) splits() int {
+	return nn.Splits(p.cfg.Members, p.cfg.RolloutLength*p.cfg.Environments/p.cfg.Minibatches)
+}
+
+// recordGradient records the gradients of actor and critic for one minibatch.
+func (p *PPO) recordGradient(r *engine.Recorder, epoch, minibatch int) {
+	a, c, ro := p.agent, p.cfg, p.ro
+	k := policyGradientKernel{
+		Params: a.params.Range(), Params4: a.params.Range(), Normalizer: a.params.Range(),
+		Obs: ro.Obs.Range(), Action: ro.Action.Range(), LogProb: ro.LogProb.Range(),
+		Advantage: p.advantage.Range(), Target: p.target.Range(), Value: p.value.Range(),
+		ClipEpsilon: p.clip.Range(), LossWeight: p.actorWeight.Range(), EntropyWeight: p.entropyWeight.Range(), Clock: p.clock.Tensor().Range(),
+		Gradient: p.gradient.Range(), Gradient4: p.gradient.Range(), Losses: p.actorLosses.Range(),
+		Horizon: uint32(c.RolloutLength), Environments: uint32(c.Environments), Row: uint32(a.params.Size("parameter")),
+		LogStd: uint32(a.logStd), Seed: r.Engine().Seed(), Stream: engine.Stream("minibatch"),
+		Epoch: uint32(epoch), Minibatch: uint32(minibatch), Minibatches: uint32(c.Minibatches), ObsLimit: float32(a.cfg.ObsLimit),
+		Shuffle: 1,
+	}
+	if values := a.normalizerValues(); values != nil {
+		k.Normalizer, k.Normalize = values.Range(), 1
+	}
+	if c.ClipValue {
+		k.ClipValue = 1
+	}
+	if c.NormalizeAdvantage {
+		k.NormalizeAdvantage = 1
+	}
+	if !a.discrete {
+		k.Head = headGaussian
+	}
+	p.dispatchGradient(r, k, a.actor)
+	k.Head, k.Base, k.LossWeight, k.Losses = headCritic, uint32(a.criticBase), p.criticWeight.Range(), p.criticLosses.Range()
+	p.dispatchGradient(r, k, a.critic)
+}
+
+func (p *PPO) dispatchGradient(r *engine.Recorder, k policyGradientKernel, net nn.MLP) {
+	lanes, err := net.Lanes(r.Engine().Device().Info())
+	if err != nil {
+		r.Fail(err)
+		return
+	}
+	k.Lanes, k.Hidden1, k.Hidden2, k.Activation, k.LayerNorm = lanes.Lanes, lanes.Hidden1, lanes.Hidden2, lanes.Activation, lanes.LayerNorm
+	k.In, k.Out = uint32(net.In), uint32(net.Out)
+	call := k.call(uint32(p.cfg.Members), uint32(p.splits()), 1)
+	call.Subgroup = lanes.Lanes
+	r.Dispatch(call)
+}

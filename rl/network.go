@@ -1,0 +1,33 @@
+package rl
+
+import (
+	"github.com/evorl/evorl/engine/nn"
+)
+
+// NetworkConfig describes the hidden part of an agent's networks; inputs and outputs are the environment's.
+type NetworkConfig struct {
+	Hidden       []int          `min:"1" max:"8192" doc:"Units of each hidden layer, of actor and critic each."`
+	Activation   nn.Activation  `doc:"Nonlinearity of hidden layers: linear, relu, tanh, elu, swish."`
+	LayerNorm    bool           `doc:"Layer normalization before each activation."`
+	Initializer  nn.Initializer `doc:"Initial weights: orthogonal, lecun_uniform, kaiming_uniform."`
+	HiddenGain   float64        `above:"0" doc:"Factor of the initial weights of hidden layers."`
+	ActorGain    float64        `above:"0" doc:"Factor of the initial weights of the actor's output."`
+	CriticGain   float64        `above:"0" doc:"Factor of the initial weights of the critic's output."`
+	LogStd       float64        `min:"-10" max:"3" doc:"Initial log standard deviation of continuous actions, in units of half the action range."`
+	Squash       bool           `doc:"Continuous actions pass tanh, so they stay inside the action range."`
+	NormalizeObs bool           `doc:"Observations pass a running normalizer to mean 0 and deviation 1."`
+	ObsLimit     float64        `above:"0" doc:"Normalized observations are clipped to this size."`
+}
+
+// DefaultNetwork is what PureJaxRL and CleanRL use: two layers of 64 with tanh, orthogonal weights, a small actor output (M.
+// Andrychowicz et al., "What Matters In On-Policy Reinforcement Learning?", 2021).
+func DefaultNetwork() NetworkConfig {
+	return NetworkConfig{
+		Hidden: []int{64, 64}, Activation: nn.Tanh, Initializer: nn.Orthogonal,
+		HiddenGain: 1.4142135623730951, ActorGain: 0.01, CriticGain: 1, ObsLimit: 10,
+	}
+}
+
+func (c NetworkConfig) mlp(in, out int) nn.MLP {
+	return nn.MLP{In: in, Out: out, Hidden: c.Hidden, Activation: c.Activation, LayerNorm: c.LayerNorm}
+}

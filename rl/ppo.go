@@ -1,0 +1,217 @@
+// Package rl holds deep reinforcement learning, a population of agents at once: every tensor has the members as its first axis, and
+// hyperparameters that a method may vary are tensors too.
+package rl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/optim"
+	"github.com/evorl/evorl/envs"
+	"github.com/evorl/evorl/vk"
+)
+
+// PPOConfig are the settings of PPO. Those marked "per member" are tensors on the device that PBT may vary.
+type PPOConfig struct {
+	Members       int `min:"1" max:"1048576" doc:"Agents trained at once, P."`
+	Environments  int `min:"1" max:"1048576" doc:"Environments of each member, E."`
+	RolloutLength int `min:"1" max:"65536" doc:"Steps of each environment an iteration, T."`
+	Epochs        int `min:"1" max:"1000" doc:"Passes over an iteration's transitions."`
+	Minibatches   int `min:"1" max:"65536" doc:"Minibatches a pass; each is one update."`
+
+	LearningRate  float64 `min:"0" max:"1" doc:"Step size of Adam, per member."`
+	Discount      float64 `min:"0" max:"1" doc:"Weight of the reward one step later, per member."`
+	GAELambda     float64 `min:"0" max:"1" doc:"Decay of advantage estimation, per member."`
+	ClipEpsilon   float64 `above:"0" doc:"How far the policy ratio may leave 1, per member."`
+	ActorWeight   float64 `min:"0" doc:"Weight of the actor's loss, per member."`
+	CriticWeight  float64 `min:"0" doc:"Weight of the critic's loss, per member."`
+	EntropyWeight float64 `doc:"Weight of the entropy bonus, per member."`
+
+	MaxGradNorm        float64 `min:"0" doc:"Gradients of actor and critic together are scaled down to this norm; 0: never."`
+	AdamEpsilon        float64 `above:"0" doc:"Added to Adam's denominator."`
+	NormalizeAdvantage bool    `doc:"Advantages are brought to mean 0 and deviation 1 in each minibatch."`
+	ClipValue          bool    `doc:"The critic's loss is clipped by clip_epsilon too."`
+}
+
+// DefaultPPO is the configuration of PureJaxRL and CleanRL for classic control: (J. Schulman et al., 2017, table 3, but for what the
+// two changed.)
+func DefaultPPO() PPOConfig {
+	return PPOConfig{
+		Members: 1, Environments: 4, RolloutLength: 128, Epochs: 4, Minibatches: 4,
+		LearningRate: 2.5e-4, Discount: 0.99, GAELambda: 0.95, ClipEpsilon: 0.2,
+		ActorWeight: 1, CriticWeight: 0.5, EntropyWeight: 0.01,
+		MaxGradNorm: 0.5, AdamEpsilon: 1e-5, NormalizeAdvantage: true, ClipValue: true,
+	}
+}
+
+// PPO is proximal policy optimization (J. Schulman et al., "Proximal Policy Optimization Algorithms", 2017) of P members at once.
+// An iteration is one recorded program: rollout, values, advantages, epochs × minibatches updates, metrics.
+type PPO struct {
+	eng   *engine.Engine
+	env   *envs.Environment
+	cfg   PPOConfig
+	state *engine.State
+	clock engine.Clock
+	agent *ActorCritic
+	adam  *optim.Optimizer
+	hyper *Hyper
+	ro    *envs.Rollout
+
+	rate, discount, lambda, clip, actorWeight, criticWeight, entropyWeight *engine.Tensor // [P]
+	value, nextValue, advantage, target                                    *engine.Tensor // [T, P, E]
+	gradient                                                               *engine.Tensor // [splits, P, row]
+	actorLosses, criticLosses                                              *engine.Tensor // [4, splits, P]
+
+	metrics  *engine.Metrics
+	rows     ppoRows
+	step     *engine.Program
+	evaluate *envs.Evaluator
+}
+
+// ppoRows are the metrics [P] of a step. Losses are those of the iteration's last minibatch.
+type ppoRows struct {
+	episodeReturn, episodeLength                              *engine.Tensor
+	actorLoss, criticLoss, entropy, divergence, clipped, norm *engine.Tensor
+}
+
+// NewPPO makes a PPO workflow and records its step. Init or a checkpoint must fill its state before the first Step. Close it after use.
+func NewPPO(ctx context.Context, eng *engine.Engine, env *envs.Environment, options envs.Options, network NetworkConfig, cfg PPOConfig) (*PPO, error) {
+	p := &PPO{eng: eng, env: env, cfg: cfg, state: eng.NewState()}
+	if err := p.build(ctx, options, network); err != nil {
+		p.Close()
+		return nil, fmt.Errorf("rl: PPO on %q: %w", env.Name, err)
+	}
+	return p, nil
+}
+
+func (p *PPO) build(ctx context.Context, options envs.Options, network NetworkConfig) (err error) {
+	if options.AutoReset != envs.Normal && options.AutoReset != envs.Fast {
+		return fmt.Errorf("auto-reset mode %v; want %v or %v, which lose no transition", options.AutoReset, envs.Normal, envs.Fast)
+	}
+	c, s := p.cfg, p.state
+	if n := c.RolloutLength * c.Environments; c.Minibatches > n {
+		return fmt.Errorf("%d minibatches of %d transitions (rollout_length × environments); want at least one transition each", c.Minibatches, n)
+	}
+	p.clock = engine.NewClock(s)
+	if p.agent, err = newActorCritic(s.Sub("agent"), p.env, network, c.Members); err != nil {
+		return err
+	}
+	p.hyper = newHyper(s, c.Members)
+	p.rate, p.discount, p.lambda = p.hyper.add("learning_rate", c.LearningRate), p.hyper.add("discount", c.Discount), p.hyper.add("gae_lambda", c.GAELambda)
+	p.clip, p.entropyWeight = p.hyper.add("clip_epsilon", c.ClipEpsilon), p.hyper.add("entropy_weight", c.EntropyWeight)
+	p.actorWeight, p.criticWeight = p.hyper.add("actor_weight", c.ActorWeight), p.hyper.add("critic_weight", c.CriticWeight)
+	adam := optim.DefaultAdam
+	adam.Epsilon, adam.MaxNorm = float32(c.AdamEpsilon), float32(c.MaxGradNorm)
+	p.adam = optim.New(s.Sub("agent"), adam, p.agent.params, p.rate)
+
+	p.ro, err = envs.NewRollout(ctx, s.Sub("rollout"), p.env, envs.RolloutConfig{
+		Members: c.Members, Environments: c.Environments, Horizon: c.RolloutLength, Options: options, Trajectory: true,
+	})
+	if err != nil {
+		return err
+	}
+	tpe := p.ro.Reward.Dims()
+	scratch := s.Sub("ppo")
+	p.value, p.nextValue = scratch.Scratch("value", engine.Float32, tpe...), scratch.Scratch("next_value", engine.Float32, tpe...)
+	p.advantage, p.target = scratch.Scratch("advantage", engine.Float32, tpe...), scratch.Scratch("target", engine.Float32, tpe...)
+	splits := engine.Axis("split", p.splits())
+	p.gradient = scratch.Scratch("gradient", engine.Float32, append([]engine.Dim{splits}, p.agent.params.Dims()...)...)
+	losses := []engine.Dim{engine.Axis("loss", 4), splits, engine.Population(c.Members)}
+	p.actorLosses, p.criticLosses = scratch.Scratch("actor_losses", engine.Float32, losses...), scratch.Scratch("critic_losses", engine.Float32, losses...)
+
+	p.metrics = engine.NewMetrics(s, c.Members, 16)
+	p.rows = ppoRows{
+		episodeReturn: p.metrics.Row("episode/return"), episodeLength: p.metrics.Row("episode/length"),
+		actorLoss: p.metrics.Row("loss/actor"), criticLoss: p.metrics.Row("loss/critic"), entropy: p.metrics.Row("policy/entropy"),
+		divergence: p.metrics.Row("policy/kl"), clipped: p.metrics.Row("policy/clipped"), norm: p.metrics.Row("gradient/norm"),
+	}
+	if p.evaluate, err = envs.NewEvaluator(ctx, s.Sub("evaluation"), p.env, options, p.agent.policy()); err != nil {
+		return err
+	}
+	if err := s.Err(); err != nil {
+		return err
+	}
+	p.step, err = p.eng.Record("ppo", func(r *engine.Recorder) { p.Record(r) })
+	return err
+}
+
+// Record records one iteration.
+func (p *PPO) Record(r *engine.Recorder) {
+	ro := p.ro
+	ro.Record(r, p.clock, p.agent.policy())
+	p.agent.value(r, ro.Obs, p.value)
+	p.agent.value(r, ro.NextObs, p.nextValue)
+	gae(r, ro.Reward, ro.Done, p.value, p.nextValue, p.discount, p.lambda, p.advantage, p.target)
+	for epoch := range p.cfg.Epochs {
+		for minibatch := range p.cfg.Minibatches {
+			p.recordGradient(r, epoch, minibatch)
+			p.adam.Record(r, p.gradient)
+		}
+	}
+	if p.agent.normalizer != nil {
+		p.agent.normalizer.Record(r, ro.Obs) // last, so that the whole iteration sees the inputs its actions were chosen by
+	}
+	p.recordMetrics(r)
+	p.metrics.Record(r, p.clock)
+	p.clock.Tick(r, 1, p.cfg.RolloutLength)
+}
+
+func (p *PPO) recordMetrics(r *engine.Recorder) {
+	p.ro.RecordReturns(r, p.rows.episodeReturn, p.rows.episodeLength)
+	splits := float32(p.splits()) // the parts are shares of a mean, so they are to be added
+	for i, row := range []*engine.Tensor{p.rows.actorLoss, p.rows.entropy, p.rows.divergence, p.rows.clipped} {
+		engine.Mean(r, row, p.actorLosses.Index(i), nil, splits)
+	}
+	engine.Mean(r, p.rows.criticLoss, p.criticLosses.Index(0), nil, splits)
+	r.Copy(p.rows.norm, p.adam.Norm())
+}
+
+// Describe implements engine.Workflow.
+func (p *PPO) Describe() engine.Description {
+	return engine.Description{
+		Workflow: "ppo", Environment: p.env.Name, Members: p.cfg.Members,
+		StepsPerIter: p.cfg.Members * p.cfg.Environments * p.cfg.RolloutLength,
+	}
+}
+
+func (p *PPO) State() *engine.State           { return p.state }
+func (p *PPO) Clock() engine.Clock            { return p.clock }
+func (p *PPO) Metrics() *engine.Metrics       { return p.metrics }
+func (p *PPO) Hyper() *Hyper                  { return p.hyper }
+func (p *PPO) Evaluator() *envs.Evaluator     { return p.evaluate }
+func (p *PPO) Environment() *envs.Environment { return p.env }
+
+// Init implements engine.Workflow: new parameters, new episodes, everything else zero.
+func (p *PPO) Init(ctx context.Context) error {
+	if err := p.state.Zero(ctx); err != nil {
+		return err
+	}
+	begin, err := p.eng.Record("ppo: first episodes", func(r *engine.Recorder) { p.ro.RecordFirst(r, p.clock) })
+	if err != nil {
+		return err
+	}
+	defer begin.Free()
+	return errors.Join(p.Constants(ctx), p.hyper.init(ctx), p.agent.init(ctx, p.eng.Seed()), begin.Run(ctx))
+}
+
+// Constants writes what is neither saved nor changes; Init and loading a checkpoint need it.
+func (p *PPO) Constants(ctx context.Context) error {
+	return p.ro.Init(ctx)
+}
+
+// Step implements engine.Workflow.
+func (p *PPO) Step(ctx context.Context, iteration int) (*vk.Ticket, error) { return p.step.Submit(ctx) }
+
+// Evaluate implements engine.Workflow: deterministic actions in new episodes.
+func (p *PPO) Evaluate(ctx context.Context, episodes int) (engine.Evaluation, error) {
+	return p.evaluate.Run(ctx, p.clock, episodes)
+}
+
+// Close implements engine.Workflow.
+func (p *PPO) Close() error {
+	p.step.Free()
+	p.evaluate.Close()
+	return p.state.Close()
+}
