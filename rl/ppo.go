@@ -103,7 +103,7 @@ func (p *PPO) build(ctx context.Context, options envs.Options, network NetworkCo
 	p.clip, p.entropyWeight = p.hyper.add("clip_epsilon", c.ClipEpsilon), p.hyper.add("entropy_weight", c.EntropyWeight)
 	p.actorWeight, p.criticWeight = p.hyper.add("actor_weight", c.ActorWeight), p.hyper.add("critic_weight", c.CriticWeight)
 	adam := optim.DefaultAdam
-	adam.Epsilon, adam.MaxNorm = float32(c.AdamEpsilon), float32(c.MaxGradNorm)
+	adam.Epsilon, adam.MaxNorm = c.AdamEpsilon, c.MaxGradNorm
 	p.adam = optim.New(s.Sub("agent"), adam, p.agent.params, p.rate)
 
 	p.ro, err = envs.NewRollout(ctx, s.Sub("rollout"), p.env, envs.RolloutConfig{

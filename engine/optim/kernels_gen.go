@@ -16,10 +16,11 @@ var normShader = &vk.Shader{
 	Bindings: []vk.Binding{
 		{Name: "Gradient", Index: 0, Access: vk.Read},
 		{Name: "Norm", Index: 1, Access: vk.Write},
-		{Name: "Updates", Index: 2, Access: vk.ReadWrite},
-		{Name: "Refused", Index: 3, Access: vk.ReadWrite},
+		{Name: "Factors", Index: 2, Access: vk.Write},
+		{Name: "Updates", Index: 3, Access: vk.ReadWrite},
+		{Name: "Refused", Index: 4, Access: vk.ReadWrite},
 	},
-	PushBytes: 8,
+	PushBytes: 20,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
 	},
@@ -29,13 +30,17 @@ var normShader = &vk.Shader{
 
 // normKernel is shaders/engine/optim/norm.comp.
 type normKernel struct {
-	Gradient vk.Range // readonly float
+	Gradient vk.Range // readonly vec4
 	Norm     vk.Range // writeonly float
+	Factors  vk.Range // writeonly vec4
 	Updates  vk.Range // read-write uint
 	Refused  vk.Range // read-write uint
 
-	Splits uint32 // push constants, in order
-	Row    uint32
+	Splits   uint32 // push constants, in order
+	Row      uint32
+	MaxNorm  float32
+	LogBeta1 float32
+	LogBeta2 float32
 
 	Workgroup uint32 // specialization constants, zero for their default 64
 }
@@ -43,13 +48,16 @@ type normKernel struct {
 // call dispatches x × y × z workgroups.
 func (k normKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [4]vk.Range
-		push   [8]byte
+		ranges [5]vk.Range
+		push   [20]byte
 		spec   [1]uint32
 	})
-	a.ranges = [4]vk.Range{k.Gradient, k.Norm, k.Updates, k.Refused}
+	a.ranges = [5]vk.Range{k.Gradient, k.Norm, k.Factors, k.Updates, k.Refused}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Splits)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[8:], math.Float32bits(k.MaxNorm))
+	binary.LittleEndian.PutUint32(a.push[12:], math.Float32bits(k.LogBeta1))
+	binary.LittleEndian.PutUint32(a.push[16:], math.Float32bits(k.LogBeta2))
 	a.spec = [1]uint32{64}
 	if k.Workgroup != 0 {
 		a.spec[0] = k.Workgroup
@@ -66,10 +74,9 @@ var updateShader = &vk.Shader{
 		{Name: "First", Index: 2, Access: vk.ReadWrite},
 		{Name: "Second", Index: 3, Access: vk.ReadWrite},
 		{Name: "LearningRate", Index: 4, Access: vk.Read},
-		{Name: "Norm", Index: 5, Access: vk.Read},
-		{Name: "Updates", Index: 6, Access: vk.Read},
+		{Name: "Factors", Index: 5, Access: vk.Read},
 	},
-	PushBytes: 28,
+	PushBytes: 32,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 		{Name: "RULE", ID: 1, Default: 0},
@@ -80,19 +87,19 @@ var updateShader = &vk.Shader{
 
 // updateKernel is shaders/engine/optim/update.comp.
 type updateKernel struct {
-	Params       vk.Range // read-write float
-	Gradient     vk.Range // readonly float
-	First        vk.Range // read-write float
-	Second       vk.Range // read-write float
+	Params       vk.Range // read-write vec4
+	Gradient     vk.Range // readonly vec4
+	First        vk.Range // read-write vec4
+	Second       vk.Range // read-write vec4
 	LearningRate vk.Range // readonly float
-	Norm         vk.Range // readonly float
-	Updates      vk.Range // readonly uint
+	Factors      vk.Range // readonly vec4
 
 	Splits      uint32 // push constants, in order
 	Row         uint32
-	MaxNorm     float32
 	Beta1       float32
 	Beta2       float32
+	Gain1       float32
+	Gain2       float32
 	Epsilon     float32
 	WeightDecay float32
 
@@ -103,18 +110,19 @@ type updateKernel struct {
 // call dispatches x × y × z workgroups.
 func (k updateKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [7]vk.Range
-		push   [28]byte
+		ranges [6]vk.Range
+		push   [32]byte
 		spec   [2]uint32
 	})
-	a.ranges = [7]vk.Range{k.Params, k.Gradient, k.First, k.Second, k.LearningRate, k.Norm, k.Updates}
+	a.ranges = [6]vk.Range{k.Params, k.Gradient, k.First, k.Second, k.LearningRate, k.Factors}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Splits)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[8:], math.Float32bits(k.MaxNorm))
-	binary.LittleEndian.PutUint32(a.push[12:], math.Float32bits(k.Beta1))
-	binary.LittleEndian.PutUint32(a.push[16:], math.Float32bits(k.Beta2))
-	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.Epsilon))
-	binary.LittleEndian.PutUint32(a.push[24:], math.Float32bits(k.WeightDecay))
+	binary.LittleEndian.PutUint32(a.push[8:], math.Float32bits(k.Beta1))
+	binary.LittleEndian.PutUint32(a.push[12:], math.Float32bits(k.Beta2))
+	binary.LittleEndian.PutUint32(a.push[16:], math.Float32bits(k.Gain1))
+	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.Gain2))
+	binary.LittleEndian.PutUint32(a.push[24:], math.Float32bits(k.Epsilon))
+	binary.LittleEndian.PutUint32(a.push[28:], math.Float32bits(k.WeightDecay))
 	a.spec = [2]uint32{64, 0}
 	if k.LocalSizeX != 0 {
 		a.spec[0] = k.LocalSizeX

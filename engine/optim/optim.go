@@ -3,6 +3,7 @@ package optim
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/evorl/evorl/engine"
 )
@@ -48,11 +49,11 @@ func (o Rule) MarshalText() ([]byte, error) {
 // Config is an optimizer with its constants.
 type Config struct {
 	Rule        Rule
-	Beta1       float32 // decay of the mean of gradients; SGD: momentum
-	Beta2       float32 // decay of the mean of squares
-	Epsilon     float32
-	WeightDecay float32 // decoupled in AdamW; the others add it to the gradient (L2)
-	MaxNorm     float32 // gradients are scaled down to this norm; 0: never
+	Beta1       float64 // decay of the mean of gradients; SGD: momentum
+	Beta2       float64 // decay of the mean of squares
+	Epsilon     float64
+	WeightDecay float64 // decoupled in AdamW; the others add it to the gradient (L2)
+	MaxNorm     float64 // gradients are scaled down to this norm; 0: never
 }
 
 // DefaultAdam is Adam with the paper's constants.
@@ -68,6 +69,7 @@ type Optimizer struct {
 	count  *engine.Tensor // [P]: updates made
 	refuse *engine.Tensor // [P]: gradients that were not finite
 	norm   *engine.Tensor // [P]
+	factor *engine.Tensor // [P, 4]
 }
 
 // New makes the state of an optimizer of params with the learning rates rate [P].
@@ -82,6 +84,7 @@ func New(s *engine.State, cfg Config, params, rate *engine.Tensor) *Optimizer {
 		count:  s.Tensor("updates", engine.Uint32, p),
 		refuse: s.Tensor("refused", engine.Uint32, p),
 		norm:   s.Scratch("norm", engine.Float32, p),
+		factor: s.Scratch("factors", engine.Float32, p, engine.Axis("factor", 4)),
 	}
 }
 
@@ -98,15 +101,21 @@ func (o *Optimizer) Record(r *engine.Recorder, gradient *engine.Tensor) {
 		r.Fail(fmt.Errorf("optim: gradient %v does not fit parameters %v", gradient, o.params))
 		return
 	}
+	if row%4 != 0 {
+		r.Fail(fmt.Errorf("optim: parameters %v: rows of %d; want a multiple of 4", o.params, row))
+		return
+	}
+	c := o.cfg
 	r.Dispatch(normKernel{
-		Gradient: gradient.Range(), Norm: o.norm.Range(), Updates: o.count.Range(), Refused: o.refuse.Range(),
-		Splits: uint32(splits), Row: uint32(row),
+		Gradient: gradient.Range(), Norm: o.norm.Range(), Factors: o.factor.Range(), Updates: o.count.Range(), Refused: o.refuse.Range(),
+		Splits: uint32(splits), Row: uint32(row), MaxNorm: float32(c.MaxNorm),
+		LogBeta1: float32(math.Log(c.Beta1)), LogBeta2: float32(math.Log(c.Beta2)),
 	}.call(uint32(members), 1, 1))
 	r.Dispatch(updateKernel{
 		Params: o.params.Range(), Gradient: gradient.Range(), First: o.first.Range(), Second: o.second.Range(),
-		LearningRate: o.rate.Range(), Norm: o.norm.Range(), Updates: o.count.Range(),
-		Splits: uint32(splits), Row: uint32(row), MaxNorm: o.cfg.MaxNorm,
-		Beta1: o.cfg.Beta1, Beta2: o.cfg.Beta2, Epsilon: o.cfg.Epsilon, WeightDecay: o.cfg.WeightDecay,
-		Rule: uint32(o.cfg.Rule),
-	}.call(uint32(row+63)/64, uint32(members), 1))
+		LearningRate: o.rate.Range(), Factors: o.factor.Range(),
+		Splits: uint32(splits), Row: uint32(row),
+		Beta1: float32(c.Beta1), Beta2: float32(c.Beta2), Gain1: float32(1 - c.Beta1), Gain2: float32(1 - c.Beta2),
+		Epsilon: float32(c.Epsilon), WeightDecay: float32(c.WeightDecay), Rule: uint32(c.Rule),
+	}.call(uint32(row/4+63)/64, uint32(members), 1))
 }

@@ -1,37 +1,54 @@
 #version 450
 
-// The Euclidean norm of every member's gradient, and the count of the updates made with it. A gradient that is not finite gets
-// the norm -1: update.comp then leaves the member as it is, and the member's refusals are counted.
+// What every member's update needs to know of its whole gradient: the norm and the factor that brings it to at most max_norm; and the
+// bias corrections of Adam for the update's number. A gradient that is not finite gets the norm -1: update.comp then leaves
+// the member as it is, and the member's refusals are counted.
 //
 // Groups: x = population.
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP = 64;
 
+#include "engine/math.glsl"
 #include "engine/workgroup.glsl"
 
-layout(std430, set = 0, binding = 0) readonly buffer Gradient { float gradient[]; }; // [splits, P, row]
+layout(std430, set = 0, binding = 0) readonly buffer Gradient { vec4 gradient[]; };  // [splits, P, row]
 layout(std430, set = 0, binding = 1) writeonly buffer Norm { float norm[]; };        // [P]
-layout(std430, set = 0, binding = 2) buffer Updates { uint updates[]; };             // [P]
-layout(std430, set = 0, binding = 3) buffer Refused { uint refused[]; };             // [P]
+layout(std430, set = 0, binding = 2) writeonly buffer Factors { vec4 factors[]; };   // [P]: of the gradient; 1 / (1 - beta_1^t), 1 / (1 - beta_2^t); 1 where finite
+layout(std430, set = 0, binding = 3) buffer Updates { uint updates[]; };             // [P]
+layout(std430, set = 0, binding = 4) buffer Refused { uint refused[]; };             // [P]
 
 layout(push_constant) uniform Push {
     uint splits; // parts that the gradient is summed from
-    uint row;    // floats of a member's gradient
+    uint row;    // floats of a member's gradient, a multiple of four
+    float max_norm;   // 0: no limit
+    float log_beta_1; // natural logarithms
+    float log_beta_2;
 };
+
+// 1 - exp(x) for x <= 0, without cancellation near 0.
+float one_minus_exp(float x) {
+    float series = x * (1.0 + x / 2.0 * (1.0 + x / 3.0 * (1.0 + x / 4.0 * (1.0 + x / 5.0 * (1.0 + x / 6.0 * (1.0 + x / 7.0))))));
+    return x > -0.5 ? -series : 1.0 - m_exp(x);
+}
 
 void main() {
     uint member = gl_WorkGroupID.x;
     float square = 0.0;
-    for (uint i = gl_LocalInvocationID.x; i < row; i += WORKGROUP) {
-        float g = 0.0;
-        for (uint s = 0u; s < splits; s++) g += gradient[(s * gl_NumWorkGroups.x + member) * row + i];
-        square += g * g;
+    for (uint i = gl_LocalInvocationID.x; i < row / 4u; i += WORKGROUP) {
+        vec4 g = vec4(0.0);
+        for (uint s = 0u; s < splits; s++) g += gradient[(s * gl_NumWorkGroups.x + member) * (row / 4u) + i];
+        square += dot(g, g);
     }
     square = workgroup_sum(square);
     if (gl_LocalInvocationID.x == 0u) {
         bool finite = !isnan(square) && !isinf(square);
-        norm[member] = finite ? sqrt(square) : -1.0;
+        float size = sqrt(square);
+        float t = float(updates[member] + 1u);
+        norm[member] = finite ? size : -1.0;
+        factors[member] = vec4(
+            max_norm > 0.0 && size > max_norm ? max_norm / size : 1.0,
+            1.0 / one_minus_exp(t * log_beta_1), 1.0 / one_minus_exp(t * log_beta_2), finite ? 1.0 : 0.0);
         if (finite) {
             updates[member] += 1u;
         } else {

@@ -2,9 +2,9 @@
 
 // One step of an optimizer for every member, with its own learning rate: params -= learning_rate * direction(gradient).
 // SGD with momentum; RMSprop (Tieleman, Hinton 2012); Adam (Kingma, Ba 2015, algorithm 1); AdamW (Loshchilov, Hutter 2019, algorithm 2).
-// The gradient is first scaled so that its norm is at most max_norm.
+// The gradient is first scaled by the member's factor. An invocation updates four parameters.
 //
-// Groups: x = ceil(row / local size), y = population.
+// Groups: x = ceil(row / 4 / local size), y = population.
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
@@ -14,20 +14,20 @@ const uint RMSPROP = 1u;
 const uint ADAM = 2u;
 const uint ADAMW = 3u;
 
-layout(std430, set = 0, binding = 0) buffer Params { float params[]; };                     // [P, row]
-layout(std430, set = 0, binding = 1) readonly buffer Gradient { float gradient[]; };        // [splits, P, row]
-layout(std430, set = 0, binding = 2) buffer First { float first[]; };                       // [P, row]: momentum, or the mean of gradients
-layout(std430, set = 0, binding = 3) buffer Second { float second[]; };                     // [P, row]: the mean of squares; unused by SGD
+layout(std430, set = 0, binding = 0) buffer Params { vec4 params[]; };                      // [P, row]
+layout(std430, set = 0, binding = 1) readonly buffer Gradient { vec4 gradient[]; };         // [splits, P, row]
+layout(std430, set = 0, binding = 2) buffer First { vec4 first[]; };                        // [P, row]: momentum, or the mean of gradients
+layout(std430, set = 0, binding = 3) buffer Second { vec4 second[]; };                      // [P, row]: the mean of squares; unused by SGD
 layout(std430, set = 0, binding = 4) readonly buffer LearningRate { float learning_rate[]; }; // [P]
-layout(std430, set = 0, binding = 5) readonly buffer Norm { float norm[]; };                // [P]: of the gradient; negative: not finite
-layout(std430, set = 0, binding = 6) readonly buffer Updates { uint updates[]; };           // [P]: this one counted
+layout(std430, set = 0, binding = 5) readonly buffer Factors { vec4 factors[]; };           // [P]: see norm.comp
 
 layout(push_constant) uniform Push {
     uint splits;
-    uint row;
-    float max_norm; // 0: no limit
+    uint row; // floats of a member's parameters, a multiple of four
     float beta_1;   // SGD: momentum
     float beta_2;   // RMSprop: decay of the squares
+    float gain_1;   // 1 - beta_1
+    float gain_2;   // 1 - beta_2
     float epsilon;
     float weight_decay; // AdamW; the others add weight_decay * params to the gradient
 };
@@ -35,34 +35,32 @@ layout(push_constant) uniform Push {
 void main() {
     uint i = gl_GlobalInvocationID.x;
     uint member = gl_WorkGroupID.y;
-    if (i >= row || norm[member] < 0.0) {
+    vec4 factor = factors[member];
+    if (i >= row / 4u || factor.w == 0.0) {
         return;
     }
-    uint at = member * row + i;
-    float g = 0.0;
-    for (uint s = 0u; s < splits; s++) g += gradient[(s * gl_NumWorkGroups.y + member) * row + i];
-    if (max_norm > 0.0 && norm[member] > max_norm) g *= max_norm / norm[member];
-    float w = params[at];
+    uint at = member * (row / 4u) + i;
+    vec4 g = vec4(0.0);
+    for (uint s = 0u; s < splits; s++) g += gradient[(s * gl_NumWorkGroups.y + member) * (row / 4u) + i];
+    g *= factor.x;
+    vec4 w = params[at];
     float rate = learning_rate[member];
     if (RULE != ADAMW) g += weight_decay * w;
 
     if (RULE == SGD) {
-        float v = beta_1 * first[at] + g;
+        vec4 v = beta_1 * first[at] + g;
         first[at] = v;
         w -= rate * v;
     } else if (RULE == RMSPROP) {
-        float v = beta_2 * second[at] + (1.0 - beta_2) * g * g;
+        vec4 v = beta_2 * second[at] + gain_2 * g * g;
         second[at] = v;
         w -= rate * g / (sqrt(v) + epsilon);
     } else {
-        float m = beta_1 * first[at] + (1.0 - beta_1) * g;
-        float v = beta_2 * second[at] + (1.0 - beta_2) * g * g;
+        vec4 m = beta_1 * first[at] + gain_1 * g;
+        vec4 v = beta_2 * second[at] + gain_2 * g * g;
         first[at] = m;
         second[at] = v;
-        float t = float(updates[member]);
-        float m_hat = m / (1.0 - pow(beta_1, t));
-        float v_hat = v / (1.0 - pow(beta_2, t));
-        float step = m_hat / (sqrt(v_hat) + epsilon);
+        vec4 step = m * factor.y / (sqrt(v * factor.z) + epsilon);
         if (RULE == ADAMW) step += weight_decay * w;
         w -= rate * step;
     }
