@@ -17,9 +17,12 @@ var gatherShader = &vk.Shader{
 		{Name: "Source", Index: 0, Access: vk.Read},
 		{Name: "Values", Index: 1, Access: vk.ReadWrite},
 	},
-	PushBytes:     8,
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+	},
 	LocalSize:     [3]uint32{64, 1, 1},
-	LocalSizeSpec: [3]int32{-1, -1, -1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
 }
 
 // gatherKernel is shaders/engine/gather.comp.
@@ -29,6 +32,8 @@ type gatherKernel struct {
 
 	Outer uint32 // push constants, in order
 	Inner uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
 }
 
 // call dispatches x × y × z workgroups.
@@ -36,11 +41,16 @@ func (k gatherKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
 		ranges [2]vk.Range
 		push   [8]byte
+		spec   [1]uint32
 	})
 	a.ranges = [2]vk.Range{k.Source, k.Values}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Outer)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Inner)
-	return vk.Call{Shader: gatherShader, Groups: [3]uint32{x, y, z}, Label: "engine/gather", Ranges: a.ranges[:], Push: a.push[:]}
+	a.spec = [1]uint32{64}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	return vk.Call{Shader: gatherShader, Groups: [3]uint32{x, y, z}, Label: "engine/gather", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
 var meanShader = &vk.Shader{

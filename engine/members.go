@@ -12,7 +12,7 @@ func Mean(r *Recorder, mean, value, weight *Tensor, scale float32) {
 	}
 	k := meanKernel{
 		Value: value.buf.All(), Weight: value.buf.All(), Mean: mean.Range(),
-		Outer: uint32(outer), Inner: uint32(inner), ValueAt: uint32(value.at / 4), Scale: scale,
+		Outer: uint32(outer), Inner: uint32(inner), ValueAt: uint32(value.at / 4), Scale: scale, Workgroup: r.Workgroup(),
 	}
 	if weight != nil {
 		k.Weight, k.WeightAt, k.Weighted = weight.buf.All(), uint32(weight.at/4), 1
@@ -28,6 +28,6 @@ func Gather(r *Recorder, source *Tensor, values ...*Tensor) {
 		if !ok {
 			continue
 		}
-		r.Dispatch(gatherKernel{Source: source.Range(), Values: t.Range(), Outer: uint32(outer), Inner: uint32(inner)}.call(uint32(outer*inner+63)/64, uint32(p), 1))
+		r.Dispatch(gatherKernel{Source: source.Range(), Values: t.Range(), Outer: uint32(outer), Inner: uint32(inner), LocalSizeX: r.Workgroup()}.call(r.Share(p, outer*inner), uint32(p), 1))
 	}
 }

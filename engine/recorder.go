@@ -74,3 +74,27 @@ func (p *Program) Free() {
 		p.prog.Free()
 	}
 }
+
+// Workgroup is a good number of invocations for kernels that reduce within a workgroup: one subgroup on software drivers, which pay
+// for every further one, and 256 on GPUs.
+func (r *Recorder) Workgroup() uint32 {
+	info := r.eng.dev.Info()
+	if info.Type.GPU() {
+		return max(256, info.SubgroupSize)
+	}
+	return info.SubgroupSize
+}
+
+// Share is a good number of workgroups to share count elements of one member, of the given number of members, for kernels whose
+// invocations loop over what the grid leaves: enough to fill the device, and on software drivers not many more.
+func (r *Recorder) Share(members, count int) uint32 {
+	info := r.eng.dev.Info()
+	n := (count + int(r.Workgroup()) - 1) / int(r.Workgroup())
+	if !info.Type.GPU() {
+		n = min(n, (softwareGroups+members-1)/members)
+	}
+	return uint32(max(n, 1))
+}
+
+// softwareGroups is how many workgroups keep every core of a software driver busy.
+const softwareGroups = 64

@@ -1,17 +1,20 @@
-// Reductions over a one-dimensional workgroup of WORKGROUP invocations (a power of two), in a fixed tree order so that the same
+// Reductions over a one-dimensional workgroup of WORKGROUP invocations, whole subgroups of it, in a fixed order so that the same
 // input gives the same bits. The includer declares WORKGROUP; all invocations call together.
 
-shared float workgroup_slots[WORKGROUP];
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_KHR_shader_subgroup_arithmetic : require
+
+shared float workgroup_slots[WORKGROUP]; // one a subgroup is used
 
 float workgroup_sum(float x) {
-    uint i = gl_LocalInvocationID.x;
-    workgroup_slots[i] = x;
-    barrier();
-    for (uint width = WORKGROUP / 2u; width > 0u; width >>= 1) {
-        if (i < width) workgroup_slots[i] += workgroup_slots[i + width];
-        barrier();
+    float sum = subgroupAdd(x);
+    if (gl_NumSubgroups == 1u) {
+        return sum;
     }
-    float sum = workgroup_slots[0];
+    if (subgroupElect()) workgroup_slots[gl_SubgroupID] = sum;
+    barrier();
+    sum = 0.0;
+    for (uint i = 0u; i < gl_NumSubgroups; i++) sum += workgroup_slots[i];
     barrier(); // before the slots are written again
     return sum;
 }

@@ -2,9 +2,9 @@
 
 // One step of an optimizer for every member, with its own learning rate: params -= learning_rate * direction(gradient).
 // SGD with momentum; RMSprop (Tieleman, Hinton 2012); Adam (Kingma, Ba 2015, algorithm 1); AdamW (Loshchilov, Hutter 2019, algorithm 2).
-// The gradient is first scaled by the member's factor. An invocation updates four parameters.
+// The gradient is first scaled by the member's factor. Parameters are taken in fours.
 //
-// Groups: x = ceil(row / 4 / local size), y = population.
+// Groups: x = any number, which share a member's row; y = population.
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
@@ -33,36 +33,38 @@ layout(push_constant) uniform Push {
 };
 
 void main() {
-    uint i = gl_GlobalInvocationID.x;
     uint member = gl_WorkGroupID.y;
     vec4 factor = factors[member];
-    if (i >= row / 4u || factor.w == 0.0) {
-        return;
+    if (factor.w == 0.0) {
+        return; // the gradient is not finite
     }
-    uint at = member * (row / 4u) + i;
-    vec4 g = vec4(0.0);
-    for (uint s = 0u; s < splits; s++) g += gradient[(s * gl_NumWorkGroups.y + member) * (row / 4u) + i];
-    g *= factor.x;
-    vec4 w = params[at];
     float rate = learning_rate[member];
-    if (RULE != ADAMW) g += weight_decay * w;
+    uint fours = row / 4u, stride = gl_NumWorkGroups.x * gl_WorkGroupSize.x;
+    for (uint i = gl_GlobalInvocationID.x; i < fours; i += stride) {
+        uint at = member * fours + i;
+        vec4 g = gradient[at];
+        for (uint s = 1u; s < splits; s++) g += gradient[(s * gl_NumWorkGroups.y + member) * fours + i];
+        g *= factor.x;
+        vec4 w = params[at];
+        if (RULE != ADAMW) g += weight_decay * w;
 
-    if (RULE == SGD) {
-        vec4 v = beta_1 * first[at] + g;
-        first[at] = v;
-        w -= rate * v;
-    } else if (RULE == RMSPROP) {
-        vec4 v = beta_2 * second[at] + gain_2 * g * g;
-        second[at] = v;
-        w -= rate * g / (sqrt(v) + epsilon);
-    } else {
-        vec4 m = beta_1 * first[at] + gain_1 * g;
-        vec4 v = beta_2 * second[at] + gain_2 * g * g;
-        first[at] = m;
-        second[at] = v;
-        vec4 step = m * factor.y / (sqrt(v * factor.z) + epsilon);
-        if (RULE == ADAMW) step += weight_decay * w;
-        w -= rate * step;
+        if (RULE == SGD) {
+            vec4 v = beta_1 * first[at] + g;
+            first[at] = v;
+            w -= rate * v;
+        } else if (RULE == RMSPROP) {
+            vec4 v = beta_2 * second[at] + gain_2 * g * g;
+            second[at] = v;
+            w -= rate * g / (sqrt(v) + epsilon);
+        } else {
+            vec4 m = beta_1 * first[at] + gain_1 * g;
+            vec4 v = beta_2 * second[at] + gain_2 * g * g;
+            first[at] = m;
+            second[at] = v;
+            vec4 step = m * factor.y / (sqrt(v * factor.z) + epsilon);
+            if (RULE == ADAMW) step += weight_decay * w;
+            w -= rate * step;
+        }
+        params[at] = w;
     }
-    params[at] = w;
 }
