@@ -10,10 +10,15 @@ import (
 	"time"
 )
 
-const (
-	slowSteps = 60_000
-	slowWords = 20_000 // with slowSteps some tenths of a second on a software driver
-)
+const slowWords = 20_000
+
+// slowSteps are the steps with which slowWords take some tenths of a second.
+func slowSteps(d *Device) int {
+	if d.Info().Type == CPU {
+		return 60_000
+	}
+	return 100_000_000
+}
 
 // spinProgram takes steps of the spin kernel.
 func spinProgram(t *testing.T, d *Device, name string, x *Buffer, steps int) *Program {
@@ -33,7 +38,7 @@ func TestCancel(t *testing.T) {
 			writeWords(t, x, make([]uint32, slowWords))
 			warm := spinProgram(t, d, "warm", x, 1) // the software driver compiles here
 			run(t, warm)
-			p := spinProgram(t, d, "slow", x, slowSteps)
+			p := spinProgram(t, d, "slow", x, slowSteps(d))
 			ctx, cancel := context.WithTimeout(context.Background(), 30*time.Millisecond)
 			defer cancel()
 			began := time.Now()
@@ -44,7 +49,7 @@ func TestCancel(t *testing.T) {
 			if err := p.Run(ctx); !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("Run with a context that is done: %v", err)
 			}
-			if got, want := readWords(t, x)[0], spin(0, 1664525, slowSteps+1); got != want {
+			if got, want := readWords(t, x)[0], spin(0, 1664525, slowSteps(d)+1); got != want {
 				t.Errorf("after the cancelled run x = %d, want %d", got, want)
 			}
 			if n := d.Counters().Submissions; n != 2 {
@@ -59,7 +64,7 @@ func TestTimeout(t *testing.T) {
 		t.Run(v.name, func(t *testing.T) {
 			d := openTest(t, append([]Option{Timeout(10 * time.Millisecond)}, v.opts...)...)
 			x := newTestBuffer(t, d, slowWords, Local)
-			p := spinProgram(t, d, "endless", x, slowSteps)
+			p := spinProgram(t, d, "endless", x, slowSteps(d))
 			err := p.Run(context.Background())
 			var de *DeviceError
 			if !errors.Is(err, ErrTimeout) || !errors.As(err, &de) || de.Running != "endless" {
