@@ -133,6 +133,7 @@ func (p *Program) recordAll(timestamps bool) ([]vkCommandBuffer, error) {
 	if err != nil {
 		return nil, err
 	}
+	timestamps = timestamps && p.commands.queryCount > 0 // a device may have none
 	var t tape
 	for i, c := range buffers {
 		from, to := p.slice(i)
