@@ -68,14 +68,17 @@ void episode_advance(inout float s[STATE_SIZE], inout Episode ep, EPISODE_ACTION
     } else {
         ep.step = over ? 0u : ep.step;
         ep.ret = over ? 0.0 : ep.ret;
-        bool terminated = false, truncated = false;
-        for (uint i = 0u; i < ACTION_REPEAT && !terminated && !truncated; i++) {
+        bool terminated, truncated;
+        uint taken = 0u;
+        do {
             float r;
             env_step(s, action, rng, r, terminated);
             reward += r;
             ep.step++;
             truncated = TIME_LIMIT != 0u && ep.step >= TIME_LIMIT;
-        }
+            taken++;
+            // The first comparison lets drivers see that there is no loop: it makes a step of lavapipe up to 1.8 times as fast.
+        } while (ACTION_REPEAT > 1u && taken < ACTION_REPEAT && !terminated && !truncated);
         ep.ret += reward;
         ep.done = (terminated ? DONE_TERMINATED : 0u) | (truncated ? DONE_TRUNCATED : 0u);
         done = ep.done;
