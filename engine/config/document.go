@@ -82,6 +82,9 @@ func (s *source) parse() (root *node, statements int, err error) {
 	if err != nil {
 		return nil, 0, err
 	}
+	if at := scanned.twice; at != nil {
+		return nil, 0, s.errorAt(*at, fmt.Sprintf("not TOML: %s is defined before", s.slice(*at)), "")
+	}
 	attach(scanned.root, values)
 	return scanned.root, scanned.statements, nil
 }

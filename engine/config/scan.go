@@ -20,9 +20,9 @@ type node struct {
 
 	order []string // table: keys in the order of their first mention
 	kids  map[string]*node
-	open  bool // table: made by a dotted key or a header, so that more keys may follow
-
 	items []*node // array
+
+	open bool // made by a dotted key or a header, so that more keys or elements may follow
 }
 
 type kind uint8
@@ -51,6 +51,7 @@ type scanner struct {
 	statements int   // key/value lines and headers seen
 	depth      int   // of the value being read
 	tooDeep    *span // where the nesting passes maxDepth
+	twice      *span // where something that was closed is defined again, which the library overlooks in places
 }
 
 // part is one piece of a dotted key.
@@ -136,8 +137,9 @@ func (s *scanner) header() *node {
 	last := parts[len(parts)-1]
 	kid := parent.kids[last.name]
 	if isArray {
-		if kid == nil || kid.kind != array {
-			kid = &node{src: s.src, key: last.at, val: at, kind: array}
+		if kid == nil || kid.kind != array || !kid.open {
+			s.clash(kid, last.at)
+			kid = &node{src: s.src, key: last.at, val: at, kind: array, open: true}
 			parent.add(last.name, kid)
 		}
 		item := newTable(s.src, last.at)
@@ -145,7 +147,8 @@ func (s *scanner) header() *node {
 		kid.items = append(kid.items, item)
 		return item
 	}
-	if kid == nil || kid.kind != table {
+	if kid == nil || kid.kind != table || !kid.open {
+		s.clash(kid, last.at)
 		kid = newTable(s.src, last.at)
 		parent.add(last.name, kid)
 	}
@@ -160,7 +163,8 @@ func (s *scanner) descend(from *node, parts []part) *node {
 		if kid != nil && kid.kind == array && len(kid.items) > 0 {
 			kid = kid.items[len(kid.items)-1]
 		}
-		if kid == nil || kid.kind != table {
+		if kid == nil || kid.kind != table || !kid.open {
+			s.clash(kid, p.at)
 			kid = newTable(s.src, p.at)
 			kid.open = true
 			from.add(p.name, kid)
@@ -180,7 +184,16 @@ func (s *scanner) keyValue(in *node) {
 	last := parts[len(parts)-1]
 	v := s.value()
 	v.key = last.at
-	s.descend(in, parts[:len(parts)-1]).add(last.name, v)
+	within := s.descend(in, parts[:len(parts)-1])
+	s.clash(within.kids[last.name], last.at)
+	within.add(last.name, v)
+}
+
+// clash notes that the key at a place was defined before.
+func (s *scanner) clash(old *node, at span) {
+	if old != nil && s.twice == nil {
+		s.twice = &at
+	}
 }
 
 // dotted reads a key such as a."b c".d.
