@@ -7,6 +7,7 @@ require golang.org/x/sys v0.49.0
 require (
 	github.com/BurntSushi/toml v1.6.0
 	golang.org/x/image v0.30.0
+	golang.org/x/term v0.44.0
 	gonum.org/v1/plot v0.17.0
 )
 
