@@ -1,0 +1,138 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"slices"
+)
+
+// Key documents one key of a section.
+type Key struct {
+	Name     string   `json:"name"`              // dotted from the section; <name> stands for a free key, [] for an element
+	Type     string   `json:"type"`              // boolean, integer, number, string, duration, "array of …"
+	Default  string   `json:"default"`           // as TOML; empty when there is none
+	Doc      string   `json:"doc"`               // what it means
+	Unit     string   `json:"unit,omitempty"`    // of a number
+	Range    string   `json:"range,omitempty"`   // in words, such as "above 0 and at most 1"
+	Choices  []string `json:"choices,omitempty"` // the strings allowed
+	Required bool     `json:"required,omitempty"`
+}
+
+// Schema lists every key of a section's struct, nested ones included, in the order of its fields. v is the struct, or a pointer to
+// it, with the defaults. A default outside its own range is an error.
+func Schema(v any) ([]Key, error) {
+	value := reflect.Indirect(reflect.ValueOf(v))
+	if value.Kind() != reflect.Struct {
+		return nil, fmt.Errorf("config: schema of %T: want a struct", v)
+	}
+	c := &decoder{fields: map[reflect.Type][]field{}}
+	if err := c.learn(value.Type()); err != nil {
+		return nil, err
+	}
+	l := lister{decoder: c, within: map[reflect.Type]bool{}}
+	err := l.structure(value, "", true)
+	return l.keys, err
+}
+
+type lister struct {
+	*decoder
+	keys   []Key
+	within map[reflect.Type]bool // structs being listed: one that holds itself is listed once
+}
+
+// structure lists a struct; real says that its values are defaults and not those of an element that does not exist yet.
+func (l *lister) structure(v reflect.Value, prefix string, real bool) error {
+	if l.within[v.Type()] {
+		return nil
+	}
+	l.within[v.Type()] = true
+	defer delete(l.within, v.Type())
+	for _, f := range l.fields[v.Type()] {
+		x := v.FieldByIndex(f.index)
+		name := prefix + f.name
+		if inner, at, ok := tableOf(x); ok {
+			if err := l.structure(inner, name+at+".", real && at == ""); err != nil {
+				return err
+			}
+			continue
+		}
+		k := Key{Name: name, Type: typeName(x.Type()), Doc: f.doc, Unit: f.unit, Range: f.rangeText(), Choices: f.choices, Required: f.required}
+		if x.Kind() == reflect.Map {
+			k.Name, k.Type = name+".<name>", typeName(x.Type().Elem())
+		}
+		if !f.required && !(x.Kind() == reflect.Pointer && x.IsNil()) && !(x.Kind() == reflect.Map && x.Len() == 0) {
+			text, err := inline(x)
+			if err != nil {
+				return fmt.Errorf("config: default of %s: %w", name, err)
+			}
+			k.Default = text
+			if want := f.checkAll(x); real && want != "" {
+				return fmt.Errorf("config: the default of %s is %s: want %s", name, text, want)
+			}
+		}
+		l.keys = append(l.keys, k)
+	}
+	return nil
+}
+
+// tableOf returns the struct that a field holds, or the one that its elements are, and what stands for the element's name.
+func tableOf(v reflect.Value) (inner reflect.Value, at string, ok bool) {
+	t := v.Type()
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch t.Kind() {
+	case reflect.Map:
+		at = ".<name>"
+	case reflect.Slice, reflect.Array:
+		at = "[]"
+	case reflect.Struct:
+		if isText(t) {
+			return reflect.Value{}, "", false
+		}
+		for v.Kind() == reflect.Pointer && !v.IsNil() {
+			v = v.Elem()
+		}
+		if v.Kind() == reflect.Pointer {
+			return newElement(t), "", true
+		}
+		return v, "", true
+	default:
+		return reflect.Value{}, "", false
+	}
+	t = t.Elem()
+	if t.Kind() != reflect.Struct || isText(t) {
+		return reflect.Value{}, "", false
+	}
+	return newElement(t), at, true
+}
+
+// checkAll is check for a value and everything it holds.
+func (f *field) checkAll(v reflect.Value) string {
+	switch v.Kind() {
+	case reflect.Pointer:
+		return f.checkAll(v.Elem())
+	case reflect.Slice, reflect.Array:
+		for i := range v.Len() {
+			if want := f.checkAll(v.Index(i)); want != "" {
+				return want
+			}
+		}
+		return ""
+	case reflect.Map:
+		for _, k := range sortedKeys(v) {
+			if want := f.checkAll(v.MapIndex(k)); want != "" {
+				return want
+			}
+		}
+		return ""
+	}
+	return f.check(v)
+}
+
+func sortedKeys(m reflect.Value) []reflect.Value {
+	keys := m.MapKeys()
+	slices.SortFunc(keys, func(a, b reflect.Value) int { return cmp.Compare(a.String(), b.String()) })
+	return keys
+}

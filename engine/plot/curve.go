@@ -1,0 +1,237 @@
+// Package plot draws learning curves: a metric against environment steps or time, with its spread over the members of a population
+// or over several runs.
+package plot
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+
+	"github.com/evorl/evorl/engine/metrics"
+)
+
+// Series is one line of a figure: one run, or several that differ only in their seed.
+type Series struct {
+	Label string
+	Runs  [][]metrics.Record
+}
+
+// Axis is what runs along the bottom.
+type Axis int
+
+// The axes. The first is the default.
+const (
+	EnvSteps Axis = iota
+	Seconds
+	Iterations
+)
+
+// Center is what the line shows of several values.
+type Center int
+
+// The centres. The first is the default.
+const (
+	Median Center = iota
+	Mean
+)
+
+// Band is what the band shows around the line.
+type Band int
+
+// The bands. The first is the default.
+const (
+	Quartiles Band = iota // the middle half
+	Range                 // smallest to largest
+	NoBand
+)
+
+// Names under which a workflow reports the statistics of one metric over its members: return/median, return/q25 and so on.
+const (
+	meanSuffix   = "/mean"
+	medianSuffix = "/median"
+	minSuffix    = "/min"
+	maxSuffix    = "/max"
+	lowSuffix    = "/q25"
+	highSuffix   = "/q75"
+)
+
+// Curve is a line and the band around it. Low and High are nil when there is no band; all have the length of X.
+type Curve struct {
+	X, Center, Low, High []float64
+	Over                 string // what the band is over: "members" or "runs"
+}
+
+// Summarize makes the curve of a series. With one run the band is over its members, from the statistics that the run reports beside
+// the metric. With several it is over the runs, on the stretch of the axis that all of them reach, each one interpolated linearly. Values that
+// are not finite are left out.
+func Summarize(s Series, o Options) (Curve, error) {
+	if len(s.Runs) == 0 {
+		return Curve{}, fmt.Errorf("plot: %s: no runs", s.Label)
+	}
+	lines := make([]line, len(s.Runs))
+	for i, records := range s.Runs {
+		name, err := o.pick(records)
+		if err != nil {
+			return Curve{}, fmt.Errorf("plot: %s: %w", s.Label, err)
+		}
+		if lines[i] = extract(records, name, o.X); len(lines[i].x) == 0 {
+			return Curve{}, fmt.Errorf("plot: %s: metric %q is never finite", s.Label, name)
+		}
+	}
+	if len(lines) == 1 {
+		return overMembers(s.Runs[0], lines[0], o), nil
+	}
+	return overRuns(s.Label, lines, o)
+}
+
+// pick finds the name under which a run reports the metric of the options.
+func (o Options) pick(records []metrics.Record) (string, error) {
+	center := []string{medianSuffix, meanSuffix}
+	if o.Center == Mean {
+		slices.Reverse(center)
+	}
+	var known []string
+	for _, r := range records {
+		for _, name := range []string{o.Metric, o.Metric + center[0], o.Metric + center[1]} {
+			if _, ok := r.Values[name]; ok {
+				return name, nil
+			}
+		}
+		for name := range r.Values {
+			if i, found := slices.BinarySearch(known, name); !found {
+				known = slices.Insert(known, i, name)
+			}
+		}
+	}
+	if len(known) == 0 {
+		return "", fmt.Errorf("no metrics yet")
+	}
+	return "", fmt.Errorf("no metric %q: there are %v", o.Metric, known)
+}
+
+// line is one metric of one run, its x ascending.
+type line struct{ x, y []float64 }
+
+func extract(records []metrics.Record, name string, axis Axis) line {
+	var l line
+	for _, r := range records {
+		y, ok := r.Values[name]
+		if !ok || math.IsNaN(y) || math.IsInf(y, 0) {
+			continue
+		}
+		x := [...]float64{EnvSteps: float64(r.EnvSteps), Seconds: r.Seconds, Iterations: float64(r.Iteration)}[axis]
+		if n := len(l.x); n > 0 && x <= l.x[n-1] {
+			if x == l.x[n-1] {
+				l.y[n-1] = y // reported again: the last word holds
+			}
+			continue
+		}
+		l.x, l.y = append(l.x, x), append(l.y, y)
+	}
+	return l
+}
+
+// at interpolates linearly; x lies within the line.
+func (l line) at(x float64) float64 {
+	i := sort.SearchFloat64s(l.x, x)
+	switch {
+	case i == len(l.x):
+		return l.y[i-1]
+	case i == 0 || l.x[i] == x:
+		return l.y[i]
+	}
+	t := (x - l.x[i-1]) / (l.x[i] - l.x[i-1])
+	return l.y[i-1] + t*(l.y[i]-l.y[i-1])
+}
+
+func overMembers(records []metrics.Record, l line, o Options) Curve {
+	c := Curve{X: l.x, Center: l.y}
+	names := map[Band][2]string{Quartiles: {lowSuffix, highSuffix}, Range: {minSuffix, maxSuffix}}[o.Band]
+	if o.Band == NoBand {
+		return c
+	}
+	base := o.Metric
+	for _, suffix := range []string{meanSuffix, medianSuffix} {
+		if n := len(base) - len(suffix); n > 0 && base[n:] == suffix {
+			base = base[:n]
+		}
+	}
+	low, high := extract(records, base+names[0], o.X), extract(records, base+names[1], o.X)
+	if len(low.x) == 0 || len(high.x) == 0 {
+		return c
+	}
+	c.Over = "members"
+	for _, x := range c.X {
+		c.Low, c.High = append(c.Low, low.at(x)), append(c.High, high.at(x))
+	}
+	return c
+}
+
+// gridPoints bounds the points of a curve over several runs: more cannot be seen.
+const gridPoints = 1000
+
+func overRuns(label string, lines []line, o Options) (Curve, error) {
+	from, to := math.Inf(-1), math.Inf(1)
+	for _, l := range lines {
+		from, to = max(from, l.x[0]), min(to, l.x[len(l.x)-1])
+	}
+	if from > to {
+		return Curve{}, fmt.Errorf("plot: %s: the runs share no stretch of the axis", label)
+	}
+	var grid []float64
+	for _, l := range lines {
+		for _, x := range l.x {
+			if x >= from && x <= to {
+				grid = append(grid, x)
+			}
+		}
+	}
+	slices.Sort(grid)
+	grid = slices.Compact(grid)
+	if len(grid) > gridPoints {
+		thin := make([]float64, gridPoints)
+		for i := range thin {
+			thin[i] = grid[i*(len(grid)-1)/(gridPoints-1)]
+		}
+		grid = thin
+	}
+	c := Curve{X: grid, Over: "runs"}
+	for _, x := range grid {
+		values := make([]float64, len(lines))
+		for i, l := range lines {
+			values[i] = l.at(x)
+		}
+		slices.Sort(values)
+		center := quantile(values, 0.5)
+		if o.Center == Mean {
+			center = mean(values)
+		}
+		c.Center = append(c.Center, center)
+		switch o.Band {
+		case Quartiles:
+			c.Low, c.High = append(c.Low, quantile(values, 0.25)), append(c.High, quantile(values, 0.75))
+		case Range:
+			c.Low, c.High = append(c.Low, values[0]), append(c.High, values[len(values)-1])
+		}
+	}
+	return c, nil
+}
+
+// quantile interpolates linearly between the two nearest of the sorted values (type 7 of Hyndman and Fan, 1996, as NumPy's default).
+func quantile(sorted []float64, q float64) float64 {
+	at := q * float64(len(sorted)-1)
+	i := int(at)
+	if i+1 >= len(sorted) {
+		return sorted[len(sorted)-1]
+	}
+	return sorted[i] + (at-float64(i))*(sorted[i+1]-sorted[i])
+}
+
+func mean(values []float64) float64 {
+	sum := 0.0
+	for _, v := range values {
+		sum += v
+	}
+	return sum / float64(len(values))
+}

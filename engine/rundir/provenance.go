@@ -1,0 +1,92 @@
+package rundir
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"github.com/evorl/evorl/engine/internal/durable"
+)
+
+// Provenance says what computed a run. On one binary, device, driver and seed the same bits come out.
+type Provenance struct {
+	Workflow    string    `json:"workflow"`
+	Environment string    `json:"env"`
+	Seed        uint64    `json:"seed"`
+	Sessions    []Session `json:"sessions"` // the start, then every resume
+}
+
+// Session is one process that worked on a run.
+type Session struct {
+	Version   string            `json:"version"`    // of the program
+	GoVersion string            `json:"go_version"` // of its compiler
+	Binding   string            `json:"binding"`    // to Vulkan
+	Device    string            `json:"device"`
+	Driver    string            `json:"driver"`
+	API       string            `json:"api"`               // Vulkan version of the device
+	Kernels   map[string]string `json:"kernels,omitempty"` // the variant chosen of each kernel that has several
+	Command   []string          `json:"command,omitempty"` // the program's name and its arguments
+	Started   time.Time         `json:"started"`
+	Ended     time.Time         `json:"ended,omitzero"`    // not set: it runs, or was killed
+	From      int64             `json:"from"`              // iteration it began after
+	To        int64             `json:"to,omitempty"`      // last iteration it completed
+	Outcome   string            `json:"outcome,omitempty"` // "finished", "interrupted", or what went wrong
+}
+
+// NewSession is a session that starts now, with what the process knows of itself. The program's path is cut to its name.
+func NewSession() Session {
+	command := append([]string{}, os.Args...)
+	if len(command) > 0 {
+		command[0] = filepath.Base(command[0])
+	}
+	return Session{Version: Version(), GoVersion: runtime.Version(), Command: command, Started: time.Now().UTC().Truncate(time.Millisecond)}
+}
+
+// Version is the version of the program: of its module when it was installed by version, else the revision it was built from when
+// that is known, else "devel".
+func Version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "devel"
+	}
+	if v := info.Main.Version; v != "" && v != "(devel)" {
+		return v
+	}
+	version := "devel"
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			version = s.Value
+		case s.Key == "vcs.modified" && s.Value == "true":
+			version += "+changes"
+		}
+	}
+	return version
+}
+
+// WriteProvenance replaces the provenance.
+func (d *Dir) WriteProvenance(p Provenance) error {
+	text, err := json.MarshalIndent(p, "", "  ")
+	if err != nil {
+		return fmt.Errorf("provenance: %w", err)
+	}
+	return durable.WriteFile(filepath.Join(d.path, ProvenanceFile), append(text, '\n'), 0o644)
+}
+
+// ReadProvenance reads it.
+func (d *Dir) ReadProvenance() (Provenance, error) {
+	path := filepath.Join(d.path, ProvenanceFile)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return Provenance{}, fmt.Errorf("provenance: %w", err)
+	}
+	var p Provenance
+	if err := json.Unmarshal(text, &p); err != nil {
+		return Provenance{}, fmt.Errorf("provenance: %s: %w", path, err)
+	}
+	return p, nil
+}
