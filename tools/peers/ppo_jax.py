@@ -283,6 +283,8 @@ def main():
         "compile_seconds": round(compiled_at - ready, 3),
         "train_seconds": round(finished - compiled_at, 3),
         "total_seconds": round(finished, 3),
+        "cpu_seconds": round(time.process_time(), 3),
+        "load_average": round(os.getloadavg()[0], 2),
         "mean_return": round(mean_return, 2),
         "platform": platform,
         "devices": count,
