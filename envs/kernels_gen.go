@@ -235,7 +235,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "EnvState", Index: 5, Access: vk.ReadWrite},
 			{Name: "EpisodeStep", Index: 6, Access: vk.ReadWrite},
 			{Name: "EpisodeReturn", Index: 7, Access: vk.ReadWrite},
-			{Name: "Finished", Index: 8, Access: vk.Write},
+			{Name: "Finished", Index: 8, Access: vk.ReadWrite},
 			{Name: "Obs", Index: 9, Access: vk.Write},
 			{Name: "Action", Index: 10, Access: vk.Write},
 			{Name: "LogProb", Index: 11, Access: vk.Write},
@@ -276,7 +276,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "EnvState", Index: 5, Access: vk.ReadWrite},
 			{Name: "EpisodeStep", Index: 6, Access: vk.ReadWrite},
 			{Name: "EpisodeReturn", Index: 7, Access: vk.ReadWrite},
-			{Name: "Finished", Index: 8, Access: vk.Write},
+			{Name: "Finished", Index: 8, Access: vk.ReadWrite},
 			{Name: "Obs", Index: 9, Access: vk.Write},
 			{Name: "Action", Index: 10, Access: vk.Write},
 			{Name: "LogProb", Index: 11, Access: vk.Write},
@@ -317,7 +317,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "EnvState", Index: 5, Access: vk.ReadWrite},
 			{Name: "EpisodeStep", Index: 6, Access: vk.ReadWrite},
 			{Name: "EpisodeReturn", Index: 7, Access: vk.ReadWrite},
-			{Name: "Finished", Index: 8, Access: vk.Write},
+			{Name: "Finished", Index: 8, Access: vk.ReadWrite},
 			{Name: "Obs", Index: 9, Access: vk.Write},
 			{Name: "Action", Index: 10, Access: vk.Write},
 			{Name: "LogProb", Index: 11, Access: vk.Write},
@@ -358,7 +358,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "EnvState", Index: 5, Access: vk.ReadWrite},
 			{Name: "EpisodeStep", Index: 6, Access: vk.ReadWrite},
 			{Name: "EpisodeReturn", Index: 7, Access: vk.ReadWrite},
-			{Name: "Finished", Index: 8, Access: vk.Write},
+			{Name: "Finished", Index: 8, Access: vk.ReadWrite},
 			{Name: "Obs", Index: 9, Access: vk.Write},
 			{Name: "Action", Index: 10, Access: vk.Write},
 			{Name: "LogProb", Index: 11, Access: vk.Write},
@@ -399,7 +399,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "EnvState", Index: 5, Access: vk.ReadWrite},
 			{Name: "EpisodeStep", Index: 6, Access: vk.ReadWrite},
 			{Name: "EpisodeReturn", Index: 7, Access: vk.ReadWrite},
-			{Name: "Finished", Index: 8, Access: vk.Write},
+			{Name: "Finished", Index: 8, Access: vk.ReadWrite},
 			{Name: "Obs", Index: 9, Access: vk.Write},
 			{Name: "Action", Index: 10, Access: vk.Write},
 			{Name: "LogProb", Index: 11, Access: vk.Write},
@@ -440,7 +440,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "EnvState", Index: 5, Access: vk.ReadWrite},
 			{Name: "EpisodeStep", Index: 6, Access: vk.ReadWrite},
 			{Name: "EpisodeReturn", Index: 7, Access: vk.ReadWrite},
-			{Name: "Finished", Index: 8, Access: vk.Write},
+			{Name: "Finished", Index: 8, Access: vk.ReadWrite},
 			{Name: "Obs", Index: 9, Access: vk.Write},
 			{Name: "Action", Index: 10, Access: vk.Write},
 			{Name: "LogProb", Index: 11, Access: vk.Write},
@@ -481,7 +481,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "EnvState", Index: 5, Access: vk.ReadWrite},
 			{Name: "EpisodeStep", Index: 6, Access: vk.ReadWrite},
 			{Name: "EpisodeReturn", Index: 7, Access: vk.ReadWrite},
-			{Name: "Finished", Index: 8, Access: vk.Write},
+			{Name: "Finished", Index: 8, Access: vk.ReadWrite},
 			{Name: "Obs", Index: 9, Access: vk.Write},
 			{Name: "Action", Index: 10, Access: vk.Write},
 			{Name: "LogProb", Index: 11, Access: vk.Write},
@@ -522,7 +522,7 @@ type rolloutKernel struct {
 	EnvState      vk.Range // read-write float
 	EpisodeStep   vk.Range // read-write uint
 	EpisodeReturn vk.Range // read-write float
-	Finished      vk.Range // writeonly float
+	Finished      vk.Range // read-write float
 	Obs           vk.Range // writeonly float
 	Action        vk.Range // writeonly float
 	LogProb       vk.Range // writeonly float

@@ -133,7 +133,7 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 		Params: unused, Params4: unused, Normalizer: unused, ActionScale: ro.scale.Range(), Clock: clock.Tensor().Range(),
 		EnvState: ro.state.Range(), EpisodeStep: ro.step.Range(), EpisodeReturn: ro.ret.Range(), Finished: ro.finished.Range(),
 		Obs: ro.finished.Range(), Action: ro.finished.Range(), LogProb: ro.finished.Range(), Reward: ro.finished.Range(), Done: ro.finished.Range(), NextObs: ro.finished.Range(),
-		Population: uint32(c.Members), Environments: uint32(c.Environments), Steps: uint32(steps), ParamsPeriod: uint32(c.Members),
+		Population: uint32(c.Members), Environments: uint32(c.Environments), ParamsPeriod: uint32(c.Members),
 		Seed: r.Engine().Seed(), EnvStream: engine.Stream(c.Stream), ActionStream: engine.Stream(c.Stream + "/action"),
 		TimeLimit: o.timeLimit, ActionRepeat: o.actionRepeat, AutoReset: o.autoReset, SparseReward: o.sparseReward, RewardScale: o.rewardScale,
 		Lanes: info.SubgroupSize, Policy: 1,
@@ -172,10 +172,18 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 		}
 	}
 	groups := c.Members * ((c.Environments + int(info.SubgroupSize) - 1) / int(info.SubgroupSize))
-	call := k.call(ro.shader, uint32(groups), 1, 1)
-	call.Subgroup = info.SubgroupSize
-	r.Dispatch(call)
+	for first := 0; first < steps || first == 0; first += maxSteps {
+		k.First, k.Steps = uint32(first), uint32(min(maxSteps, steps-first))
+		call := k.call(ro.shader, uint32(groups), 1, 1)
+		call.Subgroup = info.SubgroupSize
+		r.Dispatch(call)
+		k.Begin = 0
+	}
 }
+
+// maxSteps is the most steps of one dispatch: what follows is another one. It keeps a dispatch short on any device, and within the
+// 65535 iterations after which Mesa's software driver leaves an invocation's loops.
+const maxSteps = 1024
 
 // RecordReturns records the mean return [P] and mean length [P] of the episodes that ended in the last recording; NaN where none
 // did.

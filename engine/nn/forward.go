@@ -43,10 +43,15 @@ func (m MLP) Forward(r *engine.Recorder, w Weights, normalizer *engine.Tensor, l
 	r.Dispatch(call)
 }
 
-// Splits is into how many workgroups the rows of one member are divided, so that even one member fills a device, and loading the
-// weights stays small beside using them. It depends on sizes only, never on the device: sums split by it are the same everywhere.
+// Splits is into how many workgroups the rows of one member are divided, so that even one member fills a device, loading the weights
+// stays small beside using them, and no invocation loops for too long. It depends on sizes only, never on the device: sums split
+// by it are the same everywhere.
 func Splits(members, rows int) int {
-	const workgroups, least = 64, 64
+	const (
+		workgroups = 64
+		least      = 64   // rows a workgroup
+		most       = 2048 // rows a workgroup; Mesa's software driver leaves loops after 65535 iterations in all
+	)
 	n := (workgroups + members - 1) / members
-	return max(1, min(n, rows/least))
+	return max(1, min(n, rows/least), (rows+most-1)/most)
 }

@@ -32,7 +32,7 @@ layout(std430, set = 0, binding = 4) readonly buffer Clock { uint clock[]; };   
 layout(std430, set = 0, binding = 5) buffer EnvState { float env_state[]; };         // [STATE_SIZE, P, E]
 layout(std430, set = 0, binding = 6) buffer EpisodeStep { uint episode_step[]; };    // [P, E]
 layout(std430, set = 0, binding = 7) buffer EpisodeReturn { float episode_return[]; }; // [P, E]
-layout(std430, set = 0, binding = 8) writeonly buffer Finished { float finished[]; }; // [3, P, E]: episodes ended, their returns, their lengths, summed
+layout(std430, set = 0, binding = 8) buffer Finished { float finished[]; };          // [3, P, E]: episodes ended, their returns, their lengths, summed from first = 0 on
 layout(std430, set = 0, binding = 9) writeonly buffer Obs { float obs_out[]; };      // [T, P, E, OBS_SIZE]
 layout(std430, set = 0, binding = 10) writeonly buffer Action { float action_out[]; }; // [T, P, E, A]: discrete: A = 1, the index; continuous: the raw sample
 layout(std430, set = 0, binding = 11) writeonly buffer LogProb { float log_prob_out[]; }; // [T, P, E]
@@ -177,8 +177,9 @@ void main() {
         [[unroll]] for (uint f = 0u; f < STATE_SIZE; f++) env_state[f * all + at] = s[f];
         episode_step[at] = episode_pack(ep);
         episode_return[at] = ep.ret;
-        finished[at] = ended;
-        finished[all + at] = returns;
-        finished[2u * all + at] = lengths;
+        bool more = first != 0u;
+        finished[at] = (more ? finished[at] : 0.0) + ended;
+        finished[all + at] = (more ? finished[all + at] : 0.0) + returns;
+        finished[2u * all + at] = (more ? finished[2u * all + at] : 0.0) + lengths;
     }
 }

@@ -1,0 +1,171 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/evorl/evorl/engine/checkpoint"
+	"github.com/evorl/evorl/vk"
+)
+
+// Report is what Learn tells its hooks of one iteration.
+type Report struct {
+	Iteration int           // counted from 1: so many are done
+	EnvSteps  int64         // of all members and environments, since the run began
+	Elapsed   time.Duration // of this call to Learn
+	// Metrics holds for each name a value per member; NaN where there is none.
+	Metrics map[string][]float32
+	// Evaluation is set at the iterations that EvaluateEvery names.
+	Evaluation *Evaluation
+	// Checkpoint is set when one was written after this iteration.
+	Checkpoint *checkpoint.Manifest
+}
+
+// Hook sees every iteration's report, in order. An error ends the run, after a checkpoint where they are on; ErrStop ends it as a
+// success.
+type Hook func(ctx context.Context, r Report) error
+
+// ErrStop is returned by a hook that has seen enough.
+var ErrStop = errors.New("stop")
+
+// LearnOption is a setting of Learn.
+type LearnOption func(*learn)
+
+type learn struct {
+	iterations                   int
+	evaluateEvery, episodes      int
+	dir                          string
+	checkpointEvery, checkpoints int
+	saveOptions                  []checkpoint.Option
+	hooks                        []Hook
+}
+
+// Iterations is how many iterations the run has in all, those before a resume included.
+func Iterations(n int) LearnOption { return func(l *learn) { l.iterations = n } }
+
+// EvaluateEvery evaluates so many episodes of every member at each n-th iteration and at the last. n = 0: never.
+func EvaluateEvery(n, episodes int) LearnOption {
+	return func(l *learn) { l.evaluateEvery, l.episodes = n, episodes }
+}
+
+// CheckpointTo writes a checkpoint into dir at each n-th iteration (n = 0: only at the end, and when the run is interrupted) and keeps
+// the newest so many (0: all).
+func CheckpointTo(dir string, n, keep int, opts ...checkpoint.Option) LearnOption {
+	return func(l *learn) { l.dir, l.checkpointEvery, l.checkpoints, l.saveOptions = dir, n, keep, opts }
+}
+
+// OnReport adds a hook.
+func OnReport(h Hook) LearnOption { return func(l *learn) { l.hooks = append(l.hooks, h) } }
+
+// Learn runs a workflow from where its clock stands (Init or State.Load before) to the given number of iterations. Steps are
+// submitted one ahead: while the device works on one, the host reads the metrics of the one before.
+//
+// When ctx ends, the steps under way are finished, a checkpoint is written where they are on, and the error is the context's.
+func Learn(ctx context.Context, w Workflow, opts ...LearnOption) error {
+	l := &learn{}
+	for _, o := range opts {
+		o(l)
+	}
+	// The device finishes what it has begun: only the loop looks at ctx.
+	run := context.WithoutCancel(ctx)
+	done, _, err := w.Clock().Read(run)
+	if err != nil {
+		return fmt.Errorf("engine: learning: %w", err)
+	}
+	return l.loop(ctx, run, w, done)
+}
+
+func (l *learn) loop(ctx, run context.Context, w Workflow, done int) error {
+	var pending *vk.Ticket
+	start, saved := time.Now(), done
+	steps := int64(w.Describe().StepsPerIter)
+	submitted := done
+	var reason error
+	for done < l.iterations {
+		// One step ahead, except where the state must hold still for evaluation or a checkpoint.
+		if reason == nil && ctx.Err() != nil {
+			reason = ctx.Err()
+		}
+		var next *vk.Ticket
+		if reason == nil && submitted < l.iterations && (pending == nil || !l.pauses(submitted)) {
+			var err error
+			if next, err = w.Step(run, submitted); err != nil {
+				return fmt.Errorf("engine: iteration %d: %w", submitted+1, err)
+			}
+			submitted++
+		}
+		if pending == nil {
+			if next == nil {
+				break // interrupted with nothing under way
+			}
+			pending = next
+			continue
+		}
+		if err := pending.Wait(run); err != nil {
+			return fmt.Errorf("engine: iteration %d: %w", done+1, err)
+		}
+		pending = next
+		done++
+		metrics, err := w.Metrics().Read(done - 1)
+		if err != nil {
+			return err
+		}
+		r := Report{Iteration: done, EnvSteps: int64(done) * steps, Elapsed: time.Since(start), Metrics: metrics}
+		if l.evaluates(done) {
+			ev, err := w.Evaluate(run, l.episodes)
+			if err != nil {
+				return fmt.Errorf("engine: evaluation at iteration %d: %w", done, err)
+			}
+			r.Evaluation, r.Elapsed = &ev, time.Since(start)
+		}
+		if l.checkpoint(done) {
+			if r.Checkpoint, err = l.save(run, w, done); err != nil {
+				return err
+			}
+			saved = done
+		}
+		for _, h := range l.hooks {
+			if err := h(run, r); err != nil && reason == nil {
+				reason = err
+			}
+		}
+		if reason != nil && pending == nil {
+			break
+		}
+	}
+	if l.dir != "" && saved != done {
+		if _, err := l.save(run, w, done); err != nil {
+			return errors.Join(reason, err)
+		}
+	}
+	if errors.Is(reason, ErrStop) {
+		return nil
+	}
+	return reason
+}
+
+// pauses says whether the step after the given number of iterations must wait for something that reads the state.
+func (l *learn) pauses(done int) bool { return l.evaluates(done) || l.checkpoint(done) }
+
+func (l *learn) evaluates(done int) bool {
+	return l.evaluateEvery > 0 && (done%l.evaluateEvery == 0 || done == l.iterations)
+}
+
+func (l *learn) checkpoint(done int) bool {
+	return l.dir != "" && (l.checkpointEvery > 0 && done%l.checkpointEvery == 0 || done == l.iterations)
+}
+
+func (l *learn) save(ctx context.Context, w Workflow, done int) (*checkpoint.Manifest, error) {
+	m, err := w.State().Save(ctx, l.dir, done, l.saveOptions...)
+	if err != nil {
+		return nil, fmt.Errorf("engine: %w", err)
+	}
+	if l.checkpoints > 0 {
+		if err := checkpoint.Prune(l.dir, l.checkpoints); err != nil {
+			return nil, fmt.Errorf("engine: %w", err)
+		}
+	}
+	return &m, nil
+}

@@ -1,0 +1,97 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+
+	"github.com/evorl/evorl/engine/checkpoint"
+)
+
+// Save writes a checkpoint of all saved tensors into dir, named by the iteration.
+func (s *State) Save(ctx context.Context, dir string, iteration int, opts ...checkpoint.Option) (checkpoint.Manifest, error) {
+	return checkpoint.Save(dir, int64(iteration), s.tensors(ctx), opts...)
+}
+
+// Digest is the digest that a checkpoint of the present state would have: over names, types, shapes and bytes of all saved
+// tensors.
+func (s *State) Digest(ctx context.Context) (string, error) {
+	var digests []checkpoint.TensorDigest
+	for _, t := range s.all.named {
+		data, err := t.ReadBytes(ctx)
+		if err != nil {
+			return "", err
+		}
+		sum := sha256.Sum256(data)
+		digests = append(digests, checkpoint.TensorDigest{Name: t.name, DType: checkpoint.DType(t.typ.String()), Shape: t.shape(), SHA256: hex.EncodeToString(sum[:])})
+	}
+	return checkpoint.Digest(digests)
+}
+
+func (s *State) tensors(ctx context.Context) iter.Seq[checkpoint.Tensor] {
+	return func(yield func(checkpoint.Tensor) bool) {
+		for _, t := range s.all.named {
+			if !yield(checkpoint.Tensor{Name: t.name, DType: checkpoint.DType(t.typ.String()), Shape: t.shape(), Data: &tensorReader{ctx: ctx, t: t}}) {
+				return
+			}
+		}
+	}
+}
+
+func (t *Tensor) shape() []int {
+	shape := make([]int, len(t.dims))
+	for i, d := range t.dims {
+		shape[i] = d.Size
+	}
+	return shape
+}
+
+// tensorReader fetches a tensor when it is first read.
+type tensorReader struct {
+	ctx  context.Context
+	t    *Tensor
+	data *bytes.Reader
+}
+
+func (r *tensorReader) Read(p []byte) (int, error) {
+	if r.data == nil {
+		data, err := r.t.ReadBytes(r.ctx)
+		if err != nil {
+			return 0, err
+		}
+		r.data = bytes.NewReader(data)
+	}
+	return r.data.Read(p)
+}
+
+// Load sets all saved tensors from a verified checkpoint. The checkpoint must hold exactly the state's tensors, with their
+// types and shapes; otherwise the error says what differs and nothing is changed.
+func (s *State) Load(ctx context.Context, c *checkpoint.Checkpoint) error {
+	fail := func(format string, args ...any) error {
+		return fmt.Errorf("engine: checkpoint %s is of another configuration: "+format, append([]any{c.Path}, args...)...)
+	}
+	if len(c.Manifest.Tensors) != len(s.all.named) {
+		return fail("it holds %d tensors; this run has %d", len(c.Manifest.Tensors), len(s.all.named))
+	}
+	for _, d := range c.Manifest.Tensors {
+		t := s.all.index[d.Name]
+		if t == nil {
+			return fail("it holds tensor %q, which this run has not", d.Name)
+		}
+		if string(d.DType) != t.typ.String() || !slices.Equal(d.Shape, t.shape()) {
+			return fail("its tensor %q is %s%v; this run's is %v", d.Name, d.DType, d.Shape, t)
+		}
+	}
+	return c.Load(func(from checkpoint.Tensor) error {
+		data, err := io.ReadAll(from.Data)
+		if err != nil {
+			return fmt.Errorf("engine: checkpoint %s: tensor %q: %w", c.Path, from.Name, err)
+		}
+		return s.all.index[from.Name].WriteBytes(ctx, data)
+	})
+}
