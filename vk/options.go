@@ -57,7 +57,8 @@ func Validate(on bool) Option {
 	return func(c *config) { c.validate = validationMode(on, validateSync) }
 }
 
-// ValidateShaders turns the layer on with GPU-assisted checks (out-of-bounds accesses) in place of synchronization checks.
+// ValidateShaders turns the layer on with GPU-assisted checks in place of synchronization checks: kernels that reach behind the end
+// of a buffer. The layer sees the end of a [Buffer], not that of a [Range].
 func ValidateShaders(on bool) Option {
 	return func(c *config) { c.validate = validationMode(on, validateGPU) }
 }

@@ -140,6 +140,26 @@ func TestSubgroupSize(t *testing.T) {
 	})
 }
 
+// Loops run as long as Limits say.
+func TestLoopIterations(t *testing.T) {
+	d := openTest(t)
+	steps := int(d.Info().Limits.MaxLoopIterations)
+	if steps == 0 {
+		steps = 1_000_000
+	}
+	x := newTestBuffer(t, d, 100, Local)
+	p := d.NewProgram("loop")
+	p.Fill(x.All(), 1)
+	p.Dispatch(spinCall(x.All(), steps))
+	build(t, p)
+	run(t, p)
+	for i, got := range readWords(t, x) {
+		if want := spin(1, 1664525, steps); got != want {
+			t.Fatalf("x[%d] = %d after %d steps, want %d", i, got, steps, want)
+		}
+	}
+}
+
 // Everything that can be wrong with a command is an error of Build that says where and what.
 func TestRecordingErrors(t *testing.T) {
 	d, other := openTest(t), openTest(t)
