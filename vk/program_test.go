@@ -220,6 +220,22 @@ func TestRecordingErrors(t *testing.T) {
 	if err := p.Build(); err == nil {
 		t.Error("recording after Build was accepted")
 	}
+	p = d.NewProgram("freed early")
+	p.Fill(a.All(), 1)
+	p.Fill(b.All(), 1)
+	build(t, p)
+	ticket, err := p.Submit(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Free()
+	p.Free()
+	if err := ticket.Wait(context.Background()); err != nil {
+		t.Errorf("waiting for a run of a freed program: %v", err)
+	}
+	if err := p.Run(context.Background()); !errors.Is(err, ErrClosed) {
+		t.Errorf("running a freed program: %v, want ErrClosed", err)
+	}
 	p = d.NewProgram("buffer gone")
 	p.Fill(a.All(), 1)
 	build(t, p)

@@ -53,13 +53,14 @@ func (p *Program) submit(ctx context.Context) (Ticket, error) {
 			return Ticket{}, err
 		}
 	}
+	began := time.Now()
 	value, err := p.d.submit(p.name, p.commands.buffers, p.buffers)
 	if err != nil {
 		return Ticket{}, err
 	}
 	p.last = value
 	if p.measure.on {
-		p.measure.pending, p.measure.began = true, time.Now()
+		p.measure.pending, p.measure.began = true, began
 	}
 	c := &p.d.counters
 	c.submissions.Add(uint64(len(p.commands.buffers)))
@@ -86,6 +87,9 @@ func (t *Ticket) Wait(ctx context.Context) error {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.freed {
+		return nil
+	}
 	if err := p.invalidate(); err != nil {
 		return err
 	}
