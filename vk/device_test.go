@@ -41,8 +41,8 @@ func TestNoSuchDevice(t *testing.T) {
 	if _, err := Open(Index(99)); !errors.As(err, &index) || index.Index != 99 || index.Count < 1 {
 		t.Errorf("Open(Index(99)): %v, want *DeviceIndexError", err)
 	}
-	if _, err := Open(Index(-2)); !errors.As(err, &index) {
-		t.Errorf("Open(Index(-2)): %v, want *DeviceIndexError", err)
+	if _, err := Open(Index(-1)); !errors.As(err, &index) {
+		t.Errorf("Open(Index(-1)): %v, want *DeviceIndexError", err)
 	}
 	var name *DeviceNameError
 	if _, err := Open(Name("Voodoo")); !errors.As(err, &name) || len(name.Names) == 0 {

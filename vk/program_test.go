@@ -140,6 +140,26 @@ func TestSubgroupSize(t *testing.T) {
 	})
 }
 
+// Loops run as long as Limits say.
+func TestLoopIterations(t *testing.T) {
+	d := openTest(t)
+	steps := int(d.Info().Limits.MaxLoopIterations)
+	if steps == 0 {
+		steps = 1_000_000
+	}
+	x := newTestBuffer(t, d, 100, Local)
+	p := d.NewProgram("loop")
+	p.Fill(x.All(), 1)
+	p.Dispatch(spinCall(x.All(), steps))
+	build(t, p)
+	run(t, p)
+	for i, got := range readWords(t, x) {
+		if want := spin(1, 1664525, steps); got != want {
+			t.Fatalf("x[%d] = %d after %d steps, want %d", i, got, steps, want)
+		}
+	}
+}
+
 // Everything that can be wrong with a command is an error of Build that says where and what.
 func TestRecordingErrors(t *testing.T) {
 	d, other := openTest(t), openTest(t)
@@ -199,6 +219,22 @@ func TestRecordingErrors(t *testing.T) {
 	p.Fill(a.All(), 1)
 	if err := p.Build(); err == nil {
 		t.Error("recording after Build was accepted")
+	}
+	p = d.NewProgram("freed early")
+	p.Fill(a.All(), 1)
+	p.Fill(b.All(), 1)
+	build(t, p)
+	ticket, err := p.Submit(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Free()
+	p.Free()
+	if err := ticket.Wait(context.Background()); err != nil {
+		t.Errorf("waiting for a run of a freed program: %v", err)
+	}
+	if err := p.Run(context.Background()); !errors.Is(err, ErrClosed) {
+		t.Errorf("running a freed program: %v, want ErrClosed", err)
 	}
 	p = d.NewProgram("buffer gone")
 	p.Fill(a.All(), 1)
