@@ -163,7 +163,7 @@ func short(x float64) string {
 	}
 	digits := 0
 	if unit != "" {
-		digits = min(2, 2-int(math.Floor(math.Log10(x))))
+		digits = max(0, min(2, 2-int(math.Floor(math.Log10(x)))))
 	}
 	return strconv.FormatFloat(x, 'f', digits, 64) + unit
 }

@@ -101,7 +101,7 @@ func TestQuietWithoutTerminal(t *testing.T) {
 }
 
 func TestNumbers(t *testing.T) {
-	for x, want := range map[float64]string{0: "0", 7.4: "7", 999.4: "999", 1000: "1.00k", 12_345: "12.3k", 999_600: "1.00M", 150e6: "150M", 2.5e12: "2500G"} {
+	for x, want := range map[float64]string{0: "0", 7.4: "7", 999.4: "999", 1000: "1.00k", 12_345: "12.3k", 999_600: "1.00M", 150e6: "150M", 2.5004e12: "2500G"} {
 		if got := short(x); got != want {
 			t.Errorf("%v is %s; want %s", x, got, want)
 		}
