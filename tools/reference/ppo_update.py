@@ -37,6 +37,8 @@ import platform
 
 import numpy as np
 
+import policy  # tools/reference/policy.py
+
 P, T, E = 3, 6, 3  # 18 samples: two minibatches of an odd 9
 OBS, HIDDEN = 5, [7, 6]
 EPOCHS, MINIBATCHES = 2, 2
@@ -62,92 +64,6 @@ def float32(x):
     return np.asarray(x, np.float32).astype(np.float64)
 
 
-# ---- networks: a member's flat row, forward and backward ----
-
-
-def layers(row, sizes):
-    """Views (W [in, out], bias [out]) into the flat row."""
-    out, at = [], 0
-    for i, o in zip(sizes[:-1], sizes[1:]):
-        out.append((row[at : at + i * o].reshape(i, o), row[at + i * o : at + i * o + o]))
-        at += i * o + o
-    assert at == row.size
-    return out
-
-
-def sigmoid(z):
-    return 1 / (1 + np.exp(-z))
-
-
-def activate(kind, z):
-    return np.tanh(z) if kind == "tanh" else z * sigmoid(z)
-
-
-def activate_slope(kind, z):
-    if kind == "tanh":
-        return 1 - np.tanh(z) ** 2
-    return sigmoid(z) * (1 + z * (1 - sigmoid(z)))
-
-
-def forward(row, sizes, x, kind):
-    """Output [N, out] and what backward needs."""
-    tape, stack = [], layers(row, sizes)
-    for k, (w, b) in enumerate(stack):
-        z = x @ w + b
-        tape.append((x, z))
-        x = activate(kind, z) if k < len(stack) - 1 else z
-    return x, tape
-
-
-def backward(row, sizes, tape, d_out, kind):
-    """Gradient row of sum(output * d_out)."""
-    grad = np.zeros_like(row)
-    stack, grads = layers(row, sizes), layers(grad, sizes)
-    for k in reversed(range(len(stack))):
-        x, z = tape[k]
-        dz = d_out if k == len(stack) - 1 else d_out * activate_slope(kind, z)
-        grads[k][0][:] = x.T @ dz
-        grads[k][1][:] = dz.sum(0)
-        d_out = dz @ stack[k][0].T
-    return grad
-
-
-# ---- action distributions: log-probability and entropy with their derivatives ----
-
-
-def log_softmax(logits):
-    shifted = logits - logits.max(1, keepdims=True)
-    return shifted - np.log(np.exp(shifted).sum(1, keepdims=True))
-
-
-def categorical(logits, log_std, action):
-    """log_prob [N], entropy [N], and their derivatives by logits [N, A] (none by log_std)."""
-    lp = log_softmax(logits)
-    prob = np.exp(lp)
-    entropy = -(prob * lp).sum(1)
-    d_log_prob = np.eye(logits.shape[1])[action.astype(int)] - prob
-    d_entropy = -prob * (lp + entropy[:, None])
-    nothing = np.zeros((len(logits), log_std.size))
-    return lp[np.arange(len(lp)), action.astype(int)], entropy, d_log_prob, d_entropy, nothing, nothing
-
-
-def gaussian(mean, log_std, u):
-    """As categorical, with derivatives by mean [N, A] and by log_std [N, A]."""
-    z = (u - mean) / np.exp(log_std)
-    log_prob = (-0.5 * z**2 - log_std - 0.5 * np.log(2 * np.pi)).sum(1)
-    entropy = np.full(len(u), (0.5 + 0.5 * np.log(2 * np.pi) + log_std).sum())
-    return log_prob, entropy, z / np.exp(log_std), np.zeros_like(z), z**2 - 1, np.ones_like(z)
-
-
-def squashed(mean, log_std, u):
-    log_prob, *rest = gaussian(mean, log_std, u)
-    # log(1 - tanh(u)^2), without cancellation
-    return (log_prob - (2 * (np.log(2) - u - np.logaddexp(0, -2 * u))).sum(1), *rest)
-
-
-DISTRIBUTIONS = {"categorical": categorical, "gaussian": gaussian, "squashed": squashed}
-
-
 # ---- the loss of one member on one minibatch ----
 
 
@@ -164,11 +80,11 @@ class Member:
     def values(self, obs):
         """V of obs [..., OBS]."""
         flat = obs.reshape(-1, OBS)
-        return forward(self.params["critic"], self.critic_sizes, flat, self.case["activation"])[0].reshape(obs.shape[:-1])
+        return policy.forward(self.params["critic"], self.critic_sizes, flat, self.case["activation"])[0].reshape(obs.shape[:-1])
 
     def policy(self, params, obs, action):
-        out, tape = forward(params["actor"], self.actor_sizes, obs, self.case["activation"])
-        return tape, DISTRIBUTIONS[self.case["distribution"]](out, params["log_std"], action)
+        out, tape = policy.forward(params["actor"], self.actor_sizes, obs, self.case["activation"])
+        return tape, policy.DISTRIBUTIONS[self.case["distribution"]](out, params["log_std"], action)
 
     def loss(self, params, batch, with_gradient=True):
         """Loss parts, and the gradient of the total by every parameter."""
@@ -180,7 +96,7 @@ class Member:
         a = (advantage - advantage.mean()) / (advantage.std() + ADVANTAGE_EPSILON)
         ratio = np.exp(log_prob - old_log_prob)
         plain, clipped = ratio * a, np.clip(ratio, low, high) * a
-        out, critic_tape = forward(params["critic"], self.critic_sizes, obs, kind)
+        out, critic_tape = policy.forward(params["critic"], self.critic_sizes, obs, kind)
         value = out[:, 0]
         value_clipped = old_value + np.clip(value - old_value, -h["clip_epsilon"], h["clip_epsilon"])
         square, square_clipped = (value - target) ** 2, (value_clipped - target) ** 2
@@ -206,9 +122,9 @@ class Member:
         d_entropy = -h["entropy_weight"] / n
         d_value = h["value_weight"] * np.where(value_is_clipped, 0, value - target) / n
         gradient = {
-            "actor": backward(params["actor"], self.actor_sizes, tape, d_log_prob * dlp_out + d_entropy * dent_out, kind),
+            "actor": policy.backward(params["actor"], self.actor_sizes, tape, d_log_prob * dlp_out + d_entropy * dent_out, kind),
             "log_std": (d_log_prob * dlp_std + d_entropy * dent_std).sum(0),
-            "critic": backward(params["critic"], self.critic_sizes, critic_tape, d_value[:, None], kind),
+            "critic": policy.backward(params["critic"], self.critic_sizes, critic_tape, d_value[:, None], kind),
         }
         return parts, gradient
 
@@ -303,7 +219,7 @@ def run(case):
     updates = EPOCHS * MINIBATCHES
     names = ("actor", "critic", "entropy", "total", "ratio_clipped", "value_clipped", "grad_norm")
     losses = {k: np.zeros((updates, P)) for k in names}
-    first, after, m, v, error = [], [], [], [], 0.0
+    first, members, error = [], [], 0.0
     old_log_prob = np.zeros((T, P, E))
     for p in range(P):
         hyper = {k: float32(values[p]) for k, values in HYPER.items()}
@@ -330,7 +246,7 @@ def run(case):
             norm = member.adam(gradient)
             for k in names:
                 losses[k][i, p] = norm if k == "grad_norm" else parts[k]
-        after.append(member.params), m.append(member.m), v.append(member.v)
+        members.append(member)
     assert error < 1e-8, "gradient and central differences disagree by %g" % error
     # The data must reach both branches of both clips, or a wrong clip would pass.
     for k in ("ratio_clipped", "value_clipped"):
@@ -340,25 +256,29 @@ def run(case):
 
     del x["log_prob_offset"]
     x["log_prob"] = old_log_prob
-    stack = lambda members: {k: np.stack([g[k] for g in members]) for k in ("actor", "log_std", "critic")}
+
+    def stack(rows):
+        return tensors({k: np.stack([row[k] for row in rows]) for k in ("actor", "log_std", "critic")})
+
     return {
         **{k: case[k] for k in ("name", "distribution", "actions", "activation")},
         "input": tensors(x),
         "expect": {
             **tensors(expect),
             "minibatch_loss": tensors(losses),
-            "first_gradient": tensors(stack(first)),
-            "params": tensors(stack(after)),
-            "adam_m": tensors(stack(m)),
-            "adam_v": tensors(stack(v)),
+            "first_gradient": stack(first),
+            "params": stack([m.params for m in members]),
+            "adam_m": stack([m.m for m in members]),
+            "adam_v": stack([m.v for m in members]),
         },
         "gradient_error": error,
     }
 
 
 def tensors(arrays):
-    number = lambda f: int(f) if f == int(f) else f
-    return {k: {"shape": list(a.shape), "data": [number(f) for f in a.ravel().tolist()]} for k, a in arrays.items()}
+    """As the file has them; whole numbers without their .0."""
+    shorten = lambda f: int(f) if f == int(f) else f
+    return {k: {"shape": list(a.shape), "data": [shorten(f) for f in a.ravel().tolist()]} for k, a in arrays.items()}
 
 
 def main():
