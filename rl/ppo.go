@@ -76,7 +76,7 @@ type ppoRows struct {
 	actorLoss, criticLoss, entropy, divergence, clipped, norm *engine.Tensor
 }
 
-// NewPPO makes a PPO workflow and records its step. Init or a checkpoint must fill its state before the first Step. Close it after use.
+// NewPPO makes a PPO workflow. Init or a checkpoint must fill its state before the first Step. Close it after use.
 func NewPPO(ctx context.Context, eng *engine.Engine, env *envs.Environment, options envs.Options, network NetworkConfig, cfg PPOConfig) (*PPO, error) {
 	p := &PPO{eng: eng, env: env, cfg: cfg, state: eng.NewState()}
 	if err := p.build(ctx, options, network); err != nil {
@@ -121,7 +121,7 @@ func (p *PPO) build(ctx context.Context, options envs.Options, network NetworkCo
 	losses := []engine.Dim{engine.Axis("loss", 4), splits, engine.Population(c.Members)}
 	p.actorLosses, p.criticLosses = scratch.Scratch("actor_losses", engine.Float32, losses...), scratch.Scratch("critic_losses", engine.Float32, losses...)
 
-	p.metrics = engine.NewMetrics(s, c.Members, 16)
+	p.metrics = engine.NewMetrics(s, c.Members, maxMetrics)
 	p.rows = ppoRows{
 		episodeReturn: p.metrics.Row("episode/return"), episodeLength: p.metrics.Row("episode/length"),
 		actorLoss: p.metrics.Row("loss/actor"), criticLoss: p.metrics.Row("loss/critic"), entropy: p.metrics.Row("policy/entropy"),
@@ -130,15 +130,14 @@ func (p *PPO) build(ctx context.Context, options envs.Options, network NetworkCo
 	if p.evaluate, err = envs.NewEvaluator(ctx, s.Sub("evaluation"), p.env, options, p.agent.policy()); err != nil {
 		return err
 	}
-	if err := s.Err(); err != nil {
-		return err
-	}
-	p.step, err = p.eng.Record("ppo", func(r *engine.Recorder) { p.Record(r) })
-	return err
+	return s.Err()
 }
 
-// Record records one iteration.
-func (p *PPO) Record(r *engine.Recorder) {
+// maxMetrics leaves room for those of a method around PPO.
+const maxMetrics = 32
+
+// Record records one iteration. rows, if not nil, is called before the metrics are put into their ring, to add to them.
+func (p *PPO) Record(r *engine.Recorder, rows func(*engine.Recorder)) {
 	ro := p.ro
 	ro.Record(r, p.clock, p.agent.policy())
 	p.agent.value(r, ro.Obs, p.value)
@@ -154,6 +153,9 @@ func (p *PPO) Record(r *engine.Recorder) {
 		p.agent.normalizer.Record(r, ro.Obs) // last, so that the whole iteration sees the inputs its actions were chosen by
 	}
 	p.recordMetrics(r)
+	if rows != nil {
+		rows(r)
+	}
 	p.metrics.Record(r, p.clock)
 	p.clock.Tick(r, 1, p.cfg.RolloutLength)
 }
@@ -201,8 +203,15 @@ func (p *PPO) Constants(ctx context.Context) error {
 	return p.ro.Init(ctx)
 }
 
-// Step implements engine.Workflow.
-func (p *PPO) Step(ctx context.Context, iteration int) (*vk.Ticket, error) { return p.step.Submit(ctx) }
+// Step implements engine.Workflow. The first one records the program.
+func (p *PPO) Step(ctx context.Context, iteration int) (_ *vk.Ticket, err error) {
+	if p.step == nil {
+		if p.step, err = p.eng.Record("ppo", func(r *engine.Recorder) { p.Record(r, nil) }); err != nil {
+			return nil, err
+		}
+	}
+	return p.step.Submit(ctx)
+}
 
 // Evaluate implements engine.Workflow: deterministic actions in new episodes.
 func (p *PPO) Evaluate(ctx context.Context, episodes int) (engine.Evaluation, error) {
