@@ -125,5 +125,9 @@ func (c *Config) Env() *envs.Environment { return c.env }
 
 // Build makes the workflow on an engine, whose seed is to be Run.Seed. Init or a checkpoint must fill its state.
 func (c *Config) Build(ctx context.Context, eng *engine.Engine) (engine.Workflow, error) {
-	return c.parts.build(ctx, eng, c.env, c.Environment)
+	w, err := c.parts.build(ctx, eng, c.env, c.Environment)
+	if err != nil {
+		return nil, err // without a nil pointer in the interface
+	}
+	return w, nil
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/envs"
+	"github.com/evorl/evorl/hybrid"
 )
 
 // Workflow describes something that learns.
@@ -33,6 +34,16 @@ func Workflows() []Workflow {
 			Name: "ppo", Summary: "proximal policy optimization, a population of independent agents at once",
 			Source: "J. Schulman et al., \"Proximal Policy Optimization Algorithms\", 2017",
 			parts:  newPPO,
+		},
+		{
+			Name: "pbt", Summary: "population based training over PPO: the worst members become copies of the best and explore other hyperparameters",
+			Source: "M. Jaderberg et al., \"Population Based Training of Neural Networks\", 2017",
+			parts:  newPBT(hybrid.NewPBT),
+		},
+		{
+			Name: "pbt-cso", Summary: "population based training over PPO whose losers move towards their winners' hyperparameters, as a competitive swarm",
+			Source: "B. Zheng et al., \"EvoRL\", 2025, section 5.2.3",
+			parts:  newPBT(hybrid.NewPBTCSO),
 		},
 	}
 }
