@@ -90,6 +90,24 @@ func outside(name string, value float64) string {
 	return keys[at].Range
 }
 
+// searchKeys document the hyperparameters that are searched unless a configuration names its own.
+func searchKeys(value any) []config.Key {
+	cfg, ok := value.(*hybrid.PBTConfig)
+	if !ok {
+		return nil
+	}
+	var keys []config.Key
+	for _, name := range ppoHyper {
+		if prior, ok := cfg.Search[name]; ok {
+			keys = append(keys, config.Key{
+				Name: "search." + name, Type: "table", Doc: "Searched unless a configuration has searches of its own.",
+				Default: fmt.Sprintf("{prior = %q, low = %g, high = %g}", prior.Prior, prior.Low, prior.High),
+			})
+		}
+	}
+	return keys
+}
+
 func (p *pbtParts) build(ctx context.Context, eng *engine.Engine, env *envs.Environment, options envs.Options) (engine.Workflow, error) {
 	ppo, err := p.make(ctx, eng, env, options)
 	if err != nil {

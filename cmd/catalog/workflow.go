@@ -79,6 +79,9 @@ func (w Workflow) Sections() ([]Section, error) {
 		if err != nil {
 			return nil, err
 		}
+		if s.Name == "pbt" {
+			keys = append(keys, searchKeys(s.Value)...)
+		}
 		out = append(out, Section{s.Name, keys})
 	}
 	return out, nil

@@ -29,9 +29,10 @@ type deviceInfo struct {
 func newDevices() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "devices",
-		Short: "List what there is to compute on",
-		Args:  cobra.NoArgs,
+		Use:     "devices",
+		Short:   "List what there is to compute on",
+		Example: "  evorl devices --json",
+		Args:    between(0, 0, "want no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			found, err := vk.Devices()
 			if err != nil {

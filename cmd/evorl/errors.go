@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/evorl/evorl/cmd/session"
 	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/vk"
@@ -25,7 +27,7 @@ func usagef(format string, args ...any) error { return &usageError{fmt.Sprintf(f
 // interrupted is the cause of a context that a signal has ended.
 type interrupted struct{ signal syscall.Signal }
 
-func (e *interrupted) Error() string { return "interrupted by " + e.signal.String() }
+func (e *interrupted) Error() string { return "stopped by " + unix.SignalName(e.signal) }
 
 // Exit statuses.
 const (
@@ -47,8 +49,7 @@ func exitStatus(err error) int {
 	switch {
 	case errors.As(err, &signal):
 		return statusSignal + int(signal.signal)
-	case errors.As(err, &usage), errors.As(err, &cfg), errors.As(err, &other), errors.As(err, &index), errors.As(err, &name), errors.As(err, &file),
-		strings.HasPrefix(err.Error(), "unknown command"): // cobra's, without a type
+	case errors.As(err, &usage), errors.As(err, &cfg), errors.As(err, &other), errors.As(err, &index), errors.As(err, &name), errors.As(err, &file):
 		return statusUsage
 	}
 	return statusFailed
@@ -75,11 +76,6 @@ func describe(err error) string {
 	var name *vk.DeviceNameError
 	var place *fs.PathError
 	switch {
-	case errors.Is(err, vk.ErrNoLoader), errors.Is(err, vk.ErrNoDevice):
-		text += "\n\nInstall the Vulkan loader and a driver. On Debian and Ubuntu:\n" +
-			"  apt install libvulkan1 mesa-vulkan-drivers\n" +
-			"The second package has the drivers of AMD and Intel GPUs and a software driver that needs no GPU;\n" +
-			"that of NVIDIA GPUs comes with NVIDIA's own driver. Then see: evorl devices"
 	case errors.As(err, &index), errors.As(err, &name):
 		text += "\nsee: evorl devices"
 	case errors.As(err, &place) && errors.Is(err, syscall.ENOSPC):

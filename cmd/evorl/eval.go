@@ -22,7 +22,7 @@ func newEval() *cobra.Command {
 			"the member with the best fitness in training, which these episodes had no part in choosing; for other workflows they are over\n" +
 			"all members. The episodes of seed S are the same every time; without --seed it is the run's own.",
 		Example: "  evorl eval --episodes 100 runs/pbt-CartPole-v1-1",
-		Args:    cobra.ExactArgs(1),
+		Args:    between(1, 1, "want one RUN_DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if episodes < 1 || episodes > maxEpisodes {
 				return usagef("--episodes %d: want 1 to %d", episodes, maxEpisodes)
@@ -53,8 +53,8 @@ func newEval() *cobra.Command {
 		},
 	}
 	addDevice(cmd, &device)
-	cmd.Flags().IntVar(&episodes, "episodes", 100, "episodes of each member")
-	cmd.Flags().StringVar(&seed, "seed", "", "seed of the episodes (default the run's)")
+	cmd.Flags().IntVar(&episodes, "episodes", 100, "`N` episodes of each member")
+	cmd.Flags().StringVar(&seed, "seed", "", "seed `S` of the episodes (default the run's)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "end with one line of JSON on standard output")
 	return cmd
 }

@@ -51,10 +51,11 @@ type savedState struct {
 func newInspect() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "inspect [flags] RUN_DIR",
-		Short: "Show where a run came from and what it has saved",
-		Long:  "Show what computed a run, its checkpoints with their digests (every byte is verified), and the hyperparameters of its members.",
-		Args:  cobra.ExactArgs(1),
+		Use:     "inspect [flags] RUN_DIR",
+		Short:   "Show where a run came from and what it has saved",
+		Long:    "Show what computed a run, its checkpoints with their digests (every byte is verified), and the hyperparameters of its members.",
+		Example: "  evorl inspect runs/pbt-CartPole-v1-1",
+		Args:    between(1, 1, "want one RUN_DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			in, err := inspect(args[0])
 			if err != nil {

@@ -39,7 +39,7 @@ func newList() *cobra.Command {
 		Short:   "List workflows, environments and configuration keys",
 		Long:    "List every workflow, every environment and every configuration key with its default, range and meaning; or only those of NAME.",
 		Example: "  evorl list\n  evorl list pbt\n  evorl list --json",
-		Args:    cobra.MaximumNArgs(1),
+		Args:    between(0, 1, "want at most one NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			all, err := everything()
 			if err != nil {
@@ -204,9 +204,13 @@ func (l *lister) keys(workflows []listed) {
 	keys := map[string][]config.Key{}       // by section
 	defaults := map[string][]workflowText{} // by section and key
 	for _, w := range workflows {
-		for _, s := range w.Sections {
+		for i, s := range w.Sections {
 			if users[s.Name] == nil {
-				order = append(order, s.Name)
+				at := 0 // behind the one that it stands behind in TOML
+				if i > 0 {
+					at = slices.Index(order, w.Sections[i-1].Name) + 1
+				}
+				order = slices.Insert(order, at, s.Name)
 				keys[s.Name] = s.Keys
 			}
 			users[s.Name] = append(users[s.Name], w.Name)
@@ -250,13 +254,16 @@ func defaultText(k config.Key, all []workflowText) string {
 	return text
 }
 
+// symbols shortens a range in words.
+var symbols = strings.NewReplacer("at least ", "≥", "at most ", "≤", "above ", ">", "below ", "<", " and ", ", ")
+
 func docText(k config.Key) string {
 	text := k.Doc
 	if k.Unit != "" {
 		text += " In " + k.Unit + "."
 	}
 	if k.Range != "" {
-		text += " [" + k.Range + "]"
+		text += " [" + symbols.Replace(k.Range) + "]"
 	}
 	if len(k.Choices) > 0 {
 		text += " [one of " + strings.Join(k.Choices, ", ") + "]"

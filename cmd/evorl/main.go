@@ -50,11 +50,10 @@ func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "evorl",
 		Short: "Train populations of agents on any GPU",
-		Long: "evorl trains populations of agents, by reinforcement learning, evolution and their hybrids, wholly on the GPU:\n" +
-			"on any vendor's through Vulkan, or on the processor through a software driver.",
+		Long: "evorl trains populations of agents, by reinforcement learning, evolution and their hybrids, wholly on the\n" +
+			"GPU: on any vendor's through Vulkan, or on the processor through a software driver.",
 		Example: "  evorl run configs/pbt.toml\n  evorl run --device 1 --seed 7 --set ppo.members=64 configs/pbt.toml\n  evorl list",
 		Version: rundir.Version(),
-		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return cmd.Help()
 		},
@@ -64,18 +63,47 @@ func newRoot() *cobra.Command {
 			HiddenDefaultCmd: true,
 		},
 	}
+	root.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		hint := "see evorl --help"
+		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+			hint = fmt.Sprintf("did you mean %q?", near[0])
+		}
+		return usagef("there is no command %q; %s", args[0], hint)
+	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usagef("%v; see %s --help", err, cmd.CommandPath())
 	})
-	for _, c := range []*cobra.Command{newRun(), newEval(), newPlot(), newInspect(), newList(), newDevices()} {
-		args := c.Args
-		c.Args = func(cmd *cobra.Command, given []string) error {
-			if err := args(cmd, given); err != nil {
-				return usagef("%v; usage: %s", err, cmd.UseLine())
-			}
-			return nil
-		}
-		root.AddCommand(c)
-	}
+	root.SetUsageTemplate(usageTemplate)
+	cobra.EnableCommandSorting = false // they are in the order in which one meets them
+	root.AddCommand(newRun(), newEval(), newPlot(), newInspect(), newList(), newDevices())
 	return root
+}
+
+// usageTemplate is cobra's without what evorl does not use.
+const usageTemplate = `Usage:
+  {{if .HasAvailableSubCommands}}{{.CommandPath}} COMMAND{{else}}{{.UseLine}}{{end}}
+
+Examples:
+{{.Example}}
+{{if .HasAvailableSubCommands}}
+Commands:{{range .Commands}}{{if .IsAvailableCommand}}
+  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}
+{{end}}
+Flags:
+{{.LocalFlags.FlagUsagesWrapped 110 | trimTrailingWhitespaces}}
+{{if .HasAvailableSubCommands}}
+See {{.CommandPath}} COMMAND --help for the flags of a command.
+{{end}}`
+
+// between says how many arguments a command takes; what names them.
+func between(least, most int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if n := len(args); n < least || n > most {
+			return usagef("%s; got %d arguments; see %s --help", what, n, cmd.CommandPath())
+		}
+		return nil
+	}
 }

@@ -3,14 +3,16 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/evorl/evorl/cmd/catalog"
 	"github.com/evorl/evorl/cmd/session"
-	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/engine/metrics"
 	"github.com/evorl/evorl/engine/plot"
 	"github.com/evorl/evorl/engine/rundir"
@@ -32,7 +34,7 @@ func newPlot() *cobra.Command {
 			"the runs; a single run's is over its members.",
 		Example: "  evorl plot runs/pbt-CartPole-v1-1\n  evorl plot -o compare.png --metric evaluation --x seconds runs/*\n" +
 			"  evorl plot --metric hyper/learning_rate runs/pbt-CartPole-v1-1",
-		Args: cobra.MinimumNArgs(1),
+		Args: between(1, math.MaxInt, "want at least one RUN_DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o := plot.Options{Metric: metric, Title: title}
 			var err error
@@ -66,12 +68,12 @@ func newPlot() *cobra.Command {
 			return err
 		},
 	}
-	cmd.Flags().StringVarP(&out, "output", "o", "plot.svg", "file to write, .svg or .png")
-	cmd.Flags().StringVar(&metric, "metric", "return", "what to draw: return, evaluation, fitness, hyper/NAME or any name in metrics.jsonl")
-	cmd.Flags().StringVar(&x, "x", "env_steps", "along the bottom: env_steps, seconds or iterations")
-	cmd.Flags().StringVar(&center, "center", "median", "the line: median or mean")
-	cmd.Flags().StringVar(&band, "band", "quartiles", "the band: quartiles, range or none")
-	cmd.Flags().StringVar(&title, "title", "", "title (default the workflow and environment)")
+	cmd.Flags().StringVarP(&out, "output", "o", "plot.svg", "`FILE` to write, .svg or .png")
+	cmd.Flags().StringVar(&metric, "metric", "return", "draw `NAME`: return, evaluation, fitness, hyper/… or any other in metrics.jsonl")
+	cmd.Flags().StringVar(&x, "x", "env_steps", "`AXIS` along the bottom: env_steps, seconds or iterations")
+	cmd.Flags().StringVar(&center, "center", "median", "the line is the `CENTER`: median or mean")
+	cmd.Flags().StringVar(&band, "band", "quartiles", "`BAND` around it: quartiles, range or none")
+	cmd.Flags().StringVar(&title, "title", "", "`TITLE` (default the workflow and environment)")
 	return cmd
 }
 
@@ -79,15 +81,8 @@ func newPlot() *cobra.Command {
 func choose[T any](flag, name string, of map[string]T) (T, error) {
 	value, ok := of[name]
 	if !ok {
-		var names []string
-		for n := range of {
-			names = append(names, n)
-		}
-		hint := ""
-		if near := config.Nearest(name, names); near != "" {
-			hint = fmt.Sprintf("; did you mean %q?", near)
-		}
-		return value, usagef("%s %q: unknown%s", flag, name, hint)
+		names := slices.Sorted(maps.Keys(of))
+		return value, usagef("%s %q: want one of %s", flag, name, strings.Join(names, ", "))
 	}
 	return value, nil
 }

@@ -45,16 +45,16 @@ func newRun() *cobra.Command {
 			"uninterrupted run has; only iterations may have changed. Without a CONFIG.toml it takes the run's own.",
 		Example: "  evorl run configs/pbt.toml\n  evorl run --device nvidia --seed 7 --set ppo.learning_rate=1e-3 --out runs/fast configs/ppo.toml\n" +
 			"  evorl run --resume --out runs/fast",
-		Args: cobra.MaximumNArgs(1),
+		Args: between(0, 1, "want one CONFIG.toml"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd, args)
 		},
 	}
 	addDevice(cmd, &f.device)
-	cmd.Flags().StringVar(&f.seed, "seed", "", "seed of every random number, instead of the configuration's")
-	cmd.Flags().StringArrayVar(&f.set, "set", nil, "set a key of the configuration, for example ppo.members=64 (repeatable)")
-	cmd.Flags().StringVar(&f.iterations, "iterations", "", "iterations of the whole run, instead of the configuration's")
-	cmd.Flags().StringVar(&f.out, "out", "", "run directory (default runs/WORKFLOW-ENV-N with the next N)")
+	cmd.Flags().StringVar(&f.seed, "seed", "", "seed `S` of every random number, instead of the configuration's")
+	cmd.Flags().StringArrayVar(&f.set, "set", nil, "set a `KEY=VALUE` of the configuration, such as ppo.members=64 (repeatable)")
+	cmd.Flags().StringVar(&f.iterations, "iterations", "", "`N` iterations in all, instead of the configuration's")
+	cmd.Flags().StringVar(&f.out, "out", "", "run directory `DIR` (default runs/WORKFLOW-ENV-N with the next N)")
 	cmd.Flags().BoolVar(&f.resume, "resume", false, "go on with the run in --out, or else with the newest of its workflow and environment; begin it when there is none")
 	cmd.Flags().BoolVar(&f.json, "json", false, "end with one line of JSON on standard output")
 	return cmd

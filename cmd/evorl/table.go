@@ -21,14 +21,18 @@ const shownMembers = 10
 // writeResult shows the best members with their hyperparameters.
 func writeResult(w io.Writer, r session.Result) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s on %s: %d members, %s env steps in %s", r.Workflow, r.Env, len(r.Members), thousands(r.EnvSteps), clock(r.Seconds))
+	fmt.Fprintf(&b, "%s on %s: %d iterations, %s env steps in %s", r.Workflow, r.Env, r.Iterations, thousands(r.EnvSteps), clock(r.Seconds))
 	if r.Seconds > 0 && r.From == 0 {
 		fmt.Fprintf(&b, " (%s/s)", thousands(int64(float64(r.EnvSteps)/r.Seconds)))
 	}
 	b.WriteString("\n\n")
 	if len(r.Members) > 0 {
 		writeMembers(&b, r.Members)
-		fmt.Fprintf(&b, "\nreturn  best %s, mean of all %s\n", short(float64(r.BestReturn)), short(float64(r.MeanReturn)))
+		fmt.Fprintf(&b, "\nreturn  best %s, mean of all %s", short(float64(r.BestReturn)), short(float64(r.MeanReturn)))
+		if r.EvaluatedAt != r.Iterations {
+			fmt.Fprintf(&b, ", at iteration %d", r.EvaluatedAt)
+		}
+		b.WriteByte('\n')
 	}
 	fmt.Fprintf(&b, "run     %s\ndigest  %s\n", r.RunDir, r.Digest)
 	_, err := io.WriteString(w, b.String())
@@ -37,25 +41,44 @@ func writeResult(w io.Writer, r session.Result) error {
 
 func writeMembers(b *strings.Builder, members []session.Member) {
 	names := slices.Sorted(maps.Keys(members[0].Hyper))
-	header := []string{"", "member", "return", "±"}
+	// Names of two words stand in two lines, so that the table fits a terminal.
+	upper, lower := []string{"", "", "", ""}, []string{"", "member", "return", "±"}
 	if len(names) > 0 {
-		header = append(append(header, "from"), names...)
+		upper, lower = append(upper, ""), append(lower, "ancestor")
 	}
-	rows := [][]string{header}
+	for _, name := range names {
+		first, rest, ok := strings.Cut(name, "_")
+		if !ok {
+			first, rest = "", name
+		}
+		upper, lower = append(upper, first), append(lower, rest)
+	}
+	rows := [][]string{upper, lower}
+	if len(names) == 0 {
+		rows = rows[1:]
+	}
 	for i, m := range members[:min(len(members), shownMembers)] {
 		row := []string{strconv.Itoa(i + 1), strconv.Itoa(m.Index), short(m.Return), short(m.Deviation)}
 		if len(names) > 0 {
 			row = append(row, strconv.Itoa(m.Ancestor))
 		}
 		for _, name := range names {
-			row = append(row, strconv.FormatFloat(m.Hyper[name], 'g', 4, 64))
+			row = append(row, hyper(m.Hyper[name]))
 		}
 		rows = append(rows, row)
 	}
 	writeColumns(b, rows)
 	if more := len(members) - shownMembers; more > 0 {
-		fmt.Fprintf(b, "  and %d more\n", more)
+		fmt.Fprintf(b, "and %d more\n", more)
 	}
+}
+
+// hyper writes a hyperparameter: with four digits where it is close to 1, as discounts are, else with three.
+func hyper(x float64) string {
+	if math.Abs(x) >= 0.1 {
+		return strconv.FormatFloat(x, 'g', 4, 64)
+	}
+	return strconv.FormatFloat(x, 'g', 3, 64)
 }
 
 // writeColumns writes rows with every column to the right, two spaces apart.

@@ -27,7 +27,8 @@ type Result struct {
 	From       int     `json:"resumed_from"`          // iterations that earlier sessions did
 	Stopped    bool    `json:"interrupted,omitempty"` // before the last iteration
 
-	Members []Member `json:"-"` // the best first; those without a return last
+	EvaluatedAt int      `json:"evaluated_at"` // iteration after which the returns were measured; 0: not yet
+	Members     []Member `json:"-"`            // the best first; those without a return last
 }
 
 // Number is a float64 that is null in JSON where it is not finite.
@@ -66,6 +67,7 @@ func (s *Session) Result(ctx context.Context) (Result, error) {
 		s.evaluation, s.evaluatedAt = &e, s.done
 	}
 	var err error
+	r.EvaluatedAt = s.evaluatedAt
 	if s.evaluation != nil {
 		if r.Members, err = Members(ctx, s.workflow, *s.evaluation); err != nil {
 			return Result{}, err
