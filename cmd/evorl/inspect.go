@@ -103,9 +103,8 @@ func (in *inspection) readCheckpoints(dir string) error {
 	if err != nil {
 		return err
 	}
-	var newest *checkpoint.Checkpoint
 	for _, step := range steps {
-		path := filepath.Join(dir, fmt.Sprintf("%08d", step))
+		path := checkpoint.Path(dir, step)
 		state := savedState{Iteration: step, Path: path}
 		c, err := checkpoint.Open(path)
 		if _, gone := os.Stat(path); gone != nil {
@@ -115,15 +114,19 @@ func (in *inspection) readCheckpoints(dir string) error {
 			state.Error = err.Error()
 		} else {
 			state.Valid, state.Bytes, state.Digest = true, c.Manifest.FileBytes, c.Manifest.Digest
-			newest = c
 		}
 		in.Checkpoints = append(in.Checkpoints, state)
 	}
-	if newest == nil {
-		return nil
+	if _, err := session.Newest(dir, in.readTensors); !errors.Is(err, checkpoint.ErrNone) {
+		return err
 	}
-	in.Tensors = newest.Manifest.Tensors
-	err = newest.Load(func(t checkpoint.Tensor) error {
+	return nil
+}
+
+// readTensors lists what a checkpoint holds, and reads the hyperparameters.
+func (in *inspection) readTensors(c *checkpoint.Checkpoint) error {
+	in.Tensors = c.Manifest.Tensors
+	return c.Load(func(t checkpoint.Tensor) error {
 		name, ok := strings.CutPrefix(t.Name, "hyper/")
 		if !ok || t.DType != checkpoint.F32 {
 			_, err := io.Copy(io.Discard, t.Data)
@@ -145,7 +148,6 @@ func (in *inspection) readCheckpoints(dir string) error {
 		in.Hyper[name] = values
 		return nil
 	})
-	return err
 }
 
 // text is the inspection for a terminal.

@@ -76,6 +76,7 @@ func newRoot() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usagef("%v; see %s --help", err, cmd.CommandPath())
 	})
+	root.SuggestionsMinimumDistance = 2
 	root.SetUsageTemplate(usageTemplate)
 	cobra.EnableCommandSorting = false // they are in the order in which one meets them
 	root.AddCommand(newRun(), newEval(), newPlot(), newInspect(), newList(), newDevices())

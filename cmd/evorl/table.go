@@ -53,9 +53,9 @@ func writeMembers(b *strings.Builder, members []session.Member) {
 		}
 		upper, lower = append(upper, first), append(lower, rest)
 	}
-	rows := [][]string{upper, lower}
-	if len(names) == 0 {
-		rows = rows[1:]
+	rows := [][]string{lower}
+	if strings.Join(upper, "") != "" {
+		rows = [][]string{upper, lower}
 	}
 	for i, m := range members[:min(len(members), shownMembers)] {
 		row := []string{strconv.Itoa(i + 1), strconv.Itoa(m.Index), short(m.Return), short(m.Deviation)}

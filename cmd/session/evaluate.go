@@ -37,13 +37,6 @@ func Evaluate(ctx context.Context, eng *engine.Engine, cfg *catalog.Config, path
 	if err != nil {
 		return Evaluation{}, err
 	}
-	c, refused, err := checkpoint.Latest(dir.Checkpoints())
-	if err != nil {
-		if len(refused) > 0 {
-			return Evaluation{}, fmt.Errorf("%w; the newest: %v", err, refused[0])
-		}
-		return Evaluation{}, fmt.Errorf("evaluating %s: %w", path, err)
-	}
 	w, err := cfg.Build(ctx, eng)
 	if err != nil {
 		return Evaluation{}, err
@@ -53,8 +46,13 @@ func Evaluate(ctx context.Context, eng *engine.Engine, cfg *catalog.Config, path
 			err = e
 		}
 	}()
-	if err := Load(ctx, w, c); err != nil {
-		return Evaluation{}, err
+	var c *checkpoint.Checkpoint
+	refused, err := Newest(dir.Checkpoints(), func(newest *checkpoint.Checkpoint) error {
+		c = newest
+		return Load(ctx, w, newest)
+	})
+	if err != nil {
+		return Evaluation{}, fmt.Errorf("evaluating %s: %w", path, err)
 	}
 	out, err := w.Evaluate(ctx, episodes)
 	if err != nil {

@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/evorl/evorl/cmd/catalog"
@@ -104,20 +103,14 @@ func Resume(ctx context.Context, eng *engine.Engine, cfg *catalog.Config, path s
 	if s.provenance, err = dir.ReadProvenance(); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	newest, refused, err := checkpoint.Latest(dir.Checkpoints())
-	s.refused = refused
-	switch {
-	case errors.Is(err, checkpoint.ErrNone) && len(refused) == 0:
-		newest = nil
-	case errors.Is(err, checkpoint.ErrNone):
-		return nil, fmt.Errorf("%w; the newest: %v", err, refused[0])
-	case err != nil:
-		return nil, err
-	}
 	if s.workflow, err = cfg.Build(ctx, eng); err != nil {
 		return nil, err
 	}
-	if err := s.restore(ctx, newest); err != nil {
+	s.refused, err = Newest(dir.Checkpoints(), func(c *checkpoint.Checkpoint) error { return s.restore(ctx, c) })
+	if errors.Is(err, checkpoint.ErrNone) && len(s.refused) == 0 {
+		err = s.workflow.Init(ctx) // killed before the first one: from the beginning
+	}
+	if err != nil {
 		return nil, err
 	}
 	if stored.Run.Iterations != cfg.Run.Iterations {
@@ -140,11 +133,8 @@ func Config(path string, c *catalog.Catalog) (*catalog.Config, error) {
 	return c.Read(dir.Config())
 }
 
-// restore puts the workflow where a checkpoint stands; nil: at the beginning.
+// restore puts the workflow where a checkpoint stands.
 func (s *Session) restore(ctx context.Context, c *checkpoint.Checkpoint) (err error) {
-	if c == nil {
-		return s.workflow.Init(ctx)
-	}
 	if err := Load(ctx, s.workflow, c); err != nil {
 		return err
 	}
@@ -287,39 +277,4 @@ func (s *Session) word() string {
 		return "interrupted"
 	}
 	return s.outcome.Error()
-}
-
-// NextPath names the folder of a new run below a folder: workflow-env-n with the next n that is free.
-func NextPath(below string, cfg *catalog.Config) (string, error) {
-	n, err := newest(below, cfg)
-	return numbered(below, cfg, n+1), err
-}
-
-// NewestPath names the folder of the newest run that NextPath has named; "" when there is none.
-func NewestPath(below string, cfg *catalog.Config) (string, error) {
-	n, err := newest(below, cfg)
-	if n == 0 || err != nil {
-		return "", err
-	}
-	return numbered(below, cfg, n), nil
-}
-
-func numbered(below string, cfg *catalog.Config, n int) string {
-	return filepath.Join(below, fmt.Sprintf("%s-%s-%d", cfg.Run.Workflow, cfg.Run.Env, n))
-}
-
-func newest(below string, cfg *catalog.Config) (int, error) {
-	entries, err := os.ReadDir(below)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return 0, err
-	}
-	best := 0
-	for _, e := range entries {
-		var n int
-		prefix := cfg.Run.Workflow + "-" + cfg.Run.Env + "-"
-		if _, err := fmt.Sscanf(e.Name(), prefix+"%d", &n); err == nil && e.Name() == fmt.Sprint(prefix, n) {
-			best = max(best, n)
-		}
-	}
-	return best, nil
 }
