@@ -128,11 +128,15 @@ func (d *Device) newArena(size uint64, typ memoryType) (*arena, Result) {
 	}
 	if typ.flags.has(memVisible) {
 		var p unsafe.Pointer
-		if r := Result(vkMapMemory(d.handle, a.handle, 0, vkDeviceSize(size), 0, &p)); r != resultSuccess {
+		switch r := Result(vkMapMemory(d.handle, a.handle, 0, vkDeviceSize(size), 0, &p)); {
+		case r == resultSuccess:
+			a.mapped = p
+		case typ.flags.has(memLocal) && !d.phys.info.Unified:
+			// The host may have no room for a map of the whole device: then data go by way of staging memory.
+		default:
 			vkFreeMemory(d.handle, a.handle, nil)
 			return nil, r
 		}
-		a.mapped = p
 	}
 	d.mem.arenas = append(d.mem.arenas, a)
 	d.phys.heaps[typ.heap].allocated += size

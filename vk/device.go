@@ -115,9 +115,9 @@ func choose(cfg *config, in *instance) (*physical, error) {
 	}
 	var chosen *physical
 	switch {
-	case cfg.index >= len(all) || cfg.index < -1:
+	case cfg.indexed && (cfg.index < 0 || cfg.index >= len(all)):
 		return nil, &DeviceIndexError{Index: cfg.index, Count: len(all)}
-	case cfg.index >= 0:
+	case cfg.indexed:
 		chosen = all[cfg.index]
 	case cfg.name != "":
 		for _, p := range all {

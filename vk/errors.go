@@ -100,8 +100,8 @@ type OutOfMemoryError struct {
 
 // Error states need and have in bytes and in units.
 func (e *OutOfMemoryError) Error() string {
-	return fmt.Sprintf("vk: out of memory: a %s needs %s (%d bytes), but only %s are available (%s); use fewer members, environments or steps",
-		e.What, byteSize(e.Need), e.Need, byteSize(e.Have), e.Why)
+	return fmt.Sprintf("vk: out of memory: a %s needs %s (%d bytes), but only %s (%d bytes) are available: %s; use fewer members, environments or steps",
+		e.What, byteSize(e.Need), e.Need, byteSize(e.Have), e.Have, e.Why)
 }
 
 // DeviceIndexError: there is no device of this index.

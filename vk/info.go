@@ -127,7 +127,13 @@ type Limits struct {
 	MaxGroups        [3]uint32 // workgroups of a dispatch, each way
 	MaxBindings      uint32    // storage buffers of a shader
 	TimestampPeriod  float64   // nanoseconds a tick; 0: the device has no timestamps
+	// MaxLoopIterations is how many iterations all loops of an invocation take together, nested ones counted one by one, before the
+	// driver silently leaves them; 0: no limit. Lavapipe's guard against endless loops stops at 65535; unrolled loops do not count.
+	MaxLoopIterations uint32
 }
+
+// lavapipeLoopIterations was measured on Mesa 22.3.6, for single, nested and consecutive loops.
+const lavapipeLoopIterations = 65535
 
 // Info describes a device.
 type Info struct {

@@ -163,6 +163,9 @@ func (in *instance) describe(index int) *physical {
 	if period := float64(limits.TimestampPeriod); p.timestampBits > 0 && period > 0 && !math.IsInf(period, 0) {
 		p.info.Limits.TimestampPeriod = period
 	}
+	if p.info.Type == CPU && strings.HasPrefix(p.info.Driver, "llvmpipe") {
+		p.info.Limits.MaxLoopIterations = lavapipeLoopIterations
+	}
 	p.info.MemoryBytes, p.info.Unified, p.info.ResizableBAR = p.memoryKind()
 	return p
 }

@@ -11,7 +11,8 @@ import (
 type Option func(*config)
 
 type config struct {
-	index     int // -1: not chosen
+	index     int
+	indexed   bool // an index was chosen
 	name      string
 	logger    *slog.Logger
 	cacheDir  string
@@ -26,7 +27,7 @@ type config struct {
 }
 
 // Index chooses the device with this index in the list of [Devices].
-func Index(n int) Option { return func(c *config) { c.index = n } }
+func Index(n int) Option { return func(c *config) { c.index, c.indexed = n, true } }
 
 // Name chooses the first device whose name contains part, in any case.
 func Name(part string) Option { return func(c *config) { c.name = part } }
@@ -57,7 +58,8 @@ func Validate(on bool) Option {
 	return func(c *config) { c.validate = validationMode(on, validateSync) }
 }
 
-// ValidateShaders turns the layer on with GPU-assisted checks (out-of-bounds accesses) in place of synchronization checks.
+// ValidateShaders turns the layer on with GPU-assisted checks in place of synchronization checks: kernels that reach behind the end
+// of a buffer. The layer sees the end of a [Buffer], not that of a [Range].
 func ValidateShaders(on bool) Option {
 	return func(c *config) { c.validate = validationMode(on, validateGPU) }
 }
@@ -74,7 +76,7 @@ func validationMode(on bool, mode int) int {
 }
 
 func newConfig(opts []Option) *config {
-	c := &config{index: -1, logger: slog.New(slog.DiscardHandler), loader: os.Getenv("EVORL_VULKAN_LOADER"), maxAPI: uint32(MakeVersion(1, 3, 0))}
+	c := &config{logger: slog.New(slog.DiscardHandler), loader: os.Getenv("EVORL_VULKAN_LOADER"), maxAPI: uint32(MakeVersion(1, 3, 0))}
 	for _, o := range opts {
 		o(c)
 	}

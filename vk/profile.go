@@ -47,7 +47,7 @@ func (p *Program) Profile(ctx context.Context) ([]KernelTime, error) {
 	if err := p.openQueries(); err != nil {
 		return nil, err
 	}
-	buffers, err := p.recordAll(p.commands.queryCount > 0)
+	buffers, err := p.recordAll(true)
 	if err != nil {
 		return nil, err
 	}

@@ -1,10 +1,8 @@
 package vk
 
 import (
-	"context"
 	"fmt"
 	"sync"
-	"time"
 )
 
 // Program is a list of commands that is recorded once and run many times. Recording and Build are for one goroutine; a built
@@ -18,6 +16,8 @@ type Program struct {
 	ranges []Range
 	push   []byte
 	spec   []uint32
+	// checked is the shader of the last dispatch, known to be sound.
+	checked *Shader
 
 	mu         sync.Mutex // guards all below
 	built      bool
@@ -132,8 +132,11 @@ func (p *Program) checkCall(c *Call) (err error) {
 	if c.Spec, err = s.spec(c.Spec); err != nil {
 		return err
 	}
-	if err := s.check(p.d); err != nil {
-		return err
+	if s != p.checked {
+		if err := s.check(p.d); err != nil {
+			return err
+		}
+		p.checked = s
 	}
 	return s.checkSizes(p.d, c.Spec, c.Subgroup)
 }
@@ -186,266 +189,4 @@ func (p *Program) add(o op) {
 		return
 	}
 	p.ops = append(p.ops, o)
-}
-
-// accesses appends what an op reads and writes.
-func (p *Program) accesses(o *op, to []access) []access {
-	ranges := p.ranges[o.rangeFrom:o.rangeTo]
-	switch o.kind {
-	case opCopy:
-		return append(to, access{ranges[0], Write}, access{ranges[1], Read})
-	case opFill:
-		return append(to, access{ranges[0], Write})
-	}
-	for i, r := range ranges {
-		to = append(to, access{r, o.shader.Bindings[i].Access})
-	}
-	return to
-}
-
-// Build compiles the kernels that are not compiled yet, derives the barriers and records the command buffers. It returns the first
-// error of the recording. Building twice is allowed.
-func (p *Program) Build() error {
-	if err := p.d.enter(); err != nil {
-		return err
-	}
-	defer p.d.exit()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	switch {
-	case p.err != nil:
-		return p.err
-	case p.freed:
-		return fmt.Errorf("vk: program %q: %w", p.name, ErrClosed)
-	case p.built:
-		return nil
-	}
-	if err := p.build(); err != nil {
-		p.err = fmt.Errorf("vk: program %q: %w", p.name, err)
-		p.commands.destroy(p.d)
-		return p.err
-	}
-	p.built = true
-	return nil
-}
-
-func (p *Program) build() error {
-	var pipelines []*pipeline
-	seen := map[*pipeline]bool{}
-	for i := range p.ops {
-		o := &p.ops[i]
-		if o.kind != opDispatch {
-			continue
-		}
-		p.dispatches++
-		o.pipeline = p.d.pipeline(o.shader, p.spec[o.specFrom:o.specTo], o.subgroup)
-		if !seen[o.pipeline] {
-			seen[o.pipeline] = true
-			pipelines = append(pipelines, o.pipeline)
-		}
-	}
-	if err := p.d.compileAll(pipelines); err != nil {
-		return err
-	}
-	p.deriveBarriers()
-	if err := p.checkBuffers(); err != nil {
-		return err
-	}
-	if err := p.commands.open(p); err != nil {
-		return err
-	}
-	p.measure.start(p)
-	return p.record()
-}
-
-// deriveBarriers also lists the buffers.
-func (p *Program) deriveBarriers() {
-	h := newHazards()
-	used, written := map[*Buffer]bool{}, map[*Buffer]bool{}
-	var accesses []access
-	for i := range p.ops {
-		accesses = p.accesses(&p.ops[i], accesses[:0])
-		if p.ops[i].barrier = h.add(accesses); p.ops[i].barrier {
-			p.barriers++
-		}
-		for _, a := range accesses {
-			if !used[a.r.Buffer] {
-				used[a.r.Buffer] = true
-				p.buffers = append(p.buffers, a.r.Buffer)
-			}
-			if a.kind&Write == 0 || written[a.r.Buffer] {
-				continue
-			}
-			written[a.r.Buffer] = true
-			if a.r.Buffer.arena.mapped != nil {
-				p.visible = true
-				if !a.r.Buffer.arena.typ.flags.has(memCoherent) {
-					p.incoherent = append(p.incoherent, a.r.Buffer)
-				}
-			}
-		}
-	}
-}
-
-// checkBuffers refuses to record a buffer that is gone.
-func (p *Program) checkBuffers() error {
-	for _, b := range p.buffers {
-		if b.freed.Load() {
-			return fmt.Errorf("it uses %v: %w", b.All(), ErrClosed)
-		}
-	}
-	return nil
-}
-
-// ProgramStats describes a built program.
-type ProgramStats struct {
-	Commands    int // dispatches, copies and fills
-	Dispatches  int
-	Barriers    int // derived memory barriers
-	Submissions int // of a run, as sliced so far
-}
-
-// Stats returns the counts of a built program.
-func (p *Program) Stats() ProgramStats {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return ProgramStats{Commands: len(p.ops), Dispatches: int(p.dispatches), Barriers: int(p.barriers), Submissions: len(p.cuts) + 1}
-}
-
-// Run submits the program and waits for it. When ctx is done before the submission nothing runs; when it is done later Run
-// returns early, but the whole program still runs: it is never left half done.
-func (p *Program) Run(ctx context.Context) error {
-	t, err := p.submit(ctx)
-	if err != nil {
-		return err
-	}
-	return t.Wait(ctx)
-}
-
-// Submit queues the program behind all that was submitted before. The program must have been built.
-func (p *Program) Submit(ctx context.Context) (*Ticket, error) {
-	t, err := p.submit(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return &t, nil
-}
-
-func (p *Program) submit(ctx context.Context) (Ticket, error) {
-	if err := ctx.Err(); err != nil {
-		return Ticket{}, err
-	}
-	if err := p.d.enter(); err != nil {
-		return Ticket{}, err
-	}
-	defer p.d.exit()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	switch {
-	case p.freed:
-		return Ticket{}, fmt.Errorf("vk: program %q: %w", p.name, ErrClosed)
-	case p.err != nil:
-		return Ticket{}, p.err
-	case !p.built:
-		return Ticket{}, fmt.Errorf("vk: program %q is not built: call Build before Run and Submit", p.name)
-	}
-	// A run that is being measured records the program anew when it has finished.
-	if p.measure.pending {
-		if err := p.d.wait(ctx, p.last); err != nil {
-			return Ticket{}, err
-		}
-		if err := p.settle(); err != nil {
-			return Ticket{}, err
-		}
-	}
-	value, err := p.d.submit(p.name, p.commands.buffers, p.buffers)
-	if err != nil {
-		return Ticket{}, err
-	}
-	p.last = value
-	if p.measure.on {
-		p.measure.pending, p.measure.began = true, time.Now()
-	}
-	c := &p.d.counters
-	c.submissions.Add(uint64(len(p.commands.buffers)))
-	c.dispatches.Add(p.dispatches)
-	c.barriers.Add(p.barriers)
-	return Ticket{p: p, value: value}, nil
-}
-
-// Ticket stands for one run of a program.
-type Ticket struct {
-	p     *Program
-	value uint64
-}
-
-// Wait returns when the run has finished: nil, or ErrDeviceLost, ErrTimeout, ErrClosed, or the error of ctx, when that is done before.
-func (t *Ticket) Wait(ctx context.Context) error {
-	p := t.p
-	if err := p.d.enter(); err != nil {
-		return err
-	}
-	defer p.d.exit()
-	if err := p.d.wait(ctx, t.value); err != nil {
-		return err
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if err := p.invalidate(); err != nil {
-		return err
-	}
-	if p.measure.pending && p.last == t.value {
-		return p.settle()
-	}
-	return nil
-}
-
-// invalidate makes what the program wrote visible to the host where memory is not coherent.
-func (p *Program) invalidate() error {
-	for _, b := range p.incoherent {
-		if b.freed.Load() {
-			continue
-		}
-		if r := p.d.invalidate(b.arena, b.span); r != resultSuccess {
-			return p.d.fail("vkInvalidateMappedMemoryRanges", r)
-		}
-	}
-	return nil
-}
-
-// Done says whether the run has finished, without waiting.
-func (t *Ticket) Done() bool {
-	if t.p.d.queue.completed.Load() >= t.value {
-		return true
-	}
-	if t.p.d.enter() != nil {
-		return true // Close waited for it
-	}
-	defer t.p.d.exit()
-	return t.p.d.poll() >= t.value
-}
-
-// Free waits for the program's runs and releases what it holds; its buffers are not touched. Free twice is allowed.
-func (p *Program) Free() {
-	if p.d.enter() != nil {
-		return // Close freed it
-	}
-	defer p.d.exit()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.freed || p.d.wait(context.Background(), p.last) != nil {
-		p.freed = true // a program that hangs is released by Close
-		return
-	}
-	p.d.programs.Lock()
-	delete(p.d.programs.all, p)
-	p.d.programs.Unlock()
-	p.destroy()
-}
-
-func (p *Program) destroy() {
-	p.freed = true
-	p.commands.destroy(p.d)
-	p.ops, p.ranges, p.push, p.spec, p.cuts = nil, nil, nil, nil, nil
-	p.buffers, p.incoherent = nil, nil
 }

@@ -186,7 +186,6 @@ VkResult evk_create_device(evk_instance *in, void *pd, uint32_t api, uint32_t fe
 #define X(bit, boolean) boolean = (features & (bit)) != 0;
   FOR_EACH_FEATURE(&c)
 #undef X
-  c.model.vulkanMemoryModelDeviceScope = 0;
 
   float priority = 1;
   VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, .queueFamilyIndex = family, .queueCount = 1, .pQueuePriorities = &priority};

@@ -6,8 +6,9 @@ import (
 )
 
 // measurement is the state of a program's time slicing. Its first run carries a timestamp after every command; a program that
-// takes longer than the slice budget is then split into several submissions. A software driver compiles at the first dispatch,
-// so there a second measured run decides.
+// takes longer than the slice budget is then split into several submissions. Since a first run also holds what happens once (a
+// software driver compiles at the first dispatch, a GPU raises its clock), a second measured run decides; until then a GPU, which
+// may have a watchdog, runs as the first one says.
 type measurement struct {
 	on      bool // the command buffers carry timestamps
 	pending bool // a measured run is in flight, or has finished and was not looked at
@@ -47,13 +48,14 @@ func (p *Program) settle() error {
 		total += t
 	}
 	budget := p.d.cfg.budget
-	if total > budget && m.runs == 1 && p.d.phys.info.Type == CPU {
-		return nil // the next run does not hold the compilation
+	first := total > budget && m.runs == 1
+	if first && p.d.phys.info.Type == CPU {
+		return nil
 	}
 	if p.checkBuffers() != nil {
 		return nil // it will not run again
 	}
-	m.on = false
+	m.on = first
 	p.cuts = cut(times, budget)
 	return p.record()
 }

@@ -51,14 +51,14 @@ func (d *Device) Compile(s *Shader, spec []uint32, subgroup uint32) (PipelineSta
 	if err != nil {
 		return stats, fmt.Errorf("vk: kernel %s: %w", s.Name, err)
 	}
-	// The module is shared with the programs' pipelines, the pipeline is not: capturing statistics changes its cache key.
+	// The module is shared with the programs' pipelines; the pipeline is not, since capturing statistics makes it another one.
 	p := d.pipeline(s, spec, subgroup)
 	p.module.once.Do(func() { p.module.err = d.load(p.module) })
 	if p.module.err != nil {
 		return stats, p.module.err
 	}
 	capture := d.phys.info.Features.Has(PipelineStatistics)
-	handle, err := d.createPipeline(p, p.module.cache, capture)
+	handle, err := d.createPipeline(p, fromHandle[vkPipelineCache](0), capture)
 	if err != nil {
 		return stats, err
 	}

@@ -5,11 +5,29 @@ import (
 	_ "embed"
 	"encoding/binary"
 	"math"
+	"os"
 	"testing"
 )
 
-//go:embed testdata/add.spv
-var addSPIRV []byte
+var (
+	//go:embed testdata/add.spv
+	addSPIRV []byte
+	//go:embed testdata/spin.spv
+	spinSPIRV []byte
+	//go:embed testdata/lanes.spv
+	lanesSPIRV []byte
+)
+
+// TestMain has the validation layer also look across submissions, which only its settings file can ask for.
+func TestMain(m *testing.M) {
+	if os.Getenv("VK_LAYER_SETTINGS_PATH") == "" {
+		os.Setenv("VK_LAYER_SETTINGS_PATH", "testdata/vk_layer_settings.txt")
+	}
+	if os.Getenv(childEnv) != "" {
+		os.Exit(child())
+	}
+	os.Exit(m.Run())
+}
 
 var addShader = &Shader{
 	Name: "add", SPIRV: addSPIRV, PushBytes: 4,
@@ -20,6 +38,64 @@ var addShader = &Shader{
 
 func addCall(a, b, c Range, n int) Call {
 	return Call{Shader: addShader, Ranges: []Range{a, b, c}, Push: binary.NativeEndian.AppendUint32(nil, uint32(n)), Groups: [3]uint32{uint32(n+63) / 64, 1, 1}}
+}
+
+var spinShader = &Shader{
+	Name: "spin", SPIRV: spinSPIRV, PushBytes: 8,
+	Bindings:      []Binding{{"x", 3, ReadWrite}},
+	Spec:          []SpecConstant{{"local_size_x", 0, 32}, {"FACTOR", 1, 1664525}},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+func spinCall(x Range, steps int) Call {
+	n := uint32(x.Size / 4)
+	push := binary.NativeEndian.AppendUint32(binary.NativeEndian.AppendUint32(nil, n), uint32(steps))
+	return Call{Shader: spinShader, Ranges: []Range{x}, Push: push, Groups: [3]uint32{(n + 31) / 32, 1, 1}}
+}
+
+// spin is what the kernel computes.
+func spin(x, factor uint32, steps int) uint32 {
+	for range steps {
+		x = x*factor + 1013904223
+	}
+	return x
+}
+
+// variants are ways to open the test device, so that the paths of other devices run on the one at hand.
+var variants = []struct {
+	name string
+	opts []Option
+}{
+	{"plain", nil},
+	{"vulkan 1.1", []Option{func(c *config) { c.maxAPI = uint32(MakeVersion(1, 1, 0)) }}},
+	{"fences", []Option{reshape(func(p *physical) { p.info.Features &^= TimelineSemaphore })}},
+	{"staging", []Option{reshape(func(p *physical) { pretendDiscrete(p, memLocal, memVisible|memCoherent|memCached) })}},
+	{"staging, not coherent", []Option{reshape(func(p *physical) { pretendDiscrete(p, memLocal, memVisible|memCached) })}},
+	{"resizable BAR", []Option{reshape(func(p *physical) {
+		pretendDiscrete(p, memLocal|memVisible|memCoherent, memVisible|memCached)
+	})}},
+}
+
+func reshape(f func(*physical)) Option { return func(c *config) { c.reshape = f } }
+
+// pretendDiscrete gives a device whose only memory type can do everything two types that can do less.
+func pretendDiscrete(p *physical, flags ...memoryFlags) {
+	if p.info.Type != CPU {
+		return // a real device is what it is
+	}
+	p.info.Type = DiscreteGPU
+	p.types = nil
+	for _, f := range flags {
+		p.types = append(p.types, memoryType{flags: f})
+	}
+	p.info.MemoryBytes, p.info.Unified, p.info.ResizableBAR = p.memoryKind()
+}
+
+// eachVariant runs a test on every way to open the device.
+func eachVariant(t *testing.T, test func(t *testing.T, d *Device)) {
+	for _, v := range variants {
+		t.Run(v.name, func(t *testing.T) { test(t, openTest(t, v.opts...)) })
+	}
 }
 
 // openTest opens the default device with validation on, and fails the test on any message of the layer.
@@ -91,35 +167,26 @@ func run(t testing.TB, p *Program) {
 	}
 }
 
-func TestVectorAdd(t *testing.T) {
-	d := openTest(t)
-	for _, n := range []int{1, 3, 64, 65, 1000, 12345} {
-		a, b, c := newTestBuffer(t, d, n, Local), newTestBuffer(t, d, n, Local), newTestBuffer(t, d, n+1, Local)
-		x, y := make([]float32, n), make([]float32, n)
-		for i := range x {
-			x[i], y[i] = float32(i), float32(3*i+1)
-		}
-		writeFloats(t, a, x)
-		writeFloats(t, b, y)
-		p := d.NewProgram("vector add")
-		p.Fill(c.All(), math.Float32bits(-7)) // poison
-		p.Dispatch(addCall(a.All(), b.All(), c.Range(0, int64(4*n)), n))
-		build(t, p)
-		for range 3 {
-			run(t, p)
-		}
-		z := readFloats(t, c)
-		for i := range x {
-			if z[i] != x[i]+y[i] {
-				t.Fatalf("n = %d: c[%d] = %v, want %v", n, i, z[i], x[i]+y[i])
-			}
-		}
-		if z[n] != -7 {
-			t.Fatalf("n = %d: the word behind the range became %v", n, z[n])
-		}
-		p.Free()
-		a.Free()
-		b.Free()
-		c.Free()
+func writeWords(t testing.TB, b *Buffer, x []uint32) {
+	t.Helper()
+	raw := make([]byte, 0, 4*len(x))
+	for _, v := range x {
+		raw = binary.NativeEndian.AppendUint32(raw, v)
 	}
+	if err := b.Write(context.Background(), 0, raw); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func readWords(t testing.TB, b *Buffer) []uint32 {
+	t.Helper()
+	raw := make([]byte, b.Size())
+	if err := b.Read(context.Background(), 0, raw); err != nil {
+		t.Fatal(err)
+	}
+	x := make([]uint32, len(raw)/4)
+	for i := range x {
+		x[i] = binary.NativeEndian.Uint32(raw[4*i:])
+	}
+	return x
 }

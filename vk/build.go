@@ -1,0 +1,127 @@
+package vk
+
+import "fmt"
+
+// accesses appends what an op reads and writes.
+func (p *Program) accesses(o *op, to []access) []access {
+	ranges := p.ranges[o.rangeFrom:o.rangeTo]
+	switch o.kind {
+	case opCopy:
+		return append(to, access{ranges[0], Write}, access{ranges[1], Read})
+	case opFill:
+		return append(to, access{ranges[0], Write})
+	}
+	for i, r := range ranges {
+		to = append(to, access{r, o.shader.Bindings[i].Access})
+	}
+	return to
+}
+
+// Build compiles the kernels that are not compiled yet, derives the barriers and records the command buffers. It returns the first
+// error of the recording. Building twice is allowed.
+func (p *Program) Build() error {
+	if err := p.d.enter(); err != nil {
+		return err
+	}
+	defer p.d.exit()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.err != nil:
+		return p.err
+	case p.freed:
+		return fmt.Errorf("vk: program %q: %w", p.name, ErrClosed)
+	case p.built:
+		return nil
+	}
+	if err := p.build(); err != nil {
+		p.err = fmt.Errorf("vk: program %q: %w", p.name, err)
+		p.commands.destroy(p.d)
+		return p.err
+	}
+	p.built = true
+	return nil
+}
+
+func (p *Program) build() error {
+	var pipelines []*pipeline
+	seen := map[*pipeline]bool{}
+	for i := range p.ops {
+		o := &p.ops[i]
+		if o.kind != opDispatch {
+			continue
+		}
+		p.dispatches++
+		o.pipeline = p.d.pipeline(o.shader, p.spec[o.specFrom:o.specTo], o.subgroup)
+		if !seen[o.pipeline] {
+			seen[o.pipeline] = true
+			pipelines = append(pipelines, o.pipeline)
+		}
+	}
+	if err := p.d.compileAll(pipelines); err != nil {
+		return err
+	}
+	p.deriveBarriers()
+	if err := p.checkBuffers(); err != nil {
+		return err
+	}
+	if err := p.commands.open(p); err != nil {
+		return err
+	}
+	p.measure.start(p)
+	return p.record()
+}
+
+// deriveBarriers also lists the buffers.
+func (p *Program) deriveBarriers() {
+	h := newHazards()
+	used, written := map[*Buffer]bool{}, map[*Buffer]bool{}
+	var accesses []access
+	for i := range p.ops {
+		accesses = p.accesses(&p.ops[i], accesses[:0])
+		if p.ops[i].barrier = h.add(accesses); p.ops[i].barrier {
+			p.barriers++
+		}
+		for _, a := range accesses {
+			if !used[a.r.Buffer] {
+				used[a.r.Buffer] = true
+				p.buffers = append(p.buffers, a.r.Buffer)
+			}
+			if a.kind&Write == 0 || written[a.r.Buffer] {
+				continue
+			}
+			written[a.r.Buffer] = true
+			if a.r.Buffer.arena.mapped != nil {
+				p.visible = true
+				if !a.r.Buffer.arena.typ.flags.has(memCoherent) {
+					p.incoherent = append(p.incoherent, a.r.Buffer)
+				}
+			}
+		}
+	}
+}
+
+// checkBuffers refuses to record a buffer that is gone.
+func (p *Program) checkBuffers() error {
+	for _, b := range p.buffers {
+		if b.freed.Load() {
+			return fmt.Errorf("it uses %v: %w", b.All(), ErrClosed)
+		}
+	}
+	return nil
+}
+
+// ProgramStats describes a built program.
+type ProgramStats struct {
+	Commands    int // dispatches, copies and fills
+	Dispatches  int
+	Barriers    int // derived memory barriers
+	Submissions int // of a run, as sliced so far
+}
+
+// Stats returns the counts of a built program.
+func (p *Program) Stats() ProgramStats {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return ProgramStats{Commands: len(p.ops), Dispatches: int(p.dispatches), Barriers: int(p.barriers), Submissions: len(p.cuts) + 1}
+}

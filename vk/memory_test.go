@@ -1,0 +1,165 @@
+package vk
+
+import (
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// The free list never gives a byte twice, and joins what is given back.
+func TestFreeList(t *testing.T) {
+	const size = 1 << 16
+	f := freeList{{0, size}}
+	var taken []span
+	for range 5000 {
+		if rand.IntN(2) == 0 || len(taken) == 0 {
+			n, align := 256*(1+rand.Uint64N(16)), uint64(256)<<rand.IntN(4)
+			offset, ok := f.take(n, align)
+			if !ok {
+				continue
+			}
+			if offset%align != 0 || offset+n > size {
+				t.Fatalf("took %d bytes at %d, alignment %d", n, offset, align)
+			}
+			for _, s := range taken {
+				if offset < s.offset+s.size && s.offset < offset+n {
+					t.Fatalf("%d bytes at %d overlap %+v", n, offset, s)
+				}
+			}
+			taken = append(taken, span{offset, n})
+		} else {
+			i := rand.IntN(len(taken))
+			f.give(taken[i])
+			taken[i] = taken[len(taken)-1]
+			taken = taken[:len(taken)-1]
+		}
+	}
+	for _, s := range taken {
+		f.give(s)
+	}
+	if len(f) != 1 || f[0] != (span{0, size}) {
+		t.Errorf("after all was given back: %v", f)
+	}
+}
+
+// How well-known devices present their memory, and what must become of it.
+func TestMemoryTypes(t *testing.T) {
+	const gib = 1 << 30
+	all := memLocal | memVisible | memCoherent | memCached
+	for _, c := range []struct {
+		name                    string
+		typ                     DeviceType
+		heaps                   []memoryHeap
+		types                   []memoryType
+		unified, resizable      bool
+		local, readback, upload uint32
+	}{
+		{"discrete with a window of 256 MiB", DiscreteGPU,
+			[]memoryHeap{{size: 8 * gib, local: true}, {size: 16 * gib}, {size: gib / 4, local: true}},
+			[]memoryType{{0, memLocal, 0}, {1, memLocal | memVisible | memCoherent, 2}, {2, memVisible | memCoherent, 1}, {3, memVisible | memCoherent | memCached, 1}},
+			false, false, 0, 3, 2},
+		{"discrete with resizable BAR", DiscreteGPU,
+			[]memoryHeap{{size: 8 * gib, local: true}, {size: 16 * gib}},
+			[]memoryType{{0, memLocal, 0}, {1, memLocal | memVisible | memCoherent, 0}, {2, memVisible | memCoherent | memCached, 1}},
+			false, true, 1, 2, 2},
+		{"integrated", IntegratedGPU,
+			[]memoryHeap{{size: 12 * gib, local: true}},
+			[]memoryType{{0, memLocal, 0}, {1, memLocal | memVisible | memCoherent, 0}, {2, all, 0}},
+			true, false, 2, 2, 1},
+		{"software", CPU, []memoryHeap{{size: 2 * gib, local: true}}, []memoryType{{0, all, 0}}, true, false, 0, 0, 0},
+		{"readback is not coherent", DiscreteGPU,
+			[]memoryHeap{{size: 8 * gib, local: true}, {size: 16 * gib}},
+			[]memoryType{{0, memLocal, 0}, {1, memVisible | memCoherent, 1}, {2, memVisible | memCached, 1}},
+			false, false, 0, 2, 1},
+	} {
+		p := &physical{info: Info{Type: c.typ}, heaps: c.heaps, types: c.types}
+		p.info.MemoryBytes, p.info.Unified, p.info.ResizableBAR = p.memoryKind()
+		if p.info.MemoryBytes != c.heaps[0].size || p.info.Unified != c.unified || p.info.ResizableBAR != c.resizable {
+			t.Errorf("%s: %d bytes, unified %v, resizable %v", c.name, p.info.MemoryBytes, p.info.Unified, p.info.ResizableBAR)
+		}
+		for use, want := range map[memoryUse]uint32{useLocal: c.local, useReadback: c.readback, useUpload: c.upload} {
+			if got, err := p.chooseType(use, ^uint32(0)); err != nil || got.index != want {
+				t.Errorf("%s: use %d gets memory type %d (%v), want %d", c.name, use, got.index, err, want)
+			}
+		}
+	}
+	null := &physical{info: Info{Type: DiscreteGPU}, heaps: []memoryHeap{{size: gib, local: true}}, types: []memoryType{{0, memLocal, 0}}}
+	if _, err := null.chooseType(useReadback, 1); !errors.Is(err, ErrNotMapped) {
+		t.Errorf("readback memory on a null device: %v, want ErrNotMapped", err)
+	}
+}
+
+func TestOutOfMemory(t *testing.T) {
+	eachVariant(t, func(t *testing.T, d *Device) {
+		var oom *OutOfMemoryError
+		// More than one allocation may have.
+		most := d.Info().Limits.MaxBufferBytes
+		_, err := d.NewBuffer(int64(most)+1, Local)
+		if !errors.As(err, &oom) || oom.Need != most+1 || oom.Have > most {
+			t.Fatalf("one byte too many: %v", err)
+		}
+		if !strings.Contains(err.Error(), "available") {
+			t.Errorf("%q does not say what is available", err)
+		}
+		// More than the heap has. Memory that nobody touches costs a software driver nothing.
+		step := most/2 - 1<<20
+		var all []*Buffer
+		for len(all) < 4096 {
+			b, err := d.NewBuffer(int64(step), Local)
+			if err != nil {
+				if !errors.As(err, &oom) || oom.Need < step || oom.Have >= oom.Need {
+					t.Fatalf("buffer %d: %v", len(all), err)
+				}
+				break
+			}
+			all = append(all, b)
+		}
+		if oom.Need < step || oom.Need > step+1<<20 {
+			t.Fatalf("%d buffers of %d bytes without an error", len(all), step)
+		}
+		for _, b := range all {
+			b.Free()
+		}
+		// What was given back can be had again.
+		b, err := d.NewBuffer(int64(step), Local)
+		if err != nil {
+			t.Fatalf("after Free: %v", err)
+		}
+		b.Free()
+		if m := d.Memory(); m.Used != 0 || m.Allocated != 0 || m.Buffers != 0 || m.Peak < step {
+			t.Errorf("after Free: %+v", m)
+		}
+		for _, size := range []int64{0, -1} {
+			if _, err := d.NewBuffer(size, Local); err == nil || errors.As(err, &oom) && oom.Need == 0 {
+				t.Errorf("a buffer of %d bytes: %v", size, err)
+			}
+		}
+		if _, err := d.NewBuffer(16, Kind(7)); err == nil {
+			t.Error("a buffer of no kind was made")
+		}
+	})
+}
+
+// Small buffers share an arena, and Memory tells.
+func TestMemoryStats(t *testing.T) {
+	d := openTest(t)
+	var all []*Buffer
+	for i := range 100 {
+		all = append(all, newTestBuffer(t, d, 100+i, Local))
+	}
+	m := d.Memory()
+	if m.Buffers != 100 || m.Allocations != 1 || m.Used < 100*400 || m.Allocated < m.Used || m.Peak != m.Used {
+		t.Errorf("%+v", m)
+	}
+	if len(m.Heaps) == 0 || m.Heaps[0].Allocated != m.Allocated || m.Heaps[0].Available == 0 {
+		t.Errorf("%+v", m.Heaps)
+	}
+	for _, b := range all {
+		b.Free()
+		b.Free()
+	}
+	if m := d.Memory(); m.Used != 0 || m.Buffers != 0 {
+		t.Errorf("after Free: %+v", m)
+	}
+}
