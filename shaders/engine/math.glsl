@@ -2,12 +2,9 @@
 // 2^-11 within [-pi, pi], nothing outside; tanh: no bound for small arguments; log near 1: absolute 2^-21).
 //
 // All are branch-free and of a few multiply-adds. Errors, in units in the last place (ulp), were measured against float64
-// (engine/random_test.go holds them). NaN gives NaN. m_sin and m_cos are `precise` throughout, and Vulkan rounds sums and products
+// (engine/math_test.go holds them). NaN gives NaN. m_sin and m_cos are `precise` throughout, and Vulkan rounds sums and products
 // correctly, so they give the same bits on every device; the others may be contracted to fused multiply-adds.
 // Coefficients are minimax for the relative error, fitted for this file by Lawson's iteration.
-
-// Adding it rounds a float of less than 2^22 in size to an integer, found in the low bits of the sum.
-const float M_ROUND = 12582912.0; // 1.5 * 2^23
 
 // pi in three parts; the first two have at most 11 bits, so products with integers and halves below 2^12 are exact.
 const float M_PI_HIGH = 3.140625;
@@ -15,6 +12,7 @@ const float M_PI_MIDDLE = 9.675025939941406e-4;
 const float M_PI_LOW = 1.5099580252808664e-7;
 const float M_INVERSE_PI = 0.318309886183790672;
 
+const float M_LN2 = 0.693147180559945309;
 // ln 2 in two parts; the first has 15 bits.
 const float M_LN2_HIGH = 0.693145751953125;
 const float M_LN2_LOW = 1.42860682030941723e-6;
@@ -23,30 +21,28 @@ const float M_LOG2_E = 1.44269504088896341;
 #define M_INFINITY uintBitsToFloat(0x7F800000u)
 #define M_NAN uintBitsToFloat(0x7FC00000u)
 
-// sin(x - n pi) for |x - n pi| <= pi/2, its sign bit flipped by flip (0 or 2^31).
-float m_sin_reduced(float x, float n, uint flip) {
+// sin(x - n pi) for |x - n pi| <= pi/2, negated when turns is odd.
+float m_sin_reduced(float x, float n, int turns) {
     precise float r = ((x - n * M_PI_HIGH) - n * M_PI_MIDDLE) - n * M_PI_LOW;
     precise float z = r * r;
     precise float p = ((2.6056311e-6 * z - 1.9809539e-4) * z + 8.3330655e-3) * z - 0.16666660;
     precise float y = r + r * (z * p);
-    return uintBitsToFloat(floatBitsToUint(y) ^ flip);
+    return uintBitsToFloat(floatBitsToUint(y) ^ (uint(turns) << 31));
 }
 
 // Sine of |x| <= 1e4: within 2.2 ulp for |x| <= 100 except near multiples of pi, absolutely within 1.3e-7 everywhere. Larger
 // arguments lose precision in proportion; beyond 1e6 the result means nothing and may leave [-1, 1].
 float m_sin(float x) {
-    precise float t = x * M_INVERSE_PI + M_ROUND;
-    precise float n = t - M_ROUND;
-    return m_sin_reduced(x, n, floatBitsToUint(t) << 31);
+    precise float n = roundEven(x * M_INVERSE_PI);
+    return m_sin_reduced(x, n, int(n));
 }
 
 // Cosine of |x| <= 1e4, absolutely within 1.3e-7; larger arguments as for m_sin.
 float m_cos(float x) {
     // cos x = (-1)^(n+1) sin(x - (n + 1/2) pi)
-    precise float t = (x * M_INVERSE_PI - 0.5) + M_ROUND;
-    precise float n = t - M_ROUND;
+    precise float n = floor(x * M_INVERSE_PI);
     precise float middle = n + 0.5;
-    return m_sin_reduced(x, middle, ~floatBitsToUint(t) << 31);
+    return m_sin_reduced(x, middle, int(n) + 1);
 }
 
 // exp(r) - 1 for |r| <= ln(2) / 2.
@@ -55,29 +51,25 @@ float m_expm1_reduced(float r) {
     return r + (r * r) * p;
 }
 
-// Exponential function, within 2 ulp; 0 below x = -86.9 (1.8e-38), infinite above 88.7228.
+// Exponential function, within 2 ulp; 0 below x = -87.33 (1.2e-38), infinite above 88.37 (2.4e38), so that 2^n is normal.
 float m_exp(float x) {
-    precise float t = x * M_LOG2_E + M_ROUND;
-    precise float n = t - M_ROUND;
+    float n = roundEven(x * M_LOG2_E);
     precise float r = (x - n * M_LN2_HIGH) - n * M_LN2_LOW;
-    // 2^(n-1), as 2^n overflows at n = 128, where the result may still be finite.
-    float scale = intBitsToFloat((floatBitsToInt(t) << 23) + 0x3F000000);
-    float y = (1.0 + m_expm1_reduced(r)) * scale * 2.0;
-    y = x < -86.9 ? 0.0 : y;
-    return x > 88.7228 ? M_INFINITY : y;
+    float scale = intBitsToFloat((int(n) << 23) + 0x3F800000); // 2^n
+    float y = scale + scale * m_expm1_reduced(r);
+    y = x < -87.33 ? 0.0 : y;
+    return x > 88.37 ? M_INFINITY : y;
 }
 
-// Hyperbolic tangent, within 3 ulp: (e^2x - 1) / (e^2x + 1) of |x|, the numerator without cancellation.
+// Hyperbolic tangent, within 3 ulp and never beyond 1: (e^2x - 1) / (e^2x + 1), the numerator without cancellation.
 float m_tanh(float x) {
-    float y = 2.0 * abs(x);
-    precise float t = y * M_LOG2_E + M_ROUND;
-    precise float n = t - M_ROUND;
-    precise float r = (y - n * M_LN2_HIGH) - n * M_LN2_LOW;
-    float scale = intBitsToFloat((floatBitsToInt(t) << 23) + 0x3F800000);
+    float n = roundEven(x * (2.0 * M_LOG2_E));
+    float r = (x + x) - n * M_LN2; // one part of ln 2 is enough: where n is large, the slope is small
+    float scale = intBitsToFloat((int(n) << 23) + 0x3F800000); // 2^n
     float numerator = scale * m_expm1_reduced(r) + (scale - 1.0);
-    float result = numerator / (numerator + 2.0);
-    result = y > 20.0 ? 1.0 : result;
-    return uintBitsToFloat(floatBitsToUint(result) | (floatBitsToUint(x) & 0x80000000u));
+    float y = numerator / (numerator + 2.0);
+    y = x > 10.0 ? 1.0 : y;
+    return x < -10.0 ? -1.0 : y;
 }
 
 // Natural logarithm, within 2 ulp: -infinity at 0, NaN below. Subnormal numbers count as 0 where the device flushes them.
