@@ -94,33 +94,15 @@ func (p *PPO) build(ctx context.Context, options envs.Options, network NetworkCo
 	if n := c.RolloutLength * c.Environments; c.Minibatches > n {
 		return fmt.Errorf("%d minibatches of %d transitions (rollout_length × environments); want at least one transition each", c.Minibatches, n)
 	}
-	p.clock = engine.NewClock(s)
-	if p.agent, err = newActorCritic(s.Sub("agent"), p.env, network, c.Members); err != nil {
+	if err := p.buildLearner(network); err != nil {
 		return err
 	}
-	p.hyper = newHyper(s, c.Members)
-	p.rate, p.discount, p.lambda = p.hyper.add("learning_rate", c.LearningRate), p.hyper.add("discount", c.Discount), p.hyper.add("gae_lambda", c.GAELambda)
-	p.clip, p.entropyWeight = p.hyper.add("clip_epsilon", c.ClipEpsilon), p.hyper.add("entropy_weight", c.EntropyWeight)
-	p.actorWeight, p.criticWeight = p.hyper.add("actor_weight", c.ActorWeight), p.hyper.add("critic_weight", c.CriticWeight)
-	adam := optim.DefaultAdam
-	adam.Epsilon, adam.MaxNorm = c.AdamEpsilon, c.MaxGradNorm
-	p.adam = optim.New(s.Sub("agent"), adam, p.agent.params, p.rate)
-
 	p.ro, err = envs.NewRollout(ctx, s.Sub("rollout"), p.env, envs.RolloutConfig{
 		Members: c.Members, Environments: c.Environments, Horizon: c.RolloutLength, Options: options, Trajectory: true,
 	})
 	if err != nil {
 		return err
 	}
-	tpe := p.ro.Reward.Dims()
-	scratch := s.Sub("ppo")
-	p.value, p.nextValue = scratch.Scratch("value", engine.Float32, tpe...), scratch.Scratch("next_value", engine.Float32, tpe...)
-	p.advantage, p.target = scratch.Scratch("advantage", engine.Float32, tpe...), scratch.Scratch("target", engine.Float32, tpe...)
-	splits := engine.Axis("split", p.splits())
-	p.gradient = scratch.Scratch("gradient", engine.Float32, append([]engine.Dim{splits}, p.agent.params.Dims()...)...)
-	losses := []engine.Dim{engine.Axis("loss", 4), splits, engine.Population(c.Members)}
-	p.actorLosses, p.criticLosses = scratch.Scratch("actor_losses", engine.Float32, losses...), scratch.Scratch("critic_losses", engine.Float32, losses...)
-
 	p.metrics = engine.NewMetrics(s, c.Members, maxMetrics)
 	p.rows = ppoRows{
 		episodeReturn: p.metrics.Row("episode/return"), episodeLength: p.metrics.Row("episode/length"),
@@ -136,21 +118,39 @@ func (p *PPO) build(ctx context.Context, options envs.Options, network NetworkCo
 // maxMetrics leaves room for those of a method around PPO.
 const maxMetrics = 32
 
+// buildLearner makes what turns trajectories into updates.
+func (p *PPO) buildLearner(network NetworkConfig) (err error) {
+	c, s := p.cfg, p.state
+	p.clock = engine.NewClock(s)
+	if p.agent, err = newActorCritic(s.Sub("agent"), p.env, network, c.Members); err != nil {
+		return err
+	}
+	p.hyper = newHyper(s, c.Members)
+	p.rate, p.discount, p.lambda = p.hyper.add("learning_rate", c.LearningRate), p.hyper.add("discount", c.Discount), p.hyper.add("gae_lambda", c.GAELambda)
+	p.clip, p.entropyWeight = p.hyper.add("clip_epsilon", c.ClipEpsilon), p.hyper.add("entropy_weight", c.EntropyWeight)
+	p.actorWeight, p.criticWeight = p.hyper.add("actor_weight", c.ActorWeight), p.hyper.add("critic_weight", c.CriticWeight)
+	adam := optim.DefaultAdam
+	adam.Epsilon, adam.MaxNorm = c.AdamEpsilon, c.MaxGradNorm
+	p.adam = optim.New(s.Sub("agent"), adam, p.agent.params, p.rate)
+
+	tpe := []engine.Dim{engine.Time(c.RolloutLength), engine.Population(c.Members), engine.Environments(c.Environments)}
+	scratch := s.Sub("ppo")
+	p.value, p.nextValue = scratch.Scratch("value", engine.Float32, tpe...), scratch.Scratch("next_value", engine.Float32, tpe...)
+	p.advantage, p.target = scratch.Scratch("advantage", engine.Float32, tpe...), scratch.Scratch("target", engine.Float32, tpe...)
+	splits := engine.Axis("split", p.splits())
+	p.gradient = scratch.Scratch("gradient", engine.Float32, append([]engine.Dim{splits}, p.agent.params.Dims()...)...)
+	losses := []engine.Dim{engine.Axis("loss", 4), splits, engine.Population(c.Members)}
+	p.actorLosses, p.criticLosses = scratch.Scratch("actor_losses", engine.Float32, losses...), scratch.Scratch("critic_losses", engine.Float32, losses...)
+	return s.Err()
+}
+
 // Record records one iteration. rows, if not nil, is called before the metrics are put into their ring, to add to them.
 func (p *PPO) Record(r *engine.Recorder, rows func(*engine.Recorder)) {
-	ro := p.ro
-	ro.Record(r, p.clock, p.agent.policy())
-	p.agent.value(r, ro.Obs, p.value)
-	p.agent.value(r, ro.NextObs, p.nextValue)
-	gae(r, ro.Reward, ro.Done, p.value, p.nextValue, p.discount, p.lambda, p.advantage, p.target)
-	for epoch := range p.cfg.Epochs {
-		for minibatch := range p.cfg.Minibatches {
-			p.recordGradient(r, epoch, minibatch)
-			p.adam.Record(r, p.gradient)
-		}
-	}
+	p.ro.Record(r, p.clock, p.agent.policy())
+	p.recordAdvantages(r)
+	p.recordUpdates(r)
 	if p.agent.normalizer != nil {
-		p.agent.normalizer.Record(r, ro.Obs) // last, so that the whole iteration sees the inputs its actions were chosen by
+		p.agent.normalizer.Record(r, p.ro.Obs) // last, so that the whole iteration sees the inputs its actions were chosen by
 	}
 	p.recordMetrics(r)
 	if rows != nil {
@@ -158,6 +158,24 @@ func (p *PPO) Record(r *engine.Recorder, rows func(*engine.Recorder)) {
 	}
 	p.metrics.Record(r, p.clock)
 	p.clock.Tick(r, 1, p.cfg.RolloutLength)
+}
+
+// recordAdvantages records values, advantages and targets of the trajectories.
+func (p *PPO) recordAdvantages(r *engine.Recorder) {
+	ro := p.ro
+	p.agent.value(r, ro.Obs, p.value)
+	p.agent.value(r, ro.NextObs, p.nextValue)
+	gae(r, ro.Reward, ro.Done, p.value, p.nextValue, p.discount, p.lambda, p.advantage, p.target)
+}
+
+// recordUpdates records the updates of every epoch and minibatch.
+func (p *PPO) recordUpdates(r *engine.Recorder) {
+	for epoch := range p.cfg.Epochs {
+		for minibatch := range p.cfg.Minibatches {
+			p.recordGradient(r, epoch, minibatch)
+			p.adam.Record(r, p.gradient)
+		}
+	}
 }
 
 func (p *PPO) recordMetrics(r *engine.Recorder) {
