@@ -17,7 +17,7 @@ import (
 type PPOConfig struct {
 	Members       int `min:"1" max:"1048576" doc:"Agents trained at once, P."`
 	Environments  int `min:"1" max:"1048576" doc:"Environments of each member, E."`
-	RolloutLength int `min:"1" max:"65536" doc:"Steps of each environment an iteration, T."`
+	RolloutLength int `min:"1" max:"32768" doc:"Steps of each environment an iteration, T."`
 	Epochs        int `min:"1" max:"1000" doc:"Passes over an iteration's transitions."`
 	Minibatches   int `min:"1" max:"65536" doc:"Minibatches a pass; each is one update."`
 
@@ -61,9 +61,12 @@ type PPO struct {
 
 	rate, discount, lambda, clip, actorWeight, criticWeight, entropyWeight *engine.Tensor // [P]
 	value, nextValue, advantage, target                                    *engine.Tensor // [T, P, E]
-	gradient                                                               *engine.Tensor // [splits, P, row]
+	moments                                                                *engine.Tensor // [epochs * minibatches, P, 2]: of the advantages
+	gradient                                                               *engine.Tensor // [splits, P, row]; nil when fused
 	actorLosses, criticLosses                                              *engine.Tensor // [4, splits, P]
 
+	fused    bool // updates are one dispatch, see recordFused
+	separate bool // they must not be
 	metrics  *engine.Metrics
 	rows     ppoRows
 	step     *engine.Program
@@ -131,14 +134,21 @@ func (p *PPO) buildLearner(network NetworkConfig) (err error) {
 	p.actorWeight, p.criticWeight = p.hyper.add("actor_weight", c.ActorWeight), p.hyper.add("critic_weight", c.CriticWeight)
 	adam := optim.DefaultAdam
 	adam.Epsilon, adam.MaxNorm = c.AdamEpsilon, c.MaxGradNorm
-	p.adam = optim.New(s.Sub("agent"), adam, p.agent.params, p.rate)
+	p.adam = optim.New(s.Sub("agent"), adam, p.rate, p.agent.row())
+	p.agent.params = p.adam.Params()
 
 	tpe := []engine.Dim{engine.Time(c.RolloutLength), engine.Population(c.Members), engine.Environments(c.Environments)}
 	scratch := s.Sub("ppo")
 	p.value, p.nextValue = scratch.Scratch("value", engine.Float32, tpe...), scratch.Scratch("next_value", engine.Float32, tpe...)
 	p.advantage, p.target = scratch.Scratch("advantage", engine.Float32, tpe...), scratch.Scratch("target", engine.Float32, tpe...)
+	p.moments = scratch.Scratch("advantage_moments", engine.Float32, engine.Axis("update", c.Epochs*c.Minibatches), engine.Population(c.Members), engine.Axis("moment", 2))
+	p.fused = !p.separate && p.canFuse()
 	splits := engine.Axis("split", p.splits())
-	p.gradient = scratch.Scratch("gradient", engine.Float32, append([]engine.Dim{splits}, p.agent.params.Dims()...)...)
+	if p.fused {
+		splits.Size = 1
+	} else {
+		p.gradient = scratch.Scratch("gradient", engine.Float32, append([]engine.Dim{splits}, p.agent.params.Dims()...)...)
+	}
 	losses := []engine.Dim{engine.Axis("loss", 4), splits, engine.Population(c.Members)}
 	p.actorLosses, p.criticLosses = scratch.Scratch("actor_losses", engine.Float32, losses...), scratch.Scratch("critic_losses", engine.Float32, losses...)
 	return s.Err()
@@ -166,10 +176,17 @@ func (p *PPO) recordAdvantages(r *engine.Recorder) {
 	p.agent.value(r, ro.Obs, p.value)
 	p.agent.value(r, ro.NextObs, p.nextValue)
 	gae(r, ro.Reward, ro.Done, p.value, p.nextValue, p.discount, p.lambda, p.advantage, p.target)
+	if p.cfg.NormalizeAdvantage {
+		p.recordMoments(r)
+	}
 }
 
 // recordUpdates records the updates of every epoch and minibatch.
 func (p *PPO) recordUpdates(r *engine.Recorder) {
+	if p.fused {
+		p.recordFused(r)
+		return
+	}
 	for epoch := range p.cfg.Epochs {
 		for minibatch := range p.cfg.Minibatches {
 			p.recordGradient(r, epoch, minibatch)
@@ -180,7 +197,7 @@ func (p *PPO) recordUpdates(r *engine.Recorder) {
 
 func (p *PPO) recordMetrics(r *engine.Recorder) {
 	p.ro.RecordReturns(r, p.rows.episodeReturn, p.rows.episodeLength)
-	splits := float32(p.splits()) // the parts are shares of a mean, so they are to be added
+	splits := float32(p.actorLosses.Size("split")) // the parts are shares of a mean, so they are to be added
 	for i, row := range []*engine.Tensor{p.rows.actorLoss, p.rows.entropy, p.rows.divergence, p.rows.clipped} {
 		engine.Mean(r, row, p.actorLosses.Index(i), nil, splits)
 	}
