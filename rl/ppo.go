@@ -17,7 +17,7 @@ import (
 type PPOConfig struct {
 	Members       int `min:"1" max:"1048576" doc:"Agents trained at once, P."`
 	Environments  int `min:"1" max:"1048576" doc:"Environments of each member, E."`
-	RolloutLength int `min:"1" max:"65536" doc:"Steps of each environment an iteration, T."`
+	RolloutLength int `min:"1" max:"32768" doc:"Steps of each environment an iteration, T."`
 	Epochs        int `min:"1" max:"1000" doc:"Passes over an iteration's transitions."`
 	Minibatches   int `min:"1" max:"65536" doc:"Minibatches a pass; each is one update."`
 
@@ -61,9 +61,12 @@ type PPO struct {
 
 	rate, discount, lambda, clip, actorWeight, criticWeight, entropyWeight *engine.Tensor // [P]
 	value, nextValue, advantage, target                                    *engine.Tensor // [T, P, E]
-	gradient                                                               *engine.Tensor // [splits, P, row]
+	moments                                                                *engine.Tensor // [epochs * minibatches, P, 2]: of the advantages
+	gradient                                                               *engine.Tensor // [splits, P, row]; nil when fused
 	actorLosses, criticLosses                                              *engine.Tensor // [4, splits, P]
 
+	fused    bool // updates are one dispatch, see recordFused
+	separate bool // they must not be
 	metrics  *engine.Metrics
 	rows     ppoRows
 	step     *engine.Program
@@ -94,33 +97,15 @@ func (p *PPO) build(ctx context.Context, options envs.Options, network NetworkCo
 	if n := c.RolloutLength * c.Environments; c.Minibatches > n {
 		return fmt.Errorf("%d minibatches of %d transitions (rollout_length × environments); want at least one transition each", c.Minibatches, n)
 	}
-	p.clock = engine.NewClock(s)
-	if p.agent, err = newActorCritic(s.Sub("agent"), p.env, network, c.Members); err != nil {
+	if err := p.buildLearner(network); err != nil {
 		return err
 	}
-	p.hyper = newHyper(s, c.Members)
-	p.rate, p.discount, p.lambda = p.hyper.add("learning_rate", c.LearningRate), p.hyper.add("discount", c.Discount), p.hyper.add("gae_lambda", c.GAELambda)
-	p.clip, p.entropyWeight = p.hyper.add("clip_epsilon", c.ClipEpsilon), p.hyper.add("entropy_weight", c.EntropyWeight)
-	p.actorWeight, p.criticWeight = p.hyper.add("actor_weight", c.ActorWeight), p.hyper.add("critic_weight", c.CriticWeight)
-	adam := optim.DefaultAdam
-	adam.Epsilon, adam.MaxNorm = c.AdamEpsilon, c.MaxGradNorm
-	p.adam = optim.New(s.Sub("agent"), adam, p.agent.params, p.rate)
-
 	p.ro, err = envs.NewRollout(ctx, s.Sub("rollout"), p.env, envs.RolloutConfig{
 		Members: c.Members, Environments: c.Environments, Horizon: c.RolloutLength, Options: options, Trajectory: true,
 	})
 	if err != nil {
 		return err
 	}
-	tpe := p.ro.Reward.Dims()
-	scratch := s.Sub("ppo")
-	p.value, p.nextValue = scratch.Scratch("value", engine.Float32, tpe...), scratch.Scratch("next_value", engine.Float32, tpe...)
-	p.advantage, p.target = scratch.Scratch("advantage", engine.Float32, tpe...), scratch.Scratch("target", engine.Float32, tpe...)
-	splits := engine.Axis("split", p.splits())
-	p.gradient = scratch.Scratch("gradient", engine.Float32, append([]engine.Dim{splits}, p.agent.params.Dims()...)...)
-	losses := []engine.Dim{engine.Axis("loss", 4), splits, engine.Population(c.Members)}
-	p.actorLosses, p.criticLosses = scratch.Scratch("actor_losses", engine.Float32, losses...), scratch.Scratch("critic_losses", engine.Float32, losses...)
-
 	p.metrics = engine.NewMetrics(s, c.Members, maxMetrics)
 	p.rows = ppoRows{
 		episodeReturn: p.metrics.Row("episode/return"), episodeLength: p.metrics.Row("episode/length"),
@@ -136,21 +121,46 @@ func (p *PPO) build(ctx context.Context, options envs.Options, network NetworkCo
 // maxMetrics leaves room for those of a method around PPO.
 const maxMetrics = 32
 
+// buildLearner makes what turns trajectories into updates.
+func (p *PPO) buildLearner(network NetworkConfig) (err error) {
+	c, s := p.cfg, p.state
+	p.clock = engine.NewClock(s)
+	if p.agent, err = newActorCritic(s.Sub("agent"), p.env, network, c.Members); err != nil {
+		return err
+	}
+	p.hyper = newHyper(s, c.Members)
+	p.rate, p.discount, p.lambda = p.hyper.add("learning_rate", c.LearningRate), p.hyper.add("discount", c.Discount), p.hyper.add("gae_lambda", c.GAELambda)
+	p.clip, p.entropyWeight = p.hyper.add("clip_epsilon", c.ClipEpsilon), p.hyper.add("entropy_weight", c.EntropyWeight)
+	p.actorWeight, p.criticWeight = p.hyper.add("actor_weight", c.ActorWeight), p.hyper.add("critic_weight", c.CriticWeight)
+	adam := optim.DefaultAdam
+	adam.Epsilon, adam.MaxNorm = c.AdamEpsilon, c.MaxGradNorm
+	p.adam = optim.New(s.Sub("agent"), adam, p.rate, p.agent.row())
+	p.agent.params = p.adam.Params()
+
+	tpe := []engine.Dim{engine.Time(c.RolloutLength), engine.Population(c.Members), engine.Environments(c.Environments)}
+	scratch := s.Sub("ppo")
+	p.value, p.nextValue = scratch.Scratch("value", engine.Float32, tpe...), scratch.Scratch("next_value", engine.Float32, tpe...)
+	p.advantage, p.target = scratch.Scratch("advantage", engine.Float32, tpe...), scratch.Scratch("target", engine.Float32, tpe...)
+	p.moments = scratch.Scratch("advantage_moments", engine.Float32, engine.Axis("update", c.Epochs*c.Minibatches), engine.Population(c.Members), engine.Axis("moment", 2))
+	p.fused = !p.separate && p.canFuse()
+	splits := engine.Axis("split", p.splits())
+	if p.fused {
+		splits.Size = 1
+	} else {
+		p.gradient = scratch.Scratch("gradient", engine.Float32, append([]engine.Dim{splits}, p.agent.params.Dims()...)...)
+	}
+	losses := []engine.Dim{engine.Axis("loss", 4), splits, engine.Population(c.Members)}
+	p.actorLosses, p.criticLosses = scratch.Scratch("actor_losses", engine.Float32, losses...), scratch.Scratch("critic_losses", engine.Float32, losses...)
+	return s.Err()
+}
+
 // Record records one iteration. rows, if not nil, is called before the metrics are put into their ring, to add to them.
 func (p *PPO) Record(r *engine.Recorder, rows func(*engine.Recorder)) {
-	ro := p.ro
-	ro.Record(r, p.clock, p.agent.policy())
-	p.agent.value(r, ro.Obs, p.value)
-	p.agent.value(r, ro.NextObs, p.nextValue)
-	gae(r, ro.Reward, ro.Done, p.value, p.nextValue, p.discount, p.lambda, p.advantage, p.target)
-	for epoch := range p.cfg.Epochs {
-		for minibatch := range p.cfg.Minibatches {
-			p.recordGradient(r, epoch, minibatch)
-			p.adam.Record(r, p.gradient)
-		}
-	}
+	p.ro.Record(r, p.clock, p.agent.policy())
+	p.recordAdvantages(r)
+	p.recordUpdates(r)
 	if p.agent.normalizer != nil {
-		p.agent.normalizer.Record(r, ro.Obs) // last, so that the whole iteration sees the inputs its actions were chosen by
+		p.agent.normalizer.Record(r, p.ro.Obs) // last, so that the whole iteration sees the inputs its actions were chosen by
 	}
 	p.recordMetrics(r)
 	if rows != nil {
@@ -160,9 +170,34 @@ func (p *PPO) Record(r *engine.Recorder, rows func(*engine.Recorder)) {
 	p.clock.Tick(r, 1, p.cfg.RolloutLength)
 }
 
+// recordAdvantages records values, advantages and targets of the trajectories.
+func (p *PPO) recordAdvantages(r *engine.Recorder) {
+	ro := p.ro
+	p.agent.value(r, ro.Obs, p.value)
+	p.agent.value(r, ro.NextObs, p.nextValue)
+	gae(r, ro.Reward, ro.Done, p.value, p.nextValue, p.discount, p.lambda, p.advantage, p.target)
+	if p.cfg.NormalizeAdvantage {
+		p.recordMoments(r)
+	}
+}
+
+// recordUpdates records the updates of every epoch and minibatch.
+func (p *PPO) recordUpdates(r *engine.Recorder) {
+	if p.fused {
+		p.recordFused(r)
+		return
+	}
+	for epoch := range p.cfg.Epochs {
+		for minibatch := range p.cfg.Minibatches {
+			p.recordGradient(r, epoch, minibatch)
+			p.adam.Record(r, p.gradient)
+		}
+	}
+}
+
 func (p *PPO) recordMetrics(r *engine.Recorder) {
 	p.ro.RecordReturns(r, p.rows.episodeReturn, p.rows.episodeLength)
-	splits := float32(p.splits()) // the parts are shares of a mean, so they are to be added
+	splits := float32(p.actorLosses.Size("split")) // the parts are shares of a mean, so they are to be added
 	for i, row := range []*engine.Tensor{p.rows.actorLoss, p.rows.entropy, p.rows.divergence, p.rows.clipped} {
 		engine.Mean(r, row, p.actorLosses.Index(i), nil, splits)
 	}

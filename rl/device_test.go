@@ -1,0 +1,157 @@
+package rl
+
+import (
+	"math"
+	"testing"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/envs"
+	"github.com/evorl/evorl/vk"
+)
+
+// open opens the default device for a test.
+func open(t testing.TB) *vk.Device {
+	t.Helper()
+	dev, err := vk.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := dev.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return dev
+}
+
+func lookup(t testing.TB, name string) *envs.Environment {
+	t.Helper()
+	env, err := envs.Lookup(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return env
+}
+
+// spaces is an environment of which only the sizes matter: a learner without a rollout.
+func spaces(obs int, action envs.Space) *envs.Environment {
+	return &envs.Environment{Spec: envs.Spec{Name: "spaces", Observation: envs.Symmetric(make([]float32, obs)...), Action: action}}
+}
+
+// newLearner makes a PPO of which only the learning half exists; its trajectories are the test's to write.
+func newLearner(t testing.TB, eng *engine.Engine, env *envs.Environment, network NetworkConfig, cfg PPOConfig) *PPO {
+	t.Helper()
+	p := &PPO{eng: eng, env: env, cfg: cfg, state: eng.NewState(), separate: true}
+	t.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := p.buildLearner(network); err != nil {
+		t.Fatal(err)
+	}
+	tpe := []engine.Dim{engine.Time(cfg.RolloutLength), engine.Population(cfg.Members), engine.Environments(cfg.Environments)}
+	tensor := func(name string, typ engine.DType, more ...engine.Dim) *engine.Tensor {
+		return p.state.Sub("rollout").Scratch(name, typ, append(append([]engine.Dim(nil), tpe...), more...)...)
+	}
+	feature := engine.Axis("feature", env.ObsSize())
+	p.ro = &envs.Rollout{Trajectory: envs.Trajectory{
+		Obs: tensor("obs", engine.Float32, feature), Action: tensor("action", engine.Float32, engine.Axis("action", env.ActionWords())),
+		LogProb: tensor("log_prob", engine.Float32), Reward: tensor("reward", engine.Float32), Done: tensor("done", engine.Uint32),
+		NextObs: tensor("next_obs", engine.Float32, feature),
+	}}
+	if err := p.state.Zero(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.hyper.init(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// run records and runs a program.
+func run(t testing.TB, eng *engine.Engine, f func(*engine.Recorder)) {
+	t.Helper()
+	program, err := eng.Record("test", f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer program.Free()
+	if err := program.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func write(t testing.TB, to *engine.Tensor, values []float64) {
+	t.Helper()
+	var err error
+	if to.Type() == engine.Uint32 {
+		words := make([]uint32, len(values))
+		for i, v := range values {
+			words[i] = uint32(v)
+		}
+		err = to.WriteUint32(t.Context(), words)
+	} else {
+		floats := make([]float32, len(values))
+		for i, v := range values {
+			floats[i] = float32(v)
+		}
+		err = to.WriteFloat32(t.Context(), floats)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func read(t testing.TB, from *engine.Tensor) []float64 {
+	t.Helper()
+	out := make([]float64, from.Len())
+	if from.Type() == engine.Uint32 {
+		words, err := from.ReadUint32(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, w := range words {
+			out[i] = float64(w)
+		}
+		return out
+	}
+	floats, err := from.ReadFloat32(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range floats {
+		out[i] = float64(v)
+	}
+	return out
+}
+
+// poison fills tensors with what would show if it were read.
+func poison(t testing.TB, tensors ...*engine.Tensor) {
+	t.Helper()
+	for _, to := range tensors {
+		if err := to.Fill(t.Context(), float32(math.NaN())); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// deviation is the largest deviation of got from want, in proportion to the largest value wanted; NaN where one is.
+func deviation(got, want []float64) float64 {
+	worst, size := 0.0, 0.0
+	for i, w := range want {
+		size = max(size, math.Abs(w))
+		worst = max(worst, math.Abs(got[i]-w))
+	}
+	return worst / size
+}
+
+// zero clears tensors.
+func zero(t testing.TB, tensors ...*engine.Tensor) {
+	t.Helper()
+	for _, to := range tensors {
+		if err := to.WriteBytes(t.Context(), make([]byte, 4*to.Len())); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,186 @@
+package rl
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"testing"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/nn"
+	"github.com/evorl/evorl/envs"
+)
+
+// updateReference is testdata/ppo_update.json, written by tools/reference/ppo_update.py, which documents it.
+type updateReference struct {
+	Sizes struct {
+		Members, Steps, Environments, Obs int
+		Hidden                            []int
+		Epochs, Minibatches               int
+	}
+	Seed, Iteration uint32
+	Adam            struct{ Epsilon float64 }
+	Hyper           map[string][]float64
+	Cases           []struct {
+		Name, Distribution string
+		Actions            int
+		Activation         nn.Activation
+		Input              map[string]array
+		Expect             struct {
+			Value, Advantage, Return array
+			NextValue                array            `json:"next_value"`
+			MinibatchLoss            map[string]array `json:"minibatch_loss"`
+			FirstGradient            map[string]array `json:"first_gradient"`
+			Params                   map[string]array
+			First                    map[string]array `json:"adam_m"`
+			Second                   map[string]array `json:"adam_v"`
+		}
+	}
+}
+
+type array struct {
+	Shape []int
+	Data  []float64
+}
+
+// row is the values of one member in a [P, …] array.
+func (a array) row(p int) []float64 {
+	n := len(a.Data) / a.Shape[0]
+	return a.Data[p*n : (p+1)*n]
+}
+
+// TestUpdate compares one whole update, values to parameters, with the float64 reference given the same data.
+func TestUpdate(t *testing.T) {
+	text, err := os.ReadFile("testdata/ppo_update.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ref updateReference
+	if err := json.Unmarshal(text, &ref); err != nil {
+		t.Fatal(err)
+	}
+	eng := engine.New(open(t), engine.Seed(ref.Seed))
+	for _, c := range ref.Cases {
+		t.Run(c.Name, func(t *testing.T) {
+			cfg, network := DefaultPPO(), DefaultNetwork()
+			cfg.Members, cfg.RolloutLength, cfg.Environments = ref.Sizes.Members, ref.Sizes.Steps, ref.Sizes.Environments
+			cfg.Epochs, cfg.Minibatches = ref.Sizes.Epochs, ref.Sizes.Minibatches
+			cfg.MaxGradNorm, cfg.AdamEpsilon = ref.Hyper["max_grad_norm"][0], ref.Adam.Epsilon
+			network.Hidden, network.Activation = ref.Sizes.Hidden, c.Activation
+			action := envs.Discrete(c.Actions)
+			if c.Distribution != "categorical" {
+				action = envs.Symmetric(make([]float32, c.Actions)...)
+			}
+			p := newLearner(t, eng, spaces(ref.Sizes.Obs, action), network, cfg)
+			a := p.agent
+
+			worst := 0.0
+			compare := func(what string, got, want []float64, tolerance float64) {
+				t.Helper()
+				d := deviation(got, want)
+				if !(d <= tolerance) {
+					t.Errorf("%s deviates by %g of its largest value; want at most %g", what, d, tolerance)
+				}
+				worst = max(worst, d)
+			}
+			members := func(what string, got, want []float64, tolerance float64) {
+				t.Helper()
+				for m := range cfg.Members {
+					n := len(want) / cfg.Members
+					compare(fmt.Sprintf("%s of member %d", what, m), got[m*n:(m+1)*n], want[m*n:(m+1)*n], tolerance)
+				}
+			}
+			// A member's parts lie in one row.
+			assemble := func(parts map[string]array) []float64 {
+				row := a.params.Size("parameter")
+				all := make([]float64, cfg.Members*row)
+				for m := range cfg.Members {
+					copy(all[m*row:], parts["actor"].row(m))
+					copy(all[m*row+a.criticBase:], parts["critic"].row(m))
+					if !a.discrete {
+						copy(all[m*row+a.logStd:], parts["log_std"].row(m))
+					}
+				}
+				return all
+			}
+			in := c.Input
+			write(t, a.params, assemble(in))
+			for tensor, name := range map[*engine.Tensor]string{
+				p.rate: "learning_rate", p.discount: "discount", p.lambda: "gae_lambda", p.clip: "clip_epsilon",
+				p.entropyWeight: "entropy_weight", p.criticWeight: "value_weight",
+			} {
+				write(t, tensor, ref.Hyper[name])
+			}
+			write(t, p.clock.Tensor(), []float64{float64(ref.Iteration), 0})
+			write(t, p.ro.Obs, in["obs"].Data)
+			write(t, p.ro.NextObs, in["next_obs"].Data)
+			write(t, p.ro.Reward, in["reward"].Data)
+			done := make([]float64, len(in["reward"].Data))
+			for i := range done {
+				done[i] = in["terminated"].Data[i]*float64(envs.Terminated) + in["truncated"].Data[i]*float64(envs.Truncated)
+			}
+			write(t, p.ro.Done, done)
+			taken, squashed := in["pre_tanh"]
+			if !squashed {
+				taken = in["action"]
+			}
+			write(t, p.ro.Action, taken.Data)
+			// The reference's log-probabilities are those of tanh(u); here they are those of u.
+			logProb := append([]float64(nil), in["log_prob"].Data...)
+			if squashed {
+				for i, u := range taken.Data {
+					logProb[i/c.Actions] += 2 * (math.Ln2 - u - math.Log1p(math.Exp(-2*u)))
+				}
+			}
+			write(t, p.ro.LogProb, logProb)
+
+			poison(t, p.value, p.nextValue, p.advantage, p.target, p.actorLosses, p.criticLosses)
+			run(t, eng, func(r *engine.Recorder) {
+				p.recordAdvantages(r)
+				p.recordGradient(r, 0, 0)
+			})
+			compare("value", read(t, p.value), c.Expect.Value.Data, 2e-6)
+			compare("next value", read(t, p.nextValue), c.Expect.NextValue.Data, 2e-6)
+			compare("advantage", read(t, p.advantage), c.Expect.Advantage.Data, 2e-6)
+			compare("return", read(t, p.target), c.Expect.Return.Data, 2e-6)
+			members("first gradient", read(t, p.gradient), assemble(c.Expect.FirstGradient), 2e-6)
+
+			losses := func(update int) {
+				t.Helper()
+				want := c.Expect.MinibatchLoss
+				actor, critic := read(t, p.actorLosses), read(t, p.criticLosses)
+				n := cfg.Members
+				at := func(name string) []float64 { return want[name].Data[update*n : (update+1)*n] }
+				weighted := make([]float64, n)
+				for m := range n {
+					weighted[m] = critic[m] * ref.Hyper["value_weight"][m]
+				}
+				// The actor's loss is a mean of advantages of deviation 1 that nearly cancel, so its deviation is absolute.
+				for m, d := range actor[:n] {
+					compare(fmt.Sprintf("actor loss %d", update), []float64{1 + d - at("actor")[m]}, []float64{1}, 1e-6)
+				}
+				// The reference's entropy of the squashed Gaussian is the Gaussian's, as here.
+				compare(fmt.Sprintf("entropy %d", update), actor[n:2*n], at("entropy"), 1e-6)
+				compare(fmt.Sprintf("critic loss %d", update), weighted, at("critic"), 1e-6)
+			}
+			losses(0)
+			t.Logf("largest deviation up to the first gradient %.1e", worst)
+			first, second := p.state.Lookup("agent/optimizer/first_moment"), p.state.Lookup("agent/optimizer/second_moment")
+			last := cfg.Epochs*cfg.Minibatches - 1
+			const afterwards = 5e-6 // the updates, at learning rates to 0.05, widen the first differences
+			for _, p.fused = range []bool{false, true} {
+				write(t, a.params, assemble(in))
+				zero(t, first, second, p.adam.Updates())
+				poison(t, p.actorLosses, p.criticLosses, p.adam.Norm())
+				run(t, eng, p.recordUpdates)
+				losses(last)
+				compare("gradient norm", read(t, p.adam.Norm()), c.Expect.MinibatchLoss["grad_norm"].Data[last*cfg.Members:], 1e-6)
+				members("parameters", read(t, a.params), assemble(c.Expect.Params), afterwards)
+				members("first moments", read(t, first), assemble(c.Expect.First), afterwards)
+				members("second moments", read(t, second), assemble(c.Expect.Second), afterwards)
+			}
+			t.Logf("largest deviation after the whole update %.1e", worst)
+		})
+	}
+}
