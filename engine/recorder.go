@@ -85,6 +85,17 @@ func (r *Recorder) Workgroup() uint32 {
 	return info.SubgroupSize
 }
 
+// WorkgroupFor is Workgroup for kernels whose one workgroup loops over count elements: larger where an invocation would else take so
+// many of them that Mesa's software driver, after 65535 iterations in all, silently left its loops.
+func (r *Recorder) WorkgroupFor(count int) uint32 {
+	const most = 1024 // elements an invocation; loops inside a step count too
+	size := r.Workgroup()
+	for count > most*int(size) && 2*size <= r.eng.dev.Info().Limits.MaxInvocations {
+		size *= 2
+	}
+	return size
+}
+
 // Share is a good number of workgroups to share count elements of one member, of the given number of members, for kernels whose
 // invocations loop over what the grid leaves: enough to fill the device, and on software drivers not many more.
 func (r *Recorder) Share(members, count int) uint32 {

@@ -17,6 +17,17 @@ func (p *PPO) splits() int {
 	return nn.Splits(p.cfg.Members, p.cfg.RolloutLength*p.cfg.Environments/p.cfg.Minibatches)
 }
 
+// recordMoments records the advantages' moments of every minibatch.
+func (p *PPO) recordMoments(r *engine.Recorder) {
+	c := p.cfg
+	transitions := c.RolloutLength * c.Environments
+	r.Dispatch(advantageMomentsKernel{
+		Advantage: p.advantage.Range(), Clock: p.clock.Tensor().Range(), Moments: p.moments.Range(),
+		Horizon: uint32(c.RolloutLength), Environments: uint32(c.Environments), Minibatches: uint32(c.Minibatches),
+		Seed: r.Engine().Seed(), Stream: engine.Stream("minibatch"), Workgroup: r.WorkgroupFor((transitions + c.Minibatches - 1) / c.Minibatches),
+	}.call(uint32(c.Members), uint32(c.Epochs*c.Minibatches), 1))
+}
+
 // recordGradient records the gradients of actor and critic for one minibatch.
 func (p *PPO) recordGradient(r *engine.Recorder, epoch, minibatch int) {
 	a, c, ro := p.agent, p.cfg, p.ro
@@ -24,12 +35,11 @@ func (p *PPO) recordGradient(r *engine.Recorder, epoch, minibatch int) {
 		Params: a.params.Range(), Params4: a.params.Range(), Normalizer: a.params.Range(),
 		Obs: ro.Obs.Range(), Action: ro.Action.Range(), LogProb: ro.LogProb.Range(),
 		Advantage: p.advantage.Range(), Target: p.target.Range(), Value: p.value.Range(),
-		ClipEpsilon: p.clip.Range(), LossWeight: p.actorWeight.Range(), EntropyWeight: p.entropyWeight.Range(), Clock: p.clock.Tensor().Range(),
+		Moments: p.moments.Range(), ClipEpsilon: p.clip.Range(), LossWeight: p.actorWeight.Range(), EntropyWeight: p.entropyWeight.Range(), Clock: p.clock.Tensor().Range(),
 		Gradient: p.gradient.Range(), Gradient4: p.gradient.Range(), Losses: p.actorLosses.Range(),
 		Horizon: uint32(c.RolloutLength), Environments: uint32(c.Environments), Row: uint32(a.params.Size("parameter")),
 		LogStd: uint32(a.logStd), Seed: r.Engine().Seed(), Stream: engine.Stream("minibatch"),
 		Epoch: uint32(epoch), Minibatch: uint32(minibatch), Minibatches: uint32(c.Minibatches), ObsLimit: float32(a.cfg.ObsLimit),
-		Shuffle: 1,
 	}
 	if values := a.normalizerValues(); values != nil {
 		k.Normalizer, k.Normalize = values.Range(), 1

@@ -10,6 +10,57 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
+var advantageMomentsShader = &vk.Shader{
+	Name:  "rl/advantage_moments",
+	SPIRV: shaders.Code("rl/advantage_moments"),
+	Bindings: []vk.Binding{
+		{Name: "Advantage", Index: 0, Access: vk.Read},
+		{Name: "Clock", Index: 1, Access: vk.Read},
+		{Name: "Moments", Index: 2, Access: vk.Write},
+	},
+	PushBytes: 20,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// advantageMomentsKernel is shaders/rl/advantage_moments.comp.
+type advantageMomentsKernel struct {
+	Advantage vk.Range // readonly float
+	Clock     vk.Range // readonly uint
+	Moments   vk.Range // writeonly float
+
+	Horizon      uint32 // push constants, in order
+	Environments uint32
+	Minibatches  uint32
+	Seed         uint32
+	Stream       uint32
+
+	Workgroup uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k advantageMomentsKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [3]vk.Range
+		push   [20]byte
+		spec   [1]uint32
+	})
+	a.ranges = [3]vk.Range{k.Advantage, k.Clock, k.Moments}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Horizon)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Environments)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Minibatches)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Seed)
+	binary.LittleEndian.PutUint32(a.push[16:], k.Stream)
+	a.spec = [1]uint32{64}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	return vk.Call{Shader: advantageMomentsShader, Groups: [3]uint32{x, y, z}, Label: "rl/advantage_moments", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var gaeShader = &vk.Shader{
 	Name:  "rl/gae",
 	SPIRV: shaders.Code("rl/gae"),
@@ -84,9 +135,10 @@ var policyGradientShader = &vk.Shader{
 		{Name: "LossWeight", Index: 10, Access: vk.Read},
 		{Name: "EntropyWeight", Index: 11, Access: vk.Read},
 		{Name: "Clock", Index: 12, Access: vk.Read},
-		{Name: "Gradient", Index: 13, Access: vk.Write},
-		{Name: "Gradient4", Index: 14, Access: vk.Write},
-		{Name: "Losses", Index: 15, Access: vk.Write},
+		{Name: "Moments", Index: 13, Access: vk.Read},
+		{Name: "Gradient", Index: 14, Access: vk.Write},
+		{Name: "Gradient4", Index: 15, Access: vk.Write},
+		{Name: "Losses", Index: 16, Access: vk.Write},
 	},
 	PushBytes: 44,
 	Spec: []vk.SpecConstant{
@@ -101,7 +153,6 @@ var policyGradientShader = &vk.Shader{
 		{Name: "HEAD", ID: 8, Default: 0},
 		{Name: "NORMALIZE_ADVANTAGE", ID: 9, Default: 0},
 		{Name: "CLIP_VALUE", ID: 10, Default: 0},
-		{Name: "SHUFFLE", ID: 11, Default: 0},
 	},
 	LocalSize:     [3]uint32{8, 1, 1},
 	LocalSizeSpec: [3]int32{0, -1, -1},
@@ -122,6 +173,7 @@ type policyGradientKernel struct {
 	LossWeight    vk.Range // readonly float
 	EntropyWeight vk.Range // readonly float
 	Clock         vk.Range // readonly uint
+	Moments       vk.Range // readonly float
 	Gradient      vk.Range // writeonly float
 	Gradient4     vk.Range // writeonly vec4
 	Losses        vk.Range // writeonly float
@@ -149,17 +201,16 @@ type policyGradientKernel struct {
 	Head               uint32 // default 0
 	NormalizeAdvantage uint32 // default 0
 	ClipValue          uint32 // default 0
-	Shuffle            uint32 // default 0
 }
 
 // call dispatches x × y × z workgroups.
 func (k policyGradientKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [16]vk.Range
+		ranges [17]vk.Range
 		push   [44]byte
-		spec   [12]uint32
+		spec   [11]uint32
 	})
-	a.ranges = [16]vk.Range{k.Params, k.Params4, k.Normalizer, k.Obs, k.Action, k.LogProb, k.Advantage, k.Target, k.Value, k.ClipEpsilon, k.LossWeight, k.EntropyWeight, k.Clock, k.Gradient, k.Gradient4, k.Losses}
+	a.ranges = [17]vk.Range{k.Params, k.Params4, k.Normalizer, k.Obs, k.Action, k.LogProb, k.Advantage, k.Target, k.Value, k.ClipEpsilon, k.LossWeight, k.EntropyWeight, k.Clock, k.Moments, k.Gradient, k.Gradient4, k.Losses}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Horizon)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Environments)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Row)
@@ -171,7 +222,7 @@ func (k policyGradientKernel) call(x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[32:], k.Minibatch)
 	binary.LittleEndian.PutUint32(a.push[36:], k.Minibatches)
 	binary.LittleEndian.PutUint32(a.push[40:], math.Float32bits(k.ObsLimit))
-	a.spec = [12]uint32{8, 64, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0}
+	a.spec = [11]uint32{8, 64, 0, 0, 0, 1, 1, 0, 0, 0, 0}
 	if k.Lanes != 0 {
 		a.spec[0] = k.Lanes
 	}
@@ -204,9 +255,6 @@ func (k policyGradientKernel) call(x, y, z uint32) vk.Call {
 	}
 	if k.ClipValue != 0 {
 		a.spec[10] = k.ClipValue
-	}
-	if k.Shuffle != 0 {
-		a.spec[11] = k.Shuffle
 	}
 	return vk.Call{Shader: policyGradientShader, Groups: [3]uint32{x, y, z}, Label: "rl/policy_gradient", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }

@@ -17,7 +17,7 @@ import (
 type PPOConfig struct {
 	Members       int `min:"1" max:"1048576" doc:"Agents trained at once, P."`
 	Environments  int `min:"1" max:"1048576" doc:"Environments of each member, E."`
-	RolloutLength int `min:"1" max:"65536" doc:"Steps of each environment an iteration, T."`
+	RolloutLength int `min:"1" max:"32768" doc:"Steps of each environment an iteration, T."`
 	Epochs        int `min:"1" max:"1000" doc:"Passes over an iteration's transitions."`
 	Minibatches   int `min:"1" max:"65536" doc:"Minibatches a pass; each is one update."`
 
@@ -61,6 +61,7 @@ type PPO struct {
 
 	rate, discount, lambda, clip, actorWeight, criticWeight, entropyWeight *engine.Tensor // [P]
 	value, nextValue, advantage, target                                    *engine.Tensor // [T, P, E]
+	moments                                                                *engine.Tensor // [epochs * minibatches, P, 2]: of the advantages
 	gradient                                                               *engine.Tensor // [splits, P, row]
 	actorLosses, criticLosses                                              *engine.Tensor // [4, splits, P]
 
@@ -138,6 +139,7 @@ func (p *PPO) buildLearner(network NetworkConfig) (err error) {
 	scratch := s.Sub("ppo")
 	p.value, p.nextValue = scratch.Scratch("value", engine.Float32, tpe...), scratch.Scratch("next_value", engine.Float32, tpe...)
 	p.advantage, p.target = scratch.Scratch("advantage", engine.Float32, tpe...), scratch.Scratch("target", engine.Float32, tpe...)
+	p.moments = scratch.Scratch("advantage_moments", engine.Float32, engine.Axis("update", c.Epochs*c.Minibatches), engine.Population(c.Members), engine.Axis("moment", 2))
 	splits := engine.Axis("split", p.splits())
 	p.gradient = scratch.Scratch("gradient", engine.Float32, append([]engine.Dim{splits}, p.agent.params.Dims()...)...)
 	losses := []engine.Dim{engine.Axis("loss", 4), splits, engine.Population(c.Members)}
@@ -164,6 +166,9 @@ func (p *PPO) recordAdvantages(r *engine.Recorder) {
 	p.agent.value(r, ro.Obs, p.value)
 	p.agent.value(r, ro.NextObs, p.nextValue)
 	gae(r, ro.Reward, ro.Done, p.value, p.nextValue, p.discount, p.lambda, p.advantage, p.target)
+	if p.cfg.NormalizeAdvantage {
+		p.recordMoments(r)
+	}
 }
 
 // recordUpdates records the updates of every epoch and minibatch.

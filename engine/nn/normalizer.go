@@ -50,6 +50,6 @@ func (n *Normalizer) Record(r *engine.Recorder, obs *engine.Tensor) {
 	}
 	r.Dispatch(normalizerKernel{
 		Obs: obs.Range(), Moments: n.moments.Range(), Normalizer: n.values.Range(),
-		Horizon: uint32(horizon), Environments: uint32(inner / features), Workgroup: r.Workgroup(),
+		Horizon: uint32(horizon), Environments: uint32(inner / features), Workgroup: r.WorkgroupFor(horizon * inner / features),
 	}.call(uint32(members), uint32(features), 1))
 }

@@ -5,11 +5,9 @@
 // PPO: J. Schulman et al., "Proximal Policy Optimization Algorithms", 2017, equations 7 and 9. With one pass over the data the ratio is 1 and
 // this is the gradient of advantage actor-critic (V. Mnih et al., 2016).
 //
-// The minibatch is a slice of a permutation of the member's horizon * environments transitions, computed, not stored.
 // Groups: x = population, y = splits; split s writes gradient[s].
 
-#include "engine/rng.glsl"
-#include "engine/permutation.glsl"
+#include "rl/minibatch.glsl"
 
 layout(local_size_x = 8, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint LANES = 8;
@@ -20,9 +18,8 @@ layout(constant_id = 8) const uint HEAD = 0;      // what the network is, one of
 const uint CATEGORICAL = 0u;
 const uint GAUSSIAN = 1u;
 const uint CRITIC = 2u;
-layout(constant_id = 9) const uint NORMALIZE_ADVANTAGE = 0; // 1: over the minibatch, to mean 0 and deviation 1
+layout(constant_id = 9) const uint NORMALIZE_ADVANTAGE = 0; // 1: by the minibatch's moments
 layout(constant_id = 10) const uint CLIP_VALUE = 0;         // 1: the critic's loss is clipped too
-layout(constant_id = 11) const uint SHUFFLE = 0;            // 1: permuted; 0: in order
 
 layout(std430, set = 0, binding = 0) readonly buffer Params { float params[]; };         // [P, row]
 layout(std430, set = 0, binding = 1) readonly buffer Params4 { vec4 params4[]; };        // the same
@@ -37,9 +34,10 @@ layout(std430, set = 0, binding = 9) readonly buffer ClipEpsilon { float clip_ep
 layout(std430, set = 0, binding = 10) readonly buffer LossWeight { float loss_weight[]; };  // [P]: of the actor's or the critic's loss
 layout(std430, set = 0, binding = 11) readonly buffer EntropyWeight { float entropy_weight[]; }; // [P]: of the entropy bonus
 layout(std430, set = 0, binding = 12) readonly buffer Clock { uint clock[]; };           // [0]: the iteration, for the permutation
-layout(std430, set = 0, binding = 13) writeonly buffer Gradient { float gradient[]; };   // [splits, P, row]
-layout(std430, set = 0, binding = 14) writeonly buffer Gradient4 { vec4 gradient4[]; };  // the same
-layout(std430, set = 0, binding = 15) writeonly buffer Losses { float losses[]; };       // [4, splits, P]: actor: loss, entropy, KL, clipped share; critic: loss, 0, 0, 0
+layout(std430, set = 0, binding = 13) readonly buffer Moments { float moments[]; };      // [epochs * minibatches, P, 2]: of the advantages
+layout(std430, set = 0, binding = 14) writeonly buffer Gradient { float gradient[]; };   // [splits, P, row]
+layout(std430, set = 0, binding = 15) writeonly buffer Gradient4 { vec4 gradient4[]; };  // the same
+layout(std430, set = 0, binding = 16) writeonly buffer Losses { float losses[]; };       // [4, splits, P]: actor: loss, entropy, KL, clipped share; critic: loss, 0, 0, 0
 
 layout(push_constant) uniform Push {
     uint horizon;
@@ -60,32 +58,14 @@ layout(push_constant) uniform Push {
 #include "engine/nn/distribution.glsl"
 #include "engine/nn/mlp_backward.glsl"
 
-const float ADVANTAGE_EPSILON = 1e-8;
-
 void main() {
     uint member = gl_WorkGroupID.x, population = gl_NumWorkGroups.x;
-    uint n = horizon * environments;
-    uint begin = n * minibatch / minibatches, count = n * (minibatch + 1u) / minibatches - begin;
-    uvec4 key = philox(uvec2(seed, stream), uvec4(member, 0u, clock[0], epoch));
-
-#define TRANSITION(position) \
-    uint transition = SHUFFLE != 0u ? permute(begin + (position), n, key) : begin + (position); \
-    uint at = (transition / environments * population + member) * environments + transition % environments; // in [T, P, E]
-
+    Minibatch mb = minibatch_new(seed, stream, member, population, horizon, environments, clock[0], epoch, minibatch, minibatches);
     float mean = 0.0, scale = 1.0;
     if (HEAD != CRITIC && NORMALIZE_ADVANTAGE != 0u) {
-        float sum = 0.0, square = 0.0;
-        [[dont_unroll]] for (uint i = LANE; i < count; i += LANES) {
-            TRANSITION(i)
-            sum += advantages[at];
-        }
-        mean = subgroupAdd(sum) / float(count);
-        [[dont_unroll]] for (uint i = LANE; i < count; i += LANES) {
-            TRANSITION(i)
-            float d = advantages[at] - mean;
-            square += d * d;
-        }
-        scale = 1.0 / (sqrt(subgroupAdd(square) / float(count)) + ADVANTAGE_EPSILON);
+        uint update = epoch * minibatches + minibatch;
+        mean = moments[2u * (update * population + member)];
+        scale = moments[2u * (update * population + member) + 1u];
     }
 
     mlp_load(member * row + base);
@@ -97,19 +77,21 @@ void main() {
         g_deviation[o] = 0.0;
     }
     float epsilon = clip_epsilon[member], weight = loss_weight[member], bonus = entropy_weight[member];
-    float share = 1.0 / float(count); // the loss is a mean over the minibatch
+    float share = 1.0 / float(mb.count); // the loss is a mean over the minibatch
     float loss = 0.0, entropy = 0.0, divergence = 0.0, clipped = 0.0;
 
-    uint first = count * gl_WorkGroupID.y / gl_NumWorkGroups.y, last = count * (gl_WorkGroupID.y + 1u) / gl_NumWorkGroups.y;
+    uint per = (mb.count + gl_NumWorkGroups.y - 1u) / gl_NumWorkGroups.y;
+    uint first = min(per * gl_WorkGroupID.y, mb.count), last = min(first + per, mb.count);
     [[dont_unroll]] for (uint i = first; i < last; i++) {
-        TRANSITION(i)
+        uint at = minibatch_at(mb, i); // in [T, P, E]
         mlp_input(at);
         mlp_forward();
         float dy[OUT];
         if (HEAD == CRITIC) {
             float v = mlp_y[0], target = targets[at], old = values[at];
             float error = v - target, moved = clamp(v - old, -epsilon, epsilon) + old - target;
-            bool plain = CLIP_VALUE == 0u || error * error >= moved * moved;
+            // Inside the clip v - old + old may differ from v by rounding, so the squares alone would not do.
+            bool plain = CLIP_VALUE == 0u || abs(v - old) <= epsilon || error * error >= moved * moved;
             loss += 0.5 * (plain ? error * error : moved * moved);
             [[unroll]] for (uint o = 0u; o < OUT; o++) dy[o] = 0.0;
             dy[0] = plain ? weight * share * error : 0.0; // beyond the clip the loss does not change with v

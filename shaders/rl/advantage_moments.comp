@@ -1,0 +1,45 @@
+#version 450
+
+// Mean and reciprocal deviation of the advantages of every minibatch of an iteration, which the actor's loss normalizes them by: all
+// minibatches of all epochs at once, since neither the advantages nor the permutations depend on the updates between.
+//
+// Groups: x = population, y = epochs * minibatches.
+
+layout(local_size_x = 64, local_size_x_id = 0) in;
+layout(constant_id = 0) const uint WORKGROUP = 64;
+
+#include "engine/rng.glsl"
+#include "engine/workgroup.glsl"
+#include "rl/minibatch.glsl"
+
+layout(std430, set = 0, binding = 0) readonly buffer Advantage { float advantages[]; }; // [T, P, E]
+layout(std430, set = 0, binding = 1) readonly buffer Clock { uint clock[]; };           // [0]: the iteration, for the permutation
+layout(std430, set = 0, binding = 2) writeonly buffer Moments { float moments[]; };     // [epochs * minibatches, P, 2]
+
+layout(push_constant) uniform Push {
+    uint horizon;
+    uint environments;
+    uint minibatches; // of an epoch
+    uint seed;
+    uint stream; // of the permutations
+};
+
+const float DEVIATION_EPSILON = 1e-8;
+
+void main() {
+    uint member = gl_WorkGroupID.x, population = gl_NumWorkGroups.x, update = gl_WorkGroupID.y;
+    Minibatch mb = minibatch_new(seed, stream, member, population, horizon, environments, clock[0], update / minibatches, update % minibatches, minibatches);
+    float sum = 0.0, square = 0.0;
+    for (uint i = gl_LocalInvocationID.x; i < mb.count; i += WORKGROUP) sum += advantages[minibatch_at(mb, i)];
+    float mean = workgroup_sum(sum) / float(mb.count);
+    for (uint i = gl_LocalInvocationID.x; i < mb.count; i += WORKGROUP) {
+        float d = advantages[minibatch_at(mb, i)] - mean;
+        square += d * d;
+    }
+    square = workgroup_sum(square);
+    if (gl_LocalInvocationID.x == 0u) {
+        uint at = 2u * (update * population + member);
+        moments[at] = mean;
+        moments[at + 1u] = 1.0 / (sqrt(square / float(mb.count)) + DEVIATION_EPSILON);
+    }
+}
