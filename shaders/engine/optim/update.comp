@@ -36,9 +36,9 @@ void main() {
     uint member = gl_WorkGroupID.y;
     vec4 factor = factors[member];
     if (factor.w == 0.0) {
-        return; // the gradient is not finite
+        return; // the gradient is not finite, or the learning rate has fallen to nothing
     }
-    float rate = learning_rate[member];
+    float rate = learning_rate[member] * factor.w;
     uint fours = row / 4u, stride = gl_NumWorkGroups.x * gl_WorkGroupSize.x;
     for (uint i = gl_GlobalInvocationID.x; i < fours; i += stride) {
         uint at = member * fours + i;
