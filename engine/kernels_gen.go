@@ -167,6 +167,47 @@ func (k randomKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: randomShader, Groups: [3]uint32{x, y, z}, Label: "engine/random", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var rankShader = &vk.Shader{
+	Name:  "engine/rank",
+	SPIRV: shaders.Code("engine/rank"),
+	Bindings: []vk.Binding{
+		{Name: "Fitness", Index: 0, Access: vk.Read},
+		{Name: "Rank", Index: 1, Access: vk.Write},
+	},
+	PushBytes: 4,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// rankKernel is shaders/engine/rank.comp.
+type rankKernel struct {
+	Fitness vk.Range // readonly float
+	Rank    vk.Range // writeonly uint
+
+	Population uint32 // push constants, in order
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k rankKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [2]vk.Range
+		push   [4]byte
+		spec   [1]uint32
+	})
+	a.ranges = [2]vk.Range{k.Fitness, k.Rank}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
+	a.spec = [1]uint32{64}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	return vk.Call{Shader: rankShader, Groups: [3]uint32{x, y, z}, Label: "engine/rank", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var ringShader = &vk.Shader{
 	Name:  "engine/ring",
 	SPIRV: shaders.Code("engine/ring"),

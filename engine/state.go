@@ -45,13 +45,19 @@ func (s *State) Err() error { return s.all.err }
 
 // Tensor makes a saved tensor of zeros. A name taken before and an axis of length < 1 are errors.
 func (s *State) Tensor(name string, typ DType, dims ...Dim) *Tensor {
-	t := s.make(name, typ, dims)
+	return s.save(s.make(name, typ, dims, int64(4*length(dims))))
+}
+
+// save makes a tensor one of those that are saved.
+func (s *State) save(t *Tensor) *Tensor {
 	if s.all.err != nil {
 		return t
 	}
 	if s.all.index[t.name] != nil {
 		s.all.err = fmt.Errorf("engine: there are two tensors %q", t.name)
-		t.buf.Free()
+		if !t.view {
+			t.buf.Free()
+		}
 		return t
 	}
 	s.all.named = append(s.all.named, t)
@@ -59,16 +65,31 @@ func (s *State) Tensor(name string, typ DType, dims ...Dim) *Tensor {
 	return t
 }
 
+// Stack makes saved tensors of one type and shape, behind each other in one buffer: kernels that take the first's Stacked range find
+// the i-th one i · stride elements on.
+func (s *State) Stack(typ DType, names []string, dims ...Dim) []*Tensor {
+	align := max(int64(s.eng.dev.Info().Limits.StorageAlignment), 16)
+	size := (int64(4*length(dims)) + align - 1) / align * align
+	whole := s.make(names[0], typ, dims, size*int64(len(names)))
+	stack := make([]*Tensor, len(names))
+	for i, name := range names {
+		t := *whole
+		t.name, t.at, t.view, t.stride = s.prefix+name, int64(i)*size, i > 0, int(size/4)
+		stack[i] = s.save(&t)
+	}
+	return stack
+}
+
 // Scratch makes a tensor that is not saved; it begins as zeros.
 func (s *State) Scratch(name string, typ DType, dims ...Dim) *Tensor {
-	t := s.make(name, typ, dims)
+	t := s.make(name, typ, dims, int64(4*length(dims)))
 	if s.all.err == nil {
 		s.all.scratch = append(s.all.scratch, t)
 	}
 	return t
 }
 
-func (s *State) make(name string, typ DType, dims []Dim) *Tensor {
+func (s *State) make(name string, typ DType, dims []Dim, bytes int64) *Tensor {
 	t := &Tensor{name: s.prefix + name, typ: typ, dims: append([]Dim(nil), dims...)}
 	if s.all.err != nil {
 		return t
@@ -79,7 +100,7 @@ func (s *State) make(name string, typ DType, dims []Dim) *Tensor {
 			return t
 		}
 	}
-	buf, err := s.eng.dev.NewBuffer(int64(4*t.Len()), vk.Local)
+	buf, err := s.eng.dev.NewBuffer(bytes, vk.Local)
 	if err != nil {
 		s.all.err = fmt.Errorf("engine: tensor %v: %w", t, err)
 		return t
@@ -121,7 +142,7 @@ func (s *State) Close() error {
 	s.all.closed = true
 	s.all.err = errors.New("engine: the state is closed")
 	for _, t := range append(s.all.named, s.all.scratch...) {
-		if t.buf != nil {
+		if t.buf != nil && !t.view {
 			t.buf.Free()
 		}
 	}

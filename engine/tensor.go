@@ -60,6 +60,8 @@ type Tensor struct {
 	buf  *vk.Buffer
 	at   int64 // byte offset in buf
 	view bool  // of another tensor, which owns buf
+
+	stride int // elements to the next tensor of its stack; 0: it is in none
 }
 
 func (t *Tensor) Name() string { return t.name }
@@ -99,6 +101,11 @@ func (t *Tensor) Split(axis string) (outer, size, inner int, ok bool) {
 
 // Range is the tensor's place, as kernels take it.
 func (t *Tensor) Range() vk.Range { return t.buf.Range(t.at, int64(4*t.Len())) }
+
+// Stacked is the place of the tensor and all behind it in its stack (State.Stack), and the elements from one to the next.
+func (t *Tensor) Stacked() (place vk.Range, stride int) {
+	return t.buf.Range(t.at, t.buf.Size()-t.at), t.stride
+}
 
 // Index is the view of one index of the first axis. The view's place must suit the device's storage alignment where kernels take it.
 func (t *Tensor) Index(i int) *Tensor {

@@ -6,16 +6,23 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// open opens the default device for a test.
-func open(t testing.TB) *vk.Device {
+// open opens the default device for a test, with core and synchronization validation unless other options are given. What the
+// validation layer says fails the test.
+func open(t testing.TB, options ...vk.Option) *vk.Device {
 	t.Helper()
-	dev, err := vk.Open()
+	if len(options) == 0 {
+		options = []vk.Option{vk.Validate(true)}
+	}
+	dev, err := vk.Open(append(options, vk.CacheDir(""))...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		if err := dev.Close(); err != nil {
 			t.Error(err)
+		}
+		for _, message := range dev.ValidationErrors() {
+			t.Error(message)
 		}
 	})
 	return dev

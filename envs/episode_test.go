@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
+
+	"github.com/evorl/evorl/vk"
 )
 
 // TestEpisode drives batches beside the float64 model of the episode, under every option.
@@ -31,6 +34,23 @@ func TestEpisode(t *testing.T) {
 			b := newBatch(t, dev, c.model.name, 3, 7, c.options)
 			drive(t, b, c.model, c.steps)
 		})
+	}
+}
+
+// TestInBounds steps batches of odd sizes, discrete and continuous, under the validation layer's checks of every access. The
+// other environments differ in the sizes only, and take seconds each to compile with the checks.
+func TestInBounds(t *testing.T) {
+	dev := open(t, vk.ValidateShaders(true))
+	for _, name := range []string{"MountainCar-v0", "Pendulum-v1"} {
+		b := newBatch(t, dev, name, 3, 43, Options{TimeLimit: 2})
+		if _, err := b.Reset(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			if _, err := act(t.Context(), b, slices.Repeat([][]float64{{1}}, b.count())); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 }
 

@@ -49,8 +49,12 @@ func (ev *Evaluator) steps() int {
 	return (ev.options.TimeLimit + ev.options.ActionRepeat - 1) / ev.options.ActionRepeat
 }
 
-// NewRollout makes a rollout of so many episodes a member in a workflow's own state, for methods that evaluate inside their step.
-func (ev *Evaluator) NewRollout(ctx context.Context, s *engine.State, episodes int) (*Rollout, error) {
+// Policy is what is evaluated.
+func (ev *Evaluator) Policy() *Policy { return ev.policy }
+
+// NewFitness makes a rollout of so many episodes a member whose tensors are in a workflow's own state, for methods that evaluate inside
+// a recorded program.
+func (ev *Evaluator) NewFitness(ctx context.Context, s *engine.State, episodes int) (*Rollout, error) {
 	return NewRollout(ctx, s, ev.env, RolloutConfig{
 		Members: ev.members, Environments: episodes, Horizon: ev.steps(), Options: ev.options, Mode: true, Begin: true, Stream: EvaluationStream,
 	})
@@ -102,7 +106,7 @@ func (ev *Evaluator) prepare(ctx context.Context, clock engine.Clock, episodes i
 }
 
 func (run *evaluation) build(ctx context.Context, ev *Evaluator, clock engine.Clock, episodes int) (err error) {
-	if run.rollout, err = ev.NewRollout(ctx, run.state, episodes); err != nil {
+	if run.rollout, err = ev.NewFitness(ctx, run.state, episodes); err != nil {
 		return err
 	}
 	if err := run.state.Zero(ctx); err != nil {

@@ -79,9 +79,13 @@ func NewRollout(ctx context.Context, s *engine.State, env *Environment, cfg Roll
 	}
 	p, e, t := engine.Population(cfg.Members), engine.Environments(cfg.Environments), engine.Time(cfg.Horizon)
 	o, a := engine.Axis("feature", env.ObsSize()), engine.Axis("action", env.ActionWords())
-	ro.state = s.Tensor("env_state", engine.Float32, engine.Axis("field", env.StateSize()), p, e)
-	ro.step = s.Tensor("episode_step", engine.Uint32, p, e)
-	ro.ret = s.Tensor("episode_return", engine.Float32, p, e)
+	tensor := s.Tensor
+	if cfg.Begin {
+		tensor = s.Scratch // nothing is carried over
+	}
+	ro.state = tensor("env_state", engine.Float32, engine.Axis("field", env.StateSize()), p, e)
+	ro.step = tensor("episode_step", engine.Uint32, p, e)
+	ro.ret = tensor("episode_return", engine.Float32, p, e)
 	ro.scale = s.Scratch("action_scale", engine.Float32, engine.Axis("bound", 2), engine.Axis("action", env.Action.Size()))
 	ro.finished = s.Scratch("finished", engine.Float32, engine.Axis("sum", 3), p, e)
 	if cfg.Trajectory {

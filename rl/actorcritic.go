@@ -32,13 +32,14 @@ func newActorCritic(s *engine.State, env *envs.Environment, cfg NetworkConfig, m
 	if !a.discrete {
 		a.criticBase = nn.Align(a.logStd + a.actor.Out)
 	}
-	row := nn.Align(a.criticBase + a.critic.Size())
-	a.params = s.Tensor("params", engine.Float32, engine.Population(members), engine.Axis("parameter", row))
 	if cfg.NormalizeObs {
 		a.normalizer = nn.NewNormalizer(s, members, env.ObsSize())
 	}
 	return a, s.Err()
 }
+
+// row is the number of floats of a member's parameters.
+func (a *ActorCritic) row() int { return nn.Align(a.criticBase + a.critic.Size()) }
 
 // init draws the members' initial parameters.
 func (a *ActorCritic) init(ctx context.Context, seed uint32) error {

@@ -41,7 +41,7 @@ func spaces(obs int, action envs.Space) *envs.Environment {
 // newLearner makes a PPO of which only the learning half exists; its trajectories are the test's to write.
 func newLearner(t testing.TB, eng *engine.Engine, env *envs.Environment, network NetworkConfig, cfg PPOConfig) *PPO {
 	t.Helper()
-	p := &PPO{eng: eng, env: env, cfg: cfg, state: eng.NewState()}
+	p := &PPO{eng: eng, env: env, cfg: cfg, state: eng.NewState(), separate: true}
 	t.Cleanup(func() {
 		if err := p.Close(); err != nil {
 			t.Error(err)
@@ -144,4 +144,14 @@ func deviation(got, want []float64) float64 {
 		worst = max(worst, math.Abs(got[i]-w))
 	}
 	return worst / size
+}
+
+// zero clears tensors.
+func zero(t testing.TB, tensors ...*engine.Tensor) {
+	t.Helper()
+	for _, to := range tensors {
+		if err := to.WriteBytes(t.Context(), make([]byte, 4*to.Len())); err != nil {
+			t.Fatal(err)
+		}
+	}
 }

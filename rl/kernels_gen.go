@@ -258,3 +258,181 @@ func (k policyGradientKernel) call(x, y, z uint32) vk.Call {
 	}
 	return vk.Call{Shader: policyGradientShader, Groups: [3]uint32{x, y, z}, Label: "rl/policy_gradient", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
+
+var policyUpdateShader = &vk.Shader{
+	Name:  "rl/policy_update",
+	SPIRV: shaders.Code("rl/policy_update"),
+	Bindings: []vk.Binding{
+		{Name: "Params", Index: 0, Access: vk.Read},
+		{Name: "Params4", Index: 1, Access: vk.Read},
+		{Name: "Normalizer", Index: 2, Access: vk.Read},
+		{Name: "Obs", Index: 3, Access: vk.Read},
+		{Name: "Action", Index: 4, Access: vk.Read},
+		{Name: "LogProb", Index: 5, Access: vk.Read},
+		{Name: "Advantage", Index: 6, Access: vk.Read},
+		{Name: "Target", Index: 7, Access: vk.Read},
+		{Name: "Value", Index: 8, Access: vk.Read},
+		{Name: "Moments", Index: 9, Access: vk.Read},
+		{Name: "LearningRate", Index: 10, Access: vk.Read},
+		{Name: "ClipEpsilon", Index: 11, Access: vk.Read},
+		{Name: "ActorWeight", Index: 12, Access: vk.Read},
+		{Name: "CriticWeight", Index: 13, Access: vk.Read},
+		{Name: "EntropyWeight", Index: 14, Access: vk.Read},
+		{Name: "Clock", Index: 15, Access: vk.Read},
+		{Name: "Updated", Index: 16, Access: vk.Write},
+		{Name: "Updated4", Index: 17, Access: vk.Write},
+		{Name: "Norm", Index: 18, Access: vk.Write},
+		{Name: "Updates", Index: 19, Access: vk.ReadWrite},
+		{Name: "Refused", Index: 20, Access: vk.ReadWrite},
+		{Name: "ActorLosses", Index: 21, Access: vk.Write},
+		{Name: "CriticLosses", Index: 22, Access: vk.Write},
+	},
+	PushBytes: 84,
+	Spec: []vk.SpecConstant{
+		{Name: "LANES", ID: 0, Default: 8},
+		{Name: "HIDDEN_1", ID: 1, Default: 64},
+		{Name: "HIDDEN_2", ID: 2, Default: 0},
+		{Name: "ACTIVATION", ID: 3, Default: 0},
+		{Name: "LAYER_NORM", ID: 4, Default: 0},
+		{Name: "IN", ID: 5, Default: 1},
+		{Name: "OUT", ID: 6, Default: 1},
+		{Name: "NORMALIZE", ID: 7, Default: 0},
+		{Name: "HEAD", ID: 8, Default: 0},
+		{Name: "NORMALIZE_ADVANTAGE", ID: 9, Default: 0},
+		{Name: "CLIP_VALUE", ID: 10, Default: 0},
+		{Name: "LOCAL_SIZE_X", ID: 12, Default: 16},
+	},
+	LocalSize:     [3]uint32{16, 1, 1},
+	LocalSizeSpec: [3]int32{12, -1, -1},
+}
+
+// policyUpdateKernel is shaders/rl/policy_update.comp.
+type policyUpdateKernel struct {
+	Params        vk.Range // readonly float
+	Params4       vk.Range // readonly vec4
+	Normalizer    vk.Range // readonly float
+	Obs           vk.Range // readonly float
+	Action        vk.Range // readonly float
+	LogProb       vk.Range // readonly float
+	Advantage     vk.Range // readonly float
+	Target        vk.Range // readonly float
+	Value         vk.Range // readonly float
+	Moments       vk.Range // readonly float
+	LearningRate  vk.Range // readonly float
+	ClipEpsilon   vk.Range // readonly float
+	ActorWeight   vk.Range // readonly float
+	CriticWeight  vk.Range // readonly float
+	EntropyWeight vk.Range // readonly float
+	Clock         vk.Range // readonly uint
+	Updated       vk.Range // writeonly float
+	Updated4      vk.Range // writeonly vec4
+	Norm          vk.Range // writeonly float
+	Updates       vk.Range // read-write uint
+	Refused       vk.Range // read-write uint
+	ActorLosses   vk.Range // writeonly float
+	CriticLosses  vk.Range // writeonly float
+
+	Horizon      uint32 // push constants, in order
+	Environments uint32
+	Row          uint32
+	Stride       uint32
+	Critic       uint32
+	LogStd       uint32
+	Seed         uint32
+	Stream       uint32
+	Minibatches  uint32
+	First        uint32
+	Last         uint32
+	ObsLimit     float32
+	MaxNorm      float32
+	Beta1        float32
+	Beta2        float32
+	Gain1        float32
+	Gain2        float32
+	LogBeta1     float32
+	LogBeta2     float32
+	Epsilon      float32
+	Anneal       float32
+
+	Lanes              uint32 // specialization constants, zero for their default 8
+	Hidden1            uint32 // default 64
+	Hidden2            uint32 // default 0
+	Activation         uint32 // default 0
+	LayerNorm          uint32 // default 0
+	In                 uint32 // default 1
+	Out                uint32 // default 1
+	Normalize          uint32 // default 0
+	Head               uint32 // default 0
+	NormalizeAdvantage uint32 // default 0
+	ClipValue          uint32 // default 0
+	LocalSizeX         uint32 // default 16
+}
+
+// call dispatches x × y × z workgroups.
+func (k policyUpdateKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [23]vk.Range
+		push   [84]byte
+		spec   [12]uint32
+	})
+	a.ranges = [23]vk.Range{k.Params, k.Params4, k.Normalizer, k.Obs, k.Action, k.LogProb, k.Advantage, k.Target, k.Value, k.Moments, k.LearningRate, k.ClipEpsilon, k.ActorWeight, k.CriticWeight, k.EntropyWeight, k.Clock, k.Updated, k.Updated4, k.Norm, k.Updates, k.Refused, k.ActorLosses, k.CriticLosses}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Horizon)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Environments)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Stride)
+	binary.LittleEndian.PutUint32(a.push[16:], k.Critic)
+	binary.LittleEndian.PutUint32(a.push[20:], k.LogStd)
+	binary.LittleEndian.PutUint32(a.push[24:], k.Seed)
+	binary.LittleEndian.PutUint32(a.push[28:], k.Stream)
+	binary.LittleEndian.PutUint32(a.push[32:], k.Minibatches)
+	binary.LittleEndian.PutUint32(a.push[36:], k.First)
+	binary.LittleEndian.PutUint32(a.push[40:], k.Last)
+	binary.LittleEndian.PutUint32(a.push[44:], math.Float32bits(k.ObsLimit))
+	binary.LittleEndian.PutUint32(a.push[48:], math.Float32bits(k.MaxNorm))
+	binary.LittleEndian.PutUint32(a.push[52:], math.Float32bits(k.Beta1))
+	binary.LittleEndian.PutUint32(a.push[56:], math.Float32bits(k.Beta2))
+	binary.LittleEndian.PutUint32(a.push[60:], math.Float32bits(k.Gain1))
+	binary.LittleEndian.PutUint32(a.push[64:], math.Float32bits(k.Gain2))
+	binary.LittleEndian.PutUint32(a.push[68:], math.Float32bits(k.LogBeta1))
+	binary.LittleEndian.PutUint32(a.push[72:], math.Float32bits(k.LogBeta2))
+	binary.LittleEndian.PutUint32(a.push[76:], math.Float32bits(k.Epsilon))
+	binary.LittleEndian.PutUint32(a.push[80:], math.Float32bits(k.Anneal))
+	a.spec = [12]uint32{8, 64, 0, 0, 0, 1, 1, 0, 0, 0, 0, 16}
+	if k.Lanes != 0 {
+		a.spec[0] = k.Lanes
+	}
+	if k.Hidden1 != 0 {
+		a.spec[1] = k.Hidden1
+	}
+	if k.Hidden2 != 0 {
+		a.spec[2] = k.Hidden2
+	}
+	if k.Activation != 0 {
+		a.spec[3] = k.Activation
+	}
+	if k.LayerNorm != 0 {
+		a.spec[4] = k.LayerNorm
+	}
+	if k.In != 0 {
+		a.spec[5] = k.In
+	}
+	if k.Out != 0 {
+		a.spec[6] = k.Out
+	}
+	if k.Normalize != 0 {
+		a.spec[7] = k.Normalize
+	}
+	if k.Head != 0 {
+		a.spec[8] = k.Head
+	}
+	if k.NormalizeAdvantage != 0 {
+		a.spec[9] = k.NormalizeAdvantage
+	}
+	if k.ClipValue != 0 {
+		a.spec[10] = k.ClipValue
+	}
+	if k.LocalSizeX != 0 {
+		a.spec[11] = k.LocalSizeX
+	}
+	return vk.Call{Shader: policyUpdateShader, Groups: [3]uint32{x, y, z}, Label: "rl/policy_update", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}

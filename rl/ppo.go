@@ -62,9 +62,11 @@ type PPO struct {
 	rate, discount, lambda, clip, actorWeight, criticWeight, entropyWeight *engine.Tensor // [P]
 	value, nextValue, advantage, target                                    *engine.Tensor // [T, P, E]
 	moments                                                                *engine.Tensor // [epochs * minibatches, P, 2]: of the advantages
-	gradient                                                               *engine.Tensor // [splits, P, row]
+	gradient                                                               *engine.Tensor // [splits, P, row]; nil when fused
 	actorLosses, criticLosses                                              *engine.Tensor // [4, splits, P]
 
+	fused    bool // updates are one dispatch, see recordFused
+	separate bool // they must not be
 	metrics  *engine.Metrics
 	rows     ppoRows
 	step     *engine.Program
@@ -77,7 +79,7 @@ type ppoRows struct {
 	actorLoss, criticLoss, entropy, divergence, clipped, norm *engine.Tensor
 }
 
-// NewPPO makes a PPO workflow and records its step. Init or a checkpoint must fill its state before the first Step. Close it after use.
+// NewPPO makes a PPO workflow. Init or a checkpoint must fill its state before the first Step. Close it after use.
 func NewPPO(ctx context.Context, eng *engine.Engine, env *envs.Environment, options envs.Options, network NetworkConfig, cfg PPOConfig) (*PPO, error) {
 	p := &PPO{eng: eng, env: env, cfg: cfg, state: eng.NewState()}
 	if err := p.build(ctx, options, network); err != nil {
@@ -104,7 +106,7 @@ func (p *PPO) build(ctx context.Context, options envs.Options, network NetworkCo
 	if err != nil {
 		return err
 	}
-	p.metrics = engine.NewMetrics(s, c.Members, 16)
+	p.metrics = engine.NewMetrics(s, c.Members, maxMetrics)
 	p.rows = ppoRows{
 		episodeReturn: p.metrics.Row("episode/return"), episodeLength: p.metrics.Row("episode/length"),
 		actorLoss: p.metrics.Row("loss/actor"), criticLoss: p.metrics.Row("loss/critic"), entropy: p.metrics.Row("policy/entropy"),
@@ -113,12 +115,11 @@ func (p *PPO) build(ctx context.Context, options envs.Options, network NetworkCo
 	if p.evaluate, err = envs.NewEvaluator(ctx, s.Sub("evaluation"), p.env, options, p.agent.policy()); err != nil {
 		return err
 	}
-	if err := s.Err(); err != nil {
-		return err
-	}
-	p.step, err = p.eng.Record("ppo", func(r *engine.Recorder) { p.Record(r) })
-	return err
+	return s.Err()
 }
+
+// maxMetrics leaves room for those of a method around PPO.
+const maxMetrics = 32
 
 // buildLearner makes what turns trajectories into updates.
 func (p *PPO) buildLearner(network NetworkConfig) (err error) {
@@ -133,22 +134,28 @@ func (p *PPO) buildLearner(network NetworkConfig) (err error) {
 	p.actorWeight, p.criticWeight = p.hyper.add("actor_weight", c.ActorWeight), p.hyper.add("critic_weight", c.CriticWeight)
 	adam := optim.DefaultAdam
 	adam.Epsilon, adam.MaxNorm = c.AdamEpsilon, c.MaxGradNorm
-	p.adam = optim.New(s.Sub("agent"), adam, p.agent.params, p.rate)
+	p.adam = optim.New(s.Sub("agent"), adam, p.rate, p.agent.row())
+	p.agent.params = p.adam.Params()
 
 	tpe := []engine.Dim{engine.Time(c.RolloutLength), engine.Population(c.Members), engine.Environments(c.Environments)}
 	scratch := s.Sub("ppo")
 	p.value, p.nextValue = scratch.Scratch("value", engine.Float32, tpe...), scratch.Scratch("next_value", engine.Float32, tpe...)
 	p.advantage, p.target = scratch.Scratch("advantage", engine.Float32, tpe...), scratch.Scratch("target", engine.Float32, tpe...)
 	p.moments = scratch.Scratch("advantage_moments", engine.Float32, engine.Axis("update", c.Epochs*c.Minibatches), engine.Population(c.Members), engine.Axis("moment", 2))
+	p.fused = !p.separate && p.canFuse()
 	splits := engine.Axis("split", p.splits())
-	p.gradient = scratch.Scratch("gradient", engine.Float32, append([]engine.Dim{splits}, p.agent.params.Dims()...)...)
+	if p.fused {
+		splits.Size = 1
+	} else {
+		p.gradient = scratch.Scratch("gradient", engine.Float32, append([]engine.Dim{splits}, p.agent.params.Dims()...)...)
+	}
 	losses := []engine.Dim{engine.Axis("loss", 4), splits, engine.Population(c.Members)}
 	p.actorLosses, p.criticLosses = scratch.Scratch("actor_losses", engine.Float32, losses...), scratch.Scratch("critic_losses", engine.Float32, losses...)
 	return s.Err()
 }
 
-// Record records one iteration.
-func (p *PPO) Record(r *engine.Recorder) {
+// Record records one iteration. rows, if not nil, is called before the metrics are put into their ring, to add to them.
+func (p *PPO) Record(r *engine.Recorder, rows func(*engine.Recorder)) {
 	p.ro.Record(r, p.clock, p.agent.policy())
 	p.recordAdvantages(r)
 	p.recordUpdates(r)
@@ -156,6 +163,9 @@ func (p *PPO) Record(r *engine.Recorder) {
 		p.agent.normalizer.Record(r, p.ro.Obs) // last, so that the whole iteration sees the inputs its actions were chosen by
 	}
 	p.recordMetrics(r)
+	if rows != nil {
+		rows(r)
+	}
 	p.metrics.Record(r, p.clock)
 	p.clock.Tick(r, 1, p.cfg.RolloutLength)
 }
@@ -173,6 +183,10 @@ func (p *PPO) recordAdvantages(r *engine.Recorder) {
 
 // recordUpdates records the updates of every epoch and minibatch.
 func (p *PPO) recordUpdates(r *engine.Recorder) {
+	if p.fused {
+		p.recordFused(r)
+		return
+	}
 	for epoch := range p.cfg.Epochs {
 		for minibatch := range p.cfg.Minibatches {
 			p.recordGradient(r, epoch, minibatch)
@@ -183,7 +197,7 @@ func (p *PPO) recordUpdates(r *engine.Recorder) {
 
 func (p *PPO) recordMetrics(r *engine.Recorder) {
 	p.ro.RecordReturns(r, p.rows.episodeReturn, p.rows.episodeLength)
-	splits := float32(p.splits()) // the parts are shares of a mean, so they are to be added
+	splits := float32(p.actorLosses.Size("split")) // the parts are shares of a mean, so they are to be added
 	for i, row := range []*engine.Tensor{p.rows.actorLoss, p.rows.entropy, p.rows.divergence, p.rows.clipped} {
 		engine.Mean(r, row, p.actorLosses.Index(i), nil, splits)
 	}
@@ -224,8 +238,15 @@ func (p *PPO) Constants(ctx context.Context) error {
 	return p.ro.Init(ctx)
 }
 
-// Step implements engine.Workflow.
-func (p *PPO) Step(ctx context.Context, iteration int) (*vk.Ticket, error) { return p.step.Submit(ctx) }
+// Step implements engine.Workflow. The first one records the program.
+func (p *PPO) Step(ctx context.Context, iteration int) (_ *vk.Ticket, err error) {
+	if p.step == nil {
+		if p.step, err = p.eng.Record("ppo", func(r *engine.Recorder) { p.Record(r, nil) }); err != nil {
+			return nil, err
+		}
+	}
+	return p.step.Submit(ctx)
+}
 
 // Evaluate implements engine.Workflow: deterministic actions in new episodes.
 func (p *PPO) Evaluate(ctx context.Context, episodes int) (engine.Evaluation, error) {

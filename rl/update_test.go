@@ -166,14 +166,20 @@ func TestUpdate(t *testing.T) {
 			}
 			losses(0)
 			t.Logf("largest deviation up to the first gradient %.1e", worst)
-			run(t, eng, p.recordUpdates)
+			first, second := p.state.Lookup("agent/optimizer/first_moment"), p.state.Lookup("agent/optimizer/second_moment")
 			last := cfg.Epochs*cfg.Minibatches - 1
-			losses(last)
 			const afterwards = 5e-6 // the updates, at learning rates to 0.05, widen the first differences
-			compare("gradient norm", read(t, p.adam.Norm()), c.Expect.MinibatchLoss["grad_norm"].Data[last*cfg.Members:], 1e-6)
-			members("parameters", read(t, a.params), assemble(c.Expect.Params), afterwards)
-			members("first moments", read(t, p.state.Lookup("agent/optimizer/first_moment")), assemble(c.Expect.First), afterwards)
-			members("second moments", read(t, p.state.Lookup("agent/optimizer/second_moment")), assemble(c.Expect.Second), afterwards)
+			for _, p.fused = range []bool{false, true} {
+				write(t, a.params, assemble(in))
+				zero(t, first, second, p.adam.Updates())
+				poison(t, p.actorLosses, p.criticLosses, p.adam.Norm())
+				run(t, eng, p.recordUpdates)
+				losses(last)
+				compare("gradient norm", read(t, p.adam.Norm()), c.Expect.MinibatchLoss["grad_norm"].Data[last*cfg.Members:], 1e-6)
+				members("parameters", read(t, a.params), assemble(c.Expect.Params), afterwards)
+				members("first moments", read(t, first), assemble(c.Expect.First), afterwards)
+				members("second moments", read(t, second), assemble(c.Expect.Second), afterwards)
+			}
 			t.Logf("largest deviation after the whole update %.1e", worst)
 		})
 	}

@@ -87,15 +87,14 @@ type Optimizer struct {
 	anneal float64 // share of the learning rate lost a step of the clock
 }
 
-// New makes the state of an optimizer of params with the learning rates rate [P].
-func New(s *engine.State, cfg Config, params, rate *engine.Tensor) *Optimizer {
+// New makes parameters "params" [P, row], row a multiple of four, and the state of their optimizer with the learning rates rate [P].
+// Parameters, first and second moments are a stack.
+func New(s *engine.State, cfg Config, rate *engine.Tensor, row int) *Optimizer {
+	p := engine.Population(rate.Len())
+	stack := s.Stack(engine.Float32, []string{"params", "optimizer/first_moment", "optimizer/second_moment"}, p, engine.Axis("parameter", row))
 	s = s.Sub("optimizer")
-	dims := params.Dims()
-	p := dims[0]
 	return &Optimizer{
-		cfg: cfg, params: params, rate: rate,
-		first:  s.Tensor("first_moment", engine.Float32, dims...),
-		second: s.Tensor("second_moment", engine.Float32, dims...),
+		cfg: cfg, params: stack[0], first: stack[1], second: stack[2], rate: rate,
 		count:  s.Tensor("updates", engine.Uint32, p),
 		refuse: s.Tensor("refused", engine.Uint32, p),
 		norm:   s.Scratch("norm", engine.Float32, p),
@@ -110,6 +109,18 @@ func (o *Optimizer) Anneal(clock engine.Clock, steps float64) {
 		o.anneal = 1 / steps
 	}
 }
+
+// Annealed is the share of the learning rates lost a step of the clock.
+func (o *Optimizer) Annealed() float64 { return o.anneal }
+
+// Params are the parameters [P, row].
+func (o *Optimizer) Params() *engine.Tensor { return o.params }
+
+// Config is what the optimizer was made with.
+func (o *Optimizer) Config() Config { return o.cfg }
+
+// Updates counts [P] the updates made.
+func (o *Optimizer) Updates() *engine.Tensor { return o.count }
 
 // Norm is the norm [P] of the last gradients before clipping; -1 where one was not finite and its member was left alone.
 func (o *Optimizer) Norm() *engine.Tensor { return o.norm }

@@ -2,7 +2,8 @@
 // outputs. Each lane keeps the weights of its hidden units in private arrays for as long as the kernel runs, and activations
 // go round by shuffles. Forward here, back-propagation in mlp_backward.glsl; both run once a sample, on all lanes together.
 //
-// The includer declares before: LANES (the subgroup size), IN, OUT, and the buffers `float params[]` and `vec4 params4[]`, two
+// The includer declares before: LANES (the subgroup size), IN, OUT (and, where networks of fewer outputs run in the same kernel,
+// the macro MLP_OUTS with the number that this subgroup's network has), and the buffers `float params[]` and `vec4 params4[]`, two
 // views of the same parameters. Everything below is fully unrolled, and arrays have constant indices only, so they are registers.
 //
 // A member's parameters, as engine/nn lays them out: for each layer W[in][out], bias[out] and, with LAYER_NORM in hidden
@@ -20,6 +21,10 @@ layout(constant_id = 2) const uint HIDDEN_2 = 0;   // units of the second; 0: th
 layout(constant_id = 3) const uint ACTIVATION = 0; // of the hidden layers, see activation.glsl
 layout(constant_id = 4) const uint LAYER_NORM = 0; // 1: layer normalization between affine map and activation
 
+#ifndef MLP_OUTS
+#define MLP_OUTS OUT
+#endif
+
 const uint UNITS_1 = (HIDDEN_1 + LANES - 1u) / LANES; // hidden units a lane
 const uint UNITS_2 = HIDDEN_2 == 0u ? 1u : (HIDDEN_2 + LANES - 1u) / LANES;
 const uint UNITS_L = HIDDEN_2 == 0u ? UNITS_1 : UNITS_2; // of the last hidden layer
@@ -35,7 +40,7 @@ const uint B_1 = IN * HIDDEN_1; // offsets in the member's parameters; W_1 is at
 const uint W_2 = B_1 + (1u + NORMS) * HIDDEN_1;
 const uint B_2 = W_2 + HIDDEN_1 * HIDDEN_2;
 const uint W_3 = HIDDEN_2 == 0u ? W_2 : B_2 + (1u + NORMS) * HIDDEN_2;
-const uint B_3 = W_3 + HIDDEN_L * OUT;
+#define B_3 (W_3 + HIDDEN_L * MLP_OUTS)
 const uint NORM_UNITS_1 = LAYER_NORM == 0u ? 1u : UNITS_1;
 const uint NORM_UNITS_2 = LAYER_NORM == 0u ? 1u : UNITS_2;
 const uint MATRIX_2 = HIDDEN_2 == 0u ? 1u : UNITS_1 * LANES * UNITS_2;
@@ -97,10 +102,10 @@ void mlp_load(uint base) {
     [[unroll]] for (uint q = 0u; q < UNITS_L; q++) {
         uint unit = mlp_unit(WIDE_L, q, LANE);
         [[unroll]] for (uint o = 0u; o < OUT; o++) {
-            mlp_w3[o * UNITS_L + q] = unit < HIDDEN_L ? params[base + W_3 + unit * OUT + o] : 0.0;
+            mlp_w3[o * UNITS_L + q] = unit < HIDDEN_L && o < MLP_OUTS ? params[base + W_3 + unit * MLP_OUTS + o] : 0.0;
         }
     }
-    [[unroll]] for (uint o = 0u; o < OUT; o++) mlp_b3[o] = params[base + B_3 + o];
+    [[unroll]] for (uint o = 0u; o < OUT; o++) mlp_b3[o] = o < MLP_OUTS ? params[base + B_3 + o] : 0.0;
 }
 
 float mlp_x[IN];                   // the input, the same on every lane

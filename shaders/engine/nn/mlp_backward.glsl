@@ -139,10 +139,12 @@ void mlp_store(uint base) {
     [[unroll]] for (uint q = 0u; q < UNITS_L; q++) {
         uint unit = mlp_unit(WIDE_L, q, LANE);
         [[unroll]] for (uint o = 0u; o < OUT; o++) {
-            if (unit < HIDDEN_L) gradient[base + W_3 + unit * OUT + o] = mlp_g3[o * UNITS_L + q];
+            if (unit < HIDDEN_L && o < MLP_OUTS) gradient[base + W_3 + unit * MLP_OUTS + o] = mlp_g3[o * UNITS_L + q];
         }
     }
     if (LANE == 0u) {
-        [[unroll]] for (uint o = 0u; o < OUT; o++) gradient[base + B_3 + o] = mlp_gb3[o];
+        [[unroll]] for (uint o = 0u; o < OUT; o++) {
+            if (o < MLP_OUTS) gradient[base + B_3 + o] = mlp_gb3[o];
+        }
     }
 }

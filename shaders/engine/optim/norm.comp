@@ -9,12 +9,12 @@
 layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP = 64;
 
-#include "engine/math.glsl"
+#include "engine/optim/bias.glsl"
 #include "engine/workgroup.glsl"
 
 layout(std430, set = 0, binding = 0) readonly buffer Gradient { vec4 gradient[]; };  // [splits, P, row]
 layout(std430, set = 0, binding = 1) writeonly buffer Norm { float norm[]; };        // [P]
-layout(std430, set = 0, binding = 2) writeonly buffer Factors { vec4 factors[]; };   // [P]: of the gradient; 1 / (1 - beta_1^t), 1 / (1 - beta_2^t); of the learning rate, 0 where not finite
+layout(std430, set = 0, binding = 2) writeonly buffer Factors { vec4 factors[]; };   // [P]: of the gradient; 1 / (1 - beta_1^t), 1 / (1 - beta_2^t); of the learning rate, -1 where not finite
 layout(std430, set = 0, binding = 3) buffer Updates { uint updates[]; };             // [P]
 layout(std430, set = 0, binding = 4) buffer Refused { uint refused[]; };             // [P]
 
@@ -28,12 +28,6 @@ layout(push_constant) uniform Push {
     float log_beta_2;
     float anneal; // share of the learning rate lost a step of the clock; 0: none
 };
-
-// 1 - exp(x) for x <= 0, without cancellation near 0.
-float one_minus_exp(float x) {
-    float series = x * (1.0 + x / 2.0 * (1.0 + x / 3.0 * (1.0 + x / 4.0 * (1.0 + x / 5.0 * (1.0 + x / 6.0 * (1.0 + x / 7.0))))));
-    return x > -0.5 ? -series : 1.0 - m_exp(x);
-}
 
 void main() {
     uint member = gl_WorkGroupID.x;
@@ -51,7 +45,7 @@ void main() {
         norm[member] = finite ? size : -1.0;
         factors[member] = vec4(
             max_norm > 0.0 && size > max_norm ? max_norm / size : 1.0,
-            1.0 / one_minus_exp(t * log_beta_1), 1.0 / one_minus_exp(t * log_beta_2), finite ? max(1.0 - anneal * float(clock[1]), 0.0) : 0.0);
+            bias_correction(t, log_beta_1), bias_correction(t, log_beta_2), finite ? max(1.0 - anneal * float(clock[1]), 0.0) : -1.0);
         if (finite) {
             updates[member] += 1u;
         } else {

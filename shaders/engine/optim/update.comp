@@ -35,8 +35,8 @@ layout(push_constant) uniform Push {
 void main() {
     uint member = gl_WorkGroupID.y;
     vec4 factor = factors[member];
-    if (factor.w == 0.0) {
-        return; // the gradient is not finite, or the learning rate has fallen to nothing
+    if (factor.w < 0.0) {
+        return; // the gradient is not finite
     }
     float rate = learning_rate[member] * factor.w;
     uint fours = row / 4u, stride = gl_NumWorkGroups.x * gl_WorkGroupSize.x;

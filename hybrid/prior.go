@@ -1,0 +1,93 @@
+package hybrid
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/evorl/evorl/engine"
+)
+
+// PriorKind is the shape of a hyperparameter's prior. The numbers are those of shaders/hybrid/prior.glsl.
+type PriorKind uint32
+
+const (
+	// Uniform over [Low, High].
+	Uniform PriorKind = iota
+	// LogUniform: the logarithm is uniform; Low must be above 0.
+	LogUniform
+	// Horizon: g is uniform in [Low, High] and the value is 1 − e^−g, as EvoRL draws discounts and GAE's lambda: e^g is about
+	// how many steps a discount looks ahead.
+	Horizon
+)
+
+var priorNames = [...]string{"uniform", "log_uniform", "horizon"}
+
+func (k PriorKind) String() string {
+	if int(k) < len(priorNames) {
+		return priorNames[k]
+	}
+	return fmt.Sprintf("PriorKind(%d)", uint32(k))
+}
+
+// UnmarshalText reads a prior by its name: uniform, log_uniform or horizon.
+func (k *PriorKind) UnmarshalText(text []byte) error {
+	for i, name := range priorNames {
+		if string(text) == name {
+			*k = PriorKind(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("prior %q; want one of %q", text, priorNames)
+}
+
+// MarshalText writes a prior's name.
+func (k PriorKind) MarshalText() ([]byte, error) {
+	if int(k) >= len(priorNames) {
+		return nil, fmt.Errorf("prior %d; want 0 to %d", uint32(k), len(priorNames)-1)
+	}
+	return []byte(priorNames[k]), nil
+}
+
+// Prior is where a hyperparameter may be: drawn from at the start, explored within later.
+type Prior struct {
+	Prior PriorKind `doc:"Shape: uniform, log_uniform, or horizon (the value is 1 - exp(-g), g uniform)."`
+	Low   float64   `doc:"Lower end, of g for horizon."`
+	High  float64   `doc:"Upper end, of g for horizon."`
+}
+
+// Validate says what is wrong with the range.
+func (p Prior) Validate() error {
+	switch {
+	case !(p.Low <= p.High):
+		return fmt.Errorf("low is %g and high is %g; want low at most high", p.Low, p.High)
+	case p.Prior == LogUniform && p.Low <= 0:
+		return fmt.Errorf("low is %g; want more than 0 for log_uniform", p.Low)
+	case p.Prior == Horizon && (p.Low < 0 || p.High > maxHorizon):
+		return fmt.Errorf("the range of g is [%g, %g]; want it within [0, %d] for horizon", p.Low, p.High, maxHorizon)
+	}
+	return nil
+}
+
+// maxHorizon keeps 1 − e^−g apart from 1 in float32.
+const maxHorizon = 15
+
+// coordinates are the ends of the range along the coordinate that exploration moves on.
+func (p Prior) coordinates() (low, high float64) {
+	if p.Prior == LogUniform {
+		return math.Log(p.Low), math.Log(p.High)
+	}
+	return p.Low, p.High
+}
+
+// draw takes a value from the prior.
+func (p Prior) draw(rng *engine.Rng) float32 {
+	low, high := p.coordinates()
+	x := low + (high-low)*float64(rng.Uniform())
+	switch p.Prior {
+	case LogUniform:
+		x = math.Exp(x)
+	case Horizon:
+		x = -math.Expm1(-x)
+	}
+	return float32(x)
+}

@@ -1,0 +1,78 @@
+package rl
+
+import (
+	"math"
+
+	"github.com/evorl/evorl/engine"
+)
+
+// Limits of policy_update.comp: Mesa's software driver leaves all loops of an invocation after 65535 iterations, and a transition
+// takes a few of them.
+const (
+	fusedIterations    = 60000
+	fusedPerTransition = 6
+)
+
+// canFuse says whether many updates can be one dispatch of policy_update.comp: on software drivers, whose memory is dear beside their
+// registers, with members enough to keep the cores busy and networks small enough.
+func (p *PPO) canFuse() bool {
+	info := p.eng.Device().Info()
+	if info.Type.GPU() || p.cfg.Members < 2 {
+		return false
+	}
+	if _, err := p.agent.actor.Lanes(info); err != nil {
+		return false
+	}
+	place, _ := p.agent.params.Stacked()
+	minibatch := (p.cfg.RolloutLength*p.cfg.Environments + p.cfg.Minibatches - 1) / p.cfg.Minibatches
+	return uint64(place.Size) <= info.Limits.MaxStorageRange && minibatch*fusedPerTransition <= fusedIterations && info.Limits.MaxBindings >= 23
+}
+
+// recordFused records all updates of an iteration in as few dispatches as loops may be long.
+func (p *PPO) recordFused(r *engine.Recorder) {
+	a, c, ro, o := p.agent, p.cfg, p.ro, p.adam.Config()
+	lanes, err := a.actor.Lanes(r.Engine().Device().Info())
+	if err != nil {
+		r.Fail(err)
+		return
+	}
+	stack, stride := a.params.Stacked()
+	k := policyUpdateKernel{
+		Params: stack, Params4: stack, Normalizer: stack,
+		Obs: ro.Obs.Range(), Action: ro.Action.Range(), LogProb: ro.LogProb.Range(),
+		Advantage: p.advantage.Range(), Target: p.target.Range(), Value: p.value.Range(), Moments: p.moments.Range(),
+		LearningRate: p.rate.Range(), ClipEpsilon: p.clip.Range(),
+		ActorWeight: p.actorWeight.Range(), CriticWeight: p.criticWeight.Range(), EntropyWeight: p.entropyWeight.Range(),
+		Clock: p.clock.Tensor().Range(), Updated: stack, Updated4: stack,
+		Norm: p.adam.Norm().Range(), Updates: p.adam.Updates().Range(), Refused: p.adam.Refused().Range(),
+		ActorLosses: p.actorLosses.Range(), CriticLosses: p.criticLosses.Range(),
+		Horizon: uint32(c.RolloutLength), Environments: uint32(c.Environments), Row: uint32(a.row()), Stride: uint32(stride),
+		Critic: uint32(a.criticBase), LogStd: uint32(a.logStd), Seed: r.Engine().Seed(), Stream: engine.Stream("minibatch"),
+		Minibatches: uint32(c.Minibatches), ObsLimit: float32(a.cfg.ObsLimit), MaxNorm: float32(o.MaxNorm),
+		Beta1: float32(o.Beta1), Beta2: float32(o.Beta2), Gain1: float32(1 - o.Beta1), Gain2: float32(1 - o.Beta2),
+		LogBeta1: float32(math.Log(o.Beta1)), LogBeta2: float32(math.Log(o.Beta2)), Epsilon: float32(o.Epsilon), Anneal: float32(p.adam.Annealed()),
+		LocalSizeX: 2 * lanes.Lanes, Lanes: lanes.Lanes, Hidden1: lanes.Hidden1, Hidden2: lanes.Hidden2,
+		Activation: lanes.Activation, LayerNorm: lanes.LayerNorm, In: uint32(a.actor.In), Out: uint32(a.actor.Out),
+	}
+	if values := a.normalizerValues(); values != nil {
+		k.Normalizer, k.Normalize = values.Range(), 1
+	}
+	if c.NormalizeAdvantage {
+		k.NormalizeAdvantage = 1
+	}
+	if c.ClipValue {
+		k.ClipValue = 1
+	}
+	if !a.discrete {
+		k.Head = headGaussian
+	}
+	updates := c.Epochs * c.Minibatches
+	minibatch := (c.RolloutLength*c.Environments + c.Minibatches - 1) / c.Minibatches
+	step := max(1, fusedIterations/(minibatch*fusedPerTransition))
+	for first := 0; first < updates; first += step {
+		k.First, k.Last = uint32(first), uint32(min(first+step, updates))
+		call := k.call(uint32(c.Members), 1, 1)
+		call.Subgroup = lanes.Lanes
+		r.Dispatch(call)
+	}
+}

@@ -1,0 +1,36 @@
+#version 450
+
+// Random pairs: in each the worse member is to become a copy of the better one (X. Zheng et al., "EvoRL", 2025, section 5.2.3). In an
+// odd population one member is left out. Groups: x = ceil(population / 2 / local size), pairs rounded up.
+
+#include "engine/rng.glsl"
+#include "engine/permutation.glsl"
+
+layout(local_size_x = 8) in;
+
+layout(std430, set = 0, binding = 0) readonly buffer Rank { uint rank[]; };       // [P]: 0 for the best
+layout(std430, set = 0, binding = 1) readonly buffer Clock { uint clock[]; };     // [0]: the iteration
+layout(std430, set = 0, binding = 2) writeonly buffer Source { uint source[]; };  // [P]: whom each member becomes a copy of
+
+layout(push_constant) uniform Push {
+    uint population;
+    uint seed;
+    uint stream;
+};
+
+void main() {
+    uint i = 2u * gl_GlobalInvocationID.x;
+    if (i >= population) {
+        return;
+    }
+    uvec4 key = philox(uvec2(seed, stream), uvec4(0u, 0u, clock[0], 0u));
+    uint a = permute(i, population, key);
+    if (i + 1u == population) {
+        source[a] = a;
+        return;
+    }
+    uint b = permute(i + 1u, population, key);
+    uint teacher = rank[a] < rank[b] ? a : b;
+    source[a] = teacher;
+    source[b] = teacher;
+}

@@ -1,0 +1,37 @@
+#version 450
+
+// Competitive swarm optimization of one hyperparameter (R. Cheng, Y. Jin, 2015; the form of X. Zheng et al., "EvoRL", 2025, section
+// 5.2.3): a student s of teacher t moves by v_s = r1 v_s + r2 (theta_t - theta_s), theta_s = theta_s + v_s, along the prior's
+// coordinate. Groups: x = ceil(population / local size).
+
+#include "engine/rng.glsl"
+#include "hybrid/prior.glsl"
+
+layout(local_size_x = 8) in;
+
+layout(std430, set = 0, binding = 0) readonly buffer Source { uint source[]; };   // [P]: the teacher; the member itself for teachers
+layout(std430, set = 0, binding = 1) readonly buffer Clock { uint clock[]; };     // [0]: the iteration
+layout(std430, set = 0, binding = 2) buffer Values { float values[]; };           // [P]; teachers' are not changed
+layout(std430, set = 0, binding = 3) buffer Velocity { float velocity[]; };       // [P]
+
+layout(push_constant) uniform Push {
+    uint population;
+    uint seed;
+    uint stream; // of this hyperparameter alone
+    uint prior;
+    float low;   // coordinates
+    float high;
+};
+
+void main() {
+    uint p = gl_GlobalInvocationID.x;
+    if (p >= population || source[p] == p) {
+        return;
+    }
+    Rng rng = rng_new(seed, stream, p, 0u, clock[0]);
+    float r1 = rng_uniform(rng), r2 = rng_uniform(rng);
+    float x = prior_coordinate(prior, values[p]);
+    float v = r1 * velocity[p] + r2 * (prior_coordinate(prior, values[source[p]]) - x);
+    velocity[p] = v;
+    values[p] = prior_value(prior, clamp(x + v, low, high));
+}

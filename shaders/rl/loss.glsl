@@ -1,0 +1,71 @@
+// The losses of one transition and their gradients at the network's outputs (mlp_y, after mlp_forward): PPO's clipped surrogate with
+// an entropy bonus, and the critic's squared error, clipped or not. J. Schulman et al., "Proximal Policy Optimization Algorithms", 2017,
+// equations 7 and 9. With one pass over the data the ratio is 1 and this is advantage actor-critic (V. Mnih et al., 2016).
+//
+// The includer declares before: IN, OUT and constants HEAD (CATEGORICAL or GAUSSIAN: the actor's distribution) and CLIP_VALUE.
+
+#include "engine/nn/distribution.glsl"
+
+struct LossSettings {
+    float clip;   // epsilon
+    float weight; // of the loss
+    float bonus;  // weight of the entropy
+    float share;  // 1 / transitions of the minibatch: losses are means
+};
+
+// Sums over transitions.
+struct LossSums {
+    float loss;
+    float entropy;
+    float divergence; // KL from the acting policy
+    float clipped;    // transitions whose ratio is outside the clip
+};
+
+void critic_loss(float target, float old, LossSettings s, inout LossSums sums, out float dy[OUT]) {
+    float v = mlp_y[0];
+    float error = v - target, moved = clamp(v - old, -s.clip, s.clip) + old - target;
+    // Inside the clip v - old + old may differ from v by rounding, so the squares alone would not do.
+    bool plain = CLIP_VALUE == 0u || abs(v - old) <= s.clip || error * error >= moved * moved;
+    sums.loss += 0.5 * (plain ? error * error : moved * moved);
+    [[unroll]] for (uint o = 0u; o < OUT; o++) dy[o] = 0.0;
+    dy[0] = plain ? s.weight * s.share * error : 0.0; // beyond the clip the loss does not change with v
+}
+
+// action: the index, or the Gaussian's sample; old: its log-probability when it was chosen; deviation: log standard deviations, whose
+// gradients are added to g_deviation.
+void actor_loss(const float action[OUT], float old, float advantage, const float deviation[OUT], LossSettings s,
+                inout LossSums sums, inout float g_deviation[OUT], out float dy[OUT]) {
+    float norm = 0.0, log_prob = 0.0, z[OUT];
+    uint chosen = uint(max(action[0], 0.0));
+    if (HEAD == CATEGORICAL) {
+        norm = logits_norm(mlp_y);
+        log_prob = logits_at(mlp_y, chosen) - norm;
+    } else {
+        [[unroll]] for (uint o = 0u; o < OUT; o++) {
+            z[o] = (action[o] - mlp_y[o]) * m_exp(-deviation[o]);
+            log_prob += gauss_log_prob(action[o], mlp_y[o], deviation[o]);
+        }
+    }
+    float log_ratio = log_prob - old;
+    float ratio = m_exp(log_ratio);
+    bool inside = advantage >= 0.0 ? ratio <= 1.0 + s.clip : ratio >= 1.0 - s.clip;
+    sums.loss -= min(ratio * advantage, clamp(ratio, 1.0 - s.clip, 1.0 + s.clip) * advantage); // equation 7
+    sums.divergence += ratio - 1.0 - log_ratio; // J. Schulman, "Approximating KL Divergence", 2020
+    sums.clipped += abs(ratio - 1.0) > s.clip ? 1.0 : 0.0;
+    float d = inside ? -s.weight * s.share * ratio * advantage : 0.0; // by the log-probability
+    if (HEAD == CATEGORICAL) {
+        float h = 0.0;
+        [[unroll]] for (uint o = 0u; o < OUT; o++) h -= m_exp(mlp_y[o] - norm) * (mlp_y[o] - norm);
+        sums.entropy += h;
+        [[unroll]] for (uint o = 0u; o < OUT; o++) {
+            float log_p = mlp_y[o] - norm, p = m_exp(log_p);
+            dy[o] = d * ((chosen == o ? 1.0 : 0.0) - p) + s.bonus * s.share * p * (log_p + h);
+        }
+    } else {
+        [[unroll]] for (uint o = 0u; o < OUT; o++) {
+            sums.entropy += deviation[o] + 0.5 + HALF_LOG_TAU;
+            dy[o] = d * z[o] * m_exp(-deviation[o]);
+            g_deviation[o] += d * (z[o] * z[o] - 1.0) - s.bonus * s.share;
+        }
+    }
+}

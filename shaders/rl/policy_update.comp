@@ -1,0 +1,175 @@
+#version 450
+
+// Many updates of actor and critic in one dispatch: epochs of minibatches, forward, loss, backward, clipping and Adam, with
+// parameters, gradients and moments of a member in the registers of two subgroups, one an actor and one a critic. What policy_gradient.comp
+// and the optimizer do in three dispatches an update, without the memory between: for drivers whose memory is dear beside their
+// registers. The losses are in rl/loss.glsl.
+//
+// Groups: x = population.
+
+#include "engine/rng.glsl"
+#include "rl/minibatch.glsl"
+
+layout(local_size_x = 16, local_size_x_id = 12) in; // two subgroups
+layout(constant_id = 0) const uint LANES = 8;
+layout(constant_id = 5) const uint IN = 1;
+layout(constant_id = 6) const uint OUT = 1;       // of the actor
+layout(constant_id = 7) const uint NORMALIZE = 0; // 1: observations pass the running normalizer
+layout(constant_id = 8) const uint HEAD = 0;      // the actor's distribution, one of the following
+const uint CATEGORICAL = 0u;
+const uint GAUSSIAN = 1u;
+layout(constant_id = 9) const uint NORMALIZE_ADVANTAGE = 0; // 1: by the minibatch's moments
+layout(constant_id = 10) const uint CLIP_VALUE = 0;         // 1: the critic's loss is clipped too
+
+layout(std430, set = 0, binding = 0) readonly buffer Params { float params[]; };         // [3, P, row]: parameters, first, second moment
+layout(std430, set = 0, binding = 1) readonly buffer Params4 { vec4 params4[]; };        // the same
+layout(std430, set = 0, binding = 2) readonly buffer Normalizer { float normalizer[]; }; // [P, 2, IN]
+layout(std430, set = 0, binding = 3) readonly buffer Obs { float inputs[]; };            // [T, P, E, IN]
+layout(std430, set = 0, binding = 4) readonly buffer Action { float actions[]; };        // [T, P, E, A]
+layout(std430, set = 0, binding = 5) readonly buffer LogProb { float log_probs[]; };     // [T, P, E], of the policy that acted
+layout(std430, set = 0, binding = 6) readonly buffer Advantage { float advantages[]; };  // [T, P, E]
+layout(std430, set = 0, binding = 7) readonly buffer Target { float targets[]; };        // [T, P, E]
+layout(std430, set = 0, binding = 8) readonly buffer Value { float values[]; };          // [T, P, E], before the updates
+layout(std430, set = 0, binding = 9) readonly buffer Moments { float moments[]; };       // [epochs * minibatches, P, 2]: of the advantages
+layout(std430, set = 0, binding = 10) readonly buffer LearningRate { float learning_rate[]; };   // [P]
+layout(std430, set = 0, binding = 11) readonly buffer ClipEpsilon { float clip_epsilon[]; };     // [P]
+layout(std430, set = 0, binding = 12) readonly buffer ActorWeight { float actor_weight[]; };     // [P]
+layout(std430, set = 0, binding = 13) readonly buffer CriticWeight { float critic_weight[]; };   // [P]
+layout(std430, set = 0, binding = 14) readonly buffer EntropyWeight { float entropy_weight[]; }; // [P]
+layout(std430, set = 0, binding = 15) readonly buffer Clock { uint clock[]; };           // [0]: the iteration, for the permutations; [1]: steps every environment has taken before
+layout(std430, set = 0, binding = 16) writeonly buffer Updated { float gradient[]; };    // as Params; named as mlp_backward.glsl wants it
+layout(std430, set = 0, binding = 17) writeonly buffer Updated4 { vec4 gradient4[]; };   // the same
+layout(std430, set = 0, binding = 18) writeonly buffer Norm { float norm[]; };           // [P]: of the last gradient; -1: not finite
+layout(std430, set = 0, binding = 19) buffer Updates { uint updates[]; };                // [P]
+layout(std430, set = 0, binding = 20) buffer Refused { uint refused[]; };                // [P]: gradients that were not finite
+layout(std430, set = 0, binding = 21) writeonly buffer ActorLosses { float actor_losses[]; };   // [4, P]: loss, entropy, KL, clipped share of the last minibatch
+layout(std430, set = 0, binding = 22) writeonly buffer CriticLosses { float critic_losses[]; }; // [4, P]: loss, 0, 0, 0
+
+layout(push_constant) uniform Push {
+    uint horizon;
+    uint environments;
+    uint row;    // floats of a member's parameters
+    uint stride; // floats from parameters to first moments to second moments, a multiple of four
+    uint critic; // where the critic begins in the row, a multiple of four
+    uint log_std; // where the log standard deviations begin in the row (Gaussian)
+    uint seed;
+    uint stream; // of the permutations
+    uint minibatches; // an epoch
+    uint first;  // update of this dispatch, counted over epochs and minibatches
+    uint last;   // one behind the last update
+    float obs_limit;
+    float max_norm; // 0: no limit
+    float beta_1;
+    float beta_2;
+    float gain_1; // 1 - beta
+    float gain_2;
+    float log_beta_1; // natural logarithms
+    float log_beta_2;
+    float epsilon;
+    float anneal; // share of the learning rate lost a step of the clock; 0: none
+};
+
+uint outputs; // of this subgroup's network
+#define MLP_OUTS outputs
+
+#include "engine/nn/mlp.glsl"
+#include "engine/nn/input.glsl"
+#include "engine/nn/mlp_backward.glsl"
+#include "engine/nn/mlp_adam.glsl"
+#include "engine/optim/bias.glsl"
+#include "rl/loss.glsl"
+
+shared float squares[2];
+
+void main() {
+    uint member = gl_WorkGroupID.x, population = gl_NumWorkGroups.x;
+    bool is_critic = gl_SubgroupID != 0u;
+    outputs = is_critic ? 1u : OUT;
+    uint base = member * row + (is_critic ? critic : 0u);
+    mlp_adam_load(base, stride);
+    mlp_input_begin(member);
+    float deviation[OUT], first_deviation[OUT], second_deviation[OUT], g_deviation[OUT];
+    [[unroll]] for (uint o = 0u; o < OUT; o++) {
+        uint at = member * row + log_std + o;
+        deviation[o] = HEAD == GAUSSIAN ? params[at] : 0.0;
+        first_deviation[o] = HEAD == GAUSSIAN ? params[at + stride] : 0.0;
+        second_deviation[o] = HEAD == GAUSSIAN ? params[at + 2u * stride] : 0.0;
+    }
+    float clip = clip_epsilon[member], rate = learning_rate[member] * max(1.0 - anneal * float(clock[1]), 0.0);
+    float weight = is_critic ? critic_weight[member] : actor_weight[member], bonus = entropy_weight[member];
+    uint done = updates[member], refusals = 0u;
+    LossSums sums;
+    float share, size;
+
+    [[dont_unroll]] for (uint update = first; update < last; update++) {
+        Minibatch mb = minibatch_new(seed, stream, member, population, horizon, environments, clock[0], update / minibatches, update % minibatches, minibatches);
+        share = 1.0 / float(mb.count);
+        LossSettings settings = LossSettings(clip, weight, bonus, share);
+        float mean = NORMALIZE_ADVANTAGE != 0u ? moments[2u * (update * population + member)] : 0.0;
+        float scale = NORMALIZE_ADVANTAGE != 0u ? moments[2u * (update * population + member) + 1u] : 1.0;
+        sums = LossSums(0.0, 0.0, 0.0, 0.0);
+        mlp_zero();
+        [[unroll]] for (uint o = 0u; o < OUT; o++) g_deviation[o] = 0.0;
+
+        [[dont_unroll]] for (uint i = 0u; i < mb.count; i++) {
+            uint at = minibatch_at(mb, i); // in [T, P, E]
+            mlp_input(at);
+            mlp_forward();
+            float dy[OUT];
+            if (is_critic) {
+                critic_loss(targets[at], values[at], settings, sums, dy);
+            } else {
+                float action[OUT];
+                [[unroll]] for (uint o = 0u; o < OUT; o++) action[o] = actions[HEAD == CATEGORICAL ? at : at * OUT + o];
+                actor_loss(action, log_probs[at], (advantages[at] - mean) * scale, deviation, settings, sums, g_deviation, dy);
+            }
+            mlp_backward(dy);
+        }
+
+        float square = subgroupAdd(mlp_gradient_square());
+        if (HEAD == GAUSSIAN && !is_critic) {
+            [[unroll]] for (uint o = 0u; o < OUT; o++) square += g_deviation[o] * g_deviation[o];
+        }
+        if (subgroupElect()) squares[gl_SubgroupID] = square;
+        barrier();
+        square = squares[0] + squares[1];
+        barrier(); // before the next update writes them
+        size = sqrt(square);
+        bool finite = !isnan(square) && !isinf(square);
+        float t = float(done + 1u);
+        Adam a = Adam(rate, max_norm > 0.0 && size > max_norm ? max_norm / size : 1.0, beta_1, beta_2, gain_1, gain_2,
+                      bias_correction(t, log_beta_1), bias_correction(t, log_beta_2), epsilon);
+        if (finite) {
+            mlp_adam(a);
+            if (HEAD == GAUSSIAN && !is_critic) {
+                [[unroll]] for (uint o = 0u; o < OUT; o++) deviation[o] -= adam(first_deviation[o], second_deviation[o], g_deviation[o], a);
+            }
+        }
+        done += finite ? 1u : 0u;
+        refusals += finite ? 0u : 1u;
+        size = finite ? size : -1.0;
+    }
+
+    mlp_adam_store(base, stride);
+    if (LANE == 0u && is_critic) {
+        critic_losses[member] = sums.loss * share;
+        [[unroll]] for (uint i = 1u; i < 4u; i++) critic_losses[i * population + member] = 0.0;
+    }
+    if (LANE == 0u && !is_critic) {
+        if (HEAD == GAUSSIAN) {
+            [[unroll]] for (uint o = 0u; o < OUT; o++) {
+                uint at = member * row + log_std + o;
+                gradient[at] = deviation[o];
+                gradient[at + stride] = first_deviation[o];
+                gradient[at + 2u * stride] = second_deviation[o];
+            }
+        }
+        norm[member] = size;
+        updates[member] = done;
+        refused[member] += refusals;
+        actor_losses[member] = sums.loss * share;
+        actor_losses[population + member] = sums.entropy * share;
+        actor_losses[2u * population + member] = sums.divergence * share;
+        actor_losses[3u * population + member] = sums.clipped * share;
+    }
+}
