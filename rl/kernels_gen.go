@@ -287,7 +287,7 @@ var policyUpdateShader = &vk.Shader{
 		{Name: "ActorLosses", Index: 21, Access: vk.Write},
 		{Name: "CriticLosses", Index: 22, Access: vk.Write},
 	},
-	PushBytes: 80,
+	PushBytes: 84,
 	Spec: []vk.SpecConstant{
 		{Name: "LANES", ID: 0, Default: 8},
 		{Name: "HIDDEN_1", ID: 1, Default: 64},
@@ -352,6 +352,7 @@ type policyUpdateKernel struct {
 	LogBeta1     float32
 	LogBeta2     float32
 	Epsilon      float32
+	Anneal       float32
 
 	Lanes              uint32 // specialization constants, zero for their default 8
 	Hidden1            uint32 // default 64
@@ -371,7 +372,7 @@ type policyUpdateKernel struct {
 func (k policyUpdateKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
 		ranges [23]vk.Range
-		push   [80]byte
+		push   [84]byte
 		spec   [12]uint32
 	})
 	a.ranges = [23]vk.Range{k.Params, k.Params4, k.Normalizer, k.Obs, k.Action, k.LogProb, k.Advantage, k.Target, k.Value, k.Moments, k.LearningRate, k.ClipEpsilon, k.ActorWeight, k.CriticWeight, k.EntropyWeight, k.Clock, k.Updated, k.Updated4, k.Norm, k.Updates, k.Refused, k.ActorLosses, k.CriticLosses}
@@ -395,6 +396,7 @@ func (k policyUpdateKernel) call(x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[68:], math.Float32bits(k.LogBeta1))
 	binary.LittleEndian.PutUint32(a.push[72:], math.Float32bits(k.LogBeta2))
 	binary.LittleEndian.PutUint32(a.push[76:], math.Float32bits(k.Epsilon))
+	binary.LittleEndian.PutUint32(a.push[80:], math.Float32bits(k.Anneal))
 	a.spec = [12]uint32{8, 64, 0, 0, 0, 1, 1, 0, 0, 0, 0, 16}
 	if k.Lanes != 0 {
 		a.spec[0] = k.Lanes

@@ -19,8 +19,9 @@ var normShader = &vk.Shader{
 		{Name: "Factors", Index: 2, Access: vk.Write},
 		{Name: "Updates", Index: 3, Access: vk.ReadWrite},
 		{Name: "Refused", Index: 4, Access: vk.ReadWrite},
+		{Name: "Clock", Index: 5, Access: vk.Read},
 	},
-	PushBytes: 20,
+	PushBytes: 24,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
 	},
@@ -35,12 +36,14 @@ type normKernel struct {
 	Factors  vk.Range // writeonly vec4
 	Updates  vk.Range // read-write uint
 	Refused  vk.Range // read-write uint
+	Clock    vk.Range // readonly uint
 
 	Splits   uint32 // push constants, in order
 	Row      uint32
 	MaxNorm  float32
 	LogBeta1 float32
 	LogBeta2 float32
+	Anneal   float32
 
 	Workgroup uint32 // specialization constants, zero for their default 64
 }
@@ -48,16 +51,17 @@ type normKernel struct {
 // call dispatches x × y × z workgroups.
 func (k normKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [5]vk.Range
-		push   [20]byte
+		ranges [6]vk.Range
+		push   [24]byte
 		spec   [1]uint32
 	})
-	a.ranges = [5]vk.Range{k.Gradient, k.Norm, k.Factors, k.Updates, k.Refused}
+	a.ranges = [6]vk.Range{k.Gradient, k.Norm, k.Factors, k.Updates, k.Refused, k.Clock}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Splits)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
 	binary.LittleEndian.PutUint32(a.push[8:], math.Float32bits(k.MaxNorm))
 	binary.LittleEndian.PutUint32(a.push[12:], math.Float32bits(k.LogBeta1))
 	binary.LittleEndian.PutUint32(a.push[16:], math.Float32bits(k.LogBeta2))
+	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.Anneal))
 	a.spec = [1]uint32{64}
 	if k.Workgroup != 0 {
 		a.spec[0] = k.Workgroup

@@ -1,8 +1,8 @@
 #version 450
 
 // What every member's update needs to know of its whole gradient: the norm and the factor that brings it to at most max_norm; and the
-// bias corrections of Adam for the update's number. A gradient that is not finite gets the norm -1: update.comp then leaves
-// the member as it is, and the member's refusals are counted.
+// bias corrections of Adam for the update's number; and what the schedule leaves of the learning rate. A gradient that is not finite gets
+// the norm -1: update.comp then leaves the member as it is, and the member's refusals are counted.
 //
 // Groups: x = population.
 
@@ -14,9 +14,11 @@ layout(constant_id = 0) const uint WORKGROUP = 64;
 
 layout(std430, set = 0, binding = 0) readonly buffer Gradient { vec4 gradient[]; };  // [splits, P, row]
 layout(std430, set = 0, binding = 1) writeonly buffer Norm { float norm[]; };        // [P]
-layout(std430, set = 0, binding = 2) writeonly buffer Factors { vec4 factors[]; };   // [P]: of the gradient; 1 / (1 - beta_1^t), 1 / (1 - beta_2^t); 1 where finite
+layout(std430, set = 0, binding = 2) writeonly buffer Factors { vec4 factors[]; };   // [P]: of the gradient; 1 / (1 - beta_1^t), 1 / (1 - beta_2^t); of the learning rate, -1 where not finite
 layout(std430, set = 0, binding = 3) buffer Updates { uint updates[]; };             // [P]
 layout(std430, set = 0, binding = 4) buffer Refused { uint refused[]; };             // [P]
+
+layout(std430, set = 0, binding = 5) readonly buffer Clock { uint clock[]; };        // [1]: steps every environment has taken before
 
 layout(push_constant) uniform Push {
     uint splits; // parts that the gradient is summed from
@@ -24,6 +26,7 @@ layout(push_constant) uniform Push {
     float max_norm;   // 0: no limit
     float log_beta_1; // natural logarithms
     float log_beta_2;
+    float anneal; // share of the learning rate lost a step of the clock; 0: none
 };
 
 void main() {
@@ -42,7 +45,7 @@ void main() {
         norm[member] = finite ? size : -1.0;
         factors[member] = vec4(
             max_norm > 0.0 && size > max_norm ? max_norm / size : 1.0,
-            bias_correction(t, log_beta_1), bias_correction(t, log_beta_2), finite ? 1.0 : 0.0);
+            bias_correction(t, log_beta_1), bias_correction(t, log_beta_2), finite ? max(1.0 - anneal * float(clock[1]), 0.0) : -1.0);
         if (finite) {
             updates[member] += 1u;
         } else {

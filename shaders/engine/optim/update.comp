@@ -35,10 +35,10 @@ layout(push_constant) uniform Push {
 void main() {
     uint member = gl_WorkGroupID.y;
     vec4 factor = factors[member];
-    if (factor.w == 0.0) {
+    if (factor.w < 0.0) {
         return; // the gradient is not finite
     }
-    float rate = learning_rate[member];
+    float rate = learning_rate[member] * factor.w;
     uint fours = row / 4u, stride = gl_NumWorkGroups.x * gl_WorkGroupSize.x;
     for (uint i = gl_GlobalInvocationID.x; i < fours; i += stride) {
         uint at = member * fours + i;
