@@ -10,6 +10,7 @@ import (
 // Limits of policy_update.comp: Mesa's software driver leaves all loops of an invocation after 65535 iterations, and a transition
 // takes a few of them.
 const (
+	fusedMembers       = 64 // compiling takes half a minute, which fewer members do not earn back
 	fusedIterations    = 60000
 	fusedPerTransition = 6
 )
@@ -18,7 +19,7 @@ const (
 // registers, with members enough to keep the cores busy and networks small enough.
 func (p *PPO) canFuse() bool {
 	info := p.eng.Device().Info()
-	if info.Type.GPU() || p.cfg.Members < 2 || p.cfg.Optimizer != optim.Adam {
+	if info.Type.GPU() || p.cfg.Members < fusedMembers || p.cfg.Optimizer != optim.Adam {
 		return false
 	}
 	if _, err := p.agent.actor.Lanes(info); err != nil {
