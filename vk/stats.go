@@ -42,7 +42,7 @@ func (d *Device) Compile(s *Shader, spec []uint32, subgroup uint32) (PipelineSta
 	if s == nil {
 		return stats, fmt.Errorf("vk: Compile: no shader given")
 	}
-	spec, err := s.spec(spec)
+	spec, _, err := s.spec(spec, d.phys.loads())
 	if err == nil {
 		err = s.check(d)
 	}
