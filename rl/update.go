@@ -25,9 +25,8 @@ func (p *PPO) canFuse() bool {
 	if _, err := p.agent.actor.Lanes(info); err != nil {
 		return false
 	}
-	place, _ := p.agent.params.Stacked()
 	minibatch := (p.cfg.RolloutLength*p.cfg.Environments + p.cfg.Minibatches - 1) / p.cfg.Minibatches
-	return uint64(place.Size) <= info.Limits.MaxStorageRange && minibatch*fusedPerTransition <= fusedIterations && info.Limits.MaxBindings >= 23
+	return uint64(p.agent.params.StackBytes()) <= info.Limits.MaxStorageRange && minibatch*fusedPerTransition <= fusedIterations && info.Limits.MaxBindings >= 23
 }
 
 // recordFused records all updates of an iteration in as few dispatches as loops may be long.
