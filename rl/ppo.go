@@ -246,7 +246,15 @@ func (p *PPO) Init(ctx context.Context) error {
 
 // Constants writes what is neither saved nor changes; Init and loading a checkpoint need it.
 func (p *PPO) Constants(ctx context.Context) error {
-	return p.ro.Init(ctx)
+	if p.gradient == nil {
+		return p.ro.Init(ctx)
+	}
+	gaps, err := p.eng.Record(p.name+": constants", func(r *engine.Recorder) { r.Fill(p.gradient, 0) }) // between the networks' parts
+	if err != nil {
+		return err
+	}
+	defer gaps.Free()
+	return errors.Join(p.ro.Init(ctx), gaps.Run(ctx))
 }
 
 // Step implements engine.Workflow. The first one records the program.
