@@ -2,6 +2,7 @@ package rl
 
 import (
 	"context"
+	"slices"
 
 	"github.com/evorl/evorl/engine"
 )
@@ -12,25 +13,31 @@ type Hyper struct {
 	state *engine.State
 	p     engine.Dim
 	names []string
-	inits []float64
 	all   map[string]*engine.Tensor
+	inits map[*engine.Tensor]float64
 }
 
 func newHyper(s *engine.State, members int) *Hyper {
-	return &Hyper{state: s.Sub("hyper"), p: engine.Population(members), all: map[string]*engine.Tensor{}}
+	return &Hyper{state: s.Sub("hyper"), p: engine.Population(members), all: map[string]*engine.Tensor{}, inits: map[*engine.Tensor]float64{}}
 }
 
 // add makes a hyperparameter that begins at one value for all members.
 func (h *Hyper) add(name string, initial float64) *engine.Tensor {
 	t := h.state.Tensor(name, engine.Float32, h.p)
-	h.names, h.inits = append(h.names, name), append(h.inits, initial)
-	h.all[name] = t
+	h.names = append(h.names, name)
+	h.all[name], h.inits[t] = t, initial
 	return t
 }
 
+// hide takes a hyperparameter that means nothing to a method off the list, so that none is varied.
+func (h *Hyper) hide(name string) {
+	h.names = slices.DeleteFunc(h.names, func(n string) bool { return n == name })
+	delete(h.all, name)
+}
+
 func (h *Hyper) init(ctx context.Context) error {
-	for i, name := range h.names {
-		if err := h.all[name].Fill(ctx, float32(h.inits[i])); err != nil {
+	for t, initial := range h.inits {
+		if err := t.Fill(ctx, float32(initial)); err != nil {
 			return err
 		}
 	}

@@ -21,7 +21,7 @@ type PPOConfig struct {
 	Epochs        int `min:"1" max:"1000" doc:"Passes over an iteration's transitions."`
 	Minibatches   int `min:"1" max:"65536" doc:"Minibatches a pass; each is one update."`
 
-	LearningRate  float64 `min:"0" max:"1" doc:"Step size of Adam, per member."`
+	LearningRate  float64 `min:"0" max:"1" doc:"Step size of the optimizer, per member."`
 	Discount      float64 `min:"0" max:"1" doc:"Weight of the reward one step later, per member."`
 	GAELambda     float64 `min:"0" max:"1" doc:"Decay of advantage estimation, per member."`
 	ClipEpsilon   float64 `above:"0" doc:"How far the policy ratio may leave 1, per member."`
@@ -29,10 +29,13 @@ type PPOConfig struct {
 	CriticWeight  float64 `min:"0" doc:"Weight of the critic's loss, per member."`
 	EntropyWeight float64 `doc:"Weight of the entropy bonus, per member."`
 
-	MaxGradNorm        float64 `min:"0" doc:"Gradients of actor and critic together are scaled down to this norm; 0: never."`
-	AdamEpsilon        float64 `above:"0" doc:"Added to Adam's denominator."`
-	NormalizeAdvantage bool    `doc:"Advantages are brought to mean 0 and deviation 1 in each minibatch."`
-	ClipValue          bool    `doc:"The critic's loss is clipped by clip_epsilon too."`
+	Optimizer        optim.Rule `doc:"What takes the steps: sgd, rmsprop, adam, adamw."`
+	OptimizerEpsilon float64    `above:"0" doc:"Added to the optimizer's denominator."`
+	AnnealSteps      int        `min:"0" doc:"The learning rate falls linearly to 0 over so many environment steps of a member; 0: it stays."`
+	MaxGradNorm      float64    `min:"0" doc:"Gradients of actor and critic together are scaled down to this norm; 0: never."`
+
+	NormalizeAdvantage bool `doc:"Advantages are brought to mean 0 and deviation 1 in each minibatch."`
+	ClipValue          bool `doc:"The critic's loss is clipped by clip_epsilon too."`
 }
 
 // DefaultPPO is the configuration of PureJaxRL and CleanRL for classic control: (J. Schulman et al., 2017, table 3, but for what the
@@ -42,22 +45,23 @@ func DefaultPPO() PPOConfig {
 		Members: 1, Environments: 4, RolloutLength: 128, Epochs: 4, Minibatches: 4,
 		LearningRate: 2.5e-4, Discount: 0.99, GAELambda: 0.95, ClipEpsilon: 0.2,
 		ActorWeight: 1, CriticWeight: 0.5, EntropyWeight: 0.01,
-		MaxGradNorm: 0.5, AdamEpsilon: 1e-5, NormalizeAdvantage: true, ClipValue: true,
+		Optimizer: optim.Adam, OptimizerEpsilon: 1e-5, MaxGradNorm: 0.5, NormalizeAdvantage: true, ClipValue: true,
 	}
 }
 
 // PPO is proximal policy optimization (J. Schulman et al., "Proximal Policy Optimization Algorithms", 2017) of P members at once.
 // An iteration is one recorded program: rollout, values, advantages, epochs × minibatches updates, metrics.
 type PPO struct {
-	eng   *engine.Engine
-	env   *envs.Environment
-	cfg   PPOConfig
-	state *engine.State
-	clock engine.Clock
-	agent *ActorCritic
-	adam  *optim.Optimizer
-	hyper *Hyper
-	ro    *envs.Rollout
+	name      string
+	eng       *engine.Engine
+	env       *envs.Environment
+	cfg       PPOConfig
+	state     *engine.State
+	clock     engine.Clock
+	agent     *ActorCritic
+	optimizer *optim.Optimizer
+	hyper     *Hyper
+	ro        *envs.Rollout
 
 	rate, discount, lambda, clip, actorWeight, criticWeight, entropyWeight *engine.Tensor // [P]
 	value, nextValue, advantage, target                                    *engine.Tensor // [T, P, E]
@@ -81,10 +85,14 @@ type ppoRows struct {
 
 // NewPPO makes a PPO workflow. Init or a checkpoint must fill its state before the first Step. Close it after use.
 func NewPPO(ctx context.Context, eng *engine.Engine, env *envs.Environment, options envs.Options, network NetworkConfig, cfg PPOConfig) (*PPO, error) {
-	p := &PPO{eng: eng, env: env, cfg: cfg, state: eng.NewState()}
+	return newPPO(ctx, "ppo", eng, env, options, network, cfg)
+}
+
+func newPPO(ctx context.Context, name string, eng *engine.Engine, env *envs.Environment, options envs.Options, network NetworkConfig, cfg PPOConfig) (*PPO, error) {
+	p := &PPO{name: name, eng: eng, env: env, cfg: cfg, state: eng.NewState()}
 	if err := p.build(ctx, options, network); err != nil {
 		p.Close()
-		return nil, fmt.Errorf("rl: PPO on %q: %w", env.Name, err)
+		return nil, fmt.Errorf("rl: %s on %q: %w", name, env.Name, err)
 	}
 	return p, nil
 }
@@ -130,12 +138,15 @@ func (p *PPO) buildLearner(network NetworkConfig) (err error) {
 	}
 	p.hyper = newHyper(s, c.Members)
 	p.rate, p.discount, p.lambda = p.hyper.add("learning_rate", c.LearningRate), p.hyper.add("discount", c.Discount), p.hyper.add("gae_lambda", c.GAELambda)
-	p.clip, p.entropyWeight = p.hyper.add("clip_epsilon", c.ClipEpsilon), p.hyper.add("entropy_weight", c.EntropyWeight)
-	p.actorWeight, p.criticWeight = p.hyper.add("actor_weight", c.ActorWeight), p.hyper.add("critic_weight", c.CriticWeight)
-	adam := optim.DefaultAdam
-	adam.Epsilon, adam.MaxNorm = c.AdamEpsilon, c.MaxGradNorm
-	p.adam = optim.New(s.Sub("agent"), adam, p.rate, p.agent.row())
-	p.agent.params = p.adam.Params()
+	p.actorWeight, p.criticWeight, p.entropyWeight = p.hyper.add("actor_weight", c.ActorWeight), p.hyper.add("critic_weight", c.CriticWeight), p.hyper.add("entropy_weight", c.EntropyWeight)
+	if p.clip = p.hyper.add("clip_epsilon", c.ClipEpsilon); c.ClipEpsilon >= unclipped {
+		p.hyper.hide("clip_epsilon")
+	}
+	rule := optim.Default(c.Optimizer)
+	rule.Epsilon, rule.MaxNorm = c.OptimizerEpsilon, c.MaxGradNorm
+	p.optimizer = optim.New(s.Sub("agent"), rule, p.rate, p.agent.row())
+	p.optimizer.Anneal(p.clock, float64(c.AnnealSteps)/float64(c.Environments))
+	p.agent.params = p.optimizer.Params()
 
 	tpe := []engine.Dim{engine.Time(c.RolloutLength), engine.Population(c.Members), engine.Environments(c.Environments)}
 	scratch := s.Sub("ppo")
@@ -190,7 +201,7 @@ func (p *PPO) recordUpdates(r *engine.Recorder) {
 	for epoch := range p.cfg.Epochs {
 		for minibatch := range p.cfg.Minibatches {
 			p.recordGradient(r, epoch, minibatch)
-			p.adam.Record(r, p.gradient)
+			p.optimizer.Record(r, p.gradient)
 		}
 	}
 }
@@ -202,13 +213,13 @@ func (p *PPO) recordMetrics(r *engine.Recorder) {
 		engine.Mean(r, row, p.actorLosses.Index(i), nil, splits)
 	}
 	engine.Mean(r, p.rows.criticLoss, p.criticLosses.Index(0), nil, splits)
-	r.Copy(p.rows.norm, p.adam.Norm())
+	r.Copy(p.rows.norm, p.optimizer.Norm())
 }
 
 // Describe implements engine.Workflow.
 func (p *PPO) Describe() engine.Description {
 	return engine.Description{
-		Workflow: "ppo", Environment: p.env.Name, Members: p.cfg.Members,
+		Workflow: p.name, Environment: p.env.Name, Members: p.cfg.Members,
 		StepsPerIter: p.cfg.Members * p.cfg.Environments * p.cfg.RolloutLength,
 	}
 }
@@ -225,7 +236,7 @@ func (p *PPO) Init(ctx context.Context) error {
 	if err := p.state.Zero(ctx); err != nil {
 		return err
 	}
-	begin, err := p.eng.Record("ppo: first episodes", func(r *engine.Recorder) { p.ro.RecordFirst(r, p.clock) })
+	begin, err := p.eng.Record(p.name+": first episodes", func(r *engine.Recorder) { p.ro.RecordFirst(r, p.clock) })
 	if err != nil {
 		return err
 	}
@@ -241,7 +252,7 @@ func (p *PPO) Constants(ctx context.Context) error {
 // Step implements engine.Workflow. The first one records the program.
 func (p *PPO) Step(ctx context.Context, iteration int) (_ *vk.Ticket, err error) {
 	if p.step == nil {
-		if p.step, err = p.eng.Record("ppo", func(r *engine.Recorder) { p.Record(r, nil) }); err != nil {
+		if p.step, err = p.eng.Record(p.name, func(r *engine.Recorder) { p.Record(r, nil) }); err != nil {
 			return nil, err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/optim"
 )
 
 // Limits of policy_update.comp: Mesa's software driver leaves all loops of an invocation after 65535 iterations, and a transition
@@ -17,7 +18,7 @@ const (
 // registers, with members enough to keep the cores busy and networks small enough.
 func (p *PPO) canFuse() bool {
 	info := p.eng.Device().Info()
-	if info.Type.GPU() || p.cfg.Members < 2 {
+	if info.Type.GPU() || p.cfg.Members < 2 || p.cfg.Optimizer != optim.Adam {
 		return false
 	}
 	if _, err := p.agent.actor.Lanes(info); err != nil {
@@ -30,7 +31,7 @@ func (p *PPO) canFuse() bool {
 
 // recordFused records all updates of an iteration in as few dispatches as loops may be long.
 func (p *PPO) recordFused(r *engine.Recorder) {
-	a, c, ro, o := p.agent, p.cfg, p.ro, p.adam.Config()
+	a, c, ro, o := p.agent, p.cfg, p.ro, p.optimizer.Config()
 	lanes, err := a.actor.Lanes(r.Engine().Device().Info())
 	if err != nil {
 		r.Fail(err)
@@ -44,13 +45,16 @@ func (p *PPO) recordFused(r *engine.Recorder) {
 		LearningRate: p.rate.Range(), ClipEpsilon: p.clip.Range(),
 		ActorWeight: p.actorWeight.Range(), CriticWeight: p.criticWeight.Range(), EntropyWeight: p.entropyWeight.Range(),
 		Clock: p.clock.Tensor().Range(), Updated: stack, Updated4: stack,
-		Norm: p.adam.Norm().Range(), Updates: p.adam.Updates().Range(), Refused: p.adam.Refused().Range(),
+		Norm: p.optimizer.Norm().Range(), Updates: p.optimizer.Updates().Range(), Refused: p.optimizer.Refused().Range(),
 		ActorLosses: p.actorLosses.Range(), CriticLosses: p.criticLosses.Range(),
+		ParamsTexels: stack,
+		InputsTexels: ro.Obs.Range(), ActionsTexels: ro.Action.Range(), LogProbsTexels: ro.LogProb.Range(),
+		AdvantagesTexels: p.advantage.Range(), TargetsTexels: p.target.Range(), ValuesTexels: p.value.Range(),
 		Horizon: uint32(c.RolloutLength), Environments: uint32(c.Environments), Row: uint32(a.row()), Stride: uint32(stride),
 		Critic: uint32(a.criticBase), LogStd: uint32(a.logStd), Seed: r.Engine().Seed(), Stream: engine.Stream("minibatch"),
 		Minibatches: uint32(c.Minibatches), ObsLimit: float32(a.cfg.ObsLimit), MaxNorm: float32(o.MaxNorm),
 		Beta1: float32(o.Beta1), Beta2: float32(o.Beta2), Gain1: float32(1 - o.Beta1), Gain2: float32(1 - o.Beta2),
-		LogBeta1: float32(math.Log(o.Beta1)), LogBeta2: float32(math.Log(o.Beta2)), Epsilon: float32(o.Epsilon),
+		LogBeta1: float32(math.Log(o.Beta1)), LogBeta2: float32(math.Log(o.Beta2)), Epsilon: float32(o.Epsilon), Anneal: float32(p.optimizer.Annealed()),
 		LocalSizeX: 2 * lanes.Lanes, Lanes: lanes.Lanes, Hidden1: lanes.Hidden1, Hidden2: lanes.Hidden2,
 		Activation: lanes.Activation, LayerNorm: lanes.LayerNorm, In: uint32(a.actor.In), Out: uint32(a.actor.Out),
 	}

@@ -66,7 +66,7 @@ func TestUpdate(t *testing.T) {
 			cfg, network := DefaultPPO(), DefaultNetwork()
 			cfg.Members, cfg.RolloutLength, cfg.Environments = ref.Sizes.Members, ref.Sizes.Steps, ref.Sizes.Environments
 			cfg.Epochs, cfg.Minibatches = ref.Sizes.Epochs, ref.Sizes.Minibatches
-			cfg.MaxGradNorm, cfg.AdamEpsilon = ref.Hyper["max_grad_norm"][0], ref.Adam.Epsilon
+			cfg.MaxGradNorm, cfg.OptimizerEpsilon = ref.Hyper["max_grad_norm"][0], ref.Adam.Epsilon
 			network.Hidden, network.Activation = ref.Sizes.Hidden, c.Activation
 			action := envs.Discrete(c.Actions)
 			if c.Distribution != "categorical" {
@@ -171,11 +171,11 @@ func TestUpdate(t *testing.T) {
 			const afterwards = 5e-6 // the updates, at learning rates to 0.05, widen the first differences
 			for _, p.fused = range []bool{false, true} {
 				write(t, a.params, assemble(in))
-				zero(t, first, second, p.adam.Updates())
-				poison(t, p.actorLosses, p.criticLosses, p.adam.Norm())
+				zero(t, first, second, p.optimizer.Updates())
+				poison(t, p.actorLosses, p.criticLosses, p.optimizer.Norm())
 				run(t, eng, p.recordUpdates)
 				losses(last)
-				compare("gradient norm", read(t, p.adam.Norm()), c.Expect.MinibatchLoss["grad_norm"].Data[last*cfg.Members:], 1e-6)
+				compare("gradient norm", read(t, p.optimizer.Norm()), c.Expect.MinibatchLoss["grad_norm"].Data[last*cfg.Members:], 1e-6)
 				members("parameters", read(t, a.params), assemble(c.Expect.Params), afterwards)
 				members("first moments", read(t, first), assemble(c.Expect.First), afterwards)
 				members("second moments", read(t, second), assemble(c.Expect.Second), afterwards)

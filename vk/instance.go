@@ -85,7 +85,7 @@ func openInstance(cfg *config) (*instance, error) {
 	loaded.Unlock()
 	if err != nil {
 		in.close()
-		return nil, fmt.Errorf("vk: %s: %w", bindingName, err)
+		return nil, fmt.Errorf("vk: %s: %w", BindingName, err)
 	}
 	var n uint32
 	r := Result(vkEnumeratePhysicalDevices(handle, &n, nil))

@@ -104,6 +104,9 @@ func (d *Device) compile(p *pipeline) error {
 	if m.err != nil {
 		return m.err
 	}
+	if err := d.logPipeline(p); err != nil {
+		return err
+	}
 	handle, err := d.createPipeline(p, m.cache, false)
 	if err != nil {
 		return err

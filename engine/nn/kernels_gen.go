@@ -19,6 +19,8 @@ var forwardShader = &vk.Shader{
 		{Name: "Normalizer", Index: 2, Access: vk.Read},
 		{Name: "Input", Index: 3, Access: vk.Read},
 		{Name: "Output", Index: 4, Access: vk.Write},
+		{Name: "params_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "inputs_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4},
 	},
 	PushBytes: 20,
 	Spec: []vk.SpecConstant{
@@ -30,6 +32,7 @@ var forwardShader = &vk.Shader{
 		{Name: "IN", ID: 5, Default: 1},
 		{Name: "OUT", ID: 6, Default: 1},
 		{Name: "NORMALIZE", ID: 7, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{8, 1, 1},
 	LocalSizeSpec: [3]int32{0, -1, -1},
@@ -37,11 +40,13 @@ var forwardShader = &vk.Shader{
 
 // forwardKernel is shaders/engine/nn/forward.comp.
 type forwardKernel struct {
-	Params     vk.Range // readonly float
-	Params4    vk.Range // readonly vec4
-	Normalizer vk.Range // readonly float
-	Input      vk.Range // readonly float
-	Output     vk.Range // writeonly float
+	Params       vk.Range // readonly float
+	Params4      vk.Range // readonly vec4
+	Normalizer   vk.Range // readonly float
+	Input        vk.Range // readonly float
+	Output       vk.Range // writeonly float
+	ParamsTexels vk.Range // readonly vec4 rgba32f
+	InputsTexels vk.Range // readonly vec4 rgba32f
 
 	Outer    uint32 // push constants, in order
 	Inner    uint32
@@ -57,22 +62,23 @@ type forwardKernel struct {
 	In         uint32 // default 1
 	Out        uint32 // default 1
 	Normalize  uint32 // default 0
+	TexelLoads uint32 // default 0
 }
 
 // call dispatches x × y × z workgroups.
 func (k forwardKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [5]vk.Range
+		ranges [7]vk.Range
 		push   [20]byte
-		spec   [8]uint32
+		spec   [9]uint32
 	})
-	a.ranges = [5]vk.Range{k.Params, k.Params4, k.Normalizer, k.Input, k.Output}
+	a.ranges = [7]vk.Range{k.Params, k.Params4, k.Normalizer, k.Input, k.Output, k.ParamsTexels, k.InputsTexels}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Outer)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Inner)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Row)
 	binary.LittleEndian.PutUint32(a.push[12:], k.Base)
 	binary.LittleEndian.PutUint32(a.push[16:], math.Float32bits(k.ObsLimit))
-	a.spec = [8]uint32{8, 64, 0, 0, 0, 1, 1, 0}
+	a.spec = [9]uint32{8, 64, 0, 0, 0, 1, 1, 0, 0}
 	if k.Lanes != 0 {
 		a.spec[0] = k.Lanes
 	}
@@ -96,6 +102,9 @@ func (k forwardKernel) call(x, y, z uint32) vk.Call {
 	}
 	if k.Normalize != 0 {
 		a.spec[7] = k.Normalize
+	}
+	if k.TexelLoads != 0 {
+		a.spec[8] = k.TexelLoads
 	}
 	return vk.Call{Shader: forwardShader, Groups: [3]uint32{x, y, z}, Label: "engine/nn/forward", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }

@@ -59,6 +59,19 @@ type Config struct {
 // DefaultAdam is Adam with the paper's constants.
 var DefaultAdam = Config{Rule: Adam, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8}
 
+// Default is a rule with customary constants: SGD with momentum 0.9, RMSProp with decay 0.99 (V. Mnih et al., 2016), Adam, and AdamW with
+// decay 0.01.
+func Default(rule Rule) Config {
+	c := DefaultAdam
+	switch c.Rule = rule; rule {
+	case RMSProp:
+		c.Beta2 = 0.99
+	case AdamW:
+		c.WeightDecay = 0.01
+	}
+	return c
+}
+
 // Optimizer updates parameters [P, row] by gradients [splits, P, row].
 type Optimizer struct {
 	cfg    Config
@@ -70,6 +83,8 @@ type Optimizer struct {
 	refuse *engine.Tensor // [P]: gradients that were not finite
 	norm   *engine.Tensor // [P]
 	factor *engine.Tensor // [P, 4]
+	clock  engine.Clock
+	anneal float64 // share of the learning rate lost a step of the clock
 }
 
 // New makes parameters "params" [P, row], row a multiple of four, and the state of their optimizer with the learning rates rate [P].
@@ -86,6 +101,17 @@ func New(s *engine.State, cfg Config, rate *engine.Tensor, row int) *Optimizer {
 		factor: s.Scratch("factors", engine.Float32, p, engine.Axis("factor", 4)),
 	}
 }
+
+// Anneal makes the learning rates fall linearly, to nothing when the clock has counted so many environment steps; 0: they stay. Call it
+// before Record.
+func (o *Optimizer) Anneal(clock engine.Clock, steps float64) {
+	if o.clock, o.anneal = clock, 0; steps > 0 {
+		o.anneal = 1 / steps
+	}
+}
+
+// Annealed is the share of the learning rates lost a step of the clock.
+func (o *Optimizer) Annealed() float64 { return o.anneal }
 
 // Params are the parameters [P, row].
 func (o *Optimizer) Params() *engine.Tensor { return o.params }
@@ -114,14 +140,20 @@ func (o *Optimizer) Record(r *engine.Recorder, gradient *engine.Tensor) {
 		return
 	}
 	c := o.cfg
+	clock := o.params.Range() // without a schedule anything does
+	if o.anneal > 0 {
+		clock = o.clock.Tensor().Range()
+	}
 	r.Dispatch(normKernel{
-		Gradient: gradient.Range(), Norm: o.norm.Range(), Factors: o.factor.Range(), Updates: o.count.Range(), Refused: o.refuse.Range(),
-		Splits: uint32(splits), Row: uint32(row), MaxNorm: float32(c.MaxNorm),
-		LogBeta1: float32(math.Log(c.Beta1)), LogBeta2: float32(math.Log(c.Beta2)), Workgroup: r.Workgroup(),
+		Gradient: gradient.Range(), Norm: o.norm.Range(), Factors: o.factor.Range(), Updates: o.count.Range(), Refused: o.refuse.Range(), Clock: clock,
+		GradientTexels: gradient.Range(),
+		Splits:         uint32(splits), Row: uint32(row), MaxNorm: float32(c.MaxNorm),
+		LogBeta1: float32(math.Log(c.Beta1)), LogBeta2: float32(math.Log(c.Beta2)), Anneal: float32(o.anneal), Workgroup: r.Workgroup(),
 	}.call(uint32(members), 1, 1))
 	r.Dispatch(updateKernel{
 		Params: o.params.Range(), Gradient: gradient.Range(), First: o.first.Range(), Second: o.second.Range(),
 		LearningRate: o.rate.Range(), Factors: o.factor.Range(),
+		ParamsTexels: o.params.Range(), GradientTexels: gradient.Range(), FirstTexels: o.first.Range(), SecondTexels: o.second.Range(),
 		Splits: uint32(splits), Row: uint32(row),
 		Beta1: float32(c.Beta1), Beta2: float32(c.Beta2), Gain1: float32(1 - c.Beta1), Gain2: float32(1 - c.Beta2),
 		Epsilon: float32(c.Epsilon), WeightDecay: float32(c.WeightDecay), Rule: uint32(c.Rule), LocalSizeX: r.Workgroup(),

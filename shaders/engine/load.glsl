@@ -1,13 +1,19 @@
-// Loads of four floats at once from a range that a kernel binds twice, as a storage buffer `vec4 x[]` and as a texel buffer
-// `readonly imageBuffer x_texels` (rgba32f): lavapipe loads from storage buffers lane by lane, forty times slower than from texel
-// buffers, while on GPUs storage buffers are the better ones. vk sets the constant for the device (vk/texel.go).
+// Reading much: from a storage buffer or, on devices where that is faster, from a texel buffer (rgba32f) on the same range. lavapipe loads
+// from storage buffers lane by lane, many times slower than from texel buffers, while on GPUs storage buffers are the better
+// ones. vk sets the constant for the device (vk/texel.go).
 
 layout(constant_id = 31) const uint TEXEL_LOADS = 0; // 2: load from texel buffers
 
-float load_pick(vec4 v, uint i) { return i < 2u ? (i == 0u ? v.x : v.y) : (i == 2u ? v.z : v.w); }
+float load_pick(vec4 v, uint i) {
+    vec2 pair = (i & 2u) == 0u ? v.xy : v.zw;
+    return (i & 1u) == 0u ? pair.x : pair.y;
+}
 
-// Floats 4 i to 4 i + 3.
-#define LOAD4(x, i) (TEXEL_LOADS == 2u ? imageLoad(x##_texels, int(i)) : x[i])
+// Floats 4 i to 4 i + 3 of a buffer `vec4 x[]` and its texels.
+#define LOAD4(x, texels, i) (TEXEL_LOADS == 2u ? imageLoad(texels, int(i)) : x[i])
 
-// Float e.
-#define LOAD1(x, e) (TEXEL_LOADS == 2u ? load_pick(imageLoad(x##_texels, int((e) >> 2)), (e) & 3u) : x[(e) >> 2][(e) & 3u])
+// Float e of a buffer `float x[]` and its texels.
+#define LOAD(x, texels, e) (TEXEL_LOADS == 2u ? load_pick(imageLoad(texels, int((e) >> 2)), (e) & 3u) : x[e])
+
+// Float e of a buffer `vec4 x[]` and its texels.
+#define LOAD1(x, texels, e) (TEXEL_LOADS == 2u ? load_pick(imageLoad(texels, int((e) >> 2)), (e) & 3u) : x[(e) >> 2][(e) & 3u])

@@ -36,7 +36,7 @@ layout(std430, set = 0, binding = 11) readonly buffer ClipEpsilon { float clip_e
 layout(std430, set = 0, binding = 12) readonly buffer ActorWeight { float actor_weight[]; };     // [P]
 layout(std430, set = 0, binding = 13) readonly buffer CriticWeight { float critic_weight[]; };   // [P]
 layout(std430, set = 0, binding = 14) readonly buffer EntropyWeight { float entropy_weight[]; }; // [P]
-layout(std430, set = 0, binding = 15) readonly buffer Clock { uint clock[]; };           // [0]: the iteration, for the permutations
+layout(std430, set = 0, binding = 15) readonly buffer Clock { uint clock[]; };           // [0]: the iteration, for the permutations; [1]: steps every environment has taken before
 layout(std430, set = 0, binding = 16) writeonly buffer Updated { float gradient[]; };    // as Params; named as mlp_backward.glsl wants it
 layout(std430, set = 0, binding = 17) writeonly buffer Updated4 { vec4 gradient4[]; };   // the same
 layout(std430, set = 0, binding = 18) writeonly buffer Norm { float norm[]; };           // [P]: of the last gradient; -1: not finite
@@ -44,6 +44,13 @@ layout(std430, set = 0, binding = 19) buffer Updates { uint updates[]; };       
 layout(std430, set = 0, binding = 20) buffer Refused { uint refused[]; };                // [P]: gradients that were not finite
 layout(std430, set = 0, binding = 21) writeonly buffer ActorLosses { float actor_losses[]; };   // [4, P]: loss, entropy, KL, clipped share of the last minibatch
 layout(std430, set = 0, binding = 22) writeonly buffer CriticLosses { float critic_losses[]; }; // [4, P]: loss, 0, 0, 0
+layout(set = 0, binding = 23, rgba32f) readonly uniform imageBuffer params_texels; // Params again
+layout(set = 0, binding = 24, rgba32f) readonly uniform imageBuffer inputs_texels; // Obs again
+layout(set = 0, binding = 25, rgba32f) readonly uniform imageBuffer actions_texels; // Action again
+layout(set = 0, binding = 26, rgba32f) readonly uniform imageBuffer log_probs_texels; // LogProb again
+layout(set = 0, binding = 27, rgba32f) readonly uniform imageBuffer advantages_texels; // Advantage again
+layout(set = 0, binding = 28, rgba32f) readonly uniform imageBuffer targets_texels; // Target again
+layout(set = 0, binding = 29, rgba32f) readonly uniform imageBuffer values_texels; // Value again
 
 layout(push_constant) uniform Push {
     uint horizon;
@@ -66,6 +73,7 @@ layout(push_constant) uniform Push {
     float log_beta_1; // natural logarithms
     float log_beta_2;
     float epsilon;
+    float anneal; // share of the learning rate lost a step of the clock; 0: none
 };
 
 uint outputs; // of this subgroup's network
@@ -94,7 +102,7 @@ void main() {
         first_deviation[o] = HEAD == GAUSSIAN ? params[at + stride] : 0.0;
         second_deviation[o] = HEAD == GAUSSIAN ? params[at + 2u * stride] : 0.0;
     }
-    float clip = clip_epsilon[member], rate = learning_rate[member];
+    float clip = clip_epsilon[member], rate = learning_rate[member] * max(1.0 - anneal * float(clock[1]), 0.0);
     float weight = is_critic ? critic_weight[member] : actor_weight[member], bonus = entropy_weight[member];
     uint done = updates[member], refusals = 0u;
     LossSums sums;
@@ -116,11 +124,11 @@ void main() {
             mlp_forward();
             float dy[OUT];
             if (is_critic) {
-                critic_loss(targets[at], values[at], settings, sums, dy);
+                critic_loss(LOAD(targets, targets_texels, at), LOAD(values, values_texels, at), settings, sums, dy);
             } else {
                 float action[OUT];
-                [[unroll]] for (uint o = 0u; o < OUT; o++) action[o] = actions[HEAD == CATEGORICAL ? at : at * OUT + o];
-                actor_loss(action, log_probs[at], (advantages[at] - mean) * scale, deviation, settings, sums, g_deviation, dy);
+                [[unroll]] for (uint o = 0u; o < OUT; o++) action[o] = LOAD(actions, actions_texels, HEAD == CATEGORICAL ? at : at * OUT + o);
+                actor_loss(action, LOAD(log_probs, log_probs_texels, at), (LOAD(advantages, advantages_texels, at) - mean) * scale, deviation, settings, sums, g_deviation, dy);
             }
             mlp_backward(dy);
         }

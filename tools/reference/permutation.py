@@ -1,5 +1,5 @@
 """evorl's random integers and keyed permutation in plain Python, written from their descriptions: Philox4x32-10, streams named by
-FNV-1a, and a four-round Feistel network over the next even power of two, walked until it falls inside the domain."""
+FNV-1a, and an eight-round Feistel network over the next even power of two, walked until it falls inside the domain."""
 
 WORD = 0xFFFFFFFF
 
@@ -40,8 +40,8 @@ def permute(x, n, key):
     mask = (1 << half) - 1
     while True:
         left, right = x >> half, x & mask
-        for k in key:
-            left, right = right, left ^ (mix((right + k) & WORD) & mask)
+        for r in range(8):
+            left, right = right, left ^ (mix((right + key[r % 4] + r // 4 * 0x9E3779B9) & WORD) & mask)
         x = left << half | right
         if x < n:
             return x

@@ -65,15 +65,15 @@ uint gemm_first, gemm_last;      // the range of K that this workgroup sums over
 
 // Float e of A and the three behind it, as far as there are `rest` of them.
 vec4 gemm_a(uint e, uint rest) {
-    if (ALIGNED_A != 0u) return LOAD4(a, e >> 2);
+    if (ALIGNED_A != 0u) return LOAD4(a, a_texels, e >> 2);
     uint e1 = e + min(1u, rest), e2 = e + min(2u, rest), e3 = e + min(3u, rest);
-    return vec4(LOAD1(a, e), LOAD1(a, e1), LOAD1(a, e2), LOAD1(a, e3));
+    return vec4(LOAD1(a, a_texels, e), LOAD1(a, a_texels, e1), LOAD1(a, a_texels, e2), LOAD1(a, a_texels, e3));
 }
 
 vec4 gemm_b(uint e, uint rest) {
-    if (ALIGNED_B != 0u) return LOAD4(b, e >> 2);
+    if (ALIGNED_B != 0u) return LOAD4(b, b_texels, e >> 2);
     uint e1 = e + min(1u, rest), e2 = e + min(2u, rest), e3 = e + min(3u, rest);
-    return vec4(LOAD1(b, e), LOAD1(b, e1), LOAD1(b, e2), LOAD1(b, e3));
+    return vec4(LOAD1(b, b_texels, e), LOAD1(b, b_texels, e1), LOAD1(b, b_texels, e2), LOAD1(b, b_texels, e3));
 }
 
 // Where row `row` of the member's C begins. Divisions are dear on the software driver, one lane at a time.
@@ -86,7 +86,7 @@ float gemm_activate(float z) { return activate(ACTIVATION, z); }
 
 float gemm_slope(uint at, float v) {
     if (SLOPE == ACTIVATION_LINEAR) return v;
-    return v * activate_slope(SLOPE, SLOPE == ACTIVATION_SWISH ? LOAD1(inputs, at) : LOAD1(outputs, at), LOAD1(outputs, at));
+    return v * activate_slope(SLOPE, SLOPE == ACTIVATION_SWISH ? LOAD1(inputs, inputs_texels, at) : LOAD1(outputs, outputs_texels, at), LOAD1(outputs, outputs_texels, at));
 }
 
 // Writes one sum to column `column` of the row that begins at `begin`.
@@ -94,7 +94,7 @@ void gemm_store(uint begin, uint column, float sum) {
     if (column >= n) return;
     uint at = begin + column;
     float v = alpha * sum;
-    if (ADD_BIAS != 0u) v += LOAD1(bias, bias_at + gemm_member * bias_stride + column);
+    if (ADD_BIAS != 0u) v += LOAD1(bias, bias_texels, bias_at + gemm_member * bias_stride + column);
     if (KEEP != 0u) kept[at] = v;
     c[at] = gemm_slope(at, gemm_activate(v));
 }
@@ -110,12 +110,12 @@ void gemm_store4(uint begin, uint column, vec4 sum) {
     vec4 v = alpha * sum;
     if (ADD_BIAS != 0u) {
         uint e = bias_at + gemm_member * bias_stride + column;
-        [[unroll]] for (uint i = 0u; i < 4u; i++) v[i] += LOAD1(bias, e + i);
+        [[unroll]] for (uint i = 0u; i < 4u; i++) v[i] += LOAD1(bias, bias_texels, e + i);
     }
     if (KEEP != 0u) kept4[at >> 2] = v;
     if (SLOPE != ACTIVATION_LINEAR) {
-        vec4 h = LOAD4(outputs, at >> 2), z = h;
-        if (SLOPE == ACTIVATION_SWISH) z = LOAD4(inputs, at >> 2);
+        vec4 h = LOAD4(outputs, outputs_texels, at >> 2), z = h;
+        if (SLOPE == ACTIVATION_SWISH) z = LOAD4(inputs, inputs_texels, at >> 2);
         [[unroll]] for (uint i = 0u; i < 4u; i++) v[i] *= activate_slope(SLOPE, z[i], h[i]);
     } else {
         [[unroll]] for (uint i = 0u; i < 4u; i++) v[i] = gemm_activate(v[i]);

@@ -44,7 +44,7 @@ void gemm_lanes() {
                 uint row = b0 + min(k0 + u, gemm_last - 1u) * b_row;
                 if (COLUMNS == 1u) {
                     uint e = row + min(column0 + lane, n - 1u);
-                    lanes_y[u] = LOAD1(b, e);
+                    lanes_y[u] = LOAD1(b, b_texels, e);
                 } else {
                     [[unroll]] for (uint q = 0u; q < COLUMNS / 4u; q++) {
                         uint column = min(column0 + (q * WORKGROUP + lane) * 4u, (n - 1u) & ~3u);

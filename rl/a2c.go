@@ -1,0 +1,55 @@
+package rl
+
+import (
+	"context"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/optim"
+	"github.com/evorl/evorl/envs"
+)
+
+// A2CConfig are the settings of A2C. Those marked "per member" are tensors on the device that PBT may vary.
+type A2CConfig struct {
+	Members       int `min:"1" max:"1048576" doc:"Agents trained at once, P."`
+	Environments  int `min:"1" max:"1048576" doc:"Environments of each member, E."`
+	RolloutLength int `min:"1" max:"32768" doc:"Steps of each environment an iteration, T: one update."`
+
+	LearningRate  float64 `min:"0" max:"1" doc:"Step size of the optimizer, per member."`
+	Discount      float64 `min:"0" max:"1" doc:"Weight of the reward one step later, per member."`
+	GAELambda     float64 `min:"0" max:"1" doc:"Decay of advantage estimation, per member; 1: advantages of the longest lookahead."`
+	ActorWeight   float64 `min:"0" doc:"Weight of the actor's loss, per member."`
+	CriticWeight  float64 `min:"0" doc:"Weight of the critic's loss, per member."`
+	EntropyWeight float64 `doc:"Weight of the entropy bonus, per member."`
+
+	Optimizer        optim.Rule `doc:"What takes the steps: sgd, rmsprop, adam, adamw."`
+	OptimizerEpsilon float64    `above:"0" doc:"Added to the optimizer's denominator."`
+	AnnealSteps      int        `min:"0" doc:"The learning rate falls linearly to 0 over so many environment steps of a member; 0: it stays."`
+	MaxGradNorm      float64    `min:"0" doc:"Gradients of actor and critic together are scaled down to this norm; 0: never."`
+
+	NormalizeAdvantage bool `doc:"Advantages are brought to mean 0 and deviation 1 in each update."`
+}
+
+// DefaultA2C is the paper's: sixteen actors, five steps, RMSProp; clipping and entropy as in Stable-Baselines3.
+func DefaultA2C() A2CConfig {
+	return A2CConfig{
+		Members: 1, Environments: 16, RolloutLength: 5,
+		LearningRate: 7e-4, Discount: 0.99, GAELambda: 1, ActorWeight: 1, CriticWeight: 0.5,
+		Optimizer: optim.RMSProp, OptimizerEpsilon: 1e-5, MaxGradNorm: 0.5,
+	}
+}
+
+// NewA2C makes an advantage actor-critic workflow (V. Mnih et al., "Asynchronous Methods for Deep Reinforcement Learning", 2016, with
+// its actors in step). It is PPO with one pass over the data, one minibatch and no clipping (S. Huang et al., "A2C is a special case of
+// PPO", 2022), so the workflow is a PPO by the name "a2c".
+func NewA2C(ctx context.Context, eng *engine.Engine, env *envs.Environment, options envs.Options, network NetworkConfig, cfg A2CConfig) (*PPO, error) {
+	return newPPO(ctx, "a2c", eng, env, options, network, PPOConfig{
+		Members: cfg.Members, Environments: cfg.Environments, RolloutLength: cfg.RolloutLength, Epochs: 1, Minibatches: 1,
+		LearningRate: cfg.LearningRate, Discount: cfg.Discount, GAELambda: cfg.GAELambda, ClipEpsilon: unclipped,
+		ActorWeight: cfg.ActorWeight, CriticWeight: cfg.CriticWeight, EntropyWeight: cfg.EntropyWeight,
+		Optimizer: cfg.Optimizer, OptimizerEpsilon: cfg.OptimizerEpsilon, AnnealSteps: cfg.AnnealSteps, MaxGradNorm: cfg.MaxGradNorm,
+		NormalizeAdvantage: cfg.NormalizeAdvantage,
+	})
+}
+
+// unclipped as ClipEpsilon is no clipping.
+const unclipped = 1e30

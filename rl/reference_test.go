@@ -1,0 +1,109 @@
+package rl
+
+import (
+	"math"
+
+	"github.com/evorl/evorl/engine/nn"
+)
+
+// What the kernels compute, in float64 and from the definitions, for the tests to compare with.
+
+// forward is the output of a network whose parameters begin at row[0].
+func forward(m nn.MLP, row, x []float64) []float64 {
+	for _, l := range m.Layers() {
+		y := make([]float64, l.Out)
+		for o := range y {
+			y[o] = row[l.Bias+o]
+			for i, v := range x {
+				y[o] += v * row[l.Weight+i*l.Out+o]
+			}
+		}
+		if l.Norms {
+			mean, variance := moments(y)
+			for o, v := range y {
+				y[o] = row[l.Scale+o]*(v-mean)/math.Sqrt(variance+1e-6) + row[l.Shift+o]
+			}
+		}
+		if l.Hidden {
+			for o, v := range y {
+				y[o] = activation(m.Activation, v)
+			}
+		}
+		x = y
+	}
+	return x
+}
+
+func activation(kind nn.Activation, z float64) float64 {
+	switch kind {
+	case nn.ReLU:
+		return max(z, 0)
+	case nn.Tanh:
+		return math.Tanh(z)
+	case nn.ELU:
+		if z < 0 {
+			return math.Expm1(z)
+		}
+		return z
+	case nn.Swish:
+		return z / (1 + math.Exp(-z))
+	}
+	return z
+}
+
+// moments are mean and population variance.
+func moments(values []float64) (mean, variance float64) {
+	for _, v := range values {
+		mean += v / float64(len(values))
+	}
+	for _, v := range values {
+		variance += (v - mean) * (v - mean) / float64(len(values))
+	}
+	return mean, variance
+}
+
+// logSoftmax are the log-probabilities of logits.
+func logSoftmax(logits []float64) []float64 {
+	top, sum := math.Inf(-1), 0.0
+	for _, l := range logits {
+		top = max(top, l)
+	}
+	for _, l := range logits {
+		sum += math.Exp(l - top)
+	}
+	out := make([]float64, len(logits))
+	for i, l := range logits {
+		out[i] = l - top - math.Log(sum)
+	}
+	return out
+}
+
+// logProb is the log-probability of an action, or the log-density of a continuous action's sample, given the network's outputs y and
+// the log standard deviations (nil: discrete); and the distribution's entropy.
+func logProb(y, logStd, action []float64) (logProb, entropy float64) {
+	if logStd == nil {
+		logs := logSoftmax(y)
+		for _, l := range logs {
+			entropy -= math.Exp(l) * l
+		}
+		return logs[int(action[0])], entropy
+	}
+	for i, mean := range y {
+		z := (action[i] - mean) / math.Exp(logStd[i])
+		logProb -= z*z/2 + logStd[i] + math.Log(2*math.Pi)/2
+		entropy += logStd[i] + (1+math.Log(2*math.Pi))/2
+	}
+	return logProb, entropy
+}
+
+// normalized is an observation as the networks take it; values is mean and reciprocal deviation, [2, O], nil for none.
+func normalized(obs, values []float64, limit float64) []float64 {
+	out := append([]float64(nil), obs...)
+	if values == nil {
+		return out
+	}
+	for i, v := range obs {
+		out[i] = min(max((v-values[i])*values[len(obs)+i], -limit), limit)
+	}
+	return out
+}
