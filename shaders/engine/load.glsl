@@ -14,3 +14,6 @@ float load_pick(vec4 v, uint i) {
 
 // Float e of a buffer `float x[]` and its texels.
 #define LOAD(x, texels, e) (TEXEL_LOADS == 2u ? load_pick(imageLoad(texels, int((e) >> 2)), (e) & 3u) : x[e])
+
+// Float e of a buffer `vec4 x[]` and its texels.
+#define LOAD1(x, texels, e) (TEXEL_LOADS == 2u ? load_pick(imageLoad(texels, int((e) >> 2)), (e) & 3u) : x[(e) >> 2][(e) & 3u])
