@@ -134,7 +134,7 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 	c, o := ro.cfg, ro.options.constants()
 	unused := ro.scale.Range()
 	k := rolloutKernel{
-		Params: unused, Params4: unused, Normalizer: unused, ActionScale: ro.scale.Range(), Clock: clock.Tensor().Range(),
+		Params: unused, Params4: unused, ParamsTexels: unused, Normalizer: unused, ActionScale: ro.scale.Range(), Clock: clock.Tensor().Range(),
 		EnvState: ro.state.Range(), EpisodeStep: ro.step.Range(), EpisodeReturn: ro.ret.Range(), Finished: ro.finished.Range(),
 		Obs: ro.finished.Range(), Action: ro.finished.Range(), LogProb: ro.finished.Range(), Reward: ro.finished.Range(), Done: ro.finished.Range(), NextObs: ro.finished.Range(),
 		Population: uint32(c.Members), Environments: uint32(c.Environments), ParamsPeriod: uint32(c.Members),
@@ -164,7 +164,7 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 			return
 		}
 		k.Policy = 0
-		k.Params, k.Params4 = policy.Params.Range(), policy.Params.Range()
+		k.Params, k.Params4, k.ParamsTexels = policy.Params.Range(), policy.Params.Range(), policy.Params.Range()
 		k.Row, k.LogStd, k.ObsLimit = uint32(policy.Row()), uint32(policy.LogStd), policy.ObsLimit
 		k.ParamsPeriod = uint32(policy.Params.Size(engine.PopulationAxis))
 		k.Hidden1, k.Hidden2, k.Activation, k.LayerNorm = lanes.Hidden1, lanes.Hidden2, lanes.Activation, lanes.LayerNorm
@@ -176,8 +176,9 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 		}
 	}
 	groups := c.Members * ((c.Environments + int(info.SubgroupSize) - 1) / int(info.SubgroupSize))
-	for first := 0; first < steps || first == 0; first += maxSteps {
-		k.First, k.Steps = uint32(first), uint32(min(maxSteps, steps-first))
+	most := dispatchSteps(ro.options.ActionRepeat)
+	for first := 0; first < steps || first == 0; first += most {
+		k.First, k.Steps = uint32(first), uint32(min(most, steps-first))
 		call := k.call(ro.shader, uint32(groups), 1, 1)
 		call.Subgroup = info.SubgroupSize
 		r.Dispatch(call)
@@ -185,9 +186,17 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 	}
 }
 
-// maxSteps is the most steps of one dispatch: what follows is another one. It keeps a dispatch short on any device, and within the
-// 65535 iterations after which Mesa's software driver leaves an invocation's loops.
-const maxSteps = 1024
+// dispatchSteps is the most steps of one dispatch: what follows is another one. It keeps a dispatch short on any device, and within the
+// 65535 iterations after which Mesa's software driver leaves an invocation's loops: a step takes one for each lane, each environment step
+// and each round of its random numbers.
+func dispatchSteps(actionRepeat int) int {
+	const (
+		most       = 1024
+		iterations = 60000
+		perStep    = 50 // besides the environment steps
+	)
+	return max(1, min(most, iterations/(perStep+actionRepeat)))
+}
 
 // RecordReturns records the mean return [P] and mean length [P] of the episodes that ended in the last recording; NaN where none
 // did.

@@ -123,7 +123,7 @@ func (p *PPO) build(ctx context.Context, options envs.Options, network NetworkCo
 	if p.evaluate, err = envs.NewEvaluator(ctx, s.Sub("evaluation"), p.env, options, p.agent.policy()); err != nil {
 		return err
 	}
-	return s.Err()
+	return s.Allocate()
 }
 
 // maxMetrics leaves room for those of a method around PPO.
@@ -246,7 +246,15 @@ func (p *PPO) Init(ctx context.Context) error {
 
 // Constants writes what is neither saved nor changes; Init and loading a checkpoint need it.
 func (p *PPO) Constants(ctx context.Context) error {
-	return p.ro.Init(ctx)
+	if p.gradient == nil {
+		return p.ro.Init(ctx)
+	}
+	gaps, err := p.eng.Record(p.name+": constants", func(r *engine.Recorder) { r.Fill(p.gradient, 0) }) // between the networks' parts
+	if err != nil {
+		return err
+	}
+	defer gaps.Free()
+	return errors.Join(p.ro.Init(ctx), gaps.Run(ctx))
 }
 
 // Step implements engine.Workflow. The first one records the program.

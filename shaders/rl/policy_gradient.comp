@@ -38,6 +38,13 @@ layout(std430, set = 0, binding = 13) readonly buffer Moments { float moments[];
 layout(std430, set = 0, binding = 14) writeonly buffer Gradient { float gradient[]; };   // [splits, P, row]
 layout(std430, set = 0, binding = 15) writeonly buffer Gradient4 { vec4 gradient4[]; };  // the same
 layout(std430, set = 0, binding = 16) writeonly buffer Losses { float losses[]; };       // [4, splits, P]: actor: loss, entropy, KL, clipped share; critic: loss, 0, 0, 0
+layout(set = 0, binding = 17, rgba32f) readonly uniform imageBuffer params_texels; // Params again
+layout(set = 0, binding = 18, rgba32f) readonly uniform imageBuffer inputs_texels; // Obs again
+layout(set = 0, binding = 19, rgba32f) readonly uniform imageBuffer actions_texels; // Action again
+layout(set = 0, binding = 20, rgba32f) readonly uniform imageBuffer log_probs_texels; // LogProb again
+layout(set = 0, binding = 21, rgba32f) readonly uniform imageBuffer advantages_texels; // Advantage again
+layout(set = 0, binding = 22, rgba32f) readonly uniform imageBuffer targets_texels; // Target again
+layout(set = 0, binding = 23, rgba32f) readonly uniform imageBuffer values_texels; // Value again
 
 layout(push_constant) uniform Push {
     uint horizon;
@@ -88,11 +95,11 @@ void main() {
         mlp_forward();
         float dy[OUT];
         if (HEAD == CRITIC) {
-            critic_loss(targets[at], values[at], settings, sums, dy);
+            critic_loss(LOAD(targets, targets_texels, at), LOAD(values, values_texels, at), settings, sums, dy);
         } else {
             float action[OUT];
-            [[unroll]] for (uint o = 0u; o < OUT; o++) action[o] = actions[HEAD == CATEGORICAL ? at : at * OUT + o];
-            actor_loss(action, log_probs[at], (advantages[at] - mean) * scale, deviation, settings, sums, g_deviation, dy);
+            [[unroll]] for (uint o = 0u; o < OUT; o++) action[o] = LOAD(actions, actions_texels, HEAD == CATEGORICAL ? at : at * OUT + o);
+            actor_loss(action, LOAD(log_probs, log_probs_texels, at), (LOAD(advantages, advantages_texels, at) - mean) * scale, deviation, settings, sums, g_deviation, dy);
         }
         mlp_backward(dy);
     }
