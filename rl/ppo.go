@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/engine/optim"
 	"github.com/evorl/evorl/envs"
 	"github.com/evorl/evorl/vk"
@@ -48,6 +49,21 @@ func DefaultPPO() PPOConfig {
 		Optimizer: optim.Adam, OptimizerEpsilon: 1e-5, MaxGradNorm: 0.5, NormalizeAdvantage: true, ClipValue: true,
 	}
 }
+
+// Validate says what the fields cannot say alone.
+func (c PPOConfig) Validate() error {
+	n := c.RolloutLength * c.Environments
+	if c.Minibatches > n {
+		return config.Invalid("minibatches", "%d minibatches of %d transitions (rollout_length × environments); want at least one transition each", c.Minibatches, n)
+	}
+	if n > maxTransitions {
+		return config.Invalid("environments", "%d transitions of a member an iteration (rollout_length × environments); want at most %d", n, maxTransitions)
+	}
+	return nil
+}
+
+// maxTransitions is what permutations of a member's transitions can number.
+const maxTransitions = 1 << 31
 
 // PPO is proximal policy optimization (J. Schulman et al., "Proximal Policy Optimization Algorithms", 2017) of P members at once.
 // An iteration is one recorded program: rollout, values, advantages, epochs × minibatches updates, metrics.
@@ -102,8 +118,8 @@ func (p *PPO) build(ctx context.Context, options envs.Options, network NetworkCo
 		return fmt.Errorf("auto-reset mode %v; want %v or %v, which lose no transition", options.AutoReset, envs.Normal, envs.Fast)
 	}
 	c, s := p.cfg, p.state
-	if n := c.RolloutLength * c.Environments; c.Minibatches > n {
-		return fmt.Errorf("%d minibatches of %d transitions (rollout_length × environments); want at least one transition each", c.Minibatches, n)
+	if err := errors.Join(config.Check(c), config.Check(network)); err != nil {
+		return err
 	}
 	if err := p.buildLearner(network); err != nil {
 		return err
