@@ -19,12 +19,10 @@ type Report struct {
 	Metrics map[string][]float32
 	// Evaluation is set at the iterations that EvaluateEvery names.
 	Evaluation *Evaluation
-	// Checkpoint is set when one was written after this iteration.
-	Checkpoint *checkpoint.Manifest
 }
 
-// Hook sees every iteration's report, in order. An error ends the run, after a checkpoint where they are on; ErrStop ends it as a
-// success.
+// Hook sees every iteration's report, in order, before the iteration's checkpoint is written: what it keeps of a report is never
+// behind the state that a run resumes from. An error ends the run, after a checkpoint where they are on; ErrStop ends it as a success.
 type Hook func(ctx context.Context, r Report) error
 
 // ErrStop is returned by a hook that has seen enough.
@@ -120,23 +118,23 @@ func (l *learn) loop(ctx, run context.Context, w Workflow, done int) error {
 			}
 			r.Evaluation, r.Elapsed = &ev, time.Since(start)
 		}
-		if l.checkpoint(done) {
-			if r.Checkpoint, err = l.save(run, w, done); err != nil {
-				return err
-			}
-			saved = done
-		}
 		for _, h := range l.hooks {
 			if err := h(run, r); err != nil && reason == nil {
 				reason = err
 			}
+		}
+		if l.checkpoint(done) {
+			if err := l.save(run, w, done); err != nil {
+				return errors.Join(reason, err)
+			}
+			saved = done
 		}
 		if reason != nil && pending == nil {
 			break
 		}
 	}
 	if l.dir != "" && saved != done {
-		if _, err := l.save(run, w, done); err != nil {
+		if err := l.save(run, w, done); err != nil {
 			return errors.Join(reason, err)
 		}
 	}
@@ -157,15 +155,14 @@ func (l *learn) checkpoint(done int) bool {
 	return l.dir != "" && (l.checkpointEvery > 0 && done%l.checkpointEvery == 0 || done == l.iterations)
 }
 
-func (l *learn) save(ctx context.Context, w Workflow, done int) (*checkpoint.Manifest, error) {
-	m, err := w.State().Save(ctx, l.dir, done, l.saveOptions...)
-	if err != nil {
-		return nil, fmt.Errorf("engine: %w", err)
+func (l *learn) save(ctx context.Context, w Workflow, done int) error {
+	if _, err := w.State().Save(ctx, l.dir, done, l.saveOptions...); err != nil {
+		return fmt.Errorf("engine: %w", err)
 	}
 	if l.checkpoints > 0 {
 		if err := checkpoint.Prune(l.dir, l.checkpoints); err != nil {
-			return nil, fmt.Errorf("engine: %w", err)
+			return fmt.Errorf("engine: %w", err)
 		}
 	}
-	return &m, nil
+	return nil
 }

@@ -242,6 +242,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 12, Access: vk.Write},
 			{Name: "Done", Index: 13, Access: vk.Write},
 			{Name: "NextObs", Index: 14, Access: vk.Write},
+			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 		},
 		PushBytes: 48,
 		Spec: []vk.SpecConstant{
@@ -260,6 +261,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "NORMALIZE", ID: 22, Default: 0},
 			{Name: "SQUASH", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
+			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 		},
 		LocalSize:     [3]uint32{8, 1, 1},
 		LocalSizeSpec: [3]int32{0, -1, -1},
@@ -283,6 +285,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 12, Access: vk.Write},
 			{Name: "Done", Index: 13, Access: vk.Write},
 			{Name: "NextObs", Index: 14, Access: vk.Write},
+			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 		},
 		PushBytes: 48,
 		Spec: []vk.SpecConstant{
@@ -301,6 +304,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "NORMALIZE", ID: 22, Default: 0},
 			{Name: "SQUASH", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
+			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 		},
 		LocalSize:     [3]uint32{8, 1, 1},
 		LocalSizeSpec: [3]int32{0, -1, -1},
@@ -324,6 +328,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 12, Access: vk.Write},
 			{Name: "Done", Index: 13, Access: vk.Write},
 			{Name: "NextObs", Index: 14, Access: vk.Write},
+			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 		},
 		PushBytes: 48,
 		Spec: []vk.SpecConstant{
@@ -342,6 +347,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "NORMALIZE", ID: 22, Default: 0},
 			{Name: "SQUASH", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
+			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 		},
 		LocalSize:     [3]uint32{8, 1, 1},
 		LocalSizeSpec: [3]int32{0, -1, -1},
@@ -365,6 +371,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 12, Access: vk.Write},
 			{Name: "Done", Index: 13, Access: vk.Write},
 			{Name: "NextObs", Index: 14, Access: vk.Write},
+			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 		},
 		PushBytes: 48,
 		Spec: []vk.SpecConstant{
@@ -383,6 +390,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "NORMALIZE", ID: 22, Default: 0},
 			{Name: "SQUASH", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
+			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 		},
 		LocalSize:     [3]uint32{8, 1, 1},
 		LocalSizeSpec: [3]int32{0, -1, -1},
@@ -406,6 +414,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 12, Access: vk.Write},
 			{Name: "Done", Index: 13, Access: vk.Write},
 			{Name: "NextObs", Index: 14, Access: vk.Write},
+			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 		},
 		PushBytes: 48,
 		Spec: []vk.SpecConstant{
@@ -424,6 +433,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "NORMALIZE", ID: 22, Default: 0},
 			{Name: "SQUASH", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
+			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 		},
 		LocalSize:     [3]uint32{8, 1, 1},
 		LocalSizeSpec: [3]int32{0, -1, -1},
@@ -447,6 +457,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 12, Access: vk.Write},
 			{Name: "Done", Index: 13, Access: vk.Write},
 			{Name: "NextObs", Index: 14, Access: vk.Write},
+			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 		},
 		PushBytes: 48,
 		Spec: []vk.SpecConstant{
@@ -465,6 +476,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "NORMALIZE", ID: 22, Default: 0},
 			{Name: "SQUASH", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
+			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 		},
 		LocalSize:     [3]uint32{8, 1, 1},
 		LocalSizeSpec: [3]int32{0, -1, -1},
@@ -488,6 +500,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 12, Access: vk.Write},
 			{Name: "Done", Index: 13, Access: vk.Write},
 			{Name: "NextObs", Index: 14, Access: vk.Write},
+			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 		},
 		PushBytes: 48,
 		Spec: []vk.SpecConstant{
@@ -506,6 +519,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "NORMALIZE", ID: 22, Default: 0},
 			{Name: "SQUASH", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
+			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 		},
 		LocalSize:     [3]uint32{8, 1, 1},
 		LocalSizeSpec: [3]int32{0, -1, -1},
@@ -529,6 +543,7 @@ type rolloutKernel struct {
 	Reward        vk.Range // writeonly float
 	Done          vk.Range // writeonly uint
 	NextObs       vk.Range // writeonly float
+	ParamsTexels  vk.Range // readonly vec4 rgba32f
 
 	Population   uint32 // push constants, in order
 	Environments uint32
@@ -558,16 +573,17 @@ type rolloutKernel struct {
 	Normalize    uint32  // default 0
 	Squash       uint32  // default 0
 	Mode         uint32  // default 0
+	TexelLoads   uint32  // default 0
 }
 
 // call dispatches x × y × z workgroups of shader, one of rolloutShader or made from one by vk.Shader.With.
 func (k rolloutKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [15]vk.Range
+		ranges [16]vk.Range
 		push   [48]byte
-		spec   [15]uint32
+		spec   [16]uint32
 	})
-	a.ranges = [15]vk.Range{k.Params, k.Params4, k.Normalizer, k.ActionScale, k.Clock, k.EnvState, k.EpisodeStep, k.EpisodeReturn, k.Finished, k.Obs, k.Action, k.LogProb, k.Reward, k.Done, k.NextObs}
+	a.ranges = [16]vk.Range{k.Params, k.Params4, k.Normalizer, k.ActionScale, k.Clock, k.EnvState, k.EpisodeStep, k.EpisodeReturn, k.Finished, k.Obs, k.Action, k.LogProb, k.Reward, k.Done, k.NextObs, k.ParamsTexels}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Environments)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Steps)
@@ -580,7 +596,7 @@ func (k rolloutKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[36:], k.ActionStream)
 	binary.LittleEndian.PutUint32(a.push[40:], math.Float32bits(k.ObsLimit))
 	binary.LittleEndian.PutUint32(a.push[44:], k.ParamsPeriod)
-	a.spec = [15]uint32{8, 64, 0, 0, 0, 0, 1, 0, 0, 0x3f800000, 0, 0, 0, 0, 0}
+	a.spec = [16]uint32{8, 64, 0, 0, 0, 0, 1, 0, 0, 0x3f800000, 0, 0, 0, 0, 0, 0}
 	if k.Lanes != 0 {
 		a.spec[0] = k.Lanes
 	}
@@ -625,6 +641,9 @@ func (k rolloutKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	}
 	if k.Mode != 0 {
 		a.spec[14] = k.Mode
+	}
+	if k.TexelLoads != 0 {
+		a.spec[15] = k.TexelLoads
 	}
 	return vk.Call{Shader: shader, Groups: [3]uint32{x, y, z}, Label: "envs/rollout", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }

@@ -10,16 +10,16 @@ import (
 // reset automatically.
 type Options struct {
 	// TimeLimit is the number of environment steps after which an episode is truncated; 0: the Spec's MaxSteps; NoTimeLimit: none.
-	TimeLimit int
+	TimeLimit int `min:"-1" max:"1073741823" doc:"Environment steps after which an episode is truncated; 0: the environment's own limit, -1: none."`
 	// ActionRepeat is the number of environment steps an action is kept for, their rewards summed; 0: 1. The time limit and
 	// the length of an episode count environment steps, as EvoRL and Brax do.
-	ActionRepeat int
+	ActionRepeat int `min:"0" max:"1000" doc:"Environment steps an action is kept for, their rewards summed; 0 is 1."`
 	// RewardScale multiplies the rewards that learners see; 0: 1. Episode returns stay in the environment's unit.
-	RewardScale float32
+	RewardScale float32 `doc:"Factor of the rewards that are learned from; reported returns stay as they are. 0 is 1."`
 	// SparseReward holds rewards back until the episode's end and pays their sum there.
-	SparseReward bool
+	SparseReward bool `doc:"Rewards are held back and paid as one sum at the episode's end."`
 	// AutoReset says what happens after an episode's end.
-	AutoReset AutoReset
+	AutoReset AutoReset `doc:"After an episode's end: normal (a new one begins), fast (as normal, from the first initial state each time), next-step, disabled."`
 }
 
 // NoTimeLimit as Options.TimeLimit lets episodes run until they terminate.

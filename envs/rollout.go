@@ -134,7 +134,7 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 	c, o := ro.cfg, ro.options.constants()
 	unused := ro.scale.Range()
 	k := rolloutKernel{
-		Params: unused, Params4: unused, Normalizer: unused, ActionScale: ro.scale.Range(), Clock: clock.Tensor().Range(),
+		Params: unused, Params4: unused, ParamsTexels: unused, Normalizer: unused, ActionScale: ro.scale.Range(), Clock: clock.Tensor().Range(),
 		EnvState: ro.state.Range(), EpisodeStep: ro.step.Range(), EpisodeReturn: ro.ret.Range(), Finished: ro.finished.Range(),
 		Obs: ro.finished.Range(), Action: ro.finished.Range(), LogProb: ro.finished.Range(), Reward: ro.finished.Range(), Done: ro.finished.Range(), NextObs: ro.finished.Range(),
 		Population: uint32(c.Members), Environments: uint32(c.Environments), ParamsPeriod: uint32(c.Members),
@@ -164,7 +164,7 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 			return
 		}
 		k.Policy = 0
-		k.Params, k.Params4 = policy.Params.Range(), policy.Params.Range()
+		k.Params, k.Params4, k.ParamsTexels = policy.Params.Range(), policy.Params.Range(), policy.Params.Range()
 		k.Row, k.LogStd, k.ObsLimit = uint32(policy.Row()), uint32(policy.LogStd), policy.ObsLimit
 		k.ParamsPeriod = uint32(policy.Params.Size(engine.PopulationAxis))
 		k.Hidden1, k.Hidden2, k.Activation, k.LayerNorm = lanes.Hidden1, lanes.Hidden2, lanes.Activation, lanes.LayerNorm

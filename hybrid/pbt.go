@@ -142,7 +142,7 @@ func (p *PBT) build(ctx context.Context, make func(*PBT, *engine.State) exchange
 	for _, name := range p.names {
 		p.rows = append(p.rows, row{p.inner.Metrics().Row("hyper/" + name), p.inner.Hyper().Lookup(name)})
 	}
-	if err := s.Err(); err != nil {
+	if err := s.Allocate(); err != nil {
 		return err
 	}
 	if p.step, err = p.eng.Record("pbt: "+p.inner.Describe().Workflow, func(r *engine.Recorder) {

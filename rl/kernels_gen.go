@@ -139,6 +139,13 @@ var policyGradientShader = &vk.Shader{
 		{Name: "Gradient", Index: 14, Access: vk.Write},
 		{Name: "Gradient4", Index: 15, Access: vk.Write},
 		{Name: "Losses", Index: 16, Access: vk.Write},
+		{Name: "params_texels", Index: 17, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "inputs_texels", Index: 18, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "actions_texels", Index: 19, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "log_probs_texels", Index: 20, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "advantages_texels", Index: 21, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "targets_texels", Index: 22, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "values_texels", Index: 23, Access: vk.Read, Texel: vk.TexelFloat4},
 	},
 	PushBytes: 44,
 	Spec: []vk.SpecConstant{
@@ -153,6 +160,7 @@ var policyGradientShader = &vk.Shader{
 		{Name: "HEAD", ID: 8, Default: 0},
 		{Name: "NORMALIZE_ADVANTAGE", ID: 9, Default: 0},
 		{Name: "CLIP_VALUE", ID: 10, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{8, 1, 1},
 	LocalSizeSpec: [3]int32{0, -1, -1},
@@ -160,23 +168,30 @@ var policyGradientShader = &vk.Shader{
 
 // policyGradientKernel is shaders/rl/policy_gradient.comp.
 type policyGradientKernel struct {
-	Params        vk.Range // readonly float
-	Params4       vk.Range // readonly vec4
-	Normalizer    vk.Range // readonly float
-	Obs           vk.Range // readonly float
-	Action        vk.Range // readonly float
-	LogProb       vk.Range // readonly float
-	Advantage     vk.Range // readonly float
-	Target        vk.Range // readonly float
-	Value         vk.Range // readonly float
-	ClipEpsilon   vk.Range // readonly float
-	LossWeight    vk.Range // readonly float
-	EntropyWeight vk.Range // readonly float
-	Clock         vk.Range // readonly uint
-	Moments       vk.Range // readonly float
-	Gradient      vk.Range // writeonly float
-	Gradient4     vk.Range // writeonly vec4
-	Losses        vk.Range // writeonly float
+	Params           vk.Range // readonly float
+	Params4          vk.Range // readonly vec4
+	Normalizer       vk.Range // readonly float
+	Obs              vk.Range // readonly float
+	Action           vk.Range // readonly float
+	LogProb          vk.Range // readonly float
+	Advantage        vk.Range // readonly float
+	Target           vk.Range // readonly float
+	Value            vk.Range // readonly float
+	ClipEpsilon      vk.Range // readonly float
+	LossWeight       vk.Range // readonly float
+	EntropyWeight    vk.Range // readonly float
+	Clock            vk.Range // readonly uint
+	Moments          vk.Range // readonly float
+	Gradient         vk.Range // writeonly float
+	Gradient4        vk.Range // writeonly vec4
+	Losses           vk.Range // writeonly float
+	ParamsTexels     vk.Range // readonly vec4 rgba32f
+	InputsTexels     vk.Range // readonly vec4 rgba32f
+	ActionsTexels    vk.Range // readonly vec4 rgba32f
+	LogProbsTexels   vk.Range // readonly vec4 rgba32f
+	AdvantagesTexels vk.Range // readonly vec4 rgba32f
+	TargetsTexels    vk.Range // readonly vec4 rgba32f
+	ValuesTexels     vk.Range // readonly vec4 rgba32f
 
 	Horizon      uint32 // push constants, in order
 	Environments uint32
@@ -201,16 +216,17 @@ type policyGradientKernel struct {
 	Head               uint32 // default 0
 	NormalizeAdvantage uint32 // default 0
 	ClipValue          uint32 // default 0
+	TexelLoads         uint32 // default 0
 }
 
 // call dispatches x × y × z workgroups.
 func (k policyGradientKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [17]vk.Range
+		ranges [24]vk.Range
 		push   [44]byte
-		spec   [11]uint32
+		spec   [12]uint32
 	})
-	a.ranges = [17]vk.Range{k.Params, k.Params4, k.Normalizer, k.Obs, k.Action, k.LogProb, k.Advantage, k.Target, k.Value, k.ClipEpsilon, k.LossWeight, k.EntropyWeight, k.Clock, k.Moments, k.Gradient, k.Gradient4, k.Losses}
+	a.ranges = [24]vk.Range{k.Params, k.Params4, k.Normalizer, k.Obs, k.Action, k.LogProb, k.Advantage, k.Target, k.Value, k.ClipEpsilon, k.LossWeight, k.EntropyWeight, k.Clock, k.Moments, k.Gradient, k.Gradient4, k.Losses, k.ParamsTexels, k.InputsTexels, k.ActionsTexels, k.LogProbsTexels, k.AdvantagesTexels, k.TargetsTexels, k.ValuesTexels}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Horizon)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Environments)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Row)
@@ -222,7 +238,7 @@ func (k policyGradientKernel) call(x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[32:], k.Minibatch)
 	binary.LittleEndian.PutUint32(a.push[36:], k.Minibatches)
 	binary.LittleEndian.PutUint32(a.push[40:], math.Float32bits(k.ObsLimit))
-	a.spec = [11]uint32{8, 64, 0, 0, 0, 1, 1, 0, 0, 0, 0}
+	a.spec = [12]uint32{8, 64, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0}
 	if k.Lanes != 0 {
 		a.spec[0] = k.Lanes
 	}
@@ -256,6 +272,9 @@ func (k policyGradientKernel) call(x, y, z uint32) vk.Call {
 	if k.ClipValue != 0 {
 		a.spec[10] = k.ClipValue
 	}
+	if k.TexelLoads != 0 {
+		a.spec[11] = k.TexelLoads
+	}
 	return vk.Call{Shader: policyGradientShader, Groups: [3]uint32{x, y, z}, Label: "rl/policy_gradient", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
@@ -286,6 +305,13 @@ var policyUpdateShader = &vk.Shader{
 		{Name: "Refused", Index: 20, Access: vk.ReadWrite},
 		{Name: "ActorLosses", Index: 21, Access: vk.Write},
 		{Name: "CriticLosses", Index: 22, Access: vk.Write},
+		{Name: "params_texels", Index: 23, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "inputs_texels", Index: 24, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "actions_texels", Index: 25, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "log_probs_texels", Index: 26, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "advantages_texels", Index: 27, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "targets_texels", Index: 28, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "values_texels", Index: 29, Access: vk.Read, Texel: vk.TexelFloat4},
 	},
 	PushBytes: 84,
 	Spec: []vk.SpecConstant{
@@ -301,6 +327,7 @@ var policyUpdateShader = &vk.Shader{
 		{Name: "NORMALIZE_ADVANTAGE", ID: 9, Default: 0},
 		{Name: "CLIP_VALUE", ID: 10, Default: 0},
 		{Name: "LOCAL_SIZE_X", ID: 12, Default: 16},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{16, 1, 1},
 	LocalSizeSpec: [3]int32{12, -1, -1},
@@ -308,29 +335,36 @@ var policyUpdateShader = &vk.Shader{
 
 // policyUpdateKernel is shaders/rl/policy_update.comp.
 type policyUpdateKernel struct {
-	Params        vk.Range // readonly float
-	Params4       vk.Range // readonly vec4
-	Normalizer    vk.Range // readonly float
-	Obs           vk.Range // readonly float
-	Action        vk.Range // readonly float
-	LogProb       vk.Range // readonly float
-	Advantage     vk.Range // readonly float
-	Target        vk.Range // readonly float
-	Value         vk.Range // readonly float
-	Moments       vk.Range // readonly float
-	LearningRate  vk.Range // readonly float
-	ClipEpsilon   vk.Range // readonly float
-	ActorWeight   vk.Range // readonly float
-	CriticWeight  vk.Range // readonly float
-	EntropyWeight vk.Range // readonly float
-	Clock         vk.Range // readonly uint
-	Updated       vk.Range // writeonly float
-	Updated4      vk.Range // writeonly vec4
-	Norm          vk.Range // writeonly float
-	Updates       vk.Range // read-write uint
-	Refused       vk.Range // read-write uint
-	ActorLosses   vk.Range // writeonly float
-	CriticLosses  vk.Range // writeonly float
+	Params           vk.Range // readonly float
+	Params4          vk.Range // readonly vec4
+	Normalizer       vk.Range // readonly float
+	Obs              vk.Range // readonly float
+	Action           vk.Range // readonly float
+	LogProb          vk.Range // readonly float
+	Advantage        vk.Range // readonly float
+	Target           vk.Range // readonly float
+	Value            vk.Range // readonly float
+	Moments          vk.Range // readonly float
+	LearningRate     vk.Range // readonly float
+	ClipEpsilon      vk.Range // readonly float
+	ActorWeight      vk.Range // readonly float
+	CriticWeight     vk.Range // readonly float
+	EntropyWeight    vk.Range // readonly float
+	Clock            vk.Range // readonly uint
+	Updated          vk.Range // writeonly float
+	Updated4         vk.Range // writeonly vec4
+	Norm             vk.Range // writeonly float
+	Updates          vk.Range // read-write uint
+	Refused          vk.Range // read-write uint
+	ActorLosses      vk.Range // writeonly float
+	CriticLosses     vk.Range // writeonly float
+	ParamsTexels     vk.Range // readonly vec4 rgba32f
+	InputsTexels     vk.Range // readonly vec4 rgba32f
+	ActionsTexels    vk.Range // readonly vec4 rgba32f
+	LogProbsTexels   vk.Range // readonly vec4 rgba32f
+	AdvantagesTexels vk.Range // readonly vec4 rgba32f
+	TargetsTexels    vk.Range // readonly vec4 rgba32f
+	ValuesTexels     vk.Range // readonly vec4 rgba32f
 
 	Horizon      uint32 // push constants, in order
 	Environments uint32
@@ -366,16 +400,17 @@ type policyUpdateKernel struct {
 	NormalizeAdvantage uint32 // default 0
 	ClipValue          uint32 // default 0
 	LocalSizeX         uint32 // default 16
+	TexelLoads         uint32 // default 0
 }
 
 // call dispatches x × y × z workgroups.
 func (k policyUpdateKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [23]vk.Range
+		ranges [30]vk.Range
 		push   [84]byte
-		spec   [12]uint32
+		spec   [13]uint32
 	})
-	a.ranges = [23]vk.Range{k.Params, k.Params4, k.Normalizer, k.Obs, k.Action, k.LogProb, k.Advantage, k.Target, k.Value, k.Moments, k.LearningRate, k.ClipEpsilon, k.ActorWeight, k.CriticWeight, k.EntropyWeight, k.Clock, k.Updated, k.Updated4, k.Norm, k.Updates, k.Refused, k.ActorLosses, k.CriticLosses}
+	a.ranges = [30]vk.Range{k.Params, k.Params4, k.Normalizer, k.Obs, k.Action, k.LogProb, k.Advantage, k.Target, k.Value, k.Moments, k.LearningRate, k.ClipEpsilon, k.ActorWeight, k.CriticWeight, k.EntropyWeight, k.Clock, k.Updated, k.Updated4, k.Norm, k.Updates, k.Refused, k.ActorLosses, k.CriticLosses, k.ParamsTexels, k.InputsTexels, k.ActionsTexels, k.LogProbsTexels, k.AdvantagesTexels, k.TargetsTexels, k.ValuesTexels}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Horizon)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Environments)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Row)
@@ -397,7 +432,7 @@ func (k policyUpdateKernel) call(x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[72:], math.Float32bits(k.LogBeta2))
 	binary.LittleEndian.PutUint32(a.push[76:], math.Float32bits(k.Epsilon))
 	binary.LittleEndian.PutUint32(a.push[80:], math.Float32bits(k.Anneal))
-	a.spec = [12]uint32{8, 64, 0, 0, 0, 1, 1, 0, 0, 0, 0, 16}
+	a.spec = [13]uint32{8, 64, 0, 0, 0, 1, 1, 0, 0, 0, 0, 16, 0}
 	if k.Lanes != 0 {
 		a.spec[0] = k.Lanes
 	}
@@ -433,6 +468,9 @@ func (k policyUpdateKernel) call(x, y, z uint32) vk.Call {
 	}
 	if k.LocalSizeX != 0 {
 		a.spec[11] = k.LocalSizeX
+	}
+	if k.TexelLoads != 0 {
+		a.spec[12] = k.TexelLoads
 	}
 	return vk.Call{Shader: policyUpdateShader, Groups: [3]uint32{x, y, z}, Label: "rl/policy_update", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }

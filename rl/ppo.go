@@ -139,7 +139,7 @@ func (p *PPO) build(ctx context.Context, options envs.Options, network NetworkCo
 	if p.evaluate, err = envs.NewEvaluator(ctx, s.Sub("evaluation"), p.env, options, p.agent.policy()); err != nil {
 		return err
 	}
-	return s.Err()
+	return s.Allocate()
 }
 
 // maxMetrics leaves room for those of a method around PPO.

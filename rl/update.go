@@ -10,6 +10,7 @@ import (
 // Limits of policy_update.comp: Mesa's software driver leaves all loops of an invocation after 65535 iterations, and a transition
 // takes a few of them.
 const (
+	fusedMembers       = 64 // compiling takes half a minute, which fewer members do not earn back
 	fusedIterations    = 60000
 	fusedPerTransition = 6
 )
@@ -18,15 +19,14 @@ const (
 // registers, with members enough to keep the cores busy and networks small enough.
 func (p *PPO) canFuse() bool {
 	info := p.eng.Device().Info()
-	if info.Type.GPU() || p.cfg.Members < 2 || p.cfg.Optimizer != optim.Adam {
+	if info.Type.GPU() || p.cfg.Members < fusedMembers || p.cfg.Optimizer != optim.Adam {
 		return false
 	}
 	if _, err := p.agent.actor.Lanes(info); err != nil {
 		return false
 	}
-	place, _ := p.agent.params.Stacked()
 	minibatch := (p.cfg.RolloutLength*p.cfg.Environments + p.cfg.Minibatches - 1) / p.cfg.Minibatches
-	return uint64(place.Size) <= info.Limits.MaxStorageRange && minibatch*fusedPerTransition <= fusedIterations && info.Limits.MaxBindings >= 23
+	return uint64(p.agent.params.StackBytes()) <= info.Limits.MaxStorageRange && minibatch*fusedPerTransition <= fusedIterations && info.Limits.MaxBindings >= 23
 }
 
 // recordFused records all updates of an iteration in as few dispatches as loops may be long.
@@ -47,6 +47,9 @@ func (p *PPO) recordFused(r *engine.Recorder) {
 		Clock: p.clock.Tensor().Range(), Updated: stack, Updated4: stack,
 		Norm: p.optimizer.Norm().Range(), Updates: p.optimizer.Updates().Range(), Refused: p.optimizer.Refused().Range(),
 		ActorLosses: p.actorLosses.Range(), CriticLosses: p.criticLosses.Range(),
+		ParamsTexels: stack,
+		InputsTexels: ro.Obs.Range(), ActionsTexels: ro.Action.Range(), LogProbsTexels: ro.LogProb.Range(),
+		AdvantagesTexels: p.advantage.Range(), TargetsTexels: p.target.Range(), ValuesTexels: p.value.Range(),
 		Horizon: uint32(c.RolloutLength), Environments: uint32(c.Environments), Row: uint32(a.row()), Stride: uint32(stride),
 		Critic: uint32(a.criticBase), LogStd: uint32(a.logStd), Seed: r.Engine().Seed(), Stream: engine.Stream("minibatch"),
 		Minibatches: uint32(c.Minibatches), ObsLimit: float32(a.cfg.ObsLimit), MaxNorm: float32(o.MaxNorm),

@@ -39,6 +39,7 @@ enum {
   VK_STRUCTURE_TYPE_SUBMIT_INFO = 4,
   VK_STRUCTURE_TYPE_MAPPED_MEMORY_RANGE = 6,
   VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO = 9,
+  VK_STRUCTURE_TYPE_BUFFER_VIEW_CREATE_INFO = 13,
   VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO = 18,
   VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO = 29,
   VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO = 30,
@@ -83,6 +84,7 @@ enum {
 // Flags and small enumerations.
 enum {
   VK_SHADER_STAGE_COMPUTE_BIT = 0x20,
+  VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER = 5,
   VK_DESCRIPTOR_TYPE_STORAGE_BUFFER = 7,
   VK_PIPELINE_BIND_POINT_COMPUTE = 1,
   VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT = 4,
@@ -158,6 +160,7 @@ typedef struct { int32_t type; uint32_t descriptorCount; } VkDescriptorPoolSize;
 typedef struct { VkStructureType sType; const void *pNext; VkFlags flags; uint32_t maxSets, poolSizeCount; const VkDescriptorPoolSize *pPoolSizes; } VkDescriptorPoolCreateInfo;
 typedef struct { VkStructureType sType; const void *pNext; VkHandle descriptorPool; uint32_t descriptorSetCount; const VkHandle *pSetLayouts; } VkDescriptorSetAllocateInfo;
 typedef struct { VkHandle buffer; VkDeviceSize offset, range; } VkDescriptorBufferInfo;
+typedef struct { VkStructureType sType; const void *pNext; VkFlags flags; VkHandle buffer; int32_t format; VkDeviceSize offset, range; } VkBufferViewCreateInfo;
 typedef struct { VkStructureType sType; const void *pNext; VkHandle dstSet; uint32_t dstBinding, dstArrayElement, descriptorCount; int32_t descriptorType; const void *pImageInfo; const VkDescriptorBufferInfo *pBufferInfo; const void *pTexelBufferView; } VkWriteDescriptorSet;
 typedef struct { VkStructureType sType; const void *pNext; VkHandle pipeline; } VkPipelineInfoKHR;
 typedef struct { VkStructureType sType; void *pNext; VkFlags stages; char name[256], description[256]; uint32_t subgroupSize; } VkPipelineExecutablePropertiesKHR;

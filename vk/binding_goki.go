@@ -9,7 +9,8 @@ package vk
 
 import binding "github.com/goki/vulkan"
 
-const bindingName = "github.com/goki/vulkan"
+// BindingName is the module that Vulkan is called through.
+const BindingName = "github.com/goki/vulkan"
 
 // vkCount is the binding's type for size_t.
 type vkCount = uint64

@@ -10,7 +10,8 @@ package vk
 
 import binding "github.com/vulkan-go/vulkan"
 
-const bindingName = "github.com/vulkan-go/vulkan"
+// BindingName is the module that Vulkan is called through.
+const BindingName = "github.com/vulkan-go/vulkan"
 
 // vkCount is the binding's type for size_t.
 type vkCount = uint

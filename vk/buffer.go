@@ -70,7 +70,7 @@ func (d *Device) NewBuffer(bytes int64, kind Kind) (*Buffer, error) {
 	return nil, fmt.Errorf("vk: NewBuffer: %v is none of vk.Local and vk.Readback", kind)
 }
 
-const bufferUsage = 0x1 | 0x2 | 0x20 // transfer source, transfer destination, storage buffer
+const bufferUsage = 0x1 | 0x2 | 0x8 | 0x20 // transfer source, transfer destination, storage texel buffer, storage buffer
 
 func (d *Device) newBuffer(bytes int64, kind Kind, use memoryUse) (*Buffer, error) {
 	what := kind.String() + " buffer"
@@ -86,8 +86,8 @@ func (d *Device) newBuffer(bytes int64, kind Kind, use memoryUse) (*Buffer, erro
 	d.mem.Lock()
 	defer d.mem.Unlock()
 	b := &Buffer{d: d, kind: kind, size: bytes}
-	// Whole words, so that fills and word-wise kernels reach the last byte.
-	info := vkBufferCreateInfo{SType: structureTypeBufferCreateInfo, Size: vkDeviceSize(alignUp(uint64(bytes), 4)), Usage: bufferUsage}
+	// Whole texels of four words, so that views and word-wise kernels reach the last byte.
+	info := vkBufferCreateInfo{SType: structureTypeBufferCreateInfo, Size: vkDeviceSize(alignUp(uint64(bytes), 16)), Usage: bufferUsage}
 	r := create(&b.handle, func(h *vkBuffer) vkResult { return vkCreateBuffer(d.handle, &info, nil, h) })
 	info.Free()
 	if isNoMemory(r) {

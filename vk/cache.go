@@ -117,8 +117,12 @@ func cacheData(d *Device, cache vkPipelineCache) []byte {
 	return bytes.Clone(unsafe.Slice((*byte)(p), int(n)))
 }
 
-// writeCache writes beside and renames, so that another process never reads half a file.
 func writeCache(file string, sum, data []byte) error {
+	return writeBeside(file, append(append([]byte(cacheMagic), sum...), data...))
+}
+
+// writeBeside writes a new file and renames it, so that another process never reads half a file. It makes the folder.
+func writeBeside(file string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
 	}
@@ -126,7 +130,7 @@ func writeCache(file string, sum, data []byte) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(append(append([]byte(cacheMagic), sum...), data...))
+	_, err = f.Write(data)
 	if e := f.Close(); err == nil {
 		err = e
 	}

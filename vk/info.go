@@ -126,6 +126,8 @@ type Limits struct {
 	MaxLocalSize     [3]uint32 // invocations of a workgroup, each way
 	MaxGroups        [3]uint32 // workgroups of a dispatch, each way
 	MaxBindings      uint32    // storage buffers of a shader
+	MaxTexelBindings uint32    // texel buffers of a shader
+	MaxTexels        uint64    // texels that one binding may see
 	TimestampPeriod  float64   // nanoseconds a tick; 0: the device has no timestamps
 	// MaxLoopIterations is how many iterations all loops of an invocation take together, nested ones counted one by one, before the
 	// driver silently leaves them; 0: no limit. Lavapipe's guard against endless loops stops at 65535; unrolled loops do not count.

@@ -85,7 +85,7 @@ func openInstance(cfg *config) (*instance, error) {
 	loaded.Unlock()
 	if err != nil {
 		in.close()
-		return nil, fmt.Errorf("vk: %s: %w", bindingName, err)
+		return nil, fmt.Errorf("vk: %s: %w", BindingName, err)
 	}
 	var n uint32
 	r := Result(vkEnumeratePhysicalDevices(handle, &n, nil))
@@ -151,11 +151,12 @@ func (in *instance) describe(index int) *physical {
 		SubgroupSize: uint32(c.subgroup_size), MinSubgroupSize: uint32(c.min_subgroup_size), MaxSubgroupSize: uint32(c.max_subgroup_size),
 		SubgroupOps: SubgroupOps(c.subgroup_operations), PipelineCacheUUID: props.PipelineCacheUUID, Features: Features(c.features),
 		Limits: Limits{
-			MaxStorageRange: uint64(limits.MaxStorageBufferRange), StorageAlignment: uint64(limits.MinStorageBufferOffsetAlignment),
+			MaxStorageRange: uint64(limits.MaxStorageBufferRange), StorageAlignment: max(uint64(limits.MinStorageBufferOffsetAlignment), uint64(limits.MinTexelBufferOffsetAlignment)),
 			MaxBufferBytes: min(uint64(c.max_allocation), uint64(c.max_buffer)), MaxPushBytes: limits.MaxPushConstantsSize,
 			MaxSharedBytes: limits.MaxComputeSharedMemorySize, MaxInvocations: limits.MaxComputeWorkGroupInvocations,
 			MaxLocalSize: limits.MaxComputeWorkGroupSize, MaxGroups: limits.MaxComputeWorkGroupCount,
-			MaxBindings: min(limits.MaxPerStageDescriptorStorageBuffers, limits.MaxDescriptorSetStorageBuffers),
+			MaxBindings:      min(limits.MaxPerStageDescriptorStorageBuffers, limits.MaxDescriptorSetStorageBuffers),
+			MaxTexelBindings: min(limits.MaxPerStageDescriptorStorageImages, limits.MaxDescriptorSetStorageImages), MaxTexels: uint64(limits.MaxTexelBufferElements),
 		},
 	}
 	props.Free()

@@ -11,19 +11,20 @@ import (
 type Option func(*config)
 
 type config struct {
-	index     int
-	indexed   bool // an index was chosen
-	name      string
-	logger    *slog.Logger
-	cacheDir  string
-	cacheSet  bool
-	budget    time.Duration // 0: by device type
-	timeout   time.Duration // 0: by device type
-	validate  int
-	loader    string
-	maxAPI    uint32
-	reshape   func(*physical) // makes the device look like another kind, for tests
-	arenaSize uint64          // 0: by heap size
+	index       int
+	indexed     bool // an index was chosen
+	name        string
+	logger      *slog.Logger
+	cacheDir    string
+	cacheSet    bool
+	budget      time.Duration // 0: by device type
+	timeout     time.Duration // 0: by device type
+	validate    int
+	loader      string
+	maxAPI      uint32
+	reshape     func(*physical) // makes the device look like another kind, for tests
+	arenaSize   uint64          // 0: by heap size
+	pipelineLog string          // folder; "": off
 }
 
 // Index chooses the device with this index in the list of [Devices].
@@ -76,7 +77,8 @@ func validationMode(on bool, mode int) int {
 }
 
 func newConfig(opts []Option) *config {
-	c := &config{logger: slog.New(slog.DiscardHandler), loader: os.Getenv("EVORL_VULKAN_LOADER"), maxAPI: uint32(MakeVersion(1, 3, 0))}
+	c := &config{logger: slog.New(slog.DiscardHandler), maxAPI: uint32(MakeVersion(1, 3, 0)),
+		loader: os.Getenv("EVORL_VULKAN_LOADER"), pipelineLog: os.Getenv("EVORL_PIPELINE_LOG")}
 	for _, o := range opts {
 		o(c)
 	}

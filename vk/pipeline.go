@@ -104,6 +104,9 @@ func (d *Device) compile(p *pipeline) error {
 	if m.err != nil {
 		return m.err
 	}
+	if err := d.logPipeline(p); err != nil {
+		return err
+	}
 	handle, err := d.createPipeline(p, m.cache, false)
 	if err != nil {
 		return err
@@ -160,11 +163,12 @@ func (d *Device) load(m *module) error {
 		return fmt.Errorf("kernel %s: %w", s.Name, d.fail("vkCreateShaderModule", r))
 	}
 	indices := make([]C.uint32_t, max(len(s.Bindings), 1))
+	texels := make([]C.uint32_t, len(indices))
 	for i, b := range s.Bindings {
-		indices[i] = C.uint32_t(b.Index)
+		indices[i], texels[i] = C.uint32_t(b.Index), C.uint32_t(b.Texel)
 	}
 	var h C.VkHandle
-	if r := Result(C.evk_create_set_layout(d.c, C.uint32_t(len(s.Bindings)), &indices[0], &h)); r != resultSuccess {
+	if r := Result(C.evk_create_set_layout(d.c, C.uint32_t(len(s.Bindings)), &indices[0], &texels[0], &h)); r != resultSuccess {
 		return fmt.Errorf("kernel %s: %w", s.Name, d.fail("vkCreateDescriptorSetLayout", r))
 	}
 	m.setLayout = fromHandle[vkDescriptorSetLayout](h)

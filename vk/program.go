@@ -109,6 +109,10 @@ func (p *Program) checkCall(c *Call) (err error) {
 	if len(c.Ranges) != len(s.Bindings) {
 		return fmt.Errorf("%d ranges given, and shader %s has %d bindings", len(c.Ranges), s.Name, len(s.Bindings))
 	}
+	var loads uint32
+	if c.Spec, loads, err = s.spec(c.Spec, p.d.phys.loads()); err != nil {
+		return err
+	}
 	for i, r := range c.Ranges {
 		name := s.Bindings[i].Name
 		if err := r.check(p.d); err != nil {
@@ -120,6 +124,11 @@ func (p *Program) checkCall(c *Call) (err error) {
 		if uint64(r.Size) > limits.MaxStorageRange {
 			return fmt.Errorf("binding %q: %v: this device binds at most %d bytes", name, r, limits.MaxStorageRange)
 		}
+		if t := s.Bindings[i].Texel; t != NoTexel {
+			if err := p.d.checkTexel(r, t, loads); err != nil {
+				return fmt.Errorf("binding %q: %w", name, err)
+			}
+		}
 	}
 	if len(c.Push) != int(s.PushBytes) {
 		return fmt.Errorf("%d bytes of push constants given, and shader %s has %d", len(c.Push), s.Name, s.PushBytes)
@@ -128,9 +137,6 @@ func (p *Program) checkCall(c *Call) (err error) {
 		if n == 0 || n > limits.MaxGroups[way] {
 			return fmt.Errorf("%v workgroups: each must be at least 1, and this device allows %v", c.Groups, limits.MaxGroups)
 		}
-	}
-	if c.Spec, err = s.spec(c.Spec); err != nil {
-		return err
 	}
 	if s != p.checked {
 		if err := s.check(p.d); err != nil {

@@ -15,6 +15,7 @@ type commands struct {
 	queries     vkQueryPool
 	queryCount  int
 	sets        []C.VkHandle
+	views       map[viewKey]C.VkHandle
 	buffers     []vkCommandBuffer // one a submission
 	ready       bool
 }
@@ -38,6 +39,7 @@ func (c *commands) openSets(p *Program) error {
 	index := map[string]int{}
 	var layouts []C.VkHandle
 	var writes []C.evk_write
+	texels := 0
 	var key []byte
 	for i := range p.ops {
 		o := &p.ops[i]
@@ -58,7 +60,16 @@ func (c *commands) openSets(p *Program) error {
 			index[string(key)] = set
 			layouts = append(layouts, handleOf(m.setLayout))
 			for j, r := range ranges {
-				writes = append(writes, C.evk_write{set: C.VkHandle(set), buffer: handleOf(r.Buffer.handle), offset: C.uint64_t(r.Offset), _range: C.uint64_t(r.Size), binding: C.uint32_t(o.shader.Bindings[j].Index)})
+				b := o.shader.Bindings[j]
+				w := C.evk_write{set: C.VkHandle(set), buffer: handleOf(r.Buffer.handle), offset: C.uint64_t(r.Offset), _range: C.uint64_t(r.Size), binding: C.uint32_t(b.Index)}
+				if b.Texel != NoTexel {
+					var err error
+					if w.view, err = c.view(d, r, b.Texel); err != nil {
+						return err
+					}
+					texels++
+				}
+				writes = append(writes, w)
 			}
 		}
 		o.set = set
@@ -67,7 +78,7 @@ func (c *commands) openSets(p *Program) error {
 		return nil
 	}
 	var h C.VkHandle
-	if r := Result(C.evk_create_descriptor_pool(d.c, C.uint32_t(len(layouts)), C.uint32_t(max(len(writes), 1)), &h)); r != resultSuccess {
+	if r := Result(C.evk_create_descriptor_pool(d.c, C.uint32_t(len(layouts)), C.uint32_t(max(len(writes)-texels, 1)), C.uint32_t(texels), &h)); r != resultSuccess {
 		return d.fail("vkCreateDescriptorPool", r)
 	}
 	c.descriptors = fromHandle[vkDescriptorPool](h)
@@ -93,6 +104,7 @@ func (c *commands) destroy(d *Device) {
 	}
 	vkDestroyCommandPool(d.handle, c.pool, nil) // with its command buffers
 	vkDestroyDescriptorPool(d.handle, c.descriptors, nil)
+	c.destroyViews(d)
 	vkDestroyQueryPool(d.handle, c.queries, nil)
 	*c = commands{}
 }

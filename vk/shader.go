@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/bits"
+	"slices"
 )
 
 // Access says what a kernel does with a binding. It must match the shader's readonly and writeonly: barriers are derived from it.
@@ -29,11 +30,12 @@ func (a Access) String() string {
 	return fmt.Sprintf("access %d", uint8(a))
 }
 
-// Binding is a storage buffer of a shader, in descriptor set 0.
+// Binding is a storage buffer of a shader, or a texel buffer, in descriptor set 0.
 type Binding struct {
 	Name   string
 	Index  uint32 // the number in layout(binding = …)
 	Access Access
+	Texel  Texel // NoTexel: a storage buffer
 }
 
 // SpecConstant is a specialization constant of 32 bits.
@@ -77,12 +79,23 @@ func (s *Shader) check(d *Device) error {
 	if s.PushBytes > limits.MaxPushBytes || s.PushBytes%4 != 0 {
 		return fmt.Errorf("%d bytes of push constants: a multiple of 4 up to %d is needed", s.PushBytes, limits.MaxPushBytes)
 	}
-	if n := len(s.Bindings); uint32(n) > limits.MaxBindings {
-		return fmt.Errorf("%d bindings, and this device allows %d", n, limits.MaxBindings)
+	buffers, views := 0, 0
+	for _, b := range s.Bindings {
+		if b.Texel == NoTexel {
+			buffers++
+		} else {
+			views++
+		}
+	}
+	if uint32(buffers) > limits.MaxBindings || uint32(views) > limits.MaxTexelBindings {
+		return fmt.Errorf("%d storage and %d texel buffers, and this device allows %d and %d", buffers, views, limits.MaxBindings, limits.MaxTexelBindings)
 	}
 	for i, b := range s.Bindings {
 		if b.Access == 0 || b.Access > ReadWrite {
 			return fmt.Errorf("binding %q: %v is none of vk.Read, vk.Write and vk.ReadWrite", b.Name, b.Access)
+		}
+		if b.Texel != NoTexel && (b.Access != Read || int(b.Texel) >= len(texels)) {
+			return fmt.Errorf("binding %q: texel buffers of the known formats can be read, this is %v to %v", b.Name, b.Texel, b.Access)
 		}
 		for _, c := range s.Bindings[:i] {
 			if b.Index == c.Index {
@@ -93,8 +106,8 @@ func (s *Shader) check(d *Device) error {
 	return nil
 }
 
-// spec returns the values of all specialization constants.
-func (s *Shader) spec(values []uint32) ([]uint32, error) {
+// spec returns the values of all specialization constants, and how the shader loads. loads stands in for a TEXEL_LOADS of 0.
+func (s *Shader) spec(values []uint32, loads uint32) ([]uint32, uint32, error) {
 	if values == nil {
 		values = make([]uint32, len(s.Spec))
 		for i, c := range s.Spec {
@@ -102,9 +115,19 @@ func (s *Shader) spec(values []uint32) ([]uint32, error) {
 		}
 	}
 	if len(values) != len(s.Spec) {
-		return nil, fmt.Errorf("%d specialization constants given, and the shader has %d", len(values), len(s.Spec))
+		return nil, 0, fmt.Errorf("%d specialization constants given, and the shader has %d", len(values), len(s.Spec))
 	}
-	return values, nil
+	for i, c := range s.Spec {
+		if c.Name != TexelLoads {
+			continue
+		}
+		if values[i] != 0 {
+			return values, values[i], nil
+		}
+		values = slices.Clone(values)
+		values[i] = loads
+	}
+	return values, loads, nil
 }
 
 // localSize returns the workgroup's size with these specialization constants.

@@ -37,6 +37,9 @@ func (s *Shader) fits(m *spirv.Module) error {
 		if !ok {
 			return fmt.Errorf("it binds a buffer %q at %d, where the other has none", b.Name, b.Index)
 		}
+		if b.Texel != want.Texel.String() {
+			return fmt.Errorf("its buffer %s (binding %d) has the texels %q, the other's %q", want.Name, b.Index, b.Texel, want.Texel)
+		}
 		reads := b.Access&spirv.Read != 0 && want.Access == Write
 		writes := b.Access&spirv.Write != 0 && want.Access == Read
 		if reads || writes {

@@ -10,7 +10,7 @@ import (
 func interfaceShader() *Shader {
 	return &Shader{
 		Name: "p/interface", SPIRV: []byte{1}, PushBytes: 28,
-		Bindings:      []Binding{{"A", 0, Read}, {"env_state", 1, ReadWrite}, {"C", 2, Write}},
+		Bindings:      []Binding{{Name: "A", Index: 0, Access: Read}, {Name: "env_state", Index: 1, Access: ReadWrite}, {Name: "C", Index: 2, Access: Write}},
 		Spec:          []SpecConstant{{"LOCAL_SIZE_X", 0, 64}, {"FAST", 3, 0}, {"GAIN", 4, 0x3fc00000}, {"SHIFT", 5, 0xfffffffe}, {"LANES", 7, 4}},
 		LocalSize:     [3]uint32{64, 2, 1},
 		LocalSizeSpec: [3]int32{0, -1, -1},

@@ -65,7 +65,7 @@ typedef struct {
 } evk_pipeline_info;
 
 typedef struct {
-  VkHandle set, buffer;
+  VkHandle set, buffer, view; // view: of a texel buffer, or 0
   uint64_t offset, range;
   uint32_t binding;
 } evk_write;
@@ -100,13 +100,16 @@ void evk_free_device(evk_device *d); // the table only; the device itself is des
 void evk_name(evk_device *d, int32_t type, uint64_t handle, const char *name);
 
 // Pipelines and descriptors.
-VkResult evk_create_set_layout(evk_device *d, uint32_t n, const uint32_t *bindings, VkHandle *out);
+// texels says for each binding whether it is a texel buffer.
+VkResult evk_create_set_layout(evk_device *d, uint32_t n, const uint32_t *bindings, const uint32_t *texels, VkHandle *out);
 VkResult evk_create_pipeline_layout(evk_device *d, VkHandle set_layout, uint32_t push_bytes, VkHandle *out);
 VkResult evk_create_pipeline(evk_device *d, const evk_pipeline_info *info, VkHandle *out);
 uint32_t evk_pipeline_statistics(evk_device *d, VkHandle pipeline, evk_statistic *out, uint32_t cap);
-VkResult evk_create_descriptor_pool(evk_device *d, uint32_t sets, uint32_t descriptors, VkHandle *out);
+VkResult evk_create_descriptor_pool(evk_device *d, uint32_t sets, uint32_t buffers, uint32_t texels, VkHandle *out);
 VkResult evk_allocate_sets(evk_device *d, VkHandle pool, uint32_t n, const VkHandle *layouts, VkHandle *out);
 VkResult evk_update_sets(evk_device *d, uint32_t n, const evk_write *writes);
+VkResult evk_create_buffer_view(evk_device *d, VkHandle buffer, int32_t format, uint64_t offset, uint64_t range, VkHandle *out);
+void evk_destroy_buffer_view(evk_device *d, VkHandle view);
 
 // Recording, submission, waiting.
 VkResult evk_record(evk_device *d, void *cb, const uint64_t *tape, size_t words);

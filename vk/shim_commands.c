@@ -3,12 +3,12 @@
 
 #include "shim_internal.h"
 
-VkResult evk_create_set_layout(evk_device *d, uint32_t n, const uint32_t *bindings, VkHandle *out) {
+VkResult evk_create_set_layout(evk_device *d, uint32_t n, const uint32_t *bindings, const uint32_t *texels, VkHandle *out) {
   VkDescriptorSetLayoutBinding *b = calloc(n ? n : 1, sizeof *b);
   if (!b) return VK_ERROR_OUT_OF_HOST_MEMORY;
   for (uint32_t i = 0; i < n; i++) {
     b[i].binding = bindings[i];
-    b[i].descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+    b[i].descriptorType = texels[i] ? VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
     b[i].descriptorCount = 1;
     b[i].stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
   }
@@ -76,9 +76,12 @@ uint32_t evk_pipeline_statistics(evk_device *d, VkHandle pipeline, evk_statistic
   return filled;
 }
 
-VkResult evk_create_descriptor_pool(evk_device *d, uint32_t sets, uint32_t descriptors, VkHandle *out) {
-  VkDescriptorPoolSize size = {.type = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, .descriptorCount = descriptors};
-  VkDescriptorPoolCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, .maxSets = sets, .poolSizeCount = 1, .pPoolSizes = &size};
+VkResult evk_create_descriptor_pool(evk_device *d, uint32_t sets, uint32_t buffers, uint32_t texels, VkHandle *out) {
+  VkDescriptorPoolSize sizes[2];
+  uint32_t n = 0;
+  if (buffers) sizes[n++] = (VkDescriptorPoolSize){.type = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, .descriptorCount = buffers};
+  if (texels) sizes[n++] = (VkDescriptorPoolSize){.type = VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER, .descriptorCount = texels};
+  VkDescriptorPoolCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, .maxSets = sets, .poolSizeCount = n, .pPoolSizes = sizes};
   return d->CreateDescriptorPool(d->handle, &info, NULL, out);
 }
 
@@ -100,7 +103,8 @@ VkResult evk_update_sets(evk_device *d, uint32_t n, const evk_write *writes) {
       w[i].dstSet = writes[i].set;
       w[i].dstBinding = writes[i].binding;
       w[i].descriptorCount = 1;
-      w[i].descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+      w[i].descriptorType = writes[i].view ? VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+      w[i].pTexelBufferView = &writes[i].view;
       w[i].pBufferInfo = &b[i];
     }
     d->UpdateDescriptorSets(d->handle, n, w, 0, NULL);
@@ -108,6 +112,15 @@ VkResult evk_update_sets(evk_device *d, uint32_t n, const evk_write *writes) {
   free(w);
   free(b);
   return r;
+}
+
+VkResult evk_create_buffer_view(evk_device *d, VkHandle buffer, int32_t format, uint64_t offset, uint64_t range, VkHandle *out) {
+  VkBufferViewCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_VIEW_CREATE_INFO, .buffer = buffer, .format = format, .offset = offset, .range = range};
+  return d->CreateBufferView(d->handle, &info, NULL, out);
+}
+
+void evk_destroy_buffer_view(evk_device *d, VkHandle view) {
+  if (view) d->DestroyBufferView(d->handle, view, NULL);
 }
 
 VkResult evk_record(evk_device *d, void *cb, const uint64_t *t, size_t words) {

@@ -204,6 +204,8 @@ VkResult evk_create_device(evk_instance *in, void *pd, uint32_t api, uint32_t fe
   LOAD(CreateDescriptorPool);
   LOAD(AllocateDescriptorSets);
   LOAD(UpdateDescriptorSets);
+  LOAD(CreateBufferView);
+  LOAD(DestroyBufferView);
   LOAD(BeginCommandBuffer);
   LOAD(EndCommandBuffer);
   LOAD(CmdBindPipeline);

@@ -46,6 +46,8 @@ struct evk_device {
   VkResult (*GetPipelineExecutableStatisticsKHR)(VkDevice, const VkPipelineExecutableInfoKHR *, uint32_t *, VkPipelineExecutableStatisticKHR *);
   VkResult (*CreateDescriptorPool)(VkDevice, const VkDescriptorPoolCreateInfo *, const void *, VkHandle *);
   VkResult (*AllocateDescriptorSets)(VkDevice, const VkDescriptorSetAllocateInfo *, VkHandle *);
+  VkResult (*CreateBufferView)(VkDevice, const VkBufferViewCreateInfo *, const void *, VkHandle *);
+  void (*DestroyBufferView)(VkDevice, VkHandle, const void *);
   void (*UpdateDescriptorSets)(VkDevice, uint32_t, const VkWriteDescriptorSet *, uint32_t, const void *);
   VkResult (*BeginCommandBuffer)(VkCommandBuffer, const VkCommandBufferBeginInfo *);
   VkResult (*EndCommandBuffer)(VkCommandBuffer);

@@ -14,7 +14,8 @@ import (
 // PipelineStats says what the driver's compiler made of a kernel. A number that the driver does not tell is -1.
 type PipelineStats struct {
 	Registers    int // vector registers of a lane
-	Spills       int // registers kept in memory for want of room; 0 is what a hot kernel needs
+	Spills       int // vector registers kept in memory for want of room; 0 is what a hot kernel needs
+	ScalarSpills int // scalar registers kept in lanes of vector registers: cheap
 	ScratchBytes int // memory of a lane, or of a subgroup, for spills and indexed arrays
 	SharedBytes  int // shared memory of a workgroup
 	Statistics   []Statistic
@@ -33,7 +34,7 @@ const maxStatistics = 256
 // Info.Features lacks PipelineStatistics. spec nil means the defaults. On null devices a driver may abort the process over an
 // operation that it does not support: compile there in a child process.
 func (d *Device) Compile(s *Shader, spec []uint32, subgroup uint32) (PipelineStats, error) {
-	stats := PipelineStats{Registers: -1, Spills: -1, ScratchBytes: -1, SharedBytes: -1}
+	stats := PipelineStats{Registers: -1, Spills: -1, ScalarSpills: -1, ScratchBytes: -1, SharedBytes: -1}
 	if err := d.enter(); err != nil {
 		return stats, err
 	}
@@ -41,7 +42,7 @@ func (d *Device) Compile(s *Shader, spec []uint32, subgroup uint32) (PipelineSta
 	if s == nil {
 		return stats, fmt.Errorf("vk: Compile: no shader given")
 	}
-	spec, err := s.spec(spec)
+	spec, _, err := s.spec(spec, d.phys.loads())
 	if err == nil {
 		err = s.check(d)
 	}
@@ -87,14 +88,16 @@ func statisticValue(format uint32, bits uint64) float64 {
 	return float64(bits)
 }
 
-// add also sums up the numbers that drivers name alike: RADV ("VGPRs", "Spilled VGPRs", "Scratch size", "LDS size"), ANV
+// add also sums up the numbers that drivers name alike: RADV ("VGPRs", "Spilled VGPRs", "Spilled SGPRs", "Scratch size", "LDS size"), ANV
 // ("Spill count", "Scratch Memory Size", "Workgroup Memory Size") and NVIDIA ("Register Count", "Local Memory Size", …).
 func (s *PipelineStats) add(x Statistic) {
 	s.Statistics = append(s.Statistics, x)
 	name := strings.ToLower(x.Name)
 	to := func(field *int) { *field = max(*field, 0) + int(x.Value) }
 	switch {
-	case strings.Contains(name, "spill"): // scalar ones too
+	case name == "spilled sgprs":
+		to(&s.ScalarSpills)
+	case strings.Contains(name, "spill"):
 		to(&s.Spills)
 	case name == "vgprs" || name == "register count":
 		to(&s.Registers)

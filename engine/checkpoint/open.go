@@ -124,6 +124,9 @@ func Latest(dir string) (*Checkpoint, []*CorruptError, error) {
 	return nil, nil, fmt.Errorf("%w in %s", ErrNone, dir)
 }
 
+// Path is the folder of the checkpoint of a step.
+func Path(dir string, step int64) string { return filepath.Join(dir, folderName(step)) }
+
 // Steps lists the steps of all checkpoints in dir, valid or not, in ascending order. A folder that does not exist has none.
 func Steps(dir string) ([]int64, error) {
 	entries, err := os.ReadDir(dir)

@@ -31,6 +31,7 @@ func (m MLP) Forward(r *engine.Recorder, w Weights, normalizer *engine.Tensor, l
 	inner /= m.In
 	k := forwardKernel{
 		Params: w.Params.Range(), Params4: w.Params.Range(), Normalizer: w.Params.Range(), Input: inputs.Range(), Output: outputs.Range(),
+		ParamsTexels: w.Params.Range(), InputsTexels: inputs.Range(),
 		Outer: uint32(outer), Inner: uint32(inner), Row: uint32(w.Row()), Base: uint32(w.Base), ObsLimit: limit,
 		Lanes: lanes.Lanes, Hidden1: lanes.Hidden1, Hidden2: lanes.Hidden2, Activation: lanes.Activation, LayerNorm: lanes.LayerNorm,
 		In: uint32(m.In), Out: uint32(m.Out),

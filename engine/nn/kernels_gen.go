@@ -19,6 +19,8 @@ var forwardShader = &vk.Shader{
 		{Name: "Normalizer", Index: 2, Access: vk.Read},
 		{Name: "Input", Index: 3, Access: vk.Read},
 		{Name: "Output", Index: 4, Access: vk.Write},
+		{Name: "params_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "inputs_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4},
 	},
 	PushBytes: 20,
 	Spec: []vk.SpecConstant{
@@ -30,6 +32,7 @@ var forwardShader = &vk.Shader{
 		{Name: "IN", ID: 5, Default: 1},
 		{Name: "OUT", ID: 6, Default: 1},
 		{Name: "NORMALIZE", ID: 7, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{8, 1, 1},
 	LocalSizeSpec: [3]int32{0, -1, -1},
@@ -37,11 +40,13 @@ var forwardShader = &vk.Shader{
 
 // forwardKernel is shaders/engine/nn/forward.comp.
 type forwardKernel struct {
-	Params     vk.Range // readonly float
-	Params4    vk.Range // readonly vec4
-	Normalizer vk.Range // readonly float
-	Input      vk.Range // readonly float
-	Output     vk.Range // writeonly float
+	Params       vk.Range // readonly float
+	Params4      vk.Range // readonly vec4
+	Normalizer   vk.Range // readonly float
+	Input        vk.Range // readonly float
+	Output       vk.Range // writeonly float
+	ParamsTexels vk.Range // readonly vec4 rgba32f
+	InputsTexels vk.Range // readonly vec4 rgba32f
 
 	Outer    uint32 // push constants, in order
 	Inner    uint32
@@ -57,22 +62,23 @@ type forwardKernel struct {
 	In         uint32 // default 1
 	Out        uint32 // default 1
 	Normalize  uint32 // default 0
+	TexelLoads uint32 // default 0
 }
 
 // call dispatches x × y × z workgroups.
 func (k forwardKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [5]vk.Range
+		ranges [7]vk.Range
 		push   [20]byte
-		spec   [8]uint32
+		spec   [9]uint32
 	})
-	a.ranges = [5]vk.Range{k.Params, k.Params4, k.Normalizer, k.Input, k.Output}
+	a.ranges = [7]vk.Range{k.Params, k.Params4, k.Normalizer, k.Input, k.Output, k.ParamsTexels, k.InputsTexels}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Outer)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Inner)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Row)
 	binary.LittleEndian.PutUint32(a.push[12:], k.Base)
 	binary.LittleEndian.PutUint32(a.push[16:], math.Float32bits(k.ObsLimit))
-	a.spec = [8]uint32{8, 64, 0, 0, 0, 1, 1, 0}
+	a.spec = [9]uint32{8, 64, 0, 0, 0, 1, 1, 0, 0}
 	if k.Lanes != 0 {
 		a.spec[0] = k.Lanes
 	}
@@ -97,7 +103,190 @@ func (k forwardKernel) call(x, y, z uint32) vk.Call {
 	if k.Normalize != 0 {
 		a.spec[7] = k.Normalize
 	}
+	if k.TexelLoads != 0 {
+		a.spec[8] = k.TexelLoads
+	}
 	return vk.Call{Shader: forwardShader, Groups: [3]uint32{x, y, z}, Label: "engine/nn/forward", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var gemmShader = &vk.Shader{
+	Name:  "engine/nn/gemm",
+	SPIRV: shaders.Code("engine/nn/gemm"),
+	Bindings: []vk.Binding{
+		{Name: "A", Index: 0, Access: vk.Read},
+		{Name: "a_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "B", Index: 2, Access: vk.Read},
+		{Name: "b_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Bias", Index: 4, Access: vk.Read},
+		{Name: "bias_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Outputs", Index: 6, Access: vk.Read},
+		{Name: "outputs_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Inputs", Index: 8, Access: vk.Read},
+		{Name: "inputs_texels", Index: 9, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "C", Index: 10, Access: vk.Write},
+		{Name: "C4", Index: 11, Access: vk.Write},
+		{Name: "Kept", Index: 12, Access: vk.Write},
+		{Name: "Kept4", Index: 13, Access: vk.Write},
+	},
+	PushBytes: 84,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 8},
+		{Name: "TILES", ID: 1, Default: 0},
+		{Name: "ROWS", ID: 2, Default: 2},
+		{Name: "COLUMNS", ID: 3, Default: 4},
+		{Name: "TILE_WIDTH", ID: 4, Default: 16},
+		{Name: "TRANSPOSE_A", ID: 5, Default: 0},
+		{Name: "TRANSPOSE_B", ID: 6, Default: 0},
+		{Name: "ALIGNED_A", ID: 7, Default: 0},
+		{Name: "ALIGNED_B", ID: 8, Default: 0},
+		{Name: "ALIGNED_C", ID: 9, Default: 0},
+		{Name: "ADD_BIAS", ID: 10, Default: 0},
+		{Name: "ACTIVATION", ID: 11, Default: 0},
+		{Name: "KEEP", ID: 12, Default: 0},
+		{Name: "SLOPE", ID: 13, Default: 0},
+		{Name: "BLOCKS", ID: 14, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{8, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// gemmKernel is shaders/engine/nn/gemm.comp.
+type gemmKernel struct {
+	A             vk.Range // readonly vec4
+	ATexels       vk.Range // readonly vec4 rgba32f
+	B             vk.Range // readonly vec4
+	BTexels       vk.Range // readonly vec4 rgba32f
+	Bias          vk.Range // readonly vec4
+	BiasTexels    vk.Range // readonly vec4 rgba32f
+	Outputs       vk.Range // readonly vec4
+	OutputsTexels vk.Range // readonly vec4 rgba32f
+	Inputs        vk.Range // readonly vec4
+	InputsTexels  vk.Range // readonly vec4 rgba32f
+	C             vk.Range // writeonly float
+	C4            vk.Range // writeonly vec4
+	Kept          vk.Range // writeonly float
+	Kept4         vk.Range // writeonly vec4
+
+	M          uint32 // push constants, in order
+	N          uint32
+	K          uint32
+	Population uint32
+	Chunk      uint32
+	AAt        uint32
+	AStride    uint32
+	ARow       uint32
+	BAt        uint32
+	BStride    uint32
+	BRow       uint32
+	BiasAt     uint32
+	BiasStride uint32
+	CAt        uint32
+	CStride    uint32
+	CRow       uint32
+	CFirst     uint32
+	CInner     uint32
+	CBlock     uint32
+	CSplit     uint32
+	Alpha      float32
+
+	Workgroup  uint32 // specialization constants, zero for their default 8
+	Tiles      uint32 // default 0
+	Rows       uint32 // default 2
+	Columns    uint32 // default 4
+	TileWidth  uint32 // default 16
+	TransposeA uint32 // default 0
+	TransposeB uint32 // default 0
+	AlignedA   uint32 // default 0
+	AlignedB   uint32 // default 0
+	AlignedC   uint32 // default 0
+	AddBias    uint32 // default 0
+	Activation uint32 // default 0
+	Keep       uint32 // default 0
+	Slope      uint32 // default 0
+	Blocks     uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k gemmKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [14]vk.Range
+		push   [84]byte
+		spec   [16]uint32
+	})
+	a.ranges = [14]vk.Range{k.A, k.ATexels, k.B, k.BTexels, k.Bias, k.BiasTexels, k.Outputs, k.OutputsTexels, k.Inputs, k.InputsTexels, k.C, k.C4, k.Kept, k.Kept4}
+	binary.LittleEndian.PutUint32(a.push[0:], k.M)
+	binary.LittleEndian.PutUint32(a.push[4:], k.N)
+	binary.LittleEndian.PutUint32(a.push[8:], k.K)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[16:], k.Chunk)
+	binary.LittleEndian.PutUint32(a.push[20:], k.AAt)
+	binary.LittleEndian.PutUint32(a.push[24:], k.AStride)
+	binary.LittleEndian.PutUint32(a.push[28:], k.ARow)
+	binary.LittleEndian.PutUint32(a.push[32:], k.BAt)
+	binary.LittleEndian.PutUint32(a.push[36:], k.BStride)
+	binary.LittleEndian.PutUint32(a.push[40:], k.BRow)
+	binary.LittleEndian.PutUint32(a.push[44:], k.BiasAt)
+	binary.LittleEndian.PutUint32(a.push[48:], k.BiasStride)
+	binary.LittleEndian.PutUint32(a.push[52:], k.CAt)
+	binary.LittleEndian.PutUint32(a.push[56:], k.CStride)
+	binary.LittleEndian.PutUint32(a.push[60:], k.CRow)
+	binary.LittleEndian.PutUint32(a.push[64:], k.CFirst)
+	binary.LittleEndian.PutUint32(a.push[68:], k.CInner)
+	binary.LittleEndian.PutUint32(a.push[72:], k.CBlock)
+	binary.LittleEndian.PutUint32(a.push[76:], k.CSplit)
+	binary.LittleEndian.PutUint32(a.push[80:], math.Float32bits(k.Alpha))
+	a.spec = [16]uint32{8, 0, 2, 4, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.Tiles != 0 {
+		a.spec[1] = k.Tiles
+	}
+	if k.Rows != 0 {
+		a.spec[2] = k.Rows
+	}
+	if k.Columns != 0 {
+		a.spec[3] = k.Columns
+	}
+	if k.TileWidth != 0 {
+		a.spec[4] = k.TileWidth
+	}
+	if k.TransposeA != 0 {
+		a.spec[5] = k.TransposeA
+	}
+	if k.TransposeB != 0 {
+		a.spec[6] = k.TransposeB
+	}
+	if k.AlignedA != 0 {
+		a.spec[7] = k.AlignedA
+	}
+	if k.AlignedB != 0 {
+		a.spec[8] = k.AlignedB
+	}
+	if k.AlignedC != 0 {
+		a.spec[9] = k.AlignedC
+	}
+	if k.AddBias != 0 {
+		a.spec[10] = k.AddBias
+	}
+	if k.Activation != 0 {
+		a.spec[11] = k.Activation
+	}
+	if k.Keep != 0 {
+		a.spec[12] = k.Keep
+	}
+	if k.Slope != 0 {
+		a.spec[13] = k.Slope
+	}
+	if k.Blocks != 0 {
+		a.spec[14] = k.Blocks
+	}
+	if k.TexelLoads != 0 {
+		a.spec[15] = k.TexelLoads
+	}
+	return vk.Call{Shader: gemmShader, Groups: [3]uint32{x, y, z}, Label: "engine/nn/gemm", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
 var normalizerShader = &vk.Shader{

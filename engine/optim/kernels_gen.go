@@ -20,10 +20,12 @@ var normShader = &vk.Shader{
 		{Name: "Updates", Index: 3, Access: vk.ReadWrite},
 		{Name: "Refused", Index: 4, Access: vk.ReadWrite},
 		{Name: "Clock", Index: 5, Access: vk.Read},
+		{Name: "gradient_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4},
 	},
 	PushBytes: 24,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
 	LocalSizeSpec: [3]int32{0, -1, -1},
@@ -31,12 +33,13 @@ var normShader = &vk.Shader{
 
 // normKernel is shaders/engine/optim/norm.comp.
 type normKernel struct {
-	Gradient vk.Range // readonly vec4
-	Norm     vk.Range // writeonly float
-	Factors  vk.Range // writeonly vec4
-	Updates  vk.Range // read-write uint
-	Refused  vk.Range // read-write uint
-	Clock    vk.Range // readonly uint
+	Gradient       vk.Range // readonly vec4
+	Norm           vk.Range // writeonly float
+	Factors        vk.Range // writeonly vec4
+	Updates        vk.Range // read-write uint
+	Refused        vk.Range // read-write uint
+	Clock          vk.Range // readonly uint
+	GradientTexels vk.Range // readonly vec4 rgba32f
 
 	Splits   uint32 // push constants, in order
 	Row      uint32
@@ -45,26 +48,30 @@ type normKernel struct {
 	LogBeta2 float32
 	Anneal   float32
 
-	Workgroup uint32 // specialization constants, zero for their default 64
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
 }
 
 // call dispatches x × y × z workgroups.
 func (k normKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [6]vk.Range
+		ranges [7]vk.Range
 		push   [24]byte
-		spec   [1]uint32
+		spec   [2]uint32
 	})
-	a.ranges = [6]vk.Range{k.Gradient, k.Norm, k.Factors, k.Updates, k.Refused, k.Clock}
+	a.ranges = [7]vk.Range{k.Gradient, k.Norm, k.Factors, k.Updates, k.Refused, k.Clock, k.GradientTexels}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Splits)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
 	binary.LittleEndian.PutUint32(a.push[8:], math.Float32bits(k.MaxNorm))
 	binary.LittleEndian.PutUint32(a.push[12:], math.Float32bits(k.LogBeta1))
 	binary.LittleEndian.PutUint32(a.push[16:], math.Float32bits(k.LogBeta2))
 	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.Anneal))
-	a.spec = [1]uint32{64}
+	a.spec = [2]uint32{64, 0}
 	if k.Workgroup != 0 {
 		a.spec[0] = k.Workgroup
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
 	}
 	return vk.Call{Shader: normShader, Groups: [3]uint32{x, y, z}, Label: "engine/optim/norm", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
@@ -79,11 +86,16 @@ var updateShader = &vk.Shader{
 		{Name: "Second", Index: 3, Access: vk.ReadWrite},
 		{Name: "LearningRate", Index: 4, Access: vk.Read},
 		{Name: "Factors", Index: 5, Access: vk.Read},
+		{Name: "params_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "gradient_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "first_texels", Index: 8, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "second_texels", Index: 9, Access: vk.Read, Texel: vk.TexelFloat4},
 	},
 	PushBytes: 32,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 		{Name: "RULE", ID: 1, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
 	LocalSizeSpec: [3]int32{0, -1, -1},
@@ -91,12 +103,16 @@ var updateShader = &vk.Shader{
 
 // updateKernel is shaders/engine/optim/update.comp.
 type updateKernel struct {
-	Params       vk.Range // read-write vec4
-	Gradient     vk.Range // readonly vec4
-	First        vk.Range // read-write vec4
-	Second       vk.Range // read-write vec4
-	LearningRate vk.Range // readonly float
-	Factors      vk.Range // readonly vec4
+	Params         vk.Range // read-write vec4
+	Gradient       vk.Range // readonly vec4
+	First          vk.Range // read-write vec4
+	Second         vk.Range // read-write vec4
+	LearningRate   vk.Range // readonly float
+	Factors        vk.Range // readonly vec4
+	ParamsTexels   vk.Range // readonly vec4 rgba32f
+	GradientTexels vk.Range // readonly vec4 rgba32f
+	FirstTexels    vk.Range // readonly vec4 rgba32f
+	SecondTexels   vk.Range // readonly vec4 rgba32f
 
 	Splits      uint32 // push constants, in order
 	Row         uint32
@@ -109,16 +125,17 @@ type updateKernel struct {
 
 	LocalSizeX uint32 // specialization constants, zero for their default 64
 	Rule       uint32 // default 0
+	TexelLoads uint32 // default 0
 }
 
 // call dispatches x × y × z workgroups.
 func (k updateKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [6]vk.Range
+		ranges [10]vk.Range
 		push   [32]byte
-		spec   [2]uint32
+		spec   [3]uint32
 	})
-	a.ranges = [6]vk.Range{k.Params, k.Gradient, k.First, k.Second, k.LearningRate, k.Factors}
+	a.ranges = [10]vk.Range{k.Params, k.Gradient, k.First, k.Second, k.LearningRate, k.Factors, k.ParamsTexels, k.GradientTexels, k.FirstTexels, k.SecondTexels}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Splits)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
 	binary.LittleEndian.PutUint32(a.push[8:], math.Float32bits(k.Beta1))
@@ -127,12 +144,15 @@ func (k updateKernel) call(x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.Gain2))
 	binary.LittleEndian.PutUint32(a.push[24:], math.Float32bits(k.Epsilon))
 	binary.LittleEndian.PutUint32(a.push[28:], math.Float32bits(k.WeightDecay))
-	a.spec = [2]uint32{64, 0}
+	a.spec = [3]uint32{64, 0, 0}
 	if k.LocalSizeX != 0 {
 		a.spec[0] = k.LocalSizeX
 	}
 	if k.Rule != 0 {
 		a.spec[1] = k.Rule
+	}
+	if k.TexelLoads != 0 {
+		a.spec[2] = k.TexelLoads
 	}
 	return vk.Call{Shader: updateShader, Groups: [3]uint32{x, y, z}, Label: "engine/optim/update", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }

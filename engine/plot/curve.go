@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"sort"
+	"strings"
 
 	"github.com/evorl/evorl/engine/metrics"
 )
@@ -99,6 +100,7 @@ func (o Options) pick(records []metrics.Record) (string, error) {
 			}
 		}
 		for name := range r.Values {
+			name = withoutStatistic(name)
 			if i, found := slices.BinarySearch(known, name); !found {
 				known = slices.Insert(known, i, name)
 			}
@@ -107,7 +109,17 @@ func (o Options) pick(records []metrics.Record) (string, error) {
 	if len(known) == 0 {
 		return "", fmt.Errorf("no metrics yet")
 	}
-	return "", fmt.Errorf("no metric %q: there are %v", o.Metric, known)
+	return "", fmt.Errorf("no metric %q; there are: %s", o.Metric, strings.Join(known, ", "))
+}
+
+// withoutStatistic is the metric that a value is a statistic of.
+func withoutStatistic(name string) string {
+	for _, suffix := range []string{meanSuffix, medianSuffix, minSuffix, maxSuffix, lowSuffix, highSuffix} {
+		if base, ok := strings.CutSuffix(name, suffix); ok && base != "" {
+			return base
+		}
+	}
+	return name
 }
 
 // line is one metric of one run, its x ascending.
@@ -152,9 +164,9 @@ func overMembers(records []metrics.Record, l line, o Options) Curve {
 		return c
 	}
 	base := o.Metric
-	for _, suffix := range []string{meanSuffix, medianSuffix} {
-		if n := len(base) - len(suffix); n > 0 && base[n:] == suffix {
-			base = base[:n]
+	for _, suffix := range []string{meanSuffix, medianSuffix} { // q25 and the like have no band
+		if without, ok := strings.CutSuffix(base, suffix); ok && without != "" {
+			base = without
 		}
 	}
 	low, high := extract(records, base+names[0], o.X), extract(records, base+names[1], o.X)

@@ -81,7 +81,7 @@ func TestSummarizeErrors(t *testing.T) {
 	for want, runs := range map[string][][]metrics.Record{
 		"no runs":             nil,
 		"no metrics yet":      {nil},
-		`there are [a b]`:     {append(records("b", 1), records("a", 1)...)},
+		`there are: a, b`:     {append(records("b", 1), records("a", 1)...)},
 		"never finite":        {records("return", math.NaN(), math.Inf(1))},
 		"share no stretch":    {records("return", 1, 2), late},
 		`seed 3: no metric "`: {records("loss", 1)},

@@ -63,7 +63,8 @@ func Create(path string) (*Dir, error) {
 		return nil, fmt.Errorf("run directory %s: %w", path, err)
 	}
 	for _, e := range entries {
-		if e.Name() != lockFile { // a lock may be what remains of a run that failed before it began
+		// A lock and a configuration half written may be what remains of a run that ended before it began.
+		if e.Name() != lockFile && !durable.IsTemporary(e.Name(), ConfigFile) {
 			d.Close()
 			return nil, fmt.Errorf("run directory %s: %w: resume the run that is there, or choose another folder", path, ErrNotEmpty)
 		}

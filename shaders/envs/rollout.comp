@@ -39,6 +39,7 @@ layout(std430, set = 0, binding = 11) writeonly buffer LogProb { float log_prob_
 layout(std430, set = 0, binding = 12) writeonly buffer Reward { float reward_out[]; };    // [T, P, E]
 layout(std430, set = 0, binding = 13) writeonly buffer Done { uint done_out[]; };         // [T, P, E]: DONE_* flags
 layout(std430, set = 0, binding = 14) writeonly buffer NextObs { float next_obs_out[]; }; // [T, P, E, OBS_SIZE]: before any reset
+layout(set = 0, binding = 15, rgba32f) readonly uniform imageBuffer params_texels; // Params again
 
 layout(push_constant) uniform Push {
     uint population;

@@ -38,6 +38,13 @@ layout(std430, set = 0, binding = 13) readonly buffer Moments { float moments[];
 layout(std430, set = 0, binding = 14) writeonly buffer Gradient { float gradient[]; };   // [splits, P, row]
 layout(std430, set = 0, binding = 15) writeonly buffer Gradient4 { vec4 gradient4[]; };  // the same
 layout(std430, set = 0, binding = 16) writeonly buffer Losses { float losses[]; };       // [4, splits, P]: actor: loss, entropy, KL, clipped share; critic: loss, 0, 0, 0
+layout(set = 0, binding = 17, rgba32f) readonly uniform imageBuffer params_texels; // Params again
+layout(set = 0, binding = 18, rgba32f) readonly uniform imageBuffer inputs_texels; // Obs again
+layout(set = 0, binding = 19, rgba32f) readonly uniform imageBuffer actions_texels; // Action again
+layout(set = 0, binding = 20, rgba32f) readonly uniform imageBuffer log_probs_texels; // LogProb again
+layout(set = 0, binding = 21, rgba32f) readonly uniform imageBuffer advantages_texels; // Advantage again
+layout(set = 0, binding = 22, rgba32f) readonly uniform imageBuffer targets_texels; // Target again
+layout(set = 0, binding = 23, rgba32f) readonly uniform imageBuffer values_texels; // Value again
 
 layout(push_constant) uniform Push {
     uint horizon;
@@ -55,8 +62,8 @@ layout(push_constant) uniform Push {
 
 #include "engine/nn/mlp.glsl"
 #include "engine/nn/input.glsl"
-#include "engine/nn/distribution.glsl"
 #include "engine/nn/mlp_backward.glsl"
+#include "rl/loss.glsl"
 
 void main() {
     uint member = gl_WorkGroupID.x, population = gl_NumWorkGroups.x;
@@ -76,9 +83,9 @@ void main() {
         deviation[o] = HEAD == GAUSSIAN ? params[member * row + log_std + o] : 0.0;
         g_deviation[o] = 0.0;
     }
-    float epsilon = clip_epsilon[member], weight = loss_weight[member], bonus = entropy_weight[member];
-    float share = 1.0 / float(mb.count); // the loss is a mean over the minibatch
-    float loss = 0.0, entropy = 0.0, divergence = 0.0, clipped = 0.0;
+    float share = 1.0 / float(mb.count);
+    LossSettings settings = LossSettings(clip_epsilon[member], loss_weight[member], entropy_weight[member], share);
+    LossSums sums = LossSums(0.0, 0.0, 0.0, 0.0);
 
     uint per = (mb.count + gl_NumWorkGroups.y - 1u) / gl_NumWorkGroups.y;
     uint first = min(per * gl_WorkGroupID.y, mb.count), last = min(first + per, mb.count);
@@ -88,51 +95,11 @@ void main() {
         mlp_forward();
         float dy[OUT];
         if (HEAD == CRITIC) {
-            float v = mlp_y[0], target = targets[at], old = values[at];
-            float error = v - target, moved = clamp(v - old, -epsilon, epsilon) + old - target;
-            // Inside the clip v - old + old may differ from v by rounding, so the squares alone would not do.
-            bool plain = CLIP_VALUE == 0u || abs(v - old) <= epsilon || error * error >= moved * moved;
-            loss += 0.5 * (plain ? error * error : moved * moved);
-            [[unroll]] for (uint o = 0u; o < OUT; o++) dy[o] = 0.0;
-            dy[0] = plain ? weight * share * error : 0.0; // beyond the clip the loss does not change with v
+            critic_loss(LOAD(targets, targets_texels, at), LOAD(values, values_texels, at), settings, sums, dy);
         } else {
-            float norm = 0.0, log_prob = 0.0;
-            uint action = 0u;
-            float z[OUT];
-            if (HEAD == CATEGORICAL) {
-                norm = logits_norm(mlp_y);
-                action = uint(actions[at]);
-                log_prob = logits_at(mlp_y, action) - norm;
-            } else {
-                [[unroll]] for (uint o = 0u; o < OUT; o++) {
-                    float u = actions[at * OUT + o];
-                    z[o] = (u - mlp_y[o]) * m_exp(-deviation[o]);
-                    log_prob += gauss_log_prob(u, mlp_y[o], deviation[o]);
-                }
-            }
-            float log_ratio = log_prob - log_probs[at];
-            float ratio = m_exp(log_ratio);
-            float advantage = (advantages[at] - mean) * scale;
-            bool inside = advantage >= 0.0 ? ratio <= 1.0 + epsilon : ratio >= 1.0 - epsilon;
-            loss -= min(ratio * advantage, clamp(ratio, 1.0 - epsilon, 1.0 + epsilon) * advantage); // equation 7
-            divergence += ratio - 1.0 - log_ratio; // J. Schulman, "Approximating KL Divergence", 2020
-            clipped += abs(ratio - 1.0) > epsilon ? 1.0 : 0.0;
-            float d = inside ? -weight * share * ratio * advantage : 0.0; // by the log-probability
-            if (HEAD == CATEGORICAL) {
-                float h = 0.0;
-                [[unroll]] for (uint o = 0u; o < OUT; o++) h -= m_exp(mlp_y[o] - norm) * (mlp_y[o] - norm);
-                entropy += h;
-                [[unroll]] for (uint o = 0u; o < OUT; o++) {
-                    float log_p = mlp_y[o] - norm, p = m_exp(log_p);
-                    dy[o] = d * ((action == o ? 1.0 : 0.0) - p) + bonus * share * p * (log_p + h);
-                }
-            } else {
-                [[unroll]] for (uint o = 0u; o < OUT; o++) {
-                    entropy += deviation[o] + 0.5 + HALF_LOG_TAU;
-                    dy[o] = d * z[o] * m_exp(-deviation[o]);
-                    g_deviation[o] += d * (z[o] * z[o] - 1.0) - bonus * share;
-                }
-            }
+            float action[OUT];
+            [[unroll]] for (uint o = 0u; o < OUT; o++) action[o] = LOAD(actions, actions_texels, HEAD == CATEGORICAL ? at : at * OUT + o);
+            actor_loss(action, LOAD(log_probs, log_probs_texels, at), (LOAD(advantages, advantages_texels, at) - mean) * scale, deviation, settings, sums, g_deviation, dy);
         }
         mlp_backward(dy);
     }
@@ -144,9 +111,9 @@ void main() {
             [[unroll]] for (uint o = 0u; o < OUT; o++) gradient[part * row + log_std + o] = g_deviation[o];
         }
         uint parts = gl_NumWorkGroups.y * population;
-        losses[part] = loss * share;
-        losses[parts + part] = entropy * share;
-        losses[2u * parts + part] = divergence * share;
-        losses[3u * parts + part] = clipped * share;
+        losses[part] = sums.loss * share;
+        losses[parts + part] = sums.entropy * share;
+        losses[2u * parts + part] = sums.divergence * share;
+        losses[3u * parts + part] = sums.clipped * share;
     }
 }

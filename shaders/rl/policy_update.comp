@@ -44,6 +44,13 @@ layout(std430, set = 0, binding = 19) buffer Updates { uint updates[]; };       
 layout(std430, set = 0, binding = 20) buffer Refused { uint refused[]; };                // [P]: gradients that were not finite
 layout(std430, set = 0, binding = 21) writeonly buffer ActorLosses { float actor_losses[]; };   // [4, P]: loss, entropy, KL, clipped share of the last minibatch
 layout(std430, set = 0, binding = 22) writeonly buffer CriticLosses { float critic_losses[]; }; // [4, P]: loss, 0, 0, 0
+layout(set = 0, binding = 23, rgba32f) readonly uniform imageBuffer params_texels; // Params again
+layout(set = 0, binding = 24, rgba32f) readonly uniform imageBuffer inputs_texels; // Obs again
+layout(set = 0, binding = 25, rgba32f) readonly uniform imageBuffer actions_texels; // Action again
+layout(set = 0, binding = 26, rgba32f) readonly uniform imageBuffer log_probs_texels; // LogProb again
+layout(set = 0, binding = 27, rgba32f) readonly uniform imageBuffer advantages_texels; // Advantage again
+layout(set = 0, binding = 28, rgba32f) readonly uniform imageBuffer targets_texels; // Target again
+layout(set = 0, binding = 29, rgba32f) readonly uniform imageBuffer values_texels; // Value again
 
 layout(push_constant) uniform Push {
     uint horizon;
@@ -117,11 +124,11 @@ void main() {
             mlp_forward();
             float dy[OUT];
             if (is_critic) {
-                critic_loss(targets[at], values[at], settings, sums, dy);
+                critic_loss(LOAD(targets, targets_texels, at), LOAD(values, values_texels, at), settings, sums, dy);
             } else {
                 float action[OUT];
-                [[unroll]] for (uint o = 0u; o < OUT; o++) action[o] = actions[HEAD == CATEGORICAL ? at : at * OUT + o];
-                actor_loss(action, log_probs[at], (advantages[at] - mean) * scale, deviation, settings, sums, g_deviation, dy);
+                [[unroll]] for (uint o = 0u; o < OUT; o++) action[o] = LOAD(actions, actions_texels, HEAD == CATEGORICAL ? at : at * OUT + o);
+                actor_loss(action, LOAD(log_probs, log_probs_texels, at), (LOAD(advantages, advantages_texels, at) - mean) * scale, deviation, settings, sums, g_deviation, dy);
             }
             mlp_backward(dy);
         }

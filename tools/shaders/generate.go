@@ -142,7 +142,7 @@ func (k *kernel) addFields() error {
 		if b.Access == spirv.NoAccess {
 			return fmt.Errorf("buffer %s is both readonly and writeonly", b.Name)
 		}
-		k.fields = append(k.fields, field{camel(b.Name), "vk.Range", fmt.Sprintf("%s %s", b.Access, b.Element)})
+		k.fields = append(k.fields, field{camel(b.Name), "vk.Range", strings.TrimSpace(fmt.Sprintf("%s %s %s", b.Access, b.Element, b.Texel))})
 	}
 	if k.module.Push.Size > pushMaximum {
 		return fmt.Errorf("%d bytes of push constants; devices need offer no more than %d", k.module.Push.Size, pushMaximum)

@@ -46,7 +46,11 @@ func (k *kernel) renderShader(w io.Writer, v *variant) {
 		fmt.Fprintf(w, "Bindings: []vk.Binding{\n")
 		for _, b := range k.module.Bindings {
 			access := map[spirv.Access]string{spirv.Read: "vk.Read", spirv.Write: "vk.Write", spirv.ReadWrite: "vk.ReadWrite"}[b.Access]
-			fmt.Fprintf(w, "{Name: %q, Index: %d, Access: %s},\n", b.Name, b.Index, access)
+			texel := map[string]string{"r32f": "Float", "rgba32f": "Float4", "r32ui": "Uint", "rgba32ui": "Uint4"}[b.Texel]
+			if texel != "" {
+				texel = ", Texel: vk.Texel" + texel
+			}
+			fmt.Fprintf(w, "{Name: %q, Index: %d, Access: %s%s},\n", b.Name, b.Index, access, texel)
 		}
 		fmt.Fprintf(w, "},\n")
 	}

@@ -3,8 +3,9 @@
 // pure Go and needs neither a Vulkan loader nor the SPIR-V tools.
 //
 // It reads the declarations that glslc and glslangValidator write for kernels of this module's conventions (storage
-// buffers in set 0, one push-constant block, one GLCompute entry point) and says what it found instead where a module
-// departs from them. Names are present in modules built with -O0 only; everything else is also there after -O.
+// buffers and readonly texel buffers in set 0, one push-constant block, one GLCompute entry point) and says what it
+// found instead where a module departs from them. Names are present in modules built with -O0 only; everything else is
+// also there after -O.
 package spirv
 
 import (
@@ -56,13 +57,14 @@ func (a Access) String() string {
 	}
 }
 
-// Binding is one storage buffer of set 0.
+// Binding is one storage buffer of set 0, or one texel buffer (imageBuffer in GLSL).
 type Binding struct {
 	Index   uint32
-	Name    string // the block's name in GLSL; empty after optimisation
+	Name    string // the block's name in GLSL, of a texel buffer the variable's; empty after optimisation
 	Access  Access
 	Element string // type of the block's last member without its array, e.g. "float" or "uvec4"
 	Stride  uint32 // bytes from one element to the next; 0 when the last member is no array
+	Texel   string // format of a texel buffer: r32f, rgba32f, r32ui or rgba32ui; empty for storage buffers
 }
 
 // Scalar is the component type of a push or specialization constant.

@@ -161,6 +161,38 @@ func TestReflectBufferBlock(t *testing.T) {
 	}
 }
 
+// Texel buffers are readonly imageBuffers of four formats.
+func TestReflectTexelBuffer(t *testing.T) {
+	image := func(dim, sampled, format uint32, decorations ...[]uint32) []byte {
+		all := [][]uint32{entryPoint, localSize, ins(opName, 22, 0x42), ins(opDecorate, 22, decBinding, 7)}
+		all = append(append(all, decorations...), floatType, ins(opTypeImage, 20, 11, dim, 0, 0, 0, sampled, format),
+			ins(opTypePointer, 21, classUniformConstant, 20), ins(opVariable, 21, 22, classUniformConstant))
+		return assemble(all...)
+	}
+	readonly := ins(opDecorate, 22, decNonWritable)
+	for format, want := range map[uint32]Binding{1: {Element: "vec4", Texel: "rgba32f"}, 3: {Element: "float", Texel: "r32f"},
+		30: {Element: "uvec4", Texel: "rgba32ui"}, 33: {Element: "uint", Texel: "r32ui"}} {
+		want.Index, want.Name, want.Access = 7, "B", Read
+		if m, err := Reflect(image(5, 2, format, readonly)); err != nil || !reflect.DeepEqual(m.Bindings, []Binding{want}) {
+			t.Errorf("format %d: %+v, %v; want %+v", format, m, err, want)
+		}
+	}
+	for name, c := range map[string]struct {
+		code []byte
+		want string
+	}{
+		"two dimensions": {image(1, 2, 1, readonly), "opaque"},
+		"sampled":        {image(5, 1, 1, readonly), "opaque"},
+		"half floats":    {image(5, 2, 2, readonly), "image format 2"},
+		"writable":       {image(5, 2, 1), "declare it readonly"},
+		"set":            {image(5, 2, 1, readonly, ins(opDecorate, 22, decDescriptorSet, 1)), "in set 1"},
+	} {
+		if m, err := Reflect(c.code); m != nil || err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %+v, %v; want an error with %q", name, m, err, c.want)
+		}
+	}
+}
+
 // A local size of LocalSizeId, as modules from SPIR-V 1.2 may have it.
 func TestReflectLocalSizeID(t *testing.T) {
 	m, err := Reflect(assemble(entryPoint, ins(opExecModeID, 1, modeLocalSizeID, 31, 32, 32), ins(opDecorate, 31, decSpecID, 9),

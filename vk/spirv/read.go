@@ -22,6 +22,7 @@ const (
 	opTypeInt     = 21
 	opTypeFloat   = 22
 	opTypeVector  = 23
+	opTypeImage   = 25
 	opTypeArray   = 28
 	opTypeRTArray = 29
 	opTypeStruct  = 30
@@ -154,7 +155,7 @@ func (d *declarations) read(code []byte) error {
 // least is the smallest number of operands of an instruction that record reads.
 var least = map[uint16]int{
 	opName: 2, opMemberName: 3, opExtension: 1, opEntryPoint: 3, opExecMode: 2, opExecModeID: 2, opCapability: 1,
-	opTypeVoid: 1, opTypeBool: 1, opTypeInt: 3, opTypeFloat: 2, opTypeVector: 3, opTypeArray: 3, opTypeRTArray: 2,
+	opTypeVoid: 1, opTypeBool: 1, opTypeInt: 3, opTypeFloat: 2, opTypeVector: 3, opTypeImage: 8, opTypeArray: 3, opTypeRTArray: 2,
 	opTypeStruct: 1, opTypePointer: 3, opConstantTrue: 2, opConstantFalse: 2, opConstant: 3, opConstantComposite: 2,
 	opSpecTrue: 2, opSpecFalse: 2, opSpecConstant: 3, opSpecComposite: 2, opVariable: 3, opDecorate: 2,
 	opMemberDecorate: 3,
@@ -253,7 +254,7 @@ func text(words []uint32) (string, bool) {
 
 // capabilityNames are those a compute kernel may plausibly need; the rest show as their number.
 var capabilityNames = map[uint32]string{
-	0: "Matrix", 1: "Shader", 9: "Float16", 10: "Float64", 11: "Int64", 12: "Int64Atomics", 22: "Int16", 39: "Int8",
+	0: "Matrix", 1: "Shader", 9: "Float16", 10: "Float64", 11: "Int64", 12: "Int64Atomics", 22: "Int16", 39: "Int8", 46: "SampledBuffer", 47: "ImageBuffer",
 	61: "GroupNonUniform", 62: "GroupNonUniformVote", 63: "GroupNonUniformArithmetic", 64: "GroupNonUniformBallot",
 	65: "GroupNonUniformShuffle", 66: "GroupNonUniformShuffleRelative", 67: "GroupNonUniformClustered",
 	68: "GroupNonUniformQuad", 4427: "DrawParameters", 4433: "StorageBuffer16BitAccess",

@@ -35,7 +35,11 @@ func (d *declarations) resolveVariables(m *Module) error {
 			}
 			m.Push = p
 		case classUniformConstant:
-			return failf(v.offset, "%q is an image, a sampler or another opaque resource; kernels bind storage buffers only", d.names[v.id])
+			b, err := d.texels(v)
+			if err != nil {
+				return err
+			}
+			m.Bindings = append(m.Bindings, b)
 		}
 	}
 	return nil
@@ -67,13 +71,8 @@ func (d *declarations) binding(v variable) (Binding, error) {
 	if _, old := d.decorations[id][decBufferBlock]; v.class == classUniform && !old {
 		return b, failf(v.offset, "%q is a uniform buffer; kernels bind storage buffers only", b.Name)
 	}
-	index, ok := d.decorations[v.id][decBinding]
-	if !ok {
-		return b, failf(v.offset, "buffer %q has no binding", b.Name)
-	}
-	b.Index = index
-	if set := d.decorations[v.id][decDescriptorSet]; set != 0 {
-		return b, failf(v.offset, "buffer %q is in set %d; kernels use set 0 only", b.Name, set)
+	if err := d.place(v, &b); err != nil {
+		return b, err
 	}
 	b.Access = d.access(v.id, id, len(block.args))
 	if len(block.args) == 0 {
@@ -86,6 +85,45 @@ func (d *declarations) binding(v variable) (Binding, error) {
 	}
 	b.Element = d.typeName(last)
 	return b, nil
+}
+
+// place reads where a variable is bound.
+func (d *declarations) place(v variable, b *Binding) error {
+	index, ok := d.decorations[v.id][decBinding]
+	if !ok {
+		return failf(v.offset, "buffer %q has no binding", b.Name)
+	}
+	b.Index = index
+	if set := d.decorations[v.id][decDescriptorSet]; set != 0 {
+		return failf(v.offset, "buffer %q is in set %d; kernels use set 0 only", b.Name, set)
+	}
+	return nil
+}
+
+// texelFormats are those of SPIR-V's image formats that kernels use, with the GLSL type of a texel.
+var texelFormats = map[uint32][2]string{1: {"rgba32f", "vec4"}, 3: {"r32f", "float"}, 30: {"rgba32ui", "uvec4"}, 33: {"r32ui", "uint"}}
+
+// texels reads a texel buffer: a readonly imageBuffer of a known format.
+func (d *declarations) texels(v variable) (Binding, error) {
+	const dimBuffer, storage = 5, 2
+	b := Binding{Name: d.names[v.id], Access: d.access(v.id, 0, 0)}
+	pointer, ok := d.results[v.pointer]
+	if !ok || pointer.op != opTypePointer {
+		return b, failf(v.offset, "variable %d has type %d, which is no pointer", v.id, v.pointer)
+	}
+	image := d.results[pointer.args[1]]
+	if image.op != opTypeImage || image.args[1] != dimBuffer || image.args[5] != storage {
+		return b, failf(v.offset, "%q is an image, a sampler or another opaque resource; kernels bind storage buffers and imageBuffers only", b.Name)
+	}
+	format, ok := texelFormats[image.args[6]]
+	if !ok {
+		return b, failf(v.offset, "imageBuffer %q has the image format %d; it must be rgba32f, r32f, rgba32ui or r32ui", b.Name, image.args[6])
+	}
+	if b.Access != Read {
+		return b, failf(v.offset, "imageBuffer %q is %s; declare it readonly, and write through a storage buffer", b.Name, b.Access)
+	}
+	b.Texel, b.Element = format[0], format[1]
+	return b, d.place(v, &b)
 }
 
 // access joins the decorations on the variable with those on all members: one writable member makes the buffer writable.

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 )
 
@@ -14,7 +15,7 @@ import (
 // folder synced. A failure leaves the old content and no temporary file.
 func WriteFile(path string, data []byte, perm fs.FileMode) (err error) {
 	dir := filepath.Dir(path)
-	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".tmp-*")
+	f, err := os.CreateTemp(dir, temporary(filepath.Base(path))+"*")
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
@@ -42,6 +43,11 @@ func WriteFile(path string, data []byte, perm fs.FileMode) (err error) {
 	}
 	return SyncDir(dir)
 }
+
+func temporary(name string) string { return "." + name + ".tmp-" }
+
+// IsTemporary says whether a file in a folder is what an interrupted WriteFile of a file there has left.
+func IsTemporary(file, name string) bool { return strings.HasPrefix(file, temporary(name)) }
 
 // SyncDir makes the names in a folder durable: a rename is only sure to survive a power cut after it. Filesystems that
 // cannot sync a folder (some network and user-space ones say EINVAL or ENOTSUP) are left to their own guarantees.

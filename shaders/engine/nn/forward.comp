@@ -16,6 +16,8 @@ layout(std430, set = 0, binding = 1) readonly buffer Params4 { vec4 params4[]; }
 layout(std430, set = 0, binding = 2) readonly buffer Normalizer { float normalizer[]; }; // [P, 2, IN]: mean, 1 / std
 layout(std430, set = 0, binding = 3) readonly buffer Input { float inputs[]; };   // [outer, P, inner, IN]
 layout(std430, set = 0, binding = 4) writeonly buffer Output { float outputs[]; }; // [outer, P, inner, OUT]
+layout(set = 0, binding = 5, rgba32f) readonly uniform imageBuffer params_texels; // Params again
+layout(set = 0, binding = 6, rgba32f) readonly uniform imageBuffer inputs_texels; // Input again
 
 layout(push_constant) uniform Push {
     uint outer;

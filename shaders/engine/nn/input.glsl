@@ -1,4 +1,4 @@
-// Reads a network's input from the buffer `float inputs[]`, normalized where NORMALIZE says so by `float normalizer[]` [P, 2, IN].
+// Reads a network's input from the buffer `float inputs[]` and its texels inputs_texels, normalized where NORMALIZE says so by `float normalizer[]` [P, 2, IN].
 
 const uint INPUT_UNITS = (IN + LANES - 1u) / LANES;
 
@@ -17,7 +17,7 @@ void mlp_input_begin(uint member) {
 void mlp_input(uint at) {
     [[unroll]] for (uint i = 0u; i < INPUT_UNITS; i++) {
         uint k = i * LANES + LANE;
-        float x = k < IN ? inputs[at * IN + k] : 0.0;
+        float x = k < IN ? LOAD(inputs, inputs_texels, at * IN + k) : 0.0;
         if (NORMALIZE != 0u) x = clamp((x - mlp_mean[i]) * mlp_reciprocal[i], -obs_limit, obs_limit);
         [[unroll]] for (uint j = 0u; j < LANES; j++) {
             if (i * LANES + j < IN) mlp_x[min(i * LANES + j, IN - 1u)] = subgroupShuffle(x, j);

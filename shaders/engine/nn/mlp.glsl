@@ -3,8 +3,8 @@
 // go round by shuffles. Forward here, back-propagation in mlp_backward.glsl; both run once a sample, on all lanes together.
 //
 // The includer declares before: LANES (the subgroup size), IN, OUT (and, where networks of fewer outputs run in the same kernel,
-// the macro MLP_OUTS with the number that this subgroup's network has), and the buffers `float params[]` and `vec4 params4[]`, two
-// views of the same parameters. Everything below is fully unrolled, and arrays have constant indices only, so they are registers.
+// the macro MLP_OUTS with the number that this subgroup's network has), and the buffers `float params[]` and `vec4 params4[]`
+// and the texels params_texels, three views of the same parameters. Everything below is fully unrolled, and arrays have constant indices only, so they are registers.
 //
 // A member's parameters, as engine/nn lays them out: for each layer W[in][out], bias[out] and, with LAYER_NORM in hidden
 // layers, scale[out] and shift[out].
@@ -14,6 +14,7 @@
 #extension GL_KHR_shader_subgroup_arithmetic : require
 #extension GL_KHR_shader_subgroup_shuffle : require
 
+#include "engine/load.glsl"
 #include "engine/nn/activation.glsl"
 
 layout(constant_id = 1) const uint HIDDEN_1 = 64;  // units of the first hidden layer
@@ -55,16 +56,17 @@ uint mlp_unit(bool wide, uint q, uint lane) {
 }
 
 // to[at + q] = params[offset + unit(q)] for the lane's units q; zero for units beyond the layer's width.
-#define MLP_LOAD(to, at, offset, units, wide, width)                                                      \
+#define MLP_LOAD(to, to_texels, at, offset, units, wide, width)                                                      \
     if (wide) {                                                                                           \
         [[unroll]] for (uint q = 0u; q < (units); q += 4u) {                                              \
-            vec4 v = params4[((offset) + q * LANES) / 4u + LANE];                                         \
+            vec4 v = LOAD4(params4, params_texels, ((offset) + q * LANES) / 4u + LANE);                                         \
             to[(at) + q] = v.x; to[(at) + q + 1u] = v.y; to[(at) + q + 2u] = v.z; to[(at) + q + 3u] = v.w; \
         }                                                                                                 \
     } else {                                                                                              \
         [[unroll]] for (uint q = 0u; q < (units); q++) {                                                  \
             uint unit = q * LANES + LANE;                                                                 \
-            to[(at) + q] = unit < (width) ? params[(offset) + unit] : 0.0;                                \
+            uint from = (offset) + unit;                                                                  \
+            to[(at) + q] = unit < (width) ? LOAD(params, params_texels, from) : 0.0;                                \
         }                                                                                                 \
     }
 
@@ -75,37 +77,37 @@ float mlp_w3[OUT * UNITS_L], mlp_b3[OUT];
 // mlp_load takes the parameters that begin at `base` (a multiple of four) into the lanes.
 void mlp_load(uint base) {
     [[unroll]] for (uint k = 0u; k < IN; k++) {
-        MLP_LOAD(mlp_w1, k * UNITS_1, base + k * HIDDEN_1, UNITS_1, WIDE_1, HIDDEN_1)
+        MLP_LOAD(mlp_w1, mlp_w1_texels, k * UNITS_1, base + k * HIDDEN_1, UNITS_1, WIDE_1, HIDDEN_1)
     }
-    MLP_LOAD(mlp_b1, 0u, base + B_1, UNITS_1, WIDE_1, HIDDEN_1)
+    MLP_LOAD(mlp_b1, mlp_b1_texels, 0u, base + B_1, UNITS_1, WIDE_1, HIDDEN_1)
     if (LAYER_NORM != 0u) {
-        MLP_LOAD(mlp_scale1, 0u, base + B_1 + HIDDEN_1, UNITS_1, WIDE_1, HIDDEN_1)
-        MLP_LOAD(mlp_shift1, 0u, base + B_1 + 2u * HIDDEN_1, UNITS_1, WIDE_1, HIDDEN_1)
+        MLP_LOAD(mlp_scale1, mlp_scale1_texels, 0u, base + B_1 + HIDDEN_1, UNITS_1, WIDE_1, HIDDEN_1)
+        MLP_LOAD(mlp_shift1, mlp_shift1_texels, 0u, base + B_1 + 2u * HIDDEN_1, UNITS_1, WIDE_1, HIDDEN_1)
     }
     if (HIDDEN_2 != 0u) {
         [[unroll]] for (uint u = 0u; u < UNITS_1; u++) {
             [[unroll]] for (uint p = 0u; p < LANES; p++) {
                 uint row = mlp_unit(WIDE_1, u, p);
                 if (row < HIDDEN_1) {
-                    MLP_LOAD(mlp_w2, (u * LANES + p) * UNITS_2, base + W_2 + row * HIDDEN_2, UNITS_2, WIDE_2, HIDDEN_2)
+                    MLP_LOAD(mlp_w2, mlp_w2_texels, (u * LANES + p) * UNITS_2, base + W_2 + row * HIDDEN_2, UNITS_2, WIDE_2, HIDDEN_2)
                 } else {
                     [[unroll]] for (uint q = 0u; q < UNITS_2; q++) mlp_w2[(u * LANES + p) * UNITS_2 + q] = 0.0;
                 }
             }
         }
-        MLP_LOAD(mlp_b2, 0u, base + B_2, UNITS_2, WIDE_2, HIDDEN_2)
+        MLP_LOAD(mlp_b2, mlp_b2_texels, 0u, base + B_2, UNITS_2, WIDE_2, HIDDEN_2)
         if (LAYER_NORM != 0u) {
-            MLP_LOAD(mlp_scale2, 0u, base + B_2 + HIDDEN_2, UNITS_2, WIDE_2, HIDDEN_2)
-            MLP_LOAD(mlp_shift2, 0u, base + B_2 + 2u * HIDDEN_2, UNITS_2, WIDE_2, HIDDEN_2)
+            MLP_LOAD(mlp_scale2, mlp_scale2_texels, 0u, base + B_2 + HIDDEN_2, UNITS_2, WIDE_2, HIDDEN_2)
+            MLP_LOAD(mlp_shift2, mlp_shift2_texels, 0u, base + B_2 + 2u * HIDDEN_2, UNITS_2, WIDE_2, HIDDEN_2)
         }
     }
     [[unroll]] for (uint q = 0u; q < UNITS_L; q++) {
         uint unit = mlp_unit(WIDE_L, q, LANE);
         [[unroll]] for (uint o = 0u; o < OUT; o++) {
-            mlp_w3[o * UNITS_L + q] = unit < HIDDEN_L && o < MLP_OUTS ? params[base + W_3 + unit * MLP_OUTS + o] : 0.0;
+            mlp_w3[o * UNITS_L + q] = unit < HIDDEN_L && o < MLP_OUTS ? LOAD(params, params_texels, base + W_3 + unit * MLP_OUTS + o) : 0.0;
         }
     }
-    [[unroll]] for (uint o = 0u; o < OUT; o++) mlp_b3[o] = o < MLP_OUTS ? params[base + B_3 + o] : 0.0;
+    [[unroll]] for (uint o = 0u; o < OUT; o++) mlp_b3[o] = o < MLP_OUTS ? LOAD(params, params_texels, base + B_3 + o) : 0.0;
 }
 
 float mlp_x[IN];                   // the input, the same on every lane

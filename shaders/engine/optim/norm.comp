@@ -10,6 +10,7 @@ layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP = 64;
 
 #include "engine/optim/bias.glsl"
+#include "engine/load.glsl"
 #include "engine/workgroup.glsl"
 
 layout(std430, set = 0, binding = 0) readonly buffer Gradient { vec4 gradient[]; };  // [splits, P, row]
@@ -19,6 +20,7 @@ layout(std430, set = 0, binding = 3) buffer Updates { uint updates[]; };        
 layout(std430, set = 0, binding = 4) buffer Refused { uint refused[]; };             // [P]
 
 layout(std430, set = 0, binding = 5) readonly buffer Clock { uint clock[]; };        // [1]: steps every environment has taken before
+layout(set = 0, binding = 6, rgba32f) readonly uniform imageBuffer gradient_texels; // Gradient again
 
 layout(push_constant) uniform Push {
     uint splits; // parts that the gradient is summed from
@@ -34,7 +36,10 @@ void main() {
     float square = 0.0;
     for (uint i = gl_LocalInvocationID.x; i < row / 4u; i += WORKGROUP) {
         vec4 g = vec4(0.0);
-        for (uint s = 0u; s < splits; s++) g += gradient[(s * gl_NumWorkGroups.x + member) * (row / 4u) + i];
+        for (uint s = 0u; s < splits; s++) {
+            uint at = (s * gl_NumWorkGroups.x + member) * (row / 4u) + i;
+            g += LOAD4(gradient, gradient_texels, at);
+        }
         square += dot(g, g);
     }
     square = workgroup_sum(square);

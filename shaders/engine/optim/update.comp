@@ -6,6 +6,8 @@
 //
 // Groups: x = any number, which share a member's row; y = population.
 
+#include "engine/load.glsl"
+
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
 layout(constant_id = 1) const uint RULE = 0u; // one of the following
@@ -20,6 +22,10 @@ layout(std430, set = 0, binding = 2) buffer First { vec4 first[]; };            
 layout(std430, set = 0, binding = 3) buffer Second { vec4 second[]; };                      // [P, row]: the mean of squares; unused by SGD
 layout(std430, set = 0, binding = 4) readonly buffer LearningRate { float learning_rate[]; }; // [P]
 layout(std430, set = 0, binding = 5) readonly buffer Factors { vec4 factors[]; };           // [P]: see norm.comp
+layout(set = 0, binding = 6, rgba32f) readonly uniform imageBuffer params_texels; // Params again
+layout(set = 0, binding = 7, rgba32f) readonly uniform imageBuffer gradient_texels; // Gradient again
+layout(set = 0, binding = 8, rgba32f) readonly uniform imageBuffer first_texels; // First again
+layout(set = 0, binding = 9, rgba32f) readonly uniform imageBuffer second_texels; // Second again
 
 layout(push_constant) uniform Push {
     uint splits;
@@ -42,23 +48,26 @@ void main() {
     uint fours = row / 4u, stride = gl_NumWorkGroups.x * gl_WorkGroupSize.x;
     for (uint i = gl_GlobalInvocationID.x; i < fours; i += stride) {
         uint at = member * fours + i;
-        vec4 g = gradient[at];
-        for (uint s = 1u; s < splits; s++) g += gradient[(s * gl_NumWorkGroups.y + member) * fours + i];
+        vec4 g = LOAD4(gradient, gradient_texels, at);
+        for (uint s = 1u; s < splits; s++) {
+            uint part = (s * gl_NumWorkGroups.y + member) * fours + i;
+            g += LOAD4(gradient, gradient_texels, part);
+        }
         g *= factor.x;
-        vec4 w = params[at];
+        vec4 w = LOAD4(params, params_texels, at);
         if (RULE != ADAMW) g += weight_decay * w;
 
         if (RULE == SGD) {
-            vec4 v = beta_1 * first[at] + g;
+            vec4 v = beta_1 * LOAD4(first, first_texels, at) + g;
             first[at] = v;
             w -= rate * v;
         } else if (RULE == RMSPROP) {
-            vec4 v = beta_2 * second[at] + gain_2 * g * g;
+            vec4 v = beta_2 * LOAD4(second, second_texels, at) + gain_2 * g * g;
             second[at] = v;
             w -= rate * g / (sqrt(v) + epsilon);
         } else {
-            vec4 m = beta_1 * first[at] + gain_1 * g;
-            vec4 v = beta_2 * second[at] + gain_2 * g * g;
+            vec4 m = beta_1 * LOAD4(first, first_texels, at) + gain_1 * g;
+            vec4 v = beta_2 * LOAD4(second, second_texels, at) + gain_2 * g * g;
             first[at] = m;
             second[at] = v;
             vec4 step = m * factor.y / (sqrt(v * factor.z) + epsilon);

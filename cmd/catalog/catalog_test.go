@@ -1,0 +1,150 @@
+package catalog_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/evorl/evorl/cmd/catalog"
+	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/envs"
+)
+
+func parse(t *testing.T, text string, set ...string) (*catalog.Config, error) {
+	t.Helper()
+	var overrides []config.Override
+	for _, s := range set {
+		overrides = append(overrides, config.Set(s))
+	}
+	return new(catalog.Catalog).Parse("x.toml", []byte(text), overrides...)
+}
+
+func TestWrongConfigurations(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		set        []string
+		want       []string
+	}{
+		{"no workflow", "env = \"CartPole-v1\"\n", nil, []string{"x.toml:1:1", `"workflow" is missing`}},
+		{"unknown workflow", "workflow = \"pppo\"\nenv = \"CartPole-v1\"\n", nil, []string{"x.toml:1:12", `unknown workflow "pppo"`, `did you mean "ppo"?`}},
+		{"no environment", "workflow = \"ppo\"\n", nil, []string{`"env" is missing`}},
+		{"unknown environment", "workflow = \"ppo\"\nenv = \"CartPol\"\n", nil, []string{"x.toml:2:7", `unknown environment "CartPol"`, `did you mean "CartPole-v1"?`}},
+		{"unknown key", "workflow = \"ppo\"\nenv = \"CartPole-v1\"\n[ppo]\nlearning_rat = 1.0\n", nil, []string{"x.toml:4:1", `unknown key "learning_rat" in [ppo]`, `did you mean "learning_rate"?`}},
+		{"another workflow's section", "workflow = \"ppo\"\nenv = \"CartPole-v1\"\n[nets]\n", nil, []string{"unknown section [nets]"}},
+		{"wrong type", "workflow = \"ppo\"\nenv = \"CartPole-v1\"\n[ppo]\nepochs = \"four\"\n", nil, []string{"x.toml:4:10", "epochs", "integer"}},
+		{"out of range", "workflow = \"ppo\"\nenv = \"CartPole-v1\"\n", []string{"ppo.members=0"}, []string{"--set", "members", "at least 1"}},
+		{"seed too large", "workflow = \"ppo\"\nenv = \"CartPole-v1\"\nseed = 4294967296\n", nil, []string{"x.toml:3:8", "4294967295"}},
+		{"too many minibatches", "workflow = \"ppo\"\nenv = \"CartPole-v1\"\n[ppo]\nenvironments = 1\nrollout_length = 2\nminibatches = 3\n", nil, []string{"x.toml:6:15", "3 minibatches of the 2 transitions"}},
+		{"endless episodes", "workflow = \"ppo\"\nenv = \"CartPole-v1\"\n[environment]\ntime_limit = -1\n", nil, []string{"x.toml:4:14", "time limit"}},
+		{"auto-reset", "workflow = \"ppo\"\nenv = \"CartPole-v1\"\n[environment]\nauto_reset = \"disabled\"\n", nil, []string{"x.toml:4:14", "\"normal\" or \"fast\""}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := parse(t, c.text, c.set...)
+			var of *config.Error
+			if !errors.As(err, &of) {
+				t.Fatalf("error %v; want a *config.Error", err)
+			}
+			for _, w := range c.want {
+				if !strings.Contains(err.Error(), w) {
+					t.Errorf("error\n%v\nlacks %q", err, w)
+				}
+			}
+		})
+	}
+}
+
+// What a run stores is read back as the same configuration.
+func TestTOMLRoundTrip(t *testing.T) {
+	for _, w := range catalog.Workflows() {
+		first, err := parse(t, "workflow = \""+w.Name+"\"\nenv = \"Pendulum-v1\"\nseed = 9\n", "network.hidden=[8]", "environment.auto_reset=fast")
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := first.TOML()
+		if err != nil {
+			t.Fatal(err)
+		}
+		second, err := parse(t, string(text))
+		if err != nil {
+			t.Fatalf("%v\nin\n%s", err, text)
+		}
+		again, err := second.TOML()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(text, again) || second.Run.Seed != 9 || second.Environment.AutoReset != envs.Fast {
+			t.Errorf("%s: wrote\n%s\nand then\n%s", w.Name, text, again)
+		}
+	}
+}
+
+// Every key of every workflow is documented.
+func TestEveryKeyIsDocumented(t *testing.T) {
+	for _, w := range catalog.Workflows() {
+		if w.Summary == "" || w.Source == "" {
+			t.Errorf("workflow %q lacks a summary or a source", w.Name)
+		}
+		sections, err := w.Sections()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range sections {
+			for _, k := range s.Keys {
+				if k.Doc == "" {
+					t.Errorf("%s: key %s of [%s] has no documentation", w.Name, k.Name, s.Name)
+				}
+			}
+		}
+	}
+}
+
+// The configurations that the repository ships are right.
+func TestShippedConfigurations(t *testing.T) {
+	files, err := filepath.Glob("../../configs/*.toml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no configurations: %v", err)
+	}
+	for _, f := range files {
+		if _, err := new(catalog.Catalog).Read(f); err != nil {
+			t.Error(err)
+		}
+	}
+	if !slices.Contains(files, "../../configs/pbt.toml") {
+		t.Error("there is no configs/pbt.toml, which make run runs")
+	}
+}
+
+func TestAMissingFileIsTheSystemsError(t *testing.T) {
+	_, err := new(catalog.Catalog).Read(filepath.Join(t.TempDir(), "none.toml"))
+	if !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("error %v; want one of a file that does not exist", err)
+	}
+}
+
+// A program's own environment is found beside the built-in ones.
+func TestOwnEnvironment(t *testing.T) {
+	const glsl = "// environment: Still\n#define STATE_SIZE 1\n#define OBS_SIZE 1\n#define ACTION_SIZE 2\n#define DISCRETE 1\n"
+	var registry envs.Registry
+	spec := envs.Spec{
+		Name: "Still", Summary: "nothing moves", Source: "this test",
+		Observation: envs.Symmetric(1), Action: envs.Discrete(2), State: []string{"x"}, MaxSteps: 10,
+	}
+	if err := registry.Register(spec, glsl); err != nil {
+		t.Fatal(err)
+	}
+	text := []byte("workflow = \"ppo\"\nenv = \"Still\"\n")
+	cfg, err := (&catalog.Catalog{Environments: &registry}).Parse("x.toml", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cfg.Env().Name != "Still" {
+		t.Errorf("environment %q", cfg.Env().Name)
+	}
+	if _, err := new(catalog.Catalog).Parse("x.toml", text); err == nil {
+		t.Error("another catalog knows the environment too")
+	}
+}

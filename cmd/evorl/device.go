@@ -1,0 +1,44 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/vk"
+)
+
+const deviceUsage = "compute on device `N|NAME`: its number in evorl devices or a part of its name (default the first GPU, else the software driver)"
+
+// addDevice adds the flag --device.
+func addDevice(cmd *cobra.Command, to *string) {
+	cmd.Flags().StringVar(to, "device", "", deviceUsage)
+}
+
+// openDevice opens what --device names.
+func openDevice(name string) (*vk.Device, error) {
+	if name == "" {
+		return vk.Open()
+	}
+	if n, err := strconv.Atoi(name); err == nil {
+		return vk.Open(vk.Index(n))
+	}
+	return vk.Open(vk.Name(name))
+}
+
+// withEngine hands an engine on a device to f and closes the device afterwards.
+func withEngine(ctx context.Context, device string, seed uint32, f func(context.Context, *engine.Engine) error) (err error) {
+	dev, err := openDevice(device)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if e := dev.Close(); err == nil && e != nil {
+			err = fmt.Errorf("closing the device: %w", e)
+		}
+	}()
+	return f(ctx, engine.New(dev, engine.Seed(seed)))
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/evorl/evorl/cmd/session"
+	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/vk"
+)
+
+// usageError is a command line that cannot be followed, whatever the machine.
+type usageError struct{ text string }
+
+func (e *usageError) Error() string { return e.text }
+
+func usagef(format string, args ...any) error { return &usageError{fmt.Sprintf(format, args...)} }
+
+// interrupted is the cause of a context that a signal has ended.
+type interrupted struct{ signal syscall.Signal }
+
+func (e *interrupted) Error() string { return "stopped by " + unix.SignalName(e.signal) }
+
+// Exit statuses.
+const (
+	statusFailed = 1
+	statusUsage  = 2
+	statusSignal = 128 // and the signal's number
+)
+
+func exitStatus(err error) int {
+	var (
+		signal *interrupted
+		usage  *usageError
+		cfg    *config.Error
+		other  *session.ConfigError
+		index  *vk.DeviceIndexError
+		name   *vk.DeviceNameError
+		file   *configFileError
+	)
+	switch {
+	case errors.As(err, &signal):
+		return statusSignal + int(signal.signal)
+	case errors.As(err, &usage), errors.As(err, &cfg), errors.As(err, &other), errors.As(err, &index), errors.As(err, &name), errors.As(err, &file):
+		return statusUsage
+	}
+	return statusFailed
+}
+
+// configFileError is a configuration that cannot be read at all.
+type configFileError struct{ err error }
+
+func (e *configFileError) Error() string { return e.err.Error() }
+func (e *configFileError) Unwrap() error { return e.err }
+
+// describe is what the user reads of an error; "" when all has been said.
+func describe(err error) string {
+	var cfg *config.Error
+	if errors.As(err, &cfg) {
+		return cfg.Error() // begins with the place, as editors like it
+	}
+	var signal *interrupted
+	if errors.As(err, &signal) {
+		return ""
+	}
+	text := "evorl: " + strings.TrimSpace(err.Error())
+	var index *vk.DeviceIndexError
+	var name *vk.DeviceNameError
+	var place *fs.PathError
+	switch {
+	case errors.As(err, &index), errors.As(err, &name):
+		text += "\nsee: evorl devices"
+	case errors.As(err, &place) && errors.Is(err, syscall.ENOSPC):
+		text += "\nfree some space; a run goes on from its last checkpoint with --resume"
+	case errors.Is(err, vk.ErrDeviceLost), errors.Is(err, vk.ErrTimeout):
+		text += "\nthe run goes on from its last checkpoint with --resume"
+	}
+	return text
+}
+
+// warn tells of something that does not end the command.
+func warn(w interface{ Write([]byte) (int, error) }, format string, args ...any) {
+	if w == nil {
+		w = os.Stderr
+	}
+	fmt.Fprintf(w, "evorl: warning: "+format+"\n", args...)
+}
+
+// parseSeed reads a seed given as a flag.
+func parseSeed(text string) (uint32, error) {
+	n, err := strconv.ParseUint(text, 10, 32)
+	if err != nil {
+		return 0, usagef("--seed %s: want a whole number from 0 to %d", text, uint32(math.MaxUint32))
+	}
+	return uint32(n), nil
+}

@@ -1,0 +1,198 @@
+package main
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/evorl/evorl/cmd/session"
+	"github.com/evorl/evorl/engine/checkpoint"
+	"github.com/evorl/evorl/engine/metrics"
+	"github.com/evorl/evorl/engine/rundir"
+)
+
+// inspection is evorl inspect --json.
+type inspection struct {
+	RunDir      string                    `json:"run_dir"`
+	Workflow    string                    `json:"workflow"`
+	Env         string                    `json:"env"`
+	Seed        uint32                    `json:"seed"`
+	Iterations  int                       `json:"iterations"` // to be done in all
+	Provenance  rundir.Provenance         `json:"provenance"`
+	Checkpoints []savedState              `json:"checkpoints"`     // oldest first
+	Tensors     []checkpoint.TensorDigest `json:"tensors"`         // of the newest good checkpoint
+	Hyper       map[string][]float32      `json:"hyperparameters"` // of each member, in the newest good checkpoint
+	Metrics     *metrics.Record           `json:"metrics"`         // the newest; null: none yet
+}
+
+// savedState is a checkpoint as it was found.
+type savedState struct {
+	Iteration int64  `json:"iteration"`
+	Path      string `json:"path"`
+	Bytes     int64  `json:"bytes,omitempty"`
+	Digest    string `json:"digest,omitempty"` // over all tensors
+	Valid     bool   `json:"valid"`
+	Error     string `json:"error,omitempty"` // why it is refused
+}
+
+func newInspect() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "inspect [flags] RUN_DIR",
+		Short:   "Show where a run came from and what it has saved",
+		Long:    "Show what computed a run, its checkpoints with their digests (every byte is verified), and the hyperparameters of its members.",
+		Example: "  evorl inspect runs/pbt-CartPole-v1-1",
+		Args:    between(1, 1, "want one RUN_DIR"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			in, err := inspect(args[0])
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return json.NewEncoder(cmd.OutOrStdout()).Encode(in)
+			}
+			_, err = io.WriteString(cmd.OutOrStdout(), in.text())
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "one line of JSON: an object")
+	return cmd
+}
+
+func inspect(path string) (*inspection, error) {
+	dir, err := rundir.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := session.Config(path, nil)
+	if err != nil {
+		return nil, err
+	}
+	in := &inspection{
+		RunDir: path, Workflow: cfg.Run.Workflow, Env: cfg.Run.Env, Seed: cfg.Run.Seed, Iterations: cfg.Run.Iterations,
+		Checkpoints: []savedState{}, Hyper: map[string][]float32{},
+	}
+	if in.Provenance, err = dir.ReadProvenance(); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	records, err := metrics.ReadFile(dir.Metrics())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	if len(records) > 0 {
+		in.Metrics = &records[len(records)-1]
+	}
+	return in, in.readCheckpoints(dir.Checkpoints())
+}
+
+func (in *inspection) readCheckpoints(dir string) error {
+	steps, err := checkpoint.Steps(dir)
+	if err != nil {
+		return err
+	}
+	for _, step := range steps {
+		path := checkpoint.Path(dir, step)
+		state := savedState{Iteration: step, Path: path}
+		c, err := checkpoint.Open(path)
+		if _, gone := os.Stat(path); gone != nil {
+			continue // pruned by the run meanwhile
+		}
+		if err != nil {
+			state.Error = err.Error()
+		} else {
+			state.Valid, state.Bytes, state.Digest = true, c.Manifest.FileBytes, c.Manifest.Digest
+		}
+		in.Checkpoints = append(in.Checkpoints, state)
+	}
+	if _, err := session.Newest(dir, in.readTensors); !errors.Is(err, checkpoint.ErrNone) {
+		return err
+	}
+	return nil
+}
+
+// readTensors lists what a checkpoint holds, and reads the hyperparameters.
+func (in *inspection) readTensors(c *checkpoint.Checkpoint) error {
+	in.Tensors = c.Manifest.Tensors
+	return c.Load(func(t checkpoint.Tensor) error {
+		name, ok := strings.CutPrefix(t.Name, "hyper/")
+		if !ok || t.DType != checkpoint.F32 {
+			_, err := io.Copy(io.Discard, t.Data)
+			return err
+		}
+		data, err := io.ReadAll(t.Data)
+		if err != nil {
+			return err
+		}
+		values := make([]float32, len(data)/4)
+		if err := binary.Read(bytes.NewReader(data), binary.LittleEndian, values); err != nil {
+			return err
+		}
+		for i, v := range values {
+			if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
+				values[i] = 0 // JSON has no such number; a hyperparameter never is one
+			}
+		}
+		in.Hyper[name] = values
+		return nil
+	})
+}
+
+// text is the inspection for a terminal.
+func (in *inspection) text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s on %s, seed %d, %d iterations\n%s\n", in.Workflow, in.Env, in.Seed, in.Iterations, filepath.Join(in.RunDir, rundir.ConfigFile))
+	for i, s := range in.Provenance.Sessions {
+		outcome := s.Outcome
+		if s.Ended.IsZero() {
+			outcome = "runs, or was killed"
+		}
+		fmt.Fprintf(&b, "\nsession %d, %s: iterations %d to %d, %s\n", i+1, s.Started.Local().Format(time.DateTime), s.From, s.To, outcome)
+		for _, fact := range [][2]string{
+			{"command", strings.Join(s.Command, " ")}, {"device", s.Device}, {"driver", s.Driver + ", Vulkan " + s.API},
+			{"program", "evorl " + s.Version + ", " + s.GoVersion + ", " + s.Binding},
+		} {
+			fmt.Fprintf(&b, "  %-8s %s\n", fact[0], fact[1])
+		}
+	}
+	b.WriteString("\ncheckpoints\n")
+	for _, c := range in.Checkpoints {
+		if c.Valid {
+			fmt.Fprintf(&b, "  %8d  %9s  %s\n", c.Iteration, bytesText(uint64(c.Bytes)), c.Digest)
+		} else {
+			fmt.Fprintf(&b, "  %8d  %s\n", c.Iteration, c.Error)
+		}
+	}
+	if len(in.Checkpoints) == 0 {
+		b.WriteString("  none yet\n")
+	}
+	if len(in.Hyper) > 0 {
+		b.WriteString("\nhyperparameters over the members\n")
+		rows := [][]string{{"", "least", "median", "most"}}
+		var names []string
+		for name := range in.Hyper {
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		for _, name := range names {
+			v := slices.Sorted(slices.Values(in.Hyper[name]))
+			rows = append(rows, []string{"  " + name, general(v[0]), general(v[len(v)/2]), general(v[len(v)-1])})
+		}
+		writeColumns(&b, rows)
+	}
+	return b.String()
+}
+
+func general(x float32) string { return strconv.FormatFloat(float64(x), 'g', 4, 32) }

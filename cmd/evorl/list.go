@@ -1,0 +1,272 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/evorl/evorl/cmd/catalog"
+	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/envs"
+)
+
+// listed is an element of evorl list --json: a workflow with its keys, or an environment.
+type listed struct {
+	Kind    string `json:"kind"` // "workflow" or "environment"
+	Name    string `json:"name"`
+	Summary string `json:"summary"`
+	Source  string `json:"source"`
+
+	Sections []catalog.Section `json:"sections,omitempty"` // of a workflow's configuration, in TOML's order; "" is the top level
+
+	Observation string   `json:"observation,omitempty"` // of an environment
+	Action      string   `json:"action,omitempty"`
+	MaxSteps    int      `json:"max_steps,omitempty"`
+	Threshold   *float64 `json:"reward_threshold,omitempty"` // the mean return at which it counts as solved
+}
+
+func newList() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "list [NAME]",
+		Short:   "List workflows, environments and configuration keys",
+		Long:    "List every workflow, every environment and every configuration key with its default, range and meaning; or only those of NAME.",
+		Example: "  evorl list\n  evorl list pbt\n  evorl list --json",
+		Args:    between(0, 1, "want at most one NAME"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			all, err := everything()
+			if err != nil {
+				return err
+			}
+			if len(args) == 1 {
+				if all, err = only(all, args[0]); err != nil {
+					return err
+				}
+			}
+			if asJSON {
+				return json.NewEncoder(cmd.OutOrStdout()).Encode(all)
+			}
+			l := &lister{width: columns(cmd.OutOrStdout())}
+			l.list(all)
+			_, err = io.WriteString(cmd.OutOrStdout(), l.text.String())
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "one line of JSON: an array")
+	return cmd
+}
+
+func everything() ([]listed, error) {
+	var all []listed
+	for _, w := range catalog.Workflows() {
+		sections, err := w.Sections()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, listed{Kind: "workflow", Name: w.Name, Summary: w.Summary, Source: w.Source, Sections: sections})
+	}
+	for _, name := range envs.Names() {
+		e, err := envs.Lookup(name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, listed{
+			Kind: "environment", Name: name, Summary: e.Summary, Source: e.Source,
+			Observation: e.Observation.String(), Action: e.Action.String(), MaxSteps: e.MaxSteps, Threshold: e.RewardThreshold,
+		})
+	}
+	return all, nil
+}
+
+func only(all []listed, name string) ([]listed, error) {
+	var names []string
+	for _, l := range all {
+		if l.Name == name {
+			return []listed{l}, nil
+		}
+		names = append(names, l.Name)
+	}
+	hint := "there are: " + strings.Join(names, ", ")
+	if near := config.Nearest(name, names); near != "" {
+		hint = fmt.Sprintf("did you mean %q?", near)
+	}
+	return nil, usagef("there is no workflow or environment %q; %s", name, hint)
+}
+
+// columns is the width to write to.
+func columns(w io.Writer) int {
+	const usual, most, least = 100, 120, 60
+	file, ok := w.(*os.File)
+	if !ok {
+		return usual
+	}
+	width, _, err := term.GetSize(int(file.Fd()))
+	if err != nil {
+		return usual
+	}
+	return max(min(width, most), least)
+}
+
+// lister writes the documentation for a terminal.
+type lister struct {
+	text  strings.Builder
+	width int
+}
+
+func (l *lister) list(all []listed) {
+	var workflows []listed
+	for _, kind := range []string{"workflow", "environment"} {
+		first := true
+		for _, x := range all {
+			if x.Kind != kind {
+				continue
+			}
+			if first {
+				l.heading(strings.ToUpper(kind) + "S")
+				first = false
+			}
+			if kind == "workflow" {
+				workflows = append(workflows, x)
+			}
+			l.entry(x)
+		}
+	}
+	if len(workflows) > 0 {
+		l.heading("CONFIGURATION")
+		l.keys(workflows)
+	}
+}
+
+func (l *lister) heading(text string) {
+	if l.text.Len() > 0 {
+		l.text.WriteByte('\n')
+	}
+	l.text.WriteString(text + "\n")
+}
+
+func (l *lister) entry(x listed) {
+	lines := []string{x.Summary}
+	if x.Kind == "environment" {
+		facts := fmt.Sprintf("observations %s, actions %s, at most %d steps", x.Observation, x.Action, x.MaxSteps)
+		if x.Threshold != nil {
+			facts += fmt.Sprintf(", solved at %g", *x.Threshold)
+		}
+		lines = append(lines, facts)
+	}
+	l.pair(x.Name, 26, append(lines, x.Source)...)
+}
+
+// pair writes a name and, beside it, wrapped lines.
+func (l *lister) pair(name string, column int, lines ...string) {
+	at := 2 + utf8.RuneCountInString(name)
+	l.text.WriteString("  " + name)
+	for _, line := range lines {
+		for _, part := range wrap(line, l.width-column) {
+			if at >= column {
+				l.text.WriteByte('\n')
+				at = 0
+			}
+			l.text.WriteString(strings.Repeat(" ", column-at) + part)
+			at = l.width // the next part begins a line
+		}
+	}
+	l.text.WriteByte('\n')
+}
+
+// wrap breaks a line between words.
+func wrap(line string, width int) []string {
+	var out []string
+	now := ""
+	for word := range strings.FieldsSeq(line) {
+		if now != "" && utf8.RuneCountInString(now)+1+utf8.RuneCountInString(word) > width {
+			out = append(out, now)
+			now = ""
+		}
+		if now != "" {
+			now += " "
+		}
+		now += word
+	}
+	return append(out, now)
+}
+
+// keys writes the sections of all workflows, each section once.
+func (l *lister) keys(workflows []listed) {
+	var order []string
+	users := map[string][]string{}          // workflows by section
+	keys := map[string][]config.Key{}       // by section
+	defaults := map[string][]workflowText{} // by section and key
+	for _, w := range workflows {
+		for i, s := range w.Sections {
+			if users[s.Name] == nil {
+				at := 0 // behind the one that it stands behind in TOML
+				if i > 0 {
+					at = slices.Index(order, w.Sections[i-1].Name) + 1
+				}
+				order = slices.Insert(order, at, s.Name)
+				keys[s.Name] = s.Keys
+			}
+			users[s.Name] = append(users[s.Name], w.Name)
+			for _, k := range s.Keys {
+				at := s.Name + "." + k.Name
+				defaults[at] = append(defaults[at], workflowText{w.Name, k.Default})
+			}
+		}
+	}
+	for i, name := range order {
+		if i > 0 {
+			l.text.WriteByte('\n')
+		}
+		if name != "" {
+			title := "[" + name + "]"
+			if len(users[name]) < len(workflows) {
+				title += "  of " + strings.Join(users[name], ", ")
+			}
+			l.text.WriteString("  " + title + "\n")
+		}
+		for _, k := range keys[name] {
+			l.pair(k.Name+" = "+defaultText(k, defaults[name+"."+k.Name]), 34, docText(k))
+		}
+	}
+}
+
+// workflowText is what a workflow has for a key.
+type workflowText struct{ workflow, text string }
+
+// defaultText is a default, and where it is another one.
+func defaultText(k config.Key, all []workflowText) string {
+	if k.Required {
+		return "(required)"
+	}
+	text := all[0].text
+	for i, d := range all {
+		if d.text != text && !slices.Contains(all[:i], d) {
+			text += fmt.Sprintf(" (%s: %s)", d.workflow, d.text)
+		}
+	}
+	return text
+}
+
+// symbols shortens a range in words.
+var symbols = strings.NewReplacer("at least ", "≥", "at most ", "≤", "above ", ">", "below ", "<", " and ", ", ")
+
+func docText(k config.Key) string {
+	text := k.Doc
+	if k.Unit != "" {
+		text += " In " + k.Unit + "."
+	}
+	if k.Range != "" {
+		text += " [" + symbols.Replace(k.Range) + "]"
+	}
+	if len(k.Choices) > 0 {
+		text += " [one of " + strings.Join(k.Choices, ", ") + "]"
+	}
+	return text
+}

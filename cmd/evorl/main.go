@@ -1,0 +1,110 @@
+// Command evorl trains populations of agents on any GPU, or on the processor by a software driver.
+//
+//	evorl run configs/pbt.toml       learn, on the first device
+//	evorl eval runs/pbt-CartPole-v1-1    evaluate the newest checkpoint of a run
+//	evorl plot runs/*                draw learning curves
+//	evorl inspect RUN_DIR            show where a run came from and what it has saved
+//	evorl list                       every workflow, environment and configuration key
+//	evorl devices                    what there is to compute on
+//	evorl bench --suite core         how fast it computes
+//
+// The exit status is 0 after success, 2 when the command line or a configuration is wrong, 1 when something failed at run time, and
+// 128 + n when the run was ended by signal n (130 after Ctrl-C); such a run has written a checkpoint that it can be resumed from.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/evorl/evorl/engine/rundir"
+)
+
+func main() {
+	ctx, stop := withSignals(context.Background())
+	status := execute(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(status)
+}
+
+// execute runs a command line and returns its exit status.
+func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return 0
+	}
+	if text := describe(err); text != "" {
+		fmt.Fprintln(stderr, text)
+	}
+	return exitStatus(err)
+}
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "evorl",
+		Short: "Train populations of agents on any GPU",
+		Long: "evorl trains populations of agents, by reinforcement learning, evolution and their hybrids, wholly on the\n" +
+			"GPU: on any vendor's through Vulkan, or on the processor through a software driver.",
+		Example: "  evorl run configs/pbt.toml\n  evorl run --device 1 --seed 7 --set ppo.members=64 configs/pbt.toml\n  evorl list",
+		Version: rundir.Version(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return cmd.Help()
+		},
+		SilenceErrors: true, // execute reports them
+		SilenceUsage:  true,
+		CompletionOptions: cobra.CompletionOptions{
+			HiddenDefaultCmd: true,
+		},
+	}
+	root.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		hint := "see evorl --help"
+		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+			hint = fmt.Sprintf("did you mean %q?", near[0])
+		}
+		return usagef("there is no command %q; %s", args[0], hint)
+	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usagef("%v; see %s --help", err, cmd.CommandPath())
+	})
+	root.SuggestionsMinimumDistance = 2
+	root.SetUsageTemplate(usageTemplate)
+	cobra.EnableCommandSorting = false // they are in the order in which one meets them
+	root.AddCommand(newRun(), newEval(), newPlot(), newInspect(), newList(), newDevices(), newBench())
+	return root
+}
+
+// usageTemplate is cobra's without what evorl does not use.
+const usageTemplate = `Usage:
+  {{if .HasAvailableSubCommands}}{{.CommandPath}} COMMAND{{else}}{{.UseLine}}{{end}}
+
+Examples:
+{{.Example}}
+{{if .HasAvailableSubCommands}}
+Commands:{{range .Commands}}{{if .IsAvailableCommand}}
+  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}
+{{end}}
+Flags:
+{{.LocalFlags.FlagUsagesWrapped 110 | trimTrailingWhitespaces}}
+{{if .HasAvailableSubCommands}}
+See {{.CommandPath}} COMMAND --help for the flags of a command.
+{{end}}`
+
+// between says how many arguments a command takes; what names them.
+func between(least, most int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if n := len(args); n < least || n > most {
+			return usagef("%s; got %d arguments; see %s --help", what, n, cmd.CommandPath())
+		}
+		return nil
+	}
+}

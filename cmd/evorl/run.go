@@ -1,0 +1,223 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/evorl/evorl/cmd/catalog"
+	"github.com/evorl/evorl/cmd/session"
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/engine/progress"
+	"github.com/evorl/evorl/engine/rundir"
+)
+
+// runsFolder is where runs go that are given no folder.
+const runsFolder = "runs"
+
+type runFlags struct {
+	device     string
+	seed       string
+	set        []string
+	iterations string
+	out        string
+	resume     bool
+	json       bool
+}
+
+func newRun() *cobra.Command {
+	f := &runFlags{}
+	cmd := &cobra.Command{
+		Use:   "run [flags] CONFIG.toml",
+		Short: "Learn what a configuration says",
+		Long: "Learn what a configuration says, and keep it in a run directory: the configuration with all defaults, metrics (metrics.jsonl and\n" +
+			"TensorBoard events), checkpoints and provenance. The best members are shown at the end.\n\n" +
+			"Ctrl-C (SIGINT) and SIGTERM write a checkpoint first. --resume goes on from the newest checkpoint, to the very same end that an\n" +
+			"uninterrupted run has; only iterations may have changed. Without a CONFIG.toml it takes the run's own.",
+		Example: "  evorl run configs/pbt.toml\n  evorl run --device nvidia --seed 7 --set ppo.learning_rate=1e-3 --out runs/fast configs/ppo.toml\n" +
+			"  evorl run --resume --out runs/fast",
+		Args: between(0, 1, "want one CONFIG.toml"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd, args)
+		},
+	}
+	addDevice(cmd, &f.device)
+	cmd.Flags().StringVar(&f.seed, "seed", "", "seed `S` of every random number, instead of the configuration's")
+	cmd.Flags().StringArrayVar(&f.set, "set", nil, "set a `KEY=VALUE` of the configuration, such as ppo.members=64 (repeatable)")
+	cmd.Flags().StringVar(&f.iterations, "iterations", "", "`N` iterations in all, instead of the configuration's")
+	cmd.Flags().StringVar(&f.out, "out", "", "run directory `DIR` (default runs/WORKFLOW-ENV-N with the next N)")
+	cmd.Flags().BoolVar(&f.resume, "resume", false, "go on with the run in --out, or else with the newest of its workflow and environment; begin it when there is none")
+	cmd.Flags().BoolVar(&f.json, "json", false, "end with one line of JSON on standard output")
+	return cmd
+}
+
+// config reads the configuration with what the flags change of it.
+func (f *runFlags) config(args []string) (*catalog.Config, error) {
+	var overrides []config.Override
+	for _, s := range f.set {
+		overrides = append(overrides, config.Set(s))
+	}
+	if f.seed != "" {
+		overrides = append(overrides, config.Override{Flag: "--seed", Text: "seed=" + f.seed})
+	}
+	if f.iterations != "" {
+		overrides = append(overrides, config.Override{Flag: "--iterations", Text: "iterations=" + f.iterations})
+	}
+	var path string
+	switch {
+	case len(args) == 1:
+		path = args[0]
+	case f.resume && f.out != "":
+		dir, err := rundir.Open(f.out)
+		if err != nil {
+			return nil, err
+		}
+		path = dir.Config()
+	case f.resume:
+		return nil, usagef("want a CONFIG.toml, or --out with the folder of the run to resume")
+	default:
+		return nil, usagef("want a CONFIG.toml, for example evorl run configs/pbt.toml")
+	}
+	cfg, err := new(catalog.Catalog).Read(path, overrides...)
+	var wrong *config.Error
+	if err != nil && !errors.As(err, &wrong) {
+		return nil, &configFileError{err}
+	}
+	return cfg, err
+}
+
+func (f *runFlags) run(cmd *cobra.Command, args []string) error {
+	cfg, err := f.config(args)
+	if err != nil {
+		return err
+	}
+	path, resume, err := f.place(cfg)
+	if err != nil {
+		return err
+	}
+	return withEngine(cmd.Context(), f.device, cfg.Run.Seed, func(ctx context.Context, eng *engine.Engine) error {
+		screen := cmd.ErrOrStderr()
+		begin := session.Begin
+		if resume {
+			begin = session.Resume
+		}
+		if onTerminal(screen) {
+			fmt.Fprintf(screen, "%s on %s, seed %d, on %s\nin %s\n", cfg.Run.Workflow, cfg.Run.Env, cfg.Run.Seed, eng.Device().Info().Name, path)
+		}
+		s, err := begin(ctx, eng, cfg, path)
+		if err != nil {
+			return cause(ctx, err)
+		}
+		err = f.learn(ctx, cmd, cfg, s)
+		return errors.Join(err, s.Close())
+	})
+}
+
+// place is the run directory, and whether there is a run in it to resume.
+func (f *runFlags) place(cfg *catalog.Config) (path string, resume bool, err error) {
+	path = f.out
+	if path == "" && f.resume {
+		path, err = session.NewestPath(runsFolder, cfg)
+	}
+	if path == "" && err == nil {
+		path, err = session.NextPath(runsFolder, cfg)
+	}
+	if err != nil || !f.resume {
+		return path, false, err
+	}
+	_, err = os.Stat(filepath.Join(path, rundir.ConfigFile))
+	return path, err == nil, nil
+}
+
+func (f *runFlags) learn(ctx context.Context, cmd *cobra.Command, cfg *catalog.Config, s *session.Session) error {
+	screen := cmd.ErrOrStderr()
+	for _, refused := range s.Refused() {
+		warn(screen, "%v", refused)
+	}
+	if len(s.Refused()) > 0 {
+		warn(screen, "the checkpoint before, of iteration %d, is used", s.From())
+	}
+	steps := int64(s.Workflow().Describe().StepsPerIter)
+	line := newLine(screen, int64(cfg.Run.Iterations), int64(s.From()), int64(s.From())*steps)
+	defer line.end()
+	defer context.AfterFunc(ctx, func() {
+		if onTerminal(screen) {
+			fmt.Fprintf(line, "%v: finishing the iteration and writing a checkpoint (again to stop at once)\n", context.Cause(ctx))
+		}
+	})()
+	learned := s.Learn(ctx, line.show)
+	line.end()
+	if learned != nil && ctx.Err() == nil {
+		return learned
+	}
+	r, err := s.Result(context.WithoutCancel(ctx))
+	if err != nil {
+		return errors.Join(cause(ctx, learned), err)
+	}
+	if f.json {
+		err = json.NewEncoder(cmd.OutOrStdout()).Encode(r)
+	} else {
+		err = writeResult(cmd.OutOrStdout(), r)
+	}
+	if learned != nil {
+		fmt.Fprintf(screen, "evorl: %v after %d of %d iterations; go on with: evorl run --resume --out %s\n",
+			context.Cause(ctx), r.Iterations, cfg.Run.Iterations, s.Path())
+		return errors.Join(cause(ctx, learned), err)
+	}
+	return err
+}
+
+// line shows progress on a terminal and passes on what else is written there; elsewhere it shows nothing.
+type line struct {
+	io.Writer
+	bar   *progress.Bar
+	score float64
+}
+
+func newLine(w io.Writer, total, iteration, envSteps int64) *line {
+	l := &line{Writer: w, score: math.NaN()}
+	if file, ok := w.(*os.File); ok {
+		l.bar = progress.New(file, total, iteration, envSteps)
+		l.Writer = l.bar
+	}
+	return l
+}
+
+// show is an engine.Hook.
+func (l *line) show(_ context.Context, r engine.Report) error {
+	if x := session.Score(r); !math.IsNaN(x) {
+		l.score = x // the last one stays while no episode ends
+	}
+	if l.bar != nil {
+		l.bar.Update(int64(r.Iteration), r.EnvSteps, l.score)
+	}
+	return nil
+}
+
+func (l *line) end() {
+	if l.bar != nil {
+		l.bar.End()
+	}
+}
+
+func onTerminal(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
+}
+
+// cause makes the error of a context that has ended what ended it.
+func cause(ctx context.Context, err error) error {
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}

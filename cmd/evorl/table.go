@@ -1,0 +1,127 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/evorl/evorl/cmd/session"
+)
+
+// shownMembers is how many of the best the final table has.
+const shownMembers = 10
+
+// writeResult shows the best members with their hyperparameters.
+func writeResult(w io.Writer, r session.Result) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s on %s: %d iterations, %s env steps in %s", r.Workflow, r.Env, r.Iterations, thousands(r.EnvSteps), clock(r.Seconds))
+	if r.Seconds > 0 && r.From == 0 {
+		fmt.Fprintf(&b, " (%s/s)", thousands(int64(float64(r.EnvSteps)/r.Seconds)))
+	}
+	b.WriteString("\n\n")
+	if len(r.Members) > 0 {
+		writeMembers(&b, r.Members)
+		fmt.Fprintf(&b, "\nreturn  best %s, mean of all %s", short(float64(r.BestReturn)), short(float64(r.MeanReturn)))
+		if r.EvaluatedAt != r.Iterations {
+			fmt.Fprintf(&b, ", at iteration %d", r.EvaluatedAt)
+		}
+		b.WriteByte('\n')
+	}
+	fmt.Fprintf(&b, "run     %s\ndigest  %s\n", r.RunDir, r.Digest)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func writeMembers(b *strings.Builder, members []session.Member) {
+	names := slices.Sorted(maps.Keys(members[0].Hyper))
+	// Names of two words stand in two lines, so that the table fits a terminal.
+	upper, lower := []string{"", "", "", ""}, []string{"", "member", "return", "±"}
+	if len(names) > 0 {
+		upper, lower = append(upper, ""), append(lower, "ancestor")
+	}
+	for _, name := range names {
+		first, rest, ok := strings.Cut(name, "_")
+		if !ok {
+			first, rest = "", name
+		}
+		upper, lower = append(upper, first), append(lower, rest)
+	}
+	rows := [][]string{lower}
+	if strings.Join(upper, "") != "" {
+		rows = [][]string{upper, lower}
+	}
+	for i, m := range members[:min(len(members), shownMembers)] {
+		row := []string{strconv.Itoa(i + 1), strconv.Itoa(m.Index), short(m.Return), short(m.Deviation)}
+		if len(names) > 0 {
+			row = append(row, strconv.Itoa(m.Ancestor))
+		}
+		for _, name := range names {
+			row = append(row, hyper(m.Hyper[name]))
+		}
+		rows = append(rows, row)
+	}
+	writeColumns(b, rows)
+	if more := len(members) - shownMembers; more > 0 {
+		fmt.Fprintf(b, "and %d more\n", more)
+	}
+}
+
+// hyper writes a hyperparameter: with four digits where it is close to 1, as discounts are, else with three.
+func hyper(x float64) string {
+	if math.Abs(x) >= 0.1 {
+		return strconv.FormatFloat(x, 'g', 4, 64)
+	}
+	return strconv.FormatFloat(x, 'g', 3, 64)
+}
+
+// writeColumns writes rows with every column to the right, two spaces apart.
+func writeColumns(b *strings.Builder, rows [][]string) {
+	var widths []int
+	for _, row := range rows {
+		for i, cell := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	for _, row := range rows {
+		for i, cell := range row {
+			b.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+cmp.Compare(i, 0)*2))
+			b.WriteString(cell)
+		}
+		b.WriteByte('\n')
+	}
+}
+
+// short writes a return.
+func short(x float64) string {
+	if math.IsNaN(x) {
+		return "none"
+	}
+	return strconv.FormatFloat(x, 'f', 1, 64)
+}
+
+// thousands writes a count with separators: 1,966,080.
+func thousands(n int64) string {
+	digits := strconv.FormatInt(n, 10)
+	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}
+
+// clock writes seconds: 12.3s, 2m41s.
+func clock(seconds float64) string {
+	if seconds < 60 {
+		return strconv.FormatFloat(seconds, 'f', 1, 64) + "s"
+	}
+	return time.Duration(seconds * float64(time.Second)).Round(time.Second).String()
+}

@@ -1,0 +1,108 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"math"
+	"slices"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/hybrid"
+)
+
+// Result sums a run up.
+type Result struct {
+	Workflow   string  `json:"workflow"`
+	Env        string  `json:"env"`
+	Seed       uint32  `json:"seed"`
+	Device     string  `json:"device"`
+	Iterations int     `json:"iterations"`  // done
+	EnvSteps   int64   `json:"env_steps"`   // of all members together
+	Seconds    float64 `json:"seconds"`     // of wall time, start-up and compilation included
+	BestReturn Number  `json:"best_return"` // of the best member: the mean over its evaluation episodes
+	MeanReturn Number  `json:"mean_return"` // over the members
+	RunDir     string  `json:"run_dir"`
+	Digest     string  `json:"digest"`                // over all checkpointed tensors
+	From       int     `json:"resumed_from"`          // iterations that earlier sessions did
+	Stopped    bool    `json:"interrupted,omitempty"` // before the last iteration
+
+	EvaluatedAt int      `json:"evaluated_at"` // iteration after which the returns were measured; 0: not yet
+	Members     []Member `json:"-"`            // the best first; those without a return last
+}
+
+// Number is a float64 that is null in JSON where it is not finite.
+type Number float64
+
+// MarshalJSON implements json.Marshaler.
+func (n Number) MarshalJSON() ([]byte, error) {
+	if math.IsNaN(float64(n)) || math.IsInf(float64(n), 0) {
+		return []byte("null"), nil
+	}
+	return json.Marshal(float64(n))
+}
+
+// Member is one member at the end of a run.
+type Member struct {
+	Index     int
+	Return    float64            // mean over its evaluation episodes
+	Deviation float64            // standard deviation over them
+	Ancestor  int                // PBT: the member of the first generation that it descends from; else itself
+	Hyper     map[string]float64 // what was searched; empty where nothing is
+}
+
+// Result sums up what has been learned. Unless the run was interrupted, members are evaluated where the last iteration did not.
+func (s *Session) Result(ctx context.Context) (Result, error) {
+	d := s.workflow.Describe()
+	r := Result{
+		Workflow: s.cfg.Run.Workflow, Env: s.cfg.Run.Env, Seed: s.cfg.Run.Seed, Device: s.eng.Device().Info().Name,
+		Iterations: s.done, EnvSteps: int64(s.done) * int64(d.StepsPerIter), RunDir: s.dir.Path(), From: s.from, Stopped: s.word() == "interrupted",
+		BestReturn: Number(math.NaN()), MeanReturn: Number(math.NaN()),
+	}
+	if !r.Stopped && (s.evaluation == nil || s.evaluatedAt != s.done) {
+		e, err := s.workflow.Evaluate(ctx, s.cfg.Evaluation.Episodes)
+		if err != nil {
+			return Result{}, err
+		}
+		s.evaluation, s.evaluatedAt = &e, s.done
+	}
+	var err error
+	r.EvaluatedAt = s.evaluatedAt
+	if s.evaluation != nil {
+		if r.Members, err = Members(ctx, s.workflow, *s.evaluation); err != nil {
+			return Result{}, err
+		}
+		if x := returns(s.evaluation); len(x) > 0 {
+			r.BestReturn, r.MeanReturn = Number(slices.Max(x)), Number(mean(x))
+		}
+	}
+	r.Digest, err = s.workflow.State().Digest(ctx)
+	r.Seconds = s.Seconds()
+	return r, err
+}
+
+// populated is a workflow that knows more of its members than their returns.
+type populated interface {
+	Members(ctx context.Context) ([]hybrid.Member, error)
+}
+
+// Members lists the members of a workflow by an evaluation, the best first and those without a return last.
+func Members(ctx context.Context, w engine.Workflow, e engine.Evaluation) ([]Member, error) {
+	members := make([]Member, len(e.Returns))
+	for i, episodes := range e.Returns {
+		x := widen(episodes)
+		members[i] = Member{Index: i, Return: mean(x), Deviation: deviation(x), Ancestor: i}
+	}
+	if p, ok := w.(populated); ok {
+		known, err := p.Members(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range known {
+			members[m.Index].Ancestor, members[m.Index].Hyper = m.Ancestor, m.Hyper
+		}
+	}
+	// cmp.Compare puts NaN below every number.
+	slices.SortStableFunc(members, func(a, b Member) int { return cmp.Compare(b.Return, a.Return) })
+	return members, nil
+}

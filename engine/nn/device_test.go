@@ -1,0 +1,121 @@
+package nn
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"os"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/vk"
+)
+
+var shared struct {
+	sync.Mutex
+	dev *vk.Device
+}
+
+// TestMain closes the device that the tests share.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if shared.dev != nil {
+		if err := shared.dev.Close(); err != nil && code == 0 {
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+// testState is an empty state on the device that kernels are tested on.
+func testState(t testing.TB) *engine.State {
+	t.Helper()
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.dev == nil {
+		var err error
+		if shared.dev, err = vk.Open(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := engine.New(shared.dev).NewState()
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// poison is what outputs hold before a kernel runs: a NaN that no kernel computes.
+var poison = math.Float32frombits(0x7fdecade)
+
+func isPoison(x float32) bool { return math.Float32bits(x) == 0x7fdecade }
+
+// fill writes values to a tensor: poison where values is nil.
+func fill(t testing.TB, x *engine.Tensor, values []float32) {
+	t.Helper()
+	if values == nil {
+		values = make([]float32, x.Len())
+		for i := range values {
+			values[i] = poison
+		}
+	}
+	if err := x.WriteFloat32(context.Background(), values); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func read(t testing.TB, x *engine.Tensor) []float32 {
+	t.Helper()
+	values, err := x.ReadFloat32(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return values
+}
+
+// normals are standard normal numbers.
+func normals(n int) []float32 {
+	values := make([]float32, n)
+	for i := range values {
+		values[i] = float32(rand.NormFloat64())
+	}
+	return values
+}
+
+// vector is a tensor of one axis that holds the values, poison where there are none.
+func vector(t testing.TB, s *engine.State, name string, n int, values []float32) *engine.Tensor {
+	t.Helper()
+	x := s.Scratch(name, engine.Float32, engine.Axis("element", n))
+	if err := s.Err(); err != nil {
+		t.Fatal(err)
+	}
+	fill(t, x, values)
+	return x
+}
+
+// record runs what f records.
+func record(t testing.TB, s *engine.State, f func(*engine.Recorder)) {
+	t.Helper()
+	p, err := s.Engine().Record(t.Name(), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Free()
+	if err := p.Run(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// cpuTime is the seconds of processor time that the process has used, the software driver's threads included.
+func cpuTime() float64 {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return math.NaN()
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano()).Seconds()
+}

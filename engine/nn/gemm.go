@@ -1,0 +1,179 @@
+package nn
+
+import (
+	"fmt"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/vk"
+)
+
+// Matrix places a matrix of every member, row-major, in a tensor: element (i, j) of member p is float At + p Stride + i Row + j.
+type Matrix struct {
+	Tensor          *engine.Tensor
+	At, Stride, Row int
+}
+
+// aligned says whether every row begins at a multiple of four floats.
+func (x Matrix) aligned() uint32 {
+	if x.At%4 == 0 && x.Stride%4 == 0 && x.Row%4 == 0 {
+		return 1
+	}
+	return 0
+}
+
+// holds says whether the matrices of so many members and that size lie inside the tensor.
+func (x Matrix) holds(members, rows, columns int) bool {
+	return x.At >= 0 && x.Stride >= 0 && x.Row >= columns && x.At+(members-1)*x.Stride+(rows-1)*x.Row+columns <= x.Tensor.Len()
+}
+
+// Gemm is a product of matrices for every member of a population: C = f(Alpha A B + Bias), A being M × K, B K × N and C M × N,
+// or their transposes where A or B are stored so. The order of summation does not depend on the device.
+type Gemm struct {
+	Members, M, N, K       int
+	A, B, C                Matrix
+	TransposeA, TransposeB bool    // A is stored as K × M, B as N × K
+	Alpha                  float32 // 0: 1
+
+	// Bias, nil for none, holds N floats of every member from BiasAt + p BiasStride on.
+	Bias               *engine.Tensor
+	BiasAt, BiasStride int
+	Activation         Activation     // f
+	Kept               *engine.Tensor // takes what goes into f, laid out like C; nil: it is not kept
+
+	// Slope multiplies C by the derivative of this activation, whose inputs and outputs are laid out like C. Only swish needs Inputs.
+	Slope           Activation
+	Inputs, Outputs *engine.Tensor
+
+	// Blocks, where C's rows lie apart: row r is row (r + First) mod Inner of block (r + First) / Inner, blocks being Block floats
+	// apart. Inner 0: one block of all rows.
+	First, Inner, Block int
+
+	// Splits divides the sum over K into parts, each written to a C of its own, SplitStride floats apart, for the reader to add. 0: 1.
+	Splits, SplitStride int
+}
+
+// Record records the product.
+func (g Gemm) Record(r *engine.Recorder) {
+	g.record(r, chooseGemm(r.Engine().Device().Info(), g))
+}
+
+func (g Gemm) record(r *engine.Recorder, form gemmForm) {
+	if err := g.check(); err != nil {
+		r.Fail(err)
+		return
+	}
+	splits := max(g.Splits, 1)
+	k := gemmKernel{
+		A: g.A.Tensor.Range(), ATexels: g.A.Tensor.Range(), B: g.B.Tensor.Range(), BTexels: g.B.Tensor.Range(),
+		C: g.C.Tensor.Range(), C4: g.C.Tensor.Range(), Kept: g.C.Tensor.Range(), Kept4: g.C.Tensor.Range(),
+		M: uint32(g.M), N: uint32(g.N), K: uint32(g.K), Population: uint32(g.Members), Chunk: uint32(Align((g.K + splits - 1) / splits)),
+		AAt: uint32(g.A.At), AStride: uint32(g.A.Stride), ARow: uint32(g.A.Row), BAt: uint32(g.B.At), BStride: uint32(g.B.Stride), BRow: uint32(g.B.Row),
+		CAt: uint32(g.C.At), CStride: uint32(g.C.Stride), CRow: uint32(g.C.Row), CFirst: uint32(g.First), CInner: uint32(g.Inner), CBlock: uint32(g.Block),
+		CSplit: uint32(g.SplitStride), Alpha: g.Alpha, Activation: uint32(g.Activation), Slope: uint32(g.Slope),
+		AlignedA: g.A.aligned(), AlignedB: g.B.aligned(), AlignedC: g.C.aligned(),
+	}
+	if g.Alpha == 0 {
+		k.Alpha = 1
+	}
+	if g.Inner != 0 {
+		k.Blocks = 1
+	}
+	if g.N%4 != 0 || g.Block%4 != 0 || splits > 1 && g.SplitStride%4 != 0 {
+		k.AlignedC = 0
+	}
+	if g.TransposeA {
+		k.TransposeA = 1
+	}
+	if g.TransposeB {
+		k.TransposeB = 1
+	}
+	k.Bias, k.Outputs, k.Inputs = k.A, k.A, k.A
+	if g.Bias != nil {
+		k.Bias, k.AddBias, k.BiasAt, k.BiasStride = g.Bias.Range(), 1, uint32(g.BiasAt), uint32(g.BiasStride)
+	}
+	if g.Kept != nil {
+		k.Kept, k.Kept4, k.Keep = g.Kept.Range(), g.Kept.Range(), 1
+	}
+	if g.Outputs != nil {
+		k.Outputs = g.Outputs.Range()
+	}
+	if g.Inputs != nil {
+		k.Inputs = g.Inputs.Range()
+	}
+	k.BiasTexels, k.OutputsTexels, k.InputsTexels = k.Bias, k.Outputs, k.Inputs
+	rows, columns := form.set(&k)
+	call := k.call(uint32((g.N+columns-1)/columns), uint32((g.M+rows-1)/rows), uint32(splits*g.Members))
+	if k.Tiles == 0 {
+		call.Subgroup = k.Workgroup
+	}
+	r.Dispatch(call)
+}
+
+// gemmForm is a variant of gemm.comp: its specialization constants.
+type gemmForm struct{ tiles, workgroup, rows, columns, width uint32 }
+
+// set fills a call in, and returns how many rows and columns of C a workgroup makes.
+func (f gemmForm) set(k *gemmKernel) (rows, columns int) {
+	k.Tiles, k.Workgroup, k.Rows, k.Columns, k.TileWidth = f.tiles, f.workgroup, f.rows, f.columns, f.width
+	if f.tiles == 0 {
+		return int(f.workgroup * f.rows), int(f.workgroup * f.columns)
+	}
+	return int(f.workgroup / f.width * f.rows), int(f.width * f.columns)
+}
+
+// chooseGemm picks a form by device and shape. The software driver has cheap registers and shuffles and dear shared memory: the
+// larger a lane's share of C the better, but compiling takes 0.4 s for (1, 4), 0.8 s for (2, 4), 1.4 s for (2, 8). GPUs take the tiles that
+// waste least at the edges, the large ones where enough of them remain to fill the device.
+func chooseGemm(info vk.Info, g Gemm) gemmForm {
+	m, n, products := g.M, g.N, g.Members*max(g.Splits, 1)
+	if info.Type == vk.CPU {
+		const long = 1 << 26 // multiply-adds, some milliseconds
+		form := gemmForm{0, info.SubgroupSize, 2, 4, 1}
+		lanes := int(info.SubgroupSize)
+		if m <= lanes {
+			form.rows = 1
+		}
+		if n <= lanes {
+			form.rows, form.columns = 2*form.rows, 1
+		} else if n > 4*lanes && m*n*g.K*g.Members >= long {
+			form.columns = 8
+		}
+		return form
+	}
+	const workgroup, many = 256, 512
+	switch {
+	case info.Limits.MaxInvocations < workgroup:
+		return gemmForm{1, 128, 4, 4, 16}
+	case n <= 16 && m > 16:
+		return gemmForm{1, workgroup, 4, 4, 4} // 256 × 16
+	case m <= 16 && n > 16:
+		return gemmForm{1, workgroup, 4, 4, 64} // 16 × 256
+	case (m+127)/128*((n+127)/128)*products >= many && m%128 == 0 && n%128 == 0:
+		return gemmForm{1, workgroup, 8, 8, 16} // 128 × 128
+	}
+	return gemmForm{1, workgroup, 4, 4, 16} // 64 × 64
+}
+
+func (g Gemm) check() error {
+	lies := func(x Matrix, rows, columns int, transposed bool) bool {
+		if transposed {
+			rows, columns = columns, rows
+		}
+		return x.holds(g.Members, rows, columns)
+	}
+	switch {
+	case g.Members < 1 || g.M < 1 || g.N < 1 || g.K < 1:
+		return fmt.Errorf("nn: products of %d members, %d × %d × %d; want at least 1 of each", g.Members, g.M, g.K, g.N)
+	case !lies(g.A, g.M, g.K, g.TransposeA):
+		return fmt.Errorf("nn: a matrix A of %d × %d floats does not lie in %v", g.M, g.K, g.A.Tensor)
+	case !lies(g.B, g.K, g.N, g.TransposeB):
+		return fmt.Errorf("nn: a matrix B of %d × %d floats does not lie in %v", g.K, g.N, g.B.Tensor)
+	case g.Inner == 0 && !g.C.holds(g.Members, g.First+g.M, g.N):
+		return fmt.Errorf("nn: a matrix C of %d × %d floats does not lie in %v", g.M, g.N, g.C.Tensor)
+	case g.Splits > 1 && (g.Bias != nil || g.Activation != Linear || g.Slope != Linear || g.Kept != nil):
+		return fmt.Errorf("nn: a product in %d parts cannot be followed by a bias or an activation", g.Splits)
+	case g.Slope != Linear && (g.Activation != Linear || g.Outputs == nil || g.Slope == Swish && g.Inputs == nil):
+		return fmt.Errorf("nn: a product times the slope of %v needs that activation's outputs, and for swish its inputs", g.Slope)
+	}
+	return nil
+}

@@ -1,0 +1,140 @@
+#version 450
+
+// Products of matrices, one a member: C = activate(alpha A B + bias), or C = alpha A B * (derivative of an activation), with A or B or
+// both transposed as they are stored. A is M × K, B is K × N, C is M × N, all row-major, each member's at an offset of its own.
+//
+// The sum over K may be split over workgroups: part s of it goes to a C of its own, for the reader to add in order.
+// Two forms: lanes (gemm_lanes.glsl), for drivers whose registers are cheap beside their shared memory; tiles (gemm_tiles.glsl), for GPUs.
+//
+// Groups: x = ceil(N / columns of a workgroup), y = ceil(M / rows of a workgroup), z = splits * population.
+
+#extension GL_EXT_control_flow_attributes : require
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_KHR_shader_subgroup_shuffle : require
+
+#include "engine/load.glsl"
+#include "engine/nn/activation.glsl"
+
+layout(local_size_x = 8, local_size_x_id = 0) in;
+layout(constant_id = 0) const uint WORKGROUP = 8;  // invocations; lanes: the subgroup size
+layout(constant_id = 1) const uint TILES = 0;      // 1: the form of tiles
+layout(constant_id = 2) const uint ROWS = 2;       // lanes: 1/WORKGROUP of the workgroup's rows; tiles: rows an invocation, a multiple of 4
+layout(constant_id = 3) const uint COLUMNS = 4;    // the same of columns; lanes: 1 or a multiple of 4; tiles: a multiple of 4
+layout(constant_id = 4) const uint TILE_WIDTH = 16; // tiles: invocations along N
+layout(constant_id = 5) const uint TRANSPOSE_A = 0; // 1: stored as K × M
+layout(constant_id = 6) const uint TRANSPOSE_B = 0; // 1: stored as N × K
+layout(constant_id = 7) const uint ALIGNED_A = 0;   // 1: rows of A begin at multiples of four floats
+layout(constant_id = 8) const uint ALIGNED_B = 0;
+layout(constant_id = 9) const uint ALIGNED_C = 0;
+layout(constant_id = 10) const uint ADD_BIAS = 0;   // 1: add bias[n]
+layout(constant_id = 11) const uint ACTIVATION = 0;
+layout(constant_id = 12) const uint KEEP = 0;       // 1: keep what goes into the activation
+layout(constant_id = 13) const uint SLOPE = 0;      // multiply by the derivative of this activation, whose outputs are `outputs`
+layout(constant_id = 14) const uint BLOCKS = 0;     // 1: the rows of C lie in blocks
+
+layout(std430, set = 0, binding = 0) readonly buffer A { vec4 a[]; };
+layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer a_texels;
+layout(std430, set = 0, binding = 2) readonly buffer B { vec4 b[]; };
+layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer b_texels;
+layout(std430, set = 0, binding = 4) readonly buffer Bias { vec4 bias[]; };
+layout(set = 0, binding = 5, rgba32f) readonly uniform imageBuffer bias_texels;
+layout(std430, set = 0, binding = 6) readonly buffer Outputs { vec4 outputs[]; };  // the shape of C
+layout(set = 0, binding = 7, rgba32f) readonly uniform imageBuffer outputs_texels;
+layout(std430, set = 0, binding = 8) readonly buffer Inputs { vec4 inputs[]; };    // the shape of C: inputs of the activation, for SLOPE swish only
+layout(set = 0, binding = 9, rgba32f) readonly uniform imageBuffer inputs_texels;
+layout(std430, set = 0, binding = 10) writeonly buffer C { float c[]; };
+layout(std430, set = 0, binding = 11) writeonly buffer C4 { vec4 c4[]; };          // the same
+layout(std430, set = 0, binding = 12) writeonly buffer Kept { float kept[]; };     // the shape of C
+layout(std430, set = 0, binding = 13) writeonly buffer Kept4 { vec4 kept4[]; };    // the same
+
+layout(push_constant) uniform Push {
+    uint m, n, k;
+    uint population;
+    uint chunk;                 // of K, a split; a multiple of 4
+    uint a_at, a_stride, a_row; // floats: offset, from member to member, from row to row as stored
+    uint b_at, b_stride, b_row;
+    uint bias_at, bias_stride;
+    uint c_at, c_stride, c_row;
+    uint c_first, c_inner, c_block; // BLOCKS: row r of C is row (r + c_first) % c_inner of block (r + c_first) / c_inner
+    uint c_split;
+    float alpha;
+};
+
+uint gemm_member, gemm_begin;    // the member, and where its C begins
+uint gemm_first, gemm_last;      // the range of K that this workgroup sums over
+
+// Float e of A and the three behind it, as far as there are `rest` of them.
+vec4 gemm_a(uint e, uint rest) {
+    if (ALIGNED_A != 0u) return LOAD4(a, a_texels, e >> 2);
+    uint e1 = e + min(1u, rest), e2 = e + min(2u, rest), e3 = e + min(3u, rest);
+    return vec4(LOAD1(a, a_texels, e), LOAD1(a, a_texels, e1), LOAD1(a, a_texels, e2), LOAD1(a, a_texels, e3));
+}
+
+vec4 gemm_b(uint e, uint rest) {
+    if (ALIGNED_B != 0u) return LOAD4(b, b_texels, e >> 2);
+    uint e1 = e + min(1u, rest), e2 = e + min(2u, rest), e3 = e + min(3u, rest);
+    return vec4(LOAD1(b, b_texels, e), LOAD1(b, b_texels, e1), LOAD1(b, b_texels, e2), LOAD1(b, b_texels, e3));
+}
+
+// Where row `row` of the member's C begins. Divisions are dear on the software driver, one lane at a time.
+uint gemm_c(uint row) {
+    uint r = row + c_first;
+    return gemm_begin + (BLOCKS == 0u ? r * c_row : r / c_inner * c_block + r % c_inner * c_row);
+}
+
+float gemm_activate(float z) { return activate(ACTIVATION, z); }
+
+float gemm_slope(uint at, float v) {
+    if (SLOPE == ACTIVATION_LINEAR) return v;
+    return v * activate_slope(SLOPE, SLOPE == ACTIVATION_SWISH ? LOAD1(inputs, inputs_texels, at) : LOAD1(outputs, outputs_texels, at), LOAD1(outputs, outputs_texels, at));
+}
+
+// Writes one sum to column `column` of the row that begins at `begin`.
+void gemm_store(uint begin, uint column, float sum) {
+    if (column >= n) return;
+    uint at = begin + column;
+    float v = alpha * sum;
+    if (ADD_BIAS != 0u) v += LOAD1(bias, bias_texels, bias_at + gemm_member * bias_stride + column);
+    if (KEEP != 0u) kept[at] = v;
+    c[at] = gemm_slope(at, gemm_activate(v));
+}
+
+// Writes the sums of four columns from `column`, a multiple of four.
+void gemm_store4(uint begin, uint column, vec4 sum) {
+    if (ALIGNED_C == 0u) {
+        [[unroll]] for (uint i = 0u; i < 4u; i++) gemm_store(begin, column + i, sum[i]);
+        return;
+    }
+    if (column >= n) return;
+    uint at = begin + column;
+    vec4 v = alpha * sum;
+    if (ADD_BIAS != 0u) {
+        uint e = bias_at + gemm_member * bias_stride + column;
+        [[unroll]] for (uint i = 0u; i < 4u; i++) v[i] += LOAD1(bias, bias_texels, e + i);
+    }
+    if (KEEP != 0u) kept4[at >> 2] = v;
+    if (SLOPE != ACTIVATION_LINEAR) {
+        vec4 h = LOAD4(outputs, outputs_texels, at >> 2), z = h;
+        if (SLOPE == ACTIVATION_SWISH) z = LOAD4(inputs, inputs_texels, at >> 2);
+        [[unroll]] for (uint i = 0u; i < 4u; i++) v[i] *= activate_slope(SLOPE, z[i], h[i]);
+    } else {
+        [[unroll]] for (uint i = 0u; i < 4u; i++) v[i] = gemm_activate(v[i]);
+    }
+    c4[at >> 2] = v;
+}
+
+#include "engine/nn/gemm_lanes.glsl"
+#include "engine/nn/gemm_tiles.glsl"
+
+void main() {
+    uint split = gl_WorkGroupID.z / population;
+    gemm_member = gl_WorkGroupID.z - split * population;
+    gemm_begin = c_at + split * c_split + gemm_member * c_stride;
+    gemm_first = min(split * chunk, k);
+    gemm_last = min(gemm_first + chunk, k);
+    if (TILES != 0u) {
+        gemm_tiles();
+    } else {
+        gemm_lanes();
+    }
+}

@@ -1,0 +1,76 @@
+// The product by a workgroup with shared memory: TILE_WIDTH invocations along N, the rest along M, each with ROWS × COLUMNS sums in
+// registers. Slices of A and B, TILE_DEPTH along K, pass through shared memory, A's transposed.
+
+const uint TILE_DEPTH = 16u;
+const uint TILE_HEIGHT = TILES == 0u ? 1u : WORKGROUP / TILE_WIDTH; // invocations along M
+const uint TILE_ROWS = TILES == 0u ? 4u : TILE_HEIGHT * ROWS;
+const uint TILE_COLUMNS = TILES == 0u ? 4u : TILE_WIDTH * COLUMNS;
+const uint TILE_A = TILE_ROWS / 4u + 1u; // vec4 from one k to the next; one more, so that transposed writes meet different banks
+const uint TILE_B = TILE_COLUMNS / 4u + 1u;
+
+shared vec4 tile_a[TILE_DEPTH * TILE_A], tile_b[TILE_DEPTH * TILE_B];
+
+// Takes the slice of A from k0 on. Invocations next to each other read what is next in memory.
+void tile_load_a(uint row0, uint k0) {
+    uint a0 = a_at + gemm_member * a_stride;
+    const uint pieces = TILE_ROWS * TILE_DEPTH / 4u;
+    [[dont_unroll]] for (uint p = gl_LocalInvocationID.x; p < pieces; p += WORKGROUP) {
+        if (TRANSPOSE_A == 0u) {
+            uint r = p / (TILE_DEPTH / 4u), u = p % (TILE_DEPTH / 4u) * 4u;
+            vec4 v = vec4(0.0);
+            if (row0 + r < m && k0 + u < gemm_last) v = gemm_a(a0 + (row0 + r) * a_row + k0 + u, gemm_last - 1u - k0 - u);
+            [[unroll]] for (uint i = 0u; i < 4u; i++) tile_a[(u + i) * TILE_A + r / 4u][r & 3u] = k0 + u + i < gemm_last ? v[i] : 0.0;
+        } else {
+            uint u = p / (TILE_ROWS / 4u), r = p % (TILE_ROWS / 4u) * 4u;
+            vec4 v = vec4(0.0);
+            if (row0 + r < m && k0 + u < gemm_last) v = gemm_a(a0 + (k0 + u) * a_row + row0 + r, m - 1u - row0 - r);
+            tile_a[u * TILE_A + r / 4u] = v;
+        }
+    }
+}
+
+void tile_load_b(uint column0, uint k0) {
+    uint b0 = b_at + gemm_member * b_stride;
+    const uint pieces = TILE_COLUMNS * TILE_DEPTH / 4u;
+    [[dont_unroll]] for (uint p = gl_LocalInvocationID.x; p < pieces; p += WORKGROUP) {
+        if (TRANSPOSE_B != 0u) {
+            uint q = p / (TILE_DEPTH / 4u), u = p % (TILE_DEPTH / 4u) * 4u;
+            vec4 v = vec4(0.0);
+            if (column0 + q < n && k0 + u < gemm_last) v = gemm_b(b0 + (column0 + q) * b_row + k0 + u, gemm_last - 1u - k0 - u);
+            [[unroll]] for (uint i = 0u; i < 4u; i++) tile_b[(u + i) * TILE_B + q / 4u][q & 3u] = k0 + u + i < gemm_last ? v[i] : 0.0;
+        } else {
+            uint u = p / (TILE_COLUMNS / 4u), q = p % (TILE_COLUMNS / 4u) * 4u;
+            vec4 v = vec4(0.0);
+            if (column0 + q < n && k0 + u < gemm_last) v = gemm_b(b0 + (k0 + u) * b_row + column0 + q, n - 1u - column0 - q);
+            tile_b[u * TILE_B + q / 4u] = v;
+        }
+    }
+}
+
+void gemm_tiles() {
+    uint row0 = gl_WorkGroupID.y * TILE_ROWS, column0 = gl_WorkGroupID.x * TILE_COLUMNS;
+    uint x = gl_LocalInvocationID.x % TILE_WIDTH, y = gl_LocalInvocationID.x / TILE_WIDTH;
+    vec4 sum[ROWS * ((COLUMNS + 3u) / 4u)];
+    [[unroll]] for (uint i = 0u; i < ROWS * ((COLUMNS + 3u) / 4u); i++) sum[i] = vec4(0.0);
+    [[dont_unroll]] for (uint k0 = gemm_first; k0 < gemm_last; k0 += TILE_DEPTH) {
+        tile_load_a(row0, k0);
+        tile_load_b(column0, k0);
+        barrier();
+        [[unroll]] for (uint u = 0u; u < TILE_DEPTH; u++) {
+            vec4 left[(ROWS + 3u) / 4u], right[(COLUMNS + 3u) / 4u];
+            [[unroll]] for (uint i = 0u; i < ROWS / 4u; i++) left[i] = tile_a[u * TILE_A + i * TILE_HEIGHT + y];
+            [[unroll]] for (uint j = 0u; j < COLUMNS / 4u; j++) right[j] = tile_b[u * TILE_B + j * TILE_WIDTH + x];
+            [[unroll]] for (uint i = 0u; i < ROWS; i++) {
+                [[unroll]] for (uint j = 0u; j < COLUMNS / 4u; j++) sum[i * (COLUMNS / 4u) + j] += left[i / 4u][i & 3u] * right[j];
+            }
+        }
+        barrier();
+    }
+    [[unroll]] for (uint i = 0u; i < ROWS; i++) {
+        uint row = row0 + (i / 4u * TILE_HEIGHT + y) * 4u + (i & 3u);
+        if (row < m) {
+            uint begin = gemm_c(row);
+            [[unroll]] for (uint j = 0u; j < COLUMNS / 4u; j++) gemm_store4(begin, column0 + (j * TILE_WIDTH + x) * 4u, sum[i * (COLUMNS / 4u) + j]);
+        }
+    }
+}

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/evorl/evorl/vk"
+)
+
+// childEnv makes the program the child that compiles what comes on its standard input.
+const childEnv = "EVORL_PIPELINES_CHILD"
+
+// result is what became of a pipeline.
+type result struct {
+	pipeline `json:"-"`
+	target   target
+	Stats    vk.PipelineStats
+	Error    string // "" when it compiled
+}
+
+// longest is how long a pipeline may take to compile.
+const longest = 5 * time.Minute
+
+// child compiles pipelines one after another: a JSON value in, a JSON value out.
+func child(in io.Reader, out io.Writer) int {
+	d, err := vk.Open(vk.CacheDir(""))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer d.Close()
+	decode, encode := json.NewDecoder(in), json.NewEncoder(out)
+	for {
+		var source vk.PipelineSource
+		if err := decode.Decode(&source); err != nil {
+			if errors.Is(err, io.EOF) {
+				return 0
+			}
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		var r result
+		if r.Stats, err = d.Compile(source.Shader, source.Spec, source.Subgroup); err != nil {
+			r.Error = err.Error()
+		} else if r.Stats.Registers < 0 {
+			r.Error = "the driver tells no registers: it is not RADV, or too old"
+		}
+		if err := encode.Encode(r); err != nil {
+			return 1
+		}
+	}
+}
+
+// compileAll compiles pipelines on one target, in so many processes at once.
+func compileAll(ctx context.Context, all []pipeline, t target, icd string, parallel int) ([]result, error) {
+	results := make([]result, len(all))
+	jobs := make(chan int)
+	var group sync.WaitGroup
+	for range min(parallel, len(all)) {
+		group.Go(func() {
+			w := worker{ctx: ctx, target: t, icd: icd}
+			defer w.stop()
+			for i := range jobs {
+				results[i] = w.compile(all[i])
+			}
+		})
+	}
+	for i := range all {
+		jobs <- i
+	}
+	close(jobs)
+	group.Wait()
+	return results, ctx.Err()
+}
+
+// worker holds a child process, and starts another when one dies.
+type worker struct {
+	ctx    context.Context
+	target target
+	icd    string
+
+	cmd    *exec.Cmd
+	cancel context.CancelFunc
+	in     io.WriteCloser
+	out    *json.Decoder
+	log    bytes.Buffer
+}
+
+func (w *worker) start() error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	var ctx context.Context
+	ctx, w.cancel = context.WithCancel(w.ctx)
+	w.cmd = exec.CommandContext(ctx, self)
+	w.cmd.Env = append(os.Environ(), childEnv+"=1", "RADV_FORCE_FAMILY="+w.target.family,
+		"VK_DRIVER_FILES="+w.icd, "VK_ICD_FILENAMES="+w.icd, // the second for loaders before 1.3.207
+		"VK_INSTANCE_LAYERS=", "EVORL_PIPELINE_LOG=")
+	w.log.Reset()
+	w.cmd.Stderr = &w.log
+	if w.in, err = w.cmd.StdinPipe(); err != nil {
+		return err
+	}
+	out, err := w.cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	w.out = json.NewDecoder(out)
+	return w.cmd.Start()
+}
+
+// stop ends the child and says how it ended.
+func (w *worker) stop() error {
+	if w.cmd == nil {
+		return nil
+	}
+	w.in.Close()
+	err := w.cmd.Wait()
+	w.cancel()
+	w.cmd = nil
+	return err
+}
+
+func (w *worker) compile(p pipeline) result {
+	r := result{}
+	err := w.ask(p, &r)
+	r.pipeline, r.target = p, w.target
+	if err != nil {
+		r.Error = err.Error()
+	}
+	return r
+}
+
+// ask has the child compile p. A child that dies over it is the pipeline's failure.
+func (w *worker) ask(p pipeline, r *result) error {
+	if w.cmd == nil {
+		if err := w.start(); err != nil {
+			w.cmd = nil
+			return fmt.Errorf("starting a child process: %w", err)
+		}
+	}
+	late := time.AfterFunc(longest, w.cancel)
+	defer late.Stop()
+	err := json.NewEncoder(w.in).Encode(p.PipelineSource)
+	if err == nil {
+		err = w.out.Decode(r)
+	}
+	if err == nil {
+		return nil
+	}
+	ended := w.stop()
+	if ended == nil {
+		ended = err
+	}
+	said := strings.TrimSpace(w.log.String())
+	return fmt.Errorf("the compiling process died (%w): %s", ended, said[max(0, len(said)-1000):])
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/evorl/evorl/shaders"
+	"github.com/evorl/evorl/vk"
+)
+
+// constants are values of specialization constants by name.
+type constants map[string]uint32
+
+// network are the constants of a multilayer perceptron with two hidden layers of 64 and tanh, what the classic control tasks use.
+var network = constants{"HIDDEN_1": 64, "HIDDEN_2": 64, "ACTIVATION": 2}
+
+// hot are the kernels where a run spends its time, in the shapes that such networks give them: they must not spill.
+var hot = map[string][]constants{
+	"envs/rollout": {
+		with(network, constants{"POLICY": 0, "TRAJECTORY": 0, "MODE": 1}), // evaluation
+		with(network, constants{"POLICY": 0, "TRAJECTORY": 1}),            // training
+		with(network, constants{"POLICY": 0, "TRAJECTORY": 1, "NORMALIZE": 1, "SQUASH": 1}),
+		{"POLICY": 1, "TRAJECTORY": 0},
+	},
+	"engine/nn/forward": {
+		with(network, constants{"IN": 4, "OUT": 1}),
+		with(network, constants{"IN": 8, "OUT": 2, "NORMALIZE": 1}),
+	},
+	"rl/policy_gradient": {
+		with(network, constants{"IN": 4, "OUT": 2, "HEAD": 0, "NORMALIZE_ADVANTAGE": 1}),                 // categorical actor
+		with(network, constants{"IN": 3, "OUT": 1, "HEAD": 1, "NORMALIZE_ADVANTAGE": 1}),                 // Gaussian actor
+		with(network, constants{"IN": 4, "OUT": 1, "HEAD": 2, "CLIP_VALUE": 1}),                          // critic
+		with(network, constants{"IN": 6, "OUT": 3, "HEAD": 0, "NORMALIZE_ADVANTAGE": 1, "NORMALIZE": 1}), // the widest task: Acrobot
+	},
+	"engine/optim/update": {{}},
+}
+
+func with(all ...constants) constants {
+	merged := constants{}
+	for _, c := range all {
+		maps.Copy(merged, c)
+	}
+	return merged
+}
+
+// hotShapes returns the hot pipelines of a kernel.
+func hotShapes(kernel string, s *vk.Shader) ([]pipeline, error) {
+	var all []pipeline
+	for _, shape := range hot[kernel] {
+		p := pipeline{PipelineSource: vk.PipelineSource{Shader: s}, hot: true}
+		for _, c := range s.Spec {
+			p.Spec = append(p.Spec, c.Default)
+		}
+		for name, value := range shape {
+			if err := checkConstant(kernel, name); err != nil {
+				return nil, err
+			}
+			p.set(name, value) // a constant that the optimiser removed changes nothing
+		}
+		all = append(all, p)
+	}
+	return all, nil
+}
+
+// checkConstant keeps the table above in step with the shaders.
+func checkConstant(kernel, name string) error {
+	environment := ""
+	if takes, err := shaders.TakesEnvironment(shaders.Files(), kernel); err != nil {
+		return err
+	} else if takes {
+		environment = "CartPole-v1"
+	}
+	source, err := shaders.Compose(kernel, environment)
+	if err != nil {
+		return err
+	}
+	for _, match := range constantLine.FindAllStringSubmatch(source, -1) {
+		if match[2] == name {
+			return nil
+		}
+	}
+	return fmt.Errorf("kernel %q has no constant %s; tools/pipelines/hot.go sets it", kernel, name)
+}
+
+// isHot says whether a logged pipeline is a hot kernel whose network is no larger than those of the table.
+func isHot(p pipeline) bool {
+	kernel, _, _ := strings.Cut(p.Shader.Name, ".")
+	if hot[kernel] == nil {
+		return false
+	}
+	for i, c := range p.Shader.Spec {
+		if slices.Contains([]string{"HIDDEN_1", "HIDDEN_2"}, c.Name) && p.Spec[i] > 64 || c.Name == "LAYER_NORM" && p.Spec[i] != 0 {
+			return false
+		}
+	}
+	return true
+}

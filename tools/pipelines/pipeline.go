@@ -1,0 +1,176 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/evorl/evorl/shaders"
+	"github.com/evorl/evorl/vk"
+	"github.com/evorl/evorl/vk/spirv"
+)
+
+// pipeline is a pipeline to compile.
+type pipeline struct {
+	vk.PipelineSource
+	hot bool
+}
+
+// String is the kernel with the constants that are not the defaults.
+func (p pipeline) String() string {
+	text := p.Shader.Name
+	for i, c := range p.Shader.Spec {
+		if p.Spec[i] != c.Default {
+			text += fmt.Sprintf(" %s=%d", c.Name, p.Spec[i])
+		}
+	}
+	return text
+}
+
+// set gives a constant a value; kernels without it stay as they are.
+func (p *pipeline) set(name string, value uint32) {
+	for i, c := range p.Shader.Spec {
+		if c.Name == name {
+			p.Spec[i] = value
+		}
+	}
+}
+
+// Names of constants that follow the device.
+const (
+	lanesConstant     = "LANES"     // the subgroup size, which the pipeline then requires
+	workgroupConstant = "WORKGROUP" // invocations of a kernel that reduces within its workgroup
+	gpuWorkgroup      = 256         // its value on GPUs (engine.Recorder.Workgroup)
+)
+
+// treePipelines returns every kernel of the tree with its default constants, and the hot ones in the shapes that networks of two hidden
+// layers of 64 give them.
+func treePipelines() ([]pipeline, error) {
+	kernels, err := shaders.Kernels(shaders.Files())
+	if err != nil {
+		return nil, err
+	}
+	environments, err := shaders.Environments(shaders.Files())
+	if err != nil {
+		return nil, err
+	}
+	var all []pipeline
+	add := func(kernel, environment string) error {
+		s, err := treeShader(kernel, environment)
+		if err != nil {
+			return err
+		}
+		base := pipeline{PipelineSource: vk.PipelineSource{Shader: s}}
+		for _, c := range s.Spec {
+			base.Spec = append(base.Spec, c.Default)
+		}
+		all = append(all, base)
+		shapes, err := hotShapes(kernel, s)
+		all = append(all, shapes...)
+		return err
+	}
+	for _, kernel := range kernels {
+		takes, err := shaders.TakesEnvironment(shaders.Files(), kernel)
+		if err != nil {
+			return nil, err
+		}
+		if !takes {
+			err = add(kernel, "")
+		}
+		for i := 0; takes && i < len(environments) && err == nil; i++ {
+			err = add(kernel, environments[i].Name)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	for kernel := range hot {
+		if !slices.Contains(kernels, kernel) {
+			return nil, fmt.Errorf("hot kernel %q is not in shaders/; rename it in tools/pipelines/hot.go too", kernel)
+		}
+	}
+	return all, nil
+}
+
+var constantLine = regexp.MustCompile(`layout\s*\(\s*constant_id\s*=\s*(\d+)\s*\)\s*const\s+\w+\s+(\w+)`)
+
+// treeShader reads a kernel's embedded module, whose names the optimiser removed, and takes those of constants from the source.
+func treeShader(kernel, environment string) (*vk.Shader, error) {
+	name := kernel
+	if environment != "" {
+		name += "." + environment
+	}
+	code, err := shaders.SPIRV(name)
+	if err != nil {
+		return nil, err
+	}
+	m, err := spirv.Reflect(code)
+	if err != nil {
+		return nil, fmt.Errorf("shaders/spv/%s.spv: %w", name, err)
+	}
+	source, err := shaders.Compose(kernel, environment)
+	if err != nil {
+		return nil, err
+	}
+	constants := map[uint32]string{}
+	for _, match := range constantLine.FindAllStringSubmatch(source, -1) {
+		if id, err := strconv.ParseUint(match[1], 10, 32); err == nil {
+			constants[uint32(id)] = match[2]
+		}
+	}
+	s := &vk.Shader{Name: name, SPIRV: code, PushBytes: m.Push.Size, LocalSize: m.LocalSize, LocalSizeSpec: m.LocalSizeSpec}
+	for _, b := range m.Bindings {
+		s.Bindings = append(s.Bindings, vk.Binding{Name: b.Name, Index: b.Index, Access: access(b.Access)})
+	}
+	for _, c := range m.Spec {
+		s.Spec = append(s.Spec, vk.SpecConstant{Name: constants[c.ID], ID: c.ID, Default: c.Default})
+	}
+	return s, nil
+}
+
+func access(a spirv.Access) vk.Access {
+	switch a {
+	case spirv.Read:
+		return vk.Read
+	case spirv.Write:
+		return vk.Write
+	}
+	return vk.ReadWrite
+}
+
+// loggedPipeline is a pipeline that a program compiled. It is as hot as one of the tree with the same network.
+func loggedPipeline(source vk.PipelineSource) pipeline {
+	p := pipeline{PipelineSource: source}
+	p.hot = isHot(p)
+	return p
+}
+
+// pipelinesOn returns each distinct pipeline as it would be on a target.
+func pipelinesOn(all []pipeline, t target, kernel string) []pipeline {
+	var on []pipeline
+	seen := map[string]int{}
+	for _, p := range all {
+		if !strings.Contains(p.Shader.Name, kernel) {
+			continue
+		}
+		p.Spec = slices.Clone(p.Spec)
+		for i, c := range p.Shader.Spec {
+			if c.Name == workgroupConstant && p.Spec[i] == p.DeviceSubgroup {
+				p.Spec[i] = gpuWorkgroup
+			}
+			if c.Name == lanesConstant {
+				p.Spec[i], p.Subgroup = t.width, t.width
+			}
+		}
+		key := fmt.Sprintf("%s %v %d %x", p.Shader.Name, p.Spec, p.Subgroup, p.Shader.SPIRV)
+		if i, ok := seen[key]; ok {
+			on[i].hot = on[i].hot || p.hot
+			continue
+		}
+		seen[key] = len(on)
+		on = append(on, p)
+	}
+	return on
+}

@@ -1,0 +1,82 @@
+package vk
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+)
+
+// PipelineSource is what a pipeline is compiled from.
+type PipelineSource struct {
+	Shader *Shader
+	Spec   []uint32 // in the order of Shader.Spec; nil: the defaults
+	// Subgroup is the subgroup size that the pipeline requires, 0 for any.
+	Subgroup uint32
+	// DeviceSubgroup is the subgroup size of the device that it was compiled for: what a constant that follows the device was set from.
+	DeviceSubgroup uint32
+}
+
+// PipelineLog keeps in a folder, one JSON file each, what every pipeline of the device's programs is compiled from, for tools that
+// compile the same pipelines on other devices; [ReadPipelineLog] reads it. Several processes may share the folder. The default is the
+// environment variable EVORL_PIPELINE_LOG, else off.
+func PipelineLog(dir string) Option { return func(c *config) { c.pipelineLog = dir } }
+
+// ReadPipelineLog returns the pipelines of a folder that [PipelineLog] named, ordered by kernel.
+func ReadPipelineLog(dir string) ([]PipelineSource, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	if err != nil {
+		return nil, fmt.Errorf("vk: pipeline log %s: %w", dir, err)
+	}
+	all := make([]PipelineSource, len(files))
+	for i, file := range files {
+		raw, err := os.ReadFile(file)
+		if err == nil {
+			err = json.Unmarshal(raw, &all[i])
+		}
+		if err == nil && all[i].Shader == nil {
+			err = errors.New("it has no Shader")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("vk: pipeline log %s: %w", file, err)
+		}
+	}
+	return all, nil
+}
+
+// logPipeline keeps p's source. The log is for tools: what cannot be written is an error, since a silent gap would pass for a check.
+func (d *Device) logPipeline(p *pipeline) error {
+	dir := d.cfg.pipelineLog
+	if dir == "" {
+		return nil
+	}
+	s := p.module.shader
+	raw, err := json.Marshal(PipelineSource{Shader: s, Spec: p.spec, Subgroup: p.subgroup, DeviceSubgroup: d.phys.info.SubgroupSize})
+	if err != nil {
+		return fmt.Errorf("vk: pipeline log: kernel %s: %w", s.Name, err)
+	}
+	file := filepath.Join(dir, fmt.Sprintf("%s-%x.json", fileName(s.Name), sha256.Sum256(raw)))
+	if old, err := os.ReadFile(file); err == nil && bytes.Equal(old, raw) {
+		return nil
+	}
+	if err := writeBeside(file, raw); err != nil {
+		return fmt.Errorf("vk: pipeline log: kernel %s: %w", s.Name, err)
+	}
+	return nil
+}
+
+// fileName makes a kernel's name one that every file system takes.
+func fileName(name string) string {
+	name = strings.Map(func(c rune) rune {
+		if c < utf8.RuneSelf && (c == '.' || c == '-' || c == '_' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z') {
+			return c
+		}
+		return '_'
+	}, name)
+	return name[:min(len(name), 80)]
+}

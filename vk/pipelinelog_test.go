@@ -1,0 +1,57 @@
+package vk
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func TestPipelineLog(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "log")
+	for range 2 { // the second device compiles the same
+		d := openTest(t, PipelineLog(dir))
+		x := newTestBuffer(t, d, 3*64, Local)
+		p := d.NewProgram("log")
+		call := addCall(x.Range(0, 256), x.Range(256, 256), x.Range(512, 256), 64)
+		p.Dispatch(call)
+		p.Dispatch(call)
+		call.Spec = []uint32{32}
+		p.Dispatch(call)
+		build(t, p)
+	}
+	got, err := ReadPipelineLog(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != 2 {
+		t.Fatalf("%d pipelines logged, want 2: %v", len(got), got)
+	}
+	if got[0].Spec[0] > got[1].Spec[0] {
+		got[0], got[1] = got[1], got[0]
+	}
+	for i, size := range []uint32{32, 64} {
+		if !reflect.DeepEqual(got[i].Shader, addShader) || got[i].Spec[0] != size || got[i].DeviceSubgroup == 0 {
+			t.Errorf("logged %+v, want kernel add with %d invocations", got[i], size)
+		}
+	}
+}
+
+func TestPipelineLogFaults(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "torn.json")
+	if err := os.WriteFile(file, []byte(`{"Shader": {"Na`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadPipelineLog(dir); err == nil || !strings.Contains(err.Error(), "torn.json") {
+		t.Errorf("reading a torn log: %v", err)
+	}
+	d := openTest(t, PipelineLog(filepath.Join(file, "no folder")))
+	p := d.NewProgram("log")
+	x := newTestBuffer(t, d, 3*64, Local)
+	p.Dispatch(addCall(x.Range(0, 256), x.Range(256, 256), x.Range(512, 256), 64))
+	if err := p.Build(); err == nil || !strings.Contains(err.Error(), "pipeline log") {
+		t.Errorf("a log that cannot be written: %v", err)
+	}
+}

@@ -1,0 +1,98 @@
+package vk
+
+// #include "shim.h"
+import "C"
+
+import (
+	"fmt"
+)
+
+// Texel is the format of a binding that is read as a texel buffer (a readonly imageBuffer in GLSL) instead of as a storage
+// buffer; NoTexel for storage buffers.
+//
+// Why there are such bindings: lavapipe (Mesa 22.3) loads from a storage buffer lane by lane, 207 ns for eight lanes of four floats,
+// and from a texel buffer by a gather, 5 ns. Stores are better through storage buffers (20 ns against 44). On GPUs storage
+// buffers are the better ones. So a kernel that reads much declares both, on one Range, and chooses by a specialization constant of
+// the name TEXEL_LOADS, which vk sets: see TexelLoads.
+type Texel uint8
+
+// The formats.
+const (
+	NoTexel     Texel = iota
+	TexelFloat        // r32f
+	TexelFloat4       // rgba32f
+	TexelUint         // r32ui
+	TexelUint4        // rgba32ui
+)
+
+var texels = [...]struct {
+	name   string // of the format, in GLSL
+	format int32  // VkFormat
+	bytes  uint64
+}{{}, {"r32f", 100, 4}, {"rgba32f", 109, 16}, {"r32ui", 98, 4}, {"rgba32ui", 107, 16}}
+
+// String returns the format's name in GLSL.
+func (t Texel) String() string {
+	if int(t) < len(texels) {
+		return texels[t].name
+	}
+	return fmt.Sprintf("texel %d", uint8(t))
+}
+
+// TexelLoads is the name of the specialization constant by which kernels choose how to read; its default is 0. Where a call leaves
+// it 0, vk sets what suits the device: LoadStorage or LoadTexels.
+const TexelLoads = "TEXEL_LOADS"
+
+// The values of the constant TEXEL_LOADS.
+const (
+	LoadStorage = 1 // from storage buffers
+	LoadTexels  = 2 // from texel buffers
+)
+
+// loads is the device's value of TEXEL_LOADS.
+func (p *physical) loads() uint32 {
+	if p.info.Type == CPU {
+		return LoadTexels
+	}
+	return LoadStorage
+}
+
+type viewKey struct {
+	buffer C.VkHandle
+	offset int64
+	size   int64
+	texel  Texel
+}
+
+// view returns the view of a range for a texel binding, made once a program. Its last texel may reach beyond the range, never beyond
+// the buffer. Where a device cannot view so much, TEXEL_LOADS is LoadStorage, and the view is there only to be bound.
+func (c *commands) view(d *Device, r Range, t Texel) (C.VkHandle, error) {
+	key := viewKey{handleOf(r.Buffer.handle), r.Offset, r.Size, t}
+	if v, ok := c.views[key]; ok {
+		return v, nil
+	}
+	size := min(alignUp(uint64(r.Size), texels[t].bytes), texels[t].bytes*d.phys.info.Limits.MaxTexels)
+	var v C.VkHandle
+	if res := Result(C.evk_create_buffer_view(d.c, key.buffer, C.int32_t(texels[t].format), C.uint64_t(r.Offset), C.uint64_t(size), &v)); res != resultSuccess {
+		return 0, d.fail("vkCreateBufferView", res)
+	}
+	if c.views == nil {
+		c.views = map[viewKey]C.VkHandle{}
+	}
+	c.views[key] = v
+	return v, nil
+}
+
+func (c *commands) destroyViews(d *Device) {
+	for _, v := range c.views {
+		C.evk_destroy_buffer_view(d.c, v)
+	}
+}
+
+// checkTexel says what is wrong with a range for a texel binding.
+func (d *Device) checkTexel(r Range, t Texel, loads uint32) error {
+	if most := d.phys.info.Limits.MaxTexels; loads == LoadTexels && alignUp(uint64(r.Size), texels[t].bytes)/texels[t].bytes > most {
+		return fmt.Errorf("%v: this device views at most %d texels of %d bytes", r, most, texels[t].bytes)
+	}
+	return nil
+}

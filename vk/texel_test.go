@@ -1,0 +1,75 @@
+package vk
+
+import (
+	_ "embed"
+	"encoding/binary"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+//go:embed testdata/texels.spv
+var texelsSPIRV []byte
+
+var texelsShader = &Shader{
+	Name: "texels", SPIRV: texelsSPIRV, PushBytes: 4,
+	Bindings: []Binding{
+		{Name: "X", Index: 0, Access: Read}, {Name: "X4", Index: 1, Access: Read, Texel: TexelFloat4}, {Name: "X1", Index: 2, Access: Read, Texel: TexelFloat},
+		{Name: "U4", Index: 3, Access: Read, Texel: TexelUint4}, {Name: "U1", Index: 4, Access: Read, Texel: TexelUint}, {Name: "Y", Index: 5, Access: Write},
+	},
+	Spec:          []SpecConstant{{TexelLoads, 1, 0}},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{-1, -1, -1},
+}
+
+// Every format reads what a storage buffer reads, in ranges that end inside a texel and begin inside a buffer, after a dispatch that
+// wrote them; TEXEL_LOADS is the device's where the call leaves it 0.
+func TestTexelBuffers(t *testing.T) {
+	eachVariant(t, func(t *testing.T, d *Device) {
+		align := int(d.Info().Limits.StorageAlignment)
+		for _, n := range []int{1, 4, 5, 1003} {
+			for _, at := range []int{0, align} {
+				for _, loads := range []uint32{0, LoadStorage, LoadTexels} {
+					x, y := newTestBuffer(t, d, at/4+n, Local), newTestBuffer(t, d, n, Local)
+					a, b := newTestBuffer(t, d, n, Local), newTestBuffer(t, d, n, Local)
+					half, zero := make([]float32, n), make([]float32, n)
+					for i := range half {
+						half[i] = rand.Float32()
+					}
+					writeFloats(t, a, half)
+					writeFloats(t, b, zero)
+					r := x.Range(int64(at), int64(4*n))
+					p := d.NewProgram("texels")
+					p.Dispatch(addCall(a.All(), b.All(), r, n))
+					p.Dispatch(Call{Shader: texelsShader, Ranges: []Range{r, r, r, r, r, y.All()}, Spec: []uint32{loads},
+						Push: binary.NativeEndian.AppendUint32(nil, uint32(n)), Groups: [3]uint32{uint32(n+255) / 256, 1, 1}})
+					build(t, p)
+					run(t, p)
+					want := float32(loads)
+					if loads == 0 {
+						want = float32(d.phys.loads())
+					}
+					for i, got := range readFloats(t, y)[:n] {
+						if got != half[i]+half[i]+want {
+							t.Fatalf("n = %d, offset %d, TEXEL_LOADS %d: element %d is %v, want %v", n, at, loads, i, got, half[i]+half[i]+want)
+						}
+					}
+				}
+			}
+		}
+	})
+}
+
+func TestTexelBindingIsReadOnly(t *testing.T) {
+	eachVariant(t, func(t *testing.T, d *Device) {
+		s := *texelsShader
+		s.Bindings = append([]Binding(nil), s.Bindings...)
+		s.Bindings[1].Access = ReadWrite
+		x := newTestBuffer(t, d, 4, Local)
+		p := d.NewProgram("texels")
+		p.Dispatch(Call{Shader: &s, Ranges: []Range{x.All(), x.All(), x.All(), x.All(), x.All(), x.All()}, Push: make([]byte, 4), Groups: [3]uint32{1, 1, 1}})
+		if err := p.Build(); err == nil || !strings.Contains(err.Error(), `binding "X4"`) {
+			t.Fatalf("a writable texel buffer: %v", err)
+		}
+	})
+}
