@@ -120,9 +120,6 @@ func (p *PPO) build(ctx context.Context, with settings) (err error) {
 		return err
 	}
 	c, s := p.cfg, p.state
-	if err := errors.Join(config.Check(c), config.Check(network)); err != nil {
-		return err
-	}
 	if err := p.buildLearner(with.network); err != nil {
 		return err
 	}
