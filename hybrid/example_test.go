@@ -27,7 +27,7 @@ func Example() {
 	}
 	agents := rl.DefaultPPO()
 	agents.Members = 8
-	ppo, err := rl.NewPPO(ctx, engine.New(dev, engine.Seed(1)), env, envs.Options{}, rl.DefaultNetwork(), agents)
+	ppo, err := rl.NewPPO(ctx, engine.New(dev, engine.Seed(1)), env, agents)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -33,7 +33,7 @@ func train(ctx context.Context) (mean float32, err error) {
 	}
 	cfg := rl.DefaultPPO()
 	cfg.Members, cfg.LearningRate = 8, 1e-3
-	ppo, err := rl.NewPPO(ctx, engine.New(dev, engine.Seed(7)), env, envs.Options{}, rl.DefaultNetwork(), cfg)
+	ppo, err := rl.NewPPO(ctx, engine.New(dev, engine.Seed(7)), env, cfg)
 	if err != nil {
 		return 0, err
 	}
@@ -85,7 +85,7 @@ func Example_ownEnvironment() {
 	network.Hidden = []int{16}
 	cfg := rl.DefaultPPO()
 	cfg.LearningRate = 3e-3
-	ppo, err := rl.NewPPO(ctx, engine.New(dev), env, envs.Options{}, network, cfg)
+	ppo, err := rl.NewPPO(ctx, engine.New(dev), env, cfg, rl.Network(network))
 	if err != nil {
 		log.Fatal(err)
 	}
