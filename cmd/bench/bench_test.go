@@ -19,14 +19,14 @@ func TestCore(t *testing.T) {
 	if !ok {
 		t.Fatal("there is no suite core")
 	}
-	measure := map[string]bool{"fma_peak": true, "copy_bandwidth": true, "submit_latency": true, "cartpole/random": true, "cartpole/mlp": true}
+	measure := map[string]bool{"fma_peak": true, "copy_bandwidth": true, "submit_latency": true, "gemm/p64": true, "cartpole/random": true, "cartpole/mlp": true}
 	o := bench.Options{Time: 20 * time.Millisecond, Match: func(c bench.Case) bool { return measure[c.Name] }}
 	err = suite.Run(t.Context(), dev, o, func(m bench.Measurement) error {
 		delete(measure, m.Case)
 		if m.Suite != "core" || m.Device != dev.Info().Name || m.Unit == "" || !(m.Value > 0) {
 			t.Errorf("%+v", m)
 		}
-		if limited := m.Case == "cartpole/mlp"; limited != (m.Limit != nil) || limited != (m.Fraction != nil) || limited && *m.Fraction != m.Value / *m.Limit {
+		if limited := m.Case == "cartpole/mlp" || m.Case == "gemm/p64"; limited != (m.Limit != nil) || limited != (m.Fraction != nil) || limited && *m.Fraction != m.Value / *m.Limit {
 			t.Errorf("%+v: limit %v, fraction %v", m, m.Limit, m.Fraction)
 		}
 		return nil
