@@ -1,12 +1,14 @@
 package hybrid
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"sync"
 	"testing"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/checkpoint"
 	"github.com/evorl/evorl/envs"
 	"github.com/evorl/evorl/rl"
 	"github.com/evorl/evorl/vk"
@@ -76,8 +78,12 @@ var kinds = []struct {
 	name string
 	over func(t testing.TB, inner Trainable, cfg PBTConfig) *PBT
 }{
-	{"pbt", func(t testing.TB, inner Trainable, cfg PBTConfig) *PBT { return made(t)(NewPBT(t.Context(), inner, cfg)) }},
-	{"pbt-cso", func(t testing.TB, inner Trainable, cfg PBTConfig) *PBT { return made(t)(NewPBTCSO(t.Context(), inner, cfg)) }},
+	{"pbt", func(t testing.TB, inner Trainable, cfg PBTConfig) *PBT {
+		return made(t)(NewPBT(t.Context(), inner, cfg))
+	}},
+	{"pbt-cso", func(t testing.TB, inner Trainable, cfg PBTConfig) *PBT {
+		return made(t)(NewPBTCSO(t.Context(), inner, cfg))
+	}},
 }
 
 // made closes a PBT at the test's end.
@@ -127,5 +133,17 @@ func steps(t testing.TB, w engine.Workflow, first, last int) {
 		if err := ticket.Wait(t.Context()); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// load puts a fresh workflow where the checkpoint of an iteration stands.
+func load(t testing.TB, w engine.Workflow, dir string, iteration int) {
+	t.Helper()
+	c, err := checkpoint.Open(checkpoint.Path(dir, int64(iteration)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(w.Constants(t.Context()), w.State().Load(t.Context(), c)); err != nil {
+		t.Fatal(err)
 	}
 }
