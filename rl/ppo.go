@@ -116,11 +116,8 @@ func newPPO(ctx context.Context, name string, eng *engine.Engine, env *envs.Envi
 }
 
 func (p *PPO) build(ctx context.Context, with settings) (err error) {
-	if err := errors.Join(config.Check(p.cfg), with.check()); err != nil {
-		return err
-	}
 	c, s := p.cfg, p.state
-	if err := errors.Join(config.Check(c), config.Check(network)); err != nil {
+	if err := errors.Join(config.Check(c), with.check()); err != nil {
 		return err
 	}
 	if err := p.buildLearner(with.network); err != nil {
