@@ -54,7 +54,7 @@ func TestPPOLearnsCartPole(t *testing.T) {
 	cfg := DefaultPPO()
 	cfg.Members, cfg.Environments, cfg.RolloutLength, cfg.Epochs, cfg.Minibatches = 4, 8, 32, 10, 1
 	cfg.LearningRate, cfg.AnnealSteps, cfg.Discount, cfg.GAELambda, cfg.EntropyWeight = 2e-3, 100000, 0.98, 0.8, 0
-	p, err := NewPPO(t.Context(), engine.New(open(t), engine.Seed(1)), lookup(t, "CartPole-v1"), envs.Options{}, smallNetwork(), cfg)
+	p, err := NewPPO(t.Context(), engine.New(open(t), engine.Seed(1)), lookup(t, "CartPole-v1"), cfg, Network(smallNetwork()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestPPOLearnsPendulum(t *testing.T) {
 	cfg.LearningRate, cfg.AnnealSteps, cfg.Discount, cfg.EntropyWeight, cfg.ClipValue = 2e-3, 40000, 0.9, 0, false
 	network := smallNetwork()
 	network.Squash = true
-	p, err := NewPPO(t.Context(), engine.New(open(t), engine.Seed(1)), lookup(t, "Pendulum-v1"), envs.Options{RewardScale: 0.1}, network, cfg)
+	p, err := NewPPO(t.Context(), engine.New(open(t), engine.Seed(1)), lookup(t, "Pendulum-v1"), cfg, Network(network), Environment(envs.Options{RewardScale: 0.1}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestA2CLearnsCartPole(t *testing.T) {
 	cfg := DefaultA2C()
 	cfg.Members, cfg.RolloutLength = 8, 8
 	cfg.LearningRate, cfg.AnnealSteps, cfg.Discount, cfg.GAELambda, cfg.Optimizer = 5e-3, 150000, 0.98, 0.95, optim.Adam
-	p, err := NewA2C(t.Context(), engine.New(open(t), engine.Seed(1)), lookup(t, "CartPole-v1"), envs.Options{}, smallNetwork(), cfg)
+	p, err := NewA2C(t.Context(), engine.New(open(t), engine.Seed(1)), lookup(t, "CartPole-v1"), cfg, Network(smallNetwork()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,7 @@ func TestNewRefuses(t *testing.T) {
 	} {
 		options, network, cfg := envs.Options{}, DefaultNetwork(), DefaultPPO()
 		c(&options, &network, &cfg)
-		p, err := NewPPO(t.Context(), eng, env, options, network, cfg)
+		p, err := NewPPO(t.Context(), eng, env, cfg, Network(network), Environment(options))
 		if err == nil {
 			p.Close()
 			t.Errorf("%s: no error", name)

@@ -33,5 +33,5 @@ func (p *ppoParts) build(ctx context.Context, eng *engine.Engine, env *envs.Envi
 }
 
 func (p *ppoParts) make(ctx context.Context, eng *engine.Engine, env *envs.Environment, options envs.Options) (*rl.PPO, error) {
-	return rl.NewPPO(ctx, eng, env, options, p.network, p.ppo)
+	return rl.NewPPO(ctx, eng, env, p.ppo, rl.Network(p.network), rl.Environment(options))
 }
