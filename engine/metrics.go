@@ -15,7 +15,7 @@ type Metrics struct {
 	stride  int // elements between rows, so that each row suits the storage alignment
 	names   []string
 	rows    *Tensor // [metric, stride]
-	ring    *vk.Buffer
+	ring    *Tensor // [word] u32, which the host sees
 	state   *State
 }
 
@@ -27,11 +27,9 @@ func NewMetrics(s *State, members, rows int) *Metrics {
 	align := max(int(s.eng.dev.Info().Limits.StorageAlignment)/4, 1)
 	m := &Metrics{state: s, members: members, stride: (members + align - 1) / align * align}
 	m.rows = s.Scratch("metrics", Float32, Axis("metric", rows), Axis("member", m.stride))
+	m.ring = s.make("metrics_ring", Uint32, []Dim{Axis("word", ringSlots*(1+m.rows.Len()))}, int64(4*ringSlots*(1+m.rows.Len())), vk.Readback)
 	if s.all.err == nil {
-		m.ring, s.all.err = s.eng.dev.NewBuffer(int64(4*ringSlots*(1+m.rows.Len())), vk.Readback)
-		if s.all.err == nil {
-			s.all.scratch = append(s.all.scratch, &Tensor{name: "ring", typ: Uint32, dims: []Dim{{"word", ringSlots * (1 + m.rows.Len())}}, buf: m.ring})
-		}
+		s.all.scratch = append(s.all.scratch, m.ring)
 	}
 	return m
 }
@@ -54,13 +52,16 @@ func (m *Metrics) Row(name string) *Tensor {
 // Record writes the rows into the ring, before the clock ticks.
 func (m *Metrics) Record(r *Recorder, c Clock) {
 	count := len(m.names) * m.stride
-	r.Dispatch(ringKernel{Clock: c.t.Range(), Metrics: m.rows.Range(), Ring: m.ring.All(), Count: uint32(count), Slots: ringSlots}.call(uint32(count+63)/64, 1, 1))
+	r.Dispatch(ringKernel{Clock: c.t.Range(), Metrics: m.rows.Range(), Ring: m.ring.Range(), Count: uint32(count), Slots: ringSlots}.call(uint32(count+63)/64, 1, 1))
 }
 
 // Read returns the metrics of an iteration (the clock's value before its tick) whose program has ended: for each name a value per
 // member.
 func (m *Metrics) Read(iteration int) (map[string][]float32, error) {
-	data := m.ring.Mapped()
+	if err := m.state.Allocate(); err != nil {
+		return nil, err
+	}
+	data := m.ring.block.buf.Mapped()
 	count := len(m.names) * m.stride
 	slot := data[4*(iteration%ringSlots)*(count+1):]
 	if at := binary.LittleEndian.Uint32(slot); at != uint32(iteration) {

@@ -12,7 +12,8 @@ import (
 // checkpoints and, having a population axis, travel when a member is copied over another. Those made by Scratch are written
 // before they are read within one step, and are not saved.
 //
-// The first error of an allocation is kept: make all tensors, then ask Err once.
+// The first error in making tensors is kept. Memory is allocated for all of them together, by Allocate: make all tensors, then call it
+// once.
 type State struct {
 	eng    *Engine
 	prefix string
@@ -23,6 +24,8 @@ type tensors struct {
 	named   []*Tensor
 	index   map[string]*Tensor
 	scratch []*Tensor
+	blocks  []*block
+	waiting []*block // without memory yet
 	err     error
 	closed  bool
 }
@@ -40,12 +43,12 @@ func (s *State) Sub(name string) *State {
 // Engine is the engine that the tensors live on.
 func (s *State) Engine() *Engine { return s.eng }
 
-// Err is the first error of the allocations; it is a *vk.OutOfMemoryError when the device has too little memory.
+// Err is the first error in making the tensors, or in allocating them.
 func (s *State) Err() error { return s.all.err }
 
-// Tensor makes a saved tensor of zeros. A name taken before and an axis of length < 1 are errors.
+// Tensor makes a saved tensor. A name taken before and an axis of length < 1 are errors.
 func (s *State) Tensor(name string, typ DType, dims ...Dim) *Tensor {
-	return s.save(s.make(name, typ, dims, int64(4*length(dims))))
+	return s.save(s.make(name, typ, dims, int64(4*length(dims)), vk.Local))
 }
 
 // save makes a tensor one of those that are saved.
@@ -55,9 +58,6 @@ func (s *State) save(t *Tensor) *Tensor {
 	}
 	if s.all.index[t.name] != nil {
 		s.all.err = fmt.Errorf("engine: there are two tensors %q", t.name)
-		if !t.view {
-			t.buf.Free()
-		}
 		return t
 	}
 	s.all.named = append(s.all.named, t)
@@ -70,27 +70,28 @@ func (s *State) save(t *Tensor) *Tensor {
 func (s *State) Stack(typ DType, names []string, dims ...Dim) []*Tensor {
 	align := max(int64(s.eng.dev.Info().Limits.StorageAlignment), 16)
 	size := (int64(4*length(dims)) + align - 1) / align * align
-	whole := s.make(names[0], typ, dims, size*int64(len(names)))
+	whole := s.make(names[0], typ, dims, size*int64(len(names)), vk.Local)
 	stack := make([]*Tensor, len(names))
 	for i, name := range names {
 		t := *whole
-		t.name, t.at, t.view, t.stride = s.prefix+name, int64(i)*size, i > 0, int(size/4)
+		t.name, t.at, t.stride = s.prefix+name, int64(i)*size, int(size/4)
 		stack[i] = s.save(&t)
 	}
 	return stack
 }
 
-// Scratch makes a tensor that is not saved; it begins as zeros.
+// Scratch makes a tensor that is not saved.
 func (s *State) Scratch(name string, typ DType, dims ...Dim) *Tensor {
-	t := s.make(name, typ, dims, int64(4*length(dims)))
+	t := s.make(name, typ, dims, int64(4*length(dims)), vk.Local)
 	if s.all.err == nil {
 		s.all.scratch = append(s.all.scratch, t)
 	}
 	return t
 }
 
-func (s *State) make(name string, typ DType, dims []Dim, bytes int64) *Tensor {
+func (s *State) make(name string, typ DType, dims []Dim, bytes int64, kind vk.Kind) *Tensor {
 	t := &Tensor{name: s.prefix + name, typ: typ, dims: append([]Dim(nil), dims...)}
+	t.block = &block{state: s, tensor: t, bytes: bytes, kind: kind}
 	if s.all.err != nil {
 		return t
 	}
@@ -100,19 +101,14 @@ func (s *State) make(name string, typ DType, dims []Dim, bytes int64) *Tensor {
 			return t
 		}
 	}
-	buf, err := s.eng.dev.NewBuffer(bytes, vk.Local)
-	if err != nil {
-		s.all.err = fmt.Errorf("engine: tensor %v: %w", t, err)
-		return t
-	}
-	t.buf = buf
+	s.all.waiting = append(s.all.waiting, t.block)
 	return t
 }
 
 // Zero sets every tensor, scratch too, to zeros. Call it once after the tensors are made and whenever a run begins anew.
 func (s *State) Zero(ctx context.Context) error {
-	if s.all.err != nil {
-		return s.all.err
+	if err := s.Allocate(); err != nil {
+		return err
 	}
 	p := s.eng.dev.NewProgram("zero")
 	defer p.Free()
@@ -141,10 +137,6 @@ func (s *State) Close() error {
 	}
 	s.all.closed = true
 	s.all.err = errors.New("engine: the state is closed")
-	for _, t := range append(s.all.named, s.all.scratch...) {
-		if t.buf != nil && !t.view {
-			t.buf.Free()
-		}
-	}
+	s.free()
 	return nil
 }

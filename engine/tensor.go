@@ -54,14 +54,12 @@ func Axis(name string, n int) Dim { return Dim{name, n} }
 // Tensor is a dense row-major array of 32-bit elements on the device, its axes named. Its contents are the device's; Read and
 // Write move them across the bus and are for initialization, tests and reports, not for steps.
 type Tensor struct {
-	name string
-	typ  DType
-	dims []Dim
-	buf  *vk.Buffer
-	at   int64 // byte offset in buf
-	view bool  // of another tensor, which owns buf
-
-	stride int // elements to the next tensor of its stack; 0: it is in none
+	name   string
+	typ    DType
+	dims   []Dim
+	block  *block
+	at     int64 // byte offset in the block
+	stride int   // elements to the next tensor of a stack
 }
 
 func (t *Tensor) Name() string { return t.name }
@@ -100,17 +98,20 @@ func (t *Tensor) Split(axis string) (outer, size, inner int, ok bool) {
 }
 
 // Range is the tensor's place, as kernels take it.
-func (t *Tensor) Range() vk.Range { return t.buf.Range(t.at, int64(4*t.Len())) }
+func (t *Tensor) Range() vk.Range { return t.block.buffer().Range(t.at, int64(4*t.Len())) }
 
 // Stacked is the place of the tensor and all behind it in its stack (State.Stack), and the elements from one to the next.
 func (t *Tensor) Stacked() (place vk.Range, stride int) {
-	return t.buf.Range(t.at, t.buf.Size()-t.at), t.stride
+	return t.block.buffer().Range(t.at, t.StackBytes()), t.stride
 }
+
+// StackBytes is the size of the place that Stacked returns.
+func (t *Tensor) StackBytes() int64 { return t.block.bytes - t.at }
 
 // Index is the view of one index of the first axis. The view's place must suit the device's storage alignment where kernels take it.
 func (t *Tensor) Index(i int) *Tensor {
 	inner := t.dims[1:]
-	return &Tensor{name: fmt.Sprintf("%s[%d]", t.name, i), typ: t.typ, dims: inner, buf: t.buf, at: t.at + int64(4*i*length(inner)), view: true}
+	return &Tensor{name: fmt.Sprintf("%s[%d]", t.name, i), typ: t.typ, dims: inner, block: t.block, at: t.at + int64(4*i*length(inner))}
 }
 
 // String is "name F32[population 4, feature 2]".
@@ -125,7 +126,11 @@ func (t *Tensor) String() string {
 // ReadBytes copies the elements to the host, little-endian, after all that was submitted before.
 func (t *Tensor) ReadBytes(ctx context.Context) ([]byte, error) {
 	out := make([]byte, 4*t.Len())
-	if err := t.buf.Read(ctx, t.at, out); err != nil {
+	err := t.block.state.Allocate()
+	if err == nil {
+		err = t.block.buf.Read(ctx, t.at, out)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("engine: reading tensor %v: %w", t, err)
 	}
 	return out, nil
@@ -136,7 +141,11 @@ func (t *Tensor) WriteBytes(ctx context.Context, data []byte) error {
 	if len(data) != 4*t.Len() {
 		return fmt.Errorf("engine: writing tensor %v: %d bytes given; want %d", t, len(data), 4*t.Len())
 	}
-	if err := t.buf.Write(ctx, t.at, data); err != nil {
+	err := t.block.state.Allocate()
+	if err == nil {
+		err = t.block.buf.Write(ctx, t.at, data)
+	}
+	if err != nil {
 		return fmt.Errorf("engine: writing tensor %v: %w", t, err)
 	}
 	return nil

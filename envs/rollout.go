@@ -176,8 +176,9 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 		}
 	}
 	groups := c.Members * ((c.Environments + int(info.SubgroupSize) - 1) / int(info.SubgroupSize))
-	for first := 0; first < steps || first == 0; first += maxSteps {
-		k.First, k.Steps = uint32(first), uint32(min(maxSteps, steps-first))
+	most := dispatchSteps(ro.options.ActionRepeat)
+	for first := 0; first < steps || first == 0; first += most {
+		k.First, k.Steps = uint32(first), uint32(min(most, steps-first))
 		call := k.call(ro.shader, uint32(groups), 1, 1)
 		call.Subgroup = info.SubgroupSize
 		r.Dispatch(call)
@@ -185,9 +186,17 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 	}
 }
 
-// maxSteps is the most steps of one dispatch: what follows is another one. It keeps a dispatch short on any device, and within the
-// 65535 iterations after which Mesa's software driver leaves an invocation's loops.
-const maxSteps = 1024
+// dispatchSteps is the most steps of one dispatch: what follows is another one. It keeps a dispatch short on any device, and within the
+// 65535 iterations after which Mesa's software driver leaves an invocation's loops: a step takes one for each lane, each environment step
+// and each round of its random numbers.
+func dispatchSteps(actionRepeat int) int {
+	const (
+		most       = 1024
+		iterations = 60000
+		perStep    = 50 // besides the environment steps
+	)
+	return max(1, min(most, iterations/(perStep+actionRepeat)))
+}
 
 // RecordReturns records the mean return [P] and mean length [P] of the episodes that ended in the last recording; NaN where none
 // did.

@@ -33,8 +33,8 @@ type PBTConfig struct {
 	Interval int `min:"1" doc:"Iterations from one exchange to the next."`
 	Episodes int `min:"1" max:"65536" doc:"Evaluation episodes of each member whose mean return is its fitness."`
 
-	Top      float64 `above:"0" max:"1" doc:"Share of the population that is copied from."`
-	Bottom   float64 `min:"0" max:"1" doc:"Share of the population that is replaced."`
+	Top      float64 `min:"0" max:"1" doc:"Share of the population that is copied from; at least the best member."`
+	Bottom   float64 `min:"0" max:"1" doc:"Share of the population that is replaced; at least the worst member, unless 0."`
 	Perturb  float64 `min:"0" below:"1" doc:"A replaced member's hyperparameters are multiplied by 1 - perturb or 1 + perturb."`
 	Resample float64 `min:"0" max:"1" doc:"Probability that a hyperparameter is drawn anew instead."`
 
@@ -59,7 +59,7 @@ func DefaultPBT() PBTConfig {
 	}
 }
 
-// Validate says what the fields cannot say alone.
+// Validate says what is wrong with the shares together.
 func (c PBTConfig) Validate() error {
 	if c.Top+c.Bottom > 1 {
 		return config.Invalid("bottom", "top and bottom are %g and %g; want at most 1 together", c.Top, c.Bottom)
@@ -68,26 +68,26 @@ func (c PBTConfig) Validate() error {
 }
 
 // PBT is population based training (M. Jaderberg et al., "Population Based Training of Neural Networks", 2017) over the members of a
-// workflow. An iteration is one of the workflow's; after some of them the members are evaluated, the worst become copies of the
-// best with everything they have, and explore other hyperparameters. All of that is recorded and stays on the device.
+// workflow. An iteration is one of the workflow's; some of them begin with an exchange: the members are evaluated, the worst become
+// copies of the best with everything they have, and explore other hyperparameters. All of that is recorded and stays on the device.
 type PBT struct {
 	inner Trainable
 	cfg   PBTConfig
 	eng   *engine.Engine
 	names []string // of the searched hyperparameters, sorted
-	seed  uint32
 
 	exchanger exchanger
 
-	fitness  *engine.Tensor // [P]: of the last evaluation; NaN before the first
+	fitness  *engine.Tensor // [P]: of the last evaluation, before the exchange; NaN before the first
 	parent   *engine.Tensor // [P] u32: whom the member was copied from at the last exchange
 	ancestor *engine.Tensor // [P] u32: the member of the first generation that it descends from
 	rank     *engine.Tensor // [P] u32
 	returns  *envs.Rollout
 
-	rows     []row
-	step     *engine.Program
-	exchange *engine.Program
+	rows      []row
+	parentRow *engine.Tensor // [P]
+	step      *engine.Program
+	exchange  *engine.Program
 }
 
 // row is a metric that is a copy of a tensor [P].
@@ -95,95 +95,103 @@ type row struct{ metric, from *engine.Tensor }
 
 // exchanger is how members are chosen and how hyperparameters move: what PBT and PBT-CSO differ in.
 type exchanger interface {
-	// choose records source [P] from rank [P].
+	// name is the workflow's.
+	name() string
+	// choose records whom each member becomes a copy of, parent [P], from rank [P].
 	choose(r *engine.Recorder, p *PBT)
-	// explore records the change of one hyperparameter of the replaced members. copied says whether it is the copy of the source's.
+	// keeps are the tensors of a replaced member that are not copied from its parent.
+	keeps(p *PBT) []*engine.Tensor
+	// explore records the change of one hyperparameter of the replaced members, after they have been copied.
 	explore(r *engine.Recorder, p *PBT, name string, values *engine.Tensor)
-	// inherits says whether a replaced member first gets its source's hyperparameters.
-	inherits() bool
 }
 
-// NewPBT makes PBT over a workflow, which it owns from then on.
+// NewPBT makes PBT over a workflow, which it owns from then on: it is closed with the PBT, or here when there is an error.
+//
+// Errors: settings out of range, a population of less than two, a *HyperError for a hyperparameter that the workflow has not, and
+// *vk.OutOfMemoryError.
 func NewPBT(ctx context.Context, inner Trainable, cfg PBTConfig) (*PBT, error) {
 	return newPBT(ctx, inner, cfg, func(p *PBT, _ *engine.State) exchanger {
-		n := inner.Describe().Members
-		return &truncation{top: max(1, int(cfg.Top*float64(n))), bottom: int(cfg.Bottom * float64(n))}
+		return newTruncation(inner.Describe().Members, cfg.Top, cfg.Bottom)
 	})
 }
 
-func newPBT(ctx context.Context, inner Trainable, cfg PBTConfig, make func(*PBT, *engine.State) exchanger) (*PBT, error) {
+func newPBT(ctx context.Context, inner Trainable, cfg PBTConfig, by func(*PBT, *engine.State) exchanger) (*PBT, error) {
 	p := &PBT{inner: inner, cfg: cfg, eng: inner.State().Engine(), names: slices.Sorted(maps.Keys(cfg.Search))}
-	if err := p.build(ctx, make); err != nil {
+	if err := p.build(ctx, by); err != nil {
 		return nil, errors.Join(fmt.Errorf("hybrid: PBT over %s: %w", inner.Describe().Workflow, err), p.Close())
 	}
 	return p, nil
 }
 
-func (p *PBT) build(ctx context.Context, make func(*PBT, *engine.State) exchanger) (err error) {
+func (p *PBT) build(ctx context.Context, by func(*PBT, *engine.State) exchanger) (err error) {
+	if err := config.Check(p.cfg); err != nil {
+		return err
+	}
 	for _, name := range p.names {
 		if p.inner.Hyper().Lookup(name) == nil {
 			return &HyperError{Name: name, Known: p.inner.Hyper().Names()}
 		}
-		if err := p.cfg.Search[name].Validate(); err != nil {
-			return fmt.Errorf("search.%s: %w", name, err)
-		}
 	}
-	s := p.inner.State().Sub("pbt")
-	n := engine.Population(p.inner.Describe().Members)
+	members := p.inner.Describe().Members
+	if members < 2 {
+		return fmt.Errorf("a population of %d has nobody to learn from; want at least 2 members", members)
+	}
+	s, n := p.inner.State().Sub("pbt"), engine.Population(members)
 	p.fitness = s.Tensor("fitness", engine.Float32, n)
 	p.parent = s.Tensor("parent", engine.Uint32, n)
 	p.ancestor = s.Tensor("ancestor", engine.Uint32, n)
 	p.rank = s.Scratch("rank", engine.Uint32, n)
-	p.exchanger = make(p, s)
+	p.exchanger = by(p, s)
 	if p.returns, err = p.inner.Evaluator().NewFitness(ctx, s.Sub("evaluation"), p.cfg.Episodes); err != nil {
 		return err
 	}
-	p.rows = append(p.rows, row{p.inner.Metrics().Row("pbt/fitness"), p.fitness})
+	p.rows = []row{{p.inner.Metrics().Row(fitnessRow), p.fitness}}
 	for _, name := range p.names {
-		p.rows = append(p.rows, row{p.inner.Metrics().Row("hyper/" + name), p.inner.Hyper().Lookup(name)})
+		p.rows = append(p.rows, row{p.inner.Metrics().Row(hyperRow + name), p.inner.Hyper().Lookup(name)})
 	}
-	if err := s.Err(); err != nil {
+	p.parentRow = p.inner.Metrics().Row(parentRow)
+	if err := s.Allocate(); err != nil {
 		return err
 	}
-	if p.step, err = p.eng.Record("pbt: "+p.inner.Describe().Workflow, func(r *engine.Recorder) {
-		p.inner.Record(r, func(r *engine.Recorder) {
-			for _, row := range p.rows {
-				r.Copy(row.metric, row.from)
-			}
-		})
-	}); err != nil {
+	if p.step, err = p.eng.Record("pbt: "+p.inner.Describe().Workflow, func(r *engine.Recorder) { p.inner.Record(r, p.recordRows) }); err != nil {
 		return err
 	}
-	p.exchange, err = p.eng.Record("pbt: exchange", p.recordExchange)
+	p.exchange, err = p.eng.Record("pbt: exchange", func(r *engine.Recorder) {
+		p.recordFitness(r)
+		p.recordExchange(r)
+	})
 	return err
 }
 
-// recordExchange records evaluation, selection, the copying of members and exploration.
-func (p *PBT) recordExchange(r *engine.Recorder) {
+// recordRows records the metrics.
+func (p *PBT) recordRows(r *engine.Recorder) {
+	for _, row := range p.rows {
+		r.Copy(row.metric, row.from)
+	}
+	n := uint32(p.parent.Len())
+	r.Dispatch(parentKernel{Parent: p.parent.Range(), Row: p.parentRow.Range(), Population: n}.call((n+7)/8, 1, 1))
+}
+
+// recordFitness records the evaluation of the members.
+func (p *PBT) recordFitness(r *engine.Recorder) {
 	p.returns.Record(r, p.inner.Clock(), p.inner.Evaluator().Policy())
 	p.returns.RecordReturns(r, p.fitness, nil)
+}
+
+// recordExchange records selection by fitness, the copying of members and exploration.
+func (p *PBT) recordExchange(r *engine.Recorder) {
 	engine.Rank(r, p.fitness, p.rank)
 	p.exchanger.choose(r, p)
-	engine.Gather(r, p.parent, p.inherited()...)
+	engine.Gather(r, p.parent, p.copied()...)
 	for _, name := range p.names {
 		p.exchanger.explore(r, p, name, p.inner.Hyper().Lookup(name))
 	}
 }
 
-// inherited are the tensors that a replaced member takes over: all of the workflow's that have members, and the ancestor.
-func (p *PBT) inherited() []*engine.Tensor {
-	own := map[*engine.Tensor]bool{p.fitness: true, p.parent: true}
-	if !p.exchanger.inherits() {
-		for _, name := range p.names {
-			own[p.inner.Hyper().Lookup(name)] = true
-		}
-	}
-	if swarm, ok := p.exchanger.(*swarm); ok {
-		for _, t := range swarm.velocity {
-			own[t] = true
-		}
-	}
-	return slices.DeleteFunc(p.inner.State().Tensors(), func(t *engine.Tensor) bool { return own[t] })
+// copied are the tensors that a replaced member takes over: all of the workflow's that have members, and the ancestor.
+func (p *PBT) copied() []*engine.Tensor {
+	kept := append(p.exchanger.keeps(p), p.fitness, p.parent)
+	return slices.DeleteFunc(p.inner.State().Tensors(), func(t *engine.Tensor) bool { return slices.Contains(kept, t) })
 }
 
 // stream is the random stream of one purpose of one hyperparameter.
@@ -194,10 +202,7 @@ func (p *PBT) stream(purpose, name string) uint32 {
 // Describe implements engine.Workflow.
 func (p *PBT) Describe() engine.Description {
 	d := p.inner.Describe()
-	d.Workflow = "pbt"
-	if _, ok := p.exchanger.(*swarm); ok {
-		d.Workflow = "pbt-cso"
-	}
+	d.Workflow = p.exchanger.name()
 	return d
 }
 
@@ -234,18 +239,19 @@ func (p *PBT) Init(ctx context.Context) error {
 	)
 }
 
-// Step implements engine.Workflow.
+// Step implements engine.Workflow: an iteration, after an exchange when one is due.
 func (p *PBT) Step(ctx context.Context, iteration int) (*vk.Ticket, error) {
-	ticket, err := p.step.Submit(ctx)
-	if err != nil || !p.exchanges(iteration+1) {
-		return ticket, err
+	if p.exchanges(iteration) {
+		if _, err := p.exchange.Submit(ctx); err != nil {
+			return nil, err
+		}
 	}
-	return p.exchange.Submit(ctx)
+	return p.step.Submit(ctx)
 }
 
-// exchanges says whether the members are exchanged after so many iterations.
+// exchanges says whether the iteration that follows so many others begins with an exchange.
 func (p *PBT) exchanges(done int) bool {
-	return done >= p.cfg.Warmup && done > 0 && (done-p.cfg.Warmup)%p.cfg.Interval == 0
+	return done > 0 && done >= p.cfg.Warmup && (done-p.cfg.Warmup)%p.cfg.Interval == 0
 }
 
 // Evaluate implements engine.Workflow.

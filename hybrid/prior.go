@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/config"
 )
 
 // PriorKind is the shape of a hyperparameter's prior. The numbers are those of shaders/hybrid/prior.glsl.
@@ -59,11 +60,11 @@ type Prior struct {
 func (p Prior) Validate() error {
 	switch {
 	case !(p.Low <= p.High):
-		return fmt.Errorf("low is %g and high is %g; want low at most high", p.Low, p.High)
+		return config.Invalid("high", "the range is [%g, %g]; want low at most high", p.Low, p.High)
 	case p.Prior == LogUniform && p.Low <= 0:
-		return fmt.Errorf("low is %g; want more than 0 for log_uniform", p.Low)
+		return config.Invalid("low", "it is %g; want more than 0 for log_uniform", p.Low)
 	case p.Prior == Horizon && (p.Low < 0 || p.High > maxHorizon):
-		return fmt.Errorf("the range of g is [%g, %g]; want it within [0, %d] for horizon", p.Low, p.High, maxHorizon)
+		return config.Invalid("high", "the range of g is [%g, %g]; want it within [0, %d] for horizon", p.Low, p.High, maxHorizon)
 	}
 	return nil
 }

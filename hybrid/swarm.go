@@ -24,7 +24,16 @@ type swarm struct {
 	velocity map[string]*engine.Tensor // [P] each, along the prior's coordinate; zero at first
 }
 
-func (e *swarm) inherits() bool { return false }
+func (e *swarm) name() string { return "pbt-cso" }
+
+// keeps: a student moves from its own hyperparameters, with its own velocity.
+func (e *swarm) keeps(p *PBT) []*engine.Tensor {
+	var own []*engine.Tensor
+	for _, name := range p.names {
+		own = append(own, p.inner.Hyper().Lookup(name), e.velocity[name])
+	}
+	return own
+}
 
 func (e *swarm) choose(r *engine.Recorder, p *PBT) {
 	n := uint32(p.fitness.Len())

@@ -6,7 +6,19 @@ import "github.com/evorl/evorl/engine"
 // then perturbed.
 type truncation struct{ top, bottom int }
 
-func (t *truncation) inherits() bool { return true }
+// newTruncation turns shares of a population into numbers of members.
+func newTruncation(members int, top, bottom float64) *truncation {
+	count := func(share float64) int { return max(1, int(share*float64(members)+1e-9)) } // 0.29 · 100 is 29
+	t := &truncation{top: min(count(top), members)}
+	if bottom > 0 {
+		t.bottom = min(count(bottom), members-t.top)
+	}
+	return t
+}
+
+func (t *truncation) name() string { return "pbt" }
+
+func (t *truncation) keeps(*PBT) []*engine.Tensor { return nil }
 
 func (t *truncation) choose(r *engine.Recorder, p *PBT) {
 	n := uint32(p.fitness.Len())

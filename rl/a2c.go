@@ -41,14 +41,14 @@ func DefaultA2C() A2CConfig {
 // NewA2C makes an advantage actor-critic workflow (V. Mnih et al., "Asynchronous Methods for Deep Reinforcement Learning", 2016, with
 // its actors in step). It is PPO with one pass over the data, one minibatch and no clipping (S. Huang et al., "A2C is a special case of
 // PPO", 2022), so the workflow is a PPO by the name "a2c".
-func NewA2C(ctx context.Context, eng *engine.Engine, env *envs.Environment, options envs.Options, network NetworkConfig, cfg A2CConfig) (*PPO, error) {
-	return newPPO(ctx, "a2c", eng, env, options, network, PPOConfig{
+func NewA2C(ctx context.Context, eng *engine.Engine, env *envs.Environment, cfg A2CConfig, opts ...Option) (*PPO, error) {
+	return newPPO(ctx, "a2c", eng, env, PPOConfig{
 		Members: cfg.Members, Environments: cfg.Environments, RolloutLength: cfg.RolloutLength, Epochs: 1, Minibatches: 1,
 		LearningRate: cfg.LearningRate, Discount: cfg.Discount, GAELambda: cfg.GAELambda, ClipEpsilon: unclipped,
 		ActorWeight: cfg.ActorWeight, CriticWeight: cfg.CriticWeight, EntropyWeight: cfg.EntropyWeight,
 		Optimizer: cfg.Optimizer, OptimizerEpsilon: cfg.OptimizerEpsilon, AnnealSteps: cfg.AnnealSteps, MaxGradNorm: cfg.MaxGradNorm,
 		NormalizeAdvantage: cfg.NormalizeAdvantage,
-	})
+	}, opts)
 }
 
 // unclipped as ClipEpsilon is no clipping.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/engine/optim"
 	"github.com/evorl/evorl/envs"
 	"github.com/evorl/evorl/vk"
@@ -84,32 +85,34 @@ type ppoRows struct {
 }
 
 // NewPPO makes a PPO workflow. Init or a checkpoint must fill its state before the first Step. Close it after use.
-func NewPPO(ctx context.Context, eng *engine.Engine, env *envs.Environment, options envs.Options, network NetworkConfig, cfg PPOConfig) (*PPO, error) {
-	return newPPO(ctx, "ppo", eng, env, options, network, cfg)
+//
+// Errors: settings out of range, a network that no kernel holds, *vk.OutOfMemoryError when the members need more memory than the device
+// has (nothing is allocated then), and those of compiling an environment given as GLSL.
+func NewPPO(ctx context.Context, eng *engine.Engine, env *envs.Environment, cfg PPOConfig, opts ...Option) (*PPO, error) {
+	return newPPO(ctx, "ppo", eng, env, cfg, opts)
 }
 
-func newPPO(ctx context.Context, name string, eng *engine.Engine, env *envs.Environment, options envs.Options, network NetworkConfig, cfg PPOConfig) (*PPO, error) {
+func newPPO(ctx context.Context, name string, eng *engine.Engine, env *envs.Environment, cfg PPOConfig, opts []Option) (*PPO, error) {
 	p := &PPO{name: name, eng: eng, env: env, cfg: cfg, state: eng.NewState()}
-	if err := p.build(ctx, options, network); err != nil {
-		p.Close()
-		return nil, fmt.Errorf("rl: %s on %q: %w", name, env.Name, err)
+	if err := p.build(ctx, newSettings(opts)); err != nil {
+		return nil, errors.Join(fmt.Errorf("rl: %s on %q: %w", name, env.Name, err), p.Close())
 	}
 	return p, nil
 }
 
-func (p *PPO) build(ctx context.Context, options envs.Options, network NetworkConfig) (err error) {
-	if options.AutoReset != envs.Normal && options.AutoReset != envs.Fast {
-		return fmt.Errorf("auto-reset mode %v; want %v or %v, which lose no transition", options.AutoReset, envs.Normal, envs.Fast)
+func (p *PPO) build(ctx context.Context, with settings) (err error) {
+	if err := errors.Join(config.Check(p.cfg), with.check()); err != nil {
+		return err
 	}
 	c, s := p.cfg, p.state
 	if n := c.RolloutLength * c.Environments; c.Minibatches > n {
 		return fmt.Errorf("%d minibatches of %d transitions (rollout_length × environments); want at least one transition each", c.Minibatches, n)
 	}
-	if err := p.buildLearner(network); err != nil {
+	if err := p.buildLearner(with.network); err != nil {
 		return err
 	}
 	p.ro, err = envs.NewRollout(ctx, s.Sub("rollout"), p.env, envs.RolloutConfig{
-		Members: c.Members, Environments: c.Environments, Horizon: c.RolloutLength, Options: options, Trajectory: true,
+		Members: c.Members, Environments: c.Environments, Horizon: c.RolloutLength, Options: with.options, Trajectory: true,
 	})
 	if err != nil {
 		return err
@@ -120,10 +123,10 @@ func (p *PPO) build(ctx context.Context, options envs.Options, network NetworkCo
 		actorLoss: p.metrics.Row("loss/actor"), criticLoss: p.metrics.Row("loss/critic"), entropy: p.metrics.Row("policy/entropy"),
 		divergence: p.metrics.Row("policy/kl"), clipped: p.metrics.Row("policy/clipped"), norm: p.metrics.Row("gradient/norm"),
 	}
-	if p.evaluate, err = envs.NewEvaluator(ctx, s.Sub("evaluation"), p.env, options, p.agent.policy()); err != nil {
+	if p.evaluate, err = envs.NewEvaluator(ctx, s.Sub("evaluation"), p.env, with.options, p.agent.policy()); err != nil {
 		return err
 	}
-	return s.Err()
+	return s.Allocate()
 }
 
 // maxMetrics leaves room for those of a method around PPO.
@@ -246,7 +249,15 @@ func (p *PPO) Init(ctx context.Context) error {
 
 // Constants writes what is neither saved nor changes; Init and loading a checkpoint need it.
 func (p *PPO) Constants(ctx context.Context) error {
-	return p.ro.Init(ctx)
+	if p.gradient == nil {
+		return p.ro.Init(ctx)
+	}
+	gaps, err := p.eng.Record(p.name+": constants", func(r *engine.Recorder) { r.Fill(p.gradient, 0) }) // between the networks' parts
+	if err != nil {
+		return err
+	}
+	defer gaps.Free()
+	return errors.Join(p.ro.Init(ctx), gaps.Run(ctx))
 }
 
 // Step implements engine.Workflow. The first one records the program.

@@ -10,6 +10,7 @@ import (
 // Limits of policy_update.comp: Mesa's software driver leaves all loops of an invocation after 65535 iterations, and a transition
 // takes a few of them.
 const (
+	fusedMembers       = 64 // compiling takes half a minute, which fewer members do not earn back
 	fusedIterations    = 60000
 	fusedPerTransition = 6
 )
@@ -18,15 +19,14 @@ const (
 // registers, with members enough to keep the cores busy and networks small enough.
 func (p *PPO) canFuse() bool {
 	info := p.eng.Device().Info()
-	if info.Type.GPU() || p.cfg.Members < 2 || p.cfg.Optimizer != optim.Adam {
+	if info.Type.GPU() || p.cfg.Members < fusedMembers || p.cfg.Optimizer != optim.Adam {
 		return false
 	}
 	if _, err := p.agent.actor.Lanes(info); err != nil {
 		return false
 	}
-	place, _ := p.agent.params.Stacked()
 	minibatch := (p.cfg.RolloutLength*p.cfg.Environments + p.cfg.Minibatches - 1) / p.cfg.Minibatches
-	return uint64(place.Size) <= info.Limits.MaxStorageRange && minibatch*fusedPerTransition <= fusedIterations && info.Limits.MaxBindings >= 23
+	return uint64(p.agent.params.StackBytes()) <= info.Limits.MaxStorageRange && minibatch*fusedPerTransition <= fusedIterations && info.Limits.MaxBindings >= 23
 }
 
 // recordFused records all updates of an iteration in as few dispatches as loops may be long.

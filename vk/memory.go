@@ -3,6 +3,7 @@ package vk
 import (
 	"bufio"
 	"fmt"
+	"math"
 	"os"
 	"strconv"
 	"strings"
@@ -155,6 +156,31 @@ func (d *Device) available(heap int) (uint64, string) {
 		}
 	}
 	return bytes, why
+}
+
+// Room says whether local buffers of so many bytes together could be allocated now: nil, or an *OutOfMemoryError whose What is given. Each
+// of them may still be refused, where what is free lies in pieces.
+func (d *Device) Room(what string, bytes uint64) error {
+	if err := d.enter(); err != nil {
+		return err
+	}
+	defer d.exit()
+	typ, err := d.phys.chooseType(useLocal, math.MaxUint32)
+	if err != nil {
+		return err
+	}
+	d.mem.Lock()
+	defer d.mem.Unlock()
+	available, why := d.available(typ.heap)
+	for _, a := range d.mem.arenas {
+		if a.typ == typ {
+			available += a.size - a.used
+		}
+	}
+	if bytes > available {
+		return &OutOfMemoryError{What: what, Need: bytes, Have: available, Why: why}
+	}
+	return nil
 }
 
 // hostAvailable reads the system's estimate of the memory that can be had without swapping.

@@ -29,7 +29,7 @@ type pbtParts struct {
 
 func newPBT(over func(context.Context, hybrid.Trainable, hybrid.PBTConfig) (*hybrid.PBT, error)) func() parts {
 	return func() parts {
-		p := &pbtParts{&ppoParts{"ppo", rl.DefaultNetwork(), rl.DefaultPPO()}, hybrid.DefaultPBT(), over}
+		p := &pbtParts{&ppoParts{rl.DefaultNetwork(), rl.DefaultPPO()}, hybrid.DefaultPBT(), over}
 		p.ppo.Members = pbtPopulation
 		return p
 	}

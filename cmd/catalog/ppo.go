@@ -9,22 +9,21 @@ import (
 	"github.com/evorl/evorl/rl"
 )
 
-// ppoParts are [network] and [ppo], or the section of an algorithm that is PPO with other settings.
+// ppoParts are [network] and [ppo].
 type ppoParts struct {
-	name    string
 	network rl.NetworkConfig
 	ppo     rl.PPOConfig
 }
 
-func newPPO() parts { return &ppoParts{"ppo", rl.DefaultNetwork(), rl.DefaultPPO()} }
+func newPPO() parts { return &ppoParts{rl.DefaultNetwork(), rl.DefaultPPO()} }
 
 func (p *ppoParts) sections() config.Sections {
-	return config.Sections{{Name: "network", Value: &p.network}, {Name: p.name, Value: &p.ppo}}
+	return config.Sections{{Name: "network", Value: &p.network}, {Name: "ppo", Value: &p.ppo}}
 }
 
 func (p *ppoParts) check(d *config.Document, env *envs.Environment) error {
 	if n := p.ppo.RolloutLength * p.ppo.Environments; p.ppo.Minibatches > n {
-		return d.Errorf(p.name+".minibatches", "%d minibatches of the %d transitions of an iteration (rollout_length × environments): want at least one transition each", p.ppo.Minibatches, n)
+		return d.Errorf("ppo.minibatches", "%d minibatches of the %d transitions of an iteration (rollout_length × environments): want at least one transition each", p.ppo.Minibatches, n)
 	}
 	return nil
 }
@@ -34,5 +33,5 @@ func (p *ppoParts) build(ctx context.Context, eng *engine.Engine, env *envs.Envi
 }
 
 func (p *ppoParts) make(ctx context.Context, eng *engine.Engine, env *envs.Environment, options envs.Options) (*rl.PPO, error) {
-	return rl.NewPPO(ctx, eng, env, options, p.network, p.ppo)
+	return rl.NewPPO(ctx, eng, env, p.ppo, rl.Network(p.network), rl.Environment(options))
 }

@@ -31,6 +31,11 @@ type parts interface {
 func Workflows() []Workflow {
 	return []Workflow{
 		{
+			Name: "a2c", Summary: "advantage actor-critic, a population of independent agents at once",
+			Source: "V. Mnih et al., \"Asynchronous Methods for Deep Reinforcement Learning\", 2016",
+			parts:  newA2C,
+		},
+		{
 			Name: "ppo", Summary: "proximal policy optimization, a population of independent agents at once",
 			Source: "J. Schulman et al., \"Proximal Policy Optimization Algorithms\", 2017",
 			parts:  newPPO,

@@ -79,7 +79,7 @@ func newRoot() *cobra.Command {
 	root.SuggestionsMinimumDistance = 2
 	root.SetUsageTemplate(usageTemplate)
 	cobra.EnableCommandSorting = false // they are in the order in which one meets them
-	root.AddCommand(newRun(), newEval(), newPlot(), newInspect(), newList(), newDevices())
+	root.AddCommand(newRun(), newEval(), newPlot(), newInspect(), newList(), newDevices(), newBench())
 	return root
 }
 

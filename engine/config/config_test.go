@@ -40,7 +40,12 @@ type common struct {
 
 type level int
 
-func (l level) MarshalText() ([]byte, error) { return []byte([]string{"low", "high"}[l]), nil }
+func (l level) MarshalText() ([]byte, error) {
+	if l < 0 || l > 1 {
+		return nil, fmt.Errorf("no level %d: want 0 or 1", int(l))
+	}
+	return []byte([]string{"low", "high"}[l]), nil
+}
 
 func (l *level) UnmarshalText(text []byte) error {
 	switch string(text) {

@@ -34,6 +34,6 @@ void main() {
     float change = rng_uniform(rng) < 0.5 ? 1.0 - factor : 1.0 + factor;
     float drawn = rng_uniform(rng, low, high);
     float x = prior_coordinate(prior, values[p]);
-    x = fresh ? drawn : prior == PRIOR_LOG_UNIFORM ? x + log(change) : x * change;
+    x = fresh ? drawn : prior == PRIOR_LOG_UNIFORM ? x + m_log(change) : x * change;
     values[p] = prior_value(prior, clamp(x, low, high));
 }

@@ -2,7 +2,8 @@
 
 // Competitive swarm optimization of one hyperparameter (R. Cheng, Y. Jin, 2015; the form of X. Zheng et al., "EvoRL", 2025, section
 // 5.2.3): a student s of teacher t moves by v_s = r1 v_s + r2 (theta_t - theta_s), theta_s = theta_s + v_s, along the prior's
-// coordinate. Groups: x = ceil(population / local size).
+// coordinate. A student whose own value or velocity is not finite starts again from its teacher's, at rest. Groups: x = ceil(population /
+// local size).
 
 #include "engine/rng.glsl"
 #include "hybrid/prior.glsl"
@@ -30,8 +31,12 @@ void main() {
     }
     Rng rng = rng_new(seed, stream, p, 0u, clock[0]);
     float r1 = rng_uniform(rng), r2 = rng_uniform(rng);
-    float x = prior_coordinate(prior, values[p]);
-    float v = r1 * velocity[p] + r2 * (prior_coordinate(prior, values[source[p]]) - x);
+    float x = prior_coordinate(prior, values[p]), teacher = prior_coordinate(prior, values[source[p]]);
+    float v = r1 * velocity[p] + r2 * (teacher - x);
+    if (isnan(v) || isinf(v)) {
+        x = teacher;
+        v = 0.0;
+    }
     velocity[p] = v;
     values[p] = prior_value(prior, clamp(x + v, low, high));
 }

@@ -16,25 +16,33 @@ void mlp_zero() {
     [[unroll]] for (uint i = 0u; i < NORM_UNITS_2; i++) mlp_gscale2[i] = mlp_gshift2[i] = 0.0;
 }
 
-// Sums t[p] over the lanes for every p; lane p ends with the sum of t[p] in t[0]. Half the values change hands at each stage,
-// so it costs LANES - 1 shuffles; the order of the sums is fixed.
-float mlp_t[LANES];
-#define MLP_EXCHANGE(w)                                                    \
-    if (LANES > (w)) {                                                     \
-        bool upper = (LANE & (w)) != 0u;                                   \
-        [[unroll]] for (uint i = 0u; i < (w); i++) {                       \
-            float low = mlp_t[i], high = mlp_t[min(i + (w), LANES - 1u)];  \
-            mlp_t[i] = (upper ? high : low) + subgroupShuffleXor(upper ? low : high, (w)); \
-        }                                                                  \
+// Reduce-scatter: from values v_p, p < LANES, on every lane to the sum over the lanes of v_p on lane p. The lanes exchange halves: at
+// the first stage those that differ in bit LANES / 2, and lanes with the bit keep the upper half of the values. It costs
+// LANES - 1 shuffles, and the order of the sums is fixed. Values are given in the order of mlp_reduced, in which both partners of each
+// exchange come as early as can be, so that one value a stage waits in a register instead of all LANES.
+float mlp_waiting[7]; // for subgroups of up to 128
+
+// The p of the i-th value: the bits of i reversed.
+uint mlp_reduced(uint i) { return bitfieldReverse(i) >> 1 >> (31 - findMSB(LANES)); }
+
+#define MLP_EXCHANGE(stage, v)                                                                                  \
+    if (((i + 1u) & ((2u << (stage)) - 1u)) == 0u && (2u << (stage)) <= LANES) {                                \
+        bool upper = (LANE & (LANES >> ((stage) + 1u))) != 0u;                                                  \
+        float low = mlp_waiting[stage];                                                                         \
+        v = (upper ? v : low) + subgroupShuffleXor(upper ? low : v, LANES >> ((stage) + 1u));                   \
+    } else if (((i + 1u) & ((1u << (stage)) - 1u)) == 0u) {                                                     \
+        mlp_waiting[stage] = v;                                                                                 \
     }
-void mlp_reduce_scatter() {
-    MLP_EXCHANGE(32u)
-    MLP_EXCHANGE(16u)
-    MLP_EXCHANGE(8u)
-    MLP_EXCHANGE(4u)
-    MLP_EXCHANGE(2u)
-    MLP_EXCHANGE(1u)
-}
+
+// Gives the i-th value; the last call returns the lane's sum.
+#define MLP_REDUCE(i, v)   \
+    MLP_EXCHANGE(0u, v)    \
+    MLP_EXCHANGE(1u, v)    \
+    MLP_EXCHANGE(2u, v)    \
+    MLP_EXCHANGE(3u, v)    \
+    MLP_EXCHANGE(4u, v)    \
+    MLP_EXCHANGE(5u, v)    \
+    MLP_EXCHANGE(6u, v)
 
 // From the gradient at the normalized, scaled values to that at the values before, in place.
 #define MLP_NORMALIZE_BACK(d, n, rstd, scale, gscale, gshift, units, wide, width)          \
@@ -72,29 +80,32 @@ void mlp_backward(const float dy[OUT]) {
     }
     [[unroll]] for (uint o = 0u; o < OUT; o++) mlp_gb3[o] += dy[o];
 
+    float d1[UNITS_1];
     if (HIDDEN_2 != 0u) {
         if (LAYER_NORM != 0u) MLP_NORMALIZE_BACK(dl, mlp_n2, mlp_rstd2, mlp_scale2, mlp_gscale2, mlp_gshift2, UNITS_2, WIDE_2, HIDDEN_2)
         [[unroll]] for (uint q = 0u; q < UNITS_2; q++) mlp_gb2[q] += dl[q];
         [[unroll]] for (uint u = 0u; u < UNITS_1; u++) {
-            [[unroll]] for (uint p = 0u; p < LANES; p++) {
+            float d = 0.0;
+            [[unroll]] for (uint i = 0u; i < LANES; i++) {
+                uint p = mlp_reduced(i);
                 float h = subgroupShuffle(mlp_h1[u], p);
-                float d = 0.0;
+                d = 0.0;
                 [[unroll]] for (uint q = 0u; q < UNITS_2; q++) {
                     d += mlp_w2[(u * LANES + p) * UNITS_2 + q] * dl[q];
                     mlp_g2[(u * LANES + p) * UNITS_2 + q] += h * dl[q];
                 }
-                mlp_t[p] = d;
+                MLP_REDUCE(i, d)
             }
-            mlp_reduce_scatter();
-            mlp_d1[u] = mlp_t[0] * activate_slope(ACTIVATION, mlp_z1[u], mlp_h1[u]);
+            d1[u] = d * activate_slope(ACTIVATION, mlp_z1[u], mlp_h1[u]);
         }
     } else {
-        [[unroll]] for (uint u = 0u; u < UNITS_1; u++) mlp_d1[u] = dl[min(u, UNITS_L - 1u)];
+        [[unroll]] for (uint u = 0u; u < UNITS_1; u++) d1[u] = dl[min(u, UNITS_L - 1u)];
     }
-    if (LAYER_NORM != 0u) MLP_NORMALIZE_BACK(mlp_d1, mlp_n1, mlp_rstd1, mlp_scale1, mlp_gscale1, mlp_gshift1, UNITS_1, WIDE_1, HIDDEN_1)
+    if (LAYER_NORM != 0u) MLP_NORMALIZE_BACK(d1, mlp_n1, mlp_rstd1, mlp_scale1, mlp_gscale1, mlp_gshift1, UNITS_1, WIDE_1, HIDDEN_1)
     [[unroll]] for (uint u = 0u; u < UNITS_1; u++) {
-        mlp_gb1[u] += mlp_d1[u];
-        [[unroll]] for (uint k = 0u; k < IN; k++) mlp_g1[k * UNITS_1 + u] += mlp_x[k] * mlp_d1[u];
+        mlp_gb1[u] += d1[u];
+        mlp_d1[u] = d1[u];
+        [[unroll]] for (uint k = 0u; k < IN; k++) mlp_g1[k * UNITS_1 + u] += mlp_x[k] * d1[u];
     }
 }
 

@@ -1,0 +1,219 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/nn"
+	"github.com/evorl/evorl/envs"
+	"github.com/evorl/evorl/hybrid"
+	"github.com/evorl/evorl/rl"
+	"github.com/evorl/evorl/vk"
+)
+
+// core is what every algorithm rests on.
+func core() Suite {
+	return Suite{
+		Name: "core", Summary: "the device's limits, CartPole rollouts, PPO and PBT",
+		Cases: []Case{
+			{Name: "fma_peak", Summary: "float32 products and sums in registers", Unit: "GFLOP/s", run: fmaPeak},
+			{Name: "copy_bandwidth", Summary: "a copy within device memory, bytes read and written", Unit: "GB/s", run: copyBandwidth},
+			{Name: "submit_latency", Summary: "from the submission of the least program to its end", Unit: "µs", run: submitLatency},
+			{Name: "cartpole/random", Summary: "CartPole-v1 with random actions, 4096 environments", Unit: "env steps/s", run: rollout(128, 32, false)},
+			{Name: "cartpole/random/p2048", Summary: "the same, 524,288 environments", Unit: "env steps/s", GPU: true, run: rollout(2048, 256, false)},
+			{Name: "cartpole/mlp", Summary: "CartPole-v1 with a [64, 64] network for each of 128 members × 32 environments", Unit: "env steps/s", run: rollout(128, 32, true)},
+			{Name: "cartpole/mlp/p2048", Summary: "the same, 2048 members × 64 environments", Unit: "env steps/s", GPU: true, run: rollout(2048, 64, true)},
+			{Name: "ppo/p1", Summary: "PPO on CartPole-v1, one member of 4 environments × 128 steps", Unit: "env steps/s", run: ppo(1)},
+			{Name: "ppo/p256", Summary: "the same, 256 members", Unit: "env steps/s", run: ppo(256)},
+			{Name: "ppo/p2048", Summary: "the same, 2048 members", Unit: "env steps/s", GPU: true, run: ppo(2048)},
+			{Name: "ppo/p256/start", Summary: "from opening the device to the end of the first iteration, no pipeline cached", Unit: "s", run: start(256)},
+			{Name: "pbt/p32", Summary: "an iteration of PBT over PPO with an exchange, 32 members", Unit: "s", run: pbt(32)},
+		},
+	}
+}
+
+func cartPole() (*envs.Environment, error) { return envs.Lookup("CartPole-v1") }
+
+// horizon is the steps of a rollout's recording.
+const horizon = 128
+
+// rollout measures environment steps, with uniformly random actions or with those of a network.
+func rollout(members, environments int, network bool) func(context.Context, *bench) (figure, error) {
+	return func(ctx context.Context, b *bench) (figure, error) {
+		env, err := cartPole()
+		if err != nil {
+			return figure{}, err
+		}
+		s := b.eng.NewState()
+		defer s.Close()
+		clock := engine.NewClock(s)
+		ro, err := envs.NewRollout(ctx, s, env, envs.RolloutConfig{Members: members, Environments: environments, Horizon: horizon})
+		if err != nil {
+			return figure{}, err
+		}
+		limit := 0.0
+		var policy *envs.Policy
+		var params []float32
+		if network {
+			mlp := nn.MLP{In: env.ObsSize(), Out: env.Action.Size(), Hidden: []int{64, 64}, Activation: nn.Tanh}
+			row := nn.Align(mlp.Size())
+			policy = &envs.Policy{Network: mlp, Weights: nn.Weights{
+				Params: s.Tensor("params", engine.Float32, engine.Population(members), engine.Axis("parameter", row)),
+			}}
+			params = make([]float32, members*row)
+			for p := range members {
+				mlp.Init(params[p*row:], nn.Orthogonal, 1, 1, engine.NewRng(1, engine.Stream("init"), uint32(p), 0, 0))
+			}
+			peak, err := b.flops(ctx)
+			if err != nil {
+				return figure{}, err
+			}
+			limit = peak / forward(env, env.Action.Size())
+		}
+		if err := s.Zero(ctx); err != nil {
+			return figure{}, err
+		}
+		if network {
+			if err := policy.Params.WriteFloat32(ctx, params); err != nil {
+				return figure{}, err
+			}
+		}
+		if err := ro.Init(ctx); err != nil {
+			return figure{}, err
+		}
+		first, err := b.eng.Record("first episodes", func(r *engine.Recorder) { ro.RecordFirst(r, clock) })
+		if err != nil {
+			return figure{}, err
+		}
+		defer first.Free()
+		if err := first.Run(ctx); err != nil {
+			return figure{}, err
+		}
+		p, err := b.eng.Record("rollout", func(r *engine.Recorder) {
+			ro.Record(r, clock, policy)
+			clock.Tick(r, 1, horizon)
+		})
+		if err != nil {
+			return figure{}, err
+		}
+		defer p.Free()
+		rate, err := b.rate(ctx, float64(members*environments*horizon), func() error { return p.Run(ctx) })
+		return figure{rate, limit}, err
+	}
+}
+
+// forward counts the operations of a [64, 64] network's pass over one observation.
+func forward(env *envs.Environment, out int) float64 {
+	return 2 * float64(env.ObsSize()*64+64*64+64*out)
+}
+
+// training counts the operations of PPO's networks for one environment step: the actor and twice the critic for acting and values; in
+// each epoch forward, and backward at twice the cost, of both.
+func training(env *envs.Environment, cfg rl.PPOConfig) float64 {
+	actor, critic := forward(env, env.Action.Size()), forward(env, 1)
+	return actor + 2*critic + float64(cfg.Epochs)*3*(actor+critic)
+}
+
+func newPPO(ctx context.Context, eng *engine.Engine, members int) (*rl.PPO, rl.PPOConfig, error) {
+	env, err := cartPole()
+	if err != nil {
+		return nil, rl.PPOConfig{}, err
+	}
+	cfg := rl.DefaultPPO()
+	cfg.Members = members
+	p, err := rl.NewPPO(ctx, eng, env, envs.Options{}, rl.DefaultNetwork(), cfg)
+	return p, cfg, err
+}
+
+// ppo measures the environment steps that PPO learns from.
+func ppo(members int) func(context.Context, *bench) (figure, error) {
+	return func(ctx context.Context, b *bench) (figure, error) {
+		p, cfg, err := newPPO(ctx, b.eng, members)
+		if err != nil {
+			return figure{}, err
+		}
+		defer p.Close()
+		if err := p.Init(ctx); err != nil {
+			return figure{}, err
+		}
+		peak, err := b.flops(ctx)
+		if err != nil {
+			return figure{}, err
+		}
+		rate, err := b.rate(ctx, float64(p.Describe().StepsPerIter), step(ctx, p))
+		return figure{rate, peak / training(p.Environment(), cfg)}, err
+	}
+}
+
+// step runs one iteration after another.
+func step(ctx context.Context, w engine.Workflow) func() error {
+	done := 0
+	return func() error {
+		t, err := w.Step(ctx, done)
+		if err != nil {
+			return err
+		}
+		done++
+		return t.Wait(ctx)
+	}
+}
+
+// start measures the time until the first iteration is over, compilation included.
+func start(members int) func(context.Context, *bench) (figure, error) {
+	return func(ctx context.Context, b *bench) (_ figure, err error) {
+		begin := time.Now()
+		dev, err := vk.Open(vk.Index(b.eng.Device().Info().Index), vk.CacheDir(""))
+		if err != nil {
+			return figure{}, err
+		}
+		defer dev.Close()
+		p, _, err := newPPO(ctx, engine.New(dev), members)
+		if err != nil {
+			return figure{}, err
+		}
+		defer p.Close()
+		if err := p.Init(ctx); err != nil {
+			return figure{}, err
+		}
+		if err := step(ctx, p)(); err != nil {
+			return figure{}, err
+		}
+		return figure{value: time.Since(begin).Seconds()}, nil
+	}
+}
+
+// pbt measures an iteration that ends with an exchange.
+func pbt(members int) func(context.Context, *bench) (figure, error) {
+	return func(ctx context.Context, b *bench) (figure, error) {
+		inner, cfg, err := newPPO(ctx, b.eng, members)
+		if err != nil {
+			return figure{}, err
+		}
+		every := hybrid.DefaultPBT()
+		every.Warmup, every.Interval = 0, 1
+		p, err := hybrid.NewPBT(ctx, inner, every)
+		if err != nil {
+			return figure{}, err
+		}
+		defer p.Close()
+		if err := p.Init(ctx); err != nil {
+			return figure{}, err
+		}
+		peak, err := b.flops(ctx)
+		if err != nil {
+			return figure{}, err
+		}
+		rate, err := b.rate(ctx, 1, step(ctx, p))
+		if err != nil {
+			return figure{}, err
+		}
+		if rate == 0 {
+			return figure{}, fmt.Errorf("no iteration")
+		}
+		// Evaluation episodes have no fixed length: the limit leaves them out.
+		least := training(inner.Environment(), cfg) * float64(inner.Describe().StepsPerIter) / peak
+		return figure{1 / rate, least}, nil
+	}
+}

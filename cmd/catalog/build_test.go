@@ -1,0 +1,63 @@
+package catalog_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/evorl/evorl/cmd/catalog"
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/rl"
+	"github.com/evorl/evorl/vk"
+)
+
+// Every workflow can be built from its defaults in two lines, and does a step.
+func TestBuild(t *testing.T) {
+	dev, err := vk.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dev.Close()
+	ctx := t.Context()
+	for _, w := range catalog.Workflows() {
+		t.Run(w.Name, func(t *testing.T) {
+			cfg, err := parse(t, "workflow = \""+w.Name+"\"\nenv = \"CartPole-v1\"\n", "network.hidden=[8]")
+			if err != nil {
+				t.Fatal(err)
+			}
+			run, err := cfg.Build(ctx, engine.New(dev))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer run.Close()
+			if err := run.Init(ctx); err != nil {
+				t.Fatal(err)
+			}
+			ticket, err := run.Step(ctx, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := ticket.Wait(ctx); err != nil {
+				t.Fatal(err)
+			}
+			if got := run.Describe().Workflow; got != w.Name {
+				t.Errorf("it calls itself %q; want %q", got, w.Name)
+			}
+			if ppo, ok := run.(*rl.PPO); ok && w.Name == "ppo" {
+				searchable(t, ppo.Hyper().Names())
+			}
+		})
+	}
+}
+
+// searchable checks that exactly the given hyperparameters can be searched.
+func searchable(t *testing.T, names []string) {
+	t.Helper()
+	for _, name := range append(slices.Clone(names), "epochs") {
+		_, err := new(catalog.Catalog).Parse("x.toml", []byte("workflow = \"pbt\"\nenv = \"CartPole-v1\"\n"),
+			config.Set("pbt.search."+name+"={prior=\"uniform\",low=0.1,high=0.2}"))
+		if known := slices.Contains(names, name); (err == nil) != known {
+			t.Errorf("searching %s: %v; PPO has it: %v", name, err, known)
+		}
+	}
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/evorl/evorl/cmd/bench"
+	"github.com/evorl/evorl/vk"
+)
+
+func newBench() *cobra.Command {
+	var name, device, only string
+	var seconds float64
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "bench [flags]",
+		Short: "Measure how fast it computes",
+		Long: "Measure the cases of a suite on a device, or on all of them, each beside the limit that the device sets to it: its peak of products\n" +
+			"and sums, measured in the same run, divided by the operations that the networks take.",
+		Example: "  evorl bench --suite core\n  evorl bench --suite core --device all --json\n  evorl bench --only 'ppo/*' --seconds 5",
+		Args:    between(0, 0, "want no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			suite, ok := bench.Lookup(name)
+			if !ok {
+				var names []string
+				for _, s := range bench.Suites() {
+					names = append(names, s.Name)
+				}
+				return usagef("--suite %q: want one of %s", name, strings.Join(names, ", "))
+			}
+			if !(seconds > 0 && seconds <= 3600) {
+				return usagef("--seconds %g: want more than 0 and at most 3600", seconds)
+			}
+			o := bench.Options{Time: time.Duration(seconds * float64(time.Second)), Match: func(c bench.Case) bool {
+				ok, _ := path.Match(only, c.Name)
+				return ok || only == "" || strings.HasPrefix(c.Name, only)
+			}}
+			if _, err := path.Match(only, ""); err != nil {
+				return usagef("--only %q: %v", only, err)
+			}
+			devices := []string{device}
+			if device == "all" {
+				found, err := vk.Devices()
+				if err != nil {
+					return err
+				}
+				devices = nil
+				for _, d := range found {
+					devices = append(devices, strconv.Itoa(d.Index))
+				}
+			}
+			report := func(m bench.Measurement) error {
+				if asJSON {
+					return json.NewEncoder(cmd.OutOrStdout()).Encode(m)
+				}
+				_, err := fmt.Fprintln(cmd.OutOrStdout(), measurementText(m))
+				return err
+			}
+			for _, d := range devices {
+				dev, err := openDevice(d)
+				if err != nil {
+					return err
+				}
+				if !asJSON {
+					fmt.Fprintln(cmd.OutOrStdout(), dev.Info().Name)
+				}
+				err = suite.Run(cmd.Context(), dev, o, report)
+				if e := dev.Close(); err == nil {
+					err = e
+				}
+				if err != nil {
+					return cause(cmd.Context(), err)
+				}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&name, "suite", "core", "measure suite `NAME`")
+	cmd.Flags().StringVar(&device, "device", "", "device `N|NAME|all` (default the first GPU, else the software driver)")
+	cmd.Flags().StringVar(&only, "only", "", "only the cases that match `PATTERN`, such as ppo/* or cartpole")
+	cmd.Flags().Float64Var(&seconds, "seconds", 2, "measure each case for `S` seconds")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "one line of JSON for each measurement")
+	return cmd
+}
+
+func measurementText(m bench.Measurement) string {
+	text := fmt.Sprintf("  %-24s %12s %-12s", m.Case, figureText(m.Value), m.Unit)
+	if m.Limit != nil {
+		text += fmt.Sprintf(" %5.1f%% of %s", 100**m.Fraction, figureText(*m.Limit))
+	}
+	return strings.TrimRight(text, " ")
+}
+
+// figureText writes a figure with three or four digits and, where it is large, a unit of thousands.
+func figureText(x float64) string {
+	for _, u := range []struct {
+		size float64
+		name string
+	}{{1e9, "G"}, {1e6, "M"}, {1e4, "k"}} {
+		if x >= u.size {
+			unit := u.size
+			if u.name == "k" {
+				unit = 1e3
+			}
+			return strconv.FormatFloat(x/unit, 'f', 2, 64) + u.name
+		}
+	}
+	return strconv.FormatFloat(x, 'g', 4, 64)
+}

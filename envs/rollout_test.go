@@ -1,0 +1,296 @@
+package envs
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/nn"
+)
+
+// fixture is a rollout with a policy of random parameters, and what it needs.
+type fixture struct {
+	t      testing.TB
+	eng    *engine.Engine
+	env    *Environment
+	ro     *Rollout
+	clock  engine.Clock
+	state  *engine.State
+	policy *Policy
+	params []float32 // [P, row]
+	values []float32 // [P, 2, O], of the normalizer
+	steps  int       // of every environment before
+}
+
+// newFixture makes a rollout and begins its first episodes. network is the hidden part of the policy; nil acts at random.
+func newFixture(t testing.TB, eng *engine.Engine, name string, cfg RolloutConfig, network *nn.MLP, more ...func(*Policy)) *fixture {
+	t.Helper()
+	s := eng.NewState()
+	f := &fixture{t: t, eng: eng, env: lookup(t, name), state: s, clock: engine.NewClock(s)}
+	t.Cleanup(func() { _ = s.Close() })
+	var err error
+	if f.ro, err = NewRollout(t.Context(), s, f.env, cfg); err != nil {
+		t.Fatal(err)
+	}
+	dice := rand.New(rand.NewPCG(7, 8))
+	if network != nil {
+		net := *network
+		net.In, net.Out = f.env.ObsSize(), f.env.Action.Size()
+		logStd := nn.Align(net.Size())
+		row := nn.Align(logStd + net.Out)
+		p := engine.Population(cfg.Members)
+		params := s.Tensor("params", engine.Float32, p, engine.Axis("parameter", row))
+		f.policy = &Policy{Weights: nn.Weights{Params: params}, Network: net, LogStd: logStd, ObsLimit: 1.5}
+		f.values = make([]float32, cfg.Members*2*net.In)
+		for i := range f.values {
+			f.values[i] = float32(dice.NormFloat64() / 4)
+			if i/net.In%2 == 1 {
+				f.values[i] = float32(0.5 + dice.Float64())
+			}
+		}
+		normalizer := s.Tensor("normalizer", engine.Float32, p, engine.Axis("moment", 2), engine.Axis("feature", net.In))
+		f.policy.Normalizer = normalizer
+		for _, m := range more {
+			m(f.policy)
+		}
+		f.params = make([]float32, params.Len())
+		for i := range f.params {
+			f.params[i] = float32(dice.NormFloat64() / math.Sqrt(float64(net.Hidden[0])))
+		}
+	}
+	f.begin()
+	return f
+}
+
+// begin begins the run anew.
+func (f *fixture) begin() {
+	f.t.Helper()
+	must := func(err error) {
+		f.t.Helper()
+		if err != nil {
+			f.t.Fatal(err)
+		}
+	}
+	must(f.state.Zero(f.t.Context()))
+	must(f.ro.Init(f.t.Context()))
+	if f.policy != nil {
+		must(f.policy.Params.WriteFloat32(f.t.Context(), f.params))
+		if f.policy.Normalizer != nil {
+			must(f.policy.Normalizer.WriteFloat32(f.t.Context(), f.values))
+		}
+	}
+	f.steps = 0
+	f.run(func(r *engine.Recorder) { f.ro.RecordFirst(r, f.clock) })
+	for _, tensor := range []*engine.Tensor{f.ro.Obs, f.ro.Action, f.ro.LogProb, f.ro.Reward, f.ro.NextObs} {
+		if tensor != nil {
+			must(tensor.Fill(f.t.Context(), float32(math.NaN())))
+		}
+	}
+}
+
+func (f *fixture) run(record func(*engine.Recorder)) {
+	f.t.Helper()
+	program, err := f.eng.Record("test", record)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	defer program.Free()
+	if err := program.Run(f.t.Context()); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// advance runs the recording once and moves the clock.
+func (f *fixture) advance() {
+	f.t.Helper()
+	f.run(func(r *engine.Recorder) {
+		f.ro.Record(r, f.clock, f.policy)
+		f.clock.Tick(r, 1, f.ro.cfg.Horizon)
+	})
+	f.steps += f.ro.cfg.Horizon
+}
+
+func (f *fixture) floats(tensor *engine.Tensor) []float32 {
+	f.t.Helper()
+	values, err := tensor.ReadFloat32(f.t.Context())
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return values
+}
+
+func (f *fixture) words(tensor *engine.Tensor) []uint32 {
+	f.t.Helper()
+	values, err := tensor.ReadUint32(f.t.Context())
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return values
+}
+
+// everything is all that a recording leaves, as words.
+func (f *fixture) everything() []uint32 {
+	var all []uint32
+	for _, tensor := range []*engine.Tensor{f.ro.Obs, f.ro.Action, f.ro.LogProb, f.ro.Reward, f.ro.NextObs, f.ro.state, f.ro.ret, f.ro.finished} {
+		if tensor != nil {
+			all = append(all, wordsOf(f.floats(tensor))...)
+		}
+	}
+	if f.ro.Done != nil {
+		all = append(all, f.words(f.ro.Done)...)
+	}
+	return append(all, f.words(f.ro.step)...)
+}
+
+// outputs is the policy's network in float64 at an observation.
+func (f *fixture) outputs(member int, obs []float32) []float64 {
+	net := f.policy.Network
+	row := f.params[member*f.policy.Row():]
+	x := make([]float64, len(obs))
+	for i, v := range obs {
+		x[i] = float64(v)
+		if f.policy.Normalizer != nil {
+			mean, reciprocal := float64(f.values[(2*member)*net.In+i]), float64(f.values[(2*member+1)*net.In+i])
+			limit := float64(f.policy.ObsLimit)
+			x[i] = min(max((x[i]-mean)*reciprocal, -limit), limit)
+		}
+	}
+	for _, l := range net.Layers() {
+		y := make([]float64, l.Out)
+		for o := range y {
+			y[o] = float64(row[l.Bias+o])
+			for i, v := range x {
+				y[o] += v * float64(row[l.Weight+i*l.Out+o])
+			}
+			if l.Hidden {
+				y[o] = math.Tanh(y[o])
+			}
+		}
+		x = y
+	}
+	return x
+}
+
+// logProb is that of an action as trajectories hold it.
+func (f *fixture) logProb(member int, y []float64, action []float32) float64 {
+	if f.env.Action.IsDiscrete() {
+		sum := 0.0
+		for _, l := range y {
+			sum += math.Exp(l)
+		}
+		return y[int(action[0])] - math.Log(sum)
+	}
+	lp := 0.0
+	for i, mean := range y {
+		logStd := float64(f.params[member*f.policy.Row()+f.policy.LogStd+i])
+		z := (float64(action[i]) - mean) / math.Exp(logStd)
+		lp -= z*z/2 + logStd + math.Log(2*math.Pi)/2
+	}
+	return lp
+}
+
+var small = &nn.MLP{Hidden: []int{7, 6}, Activation: nn.Tanh}
+
+// TestRolloutReplays takes the actions of trajectories through a Batch and finds the same observations, rewards and ends; and
+// computes the log-probabilities again in float64.
+func TestRolloutReplays(t *testing.T) {
+	eng := engine.New(open(t), engine.Seed(5))
+	const members, environments, horizon = 3, 11, 25 // eleven environments are a full subgroup of eight and three
+	for _, c := range []struct {
+		name    string
+		options Options
+		policy  func(*Policy)
+	}{
+		{"CartPole-v1", Options{TimeLimit: 17}, func(*Policy) {}},
+		{"CartPole-v1", Options{AutoReset: Fast, ActionRepeat: 2, SparseReward: true}, func(p *Policy) { p.Normalizer = nil }},
+		{"CartPole-v1", Options{AutoReset: NextStep, RewardScale: 0.5}, func(*Policy) {}},
+		{"Acrobot-v1", Options{TimeLimit: 20}, func(*Policy) {}},
+		{"MountainCar-v0", Options{TimeLimit: 30}, func(p *Policy) { p.Normalizer = nil }},
+		{"Pendulum-v1", Options{TimeLimit: 9, RewardScale: 0.1}, func(p *Policy) { p.Squash = true }},
+		{"Pendulum-v1", Options{TimeLimit: 9, ActionRepeat: 2}, func(p *Policy) { p.Normalizer = nil }},
+		{"MountainCarContinuous-v0", Options{TimeLimit: 19}, func(p *Policy) { p.Squash = true }},
+		{"CartPoleSwingUp-easy", Options{TimeLimit: 40}, func(*Policy) {}},
+		{"CartPoleSwingUp-hard", Options{}, func(p *Policy) { p.Squash = true }},
+	} {
+		t.Run(fmt.Sprintf("%s/%+v", c.name, c.options), func(t *testing.T) {
+			cfg := RolloutConfig{Members: members, Environments: environments, Horizon: horizon, Options: c.options, Trajectory: true}
+			f := newFixture(t, eng, c.name, cfg, small, c.policy)
+			b := newBatch(t, eng.Device(), c.name, members, environments, c.options)
+			first, err := b.Reset(t.Context(), eng.Seed())
+			if err != nil {
+				t.Fatal(err)
+			}
+			obs := slices.Clone(first)
+			o, a, n := f.env.ObsSize(), f.env.ActionWords(), members*environments
+			worst, worstLog, ends := 0.0, 0.0, map[Done]int{}
+			for range 2 { // the second recording goes on from the first
+				f.advance()
+				seen, actions, rewards, dones, nexts := f.floats(f.ro.Obs), f.floats(f.ro.Action), f.floats(f.ro.Reward), f.words(f.ro.Done), f.floats(f.ro.NextObs)
+				logProbs := f.floats(f.ro.LogProb)
+				for step := range horizon {
+					compare := func(what string, got, want []float32) {
+						t.Helper()
+						for i, w := range want {
+							d := math.Abs(float64(got[i]-w)) / max(1, math.Abs(float64(w)))
+							worst = max(worst, d)
+							if !(d <= 5e-6) {
+								t.Fatalf("step %d: %s %d is %g; a batch gives %g", step, what, i, got[i], w)
+							}
+						}
+					}
+					compare("observation", seen[step*n*o:(step+1)*n*o], obs)
+					taken := make([][]float64, n)
+					for i := range n {
+						action := actions[(step*n+i)*a : (step*n+i+1)*a]
+						taken[i] = f.environmentAction(action)
+						member := i / environments
+						// The log-probability is that of the observation as the rollout saw it.
+						y := f.outputs(member, seen[(step*n+i)*o:(step*n+i+1)*o])
+						want := f.logProb(member, y, action)
+						d := math.Abs(float64(logProbs[step*n+i])-want) / max(1, math.Abs(want))
+						worstLog = max(worstLog, d)
+						if !(d <= 2e-6) {
+							t.Fatalf("step %d: log-probability %d is %g; want %g", step, i, logProbs[step*n+i], want)
+						}
+					}
+					got, err := act(t.Context(), b, taken)
+					if err != nil {
+						t.Fatal(err)
+					}
+					compare("reward", rewards[step*n:(step+1)*n], got.Reward)
+					compare("next observation", nexts[step*n*o:(step+1)*n*o], got.NextObs)
+					for i, d := range got.Done {
+						if ends[d]++; Done(dones[step*n+i]) != d {
+							t.Fatalf("step %d: done %d is %d; a batch gives %d", step, i, dones[step*n+i], d)
+						}
+					}
+					obs = slices.Clone(got.Obs)
+				}
+			}
+			t.Logf("largest deviation %.1e, of log-probabilities %.1e; steps by done flags %v", worst, worstLog, ends)
+			if len(ends) < 2 && c.name != "MountainCar-v0" {
+				t.Error("no episode ended")
+			}
+		})
+	}
+}
+
+// environmentAction is an action of a trajectory in the environment's units.
+func (f *fixture) environmentAction(raw []float32) []float64 {
+	out := make([]float64, len(raw))
+	for i, u := range raw {
+		out[i] = float64(u)
+		if f.env.Action.IsDiscrete() {
+			continue
+		}
+		if f.policy != nil && f.policy.Squash {
+			out[i] = math.Tanh(out[i])
+		}
+		low, high := float64(f.env.Action.Low[i]), float64(f.env.Action.High[i])
+		out[i] = (low+high)/2 + (high-low)/2*out[i]
+	}
+	return out
+}

@@ -1,0 +1,131 @@
+package hybrid
+
+import (
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/envs"
+	"github.com/evorl/evorl/rl"
+	"github.com/evorl/evorl/vk"
+)
+
+// device is one for all tests: what takes longest is the compiling of kernels.
+var device = sync.OnceValues(func() (*vk.Device, error) { return vk.Open(vk.Validate(true), vk.CacheDir("")) })
+
+// TestMain fails on what the validation layer says of any test.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	dev, err := device()
+	if err == nil {
+		err = dev.Close()
+	}
+	if err != nil {
+		fmt.Println(err)
+		code = 1
+	}
+	if dev != nil {
+		for _, message := range dev.ValidationErrors() {
+			fmt.Println("validation:", message)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+func open(t testing.TB) *vk.Device {
+	t.Helper()
+	dev, err := device()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dev
+}
+
+// small are settings of PPO that take no time.
+func small(members int) rl.PPOConfig {
+	cfg := rl.DefaultPPO()
+	cfg.Members, cfg.Environments, cfg.RolloutLength, cfg.Epochs, cfg.Minibatches = members, 3, 8, 1, 2
+	return cfg
+}
+
+// network has every kind of tensor: the normalizer's too.
+func network() rl.Option {
+	cfg := rl.DefaultNetwork()
+	cfg.Hidden, cfg.NormalizeObs = []int{8}, true
+	return rl.Network(cfg)
+}
+
+func newPPO(t testing.TB, seed uint32, env string, cfg rl.PPOConfig, opts ...rl.Option) *rl.PPO {
+	t.Helper()
+	e, err := envs.Lookup(env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ppo, err := rl.NewPPO(t.Context(), engine.New(open(t), engine.Seed(seed)), e, cfg, append([]rl.Option{network()}, opts...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ppo
+}
+
+// kinds are the two ways to exchange.
+var kinds = []struct {
+	name string
+	over func(t testing.TB, inner Trainable, cfg PBTConfig) *PBT
+}{
+	{"pbt", func(t testing.TB, inner Trainable, cfg PBTConfig) *PBT { return made(t)(NewPBT(t.Context(), inner, cfg)) }},
+	{"pbt-cso", func(t testing.TB, inner Trainable, cfg PBTConfig) *PBT { return made(t)(NewPBTCSO(t.Context(), inner, cfg)) }},
+}
+
+// made closes a PBT at the test's end.
+func made(t testing.TB) func(*PBT, error) *PBT {
+	return func(p *PBT, err error) *PBT {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := p.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		return p
+	}
+}
+
+func initialized(t testing.TB, w engine.Workflow) {
+	t.Helper()
+	if err := w.Init(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// run records and runs a program.
+func run(t testing.TB, p *PBT, f func(*engine.Recorder)) {
+	t.Helper()
+	program, err := p.eng.Record("test", f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer program.Free()
+	if err := program.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// steps runs iterations from the given one to the one before last.
+func steps(t testing.TB, w engine.Workflow, first, last int) {
+	t.Helper()
+	for i := first; i < last; i++ {
+		ticket, err := w.Step(t.Context(), i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := ticket.Wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,40 @@
+package rl
+
+import (
+	"fmt"
+
+	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/envs"
+)
+
+// Option is a setting beside those of the algorithm.
+type Option func(*settings)
+
+type settings struct {
+	network NetworkConfig
+	options envs.Options
+}
+
+func newSettings(opts []Option) settings {
+	s := settings{network: DefaultNetwork()}
+	for _, o := range opts {
+		o(&s)
+	}
+	return s
+}
+
+// Network sets the networks of actor and critic. Default: DefaultNetwork.
+func Network(cfg NetworkConfig) Option { return func(s *settings) { s.network = cfg } }
+
+// Environment sets how the environment is used: time limit, reward scale and the like. Default: as its Spec describes it.
+func Environment(options envs.Options) Option { return func(s *settings) { s.options = options } }
+
+func (s settings) check() error {
+	if err := config.Check(s.network); err != nil {
+		return fmt.Errorf("network: %w", err)
+	}
+	if mode := s.options.AutoReset; mode != envs.Normal && mode != envs.Fast {
+		return fmt.Errorf("auto-reset mode %v; want %v or %v, which lose no transition", mode, envs.Normal, envs.Fast)
+	}
+	return nil
+}

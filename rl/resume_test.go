@@ -1,0 +1,136 @@
+package rl
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/checkpoint"
+	"github.com/evorl/evorl/engine/nn"
+	"github.com/evorl/evorl/envs"
+	"github.com/evorl/evorl/vk"
+)
+
+// workflow is something small that the tests of steps and of resuming make again and again.
+type workflow struct {
+	name string
+	make func(t testing.TB, eng *engine.Engine) (*PPO, error)
+}
+
+func workflows() []workflow {
+	network := DefaultNetwork()
+	network.Hidden, network.Activation, network.NormalizeObs = []int{7}, nn.Swish, true
+	ppo := DefaultPPO()
+	ppo.Members, ppo.Environments, ppo.RolloutLength, ppo.Epochs, ppo.Minibatches = 3, 5, 9, 2, 2
+	one := ppo
+	one.Members, one.AnnealSteps, one.NormalizeAdvantage = 1, 400, false
+	a2c := DefaultA2C()
+	a2c.Members, a2c.Environments = 2, 9
+	plain := network
+	plain.NormalizeObs, plain.LayerNorm = false, true
+	return []workflow{
+		{"ppo", func(t testing.TB, eng *engine.Engine) (*PPO, error) {
+			return NewPPO(t.Context(), eng, lookup(t, "CartPole-v1"), envs.Options{TimeLimit: 14}, network, ppo)
+		}},
+		{"ppo of one member", func(t testing.TB, eng *engine.Engine) (*PPO, error) {
+			return NewPPO(t.Context(), eng, lookup(t, "Pendulum-v1"), envs.Options{TimeLimit: 12}, plain, one)
+		}},
+		{"a2c", func(t testing.TB, eng *engine.Engine) (*PPO, error) {
+			return NewA2C(t.Context(), eng, lookup(t, "Acrobot-v1"), envs.Options{TimeLimit: 11}, network, a2c)
+		}},
+	}
+}
+
+func (w workflow) open(t testing.TB, dev *vk.Device, seed uint32) *PPO {
+	t.Helper()
+	p, err := w.make(t, engine.New(dev, engine.Seed(seed)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return p
+}
+
+// begin is open with a run begun.
+func (w workflow) begin(t testing.TB, dev *vk.Device, seed uint32) *PPO {
+	t.Helper()
+	p := w.open(t, dev, seed)
+	if err := p.Init(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// steps runs iterations and returns the digest of the state after them.
+func steps(t testing.TB, p *PPO, from, to int) string {
+	t.Helper()
+	for i := from; i < to; i++ {
+		ticket, err := p.Step(t.Context(), i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := ticket.Wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	digest, err := p.State().Digest(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return digest
+}
+
+// TestResume: a run saved half way and resumed in a fresh workflow ends with the same digest as one that went through; so does a
+// rerun, and a run of another seed does not.
+func TestResume(t *testing.T) {
+	for _, w := range workflows() {
+		t.Run(w.name, func(t *testing.T) {
+			dev := open(t)
+			through := steps(t, w.begin(t, dev, 8), 0, 6)
+			half := w.begin(t, dev, 8)
+			before := steps(t, half, 0, 3)
+			dir := t.TempDir()
+			m, err := half.State().Save(t.Context(), dir, 3)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if m.Digest != before || m.Digest == through {
+				t.Errorf("the checkpoint's digest is %s; the state's is %s, at the end %s", m.Digest, before, through)
+			}
+			if again := steps(t, half, 3, 6); again != through {
+				t.Errorf("a rerun with a save in between has the digest %s; want %s", again, through)
+			}
+			if err := half.Close(); err != nil {
+				t.Fatal(err)
+			}
+
+			fresh := w.open(t, dev, 8)
+			// Memory may hold anything before a resume.
+			poison(t, fresh.value, fresh.nextValue, fresh.advantage, fresh.target, fresh.moments, fresh.actorLosses, fresh.criticLosses,
+				fresh.optimizer.Norm(), fresh.ro.Obs, fresh.ro.Action, fresh.ro.LogProb, fresh.ro.Reward, fresh.ro.NextObs)
+			if fresh.gradient != nil {
+				poison(t, fresh.gradient)
+			}
+			saved, err := checkpoint.Open(filepath.Join(dir, "00000003"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := fresh.State().Load(t.Context(), saved); err != nil {
+				t.Fatal(err)
+			}
+			if err := fresh.Constants(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if resumed := steps(t, fresh, 3, 6); resumed != through {
+				t.Errorf("the resumed run ends with the digest %s; want %s", resumed, through)
+			}
+			if other := steps(t, w.begin(t, dev, 9), 0, 6); other == through {
+				t.Error("another seed ends with the same digest")
+			}
+		})
+	}
+}

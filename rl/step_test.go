@@ -1,0 +1,111 @@
+package rl
+
+import (
+	"testing"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/envs"
+)
+
+// TestStep: a step is one submission, moves nothing across the bus, and runs as many kernels as its settings ask for.
+func TestStep(t *testing.T) {
+	dev := open(t)
+	for _, w := range workflows() {
+		t.Run(w.name, func(t *testing.T) {
+			p := w.begin(t, dev, 1)
+			steps(t, p, 0, 2) // the first records, and is measured
+			before := dev.Counters()
+			const n = 4
+			for i := 2; i < 2+n; i++ {
+				ticket, err := p.Step(t.Context(), i)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := ticket.Wait(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := p.Metrics().Read(i); err != nil {
+					t.Fatal(err)
+				}
+			}
+			after := dev.Counters()
+			if got := after.Submissions - before.Submissions; got != n {
+				t.Errorf("%d steps took %d submissions; want one each", n, got)
+			}
+			if up, down := after.BytesUp-before.BytesUp, after.BytesDown-before.BytesDown; up != 0 || down != 0 {
+				t.Errorf("%d steps moved %d bytes up and %d down; want none", n, up, down)
+			}
+			if got, want := int(after.Dispatches-before.Dispatches), n*p.dispatches(); got != want {
+				t.Errorf("%d steps ran %d kernels; want %d", n, got, want)
+			}
+			if got := after.Pipelines - before.Pipelines; got != 0 {
+				t.Errorf("%d pipelines were compiled in later steps", got)
+			}
+		})
+	}
+}
+
+// dispatches is how many kernels a step runs, of rollouts within one dispatch.
+func (p *PPO) dispatches() int {
+	n := 1 + 2 + 1 // rollout, values of both observations, advantages
+	if p.cfg.NormalizeAdvantage {
+		n++
+	}
+	if p.fused {
+		n++
+	} else {
+		n += p.cfg.Epochs * p.cfg.Minibatches * 4 // two gradients, their norm, the update
+	}
+	if p.agent.normalizer != nil {
+		n++
+	}
+	return n + 2 + 4 + 1 + 1 + 1 // returns and lengths, the actor's losses, the critic's, ring, clock
+}
+
+// TestSubmissions: at default slicing a step of an ordinary size is at most four submissions.
+func TestSubmissions(t *testing.T) {
+	dev := open(t)
+	cfg, network := DefaultPPO(), DefaultNetwork()
+	cfg.Members, network.Hidden = 8, []int{16}
+	p, err := NewPPO(t.Context(), engine.New(dev), lookup(t, "CartPole-v1"), envs.Options{}, network, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if err := p.Init(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	steps(t, p, 0, 3)
+	before := dev.Counters().Submissions
+	steps(t, p, 3, 5)
+	got := float64(dev.Counters().Submissions-before) / 2
+	if t.Logf("%g submissions a step", got); got > 4 {
+		t.Errorf("%g submissions a step; want at most 4", got)
+	}
+}
+
+// TestMetrics: every metric of a step has a value for each member, once episodes have ended.
+func TestMetrics(t *testing.T) {
+	dev := open(t)
+	for _, w := range workflows() {
+		p := w.begin(t, dev, 2)
+		steps(t, p, 0, 3)
+		rows, err := p.Metrics().Read(2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, values := range rows {
+			if len(values) != p.cfg.Members {
+				t.Errorf("%s: %d values of %s; want %d", w.name, len(values), name, p.cfg.Members)
+			}
+			for m, v := range values {
+				if v != v || name == "gradient/norm" && !(v > 0) {
+					t.Errorf("%s: %s of member %d is %g", w.name, name, m, v)
+				}
+			}
+		}
+		if d := p.Describe(); d.Members != p.cfg.Members || d.StepsPerIter != p.cfg.Members*p.cfg.Environments*p.cfg.RolloutLength || d.Environment != p.env.Name {
+			t.Errorf("%s is described as %+v", w.name, d)
+		}
+	}
+}
