@@ -76,8 +76,12 @@ var kinds = []struct {
 	name string
 	over func(t testing.TB, inner Trainable, cfg PBTConfig) *PBT
 }{
-	{"pbt", func(t testing.TB, inner Trainable, cfg PBTConfig) *PBT { return made(t)(NewPBT(t.Context(), inner, cfg)) }},
-	{"pbt-cso", func(t testing.TB, inner Trainable, cfg PBTConfig) *PBT { return made(t)(NewPBTCSO(t.Context(), inner, cfg)) }},
+	{"pbt", func(t testing.TB, inner Trainable, cfg PBTConfig) *PBT {
+		return made(t)(NewPBT(t.Context(), inner, cfg))
+	}},
+	{"pbt-cso", func(t testing.TB, inner Trainable, cfg PBTConfig) *PBT {
+		return made(t)(NewPBTCSO(t.Context(), inner, cfg))
+	}},
 }
 
 // made closes a PBT at the test's end.

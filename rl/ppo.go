@@ -51,6 +51,21 @@ func DefaultPPO() PPOConfig {
 	}
 }
 
+// Validate says what the fields cannot say alone.
+func (c PPOConfig) Validate() error {
+	n := c.RolloutLength * c.Environments
+	if c.Minibatches > n {
+		return config.Invalid("minibatches", "%d minibatches of %d transitions (rollout_length × environments); want at least one transition each", c.Minibatches, n)
+	}
+	if n > maxTransitions {
+		return config.Invalid("environments", "%d transitions of a member an iteration (rollout_length × environments); want at most %d", n, maxTransitions)
+	}
+	return nil
+}
+
+// maxTransitions is what permutations of a member's transitions can number.
+const maxTransitions = 1 << 31
+
 // PPO is proximal policy optimization (J. Schulman et al., "Proximal Policy Optimization Algorithms", 2017) of P members at once.
 // An iteration is one recorded program: rollout, values, advantages, epochs × minibatches updates, metrics.
 type PPO struct {
@@ -108,9 +123,6 @@ func (p *PPO) build(ctx context.Context, with settings) (err error) {
 		return err
 	}
 	c, s := p.cfg, p.state
-	if n := c.RolloutLength * c.Environments; c.Minibatches > n {
-		return fmt.Errorf("%d minibatches of %d transitions (rollout_length × environments); want at least one transition each", c.Minibatches, n)
-	}
 	if err := p.buildLearner(with.network); err != nil {
 		return err
 	}

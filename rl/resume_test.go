@@ -30,13 +30,13 @@ func workflows() []workflow {
 	plain.NormalizeObs, plain.LayerNorm = false, true
 	return []workflow{
 		{"ppo", func(t testing.TB, eng *engine.Engine) (*PPO, error) {
-			return NewPPO(t.Context(), eng, lookup(t, "CartPole-v1"), envs.Options{TimeLimit: 14}, network, ppo)
+			return NewPPO(t.Context(), eng, lookup(t, "CartPole-v1"), ppo, Network(network), Environment(envs.Options{TimeLimit: 14}))
 		}},
 		{"ppo of one member", func(t testing.TB, eng *engine.Engine) (*PPO, error) {
-			return NewPPO(t.Context(), eng, lookup(t, "Pendulum-v1"), envs.Options{TimeLimit: 12}, plain, one)
+			return NewPPO(t.Context(), eng, lookup(t, "Pendulum-v1"), one, Network(plain), Environment(envs.Options{TimeLimit: 12}))
 		}},
 		{"a2c", func(t testing.TB, eng *engine.Engine) (*PPO, error) {
-			return NewA2C(t.Context(), eng, lookup(t, "Acrobot-v1"), envs.Options{TimeLimit: 11}, network, a2c)
+			return NewA2C(t.Context(), eng, lookup(t, "Acrobot-v1"), a2c, Network(network), Environment(envs.Options{TimeLimit: 11}))
 		}},
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/evorl/evorl/engine"
-	"github.com/evorl/evorl/envs"
 )
 
 // TestStep: a step is one submission, moves nothing across the bus, and runs as many kernels as its settings ask for.
@@ -67,7 +66,7 @@ func TestSubmissions(t *testing.T) {
 	dev := open(t)
 	cfg, network := DefaultPPO(), DefaultNetwork()
 	cfg.Members, network.Hidden = 8, []int{16}
-	p, err := NewPPO(t.Context(), engine.New(dev), lookup(t, "CartPole-v1"), envs.Options{}, network, cfg)
+	p, err := NewPPO(t.Context(), engine.New(dev), lookup(t, "CartPole-v1"), cfg, Network(network))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -123,7 +123,7 @@ func newPPO(ctx context.Context, eng *engine.Engine, members int) (*rl.PPO, rl.P
 	}
 	cfg := rl.DefaultPPO()
 	cfg.Members = members
-	p, err := rl.NewPPO(ctx, eng, env, envs.Options{}, rl.DefaultNetwork(), cfg)
+	p, err := rl.NewPPO(ctx, eng, env, cfg)
 	return p, cfg, err
 }
 

@@ -24,5 +24,5 @@ func (p *a2cParts) sections() config.Sections {
 func (p *a2cParts) check(*config.Document, *envs.Environment) error { return nil }
 
 func (p *a2cParts) build(ctx context.Context, eng *engine.Engine, env *envs.Environment, options envs.Options) (engine.Workflow, error) {
-	return rl.NewA2C(ctx, eng, env, options, p.network, p.a2c)
+	return rl.NewA2C(ctx, eng, env, p.a2c, rl.Network(p.network), rl.Environment(options))
 }
