@@ -35,6 +35,16 @@ func TestGradient(t *testing.T) {
 			}
 		}
 	}
+	// Networks that are evaluated layer by layer; the last minibatch has one transition less.
+	for i, hidden := range [][]int{{}, {9, 8, 7}, {256, 256}} {
+		for j, action := range []envs.Space{envs.Discrete(3), envs.Symmetric(make([]float32, gaussian)...)} {
+			cfg, network := DefaultPPO(), DefaultNetwork()
+			cfg.Members, cfg.RolloutLength, cfg.Environments, cfg.Epochs, cfg.Minibatches = 2, 5, 3, 2, 2
+			cfg.ClipValue, cfg.NormalizeAdvantage = i%2 == 0, j == 0
+			network.Hidden, network.LayerNorm, network.NormalizeObs, network.ObsLimit = hidden, i == 1, j == 0, 1.5
+			newGradientCase(t, eng, 5, action, network, cfg).check(t, 4)
+		}
+	}
 	// One network over more rows than one workgroup takes.
 	cfg, network := DefaultPPO(), DefaultNetwork()
 	cfg.Members, cfg.RolloutLength, cfg.Environments, cfg.Epochs, cfg.Minibatches = 1, 131, 3, 1, 2
@@ -79,7 +89,7 @@ func newGradientCase(t *testing.T, eng *engine.Engine, features int, action envs
 	}
 	g.params = draw(a.params, func(i int) float64 {
 		at := i % row
-		x := dice.NormFloat64() / math.Sqrt(float64(network.Hidden[0]))
+		x := dice.NormFloat64() / math.Sqrt(float64(append(network.Hidden, features)[0]))
 		if scales[at] || scales[at-a.criticBase] {
 			x = 1 + 0.3*dice.NormFloat64()
 		}
