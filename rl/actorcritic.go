@@ -79,8 +79,3 @@ func (a *ActorCritic) normalizerValues() *engine.Tensor {
 	}
 	return a.normalizer.Values()
 }
-
-// value records the critic's values of observations.
-func (a *ActorCritic) value(r *engine.Recorder, obs, values *engine.Tensor) {
-	a.critic.Forward(r, nn.Weights{Params: a.params, Base: a.criticBase}, a.normalizerValues(), float32(a.cfg.ObsLimit), obs, values)
-}

@@ -2,7 +2,6 @@ package rl
 
 import (
 	"github.com/evorl/evorl/engine"
-	"github.com/evorl/evorl/engine/nn"
 )
 
 // Heads of shaders/rl/policy_gradient.comp.
@@ -13,9 +12,7 @@ const (
 )
 
 // splits is into how many parts the gradient of a minibatch is divided.
-func (p *PPO) splits() int {
-	return nn.Splits(p.cfg.Members, p.cfg.RolloutLength*p.cfg.Environments/p.cfg.Minibatches)
-}
+func (p *PPO) splits() int { return max(p.actor.Splits(), p.critic.Splits()) }
 
 // recordMoments records the advantages' moments of every minibatch.
 func (p *PPO) recordMoments(r *engine.Recorder) {
@@ -56,12 +53,21 @@ func (p *PPO) recordGradient(r *engine.Recorder, epoch, minibatch int) {
 	if !a.discrete {
 		k.Head = headGaussian
 	}
-	p.dispatchGradient(r, k, a.actor)
+	if p.batch != nil {
+		p.recordBatch(r, epoch, minibatch)
+	}
+	p.dispatchGradient(r, k, p.actor)
 	k.Head, k.Base, k.LossWeight, k.Losses = headCritic, uint32(a.criticBase), p.criticWeight.Range(), p.criticLosses.Range()
-	p.dispatchGradient(r, k, a.critic)
+	p.dispatchGradient(r, k, p.critic)
 }
 
-func (p *PPO) dispatchGradient(r *engine.Recorder, k policyGradientKernel, net nn.MLP) {
+// dispatchGradient records the gradient of one network in the form that it has.
+func (p *PPO) dispatchGradient(r *engine.Recorder, k policyGradientKernel, h *head) {
+	if h.outputs != nil {
+		p.recordLayered(r, k, h)
+		return
+	}
+	net := h.MLP()
 	lanes, err := net.Lanes(r.Engine().Device().Info())
 	if err != nil {
 		r.Fail(err)

@@ -118,6 +118,83 @@ func (k gaeKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: gaeShader, Groups: [3]uint32{x, y, z}, Label: "rl/gae", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var minibatchRowsShader = &vk.Shader{
+	Name:  "rl/minibatch_rows",
+	SPIRV: shaders.Code("rl/minibatch_rows"),
+	Bindings: []vk.Binding{
+		{Name: "Obs", Index: 0, Access: vk.Read},
+		{Name: "obs_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Normalizer", Index: 2, Access: vk.Read},
+		{Name: "normalizer_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Clock", Index: 4, Access: vk.Read},
+		{Name: "Batch", Index: 5, Access: vk.Write},
+	},
+	PushBytes: 40,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "NORMALIZE", ID: 1, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// minibatchRowsKernel is shaders/rl/minibatch_rows.comp.
+type minibatchRowsKernel struct {
+	Obs              vk.Range // readonly float
+	ObsTexels        vk.Range // readonly vec4 rgba32f
+	Normalizer       vk.Range // readonly float
+	NormalizerTexels vk.Range // readonly vec4 rgba32f
+	Clock            vk.Range // readonly uint
+	Batch            vk.Range // writeonly float
+
+	Horizon      uint32 // push constants, in order
+	Environments uint32
+	Features     uint32
+	Rows         uint32
+	Seed         uint32
+	Stream       uint32
+	Epoch        uint32
+	Minibatch    uint32
+	Minibatches  uint32
+	ObsLimit     float32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Normalize  uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k minibatchRowsKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [6]vk.Range
+		push   [40]byte
+		spec   [3]uint32
+	})
+	a.ranges = [6]vk.Range{k.Obs, k.ObsTexels, k.Normalizer, k.NormalizerTexels, k.Clock, k.Batch}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Horizon)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Environments)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Features)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Rows)
+	binary.LittleEndian.PutUint32(a.push[16:], k.Seed)
+	binary.LittleEndian.PutUint32(a.push[20:], k.Stream)
+	binary.LittleEndian.PutUint32(a.push[24:], k.Epoch)
+	binary.LittleEndian.PutUint32(a.push[28:], k.Minibatch)
+	binary.LittleEndian.PutUint32(a.push[32:], k.Minibatches)
+	binary.LittleEndian.PutUint32(a.push[36:], math.Float32bits(k.ObsLimit))
+	a.spec = [3]uint32{64, 0, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.Normalize != 0 {
+		a.spec[1] = k.Normalize
+	}
+	if k.TexelLoads != 0 {
+		a.spec[2] = k.TexelLoads
+	}
+	return vk.Call{Shader: minibatchRowsShader, Groups: [3]uint32{x, y, z}, Label: "rl/minibatch_rows", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var policyGradientShader = &vk.Shader{
 	Name:  "rl/policy_gradient",
 	SPIRV: shaders.Code("rl/policy_gradient"),
@@ -276,6 +353,128 @@ func (k policyGradientKernel) call(x, y, z uint32) vk.Call {
 		a.spec[11] = k.TexelLoads
 	}
 	return vk.Call{Shader: policyGradientShader, Groups: [3]uint32{x, y, z}, Label: "rl/policy_gradient", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var policyLossShader = &vk.Shader{
+	Name:  "rl/policy_loss",
+	SPIRV: shaders.Code("rl/policy_loss"),
+	Bindings: []vk.Binding{
+		{Name: "Output", Index: 0, Access: vk.Read},
+		{Name: "Params", Index: 1, Access: vk.Read},
+		{Name: "Action", Index: 2, Access: vk.Read},
+		{Name: "LogProb", Index: 3, Access: vk.Read},
+		{Name: "Advantage", Index: 4, Access: vk.Read},
+		{Name: "Target", Index: 5, Access: vk.Read},
+		{Name: "Value", Index: 6, Access: vk.Read},
+		{Name: "ClipEpsilon", Index: 7, Access: vk.Read},
+		{Name: "LossWeight", Index: 8, Access: vk.Read},
+		{Name: "EntropyWeight", Index: 9, Access: vk.Read},
+		{Name: "Clock", Index: 10, Access: vk.Read},
+		{Name: "Moments", Index: 11, Access: vk.Read},
+		{Name: "AtOutputs", Index: 12, Access: vk.Write},
+		{Name: "Gradient", Index: 13, Access: vk.Write},
+		{Name: "Losses", Index: 14, Access: vk.Write},
+		{Name: "outputs_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "actions_texels", Index: 16, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "log_probs_texels", Index: 17, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "advantages_texels", Index: 18, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "targets_texels", Index: 19, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "values_texels", Index: 20, Access: vk.Read, Texel: vk.TexelFloat4},
+	},
+	PushBytes: 40,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "OUT", ID: 6, Default: 1},
+		{Name: "HEAD", ID: 8, Default: 0},
+		{Name: "NORMALIZE_ADVANTAGE", ID: 9, Default: 0},
+		{Name: "CLIP_VALUE", ID: 10, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// policyLossKernel is shaders/rl/policy_loss.comp.
+type policyLossKernel struct {
+	Output           vk.Range // readonly float
+	Params           vk.Range // readonly float
+	Action           vk.Range // readonly float
+	LogProb          vk.Range // readonly float
+	Advantage        vk.Range // readonly float
+	Target           vk.Range // readonly float
+	Value            vk.Range // readonly float
+	ClipEpsilon      vk.Range // readonly float
+	LossWeight       vk.Range // readonly float
+	EntropyWeight    vk.Range // readonly float
+	Clock            vk.Range // readonly uint
+	Moments          vk.Range // readonly float
+	AtOutputs        vk.Range // writeonly float
+	Gradient         vk.Range // writeonly float
+	Losses           vk.Range // writeonly float
+	OutputsTexels    vk.Range // readonly vec4 rgba32f
+	ActionsTexels    vk.Range // readonly vec4 rgba32f
+	LogProbsTexels   vk.Range // readonly vec4 rgba32f
+	AdvantagesTexels vk.Range // readonly vec4 rgba32f
+	TargetsTexels    vk.Range // readonly vec4 rgba32f
+	ValuesTexels     vk.Range // readonly vec4 rgba32f
+
+	Horizon      uint32 // push constants, in order
+	Environments uint32
+	Rows         uint32
+	Row          uint32
+	LogStd       uint32
+	Seed         uint32
+	Stream       uint32
+	Epoch        uint32
+	Minibatch    uint32
+	Minibatches  uint32
+
+	Workgroup          uint32 // specialization constants, zero for their default 64
+	Out                uint32 // default 1
+	Head               uint32 // default 0
+	NormalizeAdvantage uint32 // default 0
+	ClipValue          uint32 // default 0
+	TexelLoads         uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k policyLossKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [21]vk.Range
+		push   [40]byte
+		spec   [6]uint32
+	})
+	a.ranges = [21]vk.Range{k.Output, k.Params, k.Action, k.LogProb, k.Advantage, k.Target, k.Value, k.ClipEpsilon, k.LossWeight, k.EntropyWeight, k.Clock, k.Moments, k.AtOutputs, k.Gradient, k.Losses, k.OutputsTexels, k.ActionsTexels, k.LogProbsTexels, k.AdvantagesTexels, k.TargetsTexels, k.ValuesTexels}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Horizon)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Environments)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Rows)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[16:], k.LogStd)
+	binary.LittleEndian.PutUint32(a.push[20:], k.Seed)
+	binary.LittleEndian.PutUint32(a.push[24:], k.Stream)
+	binary.LittleEndian.PutUint32(a.push[28:], k.Epoch)
+	binary.LittleEndian.PutUint32(a.push[32:], k.Minibatch)
+	binary.LittleEndian.PutUint32(a.push[36:], k.Minibatches)
+	a.spec = [6]uint32{64, 1, 0, 0, 0, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.Out != 0 {
+		a.spec[1] = k.Out
+	}
+	if k.Head != 0 {
+		a.spec[2] = k.Head
+	}
+	if k.NormalizeAdvantage != 0 {
+		a.spec[3] = k.NormalizeAdvantage
+	}
+	if k.ClipValue != 0 {
+		a.spec[4] = k.ClipValue
+	}
+	if k.TexelLoads != 0 {
+		a.spec[5] = k.TexelLoads
+	}
+	return vk.Call{Shader: policyLossShader, Groups: [3]uint32{x, y, z}, Label: "rl/policy_loss", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
 var policyUpdateShader = &vk.Shader{

@@ -9,6 +9,7 @@ import (
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/engine/nn"
 	"github.com/evorl/evorl/engine/optim"
 	"github.com/evorl/evorl/envs"
 	"github.com/evorl/evorl/vk"
@@ -84,6 +85,8 @@ type PPO struct {
 	moments                                                                *engine.Tensor // [epochs * minibatches, P, 2]: of the advantages
 	gradient                                                               *engine.Tensor // [splits, P, row]; nil when fused
 	actorLosses, criticLosses                                              *engine.Tensor // [4, splits, P]
+	actor, critic                                                          *head
+	batch                                                                  *engine.Tensor // [P, B, O]: observations of a minibatch; nil where no network needs them together
 
 	fused    bool // updates are one dispatch, see recordFused
 	separate bool // they must not be
@@ -168,6 +171,9 @@ func (p *PPO) buildLearner(network NetworkConfig) (err error) {
 	p.value, p.nextValue = scratch.Scratch("value", engine.Float32, tpe...), scratch.Scratch("next_value", engine.Float32, tpe...)
 	p.advantage, p.target = scratch.Scratch("advantage", engine.Float32, tpe...), scratch.Scratch("target", engine.Float32, tpe...)
 	p.moments = scratch.Scratch("advantage_moments", engine.Float32, engine.Axis("update", c.Epochs*c.Minibatches), engine.Population(c.Members), engine.Axis("moment", 2))
+	if err := p.buildHeads(scratch); err != nil {
+		return err
+	}
 	p.fused = !p.separate && p.canFuse()
 	splits := engine.Axis("split", p.splits())
 	if p.fused {
@@ -199,12 +205,18 @@ func (p *PPO) Record(r *engine.Recorder, rows func(*engine.Recorder)) {
 // recordAdvantages records values, advantages and targets of the trajectories.
 func (p *PPO) recordAdvantages(r *engine.Recorder) {
 	ro := p.ro
-	p.agent.value(r, ro.Obs, p.value)
-	p.agent.value(r, ro.NextObs, p.nextValue)
+	p.recordValues(r, ro.Obs, p.value)
+	p.recordValues(r, ro.NextObs, p.nextValue)
 	gae(r, ro.Reward, ro.Done, p.value, p.nextValue, p.discount, p.lambda, p.advantage, p.target)
 	if p.cfg.NormalizeAdvantage {
 		p.recordMoments(r)
 	}
+}
+
+// recordValues records the critic's values of observations.
+func (p *PPO) recordValues(r *engine.Recorder, obs, values *engine.Tensor) {
+	a := p.agent
+	p.critic.Forward(r, nn.Weights{Params: a.params, Base: p.critic.base}, a.normalizerValues(), float32(a.cfg.ObsLimit), obs, values)
 }
 
 // recordUpdates records the updates of every epoch and minibatch.

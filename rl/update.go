@@ -71,8 +71,7 @@ func (p *PPO) recordFused(r *engine.Recorder) {
 		k.Head = headGaussian
 	}
 	updates := c.Epochs * c.Minibatches
-	minibatch := (c.RolloutLength*c.Environments + c.Minibatches - 1) / c.Minibatches
-	step := max(1, fusedIterations/(minibatch*fusedPerTransition))
+	step := max(1, fusedIterations/(p.minibatchRows()*fusedPerTransition))
 	for first := 0; first < updates; first += step {
 		k.First, k.Last = uint32(first), uint32(min(first+step, updates))
 		call := k.call(uint32(c.Members), 1, 1)

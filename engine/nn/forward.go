@@ -50,9 +50,11 @@ func (m MLP) Forward(r *engine.Recorder, w Weights, normalizer *engine.Tensor, l
 func Splits(members, rows int) int {
 	const (
 		workgroups = 64
-		least      = 64   // rows a workgroup
-		most       = 2048 // rows a workgroup; Mesa's software driver leaves loops after 65535 iterations in all
+		least      = 64 // rows a workgroup
 	)
 	n := (workgroups + members - 1) / members
-	return max(1, min(n, rows/least), (rows+most-1)/most)
+	return max(1, min(n, rows/least), (rows+mostRows-1)/mostRows)
 }
+
+// mostRows is how many rows an invocation may loop over; Mesa's software driver leaves loops after 65535 iterations in all.
+const mostRows = 2048

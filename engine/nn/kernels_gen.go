@@ -10,6 +10,193 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
+var backwardShader = &vk.Shader{
+	Name:  "engine/nn/backward",
+	SPIRV: shaders.Code("engine/nn/backward"),
+	Bindings: []vk.Binding{
+		{Name: "Params", Index: 0, Access: vk.Read},
+		{Name: "Params4", Index: 1, Access: vk.Read},
+		{Name: "params_texels", Index: 2, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Normalizer", Index: 3, Access: vk.Read},
+		{Name: "Input", Index: 4, Access: vk.Read},
+		{Name: "inputs_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "AtOutputs", Index: 6, Access: vk.Read},
+		{Name: "at_outputs_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Gradient", Index: 8, Access: vk.Write},
+		{Name: "Gradient4", Index: 9, Access: vk.Write},
+		{Name: "AtInputs", Index: 10, Access: vk.Write},
+	},
+	PushBytes: 16,
+	Spec: []vk.SpecConstant{
+		{Name: "LANES", ID: 0, Default: 8},
+		{Name: "HIDDEN_1", ID: 1, Default: 64},
+		{Name: "HIDDEN_2", ID: 2, Default: 0},
+		{Name: "ACTIVATION", ID: 3, Default: 0},
+		{Name: "LAYER_NORM", ID: 4, Default: 0},
+		{Name: "IN", ID: 5, Default: 1},
+		{Name: "OUT", ID: 6, Default: 1},
+		{Name: "NORMALIZE", ID: 7, Default: 0},
+		{Name: "GRAD_INPUTS", ID: 8, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{8, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// backwardKernel is shaders/engine/nn/backward.comp.
+type backwardKernel struct {
+	Params          vk.Range // readonly float
+	Params4         vk.Range // readonly vec4
+	ParamsTexels    vk.Range // readonly vec4 rgba32f
+	Normalizer      vk.Range // readonly float
+	Input           vk.Range // readonly float
+	InputsTexels    vk.Range // readonly vec4 rgba32f
+	AtOutputs       vk.Range // readonly float
+	AtOutputsTexels vk.Range // readonly vec4 rgba32f
+	Gradient        vk.Range // writeonly float
+	Gradient4       vk.Range // writeonly vec4
+	AtInputs        vk.Range // writeonly float
+
+	Rows     uint32 // push constants, in order
+	Row      uint32
+	Base     uint32
+	ObsLimit float32
+
+	Lanes      uint32 // specialization constants, zero for their default 8
+	Hidden1    uint32 // default 64
+	Hidden2    uint32 // default 0
+	Activation uint32 // default 0
+	LayerNorm  uint32 // default 0
+	In         uint32 // default 1
+	Out        uint32 // default 1
+	Normalize  uint32 // default 0
+	GradInputs uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k backwardKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [11]vk.Range
+		push   [16]byte
+		spec   [10]uint32
+	})
+	a.ranges = [11]vk.Range{k.Params, k.Params4, k.ParamsTexels, k.Normalizer, k.Input, k.InputsTexels, k.AtOutputs, k.AtOutputsTexels, k.Gradient, k.Gradient4, k.AtInputs}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Rows)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Base)
+	binary.LittleEndian.PutUint32(a.push[12:], math.Float32bits(k.ObsLimit))
+	a.spec = [10]uint32{8, 64, 0, 0, 0, 1, 1, 0, 0, 0}
+	if k.Lanes != 0 {
+		a.spec[0] = k.Lanes
+	}
+	if k.Hidden1 != 0 {
+		a.spec[1] = k.Hidden1
+	}
+	if k.Hidden2 != 0 {
+		a.spec[2] = k.Hidden2
+	}
+	if k.Activation != 0 {
+		a.spec[3] = k.Activation
+	}
+	if k.LayerNorm != 0 {
+		a.spec[4] = k.LayerNorm
+	}
+	if k.In != 0 {
+		a.spec[5] = k.In
+	}
+	if k.Out != 0 {
+		a.spec[6] = k.Out
+	}
+	if k.Normalize != 0 {
+		a.spec[7] = k.Normalize
+	}
+	if k.GradInputs != 0 {
+		a.spec[8] = k.GradInputs
+	}
+	if k.TexelLoads != 0 {
+		a.spec[9] = k.TexelLoads
+	}
+	return vk.Call{Shader: backwardShader, Groups: [3]uint32{x, y, z}, Label: "engine/nn/backward", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var columnsShader = &vk.Shader{
+	Name:  "engine/nn/columns",
+	SPIRV: shaders.Code("engine/nn/columns"),
+	Bindings: []vk.Binding{
+		{Name: "Left", Index: 0, Access: vk.Read},
+		{Name: "left_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Right", Index: 2, Access: vk.Read},
+		{Name: "right_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Sums", Index: 4, Access: vk.Write},
+	},
+	PushBytes: 24,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "SLICES", ID: 1, Default: 1},
+		{Name: "ALIGNED", ID: 2, Default: 0},
+		{Name: "PRODUCT", ID: 3, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// columnsKernel is shaders/engine/nn/columns.comp.
+type columnsKernel struct {
+	Left        vk.Range // readonly vec4
+	LeftTexels  vk.Range // readonly vec4 rgba32f
+	Right       vk.Range // readonly vec4
+	RightTexels vk.Range // readonly vec4 rgba32f
+	Sums        vk.Range // writeonly float
+
+	Columns  uint32 // push constants, in order
+	Rows     uint32
+	Capacity uint32
+	Row      uint32
+	At       uint32
+	Chunk    uint32
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	Slices     uint32 // default 1
+	Aligned    uint32 // default 0
+	Product    uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k columnsKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [5]vk.Range
+		push   [24]byte
+		spec   [5]uint32
+	})
+	a.ranges = [5]vk.Range{k.Left, k.LeftTexels, k.Right, k.RightTexels, k.Sums}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Columns)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Rows)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Capacity)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[16:], k.At)
+	binary.LittleEndian.PutUint32(a.push[20:], k.Chunk)
+	a.spec = [5]uint32{64, 1, 0, 0, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.Slices != 0 {
+		a.spec[1] = k.Slices
+	}
+	if k.Aligned != 0 {
+		a.spec[2] = k.Aligned
+	}
+	if k.Product != 0 {
+		a.spec[3] = k.Product
+	}
+	if k.TexelLoads != 0 {
+		a.spec[4] = k.TexelLoads
+	}
+	return vk.Call{Shader: columnsShader, Groups: [3]uint32{x, y, z}, Label: "engine/nn/columns", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var forwardShader = &vk.Shader{
 	Name:  "engine/nn/forward",
 	SPIRV: shaders.Code("engine/nn/forward"),
@@ -289,6 +476,184 @@ func (k gemmKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: gemmShader, Groups: [3]uint32{x, y, z}, Label: "engine/nn/gemm", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var normShader = &vk.Shader{
+	Name:  "engine/nn/norm",
+	SPIRV: shaders.Code("engine/nn/norm"),
+	Bindings: []vk.Binding{
+		{Name: "Affine", Index: 0, Access: vk.Read},
+		{Name: "affine_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Params", Index: 2, Access: vk.Read},
+		{Name: "params_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Normalized", Index: 4, Access: vk.Write},
+		{Name: "Normalized4", Index: 5, Access: vk.Write},
+		{Name: "Hidden", Index: 6, Access: vk.Write},
+		{Name: "Hidden4", Index: 7, Access: vk.Write},
+		{Name: "Rstd", Index: 8, Access: vk.Write},
+	},
+	PushBytes: 24,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "WIDTH", ID: 1, Default: 1},
+		{Name: "ALIGNED", ID: 2, Default: 0},
+		{Name: "ACTIVATION", ID: 3, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// normKernel is shaders/engine/nn/norm.comp.
+type normKernel struct {
+	Affine       vk.Range // readonly vec4
+	AffineTexels vk.Range // readonly vec4 rgba32f
+	Params       vk.Range // readonly vec4
+	ParamsTexels vk.Range // readonly vec4 rgba32f
+	Normalized   vk.Range // writeonly float
+	Normalized4  vk.Range // writeonly vec4
+	Hidden       vk.Range // writeonly float
+	Hidden4      vk.Range // writeonly vec4
+	Rstd         vk.Range // writeonly float
+
+	Units    uint32 // push constants, in order
+	Rows     uint32
+	Capacity uint32
+	Row      uint32
+	Scale    uint32
+	Shift    uint32
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	Width      uint32 // default 1
+	Aligned    uint32 // default 0
+	Activation uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k normKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [9]vk.Range
+		push   [24]byte
+		spec   [5]uint32
+	})
+	a.ranges = [9]vk.Range{k.Affine, k.AffineTexels, k.Params, k.ParamsTexels, k.Normalized, k.Normalized4, k.Hidden, k.Hidden4, k.Rstd}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Units)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Rows)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Capacity)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[16:], k.Scale)
+	binary.LittleEndian.PutUint32(a.push[20:], k.Shift)
+	a.spec = [5]uint32{64, 1, 0, 0, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.Width != 0 {
+		a.spec[1] = k.Width
+	}
+	if k.Aligned != 0 {
+		a.spec[2] = k.Aligned
+	}
+	if k.Activation != 0 {
+		a.spec[3] = k.Activation
+	}
+	if k.TexelLoads != 0 {
+		a.spec[4] = k.TexelLoads
+	}
+	return vk.Call{Shader: normShader, Groups: [3]uint32{x, y, z}, Label: "engine/nn/norm", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var normBackwardShader = &vk.Shader{
+	Name:  "engine/nn/norm_backward",
+	SPIRV: shaders.Code("engine/nn/norm_backward"),
+	Bindings: []vk.Binding{
+		{Name: "Gradient", Index: 0, Access: vk.Read},
+		{Name: "gradient_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Normalized", Index: 2, Access: vk.Read},
+		{Name: "normalized_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Hidden", Index: 4, Access: vk.Read},
+		{Name: "hidden_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Params", Index: 6, Access: vk.Read},
+		{Name: "params_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Rstd", Index: 8, Access: vk.Read},
+		{Name: "Shifted", Index: 9, Access: vk.Write},
+		{Name: "Shifted4", Index: 10, Access: vk.Write},
+		{Name: "Affine", Index: 11, Access: vk.Write},
+		{Name: "Affine4", Index: 12, Access: vk.Write},
+	},
+	PushBytes: 24,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "WIDTH", ID: 1, Default: 1},
+		{Name: "ALIGNED", ID: 2, Default: 0},
+		{Name: "ACTIVATION", ID: 3, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// normBackwardKernel is shaders/engine/nn/norm_backward.comp.
+type normBackwardKernel struct {
+	Gradient         vk.Range // readonly vec4
+	GradientTexels   vk.Range // readonly vec4 rgba32f
+	Normalized       vk.Range // readonly vec4
+	NormalizedTexels vk.Range // readonly vec4 rgba32f
+	Hidden           vk.Range // readonly vec4
+	HiddenTexels     vk.Range // readonly vec4 rgba32f
+	Params           vk.Range // readonly vec4
+	ParamsTexels     vk.Range // readonly vec4 rgba32f
+	Rstd             vk.Range // readonly float
+	Shifted          vk.Range // writeonly float
+	Shifted4         vk.Range // writeonly vec4
+	Affine           vk.Range // writeonly float
+	Affine4          vk.Range // writeonly vec4
+
+	Units    uint32 // push constants, in order
+	Rows     uint32
+	Capacity uint32
+	Row      uint32
+	Scale    uint32
+	Shift    uint32
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	Width      uint32 // default 1
+	Aligned    uint32 // default 0
+	Activation uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k normBackwardKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [13]vk.Range
+		push   [24]byte
+		spec   [5]uint32
+	})
+	a.ranges = [13]vk.Range{k.Gradient, k.GradientTexels, k.Normalized, k.NormalizedTexels, k.Hidden, k.HiddenTexels, k.Params, k.ParamsTexels, k.Rstd, k.Shifted, k.Shifted4, k.Affine, k.Affine4}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Units)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Rows)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Capacity)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[16:], k.Scale)
+	binary.LittleEndian.PutUint32(a.push[20:], k.Shift)
+	a.spec = [5]uint32{64, 1, 0, 0, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.Width != 0 {
+		a.spec[1] = k.Width
+	}
+	if k.Aligned != 0 {
+		a.spec[2] = k.Aligned
+	}
+	if k.Activation != 0 {
+		a.spec[3] = k.Activation
+	}
+	if k.TexelLoads != 0 {
+		a.spec[4] = k.TexelLoads
+	}
+	return vk.Call{Shader: normBackwardShader, Groups: [3]uint32{x, y, z}, Label: "engine/nn/norm_backward", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var normalizerShader = &vk.Shader{
 	Name:  "engine/nn/normalizer",
 	SPIRV: shaders.Code("engine/nn/normalizer"),
@@ -332,4 +697,73 @@ func (k normalizerKernel) call(x, y, z uint32) vk.Call {
 		a.spec[0] = k.Workgroup
 	}
 	return vk.Call{Shader: normalizerShader, Groups: [3]uint32{x, y, z}, Label: "engine/nn/normalizer", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var rowsShader = &vk.Shader{
+	Name:  "engine/nn/rows",
+	SPIRV: shaders.Code("engine/nn/rows"),
+	Bindings: []vk.Binding{
+		{Name: "Source", Index: 0, Access: vk.Read},
+		{Name: "source_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Normalizer", Index: 2, Access: vk.Read},
+		{Name: "normalizer_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Rows", Index: 4, Access: vk.Write},
+	},
+	PushBytes: 28,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "NORMALIZE", ID: 1, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// rowsKernel is shaders/engine/nn/rows.comp.
+type rowsKernel struct {
+	Source           vk.Range // readonly float
+	SourceTexels     vk.Range // readonly vec4 rgba32f
+	Normalizer       vk.Range // readonly float
+	NormalizerTexels vk.Range // readonly vec4 rgba32f
+	Rows             vk.Range // writeonly float
+
+	Inner    uint32 // push constants, in order
+	Features uint32
+	Block    uint32
+	First    uint32
+	Count    uint32
+	Capacity uint32
+	Limit    float32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Normalize  uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k rowsKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [5]vk.Range
+		push   [28]byte
+		spec   [3]uint32
+	})
+	a.ranges = [5]vk.Range{k.Source, k.SourceTexels, k.Normalizer, k.NormalizerTexels, k.Rows}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Inner)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Features)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Block)
+	binary.LittleEndian.PutUint32(a.push[12:], k.First)
+	binary.LittleEndian.PutUint32(a.push[16:], k.Count)
+	binary.LittleEndian.PutUint32(a.push[20:], k.Capacity)
+	binary.LittleEndian.PutUint32(a.push[24:], math.Float32bits(k.Limit))
+	a.spec = [3]uint32{64, 0, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.Normalize != 0 {
+		a.spec[1] = k.Normalize
+	}
+	if k.TexelLoads != 0 {
+		a.spec[2] = k.TexelLoads
+	}
+	return vk.Call{Shader: rowsShader, Groups: [3]uint32{x, y, z}, Label: "engine/nn/rows", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }

@@ -63,18 +63,8 @@ layout(push_constant) uniform Push {
 uint gemm_member, gemm_begin;    // the member, and where its C begins
 uint gemm_first, gemm_last;      // the range of K that this workgroup sums over
 
-// Float e of A and the three behind it, as far as there are `rest` of them.
-vec4 gemm_a(uint e, uint rest) {
-    if (ALIGNED_A != 0u) return LOAD4(a, a_texels, e >> 2);
-    uint e1 = e + min(1u, rest), e2 = e + min(2u, rest), e3 = e + min(3u, rest);
-    return vec4(LOAD1(a, a_texels, e), LOAD1(a, a_texels, e1), LOAD1(a, a_texels, e2), LOAD1(a, a_texels, e3));
-}
-
-vec4 gemm_b(uint e, uint rest) {
-    if (ALIGNED_B != 0u) return LOAD4(b, b_texels, e >> 2);
-    uint e1 = e + min(1u, rest), e2 = e + min(2u, rest), e3 = e + min(3u, rest);
-    return vec4(LOAD1(b, b_texels, e), LOAD1(b, b_texels, e1), LOAD1(b, b_texels, e2), LOAD1(b, b_texels, e3));
-}
+LOADER(gemm_a, ALIGNED_A, a, a_texels)
+LOADER(gemm_b, ALIGNED_B, b, b_texels)
 
 // Where row `row` of the member's C begins. Divisions are dear on the software driver, one lane at a time.
 uint gemm_c(uint row) {

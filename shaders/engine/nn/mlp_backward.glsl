@@ -63,6 +63,8 @@ uint mlp_reduced(uint i) { return bitfieldReverse(i) >> 1 >> (31 - findMSB(LANES
         }                                                                                  \
     }
 
+float mlp_d1[UNITS_1]; // of the last sample: the gradient at the first layer's affine outputs
+
 // mlp_backward adds the gradients of a sample whose loss has the gradient dy at the outputs, after mlp_forward of that sample.
 void mlp_backward(const float dy[OUT]) {
     float dl[UNITS_L];
@@ -78,7 +80,6 @@ void mlp_backward(const float dy[OUT]) {
     }
     [[unroll]] for (uint o = 0u; o < OUT; o++) mlp_gb3[o] += dy[o];
 
-    float d1[UNITS_1];
     if (HIDDEN_2 != 0u) {
         if (LAYER_NORM != 0u) MLP_NORMALIZE_BACK(dl, mlp_n2, mlp_rstd2, mlp_scale2, mlp_gscale2, mlp_gshift2, UNITS_2, WIDE_2, HIDDEN_2)
         [[unroll]] for (uint q = 0u; q < UNITS_2; q++) mlp_gb2[q] += dl[q];
@@ -94,15 +95,15 @@ void mlp_backward(const float dy[OUT]) {
                 }
                 MLP_REDUCE(i, d)
             }
-            d1[u] = d * activate_slope(ACTIVATION, mlp_z1[u], mlp_h1[u]);
+            mlp_d1[u] = d * activate_slope(ACTIVATION, mlp_z1[u], mlp_h1[u]);
         }
     } else {
-        [[unroll]] for (uint u = 0u; u < UNITS_1; u++) d1[u] = dl[min(u, UNITS_L - 1u)];
+        [[unroll]] for (uint u = 0u; u < UNITS_1; u++) mlp_d1[u] = dl[min(u, UNITS_L - 1u)];
     }
-    if (LAYER_NORM != 0u) MLP_NORMALIZE_BACK(d1, mlp_n1, mlp_rstd1, mlp_scale1, mlp_gscale1, mlp_gshift1, UNITS_1, WIDE_1, HIDDEN_1)
+    if (LAYER_NORM != 0u) MLP_NORMALIZE_BACK(mlp_d1, mlp_n1, mlp_rstd1, mlp_scale1, mlp_gscale1, mlp_gshift1, UNITS_1, WIDE_1, HIDDEN_1)
     [[unroll]] for (uint u = 0u; u < UNITS_1; u++) {
-        mlp_gb1[u] += d1[u];
-        [[unroll]] for (uint k = 0u; k < IN; k++) mlp_g1[k * UNITS_1 + u] += mlp_x[k] * d1[u];
+        mlp_gb1[u] += mlp_d1[u];
+        [[unroll]] for (uint k = 0u; k < IN; k++) mlp_g1[k * UNITS_1 + u] += mlp_x[k] * mlp_d1[u];
     }
 }
 

@@ -1,0 +1,28 @@
+// What the two kernels of layer normalization share: a row belongs to WIDTH invocations next to each other, each taking four floats in
+// turn. WIDTH is a power of two, at most the subgroup size: 1 where lanes gather as fast as they load in a row.
+
+#extension GL_EXT_control_flow_attributes : require
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_KHR_shader_subgroup_shuffle : require
+
+layout(local_size_x = 64, local_size_x_id = 0) in;
+layout(constant_id = 0) const uint WORKGROUP = 64;
+layout(constant_id = 1) const uint WIDTH = 1;
+layout(constant_id = 2) const uint ALIGNED = 0;    // 1: rows and parameters begin at multiples of four floats
+layout(constant_id = 3) const uint ACTIVATION = 0;
+
+const float NORM_EPSILON = 1e-6; // as in Flax, and in mlp.glsl
+
+// The sum over a row's invocations, the same for all of them.
+float norm_sum(float x) {
+    [[unroll]] for (uint i = 0u; i < 6u; i++) {
+        if ((1u << i) < WIDTH) x += subgroupShuffleXor(x, 1u << i);
+    }
+    return x;
+}
+
+// v, zero where it lies beyond `rest`.
+vec4 norm_within(vec4 v, uint rest) {
+    if (ALIGNED != 0u) return v;
+    return vec4(v.x, rest > 0u ? v.y : 0.0, rest > 1u ? v.z : 0.0, rest > 2u ? v.w : 0.0);
+}

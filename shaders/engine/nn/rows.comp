@@ -1,0 +1,40 @@
+#version 450
+
+// Copies rows of [blocks, P, inner, features] to [P, rows, features], normalized where NORMALIZE says so: inputs as matrix products take
+// them.
+//
+// Groups: x = ceil(inner * features / local size), y = blocks, z = population.
+
+#include "engine/load.glsl"
+
+layout(local_size_x = 64, local_size_x_id = 0) in;
+layout(constant_id = 1) const uint NORMALIZE = 0;
+
+layout(std430, set = 0, binding = 0) readonly buffer Source { float source[]; };          // [blocks, P, inner, features]
+layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer source_texels;         // the same
+layout(std430, set = 0, binding = 2) readonly buffer Normalizer { float normalizer[]; };  // [P, 2, features]: mean, 1 / deviation
+layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer normalizer_texels;     // the same
+layout(std430, set = 0, binding = 4) writeonly buffer Rows { float rows[]; };             // [P, rows, features]
+
+layout(push_constant) uniform Push {
+    uint inner;    // rows of a block
+    uint features;
+    uint block;    // the first block to copy from
+    uint first;    // row of a member, counted over all blocks, that becomes row 0
+    uint count;    // rows to copy
+    uint capacity; // rows of a member there is room for
+    float limit;   // of normalized features
+};
+
+void main() {
+    uint i = gl_GlobalInvocationID.x, member = gl_WorkGroupID.z, size = inner * features;
+    uint at = (block + gl_WorkGroupID.y) * size + i - first * features; // element of the member's rows; wraps below 0
+    if (i >= size || at >= count * features) return;
+    uint from = ((block + gl_WorkGroupID.y) * gl_NumWorkGroups.z + member) * size + i;
+    float x = LOAD(source, source_texels, from);
+    if (NORMALIZE != 0u) {
+        uint f = member * 2u * features + i % features;
+        x = clamp((x - LOAD(normalizer, normalizer_texels, f)) * LOAD(normalizer, normalizer_texels, f + features), -limit, limit);
+    }
+    rows[member * capacity * features + at] = x;
+}

@@ -1,0 +1,47 @@
+#version 450
+
+// Copies the observations of a minibatch to [P, rows, features], normalized where NORMALIZE says so, as networks that are evaluated layer by
+// layer take them. A minibatch of fewer transitions than rows repeats its last.
+//
+// Groups: x = ceil(rows / local size), y = population.
+
+#include "engine/load.glsl"
+#include "rl/minibatch.glsl"
+
+layout(local_size_x = 64, local_size_x_id = 0) in;
+layout(constant_id = 1) const uint NORMALIZE = 0;
+
+layout(std430, set = 0, binding = 0) readonly buffer Obs { float obs[]; };               // [T, P, E, features]
+layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer obs_texels;           // the same
+layout(std430, set = 0, binding = 2) readonly buffer Normalizer { float normalizer[]; }; // [P, 2, features]: mean, 1 / deviation
+layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer normalizer_texels;    // the same
+layout(std430, set = 0, binding = 4) readonly buffer Clock { uint clock[]; };            // [0]: the iteration, for the permutation
+layout(std430, set = 0, binding = 5) writeonly buffer Batch { float to[]; };             // [P, rows, features]
+
+layout(push_constant) uniform Push {
+    uint horizon;
+    uint environments;
+    uint features;
+    uint rows;
+    uint seed;
+    uint stream; // of the permutations
+    uint epoch;
+    uint minibatch;
+    uint minibatches;
+    float obs_limit;
+};
+
+void main() {
+    uint i = gl_GlobalInvocationID.x, member = gl_WorkGroupID.y, population = gl_NumWorkGroups.y;
+    if (i >= rows) return;
+    Minibatch mb = minibatch_new(seed, stream, member, population, horizon, environments, clock[0], epoch, minibatch, minibatches);
+    uint from = minibatch_at(mb, min(i, mb.count - 1u)) * features, begin = (member * rows + i) * features;
+    for (uint k = 0u; k < features; k++) {
+        float x = LOAD(obs, obs_texels, from + k);
+        if (NORMALIZE != 0u) {
+            uint f = member * 2u * features + k;
+            x = clamp((x - LOAD(normalizer, normalizer_texels, f)) * LOAD(normalizer, normalizer_texels, f + features), -obs_limit, obs_limit);
+        }
+        to[begin + k] = x;
+    }
+}

@@ -1,0 +1,117 @@
+#version 450
+
+// The losses of one minibatch and their gradients at the outputs of one network of every member, actor or critic, where the network is
+// evaluated layer by layer. The losses are in rl/loss.glsl; networks held in the lanes have policy_gradient.comp.
+//
+// Groups: x = population, y = splits; split s sums the losses of its share of the rows, and, of the Gaussian, the gradient of the log standard
+// deviations, into parts of their own.
+
+#extension GL_EXT_control_flow_attributes : require
+
+layout(local_size_x = 64, local_size_x_id = 0) in;
+layout(constant_id = 0) const uint WORKGROUP = 64;
+
+#include "engine/load.glsl"
+#include "engine/workgroup.glsl"
+#include "rl/minibatch.glsl"
+
+layout(constant_id = 6) const uint OUT = 1;
+layout(constant_id = 8) const uint HEAD = 0;      // what the network is, one of the following
+const uint CATEGORICAL = 0u;
+const uint GAUSSIAN = 1u;
+const uint CRITIC = 2u;
+layout(constant_id = 9) const uint NORMALIZE_ADVANTAGE = 0; // 1: by the minibatch's moments
+layout(constant_id = 10) const uint CLIP_VALUE = 0;         // 1: the critic's loss is clipped too
+
+layout(std430, set = 0, binding = 0) readonly buffer Output { float outputs[]; };        // [P, rows, OUT]
+layout(std430, set = 0, binding = 1) readonly buffer Params { float params[]; };         // [P, row]
+layout(std430, set = 0, binding = 2) readonly buffer Action { float actions[]; };        // [T, P, E, A]
+layout(std430, set = 0, binding = 3) readonly buffer LogProb { float log_probs[]; };     // [T, P, E], of the policy that acted
+layout(std430, set = 0, binding = 4) readonly buffer Advantage { float advantages[]; };  // [T, P, E]
+layout(std430, set = 0, binding = 5) readonly buffer Target { float targets[]; };        // [T, P, E]
+layout(std430, set = 0, binding = 6) readonly buffer Value { float values[]; };          // [T, P, E], before the update
+layout(std430, set = 0, binding = 7) readonly buffer ClipEpsilon { float clip_epsilon[]; }; // [P]
+layout(std430, set = 0, binding = 8) readonly buffer LossWeight { float loss_weight[]; };   // [P]: of the actor's or the critic's loss
+layout(std430, set = 0, binding = 9) readonly buffer EntropyWeight { float entropy_weight[]; }; // [P]: of the entropy bonus
+layout(std430, set = 0, binding = 10) readonly buffer Clock { uint clock[]; };           // [0]: the iteration, for the permutation
+layout(std430, set = 0, binding = 11) readonly buffer Moments { float moments[]; };      // [epochs * minibatches, P, 2]: of the advantages
+layout(std430, set = 0, binding = 12) writeonly buffer AtOutputs { float at_outputs[]; }; // [P, rows, OUT]; zero beyond the minibatch
+layout(std430, set = 0, binding = 13) writeonly buffer Gradient { float gradient[]; };   // [splits, P, row]
+layout(std430, set = 0, binding = 14) writeonly buffer Losses { float losses[]; };       // [4, splits, P]: actor: loss, entropy, KL, clipped share; critic: loss, 0, 0, 0
+layout(set = 0, binding = 15, rgba32f) readonly uniform imageBuffer outputs_texels;      // Output again
+layout(set = 0, binding = 16, rgba32f) readonly uniform imageBuffer actions_texels;      // Action again
+layout(set = 0, binding = 17, rgba32f) readonly uniform imageBuffer log_probs_texels;    // LogProb again
+layout(set = 0, binding = 18, rgba32f) readonly uniform imageBuffer advantages_texels;   // Advantage again
+layout(set = 0, binding = 19, rgba32f) readonly uniform imageBuffer targets_texels;      // Target again
+layout(set = 0, binding = 20, rgba32f) readonly uniform imageBuffer values_texels;       // Value again
+
+layout(push_constant) uniform Push {
+    uint horizon;
+    uint environments;
+    uint rows;    // of the minibatch, there may be one transition less
+    uint row;     // floats of a member's parameters and gradient
+    uint log_std; // where the log standard deviations begin in the row (Gaussian)
+    uint seed;
+    uint stream; // of the permutations
+    uint epoch;
+    uint minibatch;
+    uint minibatches;
+};
+
+float mlp_y[OUT]; // as rl/loss.glsl wants it
+
+#include "rl/loss.glsl"
+
+void main() {
+    uint member = gl_WorkGroupID.x, population = gl_NumWorkGroups.x;
+    Minibatch mb = minibatch_new(seed, stream, member, population, horizon, environments, clock[0], epoch, minibatch, minibatches);
+    float mean = 0.0, scale = 1.0;
+    if (HEAD != CRITIC && NORMALIZE_ADVANTAGE != 0u) {
+        uint update = epoch * minibatches + minibatch;
+        mean = moments[2u * (update * population + member)];
+        scale = moments[2u * (update * population + member) + 1u];
+    }
+    float deviation[OUT], g_deviation[OUT];
+    [[unroll]] for (uint o = 0u; o < OUT; o++) {
+        deviation[o] = HEAD == GAUSSIAN ? params[member * row + log_std + o] : 0.0;
+        g_deviation[o] = 0.0;
+    }
+    float share = 1.0 / float(mb.count);
+    LossSettings settings = LossSettings(clip_epsilon[member], loss_weight[member], entropy_weight[member], share);
+    LossSums sums = LossSums(0.0, 0.0, 0.0, 0.0);
+
+    uint per = (rows + gl_NumWorkGroups.y - 1u) / gl_NumWorkGroups.y;
+    uint first = min(per * gl_WorkGroupID.y, rows), last = min(first + per, rows);
+    [[dont_unroll]] for (uint i = first + gl_LocalInvocationID.x; i < last; i += WORKGROUP) {
+        uint begin = (member * rows + i) * OUT;
+        float dy[OUT];
+        [[unroll]] for (uint o = 0u; o < OUT; o++) dy[o] = 0.0;
+        if (i < mb.count) {
+            uint at = minibatch_at(mb, i); // in [T, P, E]
+            [[unroll]] for (uint o = 0u; o < OUT; o++) mlp_y[o] = LOAD(outputs, outputs_texels, begin + o);
+            if (HEAD == CRITIC) {
+                critic_loss(LOAD(targets, targets_texels, at), LOAD(values, values_texels, at), settings, sums, dy);
+            } else {
+                float action[OUT];
+                [[unroll]] for (uint o = 0u; o < OUT; o++) action[o] = LOAD(actions, actions_texels, HEAD == CATEGORICAL ? at : at * OUT + o);
+                actor_loss(action, LOAD(log_probs, log_probs_texels, at), (LOAD(advantages, advantages_texels, at) - mean) * scale, deviation, settings, sums, g_deviation, dy);
+            }
+        }
+        [[unroll]] for (uint o = 0u; o < OUT; o++) at_outputs[begin + o] = dy[o];
+    }
+
+    uint part = gl_WorkGroupID.y * population + member, parts = gl_NumWorkGroups.y * population;
+    sums = LossSums(workgroup_sum(sums.loss), workgroup_sum(sums.entropy), workgroup_sum(sums.divergence), workgroup_sum(sums.clipped));
+    if (HEAD == GAUSSIAN) {
+        [[unroll]] for (uint o = 0u; o < OUT; o++) g_deviation[o] = workgroup_sum(g_deviation[o]);
+    }
+    if (gl_LocalInvocationID.x == 0u) {
+        if (HEAD == GAUSSIAN) {
+            [[unroll]] for (uint o = 0u; o < OUT; o++) gradient[part * row + log_std + o] = g_deviation[o];
+        }
+        losses[part] = sums.loss * share;
+        losses[parts + part] = sums.entropy * share;
+        losses[2u * parts + part] = sums.divergence * share;
+        losses[3u * parts + part] = sums.clipped * share;
+    }
+}
