@@ -41,7 +41,7 @@ type PBTConfig struct {
 	Search map[string]Prior `doc:"The hyperparameters that are searched, by name."`
 }
 
-// DefaultPBT is EvoRL's PBT-PPO (X. Zheng et al., 2025, table 5), its search space included, with exchanges early enough for small
+// DefaultPBT is EvoRL's PBT-PPO (B. Zheng et al., 2025, table 5), its search space included, with exchanges early enough for small
 // problems.
 func DefaultPBT() PBTConfig {
 	return PBTConfig{

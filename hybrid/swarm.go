@@ -6,7 +6,7 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// NewPBTCSO makes PBT-CSO over a workflow, which it owns from then on: PBT whose exchange is competitive swarm optimization (X. Zheng
+// NewPBTCSO makes PBT-CSO over a workflow, which it owns from then on: PBT whose exchange is competitive swarm optimization (B. Zheng
 // et al., "EvoRL", 2025, section 5.2.3; R. Cheng, Y. Jin, 2015). Members meet in random pairs; the worse one takes over the state
 // of the better one, and its hyperparameters move towards the better one's with a velocity of their own. Top, Bottom, Perturb and
 // Resample of the configuration mean nothing here.

@@ -1,6 +1,6 @@
 #version 450
 
-// Random pairs: in each the worse member is to become a copy of the better one (X. Zheng et al., "EvoRL", 2025, section 5.2.3). In an
+// Random pairs: in each the worse member is to become a copy of the better one (B. Zheng et al., "EvoRL", 2025, section 5.2.3). In an
 // odd population one member is left out. Groups: x = ceil(population / 2 / local size), pairs rounded up.
 
 #include "engine/rng.glsl"
