@@ -8,17 +8,12 @@ import (
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/nn"
-	"github.com/evorl/evorl/vk"
 )
 
 // Policies of all sizes act as their network says, evaluated afterwards on the observations that the rollout kept: in trajectories longer than
 // a dispatch, of more environments than lanes.
 func TestRolloutNetworks(t *testing.T) {
-	dev, err := vk.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer dev.Close()
+	dev := open(t)
 	for _, c := range []struct {
 		env       string
 		net       nn.MLP
