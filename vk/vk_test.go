@@ -68,7 +68,6 @@ var variants = []struct {
 }{
 	{"plain", nil},
 	{"vulkan 1.1", []Option{func(c *config) { c.maxAPI = uint32(MakeVersion(1, 1, 0)) }}},
-	{"exact buffers", []Option{ExactBuffers(true)}},
 	{"fences", []Option{reshape(func(p *physical) { p.info.Features &^= TimelineSemaphore })}},
 	{"staging", []Option{reshape(func(p *physical) { pretendDiscrete(p, memLocal, memVisible|memCoherent|memCached) })}},
 	{"staging, not coherent", []Option{reshape(func(p *physical) { pretendDiscrete(p, memLocal, memVisible|memCached) })}},
