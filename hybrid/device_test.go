@@ -1,12 +1,14 @@
 package hybrid
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"sync"
 	"testing"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/checkpoint"
 	"github.com/evorl/evorl/envs"
 	"github.com/evorl/evorl/rl"
 	"github.com/evorl/evorl/vk"
@@ -131,5 +133,17 @@ func steps(t testing.TB, w engine.Workflow, first, last int) {
 		if err := ticket.Wait(t.Context()); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// load puts a fresh workflow where the checkpoint of an iteration stands.
+func load(t testing.TB, w engine.Workflow, dir string, iteration int) {
+	t.Helper()
+	c, err := checkpoint.Open(checkpoint.Path(dir, int64(iteration)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(w.Constants(t.Context()), w.State().Load(t.Context(), c)); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -9,16 +9,19 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// open opens the default device for a test.
+// open opens the default device for a test, with core and synchronization validation. What the validation layer says fails the test.
 func open(t testing.TB) *vk.Device {
 	t.Helper()
-	dev, err := vk.Open()
+	dev, err := vk.Open(vk.Validate(true), vk.CacheDir(""))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		if err := dev.Close(); err != nil {
 			t.Error(err)
+		}
+		for _, message := range dev.ValidationErrors() {
+			t.Error(message)
 		}
 	})
 	return dev

@@ -18,7 +18,11 @@ func TestGradient(t *testing.T) {
 	for _, hidden := range [][]int{{7, 6}, {33}, {64, 64}} {
 		for _, norm := range []bool{false, true} {
 			for i, kind := range []nn.Activation{nn.ReLU, nn.Tanh, nn.ELU, nn.Swish} {
-				for _, action := range []envs.Space{envs.Discrete(3), envs.Symmetric(make([]float32, gaussian)...)} {
+				for j, action := range []envs.Space{envs.Discrete(3), envs.Symmetric(make([]float32, gaussian)...)} {
+					// A driver takes seconds to compile the large ones: tanh without, swish with layer normalization stand for them.
+					if hidden[0] == 64 && !(kind == nn.Tanh && !norm && j == 0 || kind == nn.Swish && norm && j == 1) {
+						continue
+					}
 					cfg, network := DefaultPPO(), DefaultNetwork()
 					cfg.Members, cfg.RolloutLength, cfg.Environments, cfg.Epochs, cfg.Minibatches = 2, 5, 3, 2, 2
 					network.Hidden, network.Activation, network.LayerNorm = hidden, kind, norm

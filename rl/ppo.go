@@ -119,10 +119,10 @@ func newPPO(ctx context.Context, name string, eng *engine.Engine, env *envs.Envi
 }
 
 func (p *PPO) build(ctx context.Context, with settings) (err error) {
-	if err := errors.Join(config.Check(p.cfg), with.check()); err != nil {
+	c, s := p.cfg, p.state
+	if err := errors.Join(config.Check(c), with.check()); err != nil {
 		return err
 	}
-	c, s := p.cfg, p.state
 	if err := p.buildLearner(with.network); err != nil {
 		return err
 	}

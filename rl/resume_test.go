@@ -21,7 +21,7 @@ func workflows() []workflow {
 	network := DefaultNetwork()
 	network.Hidden, network.Activation, network.NormalizeObs = []int{7}, nn.Swish, true
 	ppo := DefaultPPO()
-	ppo.Members, ppo.Environments, ppo.RolloutLength, ppo.Epochs, ppo.Minibatches = 3, 5, 9, 2, 2
+	ppo.Members, ppo.Environments, ppo.RolloutLength, ppo.Epochs, ppo.Minibatches = fusedMembers, 5, 9, 2, 2 // so many that their updates are fused
 	one := ppo
 	one.Members, one.AnnealSteps, one.NormalizeAdvantage = 1, 400, false
 	a2c := DefaultA2C()
@@ -30,7 +30,7 @@ func workflows() []workflow {
 	plain.NormalizeObs, plain.LayerNorm = false, true
 	return []workflow{
 		{"ppo", func(t testing.TB, eng *engine.Engine) (*PPO, error) {
-			return NewPPO(t.Context(), eng, lookup(t, "CartPole-v1"), ppo, Network(network), Environment(envs.Options{TimeLimit: 14}))
+			return NewPPO(t.Context(), eng, lookup(t, "CartPole-v1"), ppo, Network(network), Environment(envs.Options{TimeLimit: 8}))
 		}},
 		{"ppo of one member", func(t testing.TB, eng *engine.Engine) (*PPO, error) {
 			return NewPPO(t.Context(), eng, lookup(t, "Pendulum-v1"), one, Network(plain), Environment(envs.Options{TimeLimit: 12}))

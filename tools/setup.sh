@@ -41,15 +41,16 @@ if ! command -v go >/dev/null; then
 	exit 1
 fi
 need libvulkan1 has_loader
-need mesa-vulkan-drivers has_driver
-need gcc command -v gcc
-need libc6-dev [ -e /usr/include/stdlib.h ]
 if [ "$purpose" = test ]; then
 	need mesa-vulkan-drivers has_software_driver
 	need vulkan-validationlayers has_validation
 	need glslc command -v glslc
 	need spirv-tools command -v spirv-val
+else
+	need mesa-vulkan-drivers has_driver
 fi
+need gcc command -v gcc
+need libc6-dev [ -e /usr/include/stdlib.h ]
 [ -n "$packages" ] || exit 0
 
 if ! command -v apt-get >/dev/null; then

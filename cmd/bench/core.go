@@ -16,11 +16,14 @@ import (
 // core is what every algorithm rests on.
 func core() Suite {
 	return Suite{
-		Name: "core", Summary: "the device's limits, CartPole rollouts, PPO and PBT",
+		Name: "core", Summary: "the device's limits, matrix products, CartPole rollouts, PPO and PBT",
 		Cases: []Case{
 			{Name: "fma_peak", Summary: "float32 products and sums in registers", Unit: "GFLOP/s", run: fmaPeak},
 			{Name: "copy_bandwidth", Summary: "a copy within device memory, bytes read and written", Unit: "GB/s", run: copyBandwidth},
 			{Name: "submit_latency", Summary: "from the submission of the least program to its end", Unit: "µs", run: submitLatency},
+			{Name: "gemm/p64", Summary: "products of 256 × 64 by 64 × 64 matrices, one for each of 64 members", Unit: "GFLOP/s", run: gemm(64, 256, 64, 64)},
+			{Name: "gemm/p1", Summary: "a product of two 512 × 512 matrices", Unit: "GFLOP/s", run: gemm(1, 512, 512, 512)},
+			{Name: "gemm/p256", Summary: "products of two 1024 × 1024 matrices, one for each of 256 members", Unit: "GFLOP/s", GPU: true, run: gemm(256, 1024, 1024, 1024)},
 			{Name: "cartpole/random", Summary: "CartPole-v1 with random actions, 4096 environments", Unit: "env steps/s", run: rollout(128, 32, false)},
 			{Name: "cartpole/random/p2048", Summary: "the same, 524,288 environments", Unit: "env steps/s", GPU: true, run: rollout(2048, 256, false)},
 			{Name: "cartpole/mlp", Summary: "CartPole-v1 with a [64, 64] network for each of 128 members × 32 environments", Unit: "env steps/s", run: rollout(128, 32, true)},

@@ -38,7 +38,7 @@ func TestWrongConfigurations(t *testing.T) {
 		{"wrong type", "workflow = \"ppo\"\nenv = \"CartPole-v1\"\n[ppo]\nepochs = \"four\"\n", nil, []string{"x.toml:4:10", "epochs", "integer"}},
 		{"out of range", "workflow = \"ppo\"\nenv = \"CartPole-v1\"\n", []string{"ppo.members=0"}, []string{"--set", "members", "at least 1"}},
 		{"seed too large", "workflow = \"ppo\"\nenv = \"CartPole-v1\"\nseed = 4294967296\n", nil, []string{"x.toml:3:8", "4294967295"}},
-		{"too many minibatches", "workflow = \"ppo\"\nenv = \"CartPole-v1\"\n[ppo]\nenvironments = 1\nrollout_length = 2\nminibatches = 3\n", nil, []string{"x.toml:6:15", "3 minibatches of the 2 transitions"}},
+		{"too many minibatches", "workflow = \"ppo\"\nenv = \"CartPole-v1\"\n[ppo]\nenvironments = 1\nrollout_length = 2\nminibatches = 3\n", nil, []string{"x.toml:6:15", "3 minibatches of 2 transitions"}},
 		{"endless episodes", "workflow = \"ppo\"\nenv = \"CartPole-v1\"\n[environment]\ntime_limit = -1\n", nil, []string{"x.toml:4:14", "time limit"}},
 		{"auto-reset", "workflow = \"ppo\"\nenv = \"CartPole-v1\"\n[environment]\nauto_reset = \"disabled\"\n", nil, []string{"x.toml:4:14", "\"normal\" or \"fast\""}},
 	} {

@@ -39,10 +39,7 @@ func (p *pbtParts) sections() config.Sections {
 	return append(p.ppoParts.sections(), config.Section{Name: "pbt", Value: &p.pbt})
 }
 
-func (p *pbtParts) check(d *config.Document, env *envs.Environment) error {
-	if err := p.ppoParts.check(d, env); err != nil {
-		return err
-	}
+func (p *pbtParts) check(d *config.Document, _ *envs.Environment) error {
 	if p.ppo.Members < 2 {
 		return d.Errorf("ppo.members", "a population of %d has nobody to learn from: want at least 2 members", p.ppo.Members)
 	}

@@ -21,12 +21,7 @@ func (p *ppoParts) sections() config.Sections {
 	return config.Sections{{Name: "network", Value: &p.network}, {Name: "ppo", Value: &p.ppo}}
 }
 
-func (p *ppoParts) check(d *config.Document, env *envs.Environment) error {
-	if n := p.ppo.RolloutLength * p.ppo.Environments; p.ppo.Minibatches > n {
-		return d.Errorf("ppo.minibatches", "%d minibatches of the %d transitions of an iteration (rollout_length × environments): want at least one transition each", p.ppo.Minibatches, n)
-	}
-	return nil
-}
+func (p *ppoParts) check(*config.Document, *envs.Environment) error { return nil }
 
 func (p *ppoParts) build(ctx context.Context, eng *engine.Engine, env *envs.Environment, options envs.Options) (engine.Workflow, error) {
 	return p.make(ctx, eng, env, options)

@@ -3,14 +3,12 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math"
-	"os"
 	"strconv"
 	"strings"
 	"syscall"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/evorl/evorl/cmd/session"
 	"github.com/evorl/evorl/engine/config"
@@ -27,7 +25,13 @@ func usagef(format string, args ...any) error { return &usageError{fmt.Sprintf(f
 // interrupted is the cause of a context that a signal has ended.
 type interrupted struct{ signal syscall.Signal }
 
-func (e *interrupted) Error() string { return "stopped by " + unix.SignalName(e.signal) }
+func (e *interrupted) Error() string {
+	name := "SIGINT"
+	if e.signal == syscall.SIGTERM {
+		name = "SIGTERM"
+	}
+	return "stopped by " + name
+}
 
 // Exit statuses.
 const (
@@ -87,10 +91,7 @@ func describe(err error) string {
 }
 
 // warn tells of something that does not end the command.
-func warn(w interface{ Write([]byte) (int, error) }, format string, args ...any) {
-	if w == nil {
-		w = os.Stderr
-	}
+func warn(w io.Writer, format string, args ...any) {
 	fmt.Fprintf(w, "evorl: warning: "+format+"\n", args...)
 }
 

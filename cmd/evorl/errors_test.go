@@ -38,7 +38,7 @@ func TestBadInput(t *testing.T) {
 		{"run --set ppo.discount=1.5 tiny.toml", "", usage, []string{"1.5", "at most 1"}},
 		{"run --set ppo.members=0 tiny.toml", "", usage, []string{"members", "at least 1"}},
 		{"run --set ppo.members=1 tiny.toml", "", usage, []string{"population of 1", "at least 2"}},
-		{"run --set ppo.minibatches=65 tiny.toml", "", usage, []string{"65 minibatches of the 64 transitions"}},
+		{"run --set ppo.minibatches=65 tiny.toml", "", usage, []string{"65 minibatches of 64 transitions"}},
 		{"run --set pbt.search.lr.high=1 tiny.toml", "", usage, []string{`hyperparameter "lr"`, `did you mean "learning_rate"?`}},
 		{"run --set pbt.search.discount={prior=\"uniform\",low=0.5,high=2} tiny.toml", "", usage, []string{"discount of 2", "at most 1"}},
 		{"run --set env=CartPol tiny.toml", "", usage, []string{`unknown environment "CartPol"`, `did you mean "CartPole-v1"?`}},

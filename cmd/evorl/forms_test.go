@@ -73,6 +73,20 @@ func TestForms(t *testing.T) {
 	}
 }
 
+// Every measurement is a line of JSON.
+func TestBenchForm(t *testing.T) {
+	b := newBox(t)
+	m := b.object(b.must("bench", "--suite", "core", "--device", "all", "--only", "submit_latency", "--seconds", "0.01", "--json"))
+	demand(t, "bench", m, map[string]string{
+		"suite": "string", "case": "string", "device": "string", "value": "number", "unit": "string", "limit": "null", "fraction_of_limit": "null",
+	})
+	for _, args := range [][]string{{"--suite", "cor"}, {"--seconds", "0"}, {"--only", "["}} {
+		if _, stderr, status := b.run(append([]string{"bench"}, args...)...); status != statusUsage || !strings.Contains(stderr, args[0]) {
+			t.Errorf("bench %v: status %d\n%s", args, status, stderr)
+		}
+	}
+}
+
 // demand checks that an object has keys of given types.
 func demand(t *testing.T, what string, object map[string]any, types map[string]string) {
 	t.Helper()

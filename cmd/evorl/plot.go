@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -87,62 +86,77 @@ func choose[T any](flag, name string, of map[string]T) (T, error) {
 	return value, nil
 }
 
+// group is runs that differ only in their seed.
+type group struct {
+	cfg           *catalog.Config // nil: of another version of the program, whose configuration cannot be compared
+	workflow, env string
+	paths         []string
+	runs          [][]metrics.Record
+}
+
 // readSeries reads runs and puts those together that differ only in their seed. what is what all have in common, for a title.
 func readSeries(paths []string) (series []plot.Series, what string, err error) {
-	type group struct {
-		cfg   *catalog.Config
-		paths []string
-		runs  [][]metrics.Record
-	}
 	var groups []*group
 	for _, path := range paths {
-		cfg, err := session.Config(path, nil)
+		g, err := readRun(path)
 		if err != nil {
 			return nil, "", err
 		}
-		records, err := metrics.ReadFile(filepath.Join(path, rundir.MetricsFile))
-		if err != nil {
-			return nil, "", err
+		at := slices.IndexFunc(groups, func(of *group) bool { return onlySeedsDiffer(of.cfg, g.cfg) })
+		if at < 0 {
+			groups = append(groups, g)
+			continue
 		}
-		if len(records) == 0 {
-			return nil, "", fmt.Errorf("%s: no metrics yet", path)
-		}
-		var of *group
-		for _, g := range groups {
-			if onlySeedsDiffer(g.cfg, cfg) {
-				of = g
-			}
-		}
-		if of == nil {
-			of = &group{cfg: cfg}
-			groups = append(groups, of)
-		}
-		of.paths, of.runs = append(of.paths, path), append(of.runs, records)
+		groups[at].paths, groups[at].runs = append(groups[at].paths, path), append(groups[at].runs, g.runs...)
 	}
-	if len(groups) == 0 {
-		return nil, "", errors.New("no runs")
-	}
-	env, workflow := groups[0].cfg.Run.Env, groups[0].cfg.Run.Workflow
-	what = workflow + " on " + env
-	for _, g := range groups[1:] {
-		switch {
-		case g.cfg.Run.Env != env:
-			what, env = "", ""
-		case g.cfg.Run.Workflow != workflow && what != "":
-			what = env
-		}
-	}
+	env, workflow := groups[0].env, groups[0].workflow
 	for _, g := range groups {
+		if g.env != env {
+			env = ""
+		}
+		if g.workflow != workflow {
+			workflow = ""
+		}
 		label := filepath.Base(filepath.Clean(g.paths[0]))
 		if len(g.runs) > 1 {
 			label += fmt.Sprintf(" and %d more", len(g.runs)-1)
 		}
 		series = append(series, plot.Series{Label: label, Runs: g.runs})
 	}
+	what = env
+	if env != "" && workflow != "" {
+		what = workflow + " on " + env
+	}
 	return series, what, nil
 }
 
+func readRun(path string) (*group, error) {
+	dir, err := rundir.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	records, err := metrics.ReadFile(dir.Metrics())
+	if err != nil {
+		return nil, err
+	}
+	if len(records) == 0 {
+		return nil, fmt.Errorf("%s: no metrics yet", path)
+	}
+	g := &group{paths: []string{path}, runs: [][]metrics.Record{records}}
+	cfg, err := session.Config(path, nil)
+	if err == nil {
+		g.cfg, g.workflow, g.env = cfg, cfg.Run.Workflow, cfg.Run.Env
+		return g, nil
+	}
+	p, err := dir.ReadProvenance()
+	g.workflow, g.env = p.Workflow, p.Environment
+	return g, err
+}
+
 func onlySeedsDiffer(a, b *catalog.Config) bool {
+	if a == nil || b == nil {
+		return false
+	}
 	for _, d := range a.Differences(b) {
 		if d.Key != "seed" {
 			return false

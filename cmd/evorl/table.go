@@ -73,9 +73,12 @@ func writeMembers(b *strings.Builder, members []session.Member) {
 	}
 }
 
-// hyper writes a hyperparameter: with four digits where it is close to 1, as discounts are, else with three.
+// hyper writes a hyperparameter with three or four digits; just below 1, as discounts are, with two of what is missing to 1.
 func hyper(x float64) string {
-	if math.Abs(x) >= 0.1 {
+	switch {
+	case x > 0.9 && x < 1:
+		return strconv.FormatFloat(x, 'f', int(1-math.Floor(math.Log10(1-x))), 64)
+	case math.Abs(x) >= 0.1:
 		return strconv.FormatFloat(x, 'g', 4, 64)
 	}
 	return strconv.FormatFloat(x, 'g', 3, 64)

@@ -119,6 +119,8 @@ void main() {
             }
             network_forward(x, present, y);
         }
+        bool broken = false; // environments clip their actions: without this, a network of NaN would pass for one that acts
+        [[unroll]] for (uint o = 0u; o < OUT; o++) broken = broken || isnan(y[o]) || isinf(y[o]);
 
         float log_prob = 0.0;
         Rng rng = rng_new(seed, action_stream, member, environment, time + t);
@@ -150,6 +152,7 @@ void main() {
         before = obs;
         Rng env_rng = rng_new(seed, env_stream, member, environment, time + t + 1u);
         episode_advance(s, ep, action, env_rng, reward, done, next_obs, obs);
+        if (broken && (done & DONE_VOID) == 0u) ep.ret = M_NAN;
         if ((done & DONE_VOID) == 0u && done != 0u) {
             ended += 1.0;
             returns += ep.ret;

@@ -1,0 +1,40 @@
+package bench
+
+import (
+	"context"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/nn"
+)
+
+// gemm measures products of m × k by k × n matrices, one for each member, in GFLOP/s, beside the peak of products and sums.
+func gemm(members, m, n, k int) func(context.Context, *bench) (figure, error) {
+	return func(ctx context.Context, b *bench) (figure, error) {
+		s := b.eng.NewState()
+		defer s.Close()
+		matrix := func(name string, rows, columns int) nn.Matrix {
+			t := s.Tensor(name, engine.Float32, engine.Population(members), engine.Axis("row", rows), engine.Axis("column", columns))
+			return nn.Matrix{Tensor: t, Stride: rows * columns, Row: columns}
+		}
+		g := nn.Gemm{Members: members, M: m, N: n, K: k, A: matrix("a", m, k), B: matrix("b", k, n), C: matrix("c", m, n)}
+		if err := s.Zero(ctx); err != nil {
+			return figure{}, err
+		}
+		for _, x := range []nn.Matrix{g.A, g.B} { // no denormal numbers, which are slow on some devices
+			if err := x.Tensor.Fill(ctx, 0.5); err != nil {
+				return figure{}, err
+			}
+		}
+		p, err := b.eng.Record("gemm", func(r *engine.Recorder) { g.Record(r) })
+		if err != nil {
+			return figure{}, err
+		}
+		defer p.Free()
+		peak, err := b.flops(ctx)
+		if err != nil {
+			return figure{}, err
+		}
+		rate, err := b.rate(ctx, 2*float64(members)*float64(m)*float64(n)*float64(k)/1e9, func() error { return p.Run(ctx) })
+		return figure{rate, peak / 1e9}, err
+	}
+}

@@ -1,0 +1,45 @@
+package session
+
+import (
+	"encoding/json"
+	"math"
+	"testing"
+
+	"github.com/evorl/evorl/engine"
+)
+
+func TestValues(t *testing.T) {
+	nan := float32(math.NaN())
+	got := Values(engine.Report{
+		Metrics: map[string][]float32{
+			"episode/return": {4, nan, 1, 2, 3}, "episode/length": {nan, nan}, "loss/actor": {1, nan, 3}, "pbt/fitness": {nan}, "hyper/discount": {0.5},
+		},
+		Evaluation: &engine.Evaluation{Returns: [][]float32{{1, 3}, {nan, 1}, {10, 10}}},
+	})
+	want := map[string]float64{
+		"return/mean": 2.5, "return/median": 2.5, "return/min": 1, "return/max": 4, "return/q25": 1.75, "return/q75": 3.25,
+		"loss/actor":          2,
+		"hyper/discount/mean": 0.5, "hyper/discount/median": 0.5, "hyper/discount/min": 0.5, "hyper/discount/max": 0.5,
+		"hyper/discount/q25": 0.5, "hyper/discount/q75": 0.5,
+		// A member whose episode went wrong has no return.
+		"evaluation/mean": 6, "evaluation/median": 6, "evaluation/min": 2, "evaluation/max": 10, "evaluation/q25": 4, "evaluation/q75": 8,
+	}
+	for name, x := range want {
+		if got[name] != x {
+			t.Errorf("%s is %v; want %v", name, got[name], x)
+		}
+	}
+	for name := range got {
+		if _, ok := want[name]; !ok {
+			t.Errorf("%s is %v; want none", name, got[name])
+		}
+	}
+}
+
+// A number that is not finite is null, so that a result always is JSON.
+func TestNumber(t *testing.T) {
+	text, err := json.Marshal([]Number{1.5, Number(math.NaN()), Number(math.Inf(-1))})
+	if err != nil || string(text) != "[1.5,null,null]" {
+		t.Errorf("%s, %v", text, err)
+	}
+}

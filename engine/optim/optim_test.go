@@ -1,0 +1,221 @@
+package optim
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/vk"
+)
+
+// model is one member's optimizer in float64, from the papers' algorithms.
+type model struct {
+	Config
+	rate, anneal   float64
+	params         []float64
+	first, second  []float64
+	updates, steps float64
+}
+
+func (m *model) update(gradient []float64) (norm float64) {
+	for _, g := range gradient {
+		norm += g * g
+	}
+	norm = math.Sqrt(norm)
+	if math.IsNaN(norm) || math.IsInf(norm, 0) {
+		return -1
+	}
+	scale := 1.0
+	if m.MaxNorm > 0 && norm > m.MaxNorm {
+		scale = m.MaxNorm / norm
+	}
+	m.updates++
+	rate := m.rate * max(1-m.anneal*m.steps, 0)
+	for i, g := range gradient {
+		g *= scale
+		w := m.params[i]
+		if m.Rule != AdamW {
+			g += m.WeightDecay * w
+		}
+		switch m.Rule {
+		case SGD:
+			m.first[i] = m.Beta1*m.first[i] + g
+			w -= rate * m.first[i]
+		case RMSProp:
+			m.second[i] = m.Beta2*m.second[i] + (1-m.Beta2)*g*g
+			w -= rate * g / (math.Sqrt(m.second[i]) + m.Epsilon)
+		default:
+			m.first[i] = m.Beta1*m.first[i] + (1-m.Beta1)*g
+			m.second[i] = m.Beta2*m.second[i] + (1-m.Beta2)*g*g
+			step := m.first[i] / (1 - math.Pow(m.Beta1, m.updates)) / (math.Sqrt(m.second[i]/(1-math.Pow(m.Beta2, m.updates))) + m.Epsilon)
+			if m.Rule == AdamW {
+				step += m.WeightDecay * w
+			}
+			w -= rate * step
+		}
+		m.params[i] = w
+	}
+	return norm
+}
+
+// TestOptimizers runs every rule beside its model, members with learning rates of their own, one of them with a gradient that is not
+// finite now and then.
+func TestOptimizers(t *testing.T) {
+	dev, err := vk.Open(vk.Validate(true), vk.CacheDir(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = dev.Close()
+		for _, message := range dev.ValidationErrors() {
+			t.Error(message)
+		}
+	})
+	eng := engine.New(dev)
+	clip := Default(Adam)
+	clip.MaxNorm, clip.Epsilon = 3, 1e-5
+	decay := Default(SGD)
+	decay.WeightDecay = 0.1
+	heavy := Default(AdamW)
+	heavy.WeightDecay = 0.3
+	for _, c := range []struct {
+		cfg         Config
+		row, splits int
+		anneal      float64
+	}{
+		{Default(SGD), 12, 1, 0}, {decay, 4, 3, 0}, {Default(RMSProp), 1028, 2, 0}, {Default(Adam), 4, 1, 0},
+		{clip, 12, 2, 0}, {clip, 516, 5, 50}, {heavy, 36, 1, 0}, {heavy, 4100, 3, 80},
+	} {
+		t.Run(fmt.Sprintf("%v/row %d/splits %d/anneal %g", c.cfg.Rule, c.row, c.splits, c.anneal), func(t *testing.T) {
+			run(t, eng, c.cfg, c.row, c.splits, c.anneal)
+		})
+	}
+}
+
+func run(t *testing.T, eng *engine.Engine, cfg Config, row, splits int, anneal float64) {
+	const members, broken = 3, 1
+	s := eng.NewState()
+	defer s.Close()
+	p := engine.Population(members)
+	clock := engine.NewClock(s)
+	rate := s.Tensor("rate", engine.Float32, p)
+	o := New(s, cfg, rate, row)
+	o.Anneal(clock, anneal)
+	gradient := s.Scratch("gradient", engine.Float32, engine.Axis("split", splits), p, engine.Axis("parameter", row))
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(s.Zero(t.Context()))
+	program, err := eng.Record("update", func(r *engine.Recorder) {
+		o.Record(r, gradient)
+		clock.Tick(r, 1, 10)
+	})
+	must(err)
+	defer program.Free()
+
+	dice := rand.New(rand.NewPCG(uint64(row), uint64(splits)))
+	models := make([]*model, members)
+	var rates, params []float32
+	for m := range models {
+		models[m] = &model{Config: cfg, rate: float64(float32(0.001 * math.Pow(10, float64(m)/2))), first: make([]float64, row), second: make([]float64, row)}
+		if anneal > 0 {
+			models[m].anneal = 1 / anneal
+		}
+		rates = append(rates, float32(models[m].rate))
+		for range row {
+			w := float32(dice.NormFloat64())
+			params, models[m].params = append(params, w), append(models[m].params, float64(w))
+		}
+	}
+	must(rate.WriteFloat32(t.Context(), rates))
+	must(o.Params().WriteFloat32(t.Context(), params))
+
+	refused := uint32(0)
+	var norms [members]float64
+	for step := range 7 {
+		parts := make([]float32, gradient.Len())
+		sums := make([][]float64, members)
+		for i := range parts {
+			m := i / row % members
+			parts[i] = float32(dice.NormFloat64() * math.Pow(10, float64(m-1)) / math.Sqrt(float64(row)))
+			if m == broken && step%3 == 1 && i%row == row-1 && i/row < members {
+				parts[i] = []float32{float32(math.NaN()), float32(math.Inf(1))}[step/3%2]
+			}
+			if sums[m] == nil {
+				sums[m] = make([]float64, row)
+			}
+			sums[m][i%row] += float64(parts[i])
+		}
+		must(gradient.WriteFloat32(t.Context(), parts))
+		must(program.Run(t.Context()))
+		for m, g := range sums {
+			models[m].steps = float64(10 * step)
+			if norms[m] = models[m].update(g); norms[m] < 0 {
+				refused++
+			}
+		}
+	}
+
+	got := func(tensor *engine.Tensor) []float32 {
+		values, err := tensor.ReadFloat32(t.Context())
+		must(err)
+		return values
+	}
+	worst := 0.0
+	compare := func(what string, m int, got []float32, want []float64) {
+		t.Helper()
+		size, d := 1e-30, 0.0
+		for i, w := range want {
+			size, d = max(size, math.Abs(w)), max(d, math.Abs(float64(got[i])-w))
+		}
+		worst = max(worst, d/size)
+		if !(d <= 2e-6*size) {
+			t.Errorf("%s of member %d deviate by %g of the largest", what, m, d/size)
+		}
+	}
+	for m, want := range models {
+		compare("parameters", m, got(o.params)[m*row:], want.params)
+		compare("first moments", m, got(o.first)[m*row:], want.first)
+		compare("second moments", m, got(o.second)[m*row:], want.second)
+		compare("norms", m, got(o.Norm())[m:], norms[m:m+1])
+	}
+	t.Logf("largest deviation %.1e", worst)
+	counts, err := o.Updates().ReadUint32(t.Context())
+	must(err)
+	refusals, err := o.Refused().ReadUint32(t.Context())
+	must(err)
+	for m, want := range models {
+		none := uint32(0)
+		if m == broken {
+			none = refused
+		}
+		if counts[m] != uint32(want.updates) || refusals[m] != none {
+			t.Errorf("member %d made %d updates and refused %d; want %g and %d", m, counts[m], refusals[m], want.updates, none)
+		}
+	}
+	if refused == 0 {
+		t.Error("no gradient was refused")
+	}
+}
+
+func TestRule(t *testing.T) {
+	for rule := SGD; rule <= AdamW; rule++ {
+		text, err := rule.MarshalText()
+		var back Rule
+		if err != nil || back.UnmarshalText(text) != nil || back != rule || Default(rule).Rule != rule {
+			t.Errorf("rule %d is written %q and read back as %d", rule, text, back)
+		}
+	}
+	var rule Rule
+	if rule.UnmarshalText([]byte("adamax")) == nil {
+		t.Error("rule adamax: no error")
+	}
+	if _, err := Rule(9).MarshalText(); err == nil {
+		t.Error("rule 9: no error")
+	}
+}
