@@ -244,13 +244,14 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "NextObs", Index: 14, Access: vk.Write},
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 		},
-		PushBytes: 48,
+		PushBytes: 84,
 		Spec: []vk.SpecConstant{
 			{Name: "LANES", ID: 0, Default: 8},
 			{Name: "HIDDEN_1", ID: 1, Default: 64},
 			{Name: "HIDDEN_2", ID: 2, Default: 0},
 			{Name: "ACTIVATION", ID: 3, Default: 0},
 			{Name: "LAYER_NORM", ID: 4, Default: 0},
+			{Name: "STREAMED", ID: 5, Default: 0},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
@@ -262,6 +263,9 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "SQUASH", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+			{Name: "STREAM_ROWS", ID: 40, Default: 1},
+			{Name: "STREAM_QUADS", ID: 41, Default: 1},
+			{Name: "STREAM_ALIGNED", ID: 42, Default: 0},
 		},
 		LocalSize:     [3]uint32{8, 1, 1},
 		LocalSizeSpec: [3]int32{0, -1, -1},
@@ -287,13 +291,14 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "NextObs", Index: 14, Access: vk.Write},
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 		},
-		PushBytes: 48,
+		PushBytes: 84,
 		Spec: []vk.SpecConstant{
 			{Name: "LANES", ID: 0, Default: 8},
 			{Name: "HIDDEN_1", ID: 1, Default: 64},
 			{Name: "HIDDEN_2", ID: 2, Default: 0},
 			{Name: "ACTIVATION", ID: 3, Default: 0},
 			{Name: "LAYER_NORM", ID: 4, Default: 0},
+			{Name: "STREAMED", ID: 5, Default: 0},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
@@ -305,6 +310,9 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "SQUASH", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+			{Name: "STREAM_ROWS", ID: 40, Default: 1},
+			{Name: "STREAM_QUADS", ID: 41, Default: 1},
+			{Name: "STREAM_ALIGNED", ID: 42, Default: 0},
 		},
 		LocalSize:     [3]uint32{8, 1, 1},
 		LocalSizeSpec: [3]int32{0, -1, -1},
@@ -330,13 +338,14 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "NextObs", Index: 14, Access: vk.Write},
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 		},
-		PushBytes: 48,
+		PushBytes: 84,
 		Spec: []vk.SpecConstant{
 			{Name: "LANES", ID: 0, Default: 8},
 			{Name: "HIDDEN_1", ID: 1, Default: 64},
 			{Name: "HIDDEN_2", ID: 2, Default: 0},
 			{Name: "ACTIVATION", ID: 3, Default: 0},
 			{Name: "LAYER_NORM", ID: 4, Default: 0},
+			{Name: "STREAMED", ID: 5, Default: 0},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
@@ -348,6 +357,9 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "SQUASH", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+			{Name: "STREAM_ROWS", ID: 40, Default: 1},
+			{Name: "STREAM_QUADS", ID: 41, Default: 1},
+			{Name: "STREAM_ALIGNED", ID: 42, Default: 0},
 		},
 		LocalSize:     [3]uint32{8, 1, 1},
 		LocalSizeSpec: [3]int32{0, -1, -1},
@@ -373,13 +385,14 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "NextObs", Index: 14, Access: vk.Write},
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 		},
-		PushBytes: 48,
+		PushBytes: 84,
 		Spec: []vk.SpecConstant{
 			{Name: "LANES", ID: 0, Default: 8},
 			{Name: "HIDDEN_1", ID: 1, Default: 64},
 			{Name: "HIDDEN_2", ID: 2, Default: 0},
 			{Name: "ACTIVATION", ID: 3, Default: 0},
 			{Name: "LAYER_NORM", ID: 4, Default: 0},
+			{Name: "STREAMED", ID: 5, Default: 0},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
@@ -391,6 +404,9 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "SQUASH", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+			{Name: "STREAM_ROWS", ID: 40, Default: 1},
+			{Name: "STREAM_QUADS", ID: 41, Default: 1},
+			{Name: "STREAM_ALIGNED", ID: 42, Default: 0},
 		},
 		LocalSize:     [3]uint32{8, 1, 1},
 		LocalSizeSpec: [3]int32{0, -1, -1},
@@ -416,13 +432,14 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "NextObs", Index: 14, Access: vk.Write},
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 		},
-		PushBytes: 48,
+		PushBytes: 84,
 		Spec: []vk.SpecConstant{
 			{Name: "LANES", ID: 0, Default: 8},
 			{Name: "HIDDEN_1", ID: 1, Default: 64},
 			{Name: "HIDDEN_2", ID: 2, Default: 0},
 			{Name: "ACTIVATION", ID: 3, Default: 0},
 			{Name: "LAYER_NORM", ID: 4, Default: 0},
+			{Name: "STREAMED", ID: 5, Default: 0},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
@@ -434,6 +451,9 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "SQUASH", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+			{Name: "STREAM_ROWS", ID: 40, Default: 1},
+			{Name: "STREAM_QUADS", ID: 41, Default: 1},
+			{Name: "STREAM_ALIGNED", ID: 42, Default: 0},
 		},
 		LocalSize:     [3]uint32{8, 1, 1},
 		LocalSizeSpec: [3]int32{0, -1, -1},
@@ -459,13 +479,14 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "NextObs", Index: 14, Access: vk.Write},
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 		},
-		PushBytes: 48,
+		PushBytes: 84,
 		Spec: []vk.SpecConstant{
 			{Name: "LANES", ID: 0, Default: 8},
 			{Name: "HIDDEN_1", ID: 1, Default: 64},
 			{Name: "HIDDEN_2", ID: 2, Default: 0},
 			{Name: "ACTIVATION", ID: 3, Default: 0},
 			{Name: "LAYER_NORM", ID: 4, Default: 0},
+			{Name: "STREAMED", ID: 5, Default: 0},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
@@ -477,6 +498,9 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "SQUASH", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+			{Name: "STREAM_ROWS", ID: 40, Default: 1},
+			{Name: "STREAM_QUADS", ID: 41, Default: 1},
+			{Name: "STREAM_ALIGNED", ID: 42, Default: 0},
 		},
 		LocalSize:     [3]uint32{8, 1, 1},
 		LocalSizeSpec: [3]int32{0, -1, -1},
@@ -502,13 +526,14 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "NextObs", Index: 14, Access: vk.Write},
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 		},
-		PushBytes: 48,
+		PushBytes: 84,
 		Spec: []vk.SpecConstant{
 			{Name: "LANES", ID: 0, Default: 8},
 			{Name: "HIDDEN_1", ID: 1, Default: 64},
 			{Name: "HIDDEN_2", ID: 2, Default: 0},
 			{Name: "ACTIVATION", ID: 3, Default: 0},
 			{Name: "LAYER_NORM", ID: 4, Default: 0},
+			{Name: "STREAMED", ID: 5, Default: 0},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
@@ -520,6 +545,9 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "SQUASH", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+			{Name: "STREAM_ROWS", ID: 40, Default: 1},
+			{Name: "STREAM_QUADS", ID: 41, Default: 1},
+			{Name: "STREAM_ALIGNED", ID: 42, Default: 0},
 		},
 		LocalSize:     [3]uint32{8, 1, 1},
 		LocalSizeSpec: [3]int32{0, -1, -1},
@@ -557,31 +585,37 @@ type rolloutKernel struct {
 	ActionStream uint32
 	ObsLimit     float32
 	ParamsPeriod uint32
+	StreamLayers uint32
+	StreamHidden [8]uint32
 
-	Lanes        uint32  // specialization constants, zero for their default 8
-	Hidden1      uint32  // default 64
-	Hidden2      uint32  // default 0
-	Activation   uint32  // default 0
-	LayerNorm    uint32  // default 0
-	TimeLimit    uint32  // default 0
-	ActionRepeat uint32  // default 1
-	AutoReset    uint32  // default 0
-	SparseReward uint32  // default 0
-	RewardScale  float32 // default 1
-	Policy       uint32  // default 0
-	Trajectory   uint32  // default 0
-	Normalize    uint32  // default 0
-	Squash       uint32  // default 0
-	Mode         uint32  // default 0
-	TexelLoads   uint32  // default 0
+	Lanes         uint32  // specialization constants, zero for their default 8
+	Hidden1       uint32  // default 64
+	Hidden2       uint32  // default 0
+	Activation    uint32  // default 0
+	LayerNorm     uint32  // default 0
+	Streamed      uint32  // default 0
+	TimeLimit     uint32  // default 0
+	ActionRepeat  uint32  // default 1
+	AutoReset     uint32  // default 0
+	SparseReward  uint32  // default 0
+	RewardScale   float32 // default 1
+	Policy        uint32  // default 0
+	Trajectory    uint32  // default 0
+	Normalize     uint32  // default 0
+	Squash        uint32  // default 0
+	Mode          uint32  // default 0
+	TexelLoads    uint32  // default 0
+	StreamRows    uint32  // default 1
+	StreamQuads   uint32  // default 1
+	StreamAligned uint32  // default 0
 }
 
 // call dispatches x × y × z workgroups of shader, one of rolloutShader or made from one by vk.Shader.With.
 func (k rolloutKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	a := new(struct {
 		ranges [16]vk.Range
-		push   [48]byte
-		spec   [16]uint32
+		push   [84]byte
+		spec   [20]uint32
 	})
 	a.ranges = [16]vk.Range{k.Params, k.Params4, k.Normalizer, k.ActionScale, k.Clock, k.EnvState, k.EpisodeStep, k.EpisodeReturn, k.Finished, k.Obs, k.Action, k.LogProb, k.Reward, k.Done, k.NextObs, k.ParamsTexels}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
@@ -596,7 +630,16 @@ func (k rolloutKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[36:], k.ActionStream)
 	binary.LittleEndian.PutUint32(a.push[40:], math.Float32bits(k.ObsLimit))
 	binary.LittleEndian.PutUint32(a.push[44:], k.ParamsPeriod)
-	a.spec = [16]uint32{8, 64, 0, 0, 0, 0, 1, 0, 0, 0x3f800000, 0, 0, 0, 0, 0, 0}
+	binary.LittleEndian.PutUint32(a.push[48:], k.StreamLayers)
+	binary.LittleEndian.PutUint32(a.push[52:], k.StreamHidden[0])
+	binary.LittleEndian.PutUint32(a.push[56:], k.StreamHidden[1])
+	binary.LittleEndian.PutUint32(a.push[60:], k.StreamHidden[2])
+	binary.LittleEndian.PutUint32(a.push[64:], k.StreamHidden[3])
+	binary.LittleEndian.PutUint32(a.push[68:], k.StreamHidden[4])
+	binary.LittleEndian.PutUint32(a.push[72:], k.StreamHidden[5])
+	binary.LittleEndian.PutUint32(a.push[76:], k.StreamHidden[6])
+	binary.LittleEndian.PutUint32(a.push[80:], k.StreamHidden[7])
+	a.spec = [20]uint32{8, 64, 0, 0, 0, 0, 0, 1, 0, 0, 0x3f800000, 0, 0, 0, 0, 0, 0, 1, 1, 0}
 	if k.Lanes != 0 {
 		a.spec[0] = k.Lanes
 	}
@@ -612,38 +655,50 @@ func (k rolloutKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	if k.LayerNorm != 0 {
 		a.spec[4] = k.LayerNorm
 	}
+	if k.Streamed != 0 {
+		a.spec[5] = k.Streamed
+	}
 	if k.TimeLimit != 0 {
-		a.spec[5] = k.TimeLimit
+		a.spec[6] = k.TimeLimit
 	}
 	if k.ActionRepeat != 0 {
-		a.spec[6] = k.ActionRepeat
+		a.spec[7] = k.ActionRepeat
 	}
 	if k.AutoReset != 0 {
-		a.spec[7] = k.AutoReset
+		a.spec[8] = k.AutoReset
 	}
 	if k.SparseReward != 0 {
-		a.spec[8] = k.SparseReward
+		a.spec[9] = k.SparseReward
 	}
 	if k.RewardScale != 0 {
-		a.spec[9] = math.Float32bits(k.RewardScale)
+		a.spec[10] = math.Float32bits(k.RewardScale)
 	}
 	if k.Policy != 0 {
-		a.spec[10] = k.Policy
+		a.spec[11] = k.Policy
 	}
 	if k.Trajectory != 0 {
-		a.spec[11] = k.Trajectory
+		a.spec[12] = k.Trajectory
 	}
 	if k.Normalize != 0 {
-		a.spec[12] = k.Normalize
+		a.spec[13] = k.Normalize
 	}
 	if k.Squash != 0 {
-		a.spec[13] = k.Squash
+		a.spec[14] = k.Squash
 	}
 	if k.Mode != 0 {
-		a.spec[14] = k.Mode
+		a.spec[15] = k.Mode
 	}
 	if k.TexelLoads != 0 {
-		a.spec[15] = k.TexelLoads
+		a.spec[16] = k.TexelLoads
+	}
+	if k.StreamRows != 0 {
+		a.spec[17] = k.StreamRows
+	}
+	if k.StreamQuads != 0 {
+		a.spec[18] = k.StreamQuads
+	}
+	if k.StreamAligned != 0 {
+		a.spec[19] = k.StreamAligned
 	}
 	return vk.Call{Shader: shader, Groups: [3]uint32{x, y, z}, Label: "envs/rollout", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }

@@ -132,6 +132,7 @@ func (ro *Rollout) RecordFirst(r *engine.Recorder, clock engine.Clock) {
 func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy, steps int, begin bool) {
 	info := r.Engine().Device().Info()
 	c, o := ro.cfg, ro.options.constants()
+	iterations := 0 // of loops, that evaluating the network takes
 	unused := ro.scale.Range()
 	k := rolloutKernel{
 		Params: unused, Params4: unused, ParamsTexels: unused, Normalizer: unused, ActionScale: ro.scale.Range(), Clock: clock.Tensor().Range(),
@@ -154,11 +155,6 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 		k.Reward, k.Done, k.NextObs = ro.Reward.Range(), ro.Done.Range(), ro.NextObs.Range()
 	}
 	if policy != nil {
-		lanes, err := policy.Network.Lanes(info)
-		if err != nil {
-			r.Fail(err)
-			return
-		}
 		if policy.Network.In != ro.env.ObsSize() || policy.Network.Out != ro.env.Action.Size() {
 			r.Fail(fmt.Errorf("envs: network %v acts in %q, which has %d observations and %v", policy.Network, ro.env.Name, ro.env.ObsSize(), ro.env.Action))
 			return
@@ -167,7 +163,20 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 		k.Params, k.Params4, k.ParamsTexels = policy.Params.Range(), policy.Params.Range(), policy.Params.Range()
 		k.Row, k.LogStd, k.ObsLimit = uint32(policy.Row()), uint32(policy.LogStd), policy.ObsLimit
 		k.ParamsPeriod = uint32(policy.Params.Size(engine.PopulationAxis))
-		k.Hidden1, k.Hidden2, k.Activation, k.LayerNorm = lanes.Hidden1, lanes.Hidden2, lanes.Activation, lanes.LayerNorm
+		if lanes, err := policy.Network.Lanes(info); err == nil {
+			k.Hidden1, k.Hidden2, k.Activation, k.LayerNorm = lanes.Hidden1, lanes.Hidden2, lanes.Activation, lanes.LayerNorm
+			iterations = int(lanes.Lanes)
+		} else {
+			stream, err := policy.Network.Stream(info)
+			if err != nil {
+				r.Fail(err)
+				return
+			}
+			k.Streamed, k.Hidden1, k.Activation, k.LayerNorm = 1, 1, stream.Activation, stream.LayerNorm
+			k.StreamRows, k.StreamQuads, k.StreamAligned = stream.Rows, stream.Quads, stream.Aligned
+			k.StreamLayers, k.StreamHidden = stream.Layers, stream.Hidden
+			iterations = stream.Iterations
+		}
 		if policy.Normalizer != nil {
 			k.Normalizer, k.Normalize = policy.Normalizer.Range(), 1
 		}
@@ -176,7 +185,7 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 		}
 	}
 	groups := c.Members * ((c.Environments + int(info.SubgroupSize) - 1) / int(info.SubgroupSize))
-	most := dispatchSteps(ro.options.ActionRepeat)
+	most := dispatchSteps(ro.options.ActionRepeat + iterations)
 	for first := 0; first < steps || first == 0; first += most {
 		k.First, k.Steps = uint32(first), uint32(min(most, steps-first))
 		call := k.call(ro.shader, uint32(groups), 1, 1)
@@ -187,15 +196,15 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 }
 
 // dispatchSteps is the most steps of one dispatch: what follows is another one. It keeps a dispatch short on any device, and within the
-// 65535 iterations after which Mesa's software driver leaves an invocation's loops: a step takes one for each lane, each environment step
-// and each round of its random numbers.
-func dispatchSteps(actionRepeat int) int {
+// 65535 iterations after which Mesa's software driver leaves an invocation's loops: a step takes so many of the environment and the network,
+// and one for each round of its random numbers.
+func dispatchSteps(iterations int) int {
 	const (
-		most       = 1024
-		iterations = 60000
-		perStep    = 50 // besides the environment steps
+		most    = 1024
+		all     = 60000
+		perStep = 50 // besides
 	)
-	return max(1, min(most, iterations/(perStep+actionRepeat)))
+	return max(1, min(most, all/(perStep+iterations)))
 }
 
 // RecordReturns records the mean return [P] and mean length [P] of the episodes that ended in the last recording; NaN where none

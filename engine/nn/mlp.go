@@ -11,7 +11,7 @@ import "fmt"
 // shift[out].
 type MLP struct {
 	In, Out    int
-	Hidden     []int      // units of each hidden layer; may be empty
+	Hidden     []int      // units of each hidden layer; may be empty, 8 at most
 	Activation Activation // of the hidden layers
 	LayerNorm  bool       // before each activation (Ba et al., 2016)
 }
@@ -57,6 +57,9 @@ func (m MLP) Check() error {
 	if m.In < 1 || m.Out < 1 {
 		return fmt.Errorf("nn: a network of %d inputs and %d outputs; want at least 1 of each", m.In, m.Out)
 	}
+	if len(m.Hidden) > maxHidden {
+		return fmt.Errorf("nn: a network of %d hidden layers; want at most %d", len(m.Hidden), maxHidden)
+	}
 	for i, n := range m.Hidden {
 		if n < 1 || n > maxUnits {
 			return fmt.Errorf("nn: hidden layer %d has %d units; want 1 to %d", i+1, n, maxUnits)
@@ -68,7 +71,10 @@ func (m MLP) Check() error {
 	return nil
 }
 
-const maxUnits = 8192
+const (
+	maxUnits  = 8192
+	maxHidden = 8
+)
 
 // String is like "4-64-64-2 tanh".
 func (m MLP) String() string {

@@ -1,8 +1,8 @@
 #version 450
 
-// The fused rollout: policy and environment in one dispatch, many steps. A workgroup is one subgroup; it holds one member's
-// network (engine/nn/mlp.glsl) and steps up to LANES of the member's environments, one a lane. At each step the lanes evaluate the
-// network for one environment after another, all lanes together, then step their own environments at once.
+// The fused rollout: policy and environment in one dispatch, many steps. A workgroup is one subgroup; it has one member's
+// network (engine/nn/network.glsl) and steps up to LANES of the member's environments, one a lane. At each step the lanes evaluate the
+// network for their environments, all lanes together, then step their own environments at once.
 //
 // Groups: x = population * ceil(environments / LANES).
 
@@ -54,9 +54,11 @@ layout(push_constant) uniform Push {
     uint action_stream; // of the policy's
     float obs_limit;   // normalized observations are clipped to +- this
     uint params_period; // members m and m + k * params_period share parameters; population when none do
+    uint stream_layers;    // hidden layers of a streamed network
+    uint stream_hidden[8]; // and their units
 };
 
-#include "engine/nn/mlp.glsl"
+#include "engine/nn/network.glsl"
 #include "engine/nn/distribution.glsl"
 
 void main() {
@@ -71,7 +73,7 @@ void main() {
     uint owner = member % params_period;
 
     float deviation[OUT], middle[OUT], half_range[OUT];
-    if (POLICY == POLICY_NETWORK) mlp_load(owner * row);
+    if (POLICY == POLICY_NETWORK) network_load(owner * row);
 #if !DISCRETE
     [[unroll]] for (uint o = 0u; o < OUT; o++) {
         deviation[o] = POLICY == POLICY_NETWORK ? params[owner * row + log_std + o] : 0.0;
@@ -115,11 +117,7 @@ void main() {
             [[unroll]] for (uint k = 0u; k < IN; k++) {
                 x[k] = NORMALIZE != 0u ? clamp((obs[k] - mean[k]) * rstd[k], -obs_limit, obs_limit) : obs[k];
             }
-            [[dont_unroll]] for (uint e = 0u; e < present; e++) {
-                [[unroll]] for (uint k = 0u; k < IN; k++) mlp_x[k] = subgroupShuffle(x[k], e);
-                mlp_forward();
-                [[unroll]] for (uint o = 0u; o < OUT; o++) y[o] = LANE == e ? mlp_y[o] : y[o];
-            }
+            network_forward(x, present, y);
         }
         bool broken = false; // environments clip their actions: without this, a network of NaN would pass for one that acts
         [[unroll]] for (uint o = 0u; o < OUT; o++) broken = broken || isnan(y[o]) || isinf(y[o]);

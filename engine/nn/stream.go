@@ -1,0 +1,53 @@
+package nn
+
+import (
+	"fmt"
+
+	"github.com/evorl/evorl/vk"
+)
+
+// Stream is the shape of a network whose weights a subgroup streams from memory (shaders/engine/nn/mlp_stream.glsl), in the form its
+// push and specialization constants take.
+type Stream struct {
+	Layers uint32            // hidden ones
+	Hidden [maxHidden]uint32 // their units
+
+	Rows, Quads, Aligned, Activation, LayerNorm uint32
+	Iterations                                  int // of loops that an evaluation takes an invocation through
+}
+
+// Stream says how a subgroup of the device streams the network, which begins at a multiple of four floats.
+func (m MLP) Stream(info vk.Info) (Stream, error) {
+	s := Stream{Layers: uint32(len(m.Hidden)), Activation: uint32(m.Activation), Aligned: 1}
+	if len(m.Hidden) > len(s.Hidden) {
+		return Stream{}, fmt.Errorf("nn: network %v has %d hidden layers; a stream has room for %d", m, len(m.Hidden), len(s.Hidden))
+	}
+	if m.LayerNorm {
+		s.LayerNorm = 1
+	}
+	// Inputs evaluated together share the loads of weights, and each takes registers for its sums.
+	const most = 16
+	lanes := int(info.SubgroupSize)
+	s.Rows = uint32(min(lanes, most))
+	turns := lanes / int(s.Rows)
+	quads := func(units int) int { return (units + 4*lanes - 1) / (4 * lanes) }
+	registers := (m.In + lanes - 1) / lanes
+	s.Quads = uint32((registers + 3) / 4)
+	iterations := 1
+	for i, units := range m.Hidden {
+		s.Hidden[i] = uint32(units)
+		s.Quads = max(s.Quads, uint32(quads(units)))
+		iterations += 1 + quads(units)*(1+registers)
+		registers = 4 * quads(units)
+		if m.LayerNorm {
+			iterations += 3 * registers
+		}
+	}
+	s.Iterations = turns * (iterations + registers)
+	for _, l := range m.Layers() {
+		if l.Hidden && (l.Out%4 != 0 || l.Weight%4 != 0) {
+			s.Aligned = 0
+		}
+	}
+	return s, nil
+}
