@@ -17,7 +17,7 @@ type constants map[string]uint32
 var network = constants{"HIDDEN_1": 64, "HIDDEN_2": 64, "ACTIVATION": 2}
 
 // tiles are the constants of matrix products on GPUs.
-var tiles = constants{"TILES": 1, "WORKGROUP": 256, "TILE_WIDTH": 16}
+var tiles = constants{"FORM": 1, "WORKGROUP": 256, "TILE_WIDTH": 16}
 
 // hot are the kernels where a run spends its time, in the shapes that such networks give them: they must not spill.
 var hot = map[string][]constants{
@@ -43,6 +43,7 @@ var hot = map[string][]constants{
 		with(tiles, constants{"ROWS": 8, "COLUMNS": 8, "ALIGNED_A": 1, "ALIGNED_B": 1, "ALIGNED_C": 1, "TRANSPOSE_A": 1}),             // weights
 		with(tiles, constants{"ROWS": 8, "COLUMNS": 8, "ALIGNED_A": 1, "ALIGNED_B": 1, "ALIGNED_C": 1, "TRANSPOSE_B": 1, "SLOPE": 2}), // inputs
 		with(tiles, constants{"ROWS": 4, "COLUMNS": 4, "TILE_WIDTH": 4, "ALIGNED_A": 1, "ADD_BIAS": 1}),                               // few outputs
+		{"FORM": 2, "WORKGROUP": 256, "SLICES": 4, "ALIGNED_A": 1, "ALIGNED_B": 1, "ALIGNED_C": 1, "ADD_BIAS": 1, "ACTIVATION": 2},    // one row
 	},
 	"engine/optim/update": {{}},
 }
