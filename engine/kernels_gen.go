@@ -109,6 +109,47 @@ func (k meanKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: meanShader, Groups: [3]uint32{x, y, z}, Label: "engine/mean", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var orderShader = &vk.Shader{
+	Name:  "engine/order",
+	SPIRV: shaders.Code("engine/order"),
+	Bindings: []vk.Binding{
+		{Name: "Rank", Index: 0, Access: vk.Read},
+		{Name: "Order", Index: 1, Access: vk.Write},
+	},
+	PushBytes: 4,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// orderKernel is shaders/engine/order.comp.
+type orderKernel struct {
+	Rank  vk.Range // readonly uint
+	Order vk.Range // writeonly uint
+
+	Population uint32 // push constants, in order
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k orderKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [2]vk.Range
+		push   [4]byte
+		spec   [1]uint32
+	})
+	a.ranges = [2]vk.Range{k.Rank, k.Order}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
+	a.spec = [1]uint32{64}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	return vk.Call{Shader: orderShader, Groups: [3]uint32{x, y, z}, Label: "engine/order", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var randomShader = &vk.Shader{
 	Name:  "engine/random",
 	SPIRV: shaders.Code("engine/random"),
@@ -172,11 +213,13 @@ var rankShader = &vk.Shader{
 	SPIRV: shaders.Code("engine/rank"),
 	Bindings: []vk.Binding{
 		{Name: "Fitness", Index: 0, Access: vk.Read},
-		{Name: "Rank", Index: 1, Access: vk.Write},
+		{Name: "fitness_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Rank", Index: 2, Access: vk.Write},
 	},
 	PushBytes: 4,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
 	LocalSizeSpec: [3]int32{0, -1, -1},
@@ -184,28 +227,194 @@ var rankShader = &vk.Shader{
 
 // rankKernel is shaders/engine/rank.comp.
 type rankKernel struct {
-	Fitness vk.Range // readonly float
-	Rank    vk.Range // writeonly uint
+	Fitness       vk.Range // readonly float
+	FitnessTexels vk.Range // readonly vec4 rgba32f
+	Rank          vk.Range // writeonly uint
 
 	Population uint32 // push constants, in order
 
 	LocalSizeX uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
 }
 
 // call dispatches x × y × z workgroups.
 func (k rankKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [2]vk.Range
+		ranges [3]vk.Range
 		push   [4]byte
-		spec   [1]uint32
+		spec   [2]uint32
 	})
-	a.ranges = [2]vk.Range{k.Fitness, k.Rank}
+	a.ranges = [3]vk.Range{k.Fitness, k.FitnessTexels, k.Rank}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
-	a.spec = [1]uint32{64}
+	a.spec = [2]uint32{64, 0}
 	if k.LocalSizeX != 0 {
 		a.spec[0] = k.LocalSizeX
 	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
 	return vk.Call{Shader: rankShader, Groups: [3]uint32{x, y, z}, Label: "engine/rank", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var rankBlocksShader = &vk.Shader{
+	Name:  "engine/rank_blocks",
+	SPIRV: shaders.Code("engine/rank_blocks"),
+	Bindings: []vk.Binding{
+		{Name: "Fitness", Index: 0, Access: vk.Read},
+		{Name: "fitness_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Rank", Index: 2, Access: vk.Write},
+		{Name: "Sorted", Index: 3, Access: vk.Write},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// rankBlocksKernel is shaders/engine/rank_blocks.comp.
+type rankBlocksKernel struct {
+	Fitness       vk.Range // readonly float
+	FitnessTexels vk.Range // readonly vec4 rgba32f
+	Rank          vk.Range // writeonly uint
+	Sorted        vk.Range // writeonly float
+
+	Population uint32 // push constants, in order
+	Block      uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k rankBlocksKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [4]vk.Range
+		push   [8]byte
+		spec   [2]uint32
+	})
+	a.ranges = [4]vk.Range{k.Fitness, k.FitnessTexels, k.Rank, k.Sorted}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Block)
+	a.spec = [2]uint32{64, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: rankBlocksShader, Groups: [3]uint32{x, y, z}, Label: "engine/rank_blocks", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var rankMergeShader = &vk.Shader{
+	Name:  "engine/rank_merge",
+	SPIRV: shaders.Code("engine/rank_merge"),
+	Bindings: []vk.Binding{
+		{Name: "Fitness", Index: 0, Access: vk.Read},
+		{Name: "fitness_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Sorted", Index: 2, Access: vk.Read},
+		{Name: "sorted_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Rank", Index: 4, Access: vk.ReadWrite},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// rankMergeKernel is shaders/engine/rank_merge.comp.
+type rankMergeKernel struct {
+	Fitness       vk.Range // readonly float
+	FitnessTexels vk.Range // readonly vec4 rgba32f
+	Sorted        vk.Range // readonly float
+	SortedTexels  vk.Range // readonly vec4 rgba32f
+	Rank          vk.Range // read-write uint
+
+	Population uint32 // push constants, in order
+	Block      uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k rankMergeKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [5]vk.Range
+		push   [8]byte
+		spec   [2]uint32
+	})
+	a.ranges = [5]vk.Range{k.Fitness, k.FitnessTexels, k.Sorted, k.SortedTexels, k.Rank}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Block)
+	a.spec = [2]uint32{64, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: rankMergeShader, Groups: [3]uint32{x, y, z}, Label: "engine/rank_merge", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var reduceShader = &vk.Shader{
+	Name:  "engine/reduce",
+	SPIRV: shaders.Code("engine/reduce"),
+	Bindings: []vk.Binding{
+		{Name: "Value", Index: 0, Access: vk.Read},
+		{Name: "value_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Result", Index: 2, Access: vk.Write},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "KIND", ID: 1, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// reduceKernel is shaders/engine/reduce.comp.
+type reduceKernel struct {
+	Value       vk.Range // readonly float
+	ValueTexels vk.Range // readonly vec4 rgba32f
+	Result      vk.Range // writeonly float
+
+	Population uint32 // push constants, in order
+	Inner      uint32
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	Kind       uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k reduceKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [3]vk.Range
+		push   [8]byte
+		spec   [3]uint32
+	})
+	a.ranges = [3]vk.Range{k.Value, k.ValueTexels, k.Result}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Inner)
+	a.spec = [3]uint32{64, 0, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.Kind != 0 {
+		a.spec[1] = k.Kind
+	}
+	if k.TexelLoads != 0 {
+		a.spec[2] = k.TexelLoads
+	}
+	return vk.Call{Shader: reduceShader, Groups: [3]uint32{x, y, z}, Label: "engine/reduce", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
 var ringShader = &vk.Shader{

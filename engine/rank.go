@@ -2,8 +2,12 @@ package engine
 
 import "fmt"
 
-// maxRanked is the largest population that Rank takes: its kernel compares every member with every other one.
-const maxRanked = 1 << 15
+// Sizes of the ways to rank: by comparing every member with every other one, and by blocks that are ranked so and then searched.
+const (
+	rankDirect = 4096    // members; more are ranked by blocks
+	rankBlock  = 1024    // members of a block
+	maxRanked  = 1 << 20 // members; the search of all blocks stays within what loops may take
+)
 
 // Rank records the rank [P] u32 of every member by fitness [P]: 0 for the largest, ties in the order of the members, NaN last.
 func Rank(r *Recorder, fitness, rank *Tensor) {
@@ -14,5 +18,53 @@ func Rank(r *Recorder, fitness, rank *Tensor) {
 	}
 	// Every invocation ranks one member, so that its loops stay short.
 	size := r.Workgroup()
-	r.Dispatch(rankKernel{Fitness: fitness.Range(), Rank: rank.Range(), Population: uint32(n), LocalSizeX: size}.call((uint32(n)+size-1)/size, 1, 1))
+	groups := (uint32(n) + size - 1) / size
+	if n <= rankDirect {
+		r.Dispatch(rankKernel{Fitness: fitness.Range(), FitnessTexels: fitness.Range(), Rank: rank.Range(), Population: uint32(n), LocalSizeX: size}.call(groups, 1, 1))
+		return
+	}
+	sorted := rank.block.state.Scratch(rank.name+"/sorted", Float32, Axis("member", n))
+	r.Dispatch(rankBlocksKernel{
+		Fitness: fitness.Range(), FitnessTexels: fitness.Range(), Rank: rank.Range(), Sorted: sorted.Range(),
+		Population: uint32(n), Block: rankBlock, LocalSizeX: size,
+	}.call(groups, 1, 1))
+	r.Dispatch(rankMergeKernel{
+		Fitness: fitness.Range(), FitnessTexels: fitness.Range(), Sorted: sorted.Range(), SortedTexels: sorted.Range(), Rank: rank.Range(),
+		Population: uint32(n), Block: rankBlock, LocalSizeX: size,
+	}.call(groups, 1, 1))
+}
+
+// Order records the members [P] u32 in the order of their ranks [P] u32, the first being the one of rank 0.
+func Order(r *Recorder, rank, order *Tensor) {
+	n := rank.Len()
+	if order.Len() != n {
+		r.Fail(fmt.Errorf("engine: the order of %v into %v; want the same length", rank, order))
+		return
+	}
+	size := r.Workgroup()
+	r.Dispatch(orderKernel{Rank: rank.Range(), Order: order.Range(), Population: uint32(n), LocalSizeX: size}.call((uint32(n)+size-1)/size, 1, 1))
+}
+
+// Reduction is what Reduce makes of a population's values. The numbers are those of shaders/engine/reduce.comp.
+type Reduction uint32
+
+const (
+	MeanOf Reduction = iota
+	SumOf
+	LargestOf
+	SmallestOf
+)
+
+// Reduce records a reduction of value [P, ...] over the members, each of the other elements by itself, to result [...]. NaN are left out;
+// the result is NaN where nothing is left.
+func Reduce(r *Recorder, how Reduction, value, result *Tensor) {
+	outer, members, inner, ok := value.Split(PopulationAxis)
+	if !ok || outer != 1 || result.Len() != inner {
+		r.Fail(fmt.Errorf("engine: reducing %v to %v; want [population, ...] and the same without the population", value, result))
+		return
+	}
+	r.Dispatch(reduceKernel{
+		Value: value.Range(), ValueTexels: value.Range(), Result: result.Range(), Population: uint32(members), Inner: uint32(inner),
+		Workgroup: r.WorkgroupFor(members), Kind: uint32(how),
+	}.call(uint32(inner), 1, 1))
 }

@@ -101,34 +101,57 @@ func (g Gemm) record(r *engine.Recorder, form gemmForm) {
 		k.Inputs = g.Inputs.Range()
 	}
 	k.BiasTexels, k.OutputsTexels, k.InputsTexels = k.Bias, k.Outputs, k.Inputs
-	rows, columns := form.set(&k)
+	rows, columns := form.set(&k, g.TransposeB)
 	call := k.call(uint32((g.N+columns-1)/columns), uint32((g.M+rows-1)/rows), uint32(splits*g.Members))
-	if k.Tiles == 0 {
+	if k.Form == formLanes {
 		call.Subgroup = k.Workgroup
 	}
 	r.Dispatch(call)
 }
 
 // gemmForm is a variant of gemm.comp: its specialization constants.
-type gemmForm struct{ tiles, workgroup, rows, columns, width uint32 }
+type gemmForm struct {
+	form, workgroup uint32
+	rows, columns   uint32 // lanes, tiles
+	width           uint32 // tiles: invocations along N; vector: those that share a sum
+}
+
+// Forms of gemm.comp.
+const (
+	formLanes  = 0
+	formTiles  = 1
+	formVector = 2
+)
 
 // set fills a call in, and returns how many rows and columns of C a workgroup makes.
-func (f gemmForm) set(k *gemmKernel) (rows, columns int) {
-	k.Tiles, k.Workgroup, k.Rows, k.Columns, k.TileWidth = f.tiles, f.workgroup, f.rows, f.columns, f.width
-	if f.tiles == 0 {
-		return int(f.workgroup * f.rows), int(f.workgroup * f.columns)
+func (f gemmForm) set(k *gemmKernel, transposeB bool) (rows, columns int) {
+	k.Form, k.Workgroup, k.Rows, k.Columns = f.form, f.workgroup, f.rows, f.columns
+	switch f.form {
+	case formTiles:
+		k.TileWidth = f.width
+		return int(f.workgroup / f.width * f.rows), int(f.width * f.columns)
+	case formVector:
+		k.Slices = f.width
+		if transposeB {
+			return 1, int(f.workgroup / f.width)
+		}
+		return 1, int(4 * f.workgroup / f.width)
 	}
-	return int(f.workgroup / f.width * f.rows), int(f.width * f.columns)
+	return int(f.workgroup * f.rows), int(f.workgroup * f.columns)
 }
 
 // chooseGemm picks a form by device and shape. The software driver has cheap registers and shuffles and dear shared memory: the
 // larger a lane's share of C the better, but compiling takes 0.4 s for (1, 4), 0.8 s for (2, 4), 1.4 s for (2, 8). GPUs take the tiles that
-// waste least at the edges, the large ones where enough of them remain to fill the device.
+// waste least at the edges, the large ones where enough of them remain to fill the device. A single row is bound by reading B.
 func chooseGemm(info vk.Info, g Gemm) gemmForm {
 	m, n, products := g.M, g.N, g.Members*max(g.Splits, 1)
+	vector := m == 1 && !g.TransposeA
 	if info.Type == vk.CPU {
+		if vector {
+			return gemmForm{form: formVector, workgroup: info.SubgroupSize, width: 1}
+		}
 		const long = 1 << 26 // multiply-adds, some milliseconds
-		form := gemmForm{0, info.SubgroupSize, 2, 4, 1}
+		form := gemmForm{form: formLanes, workgroup: info.SubgroupSize, rows: 2, columns: 4}
 		lanes := int(info.SubgroupSize)
 		if m <= lanes {
 			form.rows = 1
@@ -140,18 +163,23 @@ func chooseGemm(info vk.Info, g Gemm) gemmForm {
 		}
 		return form
 	}
-	const workgroup, many = 256, 512
+	const many = 512
+	workgroup := min(256, info.Limits.MaxInvocations)
 	switch {
-	case info.Limits.MaxInvocations < workgroup:
-		return gemmForm{1, 128, 4, 4, 16}
+	case vector && g.TransposeB:
+		return gemmForm{form: formVector, workgroup: workgroup, width: 32}
+	case vector:
+		return gemmForm{form: formVector, workgroup: workgroup, width: 4}
+	case workgroup < 256:
+		return gemmForm{formTiles, 128, 4, 4, 16} // 32 × 64
 	case n <= 16 && m > 16:
-		return gemmForm{1, workgroup, 4, 4, 4} // 256 × 16
+		return gemmForm{formTiles, workgroup, 4, 4, 4} // 256 × 16
 	case m <= 16 && n > 16:
-		return gemmForm{1, workgroup, 4, 4, 64} // 16 × 256
+		return gemmForm{formTiles, workgroup, 4, 4, 64} // 16 × 256
 	case (m+127)/128*((n+127)/128)*products >= many && m%128 == 0 && n%128 == 0:
-		return gemmForm{1, workgroup, 8, 8, 16} // 128 × 128
+		return gemmForm{formTiles, workgroup, 8, 8, 16} // 128 × 128
 	}
-	return gemmForm{1, workgroup, 4, 4, 16} // 64 × 64
+	return gemmForm{formTiles, workgroup, 4, 4, 16} // 64 × 64
 }
 
 func (g Gemm) check() error {

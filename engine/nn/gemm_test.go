@@ -124,9 +124,9 @@ func (c gemmCase) run(t *testing.T) {
 // Both forms of the kernel against float64, stored each way, in sizes that fill no tile.
 func TestGemm(t *testing.T) {
 	info := testState(t).Engine().Device().Info()
-	forms := map[string]gemmForm{"tiles": {1, 64, 4, 4, 8}}
+	forms := map[string]gemmForm{"tiles": {formTiles, 64, 4, 4, 8}}
 	if info.SubgroupOps.Has(vk.SubgroupShuffle) && info.SubgroupSize <= 16 {
-		forms["lanes"] = gemmForm{0, info.SubgroupSize, 2, 4, 1} // wider subgroups have no registers for it
+		forms["lanes"] = gemmForm{formLanes, info.SubgroupSize, 2, 4, 0} // wider subgroups have no registers for it
 	}
 	for name, form := range forms {
 		for _, transposed := range []string{"", "A", "B", "AB"} {
@@ -143,9 +143,20 @@ func TestGemm(t *testing.T) {
 	}
 }
 
+// Products of one row, their sums whole and shared by invocations.
+func TestGemmVector(t *testing.T) {
+	for _, form := range []gemmForm{{form: formVector, workgroup: 8, width: 1}, {form: formVector, workgroup: 64, width: 4}} {
+		for _, transposed := range []bool{false, true} {
+			for i, size := range [][2]int{{1, 1}, {35, 6}, {40, 64}, {7, 130}} {
+				gemmCase{members: 3, m: 1, n: size[0], k: size[1], transposeB: transposed, aligned: i%2 == 0, splits: i, form: form}.run(t)
+			}
+		}
+	}
+}
+
 // What the device chooses for shapes of all proportions.
 func TestGemmShapes(t *testing.T) {
-	for _, size := range [][3]int{{3, 5, 9}, {37, 2, 21}, {6, 70, 10}, {130, 136, 16}} {
+	for _, size := range [][3]int{{3, 5, 9}, {37, 2, 21}, {6, 70, 10}, {130, 136, 16}, {1, 9, 5}} {
 		c := gemmCase{members: 2, m: size[0], n: size[1], k: size[2], aligned: true, transposeA: true}
 		t.Run(fmt.Sprintf("%d×%d×%d", c.m, c.n, c.k), c.run)
 	}
@@ -170,6 +181,8 @@ func BenchmarkGemm(b *testing.B) {
 		{"weights 16x4x256x256", 16, 4, 256, 256, true, false, 1},
 		{"weights 16x256x2x256", 16, 256, 2, 256, true, false, 1},
 		{"weights 1x64x64x4096", 1, 64, 64, 4096, true, false, 16},
+		{"forward 256x1x256x256", 256, 1, 256, 256, false, false, 1},
+		{"inputs 256x1x256x256", 256, 1, 256, 256, false, true, 1},
 	} {
 		b.Run(strings.ReplaceAll(c.name, " ", "/"), func(b *testing.B) {
 			s := testState(b)

@@ -318,7 +318,7 @@ var gemmShader = &vk.Shader{
 	PushBytes: 84,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 8},
-		{Name: "TILES", ID: 1, Default: 0},
+		{Name: "FORM", ID: 1, Default: 0},
 		{Name: "ROWS", ID: 2, Default: 2},
 		{Name: "COLUMNS", ID: 3, Default: 4},
 		{Name: "TILE_WIDTH", ID: 4, Default: 16},
@@ -332,6 +332,7 @@ var gemmShader = &vk.Shader{
 		{Name: "KEEP", ID: 12, Default: 0},
 		{Name: "SLOPE", ID: 13, Default: 0},
 		{Name: "BLOCKS", ID: 14, Default: 0},
+		{Name: "SLICES", ID: 15, Default: 1},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{8, 1, 1},
@@ -378,7 +379,7 @@ type gemmKernel struct {
 	Alpha      float32
 
 	Workgroup  uint32 // specialization constants, zero for their default 8
-	Tiles      uint32 // default 0
+	Form       uint32 // default 0
 	Rows       uint32 // default 2
 	Columns    uint32 // default 4
 	TileWidth  uint32 // default 16
@@ -392,6 +393,7 @@ type gemmKernel struct {
 	Keep       uint32 // default 0
 	Slope      uint32 // default 0
 	Blocks     uint32 // default 0
+	Slices     uint32 // default 1
 	TexelLoads uint32 // default 0
 }
 
@@ -400,7 +402,7 @@ func (k gemmKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
 		ranges [14]vk.Range
 		push   [84]byte
-		spec   [16]uint32
+		spec   [17]uint32
 	})
 	a.ranges = [14]vk.Range{k.A, k.ATexels, k.B, k.BTexels, k.Bias, k.BiasTexels, k.Outputs, k.OutputsTexels, k.Inputs, k.InputsTexels, k.C, k.C4, k.Kept, k.Kept4}
 	binary.LittleEndian.PutUint32(a.push[0:], k.M)
@@ -424,12 +426,12 @@ func (k gemmKernel) call(x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[72:], k.CBlock)
 	binary.LittleEndian.PutUint32(a.push[76:], k.CSplit)
 	binary.LittleEndian.PutUint32(a.push[80:], math.Float32bits(k.Alpha))
-	a.spec = [16]uint32{8, 0, 2, 4, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+	a.spec = [17]uint32{8, 0, 2, 4, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0}
 	if k.Workgroup != 0 {
 		a.spec[0] = k.Workgroup
 	}
-	if k.Tiles != 0 {
-		a.spec[1] = k.Tiles
+	if k.Form != 0 {
+		a.spec[1] = k.Form
 	}
 	if k.Rows != 0 {
 		a.spec[2] = k.Rows
@@ -470,8 +472,11 @@ func (k gemmKernel) call(x, y, z uint32) vk.Call {
 	if k.Blocks != 0 {
 		a.spec[14] = k.Blocks
 	}
+	if k.Slices != 0 {
+		a.spec[15] = k.Slices
+	}
 	if k.TexelLoads != 0 {
-		a.spec[15] = k.TexelLoads
+		a.spec[16] = k.TexelLoads
 	}
 	return vk.Call{Shader: gemmShader, Groups: [3]uint32{x, y, z}, Label: "engine/nn/gemm", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }

@@ -16,6 +16,9 @@ type constants map[string]uint32
 // network are the constants of a multilayer perceptron with two hidden layers of 64 and tanh, what the classic control tasks use.
 var network = constants{"HIDDEN_1": 64, "HIDDEN_2": 64, "ACTIVATION": 2}
 
+// tiles are the constants of matrix products on GPUs.
+var tiles = constants{"FORM": 1, "WORKGROUP": 256, "TILE_WIDTH": 16}
+
 // hot are the kernels where a run spends its time, in the shapes that such networks give them: they must not spill.
 var hot = map[string][]constants{
 	"envs/rollout": {
@@ -33,6 +36,14 @@ var hot = map[string][]constants{
 		with(network, constants{"IN": 3, "OUT": 1, "HEAD": 1, "NORMALIZE_ADVANTAGE": 1}),                 // Gaussian actor
 		with(network, constants{"IN": 4, "OUT": 1, "HEAD": 2, "CLIP_VALUE": 1}),                          // critic
 		with(network, constants{"IN": 6, "OUT": 3, "HEAD": 0, "NORMALIZE_ADVANTAGE": 1, "NORMALIZE": 1}), // the widest task: Acrobot
+	},
+	"engine/nn/gemm": {
+		with(tiles, constants{"ROWS": 4, "COLUMNS": 4, "ALIGNED_A": 1, "ALIGNED_B": 1, "ALIGNED_C": 1, "ADD_BIAS": 1, "ACTIVATION": 2}), // forward
+		with(tiles, constants{"ROWS": 8, "COLUMNS": 8, "ALIGNED_A": 1, "ALIGNED_B": 1, "ALIGNED_C": 1, "ADD_BIAS": 1, "ACTIVATION": 2}),
+		with(tiles, constants{"ROWS": 8, "COLUMNS": 8, "ALIGNED_A": 1, "ALIGNED_B": 1, "ALIGNED_C": 1, "TRANSPOSE_A": 1}),             // weights
+		with(tiles, constants{"ROWS": 8, "COLUMNS": 8, "ALIGNED_A": 1, "ALIGNED_B": 1, "ALIGNED_C": 1, "TRANSPOSE_B": 1, "SLOPE": 2}), // inputs
+		with(tiles, constants{"ROWS": 4, "COLUMNS": 4, "TILE_WIDTH": 4, "ALIGNED_A": 1, "ADD_BIAS": 1}),                               // few outputs
+		{"FORM": 2, "WORKGROUP": 256, "SLICES": 4, "ALIGNED_A": 1, "ALIGNED_B": 1, "ALIGNED_C": 1, "ADD_BIAS": 1, "ACTIVATION": 2},    // one row
 	},
 	"engine/optim/update": {{}},
 }

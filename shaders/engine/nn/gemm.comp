@@ -4,7 +4,8 @@
 // both transposed as they are stored. A is M × K, B is K × N, C is M × N, all row-major, each member's at an offset of its own.
 //
 // The sum over K may be split over workgroups: part s of it goes to a C of its own, for the reader to add in order.
-// Two forms: lanes (gemm_lanes.glsl), for drivers whose registers are cheap beside their shared memory; tiles (gemm_tiles.glsl), for GPUs.
+// Three forms: lanes (gemm_lanes.glsl), for drivers whose registers are cheap beside their shared memory; tiles (gemm_tiles.glsl), for GPUs;
+// vector (gemm_vector.glsl), for a single row.
 //
 // Groups: x = ceil(N / columns of a workgroup), y = ceil(M / rows of a workgroup), z = splits * population.
 
@@ -17,7 +18,10 @@
 
 layout(local_size_x = 8, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP = 8;  // invocations; lanes: the subgroup size
-layout(constant_id = 1) const uint TILES = 0;      // 1: the form of tiles
+layout(constant_id = 1) const uint FORM = 0;       // one of the following
+const uint FORM_LANES = 0u;
+const uint FORM_TILES = 1u;
+const uint FORM_VECTOR = 2u;
 layout(constant_id = 2) const uint ROWS = 2;       // lanes: 1/WORKGROUP of the workgroup's rows; tiles: rows an invocation, a multiple of 4
 layout(constant_id = 3) const uint COLUMNS = 4;    // the same of columns; lanes: 1 or a multiple of 4; tiles: a multiple of 4
 layout(constant_id = 4) const uint TILE_WIDTH = 16; // tiles: invocations along N
@@ -31,6 +35,7 @@ layout(constant_id = 11) const uint ACTIVATION = 0;
 layout(constant_id = 12) const uint KEEP = 0;       // 1: keep what goes into the activation
 layout(constant_id = 13) const uint SLOPE = 0;      // multiply by the derivative of this activation, whose outputs are `outputs`
 layout(constant_id = 14) const uint BLOCKS = 0;     // 1: the rows of C lie in blocks
+layout(constant_id = 15) const uint SLICES = 1;     // vector: invocations that share a sum over K
 
 layout(std430, set = 0, binding = 0) readonly buffer A { vec4 a[]; };
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer a_texels;
@@ -115,6 +120,7 @@ void gemm_store4(uint begin, uint column, vec4 sum) {
 
 #include "engine/nn/gemm_lanes.glsl"
 #include "engine/nn/gemm_tiles.glsl"
+#include "engine/nn/gemm_vector.glsl"
 
 void main() {
     uint split = gl_WorkGroupID.z / population;
@@ -122,8 +128,10 @@ void main() {
     gemm_begin = c_at + split * c_split + gemm_member * c_stride;
     gemm_first = min(split * chunk, k);
     gemm_last = min(gemm_first + chunk, k);
-    if (TILES != 0u) {
+    if (FORM == FORM_TILES) {
         gemm_tiles();
+    } else if (FORM == FORM_VECTOR) {
+        gemm_vector();
     } else {
         gemm_lanes();
     }

@@ -2,9 +2,9 @@
 // registers. Slices of A and B, TILE_DEPTH along K, pass through shared memory, A's transposed.
 
 const uint TILE_DEPTH = 16u;
-const uint TILE_HEIGHT = TILES == 0u ? 1u : WORKGROUP / TILE_WIDTH; // invocations along M
-const uint TILE_ROWS = TILES == 0u ? 4u : TILE_HEIGHT * ROWS;
-const uint TILE_COLUMNS = TILES == 0u ? 4u : TILE_WIDTH * COLUMNS;
+const uint TILE_HEIGHT = FORM != FORM_TILES ? 1u : WORKGROUP / TILE_WIDTH; // invocations along M
+const uint TILE_ROWS = FORM != FORM_TILES ? 4u : TILE_HEIGHT * ROWS;
+const uint TILE_COLUMNS = FORM != FORM_TILES ? 4u : TILE_WIDTH * COLUMNS;
 const uint TILE_A = TILE_ROWS / 4u + 1u; // vec4 from one k to the next; one more, so that transposed writes meet different banks
 const uint TILE_B = TILE_COLUMNS / 4u + 1u;
 

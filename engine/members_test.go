@@ -1,0 +1,291 @@
+package engine
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sort"
+	"testing"
+)
+
+// memberState is an empty state on the device that kernels are tested on.
+func memberState(t *testing.T) *State {
+	s := New(randomDevice(t)).NewState()
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// floats is a tensor with these values; all of them poison where there are none.
+func floats(t *testing.T, s *State, name string, values []float32, dims ...Dim) *Tensor {
+	t.Helper()
+	x := s.Tensor(name, Float32, dims...)
+	if values == nil {
+		values = slices.Repeat([]float32{math.Float32frombits(poison)}, x.Len())
+	}
+	if err := x.WriteFloat32(t.Context(), values); err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+func integers(t *testing.T, s *State, name string, values []uint32, dims ...Dim) *Tensor {
+	t.Helper()
+	x := s.Tensor(name, Uint32, dims...)
+	if values == nil {
+		values = poisoned(x.Len())
+	}
+	if err := x.WriteUint32(t.Context(), values); err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+func readFloats(t *testing.T, x *Tensor) []float32 {
+	t.Helper()
+	values, err := x.ReadFloat32(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return values
+}
+
+func readIntegers(t *testing.T, x *Tensor) []uint32 {
+	t.Helper()
+	values, err := x.ReadUint32(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return values
+}
+
+func runRecorded(t *testing.T, s *State, f func(*Recorder)) {
+	t.Helper()
+	p, err := s.Engine().Record(t.Name(), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Free()
+	if err := p.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func normals(n int) []float32 {
+	values := make([]float32, n)
+	for i := range values {
+		values[i] = float32(rand.NormFloat64())
+	}
+	return values
+}
+
+func TestMean(t *testing.T) {
+	const outer, members, inner = 5, 3, 37
+	s := memberState(t)
+	dims := []Dim{Time(outer), Population(members), Environments(inner)}
+	values, weights := normals(outer*members*inner), make([]float32, outer*members*inner)
+	for i := range weights {
+		if i/inner%members != 1 { // the second member has no weight at all
+			weights[i] = float32(rand.IntN(3))
+		}
+	}
+	value, weight := floats(t, s, "value", values, dims...), floats(t, s, "weight", weights, dims...)
+	plain, weighted := floats(t, s, "plain", nil, Population(members)), floats(t, s, "weighted", nil, Population(members))
+	// One index of an axis need not begin where kernels may bind.
+	part := floats(t, s, "part", nil, Population(members))
+	runRecorded(t, s, func(r *Recorder) {
+		Mean(r, plain, value, nil, 2)
+		Mean(r, weighted, value, weight, 1)
+		Mean(r, part, value.Index(1), nil, 1)
+	})
+	for p := range members {
+		var sum, all, first float64
+		for i, v := range values {
+			if i/inner%members == p {
+				sum += float64(v)
+				all += float64(weights[i])
+				if i/inner/members == 1 {
+					first += float64(v) / inner
+				}
+			}
+		}
+		// Weighted values are sums already: the weights only count.
+		for name, c := range map[string][2]float64{
+			"plain": {float64(readFloats(t, plain)[p]), 2 * sum / (outer * inner)}, "weighted": {float64(readFloats(t, weighted)[p]), sum / all},
+			"part": {float64(readFloats(t, part)[p]), first},
+		} {
+			if name == "weighted" && all == 0 {
+				if !math.IsNaN(c[0]) {
+					t.Errorf("the mean of member %d without weights is %v; want NaN", p, c[0])
+				}
+				continue
+			}
+			if !(math.Abs(c[0]-c[1]) <= 1e-5) {
+				t.Errorf("%s mean of member %d is %v; want %v", name, p, c[0], c[1])
+			}
+		}
+	}
+}
+
+func TestGather(t *testing.T) {
+	s := memberState(t)
+	source := []uint32{0, 3, 0, 3, 5, 5, 0}
+	members := len(source)
+	from := integers(t, s, "source", source, Population(members))
+	shapes := [][]Dim{{Population(members)}, {Time(3), Population(members), Axis("feature", 67)}, {Population(members), Axis("feature", 4)}, {Axis("other", 9)}}
+	var values [][]float32
+	var tensors []*Tensor
+	for i, dims := range shapes {
+		values = append(values, normals(length(dims)))
+		tensors = append(tensors, floats(t, s, fmt.Sprint("t", i), values[i], dims...))
+	}
+	runRecorded(t, s, func(r *Recorder) { Gather(r, from, tensors...) })
+	for i, x := range tensors {
+		outer, p, inner, ok := x.Split(PopulationAxis)
+		for j, got := range readFloats(t, x) {
+			want := values[i][j]
+			if ok {
+				member := j / inner % p
+				want = values[i][(j/inner/p*p+int(source[member]))*inner+j%inner]
+			}
+			if got != want {
+				t.Fatalf("%v, outer %d: element %d is %v, want %v", x, outer, j, got, want)
+			}
+		}
+	}
+}
+
+// fitnesses have ties, infinities, zeros of both signs and NaN.
+func fitnesses(n int) []float32 {
+	special := []float32{float32(math.Inf(1)), float32(math.Inf(-1)), float32(math.NaN()), 0, float32(math.Copysign(0, -1))}
+	values := make([]float32, n)
+	for i := range values {
+		if values[i] = float32(rand.IntN(n/2+1)) - float32(n/4); rand.IntN(5) == 0 {
+			values[i] = special[rand.IntN(len(special))]
+		}
+	}
+	return values
+}
+
+// Ranks of populations that are compared directly and by blocks, the last of them not full.
+func TestRank(t *testing.T) {
+	for _, n := range []int{1, 2, 129, rankDirect, rankDirect + 1, 9*rankBlock + 17} {
+		s := memberState(t)
+		values := fitnesses(n)
+		fitness := floats(t, s, "fitness", values, Population(n))
+		rank, order := integers(t, s, "rank", nil, Population(n)), integers(t, s, "order", nil, Population(n))
+		runRecorded(t, s, func(r *Recorder) {
+			Rank(r, fitness, rank)
+			Order(r, rank, order)
+		})
+		want := make([]int, n)
+		for i := range want {
+			want[i] = i
+		}
+		sort.SliceStable(want, func(i, j int) bool {
+			a, b := float64(values[want[i]]), float64(values[want[j]])
+			return a > b || math.IsNaN(b) && !math.IsNaN(a)
+		})
+		ranks, members := readIntegers(t, rank), readIntegers(t, order)
+		for i, p := range want {
+			if ranks[p] != uint32(i) || members[i] != uint32(p) {
+				t.Fatalf("of %d members, %d (fitness %v) has rank %d, and %d stands at %d; want rank %d", n, p, values[p], ranks[p], members[i], i, i)
+			}
+		}
+	}
+}
+
+func TestReduce(t *testing.T) {
+	for _, members := range []int{1, 7, 1030} {
+		const inner = 3
+		s := memberState(t)
+		values := normals(members * inner)
+		for i := range values {
+			if i%inner == 2 || i%inner == 1 && i/inner%3 == 1 {
+				values[i] = float32(math.NaN()) // some of the second element, all of the third
+			}
+		}
+		value := floats(t, s, "value", values, Population(members), Axis("feature", inner))
+		var results [4]*Tensor
+		for how := range results {
+			results[how] = floats(t, s, fmt.Sprint("result", how), nil, Axis("feature", inner))
+		}
+		runRecorded(t, s, func(r *Recorder) {
+			for how, result := range results {
+				Reduce(r, Reduction(how), value, result)
+			}
+		})
+		for i := range inner {
+			var sum, count float64
+			low, high := math.Inf(1), math.Inf(-1)
+			for p := range members {
+				if v := float64(values[p*inner+i]); !math.IsNaN(v) {
+					sum, count, low, high = sum+v, count+1, min(low, v), max(high, v)
+				}
+			}
+			for how, want := range []float64{sum / count, sum, high, low} {
+				got := float64(readFloats(t, results[how])[i])
+				if count == 0 {
+					want = math.NaN()
+				}
+				if !(math.Abs(got-want) <= 1e-5*(1+math.Abs(want))) && !(math.IsNaN(got) && math.IsNaN(want)) {
+					t.Errorf("reduction %d of element %d over %d members is %v; want %v", how, i, members, got, want)
+				}
+			}
+		}
+	}
+}
+
+// Metrics of a step stay readable for as many steps as the ring has slots, and are refused afterwards.
+func TestMetricsRing(t *testing.T) {
+	const members = 5
+	s := memberState(t)
+	clock := NewClock(s)
+	m := NewMetrics(s, members, 3)
+	a, b := m.Row("a"), m.Row("b")
+	if err := s.Zero(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	step, err := s.Engine().Record("step", func(r *Recorder) {
+		m.Record(r, clock)
+		clock.Tick(r, 1, 7)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer step.Free()
+	var written [][2][]float32
+	for i := range 2*ringSlots + 1 {
+		written = append(written, [2][]float32{normals(members), normals(members)})
+		for k, row := range []*Tensor{a, b} {
+			if err := row.WriteFloat32(t.Context(), written[i][k]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := step.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for back := range i + 1 {
+			got, err := m.Read(i - back)
+			if back >= ringSlots {
+				if err == nil {
+					t.Fatalf("after iteration %d the metrics of iteration %d were still read", i, i-back)
+				}
+				continue
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := written[i-back]; !slices.Equal(got["a"], want[0]) || !slices.Equal(got["b"], want[1]) {
+				t.Fatalf("iteration %d: %v, want %v", i-back, got, want)
+			}
+		}
+	}
+	if iterations, steps, err := clock.Read(t.Context()); err != nil || iterations != 2*ringSlots+1 || steps != 7*(2*ringSlots+1) {
+		t.Errorf("the clock says %d iterations, %d steps, %v", iterations, steps, err)
+	}
+}
