@@ -25,9 +25,6 @@ func randomDevice(t testing.TB) *vk.Device {
 	return dev
 }
 
-// poison is what outputs hold before a kernel runs: a NaN that no kernel computes.
-const poison = 0x7fdecade
-
 // words allocates a buffer of 32-bit words in device memory.
 func wordBuffer(t testing.TB, dev *vk.Device, words []uint32) *vk.Buffer {
 	t.Helper()

@@ -61,13 +61,39 @@ func (d *Device) NewBuffer(bytes int64, kind Kind) (*Buffer, error) {
 		return nil, err
 	}
 	defer d.exit()
+	var b *Buffer
+	var err error
 	switch kind {
 	case Local:
-		return d.newBuffer(bytes, kind, useLocal)
+		b, err = d.newBuffer(bytes, kind, useLocal)
 	case Readback:
-		return d.newBuffer(bytes, kind, useReadback)
+		b, err = d.newBuffer(bytes, kind, useReadback)
+	default:
+		err = fmt.Errorf("vk: NewBuffer: %v is none of vk.Local and vk.Readback", kind)
 	}
-	return nil, fmt.Errorf("vk: NewBuffer: %v is none of vk.Local and vk.Readback", kind)
+	if err == nil && d.cfg.poison {
+		err = d.poison(b)
+	}
+	return b, err
+}
+
+// poison fills a new buffer with a NaN that no kernel computes, which as an integer is far outside any buffer.
+func (d *Device) poison(b *Buffer) error {
+	words := b.size &^ 3
+	if words == 0 {
+		return nil
+	}
+	p := d.NewProgram("poison")
+	defer p.Free()
+	p.Fill(b.Range(0, words), 0x7fdecade)
+	err := p.Build()
+	if err == nil {
+		err = p.Run(context.Background())
+	}
+	if err != nil {
+		b.Free()
+	}
+	return err
 }
 
 const bufferUsage = 0x1 | 0x2 | 0x8 | 0x20 // transfer source, transfer destination, storage texel buffer, storage buffer

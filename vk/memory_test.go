@@ -163,3 +163,19 @@ func TestMemoryStats(t *testing.T) {
 		t.Errorf("after Free: %+v", m)
 	}
 }
+
+func TestPoisonMemory(t *testing.T) {
+	d := openTest(t, PoisonMemory(true))
+	for _, kind := range []Kind{Local, Readback} {
+		for _, w := range readWords(t, newTestBuffer(t, d, 33, kind)) {
+			if w != 0x7fdecade {
+				t.Fatalf("a new buffer holds %#x", w)
+			}
+		}
+	}
+	b, err := d.NewBuffer(3, Local) // less than a word
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Free()
+}

@@ -25,6 +25,7 @@ type config struct {
 	reshape     func(*physical) // makes the device look like another kind, for tests
 	arenaSize   uint64          // 0: by heap size
 	exact       bool            // see ExactBuffers
+	poison      bool            // see PoisonMemory
 	pipelineLog string          // folder; "": off
 }
 
@@ -71,6 +72,10 @@ func ValidateShaders(on bool) Option {
 // where the environment variable EVORL_EXACT_BUFFERS is not empty.
 func ExactBuffers(on bool) Option { return func(c *config) { c.exact = on } }
 
+// PoisonMemory fills new buffers with a NaN, so that tests see a kernel that reads what nobody wrote; else they hold what the
+// memory held before, often zeros. The default is off, or on where the environment variable EVORL_POISON_MEMORY is not empty.
+func PoisonMemory(on bool) Option { return func(c *config) { c.poison = on } }
+
 // Loader names the Vulkan loader library. The default is the environment variable EVORL_VULKAN_LOADER, else libvulkan.so.1.
 // A process uses one loader.
 func Loader(library string) Option { return func(c *config) { c.loader = library } }
@@ -85,7 +90,7 @@ func validationMode(on bool, mode int) int {
 func newConfig(opts []Option) *config {
 	c := &config{logger: slog.New(slog.DiscardHandler), maxAPI: uint32(MakeVersion(1, 3, 0)),
 		loader: os.Getenv("EVORL_VULKAN_LOADER"), pipelineLog: os.Getenv("EVORL_PIPELINE_LOG"),
-		exact: os.Getenv("EVORL_EXACT_BUFFERS") != ""}
+		exact: os.Getenv("EVORL_EXACT_BUFFERS") != "", poison: os.Getenv("EVORL_POISON_MEMORY") != ""}
 	for _, o := range opts {
 		o(c)
 	}

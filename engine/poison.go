@@ -1,0 +1,27 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+)
+
+// poison is a NaN that no kernel computes, and as an integer an index far outside any tensor.
+const poison = 0x7fdecade
+
+// Poison fills every tensor that is not saved with NaN, for tests. Nothing of these tensors may matter from one step to the next: after
+// Poison and Workflow.Constants, a step does bit by bit what it does without, or it reads what it has not written, and a resumed run
+// would go another way.
+func (s *State) Poison(ctx context.Context) error {
+	if err := s.Allocate(); err != nil {
+		return err
+	}
+	p := s.eng.dev.NewProgram("poison")
+	defer p.Free()
+	for _, t := range s.all.scratch {
+		p.Fill(t.Range(), poison)
+	}
+	if err := p.Build(); err != nil {
+		return fmt.Errorf("engine: poisoning the state: %w", err)
+	}
+	return p.Run(ctx)
+}

@@ -1,0 +1,68 @@
+package rl
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/evorl/evorl/engine"
+)
+
+// TestPoison: what is not saved carries nothing from one step to the next, nor from before Init, nor into an evaluation.
+func TestPoison(t *testing.T) {
+	many := DefaultPPO() // members enough for fused updates
+	many.Members, many.Environments, many.RolloutLength, many.Epochs, many.Minibatches = fusedMembers, 2, 6, 2, 2
+	network := DefaultNetwork()
+	network.Hidden = []int{7, 5}
+	fused := workflow{"fused ppo", func(t testing.TB, eng *engine.Engine) (*PPO, error) {
+		return NewPPO(t.Context(), eng, lookup(t, "MountainCarContinuous-v0"), many, Network(network))
+	}}
+	for _, w := range append(workflows(), fused) {
+		t.Run(w.name, func(t *testing.T) {
+			dev := open(t)
+			p := w.begin(t, dev, 8)
+			want := steps(t, p, 0, 4)
+			returns := evaluate(t, p)
+			if p.fused != (w.name == fused.name && !dev.Info().Type.GPU()) {
+				t.Errorf("fused: %v", p.fused)
+			}
+
+			p = w.open(t, dev, 8)
+			poisonState(t, p)
+			if err := p.Init(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			for i := range 4 {
+				poisonState(t, p)
+				got = steps(t, p, i, i+1)
+			}
+			if got != want {
+				t.Errorf("with poison between the steps the digest is %s; want %s", got, want)
+			}
+			poisonState(t, p)
+			if got := evaluate(t, p); !reflect.DeepEqual(got, returns) {
+				t.Errorf("after poison the evaluation is %v; want %v", got, returns)
+			}
+		})
+	}
+}
+
+// poisonState leaves of p what a checkpoint would bring back.
+func poisonState(t testing.TB, p *PPO) {
+	t.Helper()
+	if err := p.State().Poison(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Constants(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func evaluate(t testing.TB, p *PPO) engine.Evaluation {
+	t.Helper()
+	ev, err := p.Evaluate(t.Context(), 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ev
+}

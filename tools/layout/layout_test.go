@@ -1,0 +1,153 @@
+// Package layout checks what no compiler does: which folders there are, that imports run downwards, and that no file names a place on
+// somebody's machine.
+package layout
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+const module = "github.com/evorl/evorl/"
+
+// imports lists for every top-level folder with Go in it those that its packages may import, besides itself.
+var imports = map[string][]string{
+	"shaders": {},
+	"vk":      {},
+	"engine":  {"vk", "shaders"},
+	"envs":    {"engine", "vk", "shaders"},
+	"ec":      {"envs", "engine", "vk", "shaders"},
+	"rl":      {"envs", "engine", "vk", "shaders"},
+	"hybrid":  {"ec", "rl", "envs", "engine", "vk", "shaders"},
+	"cmd":     {"hybrid", "ec", "rl", "envs", "engine", "vk", "shaders"},
+	"tools":   {"cmd", "hybrid", "ec", "rl", "envs", "engine", "vk", "shaders"},
+}
+
+// folders are the other top-level folders.
+var folders = []string{"configs", "docs"}
+
+// ignored are folders that the repository does not keep.
+var ignored = []string{"bin", "runs"}
+
+// files calls f for every file of the repository, by its path from the root.
+func files(t *testing.T, f func(name string, read func() []byte)) {
+	t.Helper()
+	root := os.DirFS("../..")
+	err := fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && (slices.Contains(ignored, name) || strings.HasPrefix(name, ".git") && name != ".github"):
+			return fs.SkipDir
+		case !entry.Type().IsRegular() || name == ".git":
+			return nil
+		}
+		f(name, func() []byte {
+			data, err := fs.ReadFile(root, name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return data
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestImportsRunDownwards(t *testing.T) {
+	checked := 0
+	files(t, func(name string, read func() []byte) {
+		if path.Ext(name) != ".go" {
+			return
+		}
+		checked++
+		top, _, _ := strings.Cut(name, "/")
+		allowed, known := imports[top]
+		if !known {
+			t.Errorf("%s: Go code is in %v only", name, topFolders())
+			return
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), name, read(), parser.ImportsOnly)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		for _, spec := range f.Imports {
+			imported, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				t.Error(err)
+				continue
+			}
+			to, ours := strings.CutPrefix(imported, module)
+			to, _, _ = strings.Cut(to, "/")
+			if ours && to != top && !slices.Contains(allowed, to) {
+				t.Errorf("%s imports %s; %s may import %v", name, imported, top, allowed)
+			}
+		}
+	})
+	if checked < 50 {
+		t.Errorf("only %d Go files found", checked)
+	}
+}
+
+func topFolders() []string {
+	var all []string
+	for name := range imports {
+		all = append(all, name)
+	}
+	slices.Sort(all)
+	return all
+}
+
+func TestTopLevelFolders(t *testing.T) {
+	entries, err := os.ReadDir("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		name := e.Name()
+		if e.IsDir() && !strings.HasPrefix(name, ".") && imports[name] == nil && !slices.Contains(folders, name) && !slices.Contains(ignored, name) {
+			t.Errorf("folder %s: the top-level folders are %v and %v", name, topFolders(), folders)
+		}
+	}
+}
+
+// machinePath matches paths below folders that hold one person's or one machine's files.
+var machinePath = regexp.MustCompile(`(^|[^\w.$}/-])/(home|root|Users|work|mnt|media)/[\w.-]+`)
+
+func TestNoMachinePaths(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const self = "tools/layout/layout_test.go"
+	files(t, func(name string, read func() []byte) {
+		data := read()
+		if name == self || !utf8.Valid(data) {
+			return
+		}
+		for i, line := range strings.Split(string(data), "\n") {
+			if found := machinePath.FindString(line); found != "" || len(root) > 5 && strings.Contains(line, root) {
+				t.Errorf("%s:%d: a path of one machine: %s", name, i+1, strings.TrimSpace(line))
+			}
+		}
+	})
+	for text, want := range map[string]bool{
+		"see /home/jane/evorl": true, `"/root/x"`: true, "(/work/main)": true, "/usr/share/vulkan": false, "net/work/x": false, "$ROOT/work/x": false, "../work/x": false,
+	} {
+		if got := machinePath.MatchString(text); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}
