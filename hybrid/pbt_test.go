@@ -2,12 +2,15 @@ package hybrid
 
 import (
 	"context"
+	"errors"
 	"math"
 	"slices"
 	"testing"
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/metrics"
+	"github.com/evorl/evorl/envs"
+	"github.com/evorl/evorl/rl"
 )
 
 // early exchanges soon and often.
@@ -202,6 +205,41 @@ func TestResume(t *testing.T) {
 				t.Error("another seed gives the same digest")
 			}
 		})
+	}
+}
+
+// TestOverA2C: PBT is over any workflow whose members it can compare, here one that has no clip_epsilon.
+func TestOverA2C(t *testing.T) {
+	env, err := envs.Lookup("Acrobot-v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a2c := rl.DefaultA2C()
+	a2c.Members, a2c.Environments = 4, 3
+	made := func() *rl.PPO {
+		w, err := rl.NewA2C(t.Context(), engine.New(open(t)), env, a2c, network(), rl.Environment(envs.Options{TimeLimit: 20}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return w
+	}
+	var unknown *HyperError
+	if _, err := NewPBT(t.Context(), made(), early()); !errors.As(err, &unknown) || unknown.Name != "clip_epsilon" {
+		t.Errorf("error %v; want a *HyperError of clip_epsilon", err)
+	}
+	cfg := early()
+	delete(cfg.Search, "clip_epsilon")
+	for _, kind := range kinds {
+		p := kind.over(t, made(), cfg)
+		initialized(t, p)
+		steps(t, p, 0, 6)
+		members, err := p.Members(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.ContainsFunc(members, func(m Member) bool { return m.Parent != m.Index }) {
+			t.Errorf("%s: nobody was replaced: %+v", kind.name, members)
+		}
 	}
 }
 

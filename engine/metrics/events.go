@@ -134,9 +134,7 @@ const (
 )
 
 func event(t time.Time, step int64, payload []byte) []byte {
-	b := binary.AppendUvarint(nil, fieldWallTime<<3|wireFixed8)
-	seconds := float64(t.UnixMicro()) / 1e6
-	b = binary.LittleEndian.AppendUint64(b, math.Float64bits(seconds))
+	b := appendDouble(nil, fieldWallTime, seconds(t))
 	b = appendVarint(b, fieldStep, step)
 	return append(b, payload...)
 }

@@ -26,6 +26,12 @@ func describe(t *testing.T, file []byte) (events []string) {
 	return events
 }
 
+// inner names the fields of each message that are messages themselves, by number.
+var inner = map[string]map[int]string{
+	"summary": {1: "value"}, "value": {9: "metadata"}, "metadata": {1: "plugin"}, "plugin": {2: "hparams"},
+	"hparams": {3: "start", 4: "end"}, "start": {1: "hyper"}, "hyper": {2: "number"},
+}
+
 // fields lists a message; those named in messages are messages themselves.
 func fields(t *testing.T, b []byte, messages map[int]string) string {
 	var out []string
@@ -48,12 +54,9 @@ func fields(t *testing.T, b []byte, messages map[int]string) string {
 			v, n := binary.Uvarint(b)
 			content := b[n : n+int(v)]
 			b = b[n+int(v):]
-			switch messages[field] {
-			case "summary":
-				out = append(out, "summary{"+fields(t, content, map[int]string{1: "value"})+"}")
-			case "value", "session":
-				out = append(out, messages[field]+"{"+fields(t, content, nil)+"}")
-			default:
+			if name := messages[field]; name != "" {
+				out = append(out, name+"{"+fields(t, content, inner[name])+"}")
+			} else {
 				out = append(out, fmt.Sprintf("%d=%q", field, content))
 			}
 		default:
