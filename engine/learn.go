@@ -57,8 +57,9 @@ func CheckpointTo(dir string, n, keep int, opts ...checkpoint.Option) LearnOptio
 // OnReport adds a hook.
 func OnReport(h Hook) LearnOption { return func(l *learn) { l.hooks = append(l.hooks, h) } }
 
-// Learn runs a workflow from where its clock stands (Init or State.Load before) to the given number of iterations. Steps are
-// submitted one ahead: while the device works on one, the host reads the metrics of the one before.
+// Learn runs a workflow to the given number of iterations, from where its clock stands: after State.Load from there, after Init, which
+// Learn calls where neither was, from the beginning. Steps are submitted one ahead: while the device works on one, the host reads the
+// metrics of the one before.
 //
 // When ctx ends, the steps under way are finished, a checkpoint is written where they are on, and the error is the context's.
 func Learn(ctx context.Context, w Workflow, opts ...LearnOption) error {
@@ -68,6 +69,11 @@ func Learn(ctx context.Context, w Workflow, opts ...LearnOption) error {
 	}
 	// The device finishes what it has begun: only the loop looks at ctx.
 	run := context.WithoutCancel(ctx)
+	if !w.State().Begun() {
+		if err := w.Init(run); err != nil {
+			return fmt.Errorf("engine: learning: %w", err)
+		}
+	}
 	done, _, err := w.Clock().Read(run)
 	if err != nil {
 		return fmt.Errorf("engine: learning: %w", err)

@@ -27,6 +27,7 @@ type tensors struct {
 	blocks  []*block
 	waiting []*block // without memory yet
 	err     error
+	begun   bool // by Zero or Load
 	closed  bool
 }
 
@@ -121,8 +122,12 @@ func (s *State) Zero(ctx context.Context) error {
 	if err := p.Build(); err != nil {
 		return fmt.Errorf("engine: clearing the state: %w", err)
 	}
+	s.all.begun = true
 	return p.Run(ctx)
 }
+
+// Begun says whether the tensors hold anything yet: after Zero, which Init calls, or Load.
+func (s *State) Begun() bool { return s.all.begun }
 
 // Tensors lists the saved tensors in the order they were made.
 func (s *State) Tensors() []*Tensor { return append([]*Tensor(nil), s.all.named...) }

@@ -41,3 +41,14 @@ type Evaluation struct {
 	Returns [][]float32 // [P][episodes]: undiscounted
 	Lengths [][]float32 // [P][episodes]: environment steps
 }
+
+// Means are the members' mean returns.
+func (e Evaluation) Means() []float64 {
+	means := make([]float64, len(e.Returns))
+	for p, returns := range e.Returns {
+		for _, r := range returns {
+			means[p] += float64(r) / float64(len(returns))
+		}
+	}
+	return means
+}

@@ -18,7 +18,7 @@ var (
 
 // checkSizes compares the sizes that the GLSL defines with those of the Spec.
 func checkSizes(spec Spec, glsl string) error {
-	first, _, _ := strings.Cut(glsl, "\n")
+	first, _, _ := strings.Cut(strings.TrimLeft(glsl, "\r\n"), "\n") // a raw string likes to begin with a line break
 	if name, ok := strings.CutPrefix(strings.TrimRight(first, " \r"), "// environment: "); !ok || name != spec.Name {
 		return fmt.Errorf("the first line of the GLSL is %q; want %q", first, "// environment: "+spec.Name)
 	}

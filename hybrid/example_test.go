@@ -12,8 +12,7 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// Population based training, driven step by step: every iteration is one submission, or two where members are exchanged, and nothing is
-// read back unless asked for.
+// Population based training, driven step by step. engine.Learn does the same, and keeps the device busy meanwhile.
 func Example() {
 	ctx := context.Background()
 	dev, err := vk.Open()
@@ -32,35 +31,40 @@ func Example() {
 		log.Fatal(err)
 	}
 	pbt, err := hybrid.NewPBT(ctx, ppo, hybrid.PBTConfig{
-		Warmup: 4, Interval: 4, Episodes: 4, Top: 0.25, Bottom: 0.25, Perturb: 0.2,
-		Search: map[string]hybrid.Prior{"learning_rate": {Prior: hybrid.LogUniform, Low: 1e-5, High: 1e-2}},
+		Warmup: 4, Interval: 4, Episodes: 8, Top: 0.25, Bottom: 0.25, Perturb: 0.2,
+		Search: map[string]hybrid.Prior{
+			"learning_rate": {Prior: hybrid.LogUniform, Low: 1e-4, High: 1e-2},
+			"discount":      {Prior: hybrid.Horizon, Low: 3, High: 6}, // 1 - 1/e^3 to 1 - 1/e^6
+		},
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer pbt.Close()
+	defer pbt.Close() // and the PPO in it
 	if err := pbt.Init(ctx); err != nil {
 		log.Fatal(err)
 	}
-	for i := range 12 {
-		ticket, err := pbt.Step(ctx, i)
+
+	for iteration := range 13 {
+		step, err := pbt.Step(ctx, iteration) // begins with an exchange when one is due: after 4, 8 and 12 iterations
 		if err != nil {
 			log.Fatal(err)
 		}
-		if err := ticket.Wait(ctx); err != nil {
+		if err := step.Wait(ctx); err != nil {
 			log.Fatal(err)
 		}
 	}
+
 	members, err := pbt.Members(ctx)
 	if err != nil {
 		log.Fatal(err)
 	}
-	moved := 0
+	replaced := 0
 	for _, m := range members {
-		if m.Ancestor != m.Index {
-			moved++
+		if m.Parent != m.Index {
+			replaced++
 		}
 	}
-	fmt.Println(len(members), "members, of whom some descend from others:", moved > 0)
-	// Output: 8 members, of whom some descend from others: true
+	fmt.Printf("%d of %d members were replaced in the last exchange\n", replaced, len(members))
+	// Output: 2 of 8 members were replaced in the last exchange
 }

@@ -87,7 +87,11 @@ func (d *Device) newBuffer(bytes int64, kind Kind, use memoryUse) (*Buffer, erro
 	defer d.mem.Unlock()
 	b := &Buffer{d: d, kind: kind, size: bytes}
 	// Whole texels of four words, so that views and word-wise kernels reach the last byte.
-	info := vkBufferCreateInfo{SType: structureTypeBufferCreateInfo, Size: vkDeviceSize(alignUp(uint64(bytes), 16)), Usage: bufferUsage}
+	end := alignUp(uint64(bytes), 16)
+	if d.phys.exact {
+		end = max(uint64(bytes), 16) // a view is at least one texel
+	}
+	info := vkBufferCreateInfo{SType: structureTypeBufferCreateInfo, Size: vkDeviceSize(end), Usage: bufferUsage}
 	r := create(&b.handle, func(h *vkBuffer) vkResult { return vkCreateBuffer(d.handle, &info, nil, h) })
 	info.Free()
 	if isNoMemory(r) {

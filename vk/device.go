@@ -73,6 +73,7 @@ func Open(opts ...Option) (*Device, error) {
 		in.close()
 		return nil, err
 	}
+	phys.exact = cfg.exact
 	if cfg.reshape != nil {
 		cfg.reshape(phys)
 	}

@@ -118,6 +118,7 @@ type physical struct {
 	heaps  []memoryHeap
 	// requiredSize says that compute pipelines may pin their subgroup size.
 	requiredSize  bool
+	exact         bool // see ExactBuffers
 	timestampBits uint32
 	maxSubgroups  uint32 // subgroups of a workgroup with a pinned size
 	atomSize      uint64 // nonCoherentAtomSize

@@ -24,6 +24,7 @@ type config struct {
 	maxAPI      uint32
 	reshape     func(*physical) // makes the device look like another kind, for tests
 	arenaSize   uint64          // 0: by heap size
+	exact       bool            // see ExactBuffers
 	pipelineLog string          // folder; "": off
 }
 
@@ -60,10 +61,15 @@ func Validate(on bool) Option {
 }
 
 // ValidateShaders turns the layer on with GPU-assisted checks in place of synchronization checks: kernels that reach behind the end
-// of a buffer. The layer sees the end of a [Buffer], not that of a [Range].
+// of a buffer. The layer sees the end of a [Buffer], not that of a [Range]. It implies [ExactBuffers].
 func ValidateShaders(on bool) Option {
-	return func(c *config) { c.validate = validationMode(on, validateGPU) }
+	return func(c *config) { c.validate, c.exact = validationMode(on, validateGPU), c.exact || on }
 }
+
+// ExactBuffers has buffers end where their bytes end, those of less than 16 bytes excepted, and kernels load from storage buffers, not
+// by whole texels: so that validation sees a kernel that reaches one element behind the end. The default is off, or on
+// where the environment variable EVORL_EXACT_BUFFERS is not empty.
+func ExactBuffers(on bool) Option { return func(c *config) { c.exact = on } }
 
 // Loader names the Vulkan loader library. The default is the environment variable EVORL_VULKAN_LOADER, else libvulkan.so.1.
 // A process uses one loader.
@@ -78,7 +84,8 @@ func validationMode(on bool, mode int) int {
 
 func newConfig(opts []Option) *config {
 	c := &config{logger: slog.New(slog.DiscardHandler), maxAPI: uint32(MakeVersion(1, 3, 0)),
-		loader: os.Getenv("EVORL_VULKAN_LOADER"), pipelineLog: os.Getenv("EVORL_PIPELINE_LOG")}
+		loader: os.Getenv("EVORL_VULKAN_LOADER"), pipelineLog: os.Getenv("EVORL_PIPELINE_LOG"),
+		exact: os.Getenv("EVORL_EXACT_BUFFERS") != ""}
 	for _, o := range opts {
 		o(c)
 	}

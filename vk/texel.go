@@ -51,7 +51,7 @@ const (
 
 // loads is the device's value of TEXEL_LOADS.
 func (p *physical) loads() uint32 {
-	if p.info.Type == CPU {
+	if p.info.Type == CPU && !p.exact {
 		return LoadTexels
 	}
 	return LoadStorage
@@ -72,8 +72,15 @@ func (c *commands) view(d *Device, r Range, t Texel) (C.VkHandle, error) {
 		return v, nil
 	}
 	size := min(alignUp(uint64(r.Size), texels[t].bytes), texels[t].bytes*d.phys.info.Limits.MaxTexels)
+	offset := uint64(r.Offset)
+	if d.phys.exact { // the view is there only to be bound, as above
+		size = min(size, uint64(r.Size)/texels[t].bytes*texels[t].bytes)
+		if size == 0 {
+			offset, size = 0, texels[t].bytes
+		}
+	}
 	var v C.VkHandle
-	if res := Result(C.evk_create_buffer_view(d.c, key.buffer, C.int32_t(texels[t].format), C.uint64_t(r.Offset), C.uint64_t(size), &v)); res != resultSuccess {
+	if res := Result(C.evk_create_buffer_view(d.c, key.buffer, C.int32_t(texels[t].format), C.uint64_t(offset), C.uint64_t(size), &v)); res != resultSuccess {
 		return 0, d.fail("vkCreateBufferView", res)
 	}
 	if c.views == nil {

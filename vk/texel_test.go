@@ -60,6 +60,23 @@ func TestTexelBuffers(t *testing.T) {
 	})
 }
 
+// Exact buffers are read as storage buffers. A view of less than a texel is there, but of nothing that matters.
+func TestExactBuffers(t *testing.T) {
+	d := openTest(t, ExactBuffers(true))
+	align := int(d.Info().Limits.StorageAlignment)
+	for _, n := range []int{1, 4, 5} {
+		x, y := newTestBuffer(t, d, align/4+n, Local), newTestBuffer(t, d, n, Local)
+		r := x.Range(int64(align), int64(4*n))
+		p := d.NewProgram("texels")
+		p.Dispatch(Call{Shader: texelsShader, Ranges: []Range{r, r, r, r, r, y.All()}, Push: make([]byte, 4), Groups: [3]uint32{1, 1, 1}})
+		build(t, p)
+		run(t, p)
+		if spec := p.spec[p.ops[0].specFrom:p.ops[0].specTo]; spec[0] != LoadStorage {
+			t.Errorf("TEXEL_LOADS is %d", spec[0])
+		}
+	}
+}
+
 func TestTexelBindingIsReadOnly(t *testing.T) {
 	eachVariant(t, func(t *testing.T, d *Device) {
 		s := *texelsShader

@@ -38,11 +38,9 @@ func (p *pipeline) set(name string, value uint32) {
 	}
 }
 
-// Names of constants that follow the device.
 const (
-	lanesConstant     = "LANES"     // the subgroup size, which the pipeline then requires
-	workgroupConstant = "WORKGROUP" // invocations of a kernel that reduces within its workgroup
-	gpuWorkgroup      = 256         // its value on GPUs (engine.Recorder.Workgroup)
+	lanesConstant = "LANES" // the subgroup size, which the pipeline then requires
+	gpuWorkgroup  = 256     // invocations of kernels that take what suits the device (engine.Recorder.Workgroup)
 )
 
 // treePipelines returns every kernel of the tree with its default constants, and the hot ones in the shapes that networks of two hidden
@@ -122,10 +120,14 @@ func treeShader(kernel, environment string) (*vk.Shader, error) {
 	}
 	s := &vk.Shader{Name: name, SPIRV: code, PushBytes: m.Push.Size, LocalSize: m.LocalSize, LocalSizeSpec: m.LocalSizeSpec}
 	for _, b := range m.Bindings {
-		s.Bindings = append(s.Bindings, vk.Binding{Name: b.Name, Index: b.Index, Access: access(b.Access)})
+		s.Bindings = append(s.Bindings, vk.Binding{Name: b.Name, Index: b.Index, Access: access(b.Access), Texel: texel(b.Texel)})
 	}
 	for _, c := range m.Spec {
-		s.Spec = append(s.Spec, vk.SpecConstant{Name: constants[c.ID], ID: c.ID, Default: c.Default})
+		name := constants[c.ID]
+		if name == "" {
+			name = "LOCAL_SIZE_X" // declared by local_size_x_id alone
+		}
+		s.Spec = append(s.Spec, vk.SpecConstant{Name: name, ID: c.ID, Default: c.Default})
 	}
 	return s, nil
 }
@@ -138,6 +140,16 @@ func access(a spirv.Access) vk.Access {
 		return vk.Write
 	}
 	return vk.ReadWrite
+}
+
+// texel is the format of that name.
+func texel(name string) vk.Texel {
+	for t := vk.TexelFloat; t <= vk.TexelUint4; t++ {
+		if t.String() == name {
+			return t
+		}
+	}
+	return vk.NoTexel
 }
 
 // loggedPipeline is a pipeline that a program compiled. It is as hot as one of the tree with the same network.
@@ -155,15 +167,7 @@ func pipelinesOn(all []pipeline, t target, kernel string) []pipeline {
 		if !strings.Contains(p.Shader.Name, kernel) {
 			continue
 		}
-		p.Spec = slices.Clone(p.Spec)
-		for i, c := range p.Shader.Spec {
-			if c.Name == workgroupConstant && p.Spec[i] == p.DeviceSubgroup {
-				p.Spec[i] = gpuWorkgroup
-			}
-			if c.Name == lanesConstant {
-				p.Spec[i], p.Subgroup = t.width, t.width
-			}
-		}
+		p = p.on(t)
 		key := fmt.Sprintf("%s %v %d %x", p.Shader.Name, p.Spec, p.Subgroup, p.Shader.SPIRV)
 		if i, ok := seen[key]; ok {
 			on[i].hot = on[i].hot || p.hot
@@ -173,4 +177,32 @@ func pipelinesOn(all []pipeline, t target, kernel string) []pipeline {
 		on = append(on, p)
 	}
 	return on
+}
+
+// on returns the pipeline as programs would ask for it on a target: constants that follow the device, changed.
+func (p pipeline) on(t target) pipeline {
+	p.Spec = slices.Clone(p.Spec)
+	lanes := uint32(0)
+	for i, c := range p.Shader.Spec {
+		switch {
+		case c.Name == lanesConstant:
+			lanes = p.Spec[i]
+			p.Spec[i], p.Subgroup = t.width, t.width
+		case c.Name == vk.TexelLoads:
+			p.Spec[i] = 0 // vk chooses
+		}
+	}
+	if p.Subgroup != 0 {
+		p.Subgroup = t.width
+	}
+	for i, c := range p.Shader.Spec {
+		switch {
+		case int32(c.ID) != p.Shader.LocalSizeSpec[0] || c.Name == lanesConstant:
+		case lanes != 0 && p.Spec[i]%lanes == 0: // so many subgroups
+			p.Spec[i] = p.Spec[i] / lanes * t.width
+		case p.DeviceSubgroup != 0 && p.Spec[i] == p.DeviceSubgroup:
+			p.Spec[i] = gpuWorkgroup
+		}
+	}
+	return p
 }
