@@ -12,7 +12,7 @@ func Mean(r *Recorder, mean, value, weight *Tensor, scale float32) {
 	}
 	k := meanKernel{
 		Value: value.block.buffer().All(), Weight: value.block.buffer().All(), Mean: mean.Range(),
-		Outer: uint32(outer), Inner: uint32(inner), ValueAt: uint32(value.at / 4), Scale: scale, Workgroup: r.Workgroup(),
+		Outer: uint32(outer), Inner: uint32(inner), ValueAt: uint32(value.at / 4), Scale: scale, Workgroup: r.WorkgroupFor(outer * inner),
 	}
 	if weight != nil {
 		k.Weight, k.WeightAt, k.Weighted = weight.block.buffer().All(), uint32(weight.at/4), 1
@@ -28,6 +28,9 @@ func Gather(r *Recorder, source *Tensor, values ...*Tensor) {
 		if !ok {
 			continue
 		}
-		r.Dispatch(gatherKernel{Source: source.Range(), Values: t.Range(), Outer: uint32(outer), Inner: uint32(inner), LocalSizeX: r.Workgroup()}.call(r.Share(p, outer*inner), uint32(p), 1))
+		groups := r.Share(p, outer*inner)
+		r.Dispatch(gatherKernel{
+			Source: source.Range(), Values: t.Range(), Outer: uint32(outer), Inner: uint32(inner), LocalSizeX: r.WorkgroupFor(outer * inner / int(groups)),
+		}.call(groups, uint32(p), 1))
 	}
 }

@@ -1,7 +1,6 @@
 package rl
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -54,155 +53,6 @@ func TestGradient(t *testing.T) {
 		t.Errorf("%d splits; want at least 3", n)
 	}
 	g.check(t, 8)
-}
-
-// gradientCase is a learner with random parameters and trajectories.
-type gradientCase struct {
-	name string
-	ppo  *PPO
-	eng  *engine.Engine
-
-	params, normalizer, obs, action, logProb, value, advantage, target []float64
-}
-
-func newGradientCase(t *testing.T, eng *engine.Engine, features int, action envs.Space, network NetworkConfig, cfg PPOConfig) *gradientCase {
-	t.Helper()
-	p := newLearner(t, eng, spaces(features, action), network, cfg)
-	g := &gradientCase{ppo: p, eng: eng, name: fmt.Sprintf("%v and critic, gaussian %v, normalized %v", p.agent.actor, !p.agent.discrete, network.NormalizeObs)}
-	dice := rand.New(rand.NewPCG(uint64(len(g.name)), 9))
-	draw := func(to *engine.Tensor, f func(i int) float64) []float64 {
-		values := make([]float64, to.Len())
-		for i := range values {
-			values[i] = float64(float32(f(i)))
-		}
-		write(t, to, values)
-		return values
-	}
-	normal := func(int) float64 { return dice.NormFloat64() }
-	a := p.agent
-	row := a.params.Size("parameter")
-	scales := map[int]bool{} // of layer normalization, which are about 1
-	for _, l := range a.actor.Layers() {
-		for i := range l.Out {
-			scales[l.Scale+i] = l.Norms
-		}
-	}
-	g.params = draw(a.params, func(i int) float64 {
-		at := i % row
-		x := dice.NormFloat64() / math.Sqrt(float64(append(network.Hidden, features)[0]))
-		if scales[at] || scales[at-a.criticBase] {
-			x = 1 + 0.3*dice.NormFloat64()
-		}
-		return x
-	})
-	if a.normalizer != nil {
-		g.normalizer = draw(a.normalizer.Values(), func(i int) float64 {
-			if i/features%2 == 1 {
-				return 0.5 + dice.Float64()
-			}
-			return dice.NormFloat64() / 3
-		})
-	}
-	g.obs = draw(p.ro.Obs, normal)
-	g.action = draw(p.ro.Action, func(int) float64 {
-		if a.discrete {
-			return float64(dice.IntN(a.actor.Out))
-		}
-		return dice.NormFloat64()
-	})
-	// The policy and the values that made the trajectories are near the present ones, so that some samples are clipped and some not.
-	g.logProb = draw(p.ro.LogProb, func(i int) float64 {
-		y, logStd := g.outputs(g.memberParams(g.member(i)), g.member(i), i)
-		lp, _ := logProb(y, logStd, g.act(i))
-		return lp + 0.2*dice.NormFloat64()
-	})
-	g.value = draw(p.value, func(i int) float64 {
-		return g.critic(g.memberParams(g.member(i)), g.member(i), i) + 0.3*dice.NormFloat64()
-	})
-	g.advantage, g.target = draw(p.advantage, normal), draw(p.target, func(i int) float64 { return g.value[i] + dice.NormFloat64() })
-	vary := func(around float64) func(int) float64 {
-		return func(int) float64 { return around * (1 + 0.5*dice.Float64()) }
-	}
-	draw(p.clip, vary(0.2))
-	draw(p.entropyWeight, vary(0.05))
-	draw(p.actorWeight, vary(0.8))
-	draw(p.criticWeight, vary(0.5))
-	write(t, p.clock.Tensor(), []float64{11, 0})
-	return g
-}
-
-// member owns element i of [T, P, E].
-func (g *gradientCase) member(i int) int {
-	return i / g.ppo.cfg.Environments % g.ppo.cfg.Members
-}
-
-func (g *gradientCase) memberParams(m int) []float64 {
-	row := len(g.params) / g.ppo.cfg.Members
-	return g.params[m*row : (m+1)*row]
-}
-
-func (g *gradientCase) act(i int) []float64 {
-	n := g.ppo.env.ActionWords()
-	return g.action[i*n : (i+1)*n]
-}
-
-func (g *gradientCase) input(m, i int) []float64 {
-	n := g.ppo.env.ObsSize()
-	var values []float64
-	if g.normalizer != nil {
-		values = g.normalizer[m*2*n : (m+1)*2*n]
-	}
-	return normalized(g.obs[i*n:(i+1)*n], values, g.ppo.agent.cfg.ObsLimit)
-}
-
-func (g *gradientCase) outputs(row []float64, m, i int) (y, logStd []float64) {
-	a := g.ppo.agent
-	if !a.discrete {
-		logStd = row[a.logStd : a.logStd+a.actor.Out]
-	}
-	return forward(a.actor, row, g.input(m, i)), logStd
-}
-
-func (g *gradientCase) critic(row []float64, m, i int) float64 {
-	return forward(g.ppo.agent.critic, row[g.ppo.agent.criticBase:], g.input(m, i))[0]
-}
-
-// losses are what a minibatch's rows give: the weighted sum that is minimized, and its parts as the kernels report them.
-type losses struct{ total, actor, entropy, divergence, clipped, critic float64 }
-
-// loss computes the losses of member m with the parameters row over elements at of [T, P, E].
-func (g *gradientCase) loss(row []float64, m int, at []int, hyper func(*engine.Tensor) float64) losses {
-	cfg := g.ppo.cfg
-	var advantages []float64
-	for _, i := range at {
-		advantages = append(advantages, g.advantage[i])
-	}
-	mean, variance := 0.0, 1.0
-	if cfg.NormalizeAdvantage {
-		mean, variance = moments(advantages)
-	}
-	epsilon, share := hyper(g.ppo.clip), 1/float64(len(at))
-	var l losses
-	for k, i := range at {
-		y, logStd := g.outputs(row, m, i)
-		lp, entropy := logProb(y, logStd, g.act(i))
-		ratio, advantage := math.Exp(lp-g.logProb[i]), (advantages[k]-mean)/math.Sqrt(variance)
-		l.actor -= share * min(ratio*advantage, min(max(ratio, 1-epsilon), 1+epsilon)*advantage)
-		l.entropy += share * entropy
-		l.divergence += share * (ratio - 1 - math.Log(ratio))
-		if math.Abs(ratio-1) > epsilon {
-			l.clipped += share
-		}
-		v := g.critic(row, m, i)
-		square := math.Pow(v-g.target[i], 2)
-		if cfg.ClipValue {
-			moved := g.value[i] + min(max(v-g.value[i], -epsilon), epsilon)
-			square = max(square, math.Pow(moved-g.target[i], 2))
-		}
-		l.critic += share * square / 2
-	}
-	l.total = hyper(g.ppo.actorWeight)*l.actor + hyper(g.ppo.criticWeight)*l.critic - hyper(g.ppo.entropyWeight)*l.entropy
-	return l
 }
 
 // check compares the gradient of each member, and the reported losses, for the last minibatch of the last epoch.
@@ -313,25 +163,6 @@ func (g *gradientCase) places(dice *rand.Rand, each int) []int {
 	}
 	if !a.discrete {
 		some(a.logStd, a.actor.Out)
-	}
-	return out
-}
-
-// minibatch lists the elements in [T, P, E] of a member's minibatch.
-func (g *gradientCase) minibatch(m, epoch, index int) []int {
-	c := g.ppo.cfg
-	key := engine.Philox([2]uint32{g.eng.Seed(), engine.Stream("minibatch")}, [4]uint32{uint32(m), 0, 11, uint32(epoch)})
-	n := c.RolloutLength * c.Environments
-	size, more := n/c.Minibatches, n%c.Minibatches
-	begin := index*size + min(index, more)
-	if index < more {
-		size++
-	}
-	var out []int
-	for i := range size {
-		x := engine.Permute(uint32(begin+i), uint32(n), key)
-		t, e := int(x)/c.Environments, int(x)%c.Environments
-		out = append(out, (t*c.Members+m)*c.Environments+e)
 	}
 	return out
 }

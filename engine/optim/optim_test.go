@@ -87,6 +87,7 @@ func TestOptimizers(t *testing.T) {
 	}{
 		{Default(SGD), 12, 1, 0}, {decay, 4, 3, 0}, {Default(RMSProp), 1028, 2, 0}, {Default(Adam), 4, 1, 0},
 		{clip, 12, 2, 0}, {clip, 516, 5, 50}, {heavy, 36, 1, 0}, {heavy, 4100, 3, 80},
+		{Default(Adam), 262148, 8, 0}, // more than a software driver's smallest workgroup could loop over
 	} {
 		t.Run(fmt.Sprintf("%v/row %d/splits %d/anneal %g", c.cfg.Rule, c.row, c.splits, c.anneal), func(t *testing.T) {
 			run(t, eng, c.cfg, c.row, c.splits, c.anneal)
