@@ -9,23 +9,12 @@ import (
 
 // TestPoison: what is not saved carries nothing from one step to the next, nor from before Init, nor into an evaluation.
 func TestPoison(t *testing.T) {
-	many := DefaultPPO() // members enough for fused updates
-	many.Members, many.Environments, many.RolloutLength, many.Epochs, many.Minibatches = fusedMembers, 2, 6, 2, 2
-	network := DefaultNetwork()
-	network.Hidden = []int{7, 5}
-	fused := workflow{"fused ppo", func(t testing.TB, eng *engine.Engine) (*PPO, error) {
-		return NewPPO(t.Context(), eng, lookup(t, "MountainCarContinuous-v0"), many, Network(network))
-	}}
-	for _, w := range append(workflows(), fused) {
+	for _, w := range workflows() {
 		t.Run(w.name, func(t *testing.T) {
 			dev := open(t)
 			p := w.begin(t, dev, 8)
 			want := steps(t, p, 0, 4)
 			returns := evaluate(t, p)
-			if p.fused != (w.name == fused.name && !dev.Info().Type.GPU()) {
-				t.Errorf("fused: %v", p.fused)
-			}
-
 			p = w.open(t, dev, 8)
 			poisonState(t, p)
 			if err := p.Init(t.Context()); err != nil {
