@@ -254,7 +254,7 @@ func (p *PPO) Describe() engine.Description {
 func (p *PPO) State() *engine.State           { return p.state }
 func (p *PPO) Clock() engine.Clock            { return p.clock }
 func (p *PPO) Metrics() *engine.Metrics       { return p.metrics }
-func (p *PPO) Hyper() *engine.Hyper                  { return p.hyper }
+func (p *PPO) Hyper() *engine.Hyper           { return p.hyper }
 func (p *PPO) Evaluator() *envs.Evaluator     { return p.evaluate }
 func (p *PPO) Environment() *envs.Environment { return p.env }
 
