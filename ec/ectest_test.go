@@ -62,7 +62,7 @@ func newTrial(t testing.TB, eng *engine.Engine, algo Algorithm, space Space, sta
 	tr.must(tr.state.Poison(ctx))
 	tr.must(tr.hyper.Init(ctx))
 	tr.must(tr.strategy.Init(ctx, start))
-	tr.must(tr.judge.init(ctx))
+	tr.must(tr.judge.init(ctx, start))
 	tr.must(tr.strategy.Constants(ctx))
 	tr.ask, err = eng.Record("ask", func(r *engine.Recorder) {
 		tr.strategy.Ask(r)

@@ -20,11 +20,11 @@ func TestNoise(t *testing.T) {
 		{members: 1, dim: 1, population: 1, splits: 1},
 		{members: 3, dim: 5, population: 7, diagonal: true, squares: true, splits: 3},
 		{members: 2, dim: 37, population: 10, mirrored: true, squares: true, splits: 2},
-		{members: 2, dim: 4, population: 9, mirrored: true, splits: 1}, // the last has no twin
+		{members: 2, dim: 4, population: 9, mirrored: true, splits: 1},                                   // the last has no twin
 		{members: 1, dim: 1027, population: 6, mirrored: true, diagonal: true, squares: true, splits: 4}, // more splits than pairs
 		{members: 2, dim: 30, population: 12, table: 333, squares: true, splits: 2},
 		{members: 1, dim: 8, population: 6, mirrored: true, table: 16, splits: 1}, // the smallest table
-		{members: 1, dim: 3, population: 70000, splits: 5}, // more candidates than a software driver's loop may take
+		{members: 1, dim: 3, population: 70000, splits: 5},                        // more candidates than a software driver's loop may take
 	} {
 		t.Run(fmt.Sprintf("%+v", c), func(t *testing.T) {
 			space := Space{Members: c.members, Dim: c.dim}
@@ -101,7 +101,9 @@ func TestNoise(t *testing.T) {
 				table, err := n.table.ReadFloat32(t.Context())
 				must(err)
 				checkNormal(t, table)
-				draw = func(member, candidate int) []float64 { return fromTable(table, eng.Seed(), c.mirrored, space, member, candidate, generation) }
+				draw = func(member, candidate int) []float64 {
+					return fromTable(table, eng.Seed(), c.mirrored, space, member, candidate, generation)
+				}
 			}
 			read := func(tensor *engine.Tensor) []float32 {
 				t.Helper()

@@ -60,6 +60,6 @@ func recordShape(r *engine.Recorder, s Shaping, told Told, utilities, weights *e
 	population := told.Fitness.Len() / members
 	r.Dispatch(shapeKernel{
 		Fitness: told.Fitness.Range(), FitnessTexels: told.Fitness.Range(), Rank: told.Rank.Range(), Utility: utilities.Range(), Weight: weights.Range(),
-		Population: uint32(population), Workgroup: r.WorkgroupFor(3 * population), Shape: uint32(s),
+		Population: uint32(population), Workgroup: r.WorkgroupFor(4 * population), Shape: uint32(s),
 	}.call(uint32(members), 1, 1))
 }
