@@ -14,7 +14,7 @@ type OpenESConfig struct {
 	LearningRate float64    `min:"0" doc:"Step size of the optimizer, per member."`
 	NoiseStd     float64    `above:"0" doc:"Deviation of the candidates from their mean, per member."`
 	WeightDecay  float64    `min:"0" doc:"Weight decay times parameters is subtracted from the estimated gradient."`
-	Optimizer    optim.Rule `doc:"What takes the steps: sgd, rmsprop, adam, adamw."`
+	Optimizer    optim.Rule `doc:"What takes the steps: sgd, rmsprop, adam, adamw, clipup."`
 	Mirrored     bool       `doc:"Candidates come in pairs with opposite noise."`
 	Shaping      Shaping    `doc:"What a candidate's weight is made from: raw, centered_rank, standardize, normalize."`
 	NoiseTable   int        `min:"0" max:"268435456" doc:"Numbers of a shared table that noise is read from; 0: all noise is drawn anew."`
