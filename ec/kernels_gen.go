@@ -526,6 +526,156 @@ func (k sampleKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: sampleShader, Groups: [3]uint32{x, y, z}, Label: "ec/sample", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var sepCmaShader = &vk.Shader{
+	Name:  "ec/sep_cma",
+	SPIRV: shaders.Code("ec/sep_cma"),
+	Bindings: []vk.Binding{
+		{Name: "First", Index: 0, Access: vk.Read},
+		{Name: "first_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Second", Index: 2, Access: vk.Read},
+		{Name: "second_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Mean", Index: 4, Access: vk.ReadWrite},
+		{Name: "mean_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Variance", Index: 6, Access: vk.ReadWrite},
+		{Name: "variance_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Deviation", Index: 8, Access: vk.ReadWrite},
+		{Name: "deviation_texels", Index: 9, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Path", Index: 10, Access: vk.ReadWrite},
+		{Name: "path_texels", Index: 11, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Factors", Index: 12, Access: vk.Read},
+	},
+	PushBytes: 28,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// sepCmaKernel is shaders/ec/sep_cma.comp.
+type sepCmaKernel struct {
+	First           vk.Range // readonly vec4
+	FirstTexels     vk.Range // readonly vec4 rgba32f
+	Second          vk.Range // readonly vec4
+	SecondTexels    vk.Range // readonly vec4 rgba32f
+	Mean            vk.Range // read-write vec4
+	MeanTexels      vk.Range // readonly vec4 rgba32f
+	Variance        vk.Range // read-write vec4
+	VarianceTexels  vk.Range // readonly vec4 rgba32f
+	Deviation       vk.Range // read-write vec4
+	DeviationTexels vk.Range // readonly vec4 rgba32f
+	Path            vk.Range // read-write vec4
+	PathTexels      vk.Range // readonly vec4 rgba32f
+	Factors         vk.Range // readonly vec4
+
+	Splits  uint32 // push constants, in order
+	Row     uint32
+	Keep    float32
+	Gain    float32
+	C1      float32
+	Cmu     float32
+	Stalled float32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k sepCmaKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [13]vk.Range
+		push   [28]byte
+		spec   [2]uint32
+	})
+	a.ranges = [13]vk.Range{k.First, k.FirstTexels, k.Second, k.SecondTexels, k.Mean, k.MeanTexels, k.Variance, k.VarianceTexels, k.Deviation, k.DeviationTexels, k.Path, k.PathTexels, k.Factors}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Splits)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[8:], math.Float32bits(k.Keep))
+	binary.LittleEndian.PutUint32(a.push[12:], math.Float32bits(k.Gain))
+	binary.LittleEndian.PutUint32(a.push[16:], math.Float32bits(k.C1))
+	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.Cmu))
+	binary.LittleEndian.PutUint32(a.push[24:], math.Float32bits(k.Stalled))
+	a.spec = [2]uint32{64, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: sepCmaShader, Groups: [3]uint32{x, y, z}, Label: "ec/sep_cma", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var sepPathShader = &vk.Shader{
+	Name:  "ec/sep_path",
+	SPIRV: shaders.Code("ec/sep_path"),
+	Bindings: []vk.Binding{
+		{Name: "First", Index: 0, Access: vk.Read},
+		{Name: "first_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Path", Index: 2, Access: vk.ReadWrite},
+		{Name: "path_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Sigma", Index: 4, Access: vk.ReadWrite},
+		{Name: "Factors", Index: 5, Access: vk.Write},
+		{Name: "Clock", Index: 6, Access: vk.Read},
+	},
+	PushBytes: 32,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// sepPathKernel is shaders/ec/sep_path.comp.
+type sepPathKernel struct {
+	First       vk.Range // readonly vec4
+	FirstTexels vk.Range // readonly vec4 rgba32f
+	Path        vk.Range // read-write vec4
+	PathTexels  vk.Range // readonly vec4 rgba32f
+	Sigma       vk.Range // read-write float
+	Factors     vk.Range // writeonly vec4
+	Clock       vk.Range // readonly uint
+
+	Splits  uint32 // push constants, in order
+	Row     uint32
+	Keep    float32
+	Gain    float32
+	LogKeep float32
+	Speed   float32
+	Length  float32
+	Most    float32
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k sepPathKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [7]vk.Range
+		push   [32]byte
+		spec   [2]uint32
+	})
+	a.ranges = [7]vk.Range{k.First, k.FirstTexels, k.Path, k.PathTexels, k.Sigma, k.Factors, k.Clock}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Splits)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[8:], math.Float32bits(k.Keep))
+	binary.LittleEndian.PutUint32(a.push[12:], math.Float32bits(k.Gain))
+	binary.LittleEndian.PutUint32(a.push[16:], math.Float32bits(k.LogKeep))
+	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.Speed))
+	binary.LittleEndian.PutUint32(a.push[24:], math.Float32bits(k.Length))
+	binary.LittleEndian.PutUint32(a.push[28:], math.Float32bits(k.Most))
+	a.spec = [2]uint32{64, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: sepPathShader, Groups: [3]uint32{x, y, z}, Label: "ec/sep_path", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var shapeShader = &vk.Shader{
 	Name:  "ec/shape",
 	SPIRV: shaders.Code("ec/shape"),
@@ -650,4 +800,73 @@ func (k snesKernel) call(x, y, z uint32) vk.Call {
 		a.spec[1] = k.TexelLoads
 	}
 	return vk.Call{Shader: snesShader, Groups: [3]uint32{x, y, z}, Label: "ec/snes", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var uniformShader = &vk.Shader{
+	Name:  "ec/uniform",
+	SPIRV: shaders.Code("ec/uniform"),
+	Bindings: []vk.Binding{
+		{Name: "Low", Index: 0, Access: vk.Read},
+		{Name: "High", Index: 1, Access: vk.Read},
+		{Name: "Pick", Index: 2, Access: vk.Read},
+		{Name: "Candidates", Index: 3, Access: vk.Write},
+		{Name: "Clock", Index: 4, Access: vk.Read},
+		{Name: "low_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "high_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4},
+	},
+	PushBytes: 20,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "PICKED", ID: 1, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// uniformKernel is shaders/ec/uniform.comp.
+type uniformKernel struct {
+	Low        vk.Range // readonly vec4
+	High       vk.Range // readonly vec4
+	Pick       vk.Range // readonly uint
+	Candidates vk.Range // writeonly vec4
+	Clock      vk.Range // readonly uint
+	LowTexels  vk.Range // readonly vec4 rgba32f
+	HighTexels vk.Range // readonly vec4 rgba32f
+
+	Seed   uint32 // push constants, in order
+	Stream uint32
+	Row    uint32
+	Count  uint32
+	First  uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Picked     uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k uniformKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [7]vk.Range
+		push   [20]byte
+		spec   [3]uint32
+	})
+	a.ranges = [7]vk.Range{k.Low, k.High, k.Pick, k.Candidates, k.Clock, k.LowTexels, k.HighTexels}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Count)
+	binary.LittleEndian.PutUint32(a.push[16:], k.First)
+	a.spec = [3]uint32{64, 0, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.Picked != 0 {
+		a.spec[1] = k.Picked
+	}
+	if k.TexelLoads != 0 {
+		a.spec[2] = k.TexelLoads
+	}
+	return vk.Call{Shader: uniformShader, Groups: [3]uint32{x, y, z}, Label: "ec/uniform", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
