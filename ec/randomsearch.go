@@ -14,7 +14,9 @@ type RandomSearchConfig struct {
 }
 
 // DefaultRandomSearch has the population of EvoRL's searches (B. Zheng et al., 2025, table 3) and the standard normal distribution.
-func DefaultRandomSearch() RandomSearchConfig { return RandomSearchConfig{Population: 128, NoiseStd: 1} }
+func DefaultRandomSearch() RandomSearchConfig {
+	return RandomSearchConfig{Population: 128, NoiseStd: 1}
+}
 
 // randomSearch is pure random search (S. H. Brooks, "A Discussion of Random Methods for Seeking Maxima", 1958): all candidates come from one distribution,
 // uniform between the bounds or, where there are none, normal around the start. Its solution is the best of them.
