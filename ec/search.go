@@ -123,8 +123,8 @@ func (s *Search) Hyper() *engine.Hyper     { return s.hyper }
 // Strategy is the algorithm at work.
 func (s *Search) Strategy() Strategy { return s.strategy }
 
-// Best is the best fitness [M] of all generations, NaN before the first, and the candidates [M, row] that had it; nil with several
-// objectives.
+// Best is the best fitness [M] of all generations, NaN before the first, and the candidates [M, row] that had it, at first the
+// start; nil with several objectives.
 func (s *Search) Best() (fitness, candidates *engine.Tensor) {
 	if s.judge == nil {
 		return nil, nil
@@ -137,9 +137,10 @@ func (s *Search) Init(ctx context.Context) error {
 	if err := s.state.Zero(ctx); err != nil {
 		return err
 	}
-	err := errors.Join(s.hyper.Init(ctx), s.evaluation.Init(ctx), s.strategy.Init(ctx, s.problem.Start(s.eng.Seed(), s.space.Members)), s.Constants(ctx))
+	start := s.problem.Start(s.eng.Seed(), s.space.Members)
+	err := errors.Join(s.hyper.Init(ctx), s.evaluation.Init(ctx), s.strategy.Init(ctx, start), s.Constants(ctx))
 	if s.judge != nil {
-		err = errors.Join(err, s.judge.init(ctx))
+		err = errors.Join(err, s.judge.init(ctx, start))
 	}
 	return err
 }
