@@ -10,6 +10,75 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
+var initialShader = &vk.Shader{
+	Name:  "ec/initial",
+	SPIRV: shaders.Code("ec/initial"),
+	Bindings: []vk.Binding{
+		{Name: "Population", Index: 0, Access: vk.Write},
+		{Name: "Low", Index: 11, Access: vk.Read},
+		{Name: "low_texels", Index: 12, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "High", Index: 13, Access: vk.Read},
+		{Name: "high_texels", Index: 14, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Start", Index: 15, Access: vk.Read},
+		{Name: "start_texels", Index: 16, Access: vk.Read, Texel: vk.TexelFloat4},
+	},
+	PushBytes: 20,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "BOUNDED", ID: 22, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// initialKernel is shaders/ec/initial.comp.
+type initialKernel struct {
+	Population  vk.Range // writeonly vec4
+	Low         vk.Range // readonly vec4
+	LowTexels   vk.Range // readonly vec4 rgba32f
+	High        vk.Range // readonly vec4
+	HighTexels  vk.Range // readonly vec4 rgba32f
+	Start       vk.Range // readonly vec4
+	StartTexels vk.Range // readonly vec4 rgba32f
+
+	Seed          uint32 // push constants, in order
+	InitialStream uint32
+	Dim           uint32
+	Count         uint32
+	InitialStd    float32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Bounded    uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k initialKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [7]vk.Range
+		push   [20]byte
+		spec   [3]uint32
+	})
+	a.ranges = [7]vk.Range{k.Population, k.Low, k.LowTexels, k.High, k.HighTexels, k.Start, k.StartTexels}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
+	binary.LittleEndian.PutUint32(a.push[4:], k.InitialStream)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Dim)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Count)
+	binary.LittleEndian.PutUint32(a.push[16:], math.Float32bits(k.InitialStd))
+	a.spec = [3]uint32{64, 0, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.Bounded != 0 {
+		a.spec[1] = k.Bounded
+	}
+	if k.TexelLoads != 0 {
+		a.spec[2] = k.TexelLoads
+	}
+	return vk.Call{Shader: initialShader, Groups: [3]uint32{x, y, z}, Label: "ec/initial", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var judgeShader = &vk.Shader{
 	Name:  "ec/judge",
 	SPIRV: shaders.Code("ec/judge"),
@@ -116,6 +185,56 @@ func (k keepKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: keepShader, Groups: [3]uint32{x, y, z}, Label: "ec/keep", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var mergeShader = &vk.Shader{
+	Name:  "ec/merge",
+	SPIRV: shaders.Code("ec/merge"),
+	Bindings: []vk.Binding{
+		{Name: "Parents", Index: 0, Access: vk.Read},
+		{Name: "Offspring", Index: 1, Access: vk.Read},
+		{Name: "Merged", Index: 2, Access: vk.Write},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "PLUS", ID: 1, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// mergeKernel is shaders/ec/merge.comp.
+type mergeKernel struct {
+	Parents   vk.Range // readonly float
+	Offspring vk.Range // readonly float
+	Merged    vk.Range // writeonly float
+
+	Kept       uint32 // push constants, in order
+	Population uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Plus       uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k mergeKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [3]vk.Range
+		push   [8]byte
+		spec   [2]uint32
+	})
+	a.ranges = [3]vk.Range{k.Parents, k.Offspring, k.Merged}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Kept)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Population)
+	a.spec = [2]uint32{64, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.Plus != 0 {
+		a.spec[1] = k.Plus
+	}
+	return vk.Call{Shader: mergeShader, Groups: [3]uint32{x, y, z}, Label: "ec/merge", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var noiseSumsShader = &vk.Shader{
 	Name:  "ec/noise_sums",
 	SPIRV: shaders.Code("ec/noise_sums"),
@@ -202,6 +321,67 @@ func (k noiseSumsKernel) call(x, y, z uint32) vk.Call {
 		a.spec[5] = k.TexelLoads
 	}
 	return vk.Call{Shader: noiseSumsShader, Groups: [3]uint32{x, y, z}, Label: "ec/noise_sums", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var pickShader = &vk.Shader{
+	Name:  "ec/pick",
+	SPIRV: shaders.Code("ec/pick"),
+	Bindings: []vk.Binding{
+		{Name: "Population", Index: 0, Access: vk.Read},
+		{Name: "population_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Pick", Index: 2, Access: vk.Read},
+		{Name: "Candidates", Index: 3, Access: vk.Write},
+	},
+	PushBytes: 16,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "PICKED", ID: 1, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// pickKernel is shaders/ec/pick.comp.
+type pickKernel struct {
+	Population       vk.Range // readonly vec4
+	PopulationTexels vk.Range // readonly vec4 rgba32f
+	Pick             vk.Range // readonly uint
+	Candidates       vk.Range // writeonly vec4
+
+	Row   uint32 // push constants, in order
+	Size  uint32
+	Count uint32
+	First uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Picked     uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k pickKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [4]vk.Range
+		push   [16]byte
+		spec   [3]uint32
+	})
+	a.ranges = [4]vk.Range{k.Population, k.PopulationTexels, k.Pick, k.Candidates}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Size)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Count)
+	binary.LittleEndian.PutUint32(a.push[12:], k.First)
+	a.spec = [3]uint32{64, 0, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.Picked != 0 {
+		a.spec[1] = k.Picked
+	}
+	if k.TexelLoads != 0 {
+		a.spec[2] = k.TexelLoads
+	}
+	return vk.Call{Shader: pickShader, Groups: [3]uint32{x, y, z}, Label: "ec/pick", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
 var sampleShader = &vk.Shader{
@@ -296,6 +476,62 @@ func (k sampleKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: sampleShader, Groups: [3]uint32{x, y, z}, Label: "ec/sample", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var selectShader = &vk.Shader{
+	Name:  "ec/select",
+	SPIRV: shaders.Code("ec/select"),
+	Bindings: []vk.Binding{
+		{Name: "Order", Index: 0, Access: vk.Read},
+		{Name: "Clock", Index: 1, Access: vk.Read},
+		{Name: "Parent", Index: 2, Access: vk.Write},
+	},
+	PushBytes: 20,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "ORDERED", ID: 1, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// selectKernel is shaders/ec/select.comp.
+type selectKernel struct {
+	Order  vk.Range // readonly uint
+	Clock  vk.Range // readonly uint
+	Parent vk.Range // writeonly uint
+
+	Seed       uint32 // push constants, in order
+	Stream     uint32
+	Candidates uint32
+	Parents    uint32
+	Size       uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Ordered    uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k selectKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [3]vk.Range
+		push   [20]byte
+		spec   [2]uint32
+	})
+	a.ranges = [3]vk.Range{k.Order, k.Clock, k.Parent}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Candidates)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Parents)
+	binary.LittleEndian.PutUint32(a.push[16:], k.Size)
+	a.spec = [2]uint32{64, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.Ordered != 0 {
+		a.spec[1] = k.Ordered
+	}
+	return vk.Call{Shader: selectShader, Groups: [3]uint32{x, y, z}, Label: "ec/select", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var shapeShader = &vk.Shader{
 	Name:  "ec/shape",
 	SPIRV: shaders.Code("ec/shape"),
@@ -351,4 +587,161 @@ func (k shapeKernel) call(x, y, z uint32) vk.Call {
 		a.spec[2] = k.TexelLoads
 	}
 	return vk.Call{Shader: shapeShader, Groups: [3]uint32{x, y, z}, Label: "ec/shape", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var survivorsShader = &vk.Shader{
+	Name:  "ec/survivors",
+	SPIRV: shaders.Code("ec/survivors"),
+	Bindings: []vk.Binding{
+		{Name: "Merged", Index: 0, Access: vk.Read},
+		{Name: "Order", Index: 1, Access: vk.Read},
+		{Name: "Fitness", Index: 2, Access: vk.Write},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// survivorsKernel is shaders/ec/survivors.comp.
+type survivorsKernel struct {
+	Merged  vk.Range // readonly float
+	Order   vk.Range // readonly uint
+	Fitness vk.Range // writeonly float
+
+	N    uint32 // push constants, in order
+	Kept uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k survivorsKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [3]vk.Range
+		push   [8]byte
+		spec   [1]uint32
+	})
+	a.ranges = [3]vk.Range{k.Merged, k.Order, k.Fitness}
+	binary.LittleEndian.PutUint32(a.push[0:], k.N)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Kept)
+	a.spec = [1]uint32{64}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	return vk.Call{Shader: survivorsShader, Groups: [3]uint32{x, y, z}, Label: "ec/survivors", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var varyShader = &vk.Shader{
+	Name:  "ec/vary",
+	SPIRV: shaders.Code("ec/vary"),
+	Bindings: []vk.Binding{
+		{Name: "Population", Index: 0, Access: vk.Read},
+		{Name: "population_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Parent", Index: 2, Access: vk.Read},
+		{Name: "Pick", Index: 3, Access: vk.Read},
+		{Name: "Clock", Index: 4, Access: vk.Read},
+		{Name: "CrossoverRate", Index: 5, Access: vk.Read},
+		{Name: "MutationRate", Index: 6, Access: vk.Read},
+		{Name: "MutationStd", Index: 7, Access: vk.Read},
+		{Name: "Candidates", Index: 8, Access: vk.Write},
+		{Name: "Low", Index: 11, Access: vk.Read},
+		{Name: "low_texels", Index: 12, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "High", Index: 13, Access: vk.Read},
+		{Name: "high_texels", Index: 14, Access: vk.Read, Texel: vk.TexelFloat4},
+	},
+	PushBytes: 52,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "CROSSOVER", ID: 1, Default: 0},
+		{Name: "MUTATION", ID: 2, Default: 0},
+		{Name: "PICKED", ID: 3, Default: 0},
+		{Name: "BOUNDED", ID: 22, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// varyKernel is shaders/ec/vary.comp.
+type varyKernel struct {
+	Population       vk.Range // readonly vec4
+	PopulationTexels vk.Range // readonly vec4 rgba32f
+	Parent           vk.Range // readonly uint
+	Pick             vk.Range // readonly uint
+	Clock            vk.Range // readonly uint
+	CrossoverRate    vk.Range // readonly float
+	MutationRate     vk.Range // readonly float
+	MutationStd      vk.Range // readonly float
+	Candidates       vk.Range // writeonly vec4
+	Low              vk.Range // readonly vec4
+	LowTexels        vk.Range // readonly vec4 rgba32f
+	High             vk.Range // readonly vec4
+	HighTexels       vk.Range // readonly vec4 rgba32f
+
+	Seed            uint32 // push constants, in order
+	CrossoverStream uint32
+	MutationStream  uint32
+	Dim             uint32
+	Size            uint32
+	Parents         uint32
+	Count           uint32
+	Picks           uint32
+	First           uint32
+	Kept            uint32
+	ExchangeRate    float32
+	CrossoverIndex  float32
+	MutationIndex   float32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Crossover  uint32 // default 0
+	Mutation   uint32 // default 0
+	Picked     uint32 // default 0
+	Bounded    uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k varyKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [13]vk.Range
+		push   [52]byte
+		spec   [6]uint32
+	})
+	a.ranges = [13]vk.Range{k.Population, k.PopulationTexels, k.Parent, k.Pick, k.Clock, k.CrossoverRate, k.MutationRate, k.MutationStd, k.Candidates, k.Low, k.LowTexels, k.High, k.HighTexels}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
+	binary.LittleEndian.PutUint32(a.push[4:], k.CrossoverStream)
+	binary.LittleEndian.PutUint32(a.push[8:], k.MutationStream)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Dim)
+	binary.LittleEndian.PutUint32(a.push[16:], k.Size)
+	binary.LittleEndian.PutUint32(a.push[20:], k.Parents)
+	binary.LittleEndian.PutUint32(a.push[24:], k.Count)
+	binary.LittleEndian.PutUint32(a.push[28:], k.Picks)
+	binary.LittleEndian.PutUint32(a.push[32:], k.First)
+	binary.LittleEndian.PutUint32(a.push[36:], k.Kept)
+	binary.LittleEndian.PutUint32(a.push[40:], math.Float32bits(k.ExchangeRate))
+	binary.LittleEndian.PutUint32(a.push[44:], math.Float32bits(k.CrossoverIndex))
+	binary.LittleEndian.PutUint32(a.push[48:], math.Float32bits(k.MutationIndex))
+	a.spec = [6]uint32{64, 0, 0, 0, 0, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.Crossover != 0 {
+		a.spec[1] = k.Crossover
+	}
+	if k.Mutation != 0 {
+		a.spec[2] = k.Mutation
+	}
+	if k.Picked != 0 {
+		a.spec[3] = k.Picked
+	}
+	if k.Bounded != 0 {
+		a.spec[4] = k.Bounded
+	}
+	if k.TexelLoads != 0 {
+		a.spec[5] = k.TexelLoads
+	}
+	return vk.Call{Shader: varyShader, Groups: [3]uint32{x, y, z}, Label: "ec/vary", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
