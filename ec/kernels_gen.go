@@ -10,6 +10,210 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
+var compareShader = &vk.Shader{
+	Name:  "ec/compare",
+	SPIRV: shaders.Code("ec/compare"),
+	Bindings: []vk.Binding{
+		{Name: "Raw", Index: 0, Access: vk.Read},
+		{Name: "Fitness", Index: 1, Access: vk.ReadWrite},
+		{Name: "Verdict", Index: 2, Access: vk.Write},
+		{Name: "Gain", Index: 3, Access: vk.Write},
+	},
+	PushBytes: 4,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// compareKernel is shaders/ec/compare.comp.
+type compareKernel struct {
+	Raw     vk.Range // readonly float
+	Fitness vk.Range // read-write float
+	Verdict vk.Range // writeonly uint
+	Gain    vk.Range // writeonly float
+
+	Population uint32 // push constants, in order
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k compareKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [4]vk.Range
+		push   [4]byte
+		spec   [1]uint32
+	})
+	a.ranges = [4]vk.Range{k.Raw, k.Fitness, k.Verdict, k.Gain}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
+	a.spec = [1]uint32{64}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	return vk.Call{Shader: compareShader, Groups: [3]uint32{x, y, z}, Label: "ec/compare", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var deChooseShader = &vk.Shader{
+	Name:  "ec/de_choose",
+	SPIRV: shaders.Code("ec/de_choose"),
+	Bindings: []vk.Binding{
+		{Name: "Order", Index: 0, Access: vk.Read},
+		{Name: "Weight", Index: 1, Access: vk.Read},
+		{Name: "Rate", Index: 2, Access: vk.Read},
+		{Name: "Stored", Index: 3, Access: vk.Read},
+		{Name: "Clock", Index: 4, Access: vk.Read},
+		{Name: "Index", Index: 5, Access: vk.Write},
+		{Name: "Scale", Index: 6, Access: vk.Write},
+	},
+	PushBytes: 28,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "BASE", ID: 1, Default: 0},
+		{Name: "HISTORY", ID: 2, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// deChooseKernel is shaders/ec/de_choose.comp.
+type deChooseKernel struct {
+	Order  vk.Range // readonly uint
+	Weight vk.Range // readonly float
+	Rate   vk.Range // readonly float
+	Stored vk.Range // readonly uint
+	Clock  vk.Range // readonly uint
+	Index  vk.Range // writeonly uint
+	Scale  vk.Range // writeonly float
+
+	Seed        uint32 // push constants, in order
+	Stream      uint32
+	Dim         uint32
+	Population  uint32
+	Memory      uint32
+	Differences uint32
+	Pbest       float32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Base       uint32 // default 0
+	History    uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k deChooseKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [7]vk.Range
+		push   [28]byte
+		spec   [3]uint32
+	})
+	a.ranges = [7]vk.Range{k.Order, k.Weight, k.Rate, k.Stored, k.Clock, k.Index, k.Scale}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Dim)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[16:], k.Memory)
+	binary.LittleEndian.PutUint32(a.push[20:], k.Differences)
+	binary.LittleEndian.PutUint32(a.push[24:], math.Float32bits(k.Pbest))
+	a.spec = [3]uint32{64, 0, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.Base != 0 {
+		a.spec[1] = k.Base
+	}
+	if k.History != 0 {
+		a.spec[2] = k.History
+	}
+	return vk.Call{Shader: deChooseShader, Groups: [3]uint32{x, y, z}, Label: "ec/de_choose", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var deTrialShader = &vk.Shader{
+	Name:  "ec/de_trial",
+	SPIRV: shaders.Code("ec/de_trial"),
+	Bindings: []vk.Binding{
+		{Name: "Population", Index: 0, Access: vk.Read},
+		{Name: "population_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Archive", Index: 2, Access: vk.Read},
+		{Name: "archive_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Index", Index: 4, Access: vk.Read},
+		{Name: "Scale", Index: 5, Access: vk.Read},
+		{Name: "Fitness", Index: 6, Access: vk.Read},
+		{Name: "Clock", Index: 7, Access: vk.Read},
+		{Name: "Trial", Index: 8, Access: vk.Write},
+		{Name: "Low", Index: 11, Access: vk.Read},
+		{Name: "low_texels", Index: 12, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "High", Index: 13, Access: vk.Read},
+		{Name: "high_texels", Index: 14, Access: vk.Read, Texel: vk.TexelFloat4},
+	},
+	PushBytes: 20,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "ARCHIVED", ID: 1, Default: 0},
+		{Name: "BOUNDED", ID: 22, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// deTrialKernel is shaders/ec/de_trial.comp.
+type deTrialKernel struct {
+	Population       vk.Range // readonly vec4
+	PopulationTexels vk.Range // readonly vec4 rgba32f
+	Archive          vk.Range // readonly vec4
+	ArchiveTexels    vk.Range // readonly vec4 rgba32f
+	Index            vk.Range // readonly uvec4
+	Scale            vk.Range // readonly vec2
+	Fitness          vk.Range // readonly float
+	Clock            vk.Range // readonly uint
+	Trial            vk.Range // writeonly vec4
+	Low              vk.Range // readonly vec4
+	LowTexels        vk.Range // readonly vec4 rgba32f
+	High             vk.Range // readonly vec4
+	HighTexels       vk.Range // readonly vec4 rgba32f
+
+	Seed        uint32 // push constants, in order
+	Stream      uint32
+	Dim         uint32
+	Size        uint32
+	Differences uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Archived   uint32 // default 0
+	Bounded    uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k deTrialKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [13]vk.Range
+		push   [20]byte
+		spec   [4]uint32
+	})
+	a.ranges = [13]vk.Range{k.Population, k.PopulationTexels, k.Archive, k.ArchiveTexels, k.Index, k.Scale, k.Fitness, k.Clock, k.Trial, k.Low, k.LowTexels, k.High, k.HighTexels}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Dim)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Size)
+	binary.LittleEndian.PutUint32(a.push[16:], k.Differences)
+	a.spec = [4]uint32{64, 0, 0, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.Archived != 0 {
+		a.spec[1] = k.Archived
+	}
+	if k.Bounded != 0 {
+		a.spec[2] = k.Bounded
+	}
+	if k.TexelLoads != 0 {
+		a.spec[3] = k.TexelLoads
+	}
+	return vk.Call{Shader: deTrialShader, Groups: [3]uint32{x, y, z}, Label: "ec/de_trial", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var initialShader = &vk.Shader{
 	Name:  "ec/initial",
 	SPIRV: shaders.Code("ec/initial"),
@@ -384,6 +588,67 @@ func (k pickKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: pickShader, Groups: [3]uint32{x, y, z}, Label: "ec/pick", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var replaceShader = &vk.Shader{
+	Name:  "ec/replace",
+	SPIRV: shaders.Code("ec/replace"),
+	Bindings: []vk.Binding{
+		{Name: "Verdict", Index: 0, Access: vk.Read},
+		{Name: "Candidates", Index: 1, Access: vk.Read},
+		{Name: "candidates_texels", Index: 2, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Stored", Index: 3, Access: vk.ReadWrite},
+		{Name: "Slot", Index: 4, Access: vk.Read},
+		{Name: "Archive", Index: 5, Access: vk.Write},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "ARCHIVED", ID: 1, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// replaceKernel is shaders/ec/replace.comp.
+type replaceKernel struct {
+	Verdict          vk.Range // readonly uint
+	Candidates       vk.Range // readonly vec4
+	CandidatesTexels vk.Range // readonly vec4 rgba32f
+	Stored           vk.Range // read-write vec4
+	Slot             vk.Range // readonly uint
+	Archive          vk.Range // writeonly vec4
+
+	Row        uint32 // push constants, in order
+	Population uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Archived   uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k replaceKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [6]vk.Range
+		push   [8]byte
+		spec   [3]uint32
+	})
+	a.ranges = [6]vk.Range{k.Verdict, k.Candidates, k.CandidatesTexels, k.Stored, k.Slot, k.Archive}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Population)
+	a.spec = [3]uint32{64, 0, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.Archived != 0 {
+		a.spec[1] = k.Archived
+	}
+	if k.TexelLoads != 0 {
+		a.spec[2] = k.TexelLoads
+	}
+	return vk.Call{Shader: replaceShader, Groups: [3]uint32{x, y, z}, Label: "ec/replace", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var sampleShader = &vk.Shader{
 	Name:  "ec/sample",
 	SPIRV: shaders.Code("ec/sample"),
@@ -530,6 +795,67 @@ func (k selectKernel) call(x, y, z uint32) vk.Call {
 		a.spec[1] = k.Ordered
 	}
 	return vk.Call{Shader: selectShader, Groups: [3]uint32{x, y, z}, Label: "ec/select", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var shadeLearnShader = &vk.Shader{
+	Name:  "ec/shade_learn",
+	SPIRV: shaders.Code("ec/shade_learn"),
+	Bindings: []vk.Binding{
+		{Name: "Verdict", Index: 0, Access: vk.Read},
+		{Name: "Gain", Index: 1, Access: vk.Read},
+		{Name: "Scale", Index: 2, Access: vk.Read},
+		{Name: "Clock", Index: 3, Access: vk.Read},
+		{Name: "Weight", Index: 4, Access: vk.ReadWrite},
+		{Name: "Rate", Index: 5, Access: vk.ReadWrite},
+		{Name: "State", Index: 6, Access: vk.ReadWrite},
+		{Name: "Stored", Index: 7, Access: vk.ReadWrite},
+		{Name: "Slot", Index: 8, Access: vk.Write},
+	},
+	PushBytes: 16,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// shadeLearnKernel is shaders/ec/shade_learn.comp.
+type shadeLearnKernel struct {
+	Verdict vk.Range // readonly uint
+	Gain    vk.Range // readonly float
+	Scale   vk.Range // readonly float
+	Clock   vk.Range // readonly uint
+	Weight  vk.Range // read-write float
+	Rate    vk.Range // read-write float
+	State   vk.Range // read-write uint
+	Stored  vk.Range // read-write uint
+	Slot    vk.Range // writeonly uint
+
+	Seed       uint32 // push constants, in order
+	Stream     uint32
+	Population uint32
+	Memory     uint32
+
+	Workgroup uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k shadeLearnKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [9]vk.Range
+		push   [16]byte
+		spec   [1]uint32
+	})
+	a.ranges = [9]vk.Range{k.Verdict, k.Gain, k.Scale, k.Clock, k.Weight, k.Rate, k.State, k.Stored, k.Slot}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Memory)
+	a.spec = [1]uint32{64}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	return vk.Call{Shader: shadeLearnShader, Groups: [3]uint32{x, y, z}, Label: "ec/shade_learn", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
 var shapeShader = &vk.Shader{
