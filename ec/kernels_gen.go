@@ -10,6 +10,56 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
+var centerShader = &vk.Shader{
+	Name:  "ec/center",
+	SPIRV: shaders.Code("ec/center"),
+	Bindings: []vk.Binding{
+		{Name: "Population", Index: 0, Access: vk.Read},
+		{Name: "population_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Center", Index: 2, Access: vk.Write},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// centerKernel is shaders/ec/center.comp.
+type centerKernel struct {
+	Population       vk.Range // readonly vec4
+	PopulationTexels vk.Range // readonly vec4 rgba32f
+	Center           vk.Range // writeonly vec4
+
+	Row  uint32 // push constants, in order
+	Size uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k centerKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [3]vk.Range
+		push   [8]byte
+		spec   [2]uint32
+	})
+	a.ranges = [3]vk.Range{k.Population, k.PopulationTexels, k.Center}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Size)
+	a.spec = [2]uint32{64, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: centerShader, Groups: [3]uint32{x, y, z}, Label: "ec/center", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var compareShader = &vk.Shader{
 	Name:  "ec/compare",
 	SPIRV: shaders.Code("ec/compare"),
@@ -53,6 +103,198 @@ func (k compareKernel) call(x, y, z uint32) vk.Call {
 		a.spec[0] = k.LocalSizeX
 	}
 	return vk.Call{Shader: compareShader, Groups: [3]uint32{x, y, z}, Label: "ec/compare", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var csoShader = &vk.Shader{
+	Name:  "ec/cso",
+	SPIRV: shaders.Code("ec/cso"),
+	Bindings: []vk.Binding{
+		{Name: "Swarm", Index: 0, Access: vk.Read},
+		{Name: "swarm_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Velocity", Index: 2, Access: vk.Read},
+		{Name: "velocity_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Center", Index: 4, Access: vk.Read},
+		{Name: "center_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Pair", Index: 6, Access: vk.Read},
+		{Name: "Attraction", Index: 7, Access: vk.Read},
+		{Name: "Clock", Index: 8, Access: vk.Read},
+		{Name: "Moved", Index: 9, Access: vk.Write},
+		{Name: "Speed", Index: 10, Access: vk.Write},
+		{Name: "Low", Index: 11, Access: vk.Read},
+		{Name: "low_texels", Index: 12, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "High", Index: 13, Access: vk.Read},
+		{Name: "high_texels", Index: 14, Access: vk.Read, Texel: vk.TexelFloat4},
+	},
+	PushBytes: 16,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "BOUNDED", ID: 22, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// csoKernel is shaders/ec/cso.comp.
+type csoKernel struct {
+	Swarm          vk.Range // readonly vec4
+	SwarmTexels    vk.Range // readonly vec4 rgba32f
+	Velocity       vk.Range // readonly vec4
+	VelocityTexels vk.Range // readonly vec4 rgba32f
+	Center         vk.Range // readonly vec4
+	CenterTexels   vk.Range // readonly vec4 rgba32f
+	Pair           vk.Range // readonly uvec2
+	Attraction     vk.Range // readonly float
+	Clock          vk.Range // readonly uint
+	Moved          vk.Range // writeonly vec4
+	Speed          vk.Range // writeonly vec4
+	Low            vk.Range // readonly vec4
+	LowTexels      vk.Range // readonly vec4 rgba32f
+	High           vk.Range // readonly vec4
+	HighTexels     vk.Range // readonly vec4 rgba32f
+
+	Seed       uint32 // push constants, in order
+	Stream     uint32
+	Dim        uint32
+	Population uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Bounded    uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k csoKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [15]vk.Range
+		push   [16]byte
+		spec   [3]uint32
+	})
+	a.ranges = [15]vk.Range{k.Swarm, k.SwarmTexels, k.Velocity, k.VelocityTexels, k.Center, k.CenterTexels, k.Pair, k.Attraction, k.Clock, k.Moved, k.Speed, k.Low, k.LowTexels, k.High, k.HighTexels}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Dim)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Population)
+	a.spec = [3]uint32{64, 0, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.Bounded != 0 {
+		a.spec[1] = k.Bounded
+	}
+	if k.TexelLoads != 0 {
+		a.spec[2] = k.TexelLoads
+	}
+	return vk.Call{Shader: csoShader, Groups: [3]uint32{x, y, z}, Label: "ec/cso", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var csoPairShader = &vk.Shader{
+	Name:  "ec/cso_pair",
+	SPIRV: shaders.Code("ec/cso_pair"),
+	Bindings: []vk.Binding{
+		{Name: "Fitness", Index: 0, Access: vk.Read},
+		{Name: "Clock", Index: 1, Access: vk.Read},
+		{Name: "Pair", Index: 2, Access: vk.Write},
+	},
+	PushBytes: 12,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// csoPairKernel is shaders/ec/cso_pair.comp.
+type csoPairKernel struct {
+	Fitness vk.Range // readonly float
+	Clock   vk.Range // readonly uint
+	Pair    vk.Range // writeonly uvec2
+
+	Seed       uint32 // push constants, in order
+	Stream     uint32
+	Population uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k csoPairKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [3]vk.Range
+		push   [12]byte
+		spec   [1]uint32
+	})
+	a.ranges = [3]vk.Range{k.Fitness, k.Clock, k.Pair}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Population)
+	a.spec = [1]uint32{64}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	return vk.Call{Shader: csoPairShader, Groups: [3]uint32{x, y, z}, Label: "ec/cso_pair", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var csoSettleShader = &vk.Shader{
+	Name:  "ec/cso_settle",
+	SPIRV: shaders.Code("ec/cso_settle"),
+	Bindings: []vk.Binding{
+		{Name: "Raw", Index: 0, Access: vk.Read},
+		{Name: "Pair", Index: 1, Access: vk.Read},
+		{Name: "Moved", Index: 2, Access: vk.Read},
+		{Name: "moved_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Speed", Index: 4, Access: vk.Read},
+		{Name: "speed_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Swarm", Index: 6, Access: vk.Write},
+		{Name: "Velocity", Index: 7, Access: vk.Write},
+		{Name: "Fitness", Index: 8, Access: vk.Write},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// csoSettleKernel is shaders/ec/cso_settle.comp.
+type csoSettleKernel struct {
+	Raw         vk.Range // readonly float
+	Pair        vk.Range // readonly uvec2
+	Moved       vk.Range // readonly vec4
+	MovedTexels vk.Range // readonly vec4 rgba32f
+	Speed       vk.Range // readonly vec4
+	SpeedTexels vk.Range // readonly vec4 rgba32f
+	Swarm       vk.Range // writeonly vec4
+	Velocity    vk.Range // writeonly vec4
+	Fitness     vk.Range // writeonly float
+
+	Row        uint32 // push constants, in order
+	Population uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k csoSettleKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [9]vk.Range
+		push   [8]byte
+		spec   [2]uint32
+	})
+	a.ranges = [9]vk.Range{k.Raw, k.Pair, k.Moved, k.MovedTexels, k.Speed, k.SpeedTexels, k.Swarm, k.Velocity, k.Fitness}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Population)
+	a.spec = [2]uint32{64, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: csoSettleShader, Groups: [3]uint32{x, y, z}, Label: "ec/cso_settle", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
 var deChooseShader = &vk.Shader{
@@ -586,6 +828,87 @@ func (k pickKernel) call(x, y, z uint32) vk.Call {
 		a.spec[2] = k.TexelLoads
 	}
 	return vk.Call{Shader: pickShader, Groups: [3]uint32{x, y, z}, Label: "ec/pick", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var psoShader = &vk.Shader{
+	Name:  "ec/pso",
+	SPIRV: shaders.Code("ec/pso"),
+	Bindings: []vk.Binding{
+		{Name: "Best", Index: 0, Access: vk.Read},
+		{Name: "best_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "SwarmBest", Index: 2, Access: vk.Read},
+		{Name: "swarm_best_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Inertia", Index: 4, Access: vk.Read},
+		{Name: "Cognitive", Index: 5, Access: vk.Read},
+		{Name: "Social", Index: 6, Access: vk.Read},
+		{Name: "Clock", Index: 7, Access: vk.Read},
+		{Name: "Position", Index: 8, Access: vk.ReadWrite},
+		{Name: "Velocity", Index: 9, Access: vk.ReadWrite},
+		{Name: "Low", Index: 11, Access: vk.Read},
+		{Name: "low_texels", Index: 12, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "High", Index: 13, Access: vk.Read},
+		{Name: "high_texels", Index: 14, Access: vk.Read, Texel: vk.TexelFloat4},
+	},
+	PushBytes: 16,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "BOUNDED", ID: 22, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// psoKernel is shaders/ec/pso.comp.
+type psoKernel struct {
+	Best            vk.Range // readonly vec4
+	BestTexels      vk.Range // readonly vec4 rgba32f
+	SwarmBest       vk.Range // readonly vec4
+	SwarmBestTexels vk.Range // readonly vec4 rgba32f
+	Inertia         vk.Range // readonly float
+	Cognitive       vk.Range // readonly float
+	Social          vk.Range // readonly float
+	Clock           vk.Range // readonly uint
+	Position        vk.Range // read-write vec4
+	Velocity        vk.Range // read-write vec4
+	Low             vk.Range // readonly vec4
+	LowTexels       vk.Range // readonly vec4 rgba32f
+	High            vk.Range // readonly vec4
+	HighTexels      vk.Range // readonly vec4 rgba32f
+
+	Seed       uint32 // push constants, in order
+	Stream     uint32
+	Dim        uint32
+	Population uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Bounded    uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k psoKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [14]vk.Range
+		push   [16]byte
+		spec   [3]uint32
+	})
+	a.ranges = [14]vk.Range{k.Best, k.BestTexels, k.SwarmBest, k.SwarmBestTexels, k.Inertia, k.Cognitive, k.Social, k.Clock, k.Position, k.Velocity, k.Low, k.LowTexels, k.High, k.HighTexels}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Dim)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Population)
+	a.spec = [3]uint32{64, 0, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.Bounded != 0 {
+		a.spec[1] = k.Bounded
+	}
+	if k.TexelLoads != 0 {
+		a.spec[2] = k.TexelLoads
+	}
+	return vk.Call{Shader: psoShader, Groups: [3]uint32{x, y, z}, Label: "ec/pso", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
 var replaceShader = &vk.Shader{
