@@ -89,7 +89,7 @@ func (g *ga) Constants(ctx context.Context) error { return g.elites.constants(ct
 
 // Ask implements Strategy: parents are chosen.
 func (g *ga) Ask(r *engine.Recorder) {
-	g.mating.Select(r, g.clock, nil, g.elites.size, g.parents)
+	g.mating.Select(r, g.clock, nil, g.elites.size, nil, g.parents)
 }
 
 // Candidates implements Strategy.

@@ -456,11 +456,240 @@ func (k deTrialKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: deTrialShader, Groups: [3]uint32{x, y, z}, Label: "ec/de_trial", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var elitesEnterShader = &vk.Shader{
+	Name:  "ec/elites_enter",
+	SPIRV: shaders.Code("ec/elites_enter"),
+	Bindings: []vk.Binding{
+		{Name: "Raw", Index: 0, Access: vk.Read},
+		{Name: "Rank", Index: 1, Access: vk.Read},
+		{Name: "Descriptor", Index: 2, Access: vk.Read},
+		{Name: "Winner", Index: 3, Access: vk.Read},
+		{Name: "Cell", Index: 4, Access: vk.ReadWrite},
+		{Name: "Fitness", Index: 5, Access: vk.ReadWrite},
+		{Name: "Behaviour", Index: 6, Access: vk.Write},
+	},
+	PushBytes: 12,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// elitesEnterKernel is shaders/ec/elites_enter.comp.
+type elitesEnterKernel struct {
+	Raw        vk.Range // readonly float
+	Rank       vk.Range // readonly uint
+	Descriptor vk.Range // readonly float
+	Winner     vk.Range // readonly uint
+	Cell       vk.Range // read-write uint
+	Fitness    vk.Range // read-write float
+	Behaviour  vk.Range // writeonly float
+
+	Population  uint32 // push constants, in order
+	Cells       uint32
+	Descriptors uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k elitesEnterKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [7]vk.Range
+		push   [12]byte
+		spec   [1]uint32
+	})
+	a.ranges = [7]vk.Range{k.Raw, k.Rank, k.Descriptor, k.Winner, k.Cell, k.Fitness, k.Behaviour}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Cells)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Descriptors)
+	a.spec = [1]uint32{64}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	return vk.Call{Shader: elitesEnterShader, Groups: [3]uint32{x, y, z}, Label: "ec/elites_enter", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var elitesJudgeShader = &vk.Shader{
+	Name:  "ec/elites_judge",
+	SPIRV: shaders.Code("ec/elites_judge"),
+	Bindings: []vk.Binding{
+		{Name: "Raw", Index: 0, Access: vk.Read},
+		{Name: "Rank", Index: 1, Access: vk.Read},
+		{Name: "Descriptor", Index: 2, Access: vk.Read},
+		{Name: "Grid", Index: 3, Access: vk.Read},
+		{Name: "grid_texels", Index: 4, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Cell", Index: 5, Access: vk.Write},
+		{Name: "Winner", Index: 6, Access: vk.ReadWrite},
+	},
+	PushBytes: 12,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "CENTROIDS", ID: 1, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// elitesJudgeKernel is shaders/ec/elites_judge.comp.
+type elitesJudgeKernel struct {
+	Raw        vk.Range // readonly float
+	Rank       vk.Range // readonly uint
+	Descriptor vk.Range // readonly float
+	Grid       vk.Range // readonly float
+	GridTexels vk.Range // readonly vec4 rgba32f
+	Cell       vk.Range // writeonly uint
+	Winner     vk.Range // read-write uint
+
+	Population  uint32 // push constants, in order
+	Cells       uint32
+	Descriptors uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Centroids  uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k elitesJudgeKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [7]vk.Range
+		push   [12]byte
+		spec   [3]uint32
+	})
+	a.ranges = [7]vk.Range{k.Raw, k.Rank, k.Descriptor, k.Grid, k.GridTexels, k.Cell, k.Winner}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Cells)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Descriptors)
+	a.spec = [3]uint32{64, 0, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.Centroids != 0 {
+		a.spec[1] = k.Centroids
+	}
+	if k.TexelLoads != 0 {
+		a.spec[2] = k.TexelLoads
+	}
+	return vk.Call{Shader: elitesJudgeShader, Groups: [3]uint32{x, y, z}, Label: "ec/elites_judge", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var elitesListShader = &vk.Shader{
+	Name:  "ec/elites_list",
+	SPIRV: shaders.Code("ec/elites_list"),
+	Bindings: []vk.Binding{
+		{Name: "Fitness", Index: 0, Access: vk.Read},
+		{Name: "fitness_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Occupied", Index: 2, Access: vk.Write},
+		{Name: "Held", Index: 3, Access: vk.Write},
+		{Name: "Summary", Index: 4, Access: vk.Write},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// elitesListKernel is shaders/ec/elites_list.comp.
+type elitesListKernel struct {
+	Fitness       vk.Range // readonly float
+	FitnessTexels vk.Range // readonly vec4 rgba32f
+	Occupied      vk.Range // writeonly uint
+	Held          vk.Range // writeonly uint
+	Summary       vk.Range // writeonly float
+
+	Cells uint32 // push constants, in order
+	Worst float32
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k elitesListKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [5]vk.Range
+		push   [8]byte
+		spec   [2]uint32
+	})
+	a.ranges = [5]vk.Range{k.Fitness, k.FitnessTexels, k.Occupied, k.Held, k.Summary}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Cells)
+	binary.LittleEndian.PutUint32(a.push[4:], math.Float32bits(k.Worst))
+	a.spec = [2]uint32{64, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: elitesListShader, Groups: [3]uint32{x, y, z}, Label: "ec/elites_list", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var elitesPlaceShader = &vk.Shader{
+	Name:  "ec/elites_place",
+	SPIRV: shaders.Code("ec/elites_place"),
+	Bindings: []vk.Binding{
+		{Name: "Cell", Index: 0, Access: vk.Read},
+		{Name: "Candidates", Index: 1, Access: vk.Read},
+		{Name: "candidates_texels", Index: 2, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Archive", Index: 3, Access: vk.Write},
+	},
+	PushBytes: 12,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// elitesPlaceKernel is shaders/ec/elites_place.comp.
+type elitesPlaceKernel struct {
+	Cell             vk.Range // readonly uint
+	Candidates       vk.Range // readonly vec4
+	CandidatesTexels vk.Range // readonly vec4 rgba32f
+	Archive          vk.Range // writeonly vec4
+
+	Row        uint32 // push constants, in order
+	Population uint32
+	Cells      uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k elitesPlaceKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [4]vk.Range
+		push   [12]byte
+		spec   [2]uint32
+	})
+	a.ranges = [4]vk.Range{k.Cell, k.Candidates, k.CandidatesTexels, k.Archive}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Cells)
+	a.spec = [2]uint32{64, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: elitesPlaceShader, Groups: [3]uint32{x, y, z}, Label: "ec/elites_place", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var initialShader = &vk.Shader{
 	Name:  "ec/initial",
 	SPIRV: shaders.Code("ec/initial"),
 	Bindings: []vk.Binding{
 		{Name: "Population", Index: 0, Access: vk.Write},
+		{Name: "Held", Index: 1, Access: vk.Read},
 		{Name: "Low", Index: 11, Access: vk.Read},
 		{Name: "low_texels", Index: 12, Access: vk.Read, Texel: vk.TexelFloat4},
 		{Name: "High", Index: 13, Access: vk.Read},
@@ -471,6 +700,7 @@ var initialShader = &vk.Shader{
 	PushBytes: 20,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "WHERE_EMPTY", ID: 1, Default: 0},
 		{Name: "BOUNDED", ID: 22, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
@@ -481,6 +711,7 @@ var initialShader = &vk.Shader{
 // initialKernel is shaders/ec/initial.comp.
 type initialKernel struct {
 	Population  vk.Range // writeonly vec4
+	Held        vk.Range // readonly uint
 	Low         vk.Range // readonly vec4
 	LowTexels   vk.Range // readonly vec4 rgba32f
 	High        vk.Range // readonly vec4
@@ -495,6 +726,7 @@ type initialKernel struct {
 	InitialStd    float32
 
 	LocalSizeX uint32 // specialization constants, zero for their default 64
+	WhereEmpty uint32 // default 0
 	Bounded    uint32 // default 0
 	TexelLoads uint32 // default 0
 }
@@ -502,25 +734,28 @@ type initialKernel struct {
 // call dispatches x × y × z workgroups.
 func (k initialKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [7]vk.Range
+		ranges [8]vk.Range
 		push   [20]byte
-		spec   [3]uint32
+		spec   [4]uint32
 	})
-	a.ranges = [7]vk.Range{k.Population, k.Low, k.LowTexels, k.High, k.HighTexels, k.Start, k.StartTexels}
+	a.ranges = [8]vk.Range{k.Population, k.Held, k.Low, k.LowTexels, k.High, k.HighTexels, k.Start, k.StartTexels}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
 	binary.LittleEndian.PutUint32(a.push[4:], k.InitialStream)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Dim)
 	binary.LittleEndian.PutUint32(a.push[12:], k.Count)
 	binary.LittleEndian.PutUint32(a.push[16:], math.Float32bits(k.InitialStd))
-	a.spec = [3]uint32{64, 0, 0}
+	a.spec = [4]uint32{64, 0, 0, 0}
 	if k.LocalSizeX != 0 {
 		a.spec[0] = k.LocalSizeX
 	}
+	if k.WhereEmpty != 0 {
+		a.spec[1] = k.WhereEmpty
+	}
 	if k.Bounded != 0 {
-		a.spec[1] = k.Bounded
+		a.spec[2] = k.Bounded
 	}
 	if k.TexelLoads != 0 {
-		a.spec[2] = k.TexelLoads
+		a.spec[3] = k.TexelLoads
 	}
 	return vk.Call{Shader: initialShader, Groups: [3]uint32{x, y, z}, Label: "ec/initial", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
@@ -1071,11 +1306,13 @@ var selectShader = &vk.Shader{
 		{Name: "Order", Index: 0, Access: vk.Read},
 		{Name: "Clock", Index: 1, Access: vk.Read},
 		{Name: "Parent", Index: 2, Access: vk.Write},
+		{Name: "Among", Index: 3, Access: vk.Read},
 	},
 	PushBytes: 20,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 		{Name: "ORDERED", ID: 1, Default: 0},
+		{Name: "COUNTED", ID: 2, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
 	LocalSizeSpec: [3]int32{0, -1, -1},
@@ -1086,6 +1323,7 @@ type selectKernel struct {
 	Order  vk.Range // readonly uint
 	Clock  vk.Range // readonly uint
 	Parent vk.Range // writeonly uint
+	Among  vk.Range // readonly uint
 
 	Seed       uint32 // push constants, in order
 	Stream     uint32
@@ -1095,27 +1333,31 @@ type selectKernel struct {
 
 	LocalSizeX uint32 // specialization constants, zero for their default 64
 	Ordered    uint32 // default 0
+	Counted    uint32 // default 0
 }
 
 // call dispatches x × y × z workgroups.
 func (k selectKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [3]vk.Range
+		ranges [4]vk.Range
 		push   [20]byte
-		spec   [2]uint32
+		spec   [3]uint32
 	})
-	a.ranges = [3]vk.Range{k.Order, k.Clock, k.Parent}
+	a.ranges = [4]vk.Range{k.Order, k.Clock, k.Parent, k.Among}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Candidates)
 	binary.LittleEndian.PutUint32(a.push[12:], k.Parents)
 	binary.LittleEndian.PutUint32(a.push[16:], k.Size)
-	a.spec = [2]uint32{64, 0}
+	a.spec = [3]uint32{64, 0, 0}
 	if k.LocalSizeX != 0 {
 		a.spec[0] = k.LocalSizeX
 	}
 	if k.Ordered != 0 {
 		a.spec[1] = k.Ordered
+	}
+	if k.Counted != 0 {
+		a.spec[2] = k.Counted
 	}
 	return vk.Call{Shader: selectShader, Groups: [3]uint32{x, y, z}, Label: "ec/select", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
@@ -1301,7 +1543,7 @@ var varyShader = &vk.Shader{
 		{Name: "High", Index: 13, Access: vk.Read},
 		{Name: "high_texels", Index: 14, Access: vk.Read, Texel: vk.TexelFloat4},
 	},
-	PushBytes: 52,
+	PushBytes: 56,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 		{Name: "CROSSOVER", ID: 1, Default: 0},
@@ -1342,6 +1584,7 @@ type varyKernel struct {
 	Kept            uint32
 	ExchangeRate    float32
 	CrossoverIndex  float32
+	LineStd         float32
 	MutationIndex   float32
 
 	LocalSizeX uint32 // specialization constants, zero for their default 64
@@ -1356,7 +1599,7 @@ type varyKernel struct {
 func (k varyKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
 		ranges [13]vk.Range
-		push   [52]byte
+		push   [56]byte
 		spec   [6]uint32
 	})
 	a.ranges = [13]vk.Range{k.Population, k.PopulationTexels, k.Parent, k.Pick, k.Clock, k.CrossoverRate, k.MutationRate, k.MutationStd, k.Candidates, k.Low, k.LowTexels, k.High, k.HighTexels}
@@ -1372,7 +1615,8 @@ func (k varyKernel) call(x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[36:], k.Kept)
 	binary.LittleEndian.PutUint32(a.push[40:], math.Float32bits(k.ExchangeRate))
 	binary.LittleEndian.PutUint32(a.push[44:], math.Float32bits(k.CrossoverIndex))
-	binary.LittleEndian.PutUint32(a.push[48:], math.Float32bits(k.MutationIndex))
+	binary.LittleEndian.PutUint32(a.push[48:], math.Float32bits(k.LineStd))
+	binary.LittleEndian.PutUint32(a.push[52:], math.Float32bits(k.MutationIndex))
 	a.spec = [6]uint32{64, 0, 0, 0, 0, 0}
 	if k.LocalSizeX != 0 {
 		a.spec[0] = k.LocalSizeX

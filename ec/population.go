@@ -72,20 +72,29 @@ func (p *population) init(ctx context.Context, start []float32) error {
 	if err := p.constants(ctx); err != nil {
 		return err
 	}
-	program, err := p.eng.Record("initial population", func(r *engine.Recorder) {
-		count := p.size * p.space.Row() / 4
-		groups := r.Share(p.space.Members, count)
-		r.Dispatch(initialKernel{
-			Population: p.rows.Range(), Low: p.low.Range(), LowTexels: p.low.Range(), High: p.high.Range(), HighTexels: p.high.Range(),
-			Start: p.start.Range(), StartTexels: p.start.Range(), Seed: p.eng.Seed(), InitialStream: initialStream, Dim: uint32(p.space.Dim),
-			Count: uint32(p.size), InitialStd: float32(p.std), Bounded: p.is(), LocalSizeX: r.WorkgroupFor(count / int(groups)),
-		}.call(groups, uint32(p.space.Members), 1))
-	})
+	program, err := p.eng.Record("initial population", func(r *engine.Recorder) { recordInitial(r, p.bounds, p.start, p.std, nil, p.rows) })
 	if err != nil {
 		return err
 	}
 	defer program.Free()
 	return program.Run(ctx)
+}
+
+// recordInitial records forming first candidates into [M, N, row], where held [M] u32 is not nil only those of members that hold nothing.
+func recordInitial(r *engine.Recorder, b *bounds, start *engine.Tensor, std float64, held, into *engine.Tensor) {
+	members, row := b.space.Members, b.space.Row()
+	k := initialKernel{
+		Population: into.Range(), Held: start.Range(), Low: b.low.Range(), LowTexels: b.low.Range(), High: b.high.Range(), HighTexels: b.high.Range(),
+		Start: start.Range(), StartTexels: start.Range(), Seed: b.eng.Seed(), InitialStream: initialStream, Dim: uint32(b.space.Dim),
+		Count: uint32(into.Len() / row / members), InitialStd: float32(std), Bounded: b.is(),
+	}
+	if held != nil {
+		k.Held, k.WhereEmpty = held.Range(), 1
+	}
+	count := into.Len() / members / 4
+	groups := r.Share(members, count)
+	k.LocalSizeX = r.WorkgroupFor(count / int(groups))
+	r.Dispatch(k.call(groups, uint32(members), 1))
 }
 
 // pickRows records copying some candidates of stored ones [M, N, row] into [M, count, row].

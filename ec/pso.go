@@ -17,8 +17,7 @@ type PSOConfig struct {
 	InitialStd float64 `min:"0" doc:"Deviation of the first places from the start, where there are no bounds."`
 }
 
-// DefaultPSO is EvoX's (B. Huang et al., 2024). (evosax's, 0.75, 1.5 and 2, are for random numbers shared by a particle's dimensions; with one
-// for each, as here, velocities would grow: R. Poli, 2009.)
+// DefaultPSO is EvoX's (B. Huang et al., 2024).
 func DefaultPSO() PSOConfig {
 	return PSOConfig{Population: 100, Inertia: 0.6, Cognitive: 2.5, Social: 0.8, InitialStd: 1}
 }

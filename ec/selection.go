@@ -15,8 +15,9 @@ type Tournament struct {
 }
 
 // Select records choosing parents u32 [M, parents] among so many candidates, the numbers of which are order [M, candidates] in the order
-// of their ranks or, where that is nil, already are in that order.
-func (t Tournament) Select(r *engine.Recorder, clock engine.Clock, order *engine.Tensor, among int, parents *engine.Tensor) {
+// of their ranks or, where that is nil, already are in that order. count, unless nil, is how many there really are [M] u32; where there is
+// none, parents are number 0.
+func (t Tournament) Select(r *engine.Recorder, clock engine.Clock, order *engine.Tensor, among int, count, parents *engine.Tensor) {
 	members := parents.Dims()[0].Size
 	if t.Size < 1 || among < 1 || order != nil && order.Len() != members*among {
 		r.Fail(fmt.Errorf("ec: tournaments of %d among %d candidates in the order of %v; want at least 1 of both, the order of all", t.Size, among, order))
@@ -25,11 +26,14 @@ func (t Tournament) Select(r *engine.Recorder, clock engine.Clock, order *engine
 	size := r.Workgroup()
 	n := parents.Len() / members
 	k := selectKernel{
-		Order: clock.Tensor().Range(), Clock: clock.Tensor().Range(), Parent: parents.Range(), Seed: r.Engine().Seed(), Stream: t.Stream,
+		Order: clock.Tensor().Range(), Clock: clock.Tensor().Range(), Parent: parents.Range(), Among: clock.Tensor().Range(), Seed: r.Engine().Seed(), Stream: t.Stream,
 		Candidates: uint32(among), Parents: uint32(n), Size: uint32(t.Size), LocalSizeX: size,
 	}
 	if order != nil {
 		k.Order, k.Ordered = order.Range(), 1
+	}
+	if count != nil {
+		k.Among, k.Counted = count.Range(), 1
 	}
 	r.Dispatch(k.call((uint32(n)+size-1)/size, uint32(members), 1))
 }

@@ -54,3 +54,8 @@ type Told struct {
 	Objectives *engine.Tensor // [M, P, K]: with K > 1 objectives, all maximised; else nil
 	Descriptor *engine.Tensor // [M, P, B]: a candidate's behaviour, for quality diversity; nil where the problem has none
 }
+
+// Measured is a Strategy with metrics of its own. Rows adds them before the first recording; the function returned records them after Tell.
+type Measured interface {
+	Rows(m *engine.Metrics) func(r *engine.Recorder)
+}

@@ -15,11 +15,12 @@ const (
 	OnePoint                          // all numbers from one on are exchanged (J. H. Holland, 1975)
 	TwoPoint                          // all numbers between two points are exchanged (K. A. De Jong, 1975)
 	SBX                               // simulated binary crossover (K. Deb, R. B. Agrawal, 1995), between bounds that of K. Deb, S. Agrawal, 1999
+	Line                              // a point on the line through both (V. Vassiliades, J.-B. Mouret, 2018)
 )
 
-var crossoverNames = []string{"none", "uniform", "one_point", "two_point", "sbx"}
+var crossoverNames = []string{"none", "uniform", "one_point", "two_point", "sbx", "line"}
 
-// UnmarshalText reads a crossover by its name: none, uniform, one_point, two_point or sbx.
+// UnmarshalText reads a crossover by its name: none, uniform, one_point, two_point, sbx or line.
 func (c *Crossover) UnmarshalText(text []byte) error {
 	i, err := named("crossover", crossoverNames, text)
 	*c = Crossover(i)
@@ -55,10 +56,11 @@ func (m Mutation) MarshalText() ([]byte, error) { return nameOf("mutation", muta
 // VariationConfig is how offspring are made of parents: two are crossed and have two children, each of which is mutated. Numbers that leave
 // the bounds are put onto them.
 type VariationConfig struct {
-	Crossover      Crossover `doc:"How parents are crossed: none, uniform, one_point, two_point, sbx."`
+	Crossover      Crossover `doc:"How parents are crossed: none, uniform, one_point, two_point, sbx, line."`
 	CrossoverRate  float64   `min:"0" max:"1" doc:"Probability that a pair of parents is crossed, per member."`
 	ExchangeRate   float64   `min:"0" max:"1" doc:"Probability that a number is crossed where a pair is, by uniform crossover and sbx."`
 	CrossoverIndex float64   `min:"0" max:"1000" doc:"Distribution index of sbx: the larger, the nearer are children to their parents."`
+	LineStd        float64   `min:"0" doc:"Deviation, in distances of the parents, of a child on their line."`
 	Mutation       Mutation  `doc:"How children are mutated: none, gaussian, polynomial."`
 	MutationRate   float64   `min:"-1" max:"1" doc:"Probability that a number is mutated, per member; -1: one number of a candidate on average."`
 	MutationStd    float64   `min:"0" doc:"Deviation of gaussian mutation, largest change by polynomial mutation without bounds; per member."`
@@ -69,7 +71,7 @@ type VariationConfig struct {
 // al., 2022), whose deviation it has. Where a crossover is chosen, every pair is crossed and half of the numbers are exchanged.
 func GaussianVariation() VariationConfig {
 	return VariationConfig{
-		CrossoverRate: 1, ExchangeRate: 0.5, CrossoverIndex: 15, Mutation: GaussianMutation, MutationRate: 1, MutationStd: 0.01, MutationIndex: 20,
+		CrossoverRate: 1, ExchangeRate: 0.5, CrossoverIndex: 15, LineStd: 0.2, Mutation: GaussianMutation, MutationRate: 1, MutationStd: 0.01, MutationIndex: 20,
 	}
 }
 
@@ -77,12 +79,20 @@ func GaussianVariation() VariationConfig {
 // pymoo's (J. Blank, K. Deb, 2020) and the rates of K. Deb et al., 2002.
 func RealCodedVariation() VariationConfig {
 	return VariationConfig{
-		Crossover: SBX, CrossoverRate: 0.9, ExchangeRate: 0.5, CrossoverIndex: 15,
+		Crossover: SBX, CrossoverRate: 0.9, ExchangeRate: 0.5, CrossoverIndex: 15, LineStd: 0.2,
 		Mutation: PolynomialMutation, MutationRate: -1, MutationStd: 1, MutationIndex: 20,
 	}
 }
 
-// Validate says what the fields cannot say alone.
+// LineVariation is that of V. Vassiliades, J.-B. Mouret, 2018 (section 4): a step along the line to another elite, and noise in all directions. The
+// deviation of the noise is for bounds 0 and 1.
+func LineVariation() VariationConfig {
+	c := GaussianVariation()
+	c.Crossover = Line
+	return c
+}
+
+// validate says what the fields cannot say alone.
 func (c VariationConfig) validate() error {
 	if c.MutationRate < 0 && c.MutationRate != -1 {
 		return fmt.Errorf("a probability of %g; want 0 to 1, or -1 for one number of a candidate on average", c.MutationRate)
@@ -119,7 +129,7 @@ func (v *Variation) Offspring(r *engine.Recorder, population, parents *engine.Te
 		Low: v.bounds.low.Range(), LowTexels: v.bounds.low.Range(), High: v.bounds.high.Range(), HighTexels: v.bounds.high.Range(),
 		Seed: r.Engine().Seed(), CrossoverStream: v.crossoverStream, MutationStream: v.mutationStream, Dim: uint32(space.Dim),
 		Size: uint32(population.Len() / row / members), Parents: uint32(parents.Len() / members), Count: uint32(into.Len() / row / members),
-		First: uint32(pick.First), Kept: uint32(kept), ExchangeRate: float32(v.cfg.ExchangeRate), CrossoverIndex: float32(v.cfg.CrossoverIndex),
+		First: uint32(pick.First), Kept: uint32(kept), ExchangeRate: float32(v.cfg.ExchangeRate), CrossoverIndex: float32(v.cfg.CrossoverIndex), LineStd: float32(v.cfg.LineStd),
 		MutationIndex: float32(v.cfg.MutationIndex), Crossover: uint32(v.cfg.Crossover), Mutation: uint32(v.cfg.Mutation), Bounded: v.bounds.is(),
 	}
 	if k.Parents%2 != 0 {

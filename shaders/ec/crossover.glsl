@@ -22,3 +22,7 @@ uvec2 two_points(uvec2 words, uint dim) {
     b += b >= a ? 1u : 0u;
     return uvec2(min(a, b), max(a, b));
 }
+
+// A point on the line through both parents: V. Vassiliades, J.-B. Mouret, "Discovering the Elite Hypervolume by Leveraging Interspecies
+// Correlation", 2018, equation 1, of which Gaussian mutation adds the other part. z is one standard normal number a pair.
+vec4 line_crossover(vec4 a, vec4 b, float deviation, float z) { return a + deviation * z * (b - a); }

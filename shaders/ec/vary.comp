@@ -11,6 +11,7 @@ const uint UNIFORM = 1u;
 const uint ONE_POINT = 2u;
 const uint TWO_POINT = 3u;
 const uint SBX = 4u;
+const uint LINE = 5u;
 layout(constant_id = 2) const uint MUTATION = 0; // one of the following
 const uint NO_MUTATION = 0u;
 const uint GAUSSIAN = 1u;
@@ -40,6 +41,7 @@ layout(push_constant) uniform Push {
     uint kept;    // numbers below it are candidates of the population as they are, child c has number kept + c
     float exchange_rate;   // of numbers, by uniform crossover and SBX
     float crossover_index; // of SBX
+    float line_std;
     float mutation_index;  // of polynomial mutation
 };
 
@@ -62,6 +64,7 @@ vec4 crossed(uint search, uint child, uint block) {
     uvec4 whole = philox(key, uvec4(search, pair, clock[0], WHOLE));
     if (!(rng_unit(whole.x) < crossover_rate[search])) return a;
     vec4 b = of_population(search, parent[at ^ 1u], block);
+    if (CROSSOVER == LINE) return line_crossover(a, b, line_std, rng_gauss(whole.y, whole.z));
     if (CROSSOVER == ONE_POINT) return point_crossover(a, b, block, one_point(whole.y, dim), dim);
     if (CROSSOVER == TWO_POINT) {
         uvec2 points = two_points(whole.yz, dim);
