@@ -1,7 +1,7 @@
 #version 450
 
 // SHADE (R. Tanabe, A. Fukunaga, 2013): the generation's successes change the memory, algorithm 1, and give those they take the place of a slot in
-// the archive. A full archive's slots are given anew, different ones drawn by a permutation. Groups: x = searches.
+// the archive. Where it is full, slots of before are given anew, different ones drawn by a permutation. Groups: x = searches.
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP = 64;
@@ -55,7 +55,7 @@ void main() {
     for (uint p = begin; p < end; p++) {
         uint place = population;
         if (verdict[base + p] == 2u) {
-            place = before < room ? stored + before : permute(before - room, population, key);
+            place = before < room ? stored + before : permute(before - room, stored, key);
             before++;
             float w = gain[base + p] / largest, f = scale[2u * (base + p)], c = scale[2u * (base + p) + 1u];
             weights += w;
