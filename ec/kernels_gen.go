@@ -463,14 +463,17 @@ var elitesEnterShader = &vk.Shader{
 		{Name: "Raw", Index: 0, Access: vk.Read},
 		{Name: "Rank", Index: 1, Access: vk.Read},
 		{Name: "Descriptor", Index: 2, Access: vk.Read},
-		{Name: "Winner", Index: 3, Access: vk.Read},
-		{Name: "Cell", Index: 4, Access: vk.ReadWrite},
+		{Name: "Cell", Index: 3, Access: vk.Read},
+		{Name: "cell_texels", Index: 4, Access: vk.Read, Texel: vk.TexelUint},
 		{Name: "Fitness", Index: 5, Access: vk.ReadWrite},
 		{Name: "Behaviour", Index: 6, Access: vk.Write},
+		{Name: "rank_texels", Index: 7, Access: vk.Read, Texel: vk.TexelUint},
+		{Name: "Entered", Index: 8, Access: vk.Write},
 	},
 	PushBytes: 12,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
 	LocalSizeSpec: [3]int32{0, -1, -1},
@@ -481,32 +484,38 @@ type elitesEnterKernel struct {
 	Raw        vk.Range // readonly float
 	Rank       vk.Range // readonly uint
 	Descriptor vk.Range // readonly float
-	Winner     vk.Range // readonly uint
-	Cell       vk.Range // read-write uint
+	Cell       vk.Range // readonly uint
+	CellTexels vk.Range // readonly uint r32ui
 	Fitness    vk.Range // read-write float
 	Behaviour  vk.Range // writeonly float
+	RankTexels vk.Range // readonly uint r32ui
+	Entered    vk.Range // writeonly uint
 
 	Population  uint32 // push constants, in order
 	Cells       uint32
 	Descriptors uint32
 
 	LocalSizeX uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
 }
 
 // call dispatches x × y × z workgroups.
 func (k elitesEnterKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [7]vk.Range
+		ranges [9]vk.Range
 		push   [12]byte
-		spec   [1]uint32
+		spec   [2]uint32
 	})
-	a.ranges = [7]vk.Range{k.Raw, k.Rank, k.Descriptor, k.Winner, k.Cell, k.Fitness, k.Behaviour}
+	a.ranges = [9]vk.Range{k.Raw, k.Rank, k.Descriptor, k.Cell, k.CellTexels, k.Fitness, k.Behaviour, k.RankTexels, k.Entered}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Cells)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Descriptors)
-	a.spec = [1]uint32{64}
+	a.spec = [2]uint32{64, 0}
 	if k.LocalSizeX != 0 {
 		a.spec[0] = k.LocalSizeX
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
 	}
 	return vk.Call{Shader: elitesEnterShader, Groups: [3]uint32{x, y, z}, Label: "ec/elites_enter", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
@@ -516,12 +525,10 @@ var elitesJudgeShader = &vk.Shader{
 	SPIRV: shaders.Code("ec/elites_judge"),
 	Bindings: []vk.Binding{
 		{Name: "Raw", Index: 0, Access: vk.Read},
-		{Name: "Rank", Index: 1, Access: vk.Read},
-		{Name: "Descriptor", Index: 2, Access: vk.Read},
-		{Name: "Grid", Index: 3, Access: vk.Read},
-		{Name: "grid_texels", Index: 4, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "Cell", Index: 5, Access: vk.Write},
-		{Name: "Winner", Index: 6, Access: vk.ReadWrite},
+		{Name: "Descriptor", Index: 1, Access: vk.Read},
+		{Name: "Grid", Index: 2, Access: vk.Read},
+		{Name: "grid_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Cell", Index: 4, Access: vk.Write},
 	},
 	PushBytes: 12,
 	Spec: []vk.SpecConstant{
@@ -536,12 +543,10 @@ var elitesJudgeShader = &vk.Shader{
 // elitesJudgeKernel is shaders/ec/elites_judge.comp.
 type elitesJudgeKernel struct {
 	Raw        vk.Range // readonly float
-	Rank       vk.Range // readonly uint
 	Descriptor vk.Range // readonly float
 	Grid       vk.Range // readonly float
 	GridTexels vk.Range // readonly vec4 rgba32f
 	Cell       vk.Range // writeonly uint
-	Winner     vk.Range // read-write uint
 
 	Population  uint32 // push constants, in order
 	Cells       uint32
@@ -555,11 +560,11 @@ type elitesJudgeKernel struct {
 // call dispatches x × y × z workgroups.
 func (k elitesJudgeKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [7]vk.Range
+		ranges [5]vk.Range
 		push   [12]byte
 		spec   [3]uint32
 	})
-	a.ranges = [7]vk.Range{k.Raw, k.Rank, k.Descriptor, k.Grid, k.GridTexels, k.Cell, k.Winner}
+	a.ranges = [5]vk.Range{k.Raw, k.Descriptor, k.Grid, k.GridTexels, k.Cell}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Cells)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Descriptors)

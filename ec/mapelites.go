@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
@@ -12,7 +11,7 @@ import (
 
 // ArchiveConfig are the settings that both kinds of MAP-Elites have.
 type ArchiveConfig struct {
-	Population int     `min:"1" max:"1048576" doc:"Candidates a generation, P."`
+	Population int     `min:"1" max:"32768" doc:"Candidates a generation, P."`
 	InitialStd float64 `min:"0" doc:"Deviation of the first candidates from the start, where there are no bounds."`
 	Worst      float64 `doc:"Fitness that adds nothing to the quality-diversity score: the metric is the sum of what elites have above it."`
 	VariationConfig
@@ -111,7 +110,7 @@ type archive struct {
 	parents    *engine.Tensor // [M, P or P + 1] u32
 	offspring  *engine.Tensor // [M, P, row]
 	cell       *engine.Tensor // [M, P] u32
-	winner     *engine.Tensor // [M, K] u32
+	entered    *engine.Tensor // [M, P] u32: the cell, K for those that do not enter
 	best       *engine.Tensor // [M, row]
 	parts      [3]*engine.Tensor
 	summary    *engine.Tensor // [3, M]
@@ -128,7 +127,7 @@ func newArchive(c ArchiveConfig, s *engine.State, clock engine.Clock, hyper *eng
 		occupied:  s.Tensor("occupied", engine.Uint32, m, k), held: s.Tensor("held", engine.Uint32, m), start: space.Tensor(s, "start"),
 		mating: Tournament{Size: 1, Stream: engine.Stream("ec/mating")}, variation: newVariation(c.VariationConfig, clock, hyper, b),
 		parents:   s.Scratch("parents", engine.Uint32, m, candidates((c.Population+1)/2*2)),
-		offspring: s.Scratch("offspring", engine.Float32, m, p, row), cell: s.Scratch("cell", engine.Uint32, m, p), winner: s.Scratch("winner", engine.Uint32, m, k),
+		offspring: s.Scratch("offspring", engine.Float32, m, p, row), cell: s.Scratch("cell", engine.Uint32, m, p), entered: s.Scratch("entered", engine.Uint32, m, p),
 		best: space.Tensor(s, "best"), summary: s.Scratch("summary", engine.Float32, engine.Axis("summary", 3), m),
 	}
 }
@@ -170,23 +169,21 @@ func (a *archive) Tell(r *engine.Recorder, told Told) {
 		return
 	}
 	size, members, row, p := r.Workgroup(), uint32(a.bounds.space.Members), a.bounds.space.Row(), uint32(a.cfg.Population)
-	r.Fill(a.winner, math.MaxUint32)
 	k := elitesJudgeKernel{
-		Raw: told.Raw.Range(), Rank: told.Rank.Range(), Descriptor: told.Descriptor.Range(), Grid: a.grid.Range(), GridTexels: a.grid.Range(), Cell: a.cell.Range(),
-		Winner: a.winner.Range(), Population: p, Cells: uint32(a.cells), Descriptors: uint32(a.descriptor), LocalSizeX: size,
+		Raw: told.Raw.Range(), Descriptor: told.Descriptor.Range(), Grid: a.grid.Range(), GridTexels: a.grid.Range(), Cell: a.cell.Range(), Population: p, Cells: uint32(a.cells), Descriptors: uint32(a.descriptor), LocalSizeX: size,
 	}
 	if a.centroids {
 		k.Centroids = 1
 	}
 	r.Dispatch(k.call((p+size-1)/size, members, 1))
 	r.Dispatch(elitesEnterKernel{
-		Raw: told.Raw.Range(), Rank: told.Rank.Range(), Descriptor: told.Descriptor.Range(), Winner: a.winner.Range(), Cell: a.cell.Range(), Fitness: a.fitness.Range(),
-		Behaviour: a.behaviour.Range(), Population: p, Cells: uint32(a.cells), Descriptors: uint32(a.descriptor), LocalSizeX: size,
+		Raw: told.Raw.Range(), Rank: told.Rank.Range(), Descriptor: told.Descriptor.Range(), RankTexels: told.Rank.Range(), Cell: a.cell.Range(), CellTexels: a.cell.Range(),
+		Entered: a.entered.Range(), Fitness: a.fitness.Range(), Behaviour: a.behaviour.Range(), Population: p, Cells: uint32(a.cells), Descriptors: uint32(a.descriptor), LocalSizeX: size,
 	}.call((p+size-1)/size, members, 1))
 	count := int(p) * row / 4
 	groups := r.Share(int(members), count)
 	r.Dispatch(elitesPlaceKernel{
-		Cell: a.cell.Range(), Candidates: a.offspring.Range(), CandidatesTexels: a.offspring.Range(), Archive: a.rows.Range(), Row: uint32(row), Population: p,
+		Cell: a.entered.Range(), Candidates: a.offspring.Range(), CandidatesTexels: a.offspring.Range(), Archive: a.rows.Range(), Row: uint32(row), Population: p,
 		Cells: uint32(a.cells), LocalSizeX: r.WorkgroupFor(count / int(groups)),
 	}.call(groups, members, 1))
 	r.Dispatch(elitesListKernel{

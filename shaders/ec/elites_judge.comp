@@ -1,7 +1,7 @@
 #version 450
 
-// MAP-Elites (J.-B. Mouret, J. Clune, 2015), who may enter the archive: in each of its cells the fittest of the candidates that fall into it. A candidate
-// whose fitness or descriptor is not finite may not. Groups: x = ceil(population / local size), y = searches.
+// MAP-Elites (J.-B. Mouret, J. Clune, 2015), the cell of the archive that each candidate falls into. A candidate whose fitness or descriptor is not finite falls
+// into none. Groups: x = ceil(population / local size), y = searches.
 
 #include "engine/load.glsl"
 
@@ -9,12 +9,10 @@ layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 1) const uint CENTROIDS = 0; // 1: the cell is that of the nearest centroid (V. Vassiliades et al., 2018), else of a grid
 
 layout(std430, set = 0, binding = 0) readonly buffer Raw { float raw[]; };                // [M, P]: as evaluated
-layout(std430, set = 0, binding = 1) readonly buffer Rank { uint rank[]; };               // [M, P]: 0 for the best
-layout(std430, set = 0, binding = 2) readonly buffer Descriptor { float descriptor[]; };  // [M, P, B]
-layout(std430, set = 0, binding = 3) readonly buffer Grid { float grid[]; };              // [3, B]: low, high, cells; then centroids [K, B] between 0 and 1
-layout(set = 0, binding = 4, rgba32f) readonly uniform imageBuffer grid_texels;           // the same
-layout(std430, set = 0, binding = 5) writeonly buffer Cell { uint cell[]; };              // [M, P]: K: none
-layout(std430, set = 0, binding = 6) buffer Winner { uint winner[]; };                    // [M, K]: rank of the fittest; begins at the largest number
+layout(std430, set = 0, binding = 1) readonly buffer Descriptor { float descriptor[]; };  // [M, P, B]
+layout(std430, set = 0, binding = 2) readonly buffer Grid { float grid[]; };              // [3, B]: low, high, cells; then centroids [K, B] between 0 and 1
+layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer grid_texels;           // the same
+layout(std430, set = 0, binding = 4) writeonly buffer Cell { uint cell[]; };              // [M, P]: K: none
 
 layout(push_constant) uniform Push {
     uint population;
@@ -58,5 +56,4 @@ void main() {
         }
     }
     cell[at] = finite ? own : cells;
-    if (finite) atomicMin(winner[search * cells + own], rank[at]);
 }
