@@ -89,6 +89,7 @@ uint outputs; // of this subgroup's network
 shared float squares[2];
 
 void main() {
+    barrier(); // software drivers compile what comes before the first barrier twice
     uint member = gl_WorkGroupID.x, population = gl_NumWorkGroups.x;
     bool is_critic = gl_SubgroupID != 0u;
     outputs = is_critic ? 1u : OUT;
@@ -133,7 +134,7 @@ void main() {
             mlp_backward(dy);
         }
 
-        float square = subgroupAdd(mlp_gradient_square());
+        float square = mlp_sum(mlp_gradient_square());
         if (HEAD == GAUSSIAN && !is_critic) {
             [[unroll]] for (uint o = 0u; o < OUT; o++) square += g_deviation[o] * g_deviation[o];
         }

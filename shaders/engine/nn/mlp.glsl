@@ -50,6 +50,15 @@ const float NORM_EPSILON = 1e-6; // of layer normalization, as in Flax
 
 #define LANE gl_SubgroupInvocationID
 
+// The sum over the lanes, on all of them. Subgroups of eight lanes or fewer are mostly those of software drivers, which add lane by lane in a loop.
+float mlp_sum(float v) {
+    if (LANES > 8u) return subgroupAdd(v);
+    if (LANES > 1u) v += subgroupShuffleXor(v, 1u);
+    if (LANES > 2u) v += subgroupShuffleXor(v, 2u);
+    if (LANES > 4u) v += subgroupShuffleXor(v, 4u);
+    return v;
+}
+
 // The hidden unit in register q of a lane.
 uint mlp_unit(bool wide, uint q, uint lane) {
     return wide ? ((q >> 2) * LANES + lane) * 4u + (q & 3u) : q * LANES + lane;
@@ -122,12 +131,12 @@ float mlp_y[OUT];                  // the output, the same on every lane
     {                                                                                             \
         float sum = 0.0, square = 0.0;                                                            \
         [[unroll]] for (uint q = 0u; q < (units); q++) sum += z[q]; /* absent units are zero */   \
-        float mean = subgroupAdd(sum) / float(width);                                             \
+        float mean = mlp_sum(sum) / float(width);                                             \
         [[unroll]] for (uint q = 0u; q < (units); q++) {                                          \
             n[q] = mlp_unit(wide, q, LANE) < (width) ? z[q] - mean : 0.0;                         \
             square += n[q] * n[q];                                                                \
         }                                                                                         \
-        rstd = inversesqrt(subgroupAdd(square) / float(width) + NORM_EPSILON);                    \
+        rstd = inversesqrt(mlp_sum(square) / float(width) + NORM_EPSILON);                    \
         [[unroll]] for (uint q = 0u; q < (units); q++) {                                          \
             n[q] *= rstd;                                                                         \
             z[q] = scale[q] * n[q] + shift[q];                                                    \
@@ -157,6 +166,6 @@ void mlp_forward() {
     [[unroll]] for (uint o = 0u; o < OUT; o++) {
         float y = 0.0;
         [[unroll]] for (uint q = 0u; q < UNITS_L; q++) y += (HIDDEN_2 == 0u ? mlp_h1[min(q, UNITS_1 - 1u)] : mlp_h2[min(q, UNITS_2 - 1u)]) * mlp_w3[o * UNITS_L + q];
-        mlp_y[o] = subgroupAdd(y) + mlp_b3[o];
+        mlp_y[o] = mlp_sum(y) + mlp_b3[o];
     }
 }

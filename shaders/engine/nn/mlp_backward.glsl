@@ -55,8 +55,8 @@ uint mlp_reduced(uint i) { return bitfieldReverse(i) >> 1 >> (31 - findMSB(LANES
             sum += d[q];                                                                   \
             dot += d[q] * n[q];                                                            \
         }                                                                                  \
-        sum = subgroupAdd(sum) / float(width);                                             \
-        dot = subgroupAdd(dot) / float(width);                                             \
+        sum = mlp_sum(sum) / float(width);                                             \
+        dot = mlp_sum(dot) / float(width);                                             \
         [[unroll]] for (uint q = 0u; q < (units); q++) {                                   \
             bool present = mlp_unit(wide, q, LANE) < (width);                              \
             d[q] = present ? rstd * (d[q] - sum - n[q] * dot) : 0.0;                       \
