@@ -82,6 +82,7 @@ uint outputs; // of this subgroup's network
 #include "engine/nn/mlp.glsl"
 #include "engine/nn/input.glsl"
 #include "engine/nn/mlp_backward.glsl"
+#include "engine/nn/mlp_block.glsl"
 #include "engine/nn/mlp_adam.glsl"
 #include "engine/optim/bias.glsl"
 #include "rl/loss.glsl"
@@ -119,20 +120,38 @@ void main() {
         mlp_zero();
         [[unroll]] for (uint o = 0u; o < OUT; o++) g_deviation[o] = 0.0;
 
-        [[dont_unroll]] for (uint i = 0u; i < mb.count; i++) {
-            uint at = minibatch_at(mb, i); // in [T, P, E]
-            mlp_input(at);
-            mlp_forward();
-            float dy[OUT];
-            if (is_critic) {
-                critic_loss(LOAD(targets, targets_texels, at), LOAD(values, values_texels, at), settings, sums, dy);
-            } else {
-                float action[OUT];
-                [[unroll]] for (uint o = 0u; o < OUT; o++) action[o] = LOAD(actions, actions_texels, HEAD == CATEGORICAL ? at : at * OUT + o);
-                actor_loss(action, LOAD(log_probs, log_probs_texels, at), (LOAD(advantages, advantages_texels, at) - mean) * scale, deviation, settings, sums, g_deviation, dy);
-            }
-            mlp_backward(dy);
-        }
+        // Loops end with their condition: where it comes first, software drivers run through the body once more, masked.
+        uint begin = 0u, i = 0u;
+        [[dont_unroll]] do {
+            // Every lane reads a transition.
+            uint at = minibatch_at(mb, min(begin + LANE, mb.count - 1u)); // in [T, P, E]
+            mlp_input_rows(at);
+            float actions_read[OUT];
+            [[unroll]] for (uint o = 0u; o < OUT; o++) actions_read[o] = LOAD(actions, actions_texels, HEAD == CATEGORICAL ? at : at * OUT + o);
+            float old_read = is_critic ? LOAD(values, values_texels, at) : LOAD(log_probs, log_probs_texels, at);
+            float aim_read = is_critic ? LOAD(targets, targets_texels, at) : (LOAD(advantages, advantages_texels, at) - mean) * scale;
+            uint end = min(begin + LANES, mb.count);
+            [[dont_unroll]] do {
+                uint block = 0u;
+                [[dont_unroll]] do {
+                    uint lane = (i - begin) % LANES;
+                    mlp_input_of(lane);
+                    mlp_forward();
+                    float dy[OUT], action[OUT];
+                    [[unroll]] for (uint o = 0u; o < OUT; o++) action[o] = subgroupShuffle(actions_read[o], lane);
+                    float old = subgroupShuffle(old_read, lane), aim = subgroupShuffle(aim_read, lane);
+                    [[unroll]] for (uint o = 0u; o < OUT; o++) dy[o] = 0.0;
+                    if (i < end) {
+                        if (is_critic) critic_loss(aim, old, settings, sums, dy);
+                        else actor_loss(action, old, aim, deviation, settings, sums, g_deviation, dy);
+                    }
+                    mlp_backward_block(dy);
+                    i++;
+                } while (i % BLOCK != 0u);
+                mlp_block_end();
+            } while (i < end);
+            begin += LANES;
+        } while (begin < mb.count);
 
         float square = mlp_sum(mlp_gradient_square());
         if (HEAD == GAUSSIAN && !is_critic) {

@@ -63,10 +63,10 @@ uint mlp_reduced(uint i) { return bitfieldReverse(i) >> 1 >> (31 - findMSB(LANES
         }                                                                                  \
     }
 
-float mlp_d1[UNITS_1]; // of the last sample: the gradient at the first layer's affine outputs
+float mlp_d1[UNITS_1], mlp_d2[UNITS_2]; // of the last sample: the gradients at the layers' affine outputs
 
-// mlp_backward adds the gradients of a sample whose loss has the gradient dy at the outputs, after mlp_forward of that sample.
-void mlp_backward(const float dy[OUT]) {
+// Back-propagation as mlp_backward, but the gradient of the second layer's weights is added only if add_w2.
+void mlp_back(const float dy[OUT], const bool add_w2) {
     float dl[UNITS_L];
     [[unroll]] for (uint q = 0u; q < UNITS_L; q++) {
         float h = HIDDEN_2 == 0u ? mlp_h1[min(q, UNITS_1 - 1u)] : mlp_h2[min(q, UNITS_2 - 1u)];
@@ -82,16 +82,16 @@ void mlp_backward(const float dy[OUT]) {
 
     if (HIDDEN_2 != 0u) {
         if (LAYER_NORM != 0u) MLP_NORMALIZE_BACK(dl, mlp_n2, mlp_rstd2, mlp_scale2, mlp_gscale2, mlp_gshift2, UNITS_2, WIDE_2, HIDDEN_2)
-        [[unroll]] for (uint q = 0u; q < UNITS_2; q++) mlp_gb2[q] += dl[q];
+        [[unroll]] for (uint q = 0u; q < UNITS_2; q++) mlp_gb2[q] += mlp_d2[q] = dl[q];
         [[unroll]] for (uint u = 0u; u < UNITS_1; u++) {
             float d = 0.0;
             [[unroll]] for (uint i = 0u; i < LANES; i++) {
                 uint p = mlp_reduced(i);
-                float h = subgroupShuffle(mlp_h1[u], p);
+                float h = add_w2 ? subgroupShuffle(mlp_h1[u], p) : 0.0;
                 d = 0.0;
                 [[unroll]] for (uint q = 0u; q < UNITS_2; q++) {
                     d += mlp_w2[(u * LANES + p) * UNITS_2 + q] * dl[q];
-                    mlp_g2[(u * LANES + p) * UNITS_2 + q] += h * dl[q];
+                    if (add_w2) mlp_g2[(u * LANES + p) * UNITS_2 + q] += h * dl[q];
                 }
                 MLP_REDUCE(i, d)
             }
@@ -106,6 +106,9 @@ void mlp_backward(const float dy[OUT]) {
         [[unroll]] for (uint k = 0u; k < IN; k++) mlp_g1[k * UNITS_1 + u] += mlp_x[k] * mlp_d1[u];
     }
 }
+
+// mlp_backward adds the gradients of a sample whose loss has the gradient dy at the outputs, after mlp_forward of that sample.
+void mlp_backward(const float dy[OUT]) { mlp_back(dy, true); }
 
 // gradient[offset + unit(q)] = from[at + q] for the lane's units q.
 #define MLP_STORE(from, at, offset, units, wide, width)                                                   \
