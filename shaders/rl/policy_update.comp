@@ -110,7 +110,9 @@ void main() {
     LossSums sums;
     float share, size;
 
-    [[dont_unroll]] for (uint update = first; update < last; update++) {
+    // Loops end with their condition: where it comes first, software drivers run through the body once more, masked.
+    uint update = first;
+    [[dont_unroll]] do {
         Minibatch mb = minibatch_new(seed, stream, member, population, horizon, environments, clock[0], update / minibatches, update % minibatches, minibatches);
         share = 1.0 / float(mb.count);
         LossSettings settings = LossSettings(clip, weight, bonus, share);
@@ -120,7 +122,6 @@ void main() {
         mlp_zero();
         [[unroll]] for (uint o = 0u; o < OUT; o++) g_deviation[o] = 0.0;
 
-        // Loops end with their condition: where it comes first, software drivers run through the body once more, masked.
         uint begin = 0u, i = 0u;
         [[dont_unroll]] do {
             // Every lane reads a transition.
@@ -175,7 +176,8 @@ void main() {
         done += finite ? 1u : 0u;
         refusals += finite ? 0u : 1u;
         size = finite ? size : -1.0;
-    }
+        update++;
+    } while (update < last);
 
     mlp_adam_store(base, stride);
     if (LANE == 0u && is_critic) {
