@@ -78,6 +78,7 @@ layout(push_constant) uniform Push {
 
 uint outputs; // of this subgroup's network
 #define MLP_OUTS outputs
+#define MLP_ROWS [[dont_unroll]]
 
 #include "engine/nn/mlp.glsl"
 #include "engine/nn/input.glsl"
@@ -165,8 +166,8 @@ void main() {
         size = sqrt(square);
         bool finite = !isnan(square) && !isinf(square);
         float t = float(done + 1u);
-        Adam a = Adam(rate, max_norm > 0.0 && size > max_norm ? max_norm / size : 1.0, beta_1, beta_2, gain_1, gain_2,
-                      bias_correction(t, log_beta_1), bias_correction(t, log_beta_2), epsilon);
+        Adam a = Adam(max_norm > 0.0 && size > max_norm ? max_norm / size : 1.0, beta_1, beta_2, gain_1, gain_2,
+                      rate * bias_correction(t, log_beta_1), bias_correction(t, log_beta_2), epsilon);
         if (finite) {
             mlp_adam(a);
             if (HEAD == GAUSSIAN && !is_critic) {

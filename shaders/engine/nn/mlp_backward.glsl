@@ -124,7 +124,7 @@ void mlp_backward(const float dy[OUT]) { mlp_back(dy, true); }
         }                                                                                                 \
     }
 
-// mlp_store writes the summed gradients, laid out like the parameters, from `base` (a multiple of four) on.
+// mlp_store writes the summed gradients, laid out like the parameters, from `base` (a multiple of four) on. The registers lose them.
 void mlp_store(uint base) {
     [[unroll]] for (uint k = 0u; k < IN; k++) {
         MLP_STORE(mlp_g1, k * UNITS_1, base + k * HIDDEN_1, UNITS_1, WIDE_1, HIDDEN_1)
@@ -135,13 +135,14 @@ void mlp_store(uint base) {
         MLP_STORE(mlp_gshift1, 0u, base + B_1 + 2u * HIDDEN_1, UNITS_1, WIDE_1, HIDDEN_1)
     }
     if (HIDDEN_2 != 0u) {
-        [[unroll]] for (uint u = 0u; u < UNITS_1; u++) {
+        MLP_ROWS for (uint u = 0u; u < UNITS_1; u++) {
             [[unroll]] for (uint p = 0u; p < LANES; p++) {
                 uint row = mlp_unit(WIDE_1, u, p);
                 if (row < HIDDEN_1) {
-                    MLP_STORE(mlp_g2, (u * LANES + p) * UNITS_2, base + W_2 + row * HIDDEN_2, UNITS_2, WIDE_2, HIDDEN_2)
+                    MLP_STORE(mlp_g2, p * UNITS_2, base + W_2 + row * HIDDEN_2, UNITS_2, WIDE_2, HIDDEN_2)
                 }
             }
+            [[unroll]] for (uint i = 0u; i < MATRIX_2 - ROWS_2; i++) mlp_g2[i] = mlp_g2[i + ROWS_2];
         }
         MLP_STORE(mlp_gb2, 0u, base + B_2, UNITS_2, WIDE_2, HIDDEN_2)
         if (LAYER_NORM != 0u) {
