@@ -294,6 +294,11 @@ func (p *PPO) Step(ctx context.Context, iteration int) (_ *vk.Ticket, err error)
 	return p.step.Submit(ctx)
 }
 
+// Prepare implements engine.Workflow.
+func (p *PPO) Prepare(ctx context.Context, episodes int) error {
+	return p.evaluate.Prepare(ctx, p.clock, episodes)
+}
+
 // Evaluate implements engine.Workflow: deterministic actions in new episodes.
 func (p *PPO) Evaluate(ctx context.Context, episodes int) (engine.Evaluation, error) {
 	return p.evaluate.Run(ctx, p.clock, episodes)
