@@ -51,7 +51,7 @@ type ga struct {
 	variation *Variation
 	mating    Tournament
 	parents   *engine.Tensor // [M, P or P + 1] u32
-	best      *engine.Tensor // [M, row]
+	best      *engine.Tensor // [M, row]: the first parent
 }
 
 // New implements Algorithm.
@@ -102,5 +102,5 @@ func (g *ga) Tell(r *engine.Recorder, told Told) {
 	g.survivors.record(r, told.Raw)
 	g.variation.Offspring(r, g.elites.rows, g.parents, Pick{Index: g.survivors.order}, g.elites.size, g.next)
 	r.Copy(g.elites.rows, g.next)
-	r.Copy(g.best, told.Fittest)
+	pickRows(r, g.elites.rows, Pick{}, g.best)
 }

@@ -43,7 +43,10 @@ func generationsOfGA(t *testing.T, eng *engine.Engine, c GAConfig, space Space) 
 		before, fitness := tr.rows(own, elites), tr.values(tr.state.Lookup("ga/fitness"))
 		children, told := tr.generation(rough(eng, g))
 		after, next := tr.rows(own, elites), tr.values(tr.state.Lookup("ga/fitness"))
-		for m := range space.Members {
+		for m, x := range tr.solution() {
+			if !slices.Equal(x, after[m][0]) {
+				t.Fatalf("generation %d, member %d: the solution is %v; want the best parent, %v", g, m, x, after[m][0])
+			}
 			chosen := func(i int) []float64 { // the parent at i
 				return wide(before[m][tournamentOf(eng, "ec/mating", m, i, g, elites, c.Tournament)])
 			}
