@@ -171,29 +171,33 @@ func fitnesses(n int) []float32 {
 	return values
 }
 
-// Ranks of populations that are compared directly and by blocks, the last of them not full.
+// Ranks of populations that are compared directly and by blocks, the last of them not full; two populations at once.
 func TestRank(t *testing.T) {
 	for _, n := range []int{1, 2, 129, rankDirect, rankDirect + 1, 9*rankBlock + 17} {
 		s := memberState(t)
-		values := fitnesses(n)
-		fitness := floats(t, s, "fitness", values, Population(n))
-		rank, order := integers(t, s, "rank", nil, Population(n)), integers(t, s, "order", nil, Population(n))
+		values := append(fitnesses(n), fitnesses(n)...)
+		dims := []Dim{Population(2), Axis("candidate", n)}
+		fitness := floats(t, s, "fitness", values, dims...)
+		rank, order := integers(t, s, "rank", nil, dims...), integers(t, s, "order", nil, dims...)
 		runRecorded(t, s, func(r *Recorder) {
 			Rank(r, fitness, rank)
 			Order(r, rank, order)
 		})
-		want := make([]int, n)
-		for i := range want {
-			want[i] = i
-		}
-		sort.SliceStable(want, func(i, j int) bool {
-			a, b := float64(values[want[i]]), float64(values[want[j]])
-			return a > b || math.IsNaN(b) && !math.IsNaN(a)
-		})
-		ranks, members := readIntegers(t, rank), readIntegers(t, order)
-		for i, p := range want {
-			if ranks[p] != uint32(i) || members[i] != uint32(p) {
-				t.Fatalf("of %d members, %d (fitness %v) has rank %d, and %d stands at %d; want rank %d", n, p, values[p], ranks[p], members[i], i, i)
+		allRanks, allMembers := readIntegers(t, rank), readIntegers(t, order)
+		for first := 0; first < 2*n; first += n {
+			values, ranks, members := values[first:first+n], allRanks[first:first+n], allMembers[first:first+n]
+			want := make([]int, n)
+			for i := range want {
+				want[i] = i
+			}
+			sort.SliceStable(want, func(i, j int) bool {
+				a, b := float64(values[want[i]]), float64(values[want[j]])
+				return a > b || math.IsNaN(b) && !math.IsNaN(a)
+			})
+			for i, p := range want {
+				if ranks[p] != uint32(i) || members[i] != uint32(p) {
+					t.Fatalf("of %d members, %d (fitness %v) has rank %d, and %d stands at %d; want rank %d", n, p, values[p], ranks[p], members[i], i, i)
+				}
 			}
 		}
 	}

@@ -244,7 +244,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "NextObs", Index: 14, Access: vk.Write},
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 		},
-		PushBytes: 84,
+		PushBytes: 104,
 		Spec: []vk.SpecConstant{
 			{Name: "LANES", ID: 0, Default: 8},
 			{Name: "HIDDEN_1", ID: 1, Default: 64},
@@ -291,7 +291,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "NextObs", Index: 14, Access: vk.Write},
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 		},
-		PushBytes: 84,
+		PushBytes: 104,
 		Spec: []vk.SpecConstant{
 			{Name: "LANES", ID: 0, Default: 8},
 			{Name: "HIDDEN_1", ID: 1, Default: 64},
@@ -338,7 +338,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "NextObs", Index: 14, Access: vk.Write},
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 		},
-		PushBytes: 84,
+		PushBytes: 104,
 		Spec: []vk.SpecConstant{
 			{Name: "LANES", ID: 0, Default: 8},
 			{Name: "HIDDEN_1", ID: 1, Default: 64},
@@ -385,7 +385,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "NextObs", Index: 14, Access: vk.Write},
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 		},
-		PushBytes: 84,
+		PushBytes: 104,
 		Spec: []vk.SpecConstant{
 			{Name: "LANES", ID: 0, Default: 8},
 			{Name: "HIDDEN_1", ID: 1, Default: 64},
@@ -432,7 +432,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "NextObs", Index: 14, Access: vk.Write},
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 		},
-		PushBytes: 84,
+		PushBytes: 104,
 		Spec: []vk.SpecConstant{
 			{Name: "LANES", ID: 0, Default: 8},
 			{Name: "HIDDEN_1", ID: 1, Default: 64},
@@ -479,7 +479,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "NextObs", Index: 14, Access: vk.Write},
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 		},
-		PushBytes: 84,
+		PushBytes: 104,
 		Spec: []vk.SpecConstant{
 			{Name: "LANES", ID: 0, Default: 8},
 			{Name: "HIDDEN_1", ID: 1, Default: 64},
@@ -526,7 +526,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "NextObs", Index: 14, Access: vk.Write},
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 		},
-		PushBytes: 84,
+		PushBytes: 104,
 		Spec: []vk.SpecConstant{
 			{Name: "LANES", ID: 0, Default: 8},
 			{Name: "HIDDEN_1", ID: 1, Default: 64},
@@ -573,20 +573,25 @@ type rolloutKernel struct {
 	NextObs       vk.Range // writeonly float
 	ParamsTexels  vk.Range // readonly vec4 rgba32f
 
-	Population   uint32 // push constants, in order
-	Environments uint32
-	Steps        uint32
-	First        uint32
-	Begin        uint32
-	Row          uint32
-	LogStd       uint32
-	Seed         uint32
-	EnvStream    uint32
-	ActionStream uint32
-	ObsLimit     float32
-	ParamsPeriod uint32
-	StreamLayers uint32
-	StreamHidden [8]uint32
+	Population      uint32 // push constants, in order
+	Environments    uint32
+	Steps           uint32
+	First           uint32
+	Begin           uint32
+	Row             uint32
+	LogStd          uint32
+	Seed            uint32
+	EnvStream       uint32
+	ActionStream    uint32
+	ObsLimit        float32
+	ParamsPeriod    uint32
+	DrawWindow      uint32
+	DrawStride      uint32
+	DrawFirst       uint32
+	DrawStep        uint32
+	NormalizerShare uint32
+	StreamLayers    uint32
+	StreamHidden    [8]uint32
 
 	Lanes         uint32  // specialization constants, zero for their default 8
 	Hidden1       uint32  // default 64
@@ -614,7 +619,7 @@ type rolloutKernel struct {
 func (k rolloutKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	a := new(struct {
 		ranges [16]vk.Range
-		push   [84]byte
+		push   [104]byte
 		spec   [20]uint32
 	})
 	a.ranges = [16]vk.Range{k.Params, k.Params4, k.Normalizer, k.ActionScale, k.Clock, k.EnvState, k.EpisodeStep, k.EpisodeReturn, k.Finished, k.Obs, k.Action, k.LogProb, k.Reward, k.Done, k.NextObs, k.ParamsTexels}
@@ -630,15 +635,20 @@ func (k rolloutKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[36:], k.ActionStream)
 	binary.LittleEndian.PutUint32(a.push[40:], math.Float32bits(k.ObsLimit))
 	binary.LittleEndian.PutUint32(a.push[44:], k.ParamsPeriod)
-	binary.LittleEndian.PutUint32(a.push[48:], k.StreamLayers)
-	binary.LittleEndian.PutUint32(a.push[52:], k.StreamHidden[0])
-	binary.LittleEndian.PutUint32(a.push[56:], k.StreamHidden[1])
-	binary.LittleEndian.PutUint32(a.push[60:], k.StreamHidden[2])
-	binary.LittleEndian.PutUint32(a.push[64:], k.StreamHidden[3])
-	binary.LittleEndian.PutUint32(a.push[68:], k.StreamHidden[4])
-	binary.LittleEndian.PutUint32(a.push[72:], k.StreamHidden[5])
-	binary.LittleEndian.PutUint32(a.push[76:], k.StreamHidden[6])
-	binary.LittleEndian.PutUint32(a.push[80:], k.StreamHidden[7])
+	binary.LittleEndian.PutUint32(a.push[48:], k.DrawWindow)
+	binary.LittleEndian.PutUint32(a.push[52:], k.DrawStride)
+	binary.LittleEndian.PutUint32(a.push[56:], k.DrawFirst)
+	binary.LittleEndian.PutUint32(a.push[60:], k.DrawStep)
+	binary.LittleEndian.PutUint32(a.push[64:], k.NormalizerShare)
+	binary.LittleEndian.PutUint32(a.push[68:], k.StreamLayers)
+	binary.LittleEndian.PutUint32(a.push[72:], k.StreamHidden[0])
+	binary.LittleEndian.PutUint32(a.push[76:], k.StreamHidden[1])
+	binary.LittleEndian.PutUint32(a.push[80:], k.StreamHidden[2])
+	binary.LittleEndian.PutUint32(a.push[84:], k.StreamHidden[3])
+	binary.LittleEndian.PutUint32(a.push[88:], k.StreamHidden[4])
+	binary.LittleEndian.PutUint32(a.push[92:], k.StreamHidden[5])
+	binary.LittleEndian.PutUint32(a.push[96:], k.StreamHidden[6])
+	binary.LittleEndian.PutUint32(a.push[100:], k.StreamHidden[7])
 	a.spec = [20]uint32{8, 64, 0, 0, 0, 0, 0, 1, 0, 0, 0x3f800000, 0, 0, 0, 0, 0, 0, 1, 1, 0}
 	if k.Lanes != 0 {
 		a.spec[0] = k.Lanes

@@ -33,8 +33,19 @@ type RolloutConfig struct {
 	Mode bool
 	// Begin starts new episodes at every recording, else they go on from the last.
 	Begin bool
+	// Window makes the members candidates of populations; nil: they are not.
+	Window *Window
 	// Stream names the random numbers of the environments and, with "/action" behind, of the actions. Default "env".
 	Stream string
+}
+
+// Window says that a rollout's members are part of larger populations: Members / Count populations, of each of which Count candidates are
+// evaluated at once. Candidates draw the same random numbers whatever window they are in.
+type Window struct {
+	Population int // candidates of a population
+	Count      int
+	// Common gives all candidates of a population the same random numbers: what they meet differs only by what they do.
+	Common bool
 }
 
 // Rollout runs a policy in batched environments, fused: many steps of policy and environment in one dispatch.
@@ -69,6 +80,9 @@ func NewRollout(ctx context.Context, s *engine.State, env *Environment, cfg Roll
 	}
 	if cfg.Members < 1 || cfg.Environments < 1 || cfg.Horizon < 1 {
 		return nil, fmt.Errorf("envs: a rollout of %d members × %d environments × %d steps; want at least 1 of each", cfg.Members, cfg.Environments, cfg.Horizon)
+	}
+	if w := cfg.Window; w != nil && (w.Count < 1 || w.Count > w.Population || cfg.Members%w.Count != 0) {
+		return nil, fmt.Errorf("envs: a rollout of %d members in windows of %d candidates of %d; want whole windows, no larger than the population", cfg.Members, w.Count, w.Population)
 	}
 	if cfg.Stream == "" {
 		cfg.Stream = Stream
@@ -121,15 +135,26 @@ func isFinite(x float32) bool { return x-x == 0 }
 
 // Record records Horizon steps. policy is nil for uniformly random actions.
 func (ro *Rollout) Record(r *engine.Recorder, clock engine.Clock, policy *Policy) {
-	ro.record(r, clock, policy, ro.cfg.Horizon, ro.cfg.Begin)
+	ro.record(r, clock, policy, ro.cfg.Horizon, ro.cfg.Begin, 0)
 }
+
+// RecordWindow is Record for the window of candidates that begins with number first of each population.
+func (ro *Rollout) RecordWindow(r *engine.Recorder, clock engine.Clock, policy *Policy, first int) {
+	ro.record(r, clock, policy, ro.cfg.Horizon, ro.cfg.Begin, first)
+}
+
+// Horizon is the number of steps of a recording.
+func (ro *Rollout) Horizon() int { return ro.cfg.Horizon }
+
+// Finished is [3, P, E]: how many episodes ended in the last recording, their returns and their lengths, summed.
+func (ro *Rollout) Finished() *engine.Tensor { return ro.finished }
 
 // RecordFirst records the beginning of the first episodes, without a step.
 func (ro *Rollout) RecordFirst(r *engine.Recorder, clock engine.Clock) {
-	ro.record(r, clock, nil, 0, true)
+	ro.record(r, clock, nil, 0, true, 0)
 }
 
-func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy, steps int, begin bool) {
+func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy, steps int, begin bool, firstCandidate int) {
 	info := r.Engine().Device().Info()
 	c, o := ro.cfg, ro.options.constants()
 	iterations := 0 // of loops, that evaluating the network takes
@@ -142,6 +167,14 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 		Seed: r.Engine().Seed(), EnvStream: engine.Stream(c.Stream), ActionStream: engine.Stream(c.Stream + "/action"),
 		TimeLimit: o.timeLimit, ActionRepeat: o.actionRepeat, AutoReset: o.autoReset, SparseReward: o.sparseReward, RewardScale: o.rewardScale,
 		Lanes: info.SubgroupSize, Policy: 1,
+		DrawWindow: uint32(c.Members), DrawStep: 1, NormalizerShare: 1,
+	}
+	if w := c.Window; w != nil {
+		k.DrawWindow, k.DrawStride, k.DrawFirst = uint32(w.Count), uint32(w.Population), uint32(firstCandidate)
+		if w.Common {
+			k.DrawStride, k.DrawFirst, k.DrawStep = 1, 0, 0
+		}
+		k.NormalizerShare = uint32(w.Count)
 	}
 	if begin {
 		k.Begin = 1

@@ -12,7 +12,6 @@ import (
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/envs"
-	"github.com/evorl/evorl/rl"
 	"github.com/evorl/evorl/vk"
 )
 
@@ -22,7 +21,7 @@ type Trainable interface {
 	// Record records an iteration; rows is called before the metrics are put into their ring.
 	Record(r *engine.Recorder, rows func(*engine.Recorder))
 	// Hyper are the hyperparameters that may differ between members.
-	Hyper() *rl.Hyper
+	Hyper() *engine.Hyper
 	// Evaluator runs the members' policies.
 	Evaluator() *envs.Evaluator
 }

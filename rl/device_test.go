@@ -66,7 +66,7 @@ func newLearner(t testing.TB, eng *engine.Engine, env *envs.Environment, network
 	if err := p.state.Zero(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.hyper.init(t.Context()); err != nil {
+	if err := p.hyper.Init(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return p

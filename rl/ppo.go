@@ -77,7 +77,7 @@ type PPO struct {
 	clock     engine.Clock
 	agent     *ActorCritic
 	optimizer *optim.Optimizer
-	hyper     *Hyper
+	hyper     *engine.Hyper
 	ro        *envs.Rollout
 
 	rate, discount, lambda, clip, actorWeight, criticWeight, entropyWeight *engine.Tensor // [P]
@@ -154,11 +154,11 @@ func (p *PPO) buildLearner(network NetworkConfig) (err error) {
 	if p.agent, err = newActorCritic(s.Sub("agent"), p.env, network, c.Members); err != nil {
 		return err
 	}
-	p.hyper = newHyper(s, c.Members)
-	p.rate, p.discount, p.lambda = p.hyper.add("learning_rate", c.LearningRate), p.hyper.add("discount", c.Discount), p.hyper.add("gae_lambda", c.GAELambda)
-	p.actorWeight, p.criticWeight, p.entropyWeight = p.hyper.add("actor_weight", c.ActorWeight), p.hyper.add("critic_weight", c.CriticWeight), p.hyper.add("entropy_weight", c.EntropyWeight)
-	if p.clip = p.hyper.add("clip_epsilon", c.ClipEpsilon); c.ClipEpsilon >= unclipped {
-		p.hyper.hide("clip_epsilon")
+	p.hyper = engine.NewHyper(s, c.Members)
+	p.rate, p.discount, p.lambda = p.hyper.Add("learning_rate", c.LearningRate), p.hyper.Add("discount", c.Discount), p.hyper.Add("gae_lambda", c.GAELambda)
+	p.actorWeight, p.criticWeight, p.entropyWeight = p.hyper.Add("actor_weight", c.ActorWeight), p.hyper.Add("critic_weight", c.CriticWeight), p.hyper.Add("entropy_weight", c.EntropyWeight)
+	if p.clip = p.hyper.Add("clip_epsilon", c.ClipEpsilon); c.ClipEpsilon >= unclipped {
+		p.hyper.Hide("clip_epsilon")
 	}
 	rule := optim.Default(c.Optimizer)
 	rule.Epsilon, rule.MaxNorm = c.OptimizerEpsilon, c.MaxGradNorm
@@ -254,7 +254,7 @@ func (p *PPO) Describe() engine.Description {
 func (p *PPO) State() *engine.State           { return p.state }
 func (p *PPO) Clock() engine.Clock            { return p.clock }
 func (p *PPO) Metrics() *engine.Metrics       { return p.metrics }
-func (p *PPO) Hyper() *Hyper                  { return p.hyper }
+func (p *PPO) Hyper() *engine.Hyper                  { return p.hyper }
 func (p *PPO) Evaluator() *envs.Evaluator     { return p.evaluate }
 func (p *PPO) Environment() *envs.Environment { return p.env }
 
@@ -268,7 +268,7 @@ func (p *PPO) Init(ctx context.Context) error {
 		return err
 	}
 	defer begin.Free()
-	return errors.Join(p.Constants(ctx), p.hyper.init(ctx), p.agent.init(ctx, p.eng.Seed()), begin.Run(ctx))
+	return errors.Join(p.Constants(ctx), p.hyper.Init(ctx), p.agent.init(ctx, p.eng.Seed()), begin.Run(ctx))
 }
 
 // Constants writes what is neither saved nor changes; Init and loading a checkpoint need it.

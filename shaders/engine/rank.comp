@@ -1,24 +1,25 @@
 #version 450
 
 // The rank of every member by fitness: 0 for the first. By counting, so that it is exact and the same everywhere; population^2
-// comparisons. Groups: x = ceil(population / local size).
+// comparisons. Groups: x = ceil(population / local size), y = populations.
 
 #include "engine/load.glsl"
 #include "engine/rank.glsl"
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
-layout(std430, set = 0, binding = 0) readonly buffer Fitness { float fitness[]; }; // [P]
+layout(std430, set = 0, binding = 0) readonly buffer Fitness { float fitness[]; }; // [N, P]
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer fitness_texels; // the same
-layout(std430, set = 0, binding = 2) writeonly buffer Rank { uint rank[]; };       // [P]
+layout(std430, set = 0, binding = 2) writeonly buffer Rank { uint rank[]; };       // [N, P]
 
 layout(push_constant) uniform Push { uint population; };
 
 void main() {
     uint p = gl_GlobalInvocationID.x;
     if (p >= population) return;
-    float mine = LOAD(fitness, fitness_texels, p);
+    uint base = gl_WorkGroupID.y * population;
+    float mine = LOAD(fitness, fitness_texels, base + p);
     uint count = 0u;
-    for (uint q = 0u; q < population; q++) count += rank_before(LOAD(fitness, fitness_texels, q), q, mine, p) ? 1u : 0u;
-    rank[p] = count;
+    for (uint q = 0u; q < population; q++) count += rank_before(LOAD(fitness, fitness_texels, base + q), q, mine, p) ? 1u : 0u;
+    rank[base + p] = count;
 }

@@ -1,18 +1,18 @@
 #version 450
 
 // The second half of ranking a large population: every member's rank is its place in its own block and, found by bisection, the number of members
-// before it in every other one. Groups: x = ceil(population / local size).
+// before it in every other one. Groups: x = ceil(population / local size), y = populations.
 
 #include "engine/load.glsl"
 #include "engine/rank.glsl"
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
-layout(std430, set = 0, binding = 0) readonly buffer Fitness { float fitness[]; };     // [P]
+layout(std430, set = 0, binding = 0) readonly buffer Fitness { float fitness[]; };     // [N, P]
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer fitness_texels;     // the same
-layout(std430, set = 0, binding = 2) readonly buffer Sorted { float sorted[]; };       // [P]: each block in the order of rank_blocks.comp
+layout(std430, set = 0, binding = 2) readonly buffer Sorted { float sorted[]; };       // [N, P]: each block in the order of rank_blocks.comp
 layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer sorted_texels;      // the same
-layout(std430, set = 0, binding = 4) buffer Rank { uint rank[]; };                     // [P]: within the block, then of all
+layout(std430, set = 0, binding = 4) buffer Rank { uint rank[]; };                     // [N, P]: within the block, then of all
 
 layout(push_constant) uniform Push {
     uint population;
@@ -23,15 +23,16 @@ void main() {
     uint p = gl_GlobalInvocationID.x;
     if (p >= population) return;
     uint own = p / block * block;
-    float mine = LOAD(fitness, fitness_texels, p);
-    uint count = rank[p];
+    uint base = gl_WorkGroupID.y * population;
+    float mine = LOAD(fitness, fitness_texels, base + p);
+    uint count = rank[base + p];
     for (uint first = 0u; first < population; first += block) {
         if (first == own) continue;
         // Of members as fit as p those of earlier blocks stand before it: equal ones compare by their blocks' first members.
         uint low = first, high = min(first + block, population); // all before low stand before p, none from high on does
         while (low < high) {
             uint middle = (low + high) / 2u;
-            if (rank_before(LOAD(sorted, sorted_texels, middle), first, mine, own)) {
+            if (rank_before(LOAD(sorted, sorted_texels, base + middle), first, mine, own)) {
                 low = middle + 1u;
             } else {
                 high = middle;
@@ -39,5 +40,5 @@ void main() {
         }
         count += low - first;
     }
-    rank[p] = count;
+    rank[base + p] = count;
 }

@@ -18,3 +18,27 @@ float workgroup_sum(float x) {
     barrier(); // before the slots are written again
     return sum;
 }
+
+float workgroup_min(float x) {
+    float least = subgroupMin(x);
+    if (gl_NumSubgroups == 1u) {
+        return least;
+    }
+    if (subgroupElect()) workgroup_slots[gl_SubgroupID] = least;
+    barrier();
+    for (uint i = 0u; i < gl_NumSubgroups; i++) least = min(least, workgroup_slots[i]);
+    barrier(); // before the slots are written again
+    return least;
+}
+
+uint workgroup_min(uint x) {
+    uint least = subgroupMin(x);
+    if (gl_NumSubgroups == 1u) {
+        return least;
+    }
+    if (subgroupElect()) workgroup_slots[gl_SubgroupID] = uintBitsToFloat(least);
+    barrier();
+    for (uint i = 0u; i < gl_NumSubgroups; i++) least = min(least, floatBitsToUint(workgroup_slots[i]));
+    barrier(); // before the slots are written again
+    return least;
+}

@@ -54,6 +54,11 @@ layout(push_constant) uniform Push {
     uint action_stream; // of the policy's
     float obs_limit;   // normalized observations are clipped to +- this
     uint params_period; // members m and m + k * params_period share parameters; population when none do
+    uint draw_window;   // random numbers are those of member m / draw_window * draw_stride + (m % draw_window + draw_first) * draw_step
+    uint draw_stride;
+    uint draw_first;
+    uint draw_step;
+    uint normalizer_share; // so many members, one after the other, share a normalizer
     uint stream_layers;    // hidden layers of a streamed network
     uint stream_hidden[8]; // and their units
 };
@@ -71,6 +76,7 @@ void main() {
     uint at = member * environments + environment; // in [P, E]
     uint all = population * environments;
     uint owner = member % params_period;
+    uint drawer = member / draw_window * draw_stride + (member % draw_window + draw_first) * draw_step;
 
     float deviation[OUT], middle[OUT], half_range[OUT];
     if (POLICY == POLICY_NETWORK) network_load(owner * row);
@@ -84,8 +90,8 @@ void main() {
     float mean[IN], rstd[IN];
     if (NORMALIZE != 0u) {
         [[unroll]] for (uint k = 0u; k < IN; k++) {
-            mean[k] = normalizer[owner * 2u * IN + k];
-            rstd[k] = normalizer[owner * 2u * IN + IN + k];
+            mean[k] = normalizer[owner / normalizer_share * 2u * IN + k];
+            rstd[k] = normalizer[owner / normalizer_share * 2u * IN + IN + k];
         }
     }
 
@@ -93,7 +99,7 @@ void main() {
     Episode ep;
     uint time = clock[1] + first;
     if (begin != 0u) {
-        Rng rng = rng_new(seed, env_stream, member, environment, time);
+        Rng rng = rng_new(seed, env_stream, drawer, environment, time);
         episode_begin(s, ep, rng, obs);
     } else if (mine) {
         [[unroll]] for (uint f = 0u; f < STATE_SIZE; f++) s[f] = env_state[f * all + at];
@@ -123,7 +129,7 @@ void main() {
         [[unroll]] for (uint o = 0u; o < OUT; o++) broken = broken || isnan(y[o]) || isinf(y[o]);
 
         float log_prob = 0.0;
-        Rng rng = rng_new(seed, action_stream, member, environment, time + t);
+        Rng rng = rng_new(seed, action_stream, drawer, environment, time + t);
 #if DISCRETE
         uint action;
         float norm = logits_norm(y); // without a network all logits are zero: the uniform distribution
@@ -150,7 +156,7 @@ void main() {
         uint done;
         float before[OBS_SIZE], next_obs[OBS_SIZE];
         before = obs;
-        Rng env_rng = rng_new(seed, env_stream, member, environment, time + t + 1u);
+        Rng env_rng = rng_new(seed, env_stream, drawer, environment, time + t + 1u);
         episode_advance(s, ep, action, env_rng, reward, done, next_obs, obs);
         if (broken && (done & DONE_VOID) == 0u) ep.ret = M_NAN;
         if ((done & DONE_VOID) == 0u && done != 0u) {

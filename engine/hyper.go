@@ -1,41 +1,41 @@
-package rl
+package engine
 
 import (
 	"context"
 	"slices"
-
-	"github.com/evorl/evorl/engine"
 )
 
 // Hyper are the hyperparameters that may differ between members, each a [P] tensor "hyper/<name>" on the device: read by kernels at
 // every step, changed by PBT where they are, saved with everything else.
 type Hyper struct {
-	state *engine.State
-	p     engine.Dim
+	state *State
+	p     Dim
 	names []string
-	all   map[string]*engine.Tensor
-	inits map[*engine.Tensor]float64
+	all   map[string]*Tensor
+	inits map[*Tensor]float64
 }
 
-func newHyper(s *engine.State, members int) *Hyper {
-	return &Hyper{state: s.Sub("hyper"), p: engine.Population(members), all: map[string]*engine.Tensor{}, inits: map[*engine.Tensor]float64{}}
+// NewHyper makes hyperparameters of so many members, none yet.
+func NewHyper(s *State, members int) *Hyper {
+	return &Hyper{state: s.Sub("hyper"), p: Population(members), all: map[string]*Tensor{}, inits: map[*Tensor]float64{}}
 }
 
-// add makes a hyperparameter that begins at one value for all members.
-func (h *Hyper) add(name string, initial float64) *engine.Tensor {
-	t := h.state.Tensor(name, engine.Float32, h.p)
+// Add makes a hyperparameter that begins at one value for all members.
+func (h *Hyper) Add(name string, initial float64) *Tensor {
+	t := h.state.Tensor(name, Float32, h.p)
 	h.names = append(h.names, name)
 	h.all[name], h.inits[t] = t, initial
 	return t
 }
 
-// hide takes a hyperparameter that means nothing to a method off the list, so that none is varied.
-func (h *Hyper) hide(name string) {
+// Hide takes a hyperparameter that means nothing to a method off the list, so that none is varied.
+func (h *Hyper) Hide(name string) {
 	h.names = slices.DeleteFunc(h.names, func(n string) bool { return n == name })
 	delete(h.all, name)
 }
 
-func (h *Hyper) init(ctx context.Context) error {
+// Init sets the initial values.
+func (h *Hyper) Init(ctx context.Context) error {
 	for t, initial := range h.inits {
 		if err := t.Fill(ctx, float32(initial)); err != nil {
 			return err
@@ -48,4 +48,4 @@ func (h *Hyper) init(ctx context.Context) error {
 func (h *Hyper) Names() []string { return append([]string(nil), h.names...) }
 
 // Lookup is the [P] tensor of a hyperparameter, nil when there is none of the name.
-func (h *Hyper) Lookup(name string) *engine.Tensor { return h.all[name] }
+func (h *Hyper) Lookup(name string) *Tensor { return h.all[name] }

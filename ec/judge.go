@@ -1,0 +1,56 @@
+package ec
+
+import (
+	"context"
+	"math"
+
+	"github.com/evorl/evorl/engine"
+)
+
+// judge looks at every generation's fitness before the strategy does: what is not finite counts as the worst that is, candidates are ranked,
+// and the best of all generations is kept.
+type judge struct {
+	space   Space
+	fitness *engine.Tensor // [M, P]: finite
+	rank    *engine.Tensor // [M, P] u32
+	best    *engine.Tensor // [M]: the best fitness of all generations; NaN before the first
+	fittest *engine.Tensor // [M, row]: the candidate that had it
+
+	candidate *engine.Tensor // [M] u32: the generation's best
+	improved  *engine.Tensor // [M] u32
+	formed    *engine.Tensor // [M, row]: the generation's best
+	summary   [4]*engine.Tensor
+	whole     *engine.Tensor // [4, M]
+}
+
+func newJudge(s *engine.State, space Space, population int) *judge {
+	m := engine.Population(space.Members)
+	j := &judge{
+		space: space, best: s.Tensor("best_fitness", engine.Float32, m), fittest: space.Tensor(s, "best"),
+		fitness: s.Scratch("fitness", engine.Float32, m, candidates(population)), rank: s.Scratch("rank", engine.Uint32, m, candidates(population)),
+		candidate: s.Scratch("best_candidate", engine.Uint32, m, candidates(1)), improved: s.Scratch("improved", engine.Uint32, m),
+		formed: s.Scratch("generation_best", engine.Float32, m, engine.Axis("parameter", space.Row())),
+		whole:  s.Scratch("fitness_summary", engine.Float32, engine.Axis("summary", 4), m),
+	}
+	return j
+}
+
+func (j *judge) init(ctx context.Context) error { return j.best.Fill(ctx, float32(math.NaN())) }
+
+// record records judging raw fitness [M, P] of a strategy's candidates.
+func (j *judge) record(r *engine.Recorder, raw *engine.Tensor, strategy Strategy) Told {
+	members, row := j.space.Members, j.space.Row()
+	population := raw.Len() / members
+	r.Dispatch(judgeKernel{
+		Raw: raw.Range(), RawTexels: raw.Range(), Fitness: j.fitness.Range(), Best: j.best.Range(), Candidate: j.candidate.Range(),
+		Improved: j.improved.Range(), Summary: j.whole.Range(), Population: uint32(population), Workgroup: r.WorkgroupFor(2 * population),
+	}.call(uint32(members), 1, 1))
+	strategy.Candidates(r, Pick{Index: j.candidate}, j.formed)
+	groups := r.Share(members, row/4)
+	r.Dispatch(keepKernel{
+		Improved: j.improved.Range(), From: j.formed.Range(), FromTexels: j.formed.Range(), To: j.fittest.Range(), Row: uint32(row),
+		LocalSizeX: r.WorkgroupFor(row / 4 / int(groups)),
+	}.call(groups, uint32(members), 1))
+	engine.Rank(r, j.fitness, j.rank)
+	return Told{Fitness: j.fitness, Rank: j.rank}
+}

@@ -1,0 +1,147 @@
+package ec
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/vk"
+)
+
+// Noise is the standard normal noise of a population's candidates, dim numbers each. It is formed from counters wherever it is needed and
+// never stored, so that memory does not grow with the population: see shaders/ec/noise.glsl.
+type Noise struct {
+	space      Space
+	clock      engine.Clock
+	stream     uint32
+	population int
+	mirrored   bool
+	table      *engine.Tensor // [numbers]; nil: none
+}
+
+// NewNoise makes the noise of a population. Where it is mirrored, candidate 2 q + 1 has the noise of candidate 2 q with the opposite sign.
+func NewNoise(clock engine.Clock, space Space, population int, mirrored bool) *Noise {
+	return &Noise{space: space, clock: clock, stream: engine.Stream("ec/noise"), population: population, mirrored: mirrored}
+}
+
+// UseTable reads the noise from a table of so many numbers, drawn once and shared by all members, instead of drawing each
+// (T. Salimans et al., 2017, section 2.1). The table is a constant: Constants fills it.
+func (n *Noise) UseTable(s *engine.State, numbers int) error {
+	if least := n.space.Row(); numbers < 2*least {
+		return fmt.Errorf("ec: a noise table of %d numbers for candidates of %d; want at least %d", numbers, n.space.Dim, 2*least)
+	}
+	n.table = s.Scratch("noise_table", engine.Float32, engine.Axis("number", numbers/4*4))
+	return s.Err()
+}
+
+// Constants fills the table, if there is one.
+func (n *Noise) Constants(ctx context.Context, seed uint32) error {
+	if n.table == nil {
+		return nil
+	}
+	values := make([]float32, n.table.Len())
+	for i := range len(values) / 4 {
+		z := normals(engine.Philox([2]uint32{seed, engine.Stream("ec/noise_table")}, [4]uint32{uint32(i), 0, 0, 0}))
+		copy(values[4*i:], z[:])
+	}
+	return n.table.WriteFloat32(ctx, values)
+}
+
+// Candidates records forming mean + deviation · noise into [M · count, row]. mean is [M, row], deviation [M] or [M, row].
+func (n *Noise) Candidates(r *engine.Recorder, mean, deviation *engine.Tensor, pick Pick, into *engine.Tensor) {
+	members, row := n.space.Members, n.space.Row()
+	k := sampleKernel{
+		Mean: mean.Range(), MeanTexels: mean.Range(), Deviation: deviation.Range(), DeviationTexels: deviation.Range(), Deviations: deviation.Range(),
+		Candidates: into.Range(), Pick: n.clock.Tensor().Range(), Clock: n.clock.Tensor().Range(),
+		Seed: r.Engine().Seed(), Stream: n.stream, Dim: uint32(n.space.Dim), Row: uint32(row), Count: uint32(into.Len() / row / members), First: uint32(pick.First),
+	}
+	k.Mirrored, k.Table, k.NoiseTexels, k.TableFours = n.constants(mean)
+	if pick.Index != nil {
+		k.Pick, k.Picked = pick.Index.Range(), 1
+	}
+	if deviation.Len() == mean.Len() {
+		k.Diagonal = 1
+	}
+	count := int(k.Count) * row / 4
+	groups := r.Share(members, count)
+	k.LocalSizeX = r.WorkgroupFor(count / int(groups))
+	r.Dispatch(k.call(groups, uint32(members), 1))
+}
+
+// constants are what kernels want to know of the noise; any tensor does where there is no table.
+func (n *Noise) constants(any *engine.Tensor) (mirrored uint32, table, texels vk.Range, fours uint32) {
+	if n.mirrored {
+		mirrored = 1
+	}
+	if n.table == nil {
+		return mirrored, any.Range(), any.Range(), 0
+	}
+	return mirrored, n.table.Range(), n.table.Range(), uint32(n.table.Len() / 4)
+}
+
+// Splits is how many parts sums of noise are best recorded in: the first axis of what Sum writes.
+func (n *Noise) Splits(dev *vk.Device) int {
+	pairs, fours, lanes := n.population, n.space.Row()/4, int(dev.Info().SubgroupSize)
+	if n.mirrored {
+		pairs = (pairs + 1) / 2
+	}
+	want := 16 // invocations by subgroups, to fill a software driver's cores
+	if dev.Info().Type.GPU() {
+		want = 4096
+	}
+	busy := n.space.Members * ((fours + lanes - 1) / lanes)
+	least := (pairs + maxPairs - 1) / maxPairs
+	return max(1, least, min((want+busy-1)/busy, (pairs+7)/8))
+}
+
+// maxPairs is the most pairs that one invocation sums, which Mesa's software driver lets it finish (vk.Limits.MaxLoopIterations).
+const maxPairs = 16384
+
+// Sum records scale · Σ weight · noise over the candidates into first [splits, M, row], to be added over the splits, divided by
+// deviation [M] if that is not nil. second, unless nil, becomes scale · Σ weight · noise². weight is [M, P].
+func (n *Noise) Sum(r *engine.Recorder, weight *engine.Tensor, scale float64, deviation, first, second *engine.Tensor) {
+	members, row := n.space.Members, n.space.Row()
+	splits := first.Len() / (members * row)
+	k := noiseSumsKernel{
+		Weight: weight.Range(), WeightTexels: weight.Range(), Deviation: weight.Range(), First: first.Range(), Second: first.Range(),
+		Clock: n.clock.Tensor().Range(), Seed: r.Engine().Seed(), Stream: n.stream, Dim: uint32(n.space.Dim), Row: uint32(row),
+		Population: uint32(n.population), Scale: float32(scale), LocalSizeX: r.Workgroup(),
+	}
+	k.Mirrored, k.Table, k.NoiseTexels, k.TableFours = n.constants(weight)
+	if deviation != nil {
+		k.Deviation, k.PerDeviation = deviation.Range(), 1
+	}
+	if second != nil {
+		k.Second, k.Squares = second.Range(), 1
+	}
+	// One block of four numbers an invocation: its loop is over candidates.
+	groups := (uint32(row/4) + k.LocalSizeX - 1) / k.LocalSizeX
+	r.Dispatch(k.call(groups, uint32(splits), uint32(members)))
+}
+
+// Draw is candidate c's noise, as the device draws it but for rounding, unless it comes from a table.
+func (n *Noise) Draw(seed uint32, member, candidate, generation int) []float64 {
+	pair, sign := candidate, 1.0
+	if n.mirrored {
+		pair = candidate / 2
+		sign = 1 - 2*float64(candidate%2)
+	}
+	out := make([]float64, n.space.Dim)
+	for i := range out {
+		z := normals(engine.Philox([2]uint32{seed, n.stream}, [4]uint32{uint32(member), uint32(pair), uint32(generation), uint32(i / 4)}))
+		out[i] = sign * float64(z[i%4])
+	}
+	return out
+}
+
+// normals are the four standard normal numbers of four words, by the method of Box and Muller.
+func normals(w [4]uint32) (z [4]float32) {
+	for i := 0; i < 4; i += 2 {
+		u := float64(w[i]>>8+1) / (1 << 24)
+		sin, cos := math.Sincos(2 * math.Pi * float64(w[i+1]>>8) / (1 << 24))
+		radius := math.Sqrt(-2 * math.Log(u))
+		z[i], z[i+1] = float32(radius*cos), float32(radius*sin)
+	}
+	return z
+}

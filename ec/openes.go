@@ -1,0 +1,100 @@
+package ec
+
+import (
+	"context"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/engine/optim"
+)
+
+// OpenESConfig are the settings of OpenES. Those marked "per member" are tensors on the device that PBT may vary.
+type OpenESConfig struct {
+	Population   int        `min:"1" max:"1048576" doc:"Candidates a generation, P; an even number where they are mirrored."`
+	LearningRate float64    `min:"0" doc:"Step size of the optimizer, per member."`
+	NoiseStd     float64    `above:"0" doc:"Deviation of the candidates from their mean, per member."`
+	WeightDecay  float64    `min:"0" doc:"Weight decay times parameters is subtracted from the estimated gradient."`
+	Optimizer    optim.Rule `doc:"What takes the steps: sgd, rmsprop, adam, adamw."`
+	Mirrored     bool       `doc:"Candidates come in pairs with opposite noise."`
+	Shaping      Shaping    `doc:"What a candidate's weight is made from: raw, centered_rank, standardize, normalize."`
+	NoiseTable   int        `min:"0" max:"268435456" doc:"Numbers of a shared table that noise is read from; 0: all noise is drawn anew."`
+}
+
+// DefaultOpenES is EvoRL's OpenES (B. Zheng et al., 2025, table 3).
+func DefaultOpenES() OpenESConfig {
+	return OpenESConfig{
+		Population: 128, LearningRate: 0.01, NoiseStd: 0.02, WeightDecay: 0.005, Optimizer: optim.Adam, Mirrored: true, Shaping: CenteredRank,
+	}
+}
+
+// Validate says what the fields cannot say alone.
+func (c OpenESConfig) Validate() error {
+	if c.Mirrored && c.Population%2 != 0 {
+		return config.Invalid("population", "a population of %d cannot be mirrored; want an even number", c.Population)
+	}
+	return nil
+}
+
+// openES is the evolution strategy of T. Salimans et al., "Evolution Strategies as a Scalable Alternative to Reinforcement Learning",
+// 2017, algorithm 1.
+type openES struct {
+	cfg       OpenESConfig
+	space     Space
+	noise     *Noise
+	std       *engine.Tensor // [M]
+	optimizer *optim.Optimizer
+	weights   *engine.Tensor // [M, P]
+	gradient  *engine.Tensor // [splits, M, row]
+	seed      uint32
+}
+
+// Name implements Algorithm.
+func (c OpenESConfig) Name() string { return "openes" }
+
+// New implements Algorithm.
+func (c OpenESConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hyper, space Space) (Strategy, error) {
+	if err := config.Check(c); err != nil {
+		return nil, err
+	}
+	rule := optim.Default(c.Optimizer)
+	rule.WeightDecay = c.WeightDecay
+	es := &openES{
+		cfg: c, space: space, seed: s.Engine().Seed(), noise: NewNoise(clock, space, c.Population, c.Mirrored), std: hyper.Add("noise_std", c.NoiseStd),
+		optimizer: optim.New(s, rule, hyper.Add("learning_rate", c.LearningRate), space.Row()),
+		weights:   s.Scratch("weights", engine.Float32, engine.Population(space.Members), candidates(c.Population)),
+	}
+	if c.NoiseTable > 0 {
+		if err := es.noise.UseTable(s, c.NoiseTable); err != nil {
+			return nil, err
+		}
+	}
+	splits := es.noise.Splits(s.Engine().Device())
+	es.gradient = s.Scratch("gradient", engine.Float32, append([]engine.Dim{engine.Axis("split", splits)}, es.optimizer.Params().Dims()...)...)
+	return es, s.Err()
+}
+
+func (es *openES) Population() int          { return es.cfg.Population }
+func (es *openES) Solution() *engine.Tensor { return es.optimizer.Params() }
+
+// Init implements Strategy.
+func (es *openES) Init(ctx context.Context, start []float32) error {
+	return es.optimizer.Params().WriteFloat32(ctx, es.space.Pad(start))
+}
+
+// Constants implements Strategy.
+func (es *openES) Constants(ctx context.Context) error { return es.noise.Constants(ctx, es.seed) }
+
+// Ask implements Strategy: candidates are formed from the mean alone.
+func (es *openES) Ask(*engine.Recorder) {}
+
+// Candidates implements Strategy: θ + σ ε (line 4).
+func (es *openES) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
+	es.noise.Candidates(r, es.optimizer.Params(), es.std, pick, into)
+}
+
+// Tell implements Strategy: θ + α 1/(P σ) Σ F ε (line 6), by an optimizer, which minimises.
+func (es *openES) Tell(r *engine.Recorder, told Told) {
+	es.cfg.Shaping.Weights(r, told, es.weights)
+	es.noise.Sum(r, es.weights, -1/float64(es.cfg.Population), es.std, es.gradient, nil)
+	es.optimizer.Record(r, es.gradient)
+}

@@ -1,0 +1,174 @@
+package ec
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/vk"
+)
+
+// Search is an algorithm on a problem: an engine.Workflow whose iteration is a generation of every member, one recorded program.
+type Search struct {
+	eng     *engine.Engine
+	algo    Algorithm
+	problem Problem
+	space   Space
+	state   *engine.State
+	clock   engine.Clock
+	hyper   *engine.Hyper
+	metrics *engine.Metrics
+
+	strategy   Strategy
+	evaluation Evaluation
+	judge      *judge         // nil with several objectives
+	window     *engine.Tensor // [M · window, row]
+	raw        *engine.Tensor // [M, P] or [M, P, K]: as evaluated
+	rows       []*engine.Tensor
+	more       func(*engine.Recorder) // the problem's metrics
+	step       *engine.Program
+}
+
+// NewSearch makes so many searches at once. Init or a checkpoint must fill their state before the first Step. Close it after use.
+//
+// Errors: settings out of range, a problem that the algorithm cannot solve, *vk.OutOfMemoryError when memory does not suffice (nothing is
+// allocated then).
+func NewSearch(ctx context.Context, eng *engine.Engine, algo Algorithm, problem Problem, members int) (*Search, error) {
+	s := &Search{eng: eng, algo: algo, problem: problem, state: eng.NewState()}
+	if err := s.build(ctx, members); err != nil {
+		return nil, errors.Join(fmt.Errorf("ec: %s on %s: %w", algo.Name(), problem.Name(), err), s.Close())
+	}
+	return s, nil
+}
+
+func (s *Search) build(ctx context.Context, members int) (err error) {
+	s.space = s.problem.Space(members)
+	if err := s.space.Check(); err != nil {
+		return err
+	}
+	s.clock = engine.NewClock(s.state)
+	s.hyper = engine.NewHyper(s.state, members)
+	if s.strategy, err = s.algo.New(s.state.Sub(s.algo.Name()), s.clock, s.hyper, s.space); err != nil {
+		return err
+	}
+	population := s.strategy.Population()
+	if s.evaluation, err = s.problem.New(ctx, s.state.Sub("problem"), s.clock, members, population); err != nil {
+		return err
+	}
+	search := s.state.Sub("search")
+	s.window = search.Scratch("candidates", engine.Float32, engine.Population(members*s.evaluation.Window()), engine.Axis("parameter", s.space.Row()))
+	dims := []engine.Dim{engine.Population(members), candidates(population)}
+	if k := s.problem.Objectives(); k > 1 {
+		dims = append(dims, engine.Axis("objective", k))
+	} else {
+		s.judge = newJudge(search, s.space, population)
+	}
+	s.raw = search.Scratch("evaluated", engine.Float32, dims...)
+	s.metrics = engine.NewMetrics(s.state, members, maxMetrics)
+	if s.judge != nil {
+		for _, name := range []string{"fitness/best", "fitness/mean", "fitness/deviation", "fitness/not_finite", "fitness/best_ever"} {
+			s.rows = append(s.rows, s.metrics.Row(name))
+		}
+	}
+	s.more = s.evaluation.Rows(s.metrics)
+	return s.state.Allocate()
+}
+
+// maxMetrics leaves room for those of problems and of methods around a search.
+const maxMetrics = 32
+
+// Record records one generation. rows, if not nil, is called before the metrics are put into their ring, to add to them.
+func (s *Search) Record(r *engine.Recorder, rows func(*engine.Recorder)) {
+	s.strategy.Ask(r)
+	population, window := s.strategy.Population(), s.evaluation.Window()
+	for first := 0; first < population; first += window {
+		from := min(first, population-window) // the last window ends with the population; what two share is evaluated to the same twice
+		s.strategy.Candidates(r, Pick{First: from}, s.window)
+		s.evaluation.Record(r, s.window, from, s.raw)
+	}
+	s.evaluation.Finish(r)
+	told := Told{Objectives: s.raw}
+	if s.judge != nil {
+		told = s.judge.record(r, s.raw, s.strategy)
+		for i, row := range s.rows[:4] {
+			engine.Mean(r, row, s.judge.whole.Index(i), nil, 1)
+		}
+		r.Copy(s.rows[4], s.judge.best)
+	}
+	s.strategy.Tell(r, told)
+	s.more(r)
+	if rows != nil {
+		rows(r)
+	}
+	s.metrics.Record(r, s.clock)
+	_, steps := s.evaluation.Steps()
+	s.clock.Tick(r, 1, steps)
+}
+
+// Describe implements engine.Workflow. A search that ends episodes early takes fewer steps than StepsPerIter.
+func (s *Search) Describe() engine.Description {
+	steps, _ := s.evaluation.Steps()
+	return engine.Description{
+		Workflow: s.algo.Name(), Environment: s.problem.Name(), Members: s.space.Members,
+		StepsPerIter: s.space.Members * s.strategy.Population() * steps,
+	}
+}
+
+func (s *Search) State() *engine.State     { return s.state }
+func (s *Search) Clock() engine.Clock      { return s.clock }
+func (s *Search) Metrics() *engine.Metrics { return s.metrics }
+func (s *Search) Hyper() *engine.Hyper     { return s.hyper }
+
+// Strategy is the algorithm at work.
+func (s *Search) Strategy() Strategy { return s.strategy }
+
+// Best is the best fitness [M] of all generations, NaN before the first, and the candidates [M, row] that had it; nil with several
+// objectives.
+func (s *Search) Best() (fitness, candidates *engine.Tensor) {
+	if s.judge == nil {
+		return nil, nil
+	}
+	return s.judge.best, s.judge.fittest
+}
+
+// Init implements engine.Workflow.
+func (s *Search) Init(ctx context.Context) error {
+	if err := s.state.Zero(ctx); err != nil {
+		return err
+	}
+	err := errors.Join(s.hyper.Init(ctx), s.evaluation.Init(ctx), s.strategy.Init(ctx, s.problem.Start(s.eng.Seed(), s.space.Members)), s.Constants(ctx))
+	if s.judge != nil {
+		err = errors.Join(err, s.judge.init(ctx))
+	}
+	return err
+}
+
+// Constants implements engine.Workflow.
+func (s *Search) Constants(ctx context.Context) error {
+	return errors.Join(s.evaluation.Constants(ctx), s.strategy.Constants(ctx))
+}
+
+// Step implements engine.Workflow. The first one records the program.
+func (s *Search) Step(ctx context.Context, iteration int) (_ *vk.Ticket, err error) {
+	if s.step == nil {
+		if s.step, err = s.eng.Record(s.algo.Name(), func(r *engine.Recorder) { s.Record(r, nil) }); err != nil {
+			return nil, err
+		}
+	}
+	return s.step.Submit(ctx)
+}
+
+// Evaluate implements engine.Workflow: it evaluates the searches' solutions.
+func (s *Search) Evaluate(ctx context.Context, episodes int) (engine.Evaluation, error) {
+	return s.evaluation.Evaluate(ctx, s.strategy.Solution(), episodes)
+}
+
+// Close implements engine.Workflow.
+func (s *Search) Close() error {
+	s.step.Free()
+	if s.evaluation != nil {
+		s.evaluation.Close()
+	}
+	return s.state.Close()
+}

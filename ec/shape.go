@@ -1,0 +1,65 @@
+package ec
+
+import (
+	"fmt"
+
+	"github.com/evorl/evorl/engine"
+)
+
+// Shaping is how fitness becomes the weights of an update. The numbers are those of shaders/ec/shape.comp.
+type Shaping uint32
+
+const (
+	Raw          Shaping = iota // the fitness itself
+	CenteredRank                // T. Salimans et al., 2017: from −1/2 for the worst to 1/2 for the best
+	Standardize                 // to mean 0 and deviation 1
+	Normalize                   // from −1 for the worst to 1 for the best
+	byRank                      // from a list, see Utilities
+)
+
+var shapingNames = [...]string{"raw", "centered_rank", "standardize", "normalize"}
+
+func (s Shaping) String() string {
+	if int(s) < len(shapingNames) {
+		return shapingNames[s]
+	}
+	return fmt.Sprintf("Shaping(%d)", uint32(s))
+}
+
+// UnmarshalText reads a shaping by its name: raw, centered_rank, standardize or normalize.
+func (s *Shaping) UnmarshalText(text []byte) error {
+	for i, name := range shapingNames {
+		if string(text) == name {
+			*s = Shaping(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("shaping %q; want one of %q", text, shapingNames)
+}
+
+// MarshalText writes a shaping's name.
+func (s Shaping) MarshalText() ([]byte, error) {
+	if int(s) >= len(shapingNames) {
+		return nil, fmt.Errorf("shaping %d; want 0 to %d", uint32(s), len(shapingNames)-1)
+	}
+	return []byte(shapingNames[s]), nil
+}
+
+// Weights records the weights [M, P] that a shaping gives a generation's candidates. A generation whose fitness is all the same gets zeros.
+func (s Shaping) Weights(r *engine.Recorder, told Told, weights *engine.Tensor) {
+	recordShape(r, s, told, told.Fitness, weights)
+}
+
+// Utilities records the weights [M, P] of a generation's candidates by their ranks: utilities [P], the best one's first.
+func Utilities(r *engine.Recorder, told Told, utilities, weights *engine.Tensor) {
+	recordShape(r, byRank, told, utilities, weights)
+}
+
+func recordShape(r *engine.Recorder, s Shaping, told Told, utilities, weights *engine.Tensor) {
+	members := told.Fitness.Size(engine.PopulationAxis)
+	population := told.Fitness.Len() / members
+	r.Dispatch(shapeKernel{
+		Fitness: told.Fitness.Range(), FitnessTexels: told.Fitness.Range(), Rank: told.Rank.Range(), Utility: utilities.Range(), Weight: weights.Range(),
+		Population: uint32(population), Workgroup: r.WorkgroupFor(3 * population), Shape: uint32(s),
+	}.call(uint32(members), 1, 1))
+}

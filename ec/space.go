@@ -1,0 +1,59 @@
+package ec
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/nn"
+)
+
+// Space is where a search looks for solutions.
+type Space struct {
+	Members int // searches at once, M
+	Dim     int // numbers a candidate has
+	// Low and High bound each of them, [dim] each; nil: there are no bounds.
+	Low, High []float32
+}
+
+// Row is the number of floats from one candidate to the next.
+func (s Space) Row() int { return nn.Align(s.Dim) }
+
+// Bounded says whether there are bounds.
+func (s Space) Bounded() bool { return s.Low != nil }
+
+// Check says what is wrong with the space.
+func (s Space) Check() error {
+	if s.Members < 1 || s.Dim < 1 {
+		return fmt.Errorf("ec: a space of %d members and %d dimensions; want at least 1 of each", s.Members, s.Dim)
+	}
+	if s.Low == nil && s.High == nil {
+		return nil
+	}
+	if len(s.Low) != s.Dim || len(s.High) != s.Dim {
+		return fmt.Errorf("ec: %d lower and %d upper bounds of %d dimensions; want one of each a dimension, or none", len(s.Low), len(s.High), s.Dim)
+	}
+	for i, low := range s.Low {
+		if high := s.High[i]; !(low < high) || math.IsInf(float64(low), 0) || math.IsInf(float64(high), 0) {
+			return fmt.Errorf("ec: dimension %d is bounded by %g and %g; want a finite lower bound below a finite upper one", i, low, high)
+		}
+	}
+	return nil
+}
+
+// Tensor makes a saved tensor [M, row].
+func (s Space) Tensor(state *engine.State, name string) *engine.Tensor {
+	return state.Tensor(name, engine.Float32, engine.Population(s.Members), engine.Axis("parameter", s.Row()))
+}
+
+// Pad lays out [M, dim] as [M, row].
+func (s Space) Pad(values []float32) []float32 {
+	out := make([]float32, s.Members*s.Row())
+	for m := range s.Members {
+		copy(out[m*s.Row():], values[m*s.Dim:(m+1)*s.Dim])
+	}
+	return out
+}
+
+// candidates is an axis of a population's members.
+func candidates(n int) engine.Dim { return engine.Axis("candidate", n) }

@@ -1,0 +1,54 @@
+// Package ec holds evolutionary computation: algorithms that propose candidates and learn from how fit they are. An algorithm is used by a
+// Search, which evaluates its candidates by a Problem on the device, generation after generation.
+//
+// Fitness is maximised everywhere. Every tensor of a search has the members, M, as its first axis: a member is a search of its own, with its own
+// random numbers and hyperparameters, so that many run at once. A search's candidates are the population, P.
+package ec
+
+import (
+	"context"
+
+	"github.com/evorl/evorl/engine"
+)
+
+// Algorithm is the configuration of an algorithm. New makes what it does.
+type Algorithm interface {
+	// Name is the one it has in TOML, for example "openes".
+	Name() string
+	// New makes the algorithm's tensors in s and its hyperparameters in hyper. clock counts generations.
+	New(s *engine.State, clock engine.Clock, hyper *engine.Hyper, space Space) (Strategy, error)
+}
+
+// Strategy is an algorithm at work: ask, evaluate, tell, each recorded into a program.
+type Strategy interface {
+	// Population is the number of candidates a generation, P.
+	Population() int
+	// Init begins a search at start [M, dim], row by row. Every saved tensor is zero before.
+	Init(ctx context.Context, start []float32) error
+	// Constants writes what is neither saved nor changes; Init and loading a checkpoint need it.
+	Constants(ctx context.Context) error
+	// Ask records what candidates are formed from, once a generation.
+	Ask(r *engine.Recorder)
+	// Candidates records forming some of the generation's candidates, into [M · count, row]. It may be recorded any number of times
+	// between Ask and Tell, so that no more candidates need memory than are evaluated at once.
+	Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor)
+	// Tell records learning from the generation.
+	Tell(r *engine.Recorder, told Told)
+	// Solution is [M, row], what the search would hand out now: the mean of a distribution, or the best of a population.
+	Solution() *engine.Tensor
+}
+
+// Pick chooses candidates of a generation, the same number of every member: those that an index tensor [M, count] u32 names or, without one,
+// First and those behind it.
+type Pick struct {
+	First int
+	Index *engine.Tensor
+}
+
+// Told is what a strategy is told of a generation.
+type Told struct {
+	Fitness    *engine.Tensor // [M, P]: finite; nil with several objectives
+	Rank       *engine.Tensor // [M, P] u32: 0 for the fittest; nil with several objectives
+	Objectives *engine.Tensor // [M, P, K]: with K > 1 objectives, all maximised; else nil
+	Descriptor *engine.Tensor // [M, P, B]: a candidate's behaviour, for quality diversity; nil where the problem has none
+}

@@ -1,0 +1,70 @@
+#version 450
+
+// What every algorithm wants to know of a generation's fitness, in one place: whatever is not finite counts as the worst that is; the generation's
+// best, mean and deviation; and whether its best is better than any before.
+//
+// Groups: x = searches.
+
+#include "engine/load.glsl"
+
+layout(local_size_x = 64, local_size_x_id = 0) in;
+layout(constant_id = 0) const uint WORKGROUP = 64;
+
+#include "engine/workgroup.glsl"
+
+layout(std430, set = 0, binding = 0) readonly buffer Raw { float raw[]; };              // [M, P]
+layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer raw_texels;          // the same
+layout(std430, set = 0, binding = 2) writeonly buffer Fitness { float fitness[]; };     // [M, P]: finite
+layout(std430, set = 0, binding = 3) buffer Best { float best[]; };                     // [M]: of all generations; NaN before the first
+layout(std430, set = 0, binding = 4) writeonly buffer Candidate { uint candidate[]; };  // [M]: the generation's best
+layout(std430, set = 0, binding = 5) writeonly buffer Improved { uint improved[]; };    // [M]: 1: it is the best of all generations
+layout(std430, set = 0, binding = 6) writeonly buffer Summary { float summary[]; };     // [4, M]: best, mean, deviation of the finite, number of the others
+
+layout(push_constant) uniform Push { uint population; };
+
+const float LARGEST = 3.402823466e38;
+
+void main() {
+    uint search = gl_WorkGroupID.x, base = search * population;
+    float low = LARGEST, high = -LARGEST, sum = 0.0, count = 0.0;
+    for (uint p = gl_LocalInvocationID.x; p < population; p += WORKGROUP) {
+        float f = LOAD(raw, raw_texels, base + p);
+        if (!isnan(f) && !isinf(f)) {
+            low = min(low, f);
+            high = max(high, f);
+            sum += f;
+            count += 1.0;
+        }
+    }
+    low = workgroup_min(low);
+    high = -workgroup_min(-high);
+    count = workgroup_sum(count);
+    bool any_finite = count > 0.0;
+    float mean = workgroup_sum(sum) / max(count, 1.0);
+    low = any_finite ? low : 0.0; // of a generation without any, all are equal
+
+    float square = 0.0;
+    uint at = 0xFFFFFFFFu; // the first of the best
+    for (uint p = gl_LocalInvocationID.x; p < population; p += WORKGROUP) {
+        float f = LOAD(raw, raw_texels, base + p);
+        bool finite = !isnan(f) && !isinf(f);
+        fitness[base + p] = finite ? f : low;
+        square += finite ? (f - mean) * (f - mean) : 0.0;
+        if (finite && f == high) at = min(at, p);
+    }
+    square = workgroup_sum(square);
+    at = workgroup_min(at);
+    if (gl_LocalInvocationID.x == 0u) {
+        float before = best[search];
+        bool better = any_finite && (isnan(before) || high > before);
+        if (better) best[search] = high;
+        improved[search] = better ? 1u : 0u;
+        candidate[search] = any_finite ? at : 0u;
+        uint searches = gl_NumWorkGroups.x;
+        float none = uintBitsToFloat(0x7FC00000u);
+        summary[search] = any_finite ? high : none;
+        summary[searches + search] = any_finite ? mean : none;
+        summary[2u * searches + search] = any_finite ? sqrt(square / count) : none;
+        summary[3u * searches + search] = float(population) - count;
+    }
+}

@@ -1,0 +1,45 @@
+// The standard normal numbers that perturb candidates: counters, so that a number is formed again where it is needed instead of stored.
+// Number i of candidate c of a search in a generation is number i % 4 of philox((seed, stream), (search, pair, generation, i / 4)), by the
+// method of Box and Muller. Where candidates are mirrored, 2 q and 2 q + 1 are the pair q, whose second has the opposite sign; else
+// each candidate is its own pair. ec/noise.go draws the same numbers in Go.
+//
+// A shared table of noise (T. Salimans et al., 2017, section 2.1) takes the place of the generator where TABLE_FOURS is set: the pair's counter gives
+// the place in the table from which the numbers are read.
+//
+// The includer has the bindings 0 to 7 and engine/load.glsl; it pushes `uint seed`, `uint stream` and `uint dim`, the numbers a candidate has.
+
+#include "engine/rng.glsl"
+
+layout(constant_id = 20) const uint MIRRORED = 0; // 1: candidates come in pairs
+layout(constant_id = 21) const uint TABLE_FOURS = 0; // fours of numbers in the table; 0: there is none
+
+layout(std430, set = 0, binding = 8) readonly buffer Clock { uint clock[]; };       // [0]: the generation
+layout(std430, set = 0, binding = 9) readonly buffer Table { vec4 noise_table[]; };
+layout(set = 0, binding = 10, rgba32f) readonly uniform imageBuffer noise_texels;   // Table again
+
+const float TURN = 6.28318530717958648;
+
+vec4 noise_normals(uvec4 w) {
+    vec2 u = vec2(uvec2(w.x, w.z) >> 8u) * 5.9604644775390625e-8 + 5.9604644775390625e-8; // in (0, 1]
+    vec2 r = vec2(sqrt(-2.0 * m_log(u.x)), sqrt(-2.0 * m_log(u.y)));
+    float a = TURN * rng_unit(w.y), b = TURN * rng_unit(w.w);
+    return vec4(r.x * m_cos(a), r.x * m_sin(a), r.y * m_cos(b), r.y * m_sin(b));
+}
+
+uint noise_pair(uint candidate) { return MIRRORED != 0u ? candidate >> 1 : candidate; }
+
+float noise_sign(uint candidate) { return MIRRORED != 0u && (candidate & 1u) != 0u ? -1.0 : 1.0; }
+
+// Numbers 4 block to 4 block + 3 of a pair, zero beyond the dimensions that a candidate has.
+vec4 noise4(uint search, uint pair, uint block) {
+    vec4 z;
+    if (TABLE_FOURS != 0u) {
+        uint word = philox(uvec2(seed, stream), uvec4(search, pair, clock[0], 0u)).x;
+        uint at = word % (TABLE_FOURS - (dim + 3u) / 4u + 1u) + block;
+        z = LOAD4(noise_table, noise_texels, at);
+    } else {
+        z = noise_normals(philox(uvec2(seed, stream), uvec4(search, pair, clock[0], block)));
+    }
+    uvec4 i = 4u * block + uvec4(0u, 1u, 2u, 3u);
+    return vec4(i.x < dim ? z.x : 0.0, i.y < dim ? z.y : 0.0, i.z < dim ? z.z : 0.0, i.w < dim ? z.w : 0.0);
+}

@@ -1,0 +1,53 @@
+#version 450
+
+// Weighted sums of a generation's noise over its candidates, the noise formed again from its counters:
+// first[j] = scale * sum(weight[c] * z[c][j]), second[j] = scale * sum(weight[c] * z[c][j]^2). The splits share the candidates; what they sum is
+// to be added.
+//
+// Groups: x = any number, which share the dimensions; y = splits; z = searches.
+
+#include "engine/load.glsl"
+
+layout(local_size_x = 64, local_size_x_id = 0) in;
+layout(constant_id = 1) const uint SQUARES = 0;   // 1: second is wanted too
+layout(constant_id = 2) const uint PER_DEVIATION = 0; // 1: first is divided by the search's deviation
+
+layout(std430, set = 0, binding = 0) readonly buffer Weight { float weight[]; };  // [M, P]
+layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer weight_texels; // the same
+layout(std430, set = 0, binding = 2) readonly buffer Deviation { float deviation[]; }; // [M]
+layout(std430, set = 0, binding = 3) writeonly buffer First { vec4 first[]; };    // [splits, M, row]
+layout(std430, set = 0, binding = 4) writeonly buffer Second { vec4 second[]; };  // [splits, M, row]
+
+layout(push_constant) uniform Push {
+    uint seed;
+    uint stream;
+    uint dim;
+    uint row;        // floats of a search, a multiple of four
+    uint population; // candidates
+    float scale;
+};
+
+#include "ec/noise.glsl"
+
+void main() {
+    uint split = gl_WorkGroupID.y, splits = gl_NumWorkGroups.y, search = gl_WorkGroupID.z, fours = row / 4u;
+    uint pairs = MIRRORED != 0u ? (population + 1u) / 2u : population;
+    uint share = (pairs + splits - 1u) / splits;
+    uint begin = split * share, end = min(begin + share, pairs);
+    float factor = PER_DEVIATION != 0u ? scale / deviation[search] : scale;
+    uint stride = gl_NumWorkGroups.x * gl_WorkGroupSize.x;
+    for (uint block = gl_GlobalInvocationID.x; block < fours; block += stride) {
+        vec4 sum = vec4(0.0), squares = vec4(0.0);
+        for (uint pair = begin; pair < end; pair++) {
+            uint at = search * population + (MIRRORED != 0u ? 2u * pair : pair);
+            float w = LOAD(weight, weight_texels, at), opposite = 0.0;
+            if (MIRRORED != 0u && 2u * pair + 1u < population) opposite = LOAD(weight, weight_texels, at + 1u);
+            vec4 z = noise4(search, pair, block);
+            sum += (w - opposite) * z;
+            if (SQUARES != 0u) squares += (w + opposite) * z * z;
+        }
+        uint to = (split * gl_NumWorkGroups.z + search) * fours + block;
+        first[to] = factor * sum;
+        if (SQUARES != 0u) second[to] = scale * squares;
+    }
+}

@@ -1,0 +1,32 @@
+#version 450
+
+// A window of candidates' fitness: the mean return of their finished episodes. Groups: x = ceil(candidates of all members / local size).
+
+layout(local_size_x = 64, local_size_x_id = 0) in;
+
+layout(std430, set = 0, binding = 0) readonly buffer Finished { float finished[]; }; // [3, M * window, E]: episodes, returns, lengths
+layout(std430, set = 0, binding = 1) writeonly buffer Fitness { float fitness[]; };  // [M, P]
+layout(std430, set = 0, binding = 2) writeonly buffer Steps { float steps[]; };      // [M, P]: taken in all episodes
+
+layout(push_constant) uniform Push {
+    uint members;
+    uint window;
+    uint episodes;
+    uint population;
+    uint first; // the window's first candidate
+};
+
+void main() {
+    uint i = gl_GlobalInvocationID.x, all = members * window;
+    if (i >= all) return;
+    float ended = 0.0, sum = 0.0, length_sum = 0.0;
+    for (uint e = 0u; e < episodes; e++) {
+        uint at = i * episodes + e;
+        ended += finished[at];
+        sum += finished[all * episodes + at];
+        length_sum += finished[2u * all * episodes + at];
+    }
+    uint to = i / window * population + first + i % window;
+    fitness[to] = ended > 0.0 ? sum / ended : uintBitsToFloat(0x7FC00000u);
+    steps[to] = length_sum;
+}

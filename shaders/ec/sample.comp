@@ -1,0 +1,48 @@
+#version 450
+
+// Candidates of a normal distribution: mean + deviation * noise, formed where they are wanted.
+//
+// Groups: x = any number, which share a search's numbers; y = searches.
+
+#include "engine/load.glsl"
+
+layout(local_size_x = 64, local_size_x_id = 0) in;
+layout(constant_id = 1) const uint DIAGONAL = 0; // 1: every dimension has a deviation of its own
+layout(constant_id = 2) const uint PICKED = 0;   // 1: the candidates are those of `pick`, else `first` and those behind it
+
+layout(std430, set = 0, binding = 0) readonly buffer Mean { vec4 mean[]; };           // [M, row]
+layout(std430, set = 0, binding = 1) readonly buffer Deviation { vec4 deviation[]; }; // [M] or, DIAGONAL, [M, row]
+layout(std430, set = 0, binding = 2) readonly buffer Deviations { float deviations[]; }; // the same
+layout(std430, set = 0, binding = 3) readonly buffer Pick { uint pick[]; };           // [M, count]
+layout(std430, set = 0, binding = 4) writeonly buffer Candidates { vec4 candidates[]; }; // [M, count, row]
+layout(set = 0, binding = 5, rgba32f) readonly uniform imageBuffer mean_texels;       // Mean again
+layout(set = 0, binding = 6, rgba32f) readonly uniform imageBuffer deviation_texels;  // Deviation again
+
+layout(push_constant) uniform Push {
+    uint seed;
+    uint stream;
+    uint dim;   // numbers a candidate has
+    uint row;   // floats from one candidate to the next, a multiple of four
+    uint count; // candidates to form
+    uint first;
+};
+
+#include "ec/noise.glsl"
+
+void main() {
+    uint search = gl_WorkGroupID.y, fours = row / 4u;
+    uint stride = gl_NumWorkGroups.x * gl_WorkGroupSize.x;
+    for (uint i = gl_GlobalInvocationID.x; i < count * fours; i += stride) {
+        uint c = i / fours, block = i % fours;
+        uint candidate = PICKED != 0u ? pick[search * count + c] : first + c;
+        vec4 z = noise_sign(candidate) * noise4(search, noise_pair(candidate), block);
+        uint at = search * fours + block;
+        vec4 m = LOAD4(mean, mean_texels, at), s;
+        if (DIAGONAL != 0u) {
+            s = LOAD4(deviation, deviation_texels, at);
+        } else {
+            s = vec4(deviations[search]);
+        }
+        candidates[(search * count + c) * fours + block] = m + s * z;
+    }
+}
