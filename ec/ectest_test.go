@@ -39,6 +39,7 @@ type trial struct {
 	judge    *judge
 	formed   *engine.Tensor // [M, P, row]
 	raw      *engine.Tensor // [M, P]
+	behaved  *engine.Tensor // [M, P, B]: descriptors, which the test writes; nil: the space has none
 	ask      *engine.Program
 	tell     *engine.Program
 }
@@ -57,6 +58,9 @@ func newTrial(t testing.TB, eng *engine.Engine, algo Algorithm, space Space, sta
 	tr.judge = newJudge(tr.state.Sub("search"), space, population)
 	tr.formed = tr.state.Scratch("formed", engine.Float32, engine.Population(space.Members*population), engine.Axis("parameter", space.Row()))
 	tr.raw = tr.state.Scratch("evaluated", engine.Float32, engine.Population(space.Members), candidates(population))
+	if b := len(space.DescriptorLow); b > 0 {
+		tr.behaved = tr.state.Scratch("descriptors", engine.Float32, engine.Population(space.Members), candidates(population), engine.Axis("descriptor", b))
+	}
 	ctx := t.Context()
 	tr.must(tr.state.Zero(ctx))
 	tr.must(tr.state.Poison(ctx))
@@ -70,7 +74,9 @@ func newTrial(t testing.TB, eng *engine.Engine, algo Algorithm, space Space, sta
 	})
 	tr.must(err)
 	tr.tell, err = eng.Record("tell", func(r *engine.Recorder) {
-		tr.strategy.Tell(r, tr.judge.record(r, tr.raw, tr.strategy))
+		told := tr.judge.record(r, tr.raw, tr.strategy)
+		told.Descriptor = tr.behaved
+		tr.strategy.Tell(r, told)
 		tr.clock.Tick(r, 1, 0)
 	})
 	tr.must(err)

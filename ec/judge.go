@@ -56,5 +56,5 @@ func (j *judge) record(r *engine.Recorder, raw *engine.Tensor, strategy Strategy
 		LocalSizeX: r.WorkgroupFor(row / 4 / int(groups)),
 	}.call(groups, uint32(members), 1))
 	engine.Rank(r, j.fitness, j.rank)
-	return Told{Fitness: j.fitness, Rank: j.rank, Fittest: j.fittest}
+	return Told{Fitness: j.fitness, Rank: j.rank, Fittest: j.fittest, Raw: raw}
 }
