@@ -15,7 +15,7 @@ func TestGALearns(t *testing.T) {
 		env         string
 		generations int
 		want        float64
-	}{{"CartPole-v1", 20, 475}, {"Pendulum-v1", 120, -250}} {
+	}{{"CartPole-v1", 20, 475}, {"Pendulum-v1", 100, -250}} {
 		env, err := envs.Lookup(c.env)
 		if err != nil {
 			t.Fatal(err)
