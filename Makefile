@@ -12,9 +12,13 @@ run: build
 build: setup-run
 	go build -o bin/evorl ./cmd/evorl
 
-# The second binding is tested where it makes a difference; everything above it is the same code.
+# Everything runs under the validation layers: core and synchronization validation over all tests, GPU-assisted validation (which
+# instruments every shader, and takes minutes for an unrolled network) over the kernels that it can take in reasonable time. The second binding is
+# tested where it makes a difference; everything above it is the same code.
 test: check
-	go test -timeout 20m ./...
+	go run ./tools/validate -- -timeout 20m ./...
+	go run ./tools/validate -gpu -- -timeout 20m ./engine ./engine/optim ./ec
+	go run ./tools/validate -gpu -- -timeout 20m -run 'Gemm' ./engine/nn
 	go test -timeout 20m -tags vulkango ./vk/... ./engine
 
 check: setup-test
