@@ -134,8 +134,9 @@ func TestShaping(t *testing.T) {
 	eng := engine.New(open(t))
 	const members = 3
 	for _, population := range []int{1, 2, 33, 1000, 5000} {
-		for shaping := Raw; shaping <= byRank; shaping++ {
-			t.Run(fmt.Sprintf("%d/%d", population, shaping), func(t *testing.T) {
+		for kind := range 2*byRank + 1 {
+			shaping, centered := kind/2, kind%2 == 1
+			t.Run(fmt.Sprintf("%d/%d/centered %v", population, shaping, centered), func(t *testing.T) {
 				s := eng.NewState()
 				defer s.Close()
 				dims := []engine.Dim{engine.Population(members), candidates(population)}
@@ -164,9 +165,12 @@ func TestShaping(t *testing.T) {
 				p, err := eng.Record("shape", func(r *engine.Recorder) {
 					engine.Rank(r, fitness, rank)
 					told := Told{Fitness: fitness, Rank: rank}
-					if shaping == byRank {
+					switch {
+					case shaping == byRank:
 						Utilities(r, told, utility, weights)
-					} else {
+					case centered:
+						shaping.Advantages(r, told, weights)
+					default:
 						shaping.Weights(r, told, weights)
 					}
 				})
@@ -183,6 +187,17 @@ func TestShaping(t *testing.T) {
 				}
 				for m := range members {
 					want := shape(shaping, wide(values[m*population:][:population]), wide(utilities))
+					if centered {
+						mean := 0.0
+						for _, w := range want {
+							mean += w / float64(population)
+						}
+						for i := range want {
+							if want[i] -= mean; m == 1 {
+								want[i] = 0 // but for rounding
+							}
+						}
+					}
 					if d := deviation(got[m*population:][:population], want); !(d <= 3e-6) {
 						t.Errorf("member %d: weights deviate by %.1e", m, d)
 					}

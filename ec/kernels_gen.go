@@ -10,6 +10,126 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
+var arsShader = &vk.Shader{
+	Name:  "ec/ars",
+	SPIRV: shaders.Code("ec/ars"),
+	Bindings: []vk.Binding{
+		{Name: "Fitness", Index: 0, Access: vk.Read},
+		{Name: "fitness_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Rank", Index: 2, Access: vk.Read},
+		{Name: "Weight", Index: 3, Access: vk.Write},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// arsKernel is shaders/ec/ars.comp.
+type arsKernel struct {
+	Fitness       vk.Range // readonly float
+	FitnessTexels vk.Range // readonly vec4 rgba32f
+	Rank          vk.Range // readonly uint
+	Weight        vk.Range // writeonly float
+
+	Directions uint32 // push constants, in order
+	Elites     uint32
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k arsKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [4]vk.Range
+		push   [8]byte
+		spec   [2]uint32
+	})
+	a.ranges = [4]vk.Range{k.Fitness, k.FitnessTexels, k.Rank, k.Weight}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Directions)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Elites)
+	a.spec = [2]uint32{64, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: arsShader, Groups: [3]uint32{x, y, z}, Label: "ec/ars", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var cemShader = &vk.Shader{
+	Name:  "ec/cem",
+	SPIRV: shaders.Code("ec/cem"),
+	Bindings: []vk.Binding{
+		{Name: "First", Index: 0, Access: vk.Read},
+		{Name: "first_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Second", Index: 2, Access: vk.Read},
+		{Name: "second_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Mean", Index: 4, Access: vk.ReadWrite},
+		{Name: "mean_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Deviation", Index: 6, Access: vk.ReadWrite},
+		{Name: "deviation_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Clock", Index: 8, Access: vk.Read},
+		{Name: "Extra", Index: 9, Access: vk.Read},
+		{Name: "FinalExtra", Index: 10, Access: vk.Read},
+		{Name: "Decay", Index: 11, Access: vk.Read},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// cemKernel is shaders/ec/cem.comp.
+type cemKernel struct {
+	First           vk.Range // readonly vec4
+	FirstTexels     vk.Range // readonly vec4 rgba32f
+	Second          vk.Range // readonly vec4
+	SecondTexels    vk.Range // readonly vec4 rgba32f
+	Mean            vk.Range // read-write vec4
+	MeanTexels      vk.Range // readonly vec4 rgba32f
+	Deviation       vk.Range // read-write vec4
+	DeviationTexels vk.Range // readonly vec4 rgba32f
+	Clock           vk.Range // readonly uint
+	Extra           vk.Range // readonly float
+	FinalExtra      vk.Range // readonly float
+	Decay           vk.Range // readonly float
+
+	Splits uint32 // push constants, in order
+	Row    uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k cemKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [12]vk.Range
+		push   [8]byte
+		spec   [2]uint32
+	})
+	a.ranges = [12]vk.Range{k.First, k.FirstTexels, k.Second, k.SecondTexels, k.Mean, k.MeanTexels, k.Deviation, k.DeviationTexels, k.Clock, k.Extra, k.FinalExtra, k.Decay}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Splits)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
+	a.spec = [2]uint32{64, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: cemShader, Groups: [3]uint32{x, y, z}, Label: "ec/cem", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var centerShader = &vk.Shader{
 	Name:  "ec/center",
 	SPIRV: shaders.Code("ec/center"),
@@ -1009,6 +1129,116 @@ func (k noiseSumsKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: noiseSumsShader, Groups: [3]uint32{x, y, z}, Label: "ec/noise_sums", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var pairsShader = &vk.Shader{
+	Name:  "ec/pairs",
+	SPIRV: shaders.Code("ec/pairs"),
+	Bindings: []vk.Binding{
+		{Name: "Fitness", Index: 0, Access: vk.Read},
+		{Name: "fitness_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Better", Index: 2, Access: vk.Write},
+	},
+	PushBytes: 4,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// pairsKernel is shaders/ec/pairs.comp.
+type pairsKernel struct {
+	Fitness       vk.Range // readonly float
+	FitnessTexels vk.Range // readonly vec4 rgba32f
+	Better        vk.Range // writeonly float
+
+	Pairs uint32 // push constants, in order
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k pairsKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [3]vk.Range
+		push   [4]byte
+		spec   [2]uint32
+	})
+	a.ranges = [3]vk.Range{k.Fitness, k.FitnessTexels, k.Better}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Pairs)
+	a.spec = [2]uint32{64, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: pairsShader, Groups: [3]uint32{x, y, z}, Label: "ec/pairs", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var pgpeShader = &vk.Shader{
+	Name:  "ec/pgpe",
+	SPIRV: shaders.Code("ec/pgpe"),
+	Bindings: []vk.Binding{
+		{Name: "First", Index: 0, Access: vk.Read},
+		{Name: "first_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Second", Index: 2, Access: vk.Read},
+		{Name: "second_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Deviation", Index: 4, Access: vk.ReadWrite},
+		{Name: "deviation_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "DeviationRate", Index: 6, Access: vk.Read},
+		{Name: "MaxChange", Index: 7, Access: vk.Read},
+		{Name: "Gradient", Index: 8, Access: vk.Write},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// pgpeKernel is shaders/ec/pgpe.comp.
+type pgpeKernel struct {
+	First           vk.Range // readonly vec4
+	FirstTexels     vk.Range // readonly vec4 rgba32f
+	Second          vk.Range // readonly vec4
+	SecondTexels    vk.Range // readonly vec4 rgba32f
+	Deviation       vk.Range // read-write vec4
+	DeviationTexels vk.Range // readonly vec4 rgba32f
+	DeviationRate   vk.Range // readonly float
+	MaxChange       vk.Range // readonly float
+	Gradient        vk.Range // writeonly vec4
+
+	Splits uint32 // push constants, in order
+	Row    uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k pgpeKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [9]vk.Range
+		push   [8]byte
+		spec   [2]uint32
+	})
+	a.ranges = [9]vk.Range{k.First, k.FirstTexels, k.Second, k.SecondTexels, k.Deviation, k.DeviationTexels, k.DeviationRate, k.MaxChange, k.Gradient}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Splits)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
+	a.spec = [2]uint32{64, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: pgpeShader, Groups: [3]uint32{x, y, z}, Label: "ec/pgpe", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var pickShader = &vk.Shader{
 	Name:  "ec/pick",
 	SPIRV: shaders.Code("ec/pick"),
@@ -1367,6 +1597,156 @@ func (k selectKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: selectShader, Groups: [3]uint32{x, y, z}, Label: "ec/select", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var sepCmaShader = &vk.Shader{
+	Name:  "ec/sep_cma",
+	SPIRV: shaders.Code("ec/sep_cma"),
+	Bindings: []vk.Binding{
+		{Name: "First", Index: 0, Access: vk.Read},
+		{Name: "first_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Second", Index: 2, Access: vk.Read},
+		{Name: "second_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Mean", Index: 4, Access: vk.ReadWrite},
+		{Name: "mean_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Variance", Index: 6, Access: vk.ReadWrite},
+		{Name: "variance_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Deviation", Index: 8, Access: vk.ReadWrite},
+		{Name: "deviation_texels", Index: 9, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Path", Index: 10, Access: vk.ReadWrite},
+		{Name: "path_texels", Index: 11, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Factors", Index: 12, Access: vk.Read},
+	},
+	PushBytes: 28,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// sepCmaKernel is shaders/ec/sep_cma.comp.
+type sepCmaKernel struct {
+	First           vk.Range // readonly vec4
+	FirstTexels     vk.Range // readonly vec4 rgba32f
+	Second          vk.Range // readonly vec4
+	SecondTexels    vk.Range // readonly vec4 rgba32f
+	Mean            vk.Range // read-write vec4
+	MeanTexels      vk.Range // readonly vec4 rgba32f
+	Variance        vk.Range // read-write vec4
+	VarianceTexels  vk.Range // readonly vec4 rgba32f
+	Deviation       vk.Range // read-write vec4
+	DeviationTexels vk.Range // readonly vec4 rgba32f
+	Path            vk.Range // read-write vec4
+	PathTexels      vk.Range // readonly vec4 rgba32f
+	Factors         vk.Range // readonly vec4
+
+	Splits  uint32 // push constants, in order
+	Row     uint32
+	Keep    float32
+	Gain    float32
+	C1      float32
+	Cmu     float32
+	Stalled float32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k sepCmaKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [13]vk.Range
+		push   [28]byte
+		spec   [2]uint32
+	})
+	a.ranges = [13]vk.Range{k.First, k.FirstTexels, k.Second, k.SecondTexels, k.Mean, k.MeanTexels, k.Variance, k.VarianceTexels, k.Deviation, k.DeviationTexels, k.Path, k.PathTexels, k.Factors}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Splits)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[8:], math.Float32bits(k.Keep))
+	binary.LittleEndian.PutUint32(a.push[12:], math.Float32bits(k.Gain))
+	binary.LittleEndian.PutUint32(a.push[16:], math.Float32bits(k.C1))
+	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.Cmu))
+	binary.LittleEndian.PutUint32(a.push[24:], math.Float32bits(k.Stalled))
+	a.spec = [2]uint32{64, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: sepCmaShader, Groups: [3]uint32{x, y, z}, Label: "ec/sep_cma", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var sepPathShader = &vk.Shader{
+	Name:  "ec/sep_path",
+	SPIRV: shaders.Code("ec/sep_path"),
+	Bindings: []vk.Binding{
+		{Name: "First", Index: 0, Access: vk.Read},
+		{Name: "first_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Path", Index: 2, Access: vk.ReadWrite},
+		{Name: "path_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Sigma", Index: 4, Access: vk.ReadWrite},
+		{Name: "Factors", Index: 5, Access: vk.Write},
+		{Name: "Clock", Index: 6, Access: vk.Read},
+	},
+	PushBytes: 32,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// sepPathKernel is shaders/ec/sep_path.comp.
+type sepPathKernel struct {
+	First       vk.Range // readonly vec4
+	FirstTexels vk.Range // readonly vec4 rgba32f
+	Path        vk.Range // read-write vec4
+	PathTexels  vk.Range // readonly vec4 rgba32f
+	Sigma       vk.Range // read-write float
+	Factors     vk.Range // writeonly vec4
+	Clock       vk.Range // readonly uint
+
+	Splits  uint32 // push constants, in order
+	Row     uint32
+	Keep    float32
+	Gain    float32
+	LogKeep float32
+	Speed   float32
+	Length  float32
+	Most    float32
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k sepPathKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [7]vk.Range
+		push   [32]byte
+		spec   [2]uint32
+	})
+	a.ranges = [7]vk.Range{k.First, k.FirstTexels, k.Path, k.PathTexels, k.Sigma, k.Factors, k.Clock}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Splits)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[8:], math.Float32bits(k.Keep))
+	binary.LittleEndian.PutUint32(a.push[12:], math.Float32bits(k.Gain))
+	binary.LittleEndian.PutUint32(a.push[16:], math.Float32bits(k.LogKeep))
+	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.Speed))
+	binary.LittleEndian.PutUint32(a.push[24:], math.Float32bits(k.Length))
+	binary.LittleEndian.PutUint32(a.push[28:], math.Float32bits(k.Most))
+	a.spec = [2]uint32{64, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: sepPathShader, Groups: [3]uint32{x, y, z}, Label: "ec/sep_path", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var shadeLearnShader = &vk.Shader{
 	Name:  "ec/shade_learn",
 	SPIRV: shaders.Code("ec/shade_learn"),
@@ -1442,6 +1822,7 @@ var shapeShader = &vk.Shader{
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
 		{Name: "SHAPE", ID: 1, Default: 0},
+		{Name: "CENTER", ID: 2, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -1460,6 +1841,7 @@ type shapeKernel struct {
 
 	Workgroup  uint32 // specialization constants, zero for their default 64
 	Shape      uint32 // default 0
+	Center     uint32 // default 0
 	TexelLoads uint32 // default 0
 }
 
@@ -1468,21 +1850,88 @@ func (k shapeKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
 		ranges [5]vk.Range
 		push   [4]byte
-		spec   [3]uint32
+		spec   [4]uint32
 	})
 	a.ranges = [5]vk.Range{k.Fitness, k.FitnessTexels, k.Rank, k.Utility, k.Weight}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
-	a.spec = [3]uint32{64, 0, 0}
+	a.spec = [4]uint32{64, 0, 0, 0}
 	if k.Workgroup != 0 {
 		a.spec[0] = k.Workgroup
 	}
 	if k.Shape != 0 {
 		a.spec[1] = k.Shape
 	}
+	if k.Center != 0 {
+		a.spec[2] = k.Center
+	}
 	if k.TexelLoads != 0 {
-		a.spec[2] = k.TexelLoads
+		a.spec[3] = k.TexelLoads
 	}
 	return vk.Call{Shader: shapeShader, Groups: [3]uint32{x, y, z}, Label: "ec/shape", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var snesShader = &vk.Shader{
+	Name:  "ec/snes",
+	SPIRV: shaders.Code("ec/snes"),
+	Bindings: []vk.Binding{
+		{Name: "First", Index: 0, Access: vk.Read},
+		{Name: "first_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Second", Index: 2, Access: vk.Read},
+		{Name: "second_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Mean", Index: 4, Access: vk.ReadWrite},
+		{Name: "mean_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Deviation", Index: 6, Access: vk.ReadWrite},
+		{Name: "deviation_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "LearningRate", Index: 8, Access: vk.Read},
+		{Name: "DeviationRate", Index: 9, Access: vk.Read},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// snesKernel is shaders/ec/snes.comp.
+type snesKernel struct {
+	First           vk.Range // readonly vec4
+	FirstTexels     vk.Range // readonly vec4 rgba32f
+	Second          vk.Range // readonly vec4
+	SecondTexels    vk.Range // readonly vec4 rgba32f
+	Mean            vk.Range // read-write vec4
+	MeanTexels      vk.Range // readonly vec4 rgba32f
+	Deviation       vk.Range // read-write vec4
+	DeviationTexels vk.Range // readonly vec4 rgba32f
+	LearningRate    vk.Range // readonly float
+	DeviationRate   vk.Range // readonly float
+
+	Splits uint32 // push constants, in order
+	Row    uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k snesKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [10]vk.Range
+		push   [8]byte
+		spec   [2]uint32
+	})
+	a.ranges = [10]vk.Range{k.First, k.FirstTexels, k.Second, k.SecondTexels, k.Mean, k.MeanTexels, k.Deviation, k.DeviationTexels, k.LearningRate, k.DeviationRate}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Splits)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
+	a.spec = [2]uint32{64, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: snesShader, Groups: [3]uint32{x, y, z}, Label: "ec/snes", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
 var survivorsShader = &vk.Shader{
@@ -1528,6 +1977,75 @@ func (k survivorsKernel) call(x, y, z uint32) vk.Call {
 		a.spec[0] = k.LocalSizeX
 	}
 	return vk.Call{Shader: survivorsShader, Groups: [3]uint32{x, y, z}, Label: "ec/survivors", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var uniformShader = &vk.Shader{
+	Name:  "ec/uniform",
+	SPIRV: shaders.Code("ec/uniform"),
+	Bindings: []vk.Binding{
+		{Name: "Low", Index: 0, Access: vk.Read},
+		{Name: "High", Index: 1, Access: vk.Read},
+		{Name: "Pick", Index: 2, Access: vk.Read},
+		{Name: "Candidates", Index: 3, Access: vk.Write},
+		{Name: "Clock", Index: 4, Access: vk.Read},
+		{Name: "low_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "high_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4},
+	},
+	PushBytes: 20,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "PICKED", ID: 1, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// uniformKernel is shaders/ec/uniform.comp.
+type uniformKernel struct {
+	Low        vk.Range // readonly vec4
+	High       vk.Range // readonly vec4
+	Pick       vk.Range // readonly uint
+	Candidates vk.Range // writeonly vec4
+	Clock      vk.Range // readonly uint
+	LowTexels  vk.Range // readonly vec4 rgba32f
+	HighTexels vk.Range // readonly vec4 rgba32f
+
+	Seed   uint32 // push constants, in order
+	Stream uint32
+	Row    uint32
+	Count  uint32
+	First  uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Picked     uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k uniformKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [7]vk.Range
+		push   [20]byte
+		spec   [3]uint32
+	})
+	a.ranges = [7]vk.Range{k.Low, k.High, k.Pick, k.Candidates, k.Clock, k.LowTexels, k.HighTexels}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Count)
+	binary.LittleEndian.PutUint32(a.push[16:], k.First)
+	a.spec = [3]uint32{64, 0, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.Picked != 0 {
+		a.spec[1] = k.Picked
+	}
+	if k.TexelLoads != 0 {
+		a.spec[2] = k.TexelLoads
+	}
+	return vk.Call{Shader: uniformShader, Groups: [3]uint32{x, y, z}, Label: "ec/uniform", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
 var varyShader = &vk.Shader{

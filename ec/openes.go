@@ -29,8 +29,8 @@ func DefaultOpenES() OpenESConfig {
 
 // Validate says what the fields cannot say alone.
 func (c OpenESConfig) Validate() error {
-	if c.Mirrored && c.Population%2 != 0 {
-		return config.Invalid("population", "a population of %d cannot be mirrored; want an even number", c.Population)
+	if c.Mirrored {
+		return checkPairs(c.Population)
 	}
 	return nil
 }
@@ -68,8 +68,7 @@ func (c OpenESConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hyp
 			return nil, err
 		}
 	}
-	splits := es.noise.Splits(s.Engine().Device())
-	es.gradient = s.Scratch("gradient", engine.Float32, append([]engine.Dim{engine.Axis("split", splits)}, es.optimizer.Params().Dims()...)...)
+	es.gradient = es.noise.Sums(s, "gradient")
 	return es, s.Err()
 }
 

@@ -14,6 +14,7 @@ layout(constant_id = 0) const uint WORKGROUP = 64;
 #include "ec/magnitude.glsl"
 
 layout(constant_id = 1) const uint SHAPE = 0; // one of the following
+layout(constant_id = 2) const uint CENTER = 0; // 1: weights less their mean
 const uint RAW = 0u;
 const uint CENTERED_RANK = 1u; // T. Salimans et al., 2017: from -1/2 for the worst to 1/2 for the best
 const uint STANDARDIZE = 2u;   // to mean 0 and deviation 1
@@ -33,7 +34,8 @@ const float LARGEST = 3.402823466e38;
 void main() {
     uint base = gl_WorkGroupID.x * population;
     float low = LARGEST, high = -LARGEST, unit = 1.0, mean = 0.0, deviation = 1.0;
-    if (SHAPE != RAW && SHAPE != BY_RANK) {
+    bool compares = SHAPE != BY_RANK && (SHAPE != RAW || CENTER != 0u);
+    if (compares) {
         for (uint p = gl_LocalInvocationID.x; p < population; p += WORKGROUP) {
             float f = LOAD(fitness, fitness_texels, base + p);
             low = min(low, f);
@@ -45,7 +47,7 @@ void main() {
         low /= unit;
         high /= unit;
     }
-    if (SHAPE == STANDARDIZE) {
+    if (SHAPE == STANDARDIZE || (CENTER != 0u && SHAPE != CENTERED_RANK)) { // the mean of centered ranks is 0
         float sum = 0.0, square = 0.0;
         for (uint p = gl_LocalInvocationID.x; p < population; p += WORKGROUP) sum += LOAD(fitness, fitness_texels, base + p) / unit;
         mean = workgroup_sum(sum) / float(population);
@@ -56,12 +58,13 @@ void main() {
         deviation = sqrt(workgroup_sum(square) / float(population));
     }
     for (uint p = gl_LocalInvocationID.x; p < population; p += WORKGROUP) {
-        float f = LOAD(fitness, fitness_texels, base + p) / unit, w = f;
+        float f = LOAD(fitness, fitness_texels, base + p) / unit, w;
+        if (SHAPE == RAW) w = unit * (f - mean); // 1 and 0 unless centered
         if (SHAPE == CENTERED_RANK) w = 0.5 - float(rank[base + p]) / float(max(population - 1u, 1u));
         if (SHAPE == STANDARDIZE) w = (f - mean) / deviation;
-        if (SHAPE == NORMALIZE) w = 2.0 * (f - low) / (high - low) - 1.0;
+        if (SHAPE == NORMALIZE) w = CENTER != 0u ? 2.0 * (f - mean) / (high - low) : 2.0 * (f - low) / (high - low) - 1.0;
         if (SHAPE == BY_RANK) w = utility[rank[base + p]];
-        bool flat_fitness = SHAPE != RAW && SHAPE != BY_RANK && !(high > low);
+        bool flat_fitness = compares && !(high > low);
         weight[base + p] = flat_fitness ? 0.0 : w;
     }
 }
