@@ -576,6 +576,67 @@ func (k deTrialKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: deTrialShader, Groups: [3]uint32{x, y, z}, Label: "ec/de_trial", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var elitesCellShader = &vk.Shader{
+	Name:  "ec/elites_cell",
+	SPIRV: shaders.Code("ec/elites_cell"),
+	Bindings: []vk.Binding{
+		{Name: "Raw", Index: 0, Access: vk.Read},
+		{Name: "Descriptor", Index: 1, Access: vk.Read},
+		{Name: "Grid", Index: 2, Access: vk.Read},
+		{Name: "grid_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Cell", Index: 4, Access: vk.Write},
+	},
+	PushBytes: 12,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "CENTROIDS", ID: 1, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// elitesCellKernel is shaders/ec/elites_cell.comp.
+type elitesCellKernel struct {
+	Raw        vk.Range // readonly float
+	Descriptor vk.Range // readonly float
+	Grid       vk.Range // readonly float
+	GridTexels vk.Range // readonly vec4 rgba32f
+	Cell       vk.Range // writeonly uint
+
+	Population  uint32 // push constants, in order
+	Cells       uint32
+	Descriptors uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Centroids  uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k elitesCellKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [5]vk.Range
+		push   [12]byte
+		spec   [3]uint32
+	})
+	a.ranges = [5]vk.Range{k.Raw, k.Descriptor, k.Grid, k.GridTexels, k.Cell}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Cells)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Descriptors)
+	a.spec = [3]uint32{64, 0, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.Centroids != 0 {
+		a.spec[1] = k.Centroids
+	}
+	if k.TexelLoads != 0 {
+		a.spec[2] = k.TexelLoads
+	}
+	return vk.Call{Shader: elitesCellShader, Groups: [3]uint32{x, y, z}, Label: "ec/elites_cell", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var elitesEnterShader = &vk.Shader{
 	Name:  "ec/elites_enter",
 	SPIRV: shaders.Code("ec/elites_enter"),
@@ -638,67 +699,6 @@ func (k elitesEnterKernel) call(x, y, z uint32) vk.Call {
 		a.spec[1] = k.TexelLoads
 	}
 	return vk.Call{Shader: elitesEnterShader, Groups: [3]uint32{x, y, z}, Label: "ec/elites_enter", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
-
-var elitesJudgeShader = &vk.Shader{
-	Name:  "ec/elites_judge",
-	SPIRV: shaders.Code("ec/elites_judge"),
-	Bindings: []vk.Binding{
-		{Name: "Raw", Index: 0, Access: vk.Read},
-		{Name: "Descriptor", Index: 1, Access: vk.Read},
-		{Name: "Grid", Index: 2, Access: vk.Read},
-		{Name: "grid_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "Cell", Index: 4, Access: vk.Write},
-	},
-	PushBytes: 12,
-	Spec: []vk.SpecConstant{
-		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
-		{Name: "CENTROIDS", ID: 1, Default: 0},
-		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
-	},
-	LocalSize:     [3]uint32{64, 1, 1},
-	LocalSizeSpec: [3]int32{0, -1, -1},
-}
-
-// elitesJudgeKernel is shaders/ec/elites_judge.comp.
-type elitesJudgeKernel struct {
-	Raw        vk.Range // readonly float
-	Descriptor vk.Range // readonly float
-	Grid       vk.Range // readonly float
-	GridTexels vk.Range // readonly vec4 rgba32f
-	Cell       vk.Range // writeonly uint
-
-	Population  uint32 // push constants, in order
-	Cells       uint32
-	Descriptors uint32
-
-	LocalSizeX uint32 // specialization constants, zero for their default 64
-	Centroids  uint32 // default 0
-	TexelLoads uint32 // default 0
-}
-
-// call dispatches x × y × z workgroups.
-func (k elitesJudgeKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [5]vk.Range
-		push   [12]byte
-		spec   [3]uint32
-	})
-	a.ranges = [5]vk.Range{k.Raw, k.Descriptor, k.Grid, k.GridTexels, k.Cell}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Cells)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Descriptors)
-	a.spec = [3]uint32{64, 0, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.Centroids != 0 {
-		a.spec[1] = k.Centroids
-	}
-	if k.TexelLoads != 0 {
-		a.spec[2] = k.TexelLoads
-	}
-	return vk.Call{Shader: elitesJudgeShader, Groups: [3]uint32{x, y, z}, Label: "ec/elites_judge", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
 var elitesListShader = &vk.Shader{
