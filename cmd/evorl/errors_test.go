@@ -26,6 +26,7 @@ func TestBadInput(t *testing.T) {
 		want   []string
 	}{
 		{"runn tiny.toml", "", usage, []string{`no command "runn"`, `did you mean "run"?`}},
+		{"lst", "", usage, []string{`no command "lst"`, `did you mean "list"?`}},
 		{"run", "", usage, []string{"want a CONFIG.toml"}},
 		{"run tiny.toml tiny.toml", "", usage, []string{"want one CONFIG.toml"}},
 		{"run --bogus tiny.toml", "", usage, []string{"--bogus", "run --help"}},
