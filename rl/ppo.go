@@ -31,7 +31,7 @@ type PPOConfig struct {
 	CriticWeight  float64 `min:"0" doc:"Weight of the critic's loss, per member."`
 	EntropyWeight float64 `doc:"Weight of the entropy bonus, per member."`
 
-	Optimizer        optim.Rule `doc:"What takes the steps: sgd, rmsprop, adam, adamw."`
+	Optimizer        optim.Rule `doc:"What takes the steps: sgd, rmsprop, adam, adamw, clipup."`
 	OptimizerEpsilon float64    `above:"0" doc:"Added to the optimizer's denominator."`
 	AnnealSteps      int        `min:"0" doc:"The learning rate falls linearly to 0 over so many environment steps of a member; 0: it stays."`
 	MaxGradNorm      float64    `min:"0" doc:"Gradients of actor and critic together are scaled down to this norm; 0: never."`
@@ -254,7 +254,7 @@ func (p *PPO) Describe() engine.Description {
 func (p *PPO) State() *engine.State           { return p.state }
 func (p *PPO) Clock() engine.Clock            { return p.clock }
 func (p *PPO) Metrics() *engine.Metrics       { return p.metrics }
-func (p *PPO) Hyper() *engine.Hyper                  { return p.hyper }
+func (p *PPO) Hyper() *engine.Hyper           { return p.hyper }
 func (p *PPO) Evaluator() *envs.Evaluator     { return p.evaluate }
 func (p *PPO) Environment() *envs.Environment { return p.env }
 
@@ -292,6 +292,11 @@ func (p *PPO) Step(ctx context.Context, iteration int) (_ *vk.Ticket, err error)
 		}
 	}
 	return p.step.Submit(ctx)
+}
+
+// Prepare implements engine.Workflow.
+func (p *PPO) Prepare(ctx context.Context, episodes int) error {
+	return p.evaluate.Prepare(ctx, p.clock, episodes)
 }
 
 // Evaluate implements engine.Workflow: deterministic actions in new episodes.
