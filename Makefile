@@ -34,6 +34,7 @@ check: setup-test
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "not formatted by gofmt:"; echo "$$unformatted"; exit 1; fi
 	go vet ./...
 	go vet -tags vulkango ./...
+	go run ./tools/mjcf -check
 	go run ./tools/shaders -check
 	go run ./tools/mjcf -check
 
