@@ -58,6 +58,7 @@ type Rollout struct {
 	state, step, ret *engine.Tensor // [S, P, E], [P, E], [P, E]
 	scale            *engine.Tensor // [2, A]: middle and half of the action range
 	finished         *engine.Tensor // [3, P, E]
+	only             *networkForm   // of the policy's network; nil: the one that costs least
 	Trajectory
 }
 
@@ -158,6 +159,7 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 	info := r.Engine().Device().Info()
 	c, o := ro.cfg, ro.options.constants()
 	iterations := 0 // of loops, that evaluating the network takes
+	form := networkLanes
 	unused := ro.scale.Range()
 	k := rolloutKernel{
 		Params: unused, Params4: unused, ParamsTexels: unused, Normalizer: unused, ActionScale: ro.scale.Range(), Clock: clock.Tensor().Range(),
@@ -167,14 +169,14 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 		Seed: r.Engine().Seed(), EnvStream: engine.Stream(c.Stream), ActionStream: engine.Stream(c.Stream + "/action"),
 		TimeLimit: o.timeLimit, ActionRepeat: o.actionRepeat, AutoReset: o.autoReset, SparseReward: o.sparseReward, RewardScale: o.rewardScale,
 		Lanes: info.SubgroupSize, Policy: 1,
-		DrawWindow: uint32(c.Members), DrawStep: 1, NormalizerShare: 1,
+		DrawWindow: uint32(c.Members), DrawStep: 1, Share: 1, Cap: ro.finished.Range(), Seen: ro.finished.Range(),
 	}
 	if w := c.Window; w != nil {
 		k.DrawWindow, k.DrawStride, k.DrawFirst = uint32(w.Count), uint32(w.Population), uint32(firstCandidate)
 		if w.Common {
 			k.DrawStride, k.DrawFirst, k.DrawStep = 1, 0, 0
 		}
-		k.NormalizerShare = uint32(w.Count)
+		k.Share = uint32(w.Count)
 	}
 	if begin {
 		k.Begin = 1
@@ -196,20 +198,13 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 		k.Params, k.Params4, k.ParamsTexels = policy.Params.Range(), policy.Params.Range(), policy.Params.Range()
 		k.Row, k.LogStd, k.ObsLimit = uint32(policy.Row()), uint32(policy.LogStd), policy.ObsLimit
 		k.ParamsPeriod = uint32(policy.Params.Size(engine.PopulationAxis))
-		if lanes, err := policy.Network.Lanes(info); err == nil {
-			k.Hidden1, k.Hidden2, k.Activation, k.LayerNorm = lanes.Hidden1, lanes.Hidden2, lanes.Activation, lanes.LayerNorm
-			iterations = int(lanes.Lanes)
-		} else {
-			stream, err := policy.Network.Stream(info)
-			if err != nil {
-				r.Fail(err)
-				return
-			}
-			k.Streamed, k.Hidden1, k.Activation, k.LayerNorm = 1, 1, stream.Activation, stream.LayerNorm
-			k.StreamRows, k.StreamQuads, k.StreamAligned = stream.Rows, stream.Quads, stream.Aligned
-			k.StreamLayers, k.StreamHidden = stream.Layers, stream.Hidden
-			iterations = stream.Iterations
+		n, err := ro.network(policy.Network, info)
+		if err != nil {
+			r.Fail(err)
+			return
 		}
+		n.set(&k)
+		form, iterations = n.form, n.iterations
 		if policy.Normalizer != nil {
 			k.Normalizer, k.Normalize = policy.Normalizer.Range(), 1
 		}
@@ -217,7 +212,11 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 			k.Squash = 1
 		}
 	}
-	groups := c.Members * ((c.Environments + int(info.SubgroupSize) - 1) / int(info.SubgroupSize))
+	lanes := int(info.SubgroupSize)
+	groups := c.Members * ((c.Environments + lanes - 1) / lanes)
+	if form == networkOwn {
+		groups = (c.Members*c.Environments + lanes - 1) / lanes
+	}
 	most := dispatchSteps(ro.options.ActionRepeat + iterations)
 	for first := 0; first < steps || first == 0; first += most {
 		k.First, k.Steps = uint32(first), uint32(min(most, steps-first))
