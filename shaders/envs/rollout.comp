@@ -49,7 +49,7 @@ layout(std430, set = 0, binding = 13) writeonly buffer Done { uint done_out[]; }
 layout(std430, set = 0, binding = 14) writeonly buffer NextObs { float next_obs_out[]; }; // [T, P, E, OBS_SIZE]: before any reset
 layout(set = 0, binding = 15, rgba32f) readonly uniform imageBuffer params_texels; // Params again
 
-layout(std430, set = 0, binding = 16) readonly buffer Cap { uint cap[]; };        // [P / share]: steps
+layout(std430, set = 0, binding = 16) readonly buffer Cap { uint cap[]; };        // [P / share]: steps; 0: none
 layout(std430, set = 0, binding = 17) buffer Seen { float seen[]; };               // [1 + 2 OBS_SIZE, P, E]: observations acted on; sums of their deviations from the normalizer's mean, and of the squares; from first = 0 on
 
 layout(push_constant) uniform Push {
@@ -133,7 +133,7 @@ void main() {
     float ended = 0.0, returns = 0.0, lengths = 0.0;
     float count = 0.0, sum[IN], square[IN];
     [[unroll]] for (uint k = 0u; k < IN; k++) sum[k] = square[k] = 0.0;
-    uint last = CAPPED != 0u ? cap[member / share] : 0u;
+    uint last = CAPPED != 0u ? cap[member / share] : 0u; // 0: not yet known
     [[dont_unroll]] for (uint t = 0u; t < steps; t++) {
         if (AUTO_RESET == AUTO_RESET_DISABLED && TRAJECTORY == 0u) {
             if (!subgroupAny(mine && ep.done == 0u)) break; // every episode is over
@@ -203,7 +203,7 @@ void main() {
         before = obs;
         Rng env_rng = rng_new(seed, env_stream, drawer, environment, time + t + 1u);
         episode_advance(s, ep, action, env_rng, reward, done, next_obs, obs);
-        if (CAPPED != 0u && done == 0u && ep.step >= last) done = ep.done = DONE_TRUNCATED;
+        if (CAPPED != 0u && last != 0u && done == 0u && ep.step >= last) done = ep.done = DONE_TRUNCATED;
         if (broken && (done & DONE_VOID) == 0u) ep.ret = M_NAN;
         if ((done & DONE_VOID) == 0u && done != 0u) {
             ended += 1.0;
@@ -236,11 +236,13 @@ void main() {
         finished[all + at] = (more ? finished[all + at] : 0.0) + returns;
         finished[2u * all + at] = (more ? finished[2u * all + at] : 0.0) + lengths;
         if (STATISTICS != 0u) {
-            seen[at] = (more ? seen[at] : 0.0) + count;
+            bool finite = true; // a diverged environment has nothing to say to the others
+            [[unroll]] for (uint k = 0u; k < IN; k++) finite = finite && !isnan(square[k]) && !isinf(square[k]);
+            seen[at] = (more ? seen[at] : 0.0) + (finite ? count : 0.0);
             [[unroll]] for (uint k = 0u; k < IN; k++) {
                 uint i = (1u + k) * all + at, j = (1u + IN + k) * all + at;
-                seen[i] = (more ? seen[i] : 0.0) + sum[k];
-                seen[j] = (more ? seen[j] : 0.0) + square[k];
+                seen[i] = (more ? seen[i] : 0.0) + (finite ? sum[k] : 0.0);
+                seen[j] = (more ? seen[j] : 0.0) + (finite ? square[k] : 0.0);
             }
         }
     }
