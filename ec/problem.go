@@ -35,6 +35,8 @@ type Evaluation interface {
 	Record(r *engine.Recorder, candidates *engine.Tensor, first int, fitness *engine.Tensor)
 	// Finish records what follows a generation's last window.
 	Finish(r *engine.Recorder)
+	// Prepare makes what Evaluate needs, see engine.Workflow.
+	Prepare(ctx context.Context, solutions *engine.Tensor, episodes int) error
 	// Evaluate evaluates the solutions [M, row] of each member, apart from the search.
 	Evaluate(ctx context.Context, solutions *engine.Tensor, episodes int) (engine.Evaluation, error)
 	// Rows adds metrics, before the first recording; the function returned records them.

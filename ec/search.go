@@ -182,6 +182,11 @@ func (s *Search) Step(ctx context.Context, iteration int) (_ *vk.Ticket, err err
 	return s.step.Submit(ctx)
 }
 
+// Prepare implements engine.Workflow.
+func (s *Search) Prepare(ctx context.Context, episodes int) error {
+	return s.evaluation.Prepare(ctx, s.strategy.Solution(), episodes)
+}
+
 // Evaluate implements engine.Workflow: it evaluates the searches' solutions.
 func (s *Search) Evaluate(ctx context.Context, episodes int) (engine.Evaluation, error) {
 	return s.evaluation.Evaluate(ctx, s.strategy.Solution(), episodes)

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/evorl/evorl/vk"
@@ -36,14 +37,18 @@ func (s *State) Allocate() error {
 func (s *State) allocate() error {
 	waiting := s.all.waiting
 	s.all.waiting = nil
-	if err := s.fits(waiting); err != nil {
-		return err
+	if len(waiting) == 0 {
+		return nil
 	}
+	if err := s.fits(waiting); err != nil {
+		return fmt.Errorf("engine: %w", err)
+	}
+	size := s.size(waiting)
 	for _, b := range waiting {
 		buf, err := s.eng.dev.NewBuffer(b.bytes, b.kind)
 		if err != nil {
 			s.free()
-			return fmt.Errorf("engine: tensor %v: %w", b.tensor, err)
+			return fmt.Errorf("engine: tensor %v, %s: %w", b.tensor, size, err)
 		}
 		b.buf = buf
 		s.all.blocks = append(s.all.blocks, b)
@@ -52,29 +57,39 @@ func (s *State) allocate() error {
 }
 
 // fits says before anything is allocated whether it can be.
-func (s *State) fits(blocks []*block) error {
-	var need uint64
-	var largest *block
-	for _, b := range blocks {
-		need += uint64(b.bytes)
-		if largest == nil || b.tensor.Len() > largest.tensor.Len() {
-			largest = b
+func (s *State) fits(waiting []*block) error {
+	need, largest := total(waiting), waiting[0].tensor
+	for _, b := range waiting {
+		if b.tensor.Len() > largest.Len() {
+			largest = b.tensor
 		}
 	}
-	if largest == nil {
-		return nil
-	}
-	what := fmt.Sprintf("state of %d tensors, the largest %v,", len(blocks), largest.tensor)
-	if err := s.eng.dev.Room(what, need); err != nil {
-		return fmt.Errorf("engine: %w", err)
+	held := total(s.all.blocks)
+	what := fmt.Sprintf("state of %d tensors, the largest %v,", len(s.all.blocks)+len(waiting), largest)
+	err := s.eng.dev.Room(what, need)
+	var full *vk.OutOfMemoryError
+	if errors.As(err, &full) {
+		full.Need, full.Have = full.Need+held, full.Have+held // the whole of it, as its parts say little to who chose the sizes
 	}
 	most := s.eng.dev.Info().Limits.MaxStorageRange
-	if need := uint64(4 * largest.tensor.Len()); need > most {
-		return fmt.Errorf("engine: %w", &vk.OutOfMemoryError{
-			What: fmt.Sprintf("tensor %v", largest.tensor), Need: need, Have: most, Why: "a kernel of this device sees no more of a tensor",
-		})
+	if bytes := uint64(4 * largest.Len()); err == nil && bytes > most {
+		err = &vk.OutOfMemoryError{
+			What: fmt.Sprintf("tensor %v, %s,", largest, s.size(waiting)), Need: bytes, Have: most, Why: "a kernel of this device sees no more of a tensor",
+		}
 	}
-	return nil
+	return err
+}
+
+// size tells how large the state is with the tensors that wait for memory.
+func (s *State) size(waiting []*block) string {
+	return fmt.Sprintf("one of %d that need %s together", len(s.all.blocks)+len(waiting), vk.ByteSize(total(s.all.blocks)+total(waiting)))
+}
+
+func total(blocks []*block) (bytes uint64) {
+	for _, b := range blocks {
+		bytes += uint64(b.bytes)
+	}
+	return bytes
 }
 
 // free gives back all that was allocated.

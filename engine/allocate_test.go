@@ -93,3 +93,20 @@ func TestAllocateRefuses(t *testing.T) {
 		})
 	}
 }
+
+// What comes to a state that has memory already is counted with it, as it is one run's.
+func TestAllocateRefusesMore(t *testing.T) {
+	dev := randomDevice(t)
+	s := New(dev).NewState()
+	defer s.Close()
+	s.Tensor("a", Float32, Axis("x", 1<<18))
+	if err := s.Allocate(); err != nil {
+		t.Fatal(err)
+	}
+	s.Tensor("b", Float32, Population(1<<20), Axis("parameter", 1<<20))
+	err := s.Allocate()
+	var memory *vk.OutOfMemoryError
+	if !errors.As(err, &memory) || memory.Need != 1<<42+1<<20 || memory.Have >= memory.Need || !strings.Contains(err.Error(), "a state of 2 tensors") {
+		t.Errorf("error %v; want a *vk.OutOfMemoryError of both tensors, %d bytes", err, uint64(1<<42+1<<20))
+	}
+}

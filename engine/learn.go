@@ -78,6 +78,11 @@ func Learn(ctx context.Context, w Workflow, opts ...LearnOption) error {
 	if err != nil {
 		return fmt.Errorf("engine: learning: %w", err)
 	}
+	if l.evaluateEvery > 0 {
+		if err := w.Prepare(run, l.episodes); err != nil {
+			return fmt.Errorf("engine: learning: %w", err)
+		}
+	}
 	return l.loop(ctx, run, w, done)
 }
 

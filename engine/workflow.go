@@ -22,6 +22,8 @@ type Workflow interface {
 	Constants(ctx context.Context) error
 	// Step submits one iteration, the given number of them done before, and returns without waiting for it.
 	Step(ctx context.Context, iteration int) (*vk.Ticket, error)
+	// Prepare makes what Evaluate of so many episodes needs, so that a lack of memory shows before anything has been learned.
+	Prepare(ctx context.Context, episodes int) error
 	// Evaluate runs so many episodes of every member with the present parameters, apart from training.
 	Evaluate(ctx context.Context, episodes int) (Evaluation, error)
 	// Close frees everything. It may be called twice.

@@ -2,6 +2,7 @@ package envs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/evorl/evorl/engine"
@@ -63,10 +64,10 @@ func (ev *Evaluator) NewFitness(ctx context.Context, s *engine.State, episodes i
 // Run runs so many episodes of every member. The episodes are those of the clock's present count: the same run at the same
 // iteration sees the same ones.
 func (ev *Evaluator) Run(ctx context.Context, clock engine.Clock, episodes int) (engine.Evaluation, error) {
-	run, err := ev.prepare(ctx, clock, episodes)
-	if err != nil {
-		return engine.Evaluation{}, fmt.Errorf("envs: evaluating %d episodes of %d members in %q: %w", episodes, ev.members, ev.env.Name, err)
+	if err := ev.Prepare(ctx, clock, episodes); err != nil {
+		return engine.Evaluation{}, err
 	}
+	run := ev.runs[episodes]
 	if err := run.program.Run(ctx); err != nil {
 		return engine.Evaluation{}, err
 	}
@@ -89,20 +90,26 @@ func (ev *Evaluator) Run(ctx context.Context, clock engine.Clock, episodes int) 
 	return out, nil
 }
 
-func (ev *Evaluator) prepare(ctx context.Context, clock engine.Clock, episodes int) (*evaluation, error) {
-	if run := ev.runs[episodes]; run != nil {
-		return run, nil
+// Prepare makes the tensors and the program of Run with so many episodes, where that has not been done.
+//
+// Errors: less than one episode, *vk.OutOfMemoryError.
+func (ev *Evaluator) Prepare(ctx context.Context, clock engine.Clock, episodes int) error {
+	if ev.runs[episodes] != nil {
+		return nil
+	}
+	failed := func(err error) error {
+		return fmt.Errorf("envs: evaluating %d episodes of %d members in %q: %w", episodes, ev.members, ev.env.Name, err)
 	}
 	if episodes < 1 {
-		return nil, fmt.Errorf("want at least 1 episode")
+		return failed(errors.New("want at least 1 episode"))
 	}
 	run := &evaluation{state: ev.eng.NewState()}
 	if err := run.build(ctx, ev, clock, episodes); err != nil {
 		run.close()
-		return nil, err
+		return failed(err)
 	}
 	ev.runs[episodes] = run
-	return run, nil
+	return nil
 }
 
 func (run *evaluation) build(ctx context.Context, ev *Evaluator, clock engine.Clock, episodes int) (err error) {

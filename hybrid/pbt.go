@@ -149,9 +149,11 @@ func (p *PBT) build(ctx context.Context, by func(*PBT, *engine.State) exchanger)
 		p.rows = append(p.rows, row{p.inner.Metrics().Row(hyperRow + name), p.inner.Hyper().Lookup(name)})
 	}
 	p.parentRow = p.inner.Metrics().Row(parentRow)
-	if err := s.Allocate(); err != nil {
-		return err
-	}
+	return s.Allocate()
+}
+
+// record makes the programs.
+func (p *PBT) record() (err error) {
 	if p.step, err = p.eng.Record("pbt: "+p.inner.Describe().Workflow, func(r *engine.Recorder) { p.inner.Record(r, p.recordRows) }); err != nil {
 		return err
 	}
@@ -238,8 +240,13 @@ func (p *PBT) Init(ctx context.Context) error {
 	)
 }
 
-// Step implements engine.Workflow: an iteration, after an exchange when one is due.
+// Step implements engine.Workflow: an iteration, after an exchange when one is due. The first one records the programs.
 func (p *PBT) Step(ctx context.Context, iteration int) (*vk.Ticket, error) {
+	if p.exchange == nil {
+		if err := p.record(); err != nil {
+			return nil, err
+		}
+	}
 	if p.exchanges(iteration) {
 		if _, err := p.exchange.Submit(ctx); err != nil {
 			return nil, err
@@ -252,6 +259,9 @@ func (p *PBT) Step(ctx context.Context, iteration int) (*vk.Ticket, error) {
 func (p *PBT) exchanges(done int) bool {
 	return done > 0 && done >= p.cfg.Warmup && (done-p.cfg.Warmup)%p.cfg.Interval == 0
 }
+
+// Prepare implements engine.Workflow.
+func (p *PBT) Prepare(ctx context.Context, episodes int) error { return p.inner.Prepare(ctx, episodes) }
 
 // Evaluate implements engine.Workflow.
 func (p *PBT) Evaluate(ctx context.Context, episodes int) (engine.Evaluation, error) {

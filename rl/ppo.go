@@ -254,7 +254,7 @@ func (p *PPO) Describe() engine.Description {
 func (p *PPO) State() *engine.State           { return p.state }
 func (p *PPO) Clock() engine.Clock            { return p.clock }
 func (p *PPO) Metrics() *engine.Metrics       { return p.metrics }
-func (p *PPO) Hyper() *engine.Hyper                  { return p.hyper }
+func (p *PPO) Hyper() *engine.Hyper           { return p.hyper }
 func (p *PPO) Evaluator() *envs.Evaluator     { return p.evaluate }
 func (p *PPO) Environment() *envs.Environment { return p.env }
 
@@ -292,6 +292,11 @@ func (p *PPO) Step(ctx context.Context, iteration int) (_ *vk.Ticket, err error)
 		}
 	}
 	return p.step.Submit(ctx)
+}
+
+// Prepare implements engine.Workflow.
+func (p *PPO) Prepare(ctx context.Context, episodes int) error {
+	return p.evaluate.Prepare(ctx, p.clock, episodes)
 }
 
 // Evaluate implements engine.Workflow: deterministic actions in new episodes.

@@ -100,8 +100,8 @@ type OutOfMemoryError struct {
 
 // Error states need and have in bytes and in units.
 func (e *OutOfMemoryError) Error() string {
-	return fmt.Sprintf("vk: out of memory: a %s needs %s (%d bytes), but only %s (%d bytes) are available: %s; use fewer members, environments or steps",
-		e.What, byteSize(e.Need), e.Need, byteSize(e.Have), e.Have, e.Why)
+	return fmt.Sprintf("vk: out of memory: a %s needs %s (%d bytes), but only %s (%d bytes) are available: %s",
+		e.What, ByteSize(e.Need), e.Need, ByteSize(e.Have), e.Have, e.Why)
 }
 
 // DeviceIndexError: there is no device of this index.
@@ -128,7 +128,8 @@ func (e *DeviceNameError) Error() string {
 	return fmt.Sprintf("vk: no device has %q in its name; there are: %s", e.Name, strings.Join(e.Names, ", "))
 }
 
-func byteSize(n uint64) string {
+// ByteSize is a number of bytes to be read, such as 1.5 GiB.
+func ByteSize(n uint64) string {
 	const units = "KMGTPE"
 	if n < 1024 {
 		return fmt.Sprintf("%d B", n)

@@ -142,11 +142,11 @@ func (d *Device) Memory() MemoryStats {
 // available returns how many bytes a heap can still give, and the limit that decides.
 func (d *Device) available(heap int) (uint64, string) {
 	h := &d.phys.heaps[heap]
-	bytes, why := h.size-min(h.size, h.allocated), fmt.Sprintf("memory heap %d has %s, %s of it in use", heap, byteSize(h.size), byteSize(h.allocated))
+	bytes, why := h.size-min(h.size, h.allocated), fmt.Sprintf("memory heap %d has %s, %s of it in use", heap, ByteSize(h.size), ByteSize(h.allocated))
 	if d.phys.info.Features.Has(MemoryBudget) {
 		budget, usage := d.memoryBudget()
 		if left := budget[heap] - min(budget[heap], usage[heap]); left < bytes {
-			bytes, why = left, fmt.Sprintf("memory heap %d has a budget of %s, %s of it in use", heap, byteSize(budget[heap]), byteSize(usage[heap]))
+			bytes, why = left, fmt.Sprintf("memory heap %d has a budget of %s, %s of it in use", heap, ByteSize(budget[heap]), ByteSize(usage[heap]))
 		}
 	}
 	// A software driver takes the host's memory, and the kernel hands out more than there is.

@@ -64,7 +64,7 @@ func newDevices() *cobra.Command {
 }
 
 func writeDevice(b *strings.Builder, d vk.Info) {
-	memory := bytesText(d.MemoryBytes)
+	memory := vk.ByteSize(d.MemoryBytes)
 	switch {
 	case d.Unified:
 		memory += ", shared with the host"
@@ -83,16 +83,4 @@ func writeDevice(b *strings.Builder, d vk.Info) {
 	} {
 		fmt.Fprintf(b, "   %-9s %s\n", fact[0], fact[1])
 	}
-}
-
-func bytesText(n uint64) string {
-	const unit = 1024
-	if n < unit {
-		return fmt.Sprintf("%d B", n)
-	}
-	x, prefix := float64(n)/unit, 0
-	for x >= unit && prefix < 5 {
-		x, prefix = x/unit, prefix+1
-	}
-	return fmt.Sprintf("%.1f %ciB", x, "KMGTPE"[prefix])
 }

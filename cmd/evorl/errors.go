@@ -78,10 +78,13 @@ func describe(err error) string {
 	text := "evorl: " + strings.TrimSpace(err.Error())
 	var index *vk.DeviceIndexError
 	var name *vk.DeviceNameError
+	var memory *vk.OutOfMemoryError
 	var place *fs.PathError
 	switch {
 	case errors.As(err, &index), errors.As(err, &name):
 		text += "\nsee: evorl devices"
+	case errors.As(err, &memory):
+		text += "\nuse fewer members, environments, steps or episodes, or a smaller network"
 	case errors.As(err, &place) && errors.Is(err, syscall.ENOSPC):
 		text += "\nfree some space; a run goes on from its last checkpoint with --resume"
 	case errors.Is(err, vk.ErrDeviceLost), errors.Is(err, vk.ErrTimeout):

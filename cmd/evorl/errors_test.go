@@ -12,6 +12,7 @@ func TestBadInput(t *testing.T) {
 	b.write("syntax.toml", "workflow = ppo\n")
 	b.write("missing.toml", "workflow = \"ppo\"\n")
 	b.write("key.toml", "workflow = \"ppo\"\nenv = \"CartPole-v1\"\n[ppo]\nlearning_rat = 1e-3\n")
+	b.write("alone.toml", "workflow = \"ppo\"\nenv = \"CartPole-v1\"\n")
 	b.write("file", "")
 	if err := os.Mkdir(b.path("full"), 0o755); err != nil {
 		t.Fatal(err)
@@ -56,7 +57,10 @@ func TestBadInput(t *testing.T) {
 		{"run --out file/run tiny.toml", "", failed, []string{"run directory file/run", "not a directory"}},
 		{"run --out full tiny.toml", "", failed, []string{"full", "not empty"}},
 		{"run --out /proc/evorl tiny.toml", "", failed, []string{"run directory /proc/evorl"}},
-		{"run --set ppo.members=1000000 --set ppo.environments=100 tiny.toml", "", failed, []string{"out of memory", "needs", "available", "use fewer members"}},
+		{"run --set ppo.members=1000000 --set ppo.environments=100 tiny.toml", "", failed, []string{"out of memory: a state of", "needs", "GiB", "available", "use fewer members"}},
+		{"run --set ppo.members=1000000 --set network.hidden=[4000,4000] alone.toml", "", failed, []string{"out of memory: a state of", "needs", "TiB", "available", "smaller network"}},
+		{"run --set ppo.members=100000 --set ppo.environments=1 --set ppo.rollout_length=2 --set ppo.minibatches=1 --set network.hidden=[2] --set evaluation.episodes=65536 alone.toml", "",
+			failed, []string{"evaluating 65536 episodes of 100000 members", "out of memory: a state of", "needs", "GiB", "available", "fewer members"}},
 		{"eval", "", usage, []string{"want one RUN_DIR"}},
 		{"eval none", "", failed, []string{"no run in none"}},
 		{"eval --episodes 0 none", "", usage, []string{"--episodes 0", "want 1 to"}},

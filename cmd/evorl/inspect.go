@@ -22,6 +22,7 @@ import (
 	"github.com/evorl/evorl/engine/checkpoint"
 	"github.com/evorl/evorl/engine/metrics"
 	"github.com/evorl/evorl/engine/rundir"
+	"github.com/evorl/evorl/vk"
 )
 
 // inspection is evorl inspect --json.
@@ -170,7 +171,7 @@ func (in *inspection) text() string {
 	b.WriteString("\ncheckpoints\n")
 	for _, c := range in.Checkpoints {
 		if c.Valid {
-			fmt.Fprintf(&b, "  %8d  %9s  %s\n", c.Iteration, bytesText(uint64(c.Bytes)), c.Digest)
+			fmt.Fprintf(&b, "  %8d  %9s  %s\n", c.Iteration, vk.ByteSize(uint64(c.Bytes)), c.Digest)
 		} else {
 			fmt.Fprintf(&b, "  %8d  %s\n", c.Iteration, c.Error)
 		}

@@ -64,7 +64,7 @@ func Begin(ctx context.Context, eng *engine.Engine, cfg *catalog.Config, path st
 			err = errors.Join(err, s.Close())
 		}
 	}()
-	if s.workflow, err = cfg.Build(ctx, eng); err != nil {
+	if err := s.build(ctx); err != nil {
 		return nil, err
 	}
 	if err := s.workflow.Init(ctx); err != nil {
@@ -104,7 +104,7 @@ func Resume(ctx context.Context, eng *engine.Engine, cfg *catalog.Config, path s
 	if s.provenance, err = dir.ReadProvenance(); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	if s.workflow, err = cfg.Build(ctx, eng); err != nil {
+	if err := s.build(ctx); err != nil {
 		return nil, err
 	}
 	s.refused, err = Newest(dir.Checkpoints(), func(c *checkpoint.Checkpoint) error { return s.restore(ctx, c) })
@@ -120,6 +120,14 @@ func Resume(ctx context.Context, eng *engine.Engine, cfg *catalog.Config, path s
 		}
 	}
 	return s, s.open(ctx, s.from)
+}
+
+// build makes the workflow with all that the run will need, so that it is known to fit before anything has been learned.
+func (s *Session) build(ctx context.Context) (err error) {
+	if s.workflow, err = s.cfg.Build(ctx, s.eng); err != nil {
+		return err
+	}
+	return s.workflow.Prepare(ctx, s.cfg.Evaluation.Episodes)
 }
 
 // Config is the configuration of the run in a folder. catalog is where its environment is looked for; nil: the built-in ones.

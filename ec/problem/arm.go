@@ -84,6 +84,9 @@ func (a *arms) Finish(*engine.Recorder) {}
 // Rows implements ec.Evaluation.
 func (a *arms) Rows(*engine.Metrics) func(*engine.Recorder) { return func(*engine.Recorder) {} }
 
+// Prepare implements ec.Evaluation: there is nothing to make.
+func (a *arms) Prepare(context.Context, *engine.Tensor, int) error { return nil }
+
 // Evaluate implements ec.Evaluation: the fitness of the solutions, the same in every episode.
 func (a *arms) Evaluate(ctx context.Context, solutions *engine.Tensor, episodes int) (engine.Evaluation, error) {
 	s := a.eng.NewState()

@@ -113,15 +113,32 @@ func (e *rollouts) Rows(m *engine.Metrics) func(*engine.Recorder) {
 	return func(r *engine.Recorder) { r.Copy(row, e.length) }
 }
 
-// Evaluate implements ec.Evaluation: episodes of the environment's own rewards, apart from those of the search.
-func (e *rollouts) Evaluate(ctx context.Context, solutions *engine.Tensor, episodes int) (engine.Evaluation, error) {
+// evaluator is that of the solutions.
+func (e *rollouts) evaluator(ctx context.Context, solutions *engine.Tensor) (_ *envs.Evaluator, err error) {
 	ev := e.evaluators[solutions]
 	if ev == nil {
-		var err error
 		if ev, err = envs.NewEvaluator(ctx, e.state, e.env, e.options, e.act(solutions)); err != nil {
-			return engine.Evaluation{}, err
+			return nil, err
 		}
 		e.evaluators[solutions] = ev
+	}
+	return ev, nil
+}
+
+// Prepare implements ec.Evaluation.
+func (e *rollouts) Prepare(ctx context.Context, solutions *engine.Tensor, episodes int) error {
+	ev, err := e.evaluator(ctx, solutions)
+	if err != nil {
+		return err
+	}
+	return ev.Prepare(ctx, e.clock, episodes)
+}
+
+// Evaluate implements ec.Evaluation: episodes of the environment's own rewards, apart from those of the search.
+func (e *rollouts) Evaluate(ctx context.Context, solutions *engine.Tensor, episodes int) (engine.Evaluation, error) {
+	ev, err := e.evaluator(ctx, solutions)
+	if err != nil {
+		return engine.Evaluation{}, err
 	}
 	return ev.Run(ctx, e.clock, episodes)
 }

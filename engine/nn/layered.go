@@ -38,11 +38,8 @@ func NewLayered(s *engine.State, net MLP, members, rows int) (*Layered, error) {
 	for _, n := range net.Hidden {
 		widest = max(widest, n)
 	}
-	l.capacity = min(rows, int(l.info.Limits.MaxStorageRange)/(4*members*widest))
-	if l.capacity < 1 {
-		return nil, fmt.Errorf("nn: network %v of %d members: one row of %d units of each takes %d bytes; this device binds %d",
-			net, members, widest, 4*members*widest, l.info.Limits.MaxStorageRange)
-	}
+	// Where not even one row can be bound, allocating the state says so.
+	l.capacity = max(1, min(rows, int(l.info.Limits.MaxStorageRange)/(4*members*widest)))
 	s = s.Sub("layers")
 	p, b := engine.Population(members), engine.Axis("row", l.capacity)
 	l.rows = s.Scratch("inputs", engine.Float32, p, b, engine.Axis("feature", net.In))
