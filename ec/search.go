@@ -27,6 +27,7 @@ type Search struct {
 	raw        *engine.Tensor // [M, P] or [M, P, K]: as evaluated
 	descriptor *engine.Tensor // [M, P, B]; nil where the problem has none
 	rows       []*engine.Tensor
+	returns    *engine.Tensor           // [M]: the metric of the candidates' mean return; nil where there is no environment
 	more       []func(*engine.Recorder) // the problem's and the strategy's metrics
 	step       *engine.Program
 }
@@ -80,6 +81,9 @@ func (s *Search) build(ctx context.Context, members int) (err error) {
 			s.rows = append(s.rows, s.metrics.Row(name))
 		}
 	}
+	if steps, _ := s.evaluation.Steps(); steps > 0 && s.judge != nil {
+		s.returns = s.metrics.Row("episode/return")
+	}
 	s.more = append(s.more, s.evaluation.Rows(s.metrics))
 	if measured, ok := s.strategy.(Measured); ok {
 		s.more = append(s.more, measured.Rows(s.metrics))
@@ -107,6 +111,9 @@ func (s *Search) Record(r *engine.Recorder, rows func(*engine.Recorder)) {
 			engine.Mean(r, row, s.judge.whole.Index(i), nil, 1)
 		}
 		r.Copy(s.rows[4], s.judge.best)
+		if s.returns != nil {
+			engine.Mean(r, s.returns, s.judge.whole.Index(1), nil, 1)
+		}
 	}
 	told.Descriptor = s.descriptor
 	s.strategy.Tell(r, told)
@@ -121,7 +128,7 @@ func (s *Search) Record(r *engine.Recorder, rows func(*engine.Recorder)) {
 	s.clock.Tick(r, 1, steps)
 }
 
-// Describe implements engine.Workflow. A search that ends episodes early takes fewer steps than StepsPerIter.
+// Describe implements engine.Workflow. A search of policies takes no more steps than StepsPerIter; engine.EnvSteps says how many.
 func (s *Search) Describe() engine.Description {
 	steps, _ := s.evaluation.Steps()
 	return engine.Description{
