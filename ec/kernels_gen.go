@@ -1316,6 +1316,179 @@ func (k mergeKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: mergeShader, Groups: [3]uint32{x, y, z}, Label: "ec/merge", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var moeadIdealShader = &vk.Shader{
+	Name:  "ec/moead_ideal",
+	SPIRV: shaders.Code("ec/moead_ideal"),
+	Bindings: []vk.Binding{
+		{Name: "Children", Index: 0, Access: vk.Read},
+		{Name: "children_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Ideal", Index: 2, Access: vk.ReadWrite},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// moeadIdealKernel is shaders/ec/moead_ideal.comp.
+type moeadIdealKernel struct {
+	Children       vk.Range // readonly float
+	ChildrenTexels vk.Range // readonly vec4 rgba32f
+	Ideal          vk.Range // read-write float
+
+	Population uint32 // push constants, in order
+	Objective  uint32
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k moeadIdealKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [3]vk.Range
+		push   [8]byte
+		spec   [2]uint32
+	})
+	a.ranges = [3]vk.Range{k.Children, k.ChildrenTexels, k.Ideal}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Objective)
+	a.spec = [2]uint32{64, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: moeadIdealShader, Groups: [3]uint32{x, y, z}, Label: "ec/moead_ideal", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var moeadMateShader = &vk.Shader{
+	Name:  "ec/moead_mate",
+	SPIRV: shaders.Code("ec/moead_mate"),
+	Bindings: []vk.Binding{
+		{Name: "Neighbor", Index: 0, Access: vk.Read},
+		{Name: "Clock", Index: 1, Access: vk.Read},
+		{Name: "Parent", Index: 2, Access: vk.Write},
+	},
+	PushBytes: 16,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// moeadMateKernel is shaders/ec/moead_mate.comp.
+type moeadMateKernel struct {
+	Neighbor vk.Range // readonly uint
+	Clock    vk.Range // readonly uint
+	Parent   vk.Range // writeonly uint
+
+	Seed       uint32 // push constants, in order
+	Stream     uint32
+	Population uint32
+	Neighbors  uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k moeadMateKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [3]vk.Range
+		push   [16]byte
+		spec   [1]uint32
+	})
+	a.ranges = [3]vk.Range{k.Neighbor, k.Clock, k.Parent}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Neighbors)
+	a.spec = [1]uint32{64}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	return vk.Call{Shader: moeadMateShader, Groups: [3]uint32{x, y, z}, Label: "ec/moead_mate", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var moeadUpdateShader = &vk.Shader{
+	Name:  "ec/moead_update",
+	SPIRV: shaders.Code("ec/moead_update"),
+	Bindings: []vk.Binding{
+		{Name: "Children", Index: 0, Access: vk.Read},
+		{Name: "children_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Own", Index: 2, Access: vk.ReadWrite},
+		{Name: "Ideal", Index: 3, Access: vk.Read},
+		{Name: "Weight", Index: 4, Access: vk.Read},
+		{Name: "weight_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Reader", Index: 6, Access: vk.Read},
+		{Name: "Clock", Index: 7, Access: vk.Read},
+		{Name: "Order", Index: 8, Access: vk.Write},
+	},
+	PushBytes: 12,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "FOURS", ID: 1, Default: 1},
+		{Name: "DECOMPOSITION", ID: 2, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// moeadUpdateKernel is shaders/ec/moead_update.comp.
+type moeadUpdateKernel struct {
+	Children       vk.Range // readonly float
+	ChildrenTexels vk.Range // readonly vec4 rgba32f
+	Own            vk.Range // read-write float
+	Ideal          vk.Range // readonly float
+	Weight         vk.Range // readonly vec4
+	WeightTexels   vk.Range // readonly vec4 rgba32f
+	Reader         vk.Range // readonly uint
+	Clock          vk.Range // readonly uint
+	Order          vk.Range // writeonly uint
+
+	Population uint32 // push constants, in order
+	Objective  uint32
+	Penalty    float32
+
+	LocalSizeX    uint32 // specialization constants, zero for their default 64
+	Fours         uint32 // default 1
+	Decomposition uint32 // default 0
+	TexelLoads    uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k moeadUpdateKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [9]vk.Range
+		push   [12]byte
+		spec   [4]uint32
+	})
+	a.ranges = [9]vk.Range{k.Children, k.ChildrenTexels, k.Own, k.Ideal, k.Weight, k.WeightTexels, k.Reader, k.Clock, k.Order}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Objective)
+	binary.LittleEndian.PutUint32(a.push[8:], math.Float32bits(k.Penalty))
+	a.spec = [4]uint32{64, 1, 0, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.Fours != 0 {
+		a.spec[1] = k.Fours
+	}
+	if k.Decomposition != 0 {
+		a.spec[2] = k.Decomposition
+	}
+	if k.TexelLoads != 0 {
+		a.spec[3] = k.TexelLoads
+	}
+	return vk.Call{Shader: moeadUpdateShader, Groups: [3]uint32{x, y, z}, Label: "ec/moead_update", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var noiseSumsShader = &vk.Shader{
 	Name:  "ec/noise_sums",
 	SPIRV: shaders.Code("ec/noise_sums"),
