@@ -2308,6 +2308,7 @@ var selectShader = &vk.Shader{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 		{Name: "ORDERED", ID: 1, Default: 0},
 		{Name: "COUNTED", ID: 2, Default: 0},
+		{Name: "SHUFFLED", ID: 3, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
 	LocalSizeSpec: [3]int32{0, -1, -1},
@@ -2329,6 +2330,7 @@ type selectKernel struct {
 	LocalSizeX uint32 // specialization constants, zero for their default 64
 	Ordered    uint32 // default 0
 	Counted    uint32 // default 0
+	Shuffled   uint32 // default 0
 }
 
 // call dispatches x × y × z workgroups.
@@ -2336,7 +2338,7 @@ func (k selectKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
 		ranges [4]vk.Range
 		push   [20]byte
-		spec   [3]uint32
+		spec   [4]uint32
 	})
 	a.ranges = [4]vk.Range{k.Order, k.Clock, k.Parent, k.Among}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
@@ -2344,7 +2346,7 @@ func (k selectKernel) call(x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[8:], k.Candidates)
 	binary.LittleEndian.PutUint32(a.push[12:], k.Parents)
 	binary.LittleEndian.PutUint32(a.push[16:], k.Size)
-	a.spec = [3]uint32{64, 0, 0}
+	a.spec = [4]uint32{64, 0, 0, 0}
 	if k.LocalSizeX != 0 {
 		a.spec[0] = k.LocalSizeX
 	}
@@ -2353,6 +2355,9 @@ func (k selectKernel) call(x, y, z uint32) vk.Call {
 	}
 	if k.Counted != 0 {
 		a.spec[2] = k.Counted
+	}
+	if k.Shuffled != 0 {
+		a.spec[3] = k.Shuffled
 	}
 	return vk.Call{Shader: selectShader, Groups: [3]uint32{x, y, z}, Label: "ec/select", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }

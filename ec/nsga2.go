@@ -35,7 +35,7 @@ func (c NSGA2Config) New(s *engine.State, clock engine.Clock, hyper *engine.Hype
 	if err := config.Check(c); err != nil {
 		return nil, err
 	}
-	base, err := newElitist(s, clock, hyper, space, c.Population, Tournament{Size: c.Tournament, Stream: engine.Stream("ec/mating")}, c.InitialStd, c.VariationConfig)
+	base, err := newElitist(s, clock, hyper, space, c.Population, Tournament{Size: c.Tournament, Stream: engine.Stream("ec/mating"), Shuffled: true}, c.InitialStd, c.VariationConfig)
 	if err != nil {
 		return nil, err
 	}

@@ -38,7 +38,7 @@ func (c NSGA3Config) New(s *engine.State, clock engine.Clock, hyper *engine.Hype
 		return nil, err
 	}
 	// Parents are chosen at random (section IV.F).
-	base, err := newElitist(s, clock, hyper, space, c.Population, Tournament{Size: 1, Stream: engine.Stream("ec/mating")}, c.InitialStd, c.VariationConfig)
+	base, err := newElitist(s, clock, hyper, space, c.Population, Tournament{Size: 1, Stream: engine.Stream("ec/mating"), Shuffled: true}, c.InitialStd, c.VariationConfig)
 	if err != nil {
 		return nil, err
 	}
