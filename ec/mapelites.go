@@ -23,10 +23,7 @@ func defaultArchive() ArchiveConfig {
 }
 
 func (c ArchiveConfig) validate() error {
-	if err := c.VariationConfig.validate(); err != nil {
-		return config.Invalid("mutation_rate", "%v", err)
-	}
-	return nil
+	return c.VariationConfig.validate()
 }
 
 // MAPElitesConfig are the settings of MAP-Elites.
