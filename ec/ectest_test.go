@@ -36,9 +36,10 @@ type trial struct {
 	clock    engine.Clock
 	hyper    *engine.Hyper
 	strategy Strategy
-	judge    *judge
+	judge    *judge         // nil with several objectives
+	panel    *panel         // nil with one
 	formed   *engine.Tensor // [M, P, row]
-	raw      *engine.Tensor // [M, P]
+	raw      *engine.Tensor // [M, P] or [M, P, K]
 	behaved  *engine.Tensor // [M, P, B]: descriptors, which the test writes; nil: the space has none
 	ask      *engine.Program
 	tell     *engine.Program
@@ -55,9 +56,15 @@ func newTrial(t testing.TB, eng *engine.Engine, algo Algorithm, space Space, sta
 		t.Fatal(err)
 	}
 	population := tr.strategy.Population()
-	tr.judge = newJudge(tr.state.Sub("search"), space, population)
+	dims := []engine.Dim{engine.Population(space.Members), candidates(population)}
+	if space.Objectives > 1 {
+		tr.panel = newPanel(tr.state.Sub("search"), space, population, tr.strategy.(MultiObjective))
+		dims = append(dims, engine.Axis("objective", space.Objectives))
+	} else {
+		tr.judge = newJudge(tr.state.Sub("search"), space, population)
+	}
 	tr.formed = tr.state.Scratch("formed", engine.Float32, engine.Population(space.Members*population), engine.Axis("parameter", space.Row()))
-	tr.raw = tr.state.Scratch("evaluated", engine.Float32, engine.Population(space.Members), candidates(population))
+	tr.raw = tr.state.Scratch("evaluated", engine.Float32, dims...)
 	if b := len(space.DescriptorLow); b > 0 {
 		tr.behaved = tr.state.Scratch("descriptors", engine.Float32, engine.Population(space.Members), candidates(population), engine.Axis("descriptor", b))
 	}
@@ -66,7 +73,9 @@ func newTrial(t testing.TB, eng *engine.Engine, algo Algorithm, space Space, sta
 	tr.must(tr.state.Poison(ctx))
 	tr.must(tr.hyper.Init(ctx))
 	tr.must(tr.strategy.Init(ctx, start))
-	tr.must(tr.judge.init(ctx, start))
+	if tr.judge != nil {
+		tr.must(tr.judge.init(ctx, start))
+	}
 	tr.must(tr.strategy.Constants(ctx))
 	tr.ask, err = eng.Record("ask", func(r *engine.Recorder) {
 		tr.strategy.Ask(r)
@@ -74,7 +83,12 @@ func newTrial(t testing.TB, eng *engine.Engine, algo Algorithm, space Space, sta
 	})
 	tr.must(err)
 	tr.tell, err = eng.Record("tell", func(r *engine.Recorder) {
-		told := tr.judge.record(r, tr.raw, tr.strategy)
+		var told Told
+		if tr.panel != nil {
+			told = tr.panel.record(r, tr.raw)
+		} else {
+			told = tr.judge.record(r, tr.raw, tr.strategy)
+		}
 		told.Descriptor = tr.behaved
 		tr.strategy.Tell(r, told)
 		tr.clock.Tick(r, 1, 0)
@@ -102,7 +116,7 @@ func (tr *trial) candidates() [][][]float32 {
 	return tr.rows(tr.formed, tr.strategy.Population())
 }
 
-// learn tells the fitness [M][P] of the generation.
+// learn tells the fitness [M][P], with several objectives [M][P · K], of the generation.
 func (tr *trial) learn(fitness [][]float32) {
 	tr.t.Helper()
 	var all []float32

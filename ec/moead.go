@@ -124,6 +124,7 @@ func neighbors(points [][]float64, count int) [][]int {
 			for k := range p {
 				distance[j] += (p[k] - q[k]) * (p[k] - q[k])
 			}
+			distance[j] = math.Round(distance[j] * 1e9) // so that rounding decides no ties
 		}
 		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(distance[a], distance[b]) })
 		out[i] = order[:count]

@@ -3,6 +3,8 @@
 // The fronts of a population: those whom nobody dominates, those whom only these do, and so on. The second half of the non-dominated sort of
 // K. Deb et al., 2002, section III.A. Groups: x = searches.
 
+#extension GL_KHR_memory_scope_semantics : require
+
 layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP = 64;
 layout(constant_id = 2) const uint WORDS = 64; // 32 candidates each
@@ -24,6 +26,10 @@ shared uint held[WORDS];    // words with bits, in any order
 shared uint words_held;
 shared uint found;
 
+// Atomics of the workgroup: without a scope they would be those of the device.
+#define shared_or(x, bits) atomicOr(x, bits, gl_ScopeWorkgroup, gl_StorageSemanticsShared, gl_SemanticsRelaxed)
+#define shared_add(x, n) atomicAdd(x, n, gl_ScopeWorkgroup, gl_StorageSemanticsShared, gl_SemanticsRelaxed)
+
 void main() {
     uint search = gl_WorkGroupID.x, own = gl_LocalInvocationID.x, n = candidates, base = search * n, before = 0u;
     for (uint i = own; i < n; i += WORKGROUP) front[base + i] = NONE;
@@ -37,8 +43,8 @@ void main() {
         for (uint i = own; i < n; i += WORKGROUP) {
             if (front[base + i] != NONE || number[base + i] != 0u) continue;
             front[base + i] = f;
-            if (atomicOr(members[i >> 5], 1u << (i & 31u)) == 0u) held[atomicAdd(words_held, 1u)] = i >> 5;
-            atomicAdd(found, 1u);
+            if (shared_or(members[i >> 5], 1u << (i & 31u)) == 0u) held[shared_add(words_held, 1u)] = i >> 5;
+            shared_add(found, 1u);
         }
         barrier();
         uint now = found, words = words_held;
