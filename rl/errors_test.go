@@ -2,6 +2,7 @@ package rl
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -24,6 +25,7 @@ func TestRefused(t *testing.T) {
 		{func(c *PPOConfig, _ *NetworkConfig, _ *envs.Options) { c.Minibatches = 1000 }, `"minibatches": 1000 minibatches of 512 transitions`},
 		{func(c *PPOConfig, _ *NetworkConfig, _ *envs.Options) { c.Discount = 1.5 }, `"discount" is 1.5: want at least 0 and at most 1`},
 		{func(_ *PPOConfig, n *NetworkConfig, _ *envs.Options) { n.Hidden = []int{64, 0} }, `network: "hidden[1]" is 0: want at least 1`},
+		{func(_ *PPOConfig, n *NetworkConfig, _ *envs.Options) { n.Hidden = slices.Repeat([]int{4}, 9) }, `network: "hidden": 9 hidden layers; want at most 8`},
 		{func(_ *PPOConfig, n *NetworkConfig, _ *envs.Options) { n.ObsLimit = -1 }, `network: "obs_limit" is -1: want above 0`},
 		{func(_ *PPOConfig, _ *NetworkConfig, o *envs.Options) { o.AutoReset = envs.Disabled }, `auto-reset mode disabled; want normal or fast`},
 		{func(_ *PPOConfig, _ *NetworkConfig, o *envs.Options) { o.ActionRepeat = -2 }, `ActionRepeat is -2`},

@@ -14,12 +14,17 @@ import (
 func TestGradient(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(3))
 	const gaussian = 2 // actions of the Gaussian; the categorical has 3
-	for _, hidden := range [][]int{{7, 6}, {33}, {64, 64}} {
+	lanes, layers := [][]int{{7, 6}, {33}, {64, 64}}, [][]int{{}, {9, 8, 7}, {256, 256}}
+	if testing.Short() {
+		lanes, layers = lanes[:1], layers[1:2]
+	}
+	for _, hidden := range lanes {
 		for _, norm := range []bool{false, true} {
 			for i, kind := range []nn.Activation{nn.ReLU, nn.Tanh, nn.ELU, nn.Swish} {
 				for j, action := range []envs.Space{envs.Discrete(3), envs.Symmetric(make([]float32, gaussian)...)} {
-					// A driver takes seconds to compile the large ones: tanh without, swish with layer normalization stand for them.
-					if hidden[0] == 64 && !(kind == nn.Tanh && !norm && j == 0 || kind == nn.Swish && norm && j == 1) {
+					// A driver takes seconds to compile the large ones, and an instrumented one any: tanh without, swish with layer
+					// normalization stand for them.
+					if (hidden[0] == 64 || testing.Short()) && !(kind == nn.Tanh && !norm && j == 0 || kind == nn.Swish && norm && j == 1) {
 						continue
 					}
 					cfg, network := DefaultPPO(), DefaultNetwork()
@@ -35,7 +40,7 @@ func TestGradient(t *testing.T) {
 		}
 	}
 	// Networks that are evaluated layer by layer; the last minibatch has one transition less.
-	for i, hidden := range [][]int{{}, {9, 8, 7}, {256, 256}} {
+	for i, hidden := range layers {
 		for j, action := range []envs.Space{envs.Discrete(3), envs.Symmetric(make([]float32, gaussian)...)} {
 			cfg, network := DefaultPPO(), DefaultNetwork()
 			cfg.Members, cfg.RolloutLength, cfg.Environments, cfg.Epochs, cfg.Minibatches = 2, 5, 3, 2, 2

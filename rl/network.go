@@ -1,12 +1,13 @@
 package rl
 
 import (
+	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/engine/nn"
 )
 
 // NetworkConfig describes the hidden part of an agent's networks; inputs and outputs are the environment's.
 type NetworkConfig struct {
-	Hidden       []int          `min:"1" max:"8192" doc:"Units of each hidden layer, of actor and critic each."`
+	Hidden       []int          `min:"1" max:"8192" doc:"Units of each hidden layer, of actor and critic each; at most 8 layers."`
 	Activation   nn.Activation  `doc:"Nonlinearity of hidden layers: linear, relu, tanh, elu, swish."`
 	LayerNorm    bool           `doc:"Layer normalization before each activation."`
 	Initializer  nn.Initializer `doc:"Initial weights: orthogonal, lecun_uniform, kaiming_uniform."`
@@ -26,6 +27,14 @@ func DefaultNetwork() NetworkConfig {
 		Hidden: []int{64, 64}, Activation: nn.Tanh, Initializer: nn.Orthogonal,
 		HiddenGain: 1.4142135623730951, ActorGain: 0.01, CriticGain: 1, ObsLimit: 10,
 	}
+}
+
+// Validate says what the fields cannot say alone.
+func (c NetworkConfig) Validate() error {
+	if len(c.Hidden) > nn.MaxHidden {
+		return config.Invalid("hidden", "%d hidden layers; want at most %d", len(c.Hidden), nn.MaxHidden)
+	}
+	return nil
 }
 
 func (c NetworkConfig) mlp(in, out int) nn.MLP {

@@ -19,7 +19,7 @@ has_loader() {
 
 has_driver() {
 	[ -n "${VK_ICD_FILENAMES:-}${VK_DRIVER_FILES:-}" ] && return
-	for folder in /usr/share /usr/local/share /etc "${XDG_DATA_HOME:-$HOME/.local/share}"; do
+	for folder in /usr/share /usr/local/share /etc "${XDG_DATA_HOME:-${HOME:-/root}/.local/share}"; do
 		for file in "$folder"/vulkan/icd.d/*.json; do
 			[ -e "$file" ] && return
 		done

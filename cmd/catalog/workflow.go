@@ -113,7 +113,7 @@ func Workflows() []Workflow {
 		},
 		{
 			Name: "random-search", Summary: "candidates drawn about the beginning, the best of which is kept",
-			Source: "the baseline of all others",
+			Source: "the baseline",
 			parts:  newSearch(ec.DefaultRandomSearch),
 		},
 	}

@@ -26,6 +26,7 @@ func TestBadInput(t *testing.T) {
 		want   []string
 	}{
 		{"runn tiny.toml", "", usage, []string{`no command "runn"`, `did you mean "run"?`}},
+		{"lst", "", usage, []string{`no command "lst"`, `did you mean "list"?`}},
 		{"run", "", usage, []string{"want a CONFIG.toml"}},
 		{"run tiny.toml tiny.toml", "", usage, []string{"want one CONFIG.toml"}},
 		{"run --bogus tiny.toml", "", usage, []string{"--bogus", "run --help"}},
@@ -40,6 +41,7 @@ func TestBadInput(t *testing.T) {
 		{"run --set ppo.members=0 tiny.toml", "", usage, []string{"members", "at least 1"}},
 		{"run --set ppo.members=1 tiny.toml", "", usage, []string{"population of 1", "at least 2"}},
 		{"run --set ppo.minibatches=65 tiny.toml", "", usage, []string{"65 minibatches of 64 transitions"}},
+		{"run --set network.hidden=[1,1,1,1,1,1,1,1,1] tiny.toml", "", usage, []string{"9 hidden layers", "at most 8", "^^^"}},
 		{"run --set pbt.search.lr.high=1 tiny.toml", "", usage, []string{`hyperparameter "lr"`, `did you mean "learning_rate"?`}},
 		{"run --set pbt.search.discount={prior=\"uniform\",low=0.5,high=2} tiny.toml", "", usage, []string{"discount of 2", "at most 1"}},
 		{"run --set env=CartPol tiny.toml", "", usage, []string{`unknown environment "CartPol"`, `did you mean "CartPole-v1"?`}},

@@ -64,10 +64,16 @@ const maxEpisodes = 65536
 
 func writeEvaluation(cmd *cobra.Command, e session.Evaluation) error {
 	of := fmt.Sprintf("all %d members", e.Members)
-	if e.Member != nil {
+	over := plural(e.Episodes, "episode")
+	switch {
+	case e.Member != nil:
 		of = fmt.Sprintf("member %d, the fittest of %d,", *e.Member, e.Members)
+	case e.Members == 1:
+		of = "the only member"
+	default:
+		over += " each"
 	}
-	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s on %s at iteration %d\nreturn of %s %s ± %s over %d episodes\n",
-		e.Workflow, e.Env, e.Iteration, of, short(float64(e.MeanReturn)), short(float64(e.StdReturn)), e.Episodes)
+	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s on %s at iteration %d\nreturn of %s %s ± %s over %s\n",
+		e.Workflow, e.Env, e.Iteration, of, short(float64(e.MeanReturn)), short(float64(e.StdReturn)), over)
 	return err
 }

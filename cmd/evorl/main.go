@@ -20,6 +20,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/engine/rundir"
 )
 
@@ -67,16 +68,19 @@ func newRoot() *cobra.Command {
 		if len(args) == 0 {
 			return nil
 		}
+		var names []string
+		for _, c := range cmd.Commands() {
+			names = append(names, c.Name())
+		}
 		hint := "see evorl --help"
-		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-			hint = fmt.Sprintf("did you mean %q?", near[0])
+		if near := config.Nearest(args[0], names); near != "" {
+			hint = fmt.Sprintf("did you mean %q?", near)
 		}
 		return usagef("there is no command %q; %s", args[0], hint)
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usagef("%v; see %s --help", err, cmd.CommandPath())
 	})
-	root.SuggestionsMinimumDistance = 2
 	root.SetUsageTemplate(usageTemplate)
 	cobra.EnableCommandSorting = false // they are in the order in which one meets them
 	root.AddCommand(newRun(), newEval(), newPlot(), newInspect(), newList(), newDevices(), newBench())

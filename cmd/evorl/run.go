@@ -186,6 +186,7 @@ func newLine(w io.Writer, total, iteration, envSteps int64) *line {
 	l := &line{Writer: w, score: math.NaN()}
 	if file, ok := w.(*os.File); ok {
 		l.bar = progress.New(file, total, iteration, envSteps)
+		l.bar.Await("compiling kernels")
 		l.Writer = l.bar
 	}
 	return l

@@ -21,7 +21,7 @@ const shownMembers = 10
 // writeResult shows the best members with their hyperparameters.
 func writeResult(w io.Writer, r session.Result) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s on %s: %d iterations, %s env steps in %s", r.Workflow, r.Env, r.Iterations, thousands(r.EnvSteps), clock(r.Seconds))
+	fmt.Fprintf(&b, "%s on %s: %s, %s env steps in %s", r.Workflow, r.Env, plural(r.Iterations, "iteration"), thousands(r.EnvSteps), clock(r.Seconds))
 	if r.Seconds > 0 && r.From == 0 {
 		fmt.Fprintf(&b, " (%s/s)", thousands(int64(float64(r.EnvSteps)/r.Seconds)))
 	}
@@ -37,6 +37,14 @@ func writeResult(w io.Writer, r session.Result) error {
 	fmt.Fprintf(&b, "run     %s\ndigest  %s\n", r.RunDir, r.Digest)
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// plural is a number of things, such as 1 iteration or 2 iterations.
+func plural(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", n, thing)
 }
 
 func writeMembers(b *strings.Builder, members []session.Member) {

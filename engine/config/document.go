@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strings"
 	"unicode/utf8"
@@ -36,16 +37,25 @@ func Set(text string) Override { return Override{"--set", text} }
 func Read(path string, overrides ...Override) (*Document, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, fmt.Errorf("configuration: %w", err)
+		return nil, unreadable(path, err)
 	}
 	if info.IsDir() {
 		return nil, fmt.Errorf("configuration: %s is a folder; want a TOML file", path)
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("configuration: %w", err)
+		return nil, unreadable(path, err)
 	}
 	return Parse(path, text, overrides...)
+}
+
+// unreadable leaves out which call of the system it was that failed.
+func unreadable(path string, err error) error {
+	var call *fs.PathError
+	if errors.As(err, &call) {
+		err = call.Err
+	}
+	return fmt.Errorf("configuration %s: %w", path, err)
 }
 
 // Parse is Read for a text that is already in memory; name stands for it in errors.

@@ -129,7 +129,11 @@ func TestGemm(t *testing.T) {
 		forms["lanes"] = gemmForm{formLanes, info.SubgroupSize, 2, 4, 0} // wider subgroups have no registers for it
 	}
 	for name, form := range forms {
-		for _, transposed := range []string{"", "A", "B", "AB"} {
+		ways := []string{"", "A", "B", "AB"}
+		if testing.Short() {
+			ways = ways[1:3] // each matrix both ways
+		}
+		for _, transposed := range ways {
 			for _, aligned := range []bool{true, false} {
 				t.Run(fmt.Sprintf("%s/%s/%v", name, transposed, aligned), func(t *testing.T) {
 					for i, size := range [][3]int{{1, 1, 1}, {17, 33, 5}, {40, 7, 64}, {5, 50, 3}} {
@@ -145,7 +149,11 @@ func TestGemm(t *testing.T) {
 
 // Products of one row, their sums whole and shared by invocations.
 func TestGemmVector(t *testing.T) {
-	for _, form := range []gemmForm{{form: formVector, workgroup: 8, width: 1}, {form: formVector, workgroup: 64, width: 4}} {
+	forms := []gemmForm{{form: formVector, workgroup: 64, width: 4}, {form: formVector, workgroup: 8, width: 1}}
+	if testing.Short() {
+		forms = forms[:1]
+	}
+	for _, form := range forms {
 		for _, transposed := range []bool{false, true} {
 			for i, size := range [][2]int{{1, 1}, {35, 6}, {40, 64}, {7, 130}} {
 				gemmCase{members: 3, m: 1, n: size[0], k: size[1], transposeB: transposed, aligned: i%2 == 0, splits: i, form: form}.run(t)

@@ -124,7 +124,7 @@ func TestNames(t *testing.T) {
 func TestCheck(t *testing.T) {
 	for name, net := range map[string]MLP{
 		"no inputs": {Out: 1}, "no outputs": {In: 1}, "an empty layer": {In: 1, Out: 1, Hidden: []int{3, 0}}, "a wide layer": {In: 1, Out: 1, Hidden: []int{maxUnits + 1}},
-		"many layers": {In: 1, Out: 1, Hidden: make([]int, maxHidden+1)}, "activation": {In: 1, Out: 1, Activation: 99},
+		"many layers": {In: 1, Out: 1, Hidden: make([]int, MaxHidden+1)}, "activation": {In: 1, Out: 1, Activation: 99},
 	} {
 		if net.Check() == nil {
 			t.Errorf("%s: no error", name)

@@ -57,8 +57,8 @@ func (m MLP) Check() error {
 	if m.In < 1 || m.Out < 1 {
 		return fmt.Errorf("nn: a network of %d inputs and %d outputs; want at least 1 of each", m.In, m.Out)
 	}
-	if len(m.Hidden) > maxHidden {
-		return fmt.Errorf("nn: a network of %d hidden layers; want at most %d", len(m.Hidden), maxHidden)
+	if len(m.Hidden) > MaxHidden {
+		return fmt.Errorf("nn: a network of %d hidden layers; want at most %d", len(m.Hidden), MaxHidden)
 	}
 	for i, n := range m.Hidden {
 		if n < 1 || n > maxUnits {
@@ -73,7 +73,7 @@ func (m MLP) Check() error {
 
 const (
 	maxUnits  = 8192
-	maxHidden = 8
+	MaxHidden = 8 // layers
 )
 
 // String is like "4-64-64-2 tanh".

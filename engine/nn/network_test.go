@@ -181,6 +181,10 @@ func closeTo(t *testing.T, what string, got, want []float64) {
 func TestNetworkActivations(t *testing.T) {
 	for _, activation := range []Activation{ReLU, Tanh, ELU, Swish} {
 		for _, norm := range []bool{false, true} {
+			// An instrumented kernel takes seconds to compile: these two have all that the others have.
+			if testing.Short() && !(activation == Tanh && !norm || activation == Swish && norm) {
+				continue
+			}
 			net := MLP{In: 4, Out: 2, Hidden: []int{8, 12}, Activation: activation, LayerNorm: norm}
 			t.Run(fmt.Sprint(net, "/stationary"), func(t *testing.T) {
 				networkCase{net: net, members: 3, outer: 1, inner: 13, normalize: norm, splits: 2}.run(t)
@@ -205,6 +209,9 @@ func TestNetworkShapes(t *testing.T) {
 		{net: MLP{In: 7, Out: 4, Hidden: []int{256, 256}, Activation: ReLU}, members: 2, outer: 1, inner: 17},
 		{net: MLP{In: 3, Out: 2, Hidden: []int{256, 256}, Activation: Tanh, LayerNorm: true}, members: 1, outer: 1, inner: 5},
 	} {
+		if testing.Short() && len(c.net.Hidden) > 0 && c.net.Hidden[0] > 33 {
+			continue
+		}
 		t.Run(fmt.Sprint(c.net, "/", c.layered), c.run)
 	}
 }

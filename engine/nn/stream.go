@@ -10,7 +10,7 @@ import (
 // push and specialization constants take.
 type Stream struct {
 	Layers uint32            // hidden ones
-	Hidden [maxHidden]uint32 // their units
+	Hidden [MaxHidden]uint32 // their units
 
 	Rows, Quads, Aligned, Activation, LayerNorm uint32
 	Iterations                                  int // of loops that an evaluation takes an invocation through

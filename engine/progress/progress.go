@@ -62,6 +62,16 @@ func newBar(out io.Writer, width func() int, now func() time.Time, total, iterat
 	return b
 }
 
+// Await shows what the run waits for before its first iteration.
+func (b *Bar) Await(what string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if width := b.width(); width > 0 && !b.ended {
+		b.line = b.render(width, what)
+		b.draw(clearLine + b.line)
+	}
+}
+
 // Update shows the state after an iteration. score is the return to show; NaN for none yet.
 func (b *Bar) Update(iteration, envSteps int64, score float64) {
 	b.mu.Lock()
@@ -76,7 +86,7 @@ func (b *Bar) Update(iteration, envSteps int64, score float64) {
 	}
 	b.drawn = now
 	if width := b.width(); width > 0 {
-		b.line = b.render(width, score)
+		b.line = b.render(width, b.facts(score)...)
 		b.draw(clearLine + b.line)
 	}
 }
@@ -109,13 +119,10 @@ func (b *Bar) End() {
 // draw writes to the terminal. That it cannot be shown must not stop a run, so an error is dropped.
 func (b *Bar) draw(text string) { _, _ = io.WriteString(b.out, text) }
 
-// render fits the line to the columns: the bar shrinks first, then facts go from the right.
-func (b *Bar) render(columns int, score float64) string {
-	last := b.samples[len(b.samples)-1]
-	first := b.samples[0]
+// facts are what is known of the run: its speed, return and remaining time.
+func (b *Bar) facts(score float64) (facts []string) {
+	first, last := b.samples[0], b.samples[len(b.samples)-1]
 	seconds := last.at.Sub(first.at).Seconds()
-	count := fmt.Sprintf("%*d/%d", len(strconv.FormatInt(b.total, 10)), last.iteration, b.total)
-	var facts []string
 	if seconds > 0 && last.envSteps > first.envSteps {
 		facts = append(facts, short(float64(last.envSteps-first.envSteps)/seconds)+" env steps/s")
 	}
@@ -126,6 +133,13 @@ func (b *Bar) render(columns int, score float64) string {
 		eta := time.Duration(float64(left) / float64(last.iteration-first.iteration) * seconds * float64(time.Second))
 		facts = append(facts, "ETA "+clock(eta))
 	}
+	return facts
+}
+
+// render fits the line to the columns: the bar shrinks first, then facts go from the right.
+func (b *Bar) render(columns int, facts ...string) string {
+	last := b.samples[len(b.samples)-1]
+	count := fmt.Sprintf("%*d/%d", len(strconv.FormatInt(b.total, 10)), last.iteration, b.total)
 	for columns--; ; facts = facts[:len(facts)-1] { // the last column stays free: some terminals wrap when it is written
 		tail := ""
 		for _, f := range facts {

@@ -112,3 +112,20 @@ func TestNumbers(t *testing.T) {
 		}
 	}
 }
+
+// Before the first iteration the line says what is being waited for, and keeps it clear of what else is written.
+func TestAwait(t *testing.T) {
+	b, out, wait := terminal(60, 8, 2, 100)
+	b.Await("compiling kernels")
+	if _, err := b.Write([]byte("a warning\n")); err != nil {
+		t.Fatal(err)
+	}
+	wait(time.Second)
+	b.Update(4, 300, math.NaN())
+	b.End()
+	b.Await("nothing")
+	if got := out.String(); !strings.HasPrefix(got, clearLine+"2/8 ") || strings.Count(got, "compiling kernels") != 2 || strings.Contains(got, "nothing") ||
+		!strings.Contains(got, "compiling kernels"+clearLine+"a warning\n2/8 ") {
+		t.Errorf("wrote\n%q", got)
+	}
+}
