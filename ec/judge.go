@@ -2,6 +2,7 @@ package ec
 
 import (
 	"context"
+	"errors"
 	"math"
 
 	"github.com/evorl/evorl/engine"
@@ -14,7 +15,7 @@ type judge struct {
 	fitness *engine.Tensor // [M, P]: finite
 	rank    *engine.Tensor // [M, P] u32
 	best    *engine.Tensor // [M]: the best fitness of all generations; NaN before the first
-	fittest *engine.Tensor // [M, row]: the candidate that had it
+	fittest *engine.Tensor // [M, row]: the candidate that had it; the start before the first
 
 	candidate *engine.Tensor // [M] u32: the generation's best
 	improved  *engine.Tensor // [M] u32
@@ -35,7 +36,10 @@ func newJudge(s *engine.State, space Space, population int) *judge {
 	return j
 }
 
-func (j *judge) init(ctx context.Context) error { return j.best.Fill(ctx, float32(math.NaN())) }
+// init begins searches at start [M, dim].
+func (j *judge) init(ctx context.Context, start []float32) error {
+	return errors.Join(j.best.Fill(ctx, float32(math.NaN())), j.fittest.WriteFloat32(ctx, j.space.Pad(start)))
+}
 
 // record records judging raw fitness [M, P] of a strategy's candidates.
 func (j *judge) record(r *engine.Recorder, raw *engine.Tensor, strategy Strategy) Told {
@@ -43,7 +47,7 @@ func (j *judge) record(r *engine.Recorder, raw *engine.Tensor, strategy Strategy
 	population := raw.Len() / members
 	r.Dispatch(judgeKernel{
 		Raw: raw.Range(), RawTexels: raw.Range(), Fitness: j.fitness.Range(), Best: j.best.Range(), Candidate: j.candidate.Range(),
-		Improved: j.improved.Range(), Summary: j.whole.Range(), Population: uint32(population), Workgroup: r.WorkgroupFor(2 * population),
+		Improved: j.improved.Range(), Summary: j.whole.Range(), Population: uint32(population), Workgroup: r.WorkgroupFor(3 * population),
 	}.call(uint32(members), 1, 1))
 	strategy.Candidates(r, Pick{Index: j.candidate}, j.formed)
 	groups := r.Share(members, row/4)
@@ -52,5 +56,5 @@ func (j *judge) record(r *engine.Recorder, raw *engine.Tensor, strategy Strategy
 		LocalSizeX: r.WorkgroupFor(row / 4 / int(groups)),
 	}.call(groups, uint32(members), 1))
 	engine.Rank(r, j.fitness, j.rank)
-	return Told{Fitness: j.fitness, Rank: j.rank}
+	return Told{Fitness: j.fitness, Rank: j.rank, Fittest: j.fittest, Raw: raw}
 }

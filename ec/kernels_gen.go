@@ -10,6 +10,881 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
+var arsShader = &vk.Shader{
+	Name:  "ec/ars",
+	SPIRV: shaders.Code("ec/ars"),
+	Bindings: []vk.Binding{
+		{Name: "Fitness", Index: 0, Access: vk.Read},
+		{Name: "fitness_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Rank", Index: 2, Access: vk.Read},
+		{Name: "Weight", Index: 3, Access: vk.Write},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// arsKernel is shaders/ec/ars.comp.
+type arsKernel struct {
+	Fitness       vk.Range // readonly float
+	FitnessTexels vk.Range // readonly vec4 rgba32f
+	Rank          vk.Range // readonly uint
+	Weight        vk.Range // writeonly float
+
+	Directions uint32 // push constants, in order
+	Elites     uint32
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k arsKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [4]vk.Range
+		push   [8]byte
+		spec   [2]uint32
+	})
+	a.ranges = [4]vk.Range{k.Fitness, k.FitnessTexels, k.Rank, k.Weight}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Directions)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Elites)
+	a.spec = [2]uint32{64, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: arsShader, Groups: [3]uint32{x, y, z}, Label: "ec/ars", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var cemShader = &vk.Shader{
+	Name:  "ec/cem",
+	SPIRV: shaders.Code("ec/cem"),
+	Bindings: []vk.Binding{
+		{Name: "First", Index: 0, Access: vk.Read},
+		{Name: "first_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Second", Index: 2, Access: vk.Read},
+		{Name: "second_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Mean", Index: 4, Access: vk.ReadWrite},
+		{Name: "mean_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Deviation", Index: 6, Access: vk.ReadWrite},
+		{Name: "deviation_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Clock", Index: 8, Access: vk.Read},
+		{Name: "Extra", Index: 9, Access: vk.Read},
+		{Name: "FinalExtra", Index: 10, Access: vk.Read},
+		{Name: "Decay", Index: 11, Access: vk.Read},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// cemKernel is shaders/ec/cem.comp.
+type cemKernel struct {
+	First           vk.Range // readonly vec4
+	FirstTexels     vk.Range // readonly vec4 rgba32f
+	Second          vk.Range // readonly vec4
+	SecondTexels    vk.Range // readonly vec4 rgba32f
+	Mean            vk.Range // read-write vec4
+	MeanTexels      vk.Range // readonly vec4 rgba32f
+	Deviation       vk.Range // read-write vec4
+	DeviationTexels vk.Range // readonly vec4 rgba32f
+	Clock           vk.Range // readonly uint
+	Extra           vk.Range // readonly float
+	FinalExtra      vk.Range // readonly float
+	Decay           vk.Range // readonly float
+
+	Splits uint32 // push constants, in order
+	Row    uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k cemKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [12]vk.Range
+		push   [8]byte
+		spec   [2]uint32
+	})
+	a.ranges = [12]vk.Range{k.First, k.FirstTexels, k.Second, k.SecondTexels, k.Mean, k.MeanTexels, k.Deviation, k.DeviationTexels, k.Clock, k.Extra, k.FinalExtra, k.Decay}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Splits)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
+	a.spec = [2]uint32{64, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: cemShader, Groups: [3]uint32{x, y, z}, Label: "ec/cem", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var centerShader = &vk.Shader{
+	Name:  "ec/center",
+	SPIRV: shaders.Code("ec/center"),
+	Bindings: []vk.Binding{
+		{Name: "Population", Index: 0, Access: vk.Read},
+		{Name: "population_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Center", Index: 2, Access: vk.Write},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// centerKernel is shaders/ec/center.comp.
+type centerKernel struct {
+	Population       vk.Range // readonly vec4
+	PopulationTexels vk.Range // readonly vec4 rgba32f
+	Center           vk.Range // writeonly vec4
+
+	Row  uint32 // push constants, in order
+	Size uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k centerKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [3]vk.Range
+		push   [8]byte
+		spec   [2]uint32
+	})
+	a.ranges = [3]vk.Range{k.Population, k.PopulationTexels, k.Center}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Size)
+	a.spec = [2]uint32{64, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: centerShader, Groups: [3]uint32{x, y, z}, Label: "ec/center", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var compareShader = &vk.Shader{
+	Name:  "ec/compare",
+	SPIRV: shaders.Code("ec/compare"),
+	Bindings: []vk.Binding{
+		{Name: "Raw", Index: 0, Access: vk.Read},
+		{Name: "Fitness", Index: 1, Access: vk.ReadWrite},
+		{Name: "Verdict", Index: 2, Access: vk.Write},
+		{Name: "Gain", Index: 3, Access: vk.Write},
+	},
+	PushBytes: 4,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// compareKernel is shaders/ec/compare.comp.
+type compareKernel struct {
+	Raw     vk.Range // readonly float
+	Fitness vk.Range // read-write float
+	Verdict vk.Range // writeonly uint
+	Gain    vk.Range // writeonly float
+
+	Population uint32 // push constants, in order
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k compareKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [4]vk.Range
+		push   [4]byte
+		spec   [1]uint32
+	})
+	a.ranges = [4]vk.Range{k.Raw, k.Fitness, k.Verdict, k.Gain}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
+	a.spec = [1]uint32{64}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	return vk.Call{Shader: compareShader, Groups: [3]uint32{x, y, z}, Label: "ec/compare", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var csoShader = &vk.Shader{
+	Name:  "ec/cso",
+	SPIRV: shaders.Code("ec/cso"),
+	Bindings: []vk.Binding{
+		{Name: "Swarm", Index: 0, Access: vk.Read},
+		{Name: "swarm_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Velocity", Index: 2, Access: vk.Read},
+		{Name: "velocity_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Center", Index: 4, Access: vk.Read},
+		{Name: "center_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Pair", Index: 6, Access: vk.Read},
+		{Name: "Attraction", Index: 7, Access: vk.Read},
+		{Name: "Clock", Index: 8, Access: vk.Read},
+		{Name: "Moved", Index: 9, Access: vk.Write},
+		{Name: "Speed", Index: 10, Access: vk.Write},
+		{Name: "Low", Index: 11, Access: vk.Read},
+		{Name: "low_texels", Index: 12, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "High", Index: 13, Access: vk.Read},
+		{Name: "high_texels", Index: 14, Access: vk.Read, Texel: vk.TexelFloat4},
+	},
+	PushBytes: 16,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "BOUNDED", ID: 22, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// csoKernel is shaders/ec/cso.comp.
+type csoKernel struct {
+	Swarm          vk.Range // readonly vec4
+	SwarmTexels    vk.Range // readonly vec4 rgba32f
+	Velocity       vk.Range // readonly vec4
+	VelocityTexels vk.Range // readonly vec4 rgba32f
+	Center         vk.Range // readonly vec4
+	CenterTexels   vk.Range // readonly vec4 rgba32f
+	Pair           vk.Range // readonly uvec2
+	Attraction     vk.Range // readonly float
+	Clock          vk.Range // readonly uint
+	Moved          vk.Range // writeonly vec4
+	Speed          vk.Range // writeonly vec4
+	Low            vk.Range // readonly vec4
+	LowTexels      vk.Range // readonly vec4 rgba32f
+	High           vk.Range // readonly vec4
+	HighTexels     vk.Range // readonly vec4 rgba32f
+
+	Seed       uint32 // push constants, in order
+	Stream     uint32
+	Dim        uint32
+	Population uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Bounded    uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k csoKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [15]vk.Range
+		push   [16]byte
+		spec   [3]uint32
+	})
+	a.ranges = [15]vk.Range{k.Swarm, k.SwarmTexels, k.Velocity, k.VelocityTexels, k.Center, k.CenterTexels, k.Pair, k.Attraction, k.Clock, k.Moved, k.Speed, k.Low, k.LowTexels, k.High, k.HighTexels}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Dim)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Population)
+	a.spec = [3]uint32{64, 0, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.Bounded != 0 {
+		a.spec[1] = k.Bounded
+	}
+	if k.TexelLoads != 0 {
+		a.spec[2] = k.TexelLoads
+	}
+	return vk.Call{Shader: csoShader, Groups: [3]uint32{x, y, z}, Label: "ec/cso", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var csoPairShader = &vk.Shader{
+	Name:  "ec/cso_pair",
+	SPIRV: shaders.Code("ec/cso_pair"),
+	Bindings: []vk.Binding{
+		{Name: "Fitness", Index: 0, Access: vk.Read},
+		{Name: "Clock", Index: 1, Access: vk.Read},
+		{Name: "Pair", Index: 2, Access: vk.Write},
+	},
+	PushBytes: 12,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// csoPairKernel is shaders/ec/cso_pair.comp.
+type csoPairKernel struct {
+	Fitness vk.Range // readonly float
+	Clock   vk.Range // readonly uint
+	Pair    vk.Range // writeonly uvec2
+
+	Seed       uint32 // push constants, in order
+	Stream     uint32
+	Population uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k csoPairKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [3]vk.Range
+		push   [12]byte
+		spec   [1]uint32
+	})
+	a.ranges = [3]vk.Range{k.Fitness, k.Clock, k.Pair}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Population)
+	a.spec = [1]uint32{64}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	return vk.Call{Shader: csoPairShader, Groups: [3]uint32{x, y, z}, Label: "ec/cso_pair", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var csoSettleShader = &vk.Shader{
+	Name:  "ec/cso_settle",
+	SPIRV: shaders.Code("ec/cso_settle"),
+	Bindings: []vk.Binding{
+		{Name: "Raw", Index: 0, Access: vk.Read},
+		{Name: "Pair", Index: 1, Access: vk.Read},
+		{Name: "Moved", Index: 2, Access: vk.Read},
+		{Name: "moved_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Speed", Index: 4, Access: vk.Read},
+		{Name: "speed_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Swarm", Index: 6, Access: vk.Write},
+		{Name: "Velocity", Index: 7, Access: vk.Write},
+		{Name: "Fitness", Index: 8, Access: vk.Write},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// csoSettleKernel is shaders/ec/cso_settle.comp.
+type csoSettleKernel struct {
+	Raw         vk.Range // readonly float
+	Pair        vk.Range // readonly uvec2
+	Moved       vk.Range // readonly vec4
+	MovedTexels vk.Range // readonly vec4 rgba32f
+	Speed       vk.Range // readonly vec4
+	SpeedTexels vk.Range // readonly vec4 rgba32f
+	Swarm       vk.Range // writeonly vec4
+	Velocity    vk.Range // writeonly vec4
+	Fitness     vk.Range // writeonly float
+
+	Row        uint32 // push constants, in order
+	Population uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k csoSettleKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [9]vk.Range
+		push   [8]byte
+		spec   [2]uint32
+	})
+	a.ranges = [9]vk.Range{k.Raw, k.Pair, k.Moved, k.MovedTexels, k.Speed, k.SpeedTexels, k.Swarm, k.Velocity, k.Fitness}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Population)
+	a.spec = [2]uint32{64, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: csoSettleShader, Groups: [3]uint32{x, y, z}, Label: "ec/cso_settle", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var deChooseShader = &vk.Shader{
+	Name:  "ec/de_choose",
+	SPIRV: shaders.Code("ec/de_choose"),
+	Bindings: []vk.Binding{
+		{Name: "Order", Index: 0, Access: vk.Read},
+		{Name: "Weight", Index: 1, Access: vk.Read},
+		{Name: "Rate", Index: 2, Access: vk.Read},
+		{Name: "Stored", Index: 3, Access: vk.Read},
+		{Name: "Clock", Index: 4, Access: vk.Read},
+		{Name: "Index", Index: 5, Access: vk.Write},
+		{Name: "Scale", Index: 6, Access: vk.Write},
+	},
+	PushBytes: 28,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "BASE", ID: 1, Default: 0},
+		{Name: "HISTORY", ID: 2, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// deChooseKernel is shaders/ec/de_choose.comp.
+type deChooseKernel struct {
+	Order  vk.Range // readonly uint
+	Weight vk.Range // readonly float
+	Rate   vk.Range // readonly float
+	Stored vk.Range // readonly uint
+	Clock  vk.Range // readonly uint
+	Index  vk.Range // writeonly uint
+	Scale  vk.Range // writeonly float
+
+	Seed        uint32 // push constants, in order
+	Stream      uint32
+	Dim         uint32
+	Population  uint32
+	Memory      uint32
+	Differences uint32
+	Pbest       float32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Base       uint32 // default 0
+	History    uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k deChooseKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [7]vk.Range
+		push   [28]byte
+		spec   [3]uint32
+	})
+	a.ranges = [7]vk.Range{k.Order, k.Weight, k.Rate, k.Stored, k.Clock, k.Index, k.Scale}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Dim)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[16:], k.Memory)
+	binary.LittleEndian.PutUint32(a.push[20:], k.Differences)
+	binary.LittleEndian.PutUint32(a.push[24:], math.Float32bits(k.Pbest))
+	a.spec = [3]uint32{64, 0, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.Base != 0 {
+		a.spec[1] = k.Base
+	}
+	if k.History != 0 {
+		a.spec[2] = k.History
+	}
+	return vk.Call{Shader: deChooseShader, Groups: [3]uint32{x, y, z}, Label: "ec/de_choose", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var deTrialShader = &vk.Shader{
+	Name:  "ec/de_trial",
+	SPIRV: shaders.Code("ec/de_trial"),
+	Bindings: []vk.Binding{
+		{Name: "Population", Index: 0, Access: vk.Read},
+		{Name: "population_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Archive", Index: 2, Access: vk.Read},
+		{Name: "archive_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Index", Index: 4, Access: vk.Read},
+		{Name: "Scale", Index: 5, Access: vk.Read},
+		{Name: "Fitness", Index: 6, Access: vk.Read},
+		{Name: "Clock", Index: 7, Access: vk.Read},
+		{Name: "Trial", Index: 8, Access: vk.Write},
+		{Name: "Low", Index: 11, Access: vk.Read},
+		{Name: "low_texels", Index: 12, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "High", Index: 13, Access: vk.Read},
+		{Name: "high_texels", Index: 14, Access: vk.Read, Texel: vk.TexelFloat4},
+	},
+	PushBytes: 20,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "ARCHIVED", ID: 1, Default: 0},
+		{Name: "BOUNDED", ID: 22, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// deTrialKernel is shaders/ec/de_trial.comp.
+type deTrialKernel struct {
+	Population       vk.Range // readonly vec4
+	PopulationTexels vk.Range // readonly vec4 rgba32f
+	Archive          vk.Range // readonly vec4
+	ArchiveTexels    vk.Range // readonly vec4 rgba32f
+	Index            vk.Range // readonly uvec4
+	Scale            vk.Range // readonly vec2
+	Fitness          vk.Range // readonly float
+	Clock            vk.Range // readonly uint
+	Trial            vk.Range // writeonly vec4
+	Low              vk.Range // readonly vec4
+	LowTexels        vk.Range // readonly vec4 rgba32f
+	High             vk.Range // readonly vec4
+	HighTexels       vk.Range // readonly vec4 rgba32f
+
+	Seed        uint32 // push constants, in order
+	Stream      uint32
+	Dim         uint32
+	Size        uint32
+	Differences uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Archived   uint32 // default 0
+	Bounded    uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k deTrialKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [13]vk.Range
+		push   [20]byte
+		spec   [4]uint32
+	})
+	a.ranges = [13]vk.Range{k.Population, k.PopulationTexels, k.Archive, k.ArchiveTexels, k.Index, k.Scale, k.Fitness, k.Clock, k.Trial, k.Low, k.LowTexels, k.High, k.HighTexels}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Dim)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Size)
+	binary.LittleEndian.PutUint32(a.push[16:], k.Differences)
+	a.spec = [4]uint32{64, 0, 0, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.Archived != 0 {
+		a.spec[1] = k.Archived
+	}
+	if k.Bounded != 0 {
+		a.spec[2] = k.Bounded
+	}
+	if k.TexelLoads != 0 {
+		a.spec[3] = k.TexelLoads
+	}
+	return vk.Call{Shader: deTrialShader, Groups: [3]uint32{x, y, z}, Label: "ec/de_trial", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var elitesEnterShader = &vk.Shader{
+	Name:  "ec/elites_enter",
+	SPIRV: shaders.Code("ec/elites_enter"),
+	Bindings: []vk.Binding{
+		{Name: "Raw", Index: 0, Access: vk.Read},
+		{Name: "Rank", Index: 1, Access: vk.Read},
+		{Name: "Descriptor", Index: 2, Access: vk.Read},
+		{Name: "Cell", Index: 3, Access: vk.Read},
+		{Name: "cell_texels", Index: 4, Access: vk.Read, Texel: vk.TexelUint},
+		{Name: "Fitness", Index: 5, Access: vk.ReadWrite},
+		{Name: "Behaviour", Index: 6, Access: vk.Write},
+		{Name: "rank_texels", Index: 7, Access: vk.Read, Texel: vk.TexelUint},
+		{Name: "Entered", Index: 8, Access: vk.Write},
+	},
+	PushBytes: 12,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// elitesEnterKernel is shaders/ec/elites_enter.comp.
+type elitesEnterKernel struct {
+	Raw        vk.Range // readonly float
+	Rank       vk.Range // readonly uint
+	Descriptor vk.Range // readonly float
+	Cell       vk.Range // readonly uint
+	CellTexels vk.Range // readonly uint r32ui
+	Fitness    vk.Range // read-write float
+	Behaviour  vk.Range // writeonly float
+	RankTexels vk.Range // readonly uint r32ui
+	Entered    vk.Range // writeonly uint
+
+	Population  uint32 // push constants, in order
+	Cells       uint32
+	Descriptors uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k elitesEnterKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [9]vk.Range
+		push   [12]byte
+		spec   [2]uint32
+	})
+	a.ranges = [9]vk.Range{k.Raw, k.Rank, k.Descriptor, k.Cell, k.CellTexels, k.Fitness, k.Behaviour, k.RankTexels, k.Entered}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Cells)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Descriptors)
+	a.spec = [2]uint32{64, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: elitesEnterShader, Groups: [3]uint32{x, y, z}, Label: "ec/elites_enter", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var elitesJudgeShader = &vk.Shader{
+	Name:  "ec/elites_judge",
+	SPIRV: shaders.Code("ec/elites_judge"),
+	Bindings: []vk.Binding{
+		{Name: "Raw", Index: 0, Access: vk.Read},
+		{Name: "Descriptor", Index: 1, Access: vk.Read},
+		{Name: "Grid", Index: 2, Access: vk.Read},
+		{Name: "grid_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Cell", Index: 4, Access: vk.Write},
+	},
+	PushBytes: 12,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "CENTROIDS", ID: 1, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// elitesJudgeKernel is shaders/ec/elites_judge.comp.
+type elitesJudgeKernel struct {
+	Raw        vk.Range // readonly float
+	Descriptor vk.Range // readonly float
+	Grid       vk.Range // readonly float
+	GridTexels vk.Range // readonly vec4 rgba32f
+	Cell       vk.Range // writeonly uint
+
+	Population  uint32 // push constants, in order
+	Cells       uint32
+	Descriptors uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Centroids  uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k elitesJudgeKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [5]vk.Range
+		push   [12]byte
+		spec   [3]uint32
+	})
+	a.ranges = [5]vk.Range{k.Raw, k.Descriptor, k.Grid, k.GridTexels, k.Cell}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Cells)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Descriptors)
+	a.spec = [3]uint32{64, 0, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.Centroids != 0 {
+		a.spec[1] = k.Centroids
+	}
+	if k.TexelLoads != 0 {
+		a.spec[2] = k.TexelLoads
+	}
+	return vk.Call{Shader: elitesJudgeShader, Groups: [3]uint32{x, y, z}, Label: "ec/elites_judge", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var elitesListShader = &vk.Shader{
+	Name:  "ec/elites_list",
+	SPIRV: shaders.Code("ec/elites_list"),
+	Bindings: []vk.Binding{
+		{Name: "Fitness", Index: 0, Access: vk.Read},
+		{Name: "fitness_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Occupied", Index: 2, Access: vk.Write},
+		{Name: "Held", Index: 3, Access: vk.Write},
+		{Name: "Summary", Index: 4, Access: vk.Write},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// elitesListKernel is shaders/ec/elites_list.comp.
+type elitesListKernel struct {
+	Fitness       vk.Range // readonly float
+	FitnessTexels vk.Range // readonly vec4 rgba32f
+	Occupied      vk.Range // writeonly uint
+	Held          vk.Range // writeonly uint
+	Summary       vk.Range // writeonly float
+
+	Cells uint32 // push constants, in order
+	Worst float32
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k elitesListKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [5]vk.Range
+		push   [8]byte
+		spec   [2]uint32
+	})
+	a.ranges = [5]vk.Range{k.Fitness, k.FitnessTexels, k.Occupied, k.Held, k.Summary}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Cells)
+	binary.LittleEndian.PutUint32(a.push[4:], math.Float32bits(k.Worst))
+	a.spec = [2]uint32{64, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: elitesListShader, Groups: [3]uint32{x, y, z}, Label: "ec/elites_list", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var elitesPlaceShader = &vk.Shader{
+	Name:  "ec/elites_place",
+	SPIRV: shaders.Code("ec/elites_place"),
+	Bindings: []vk.Binding{
+		{Name: "Cell", Index: 0, Access: vk.Read},
+		{Name: "Candidates", Index: 1, Access: vk.Read},
+		{Name: "candidates_texels", Index: 2, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Archive", Index: 3, Access: vk.Write},
+	},
+	PushBytes: 12,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// elitesPlaceKernel is shaders/ec/elites_place.comp.
+type elitesPlaceKernel struct {
+	Cell             vk.Range // readonly uint
+	Candidates       vk.Range // readonly vec4
+	CandidatesTexels vk.Range // readonly vec4 rgba32f
+	Archive          vk.Range // writeonly vec4
+
+	Row        uint32 // push constants, in order
+	Population uint32
+	Cells      uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k elitesPlaceKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [4]vk.Range
+		push   [12]byte
+		spec   [2]uint32
+	})
+	a.ranges = [4]vk.Range{k.Cell, k.Candidates, k.CandidatesTexels, k.Archive}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Cells)
+	a.spec = [2]uint32{64, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: elitesPlaceShader, Groups: [3]uint32{x, y, z}, Label: "ec/elites_place", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var initialShader = &vk.Shader{
+	Name:  "ec/initial",
+	SPIRV: shaders.Code("ec/initial"),
+	Bindings: []vk.Binding{
+		{Name: "Population", Index: 0, Access: vk.Write},
+		{Name: "Held", Index: 1, Access: vk.Read},
+		{Name: "Low", Index: 11, Access: vk.Read},
+		{Name: "low_texels", Index: 12, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "High", Index: 13, Access: vk.Read},
+		{Name: "high_texels", Index: 14, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Start", Index: 15, Access: vk.Read},
+		{Name: "start_texels", Index: 16, Access: vk.Read, Texel: vk.TexelFloat4},
+	},
+	PushBytes: 20,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "WHERE_EMPTY", ID: 1, Default: 0},
+		{Name: "BOUNDED", ID: 22, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// initialKernel is shaders/ec/initial.comp.
+type initialKernel struct {
+	Population  vk.Range // writeonly vec4
+	Held        vk.Range // readonly uint
+	Low         vk.Range // readonly vec4
+	LowTexels   vk.Range // readonly vec4 rgba32f
+	High        vk.Range // readonly vec4
+	HighTexels  vk.Range // readonly vec4 rgba32f
+	Start       vk.Range // readonly vec4
+	StartTexels vk.Range // readonly vec4 rgba32f
+
+	Seed          uint32 // push constants, in order
+	InitialStream uint32
+	Dim           uint32
+	Count         uint32
+	InitialStd    float32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	WhereEmpty uint32 // default 0
+	Bounded    uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k initialKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [8]vk.Range
+		push   [20]byte
+		spec   [4]uint32
+	})
+	a.ranges = [8]vk.Range{k.Population, k.Held, k.Low, k.LowTexels, k.High, k.HighTexels, k.Start, k.StartTexels}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
+	binary.LittleEndian.PutUint32(a.push[4:], k.InitialStream)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Dim)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Count)
+	binary.LittleEndian.PutUint32(a.push[16:], math.Float32bits(k.InitialStd))
+	a.spec = [4]uint32{64, 0, 0, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.WhereEmpty != 0 {
+		a.spec[1] = k.WhereEmpty
+	}
+	if k.Bounded != 0 {
+		a.spec[2] = k.Bounded
+	}
+	if k.TexelLoads != 0 {
+		a.spec[3] = k.TexelLoads
+	}
+	return vk.Call{Shader: initialShader, Groups: [3]uint32{x, y, z}, Label: "ec/initial", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var judgeShader = &vk.Shader{
 	Name:  "ec/judge",
 	SPIRV: shaders.Code("ec/judge"),
@@ -116,6 +991,56 @@ func (k keepKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: keepShader, Groups: [3]uint32{x, y, z}, Label: "ec/keep", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var mergeShader = &vk.Shader{
+	Name:  "ec/merge",
+	SPIRV: shaders.Code("ec/merge"),
+	Bindings: []vk.Binding{
+		{Name: "Parents", Index: 0, Access: vk.Read},
+		{Name: "Offspring", Index: 1, Access: vk.Read},
+		{Name: "Merged", Index: 2, Access: vk.Write},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "PLUS", ID: 1, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// mergeKernel is shaders/ec/merge.comp.
+type mergeKernel struct {
+	Parents   vk.Range // readonly float
+	Offspring vk.Range // readonly float
+	Merged    vk.Range // writeonly float
+
+	Kept       uint32 // push constants, in order
+	Population uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Plus       uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k mergeKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [3]vk.Range
+		push   [8]byte
+		spec   [2]uint32
+	})
+	a.ranges = [3]vk.Range{k.Parents, k.Offspring, k.Merged}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Kept)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Population)
+	a.spec = [2]uint32{64, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.Plus != 0 {
+		a.spec[1] = k.Plus
+	}
+	return vk.Call{Shader: mergeShader, Groups: [3]uint32{x, y, z}, Label: "ec/merge", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var noiseSumsShader = &vk.Shader{
 	Name:  "ec/noise_sums",
 	SPIRV: shaders.Code("ec/noise_sums"),
@@ -202,6 +1127,319 @@ func (k noiseSumsKernel) call(x, y, z uint32) vk.Call {
 		a.spec[5] = k.TexelLoads
 	}
 	return vk.Call{Shader: noiseSumsShader, Groups: [3]uint32{x, y, z}, Label: "ec/noise_sums", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var pairsShader = &vk.Shader{
+	Name:  "ec/pairs",
+	SPIRV: shaders.Code("ec/pairs"),
+	Bindings: []vk.Binding{
+		{Name: "Fitness", Index: 0, Access: vk.Read},
+		{Name: "fitness_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Better", Index: 2, Access: vk.Write},
+	},
+	PushBytes: 4,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// pairsKernel is shaders/ec/pairs.comp.
+type pairsKernel struct {
+	Fitness       vk.Range // readonly float
+	FitnessTexels vk.Range // readonly vec4 rgba32f
+	Better        vk.Range // writeonly float
+
+	Pairs uint32 // push constants, in order
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k pairsKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [3]vk.Range
+		push   [4]byte
+		spec   [2]uint32
+	})
+	a.ranges = [3]vk.Range{k.Fitness, k.FitnessTexels, k.Better}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Pairs)
+	a.spec = [2]uint32{64, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: pairsShader, Groups: [3]uint32{x, y, z}, Label: "ec/pairs", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var pgpeShader = &vk.Shader{
+	Name:  "ec/pgpe",
+	SPIRV: shaders.Code("ec/pgpe"),
+	Bindings: []vk.Binding{
+		{Name: "First", Index: 0, Access: vk.Read},
+		{Name: "first_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Second", Index: 2, Access: vk.Read},
+		{Name: "second_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Deviation", Index: 4, Access: vk.ReadWrite},
+		{Name: "deviation_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "DeviationRate", Index: 6, Access: vk.Read},
+		{Name: "MaxChange", Index: 7, Access: vk.Read},
+		{Name: "Gradient", Index: 8, Access: vk.Write},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// pgpeKernel is shaders/ec/pgpe.comp.
+type pgpeKernel struct {
+	First           vk.Range // readonly vec4
+	FirstTexels     vk.Range // readonly vec4 rgba32f
+	Second          vk.Range // readonly vec4
+	SecondTexels    vk.Range // readonly vec4 rgba32f
+	Deviation       vk.Range // read-write vec4
+	DeviationTexels vk.Range // readonly vec4 rgba32f
+	DeviationRate   vk.Range // readonly float
+	MaxChange       vk.Range // readonly float
+	Gradient        vk.Range // writeonly vec4
+
+	Splits uint32 // push constants, in order
+	Row    uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k pgpeKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [9]vk.Range
+		push   [8]byte
+		spec   [2]uint32
+	})
+	a.ranges = [9]vk.Range{k.First, k.FirstTexels, k.Second, k.SecondTexels, k.Deviation, k.DeviationTexels, k.DeviationRate, k.MaxChange, k.Gradient}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Splits)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
+	a.spec = [2]uint32{64, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: pgpeShader, Groups: [3]uint32{x, y, z}, Label: "ec/pgpe", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var pickShader = &vk.Shader{
+	Name:  "ec/pick",
+	SPIRV: shaders.Code("ec/pick"),
+	Bindings: []vk.Binding{
+		{Name: "Population", Index: 0, Access: vk.Read},
+		{Name: "population_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Pick", Index: 2, Access: vk.Read},
+		{Name: "Candidates", Index: 3, Access: vk.Write},
+	},
+	PushBytes: 16,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "PICKED", ID: 1, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// pickKernel is shaders/ec/pick.comp.
+type pickKernel struct {
+	Population       vk.Range // readonly vec4
+	PopulationTexels vk.Range // readonly vec4 rgba32f
+	Pick             vk.Range // readonly uint
+	Candidates       vk.Range // writeonly vec4
+
+	Row   uint32 // push constants, in order
+	Size  uint32
+	Count uint32
+	First uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Picked     uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k pickKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [4]vk.Range
+		push   [16]byte
+		spec   [3]uint32
+	})
+	a.ranges = [4]vk.Range{k.Population, k.PopulationTexels, k.Pick, k.Candidates}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Size)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Count)
+	binary.LittleEndian.PutUint32(a.push[12:], k.First)
+	a.spec = [3]uint32{64, 0, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.Picked != 0 {
+		a.spec[1] = k.Picked
+	}
+	if k.TexelLoads != 0 {
+		a.spec[2] = k.TexelLoads
+	}
+	return vk.Call{Shader: pickShader, Groups: [3]uint32{x, y, z}, Label: "ec/pick", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var psoShader = &vk.Shader{
+	Name:  "ec/pso",
+	SPIRV: shaders.Code("ec/pso"),
+	Bindings: []vk.Binding{
+		{Name: "Best", Index: 0, Access: vk.Read},
+		{Name: "best_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "SwarmBest", Index: 2, Access: vk.Read},
+		{Name: "swarm_best_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Inertia", Index: 4, Access: vk.Read},
+		{Name: "Cognitive", Index: 5, Access: vk.Read},
+		{Name: "Social", Index: 6, Access: vk.Read},
+		{Name: "Clock", Index: 7, Access: vk.Read},
+		{Name: "Position", Index: 8, Access: vk.ReadWrite},
+		{Name: "Velocity", Index: 9, Access: vk.ReadWrite},
+		{Name: "Low", Index: 11, Access: vk.Read},
+		{Name: "low_texels", Index: 12, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "High", Index: 13, Access: vk.Read},
+		{Name: "high_texels", Index: 14, Access: vk.Read, Texel: vk.TexelFloat4},
+	},
+	PushBytes: 16,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "BOUNDED", ID: 22, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// psoKernel is shaders/ec/pso.comp.
+type psoKernel struct {
+	Best            vk.Range // readonly vec4
+	BestTexels      vk.Range // readonly vec4 rgba32f
+	SwarmBest       vk.Range // readonly vec4
+	SwarmBestTexels vk.Range // readonly vec4 rgba32f
+	Inertia         vk.Range // readonly float
+	Cognitive       vk.Range // readonly float
+	Social          vk.Range // readonly float
+	Clock           vk.Range // readonly uint
+	Position        vk.Range // read-write vec4
+	Velocity        vk.Range // read-write vec4
+	Low             vk.Range // readonly vec4
+	LowTexels       vk.Range // readonly vec4 rgba32f
+	High            vk.Range // readonly vec4
+	HighTexels      vk.Range // readonly vec4 rgba32f
+
+	Seed       uint32 // push constants, in order
+	Stream     uint32
+	Dim        uint32
+	Population uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Bounded    uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k psoKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [14]vk.Range
+		push   [16]byte
+		spec   [3]uint32
+	})
+	a.ranges = [14]vk.Range{k.Best, k.BestTexels, k.SwarmBest, k.SwarmBestTexels, k.Inertia, k.Cognitive, k.Social, k.Clock, k.Position, k.Velocity, k.Low, k.LowTexels, k.High, k.HighTexels}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Dim)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Population)
+	a.spec = [3]uint32{64, 0, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.Bounded != 0 {
+		a.spec[1] = k.Bounded
+	}
+	if k.TexelLoads != 0 {
+		a.spec[2] = k.TexelLoads
+	}
+	return vk.Call{Shader: psoShader, Groups: [3]uint32{x, y, z}, Label: "ec/pso", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var replaceShader = &vk.Shader{
+	Name:  "ec/replace",
+	SPIRV: shaders.Code("ec/replace"),
+	Bindings: []vk.Binding{
+		{Name: "Verdict", Index: 0, Access: vk.Read},
+		{Name: "Candidates", Index: 1, Access: vk.Read},
+		{Name: "candidates_texels", Index: 2, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Stored", Index: 3, Access: vk.ReadWrite},
+		{Name: "Slot", Index: 4, Access: vk.Read},
+		{Name: "Archive", Index: 5, Access: vk.Write},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "ARCHIVED", ID: 1, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// replaceKernel is shaders/ec/replace.comp.
+type replaceKernel struct {
+	Verdict          vk.Range // readonly uint
+	Candidates       vk.Range // readonly vec4
+	CandidatesTexels vk.Range // readonly vec4 rgba32f
+	Stored           vk.Range // read-write vec4
+	Slot             vk.Range // readonly uint
+	Archive          vk.Range // writeonly vec4
+
+	Row        uint32 // push constants, in order
+	Population uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Archived   uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k replaceKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [6]vk.Range
+		push   [8]byte
+		spec   [3]uint32
+	})
+	a.ranges = [6]vk.Range{k.Verdict, k.Candidates, k.CandidatesTexels, k.Stored, k.Slot, k.Archive}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Population)
+	a.spec = [3]uint32{64, 0, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.Archived != 0 {
+		a.spec[1] = k.Archived
+	}
+	if k.TexelLoads != 0 {
+		a.spec[2] = k.TexelLoads
+	}
+	return vk.Call{Shader: replaceShader, Groups: [3]uint32{x, y, z}, Label: "ec/replace", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
 var sampleShader = &vk.Shader{
@@ -296,6 +1534,280 @@ func (k sampleKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: sampleShader, Groups: [3]uint32{x, y, z}, Label: "ec/sample", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var selectShader = &vk.Shader{
+	Name:  "ec/select",
+	SPIRV: shaders.Code("ec/select"),
+	Bindings: []vk.Binding{
+		{Name: "Order", Index: 0, Access: vk.Read},
+		{Name: "Clock", Index: 1, Access: vk.Read},
+		{Name: "Parent", Index: 2, Access: vk.Write},
+		{Name: "Among", Index: 3, Access: vk.Read},
+	},
+	PushBytes: 20,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "ORDERED", ID: 1, Default: 0},
+		{Name: "COUNTED", ID: 2, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// selectKernel is shaders/ec/select.comp.
+type selectKernel struct {
+	Order  vk.Range // readonly uint
+	Clock  vk.Range // readonly uint
+	Parent vk.Range // writeonly uint
+	Among  vk.Range // readonly uint
+
+	Seed       uint32 // push constants, in order
+	Stream     uint32
+	Candidates uint32
+	Parents    uint32
+	Size       uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Ordered    uint32 // default 0
+	Counted    uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k selectKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [4]vk.Range
+		push   [20]byte
+		spec   [3]uint32
+	})
+	a.ranges = [4]vk.Range{k.Order, k.Clock, k.Parent, k.Among}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Candidates)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Parents)
+	binary.LittleEndian.PutUint32(a.push[16:], k.Size)
+	a.spec = [3]uint32{64, 0, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.Ordered != 0 {
+		a.spec[1] = k.Ordered
+	}
+	if k.Counted != 0 {
+		a.spec[2] = k.Counted
+	}
+	return vk.Call{Shader: selectShader, Groups: [3]uint32{x, y, z}, Label: "ec/select", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var sepCmaShader = &vk.Shader{
+	Name:  "ec/sep_cma",
+	SPIRV: shaders.Code("ec/sep_cma"),
+	Bindings: []vk.Binding{
+		{Name: "First", Index: 0, Access: vk.Read},
+		{Name: "first_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Second", Index: 2, Access: vk.Read},
+		{Name: "second_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Mean", Index: 4, Access: vk.ReadWrite},
+		{Name: "mean_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Variance", Index: 6, Access: vk.ReadWrite},
+		{Name: "variance_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Deviation", Index: 8, Access: vk.ReadWrite},
+		{Name: "deviation_texels", Index: 9, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Path", Index: 10, Access: vk.ReadWrite},
+		{Name: "path_texels", Index: 11, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Factors", Index: 12, Access: vk.Read},
+	},
+	PushBytes: 28,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// sepCmaKernel is shaders/ec/sep_cma.comp.
+type sepCmaKernel struct {
+	First           vk.Range // readonly vec4
+	FirstTexels     vk.Range // readonly vec4 rgba32f
+	Second          vk.Range // readonly vec4
+	SecondTexels    vk.Range // readonly vec4 rgba32f
+	Mean            vk.Range // read-write vec4
+	MeanTexels      vk.Range // readonly vec4 rgba32f
+	Variance        vk.Range // read-write vec4
+	VarianceTexels  vk.Range // readonly vec4 rgba32f
+	Deviation       vk.Range // read-write vec4
+	DeviationTexels vk.Range // readonly vec4 rgba32f
+	Path            vk.Range // read-write vec4
+	PathTexels      vk.Range // readonly vec4 rgba32f
+	Factors         vk.Range // readonly vec4
+
+	Splits  uint32 // push constants, in order
+	Row     uint32
+	Keep    float32
+	Gain    float32
+	C1      float32
+	Cmu     float32
+	Stalled float32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k sepCmaKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [13]vk.Range
+		push   [28]byte
+		spec   [2]uint32
+	})
+	a.ranges = [13]vk.Range{k.First, k.FirstTexels, k.Second, k.SecondTexels, k.Mean, k.MeanTexels, k.Variance, k.VarianceTexels, k.Deviation, k.DeviationTexels, k.Path, k.PathTexels, k.Factors}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Splits)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[8:], math.Float32bits(k.Keep))
+	binary.LittleEndian.PutUint32(a.push[12:], math.Float32bits(k.Gain))
+	binary.LittleEndian.PutUint32(a.push[16:], math.Float32bits(k.C1))
+	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.Cmu))
+	binary.LittleEndian.PutUint32(a.push[24:], math.Float32bits(k.Stalled))
+	a.spec = [2]uint32{64, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: sepCmaShader, Groups: [3]uint32{x, y, z}, Label: "ec/sep_cma", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var sepPathShader = &vk.Shader{
+	Name:  "ec/sep_path",
+	SPIRV: shaders.Code("ec/sep_path"),
+	Bindings: []vk.Binding{
+		{Name: "First", Index: 0, Access: vk.Read},
+		{Name: "first_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Path", Index: 2, Access: vk.ReadWrite},
+		{Name: "path_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Sigma", Index: 4, Access: vk.ReadWrite},
+		{Name: "Factors", Index: 5, Access: vk.Write},
+		{Name: "Clock", Index: 6, Access: vk.Read},
+	},
+	PushBytes: 32,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// sepPathKernel is shaders/ec/sep_path.comp.
+type sepPathKernel struct {
+	First       vk.Range // readonly vec4
+	FirstTexels vk.Range // readonly vec4 rgba32f
+	Path        vk.Range // read-write vec4
+	PathTexels  vk.Range // readonly vec4 rgba32f
+	Sigma       vk.Range // read-write float
+	Factors     vk.Range // writeonly vec4
+	Clock       vk.Range // readonly uint
+
+	Splits  uint32 // push constants, in order
+	Row     uint32
+	Keep    float32
+	Gain    float32
+	LogKeep float32
+	Speed   float32
+	Length  float32
+	Most    float32
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k sepPathKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [7]vk.Range
+		push   [32]byte
+		spec   [2]uint32
+	})
+	a.ranges = [7]vk.Range{k.First, k.FirstTexels, k.Path, k.PathTexels, k.Sigma, k.Factors, k.Clock}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Splits)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[8:], math.Float32bits(k.Keep))
+	binary.LittleEndian.PutUint32(a.push[12:], math.Float32bits(k.Gain))
+	binary.LittleEndian.PutUint32(a.push[16:], math.Float32bits(k.LogKeep))
+	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.Speed))
+	binary.LittleEndian.PutUint32(a.push[24:], math.Float32bits(k.Length))
+	binary.LittleEndian.PutUint32(a.push[28:], math.Float32bits(k.Most))
+	a.spec = [2]uint32{64, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: sepPathShader, Groups: [3]uint32{x, y, z}, Label: "ec/sep_path", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var shadeLearnShader = &vk.Shader{
+	Name:  "ec/shade_learn",
+	SPIRV: shaders.Code("ec/shade_learn"),
+	Bindings: []vk.Binding{
+		{Name: "Verdict", Index: 0, Access: vk.Read},
+		{Name: "Gain", Index: 1, Access: vk.Read},
+		{Name: "Scale", Index: 2, Access: vk.Read},
+		{Name: "Clock", Index: 3, Access: vk.Read},
+		{Name: "Weight", Index: 4, Access: vk.ReadWrite},
+		{Name: "Rate", Index: 5, Access: vk.ReadWrite},
+		{Name: "State", Index: 6, Access: vk.ReadWrite},
+		{Name: "Stored", Index: 7, Access: vk.ReadWrite},
+		{Name: "Slot", Index: 8, Access: vk.Write},
+	},
+	PushBytes: 16,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// shadeLearnKernel is shaders/ec/shade_learn.comp.
+type shadeLearnKernel struct {
+	Verdict vk.Range // readonly uint
+	Gain    vk.Range // readonly float
+	Scale   vk.Range // readonly float
+	Clock   vk.Range // readonly uint
+	Weight  vk.Range // read-write float
+	Rate    vk.Range // read-write float
+	State   vk.Range // read-write uint
+	Stored  vk.Range // read-write uint
+	Slot    vk.Range // writeonly uint
+
+	Seed       uint32 // push constants, in order
+	Stream     uint32
+	Population uint32
+	Memory     uint32
+
+	Workgroup uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k shadeLearnKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [9]vk.Range
+		push   [16]byte
+		spec   [1]uint32
+	})
+	a.ranges = [9]vk.Range{k.Verdict, k.Gain, k.Scale, k.Clock, k.Weight, k.Rate, k.State, k.Stored, k.Slot}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Memory)
+	a.spec = [1]uint32{64}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	return vk.Call{Shader: shadeLearnShader, Groups: [3]uint32{x, y, z}, Label: "ec/shade_learn", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var shapeShader = &vk.Shader{
 	Name:  "ec/shape",
 	SPIRV: shaders.Code("ec/shape"),
@@ -310,6 +1822,7 @@ var shapeShader = &vk.Shader{
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
 		{Name: "SHAPE", ID: 1, Default: 0},
+		{Name: "CENTER", ID: 2, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -328,6 +1841,7 @@ type shapeKernel struct {
 
 	Workgroup  uint32 // specialization constants, zero for their default 64
 	Shape      uint32 // default 0
+	Center     uint32 // default 0
 	TexelLoads uint32 // default 0
 }
 
@@ -336,19 +1850,314 @@ func (k shapeKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
 		ranges [5]vk.Range
 		push   [4]byte
-		spec   [3]uint32
+		spec   [4]uint32
 	})
 	a.ranges = [5]vk.Range{k.Fitness, k.FitnessTexels, k.Rank, k.Utility, k.Weight}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
-	a.spec = [3]uint32{64, 0, 0}
+	a.spec = [4]uint32{64, 0, 0, 0}
 	if k.Workgroup != 0 {
 		a.spec[0] = k.Workgroup
 	}
 	if k.Shape != 0 {
 		a.spec[1] = k.Shape
 	}
+	if k.Center != 0 {
+		a.spec[2] = k.Center
+	}
+	if k.TexelLoads != 0 {
+		a.spec[3] = k.TexelLoads
+	}
+	return vk.Call{Shader: shapeShader, Groups: [3]uint32{x, y, z}, Label: "ec/shape", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var snesShader = &vk.Shader{
+	Name:  "ec/snes",
+	SPIRV: shaders.Code("ec/snes"),
+	Bindings: []vk.Binding{
+		{Name: "First", Index: 0, Access: vk.Read},
+		{Name: "first_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Second", Index: 2, Access: vk.Read},
+		{Name: "second_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Mean", Index: 4, Access: vk.ReadWrite},
+		{Name: "mean_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Deviation", Index: 6, Access: vk.ReadWrite},
+		{Name: "deviation_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "LearningRate", Index: 8, Access: vk.Read},
+		{Name: "DeviationRate", Index: 9, Access: vk.Read},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// snesKernel is shaders/ec/snes.comp.
+type snesKernel struct {
+	First           vk.Range // readonly vec4
+	FirstTexels     vk.Range // readonly vec4 rgba32f
+	Second          vk.Range // readonly vec4
+	SecondTexels    vk.Range // readonly vec4 rgba32f
+	Mean            vk.Range // read-write vec4
+	MeanTexels      vk.Range // readonly vec4 rgba32f
+	Deviation       vk.Range // read-write vec4
+	DeviationTexels vk.Range // readonly vec4 rgba32f
+	LearningRate    vk.Range // readonly float
+	DeviationRate   vk.Range // readonly float
+
+	Splits uint32 // push constants, in order
+	Row    uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k snesKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [10]vk.Range
+		push   [8]byte
+		spec   [2]uint32
+	})
+	a.ranges = [10]vk.Range{k.First, k.FirstTexels, k.Second, k.SecondTexels, k.Mean, k.MeanTexels, k.Deviation, k.DeviationTexels, k.LearningRate, k.DeviationRate}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Splits)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
+	a.spec = [2]uint32{64, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: snesShader, Groups: [3]uint32{x, y, z}, Label: "ec/snes", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var survivorsShader = &vk.Shader{
+	Name:  "ec/survivors",
+	SPIRV: shaders.Code("ec/survivors"),
+	Bindings: []vk.Binding{
+		{Name: "Merged", Index: 0, Access: vk.Read},
+		{Name: "Order", Index: 1, Access: vk.Read},
+		{Name: "Fitness", Index: 2, Access: vk.Write},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// survivorsKernel is shaders/ec/survivors.comp.
+type survivorsKernel struct {
+	Merged  vk.Range // readonly float
+	Order   vk.Range // readonly uint
+	Fitness vk.Range // writeonly float
+
+	N    uint32 // push constants, in order
+	Kept uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k survivorsKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [3]vk.Range
+		push   [8]byte
+		spec   [1]uint32
+	})
+	a.ranges = [3]vk.Range{k.Merged, k.Order, k.Fitness}
+	binary.LittleEndian.PutUint32(a.push[0:], k.N)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Kept)
+	a.spec = [1]uint32{64}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	return vk.Call{Shader: survivorsShader, Groups: [3]uint32{x, y, z}, Label: "ec/survivors", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var uniformShader = &vk.Shader{
+	Name:  "ec/uniform",
+	SPIRV: shaders.Code("ec/uniform"),
+	Bindings: []vk.Binding{
+		{Name: "Low", Index: 0, Access: vk.Read},
+		{Name: "High", Index: 1, Access: vk.Read},
+		{Name: "Pick", Index: 2, Access: vk.Read},
+		{Name: "Candidates", Index: 3, Access: vk.Write},
+		{Name: "Clock", Index: 4, Access: vk.Read},
+		{Name: "low_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "high_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4},
+	},
+	PushBytes: 20,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "PICKED", ID: 1, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// uniformKernel is shaders/ec/uniform.comp.
+type uniformKernel struct {
+	Low        vk.Range // readonly vec4
+	High       vk.Range // readonly vec4
+	Pick       vk.Range // readonly uint
+	Candidates vk.Range // writeonly vec4
+	Clock      vk.Range // readonly uint
+	LowTexels  vk.Range // readonly vec4 rgba32f
+	HighTexels vk.Range // readonly vec4 rgba32f
+
+	Seed   uint32 // push constants, in order
+	Stream uint32
+	Row    uint32
+	Count  uint32
+	First  uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Picked     uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k uniformKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [7]vk.Range
+		push   [20]byte
+		spec   [3]uint32
+	})
+	a.ranges = [7]vk.Range{k.Low, k.High, k.Pick, k.Candidates, k.Clock, k.LowTexels, k.HighTexels}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Count)
+	binary.LittleEndian.PutUint32(a.push[16:], k.First)
+	a.spec = [3]uint32{64, 0, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.Picked != 0 {
+		a.spec[1] = k.Picked
+	}
 	if k.TexelLoads != 0 {
 		a.spec[2] = k.TexelLoads
 	}
-	return vk.Call{Shader: shapeShader, Groups: [3]uint32{x, y, z}, Label: "ec/shape", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+	return vk.Call{Shader: uniformShader, Groups: [3]uint32{x, y, z}, Label: "ec/uniform", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var varyShader = &vk.Shader{
+	Name:  "ec/vary",
+	SPIRV: shaders.Code("ec/vary"),
+	Bindings: []vk.Binding{
+		{Name: "Population", Index: 0, Access: vk.Read},
+		{Name: "population_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Parent", Index: 2, Access: vk.Read},
+		{Name: "Pick", Index: 3, Access: vk.Read},
+		{Name: "Clock", Index: 4, Access: vk.Read},
+		{Name: "CrossoverRate", Index: 5, Access: vk.Read},
+		{Name: "MutationRate", Index: 6, Access: vk.Read},
+		{Name: "MutationStd", Index: 7, Access: vk.Read},
+		{Name: "Candidates", Index: 8, Access: vk.Write},
+		{Name: "Low", Index: 11, Access: vk.Read},
+		{Name: "low_texels", Index: 12, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "High", Index: 13, Access: vk.Read},
+		{Name: "high_texels", Index: 14, Access: vk.Read, Texel: vk.TexelFloat4},
+	},
+	PushBytes: 56,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "CROSSOVER", ID: 1, Default: 0},
+		{Name: "MUTATION", ID: 2, Default: 0},
+		{Name: "PICKED", ID: 3, Default: 0},
+		{Name: "BOUNDED", ID: 22, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// varyKernel is shaders/ec/vary.comp.
+type varyKernel struct {
+	Population       vk.Range // readonly vec4
+	PopulationTexels vk.Range // readonly vec4 rgba32f
+	Parent           vk.Range // readonly uint
+	Pick             vk.Range // readonly uint
+	Clock            vk.Range // readonly uint
+	CrossoverRate    vk.Range // readonly float
+	MutationRate     vk.Range // readonly float
+	MutationStd      vk.Range // readonly float
+	Candidates       vk.Range // writeonly vec4
+	Low              vk.Range // readonly vec4
+	LowTexels        vk.Range // readonly vec4 rgba32f
+	High             vk.Range // readonly vec4
+	HighTexels       vk.Range // readonly vec4 rgba32f
+
+	Seed            uint32 // push constants, in order
+	CrossoverStream uint32
+	MutationStream  uint32
+	Dim             uint32
+	Size            uint32
+	Parents         uint32
+	Count           uint32
+	Picks           uint32
+	First           uint32
+	Kept            uint32
+	ExchangeRate    float32
+	CrossoverIndex  float32
+	LineStd         float32
+	MutationIndex   float32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Crossover  uint32 // default 0
+	Mutation   uint32 // default 0
+	Picked     uint32 // default 0
+	Bounded    uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k varyKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [13]vk.Range
+		push   [56]byte
+		spec   [6]uint32
+	})
+	a.ranges = [13]vk.Range{k.Population, k.PopulationTexels, k.Parent, k.Pick, k.Clock, k.CrossoverRate, k.MutationRate, k.MutationStd, k.Candidates, k.Low, k.LowTexels, k.High, k.HighTexels}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
+	binary.LittleEndian.PutUint32(a.push[4:], k.CrossoverStream)
+	binary.LittleEndian.PutUint32(a.push[8:], k.MutationStream)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Dim)
+	binary.LittleEndian.PutUint32(a.push[16:], k.Size)
+	binary.LittleEndian.PutUint32(a.push[20:], k.Parents)
+	binary.LittleEndian.PutUint32(a.push[24:], k.Count)
+	binary.LittleEndian.PutUint32(a.push[28:], k.Picks)
+	binary.LittleEndian.PutUint32(a.push[32:], k.First)
+	binary.LittleEndian.PutUint32(a.push[36:], k.Kept)
+	binary.LittleEndian.PutUint32(a.push[40:], math.Float32bits(k.ExchangeRate))
+	binary.LittleEndian.PutUint32(a.push[44:], math.Float32bits(k.CrossoverIndex))
+	binary.LittleEndian.PutUint32(a.push[48:], math.Float32bits(k.LineStd))
+	binary.LittleEndian.PutUint32(a.push[52:], math.Float32bits(k.MutationIndex))
+	a.spec = [6]uint32{64, 0, 0, 0, 0, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.Crossover != 0 {
+		a.spec[1] = k.Crossover
+	}
+	if k.Mutation != 0 {
+		a.spec[2] = k.Mutation
+	}
+	if k.Picked != 0 {
+		a.spec[3] = k.Picked
+	}
+	if k.Bounded != 0 {
+		a.spec[4] = k.Bounded
+	}
+	if k.TexelLoads != 0 {
+		a.spec[5] = k.TexelLoads
+	}
+	return vk.Call{Shader: varyShader, Groups: [3]uint32{x, y, z}, Label: "ec/vary", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }

@@ -14,7 +14,7 @@ type OpenESConfig struct {
 	LearningRate float64    `min:"0" doc:"Step size of the optimizer, per member."`
 	NoiseStd     float64    `above:"0" doc:"Deviation of the candidates from their mean, per member."`
 	WeightDecay  float64    `min:"0" doc:"Weight decay times parameters is subtracted from the estimated gradient."`
-	Optimizer    optim.Rule `doc:"What takes the steps: sgd, rmsprop, adam, adamw."`
+	Optimizer    optim.Rule `doc:"What takes the steps: sgd, rmsprop, adam, adamw, clipup."`
 	Mirrored     bool       `doc:"Candidates come in pairs with opposite noise."`
 	Shaping      Shaping    `doc:"What a candidate's weight is made from: raw, centered_rank, standardize, normalize."`
 	NoiseTable   int        `min:"0" max:"268435456" doc:"Numbers of a shared table that noise is read from; 0: all noise is drawn anew."`
@@ -29,8 +29,8 @@ func DefaultOpenES() OpenESConfig {
 
 // Validate says what the fields cannot say alone.
 func (c OpenESConfig) Validate() error {
-	if c.Mirrored && c.Population%2 != 0 {
-		return config.Invalid("population", "a population of %d cannot be mirrored; want an even number", c.Population)
+	if c.Mirrored {
+		return checkPairs(c.Population)
 	}
 	return nil
 }
@@ -68,8 +68,7 @@ func (c OpenESConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hyp
 			return nil, err
 		}
 	}
-	splits := es.noise.Splits(s.Engine().Device())
-	es.gradient = s.Scratch("gradient", engine.Float32, append([]engine.Dim{engine.Axis("split", splits)}, es.optimizer.Params().Dims()...)...)
+	es.gradient = es.noise.Sums(s, "gradient")
 	return es, s.Err()
 }
 

@@ -43,3 +43,9 @@ type Evaluation interface {
 	Rows(m *engine.Metrics) func(r *engine.Recorder)
 	Close()
 }
+
+// Describer is an Evaluation that also describes how candidates behave, in the space that its problem's Space bounds. Describe is called once,
+// before the first recording: from then on Record writes descriptors [M, P, B] too.
+type Describer interface {
+	Describe(descriptors *engine.Tensor)
+}

@@ -25,8 +25,9 @@ type Search struct {
 	judge      *judge         // nil with several objectives
 	window     *engine.Tensor // [M · window, row]
 	raw        *engine.Tensor // [M, P] or [M, P, K]: as evaluated
+	descriptor *engine.Tensor // [M, P, B]; nil where the problem has none
 	rows       []*engine.Tensor
-	more       func(*engine.Recorder) // the problem's metrics
+	more       []func(*engine.Recorder) // the problem's and the strategy's metrics
 	step       *engine.Program
 }
 
@@ -65,13 +66,24 @@ func (s *Search) build(ctx context.Context, members int) (err error) {
 		s.judge = newJudge(search, s.space, population)
 	}
 	s.raw = search.Scratch("evaluated", engine.Float32, dims...)
+	if b := len(s.space.DescriptorLow); b > 0 {
+		describer, ok := s.evaluation.(Describer)
+		if !ok {
+			return fmt.Errorf("the problem's space has %d descriptors, but its evaluation describes nothing", b)
+		}
+		s.descriptor = search.Scratch("descriptors", engine.Float32, engine.Population(members), candidates(population), engine.Axis("descriptor", b))
+		describer.Describe(s.descriptor)
+	}
 	s.metrics = engine.NewMetrics(s.state, members, maxMetrics)
 	if s.judge != nil {
 		for _, name := range []string{"fitness/best", "fitness/mean", "fitness/deviation", "fitness/not_finite", "fitness/best_ever"} {
 			s.rows = append(s.rows, s.metrics.Row(name))
 		}
 	}
-	s.more = s.evaluation.Rows(s.metrics)
+	s.more = append(s.more, s.evaluation.Rows(s.metrics))
+	if measured, ok := s.strategy.(Measured); ok {
+		s.more = append(s.more, measured.Rows(s.metrics))
+	}
 	return s.state.Allocate()
 }
 
@@ -96,8 +108,11 @@ func (s *Search) Record(r *engine.Recorder, rows func(*engine.Recorder)) {
 		}
 		r.Copy(s.rows[4], s.judge.best)
 	}
+	told.Descriptor = s.descriptor
 	s.strategy.Tell(r, told)
-	s.more(r)
+	for _, more := range s.more {
+		more(r)
+	}
 	if rows != nil {
 		rows(r)
 	}
@@ -123,8 +138,8 @@ func (s *Search) Hyper() *engine.Hyper     { return s.hyper }
 // Strategy is the algorithm at work.
 func (s *Search) Strategy() Strategy { return s.strategy }
 
-// Best is the best fitness [M] of all generations, NaN before the first, and the candidates [M, row] that had it; nil with several
-// objectives.
+// Best is the best fitness [M] of all generations, NaN before the first, and the candidates [M, row] that had it, at first the
+// start; nil with several objectives.
 func (s *Search) Best() (fitness, candidates *engine.Tensor) {
 	if s.judge == nil {
 		return nil, nil
@@ -137,9 +152,10 @@ func (s *Search) Init(ctx context.Context) error {
 	if err := s.state.Zero(ctx); err != nil {
 		return err
 	}
-	err := errors.Join(s.hyper.Init(ctx), s.evaluation.Init(ctx), s.strategy.Init(ctx, s.problem.Start(s.eng.Seed(), s.space.Members)), s.Constants(ctx))
+	start := s.problem.Start(s.eng.Seed(), s.space.Members)
+	err := errors.Join(s.hyper.Init(ctx), s.evaluation.Init(ctx), s.strategy.Init(ctx, start), s.Constants(ctx))
 	if s.judge != nil {
-		err = errors.Join(err, s.judge.init(ctx))
+		err = errors.Join(err, s.judge.init(ctx, start))
 	}
 	return err
 }

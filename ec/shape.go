@@ -47,19 +47,28 @@ func (s Shaping) MarshalText() ([]byte, error) {
 
 // Weights records the weights [M, P] that a shaping gives a generation's candidates. A generation whose fitness is all the same gets zeros.
 func (s Shaping) Weights(r *engine.Recorder, told Told, weights *engine.Tensor) {
-	recordShape(r, s, told, told.Fitness, weights)
+	recordShape(r, s, false, told, told.Fitness, weights)
+}
+
+// Advantages records Weights less their mean: the baseline of policy gradients (R. J. Williams, 1992).
+func (s Shaping) Advantages(r *engine.Recorder, told Told, weights *engine.Tensor) {
+	recordShape(r, s, true, told, told.Fitness, weights)
 }
 
 // Utilities records the weights [M, P] of a generation's candidates by their ranks: utilities [P], the best one's first.
 func Utilities(r *engine.Recorder, told Told, utilities, weights *engine.Tensor) {
-	recordShape(r, byRank, told, utilities, weights)
+	recordShape(r, byRank, false, told, utilities, weights)
 }
 
-func recordShape(r *engine.Recorder, s Shaping, told Told, utilities, weights *engine.Tensor) {
+func recordShape(r *engine.Recorder, s Shaping, center bool, told Told, utilities, weights *engine.Tensor) {
 	members := told.Fitness.Size(engine.PopulationAxis)
 	population := told.Fitness.Len() / members
+	centered := uint32(0)
+	if center {
+		centered = 1
+	}
 	r.Dispatch(shapeKernel{
 		Fitness: told.Fitness.Range(), FitnessTexels: told.Fitness.Range(), Rank: told.Rank.Range(), Utility: utilities.Range(), Weight: weights.Range(),
-		Population: uint32(population), Workgroup: r.WorkgroupFor(3 * population), Shape: uint32(s),
+		Population: uint32(population), Workgroup: r.WorkgroupFor(4 * population), Shape: uint32(s), Center: centered,
 	}.call(uint32(members), 1, 1))
 }

@@ -14,6 +14,8 @@ type Space struct {
 	Dim     int // numbers a candidate has
 	// Low and High bound each of them, [dim] each; nil: there are no bounds.
 	Low, High []float32
+	// DescriptorLow and DescriptorHigh bound the numbers that describe how a candidate behaves, [B] each; nil: nothing does.
+	DescriptorLow, DescriptorHigh []float32
 }
 
 // Row is the number of floats from one candidate to the next.
@@ -27,15 +29,21 @@ func (s Space) Check() error {
 	if s.Members < 1 || s.Dim < 1 {
 		return fmt.Errorf("ec: a space of %d members and %d dimensions; want at least 1 of each", s.Members, s.Dim)
 	}
-	if s.Low == nil && s.High == nil {
-		return nil
+	if s.Low != nil || s.High != nil {
+		if err := checkBounds("dimension", s.Dim, s.Low, s.High); err != nil {
+			return err
+		}
 	}
-	if len(s.Low) != s.Dim || len(s.High) != s.Dim {
-		return fmt.Errorf("ec: %d lower and %d upper bounds of %d dimensions; want one of each a dimension, or none", len(s.Low), len(s.High), s.Dim)
+	return checkBounds("descriptor", len(s.DescriptorLow), s.DescriptorLow, s.DescriptorHigh)
+}
+
+func checkBounds(what string, n int, low, high []float32) error {
+	if len(low) != n || len(high) != n {
+		return fmt.Errorf("ec: %d lower and %d upper bounds of %d %ss; want one of each for every %s, or none", len(low), len(high), n, what, what)
 	}
-	for i, low := range s.Low {
-		if high := s.High[i]; !(low < high) || math.IsInf(float64(low), 0) || math.IsInf(float64(high), 0) {
-			return fmt.Errorf("ec: dimension %d is bounded by %g and %g; want a finite lower bound below a finite upper one", i, low, high)
+	for i, l := range low {
+		if h := high[i]; !(l < h) || math.IsInf(float64(l), 0) || math.IsInf(float64(h), 0) {
+			return fmt.Errorf("ec: %s %d is bounded by %g and %g; want a finite lower bound below a finite upper one", what, i, l, h)
 		}
 	}
 	return nil

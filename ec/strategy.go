@@ -49,6 +49,13 @@ type Pick struct {
 type Told struct {
 	Fitness    *engine.Tensor // [M, P]: finite; nil with several objectives
 	Rank       *engine.Tensor // [M, P] u32: 0 for the fittest; nil with several objectives
+	Fittest    *engine.Tensor // [M, row]: the best candidate of all generations, the start while none was finite; nil with several objectives
+	Raw        *engine.Tensor // [M, P]: as evaluated, what is not finite too; nil with several objectives
 	Objectives *engine.Tensor // [M, P, K]: with K > 1 objectives, all maximised; else nil
 	Descriptor *engine.Tensor // [M, P, B]: a candidate's behaviour, for quality diversity; nil where the problem has none
+}
+
+// Measured is a Strategy with metrics of its own. Rows adds them before the first recording; the function returned records them after Tell.
+type Measured interface {
+	Rows(m *engine.Metrics) func(r *engine.Recorder)
 }

@@ -9,7 +9,10 @@ import (
 )
 
 func TestNamesAndLookup(t *testing.T) {
-	want := []string{"Acrobot-v1", "CartPole-v1", "CartPoleSwingUp-easy", "CartPoleSwingUp-hard", "MountainCar-v0", "MountainCarContinuous-v0", "Pendulum-v1"}
+	want := []string{
+		"Acrobot-v1", "Ant-v5", "CartPole-v1", "CartPoleSwingUp-easy", "CartPoleSwingUp-hard", "HalfCheetah-v5", "Hopper-v5", "InvertedDoublePendulum-v5",
+		"InvertedPendulum-v5", "MountainCar-v0", "MountainCarContinuous-v0", "Pendulum-v1", "Reacher-v5", "Swimmer-v5", "Walker2d-v5",
+	}
 	if got := strings.Join(Names(), " "); got != strings.Join(want, " ") {
 		t.Errorf("Names() = %s; want %s", got, strings.Join(want, " "))
 	}
@@ -33,7 +36,7 @@ func TestLookupSuggests(t *testing.T) {
 		"acrobat":          "Acrobot-v1",
 		"swingup-easy":     "",
 		"CartPoleSwingUp":  "CartPoleSwingUp-easy",
-		"Humanoid-v5":      "",
+		"Breakout-v5":      "",
 		"":                 "",
 		"MountainCarCont.": "MountainCar-v0",
 	} {
@@ -45,7 +48,7 @@ func TestLookupSuggests(t *testing.T) {
 		if unknown.Nearest != want {
 			t.Errorf("Lookup(%q) suggests %q; want %q", name, unknown.Nearest, want)
 		}
-		if want == "" && !strings.Contains(err.Error(), "Acrobot-v1, CartPole-v1") {
+		if want == "" && !strings.Contains(err.Error(), "Acrobot-v1, Ant-v5, CartPole-v1") {
 			t.Errorf("Lookup(%q): %v; want the names there are", name, err)
 		}
 	}
@@ -179,7 +182,7 @@ func TestOptions(t *testing.T) {
 }
 
 func TestScenes(t *testing.T) {
-	for _, name := range Names() {
+	for _, name := range classic() {
 		e, err := Lookup(name)
 		if err != nil {
 			t.Fatal(err)

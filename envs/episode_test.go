@@ -76,7 +76,10 @@ func drive(t *testing.T, b *Batch, model dynamics, steps int) {
 		for i := range actions {
 			actions[i] = []float64{float64(float32(dice.Float64()*6 - 3))}
 			if b.Environment().Action.IsDiscrete() {
-				actions[i] = []float64{float64(dice.IntN(2))}
+				actions[i] = make([]float64, b.Environment().ActionWords())
+				for k := range actions[i] {
+					actions[i][k] = float64(dice.IntN(2))
+				}
 			}
 		}
 		got, err := act(t.Context(), b, actions)
@@ -134,17 +137,20 @@ func TestRerun(t *testing.T) {
 	dev := open(t)
 	for _, name := range Names() {
 		run := func(seed uint32) (words []uint32) {
-			b := newBatch(t, dev, name, 2, 33, Options{TimeLimit: 15})
+			b := newBatch(t, dev, name, 2, 33, Options{TimeLimit: 7})
 			obs, err := b.Reset(t.Context(), seed)
 			if err != nil {
 				t.Fatal(err)
 			}
 			words = append(words, wordsOf(obs)...)
 			dice := rand.New(rand.NewPCG(1, 2))
-			for range 40 {
+			for range 20 {
 				actions := make([][]float64, 66)
 				for i := range actions {
-					actions[i] = []float64{float64(dice.IntN(2))}
+					actions[i] = make([]float64, b.Environment().ActionWords())
+					for k := range actions[i] {
+						actions[i][k] = float64(dice.IntN(2))
+					}
 				}
 				got, err := act(t.Context(), b, actions)
 				if err != nil {

@@ -121,7 +121,7 @@ func act(ctx context.Context, b *Batch, actions [][]float64) (Transition, error)
 // observes without moving.
 func TestObservation(t *testing.T) {
 	dev := open(t)
-	for _, name := range Names() {
+	for _, name := range classic() {
 		data := readTrajectory(t, name)
 		n := len(data.state)
 		b := newBatch(t, dev, name, 1, n, Options{AutoReset: Disabled})
@@ -160,7 +160,7 @@ const oneStep = 1e-6
 // TestOneStep takes every recorded step from its recorded state.
 func TestOneStep(t *testing.T) {
 	dev := open(t)
-	for _, name := range Names() {
+	for _, name := range classic() {
 		data := readTrajectory(t, name)
 		n := len(data.action)
 		var before [][]float64
@@ -230,7 +230,7 @@ var freeRun = map[string]int{
 // TestFreeRunning takes whole recorded episodes from their recorded first states.
 func TestFreeRunning(t *testing.T) {
 	dev := open(t)
-	for _, name := range Names() {
+	for _, name := range classic() {
 		data := readTrajectory(t, name)
 		n, longest := data.episodes(), 0
 		var first [][]float64

@@ -20,6 +20,14 @@ func builtIn() []builtInSpec {
 		{mountainCarContinuous(), "mountaincar_continuous.glsl"},
 		{swingUpEasy(), "swingup_easy.glsl"},
 		{swingUpHard(), "swingup_hard.glsl"},
+		{invertedPendulum(), "inverted_pendulum.glsl"},
+		{invertedDoublePendulum(), "inverted_double_pendulum.glsl"},
+		{reacher(), "reacher.glsl"},
+		{swimmer(), "swimmer.glsl"},
+		{hopper(), "hopper.glsl"},
+		{halfCheetah(), "half_cheetah.glsl"},
+		{walker2d(), "walker2d.glsl"},
+		{ant(), "ant.glsl"},
 	}
 }
 

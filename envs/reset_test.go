@@ -40,7 +40,7 @@ func TestResetDistribution(t *testing.T) {
 	const members, environments = 32, 512
 	const n = members * environments
 	dev := open(t)
-	for _, name := range Names() {
+	for _, name := range classic() {
 		b := newBatch(t, dev, name, members, environments, Options{})
 		if _, err := b.Reset(t.Context(), 1); err != nil {
 			t.Fatal(err)

@@ -218,7 +218,7 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 		}
 	}
 	groups := c.Members * ((c.Environments + int(info.SubgroupSize) - 1) / int(info.SubgroupSize))
-	most := dispatchSteps(ro.options.ActionRepeat + iterations)
+	most := dispatchSteps(ro.options.ActionRepeat*(1+ro.env.Iterations) + iterations)
 	for first := 0; first < steps || first == 0; first += most {
 		k.First, k.Steps = uint32(first), uint32(min(most, steps-first))
 		call := k.call(ro.shader, uint32(groups), 1, 1)
@@ -234,10 +234,9 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 func dispatchSteps(iterations int) int {
 	const (
 		most    = 1024
-		all     = 60000
 		perStep = 50 // besides
 	)
-	return max(1, min(most, all/(perStep+iterations)))
+	return max(1, min(most, maxIterations/(perStep+iterations)))
 }
 
 // RecordReturns records the mean return [P] and mean length [P] of the episodes that ended in the last recording; NaN where none

@@ -31,6 +31,10 @@ type Spec struct {
 	// RewardThreshold is the mean return at which the environment counts as solved; nil where the source states none.
 	RewardThreshold *float64
 
+	// Iterations is how many iterations the GLSL's loops take in one environment step at most, those unrolled not counted; 0 without loops.
+	// Mesa's software driver leaves all loops of an invocation after 65,535 of them, so dispatches are kept short of that.
+	Iterations int
+
 	// Draw says what a viewer shows of a state; nil draws nothing. It must not keep or change the state.
 	Draw func(state []float32) Scene
 }
@@ -72,8 +76,14 @@ func (s Spec) check() error {
 	if s.MaxSteps < 0 || s.MaxSteps > maxEpisodeSteps {
 		errs = append(errs, fmt.Errorf("MaxSteps is %d; want 0 (no limit) to %d", s.MaxSteps, maxEpisodeSteps))
 	}
+	if s.Iterations < 0 || s.Iterations > maxIterations {
+		errs = append(errs, fmt.Errorf("Iterations is %d; want 0 to %d", s.Iterations, maxIterations))
+	}
 	return errors.Join(errs...)
 }
+
+// maxIterations is how many iterations of loops one dispatch may take, with some left for what is counted roughly.
+const maxIterations = 60000
 
 // maxEpisodeSteps is what the packed element of the tensor episode_step counts to (shaders/envs/wrapper.glsl).
 const maxEpisodeSteps = 1<<30 - 1

@@ -21,7 +21,7 @@ type A2CConfig struct {
 	CriticWeight  float64 `min:"0" doc:"Weight of the critic's loss, per member."`
 	EntropyWeight float64 `doc:"Weight of the entropy bonus, per member."`
 
-	Optimizer        optim.Rule `doc:"What takes the steps: sgd, rmsprop, adam, adamw."`
+	Optimizer        optim.Rule `doc:"What takes the steps: sgd, rmsprop, adam, adamw, clipup."`
 	OptimizerEpsilon float64    `above:"0" doc:"Added to the optimizer's denominator."`
 	AnnealSteps      int        `min:"0" doc:"The learning rate falls linearly to 0 over so many environment steps of a member; 0: it stays."`
 	MaxGradNorm      float64    `min:"0" doc:"Gradients of actor and critic together are scaled down to this norm; 0: never."`

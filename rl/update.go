@@ -7,12 +7,12 @@ import (
 	"github.com/evorl/evorl/engine/optim"
 )
 
-// Limits of policy_update.comp: Mesa's software driver leaves all loops of an invocation after 65535 iterations, and a transition
-// takes a few of them.
+// Limits of policy_update.comp: Mesa's software driver leaves all loops of an invocation after 65535 iterations. Eight transitions, or
+// what there is of them, take a dozen and those that the walk of their permutation takes: ten on average where the walk is longest.
 const (
 	fusedMembers       = 64 // compiling takes half a minute, which fewer members do not earn back
-	fusedIterations    = 60000
-	fusedPerTransition = 6
+	maxFusedIterations = 60000
+	fusedPerTransition = 4
 )
 
 // canFuse says whether many updates can be one dispatch of policy_update.comp: on software drivers, whose memory is dear beside their
@@ -25,9 +25,11 @@ func (p *PPO) canFuse() bool {
 	if _, err := p.agent.actor.Lanes(info); err != nil {
 		return false
 	}
-	minibatch := (p.cfg.RolloutLength*p.cfg.Environments + p.cfg.Minibatches - 1) / p.cfg.Minibatches
-	return uint64(p.agent.params.StackBytes()) <= info.Limits.MaxStorageRange && minibatch*fusedPerTransition <= fusedIterations && info.Limits.MaxBindings >= 23
+	return uint64(p.agent.params.StackBytes()) <= info.Limits.MaxStorageRange && p.fusedIterations() <= maxFusedIterations && info.Limits.MaxBindings >= 23
 }
+
+// fusedIterations is what loops of an update may take.
+func (p *PPO) fusedIterations() int { return (p.minibatchRows() + 7) / 8 * 8 * fusedPerTransition }
 
 // recordFused records all updates of an iteration in as few dispatches as loops may be long.
 func (p *PPO) recordFused(r *engine.Recorder) {
@@ -71,7 +73,7 @@ func (p *PPO) recordFused(r *engine.Recorder) {
 		k.Head = headGaussian
 	}
 	updates := c.Epochs * c.Minibatches
-	step := max(1, fusedIterations/(p.minibatchRows()*fusedPerTransition))
+	step := max(1, maxFusedIterations/p.fusedIterations())
 	for first := 0; first < updates; first += step {
 		k.First, k.Last = uint32(first), uint32(min(first+step, updates))
 		call := k.call(uint32(c.Members), 1, 1)

@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 
+	"github.com/evorl/evorl/ec"
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/envs"
@@ -49,6 +50,71 @@ func Workflows() []Workflow {
 			Name: "pbt-cso", Summary: "population based training over PPO whose losers move towards their winners' hyperparameters, as a competitive swarm",
 			Source: "B. Zheng et al., \"EvoRL\", 2025, section 5.2.3",
 			parts:  newPBT(hybrid.NewPBTCSO),
+		},
+		{
+			Name: "openes", Summary: "evolution strategy that follows an estimated gradient by an optimizer",
+			Source: "T. Salimans et al., \"Evolution Strategies as a Scalable Alternative to Reinforcement Learning\", 2017",
+			parts:  newSearch(ec.DefaultOpenES),
+		},
+		{
+			Name: "vanilla-es", Summary: "canonical evolution strategy: the mean of the best candidates",
+			Source: "P. Chrabaszcz, I. Loshchilov, F. Hutter, \"Back to Basics: Benchmarking Canonical Evolution Strategies for Playing Atari\", 2018",
+			parts:  newSearch(ec.DefaultVanillaES),
+		},
+		{
+			Name: "ars", Summary: "augmented random search: steps along the best directions, by the deviation of their rewards",
+			Source: "H. Mania, A. Guy, B. Recht, \"Simple random search of static linear policies is competitive for reinforcement learning\", 2018",
+			parts:  newSearch(ec.DefaultARS),
+		},
+		{
+			Name: "pgpe", Summary: "policy gradients with parameter-based exploration: mean and deviations follow estimated gradients",
+			Source: "F. Sehnke et al., \"Parameter-exploring policy gradients\", 2010",
+			parts:  newSearch(ec.DefaultPGPE),
+		},
+		{
+			Name: "snes", Summary: "separable natural evolution strategy",
+			Source: "T. Schaul, T. Glasmachers, J. Schmidhuber, \"High Dimensions and Heavy Tails for Natural Evolution Strategies\", 2011",
+			parts:  newSearch(ec.DefaultSNES),
+		},
+		{
+			Name: "sep-cma-es", Summary: "covariance matrix adaptation of a diagonal matrix",
+			Source: "R. Ros, N. Hansen, \"A Simple Modification in CMA-ES Achieving Linear Time and Space Complexity\", 2008",
+			parts:  newSearch(ec.DefaultSepCMAES),
+		},
+		{
+			Name: "cem", Summary: "cross-entropy method with decaying extra variance",
+			Source: "A. Pourchot, O. Sigaud, \"CEM-RL: Combining evolutionary and gradient-based methods for policy search\", 2019",
+			parts:  newSearch(ec.DefaultCEM),
+		},
+		{
+			Name: "ga", Summary: "genetic algorithm",
+			Source: "F. P. Such et al., \"Deep Neuroevolution\", 2017",
+			parts:  newSearch(ec.DefaultGA),
+		},
+		{
+			Name: "de", Summary: "differential evolution",
+			Source: "R. Storn, K. Price, \"Differential Evolution - A Simple and Efficient Heuristic for Global Optimization over Continuous Spaces\", 1997",
+			parts:  newSearch(ec.DefaultDE),
+		},
+		{
+			Name: "shade", Summary: "differential evolution that adapts its parameters by the history of successes",
+			Source: "R. Tanabe, A. Fukunaga, \"Success-history based parameter adaptation for Differential Evolution\", 2013",
+			parts:  newSearch(ec.DefaultSHADE),
+		},
+		{
+			Name: "pso", Summary: "particle swarm optimization",
+			Source: "J. Kennedy, R. Eberhart, \"Particle Swarm Optimization\", 1995",
+			parts:  newSearch(ec.DefaultPSO),
+		},
+		{
+			Name: "cso", Summary: "competitive swarm optimizer",
+			Source: "R. Cheng, Y. Jin, \"A Competitive Swarm Optimizer for Large Scale Optimization\", 2015",
+			parts:  newSearch(ec.DefaultCSO),
+		},
+		{
+			Name: "random-search", Summary: "candidates drawn about the beginning, the best of which is kept",
+			Source: "the baseline of all others",
+			parts:  newSearch(ec.DefaultRandomSearch),
 		},
 	}
 }

@@ -9,6 +9,71 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
+var armShader = &vk.Shader{
+	Name:  "ec/problem/arm",
+	SPIRV: shaders.Code("ec/problem/arm"),
+	Bindings: []vk.Binding{
+		{Name: "Candidates", Index: 0, Access: vk.Read},
+		{Name: "candidates_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Fitness", Index: 2, Access: vk.Write},
+		{Name: "Descriptor", Index: 3, Access: vk.Write},
+	},
+	PushBytes: 24,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "DESCRIBED", ID: 1, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// armKernel is shaders/ec/problem/arm.comp.
+type armKernel struct {
+	Candidates       vk.Range // readonly vec4
+	CandidatesTexels vk.Range // readonly vec4 rgba32f
+	Fitness          vk.Range // writeonly float
+	Descriptor       vk.Range // writeonly float
+
+	Members    uint32 // push constants, in order
+	Window     uint32
+	Joints     uint32
+	Row        uint32
+	Population uint32
+	First      uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Described  uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k armKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [4]vk.Range
+		push   [24]byte
+		spec   [3]uint32
+	})
+	a.ranges = [4]vk.Range{k.Candidates, k.CandidatesTexels, k.Fitness, k.Descriptor}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Window)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Joints)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[16:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[20:], k.First)
+	a.spec = [3]uint32{64, 0, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.Described != 0 {
+		a.spec[1] = k.Described
+	}
+	if k.TexelLoads != 0 {
+		a.spec[2] = k.TexelLoads
+	}
+	return vk.Call{Shader: armShader, Groups: [3]uint32{x, y, z}, Label: "ec/problem/arm", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var returnsShader = &vk.Shader{
 	Name:  "ec/problem/returns",
 	SPIRV: shaders.Code("ec/problem/returns"),

@@ -85,8 +85,8 @@ type rollouts struct {
 	members, population int
 	window              int
 	rollout             *envs.Rollout
-	steps               *engine.Tensor // [M, P]: taken by each candidate
-	stepsRow            *engine.Tensor
+	steps               *engine.Tensor                     // [M, P]: taken by each candidate
+	fitness             *engine.Tensor                     // [M, P] of the search
 	evaluators          map[*engine.Tensor]*envs.Evaluator // by solutions
 	state               *engine.State
 }
@@ -146,6 +146,7 @@ func (e *rollouts) act(params *engine.Tensor) *envs.Policy {
 
 // Record implements ec.Evaluation.
 func (e *rollouts) Record(r *engine.Recorder, candidates *engine.Tensor, first int, fitness *engine.Tensor) {
+	e.fitness = fitness
 	e.rollout.RecordWindow(r, e.clock, e.act(candidates), first)
 	size := r.Workgroup()
 	finished := e.rollout.Finished()
@@ -160,8 +161,11 @@ func (e *rollouts) Finish(*engine.Recorder) {}
 
 // Rows implements ec.Evaluation.
 func (e *rollouts) Rows(m *engine.Metrics) func(*engine.Recorder) {
-	e.stepsRow = m.Row("episode/length")
-	return func(r *engine.Recorder) { engine.Mean(r, e.stepsRow, e.steps, nil, 1/float32(e.cfg.Episodes)) }
+	returns, lengths := m.Row("episode/return"), m.Row("episode/length")
+	return func(r *engine.Recorder) {
+		engine.Mean(r, returns, e.fitness, nil, 1)
+		engine.Mean(r, lengths, e.steps, nil, 1/float32(e.cfg.Episodes))
+	}
 }
 
 // evaluator is that of the solutions.

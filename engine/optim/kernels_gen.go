@@ -21,10 +21,14 @@ var normShader = &vk.Shader{
 		{Name: "Refused", Index: 4, Access: vk.ReadWrite},
 		{Name: "Clock", Index: 5, Access: vk.Read},
 		{Name: "gradient_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "First", Index: 7, Access: vk.Read},
+		{Name: "first_texels", Index: 8, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "LearningRate", Index: 9, Access: vk.Read},
 	},
-	PushBytes: 24,
+	PushBytes: 28,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "CLIPUP", ID: 1, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -40,6 +44,9 @@ type normKernel struct {
 	Refused        vk.Range // read-write uint
 	Clock          vk.Range // readonly uint
 	GradientTexels vk.Range // readonly vec4 rgba32f
+	First          vk.Range // readonly vec4
+	FirstTexels    vk.Range // readonly vec4 rgba32f
+	LearningRate   vk.Range // readonly float
 
 	Splits   uint32 // push constants, in order
 	Row      uint32
@@ -47,31 +54,37 @@ type normKernel struct {
 	LogBeta1 float32
 	LogBeta2 float32
 	Anneal   float32
+	Beta1    float32
 
 	Workgroup  uint32 // specialization constants, zero for their default 64
+	Clipup     uint32 // default 0
 	TexelLoads uint32 // default 0
 }
 
 // call dispatches x × y × z workgroups.
 func (k normKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [7]vk.Range
-		push   [24]byte
-		spec   [2]uint32
+		ranges [10]vk.Range
+		push   [28]byte
+		spec   [3]uint32
 	})
-	a.ranges = [7]vk.Range{k.Gradient, k.Norm, k.Factors, k.Updates, k.Refused, k.Clock, k.GradientTexels}
+	a.ranges = [10]vk.Range{k.Gradient, k.Norm, k.Factors, k.Updates, k.Refused, k.Clock, k.GradientTexels, k.First, k.FirstTexels, k.LearningRate}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Splits)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
 	binary.LittleEndian.PutUint32(a.push[8:], math.Float32bits(k.MaxNorm))
 	binary.LittleEndian.PutUint32(a.push[12:], math.Float32bits(k.LogBeta1))
 	binary.LittleEndian.PutUint32(a.push[16:], math.Float32bits(k.LogBeta2))
 	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.Anneal))
-	a.spec = [2]uint32{64, 0}
+	binary.LittleEndian.PutUint32(a.push[24:], math.Float32bits(k.Beta1))
+	a.spec = [3]uint32{64, 0, 0}
 	if k.Workgroup != 0 {
 		a.spec[0] = k.Workgroup
 	}
+	if k.Clipup != 0 {
+		a.spec[1] = k.Clipup
+	}
 	if k.TexelLoads != 0 {
-		a.spec[1] = k.TexelLoads
+		a.spec[2] = k.TexelLoads
 	}
 	return vk.Call{Shader: normShader, Groups: [3]uint32{x, y, z}, Label: "engine/optim/norm", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }

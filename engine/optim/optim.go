@@ -16,9 +16,10 @@ const (
 	RMSProp             // decay Beta2 of the squares (Tieleman, Hinton, 2012)
 	Adam                // Kingma, Ba, 2015, algorithm 1
 	AdamW               // Loshchilov, Hutter, 2019, algorithm 2
+	ClipUp              // N. E. Toklu, P. Liskowski, R. K. Srivastava, 2020, algorithm 2: steps of one length, a velocity with momentum Beta1 and a limit
 )
 
-var ruleNames = [...]string{"sgd", "rmsprop", "adam", "adamw"}
+var ruleNames = [...]string{"sgd", "rmsprop", "adam", "adamw", "clipup"}
 
 func (o Rule) String() string {
 	if int(o) < len(ruleNames) {
@@ -27,7 +28,7 @@ func (o Rule) String() string {
 	return fmt.Sprintf("Rule(%d)", uint32(o))
 }
 
-// UnmarshalText reads a rule by its name: sgd, rmsprop, adam or adamw.
+// UnmarshalText reads a rule by its name: sgd, rmsprop, adam, adamw or clipup.
 func (o *Rule) UnmarshalText(text []byte) error {
 	for i, name := range ruleNames {
 		if string(text) == name {
@@ -49,18 +50,18 @@ func (o Rule) MarshalText() ([]byte, error) {
 // Config is an optimizer with its constants.
 type Config struct {
 	Rule        Rule
-	Beta1       float64 // decay of the mean of gradients; SGD: momentum
+	Beta1       float64 // decay of the mean of gradients; SGD, ClipUp: momentum
 	Beta2       float64 // decay of the mean of squares
 	Epsilon     float64
-	WeightDecay float64 // decoupled in AdamW; the others add it to the gradient (L2)
-	MaxNorm     float64 // gradients are scaled down to this norm; 0: never
+	WeightDecay float64 // decoupled in AdamW and ClipUp; the others add it to the gradient (L2)
+	MaxNorm     float64 // gradients, in ClipUp the velocity, are scaled down to this norm; 0: never
 }
 
 // DefaultAdam is Adam with the paper's constants.
 var DefaultAdam = Config{Rule: Adam, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8}
 
-// Default is a rule with customary constants: SGD with momentum 0.9, RMSProp with decay 0.99 (V. Mnih et al., 2016), Adam, and AdamW with
-// decay 0.01.
+// Default is a rule with customary constants: SGD with momentum 0.9, RMSProp with decay 0.99 (V. Mnih et al., 2016), Adam, AdamW with decay
+// 0.01, and ClipUp with momentum 0.9 and a speed of at most 0.15 (N. E. Toklu et al., 2020, section 4).
 func Default(rule Rule) Config {
 	c := DefaultAdam
 	switch c.Rule = rule; rule {
@@ -68,6 +69,8 @@ func Default(rule Rule) Config {
 		c.Beta2 = 0.99
 	case AdamW:
 		c.WeightDecay = 0.01
+	case ClipUp:
+		c.MaxNorm = 0.15
 	}
 	return c
 }
@@ -144,10 +147,14 @@ func (o *Optimizer) Record(r *engine.Recorder, gradient *engine.Tensor) {
 	if o.anneal > 0 {
 		clock = o.clock.Tensor().Range()
 	}
+	clipUp := uint32(0)
+	if c.Rule == ClipUp {
+		clipUp = 1
+	}
 	r.Dispatch(normKernel{
 		Gradient: gradient.Range(), Norm: o.norm.Range(), Factors: o.factor.Range(), Updates: o.count.Range(), Refused: o.refuse.Range(), Clock: clock,
-		GradientTexels: gradient.Range(),
-		Splits:         uint32(splits), Row: uint32(row), MaxNorm: float32(c.MaxNorm),
+		GradientTexels: gradient.Range(), First: o.first.Range(), FirstTexels: o.first.Range(), LearningRate: o.rate.Range(), Clipup: clipUp, Beta1: float32(c.Beta1),
+		Splits: uint32(splits), Row: uint32(row), MaxNorm: float32(c.MaxNorm),
 		LogBeta1: float32(math.Log(c.Beta1)), LogBeta2: float32(math.Log(c.Beta2)), Anneal: float32(o.anneal), Workgroup: r.WorkgroupFor(row / 4 * (splits + 1)),
 	}.call(uint32(members), 1, 1))
 	groups := r.Share(members, row/4)

@@ -27,6 +27,10 @@ func (m *model) update(gradient []float64) (norm float64) {
 	if math.IsNaN(norm) || math.IsInf(norm, 0) {
 		return -1
 	}
+	if m.Rule == ClipUp {
+		m.clipUp(gradient, norm)
+		return norm
+	}
 	scale := 1.0
 	if m.MaxNorm > 0 && norm > m.MaxNorm {
 		scale = m.MaxNorm / norm
@@ -60,6 +64,25 @@ func (m *model) update(gradient []float64) (norm float64) {
 	return norm
 }
 
+// clipUp is algorithm 2 of N. E. Toklu et al., 2020, which minimises here.
+func (m *model) clipUp(gradient []float64, norm float64) {
+	m.updates++
+	rate, speed := m.rate*max(1-m.anneal*m.steps, 0), 0.0
+	for i, g := range gradient {
+		if m.first[i] *= m.Beta1; norm > 0 {
+			m.first[i] += rate * g / norm
+		}
+		speed += m.first[i] * m.first[i]
+	}
+	speed = math.Sqrt(speed)
+	for i := range gradient {
+		if speed > m.MaxNorm {
+			m.first[i] *= m.MaxNorm / speed
+		}
+		m.params[i] -= m.first[i] + rate*m.WeightDecay*m.params[i]
+	}
+}
+
 // TestOptimizers runs every rule beside its model, members with learning rates of their own, one of them with a gradient that is not
 // finite now and then.
 func TestOptimizers(t *testing.T) {
@@ -80,6 +103,8 @@ func TestOptimizers(t *testing.T) {
 	decay.WeightDecay = 0.1
 	heavy := Default(AdamW)
 	heavy.WeightDecay = 0.3
+	slow := Default(ClipUp)
+	slow.MaxNorm, slow.WeightDecay = 0.003, 0.2
 	for _, c := range []struct {
 		cfg         Config
 		row, splits int
@@ -87,6 +112,7 @@ func TestOptimizers(t *testing.T) {
 	}{
 		{Default(SGD), 12, 1, 0}, {decay, 4, 3, 0}, {Default(RMSProp), 1028, 2, 0}, {Default(Adam), 4, 1, 0},
 		{clip, 12, 2, 0}, {clip, 516, 5, 50}, {heavy, 36, 1, 0}, {heavy, 4100, 3, 80},
+		{Default(ClipUp), 4, 1, 0}, {slow, 516, 3, 100}, {slow, 1028, 1, 0},
 		{Default(Adam), 262148, 8, 0}, // more than a software driver's smallest workgroup could loop over
 	} {
 		t.Run(fmt.Sprintf("%v/row %d/splits %d/anneal %g", c.cfg.Rule, c.row, c.splits, c.anneal), func(t *testing.T) {
@@ -205,7 +231,7 @@ func run(t *testing.T, eng *engine.Engine, cfg Config, row, splits int, anneal f
 }
 
 func TestRule(t *testing.T) {
-	for rule := SGD; rule <= AdamW; rule++ {
+	for rule := SGD; rule <= ClipUp; rule++ {
 		text, err := rule.MarshalText()
 		var back Rule
 		if err != nil || back.UnmarshalText(text) != nil || back != rule || Default(rule).Rule != rule {

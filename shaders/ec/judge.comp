@@ -11,6 +11,7 @@ layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP = 64;
 
 #include "engine/workgroup.glsl"
+#include "ec/magnitude.glsl"
 
 layout(std430, set = 0, binding = 0) readonly buffer Raw { float raw[]; };              // [M, P]
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer raw_texels;          // the same
@@ -26,13 +27,12 @@ const float LARGEST = 3.402823466e38;
 
 void main() {
     uint search = gl_WorkGroupID.x, base = search * population;
-    float low = LARGEST, high = -LARGEST, sum = 0.0, count = 0.0;
+    float low = LARGEST, high = -LARGEST, count = 0.0;
     for (uint p = gl_LocalInvocationID.x; p < population; p += WORKGROUP) {
         float f = LOAD(raw, raw_texels, base + p);
         if (!isnan(f) && !isinf(f)) {
             low = min(low, f);
             high = max(high, f);
-            sum += f;
             count += 1.0;
         }
     }
@@ -40,17 +40,21 @@ void main() {
     high = -workgroup_min(-high);
     count = workgroup_sum(count);
     bool any_finite = count > 0.0;
-    float mean = workgroup_sum(sum) / max(count, 1.0);
     low = any_finite ? low : 0.0; // of a generation without any, all are equal
 
-    float square = 0.0;
+    float unit = magnitude(max(abs(low), abs(high))), sum = 0.0; // numbers near the largest there are have sums and squares too
     uint at = 0xFFFFFFFFu; // the first of the best
     for (uint p = gl_LocalInvocationID.x; p < population; p += WORKGROUP) {
         float f = LOAD(raw, raw_texels, base + p);
         bool finite = !isnan(f) && !isinf(f);
         fitness[base + p] = finite ? f : low;
-        square += finite ? (f - mean) * (f - mean) : 0.0;
+        sum += finite ? f / unit : 0.0;
         if (finite && f == high) at = min(at, p);
+    }
+    float mean = workgroup_sum(sum) / max(count, 1.0), square = 0.0;
+    for (uint p = gl_LocalInvocationID.x; p < population; p += WORKGROUP) {
+        float f = LOAD(raw, raw_texels, base + p), d = f / unit - mean;
+        square += !isnan(f) && !isinf(f) ? d * d : 0.0;
     }
     square = workgroup_sum(square);
     at = workgroup_min(at);
@@ -63,8 +67,8 @@ void main() {
         uint searches = gl_NumWorkGroups.x;
         float none = uintBitsToFloat(0x7FC00000u);
         summary[search] = any_finite ? high : none;
-        summary[searches + search] = any_finite ? mean : none;
-        summary[2u * searches + search] = any_finite ? sqrt(square / count) : none;
+        summary[searches + search] = any_finite ? unit * mean : none;
+        summary[2u * searches + search] = any_finite ? unit * sqrt(square / count) : none;
         summary[3u * searches + search] = float(population) - count;
     }
 }

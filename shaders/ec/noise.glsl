@@ -8,7 +8,7 @@
 //
 // The includer has the bindings 0 to 7 and engine/load.glsl; it pushes `uint seed`, `uint stream` and `uint dim`, the numbers a candidate has.
 
-#include "engine/rng.glsl"
+#include "ec/normal.glsl"
 
 layout(constant_id = 20) const uint MIRRORED = 0; // 1: candidates come in pairs
 layout(constant_id = 21) const uint TABLE_FOURS = 0; // fours of numbers in the table; 0: there is none
@@ -16,15 +16,6 @@ layout(constant_id = 21) const uint TABLE_FOURS = 0; // fours of numbers in the 
 layout(std430, set = 0, binding = 8) readonly buffer Clock { uint clock[]; };       // [0]: the generation
 layout(std430, set = 0, binding = 9) readonly buffer Table { vec4 noise_table[]; };
 layout(set = 0, binding = 10, rgba32f) readonly uniform imageBuffer noise_texels;   // Table again
-
-const float TURN = 6.28318530717958648;
-
-vec4 noise_normals(uvec4 w) {
-    vec2 u = vec2(uvec2(w.x, w.z) >> 8u) * 5.9604644775390625e-8 + 5.9604644775390625e-8; // in (0, 1]
-    vec2 r = vec2(sqrt(-2.0 * m_log(u.x)), sqrt(-2.0 * m_log(u.y)));
-    float a = TURN * rng_unit(w.y), b = TURN * rng_unit(w.w);
-    return vec4(r.x * m_cos(a), r.x * m_sin(a), r.y * m_cos(b), r.y * m_sin(b));
-}
 
 uint noise_pair(uint candidate) { return MIRRORED != 0u ? candidate >> 1 : candidate; }
 
@@ -38,7 +29,7 @@ vec4 noise4(uint search, uint pair, uint block) {
         uint at = word % (TABLE_FOURS - (dim + 3u) / 4u + 1u) + block;
         z = LOAD4(noise_table, noise_texels, at);
     } else {
-        z = noise_normals(philox(uvec2(seed, stream), uvec4(search, pair, clock[0], block)));
+        z = normals(philox(uvec2(seed, stream), uvec4(search, pair, clock[0], block)));
     }
     uvec4 i = 4u * block + uvec4(0u, 1u, 2u, 3u);
     return vec4(i.x < dim ? z.x : 0.0, i.y < dim ? z.y : 0.0, i.z < dim ? z.z : 0.0, i.w < dim ? z.w : 0.0);

@@ -11,8 +11,10 @@ layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP = 64;
 
 #include "engine/workgroup.glsl"
+#include "ec/magnitude.glsl"
 
 layout(constant_id = 1) const uint SHAPE = 0; // one of the following
+layout(constant_id = 2) const uint CENTER = 0; // 1: weights less their mean
 const uint RAW = 0u;
 const uint CENTERED_RANK = 1u; // T. Salimans et al., 2017: from -1/2 for the worst to 1/2 for the best
 const uint STANDARDIZE = 2u;   // to mean 0 and deviation 1
@@ -27,38 +29,42 @@ layout(std430, set = 0, binding = 4) writeonly buffer Weight { float weight[]; }
 
 layout(push_constant) uniform Push { uint population; };
 
-const float MIN_DEVIATION = 1e-8;
 const float LARGEST = 3.402823466e38;
 
 void main() {
     uint base = gl_WorkGroupID.x * population;
-    float low = LARGEST, high = -LARGEST, sum = 0.0, square = 0.0;
-    if (SHAPE != RAW && SHAPE != BY_RANK) {
+    float low = LARGEST, high = -LARGEST, unit = 1.0, mean = 0.0, deviation = 1.0;
+    bool compares = SHAPE != BY_RANK && (SHAPE != RAW || CENTER != 0u);
+    if (compares) {
         for (uint p = gl_LocalInvocationID.x; p < population; p += WORKGROUP) {
             float f = LOAD(fitness, fitness_texels, base + p);
             low = min(low, f);
             high = max(high, f);
-            sum += f;
         }
         low = workgroup_min(low);
         high = -workgroup_min(-high);
+        unit = magnitude(max(abs(low), abs(high)));
+        low /= unit;
+        high /= unit;
     }
-    float mean = 0.0, deviation = 1.0;
-    if (SHAPE == STANDARDIZE) {
+    if (SHAPE == STANDARDIZE || (CENTER != 0u && SHAPE != CENTERED_RANK)) { // the mean of centered ranks is 0
+        float sum = 0.0, square = 0.0;
+        for (uint p = gl_LocalInvocationID.x; p < population; p += WORKGROUP) sum += LOAD(fitness, fitness_texels, base + p) / unit;
         mean = workgroup_sum(sum) / float(population);
         for (uint p = gl_LocalInvocationID.x; p < population; p += WORKGROUP) {
-            float d = LOAD(fitness, fitness_texels, base + p) - mean;
+            float d = LOAD(fitness, fitness_texels, base + p) / unit - mean;
             square += d * d;
         }
-        deviation = sqrt(workgroup_sum(square) / float(population)) + MIN_DEVIATION;
+        deviation = sqrt(workgroup_sum(square) / float(population));
     }
     for (uint p = gl_LocalInvocationID.x; p < population; p += WORKGROUP) {
-        float f = LOAD(fitness, fitness_texels, base + p), w = f;
+        float f = LOAD(fitness, fitness_texels, base + p) / unit, w;
+        if (SHAPE == RAW) w = unit * (f - mean); // 1 and 0 unless centered
         if (SHAPE == CENTERED_RANK) w = 0.5 - float(rank[base + p]) / float(max(population - 1u, 1u));
         if (SHAPE == STANDARDIZE) w = (f - mean) / deviation;
-        if (SHAPE == NORMALIZE) w = 2.0 * (f - low) / (high - low) - 1.0;
+        if (SHAPE == NORMALIZE) w = CENTER != 0u ? 2.0 * (f - mean) / (high - low) : 2.0 * (f - low) / (high - low) - 1.0;
         if (SHAPE == BY_RANK) w = utility[rank[base + p]];
-        bool flat_fitness = SHAPE != RAW && SHAPE != BY_RANK && !(high > low);
+        bool flat_fitness = compares && !(high > low);
         weight[base + p] = flat_fitness ? 0.0 : w;
     }
 }

@@ -78,10 +78,12 @@ layout(push_constant) uniform Push {
 
 uint outputs; // of this subgroup's network
 #define MLP_OUTS outputs
+#define MLP_ROWS [[dont_unroll]]
 
 #include "engine/nn/mlp.glsl"
 #include "engine/nn/input.glsl"
 #include "engine/nn/mlp_backward.glsl"
+#include "engine/nn/mlp_block.glsl"
 #include "engine/nn/mlp_adam.glsl"
 #include "engine/optim/bias.glsl"
 #include "rl/loss.glsl"
@@ -89,6 +91,7 @@ uint outputs; // of this subgroup's network
 shared float squares[2];
 
 void main() {
+    barrier(); // software drivers compile what comes before the first barrier twice
     uint member = gl_WorkGroupID.x, population = gl_NumWorkGroups.x;
     bool is_critic = gl_SubgroupID != 0u;
     outputs = is_critic ? 1u : OUT;
@@ -108,7 +111,9 @@ void main() {
     LossSums sums;
     float share, size;
 
-    [[dont_unroll]] for (uint update = first; update < last; update++) {
+    // Loops end with their condition: where it comes first, software drivers run through the body once more, masked.
+    uint update = first;
+    [[dont_unroll]] do {
         Minibatch mb = minibatch_new(seed, stream, member, population, horizon, environments, clock[0], update / minibatches, update % minibatches, minibatches);
         share = 1.0 / float(mb.count);
         LossSettings settings = LossSettings(clip, weight, bonus, share);
@@ -118,22 +123,39 @@ void main() {
         mlp_zero();
         [[unroll]] for (uint o = 0u; o < OUT; o++) g_deviation[o] = 0.0;
 
-        [[dont_unroll]] for (uint i = 0u; i < mb.count; i++) {
-            uint at = minibatch_at(mb, i); // in [T, P, E]
-            mlp_input(at);
-            mlp_forward();
-            float dy[OUT];
-            if (is_critic) {
-                critic_loss(LOAD(targets, targets_texels, at), LOAD(values, values_texels, at), settings, sums, dy);
-            } else {
-                float action[OUT];
-                [[unroll]] for (uint o = 0u; o < OUT; o++) action[o] = LOAD(actions, actions_texels, HEAD == CATEGORICAL ? at : at * OUT + o);
-                actor_loss(action, LOAD(log_probs, log_probs_texels, at), (LOAD(advantages, advantages_texels, at) - mean) * scale, deviation, settings, sums, g_deviation, dy);
-            }
-            mlp_backward(dy);
-        }
+        uint begin = 0u, i = 0u;
+        [[dont_unroll]] do {
+            // Every lane reads a transition.
+            uint at = minibatch_at(mb, min(begin + LANE, mb.count - 1u)); // in [T, P, E]
+            mlp_input_rows(at);
+            float actions_read[OUT];
+            [[unroll]] for (uint o = 0u; o < OUT; o++) actions_read[o] = LOAD(actions, actions_texels, HEAD == CATEGORICAL ? at : at * OUT + o);
+            float old_read = is_critic ? LOAD(values, values_texels, at) : LOAD(log_probs, log_probs_texels, at);
+            float aim_read = is_critic ? LOAD(targets, targets_texels, at) : (LOAD(advantages, advantages_texels, at) - mean) * scale;
+            uint end = min(begin + LANES, mb.count);
+            [[dont_unroll]] do {
+                uint block = 0u;
+                [[dont_unroll]] do {
+                    uint lane = (i - begin) % LANES;
+                    mlp_input_of(lane);
+                    mlp_forward();
+                    float dy[OUT], action[OUT];
+                    [[unroll]] for (uint o = 0u; o < OUT; o++) action[o] = subgroupShuffle(actions_read[o], lane);
+                    float old = subgroupShuffle(old_read, lane), aim = subgroupShuffle(aim_read, lane);
+                    [[unroll]] for (uint o = 0u; o < OUT; o++) dy[o] = 0.0;
+                    if (i < end) {
+                        if (is_critic) critic_loss(aim, old, settings, sums, dy);
+                        else actor_loss(action, old, aim, deviation, settings, sums, g_deviation, dy);
+                    }
+                    mlp_backward_block(dy);
+                    i++;
+                } while (i % BLOCK != 0u);
+                mlp_block_end();
+            } while (i < end);
+            begin += LANES;
+        } while (begin < mb.count);
 
-        float square = subgroupAdd(mlp_gradient_square());
+        float square = mlp_sum(mlp_gradient_square());
         if (HEAD == GAUSSIAN && !is_critic) {
             [[unroll]] for (uint o = 0u; o < OUT; o++) square += g_deviation[o] * g_deviation[o];
         }
@@ -144,8 +166,8 @@ void main() {
         size = sqrt(square);
         bool finite = !isnan(square) && !isinf(square);
         float t = float(done + 1u);
-        Adam a = Adam(rate, max_norm > 0.0 && size > max_norm ? max_norm / size : 1.0, beta_1, beta_2, gain_1, gain_2,
-                      bias_correction(t, log_beta_1), bias_correction(t, log_beta_2), epsilon);
+        Adam a = Adam(max_norm > 0.0 && size > max_norm ? max_norm / size : 1.0, beta_1, beta_2, gain_1, gain_2,
+                      rate * bias_correction(t, log_beta_1), bias_correction(t, log_beta_2), epsilon);
         if (finite) {
             mlp_adam(a);
             if (HEAD == GAUSSIAN && !is_critic) {
@@ -155,7 +177,8 @@ void main() {
         done += finite ? 1u : 0u;
         refusals += finite ? 0u : 1u;
         size = finite ? size : -1.0;
-    }
+        update++;
+    } while (update < last);
 
     mlp_adam_store(base, stride);
     if (LANE == 0u && is_critic) {

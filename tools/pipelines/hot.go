@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/evorl/evorl/envs"
 	"github.com/evorl/evorl/shaders"
 	"github.com/evorl/evorl/vk"
 )
@@ -59,6 +60,9 @@ func with(all ...constants) constants {
 // hotShapes returns the hot pipelines of a kernel.
 func hotShapes(kernel string, s *vk.Shader) ([]pipeline, error) {
 	var all []pipeline
+	if solves(s) {
+		return nil, nil
+	}
 	for _, shape := range hot[kernel] {
 		p := pipeline{PipelineSource: vk.PipelineSource{Shader: s}, hot: true}
 		for _, c := range s.Spec {
@@ -73,6 +77,17 @@ func hotShapes(kernel string, s *vk.Shader) ([]pipeline, error) {
 		all = append(all, p)
 	}
 	return all, nil
+}
+
+// solves says whether a kernel steps an environment by loops of its own, many passes of a solver. State, observations and the network are idle there, and compilers are right to
+// put them aside.
+func solves(s *vk.Shader) bool {
+	_, environment, ok := strings.Cut(s.Name, ".")
+	if !ok {
+		return false
+	}
+	e, err := envs.Lookup(environment)
+	return err == nil && e.Iterations > 0
 }
 
 // checkConstant keeps the table above in step with the shaders.
@@ -98,7 +113,7 @@ func checkConstant(kernel, name string) error {
 // isHot says whether a logged pipeline is a hot kernel whose network is no larger than those of the table.
 func isHot(p pipeline) bool {
 	kernel, _, _ := strings.Cut(p.Shader.Name, ".")
-	if hot[kernel] == nil {
+	if hot[kernel] == nil || solves(p.Shader) {
 		return false
 	}
 	for i, c := range p.Shader.Spec {

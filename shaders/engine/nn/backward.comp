@@ -52,7 +52,7 @@ void main() {
             [[unroll]] for (uint k = 0u; k < IN; k++) {
                 float d = 0.0;
                 [[unroll]] for (uint u = 0u; u < UNITS_1; u++) d += mlp_d1[u] * mlp_w1[k * UNITS_1 + u];
-                d = subgroupAdd(d);
+                d = mlp_sum(d);
                 if (LANE == 0u) at_inputs[at * IN + k] = d;
             }
         }

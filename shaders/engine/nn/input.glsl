@@ -24,3 +24,22 @@ void mlp_input(uint at) {
         }
     }
 }
+
+float mlp_rows[IN]; // inputs of LANES rows, one a lane
+
+// Takes row `at`, of each lane another, of inputs [rows, IN] for mlp_input_of.
+void mlp_input_rows(uint at) {
+    [[unroll]] for (uint k = 0u; k < IN; k++) {
+        float x = LOAD(inputs, inputs_texels, at * IN + k);
+        if (NORMALIZE != 0u) {
+            float mean = subgroupShuffle(mlp_mean[k / LANES], k % LANES), reciprocal = subgroupShuffle(mlp_reciprocal[k / LANES], k % LANES);
+            x = clamp((x - mean) * reciprocal, -obs_limit, obs_limit);
+        }
+        mlp_rows[k] = x;
+    }
+}
+
+// Takes the row of a lane as mlp_x.
+void mlp_input_of(uint lane) {
+    [[unroll]] for (uint k = 0u; k < IN; k++) mlp_x[k] = subgroupShuffle(mlp_rows[k], lane);
+}

@@ -26,6 +26,12 @@ layout(constant_id = 4) const uint LAYER_NORM = 0; // 1: layer normalization bet
 #define MLP_OUTS OUT
 #endif
 
+// Reading and writing the second matrix takes turns over its rows, each at the same registers, from where they move on. Unrolled nothing moves
+// and memory is waited for once; a kernel whose compilation takes longer than that defines MLP_ROWS as [[dont_unroll]].
+#ifndef MLP_ROWS
+#define MLP_ROWS [[unroll]]
+#endif
+
 const uint UNITS_1 = (HIDDEN_1 + LANES - 1u) / LANES; // hidden units a lane
 const uint UNITS_2 = HIDDEN_2 == 0u ? 1u : (HIDDEN_2 + LANES - 1u) / LANES;
 const uint UNITS_L = HIDDEN_2 == 0u ? UNITS_1 : UNITS_2; // of the last hidden layer
@@ -44,11 +50,21 @@ const uint W_3 = HIDDEN_2 == 0u ? W_2 : B_2 + (1u + NORMS) * HIDDEN_2;
 #define B_3 (W_3 + HIDDEN_L * MLP_OUTS)
 const uint NORM_UNITS_1 = LAYER_NORM == 0u ? 1u : UNITS_1;
 const uint NORM_UNITS_2 = LAYER_NORM == 0u ? 1u : UNITS_2;
-const uint MATRIX_2 = HIDDEN_2 == 0u ? 1u : UNITS_1 * LANES * UNITS_2;
+const uint ROWS_2 = HIDDEN_2 == 0u ? 1u : LANES * UNITS_2; // registers of the second matrix that belong to one register of the first layer
+const uint MATRIX_2 = HIDDEN_2 == 0u ? 1u : UNITS_1 * ROWS_2;
 
 const float NORM_EPSILON = 1e-6; // of layer normalization, as in Flax
 
 #define LANE gl_SubgroupInvocationID
+
+// The sum over the lanes, on all of them. Subgroups of eight lanes or fewer are mostly those of software drivers, which add lane by lane in a loop.
+float mlp_sum(float v) {
+    if (LANES > 8u) return subgroupAdd(v);
+    if (LANES > 1u) v += subgroupShuffleXor(v, 1u);
+    if (LANES > 2u) v += subgroupShuffleXor(v, 2u);
+    if (LANES > 4u) v += subgroupShuffleXor(v, 4u);
+    return v;
+}
 
 // The hidden unit in register q of a lane.
 uint mlp_unit(bool wide, uint q, uint lane) {
@@ -85,13 +101,14 @@ void mlp_load(uint base) {
         MLP_LOAD(mlp_shift1, mlp_shift1_texels, 0u, base + B_1 + 2u * HIDDEN_1, UNITS_1, WIDE_1, HIDDEN_1)
     }
     if (HIDDEN_2 != 0u) {
-        [[unroll]] for (uint u = 0u; u < UNITS_1; u++) {
+        MLP_ROWS for (uint u = 0u; u < UNITS_1; u++) {
+            [[unroll]] for (uint i = 0u; i < MATRIX_2 - ROWS_2; i++) mlp_w2[i] = mlp_w2[i + ROWS_2];
             [[unroll]] for (uint p = 0u; p < LANES; p++) {
                 uint row = mlp_unit(WIDE_1, u, p);
                 if (row < HIDDEN_1) {
-                    MLP_LOAD(mlp_w2, mlp_w2_texels, (u * LANES + p) * UNITS_2, base + W_2 + row * HIDDEN_2, UNITS_2, WIDE_2, HIDDEN_2)
+                    MLP_LOAD(mlp_w2, mlp_w2_texels, MATRIX_2 - ROWS_2 + p * UNITS_2, base + W_2 + row * HIDDEN_2, UNITS_2, WIDE_2, HIDDEN_2)
                 } else {
-                    [[unroll]] for (uint q = 0u; q < UNITS_2; q++) mlp_w2[(u * LANES + p) * UNITS_2 + q] = 0.0;
+                    [[unroll]] for (uint q = 0u; q < UNITS_2; q++) mlp_w2[MATRIX_2 - ROWS_2 + p * UNITS_2 + q] = 0.0;
                 }
             }
         }
@@ -122,12 +139,12 @@ float mlp_y[OUT];                  // the output, the same on every lane
     {                                                                                             \
         float sum = 0.0, square = 0.0;                                                            \
         [[unroll]] for (uint q = 0u; q < (units); q++) sum += z[q]; /* absent units are zero */   \
-        float mean = subgroupAdd(sum) / float(width);                                             \
+        float mean = mlp_sum(sum) / float(width);                                             \
         [[unroll]] for (uint q = 0u; q < (units); q++) {                                          \
             n[q] = mlp_unit(wide, q, LANE) < (width) ? z[q] - mean : 0.0;                         \
             square += n[q] * n[q];                                                                \
         }                                                                                         \
-        rstd = inversesqrt(subgroupAdd(square) / float(width) + NORM_EPSILON);                    \
+        rstd = inversesqrt(mlp_sum(square) / float(width) + NORM_EPSILON);                    \
         [[unroll]] for (uint q = 0u; q < (units); q++) {                                          \
             n[q] *= rstd;                                                                         \
             z[q] = scale[q] * n[q] + shift[q];                                                    \
@@ -157,6 +174,6 @@ void mlp_forward() {
     [[unroll]] for (uint o = 0u; o < OUT; o++) {
         float y = 0.0;
         [[unroll]] for (uint q = 0u; q < UNITS_L; q++) y += (HIDDEN_2 == 0u ? mlp_h1[min(q, UNITS_1 - 1u)] : mlp_h2[min(q, UNITS_2 - 1u)]) * mlp_w3[o * UNITS_L + q];
-        mlp_y[o] = subgroupAdd(y) + mlp_b3[o];
+        mlp_y[o] = mlp_sum(y) + mlp_b3[o];
     }
 }

@@ -16,7 +16,8 @@ float first_b3[OUT], second_b3[OUT];
 // mlp_adam_load takes parameters and moments, [3, ...] of `stride` floats each, from `base` on. Last come the parameters, which stay
 // where mlp_load puts them. A loop over the three keeps the code short.
 void mlp_adam_load(uint base, uint stride) {
-    [[dont_unroll]] for (uint i = 0u; i < 3u; i++) {
+    uint i = 0u;
+    [[dont_unroll]] do {
         mlp_load(base + (2u - i) * stride);
 #define MLP_KEEP(w, g, n)                                                    \
         [[unroll]] for (uint k = 0u; k < n; k++) {                           \
@@ -25,12 +26,14 @@ void mlp_adam_load(uint base, uint stride) {
         }
         MLP_ARRAYS(MLP_KEEP)
         MLP_KEEP(b3, gb3, OUT)
-    }
+        i++;
+    } while (i < 3u);
 }
 
 // mlp_adam_store writes back what mlp_adam_load took; the gradients are lost.
 void mlp_adam_store(uint base, uint stride) {
-    [[dont_unroll]] for (uint i = 0u; i < 3u; i++) {
+    uint i = 0u;
+    [[dont_unroll]] do {
 #define MLP_TAKE(w, g, n)                                                    \
         [[unroll]] for (uint k = 0u; k < n; k++) {                           \
             mlp_##g[k] = i == 0u ? mlp_##w[k] : i == 1u ? first_##w[k] : second_##w[k]; \
@@ -38,7 +41,8 @@ void mlp_adam_store(uint base, uint stride) {
         MLP_ARRAYS(MLP_TAKE)
         MLP_TAKE(b3, gb3, OUT)
         mlp_store(base + i * stride);
-    }
+        i++;
+    } while (i < 3u);
 }
 
 // The squared norm of this lane's gradients; sum it over the lanes. Those that all lanes share count on lane 0.
@@ -52,11 +56,12 @@ float mlp_gradient_square() {
     return square;
 }
 
+// An update's numbers, the same for all parameters.
 struct Adam {
-    float rate;
     float factor; // of the gradient, to clip its norm
     float beta_1, beta_2, gain_1, gain_2; // gain = 1 - beta
-    float correction_1, correction_2; // 1 / (1 - beta^t)
+    float rate;         // the learning rate / (1 - beta_1^t)
+    float correction_2; // 1 / (1 - beta_2^t)
     float epsilon;
 };
 
@@ -64,7 +69,7 @@ float adam(inout float first, inout float second, float gradient, Adam a) {
     float g = a.factor * gradient;
     first = a.beta_1 * first + a.gain_1 * g;
     second = a.beta_2 * second + a.gain_2 * g * g;
-    return a.rate * first * a.correction_1 / (sqrt(second * a.correction_2) + a.epsilon);
+    return a.rate * first / (sqrt(second * a.correction_2) + a.epsilon);
 }
 
 // mlp_adam updates the parameters by the summed gradients.

@@ -55,18 +55,18 @@ uint mlp_reduced(uint i) { return bitfieldReverse(i) >> 1 >> (31 - findMSB(LANES
             sum += d[q];                                                                   \
             dot += d[q] * n[q];                                                            \
         }                                                                                  \
-        sum = subgroupAdd(sum) / float(width);                                             \
-        dot = subgroupAdd(dot) / float(width);                                             \
+        sum = mlp_sum(sum) / float(width);                                             \
+        dot = mlp_sum(dot) / float(width);                                             \
         [[unroll]] for (uint q = 0u; q < (units); q++) {                                   \
             bool present = mlp_unit(wide, q, LANE) < (width);                              \
             d[q] = present ? rstd * (d[q] - sum - n[q] * dot) : 0.0;                       \
         }                                                                                  \
     }
 
-float mlp_d1[UNITS_1]; // of the last sample: the gradient at the first layer's affine outputs
+float mlp_d1[UNITS_1], mlp_d2[UNITS_2]; // of the last sample: the gradients at the layers' affine outputs
 
-// mlp_backward adds the gradients of a sample whose loss has the gradient dy at the outputs, after mlp_forward of that sample.
-void mlp_backward(const float dy[OUT]) {
+// Back-propagation as mlp_backward, but the gradient of the second layer's weights is added only if add_w2.
+void mlp_back(const float dy[OUT], const bool add_w2) {
     float dl[UNITS_L];
     [[unroll]] for (uint q = 0u; q < UNITS_L; q++) {
         float h = HIDDEN_2 == 0u ? mlp_h1[min(q, UNITS_1 - 1u)] : mlp_h2[min(q, UNITS_2 - 1u)];
@@ -82,16 +82,16 @@ void mlp_backward(const float dy[OUT]) {
 
     if (HIDDEN_2 != 0u) {
         if (LAYER_NORM != 0u) MLP_NORMALIZE_BACK(dl, mlp_n2, mlp_rstd2, mlp_scale2, mlp_gscale2, mlp_gshift2, UNITS_2, WIDE_2, HIDDEN_2)
-        [[unroll]] for (uint q = 0u; q < UNITS_2; q++) mlp_gb2[q] += dl[q];
+        [[unroll]] for (uint q = 0u; q < UNITS_2; q++) mlp_gb2[q] += mlp_d2[q] = dl[q];
         [[unroll]] for (uint u = 0u; u < UNITS_1; u++) {
             float d = 0.0;
             [[unroll]] for (uint i = 0u; i < LANES; i++) {
                 uint p = mlp_reduced(i);
-                float h = subgroupShuffle(mlp_h1[u], p);
+                float h = add_w2 ? subgroupShuffle(mlp_h1[u], p) : 0.0;
                 d = 0.0;
                 [[unroll]] for (uint q = 0u; q < UNITS_2; q++) {
                     d += mlp_w2[(u * LANES + p) * UNITS_2 + q] * dl[q];
-                    mlp_g2[(u * LANES + p) * UNITS_2 + q] += h * dl[q];
+                    if (add_w2) mlp_g2[(u * LANES + p) * UNITS_2 + q] += h * dl[q];
                 }
                 MLP_REDUCE(i, d)
             }
@@ -107,6 +107,9 @@ void mlp_backward(const float dy[OUT]) {
     }
 }
 
+// mlp_backward adds the gradients of a sample whose loss has the gradient dy at the outputs, after mlp_forward of that sample.
+void mlp_backward(const float dy[OUT]) { mlp_back(dy, true); }
+
 // gradient[offset + unit(q)] = from[at + q] for the lane's units q.
 #define MLP_STORE(from, at, offset, units, wide, width)                                                   \
     if (wide) {                                                                                           \
@@ -121,7 +124,7 @@ void mlp_backward(const float dy[OUT]) {
         }                                                                                                 \
     }
 
-// mlp_store writes the summed gradients, laid out like the parameters, from `base` (a multiple of four) on.
+// mlp_store writes the summed gradients, laid out like the parameters, from `base` (a multiple of four) on. The registers lose them.
 void mlp_store(uint base) {
     [[unroll]] for (uint k = 0u; k < IN; k++) {
         MLP_STORE(mlp_g1, k * UNITS_1, base + k * HIDDEN_1, UNITS_1, WIDE_1, HIDDEN_1)
@@ -132,13 +135,14 @@ void mlp_store(uint base) {
         MLP_STORE(mlp_gshift1, 0u, base + B_1 + 2u * HIDDEN_1, UNITS_1, WIDE_1, HIDDEN_1)
     }
     if (HIDDEN_2 != 0u) {
-        [[unroll]] for (uint u = 0u; u < UNITS_1; u++) {
+        MLP_ROWS for (uint u = 0u; u < UNITS_1; u++) {
             [[unroll]] for (uint p = 0u; p < LANES; p++) {
                 uint row = mlp_unit(WIDE_1, u, p);
                 if (row < HIDDEN_1) {
-                    MLP_STORE(mlp_g2, (u * LANES + p) * UNITS_2, base + W_2 + row * HIDDEN_2, UNITS_2, WIDE_2, HIDDEN_2)
+                    MLP_STORE(mlp_g2, p * UNITS_2, base + W_2 + row * HIDDEN_2, UNITS_2, WIDE_2, HIDDEN_2)
                 }
             }
+            [[unroll]] for (uint i = 0u; i < MATRIX_2 - ROWS_2; i++) mlp_g2[i] = mlp_g2[i + ROWS_2];
         }
         MLP_STORE(mlp_gb2, 0u, base + B_2, UNITS_2, WIDE_2, HIDDEN_2)
         if (LAYER_NORM != 0u) {

@@ -2,12 +2,15 @@
 
 // What every member's update needs to know of its whole gradient: the norm and the factor that brings it to at most max_norm; and the
 // bias corrections of Adam for the update's number; and what the schedule leaves of the learning rate. A gradient that is not finite gets
-// the norm -1: update.comp then leaves the member as it is, and the member's refusals are counted.
+// the norm -1: update.comp then leaves the member as it is, and the member's refusals are counted. ClipUp's factors are those that bring the
+// gradient to the length 1, and the velocity that this gives to at most max_norm.
 //
 // Groups: x = population.
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP = 64;
+
+layout(constant_id = 1) const uint CLIPUP = 0;
 
 #include "engine/optim/bias.glsl"
 #include "engine/load.glsl"
@@ -15,12 +18,15 @@ layout(constant_id = 0) const uint WORKGROUP = 64;
 
 layout(std430, set = 0, binding = 0) readonly buffer Gradient { vec4 gradient[]; };  // [splits, P, row]
 layout(std430, set = 0, binding = 1) writeonly buffer Norm { float norm[]; };        // [P]
-layout(std430, set = 0, binding = 2) writeonly buffer Factors { vec4 factors[]; };   // [P]: of the gradient; 1 / (1 - beta_1^t), 1 / (1 - beta_2^t); of the learning rate, -1 where not finite
+layout(std430, set = 0, binding = 2) writeonly buffer Factors { vec4 factors[]; };   // [P]: of the gradient; 1 / (1 - beta_1^t), 1 / (1 - beta_2^t) or, ClipUp, of the velocity; of the learning rate, -1 where not finite
 layout(std430, set = 0, binding = 3) buffer Updates { uint updates[]; };             // [P]
 layout(std430, set = 0, binding = 4) buffer Refused { uint refused[]; };             // [P]
 
 layout(std430, set = 0, binding = 5) readonly buffer Clock { uint clock[]; };        // [1]: steps every environment has taken before
 layout(set = 0, binding = 6, rgba32f) readonly uniform imageBuffer gradient_texels; // Gradient again
+layout(std430, set = 0, binding = 7) readonly buffer First { vec4 first[]; };        // [P, row]: ClipUp's velocity
+layout(set = 0, binding = 8, rgba32f) readonly uniform imageBuffer first_texels;    // First again
+layout(std430, set = 0, binding = 9) readonly buffer LearningRate { float learning_rate[]; }; // [P]
 
 layout(push_constant) uniform Push {
     uint splits; // parts that the gradient is summed from
@@ -29,11 +35,12 @@ layout(push_constant) uniform Push {
     float log_beta_1; // natural logarithms
     float log_beta_2;
     float anneal; // share of the learning rate lost a step of the clock; 0: none
+    float beta_1; // ClipUp's momentum
 };
 
 void main() {
     uint member = gl_WorkGroupID.x;
-    float square = 0.0;
+    float square = 0.0, along = 0.0, speed = 0.0;
     for (uint i = gl_LocalInvocationID.x; i < row / 4u; i += WORKGROUP) {
         vec4 g = vec4(0.0);
         for (uint s = 0u; s < splits; s++) {
@@ -41,16 +48,32 @@ void main() {
             g += LOAD4(gradient, gradient_texels, at);
         }
         square += dot(g, g);
+        if (CLIPUP != 0u) {
+            vec4 v = LOAD4(first, first_texels, member * (row / 4u) + i);
+            along += dot(g, v);
+            speed += dot(v, v);
+        }
     }
     square = workgroup_sum(square);
+    if (CLIPUP != 0u) {
+        along = workgroup_sum(along);
+        speed = workgroup_sum(speed);
+    }
     if (gl_LocalInvocationID.x == 0u) {
         bool finite = !isnan(square) && !isinf(square);
         float size = sqrt(square);
         float t = float(updates[member] + 1u);
         norm[member] = finite ? size : -1.0;
-        factors[member] = vec4(
+        vec4 factor = vec4(
             max_norm > 0.0 && size > max_norm ? max_norm / size : 1.0,
             bias_correction(t, log_beta_1), bias_correction(t, log_beta_2), finite ? max(1.0 - anneal * float(clock[1]), 0.0) : -1.0);
+        if (CLIPUP != 0u) {
+            factor.x = size > 0.0 ? 1.0 / size : 0.0;
+            float step = size > 0.0 ? learning_rate[member] * factor.w : 0.0;
+            float length = sqrt(max(beta_1 * beta_1 * speed + 2.0 * beta_1 * step * along * factor.x + step * step, 0.0)); // of the new velocity
+            factor.y = max_norm > 0.0 && length > max_norm ? max_norm / length : 1.0;
+        }
+        factors[member] = factor;
         if (finite) {
             updates[member] += 1u;
         } else {

@@ -1,0 +1,106 @@
+package ec
+
+import (
+	"context"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/engine/optim"
+)
+
+// ARSConfig are the settings of augmented random search. Those marked "per member" are tensors on the device that PBT may vary.
+type ARSConfig struct {
+	Population   int     `min:"2" max:"1048576" doc:"Candidates a generation, P: an even number, two a direction."`
+	Elites       int     `min:"1" max:"524288" doc:"Directions that the mean moves along, those of the best candidates, b."`
+	LearningRate float64 `min:"0" doc:"Step size, α, per member."`
+	NoiseStd     float64 `above:"0" doc:"Deviation of the candidates from their mean, ν, per member."`
+}
+
+// DefaultARS is EvoRL's ARS (B. Zheng et al., 2025, table 3).
+func DefaultARS() ARSConfig {
+	return ARSConfig{Population: 128, Elites: 16, LearningRate: 0.02, NoiseStd: 0.03}
+}
+
+// Validate says what the fields cannot say alone.
+func (c ARSConfig) Validate() error {
+	if err := checkPairs(c.Population); err != nil {
+		return err
+	}
+	if c.Elites > c.Population/2 {
+		return config.Invalid("elites", "%d elites of %d directions, half of the population; want at most as many", c.Elites, c.Population/2)
+	}
+	return nil
+}
+
+func checkPairs(population int) error {
+	if population%2 != 0 {
+		return config.Invalid("population", "a population of %d cannot be mirrored; want an even number", population)
+	}
+	return nil
+}
+
+// ars is augmented random search (H. Mania, A. Guy, B. Recht, "Simple random search provides a competitive approach to reinforcement
+// learning", 2018, algorithm 2, its version V1-t). V2-t differs in the policy alone, which normalizes observations by running statistics.
+type ars struct {
+	cfg     ARSConfig
+	space   Space
+	noise   *Noise
+	std     *engine.Tensor   // [M]
+	mean    *optim.Optimizer // plain gradient ascent
+	better  *engine.Tensor   // [M, P / 2]: a direction's larger fitness
+	rank    *engine.Tensor   // [M, P / 2] u32: of directions
+	weights *engine.Tensor   // [M, P]
+	sums    *engine.Tensor   // [splits, M, row]
+}
+
+// Name implements Algorithm.
+func (c ARSConfig) Name() string { return "ars" }
+
+// New implements Algorithm.
+func (c ARSConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hyper, space Space) (Strategy, error) {
+	if err := config.Check(c); err != nil {
+		return nil, err
+	}
+	m := engine.Population(space.Members)
+	directions := engine.Axis("direction", c.Population/2)
+	a := &ars{cfg: c, space: space, noise: NewNoise(clock, space, c.Population, true), std: hyper.Add("noise_std", c.NoiseStd)}
+	a.mean = optim.New(s, optim.Config{Rule: optim.SGD}, hyper.Add("learning_rate", c.LearningRate), space.Row())
+	a.better, a.rank = s.Scratch("better", engine.Float32, m, directions), s.Scratch("rank", engine.Uint32, m, directions)
+	a.weights = s.Scratch("weights", engine.Float32, m, candidates(c.Population))
+	a.sums = a.noise.Sums(s, "sums")
+	return a, s.Err()
+}
+
+func (a *ars) Population() int                 { return a.cfg.Population }
+func (a *ars) Solution() *engine.Tensor        { return a.mean.Params() }
+func (a *ars) Constants(context.Context) error { return nil }
+
+// Init implements Strategy.
+func (a *ars) Init(ctx context.Context, start []float32) error {
+	return a.mean.Params().WriteFloat32(ctx, a.space.Pad(start))
+}
+
+// Ask implements Strategy: candidates are formed from the mean alone.
+func (a *ars) Ask(*engine.Recorder) {}
+
+// Candidates implements Strategy: θ + ν δ and θ − ν δ (line 5).
+func (a *ars) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
+	a.noise.Candidates(r, a.mean.Params(), a.std, pick, into)
+}
+
+// Tell implements Strategy: θ + α/(b σ_R) Σ (F(+) − F(−)) δ over the b directions whose larger fitness is largest, σ_R the deviation of
+// their fitness (lines 6, 7).
+func (a *ars) Tell(r *engine.Recorder, told Told) {
+	members, directions := a.space.Members, a.cfg.Population/2
+	size := r.Workgroup()
+	r.Dispatch(pairsKernel{
+		Fitness: told.Fitness.Range(), FitnessTexels: told.Fitness.Range(), Better: a.better.Range(), Pairs: uint32(members * directions), LocalSizeX: size,
+	}.call((uint32(members*directions)+size-1)/size, 1, 1))
+	engine.Rank(r, a.better, a.rank)
+	r.Dispatch(arsKernel{
+		Fitness: told.Fitness.Range(), FitnessTexels: told.Fitness.Range(), Rank: a.rank.Range(), Weight: a.weights.Range(),
+		Directions: uint32(directions), Elites: uint32(a.cfg.Elites), Workgroup: r.WorkgroupFor(4 * directions),
+	}.call(uint32(members), 1, 1))
+	a.noise.Sum(r, a.weights, -1, nil, a.sums, nil)
+	a.mean.Record(r, a.sums)
+}

@@ -1,0 +1,98 @@
+package ec
+
+import (
+	"context"
+	"math"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/config"
+)
+
+// CEMConfig are the settings of the cross-entropy method. Those marked "per member" are tensors on the device that PBT may vary.
+type CEMConfig struct {
+	Population         int     `min:"1" max:"1048576" doc:"Candidates a generation, P."`
+	Elites             int     `min:"1" max:"1048576" doc:"Candidates that the distribution is fitted to, the best ones."`
+	ExtraVariance      float64 `above:"0" doc:"Variance of the first candidates, and what is at first added to that of the elites, per member."`
+	FinalExtraVariance float64 `above:"0" doc:"What the addition falls to, per member."`
+	ExtraVarianceDecay float64 `min:"0" below:"1" doc:"Share of the way there that is left behind in a generation, per member."`
+}
+
+// DefaultCEM has EvoRL's variances (the settings of its CEM-RL); the population is that of its other searches (B. Zheng et al., 2025, table 3), and half
+// of it are elites (A. Pourchot, O. Sigaud, 2019, section 4.1).
+func DefaultCEM() CEMConfig {
+	return CEMConfig{Population: 128, Elites: 64, ExtraVariance: 1e-2, FinalExtraVariance: 1e-5, ExtraVarianceDecay: 1e-3}
+}
+
+// Validate says what the fields cannot say alone.
+func (c CEMConfig) Validate() error { return checkElites(c.Elites, c.Population) }
+
+// cem is the cross-entropy method with a diagonal covariance: A. Pourchot, O. Sigaud, "CEM-RL: Combining evolutionary and gradient-based methods
+// for policy search", 2019, section 3.2.
+type cem struct {
+	cfg       CEMConfig
+	space     Space
+	clock     engine.Clock
+	noise     *Noise
+	mean      *engine.Tensor // [M, row]
+	deviation *engine.Tensor // [M, row]
+	extra     [3]*engine.Tensor
+	utilities *engine.Tensor // [P]
+	weights   *engine.Tensor // [M, P]
+	first     *engine.Tensor // [splits, M, row]
+	second    *engine.Tensor // [splits, M, row]
+}
+
+// Name implements Algorithm.
+func (c CEMConfig) Name() string { return "cem" }
+
+// New implements Algorithm.
+func (c CEMConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hyper, space Space) (Strategy, error) {
+	if err := config.Check(c); err != nil {
+		return nil, err
+	}
+	es := &cem{cfg: c, space: space, clock: clock, noise: NewNoise(clock, space, c.Population, false), mean: space.Tensor(s, "mean"), deviation: space.Tensor(s, "deviation")}
+	es.extra = [3]*engine.Tensor{
+		hyper.Add("extra_variance", c.ExtraVariance), hyper.Add("final_extra_variance", c.FinalExtraVariance), hyper.Add("extra_variance_decay", c.ExtraVarianceDecay),
+	}
+	es.utilities = s.Scratch("utilities", engine.Float32, candidates(c.Population))
+	es.weights = s.Scratch("weights", engine.Float32, engine.Population(space.Members), candidates(c.Population))
+	es.first, es.second = es.noise.Sums(s, "first_sums"), es.noise.Sums(s, "second_sums")
+	return es, s.Err()
+}
+
+func (es *cem) Population() int          { return es.cfg.Population }
+func (es *cem) Solution() *engine.Tensor { return es.mean }
+
+// Init implements Strategy.
+func (es *cem) Init(ctx context.Context, start []float32) error {
+	if err := es.deviation.Fill(ctx, float32(math.Sqrt(es.cfg.ExtraVariance))); err != nil {
+		return err
+	}
+	return es.mean.WriteFloat32(ctx, es.space.Pad(start))
+}
+
+// Constants implements Strategy: λ_i = ln((1 + K) / i) / Σ (footnote 1).
+func (es *cem) Constants(ctx context.Context) error {
+	return es.utilities.WriteFloat32(ctx, logWeights(es.cfg.Population, es.cfg.Elites, float64(es.cfg.Elites)+1))
+}
+
+// Ask implements Strategy: candidates are formed from mean and deviations alone.
+func (es *cem) Ask(*engine.Recorder) {}
+
+// Candidates implements Strategy: N(μ, Σ).
+func (es *cem) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
+	es.noise.Candidates(r, es.mean, es.deviation, pick, into)
+}
+
+// Tell implements Strategy: μ' = Σ λ z over the elites z, and Σ' = Σ λ (z − μ)² + ε, μ the old mean (equations 1, 2). After g generations,
+// ε = final + (first − final) (1 − decay)^g.
+func (es *cem) Tell(r *engine.Recorder, told Told) {
+	Utilities(r, told, es.utilities, es.weights)
+	es.noise.Sum(r, es.weights, 1, nil, es.first, es.second)
+	d := es.space.diagonal(r, es.first)
+	r.Dispatch(cemKernel{
+		First: es.first.Range(), FirstTexels: es.first.Range(), Second: es.second.Range(), SecondTexels: es.second.Range(), Mean: es.mean.Range(),
+		MeanTexels: es.mean.Range(), Deviation: es.deviation.Range(), DeviationTexels: es.deviation.Range(), Clock: es.clock.Tensor().Range(),
+		Extra: es.extra[0].Range(), FinalExtra: es.extra[1].Range(), Decay: es.extra[2].Range(), Splits: d.splits, Row: d.row, LocalSizeX: d.size,
+	}.call(d.groups, d.members, 1))
+}

@@ -1,0 +1,102 @@
+package ec
+
+import (
+	"context"
+	"errors"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/config"
+)
+
+// CSOConfig are the settings of competitive swarm optimization.
+type CSOConfig struct {
+	Population int     `min:"1" max:"16384" doc:"Candidates a generation, P; the swarm has twice as many particles."`
+	Attraction float64 `min:"0" doc:"Attraction phi of losers by the swarm's center, per member."`
+	InitialStd float64 `min:"0" doc:"Deviation of the first places from the start, where there are no bounds."`
+}
+
+// DefaultCSO is EvoX's (B. Huang et al., 2024) and the paper's for swarms of at most 100: no attraction by the center.
+func DefaultCSO() CSOConfig { return CSOConfig{Population: 50, InitialStd: 1} }
+
+// Name implements Algorithm.
+func (c CSOConfig) Name() string { return "cso" }
+
+// cso is competitive swarm optimization: R. Cheng, Y. Jin, "A Competitive Swarm Optimizer for Large Scale Optimization", 2015. Only losers move
+// and are evaluated; the first two generations evaluate the swarm as it begins.
+type cso struct {
+	*population // the swarm
+	cfg         CSOConfig
+	clock       engine.Clock
+	velocity    *engine.Tensor // [M, 2 P, row]
+	fitness     *engine.Tensor // [M, 2 P]: NaN: not evaluated
+	attraction  *engine.Tensor // [M]
+	pair        *engine.Tensor // [M, P, 2] u32: loser, winner
+	center      *engine.Tensor // [M, row]
+	moved       *engine.Tensor // [M, P, row]
+	speed       *engine.Tensor // [M, P, row]
+	best        *engine.Tensor // [M, row]
+}
+
+// New implements Algorithm.
+func (c CSOConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hyper, space Space) (Strategy, error) {
+	if err := config.Check(c); err != nil {
+		return nil, err
+	}
+	m, p, row := engine.Population(space.Members), candidates(c.Population), engine.Axis("parameter", space.Row())
+	w := &cso{
+		cfg: c, clock: clock, population: newPopulation(s, "swarm", newBounds(s, space), 2*c.Population, c.InitialStd),
+		fitness: s.Tensor("fitness", engine.Float32, m, candidates(2*c.Population)), attraction: hyper.Add("attraction", c.Attraction),
+		pair: s.Scratch("pair", engine.Uint32, m, p, engine.Axis("role", 2)), center: s.Scratch("center", engine.Float32, m, row),
+		moved: s.Scratch("moved", engine.Float32, m, p, row), speed: s.Scratch("speed", engine.Float32, m, p, row), best: space.Tensor(s, "best"),
+	}
+	w.velocity = s.Tensor("velocity", engine.Float32, w.rows.Dims()...)
+	return w, s.Err()
+}
+
+func (w *cso) Population() int          { return w.cfg.Population }
+func (w *cso) Solution() *engine.Tensor { return w.best }
+
+// Init implements Strategy: particles are at rest and not evaluated.
+func (w *cso) Init(ctx context.Context, start []float32) error {
+	return errors.Join(w.init(ctx, start), w.fitness.Fill(ctx, notEvaluated), w.best.WriteFloat32(ctx, w.space.Pad(start)))
+}
+
+// Constants implements Strategy.
+func (w *cso) Constants(ctx context.Context) error { return w.constants(ctx) }
+
+// Ask implements Strategy: the competitions, and what losers learn (equations 6 and 7).
+func (w *cso) Ask(r *engine.Recorder) {
+	size, members, row, p := r.Workgroup(), w.space.Members, w.space.Row(), w.cfg.Population
+	r.Dispatch(csoPairKernel{
+		Fitness: w.fitness.Range(), Clock: w.clock.Tensor().Range(), Pair: w.pair.Range(), Seed: r.Engine().Seed(), Stream: engine.Stream("ec/cso/pair"),
+		Population: uint32(p), LocalSizeX: size,
+	}.call((uint32(p)+size-1)/size, uint32(members), 1))
+	r.Dispatch(centerKernel{
+		Population: w.rows.Range(), PopulationTexels: w.rows.Range(), Center: w.center.Range(), Row: uint32(row), Size: uint32(w.size), LocalSizeX: size,
+	}.call((uint32(row/4)+size-1)/size, uint32(members), 1))
+	count := p * row / 4
+	groups := r.Share(members, count)
+	r.Dispatch(csoKernel{
+		Swarm: w.rows.Range(), SwarmTexels: w.rows.Range(), Velocity: w.velocity.Range(), VelocityTexels: w.velocity.Range(), Center: w.center.Range(),
+		CenterTexels: w.center.Range(), Pair: w.pair.Range(), Attraction: w.attraction.Range(), Clock: w.clock.Tensor().Range(), Moved: w.moved.Range(),
+		Speed: w.speed.Range(), Low: w.low.Range(), LowTexels: w.low.Range(), High: w.high.Range(), HighTexels: w.high.Range(), Seed: r.Engine().Seed(),
+		Stream: engine.Stream("ec/cso"), Dim: uint32(w.space.Dim), Population: uint32(p), Bounded: w.is(), LocalSizeX: r.WorkgroupFor(count / int(groups)),
+	}.call(groups, uint32(members), 1))
+}
+
+// Candidates implements Strategy.
+func (w *cso) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
+	pickRows(r, w.moved, pick, into)
+}
+
+// Tell implements Strategy.
+func (w *cso) Tell(r *engine.Recorder, told Told) {
+	count := w.cfg.Population * w.space.Row() / 4
+	groups := r.Share(w.space.Members, count)
+	r.Dispatch(csoSettleKernel{
+		Raw: told.Raw.Range(), Pair: w.pair.Range(), Moved: w.moved.Range(), MovedTexels: w.moved.Range(), Speed: w.speed.Range(), SpeedTexels: w.speed.Range(),
+		Swarm: w.rows.Range(), Velocity: w.velocity.Range(), Fitness: w.fitness.Range(), Row: uint32(w.space.Row()), Population: uint32(w.cfg.Population),
+		LocalSizeX: r.WorkgroupFor(count / int(groups)),
+	}.call(groups, uint32(w.space.Members), 1))
+	r.Copy(w.best, told.Fittest)
+}

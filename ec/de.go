@@ -1,0 +1,156 @@
+package ec
+
+import (
+	"context"
+	"errors"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/config"
+)
+
+// Base is what differences are added to, x_base + F (x_to - x_from). The numbers are those of shaders/ec/de_choose.comp.
+type Base uint32
+
+const (
+	Rand           Base = iota // a random candidate
+	BestBase                   // the best candidate
+	CurrentToBest              // the candidate that is to be replaced, moved towards the best
+	RandToBest                 // a random candidate, moved towards the best
+	currentToPBest             // SHADE's
+)
+
+var baseNames = []string{"rand", "best", "current_to_best", "rand_to_best"}
+
+// UnmarshalText reads a base by its name: rand, best, current_to_best or rand_to_best.
+func (b *Base) UnmarshalText(text []byte) error {
+	i, err := named("base", baseNames, text)
+	*b = Base(i)
+	return err
+}
+
+// MarshalText writes a base's name.
+func (b Base) MarshalText() ([]byte, error) { return nameOf("base", baseNames, uint32(b)) }
+
+// DEConfig are the settings of differential evolution.
+type DEConfig struct {
+	Population    int     `min:"3" max:"1048576" doc:"Candidates a generation, P."`
+	Base          Base    `doc:"What differences are added to: rand, best, current_to_best, rand_to_best."`
+	Differences   int     `min:"1" max:"2" doc:"Differences of random candidates that are added."`
+	Weight        float64 `min:"0" max:"2" doc:"Differential weight F, per member."`
+	CrossoverRate float64 `min:"0" max:"1" doc:"Probability CR that a number is the mutant's, per member; one always is."`
+	InitialStd    float64 `min:"0" doc:"Deviation of the first candidates from the start, where there are no bounds."`
+}
+
+// DefaultDE is rand/1/bin with EvoX's weights (B. Huang et al., 2024).
+func DefaultDE() DEConfig {
+	return DEConfig{Population: 100, Base: Rand, Differences: 1, Weight: 0.5, CrossoverRate: 0.9, InitialStd: 1}
+}
+
+// Validate says what the fields cannot say alone.
+func (c DEConfig) Validate() error {
+	least := 1 + 2*c.Differences
+	if c.Base == Rand || c.Base == RandToBest {
+		least++
+	}
+	if c.Population < least {
+		return config.Invalid("population", "%d candidates; %s with %d differences takes %d different ones", c.Population, baseNames[min(int(c.Base), len(baseNames)-1)], c.Differences, least)
+	}
+	return nil
+}
+
+// Name implements Algorithm.
+func (c DEConfig) Name() string { return "de" }
+
+// de is differential evolution: R. Storn, K. Price, "Differential Evolution - A Simple and Efficient Heuristic for Global Optimization over
+// Continuous Spaces", 1997, with binomial crossover.
+type de struct {
+	*stored
+	cfg          DEConfig
+	clock        engine.Clock
+	weight, rate *engine.Tensor // [M]; with a history [M, H]
+	rank, order  *engine.Tensor // [M, P] u32
+	index        *engine.Tensor // [M, P, 8] u32: see shaders/ec/de_choose.comp
+	scale        *engine.Tensor // [M, P, 2]: F, CR
+	trial        *engine.Tensor // [M, P, row]
+	best         *engine.Tensor // [M, row]
+	history      *history       // nil but for SHADE
+}
+
+// New implements Algorithm.
+func (c DEConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hyper, space Space) (Strategy, error) {
+	if err := config.Check(c); err != nil {
+		return nil, err
+	}
+	d := newDE(c, s, clock, space)
+	d.weight, d.rate = hyper.Add("weight", c.Weight), hyper.Add("crossover_rate", c.CrossoverRate)
+	return d, s.Err()
+}
+
+func newDE(c DEConfig, s *engine.State, clock engine.Clock, space Space) *de {
+	m, p := engine.Population(space.Members), candidates(c.Population)
+	return &de{
+		cfg: c, clock: clock, stored: newStored(s, "population", newBounds(s, space), c.Population, c.InitialStd),
+		rank: s.Scratch("rank", engine.Uint32, m, p), order: s.Scratch("order", engine.Uint32, m, p),
+		index: s.Scratch("index", engine.Uint32, m, p, engine.Axis("choice", 8)), scale: s.Scratch("scale", engine.Float32, m, p, engine.Axis("scale", 2)),
+		trial: s.Scratch("trial", engine.Float32, m, p, engine.Axis("parameter", space.Row())), best: space.Tensor(s, "best"),
+	}
+}
+
+func (d *de) Population() int          { return d.cfg.Population }
+func (d *de) Solution() *engine.Tensor { return d.best }
+
+// Init implements Strategy.
+func (d *de) Init(ctx context.Context, start []float32) error {
+	err := errors.Join(d.stored.init(ctx, start), d.best.WriteFloat32(ctx, d.space.Pad(start)))
+	if d.history != nil {
+		err = errors.Join(err, d.history.init(ctx))
+	}
+	return err
+}
+
+// Constants implements Strategy.
+func (d *de) Constants(ctx context.Context) error { return d.constants(ctx) }
+
+// Ask implements Strategy: mutation and crossover.
+func (d *de) Ask(r *engine.Recorder) {
+	engine.Rank(r, d.fitness, d.rank)
+	engine.Order(r, d.rank, d.order)
+	size, members, row := r.Workgroup(), d.space.Members, d.space.Row()
+	choose := deChooseKernel{
+		Order: d.order.Range(), Weight: d.weight.Range(), Rate: d.rate.Range(), Stored: d.order.Range(), Clock: d.clock.Tensor().Range(), Index: d.index.Range(),
+		Scale: d.scale.Range(), Seed: r.Engine().Seed(), Stream: engine.Stream("ec/de/choose"), Dim: uint32(d.space.Dim), Population: uint32(d.size),
+		Differences: uint32(d.cfg.Differences), Base: uint32(d.cfg.Base), LocalSizeX: size,
+	}
+	trial := deTrialKernel{
+		Population: d.rows.Range(), PopulationTexels: d.rows.Range(), Archive: d.rows.Range(), ArchiveTexels: d.rows.Range(), Index: d.index.Range(),
+		Scale: d.scale.Range(), Fitness: d.fitness.Range(), Clock: d.clock.Tensor().Range(), Trial: d.trial.Range(), Low: d.low.Range(), LowTexels: d.low.Range(),
+		High: d.high.Range(), HighTexels: d.high.Range(), Seed: r.Engine().Seed(), Stream: engine.Stream("ec/de/crossover"), Dim: uint32(d.space.Dim),
+		Size: uint32(d.size), Differences: uint32(d.cfg.Differences), Bounded: d.is(),
+	}
+	if h := d.history; h != nil {
+		choose.History, choose.Stored, choose.Memory, choose.Pbest = 1, h.archived.Range(), uint32(h.memory), float32(h.pbest)
+		trial.Archived, trial.Archive, trial.ArchiveTexels = 1, h.archive.Range(), h.archive.Range()
+	}
+	r.Dispatch(choose.call((uint32(d.size)+size-1)/size, uint32(members), 1))
+	count := d.size * row / 4
+	groups := r.Share(members, count)
+	trial.LocalSizeX = r.WorkgroupFor(count / int(groups))
+	r.Dispatch(trial.call(groups, uint32(members), 1))
+}
+
+// Candidates implements Strategy.
+func (d *de) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
+	pickRows(r, d.trial, pick, into)
+}
+
+// Tell implements Strategy: selection.
+func (d *de) Tell(r *engine.Recorder, told Told) {
+	d.compare(r, told.Raw)
+	if d.history != nil {
+		d.history.learn(r, d)
+		d.replace(r, d.trial, d.history.slot, d.history.archive)
+	} else {
+		d.replace(r, d.trial, nil, nil)
+	}
+	r.Copy(d.best, told.Fittest)
+}

@@ -1,0 +1,211 @@
+package ec
+
+import (
+	"math"
+	"testing"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/vk"
+)
+
+// open opens the device of a test; its validation's messages fail the test.
+func open(t testing.TB) *vk.Device {
+	t.Helper()
+	dev, err := vk.Open(vk.Validate(true), vk.CacheDir(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := dev.Close(); err != nil {
+			t.Error(err)
+		}
+		for _, message := range dev.ValidationErrors() {
+			t.Error(message)
+		}
+	})
+	return dev
+}
+
+// trial is an algorithm at work on fitness that the test makes up: asked and told by programs of their own, so that what lies between
+// can be seen.
+type trial struct {
+	t        testing.TB
+	eng      *engine.Engine
+	space    Space
+	state    *engine.State
+	clock    engine.Clock
+	hyper    *engine.Hyper
+	strategy Strategy
+	judge    *judge
+	formed   *engine.Tensor // [M, P, row]
+	raw      *engine.Tensor // [M, P]
+	behaved  *engine.Tensor // [M, P, B]: descriptors, which the test writes; nil: the space has none
+	ask      *engine.Program
+	tell     *engine.Program
+}
+
+// newTrial makes a trial. Tensors that are not saved begin poisoned.
+func newTrial(t testing.TB, eng *engine.Engine, algo Algorithm, space Space, start []float32) *trial {
+	t.Helper()
+	tr := &trial{t: t, eng: eng, space: space, state: eng.NewState()}
+	tr.clock = engine.NewClock(tr.state)
+	tr.hyper = engine.NewHyper(tr.state, space.Members)
+	var err error
+	if tr.strategy, err = algo.New(tr.state.Sub(algo.Name()), tr.clock, tr.hyper, space); err != nil {
+		t.Fatal(err)
+	}
+	population := tr.strategy.Population()
+	tr.judge = newJudge(tr.state.Sub("search"), space, population)
+	tr.formed = tr.state.Scratch("formed", engine.Float32, engine.Population(space.Members*population), engine.Axis("parameter", space.Row()))
+	tr.raw = tr.state.Scratch("evaluated", engine.Float32, engine.Population(space.Members), candidates(population))
+	if b := len(space.DescriptorLow); b > 0 {
+		tr.behaved = tr.state.Scratch("descriptors", engine.Float32, engine.Population(space.Members), candidates(population), engine.Axis("descriptor", b))
+	}
+	ctx := t.Context()
+	tr.must(tr.state.Zero(ctx))
+	tr.must(tr.state.Poison(ctx))
+	tr.must(tr.hyper.Init(ctx))
+	tr.must(tr.strategy.Init(ctx, start))
+	tr.must(tr.judge.init(ctx, start))
+	tr.must(tr.strategy.Constants(ctx))
+	tr.ask, err = eng.Record("ask", func(r *engine.Recorder) {
+		tr.strategy.Ask(r)
+		tr.strategy.Candidates(r, Pick{}, tr.formed)
+	})
+	tr.must(err)
+	tr.tell, err = eng.Record("tell", func(r *engine.Recorder) {
+		told := tr.judge.record(r, tr.raw, tr.strategy)
+		told.Descriptor = tr.behaved
+		tr.strategy.Tell(r, told)
+		tr.clock.Tick(r, 1, 0)
+	})
+	tr.must(err)
+	t.Cleanup(func() {
+		tr.ask.Free()
+		tr.tell.Free()
+		_ = tr.state.Close()
+	})
+	return tr
+}
+
+func (tr *trial) must(err error) {
+	tr.t.Helper()
+	if err != nil {
+		tr.t.Fatal(err)
+	}
+}
+
+// candidates asks for a generation: [M][P][dim].
+func (tr *trial) candidates() [][][]float32 {
+	tr.t.Helper()
+	tr.must(tr.ask.Run(tr.t.Context()))
+	return tr.rows(tr.formed, tr.strategy.Population())
+}
+
+// learn tells the fitness [M][P] of the generation.
+func (tr *trial) learn(fitness [][]float32) {
+	tr.t.Helper()
+	var all []float32
+	for _, f := range fitness {
+		all = append(all, f...)
+	}
+	tr.must(tr.raw.WriteFloat32(tr.t.Context(), all))
+	tr.must(tr.tell.Run(tr.t.Context()))
+}
+
+// generation does both, with the fitness of a function, and returns what was asked and told.
+func (tr *trial) generation(f func(member, candidate int, x []float32) float32) (population [][][]float32, fitness [][]float32) {
+	tr.t.Helper()
+	population = tr.candidates()
+	fitness = make([][]float32, len(population))
+	for m, rows := range population {
+		for c, x := range rows {
+			fitness[m] = append(fitness[m], f(m, c, x))
+		}
+	}
+	tr.learn(fitness)
+	return population, fitness
+}
+
+// solution is what the strategy would hand out: [M][dim].
+func (tr *trial) solution() [][]float32 {
+	tr.t.Helper()
+	var out [][]float32
+	for _, rows := range tr.rows(tr.strategy.Solution(), 1) {
+		out = append(out, rows[0])
+	}
+	return out
+}
+
+// rows reads [M, count, row] as [M][count][dim]. What pads the rows must be zero.
+func (tr *trial) rows(tensor *engine.Tensor, count int) [][][]float32 {
+	tr.t.Helper()
+	values := tr.values(tensor)
+	out := make([][][]float32, tr.space.Members)
+	row := tr.space.Row()
+	for m := range out {
+		for c := range count {
+			whole := values[(m*count+c)*row:][:row]
+			for i, v := range whole[tr.space.Dim:] {
+				if v != 0 {
+					tr.t.Errorf("%s: member %d, row %d: padding %d is %g; want 0", tensor.Name(), m, c, i, v)
+				}
+			}
+			out[m] = append(out[m], whole[:tr.space.Dim])
+		}
+	}
+	return out
+}
+
+func (tr *trial) values(tensor *engine.Tensor) []float32 {
+	tr.t.Helper()
+	values, err := tensor.ReadFloat32(tr.t.Context())
+	tr.must(err)
+	return values
+}
+
+// deviation is how far got is from want, relative to the largest of want; infinite where a number is missing.
+func deviation(got []float32, want []float64) float64 {
+	largest, far := 1e-30, 0.0
+	if len(got) != len(want) {
+		return math.Inf(1)
+	}
+	for i, w := range want {
+		d := math.Abs(float64(got[i]) - w)
+		if math.IsNaN(d) {
+			return math.Inf(1)
+		}
+		largest, far = max(largest, math.Abs(w)), max(far, d)
+	}
+	return far / largest
+}
+
+// ranks are those of float64 fitness: 0 for the largest, ties in the order of the candidates.
+func ranks(fitness []float64) []int {
+	rank := make([]int, len(fitness))
+	for i, a := range fitness {
+		for j, b := range fitness {
+			if b > a || b == a && j < i {
+				rank[i]++
+			}
+		}
+	}
+	return rank
+}
+
+func wide(values []float32) []float64 {
+	out := make([]float64, len(values))
+	for i, v := range values {
+		out[i] = float64(v)
+	}
+	return out
+}
+
+// sphere has its largest value, 0, at 1.
+func sphere(_, _ int, x []float32) float32 {
+	sum := 0.0
+	for _, v := range x {
+		sum -= (float64(v) - 1) * (float64(v) - 1)
+	}
+	return float32(sum)
+}

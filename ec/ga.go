@@ -1,0 +1,106 @@
+package ec
+
+import (
+	"context"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/config"
+)
+
+// GAConfig are the settings of the genetic algorithm.
+type GAConfig struct {
+	Population int     `min:"1" max:"524288" doc:"Children a generation, P."`
+	EliteRatio float64 `above:"0" max:"1" doc:"Part of the population that become parents, at least one."`
+	Plus       bool    `doc:"Parents compete with their children to become parents again; else they die."`
+	Tournament int     `min:"1" max:"64" doc:"Size of the tournaments in which parents are chosen; 1: all parents are equally likely."`
+	InitialStd float64 `min:"0" doc:"Deviation of the first parents from the start, where there are no bounds."`
+	VariationConfig
+}
+
+// DefaultGA is EvoJAX's SimpleGA (Y. Tang et al., 2022), which is evosax's (R. T. Lange, 2022) without crossover: the better half become
+// parents, children are parents with noise.
+func DefaultGA() GAConfig {
+	return GAConfig{Population: 128, EliteRatio: 0.5, Tournament: 1, VariationConfig: GaussianVariation()}
+}
+
+// RealCodedGA is the genetic algorithm of K. Deb: binary tournaments, SBX, polynomial mutation, and the best of parents and children live
+// on; settings of pymoo (J. Blank, K. Deb, 2020).
+func RealCodedGA() GAConfig {
+	return GAConfig{Population: 100, EliteRatio: 1, Plus: true, Tournament: 2, InitialStd: 1, VariationConfig: RealCodedVariation()}
+}
+
+// Validate says what the fields cannot say alone.
+func (c GAConfig) Validate() error {
+	if err := c.VariationConfig.validate(); err != nil {
+		return config.Invalid("mutation_rate", "%v", err)
+	}
+	return nil
+}
+
+// Name implements Algorithm.
+func (c GAConfig) Name() string { return "ga" }
+
+// ga is a genetic algorithm with truncation selection. Children are not stored: they are formed from their parents and counters wherever they are
+// wanted.
+type ga struct {
+	cfg       GAConfig
+	clock     engine.Clock
+	elites    *population    // [M, E, row]: the parents, the best first
+	next      *engine.Tensor // [M, E, row]
+	survivors *survivors
+	variation *Variation
+	mating    Tournament
+	parents   *engine.Tensor // [M, P or P + 1] u32
+	best      *engine.Tensor // [M, row]: the first parent
+}
+
+// New implements Algorithm.
+func (c GAConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hyper, space Space) (Strategy, error) {
+	if err := config.Check(c); err != nil {
+		return nil, err
+	}
+	elites := max(1, int(c.EliteRatio*float64(c.Population)))
+	b := newBounds(s, space)
+	g := &ga{
+		cfg: c, clock: clock, elites: newPopulation(s, "elites", b, elites, c.InitialStd), survivors: newSurvivors(s, space.Members, elites, c.Population, c.Plus),
+		variation: newVariation(c.VariationConfig, clock, hyper, b), mating: Tournament{Size: c.Tournament, Stream: engine.Stream("ec/mating")},
+		parents: s.Scratch("parents", engine.Uint32, engine.Population(space.Members), candidates((c.Population+1)/2*2)), best: space.Tensor(s, "best"),
+	}
+	g.next = s.Scratch("next", engine.Float32, g.elites.rows.Dims()...)
+	return g, s.Err()
+}
+
+func (g *ga) Population() int          { return g.cfg.Population }
+func (g *ga) Solution() *engine.Tensor { return g.best }
+
+// Init implements Strategy: the first parents have no fitness, so that no child ranks behind one.
+func (g *ga) Init(ctx context.Context, start []float32) error {
+	if err := g.elites.init(ctx, start); err != nil {
+		return err
+	}
+	if err := g.best.WriteFloat32(ctx, g.elites.space.Pad(start)); err != nil {
+		return err
+	}
+	return g.survivors.fitness.Fill(ctx, notEvaluated)
+}
+
+// Constants implements Strategy.
+func (g *ga) Constants(ctx context.Context) error { return g.elites.constants(ctx) }
+
+// Ask implements Strategy: parents are chosen.
+func (g *ga) Ask(r *engine.Recorder) {
+	g.mating.Select(r, g.clock, nil, g.elites.size, nil, g.parents)
+}
+
+// Candidates implements Strategy.
+func (g *ga) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
+	g.variation.Offspring(r, g.elites.rows, g.parents, pick, 0, into)
+}
+
+// Tell implements Strategy: the best become parents.
+func (g *ga) Tell(r *engine.Recorder, told Told) {
+	g.survivors.record(r, told.Raw)
+	g.variation.Offspring(r, g.elites.rows, g.parents, Pick{Index: g.survivors.order}, g.elites.size, g.next)
+	r.Copy(g.elites.rows, g.next)
+	pickRows(r, g.elites.rows, Pick{}, g.best)
+}

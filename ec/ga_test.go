@@ -1,0 +1,82 @@
+package ec
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/evorl/evorl/engine"
+)
+
+// TestGA: generations of every crossover and mutation against float64, from parents and children to survivors.
+func TestGA(t *testing.T) {
+	eng := engine.New(open(t), engine.Seed(5))
+	worst := 0.0
+	for crossover := NoCrossover; crossover <= Line; crossover++ {
+		for mutation := NoMutation; mutation <= PolynomialMutation; mutation++ {
+			for k, space := range []Space{{Members: 2, Dim: 7}, box(2, 7), box(1, 1)} {
+				if k != (int(crossover)+int(mutation))%3 && !(crossover == SBX && mutation == PolynomialMutation) {
+					continue // compiling them all takes long
+				}
+				c := DefaultGA()
+				c.Population, c.EliteRatio, c.Tournament, c.Plus, c.InitialStd = 9-2*k, []float64{0.5, 1, 0.4}[k], 1+int(mutation), crossover%2 == 0, 0.7
+				c.Crossover, c.Mutation, c.CrossoverRate, c.ExchangeRate = crossover, mutation, 0.8, 0.6
+				c.MutationStd, c.MutationRate = 0.4, []float64{1, -1, 0.5}[int(crossover)%3]
+				c.CrossoverIndex, c.MutationIndex = 2, 3
+				t.Run(fmt.Sprintf("%s %s %d", crossoverNames[crossover], mutationNames[mutation], k), func(t *testing.T) {
+					worst = max(worst, generationsOfGA(t, eng, c, space))
+				})
+			}
+		}
+	}
+	t.Logf("largest deviation %.1e", worst)
+}
+
+func generationsOfGA(t *testing.T, eng *engine.Engine, c GAConfig, space Space) (worst float64) {
+	start := starts(space)
+	tr := newTrial(t, eng, c, space, start)
+	elites := tr.strategy.(*ga).elites.size
+	own := tr.state.Lookup("ga/elites")
+	checkInitial(tr, tr.rows(own, elites), start, c.InitialStd)
+	for g := range 4 {
+		before, fitness := tr.rows(own, elites), tr.values(tr.state.Lookup("ga/fitness"))
+		children, told := tr.generation(rough(eng, g))
+		after, next := tr.rows(own, elites), tr.values(tr.state.Lookup("ga/fitness"))
+		for m, x := range tr.solution() {
+			if !slices.Equal(x, after[m][0]) {
+				t.Fatalf("generation %d, member %d: the solution is %v; want the best parent, %v", g, m, x, after[m][0])
+			}
+			chosen := func(i int) []float64 { // the parent at i
+				return wide(before[m][tournamentOf(eng, "ec/mating", m, i, g, elites, c.Tournament)])
+			}
+			for child, x := range children[m] {
+				want := offspringOf(eng, c.VariationConfig, space, [2][]float64{chosen(child), chosen(child ^ 1)}, m, child, g)
+				d := deviation(x, want)
+				if worst = max(worst, d); !(d <= 2e-5) {
+					t.Fatalf("generation %d, member %d: child %d is %v; want %v", g, m, child, x, want)
+				}
+			}
+			type one struct {
+				fitness float64
+				x       []float32
+			}
+			var all []one // parents first, as ties go
+			if c.Plus && g > 0 {
+				for i, x := range before[m] {
+					all = append(all, one{float64(fitness[m*elites+i]), x})
+				}
+			}
+			for i, x := range children[m] {
+				all = append(all, one{worthOf(told[m][i]), x})
+			}
+			slices.SortStableFunc(all, func(a, b one) int { return cmp.Compare(b.fitness, a.fitness) })
+			for i, x := range after[m] {
+				if !slices.Equal(x, all[i].x) || float64(next[m*elites+i]) != all[i].fitness {
+					t.Fatalf("generation %d, member %d: parent %d is %v of fitness %g; want %v of %g", g, m, i, x, next[m*elites+i], all[i].x, all[i].fitness)
+				}
+			}
+		}
+	}
+	return worst
+}

@@ -1,0 +1,218 @@
+package ec
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/config"
+)
+
+// ArchiveConfig are the settings that both kinds of MAP-Elites have.
+type ArchiveConfig struct {
+	Population int     `min:"1" max:"32768" doc:"Candidates a generation, P."`
+	InitialStd float64 `min:"0" doc:"Deviation of the first candidates from the start, where there are no bounds."`
+	Worst      float64 `doc:"Fitness that adds nothing to the quality-diversity score: the metric is the sum of what elites have above it."`
+	VariationConfig
+}
+
+// defaultArchive has the variation of V. Vassiliades, J.-B. Mouret, 2018.
+func defaultArchive() ArchiveConfig {
+	return ArchiveConfig{Population: 128, InitialStd: 1, VariationConfig: LineVariation()}
+}
+
+func (c ArchiveConfig) validate() error {
+	if err := c.VariationConfig.validate(); err != nil {
+		return config.Invalid("mutation_rate", "%v", err)
+	}
+	return nil
+}
+
+// MAPElitesConfig are the settings of MAP-Elites.
+type MAPElitesConfig struct {
+	ArchiveConfig
+	Cells []int `min:"1" max:"65536" doc:"Cells of the grid along each descriptor; one number: the same along all."`
+}
+
+// maxCells is the most cells that an archive may have.
+const maxCells = 1 << 20
+
+// DefaultMAPElites has QDax's grid of 50 cells along each descriptor (F. Chalumeau et al., 2023).
+func DefaultMAPElites() MAPElitesConfig {
+	return MAPElitesConfig{ArchiveConfig: defaultArchive(), Cells: []int{50}}
+}
+
+// Validate says what the fields cannot say alone.
+func (c MAPElitesConfig) Validate() error {
+	if len(c.Cells) == 0 {
+		return config.Invalid("cells", "no cells; want their number along each descriptor")
+	}
+	return c.validate()
+}
+
+// Name implements Algorithm.
+func (c MAPElitesConfig) Name() string { return "map-elites" }
+
+// New implements Algorithm.
+func (c MAPElitesConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hyper, space Space) (Strategy, error) {
+	if err := config.Check(c); err != nil {
+		return nil, err
+	}
+	b := len(space.DescriptorLow)
+	if err := described(b); err != nil {
+		return nil, err
+	}
+	if len(c.Cells) != 1 && len(c.Cells) != b {
+		return nil, fmt.Errorf("ec: a grid of %d axes for %d descriptors; want one number of cells, or one a descriptor", len(c.Cells), b)
+	}
+	grid, total := make([]float32, 3*b), 1
+	copy(grid, space.DescriptorLow)
+	copy(grid[b:], space.DescriptorHigh)
+	for i := range b {
+		n := c.Cells[min(i, len(c.Cells)-1)]
+		if total > maxCells/n {
+			return nil, fmt.Errorf("ec: a grid of %v cells along each of %d descriptors; want at most %d cells in all (cvt-map-elites has as many as are given, whatever the descriptors)", c.Cells, b, maxCells)
+		}
+		total *= n
+		grid[2*b+i] = float32(n)
+	}
+	a := newArchive(c.ArchiveConfig, s, clock, hyper, space, total)
+	a.grid, a.values = s.Scratch("grid", engine.Float32, engine.Axis("number", len(grid))), grid
+	return a, s.Err()
+}
+
+func described(b int) error {
+	if b == 0 {
+		return errors.New("ec: the problem does not describe how candidates behave, which a map of elites is made by")
+	}
+	return nil
+}
+
+// archive is MAP-Elites: J.-B. Mouret, J. Clune, "Illuminating Search Spaces by Mapping Elites", 2015. The archive is the state; a generation's
+// candidates are offspring of elites, each equally likely to be a parent.
+type archive struct {
+	cfg        ArchiveConfig
+	clock      engine.Clock
+	bounds     *bounds
+	cells      int            // K
+	grid       *engine.Tensor // [3, B]: low, high, cells; then centroids [K, B] between 0 and 1
+	values     []float32      // of the grid, which is a constant; nil: it is state
+	centroids  bool
+	rows       *engine.Tensor // [M, K, row]
+	fitness    *engine.Tensor // [M, K]: NaN: the cell is empty
+	behaviour  *engine.Tensor // [M, K, B]
+	occupied   *engine.Tensor // [M, K] u32: the cells that are not
+	held       *engine.Tensor // [M] u32: how many
+	start      *engine.Tensor // [M, row]
+	mating     Tournament
+	variation  *Variation
+	parents    *engine.Tensor // [M, P or P + 1] u32
+	offspring  *engine.Tensor // [M, P, row]
+	cell       *engine.Tensor // [M, P] u32
+	entered    *engine.Tensor // [M, P] u32: the cell, K for those that do not enter
+	best       *engine.Tensor // [M, row]
+	parts      [3]*engine.Tensor
+	summary    *engine.Tensor // [3, M]
+	descriptor int            // B
+}
+
+func newArchive(c ArchiveConfig, s *engine.State, clock engine.Clock, hyper *engine.Hyper, space Space, cells int) *archive {
+	m, p, row, k := engine.Population(space.Members), candidates(c.Population), engine.Axis("parameter", space.Row()), engine.Axis("cell", cells)
+	b := newBounds(s, space)
+	return &archive{
+		cfg: c, clock: clock, bounds: b, cells: cells, descriptor: len(space.DescriptorLow),
+		rows: s.Tensor("elites", engine.Float32, m, k, row), fitness: s.Tensor("fitness", engine.Float32, m, k),
+		behaviour: s.Tensor("descriptor", engine.Float32, m, k, engine.Axis("descriptor", len(space.DescriptorLow))),
+		occupied:  s.Tensor("occupied", engine.Uint32, m, k), held: s.Tensor("held", engine.Uint32, m), start: space.Tensor(s, "start"),
+		mating: Tournament{Size: 1, Stream: engine.Stream("ec/mating")}, variation: newVariation(c.VariationConfig, clock, hyper, b),
+		parents:   s.Scratch("parents", engine.Uint32, m, candidates((c.Population+1)/2*2)),
+		offspring: s.Scratch("offspring", engine.Float32, m, p, row), cell: s.Scratch("cell", engine.Uint32, m, p), entered: s.Scratch("entered", engine.Uint32, m, p),
+		best: space.Tensor(s, "best"), summary: s.Scratch("summary", engine.Float32, engine.Axis("summary", 3), m),
+	}
+}
+
+func (a *archive) Population() int          { return a.cfg.Population }
+func (a *archive) Solution() *engine.Tensor { return a.best }
+
+// Init implements Strategy: all cells are empty.
+func (a *archive) Init(ctx context.Context, start []float32) error {
+	rows := a.bounds.space.Pad(start)
+	return errors.Join(a.start.WriteFloat32(ctx, rows), a.best.WriteFloat32(ctx, rows), a.fitness.Fill(ctx, notEvaluated), a.Constants(ctx))
+}
+
+// Constants implements Strategy.
+func (a *archive) Constants(ctx context.Context) error {
+	err := a.bounds.constants(ctx)
+	if a.values != nil {
+		err = errors.Join(err, a.grid.WriteFloat32(ctx, a.values))
+	}
+	return err
+}
+
+// Ask implements Strategy: offspring of elites or, while there are none, first candidates.
+func (a *archive) Ask(r *engine.Recorder) {
+	a.mating.Select(r, a.clock, a.occupied, a.cells, a.held, a.parents)
+	a.variation.Offspring(r, a.rows, a.parents, Pick{}, 0, a.offspring)
+	recordInitial(r, a.bounds, a.start, a.cfg.InitialStd, a.held, a.offspring)
+}
+
+// Candidates implements Strategy.
+func (a *archive) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
+	pickRows(r, a.offspring, pick, into)
+}
+
+// Tell implements Strategy: each candidate enters the cell of its descriptor if that is empty or its elite is less fit.
+func (a *archive) Tell(r *engine.Recorder, told Told) {
+	if told.Descriptor == nil || told.Raw == nil {
+		r.Fail(errors.New("ec: a map of elites was told no fitness or no descriptors"))
+		return
+	}
+	size, members, row, p := r.Workgroup(), uint32(a.bounds.space.Members), a.bounds.space.Row(), uint32(a.cfg.Population)
+	k := elitesJudgeKernel{
+		Raw: told.Raw.Range(), Descriptor: told.Descriptor.Range(), Grid: a.grid.Range(), GridTexels: a.grid.Range(), Cell: a.cell.Range(), Population: p, Cells: uint32(a.cells), Descriptors: uint32(a.descriptor), LocalSizeX: size,
+	}
+	if a.centroids {
+		k.Centroids = 1
+	}
+	r.Dispatch(k.call((p+size-1)/size, members, 1))
+	r.Dispatch(elitesEnterKernel{
+		Raw: told.Raw.Range(), Rank: told.Rank.Range(), Descriptor: told.Descriptor.Range(), RankTexels: told.Rank.Range(), Cell: a.cell.Range(), CellTexels: a.cell.Range(),
+		Entered: a.entered.Range(), Fitness: a.fitness.Range(), Behaviour: a.behaviour.Range(), Population: p, Cells: uint32(a.cells), Descriptors: uint32(a.descriptor), LocalSizeX: size,
+	}.call((p+size-1)/size, members, 1))
+	count := int(p) * row / 4
+	groups := r.Share(int(members), count)
+	r.Dispatch(elitesPlaceKernel{
+		Cell: a.entered.Range(), Candidates: a.offspring.Range(), CandidatesTexels: a.offspring.Range(), Archive: a.rows.Range(), Row: uint32(row), Population: p,
+		Cells: uint32(a.cells), LocalSizeX: r.WorkgroupFor(count / int(groups)),
+	}.call(groups, members, 1))
+	r.Dispatch(elitesListKernel{
+		Fitness: a.fitness.Range(), FitnessTexels: a.fitness.Range(), Occupied: a.occupied.Range(), Held: a.held.Range(), Summary: a.summary.Range(),
+		Cells: uint32(a.cells), Worst: float32(a.cfg.Worst), Workgroup: r.WorkgroupFor(2 * a.cells),
+	}.call(members, 1, 1))
+	r.Copy(a.best, told.Fittest)
+}
+
+// Rows implements Measured.
+func (a *archive) Rows(m *engine.Metrics) func(*engine.Recorder) {
+	for i, name := range []string{"archive/coverage", "archive/qd_score", "archive/fitness"} {
+		a.parts[i] = m.Row(name)
+	}
+	return func(r *engine.Recorder) {
+		for i, row := range a.parts {
+			engine.Mean(r, row, a.summary.Index(i), nil, 1)
+		}
+	}
+}
+
+// Archive is what a search by MAP-Elites has found.
+type Archive struct {
+	Fitness    *engine.Tensor // [M, K]: NaN: the cell is empty
+	Descriptor *engine.Tensor // [M, K, B]
+	Elites     *engine.Tensor // [M, K, row]
+}
+
+// Archive is the search's map of elites.
+func (a *archive) Archive() Archive {
+	return Archive{Fitness: a.fitness, Descriptor: a.behaviour, Elites: a.rows}
+}

@@ -1,0 +1,217 @@
+package ec
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/evorl/evorl/engine"
+)
+
+// What follows is the float64 reference of shaders/ec/draw.glsl, crossover.glsl, sbx.glsl, mutation.glsl and tournament.glsl, written from the
+// papers' equations.
+
+func words(eng *engine.Engine, stream string, counter ...uint32) [4]uint32 {
+	return engine.Philox([2]uint32{eng.Seed(), engine.Stream(stream)}, [4]uint32(counter))
+}
+
+func belowOf(word uint32, n int) int {
+	high, _ := bits.Mul32(word, uint32(n))
+	return int(high)
+}
+
+func unit(word uint32) float64 { return float64(word>>8) / (1 << 24) }
+
+func gauss(first, second uint32) float64 {
+	u := float64(first>>8+1) / (1 << 24)
+	return math.Sqrt(-2*math.Log(u)) * math.Cos(2*math.Pi*unit(second))
+}
+
+// tournamentOf is the place of the winner.
+func tournamentOf(eng *engine.Engine, stream string, search, p, generation, n, size int) int {
+	winner := n - 1
+	for k := range size {
+		w := words(eng, stream, uint32(search), uint32(p), uint32(generation), uint32(k/4))
+		winner = min(winner, belowOf(w[k%4], n))
+	}
+	return winner
+}
+
+// sbxOf is the child of a with the mate b (K. Deb, R. B. Agrawal, 1995; K. Deb, S. Agrawal, 1999).
+func sbxOf(a, b, low, high float64, bounded bool, u, index float64) float64 {
+	y1, y2 := min(a, b), max(a, b)
+	if y1 == y2 {
+		return a
+	}
+	spread := func(beta float64) float64 {
+		alpha := 2 - math.Pow(beta, -(index+1))
+		if u <= 1/alpha {
+			return math.Pow(u*alpha, 1/(index+1))
+		}
+		return math.Pow(1/(2-u*alpha), 1/(index+1))
+	}
+	room := math.Inf(1)
+	if a < b {
+		if bounded {
+			room = 1 + 2*(y1-low)/(y2-y1)
+		}
+		return 0.5 * ((y1 + y2) - spread(room)*(y2-y1))
+	}
+	if bounded {
+		room = 1 + 2*(high-y2)/(y2-y1)
+	}
+	return 0.5 * ((y1 + y2) + spread(room)*(y2-y1))
+}
+
+// polynomialOf is polynomial mutation (K. Deb, S. Tiwari, 2008), without bounds with the largest change given.
+func polynomialOf(x, low, high float64, bounded bool, reach, u, index float64) float64 {
+	d1, d2, width := 1.0, 1.0, reach
+	if bounded {
+		d1, d2, width = (x-low)/(high-low), (high-x)/(high-low), high-low
+	}
+	if u < 0.5 {
+		return x + width*(math.Pow(2*u+(1-2*u)*math.Pow(1-d1, index+1), 1/(index+1))-1)
+	}
+	return x + width*(1-math.Pow(2*(1-u)+2*(u-0.5)*math.Pow(1-d2, index+1), 1/(index+1)))
+}
+
+// offspringOf is a child's numbers.
+func offspringOf(eng *engine.Engine, c VariationConfig, space Space, parents [2][]float64, search, child, generation int) []float64 {
+	dim := space.Dim
+	a, b := parents[0], parents[1]
+	pair := uint32(child / 2)
+	whole := words(eng, "ec/crossover", uint32(search), pair, uint32(generation), math.MaxUint32)
+	begin, end := 0, 0
+	switch c.Crossover {
+	case OnePoint:
+		begin, end = belowOf(whole[1], 2), dim
+		if dim > 1 {
+			begin = 1 + belowOf(whole[1], dim-1)
+		}
+	case TwoPoint:
+		begin, end = belowOf(whole[1], dim+1), belowOf(whole[2], dim)
+		if end >= begin {
+			end++
+		}
+		begin, end = min(begin, end), max(begin, end)
+	}
+	crossed := unit(whole[0]) < c.CrossoverRate
+	out := make([]float64, dim)
+	for i := range out {
+		block, k := uint32(i/4), i%4
+		u := words(eng, "ec/crossover", uint32(search), pair, uint32(generation), 2*block)[k]
+		choice := words(eng, "ec/crossover", uint32(search), pair, uint32(generation), 2*block+1)[k]
+		low, high := 0.0, 0.0
+		if space.Bounded() {
+			low, high = float64(space.Low[i]), float64(space.High[i])
+		}
+		x := a[i]
+		if crossed {
+			switch c.Crossover {
+			case UniformCrossover:
+				if unit(u) < c.ExchangeRate {
+					x = b[i]
+				}
+			case OnePoint, TwoPoint:
+				if i >= begin && i < end {
+					x = b[i]
+				}
+			case SBX:
+				if unit(choice) < c.ExchangeRate {
+					own, mate := a[i], b[i]
+					if choice&1 != 0 {
+						own, mate = mate, own
+					}
+					x = sbxOf(own, mate, low, high, space.Bounded(), unit(u), c.CrossoverIndex)
+				}
+			case Line:
+				x = a[i] + c.LineStd*gauss(whole[1], whole[2])*(b[i]-a[i])
+			}
+		}
+		m := words(eng, "ec/mutation", uint32(search), uint32(child), uint32(generation), 2*block)
+		chosen := words(eng, "ec/mutation", uint32(search), uint32(child), uint32(generation), 2*block+1)[k]
+		rate := c.MutationRate
+		if rate < 0 {
+			rate = 1 / float64(dim)
+		}
+		if float32(unit(chosen)) < float32(rate) {
+			switch c.Mutation {
+			case GaussianMutation:
+				x += c.MutationStd * float64(normals(m)[k])
+			case PolynomialMutation:
+				x = polynomialOf(x, low, high, space.Bounded(), c.MutationStd, unit(m[k]), c.MutationIndex)
+			}
+		}
+		if space.Bounded() {
+			x = min(max(x, low), high)
+		}
+		out[i] = x
+	}
+	return out
+}
+
+// box is a space with bounds that differ by dimension.
+func box(members, dim int) Space {
+	s := Space{Members: members, Dim: dim}
+	for i := range dim {
+		s.Low, s.High = append(s.Low, float32(-2-i%3)), append(s.High, float32(1+i%2))
+	}
+	return s
+}
+
+// starts are points to begin at.
+func starts(space Space) []float32 {
+	out := make([]float32, space.Members*space.Dim)
+	for i := range out {
+		out[i] = float32(i%7)/8 - 0.3
+	}
+	return out
+}
+
+// checkInitial checks a first population [M][N][dim].
+func checkInitial(tr *trial, rows [][][]float32, start []float32, std float64) {
+	tr.t.Helper()
+	s := tr.space
+	for m, population := range rows {
+		for n, x := range population {
+			want := make([]float64, s.Dim)
+			for i := range want {
+				w := words(tr.eng, "ec/initial", uint32(m), uint32(n), 0, uint32(i/4))
+				want[i] = float64(start[m*s.Dim+i])
+				switch {
+				case n == 0 && s.Bounded():
+					want[i] = min(max(want[i], float64(s.Low[i])), float64(s.High[i]))
+				case n == 0:
+				case s.Bounded():
+					want[i] = float64(s.Low[i]) + unit(w[i%4])*float64(s.High[i]-s.Low[i])
+				default:
+					want[i] += std * float64(normals(w)[i%4])
+				}
+			}
+			if d := deviation(x, want); !(d <= 2e-6) {
+				tr.t.Fatalf("member %d, first candidate %d: deviation %.1e", m, n, d)
+			}
+		}
+	}
+}
+
+// worthOf is what fitness counts as for selection.
+func worthOf(f float32) float64 {
+	if v := float64(f); !math.IsNaN(v) && !math.IsInf(v, 0) {
+		return v
+	}
+	return -math.MaxFloat32
+}
+
+// rough is fitness that is random but for ties, and not finite now and then.
+func rough(eng *engine.Engine, generation int) func(m, c int, x []float32) float32 {
+	return func(m, c int, x []float32) float32 {
+		w := words(eng, "test", uint32(m), uint32(c), uint32(generation), 0)
+		switch w[0] % 16 {
+		case 0:
+			return float32(math.NaN())
+		case 1:
+			return float32(math.Inf(int(w[1]&2) - 1))
+		}
+		return float32(w[1]%8) - 3.5
+	}
+}

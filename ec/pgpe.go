@@ -1,0 +1,98 @@
+package ec
+
+import (
+	"context"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/engine/optim"
+)
+
+// PGPEConfig are the settings of PGPE. Those marked "per member" are tensors on the device that PBT may vary.
+type PGPEConfig struct {
+	Population    int        `min:"2" max:"1048576" doc:"Candidates a generation, P: an even number, two a direction."`
+	LearningRate  float64    `min:"0" doc:"Step size of the mean, per member."`
+	DeviationRate float64    `min:"0" doc:"Step size of the deviations, per member."`
+	InitStd       float64    `above:"0" doc:"Deviation of the first candidates from their mean."`
+	MaxChange     float64    `above:"0" below:"1" doc:"Largest change of a deviation in a generation, as a share of it, per member."`
+	Optimizer     optim.Rule `doc:"What takes the steps: sgd, rmsprop, adam, adamw, clipup."`
+	Shaping       Shaping    `doc:"What a candidate's weight is made from: raw, centered_rank, standardize, normalize."`
+}
+
+// DefaultPGPE is EvoJAX's PGPE, with ClipUp (Y. Tang et al., 2022; its population is that of its cart-pole).
+func DefaultPGPE() PGPEConfig {
+	return PGPEConfig{Population: 64, LearningRate: 0.15, DeviationRate: 0.1, InitStd: 0.1, MaxChange: 0.2, Optimizer: optim.ClipUp, Shaping: CenteredRank}
+}
+
+// Validate says what the fields cannot say alone.
+func (c PGPEConfig) Validate() error { return checkPairs(c.Population) }
+
+// pgpe is policy gradients with parameter-based exploration and symmetric sampling: F. Sehnke et al., "Parameter-exploring policy gradients",
+// 2010, section 3, with the steps of N. E. Toklu, P. Liskowski, R. K. Srivastava, "ClipUp: A Simple and Powerful Optimizer for
+// Distribution-based Policy Evolution", 2020.
+type pgpe struct {
+	cfg       PGPEConfig
+	space     Space
+	noise     *Noise
+	deviation *engine.Tensor // [M, row]
+	rate      *engine.Tensor // [M]: of deviations
+	change    *engine.Tensor // [M]
+	optimizer *optim.Optimizer
+	weights   *engine.Tensor // [M, P]
+	first     *engine.Tensor // [splits, M, row]
+	second    *engine.Tensor // [splits, M, row]
+	gradient  *engine.Tensor // [M, row]
+}
+
+// Name implements Algorithm.
+func (c PGPEConfig) Name() string { return "pgpe" }
+
+// New implements Algorithm.
+func (c PGPEConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hyper, space Space) (Strategy, error) {
+	if err := config.Check(c); err != nil {
+		return nil, err
+	}
+	p := &pgpe{cfg: c, space: space, noise: NewNoise(clock, space, c.Population, true), deviation: space.Tensor(s, "deviation")}
+	p.optimizer = optim.New(s, optim.Default(c.Optimizer), hyper.Add("learning_rate", c.LearningRate), space.Row())
+	p.rate, p.change = hyper.Add("deviation_rate", c.DeviationRate), hyper.Add("max_change", c.MaxChange)
+	p.weights = s.Scratch("weights", engine.Float32, engine.Population(space.Members), candidates(c.Population))
+	p.first, p.second = p.noise.Sums(s, "first_sums"), p.noise.Sums(s, "second_sums")
+	p.gradient = s.Scratch("gradient", engine.Float32, p.optimizer.Params().Dims()...)
+	return p, s.Err()
+}
+
+func (p *pgpe) Population() int                 { return p.cfg.Population }
+func (p *pgpe) Solution() *engine.Tensor        { return p.optimizer.Params() }
+func (p *pgpe) Constants(context.Context) error { return nil }
+
+// Init implements Strategy.
+func (p *pgpe) Init(ctx context.Context, start []float32) error {
+	if err := p.deviation.Fill(ctx, float32(p.cfg.InitStd)); err != nil {
+		return err
+	}
+	return p.optimizer.Params().WriteFloat32(ctx, p.space.Pad(start))
+}
+
+// Ask implements Strategy: candidates are formed from mean and deviations alone.
+func (p *pgpe) Ask(*engine.Recorder) {}
+
+// Candidates implements Strategy: μ + ε and μ − ε, ε of deviations σ.
+func (p *pgpe) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
+	p.noise.Candidates(r, p.optimizer.Params(), p.deviation, pick, into)
+}
+
+// Tell implements Strategy: the gradients over the P/2 directions, b the mean fitness,
+//
+//	∇μ = 2/P Σ (F(+) − F(−))/2 ε                        (F. Sehnke et al., 2010, equation 17)
+//	∇σ = 2/P Σ ((F(+) + F(−))/2 − b) (ε² − σ²)/σ        (equation 18)
+func (p *pgpe) Tell(r *engine.Recorder, told Told) {
+	p.cfg.Shaping.Advantages(r, told, p.weights)
+	p.noise.Sum(r, p.weights, 1/float64(p.cfg.Population), nil, p.first, p.second)
+	d := p.space.diagonal(r, p.first)
+	r.Dispatch(pgpeKernel{
+		First: p.first.Range(), FirstTexels: p.first.Range(), Second: p.second.Range(), SecondTexels: p.second.Range(), Deviation: p.deviation.Range(),
+		DeviationTexels: p.deviation.Range(), DeviationRate: p.rate.Range(), MaxChange: p.change.Range(), Gradient: p.gradient.Range(),
+		Splits: d.splits, Row: d.row, LocalSizeX: d.size,
+	}.call(d.groups, d.members, 1))
+	p.optimizer.Record(r, p.gradient)
+}

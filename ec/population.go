@@ -1,0 +1,115 @@
+package ec
+
+import (
+	"context"
+	"math"
+
+	"github.com/evorl/evorl/engine"
+)
+
+// bounds are a space's on the device: constants [row].
+type bounds struct {
+	eng       *engine.Engine
+	space     Space
+	low, high *engine.Tensor // [row]; zeros where there are none
+}
+
+func newBounds(s *engine.State, space Space) *bounds {
+	row := engine.Axis("parameter", space.Row())
+	return &bounds{eng: s.Engine(), space: space, low: s.Scratch("low", engine.Float32, row), high: s.Scratch("high", engine.Float32, row)}
+}
+
+// constants writes them.
+func (b *bounds) constants(ctx context.Context) error {
+	low, high := make([]float32, b.space.Row()), make([]float32, b.space.Row())
+	copy(low, b.space.Low)
+	copy(high, b.space.High)
+	if err := b.low.WriteFloat32(ctx, low); err != nil {
+		return err
+	}
+	return b.high.WriteFloat32(ctx, high)
+}
+
+// is is BOUNDED of shaders/ec/space.glsl.
+func (b *bounds) is() uint32 {
+	if b.space.Bounded() {
+		return 1
+	}
+	return 0
+}
+
+// notEvaluated is the fitness of stored candidates that have none yet.
+var notEvaluated = float32(math.NaN())
+
+// initialStream is what first populations are drawn from.
+var initialStream = engine.Stream("ec/initial")
+
+// population is stored candidates [M, N, row], for algorithms whose state they are.
+type population struct {
+	*bounds
+	rows  *engine.Tensor // [M, N, row]
+	start *engine.Tensor // [M, row], used by Init alone
+	size  int            // N
+	std   float64        // of the first ones around the start, where there are no bounds
+}
+
+// newPopulation makes a population of n candidates of each member.
+func newPopulation(s *engine.State, name string, b *bounds, n int, std float64) *population {
+	m, row := engine.Population(b.space.Members), engine.Axis("parameter", b.space.Row())
+	return &population{
+		bounds: b, size: n, std: std,
+		rows:  s.Tensor(name, engine.Float32, m, candidates(n), row),
+		start: s.Scratch(name+"/start", engine.Float32, m, row),
+	}
+}
+
+// init forms the first candidates: number 0 is the start [M, dim], the others are uniform between the bounds or, without bounds, normal
+// around the start.
+func (p *population) init(ctx context.Context, start []float32) error {
+	if err := p.start.WriteFloat32(ctx, p.space.Pad(start)); err != nil {
+		return err
+	}
+	if err := p.constants(ctx); err != nil {
+		return err
+	}
+	program, err := p.eng.Record("initial population", func(r *engine.Recorder) { recordInitial(r, p.bounds, p.start, p.std, nil, p.rows) })
+	if err != nil {
+		return err
+	}
+	defer program.Free()
+	return program.Run(ctx)
+}
+
+// recordInitial records forming first candidates into [M, N, row], where held [M] u32 is not nil only those of members that hold nothing.
+func recordInitial(r *engine.Recorder, b *bounds, start *engine.Tensor, std float64, held, into *engine.Tensor) {
+	members, row := b.space.Members, b.space.Row()
+	k := initialKernel{
+		Population: into.Range(), Held: start.Range(), Low: b.low.Range(), LowTexels: b.low.Range(), High: b.high.Range(), HighTexels: b.high.Range(),
+		Start: start.Range(), StartTexels: start.Range(), Seed: b.eng.Seed(), InitialStream: initialStream, Dim: uint32(b.space.Dim),
+		Count: uint32(into.Len() / row / members), InitialStd: float32(std), Bounded: b.is(),
+	}
+	if held != nil {
+		k.Held, k.WhereEmpty = held.Range(), 1
+	}
+	count := into.Len() / members / 4
+	groups := r.Share(members, count)
+	k.LocalSizeX = r.WorkgroupFor(count / int(groups))
+	r.Dispatch(k.call(groups, uint32(members), 1))
+}
+
+// pickRows records copying some candidates of stored ones [M, N, row] into [M, count, row].
+func pickRows(r *engine.Recorder, from *engine.Tensor, pick Pick, into *engine.Tensor) {
+	dims := from.Dims()
+	members, size, row := dims[0].Size, dims[1].Size, dims[2].Size
+	k := pickKernel{
+		Population: from.Range(), PopulationTexels: from.Range(), Pick: from.Range(), Candidates: into.Range(),
+		Row: uint32(row), Size: uint32(size), Count: uint32(into.Len() / row / members), First: uint32(pick.First),
+	}
+	if pick.Index != nil {
+		k.Pick, k.Picked = pick.Index.Range(), 1
+	}
+	count := int(k.Count) * row / 4
+	groups := r.Share(members, count)
+	k.LocalSizeX = r.WorkgroupFor(count / int(groups))
+	r.Dispatch(k.call(groups, uint32(members), 1))
+}

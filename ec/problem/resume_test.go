@@ -1,0 +1,97 @@
+package problem
+
+import (
+	"testing"
+
+	"github.com/evorl/evorl/ec"
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/checkpoint"
+)
+
+// TestPopulationsResume: a search that goes on from a checkpoint ends with the same bits, what is not saved being poisoned.
+func TestPopulationsResume(t *testing.T) {
+	dev := open(t)
+	ga, coded, de, shade, pso, cso := ec.DefaultGA(), ec.RealCodedGA(), ec.DefaultDE(), ec.DefaultSHADE(), ec.DefaultPSO(), ec.DefaultCSO()
+	ga.Population, coded.Population, de.Population, shade.Population, shade.Memory, pso.Population, cso.Population = 9, 10, 11, 12, 3, 7, 5
+	grid, tessellation := ec.DefaultMAPElites(), ec.DefaultCVTMAPElites()
+	grid.Cells, grid.Population, tessellation.Centroids, tessellation.Samples, tessellation.Population = []int{5, 6}, 15, 20, 100, 8
+	for i, algo := range []ec.Algorithm{ga, coded, de, shade, pso, cso, grid, tessellation} {
+		t.Run(algo.Name(), func(t *testing.T) {
+			const members = 2
+			begin := func(seed uint32) *ec.Search {
+				s, err := ec.NewSearch(t.Context(), engine.New(dev, engine.Seed(seed)), algo, Arm(6), members)
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { _ = s.Close() })
+				if err := s.Init(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				return s
+			}
+			steps := func(s *ec.Search, n int) {
+				for range n {
+					ticket, err := s.Step(t.Context(), 0)
+					if err == nil {
+						err = ticket.Wait(t.Context())
+					}
+					if err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			digest := func(s *ec.Search) string {
+				d, err := s.State().Digest(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				return d
+			}
+			whole := begin(uint32(i))
+			steps(whole, 3)
+			dir := t.TempDir()
+			manifest, err := whole.State().Save(t.Context(), dir, 3)
+			if err != nil {
+				t.Fatal(err)
+			}
+			half := digest(whole)
+			steps(whole, 4)
+			if digest(whole) == half {
+				t.Fatal("four generations changed nothing")
+			}
+			part, err := ec.NewSearch(t.Context(), engine.New(dev, engine.Seed(uint32(i))), algo, Arm(6), members)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer part.Close()
+			saved, _, err := checkpoint.Latest(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := part.State().Load(t.Context(), saved); err != nil {
+				t.Fatal(err)
+			}
+			if err := part.State().Poison(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if err := part.Constants(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if got := digest(part); got != half {
+				t.Fatalf("loaded %s; want %s of %v", got, half, manifest)
+			}
+			steps(part, 4)
+			if a, b := digest(whole), digest(part); a != b {
+				t.Errorf("digest %s after a resume; want %s", b, a)
+			}
+			if other := begin(uint32(i) + 100); digest(other) == digest(begin(uint32(i))) {
+				steps(other, 1)
+				again := begin(uint32(i))
+				steps(again, 1)
+				if digest(other) == digest(again) {
+					t.Error("the seed changes nothing")
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,86 @@
+package ec
+
+import (
+	"context"
+	"errors"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/config"
+)
+
+// PSOConfig are the settings of particle swarm optimization.
+type PSOConfig struct {
+	Population int     `min:"1" max:"1048576" doc:"Particles, P."`
+	Inertia    float64 `min:"0" doc:"Factor w of a particle's velocity, per member."`
+	Cognitive  float64 `min:"0" doc:"Attraction c1 by a particle's own best place, per member."`
+	Social     float64 `min:"0" doc:"Attraction c2 by the swarm's best place, per member."`
+	InitialStd float64 `min:"0" doc:"Deviation of the first places from the start, where there are no bounds."`
+}
+
+// DefaultPSO is EvoX's (B. Huang et al., 2024).
+func DefaultPSO() PSOConfig {
+	return PSOConfig{Population: 100, Inertia: 0.6, Cognitive: 2.5, Social: 0.8, InitialStd: 1}
+}
+
+// Name implements Algorithm.
+func (c PSOConfig) Name() string { return "pso" }
+
+// pso is particle swarm optimization: J. Kennedy, R. Eberhart, "Particle Swarm Optimization", 1995, with the inertia weight of Y. Shi,
+// R. Eberhart, "A Modified Particle Swarm Optimizer", 1998, all particles being neighbours.
+type pso struct {
+	*stored                    // each particle's best place
+	cfg                        PSOConfig
+	clock                      engine.Clock
+	position                   *population
+	velocity                   *engine.Tensor // [M, P, row]
+	inertia, cognitive, social *engine.Tensor // [M]
+	best                       *engine.Tensor // [M, row]
+}
+
+// New implements Algorithm.
+func (c PSOConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hyper, space Space) (Strategy, error) {
+	if err := config.Check(c); err != nil {
+		return nil, err
+	}
+	b := newBounds(s, space)
+	p := &pso{
+		cfg: c, clock: clock, stored: newStored(s, "own_best", b, c.Population, c.InitialStd), position: newPopulation(s, "position", b, c.Population, c.InitialStd),
+		inertia: hyper.Add("inertia", c.Inertia), cognitive: hyper.Add("cognitive", c.Cognitive), social: hyper.Add("social", c.Social), best: space.Tensor(s, "best"),
+	}
+	p.velocity = s.Tensor("velocity", engine.Float32, p.rows.Dims()...)
+	return p, s.Err()
+}
+
+func (p *pso) Population() int          { return p.cfg.Population }
+func (p *pso) Solution() *engine.Tensor { return p.best }
+
+// Init implements Strategy: particles are at rest.
+func (p *pso) Init(ctx context.Context, start []float32) error {
+	return errors.Join(p.stored.init(ctx, start), p.position.init(ctx, start), p.best.WriteFloat32(ctx, p.space.Pad(start)))
+}
+
+// Constants implements Strategy.
+func (p *pso) Constants(ctx context.Context) error { return p.constants(ctx) }
+
+// Ask implements Strategy: particles have moved already.
+func (p *pso) Ask(*engine.Recorder) {}
+
+// Candidates implements Strategy.
+func (p *pso) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
+	pickRows(r, p.position.rows, pick, into)
+}
+
+// Tell implements Strategy.
+func (p *pso) Tell(r *engine.Recorder, told Told) {
+	p.compare(r, told.Raw)
+	p.replace(r, p.position.rows, nil, nil)
+	r.Copy(p.best, told.Fittest)
+	count := p.size * p.space.Row() / 4
+	groups := r.Share(p.space.Members, count)
+	r.Dispatch(psoKernel{
+		Best: p.rows.Range(), BestTexels: p.rows.Range(), SwarmBest: p.best.Range(), SwarmBestTexels: p.best.Range(), Inertia: p.inertia.Range(),
+		Cognitive: p.cognitive.Range(), Social: p.social.Range(), Clock: p.clock.Tensor().Range(), Position: p.position.rows.Range(), Velocity: p.velocity.Range(),
+		Low: p.low.Range(), LowTexels: p.low.Range(), High: p.high.Range(), HighTexels: p.high.Range(), Seed: r.Engine().Seed(), Stream: engine.Stream("ec/pso"),
+		Dim: uint32(p.space.Dim), Population: uint32(p.size), Bounded: p.is(), LocalSizeX: r.WorkgroupFor(count / int(groups)),
+	}.call(groups, uint32(p.space.Members), 1))
+}

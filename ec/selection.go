@@ -1,0 +1,75 @@
+package ec
+
+import (
+	"fmt"
+
+	"github.com/evorl/evorl/engine"
+)
+
+// Tournament chooses parents among candidates in the order of their ranks: each is the best of so many drawn with replacement
+// (D. E. Goldberg, K. Deb, "A Comparative Analysis of Selection Schemes Used in Genetic Algorithms", 1991). Of size 1, all candidates are equally
+// likely, which with truncation before it is truncation selection. See shaders/ec/tournament.glsl.
+type Tournament struct {
+	Size   int
+	Stream uint32 // of the random numbers
+}
+
+// Select records choosing parents u32 [M, parents] among so many candidates, the numbers of which are order [M, candidates] in the order
+// of their ranks or, where that is nil, already are in that order. count, unless nil, is how many there really are [M] u32; where there is
+// none, parents are number 0.
+func (t Tournament) Select(r *engine.Recorder, clock engine.Clock, order *engine.Tensor, among int, count, parents *engine.Tensor) {
+	members := parents.Dims()[0].Size
+	if t.Size < 1 || among < 1 || order != nil && order.Len() != members*among {
+		r.Fail(fmt.Errorf("ec: tournaments of %d among %d candidates in the order of %v; want at least 1 of both, the order of all", t.Size, among, order))
+		return
+	}
+	size := r.Workgroup()
+	n := parents.Len() / members
+	k := selectKernel{
+		Order: clock.Tensor().Range(), Clock: clock.Tensor().Range(), Parent: parents.Range(), Among: clock.Tensor().Range(), Seed: r.Engine().Seed(), Stream: t.Stream,
+		Candidates: uint32(among), Parents: uint32(n), Size: uint32(t.Size), LocalSizeX: size,
+	}
+	if order != nil {
+		k.Order, k.Ordered = order.Range(), 1
+	}
+	if count != nil {
+		k.Among, k.Counted = count.Range(), 1
+	}
+	r.Dispatch(k.call((uint32(n)+size-1)/size, uint32(members), 1))
+}
+
+// survivors is truncation selection of those who live on: kept of the kept parents, if they compete, and the population of offspring.
+type survivors struct {
+	members, kept, population int
+	plus                      bool           // parents compete
+	fitness                   *engine.Tensor // [M, kept]: the best first; NaN: not evaluated
+	merged                    *engine.Tensor // [M, kept + P]
+	rank, order               *engine.Tensor // [M, kept + P] u32
+}
+
+func newSurvivors(s *engine.State, members, kept, population int, plus bool) *survivors {
+	m, all := engine.Population(members), candidates(kept+population)
+	return &survivors{
+		members: members, kept: kept, population: population, plus: plus,
+		fitness: s.Tensor("fitness", engine.Float32, m, candidates(kept)), merged: s.Scratch("merged", engine.Float32, m, all),
+		rank: s.Scratch("rank", engine.Uint32, m, all), order: s.Scratch("order", engine.Uint32, m, all),
+	}
+}
+
+// record records choosing them after the fitness of the offspring [M, P], as evaluated. The first kept of order are those who live on: of
+// numbers below kept, parents; child c has number kept + c.
+func (s *survivors) record(r *engine.Recorder, offspring *engine.Tensor) {
+	size, n := r.Workgroup(), uint32(s.kept+s.population)
+	k := mergeKernel{
+		Parents: s.fitness.Range(), Offspring: offspring.Range(), Merged: s.merged.Range(), Kept: uint32(s.kept), Population: uint32(s.population), LocalSizeX: size,
+	}
+	if s.plus {
+		k.Plus = 1
+	}
+	r.Dispatch(k.call((n+size-1)/size, uint32(s.members), 1))
+	engine.Rank(r, s.merged, s.rank)
+	engine.Order(r, s.rank, s.order)
+	r.Dispatch(survivorsKernel{
+		Merged: s.merged.Range(), Order: s.order.Range(), Fitness: s.fitness.Range(), N: n, Kept: uint32(s.kept), LocalSizeX: size,
+	}.call((uint32(s.kept)+size-1)/size, uint32(s.members), 1))
+}

@@ -1,0 +1,107 @@
+package ec
+
+import (
+	"context"
+	"math"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/config"
+)
+
+// SNESConfig are the settings of SNES. Those marked "per member" are tensors on the device that PBT may vary.
+type SNESConfig struct {
+	Population    int     `min:"0" max:"1048576" doc:"Candidates a generation, P; 0: 4 + 3 ln dim."`
+	LearningRate  float64 `min:"0" doc:"Step size of the mean, per member."`
+	DeviationRate float64 `min:"0" doc:"Step size of the deviations, per member; 0: (3 + ln dim) / (5 sqrt dim)."`
+	InitStd       float64 `above:"0" doc:"Deviation of the first candidates from their mean."`
+}
+
+// DefaultSNES is the paper's (D. Wierstra et al., 2014, table 1), beginning with deviation 1.
+func DefaultSNES() SNESConfig { return SNESConfig{LearningRate: 1, InitStd: 1} }
+
+// snes is the separable natural evolution strategy: T. Schaul, T. Glasmachers, J. Schmidhuber, "High Dimensions and Heavy Tails for Natural
+// Evolution Strategies", 2011; D. Wierstra et al., "Natural Evolution Strategies", 2014, algorithm 6.
+type snes struct {
+	cfg       SNESConfig
+	space     Space
+	noise     *Noise
+	mean      *engine.Tensor // [M, row]
+	deviation *engine.Tensor // [M, row]
+	rates     [2]*engine.Tensor
+	utilities *engine.Tensor // [P]
+	weights   *engine.Tensor // [M, P]
+	first     *engine.Tensor // [splits, M, row]
+	second    *engine.Tensor // [splits, M, row]
+}
+
+// Name implements Algorithm.
+func (c SNESConfig) Name() string { return "snes" }
+
+// New implements Algorithm.
+func (c SNESConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hyper, space Space) (Strategy, error) {
+	if err := config.Check(c); err != nil {
+		return nil, err
+	}
+	if c.Population == 0 {
+		c.Population = defaultPopulation(space.Dim)
+	}
+	if dim := float64(space.Dim); c.DeviationRate == 0 {
+		c.DeviationRate = (3 + math.Log(dim)) / (5 * math.Sqrt(dim))
+	}
+	es := &snes{cfg: c, space: space, noise: NewNoise(clock, space, c.Population, false), mean: space.Tensor(s, "mean"), deviation: space.Tensor(s, "deviation")}
+	es.rates = [2]*engine.Tensor{hyper.Add("learning_rate", c.LearningRate), hyper.Add("deviation_rate", c.DeviationRate)}
+	es.utilities = s.Scratch("utilities", engine.Float32, candidates(c.Population))
+	es.weights = s.Scratch("weights", engine.Float32, engine.Population(space.Members), candidates(c.Population))
+	es.first, es.second = es.noise.Sums(s, "first_sums"), es.noise.Sums(s, "second_sums")
+	return es, s.Err()
+}
+
+func (es *snes) Population() int          { return es.cfg.Population }
+func (es *snes) Solution() *engine.Tensor { return es.mean }
+
+// Init implements Strategy.
+func (es *snes) Init(ctx context.Context, start []float32) error {
+	if err := es.deviation.Fill(ctx, float32(es.cfg.InitStd)); err != nil {
+		return err
+	}
+	return es.mean.WriteFloat32(ctx, es.space.Pad(start))
+}
+
+// Constants implements Strategy: the utilities of table 1, max(0, ln(P/2 + 1) − ln i) / Σ − 1/P.
+func (es *snes) Constants(ctx context.Context) error {
+	return es.utilities.WriteFloat32(ctx, naturalUtilities(es.cfg.Population))
+}
+
+// naturalUtilities are those of natural evolution strategies by rank: they sum to zero.
+func naturalUtilities(population int) []float32 {
+	values, sum := make([]float64, population), 0.0
+	for i := range values {
+		values[i] = max(0, math.Log(float64(population)/2+1)-math.Log(float64(i+1)))
+		sum += values[i]
+	}
+	out := make([]float32, population)
+	for i, v := range values {
+		out[i] = float32(v/sum - 1/float64(population))
+	}
+	return out
+}
+
+// Ask implements Strategy: candidates are formed from mean and deviations alone.
+func (es *snes) Ask(*engine.Recorder) {}
+
+// Candidates implements Strategy: μ + σ s.
+func (es *snes) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
+	es.noise.Candidates(r, es.mean, es.deviation, pick, into)
+}
+
+// Tell implements Strategy: μ + η_μ σ Σ u s and σ exp(η_σ/2 Σ u (s² − 1)), the utilities u of a sum of zero.
+func (es *snes) Tell(r *engine.Recorder, told Told) {
+	Utilities(r, told, es.utilities, es.weights)
+	es.noise.Sum(r, es.weights, 1, nil, es.first, es.second)
+	d := es.space.diagonal(r, es.first)
+	r.Dispatch(snesKernel{
+		First: es.first.Range(), FirstTexels: es.first.Range(), Second: es.second.Range(), SecondTexels: es.second.Range(), Mean: es.mean.Range(),
+		MeanTexels: es.mean.Range(), Deviation: es.deviation.Range(), DeviationTexels: es.deviation.Range(),
+		LearningRate: es.rates[0].Range(), DeviationRate: es.rates[1].Range(), Splits: d.splits, Row: d.row, LocalSizeX: d.size,
+	}.call(d.groups, d.members, 1))
+}

@@ -1,0 +1,54 @@
+package ec
+
+import (
+	"context"
+	"errors"
+
+	"github.com/evorl/evorl/engine"
+)
+
+// stored is a population whose every candidate has a fitness, and which a new candidate enters only at its own place.
+type stored struct {
+	*population
+	fitness *engine.Tensor // [M, P]: NaN: not evaluated
+	verdict *engine.Tensor // [M, P] u32: see shaders/ec/compare.comp
+	gain    *engine.Tensor // [M, P]
+}
+
+func newStored(s *engine.State, name string, b *bounds, n int, std float64) *stored {
+	dims := []engine.Dim{engine.Population(b.space.Members), candidates(n)}
+	return &stored{
+		population: newPopulation(s, name, b, n, std), fitness: s.Tensor(name+"_fitness", engine.Float32, dims...),
+		verdict: s.Scratch(name+"/verdict", engine.Uint32, dims...), gain: s.Scratch(name+"/gain", engine.Float32, dims...),
+	}
+}
+
+// init forms the first candidates; none is evaluated.
+func (p *stored) init(ctx context.Context, start []float32) error {
+	return errors.Join(p.population.init(ctx, start), p.fitness.Fill(ctx, notEvaluated))
+}
+
+// compare records who takes whose place after the fitness [M, P] of new candidates, as evaluated.
+func (p *stored) compare(r *engine.Recorder, raw *engine.Tensor) {
+	size := r.Workgroup()
+	r.Dispatch(compareKernel{
+		Raw: raw.Range(), Fitness: p.fitness.Range(), Verdict: p.verdict.Range(), Gain: p.gain.Range(), Population: uint32(p.size), LocalSizeX: size,
+	}.call((uint32(p.size)+size-1)/size, uint32(p.space.Members), 1))
+}
+
+// replace records that candidates [M, P, row] take places; whose place was taken by a better one goes into archive [M, P, row] at slot [M, P]
+// u32, unless they are nil.
+func (p *stored) replace(r *engine.Recorder, by, slot, archive *engine.Tensor) {
+	row := p.space.Row()
+	k := replaceKernel{
+		Verdict: p.verdict.Range(), Candidates: by.Range(), CandidatesTexels: by.Range(), Stored: p.rows.Range(), Slot: p.verdict.Range(), Archive: by.Range(),
+		Row: uint32(row), Population: uint32(p.size),
+	}
+	if archive != nil {
+		k.Slot, k.Archive, k.Archived = slot.Range(), archive.Range(), 1
+	}
+	count := p.size * row / 4
+	groups := r.Share(p.space.Members, count)
+	k.LocalSizeX = r.WorkgroupFor(count / int(groups))
+	r.Dispatch(k.call(groups, uint32(p.space.Members), 1))
+}

@@ -1,0 +1,88 @@
+package ec
+
+import (
+	"context"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/engine/optim"
+)
+
+// VanillaESConfig are the settings of the canonical evolution strategy. NoiseStd is a tensor on the device, one a member, that PBT may vary.
+type VanillaESConfig struct {
+	Population int     `min:"1" max:"1048576" doc:"Candidates a generation, P."`
+	Elites     int     `min:"1" max:"1048576" doc:"Candidates that the mean moves to, the best ones."`
+	NoiseStd   float64 `above:"0" doc:"Deviation of the candidates from their mean, per member."`
+}
+
+// DefaultVanillaES is EvoRL's VanillaES (B. Zheng et al., 2025, table 3).
+func DefaultVanillaES() VanillaESConfig {
+	return VanillaESConfig{Population: 128, Elites: 16, NoiseStd: 0.02}
+}
+
+// Validate says what the fields cannot say alone.
+func (c VanillaESConfig) Validate() error { return checkElites(c.Elites, c.Population) }
+
+func checkElites(elites, population int) error {
+	if elites > population {
+		return config.Invalid("elites", "%d elites of a population of %d; want at most as many", elites, population)
+	}
+	return nil
+}
+
+// vanillaES is the canonical evolution strategy of P. Chrabaszcz, I. Loshchilov, F. Hutter, "Back to Basics: Benchmarking Canonical Evolution
+// Strategies for Playing Atari", 2018, algorithm 1.
+type vanillaES struct {
+	cfg       VanillaESConfig
+	space     Space
+	noise     *Noise
+	std       *engine.Tensor   // [M]
+	mean      *optim.Optimizer // plain gradient ascent
+	utilities *engine.Tensor   // [P]
+	weights   *engine.Tensor   // [M, P]
+	sums      *engine.Tensor   // [splits, M, row]
+}
+
+// Name implements Algorithm.
+func (c VanillaESConfig) Name() string { return "vanilla-es" }
+
+// New implements Algorithm.
+func (c VanillaESConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hyper, space Space) (Strategy, error) {
+	if err := config.Check(c); err != nil {
+		return nil, err
+	}
+	es := &vanillaES{cfg: c, space: space, noise: NewNoise(clock, space, c.Population, false), std: hyper.Add("noise_std", c.NoiseStd)}
+	es.mean = optim.New(s, optim.Config{Rule: optim.SGD}, es.std, space.Row())
+	es.utilities = s.Scratch("utilities", engine.Float32, candidates(c.Population))
+	es.weights = s.Scratch("weights", engine.Float32, engine.Population(space.Members), candidates(c.Population))
+	es.sums = es.noise.Sums(s, "sums")
+	return es, s.Err()
+}
+
+func (es *vanillaES) Population() int          { return es.cfg.Population }
+func (es *vanillaES) Solution() *engine.Tensor { return es.mean.Params() }
+
+// Init implements Strategy.
+func (es *vanillaES) Init(ctx context.Context, start []float32) error {
+	return es.mean.Params().WriteFloat32(ctx, es.space.Pad(start))
+}
+
+// Constants implements Strategy: w_i = (ln(μ + ½) − ln i) / Σ (line 4).
+func (es *vanillaES) Constants(ctx context.Context) error {
+	return es.utilities.WriteFloat32(ctx, logWeights(es.cfg.Population, es.cfg.Elites, float64(es.cfg.Elites)+0.5))
+}
+
+// Ask implements Strategy: candidates are formed from the mean alone.
+func (es *vanillaES) Ask(*engine.Recorder) {}
+
+// Candidates implements Strategy: θ + σ ε (line 6).
+func (es *vanillaES) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
+	es.noise.Candidates(r, es.mean.Params(), es.std, pick, into)
+}
+
+// Tell implements Strategy: θ + σ Σ w ε of the best (line 9).
+func (es *vanillaES) Tell(r *engine.Recorder, told Told) {
+	Utilities(r, told, es.utilities, es.weights)
+	es.noise.Sum(r, es.weights, -1, nil, es.sums, nil)
+	es.mean.Record(r, es.sums)
+}

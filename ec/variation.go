@@ -1,0 +1,146 @@
+package ec
+
+import (
+	"fmt"
+
+	"github.com/evorl/evorl/engine"
+)
+
+// Crossover is how two parents are crossed. The numbers are those of shaders/ec/vary.comp.
+type Crossover uint32
+
+const (
+	NoCrossover      Crossover = iota // a child is a copy of its first parent
+	UniformCrossover                  // every number is exchanged with a probability (G. Syswerda, 1989)
+	OnePoint                          // all numbers from one on are exchanged (J. H. Holland, 1975)
+	TwoPoint                          // all numbers between two points are exchanged (K. A. De Jong, 1975)
+	SBX                               // simulated binary crossover (K. Deb, R. B. Agrawal, 1995), between bounds that of K. Deb, S. Agrawal, 1999
+	Line                              // a point on the line through both (V. Vassiliades, J.-B. Mouret, 2018)
+)
+
+var crossoverNames = []string{"none", "uniform", "one_point", "two_point", "sbx", "line"}
+
+// UnmarshalText reads a crossover by its name: none, uniform, one_point, two_point, sbx or line.
+func (c *Crossover) UnmarshalText(text []byte) error {
+	i, err := named("crossover", crossoverNames, text)
+	*c = Crossover(i)
+	return err
+}
+
+// MarshalText writes a crossover's name.
+func (c Crossover) MarshalText() ([]byte, error) {
+	return nameOf("crossover", crossoverNames, uint32(c))
+}
+
+// Mutation is how a child is mutated. The numbers are those of shaders/ec/vary.comp.
+type Mutation uint32
+
+const (
+	NoMutation         Mutation = iota
+	GaussianMutation            // noise is added
+	PolynomialMutation          // K. Deb, M. Goyal, 1996; between bounds that of K. Deb, S. Tiwari, 2008
+)
+
+var mutationNames = []string{"none", "gaussian", "polynomial"}
+
+// UnmarshalText reads a mutation by its name: none, gaussian or polynomial.
+func (m *Mutation) UnmarshalText(text []byte) error {
+	i, err := named("mutation", mutationNames, text)
+	*m = Mutation(i)
+	return err
+}
+
+// MarshalText writes a mutation's name.
+func (m Mutation) MarshalText() ([]byte, error) { return nameOf("mutation", mutationNames, uint32(m)) }
+
+// VariationConfig is how offspring are made of parents: two are crossed and have two children, each of which is mutated. Numbers that leave
+// the bounds are put onto them.
+type VariationConfig struct {
+	Crossover      Crossover `doc:"How parents are crossed: none, uniform, one_point, two_point, sbx, line."`
+	CrossoverRate  float64   `min:"0" max:"1" doc:"Probability that a pair of parents is crossed, per member."`
+	ExchangeRate   float64   `min:"0" max:"1" doc:"Probability that a number is crossed where a pair is, by uniform crossover and sbx."`
+	CrossoverIndex float64   `min:"0" max:"1000" doc:"Distribution index of sbx: the larger, the nearer are children to their parents."`
+	LineStd        float64   `min:"0" doc:"Deviation, in distances of the parents, of a child on their line."`
+	Mutation       Mutation  `doc:"How children are mutated: none, gaussian, polynomial."`
+	MutationRate   float64   `min:"-1" max:"1" doc:"Probability that a number is mutated, per member; -1: one number of a candidate on average."`
+	MutationStd    float64   `min:"0" doc:"Deviation of gaussian mutation, largest change by polynomial mutation without bounds; per member."`
+	MutationIndex  float64   `min:"0" max:"1000" doc:"Distribution index of polynomial mutation: the larger, the smaller are changes."`
+}
+
+// GaussianVariation is that of simple genetic algorithms, by mutation alone: evosax's (R. T. Lange, 2022) and EvoJAX's SimpleGA (Y. Tang et
+// al., 2022), whose deviation it has. Where a crossover is chosen, every pair is crossed and half of the numbers are exchanged.
+func GaussianVariation() VariationConfig {
+	return VariationConfig{
+		CrossoverRate: 1, ExchangeRate: 0.5, CrossoverIndex: 15, LineStd: 0.2, Mutation: GaussianMutation, MutationRate: 1, MutationStd: 0.01, MutationIndex: 20,
+	}
+}
+
+// RealCodedVariation is that of real-coded genetic algorithms: SBX and polynomial mutation of one number on average, with the indices of
+// pymoo's (J. Blank, K. Deb, 2020) and the rates of K. Deb et al., 2002.
+func RealCodedVariation() VariationConfig {
+	return VariationConfig{
+		Crossover: SBX, CrossoverRate: 0.9, ExchangeRate: 0.5, CrossoverIndex: 15, LineStd: 0.2,
+		Mutation: PolynomialMutation, MutationRate: -1, MutationStd: 1, MutationIndex: 20,
+	}
+}
+
+// LineVariation is that of V. Vassiliades, J.-B. Mouret, 2018 (section 4): a step along the line to another elite, and noise in all directions. The
+// deviation of the noise is for bounds 0 and 1.
+func LineVariation() VariationConfig {
+	c := GaussianVariation()
+	c.Crossover = Line
+	return c
+}
+
+// validate says what the fields cannot say alone.
+func (c VariationConfig) validate() error {
+	if c.MutationRate < 0 && c.MutationRate != -1 {
+		return fmt.Errorf("a probability of %g; want 0 to 1, or -1 for one number of a candidate on average", c.MutationRate)
+	}
+	return nil
+}
+
+// Variation is a VariationConfig at work.
+type Variation struct {
+	cfg                                      VariationConfig
+	bounds                                   *bounds
+	clock                                    engine.Clock
+	crossoverStream, mutationStream          uint32
+	crossoverRate, mutationRate, mutationStd *engine.Tensor // [M]
+}
+
+func newVariation(c VariationConfig, clock engine.Clock, hyper *engine.Hyper, b *bounds) *Variation {
+	return &Variation{
+		cfg: c, bounds: b, clock: clock, crossoverStream: engine.Stream("ec/crossover"), mutationStream: engine.Stream("ec/mutation"),
+		crossoverRate: hyper.Add("crossover_rate", c.CrossoverRate), mutationRate: hyper.Add("mutation_rate", c.MutationRate),
+		mutationStd: hyper.Add("mutation_std", c.MutationStd),
+	}
+}
+
+// Offspring records forming offspring of a population [M, N, row] into [M, count, row]. parents u32 [M, ...] are an even number, the
+// population's candidates that become parents: those at 2 q and 2 q + 1 have children 2 q and 2 q + 1. A pick's numbers below kept
+// are candidates of the population as they are; child c has number kept + c.
+func (v *Variation) Offspring(r *engine.Recorder, population, parents *engine.Tensor, pick Pick, kept int, into *engine.Tensor) {
+	space := v.bounds.space
+	members, row := space.Members, space.Row()
+	k := varyKernel{
+		Population: population.Range(), PopulationTexels: population.Range(), Parent: parents.Range(), Pick: parents.Range(), Clock: v.clock.Tensor().Range(),
+		CrossoverRate: v.crossoverRate.Range(), MutationRate: v.mutationRate.Range(), MutationStd: v.mutationStd.Range(), Candidates: into.Range(),
+		Low: v.bounds.low.Range(), LowTexels: v.bounds.low.Range(), High: v.bounds.high.Range(), HighTexels: v.bounds.high.Range(),
+		Seed: r.Engine().Seed(), CrossoverStream: v.crossoverStream, MutationStream: v.mutationStream, Dim: uint32(space.Dim),
+		Size: uint32(population.Len() / row / members), Parents: uint32(parents.Len() / members), Count: uint32(into.Len() / row / members),
+		First: uint32(pick.First), Kept: uint32(kept), ExchangeRate: float32(v.cfg.ExchangeRate), CrossoverIndex: float32(v.cfg.CrossoverIndex), LineStd: float32(v.cfg.LineStd),
+		MutationIndex: float32(v.cfg.MutationIndex), Crossover: uint32(v.cfg.Crossover), Mutation: uint32(v.cfg.Mutation), Bounded: v.bounds.is(),
+	}
+	if k.Parents%2 != 0 {
+		r.Fail(fmt.Errorf("ec: %d parents; want an even number", k.Parents))
+		return
+	}
+	if pick.Index != nil {
+		k.Pick, k.Picked, k.Picks = pick.Index.Range(), 1, uint32(pick.Index.Len()/members)
+	}
+	count := int(k.Count) * row / 4
+	groups := r.Share(members, count)
+	k.LocalSizeX = r.WorkgroupFor(count / int(groups))
+	r.Dispatch(k.call(groups, uint32(members), 1))
+}

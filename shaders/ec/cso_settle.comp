@@ -1,0 +1,36 @@
+#version 450
+
+// Competitive swarm optimization: losers, evaluated at their new places, go back into the swarm. Groups: x = any number, which share a search's
+// numbers; y = searches.
+
+#include "engine/load.glsl"
+#include "ec/worth.glsl"
+
+layout(local_size_x = 64, local_size_x_id = 0) in;
+
+layout(std430, set = 0, binding = 0) readonly buffer Raw { float raw[]; };             // [M, P]: as evaluated
+layout(std430, set = 0, binding = 1) readonly buffer Pair { uvec2 pair[]; };           // [M, P, 2]: loser, winner
+layout(std430, set = 0, binding = 2) readonly buffer Moved { vec4 moved[]; };          // [M, P, row]
+layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer moved_texels;       // the same
+layout(std430, set = 0, binding = 4) readonly buffer Speed { vec4 speed[]; };          // [M, P, row]
+layout(set = 0, binding = 5, rgba32f) readonly uniform imageBuffer speed_texels;       // the same
+layout(std430, set = 0, binding = 6) writeonly buffer Swarm { vec4 swarm[]; };         // [M, 2 P, row]
+layout(std430, set = 0, binding = 7) writeonly buffer Velocity { vec4 velocity[]; };   // [M, 2 P, row]
+layout(std430, set = 0, binding = 8) writeonly buffer Fitness { float fitness[]; };    // [M, 2 P]
+
+layout(push_constant) uniform Push {
+    uint row;
+    uint population;
+};
+
+void main() {
+    uint search = gl_WorkGroupID.y, fours = row / 4u;
+    uint stride = gl_NumWorkGroups.x * gl_WorkGroupSize.x;
+    for (uint i = gl_GlobalInvocationID.x; i < population * fours; i += stride) {
+        uint q = i / fours, from = search * population * fours + i;
+        uint particle = search * 2u * population + pair[search * population + q].x;
+        swarm[particle * fours + i % fours] = LOAD4(moved, moved_texels, from);
+        velocity[particle * fours + i % fours] = LOAD4(speed, speed_texels, from);
+        if (i % fours == 0u) fitness[particle] = worth(raw[search * population + q]);
+    }
+}

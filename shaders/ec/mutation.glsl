@@ -1,0 +1,28 @@
+// Mutation of four numbers, each with probability `rate`.
+
+#include "ec/draw.glsl"
+
+// Gaussian: noise of the deviation given is added.
+vec4 gaussian_mutation(vec4 x, float deviation, uvec4 words, uvec4 choices, float rate) {
+    return mix(x, x + deviation * normals(words), lessThan(units(choices), vec4(rate)));
+}
+
+// Polynomial: K. Deb, M. Goyal, "A Combined Genetic Adaptive Search (GeneAS) for Engineering Design", 1996; between bounds as in K. Deb, S. Tiwari,
+// "Omni-optimizer", 2008, so that no child leaves them. Without bounds the largest change is `reach`.
+float polynomial_change(float x, float low, float high, bool bounded, float reach, float u, float index) {
+    float below_room = bounded ? (x - low) / (high - low) : 1.0, above_room = bounded ? (high - x) / (high - low) : 1.0;
+    bool down = u < 0.5;
+    float tail = power(clamp(1.0 - (down ? below_room : above_room), 0.0, 1.0), index + 1.0);
+    float v = down ? 2.0 * u + (1.0 - 2.0 * u) * tail : 2.0 * (1.0 - u) + 2.0 * (u - 0.5) * tail;
+    float change = power(v, 1.0 / (index + 1.0)) - 1.0;
+    float y = x + (down ? change : -change) * (bounded ? high - low : reach);
+    return bounded ? clamp(y, low, high) : y;
+}
+
+vec4 polynomial_mutation(vec4 x, vec4 low, vec4 high, bool bounded, float reach, uvec4 words, uvec4 choices, float index, float rate) {
+    vec4 u = units(words);
+    vec4 y = vec4(
+        polynomial_change(x.x, low.x, high.x, bounded, reach, u.x, index), polynomial_change(x.y, low.y, high.y, bounded, reach, u.y, index),
+        polynomial_change(x.z, low.z, high.z, bounded, reach, u.z, index), polynomial_change(x.w, low.w, high.w, bounded, reach, u.w, index));
+    return mix(x, y, lessThan(units(choices), vec4(rate)));
+}

@@ -1,0 +1,20 @@
+#version 450
+
+// The larger fitness of every two mirrored candidates. Invocations: one a pair.
+
+#include "engine/load.glsl"
+
+layout(local_size_x = 64, local_size_x_id = 0) in;
+
+layout(std430, set = 0, binding = 0) readonly buffer Fitness { float fitness[]; };  // [M, P], finite
+layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer fitness_texels; // the same
+layout(std430, set = 0, binding = 2) writeonly buffer Better { float better[]; };   // [M, P / 2]
+
+layout(push_constant) uniform Push { uint pairs; };
+
+void main() {
+    uint i = gl_GlobalInvocationID.x;
+    if (i >= pairs) return;
+    float plus = LOAD(fitness, fitness_texels, 2u * i), minus = LOAD(fitness, fitness_texels, 2u * i + 1u);
+    better[i] = max(plus, minus);
+}

@@ -1,0 +1,30 @@
+#version 450
+
+// Some of a stored population's candidates. Groups: x = any number, which share a search's numbers; y = searches.
+
+#include "engine/load.glsl"
+
+layout(local_size_x = 64, local_size_x_id = 0) in;
+layout(constant_id = 1) const uint PICKED = 0; // 1: the candidates are those of `pick`, else `first` and those behind it
+
+layout(std430, set = 0, binding = 0) readonly buffer Population { vec4 population[]; };  // [M, N, row]
+layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer population_texels;    // the same
+layout(std430, set = 0, binding = 2) readonly buffer Pick { uint pick[]; };              // [M, count]
+layout(std430, set = 0, binding = 3) writeonly buffer Candidates { vec4 candidates[]; }; // [M, count, row]
+
+layout(push_constant) uniform Push {
+    uint row;   // floats from one candidate to the next, a multiple of four
+    uint size;  // candidates of the population, N
+    uint count; // candidates wanted
+    uint first;
+};
+
+void main() {
+    uint search = gl_WorkGroupID.y, fours = row / 4u;
+    uint stride = gl_NumWorkGroups.x * gl_WorkGroupSize.x;
+    for (uint i = gl_GlobalInvocationID.x; i < count * fours; i += stride) {
+        uint c = i / fours;
+        uint candidate = PICKED != 0u ? pick[search * count + c] : first + c;
+        candidates[search * count * fours + i] = LOAD4(population, population_texels, (search * size + candidate) * fours + i % fours);
+    }
+}

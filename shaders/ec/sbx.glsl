@@ -1,0 +1,36 @@
+// Simulated binary crossover: K. Deb, R. B. Agrawal, "Simulated Binary Crossover for Continuous Search Space", 1995. Between bounds the
+// distribution is cut so that no child leaves them: K. Deb, S. Agrawal, "A Niched-Penalty Approach for Constraint Handling in Genetic
+// Algorithms", 1999, section 3.
+
+#include "ec/draw.glsl"
+
+// The spread of the children as a multiple of the parents' distance: u in [0, 1); room is the largest it may be.
+float sbx_spread(float u, float room, float index) {
+    float alpha = 2.0 - (room < M_INFINITY ? power(room, -(index + 1.0)) : 0.0);
+    float x = u * alpha;
+    return power(x <= 1.0 ? x : 1.0 / (2.0 - x), 1.0 / (index + 1.0));
+}
+
+// The child of a with the mate b. That of b, with the same u, lies opposite.
+float sbx_child(float a, float b, float low, float high, bool bounded, float u, float index) {
+    float distance = abs(a - b);
+    if (!(distance > 0.0)) return a;
+    float room = bounded ? 1.0 + 2.0 * max(a < b ? a - low : high - a, 0.0) / distance : M_INFINITY;
+    float child = 0.5 * ((a + b) + (a < b ? -1.0 : 1.0) * sbx_spread(u, room, index) * distance);
+    return bounded ? clamp(child, low, high) : child;
+}
+
+float sbx_number(float a, float b, float low, float high, bool bounded, uint word, uint choice, float index, float rate) {
+    bool exchanged = (choice & 1u) != 0u; // the children change places with probability 1/2
+    float child = sbx_child(exchanged ? b : a, exchanged ? a : b, low, high, bounded, rng_unit(word), index);
+    return rng_unit(choice) < rate ? child : a;
+}
+
+// Four numbers, each crossed with probability `rate`. index is the distribution's (eta): the larger, the nearer are children to parents.
+vec4 sbx(vec4 a, vec4 b, vec4 low, vec4 high, bool bounded, uvec4 words, uvec4 choices, float index, float rate) {
+    return vec4(
+        sbx_number(a.x, b.x, low.x, high.x, bounded, words.x, choices.x, index, rate),
+        sbx_number(a.y, b.y, low.y, high.y, bounded, words.y, choices.y, index, rate),
+        sbx_number(a.z, b.z, low.z, high.z, bounded, words.z, choices.z, index, rate),
+        sbx_number(a.w, b.w, low.w, high.w, bounded, words.w, choices.w, index, rate));
+}

@@ -1,0 +1,34 @@
+#version 450
+
+// Parents of a generation: chosen among the candidates in the order of their ranks by tournaments of `size` (1: each is equally likely).
+// Groups: x = ceil(parents / local size), y = searches.
+
+#include "ec/tournament.glsl"
+
+layout(local_size_x = 64, local_size_x_id = 0) in;
+layout(constant_id = 1) const uint ORDERED = 0; // 1: the candidate of place k is order[k], else k
+layout(constant_id = 2) const uint COUNTED = 0; // 1: there are among[search] candidates; where there are none, number 0 is chosen
+
+layout(std430, set = 0, binding = 0) readonly buffer Order { uint order[]; };      // [M, candidates]
+layout(std430, set = 0, binding = 1) readonly buffer Clock { uint clock[]; };      // [0]: the generation
+layout(std430, set = 0, binding = 2) writeonly buffer Parent { uint parent[]; };   // [M, parents]
+layout(std430, set = 0, binding = 3) readonly buffer Among { uint among[]; };      // [M]
+
+layout(push_constant) uniform Push {
+    uint seed;
+    uint stream;
+    uint candidates; // to choose from, at most
+    uint parents;    // to choose
+    uint size;
+};
+
+void main() {
+    uint search = gl_WorkGroupID.y, p = gl_GlobalInvocationID.x;
+    if (p >= parents) return;
+    uint n = COUNTED != 0u ? among[search] : candidates, chosen = 0u;
+    if (n != 0u) {
+        uint place = tournament(uvec2(seed, stream), uvec3(search, p, clock[0]), n, size);
+        chosen = ORDERED != 0u ? order[search * candidates + place] : place;
+    }
+    parent[search * parents + p] = chosen;
+}

@@ -1,0 +1,81 @@
+#version 450
+
+// SHADE (R. Tanabe, A. Fukunaga, 2013): the generation's successes change the memory, algorithm 1, and give those they take the place of a slot in
+// the archive. Where it is full, slots of before are given anew, different ones drawn by a permutation. Groups: x = searches.
+
+layout(local_size_x = 64, local_size_x_id = 0) in;
+layout(constant_id = 0) const uint WORKGROUP = 64;
+
+#include "ec/draw.glsl"
+#include "engine/permutation.glsl"
+#include "engine/workgroup.glsl"
+
+layout(std430, set = 0, binding = 0) readonly buffer Verdict { uint verdict[]; };  // [M, P]: see compare.comp
+layout(std430, set = 0, binding = 1) readonly buffer Gain { float gain[]; };       // [M, P]
+layout(std430, set = 0, binding = 2) readonly buffer Scale { float scale[]; };     // [M, P, 2]: F, CR
+layout(std430, set = 0, binding = 3) readonly buffer Clock { uint clock[]; };      // [0]: the generation
+layout(std430, set = 0, binding = 4) buffer Weight { float weight[]; };            // [M, H]: M_F
+layout(std430, set = 0, binding = 5) buffer Rate { float rate[]; };                // [M, H]: M_CR
+layout(std430, set = 0, binding = 6) buffer State { uint state[]; };               // [M, 2]: place in the memory, successes in all
+layout(std430, set = 0, binding = 7) buffer Stored { uint in_archive[]; };         // [M]: candidates in the archive
+layout(std430, set = 0, binding = 8) writeonly buffer Slot { uint slot[]; };       // [M, P]: place in the archive; P: none
+
+layout(push_constant) uniform Push {
+    uint seed;
+    uint stream;
+    uint population;
+    uint memory; // H
+};
+
+shared uint counts[WORKGROUP];
+
+void main() {
+    uint search = gl_WorkGroupID.x, me = gl_LocalInvocationID.x, base = search * population;
+    uint share = (population + WORKGROUP - 1u) / WORKGROUP, begin = min(me * share, population), end = min(begin + share, population);
+    float largest = 0.0;
+    uint count = 0u;
+    for (uint p = begin; p < end; p++) {
+        if (verdict[base + p] == 2u) {
+            count++;
+            largest = max(largest, gain[base + p]);
+        }
+    }
+    counts[me] = count;
+    barrier();
+    uint before = 0u, all = 0u;
+    for (uint i = 0u; i < WORKGROUP; i++) {
+        if (i < me) before += counts[i];
+        all += counts[i];
+    }
+    largest = -workgroup_min(-largest);
+
+    uint stored = in_archive[search], room = population - stored;
+    uvec4 key = philox(uvec2(seed, stream), uvec4(search, 0u, clock[0], 0u));
+    float weights = 0.0, rates = 0.0, sums = 0.0, squares = 0.0;
+    for (uint p = begin; p < end; p++) {
+        uint place = population;
+        if (verdict[base + p] == 2u) {
+            place = before < room ? stored + before : permute(before - room, stored, key);
+            before++;
+            float w = gain[base + p] / largest, f = scale[2u * (base + p)], c = scale[2u * (base + p) + 1u];
+            weights += w;
+            rates += w * c;
+            sums += w * f;
+            squares += w * f * f;
+        }
+        slot[base + p] = place;
+    }
+    weights = workgroup_sum(weights);
+    rates = workgroup_sum(rates);
+    sums = workgroup_sum(sums);
+    squares = workgroup_sum(squares);
+    barrier();
+    if (me == 0u && all > 0u) {
+        uint k = state[2u * search];
+        rate[search * memory + k] = rates / weights;     // the weighted mean
+        weight[search * memory + k] = sums > 0.0 ? squares / sums : 0.0; // the weighted Lehmer mean
+        state[2u * search] = (k + 1u) % memory;
+        state[2u * search + 1u] += all;
+        in_archive[search] = min(stored + all, population);
+    }
+}

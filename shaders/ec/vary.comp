@@ -1,0 +1,105 @@
+#version 450
+
+// Offspring: parents 2 q and 2 q + 1 are crossed, which gives children 2 q and 2 q + 1; then each is mutated. Everything is formed from the
+// parents and counters where it is wanted. Groups: x = any number, which share a search's numbers; y = searches.
+
+layout(local_size_x = 64, local_size_x_id = 0) in;
+
+layout(constant_id = 1) const uint CROSSOVER = 0; // one of the following
+const uint NO_CROSSOVER = 0u;
+const uint UNIFORM = 1u;
+const uint ONE_POINT = 2u;
+const uint TWO_POINT = 3u;
+const uint SBX = 4u;
+const uint LINE = 5u;
+layout(constant_id = 2) const uint MUTATION = 0; // one of the following
+const uint NO_MUTATION = 0u;
+const uint GAUSSIAN = 1u;
+const uint POLYNOMIAL = 2u;
+layout(constant_id = 3) const uint PICKED = 0; // 1: what is wanted are the numbers of `pick`, else `first` and those behind it
+
+layout(std430, set = 0, binding = 0) readonly buffer Population { vec4 population[]; };  // [M, N, row]
+layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer population_texels;    // the same
+layout(std430, set = 0, binding = 2) readonly buffer Parent { uint parent[]; };          // [M, parents], an even number: numbers of candidates
+layout(std430, set = 0, binding = 3) readonly buffer Pick { uint pick[]; };              // [M, picks], of which `count` are wanted
+layout(std430, set = 0, binding = 4) readonly buffer Clock { uint clock[]; };            // [0]: the generation
+layout(std430, set = 0, binding = 5) readonly buffer CrossoverRate { float crossover_rate[]; }; // [M]: probability that a pair is crossed
+layout(std430, set = 0, binding = 6) readonly buffer MutationRate { float mutation_rate[]; };   // [M]: probability that a number is mutated; below 0: 1 / dim
+layout(std430, set = 0, binding = 7) readonly buffer MutationStd { float mutation_std[]; };     // [M]
+layout(std430, set = 0, binding = 8) writeonly buffer Candidates { vec4 candidates[]; };        // [M, count, row]
+
+layout(push_constant) uniform Push {
+    uint seed;
+    uint crossover_stream;
+    uint mutation_stream;
+    uint dim;
+    uint size;    // candidates of the population, N
+    uint parents; // chosen
+    uint count;   // candidates wanted
+    uint picks;
+    uint first;
+    uint kept;    // numbers below it are candidates of the population as they are, child c has number kept + c
+    float exchange_rate;   // of numbers, by uniform crossover and SBX
+    float crossover_index; // of SBX
+    float line_std;
+    float mutation_index;  // of polynomial mutation
+};
+
+#include "ec/crossover.glsl"
+#include "ec/sbx.glsl"
+#include "ec/mutation.glsl"
+#include "ec/space.glsl"
+
+const uint WHOLE = 0xFFFFFFFFu; // the draw for what is decided once a pair
+
+vec4 of_population(uint search, uint number, uint block) {
+    return LOAD4(population, population_texels, (search * size + number) * ((dim + 3u) / 4u) + block);
+}
+
+vec4 crossed(uint search, uint child, uint block) {
+    uint at = search * parents + child, pair = child >> 1;
+    vec4 a = of_population(search, parent[at], block);
+    if (CROSSOVER == NO_CROSSOVER) return a;
+    uvec2 key = uvec2(seed, crossover_stream);
+    uvec4 whole = philox(key, uvec4(search, pair, clock[0], WHOLE));
+    if (!(rng_unit(whole.x) < crossover_rate[search])) return a;
+    vec4 b = of_population(search, parent[at ^ 1u], block);
+    if (CROSSOVER == LINE) return line_crossover(a, b, line_std, rng_gauss(whole.y, whole.z));
+    if (CROSSOVER == ONE_POINT) return point_crossover(a, b, block, one_point(whole.y, dim), dim);
+    if (CROSSOVER == TWO_POINT) {
+        uvec2 points = two_points(whole.yz, dim);
+        return point_crossover(a, b, block, points.x, points.y);
+    }
+    uvec4 words = philox(key, uvec4(search, pair, clock[0], 2u * block));
+    if (CROSSOVER == UNIFORM) return uniform_crossover(a, b, words, exchange_rate);
+    uvec4 choices = philox(key, uvec4(search, pair, clock[0], 2u * block + 1u));
+    return sbx(a, b, low4(block), high4(block), BOUNDED != 0u, words, choices, crossover_index, exchange_rate);
+}
+
+vec4 mutated(vec4 x, uint search, uint child, uint block) {
+    if (MUTATION == NO_MUTATION) return x;
+    uvec2 key = uvec2(seed, mutation_stream);
+    uvec4 words = philox(key, uvec4(search, child, clock[0], 2u * block));
+    uvec4 choices = philox(key, uvec4(search, child, clock[0], 2u * block + 1u));
+    float rate = mutation_rate[search], deviation = mutation_std[search];
+    rate = rate < 0.0 ? 1.0 / float(dim) : rate;
+    if (MUTATION == GAUSSIAN) return gaussian_mutation(x, deviation, words, choices, rate);
+    return polynomial_mutation(x, low4(block), high4(block), BOUNDED != 0u, deviation, words, choices, mutation_index, rate);
+}
+
+void main() {
+    uint search = gl_WorkGroupID.y, fours = (dim + 3u) / 4u;
+    uint stride = gl_NumWorkGroups.x * gl_WorkGroupSize.x;
+    for (uint i = gl_GlobalInvocationID.x; i < count * fours; i += stride) {
+        uint c = i / fours, block = i % fours;
+        uint number = PICKED != 0u ? pick[search * picks + c] : first + c;
+        vec4 x;
+        if (number < kept) {
+            x = of_population(search, number, block);
+        } else {
+            uint child = number - kept;
+            x = inside(mutated(crossed(search, child, block), search, child, block), block);
+        }
+        candidates[search * count * fours + i] = x;
+    }
+}

@@ -1,0 +1,38 @@
+// environment: HalfCheetah-v5
+//
+// A body on two legs of three links that is to run forward: MuJoCo's model, Gymnasium's observation, reward and end. Source: gymnasium 1.4.0,
+// mujoco/half_cheetah_v5.py; P. Wawrzynski: "A Cat-Like Robot Real-Time Learning to Run", 2009.
+
+#include "envs/models/half_cheetah.glsl"
+#include "engine/rng.glsl"
+
+#define STATE_SIZE 27
+#define OBS_SIZE 17
+#define ACTION_SIZE 6
+#define DISCRETE 0
+
+#include "envs/physics/advance.glsl"
+
+const uint FRAME_SKIP = 5u;
+const float FORWARD_REWARD = 1.0;
+const float CONTROL_COST = 0.1;
+const float RESET_NOISE = 0.1; // bounds of positions, standard deviation of velocities
+
+void env_reset(out float s[STATE_SIZE], inout Rng rng) {
+    [[unroll]] for (uint i = 0u; i < NQ; i++) s[i] = rng_uniform(rng, -RESET_NOISE, RESET_NOISE);
+    [[unroll]] for (uint i = 0u; i < NV; i++) s[NQ + i] = RESET_NOISE * rng_normal(rng);
+    [[unroll]] for (uint i = 0u; i < NV; i++) s[NQ + NV + i] = 0.0;
+}
+
+void env_step(inout float s[STATE_SIZE], const float action[ACTION_SIZE], inout Rng rng, out float reward, out bool terminated) {
+    float travel[TRAVELLED], sensed[SENSES];
+    bool bounded = physics_step(s, action, FRAME_SKIP, travel, sensed);
+    float cost = 0.0;
+    [[unroll]] for (uint i = 0u; i < ACTION_SIZE; i++) cost += action[i] * action[i];
+    reward = FORWARD_REWARD * travel[0] / (float(FRAME_SKIP) * TIMESTEP) - CONTROL_COST * cost;
+    terminated = !bounded;
+}
+
+void env_observe(const float s[STATE_SIZE], out float obs[OBS_SIZE]) {
+    [[unroll]] for (uint i = 1u; i < NQ + NV; i++) obs[i - 1u] = s[i];
+}

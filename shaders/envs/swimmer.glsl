@@ -1,0 +1,37 @@
+// environment: Swimmer-v5
+//
+// Three links in a viscous fluid that are to swim forward: MuJoCo's model, Gymnasium's observation, reward and end. Source: gymnasium 1.4.0,
+// mujoco/swimmer_v5.py; R. Coulom: "Reinforcement Learning Using Neural Networks, with Applications to Motor Control", 2002.
+
+#include "envs/models/swimmer.glsl"
+#include "engine/rng.glsl"
+
+#define STATE_SIZE 15
+#define OBS_SIZE 8
+#define ACTION_SIZE 2
+#define DISCRETE 0
+
+#include "envs/physics/advance.glsl"
+
+const uint FRAME_SKIP = 4u;
+const float FORWARD_REWARD = 1.0;
+const float CONTROL_COST = 1e-4;
+const float RESET_NOISE = 0.1;
+
+void env_reset(out float s[STATE_SIZE], inout Rng rng) {
+    [[unroll]] for (uint i = 0u; i < NQ + NV; i++) s[i] = rng_uniform(rng, -RESET_NOISE, RESET_NOISE);
+    [[unroll]] for (uint i = 0u; i < NV; i++) s[NQ + NV + i] = 0.0;
+}
+
+void env_step(inout float s[STATE_SIZE], const float action[ACTION_SIZE], inout Rng rng, out float reward, out bool terminated) {
+    float travel[TRAVELLED], sensed[SENSES];
+    bool bounded = physics_step(s, action, FRAME_SKIP, travel, sensed);
+    float cost = 0.0;
+    [[unroll]] for (uint i = 0u; i < ACTION_SIZE; i++) cost += action[i] * action[i];
+    reward = FORWARD_REWARD * travel[0] / (float(FRAME_SKIP) * TIMESTEP) - CONTROL_COST * cost;
+    terminated = !bounded;
+}
+
+void env_observe(const float s[STATE_SIZE], out float obs[OBS_SIZE]) {
+    [[unroll]] for (uint i = 2u; i < NQ + NV; i++) obs[i - 2u] = s[i];
+}

@@ -1,0 +1,46 @@
+// environment: Walker2d-v5
+//
+// Two legs of three links that are to walk forward: MuJoCo's model, Gymnasium's observation, reward and end. Source: gymnasium 1.4.0,
+// mujoco/walker2d_v5.py; S. Levine, V. Koltun: "Guided Policy Search", 2013.
+
+#include "envs/models/walker2d.glsl"
+#include "engine/rng.glsl"
+
+#define STATE_SIZE 27
+#define OBS_SIZE 17
+#define ACTION_SIZE 6
+#define DISCRETE 0
+
+#include "envs/physics/advance.glsl"
+
+const int S_Z = 1, S_ANGLE = 2;
+
+const uint FRAME_SKIP = 4u;
+const float FORWARD_REWARD = 1.0;
+const float HEALTHY_REWARD = 1.0;
+const float CONTROL_COST = 1e-3;
+const float HEALTHY_Z_LOW = 0.8, HEALTHY_Z_HIGH = 2.0;
+const float HEALTHY_ANGLE = 1.0;
+const float RESET_NOISE = 5e-3;
+const float Z_REFERENCE = 1.25;
+
+void env_reset(out float s[STATE_SIZE], inout Rng rng) {
+    [[unroll]] for (uint i = 0u; i < NQ + NV; i++) s[i] = rng_uniform(rng, -RESET_NOISE, RESET_NOISE);
+    [[unroll]] for (uint i = 0u; i < NV; i++) s[NQ + NV + i] = 0.0;
+    s[S_Z] += Z_REFERENCE;
+}
+
+void env_step(inout float s[STATE_SIZE], const float action[ACTION_SIZE], inout Rng rng, out float reward, out bool terminated) {
+    float travel[TRAVELLED], sensed[SENSES];
+    bool bounded = physics_step(s, action, FRAME_SKIP, travel, sensed);
+    bool healthy = bounded && s[S_Z] > HEALTHY_Z_LOW && s[S_Z] < HEALTHY_Z_HIGH && abs(s[S_ANGLE]) < HEALTHY_ANGLE;
+    float cost = 0.0;
+    [[unroll]] for (uint i = 0u; i < ACTION_SIZE; i++) cost += action[i] * action[i];
+    reward = FORWARD_REWARD * travel[0] / (float(FRAME_SKIP) * TIMESTEP) + (healthy ? HEALTHY_REWARD : 0.0) - CONTROL_COST * cost;
+    terminated = !healthy;
+}
+
+void env_observe(const float s[STATE_SIZE], out float obs[OBS_SIZE]) {
+    [[unroll]] for (uint i = 1u; i < NQ; i++) obs[i - 1u] = s[i];
+    [[unroll]] for (uint i = 0u; i < NV; i++) obs[NQ - 1 + i] = clamp(s[NQ + i], -10.0, 10.0);
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"math"
+	"strings"
+)
+
+// constantName is how a constant of a part is written.
+func constantName(part, what string) string { return strings.ToUpper(part + "_" + what) }
+
+// bias computes the forces of gravity and inertia, what it takes for no joint to accelerate, less the forces of the medium: Newton's and Euler's equations
+// outwards, what they ask for inwards.
+func (s *System) bias() {
+	zero := s.vec([3]float64{})
+	forces, torques := make([]vec, len(s.bodies)), make([]vec, len(s.bodies))
+	for i := range s.bodies {
+		b := &s.bodies[i]
+		forces[i], torques[i] = zero, zero
+		if b.fixed || i == 0 {
+			continue
+		}
+		if m := s.Model.Bodies[i].Mass; m != 0 {
+			r := b.com.Sub(b.pos)
+			acceleration := b.acc.Add(s.carried(b.omega, b.alpha, r))
+			force := acceleration.Mul(s.named(constantName(b.name, "mass"), m))
+			inertia := s.inertia(i)
+			torque := inertia.Apply(b.alpha).Add(b.omega.Cross(inertia.Apply(b.omega)))
+			mediumForce, mediumTorque := s.medium(i)
+			force, torque = force.Sub(mediumForce).As(b.name+"_force"), torque.Sub(mediumTorque)
+			forces[i], torques[i] = force, torque.Add(b.com.Cross(force)).As(b.name+"_torque")
+		}
+	}
+	for i := len(s.bodies) - 1; i > 0; i-- {
+		if p := s.Model.Bodies[i].Parent; !s.bodies[p].fixed {
+			forces[p], torques[p] = forces[p].Add(forces[i]), torques[p].Add(torques[i])
+		}
+	}
+	for i := range s.dofs {
+		d := &s.dofs[i]
+		t := s.unit(d)
+		s.Bias = append(s.Bias, torques[d.body].Dot(t.spin).Add(forces[d.body].Dot(t.at)).As("bias_"+d.name))
+	}
+}
+
+// medium is the force on a body at its centre of mass, and the torque, of the medium around it: MuJoCo's model of drag and viscosity on the box of
+// the same inertia (MuJoCo documentation, Computation, "Inertia model").
+func (s *System) medium(i int) (force, torque vec) {
+	m, b, state := s.Model, &s.Model.Bodies[i], &s.bodies[i]
+	zero := s.vec([3]float64{})
+	if m.Density == 0 && m.Viscosity == 0 {
+		return zero, zero
+	}
+	var box [3]float64
+	for k := range 3 {
+		box[k] = math.Sqrt(math.Max(1e-15, b.Inertia[(k+1)%3]+b.Inertia[(k+2)%3]-b.Inertia[k]) / b.Mass * 6)
+	}
+	axes := state.rot.Mul(s.mat(b.Frame))
+	spin := axes.Transposed().Apply(state.omega)
+	moved := state.vel.Add(state.omega.Cross(state.com.Sub(state.pos))).Sub(s.vec(m.Wind))
+	velocity := axes.Transposed().Apply(moved)
+	force, torque = zero, zero
+	if m.Viscosity != 0 {
+		d := (box[0] + box[1] + box[2]) / 3
+		force = velocity.Mul(s.num(-3 * math.Pi * d * m.Viscosity))
+		torque = spin.Mul(s.num(-math.Pi * d * d * d * m.Viscosity))
+	}
+	if m.Density != 0 {
+		for k := range 3 {
+			y, z := box[(k+1)%3], box[(k+2)%3]
+			drag := velocity[k].Abs().Mul(velocity[k]).Mul(s.num(0.5 * m.Density * y * z))
+			force[k] = force[k].Sub(drag)
+			turn := spin[k].Abs().Mul(spin[k]).Mul(s.num(m.Density * box[k] * (y*y*y*y + z*z*z*z) / 64))
+			torque[k] = torque[k].Sub(turn)
+		}
+	}
+	return axes.Apply(force), axes.Apply(torque)
+}
+
+// smooth adds up all forces but those of constraints: of springs, dampers and actuators, less the bias.
+func (s *System) smooth() {
+	for i := range s.dofs {
+		j := s.dofs[i].joint
+		f := s.Bias[i].Neg()
+		if j.Stiffness != 0 {
+			k := s.named(constantName(s.dofs[i].name, "stiffness"), j.Stiffness)
+			f = f.Sub(k.Mul(s.q[j.Q].Sub(s.num(j.Rest[0]))))
+		}
+		if j.Damping != 0 {
+			f = f.Sub(s.named(constantName(s.dofs[i].name, "damping"), j.Damping).Mul(s.v[i]))
+		}
+		for a := range s.Model.Actuators {
+			if s.Model.Actuators[a].DOF == i {
+				f = f.Add(s.force[a])
+			}
+		}
+		s.Smooth = append(s.Smooth, f.As("smooth_"+s.dofs[i].name))
+	}
+}

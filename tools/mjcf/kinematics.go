@@ -1,0 +1,271 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/evorl/evorl/tools/mjcf/symbolic"
+)
+
+type (
+	expr = symbolic.Expr
+	vec  = symbolic.Vec
+	mat  = symbolic.Mat
+)
+
+// System is a model in motion: everything as expressions of positions, velocities and actuator forces.
+//
+// Positions are relative to the origin of a body's tree, the position of the tree's first body, in the axes of the world: far from the world's origin
+// nothing is lost to rounding.
+type System struct {
+	Model *Model
+	g     *symbolic.Graph
+	block *symbolic.Block // of a forward pass
+	q, v  []expr
+	force []expr // of the actuators
+
+	bodies []bodyState
+	dofs   []dof
+	origin []vec // in the world, by body: its tree's
+
+	twist  []twist // of the velocities
+	Mass   [][]expr
+	Bias   []expr // forces of gravity, of inertia and, negated, of the medium
+	Smooth []expr // all forces but those of constraints
+}
+
+type bodyState struct {
+	name  string
+	rot   mat
+	pos   vec
+	com   vec
+	omega vec // angular velocity
+	vel   vec // of pos
+	alpha vec // angular acceleration when no joint accelerates
+	acc   vec // of pos, likewise, gravity taken off
+	dofs  []int
+	fixed bool // in the world
+}
+
+// dof is a degree of freedom: translation along, or rotation about, an axis through anchor.
+type dof struct {
+	name   string
+	body   int
+	parent int // the degree of freedom before it in the tree, or -1
+	slide  bool
+	axis   vec
+	anchor vec
+	joint  *Joint
+}
+
+func (s *System) num(v float64) expr             { return s.g.Const(v) }
+func (s *System) vec(v [3]float64) vec           { return s.g.Vec(snap3(v)) }
+func (s *System) mat(q [4]float64) mat           { return s.g.Mat(rotation(q)) }
+func (s *System) named(n string, v float64) expr { return s.g.Named(n, snap(v)) }
+
+// identifier makes a name of GLSL.
+func identifier(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '_'
+	}, name)
+}
+
+// NewSystem computes the smooth dynamics of a model.
+func NewSystem(m *Model) *System {
+	g := symbolic.NewGraph()
+	s := &System{Model: m, g: g, block: symbolic.NewBlock(nil)}
+	input := func(name string, n int) []expr {
+		out := make([]expr, n)
+		for i := range out {
+			out[i] = g.Var(s.block, fmt.Sprintf("%s[%d]", name, i))
+		}
+		return out
+	}
+	s.q, s.v, s.force = input("q", m.NQ), input("v", m.NV), input("force", len(m.Actuators))
+	s.kinematics()
+	s.twist = s.twists(s.v)
+	s.mass()
+	s.bias()
+	s.smooth()
+	return s
+}
+
+// kinematics places the bodies and gives them the velocities and, joints not accelerating, the accelerations.
+func (s *System) kinematics() {
+	zero, one := s.vec([3]float64{}), s.mat([4]float64{1, 0, 0, 0})
+	world := bodyState{name: "world", rot: one, pos: zero, com: zero, omega: zero, vel: zero, alpha: zero, acc: s.vec(s.Model.Gravity).Neg(), fixed: true}
+	s.bodies, s.origin = []bodyState{world}, []vec{zero}
+	for i := 1; i < len(s.Model.Bodies); i++ {
+		b := &s.Model.Bodies[i]
+		parent := s.bodies[b.Parent]
+		name := identifier(b.Name)
+		if name == "" {
+			name = fmt.Sprintf("body%d", i)
+		}
+		state := bodyState{name: name, omega: parent.omega, alpha: parent.alpha, fixed: parent.fixed && len(b.Joints) == 0}
+		first := parent.fixed && !state.fixed // of its tree
+		offset := parent.rot.Apply(s.vec(b.Pos))
+		state.rot = parent.rot.Mul(s.mat(b.Quat))
+		state.pos = parent.pos.Add(offset)
+		state.vel = parent.vel.Add(parent.omega.Cross(offset))
+		state.acc = parent.acc.Add(s.carried(parent.omega, parent.alpha, offset))
+		before := len(s.dofs)
+		for k := range b.Joints {
+			s.joint(i, &state, &b.Joints[k])
+		}
+		if first { // what was in the world becomes relative to this body
+			s.origin = append(s.origin, state.pos)
+			for k := before; k < len(s.dofs); k++ {
+				s.dofs[k].anchor = s.dofs[k].anchor.Sub(state.pos)
+			}
+			state.pos = zero
+		} else {
+			s.origin = append(s.origin, s.origin[b.Parent])
+		}
+		if !state.fixed {
+			state.rot, state.pos = state.rot.As(name+"_axes"), state.pos.As(name)
+			state.vel, state.acc = state.vel.As(name+"_velocity"), state.acc.As(name+"_acceleration")
+			state.omega, state.alpha = state.omega.As(name+"_spin"), state.alpha.As(name+"_spin_rate")
+		}
+		state.com = state.pos.Add(state.rot.Apply(s.vec(b.COM))).As(name + "_com")
+		s.bodies = append(s.bodies, state)
+	}
+}
+
+// carried is the acceleration of a point at r from one that does not accelerate, on a body that turns.
+func (s *System) carried(omega, alpha, r vec) vec {
+	return alpha.Cross(r).Add(omega.Cross(omega.Cross(r)))
+}
+
+// last is the innermost degree of freedom of a body, or -1.
+func (s *System) last(body int) int {
+	for b := body; b > 0; b = s.Model.Bodies[b].Parent {
+		for i := len(s.dofs) - 1; i >= 0; i-- {
+			if s.dofs[i].body == b {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+func (s *System) addDOF(state *bodyState, d dof) {
+	d.parent = s.last(d.body)
+	state.dofs = append(state.dofs, len(s.dofs))
+	s.dofs = append(s.dofs, d)
+}
+
+// joint moves a body by one of its joints.
+func (s *System) joint(body int, state *bodyState, j *Joint) {
+	name := identifier(j.Name)
+	if name == "" {
+		name = fmt.Sprintf("joint%d", j.DOF)
+	}
+	switch j.Type {
+	case "slide":
+		axis := state.rot.Apply(s.vec(j.Axis))
+		step := axis.Mul(s.q[j.Q].Sub(s.num(j.Reference[0])))
+		speed := axis.Mul(s.v[j.DOF])
+		s.addDOF(state, dof{name: name, body: body, slide: true, axis: axis, anchor: state.pos, joint: j})
+		state.pos = state.pos.Add(step)
+		state.vel = state.vel.Add(state.omega.Cross(step)).Add(speed)
+		state.acc = state.acc.Add(s.carried(state.omega, state.alpha, step)).Add(state.omega.Cross(speed).Mul(s.num(2)))
+	case "hinge":
+		axis := state.rot.Apply(s.vec(j.Axis))
+		arm := state.rot.Apply(s.vec(j.Pos)) // from the body's position to the anchor
+		angle := s.q[j.Q].Sub(s.num(j.Reference[0]))
+		anchor := state.pos.Add(arm)
+		velocity := state.vel.Add(state.omega.Cross(arm))
+		acceleration := state.acc.Add(s.carried(state.omega, state.alpha, arm))
+		spin := axis.Mul(s.v[j.DOF])
+		s.addDOF(state, dof{name: name, body: body, axis: axis, anchor: anchor, joint: j})
+		state.alpha = state.alpha.Add(state.omega.Cross(spin))
+		state.omega = state.omega.Add(spin)
+		state.rot = state.rot.Mul(s.turn(j.Axis, angle.Sin().As(name+"_sin"), angle.Cos().As(name+"_cos")))
+		arm = state.rot.Apply(s.vec(j.Pos)).Neg()
+		state.pos = anchor.Add(arm)
+		state.vel = velocity.Add(state.omega.Cross(arm))
+		state.acc = acceleration.Add(s.carried(state.omega, state.alpha, arm))
+	case "free":
+		// Translations along the world's axes, rotations about the body's.
+		state.pos = vec{s.q[j.Q], s.q[j.Q+1], s.q[j.Q+2]}
+		state.rot = s.quaternion(s.q[j.Q+3], s.q[j.Q+4], s.q[j.Q+5], s.q[j.Q+6])
+		state.vel = vec{s.v[j.DOF], s.v[j.DOF+1], s.v[j.DOF+2]}
+		for k := range 3 {
+			s.addDOF(state, dof{name: name + "_" + "xyz"[k:k+1], body: body, slide: true, axis: s.g.Unit(k), anchor: state.pos, joint: j})
+		}
+		for k := range 3 {
+			axis := state.rot.Column(k)
+			s.addDOF(state, dof{name: name + "_turn_" + "xyz"[k:k+1], body: body, axis: axis, anchor: state.pos, joint: j})
+			state.omega = state.omega.Add(axis.Mul(s.v[j.DOF+3+k]))
+		}
+	}
+}
+
+// turn is the rotation about a constant axis.
+func (s *System) turn(axis [3]float64, sin, cos expr) mat {
+	a := s.vec(axis)
+	rest := s.num(1).Sub(cos)
+	out := s.mat([4]float64{1, 0, 0, 0})
+	cross := [3][3]expr{{s.num(0), a[2].Neg(), a[1]}, {a[2], s.num(0), a[0].Neg()}, {a[1].Neg(), a[0], s.num(0)}}
+	for i := range 3 {
+		for j := range 3 {
+			square := a[i].Mul(a[j])
+			switch {
+			case i != j:
+				out[i][j] = square.Mul(rest).Add(cross[i][j].Mul(sin))
+			case square.IsZero():
+				out[i][j] = cos
+			default: // c + a² (1 - c)
+				v, _ := square.Value()
+				out[i][j] = s.num(v).Add(s.num(snap(1 - v)).Mul(cos))
+			}
+		}
+	}
+	return out
+}
+
+// quaternion is the rotation of a quaternion of any length.
+func (s *System) quaternion(w, x, y, z expr) mat {
+	scale := s.num(2).Div(w.Square().Add(x.Square()).Add(y.Square()).Add(z.Square())).As("quaternion_scale")
+	wx, wy, wz := w.Mul(x).Mul(scale), w.Mul(y).Mul(scale), w.Mul(z).Mul(scale)
+	xx, xy, xz := x.Square().Mul(scale), x.Mul(y).Mul(scale), x.Mul(z).Mul(scale)
+	yy, yz, zz := y.Square().Mul(scale), y.Mul(z).Mul(scale), z.Square().Mul(scale)
+	one := s.num(1)
+	return mat{
+		{one.Sub(yy.Add(zz)), xy.Sub(wz), xz.Add(wy)},
+		{xy.Add(wz), one.Sub(xx.Add(zz)), yz.Sub(wx)},
+		{xz.Sub(wy), yz.Add(wx), one.Sub(xx.Add(yy))},
+	}
+}
+
+// twist is the velocity of a body: its spin, and the velocity of the point of it that is at the tree's origin.
+type twist struct{ spin, at vec }
+
+// arm is the velocity at the tree's origin of a rotation about dof i's axis.
+func (d *dof) arm() vec { return d.anchor.Cross(d.axis) }
+
+// twists gives the bodies' twists when the degrees of freedom move by x.
+func (s *System) twists(x []expr) []twist {
+	zero := s.vec([3]float64{})
+	out := []twist{{zero, zero}}
+	for i := 1; i < len(s.bodies); i++ {
+		t := out[s.Model.Bodies[i].Parent]
+		for _, k := range s.bodies[i].dofs {
+			if d := &s.dofs[k]; d.slide {
+				t.at = t.at.Add(d.axis.Mul(x[k]))
+			} else {
+				t.spin = t.spin.Add(d.axis.Mul(x[k]))
+				t.at = t.at.Add(d.arm().Mul(x[k]))
+			}
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+// velocity is that of a point of a body at r.
+func (t twist) velocity(r vec) vec { return t.at.Add(t.spin.Cross(r)) }

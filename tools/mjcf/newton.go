@@ -1,0 +1,325 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/evorl/evorl/tools/mjcf/symbolic"
+)
+
+// solver is the constraint problem as MuJoCo's primal Newton method solves it (MuJoCo documentation, Computation, "Algorithms"): minimise over accelerations a
+//
+//	1/2 (a - a₀)·M (a - a₀) + Σ 1/2 d min(0, J a - aref)²
+//
+// where M a₀ are the smooth forces. The program carries `residual` = M a - M a₀ and `at` = J a - aref from iteration to iteration. All rows push
+// one way only, so the cost is piecewise quadratic: after a whole Newton step that leaves the set of pushing rows as it was, the
+// minimum is reached, but for rounding.
+type solver struct {
+	s        *System
+	limits   []*limit
+	contacts []*contact
+	warm     []expr
+
+	residual []expr // at the acceleration the solver begins with
+	at       []expr // likewise, one of each limit, then of each contact's directions
+
+	iteration *symbolic.Block
+	step      []expr // Newton's
+	moved     []expr // M step
+	passed    []expr // J step
+	slope     expr   // of the cost along the step, at its beginning
+
+	search    *symbolic.Block
+	rise      expr // derivative of the cost at alpha
+	curvature expr // and the second
+	changed   expr // whether the set of pushing rows is another at alpha
+}
+
+func newSolver(s *System) (*solver, error) {
+	n := s.Model.NV
+	p := &solver{s: s}
+	for i := range n {
+		p.warm = append(p.warm, s.g.Var(s.block, fmt.Sprintf("a[%d]", i)))
+	}
+	var err error
+	if p.limits, err = s.limits(p.warm); err != nil {
+		return nil, err
+	}
+	if p.contacts, err = s.contacts(); err != nil {
+		return nil, err
+	}
+	if err = s.resist(p.contacts, p.warm); err != nil {
+		return nil, err
+	}
+	start := s.product(s.Mass, p.warm)
+	for i := range n {
+		p.residual = append(p.residual, start[i].Sub(s.Smooth[i]))
+	}
+	for _, l := range p.limits {
+		p.at = append(p.at, l.at)
+	}
+	for _, c := range p.contacts {
+		p.at = append(p.at, c.at[:c.directions()]...)
+	}
+	p.newton()
+	p.lineSearch()
+	return p, nil
+}
+
+// product is M x, of a matrix with zeros.
+func (s *System) product(m [][]expr, x []expr) []expr {
+	out := make([]expr, len(x))
+	for i := range out {
+		out[i] = s.num(0)
+		for j := range x {
+			out[i] = out[i].Add(m[i][j].Mul(x[j]))
+		}
+	}
+	return out
+}
+
+func (s *System) dot(x, y []expr) expr {
+	sum := s.num(0)
+	for i := range x {
+		sum = sum.Add(x[i].Mul(y[i]))
+	}
+	return sum
+}
+
+// push is what a row with residual x does: its force, negated, d x, and its stiffness d, where x is below zero, else nothing.
+type push struct{ force, stiff, on expr }
+
+func (s *System) push(d, x expr) push {
+	pull := d.Mul(x)
+	on := pull.Less(s.num(0))
+	return push{pull.Min(s.num(0)), on.Select(d, s.num(0)), on}
+}
+
+// cone is what the rows of a contact do together: forces and stiffness in the contact's directions. The stiffness of the two tangents together is none.
+type cone struct {
+	force [3]expr
+	stiff [3]expr // normal, and each tangent
+	mixed [3]expr // between the normal and each tangent
+	on    []expr
+}
+
+// cone adds up the rows n ± mu t of a contact.
+func (s *System) cone(c *contact, at []expr) cone {
+	zero := s.num(0)
+	out := cone{force: [3]expr{zero, zero, zero}, stiff: [3]expr{zero, zero, zero}, mixed: [3]expr{zero, zero, zero}}
+	if len(at) == 1 {
+		p := s.push(c.d, at[0])
+		out.force[0], out.stiff[0], out.on = p.force, p.stiff, []expr{p.on}
+		return out
+	}
+	mu := s.num(c.params.friction)
+	for k := 1; k < 3; k++ {
+		side := at[k].Mul(mu)
+		a, b := s.push(c.d, at[0].Add(side)), s.push(c.d, at[0].Sub(side))
+		out.force[0] = out.force[0].Add(a.force.Add(b.force))
+		out.force[k] = mu.Mul(a.force.Sub(b.force))
+		both := a.stiff.Add(b.stiff)
+		out.stiff[0] = out.stiff[0].Add(both)
+		out.mixed[k] = mu.Mul(a.stiff.Sub(b.stiff))
+		out.stiff[k] = mu.Square().Mul(both)
+		out.on = append(out.on, a.on)
+		if b.on != a.on {
+			out.on = append(out.on, b.on)
+		}
+	}
+	return out
+}
+
+// variables are what the program carries from iteration to iteration. What is known to be zero is not carried: the motions across a
+// planar model's plane.
+func (p *solver) variables(name string, like []expr) []expr {
+	out, slot := make([]expr, len(like)), 0
+	for i := range out {
+		if out[i] = like[i]; !like[i].IsZero() {
+			out[i] = p.s.g.Var(p.iteration, fmt.Sprintf("%s[%d]", name, slot))
+			slot++
+		}
+	}
+	return out
+}
+
+// newton computes the step -H⁻¹ g, with g = residual + Jᵀ forces and H = M + Jᵀ D J over the rows that push.
+func (p *solver) newton() {
+	s := p.s
+	p.iteration = symbolic.NewBlock(s.block)
+	residual, at := p.variables("residual", p.residual), p.variables("at", p.at)
+	gradient := append([]expr(nil), residual...)
+	hessian := s.matrix()
+	zero := s.vec([3]float64{})
+	forms, forces, torques := make([]stiffness, len(s.bodies)), make([]vec, len(s.bodies)), make([]vec, len(s.bodies))
+	for i := range forms {
+		forms[i], forces[i], torques[i] = s.noStiffness(), zero, zero
+	}
+	for i, l := range p.limits {
+		one := s.push(l.d, at[i])
+		gradient[l.dof] = gradient[l.dof].Add(l.sign.Mul(one.force))
+		hessian[l.dof][l.dof] = hessian[l.dof][l.dof].Add(one.stiff)
+	}
+	next := len(p.limits)
+	for _, c := range p.contacts {
+		all := s.cone(c, at[next:next+c.directions()])
+		next += c.directions()
+		if c.other != 0 {
+			row := s.row(c)
+			for i := range row {
+				gradient[i] = gradient[i].Add(row[i].Mul(all.force[0]))
+				for j := 0; j <= i; j++ {
+					entry := hessian[i][j].Add(row[i].Mul(row[j]).Mul(all.stiff[0]))
+					hessian[i][j], hessian[j][i] = entry, entry
+				}
+			}
+			continue
+		}
+		// Contacts with the world act like bodies: a form at a point, to be projected with all others of the tree.
+		w, force := s.coneForm(c, all)
+		forms[c.body] = forms[c.body].add(s.pointStiffness(w, c.point))
+		forces[c.body] = forces[c.body].Add(force)
+		torques[c.body] = torques[c.body].Add(c.point.Cross(force))
+	}
+	projected := s.project(forms, "")
+	for i := len(s.bodies) - 1; i > 0; i-- {
+		if parent := s.Model.Bodies[i].Parent; !s.bodies[parent].fixed {
+			forces[parent], torques[parent] = forces[parent].Add(forces[i]), torques[parent].Add(torques[i])
+		}
+	}
+	for i := range s.dofs {
+		d := &s.dofs[i]
+		t := s.unit(d)
+		gradient[i] = gradient[i].Add(torques[d.body].Dot(t.spin)).Add(forces[d.body].Dot(t.at))
+		for j := range s.dofs {
+			hessian[i][j] = hessian[i][j].Add(s.Mass[i][j]).Add(projected[i][j])
+		}
+	}
+	descent := make([]expr, len(gradient))
+	for i := range gradient {
+		gradient[i] = gradient[i].As("gradient_" + s.dofs[i].name)
+		descent[i] = gradient[i].Neg()
+	}
+	p.step = s.factor(hessian).solve(descent)
+	for i := range p.step {
+		p.step[i] = p.step[i].As("step_" + s.dofs[i].name)
+	}
+	p.slope = s.dot(gradient, p.step)
+	p.moved = s.product(s.Mass, p.step)
+	twists := s.twists(p.step)
+	for _, l := range p.limits {
+		p.passed = append(p.passed, l.sign.Mul(p.step[l.dof]))
+	}
+	for _, c := range p.contacts {
+		p.passed = append(p.passed, s.along(c, p.step, twists)...)
+	}
+}
+
+// coneForm is a contact's stiffness as a matrix in the world's axes, and its force.
+func (s *System) coneForm(c *contact, all cone) (mat, vec) {
+	w := s.g.Mat([3][3]float64{})
+	force := s.vec([3]float64{})
+	for k := range c.directions() {
+		force = force.Add(c.frame[k].Mul(all.force[k]))
+	}
+	for i := range 3 {
+		for j := i; j < 3; j++ {
+			sum := c.frame[0][i].Mul(c.frame[0][j]).Mul(all.stiff[0])
+			for k := 1; k < c.directions(); k++ {
+				sum = sum.Add(c.frame[k][i].Mul(c.frame[k][j]).Mul(all.stiff[k]))
+				cross := c.frame[0][i].Mul(c.frame[k][j]).Add(c.frame[0][j].Mul(c.frame[k][i]))
+				sum = sum.Add(cross.Mul(all.mixed[k]))
+			}
+			w[i][j], w[j][i] = sum, sum
+		}
+	}
+	return w, force
+}
+
+// lineSearch computes the cost's derivatives along the step.
+func (p *solver) lineSearch() {
+	s := p.s
+	p.search = symbolic.NewBlock(p.iteration)
+	alpha := s.g.Var(p.search, "alpha")
+	residual := p.variables("residual", p.residual)
+	before := p.variables("at", p.at)
+	p.rise = s.dot(residual, p.step).Add(alpha.Mul(s.dot(p.moved, p.step)))
+	p.curvature = s.dot(p.moved, p.step)
+	at := make([]expr, len(before))
+	for i := range at {
+		at[i] = before[i].Add(alpha.Mul(p.passed[i]))
+	}
+	note := func(then, now []expr) {
+		for i := range then {
+			differs := then[i].Xor(now[i])
+			if p.changed == (expr{}) {
+				p.changed = differs
+			} else {
+				p.changed = p.changed.Or(differs)
+			}
+		}
+	}
+	for i, l := range p.limits {
+		one := s.push(l.d, at[i])
+		p.rise = p.rise.Add(one.force.Mul(p.passed[i]))
+		p.curvature = p.curvature.Add(one.stiff.Mul(p.passed[i].Square()))
+		note([]expr{s.push(l.d, before[i]).on}, []expr{one.on})
+	}
+	next := len(p.limits)
+	for _, c := range p.contacts {
+		n := c.directions()
+		all, then, passed := s.cone(c, at[next:next+n]), s.cone(c, before[next:next+n]), p.passed[next:next+n]
+		next += n
+		for k := range n {
+			p.rise = p.rise.Add(all.force[k].Mul(passed[k]))
+			p.curvature = p.curvature.Add(all.stiff[k].Mul(passed[k].Square()))
+			if k > 0 {
+				p.curvature = p.curvature.Add(all.mixed[k].Mul(passed[0]).Mul(passed[k]).Scale(2))
+			}
+		}
+		note(then.on, all.on)
+	}
+}
+
+// factors is H = Lᵀ D L with L lower triangular of unit diagonal: from the leaves of the tree to the root, so that the zeros of branches stay zeros
+// (R. Featherstone, "Efficient Factorization of the Joint-Space Inertia Matrix for Branched Kinematic Trees", 2005).
+type factors struct {
+	s       *System
+	lower   [][]expr
+	inverse []expr // of D
+}
+
+func (s *System) factor(h [][]expr) factors {
+	n := len(h)
+	m := make([][]expr, n)
+	for i := range m {
+		m[i] = append([]expr(nil), h[i]...)
+	}
+	f := factors{s, s.matrix(), make([]expr, n)}
+	for k := n - 1; k >= 0; k-- {
+		f.inverse[k] = s.num(1).Div(m[k][k])
+		for i := k - 1; i >= 0; i-- {
+			f.lower[k][i] = m[k][i].Mul(f.inverse[k])
+			for j := 0; j <= i; j++ {
+				m[i][j] = m[i][j].Sub(f.lower[k][i].Mul(m[k][j]))
+			}
+		}
+	}
+	return f
+}
+
+func (f factors) solve(b []expr) []expr {
+	x := append([]expr(nil), b...)
+	n := len(x)
+	for k := n - 1; k >= 0; k-- {
+		for i := range k {
+			x[i] = x[i].Sub(f.lower[k][i].Mul(x[k]))
+		}
+	}
+	for k := range n {
+		x[k] = x[k].Mul(f.inverse[k])
+		for i := range k {
+			x[k] = x[k].Sub(f.lower[k][i].Mul(x[i]))
+		}
+	}
+	return x
+}

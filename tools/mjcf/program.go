@@ -1,0 +1,255 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/evorl/evorl/tools/mjcf/symbolic"
+)
+
+// Program writes the GLSL of a model: constants, the actuators, a forward pass.
+func Program(m *Model) (string, error) {
+	s := NewSystem(m)
+	p, err := newSolver(s)
+	if err != nil {
+		return "", err
+	}
+	return p.text()
+}
+
+func (p *solver) text() (string, error) {
+	s, m := p.s, p.s.Model
+	after := symbolic.NewBlock(s.block) // of the solver's loop
+	rates := p.rates(after)
+
+	roots := map[*symbolic.Block][]expr{
+		s.block:     append(append([]expr{}, p.residual...), p.at...),
+		p.iteration: append(append(append([]expr{p.slope}, p.step...), p.moved...), p.passed...),
+		after:       rates,
+	}
+	constrained := len(p.at) > 0
+	if constrained {
+		roots[p.search] = []expr{p.rise, p.curvature, p.changed}
+	}
+	list, err := p.sense()
+	if err != nil {
+		return "", err
+	}
+	// Constants are written once for both functions, so both are emitted by the names that all of the program gives them.
+	all := s.g.NewEmitter(with(roots, s.block, list))
+	constants := all.Constants()
+	em := s.g.NewEmitterWith(roots, all)
+
+	var out strings.Builder
+	say := func(format string, args ...any) { fmt.Fprintf(&out, format+"\n", args...) }
+	say("// Dynamics of %s, written by tools/mjcf from what MuJoCo %s's compiler makes of %s. Do not edit.", m.Name, m.MuJoCo, m.Source)
+	say("//\n// Degrees of freedom: %s.", p.names())
+	say("\n#include \"envs/physics/solver.glsl\"\n")
+	say("#define NQ %d // positions\n#define NV %d // degrees of freedom\n#define NU %d // actuators", m.NQ, m.NV, len(m.Actuators))
+	runge := 0
+	if m.Integrator == "RK4" {
+		runge = 1
+	}
+	say("#define TRAVEL %d // positions, the first ones, that no force depends on", p.travel(em))
+	if len(list) > 0 {
+		say("#define SENSES %d // numbers that physics_sense gives", len(list))
+	}
+	say("#define RUNGE_KUTTA %d // 0: Euler's method\n", runge)
+	say("const float TIMESTEP = %s;", symbolic.Literal(m.Timestep))
+	out.WriteString(constants)
+	say("")
+	out.WriteString(p.actuation())
+	out.WriteString(p.integration())
+
+	say("// physics_forward computes the accelerations a at positions q and velocities v under the actuators' forces; a's old values are where the search for the")
+	say("// contacts' forces begins. rate is what the velocities advance by.")
+	say("void physics_forward(const float q[NQ], const float v[NV], const float force[NU], inout float a[NV], out float rate[NV]) {")
+	out.WriteString(em.Block(s.block, "    "))
+	declare := func(name string, list []expr) {
+		slots := slots(list)
+		if len(slots) == 0 {
+			return
+		}
+		say("    float %s[%d];", name, len(slots))
+		for i, e := range slots {
+			say("    %s[%d] = %s;", name, i, em.Ref(e))
+		}
+	}
+	declare("residual", p.residual)
+	declare("at", p.at)
+	loop := "    for (uint iteration = 0u; iteration < SOLVER_ITERATIONS; iteration++) {"
+	if !constrained {
+		loop = "    {"
+	}
+	say("%s", loop)
+	out.WriteString(em.Block(p.iteration, "        "))
+	say("        float alpha = 1.0;")
+	if constrained {
+		say("        float slope = %s;", em.Ref(p.slope))
+		say("        bool done = false;")
+		say("        float low = 0.0, high = 0.0; // alpha is between, once high is positive")
+		say("        [[dont_unroll]] for (uint search = 0u; search < SEARCH_ITERATIONS; search++) {")
+		out.WriteString(em.Block(p.search, "            "))
+		say("            float rise = %s;", em.Ref(p.rise))
+		say("            float curvature = %s;", em.Ref(p.curvature))
+		say("            done = search == 0u && !(%s);", em.Ref(p.changed))
+		say("            if (done || abs(rise) <= SEARCH_TOLERANCE * abs(slope)) break;")
+		say("            low = rise < 0.0 ? alpha : low;")
+		say("            high = rise < 0.0 ? high : alpha;")
+		say("            float next = alpha - rise / curvature;")
+		say("            alpha = next > low && (high == 0.0 || next < high) ? next : (high == 0.0 ? 2.0 * alpha : 0.5 * (low + high));")
+		say("        }")
+	}
+	update := func(name string, like, by []expr) {
+		slot := 0
+		for i := range like {
+			if like[i].IsZero() {
+				continue
+			}
+			say("        %s[%d] += alpha * %s;", name, slot, atom(em.Ref(by[i])))
+			slot++
+		}
+	}
+	for i := range p.step {
+		say("        a[%d] += alpha * %s;", i, atom(em.Ref(p.step[i])))
+	}
+	update("residual", p.residual, p.moved)
+	if constrained {
+		update("at", p.at, p.passed)
+		say("        if (done || -slope <= %s) break; // MuJoCo's tolerance of an improvement", symbolic.Literal(2e-8*m.MeanInertia*float64(max(1, m.NV))))
+	}
+	say("    }")
+	out.WriteString(em.Block(after, "    "))
+	for i := range rates {
+		say("    rate[%d] = %s;", i, em.Ref(rates[i]))
+	}
+	say("}")
+	if len(list) > 0 {
+		out.WriteString(p.sensing(s.g.NewEmitterWith(map[*symbolic.Block][]expr{s.block: list}, all), list))
+	}
+	return out.String(), nil
+}
+
+// with is roots and more.
+func with(roots map[*symbolic.Block][]expr, block *symbolic.Block, more []expr) map[*symbolic.Block][]expr {
+	out := maps.Clone(roots)
+	out[block] = append(slices.Clone(roots[block]), more...)
+	return out
+}
+
+// slots are the expressions that the program carries: those not known to be zero.
+func slots(list []expr) []expr {
+	var out []expr
+	for _, e := range list {
+		if !e.IsZero() {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// atom puts parentheses around a text of several words.
+func atom(text string) string {
+	if strings.ContainsAny(text, " ") {
+		return "(" + text + ")"
+	}
+	return text
+}
+
+// rates are what the velocities advance by: the accelerations that the solver found or, where Euler's method meets damped joints, those with the damping at the
+// step's end: (M + h D) rate = M a (MuJoCo documentation, Computation, "Numerical integration").
+func (p *solver) rates(after *symbolic.Block) []expr {
+	s := p.s
+	var rates []expr
+	damped := false
+	matrix := s.matrix()
+	for i := range s.dofs {
+		copy(matrix[i], s.Mass[i])
+		if d := s.dofs[i].joint.Damping; d != 0 {
+			damped = true
+			matrix[i][i] = matrix[i][i].Add(s.num(s.Model.Timestep * d))
+		}
+	}
+	if s.Model.Integrator != "Euler" || !damped {
+		for i := range s.dofs {
+			rates = append(rates, s.g.Var(after, fmt.Sprintf("a[%d]", i)))
+		}
+		return rates
+	}
+	var forces []expr
+	for i := range s.dofs {
+		forces = append(forces, s.Smooth[i].Add(s.g.Var(after, fmt.Sprintf("residual[%d]", i))))
+	}
+	return s.factor(matrix).solve(forces)
+}
+
+// travel counts the positions, from the first on, that nothing depends on.
+func (p *solver) travel(em *symbolic.Emitter) int {
+	for i, q := range p.s.q {
+		if em.Needs(q) {
+			return i
+		}
+	}
+	return len(p.s.q)
+}
+
+func (p *solver) names() string {
+	var names []string
+	for i := range p.s.dofs {
+		names = append(names, p.s.dofs[i].name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// actuation writes the function from controls to forces.
+func (p *solver) actuation() string {
+	var out strings.Builder
+	m := p.s.Model
+	var motors []string
+	for _, a := range m.Actuators {
+		motors = append(motors, fmt.Sprintf("%du", a.DOF))
+	}
+	fmt.Fprintf(&out, "const uint physics_motor[NU] = uint[](%s); // the degrees of freedom that the actuators drive\n\n", strings.Join(motors, ", "))
+	out.WriteString("// physics_actuate gives the forces of controls, each within its range. As in MuJoCo, one control that is no number, or beyond 1e10, and all count as zero.\n")
+	out.WriteString("void physics_actuate(const float control[NU], out float force[NU]) {\n    bool valid = true;\n")
+	for i := range m.Actuators {
+		fmt.Fprintf(&out, "    valid = valid && abs(control[%d]) <= 1e10;\n", i)
+	}
+	for i, a := range m.Actuators {
+		text := fmt.Sprintf("control[%d]", i)
+		if a.Limited {
+			text = fmt.Sprintf("clamp(%s, %s, %s)", text, symbolic.Literal(a.Range[0]), symbolic.Literal(a.Range[1]))
+		}
+		if a.Gear != 1 {
+			text = symbolic.Literal(a.Gear) + " * " + text
+		}
+		fmt.Fprintf(&out, "    force[%d] = valid ? %s : 0.0;\n", i, text)
+	}
+	out.WriteString("}\n\n")
+	return out.String()
+}
+
+// integration writes the function that moves positions by velocities.
+func (p *solver) integration() string {
+	var out strings.Builder
+	out.WriteString("// physics_move moves positions by velocities for a time.\n")
+	out.WriteString("void physics_move(inout float q[NQ], const float v[NV], float time) {\n")
+	for i := range p.s.Model.Bodies {
+		for _, j := range p.s.Model.Bodies[i].Joints {
+			if j.Type != "free" {
+				fmt.Fprintf(&out, "    q[%d] += time * v[%d];\n", j.Q, j.DOF)
+				continue
+			}
+			for k := range 3 {
+				fmt.Fprintf(&out, "    q[%d] += time * v[%d];\n", j.Q+k, j.DOF+k)
+			}
+			fmt.Fprintf(&out, "    vec4 turned = quaternion_turn(vec4(q[%d], q[%d], q[%d], q[%d]), vec3(v[%d], v[%d], v[%d]), time);\n",
+				j.Q+3, j.Q+4, j.Q+5, j.Q+6, j.DOF+3, j.DOF+4, j.DOF+5)
+			fmt.Fprintf(&out, "    q[%d] = turned.x, q[%d] = turned.y, q[%d] = turned.z, q[%d] = turned.w;\n", j.Q+3, j.Q+4, j.Q+5, j.Q+6)
+		}
+	}
+	out.WriteString("}\n\n")
+	return out.String()
+}

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/evorl/evorl/tools/mjcf/symbolic"
+)
+
+// senses are what environments want to know of a forward pass, by model, beyond positions, velocities and accelerations:
+//
+//	site NAME AXES         position of a site
+//	apart A B AXES         position of body A less that of body B
+//	position BODY AXES     position of a body's origin
+//	position mass AXES     that of the centre of mass of all bodies
+//	constraint DOF         generalized force of contacts and limits
+//	forces                 torque and force of contacts on each body but the world, about the centre of mass of its tree: MuJoCo's cfrc_ext
+//	inertia                each body's inertia about that point (xx yy zz xy xz yz), mass times offset, mass: cinert
+//	velocity               spin, and velocity at that point: cvel
+var senses = map[string][]string{
+	"inverted_double_pendulum": {"site tip xz", "constraint 0"},
+	"reacher":                  {"apart fingertip target xy"},
+	"ant":                      {"position torso xy", "forces"},
+	"humanoid":                 {"position mass xy", "inertia", "velocity", "forces"},
+}
+
+// sense gives the expressions of a model's senses.
+func (p *solver) sense() ([]expr, error) {
+	var all []expr
+	for _, text := range senses[p.s.Model.Name] {
+		values, err := p.sensed(strings.Fields(text))
+		if err != nil {
+			return nil, fmt.Errorf("sense %q: %w", text, err)
+		}
+		all = append(all, values...)
+	}
+	return all, nil
+}
+
+func (p *solver) sensed(words []string) ([]expr, error) {
+	s := p.s
+	world := func(body int) vec { return s.origin[body].Add(s.bodies[body].pos) }
+	pick := func(v vec) []expr {
+		var out []expr
+		for _, axis := range words[len(words)-1] {
+			out = append(out, v[strings.IndexRune("xyz", axis)])
+		}
+		return out
+	}
+	switch words[0] {
+	case "site":
+		for b := range s.Model.Bodies {
+			for _, site := range s.Model.Bodies[b].Sites {
+				if site.Name == words[1] {
+					return pick(world(b).Add(s.bodies[b].rot.Apply(s.vec(site.Pos)))), nil
+				}
+			}
+		}
+		return nil, fmt.Errorf("no such site")
+	case "apart":
+		a, b := s.find(words[1]), s.find(words[2])
+		if a < 0 || b < 0 {
+			return nil, fmt.Errorf("no such body")
+		}
+		return pick(world(a).Sub(world(b))), nil
+	case "position":
+		if words[1] == "mass" {
+			return pick(s.origin[1].Add(s.centre(1))), nil
+		}
+		b := s.find(words[1])
+		if b < 0 {
+			return nil, fmt.Errorf("no such body")
+		}
+		return pick(world(b)), nil
+	case "constraint":
+		i, err := strconv.Atoi(words[1])
+		if err != nil || i < 0 || i >= s.Model.NV {
+			return nil, fmt.Errorf("want a degree of freedom")
+		}
+		return []expr{p.residual[i]}, nil
+	case "forces":
+		return p.contactForces(), nil
+	case "inertia", "velocity":
+		var out []expr
+		for b := 1; b < len(s.bodies); b++ {
+			offset := s.bodies[b].com.Sub(s.centre(b))
+			if words[0] == "velocity" {
+				t := s.twist[b]
+				at := t.velocity(s.centre(b))
+				out = append(append(out, t.spin[:]...), at[:]...)
+				continue
+			}
+			m := s.num(s.Model.Bodies[b].Mass)
+			zero := s.num(0)
+			i := s.pointStiffness(mat{{m, zero, zero}, {zero, m, zero}, {zero, zero, m}}, offset).a.Add(s.inertia(b))
+			out = append(out, i[0][0], i[1][1], i[2][2], i[0][1], i[0][2], i[1][2])
+			moment := offset.Mul(m)
+			out = append(append(out, moment[:]...), m)
+		}
+		return out, nil
+	}
+	return nil, fmt.Errorf("want site, apart, position, constraint, forces, inertia or velocity")
+}
+
+func (s *System) find(name string) int {
+	for b := range s.Model.Bodies {
+		if s.Model.Bodies[b].Name == name {
+			return b
+		}
+	}
+	return -1
+}
+
+// root is the first body of a body's tree.
+func (s *System) root(body int) int {
+	for !s.bodies[s.Model.Bodies[body].Parent].fixed {
+		body = s.Model.Bodies[body].Parent
+	}
+	return body
+}
+
+// centre is the centre of mass of a body's tree.
+func (s *System) centre(body int) vec {
+	mass, sum := 0.0, s.vec([3]float64{})
+	for b := 1; b < len(s.bodies); b++ {
+		if s.root(b) == s.root(body) {
+			m := s.Model.Bodies[b].Mass
+			mass += m
+			sum = sum.Add(s.bodies[b].com.Mul(s.num(m)))
+		}
+	}
+	return sum.Mul(s.num(1 / mass)).As("centre_of_mass")
+}
+
+// contactForces are MuJoCo's cfrc_ext at the accelerations a.
+func (p *solver) contactForces() []expr {
+	s := p.s
+	zero := s.vec([3]float64{})
+	torques, forces := make([]vec, len(s.bodies)), make([]vec, len(s.bodies))
+	for i := range forces {
+		torques[i], forces[i] = zero, zero
+	}
+	for _, c := range p.contacts {
+		all := s.cone(c, c.at[:c.directions()])
+		force := zero
+		for k := range c.directions() {
+			force = force.Sub(c.frame[k].Mul(all.force[k])) // the cone's is negated
+		}
+		forces[c.body] = forces[c.body].Add(force)
+		torques[c.body] = torques[c.body].Add(c.point.Sub(s.centre(c.body)).Cross(force))
+		if c.other != 0 {
+			forces[c.other] = forces[c.other].Sub(force)
+			torques[c.other] = torques[c.other].Sub(c.point.Add(c.across).Sub(s.centre(c.other)).Cross(force))
+		}
+	}
+	var out []expr
+	for b := 1; b < len(s.bodies); b++ {
+		out = append(append(out, torques[b][:]...), forces[b][:]...)
+	}
+	return out
+}
+
+// sensing writes the function that computes the senses.
+func (p *solver) sensing(em *symbolic.Emitter, list []expr) string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "\n// physics_sense gives, of a forward pass that found the accelerations a: %s.\n", strings.Join(senses[p.s.Model.Name], ", "))
+	out.WriteString("void physics_sense(const float q[NQ], const float v[NV], const float force[NU], const float a[NV], out float sensed[SENSES]) {\n")
+	out.WriteString(em.Block(p.s.block, "    "))
+	for i, e := range list {
+		fmt.Fprintf(&out, "    sensed[%d] = %s;\n", i, em.Ref(e))
+	}
+	out.WriteString("}\n")
+	return out.String()
+}
