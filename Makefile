@@ -26,14 +26,16 @@ validate: setup-test
 
 # What runs kernels, while the layer looks for accesses behind the end of a buffer. It instruments them, and takes minutes to compile an
 # unrolled network, so these are the tests that it can take in reasonable time.
+kernels = Gemm|Normalizer|Returns|Slices|Sampling|Mode|Noise|Sample|Judge|Shape|GAE|Fused|Metrics|Choosing|Exchange|Lineage
 validate-gpu: setup-test
-	$(must) go run ./tools/validate -gpu -- -timeout 20m ./engine ./engine/optim ./ec ./envs
-	$(must) go run ./tools/validate -gpu -- -timeout 20m -short -run 'Gemm|Normalizer|Trajectories|GAE|Fused|Metrics|Resume|Choosing|Exchange' ./engine/nn ./rl ./hybrid
+	$(must) go run ./tools/validate -gpu -- -timeout 20m ./engine ./engine/optim
+	$(must) go run ./tools/validate -gpu -- -timeout 20m -short -run '$(kernels)' ./engine/nn ./envs ./ec ./rl ./hybrid
 
 check: setup-test
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "not formatted by gofmt:"; echo "$$unformatted"; exit 1; fi
 	go vet ./...
 	go vet -tags vulkango ./...
+	go run ./tools/mjcf -check
 	go run ./tools/shaders -check
 
 setup-run:

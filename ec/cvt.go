@@ -3,6 +3,7 @@ package ec
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
@@ -46,6 +47,9 @@ func (c CVTMAPElitesConfig) New(s *engine.State, clock engine.Clock, hyper *engi
 	b := len(space.DescriptorLow)
 	if err := described(b); err != nil {
 		return nil, err
+	}
+	if most := int(s.Engine().Device().Info().Limits.MaxLoopIterations); most > 0 && (c.Centroids+2)*(b+1) > most {
+		return nil, fmt.Errorf("ec: %d centroids of %d descriptors; this device can compare a candidate with at most %d", c.Centroids, b, most/(b+1)-2)
 	}
 	a := newArchive(c.ArchiveConfig, s, clock, hyper, space, c.Centroids)
 	a.grid, a.centroids = s.Tensor("centroids", engine.Float32, engine.Axis("cell", 3+c.Centroids), engine.Axis("descriptor", b)), true

@@ -33,12 +33,9 @@ func TestDE(t *testing.T) {
 // TestSHADE: the same with a history, more generations so that the archive overflows and the memory wraps.
 func TestSHADE(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(6))
-	for _, space := range []Space{{Members: 2, Dim: 6}, box(3, 5)} {
+	for k, space := range []Space{{Members: 2, Dim: 6}, box(3, 5), box(1, 2)} {
 		c := DefaultSHADE()
-		c.Population, c.Memory, c.InitialStd = 11, 4, 0.8
-		if space.Bounded() {
-			c.Population, c.PBest = 70, 0.5 // more than a workgroup of a software driver
-		}
+		c.Population, c.Memory, c.InitialStd, c.PBest = []int{11, 70, 4700}[k], 4, 0.8, 0.5 // the last: more than is ranked at once
 		t.Run(fmt.Sprint(c.Population), func(t *testing.T) {
 			t.Logf("largest deviation %.1e", generationsOfDE(t, eng, c, space))
 		})

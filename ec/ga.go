@@ -30,12 +30,7 @@ func RealCodedGA() GAConfig {
 }
 
 // Validate says what the fields cannot say alone.
-func (c GAConfig) Validate() error {
-	if err := c.VariationConfig.validate(); err != nil {
-		return config.Invalid("mutation_rate", "%v", err)
-	}
-	return nil
-}
+func (c GAConfig) Validate() error { return c.VariationConfig.validate() }
 
 // Name implements Algorithm.
 func (c GAConfig) Name() string { return "ga" }

@@ -180,6 +180,67 @@ func (k centerKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: centerShader, Groups: [3]uint32{x, y, z}, Label: "ec/center", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var combineShader = &vk.Shader{
+	Name:  "ec/combine",
+	SPIRV: shaders.Code("ec/combine"),
+	Bindings: []vk.Binding{
+		{Name: "Parents", Index: 0, Access: vk.Read},
+		{Name: "parents_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Offspring", Index: 2, Access: vk.Read},
+		{Name: "offspring_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Merged", Index: 4, Access: vk.Write},
+	},
+	PushBytes: 12,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "FOURS", ID: 1, Default: 1},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// combineKernel is shaders/ec/combine.comp.
+type combineKernel struct {
+	Parents         vk.Range // readonly float
+	ParentsTexels   vk.Range // readonly vec4 rgba32f
+	Offspring       vk.Range // readonly float
+	OffspringTexels vk.Range // readonly vec4 rgba32f
+	Merged          vk.Range // writeonly vec4
+
+	Kept       uint32 // push constants, in order
+	Population uint32
+	Objectives uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Fours      uint32 // default 1
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k combineKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [5]vk.Range
+		push   [12]byte
+		spec   [3]uint32
+	})
+	a.ranges = [5]vk.Range{k.Parents, k.ParentsTexels, k.Offspring, k.OffspringTexels, k.Merged}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Kept)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Objectives)
+	a.spec = [3]uint32{64, 1, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.Fours != 0 {
+		a.spec[1] = k.Fours
+	}
+	if k.TexelLoads != 0 {
+		a.spec[2] = k.TexelLoads
+	}
+	return vk.Call{Shader: combineShader, Groups: [3]uint32{x, y, z}, Label: "ec/combine", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var compareShader = &vk.Shader{
 	Name:  "ec/compare",
 	SPIRV: shaders.Code("ec/compare"),
@@ -223,6 +284,63 @@ func (k compareKernel) call(x, y, z uint32) vk.Call {
 		a.spec[0] = k.LocalSizeX
 	}
 	return vk.Call{Shader: compareShader, Groups: [3]uint32{x, y, z}, Label: "ec/compare", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var crowdingShader = &vk.Shader{
+	Name:  "ec/crowding",
+	SPIRV: shaders.Code("ec/crowding"),
+	Bindings: []vk.Binding{
+		{Name: "Merged", Index: 0, Access: vk.Read},
+		{Name: "merged_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Front", Index: 2, Access: vk.Read},
+		{Name: "front_texels", Index: 3, Access: vk.Read, Texel: vk.TexelUint4},
+		{Name: "Key", Index: 4, Access: vk.Write},
+	},
+	PushBytes: 4,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "FOURS", ID: 1, Default: 1},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// crowdingKernel is shaders/ec/crowding.comp.
+type crowdingKernel struct {
+	Merged       vk.Range // readonly vec4
+	MergedTexels vk.Range // readonly vec4 rgba32f
+	Front        vk.Range // readonly uint
+	FrontTexels  vk.Range // readonly uvec4 rgba32ui
+	Key          vk.Range // writeonly uvec4
+
+	Candidates uint32 // push constants, in order
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Fours      uint32 // default 1
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k crowdingKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [5]vk.Range
+		push   [4]byte
+		spec   [3]uint32
+	})
+	a.ranges = [5]vk.Range{k.Merged, k.MergedTexels, k.Front, k.FrontTexels, k.Key}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Candidates)
+	a.spec = [3]uint32{64, 1, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.Fours != 0 {
+		a.spec[1] = k.Fours
+	}
+	if k.TexelLoads != 0 {
+		a.spec[2] = k.TexelLoads
+	}
+	return vk.Call{Shader: crowdingShader, Groups: [3]uint32{x, y, z}, Label: "ec/crowding", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
 var csoShader = &vk.Shader{
@@ -576,6 +694,122 @@ func (k deTrialKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: deTrialShader, Groups: [3]uint32{x, y, z}, Label: "ec/de_trial", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var dominanceShader = &vk.Shader{
+	Name:  "ec/dominance",
+	SPIRV: shaders.Code("ec/dominance"),
+	Bindings: []vk.Binding{
+		{Name: "Merged", Index: 0, Access: vk.Read},
+		{Name: "merged_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Dominators", Index: 2, Access: vk.Write},
+		{Name: "Number", Index: 3, Access: vk.Write},
+	},
+	PushBytes: 4,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "FOURS", ID: 1, Default: 1},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// dominanceKernel is shaders/ec/dominance.comp.
+type dominanceKernel struct {
+	Merged       vk.Range // readonly vec4
+	MergedTexels vk.Range // readonly vec4 rgba32f
+	Dominators   vk.Range // writeonly uint
+	Number       vk.Range // writeonly uint
+
+	Candidates uint32 // push constants, in order
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Fours      uint32 // default 1
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k dominanceKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [4]vk.Range
+		push   [4]byte
+		spec   [3]uint32
+	})
+	a.ranges = [4]vk.Range{k.Merged, k.MergedTexels, k.Dominators, k.Number}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Candidates)
+	a.spec = [3]uint32{64, 1, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.Fours != 0 {
+		a.spec[1] = k.Fours
+	}
+	if k.TexelLoads != 0 {
+		a.spec[2] = k.TexelLoads
+	}
+	return vk.Call{Shader: dominanceShader, Groups: [3]uint32{x, y, z}, Label: "ec/dominance", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var elitesCellShader = &vk.Shader{
+	Name:  "ec/elites_cell",
+	SPIRV: shaders.Code("ec/elites_cell"),
+	Bindings: []vk.Binding{
+		{Name: "Raw", Index: 0, Access: vk.Read},
+		{Name: "Descriptor", Index: 1, Access: vk.Read},
+		{Name: "Grid", Index: 2, Access: vk.Read},
+		{Name: "grid_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Cell", Index: 4, Access: vk.Write},
+	},
+	PushBytes: 12,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "CENTROIDS", ID: 1, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// elitesCellKernel is shaders/ec/elites_cell.comp.
+type elitesCellKernel struct {
+	Raw        vk.Range // readonly float
+	Descriptor vk.Range // readonly float
+	Grid       vk.Range // readonly float
+	GridTexels vk.Range // readonly vec4 rgba32f
+	Cell       vk.Range // writeonly uint
+
+	Population  uint32 // push constants, in order
+	Cells       uint32
+	Descriptors uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Centroids  uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k elitesCellKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [5]vk.Range
+		push   [12]byte
+		spec   [3]uint32
+	})
+	a.ranges = [5]vk.Range{k.Raw, k.Descriptor, k.Grid, k.GridTexels, k.Cell}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Cells)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Descriptors)
+	a.spec = [3]uint32{64, 0, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.Centroids != 0 {
+		a.spec[1] = k.Centroids
+	}
+	if k.TexelLoads != 0 {
+		a.spec[2] = k.TexelLoads
+	}
+	return vk.Call{Shader: elitesCellShader, Groups: [3]uint32{x, y, z}, Label: "ec/elites_cell", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var elitesEnterShader = &vk.Shader{
 	Name:  "ec/elites_enter",
 	SPIRV: shaders.Code("ec/elites_enter"),
@@ -638,67 +872,6 @@ func (k elitesEnterKernel) call(x, y, z uint32) vk.Call {
 		a.spec[1] = k.TexelLoads
 	}
 	return vk.Call{Shader: elitesEnterShader, Groups: [3]uint32{x, y, z}, Label: "ec/elites_enter", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
-
-var elitesJudgeShader = &vk.Shader{
-	Name:  "ec/elites_judge",
-	SPIRV: shaders.Code("ec/elites_judge"),
-	Bindings: []vk.Binding{
-		{Name: "Raw", Index: 0, Access: vk.Read},
-		{Name: "Descriptor", Index: 1, Access: vk.Read},
-		{Name: "Grid", Index: 2, Access: vk.Read},
-		{Name: "grid_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "Cell", Index: 4, Access: vk.Write},
-	},
-	PushBytes: 12,
-	Spec: []vk.SpecConstant{
-		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
-		{Name: "CENTROIDS", ID: 1, Default: 0},
-		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
-	},
-	LocalSize:     [3]uint32{64, 1, 1},
-	LocalSizeSpec: [3]int32{0, -1, -1},
-}
-
-// elitesJudgeKernel is shaders/ec/elites_judge.comp.
-type elitesJudgeKernel struct {
-	Raw        vk.Range // readonly float
-	Descriptor vk.Range // readonly float
-	Grid       vk.Range // readonly float
-	GridTexels vk.Range // readonly vec4 rgba32f
-	Cell       vk.Range // writeonly uint
-
-	Population  uint32 // push constants, in order
-	Cells       uint32
-	Descriptors uint32
-
-	LocalSizeX uint32 // specialization constants, zero for their default 64
-	Centroids  uint32 // default 0
-	TexelLoads uint32 // default 0
-}
-
-// call dispatches x × y × z workgroups.
-func (k elitesJudgeKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [5]vk.Range
-		push   [12]byte
-		spec   [3]uint32
-	})
-	a.ranges = [5]vk.Range{k.Raw, k.Descriptor, k.Grid, k.GridTexels, k.Cell}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Cells)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Descriptors)
-	a.spec = [3]uint32{64, 0, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.Centroids != 0 {
-		a.spec[1] = k.Centroids
-	}
-	if k.TexelLoads != 0 {
-		a.spec[2] = k.TexelLoads
-	}
-	return vk.Call{Shader: elitesJudgeShader, Groups: [3]uint32{x, y, z}, Label: "ec/elites_judge", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
 var elitesListShader = &vk.Shader{
@@ -807,6 +980,108 @@ func (k elitesPlaceKernel) call(x, y, z uint32) vk.Call {
 		a.spec[1] = k.TexelLoads
 	}
 	return vk.Call{Shader: elitesPlaceShader, Groups: [3]uint32{x, y, z}, Label: "ec/elites_place", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var frontShader = &vk.Shader{
+	Name:  "ec/front",
+	SPIRV: shaders.Code("ec/front"),
+	Bindings: []vk.Binding{
+		{Name: "Objectives", Index: 0, Access: vk.Read},
+		{Name: "objectives_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Summary", Index: 2, Access: vk.Write},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// frontKernel is shaders/ec/front.comp.
+type frontKernel struct {
+	Objectives       vk.Range // readonly float
+	ObjectivesTexels vk.Range // readonly vec4 rgba32f
+	Summary          vk.Range // writeonly float
+
+	Population uint32 // push constants, in order
+	Objective  uint32
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k frontKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [3]vk.Range
+		push   [8]byte
+		spec   [2]uint32
+	})
+	a.ranges = [3]vk.Range{k.Objectives, k.ObjectivesTexels, k.Summary}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Objective)
+	a.spec = [2]uint32{64, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: frontShader, Groups: [3]uint32{x, y, z}, Label: "ec/front", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var frontsShader = &vk.Shader{
+	Name:  "ec/fronts",
+	SPIRV: shaders.Code("ec/fronts"),
+	Bindings: []vk.Binding{
+		{Name: "Dominators", Index: 0, Access: vk.Read},
+		{Name: "Number", Index: 1, Access: vk.ReadWrite},
+		{Name: "Front", Index: 2, Access: vk.ReadWrite},
+		{Name: "Divided", Index: 3, Access: vk.Write},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "WORDS", ID: 2, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// frontsKernel is shaders/ec/fronts.comp.
+type frontsKernel struct {
+	Dominators vk.Range // readonly uint
+	Number     vk.Range // read-write uint
+	Front      vk.Range // read-write uint
+	Divided    vk.Range // writeonly uint
+
+	Candidates uint32 // push constants, in order
+	Survivors  uint32
+
+	Workgroup uint32 // specialization constants, zero for their default 64
+	Words     uint32 // default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k frontsKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [4]vk.Range
+		push   [8]byte
+		spec   [2]uint32
+	})
+	a.ranges = [4]vk.Range{k.Dominators, k.Number, k.Front, k.Divided}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Candidates)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Survivors)
+	a.spec = [2]uint32{64, 64}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.Words != 0 {
+		a.spec[1] = k.Words
+	}
+	return vk.Call{Shader: frontsShader, Groups: [3]uint32{x, y, z}, Label: "ec/fronts", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
 var initialShader = &vk.Shader{
@@ -1041,6 +1316,179 @@ func (k mergeKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: mergeShader, Groups: [3]uint32{x, y, z}, Label: "ec/merge", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var moeadIdealShader = &vk.Shader{
+	Name:  "ec/moead_ideal",
+	SPIRV: shaders.Code("ec/moead_ideal"),
+	Bindings: []vk.Binding{
+		{Name: "Children", Index: 0, Access: vk.Read},
+		{Name: "children_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Ideal", Index: 2, Access: vk.ReadWrite},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// moeadIdealKernel is shaders/ec/moead_ideal.comp.
+type moeadIdealKernel struct {
+	Children       vk.Range // readonly float
+	ChildrenTexels vk.Range // readonly vec4 rgba32f
+	Ideal          vk.Range // read-write float
+
+	Population uint32 // push constants, in order
+	Objective  uint32
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k moeadIdealKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [3]vk.Range
+		push   [8]byte
+		spec   [2]uint32
+	})
+	a.ranges = [3]vk.Range{k.Children, k.ChildrenTexels, k.Ideal}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Objective)
+	a.spec = [2]uint32{64, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: moeadIdealShader, Groups: [3]uint32{x, y, z}, Label: "ec/moead_ideal", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var moeadMateShader = &vk.Shader{
+	Name:  "ec/moead_mate",
+	SPIRV: shaders.Code("ec/moead_mate"),
+	Bindings: []vk.Binding{
+		{Name: "Neighbor", Index: 0, Access: vk.Read},
+		{Name: "Clock", Index: 1, Access: vk.Read},
+		{Name: "Parent", Index: 2, Access: vk.Write},
+	},
+	PushBytes: 16,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// moeadMateKernel is shaders/ec/moead_mate.comp.
+type moeadMateKernel struct {
+	Neighbor vk.Range // readonly uint
+	Clock    vk.Range // readonly uint
+	Parent   vk.Range // writeonly uint
+
+	Seed       uint32 // push constants, in order
+	Stream     uint32
+	Population uint32
+	Neighbors  uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k moeadMateKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [3]vk.Range
+		push   [16]byte
+		spec   [1]uint32
+	})
+	a.ranges = [3]vk.Range{k.Neighbor, k.Clock, k.Parent}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Neighbors)
+	a.spec = [1]uint32{64}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	return vk.Call{Shader: moeadMateShader, Groups: [3]uint32{x, y, z}, Label: "ec/moead_mate", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var moeadUpdateShader = &vk.Shader{
+	Name:  "ec/moead_update",
+	SPIRV: shaders.Code("ec/moead_update"),
+	Bindings: []vk.Binding{
+		{Name: "Children", Index: 0, Access: vk.Read},
+		{Name: "children_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Own", Index: 2, Access: vk.ReadWrite},
+		{Name: "Ideal", Index: 3, Access: vk.Read},
+		{Name: "Weight", Index: 4, Access: vk.Read},
+		{Name: "weight_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Reader", Index: 6, Access: vk.Read},
+		{Name: "Clock", Index: 7, Access: vk.Read},
+		{Name: "Order", Index: 8, Access: vk.Write},
+	},
+	PushBytes: 12,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "FOURS", ID: 1, Default: 1},
+		{Name: "DECOMPOSITION", ID: 2, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// moeadUpdateKernel is shaders/ec/moead_update.comp.
+type moeadUpdateKernel struct {
+	Children       vk.Range // readonly float
+	ChildrenTexels vk.Range // readonly vec4 rgba32f
+	Own            vk.Range // read-write float
+	Ideal          vk.Range // readonly float
+	Weight         vk.Range // readonly vec4
+	WeightTexels   vk.Range // readonly vec4 rgba32f
+	Reader         vk.Range // readonly uint
+	Clock          vk.Range // readonly uint
+	Order          vk.Range // writeonly uint
+
+	Population uint32 // push constants, in order
+	Objective  uint32
+	Penalty    float32
+
+	LocalSizeX    uint32 // specialization constants, zero for their default 64
+	Fours         uint32 // default 1
+	Decomposition uint32 // default 0
+	TexelLoads    uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k moeadUpdateKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [9]vk.Range
+		push   [12]byte
+		spec   [4]uint32
+	})
+	a.ranges = [9]vk.Range{k.Children, k.ChildrenTexels, k.Own, k.Ideal, k.Weight, k.WeightTexels, k.Reader, k.Clock, k.Order}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Objective)
+	binary.LittleEndian.PutUint32(a.push[8:], math.Float32bits(k.Penalty))
+	a.spec = [4]uint32{64, 1, 0, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.Fours != 0 {
+		a.spec[1] = k.Fours
+	}
+	if k.Decomposition != 0 {
+		a.spec[2] = k.Decomposition
+	}
+	if k.TexelLoads != 0 {
+		a.spec[3] = k.TexelLoads
+	}
+	return vk.Call{Shader: moeadUpdateShader, Groups: [3]uint32{x, y, z}, Label: "ec/moead_update", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var noiseSumsShader = &vk.Shader{
 	Name:  "ec/noise_sums",
 	SPIRV: shaders.Code("ec/noise_sums"),
@@ -1127,6 +1575,255 @@ func (k noiseSumsKernel) call(x, y, z uint32) vk.Call {
 		a.spec[5] = k.TexelLoads
 	}
 	return vk.Call{Shader: noiseSumsShader, Groups: [3]uint32{x, y, z}, Label: "ec/noise_sums", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var nsga3AssociateShader = &vk.Shader{
+	Name:  "ec/nsga3_associate",
+	SPIRV: shaders.Code("ec/nsga3_associate"),
+	Bindings: []vk.Binding{
+		{Name: "Merged", Index: 0, Access: vk.Read},
+		{Name: "merged_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Front", Index: 2, Access: vk.Read},
+		{Name: "Divided", Index: 3, Access: vk.Read},
+		{Name: "Inverse", Index: 4, Access: vk.Read},
+		{Name: "Origin", Index: 5, Access: vk.Read},
+		{Name: "Lines", Index: 6, Access: vk.Read},
+		{Name: "lines_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Clock", Index: 8, Access: vk.Read},
+		{Name: "Niche", Index: 9, Access: vk.Write},
+	},
+	PushBytes: 16,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "FOURS", ID: 1, Default: 1},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// nsga3AssociateKernel is shaders/ec/nsga3_associate.comp.
+type nsga3AssociateKernel struct {
+	Merged       vk.Range // readonly vec4
+	MergedTexels vk.Range // readonly vec4 rgba32f
+	Front        vk.Range // readonly uint
+	Divided      vk.Range // readonly uint
+	Inverse      vk.Range // readonly vec4
+	Origin       vk.Range // readonly vec4
+	Lines        vk.Range // readonly vec4
+	LinesTexels  vk.Range // readonly vec4 rgba32f
+	Clock        vk.Range // readonly uint
+	Niche        vk.Range // writeonly uvec4
+
+	Seed       uint32 // push constants, in order
+	Stream     uint32
+	Candidates uint32
+	References uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Fours      uint32 // default 1
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k nsga3AssociateKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [10]vk.Range
+		push   [16]byte
+		spec   [3]uint32
+	})
+	a.ranges = [10]vk.Range{k.Merged, k.MergedTexels, k.Front, k.Divided, k.Inverse, k.Origin, k.Lines, k.LinesTexels, k.Clock, k.Niche}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Candidates)
+	binary.LittleEndian.PutUint32(a.push[12:], k.References)
+	a.spec = [3]uint32{64, 1, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.Fours != 0 {
+		a.spec[1] = k.Fours
+	}
+	if k.TexelLoads != 0 {
+		a.spec[2] = k.TexelLoads
+	}
+	return vk.Call{Shader: nsga3AssociateShader, Groups: [3]uint32{x, y, z}, Label: "ec/nsga3_associate", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var nsga3NicheShader = &vk.Shader{
+	Name:  "ec/nsga3_niche",
+	SPIRV: shaders.Code("ec/nsga3_niche"),
+	Bindings: []vk.Binding{
+		{Name: "Front", Index: 0, Access: vk.Read},
+		{Name: "Niche", Index: 1, Access: vk.Read},
+		{Name: "niche_texels", Index: 2, Access: vk.Read, Texel: vk.TexelUint4},
+		{Name: "Clock", Index: 3, Access: vk.Read},
+		{Name: "Key", Index: 4, Access: vk.Write},
+	},
+	PushBytes: 12,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// nsga3NicheKernel is shaders/ec/nsga3_niche.comp.
+type nsga3NicheKernel struct {
+	Front       vk.Range // readonly uint
+	Niche       vk.Range // readonly uvec4
+	NicheTexels vk.Range // readonly uvec4 rgba32ui
+	Clock       vk.Range // readonly uint
+	Key         vk.Range // writeonly uvec4
+
+	Seed       uint32 // push constants, in order
+	Stream     uint32
+	Candidates uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k nsga3NicheKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [5]vk.Range
+		push   [12]byte
+		spec   [2]uint32
+	})
+	a.ranges = [5]vk.Range{k.Front, k.Niche, k.NicheTexels, k.Clock, k.Key}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Candidates)
+	a.spec = [2]uint32{64, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: nsga3NicheShader, Groups: [3]uint32{x, y, z}, Label: "ec/nsga3_niche", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var nsga3NormalizeShader = &vk.Shader{
+	Name:  "ec/nsga3_normalize",
+	SPIRV: shaders.Code("ec/nsga3_normalize"),
+	Bindings: []vk.Binding{
+		{Name: "Merged", Index: 0, Access: vk.Read},
+		{Name: "merged_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Front", Index: 2, Access: vk.Read},
+		{Name: "Ideal", Index: 3, Access: vk.ReadWrite},
+		{Name: "Worst", Index: 4, Access: vk.ReadWrite},
+		{Name: "Extreme", Index: 5, Access: vk.ReadWrite},
+		{Name: "Inverse", Index: 6, Access: vk.Write},
+		{Name: "Origin", Index: 7, Access: vk.Write},
+	},
+	PushBytes: 4,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "FOURS", ID: 1, Default: 1},
+		{Name: "K", ID: 2, Default: 2},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// nsga3NormalizeKernel is shaders/ec/nsga3_normalize.comp.
+type nsga3NormalizeKernel struct {
+	Merged       vk.Range // readonly vec4
+	MergedTexels vk.Range // readonly vec4 rgba32f
+	Front        vk.Range // readonly uint
+	Ideal        vk.Range // read-write float
+	Worst        vk.Range // read-write float
+	Extreme      vk.Range // read-write float
+	Inverse      vk.Range // writeonly vec4
+	Origin       vk.Range // writeonly vec4
+
+	Candidates uint32 // push constants, in order
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	Fours      uint32 // default 1
+	K          uint32 // default 2
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k nsga3NormalizeKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [8]vk.Range
+		push   [4]byte
+		spec   [4]uint32
+	})
+	a.ranges = [8]vk.Range{k.Merged, k.MergedTexels, k.Front, k.Ideal, k.Worst, k.Extreme, k.Inverse, k.Origin}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Candidates)
+	a.spec = [4]uint32{64, 1, 2, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.Fours != 0 {
+		a.spec[1] = k.Fours
+	}
+	if k.K != 0 {
+		a.spec[2] = k.K
+	}
+	if k.TexelLoads != 0 {
+		a.spec[3] = k.TexelLoads
+	}
+	return vk.Call{Shader: nsga3NormalizeShader, Groups: [3]uint32{x, y, z}, Label: "ec/nsga3_normalize", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var objectivesShader = &vk.Shader{
+	Name:  "ec/objectives",
+	SPIRV: shaders.Code("ec/objectives"),
+	Bindings: []vk.Binding{
+		{Name: "Raw", Index: 0, Access: vk.Read},
+		{Name: "raw_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Objectives", Index: 2, Access: vk.Write},
+		{Name: "NotFinite", Index: 3, Access: vk.Write},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// objectivesKernel is shaders/ec/objectives.comp.
+type objectivesKernel struct {
+	Raw        vk.Range // readonly float
+	RawTexels  vk.Range // readonly vec4 rgba32f
+	Objectives vk.Range // writeonly float
+	NotFinite  vk.Range // writeonly float
+
+	Population uint32 // push constants, in order
+	Objective  uint32
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k objectivesKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [4]vk.Range
+		push   [8]byte
+		spec   [2]uint32
+	})
+	a.ranges = [4]vk.Range{k.Raw, k.RawTexels, k.Objectives, k.NotFinite}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Objective)
+	a.spec = [2]uint32{64, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: objectivesShader, Groups: [3]uint32{x, y, z}, Label: "ec/objectives", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
 var pairsShader = &vk.Shader{
@@ -1298,6 +1995,69 @@ func (k pickKernel) call(x, y, z uint32) vk.Call {
 		a.spec[2] = k.TexelLoads
 	}
 	return vk.Call{Shader: pickShader, Groups: [3]uint32{x, y, z}, Label: "ec/pick", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var placeShader = &vk.Shader{
+	Name:  "ec/place",
+	SPIRV: shaders.Code("ec/place"),
+	Bindings: []vk.Binding{
+		{Name: "Merged", Index: 0, Access: vk.Read},
+		{Name: "merged_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Key", Index: 2, Access: vk.Read},
+		{Name: "key_texels", Index: 3, Access: vk.Read, Texel: vk.TexelUint4},
+		{Name: "Order", Index: 4, Access: vk.Write},
+		{Name: "Objectives", Index: 5, Access: vk.Write},
+	},
+	PushBytes: 12,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "FOURS", ID: 1, Default: 1},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// placeKernel is shaders/ec/place.comp.
+type placeKernel struct {
+	Merged       vk.Range // readonly vec4
+	MergedTexels vk.Range // readonly vec4 rgba32f
+	Key          vk.Range // readonly uvec4
+	KeyTexels    vk.Range // readonly uvec4 rgba32ui
+	Order        vk.Range // writeonly uint
+	Objectives   vk.Range // writeonly float
+
+	Candidates uint32 // push constants, in order
+	Survivors  uint32
+	Objective  uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Fours      uint32 // default 1
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k placeKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [6]vk.Range
+		push   [12]byte
+		spec   [3]uint32
+	})
+	a.ranges = [6]vk.Range{k.Merged, k.MergedTexels, k.Key, k.KeyTexels, k.Order, k.Objectives}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Candidates)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Survivors)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Objective)
+	a.spec = [3]uint32{64, 1, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.Fours != 0 {
+		a.spec[1] = k.Fours
+	}
+	if k.TexelLoads != 0 {
+		a.spec[2] = k.TexelLoads
+	}
+	return vk.Call{Shader: placeShader, Groups: [3]uint32{x, y, z}, Label: "ec/place", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
 var psoShader = &vk.Shader{
@@ -1548,6 +2308,7 @@ var selectShader = &vk.Shader{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 		{Name: "ORDERED", ID: 1, Default: 0},
 		{Name: "COUNTED", ID: 2, Default: 0},
+		{Name: "SHUFFLED", ID: 3, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
 	LocalSizeSpec: [3]int32{0, -1, -1},
@@ -1569,6 +2330,7 @@ type selectKernel struct {
 	LocalSizeX uint32 // specialization constants, zero for their default 64
 	Ordered    uint32 // default 0
 	Counted    uint32 // default 0
+	Shuffled   uint32 // default 0
 }
 
 // call dispatches x × y × z workgroups.
@@ -1576,7 +2338,7 @@ func (k selectKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
 		ranges [4]vk.Range
 		push   [20]byte
-		spec   [3]uint32
+		spec   [4]uint32
 	})
 	a.ranges = [4]vk.Range{k.Order, k.Clock, k.Parent, k.Among}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
@@ -1584,7 +2346,7 @@ func (k selectKernel) call(x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[8:], k.Candidates)
 	binary.LittleEndian.PutUint32(a.push[12:], k.Parents)
 	binary.LittleEndian.PutUint32(a.push[16:], k.Size)
-	a.spec = [3]uint32{64, 0, 0}
+	a.spec = [4]uint32{64, 0, 0, 0}
 	if k.LocalSizeX != 0 {
 		a.spec[0] = k.LocalSizeX
 	}
@@ -1593,6 +2355,9 @@ func (k selectKernel) call(x, y, z uint32) vk.Call {
 	}
 	if k.Counted != 0 {
 		a.spec[2] = k.Counted
+	}
+	if k.Shuffled != 0 {
+		a.spec[3] = k.Shuffled
 	}
 	return vk.Call{Shader: selectShader, Groups: [3]uint32{x, y, z}, Label: "ec/select", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
@@ -2072,6 +2837,8 @@ var varyShader = &vk.Shader{
 		{Name: "CROSSOVER", ID: 1, Default: 0},
 		{Name: "MUTATION", ID: 2, Default: 0},
 		{Name: "PICKED", ID: 3, Default: 0},
+		{Name: "BEGIN_AS_IS", ID: 4, Default: 0},
+		{Name: "ONE_CHILD", ID: 5, Default: 0},
 		{Name: "BOUNDED", ID: 22, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
@@ -2114,6 +2881,8 @@ type varyKernel struct {
 	Crossover  uint32 // default 0
 	Mutation   uint32 // default 0
 	Picked     uint32 // default 0
+	BeginAsIs  uint32 // default 0
+	OneChild   uint32 // default 0
 	Bounded    uint32 // default 0
 	TexelLoads uint32 // default 0
 }
@@ -2123,7 +2892,7 @@ func (k varyKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
 		ranges [13]vk.Range
 		push   [56]byte
-		spec   [6]uint32
+		spec   [8]uint32
 	})
 	a.ranges = [13]vk.Range{k.Population, k.PopulationTexels, k.Parent, k.Pick, k.Clock, k.CrossoverRate, k.MutationRate, k.MutationStd, k.Candidates, k.Low, k.LowTexels, k.High, k.HighTexels}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
@@ -2140,7 +2909,7 @@ func (k varyKernel) call(x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[44:], math.Float32bits(k.CrossoverIndex))
 	binary.LittleEndian.PutUint32(a.push[48:], math.Float32bits(k.LineStd))
 	binary.LittleEndian.PutUint32(a.push[52:], math.Float32bits(k.MutationIndex))
-	a.spec = [6]uint32{64, 0, 0, 0, 0, 0}
+	a.spec = [8]uint32{64, 0, 0, 0, 0, 0, 0, 0}
 	if k.LocalSizeX != 0 {
 		a.spec[0] = k.LocalSizeX
 	}
@@ -2153,11 +2922,17 @@ func (k varyKernel) call(x, y, z uint32) vk.Call {
 	if k.Picked != 0 {
 		a.spec[3] = k.Picked
 	}
+	if k.BeginAsIs != 0 {
+		a.spec[4] = k.BeginAsIs
+	}
+	if k.OneChild != 0 {
+		a.spec[5] = k.OneChild
+	}
 	if k.Bounded != 0 {
-		a.spec[4] = k.Bounded
+		a.spec[6] = k.Bounded
 	}
 	if k.TexelLoads != 0 {
-		a.spec[5] = k.TexelLoads
+		a.spec[7] = k.TexelLoads
 	}
 	return vk.Call{Shader: varyShader, Groups: [3]uint32{x, y, z}, Label: "ec/vary", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }

@@ -23,10 +23,7 @@ func defaultArchive() ArchiveConfig {
 }
 
 func (c ArchiveConfig) validate() error {
-	if err := c.VariationConfig.validate(); err != nil {
-		return config.Invalid("mutation_rate", "%v", err)
-	}
-	return nil
+	return c.VariationConfig.validate()
 }
 
 // MAPElitesConfig are the settings of MAP-Elites.
@@ -169,7 +166,7 @@ func (a *archive) Tell(r *engine.Recorder, told Told) {
 		return
 	}
 	size, members, row, p := r.Workgroup(), uint32(a.bounds.space.Members), a.bounds.space.Row(), uint32(a.cfg.Population)
-	k := elitesJudgeKernel{
+	k := elitesCellKernel{
 		Raw: told.Raw.Range(), Descriptor: told.Descriptor.Range(), Grid: a.grid.Range(), GridTexels: a.grid.Range(), Cell: a.cell.Range(), Population: p, Cells: uint32(a.cells), Descriptors: uint32(a.descriptor), LocalSizeX: size,
 	}
 	if a.centroids {
@@ -205,14 +202,19 @@ func (a *archive) Rows(m *engine.Metrics) func(*engine.Recorder) {
 	}
 }
 
-// Archive is what a search by MAP-Elites has found.
+// Archive is a map of elites as it lies on the device.
 type Archive struct {
 	Fitness    *engine.Tensor // [M, K]: NaN: the cell is empty
 	Descriptor *engine.Tensor // [M, K, B]
 	Elites     *engine.Tensor // [M, K, row]
 }
 
-// Archive is the search's map of elites.
+// Archiver is a Strategy that fills an archive: a search's Strategy is one where its algorithm is a kind of MAP-Elites.
+type Archiver interface {
+	Archive() Archive
+}
+
+// Archive implements Archiver.
 func (a *archive) Archive() Archive {
 	return Archive{Fitness: a.fitness, Descriptor: a.behaviour, Elites: a.rows}
 }

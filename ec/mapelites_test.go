@@ -175,6 +175,8 @@ func TestMAPElitesRefuses(t *testing.T) {
 	eng := engine.New(open(t))
 	grid := DefaultMAPElites()
 	grid.Cells = []int{2000, 2000}
+	many := DefaultCVTMAPElites()
+	many.Centroids = 16384
 	odd := DefaultMAPElites()
 	odd.Cells = []int{3, 3, 3}
 	plane := Space{Members: 1, Dim: 2, DescriptorLow: []float32{0, 0}, DescriptorHigh: []float32{1, 1}}
@@ -186,6 +188,7 @@ func TestMAPElitesRefuses(t *testing.T) {
 		{DefaultMAPElites(), Space{Members: 1, Dim: 2}, "does not describe"},
 		{DefaultCVTMAPElites(), Space{Members: 1, Dim: 2}, "does not describe"},
 		{grid, plane, "at most 1048576 cells"},
+		{many, Space{Members: 1, Dim: 1, DescriptorLow: make([]float32, 64), DescriptorHigh: make([]float32, 64)}, "can compare a candidate with at most"},
 		{odd, plane, "a grid of 3 axes for 2 descriptors"},
 		{MAPElitesConfig{ArchiveConfig: defaultArchive()}, plane, "\"cells\""},
 	} {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/config"
 )
 
 // square is a space of 10 numbers from -5 to 5 for five searches, and points in it to begin at.
@@ -178,6 +179,51 @@ func TestPopulationConfigs(t *testing.T) {
 		var back Crossover
 		if text, err := Crossover(i).MarshalText(); err != nil || back.UnmarshalText(text) != nil || back != Crossover(i) {
 			t.Errorf("crossover %d is written %q and read back as %d", i, text, back)
+		}
+	}
+}
+
+// TestPopulationTOML: settings are read by their names, those of operators too, and written back the same.
+func TestPopulationTOML(t *testing.T) {
+	ga, grid, tessellation, de := DefaultGA(), DefaultMAPElites(), DefaultCVTMAPElites(), DefaultDE()
+	sections := config.Sections{{Name: "ga", Value: &ga}, {Name: "map-elites", Value: &grid}, {Name: "cvt-map-elites", Value: &tessellation}, {Name: "de", Value: &de}}
+	read := func(text string) error {
+		doc, err := config.Parse("test.toml", []byte(text))
+		if err == nil {
+			err = doc.Decode(sections)
+		}
+		return err
+	}
+	err := read("[ga]\nplus = true\ncrossover = \"sbx\"\nmutation_rate = -1\n[map-elites]\ncells = [3, 4]\nworst = -2.5\nline_std = 0.1\n[cvt-map-elites]\ncentroids = 7\nmutation = \"polynomial\"\n[de]\nbase = \"current_to_best\"\ndifferences = 2\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !ga.Plus || ga.Crossover != SBX || ga.MutationRate != -1 || len(grid.Cells) != 2 || grid.Worst != -2.5 || grid.LineStd != 0.1 ||
+		tessellation.Centroids != 7 || tessellation.Mutation != PolynomialMutation || de.Base != CurrentToBest || de.Differences != 2 {
+		t.Errorf("read %+v %+v %+v %+v", ga, grid, tessellation, de)
+	}
+	var first, second strings.Builder
+	if err := config.Encode(&first, sections); err != nil {
+		t.Fatal(err)
+	}
+	if err := read(first.String()); err != nil {
+		t.Fatal(err)
+	}
+	if err := config.Encode(&second, sections); err != nil || first.String() != second.String() {
+		t.Errorf("error %v; written\n%s\nthen\n%s", err, first.String(), second.String())
+	}
+	for text, want := range map[string]string{
+		"[ga]\ncrossover = \"blx\"":             `crossover "blx"; want one of`,
+		"[ga]\nmutation_rate = -0.5":            "-1 for one number",
+		"[ga]\nelite_ratio = 0":                 "above 0",
+		"[map-elites]\ncells = []":              "want their number along each descriptor",
+		"[cvt-map-elites]\nsamples = 3":         "3 samples for",
+		"[de]\npopulation = 4\nbase = \"rand\"": "takes 6 different",
+	} {
+		ga, grid, tessellation, de = DefaultGA(), DefaultMAPElites(), DefaultCVTMAPElites(), DefaultDE()
+		de.Differences = 2
+		if err := read(text); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "test.toml:") {
+			t.Errorf("%q: error %v; want one with %q and the place", text, err, want)
 		}
 	}
 }

@@ -37,7 +37,8 @@ type Evaluation interface {
 	Finish(r *engine.Recorder)
 	// Prepare makes what Evaluate needs, see engine.Workflow.
 	Prepare(ctx context.Context, solutions *engine.Tensor, episodes int) error
-	// Evaluate evaluates the solutions [M, row] of each member, apart from the search.
+	// Evaluate evaluates the solutions [M, row] of each member, apart from the search. With several objectives it sums up their populations
+	// [M, N, row] by one number each, the larger the better.
 	Evaluate(ctx context.Context, solutions *engine.Tensor, episodes int) (engine.Evaluation, error)
 	// Rows adds metrics, before the first recording; the function returned records them.
 	Rows(m *engine.Metrics) func(r *engine.Recorder)

@@ -23,10 +23,12 @@ type Search struct {
 	strategy   Strategy
 	evaluation Evaluation
 	judge      *judge         // nil with several objectives
+	panel      *panel         // nil with one objective
 	window     *engine.Tensor // [M · window, row]
 	raw        *engine.Tensor // [M, P] or [M, P, K]: as evaluated
 	descriptor *engine.Tensor // [M, P, B]; nil where the problem has none
 	rows       []*engine.Tensor
+	returns    *engine.Tensor           // [M]: the metric of the candidates' mean return; nil where there is no environment
 	more       []func(*engine.Recorder) // the problem's and the strategy's metrics
 	step       *engine.Program
 }
@@ -45,6 +47,7 @@ func NewSearch(ctx context.Context, eng *engine.Engine, algo Algorithm, problem 
 
 func (s *Search) build(ctx context.Context, members int) (err error) {
 	s.space = s.problem.Space(members)
+	s.space.Objectives = s.problem.Objectives()
 	if err := s.space.Check(); err != nil {
 		return err
 	}
@@ -60,8 +63,13 @@ func (s *Search) build(ctx context.Context, members int) (err error) {
 	search := s.state.Sub("search")
 	s.window = search.Scratch("candidates", engine.Float32, engine.Population(members*s.evaluation.Window()), engine.Axis("parameter", s.space.Row()))
 	dims := []engine.Dim{engine.Population(members), candidates(population)}
-	if k := s.problem.Objectives(); k > 1 {
+	if k := s.space.Objectives; k > 1 {
+		several, ok := s.strategy.(MultiObjective)
+		if !ok {
+			return fmt.Errorf("it maximises one value and the problem has %d; want an algorithm for several objectives, such as nsga2", k)
+		}
 		dims = append(dims, engine.Axis("objective", k))
+		s.panel = newPanel(search, s.space, population, several)
 	} else {
 		s.judge = newJudge(search, s.space, population)
 	}
@@ -79,6 +87,12 @@ func (s *Search) build(ctx context.Context, members int) (err error) {
 		for _, name := range []string{"fitness/best", "fitness/mean", "fitness/deviation", "fitness/not_finite", "fitness/best_ever"} {
 			s.rows = append(s.rows, s.metrics.Row(name))
 		}
+	}
+	if steps, _ := s.evaluation.Steps(); steps > 0 && s.judge != nil {
+		s.returns = s.metrics.Row("episode/return")
+	}
+	if s.panel != nil {
+		s.more = append(s.more, s.panel.Rows(s.metrics))
 	}
 	s.more = append(s.more, s.evaluation.Rows(s.metrics))
 	if measured, ok := s.strategy.(Measured); ok {
@@ -100,13 +114,18 @@ func (s *Search) Record(r *engine.Recorder, rows func(*engine.Recorder)) {
 		s.evaluation.Record(r, s.window, from, s.raw)
 	}
 	s.evaluation.Finish(r)
-	told := Told{Objectives: s.raw}
-	if s.judge != nil {
+	var told Told
+	if s.panel != nil {
+		told = s.panel.record(r, s.raw)
+	} else {
 		told = s.judge.record(r, s.raw, s.strategy)
 		for i, row := range s.rows[:4] {
 			engine.Mean(r, row, s.judge.whole.Index(i), nil, 1)
 		}
 		r.Copy(s.rows[4], s.judge.best)
+		if s.returns != nil {
+			engine.Mean(r, s.returns, s.judge.whole.Index(1), nil, 1)
+		}
 	}
 	told.Descriptor = s.descriptor
 	s.strategy.Tell(r, told)
@@ -121,7 +140,7 @@ func (s *Search) Record(r *engine.Recorder, rows func(*engine.Recorder)) {
 	s.clock.Tick(r, 1, steps)
 }
 
-// Describe implements engine.Workflow. A search that ends episodes early takes fewer steps than StepsPerIter.
+// Describe implements engine.Workflow. A search of policies takes no more steps than StepsPerIter; engine.EnvSteps says how many.
 func (s *Search) Describe() engine.Description {
 	steps, _ := s.evaluation.Steps()
 	return engine.Description{
@@ -145,6 +164,14 @@ func (s *Search) Best() (fitness, candidates *engine.Tensor) {
 		return nil, nil
 	}
 	return s.judge.best, s.judge.fittest
+}
+
+// Front is the population [M, N, row] that a search with several objectives has found, and its objectives [M, N, K]; nil with one objective.
+func (s *Search) Front() (candidates, objectives *engine.Tensor) {
+	if s.panel == nil {
+		return nil, nil
+	}
+	return s.panel.strategy.Solution(), s.panel.strategy.Objectives()
 }
 
 // Init implements engine.Workflow.

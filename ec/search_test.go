@@ -155,7 +155,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// TestMemory: a population four times as large needs only a few more bytes a candidate, however many numbers those have.
+// TestMemory: a population twice as large needs only a few more bytes a candidate, however many numbers those have.
 func TestMemory(t *testing.T) {
 	dev := open(t)
 	used := func(population int) uint64 {
@@ -175,9 +175,9 @@ func TestMemory(t *testing.T) {
 		}
 		return dev.Memory().Used
 	}
-	small, large := used(480), used(1920) // windows of 240 candidates of 67,330 numbers each
-	if t.Logf("%d bytes; four times the population %d", small, large); large > small+1440*64 {
-		t.Errorf("a population of 480 uses %d bytes, one of 1920 %d; want at most 64 more a candidate", small, large)
+	small, large := used(480), used(960) // windows of 240 candidates of 67,330 numbers each
+	if t.Logf("%d bytes; twice the population %d", small, large); large > small+480*64 {
+		t.Errorf("a population of 480 uses %d bytes, one of 960 %d; want at most 64 more a candidate", small, large)
 	}
 }
 

@@ -10,8 +10,9 @@ import (
 // (D. E. Goldberg, K. Deb, "A Comparative Analysis of Selection Schemes Used in Genetic Algorithms", 1991). Of size 1, all candidates are equally
 // likely, which with truncation before it is truncation selection. See shaders/ec/tournament.glsl.
 type Tournament struct {
-	Size   int
-	Stream uint32 // of the random numbers
+	Size     int
+	Stream   uint32 // of the random numbers
+	Shuffled bool   // without replacement: all candidates are drawn, in random order, before one is drawn again, as in K. Deb's code
 }
 
 // Select records choosing parents u32 [M, parents] among so many candidates, the numbers of which are order [M, candidates] in the order
@@ -28,6 +29,9 @@ func (t Tournament) Select(r *engine.Recorder, clock engine.Clock, order *engine
 	k := selectKernel{
 		Order: clock.Tensor().Range(), Clock: clock.Tensor().Range(), Parent: parents.Range(), Among: clock.Tensor().Range(), Seed: r.Engine().Seed(), Stream: t.Stream,
 		Candidates: uint32(among), Parents: uint32(n), Size: uint32(t.Size), LocalSizeX: size,
+	}
+	if t.Shuffled {
+		k.Shuffled = 1
 	}
 	if order != nil {
 		k.Order, k.Ordered = order.Range(), 1

@@ -12,6 +12,8 @@ import (
 type Space struct {
 	Members int // searches at once, M
 	Dim     int // numbers a candidate has
+	// Objectives is how many values a candidate is judged by, K; NewSearch sets it from the problem.
+	Objectives int
 	// Low and High bound each of them, [dim] each; nil: there are no bounds.
 	Low, High []float32
 	// DescriptorLow and DescriptorHigh bound the numbers that describe how a candidate behaves, [B] each; nil: nothing does.

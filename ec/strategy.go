@@ -34,8 +34,16 @@ type Strategy interface {
 	Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor)
 	// Tell records learning from the generation.
 	Tell(r *engine.Recorder, told Told)
-	// Solution is [M, row], what the search would hand out now: the mean of a distribution, or the best of a population.
+	// Solution is [M, row], what the search would hand out now: the mean of a distribution, or the best of a population. With several
+	// objectives it is a population [M, N, row], in which solutions none of which is better in all of them stand side by side.
 	Solution() *engine.Tensor
+}
+
+// MultiObjective is a Strategy for problems of several objectives.
+type MultiObjective interface {
+	Strategy
+	// Objectives are those of the Solution, [M, N, K]: maximised, and the lowest number there is where they were not finite.
+	Objectives() *engine.Tensor
 }
 
 // Pick chooses candidates of a generation, the same number of every member: those that an index tensor [M, count] u32 names or, without one,
@@ -51,7 +59,7 @@ type Told struct {
 	Rank       *engine.Tensor // [M, P] u32: 0 for the fittest; nil with several objectives
 	Fittest    *engine.Tensor // [M, row]: the best candidate of all generations, the start while none was finite; nil with several objectives
 	Raw        *engine.Tensor // [M, P]: as evaluated, what is not finite too; nil with several objectives
-	Objectives *engine.Tensor // [M, P, K]: with K > 1 objectives, all maximised; else nil
+	Objectives *engine.Tensor // [M, P, K]: with K > 1 objectives, all maximised and finite; else nil
 	Descriptor *engine.Tensor // [M, P, B]: a candidate's behaviour, for quality diversity; nil where the problem has none
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/config"
 )
 
 // Crossover is how two parents are crossed. The numbers are those of shaders/ec/vary.comp.
@@ -95,7 +96,7 @@ func LineVariation() VariationConfig {
 // validate says what the fields cannot say alone.
 func (c VariationConfig) validate() error {
 	if c.MutationRate < 0 && c.MutationRate != -1 {
-		return fmt.Errorf("a probability of %g; want 0 to 1, or -1 for one number of a candidate on average", c.MutationRate)
+		return config.Invalid("mutation_rate", "a probability of %g; want 0 to 1, or -1 for one number of a candidate on average", c.MutationRate)
 	}
 	return nil
 }
@@ -107,6 +108,8 @@ type Variation struct {
 	clock                                    engine.Clock
 	crossoverStream, mutationStream          uint32
 	crossoverRate, mutationRate, mutationStd *engine.Tensor // [M]
+	beginAsIs                                bool           // in generation 0 the children are the population as it is, number for number
+	oneChild                                 bool           // parents 2 q and 2 q + 1 have one child, number q
 }
 
 func newVariation(c VariationConfig, clock engine.Clock, hyper *engine.Hyper, b *bounds) *Variation {
@@ -135,6 +138,12 @@ func (v *Variation) Offspring(r *engine.Recorder, population, parents *engine.Te
 	if k.Parents%2 != 0 {
 		r.Fail(fmt.Errorf("ec: %d parents; want an even number", k.Parents))
 		return
+	}
+	if v.beginAsIs {
+		k.BeginAsIs = 1
+	}
+	if v.oneChild {
+		k.OneChild = 1
 	}
 	if pick.Index != nil {
 		k.Pick, k.Picked, k.Picks = pick.Index.Range(), 1, uint32(pick.Index.Len()/members)

@@ -424,6 +424,7 @@ var ringShader = &vk.Shader{
 		{Name: "Clock", Index: 0, Access: vk.Read},
 		{Name: "Metrics", Index: 1, Access: vk.Read},
 		{Name: "Ring", Index: 2, Access: vk.Write},
+		{Name: "Taken", Index: 3, Access: vk.Read},
 	},
 	PushBytes:     8,
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -435,6 +436,7 @@ type ringKernel struct {
 	Clock   vk.Range // readonly uint
 	Metrics vk.Range // readonly float
 	Ring    vk.Range // writeonly uint
+	Taken   vk.Range // readonly uint
 
 	Count uint32 // push constants, in order
 	Slots uint32
@@ -443,10 +445,10 @@ type ringKernel struct {
 // call dispatches x × y × z workgroups.
 func (k ringKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [3]vk.Range
+		ranges [4]vk.Range
 		push   [8]byte
 	})
-	a.ranges = [3]vk.Range{k.Clock, k.Metrics, k.Ring}
+	a.ranges = [4]vk.Range{k.Clock, k.Metrics, k.Ring, k.Taken}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Count)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Slots)
 	return vk.Call{Shader: ringShader, Groups: [3]uint32{x, y, z}, Label: "engine/ring", Ranges: a.ranges[:], Push: a.push[:]}

@@ -89,7 +89,7 @@ func Learn(ctx context.Context, w Workflow, opts ...LearnOption) error {
 func (l *learn) loop(ctx, run context.Context, w Workflow, done int) error {
 	var pending *vk.Ticket
 	start, saved := time.Now(), done
-	steps := int64(w.Describe().StepsPerIter)
+	perIteration := w.Describe().StepsPerIter
 	submitted := done
 	var reason error
 	for done < l.iterations {
@@ -121,7 +121,7 @@ func (l *learn) loop(ctx, run context.Context, w Workflow, done int) error {
 		if err != nil {
 			return err
 		}
-		r := Report{Iteration: done, EnvSteps: int64(done) * steps, Elapsed: time.Since(start), Metrics: metrics}
+		r := Report{Iteration: done, EnvSteps: w.Metrics().steps(done-1, perIteration), Elapsed: time.Since(start), Metrics: metrics}
 		if l.evaluates(done) {
 			ev, err := w.Evaluate(run, l.episodes)
 			if err != nil {

@@ -16,18 +16,22 @@ type Metrics struct {
 	names   []string
 	rows    *Tensor // [metric, stride]
 	ring    *Tensor // [word] u32, which the host sees
+	taken   *Tensor // [2] u32, see CountSteps; nil: steps are not counted
 	state   *State
 }
 
-// ringSlots is how many steps the host may be behind.
-const ringSlots = 4
+// ringSlots is how many steps the host may be behind; each slot begins with the iteration and the environment steps.
+const (
+	ringSlots  = 4
+	ringHeader = 3
+)
 
 // NewMetrics makes room for so many metrics of so many members.
 func NewMetrics(s *State, members, rows int) *Metrics {
 	align := max(int(s.eng.dev.Info().Limits.StorageAlignment)/4, 1)
 	m := &Metrics{state: s, members: members, stride: (members + align - 1) / align * align}
 	m.rows = s.Scratch("metrics", Float32, Axis("metric", rows), Axis("member", m.stride))
-	m.ring = s.make("metrics_ring", Uint32, []Dim{Axis("word", ringSlots*(1+m.rows.Len()))}, int64(4*ringSlots*(1+m.rows.Len())), vk.Readback)
+	m.ring = s.make("metrics_ring", Uint32, []Dim{Axis("word", ringSlots*(ringHeader+m.rows.Len()))}, int64(4*ringSlots*(ringHeader+m.rows.Len())), vk.Readback)
 	if s.all.err == nil {
 		s.all.scratch = append(s.all.scratch, m.ring)
 	}
@@ -52,7 +56,11 @@ func (m *Metrics) Row(name string) *Tensor {
 // Record writes the rows into the ring, before the clock ticks.
 func (m *Metrics) Record(r *Recorder, c Clock) {
 	count := len(m.names) * m.stride
-	r.Dispatch(ringKernel{Clock: c.t.Range(), Metrics: m.rows.Range(), Ring: m.ring.Range(), Count: uint32(count), Slots: ringSlots}.call(uint32(count+63)/64, 1, 1))
+	k := ringKernel{Clock: c.t.Range(), Metrics: m.rows.Range(), Ring: m.ring.Range(), Taken: c.t.Range(), Count: uint32(count), Slots: ringSlots}
+	if m.taken != nil {
+		k.Taken = m.taken.Range()
+	}
+	r.Dispatch(k.call(uint32(max(count, 1)+63)/64, 1, 1))
 }
 
 // Read returns the metrics of an iteration (the clock's value before its tick) whose program has ended: for each name a value per
@@ -61,21 +69,26 @@ func (m *Metrics) Read(iteration int) (map[string][]float32, error) {
 	if err := m.state.Allocate(); err != nil {
 		return nil, err
 	}
-	data := m.ring.block.buf.Mapped()
-	count := len(m.names) * m.stride
-	slot := data[4*(iteration%ringSlots)*(count+1):]
-	if at := binary.LittleEndian.Uint32(slot); at != uint32(iteration) {
+	slot := m.slot(iteration)
+	if at := slot(0); at != uint32(iteration) {
 		return nil, fmt.Errorf("engine: metrics of iteration %d are gone: the ring holds iteration %d", iteration, at)
 	}
 	out := make(map[string][]float32, len(m.names))
 	for i, name := range m.names {
 		values := make([]float32, m.members)
 		for p := range values {
-			values[p] = math.Float32frombits(binary.LittleEndian.Uint32(slot[4*(1+i*m.stride+p):]))
+			values[p] = math.Float32frombits(slot(ringHeader + i*m.stride + p))
 		}
 		out[name] = values
 	}
 	return out, nil
+}
+
+// slot gives the words that the ring has of an iteration.
+func (m *Metrics) slot(iteration int) func(word int) uint32 {
+	data := m.ring.block.buf.Mapped()
+	at := iteration % ringSlots * (ringHeader + len(m.names)*m.stride)
+	return func(word int) uint32 { return binary.LittleEndian.Uint32(data[4*(at+word):]) }
 }
 
 // Names lists the metrics in the order they were added.

@@ -35,7 +35,7 @@ type Description struct {
 	Workflow     string // "ppo", "pbt"
 	Environment  string
 	Members      int
-	StepsPerIter int // environment steps an iteration, of all members
+	StepsPerIter int // environment steps an iteration, of all members; where Metrics.CountSteps counts them, the most
 }
 
 // Evaluation is the outcome of evaluation episodes.

@@ -419,6 +419,8 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Done", Index: 13, Access: vk.Write},
 			{Name: "NextObs", Index: 14, Access: vk.Write},
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
+			{Name: "Cap", Index: 16, Access: vk.Read},
+			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -427,7 +429,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "HIDDEN_2", ID: 2, Default: 0},
 			{Name: "ACTIVATION", ID: 3, Default: 0},
 			{Name: "LAYER_NORM", ID: 4, Default: 0},
-			{Name: "STREAMED", ID: 5, Default: 0},
+			{Name: "NETWORK", ID: 5, Default: 0},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
@@ -438,6 +440,9 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "NORMALIZE", ID: 22, Default: 0},
 			{Name: "SQUASH", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
+			{Name: "BINS", ID: 25, Default: 1},
+			{Name: "CAPPED", ID: 26, Default: 0},
+			{Name: "STATISTICS", ID: 27, Default: 0},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -466,6 +471,8 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Done", Index: 13, Access: vk.Write},
 			{Name: "NextObs", Index: 14, Access: vk.Write},
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
+			{Name: "Cap", Index: 16, Access: vk.Read},
+			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -474,7 +481,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "HIDDEN_2", ID: 2, Default: 0},
 			{Name: "ACTIVATION", ID: 3, Default: 0},
 			{Name: "LAYER_NORM", ID: 4, Default: 0},
-			{Name: "STREAMED", ID: 5, Default: 0},
+			{Name: "NETWORK", ID: 5, Default: 0},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
@@ -485,6 +492,9 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "NORMALIZE", ID: 22, Default: 0},
 			{Name: "SQUASH", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
+			{Name: "BINS", ID: 25, Default: 1},
+			{Name: "CAPPED", ID: 26, Default: 0},
+			{Name: "STATISTICS", ID: 27, Default: 0},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -513,6 +523,8 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Done", Index: 13, Access: vk.Write},
 			{Name: "NextObs", Index: 14, Access: vk.Write},
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
+			{Name: "Cap", Index: 16, Access: vk.Read},
+			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -521,7 +533,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "HIDDEN_2", ID: 2, Default: 0},
 			{Name: "ACTIVATION", ID: 3, Default: 0},
 			{Name: "LAYER_NORM", ID: 4, Default: 0},
-			{Name: "STREAMED", ID: 5, Default: 0},
+			{Name: "NETWORK", ID: 5, Default: 0},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
@@ -532,6 +544,9 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "NORMALIZE", ID: 22, Default: 0},
 			{Name: "SQUASH", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
+			{Name: "BINS", ID: 25, Default: 1},
+			{Name: "CAPPED", ID: 26, Default: 0},
+			{Name: "STATISTICS", ID: 27, Default: 0},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -560,6 +575,8 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Done", Index: 13, Access: vk.Write},
 			{Name: "NextObs", Index: 14, Access: vk.Write},
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
+			{Name: "Cap", Index: 16, Access: vk.Read},
+			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -568,7 +585,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "HIDDEN_2", ID: 2, Default: 0},
 			{Name: "ACTIVATION", ID: 3, Default: 0},
 			{Name: "LAYER_NORM", ID: 4, Default: 0},
-			{Name: "STREAMED", ID: 5, Default: 0},
+			{Name: "NETWORK", ID: 5, Default: 0},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
@@ -579,6 +596,9 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "NORMALIZE", ID: 22, Default: 0},
 			{Name: "SQUASH", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
+			{Name: "BINS", ID: 25, Default: 1},
+			{Name: "CAPPED", ID: 26, Default: 0},
+			{Name: "STATISTICS", ID: 27, Default: 0},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -607,6 +627,8 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Done", Index: 13, Access: vk.Write},
 			{Name: "NextObs", Index: 14, Access: vk.Write},
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
+			{Name: "Cap", Index: 16, Access: vk.Read},
+			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -615,7 +637,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "HIDDEN_2", ID: 2, Default: 0},
 			{Name: "ACTIVATION", ID: 3, Default: 0},
 			{Name: "LAYER_NORM", ID: 4, Default: 0},
-			{Name: "STREAMED", ID: 5, Default: 0},
+			{Name: "NETWORK", ID: 5, Default: 0},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
@@ -626,6 +648,9 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "NORMALIZE", ID: 22, Default: 0},
 			{Name: "SQUASH", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
+			{Name: "BINS", ID: 25, Default: 1},
+			{Name: "CAPPED", ID: 26, Default: 0},
+			{Name: "STATISTICS", ID: 27, Default: 0},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -654,6 +679,8 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Done", Index: 13, Access: vk.Write},
 			{Name: "NextObs", Index: 14, Access: vk.Write},
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
+			{Name: "Cap", Index: 16, Access: vk.Read},
+			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -662,7 +689,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "HIDDEN_2", ID: 2, Default: 0},
 			{Name: "ACTIVATION", ID: 3, Default: 0},
 			{Name: "LAYER_NORM", ID: 4, Default: 0},
-			{Name: "STREAMED", ID: 5, Default: 0},
+			{Name: "NETWORK", ID: 5, Default: 0},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
@@ -673,6 +700,9 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "NORMALIZE", ID: 22, Default: 0},
 			{Name: "SQUASH", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
+			{Name: "BINS", ID: 25, Default: 1},
+			{Name: "CAPPED", ID: 26, Default: 0},
+			{Name: "STATISTICS", ID: 27, Default: 0},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -701,6 +731,8 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Done", Index: 13, Access: vk.Write},
 			{Name: "NextObs", Index: 14, Access: vk.Write},
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
+			{Name: "Cap", Index: 16, Access: vk.Read},
+			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -709,7 +741,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "HIDDEN_2", ID: 2, Default: 0},
 			{Name: "ACTIVATION", ID: 3, Default: 0},
 			{Name: "LAYER_NORM", ID: 4, Default: 0},
-			{Name: "STREAMED", ID: 5, Default: 0},
+			{Name: "NETWORK", ID: 5, Default: 0},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
@@ -720,6 +752,9 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "NORMALIZE", ID: 22, Default: 0},
 			{Name: "SQUASH", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
+			{Name: "BINS", ID: 25, Default: 1},
+			{Name: "CAPPED", ID: 26, Default: 0},
+			{Name: "STATISTICS", ID: 27, Default: 0},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -748,6 +783,8 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Done", Index: 13, Access: vk.Write},
 			{Name: "NextObs", Index: 14, Access: vk.Write},
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
+			{Name: "Cap", Index: 16, Access: vk.Read},
+			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -756,7 +793,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "HIDDEN_2", ID: 2, Default: 0},
 			{Name: "ACTIVATION", ID: 3, Default: 0},
 			{Name: "LAYER_NORM", ID: 4, Default: 0},
-			{Name: "STREAMED", ID: 5, Default: 0},
+			{Name: "NETWORK", ID: 5, Default: 0},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
@@ -767,6 +804,9 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "NORMALIZE", ID: 22, Default: 0},
 			{Name: "SQUASH", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
+			{Name: "BINS", ID: 25, Default: 1},
+			{Name: "CAPPED", ID: 26, Default: 0},
+			{Name: "STATISTICS", ID: 27, Default: 0},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -795,6 +835,8 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Done", Index: 13, Access: vk.Write},
 			{Name: "NextObs", Index: 14, Access: vk.Write},
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
+			{Name: "Cap", Index: 16, Access: vk.Read},
+			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -803,7 +845,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "HIDDEN_2", ID: 2, Default: 0},
 			{Name: "ACTIVATION", ID: 3, Default: 0},
 			{Name: "LAYER_NORM", ID: 4, Default: 0},
-			{Name: "STREAMED", ID: 5, Default: 0},
+			{Name: "NETWORK", ID: 5, Default: 0},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
@@ -814,6 +856,9 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "NORMALIZE", ID: 22, Default: 0},
 			{Name: "SQUASH", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
+			{Name: "BINS", ID: 25, Default: 1},
+			{Name: "CAPPED", ID: 26, Default: 0},
+			{Name: "STATISTICS", ID: 27, Default: 0},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -842,6 +887,8 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Done", Index: 13, Access: vk.Write},
 			{Name: "NextObs", Index: 14, Access: vk.Write},
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
+			{Name: "Cap", Index: 16, Access: vk.Read},
+			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -850,7 +897,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "HIDDEN_2", ID: 2, Default: 0},
 			{Name: "ACTIVATION", ID: 3, Default: 0},
 			{Name: "LAYER_NORM", ID: 4, Default: 0},
-			{Name: "STREAMED", ID: 5, Default: 0},
+			{Name: "NETWORK", ID: 5, Default: 0},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
@@ -861,6 +908,9 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "NORMALIZE", ID: 22, Default: 0},
 			{Name: "SQUASH", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
+			{Name: "BINS", ID: 25, Default: 1},
+			{Name: "CAPPED", ID: 26, Default: 0},
+			{Name: "STATISTICS", ID: 27, Default: 0},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -889,6 +939,8 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Done", Index: 13, Access: vk.Write},
 			{Name: "NextObs", Index: 14, Access: vk.Write},
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
+			{Name: "Cap", Index: 16, Access: vk.Read},
+			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -897,7 +949,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "HIDDEN_2", ID: 2, Default: 0},
 			{Name: "ACTIVATION", ID: 3, Default: 0},
 			{Name: "LAYER_NORM", ID: 4, Default: 0},
-			{Name: "STREAMED", ID: 5, Default: 0},
+			{Name: "NETWORK", ID: 5, Default: 0},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
@@ -908,6 +960,9 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "NORMALIZE", ID: 22, Default: 0},
 			{Name: "SQUASH", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
+			{Name: "BINS", ID: 25, Default: 1},
+			{Name: "CAPPED", ID: 26, Default: 0},
+			{Name: "STATISTICS", ID: 27, Default: 0},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -936,6 +991,8 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Done", Index: 13, Access: vk.Write},
 			{Name: "NextObs", Index: 14, Access: vk.Write},
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
+			{Name: "Cap", Index: 16, Access: vk.Read},
+			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -944,7 +1001,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "HIDDEN_2", ID: 2, Default: 0},
 			{Name: "ACTIVATION", ID: 3, Default: 0},
 			{Name: "LAYER_NORM", ID: 4, Default: 0},
-			{Name: "STREAMED", ID: 5, Default: 0},
+			{Name: "NETWORK", ID: 5, Default: 0},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
@@ -955,6 +1012,9 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "NORMALIZE", ID: 22, Default: 0},
 			{Name: "SQUASH", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
+			{Name: "BINS", ID: 25, Default: 1},
+			{Name: "CAPPED", ID: 26, Default: 0},
+			{Name: "STATISTICS", ID: 27, Default: 0},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -983,6 +1043,8 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Done", Index: 13, Access: vk.Write},
 			{Name: "NextObs", Index: 14, Access: vk.Write},
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
+			{Name: "Cap", Index: 16, Access: vk.Read},
+			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -991,7 +1053,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "HIDDEN_2", ID: 2, Default: 0},
 			{Name: "ACTIVATION", ID: 3, Default: 0},
 			{Name: "LAYER_NORM", ID: 4, Default: 0},
-			{Name: "STREAMED", ID: 5, Default: 0},
+			{Name: "NETWORK", ID: 5, Default: 0},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
@@ -1002,6 +1064,9 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "NORMALIZE", ID: 22, Default: 0},
 			{Name: "SQUASH", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
+			{Name: "BINS", ID: 25, Default: 1},
+			{Name: "CAPPED", ID: 26, Default: 0},
+			{Name: "STATISTICS", ID: 27, Default: 0},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -1030,6 +1095,8 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Done", Index: 13, Access: vk.Write},
 			{Name: "NextObs", Index: 14, Access: vk.Write},
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
+			{Name: "Cap", Index: 16, Access: vk.Read},
+			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1038,7 +1105,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "HIDDEN_2", ID: 2, Default: 0},
 			{Name: "ACTIVATION", ID: 3, Default: 0},
 			{Name: "LAYER_NORM", ID: 4, Default: 0},
-			{Name: "STREAMED", ID: 5, Default: 0},
+			{Name: "NETWORK", ID: 5, Default: 0},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
@@ -1049,6 +1116,9 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "NORMALIZE", ID: 22, Default: 0},
 			{Name: "SQUASH", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
+			{Name: "BINS", ID: 25, Default: 1},
+			{Name: "CAPPED", ID: 26, Default: 0},
+			{Name: "STATISTICS", ID: 27, Default: 0},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -1077,6 +1147,8 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Done", Index: 13, Access: vk.Write},
 			{Name: "NextObs", Index: 14, Access: vk.Write},
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
+			{Name: "Cap", Index: 16, Access: vk.Read},
+			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1085,7 +1157,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "HIDDEN_2", ID: 2, Default: 0},
 			{Name: "ACTIVATION", ID: 3, Default: 0},
 			{Name: "LAYER_NORM", ID: 4, Default: 0},
-			{Name: "STREAMED", ID: 5, Default: 0},
+			{Name: "NETWORK", ID: 5, Default: 0},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
@@ -1096,6 +1168,9 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "NORMALIZE", ID: 22, Default: 0},
 			{Name: "SQUASH", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
+			{Name: "BINS", ID: 25, Default: 1},
+			{Name: "CAPPED", ID: 26, Default: 0},
+			{Name: "STATISTICS", ID: 27, Default: 0},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -1124,33 +1199,35 @@ type rolloutKernel struct {
 	Done          vk.Range // writeonly uint
 	NextObs       vk.Range // writeonly float
 	ParamsTexels  vk.Range // readonly vec4 rgba32f
+	Cap           vk.Range // readonly uint
+	Seen          vk.Range // read-write float
 
-	Population      uint32 // push constants, in order
-	Environments    uint32
-	Steps           uint32
-	First           uint32
-	Begin           uint32
-	Row             uint32
-	LogStd          uint32
-	Seed            uint32
-	EnvStream       uint32
-	ActionStream    uint32
-	ObsLimit        float32
-	ParamsPeriod    uint32
-	DrawWindow      uint32
-	DrawStride      uint32
-	DrawFirst       uint32
-	DrawStep        uint32
-	NormalizerShare uint32
-	StreamLayers    uint32
-	StreamHidden    [8]uint32
+	Population   uint32 // push constants, in order
+	Environments uint32
+	Steps        uint32
+	First        uint32
+	Begin        uint32
+	Row          uint32
+	LogStd       uint32
+	Seed         uint32
+	EnvStream    uint32
+	ActionStream uint32
+	ObsLimit     float32
+	ParamsPeriod uint32
+	DrawWindow   uint32
+	DrawStride   uint32
+	DrawFirst    uint32
+	DrawStep     uint32
+	Share        uint32
+	StreamLayers uint32
+	StreamHidden [8]uint32
 
 	Lanes         uint32  // specialization constants, zero for their default 8
 	Hidden1       uint32  // default 64
 	Hidden2       uint32  // default 0
 	Activation    uint32  // default 0
 	LayerNorm     uint32  // default 0
-	Streamed      uint32  // default 0
+	Network       uint32  // default 0
 	TimeLimit     uint32  // default 0
 	ActionRepeat  uint32  // default 1
 	AutoReset     uint32  // default 0
@@ -1161,6 +1238,9 @@ type rolloutKernel struct {
 	Normalize     uint32  // default 0
 	Squash        uint32  // default 0
 	Mode          uint32  // default 0
+	Bins          uint32  // default 1
+	Capped        uint32  // default 0
+	Statistics    uint32  // default 0
 	TexelLoads    uint32  // default 0
 	StreamRows    uint32  // default 1
 	StreamQuads   uint32  // default 1
@@ -1170,11 +1250,11 @@ type rolloutKernel struct {
 // call dispatches x × y × z workgroups of shader, one of rolloutShader or made from one by vk.Shader.With.
 func (k rolloutKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [16]vk.Range
+		ranges [18]vk.Range
 		push   [104]byte
-		spec   [20]uint32
+		spec   [23]uint32
 	})
-	a.ranges = [16]vk.Range{k.Params, k.Params4, k.Normalizer, k.ActionScale, k.Clock, k.EnvState, k.EpisodeStep, k.EpisodeReturn, k.Finished, k.Obs, k.Action, k.LogProb, k.Reward, k.Done, k.NextObs, k.ParamsTexels}
+	a.ranges = [18]vk.Range{k.Params, k.Params4, k.Normalizer, k.ActionScale, k.Clock, k.EnvState, k.EpisodeStep, k.EpisodeReturn, k.Finished, k.Obs, k.Action, k.LogProb, k.Reward, k.Done, k.NextObs, k.ParamsTexels, k.Cap, k.Seen}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Environments)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Steps)
@@ -1191,7 +1271,7 @@ func (k rolloutKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[52:], k.DrawStride)
 	binary.LittleEndian.PutUint32(a.push[56:], k.DrawFirst)
 	binary.LittleEndian.PutUint32(a.push[60:], k.DrawStep)
-	binary.LittleEndian.PutUint32(a.push[64:], k.NormalizerShare)
+	binary.LittleEndian.PutUint32(a.push[64:], k.Share)
 	binary.LittleEndian.PutUint32(a.push[68:], k.StreamLayers)
 	binary.LittleEndian.PutUint32(a.push[72:], k.StreamHidden[0])
 	binary.LittleEndian.PutUint32(a.push[76:], k.StreamHidden[1])
@@ -1201,7 +1281,7 @@ func (k rolloutKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[92:], k.StreamHidden[5])
 	binary.LittleEndian.PutUint32(a.push[96:], k.StreamHidden[6])
 	binary.LittleEndian.PutUint32(a.push[100:], k.StreamHidden[7])
-	a.spec = [20]uint32{8, 64, 0, 0, 0, 0, 0, 1, 0, 0, 0x3f800000, 0, 0, 0, 0, 0, 0, 1, 1, 0}
+	a.spec = [23]uint32{8, 64, 0, 0, 0, 0, 0, 1, 0, 0, 0x3f800000, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 1, 0}
 	if k.Lanes != 0 {
 		a.spec[0] = k.Lanes
 	}
@@ -1217,8 +1297,8 @@ func (k rolloutKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	if k.LayerNorm != 0 {
 		a.spec[4] = k.LayerNorm
 	}
-	if k.Streamed != 0 {
-		a.spec[5] = k.Streamed
+	if k.Network != 0 {
+		a.spec[5] = k.Network
 	}
 	if k.TimeLimit != 0 {
 		a.spec[6] = k.TimeLimit
@@ -1250,17 +1330,26 @@ func (k rolloutKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	if k.Mode != 0 {
 		a.spec[15] = k.Mode
 	}
+	if k.Bins != 0 {
+		a.spec[16] = k.Bins
+	}
+	if k.Capped != 0 {
+		a.spec[17] = k.Capped
+	}
+	if k.Statistics != 0 {
+		a.spec[18] = k.Statistics
+	}
 	if k.TexelLoads != 0 {
-		a.spec[16] = k.TexelLoads
+		a.spec[19] = k.TexelLoads
 	}
 	if k.StreamRows != 0 {
-		a.spec[17] = k.StreamRows
+		a.spec[20] = k.StreamRows
 	}
 	if k.StreamQuads != 0 {
-		a.spec[18] = k.StreamQuads
+		a.spec[21] = k.StreamQuads
 	}
 	if k.StreamAligned != 0 {
-		a.spec[19] = k.StreamAligned
+		a.spec[22] = k.StreamAligned
 	}
 	return vk.Call{Shader: shader, Groups: [3]uint32{x, y, z}, Label: "envs/rollout", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }

@@ -16,6 +16,7 @@ type Policy struct {
 	Network nn.MLP
 	LogStd  int  // offset in the row of the log standard deviations, for continuous actions
 	Squash  bool // continuous actions pass tanh
+	Bins    int  // above 1: each continuous action is one of so many values over its range, evenly, and the outputs are their logits
 
 	Normalizer *engine.Tensor // [P, 2, In]: mean and reciprocal deviation of observations; nil: none
 	ObsLimit   float32        // normalized observations are clipped to ±ObsLimit
@@ -35,6 +36,10 @@ type RolloutConfig struct {
 	Begin bool
 	// Window makes the members candidates of populations; nil: they are not.
 	Window *Window
+	// Cap truncates episodes at the step that the tensor Cap has for their population, or does not where that is 0.
+	Cap bool
+	// Seen sums up observations, see Rollout.Seen.
+	Seen bool
 	// Stream names the random numbers of the environments and, with "/action" behind, of the actions. Default "env".
 	Stream string
 }
@@ -58,6 +63,9 @@ type Rollout struct {
 	state, step, ret *engine.Tensor // [S, P, E], [P, E], [P, E]
 	scale            *engine.Tensor // [2, A]: middle and half of the action range
 	finished         *engine.Tensor // [3, P, E]
+	cap              *engine.Tensor // [populations]; nil: none
+	seen             *engine.Tensor // [1 + 2 O, P, E]; nil: not wanted
+	only             *networkForm   // of the policy's network; nil: the one that costs least
 	Trajectory
 }
 
@@ -102,6 +110,12 @@ func NewRollout(ctx context.Context, s *engine.State, env *Environment, cfg Roll
 	ro.ret = tensor("episode_return", engine.Float32, p, e)
 	ro.scale = s.Scratch("action_scale", engine.Float32, engine.Axis("bound", 2), engine.Axis("action", env.Action.Size()))
 	ro.finished = s.Scratch("finished", engine.Float32, engine.Axis("sum", 3), p, e)
+	if cfg.Cap {
+		ro.cap = s.Tensor("episode_cap", engine.Uint32, engine.Population(cfg.Members/ro.share()))
+	}
+	if cfg.Seen {
+		ro.seen = s.Scratch("seen", engine.Float32, engine.Axis("sum", 1+2*env.ObsSize()), p, e)
+	}
 	if cfg.Trajectory {
 		ro.Trajectory = Trajectory{
 			Obs:     s.Scratch("obs", engine.Float32, t, p, e, o),
@@ -149,6 +163,23 @@ func (ro *Rollout) Horizon() int { return ro.cfg.Horizon }
 // Finished is [3, P, E]: how many episodes ended in the last recording, their returns and their lengths, summed.
 func (ro *Rollout) Finished() *engine.Tensor { return ro.finished }
 
+// Cap is how many steps the episodes of each population [populations] have at most, u32; 0: as many as the time limit allows. Only
+// with RolloutConfig.Cap.
+func (ro *Rollout) Cap() *engine.Tensor { return ro.cap }
+
+// Seen is what the last recording's policy has acted on, [1 + 2 O, P, E]: the number of observations, and for each feature the sums
+// of their deviations from the normalizer's mean and of the squares of those. Environments that diverged count none. Only
+// with RolloutConfig.Seen.
+func (ro *Rollout) Seen() *engine.Tensor { return ro.seen }
+
+// share is how many members are one population.
+func (ro *Rollout) share() int {
+	if ro.cfg.Window != nil {
+		return ro.cfg.Window.Count
+	}
+	return 1
+}
+
 // RecordFirst records the beginning of the first episodes, without a step.
 func (ro *Rollout) RecordFirst(r *engine.Recorder, clock engine.Clock) {
 	ro.record(r, clock, nil, 0, true, 0)
@@ -158,6 +189,7 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 	info := r.Engine().Device().Info()
 	c, o := ro.cfg, ro.options.constants()
 	iterations := 0 // of loops, that evaluating the network takes
+	form := networkLanes
 	unused := ro.scale.Range()
 	k := rolloutKernel{
 		Params: unused, Params4: unused, ParamsTexels: unused, Normalizer: unused, ActionScale: ro.scale.Range(), Clock: clock.Tensor().Range(),
@@ -167,14 +199,13 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 		Seed: r.Engine().Seed(), EnvStream: engine.Stream(c.Stream), ActionStream: engine.Stream(c.Stream + "/action"),
 		TimeLimit: o.timeLimit, ActionRepeat: o.actionRepeat, AutoReset: o.autoReset, SparseReward: o.sparseReward, RewardScale: o.rewardScale,
 		Lanes: info.SubgroupSize, Policy: 1,
-		DrawWindow: uint32(c.Members), DrawStep: 1, NormalizerShare: 1,
+		DrawWindow: uint32(c.Members), DrawStep: 1, Share: uint32(ro.share()), Cap: ro.finished.Range(), Seen: ro.finished.Range(),
 	}
 	if w := c.Window; w != nil {
 		k.DrawWindow, k.DrawStride, k.DrawFirst = uint32(w.Count), uint32(w.Population), uint32(firstCandidate)
 		if w.Common {
 			k.DrawStride, k.DrawFirst, k.DrawStep = 1, 0, 0
 		}
-		k.NormalizerShare = uint32(w.Count)
 	}
 	if begin {
 		k.Begin = 1
@@ -187,8 +218,22 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 		k.Obs, k.Action, k.LogProb = ro.Obs.Range(), ro.Action.Range(), ro.LogProb.Range()
 		k.Reward, k.Done, k.NextObs = ro.Reward.Range(), ro.Done.Range(), ro.NextObs.Range()
 	}
+	if ro.cap != nil {
+		k.Cap, k.Capped = ro.cap.Range(), 1
+	}
+	if ro.seen != nil {
+		k.Seen, k.Statistics = ro.seen.Range(), 1
+	}
 	if policy != nil {
-		if policy.Network.In != ro.env.ObsSize() || policy.Network.Out != ro.env.Action.Size() {
+		outputs := ro.env.Action.Size()
+		if policy.Bins > 1 {
+			outputs, k.Bins = outputs*policy.Bins, uint32(policy.Bins)
+			if ro.env.Action.IsDiscrete() || c.Trajectory {
+				r.Fail(fmt.Errorf("envs: %d bins of %v in %q; want continuous actions, and no trajectory kept", policy.Bins, ro.env.Action, ro.env.Name))
+				return
+			}
+		}
+		if policy.Network.In != ro.env.ObsSize() || policy.Network.Out != outputs {
 			r.Fail(fmt.Errorf("envs: network %v acts in %q, which has %d observations and %v", policy.Network, ro.env.Name, ro.env.ObsSize(), ro.env.Action))
 			return
 		}
@@ -196,20 +241,13 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 		k.Params, k.Params4, k.ParamsTexels = policy.Params.Range(), policy.Params.Range(), policy.Params.Range()
 		k.Row, k.LogStd, k.ObsLimit = uint32(policy.Row()), uint32(policy.LogStd), policy.ObsLimit
 		k.ParamsPeriod = uint32(policy.Params.Size(engine.PopulationAxis))
-		if lanes, err := policy.Network.Lanes(info); err == nil {
-			k.Hidden1, k.Hidden2, k.Activation, k.LayerNorm = lanes.Hidden1, lanes.Hidden2, lanes.Activation, lanes.LayerNorm
-			iterations = int(lanes.Lanes)
-		} else {
-			stream, err := policy.Network.Stream(info)
-			if err != nil {
-				r.Fail(err)
-				return
-			}
-			k.Streamed, k.Hidden1, k.Activation, k.LayerNorm = 1, 1, stream.Activation, stream.LayerNorm
-			k.StreamRows, k.StreamQuads, k.StreamAligned = stream.Rows, stream.Quads, stream.Aligned
-			k.StreamLayers, k.StreamHidden = stream.Layers, stream.Hidden
-			iterations = stream.Iterations
+		n, err := ro.network(policy.Network, info)
+		if err != nil {
+			r.Fail(err)
+			return
 		}
+		n.set(&k)
+		form, iterations = n.form, n.iterations
 		if policy.Normalizer != nil {
 			k.Normalizer, k.Normalize = policy.Normalizer.Range(), 1
 		}
@@ -217,7 +255,11 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 			k.Squash = 1
 		}
 	}
-	groups := c.Members * ((c.Environments + int(info.SubgroupSize) - 1) / int(info.SubgroupSize))
+	lanes := int(info.SubgroupSize)
+	groups := c.Members * ((c.Environments + lanes - 1) / lanes)
+	if form == networkOwn {
+		groups = (c.Members*c.Environments + lanes - 1) / lanes
+	}
 	most := dispatchSteps(ro.options.ActionRepeat*(1+ro.env.Iterations) + iterations)
 	for first := 0; first < steps || first == 0; first += most {
 		k.First, k.Steps = uint32(first), uint32(min(most, steps-first))

@@ -18,23 +18,32 @@ func TestRolloutNetworks(t *testing.T) {
 		env       string
 		net       nn.MLP
 		normalize bool
+		forms     []networkForm
 	}{
-		{"CartPole-v1", nn.MLP{Hidden: []int{16, 8}, Activation: nn.Tanh}, true},
-		{"CartPole-v1", nn.MLP{Hidden: []int{256, 256}, Activation: nn.ReLU}, false},
-		{"Pendulum-v1", nn.MLP{Hidden: []int{33, 17, 9}, Activation: nn.ELU, LayerNorm: true}, true},
-		{"Pendulum-v1", nn.MLP{}, false},
+		{"CartPole-v1", nn.MLP{Hidden: []int{16, 8}, Activation: nn.Tanh}, true, []networkForm{networkLanes, networkStream, networkOwn}},
+		{"CartPole-v1", nn.MLP{Hidden: []int{256, 256}, Activation: nn.ReLU}, false, []networkForm{networkStream}},
+		{"Pendulum-v1", nn.MLP{Hidden: []int{33, 17, 9}, Activation: nn.ELU, LayerNorm: true}, true, []networkForm{networkStream}},
+		{"Pendulum-v1", nn.MLP{Hidden: []int{9}, Activation: nn.Swish, LayerNorm: true}, true, []networkForm{networkLanes, networkStream, networkOwn}},
+		{"Pendulum-v1", nn.MLP{Hidden: []int{7, 10}, Activation: nn.ELU, LayerNorm: true}, false, []networkForm{networkLanes, networkOwn}},
+		{"Pendulum-v1", nn.MLP{}, false, []networkForm{networkStream}},
 	} {
-		t.Run(fmt.Sprint(c.env, "/", c.net.Hidden), func(t *testing.T) { checkRollout(t, engine.New(dev, engine.Seed(5)), c.env, c.net, c.normalize) })
+		for _, form := range c.forms {
+			for _, environments := range []int{1, 3, 11} {
+				t.Run(fmt.Sprint(c.env, "/", c.net.Hidden, "/form ", form, "/environments ", environments), func(t *testing.T) {
+					checkRollout(t, engine.New(dev, engine.Seed(5)), c.env, c.net, c.normalize, form, environments)
+				})
+			}
+		}
 	}
 }
 
-func checkRollout(t *testing.T, eng *engine.Engine, name string, net nn.MLP, normalize bool) {
+func checkRollout(t *testing.T, eng *engine.Engine, name string, net nn.MLP, normalize bool, form networkForm, environments int) {
 	ctx := t.Context()
 	env, err := Lookup(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	const members, environments, horizon = 2, 11, 5
+	const members, horizon = 3, 5
 	net.In, net.Out = env.ObsSize(), env.Action.Size()
 	s := eng.NewState()
 	defer s.Close()
@@ -43,6 +52,7 @@ func checkRollout(t *testing.T, eng *engine.Engine, name string, net nn.MLP, nor
 	if err != nil {
 		t.Fatal(err)
 	}
+	ro.only = &form
 	row := nn.Align(net.Size()) + nn.Align(net.Out)
 	p := engine.Population(members)
 	params := s.Tensor("params", engine.Float32, p, engine.Axis("parameter", row))

@@ -13,6 +13,7 @@ const (
 	fusedMembers       = 64 // compiling takes half a minute, which fewer members do not earn back
 	maxFusedIterations = 60000
 	fusedPerTransition = 4
+	fusedBlock         = 4 // transitions that add the largest gradient at once, BLOCK in mlp_block.glsl; the lanes that read them are as many or a multiple
 )
 
 // canFuse says whether many updates can be one dispatch of policy_update.comp: on software drivers, whose memory is dear beside their
@@ -22,7 +23,7 @@ func (p *PPO) canFuse() bool {
 	if info.Type.GPU() || p.cfg.Members < fusedMembers || p.cfg.Optimizer != optim.Adam {
 		return false
 	}
-	if _, err := p.agent.actor.Lanes(info); err != nil {
+	if lanes, err := p.agent.actor.Lanes(info); err != nil || lanes.Lanes%fusedBlock != 0 {
 		return false
 	}
 	return uint64(p.agent.params.StackBytes()) <= info.Limits.MaxStorageRange && p.fusedIterations() <= maxFusedIterations && info.Limits.MaxBindings >= 23

@@ -52,7 +52,7 @@ type Options struct {
 }
 
 // Suites lists what there is.
-func Suites() []Suite { return []Suite{core()} }
+func Suites() []Suite { return []Suite{core(), physics()} }
 
 // Lookup is the suite of a name.
 func Lookup(name string) (Suite, bool) {

@@ -38,3 +38,31 @@ func TestCore(t *testing.T) {
 		t.Errorf("%s was not measured", name)
 	}
 }
+
+// The smallest of the physics suite's environments, one case of each kind.
+func TestPhysics(t *testing.T) {
+	dev, err := vk.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dev.Close()
+	suite, ok := bench.Lookup("physics")
+	if !ok {
+		t.Fatal("there is no suite physics")
+	}
+	measure := map[string]string{"invertedpendulum/w64": "env steps/s", "invertedpendulum/mlp": "env steps/s", "invertedpendulum/compile": "s"}
+	o := bench.Options{Time: 20 * time.Millisecond, Match: func(c bench.Case) bool { return measure[c.Name] != "" }}
+	err = suite.Run(t.Context(), dev, o, func(m bench.Measurement) error {
+		if m.Unit != measure[m.Case] || !(m.Value > 0) {
+			t.Errorf("%+v; want a figure in %s", m, measure[m.Case])
+		}
+		delete(measure, m.Case)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range measure {
+		t.Errorf("%s was not measured", name)
+	}
+}

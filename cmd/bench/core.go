@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/evorl/evorl/engine"
@@ -24,10 +25,10 @@ func core() Suite {
 			{Name: "gemm/p64", Summary: "products of 256 × 64 by 64 × 64 matrices, one for each of 64 members", Unit: "GFLOP/s", run: gemm(64, 256, 64, 64)},
 			{Name: "gemm/p1", Summary: "a product of two 512 × 512 matrices", Unit: "GFLOP/s", run: gemm(1, 512, 512, 512)},
 			{Name: "gemm/p256", Summary: "products of two 1024 × 1024 matrices, one for each of 256 members", Unit: "GFLOP/s", GPU: true, run: gemm(256, 1024, 1024, 1024)},
-			{Name: "cartpole/random", Summary: "CartPole-v1 with random actions, 4096 environments", Unit: "env steps/s", run: rollout(128, 32, false)},
-			{Name: "cartpole/random/p2048", Summary: "the same, 524,288 environments", Unit: "env steps/s", GPU: true, run: rollout(2048, 256, false)},
-			{Name: "cartpole/mlp", Summary: "CartPole-v1 with a [64, 64] network for each of 128 members × 32 environments", Unit: "env steps/s", run: rollout(128, 32, true)},
-			{Name: "cartpole/mlp/p2048", Summary: "the same, 2048 members × 64 environments", Unit: "env steps/s", GPU: true, run: rollout(2048, 64, true)},
+			{Name: "cartpole/random", Summary: "CartPole-v1 with random actions, 4096 environments", Unit: "env steps/s", run: rollout("CartPole-v1", 128, 32, 128, false)},
+			{Name: "cartpole/random/p2048", Summary: "the same, 524,288 environments", Unit: "env steps/s", GPU: true, run: rollout("CartPole-v1", 2048, 256, 128, false)},
+			{Name: "cartpole/mlp", Summary: "CartPole-v1 with a [64, 64] network for each of 128 members × 32 environments", Unit: "env steps/s", run: rollout("CartPole-v1", 128, 32, 128, true)},
+			{Name: "cartpole/mlp/p2048", Summary: "the same, 2048 members × 64 environments", Unit: "env steps/s", GPU: true, run: rollout("CartPole-v1", 2048, 64, 128, true)},
 			{Name: "ppo/p1", Summary: "PPO on CartPole-v1, one member of 4 environments × 128 steps", Unit: "env steps/s", run: ppo(1)},
 			{Name: "ppo/p256", Summary: "the same, 256 members", Unit: "env steps/s", run: ppo(256)},
 			{Name: "ppo/p2048", Summary: "the same, 2048 members", Unit: "env steps/s", GPU: true, run: ppo(2048)},
@@ -39,13 +40,10 @@ func core() Suite {
 
 func cartPole() (*envs.Environment, error) { return envs.Lookup("CartPole-v1") }
 
-// horizon is the steps of a rollout's recording.
-const horizon = 128
-
-// rollout measures environment steps, with uniformly random actions or with those of a network.
-func rollout(members, environments int, network bool) func(context.Context, *bench) (figure, error) {
+// rollout measures environment steps, with uniformly random actions or with those of a network; horizon is the steps of a recording.
+func rollout(name string, members, environments, horizon int, network bool) func(context.Context, *bench) (figure, error) {
 	return func(ctx context.Context, b *bench) (figure, error) {
-		env, err := cartPole()
+		env, err := envs.Lookup(name)
 		if err != nil {
 			return figure{}, err
 		}
@@ -167,7 +165,7 @@ func step(ctx context.Context, w engine.Workflow) func() error {
 func start(members int) func(context.Context, *bench) (figure, error) {
 	return func(ctx context.Context, b *bench) (_ figure, err error) {
 		begin := time.Now()
-		dev, err := vk.Open(vk.Index(b.eng.Device().Info().Index), vk.CacheDir(""))
+		dev, err := b.uncached()
 		if err != nil {
 			return figure{}, err
 		}
@@ -185,6 +183,18 @@ func start(members int) func(context.Context, *bench) (figure, error) {
 		}
 		return figure{value: time.Since(begin).Seconds()}, nil
 	}
+}
+
+// uncached opens the device once more, without the caches of pipelines: ours, and that of Mesa's drivers.
+func (b *bench) uncached() (*vk.Device, error) {
+	const variable = "MESA_SHADER_CACHE_DISABLE"
+	if _, set := os.LookupEnv(variable); !set {
+		if err := os.Setenv(variable, "true"); err != nil {
+			return nil, err
+		}
+		defer func() { _ = os.Unsetenv(variable) }()
+	}
+	return vk.Open(vk.Index(b.eng.Device().Info().Index), vk.CacheDir(""))
 }
 
 // pbt measures an iteration that ends with an exchange.

@@ -21,7 +21,7 @@ func (p *a2cParts) sections() config.Sections {
 	return config.Sections{{Name: "network", Value: &p.network}, {Name: "a2c", Value: &p.a2c}}
 }
 
-func (p *a2cParts) check(*config.Document, *envs.Environment) error { return nil }
+func (p *a2cParts) check(*config.Document, *envs.Environment, envs.Options) error { return nil }
 
 func (p *a2cParts) build(ctx context.Context, eng *engine.Engine, env *envs.Environment, options envs.Options) (engine.Workflow, error) {
 	return rl.NewA2C(ctx, eng, env, p.a2c, rl.Network(p.network), rl.Environment(options))

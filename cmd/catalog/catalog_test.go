@@ -40,6 +40,11 @@ func TestWrongConfigurations(t *testing.T) {
 		{"seed too large", "workflow = \"ppo\"\nenv = \"CartPole-v1\"\nseed = 4294967296\n", nil, []string{"x.toml:3:8", "4294967295"}},
 		{"too many minibatches", "workflow = \"ppo\"\nenv = \"CartPole-v1\"\n[ppo]\nenvironments = 1\nrollout_length = 2\nminibatches = 3\n", nil, []string{"x.toml:6:15", "3 minibatches of 2 transitions"}},
 		{"endless episodes", "workflow = \"ppo\"\nenv = \"CartPole-v1\"\n[environment]\ntime_limit = -1\n", nil, []string{"x.toml:4:14", "time limit"}},
+		{"an odd population", "workflow = \"openes\"\nenv = \"CartPole-v1\"\n[openes]\npopulation = 33\n", nil, []string{"x.toml:4:14", "cannot be mirrored"}},
+		{"bins of discrete actions", "workflow = \"openes\"\nenv = \"CartPole-v1\"\n[policy]\nbins = 5\n", nil, []string{"x.toml:4:8", "discrete already"}},
+		{"one bin", "workflow = \"pgpe\"\nenv = \"Pendulum-v1\"\n[policy]\nbins = 1\n", nil, []string{"x.toml:4:8", "no choice"}},
+		{"too deep", "workflow = \"ga\"\nenv = \"CartPole-v1\"\n[network]\nhidden = [1,2,3,4,5,6,7,8,9]\n", nil, []string{"x.toml:4:10", "9 hidden layers"}},
+		{"unknown normalization", "workflow = \"ars\"\nenv = \"CartPole-v1\"\n[network]\nnormalize_obs = \"vbn\"\n", nil, []string{"x.toml:4:17", "virtual_batch"}},
 		{"auto-reset", "workflow = \"ppo\"\nenv = \"CartPole-v1\"\n[environment]\nauto_reset = \"disabled\"\n", nil, []string{"x.toml:4:14", "\"normal\" or \"fast\""}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -98,7 +98,7 @@ func (c *Config) check(d *config.Document) error {
 	case c.Environment.AutoReset != envs.Normal && c.Environment.AutoReset != envs.Fast:
 		return d.Errorf("environment.auto_reset", "%q loses transitions that learning needs: want \"normal\" or \"fast\"", c.Environment.AutoReset)
 	}
-	return c.parts.check(d, c.env)
+	return c.parts.check(d, c.env, c.Environment)
 }
 
 // Sections are all settings where they stand in TOML.

@@ -39,7 +39,7 @@ func (p *pbtParts) sections() config.Sections {
 	return append(p.ppoParts.sections(), config.Section{Name: "pbt", Value: &p.pbt})
 }
 
-func (p *pbtParts) check(d *config.Document, _ *envs.Environment) error {
+func (p *pbtParts) check(d *config.Document, _ *envs.Environment, _ envs.Options) error {
 	if p.ppo.Members < 2 {
 		return d.Errorf("ppo.members", "a population of %d has nobody to learn from: want at least 2 members", p.ppo.Members)
 	}

@@ -21,7 +21,7 @@ func (p *ppoParts) sections() config.Sections {
 	return config.Sections{{Name: "network", Value: &p.network}, {Name: "ppo", Value: &p.ppo}}
 }
 
-func (p *ppoParts) check(*config.Document, *envs.Environment) error { return nil }
+func (p *ppoParts) check(*config.Document, *envs.Environment, envs.Options) error { return nil }
 
 func (p *ppoParts) build(ctx context.Context, eng *engine.Engine, env *envs.Environment, options envs.Options) (engine.Workflow, error) {
 	return p.make(ctx, eng, env, options)

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"errors"
 
 	"github.com/evorl/evorl/ec"
 	"github.com/evorl/evorl/ec/problem"
@@ -36,7 +37,14 @@ func (p *searchParts[C]) sections() config.Sections {
 	}
 }
 
-func (p *searchParts[C]) check(*config.Document, *envs.Environment) error { return nil }
+func (p *searchParts[C]) check(d *config.Document, env *envs.Environment, options envs.Options) error {
+	err := problem.CheckPolicy(env, options, p.network, p.policy)
+	var of *problem.SettingError
+	if errors.As(err, &of) {
+		return d.Errorf(of.Section+"."+of.Key, "%s", of.Message)
+	}
+	return err
+}
 
 func (p *searchParts[C]) build(ctx context.Context, eng *engine.Engine, env *envs.Environment, options envs.Options) (engine.Workflow, error) {
 	return ec.NewSearch(ctx, eng, p.algo, problem.Policy(env, options, p.network, p.policy), p.search.Members)

@@ -23,7 +23,7 @@ type parts interface {
 	// sections are where they stand, holding defaults until they are decoded.
 	sections() config.Sections
 	// check says what the settings cannot say one by one, before any device work.
-	check(d *config.Document, env *envs.Environment) error
+	check(d *config.Document, env *envs.Environment, options envs.Options) error
 	// build makes the workflow.
 	build(ctx context.Context, eng *engine.Engine, env *envs.Environment, options envs.Options) (engine.Workflow, error)
 }
@@ -113,7 +113,7 @@ func Workflows() []Workflow {
 		},
 		{
 			Name: "random-search", Summary: "candidates drawn about the beginning, the best of which is kept",
-			Source: "the baseline of all others",
+			Source: "the baseline",
 			parts:  newSearch(ec.DefaultRandomSearch),
 		},
 	}

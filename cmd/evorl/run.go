@@ -146,8 +146,7 @@ func (f *runFlags) learn(ctx context.Context, cmd *cobra.Command, cfg *catalog.C
 	if len(s.Refused()) > 0 {
 		warn(screen, "the checkpoint before, of iteration %d, is used", s.From())
 	}
-	steps := int64(s.Workflow().Describe().StepsPerIter)
-	line := newLine(screen, int64(cfg.Run.Iterations), int64(s.From()), int64(s.From())*steps)
+	line := newLine(screen, int64(cfg.Run.Iterations), int64(s.From()), s.EnvSteps())
 	defer line.end()
 	defer context.AfterFunc(ctx, func() {
 		if onTerminal(screen) {

@@ -53,10 +53,9 @@ type Member struct {
 
 // Result sums up what has been learned. Unless the run was interrupted, members are evaluated where the last iteration did not.
 func (s *Session) Result(ctx context.Context) (Result, error) {
-	d := s.workflow.Describe()
 	r := Result{
 		Workflow: s.cfg.Run.Workflow, Env: s.cfg.Run.Env, Seed: s.cfg.Run.Seed, Device: s.eng.Device().Info().Name,
-		Iterations: s.done, EnvSteps: int64(s.done) * int64(d.StepsPerIter), RunDir: s.dir.Path(), From: s.from, Stopped: s.word() == "interrupted",
+		Iterations: s.done, EnvSteps: s.steps, RunDir: s.dir.Path(), From: s.from, Stopped: s.word() == "interrupted",
 		BestReturn: Number(math.NaN()), MeanReturn: Number(math.NaN()),
 	}
 	if !r.Stopped && (s.evaluation == nil || s.evaluatedAt != s.done) {

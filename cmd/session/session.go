@@ -38,6 +38,7 @@ type Session struct {
 	before  float64 // seconds that earlier sessions took
 	from    int     // iterations that earlier sessions did
 	done    int
+	steps   int64 // of all environments, since the run began
 	outcome error
 
 	evaluation  *engine.Evaluation // the newest
@@ -76,7 +77,7 @@ func Begin(ctx context.Context, eng *engine.Engine, cfg *catalog.Config, path st
 		return nil, err
 	}
 	made = false // from here on it is a run
-	return s, s.open(0)
+	return s, s.open(ctx, 0)
 }
 
 // Resume goes on with the run in a folder from its newest checkpoint, or from its beginning when there is none yet. The configuration
@@ -118,7 +119,7 @@ func Resume(ctx context.Context, eng *engine.Engine, cfg *catalog.Config, path s
 			return nil, err
 		}
 	}
-	return s, s.open(s.from)
+	return s, s.open(ctx, s.from)
 }
 
 // build makes the workflow with all that the run will need, so that it is known to fit before anything has been learned.
@@ -171,15 +172,17 @@ func (s *Session) writeConfig() error {
 }
 
 // open opens what the run is written to, to go on after so many iterations.
-func (s *Session) open(done int) (err error) {
+func (s *Session) open(ctx context.Context, done int) (err error) {
+	if s.steps, err = engine.EnvSteps(ctx, s.workflow); err != nil {
+		return err
+	}
 	if s.before, err = secondsAt(s.dir.Metrics(), done); err != nil {
 		return err
 	}
 	if s.file, err = metrics.ResumeFile(s.dir.Metrics(), int64(done)); err != nil {
 		return err
 	}
-	d := s.workflow.Describe()
-	if s.events, err = metrics.NewEvents(s.dir.Events(), int64(done)*int64(d.StepsPerIter)); err != nil {
+	if s.events, err = metrics.NewEvents(s.dir.Events(), s.steps); err != nil {
 		return err
 	}
 	s.provenance.Workflow, s.provenance.Environment, s.provenance.Seed = s.cfg.Run.Workflow, s.cfg.Run.Env, uint64(s.cfg.Run.Seed)
@@ -209,6 +212,9 @@ func (s *Session) Refused() []*checkpoint.CorruptError { return s.refused }
 
 // From is how many iterations earlier sessions have done.
 func (s *Session) From() int { return s.from }
+
+// EnvSteps is how many environment steps the run has taken, by all members together, earlier sessions included.
+func (s *Session) EnvSteps() int64 { return s.steps }
 
 // Workflow is what learns.
 func (s *Session) Workflow() engine.Workflow { return s.workflow }
@@ -247,7 +253,7 @@ func (s *Session) facts() map[string]string {
 
 // keep is the hook that writes a report down.
 func (s *Session) keep(_ context.Context, r engine.Report) error {
-	s.done = r.Iteration
+	s.done, s.steps = r.Iteration, r.EnvSteps
 	if r.Evaluation != nil {
 		s.evaluation, s.evaluatedAt = r.Evaluation, r.Iteration
 	}

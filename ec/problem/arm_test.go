@@ -106,7 +106,7 @@ func TestMAPElitesLearns(t *testing.T) {
 		}
 		coverage, score, mean := last.Metrics["archive/coverage"], last.Metrics["archive/qd_score"], last.Metrics["archive/fitness"]
 		t.Logf("%s: coverage %.3f, score %.1f, fitness %.3f", algo.Name(), coverage, score, mean)
-		archive := s.Strategy().(interface{ Archive() ec.Archive }).Archive()
+		archive := s.Strategy().(ec.Archiver).Archive()
 		fitness, err := archive.Fitness.ReadFloat32(t.Context())
 		if err != nil {
 			t.Fatal(err)

@@ -74,6 +74,125 @@ func (k armKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: armShader, Groups: [3]uint32{x, y, z}, Label: "ec/problem/arm", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var dtlzShader = &vk.Shader{
+	Name:  "ec/problem/dtlz",
+	SPIRV: shaders.Code("ec/problem/dtlz"),
+	Bindings: []vk.Binding{
+		{Name: "Candidates", Index: 0, Access: vk.Read},
+		{Name: "candidates_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Objectives", Index: 2, Access: vk.Write},
+	},
+	PushBytes: 28,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "FUNCTION", ID: 1, Default: 1},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// dtlzKernel is shaders/ec/problem/dtlz.comp.
+type dtlzKernel struct {
+	Candidates       vk.Range // readonly vec4
+	CandidatesTexels vk.Range // readonly vec4 rgba32f
+	Objectives       vk.Range // writeonly float
+
+	Members    uint32 // push constants, in order
+	Window     uint32
+	Dim        uint32
+	Row        uint32
+	Population uint32
+	First      uint32
+	Objective  uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Function   uint32 // default 1
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k dtlzKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [3]vk.Range
+		push   [28]byte
+		spec   [3]uint32
+	})
+	a.ranges = [3]vk.Range{k.Candidates, k.CandidatesTexels, k.Objectives}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Window)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Dim)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[16:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[20:], k.First)
+	binary.LittleEndian.PutUint32(a.push[24:], k.Objective)
+	a.spec = [3]uint32{64, 1, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.Function != 0 {
+		a.spec[1] = k.Function
+	}
+	if k.TexelLoads != 0 {
+		a.spec[2] = k.TexelLoads
+	}
+	return vk.Call{Shader: dtlzShader, Groups: [3]uint32{x, y, z}, Label: "ec/problem/dtlz", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var observedShader = &vk.Shader{
+	Name:  "ec/problem/observed",
+	SPIRV: shaders.Code("ec/problem/observed"),
+	Bindings: []vk.Binding{
+		{Name: "Seen", Index: 0, Access: vk.Read},
+		{Name: "seen_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Sums", Index: 2, Access: vk.ReadWrite},
+	},
+	PushBytes: 16,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// observedKernel is shaders/ec/problem/observed.comp.
+type observedKernel struct {
+	Seen       vk.Range // readonly float
+	SeenTexels vk.Range // readonly vec4 rgba32f
+	Sums       vk.Range // read-write float
+
+	Window   uint32 // push constants, in order
+	Episodes uint32
+	Skip     uint32
+	More     uint32
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k observedKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [3]vk.Range
+		push   [16]byte
+		spec   [2]uint32
+	})
+	a.ranges = [3]vk.Range{k.Seen, k.SeenTexels, k.Sums}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Window)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Episodes)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Skip)
+	binary.LittleEndian.PutUint32(a.push[12:], k.More)
+	a.spec = [2]uint32{64, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: observedShader, Groups: [3]uint32{x, y, z}, Label: "ec/problem/observed", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var returnsShader = &vk.Shader{
 	Name:  "ec/problem/returns",
 	SPIRV: shaders.Code("ec/problem/returns"),
@@ -94,7 +213,7 @@ var returnsShader = &vk.Shader{
 type returnsKernel struct {
 	Finished vk.Range // readonly float
 	Fitness  vk.Range // writeonly float
-	Steps    vk.Range // writeonly float
+	Steps    vk.Range // writeonly uint
 
 	Members    uint32 // push constants, in order
 	Window     uint32
@@ -123,4 +242,149 @@ func (k returnsKernel) call(x, y, z uint32) vk.Call {
 		a.spec[0] = k.LocalSizeX
 	}
 	return vk.Call{Shader: returnsShader, Groups: [3]uint32{x, y, z}, Label: "ec/problem/returns", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var stepsShader = &vk.Shader{
+	Name:  "ec/problem/steps",
+	SPIRV: shaders.Code("ec/problem/steps"),
+	Bindings: []vk.Binding{
+		{Name: "Steps", Index: 0, Access: vk.Read},
+		{Name: "Taken", Index: 1, Access: vk.Write},
+		{Name: "Length", Index: 2, Access: vk.Write},
+		{Name: "Cap", Index: 3, Access: vk.Write},
+	},
+	PushBytes: 12,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// stepsKernel is shaders/ec/problem/steps.comp.
+type stepsKernel struct {
+	Steps  vk.Range // readonly uint
+	Taken  vk.Range // writeonly uint
+	Length vk.Range // writeonly float
+	Cap    vk.Range // writeonly uint
+
+	Population uint32 // push constants, in order
+	Episodes   uint32
+	Limit      uint32
+
+	Workgroup uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k stepsKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [4]vk.Range
+		push   [12]byte
+		spec   [1]uint32
+	})
+	a.ranges = [4]vk.Range{k.Steps, k.Taken, k.Length, k.Cap}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Episodes)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Limit)
+	a.spec = [1]uint32{64}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	return vk.Call{Shader: stepsShader, Groups: [3]uint32{x, y, z}, Label: "ec/problem/steps", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var takenShader = &vk.Shader{
+	Name:  "ec/problem/taken",
+	SPIRV: shaders.Code("ec/problem/taken"),
+	Bindings: []vk.Binding{
+		{Name: "Steps", Index: 0, Access: vk.Read},
+		{Name: "Taken", Index: 1, Access: vk.ReadWrite},
+	},
+	PushBytes:     4,
+	LocalSize:     [3]uint32{1, 1, 1},
+	LocalSizeSpec: [3]int32{-1, -1, -1},
+}
+
+// takenKernel is shaders/ec/problem/taken.comp.
+type takenKernel struct {
+	Steps vk.Range // readonly uint
+	Taken vk.Range // read-write uint
+
+	Searches uint32 // push constants, in order
+}
+
+// call dispatches x × y × z workgroups.
+func (k takenKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [2]vk.Range
+		push   [4]byte
+	})
+	a.ranges = [2]vk.Range{k.Steps, k.Taken}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Searches)
+	return vk.Call{Shader: takenShader, Groups: [3]uint32{x, y, z}, Label: "ec/problem/taken", Ranges: a.ranges[:], Push: a.push[:]}
+}
+
+var zdtShader = &vk.Shader{
+	Name:  "ec/problem/zdt",
+	SPIRV: shaders.Code("ec/problem/zdt"),
+	Bindings: []vk.Binding{
+		{Name: "Candidates", Index: 0, Access: vk.Read},
+		{Name: "candidates_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Objectives", Index: 2, Access: vk.Write},
+	},
+	PushBytes: 28,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "FUNCTION", ID: 1, Default: 1},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// zdtKernel is shaders/ec/problem/zdt.comp.
+type zdtKernel struct {
+	Candidates       vk.Range // readonly vec4
+	CandidatesTexels vk.Range // readonly vec4 rgba32f
+	Objectives       vk.Range // writeonly float
+
+	Members    uint32 // push constants, in order
+	Window     uint32
+	Dim        uint32
+	Row        uint32
+	Population uint32
+	First      uint32
+	Objective  uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Function   uint32 // default 1
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k zdtKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [3]vk.Range
+		push   [28]byte
+		spec   [3]uint32
+	})
+	a.ranges = [3]vk.Range{k.Candidates, k.CandidatesTexels, k.Objectives}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Window)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Dim)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[16:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[20:], k.First)
+	binary.LittleEndian.PutUint32(a.push[24:], k.Objective)
+	a.spec = [3]uint32{64, 1, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.Function != 0 {
+		a.spec[1] = k.Function
+	}
+	if k.TexelLoads != 0 {
+		a.spec[2] = k.TexelLoads
+	}
+	return vk.Call{Shader: zdtShader, Groups: [3]uint32{x, y, z}, Label: "ec/problem/zdt", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }

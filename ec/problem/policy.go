@@ -1,8 +1,6 @@
-// Package problem holds what searches of package ec solve: policies in environments, and functions whose optima are known.
 package problem
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
@@ -17,29 +15,78 @@ import (
 type PolicyConfig struct {
 	Episodes int  `min:"1" max:"65536" doc:"Episodes whose mean return is a candidate's fitness."`
 	Common   bool `doc:"All candidates of a generation meet the same random numbers."`
-	Sample   bool `doc:"Discrete actions are sampled from the policy; else the likeliest is taken."`
+	Sample   bool `doc:"Actions are sampled from the policy; else the likeliest are taken. The deviations of continuous ones are searched too."`
+	Bins     int  `min:"0" max:"256" doc:"Values, evenly over its range, that each continuous action can have, the network's outputs being their logits; 0: any value."`
+	Cap      bool `doc:"Episodes are cut short at twice the mean length of the last generation's."`
 }
 
 // DefaultPolicy is EvoRL's and EvoJAX's way: one episode, likeliest actions, and the same initial states for all.
 func DefaultPolicy() PolicyConfig { return PolicyConfig{Episodes: 1, Common: true} }
 
+// Validate says what the fields cannot say alone.
+func (c PolicyConfig) Validate() error {
+	if c.Bins == 1 {
+		return config.Invalid("bins", "an action of 1 value is no choice; want 0, or at least 2")
+	}
+	return nil
+}
+
 // NetworkConfig describes the hidden part of the policy's network; inputs and outputs are the environment's.
 type NetworkConfig struct {
-	Hidden      []int          `min:"1" max:"8192" doc:"Units of each hidden layer."`
-	Activation  nn.Activation  `doc:"Nonlinearity of hidden layers: linear, relu, tanh, elu, swish."`
-	LayerNorm   bool           `doc:"Layer normalization before each activation."`
-	Initializer nn.Initializer `doc:"Initial weights: orthogonal, lecun_uniform, kaiming_uniform."`
-	HiddenGain  float64        `min:"0" doc:"Factor of the initial weights of hidden layers."`
-	OutputGain  float64        `min:"0" doc:"Factor of the initial weights of the output."`
-	Squash      bool           `doc:"Continuous actions pass tanh, so they stay inside the action range."`
+	Hidden       []int          `min:"1" max:"8192" doc:"Units of each hidden layer."`
+	Activation   nn.Activation  `doc:"Nonlinearity of hidden layers: linear, relu, tanh, elu, swish."`
+	LayerNorm    bool           `doc:"Layer normalization before each activation."`
+	Initializer  nn.Initializer `doc:"Initial weights: orthogonal, lecun_uniform, kaiming_uniform."`
+	HiddenGain   float64        `min:"0" doc:"Factor of the initial weights of hidden layers."`
+	OutputGain   float64        `min:"0" doc:"Factor of the initial weights of the output."`
+	LogStd       float64        `min:"-10" max:"3" doc:"Initial log standard deviation of sampled continuous actions, in units of half the action range."`
+	Squash       bool           `doc:"Continuous actions pass tanh, so they stay inside the action range."`
+	NormalizeObs Normalization  `doc:"What brings observations to mean 0 and deviation 1: none, virtual_batch (random steps before the search), running (all that candidates see)."`
+	RandomSteps  int            `min:"1" max:"1000000" doc:"Steps of a virtual batch."`
+	ObsLimit     float64        `above:"0" doc:"Normalized observations are clipped to this size."`
 }
 
-// DefaultNetwork is EvoRL's for evolution strategies (B. Zheng et al., 2025, table 3): two layers of 16 with tanh.
+// DefaultNetwork is EvoRL's for evolution strategies (B. Zheng et al., 2025, appendix B.1): two layers of 16; with tanh. A virtual batch is
+// EvoRL's 10000 steps, the limit of observations EvoJAX's (Y. Tang et al., 2022).
 func DefaultNetwork() NetworkConfig {
-	return NetworkConfig{Hidden: []int{16, 16}, Activation: nn.Tanh, Initializer: nn.LecunUniform, HiddenGain: 1, OutputGain: 1, Squash: true}
+	return NetworkConfig{
+		Hidden: []int{16, 16}, Activation: nn.Tanh, Initializer: nn.LecunUniform, HiddenGain: 1, OutputGain: 1, LogStd: -1, Squash: true,
+		RandomSteps: 10000, ObsLimit: 5,
+	}
 }
 
-// policy is the search for a policy in an environment: a candidate is the parameters of its network.
+// Normalization is how a policy's observations are normalized.
+type Normalization uint32
+
+const (
+	Unnormalized Normalization = iota
+	VirtualBatch               // T. Salimans et al., 2017, section 2.1: by the moments of random steps before the search
+	Running                    // H. Mania et al., 2018, algorithm 2: by the moments of all that candidates have seen
+)
+
+var normalizationNames = [...]string{"none", "virtual_batch", "running"}
+
+// UnmarshalText reads a normalization by its name: none, virtual_batch or running.
+func (n *Normalization) UnmarshalText(text []byte) error {
+	for i, name := range normalizationNames {
+		if string(text) == name {
+			*n = Normalization(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("normalization %q; want one of %q", text, normalizationNames)
+}
+
+// MarshalText writes a normalization's name.
+func (n Normalization) MarshalText() ([]byte, error) {
+	if int(n) >= len(normalizationNames) {
+		return nil, fmt.Errorf("normalization %d; want 0 to %d", uint32(n), len(normalizationNames)-1)
+	}
+	return []byte(normalizationNames[n]), nil
+}
+
+// policy is the search for a policy in an environment: a candidate is the parameters of its network and, where continuous actions are
+// sampled, their log standard deviations.
 type policy struct {
 	env     *envs.Environment
 	options envs.Options
@@ -53,6 +100,35 @@ func Policy(env *envs.Environment, options envs.Options, network NetworkConfig, 
 	return &policy{env: env, options: options, network: network, cfg: cfg}
 }
 
+// CheckPolicy says what is wrong with the settings of a policy, before any device work. The error of a setting that does not suit the environment
+// is a *SettingError.
+func CheckPolicy(env *envs.Environment, options envs.Options, network NetworkConfig, cfg PolicyConfig) error {
+	p := &policy{env: env, options: options, network: network, cfg: cfg}
+	if err := errors.Join(config.Check(cfg), config.Check(network)); err != nil {
+		return err
+	}
+	if cfg.Bins > 0 && env.Action.IsDiscrete() {
+		return &SettingError{"policy", "bins", fmt.Sprintf("the actions of %q are discrete already: want 0", env.Name)}
+	}
+	if err := p.mlp().Check(); err != nil {
+		return &SettingError{"network", "hidden", err.Error()}
+	}
+	if p.limit() <= 0 {
+		return fmt.Errorf("problem: episodes in %q without a time limit might never end; set one", env.Name)
+	}
+	return nil
+}
+
+// SettingError is a setting of a policy that does not suit its environment.
+type SettingError struct {
+	Section, Key string // "policy" or "network", and the key in it
+	Message      string
+}
+
+func (e *SettingError) Error() string {
+	return fmt.Sprintf("problem: %s.%s: %s", e.Section, e.Key, e.Message)
+}
+
 // Name implements ec.Problem.
 func (p *policy) Name() string { return p.env.Name }
 
@@ -61,146 +137,48 @@ func (p *policy) Objectives() int { return 1 }
 
 func (p *policy) mlp() nn.MLP {
 	n := p.network
-	return nn.MLP{In: p.env.ObsSize(), Out: p.env.Action.Size(), Hidden: n.Hidden, Activation: n.Activation, LayerNorm: n.LayerNorm}
+	return nn.MLP{In: p.env.ObsSize(), Out: p.env.Action.Size() * max(1, p.cfg.Bins), Hidden: n.Hidden, Activation: n.Activation, LayerNorm: n.LayerNorm}
+}
+
+// deviations is how many log standard deviations a candidate has behind its network.
+func (p *policy) deviations() int {
+	if !p.cfg.Sample || p.cfg.Bins > 0 || p.env.Action.IsDiscrete() {
+		return 0
+	}
+	return p.env.Action.Size()
+}
+
+// limit is the most environment steps of an episode; not above 0 where there is none.
+func (p *policy) limit() int {
+	if p.options.TimeLimit == 0 {
+		return p.env.MaxSteps
+	}
+	return p.options.TimeLimit
+}
+
+// horizon is the most actions of an episode.
+func (p *policy) horizon() int {
+	repeat := max(1, p.options.ActionRepeat)
+	return (p.limit() + repeat - 1) / repeat
 }
 
 // Space implements ec.Problem.
-func (p *policy) Space(members int) ec.Space { return ec.Space{Members: members, Dim: p.mlp().Size()} }
+func (p *policy) Space(members int) ec.Space {
+	return ec.Space{Members: members, Dim: p.mlp().Size() + p.deviations()}
+}
 
 // Start implements ec.Problem: initial networks.
 func (p *policy) Start(seed uint32, members int) []float32 {
 	mlp := p.mlp()
 	size := mlp.Size()
-	all := make([]float32, members*size)
+	dim := size + p.deviations()
+	all := make([]float32, members*dim)
 	for m := range members {
-		mlp.Init(all[m*size:(m+1)*size], p.network.Initializer, p.network.HiddenGain, p.network.OutputGain, engine.NewRng(seed, engine.Stream("init"), uint32(m), 0, 0))
+		row := all[m*dim : (m+1)*dim]
+		mlp.Init(row[:size], p.network.Initializer, p.network.HiddenGain, p.network.OutputGain, engine.NewRng(seed, engine.Stream("init"), uint32(m), 0, 0))
+		for i := size; i < dim; i++ {
+			row[i] = float32(p.network.LogStd)
+		}
 	}
 	return all
-}
-
-// rollouts is a policy's evaluation.
-type rollouts struct {
-	*policy
-	clock               engine.Clock
-	members, population int
-	window              int
-	rollout             *envs.Rollout
-	steps               *engine.Tensor                     // [M, P]: taken by each candidate
-	fitness             *engine.Tensor                     // [M, P] of the search
-	evaluators          map[*engine.Tensor]*envs.Evaluator // by solutions
-	state               *engine.State
-}
-
-// windowBytes is about how much memory a window's candidates take: so much that a device is busy, and no more for larger populations.
-const windowBytes = 64 << 20
-
-// New implements ec.Problem.
-func (p *policy) New(ctx context.Context, s *engine.State, clock engine.Clock, members, population int) (ec.Evaluation, error) {
-	mlp := p.mlp()
-	if err := errors.Join(config.Check(p.cfg), config.Check(p.network), mlp.Check()); err != nil {
-		return nil, err
-	}
-	row := p.Space(members).Row()
-	most := max(1, windowBytes/(4*row*members))
-	windows := (population + most - 1) / most
-	e := &rollouts{policy: p, clock: clock, members: members, population: population, window: (population + windows - 1) / windows, state: s, evaluators: map[*engine.Tensor]*envs.Evaluator{}}
-	limit := p.options.TimeLimit
-	if limit == 0 {
-		limit = p.env.MaxSteps
-	}
-	if limit <= 0 {
-		return nil, fmt.Errorf("problem: episodes in %q without a time limit might never end; set one", p.env.Name)
-	}
-	repeat := max(1, p.options.ActionRepeat)
-	var err error
-	e.rollout, err = envs.NewRollout(ctx, s.Sub("rollout"), p.env, envs.RolloutConfig{
-		Members: members * e.window, Environments: p.cfg.Episodes, Horizon: (limit + repeat - 1) / repeat, Options: p.options,
-		Mode: !p.cfg.Sample, Begin: true, Window: &envs.Window{Population: population, Count: e.window, Common: p.cfg.Common},
-	})
-	if err != nil {
-		return nil, err
-	}
-	e.steps = s.Scratch("steps", engine.Float32, engine.Population(members), engine.Axis("candidate", population))
-	return e, s.Err()
-}
-
-// Window implements ec.Evaluation.
-func (e *rollouts) Window() int { return e.window }
-
-// Steps implements ec.Evaluation.
-func (e *rollouts) Steps() (candidate, clock int) {
-	horizon := e.rollout.Horizon()
-	return horizon * e.cfg.Episodes, horizon
-}
-
-// Init implements ec.Evaluation.
-func (e *rollouts) Init(context.Context) error { return nil }
-
-// Constants implements ec.Evaluation.
-func (e *rollouts) Constants(ctx context.Context) error { return e.rollout.Init(ctx) }
-
-// act is the policy of networks [.., row].
-func (e *rollouts) act(params *engine.Tensor) *envs.Policy {
-	return &envs.Policy{Weights: nn.Weights{Params: params}, Network: e.mlp(), Squash: e.network.Squash}
-}
-
-// Record implements ec.Evaluation.
-func (e *rollouts) Record(r *engine.Recorder, candidates *engine.Tensor, first int, fitness *engine.Tensor) {
-	e.fitness = fitness
-	e.rollout.RecordWindow(r, e.clock, e.act(candidates), first)
-	size := r.Workgroup()
-	finished := e.rollout.Finished()
-	r.Dispatch(returnsKernel{
-		Finished: finished.Range(), Fitness: fitness.Range(), Steps: e.steps.Range(), Members: uint32(e.members), Window: uint32(e.window),
-		Episodes: uint32(e.cfg.Episodes), Population: uint32(e.population), First: uint32(first), LocalSizeX: size,
-	}.call((uint32(e.members*e.window)+size-1)/size, 1, 1))
-}
-
-// Finish implements ec.Evaluation.
-func (e *rollouts) Finish(*engine.Recorder) {}
-
-// Rows implements ec.Evaluation.
-func (e *rollouts) Rows(m *engine.Metrics) func(*engine.Recorder) {
-	returns, lengths := m.Row("episode/return"), m.Row("episode/length")
-	return func(r *engine.Recorder) {
-		engine.Mean(r, returns, e.fitness, nil, 1)
-		engine.Mean(r, lengths, e.steps, nil, 1/float32(e.cfg.Episodes))
-	}
-}
-
-// evaluator is that of the solutions.
-func (e *rollouts) evaluator(ctx context.Context, solutions *engine.Tensor) (_ *envs.Evaluator, err error) {
-	ev := e.evaluators[solutions]
-	if ev == nil {
-		if ev, err = envs.NewEvaluator(ctx, e.state, e.env, e.options, e.act(solutions)); err != nil {
-			return nil, err
-		}
-		e.evaluators[solutions] = ev
-	}
-	return ev, nil
-}
-
-// Prepare implements ec.Evaluation.
-func (e *rollouts) Prepare(ctx context.Context, solutions *engine.Tensor, episodes int) error {
-	ev, err := e.evaluator(ctx, solutions)
-	if err != nil {
-		return err
-	}
-	return ev.Prepare(ctx, e.clock, episodes)
-}
-
-// Evaluate implements ec.Evaluation: episodes of the environment's own rewards, apart from those of the search.
-func (e *rollouts) Evaluate(ctx context.Context, solutions *engine.Tensor, episodes int) (engine.Evaluation, error) {
-	ev, err := e.evaluator(ctx, solutions)
-	if err != nil {
-		return engine.Evaluation{}, err
-	}
-	return ev.Run(ctx, e.clock, episodes)
-}
-
-// Close implements ec.Evaluation.
-func (e *rollouts) Close() {
-	for _, ev := range e.evaluators {
-		ev.Close()
-	}
 }

@@ -704,6 +704,51 @@ func (k normalizerKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: normalizerShader, Groups: [3]uint32{x, y, z}, Label: "engine/nn/normalizer", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var normalizerMergeShader = &vk.Shader{
+	Name:  "engine/nn/normalizer_merge",
+	SPIRV: shaders.Code("engine/nn/normalizer_merge"),
+	Bindings: []vk.Binding{
+		{Name: "Sums", Index: 0, Access: vk.Read},
+		{Name: "Moments", Index: 1, Access: vk.ReadWrite},
+		{Name: "Normalizer", Index: 2, Access: vk.Write},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// normalizerMergeKernel is shaders/engine/nn/normalizer_merge.comp.
+type normalizerMergeKernel struct {
+	Sums       vk.Range // readonly float
+	Moments    vk.Range // read-write float
+	Normalizer vk.Range // writeonly float
+
+	Members  uint32 // push constants, in order
+	Features uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k normalizerMergeKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [3]vk.Range
+		push   [8]byte
+		spec   [1]uint32
+	})
+	a.ranges = [3]vk.Range{k.Sums, k.Moments, k.Normalizer}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Features)
+	a.spec = [1]uint32{64}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	return vk.Call{Shader: normalizerMergeShader, Groups: [3]uint32{x, y, z}, Label: "engine/nn/normalizer_merge", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var rowsShader = &vk.Shader{
 	Name:  "engine/nn/rows",
 	SPIRV: shaders.Code("engine/nn/rows"),

@@ -53,3 +53,17 @@ func (n *Normalizer) Record(r *engine.Recorder, obs *engine.Tensor) {
 		Horizon: uint32(horizon), Environments: uint32(inner / features), Workgroup: r.WorkgroupFor(horizon * inner / features),
 	}.call(uint32(members), uint32(features), 1))
 }
+
+// Merge records taking sums [P, 1 + 2 O] over a batch of observations into the running moments: how many there are, and the sums of
+// their deviations from the normalizer's mean and of the squares of those. No observations change nothing.
+func (n *Normalizer) Merge(r *engine.Recorder, sums *engine.Tensor) {
+	members, features := n.values.Dims()[0].Size, n.values.Dims()[2].Size
+	if sums.Len() != members*(1+2*features) {
+		r.Fail(fmt.Errorf("nn: sums %v do not fit normalizer %v", sums, n.values))
+		return
+	}
+	size := r.Workgroup()
+	r.Dispatch(normalizerMergeKernel{
+		Sums: sums.Range(), Moments: n.moments.Range(), Normalizer: n.values.Range(), Members: uint32(members), Features: uint32(features), LocalSizeX: size,
+	}.call((uint32(members*features)+size-1)/size, 1, 1))
+}

@@ -16,8 +16,8 @@ type Stream struct {
 	Iterations                                  int // of loops that an evaluation takes an invocation through
 }
 
-// Stream says how a subgroup of the device streams the network, which begins at a multiple of four floats.
-func (m MLP) Stream(info vk.Info) (Stream, error) {
+// Stream says how a subgroup of the device streams the network, which begins at a multiple of four floats, for so many inputs at a time.
+func (m MLP) Stream(info vk.Info, inputs int) (Stream, error) {
 	s := Stream{Layers: uint32(len(m.Hidden)), Activation: uint32(m.Activation), Aligned: 1}
 	if len(m.Hidden) > len(s.Hidden) {
 		return Stream{}, fmt.Errorf("nn: network %v has %d hidden layers; a stream has room for %d", m, len(m.Hidden), len(s.Hidden))
@@ -28,8 +28,11 @@ func (m MLP) Stream(info vk.Info) (Stream, error) {
 	// Inputs evaluated together share the loads of weights, and each takes registers for its sums.
 	const most = 16
 	lanes := int(info.SubgroupSize)
-	s.Rows = uint32(min(lanes, most))
-	turns := lanes / int(s.Rows)
+	s.Rows = 1
+	for s.Rows < uint32(min(lanes, most, inputs)) {
+		s.Rows *= 2
+	}
+	turns := (min(lanes, inputs) + int(s.Rows) - 1) / int(s.Rows)
 	quads := func(units int) int { return (units + 4*lanes - 1) / (4 * lanes) }
 	registers := (m.In + lanes - 1) / lanes
 	s.Quads = uint32((registers + 3) / 4)

@@ -1,8 +1,7 @@
 #version 450
 
 // MAP-Elites: in each cell the fittest of the candidates that fall into it, if it is fitter than the elite there or finds none, takes its place: fitness and
-// descriptor. Groups: x = ceil(population /
-// local size), y = searches.
+// descriptor. Groups: x = ceil(population / local size), y = searches.
 
 #include "engine/load.glsl"
 

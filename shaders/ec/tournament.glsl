@@ -2,6 +2,7 @@
 // replacement is the one of the smallest place.
 
 #include "ec/draw.glsl"
+#include "engine/permutation.glsl"
 
 uint tournament(uvec2 key, uvec3 counter, uint n, uint size) {
     uint winner = n - 1u;
@@ -10,6 +11,22 @@ uint tournament(uvec2 key, uvec3 counter, uint n, uint size) {
         if ((k & 3u) == 0u) words = philox(key, uvec4(counter, k >> 2));
         winner = min(winner, below(words.x, n));
         words = words.yzwx;
+    }
+    return winner;
+}
+
+// The same without replacement: tournament number p takes the next `size` of all candidates, shuffled; then they are shuffled anew. So each
+// meets as many others. counter: (search, generation).
+uint shuffled_tournament(uvec2 key, uvec2 counter, uint p, uint n, uint size) {
+    uint winner = n - 1u, shuffle = 0xFFFFFFFFu;
+    uvec4 words = uvec4(0u);
+    for (uint k = 0u; k < size; k++) {
+        uint draw = p * size + k;
+        if (draw / n != shuffle) {
+            shuffle = draw / n;
+            words = philox(key, uvec4(counter.x, shuffle, counter.y, 0xFFFFFFFFu));
+        }
+        winner = min(winner, permute(draw % n, n, words));
     }
     return winner;
 }

@@ -16,6 +16,8 @@ layout(constant_id = 2) const uint MUTATION = 0; // one of the following
 const uint NO_MUTATION = 0u;
 const uint GAUSSIAN = 1u;
 const uint POLYNOMIAL = 2u;
+layout(constant_id = 4) const uint BEGIN_AS_IS = 0; // 1: in generation 0 child c is candidate c of the population as it is
+layout(constant_id = 5) const uint ONE_CHILD = 0;   // 1: every pair has one child, its first
 layout(constant_id = 3) const uint PICKED = 0; // 1: what is wanted are the numbers of `pick`, else `first` and those behind it
 
 layout(std430, set = 0, binding = 0) readonly buffer Population { vec4 population[]; };  // [M, N, row]
@@ -94,10 +96,10 @@ void main() {
         uint c = i / fours, block = i % fours;
         uint number = PICKED != 0u ? pick[search * picks + c] : first + c;
         vec4 x;
-        if (number < kept) {
-            x = of_population(search, number, block);
+        if (number < kept || (BEGIN_AS_IS != 0u && clock[0] == 0u)) {
+            x = of_population(search, number < kept ? number : number - kept, block);
         } else {
-            uint child = number - kept;
+            uint child = ONE_CHILD != 0u ? 2u * (number - kept) : number - kept;
             x = inside(mutated(crossed(search, child, block), search, child, block), block);
         }
         candidates[search * count * fours + i] = x;

@@ -8,7 +8,8 @@ layout(local_size_x = 64) in;
 
 layout(std430, set = 0, binding = 0) readonly buffer Clock { uint clock[]; };       // [0]: the iteration
 layout(std430, set = 0, binding = 1) readonly buffer Metrics { float metrics[]; };  // [count]
-layout(std430, set = 0, binding = 2) writeonly buffer Ring { uint ring[]; };        // [slots, 1 + count]: iteration, floats as their bits
+layout(std430, set = 0, binding = 2) writeonly buffer Ring { uint ring[]; };        // [slots, 3 + count]: iteration, steps, floats as their bits
+layout(std430, set = 0, binding = 3) readonly buffer Taken { uint taken[]; };       // [2]: environment steps, low and high word
 
 layout(push_constant) uniform Push {
     uint count;
@@ -17,7 +18,11 @@ layout(push_constant) uniform Push {
 
 void main() {
     uint i = gl_GlobalInvocationID.x;
-    uint at = (clock[0] % slots) * (count + 1u);
-    if (i < count) ring[at + 1u + i] = floatBitsToUint(metrics[i]);
-    if (i == 0u) ring[at] = clock[0];
+    uint at = (clock[0] % slots) * (count + 3u);
+    if (i < count) ring[at + 3u + i] = floatBitsToUint(metrics[i]);
+    if (i == 0u) {
+        ring[at] = clock[0];
+        ring[at + 1u] = taken[0];
+        ring[at + 2u] = taken[1];
+    }
 }

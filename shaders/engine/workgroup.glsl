@@ -19,6 +19,19 @@ float workgroup_sum(float x) {
     return sum;
 }
 
+uint workgroup_sum(uint x) {
+    uint sum = subgroupAdd(x);
+    if (gl_NumSubgroups == 1u) {
+        return sum;
+    }
+    if (subgroupElect()) workgroup_slots[gl_SubgroupID] = uintBitsToFloat(sum);
+    barrier();
+    sum = 0u;
+    for (uint i = 0u; i < gl_NumSubgroups; i++) sum += floatBitsToUint(workgroup_slots[i]);
+    barrier(); // before the slots are written again
+    return sum;
+}
+
 float workgroup_min(float x) {
     float least = subgroupMin(x);
     if (gl_NumSubgroups == 1u) {

@@ -4,6 +4,8 @@
 //
 // Groups: x · y · local size ≥ members · environments.
 
+#extension GL_EXT_control_flow_attributes : require
+
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
 #include "ENVIRONMENT"
@@ -43,12 +45,12 @@ void main() {
     float first[OBS_SIZE];
     Episode episode;
     episode_begin(s, episode, rng, first);
-    for (uint f = 0u; f < STATE_SIZE; f++) {
+    [[unroll]] for (uint f = 0u; f < STATE_SIZE; f++) {
         env_state[f * count + i] = s[f];
     }
     episode_step[i] = episode_pack(episode);
     episode_return[i] = episode.ret;
-    for (uint f = 0u; f < OBS_SIZE; f++) {
+    [[unroll]] for (uint f = 0u; f < OBS_SIZE; f++) {
         obs[i * OBS_SIZE + f] = first[f];
     }
 }

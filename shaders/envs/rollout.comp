@@ -2,9 +2,10 @@
 
 // The fused rollout: policy and environment in one dispatch, many steps. A workgroup is one subgroup; it has one member's
 // network (engine/nn/network.glsl) and steps up to LANES of the member's environments, one a lane. At each step the lanes evaluate the
-// network for their environments, all lanes together, then step their own environments at once.
+// network for their environments, all lanes together, then step their own environments at once. Where members have few environments and
+// small networks, each lane has an environment and the network that acts in it, and evaluates it alone (NETWORK_OWN).
 //
-// Groups: x = population * ceil(environments / LANES).
+// Groups: x = population * ceil(environments / LANES) or, NETWORK_OWN, ceil(population * environments / LANES).
 
 #extension GL_KHR_shader_subgroup_vote : require
 
@@ -14,7 +15,12 @@
 layout(local_size_x = 8, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint LANES = 8;
 const uint IN = OBS_SIZE;
+layout(constant_id = 25) const uint BINS = 1; // above 1: every continuous action is one of so many values, and the outputs are their logits
+#if DISCRETE
 const uint OUT = ACTION_SIZE;
+#else
+const uint OUT = ACTION_SIZE * BINS;
+#endif
 
 layout(constant_id = 20) const uint POLICY = 0;     // one of the following
 const uint POLICY_NETWORK = 0u;
@@ -23,6 +29,8 @@ layout(constant_id = 21) const uint TRAJECTORY = 0; // 1: write every transition
 layout(constant_id = 22) const uint NORMALIZE = 0;  // 1: observations pass the running normalizer
 layout(constant_id = 23) const uint SQUASH = 0;     // 1: continuous actions are squashed by tanh
 layout(constant_id = 24) const uint MODE = 0;       // 1: the distribution's mode instead of a sample
+layout(constant_id = 26) const uint CAPPED = 0;     // 1: episodes are truncated at `cap` steps
+layout(constant_id = 27) const uint STATISTICS = 0; // 1: sum up what is observed
 
 layout(std430, set = 0, binding = 0) readonly buffer Params { float params[]; };     // [P, row]
 layout(std430, set = 0, binding = 1) readonly buffer Params4 { vec4 params4[]; };    // the same
@@ -41,6 +49,9 @@ layout(std430, set = 0, binding = 13) writeonly buffer Done { uint done_out[]; }
 layout(std430, set = 0, binding = 14) writeonly buffer NextObs { float next_obs_out[]; }; // [T, P, E, OBS_SIZE]: before any reset
 layout(set = 0, binding = 15, rgba32f) readonly uniform imageBuffer params_texels; // Params again
 
+layout(std430, set = 0, binding = 16) readonly buffer Cap { uint cap[]; };        // [P / share]: steps; 0: none
+layout(std430, set = 0, binding = 17) buffer Seen { float seen[]; };               // [1 + 2 OBS_SIZE, P, E]: observations acted on; sums of their deviations from the normalizer's mean, and of the squares; from first = 0 on
+
 layout(push_constant) uniform Push {
     uint population;
     uint environments; // of a member
@@ -58,7 +69,7 @@ layout(push_constant) uniform Push {
     uint draw_stride;
     uint draw_first;
     uint draw_step;
-    uint normalizer_share; // so many members, one after the other, share a normalizer
+    uint share;       // so many members, one after the other, share a normalizer and a cap
     uint stream_layers;    // hidden layers of a streamed network
     uint stream_hidden[8]; // and their units
 };
@@ -67,31 +78,39 @@ layout(push_constant) uniform Push {
 #include "engine/nn/distribution.glsl"
 
 void main() {
-    uint chunks = (environments + LANES - 1u) / LANES;
-    uint member = gl_WorkGroupID.x / chunks;
-    uint first_environment = (gl_WorkGroupID.x % chunks) * LANES;
-    uint environment = first_environment + LANE;
-    uint present = min(LANES, environments - first_environment); // lanes that have an environment
+    uint member, environment, present; // lanes that have an environment
+    uint all = population * environments;
+    if (NETWORK == NETWORK_OWN) {
+        uint flat_index = gl_WorkGroupID.x * LANES + LANE;
+        present = min(LANES, all - gl_WorkGroupID.x * LANES);
+        member = min(flat_index, all - 1u) / environments;
+        environment = min(flat_index, all - 1u) % environments;
+    } else {
+        uint chunks = (environments + LANES - 1u) / LANES;
+        uint first_environment = (gl_WorkGroupID.x % chunks) * LANES;
+        member = gl_WorkGroupID.x / chunks;
+        environment = first_environment + LANE;
+        present = min(LANES, environments - first_environment);
+    }
     bool mine = LANE < present;
     uint at = member * environments + environment; // in [P, E]
-    uint all = population * environments;
     uint owner = member % params_period;
     uint drawer = member / draw_window * draw_stride + (member % draw_window + draw_first) * draw_step;
 
-    float deviation[OUT], middle[OUT], half_range[OUT];
+    float deviation[ACTION_SIZE], middle[ACTION_SIZE], half_range[ACTION_SIZE];
     if (POLICY == POLICY_NETWORK) network_load(owner * row);
 #if !DISCRETE
-    [[unroll]] for (uint o = 0u; o < OUT; o++) {
-        deviation[o] = POLICY == POLICY_NETWORK ? params[owner * row + log_std + o] : 0.0;
+    [[unroll]] for (uint o = 0u; o < ACTION_SIZE; o++) {
+        deviation[o] = POLICY == POLICY_NETWORK && (TRAJECTORY != 0u || MODE == 0u && BINS == 1u) ? params[owner * row + log_std + o] : 0.0;
         middle[o] = action_scale[o];
-        half_range[o] = action_scale[OUT + o];
+        half_range[o] = action_scale[ACTION_SIZE + o];
     }
 #endif
     float mean[IN], rstd[IN];
     if (NORMALIZE != 0u) {
         [[unroll]] for (uint k = 0u; k < IN; k++) {
-            mean[k] = normalizer[owner / normalizer_share * 2u * IN + k];
-            rstd[k] = normalizer[owner / normalizer_share * 2u * IN + IN + k];
+            mean[k] = normalizer[owner / share * 2u * IN + k];
+            rstd[k] = normalizer[owner / share * 2u * IN + IN + k];
         }
     }
 
@@ -112,6 +131,9 @@ void main() {
     }
 
     float ended = 0.0, returns = 0.0, lengths = 0.0;
+    float count = 0.0, sum[IN], square[IN];
+    [[unroll]] for (uint k = 0u; k < IN; k++) sum[k] = square[k] = 0.0;
+    uint last = CAPPED != 0u ? cap[member / share] : 0u; // 0: not yet known
     [[dont_unroll]] for (uint t = 0u; t < steps; t++) {
         if (AUTO_RESET == AUTO_RESET_DISABLED && TRAJECTORY == 0u) {
             if (!subgroupAny(mine && ep.done == 0u)) break; // every episode is over
@@ -124,6 +146,14 @@ void main() {
                 x[k] = NORMALIZE != 0u ? clamp((obs[k] - mean[k]) * rstd[k], -obs_limit, obs_limit) : obs[k];
             }
             network_forward(x, present, y);
+        }
+        if (STATISTICS != 0u && ep.done == 0u) {
+            count += 1.0;
+            [[unroll]] for (uint k = 0u; k < IN; k++) {
+                float d = obs[k] - (NORMALIZE != 0u ? mean[k] : 0.0);
+                sum[k] += d;
+                square[k] += d * d;
+            }
         }
         bool broken = false; // environments clip their actions: without this, a network of NaN would pass for one that acts
         [[unroll]] for (uint o = 0u; o < OUT; o++) broken = broken || isnan(y[o]) || isinf(y[o]);
@@ -140,10 +170,25 @@ void main() {
         }
         log_prob = logits_at(y, action) - norm;
 #else
-        float raw[OUT], action[ACTION_SIZE];
-        [[unroll]] for (uint o = 0u; o < OUT; o++) {
+        float raw[ACTION_SIZE], action[ACTION_SIZE];
+        [[unroll]] for (uint o = 0u; o < ACTION_SIZE; o++) {
             if (POLICY == POLICY_RANDOM) {
                 raw[o] = rng_uniform(rng, -1.0, 1.0);
+                action[o] = middle[o] + half_range[o] * raw[o];
+                continue;
+            }
+            if (BINS > 1u) { // from the low to the high end of the range, evenly (T. Salimans et al., 2017, section 4.1)
+                float top = 0.0;
+                uint bin = 0u;
+                [[unroll]] for (uint b = 0u; b < BINS; b++) {
+                    float logit = y[min(o * BINS + b, OUT - 1u)];
+                    if (MODE == 0u) logit -= m_log(-m_log(rng_uniform(rng) * 0.99999994 + 2.9802322e-8)); // the largest is a sample (E. J. Gumbel, 1954)
+                    if (b == 0u || logit > top) {
+                        top = logit;
+                        bin = b;
+                    }
+                }
+                raw[o] = 2.0 * float(bin) / float(max(BINS, 2u) - 1u) - 1.0;
                 action[o] = middle[o] + half_range[o] * raw[o];
                 continue;
             }
@@ -158,6 +203,7 @@ void main() {
         before = obs;
         Rng env_rng = rng_new(seed, env_stream, drawer, environment, time + t + 1u);
         episode_advance(s, ep, action, env_rng, reward, done, next_obs, obs);
+        if (CAPPED != 0u && last != 0u && done == 0u && ep.step >= last) done = ep.done = DONE_TRUNCATED;
         if (broken && (done & DONE_VOID) == 0u) ep.ret = M_NAN;
         if ((done & DONE_VOID) == 0u && done != 0u) {
             ended += 1.0;
@@ -173,7 +219,7 @@ void main() {
 #if DISCRETE
             action_out[i] = float(action);
 #else
-            [[unroll]] for (uint o = 0u; o < OUT; o++) action_out[i * OUT + o] = raw[o];
+            [[unroll]] for (uint o = 0u; o < ACTION_SIZE; o++) action_out[i * ACTION_SIZE + o] = raw[o];
 #endif
             log_prob_out[i] = log_prob;
             reward_out[i] = reward;
@@ -189,5 +235,15 @@ void main() {
         finished[at] = (more ? finished[at] : 0.0) + ended;
         finished[all + at] = (more ? finished[all + at] : 0.0) + returns;
         finished[2u * all + at] = (more ? finished[2u * all + at] : 0.0) + lengths;
+        if (STATISTICS != 0u) {
+            bool finite = true; // a diverged environment has nothing to say to the others
+            [[unroll]] for (uint k = 0u; k < IN; k++) finite = finite && !isnan(square[k]) && !isinf(square[k]);
+            seen[at] = (more ? seen[at] : 0.0) + (finite ? count : 0.0);
+            [[unroll]] for (uint k = 0u; k < IN; k++) {
+                uint i = (1u + k) * all + at, j = (1u + IN + k) * all + at;
+                seen[i] = (more ? seen[i] : 0.0) + (finite ? sum[k] : 0.0);
+                seen[j] = (more ? seen[j] : 0.0) + (finite ? square[k] : 0.0);
+            }
+        }
     }
 }

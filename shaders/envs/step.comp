@@ -4,6 +4,8 @@
 //
 // Groups: x · y · local size ≥ members · environments.
 
+#extension GL_EXT_control_flow_attributes : require
+
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
 #include "ENVIRONMENT"
@@ -52,7 +54,7 @@ void main() {
     }
     Rng rng = rng_new(clock[0], stream, i / environments, i % environments, clock[1]);
     float s[STATE_SIZE];
-    for (uint f = 0u; f < STATE_SIZE; f++) {
+    [[unroll]] for (uint f = 0u; f < STATE_SIZE; f++) {
         s[f] = env_state[f * count + i];
     }
     Episode episode = episode_unpack(episode_step[i], episode_return[i]);
@@ -67,14 +69,14 @@ void main() {
     float paid, last[OBS_SIZE], following[OBS_SIZE];
     uint flags;
     episode_advance(s, episode, a, rng, paid, flags, last, following);
-    for (uint f = 0u; f < STATE_SIZE; f++) {
+    [[unroll]] for (uint f = 0u; f < STATE_SIZE; f++) {
         env_state[f * count + i] = s[f];
     }
     episode_step[i] = episode_pack(episode);
     episode_return[i] = episode.ret;
     reward[i] = paid;
     done[i] = flags;
-    for (uint f = 0u; f < OBS_SIZE; f++) {
+    [[unroll]] for (uint f = 0u; f < OBS_SIZE; f++) {
         obs[i * OBS_SIZE + f] = following[f];
         next_obs[i * OBS_SIZE + f] = last[f];
     }

@@ -134,7 +134,6 @@ void main() {
             float aim_read = is_critic ? LOAD(targets, targets_texels, at) : (LOAD(advantages, advantages_texels, at) - mean) * scale;
             uint end = min(begin + LANES, mb.count);
             [[dont_unroll]] do {
-                uint block = 0u;
                 [[dont_unroll]] do {
                     uint lane = (i - begin) % LANES;
                     mlp_input_of(lane);

@@ -217,10 +217,7 @@ func TestAcceleration(t *testing.T) {
 			}
 		}
 		t.Logf("%-26s largest deviation of accelerations %.1g, at most %d iterations, up to %d rows", name, worst, most, rows)
-		limit := 1e-7
-		if name == "humanoid" {
-			limit = 1e-5 // its model asks for another solver (PGS), which stops short of the solution
-		}
+		const limit = 1e-7
 		if !(worst <= limit) {
 			t.Errorf("%s: deviation %g; want at most %g", name, worst, limit)
 		}

@@ -97,11 +97,36 @@ def record(name, episodes, steps, seed):
     return meta, arrays, smooth
 
 
+def folded(name, count, seed):
+    """States above the ground with joints anywhere in their ranges and somewhat beyond, so that links touch each other."""
+    env = gymnasium.make(name).unwrapped
+    env.reset(seed=seed)
+    data, model = env.data, env.model
+    rng = np.random.default_rng([seed, 2, *name.encode()])
+    out = []
+    for _ in range(count):
+        data.qpos[:] = model.qpos0
+        for j in np.flatnonzero(model.jnt_limited):
+            low, high = model.jnt_range[j]
+            data.qpos[model.jnt_qposadr[j]] = rng.uniform(low - 0.05 * (high - low), high + 0.05 * (high - low))
+        if model.nq > 4:
+            data.qpos[2 if model.jnt_type[0] == mujoco.mjtJoint.mjJNT_FREE else 1] += 5
+        data.qvel[:] = rng.normal(size=model.nv)
+        for field in (data.qpos, data.qvel):
+            field[:] = single(field)
+        data.qacc_warmstart[:] = 0
+        out.append(terms(model, data, single(rng.uniform(env.action_space.low, env.action_space.high))))
+    return out
+
+
 def terms(model, data, action):
-    """The dynamics at the environment's state: what one forward pass computes."""
+    """The dynamics at the environment's state: what one forward pass computes, with the constraint problem solved to the end whatever solver the model asks for."""
+    kept = model.opt.solver, model.opt.iterations, model.opt.tolerance
+    model.opt.solver, model.opt.iterations, model.opt.tolerance = mujoco.mjtSolver.mjSOL_NEWTON, 100, 1e-12
     d = mujoco.MjData(model)
     d.qpos[:], d.qvel[:], d.qacc_warmstart[:], d.ctrl[:] = data.qpos, data.qvel, data.qacc_warmstart, action
     mujoco.mj_forward(model, d)
+    model.opt.solver, model.opt.iterations, model.opt.tolerance = kept
     full = np.zeros((model.nv, model.nv))
     mujoco.mj_fullM(model, d, full)
     return {
@@ -130,8 +155,8 @@ def main():
         meta, arrays, smooth = record(name, args.episodes, args.steps, args.seed)
         path = args.out / f"{name}.npz"
         np.savez_compressed(path, **arrays)
-        # Few states, those with the most constraints first.
-        few = sorted(smooth, key=lambda s: -s["rows"])[:4] + smooth[:2]
+        # Few states: those with the most constraints, and with the most contacts of links with each other.
+        few = sorted(smooth, key=lambda s: -s["rows"])[:4] + smooth[:2] + sorted(folded(name, 200, args.seed), key=lambda s: -s["contacts"])[:3]
         lines = ",\n".join(json.dumps(s) for s in few)
         text = f'{{"meta": {json.dumps(meta)}, "states": [\n{lines}\n]}}\n'
         (args.smooth / f"{NAMES[name]}.json").write_text(text)

@@ -1,23 +1,30 @@
-// A network that all lanes of a subgroup evaluate together, for an input of each lane: held in the lanes (mlp.glsl), or streamed from the buffer
-// (mlp_stream.glsl). The includer declares what those two want.
+// A network that the lanes of a subgroup evaluate for an input of each lane, in one of three forms. The includer declares what they want.
 
-layout(constant_id = 5) const uint STREAMED = 0; // 1: streamed
+layout(constant_id = 5) const uint NETWORK = 0; // one of the following
+const uint NETWORK_LANES = 0u;  // one network for all lanes, held in them (mlp.glsl)
+const uint NETWORK_STREAM = 1u; // one network for all lanes, streamed from the buffer (mlp_stream.glsl)
+const uint NETWORK_OWN = 2u;    // a network for each lane, which it holds alone (mlp_own.glsl)
 
 #include "engine/nn/mlp.glsl"
 #include "engine/nn/mlp_stream.glsl"
+#include "engine/nn/mlp_own.glsl"
 
 uint network_base;
 
 // network_load makes ready for the parameters that begin at `base`, a multiple of four.
 void network_load(uint base) {
     network_base = base;
-    if (STREAMED == 0u) mlp_load(base);
+    if (NETWORK == NETWORK_LANES) mlp_load(base);
+    if (NETWORK == NETWORK_OWN) own_load(base);
 }
 
-// network_forward sets each lane's outputs y from its inputs x. The first `present` lanes have some; the others' outputs are zero.
+// network_forward sets each lane's outputs y from its inputs x. The first `present` lanes have some; of networks for all lanes, the others'
+// outputs are zero.
 void network_forward(const float x[IN], uint present, out float y[OUT]) {
     [[unroll]] for (uint o = 0u; o < OUT; o++) y[o] = 0.0;
-    if (STREAMED != 0u) {
+    if (NETWORK == NETWORK_OWN) {
+        own_forward(x, y);
+    } else if (NETWORK == NETWORK_STREAM) {
         stream_forward(network_base, x, present, y);
     } else {
         [[dont_unroll]] for (uint e = 0u; e < present; e++) {

@@ -66,7 +66,7 @@ bool physics_step(inout float s[STATE_SIZE], const float action[NU], uint steps,
     [[unroll]] for (uint i = 0u; i < NQ; i++) bounded = bounded && abs(q[i]) <= 1e10;
     [[unroll]] for (uint i = 0u; i < NV; i++) bounded = bounded && abs(v[i]) <= 1e10 && abs(a[i]) <= 1e10;
     travel[0] = 0.0;
-    [[unroll]] for (uint i = 0u; i < TRAVEL; i++) travel[i] = q[i];
+    [[unroll]] for (uint i = 0u; i < TRAVEL; i++) travel[i] = bounded ? q[i] : 0.0;
     if (bounded) {
         [[unroll]] for (uint i = 0u; i < NQ; i++) s[i] = i < TRAVEL ? s[i] + q[i] : q[i];
         [[unroll]] for (uint i = 0u; i < NV; i++) {

@@ -1,0 +1,79 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/envs"
+)
+
+// robots are the environments with MuJoCo's dynamics, by how many of its time steps one environment step takes.
+var robots = []struct {
+	name string
+	skip int
+}{
+	{"InvertedPendulum-v5", 2}, {"InvertedDoublePendulum-v5", 5}, {"Reacher-v5", 2}, {"Swimmer-v5", 4},
+	{"Hopper-v5", 4}, {"HalfCheetah-v5", 5}, {"Walker2d-v5", 4}, {"Ant-v5", 5},
+}
+
+// physics is the environments with MuJoCo's dynamics: many worlds and few, and how long the driver compiles them.
+func physics() Suite {
+	const horizon = 16
+	s := Suite{Name: "physics", Summary: "rollouts of MuJoCo's locomotion suite with random actions, and compiling them"}
+	for _, r := range robots {
+		short := strings.ToLower(strings.TrimSuffix(r.name, "-v5"))
+		for _, worlds := range []int{1, 64, 4096, 65536} {
+			s.Cases = append(s.Cases, Case{
+				Name:    fmt.Sprintf("%s/w%d", short, worlds),
+				Summary: fmt.Sprintf("%s with random actions, %d worlds; %d time steps of MuJoCo in each environment step", r.name, worlds, r.skip),
+				Unit:    "env steps/s", GPU: worlds > 4096, run: rollout(r.name, 1, worlds, horizon, false),
+			})
+		}
+		s.Cases = append(s.Cases,
+			Case{Name: short + "/mlp", Summary: r.name + " with a [64, 64] network for each of 64 members × 64 worlds", Unit: "env steps/s", run: rollout(r.name, 64, 64, horizon, true)},
+			Case{Name: short + "/compile", Summary: "from opening the device to the end of a first rollout of " + r.name + ", no pipeline cached", Unit: "s", run: compile(r.name)})
+	}
+	return s
+}
+
+// compile measures the time until a first rollout is over.
+func compile(name string) func(context.Context, *bench) (figure, error) {
+	return func(ctx context.Context, b *bench) (figure, error) {
+		begin := time.Now()
+		dev, err := b.uncached()
+		if err != nil {
+			return figure{}, err
+		}
+		defer dev.Close()
+		env, err := envs.Lookup(name)
+		if err != nil {
+			return figure{}, err
+		}
+		eng := engine.New(dev)
+		s := eng.NewState()
+		defer s.Close()
+		clock := engine.NewClock(s)
+		ro, err := envs.NewRollout(ctx, s, env, envs.RolloutConfig{Members: 1, Environments: 1, Horizon: 1, Begin: true})
+		if err != nil {
+			return figure{}, err
+		}
+		if err := s.Zero(ctx); err != nil {
+			return figure{}, err
+		}
+		if err := ro.Init(ctx); err != nil {
+			return figure{}, err
+		}
+		p, err := eng.Record("rollout", func(r *engine.Recorder) { ro.Record(r, clock, nil) })
+		if err != nil {
+			return figure{}, err
+		}
+		defer p.Free()
+		if err := p.Run(ctx); err != nil {
+			return figure{}, err
+		}
+		return figure{value: time.Since(begin).Seconds()}, nil
+	}
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A search runs, resumes, is evaluated, inspected and drawn as any other workflow; its environment steps are those that were taken.
+func TestSearch(t *testing.T) {
+	b := newBox(t)
+	const text = `
+workflow = "openes"
+env = "CartPole-v1"
+seed = 4
+iterations = 6
+[network]
+hidden = [5]
+normalize_obs = "virtual_batch"
+random_steps = 300
+[policy]
+episodes = 2
+cap = true
+[search]
+members = 3
+[openes]
+population = 10
+noise_std = 0.3
+learning_rate = 0.05
+[evaluation]
+every = 3
+episodes = 4
+`
+	b.write("es.toml", text)
+	whole := b.object(b.must("run", "--json", "--out", "whole", "es.toml"))
+	demand(t, "run", whole, map[string]string{"env_steps": "number", "best_return": "number", "mean_return": "number", "digest": "string"})
+	b.must("run", "--out", "half", "--iterations", "3", "es.toml")
+	resumed := b.object(b.must("run", "--json", "--resume", "--out", "half", "es.toml"))
+	for _, key := range []string{"digest", "env_steps", "mean_return"} {
+		if resumed[key] != whole[key] {
+			t.Errorf("resumed: %s is %v; want %v", key, resumed[key], whole[key])
+		}
+	}
+	again := b.object(b.must("run", "--json", "--resume", "--out", "half", "es.toml"))
+	if again["env_steps"] != whole["env_steps"] {
+		t.Errorf("resumed at its end: %v environment steps; want %v", again["env_steps"], whole["env_steps"])
+	}
+
+	const candidates, batch = 3 * 10 * 2, 3 * 300 // episodes a generation, steps of the virtual batches
+	for _, run := range []string{"whole", "half"} {
+		lines, err := os.ReadFile(filepath.Join(b.path(run), "metrics.jsonl"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		steps := float64(batch)
+		for line := range strings.Lines(string(lines)) {
+			var record map[string]any
+			if err := json.Unmarshal([]byte(line), &record); err != nil {
+				t.Fatal(err)
+			}
+			steps += math.Round(candidates * record["episode/length"].(float64))
+			if record["env_steps"] != steps {
+				t.Errorf("%s: %v environment steps after iteration %v; want %v", run, record["env_steps"], record["iteration"], steps)
+			}
+			demand(t, "metrics", record, map[string]string{"return/mean": "number", "fitness/best": "number", "fitness/best_ever": "number"})
+		}
+		if whole["env_steps"] != steps || steps >= batch+6*candidates*500 {
+			t.Errorf("%s: %v environment steps; want the %v taken", run, whole["env_steps"], steps)
+		}
+	}
+
+	if eval := b.object(b.must("eval", "--json", "--episodes", "3", "whole")); eval["digest"] != whole["digest"] || eval["members"] != 3.0 {
+		t.Errorf("eval: %v", eval)
+	}
+	in := b.object(b.must("inspect", "--json", "whole"))
+	if rates := in["hyperparameters"].(map[string]any)["noise_std"].([]any); len(rates) != 3 {
+		t.Errorf("inspect: deviations %v of 3 searches", rates)
+	}
+	for _, metric := range []string{"return", "evaluation", "fitness/best_ever"} {
+		b.must("plot", "-o", "p.svg", "--metric", metric, "whole", "half")
+	}
+	if table := b.must("run", "--resume", "--out", "whole", "es.toml"); !strings.Contains(table, "openes on CartPole-v1: 6 iterations") {
+		t.Errorf("wrote\n%s", table)
+	}
+	if list := b.must("list", "openes"); !strings.Contains(list, "[openes]") || !strings.Contains(list, "normalize_obs") {
+		t.Errorf("list:\n%s", list)
+	}
+}

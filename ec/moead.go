@@ -1,0 +1,200 @@
+package ec
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/config"
+)
+
+// Decomposition is how MOEA/D makes one value of several objectives. The numbers are those of shaders/ec/moead_update.comp.
+type Decomposition uint32
+
+const (
+	Tchebycheff Decomposition = iota // the largest weighted loss against the ideal point
+	PBI                              // penalty-based boundary intersection: loss along the weights' direction, and a penalty times that across
+)
+
+var decompositionNames = []string{"tchebycheff", "pbi"}
+
+// UnmarshalText reads a decomposition by its name: tchebycheff or pbi.
+func (d *Decomposition) UnmarshalText(text []byte) error {
+	i, err := named("decomposition", decompositionNames, text)
+	*d = Decomposition(i)
+	return err
+}
+
+// MarshalText writes a decomposition's name.
+func (d Decomposition) MarshalText() ([]byte, error) {
+	return nameOf("decomposition", decompositionNames, uint32(d))
+}
+
+// MOEADConfig are the settings of MOEA/D.
+type MOEADConfig struct {
+	ReferenceConfig
+	Neighbors     int           `min:"2" max:"16384" doc:"Subproblems with the nearest weights, with which one exchanges solutions, itself included."`
+	Decomposition Decomposition `doc:"What a subproblem minimises: tchebycheff, pbi."`
+	Penalty       float64       `min:"0" doc:"Weight of the distance from the direction, of pbi."`
+	InitialStd    float64       `min:"0" doc:"Deviation of the first candidates from the start, where there are no bounds."`
+	VariationConfig
+}
+
+// DefaultMOEAD is that of Q. Zhang, H. Li, 2007, section V.B: Tchebycheff, 100 subproblems with 20 neighbours, SBX of every pair and polynomial mutation with
+// distribution indices of 20. With three objectives and 100 candidates there are 91 subproblems.
+func DefaultMOEAD() MOEADConfig {
+	c := MOEADConfig{ReferenceConfig: ReferenceConfig{Population: 100}, Neighbors: 20, Penalty: 5, InitialStd: 1, VariationConfig: RealCodedVariation()}
+	c.CrossoverRate, c.CrossoverIndex = 1, 20
+	return c
+}
+
+// Validate says what the fields cannot say alone.
+func (c MOEADConfig) Validate() error {
+	return errors.Join(c.ReferenceConfig.validate(), c.VariationConfig.validate())
+}
+
+// Name implements Algorithm.
+func (c MOEADConfig) Name() string { return "moead" }
+
+// New implements Algorithm.
+func (c MOEADConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hyper, space Space) (Strategy, error) {
+	if err := config.Check(c); err != nil {
+		return nil, err
+	}
+	if k := space.Objectives; k < 2 || k > maxObjectives {
+		return nil, fmt.Errorf("the problem has %d objectives; want 2 to %d", k, maxObjectives)
+	}
+	weights, err := c.points(space.Objectives)
+	if err != nil {
+		return nil, err
+	}
+	size := len(weights)
+	near := neighbors(weights, min(c.Neighbors, size))
+	m, b := engine.Population(space.Members), newBounds(s, space)
+	objective := engine.Axis("objective", space.Objectives)
+	d := &moead{
+		cfg: c, clock: clock, weights: weights, near: near, readers: readers(near),
+		stored: newPopulation(s, "population", b, size, c.InitialStd), variation: newVariation(c.VariationConfig, clock, hyper, b),
+		objectives: s.Tensor("objectives", engine.Float32, m, candidates(size), objective),
+		ideal:      s.Tensor("ideal", engine.Float32, m, objective),
+		parents:    s.Scratch("parents", engine.Uint32, m, candidates(2*size)),
+		order:      s.Scratch("order", engine.Uint32, m, candidates(size)),
+		weight:     s.Scratch("weights", engine.Float32, candidates(size), engine.Axis("objective", (space.Objectives+3)/4*4)),
+		neighbor:   s.Scratch("neighbors", engine.Uint32, candidates(size), engine.Axis("neighbor", len(near[0]))),
+	}
+	d.variation.beginAsIs, d.variation.oneChild = true, true
+	d.next = s.Scratch("next", engine.Float32, d.stored.rows.Dims()...)
+	d.reader = s.Scratch("readers", engine.Uint32, engine.Axis("entry", len(d.readers)))
+	return d, s.Err()
+}
+
+// moead is MOEA/D: Q. Zhang, H. Li, "MOEA/D: A Multiobjective Evolutionary Algorithm Based on Decomposition", 2007. Where the paper makes one child
+// after the other, which may be parents to the next, all children of a generation are made of the same parents here; then they are taken in the paper's
+// order.
+type moead struct {
+	cfg        MOEADConfig
+	clock      engine.Clock
+	weights    [][]float64 // [P][K]
+	near       [][]int     // [P][T]: the subproblems with the nearest weights, the nearest first
+	readers    []uint32    // of every subproblem, who has it as a neighbour: P + 1 places, then what stands there
+	stored     *population
+	objectives *engine.Tensor // [M, P, K]
+	ideal      *engine.Tensor // [M, K]
+	next       *engine.Tensor // [M, P, row]
+	variation  *Variation
+	parents    *engine.Tensor // [M, 2 P] u32
+	order      *engine.Tensor // [M, P] u32: whose solution a subproblem has; child c has number P + c
+	weight     *engine.Tensor // [P, fours · 4]
+	neighbor   *engine.Tensor // [P, T] u32
+	reader     *engine.Tensor // u32: readers
+}
+
+// neighbors are the so many nearest of each point, by Euclidean distance, ties in their order.
+func neighbors(points [][]float64, count int) [][]int {
+	out := make([][]int, len(points))
+	for i, p := range points {
+		distance := make([]float64, len(points))
+		order := make([]int, len(points))
+		for j, q := range points {
+			order[j] = j
+			for k := range p {
+				distance[j] += (p[k] - q[k]) * (p[k] - q[k])
+			}
+		}
+		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(distance[a], distance[b]) })
+		out[i] = order[:count]
+	}
+	return out
+}
+
+// readers turns lists of neighbours round: those who have i as a neighbour stand from place out[i] to before out[i + 1], in their order.
+func readers(near [][]int) []uint32 {
+	lists := make([][]uint32, len(near))
+	for j, list := range near {
+		for _, i := range list {
+			lists[i] = append(lists[i], uint32(j))
+		}
+	}
+	out := make([]uint32, len(near)+1)
+	for i, list := range lists {
+		out[i] = uint32(len(out))
+		out = append(out, list...)
+	}
+	out[len(near)] = uint32(len(out))
+	return out
+}
+
+func (d *moead) Population() int            { return d.stored.size }
+func (d *moead) Solution() *engine.Tensor   { return d.stored.rows }
+func (d *moead) Objectives() *engine.Tensor { return d.objectives }
+
+// Init implements Strategy (step 1): the first generation evaluates the first population.
+func (d *moead) Init(ctx context.Context, start []float32) error {
+	return errors.Join(d.stored.init(ctx, start), d.objectives.Fill(ctx, -math.MaxFloat32), d.ideal.Fill(ctx, -math.MaxFloat32))
+}
+
+// Constants implements Strategy.
+func (d *moead) Constants(ctx context.Context) error {
+	var near []uint32
+	for _, list := range d.near {
+		for _, j := range list {
+			near = append(near, uint32(j))
+		}
+	}
+	return errors.Join(d.stored.constants(ctx), d.weight.WriteFloat32(ctx, pad4(d.weights)), d.neighbor.WriteUint32(ctx, near), d.reader.WriteUint32(ctx, d.readers))
+}
+
+// Ask implements Strategy: two parents of every child, from its subproblem's neighbours (step 2.1).
+func (d *moead) Ask(r *engine.Recorder) {
+	size, n := r.Workgroup(), uint32(d.stored.size)
+	r.Dispatch(moeadMateKernel{
+		Neighbor: d.neighbor.Range(), Clock: d.clock.Tensor().Range(), Parent: d.parents.Range(), Seed: r.Engine().Seed(), Stream: engine.Stream("ec/mating"),
+		Population: n, Neighbors: uint32(len(d.near[0])), LocalSizeX: size,
+	}.call((n+size-1)/size, uint32(d.stored.space.Members), 1))
+}
+
+// Candidates implements Strategy.
+func (d *moead) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
+	d.variation.Offspring(r, d.stored.rows, d.parents, pick, 0, into)
+}
+
+// Tell implements Strategy: the ideal point, then whose child each subproblem has (steps 2.3 and 2.4).
+func (d *moead) Tell(r *engine.Recorder, told Told) {
+	n, members, objectives := uint32(d.stored.size), d.stored.space.Members, d.stored.space.Objectives
+	r.Dispatch(moeadIdealKernel{
+		Children: told.Objectives.Range(), ChildrenTexels: told.Objectives.Range(), Ideal: d.ideal.Range(), Population: n, Objective: uint32(objectives),
+		Workgroup: r.WorkgroupFor(int(n)),
+	}.call(uint32(objectives), uint32(members), 1))
+	size := r.Workgroup()
+	r.Dispatch(moeadUpdateKernel{
+		Children: told.Objectives.Range(), ChildrenTexels: told.Objectives.Range(), Own: d.objectives.Range(), Ideal: d.ideal.Range(), Weight: d.weight.Range(),
+		WeightTexels: d.weight.Range(), Reader: d.reader.Range(), Clock: d.clock.Tensor().Range(), Order: d.order.Range(), Population: n, Objective: uint32(objectives),
+		Penalty: float32(d.cfg.Penalty), Decomposition: uint32(d.cfg.Decomposition), Fours: uint32((objectives + 3) / 4), LocalSizeX: size,
+	}.call((n+size-1)/size, uint32(members), 1))
+	d.variation.Offspring(r, d.stored.rows, d.parents, Pick{Index: d.order}, d.stored.size, d.next)
+	r.Copy(d.stored.rows, d.next)
+}

@@ -1,0 +1,111 @@
+package ec
+
+import (
+	"context"
+	"errors"
+	"math"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/config"
+)
+
+// NSGA2Config are the settings of NSGA-II.
+type NSGA2Config struct {
+	Population int     `min:"1" max:"16384" doc:"Candidates a generation, P, and those who survive it."`
+	Tournament int     `min:"1" max:"64" doc:"Size of the tournaments in which parents are chosen."`
+	InitialStd float64 `min:"0" doc:"Deviation of the first candidates from the start, where there are no bounds."`
+	VariationConfig
+}
+
+// DefaultNSGA2 is that of K. Deb et al., 2002, section IV: 100 candidates, SBX and polynomial mutation with distribution indices of 20.
+func DefaultNSGA2() NSGA2Config {
+	c := NSGA2Config{Population: 100, Tournament: 2, InitialStd: 1, VariationConfig: RealCodedVariation()}
+	c.CrossoverIndex = 20
+	return c
+}
+
+// Validate says what the fields cannot say alone.
+func (c NSGA2Config) Validate() error { return c.VariationConfig.validate() }
+
+// Name implements Algorithm.
+func (c NSGA2Config) Name() string { return "nsga2" }
+
+// New implements Algorithm.
+func (c NSGA2Config) New(s *engine.State, clock engine.Clock, hyper *engine.Hyper, space Space) (Strategy, error) {
+	if err := config.Check(c); err != nil {
+		return nil, err
+	}
+	base, err := newElitist(s, clock, hyper, space, c.Population, Tournament{Size: c.Tournament, Stream: engine.Stream("ec/mating"), Shuffled: true}, c.InitialStd, c.VariationConfig)
+	if err != nil {
+		return nil, err
+	}
+	return &nsga2{base}, s.Err()
+}
+
+// nsga2 is NSGA-II: K. Deb, A. Pratap, S. Agarwal, T. Meyarivan, "A Fast and Elitist Multiobjective Genetic Algorithm: NSGA-II", 2002.
+type nsga2 struct{ *elitist }
+
+// Tell implements Strategy: the best of parents and offspring by front, within a front by crowding distance (section III.C).
+func (n *nsga2) Tell(r *engine.Recorder, told Told) {
+	n.merged.record(r, n.objectives, told.Objectives)
+	n.merged.crowd(r)
+	n.survive(r)
+}
+
+// elitist is what algorithms for several objectives share whose population is the best of parents and offspring. Children are not stored: they are formed
+// from their parents and counters wherever they are wanted.
+type elitist struct {
+	clock      engine.Clock
+	stored     *population    // [M, P, row]: in the order of survival
+	objectives *engine.Tensor // [M, P, K]: theirs
+	next       *engine.Tensor // [M, P, row]
+	merged     *merged
+	variation  *Variation
+	mating     Tournament
+	parents    *engine.Tensor // [M, P or P + 1] u32
+}
+
+func newElitist(s *engine.State, clock engine.Clock, hyper *engine.Hyper, space Space, size int, mating Tournament, std float64, variation VariationConfig) (*elitist, error) {
+	both, err := newMerged(s, space, size, size)
+	if err != nil {
+		return nil, err
+	}
+	m, b := engine.Population(space.Members), newBounds(s, space)
+	e := &elitist{
+		clock: clock, stored: newPopulation(s, "population", b, size, std), merged: both, variation: newVariation(variation, clock, hyper, b), mating: mating,
+		objectives: s.Tensor("objectives", engine.Float32, m, candidates(size), engine.Axis("objective", space.Objectives)),
+		parents:    s.Scratch("parents", engine.Uint32, m, candidates((size+1)/2*2)),
+	}
+	e.variation.beginAsIs = true
+	e.next = s.Scratch("next", engine.Float32, e.stored.rows.Dims()...)
+	return e, nil
+}
+
+func (e *elitist) Population() int            { return e.stored.size }
+func (e *elitist) Solution() *engine.Tensor   { return e.stored.rows }
+func (e *elitist) Objectives() *engine.Tensor { return e.objectives }
+
+// Init implements Strategy: the first generation evaluates the first population; before that it counts as the worst.
+func (e *elitist) Init(ctx context.Context, start []float32) error {
+	return errors.Join(e.stored.init(ctx, start), e.objectives.Fill(ctx, -math.MaxFloat32))
+}
+
+// Constants implements Strategy.
+func (e *elitist) Constants(ctx context.Context) error { return e.stored.constants(ctx) }
+
+// Ask implements Strategy: parents are chosen.
+func (e *elitist) Ask(r *engine.Recorder) {
+	e.mating.Select(r, e.clock, nil, e.stored.size, nil, e.parents)
+}
+
+// Candidates implements Strategy.
+func (e *elitist) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
+	e.variation.Offspring(r, e.stored.rows, e.parents, pick, 0, into)
+}
+
+// survive records that those with the first keys become the population.
+func (e *elitist) survive(r *engine.Recorder) {
+	e.merged.survive(r, e.objectives)
+	e.variation.Offspring(r, e.stored.rows, e.parents, Pick{Index: e.merged.order}, e.stored.size, e.next)
+	r.Copy(e.stored.rows, e.next)
+}

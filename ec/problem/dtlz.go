@@ -1,0 +1,109 @@
+package problem
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/evorl/evorl/ec"
+	"github.com/evorl/evorl/vk"
+)
+
+// DTLZ is one of the functions DTLZ1 to DTLZ7 of K. Deb, L. Thiele, M. Laumanns, E. Zitzler, "Scalable Test Problems for Evolutionary Multi-Objective
+// Optimization", 2001, of 2 to 16 objectives and so many numbers between 0 and 1; 0: of the paper's, 5, 10 or, for DTLZ7, 20 more than objectives but one.
+func DTLZ(number, objectives, dim int) (*MultiObjective, error) {
+	if number < 1 || number > 7 || objectives < 2 || objectives > 16 {
+		return nil, fmt.Errorf("problem: DTLZ%d of %d objectives; want DTLZ1 to DTLZ7 of 2 to 16", number, objectives)
+	}
+	if dim == 0 {
+		dim = objectives - 1 + []int{5, 10, 10, 10, 10, 10, 20}[number-1]
+	}
+	if dim < objectives {
+		return nil, fmt.Errorf("problem: DTLZ%d of %d objectives and %d numbers; want at least as many numbers as objectives", number, objectives, dim)
+	}
+	p := &MultiObjective{
+		name: fmt.Sprintf("dtlz%d", number), objectives: objectives,
+		front: func(points int) ([][]float64, error) { return dtlzFront(number, objectives, points) },
+	}
+	p.low, p.high = box(dim, 0, 1)
+	p.call = func(k functionOf, size uint32) vk.Call {
+		return dtlzKernel{
+			Candidates: k.candidates, CandidatesTexels: k.candidates, Objectives: k.objectives, Members: k.members, Window: k.window, Dim: k.dim, Row: k.row,
+			Population: k.population, First: k.first, Objective: k.kind, Function: uint32(number), LocalSizeX: size,
+		}.call(k.groups, 1, 1)
+	}
+	return p, nil
+}
+
+// dtlzFront is the true front, where g is the least it can be.
+func dtlzFront(number, objectives, points int) ([][]float64, error) {
+	switch number {
+	case 5, 6:
+		// With more objectives there are solutions beside the curve that none on it dominates (S. Huband et al., 2006).
+		if objectives > 3 {
+			return nil, fmt.Errorf("problem: the front of DTLZ%d with %d objectives is not known; want 2 or 3", number, objectives)
+		}
+		var out [][]float64
+		for _, a := range uniform(points, 0, quarterTurn) {
+			point := []float64{math.Cos(a), math.Sin(a)}
+			if objectives == 3 {
+				point = []float64{math.Cos(a) * math.Sqrt2 / 2, math.Cos(a) * math.Sqrt2 / 2, math.Sin(a)}
+			}
+			out = append(out, point)
+		}
+		return out, nil
+	case 7:
+		if objectives > 5 {
+			return nil, fmt.Errorf("problem: the front of DTLZ7 with %d objectives is found on a grid, which would be too large; want at most 5", objectives)
+		}
+		return dtlz7Front(objectives, points), nil
+	}
+	// DTLZ1: the simplex of sum 1/2; DTLZ2 to DTLZ4: the unit sphere's part with positive numbers.
+	partitions := 1
+	for {
+		next, err := ec.DasDennis(objectives, partitions+1)
+		if err != nil || len(next) > points {
+			break
+		}
+		partitions++
+	}
+	out, err := ec.DasDennis(objectives, partitions)
+	for _, point := range out {
+		scale := 0.5
+		if number != 1 {
+			square := 0.0
+			for _, v := range point {
+				square += v * v
+			}
+			scale = 1 / math.Sqrt(square)
+		}
+		for k := range point {
+			point[k] *= scale
+		}
+	}
+	return out, err
+}
+
+// dtlz7Front is those of a grid over all objectives but the last that no other one dominates.
+func dtlz7Front(objectives, points int) [][]float64 {
+	axes := objectives - 1
+	// Along each axis about half of the grid is dominated.
+	side := max(2, int(math.Ceil(2*math.Pow(float64(points), 1/float64(axes)))))
+	grid := [][]float64{nil}
+	for range axes {
+		var longer [][]float64
+		for _, point := range grid {
+			for _, x := range uniform(side, 0, 1) {
+				longer = append(longer, append(append([]float64(nil), point...), x))
+			}
+		}
+		grid = longer
+	}
+	for i, point := range grid {
+		h := float64(objectives)
+		for _, f := range point {
+			h -= f / 2 * (1 + math.Sin(3*math.Pi*f))
+		}
+		grid[i] = append(point, 2*h)
+	}
+	return best(grid)
+}

@@ -1,0 +1,113 @@
+package problem
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/nn"
+	"github.com/evorl/evorl/envs"
+)
+
+// observations are the moments by which a policy's observations are normalized, of each search its own.
+type observations struct {
+	*policy
+	eng        *engine.Engine
+	members    int
+	normalizer *nn.Normalizer
+	sums       *engine.Tensor // [M, 1 + 2 O]: over a generation; nil: it does not count
+	seen       int            // candidates of each member that are in the sums, while recording
+}
+
+func newObservations(s *engine.State, p *policy, members int) *observations {
+	if p.network.NormalizeObs == Unnormalized {
+		return nil
+	}
+	o := &observations{policy: p, eng: s.Engine(), members: members, normalizer: nn.NewNormalizer(s, members, p.env.ObsSize())}
+	if p.network.NormalizeObs == Running {
+		o.sums = s.Scratch("observed", engine.Float32, engine.Population(members), engine.Axis("sum", 1+2*p.env.ObsSize()))
+	}
+	return o
+}
+
+// values is [M, 2, O], mean and reciprocal deviation; nil where observations are not normalized.
+func (o *observations) values() *engine.Tensor {
+	if o == nil {
+		return nil
+	}
+	return o.normalizer.Values()
+}
+
+// init begins a search: with the moments of random steps where there is a virtual batch. The steps are added to those taken.
+func (o *observations) init(ctx context.Context, taken *engine.Tensor) error {
+	if o == nil {
+		return nil
+	}
+	if err := o.normalizer.Init(ctx); err != nil {
+		return err
+	}
+	if o.network.NormalizeObs != VirtualBatch {
+		return nil
+	}
+	steps, err := o.batch(ctx)
+	if err != nil {
+		return fmt.Errorf("problem: %d random steps in %q: %w", o.network.RandomSteps, o.env.Name, err)
+	}
+	return taken.WriteUint32(ctx, []uint32{uint32(steps), uint32(steps >> 32)})
+}
+
+// batch takes random steps, whole episodes where there are enough of them, and their observations into the moments.
+func (o *observations) batch(ctx context.Context) (steps int64, err error) {
+	s := o.eng.NewState()
+	defer s.Close()
+	clock := engine.NewClock(s)
+	horizon := min(o.network.RandomSteps, o.horizon())
+	options := o.options
+	options.AutoReset = envs.Normal
+	cfg := envs.RolloutConfig{
+		Members: o.members, Environments: (o.network.RandomSteps + horizon - 1) / horizon, Horizon: horizon, Options: options,
+		Trajectory: true, Begin: true, Stream: "virtual_batch",
+	}
+	ro, err := envs.NewRollout(ctx, s, o.env, cfg)
+	if err != nil {
+		return 0, err
+	}
+	if err := s.Zero(ctx); err != nil {
+		return 0, err
+	}
+	if err := ro.Init(ctx); err != nil {
+		return 0, err
+	}
+	p, err := o.eng.Record("virtual batch", func(r *engine.Recorder) {
+		ro.Record(r, clock, nil)
+		o.normalizer.Record(r, ro.Obs)
+	})
+	if err != nil {
+		return 0, err
+	}
+	defer p.Free()
+	return int64(o.members) * int64(cfg.Environments) * int64(horizon) * int64(max(1, options.ActionRepeat)), p.Run(ctx)
+}
+
+// see records taking what the window of candidates that begins with first has seen into the generation's sums.
+func (o *observations) see(r *engine.Recorder, e *rollouts, first int) {
+	if o == nil || o.sums == nil {
+		return
+	}
+	k := observedKernel{
+		Seen: e.rollout.Seen().Range(), SeenTexels: e.rollout.Seen().Range(), Sums: o.sums.Range(), Window: uint32(e.window), Episodes: uint32(o.cfg.Episodes),
+		Workgroup: r.WorkgroupFor(e.window * o.cfg.Episodes),
+	}
+	if first > 0 {
+		k.More, k.Skip = 1, uint32(o.seen-first)
+	}
+	o.seen = first + e.window
+	r.Dispatch(k.call(uint32(o.members), uint32(1+2*o.env.ObsSize()), 1))
+}
+
+// learn records merging the generation's sums with the moments.
+func (o *observations) learn(r *engine.Recorder) {
+	if o != nil && o.sums != nil {
+		o.normalizer.Merge(r, o.sums)
+	}
+}

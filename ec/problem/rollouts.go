@@ -1,0 +1,151 @@
+package problem
+
+import (
+	"context"
+
+	"github.com/evorl/evorl/ec"
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/nn"
+	"github.com/evorl/evorl/envs"
+)
+
+// rollouts is a policy's evaluation.
+type rollouts struct {
+	*policy
+	clock               engine.Clock
+	members, population int
+	window              int
+	rollout             *envs.Rollout
+	steps               *engine.Tensor                     // [M, P] u32: taken by each candidate
+	observations        *observations                      // nil: they are not normalized
+	each                *engine.Tensor                     // [M, 2] u32: environment steps of the generation, low and high word
+	taken               *engine.Tensor                     // [2] u32: environment steps of the run
+	length              *engine.Tensor                     // [M]: of episodes, on average
+	cap                 *engine.Tensor                     // [M] u32: the step at which the next generation's episodes are cut short
+	evaluators          map[*engine.Tensor]*envs.Evaluator // by solutions
+	state               *engine.State
+}
+
+// windowBytes is about how much memory a window's candidates take: so much that a device is busy, and no more for larger populations.
+const windowBytes = 64 << 20
+
+// New implements ec.Problem.
+func (p *policy) New(ctx context.Context, s *engine.State, clock engine.Clock, members, population int) (ec.Evaluation, error) {
+	if err := CheckPolicy(p.env, p.options, p.network, p.cfg); err != nil {
+		return nil, err
+	}
+	each := 4 * (p.Space(members).Row() + p.cfg.Episodes*(p.env.StateSize()+5)) // bytes of a candidate and its environments
+	if p.network.NormalizeObs == Running {
+		each += 4 * p.cfg.Episodes * (1 + 2*p.env.ObsSize())
+	}
+	most := max(1, windowBytes/(each*members))
+	windows := (population + most - 1) / most
+	e := &rollouts{policy: p, clock: clock, members: members, population: population, window: (population + windows - 1) / windows, state: s, evaluators: map[*engine.Tensor]*envs.Evaluator{}}
+	var err error
+	e.rollout, err = envs.NewRollout(ctx, s.Sub("rollout"), p.env, envs.RolloutConfig{
+		Members: members * e.window, Environments: p.cfg.Episodes, Horizon: p.horizon(), Options: p.options,
+		Mode: !p.cfg.Sample, Begin: true, Window: &envs.Window{Population: population, Count: e.window, Common: p.cfg.Common},
+		Cap: p.cfg.Cap, Seen: p.network.NormalizeObs == Running,
+	})
+	if err != nil {
+		return nil, err
+	}
+	e.steps = s.Scratch("steps", engine.Uint32, engine.Population(members), engine.Axis("candidate", population))
+	if e.cap = e.rollout.Cap(); e.cap == nil {
+		e.cap = s.Scratch("episode_cap", engine.Uint32, engine.Population(members)) // counted all the same, and not used
+	}
+	e.observations = newObservations(s, p, members)
+	return e, s.Err()
+}
+
+// Window implements ec.Evaluation.
+func (e *rollouts) Window() int { return e.window }
+
+// Steps implements ec.Evaluation.
+func (e *rollouts) Steps() (candidate, clock int) {
+	horizon := e.rollout.Horizon()
+	return min(horizon*max(1, e.options.ActionRepeat), e.limit()) * e.cfg.Episodes, horizon
+}
+
+// Init implements ec.Evaluation.
+func (e *rollouts) Init(ctx context.Context) error { return e.observations.init(ctx, e.taken) }
+
+// Constants implements ec.Evaluation.
+func (e *rollouts) Constants(ctx context.Context) error { return e.rollout.Init(ctx) }
+
+// act is the policy of networks [.., row].
+func (e *rollouts) act(params *engine.Tensor) *envs.Policy {
+	mlp := e.mlp()
+	return &envs.Policy{
+		Weights: nn.Weights{Params: params}, Network: mlp, LogStd: mlp.Size(), Squash: e.network.Squash, Bins: e.cfg.Bins,
+		Normalizer: e.observations.values(), ObsLimit: float32(e.network.ObsLimit),
+	}
+}
+
+// Record implements ec.Evaluation.
+func (e *rollouts) Record(r *engine.Recorder, candidates *engine.Tensor, first int, fitness *engine.Tensor) {
+	e.rollout.RecordWindow(r, e.clock, e.act(candidates), first)
+	size := r.Workgroup()
+	finished := e.rollout.Finished()
+	r.Dispatch(returnsKernel{
+		Finished: finished.Range(), Fitness: fitness.Range(), Steps: e.steps.Range(), Members: uint32(e.members), Window: uint32(e.window),
+		Episodes: uint32(e.cfg.Episodes), Population: uint32(e.population), First: uint32(first), LocalSizeX: size,
+	}.call((uint32(e.members*e.window)+size-1)/size, 1, 1))
+	e.observations.see(r, e, first)
+}
+
+// Finish implements ec.Evaluation.
+func (e *rollouts) Finish(r *engine.Recorder) {
+	r.Dispatch(stepsKernel{
+		Steps: e.steps.Range(), Taken: e.each.Range(), Length: e.length.Range(), Cap: e.cap.Range(), Population: uint32(e.population),
+		Episodes: uint32(e.cfg.Episodes), Limit: uint32(e.limit()), Workgroup: r.WorkgroupFor(e.population),
+	}.call(uint32(e.members), 1, 1))
+	r.Dispatch(takenKernel{Steps: e.each.Range(), Taken: e.taken.Range(), Searches: uint32(e.members)}.call(1, 1, 1))
+	e.observations.learn(r)
+}
+
+// Rows implements ec.Evaluation.
+func (e *rollouts) Rows(m *engine.Metrics) func(*engine.Recorder) {
+	e.taken = m.CountSteps()
+	row := m.Row("episode/length")
+	e.each = e.state.Scratch("generation_steps", engine.Uint32, engine.Population(e.members), engine.Axis("word", 2))
+	e.length = e.state.Scratch("length", engine.Float32, engine.Population(e.members))
+	return func(r *engine.Recorder) { r.Copy(row, e.length) }
+}
+
+// evaluator is that of the solutions.
+func (e *rollouts) evaluator(ctx context.Context, solutions *engine.Tensor) (_ *envs.Evaluator, err error) {
+	ev := e.evaluators[solutions]
+	if ev == nil {
+		if ev, err = envs.NewEvaluator(ctx, e.state, e.env, e.options, e.act(solutions)); err != nil {
+			return nil, err
+		}
+		e.evaluators[solutions] = ev
+	}
+	return ev, nil
+}
+
+// Prepare implements ec.Evaluation.
+func (e *rollouts) Prepare(ctx context.Context, solutions *engine.Tensor, episodes int) error {
+	ev, err := e.evaluator(ctx, solutions)
+	if err != nil {
+		return err
+	}
+	return ev.Prepare(ctx, e.clock, episodes)
+}
+
+// Evaluate implements ec.Evaluation: episodes of the environment's own rewards, apart from those of the search.
+func (e *rollouts) Evaluate(ctx context.Context, solutions *engine.Tensor, episodes int) (engine.Evaluation, error) {
+	ev, err := e.evaluator(ctx, solutions)
+	if err != nil {
+		return engine.Evaluation{}, err
+	}
+	return ev.Run(ctx, e.clock, episodes)
+}
+
+// Close implements ec.Evaluation.
+func (e *rollouts) Close() {
+	for _, ev := range e.evaluators {
+		ev.Close()
+	}
+}

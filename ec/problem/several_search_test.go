@@ -1,0 +1,137 @@
+package problem
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/evorl/evorl/ec"
+	"github.com/evorl/evorl/ec/indicator"
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/vk"
+)
+
+// budget is how long a function is searched, as in tools/peers/moo_pymoo.py.
+type budget struct {
+	name        string
+	make        func() (*MultiObjective, error)
+	population  int
+	generations int
+}
+
+var budgets = []budget{
+	{"zdt1", zdt(1), 100, 200}, {"zdt2", zdt(2), 100, 200}, {"zdt3", zdt(3), 100, 200}, {"zdt4", zdt(4), 100, 300}, {"zdt6", zdt(6), 100, 300},
+	{"dtlz1", dtlz(1), 92, 400}, {"dtlz2", dtlz(2), 92, 250}, {"dtlz3", dtlz(3), 92, 600}, {"dtlz4", dtlz(4), 92, 600}, {"dtlz7", dtlz(7), 92, 400},
+}
+
+func zdt(n int) func() (*MultiObjective, error) {
+	return func() (*MultiObjective, error) { return ZDT(n, 0) }
+}
+func dtlz(n int) func() (*MultiObjective, error) {
+	return func() (*MultiObjective, error) { return DTLZ(n, 3, 0) }
+}
+
+// likePymoo are the settings of pymoo's algorithms for a budget.
+func (b budget) likePymoo(algorithm string) ec.Algorithm {
+	switch algorithm {
+	case "nsga2":
+		c := ec.DefaultNSGA2()
+		c.Population, c.CrossoverIndex = b.population, 15
+		return c
+	case "nsga3":
+		c := ec.DefaultNSGA3()
+		c.Population = b.population
+		return c
+	}
+	c := ec.DefaultMOEAD()
+	c.Population = b.population
+	return c
+}
+
+// distances runs searches at once and returns their populations' IGD.
+func (b budget) distances(t testing.TB, dev *vk.Device, algorithm string, seed uint32, searches, generations int) []float64 {
+	t.Helper()
+	p, err := b.make()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := ec.NewSearch(t.Context(), engine.New(dev, engine.Seed(seed)), b.likePymoo(algorithm), p, searches)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := engine.Learn(t.Context(), s, engine.Iterations(generations)); err != nil {
+		t.Fatal(err)
+	}
+	front, err := p.Front(frontPoints)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []float64
+	for _, set := range fronts(t, s) {
+		d, err := indicator.IGD(set, front)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, d)
+	}
+	return out
+}
+
+// fronts reads the objectives of a search's populations: [M][N][K].
+func fronts(t testing.TB, s *ec.Search) [][][]float64 {
+	t.Helper()
+	_, objectives := s.Front()
+	values, err := objectives.ReadFloat32(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dims := objectives.Dims()
+	n, k := dims[1].Size, dims[2].Size
+	out := make([][][]float64, dims[0].Size)
+	for i, v := range values {
+		m, at := i/(n*k), i/k%n
+		if i%(n*k) == 0 {
+			out[m] = make([][]float64, n)
+		}
+		out[m][at] = append(out[m][at], float64(v))
+	}
+	return out
+}
+
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	n := len(sorted)
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+}
+
+func meanOf(values []float64) float64 {
+	sum := 0.0
+	for _, v := range values {
+		sum += v
+	}
+	return sum / float64(len(values))
+}
+
+// BenchmarkSeveralObjectives prints what tools/peers/moo_pymoo.py prints: IGD of whole budgets.
+func BenchmarkSeveralObjectives(b *testing.B) {
+	dev, err := vk.Open()
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer dev.Close()
+	for _, f := range budgets {
+		for _, algorithm := range []string{"nsga2", "nsga3", "moead"} {
+			b.Run(f.name+"/"+algorithm, func(b *testing.B) {
+				begin := time.Now()
+				var all []float64
+				for i := range b.N {
+					all = append(all, f.distances(b, dev, algorithm, uint32(i+1), 15, f.generations)...)
+				}
+				b.ReportMetric(median(all), "median-IGD")
+				b.ReportMetric(meanOf(all), "mean-IGD")
+				b.ReportMetric(time.Since(begin).Seconds()/float64(len(all)), "s/search")
+			})
+		}
+	}
+}

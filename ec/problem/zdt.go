@@ -1,0 +1,73 @@
+package problem
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/evorl/evorl/vk"
+)
+
+// ZDT is one of the six two-objective functions of E. Zitzler, K. Deb, L. Thiele, "Comparison of Multiobjective Evolutionary Algorithms: Empirical
+// Results", 2000, of so many numbers; 0: of the paper's, 30 for ZDT1 to ZDT3 and 10 for ZDT4 and ZDT6. ZDT5 is a function of 80 bits: a number of 1/2 or
+// more is a one.
+func ZDT(number, dim int) (*MultiObjective, error) {
+	if number < 1 || number > 6 {
+		return nil, fmt.Errorf("problem: ZDT%d; want ZDT1 to ZDT6", number)
+	}
+	usual := []int{30, 30, 30, 10, 80, 10}[number-1]
+	if dim == 0 {
+		dim = usual
+	}
+	if dim < 2 || number == 5 && dim != usual {
+		return nil, fmt.Errorf("problem: ZDT%d of %d numbers; want 0 for the paper's %d, or at least 2 where they are no bits", number, dim, usual)
+	}
+	p := &MultiObjective{name: fmt.Sprintf("zdt%d", number), objectives: 2, front: func(points int) ([][]float64, error) { return zdtFront(number, points), nil }}
+	p.low, p.high = box(dim, 0, 1)
+	if number == 4 {
+		p.low, p.high = box(dim, -5, 5)
+		p.low[0], p.high[0] = 0, 1
+	}
+	p.call = func(k functionOf, size uint32) vk.Call {
+		return zdtKernel{
+			Candidates: k.candidates, CandidatesTexels: k.candidates, Objectives: k.objectives, Members: k.members, Window: k.window, Dim: k.dim, Row: k.row,
+			Population: k.population, First: k.first, Objective: k.kind, Function: uint32(number), LocalSizeX: size,
+		}.call(k.groups, 1, 1)
+	}
+	return p, nil
+}
+
+// zdtFront is the true front, where g is the least it can be, 1, but for ZDT5's 10.
+func zdtFront(number, points int) [][]float64 {
+	var out [][]float64
+	switch number {
+	case 5:
+		for ones := range 31 {
+			out = append(out, []float64{1 + float64(ones), 10 / (1 + float64(ones))})
+		}
+		return out
+	case 3:
+		// Parts of a curve: those that nothing else on it dominates. They take about a quarter of it.
+		for _, x := range uniform(4*points, 0, 0.8518328654) {
+			out = append(out, []float64{x, 1 - math.Sqrt(x) - x*math.Sin(10*math.Pi*x)})
+		}
+		return best(out)
+	}
+	low := 0.0
+	if number == 6 {
+		low = zdt6Least
+	}
+	for _, x := range uniform(points, low, 1) {
+		y := 1 - math.Sqrt(x)
+		if number == 2 || number == 6 {
+			y = 1 - x*x
+		}
+		out = append(out, []float64{x, y})
+	}
+	return out
+}
+
+// zdt6Least is the least 1 − exp(−4 x) sin⁶(6 π x), at x = atan(9 π) / 6 π.
+var zdt6Least = func() float64 {
+	x := math.Atan(9*math.Pi) / (6 * math.Pi)
+	return 1 - math.Exp(-4*x)*math.Pow(math.Sin(6*math.Pi*x), 6)
+}()

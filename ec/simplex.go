@@ -1,0 +1,104 @@
+package ec
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/evorl/evorl/engine/config"
+)
+
+// ReferenceConfig chooses points on the simplex of so many objectives: the reference points of NSGA-III, the weights of MOEA/D.
+type ReferenceConfig struct {
+	Population int   `min:"1" max:"16384" doc:"Candidates a generation, P."`
+	Partitions []int `min:"1" max:"1000" doc:"Parts into which each objective is divided; two numbers: of an outer and an inner layer. None: so many that there are no more points than candidates."`
+}
+
+// points are those of the configuration.
+func (c ReferenceConfig) points(objectives int) ([][]float64, error) {
+	partitions := c.Partitions
+	if len(partitions) == 0 {
+		p := 1
+		for simplexSize(objectives, p+1) <= c.Population {
+			p++
+		}
+		partitions = []int{p}
+	}
+	size := 0
+	for _, p := range partitions {
+		size += simplexSize(objectives, p)
+	}
+	if size > c.Population {
+		return nil, config.Invalid("partitions", "%v give %d points for %d objectives and a population of %d; want no more points than candidates", partitions, size, objectives, c.Population)
+	}
+	return DasDennis(objectives, partitions...)
+}
+
+// validate says what the fields cannot say alone.
+func (c ReferenceConfig) validate() error {
+	if n := len(c.Partitions); n > 2 {
+		return config.Invalid("partitions", "%d layers; want at most 2", n)
+	}
+	return nil
+}
+
+// DasDennis is points that are evenly spread over the simplex of non-negative numbers with the sum 1, [points][objectives]: those whose every number is
+// a multiple of 1 / partitions (I. Das, J. E. Dennis, "Normal-Boundary Intersection", 1998). The points of a second layer are drawn halfway to the centre
+// (K. Deb, H. Jain, 2014, section V), so that there are some inside where the first has none.
+func DasDennis(objectives int, partitions ...int) ([][]float64, error) {
+	if objectives < 1 || len(partitions) < 1 || len(partitions) > 2 {
+		return nil, fmt.Errorf("ec: points for %d objectives in %d layers; want at least 1 objective and 1 or 2 layers", objectives, len(partitions))
+	}
+	var points [][]float64
+	for layer, p := range partitions {
+		size := simplexSize(objectives, p)
+		if p < 1 || size > maxPoints {
+			return nil, fmt.Errorf("ec: %d partitions of %d objectives; want at least 1, and at most %d points", p, objectives, maxPoints)
+		}
+		for _, point := range simplex(make([]int, 0, objectives), objectives, p, make([][]int, 0, size)) {
+			x := make([]float64, objectives)
+			for k, parts := range point {
+				x[k] = float64(parts) / float64(p)
+				if layer == 1 {
+					x[k] = (x[k] + 1/float64(objectives)) / 2
+				}
+			}
+			points = append(points, x)
+		}
+	}
+	return points, nil
+}
+
+// maxPoints is the most points there may be.
+const maxPoints = 1 << 20
+
+// simplexSize is the number of points, (p + k - 1 choose p), or too large a one.
+func simplexSize(objectives, p int) int {
+	n := 1.0
+	for i := 1; i < objectives; i++ {
+		n = n * float64(p+i) / float64(i)
+	}
+	return int(min(math.Round(n), math.MaxInt32))
+}
+
+// simplex appends all ways to share so many parts, those that give the first most being last.
+func simplex(head []int, objectives, parts int, all [][]int) [][]int {
+	if len(head) == objectives-1 {
+		return append(all, append(append(make([]int, 0, objectives), head...), parts))
+	}
+	for i := 0; i <= parts; i++ {
+		all = simplex(append(head, i), objectives, parts-i, all)
+	}
+	return all
+}
+
+// pad4 lays points out for kernels: each padded with zeros to whole fours.
+func pad4(points [][]float64) []float32 {
+	width := (len(points[0]) + 3) / 4 * 4
+	out := make([]float32, len(points)*width)
+	for i, point := range points {
+		for k, v := range point {
+			out[i*width+k] = float32(v)
+		}
+	}
+	return out
+}

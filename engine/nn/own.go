@@ -1,0 +1,30 @@
+package nn
+
+import "fmt"
+
+// Own is the shape of a network that each lane of a subgroup holds alone (shaders/engine/nn/mlp_own.glsl), in the form its specialization
+// constants take.
+type Own struct{ Hidden1, Hidden2, Activation, LayerNorm uint32 }
+
+// maxOwn bounds the parameters that a lane holds alone: the kernel's code grows with them, and so does the time to compile it, which is a second
+// for [32, 32].
+const maxOwn = 1536
+
+// Own says how each lane holds a network of its own. It is an error for a network of no or more than two hidden layers, or of more
+// parameters than code is made for.
+func (m MLP) Own() (Own, error) {
+	if n := len(m.Hidden); n < 1 || n > 2 {
+		return Own{}, fmt.Errorf("nn: network %v has %d hidden layers; a lane holds one or two", m, n)
+	}
+	if size := m.Size(); size > maxOwn {
+		return Own{}, fmt.Errorf("nn: network %v has %d parameters; a lane holds at most %d", m, size, maxOwn)
+	}
+	o := Own{Hidden1: uint32(m.Hidden[0]), Activation: uint32(m.Activation)}
+	if len(m.Hidden) == 2 {
+		o.Hidden2 = uint32(m.Hidden[1])
+	}
+	if m.LayerNorm {
+		o.LayerNorm = 1
+	}
+	return o, nil
+}

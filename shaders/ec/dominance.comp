@@ -1,0 +1,36 @@
+#version 450
+
+// Who dominates whom: a candidate dominates another if it is no worse in any objective and better in one. The first half of the non-dominated sort of
+// K. Deb et al., "A Fast and Elitist Multiobjective Genetic Algorithm: NSGA-II", 2002, section III.A. Groups: x = ceil(N / local size), y = searches.
+
+#include "ec/merged.glsl"
+
+layout(local_size_x = 64, local_size_x_id = 0) in;
+
+layout(std430, set = 0, binding = 2) writeonly buffer Dominators { uint dominators[]; }; // [M, words, N]: bit j % 32 of word j / 32: j dominates the candidate
+layout(std430, set = 0, binding = 3) writeonly buffer Number { uint number[]; };         // [M, N]: of those who dominate the candidate
+
+layout(push_constant) uniform Push { uint candidates; }; // N
+
+void main() {
+    uint search = gl_WorkGroupID.y, i = gl_GlobalInvocationID.x, n = candidates, words = (n + 31u) / 32u;
+    if (i >= n) return;
+    vec4 mine[FOURS];
+    for (uint four = 0u; four < FOURS; four++) mine[four] = objectives4(search * n + i, four);
+    uint count = 0u;
+    for (uint word = 0u; word < words; word++) {
+        uint bits = 0u, end = min(32u, n - 32u * word);
+        for (uint bit = 0u; bit < end; bit++) {
+            bvec4 worse = bvec4(false), better = bvec4(false);
+            for (uint four = 0u; four < FOURS; four++) {
+                vec4 other = objectives4(search * n + 32u * word + bit, four);
+                worse = bvec4(uvec4(worse) | uvec4(lessThan(other, mine[four])));
+                better = bvec4(uvec4(better) | uvec4(greaterThan(other, mine[four])));
+            }
+            bits |= !any(worse) && any(better) ? 1u << bit : 0u;
+        }
+        dominators[(search * words + word) * n + i] = bits;
+        count += bitCount(bits);
+    }
+    number[search * n + i] = count;
+}

@@ -1,0 +1,39 @@
+#version 450
+
+// Several objectives of a generation as every algorithm wants them: a candidate one of whose objectives is not finite has the lowest number there is in
+// all of them. Groups: x = searches.
+
+#include "engine/load.glsl"
+
+layout(local_size_x = 64, local_size_x_id = 0) in;
+layout(constant_id = 0) const uint WORKGROUP = 64;
+
+#include "engine/workgroup.glsl"
+#include "ec/worth.glsl"
+
+layout(std430, set = 0, binding = 0) readonly buffer Raw { float raw[]; };                 // [M, P, K]
+layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer raw_texels;             // the same
+layout(std430, set = 0, binding = 2) writeonly buffer Objectives { float objectives[]; };  // [M, P, K]
+layout(std430, set = 0, binding = 3) writeonly buffer NotFinite { float not_finite[]; };   // [M]: candidates
+
+layout(push_constant) uniform Push {
+    uint population;
+    uint objective; // objectives, K
+};
+
+void main() {
+    uint search = gl_WorkGroupID.x;
+    float count = 0.0;
+    for (uint p = gl_LocalInvocationID.x; p < population; p += WORKGROUP) {
+        uint base = (search * population + p) * objective;
+        bool finite = true;
+        for (uint k = 0u; k < objective; k++) {
+            float f = LOAD(raw, raw_texels, base + k);
+            finite = finite && !isnan(f) && !isinf(f);
+        }
+        for (uint k = 0u; k < objective; k++) objectives[base + k] = finite ? LOAD(raw, raw_texels, base + k) : LEAST;
+        count += finite ? 0.0 : 1.0;
+    }
+    count = workgroup_sum(count);
+    if (gl_LocalInvocationID.x == 0u) not_finite[search] = count;
+}

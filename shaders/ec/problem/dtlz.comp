@@ -1,0 +1,64 @@
+#version 450
+
+// The functions of K. Deb, L. Thiele, M. Laumanns, E. Zitzler, "Scalable Test Problems for Evolutionary Multi-Objective Optimization", 2001 (its numbering: DTLZ1
+// to DTLZ7), for any number of objectives. They are minimisation problems: what is written are their negatives.
+// Groups: x = any number, which share the candidates.
+
+#include "ec/draw.glsl"
+#include "engine/load.glsl"
+#include "ec/problem/several.glsl"
+
+layout(local_size_x = 64, local_size_x_id = 0) in;
+layout(constant_id = 1) const uint FUNCTION = 1; // 1 to 7
+
+const float PI = 3.14159265358979324;
+
+// How far a candidate is from the front: 0 on it. k numbers, from `begin` on, decide it.
+float away(uint candidate, uint begin) {
+    float sum = 0.0;
+    for (uint i = begin; i < dim; i++) {
+        float x = number(candidate, i), d = x - 0.5;
+        if (FUNCTION == 1u || FUNCTION == 3u) {
+            float s = m_sin(10.0 * PI * d); // 1 - cos(20 pi d) = 2 sin^2(10 pi d), without cancellation
+            sum += 100.0 * (d * d + 2.0 * s * s);
+        } else if (FUNCTION == 6u) {
+            sum += power(x, 0.1);
+        } else if (FUNCTION == 7u) {
+            sum += x;
+        } else {
+            sum += d * d;
+        }
+    }
+    return FUNCTION == 7u ? 9.0 * sum / float(dim - begin) : sum;
+}
+
+void main() {
+    for (uint c = gl_GlobalInvocationID.x; c < members * window; c += gl_NumWorkGroups.x * gl_WorkGroupSize.x) {
+        uint axes = objective - 1u;
+        float g = away(c, axes);
+        if (FUNCTION == 7u) {
+            float h = float(objective);
+            for (uint i = 0u; i < axes; i++) {
+                float f = number(c, i);
+                h -= f / (2.0 + g) * (1.0 + m_sin(3.0 * PI * f));
+                write_objective(c, i, f);
+            }
+            write_objective(c, axes, (2.0 + g) * h);
+            continue;
+        }
+        float scale = FUNCTION == 1u ? 0.5 * (1.0 + g) : 1.0 + g, product = scale;
+        for (uint i = 0u; i < axes; i++) {
+            float x = number(c, i);
+            if (FUNCTION == 1u) {
+                write_objective(c, axes - i, product * (1.0 - x));
+                product *= x;
+                continue;
+            }
+            if (FUNCTION == 4u) x = power(x, 100.0);
+            if ((FUNCTION == 5u || FUNCTION == 6u) && i > 0u) x = (1.0 + 2.0 * g * x) / (2.0 * (1.0 + g));
+            write_objective(c, axes - i, product * m_sin(0.5 * PI * x));
+            product *= m_cos(0.5 * PI * x);
+        }
+        write_objective(c, 0u, product);
+    }
+}
