@@ -25,10 +25,12 @@ validate: setup-test
 	$(must) go run ./tools/validate -- -timeout 20m ./...
 
 # What runs kernels, while the layer looks for accesses behind the end of a buffer. It instruments them, and takes minutes to compile an
-# unrolled network, so these are the tests that it can take in reasonable time.
+# unrolled network, so these are the tests that it can take in reasonable time. rl/policy_update is not among them: Debian 12's layer
+# (1.3.239) turns its loops of one block into SPIR-V that is invalid.
+kernels = Gemm|Normalizer|Returns|Slices|Sampling|Mode|Noise|Judge|GAE|Gradient|Choosing|Exchange|Lineage
 validate-gpu: setup-test
 	$(must) go run ./tools/validate -gpu -- -timeout 20m ./engine ./engine/optim
-	$(must) go run ./tools/validate -gpu -- -timeout 20m -short -run 'Gemm|Normalizer|GAE|Choosing|Exchange|Noise|Sample|Judge|Shape' ./engine/nn ./rl ./hybrid ./ec
+	$(must) go run ./tools/validate -gpu -- -timeout 20m -short -run '$(kernels)' ./engine/nn ./envs ./ec ./rl ./hybrid
 
 check: setup-test
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "not formatted by gofmt:"; echo "$$unformatted"; exit 1; fi
@@ -36,7 +38,6 @@ check: setup-test
 	go vet -tags vulkango ./...
 	go run ./tools/mjcf -check
 	go run ./tools/shaders -check
-	go run ./tools/mjcf -check
 
 setup-run:
 	@tools/setup.sh run

@@ -52,7 +52,7 @@ type Options struct {
 }
 
 // Suites lists what there is.
-func Suites() []Suite { return []Suite{core(), physics()} }
+func Suites() []Suite { return []Suite{core(), physics(), evolution()} }
 
 // Lookup is the suite of a name.
 func Lookup(name string) (Suite, bool) {
@@ -100,7 +100,7 @@ func (s Suite) Run(ctx context.Context, dev *vk.Device, o Options, report func(M
 	return nil
 }
 
-func lessIsBetter(unit string) bool { return unit == "s" || unit == "µs" }
+func lessIsBetter(unit string) bool { return unit == "s" || unit == "µs" || unit == "MB" }
 
 // rate runs f, which does so much work and waits for it, again and again for the time of a case, and returns the work a second. What
 // ran before it is warm-up.

@@ -66,3 +66,40 @@ func TestPhysics(t *testing.T) {
 		t.Errorf("%s was not measured", name)
 	}
 }
+
+// Of the suite of evolutionary computation, one case of each kind; memory does not grow with the population beyond what each candidate's
+// fitness, rank and weight take, until a window is full.
+func TestEvolution(t *testing.T) {
+	dev, err := vk.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dev.Close()
+	suite, ok := bench.Lookup("ec")
+	if !ok {
+		t.Fatal("there is no suite ec")
+	}
+	measure := map[string]string{
+		"openes/16x16/p128": "s", "openes/16x16/p128/memory": "MB", "openes/256x256/p2048/memory": "MB", "openes/256x256/p131072/memory": "MB",
+	}
+	memory := map[string]float64{}
+	o := bench.Options{Time: 20 * time.Millisecond, Match: func(c bench.Case) bool { return measure[c.Name] != "" }}
+	err = suite.Run(t.Context(), dev, o, func(m bench.Measurement) error {
+		if m.Unit != measure[m.Case] || !(m.Value > 0) {
+			t.Errorf("%+v; want a figure in %s", m, measure[m.Case])
+		}
+		memory[m.Case] = m.Value
+		delete(measure, m.Case)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range measure {
+		t.Errorf("%s was not measured", name)
+	}
+	const each = 80e-6 // MB a candidate, in no window
+	if small, large := memory["openes/256x256/p2048/memory"], memory["openes/256x256/p131072/memory"]; large > small+each*(1<<17) {
+		t.Errorf("%g MB for 2048 candidates, %g MB for 131072", small, large)
+	}
+}

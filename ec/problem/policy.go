@@ -92,12 +92,16 @@ type policy struct {
 	options envs.Options
 	network NetworkConfig
 	cfg     PolicyConfig
+	memory  int // about how many bytes the candidates of a window take
 }
+
+// windowBytes is so much that a device is busy, and no more for larger populations.
+const windowBytes = 64 << 20
 
 // Policy makes the search for a policy in an environment a problem.
 func Policy(env *envs.Environment, options envs.Options, network NetworkConfig, cfg PolicyConfig) ec.Problem {
 	options.AutoReset = envs.Disabled
-	return &policy{env: env, options: options, network: network, cfg: cfg}
+	return &policy{env: env, options: options, network: network, cfg: cfg, memory: windowBytes}
 }
 
 // CheckPolicy says what is wrong with the settings of a policy, before any device work. The error of a setting that does not suit the environment

@@ -26,9 +26,6 @@ type rollouts struct {
 	state               *engine.State
 }
 
-// windowBytes is about how much memory a window's candidates take: so much that a device is busy, and no more for larger populations.
-const windowBytes = 64 << 20
-
 // New implements ec.Problem.
 func (p *policy) New(ctx context.Context, s *engine.State, clock engine.Clock, members, population int) (ec.Evaluation, error) {
 	if err := CheckPolicy(p.env, p.options, p.network, p.cfg); err != nil {
@@ -38,7 +35,7 @@ func (p *policy) New(ctx context.Context, s *engine.State, clock engine.Clock, m
 	if p.network.NormalizeObs == Running {
 		each += 4 * p.cfg.Episodes * (1 + 2*p.env.ObsSize())
 	}
-	most := max(1, windowBytes/(each*members))
+	most := max(1, p.memory/(each*members))
 	windows := (population + most - 1) / most
 	e := &rollouts{policy: p, clock: clock, members: members, population: population, window: (population + windows - 1) / windows, state: s, evaluators: map[*engine.Tensor]*envs.Evaluator{}}
 	var err error

@@ -1,0 +1,122 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/evorl/evorl/ec"
+	"github.com/evorl/evorl/ec/problem"
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/envs"
+)
+
+// evolution is how policy search grows with its population: OpenES on EvoJAX's swing-up, one episode of 1000 steps a candidate.
+func evolution() Suite {
+	s := Suite{Name: "ec", Summary: "generations of OpenES, one episode of 1000 steps of swing-up a candidate, and the memory they take"}
+	for _, net := range []struct {
+		hidden []int
+		most   int // candidates on a software driver
+	}{{[]int{16, 16}, 1 << 17}, {[]int{256, 256}, 1 << 9}} {
+		for exponent := 7; exponent <= 17; exponent += 2 {
+			population := 1 << exponent
+			name := fmt.Sprintf("openes/%dx%d/p%d", net.hidden[0], net.hidden[1], population)
+			s.Cases = append(s.Cases,
+				Case{
+					Name: name, Summary: fmt.Sprintf("a generation of %d candidates with %v networks", population, net.hidden), Unit: "s",
+					GPU: population > net.most, run: generationTime(net.hidden, population),
+				},
+				Case{Name: name + "/memory", Summary: "the device memory that it takes", Unit: "MB", run: searchMemory(net.hidden, population)})
+		}
+	}
+	wide := []int{64, 64}
+	return Suite{s.Name, s.Summary, append(s.Cases,
+		Case{Name: "openes/64x64/p4096", Summary: "a generation of 4096 candidates with [64, 64] networks", Unit: "s", run: generationTime(wide, 4096)},
+		Case{Name: "openes/64x64/p4096/start", Summary: "from opening the device to the end of its first generation, no pipeline cached", Unit: "s", run: startSearch(wide, 4096)},
+	)}
+}
+
+// episodeSteps is the length of the episodes.
+const episodeSteps = 1000
+
+// newSearch makes a search whose candidates hardly move the cart, so that hardly any
+// episode ends before its 1000 steps.
+func newSearch(ctx context.Context, eng *engine.Engine, hidden []int, population int) (*ec.Search, error) {
+	env, err := envs.Lookup("CartPoleSwingUp-easy")
+	if err != nil {
+		return nil, err
+	}
+	network, cfg := problem.DefaultNetwork(), ec.DefaultOpenES()
+	network.Hidden, network.OutputGain = hidden, 0
+	cfg.Population, cfg.NoiseStd, cfg.LearningRate = population, 1e-5, 0
+	s, err := ec.NewSearch(ctx, eng, cfg, problem.Policy(env, envs.Options{TimeLimit: episodeSteps}, network, problem.DefaultPolicy()), 1)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Init(ctx); err != nil {
+		return nil, fmt.Errorf("%w; %w", err, s.Close())
+	}
+	return s, nil
+}
+
+// generationTime measures a generation, beside the time that the networks' products and sums would take.
+func generationTime(hidden []int, population int) func(context.Context, *bench) (figure, error) {
+	return func(ctx context.Context, b *bench) (figure, error) {
+		s, err := newSearch(ctx, b.eng, hidden, population)
+		if err != nil {
+			return figure{}, err
+		}
+		defer s.Close()
+		peak, err := b.flops(ctx)
+		if err != nil {
+			return figure{}, err
+		}
+		done, one := 0, step(ctx, s)
+		rate, err := b.rate(ctx, 1, func() error { done++; return one() })
+		if err != nil {
+			return figure{}, err
+		}
+		steps, err := engine.EnvSteps(ctx, s)
+		if want := 0.95 * float64(done) * float64(population) * episodeSteps; err == nil && float64(steps) < want {
+			err = fmt.Errorf("%d generations took %d environment steps; want at least %.0f", done, steps, want)
+		}
+		const in, out = 5, 1
+		least := 2 * float64(in*hidden[0]+hidden[0]*hidden[1]+hidden[1]*out) * float64(steps) / float64(done) / peak
+		return figure{1 / rate, least}, err
+	}
+}
+
+// searchMemory measures the device memory that a search takes, that of its generations included.
+func searchMemory(hidden []int, population int) func(context.Context, *bench) (figure, error) {
+	return func(ctx context.Context, b *bench) (figure, error) {
+		before := b.eng.Device().Memory()
+		s, err := newSearch(ctx, b.eng, hidden, population)
+		if err != nil {
+			return figure{}, err
+		}
+		defer s.Close()
+		after := b.eng.Device().Memory()
+		return figure{value: float64(after.Used-after.Staging-before.Used+before.Staging) / 1e6}, nil
+	}
+}
+
+// startSearch measures the time until the first generation is over, compilation included.
+func startSearch(hidden []int, population int) func(context.Context, *bench) (figure, error) {
+	return func(ctx context.Context, b *bench) (figure, error) {
+		begin := time.Now()
+		dev, err := b.uncached()
+		if err != nil {
+			return figure{}, err
+		}
+		defer dev.Close()
+		s, err := newSearch(ctx, engine.New(dev), hidden, population)
+		if err != nil {
+			return figure{}, err
+		}
+		defer s.Close()
+		if err := step(ctx, s)(); err != nil {
+			return figure{}, err
+		}
+		return figure{value: time.Since(begin).Seconds()}, nil
+	}
+}
