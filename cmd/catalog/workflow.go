@@ -116,6 +116,16 @@ func Workflows() []Workflow {
 			Source: "the baseline",
 			parts:  newSearch(ec.DefaultRandomSearch),
 		},
+		{
+			Name: "map-elites", Summary: "the best candidate for every cell of a grid of behaviours",
+			Source: "J.-B. Mouret, J. Clune, \"Illuminating search spaces by mapping elites\", 2015",
+			parts:  newElites(ec.DefaultMAPElites),
+		},
+		{
+			Name: "cvt-map-elites", Summary: "the best candidate for every cell of a centroidal Voronoi tessellation of behaviours",
+			Source: "V. Vassiliades, K. Chatzilygeroudis, J.-B. Mouret, \"Using Centroidal Voronoi Tessellations to Scale Up MAP-Elites\", 2018",
+			parts:  newElites(ec.DefaultCVTMAPElites),
+		},
 	}
 }
 
