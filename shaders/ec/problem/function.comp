@@ -114,18 +114,19 @@ float rosenbrock(uint i) {
     return 100.0 * square(2.0 * v + v * v - z(i + 1u)) + v * v;
 }
 
+const float Z0 = 420.9687463599821, R0 = 20.51752290994169, SIN = 0.9952826448406927, COS = -0.09701781732710531; // z0, r0 = sqrt(z0), sin r0, cos r0
+
 // Schwefel's term of z = z0 + h, less its least, at z0: z0 sin r0 - z sin r with r = sqrt(z). Since sin r0 + r0 cos r0 / 2 = 0, what is linear
 // in h falls out.
 float schwefel(float h) {
-    const float Z0 = 420.9687463599821, R0 = 20.51752290994169, SIN = 0.9952826448406927, COS = -0.09701781732710531;
-    float zz = Z0 + h, outside = max(abs(zz) - 500.0, 0.0);
+    float zz = Z0 + h;
     float value = 418.9828872724339 - zz * m_sin(sqrt(abs(zz)));
     if (zz > 0.0) {
         float d = h / (sqrt(zz) + R0), d2 = d * d;
         float low = abs(d) < 0.5 ? d * d2 * (-1.0 / 6.0 + d2 * (1.0 / 120.0 - d2 * (1.0 / 5040.0))) : m_sin(d) - d; // sin d - d
         value = zz * SIN * 2.0 * sine2(0.5 * d) - Z0 * COS * low + 0.5 * COS * R0 * d2 - h * COS * m_sin(d);
     }
-    return value + outside * outside;
+    return value;
 }
 
 // Weierstrass's sum of (1 - cos 2 pi 3^k v) / 2^k.
@@ -176,8 +177,8 @@ vec3 terms(uint i) {
         return vec3(s / 4000.0 + 2.0 * clamp(sine2(0.5 * s), 0.0, 1.0), 0.0, 0.0); // far away the sine's argument is too large
     }
     case 20u: {
-        float h = side(i) * v + (i > 0u ? 0.25 * side(i - 1u) * z(i - 1u) : 0.0);
-        return vec3(schwefel(200.0 * ten(0.5 * t) * h), 0.0, 0.0);
+        float h = 200.0 * ten(0.5 * t) * (side(i) * v + (i > 0u ? 0.25 * side(i - 1u) * z(i - 1u) : 0.0));
+        return vec3(schwefel(h), square(max(abs(Z0 + h) - 500.0, 0.0)), 0.0);
     }
     case 23u: return vec3(log_1p(float(i + 1u) * katsuura(v)), 0.0, 0.0);
     case 24u: {
@@ -200,7 +201,7 @@ float combined(vec3 sum) {
     case 16u: return 10.0 * sum.x * sum.x * sum.x / (n * n * n);
     case 17u: case 18u: return square(sum.x / (n - 1.0));
     case 19u: return scale * sum.x / (n - 1.0);
-    case 20u: return 0.01 * sum.x / n;
+    case 20u: return 0.01 * (sum.x / n + sum.y);
     case 23u: return 10.0 / (n * n) * exp_m1(10.0 / power(n, 1.2) * sum.x);
     case 24u: return min(sum.x, n + (1.0 - 0.5 / (sqrt(n + 20.0) - 4.1)) * sum.y) + sum.z;
     case ACKLEY: return -20.0 * exp_m1(-0.2 * sqrt(sum.x / n)) - 2.71828182845904524 * exp_m1(-2.0 * sum.y / n);
@@ -284,7 +285,7 @@ void main() {
             vec3 sum = vec3(0.0);
             for (uint i = gl_LocalInvocationID.x; i < dim; i += WORKGROUP) sum += terms(i);
             sum.x = workgroup_sum(sum.x);
-            if (FUNCTION == 13u || FUNCTION == 24u || FUNCTION == ACKLEY) sum.y = workgroup_sum(sum.y);
+            if (FUNCTION == 13u || FUNCTION == 20u || FUNCTION == 24u || FUNCTION == ACKLEY) sum.y = workgroup_sum(sum.y);
             if (FUNCTION == 24u) sum.z = workgroup_sum(sum.z);
             value = combined(sum);
         }
