@@ -17,7 +17,7 @@ import (
 // budget is how long a function is searched, as in tools/peers/moo_pymoo.py.
 type budget struct {
 	name        string
-	make        func() (*MultiObjective, error)
+	make        func() (*Function, error)
 	population  int
 	generations int
 }
@@ -27,11 +27,11 @@ var budgets = []budget{
 	{"dtlz1", dtlz(1), 92, 400}, {"dtlz2", dtlz(2), 92, 250}, {"dtlz3", dtlz(3), 92, 600}, {"dtlz4", dtlz(4), 92, 600}, {"dtlz7", dtlz(7), 92, 400},
 }
 
-func zdt(n int) func() (*MultiObjective, error) {
-	return func() (*MultiObjective, error) { return ZDT(n, 0) }
+func zdt(n int) func() (*Function, error) {
+	return func() (*Function, error) { return ZDT(n, 0) }
 }
-func dtlz(n int) func() (*MultiObjective, error) {
-	return func() (*MultiObjective, error) { return DTLZ(n, 3, 0) }
+func dtlz(n int) func() (*Function, error) {
+	return func() (*Function, error) { return DTLZ(n, 3, 0) }
 }
 
 // likePymoo are the settings of pymoo's algorithms for a budget. Its polynomial mutation leaves one of ten children as it is.

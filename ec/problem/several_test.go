@@ -16,10 +16,10 @@ import (
 )
 
 // named is one of the functions by its name in the reference data.
-func named(t testing.TB, name string, objectives, dim int) *MultiObjective {
+func named(t testing.TB, name string, objectives, dim int) *Function {
 	t.Helper()
 	number := int(name[len(name)-1] - '0')
-	var p *MultiObjective
+	var p *Function
 	var err error
 	if strings.HasPrefix(name, "zdt") {
 		p, err = ZDT(number, dim)
