@@ -77,6 +77,11 @@ func Workflows() []Workflow {
 			parts:  newSearch(ec.DefaultSNES),
 		},
 		{
+			Name: "cma-es", Summary: "covariance matrix adaptation with negative weights",
+			Source: "N. Hansen, \"The CMA Evolution Strategy: A Tutorial\", 2016",
+			parts:  newSearch(ec.DefaultCMAES),
+		},
+		{
 			Name: "sep-cma-es", Summary: "covariance matrix adaptation of a diagonal matrix",
 			Source: "R. Ros, N. Hansen, \"A Simple Modification in CMA-ES Achieving Linear Time and Space Complexity\", 2008",
 			parts:  newSearch(ec.DefaultSepCMAES),
