@@ -1,6 +1,9 @@
 package problem
 
 import (
+	"context"
+	"fmt"
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -132,6 +135,80 @@ func BenchmarkSeveralObjectives(b *testing.B) {
 				b.ReportMetric(meanOf(all), "mean-IGD")
 				b.ReportMetric(time.Since(begin).Seconds()/float64(len(all)), "s/search")
 			})
+		}
+	}
+}
+
+// TestSeveralObjectivesLearn: shortened searches come near to the true fronts; two at once differ. What a search evaluates to is the IGD+ of its front, and the
+// metrics say what the front is.
+func TestSeveralObjectivesLearn(t *testing.T) {
+	dev := open(t)
+	for _, c := range []struct {
+		function, algorithm string
+		generations         int
+		igd                 float64
+	}{{"zdt1", "nsga2", 120, 0.06}, {"zdt1", "nsga3", 120, 0.06}, {"zdt1", "moead", 120, 0.06}, {"dtlz2", "nsga2", 60, 0.1}, {"dtlz2", "nsga3", 60, 0.065}, {"dtlz2", "moead", 60, 0.1}} {
+		at := slices.IndexFunc(budgets, func(b budget) bool { return b.name == c.function })
+		p, err := budgets[at].make()
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := ec.NewSearch(t.Context(), engine.New(dev, engine.Seed(3)), budgets[at].likePymoo(c.algorithm), p, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		var last engine.Report
+		err = engine.Learn(t.Context(), s, engine.Iterations(c.generations), engine.OnReport(func(_ context.Context, r engine.Report) error { last = r; return nil }))
+		if err != nil {
+			t.Fatal(err)
+		}
+		front, err := p.Front(frontPoints)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ev, err := s.Evaluate(t.Context(), 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var found []float64
+		for m, set := range fronts(t, s) {
+			igd, err := indicator.IGD(set, front)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found = append(found, igd)
+			plus, err := indicator.IGDPlus(set, front)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !(igd <= c.igd) {
+				t.Errorf("%s on %s, member %d: IGD %g; want at most %g", c.algorithm, c.function, m, igd, c.igd)
+			}
+			if r := ev.Returns[m]; len(r) != 2 || !(math.Abs(float64(r[0])+plus) <= 1e-6) || r[1] != r[0] {
+				t.Errorf("%s on %s, member %d: evaluates to %v; want twice %g", c.algorithm, c.function, m, r, -plus)
+			}
+			ideal := slices.Clone(set[0])
+			for _, point := range set {
+				for k, v := range point {
+					ideal[k] = max(ideal[k], v)
+				}
+			}
+			if got, want := last.Metrics["front/size"][m], len(indicator.NonDominated(set)); got != float32(want) || last.Metrics["front/not_finite"][m] != 0 {
+				t.Errorf("%s on %s, member %d: a front of %g; want %d", c.algorithm, c.function, m, got, want)
+			}
+			for k, v := range ideal {
+				if got := last.Metrics[fmt.Sprintf("front/ideal_%d", k+1)][m]; float64(got) != v {
+					t.Errorf("%s on %s, member %d: ideal value %d is %g; want %g", c.algorithm, c.function, m, k, got, v)
+				}
+			}
+		}
+		t.Logf("%s on %s: IGD %.4f", c.algorithm, c.function, found)
+		if found[0] == found[1] {
+			t.Errorf("%s on %s: two searches came to the same", c.algorithm, c.function)
+		}
+		if best, candidates := s.Best(); best != nil || candidates != nil {
+			t.Error("a best candidate of several objectives")
 		}
 	}
 }
