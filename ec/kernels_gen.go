@@ -180,6 +180,333 @@ func (k centerKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: centerShader, Groups: [3]uint32{x, y, z}, Label: "ec/center", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var cmaCandidatesShader = &vk.Shader{
+	Name:  "ec/cma_candidates",
+	SPIRV: shaders.Code("ec/cma_candidates"),
+	Bindings: []vk.Binding{
+		{Name: "Mean", Index: 0, Access: vk.Read},
+		{Name: "mean_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Sigma", Index: 2, Access: vk.Read},
+		{Name: "Steps", Index: 3, Access: vk.Read},
+		{Name: "steps_texels", Index: 4, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Pick", Index: 5, Access: vk.Read},
+		{Name: "Candidates", Index: 6, Access: vk.Write},
+	},
+	PushBytes: 16,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "PICKED", ID: 1, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// cmaCandidatesKernel is shaders/ec/cma_candidates.comp.
+type cmaCandidatesKernel struct {
+	Mean        vk.Range // readonly vec4
+	MeanTexels  vk.Range // readonly vec4 rgba32f
+	Sigma       vk.Range // readonly float
+	Steps       vk.Range // readonly vec4
+	StepsTexels vk.Range // readonly vec4 rgba32f
+	Pick        vk.Range // readonly uint
+	Candidates  vk.Range // writeonly vec4
+
+	Population uint32 // push constants, in order
+	Row        uint32
+	Count      uint32
+	First      uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Picked     uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k cmaCandidatesKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [7]vk.Range
+		push   [16]byte
+		spec   [3]uint32
+	})
+	a.ranges = [7]vk.Range{k.Mean, k.MeanTexels, k.Sigma, k.Steps, k.StepsTexels, k.Pick, k.Candidates}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Count)
+	binary.LittleEndian.PutUint32(a.push[12:], k.First)
+	a.spec = [3]uint32{64, 0, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.Picked != 0 {
+		a.spec[1] = k.Picked
+	}
+	if k.TexelLoads != 0 {
+		a.spec[2] = k.TexelLoads
+	}
+	return vk.Call{Shader: cmaCandidatesShader, Groups: [3]uint32{x, y, z}, Label: "ec/cma_candidates", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var cmaFrameShader = &vk.Shader{
+	Name:  "ec/cma_frame",
+	SPIRV: shaders.Code("ec/cma_frame"),
+	Bindings: []vk.Binding{
+		{Name: "Basis", Index: 0, Access: vk.Read},
+		{Name: "basis_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Path", Index: 2, Access: vk.Read},
+		{Name: "path_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Noise", Index: 4, Access: vk.Write},
+		{Name: "Weighted", Index: 5, Access: vk.Write},
+	},
+	PushBytes: 16,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// cmaFrameKernel is shaders/ec/cma_frame.comp.
+type cmaFrameKernel struct {
+	Basis       vk.Range // readonly vec4
+	BasisTexels vk.Range // readonly vec4 rgba32f
+	Path        vk.Range // readonly vec4
+	PathTexels  vk.Range // readonly vec4 rgba32f
+	Noise       vk.Range // writeonly float
+	Weighted    vk.Range // writeonly float
+
+	Population uint32 // push constants, in order
+	Dim        uint32
+	Row        uint32
+	C1         float32
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k cmaFrameKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [6]vk.Range
+		push   [16]byte
+		spec   [2]uint32
+	})
+	a.ranges = [6]vk.Range{k.Basis, k.BasisTexels, k.Path, k.PathTexels, k.Noise, k.Weighted}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Dim)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[12:], math.Float32bits(k.C1))
+	a.spec = [2]uint32{64, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: cmaFrameShader, Groups: [3]uint32{x, y, z}, Label: "ec/cma_frame", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var cmaMeanShader = &vk.Shader{
+	Name:  "ec/cma_mean",
+	SPIRV: shaders.Code("ec/cma_mean"),
+	Bindings: []vk.Binding{
+		{Name: "Noise", Index: 0, Access: vk.Read},
+		{Name: "noise_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Scale", Index: 2, Access: vk.Read},
+		{Name: "Weight", Index: 3, Access: vk.Read},
+		{Name: "weight_texels", Index: 4, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Sums", Index: 5, Access: vk.Write},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// cmaMeanKernel is shaders/ec/cma_mean.comp.
+type cmaMeanKernel struct {
+	Noise        vk.Range // readonly vec4
+	NoiseTexels  vk.Range // readonly vec4 rgba32f
+	Scale        vk.Range // readonly vec4
+	Weight       vk.Range // readonly float
+	WeightTexels vk.Range // readonly vec4 rgba32f
+	Sums         vk.Range // writeonly vec4
+
+	Population uint32 // push constants, in order
+	Row        uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k cmaMeanKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [6]vk.Range
+		push   [8]byte
+		spec   [2]uint32
+	})
+	a.ranges = [6]vk.Range{k.Noise, k.NoiseTexels, k.Scale, k.Weight, k.WeightTexels, k.Sums}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
+	a.spec = [2]uint32{64, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: cmaMeanShader, Groups: [3]uint32{x, y, z}, Label: "ec/cma_mean", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var cmaStepShader = &vk.Shader{
+	Name:  "ec/cma_step",
+	SPIRV: shaders.Code("ec/cma_step"),
+	Bindings: []vk.Binding{
+		{Name: "Moved", Index: 0, Access: vk.Read},
+		{Name: "moved_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Mean", Index: 2, Access: vk.ReadWrite},
+		{Name: "mean_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "PathSigma", Index: 4, Access: vk.ReadWrite},
+		{Name: "path_sigma_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "PathC", Index: 6, Access: vk.ReadWrite},
+		{Name: "path_c_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Sigma", Index: 8, Access: vk.ReadWrite},
+		{Name: "Keep", Index: 9, Access: vk.Write},
+		{Name: "Clock", Index: 10, Access: vk.Read},
+	},
+	PushBytes: 44,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// cmaStepKernel is shaders/ec/cma_step.comp.
+type cmaStepKernel struct {
+	Moved           vk.Range // readonly vec4
+	MovedTexels     vk.Range // readonly vec4 rgba32f
+	Mean            vk.Range // read-write vec4
+	MeanTexels      vk.Range // readonly vec4 rgba32f
+	PathSigma       vk.Range // read-write vec4
+	PathSigmaTexels vk.Range // readonly vec4 rgba32f
+	PathC           vk.Range // read-write vec4
+	PathCTexels     vk.Range // readonly vec4 rgba32f
+	Sigma           vk.Range // read-write float
+	Keep            vk.Range // writeonly float
+	Clock           vk.Range // readonly uint
+
+	Dim        uint32 // push constants, in order
+	Row        uint32
+	KeepSigma  float32
+	GainSigma  float32
+	LogKeep    float32
+	Speed      float32
+	Length     float32
+	KeepC      float32
+	GainC      float32
+	KeepMatrix float32
+	Stalled    float32
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k cmaStepKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [11]vk.Range
+		push   [44]byte
+		spec   [2]uint32
+	})
+	a.ranges = [11]vk.Range{k.Moved, k.MovedTexels, k.Mean, k.MeanTexels, k.PathSigma, k.PathSigmaTexels, k.PathC, k.PathCTexels, k.Sigma, k.Keep, k.Clock}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Dim)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[8:], math.Float32bits(k.KeepSigma))
+	binary.LittleEndian.PutUint32(a.push[12:], math.Float32bits(k.GainSigma))
+	binary.LittleEndian.PutUint32(a.push[16:], math.Float32bits(k.LogKeep))
+	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.Speed))
+	binary.LittleEndian.PutUint32(a.push[24:], math.Float32bits(k.Length))
+	binary.LittleEndian.PutUint32(a.push[28:], math.Float32bits(k.KeepC))
+	binary.LittleEndian.PutUint32(a.push[32:], math.Float32bits(k.GainC))
+	binary.LittleEndian.PutUint32(a.push[36:], math.Float32bits(k.KeepMatrix))
+	binary.LittleEndian.PutUint32(a.push[40:], math.Float32bits(k.Stalled))
+	a.spec = [2]uint32{64, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: cmaStepShader, Groups: [3]uint32{x, y, z}, Label: "ec/cma_step", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var cmaWeighShader = &vk.Shader{
+	Name:  "ec/cma_weigh",
+	SPIRV: shaders.Code("ec/cma_weigh"),
+	Bindings: []vk.Binding{
+		{Name: "Noise", Index: 0, Access: vk.Read},
+		{Name: "noise_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Scale", Index: 2, Access: vk.Read},
+		{Name: "scale_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Weight", Index: 4, Access: vk.Read},
+		{Name: "Weighted", Index: 5, Access: vk.Write},
+	},
+	PushBytes: 16,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// cmaWeighKernel is shaders/ec/cma_weigh.comp.
+type cmaWeighKernel struct {
+	Noise       vk.Range // readonly vec4
+	NoiseTexels vk.Range // readonly vec4 rgba32f
+	Scale       vk.Range // readonly vec4
+	ScaleTexels vk.Range // readonly vec4 rgba32f
+	Weight      vk.Range // readonly float
+	Weighted    vk.Range // writeonly vec4
+
+	Population uint32 // push constants, in order
+	Dim        uint32
+	Row        uint32
+	Cmu        float32
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k cmaWeighKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [6]vk.Range
+		push   [16]byte
+		spec   [2]uint32
+	})
+	a.ranges = [6]vk.Range{k.Noise, k.NoiseTexels, k.Scale, k.ScaleTexels, k.Weight, k.Weighted}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Dim)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[12:], math.Float32bits(k.Cmu))
+	a.spec = [2]uint32{64, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: cmaWeighShader, Groups: [3]uint32{x, y, z}, Label: "ec/cma_weigh", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var combineShader = &vk.Shader{
 	Name:  "ec/combine",
 	SPIRV: shaders.Code("ec/combine"),
@@ -1158,6 +1485,73 @@ func (k initialKernel) call(x, y, z uint32) vk.Call {
 		a.spec[3] = k.TexelLoads
 	}
 	return vk.Call{Shader: initialShader, Groups: [3]uint32{x, y, z}, Label: "ec/initial", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var jacobiShader = &vk.Shader{
+	Name:  "ec/jacobi",
+	SPIRV: shaders.Code("ec/jacobi"),
+	Bindings: []vk.Binding{
+		{Name: "Covariance", Index: 0, Access: vk.ReadWrite},
+		{Name: "covariance_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Change", Index: 2, Access: vk.Read},
+		{Name: "change_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Keep", Index: 4, Access: vk.Read},
+		{Name: "Basis", Index: 5, Access: vk.ReadWrite},
+		{Name: "basis_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Scale", Index: 7, Access: vk.Write},
+		{Name: "Clock", Index: 8, Access: vk.Read},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "DIM", ID: 1, Default: 1},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// jacobiKernel is shaders/ec/jacobi.comp.
+type jacobiKernel struct {
+	Covariance       vk.Range // read-write float
+	CovarianceTexels vk.Range // readonly vec4 rgba32f
+	Change           vk.Range // readonly float
+	ChangeTexels     vk.Range // readonly vec4 rgba32f
+	Keep             vk.Range // readonly float
+	Basis            vk.Range // read-write float
+	BasisTexels      vk.Range // readonly vec4 rgba32f
+	Scale            vk.Range // writeonly float
+	Clock            vk.Range // readonly uint
+
+	Row uint32 // push constants, in order
+	Gap uint32
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	Dim        uint32 // default 1
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k jacobiKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [9]vk.Range
+		push   [8]byte
+		spec   [3]uint32
+	})
+	a.ranges = [9]vk.Range{k.Covariance, k.CovarianceTexels, k.Change, k.ChangeTexels, k.Keep, k.Basis, k.BasisTexels, k.Scale, k.Clock}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Gap)
+	a.spec = [3]uint32{64, 1, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.Dim != 0 {
+		a.spec[1] = k.Dim
+	}
+	if k.TexelLoads != 0 {
+		a.spec[2] = k.TexelLoads
+	}
+	return vk.Call{Shader: jacobiShader, Groups: [3]uint32{x, y, z}, Label: "ec/jacobi", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
 var judgeShader = &vk.Shader{

@@ -64,9 +64,9 @@ func (s *Search) build(ctx context.Context, members int) (err error) {
 	s.window = search.Scratch("candidates", engine.Float32, engine.Population(members*s.evaluation.Window()), engine.Axis("parameter", s.space.Row()))
 	dims := []engine.Dim{engine.Population(members), candidates(population)}
 	if k := s.space.Objectives; k > 1 {
-		several, ok := s.strategy.(MultiObjective)
-		if !ok {
-			return fmt.Errorf("it maximises one value and the problem has %d; want an algorithm for several objectives, such as nsga2", k)
+		several, err := ofSeveral(s.strategy, k)
+		if err != nil {
+			return err
 		}
 		dims = append(dims, engine.Axis("objective", k))
 		s.panel = newPanel(search, s.space, population, several)
@@ -99,6 +99,15 @@ func (s *Search) build(ctx context.Context, members int) (err error) {
 		s.more = append(s.more, measured.Rows(s.metrics))
 	}
 	return s.state.Allocate()
+}
+
+// ofSeveral is a strategy for so many objectives.
+func ofSeveral(strategy Strategy, objectives int) (MultiObjective, error) {
+	several, ok := strategy.(MultiObjective)
+	if !ok {
+		return nil, fmt.Errorf("it maximises one value and the problem has %d; want an algorithm for several objectives, such as nsga-ii", objectives)
+	}
+	return several, nil
 }
 
 // maxMetrics leaves room for those of problems and of methods around a search.

@@ -31,6 +31,8 @@ func newSearch[C ec.Algorithm](algo func() C) func() parts {
 	}
 }
 
+func (p *searchParts[C]) algorithm() ec.Algorithm { return p.algo }
+
 func (p *searchParts[C]) sections() config.Sections {
 	return config.Sections{
 		{Name: "network", Value: &p.network}, {Name: "policy", Value: &p.policy}, {Name: "search", Value: &p.search}, {Name: p.algo.Name(), Value: &p.algo},

@@ -77,6 +77,11 @@ func Workflows() []Workflow {
 			parts:  newSearch(ec.DefaultSNES),
 		},
 		{
+			Name: "cma-es", Summary: "covariance matrix adaptation with negative weights",
+			Source: "N. Hansen, \"The CMA Evolution Strategy: A Tutorial\", 2016",
+			parts:  newSearch(ec.DefaultCMAES),
+		},
+		{
 			Name: "sep-cma-es", Summary: "covariance matrix adaptation of a diagonal matrix",
 			Source: "R. Ros, N. Hansen, \"A Simple Modification in CMA-ES Achieving Linear Time and Space Complexity\", 2008",
 			parts:  newSearch(ec.DefaultSepCMAES),
@@ -115,6 +120,16 @@ func Workflows() []Workflow {
 			Name: "random-search", Summary: "candidates drawn about the beginning, the best of which is kept",
 			Source: "the baseline",
 			parts:  newSearch(ec.DefaultRandomSearch),
+		},
+		{
+			Name: "map-elites", Summary: "the best candidate for every cell of a grid of behaviours",
+			Source: "J.-B. Mouret, J. Clune, \"Illuminating search spaces by mapping elites\", 2015",
+			parts:  newElites(ec.DefaultMAPElites),
+		},
+		{
+			Name: "cvt-map-elites", Summary: "the best candidate for every cell of a centroidal Voronoi tessellation of behaviours",
+			Source: "V. Vassiliades, K. Chatzilygeroudis, J.-B. Mouret, \"Using Centroidal Voronoi Tessellations to Scale Up MAP-Elites\", 2018",
+			parts:  newElites(ec.DefaultCVTMAPElites),
 		},
 	}
 }
