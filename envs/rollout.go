@@ -139,7 +139,6 @@ func (ro *Rollout) Init(ctx context.Context) error {
 	return ro.scale.WriteFloat32(ctx, scale)
 }
 
-
 // Record records Horizon steps. policy is nil for uniformly random actions.
 func (ro *Rollout) Record(r *engine.Recorder, clock engine.Clock, policy *Policy) {
 	ro.record(r, clock, policy, 0, ro.cfg.Horizon, ro.cfg.Begin, 0)
