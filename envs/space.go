@@ -39,6 +39,16 @@ func (s Space) Size() int {
 	return len(s.Low)
 }
 
+// scale is the middle of a dimension's range and half its width; 0 and 1 where it has no bounds, and of a discrete space.
+func (s Space) scale(i int) (middle, half float32) {
+	if s.IsDiscrete() || !isFinite(s.Low[i]) || !isFinite(s.High[i]) {
+		return 0, 1
+	}
+	return (s.Low[i] + s.High[i]) / 2, (s.High[i] - s.Low[i]) / 2
+}
+
+func isFinite(x float32) bool { return x-x == 0 }
+
 // Contains says whether a vector lies in the space; an element of a discrete space is a vector of one whole number.
 func (s Space) Contains(x []float32) bool {
 	if s.IsDiscrete() {
