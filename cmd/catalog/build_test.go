@@ -50,6 +50,54 @@ func TestBuild(t *testing.T) {
 	}
 }
 
+// Every problem can be built, and every search does a step on one and evaluates its solutions.
+func TestBuildProblems(t *testing.T) {
+	dev, err := vk.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dev.Close()
+	ctx := t.Context()
+	step := func(workflow, problem string) {
+		t.Helper()
+		settings := []string{"search.members=2"}
+		if problem == "bbob" {
+			settings = append(settings, "bbob.function=1")
+		}
+		cfg, err := parse(t, "workflow = \""+workflow+"\"\nenv = \""+problem+"\"\n", settings...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		run, err := cfg.Build(ctx, engine.New(dev))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer run.Close()
+		if err := run.Init(ctx); err != nil {
+			t.Fatal(err)
+		}
+		ticket, err := run.Step(ctx, 0)
+		if err == nil {
+			err = ticket.Wait(ctx)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		ev, err := run.Evaluate(ctx, 2)
+		if err != nil || len(ev.Returns) != 2 || len(ev.Returns[1]) != 2 || !(ev.Returns[1][1] < 0) {
+			t.Errorf("%s on %s: evaluates to %v, %v", workflow, problem, ev.Returns, err)
+		}
+	}
+	for _, p := range catalog.Problems() {
+		step("snes", p.Name)
+	}
+	for _, w := range catalog.Workflows() {
+		if _, err := parse(t, "workflow = \""+w.Name+"\"\nenv = \"sphere\"\n"); err == nil {
+			step(w.Name, "sphere")
+		}
+	}
+}
+
 // searchable checks that exactly the given hyperparameters can be searched.
 func searchable(t *testing.T, names []string) {
 	t.Helper()

@@ -109,6 +109,70 @@ func TestEveryKeyIsDocumented(t *testing.T) {
 	}
 }
 
+// Every problem is documented, can be solved by every search, and by nothing else; what is written is read back.
+func TestProblems(t *testing.T) {
+	searches := 0
+	for _, p := range catalog.Problems() {
+		sections, err := p.Sections()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Summary == "" || p.Source == "" || len(sections) != 1 || sections[0].Name != p.Name {
+			t.Errorf("problem %q lacks a summary, a source or its section: %v", p.Name, sections)
+		}
+		var settings []string
+		for _, k := range sections[0].Keys {
+			if k.Doc == "" {
+				t.Errorf("problem %s: key %s has no documentation", p.Name, k.Name)
+			}
+			if k.Required {
+				settings = append(settings, p.Name+"."+k.Name+"=1")
+			}
+		}
+		for _, w := range catalog.Workflows() {
+			first, err := parse(t, "workflow = \""+w.Name+"\"\nenv = \""+p.Name+"\"\n", settings...)
+			if w.Name == "ppo" || w.Name == "a2c" || strings.HasPrefix(w.Name, "pbt") {
+				if err == nil || !strings.Contains(err.Error(), "is a problem") {
+					t.Errorf("%s on %s: %v; want an error", w.Name, p.Name, err)
+				}
+				continue
+			}
+			if err != nil {
+				t.Errorf("%s on %s: %v", w.Name, p.Name, err)
+				continue
+			}
+			searches++
+			text, err := first.TOML()
+			if err != nil {
+				t.Fatal(err)
+			}
+			second, err := parse(t, string(text))
+			if err != nil {
+				t.Fatalf("%v\nin\n%s", err, text)
+			}
+			again, err := second.TOML()
+			if err != nil || !bytes.Equal(text, again) || strings.Contains(string(text), "[network]") || strings.Contains(string(text), "[environment]") {
+				t.Errorf("%s on %s: wrote\n%s\nand then\n%s (%v)", w.Name, p.Name, text, again, err)
+			}
+		}
+	}
+	if searches < 13*len(catalog.Problems()) {
+		t.Errorf("%d searches of problems", searches)
+	}
+	for text, want := range map[string]string{
+		"workflow = \"snes\"\nenv = \"bbob\"\n[bbob]\nfunction = 30":             "want 1 to 24",
+		"workflow = \"snes\"\nenv = \"bbob\"\n[bbob]\nfunction = 3\n[network]\n": "unknown section [network]",
+		"workflow = \"snes\"\nenv = \"sphere\"\n[bbob]\nfunction = 3":            "unknown section [bbob]",
+		"workflow = \"snes\"\nenv = \"spere\"":                                   "did you mean \"sphere\"?",
+		"workflow = \"snes\"\nenv = \"sphere\"\n[environment]\ntime_limit = 3":   "unknown section [environment]",
+		"workflow = \"ppo\"\nenv = \"spere\"":                                    "unknown environment \"spere\"",
+	} {
+		if _, err := parse(t, text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s\n%v; want it to say %s", text, err, want)
+		}
+	}
+}
+
 // The configurations that the repository ships are right.
 func TestShippedConfigurations(t *testing.T) {
 	files, err := filepath.Glob("../../configs/*.toml")
