@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/evorl/evorl/engine"
 )
@@ -16,6 +17,7 @@ type AskTell struct {
 	clock      engine.Clock
 	hyper      *engine.Hyper
 	strategy   Strategy
+	inside     inside         // the same, its candidates between the bounds
 	judge      *judge         // nil with several objectives
 	panel      *panel         // nil with one objective
 	formed     *engine.Tensor // [M · P, row]
@@ -55,6 +57,7 @@ func (a *AskTell) build(eng *engine.Engine, algo Algorithm) (err error) {
 		return err
 	}
 	search, population, m := a.state.Sub("search"), a.strategy.Population(), engine.Population(a.space.Members)
+	a.inside = inside{a.strategy, newRepair(search, a.space)}
 	dims := []engine.Dim{m, candidates(population)}
 	if k := a.space.Objectives; k > 1 {
 		several, err := ofSeveral(a.strategy, k)
@@ -76,7 +79,7 @@ func (a *AskTell) build(eng *engine.Engine, algo Algorithm) (err error) {
 	}
 	if a.ask, err = eng.Record("ask", func(r *engine.Recorder) {
 		a.strategy.Ask(r)
-		a.strategy.Candidates(r, Pick{}, a.formed)
+		a.inside.Candidates(r, Pick{}, a.formed)
 	}); err != nil {
 		return err
 	}
@@ -85,7 +88,7 @@ func (a *AskTell) build(eng *engine.Engine, algo Algorithm) (err error) {
 		if a.panel != nil {
 			told = a.panel.record(r, a.raw)
 		} else {
-			told = a.judge.record(r, a.raw, a.strategy)
+			told = a.judge.record(r, a.raw, a.inside)
 		}
 		told.Descriptor = a.descriptor
 		a.strategy.Tell(r, told)
@@ -100,11 +103,16 @@ func (a *AskTell) Begin(ctx context.Context, start [][]float32) error {
 	if err != nil {
 		return err
 	}
-	a.asked = nil
+	for i, v := range all {
+		if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
+			return fmt.Errorf("ec: number %d of the start of member %d is %g; want finite ones", i%a.space.Dim, i/a.space.Dim, v)
+		}
+	}
+	a.space.nearest(all)
 	if err := a.state.Zero(ctx); err != nil {
 		return err
 	}
-	err = errors.Join(a.hyper.Init(ctx), a.strategy.Init(ctx, all), a.strategy.Constants(ctx))
+	err = errors.Join(a.hyper.Init(ctx), a.strategy.Init(ctx, all), a.Constants(ctx))
 	if a.judge != nil {
 		err = errors.Join(err, a.judge.init(ctx, all))
 	}
@@ -122,7 +130,7 @@ func (a *AskTell) Ask(ctx context.Context) ([][][]float32, error) {
 	if err := a.ask.Run(ctx); err != nil {
 		return nil, err
 	}
-	rows, err := a.rows(ctx, a.formed, a.strategy.Population())
+	rows, err := a.space.read(ctx, a.formed)
 	a.asked = rows
 	return rows, err
 }
@@ -161,24 +169,13 @@ func (a *AskTell) Tell(ctx context.Context, judged Judged) error {
 // Best is the best fitness of all generations [M], NaN before the first, and the candidates [M][dim] that had it, at first the start; nil with several
 // objectives.
 func (a *AskTell) Best(ctx context.Context) (fitness []float32, x [][]float32, err error) {
-	if a.judge == nil {
-		return nil, nil, nil
-	}
-	if fitness, err = a.judge.best.ReadFloat32(ctx); err != nil {
-		return nil, nil, err
-	}
-	rows, err := a.rows(ctx, a.judge.fittest, 1)
-	for _, row := range rows {
-		x = append(x, row[0])
-	}
-	return fitness, x, err
+	return a.judge.read(ctx)
 }
 
 // Solution is what the searches would hand out now, [M][N][dim]: the mean of a distribution or the best of a population, N = 1; with several objectives the
 // population, whose Objectives they are.
 func (a *AskTell) Solution(ctx context.Context) ([][][]float32, error) {
-	solution := a.strategy.Solution()
-	return a.rows(ctx, solution, solution.Len()/a.space.Members/a.space.Row())
+	return a.space.read(ctx, a.strategy.Solution())
 }
 
 // Objectives are those of the solution, [M][N][K]; nil with one objective.
@@ -203,7 +200,7 @@ func (a *AskTell) State() *engine.State { return a.state }
 // Constants writes what is neither saved nor changes.
 func (a *AskTell) Constants(ctx context.Context) error {
 	a.asked = nil
-	return a.strategy.Constants(ctx)
+	return errors.Join(a.strategy.Constants(ctx), a.inside.repair.constants(ctx))
 }
 
 // Close frees the memory. It may be called twice.
@@ -213,13 +210,19 @@ func (a *AskTell) Close() error {
 	return a.state.Close()
 }
 
-// rows reads candidates [M, count, row] as [M][count][dim].
-func (a *AskTell) rows(ctx context.Context, tensor *engine.Tensor, count int) ([][][]float32, error) {
+// read reads candidates [M, count, row] as [M][count][dim], between the bounds.
+func (s Space) read(ctx context.Context, tensor *engine.Tensor) ([][][]float32, error) {
 	values, err := tensor.ReadFloat32(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return blocks(values, a.space.Members, count, a.space.Row(), a.space.Dim), nil
+	out := blocks(values, s.Members, len(values)/s.Members/s.Row(), s.Row(), s.Dim)
+	for _, rows := range out {
+		for _, row := range rows {
+			s.nearest(row)
+		}
+	}
+	return out, nil
 }
 
 // blocks are the first `used` of every row of [members, count, row].

@@ -9,13 +9,25 @@ type Front struct {
 	Objectives [][]float64
 }
 
+// ReadSolution reads what every member would hand out now, [M][N][dim]: the mean of a distribution or the best of a population, N = 1; with several
+// objectives the population, see ReadFront.
+func (s *Search) ReadSolution(ctx context.Context) ([][][]float32, error) {
+	return s.space.read(ctx, s.strategy.Solution())
+}
+
+// ReadBest reads the best fitness of all generations [M], NaN before the first, and the candidates [M][dim] that had it, at first the start; nil with several
+// objectives.
+func (s *Search) ReadBest(ctx context.Context) (fitness []float32, x [][]float32, err error) {
+	return s.judge.read(ctx)
+}
+
 // ReadFront reads what every member has found; nil with one objective.
 func (s *Search) ReadFront(ctx context.Context) ([]Front, error) {
 	candidates, objectives := s.Front()
 	if candidates == nil {
 		return nil, nil
 	}
-	x, err := candidates.ReadFloat32(ctx)
+	x, err := s.space.read(ctx, candidates)
 	if err != nil {
 		return nil, err
 	}
@@ -23,13 +35,10 @@ func (s *Search) ReadFront(ctx context.Context) ([]Front, error) {
 	if err != nil {
 		return nil, err
 	}
-	members, k := s.space.Members, s.space.Objectives
-	n := len(f) / members / k
-	out := make([]Front, members)
-	for m, rows := range blocks(x, members, n, s.space.Row(), s.space.Dim) {
-		out[m].Solutions = rows
-	}
-	for m, rows := range blocks(f, members, n, k, k) {
+	k := s.space.Objectives
+	out := make([]Front, len(x))
+	for m, rows := range blocks(f, len(x), len(x[0]), k, k) {
+		out[m].Solutions = x[m]
 		for _, row := range rows {
 			wide := make([]float64, k)
 			for i, v := range row {

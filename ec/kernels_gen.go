@@ -2535,6 +2535,65 @@ func (k psoKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: psoShader, Groups: [3]uint32{x, y, z}, Label: "ec/pso", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var repairShader = &vk.Shader{
+	Name:  "ec/repair",
+	SPIRV: shaders.Code("ec/repair"),
+	Bindings: []vk.Binding{
+		{Name: "Candidates", Index: 0, Access: vk.ReadWrite},
+		{Name: "Low", Index: 11, Access: vk.Read},
+		{Name: "low_texels", Index: 12, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "High", Index: 13, Access: vk.Read},
+		{Name: "high_texels", Index: 14, Access: vk.Read, Texel: vk.TexelFloat4},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "BOUNDED", ID: 22, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// repairKernel is shaders/ec/repair.comp.
+type repairKernel struct {
+	Candidates vk.Range // read-write vec4
+	Low        vk.Range // readonly vec4
+	LowTexels  vk.Range // readonly vec4 rgba32f
+	High       vk.Range // readonly vec4
+	HighTexels vk.Range // readonly vec4 rgba32f
+
+	Dim   uint32 // push constants, in order
+	Count uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Bounded    uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k repairKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [5]vk.Range
+		push   [8]byte
+		spec   [3]uint32
+	})
+	a.ranges = [5]vk.Range{k.Candidates, k.Low, k.LowTexels, k.High, k.HighTexels}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Dim)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Count)
+	a.spec = [3]uint32{64, 0, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.Bounded != 0 {
+		a.spec[1] = k.Bounded
+	}
+	if k.TexelLoads != 0 {
+		a.spec[2] = k.TexelLoads
+	}
+	return vk.Call{Shader: repairShader, Groups: [3]uint32{x, y, z}, Label: "ec/repair", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var replaceShader = &vk.Shader{
 	Name:  "ec/replace",
 	SPIRV: shaders.Code("ec/replace"),

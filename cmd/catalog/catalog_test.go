@@ -46,7 +46,7 @@ func TestWrongConfigurations(t *testing.T) {
 		{"too deep", "workflow = \"ga\"\nenv = \"CartPole-v1\"\n[network]\nhidden = [1,2,3,4,5,6,7,8,9]\n", nil, []string{"x.toml:4:10", "9 hidden layers"}},
 		{"unknown normalization", "workflow = \"ars\"\nenv = \"CartPole-v1\"\n[network]\nnormalize_obs = \"vbn\"\n", nil, []string{"x.toml:4:17", "virtual_batch"}},
 		{"behaviour of a missing observation", "workflow = \"map-elites\"\nenv = \"CartPole-v1\"\n[behaviour]\nobservations = [0, 4]\n", nil, []string{"x.toml:4:16", "want 0 to 3"}},
-		{"behaviour without bounds", "workflow = \"cvt-map-elites\"\nenv = \"CartPole-v1\"\n[behaviour]\nobservations = [1]\n", nil, []string{"behaviour.low", "told apart"}},
+		{"behaviour without bounds", "workflow = \"cvt-map-elites\"\nenv = \"CartPole-v1\"\n[behaviour]\nobservations = [1]\n", nil, []string{"x.toml:3:1", "observation 1 of \"CartPole-v1\" is told apart from -Inf"}},
 		{"auto-reset", "workflow = \"ppo\"\nenv = \"CartPole-v1\"\n[environment]\nauto_reset = \"disabled\"\n", nil, []string{"x.toml:4:14", "\"normal\" or \"fast\""}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
