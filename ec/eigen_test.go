@@ -5,7 +5,9 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"syscall"
 	"testing"
+	"time"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -198,15 +200,24 @@ func BenchmarkEigen(b *testing.B) {
 					}
 				}
 			}
+			var before, after syscall.Rusage
+			cpu := time.Duration(0)
 			for b.Loop() {
 				b.StopTimer()
 				if err := e.covariance.WriteFloat32(b.Context(), values); err != nil {
 					b.Fatal(err)
 				}
 				b.StartTimer()
+				_ = syscall.Getrusage(syscall.RUSAGE_SELF, &before)
 				if err := e.step.Run(b.Context()); err != nil {
 					b.Fatal(err)
 				}
+				_ = syscall.Getrusage(syscall.RUSAGE_SELF, &after)
+				cpu += time.Duration(after.Utime.Nano() + after.Stime.Nano() - before.Utime.Nano() - before.Stime.Nano())
+			}
+			b.ReportMetric(float64(cpu.Microseconds())/1e3/float64(b.N), "cpu-ms/op")
+			if err := e.covariance.WriteFloat32(b.Context(), values); err != nil {
+				b.Fatal(err)
 			}
 			times, err := e.step.Profile(b.Context())
 			if err != nil {
@@ -216,5 +227,66 @@ func BenchmarkEigen(b *testing.B) {
 				b.Logf("%s: %d calls, %v", k.Label, k.Calls, k.Time)
 			}
 		})
+	}
+}
+
+// TestEigenDrift: eigenvectors stay orthogonal over many decompositions.
+func TestEigenDrift(t *testing.T) {
+	eng := engine.New(open(t))
+	random := rand.New(rand.NewPCG(3, 4))
+	space := Space{Members: 1, Dim: 22}
+	for _, jacobi := range []bool{true, false} {
+		e := newDecomposition(t, eng, space, jacobi)
+		row := space.Row()
+		change := make([]float32, space.Dim*row)
+		ctx := t.Context()
+		if err := e.keep.Fill(ctx, 0.9); err != nil {
+			t.Fatal(err)
+		}
+		for step := range 300 {
+			scale, err := e.scale.ReadFloat32(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			clear(change)
+			for range 8 {
+				z := make([]float64, space.Dim)
+				for i := range z {
+					z[i] = random.NormFloat64() * float64(scale[i])
+				}
+				for i := range z {
+					for j := range z {
+						change[i*row+j] += float32(0.1 / 8 * z[i] * z[j])
+					}
+				}
+			}
+			if err := e.change.WriteFloat32(ctx, change); err != nil {
+				t.Fatal(err)
+			}
+			if err := e.step.Run(ctx); err != nil {
+				t.Fatal(err)
+			}
+			if step != 9 && step != 99 && step != 299 {
+				continue
+			}
+			basis, err := e.basis.ReadFloat32(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b := mat.NewDense(space.Dim, space.Dim, nil)
+			for i := range space.Dim {
+				b.SetRow(i, wide(basis[i*row:][:space.Dim]))
+			}
+			var product mat.Dense
+			product.Mul(b, b.T())
+			for i := range space.Dim {
+				product.Set(i, i, product.At(i, i)-1)
+			}
+			far := max(mat.Max(&product), -mat.Min(&product))
+			t.Logf("jacobi %v: after %d decompositions orthogonal to %.1e", jacobi, step+1, far)
+			if !(far <= 5e-5) {
+				t.Errorf("jacobi %v: after %d decompositions eigenvectors are orthogonal only to %.1e", jacobi, step+1, far)
+			}
+		}
 	}
 }

@@ -71,7 +71,7 @@ func (t *tridiagonal) record(r *engine.Recorder, e *eigen) {
 		count := min(last+1, max(1, t.loops(r)/(2*dim)))
 		r.Dispatch(eigenTurnKernel{
 			Reflectors: t.reflectors.Range(), ReflectorsTexels: t.reflectors.Range(), Grams: t.grams.Range(), Basis: e.basis.Range(), BasisTexels: e.basis.Range(),
-			Clock: clock, Dim: uint32(dim), Row: uint32(row), Gap: uint32(e.gap), Block: uint32(last), Count: uint32(count), LocalSizeX: t.few(r, row/4),
+			Clock: clock, Dim: uint32(dim), Row: uint32(row), Gap: uint32(e.gap), Block: uint32(last), Count: uint32(count), LocalSizeX: info.SubgroupSize,
 		}.call(columns, members, 1))
 		last -= count
 	}
@@ -90,12 +90,7 @@ func (t *tridiagonal) loops(r *engine.Recorder) int {
 	return 1 << 20
 }
 
-// few is the workgroup of kernels whose invocations are as few as there are fours of numbers: small, so that more of the device takes part.
-func (t *tridiagonal) few(r *engine.Recorder, fours int) uint32 {
-	return r.Engine().Device().Info().SubgroupSize
-}
-
-// ql records QL iterations, as many as matrices can be expected to need, and twice that.
+// ql records QL iterations, twice as many as matrices are known to need: three a dimension, over half of it on average.
 func (t *tridiagonal) ql(r *engine.Recorder, e *eigen, columns uint32) {
 	members, dim, row, info := uint32(e.space.Members), e.space.Dim, e.space.Row(), r.Engine().Device().Info()
 	most, sweeps := t.loops(r)*3/4, 8*sweepBlocks
