@@ -1076,6 +1076,486 @@ func (k dominanceKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: dominanceShader, Groups: [3]uint32{x, y, z}, Label: "ec/dominance", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var eigenBeginShader = &vk.Shader{
+	Name:  "ec/eigen_begin",
+	SPIRV: shaders.Code("ec/eigen_begin"),
+	Bindings: []vk.Binding{
+		{Name: "Covariance", Index: 0, Access: vk.ReadWrite},
+		{Name: "covariance_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Change", Index: 2, Access: vk.Read},
+		{Name: "change_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Keep", Index: 4, Access: vk.Read},
+		{Name: "Scale", Index: 5, Access: vk.Read},
+		{Name: "Unit", Index: 6, Access: vk.Write},
+		{Name: "Clock", Index: 7, Access: vk.Read},
+	},
+	PushBytes: 12,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// eigenBeginKernel is shaders/ec/eigen_begin.comp.
+type eigenBeginKernel struct {
+	Covariance       vk.Range // read-write float
+	CovarianceTexels vk.Range // readonly vec4 rgba32f
+	Change           vk.Range // readonly float
+	ChangeTexels     vk.Range // readonly vec4 rgba32f
+	Keep             vk.Range // readonly float
+	Scale            vk.Range // readonly float
+	Unit             vk.Range // writeonly float
+	Clock            vk.Range // readonly uint
+
+	Dim uint32 // push constants, in order
+	Row uint32
+	Gap uint32
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k eigenBeginKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [8]vk.Range
+		push   [12]byte
+		spec   [2]uint32
+	})
+	a.ranges = [8]vk.Range{k.Covariance, k.CovarianceTexels, k.Change, k.ChangeTexels, k.Keep, k.Scale, k.Unit, k.Clock}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Dim)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Gap)
+	a.spec = [2]uint32{64, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: eigenBeginShader, Groups: [3]uint32{x, y, z}, Label: "ec/eigen_begin", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var eigenEndShader = &vk.Shader{
+	Name:  "ec/eigen_end",
+	SPIRV: shaders.Code("ec/eigen_end"),
+	Bindings: []vk.Binding{
+		{Name: "Diagonal", Index: 0, Access: vk.Read},
+		{Name: "Unit", Index: 1, Access: vk.Read},
+		{Name: "Covariance", Index: 2, Access: vk.Write},
+		{Name: "Scale", Index: 3, Access: vk.Write},
+		{Name: "Clock", Index: 4, Access: vk.Read},
+	},
+	PushBytes: 12,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// eigenEndKernel is shaders/ec/eigen_end.comp.
+type eigenEndKernel struct {
+	Diagonal   vk.Range // readonly float
+	Unit       vk.Range // readonly float
+	Covariance vk.Range // writeonly float
+	Scale      vk.Range // writeonly float
+	Clock      vk.Range // readonly uint
+
+	Dim uint32 // push constants, in order
+	Row uint32
+	Gap uint32
+
+	Workgroup uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k eigenEndKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [5]vk.Range
+		push   [12]byte
+		spec   [1]uint32
+	})
+	a.ranges = [5]vk.Range{k.Diagonal, k.Unit, k.Covariance, k.Scale, k.Clock}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Dim)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Gap)
+	a.spec = [1]uint32{64}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	return vk.Call{Shader: eigenEndShader, Groups: [3]uint32{x, y, z}, Label: "ec/eigen_end", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var eigenGramShader = &vk.Shader{
+	Name:  "ec/eigen_gram",
+	SPIRV: shaders.Code("ec/eigen_gram"),
+	Bindings: []vk.Binding{
+		{Name: "Reflectors", Index: 0, Access: vk.Read},
+		{Name: "reflectors_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Beta", Index: 2, Access: vk.Read},
+		{Name: "Grams", Index: 3, Access: vk.Write},
+		{Name: "Clock", Index: 4, Access: vk.Read},
+	},
+	PushBytes: 12,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// eigenGramKernel is shaders/ec/eigen_gram.comp.
+type eigenGramKernel struct {
+	Reflectors       vk.Range // readonly float
+	ReflectorsTexels vk.Range // readonly vec4 rgba32f
+	Beta             vk.Range // readonly float
+	Grams            vk.Range // writeonly float
+	Clock            vk.Range // readonly uint
+
+	Dim uint32 // push constants, in order
+	Row uint32
+	Gap uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k eigenGramKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [5]vk.Range
+		push   [12]byte
+		spec   [2]uint32
+	})
+	a.ranges = [5]vk.Range{k.Reflectors, k.ReflectorsTexels, k.Beta, k.Grams, k.Clock}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Dim)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Gap)
+	a.spec = [2]uint32{64, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: eigenGramShader, Groups: [3]uint32{x, y, z}, Label: "ec/eigen_gram", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var eigenJacobiShader = &vk.Shader{
+	Name:  "ec/eigen_jacobi",
+	SPIRV: shaders.Code("ec/eigen_jacobi"),
+	Bindings: []vk.Binding{
+		{Name: "Covariance", Index: 0, Access: vk.ReadWrite},
+		{Name: "covariance_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Change", Index: 2, Access: vk.Read},
+		{Name: "change_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Keep", Index: 4, Access: vk.Read},
+		{Name: "Basis", Index: 5, Access: vk.ReadWrite},
+		{Name: "basis_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Scale", Index: 7, Access: vk.Write},
+		{Name: "Clock", Index: 8, Access: vk.Read},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "DIM", ID: 1, Default: 1},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// eigenJacobiKernel is shaders/ec/eigen_jacobi.comp.
+type eigenJacobiKernel struct {
+	Covariance       vk.Range // read-write float
+	CovarianceTexels vk.Range // readonly vec4 rgba32f
+	Change           vk.Range // readonly float
+	ChangeTexels     vk.Range // readonly vec4 rgba32f
+	Keep             vk.Range // readonly float
+	Basis            vk.Range // read-write float
+	BasisTexels      vk.Range // readonly vec4 rgba32f
+	Scale            vk.Range // writeonly float
+	Clock            vk.Range // readonly uint
+
+	Row uint32 // push constants, in order
+	Gap uint32
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	Dim        uint32 // default 1
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k eigenJacobiKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [9]vk.Range
+		push   [8]byte
+		spec   [3]uint32
+	})
+	a.ranges = [9]vk.Range{k.Covariance, k.CovarianceTexels, k.Change, k.ChangeTexels, k.Keep, k.Basis, k.BasisTexels, k.Scale, k.Clock}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Gap)
+	a.spec = [3]uint32{64, 1, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.Dim != 0 {
+		a.spec[1] = k.Dim
+	}
+	if k.TexelLoads != 0 {
+		a.spec[2] = k.TexelLoads
+	}
+	return vk.Call{Shader: eigenJacobiShader, Groups: [3]uint32{x, y, z}, Label: "ec/eigen_jacobi", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var eigenQlShader = &vk.Shader{
+	Name:  "ec/eigen_ql",
+	SPIRV: shaders.Code("ec/eigen_ql"),
+	Bindings: []vk.Binding{
+		{Name: "Diagonal", Index: 0, Access: vk.ReadWrite},
+		{Name: "Progress", Index: 1, Access: vk.ReadWrite},
+		{Name: "Rotations", Index: 2, Access: vk.Write},
+		{Name: "Clock", Index: 3, Access: vk.Read},
+	},
+	PushBytes: 20,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "DIM", ID: 1, Default: 2},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// eigenQlKernel is shaders/ec/eigen_ql.comp.
+type eigenQlKernel struct {
+	Diagonal  vk.Range // read-write float
+	Progress  vk.Range // read-write uint
+	Rotations vk.Range // writeonly vec2
+	Clock     vk.Range // readonly uint
+
+	Row    uint32 // push constants, in order
+	Gap    uint32
+	Blocks uint32
+	Most   uint32
+	Begin  uint32
+
+	Workgroup uint32 // specialization constants, zero for their default 64
+	Dim       uint32 // default 2
+}
+
+// call dispatches x × y × z workgroups.
+func (k eigenQlKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [4]vk.Range
+		push   [20]byte
+		spec   [2]uint32
+	})
+	a.ranges = [4]vk.Range{k.Diagonal, k.Progress, k.Rotations, k.Clock}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Gap)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Blocks)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Most)
+	binary.LittleEndian.PutUint32(a.push[16:], k.Begin)
+	a.spec = [2]uint32{64, 2}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.Dim != 0 {
+		a.spec[1] = k.Dim
+	}
+	return vk.Call{Shader: eigenQlShader, Groups: [3]uint32{x, y, z}, Label: "ec/eigen_ql", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var eigenReflectShader = &vk.Shader{
+	Name:  "ec/eigen_reflect",
+	SPIRV: shaders.Code("ec/eigen_reflect"),
+	Bindings: []vk.Binding{
+		{Name: "Matrix", Index: 0, Access: vk.ReadWrite},
+		{Name: "matrix_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Vectors", Index: 2, Access: vk.ReadWrite},
+		{Name: "vectors_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Reflectors", Index: 4, Access: vk.Write},
+		{Name: "Beta", Index: 5, Access: vk.ReadWrite},
+		{Name: "Diagonal", Index: 6, Access: vk.Write},
+		{Name: "Clock", Index: 7, Access: vk.Read},
+	},
+	PushBytes: 16,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// eigenReflectKernel is shaders/ec/eigen_reflect.comp.
+type eigenReflectKernel struct {
+	Matrix        vk.Range // read-write vec4
+	MatrixTexels  vk.Range // readonly vec4 rgba32f
+	Vectors       vk.Range // read-write float
+	VectorsTexels vk.Range // readonly vec4 rgba32f
+	Reflectors    vk.Range // writeonly float
+	Beta          vk.Range // read-write float
+	Diagonal      vk.Range // writeonly float
+	Clock         vk.Range // readonly uint
+
+	Dim  uint32 // push constants, in order
+	Row  uint32
+	Step uint32
+	Gap  uint32
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k eigenReflectKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [8]vk.Range
+		push   [16]byte
+		spec   [2]uint32
+	})
+	a.ranges = [8]vk.Range{k.Matrix, k.MatrixTexels, k.Vectors, k.VectorsTexels, k.Reflectors, k.Beta, k.Diagonal, k.Clock}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Dim)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Step)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Gap)
+	a.spec = [2]uint32{64, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: eigenReflectShader, Groups: [3]uint32{x, y, z}, Label: "ec/eigen_reflect", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var eigenRotateShader = &vk.Shader{
+	Name:  "ec/eigen_rotate",
+	SPIRV: shaders.Code("ec/eigen_rotate"),
+	Bindings: []vk.Binding{
+		{Name: "Progress", Index: 0, Access: vk.Read},
+		{Name: "Rotations", Index: 1, Access: vk.Read},
+		{Name: "rotations_texels", Index: 2, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Basis", Index: 3, Access: vk.ReadWrite},
+		{Name: "basis_texels", Index: 4, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Clock", Index: 5, Access: vk.Read},
+	},
+	PushBytes: 16,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// eigenRotateKernel is shaders/ec/eigen_rotate.comp.
+type eigenRotateKernel struct {
+	Progress        vk.Range // readonly uint
+	Rotations       vk.Range // readonly vec4
+	RotationsTexels vk.Range // readonly vec4 rgba32f
+	Basis           vk.Range // read-write vec4
+	BasisTexels     vk.Range // readonly vec4 rgba32f
+	Clock           vk.Range // readonly uint
+
+	Dim    uint32 // push constants, in order
+	Row    uint32
+	Gap    uint32
+	Blocks uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k eigenRotateKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [6]vk.Range
+		push   [16]byte
+		spec   [2]uint32
+	})
+	a.ranges = [6]vk.Range{k.Progress, k.Rotations, k.RotationsTexels, k.Basis, k.BasisTexels, k.Clock}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Dim)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Gap)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Blocks)
+	a.spec = [2]uint32{64, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: eigenRotateShader, Groups: [3]uint32{x, y, z}, Label: "ec/eigen_rotate", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var eigenTurnShader = &vk.Shader{
+	Name:  "ec/eigen_turn",
+	SPIRV: shaders.Code("ec/eigen_turn"),
+	Bindings: []vk.Binding{
+		{Name: "Reflectors", Index: 0, Access: vk.Read},
+		{Name: "reflectors_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Grams", Index: 2, Access: vk.Read},
+		{Name: "Basis", Index: 3, Access: vk.ReadWrite},
+		{Name: "basis_texels", Index: 4, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Clock", Index: 5, Access: vk.Read},
+	},
+	PushBytes: 20,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// eigenTurnKernel is shaders/ec/eigen_turn.comp.
+type eigenTurnKernel struct {
+	Reflectors       vk.Range // readonly vec4
+	ReflectorsTexels vk.Range // readonly vec4 rgba32f
+	Grams            vk.Range // readonly float
+	Basis            vk.Range // read-write vec4
+	BasisTexels      vk.Range // readonly vec4 rgba32f
+	Clock            vk.Range // readonly uint
+
+	Dim   uint32 // push constants, in order
+	Row   uint32
+	Gap   uint32
+	Block uint32
+	Count uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k eigenTurnKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [6]vk.Range
+		push   [20]byte
+		spec   [2]uint32
+	})
+	a.ranges = [6]vk.Range{k.Reflectors, k.ReflectorsTexels, k.Grams, k.Basis, k.BasisTexels, k.Clock}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Dim)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Gap)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Block)
+	binary.LittleEndian.PutUint32(a.push[16:], k.Count)
+	a.spec = [2]uint32{64, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: eigenTurnShader, Groups: [3]uint32{x, y, z}, Label: "ec/eigen_turn", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var elitesCellShader = &vk.Shader{
 	Name:  "ec/elites_cell",
 	SPIRV: shaders.Code("ec/elites_cell"),
@@ -1485,73 +1965,6 @@ func (k initialKernel) call(x, y, z uint32) vk.Call {
 		a.spec[3] = k.TexelLoads
 	}
 	return vk.Call{Shader: initialShader, Groups: [3]uint32{x, y, z}, Label: "ec/initial", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
-
-var jacobiShader = &vk.Shader{
-	Name:  "ec/jacobi",
-	SPIRV: shaders.Code("ec/jacobi"),
-	Bindings: []vk.Binding{
-		{Name: "Covariance", Index: 0, Access: vk.ReadWrite},
-		{Name: "covariance_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "Change", Index: 2, Access: vk.Read},
-		{Name: "change_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "Keep", Index: 4, Access: vk.Read},
-		{Name: "Basis", Index: 5, Access: vk.ReadWrite},
-		{Name: "basis_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "Scale", Index: 7, Access: vk.Write},
-		{Name: "Clock", Index: 8, Access: vk.Read},
-	},
-	PushBytes: 8,
-	Spec: []vk.SpecConstant{
-		{Name: "WORKGROUP", ID: 0, Default: 64},
-		{Name: "DIM", ID: 1, Default: 1},
-		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
-	},
-	LocalSize:     [3]uint32{64, 1, 1},
-	LocalSizeSpec: [3]int32{0, -1, -1},
-}
-
-// jacobiKernel is shaders/ec/jacobi.comp.
-type jacobiKernel struct {
-	Covariance       vk.Range // read-write float
-	CovarianceTexels vk.Range // readonly vec4 rgba32f
-	Change           vk.Range // readonly float
-	ChangeTexels     vk.Range // readonly vec4 rgba32f
-	Keep             vk.Range // readonly float
-	Basis            vk.Range // read-write float
-	BasisTexels      vk.Range // readonly vec4 rgba32f
-	Scale            vk.Range // writeonly float
-	Clock            vk.Range // readonly uint
-
-	Row uint32 // push constants, in order
-	Gap uint32
-
-	Workgroup  uint32 // specialization constants, zero for their default 64
-	Dim        uint32 // default 1
-	TexelLoads uint32 // default 0
-}
-
-// call dispatches x × y × z workgroups.
-func (k jacobiKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [9]vk.Range
-		push   [8]byte
-		spec   [3]uint32
-	})
-	a.ranges = [9]vk.Range{k.Covariance, k.CovarianceTexels, k.Change, k.ChangeTexels, k.Keep, k.Basis, k.BasisTexels, k.Scale, k.Clock}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Gap)
-	a.spec = [3]uint32{64, 1, 0}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	if k.Dim != 0 {
-		a.spec[1] = k.Dim
-	}
-	if k.TexelLoads != 0 {
-		a.spec[2] = k.TexelLoads
-	}
-	return vk.Call{Shader: jacobiShader, Groups: [3]uint32{x, y, z}, Label: "ec/jacobi", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
 var judgeShader = &vk.Shader{
