@@ -40,7 +40,7 @@ func acrobotGeometry() *Geometry {
 			first, both := tilted(-float64(state[0])), tilted(-float64(state[0])-float64(state[1])) // 0 hangs down, and turns counter-clockwise
 			return []Pose{{}, {Rot: first}, {turned(first, [3]float64{0, 0, -acrobotLength1}), both}}
 		},
-		Camera: Camera{LookAt: [3]float64{0, 0, -0.2}, Distance: 7, Azimuth: 90, Elevation: -12},
-		Time:   0.2,
+		Camera: Camera{LookAt: [3]float64{0, 0, -0.2}, Distance: 5.4, Azimuth: 90, Elevation: -12},
+		Time:   0.2, Actions: []string{"torque -1", "none", "torque +1"},
 	}
 }

@@ -55,4 +55,5 @@ var antModel = Model{
 		{Name: "rightback_leg_geom", Body: 12, Form: CapsuleShape, Size: [3]float64{0.08, 0.141421356237, 0}, Pose: Pose{Pos: [3]float64{0.1, -0.1, 0}, Rot: [4]float64{0.707106781187, -0.5, -0.5, 0}}, Color: [4]float64{0.8, 0.6, 0.4, 1}},
 		{Name: "fourth_ankle_geom", Body: 13, Form: CapsuleShape, Size: [3]float64{0.08, 0.282842712475, 0}, Pose: Pose{Pos: [3]float64{0.2, -0.2, 0}, Rot: [4]float64{0.707106781187, -0.5, -0.5, 0}}, Color: [4]float64{0.8, 0.6, 0.4, 1}},
 	},
+	Actuators: []string{"hip_4", "ankle_4", "hip_1", "ankle_1", "hip_2", "ankle_2", "hip_3", "ankle_3"},
 }

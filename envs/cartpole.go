@@ -39,7 +39,7 @@ func cartPoleGeometry() *Geometry {
 			x, theta := float64(state[0]), float64(state[2])
 			return []Pose{{}, {Pos: [3]float64{x, 0, 0}}, {[3]float64{x, 0, 0.06}, tilted(theta)}}
 		},
-		Camera: Camera{LookAt: [3]float64{0, 0, 0.35}, Distance: 4.6, Azimuth: 90, Elevation: -12},
-		Time:   0.02,
+		Camera: Camera{LookAt: [3]float64{0, 0, 0.35}, Distance: 3.6, Azimuth: 90, Elevation: -12},
+		Time:   0.02, Actions: []string{"left", "right"},
 	}
 }

@@ -9,6 +9,8 @@ type Geometry struct {
 	Poses  func(state []float32) []Pose
 	Camera Camera
 	Time   float64 // seconds that an environment step stands for
+	// Actions are names of the actions: of a discrete space's, or of a box's dimensions; nil: they have none.
+	Actions []string
 }
 
 // Shape is a solid that is fixed to a body.

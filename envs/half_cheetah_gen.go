@@ -42,4 +42,5 @@ var halfCheetahModel = Model{
 		{Name: "fshin", Body: 6, Form: CapsuleShape, Size: [3]float64{0.046, 0.106, 0}, Pose: Pose{Pos: [3]float64{0.065, 0, -0.09}, Rot: [4]float64{0.955336489126, 0, -0.295520206661, 0}}, Color: [4]float64{0.9, 0.6, 0.6, 1}},
 		{Name: "ffoot", Body: 7, Form: CapsuleShape, Size: [3]float64{0.046, 0.07, 0}, Pose: Pose{Pos: [3]float64{0.045, 0, -0.07}, Rot: [4]float64{0.955336489126, 0, -0.295520206661, 0}}, Color: [4]float64{0.9, 0.6, 0.6, 1}},
 	},
+	Actuators: []string{"bthigh", "bshin", "bfoot", "fthigh", "fshin", "ffoot"},
 }

@@ -29,4 +29,5 @@ var hopperModel = Model{
 		{Name: "leg_geom", Body: 3, Form: CapsuleShape, Size: [3]float64{0.04, 0.25, 0}, Color: [4]float64{0.8, 0.6, 0.4, 1}},
 		{Name: "foot_geom", Body: 4, Form: CapsuleShape, Size: [3]float64{0.06, 0.195, 0}, Pose: Pose{Pos: [3]float64{-0.065, 0, 0.1}, Rot: [4]float64{0.707106781187, 0, -0.707106781187, 0}}, Color: [4]float64{0.8, 0.6, 0.4, 1}},
 	},
+	Actuators: []string{"thigh_joint", "leg_joint", "foot_joint"},
 }

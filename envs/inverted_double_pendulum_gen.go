@@ -24,4 +24,5 @@ var invertedDoublePendulumModel = Model{
 		{Name: "cpole", Body: 2, Form: CapsuleShape, Size: [3]float64{0.045, 0.3, 0}, Pose: Pose{Pos: [3]float64{0, 0, 0.3}, Rot: [4]float64{0, 1, 0, 0}}, Color: [4]float64{0, 0.7, 0.7, 1}},
 		{Name: "cpole2", Body: 3, Form: CapsuleShape, Size: [3]float64{0.045, 0.3, 0}, Pose: Pose{Pos: [3]float64{0, 0, 0.3}, Rot: [4]float64{0, 1, 0, 0}}, Color: [4]float64{0, 0.7, 0.7, 1}},
 	},
+	Actuators: []string{"slider"},
 }

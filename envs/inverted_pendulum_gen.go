@@ -19,4 +19,5 @@ var invertedPendulumModel = Model{
 		{Name: "cart", Body: 1, Form: CapsuleShape, Size: [3]float64{0.1, 0.1, 0}, Pose: Pose{Rot: [4]float64{0.707106781187, 0, 0.707106781187, 0}}, Color: [4]float64{0.7, 0.7, 0, 1}},
 		{Name: "cpole", Body: 2, Form: CapsuleShape, Size: [3]float64{0.049, 0.300000416666, 0}, Pose: Pose{Pos: [3]float64{0.0005, 0, 0.3}, Rot: [4]float64{0.000833332465, 0, -0.999999652778, 0}}, Color: [4]float64{0, 0.7, 0.7, 1}},
 	},
+	Actuators: []string{"slider"},
 }

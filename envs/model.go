@@ -2,9 +2,10 @@ package envs
 
 // Model is what a viewer needs of a model of MuJoCo, as tools/mjcf writes it: a tree of bodies moved by joints, and the shapes on them.
 type Model struct {
-	Timestep float64 // seconds
-	Bodies   []Body  // the first is the world; parents come before children
-	Shapes   []Shape
+	Timestep  float64 // seconds
+	Bodies    []Body  // the first is the world; parents come before children
+	Shapes    []Shape
+	Actuators []string // the joints that they drive
 }
 
 // Body is a body of a model.
@@ -70,7 +71,7 @@ func (j *Joint) move(p *Pose, q []float32) {
 
 // seen adds to a Spec what a viewer shows of a model. The state begins with the positions; a step is so many time steps of the model.
 func (s Spec) seen(m *Model, timeSteps int, camera Camera) Spec {
-	g := &Geometry{Shapes: m.Shapes, Poses: m.Poses, Camera: camera, Time: float64(timeSteps) * m.Timestep}
+	g := &Geometry{Shapes: m.Shapes, Poses: m.Poses, Camera: camera, Time: float64(timeSteps) * m.Timestep, Actions: m.Actuators}
 	for _, b := range m.Bodies {
 		g.Bodies = append(g.Bodies, b.Name)
 	}

@@ -22,7 +22,7 @@ func mountainCar() Spec {
 		State:           []string{"position", "velocity"},
 		MaxSteps:        200,
 		RewardThreshold: Solved(-110),
-		Geometry:        mountainCarGeometry(mountainCarGoal),
+		Geometry:        mountainCarGeometry(mountainCarGoal, "left", "none", "right"),
 	}
 }
 
@@ -36,14 +36,14 @@ func mountainCarContinuous() Spec {
 		State:           []string{"position", "velocity"},
 		MaxSteps:        999,
 		RewardThreshold: Solved(90),
-		Geometry:        mountainCarGeometry(mountainCarContinuousGoal),
+		Geometry:        mountainCarGeometry(mountainCarContinuousGoal, "force"),
 	}
 }
 
 // mountainCarHeight is the track, as Gymnasium draws it.
 func mountainCarHeight(x float64) float64 { return 0.45*math.Sin(3*x) + 0.55 }
 
-func mountainCarGeometry(goal float64) *Geometry {
+func mountainCarGeometry(goal float64, actions ...string) *Geometry {
 	const pieces = 36
 	track := func(i int) [3]float64 {
 		x := mountainCarMin + (mountainCarMax-mountainCarMin)*float64(i)/pieces
@@ -70,7 +70,8 @@ func mountainCarGeometry(goal float64) *Geometry {
 			x := float64(state[0])
 			return []Pose{{}, {[3]float64{x, 0, mountainCarHeight(x)}, tilted(-math.Atan(3 * 0.45 * math.Cos(3*x)))}}
 		},
-		Camera: Camera{LookAt: [3]float64{-0.3, 0, 0.55}, Distance: 2, Azimuth: 90, Elevation: -12},
-		Time:   1. / 30, // as Gymnasium shows it
+		Camera:  Camera{LookAt: [3]float64{-0.3, 0, 0.55}, Distance: 2, Azimuth: 90, Elevation: -12},
+		Time:    1. / 30, // as Gymnasium shows it
+		Actions: actions,
 	}
 }

@@ -31,7 +31,7 @@ func pendulumGeometry() *Geometry {
 		Poses: func(state []float32) []Pose {
 			return []Pose{{}, {Rot: tilted(-float64(state[0]))}} // theta turns counter-clockwise
 		},
-		Camera: Camera{Distance: 4, Azimuth: 90, Elevation: -12},
-		Time:   0.05,
+		Camera: Camera{Distance: 3, Azimuth: 90, Elevation: -12},
+		Time:   0.05, Actions: []string{"torque"},
 	}
 }

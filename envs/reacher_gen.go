@@ -31,4 +31,5 @@ var reacherModel = Model{
 		{Name: "fingertip", Body: 3, Form: SphereShape, Size: [3]float64{0.01, 0, 0}, Color: [4]float64{0, 0.8, 0.6, 1}},
 		{Name: "target", Body: 4, Form: SphereShape, Size: [3]float64{0.009, 0, 0}, Color: [4]float64{0.9, 0.2, 0.2, 1}},
 	},
+	Actuators: []string{"joint0", "joint1"},
 }

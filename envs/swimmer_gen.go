@@ -25,4 +25,5 @@ var swimmerModel = Model{
 		{Name: "mid capsule 0", Body: 2, Form: CapsuleShape, Size: [3]float64{0.1, 0.5, 0}, Pose: Pose{Pos: [3]float64{-0.5, 0, 0}, Rot: [4]float64{0.707106781187, 0, 0.707106781187, 0}}, Color: [4]float64{0.8, 0.6, 0.4, 1}},
 		{Name: "back capsule 0", Body: 3, Form: CapsuleShape, Size: [3]float64{0.1, 0.5, 0}, Pose: Pose{Pos: [3]float64{-0.5, 0, 0}, Rot: [4]float64{0.707106781187, 0, 0.707106781187, 0}}, Color: [4]float64{0.8, 0.6, 0.4, 1}},
 	},
+	Actuators: []string{"motor1_rot", "motor2_rot"},
 }

@@ -46,7 +46,7 @@ func swingUpGeometry() *Geometry {
 			x, theta := float64(state[0]), float64(state[2])
 			return []Pose{{}, {Pos: [3]float64{x, 0, 0}}, {[3]float64{x, 0, 0}, tilted(theta)}}
 		},
-		Camera: Camera{LookAt: [3]float64{0, 0, -0.1}, Distance: 4.6, Azimuth: 90, Elevation: -12},
-		Time:   0.01,
+		Camera: Camera{LookAt: [3]float64{0, 0, -0.1}, Distance: 3.8, Azimuth: 90, Elevation: -12},
+		Time:   0.01, Actions: []string{"force"},
 	}
 }

@@ -41,4 +41,5 @@ var walker2dModel = Model{
 		{Name: "leg_left_geom", Body: 6, Form: CapsuleShape, Size: [3]float64{0.04, 0.25, 0}, Color: [4]float64{0.7, 0.3, 0.6, 1}},
 		{Name: "foot_left_geom", Body: 7, Form: CapsuleShape, Size: [3]float64{0.06, 0.1, 0}, Pose: Pose{Pos: [3]float64{-0.1, 0, 0.1}, Rot: [4]float64{0.707106781187, 0, -0.707106781187, 0}}, Color: [4]float64{0.7, 0.3, 0.6, 1}},
 	},
+	Actuators: []string{"thigh_joint", "leg_joint", "foot_joint", "thigh_left_joint", "leg_left_joint", "foot_left_joint"},
 }

@@ -57,8 +57,24 @@ func Geometry(m *Model, pkg string) ([]byte, error) {
 			say("{Name: %q, Body: %d, Form: %s%s, Size: %s%s, Color: %s},", title, i, of, form, vector(g.Size[:]), pose(of, g.Pos, g.Quat), vector(g.RGBA[:]))
 		}
 	}
-	say("},\n}")
+	say("},")
+	say("Actuators: []string{%s},\n}", strings.Join(actuators(m), ", "))
 	return format.Source(out.Bytes())
+}
+
+// actuators names the actuators by the joints that they drive.
+func actuators(m *Model) []string {
+	var out []string
+	for _, a := range m.Actuators {
+		for _, b := range m.Bodies {
+			for _, j := range b.Joints {
+				if j.DOF == a.DOF {
+					out = append(out, fmt.Sprintf("%q", j.Name))
+				}
+			}
+		}
+	}
+	return out
 }
 
 func joint(of string, j *Joint) (string, error) {
