@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/envs"
 	"github.com/evorl/evorl/vk"
 )
 
@@ -246,6 +247,15 @@ func (s *Search) Evaluate(ctx context.Context, episodes int) (engine.Evaluation,
 		return engine.Evaluation{}, err
 	}
 	return s.evaluation.Evaluate(ctx, s.solution, episodes)
+}
+
+// Evaluator runs the policies that the searches have found; nil where the problem is another.
+func (s *Search) Evaluator(ctx context.Context) (*envs.Evaluator, error) {
+	acting, ok := s.evaluation.(Acting)
+	if !ok {
+		return nil, nil
+	}
+	return acting.Evaluator(ctx, s.strategy.Solution())
 }
 
 // Close implements engine.Workflow.

@@ -87,6 +87,11 @@ func Workflows() []Workflow {
 			parts:  newSearch(ec.DefaultSepCMAES),
 		},
 		{
+			Name: "cr-fm-nes", Summary: "cost-reduced fast-moving natural evolution strategy: a covariance matrix of a diagonal and one direction",
+			Source: "M. Nomura, I. Ono, \"Fast Moving Natural Evolution Strategy for High-Dimensional Problems\", 2022",
+			parts:  newSearch(ec.DefaultCRFMNES),
+		},
+		{
 			Name: "cem", Summary: "cross-entropy method with decaying extra variance",
 			Source: "A. Pourchot, O. Sigaud, \"CEM-RL: Combining evolutionary and gradient-based methods for policy search\", 2019",
 			parts:  newSearch(ec.DefaultCEM),

@@ -76,6 +76,18 @@ func (f *Function) Start(seed uint32, members int) []float32 {
 	return out
 }
 
+// Only implements ec.MemberProblem.
+func (f *Function) Only(members []int) ec.Problem {
+	some := *f
+	if f.start != nil {
+		some.start = func(rng *engine.Rng, member int) []float32 { return f.start(rng, members[member]) }
+	}
+	if f.constants != nil {
+		some.constants = func(member int) []float32 { return f.constants(members[member]) }
+	}
+	return &some
+}
+
 // Front is the true front of several objectives, [points][objectives], maximised: about so many points, evenly spread. An error where it is
 // not known.
 func (f *Function) Front(points int) ([][]float64, error) {

@@ -119,8 +119,8 @@ func (e *rollouts) Rows(m *engine.Metrics) func(*engine.Recorder) {
 	return func(r *engine.Recorder) { r.Copy(row, e.length) }
 }
 
-// evaluator is that of the solutions.
-func (e *rollouts) evaluator(ctx context.Context, solutions *engine.Tensor) (_ *envs.Evaluator, err error) {
+// Evaluator implements ec.Acting.
+func (e *rollouts) Evaluator(ctx context.Context, solutions *engine.Tensor) (_ *envs.Evaluator, err error) {
 	ev := e.evaluators[solutions]
 	if ev == nil {
 		if ev, err = envs.NewEvaluator(ctx, e.state, e.env, e.options, e.act(solutions)); err != nil {
@@ -133,7 +133,7 @@ func (e *rollouts) evaluator(ctx context.Context, solutions *engine.Tensor) (_ *
 
 // Prepare implements ec.Evaluation.
 func (e *rollouts) Prepare(ctx context.Context, solutions *engine.Tensor, episodes int) error {
-	ev, err := e.evaluator(ctx, solutions)
+	ev, err := e.Evaluator(ctx, solutions)
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func (e *rollouts) Prepare(ctx context.Context, solutions *engine.Tensor, episod
 
 // Evaluate implements ec.Evaluation: episodes of the environment's own rewards, apart from those of the search.
 func (e *rollouts) Evaluate(ctx context.Context, solutions *engine.Tensor, episodes int) (engine.Evaluation, error) {
-	ev, err := e.evaluator(ctx, solutions)
+	ev, err := e.Evaluator(ctx, solutions)
 	if err != nil {
 		return engine.Evaluation{}, err
 	}

@@ -7,3 +7,6 @@ const float MOST_CONDITION = 1e12;
 float eigen_root(float value, float largest) {
     return clamp(sqrt(max(value, largest / MOST_CONDITION)), 1e-15, 1e15);
 }
+
+// Whether a generation ends with a decomposition.
+bool eigen_due(uint generation, uint gap) { return (generation + 1u) % gap == 0u; }

@@ -51,7 +51,7 @@ uvec2 pair(uint round, uint k) {
 void main() {
     uint search = gl_WorkGroupID.x, base = search * DIM * row, lane = gl_LocalInvocationID.x;
     float k = keep[search];
-    bool due = (clock[0] + 1u) % gap == 0u;
+    bool due = eigen_due(clock[0], gap);
     for (uint i = 0u; i < DIM; i++) {
         for (uint j = lane; j < DIM; j += WORKGROUP) {
             uint at = base + max(i, j) * row + min(i, j); // the lower triangle counts for both
