@@ -114,7 +114,7 @@ func TestNewRefuses(t *testing.T) {
 		{"state size", func(s *Spec, _ *string) { s.State = []string{"a", "b"} }, "#define STATE_SIZE 1, but the Spec names 2 state elements"},
 		{"observation size", func(s *Spec, _ *string) { s.Observation = Symmetric(1) }, "#define OBS_SIZE 2, but the Spec's observation space has 1 dimensions"},
 		{"action size", func(s *Spec, _ *string) { s.Action = Discrete(3) }, "#define ACTION_SIZE 2, but the size of the Spec's action space is 3"},
-		{"kind of action", func(s *Spec, _ *string) { s.Action = Symmetric(1, 1) }, "#define DISCRETE 1, but the Spec's action space, Box([-1 -1], [1 1]), asks for 0"},
+		{"kind of action", func(s *Spec, _ *string) { s.Action = Symmetric(1, 1) }, "#define DISCRETE 1, but the Spec's action space, Box(-1, 1, (2)), asks for 0"},
 		{"missing define", func(_ *Spec, g *string) { *g = strings.Replace(*g, "#define OBS_SIZE 2", "", 1) }, "no #define OBS_SIZE; want #define OBS_SIZE 2"},
 		{"odd define", func(_ *Spec, g *string) { *g = strings.Replace(*g, "OBS_SIZE 2", "OBS_SIZE two", 1) }, "#define OBS_SIZE two; want a whole number"},
 		{"missing include", func(_ *Spec, g *string) { *g = strings.Replace(*g, "engine/rng", "engine/rnd", 1) }, `includes "engine/rnd.glsl"`},

@@ -1,10 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -122,7 +126,24 @@ func writeEvaluation(cmd *cobra.Command, e session.Evaluation) error {
 	default:
 		over += " each"
 	}
-	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s on %s at iteration %d\nreturn of %s %s ± %s over %s\n",
-		e.Workflow, e.Env, e.Iteration, of, short(float64(e.MeanReturn)), short(float64(e.StdReturn)), over)
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s on %s at iteration %d\n", e.Workflow, e.Env, e.Iteration)
+	if e.Members > 1 {
+		b.WriteByte('\n')
+		writeMembers(&b, ranked(e))
+		b.WriteByte('\n')
+	}
+	fmt.Fprintf(&b, "return of %s %s ± %s over %s\n", of, short(float64(e.MeanReturn)), short(float64(e.StdReturn)), over)
+	_, err := io.WriteString(cmd.OutOrStdout(), b.String())
 	return err
+}
+
+// ranked is the evaluation's members, the highest mean first.
+func ranked(e session.Evaluation) []session.Member {
+	members := make([]session.Member, e.Members)
+	for i := range members {
+		members[i] = session.Member{Index: i, Return: float64(e.MemberReturns[i]), Deviation: float64(e.MemberDeviations[i])}
+	}
+	slices.SortStableFunc(members, func(a, b session.Member) int { return -cmp.Compare(a.Return, b.Return) })
+	return members
 }

@@ -18,10 +18,13 @@ type Evaluation struct {
 	Member     *int   `json:"member"`      // the one whose returns these are; null: all members
 	MeanReturn Number `json:"mean_return"` // undiscounted, over the episodes
 	StdReturn  Number `json:"std_return"`
-	Episodes   int    `json:"episodes"` // of each member
-	BestReturn Number `json:"best_return"`
+	Episodes   int    `json:"episodes"`    // of each member
+	BestReturn Number `json:"best_return"` // the highest mean of a member
 	Checkpoint string `json:"checkpoint"`
 	Digest     string `json:"digest"` // of the checkpoint
+
+	MemberReturns    []Number `json:"member_returns"`    // means over the episodes, member by member
+	MemberDeviations []Number `json:"member_deviations"` // standard deviations over them
 
 	Refused []*checkpoint.CorruptError `json:"-"` // newer checkpoints that could not be used
 }
@@ -49,12 +52,15 @@ func (r *Restored) Evaluate(ctx context.Context, episodes int, member *int) (Eva
 	var all []float64
 	best := math.NaN()
 	for i, returns := range out.Returns {
+		r := widen(returns)
 		if member == nil || *member == i {
-			all = append(all, widen(returns)...)
+			all = append(all, r...)
 		}
-		if m := mean(widen(returns)); !(m <= best) {
+		m := mean(r)
+		if !(m <= best) {
 			best = m
 		}
+		e.MemberReturns, e.MemberDeviations = append(e.MemberReturns, Number(m)), append(e.MemberDeviations, Number(deviation(r)))
 	}
 	all = slices.DeleteFunc(all, math.IsNaN)
 	e.MeanReturn, e.StdReturn, e.BestReturn = Number(mean(all)), Number(deviation(all)), Number(best)
