@@ -207,9 +207,11 @@ func TestProblems(t *testing.T) {
 // The configurations that the repository ships are right.
 func TestShippedConfigurations(t *testing.T) {
 	files, err := filepath.Glob("../../configs/*.toml")
-	if err != nil || len(files) == 0 {
+	more, _ := filepath.Glob("../../configs/*/*.toml")
+	if err != nil || len(files) == 0 || len(more) == 0 {
 		t.Fatalf("no configurations: %v", err)
 	}
+	files = append(files, more...)
 	for _, f := range files {
 		if _, err := new(catalog.Catalog).Read(f); err != nil {
 			t.Error(err)

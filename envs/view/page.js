@@ -371,7 +371,7 @@ function draw(seconds) {
 }
 
 // Charts: lines over the episode, with a cursor at the present moment.
-function chart(canvas, height, lines, low, high, seek) {
+function chart(canvas, height, lines, low, high, seek, bars) {
   const ratio = window.devicePixelRatio || 1, w = canvas.clientWidth || 280;
   canvas.style.height = height + "px";
   const still = document.createElement("canvas");
@@ -383,14 +383,15 @@ function chart(canvas, height, lines, low, high, seek) {
   pen.fillStyle = "#fff";
   pen.fillRect(0, 0, w, height);
   if (low < 0 && high > 0) { pen.fillStyle = "#d9dee5"; pen.fillRect(0, y(0), w, 1); }
-  pen.strokeStyle = "#2f6db5";
+  pen.strokeStyle = pen.fillStyle = "#2f6db5";
   pen.lineWidth = 1.3;
   pen.beginPath();
   for (let i = 0; i < n; i++) {
     if (!Number.isFinite(lines[i])) continue;
-    pen.lineTo(w * (i + 1) / n, y(Math.min(Math.max(lines[i], low), high)));
+    if (bars) pen.rect(w * i / n, 3, lines[i] * w / n, height - 6);
+    else pen.lineTo(w * (i + 1) / n, y(Math.min(Math.max(lines[i], low), high)));
   }
-  pen.stroke();
+  if (bars) pen.fill(); else pen.stroke();
   canvas.onpointerdown = canvas.onpointermove = e => {
     if (e.type === "pointerdown" || e.buttons) seek(e.offsetX / canvas.clientWidth);
   };
@@ -414,8 +415,8 @@ function seek(part) { now = Math.min(Math.max(part, 0), 1) * end; show(); }
 
 function layout() {
   const sums = [0, ...returns];
-  const [low, high] = extent(sums), [worst, best] = extent(rewards);
-  charts = [chart($("returns"), 110, returns, low, high, seek), chart($("rewards"), 60, rewards, Math.min(0, worst), Math.max(0, best), seek)];
+  const [low, high] = extent(sums), [worst, best] = extent([0, ...rewards]);
+  charts = [chart($("returns"), 110, returns, low, high, seek), chart($("rewards"), 60, rewards, worst, best, seek)];
   const list = $("actions");
   list.textContent = "";
   rows = episode.actions.names.map((name, a) => {
@@ -427,7 +428,7 @@ function layout() {
     list.append(row);
     const series = Array.from({ length: episode.steps }, (_, i) => episode.actions.discrete ? (values[i] === a ? 1 : 0) : values[i * width + a]);
     const bounds = episode.actions.discrete ? [0, 1] : [episode.actions.low[a], episode.actions.high[a]];
-    return { row, value, series, draw: chart(line, episode.actions.discrete ? 18 : 34, series, bounds[0], bounds[1], seek) };
+    return { row, value, series, draw: chart(line, episode.actions.discrete ? 18 : 34, series, bounds[0], bounds[1], seek, episode.actions.discrete) };
   });
 }
 
