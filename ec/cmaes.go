@@ -36,6 +36,7 @@ type cmaES struct {
 	origin *engine.Tensor // [M, row]: zero
 
 	mean      *engine.Tensor // [M, row]
+	meanRest  *engine.Tensor // [M, row]: to be added to the mean, which one float does not resolve
 	sigma     *engine.Tensor // [M]
 	paths     [2]*engine.Tensor
 	utilities *engine.Tensor // [P]
@@ -116,7 +117,7 @@ func (c CMAESConfig) New(s *engine.State, clock engine.Clock, _ *engine.Hyper, s
 	}
 	es := &cmaES{
 		cfg: c, space: space, clock: clock, draw: NewNoise(clock, space, c.Population, false), rates: newCovariant(space.Dim, c.Population),
-		mean: space.Tensor(s, "mean"), sigma: s.Tensor("sigma", engine.Float32, m),
+		mean: space.Tensor(s, "mean"), meanRest: space.Tensor(s, "mean_rest"), sigma: s.Tensor("sigma", engine.Float32, m),
 		paths:  [2]*engine.Tensor{space.Tensor(s, "path_sigma"), space.Tensor(s, "path_c")},
 		origin: s.Scratch("origin", engine.Float32, m, row), utilities: s.Scratch("utilities", engine.Float32, candidates(c.Population)),
 		weights: s.Scratch("weights", engine.Float32, m, candidates(c.Population)),
@@ -174,11 +175,19 @@ func (es *cmaES) Ask(r *engine.Recorder) {
 
 // Candidates implements Strategy: x = m + σ y (equation 40).
 func (es *cmaES) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
+	es.form(r, pick, into, 0)
+}
+
+// Rest implements FineStrategy.
+func (es *cmaES) Rest(r *engine.Recorder, pick Pick, into *engine.Tensor) { es.form(r, pick, into, 1) }
+
+// form records what candidates are in float32, or the rest.
+func (es *cmaES) form(r *engine.Recorder, pick Pick, into *engine.Tensor, rest uint32) {
 	members, row := es.space.Members, es.space.Row()
-	k := cmaCandidatesKernel{
-		Mean: es.mean.Range(), MeanTexels: es.mean.Range(), Sigma: es.sigma.Range(), Steps: es.steps.Range(), StepsTexels: es.steps.Range(),
-		Pick: es.clock.Tensor().Range(), Candidates: into.Range(), Population: uint32(es.cfg.Population), Row: uint32(row),
-		Count: uint32(into.Len() / row / members), First: uint32(pick.First),
+	k := formPairKernel{
+		Mean: es.mean.Range(), MeanTexels: es.mean.Range(), MeanRest: es.meanRest.Range(), MeanRestTexels: es.meanRest.Range(), Sigma: es.sigma.Range(),
+		Steps: es.steps.Range(), StepsTexels: es.steps.Range(), Pick: es.clock.Tensor().Range(), Candidates: into.Range(),
+		Stride: uint32(es.steps.Len() / row / members), Row: uint32(row), Count: uint32(into.Len() / row / members), First: uint32(pick.First), Rest: rest,
 	}
 	if pick.Index != nil {
 		k.Pick, k.Picked = pick.Index.Range(), 1
@@ -205,7 +214,7 @@ func (es *cmaES) Tell(r *engine.Recorder, told Told) {
 	}.call(share, uint32(members), 1))
 	nn.Gemm{Members: members, M: 2, N: row, K: dim, A: es.matrix(es.sums), B: es.matrix(es.eigen.basis), C: es.matrix(es.moved)}.Record(r)
 	r.Dispatch(cmaStepKernel{
-		Moved: es.moved.Range(), MovedTexels: es.moved.Range(), Mean: es.mean.Range(), MeanTexels: es.mean.Range(), PathSigma: es.paths[0].Range(),
+		Moved: es.moved.Range(), MovedTexels: es.moved.Range(), Mean: es.mean.Range(), MeanTexels: es.mean.Range(), MeanRest: es.meanRest.Range(), MeanRestTexels: es.meanRest.Range(), PathSigma: es.paths[0].Range(),
 		PathSigmaTexels: es.paths[0].Range(), PathC: es.paths[1].Range(), PathCTexels: es.paths[1].Range(), Sigma: es.sigma.Range(), Keep: es.eigen.keep.Range(),
 		Clock: es.clock.Tensor().Range(), Dim: uint32(dim), Row: uint32(row), KeepSigma: float32(1 - c.cs), GainSigma: float32(math.Sqrt(c.cs * (2 - c.cs) * c.mass)),
 		LogKeep: float32(math.Log1p(-c.cs)), Speed: float32(c.cs / c.ds), Length: float32(c.lengthN), KeepC: float32(1 - c.cc),

@@ -378,6 +378,8 @@ var cmaStepShader = &vk.Shader{
 		{Name: "Sigma", Index: 8, Access: vk.ReadWrite},
 		{Name: "Keep", Index: 9, Access: vk.Write},
 		{Name: "Clock", Index: 10, Access: vk.Read},
+		{Name: "MeanRest", Index: 11, Access: vk.ReadWrite},
+		{Name: "mean_rest_texels", Index: 12, Access: vk.Read, Texel: vk.TexelFloat4},
 	},
 	PushBytes: 44,
 	Spec: []vk.SpecConstant{
@@ -401,6 +403,8 @@ type cmaStepKernel struct {
 	Sigma           vk.Range // read-write float
 	Keep            vk.Range // writeonly float
 	Clock           vk.Range // readonly uint
+	MeanRest        vk.Range // read-write vec4
+	MeanRestTexels  vk.Range // readonly vec4 rgba32f
 
 	Dim        uint32 // push constants, in order
 	Row        uint32
@@ -421,11 +425,11 @@ type cmaStepKernel struct {
 // call dispatches x × y × z workgroups.
 func (k cmaStepKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [11]vk.Range
+		ranges [13]vk.Range
 		push   [44]byte
 		spec   [2]uint32
 	})
-	a.ranges = [11]vk.Range{k.Moved, k.MovedTexels, k.Mean, k.MeanTexels, k.PathSigma, k.PathSigmaTexels, k.PathC, k.PathCTexels, k.Sigma, k.Keep, k.Clock}
+	a.ranges = [13]vk.Range{k.Moved, k.MovedTexels, k.Mean, k.MeanTexels, k.PathSigma, k.PathSigmaTexels, k.PathC, k.PathCTexels, k.Sigma, k.Keep, k.Clock, k.MeanRest, k.MeanRestTexels}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Dim)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
 	binary.LittleEndian.PutUint32(a.push[8:], math.Float32bits(k.KeepSigma))
@@ -1787,6 +1791,82 @@ func (k elitesPlaceKernel) call(x, y, z uint32) vk.Call {
 		a.spec[1] = k.TexelLoads
 	}
 	return vk.Call{Shader: elitesPlaceShader, Groups: [3]uint32{x, y, z}, Label: "ec/elites_place", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var formPairShader = &vk.Shader{
+	Name:  "ec/form_pair",
+	SPIRV: shaders.Code("ec/form_pair"),
+	Bindings: []vk.Binding{
+		{Name: "Mean", Index: 0, Access: vk.Read},
+		{Name: "mean_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "MeanRest", Index: 2, Access: vk.Read},
+		{Name: "mean_rest_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Sigma", Index: 4, Access: vk.Read},
+		{Name: "Steps", Index: 5, Access: vk.Read},
+		{Name: "steps_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Pick", Index: 7, Access: vk.Read},
+		{Name: "Candidates", Index: 8, Access: vk.Write},
+	},
+	PushBytes: 16,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "PICKED", ID: 1, Default: 0},
+		{Name: "REST", ID: 2, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// formPairKernel is shaders/ec/form_pair.comp.
+type formPairKernel struct {
+	Mean           vk.Range // readonly vec4
+	MeanTexels     vk.Range // readonly vec4 rgba32f
+	MeanRest       vk.Range // readonly vec4
+	MeanRestTexels vk.Range // readonly vec4 rgba32f
+	Sigma          vk.Range // readonly float
+	Steps          vk.Range // readonly vec4
+	StepsTexels    vk.Range // readonly vec4 rgba32f
+	Pick           vk.Range // readonly uint
+	Candidates     vk.Range // writeonly vec4
+
+	Stride uint32 // push constants, in order
+	Row    uint32
+	Count  uint32
+	First  uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Picked     uint32 // default 0
+	Rest       uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k formPairKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [9]vk.Range
+		push   [16]byte
+		spec   [4]uint32
+	})
+	a.ranges = [9]vk.Range{k.Mean, k.MeanTexels, k.MeanRest, k.MeanRestTexels, k.Sigma, k.Steps, k.StepsTexels, k.Pick, k.Candidates}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Stride)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Count)
+	binary.LittleEndian.PutUint32(a.push[12:], k.First)
+	a.spec = [4]uint32{64, 0, 0, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.Picked != 0 {
+		a.spec[1] = k.Picked
+	}
+	if k.Rest != 0 {
+		a.spec[2] = k.Rest
+	}
+	if k.TexelLoads != 0 {
+		a.spec[3] = k.TexelLoads
+	}
+	return vk.Call{Shader: formPairShader, Groups: [3]uint32{x, y, z}, Label: "ec/form_pair", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
 var frontShader = &vk.Shader{

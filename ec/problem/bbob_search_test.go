@@ -24,7 +24,7 @@ func attempts(t testing.TB, dev *vk.Device, algo ec.Algorithm, function, dim, se
 	const members = 15
 	var out []attempt
 	for seed := range seeds {
-		f, err := BBOB(BBOBConfig{Function: function, Dimension: dim, Instance: 1, Centred: true})
+		f, err := BBOB(BBOBConfig{Function: function, Dimension: dim, Instance: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -113,7 +113,7 @@ func BenchmarkBBOBRestarts(b *testing.B) {
 		b.Run(fmt.Sprintf("f%d", function), func(b *testing.B) {
 			dev := open(b)
 			for b.Loop() {
-				f, err := BBOB(BBOBConfig{Function: function, Dimension: 10, Instance: 1, Centred: true})
+				f, err := BBOB(BBOBConfig{Function: function, Dimension: 10, Instance: 1})
 				if err != nil {
 					b.Fatal(err)
 				}
