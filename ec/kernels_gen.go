@@ -617,6 +617,333 @@ func (k compareKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: compareShader, Groups: [3]uint32{x, y, z}, Label: "ec/compare", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var crfmnesProjectShader = &vk.Shader{
+	Name:  "ec/crfmnes_project",
+	SPIRV: shaders.Code("ec/crfmnes_project"),
+	Bindings: []vk.Binding{
+		{Name: "V", Index: 0, Access: vk.Read},
+		{Name: "v_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Projection", Index: 2, Access: vk.Write},
+		{Name: "Clock", Index: 8, Access: vk.Read},
+		{Name: "Table", Index: 9, Access: vk.Read},
+		{Name: "noise_texels", Index: 10, Access: vk.Read, Texel: vk.TexelFloat4},
+	},
+	PushBytes: 20,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "MIRRORED", ID: 20, Default: 0},
+		{Name: "TABLE_FOURS", ID: 21, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// crfmnesProjectKernel is shaders/ec/crfmnes_project.comp.
+type crfmnesProjectKernel struct {
+	V           vk.Range // readonly vec4
+	VTexels     vk.Range // readonly vec4 rgba32f
+	Projection  vk.Range // writeonly vec2
+	Clock       vk.Range // readonly uint
+	Table       vk.Range // readonly vec4
+	NoiseTexels vk.Range // readonly vec4 rgba32f
+
+	Seed       uint32 // push constants, in order
+	Stream     uint32
+	Dim        uint32
+	Row        uint32
+	Population uint32
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	Mirrored   uint32 // default 0
+	TableFours uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k crfmnesProjectKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [6]vk.Range
+		push   [20]byte
+		spec   [4]uint32
+	})
+	a.ranges = [6]vk.Range{k.V, k.VTexels, k.Projection, k.Clock, k.Table, k.NoiseTexels}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Dim)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[16:], k.Population)
+	a.spec = [4]uint32{64, 0, 0, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.Mirrored != 0 {
+		a.spec[1] = k.Mirrored
+	}
+	if k.TableFours != 0 {
+		a.spec[2] = k.TableFours
+	}
+	if k.TexelLoads != 0 {
+		a.spec[3] = k.TexelLoads
+	}
+	return vk.Call{Shader: crfmnesProjectShader, Groups: [3]uint32{x, y, z}, Label: "ec/crfmnes_project", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var crfmnesSampleShader = &vk.Shader{
+	Name:  "ec/crfmnes_sample",
+	SPIRV: shaders.Code("ec/crfmnes_sample"),
+	Bindings: []vk.Binding{
+		{Name: "Mean", Index: 0, Access: vk.Read},
+		{Name: "mean_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Deviation", Index: 2, Access: vk.Read},
+		{Name: "deviation_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "V", Index: 4, Access: vk.Read},
+		{Name: "v_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Sigma", Index: 6, Access: vk.Read},
+		{Name: "Projection", Index: 7, Access: vk.Read},
+		{Name: "Clock", Index: 8, Access: vk.Read},
+		{Name: "Table", Index: 9, Access: vk.Read},
+		{Name: "noise_texels", Index: 10, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Pick", Index: 11, Access: vk.Read},
+		{Name: "Candidates", Index: 12, Access: vk.Write},
+	},
+	PushBytes: 28,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "PICKED", ID: 2, Default: 0},
+		{Name: "MIRRORED", ID: 20, Default: 0},
+		{Name: "TABLE_FOURS", ID: 21, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// crfmnesSampleKernel is shaders/ec/crfmnes_sample.comp.
+type crfmnesSampleKernel struct {
+	Mean            vk.Range // readonly vec4
+	MeanTexels      vk.Range // readonly vec4 rgba32f
+	Deviation       vk.Range // readonly vec4
+	DeviationTexels vk.Range // readonly vec4 rgba32f
+	V               vk.Range // readonly vec4
+	VTexels         vk.Range // readonly vec4 rgba32f
+	Sigma           vk.Range // readonly float
+	Projection      vk.Range // readonly vec2
+	Clock           vk.Range // readonly uint
+	Table           vk.Range // readonly vec4
+	NoiseTexels     vk.Range // readonly vec4 rgba32f
+	Pick            vk.Range // readonly uint
+	Candidates      vk.Range // writeonly vec4
+
+	Seed       uint32 // push constants, in order
+	Stream     uint32
+	Dim        uint32
+	Row        uint32
+	Population uint32
+	Count      uint32
+	First      uint32
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	Picked     uint32 // default 0
+	Mirrored   uint32 // default 0
+	TableFours uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k crfmnesSampleKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [13]vk.Range
+		push   [28]byte
+		spec   [5]uint32
+	})
+	a.ranges = [13]vk.Range{k.Mean, k.MeanTexels, k.Deviation, k.DeviationTexels, k.V, k.VTexels, k.Sigma, k.Projection, k.Clock, k.Table, k.NoiseTexels, k.Pick, k.Candidates}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Dim)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[16:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[20:], k.Count)
+	binary.LittleEndian.PutUint32(a.push[24:], k.First)
+	a.spec = [5]uint32{64, 0, 0, 0, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.Picked != 0 {
+		a.spec[1] = k.Picked
+	}
+	if k.Mirrored != 0 {
+		a.spec[2] = k.Mirrored
+	}
+	if k.TableFours != 0 {
+		a.spec[3] = k.TableFours
+	}
+	if k.TexelLoads != 0 {
+		a.spec[4] = k.TexelLoads
+	}
+	return vk.Call{Shader: crfmnesSampleShader, Groups: [3]uint32{x, y, z}, Label: "ec/crfmnes_sample", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var crfmnesUpdateShader = &vk.Shader{
+	Name:  "ec/crfmnes_update",
+	SPIRV: shaders.Code("ec/crfmnes_update"),
+	Bindings: []vk.Binding{
+		{Name: "First", Index: 0, Access: vk.Read},
+		{Name: "first_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Second", Index: 2, Access: vk.Read},
+		{Name: "second_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Third", Index: 4, Access: vk.Read},
+		{Name: "third_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Factors", Index: 6, Access: vk.Read},
+		{Name: "Mean", Index: 7, Access: vk.ReadWrite},
+		{Name: "Path", Index: 8, Access: vk.ReadWrite},
+		{Name: "V", Index: 9, Access: vk.ReadWrite},
+		{Name: "v_texels", Index: 10, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Deviation", Index: 11, Access: vk.ReadWrite},
+		{Name: "deviation_texels", Index: 12, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Sigma", Index: 13, Access: vk.ReadWrite},
+		{Name: "Gradients", Index: 14, Access: vk.ReadWrite},
+	},
+	PushBytes: 28,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// crfmnesUpdateKernel is shaders/ec/crfmnes_update.comp.
+type crfmnesUpdateKernel struct {
+	First           vk.Range // readonly vec4
+	FirstTexels     vk.Range // readonly vec4 rgba32f
+	Second          vk.Range // readonly vec4
+	SecondTexels    vk.Range // readonly vec4 rgba32f
+	Third           vk.Range // readonly vec4
+	ThirdTexels     vk.Range // readonly vec4 rgba32f
+	Factors         vk.Range // readonly vec4
+	Mean            vk.Range // read-write vec4
+	Path            vk.Range // read-write vec4
+	V               vk.Range // read-write vec4
+	VTexels         vk.Range // readonly vec4 rgba32f
+	Deviation       vk.Range // read-write vec4
+	DeviationTexels vk.Range // readonly vec4 rgba32f
+	Sigma           vk.Range // read-write float
+	Gradients       vk.Range // read-write vec4
+
+	Splits uint32 // push constants, in order
+	Dim    uint32
+	Row    uint32
+	Keep   float32
+	Gain   float32
+	Rate   float32
+	C1     float32
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k crfmnesUpdateKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [15]vk.Range
+		push   [28]byte
+		spec   [2]uint32
+	})
+	a.ranges = [15]vk.Range{k.First, k.FirstTexels, k.Second, k.SecondTexels, k.Third, k.ThirdTexels, k.Factors, k.Mean, k.Path, k.V, k.VTexels, k.Deviation, k.DeviationTexels, k.Sigma, k.Gradients}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Splits)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Dim)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[12:], math.Float32bits(k.Keep))
+	binary.LittleEndian.PutUint32(a.push[16:], math.Float32bits(k.Gain))
+	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.Rate))
+	binary.LittleEndian.PutUint32(a.push[24:], math.Float32bits(k.C1))
+	a.spec = [2]uint32{64, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: crfmnesUpdateShader, Groups: [3]uint32{x, y, z}, Label: "ec/crfmnes_update", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var crfmnesWeightsShader = &vk.Shader{
+	Name:  "ec/crfmnes_weights",
+	SPIRV: shaders.Code("ec/crfmnes_weights"),
+	Bindings: []vk.Binding{
+		{Name: "First", Index: 0, Access: vk.Read},
+		{Name: "first_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Path", Index: 2, Access: vk.ReadWrite},
+		{Name: "path_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Projection", Index: 4, Access: vk.Read},
+		{Name: "Weight", Index: 5, Access: vk.ReadWrite},
+		{Name: "Along", Index: 6, Access: vk.Write},
+		{Name: "Factors", Index: 7, Access: vk.Write},
+	},
+	PushBytes: 40,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// crfmnesWeightsKernel is shaders/ec/crfmnes_weights.comp.
+type crfmnesWeightsKernel struct {
+	First       vk.Range // readonly vec4
+	FirstTexels vk.Range // readonly vec4 rgba32f
+	Path        vk.Range // read-write vec4
+	PathTexels  vk.Range // readonly vec4 rgba32f
+	Projection  vk.Range // readonly vec2
+	Weight      vk.Range // read-write float
+	Along       vk.Range // writeonly float
+	Factors     vk.Range // writeonly vec4
+
+	Splits     uint32 // push constants, in order
+	Row        uint32
+	Population uint32
+	Keep       float32
+	Gain       float32
+	Length     float32
+	Distance   float32
+	Move       float32
+	Stagnate   float32
+	Converge   float32
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k crfmnesWeightsKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [8]vk.Range
+		push   [40]byte
+		spec   [2]uint32
+	})
+	a.ranges = [8]vk.Range{k.First, k.FirstTexels, k.Path, k.PathTexels, k.Projection, k.Weight, k.Along, k.Factors}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Splits)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[12:], math.Float32bits(k.Keep))
+	binary.LittleEndian.PutUint32(a.push[16:], math.Float32bits(k.Gain))
+	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.Length))
+	binary.LittleEndian.PutUint32(a.push[24:], math.Float32bits(k.Distance))
+	binary.LittleEndian.PutUint32(a.push[28:], math.Float32bits(k.Move))
+	binary.LittleEndian.PutUint32(a.push[32:], math.Float32bits(k.Stagnate))
+	binary.LittleEndian.PutUint32(a.push[36:], math.Float32bits(k.Converge))
+	a.spec = [2]uint32{64, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: crfmnesWeightsShader, Groups: [3]uint32{x, y, z}, Label: "ec/crfmnes_weights", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var crowdingShader = &vk.Shader{
 	Name:  "ec/crowding",
 	SPIRV: shaders.Code("ec/crowding"),
@@ -3026,6 +3353,65 @@ func (k psoKernel) call(x, y, z uint32) vk.Call {
 		a.spec[2] = k.TexelLoads
 	}
 	return vk.Call{Shader: psoShader, Groups: [3]uint32{x, y, z}, Label: "ec/pso", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var repairShader = &vk.Shader{
+	Name:  "ec/repair",
+	SPIRV: shaders.Code("ec/repair"),
+	Bindings: []vk.Binding{
+		{Name: "Candidates", Index: 0, Access: vk.ReadWrite},
+		{Name: "Low", Index: 11, Access: vk.Read},
+		{Name: "low_texels", Index: 12, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "High", Index: 13, Access: vk.Read},
+		{Name: "high_texels", Index: 14, Access: vk.Read, Texel: vk.TexelFloat4},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "BOUNDED", ID: 22, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// repairKernel is shaders/ec/repair.comp.
+type repairKernel struct {
+	Candidates vk.Range // read-write vec4
+	Low        vk.Range // readonly vec4
+	LowTexels  vk.Range // readonly vec4 rgba32f
+	High       vk.Range // readonly vec4
+	HighTexels vk.Range // readonly vec4 rgba32f
+
+	Dim   uint32 // push constants, in order
+	Count uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Bounded    uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k repairKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [5]vk.Range
+		push   [8]byte
+		spec   [3]uint32
+	})
+	a.ranges = [5]vk.Range{k.Candidates, k.Low, k.LowTexels, k.High, k.HighTexels}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Dim)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Count)
+	a.spec = [3]uint32{64, 0, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.Bounded != 0 {
+		a.spec[1] = k.Bounded
+	}
+	if k.TexelLoads != 0 {
+		a.spec[2] = k.TexelLoads
+	}
+	return vk.Call{Shader: repairShader, Groups: [3]uint32{x, y, z}, Label: "ec/repair", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
 var replaceShader = &vk.Shader{

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/envs"
 )
 
 // Problem is what a search solves.
@@ -49,6 +50,11 @@ type Evaluation interface {
 // each. A search asks it where the algorithm is a FineStrategy.
 type FineEvaluation interface {
 	RecordFine(r *engine.Recorder, candidates, rest *engine.Tensor, first int, fitness *engine.Tensor)
+}
+
+// Acting is an Evaluation whose candidates are policies. Evaluator runs those of solutions [M, row].
+type Acting interface {
+	Evaluator(ctx context.Context, solutions *engine.Tensor) (*envs.Evaluator, error)
 }
 
 // Describer is an Evaluation that also describes how candidates behave, in the space that its problem's Space bounds. Describe is called once,

@@ -47,7 +47,59 @@ func Problems() []Problem {
 			Source:   "D. H. Ackley, \"A Connectionist Machine for Genetic Hillclimbing\", 1987",
 			settings: classic(problem.Ackley),
 		},
+		{
+			Name: "arm", Summary: "planar arm with an even bend, described by where it ends: for quality diversity",
+			Source:   "V. Vassiliades, J.-B. Mouret, \"Discovering the Elite Hypervolume by Leveraging Interspecies Correlation\", 2018",
+			settings: func() problemSettings { return &arm{8} },
+		},
+		{
+			Name: "zdt", Summary: "six functions of two objectives; a return is the negative of the IGD+ from the true front",
+			Source:   "E. Zitzler, K. Deb, L. Thiele, \"Comparison of Multiobjective Evolutionary Algorithms: Empirical Results\", 2000",
+			settings: func() problemSettings { return &zdt{} },
+		},
+		{
+			Name: "dtlz", Summary: "seven functions of any number of objectives; a return is the negative of the IGD+ from the true front",
+			Source:   "K. Deb, L. Thiele, M. Laumanns, E. Zitzler, \"Scalable Test Problems for Evolutionary Multi-Objective Optimization\", 2001",
+			settings: func() problemSettings { return &dtlz{Objectives: 3} },
+		},
 	}
+}
+
+// arm is [arm].
+type arm struct {
+	Joints int `min:"1" max:"1000" doc:"Joints of the arm, the numbers a candidate has."`
+}
+
+func (a *arm) Problem() (ec.Problem, error) { return problem.Arm(a.Joints), nil }
+
+// zdt is [zdt].
+type zdt struct {
+	Function  int `required:"true" min:"1" max:"6" doc:"Number of the function."`
+	Dimension int `min:"0" max:"1000" doc:"Numbers a candidate has; 0: as many as in the paper."`
+}
+
+func (z *zdt) Problem() (ec.Problem, error) { return found(problem.ZDT(z.Function, z.Dimension)) }
+
+// dtlz is [dtlz].
+type dtlz struct {
+	Function   int `required:"true" min:"1" max:"7" doc:"Number of the function."`
+	Objectives int `min:"2" max:"16" doc:"Objectives, K."`
+	Dimension  int `min:"0" max:"1000" doc:"Numbers a candidate has; 0: as many as in the paper."`
+}
+
+func (z *dtlz) Problem() (ec.Problem, error) {
+	return found(problem.DTLZ(z.Function, z.Objectives, z.Dimension))
+}
+
+// found is a function whose front is known, as evaluations need.
+func found(f *problem.Function, err error) (ec.Problem, error) {
+	if err == nil {
+		_, err = f.Front(2)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
 }
 
 // bbob is [bbob].

@@ -37,14 +37,16 @@ func (c BBOBConfig) Validate() error {
 // functions can reach above about 6e-5 for f13 (which is 100 times the distance from a ridge), 1e-5 for f23, 2e-6 for f18 and 5e-7 for f17, in 10
 // dimensions; all others reach 1e-7. Where that is not enough, let candidates be Centred.
 //
-// Points to start at are uniform in [−4, 4], as in the benchmark; the bounds are −5 and 5, unless candidates are Centred.
+// Points to start at are uniform in [−4, 4], as in the benchmark; the bounds are −5 and 5, unless candidates are Centred; they may be left, as in the benchmark.
 func BBOB(c BBOBConfig) (*Function, error) {
 	if err := config.Check(c); err != nil {
 		return nil, err
 	}
 	form, base := bbobFormula(c)
 	f := &Function{name: fmt.Sprintf("bbob-f%d", c.Function), objectives: 1, call: form.call}
-	if f.space = box(c.Dimension, -5, 5); c.Centred {
+	f.space = box(c.Dimension, -5, 5)
+	f.space.Open = true
+	if c.Centred {
 		f.space = ec.Space{Dim: c.Dimension}
 	}
 	origin := func(of *instance) []float64 {

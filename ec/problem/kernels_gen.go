@@ -75,6 +75,68 @@ func (k armKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: armShader, Groups: [3]uint32{x, y, z}, Label: "ec/problem/arm", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var behaviourShader = &vk.Shader{
+	Name:  "ec/problem/behaviour",
+	SPIRV: shaders.Code("ec/problem/behaviour"),
+	Bindings: []vk.Binding{
+		{Name: "Seen", Index: 0, Access: vk.Read},
+		{Name: "Feature", Index: 1, Access: vk.Read},
+		{Name: "Normalizer", Index: 2, Access: vk.Read},
+		{Name: "Descriptor", Index: 3, Access: vk.Write},
+	},
+	PushBytes: 28,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "NORMALIZED", ID: 1, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// behaviourKernel is shaders/ec/problem/behaviour.comp.
+type behaviourKernel struct {
+	Seen       vk.Range // readonly float
+	Feature    vk.Range // readonly uint
+	Normalizer vk.Range // readonly float
+	Descriptor vk.Range // writeonly float
+
+	Members    uint32 // push constants, in order
+	Window     uint32
+	Episodes   uint32
+	Population uint32
+	First      uint32
+	Features   uint32
+	Described  uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Normalized uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k behaviourKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [4]vk.Range
+		push   [28]byte
+		spec   [2]uint32
+	})
+	a.ranges = [4]vk.Range{k.Seen, k.Feature, k.Normalizer, k.Descriptor}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Window)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Episodes)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[16:], k.First)
+	binary.LittleEndian.PutUint32(a.push[20:], k.Features)
+	binary.LittleEndian.PutUint32(a.push[24:], k.Described)
+	a.spec = [2]uint32{64, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.Normalized != 0 {
+		a.spec[1] = k.Normalized
+	}
+	return vk.Call{Shader: behaviourShader, Groups: [3]uint32{x, y, z}, Label: "ec/problem/behaviour", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var dtlzShader = &vk.Shader{
 	Name:  "ec/problem/dtlz",
 	SPIRV: shaders.Code("ec/problem/dtlz"),
