@@ -1,6 +1,6 @@
 #version 450
 
-// Candidates m + sigma y of CMA-ES, from the generation's steps y.
+// Candidates m + sigma y, from the generation's steps y.
 //
 // Groups: x = any number, which share a search's numbers; y = searches.
 
@@ -12,13 +12,13 @@ layout(constant_id = 1) const uint PICKED = 0; // 1: the candidates are those of
 layout(std430, set = 0, binding = 0) readonly buffer Mean { vec4 mean[]; };              // [M, row]
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer mean_texels;
 layout(std430, set = 0, binding = 2) readonly buffer Sigma { float sigma[]; };           // [M]
-layout(std430, set = 0, binding = 3) readonly buffer Steps { vec4 steps[]; };            // [M, P + 1, row]
+layout(std430, set = 0, binding = 3) readonly buffer Steps { vec4 steps[]; };            // [M, stride, row]
 layout(set = 0, binding = 4, rgba32f) readonly uniform imageBuffer steps_texels;
 layout(std430, set = 0, binding = 5) readonly buffer Pick { uint pick[]; };              // [M, count]
 layout(std430, set = 0, binding = 6) writeonly buffer Candidates { vec4 candidates[]; }; // [M, count, row]
 
 layout(push_constant) uniform Push {
-    uint population;
+    uint stride; // steps of a search, P or more
     uint row;
     uint count;
     uint first;
@@ -29,7 +29,7 @@ void main() {
     for (uint i = gl_GlobalInvocationID.x; i < count * fours; i += gl_NumWorkGroups.x * gl_WorkGroupSize.x) {
         uint c = i / fours, block = i % fours;
         uint candidate = PICKED != 0u ? pick[search * count + c] : first + c;
-        vec4 y = LOAD4(steps, steps_texels, (search * (population + 1u) + candidate) * fours + block);
+        vec4 y = LOAD4(steps, steps_texels, (search * stride + candidate) * fours + block);
         candidates[(search * count + c) * fours + block] = LOAD4(mean, mean_texels, search * fours + block) + sigma[search] * y;
     }
 }
