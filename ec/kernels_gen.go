@@ -3625,6 +3625,65 @@ func (k psoKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: psoShader, Groups: [3]uint32{x, y, z}, Label: "ec/pso", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var repairShader = &vk.Shader{
+	Name:  "ec/repair",
+	SPIRV: shaders.Code("ec/repair"),
+	Bindings: []vk.Binding{
+		{Name: "Candidates", Index: 0, Access: vk.ReadWrite},
+		{Name: "Low", Index: 11, Access: vk.Read},
+		{Name: "low_texels", Index: 12, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "High", Index: 13, Access: vk.Read},
+		{Name: "high_texels", Index: 14, Access: vk.Read, Texel: vk.TexelFloat4},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "BOUNDED", ID: 22, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// repairKernel is shaders/ec/repair.comp.
+type repairKernel struct {
+	Candidates vk.Range // read-write vec4
+	Low        vk.Range // readonly vec4
+	LowTexels  vk.Range // readonly vec4 rgba32f
+	High       vk.Range // readonly vec4
+	HighTexels vk.Range // readonly vec4 rgba32f
+
+	Dim   uint32 // push constants, in order
+	Count uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Bounded    uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k repairKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [5]vk.Range
+		push   [8]byte
+		spec   [3]uint32
+	})
+	a.ranges = [5]vk.Range{k.Candidates, k.Low, k.LowTexels, k.High, k.HighTexels}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Dim)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Count)
+	a.spec = [3]uint32{64, 0, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.Bounded != 0 {
+		a.spec[1] = k.Bounded
+	}
+	if k.TexelLoads != 0 {
+		a.spec[2] = k.TexelLoads
+	}
+	return vk.Call{Shader: repairShader, Groups: [3]uint32{x, y, z}, Label: "ec/repair", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var replaceShader = &vk.Shader{
 	Name:  "ec/replace",
 	SPIRV: shaders.Code("ec/replace"),
@@ -4475,6 +4534,72 @@ func (k varyKernel) call(x, y, z uint32) vk.Call {
 		a.spec[7] = k.TexelLoads
 	}
 	return vk.Call{Shader: varyShader, Groups: [3]uint32{x, y, z}, Label: "ec/vary", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var watchShader = &vk.Shader{
+	Name:  "ec/watch",
+	SPIRV: shaders.Code("ec/watch"),
+	Bindings: []vk.Binding{
+		{Name: "Fitness", Index: 0, Access: vk.Read},
+		{Name: "fitness_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Rank", Index: 2, Access: vk.Read},
+		{Name: "Candidates", Index: 3, Access: vk.Read},
+		{Name: "candidates_texels", Index: 4, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Median", Index: 5, Access: vk.Write},
+		{Name: "Quarter", Index: 6, Access: vk.Write},
+		{Name: "Worst", Index: 7, Access: vk.Write},
+		{Name: "Spread", Index: 8, Access: vk.Write},
+		{Name: "Relative", Index: 9, Access: vk.Write},
+	},
+	PushBytes: 12,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// watchKernel is shaders/ec/watch.comp.
+type watchKernel struct {
+	Fitness          vk.Range // readonly float
+	FitnessTexels    vk.Range // readonly vec4 rgba32f
+	Rank             vk.Range // readonly uint
+	Candidates       vk.Range // readonly vec4
+	CandidatesTexels vk.Range // readonly vec4 rgba32f
+	Median           vk.Range // writeonly float
+	Quarter          vk.Range // writeonly float
+	Worst            vk.Range // writeonly float
+	Spread           vk.Range // writeonly float
+	Relative         vk.Range // writeonly float
+
+	Population uint32 // push constants, in order
+	Window     uint32
+	Row        uint32
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k watchKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [10]vk.Range
+		push   [12]byte
+		spec   [2]uint32
+	})
+	a.ranges = [10]vk.Range{k.Fitness, k.FitnessTexels, k.Rank, k.Candidates, k.CandidatesTexels, k.Median, k.Quarter, k.Worst, k.Spread, k.Relative}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Window)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Row)
+	a.spec = [2]uint32{64, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: watchShader, Groups: [3]uint32{x, y, z}, Label: "ec/watch", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
 var xnesShapeShader = &vk.Shader{

@@ -136,6 +136,31 @@ func Workflows() []Workflow {
 			Source: "the baseline",
 			parts:  newSearch(ec.DefaultRandomSearch),
 		},
+		{
+			Name: "map-elites", Summary: "the best candidate for every cell of a grid of behaviours",
+			Source: "J.-B. Mouret, J. Clune, \"Illuminating search spaces by mapping elites\", 2015",
+			parts:  newSearchOf(behaviour, ec.DefaultMAPElites),
+		},
+		{
+			Name: "cvt-map-elites", Summary: "the best candidate for every cell of a centroidal Voronoi tessellation of behaviours",
+			Source: "V. Vassiliades, K. Chatzilygeroudis, J.-B. Mouret, \"Using Centroidal Voronoi Tessellations to Scale Up MAP-Elites\", 2018",
+			parts:  newSearchOf(behaviour, ec.DefaultCVTMAPElites),
+		},
+		{
+			Name: "nsga-ii", Summary: "solutions of several objectives by non-dominated sorting and crowding distance",
+			Source: "K. Deb, A. Pratap, S. Agarwal, T. Meyarivan, \"A Fast and Elitist Multiobjective Genetic Algorithm: NSGA-II\", 2002",
+			parts:  newSearchOf(objectives, ec.DefaultNSGA2),
+		},
+		{
+			Name: "nsga-iii", Summary: "solutions of several objectives by non-dominated sorting and reference points",
+			Source: "K. Deb, H. Jain, \"An Evolutionary Many-Objective Optimization Algorithm Using Reference-Point-Based Nondominated Sorting Approach\", 2014",
+			parts:  newSearchOf(objectives, ec.DefaultNSGA3),
+		},
+		{
+			Name: "moead", Summary: "solutions of several objectives, each the best of its own weights (MOEA/D)",
+			Source: "Q. Zhang, H. Li, \"MOEA/D: A Multiobjective Evolutionary Algorithm Based on Decomposition\", 2007",
+			parts:  newSearchOf(objectives, ec.DefaultMOEAD),
+		},
 	}
 }
 
