@@ -1,7 +1,7 @@
 #version 450
 
-// Candidates m + sigma y from the generation's steps y, the mean m being the sum of two floats: what float32 makes of them, or the rest, which is to
-// be added to that.
+// Candidates m + sigma y from the generation's steps y: what float32 makes of them, or the rest, which is to be added to that. The mean m may be the sum
+// of two floats.
 //
 // Groups: x = any number, which share a search's numbers; y = searches.
 
@@ -11,7 +11,8 @@
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 1) const uint PICKED = 0; // 1: the candidates are those of `pick`, else `first` and those behind it
-layout(constant_id = 2) const uint REST = 0;   // 1: the rest
+layout(constant_id = 2) const uint PAIRED = 0; // 1: the mean is the sum of `mean` and `mean_rest`
+layout(constant_id = 3) const uint REST = 0;   // 1: the rest
 
 layout(std430, set = 0, binding = 0) readonly buffer Mean { vec4 mean[]; };              // [M, row]
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer mean_texels;
@@ -36,7 +37,8 @@ void main() {
         uint c = i / fours, block = i % fours, at = search * fours + block;
         uint candidate = PICKED != 0u ? pick[search * count + c] : first + c;
         vec4 y = LOAD4(steps, steps_texels, (search * stride + candidate) * fours + block), m = LOAD4(mean, mean_texels, at);
-        precise vec4 away = sigma[search] * y + LOAD4(mean_rest, mean_rest_texels, at); // the same bits for both
+        precise vec4 away = sigma[search] * y; // the same bits for both
+        if (PAIRED != 0u) away += LOAD4(mean_rest, mean_rest_texels, at);
         precise vec4 x = m + away;
         candidates[(search * count + c) * fours + block] = REST != 0u ? sum_rest(m, away, x) : x;
     }
