@@ -36,6 +36,7 @@ type cmaES struct {
 	origin *engine.Tensor // [M, row]: zero
 
 	mean      *engine.Tensor // [M, row]
+	meanRest  *engine.Tensor // [M, row]: to be added to the mean, which one float does not resolve
 	sigma     *engine.Tensor // [M]
 	paths     [2]*engine.Tensor
 	utilities *engine.Tensor // [P]
@@ -116,7 +117,7 @@ func (c CMAESConfig) New(s *engine.State, clock engine.Clock, _ *engine.Hyper, s
 	}
 	es := &cmaES{
 		cfg: c, space: space, clock: clock, draw: NewNoise(clock, space, c.Population, false), rates: newCovariant(space.Dim, c.Population),
-		mean: space.Tensor(s, "mean"), sigma: s.Tensor("sigma", engine.Float32, m),
+		mean: space.Tensor(s, "mean"), meanRest: space.Tensor(s, "mean_rest"), sigma: s.Tensor("sigma", engine.Float32, m),
 		paths:  [2]*engine.Tensor{space.Tensor(s, "path_sigma"), space.Tensor(s, "path_c")},
 		origin: s.Scratch("origin", engine.Float32, m, row), utilities: s.Scratch("utilities", engine.Float32, candidates(c.Population)),
 		weights: s.Scratch("weights", engine.Float32, m, candidates(c.Population)),
@@ -159,8 +160,8 @@ func (es *cmaES) Constants(ctx context.Context) error {
 }
 
 // matrix is a tensor [M, count, row] from its first numbers on.
-func (es *cmaES) matrix(t *engine.Tensor) nn.Matrix {
-	return nn.Matrix{Tensor: t, Stride: t.Len() / es.space.Members, Row: es.space.Row()}
+func (s Space) matrix(t *engine.Tensor) nn.Matrix {
+	return nn.Matrix{Tensor: t, Stride: t.Len() / s.Members, Row: s.Row()}
 }
 
 // Ask implements Strategy: y = B D z of all candidates (equations 38 and 39).
@@ -168,25 +169,42 @@ func (es *cmaES) Ask(r *engine.Recorder) {
 	es.draw.Candidates(r, es.origin, es.eigen.scale, Pick{}, es.noise)
 	nn.Gemm{
 		Members: es.space.Members, M: es.cfg.Population, N: es.space.Row(), K: es.space.Dim,
-		A: es.matrix(es.noise), B: es.matrix(es.eigen.basis), C: es.matrix(es.steps),
+		A: es.space.matrix(es.noise), B: es.space.matrix(es.eigen.basis), C: es.space.matrix(es.steps),
 	}.Record(r)
 }
 
 // Candidates implements Strategy: x = m + σ y (equation 40).
 func (es *cmaES) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
-	members, row := es.space.Members, es.space.Row()
-	k := cmaCandidatesKernel{
-		Mean: es.mean.Range(), MeanTexels: es.mean.Range(), Sigma: es.sigma.Range(), Steps: es.steps.Range(), StepsTexels: es.steps.Range(),
-		Pick: es.clock.Tensor().Range(), Candidates: into.Range(), Population: uint32(es.cfg.Population), Row: uint32(row),
-		Count: uint32(into.Len() / row / members), First: uint32(pick.First),
+	es.space.form(r, es.clock, es.mean, es.meanRest, es.sigma, es.steps, pick, into, false)
+}
+
+// Rest implements FineStrategy.
+func (es *cmaES) Rest(r *engine.Recorder, pick Pick, into *engine.Tensor) {
+	es.space.form(r, es.clock, es.mean, es.meanRest, es.sigma, es.steps, pick, into, true)
+}
+
+// form records forming candidates mean + sigma · steps, steps being [M, P or more, row], or what rounding takes from them. What is to be added to the
+// mean [M, row] is nil where there is nothing.
+func (s Space) form(r *engine.Recorder, clock engine.Clock, mean, meanRest, sigma, steps *engine.Tensor, pick Pick, into *engine.Tensor, rest bool) {
+	row := s.Row()
+	k := formKernel{
+		Mean: mean.Range(), MeanTexels: mean.Range(), MeanRest: mean.Range(), MeanRestTexels: mean.Range(), Sigma: sigma.Range(), Steps: steps.Range(),
+		StepsTexels: steps.Range(), Pick: clock.Tensor().Range(), Candidates: into.Range(), Stride: uint32(steps.Len() / row / s.Members), Row: uint32(row),
+		Count: uint32(into.Len() / row / s.Members), First: uint32(pick.First),
+	}
+	if meanRest != nil {
+		k.MeanRest, k.MeanRestTexels, k.Paired = meanRest.Range(), meanRest.Range(), 1
+	}
+	if rest {
+		k.Rest = 1
 	}
 	if pick.Index != nil {
 		k.Pick, k.Picked = pick.Index.Range(), 1
 	}
 	count := int(k.Count) * row / 4
-	groups := r.Share(members, count)
+	groups := r.Share(s.Members, count)
 	k.LocalSizeX = r.WorkgroupFor(count / int(groups))
-	r.Dispatch(k.call(groups, uint32(members), 1))
+	r.Dispatch(k.call(groups, uint32(s.Members), 1))
 }
 
 // Tell implements Strategy: mean, paths and σ from the weighted sum of the noise (equations 41 to 45), then the covariance matrix (equation 47).
@@ -203,9 +221,9 @@ func (es *cmaES) Tell(r *engine.Recorder, told Told) {
 		Noise: es.noise.Range(), NoiseTexels: es.noise.Range(), Scale: es.eigen.scale.Range(), Weight: es.weights.Range(), WeightTexels: es.weights.Range(),
 		Sums: es.sums.Range(), Population: uint32(population), Row: uint32(row), LocalSizeX: r.WorkgroupFor(row / 4 * population / int(share)),
 	}.call(share, uint32(members), 1))
-	nn.Gemm{Members: members, M: 2, N: row, K: dim, A: es.matrix(es.sums), B: es.matrix(es.eigen.basis), C: es.matrix(es.moved)}.Record(r)
+	nn.Gemm{Members: members, M: 2, N: row, K: dim, A: es.space.matrix(es.sums), B: es.space.matrix(es.eigen.basis), C: es.space.matrix(es.moved)}.Record(r)
 	r.Dispatch(cmaStepKernel{
-		Moved: es.moved.Range(), MovedTexels: es.moved.Range(), Mean: es.mean.Range(), MeanTexels: es.mean.Range(), PathSigma: es.paths[0].Range(),
+		Moved: es.moved.Range(), MovedTexels: es.moved.Range(), Mean: es.mean.Range(), MeanTexels: es.mean.Range(), MeanRest: es.meanRest.Range(), MeanRestTexels: es.meanRest.Range(), PathSigma: es.paths[0].Range(),
 		PathSigmaTexels: es.paths[0].Range(), PathC: es.paths[1].Range(), PathCTexels: es.paths[1].Range(), Sigma: es.sigma.Range(), Keep: es.eigen.keep.Range(),
 		Clock: es.clock.Tensor().Range(), Dim: uint32(dim), Row: uint32(row), KeepSigma: float32(1 - c.cs), GainSigma: float32(math.Sqrt(c.cs * (2 - c.cs) * c.mass)),
 		LogKeep: float32(math.Log1p(-c.cs)), Speed: float32(c.cs / c.ds), Length: float32(c.lengthN), KeepC: float32(1 - c.cc),
@@ -218,7 +236,7 @@ func (es *cmaES) Tell(r *engine.Recorder, told Told) {
 		Workgroup: es.narrow(r),
 	}.call(r.Share(members, row*int(r.Workgroup())), uint32(members), 1))
 	nn.Gemm{
-		Members: members, M: dim, N: row, K: population + 1, A: es.matrix(es.steps), TransposeA: true, B: es.matrix(es.noise), C: es.matrix(es.eigen.change),
+		Members: members, M: dim, N: row, K: population + 1, A: es.space.matrix(es.steps), TransposeA: true, B: es.space.matrix(es.noise), C: es.space.matrix(es.eigen.change),
 	}.Record(r)
 	es.eigen.record(r)
 }

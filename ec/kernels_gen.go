@@ -180,73 +180,6 @@ func (k centerKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: centerShader, Groups: [3]uint32{x, y, z}, Label: "ec/center", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
-var cmaCandidatesShader = &vk.Shader{
-	Name:  "ec/cma_candidates",
-	SPIRV: shaders.Code("ec/cma_candidates"),
-	Bindings: []vk.Binding{
-		{Name: "Mean", Index: 0, Access: vk.Read},
-		{Name: "mean_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "Sigma", Index: 2, Access: vk.Read},
-		{Name: "Steps", Index: 3, Access: vk.Read},
-		{Name: "steps_texels", Index: 4, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "Pick", Index: 5, Access: vk.Read},
-		{Name: "Candidates", Index: 6, Access: vk.Write},
-	},
-	PushBytes: 16,
-	Spec: []vk.SpecConstant{
-		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
-		{Name: "PICKED", ID: 1, Default: 0},
-		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
-	},
-	LocalSize:     [3]uint32{64, 1, 1},
-	LocalSizeSpec: [3]int32{0, -1, -1},
-}
-
-// cmaCandidatesKernel is shaders/ec/cma_candidates.comp.
-type cmaCandidatesKernel struct {
-	Mean        vk.Range // readonly vec4
-	MeanTexels  vk.Range // readonly vec4 rgba32f
-	Sigma       vk.Range // readonly float
-	Steps       vk.Range // readonly vec4
-	StepsTexels vk.Range // readonly vec4 rgba32f
-	Pick        vk.Range // readonly uint
-	Candidates  vk.Range // writeonly vec4
-
-	Population uint32 // push constants, in order
-	Row        uint32
-	Count      uint32
-	First      uint32
-
-	LocalSizeX uint32 // specialization constants, zero for their default 64
-	Picked     uint32 // default 0
-	TexelLoads uint32 // default 0
-}
-
-// call dispatches x × y × z workgroups.
-func (k cmaCandidatesKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [7]vk.Range
-		push   [16]byte
-		spec   [3]uint32
-	})
-	a.ranges = [7]vk.Range{k.Mean, k.MeanTexels, k.Sigma, k.Steps, k.StepsTexels, k.Pick, k.Candidates}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Count)
-	binary.LittleEndian.PutUint32(a.push[12:], k.First)
-	a.spec = [3]uint32{64, 0, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.Picked != 0 {
-		a.spec[1] = k.Picked
-	}
-	if k.TexelLoads != 0 {
-		a.spec[2] = k.TexelLoads
-	}
-	return vk.Call{Shader: cmaCandidatesShader, Groups: [3]uint32{x, y, z}, Label: "ec/cma_candidates", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
-
 var cmaFrameShader = &vk.Shader{
 	Name:  "ec/cma_frame",
 	SPIRV: shaders.Code("ec/cma_frame"),
@@ -378,6 +311,8 @@ var cmaStepShader = &vk.Shader{
 		{Name: "Sigma", Index: 8, Access: vk.ReadWrite},
 		{Name: "Keep", Index: 9, Access: vk.Write},
 		{Name: "Clock", Index: 10, Access: vk.Read},
+		{Name: "MeanRest", Index: 11, Access: vk.ReadWrite},
+		{Name: "mean_rest_texels", Index: 12, Access: vk.Read, Texel: vk.TexelFloat4},
 	},
 	PushBytes: 44,
 	Spec: []vk.SpecConstant{
@@ -401,6 +336,8 @@ type cmaStepKernel struct {
 	Sigma           vk.Range // read-write float
 	Keep            vk.Range // writeonly float
 	Clock           vk.Range // readonly uint
+	MeanRest        vk.Range // read-write vec4
+	MeanRestTexels  vk.Range // readonly vec4 rgba32f
 
 	Dim        uint32 // push constants, in order
 	Row        uint32
@@ -421,11 +358,11 @@ type cmaStepKernel struct {
 // call dispatches x × y × z workgroups.
 func (k cmaStepKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [11]vk.Range
+		ranges [13]vk.Range
 		push   [44]byte
 		spec   [2]uint32
 	})
-	a.ranges = [11]vk.Range{k.Moved, k.MovedTexels, k.Mean, k.MeanTexels, k.PathSigma, k.PathSigmaTexels, k.PathC, k.PathCTexels, k.Sigma, k.Keep, k.Clock}
+	a.ranges = [13]vk.Range{k.Moved, k.MovedTexels, k.Mean, k.MeanTexels, k.PathSigma, k.PathSigmaTexels, k.PathC, k.PathCTexels, k.Sigma, k.Keep, k.Clock, k.MeanRest, k.MeanRestTexels}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Dim)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
 	binary.LittleEndian.PutUint32(a.push[8:], math.Float32bits(k.KeepSigma))
@@ -2116,6 +2053,87 @@ func (k elitesPlaceKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: elitesPlaceShader, Groups: [3]uint32{x, y, z}, Label: "ec/elites_place", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var formShader = &vk.Shader{
+	Name:  "ec/form",
+	SPIRV: shaders.Code("ec/form"),
+	Bindings: []vk.Binding{
+		{Name: "Mean", Index: 0, Access: vk.Read},
+		{Name: "mean_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "MeanRest", Index: 2, Access: vk.Read},
+		{Name: "mean_rest_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Sigma", Index: 4, Access: vk.Read},
+		{Name: "Steps", Index: 5, Access: vk.Read},
+		{Name: "steps_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Pick", Index: 7, Access: vk.Read},
+		{Name: "Candidates", Index: 8, Access: vk.Write},
+	},
+	PushBytes: 16,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "PICKED", ID: 1, Default: 0},
+		{Name: "PAIRED", ID: 2, Default: 0},
+		{Name: "REST", ID: 3, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// formKernel is shaders/ec/form.comp.
+type formKernel struct {
+	Mean           vk.Range // readonly vec4
+	MeanTexels     vk.Range // readonly vec4 rgba32f
+	MeanRest       vk.Range // readonly vec4
+	MeanRestTexels vk.Range // readonly vec4 rgba32f
+	Sigma          vk.Range // readonly float
+	Steps          vk.Range // readonly vec4
+	StepsTexels    vk.Range // readonly vec4 rgba32f
+	Pick           vk.Range // readonly uint
+	Candidates     vk.Range // writeonly vec4
+
+	Stride uint32 // push constants, in order
+	Row    uint32
+	Count  uint32
+	First  uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Picked     uint32 // default 0
+	Paired     uint32 // default 0
+	Rest       uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k formKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [9]vk.Range
+		push   [16]byte
+		spec   [5]uint32
+	})
+	a.ranges = [9]vk.Range{k.Mean, k.MeanTexels, k.MeanRest, k.MeanRestTexels, k.Sigma, k.Steps, k.StepsTexels, k.Pick, k.Candidates}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Stride)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Count)
+	binary.LittleEndian.PutUint32(a.push[12:], k.First)
+	a.spec = [5]uint32{64, 0, 0, 0, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.Picked != 0 {
+		a.spec[1] = k.Picked
+	}
+	if k.Paired != 0 {
+		a.spec[2] = k.Paired
+	}
+	if k.Rest != 0 {
+		a.spec[3] = k.Rest
+	}
+	if k.TexelLoads != 0 {
+		a.spec[4] = k.TexelLoads
+	}
+	return vk.Call{Shader: formShader, Groups: [3]uint32{x, y, z}, Label: "ec/form", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var frontShader = &vk.Shader{
 	Name:  "ec/front",
 	SPIRV: shaders.Code("ec/front"),
@@ -2398,6 +2416,356 @@ func (k keepKernel) call(x, y, z uint32) vk.Call {
 		a.spec[1] = k.TexelLoads
 	}
 	return vk.Call{Shader: keepShader, Groups: [3]uint32{x, y, z}, Label: "ec/keep", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var lmmaesMixShader = &vk.Shader{
+	Name:  "ec/lmmaes_mix",
+	SPIRV: shaders.Code("ec/lmmaes_mix"),
+	Bindings: []vk.Binding{
+		{Name: "Projection", Index: 0, Access: vk.Read},
+		{Name: "Gram", Index: 1, Access: vk.Read},
+		{Name: "Rates", Index: 2, Access: vk.Read},
+		{Name: "Shares", Index: 3, Access: vk.ReadWrite},
+		{Name: "Clock", Index: 4, Access: vk.Read},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// lmmaesMixKernel is shaders/ec/lmmaes_mix.comp.
+type lmmaesMixKernel struct {
+	Projection vk.Range // readonly float
+	Gram       vk.Range // readonly float
+	Rates      vk.Range // readonly vec4
+	Shares     vk.Range // read-write float
+	Clock      vk.Range // readonly uint
+
+	Population uint32 // push constants, in order
+	Vectors    uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k lmmaesMixKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [5]vk.Range
+		push   [8]byte
+		spec   [1]uint32
+	})
+	a.ranges = [5]vk.Range{k.Projection, k.Gram, k.Rates, k.Shares, k.Clock}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Vectors)
+	a.spec = [1]uint32{64}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	return vk.Call{Shader: lmmaesMixShader, Groups: [3]uint32{x, y, z}, Label: "ec/lmmaes_mix", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var lmmaesPathShader = &vk.Shader{
+	Name:  "ec/lmmaes_path",
+	SPIRV: shaders.Code("ec/lmmaes_path"),
+	Bindings: []vk.Binding{
+		{Name: "First", Index: 0, Access: vk.Read},
+		{Name: "first_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Path", Index: 2, Access: vk.ReadWrite},
+		{Name: "path_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Weight", Index: 4, Access: vk.Read},
+		{Name: "Shares", Index: 5, Access: vk.Read},
+		{Name: "Sigma", Index: 6, Access: vk.ReadWrite},
+		{Name: "Factors", Index: 7, Access: vk.Write},
+	},
+	PushBytes: 32,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// lmmaesPathKernel is shaders/ec/lmmaes_path.comp.
+type lmmaesPathKernel struct {
+	First       vk.Range // readonly vec4
+	FirstTexels vk.Range // readonly vec4 rgba32f
+	Path        vk.Range // read-write vec4
+	PathTexels  vk.Range // readonly vec4 rgba32f
+	Weight      vk.Range // readonly float
+	Shares      vk.Range // readonly float
+	Sigma       vk.Range // read-write float
+	Factors     vk.Range // writeonly float
+
+	Splits     uint32 // push constants, in order
+	Dim        uint32
+	Row        uint32
+	Population uint32
+	Vectors    uint32
+	Keep       float32
+	Gain       float32
+	Rate       float32
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k lmmaesPathKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [8]vk.Range
+		push   [32]byte
+		spec   [2]uint32
+	})
+	a.ranges = [8]vk.Range{k.First, k.FirstTexels, k.Path, k.PathTexels, k.Weight, k.Shares, k.Sigma, k.Factors}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Splits)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Dim)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[16:], k.Vectors)
+	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.Keep))
+	binary.LittleEndian.PutUint32(a.push[24:], math.Float32bits(k.Gain))
+	binary.LittleEndian.PutUint32(a.push[28:], math.Float32bits(k.Rate))
+	a.spec = [2]uint32{64, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: lmmaesPathShader, Groups: [3]uint32{x, y, z}, Label: "ec/lmmaes_path", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var lmmaesProjectShader = &vk.Shader{
+	Name:  "ec/lmmaes_project",
+	SPIRV: shaders.Code("ec/lmmaes_project"),
+	Bindings: []vk.Binding{
+		{Name: "Memory", Index: 0, Access: vk.Read},
+		{Name: "memory_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Projection", Index: 2, Access: vk.Write},
+		{Name: "Clock", Index: 8, Access: vk.Read},
+		{Name: "Table", Index: 9, Access: vk.Read},
+		{Name: "noise_texels", Index: 10, Access: vk.Read, Texel: vk.TexelFloat4},
+	},
+	PushBytes: 24,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "MIRRORED", ID: 20, Default: 0},
+		{Name: "TABLE_FOURS", ID: 21, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// lmmaesProjectKernel is shaders/ec/lmmaes_project.comp.
+type lmmaesProjectKernel struct {
+	Memory       vk.Range // readonly vec4
+	MemoryTexels vk.Range // readonly vec4 rgba32f
+	Projection   vk.Range // writeonly float
+	Clock        vk.Range // readonly uint
+	Table        vk.Range // readonly vec4
+	NoiseTexels  vk.Range // readonly vec4 rgba32f
+
+	Seed       uint32 // push constants, in order
+	Stream     uint32
+	Dim        uint32
+	Row        uint32
+	Population uint32
+	Vectors    uint32
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	Mirrored   uint32 // default 0
+	TableFours uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k lmmaesProjectKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [6]vk.Range
+		push   [24]byte
+		spec   [4]uint32
+	})
+	a.ranges = [6]vk.Range{k.Memory, k.MemoryTexels, k.Projection, k.Clock, k.Table, k.NoiseTexels}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Dim)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[16:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[20:], k.Vectors)
+	a.spec = [4]uint32{64, 0, 0, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.Mirrored != 0 {
+		a.spec[1] = k.Mirrored
+	}
+	if k.TableFours != 0 {
+		a.spec[2] = k.TableFours
+	}
+	if k.TexelLoads != 0 {
+		a.spec[3] = k.TexelLoads
+	}
+	return vk.Call{Shader: lmmaesProjectShader, Groups: [3]uint32{x, y, z}, Label: "ec/lmmaes_project", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var lmmaesSampleShader = &vk.Shader{
+	Name:  "ec/lmmaes_sample",
+	SPIRV: shaders.Code("ec/lmmaes_sample"),
+	Bindings: []vk.Binding{
+		{Name: "Mean", Index: 0, Access: vk.Read},
+		{Name: "mean_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Memory", Index: 2, Access: vk.Read},
+		{Name: "memory_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Sigma", Index: 4, Access: vk.Read},
+		{Name: "Shares", Index: 5, Access: vk.Read},
+		{Name: "shares_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Pick", Index: 7, Access: vk.Read},
+		{Name: "Clock", Index: 8, Access: vk.Read},
+		{Name: "Table", Index: 9, Access: vk.Read},
+		{Name: "noise_texels", Index: 10, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Candidates", Index: 11, Access: vk.Write},
+	},
+	PushBytes: 32,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "PICKED", ID: 1, Default: 0},
+		{Name: "MIRRORED", ID: 20, Default: 0},
+		{Name: "TABLE_FOURS", ID: 21, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// lmmaesSampleKernel is shaders/ec/lmmaes_sample.comp.
+type lmmaesSampleKernel struct {
+	Mean         vk.Range // readonly vec4
+	MeanTexels   vk.Range // readonly vec4 rgba32f
+	Memory       vk.Range // readonly vec4
+	MemoryTexels vk.Range // readonly vec4 rgba32f
+	Sigma        vk.Range // readonly float
+	Shares       vk.Range // readonly float
+	SharesTexels vk.Range // readonly vec4 rgba32f
+	Pick         vk.Range // readonly uint
+	Clock        vk.Range // readonly uint
+	Table        vk.Range // readonly vec4
+	NoiseTexels  vk.Range // readonly vec4 rgba32f
+	Candidates   vk.Range // writeonly vec4
+
+	Seed       uint32 // push constants, in order
+	Stream     uint32
+	Dim        uint32
+	Row        uint32
+	Population uint32
+	Vectors    uint32
+	Count      uint32
+	First      uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Picked     uint32 // default 0
+	Mirrored   uint32 // default 0
+	TableFours uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k lmmaesSampleKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [12]vk.Range
+		push   [32]byte
+		spec   [5]uint32
+	})
+	a.ranges = [12]vk.Range{k.Mean, k.MeanTexels, k.Memory, k.MemoryTexels, k.Sigma, k.Shares, k.SharesTexels, k.Pick, k.Clock, k.Table, k.NoiseTexels, k.Candidates}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Dim)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[16:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[20:], k.Vectors)
+	binary.LittleEndian.PutUint32(a.push[24:], k.Count)
+	binary.LittleEndian.PutUint32(a.push[28:], k.First)
+	a.spec = [5]uint32{64, 0, 0, 0, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.Picked != 0 {
+		a.spec[1] = k.Picked
+	}
+	if k.Mirrored != 0 {
+		a.spec[2] = k.Mirrored
+	}
+	if k.TableFours != 0 {
+		a.spec[3] = k.TableFours
+	}
+	if k.TexelLoads != 0 {
+		a.spec[4] = k.TexelLoads
+	}
+	return vk.Call{Shader: lmmaesSampleShader, Groups: [3]uint32{x, y, z}, Label: "ec/lmmaes_sample", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var lmmaesUpdateShader = &vk.Shader{
+	Name:  "ec/lmmaes_update",
+	SPIRV: shaders.Code("ec/lmmaes_update"),
+	Bindings: []vk.Binding{
+		{Name: "First", Index: 0, Access: vk.Read},
+		{Name: "first_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Factors", Index: 2, Access: vk.Read},
+		{Name: "Rates", Index: 3, Access: vk.Read},
+		{Name: "Mean", Index: 4, Access: vk.ReadWrite},
+		{Name: "Memory", Index: 5, Access: vk.ReadWrite},
+		{Name: "memory_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4},
+	},
+	PushBytes: 12,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// lmmaesUpdateKernel is shaders/ec/lmmaes_update.comp.
+type lmmaesUpdateKernel struct {
+	First        vk.Range // readonly vec4
+	FirstTexels  vk.Range // readonly vec4 rgba32f
+	Factors      vk.Range // readonly float
+	Rates        vk.Range // readonly vec4
+	Mean         vk.Range // read-write vec4
+	Memory       vk.Range // read-write vec4
+	MemoryTexels vk.Range // readonly vec4 rgba32f
+
+	Splits  uint32 // push constants, in order
+	Row     uint32
+	Vectors uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k lmmaesUpdateKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [7]vk.Range
+		push   [12]byte
+		spec   [2]uint32
+	})
+	a.ranges = [7]vk.Range{k.First, k.FirstTexels, k.Factors, k.Rates, k.Mean, k.Memory, k.MemoryTexels}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Splits)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Vectors)
+	a.spec = [2]uint32{64, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: lmmaesUpdateShader, Groups: [3]uint32{x, y, z}, Label: "ec/lmmaes_update", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
 var mergeShader = &vk.Shader{
@@ -3892,6 +4260,62 @@ func (k snesKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: snesShader, Groups: [3]uint32{x, y, z}, Label: "ec/snes", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var sumShader = &vk.Shader{
+	Name:  "ec/sum",
+	SPIRV: shaders.Code("ec/sum"),
+	Bindings: []vk.Binding{
+		{Name: "A", Index: 0, Access: vk.Read},
+		{Name: "a_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "B", Index: 2, Access: vk.Read},
+		{Name: "b_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "C", Index: 4, Access: vk.Write},
+	},
+	PushBytes: 12,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// sumKernel is shaders/ec/sum.comp.
+type sumKernel struct {
+	A       vk.Range // readonly vec4
+	ATexels vk.Range // readonly vec4 rgba32f
+	B       vk.Range // readonly vec4
+	BTexels vk.Range // readonly vec4 rgba32f
+	C       vk.Range // writeonly vec4
+
+	Fours uint32 // push constants, in order
+	Alpha float32
+	Beta  float32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k sumKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [5]vk.Range
+		push   [12]byte
+		spec   [2]uint32
+	})
+	a.ranges = [5]vk.Range{k.A, k.ATexels, k.B, k.BTexels, k.C}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Fours)
+	binary.LittleEndian.PutUint32(a.push[4:], math.Float32bits(k.Alpha))
+	binary.LittleEndian.PutUint32(a.push[8:], math.Float32bits(k.Beta))
+	a.spec = [2]uint32{64, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: sumShader, Groups: [3]uint32{x, y, z}, Label: "ec/sum", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var survivorsShader = &vk.Shader{
 	Name:  "ec/survivors",
 	SPIRV: shaders.Code("ec/survivors"),
@@ -4194,4 +4618,178 @@ func (k watchKernel) call(x, y, z uint32) vk.Call {
 		a.spec[1] = k.TexelLoads
 	}
 	return vk.Call{Shader: watchShader, Groups: [3]uint32{x, y, z}, Label: "ec/watch", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var xnesShapeShader = &vk.Shader{
+	Name:  "ec/xnes_shape",
+	SPIRV: shaders.Code("ec/xnes_shape"),
+	Bindings: []vk.Binding{
+		{Name: "Gradient", Index: 0, Access: vk.Read},
+		{Name: "gradient_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Trace", Index: 2, Access: vk.Read},
+		{Name: "ShapeRate", Index: 3, Access: vk.Read},
+		{Name: "Exponent", Index: 4, Access: vk.Write},
+		{Name: "Term", Index: 5, Access: vk.Write},
+	},
+	PushBytes: 16,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// xnesShapeKernel is shaders/ec/xnes_shape.comp.
+type xnesShapeKernel struct {
+	Gradient       vk.Range // readonly vec4
+	GradientTexels vk.Range // readonly vec4 rgba32f
+	Trace          vk.Range // readonly float
+	ShapeRate      vk.Range // readonly float
+	Exponent       vk.Range // writeonly vec4
+	Term           vk.Range // writeonly vec4
+
+	Dim   uint32 // push constants, in order
+	Row   uint32
+	Terms float32
+	By    float32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k xnesShapeKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [6]vk.Range
+		push   [16]byte
+		spec   [2]uint32
+	})
+	a.ranges = [6]vk.Range{k.Gradient, k.GradientTexels, k.Trace, k.ShapeRate, k.Exponent, k.Term}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Dim)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[8:], math.Float32bits(k.Terms))
+	binary.LittleEndian.PutUint32(a.push[12:], math.Float32bits(k.By))
+	a.spec = [2]uint32{64, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: xnesShapeShader, Groups: [3]uint32{x, y, z}, Label: "ec/xnes_shape", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var xnesStepShader = &vk.Shader{
+	Name:  "ec/xnes_step",
+	SPIRV: shaders.Code("ec/xnes_step"),
+	Bindings: []vk.Binding{
+		{Name: "Gradient", Index: 0, Access: vk.Read},
+		{Name: "Moved", Index: 1, Access: vk.Read},
+		{Name: "moved_texels", Index: 2, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Mean", Index: 3, Access: vk.ReadWrite},
+		{Name: "mean_texels", Index: 4, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Sigma", Index: 5, Access: vk.ReadWrite},
+		{Name: "Trace", Index: 6, Access: vk.Write},
+		{Name: "LearningRate", Index: 7, Access: vk.Read},
+		{Name: "DeviationRate", Index: 8, Access: vk.Read},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// xnesStepKernel is shaders/ec/xnes_step.comp.
+type xnesStepKernel struct {
+	Gradient      vk.Range // readonly float
+	Moved         vk.Range // readonly vec4
+	MovedTexels   vk.Range // readonly vec4 rgba32f
+	Mean          vk.Range // read-write vec4
+	MeanTexels    vk.Range // readonly vec4 rgba32f
+	Sigma         vk.Range // read-write float
+	Trace         vk.Range // writeonly float
+	LearningRate  vk.Range // readonly float
+	DeviationRate vk.Range // readonly float
+
+	Dim uint32 // push constants, in order
+	Row uint32
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k xnesStepKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [9]vk.Range
+		push   [8]byte
+		spec   [2]uint32
+	})
+	a.ranges = [9]vk.Range{k.Gradient, k.Moved, k.MovedTexels, k.Mean, k.MeanTexels, k.Sigma, k.Trace, k.LearningRate, k.DeviationRate}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Dim)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
+	a.spec = [2]uint32{64, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: xnesStepShader, Groups: [3]uint32{x, y, z}, Label: "ec/xnes_step", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var xnesWeighShader = &vk.Shader{
+	Name:  "ec/xnes_weigh",
+	SPIRV: shaders.Code("ec/xnes_weigh"),
+	Bindings: []vk.Binding{
+		{Name: "Noise", Index: 0, Access: vk.Read},
+		{Name: "noise_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Weight", Index: 2, Access: vk.Read},
+		{Name: "Weighted", Index: 3, Access: vk.Write},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// xnesWeighKernel is shaders/ec/xnes_weigh.comp.
+type xnesWeighKernel struct {
+	Noise       vk.Range // readonly vec4
+	NoiseTexels vk.Range // readonly vec4 rgba32f
+	Weight      vk.Range // readonly float
+	Weighted    vk.Range // writeonly vec4
+
+	Population uint32 // push constants, in order
+	Row        uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k xnesWeighKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [4]vk.Range
+		push   [8]byte
+		spec   [2]uint32
+	})
+	a.ranges = [4]vk.Range{k.Noise, k.NoiseTexels, k.Weight, k.Weighted}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
+	a.spec = [2]uint32{64, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: xnesWeighShader, Groups: [3]uint32{x, y, z}, Label: "ec/xnes_weigh", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }

@@ -53,6 +53,14 @@ func TestUpdates(t *testing.T) {
 		{"default", DefaultSepCMAES(), 10, newSepCMAES(0.1)},
 		{"odd", SepCMAESConfig{Population: 33, InitStd: 0.7}, 5, newSepCMAES(0.7)},
 		{"large", SepCMAESConfig{Population: 100, InitStd: 0.3}, 1030, newSepCMAES(0.3)},
+		{"default", DefaultXNES(), 10, newXNES(1)},
+		{"odd", XNESConfig{Population: 33, LearningRate: 0.9, DeviationRate: 0.2, ShapeRate: 0.15, InitStd: 0.7}, 5, newXNES(0.7)},
+		{"one", XNESConfig{Population: 6, LearningRate: 1, InitStd: 0.3}, 1, newXNES(0.3)},
+		{"large", XNESConfig{Population: 40, LearningRate: 1, InitStd: 0.3}, 67, newXNES(0.3)},
+		{"default", DefaultLMMAES(), 30, newLMMAES(0.1, 0)},
+		{"odd", LMMAESConfig{Population: 7, Vectors: 3, InitStd: 0.7}, 21, newLMMAES(0.7, 3)},
+		{"small", LMMAESConfig{Population: 12, InitStd: 0.5}, 5, newLMMAES(0.5, 0)},
+		{"large", LMMAESConfig{Population: 24, InitStd: 0.3}, 1030, newLMMAES(0.3, 0)},
 	} {
 		t.Run(c.algorithm.Name()+"/"+c.name, func(t *testing.T) {
 			space := Space{Members: members, Dim: c.dim}

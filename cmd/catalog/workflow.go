@@ -87,6 +87,16 @@ func Workflows() []Workflow {
 			parts:  newSearch(ec.DefaultSepCMAES),
 		},
 		{
+			Name: "lm-ma-es", Summary: "limited-memory matrix adaptation: a covariance matrix of a few directions",
+			Source: "I. Loshchilov, T. Glasmachers, H.-G. Beyer, \"Large Scale Black-Box Optimization by Limited-Memory Matrix Adaptation\", 2019",
+			parts:  newSearch(ec.DefaultLMMAES),
+		},
+		{
+			Name: "xnes", Summary: "exponential natural evolution strategy",
+			Source: "T. Glasmachers et al., \"Exponential Natural Evolution Strategies\", 2010",
+			parts:  newSearch(ec.DefaultXNES),
+		},
+		{
 			Name: "cr-fm-nes", Summary: "cost-reduced fast-moving natural evolution strategy: a covariance matrix of a diagonal and one direction",
 			Source: "M. Nomura, I. Ono, \"Fast Moving Natural Evolution Strategy for High-Dimensional Problems\", 2022",
 			parts:  newSearch(ec.DefaultCRFMNES),

@@ -27,7 +27,7 @@ layout(constant_id = 5) const uint FINE = 0;     // 1: candidates are sums of tw
 #include "engine/workgroup.glsl"
 #include "engine/math.glsl"
 #include "ec/draw.glsl"
-#include "ec/problem/accurate.glsl"
+#include "engine/accurate.glsl"
 
 layout(std430, set = 0, binding = 0) readonly buffer Candidates { vec4 candidates[]; };    // [M * window, row]
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer candidates_texels;      // the same

@@ -1,4 +1,4 @@
-// Functions near 0 without cancellation. The includer has engine/math.glsl.
+// Functions near 0 without cancellation, and numbers that are sums of two floats. The includer has engine/math.glsl.
 
 // exp(x) - 1.
 float exp_m1(float x) {

@@ -1,0 +1,45 @@
+#version 450
+
+// Candidates m + sigma y from the generation's steps y: what float32 makes of them, or the rest, which is to be added to that. The mean m may be the sum
+// of two floats.
+//
+// Groups: x = any number, which share a search's numbers; y = searches.
+
+#include "engine/load.glsl"
+#include "engine/math.glsl"
+#include "engine/accurate.glsl"
+
+layout(local_size_x = 64, local_size_x_id = 0) in;
+layout(constant_id = 1) const uint PICKED = 0; // 1: the candidates are those of `pick`, else `first` and those behind it
+layout(constant_id = 2) const uint PAIRED = 0; // 1: the mean is the sum of `mean` and `mean_rest`
+layout(constant_id = 3) const uint REST = 0;   // 1: the rest
+
+layout(std430, set = 0, binding = 0) readonly buffer Mean { vec4 mean[]; };              // [M, row]
+layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer mean_texels;
+layout(std430, set = 0, binding = 2) readonly buffer MeanRest { vec4 mean_rest[]; };     // [M, row]
+layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer mean_rest_texels;
+layout(std430, set = 0, binding = 4) readonly buffer Sigma { float sigma[]; };           // [M]
+layout(std430, set = 0, binding = 5) readonly buffer Steps { vec4 steps[]; };            // [M, stride, row]
+layout(set = 0, binding = 6, rgba32f) readonly uniform imageBuffer steps_texels;
+layout(std430, set = 0, binding = 7) readonly buffer Pick { uint pick[]; };              // [M, count]
+layout(std430, set = 0, binding = 8) writeonly buffer Candidates { vec4 candidates[]; }; // [M, count, row]
+
+layout(push_constant) uniform Push {
+    uint stride; // steps of a search, P or more
+    uint row;
+    uint count;
+    uint first;
+};
+
+void main() {
+    uint search = gl_WorkGroupID.y, fours = row / 4u;
+    for (uint i = gl_GlobalInvocationID.x; i < count * fours; i += gl_NumWorkGroups.x * gl_WorkGroupSize.x) {
+        uint c = i / fours, block = i % fours, at = search * fours + block;
+        uint candidate = PICKED != 0u ? pick[search * count + c] : first + c;
+        vec4 y = LOAD4(steps, steps_texels, (search * stride + candidate) * fours + block), m = LOAD4(mean, mean_texels, at);
+        precise vec4 away = sigma[search] * y; // the same bits for both
+        if (PAIRED != 0u) away += LOAD4(mean_rest, mean_rest_texels, at);
+        precise vec4 x = m + away;
+        candidates[(search * count + c) * fours + block] = REST != 0u ? sum_rest(m, away, x) : x;
+    }
+}
