@@ -2,6 +2,8 @@ package main
 
 import (
 	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -9,7 +11,8 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// The README names every command, workflow, environment and problem, and its Go is that of an example, which is tested.
+// The README names every command, workflow, environment and problem, its links lead to files, and its Go is that of an example,
+// which is tested.
 func TestReadme(t *testing.T) {
 	data, err := os.ReadFile("../../README.md")
 	if err != nil {
@@ -32,6 +35,11 @@ func TestReadme(t *testing.T) {
 	for _, name := range names {
 		if !strings.Contains(readme, name) {
 			t.Errorf("README.md does not mention %s", name)
+		}
+	}
+	for _, link := range regexp.MustCompile(`\]\(([^):#]+)\)`).FindAllStringSubmatch(readme, -1) {
+		if _, err := os.Stat(filepath.Join("../..", link[1])); err != nil {
+			t.Errorf("README.md shows what is not there: %v", err)
 		}
 	}
 	_, code, ok := strings.Cut(readme, "```go\n")
