@@ -11,7 +11,7 @@ import (
 
 // TestRecord: a recorded episode is the one that the evaluation of the member runs, and its actions lead from each of its states to the next.
 func TestRecord(t *testing.T) {
-	dev := open(t, vk.Validate(false))
+	dev := open(t)
 	eng := engine.New(dev, engine.Seed(3))
 	const members = 3
 	for _, c := range []struct {
