@@ -15,6 +15,7 @@ const maxObjectives = 16
 type merged struct {
 	space            Space
 	kept, population int
+	twins            bool           // those with the same objectives stand in one front
 	objectives       *engine.Tensor // [M, N, fours · 4]: N = kept + P
 	dominators       *engine.Tensor // [M, words, N] u32
 	number           *engine.Tensor // [M, N] u32
@@ -64,10 +65,14 @@ func (c *merged) record(r *engine.Recorder, parents, offspring *engine.Tensor) {
 		Parents: parents.Range(), ParentsTexels: parents.Range(), Offspring: offspring.Range(), OffspringTexels: offspring.Range(), Merged: c.objectives.Range(),
 		Kept: uint32(c.kept), Population: uint32(c.population), Objectives: uint32(c.space.Objectives), Fours: c.fours(), LocalSizeX: size,
 	}.call(groups, members, 1))
-	r.Dispatch(dominanceKernel{
+	dominance := dominanceKernel{
 		Merged: c.objectives.Range(), MergedTexels: c.objectives.Range(), Dominators: c.dominators.Range(), Number: c.number.Range(),
 		Candidates: uint32(n), Fours: c.fours(), LocalSizeX: size,
-	}.call(groups, members, 1))
+	}
+	if c.twins {
+		dominance.Twins = 1
+	}
+	r.Dispatch(dominance.call(groups, members, 1))
 	r.Dispatch(frontsKernel{
 		Dominators: c.dominators.Range(), Number: c.number.Range(), Front: c.front.Range(), Divided: c.divided.Range(),
 		Candidates: uint32(n), Survivors: uint32(c.kept), Words: uint32((n + 31) / 32), Workgroup: pairsWorkgroup(r, n, 4),

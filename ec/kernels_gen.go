@@ -1298,6 +1298,7 @@ var dominanceShader = &vk.Shader{
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 		{Name: "FOURS", ID: 1, Default: 1},
+		{Name: "TWINS", ID: 2, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -1315,6 +1316,7 @@ type dominanceKernel struct {
 
 	LocalSizeX uint32 // specialization constants, zero for their default 64
 	Fours      uint32 // default 1
+	Twins      uint32 // default 0
 	TexelLoads uint32 // default 0
 }
 
@@ -1323,19 +1325,22 @@ func (k dominanceKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
 		ranges [4]vk.Range
 		push   [4]byte
-		spec   [3]uint32
+		spec   [4]uint32
 	})
 	a.ranges = [4]vk.Range{k.Merged, k.MergedTexels, k.Dominators, k.Number}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Candidates)
-	a.spec = [3]uint32{64, 1, 0}
+	a.spec = [4]uint32{64, 1, 0, 0}
 	if k.LocalSizeX != 0 {
 		a.spec[0] = k.LocalSizeX
 	}
 	if k.Fours != 0 {
 		a.spec[1] = k.Fours
 	}
+	if k.Twins != 0 {
+		a.spec[2] = k.Twins
+	}
 	if k.TexelLoads != 0 {
-		a.spec[2] = k.TexelLoads
+		a.spec[3] = k.TexelLoads
 	}
 	return vk.Call{Shader: dominanceShader, Groups: [3]uint32{x, y, z}, Label: "ec/dominance", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }

@@ -13,11 +13,13 @@ import (
 type NSGA2Config struct {
 	Population int     `min:"1" max:"16384" doc:"Candidates a generation, P, and those who survive it."`
 	Tournament int     `min:"1" max:"64" doc:"Size of the tournaments in which parents are chosen."`
+	Twins      bool    `doc:"Candidates with the same objectives stand side by side in a front, as in the paper; else the later ones stand behind."`
 	InitialStd float64 `min:"0" doc:"Deviation of the first candidates from the start, where there are no bounds."`
 	VariationConfig
 }
 
-// DefaultNSGA2 is that of K. Deb et al., 2002, section IV: 100 candidates, SBX and polynomial mutation with distribution indices of 20.
+// DefaultNSGA2 is that of K. Deb et al., 2002, section IV: 100 candidates, SBX and polynomial mutation with distribution indices of 20. That copies stand behind
+// is in the place of pymoo's elimination of duplicates (J. Blank, K. Deb, 2020).
 func DefaultNSGA2() NSGA2Config {
 	c := NSGA2Config{Population: 100, Tournament: 2, InitialStd: 1, VariationConfig: RealCodedVariation()}
 	c.CrossoverIndex = 20
@@ -35,7 +37,7 @@ func (c NSGA2Config) New(s *engine.State, clock engine.Clock, hyper *engine.Hype
 	if err := config.Check(c); err != nil {
 		return nil, err
 	}
-	base, err := newElitist(s, clock, hyper, space, c.Population, Tournament{Size: c.Tournament, Stream: engine.Stream("ec/mating"), Shuffled: true}, c.InitialStd, c.VariationConfig)
+	base, err := newElitist(s, clock, hyper, space, c.Population, Tournament{Size: c.Tournament, Stream: engine.Stream("ec/mating"), Shuffled: true}, c.InitialStd, c.VariationConfig, c.Twins)
 	if err != nil {
 		return nil, err
 	}
@@ -65,11 +67,12 @@ type elitist struct {
 	parents    *engine.Tensor // [M, P or P + 1] u32
 }
 
-func newElitist(s *engine.State, clock engine.Clock, hyper *engine.Hyper, space Space, size int, mating Tournament, std float64, variation VariationConfig) (*elitist, error) {
+func newElitist(s *engine.State, clock engine.Clock, hyper *engine.Hyper, space Space, size int, mating Tournament, std float64, variation VariationConfig, twins bool) (*elitist, error) {
 	both, err := newMerged(s, space, size, size)
 	if err != nil {
 		return nil, err
 	}
+	both.twins = twins
 	m, b := engine.Population(space.Members), newBounds(s, space)
 	e := &elitist{
 		clock: clock, stored: newPopulation(s, "population", b, size, std), merged: both, variation: newVariation(variation, clock, hyper, b), mating: mating,

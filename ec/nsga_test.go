@@ -69,9 +69,10 @@ func TestNSGA2(t *testing.T) {
 	for i, space := range []Space{box(2, 7), {Members: 1, Dim: 3}, box(3, 2), box(1, 5)} {
 		space.Objectives = 2 + i
 		c := DefaultNSGA2()
+		c.Twins = i%2 == 1
 		c.Population, c.Tournament, c.CrossoverIndex, c.MutationIndex = []int{10, 7, 1, 33}[i], 1+i%3, 2, 3
 		worst := severalTrial(t, eng, c, c.VariationConfig, c.Tournament, space, func(tr *trial, m int, sets [][]float64) []int {
-			front := frontsOf(sets)
+			front := frontsOf(sets, c.Twins)
 			distance := crowdingOf(sets, front)
 			keys, err := tr.strategy.(*nsga2).merged.key.ReadUint32(t.Context())
 			tr.must(err)
@@ -98,6 +99,7 @@ func TestNSGA3(t *testing.T) {
 	for i, space := range []Space{box(2, 7), {Members: 1, Dim: 3}, box(2, 2), box(1, 5)} {
 		space.Objectives = []int{3, 2, 2, 5}[i]
 		c := DefaultNSGA3()
+		c.Twins = i%2 == 1
 		c.Population, c.CrossoverIndex, c.MutationIndex = []int{12, 7, 2, 33}[i], 2, 3
 		if i == 3 {
 			c.Partitions = []int{2, 1}
@@ -120,7 +122,7 @@ func nichingOf(tr *trial, m int, sets [][]float64, keep int) []int {
 	clock, err := n.clock.Tensor().ReadUint32(tr.t.Context())
 	tr.must(err)
 	generation = clock[0] - 1 // it has ticked
-	front := frontsOf(sets)
+	front := frontsOf(sets, n.merged.twins)
 	var order []int
 	for i := range sets {
 		order = append(order, i)

@@ -1,11 +1,13 @@
 #version 450
 
 // Who dominates whom: a candidate dominates another if it is no worse in any objective and better in one. The first half of the non-dominated sort of
-// K. Deb et al., "A Fast and Elitist Multiobjective Genetic Algorithm: NSGA-II", 2002, section III.A. Groups: x = ceil(N / local size), y = searches.
+// K. Deb et al., "A Fast and Elitist Multiobjective Genetic Algorithm: NSGA-II", 2002, section III.A. Copies of a solution, which would fill a front with
+// what is one place on it, can be kept behind it. Groups: x = ceil(N / local size), y = searches.
 
 #include "ec/merged.glsl"
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
+layout(constant_id = 2) const uint TWINS = 0; // 1: those with the same objectives stand in one front, else the first dominates the others
 
 layout(std430, set = 0, binding = 2) writeonly buffer Dominators { uint dominators[]; }; // [M, words, N]: bit j % 32 of word j / 32: j dominates the candidate
 layout(std430, set = 0, binding = 3) writeonly buffer Number { uint number[]; };         // [M, N]: of those who dominate the candidate
@@ -27,7 +29,7 @@ void main() {
                 worse = bvec4(uvec4(worse) | uvec4(lessThan(other, mine[four])));
                 better = bvec4(uvec4(better) | uvec4(greaterThan(other, mine[four])));
             }
-            bits |= !any(worse) && any(better) ? 1u << bit : 0u;
+            bits |= !any(worse) && (any(better) || (TWINS == 0u && 32u * word + bit < i)) ? 1u << bit : 0u;
         }
         dominators[(search * words + word) * n + i] = bits;
         count += bitCount(bits);
