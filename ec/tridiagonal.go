@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/vk"
 )
 
 // tridiagonal decomposes symmetric matrices of any size: Householder's reflections make them tridiagonal, QL iterations diagonal, and both turn the
@@ -51,6 +52,10 @@ func (t *tridiagonal) record(r *engine.Recorder, e *eigen) {
 		Scale: e.scale.Range(), Unit: t.unit.Range(), Clock: clock, Dim: uint32(dim), Row: uint32(row), Gap: uint32(e.gap), Workgroup: r.Workgroup(),
 	}.call(rows, members, 1))
 	for step := dim - 1; step >= 0; step-- {
+		groups := r.Share(e.space.Members, (step/4+1)*int(r.Workgroup()))
+		if info.Type == vk.CPU {
+			groups = min(groups, 8) // what every workgroup finds for itself costs as much as its rows
+		}
 		size := r.Workgroup()
 		for size > info.SubgroupSize && int(size)*4 > step { // an invocation has four columns
 			size /= 2
@@ -59,7 +64,7 @@ func (t *tridiagonal) record(r *engine.Recorder, e *eigen) {
 			Matrix: e.covariance.Range(), MatrixTexels: e.covariance.Range(), Vectors: t.vectors.Range(), VectorsTexels: t.vectors.Range(),
 			Reflectors: t.reflectors.Range(), Beta: t.beta.Range(), Diagonal: t.diagonal.Range(), Clock: clock,
 			Dim: uint32(dim), Row: uint32(row), Step: uint32(step), Gap: uint32(e.gap), Workgroup: size,
-		}.call(r.Share(e.space.Members, (step/4+1)*int(r.Workgroup())), members, 1))
+		}.call(groups, members, 1))
 	}
 	blocks := (dim + 7) / 8
 	r.Dispatch(eigenGramKernel{

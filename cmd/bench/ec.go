@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/evorl/evorl/ec"
@@ -11,9 +12,10 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// evolution is how policy search grows with its population: OpenES on EvoJAX's swing-up, one episode of 1000 steps a candidate.
+// evolution is how policy search grows with its population, OpenES on EvoJAX's swing-up, one episode of 1000 steps a candidate; and what CMA-ES costs in
+// many dimensions.
 func evolution() Suite {
-	s := Suite{Name: "ec", Summary: "generations of OpenES, one episode of 1000 steps of swing-up a candidate, and the memory they take"}
+	s := Suite{Name: "ec", Summary: "generations of OpenES, one episode of 1000 steps of swing-up a candidate, and the memory they take; CMA-ES with a large matrix"}
 	for _, net := range []struct {
 		hidden []int
 		most   int // candidates on a software driver
@@ -32,6 +34,8 @@ func evolution() Suite {
 	wide := []int{64, 64}
 	return Suite{s.Name, s.Summary, append(s.Cases,
 		Case{Name: "openes/64x64/p4096", Summary: "a generation of 4096 candidates with [64, 64] networks", Unit: "s", run: generationTime(wide, 4096)},
+		Case{Name: "cma-es/dim1000/p128", Summary: "a generation of CMA-ES on Rosenbrock's function of 1000 numbers, 128 candidates", Unit: "s", run: covarianceTime},
+		Case{Name: "cma-es/dim1000/p128/eigen", Summary: "the share of it that eigenvectors take", Unit: "%", run: covarianceShare},
 		Case{Name: "openes/64x64/p4096/start", Summary: "from opening the device to the end of its first generation, no pipeline cached", Unit: "s", run: startSearch(wide, 4096)},
 	)}
 }
@@ -119,4 +123,72 @@ func startSearch(hidden []int, population int) func(context.Context, *bench) (fi
 		}
 		return figure{value: time.Since(begin).Seconds()}, nil
 	}
+}
+
+// newCovarianceSearch makes a search by CMA-ES, far enough on for its matrix to have no two eigenvalues the same.
+func newCovarianceSearch(ctx context.Context, eng *engine.Engine) (*ec.Search, error) {
+	cfg := ec.DefaultCMAES()
+	cfg.Population = 128
+	s, err := ec.NewSearch(ctx, eng, cfg, problem.Rosenbrock(1000), 1)
+	if err != nil {
+		return nil, err
+	}
+	err = s.Init(ctx)
+	for one, i := step(ctx, s), 0; i < 16 && err == nil; i++ {
+		err = one()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w; %w", err, s.Close())
+	}
+	return s, nil
+}
+
+// matrixGenerations is a number of generations of which CMA-ES of that size decomposes its matrix every other one.
+const matrixGenerations = 4
+
+// covarianceTime measures the mean time of a generation.
+func covarianceTime(ctx context.Context, b *bench) (figure, error) {
+	s, err := newCovarianceSearch(ctx, b.eng)
+	if err != nil {
+		return figure{}, err
+	}
+	defer s.Close()
+	one := step(ctx, s)
+	rate, err := b.rate(ctx, matrixGenerations, func() error {
+		for range matrixGenerations {
+			if err := one(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return figure{value: 1 / rate}, err
+}
+
+// covarianceShare measures, on the device, what share of some generations kernels for eigenvectors take.
+func covarianceShare(ctx context.Context, b *bench) (figure, error) {
+	s, err := newCovarianceSearch(ctx, b.eng)
+	if err != nil {
+		return figure{}, err
+	}
+	defer s.Close()
+	generation, err := b.eng.Record("generation", func(r *engine.Recorder) { s.Record(r, nil) })
+	if err != nil {
+		return figure{}, err
+	}
+	defer generation.Free()
+	var eigen, all time.Duration
+	for range matrixGenerations {
+		times, err := generation.Profile(ctx)
+		if err != nil {
+			return figure{}, err
+		}
+		for _, k := range times {
+			all += k.Time
+			if strings.HasPrefix(k.Label, "ec/eigen_") {
+				eigen += k.Time
+			}
+		}
+	}
+	return figure{value: 100 * float64(eigen) / float64(all)}, nil
 }
