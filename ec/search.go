@@ -71,7 +71,7 @@ func (s *Search) build(ctx context.Context, members int) (err error) {
 		s.solution = search.Scratch("solution", engine.Float32, s.solution.Dims()...)
 	}
 	s.window = search.Scratch("candidates", engine.Float32, engine.Population(members*s.evaluation.Window()), engine.Axis("parameter", s.space.Row()))
-	if _, ok := s.strategy.(FineStrategy); ok && s.inside.repair == nil {
+	if _, ok := s.strategy.(FineStrategy); ok && s.inside.repair == nil { // what is repaired is where float32 puts it
 		if _, ok := s.evaluation.(FineEvaluation); ok {
 			s.rest = search.Scratch("rest", engine.Float32, engine.Population(members*s.evaluation.Window()), engine.Axis("parameter", s.space.Row()))
 		}
