@@ -56,10 +56,8 @@ void stream_layer(uint from, uint to, uint ins, bool first, uint outs, uint at) 
             }
         }
         [[unroll]] for (uint e = 0u; e < STREAM_ROWS; e++) {
-            [[unroll]] for (uint i = 0u; i < 4u; i++) {
-                float z = unit + i < outs ? sum[e][i] : 0.0;
-                stream_units[to + e * STREAM_UNITS + quad * 4u + i] = norm != 0u || unit + i >= outs ? z : activate(ACTIVATION, z);
-            }
+            vec4 h = norm != 0u ? sum[e] : activate(ACTIVATION, sum[e]);
+            [[unroll]] for (uint i = 0u; i < 4u; i++) stream_units[to + e * STREAM_UNITS + quad * 4u + i] = unit + i < outs ? h[i] : 0.0;
         }
     }
     if (norm == 0u) return;
