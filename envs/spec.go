@@ -35,8 +35,8 @@ type Spec struct {
 	// Mesa's software driver leaves all loops of an invocation after 65,535 of them, so dispatches are kept short of that.
 	Iterations int
 
-	// Draw says what a viewer shows of a state; nil draws nothing. It must not keep or change the state.
-	Draw func(state []float32) Scene
+	// Geometry is what a viewer shows; nil: there is nothing to be seen.
+	Geometry *Geometry
 }
 
 // StateSize is the number of floats of the internal state.
