@@ -30,7 +30,7 @@ void main() {
     if (i >= count) return;
     y[5u * i] = m_sin(x[i]);
     y[5u * i + 1u] = m_cos(x[i]);
-    y[5u * i + 2u] = m_tanh(x[i]);
+    y[5u * i + 2u] = i % 2u == 0u ? m_tanh(x[i]) : m_tanh(vec4(x[0], -x[i], x[i], 1.0)).z;
     y[5u * i + 3u] = m_exp(x[i]);
     y[5u * i + 4u] = m_log(x[i]);
 }

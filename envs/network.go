@@ -55,16 +55,16 @@ func (ro *Rollout) network(mlp nn.MLP, info vk.Info) (network, error) {
 // alone says whether lanes had better evaluate networks alone than together. On the software driver they had: nanoseconds of CPU time a step in
 // swing-up, together and alone, Mesa 22.3.6 with eight lanes (BenchmarkFewEpisodes):
 //
-//	environments of a member      1           8          32
-//	[8]                        200  23     46  23     46  19
-//	[16, 16]                   296  63    100  47     97  46
-//	[32, 32]                   377 181    151 146    150 140
+//	environments of a member      1           8
+//	[8]                        107  18     26  14
+//	[16, 16]                   161  45     68  38
+//	[32, 32]                   175 136    103 134
 //
 // A GPU's lanes have no room for it in their registers.
 func (ro *Rollout) alone(mlp nn.MLP, info vk.Info) bool {
 	const (
 		little = 512 // parameters
-		few    = 8   // environments
+		few    = 3   // environments
 	)
 	return !info.Type.GPU() && (mlp.Size() <= little || ro.cfg.Environments < few)
 }

@@ -72,6 +72,19 @@ float m_tanh(float x) {
     return x < -10.0 ? -1.0 : y;
 }
 
+// m_tanh of four numbers, step by step for all of them: one alone is a chain in which each operation waits for the one before, and drivers
+// of processors keep operations in about the order in which they are written.
+vec4 m_tanh(vec4 x) {
+    vec4 n = roundEven(x * (2.0 * M_LOG2_E));
+    vec4 r = (x + x) - n * M_LN2;
+    vec4 scale = intBitsToFloat((ivec4(n) << 23) + 0x3F800000);
+    vec4 p = (((1.3814433e-3 * r + 8.3687968e-3) * r + 4.1668396e-2) * r + 0.16666520) * r + 0.49999993; // as m_expm1_reduced
+    vec4 numerator = scale * (r + (r * r) * p) + (scale - 1.0);
+    vec4 y = numerator / (numerator + 2.0);
+    y = mix(y, vec4(1.0), greaterThan(x, vec4(10.0)));
+    return mix(y, vec4(-1.0), lessThan(x, vec4(-10.0)));
+}
+
 // Natural logarithm, within 2 ulp: -infinity at 0, NaN below. Subnormal numbers count as 0 where the device flushes them.
 float m_log(float x) {
     bool subnormal = x < 1.17549435e-38;

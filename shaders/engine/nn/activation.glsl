@@ -18,6 +18,19 @@ float activate(uint kind, float z) {
     return z;
 }
 
+vec4 activate(uint kind, vec4 z) {
+    if (kind == ACTIVATION_TANH) return m_tanh(z);
+    return vec4(activate(kind, z.x), activate(kind, z.y), activate(kind, z.z), activate(kind, z.w));
+}
+
+// to[i] = activate(kind, from[i]) for i < count, in fours.
+#define ACTIVATE(kind, to, from, count)                                                                    \
+    [[unroll]] for (uint i = 0u; i < ((count) & ~3u); i += 4u) {                                           \
+        vec4 h = activate(kind, vec4((from)[i], (from)[i + 1u], (from)[i + 2u], (from)[i + 3u]));          \
+        [[unroll]] for (uint j = 0u; j < 4u; j++) (to)[i + j] = h[j];                                      \
+    }                                                                                                      \
+    [[unroll]] for (uint i = (count) & ~3u; i < (count); i++) (to)[i] = activate(kind, (from)[i]);
+
 // The derivative at z, where h = activate(kind, z).
 float activate_slope(uint kind, float z, float h) {
     if (kind == ACTIVATION_RELU) return z > 0.0 ? 1.0 : 0.0;

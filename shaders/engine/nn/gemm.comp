@@ -113,7 +113,7 @@ void gemm_store4(uint begin, uint column, vec4 sum) {
         if (SLOPE == ACTIVATION_SWISH) z = LOAD4(inputs, inputs_texels, at >> 2);
         [[unroll]] for (uint i = 0u; i < 4u; i++) v[i] *= activate_slope(SLOPE, z[i], h[i]);
     } else {
-        [[unroll]] for (uint i = 0u; i < 4u; i++) v[i] = gemm_activate(v[i]);
+        v = activate(ACTIVATION, v);
     }
     c4[at >> 2] = v;
 }

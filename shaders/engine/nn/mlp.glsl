@@ -159,7 +159,7 @@ void mlp_forward() {
         mlp_z1[q] = z;
     }
     if (LAYER_NORM != 0u) MLP_NORMALIZE(mlp_z1, mlp_n1, mlp_rstd1, mlp_scale1, mlp_shift1, UNITS_1, WIDE_1, HIDDEN_1)
-    [[unroll]] for (uint q = 0u; q < UNITS_1; q++) mlp_h1[q] = activate(ACTIVATION, mlp_z1[q]);
+    ACTIVATE(ACTIVATION, mlp_h1, mlp_z1, UNITS_1)
     if (HIDDEN_2 != 0u) {
         [[unroll]] for (uint q = 0u; q < UNITS_2; q++) mlp_z2[q] = mlp_b2[q];
         [[unroll]] for (uint u = 0u; u < UNITS_1; u++) {
@@ -169,7 +169,7 @@ void mlp_forward() {
             }
         }
         if (LAYER_NORM != 0u) MLP_NORMALIZE(mlp_z2, mlp_n2, mlp_rstd2, mlp_scale2, mlp_shift2, UNITS_2, WIDE_2, HIDDEN_2)
-        [[unroll]] for (uint q = 0u; q < UNITS_2; q++) mlp_h2[q] = activate(ACTIVATION, mlp_z2[q]);
+        ACTIVATE(ACTIVATION, mlp_h2, mlp_z2, UNITS_2)
     }
     [[unroll]] for (uint o = 0u; o < OUT; o++) {
         float y = 0.0;

@@ -30,7 +30,7 @@ void own_load(uint base) {
             h[u] = own_params[(bias) + (width) + u] * (h[u] - mean) * rstd + own_params[(bias) + 2u * (width) + u];      \
         }                                                                                                                \
     }                                                                                                                    \
-    [[unroll]] for (uint u = 0u; u < (width); u++) h[u] = activate(ACTIVATION, h[u]);
+    ACTIVATE(ACTIVATION, h, h, width)
 
 const uint OWN_UNITS_2 = HIDDEN_2 == 0u ? 1u : HIDDEN_2;
 

@@ -2,6 +2,8 @@
 // which all lanes evaluate together. A lane has the activations of its units for all those inputs in a private array, and they go round by
 // shuffles. The includer declares before: LANES, IN, OUT, `vec4 params4[]`, params_texels, and in its push constants
 // `uint stream_layers, stream_hidden[8]`, the number of hidden layers and the units of each.
+//
+// Loops ask after their turns, not before: Mesa's software driver else takes each one turn more, with no lane in it.
 
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_KHR_shader_subgroup_basic : require
@@ -41,12 +43,14 @@ void stream_input(const float x[IN], uint first) {
 void stream_layer(uint from, uint to, uint ins, bool first, uint outs, uint at) {
     uint registers = first ? (ins + LANES - 1u) / LANES : (ins + 4u * LANES - 1u) / (4u * LANES) * 4u;
     uint bias = at + ins * outs, norm = LAYER_NORM;
-    [[dont_unroll]] for (uint quad = 0u; quad * 4u * LANES < outs; quad++) {
+    uint quad = 0u;
+    [[dont_unroll]] do {
         uint unit = 4u * (quad * LANES + LANE), column = min(unit, (outs - 1u) & ~3u), rest = outs - 1u - column;
         vec4 sum[STREAM_ROWS];
         sum[0] = stream_params(bias + column, rest);
         [[unroll]] for (uint e = 0u; e < STREAM_ROWS; e++) sum[e] = sum[0];
-        [[dont_unroll]] for (uint q = 0u; q < registers; q++) {
+        uint q = 0u;
+        [[dont_unroll]] do {
             uint k0 = first ? q * LANES : (q >> 2) * 4u * LANES + (q & 3u), step = first ? 1u : 4u;
             float h[STREAM_ROWS]; // zero beyond the layer's inputs
             [[unroll]] for (uint e = 0u; e < STREAM_ROWS; e++) h[e] = stream_units[from + e * STREAM_UNITS + q];
@@ -54,14 +58,14 @@ void stream_layer(uint from, uint to, uint ins, bool first, uint outs, uint at) 
                 vec4 w = stream_params(at + min(k0 + l * step, ins - 1u) * outs + column, rest);
                 [[unroll]] for (uint e = 0u; e < STREAM_ROWS; e++) sum[e] += subgroupShuffle(h[e], l) * w;
             }
-        }
+            q++;
+        } while (q < registers);
         [[unroll]] for (uint e = 0u; e < STREAM_ROWS; e++) {
-            [[unroll]] for (uint i = 0u; i < 4u; i++) {
-                float z = unit + i < outs ? sum[e][i] : 0.0;
-                stream_units[to + e * STREAM_UNITS + quad * 4u + i] = norm != 0u || unit + i >= outs ? z : activate(ACTIVATION, z);
-            }
+            vec4 h = norm != 0u ? sum[e] : activate(ACTIVATION, sum[e]);
+            [[unroll]] for (uint i = 0u; i < 4u; i++) stream_units[to + e * STREAM_UNITS + quad * 4u + i] = unit + i < outs ? h[i] : 0.0;
         }
-    }
+        quad++;
+    } while (quad * 4u * LANES < outs);
     if (norm == 0u) return;
     // J. L. Ba et al., "Layer Normalization", 2016, equation 4.
     float mean[STREAM_ROWS], rstd[STREAM_ROWS];
@@ -94,7 +98,8 @@ void stream_output(uint from, uint ins, bool first, uint at, uint row, inout flo
     uint registers = first ? (ins + LANES - 1u) / LANES : (ins + 4u * LANES - 1u) / (4u * LANES) * 4u;
     float sum[STREAM_ROWS * OUT];
     [[unroll]] for (uint i = 0u; i < STREAM_ROWS * OUT; i++) sum[i] = 0.0;
-    [[dont_unroll]] for (uint q = 0u; q < registers; q++) {
+    uint q = 0u;
+    [[dont_unroll]] do {
         uint unit = min(first ? q * LANES + LANE : 4u * ((q >> 2) * LANES + LANE) + (q & 3u), ins - 1u); // activations of absent units are zero
         float h[STREAM_ROWS];
         [[unroll]] for (uint e = 0u; e < STREAM_ROWS; e++) h[e] = stream_units[from + e * STREAM_UNITS + q];
@@ -103,7 +108,8 @@ void stream_output(uint from, uint ins, bool first, uint at, uint row, inout flo
             float w = LOAD1(params4, params_texels, i);
             [[unroll]] for (uint e = 0u; e < STREAM_ROWS; e++) sum[e * OUT + o] += h[e] * w;
         }
-    }
+        q++;
+    } while (q < registers);
     [[unroll]] for (uint o = 0u; o < OUT; o++) {
         uint i = at + ins * OUT + o;
         float b = LOAD1(params4, params_texels, i);
@@ -116,16 +122,22 @@ void stream_output(uint from, uint ins, bool first, uint at, uint row, inout flo
 
 // Each of the first `present` lanes has an input x and gets the outputs y of the network whose parameters begin at `base`, a multiple of four.
 void stream_forward(uint base, const float x[IN], uint present, inout float y[OUT]) {
-    [[dont_unroll]] for (uint row = 0u; row < present; row += STREAM_ROWS) {
+    uint row = 0u;
+    [[dont_unroll]] do {
         stream_input(x, row);
         uint at = base, ins = IN, from = 0u;
-        [[dont_unroll]] for (uint i = 0u; i < stream_layers; i++) {
-            uint outs = stream_hidden[i];
-            stream_layer(from, STREAM_HALF - from, ins, i == 0u, outs, at);
-            at += (ins + 1u + (LAYER_NORM != 0u ? 2u : 0u)) * outs;
-            ins = outs;
-            from = STREAM_HALF - from;
+        if (stream_layers != 0u) {
+            uint i = 0u;
+            [[dont_unroll]] do {
+                uint outs = stream_hidden[i];
+                stream_layer(from, STREAM_HALF - from, ins, i == 0u, outs, at);
+                at += (ins + 1u + (LAYER_NORM != 0u ? 2u : 0u)) * outs;
+                ins = outs;
+                from = STREAM_HALF - from;
+                i++;
+            } while (i < stream_layers);
         }
         stream_output(from, ins, stream_layers == 0u, at, row, y);
-    }
+        row += STREAM_ROWS;
+    } while (row < present);
 }

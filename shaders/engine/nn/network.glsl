@@ -27,10 +27,12 @@ void network_forward(const float x[IN], uint present, out float y[OUT]) {
     } else if (NETWORK == NETWORK_STREAM) {
         stream_forward(network_base, x, present, y);
     } else {
-        [[dont_unroll]] for (uint e = 0u; e < present; e++) {
+        uint e = 0u;
+        [[dont_unroll]] do { // asks after its turn: Mesa's software driver else takes one turn more, with no lane in it
             [[unroll]] for (uint k = 0u; k < IN; k++) mlp_x[k] = subgroupShuffle(x[k], e);
             mlp_forward();
             [[unroll]] for (uint o = 0u; o < OUT; o++) y[o] = LANE == e ? mlp_y[o] : y[o];
-        }
+            e++;
+        } while (e < present);
     }
 }

@@ -52,9 +52,9 @@ void main() {
     if (!present) return;
     for (uint u = 4u * part; u < units; u += 4u * WIDTH) {
         uint rest = units - 1u - u, at = begin + u;
-        vec4 n = (norm_affine(at, rest) - mean) * reciprocal, h;
+        vec4 n = (norm_affine(at, rest) - mean) * reciprocal;
         vec4 z = norm_params(member * row + scale + u, rest) * n + norm_params(member * row + shift + u, rest);
-        [[unroll]] for (uint i = 0u; i < 4u; i++) h[i] = activate(ACTIVATION, z[i]);
+        vec4 h = activate(ACTIVATION, z);
         if (ALIGNED != 0u) {
             normalized4[at >> 2] = n;
             hidden4[at >> 2] = h;
