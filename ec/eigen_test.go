@@ -159,7 +159,7 @@ func TestEigen(t *testing.T) {
 					most := 2e-5
 					switch {
 					case kind == "random":
-						most = 1e-3 // small eigenvalues are lost beside large ones in the matrix itself
+						most = 5e-3 // of conditions up to 1e5, which the matrix tells in float32 no better
 					case kind == "graded" && !c.jacobi:
 						most = 2e-3 // from 1 to 1e-10
 					}

@@ -223,3 +223,174 @@ func (r *refLMMAES) tell(noise [][]float64, fitness []float64) {
 	r.sigma *= math.Exp(c / 2 * (length/n - 1))
 	r.generation++
 }
+
+// refCRFMNES is algorithm 1 of M. Nomura, I. Ono, 2022, every candidate's gradient by itself.
+type refCRFMNES struct {
+	sigma              float64
+	mean, v, d, ps, pc []float64
+}
+
+// newCRFMNES makes references in the order of the members, each with the first v that the device draws for it.
+func newCRFMNES(std float64) func(settings, []float64, int) reference {
+	member := uint32(0)
+	return func(_ settings, start []float64, _ int) reference {
+		n := len(start)
+		r := &refCRFMNES{sigma: std, mean: slices.Clone(start), v: make([]float64, n), d: slices.Repeat([]float64{1}, n), ps: make([]float64, n), pc: make([]float64, n)}
+		for i := range n {
+			z := normals(engine.Philox([2]uint32{5, engine.Stream("ec/cr_fm_nes")}, [4]uint32{member, 0, 0, uint32(i / 4)})) // TestUpdates' seed
+			r.v[i] = float64(z[i%4]) / math.Sqrt(float64(n))
+		}
+		member++
+		return r
+	}
+}
+
+func dot(a, b []float64) (sum float64) {
+	for i, x := range a {
+		sum += x * b[i]
+	}
+	return sum
+}
+
+func (r *refCRFMNES) y(noise []float64) []float64 {
+	norm2 := dot(r.v, r.v)
+	along := (math.Sqrt(1+norm2) - 1) * dot(r.v, noise) / norm2
+	y := slices.Clone(noise)
+	for i, v := range r.v {
+		y[i] += along * v
+	}
+	return y
+}
+
+func (r *refCRFMNES) candidate(noise []float64) []float64 {
+	x := r.y(noise)
+	for i := range x {
+		x[i] = r.mean[i] + r.sigma*r.d[i]*x[i]
+	}
+	return x
+}
+
+func (r *refCRFMNES) tensors() map[string][]float64 {
+	return map[string][]float64{"mean": r.mean, "sigma": {r.sigma}, "v": r.v, "deviation": r.d, "path_sigma": r.ps, "path_c": r.pc}
+}
+
+func (r *refCRFMNES) tell(noise [][]float64, fitness []float64) {
+	n, dim, lambda := len(r.mean), float64(len(r.mean)), float64(len(fitness))
+	hat, sum := make([]float64, len(fitness)), 0.0
+	for k, rank := range ranks(fitness) {
+		hat[k] = max(0, math.Log(lambda/2+1)-math.Log(float64(rank+1)))
+		sum += hat[k]
+	}
+	weights, square := make([]float64, len(hat)), 0.0
+	for k, w := range hat {
+		weights[k] = w/sum - 1/lambda
+		square += w / sum * w / sum
+	}
+	mass := 1 / square
+	cs, cc := (mass+2)/(dim+mass+5), (4+mass/dim)/(dim+4+2*mass/dim)
+	c1 := max(0, dim-5) / 6 * 2 / (math.Pow(dim+1.3, 2) + mass)
+	length := math.Sqrt(dim) * (1 - 1/(4*dim) + 1/(21*dim*dim))
+	for i := range n {
+		z := 0.0
+		for k := range noise {
+			z += weights[k] * noise[k][i]
+		}
+		r.ps[i] = (1-cs)*r.ps[i] + math.Sqrt(cs*(2-cs)*mass)*z
+	}
+	size := math.Sqrt(dot(r.ps, r.ps))
+	rate := 2 * math.Tanh((0.025*lambda+0.75*dim+10)/(dim+4))
+	if size >= 0.1*length {
+		rate = math.Tanh((0.024*lambda + 0.7*dim + 20) / (dim + 12))
+	}
+	if size >= length {
+		rate = 1
+		a := 6.0 // Newton's method, as in the authors' package
+		for range 200 {
+			a -= 0.5 * ((1+a*a)*math.Exp(a*a/2)/0.24 - 10 - dim) / (a * math.Exp(a*a/2) * (3 + a*a) / 0.24)
+		}
+		a *= min(1, math.Sqrt(lambda/dim))
+		sum = 0
+		for k := range hat {
+			hat[k] *= math.Exp(a * math.Sqrt(dot(noise[k], noise[k])))
+			sum += hat[k]
+		}
+		for k, w := range hat {
+			weights[k] = w/sum - 1/lambda
+		}
+	}
+	norm2 := dot(r.v, r.v)
+	norm, gamma := math.Sqrt(norm2), 1+norm2
+	w := make([]float64, n)
+	largest := 0.0
+	for i, v := range r.v {
+		w[i] = v / norm
+		largest = max(largest, w[i]*w[i])
+	}
+	etaB := math.Tanh((min(0.02*lambda, 3*math.Log(dim)) + 5) / (0.23*dim + 25))
+	columns, factors := [][]float64{}, []float64{}
+	shift := make([]float64, n)
+	for k := range noise {
+		y := r.y(noise[k])
+		for i := range y {
+			shift[i] += weights[k] * r.d[i] * y[i]
+		}
+		columns, factors = append(columns, y), append(factors, etaB*weights[k])
+	}
+	last := make([]float64, n)
+	for i := range n {
+		r.mean[i] += r.sigma * shift[i]
+		r.pc[i] = (1-cc)*r.pc[i] + math.Sqrt(cc*(2-cc)*mass)*shift[i]
+		last[i] = r.pc[i] / r.d[i]
+	}
+	columns, factors = append(columns, last), append(factors, c1)
+	alpha := min(1, math.Sqrt(norm2*norm2+(2*gamma-math.Sqrt(gamma))/largest)/(2+norm2))
+	b := -(1-alpha*alpha)*norm2*norm2/gamma + 2*alpha*alpha
+	sumT, sumS := make([]float64, n), make([]float64, n)
+	t, s, ww, h := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
+	for i := range n {
+		ww[i] = w[i] * w[i]
+		h[i] = 1 / (2 - (b+2*alpha*alpha)*ww[i])
+	}
+	wh := 0.0
+	for i := range n {
+		wh += ww[i] * ww[i] * h[i]
+	}
+	for k, y := range columns {
+		ip := dot(w, y)
+		for i := range n {
+			t[i] = y[i]*ip - w[i]*(ip*ip+gamma)/2
+		}
+		wt := dot(w, t)
+		for i := range n {
+			s[i] = y[i]*y[i] - norm2/gamma*y[i]*w[i]*ip - 1
+			s[i] -= alpha / gamma * ((2+norm2)*t[i]*w[i] - norm2*ww[i]*wt)
+		}
+		hs := 0.0
+		for i := range n {
+			hs += h[i] * ww[i] * s[i]
+		}
+		for i := range n {
+			s[i] = s[i]*h[i] - b/(1+b*wh)*h[i]*ww[i]*hs
+		}
+		sw := dot(ww, s)
+		for i := range n {
+			sumT[i] += factors[k] * (t[i] - alpha*((2+norm2)*s[i]*w[i]-w[i]*sw))
+			sumS[i] += factors[k] * s[i]
+		}
+	}
+	logs := 0.0
+	for i := range n {
+		r.v[i] += sumT[i] / norm
+		r.d[i] *= 1 + sumS[i]
+		logs += math.Log(r.d[i])
+	}
+	size = math.Exp(logs/dim + math.Log(1+dot(r.v, r.v))/(2*dim))
+	g := 0.0
+	for k := range noise {
+		g += weights[k] * (dot(noise[k], noise[k]) - dim) / dim
+	}
+	for i := range n {
+		r.d[i] /= size
+	}
+	r.sigma *= math.Exp(rate / 2 * g)
+}

@@ -61,6 +61,12 @@ func TestUpdates(t *testing.T) {
 		{"odd", LMMAESConfig{Population: 7, Vectors: 3, InitStd: 0.7}, 21, newLMMAES(0.7, 3)},
 		{"small", LMMAESConfig{Population: 12, InitStd: 0.5}, 5, newLMMAES(0.5, 0)},
 		{"large", LMMAESConfig{Population: 24, InitStd: 0.3}, 1030, newLMMAES(0.3, 0)},
+		{"huge", LMMAESConfig{Population: 4, InitStd: 0.3}, 40001, newLMMAES(0.3, 0)},
+		{"default", DefaultCRFMNES(), 10, newCRFMNES(0.1)},
+		{"small", CRFMNESConfig{Population: 8, InitStd: 0.5}, 3, newCRFMNES(0.5)},
+		{"one", CRFMNESConfig{Population: 6, InitStd: 0.5}, 1, newCRFMNES(0.5)},
+		{"large", CRFMNESConfig{Population: 32, InitStd: 0.3}, 1030, newCRFMNES(0.3)},
+		{"huge", CRFMNESConfig{Population: 4, InitStd: 0.3}, 70001, newCRFMNES(0.3)},
 	} {
 		t.Run(c.algorithm.Name()+"/"+c.name, func(t *testing.T) {
 			space := Space{Members: members, Dim: c.dim}
@@ -124,7 +130,7 @@ func mirrored(a Algorithm) bool {
 	switch c := a.(type) {
 	case OpenESConfig:
 		return c.Mirrored
-	case ARSConfig, PGPEConfig:
+	case ARSConfig, PGPEConfig, CRFMNESConfig:
 		return true
 	}
 	return false

@@ -17,11 +17,17 @@ func TestPopulationsResume(t *testing.T) {
 	grid.Cells, grid.Population, tessellation.Centroids, tessellation.Samples, tessellation.Population = []int{5, 6}, 15, 20, 100, 8
 	nsga2, nsga3, moead := ec.DefaultNSGA2(), ec.DefaultNSGA3(), ec.DefaultMOEAD()
 	nsga2.Population, nsga3.Population, moead.Population = 9, 7, 12
-	for i, algo := range []ec.Algorithm{ga, coded, de, shade, pso, cso, grid, tessellation, nsga2, nsga3, moead} {
+	for i, algo := range []ec.Algorithm{ga, coded, de, shade, pso, cso, grid, tessellation, nsga2, nsga3, moead, ec.DefaultCMAES()} {
 		t.Run(algo.Name(), func(t *testing.T) {
 			const members = 2
 			problem := Arm(6)
-			if i > 7 {
+			switch {
+			case i > 10: // noise of its own, instances, candidates that are sums of two floats
+				var err error
+				if problem, err = BBOB(BBOBConfig{Function: 122, Dimension: 6, Instance: 3}); err != nil {
+					t.Fatal(err)
+				}
+			case i > 7:
 				problem = named(t, "dtlz2", 3, 6)
 			}
 			begin := func(seed uint32) *ec.Search {

@@ -134,5 +134,5 @@ void main() {
         uvec4 at = 4u * i + uvec4(0u, 1u, 2u, 3u);
         deviation[base + i] = mix(vec4(0.0), d, lessThan(at, uvec4(dim)));
     }
-    if (lane == 0u) sigma[search] = limit_deviation(sigma[search] * m_exp(clamp(0.5 * known.w * known.z / float(dim), -1.0, 1.0)));
+    if (lane == 0u) sigma[search] = limit_deviation(sigma[search] * m_exp(clamp(0.5 * known.w * known.z / float(dim), -20.0, 20.0)));
 }
