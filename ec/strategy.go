@@ -47,6 +47,13 @@ type Strategy interface {
 	Solution() *engine.Tensor
 }
 
+// FineStrategy is a Strategy that knows its candidates more exactly than float32 holds them.
+type FineStrategy interface {
+	Strategy
+	// Rest records what is to be added to the candidates that Candidates forms, into [M · count, row].
+	Rest(r *engine.Recorder, pick Pick, into *engine.Tensor)
+}
+
 // MultiObjective is a Strategy for problems of several objectives.
 type MultiObjective interface {
 	Strategy

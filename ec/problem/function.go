@@ -31,6 +31,7 @@ type functionOf struct {
 	objectives                                              vk.Range // [M, P] or [M, P, K]
 	constants                                               vk.Range // [M, numbers]; the candidates where there are none
 	descriptors                                             *engine.Tensor
+	rest                                                    *engine.Tensor // [M · window, row]: to be added to the candidates; nil: nothing
 	clock                                                   vk.Range
 	members, window, dim, row, population, first, objective uint32
 	numbers                                                 uint32
