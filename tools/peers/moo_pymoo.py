@@ -52,11 +52,12 @@ def front(name, points=500):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--seeds", type=int, default=15)
+    parser.add_argument("--first", type=int, default=1, help="the first seed")
     parser.add_argument("--only", nargs="*")
     parser.add_argument("--algorithms", nargs="*", default=["nsga-ii", "nsga-iii"])
     parser.add_argument("--json")
     args = parser.parse_args()
-    out = {"pymoo": pymoo.__version__, "numpy": np.__version__, "seeds": args.seeds, "runs": []}
+    out = {"pymoo": pymoo.__version__, "numpy": np.__version__, "seeds": args.seeds, "first": args.first, "runs": []}
     for name, generations in GENERATIONS.items():
         if args.only and name not in args.only:
             continue
@@ -67,7 +68,7 @@ def main():
         igd = IGD(front(name))
         for algorithm in args.algorithms:
             values, begin = [], time.time()
-            for seed in range(1, args.seeds + 1):
+            for seed in range(args.first, args.first + args.seeds):
                 algo = NSGA2(pop_size=population) if algorithm == "nsga-ii" else NSGA3(ref_dirs=directions, pop_size=population)
                 res = minimize(problem, algo, ("n_gen", generations), seed=seed, verbose=False)
                 values.append(float(igd(res.pop.get("F"))))
