@@ -35,7 +35,7 @@ func frontsOf(all [][]float64, twins bool) []int {
 		for i, a := range all {
 			free := front[i] < 0
 			for j, b := range all {
-				free = free && !(front[j] < 0 && (dominatesAnother(b, a) || !twins && j < i && slices.Equal(a, b)))
+				free = free && !(front[j] < 0 && (dominatesAnother(b, a) || !twins && j < i && slices.Equal(a, b) && a[0] > -math.MaxFloat32))
 			}
 			if free {
 				now = append(now, i)

@@ -145,6 +145,14 @@ func (c *Config) Workflow() Workflow { return c.workflow }
 // Env is the environment; nil where a problem is solved.
 func (c *Config) Env() *envs.Environment { return c.env }
 
+// Front is about so many points of the true front of the problem that is solved, [points][objectives], maximised; nil where there is none.
+func (c *Config) Front(points int) [][]float64 {
+	if p, ok := c.parts.(interface{ front(points int) [][]float64 }); ok {
+		return p.front(points)
+	}
+	return nil
+}
+
 // Build makes the workflow on an engine, whose seed is to be Run.Seed. Init or a checkpoint must fill its state.
 func (c *Config) Build(ctx context.Context, eng *engine.Engine) (engine.Workflow, error) {
 	w, err := c.parts.build(ctx, eng, c.env, c.Environment)

@@ -74,6 +74,21 @@ func (p *searchParts[C]) sections() config.Sections {
 	return append(of, config.Section{Name: "search", Value: &p.search}, config.Section{Name: p.algo.Name(), Value: &p.algo})
 }
 
+// front is the true front of the problem, nil where there is none.
+func (p *searchParts[C]) front(points int) [][]float64 {
+	if p.settings == nil {
+		return nil
+	}
+	of, err := p.settings.Problem()
+	if f, ok := of.(interface {
+		Front(points int) ([][]float64, error)
+	}); ok && err == nil {
+		front, _ := f.Front(points) // none is known
+		return front
+	}
+	return nil
+}
+
 func (p *searchParts[C]) check(d *config.Document, env *envs.Environment, options envs.Options) error {
 	if p.settings == nil {
 		return p.checkPolicy(d, env, options)

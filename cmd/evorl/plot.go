@@ -26,13 +26,14 @@ var (
 
 func newPlot() *cobra.Command {
 	var out, metric, x, center, band, title string
+	var front bool
 	cmd := &cobra.Command{
 		Use:   "plot [flags] RUN_DIR...",
 		Short: "Draw learning curves",
 		Long: "Draw learning curves with their spread, as SVG or PNG. Runs that differ only in their seed become one line, whose spread is over\n" +
-			"the runs; a single run's is over its members.",
+			"the runs; a single run's is over its members. With --front: what runs with several objectives have found, and the true front.",
 		Example: "  evorl plot runs/pbt-CartPole-v1-1\n  evorl plot -o compare.png --metric evaluation --x seconds runs/*\n" +
-			"  evorl plot --metric hyper/learning_rate runs/pbt-CartPole-v1-1",
+			"  evorl plot --metric hyper/learning_rate runs/pbt-CartPole-v1-1\n  evorl plot --front runs/nsga-ii-zdt-1",
 		Args: between(1, math.MaxInt, "want at least one RUN_DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o := plot.Options{Metric: metric, Title: title}
@@ -46,8 +47,22 @@ func newPlot() *cobra.Command {
 			if o.Band, err = choose("--band", band, bands); err != nil {
 				return err
 			}
+			if front {
+				o.Metric = ""
+			}
 			if ext := strings.ToLower(filepath.Ext(out)); ext != ".svg" && ext != ".png" {
 				return usagef("--output %s: want a name that ends in .svg or .png", out)
+			}
+			if front {
+				figure, err := drawFronts(args, o)
+				if err != nil {
+					return err
+				}
+				if err := figure.Save(out); err != nil {
+					return err
+				}
+				_, err = fmt.Fprintln(cmd.OutOrStdout(), out)
+				return err
 			}
 			series, what, err := readSeries(args)
 			if err != nil {
@@ -78,6 +93,7 @@ func newPlot() *cobra.Command {
 	cmd.Flags().StringVar(&x, "x", "env_steps", "`AXIS` along the bottom: env_steps (iterations where there are none), seconds or iterations")
 	cmd.Flags().StringVar(&center, "center", "median", "the line is the `CENTER`: median or mean")
 	cmd.Flags().StringVar(&band, "band", "quartiles", "`BAND` around it: quartiles, range or none")
+	cmd.Flags().BoolVar(&front, "front", false, "draw the first two objectives of the newest checkpoint's solutions instead")
 	cmd.Flags().StringVar(&title, "title", "", "`TITLE` (default the workflow and environment)")
 	return cmd
 }

@@ -136,6 +136,11 @@ func TestSearchOfMany(t *testing.T) {
 			}
 			b.must("plot", "-o", "p.svg", c.name, half)
 			b.must("plot", "-o", "p.svg", "--metric", c.metrics[0], c.name)
+			if c.name == "front" {
+				b.must("plot", "--front", "-o", "p.png", c.name, half)
+			} else if _, message, status := b.run("plot", "--front", "-o", "p.png", c.name); status == 0 || !strings.Contains(message, "no objectives") {
+				t.Errorf("the front of elites: status %d, %s", status, message)
+			}
 		})
 	}
 }

@@ -1,5 +1,5 @@
 // Package plot draws learning curves: a metric against environment steps or time, with its spread over the members of a population
-// or over several runs.
+// or over several runs; and clouds of points, such as fronts between objectives.
 package plot
 
 import (

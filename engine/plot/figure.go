@@ -33,11 +33,12 @@ type Options struct {
 	Height float64 // inches; 4.5 when 0
 }
 
-// Figure is a drawing of learning curves, to be saved in any format.
+// Figure is a drawing of learning curves, or of clouds of points, to be saved in any format.
 type Figure struct {
 	options Options
 	labels  []string
 	curves  []Curve
+	clouds  []Cloud // of a scatter, which has no curves
 	note    string
 	scale   axisScale
 }
@@ -248,7 +249,10 @@ func (f *Figure) plot() (*plot.Plot, error) {
 			p.Add(dot)
 		}
 	}
-	widen(&p.X, true)
+	if err := f.drawClouds(p); err != nil {
+		return nil, err
+	}
+	widen(&p.X, f.clouds == nil)
 	widen(&p.Y, false)
 	return p, nil
 }

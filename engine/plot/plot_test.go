@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"image/png"
 	"io"
 	"math"
@@ -230,6 +231,36 @@ func TestScale(t *testing.T) {
 	for largest, want := range map[float64]string{100: "Wall time (s)", 200: "Wall time (min)", 20_000: "Wall time (h)"} {
 		if got := scaleFor(Seconds, largest).label; got != want {
 			t.Errorf("%v s: %q; want %q", largest, got, want)
+		}
+	}
+}
+
+// TestScatter: every cloud has dots in its colour; what is not finite is left out, and nothing at all is an error.
+func TestScatter(t *testing.T) {
+	nan := math.NaN()
+	f, err := Scatter([]Cloud{{"A", []float64{1, 2, nan}, []float64{3, 4, 5}, true}, {"B", []float64{1.5}, []float64{-1}, false}, {"C", nil, nil, false}}, "across", Options{YLabel: "up"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := f.WriteSVG(&b); err != nil {
+		t.Fatal(err)
+	}
+	svg := b.String()
+	for text, want := range map[string]int{">across<": 1, ">up<": 1, ">B<": 1, "NaN": 0} {
+		if got := strings.Count(svg, text); got != want {
+			t.Errorf("%q stands %d times in\n%s\nwant %d", text, got, svg, want)
+		}
+	}
+	for i, want := range []int{2, 1, 0} { // and the sample of the legend
+		c := palette[i]
+		if got := strings.Count(strings.ToUpper(svg), fmt.Sprintf("FILL:#%02X%02X%02X", c.R, c.G, c.B)); got != want {
+			t.Errorf("cloud %d has %d dots; want %d", i, got, want)
+		}
+	}
+	for _, clouds := range [][]Cloud{nil, {{"A", []float64{nan}, []float64{1}, false}}, {{"A", []float64{1, 2}, []float64{1}, false}}} {
+		if _, err := Scatter(clouds, "x", Options{}); err == nil {
+			t.Errorf("%v is drawn", clouds)
 		}
 	}
 }

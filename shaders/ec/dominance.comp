@@ -14,11 +14,14 @@ layout(std430, set = 0, binding = 3) writeonly buffer Number { uint number[]; };
 
 layout(push_constant) uniform Push { uint candidates; }; // N
 
+const float LARGEST = 3.402823466e38;
+
 void main() {
     uint search = gl_WorkGroupID.y, i = gl_GlobalInvocationID.x, n = candidates, words = (n + 31u) / 32u;
     if (i >= n) return;
     vec4 mine[FOURS];
     for (uint four = 0u; four < FOURS; four++) mine[four] = objectives4(search * n + i, four);
+    bool apart = TWINS == 0u && mine[0].x > -LARGEST; // those without finite objectives share the last front
     uint count = 0u;
     for (uint word = 0u; word < words; word++) {
         uint bits = 0u, end = min(32u, n - 32u * word);
@@ -29,7 +32,7 @@ void main() {
                 worse = bvec4(uvec4(worse) | uvec4(lessThan(other, mine[four])));
                 better = bvec4(uvec4(better) | uvec4(greaterThan(other, mine[four])));
             }
-            bits |= !any(worse) && (any(better) || (TWINS == 0u && 32u * word + bit < i)) ? 1u << bit : 0u;
+            bits |= !any(worse) && (any(better) || (apart && 32u * word + bit < i)) ? 1u << bit : 0u;
         }
         dominators[(search * words + word) * n + i] = bits;
         count += bitCount(bits);
