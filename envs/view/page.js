@@ -370,36 +370,52 @@ function draw(seconds) {
   gl.bindVertexArray(null);
 }
 
-// Charts: lines over the episode, with a cursor at the present moment.
-function chart(canvas, height, lines, low, high, seek, bars) {
-  const ratio = window.devicePixelRatio || 1, w = canvas.clientWidth || 280;
+// Charts: lines with a cursor at the present moment, over so many steps about it; over all of the episode where those are all.
+function chart(canvas, height, values, low, high, steps, bars) {
+  const ratio = window.devicePixelRatio || 1, w = canvas.clientWidth || 280, n = values.length;
   canvas.style.height = height + "px";
-  const still = document.createElement("canvas");
-  for (const c of [canvas, still]) { c.width = w * ratio; c.height = height * ratio; }
-  const span = high > low ? high - low : 1, n = lines.length;
-  const y = v => (1 - (v - low) / span) * (height - 6) + 3;
-  const pen = still.getContext("2d");
-  pen.scale(ratio, ratio);
-  pen.fillStyle = "#fff";
-  pen.fillRect(0, 0, w, height);
-  if (low < 0 && high > 0) { pen.fillStyle = "#d9dee5"; pen.fillRect(0, y(0), w, 1); }
-  pen.strokeStyle = pen.fillStyle = "#2f6db5";
-  pen.lineWidth = 1.3;
-  pen.beginPath();
-  for (let i = 0; i < n; i++) {
-    if (!Number.isFinite(lines[i])) continue;
-    if (bars) pen.rect(w * i / n, 3, lines[i] * w / n, height - 6);
-    else pen.lineTo(w * (i + 1) / n, y(Math.min(Math.max(lines[i], low), high)));
+  canvas.width = w * ratio;
+  canvas.height = height * ratio;
+  const span = high > low ? high - low : 1, shown = Math.min(n, steps);
+  const y = v => (1 - (Math.min(Math.max(v, low), high) - low) / span) * (height - 6) + 3;
+  const pen = canvas.getContext("2d");
+  let first = 0, still = null;
+  function draw() {
+    const x = w / shown, from = Math.max(0, Math.floor(first)), to = Math.min(n, Math.ceil(first + shown));
+    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+    pen.fillStyle = "#fff";
+    pen.fillRect(0, 0, w, height);
+    if (low < 0 && high > 0) { pen.fillStyle = "#d9dee5"; pen.fillRect(0, y(0), w, 1); }
+    pen.strokeStyle = pen.fillStyle = "#2f6db5";
+    pen.lineWidth = 1.3;
+    pen.beginPath();
+    for (let i = from; i < to; i++) {
+      if (!Number.isFinite(values[i])) continue;
+      if (bars) pen.rect(x * (i - first), 3, x * values[i], height - 6);
+      else if (shown < n) { pen.lineTo(x * (i - first), y(values[i])); pen.lineTo(x * (i + 1 - first), y(values[i])); } // it is kept for a step
+      else pen.lineTo(x * (i + 1), y(values[i]));
+    }
+    if (bars) pen.fill(); else pen.stroke();
   }
-  if (bars) pen.fill(); else pen.stroke();
   canvas.onpointerdown = canvas.onpointermove = e => {
-    if (e.type === "pointerdown" || e.buttons) seek(e.offsetX / canvas.clientWidth);
+    if (e.type === "pointerdown" || (e.buttons && shown === n)) seek((first + shown * e.offsetX / canvas.clientWidth) / n);
   };
   return part => {
-    const top = canvas.getContext("2d");
-    top.drawImage(still, 0, 0);
-    top.fillStyle = "#c4473d";
-    top.fillRect(Math.round(part * (canvas.width - ratio)), 0, ratio, canvas.height);
+    if (shown < n) {
+      first = Math.min(Math.max(part * n - shown / 2, 0), n - shown);
+      draw();
+    } else if (still) {
+      pen.drawImage(still, 0, 0);
+    } else {
+      draw();
+      still = document.createElement("canvas");
+      still.width = canvas.width;
+      still.height = canvas.height;
+      still.getContext("2d").drawImage(canvas, 0, 0);
+    }
+    pen.setTransform(1, 0, 0, 1, 0, 0);
+    pen.fillStyle = "#c4473d";
+    pen.fillRect(Math.round((part * n - first) / shown * (canvas.width - ratio)), 0, ratio, canvas.height);
   };
 }
 function extent(x) {
@@ -416,7 +432,7 @@ function seek(part) { now = Math.min(Math.max(part, 0), 1) * end; show(); }
 function layout() {
   const sums = [0, ...returns];
   const [low, high] = extent(sums), [worst, best] = extent([0, ...rewards]);
-  charts = [chart($("returns"), 110, returns, low, high, seek), chart($("rewards"), 60, rewards, worst, best, seek)];
+  charts = [chart($("returns"), 110, returns, low, high, Infinity), chart($("rewards"), 60, rewards, worst, best, Infinity)];
   const list = $("actions");
   list.textContent = "";
   rows = episode.actions.names.map((name, a) => {
@@ -428,7 +444,7 @@ function layout() {
     list.append(row);
     const series = Array.from({ length: episode.steps }, (_, i) => episode.actions.discrete ? (values[i] === a ? 1 : 0) : values[i * width + a]);
     const bounds = episode.actions.discrete ? [0, 1] : [episode.actions.low[a], episode.actions.high[a]];
-    return { row, value, series, draw: chart(line, episode.actions.discrete ? 18 : 34, series, bounds[0], bounds[1], seek, episode.actions.discrete) };
+    return { row, value, series, draw: chart(line, episode.actions.discrete ? 18 : 34, series, bounds[0], bounds[1], 100, episode.actions.discrete) };
   });
 }
 
