@@ -16,8 +16,14 @@ import (
 //go:embed page.html
 var pageHTML string
 
-//go:embed page.js
-var pageJS string
+//go:embed solids.js
+var solidsJS string
+
+//go:embed scene.js
+var sceneJS string
+
+//go:embed panel.js
+var panelJS string
 
 var page = template.Must(template.New("page").Parse(pageHTML))
 
@@ -28,7 +34,7 @@ func (s *Show) WritePage(w io.Writer) error {
 		return fmt.Errorf("view: the page of %q: %w", s.env.Name, err)
 	}
 	// json.Marshal escapes what could end a script.
-	return page.Execute(w, map[string]any{"Title": s.Title, "Caption": s.Caption, "Data": template.JS(text), "Script": template.JS(pageJS)})
+	return page.Execute(w, map[string]any{"Title": s.Title, "Caption": s.Caption, "Data": template.JS(text), "Script": template.JS(solidsJS + sceneJS + panelJS)})
 }
 
 // pageData is what the page's script reads.

@@ -102,9 +102,12 @@ func TestPage(t *testing.T) {
 
 // TestPageScript: the script parses, where there is something to parse it with.
 func TestPageScript(t *testing.T) {
-	for _, pair := range [][2]string{{"{", "}"}, {"(", ")"}, {"[", "]"}} {
-		if a, b := strings.Count(pageJS, pair[0]), strings.Count(pageJS, pair[1]); a != b {
-			t.Errorf("page.js has %d %s and %d %s", a, pair[0], b, pair[1])
+	scripts := map[string]string{"solids.js": solidsJS, "scene.js": sceneJS, "panel.js": panelJS}
+	for name, text := range scripts {
+		for _, pair := range [][2]string{{"{", "}"}, {"(", ")"}, {"[", "]"}} {
+			if a, b := strings.Count(text, pair[0]), strings.Count(text, pair[1]); a != b {
+				t.Errorf("%s has %d %s and %d %s", name, a, pair[0], b, pair[1])
+			}
 		}
 	}
 	node, err := exec.LookPath("node")
@@ -112,13 +115,13 @@ func TestPageScript(t *testing.T) {
 		t.Log("no node here; only brackets were counted")
 		return
 	}
-	if out, err := exec.Command(node, "--check", "page.js").CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
+	for name := range scripts {
+		if out, err := exec.Command(node, "--check", name).CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", name, err, out)
+		}
 	}
 	// The page's own functions, in the values that need no browser.
-	i := strings.Index(pageJS, "// Vectors and matrices")
-	j := strings.Index(pageJS, "const count =")
-	check := `const episode = {camera: {distance: 3}}; ` + pageJS[i:j] + `
+	check := `const episode = {camera: {distance: 3}}; ` + solidsJS[strings.Index(solidsJS, "// Vectors and matrices"):] + `
 const m = product(placed([1, 2, 3], [Math.SQRT1_2, 0, 0, Math.SQRT1_2]), placed([1, 0, 0], [1, 0, 0, 0]));
 const ends = shape => { const c = mesh(shape); let most = [0, 0, 0], normals = 0; for (let i = 0; i < c.length; i += 6) { for (let k = 0; k < 3; k++) most[k] = Math.max(most[k], Math.abs(c[i + k])); normals = Math.max(normals, Math.abs(Math.hypot(c[i + 3], c[i + 4], c[i + 5]) - 1)); }
   return [...most, normals, c.length % 18]; };

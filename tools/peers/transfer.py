@@ -14,6 +14,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import tomllib
 
 import gymnasium
 import numpy as np
@@ -64,8 +65,14 @@ class Policy:
         return np.array(out, np.float32)
 
 
-def gymnasium_returns(policy, episodes, seed):
-    env = gymnasium.make(policy.data["env"], max_episode_steps=policy.data["time_limit"] or None)
+def task(run):
+    """The environment's options in a run's configuration, by the names that Gymnasium has for them."""
+    options = tomllib.loads((run / "config.toml").read_text()).get("task", {})
+    return {k: tuple(v) if isinstance(v, list) else v for k, v in options.items()}
+
+
+def gymnasium_returns(policy, options, episodes, seed):
+    env = gymnasium.make(policy.data["env"], max_episode_steps=policy.data["time_limit"] or None, **options)
     out = []
     for episode in range(episodes):
         obs, _ = env.reset(seed=seed + episode)
@@ -106,7 +113,7 @@ def main():
                 member = json.loads(path.read_text())["member"]
             ours = evaluate("--episodes", str(args.episodes), "--seed", str(args.seed), "--member", str(member))
             policy = Policy(path)
-        theirs = gymnasium_returns(policy, args.episodes, args.seed)
+        theirs = gymnasium_returns(policy, task(run), args.episodes, args.seed)
         row = {
             "run": str(run), "workflow": ours["workflow"], "env": ours["env"], "iteration": ours["iteration"], "member": member, "episodes": args.episodes,
             "evorl": ours["mean_return"], "evorl_std": ours["std_return"], "gymnasium": theirs.mean(), "gymnasium_std": theirs.std(),
