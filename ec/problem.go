@@ -51,6 +51,12 @@ type Acting interface {
 	Evaluator(ctx context.Context, solutions *engine.Tensor) (*envs.Evaluator, error)
 }
 
+// FineEvaluation is an Evaluation that can make something of candidates more exact than float32: they are the sum of candidates and rest, [M · window, row]
+// each. A search asks it where the algorithm is a FineStrategy.
+type FineEvaluation interface {
+	RecordFine(r *engine.Recorder, candidates, rest *engine.Tensor, first int, fitness *engine.Tensor)
+}
+
 // Describer is an Evaluation that also describes how candidates behave, in the space that its problem's Space bounds. Describe is called once,
 // before the first recording: from then on Record writes descriptors [M, P, B] too.
 type Describer interface {

@@ -29,6 +29,7 @@ type Search struct {
 	judge      *judge         // nil with several objectives
 	panel      *panel         // nil with one objective
 	window     *engine.Tensor // [M · window, row]
+	rest       *engine.Tensor // [M · window, row]: to be added to it; nil: nothing
 	raw        *engine.Tensor // [M, P] or [M, P, K]: as evaluated
 	descriptor *engine.Tensor // [M, P, B]; nil where the problem has none
 	rows       []*engine.Tensor
@@ -70,6 +71,11 @@ func (s *Search) build(ctx context.Context, members int) (err error) {
 		s.solution = search.Scratch("solution", engine.Float32, s.solution.Dims()...)
 	}
 	s.window = search.Scratch("candidates", engine.Float32, engine.Population(members*s.evaluation.Window()), engine.Axis("parameter", s.space.Row()))
+	if _, ok := s.strategy.(FineStrategy); ok && s.inside.repair == nil { // what is repaired is where float32 puts it
+		if _, ok := s.evaluation.(FineEvaluation); ok {
+			s.rest = search.Scratch("rest", engine.Float32, engine.Population(members*s.evaluation.Window()), engine.Axis("parameter", s.space.Row()))
+		}
+	}
 	dims := []engine.Dim{engine.Population(members), candidates(population)}
 	if k := s.space.Objectives; k > 1 {
 		several, err := ofSeveral(s.strategy, k)
@@ -128,6 +134,11 @@ func (s *Search) Record(r *engine.Recorder, rows func(*engine.Recorder)) {
 	for first := 0; first < population; first += window {
 		from := min(first, population-window) // the last window ends with the population; what two share is evaluated to the same twice
 		s.inside.Candidates(r, Pick{First: from}, s.window)
+		if s.rest != nil {
+			s.strategy.(FineStrategy).Rest(r, Pick{First: from}, s.rest)
+			s.evaluation.(FineEvaluation).RecordFine(r, s.window, s.rest, from, s.raw)
+			continue
+		}
 		s.evaluation.Record(r, s.window, from, s.raw)
 	}
 	s.evaluation.Finish(r)

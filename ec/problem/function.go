@@ -19,7 +19,7 @@ type Function struct {
 	start func(rng *engine.Rng, member int) []float32
 	// constants are the numbers that a member's candidates are evaluated with, the same count for each; nil: there are none.
 	constants func(member int) []float32
-	// front is the true front, minimised; nil with one objective.
+	// front is the true front, minimised; nil with one objective, or where it is not known.
 	front func(points int) ([][]float64, error)
 	// call evaluates candidates.
 	call func(r *engine.Recorder, k functionOf) vk.Call
@@ -31,6 +31,7 @@ type functionOf struct {
 	objectives                                              vk.Range // [M, P] or [M, P, K]
 	constants                                               vk.Range // [M, numbers]; the candidates where there are none
 	descriptors                                             *engine.Tensor
+	rest                                                    *engine.Tensor // [M · window, row]: to be added to the candidates; nil: nothing
 	clock                                                   vk.Range
 	members, window, dim, row, population, first, objective uint32
 	numbers                                                 uint32
@@ -91,8 +92,11 @@ func (f *Function) Only(members []int) ec.Problem {
 // Front is the true front of several objectives, [points][objectives], maximised: about so many points, evenly spread. An error where it is
 // not known.
 func (f *Function) Front(points int) ([][]float64, error) {
-	if f.front == nil {
+	if f.objectives == 1 {
 		return nil, fmt.Errorf("problem: the front of %s, which has one objective; want a function of several", f.name)
+	}
+	if f.front == nil {
+		return nil, fmt.Errorf("problem: the front of %s is not known", f.name)
 	}
 	if points < 2 || points > 1<<20 {
 		return nil, fmt.Errorf("problem: a front of %d points; want 2 to %d", points, 1<<20)

@@ -50,6 +50,13 @@ func (e *functionEvaluation) Record(r *engine.Recorder, candidates *engine.Tenso
 	r.Dispatch(e.call(r, e.of(candidates, first, objectives)))
 }
 
+// RecordFine implements ec.FineEvaluation.
+func (e *functionEvaluation) RecordFine(r *engine.Recorder, candidates, rest *engine.Tensor, first int, fitness *engine.Tensor) {
+	k := e.of(candidates, first, fitness)
+	k.rest = rest
+	r.Dispatch(e.call(r, k))
+}
+
 func (e *functionEvaluation) of(candidates *engine.Tensor, first int, objectives *engine.Tensor) functionOf {
 	space := e.Space(e.members)
 	row := space.Row()

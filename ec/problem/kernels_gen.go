@@ -212,6 +212,8 @@ var functionShader = &vk.Shader{
 		{Name: "constants_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
 		{Name: "Clock", Index: 4, Access: vk.Read},
 		{Name: "Fitness", Index: 5, Access: vk.Write},
+		{Name: "Rest", Index: 6, Access: vk.Read},
+		{Name: "rest_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4},
 	},
 	PushBytes: 56,
 	Spec: []vk.SpecConstant{
@@ -220,6 +222,7 @@ var functionShader = &vk.Shader{
 		{Name: "ROW", ID: 2, Default: 4},
 		{Name: "MATRICES", ID: 3, Default: 0},
 		{Name: "NOISE", ID: 4, Default: 0},
+		{Name: "FINE", ID: 5, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{32, 1, 1},
@@ -234,6 +237,8 @@ type functionKernel struct {
 	ConstantsTexels  vk.Range // readonly vec4 rgba32f
 	Clock            vk.Range // readonly uint
 	Fitness          vk.Range // writeonly float
+	Rest             vk.Range // readonly vec4
+	RestTexels       vk.Range // readonly vec4 rgba32f
 
 	Members    uint32 // push constants, in order
 	Window     uint32
@@ -255,17 +260,18 @@ type functionKernel struct {
 	Row        uint32 // default 4
 	Matrices   uint32 // default 0
 	Noise      uint32 // default 0
+	Fine       uint32 // default 0
 	TexelLoads uint32 // default 0
 }
 
 // call dispatches x × y × z workgroups.
 func (k functionKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [6]vk.Range
+		ranges [8]vk.Range
 		push   [56]byte
-		spec   [6]uint32
+		spec   [7]uint32
 	})
-	a.ranges = [6]vk.Range{k.Candidates, k.CandidatesTexels, k.Constants, k.ConstantsTexels, k.Clock, k.Fitness}
+	a.ranges = [8]vk.Range{k.Candidates, k.CandidatesTexels, k.Constants, k.ConstantsTexels, k.Clock, k.Fitness, k.Rest, k.RestTexels}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Window)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Dim)
@@ -280,7 +286,7 @@ func (k functionKernel) call(x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[44:], math.Float32bits(k.NoiseB))
 	binary.LittleEndian.PutUint32(a.push[48:], k.Seed)
 	binary.LittleEndian.PutUint32(a.push[52:], k.Stream)
-	a.spec = [6]uint32{32, 1, 4, 0, 0, 0}
+	a.spec = [7]uint32{32, 1, 4, 0, 0, 0, 0}
 	if k.Workgroup != 0 {
 		a.spec[0] = k.Workgroup
 	}
@@ -296,10 +302,73 @@ func (k functionKernel) call(x, y, z uint32) vk.Call {
 	if k.Noise != 0 {
 		a.spec[4] = k.Noise
 	}
+	if k.Fine != 0 {
+		a.spec[5] = k.Fine
+	}
 	if k.TexelLoads != 0 {
-		a.spec[5] = k.TexelLoads
+		a.spec[6] = k.TexelLoads
 	}
 	return vk.Call{Shader: functionShader, Groups: [3]uint32{x, y, z}, Label: "ec/problem/function", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var givenShader = &vk.Shader{
+	Name:  "ec/problem/given",
+	SPIRV: shaders.Code("ec/problem/given"),
+	Bindings: []vk.Binding{
+		{Name: "Candidates", Index: 0, Access: vk.Read},
+		{Name: "candidates_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Objectives", Index: 2, Access: vk.Write},
+	},
+	PushBytes: 28,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// givenKernel is shaders/ec/problem/given.comp.
+type givenKernel struct {
+	Candidates       vk.Range // readonly vec4
+	CandidatesTexels vk.Range // readonly vec4 rgba32f
+	Objectives       vk.Range // writeonly float
+
+	Members    uint32 // push constants, in order
+	Window     uint32
+	Dim        uint32
+	Row        uint32
+	Population uint32
+	First      uint32
+	Objective  uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k givenKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [3]vk.Range
+		push   [28]byte
+		spec   [2]uint32
+	})
+	a.ranges = [3]vk.Range{k.Candidates, k.CandidatesTexels, k.Objectives}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Window)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Dim)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[16:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[20:], k.First)
+	binary.LittleEndian.PutUint32(a.push[24:], k.Objective)
+	a.spec = [2]uint32{64, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: givenShader, Groups: [3]uint32{x, y, z}, Label: "ec/problem/given", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
 var observedShader = &vk.Shader{

@@ -53,6 +53,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--seeds", type=int, default=15)
     parser.add_argument("--only", nargs="*")
+    parser.add_argument("--algorithms", nargs="*", default=["nsga-ii", "nsga-iii"])
     parser.add_argument("--json")
     args = parser.parse_args()
     out = {"pymoo": pymoo.__version__, "numpy": np.__version__, "seeds": args.seeds, "runs": []}
@@ -64,7 +65,7 @@ def main():
         population = 100 if two else 92
         directions = get_reference_directions("das-dennis", 2 if two else 3, n_partitions=99 if two else 12)
         igd = IGD(front(name))
-        for algorithm in ("nsga-ii", "nsga-iii"):
+        for algorithm in args.algorithms:
             values, begin = [], time.time()
             for seed in range(1, args.seeds + 1):
                 algo = NSGA2(pop_size=population) if algorithm == "nsga-ii" else NSGA3(ref_dirs=directions, pop_size=population)

@@ -7,6 +7,9 @@
 // float32 resolves small values since nothing is formed as the difference of large numbers: all begins with x - x_opt (x_opt being the sum of
 // two floats), 1 - cos 2a is 2 sin^2 a, and so on. ec/problem/bbob_test.go holds the values against COCO's.
 //
+// Where candidates are sums of two floats, so is x - x_opt, and its product with A is formed as exactly: a ridge that runs obliquely is narrower
+// than the rounding of the numbers along it.
+//
 // A function goes z = B change(A (x - x_opt)), where A and B are matrices or absent; what is the same for all candidates is computed in Go. A workgroup
 // takes a candidate at a time, its invocations share the numbers. Groups: x = any number, which share the candidates.
 
@@ -19,6 +22,7 @@ const uint ACKLEY = 25u, PLAIN_RASTRIGIN = 26u;
 layout(constant_id = 2) const uint ROW = 4;      // floats from one candidate to the next
 layout(constant_id = 3) const uint MATRICES = 0; // 0 to 2: A and B
 layout(constant_id = 4) const uint NOISE = 0;    // 1: Gaussian, 2: uniform, 3: Cauchy
+layout(constant_id = 5) const uint FINE = 0;     // 1: candidates are sums of two floats
 
 #include "engine/workgroup.glsl"
 #include "engine/math.glsl"
@@ -31,6 +35,8 @@ layout(std430, set = 0, binding = 2) readonly buffer Constants { vec4 constants[
 layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer constants_texels;       // the same
 layout(std430, set = 0, binding = 4) readonly buffer Clock { uint clock[]; };              // [0]: the generation
 layout(std430, set = 0, binding = 5) writeonly buffer Fitness { float fitness[]; };        // [M, P]
+layout(std430, set = 0, binding = 6) readonly buffer Rest { vec4 rest[]; };                // [M * window, row]: what is to be added to the candidates
+layout(set = 0, binding = 7, rgba32f) readonly uniform imageBuffer rest_texels;            // the same
 
 layout(push_constant) uniform Push {
     uint members;
@@ -56,6 +62,7 @@ layout(push_constant) uniform Push {
 
 shared float before[ROW]; // before A, and after B
 shared float after[ROW];  // after A
+shared float low[ROW];    // to be added before A
 shared float steepest;    // the first number after A, unchanged
 
 const float PI = 3.14159265358979324, LN10 = 2.30258509299404568;
@@ -64,6 +71,29 @@ uint base; // of the member's constants
 
 float constant(uint at) { return LOAD1(constants, constants_texels, base + at); }
 vec4 constant4(uint at) { return LOAD4(constants, constants_texels, (base + at) >> 2); }
+
+vec4 before4(uint j) { return vec4(before[j], before[j + 1u], before[j + 2u], before[j + 3u]); }
+vec4 after4(uint j) { return vec4(after[j], after[j + 1u], after[j + 2u], after[j + 3u]); }
+
+// Row i of A times the numbers before it.
+float times_a(uint i) {
+    if (FINE == 0u) {
+        float sum = 0.0;
+        for (uint j = 0u; j < ROW; j += 4u) sum += dot(constant4(MATRIX_A + i * ROW + j), before4(j));
+        return sum;
+    }
+    precise vec4 sum = vec4(0.0), small = vec4(0.0);
+    for (uint j = 0u; j < ROW; j += 4u) {
+        vec4 a = constant4(MATRIX_A + i * ROW + j), b = before4(j);
+        precise vec4 product = a * b, next = sum + product;
+        small += sum_rest(sum, product, next) + (product_rest(a, b, product) + a * vec4(low[j], low[j + 1u], low[j + 2u], low[j + 3u]));
+        sum = next;
+    }
+    precise vec4 pair = sum.xyxy + sum.zwzw;
+    small += 0.5 * sum_rest(sum.xyxy, sum.zwzw, pair); // each twice
+    precise vec4 whole = pair.xxxx + pair.yyyy;
+    return whole.x + (small.x + small.y + small.z + small.w + sum_rest(pair.xxxx, pair.yyyy, whole).x);
+}
 
 float square(float x) { return x * x; }
 float part(uint i) { return dim > 1u ? float(i) / float(dim - 1u) : 0.0; }
@@ -216,7 +246,7 @@ float gallagher() {
     for (uint p = gl_LocalInvocationID.x; p < peaks; p += WORKGROUP) {
         float q = 0.0;
         for (uint j = 0u; j < ROW; j += 4u) {
-            vec4 d = vec4(after[j], after[j + 1u], after[j + 2u], after[j + 3u]) + constant4(places + p * ROW + j);
+            vec4 d = after4(j) + constant4(places + p * ROW + j);
             q += dot(constant4(scales + p * ROW + j), d * d);
         }
         float height = constant(heights + p);
@@ -247,10 +277,15 @@ void main() {
         base = member * numbers;
         float outside = 0.0;
         for (uint i = gl_LocalInvocationID.x; i < ROW; i += WORKGROUP) {
-            float d = 0.0;
+            float d = 0.0, small = 0.0;
             if (i < dim) {
-                float x = LOAD1(candidates, candidates_texels, c * ROW + i);
-                d = (x - constant(OPTIMUM + i)) - constant(REMAINDER + i);
+                float x = LOAD1(candidates, candidates_texels, c * ROW + i), x_opt = constant(OPTIMUM + i);
+                precise float far = x - x_opt;
+                small = -constant(REMAINDER + i);
+                if (FINE != 0u) small += sum_rest(vec4(x), vec4(-x_opt), vec4(far)).x + LOAD1(rest, rest_texels, c * ROW + i);
+                precise float near = far + small;
+                small = FINE != 0u ? entered(i, sum_rest(vec4(far), vec4(small), vec4(near)).x) : 0.0;
+                d = near;
                 outside += square(max(abs(x + constant(ORIGIN + i)) - 5.0, 0.0));
                 if (isnan(d) || isinf(d)) outside = M_NAN; // minima and maxima may lose what is no number
                 d = entered(i, d);
@@ -258,12 +293,12 @@ void main() {
             }
             before[i] = d;
             after[i] = 0.0;
+            if (FINE != 0u) low[i] = small;
         }
         barrier();
         if (MATRICES > 0u) {
             for (uint i = gl_LocalInvocationID.x; i < dim; i += WORKGROUP) {
-                float sum = 0.0;
-                for (uint j = 0u; j < ROW; j += 4u) sum += dot(constant4(MATRIX_A + i * ROW + j), vec4(before[j], before[j + 1u], before[j + 2u], before[j + 3u]));
+                float sum = times_a(i);
                 if (i == 0u) steepest = sum;
                 after[i] = changed(i, sum);
             }
@@ -272,7 +307,7 @@ void main() {
         if (MATRICES > 1u) {
             for (uint i = gl_LocalInvocationID.x; i < dim; i += WORKGROUP) {
                 float sum = 0.0;
-                for (uint j = 0u; j < ROW; j += 4u) sum += dot(constant4(MATRIX_A + (dim + i) * ROW + j), vec4(after[j], after[j + 1u], after[j + 2u], after[j + 3u]));
+                for (uint j = 0u; j < ROW; j += 4u) sum += dot(constant4(MATRIX_A + (dim + i) * ROW + j), after4(j));
                 before[i] = sum;
             }
             barrier();
