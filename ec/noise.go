@@ -28,11 +28,18 @@ func NewNoise(clock engine.Clock, space Space, population int, mirrored bool) *N
 // UseTable reads the noise from a table of so many numbers, drawn once and shared by all members, instead of drawing each
 // (T. Salimans et al., 2017, section 2.1). The table is a constant: Constants fills it.
 func (n *Noise) UseTable(s *engine.State, numbers int) error {
-	if least := n.space.Row(); numbers < 2*least {
-		return fmt.Errorf("ec: a noise table of %d numbers for candidates of %d; want at least %d", numbers, n.space.Dim, 2*least)
+	if err := checkTable(numbers, n.space); err != nil {
+		return err
 	}
 	n.table = s.Scratch("noise_table", engine.Float32, engine.Axis("number", numbers/4*4))
 	return s.Err()
+}
+
+func checkTable(numbers int, space Space) error {
+	if least := 2 * space.Row(); numbers < least {
+		return fmt.Errorf("ec: a noise table of %d numbers for candidates of %d; want at least %d", numbers, space.Dim, least)
+	}
+	return nil
 }
 
 // Constants fills the table, if there is one.

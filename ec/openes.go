@@ -35,6 +35,14 @@ func (c OpenESConfig) Validate() error {
 	return nil
 }
 
+// Suits says whether the settings suit candidates of a space, before any device work.
+func (c OpenESConfig) Suits(space Space) error {
+	if c.NoiseTable > 0 {
+		return checkTable(c.NoiseTable, space)
+	}
+	return nil
+}
+
 // openES is the evolution strategy of T. Salimans et al., "Evolution Strategies as a Scalable Alternative to Reinforcement Learning",
 // 2017, algorithm 1.
 type openES struct {

@@ -27,7 +27,7 @@ func BenchmarkFewEpisodes(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer dev.Close()
-	for _, hidden := range [][]int{{8}, {16, 16}, {32, 32}, {64, 64}, {256, 256}} {
+	for _, hidden := range [][]int{{8}, {16, 16}, {32, 32}, {64, 64}, {128, 128}, {256, 256}} {
 		for _, form := range []networkForm{networkLanes, networkStream, networkOwn} {
 			for _, environments := range []int{1, 8} {
 				b.Run(fmt.Sprint(hidden, "/form=", form, "/environments=", environments), func(b *testing.B) {

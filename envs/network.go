@@ -39,7 +39,7 @@ func (ro *Rollout) network(mlp nn.MLP, info vk.Info) (network, error) {
 		case networkOwn:
 			n.own, err = mlp.Own()
 		case networkLanes:
-			n.lanes, err = mlp.Lanes(info)
+			n.lanes, err = mlp.LanesForward(info)
 			n.iterations = int(n.lanes.Lanes)
 		case networkStream:
 			n.stream, err = mlp.Stream(info, ro.cfg.Environments)

@@ -46,6 +46,7 @@ func TestWrongConfigurations(t *testing.T) {
 		{"too many minibatches", "workflow = \"ppo\"\nenv = \"CartPole-v1\"\n[ppo]\nenvironments = 1\nrollout_length = 2\nminibatches = 3\n", nil, []string{"x.toml:6:15", "3 minibatches of 2 transitions"}},
 		{"endless episodes", "workflow = \"ppo\"\nenv = \"CartPole-v1\"\n[environment]\ntime_limit = -1\n", nil, []string{"x.toml:4:14", "time limit"}},
 		{"an odd population", "workflow = \"openes\"\nenv = \"CartPole-v1\"\n[openes]\npopulation = 33\n", nil, []string{"x.toml:4:14", "cannot be mirrored"}},
+		{"a small noise table", "workflow = \"openes\"\nenv = \"CartPole-v1\"\n[openes]\nnoise_table = 100\n", nil, []string{"x.toml:3", "a noise table of 100 numbers", "at least 776"}},
 		{"bins of discrete actions", "workflow = \"openes\"\nenv = \"CartPole-v1\"\n[policy]\nbins = 5\n", nil, []string{"x.toml:4:8", "discrete already"}},
 		{"one bin", "workflow = \"pgpe\"\nenv = \"Pendulum-v1\"\n[policy]\nbins = 1\n", nil, []string{"x.toml:4:8", "no choice"}},
 		{"too deep", "workflow = \"ga\"\nenv = \"CartPole-v1\"\n[network]\nhidden = [1,2,3,4,5,6,7,8,9]\n", nil, []string{"x.toml:4:10", "9 hidden layers"}},

@@ -110,6 +110,16 @@ func (p *searchParts[C]) check(d *config.Document, env *envs.Environment, option
 			return d.Errorf(p.algo.Name(), "%v", err)
 		}
 	}
+	return p.suits(d, of)
+}
+
+// suits says what of the algorithm's settings does not suit the problem's candidates.
+func (p *searchParts[C]) suits(d *config.Document, of ec.Problem) error {
+	if algo, ok := any(p.algo).(interface{ Suits(ec.Space) error }); ok {
+		if err := algo.Suits(of.Space(p.search.Members)); err != nil {
+			return d.Errorf(p.algo.Name(), "%v", err)
+		}
+	}
 	return nil
 }
 
@@ -119,7 +129,10 @@ func (p *searchParts[C]) checkPolicy(d *config.Document, env *envs.Environment, 
 	}
 	err := problem.CheckPolicy(env, options, p.network, p.policy)
 	if err == nil {
-		_, err = p.inEnvironment(env, options)
+		var of ec.Problem
+		if of, err = p.inEnvironment(env, options); err == nil {
+			err = p.suits(d, of)
+		}
 	}
 	var of *problem.SettingError
 	if errors.As(err, &of) {

@@ -26,7 +26,11 @@ func BenchmarkOpenES(b *testing.B) {
 	for _, c := range []struct {
 		hidden     []int
 		population int
-	}{{[]int{16, 16}, 4096}, {[]int{64, 64}, 4096}, {[]int{256, 256}, 128}} {
+	}{
+		{[]int{16, 16}, 1 << 7}, {[]int{16, 16}, 1 << 9}, {[]int{16, 16}, 1 << 11}, {[]int{16, 16}, 1 << 13}, {[]int{16, 16}, 1 << 15}, {[]int{16, 16}, 1 << 17},
+		{[]int{64, 64}, 1 << 12},
+		{[]int{256, 256}, 1 << 7}, {[]int{256, 256}, 1 << 9},
+	} {
 		b.Run(fmt.Sprint(c.hidden, "/", c.population), func(b *testing.B) {
 			network, cfg := DefaultNetwork(), ec.DefaultOpenES()
 			network.Hidden, network.OutputGain = c.hidden, 0 // hardly any candidate leaves the track

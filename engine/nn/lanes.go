@@ -17,9 +17,23 @@ type Lanes struct {
 // driver's eight lanes.
 const maxLaneWeights = 1024
 
+// maxForwardWeights is that of kernels which only evaluate the network: the second-level cache feeds a software driver nearly as fast, where
+// streaming a network of [128, 128] takes three times as long. Beyond, compilation takes longer than a minute.
+const maxForwardWeights = 2048
+
 // Lanes says how a subgroup of the device holds the network. It is an error for a network of no or more than two hidden layers, or of
 // more weights than lanes can keep.
-func (m MLP) Lanes(info vk.Info) (Lanes, error) {
+func (m MLP) Lanes(info vk.Info) (Lanes, error) { return m.lanes(info, maxLaneWeights) }
+
+// LanesForward is Lanes for kernels that evaluate the network and learn nothing, which have room for more.
+func (m MLP) LanesForward(info vk.Info) (Lanes, error) {
+	if info.Type.GPU() {
+		return m.Lanes(info)
+	}
+	return m.lanes(info, maxForwardWeights)
+}
+
+func (m MLP) lanes(info vk.Info, most int) (Lanes, error) {
 	width := int(info.SubgroupSize)
 	if n := len(m.Hidden); n < 1 || n > 2 {
 		return Lanes{}, fmt.Errorf("nn: network %v has %d hidden layers; one subgroup holds one or two", m, n)
@@ -35,8 +49,8 @@ func (m MLP) Lanes(info vk.Info) (Lanes, error) {
 		weights = max(weights, units(m.Hidden[0])*width*units(m.Hidden[1]))
 	}
 	weights = max(weights, m.Out*units(m.Hidden[len(m.Hidden)-1]))
-	if weights > maxLaneWeights {
-		return Lanes{}, fmt.Errorf("nn: network %v needs %d weights a lane of a subgroup of %d; there is room for %d", m, weights, width, maxLaneWeights)
+	if weights > most {
+		return Lanes{}, fmt.Errorf("nn: network %v needs %d weights a lane of a subgroup of %d; there is room for %d", m, weights, width, most)
 	}
 	return l, nil
 }

@@ -74,6 +74,7 @@ layout(push_constant) uniform Push {
     uint stream_hidden[8]; // and their units
 };
 
+#define MLP_ROWS [[dont_unroll]]
 #include "engine/nn/network.glsl"
 #include "engine/nn/distribution.glsl"
 
