@@ -89,7 +89,9 @@ func TestRestartsOfInstances(t *testing.T) {
 		for i := range batch {
 			batch[i] = [][]float64{point}
 		}
-		if v := values(t, eng, f, batch, true)[m][0]; math.Abs(float64(v)-o.Fitness) > 1e-5*math.Abs(o.Fitness) {
+		// The solution is rounded to float32, the candidate was a sum of two floats: x moves by 2⁻²³ where it is sqrt(1e-7) from the optimum, and the square
+		// of that distance by a thousandth.
+		if v := values(t, eng, f, batch, true)[m][0]; math.Abs(float64(v)-o.Fitness) > 1e-3*math.Abs(o.Fitness) {
 			t.Errorf("member %d: %g at its solution; it says %g", m, v, o.Fitness)
 		}
 		if o.Evaluations < cfg.Budget && !o.Solved || o.Evaluations > cfg.Budget+1000 {
