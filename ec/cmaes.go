@@ -112,7 +112,7 @@ func (c CMAESConfig) New(s *engine.State, clock engine.Clock, _ *engine.Hyper, s
 		c.Population = defaultPopulation(space.Dim)
 	}
 	m, row := engine.Population(space.Members), engine.Axis("parameter", space.Row())
-	if err := roomForMatrices(s, space, eigenMatrices(s, space)); err != nil {
+	if err := roomForEigen(s, space); err != nil {
 		return nil, err
 	}
 	es := &cmaES{
@@ -137,6 +137,11 @@ func roomForMatrices(s *engine.State, space Space, count int) error {
 	if most := dev.Info().Limits.MaxStorageRange; err == nil && each > most {
 		err = &vk.OutOfMemoryError{What: what, Need: each, Have: most, Why: "a kernel of this device sees no more of one of them"}
 	}
+	return smaller(err, space)
+}
+
+// smaller adds to an error, if there is one, which algorithms need less.
+func smaller(err error, space Space) error {
 	if err != nil {
 		err = fmt.Errorf("%w; sep-cma-es, lm-ma-es, cr-fm-nes, snes and openes need only a few numbers for each of the %d dimensions", err, space.Dim)
 	}

@@ -350,9 +350,15 @@ func TestCMAESMemory(t *testing.T) {
 		t.Fatalf("error %v; want one of too little memory", err)
 	}
 	t.Log(err)
-	for _, want := range []string{"70000 × 70000", "sep-cma-es, lm-ma-es, cr-fm-nes, snes and openes"} {
+	const others = "sep-cma-es, lm-ma-es, cr-fm-nes, snes and openes"
+	for _, want := range []string{"70000 × 70000", others} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("error %q; want %q in it", err, want)
 		}
+	}
+	dim := tridiagonalMost(eng.Device().Info()) + 1
+	_, err = DefaultCMAES().New(s, engine.NewClock(s), engine.NewHyper(s, 1), Space{Members: 1, Dim: dim})
+	if err == nil || !strings.Contains(err.Error(), others) {
+		t.Errorf("%d dimensions: error %v; want one that names %s", dim, err, others)
 	}
 }

@@ -3,6 +3,7 @@ package ec
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/vk"
@@ -24,12 +25,19 @@ type eigen struct {
 	tridiagonal *tridiagonal // nil where Jacobi's method is used
 }
 
-// eigenMatrices is how many matrices [M, dim, row] they take.
-func eigenMatrices(s *engine.State, space Space) int {
-	if jacobiFits(s.Engine().Device().Info(), space.Dim) {
-		return 3
+// roomForEigen says whether the device can hold and decompose the matrices of a space.
+func roomForEigen(s *engine.State, space Space) error {
+	info, matrices := s.Engine().Device().Info(), 4
+	if jacobiFits(info, space.Dim) {
+		matrices = 3
 	}
-	return 4
+	if err := roomForMatrices(s, space, matrices); err != nil {
+		return err
+	}
+	if most := tridiagonalMost(info); matrices == 4 && space.Dim > most {
+		return smaller(fmt.Errorf("ec: eigenvectors of %d dimensions; this device finds those of up to %d", space.Dim, most), space)
+	}
+	return nil
 }
 
 func newEigen(s *engine.State, clock engine.Clock, space Space, gap int) *eigen {

@@ -1,8 +1,6 @@
 package ec
 
 import (
-	"fmt"
-
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/vk"
 )
@@ -38,13 +36,12 @@ func newTridiagonal(s *engine.State, space Space) *tridiagonal {
 	return t
 }
 
+// tridiagonalMost is the most dimensions that QL iterations can do: two numbers of each lie in a workgroup's shared memory.
+func tridiagonalMost(info vk.Info) int { return int(info.Limits.MaxSharedBytes)/8 - 64 }
+
 // record records the update of e's matrices and, every gap generations, the decomposition.
 func (t *tridiagonal) record(r *engine.Recorder, e *eigen) {
 	members, dim, row, info := uint32(e.space.Members), e.space.Dim, e.space.Row(), r.Engine().Device().Info()
-	if most := int(info.Limits.MaxSharedBytes)/8 - 64; dim > most {
-		r.Fail(fmt.Errorf("ec: eigenvectors of %d dimensions; this device can find those of up to %d", dim, most))
-		return
-	}
 	clock := e.clock.Tensor().Range()
 	rows := r.Share(e.space.Members, dim*int(r.Workgroup()))
 	r.Dispatch(eigenBeginKernel{

@@ -69,8 +69,9 @@ void main() {
     }
     bool turned = true;
     for (uint sweep = 0u; sweep < SWEEPS && turned; sweep++) {
-        uint count = 0u;
+        turned = false;
         for (uint round = 0u; round < PLAYERS - 1u; round++) {
+            uint count = 0u;
             for (uint p = lane; p < PAIRS; p += WORKGROUP) {
                 uvec2 at = pair(round, p);
                 vec2 turn = vec2(1.0, 0.0);
@@ -91,6 +92,8 @@ void main() {
                 turns[p] = turn;
             }
             barrier();
+            if (workgroup_sum(count) == 0u) continue;
+            turned = true;
             // Rows and columns of two pairs cross in four numbers.
             for (uint i = lane; i < PAIRS * PAIRS; i += WORKGROUP) {
                 uint p = i / PAIRS, q = i % PAIRS;
@@ -119,7 +122,6 @@ void main() {
             }
             barrier();
         }
-        turned = workgroup_sum(count) > 0u;
     }
     float largest = 0.0;
     for (uint i = lane; i < DIM; i += WORKGROUP) largest = max(largest, h[i * STRIDE + i]);
