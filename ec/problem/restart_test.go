@@ -118,6 +118,10 @@ func TestRestartsEnd(t *testing.T) {
 	eng := engine.New(open(t))
 	cfg := ec.DefaultRestart()
 	cfg.Budget = 500
+	boundless, err := BBOB(BBOBConfig{Function: 1, Dimension: 5, Instance: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		algorithm func(population int, deviation float64) ec.Algorithm
 		problem   ec.Problem
@@ -127,8 +131,10 @@ func TestRestartsEnd(t *testing.T) {
 		{cmaES(1e-12), Sphere(3), "tolx|no effect|tolfun|flat"},
 		// A population of one.
 		{func(int, float64) ec.Algorithm { return ec.RandomSearchConfig{Population: 1, NoiseStd: 1} }, Sphere(3), "budget|tol"},
+		// Far out of bounds: all candidates are put into a corner.
+		{cmaES(1e30), Sphere(3), "tolx|flat fitness"},
 		// Beyond what float32 can hold: fitness is not finite.
-		{cmaES(1e30), Sphere(3), "not finite"},
+		{cmaES(1e30), boundless, "not finite"},
 	} {
 		out, err := ec.Restart(t.Context(), eng, cfg, c.algorithm, c.problem, 1)
 		if err != nil {
@@ -143,7 +149,7 @@ func TestRestartsEnd(t *testing.T) {
 			fits = fits || strings.Contains(o.Runs[0].End, end)
 		}
 		if !fits {
-			t.Errorf("the first run ends with %q after %d evaluations; want one of %s", o.Runs[0].End, o.Runs[0].Evaluations, c.end)
+			t.Errorf("the first run ends with %q after %d evaluations; want one of %s: %+v", o.Runs[0].End, o.Runs[0].Evaluations, c.end, o.Runs[0])
 		}
 	}
 	for _, c := range []ec.RestartConfig{{}, {Increase: 1, Budget: 1}, {Increase: 2}, {Increase: 2, Budget: 100, Target: math.NaN()}} {
