@@ -102,9 +102,12 @@ func TestCMAESLikePycma(t *testing.T) {
 func BenchmarkBBOB(b *testing.B) {
 	for _, function := range []int{1, 2, 5, 6, 8, 9, 10, 11, 12, 13, 14} {
 		b.Run(fmt.Sprintf("f%d", function), func(b *testing.B) {
-			dev := open(b)
+			dev, repeats := open(b), 4
+			if function == 8 || function == 9 { // a local optimum holds some
+				repeats = 8
+			}
 			for b.Loop() {
-				report(b, attempts(b, dev, ec.CMAESConfig{InitStd: 2}, function, 10, 4, 20000, 1e-6))
+				report(b, attempts(b, dev, ec.CMAESConfig{InitStd: 2}, function, 10, repeats, 20000, 1e-6))
 			}
 		})
 	}
