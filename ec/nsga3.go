@@ -19,7 +19,7 @@ type NSGA3Config struct {
 
 // DefaultNSGA3 is that of K. Deb, H. Jain, 2014, section V, for three objectives: 92 candidates, for which there are 91 reference points, SBX of
 // every pair with a distribution index of 30, and polynomial mutation with one of 20. That copies stand behind is in the place of pymoo's elimination of
-// duplicates (J. Blank, K. Deb, 2020), without which NSGA-III, as nothing else keeps them apart, stays longer at local fronts.
+// duplicates (J. Blank, K. Deb, 2020).
 func DefaultNSGA3() NSGA3Config {
 	c := NSGA3Config{ReferenceConfig: ReferenceConfig{Population: 92}, InitialStd: 1, VariationConfig: RealCodedVariation()}
 	c.CrossoverRate, c.CrossoverIndex = 1, 30
