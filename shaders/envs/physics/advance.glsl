@@ -27,7 +27,8 @@ bool physics_step(inout float s[STATE_SIZE], const float action[NU], uint steps,
     x = q;
     y = v;
     [[unroll]] for (uint i = 0u; i < NV; i++) v_sum[i] = a_sum[i] = 0.0;
-    [[dont_unroll]] for (uint n = 0u; n < 4u * steps; n++) {
+    uint n = 0u;
+    [[dont_unroll]] do {
         uint stage = n & 3u;
         q_last = x;
         v_last = y;
@@ -50,16 +51,19 @@ bool physics_step(inout float s[STATE_SIZE], const float action[NU], uint steps,
             v_sum[i] = last ? 0.0 : v_sum[i];
             a_sum[i] = last ? 0.0 : a_sum[i];
         }
-    }
+        n++;
+    } while (n < 4u * steps);
 #else
     // Euler's method, positions moving by the new velocities.
-    [[dont_unroll]] for (uint n = 0u; n < steps; n++) {
+    uint n = 0u;
+    [[dont_unroll]] do { // asks after its turn: Mesa's software driver else takes one turn more, with no lane in it
         q_last = q;
         v_last = v;
         physics_forward(q, v, force, a, rate);
         [[unroll]] for (uint i = 0u; i < NV; i++) v[i] += TIMESTEP * rate[i];
         physics_move(q, v, TIMESTEP);
-    }
+        n++;
+    } while (n < steps);
 #endif
     physics_sense(q_last, v_last, force, a, sensed);
     bool bounded = true;
