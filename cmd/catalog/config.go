@@ -9,6 +9,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"reflect"
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
@@ -30,6 +31,7 @@ type Config struct {
 
 	workflow Workflow
 	env      *envs.Environment
+	task     any // pointer to the environment's options; nil: it has none
 	parts    parts
 }
 
@@ -85,8 +87,18 @@ func (c *Catalog) decode(d *config.Document) (*Config, error) {
 	}
 	cfg := newConfig(w)
 	cfg.env = env
+	if env.Options != nil {
+		task := reflect.New(reflect.TypeOf(env.Options))
+		task.Elem().Set(reflect.ValueOf(env.Options))
+		cfg.task = task.Interface()
+	}
 	if err := d.Decode(cfg.Sections()); err != nil {
 		return nil, err
+	}
+	if cfg.task != nil {
+		if cfg.env, err = env.With(reflect.ValueOf(cfg.task).Elem().Interface()); err != nil {
+			return nil, d.Errorf("task", "%v", err)
+		}
 	}
 	return cfg, cfg.check(d)
 }
@@ -104,6 +116,9 @@ func (c *Config) check(d *config.Document) error {
 // Sections are all settings where they stand in TOML.
 func (c *Config) Sections() config.Sections {
 	s := config.Sections{{Name: "", Value: &c.Run}, {Name: "environment", Value: &c.Environment}}
+	if c.task != nil {
+		s = append(s, config.Section{Name: "task", Value: c.task}) // the options of this environment
+	}
 	s = append(s, c.parts.sections()...)
 	return append(s, config.Section{Name: "evaluation", Value: &c.Evaluation}, config.Section{Name: "checkpoint", Value: &c.Checkpoint})
 }

@@ -11,6 +11,10 @@
 #define ACTION_SIZE 17
 #define DISCRETE 0
 
+#ifndef POSITIONS
+#define POSITIONS 0 // 1: the positions that nothing depends on are observed too
+#endif
+
 #include "envs/physics/advance.glsl"
 
 const int S_Z = 2;
@@ -20,14 +24,18 @@ const int S_MOTORS = 280; // the actuators' forces on the 17 joints
 const int S_FORCES = 297, FORCES = 78; // torque and force of the contacts on each body
 
 const uint FRAME_SKIP = 5u;
-const float FORWARD_REWARD = 1.25;
-const float HEALTHY_REWARD = 5.0;
-const float CONTROL_COST = 0.1;
+// Options, see envs.Options of this environment.
+#define FORWARD_REWARD OPTION_0 // forward_reward_weight
+#define CONTROL_COST OPTION_1 // ctrl_cost_weight
+#define CONTACT_COST OPTION_2 // contact_cost_weight
+#define CONTACT_COST_LOW OPTION_3 // contact_cost_range
+#define CONTACT_COST_HIGH OPTION_4 // contact_cost_range
+#define HEALTHY_REWARD OPTION_5 // healthy_reward
+#define TERMINATES OPTION_6 // terminate_when_unhealthy
+#define HEALTHY_Z_LOW OPTION_7 // healthy_z_range
+#define HEALTHY_Z_HIGH OPTION_8 // healthy_z_range
+#define RESET_NOISE OPTION_9 // reset_noise_scale
 const float CONTROL_LIMIT = 0.4;
-const float CONTACT_COST = 5e-7;
-const float CONTACT_COST_LIMIT = 10.0;
-const float HEALTHY_Z_LOW = 1.0, HEALTHY_Z_HIGH = 2.0;
-const float RESET_NOISE = 0.01;
 const float Z_REFERENCE = 1.4;
 
 // What a forward pass saw becomes part of the state.
@@ -45,16 +53,12 @@ void env_reset(out float s[STATE_SIZE], inout Rng rng) {
     [[unroll]] for (uint i = 0u; i < NV; i++) s[NQ + NV + i] = 0.0;
     s[S_Z] += Z_REFERENCE;
     s[3] += 1.0; // the quaternion's real part
-    float q[NQ], v[NV], zero[NV], force[NU], sensed[SENSES];
+    float q[NQ], v[NV], force[NU], sensed[SENSES];
     [[unroll]] for (uint i = 0u; i < NQ; i++) q[i] = i < TRAVEL ? 0.0 : s[i];
-    [[unroll]] for (uint i = 0u; i < NV; i++) {
-        v[i] = s[NQ + i];
-        zero[i] = 0.0;
-    }
+    [[unroll]] for (uint i = 0u; i < NV; i++) v[i] = s[NQ + i];
     [[unroll]] for (uint i = 0u; i < NU; i++) force[i] = 0.0;
-    physics_sense(q, v, force, zero, sensed);
+    physics_sense(q, v, sensed); // contacts' forces, zero here, MuJoCo computes in steps only
     remember(s, sensed, vec2(0.0), force);
-    [[unroll]] for (uint i = 0u; i < FORCES; i++) s[S_FORCES + i] = 0.0; // MuJoCo computes them in steps only
 }
 
 void env_step(inout float s[STATE_SIZE], const float action[ACTION_SIZE], inout Rng rng, out float reward, out bool terminated) {
@@ -71,11 +75,12 @@ void env_step(inout float s[STATE_SIZE], const float action[ACTION_SIZE], inout 
     [[unroll]] for (uint i = 0u; i < ACTION_SIZE; i++) cost += action[i] * action[i]; // of the controls as given, unclipped
     [[unroll]] for (uint i = 0u; i < FORCES; i++) contact += s[S_FORCES + i] * s[S_FORCES + i];
     reward = FORWARD_REWARD * (bounded ? travelled : 0.0) / (float(FRAME_SKIP) * TIMESTEP) + (healthy ? HEALTHY_REWARD : 0.0) - CONTROL_COST * cost -
-             min(CONTACT_COST * contact, CONTACT_COST_LIMIT);
-    terminated = !healthy;
+             clamp(CONTACT_COST * contact, CONTACT_COST_LOW, CONTACT_COST_HIGH);
+    terminated = TERMINATES != 0.0 && !healthy || !bounded;
 }
 
 void env_observe(const float s[STATE_SIZE], out float obs[OBS_SIZE]) {
-    [[unroll]] for (uint i = 2u; i < NQ + NV; i++) obs[i - 2u] = s[i];
-    [[unroll]] for (uint i = 0u; i < SEEN + NU + FORCES; i++) obs[NQ + NV - 2 + i] = s[S_SEEN + i];
+    const uint first = POSITIONS == 1 ? 0u : 2u;
+    [[unroll]] for (uint i = first; i < NQ + NV; i++) obs[i - first] = s[i];
+    [[unroll]] for (uint i = 0u; i < SEEN + NU + FORCES; i++) obs[NQ + NV - first + i] = s[S_SEEN + i];
 }
