@@ -15,15 +15,18 @@ import (
 func gaussians(population int) []Algorithm {
 	openES, vanilla, ars, pgpe := DefaultOpenES(), DefaultVanillaES(), DefaultARS(), DefaultPGPE()
 	snes, sep, cem, random := DefaultSNES(), DefaultSepCMAES(), DefaultCEM(), DefaultRandomSearch()
+	cma := DefaultCMAES()
 	openES.Population, vanilla.Population, ars.Population, pgpe.Population = population, population, population, population
-	snes.Population, sep.Population, cem.Population, random.Population = population, population, population, population
+	snes.Population, sep.Population, cem.Population, random.Population, cma.Population = population, population, population, population, population
 	half := max(1, population/2)
 	vanilla.Elites, ars.Elites, cem.Elites = half, half, half
 	openES.Mirrored = population%2 == 0
 	openES.WeightDecay = 0
-	all := []Algorithm{openES, vanilla, snes, sep, cem, random}
+	all := []Algorithm{openES, vanilla, snes, sep, cma, cem, random}
 	if population%2 == 0 {
-		all = append(all, ars, pgpe)
+		fast := DefaultCRFMNES()
+		fast.Population = population
+		all = append(all, ars, pgpe, fast)
 	}
 	return all
 }
@@ -42,7 +45,7 @@ func TestLearning(t *testing.T) {
 		want        float32 // the solution's fitness, below 0, the maximum
 	}{
 		{openES, 300, -0.01}, {VanillaESConfig{Population: 32, Elites: 8, NoiseStd: 0.05}, 300, -0.1}, {ars, 300, -0.02},
-		{pgpe, 300, -0.02}, {DefaultSNES(), 300, -1e-6}, {DefaultSepCMAES(), 300, -1e-6},
+		{pgpe, 300, -0.02}, {DefaultSNES(), 300, -1e-6}, {DefaultSepCMAES(), 300, -1e-6}, {DefaultCMAES(), 300, -1e-6}, {DefaultCRFMNES(), 300, -1e-6},
 		{CEMConfig{Population: 32, Elites: 16, ExtraVariance: 0.01, FinalExtraVariance: 1e-8, ExtraVarianceDecay: 0.1}, 300, -1e-4},
 		{DefaultRandomSearch(), 300, -150},
 	} {
@@ -199,6 +202,8 @@ func TestSettings(t *testing.T) {
 		{with(func(c *PGPEConfig) { c.Optimizer = optim.Rule(9) }), "optimizer 9"},
 		{with(func(c *PGPEConfig) { c.LearningRate = math.NaN() }), `"learning_rate" is NaN`},
 		{SNESConfig{Population: -1, InitStd: 1}, `"population" is -1`},
+		{CMAESConfig{Population: 40000, InitStd: 1}, `"population" is 40000`},
+		{CRFMNESConfig{Population: 9, InitStd: 1}, "a population of 9 cannot be mirrored"},
 		{SepCMAESConfig{InitStd: math.Inf(1)}, `"init_std" is +Inf`},
 		{RandomSearchConfig{Population: 3}, `"noise_std" is 0: want above 0`},
 	} {

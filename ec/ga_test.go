@@ -3,6 +3,7 @@ package ec
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 
@@ -79,4 +80,54 @@ func generationsOfGA(t *testing.T, eng *engine.Engine, c GAConfig, space Space) 
 		}
 	}
 	return worst
+}
+
+// TestNearBounds: where a bound is 0, children of parents much nearer to it than a float32 of the bounds' size resolves are as precise as their parents: functions
+// such as ZDT6 tell them apart.
+func TestNearBounds(t *testing.T) {
+	eng := engine.New(open(t), engine.Seed(12))
+	space := Space{Members: 1, Dim: 16}
+	for range space.Dim {
+		space.Low, space.High = append(space.Low, 0), append(space.High, 1)
+	}
+	for _, c := range []struct {
+		crossover Crossover
+		mutation  Mutation
+	}{{SBX, NoMutation}, {NoCrossover, PolynomialMutation}} {
+		cfg := RealCodedGA()
+		cfg.Population, cfg.EliteRatio, cfg.Crossover, cfg.CrossoverRate, cfg.ExchangeRate, cfg.Mutation, cfg.MutationRate = 64, 0.25, c.crossover, 1, 1, c.mutation, 1
+		cfg.Tournament = 1
+		tr := newTrial(t, eng, cfg, space, make([]float32, space.Dim))
+		tr.generation(sphere) // the first is as it was drawn
+		elites := tr.strategy.(*ga).elites.size
+		parents := make([]float32, elites*space.Dim)
+		for i := range parents {
+			w := words(eng, "near", uint32(i), 0, 0, 0)
+			parents[i] = float32(math.Pow(10, -8*unit(w[0])))
+		}
+		tr.must(tr.state.Lookup("ga/elites").WriteFloat32(t.Context(), parents))
+		chosen := func(child int) []float64 {
+			return wide(parents[tournamentOf(eng, "ec/mating", 0, child, 1, elites, 1)*space.Dim:][:space.Dim])
+		}
+		worst, small := 0.0, 0
+		for child, x := range tr.candidates()[0] {
+			a, b := chosen(child), chosen(child^1)
+			for i, want := range offspringOf(eng, cfg.VariationConfig, space, [2][]float64{a, b}, 0, child, 1) {
+				from := a[i]
+				if c.crossover == SBX {
+					from = min(a[i], b[i])
+				}
+				d := math.Abs(float64(x[i])-want) / max(want, from)
+				if worst = max(worst, d); !(d <= 5e-6) {
+					t.Errorf("%s, %s: child %g of %g and %g; want %g", crossoverNames[c.crossover], mutationNames[c.mutation], x[i], a[i], b[i], want)
+				}
+				if want < 1e-5 {
+					small++
+				}
+			}
+		}
+		if t.Logf("%s, %s: largest relative deviation %.1e, %d children below 1e-5", crossoverNames[c.crossover], mutationNames[c.mutation], worst, small); small < 50 {
+			t.Errorf("only %d children are small", small)
+		}
+	}
 }

@@ -58,3 +58,18 @@ func (j *judge) record(r *engine.Recorder, raw *engine.Tensor, strategy Strategy
 	engine.Rank(r, j.fitness, j.rank)
 	return Told{Fitness: j.fitness, Rank: j.rank, Fittest: j.fittest, Raw: raw}
 }
+
+// read is the best fitness [M] and what had it [M][dim]; nil where nothing judges.
+func (j *judge) read(ctx context.Context) (fitness []float32, x [][]float32, err error) {
+	if j == nil {
+		return nil, nil, nil
+	}
+	if fitness, err = j.best.ReadFloat32(ctx); err != nil {
+		return nil, nil, err
+	}
+	rows, err := j.space.read(ctx, j.fittest)
+	for _, row := range rows {
+		x = append(x, row[0])
+	}
+	return fitness, x, err
+}

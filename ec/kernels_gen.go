@@ -180,6 +180,333 @@ func (k centerKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: centerShader, Groups: [3]uint32{x, y, z}, Label: "ec/center", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var cmaCandidatesShader = &vk.Shader{
+	Name:  "ec/cma_candidates",
+	SPIRV: shaders.Code("ec/cma_candidates"),
+	Bindings: []vk.Binding{
+		{Name: "Mean", Index: 0, Access: vk.Read},
+		{Name: "mean_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Sigma", Index: 2, Access: vk.Read},
+		{Name: "Steps", Index: 3, Access: vk.Read},
+		{Name: "steps_texels", Index: 4, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Pick", Index: 5, Access: vk.Read},
+		{Name: "Candidates", Index: 6, Access: vk.Write},
+	},
+	PushBytes: 16,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "PICKED", ID: 1, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// cmaCandidatesKernel is shaders/ec/cma_candidates.comp.
+type cmaCandidatesKernel struct {
+	Mean        vk.Range // readonly vec4
+	MeanTexels  vk.Range // readonly vec4 rgba32f
+	Sigma       vk.Range // readonly float
+	Steps       vk.Range // readonly vec4
+	StepsTexels vk.Range // readonly vec4 rgba32f
+	Pick        vk.Range // readonly uint
+	Candidates  vk.Range // writeonly vec4
+
+	Population uint32 // push constants, in order
+	Row        uint32
+	Count      uint32
+	First      uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Picked     uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k cmaCandidatesKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [7]vk.Range
+		push   [16]byte
+		spec   [3]uint32
+	})
+	a.ranges = [7]vk.Range{k.Mean, k.MeanTexels, k.Sigma, k.Steps, k.StepsTexels, k.Pick, k.Candidates}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Count)
+	binary.LittleEndian.PutUint32(a.push[12:], k.First)
+	a.spec = [3]uint32{64, 0, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.Picked != 0 {
+		a.spec[1] = k.Picked
+	}
+	if k.TexelLoads != 0 {
+		a.spec[2] = k.TexelLoads
+	}
+	return vk.Call{Shader: cmaCandidatesShader, Groups: [3]uint32{x, y, z}, Label: "ec/cma_candidates", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var cmaFrameShader = &vk.Shader{
+	Name:  "ec/cma_frame",
+	SPIRV: shaders.Code("ec/cma_frame"),
+	Bindings: []vk.Binding{
+		{Name: "Basis", Index: 0, Access: vk.Read},
+		{Name: "basis_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Path", Index: 2, Access: vk.Read},
+		{Name: "path_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Noise", Index: 4, Access: vk.Write},
+		{Name: "Weighted", Index: 5, Access: vk.Write},
+	},
+	PushBytes: 16,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// cmaFrameKernel is shaders/ec/cma_frame.comp.
+type cmaFrameKernel struct {
+	Basis       vk.Range // readonly vec4
+	BasisTexels vk.Range // readonly vec4 rgba32f
+	Path        vk.Range // readonly vec4
+	PathTexels  vk.Range // readonly vec4 rgba32f
+	Noise       vk.Range // writeonly float
+	Weighted    vk.Range // writeonly float
+
+	Population uint32 // push constants, in order
+	Dim        uint32
+	Row        uint32
+	C1         float32
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k cmaFrameKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [6]vk.Range
+		push   [16]byte
+		spec   [2]uint32
+	})
+	a.ranges = [6]vk.Range{k.Basis, k.BasisTexels, k.Path, k.PathTexels, k.Noise, k.Weighted}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Dim)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[12:], math.Float32bits(k.C1))
+	a.spec = [2]uint32{64, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: cmaFrameShader, Groups: [3]uint32{x, y, z}, Label: "ec/cma_frame", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var cmaMeanShader = &vk.Shader{
+	Name:  "ec/cma_mean",
+	SPIRV: shaders.Code("ec/cma_mean"),
+	Bindings: []vk.Binding{
+		{Name: "Noise", Index: 0, Access: vk.Read},
+		{Name: "noise_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Scale", Index: 2, Access: vk.Read},
+		{Name: "Weight", Index: 3, Access: vk.Read},
+		{Name: "weight_texels", Index: 4, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Sums", Index: 5, Access: vk.Write},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// cmaMeanKernel is shaders/ec/cma_mean.comp.
+type cmaMeanKernel struct {
+	Noise        vk.Range // readonly vec4
+	NoiseTexels  vk.Range // readonly vec4 rgba32f
+	Scale        vk.Range // readonly vec4
+	Weight       vk.Range // readonly float
+	WeightTexels vk.Range // readonly vec4 rgba32f
+	Sums         vk.Range // writeonly vec4
+
+	Population uint32 // push constants, in order
+	Row        uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k cmaMeanKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [6]vk.Range
+		push   [8]byte
+		spec   [2]uint32
+	})
+	a.ranges = [6]vk.Range{k.Noise, k.NoiseTexels, k.Scale, k.Weight, k.WeightTexels, k.Sums}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
+	a.spec = [2]uint32{64, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: cmaMeanShader, Groups: [3]uint32{x, y, z}, Label: "ec/cma_mean", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var cmaStepShader = &vk.Shader{
+	Name:  "ec/cma_step",
+	SPIRV: shaders.Code("ec/cma_step"),
+	Bindings: []vk.Binding{
+		{Name: "Moved", Index: 0, Access: vk.Read},
+		{Name: "moved_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Mean", Index: 2, Access: vk.ReadWrite},
+		{Name: "mean_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "PathSigma", Index: 4, Access: vk.ReadWrite},
+		{Name: "path_sigma_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "PathC", Index: 6, Access: vk.ReadWrite},
+		{Name: "path_c_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Sigma", Index: 8, Access: vk.ReadWrite},
+		{Name: "Keep", Index: 9, Access: vk.Write},
+		{Name: "Clock", Index: 10, Access: vk.Read},
+	},
+	PushBytes: 44,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// cmaStepKernel is shaders/ec/cma_step.comp.
+type cmaStepKernel struct {
+	Moved           vk.Range // readonly vec4
+	MovedTexels     vk.Range // readonly vec4 rgba32f
+	Mean            vk.Range // read-write vec4
+	MeanTexels      vk.Range // readonly vec4 rgba32f
+	PathSigma       vk.Range // read-write vec4
+	PathSigmaTexels vk.Range // readonly vec4 rgba32f
+	PathC           vk.Range // read-write vec4
+	PathCTexels     vk.Range // readonly vec4 rgba32f
+	Sigma           vk.Range // read-write float
+	Keep            vk.Range // writeonly float
+	Clock           vk.Range // readonly uint
+
+	Dim        uint32 // push constants, in order
+	Row        uint32
+	KeepSigma  float32
+	GainSigma  float32
+	LogKeep    float32
+	Speed      float32
+	Length     float32
+	KeepC      float32
+	GainC      float32
+	KeepMatrix float32
+	Stalled    float32
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k cmaStepKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [11]vk.Range
+		push   [44]byte
+		spec   [2]uint32
+	})
+	a.ranges = [11]vk.Range{k.Moved, k.MovedTexels, k.Mean, k.MeanTexels, k.PathSigma, k.PathSigmaTexels, k.PathC, k.PathCTexels, k.Sigma, k.Keep, k.Clock}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Dim)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[8:], math.Float32bits(k.KeepSigma))
+	binary.LittleEndian.PutUint32(a.push[12:], math.Float32bits(k.GainSigma))
+	binary.LittleEndian.PutUint32(a.push[16:], math.Float32bits(k.LogKeep))
+	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.Speed))
+	binary.LittleEndian.PutUint32(a.push[24:], math.Float32bits(k.Length))
+	binary.LittleEndian.PutUint32(a.push[28:], math.Float32bits(k.KeepC))
+	binary.LittleEndian.PutUint32(a.push[32:], math.Float32bits(k.GainC))
+	binary.LittleEndian.PutUint32(a.push[36:], math.Float32bits(k.KeepMatrix))
+	binary.LittleEndian.PutUint32(a.push[40:], math.Float32bits(k.Stalled))
+	a.spec = [2]uint32{64, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: cmaStepShader, Groups: [3]uint32{x, y, z}, Label: "ec/cma_step", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var cmaWeighShader = &vk.Shader{
+	Name:  "ec/cma_weigh",
+	SPIRV: shaders.Code("ec/cma_weigh"),
+	Bindings: []vk.Binding{
+		{Name: "Noise", Index: 0, Access: vk.Read},
+		{Name: "noise_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Scale", Index: 2, Access: vk.Read},
+		{Name: "scale_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Weight", Index: 4, Access: vk.Read},
+		{Name: "Weighted", Index: 5, Access: vk.Write},
+	},
+	PushBytes: 16,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// cmaWeighKernel is shaders/ec/cma_weigh.comp.
+type cmaWeighKernel struct {
+	Noise       vk.Range // readonly vec4
+	NoiseTexels vk.Range // readonly vec4 rgba32f
+	Scale       vk.Range // readonly vec4
+	ScaleTexels vk.Range // readonly vec4 rgba32f
+	Weight      vk.Range // readonly float
+	Weighted    vk.Range // writeonly vec4
+
+	Population uint32 // push constants, in order
+	Dim        uint32
+	Row        uint32
+	Cmu        float32
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k cmaWeighKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [6]vk.Range
+		push   [16]byte
+		spec   [2]uint32
+	})
+	a.ranges = [6]vk.Range{k.Noise, k.NoiseTexels, k.Scale, k.ScaleTexels, k.Weight, k.Weighted}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Dim)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[12:], math.Float32bits(k.Cmu))
+	a.spec = [2]uint32{64, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: cmaWeighShader, Groups: [3]uint32{x, y, z}, Label: "ec/cma_weigh", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var combineShader = &vk.Shader{
 	Name:  "ec/combine",
 	SPIRV: shaders.Code("ec/combine"),
@@ -284,6 +611,333 @@ func (k compareKernel) call(x, y, z uint32) vk.Call {
 		a.spec[0] = k.LocalSizeX
 	}
 	return vk.Call{Shader: compareShader, Groups: [3]uint32{x, y, z}, Label: "ec/compare", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var crfmnesProjectShader = &vk.Shader{
+	Name:  "ec/crfmnes_project",
+	SPIRV: shaders.Code("ec/crfmnes_project"),
+	Bindings: []vk.Binding{
+		{Name: "V", Index: 0, Access: vk.Read},
+		{Name: "v_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Projection", Index: 2, Access: vk.Write},
+		{Name: "Clock", Index: 8, Access: vk.Read},
+		{Name: "Table", Index: 9, Access: vk.Read},
+		{Name: "noise_texels", Index: 10, Access: vk.Read, Texel: vk.TexelFloat4},
+	},
+	PushBytes: 20,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "MIRRORED", ID: 20, Default: 0},
+		{Name: "TABLE_FOURS", ID: 21, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// crfmnesProjectKernel is shaders/ec/crfmnes_project.comp.
+type crfmnesProjectKernel struct {
+	V           vk.Range // readonly vec4
+	VTexels     vk.Range // readonly vec4 rgba32f
+	Projection  vk.Range // writeonly vec2
+	Clock       vk.Range // readonly uint
+	Table       vk.Range // readonly vec4
+	NoiseTexels vk.Range // readonly vec4 rgba32f
+
+	Seed       uint32 // push constants, in order
+	Stream     uint32
+	Dim        uint32
+	Row        uint32
+	Population uint32
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	Mirrored   uint32 // default 0
+	TableFours uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k crfmnesProjectKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [6]vk.Range
+		push   [20]byte
+		spec   [4]uint32
+	})
+	a.ranges = [6]vk.Range{k.V, k.VTexels, k.Projection, k.Clock, k.Table, k.NoiseTexels}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Dim)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[16:], k.Population)
+	a.spec = [4]uint32{64, 0, 0, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.Mirrored != 0 {
+		a.spec[1] = k.Mirrored
+	}
+	if k.TableFours != 0 {
+		a.spec[2] = k.TableFours
+	}
+	if k.TexelLoads != 0 {
+		a.spec[3] = k.TexelLoads
+	}
+	return vk.Call{Shader: crfmnesProjectShader, Groups: [3]uint32{x, y, z}, Label: "ec/crfmnes_project", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var crfmnesSampleShader = &vk.Shader{
+	Name:  "ec/crfmnes_sample",
+	SPIRV: shaders.Code("ec/crfmnes_sample"),
+	Bindings: []vk.Binding{
+		{Name: "Mean", Index: 0, Access: vk.Read},
+		{Name: "mean_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Deviation", Index: 2, Access: vk.Read},
+		{Name: "deviation_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "V", Index: 4, Access: vk.Read},
+		{Name: "v_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Sigma", Index: 6, Access: vk.Read},
+		{Name: "Projection", Index: 7, Access: vk.Read},
+		{Name: "Clock", Index: 8, Access: vk.Read},
+		{Name: "Table", Index: 9, Access: vk.Read},
+		{Name: "noise_texels", Index: 10, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Pick", Index: 11, Access: vk.Read},
+		{Name: "Candidates", Index: 12, Access: vk.Write},
+	},
+	PushBytes: 28,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "PICKED", ID: 2, Default: 0},
+		{Name: "MIRRORED", ID: 20, Default: 0},
+		{Name: "TABLE_FOURS", ID: 21, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// crfmnesSampleKernel is shaders/ec/crfmnes_sample.comp.
+type crfmnesSampleKernel struct {
+	Mean            vk.Range // readonly vec4
+	MeanTexels      vk.Range // readonly vec4 rgba32f
+	Deviation       vk.Range // readonly vec4
+	DeviationTexels vk.Range // readonly vec4 rgba32f
+	V               vk.Range // readonly vec4
+	VTexels         vk.Range // readonly vec4 rgba32f
+	Sigma           vk.Range // readonly float
+	Projection      vk.Range // readonly vec2
+	Clock           vk.Range // readonly uint
+	Table           vk.Range // readonly vec4
+	NoiseTexels     vk.Range // readonly vec4 rgba32f
+	Pick            vk.Range // readonly uint
+	Candidates      vk.Range // writeonly vec4
+
+	Seed       uint32 // push constants, in order
+	Stream     uint32
+	Dim        uint32
+	Row        uint32
+	Population uint32
+	Count      uint32
+	First      uint32
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	Picked     uint32 // default 0
+	Mirrored   uint32 // default 0
+	TableFours uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k crfmnesSampleKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [13]vk.Range
+		push   [28]byte
+		spec   [5]uint32
+	})
+	a.ranges = [13]vk.Range{k.Mean, k.MeanTexels, k.Deviation, k.DeviationTexels, k.V, k.VTexels, k.Sigma, k.Projection, k.Clock, k.Table, k.NoiseTexels, k.Pick, k.Candidates}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Dim)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[16:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[20:], k.Count)
+	binary.LittleEndian.PutUint32(a.push[24:], k.First)
+	a.spec = [5]uint32{64, 0, 0, 0, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.Picked != 0 {
+		a.spec[1] = k.Picked
+	}
+	if k.Mirrored != 0 {
+		a.spec[2] = k.Mirrored
+	}
+	if k.TableFours != 0 {
+		a.spec[3] = k.TableFours
+	}
+	if k.TexelLoads != 0 {
+		a.spec[4] = k.TexelLoads
+	}
+	return vk.Call{Shader: crfmnesSampleShader, Groups: [3]uint32{x, y, z}, Label: "ec/crfmnes_sample", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var crfmnesUpdateShader = &vk.Shader{
+	Name:  "ec/crfmnes_update",
+	SPIRV: shaders.Code("ec/crfmnes_update"),
+	Bindings: []vk.Binding{
+		{Name: "First", Index: 0, Access: vk.Read},
+		{Name: "first_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Second", Index: 2, Access: vk.Read},
+		{Name: "second_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Third", Index: 4, Access: vk.Read},
+		{Name: "third_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Factors", Index: 6, Access: vk.Read},
+		{Name: "Mean", Index: 7, Access: vk.ReadWrite},
+		{Name: "Path", Index: 8, Access: vk.ReadWrite},
+		{Name: "V", Index: 9, Access: vk.ReadWrite},
+		{Name: "v_texels", Index: 10, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Deviation", Index: 11, Access: vk.ReadWrite},
+		{Name: "deviation_texels", Index: 12, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Sigma", Index: 13, Access: vk.ReadWrite},
+		{Name: "Gradients", Index: 14, Access: vk.ReadWrite},
+	},
+	PushBytes: 28,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// crfmnesUpdateKernel is shaders/ec/crfmnes_update.comp.
+type crfmnesUpdateKernel struct {
+	First           vk.Range // readonly vec4
+	FirstTexels     vk.Range // readonly vec4 rgba32f
+	Second          vk.Range // readonly vec4
+	SecondTexels    vk.Range // readonly vec4 rgba32f
+	Third           vk.Range // readonly vec4
+	ThirdTexels     vk.Range // readonly vec4 rgba32f
+	Factors         vk.Range // readonly vec4
+	Mean            vk.Range // read-write vec4
+	Path            vk.Range // read-write vec4
+	V               vk.Range // read-write vec4
+	VTexels         vk.Range // readonly vec4 rgba32f
+	Deviation       vk.Range // read-write vec4
+	DeviationTexels vk.Range // readonly vec4 rgba32f
+	Sigma           vk.Range // read-write float
+	Gradients       vk.Range // read-write vec4
+
+	Splits uint32 // push constants, in order
+	Dim    uint32
+	Row    uint32
+	Keep   float32
+	Gain   float32
+	Rate   float32
+	C1     float32
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k crfmnesUpdateKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [15]vk.Range
+		push   [28]byte
+		spec   [2]uint32
+	})
+	a.ranges = [15]vk.Range{k.First, k.FirstTexels, k.Second, k.SecondTexels, k.Third, k.ThirdTexels, k.Factors, k.Mean, k.Path, k.V, k.VTexels, k.Deviation, k.DeviationTexels, k.Sigma, k.Gradients}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Splits)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Dim)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[12:], math.Float32bits(k.Keep))
+	binary.LittleEndian.PutUint32(a.push[16:], math.Float32bits(k.Gain))
+	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.Rate))
+	binary.LittleEndian.PutUint32(a.push[24:], math.Float32bits(k.C1))
+	a.spec = [2]uint32{64, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: crfmnesUpdateShader, Groups: [3]uint32{x, y, z}, Label: "ec/crfmnes_update", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var crfmnesWeightsShader = &vk.Shader{
+	Name:  "ec/crfmnes_weights",
+	SPIRV: shaders.Code("ec/crfmnes_weights"),
+	Bindings: []vk.Binding{
+		{Name: "First", Index: 0, Access: vk.Read},
+		{Name: "first_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Path", Index: 2, Access: vk.ReadWrite},
+		{Name: "path_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Projection", Index: 4, Access: vk.Read},
+		{Name: "Weight", Index: 5, Access: vk.ReadWrite},
+		{Name: "Along", Index: 6, Access: vk.Write},
+		{Name: "Factors", Index: 7, Access: vk.Write},
+	},
+	PushBytes: 40,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// crfmnesWeightsKernel is shaders/ec/crfmnes_weights.comp.
+type crfmnesWeightsKernel struct {
+	First       vk.Range // readonly vec4
+	FirstTexels vk.Range // readonly vec4 rgba32f
+	Path        vk.Range // read-write vec4
+	PathTexels  vk.Range // readonly vec4 rgba32f
+	Projection  vk.Range // readonly vec2
+	Weight      vk.Range // read-write float
+	Along       vk.Range // writeonly float
+	Factors     vk.Range // writeonly vec4
+
+	Splits     uint32 // push constants, in order
+	Row        uint32
+	Population uint32
+	Keep       float32
+	Gain       float32
+	Length     float32
+	Distance   float32
+	Move       float32
+	Stagnate   float32
+	Converge   float32
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k crfmnesWeightsKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [8]vk.Range
+		push   [40]byte
+		spec   [2]uint32
+	})
+	a.ranges = [8]vk.Range{k.First, k.FirstTexels, k.Path, k.PathTexels, k.Projection, k.Weight, k.Along, k.Factors}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Splits)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[12:], math.Float32bits(k.Keep))
+	binary.LittleEndian.PutUint32(a.push[16:], math.Float32bits(k.Gain))
+	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.Length))
+	binary.LittleEndian.PutUint32(a.push[24:], math.Float32bits(k.Distance))
+	binary.LittleEndian.PutUint32(a.push[28:], math.Float32bits(k.Move))
+	binary.LittleEndian.PutUint32(a.push[32:], math.Float32bits(k.Stagnate))
+	binary.LittleEndian.PutUint32(a.push[36:], math.Float32bits(k.Converge))
+	a.spec = [2]uint32{64, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: crfmnesWeightsShader, Groups: [3]uint32{x, y, z}, Label: "ec/crfmnes_weights", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
 var crowdingShader = &vk.Shader{
@@ -747,6 +1401,486 @@ func (k dominanceKernel) call(x, y, z uint32) vk.Call {
 		a.spec[2] = k.TexelLoads
 	}
 	return vk.Call{Shader: dominanceShader, Groups: [3]uint32{x, y, z}, Label: "ec/dominance", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var eigenBeginShader = &vk.Shader{
+	Name:  "ec/eigen_begin",
+	SPIRV: shaders.Code("ec/eigen_begin"),
+	Bindings: []vk.Binding{
+		{Name: "Covariance", Index: 0, Access: vk.ReadWrite},
+		{Name: "covariance_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Change", Index: 2, Access: vk.Read},
+		{Name: "change_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Keep", Index: 4, Access: vk.Read},
+		{Name: "Scale", Index: 5, Access: vk.Read},
+		{Name: "Unit", Index: 6, Access: vk.Write},
+		{Name: "Clock", Index: 7, Access: vk.Read},
+	},
+	PushBytes: 12,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// eigenBeginKernel is shaders/ec/eigen_begin.comp.
+type eigenBeginKernel struct {
+	Covariance       vk.Range // read-write float
+	CovarianceTexels vk.Range // readonly vec4 rgba32f
+	Change           vk.Range // readonly float
+	ChangeTexels     vk.Range // readonly vec4 rgba32f
+	Keep             vk.Range // readonly float
+	Scale            vk.Range // readonly float
+	Unit             vk.Range // writeonly float
+	Clock            vk.Range // readonly uint
+
+	Dim uint32 // push constants, in order
+	Row uint32
+	Gap uint32
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k eigenBeginKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [8]vk.Range
+		push   [12]byte
+		spec   [2]uint32
+	})
+	a.ranges = [8]vk.Range{k.Covariance, k.CovarianceTexels, k.Change, k.ChangeTexels, k.Keep, k.Scale, k.Unit, k.Clock}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Dim)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Gap)
+	a.spec = [2]uint32{64, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: eigenBeginShader, Groups: [3]uint32{x, y, z}, Label: "ec/eigen_begin", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var eigenEndShader = &vk.Shader{
+	Name:  "ec/eigen_end",
+	SPIRV: shaders.Code("ec/eigen_end"),
+	Bindings: []vk.Binding{
+		{Name: "Diagonal", Index: 0, Access: vk.Read},
+		{Name: "Unit", Index: 1, Access: vk.Read},
+		{Name: "Covariance", Index: 2, Access: vk.Write},
+		{Name: "Scale", Index: 3, Access: vk.Write},
+		{Name: "Clock", Index: 4, Access: vk.Read},
+	},
+	PushBytes: 12,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// eigenEndKernel is shaders/ec/eigen_end.comp.
+type eigenEndKernel struct {
+	Diagonal   vk.Range // readonly float
+	Unit       vk.Range // readonly float
+	Covariance vk.Range // writeonly float
+	Scale      vk.Range // writeonly float
+	Clock      vk.Range // readonly uint
+
+	Dim uint32 // push constants, in order
+	Row uint32
+	Gap uint32
+
+	Workgroup uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k eigenEndKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [5]vk.Range
+		push   [12]byte
+		spec   [1]uint32
+	})
+	a.ranges = [5]vk.Range{k.Diagonal, k.Unit, k.Covariance, k.Scale, k.Clock}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Dim)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Gap)
+	a.spec = [1]uint32{64}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	return vk.Call{Shader: eigenEndShader, Groups: [3]uint32{x, y, z}, Label: "ec/eigen_end", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var eigenGramShader = &vk.Shader{
+	Name:  "ec/eigen_gram",
+	SPIRV: shaders.Code("ec/eigen_gram"),
+	Bindings: []vk.Binding{
+		{Name: "Reflectors", Index: 0, Access: vk.Read},
+		{Name: "reflectors_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Beta", Index: 2, Access: vk.Read},
+		{Name: "Grams", Index: 3, Access: vk.Write},
+		{Name: "Clock", Index: 4, Access: vk.Read},
+	},
+	PushBytes: 12,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// eigenGramKernel is shaders/ec/eigen_gram.comp.
+type eigenGramKernel struct {
+	Reflectors       vk.Range // readonly float
+	ReflectorsTexels vk.Range // readonly vec4 rgba32f
+	Beta             vk.Range // readonly float
+	Grams            vk.Range // writeonly float
+	Clock            vk.Range // readonly uint
+
+	Dim uint32 // push constants, in order
+	Row uint32
+	Gap uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k eigenGramKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [5]vk.Range
+		push   [12]byte
+		spec   [2]uint32
+	})
+	a.ranges = [5]vk.Range{k.Reflectors, k.ReflectorsTexels, k.Beta, k.Grams, k.Clock}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Dim)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Gap)
+	a.spec = [2]uint32{64, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: eigenGramShader, Groups: [3]uint32{x, y, z}, Label: "ec/eigen_gram", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var eigenJacobiShader = &vk.Shader{
+	Name:  "ec/eigen_jacobi",
+	SPIRV: shaders.Code("ec/eigen_jacobi"),
+	Bindings: []vk.Binding{
+		{Name: "Covariance", Index: 0, Access: vk.ReadWrite},
+		{Name: "covariance_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Change", Index: 2, Access: vk.Read},
+		{Name: "change_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Keep", Index: 4, Access: vk.Read},
+		{Name: "Basis", Index: 5, Access: vk.ReadWrite},
+		{Name: "basis_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Scale", Index: 7, Access: vk.Write},
+		{Name: "Clock", Index: 8, Access: vk.Read},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "DIM", ID: 1, Default: 1},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// eigenJacobiKernel is shaders/ec/eigen_jacobi.comp.
+type eigenJacobiKernel struct {
+	Covariance       vk.Range // read-write float
+	CovarianceTexels vk.Range // readonly vec4 rgba32f
+	Change           vk.Range // readonly float
+	ChangeTexels     vk.Range // readonly vec4 rgba32f
+	Keep             vk.Range // readonly float
+	Basis            vk.Range // read-write float
+	BasisTexels      vk.Range // readonly vec4 rgba32f
+	Scale            vk.Range // writeonly float
+	Clock            vk.Range // readonly uint
+
+	Row uint32 // push constants, in order
+	Gap uint32
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	Dim        uint32 // default 1
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k eigenJacobiKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [9]vk.Range
+		push   [8]byte
+		spec   [3]uint32
+	})
+	a.ranges = [9]vk.Range{k.Covariance, k.CovarianceTexels, k.Change, k.ChangeTexels, k.Keep, k.Basis, k.BasisTexels, k.Scale, k.Clock}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Gap)
+	a.spec = [3]uint32{64, 1, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.Dim != 0 {
+		a.spec[1] = k.Dim
+	}
+	if k.TexelLoads != 0 {
+		a.spec[2] = k.TexelLoads
+	}
+	return vk.Call{Shader: eigenJacobiShader, Groups: [3]uint32{x, y, z}, Label: "ec/eigen_jacobi", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var eigenQlShader = &vk.Shader{
+	Name:  "ec/eigen_ql",
+	SPIRV: shaders.Code("ec/eigen_ql"),
+	Bindings: []vk.Binding{
+		{Name: "Diagonal", Index: 0, Access: vk.ReadWrite},
+		{Name: "Progress", Index: 1, Access: vk.ReadWrite},
+		{Name: "Rotations", Index: 2, Access: vk.Write},
+		{Name: "Clock", Index: 3, Access: vk.Read},
+	},
+	PushBytes: 20,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "DIM", ID: 1, Default: 2},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// eigenQlKernel is shaders/ec/eigen_ql.comp.
+type eigenQlKernel struct {
+	Diagonal  vk.Range // read-write float
+	Progress  vk.Range // read-write uint
+	Rotations vk.Range // writeonly vec2
+	Clock     vk.Range // readonly uint
+
+	Row    uint32 // push constants, in order
+	Gap    uint32
+	Blocks uint32
+	Most   uint32
+	Begin  uint32
+
+	Workgroup uint32 // specialization constants, zero for their default 64
+	Dim       uint32 // default 2
+}
+
+// call dispatches x × y × z workgroups.
+func (k eigenQlKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [4]vk.Range
+		push   [20]byte
+		spec   [2]uint32
+	})
+	a.ranges = [4]vk.Range{k.Diagonal, k.Progress, k.Rotations, k.Clock}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Gap)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Blocks)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Most)
+	binary.LittleEndian.PutUint32(a.push[16:], k.Begin)
+	a.spec = [2]uint32{64, 2}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.Dim != 0 {
+		a.spec[1] = k.Dim
+	}
+	return vk.Call{Shader: eigenQlShader, Groups: [3]uint32{x, y, z}, Label: "ec/eigen_ql", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var eigenReflectShader = &vk.Shader{
+	Name:  "ec/eigen_reflect",
+	SPIRV: shaders.Code("ec/eigen_reflect"),
+	Bindings: []vk.Binding{
+		{Name: "Matrix", Index: 0, Access: vk.ReadWrite},
+		{Name: "matrix_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Vectors", Index: 2, Access: vk.ReadWrite},
+		{Name: "vectors_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Reflectors", Index: 4, Access: vk.Write},
+		{Name: "Beta", Index: 5, Access: vk.ReadWrite},
+		{Name: "Diagonal", Index: 6, Access: vk.Write},
+		{Name: "Clock", Index: 7, Access: vk.Read},
+	},
+	PushBytes: 16,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// eigenReflectKernel is shaders/ec/eigen_reflect.comp.
+type eigenReflectKernel struct {
+	Matrix        vk.Range // read-write vec4
+	MatrixTexels  vk.Range // readonly vec4 rgba32f
+	Vectors       vk.Range // read-write float
+	VectorsTexels vk.Range // readonly vec4 rgba32f
+	Reflectors    vk.Range // writeonly float
+	Beta          vk.Range // read-write float
+	Diagonal      vk.Range // writeonly float
+	Clock         vk.Range // readonly uint
+
+	Dim  uint32 // push constants, in order
+	Row  uint32
+	Step uint32
+	Gap  uint32
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k eigenReflectKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [8]vk.Range
+		push   [16]byte
+		spec   [2]uint32
+	})
+	a.ranges = [8]vk.Range{k.Matrix, k.MatrixTexels, k.Vectors, k.VectorsTexels, k.Reflectors, k.Beta, k.Diagonal, k.Clock}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Dim)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Step)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Gap)
+	a.spec = [2]uint32{64, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: eigenReflectShader, Groups: [3]uint32{x, y, z}, Label: "ec/eigen_reflect", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var eigenRotateShader = &vk.Shader{
+	Name:  "ec/eigen_rotate",
+	SPIRV: shaders.Code("ec/eigen_rotate"),
+	Bindings: []vk.Binding{
+		{Name: "Progress", Index: 0, Access: vk.Read},
+		{Name: "Rotations", Index: 1, Access: vk.Read},
+		{Name: "rotations_texels", Index: 2, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Basis", Index: 3, Access: vk.ReadWrite},
+		{Name: "basis_texels", Index: 4, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Clock", Index: 5, Access: vk.Read},
+	},
+	PushBytes: 16,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// eigenRotateKernel is shaders/ec/eigen_rotate.comp.
+type eigenRotateKernel struct {
+	Progress        vk.Range // readonly uint
+	Rotations       vk.Range // readonly vec4
+	RotationsTexels vk.Range // readonly vec4 rgba32f
+	Basis           vk.Range // read-write vec4
+	BasisTexels     vk.Range // readonly vec4 rgba32f
+	Clock           vk.Range // readonly uint
+
+	Dim    uint32 // push constants, in order
+	Row    uint32
+	Gap    uint32
+	Blocks uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k eigenRotateKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [6]vk.Range
+		push   [16]byte
+		spec   [2]uint32
+	})
+	a.ranges = [6]vk.Range{k.Progress, k.Rotations, k.RotationsTexels, k.Basis, k.BasisTexels, k.Clock}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Dim)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Gap)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Blocks)
+	a.spec = [2]uint32{64, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: eigenRotateShader, Groups: [3]uint32{x, y, z}, Label: "ec/eigen_rotate", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var eigenTurnShader = &vk.Shader{
+	Name:  "ec/eigen_turn",
+	SPIRV: shaders.Code("ec/eigen_turn"),
+	Bindings: []vk.Binding{
+		{Name: "Reflectors", Index: 0, Access: vk.Read},
+		{Name: "reflectors_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Grams", Index: 2, Access: vk.Read},
+		{Name: "Basis", Index: 3, Access: vk.ReadWrite},
+		{Name: "basis_texels", Index: 4, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Clock", Index: 5, Access: vk.Read},
+	},
+	PushBytes: 20,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// eigenTurnKernel is shaders/ec/eigen_turn.comp.
+type eigenTurnKernel struct {
+	Reflectors       vk.Range // readonly vec4
+	ReflectorsTexels vk.Range // readonly vec4 rgba32f
+	Grams            vk.Range // readonly float
+	Basis            vk.Range // read-write vec4
+	BasisTexels      vk.Range // readonly vec4 rgba32f
+	Clock            vk.Range // readonly uint
+
+	Dim   uint32 // push constants, in order
+	Row   uint32
+	Gap   uint32
+	Block uint32
+	Count uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k eigenTurnKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [6]vk.Range
+		push   [20]byte
+		spec   [2]uint32
+	})
+	a.ranges = [6]vk.Range{k.Reflectors, k.ReflectorsTexels, k.Grams, k.Basis, k.BasisTexels, k.Clock}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Dim)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Gap)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Block)
+	binary.LittleEndian.PutUint32(a.push[16:], k.Count)
+	a.spec = [2]uint32{64, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: eigenTurnShader, Groups: [3]uint32{x, y, z}, Label: "ec/eigen_turn", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
 var elitesCellShader = &vk.Shader{
@@ -2141,6 +3275,65 @@ func (k psoKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: psoShader, Groups: [3]uint32{x, y, z}, Label: "ec/pso", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var repairShader = &vk.Shader{
+	Name:  "ec/repair",
+	SPIRV: shaders.Code("ec/repair"),
+	Bindings: []vk.Binding{
+		{Name: "Candidates", Index: 0, Access: vk.ReadWrite},
+		{Name: "Low", Index: 11, Access: vk.Read},
+		{Name: "low_texels", Index: 12, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "High", Index: 13, Access: vk.Read},
+		{Name: "high_texels", Index: 14, Access: vk.Read, Texel: vk.TexelFloat4},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "BOUNDED", ID: 22, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// repairKernel is shaders/ec/repair.comp.
+type repairKernel struct {
+	Candidates vk.Range // read-write vec4
+	Low        vk.Range // readonly vec4
+	LowTexels  vk.Range // readonly vec4 rgba32f
+	High       vk.Range // readonly vec4
+	HighTexels vk.Range // readonly vec4 rgba32f
+
+	Dim   uint32 // push constants, in order
+	Count uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Bounded    uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k repairKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [5]vk.Range
+		push   [8]byte
+		spec   [3]uint32
+	})
+	a.ranges = [5]vk.Range{k.Candidates, k.Low, k.LowTexels, k.High, k.HighTexels}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Dim)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Count)
+	a.spec = [3]uint32{64, 0, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.Bounded != 0 {
+		a.spec[1] = k.Bounded
+	}
+	if k.TexelLoads != 0 {
+		a.spec[2] = k.TexelLoads
+	}
+	return vk.Call{Shader: repairShader, Groups: [3]uint32{x, y, z}, Label: "ec/repair", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var replaceShader = &vk.Shader{
 	Name:  "ec/replace",
 	SPIRV: shaders.Code("ec/replace"),
@@ -2935,4 +4128,70 @@ func (k varyKernel) call(x, y, z uint32) vk.Call {
 		a.spec[7] = k.TexelLoads
 	}
 	return vk.Call{Shader: varyShader, Groups: [3]uint32{x, y, z}, Label: "ec/vary", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var watchShader = &vk.Shader{
+	Name:  "ec/watch",
+	SPIRV: shaders.Code("ec/watch"),
+	Bindings: []vk.Binding{
+		{Name: "Fitness", Index: 0, Access: vk.Read},
+		{Name: "fitness_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Rank", Index: 2, Access: vk.Read},
+		{Name: "Candidates", Index: 3, Access: vk.Read},
+		{Name: "candidates_texels", Index: 4, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Median", Index: 5, Access: vk.Write},
+		{Name: "Quarter", Index: 6, Access: vk.Write},
+		{Name: "Worst", Index: 7, Access: vk.Write},
+		{Name: "Spread", Index: 8, Access: vk.Write},
+		{Name: "Relative", Index: 9, Access: vk.Write},
+	},
+	PushBytes: 12,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// watchKernel is shaders/ec/watch.comp.
+type watchKernel struct {
+	Fitness          vk.Range // readonly float
+	FitnessTexels    vk.Range // readonly vec4 rgba32f
+	Rank             vk.Range // readonly uint
+	Candidates       vk.Range // readonly vec4
+	CandidatesTexels vk.Range // readonly vec4 rgba32f
+	Median           vk.Range // writeonly float
+	Quarter          vk.Range // writeonly float
+	Worst            vk.Range // writeonly float
+	Spread           vk.Range // writeonly float
+	Relative         vk.Range // writeonly float
+
+	Population uint32 // push constants, in order
+	Window     uint32
+	Row        uint32
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k watchKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [10]vk.Range
+		push   [12]byte
+		spec   [2]uint32
+	})
+	a.ranges = [10]vk.Range{k.Fitness, k.FitnessTexels, k.Rank, k.Candidates, k.CandidatesTexels, k.Median, k.Quarter, k.Worst, k.Spread, k.Relative}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Window)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Row)
+	a.spec = [2]uint32{64, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: watchShader, Groups: [3]uint32{x, y, z}, Label: "ec/watch", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }

@@ -28,7 +28,7 @@ func DefaultNSGA2() NSGA2Config {
 func (c NSGA2Config) Validate() error { return c.VariationConfig.validate() }
 
 // Name implements Algorithm.
-func (c NSGA2Config) Name() string { return "nsga2" }
+func (c NSGA2Config) Name() string { return "nsga-ii" }
 
 // New implements Algorithm.
 func (c NSGA2Config) New(s *engine.State, clock engine.Clock, hyper *engine.Hyper, space Space) (Strategy, error) {

@@ -30,7 +30,7 @@ func (c NSGA3Config) Validate() error {
 }
 
 // Name implements Algorithm.
-func (c NSGA3Config) Name() string { return "nsga3" }
+func (c NSGA3Config) Name() string { return "nsga-iii" }
 
 // New implements Algorithm.
 func (c NSGA3Config) New(s *engine.State, clock engine.Clock, hyper *engine.Hyper, space Space) (Strategy, error) {

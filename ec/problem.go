@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/envs"
 )
 
 // Problem is what a search solves.
@@ -43,6 +44,17 @@ type Evaluation interface {
 	// Rows adds metrics, before the first recording; the function returned records them.
 	Rows(m *engine.Metrics) func(r *engine.Recorder)
 	Close()
+}
+
+// Acting is an Evaluation whose candidates are policies. Evaluator runs those of solutions [M, row].
+type Acting interface {
+	Evaluator(ctx context.Context, solutions *engine.Tensor) (*envs.Evaluator, error)
+}
+
+// FineEvaluation is an Evaluation that can make something of candidates more exact than float32: they are the sum of candidates and rest, [M · window, row]
+// each. A search asks it where the algorithm is a FineStrategy.
+type FineEvaluation interface {
+	RecordFine(r *engine.Recorder, candidates, rest *engine.Tensor, first int, fitness *engine.Tensor)
 }
 
 // Describer is an Evaluation that also describes how candidates behave, in the space that its problem's Space bounds. Describe is called once,

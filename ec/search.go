@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/envs"
 	"github.com/evorl/evorl/vk"
 )
 
@@ -21,10 +22,14 @@ type Search struct {
 	metrics *engine.Metrics
 
 	strategy   Strategy
+	inside     inside // the same, its candidates between the bounds
+	solution   *engine.Tensor
+	settle     *engine.Program // puts the strategy's solution into it; nil: they are the same
 	evaluation Evaluation
 	judge      *judge         // nil with several objectives
 	panel      *panel         // nil with one objective
 	window     *engine.Tensor // [M · window, row]
+	rest       *engine.Tensor // [M · window, row]: to be added to it; nil: nothing
 	raw        *engine.Tensor // [M, P] or [M, P, K]: as evaluated
 	descriptor *engine.Tensor // [M, P, B]; nil where the problem has none
 	rows       []*engine.Tensor
@@ -61,12 +66,21 @@ func (s *Search) build(ctx context.Context, members int) (err error) {
 		return err
 	}
 	search := s.state.Sub("search")
+	s.inside, s.solution = inside{s.strategy, newRepair(search, s.space)}, s.strategy.Solution()
+	if s.inside.repair != nil {
+		s.solution = search.Scratch("solution", engine.Float32, s.solution.Dims()...)
+	}
 	s.window = search.Scratch("candidates", engine.Float32, engine.Population(members*s.evaluation.Window()), engine.Axis("parameter", s.space.Row()))
+	if _, ok := s.strategy.(FineStrategy); ok && s.inside.repair == nil { // what is repaired is where float32 puts it
+		if _, ok := s.evaluation.(FineEvaluation); ok {
+			s.rest = search.Scratch("rest", engine.Float32, engine.Population(members*s.evaluation.Window()), engine.Axis("parameter", s.space.Row()))
+		}
+	}
 	dims := []engine.Dim{engine.Population(members), candidates(population)}
 	if k := s.space.Objectives; k > 1 {
-		several, ok := s.strategy.(MultiObjective)
-		if !ok {
-			return fmt.Errorf("it maximises one value and the problem has %d; want an algorithm for several objectives, such as nsga2", k)
+		several, err := ofSeveral(s.strategy, k)
+		if err != nil {
+			return err
 		}
 		dims = append(dims, engine.Axis("objective", k))
 		s.panel = newPanel(search, s.space, population, several)
@@ -101,6 +115,15 @@ func (s *Search) build(ctx context.Context, members int) (err error) {
 	return s.state.Allocate()
 }
 
+// ofSeveral is a strategy for so many objectives.
+func ofSeveral(strategy Strategy, objectives int) (MultiObjective, error) {
+	several, ok := strategy.(MultiObjective)
+	if !ok {
+		return nil, fmt.Errorf("it maximises one value and the problem has %d; want an algorithm for several objectives, such as nsga-ii", objectives)
+	}
+	return several, nil
+}
+
 // maxMetrics leaves room for those of problems and of methods around a search.
 const maxMetrics = 32
 
@@ -110,7 +133,12 @@ func (s *Search) Record(r *engine.Recorder, rows func(*engine.Recorder)) {
 	population, window := s.strategy.Population(), s.evaluation.Window()
 	for first := 0; first < population; first += window {
 		from := min(first, population-window) // the last window ends with the population; what two share is evaluated to the same twice
-		s.strategy.Candidates(r, Pick{First: from}, s.window)
+		s.inside.Candidates(r, Pick{First: from}, s.window)
+		if s.rest != nil {
+			s.strategy.(FineStrategy).Rest(r, Pick{First: from}, s.rest)
+			s.evaluation.(FineEvaluation).RecordFine(r, s.window, s.rest, from, s.raw)
+			continue
+		}
 		s.evaluation.Record(r, s.window, from, s.raw)
 	}
 	s.evaluation.Finish(r)
@@ -118,7 +146,7 @@ func (s *Search) Record(r *engine.Recorder, rows func(*engine.Recorder)) {
 	if s.panel != nil {
 		told = s.panel.record(r, s.raw)
 	} else {
-		told = s.judge.record(r, s.raw, s.strategy)
+		told = s.judge.record(r, s.raw, s.inside)
 		for i, row := range s.rows[:4] {
 			engine.Mean(r, row, s.judge.whole.Index(i), nil, 1)
 		}
@@ -154,7 +182,7 @@ func (s *Search) Clock() engine.Clock      { return s.clock }
 func (s *Search) Metrics() *engine.Metrics { return s.metrics }
 func (s *Search) Hyper() *engine.Hyper     { return s.hyper }
 
-// Strategy is the algorithm at work.
+// Strategy is the algorithm at work. It knows nothing of bounds that it does not keep: ReadSolution does.
 func (s *Search) Strategy() Strategy { return s.strategy }
 
 // Best is the best fitness [M] of all generations, NaN before the first, and the candidates [M, row] that had it, at first the
@@ -180,6 +208,7 @@ func (s *Search) Init(ctx context.Context) error {
 		return err
 	}
 	start := s.problem.Start(s.eng.Seed(), s.space.Members)
+	s.space.nearest(start)
 	err := errors.Join(s.hyper.Init(ctx), s.evaluation.Init(ctx), s.strategy.Init(ctx, start), s.Constants(ctx))
 	if s.judge != nil {
 		err = errors.Join(err, s.judge.init(ctx, start))
@@ -189,7 +218,7 @@ func (s *Search) Init(ctx context.Context) error {
 
 // Constants implements engine.Workflow.
 func (s *Search) Constants(ctx context.Context) error {
-	return errors.Join(s.evaluation.Constants(ctx), s.strategy.Constants(ctx))
+	return errors.Join(s.evaluation.Constants(ctx), s.strategy.Constants(ctx), s.inside.repair.constants(ctx))
 }
 
 // Step implements engine.Workflow. The first one records the program.
@@ -204,17 +233,46 @@ func (s *Search) Step(ctx context.Context, iteration int) (_ *vk.Ticket, err err
 
 // Prepare implements engine.Workflow.
 func (s *Search) Prepare(ctx context.Context, episodes int) error {
-	return s.evaluation.Prepare(ctx, s.strategy.Solution(), episodes)
+	return s.evaluation.Prepare(ctx, s.solution, episodes)
+}
+
+// settled brings what the searches would hand out now, between the bounds, into solution.
+func (s *Search) settled(ctx context.Context) (err error) {
+	if s.inside.repair == nil {
+		return nil
+	}
+	if s.settle == nil {
+		if s.settle, err = s.eng.Record("solution", func(r *engine.Recorder) {
+			r.Copy(s.solution, s.strategy.Solution())
+			s.inside.repair.record(r, s.solution)
+		}); err != nil {
+			return err
+		}
+	}
+	return s.settle.Run(ctx)
 }
 
 // Evaluate implements engine.Workflow: it evaluates the searches' solutions.
 func (s *Search) Evaluate(ctx context.Context, episodes int) (engine.Evaluation, error) {
-	return s.evaluation.Evaluate(ctx, s.strategy.Solution(), episodes)
+	if err := s.settled(ctx); err != nil {
+		return engine.Evaluation{}, err
+	}
+	return s.evaluation.Evaluate(ctx, s.solution, episodes)
+}
+
+// Evaluator runs the policies that the searches have found; nil where the problem is another.
+func (s *Search) Evaluator(ctx context.Context) (*envs.Evaluator, error) {
+	acting, ok := s.evaluation.(Acting)
+	if !ok {
+		return nil, nil
+	}
+	return acting.Evaluator(ctx, s.strategy.Solution())
 }
 
 // Close implements engine.Workflow.
 func (s *Search) Close() error {
 	s.step.Free()
+	s.settle.Free()
 	if s.evaluation != nil {
 		s.evaluation.Close()
 	}

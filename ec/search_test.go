@@ -63,7 +63,7 @@ func algorithms() []ec.Algorithm {
 	vanilla.Elites, ars.Elites = 7, 5
 	openES.Optimizer = optim.ClipUp
 	return []ec.Algorithm{
-		openES, vanilla, ars, pgpe, ec.DefaultSNES(), ec.DefaultSepCMAES(), ec.CEMConfig{Population: 9, Elites: 5, ExtraVariance: 0.01, FinalExtraVariance: 1e-5}, ec.DefaultRandomSearch(),
+		openES, vanilla, ars, pgpe, ec.DefaultSNES(), ec.DefaultSepCMAES(), ec.DefaultCMAES(), ec.DefaultCRFMNES(), ec.CEMConfig{Population: 9, Elites: 5, ExtraVariance: 0.01, FinalExtraVariance: 1e-5}, ec.DefaultRandomSearch(),
 	}
 }
 

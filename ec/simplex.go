@@ -27,10 +27,19 @@ func (c ReferenceConfig) points(objectives int) ([][]float64, error) {
 	for _, p := range partitions {
 		size += simplexSize(objectives, p)
 	}
+	if least := simplexSize(objectives, 1); c.Population < least {
+		return nil, config.Invalid("population", "a population of %d for %d objectives; want at least %d, one for each", c.Population, objectives, least)
+	}
 	if size > c.Population {
 		return nil, config.Invalid("partitions", "%v give %d points for %d objectives and a population of %d; want no more points than candidates", partitions, size, objectives, c.Population)
 	}
 	return DasDennis(objectives, partitions...)
+}
+
+// Fits says what is wrong with the configuration for so many objectives, before any device work.
+func (c ReferenceConfig) Fits(objectives int) error {
+	_, err := c.points(objectives)
+	return err
 }
 
 // validate says what the fields cannot say alone.

@@ -14,8 +14,11 @@ type Space struct {
 	Dim     int // numbers a candidate has
 	// Objectives is how many values a candidate is judged by, K; NewSearch sets it from the problem.
 	Objectives int
-	// Low and High bound each of them, [dim] each; nil: there are no bounds.
+	// Low and High bound each of them, [dim] each; nil: there are no bounds. Candidates lie between them: those that an algorithm forms
+	// outside, as all do that draw from a normal distribution, are moved to the nearest point inside.
 	Low, High []float32
+	// Open leaves such candidates where they are: the bounds only say where to begin.
+	Open bool
 	// DescriptorLow and DescriptorHigh bound the numbers that describe how a candidate behaves, [B] each; nil: nothing does.
 	DescriptorLow, DescriptorHigh []float32
 }

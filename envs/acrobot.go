@@ -20,22 +20,27 @@ func acrobot() Spec {
 		State:           []string{"theta_1", "theta_2", "theta_1_dot", "theta_2_dot"},
 		MaxSteps:        500,
 		RewardThreshold: Solved(-100),
-		Draw:            drawAcrobot,
+		Geometry:        acrobotGeometry(),
 	}
 }
 
-func drawAcrobot(state []float32) Scene {
-	const view = acrobotLength1 + acrobotLength2 + 0.2
-	sin, cos := math.Sincos(float64(state[0]))
-	x, y := float32(acrobotLength1*sin), float32(-acrobotLength1*cos)
-	return Scene{
-		Left: -view, Right: view, Bottom: -view, Top: view,
+func acrobotGeometry() *Geometry {
+	const reach = acrobotLength1 + acrobotLength2
+	return &Geometry{
+		Bodies: []string{"world", "link 1", "link 2"},
 		Shapes: []Shape{
-			line("goal", black, [2]float32{-view, acrobotLength1}, [2]float32{view, acrobotLength1}),
-			rod("link 1", 0, 0, state[0]+math.Pi, acrobotLength1, 0.2, blue), // 0 hangs down
-			rod("link 2", x, y, state[0]+state[1]+math.Pi, acrobotLength2, 0.2, blue),
-			disc("pivot", 0, 0, 0.1, wood),
-			disc("joint", x, y, 0.1, wood),
+			floor(-reach - 0.3),
+			rod("goal", 0, [3]float64{-reach, 0.3, acrobotLength1}, [3]float64{reach, 0.3, acrobotLength1}, 0.015, green),
+			rod("link 1", 1, [3]float64{}, [3]float64{0, 0, -acrobotLength1}, 0.09, blue),
+			axle("pivot", 1, [3]float64{}, 0.11, 0.24, wood),
+			rod("link 2", 2, [3]float64{}, [3]float64{0, 0, -acrobotLength2}, 0.08, blue),
+			axle("joint", 2, [3]float64{}, 0.11, 0.24, wood),
 		},
+		Poses: func(state []float32) []Pose {
+			first, both := tilted(-float64(state[0])), tilted(-float64(state[0])-float64(state[1])) // 0 hangs down, and turns counter-clockwise
+			return []Pose{{}, {Rot: first}, {turned(first, [3]float64{0, 0, -acrobotLength1}), both}}
+		},
+		Camera: Camera{LookAt: [3]float64{0, 0, -0.2}, Distance: 5.4, Azimuth: 90, Elevation: -12},
+		Time:   0.2, Actions: []string{"torque -1", "none", "torque +1"},
 	}
 }

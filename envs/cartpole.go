@@ -20,19 +20,26 @@ func cartPole() Spec {
 		State:           []string{"x", "x_dot", "theta", "theta_dot"},
 		MaxSteps:        500,
 		RewardThreshold: Solved(475),
-		Draw:            drawCartPole,
+		Geometry:        cartPoleGeometry(),
 	}
 }
 
-func drawCartPole(state []float32) Scene {
-	x, theta := state[0], state[2]
-	return Scene{
-		Left: -cartPoleXLimit, Right: cartPoleXLimit, Bottom: -0.8, Top: 2.4,
+// cartPoleGeometry is drawn as Gymnasium does, with the poles' and carts' own lengths.
+func cartPoleGeometry() *Geometry {
+	return &Geometry{
+		Bodies: []string{"world", "cart", "pole"},
 		Shapes: []Shape{
-			line("rail", black, [2]float32{-cartPoleXLimit, 0}, [2]float32{cartPoleXLimit, 0}),
-			block("cart", x, 0, 0.4, 0.24, black),
-			rod("pole", x, 0.06, -theta, 2*cartPoleHalfLength, 0.08, wood), // theta turns clockwise
-			disc("axle", x, 0.06, 0.04, blue),
+			floor(-0.3),
+			rod("rail", 0, [3]float64{-cartPoleXLimit, 0, 0}, [3]float64{cartPoleXLimit, 0, 0}, 0.02, dark),
+			box("cart", 1, [3]float64{}, [3]float64{0.4, 0.3, 0.24}, dark),
+			rod("pole", 2, [3]float64{}, [3]float64{0, 0, 2 * cartPoleHalfLength}, 0.04, wood),
+			axle("axle", 2, [3]float64{}, 0.05, 0.36, blue),
 		},
+		Poses: func(state []float32) []Pose {
+			x, theta := float64(state[0]), float64(state[2])
+			return []Pose{{}, {Pos: [3]float64{x, 0, 0}}, {[3]float64{x, 0, 0.06}, tilted(theta)}}
+		},
+		Camera: Camera{LookAt: [3]float64{0, 0, 0.35}, Distance: 3.6, Azimuth: 90, Elevation: -12},
+		Time:   0.02, Actions: []string{"left", "right"},
 	}
 }

@@ -114,7 +114,7 @@ func TestNewRefuses(t *testing.T) {
 		{"state size", func(s *Spec, _ *string) { s.State = []string{"a", "b"} }, "#define STATE_SIZE 1, but the Spec names 2 state elements"},
 		{"observation size", func(s *Spec, _ *string) { s.Observation = Symmetric(1) }, "#define OBS_SIZE 2, but the Spec's observation space has 1 dimensions"},
 		{"action size", func(s *Spec, _ *string) { s.Action = Discrete(3) }, "#define ACTION_SIZE 2, but the size of the Spec's action space is 3"},
-		{"kind of action", func(s *Spec, _ *string) { s.Action = Symmetric(1, 1) }, "#define DISCRETE 1, but the Spec's action space, Box([-1 -1], [1 1]), asks for 0"},
+		{"kind of action", func(s *Spec, _ *string) { s.Action = Symmetric(1, 1) }, "#define DISCRETE 1, but the Spec's action space, Box(-1, 1, (2)), asks for 0"},
 		{"missing define", func(_ *Spec, g *string) { *g = strings.Replace(*g, "#define OBS_SIZE 2", "", 1) }, "no #define OBS_SIZE; want #define OBS_SIZE 2"},
 		{"odd define", func(_ *Spec, g *string) { *g = strings.Replace(*g, "OBS_SIZE 2", "OBS_SIZE two", 1) }, "#define OBS_SIZE two; want a whole number"},
 		{"missing include", func(_ *Spec, g *string) { *g = strings.Replace(*g, "engine/rng", "engine/rnd", 1) }, `includes "engine/rnd.glsl"`},
@@ -179,50 +179,4 @@ func TestOptions(t *testing.T) {
 	if err := mode.UnmarshalText([]byte("never")); err == nil || !strings.Contains(err.Error(), "next-step") {
 		t.Errorf("unknown mode: %v", err)
 	}
-}
-
-func TestScenes(t *testing.T) {
-	for _, name := range classic() {
-		e, err := Lookup(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		trajectory := readTrajectory(t, name)
-		state := make([]float32, e.StateSize())
-		for row := 0; row < len(trajectory.state); row += 97 {
-			for i, v := range trajectory.state[row] {
-				state[i] = float32(v)
-			}
-			scene := e.Draw(state)
-			if !(scene.Left < scene.Right && scene.Bottom < scene.Top) || len(scene.Shapes) < 2 {
-				t.Fatalf("%s: scene %+v", name, scene)
-			}
-			for _, shape := range scene.Shapes {
-				if len(shape.Points) == 0 && shape.Radius <= 0 || len(shape.Corners()) != len(shape.Points) {
-					t.Errorf("%s: shape %+v", name, shape)
-				}
-			}
-		}
-	}
-	// The moving parts' ends, where Gymnasium and EvoJAX draw them.
-	near := func(what string, got [2]float32, x, y float64) {
-		t.Helper()
-		if math.Hypot(float64(got[0])-x, float64(got[1])-y) > 1e-5 {
-			t.Errorf("%s is at %v; want %.3f, %.3f", what, got, x, y)
-		}
-	}
-	tip := func(scene Scene, name string) [2]float32 {
-		for _, shape := range scene.Shapes {
-			if shape.Name == name {
-				c := shape.Corners()
-				return [2]float32{(c[2][0] + c[3][0]) / 2, (c[2][1] + c[3][1]) / 2}
-			}
-		}
-		t.Fatalf("no %s", name)
-		return [2]float32{}
-	}
-	near("the cart-pole's tip", tip(drawCartPole([]float32{1, 0, math.Pi / 2, 0}), "pole"), 2, 0.06)
-	near("the pendulum's tip", tip(drawPendulum([]float32{math.Pi / 2, 0}), "rod"), -1, 0)
-	near("the acrobot's tip", tip(drawAcrobot([]float32{math.Pi / 2, math.Pi / 2, 0, 0}), "link 2"), 1, 1)
-	near("the swing-up's tip", tip(drawSwingUp([]float32{1, 0, math.Pi / 2, 0}), "pole"), 1.6, 0)
 }

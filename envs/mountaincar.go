@@ -22,7 +22,7 @@ func mountainCar() Spec {
 		State:           []string{"position", "velocity"},
 		MaxSteps:        200,
 		RewardThreshold: Solved(-110),
-		Draw:            func(state []float32) Scene { return drawMountainCar(state, mountainCarGoal) },
+		Geometry:        mountainCarGeometry(mountainCarGoal, "left", "none", "right"),
 	}
 }
 
@@ -36,31 +36,42 @@ func mountainCarContinuous() Spec {
 		State:           []string{"position", "velocity"},
 		MaxSteps:        999,
 		RewardThreshold: Solved(90),
-		Draw:            func(state []float32) Scene { return drawMountainCar(state, mountainCarContinuousGoal) },
+		Geometry:        mountainCarGeometry(mountainCarContinuousGoal, "force"),
 	}
 }
 
 // mountainCarHeight is the track, as Gymnasium draws it.
-func mountainCarHeight(x float64) float32 { return float32(0.45*math.Sin(3*x) + 0.55) }
+func mountainCarHeight(x float64) float64 { return 0.45*math.Sin(3*x) + 0.55 }
 
-func drawMountainCar(state []float32, goal float64) Scene {
-	const pieces = 100
-	track := make([][2]float32, pieces+1)
-	for i := range track {
+func mountainCarGeometry(goal float64, actions ...string) *Geometry {
+	const pieces = 36
+	track := func(i int) [3]float64 {
 		x := mountainCarMin + (mountainCarMax-mountainCarMin)*float64(i)/pieces
-		track[i] = [2]float32{float32(x), mountainCarHeight(x)}
+		return [3]float64{x, 0, mountainCarHeight(x)}
 	}
-	x := float64(state[0])
-	slope := float32(math.Atan(3 * 0.45 * math.Cos(3*x)))
-	car := block("car", float32(x), mountainCarHeight(x)+0.05, 0.12, 0.06, red)
-	car.Angle = slope
-	foot := mountainCarHeight(goal)
-	return Scene{
-		Left: mountainCarMin, Right: mountainCarMax, Bottom: 0, Top: 1.2,
-		Shapes: []Shape{
-			line("track", black, track...),
-			line("goal", green, [2]float32{float32(goal), foot}, [2]float32{float32(goal), foot + 0.15}),
-			car,
+	foot := [3]float64{goal, 0.08, mountainCarHeight(goal)}
+	top := [3]float64{goal, 0.08, foot[2] + 0.2}
+	shapes := []Shape{
+		floor(-0.05),
+		rod("pole", 0, foot, top, 0.008, dark),
+		box("flag", 0, [3]float64{goal + 0.05, 0.08, top[2] - 0.03}, [3]float64{0.1, 0.005, 0.06}, green),
+		box("car", 1, [3]float64{0, 0, 0.06}, [3]float64{0.12, 0.07, 0.04}, red),
+		box("cabin", 1, [3]float64{-0.01, 0, 0.09}, [3]float64{0.06, 0.06, 0.03}, red),
+		axle("front wheels", 1, [3]float64{0.035, 0, 0.035}, 0.02, 0.09, dark),
+		axle("rear wheels", 1, [3]float64{-0.035, 0, 0.035}, 0.02, 0.09, dark),
+	}
+	for i := range pieces {
+		shapes = append(shapes, rod("track", 0, track(i), track(i+1), 0.012, grey))
+	}
+	return &Geometry{
+		Bodies: []string{"world", "car"},
+		Shapes: shapes,
+		Poses: func(state []float32) []Pose {
+			x := float64(state[0])
+			return []Pose{{}, {[3]float64{x, 0, mountainCarHeight(x)}, tilted(-math.Atan(3 * 0.45 * math.Cos(3*x)))}}
 		},
+		Camera:  Camera{LookAt: [3]float64{-0.3, 0, 0.55}, Distance: 2, Azimuth: 90, Elevation: -12},
+		Time:    1. / 30, // as Gymnasium shows it
+		Actions: actions,
 	}
 }

@@ -16,17 +16,22 @@ func pendulum() Spec {
 		Action:      Symmetric(pendulumMaxTorque),
 		State:       []string{"theta", "theta_dot"},
 		MaxSteps:    200,
-		Draw:        drawPendulum,
+		Geometry:    pendulumGeometry(),
 	}
 }
 
-func drawPendulum(state []float32) Scene {
-	const view = 2.2 * pendulumLength / 2
-	return Scene{
-		Left: -view, Right: view, Bottom: -view, Top: view,
+func pendulumGeometry() *Geometry {
+	return &Geometry{
+		Bodies: []string{"world", "pendulum"},
 		Shapes: []Shape{
-			rod("rod", 0, 0, state[0], pendulumLength, 0.2, red),
-			disc("pivot", 0, 0, 0.05, black),
+			floor(-1.3),
+			axle("pivot", 0, [3]float64{}, 0.05, 0.3, dark),
+			rod("rod", 1, [3]float64{}, [3]float64{0, 0, pendulumLength}, 0.08, red),
 		},
+		Poses: func(state []float32) []Pose {
+			return []Pose{{}, {Rot: tilted(-float64(state[0]))}} // theta turns counter-clockwise
+		},
+		Camera: Camera{Distance: 3, Azimuth: 90, Elevation: -12},
+		Time:   0.05, Actions: []string{"torque"},
 	}
 }

@@ -134,27 +134,19 @@ func (ro *Rollout) Init(ctx context.Context) error {
 	n := ro.env.Action.Size()
 	scale := make([]float32, 2*n)
 	for i := range n {
-		scale[n+i] = 1
-		if ro.env.Action.IsDiscrete() {
-			continue
-		}
-		if low, high := ro.env.Action.Low[i], ro.env.Action.High[i]; isFinite(low) && isFinite(high) {
-			scale[i], scale[n+i] = (low+high)/2, (high-low)/2
-		}
+		scale[i], scale[n+i] = ro.env.Action.scale(i)
 	}
 	return ro.scale.WriteFloat32(ctx, scale)
 }
 
-func isFinite(x float32) bool { return x-x == 0 }
-
 // Record records Horizon steps. policy is nil for uniformly random actions.
 func (ro *Rollout) Record(r *engine.Recorder, clock engine.Clock, policy *Policy) {
-	ro.record(r, clock, policy, ro.cfg.Horizon, ro.cfg.Begin, 0)
+	ro.record(r, clock, policy, 0, ro.cfg.Horizon, ro.cfg.Begin, 0)
 }
 
 // RecordWindow is Record for the window of candidates that begins with number first of each population.
 func (ro *Rollout) RecordWindow(r *engine.Recorder, clock engine.Clock, policy *Policy, first int) {
-	ro.record(r, clock, policy, ro.cfg.Horizon, ro.cfg.Begin, first)
+	ro.record(r, clock, policy, 0, ro.cfg.Horizon, ro.cfg.Begin, first)
 }
 
 // Horizon is the number of steps of a recording.
@@ -183,10 +175,11 @@ func (ro *Rollout) share() int {
 
 // RecordFirst records the beginning of the first episodes, without a step.
 func (ro *Rollout) RecordFirst(r *engine.Recorder, clock engine.Clock) {
-	ro.record(r, clock, nil, 0, true, 0)
+	ro.record(r, clock, nil, 0, 0, true, 0)
 }
 
-func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy, steps int, begin bool, firstCandidate int) {
+// record records so many steps, the given number of them done before.
+func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy, before, steps int, begin bool, firstCandidate int) {
 	info := r.Engine().Device().Info()
 	c, o := ro.cfg, ro.options.constants()
 	iterations := 0 // of loops, that evaluating the network takes
@@ -230,8 +223,8 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 		outputs := ro.env.Action.Size()
 		if policy.Bins > 1 {
 			outputs, k.Bins = outputs*policy.Bins, uint32(policy.Bins)
-			if ro.env.Action.IsDiscrete() || c.Trajectory {
-				r.Fail(fmt.Errorf("envs: %d bins of %v in %q; want continuous actions, and no trajectory kept", policy.Bins, ro.env.Action, ro.env.Name))
+			if ro.env.Action.IsDiscrete() || c.Trajectory && !c.Mode {
+				r.Fail(fmt.Errorf("envs: %d bins of %v in %q; want continuous actions, and no trajectory of samples kept", policy.Bins, ro.env.Action, ro.env.Name))
 				return
 			}
 		}
@@ -263,8 +256,8 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 		groups = (c.Members*c.Environments + lanes - 1) / lanes
 	}
 	most := dispatchSteps(ro.options.ActionRepeat*(1+ro.env.Iterations) + iterations)
-	for first := 0; first < steps || first == 0; first += most {
-		k.First, k.Steps = uint32(first), uint32(min(most, steps-first))
+	for done := 0; done < steps || done == 0; done += most {
+		k.First, k.Steps = uint32(before+done), uint32(min(most, steps-done))
 		call := k.call(ro.shader, uint32(groups), 1, 1)
 		call.Subgroup = info.SubgroupSize
 		r.Dispatch(call)

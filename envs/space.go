@@ -3,6 +3,7 @@ package envs
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -39,6 +40,16 @@ func (s Space) Size() int {
 	return len(s.Low)
 }
 
+// scale is the middle of a dimension's range and half its width; 0 and 1 where it has no bounds, and of a discrete space.
+func (s Space) scale(i int) (middle, half float32) {
+	if s.IsDiscrete() || !isFinite(s.Low[i]) || !isFinite(s.High[i]) {
+		return 0, 1
+	}
+	return (s.Low[i] + s.High[i]) / 2, (s.High[i] - s.Low[i]) / 2
+}
+
+func isFinite(x float32) bool { return x-x == 0 }
+
 // Contains says whether a vector lies in the space; an element of a discrete space is a vector of one whole number.
 func (s Space) Contains(x []float32) bool {
 	if s.IsDiscrete() {
@@ -55,10 +66,14 @@ func (s Space) Contains(x []float32) bool {
 	return true
 }
 
-// String shows the space as Gymnasium does: Discrete(2), Box([-2], [2]).
+// String shows the space as Gymnasium does: Discrete(2), Box([-1 0], [1 +Inf]); with bounds that are the same in all of several
+// dimensions, Box(-1, 1, (8)).
 func (s Space) String() string {
 	if s.IsDiscrete() {
 		return fmt.Sprintf("Discrete(%d)", s.N)
+	}
+	if n := len(s.Low); n > 1 && len(s.High) == n && same(s.Low) && same(s.High) {
+		return fmt.Sprintf("Box(%.4g, %.4g, (%d))", s.Low[0], s.High[0], n)
 	}
 	row := func(v []float32) string {
 		parts := make([]string, len(v))
@@ -68,6 +83,11 @@ func (s Space) String() string {
 		return "[" + strings.Join(parts, " ") + "]"
 	}
 	return "Box(" + row(s.Low) + ", " + row(s.High) + ")"
+}
+
+// same says whether all values are the first.
+func same(v []float32) bool {
+	return !slices.ContainsFunc(v, func(x float32) bool { return x != v[0] })
 }
 
 // check says what is wrong with a space.

@@ -41,8 +41,8 @@ type Spec struct {
 	// is #define NAME, 0 at its default and else 1, and adds as many observations as its tag adds:"…" says. See Environment.With.
 	Options any
 
-	// Draw says what a viewer shows of a state; nil draws nothing. It must not keep or change the state.
-	Draw func(state []float32) Scene
+	// Geometry is what a viewer shows; nil: there is nothing to be seen.
+	Geometry *Geometry
 }
 
 // StateSize is the number of floats of the internal state.

@@ -27,20 +27,26 @@ func swingUp(name, summary string) Spec {
 		Action:      Symmetric(1),
 		State:       []string{"x", "x_dot", "theta", "theta_dot"},
 		MaxSteps:    1000,
-		Draw:        drawSwingUp,
+		Geometry:    swingUpGeometry(),
 	}
 }
 
-func drawSwingUp(state []float32) Scene {
-	x, theta := state[0], state[2]
-	return Scene{
-		Left: -3, Right: 3, Bottom: -1.5, Top: 1.5,
+func swingUpGeometry() *Geometry {
+	return &Geometry{
+		Bodies: []string{"world", "cart", "pole"},
 		Shapes: []Shape{
-			line("rail", black, [2]float32{-swingUpXLimit, -0.15}, [2]float32{swingUpXLimit, -0.15}),
-			block("cart", x, 0, 0.4, 0.2, red),
-			disc("left wheel", x-0.2, -0.1, 0.05, grey),
-			disc("right wheel", x+0.2, -0.1, 0.05, grey),
-			rod("pole", x, 0, -theta, swingUpLength, 0.06, blue), // theta turns clockwise
+			floor(-0.9),
+			rod("rail", 0, [3]float64{-swingUpXLimit, 0, -0.15}, [3]float64{swingUpXLimit, 0, -0.15}, 0.02, dark),
+			box("cart", 1, [3]float64{}, [3]float64{0.4, 0.24, 0.2}, red),
+			axle("left wheels", 1, [3]float64{-0.13, 0, -0.1}, 0.05, 0.26, dark),
+			axle("right wheels", 1, [3]float64{0.13, 0, -0.1}, 0.05, 0.26, dark),
+			rod("pole", 2, [3]float64{0, -0.16, 0}, [3]float64{0, -0.16, swingUpLength}, 0.03, blue),
 		},
+		Poses: func(state []float32) []Pose {
+			x, theta := float64(state[0]), float64(state[2])
+			return []Pose{{}, {Pos: [3]float64{x, 0, 0}}, {[3]float64{x, 0, 0}, tilted(theta)}}
+		},
+		Camera: Camera{LookAt: [3]float64{0, 0, -0.1}, Distance: 3.8, Azimuth: 90, Elevation: -12},
+		Time:   0.01, Actions: []string{"force"},
 	}
 }

@@ -260,6 +260,9 @@ func (p *PBT) exchanges(done int) bool {
 	return done > 0 && done >= p.cfg.Warmup && (done-p.cfg.Warmup)%p.cfg.Interval == 0
 }
 
+// Evaluator runs the members' policies.
+func (p *PBT) Evaluator() *envs.Evaluator { return p.inner.Evaluator() }
+
 // Prepare implements engine.Workflow.
 func (p *PBT) Prepare(ctx context.Context, episodes int) error { return p.inner.Prepare(ctx, episodes) }
 

@@ -10,9 +10,10 @@ import (
 )
 
 // open opens the default device for a test, with core and synchronization validation. What the validation layer says fails the test.
-func open(t testing.TB) *vk.Device {
+// Options say otherwise.
+func open(t testing.TB, options ...vk.Option) *vk.Device {
 	t.Helper()
-	dev, err := vk.Open(vk.Validate(true), vk.CacheDir(""))
+	dev, err := vk.Open(append([]vk.Option{vk.Validate(true), vk.CacheDir("")}, options...)...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/optim"
 	"github.com/evorl/evorl/envs"
+	"github.com/evorl/evorl/vk"
 )
 
 // learn runs a workflow for so many environment steps of a member and returns the mean return of 20 evaluation episodes of each.
@@ -77,6 +78,34 @@ func TestPPOLearnsPendulum(t *testing.T) {
 	defer p.Close()
 	if got := learn(t, p, 40000); !(got >= -400) {
 		t.Errorf("mean return %.1f; want at least -400, where hanging about has -1200 and standing upright -150", got)
+	}
+}
+
+// The settings of configs/ppo-inverted-pendulum.toml and configs/ppo-inverted-double-pendulum.toml, with fewer steps.
+func TestPPOLearnsInvertedPendulums(t *testing.T) {
+	for _, c := range []struct {
+		name           string
+		rollout, steps int
+		normalize      bool
+		scale          float32
+		want           float64
+	}{
+		{"InvertedPendulum-v5", 64, 81920, false, 1, 1000},
+		{"InvertedDoublePendulum-v5", 128, 204800, true, 0.1, 9000},
+	} {
+		cfg := DefaultPPO()
+		cfg.Members, cfg.Environments, cfg.RolloutLength, cfg.Epochs, cfg.Minibatches = 4, 16, c.rollout, 8, 4
+		cfg.LearningRate, cfg.AnnealSteps, cfg.EntropyWeight, cfg.ClipValue = 2e-3, c.steps, 0, false
+		network := smallNetwork()
+		network.LogStd, network.NormalizeObs = -0.5, c.normalize
+		p, err := NewPPO(t.Context(), engine.New(open(t, vk.Validate(false)), engine.Seed(1)), lookup(t, c.name), cfg, Network(network), Environment(envs.Options{RewardScale: c.scale}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := learn(t, p, c.steps); !(got >= c.want) {
+			t.Errorf("%s: mean return %.1f; want at least %g", c.name, got, c.want)
+		}
+		p.Close()
 	}
 }
 

@@ -30,8 +30,8 @@ type Config struct {
 	Checkpoint  Checkpoint
 
 	workflow Workflow
-	env      *envs.Environment
-	task     any // pointer to the environment's options; nil: it has none
+	env      *envs.Environment // nil: a problem is solved
+	task     any               // pointer to the environment's options; nil: it has none
 	parts    parts
 }
 
@@ -64,7 +64,7 @@ func (c *Catalog) Parse(name string, text []byte, overrides ...config.Override) 
 func (c *Catalog) decode(d *config.Document) (*Config, error) {
 	var names struct {
 		Workflow string `required:"true" doc:"Name what learns, for example workflow = \"pbt\"."`
-		Env      string `required:"true" doc:"Name where it learns, for example env = \"CartPole-v1\"."`
+		Env      string `required:"true" doc:"Name where it learns, for example env = \"CartPole-v1\", or what a search solves, for example env = \"bbob\"."`
 	}
 	if err := d.Peek(&names); err != nil {
 		return nil, err
@@ -73,38 +73,58 @@ func (c *Catalog) decode(d *config.Document) (*Config, error) {
 	if !ok {
 		return nil, d.UnknownValue("workflow", "workflow", workflowNames())
 	}
-	registry := c.Environments
-	if registry == nil {
-		registry = new(envs.Registry)
-	}
-	env, err := registry.Lookup(names.Env)
-	var unknown *envs.UnknownError
-	switch {
-	case errors.As(err, &unknown):
-		return nil, d.UnknownValue("env", "environment", unknown.Known)
-	case err != nil:
-		return nil, d.Errorf("env", "%v", err)
-	}
 	cfg := newConfig(w)
-	cfg.env = env
-	if env.Options != nil {
-		task := reflect.New(reflect.TypeOf(env.Options))
-		task.Elem().Set(reflect.ValueOf(env.Options))
-		cfg.task = task.Interface()
+	of, isProblem := problemOf(names.Env)
+	if isProblem {
+		search, ok := cfg.parts.(searcher)
+		if !ok {
+			return nil, d.Errorf("env", "%q is a problem, and %s learns in environments: want one, or a search such as workflow = \"snes\"", of.Name, w.Name)
+		}
+		search.on(of)
+	} else if err := c.environment(cfg, d, names.Env); err != nil {
+		return nil, err
 	}
 	if err := d.Decode(cfg.Sections()); err != nil {
 		return nil, err
 	}
 	if cfg.task != nil {
-		if cfg.env, err = env.With(reflect.ValueOf(cfg.task).Elem().Interface()); err != nil {
+		var err error
+		if cfg.env, err = cfg.env.With(reflect.ValueOf(cfg.task).Elem().Interface()); err != nil {
 			return nil, d.Errorf("task", "%v", err)
 		}
 	}
 	return cfg, cfg.check(d)
 }
 
+// environment looks the environment up.
+func (c *Catalog) environment(cfg *Config, d *config.Document, name string) (err error) {
+	registry := c.Environments
+	if registry == nil {
+		registry = new(envs.Registry)
+	}
+	cfg.env, err = registry.Lookup(name)
+	var unknown *envs.UnknownError
+	switch {
+	case errors.As(err, &unknown):
+		what, known := "environment", unknown.Known
+		if _, ok := cfg.parts.(searcher); ok {
+			what, known = "environment or problem", append(append([]string(nil), known...), problemNames()...)
+		}
+		return d.UnknownValue("env", what, known)
+	case err != nil:
+		return d.Errorf("env", "%v", err)
+	}
+	if cfg.env.Options != nil {
+		task := reflect.New(reflect.TypeOf(cfg.env.Options))
+		task.Elem().Set(reflect.ValueOf(cfg.env.Options))
+		cfg.task = task.Interface()
+	}
+	return nil
+}
+
 func (c *Config) check(d *config.Document) error {
 	switch {
+	case c.env == nil:
 	case c.Environment.TimeLimit == envs.NoTimeLimit || c.Environment.TimeLimit == 0 && c.env.MaxSteps == 0:
 		return d.Errorf("environment.time_limit", "without a time limit an evaluation episode might never end: want at least 1")
 	case c.Environment.AutoReset != envs.Normal && c.Environment.AutoReset != envs.Fast:
@@ -115,9 +135,12 @@ func (c *Config) check(d *config.Document) error {
 
 // Sections are all settings where they stand in TOML.
 func (c *Config) Sections() config.Sections {
-	s := config.Sections{{Name: "", Value: &c.Run}, {Name: "environment", Value: &c.Environment}}
-	if c.task != nil {
-		s = append(s, config.Section{Name: "task", Value: c.task}) // the options of this environment
+	s := config.Sections{{Name: "", Value: &c.Run}}
+	if search, ok := c.parts.(searcher); !ok || !search.solves() {
+		s = append(s, config.Section{Name: "environment", Value: &c.Environment})
+		if c.task != nil {
+			s = append(s, config.Section{Name: "task", Value: c.task}) // the options of this environment
+		}
 	}
 	s = append(s, c.parts.sections()...)
 	return append(s, config.Section{Name: "evaluation", Value: &c.Evaluation}, config.Section{Name: "checkpoint", Value: &c.Checkpoint})
@@ -135,7 +158,7 @@ func (c *Config) TOML() ([]byte, error) {
 // Workflow is what the configuration is of.
 func (c *Config) Workflow() Workflow { return c.workflow }
 
-// Env is the environment.
+// Env is the environment; nil where a problem is solved.
 func (c *Config) Env() *envs.Environment { return c.env }
 
 // Build makes the workflow on an engine, whose seed is to be Run.Seed. Init or a checkpoint must fill its state.

@@ -3,7 +3,7 @@ package catalog
 // Run are the settings at the top of every configuration.
 type Run struct {
 	Workflow   string `required:"true" doc:"What learns: the name of a workflow."`
-	Env        string `required:"true" doc:"Where it learns: the name of an environment."`
+	Env        string `required:"true" doc:"Where it learns: the name of an environment; or what a search solves: the name of a problem."`
 	Seed       uint32 `doc:"Seed of every random number of the run."`
 	Iterations int    `min:"1" max:"2147483647" doc:"Iterations of the whole run."`
 }

@@ -77,9 +77,19 @@ func Workflows() []Workflow {
 			parts:  newSearch(ec.DefaultSNES),
 		},
 		{
+			Name: "cma-es", Summary: "covariance matrix adaptation with negative weights",
+			Source: "N. Hansen, \"The CMA Evolution Strategy: A Tutorial\", 2016",
+			parts:  newSearch(ec.DefaultCMAES),
+		},
+		{
 			Name: "sep-cma-es", Summary: "covariance matrix adaptation of a diagonal matrix",
 			Source: "R. Ros, N. Hansen, \"A Simple Modification in CMA-ES Achieving Linear Time and Space Complexity\", 2008",
 			parts:  newSearch(ec.DefaultSepCMAES),
+		},
+		{
+			Name: "cr-fm-nes", Summary: "cost-reduced fast-moving natural evolution strategy: a covariance matrix of a diagonal and one direction",
+			Source: "M. Nomura, I. Ono, \"Fast Moving Natural Evolution Strategy for High-Dimensional Problems\", 2022",
+			parts:  newSearch(ec.DefaultCRFMNES),
 		},
 		{
 			Name: "cem", Summary: "cross-entropy method with decaying extra variance",
@@ -115,6 +125,31 @@ func Workflows() []Workflow {
 			Name: "random-search", Summary: "candidates drawn about the beginning, the best of which is kept",
 			Source: "the baseline",
 			parts:  newSearch(ec.DefaultRandomSearch),
+		},
+		{
+			Name: "map-elites", Summary: "the best candidate for every cell of a grid of behaviours",
+			Source: "J.-B. Mouret, J. Clune, \"Illuminating search spaces by mapping elites\", 2015",
+			parts:  newSearchOf(behaviour, ec.DefaultMAPElites),
+		},
+		{
+			Name: "cvt-map-elites", Summary: "the best candidate for every cell of a centroidal Voronoi tessellation of behaviours",
+			Source: "V. Vassiliades, K. Chatzilygeroudis, J.-B. Mouret, \"Using Centroidal Voronoi Tessellations to Scale Up MAP-Elites\", 2018",
+			parts:  newSearchOf(behaviour, ec.DefaultCVTMAPElites),
+		},
+		{
+			Name: "nsga-ii", Summary: "solutions of several objectives by non-dominated sorting and crowding distance",
+			Source: "K. Deb, A. Pratap, S. Agarwal, T. Meyarivan, \"A Fast and Elitist Multiobjective Genetic Algorithm: NSGA-II\", 2002",
+			parts:  newSearchOf(objectives, ec.DefaultNSGA2),
+		},
+		{
+			Name: "nsga-iii", Summary: "solutions of several objectives by non-dominated sorting and reference points",
+			Source: "K. Deb, H. Jain, \"An Evolutionary Many-Objective Optimization Algorithm Using Reference-Point-Based Nondominated Sorting Approach\", 2014",
+			parts:  newSearchOf(objectives, ec.DefaultNSGA3),
+		},
+		{
+			Name: "moead", Summary: "solutions of several objectives, each the best of its own weights (MOEA/D)",
+			Source: "Q. Zhang, H. Li, \"MOEA/D: A Multiobjective Evolutionary Algorithm Based on Decomposition\", 2007",
+			parts:  newSearchOf(objectives, ec.DefaultMOEAD),
 		},
 	}
 }

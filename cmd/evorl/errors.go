@@ -48,12 +48,14 @@ func exitStatus(err error) int {
 		other  *session.ConfigError
 		index  *vk.DeviceIndexError
 		name   *vk.DeviceNameError
+		member *session.MemberError
 		file   *configFileError
 	)
 	switch {
 	case errors.As(err, &signal):
 		return statusSignal + int(signal.signal)
-	case errors.As(err, &usage), errors.As(err, &cfg), errors.As(err, &other), errors.As(err, &index), errors.As(err, &name), errors.As(err, &file):
+	case errors.As(err, &usage), errors.As(err, &cfg), errors.As(err, &other), errors.As(err, &index), errors.As(err, &name), errors.As(err, &member),
+		errors.As(err, &file):
 		return statusUsage
 	}
 	return statusFailed

@@ -1,9 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -12,16 +17,18 @@ import (
 )
 
 func newEval() *cobra.Command {
-	var device, seed string
-	var episodes int
+	var device, seed, policy string
+	var episodes, member int
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "eval [flags] RUN_DIR",
 		Short: "Evaluate the newest checkpoint of a run",
 		Long: "Run new episodes with the newest checkpoint of a run; actions are the policy's most likely ones. For PBT the figures are those of\n" +
 			"the member with the best fitness in training, which these episodes had no part in choosing; for other workflows they are over\n" +
-			"all members. The episodes of seed S are the same every time; without --seed it is the run's own.",
-		Example: "  evorl eval --episodes 100 runs/pbt-CartPole-v1-1",
+			"all members, unless --member names one. The episodes of seed S are the same every time; without --seed it is the run's own.\n\n" +
+			"--policy writes the member's policy as JSON, for programs that are to act by it; where no member is named and none is the fittest, it\n" +
+			"is the one that is best in ten episodes.",
+		Example: "  evorl eval --episodes 100 runs/pbt-CartPole-v1-1\n  evorl eval --member 3 --policy policy.json runs/ppo-Hopper-v5-1",
 		Args:    between(1, 1, "want one RUN_DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if episodes < 1 || episodes > maxEpisodes {
@@ -38,9 +45,19 @@ func newEval() *cobra.Command {
 				}
 			}
 			return withEngine(cmd.Context(), device, engineSeed, func(ctx context.Context, eng *engine.Engine) error {
-				e, err := session.Evaluate(ctx, eng, cfg, args[0], episodes)
+				restored, err := session.Restore(ctx, eng, cfg, args[0])
 				if err != nil {
 					return cause(ctx, err)
+				}
+				defer func() { _ = restored.Close() }() // nothing was changed
+				e, err := restored.Evaluate(ctx, episodes, named(cmd, "member", &member))
+				if err != nil {
+					return cause(ctx, err)
+				}
+				if policy != "" {
+					if err := writePolicy(ctx, restored, e.Member, policy); err != nil {
+						return cause(ctx, err)
+					}
 				}
 				for _, refused := range e.Refused {
 					warn(cmd.ErrOrStderr(), "%v", refused)
@@ -55,6 +72,8 @@ func newEval() *cobra.Command {
 	addDevice(cmd, &device)
 	cmd.Flags().IntVar(&episodes, "episodes", 100, "`N` episodes of each member")
 	cmd.Flags().StringVar(&seed, "seed", "", "seed `S` of the episodes (default the run's)")
+	cmd.Flags().IntVar(&member, "member", 0, "figures of member `N` (default the fittest or, where members have no fitness, all)")
+	cmd.Flags().StringVar(&policy, "policy", "", "write the policy to `FILE`, as JSON")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "end with one line of JSON on standard output")
 	return cmd
 }
@@ -62,18 +81,69 @@ func newEval() *cobra.Command {
 // maxEpisodes is that of evaluation.episodes.
 const maxEpisodes = 65536
 
+const memberUsage = "look at member `N` (default the fittest or, where members have no fitness, the best of a few episodes)"
+
+// named is the value of a flag that was given; nil: it was not.
+func named(cmd *cobra.Command, flag string, value *int) *int {
+	if cmd.Flags().Changed(flag) {
+		return value
+	}
+	return nil
+}
+
+// writePolicy writes the policy of a member; nil: of the best.
+func writePolicy(ctx context.Context, restored *session.Restored, member *int, path string) error {
+	if member == nil {
+		best, err := restored.Best(ctx)
+		if err != nil {
+			return err
+		}
+		member = &best
+	}
+	p, err := restored.Policy(ctx, *member)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(p)
+	if err != nil {
+		return fmt.Errorf("the policy of member %d cannot be written: %w", *member, err)
+	}
+	return os.WriteFile(path, append(text, '\n'), 0o644)
+}
+
 func writeEvaluation(cmd *cobra.Command, e session.Evaluation) error {
+	which := "the fittest "
+	if cmd.Flags().Changed("member") {
+		which = ""
+	}
 	of := fmt.Sprintf("all %d members", e.Members)
 	over := plural(e.Episodes, "episode")
 	switch {
-	case e.Member != nil:
-		of = fmt.Sprintf("member %d, the fittest of %d,", *e.Member, e.Members)
 	case e.Members == 1:
 		of = "the only member"
+	case e.Member != nil:
+		of = fmt.Sprintf("member %d, %sof %d,", *e.Member, which, e.Members)
 	default:
 		over += " each"
 	}
-	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s on %s at iteration %d\nreturn of %s %s ± %s over %s\n",
-		e.Workflow, e.Env, e.Iteration, of, short(float64(e.MeanReturn)), short(float64(e.StdReturn)), over)
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s on %s at iteration %d\n", e.Workflow, e.Env, e.Iteration)
+	if e.Members > 1 {
+		b.WriteByte('\n')
+		writeMembers(&b, ranked(e))
+		b.WriteByte('\n')
+	}
+	fmt.Fprintf(&b, "return of %s %s ± %s over %s\n", of, short(float64(e.MeanReturn)), short(float64(e.StdReturn)), over)
+	_, err := io.WriteString(cmd.OutOrStdout(), b.String())
 	return err
+}
+
+// ranked is the evaluation's members, the highest mean first.
+func ranked(e session.Evaluation) []session.Member {
+	members := make([]session.Member, e.Members)
+	for i := range members {
+		members[i] = session.Member{Index: i, Return: float64(e.MemberReturns[i]), Deviation: float64(e.MemberDeviations[i])}
+	}
+	slices.SortStableFunc(members, func(a, b session.Member) int { return -cmp.Compare(a.Return, b.Return) })
+	return members
 }

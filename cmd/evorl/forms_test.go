@@ -31,6 +31,9 @@ func TestForms(t *testing.T) {
 
 	eval := b.object(b.must("eval", "--episodes", "5", "--seed", "1", "--json", "r"))
 	demand(t, "eval", eval, map[string]string{"mean_return": "number", "std_return": "number", "episodes": "number"})
+	if returns, _ := eval["member_returns"].([]any); len(returns) != int(eval["members"].(float64)) {
+		t.Errorf("eval: %v members, their returns are %v", eval["members"], eval["member_returns"])
+	}
 	if eval["episodes"] != 5.0 || eval["digest"] != run["digest"] {
 		t.Errorf("eval: %v", eval)
 	}

@@ -19,12 +19,12 @@ import (
 
 // listed is an element of evorl list --json: a workflow with its keys, or an environment.
 type listed struct {
-	Kind    string `json:"kind"` // "workflow" or "environment"
+	Kind    string `json:"kind"` // "workflow", "environment" or "problem"
 	Name    string `json:"name"`
 	Summary string `json:"summary"`
 	Source  string `json:"source"`
 
-	Sections []catalog.Section `json:"sections,omitempty"` // of a workflow's configuration, in TOML's order; "" is the top level
+	Sections []catalog.Section `json:"sections,omitempty"` // of a workflow's or a problem's configuration, in TOML's order; "" is the top level
 
 	Observation string   `json:"observation,omitempty"` // of an environment
 	Action      string   `json:"action,omitempty"`
@@ -36,8 +36,8 @@ func newList() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "list [NAME]",
-		Short:   "List workflows, environments and configuration keys",
-		Long:    "List every workflow, every environment and every configuration key with its default, range and meaning; or only those of NAME.",
+		Short:   "List workflows, environments, problems and configuration keys",
+		Long:    "List every workflow, environment, problem and configuration key with its default, range and meaning; or only those of NAME.",
 		Example: "  evorl list\n  evorl list pbt\n  evorl list --json",
 		Args:    between(0, 1, "want at most one NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -82,6 +82,13 @@ func everything() ([]listed, error) {
 			Observation: e.Observation.String(), Action: e.Action.String(), MaxSteps: e.MaxSteps, Threshold: e.RewardThreshold,
 		})
 	}
+	for _, p := range catalog.Problems() {
+		sections, err := p.Sections()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, listed{Kind: "problem", Name: p.Name, Summary: p.Summary, Source: p.Source, Sections: sections})
+	}
 	return all, nil
 }
 
@@ -97,7 +104,7 @@ func only(all []listed, name string) ([]listed, error) {
 	if near := config.Nearest(name, names); near != "" {
 		hint = fmt.Sprintf("did you mean %q?", near)
 	}
-	return nil, usagef("there is no workflow or environment %q; %s", name, hint)
+	return nil, usagef("there is no workflow, environment or problem %q; %s", name, hint)
 }
 
 // columns is the width to write to.
@@ -121,8 +128,8 @@ type lister struct {
 }
 
 func (l *lister) list(all []listed) {
-	var workflows []listed
-	for _, kind := range []string{"workflow", "environment"} {
+	var configured []listed
+	for _, kind := range []string{"workflow", "environment", "problem"} {
 		first := true
 		for _, x := range all {
 			if x.Kind != kind {
@@ -132,15 +139,15 @@ func (l *lister) list(all []listed) {
 				l.heading(strings.ToUpper(kind) + "S")
 				first = false
 			}
-			if kind == "workflow" {
-				workflows = append(workflows, x)
+			if len(x.Sections) > 0 {
+				configured = append(configured, x)
 			}
 			l.entry(x)
 		}
 	}
-	if len(workflows) > 0 {
+	if len(configured) > 0 {
 		l.heading("CONFIGURATION")
-		l.keys(workflows)
+		l.keys(configured)
 	}
 }
 
@@ -197,13 +204,13 @@ func wrap(line string, width int) []string {
 	return append(out, now)
 }
 
-// keys writes the sections of all workflows, each section once.
-func (l *lister) keys(workflows []listed) {
+// keys writes the sections of all workflows and problems, each section once.
+func (l *lister) keys(configured []listed) {
 	var order []string
-	users := map[string][]string{}          // workflows by section
+	users := map[string][]string{}          // names by section
 	keys := map[string][]config.Key{}       // by section
 	defaults := map[string][]workflowText{} // by section and key
-	for _, w := range workflows {
+	for _, w := range configured {
 		for i, s := range w.Sections {
 			if users[s.Name] == nil {
 				at := 0 // behind the one that it stands behind in TOML
@@ -226,7 +233,7 @@ func (l *lister) keys(workflows []listed) {
 		}
 		if name != "" {
 			title := "[" + name + "]"
-			if len(users[name]) < len(workflows) {
+			if len(users[name]) < len(configured) {
 				title += "  of " + strings.Join(users[name], ", ")
 			}
 			l.text.WriteString("  " + title + "\n")

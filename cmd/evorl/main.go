@@ -1,7 +1,8 @@
 // Command evorl trains populations of agents on any GPU, or on the processor by a software driver.
 //
 //	evorl run configs/pbt.toml       learn, on the first device
-//	evorl eval runs/pbt-CartPole-v1-1    evaluate the newest checkpoint of a run
+//	evorl eval RUN_DIR               evaluate the newest checkpoint of a run
+//	evorl view RUN_DIR               show an episode in three dimensions
 //	evorl plot runs/*                draw learning curves
 //	evorl inspect RUN_DIR            show where a run came from and what it has saved
 //	evorl list                       every workflow, environment and configuration key
@@ -83,7 +84,7 @@ func newRoot() *cobra.Command {
 	})
 	root.SetUsageTemplate(usageTemplate)
 	cobra.EnableCommandSorting = false // they are in the order in which one meets them
-	root.AddCommand(newRun(), newEval(), newPlot(), newInspect(), newList(), newDevices(), newBench())
+	root.AddCommand(newRun(), newEval(), newView(), newPlot(), newInspect(), newList(), newDevices(), newBench())
 	return root
 }
 

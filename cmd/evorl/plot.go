@@ -56,6 +56,12 @@ func newPlot() *cobra.Command {
 			if o.Title == "" {
 				o.Title = what
 			}
+			if !cmd.Flags().Changed("metric") {
+				o.Metric = shownMetric(series)
+			}
+			if !cmd.Flags().Changed("x") && !stepsCount(series) {
+				o.X = plot.Iterations
+			}
 			figure, err := plot.Draw(series, o)
 			if err != nil {
 				return err
@@ -68,8 +74,8 @@ func newPlot() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVarP(&out, "output", "o", "plot.svg", "`FILE` to write, .svg or .png")
-	cmd.Flags().StringVar(&metric, "metric", "return", "draw `NAME`: return, evaluation, fitness, hyper/… or any other in metrics.jsonl")
-	cmd.Flags().StringVar(&x, "x", "env_steps", "`AXIS` along the bottom: env_steps, seconds or iterations")
+	cmd.Flags().StringVar(&metric, "metric", "return", "draw `NAME`: return (evaluation where there is none), fitness, hyper/… or any other in metrics.jsonl")
+	cmd.Flags().StringVar(&x, "x", "env_steps", "`AXIS` along the bottom: env_steps (iterations where there are none), seconds or iterations")
 	cmd.Flags().StringVar(&center, "center", "median", "the line is the `CENTER`: median or mean")
 	cmd.Flags().StringVar(&band, "band", "quartiles", "`BAND` around it: quartiles, range or none")
 	cmd.Flags().StringVar(&title, "title", "", "`TITLE` (default the workflow and environment)")
@@ -84,6 +90,34 @@ func choose[T any](flag, name string, of map[string]T) (T, error) {
 		return value, usagef("%s %q: want one of %s", flag, name, strings.Join(names, ", "))
 	}
 	return value, nil
+}
+
+// shownMetric is what is drawn of runs unless a flag says otherwise: searches for the solution of a problem have no returns.
+func shownMetric(series []plot.Series) string {
+	for _, metric := range []string{"return", "evaluation"} {
+		for _, s := range series {
+			for _, records := range s.Runs {
+				for _, r := range records {
+					if _, ok := r.Values[metric+"/median"]; ok {
+						return metric
+					}
+				}
+			}
+		}
+	}
+	return "return"
+}
+
+// stepsCount says whether any run takes environment steps.
+func stepsCount(series []plot.Series) bool {
+	for _, s := range series {
+		for _, records := range s.Runs {
+			if len(records) > 0 && records[len(records)-1].EnvSteps > 0 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // group is runs that differ only in their seed.

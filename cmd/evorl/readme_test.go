@@ -9,7 +9,7 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// The README names every command, workflow and environment, and its Go is that of an example, which is tested.
+// The README names every command, workflow, environment and problem, and its Go is that of an example, which is tested.
 func TestReadme(t *testing.T) {
 	data, err := os.ReadFile("../../README.md")
 	if err != nil {
@@ -25,6 +25,9 @@ func TestReadme(t *testing.T) {
 	}
 	for _, e := range envs.Names() {
 		names = append(names, "`"+e+"`")
+	}
+	for _, p := range catalog.Problems() {
+		names = append(names, "`"+p.Name+"`")
 	}
 	for _, name := range names {
 		if !strings.Contains(readme, name) {

@@ -89,3 +89,53 @@ episodes = 4
 		t.Errorf("list:\n%s", list)
 	}
 }
+
+// A search with several objectives and one for elites run, resume, are evaluated, inspected and drawn, and say what they have found.
+func TestSearchOfMany(t *testing.T) {
+	b := newBox(t)
+	for _, c := range []struct {
+		name, text string
+		metrics    []string
+	}{
+		{"front", "workflow = \"nsga-iii\"\nenv = \"dtlz\"\niterations = 20\n[dtlz]\nfunction = 2\n[search]\nmembers = 2\n[nsga-iii]\npopulation = 20\n[evaluation]\nevery = 5\nepisodes = 1\n",
+			[]string{"front/size", "front/ideal_3", "front/not_finite", "evaluation/median"}},
+		{"elites", "workflow = \"cvt-map-elites\"\nenv = \"arm\"\niterations = 20\n[cvt-map-elites]\npopulation = 20\ncentroids = 30\nsamples = 500\n[evaluation]\nevery = 5\nepisodes = 1\n",
+			[]string{"archive/coverage", "archive/qd_score", "archive/fitness", "fitness/best_ever"}},
+		{"policies", "workflow = \"map-elites\"\nenv = \"Pendulum-v1\"\niterations = 6\n[network]\nhidden = [4]\n[map-elites]\npopulation = 8\ncells = [5]\n[evaluation]\nevery = 3\nepisodes = 2\n",
+			[]string{"archive/coverage", "archive/qd_score", "return/median", "evaluation/median"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b.write("x.toml", c.text)
+			whole := b.object(b.must("run", "--json", "--out", c.name, "x.toml"))
+			half := c.name + "-half"
+			b.must("run", "--out", half, "--iterations", "3", "x.toml")
+			if resumed := b.object(b.must("run", "--json", "--resume", "--out", half, "x.toml")); resumed["digest"] != whole["digest"] {
+				t.Errorf("resumed to %v; want %v", resumed["digest"], whole["digest"])
+			}
+			lines, err := os.ReadFile(filepath.Join(b.path(c.name), "metrics.jsonl"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var last map[string]any
+			for line := range strings.Lines(string(lines)) {
+				last = nil
+				if err := json.Unmarshal([]byte(line), &last); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, name := range c.metrics {
+				if _, ok := last[name].(float64); !ok {
+					t.Errorf("the last line of metrics.jsonl has %s = %v", name, last[name])
+				}
+			}
+			if eval := b.object(b.must("eval", "--json", "--episodes", "2", c.name)); eval["digest"] != whole["digest"] || eval["mean_return"] == nil {
+				t.Errorf("eval: %v", eval)
+			}
+			if in := b.must("inspect", c.name); !strings.Contains(in, "mutation_rate") {
+				t.Errorf("inspect wrote\n%s", in)
+			}
+			b.must("plot", "-o", "p.svg", c.name, half)
+			b.must("plot", "-o", "p.svg", "--metric", c.metrics[0], c.name)
+		})
+	}
+}

@@ -21,8 +21,12 @@ const shownMembers = 10
 // writeResult shows the best members with their hyperparameters.
 func writeResult(w io.Writer, r session.Result) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s on %s: %s, %s env steps in %s", r.Workflow, r.Env, plural(r.Iterations, "iteration"), thousands(r.EnvSteps), clock(r.Seconds))
-	if r.Seconds > 0 && r.From == 0 {
+	fmt.Fprintf(&b, "%s on %s: %s", r.Workflow, r.Env, plural(r.Iterations, "iteration"))
+	if r.EnvSteps > 0 { // a problem may have none
+		fmt.Fprintf(&b, ", %s env steps", thousands(r.EnvSteps))
+	}
+	fmt.Fprintf(&b, " in %s", clock(r.Seconds))
+	if r.EnvSteps > 0 && r.Seconds > 0 && r.From == 0 {
 		fmt.Fprintf(&b, " (%s/s)", thousands(int64(float64(r.EnvSteps)/r.Seconds)))
 	}
 	b.WriteString("\n\n")
@@ -116,6 +120,9 @@ func writeColumns(b *strings.Builder, rows [][]string) {
 func short(x float64) string {
 	if math.IsNaN(x) {
 		return "none"
+	}
+	if x != 0 && math.Abs(x) < 0.05 { // a distance from an optimum
+		return strconv.FormatFloat(x, 'g', 2, 64)
 	}
 	return strconv.FormatFloat(x, 'f', 1, 64)
 }

@@ -10,6 +10,11 @@ func TestNumbersInTables(t *testing.T) {
 			t.Errorf("hyperparameter %v: %s; want %s", x, got, want)
 		}
 	}
+	for x, want := range map[float64]string{-997.04: "-997.0", 0: "0.0", 0.06: "0.1", -0.04: "-0.04", -1.26e-14: "-1.3e-14"} {
+		if got := short(x); got != want {
+			t.Errorf("return %v: %s; want %s", x, got, want)
+		}
+	}
 	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1000: "-1,000"} {
 		if got := thousands(n); got != want {
 			t.Errorf("count %d: %s; want %s", n, got, want)

@@ -153,3 +153,64 @@ func replaceNaN(values []float32) []float32 {
 	}
 	return out
 }
+
+// TestBounds: a search by a normal distribution far wider than the bounds has candidates, the best of them and a solution between the bounds, and it is that
+// solution which is evaluated; where the space is open they are what the distribution gives.
+func TestBounds(t *testing.T) {
+	eng := engine.New(open(t), engine.Seed(6))
+	algo := ec.DefaultOpenES()
+	algo.Population, algo.NoiseStd, algo.LearningRate, algo.WeightDecay = 16, 3, 2, 0
+	for _, opened := range []bool{false, true} {
+		p := Arm(3)
+		p.space.Open = opened
+		s, err := ec.NewSearch(t.Context(), eng, algo, p, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		if err := engine.Learn(t.Context(), s, engine.Iterations(5)); err != nil {
+			t.Fatal(err)
+		}
+		solutions, err := s.ReadSolution(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, best, err := s.ReadBest(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw, err := s.Strategy().Solution().ReadFloat32(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if slices.Max(raw) <= 1 && slices.Min(raw) >= -1 {
+			t.Errorf("the distribution's mean is %v; want it outside for this test", raw)
+		}
+		ev, err := s.Evaluate(t.Context(), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		outside := 0
+		for m := range solutions {
+			x := solutions[m][0]
+			mean, square := 0.0, 0.0
+			for _, v := range x {
+				mean += float64(v) / 3
+			}
+			for _, v := range x {
+				square += (float64(v) - mean) * (float64(v) - mean) / 3
+			}
+			if got := float64(ev.Returns[m][0]); !(math.Abs(got+math.Sqrt(square)) <= 1e-5) {
+				t.Errorf("open: %t, member %d: the solution %v evaluates to %g; want %g", opened, m, x, got, -math.Sqrt(square))
+			}
+			for _, v := range slices.Concat(x, best[m]) {
+				if v < -1 || v > 1 {
+					outside++
+				}
+			}
+		}
+		if (outside > 0) != opened {
+			t.Errorf("open: %t: %d numbers of solutions %v and best %v are outside", opened, outside, solutions, best)
+		}
+	}
+}

@@ -5,12 +5,13 @@ import (
 	"math"
 
 	"github.com/evorl/evorl/ec"
+	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/vk"
 )
 
 // DTLZ is one of the functions DTLZ1 to DTLZ7 of K. Deb, L. Thiele, M. Laumanns, E. Zitzler, "Scalable Test Problems for Evolutionary Multi-Objective
 // Optimization", 2001, of 2 to 16 objectives and so many numbers between 0 and 1; 0: of the paper's, 5, 10 or, for DTLZ7, 20 more than objectives but one.
-func DTLZ(number, objectives, dim int) (*MultiObjective, error) {
+func DTLZ(number, objectives, dim int) (*Function, error) {
 	if number < 1 || number > 7 || objectives < 2 || objectives > 16 {
 		return nil, fmt.Errorf("problem: DTLZ%d of %d objectives; want DTLZ1 to DTLZ7 of 2 to 16", number, objectives)
 	}
@@ -20,16 +21,17 @@ func DTLZ(number, objectives, dim int) (*MultiObjective, error) {
 	if dim < objectives {
 		return nil, fmt.Errorf("problem: DTLZ%d of %d objectives and %d numbers; want at least as many numbers as objectives", number, objectives, dim)
 	}
-	p := &MultiObjective{
+	p := &Function{
 		name: fmt.Sprintf("dtlz%d", number), objectives: objectives,
 		front: func(points int) ([][]float64, error) { return dtlzFront(number, objectives, points) },
 	}
-	p.low, p.high = box(dim, 0, 1)
-	p.call = func(k functionOf, size uint32) vk.Call {
+	p.space = box(dim, 0, 1)
+	p.call = func(r *engine.Recorder, k functionOf) vk.Call {
+		groups, size := k.shared(r)
 		return dtlzKernel{
 			Candidates: k.candidates, CandidatesTexels: k.candidates, Objectives: k.objectives, Members: k.members, Window: k.window, Dim: k.dim, Row: k.row,
-			Population: k.population, First: k.first, Objective: k.kind, Function: uint32(number), LocalSizeX: size,
-		}.call(k.groups, 1, 1)
+			Population: k.population, First: k.first, Objective: k.objective, Function: uint32(number), LocalSizeX: size,
+		}.call(groups, 1, 1)
 	}
 	return p, nil
 }

@@ -20,6 +20,7 @@ type generation struct {
 	window     *engine.Tensor // [M · window, row]
 	fitness    *engine.Tensor // [M, P]
 	length     *engine.Tensor // [M]
+	described  *engine.Tensor // [M, P, B]; nil: candidates are not described
 	members    int
 	population int
 	row        int
@@ -50,6 +51,10 @@ func newGeneration(t testing.TB, eng *engine.Engine, p ec.Problem, members, popu
 	g.candidates = g.state.Tensor("all", engine.Float32, engine.Population(members*population), parameters)
 	g.window = g.state.Scratch("window", engine.Float32, engine.Population(members*g.e.Window()), parameters)
 	g.fitness = g.state.Scratch("fitness", engine.Float32, engine.Population(members), engine.Axis("candidate", population))
+	if n := len(g.problem.described.observations); n > 0 {
+		g.described = g.state.Scratch("descriptors", engine.Float32, engine.Population(members), engine.Axis("candidate", population), engine.Axis("descriptor", n))
+		g.e.Describe(g.described)
+	}
 	metrics := engine.NewMetrics(g.state, members, 4)
 	rows := g.e.Rows(metrics)
 	g.length = g.e.length

@@ -4,6 +4,7 @@ package problem
 
 import (
 	"encoding/binary"
+	"math"
 
 	"github.com/evorl/evorl/shaders"
 	"github.com/evorl/evorl/vk"
@@ -74,6 +75,68 @@ func (k armKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: armShader, Groups: [3]uint32{x, y, z}, Label: "ec/problem/arm", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var behaviourShader = &vk.Shader{
+	Name:  "ec/problem/behaviour",
+	SPIRV: shaders.Code("ec/problem/behaviour"),
+	Bindings: []vk.Binding{
+		{Name: "Seen", Index: 0, Access: vk.Read},
+		{Name: "Feature", Index: 1, Access: vk.Read},
+		{Name: "Normalizer", Index: 2, Access: vk.Read},
+		{Name: "Descriptor", Index: 3, Access: vk.Write},
+	},
+	PushBytes: 28,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "NORMALIZED", ID: 1, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// behaviourKernel is shaders/ec/problem/behaviour.comp.
+type behaviourKernel struct {
+	Seen       vk.Range // readonly float
+	Feature    vk.Range // readonly uint
+	Normalizer vk.Range // readonly float
+	Descriptor vk.Range // writeonly float
+
+	Members    uint32 // push constants, in order
+	Window     uint32
+	Episodes   uint32
+	Population uint32
+	First      uint32
+	Features   uint32
+	Described  uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Normalized uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k behaviourKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [4]vk.Range
+		push   [28]byte
+		spec   [2]uint32
+	})
+	a.ranges = [4]vk.Range{k.Seen, k.Feature, k.Normalizer, k.Descriptor}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Window)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Episodes)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[16:], k.First)
+	binary.LittleEndian.PutUint32(a.push[20:], k.Features)
+	binary.LittleEndian.PutUint32(a.push[24:], k.Described)
+	a.spec = [2]uint32{64, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.Normalized != 0 {
+		a.spec[1] = k.Normalized
+	}
+	return vk.Call{Shader: behaviourShader, Groups: [3]uint32{x, y, z}, Label: "ec/problem/behaviour", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var dtlzShader = &vk.Shader{
 	Name:  "ec/problem/dtlz",
 	SPIRV: shaders.Code("ec/problem/dtlz"),
@@ -139,6 +202,175 @@ func (k dtlzKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: dtlzShader, Groups: [3]uint32{x, y, z}, Label: "ec/problem/dtlz", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var functionShader = &vk.Shader{
+	Name:  "ec/problem/function",
+	SPIRV: shaders.Code("ec/problem/function"),
+	Bindings: []vk.Binding{
+		{Name: "Candidates", Index: 0, Access: vk.Read},
+		{Name: "candidates_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Constants", Index: 2, Access: vk.Read},
+		{Name: "constants_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Clock", Index: 4, Access: vk.Read},
+		{Name: "Fitness", Index: 5, Access: vk.Write},
+		{Name: "Rest", Index: 6, Access: vk.Read},
+		{Name: "rest_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4},
+	},
+	PushBytes: 56,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 32},
+		{Name: "FUNCTION", ID: 1, Default: 1},
+		{Name: "ROW", ID: 2, Default: 4},
+		{Name: "MATRICES", ID: 3, Default: 0},
+		{Name: "NOISE", ID: 4, Default: 0},
+		{Name: "FINE", ID: 5, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{32, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// functionKernel is shaders/ec/problem/function.comp.
+type functionKernel struct {
+	Candidates       vk.Range // readonly vec4
+	CandidatesTexels vk.Range // readonly vec4 rgba32f
+	Constants        vk.Range // readonly vec4
+	ConstantsTexels  vk.Range // readonly vec4 rgba32f
+	Clock            vk.Range // readonly uint
+	Fitness          vk.Range // writeonly float
+	Rest             vk.Range // readonly vec4
+	RestTexels       vk.Range // readonly vec4 rgba32f
+
+	Members    uint32 // push constants, in order
+	Window     uint32
+	Dim        uint32
+	Population uint32
+	First      uint32
+	Numbers    uint32
+	Peaks      uint32
+	Scale      float32
+	Condition  float32
+	Penalty    float32
+	NoiseA     float32
+	NoiseB     float32
+	Seed       uint32
+	Stream     uint32
+
+	Workgroup  uint32 // specialization constants, zero for their default 32
+	Function   uint32 // default 1
+	Row        uint32 // default 4
+	Matrices   uint32 // default 0
+	Noise      uint32 // default 0
+	Fine       uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k functionKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [8]vk.Range
+		push   [56]byte
+		spec   [7]uint32
+	})
+	a.ranges = [8]vk.Range{k.Candidates, k.CandidatesTexels, k.Constants, k.ConstantsTexels, k.Clock, k.Fitness, k.Rest, k.RestTexels}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Window)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Dim)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[16:], k.First)
+	binary.LittleEndian.PutUint32(a.push[20:], k.Numbers)
+	binary.LittleEndian.PutUint32(a.push[24:], k.Peaks)
+	binary.LittleEndian.PutUint32(a.push[28:], math.Float32bits(k.Scale))
+	binary.LittleEndian.PutUint32(a.push[32:], math.Float32bits(k.Condition))
+	binary.LittleEndian.PutUint32(a.push[36:], math.Float32bits(k.Penalty))
+	binary.LittleEndian.PutUint32(a.push[40:], math.Float32bits(k.NoiseA))
+	binary.LittleEndian.PutUint32(a.push[44:], math.Float32bits(k.NoiseB))
+	binary.LittleEndian.PutUint32(a.push[48:], k.Seed)
+	binary.LittleEndian.PutUint32(a.push[52:], k.Stream)
+	a.spec = [7]uint32{32, 1, 4, 0, 0, 0, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.Function != 0 {
+		a.spec[1] = k.Function
+	}
+	if k.Row != 0 {
+		a.spec[2] = k.Row
+	}
+	if k.Matrices != 0 {
+		a.spec[3] = k.Matrices
+	}
+	if k.Noise != 0 {
+		a.spec[4] = k.Noise
+	}
+	if k.Fine != 0 {
+		a.spec[5] = k.Fine
+	}
+	if k.TexelLoads != 0 {
+		a.spec[6] = k.TexelLoads
+	}
+	return vk.Call{Shader: functionShader, Groups: [3]uint32{x, y, z}, Label: "ec/problem/function", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var givenShader = &vk.Shader{
+	Name:  "ec/problem/given",
+	SPIRV: shaders.Code("ec/problem/given"),
+	Bindings: []vk.Binding{
+		{Name: "Candidates", Index: 0, Access: vk.Read},
+		{Name: "candidates_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Objectives", Index: 2, Access: vk.Write},
+	},
+	PushBytes: 28,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// givenKernel is shaders/ec/problem/given.comp.
+type givenKernel struct {
+	Candidates       vk.Range // readonly vec4
+	CandidatesTexels vk.Range // readonly vec4 rgba32f
+	Objectives       vk.Range // writeonly float
+
+	Members    uint32 // push constants, in order
+	Window     uint32
+	Dim        uint32
+	Row        uint32
+	Population uint32
+	First      uint32
+	Objective  uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k givenKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [3]vk.Range
+		push   [28]byte
+		spec   [2]uint32
+	})
+	a.ranges = [3]vk.Range{k.Candidates, k.CandidatesTexels, k.Objectives}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Window)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Dim)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[16:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[20:], k.First)
+	binary.LittleEndian.PutUint32(a.push[24:], k.Objective)
+	a.spec = [2]uint32{64, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: givenShader, Groups: [3]uint32{x, y, z}, Label: "ec/problem/given", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var observedShader = &vk.Shader{
 	Name:  "ec/problem/observed",
 	SPIRV: shaders.Code("ec/problem/observed"),
@@ -200,6 +432,7 @@ var returnsShader = &vk.Shader{
 		{Name: "Finished", Index: 0, Access: vk.Read},
 		{Name: "Fitness", Index: 1, Access: vk.Write},
 		{Name: "Steps", Index: 2, Access: vk.Write},
+		{Name: "Diverged", Index: 3, Access: vk.Write},
 	},
 	PushBytes: 20,
 	Spec: []vk.SpecConstant{
@@ -214,6 +447,7 @@ type returnsKernel struct {
 	Finished vk.Range // readonly float
 	Fitness  vk.Range // writeonly float
 	Steps    vk.Range // writeonly uint
+	Diverged vk.Range // writeonly float
 
 	Members    uint32 // push constants, in order
 	Window     uint32
@@ -227,11 +461,11 @@ type returnsKernel struct {
 // call dispatches x × y × z workgroups.
 func (k returnsKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [3]vk.Range
+		ranges [4]vk.Range
 		push   [20]byte
 		spec   [1]uint32
 	})
-	a.ranges = [3]vk.Range{k.Finished, k.Fitness, k.Steps}
+	a.ranges = [4]vk.Range{k.Finished, k.Fitness, k.Steps, k.Diverged}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Window)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Episodes)

@@ -114,10 +114,17 @@ func TestVirtualBatch(t *testing.T) {
 // normalized by those of the generations before it.
 func TestRunningObservations(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(7))
+	// Networks that lanes evaluate alone, that they hold together, and that they stream.
+	for _, hidden := range [][]int{{6}, {40, 40}, {6, 5, 4}} {
+		t.Run(fmt.Sprint(hidden), func(t *testing.T) { runningObservations(t, eng, hidden) })
+	}
+}
+
+func runningObservations(t *testing.T, eng *engine.Engine, hidden []int) {
 	const members, population, episodes, limit, generations = 2, 7, 3, 60, 3
 	env := lookup(t, "CartPole-v1")
 	network, cfg := DefaultNetwork(), DefaultPolicy()
-	network.Hidden, network.NormalizeObs, network.ObsLimit, cfg.Episodes, cfg.Common = []int{6}, Running, 1.5, episodes, false
+	network.Hidden, network.NormalizeObs, network.ObsLimit, cfg.Episodes, cfg.Common = hidden, Running, 1.5, episodes, false
 	p := Policy(env, envs.Options{TimeLimit: limit}, network, cfg).(*policy)
 	p.memory = 3 * 4 * members * (p.Space(1).Row() + 3*(4+5) + 3*9) // three candidates a window, the last of which overlap
 	g := newGeneration(t, eng, p, members, population)

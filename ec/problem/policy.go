@@ -93,6 +93,8 @@ type policy struct {
 	network NetworkConfig
 	cfg     PolicyConfig
 	memory  int // about how many bytes the candidates of a window take
+
+	described described // for quality diversity; nothing: candidates are not described
 }
 
 // windowBytes is so much that a device is busy, and no more for larger populations.
@@ -125,7 +127,7 @@ func CheckPolicy(env *envs.Environment, options envs.Options, network NetworkCon
 
 // SettingError is a setting of a policy that does not suit its environment.
 type SettingError struct {
-	Section, Key string // "policy" or "network", and the key in it
+	Section, Key string // "policy", "network" or "behaviour", and the key in it
 	Message      string
 }
 
@@ -168,7 +170,7 @@ func (p *policy) horizon() int {
 
 // Space implements ec.Problem.
 func (p *policy) Space(members int) ec.Space {
-	return ec.Space{Members: members, Dim: p.mlp().Size() + p.deviations()}
+	return ec.Space{Members: members, Dim: p.mlp().Size() + p.deviations(), DescriptorLow: p.described.low, DescriptorHigh: p.described.high}
 }
 
 // Start implements ec.Problem: initial networks.

@@ -15,11 +15,17 @@ func TestPopulationsResume(t *testing.T) {
 	ga.Population, coded.Population, de.Population, shade.Population, shade.Memory, pso.Population, cso.Population = 9, 10, 11, 12, 3, 7, 5
 	grid, tessellation := ec.DefaultMAPElites(), ec.DefaultCVTMAPElites()
 	grid.Cells, grid.Population, tessellation.Centroids, tessellation.Samples, tessellation.Population = []int{5, 6}, 15, 20, 100, 8
-	for i, algo := range []ec.Algorithm{ga, coded, de, shade, pso, cso, grid, tessellation} {
+	nsga2, nsga3, moead := ec.DefaultNSGA2(), ec.DefaultNSGA3(), ec.DefaultMOEAD()
+	nsga2.Population, nsga3.Population, moead.Population = 9, 7, 12
+	for i, algo := range []ec.Algorithm{ga, coded, de, shade, pso, cso, grid, tessellation, nsga2, nsga3, moead} {
 		t.Run(algo.Name(), func(t *testing.T) {
 			const members = 2
+			problem := Arm(6)
+			if i > 7 {
+				problem = named(t, "dtlz2", 3, 6)
+			}
 			begin := func(seed uint32) *ec.Search {
-				s, err := ec.NewSearch(t.Context(), engine.New(dev, engine.Seed(seed)), algo, Arm(6), members)
+				s, err := ec.NewSearch(t.Context(), engine.New(dev, engine.Seed(seed)), algo, problem, members)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -59,7 +65,7 @@ func TestPopulationsResume(t *testing.T) {
 			if digest(whole) == half {
 				t.Fatal("four generations changed nothing")
 			}
-			part, err := ec.NewSearch(t.Context(), engine.New(dev, engine.Seed(uint32(i))), algo, Arm(6), members)
+			part, err := ec.NewSearch(t.Context(), engine.New(dev, engine.Seed(uint32(i))), algo, problem, members)
 			if err != nil {
 				t.Fatal(err)
 			}

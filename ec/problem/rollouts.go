@@ -2,6 +2,7 @@ package problem
 
 import (
 	"context"
+	"errors"
 
 	"github.com/evorl/evorl/ec"
 	"github.com/evorl/evorl/engine"
@@ -16,8 +17,9 @@ type rollouts struct {
 	members, population int
 	window              int
 	rollout             *envs.Rollout
-	steps               *engine.Tensor                     // [M, P] u32: taken by each candidate
-	observations        *observations                      // nil: they are not normalized
+	steps               *engine.Tensor // [M, P] u32: taken by each candidate
+	observations        *observations  // nil: they are not normalized
+	behaviour           *behaviour
 	each                *engine.Tensor                     // [M, 2] u32: environment steps of the generation, low and high word
 	taken               *engine.Tensor                     // [2] u32: environment steps of the run
 	length              *engine.Tensor                     // [M]: of episodes, on average
@@ -33,7 +35,8 @@ func (p *policy) New(ctx context.Context, s *engine.State, clock engine.Clock, m
 		return nil, err
 	}
 	each := 4 * (p.Space(members).Row() + p.cfg.Episodes*(p.env.StateSize()+5)) // bytes of a candidate and its environments
-	if p.network.NormalizeObs == Running {
+	seen := p.network.NormalizeObs == Running || len(p.described.observations) > 0
+	if seen {
 		each += 4 * p.cfg.Episodes * (1 + 2*p.env.ObsSize())
 	}
 	most := max(1, p.memory/(each*members))
@@ -43,7 +46,7 @@ func (p *policy) New(ctx context.Context, s *engine.State, clock engine.Clock, m
 	e.rollout, err = envs.NewRollout(ctx, s.Sub("rollout"), p.env, envs.RolloutConfig{
 		Members: members * e.window, Environments: p.cfg.Episodes, Horizon: p.horizon(), Options: p.options,
 		Mode: !p.cfg.Sample, Begin: true, Window: &envs.Window{Population: population, Count: e.window, Common: p.cfg.Common},
-		Cap: p.cfg.Cap, Seen: p.network.NormalizeObs == Running,
+		Cap: p.cfg.Cap, Seen: seen,
 	})
 	if err != nil {
 		return nil, err
@@ -53,7 +56,7 @@ func (p *policy) New(ctx context.Context, s *engine.State, clock engine.Clock, m
 	if e.cap = e.rollout.Cap(); e.cap == nil {
 		e.cap = s.Scratch("episode_cap", engine.Uint32, engine.Population(members)) // counted all the same, and not used
 	}
-	e.observations = newObservations(s, p, members)
+	e.observations, e.behaviour = newObservations(s, p, members), newBehaviour(s, p)
 	return e, s.Err()
 }
 
@@ -70,7 +73,12 @@ func (e *rollouts) Steps() (candidate, clock int) {
 func (e *rollouts) Init(ctx context.Context) error { return e.observations.init(ctx, e.taken) }
 
 // Constants implements ec.Evaluation.
-func (e *rollouts) Constants(ctx context.Context) error { return e.rollout.Init(ctx) }
+func (e *rollouts) Constants(ctx context.Context) error {
+	return errors.Join(e.rollout.Init(ctx), e.behaviour.constants(ctx))
+}
+
+// Describe implements ec.Describer.
+func (e *rollouts) Describe(descriptors *engine.Tensor) { e.behaviour.descriptors = descriptors }
 
 // act is the policy of networks [.., row].
 func (e *rollouts) act(params *engine.Tensor) *envs.Policy {
@@ -91,6 +99,7 @@ func (e *rollouts) Record(r *engine.Recorder, candidates *engine.Tensor, first i
 		Episodes: uint32(e.cfg.Episodes), Population: uint32(e.population), First: uint32(first), LocalSizeX: size,
 	}.call((uint32(e.members*e.window)+size-1)/size, 1, 1))
 	e.observations.see(r, e, first)
+	e.behaviour.record(r, e, first)
 }
 
 // Finish implements ec.Evaluation.
@@ -115,8 +124,8 @@ func (e *rollouts) Rows(m *engine.Metrics) func(*engine.Recorder) {
 	}
 }
 
-// evaluator is that of the solutions.
-func (e *rollouts) evaluator(ctx context.Context, solutions *engine.Tensor) (_ *envs.Evaluator, err error) {
+// Evaluator implements ec.Acting.
+func (e *rollouts) Evaluator(ctx context.Context, solutions *engine.Tensor) (_ *envs.Evaluator, err error) {
 	ev := e.evaluators[solutions]
 	if ev == nil {
 		if ev, err = envs.NewEvaluator(ctx, e.state, e.env, e.options, e.act(solutions)); err != nil {
@@ -129,7 +138,7 @@ func (e *rollouts) evaluator(ctx context.Context, solutions *engine.Tensor) (_ *
 
 // Prepare implements ec.Evaluation.
 func (e *rollouts) Prepare(ctx context.Context, solutions *engine.Tensor, episodes int) error {
-	ev, err := e.evaluator(ctx, solutions)
+	ev, err := e.Evaluator(ctx, solutions)
 	if err != nil {
 		return err
 	}
@@ -138,7 +147,7 @@ func (e *rollouts) Prepare(ctx context.Context, solutions *engine.Tensor, episod
 
 // Evaluate implements ec.Evaluation: episodes of the environment's own rewards, apart from those of the search.
 func (e *rollouts) Evaluate(ctx context.Context, solutions *engine.Tensor, episodes int) (engine.Evaluation, error) {
-	ev, err := e.evaluator(ctx, solutions)
+	ev, err := e.Evaluator(ctx, solutions)
 	if err != nil {
 		return engine.Evaluation{}, err
 	}

@@ -2,6 +2,7 @@ package problem
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -15,10 +16,10 @@ import (
 )
 
 // named is one of the functions by its name in the reference data.
-func named(t testing.TB, name string, objectives, dim int) *MultiObjective {
+func named(t testing.TB, name string, objectives, dim int) *Function {
 	t.Helper()
 	number := int(name[len(name)-1] - '0')
-	var p *MultiObjective
+	var p *Function
 	var err error
 	if strings.HasPrefix(name, "zdt") {
 		p, err = ZDT(number, dim)
@@ -106,6 +107,59 @@ func TestFunctionsLikePymoo(t *testing.T) {
 		}
 	}
 	t.Logf("largest deviation %.1e", worst)
+}
+
+// TestNothingBeatsTheFront: where solutions of DTLZ1 to DTLZ6 on the front are 0 in an objective, those far from it are not better, though rounding might make
+// of a factor that is 0 a small negative number, of which they would have a large multiple.
+func TestNothingBeatsTheFront(t *testing.T) {
+	eng := engine.New(open(t))
+	var x [][]float32
+	for _, end := range [][2]float32{{0, 0}, {0, 1}, {1, 0}, {1, 1}, {0.5, 1}, {1 - 1.0/(1<<24), 0.5}, {0.25, 1 - 1.0/(1<<24)}, {1e-30, 0.75}} {
+		for _, rest := range []float32{0.5, 0, 1, 0.37, 0.95} {
+			x = append(x, append([]float32{end[0], end[1]}, slices.Repeat([]float32{rest}, 10)...))
+		}
+	}
+	for number := 1; number <= 6; number++ {
+		p, err := DTLZ(number, 3, 12)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := eng.NewState()
+		defer s.Close()
+		e, err := p.New(t.Context(), s, engine.NewClock(s), 1, len(x))
+		if err != nil {
+			t.Fatal(err)
+		}
+		candidates := s.Scratch("candidates", engine.Float32, engine.Population(len(x)), engine.Axis("parameter", 12))
+		objectives := s.Scratch("objectives", engine.Float32, engine.Population(1), engine.Axis("candidate", len(x)), engine.Axis("objective", 3))
+		if err := errors.Join(s.Zero(t.Context()), candidates.WriteFloat32(t.Context(), slices.Concat(x...))); err != nil {
+			t.Fatal(err)
+		}
+		program, err := eng.Record("functions", func(r *engine.Recorder) { e.Record(r, candidates, 0, objectives) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer program.Free()
+		if err := program.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		values, err := objectives.ReadFloat32(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		zeros := 0
+		for i, v := range values {
+			if v == 0 {
+				zeros++
+			}
+			if !(v <= 0) {
+				t.Errorf("DTLZ%d at %v: objective %d is %g, above the front's best, 0", number, x[i/3], i%3, v)
+			}
+		}
+		if zeros < 20 {
+			t.Errorf("DTLZ%d: only %d objectives are 0", number, zeros)
+		}
+	}
 }
 
 // TestFronts: the true fronts are what the functions give for solutions known to be best, nothing on one is dominated, and there are about as many

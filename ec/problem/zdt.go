@@ -4,13 +4,14 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/vk"
 )
 
 // ZDT is one of the six two-objective functions of E. Zitzler, K. Deb, L. Thiele, "Comparison of Multiobjective Evolutionary Algorithms: Empirical
 // Results", 2000, of so many numbers; 0: of the paper's, 30 for ZDT1 to ZDT3 and 10 for ZDT4 and ZDT6. ZDT5 is a function of 80 bits: a number of 1/2 or
 // more is a one.
-func ZDT(number, dim int) (*MultiObjective, error) {
+func ZDT(number, dim int) (*Function, error) {
 	if number < 1 || number > 6 {
 		return nil, fmt.Errorf("problem: ZDT%d; want ZDT1 to ZDT6", number)
 	}
@@ -21,17 +22,18 @@ func ZDT(number, dim int) (*MultiObjective, error) {
 	if dim < 2 || number == 5 && dim != usual {
 		return nil, fmt.Errorf("problem: ZDT%d of %d numbers; want 0 for the paper's %d, or at least 2 where they are no bits", number, dim, usual)
 	}
-	p := &MultiObjective{name: fmt.Sprintf("zdt%d", number), objectives: 2, front: func(points int) ([][]float64, error) { return zdtFront(number, points), nil }}
-	p.low, p.high = box(dim, 0, 1)
+	p := &Function{name: fmt.Sprintf("zdt%d", number), objectives: 2, front: func(points int) ([][]float64, error) { return zdtFront(number, points), nil }}
+	p.space = box(dim, 0, 1)
 	if number == 4 {
-		p.low, p.high = box(dim, -5, 5)
-		p.low[0], p.high[0] = 0, 1
+		p.space = box(dim, -5, 5)
+		p.space.Low[0], p.space.High[0] = 0, 1
 	}
-	p.call = func(k functionOf, size uint32) vk.Call {
+	p.call = func(r *engine.Recorder, k functionOf) vk.Call {
+		groups, size := k.shared(r)
 		return zdtKernel{
 			Candidates: k.candidates, CandidatesTexels: k.candidates, Objectives: k.objectives, Members: k.members, Window: k.window, Dim: k.dim, Row: k.row,
-			Population: k.population, First: k.first, Objective: k.kind, Function: uint32(number), LocalSizeX: size,
-		}.call(k.groups, 1, 1)
+			Population: k.population, First: k.first, Objective: k.objective, Function: uint32(number), LocalSizeX: size,
+		}.call(groups, 1, 1)
 	}
 	return p, nil
 }

@@ -10,11 +10,10 @@ vec4 gaussian_mutation(vec4 x, float deviation, uvec4 words, uvec4 choices, floa
 // Polynomial: K. Deb, M. Goyal, "A Combined Genetic Adaptive Search (GeneAS) for Engineering Design", 1996; between bounds as in K. Deb, S. Tiwari,
 // "Omni-optimizer", 2008, so that no child leaves them. Without bounds the largest change is `reach`.
 float polynomial_change(float x, float low, float high, bool bounded, float reach, float u, float index) {
-    float below_room = bounded ? (x - low) / (high - low) : 1.0, above_room = bounded ? (high - x) / (high - low) : 1.0;
     bool down = u < 0.5;
-    float tail = power(clamp(1.0 - (down ? below_room : above_room), 0.0, 1.0), index + 1.0);
-    float v = down ? 2.0 * u + (1.0 - 2.0 * u) * tail : 2.0 * (1.0 - u) + 2.0 * (u - 0.5) * tail;
-    float change = power(v, 1.0 / (index + 1.0)) - 1.0;
+    float room = bounded ? clamp((down ? x - low : high - x) / (high - low), 0.0, 1.0) : 1.0;
+    float reached = -exp_less_one((index + 1.0) * log_one_plus(-room)); // 1 - (1 - room)^(index + 1)
+    float change = exp_less_one(log_one_plus(-abs(1.0 - 2.0 * u) * reached) / (index + 1.0)); // without cancellation where room is small
     float y = x + (down ? change : -change) * (bounded ? high - low : reach);
     return bounded ? clamp(y, low, high) : y;
 }

@@ -4,19 +4,20 @@
 
 #include "ec/draw.glsl"
 
-// The spread of the children as a multiple of the parents' distance: u in [0, 1); room is the largest it may be.
-float sbx_spread(float u, float room, float index) {
-    float alpha = 2.0 - (room < M_INFINITY ? power(room, -(index + 1.0)) : 0.0);
+// The spread of the children, as a multiple of the parents' distance, less one: u in [0, 1); slack is the largest it may be.
+float sbx_spread(float u, float slack, float index) {
+    float alpha = slack < M_INFINITY ? 1.0 - exp_less_one(-(index + 1.0) * log_one_plus(slack)) : 2.0;
     float x = u * alpha;
-    return power(x <= 1.0 ? x : 1.0 / (2.0 - x), 1.0 / (index + 1.0));
+    return exp_less_one((x <= 1.0 ? m_log(x) : -m_log(2.0 - x)) / (index + 1.0));
 }
 
-// The child of a with the mate b. That of b, with the same u, lies opposite.
+// The child of a with the mate b. That of b, with the same u, lies opposite. Written as a step from a: a child near a bound may be a
+// much smaller number than its parents' distance.
 float sbx_child(float a, float b, float low, float high, bool bounded, float u, float index) {
     float distance = abs(a - b);
     if (!(distance > 0.0)) return a;
-    float room = bounded ? 1.0 + 2.0 * max(a < b ? a - low : high - a, 0.0) / distance : M_INFINITY;
-    float child = 0.5 * ((a + b) + (a < b ? -1.0 : 1.0) * sbx_spread(u, room, index) * distance);
+    float slack = bounded ? 2.0 * max(a < b ? a - low : high - a, 0.0) / distance : M_INFINITY;
+    float child = a + (a < b ? -0.5 : 0.5) * sbx_spread(u, slack, index) * distance;
     return bounded ? clamp(child, low, high) : child;
 }
 

@@ -1,6 +1,7 @@
-// Command mjcf writes the GLSL of environments' dynamics from models of MuJoCo: straight-line programs with the models' constants in them.
+// Command mjcf writes the GLSL of environments' dynamics from models of MuJoCo: straight-line programs with the models' constants in them, and the
+// Go of what viewers draw of them.
 //
-//	go run ./tools/mjcf           write what is missing or stale below shaders/envs/models
+//	go run ./tools/mjcf           write what is missing or stale below shaders/envs/models and in envs
 //	go run ./tools/mjcf -check    write nothing; exit 1 naming what is missing or stale
 //
 // It reads what MuJoCo's own compiler makes of an MJCF file (tools/mjcf/models, written by dump.py), so that it needs neither Python nor MuJoCo.
@@ -26,6 +27,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 	check := flags.Bool("check", false, "write nothing; exit 1 when an output is missing or stale")
 	from := flags.String("models", "tools/mjcf/models", "folder of the models that dump.py wrote")
 	to := flags.String("out", "shaders/envs/models", "folder of the GLSL")
+	goTo := flags.String("go", "envs", "folder of the Go")
+	pkg := flags.String("package", "envs", "package of the Go")
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
@@ -39,14 +42,14 @@ func run(args []string, stdout, stderr io.Writer) int {
 		if len(names) > 0 && !slices.Contains(names, name) || len(names) == 0 && !included(*to, name) {
 			continue
 		}
-		differs, failed := generate(path, *to, *check)
+		differs, failed := generate(path, *to, *goTo, *pkg, *check)
 		if failed != nil {
 			err = failed
 			break
 		}
-		if differs != "" {
-			stale++
-			fmt.Fprintln(stdout, differs)
+		stale += len(differs)
+		for _, d := range differs {
+			fmt.Fprintln(stdout, d)
 		}
 	}
 	switch {
@@ -71,26 +74,39 @@ func included(to, name string) bool {
 	return false
 }
 
-// generate writes the GLSL of one model, or compares it, and says what it did or found.
-func generate(path, to string, check bool) (string, error) {
+// generate writes the GLSL and the Go of one model, or compares them, and says what it did or found.
+func generate(path, to, goTo, pkg string, check bool) (differs []string, err error) {
 	model, err := ReadModel(path)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	text, err := Program(model)
+	program, err := Program(model)
 	if err != nil {
-		return "", fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	file := filepath.Join(to, model.Name+".glsl")
-	old, err := os.ReadFile(file)
-	if err == nil && bytes.Equal(old, []byte(text)) {
-		return "", nil
+	geometry, err := Geometry(model, pkg)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	if check {
-		return file + ": stale", nil
+	for _, output := range []struct {
+		file string
+		text []byte
+	}{{filepath.Join(to, model.Name+".glsl"), []byte(program)}, {filepath.Join(goTo, model.Name+"_gen.go"), geometry}} {
+		old, err := os.ReadFile(output.file)
+		if err == nil && bytes.Equal(old, output.text) {
+			continue
+		}
+		if check {
+			differs = append(differs, output.file+": stale")
+			continue
+		}
+		if err := os.MkdirAll(filepath.Dir(output.file), 0o755); err != nil {
+			return nil, err
+		}
+		if err := os.WriteFile(output.file, output.text, 0o644); err != nil {
+			return nil, err
+		}
+		differs = append(differs, "wrote "+output.file)
 	}
-	if err := os.MkdirAll(to, 0o755); err != nil {
-		return "", err
-	}
-	return "wrote " + file, os.WriteFile(file, []byte(text), 0o644)
+	return differs, nil
 }

@@ -1,4 +1,4 @@
-"""IGD of pymoo's NSGA-II and NSGA-III on ZDT1-4, 6 and DTLZ1-4, 7, for comparison with TestSeveralObjectives of ec/problem (same populations,
+"""IGD of pymoo's NSGA-II and NSGA-III on ZDT1-4, 6 and DTLZ1-4, 7, for comparison with BenchmarkSeveralObjectives of ec/problem (same populations,
 budgets, operators and reference fronts).
 
     pip install pymoo==0.6.2
@@ -53,6 +53,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--seeds", type=int, default=15)
     parser.add_argument("--only", nargs="*")
+    parser.add_argument("--algorithms", nargs="*", default=["nsga-ii", "nsga-iii"])
     parser.add_argument("--json")
     args = parser.parse_args()
     out = {"pymoo": pymoo.__version__, "numpy": np.__version__, "seeds": args.seeds, "runs": []}
@@ -64,10 +65,10 @@ def main():
         population = 100 if two else 92
         directions = get_reference_directions("das-dennis", 2 if two else 3, n_partitions=99 if two else 12)
         igd = IGD(front(name))
-        for algorithm in ("nsga2", "nsga3"):
+        for algorithm in args.algorithms:
             values, begin = [], time.time()
             for seed in range(1, args.seeds + 1):
-                algo = NSGA2(pop_size=population) if algorithm == "nsga2" else NSGA3(ref_dirs=directions, pop_size=population)
+                algo = NSGA2(pop_size=population) if algorithm == "nsga-ii" else NSGA3(ref_dirs=directions, pop_size=population)
                 res = minimize(problem, algo, ("n_gen", generations), seed=seed, verbose=False)
                 values.append(float(igd(res.pop.get("F"))))
             run = {

@@ -54,10 +54,19 @@ void main() {
                 product *= x;
                 continue;
             }
-            if (FUNCTION == 4u) x = power(x, 100.0);
-            if ((FUNCTION == 5u || FUNCTION == 6u) && i > 0u) x = (1.0 + 2.0 * g * x) / (2.0 * (1.0 + g));
+            // The cosine is taken as the sine of what is left to a quarter turn: that of a rounded quarter turn would not be 0 but a negative
+            // number, and the farther from the front, the better the objective it is a factor of.
+            float left = 1.0 - x;
+            if (FUNCTION == 4u) {
+                float log_x = 100.0 * m_log(x);
+                x = m_exp(log_x);
+                left = -exp_less_one(log_x);
+            } else if ((FUNCTION == 5u || FUNCTION == 6u) && i > 0u) {
+                x = (1.0 + 2.0 * g * x) / (2.0 * (1.0 + g));
+                left = (1.0 + 2.0 * g * left) / (2.0 * (1.0 + g));
+            }
             write_objective(c, axes - i, product * m_sin(0.5 * PI * x));
-            product *= m_cos(0.5 * PI * x);
+            product *= m_sin(0.5 * PI * left);
         }
         write_objective(c, 0u, product);
     }

@@ -3,9 +3,7 @@
 
     pip install evosax==0.3.2 && python tools/reference/ec/strategies.py
 
-The noise is evorl's, drawn here by itself: number i of candidate c in generation g is number i % 4 of
-Philox4x32-10 with key (seed, stream) and counter (member 0, pair, g, i / 4), by Box and Muller. evosax gets candidates
-of that noise and their fitness, negative as it minimises, in its own order: all first candidates of the pairs before
+The noise is evorl's (noise.py). evosax gets candidates of that noise and their fitness, negative as it minimises, in its own order: all first candidates of the pairs before
 all second ones. The fitness is a quadratic function whose largest value, 0, is at 1.
 """
 
@@ -19,6 +17,7 @@ import jax
 jax.config.update("jax_enable_x64", True)
 
 import jax.numpy as jnp  # noqa: E402
+import noise  # noqa: E402
 import numpy as np  # noqa: E402
 import optax  # noqa: E402
 from evosax.algorithms import ARS, PGPE, SNES, Open_ES, Sep_CMA_ES  # noqa: E402
@@ -29,31 +28,8 @@ GENERATIONS = 6
 SEED = 21
 
 
-def fnv1a(text):
-    h = 0x811C9DC5
-    for b in text.encode():
-        h = (h ^ b) * 0x01000193 & 0xFFFFFFFF
-    return h
-
-
-def philox(key, counter):
-    key, c = list(key), list(counter)
-    for _ in range(10):
-        p0, p1 = 0xD2511F53 * c[0], 0xCD9E8D57 * c[2]
-        c = [p1 >> 32 ^ c[1] ^ key[0], p1 & 0xFFFFFFFF, p0 >> 32 ^ c[3] ^ key[1], p0 & 0xFFFFFFFF]
-        key = [key[0] + 0x9E3779B9 & 0xFFFFFFFF, key[1] + 0xBB67AE85 & 0xFFFFFFFF]
-    return c
-
-
 def normals(pair, generation, dim):
-    z = []
-    for block in range((dim + 3) // 4):
-        w = philox((SEED, fnv1a("ec/noise")), (0, pair, generation, block))
-        for i in (0, 2):
-            radius = np.sqrt(-2 * np.log(((w[i] >> 8) + 1) / 2**24))
-            angle = 2 * np.pi * (w[i + 1] >> 8) / 2**24
-            z += [radius * np.cos(angle), radius * np.sin(angle)]
-    return np.array(z[:dim])
+    return noise.normals(SEED, pair, generation, dim)
 
 
 def fitness(x):

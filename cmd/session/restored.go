@@ -1,0 +1,140 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/evorl/evorl/cmd/catalog"
+	"github.com/evorl/evorl/ec"
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/checkpoint"
+	"github.com/evorl/evorl/engine/rundir"
+	"github.com/evorl/evorl/envs"
+)
+
+// Restored is a workflow that stands where the newest good checkpoint of a run does, to be looked at. It learns no more.
+type Restored struct {
+	cfg        *catalog.Config
+	path       string
+	eng        *engine.Engine
+	workflow   engine.Workflow
+	checkpoint *checkpoint.Checkpoint
+	refused    []*checkpoint.CorruptError
+}
+
+// Restore loads the newest checkpoint of a run. cfg is the run's configuration; the engine's seed chooses the episodes of evaluations and
+// recordings.
+func Restore(ctx context.Context, eng *engine.Engine, cfg *catalog.Config, path string) (*Restored, error) {
+	dir, err := rundir.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	r := &Restored{cfg: cfg, path: path, eng: eng}
+	if r.workflow, err = cfg.Build(ctx, eng); err != nil {
+		return nil, err
+	}
+	r.refused, err = Newest(dir.Checkpoints(), func(newest *checkpoint.Checkpoint) error {
+		r.checkpoint = newest
+		return Load(ctx, r.workflow, newest)
+	})
+	if err != nil {
+		_ = r.Close() // the reason is err
+		return nil, fmt.Errorf("loading %s: %w", path, err)
+	}
+	return r, nil
+}
+
+// Refused are newer checkpoints that could not be used.
+func (r *Restored) Refused() []*checkpoint.CorruptError { return r.refused }
+
+// Iteration is where the checkpoint stands.
+func (r *Restored) Iteration() int { return int(r.checkpoint.Manifest.Step) }
+
+// Close frees the workflow.
+func (r *Restored) Close() error { return r.workflow.Close() }
+
+// Fittest is the member that was fittest in training; ok is false where members have no fitness.
+func (r *Restored) Fittest(ctx context.Context) (member int, ok bool, err error) {
+	p, ok := r.workflow.(populated)
+	if !ok {
+		return 0, false, nil
+	}
+	members, err := p.Members(ctx)
+	if err != nil {
+		return 0, false, err
+	}
+	best, at := math.NaN(), -1
+	for _, m := range members {
+		if m.Fitness > best || math.IsNaN(best) && !math.IsNaN(m.Fitness) {
+			best, at = m.Fitness, m.Index
+		}
+	}
+	return max(at, 0), at >= 0, nil
+}
+
+// trial is how many episodes choose among members that have no fitness.
+const trial = 10
+
+// Best is the member that was fittest in training or, where members have no fitness, that is best in ten episodes.
+func (r *Restored) Best(ctx context.Context) (int, error) {
+	member, ok, err := r.Fittest(ctx)
+	if members := r.workflow.Describe().Members; ok || err != nil || members == 1 {
+		return member, err
+	}
+	out, err := r.workflow.Evaluate(ctx, trial)
+	if err != nil {
+		return 0, err
+	}
+	best := math.NaN()
+	for i, returns := range out.Returns {
+		if m := mean(widen(returns)); m > best || math.IsNaN(best) {
+			best, member = m, i
+		}
+	}
+	return member, nil
+}
+
+// check says whether there is a member.
+func (r *Restored) check(member int) error {
+	if n := r.workflow.Describe().Members; member < 0 || member >= n {
+		return &MemberError{Member: member, Members: n, Path: r.path}
+	}
+	return nil
+}
+
+// MemberError is the error of asking for a member that a run has not.
+type MemberError struct {
+	Member, Members int
+	Path            string // the run directory
+}
+
+func (e *MemberError) Error() string {
+	return fmt.Sprintf("%s has no member %d; it has %d to %d", e.Path, e.Member, 0, e.Members-1)
+}
+
+// evaluator is what runs the members' policies.
+func (r *Restored) evaluator(ctx context.Context) (*envs.Evaluator, error) {
+	switch w := r.workflow.(type) {
+	case interface{ Evaluator() *envs.Evaluator }:
+		return w.Evaluator(), nil
+	case *ec.Search:
+		ev, err := w.Evaluator(ctx)
+		if ev != nil || err != nil {
+			return ev, err
+		}
+	}
+	return nil, fmt.Errorf("%s: %s on %s has no policy", r.path, r.cfg.Run.Workflow, r.cfg.Run.Env)
+}
+
+// Record runs one episode of a member, the first of those that Evaluate would run, and keeps all of it.
+func (r *Restored) Record(ctx context.Context, member int) (*envs.Episode, error) {
+	if err := r.check(member); err != nil {
+		return nil, err
+	}
+	ev, err := r.evaluator(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return ev.Record(ctx, r.workflow.Clock(), member)
+}

@@ -1,0 +1,126 @@
+package problem
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/evorl/evorl/ec"
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/envs"
+)
+
+// BehaviourConfig says how the behaviour of a policy is described, for algorithms of quality diversity: by the means of some of its observations over all steps of
+// its episodes.
+type BehaviourConfig struct {
+	Observations []int     `min:"0" max:"65535" doc:"Observations, counted from 0, whose means describe a candidate; none: the first two that the environment bounds."`
+	Low          []float64 `doc:"The least that each mean is told apart by; none: the environment's lower bounds."`
+	High         []float64 `doc:"The greatest; none: the environment's upper bounds."`
+}
+
+// described are the observations of a policy's descriptors and what bounds them.
+type described struct {
+	observations []int
+	low, high    []float32
+}
+
+// of is what describes policies in an environment; its errors are *SettingError.
+func (c BehaviourConfig) of(env *envs.Environment) (described, error) {
+	space := env.Observation
+	bounded := func(k int) bool {
+		return !math.IsInf(float64(space.Low[k]), 0) && !math.IsInf(float64(space.High[k]), 0)
+	}
+	d := described{observations: c.Observations}
+	for k := 0; len(c.Observations) == 0 && k < space.Size() && len(d.observations) < 2; k++ {
+		if bounded(k) {
+			d.observations = append(d.observations, k)
+		}
+	}
+	wrong := func(key, format string, args ...any) (described, error) {
+		return described{}, &SettingError{"behaviour", key, fmt.Sprintf(format, args...)}
+	}
+	if len(d.observations) == 0 {
+		return wrong("observations", "%q bounds none of its %d observations: choose some, and give low and high", env.Name, space.Size())
+	}
+	for key, bounds := range map[string][]float64{"low": c.Low, "high": c.High} {
+		if len(bounds) != 0 && len(bounds) != len(d.observations) {
+			return wrong(key, "%d numbers for %d observations; want one for each, or none", len(bounds), len(d.observations))
+		}
+	}
+	for i, k := range d.observations {
+		if k < 0 || k >= space.Size() {
+			return wrong("observations", "observation %d of %q; want 0 to %d", k, env.Name, space.Size()-1)
+		}
+		low, high := space.Low[k], space.High[k]
+		if len(c.Low) > 0 {
+			low = float32(c.Low[i])
+		}
+		if len(c.High) > 0 {
+			high = float32(c.High[i])
+		}
+		if !(low < high) || math.IsInf(float64(low), 0) || math.IsInf(float64(high), 0) {
+			return wrong("low", "observation %d of %q is told apart from %g to %g; want a finite number below a finite one (and high)", k, env.Name, low, high)
+		}
+		d.low, d.high = append(d.low, low), append(d.high, high)
+	}
+	return d, nil
+}
+
+// DescribedPolicy is Policy for algorithms of quality diversity: candidates are described too.
+func DescribedPolicy(env *envs.Environment, options envs.Options, network NetworkConfig, cfg PolicyConfig, behaviour BehaviourConfig) (ec.Problem, error) {
+	if err := config.Check(behaviour); err != nil {
+		return nil, err
+	}
+	d, err := behaviour.of(env)
+	if err != nil {
+		return nil, err
+	}
+	p := Policy(env, options, network, cfg).(*policy)
+	p.described = d
+	return p, nil
+}
+
+// behaviour is the descriptors of a policy's evaluation.
+type behaviour struct {
+	*policy
+	descriptors *engine.Tensor // [M, P, B]; nil: not wanted
+	features    *engine.Tensor // [B] u32; nil: nothing is described
+}
+
+func newBehaviour(s *engine.State, p *policy) *behaviour {
+	b := &behaviour{policy: p}
+	if n := len(p.described.observations); n > 0 {
+		b.features = s.Scratch("described", engine.Uint32, engine.Axis("descriptor", n))
+	}
+	return b
+}
+
+// constants writes which observations are wanted.
+func (b *behaviour) constants(ctx context.Context) error {
+	if b.features == nil {
+		return nil
+	}
+	var numbers []uint32
+	for _, k := range b.described.observations {
+		numbers = append(numbers, uint32(k))
+	}
+	return b.features.WriteUint32(ctx, numbers)
+}
+
+// record records describing the window of candidates that begins with first.
+func (b *behaviour) record(r *engine.Recorder, e *rollouts, first int) {
+	if b.features == nil || b.descriptors == nil {
+		return
+	}
+	size, seen := r.Workgroup(), e.rollout.Seen()
+	k := behaviourKernel{
+		Seen: seen.Range(), Feature: b.features.Range(), Normalizer: seen.Range(), Descriptor: b.descriptors.Range(), Members: uint32(e.members), Window: uint32(e.window),
+		Episodes: uint32(b.cfg.Episodes), Population: uint32(e.population), First: uint32(first), Features: uint32(b.env.ObsSize()), Described: uint32(len(b.described.observations)),
+		LocalSizeX: size,
+	}
+	if values := e.observations.values(); values != nil {
+		k.Normalizer, k.Normalized = values.Range(), 1
+	}
+	r.Dispatch(k.call((uint32(e.members*e.window)+size-1)/size, 1, 1))
+}

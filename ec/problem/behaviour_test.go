@@ -1,0 +1,156 @@
+package problem
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/evorl/evorl/ec"
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/nn"
+	"github.com/evorl/evorl/envs"
+)
+
+// TestBehaviour: descriptors are the means of the chosen observations over all that a candidate has acted on, whether they are normalized or not, in windows that
+// overlap.
+func TestBehaviour(t *testing.T) {
+	eng := engine.New(open(t), engine.Seed(8))
+	const members, population, episodes, limit = 2, 5, 3, 40
+	env := lookup(t, "CartPole-v1")
+	for _, normalization := range []Normalization{Unnormalized, Running} {
+		network, cfg := DefaultNetwork(), DefaultPolicy()
+		network.Hidden, network.NormalizeObs, network.ObsLimit, cfg.Episodes, cfg.Common = []int{6}, normalization, 1.5, episodes, false
+		made, err := DescribedPolicy(env, envs.Options{TimeLimit: limit}, network, cfg, BehaviourConfig{
+			Observations: []int{3, 0, 2}, Low: []float64{-2, -1, -0.1}, High: []float64{2, 1, 0.1},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := made.Space(1); !slices.Equal(s.DescriptorLow, []float32{-2, -1, -0.1}) || !slices.Equal(s.DescriptorHigh, []float32{2, 1, 0.1}) {
+			t.Errorf("descriptors are bounded by %v and %v", s.DescriptorLow, s.DescriptorHigh)
+		}
+		p := made.(*policy)
+		p.memory = 3 * 4 * members * (p.Space(1).Row() + 3*(4+5) + 3*9) // three candidates a window
+		g := newGeneration(t, eng, p, members, population)
+		if g.e.Window() != 3 {
+			t.Fatalf("windows of %d candidates; want 3", g.e.Window())
+		}
+		rng := rand.New(rand.NewPCG(1, 2))
+		g.set(func(int, int) []float32 {
+			row := make([]float32, g.row)
+			for i := range p.mlp().Size() {
+				row[i] = float32(rng.NormFloat64())
+			}
+			return row
+		})
+		for i := range 2 {
+			params, before := g.floats(g.candidates), []float32{0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 1, 1}
+			if values := g.e.observations.values(); values != nil {
+				before = g.floats(values)
+			}
+			g.run()
+			s := eng.NewState()
+			row := s.Tensor("params", engine.Float32, engine.Population(members*population), engine.Axis("parameter", g.row))
+			normalizer := s.Tensor("normalizer", engine.Float32, engine.Population(members), engine.Axis("moment", 2), engine.Axis("feature", 4))
+			g.must(errors.Join(s.Zero(t.Context()), row.WriteFloat32(t.Context(), params), normalizer.WriteFloat32(t.Context(), before)))
+			act := &envs.Policy{Weights: nn.Weights{Params: row}, Network: p.mlp()}
+			if normalization == Running {
+				act.Normalizer, act.ObsLimit = normalizer, 1.5
+			}
+			obs, done := trajectory(t, eng, env, envs.RolloutConfig{
+				Members: members * population, Environments: episodes, Horizon: limit, Options: envs.Options{TimeLimit: limit, AutoReset: envs.Disabled}, Mode: true,
+				Window: &envs.Window{Population: population, Count: population},
+			}, uint32(i*limit), func(*engine.State) *envs.Policy { return act })
+			g.must(s.Close())
+			all := make([]*moments, members*population)
+			for j := range all {
+				all[j] = newMoments(4)
+			}
+			for j, d := range done {
+				if d&4 == 0 { // a transition
+					all[j/episodes%len(all)].add(obs[4*j : 4*j+4])
+				}
+			}
+			got := g.floats(g.described)
+			for c, w := range all {
+				for b, k := range []int{3, 0, 2} {
+					if v := float64(got[3*c+b]); !(math.Abs(v-w.mean[k]) <= 2e-6) {
+						t.Errorf("normalization %d, generation %d, candidate %d: descriptor %d is %g; want %g", normalization, i, c, b, v, w.mean[k])
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestBehaviourErrors: what cannot describe policies is one error that names the setting.
+func TestBehaviourErrors(t *testing.T) {
+	for _, c := range []struct {
+		env       string
+		behaviour BehaviourConfig
+		want      string
+	}{
+		{"CartPole-v1", BehaviourConfig{Observations: []int{4}}, "behaviour.observations: observation 4 of \"CartPole-v1\"; want 0 to 3"},
+		{"CartPole-v1", BehaviourConfig{Observations: []int{1}}, "behaviour.low: observation 1"},
+		{"CartPole-v1", BehaviourConfig{Low: []float64{1}}, "behaviour.low: 1 numbers for 2 observations"},
+		{"CartPole-v1", BehaviourConfig{High: []float64{1, 2, 3}}, "behaviour.high: 3 numbers for 2 observations"},
+		{"CartPole-v1", BehaviourConfig{Low: []float64{1, 1}, High: []float64{0, 2}}, "from 1 to 0; want a finite number below"},
+		{"CartPole-v1", BehaviourConfig{Low: []float64{math.NaN(), 0}}, "NaN"},
+		{"CartPole-v1", BehaviourConfig{Observations: []int{-1}}, "observations"},
+		{"Hopper-v5", BehaviourConfig{}, "bounds none of its 11 observations"},
+	} {
+		_, err := DescribedPolicy(lookup(t, c.env), envs.Options{}, DefaultNetwork(), DefaultPolicy(), c.behaviour)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s, %+v: error %v; want %q in it", c.env, c.behaviour, err, c.want)
+		}
+	}
+	if p, err := DescribedPolicy(lookup(t, "Pendulum-v1"), envs.Options{}, DefaultNetwork(), DefaultPolicy(), BehaviourConfig{}); err != nil {
+		t.Error(err)
+	} else if s := p.Space(1); !slices.Equal(s.DescriptorLow, []float32{-1, -1}) || !slices.Equal(s.DescriptorHigh, []float32{1, 1}) {
+		t.Errorf("by default described between %v and %v; want the first two observations", s.DescriptorLow, s.DescriptorHigh)
+	}
+}
+
+// TestElitesOfPolicies: policies that let the pole stand are found wherever the cart may be on average.
+func TestElitesOfPolicies(t *testing.T) {
+	eng := engine.New(open(t), engine.Seed(5))
+	network, policy, algo := DefaultNetwork(), DefaultPolicy(), ec.DefaultMAPElites()
+	network.Hidden, policy.Episodes = []int{8}, 2
+	algo.Cells, algo.InitialStd, algo.MutationStd = []int{12, 6}, 0.5, 0.1
+	p, err := DescribedPolicy(lookup(t, "CartPole-v1"), envs.Options{TimeLimit: 200}, network, policy, BehaviourConfig{Low: []float64{-2.4, -0.2}, High: []float64{2.4, 0.2}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := ec.NewSearch(t.Context(), eng, algo, p, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := engine.Learn(t.Context(), s, engine.Iterations(80)); err != nil {
+		t.Fatal(err)
+	}
+	archive := s.Strategy().(ec.Archiver).Archive()
+	fitness, err := archive.Fitness.ReadFloat32(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for m := range 2 {
+		held, good, columns := 0, 0, map[int]bool{}
+		for cell, f := range fitness[m*72:][:72] {
+			if f == f {
+				held++
+			}
+			if f >= 150 {
+				good++
+				columns[cell/6] = true
+			}
+		}
+		t.Logf("member %d: %d of 72 cells are held, %d by policies of 150 steps or more, in %d places of the cart", m, held, good, len(columns))
+		if held < 15 || len(columns) < 4 {
+			t.Errorf("member %d: %d cells are held, good ones in %d places; want at least 15 and 4", m, held, len(columns))
+		}
+	}
+}

@@ -1,0 +1,130 @@
+package problem
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/evorl/evorl/ec"
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/vk"
+)
+
+// Function is a problem given by a formula, of one objective or several, whose best solutions are known: an ec.Problem. Most such functions are
+// minimisation problems; as everywhere fitness and objectives are maximised, so they are the functions' negatives.
+type Function struct {
+	name       string
+	objectives int
+	space      ec.Space // of any number of members
+	// start is where a member begins; nil: at a point drawn uniformly between the bounds.
+	start func(rng *engine.Rng, member int) []float32
+	// constants are the numbers that a member's candidates are evaluated with, the same count for each; nil: there are none.
+	constants func(member int) []float32
+	// front is the true front, minimised; nil with one objective, or where it is not known.
+	front func(points int) ([][]float64, error)
+	// call evaluates candidates.
+	call func(r *engine.Recorder, k functionOf) vk.Call
+}
+
+// functionOf is what kernels of functions have in common, see shaders/ec/problem/several.glsl.
+type functionOf struct {
+	candidates                                              vk.Range // [M · window, row]
+	objectives                                              vk.Range // [M, P] or [M, P, K]
+	constants                                               vk.Range // [M, numbers]; the candidates where there are none
+	descriptors                                             *engine.Tensor
+	rest                                                    *engine.Tensor // [M · window, row]: to be added to the candidates; nil: nothing
+	clock                                                   vk.Range
+	members, window, dim, row, population, first, objective uint32
+	numbers                                                 uint32
+	// exact leaves out the noise of a function that has some.
+	exact bool
+}
+
+// count is how many candidates there are.
+func (k functionOf) count() int { return int(k.members * k.window) }
+
+// shared is how they are shared among the invocations of kernels that loop over them.
+func (k functionOf) shared(r *engine.Recorder) (groups, size uint32) {
+	groups = r.Share(1, k.count())
+	return groups, r.WorkgroupFor(k.count() * int(k.dim) / int(groups))
+}
+
+// Name implements ec.Problem.
+func (f *Function) Name() string { return f.name }
+
+// Objectives implements ec.Problem.
+func (f *Function) Objectives() int { return f.objectives }
+
+// Space implements ec.Problem.
+func (f *Function) Space(members int) ec.Space {
+	s := f.space
+	s.Members = members
+	return s
+}
+
+// Start implements ec.Problem.
+func (f *Function) Start(seed uint32, members int) []float32 {
+	var out []float32
+	for m := range members {
+		rng := engine.NewRng(seed, engine.Stream("init"), uint32(m), 0, 0)
+		if f.start != nil {
+			out = append(out, f.start(rng, m)...)
+			continue
+		}
+		for i, low := range f.space.Low {
+			out = append(out, rng.UniformIn(low, f.space.High[i]))
+		}
+	}
+	return out
+}
+
+// Only implements ec.MemberProblem.
+func (f *Function) Only(members []int) ec.Problem {
+	some := *f
+	if f.start != nil {
+		some.start = func(rng *engine.Rng, member int) []float32 { return f.start(rng, members[member]) }
+	}
+	if f.constants != nil {
+		some.constants = func(member int) []float32 { return f.constants(members[member]) }
+	}
+	return &some
+}
+
+// Front is the true front of several objectives, [points][objectives], maximised: about so many points, evenly spread. An error where it is
+// not known.
+func (f *Function) Front(points int) ([][]float64, error) {
+	if f.objectives == 1 {
+		return nil, fmt.Errorf("problem: the front of %s, which has one objective; want a function of several", f.name)
+	}
+	if f.front == nil {
+		return nil, fmt.Errorf("problem: the front of %s is not known", f.name)
+	}
+	if points < 2 || points > 1<<20 {
+		return nil, fmt.Errorf("problem: a front of %d points; want 2 to %d", points, 1<<20)
+	}
+	front, err := f.front(points)
+	for _, point := range front {
+		for k := range point {
+			point[k] = -point[k]
+		}
+	}
+	return front, err
+}
+
+// New implements ec.Problem.
+func (f *Function) New(_ context.Context, s *engine.State, clock engine.Clock, members, population int) (ec.Evaluation, error) {
+	e := &functionEvaluation{Function: f, eng: s.Engine(), clock: clock, members: members, population: population}
+	if f.constants != nil {
+		e.numbers = len(f.constants(0))
+		e.constants = s.Scratch("constants", engine.Float32, engine.Population(members), engine.Axis("number", e.numbers))
+	}
+	return e, s.Err()
+}
+
+// box are the same bounds for n numbers.
+func box(n int, low, high float32) ec.Space {
+	s := ec.Space{Dim: n}
+	for range n {
+		s.Low, s.High = append(s.Low, low), append(s.High, high)
+	}
+	return s
+}

@@ -1,0 +1,175 @@
+package problem
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/evorl/evorl/ec/indicator"
+	"github.com/evorl/evorl/engine"
+)
+
+// functionEvaluation evaluates candidates by a Function.
+type functionEvaluation struct {
+	*Function
+	eng                 *engine.Engine
+	clock               engine.Clock
+	members, population int
+	numbers             int            // a member's constants
+	constants           *engine.Tensor // [M, numbers]; nil: there are none
+	descriptors         *engine.Tensor // [M, P, B]; nil: not wanted
+	evaluators          []*evaluator
+}
+
+// Describe implements ec.Describer.
+func (e *functionEvaluation) Describe(descriptors *engine.Tensor) { e.descriptors = descriptors }
+
+// Window implements ec.Evaluation.
+func (e *functionEvaluation) Window() int { return e.population }
+
+// Steps implements ec.Evaluation.
+func (e *functionEvaluation) Steps() (candidate, clock int) { return 0, 0 }
+
+// Init implements ec.Evaluation.
+func (e *functionEvaluation) Init(context.Context) error { return nil }
+
+// Constants implements ec.Evaluation.
+func (e *functionEvaluation) Constants(ctx context.Context) error {
+	if e.constants == nil {
+		return nil
+	}
+	var all []float32
+	for m := range e.members {
+		all = append(all, e.Function.constants(m)...)
+	}
+	return e.constants.WriteFloat32(ctx, all)
+}
+
+// Record implements ec.Evaluation.
+func (e *functionEvaluation) Record(r *engine.Recorder, candidates *engine.Tensor, first int, objectives *engine.Tensor) {
+	r.Dispatch(e.call(r, e.of(candidates, first, objectives)))
+}
+
+// RecordFine implements ec.FineEvaluation.
+func (e *functionEvaluation) RecordFine(r *engine.Recorder, candidates, rest *engine.Tensor, first int, fitness *engine.Tensor) {
+	k := e.of(candidates, first, fitness)
+	k.rest = rest
+	r.Dispatch(e.call(r, k))
+}
+
+func (e *functionEvaluation) of(candidates *engine.Tensor, first int, objectives *engine.Tensor) functionOf {
+	space := e.Space(e.members)
+	row := space.Row()
+	k := functionOf{
+		candidates: candidates.Range(), objectives: objectives.Range(), constants: candidates.Range(), descriptors: e.descriptors, clock: e.clock.Tensor().Range(),
+		members: uint32(e.members), window: uint32(candidates.Len() / row / e.members), dim: uint32(space.Dim), row: uint32(row),
+		population: uint32(objectives.Len() / e.members / e.objectives), first: uint32(first), objective: uint32(e.objectives), numbers: uint32(e.numbers),
+	}
+	if e.constants != nil {
+		k.constants = e.constants.Range()
+	}
+	return k
+}
+
+// Finish implements ec.Evaluation.
+func (e *functionEvaluation) Finish(*engine.Recorder) {}
+
+// Rows implements ec.Evaluation.
+func (e *functionEvaluation) Rows(*engine.Metrics) func(*engine.Recorder) {
+	return func(*engine.Recorder) {}
+}
+
+// evaluator evaluates solutions apart from the search.
+type evaluator struct {
+	solutions, objectives *engine.Tensor
+	state                 *engine.State
+	program               *engine.Program
+	front                 [][]float64 // nil with one objective
+}
+
+// frontPoints is how many points of the true front an evaluation measures distances from.
+const frontPoints = 500
+
+func (e *functionEvaluation) prepare(solutions *engine.Tensor) (_ *evaluator, err error) {
+	for _, v := range e.evaluators {
+		if v.solutions == solutions {
+			return v, nil
+		}
+	}
+	v := &evaluator{solutions: solutions, state: e.eng.NewState()}
+	if e.objectives > 1 {
+		if v.front, err = e.Front(frontPoints); err != nil {
+			return nil, err
+		}
+	}
+	n := solutions.Len() / e.members / e.Space(e.members).Row()
+	v.objectives = v.state.Scratch("objectives", engine.Float32, engine.Population(e.members), engine.Axis("candidate", n), engine.Axis("objective", e.objectives))
+	v.program, err = e.eng.Record("evaluate", func(r *engine.Recorder) {
+		k := e.of(solutions, 0, v.objectives)
+		k.exact, k.descriptors = true, nil
+		r.Dispatch(e.call(r, k))
+	})
+	if err != nil {
+		return nil, errors.Join(err, v.state.Close())
+	}
+	e.evaluators = append(e.evaluators, v)
+	return v, nil
+}
+
+// Prepare implements ec.Evaluation.
+func (e *functionEvaluation) Prepare(_ context.Context, solutions *engine.Tensor, _ int) error {
+	_, err := e.prepare(solutions)
+	return err
+}
+
+// Evaluate implements ec.Evaluation: with one objective the fitness of the solutions, without noise; with several a population is worth the
+// negative of its IGD+ from the true front. It is the same in every episode.
+func (e *functionEvaluation) Evaluate(ctx context.Context, solutions *engine.Tensor, episodes int) (engine.Evaluation, error) {
+	v, err := e.prepare(solutions)
+	if err != nil {
+		return engine.Evaluation{}, err
+	}
+	if err := v.program.Run(ctx); err != nil {
+		return engine.Evaluation{}, err
+	}
+	values, err := v.objectives.ReadFloat32(ctx)
+	if err != nil {
+		return engine.Evaluation{}, err
+	}
+	out := engine.Evaluation{Returns: make([][]float32, e.members), Lengths: make([][]float32, e.members)}
+	each := len(values) / e.members
+	for m := range e.members {
+		worth, err := e.worth(values[m*each:][:each], v.front)
+		if err != nil {
+			return engine.Evaluation{}, fmt.Errorf("problem: %s, member %d: %w", e.name, m, err)
+		}
+		for range episodes {
+			out.Returns[m], out.Lengths[m] = append(out.Returns[m], worth), append(out.Lengths[m], 0)
+		}
+	}
+	return out, nil
+}
+
+// worth sums up the objectives of a member's solutions.
+func (e *functionEvaluation) worth(values []float32, front [][]float64) (float32, error) {
+	if e.objectives == 1 {
+		return values[0], nil
+	}
+	set := make([][]float64, len(values)/e.objectives)
+	for i := range set {
+		for k := range e.objectives {
+			set[i] = append(set[i], float64(values[i*e.objectives+k]))
+		}
+	}
+	distance, err := indicator.IGDPlus(set, front)
+	return float32(-distance), err
+}
+
+// Close implements ec.Evaluation.
+func (e *functionEvaluation) Close() {
+	for _, v := range e.evaluators {
+		v.program.Free()
+		_ = v.state.Close() // frees memory, nothing more
+	}
+	e.evaluators = nil
+}

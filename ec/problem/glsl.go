@@ -1,0 +1,110 @@
+package problem
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/evorl/evorl/ec"
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/shaders"
+	"github.com/evorl/evorl/vk"
+)
+
+// GLSLSpec describes a function that GLSL takes.
+type GLSLSpec struct {
+	Name       string    // shown in reports and errors
+	Space      ec.Space  // dimensions and bounds; the other fields do not count
+	Objectives int       // 0: one
+	Start      []float32 // [dim]; nil: drawn uniformly between the bounds or, without bounds, 0
+}
+
+// GLSL makes a function of one's own a problem that is evaluated on the device. Its text defines
+//
+//	void evaluate(inout float f[OBJECTIVES])
+//
+// which sets f, zeros before, to the fitness or the objectives of one candidate: they are maximised. Number i of the candidate is x(i), there are DIM of them,
+// and the functions of shaders/engine/math.glsl, as m_sin or m_exp, are there too, which are the same on every device.
+//
+// Errors: a mistake in the text is a *shaders.CompileError with line and column; without a GLSL compiler on the machine it is shaders.ErrNoCompiler.
+func GLSL(ctx context.Context, spec GLSLSpec, text string) (*Function, error) {
+	k := max(1, spec.Objectives)
+	space := spec.Space
+	space.Members, space.Objectives, space.DescriptorLow, space.DescriptorHigh = 1, 0, nil, nil
+	if err := space.Check(); err != nil {
+		return nil, fmt.Errorf("problem: %s: %w", spec.Name, err)
+	}
+	if k > 16 {
+		return nil, fmt.Errorf("problem: %s: %d objectives; want at most 16", spec.Name, k)
+	}
+	if spec.Start != nil && len(spec.Start) != space.Dim {
+		return nil, fmt.Errorf("problem: %s: a start of %d numbers; want %d", spec.Name, len(spec.Start), space.Dim)
+	}
+	shader, err := givenAs(ctx, spec.Name, text, space.Dim, k)
+	if err != nil {
+		return nil, fmt.Errorf("problem: %s: %w", spec.Name, err)
+	}
+	f := &Function{name: spec.Name, objectives: k, space: space}
+	if spec.Start != nil || !space.Bounded() {
+		start := append(slices.Clone(spec.Start), make([]float32, space.Dim-len(spec.Start))...)
+		f.start = func(*engine.Rng, int) []float32 { return start }
+	}
+	f.call = func(r *engine.Recorder, of functionOf) vk.Call {
+		groups, size := of.shared(r)
+		call := givenKernel{
+			Candidates: of.candidates, CandidatesTexels: of.candidates, Objectives: of.objectives, Members: of.members, Window: of.window, Dim: of.dim, Row: of.row,
+			Population: of.population, First: of.first, Objective: of.objective, LocalSizeX: size,
+		}.call(groups, 1, 1)
+		call.Shader = shader
+		return call
+	}
+	return f, nil
+}
+
+// given is the tree of shaders with another text in the place of two files.
+type given struct {
+	fs.FS
+	files map[string]string
+}
+
+// ReadFile implements fs.ReadFileFS.
+func (g given) ReadFile(name string) ([]byte, error) {
+	if text, ok := g.files[name]; ok {
+		return []byte(text), nil
+	}
+	return fs.ReadFile(g.FS, name)
+}
+
+// givenAs is the kernel with a text in it.
+func givenAs(ctx context.Context, name, text string, dim, objectives int) (*vk.Shader, error) {
+	const kernel = "ec/problem/given"
+	tree := shaders.Files()
+	whole, err := fs.ReadFile(tree, kernel+".comp")
+	if err != nil {
+		return nil, err
+	}
+	file := "given/" + strings.Map(plain, name) + ".glsl"
+	made := strings.NewReplacer(
+		"#define DIM 1u", fmt.Sprintf("#define DIM %du", dim), "#define OBJECTIVES 1u", fmt.Sprintf("#define OBJECTIVES %du", objectives),
+		`"`+kernel+`.glsl"`, `"`+file+`"`,
+	).Replace(string(whole))
+	source, err := shaders.ComposeFrom(given{tree, map[string]string{kernel + ".comp": made, file: text}}, kernel, nil)
+	if err != nil {
+		return nil, err
+	}
+	code, err := shaders.Compile(ctx, source)
+	if err != nil {
+		return nil, err
+	}
+	return givenShader.With(kernel+"."+name, code)
+}
+
+// plain replaces what cannot be in the name of a file that GLSL includes.
+func plain(r rune) rune {
+	if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.", r) {
+		return r
+	}
+	return '_'
+}

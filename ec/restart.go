@@ -1,0 +1,238 @@
+package ec
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/config"
+)
+
+// RestartConfig says how a search that has come to its end begins anew.
+type RestartConfig struct {
+	StopConfig
+	// Bipop restarts by turns with ever larger populations and with small ones; else populations only grow.
+	Bipop    bool    `doc:"Restart by turns with ever larger and with small populations; else only with larger ones."`
+	Increase float64 `above:"1" doc:"Each larger population is so many times the one before."`
+	Budget   int     `min:"1" doc:"Evaluations of a member, over all its runs."`
+	// Target is the fitness at which a member has found what it looks for; math.MaxFloat64: it goes on until its budget is spent.
+	Target float64 `doc:"Fitness at which a member has found what it looks for."`
+}
+
+// DefaultRestart are IPOP's, with a budget of 100,000 evaluations: A. Auger, N. Hansen, "A Restart CMA Evolution Strategy With Increasing Population
+// Size", 2005.
+func DefaultRestart() RestartConfig {
+	return RestartConfig{StopConfig: DefaultStop(), Increase: 2, Budget: 100000, Target: math.MaxFloat64}
+}
+
+// Outcome is what became of a member.
+type Outcome struct {
+	Fitness     float64   // the best of all runs; NaN where none was finite
+	Solution    []float32 // [dim]: the candidate that had it
+	Evaluations int
+	Solved      bool // the target was reached
+	Runs        []Run
+}
+
+// Run is one of a member's runs.
+type Run struct {
+	Population  int
+	Deviation   float64 // the first one, relative to the first run's
+	Evaluations int
+	Fitness     float64 // its best; NaN where none was finite
+	// Why it ended: "target", "budget", or a criterion of StopConfig: "tolfun", "tolfunhist", "tolx", "no effect" (candidates are the same in float32), "flat
+	// fitness", "stagnation", "not finite" (no fitness of a generation is).
+	End string
+}
+
+// MemberProblem is a Problem that is not the same for all members.
+type MemberProblem interface {
+	Problem
+	// Only is the problem of some of its members.
+	Only(members []int) Problem
+}
+
+// Restart searches with so many members until each has reached the target or spent its budget: a run that has come to its end is followed by one that
+// begins elsewhere, with another population (A. Auger, N. Hansen, 2005) and, with Bipop, by turns also with a small population and deviation (N. Hansen,
+// "Benchmarking a BI-Population CMA-ES on the BBOB-2009 Function Testbed", 2009). Members go their own ways; those that next need the same population run
+// together on the device. Evaluations are counted in whole generations.
+//
+// algorithm makes the algorithm for a population and a first deviation, relative to its usual one; population 0 stands for its usual one.
+func Restart(ctx context.Context, eng *engine.Engine, cfg RestartConfig, algorithm func(population int, deviation float64) Algorithm, problem Problem, members int) ([]Outcome, error) {
+	if err := config.Check(cfg); err != nil {
+		return nil, err
+	}
+	if problem.Objectives() != 1 {
+		return nil, fmt.Errorf("ec: restarts on %s, which has %d objectives; want 1", problem.Name(), problem.Objectives())
+	}
+	rs := &restarts{eng: eng, cfg: cfg, algorithm: algorithm, problem: problem, members: make([]restarting, members)}
+	for m := range rs.members {
+		rs.members[m] = restarting{Outcome: Outcome{Fitness: math.NaN()}, next: Run{Deviation: 1}, rng: engine.NewRng(eng.Seed(), engine.Stream("ec/restart"), uint32(m), 0, 0)}
+	}
+	for round := uint32(0); ; round++ {
+		group := rs.group()
+		if len(group) == 0 {
+			break
+		}
+		if err := rs.run(ctx, group, round); err != nil {
+			return nil, err
+		}
+	}
+	out := make([]Outcome, members)
+	for m := range out {
+		out[m] = rs.members[m].Outcome
+	}
+	return out, nil
+}
+
+// restarts are members on their ways.
+type restarts struct {
+	eng       *engine.Engine
+	cfg       RestartConfig
+	algorithm func(population int, deviation float64) Algorithm
+	problem   Problem
+	members   []restarting
+}
+
+// restarting is a member on its way.
+type restarting struct {
+	Outcome
+	rng   *engine.Rng
+	next  Run
+	small bool // next is one of the small populations
+	most  int  // evaluations of the next run; 0: what is left
+	// Evaluations with large and small populations, the first run apart, and how many times the population has grown.
+	large, smalls, grown int
+	last                 int // evaluations of the last run with a large population
+}
+
+// left is how many evaluations a member's next run may take.
+func (m *restarting) left(budget int) int {
+	left := budget - m.Evaluations
+	if m.most > 0 {
+		left = min(left, m.most)
+	}
+	return left
+}
+
+// group are the members whose next run is like that of the first one that is not done.
+func (rs *restarts) group() (of []int) {
+	for i, m := range rs.members {
+		if m.Solved || m.Evaluations >= rs.cfg.Budget {
+			continue
+		}
+		if len(of) > 0 && (m.next.Population != rs.members[of[0]].next.Population || m.next.Deviation != rs.members[of[0]].next.Deviation) {
+			continue
+		}
+		of = append(of, i)
+	}
+	return of
+}
+
+// run is one run of a group.
+func (rs *restarts) run(ctx context.Context, group []int, round uint32) error {
+	problem := rs.problem
+	if of, ok := problem.(MemberProblem); ok {
+		problem = of.Only(group)
+	}
+	next := rs.members[group[0]].next
+	// A seed of its own for each run: else all would draw the same.
+	seed := engine.Philox([2]uint32{rs.eng.Seed(), engine.Stream("ec/restart/run")}, [4]uint32{round})[0]
+	s, err := NewSearch(ctx, engine.New(rs.eng.Device(), engine.Seed(seed)), rs.algorithm(next.Population, next.Deviation), problem, len(group))
+	if err != nil {
+		return err
+	}
+	s.watch()
+	err = rs.learn(ctx, s, group)
+	return errors.Join(err, s.Close())
+}
+
+func (rs *restarts) learn(ctx context.Context, s *Search, group []int) error {
+	population := s.strategy.Population()
+	runs, stoppers := make([]Run, len(group)), make([]*stopper, len(group))
+	going := len(group)
+	for i, m := range group {
+		runs[i] = rs.members[m].next
+		runs[i].Population, runs[i].Fitness = population, math.NaN()
+		stoppers[i] = newStopper(rs.cfg.StopConfig, s.space.Dim, population)
+	}
+	if err := s.Init(ctx); err != nil {
+		return err
+	}
+	_, fittest := s.Best()
+	for iteration := 0; going > 0; iteration++ {
+		ticket, err := s.Step(ctx, iteration)
+		if err == nil {
+			err = ticket.Wait(ctx)
+		}
+		if err != nil {
+			return err
+		}
+		metrics, err := s.Metrics().Read(iteration)
+		if err != nil {
+			return err
+		}
+		var rows []float32 // the best candidates, once a member needs its own
+		for i, m := range group {
+			run, member := &runs[i], &rs.members[m]
+			if run.End != "" {
+				continue
+			}
+			at := func(name string) float64 { return float64(metrics[name][i]) }
+			run.Evaluations, run.Fitness = (iteration+1)*population, at("fitness/best_ever")
+			run.End = stoppers[i].see(generation{
+				best: at("fitness/best"), median: at(watchMedian), quarter: at(watchQuarter), worst: at(watchWorst), notFinite: at("fitness/not_finite"),
+				spread: at(watchSpread), relative: at(watchRelative),
+			})
+			switch {
+			case run.Fitness >= rs.cfg.Target:
+				run.End = "target"
+			case run.Evaluations >= member.left(rs.cfg.Budget):
+				run.End = "budget"
+			}
+			if run.End == "" {
+				continue
+			}
+			if rows == nil {
+				if rows, err = fittest.ReadFloat32(ctx); err != nil {
+					return err
+				}
+			}
+			member.after(rs.cfg, *run, rows[i*s.space.Row():][:s.space.Dim])
+			going--
+		}
+	}
+	return nil
+}
+
+// after takes in a run, whose best candidate is x, and says what comes next.
+func (m *restarting) after(cfg RestartConfig, run Run, x []float32) {
+	m.Runs = append(m.Runs, run)
+	m.Evaluations += run.Evaluations
+	m.Solved = run.End == "target"
+	if m.Solution == nil || run.Fitness > m.Fitness || math.IsNaN(m.Fitness) {
+		m.Fitness, m.Solution = run.Fitness, append([]float32(nil), x...)
+	}
+	switch {
+	case m.small:
+		m.smalls += run.Evaluations
+	case len(m.Runs) > 1:
+		m.large += run.Evaluations
+		m.last = run.Evaluations
+	}
+	usual := float64(m.Runs[0].Population)
+	m.small, m.most = cfg.Bipop && m.large > 0 && m.smalls < m.large, 0
+	if m.small {
+		// Half of what the last large population took at most; the population between the usual and half of the large one, mostly small.
+		u, v := float64(m.rng.Uniform()), float64(m.rng.Uniform())
+		larger := math.Pow(cfg.Increase, float64(m.grown)) / 2
+		m.next = Run{Population: max(2, int(usual*math.Pow(max(larger, 1), u*u))), Deviation: math.Pow(10, -2*v)}
+		m.most = max(1, m.last/2)
+		return
+	}
+	m.grown++
+	// No larger than what is left: a last generation.
+	m.next = Run{Population: max(2, min(int(math.Round(usual*math.Pow(cfg.Increase, float64(m.grown)))), cfg.Budget-m.Evaluations)), Deviation: 1}
+}

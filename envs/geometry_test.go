@@ -1,0 +1,189 @@
+package envs
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestModelPoses: bodies and shapes are where MuJoCo's forward kinematics puts them (tools/reference/geometry.py).
+func TestModelPoses(t *testing.T) {
+	data, err := os.ReadFile("testdata/geometry.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct {
+		Meta         map[string]any
+		Environments map[string][]struct {
+			Q             []float32
+			Bodies, Geoms [][]float64
+		}
+	}
+	if err := json.Unmarshal(data, &file); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(lookup(t, "Hopper-v5").Source, file.Meta["mujoco"].(string)) {
+		t.Fatalf("the poses are of MuJoCo %v", file.Meta["mujoco"])
+	}
+	for name := range robots {
+		g := lookup(t, name).Geometry
+		if g == nil {
+			t.Errorf("%s has no geometry", name)
+			continue
+		}
+		states := file.Environments[name]
+		if len(states) == 0 {
+			t.Errorf("no poses of %s", name)
+		}
+		worst := 0.0
+		note := func(got, want float64) {
+			if d := math.Abs(got - want); !(d <= worst) {
+				worst = d
+			}
+		}
+		for _, s := range states {
+			poses := g.Poses(s.Q)
+			if len(poses) != len(s.Bodies) || len(g.Bodies) != len(s.Bodies) || len(g.Shapes) != len(s.Geoms) {
+				t.Fatalf("%s: %d poses, %d bodies, %d shapes; MuJoCo has %d bodies, %d geoms", name, len(poses), len(g.Bodies), len(g.Shapes), len(s.Bodies), len(s.Geoms))
+			}
+			for b, want := range s.Bodies {
+				sign := 1.0 // a quaternion and its negative are the same rotation
+				if dot := poses[b].Rot[0]*want[3] + poses[b].Rot[1]*want[4] + poses[b].Rot[2]*want[5] + poses[b].Rot[3]*want[6]; dot < 0 {
+					sign = -1
+				}
+				for k := range 3 {
+					note(poses[b].Pos[k], want[k])
+				}
+				for k := range 4 {
+					note(sign*poses[b].Rot[k], want[3+k])
+				}
+			}
+			for i, want := range s.Geoms {
+				at := g.Shapes[i].On(poses[g.Shapes[i].Body])
+				for k := range 3 {
+					note(at.Pos[k], want[k])
+					axis := [3]float64{}
+					axis[k] = 1
+					for row, v := range turned(at.Rot, axis) {
+						note(v, want[3+3*row+k])
+					}
+				}
+			}
+		}
+		t.Logf("%-25s %d states: largest deviation of positions and rotations %.1g", name, len(states), worst)
+		if !(worst <= 1e-8) {
+			t.Errorf("%s: poses deviate by %g; want at most 1e-8", name, worst)
+		}
+	}
+}
+
+// TestGeometry: every environment can be seen, in every state.
+func TestGeometry(t *testing.T) {
+	for _, name := range Names() {
+		e := lookup(t, name)
+		g := e.Geometry
+		if g == nil {
+			t.Errorf("%s has no geometry", name)
+			continue
+		}
+		if !(g.Time > 0) || !(g.Camera.Distance > 0) || g.Camera.Body >= len(g.Bodies) || g.Bodies[0] != "world" {
+			t.Errorf("%s: %+v", name, g)
+		}
+		for _, s := range g.Shapes {
+			size := map[Form]int{PlaneShape: 0, SphereShape: 1, CapsuleShape: 2, CylinderShape: 2, BoxShape: 3, EllipsoidShape: 3}[s.Form]
+			for _, v := range s.Size[:size] {
+				if !(v > 0) {
+					t.Errorf("%s: %+v; want positive sizes", name, s)
+				}
+			}
+			if s.Name == "" || s.Body < 0 || s.Body >= len(g.Bodies) || s.Form > EllipsoidShape || !(s.Color[3] > 0) {
+				t.Errorf("%s: %+v", name, s)
+			}
+		}
+		trajectory := readTrajectory(t, name)
+		state := make([]float32, e.StateSize())
+		for row := 0; row < len(trajectory.state); row += 97 {
+			for i, v := range trajectory.state[row] {
+				state[i] = float32(v)
+			}
+			poses := g.Poses(state)
+			if len(poses) != len(g.Bodies) || poses[0].Pos != [3]float64{} {
+				t.Fatalf("%s: %d poses of %d bodies, the world at %v", name, len(poses), len(g.Bodies), poses[0].Pos)
+			}
+			for b, p := range poses {
+				q := unit(p.Rot)
+				if n := q[0]*q[0] + q[1]*q[1] + q[2]*q[2] + q[3]*q[3] + 0*(p.Pos[0]+p.Pos[1]+p.Pos[2]); !(math.Abs(n-1) < 1e-9) {
+					t.Errorf("%s: body %d is at %+v", name, b, p)
+				}
+			}
+		}
+	}
+	// The moving parts' ends, where Gymnasium and EvoJAX draw them.
+	for _, c := range []struct {
+		name, shape string
+		state       []float32
+		x, z        float64
+	}{
+		{"CartPole-v1", "pole", []float32{1, 0, math.Pi / 2, 0}, 2, 0.06},
+		{"Pendulum-v1", "rod", []float32{math.Pi / 2, 0}, -1, 0},
+		{"Acrobot-v1", "link 2", []float32{math.Pi / 2, math.Pi / 2, 0, 0}, 1, 1},
+		{"CartPoleSwingUp-easy", "pole", []float32{1, 0, math.Pi / 2, 0}, 1.6, 0},
+		{"MountainCar-v0", "car", []float32{-math.Pi / 6, 0}, -math.Pi / 6, 0.16}, // at the bottom of the valley
+	} {
+		g := lookup(t, c.name).Geometry
+		found := false
+		for _, s := range g.Shapes {
+			if s.Name != c.shape {
+				continue
+			}
+			found = true
+			end := s.On(g.Poses(c.state)[s.Body]).Point([3]float64{0, 0, 0})
+			if s.Form == CapsuleShape {
+				end = s.On(g.Poses(c.state)[s.Body]).Point([3]float64{0, 0, s.Size[1]})
+				if other := s.On(g.Poses(c.state)[s.Body]).Point([3]float64{0, 0, -s.Size[1]}); math.Hypot(other[0]-c.x, other[2]-c.z) < math.Hypot(end[0]-c.x, end[2]-c.z) {
+					end = other
+				}
+			}
+			if math.Hypot(end[0]-c.x, end[2]-c.z) > 1e-6 {
+				t.Errorf("%s in %v: the end of %q is at %v; want x %g, z %g", c.name, c.state, c.shape, end, c.x, c.z)
+			}
+		}
+		if !found {
+			t.Errorf("%s has no %q", c.name, c.shape)
+		}
+	}
+}
+
+// TestGeometryTime: a step takes as long as the GLSL's.
+func TestGeometryTime(t *testing.T) {
+	steps := map[string]float64{"MountainCar-v0": 1. / 30, "MountainCarContinuous-v0": 1. / 30} // they have no time; as Gymnasium shows them
+	for _, b := range builtIn() {
+		want := steps[b.spec.Name]
+		for _, file := range []string{b.file, strings.NewReplacer("_easy", "", "_hard", "").Replace(b.file)} {
+			path := "../shaders/envs/" + file
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if m := regexp.MustCompile(`const float TIME_STEP = ([\d.]+);`).FindSubmatch(text); m != nil {
+				want, _ = strconv.ParseFloat(string(m[1]), 64)
+			}
+			if m := regexp.MustCompile(`#include "(envs/models/.*)"`).FindSubmatch(text); m != nil {
+				model, err := os.ReadFile("../shaders/" + string(m[1]))
+				if err != nil {
+					t.Fatal(err)
+				}
+				step := regexp.MustCompile(`const float TIMESTEP = ([\d.e-]+);`).FindSubmatch(model)
+				h, _ := strconv.ParseFloat(string(step[1]), 64)
+				want = h * float64(constantsOf(t, path)["FRAME_SKIP"])
+			}
+		}
+		if got := b.spec.Geometry.Time; !(math.Abs(got-want) < 1e-9) {
+			t.Errorf("%s: a step takes %g s to see; the GLSL's takes %g s", b.spec.Name, got, want)
+		}
+	}
+}

@@ -1,0 +1,182 @@
+package envs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/nn"
+)
+
+// Episode is one episode as it went, action by action.
+type Episode struct {
+	Member  int         // whose policy acted
+	States  [][]float32 // [T + 1][S]: the first one, and those after each action
+	Actions [][]float32 // [T][A]: in the environment's units, before it clips them; of a discrete one the index
+	Rewards []float32   // [T]: of all environment steps of the action
+	Returns []float32   // [T]: sums of the rewards, as the environment adds them
+	Steps   int         // environment steps
+	Done    Done        // how it ended
+}
+
+// Return is the undiscounted sum of the rewards, as evaluations report it; 0 without an action.
+func (e *Episode) Return() float32 {
+	if len(e.Returns) == 0 {
+		return 0
+	}
+	return e.Returns[len(e.Returns)-1]
+}
+
+// Record runs one episode of a member and keeps all of it. It is the first episode that Run gives the member at the same clock.
+//
+// Errors: a member that there is not, *vk.OutOfMemoryError.
+func (ev *Evaluator) Record(ctx context.Context, clock engine.Clock, member int) (_ *Episode, err error) {
+	failed := func(err error) error {
+		return fmt.Errorf("envs: recording an episode of member %d in %q: %w", member, ev.env.Name, err)
+	}
+	if member < 0 || member >= ev.members {
+		return nil, failed(fmt.Errorf("there are the members 0 to %d", ev.members-1))
+	}
+	s := ev.eng.NewState()
+	defer func() { err = errors.Join(err, s.Close()) }()
+	c := &camera{ev: ev}
+	if err := c.build(ctx, s, clock, member); err != nil {
+		return nil, failed(err)
+	}
+	defer c.program.Free()
+	if err := c.program.Run(ctx); err != nil {
+		return nil, failed(err)
+	}
+	e, err := c.develop(ctx)
+	if err != nil {
+		return nil, failed(err)
+	}
+	e.Member = member
+	return e, nil
+}
+
+// camera is a rollout of one episode, step by step, whose states are kept.
+type camera struct {
+	ev      *Evaluator
+	policy  Policy
+	rollout *Rollout
+	states  *engine.Tensor // [T + 1, S]
+	returns *engine.Tensor // [T + 1, 1]
+	program *engine.Program
+}
+
+func (c *camera) build(ctx context.Context, s *engine.State, clock engine.Clock, member int) (err error) {
+	ev := c.ev
+	steps := ev.steps()
+	c.rollout, err = NewRollout(ctx, s, ev.env, RolloutConfig{
+		Members: 1, Environments: 1, Horizon: steps, Options: ev.options, Trajectory: true, Mode: true, Begin: true, Stream: EvaluationStream,
+		Window: &Window{Population: ev.members, Count: 1}, // random numbers are the member's
+	})
+	if err != nil {
+		return err
+	}
+	c.states = s.Scratch("states", engine.Float32, engine.Time(steps+1), engine.Axis("field", ev.env.StateSize()))
+	c.returns = s.Scratch("returns", engine.Float32, engine.Time(steps+1), engine.Axis("return", 1))
+	weights, normalizer, err := ev.policy.Member(ctx, member)
+	if err != nil {
+		return err
+	}
+	// The kernel reads deviations behind the weights, which policies that never sample do not have.
+	row := make([]float32, nn.Align(max(len(weights), ev.policy.LogStd+ev.env.Action.Size())))
+	copy(row, weights)
+	c.policy = *ev.policy
+	c.policy.Weights = nn.Weights{Params: s.Scratch("params", engine.Float32, engine.Population(1), engine.Axis("parameter", len(row)))}
+	if normalizer != nil {
+		c.policy.Normalizer = s.Scratch("normalizer", engine.Float32, engine.Population(1), engine.Axis("moment", 2), engine.Axis("feature", ev.env.ObsSize()))
+	}
+	if err := s.Zero(ctx); err != nil {
+		return err
+	}
+	if err := errors.Join(c.rollout.Init(ctx), c.policy.Params.WriteFloat32(ctx, row)); err != nil {
+		return err
+	}
+	if normalizer != nil {
+		if err := c.policy.Normalizer.WriteFloat32(ctx, normalizer); err != nil {
+			return err
+		}
+	}
+	c.program, err = ev.eng.Record("record an episode", func(r *engine.Recorder) {
+		for t := range steps + 1 {
+			if t == 0 {
+				c.rollout.record(r, clock, nil, 0, 0, true, member)
+			} else {
+				c.rollout.record(r, clock, &c.policy, t-1, 1, false, member)
+			}
+			r.Copy(c.states.Index(t), c.rollout.state)
+			r.Copy(c.returns.Index(t), c.rollout.ret)
+		}
+	})
+	return err
+}
+
+// develop reads what the rollout kept.
+func (c *camera) develop(ctx context.Context) (*Episode, error) {
+	ro, env := c.rollout, c.ev.env
+	var values [4][]float32
+	for i, t := range []*engine.Tensor{c.states, c.returns, ro.Action, ro.Reward} {
+		var err error
+		if values[i], err = t.ReadFloat32(ctx); err != nil {
+			return nil, err
+		}
+	}
+	words, err := ro.step.ReadUint32(ctx)
+	if err != nil {
+		return nil, err
+	}
+	flags, err := ro.Done.ReadUint32(ctx)
+	if err != nil {
+		return nil, err
+	}
+	states, returns, actions, rewards := values[0], values[1], values[2], values[3]
+	size, width := env.StateSize(), env.ActionWords()
+	e := &Episode{States: [][]float32{states[:size]}, Steps: EpisodeWord(words[0]).Steps(), Done: EpisodeWord(words[0]).Done()}
+	for t, f := range flags {
+		if Done(f)&Void != 0 {
+			break
+		}
+		e.States = append(e.States, states[(t+1)*size:(t+2)*size])
+		e.Actions = append(e.Actions, c.policy.action(env.Action, actions[t*width:(t+1)*width]))
+		e.Rewards = append(e.Rewards, rewards[t])
+		e.Returns = append(e.Returns, returns[t+1])
+		if Done(f).Over() {
+			break
+		}
+	}
+	return e, nil
+}
+
+// Member reads the parameters of a member, a row that begins with the network's, and what normalizes its observations [2, In]: mean and
+// reciprocal deviation; nil: nothing does.
+func (p *Policy) Member(ctx context.Context, member int) (params, normalizer []float32, err error) {
+	if params, err = p.Params.Index(member).ReadFloat32(ctx); err != nil {
+		return nil, nil, err
+	}
+	params = params[p.Base:]
+	if p.Normalizer != nil {
+		normalizer, err = p.Normalizer.Index(member).ReadFloat32(ctx)
+	}
+	return params, normalizer, err
+}
+
+// action is what the environment is given for what trajectories keep of an action.
+func (p *Policy) action(space Space, raw []float32) []float32 {
+	if space.IsDiscrete() {
+		return raw
+	}
+	out := make([]float32, len(raw))
+	for i, v := range raw {
+		if p.Squash && p.Bins <= 1 {
+			v = float32(math.Tanh(float64(v)))
+		}
+		middle, half := space.scale(i)
+		out[i] = middle + half*v
+	}
+	return out
+}

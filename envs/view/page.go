@@ -1,0 +1,153 @@
+package view
+
+import (
+	_ "embed"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"io"
+	"math"
+
+	"github.com/evorl/evorl/envs"
+)
+
+//go:embed page.html
+var pageHTML string
+
+//go:embed page.js
+var pageJS string
+
+var page = template.Must(template.New("page").Parse(pageHTML))
+
+// WritePage writes a web page that plays the episode. It needs no other file and no network; a browser with WebGL 2 shows it.
+func (s *Show) WritePage(w io.Writer) error {
+	text, err := json.Marshal(s.data())
+	if err != nil {
+		return fmt.Errorf("view: the page of %q: %w", s.env.Name, err)
+	}
+	// json.Marshal escapes what could end a script.
+	return page.Execute(w, map[string]any{"Title": s.Title, "Caption": s.Caption, "Data": template.JS(text), "Script": template.JS(pageJS)})
+}
+
+// pageData is what the page's script reads.
+type pageData struct {
+	Step    float64     `json:"step"`   // seconds an action
+	Steps   int         `json:"steps"`  // actions
+	Length  int         `json:"length"` // environment steps
+	Return  json.Number `json:"return"`
+	Ended   string      `json:"ended"`
+	Bodies  int         `json:"bodies"`
+	Shapes  []pageShape `json:"shapes"`
+	Camera  pageCamera  `json:"camera"`
+	Tile    float64     `json:"tile"`
+	Actions pageActions `json:"actions"`
+
+	Poses   string `json:"poses"`   // [T + 1][bodies][7] of little-endian float32 in base 64: place, quaternion w x y z
+	Path    string `json:"path"`    // [T + 1][2]: what the camera follows
+	Values  string `json:"values"`  // [T][A]: actions
+	Rewards string `json:"rewards"` // [T]
+	Returns string `json:"returns"` // [T]
+}
+
+type pageShape struct {
+	Name  string     `json:"name"`
+	Body  int        `json:"body"`
+	Form  string     `json:"form"`
+	Size  [3]float64 `json:"size"`
+	Pos   [3]float64 `json:"pos"`
+	Rot   [4]float64 `json:"rot"`
+	Color [4]float64 `json:"color"`
+}
+
+type pageCamera struct {
+	Body      int        `json:"body"`
+	LookAt    [3]float64 `json:"lookat"`
+	Distance  float64    `json:"distance"`
+	Azimuth   float64    `json:"azimuth"`
+	Elevation float64    `json:"elevation"`
+}
+
+// pageActions says what an action is: the names of a discrete space's, or of a box's dimensions and their bounds.
+type pageActions struct {
+	Discrete bool      `json:"discrete"`
+	Names    []string  `json:"names"`
+	Low      []float64 `json:"low"`
+	High     []float64 `json:"high"`
+}
+
+func (s *Show) data() pageData {
+	g, e := s.env.Geometry, s.episode
+	d := pageData{
+		Step: s.step, Steps: len(e.Actions), Length: e.Steps, Return: number(e.Return()), Bodies: len(g.Bodies), Actions: s.actions(), Tile: tileEdge(g.Camera.Distance),
+		Camera: pageCamera{g.Camera.Body, g.Camera.LookAt, g.Camera.Distance, g.Camera.Azimuth, g.Camera.Elevation},
+	}
+	switch {
+	case e.Done&envs.Terminated != 0:
+		d.Ended = "terminated"
+	case e.Done&envs.Truncated != 0:
+		d.Ended = "time limit"
+	}
+	for _, shape := range g.Shapes {
+		rot := shape.On(envs.Pose{}).Rot // of length 1
+		d.Shapes = append(d.Shapes, pageShape{shape.Name, shape.Body, shape.Form.String(), shape.Size, shape.Pos, rot, shape.Color})
+	}
+	var poses, path, values []float32
+	for i, bodies := range s.poses {
+		for _, b := range bodies {
+			rot := b.On(envs.Pose{}).Rot
+			for _, v := range append(b.Pos[:], rot[:]...) {
+				poses = append(poses, float32(v))
+			}
+		}
+		path = append(path, float32(s.path[i][0]), float32(s.path[i][1]))
+	}
+	for _, a := range e.Actions {
+		values = append(values, a...)
+	}
+	d.Poses, d.Path, d.Values, d.Rewards, d.Returns = pack(poses), pack(path), pack(values), pack(e.Rewards), pack(e.Returns)
+	return d
+}
+
+// actions names actions and bounds them; where the environment has no bounds, by what the episode has.
+func (s *Show) actions() pageActions {
+	space := s.env.Action
+	a := pageActions{Discrete: space.IsDiscrete(), Names: s.env.Geometry.Actions, Low: []float64{}, High: []float64{}}
+	for i := range space.Size() {
+		if len(a.Names) <= i {
+			a.Names = append(a.Names[:i:i], fmt.Sprint(i))
+		}
+		if a.Discrete {
+			continue
+		}
+		low, high := float64(space.Low[i]), float64(space.High[i])
+		if !finite(low, high) {
+			low, high = -1, 1
+			for _, values := range s.episode.Actions {
+				if v := float64(values[i]); finite(v) {
+					low, high = min(low, v), max(high, v)
+				}
+			}
+		}
+		a.Low, a.High = append(a.Low, low), append(a.High, high)
+	}
+	return a
+}
+
+// number is a float32 with as many digits as tell it from others; null where it is not finite.
+func number(x float32) json.Number {
+	if !finite(float64(x)) {
+		return "null"
+	}
+	text, _ := json.Marshal(x) // a finite number is one
+	return json.Number(text)
+}
+
+func pack(values []float32) string {
+	out := make([]byte, 4*len(values))
+	for i, v := range values {
+		binary.LittleEndian.PutUint32(out[4*i:], math.Float32bits(v))
+	}
+	return base64.StdEncoding.EncodeToString(out)
+}

@@ -1,0 +1,12 @@
+// Bounds of eigenvalues: beside the largest one, as step-size control and paths lose their digits beyond such conditions, and to where neither roots
+// nor squares leave the range of floats.
+
+const float MOST_CONDITION = 1e12;
+
+// The root of an eigenvalue, given the largest one.
+float eigen_root(float value, float largest) {
+    return clamp(sqrt(max(value, largest / MOST_CONDITION)), 1e-15, 1e15);
+}
+
+// Whether a generation ends with a decomposition.
+bool eigen_due(uint generation, uint gap) { return (generation + 1u) % gap == 0u; }

@@ -1,0 +1,56 @@
+#version 450
+
+// What tells that a search has come to its end: the generation's fitness at some ranks, and how far its candidates are apart. Groups: x = searches.
+
+#include "engine/load.glsl"
+
+layout(local_size_x = 64, local_size_x_id = 0) in;
+layout(constant_id = 0) const uint WORKGROUP = 64;
+
+#include "engine/workgroup.glsl"
+
+layout(std430, set = 0, binding = 0) readonly buffer Fitness { float fitness[]; };        // [M, P]
+layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer fitness_texels;        // the same
+layout(std430, set = 0, binding = 2) readonly buffer Rank { uint rank[]; };               // [M, P]
+layout(std430, set = 0, binding = 3) readonly buffer Candidates { vec4 candidates[]; };   // [M, window, row]
+layout(set = 0, binding = 4, rgba32f) readonly uniform imageBuffer candidates_texels;     // the same
+layout(std430, set = 0, binding = 5) writeonly buffer Median { float median[]; };         // [M]: of rank P / 2
+layout(std430, set = 0, binding = 6) writeonly buffer Quarter { float quarter[]; };       // [M]: of rank 3 P / 4
+layout(std430, set = 0, binding = 7) writeonly buffer Worst { float worst[]; };           // [M]
+layout(std430, set = 0, binding = 8) writeonly buffer Spread { float spread[]; };         // [M]: the largest range of a number
+layout(std430, set = 0, binding = 9) writeonly buffer Relative { float relative[]; };     // [M]: the largest range of a number, relative to its size
+
+layout(push_constant) uniform Push {
+    uint population;
+    uint window;
+    uint row;
+};
+
+void main() {
+    uint search = gl_WorkGroupID.x;
+    for (uint p = gl_LocalInvocationID.x; p < population; p += WORKGROUP) {
+        uint at = search * population + p, r = rank[at];
+        float f = LOAD(fitness, fitness_texels, at);
+        if (r == population / 2u) median[search] = f;
+        if (r == 3u * population / 4u) quarter[search] = f;
+        if (r == population - 1u) worst[search] = f;
+    }
+    float furthest = 0.0, most = 0.0;
+    for (uint i = gl_LocalInvocationID.x; i < row / 4u; i += WORKGROUP) {
+        vec4 low = LOAD4(candidates, candidates_texels, search * window * row / 4u + i), high = low;
+        for (uint c = 1u; c < window; c++) {
+            vec4 x = LOAD4(candidates, candidates_texels, (search * window + c) * row / 4u + i);
+            low = min(low, x);
+            high = max(high, x);
+        }
+        vec4 range = high - low, size = max(max(abs(low), abs(high)), vec4(1e-30)), part = range / size;
+        furthest = max(furthest, max(max(range.x, range.y), max(range.z, range.w)));
+        most = max(most, max(max(part.x, part.y), max(part.z, part.w)));
+    }
+    furthest = -workgroup_min(-furthest);
+    most = -workgroup_min(-most);
+    if (gl_LocalInvocationID.x == 0u) {
+        spread[search] = furthest;
+        relative[search] = most;
+    }
+}

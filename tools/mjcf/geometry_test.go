@@ -1,0 +1,34 @@
+package main
+
+import (
+	"go/parser"
+	"go/token"
+	"strings"
+	"testing"
+)
+
+// TestGeometry: the Go of every model is Go, also in a package of its user's.
+func TestGeometry(t *testing.T) {
+	for _, name := range models(t) {
+		m, states := read(t, name)
+		if len(states) == 0 {
+			t.Fatal("no states")
+		}
+		for _, pkg := range []string{"envs", "robots"} {
+			text, err := Geometry(m, pkg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			file, err := parser.ParseFile(token.NewFileSet(), name+"_gen.go", text, 0)
+			if err != nil {
+				t.Fatalf("%v in\n%s", err, text)
+			}
+			if imports := len(file.Imports); file.Name.Name != pkg || (pkg == "envs") != (imports == 0) || strings.Contains(string(text), "envs.Pose{") != (pkg != "envs") {
+				t.Errorf("%s in package %s: package %s with %d imports", name, pkg, file.Name.Name, imports)
+			}
+		}
+	}
+	if _, err := Geometry(&Model{Bodies: []Body{{Geoms: []Geom{{Name: "hull", Type: "mesh"}}}}}, "envs"); err == nil || !strings.Contains(err.Error(), `geom "hull"`) {
+		t.Errorf("a mesh: %v", err)
+	}
+}
