@@ -166,7 +166,8 @@ func TestOptionNames(t *testing.T) {
 			of := reflect.TypeOf(b.spec.Options)
 			for i := range of.NumField() {
 				f := of.Field(i)
-				name := strings.ToLower(regexp.MustCompile(`([a-z0-9])([A-Z])`).ReplaceAllString(f.Name, "${1}_${2}"))
+				name := regexp.MustCompile(`([a-z0-9])([A-Z])`).ReplaceAllString(f.Name, "${1}_${2}")
+				name = strings.ToLower(regexp.MustCompile(`([A-Z])([A-Z][a-z])`).ReplaceAllString(name, "${1}_${2}"))
 				if f.Tag.Get("define") != "" {
 					continue
 				}
