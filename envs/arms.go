@@ -5,6 +5,7 @@ func invertedPendulum() Spec {
 		[]string{"x", "angle"}, nil, 4, 3, 1, 2*4).
 		seen(&invertedPendulumModel, 2, Camera{LookAt: [3]float64{0, 0, 0.25}, Distance: 1.9, Azimuth: 90, Elevation: -14})
 	s.RewardThreshold = Solved(950)
+	s.Options = DefaultInvertedPendulumOptions()
 	return s
 }
 
@@ -13,6 +14,7 @@ func invertedDoublePendulum() Spec {
 		[]string{"x", "angle", "angle2"}, []string{"rail_force"}, 9, 1, 1, 5*4).
 		seen(&invertedDoublePendulumModel, 5, Camera{LookAt: [3]float64{0, 0, 0.45}, Distance: 2.7, Azimuth: 90, Elevation: -10})
 	s.RewardThreshold = Solved(9100)
+	s.Options = DefaultInvertedDoublePendulumOptions()
 	return s
 }
 
@@ -21,5 +23,6 @@ func reacher() Spec {
 		[]string{"joint0", "joint1", "target_x", "target_y"}, []string{"apart_x", "apart_y"}, 10, 1, 2, 2*4).
 		seen(&reacherModel, 2, Camera{LookAt: [3]float64{0, 0, 0}, Distance: 0.82, Azimuth: 90, Elevation: -60})
 	s.MaxSteps, s.RewardThreshold = 50, Solved(-3.75)
+	s.Options = DefaultReacherOptions()
 	return s
 }

@@ -157,10 +157,12 @@ func (b *Batch) record(ctx context.Context, dev *vk.Device) error {
 	stream, members, environments := engine.Stream(Stream), uint32(b.members), uint32(b.environments)
 
 	b.reset = dev.NewProgram("reset " + b.env.Name)
-	b.reset.Dispatch(resetKernel{
+	reset := resetKernel{
 		EnvState: b.state, EpisodeStep: b.episodeStep, EpisodeReturn: b.episodeRet, Obs: out(b.layout.obs), Clock: clock,
 		Stream: stream, Members: members, Environments: environments,
-	}.call(resetShader, x, y, 1))
+	}
+	b.env.setOptions(&reset.Option0, &reset.Option1, &reset.Option2, &reset.Option3, &reset.Option4, &reset.Option5, &reset.Option6, &reset.Option7, &reset.Option8, &reset.Option9, &reset.Option10, &reset.Option11)
+	b.reset.Dispatch(reset.call(resetShader, x, y, 1))
 	b.reset.Copy(b.host.Range(b.layout.obs.offset, b.layout.obs.size), out(b.layout.obs))
 	if err := b.reset.Build(); err != nil {
 		return fmt.Errorf("envs: batch of %q: %w", b.env.Name, err)
@@ -168,13 +170,15 @@ func (b *Batch) record(ctx context.Context, dev *vk.Device) error {
 
 	o := b.options.constants()
 	b.step = dev.NewProgram("step " + b.env.Name)
-	b.step.Dispatch(stepKernel{
+	step := stepKernel{
 		EnvState: b.state, EpisodeStep: b.episodeStep, EpisodeReturn: b.episodeRet,
 		Action: b.input.Buffer.Range(b.layout.action.offset, b.layout.action.size),
 		Obs:    out(b.layout.obs), NextObs: out(b.layout.nextObs), Reward: out(b.layout.reward), Done: out(b.layout.done), Clock: clock,
 		Stream: stream, Members: members, Environments: environments,
 		TimeLimit: o.timeLimit, ActionRepeat: o.actionRepeat, AutoReset: o.autoReset, SparseReward: o.sparseReward, RewardScale: o.rewardScale,
-	}.call(stepShader, x, y, 1))
+	}
+	b.env.setOptions(&step.Option0, &step.Option1, &step.Option2, &step.Option3, &step.Option4, &step.Option5, &step.Option6, &step.Option7, &step.Option8, &step.Option9, &step.Option10, &step.Option11)
+	b.step.Dispatch(step.call(stepShader, x, y, 1))
 	b.step.Copy(b.host.All(), device.All())
 	if err := b.step.Build(); err != nil {
 		return fmt.Errorf("envs: batch of %q: %w", b.env.Name, err)

@@ -8,6 +8,8 @@ type Environment struct {
 	glsl     string
 	file     string // of the embedded tree, for a built-in environment; "" for one given at run time
 	compiled compiled
+	constant [optionConstants]float32 // of the options
+	base     *Environment             // the one that With began from; nil: this one
 }
 
 // New makes an environment from GLSL source, for library users with environments of their own. The source defines
@@ -28,7 +30,15 @@ func newEnvironment(spec Spec, glsl, file string) (*Environment, error) {
 	if err := checkSizes(spec, glsl); err != nil {
 		return nil, fmt.Errorf("envs: environment %q: %w", spec.Name, err)
 	}
-	return &Environment{Spec: spec, glsl: glsl, file: file}, nil
+	e := &Environment{Spec: spec, glsl: glsl, file: file}
+	if spec.Options == nil {
+		return e, nil
+	}
+	var err error
+	if e.constant, err = constants(spec.Options); err != nil {
+		return nil, fmt.Errorf("envs: environment %q: options: %w", spec.Name, err)
+	}
+	return e, nil
 }
 
 // GLSL is the environment's source, includes unresolved.

@@ -30,6 +30,18 @@ var resetShader = map[string]*vk.Shader{
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "OPTION_0", ID: 100, Default: 0x0},
+			{Name: "OPTION_1", ID: 101, Default: 0x0},
+			{Name: "OPTION_2", ID: 102, Default: 0x0},
+			{Name: "OPTION_3", ID: 103, Default: 0x0},
+			{Name: "OPTION_4", ID: 104, Default: 0x0},
+			{Name: "OPTION_5", ID: 105, Default: 0x0},
+			{Name: "OPTION_6", ID: 106, Default: 0x0},
+			{Name: "OPTION_7", ID: 107, Default: 0x0},
+			{Name: "OPTION_8", ID: 108, Default: 0x0},
+			{Name: "OPTION_9", ID: 109, Default: 0x0},
+			{Name: "OPTION_10", ID: 110, Default: 0x0},
+			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{64, 1, 1},
 		LocalSizeSpec: [3]int32{0, -1, -1},
@@ -52,6 +64,18 @@ var resetShader = map[string]*vk.Shader{
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "OPTION_0", ID: 100, Default: 0x0},
+			{Name: "OPTION_1", ID: 101, Default: 0x0},
+			{Name: "OPTION_2", ID: 102, Default: 0x0},
+			{Name: "OPTION_3", ID: 103, Default: 0x0},
+			{Name: "OPTION_4", ID: 104, Default: 0x0},
+			{Name: "OPTION_5", ID: 105, Default: 0x0},
+			{Name: "OPTION_6", ID: 106, Default: 0x0},
+			{Name: "OPTION_7", ID: 107, Default: 0x0},
+			{Name: "OPTION_8", ID: 108, Default: 0x0},
+			{Name: "OPTION_9", ID: 109, Default: 0x0},
+			{Name: "OPTION_10", ID: 110, Default: 0x0},
+			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{64, 1, 1},
 		LocalSizeSpec: [3]int32{0, -1, -1},
@@ -74,6 +98,18 @@ var resetShader = map[string]*vk.Shader{
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "OPTION_0", ID: 100, Default: 0x0},
+			{Name: "OPTION_1", ID: 101, Default: 0x0},
+			{Name: "OPTION_2", ID: 102, Default: 0x0},
+			{Name: "OPTION_3", ID: 103, Default: 0x0},
+			{Name: "OPTION_4", ID: 104, Default: 0x0},
+			{Name: "OPTION_5", ID: 105, Default: 0x0},
+			{Name: "OPTION_6", ID: 106, Default: 0x0},
+			{Name: "OPTION_7", ID: 107, Default: 0x0},
+			{Name: "OPTION_8", ID: 108, Default: 0x0},
+			{Name: "OPTION_9", ID: 109, Default: 0x0},
+			{Name: "OPTION_10", ID: 110, Default: 0x0},
+			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{64, 1, 1},
 		LocalSizeSpec: [3]int32{0, -1, -1},
@@ -96,6 +132,18 @@ var resetShader = map[string]*vk.Shader{
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "OPTION_0", ID: 100, Default: 0x0},
+			{Name: "OPTION_1", ID: 101, Default: 0x0},
+			{Name: "OPTION_2", ID: 102, Default: 0x0},
+			{Name: "OPTION_3", ID: 103, Default: 0x0},
+			{Name: "OPTION_4", ID: 104, Default: 0x0},
+			{Name: "OPTION_5", ID: 105, Default: 0x0},
+			{Name: "OPTION_6", ID: 106, Default: 0x0},
+			{Name: "OPTION_7", ID: 107, Default: 0x0},
+			{Name: "OPTION_8", ID: 108, Default: 0x0},
+			{Name: "OPTION_9", ID: 109, Default: 0x0},
+			{Name: "OPTION_10", ID: 110, Default: 0x0},
+			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{64, 1, 1},
 		LocalSizeSpec: [3]int32{0, -1, -1},
@@ -118,6 +166,18 @@ var resetShader = map[string]*vk.Shader{
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "OPTION_0", ID: 100, Default: 0x0},
+			{Name: "OPTION_1", ID: 101, Default: 0x0},
+			{Name: "OPTION_2", ID: 102, Default: 0x0},
+			{Name: "OPTION_3", ID: 103, Default: 0x0},
+			{Name: "OPTION_4", ID: 104, Default: 0x0},
+			{Name: "OPTION_5", ID: 105, Default: 0x0},
+			{Name: "OPTION_6", ID: 106, Default: 0x0},
+			{Name: "OPTION_7", ID: 107, Default: 0x0},
+			{Name: "OPTION_8", ID: 108, Default: 0x0},
+			{Name: "OPTION_9", ID: 109, Default: 0x0},
+			{Name: "OPTION_10", ID: 110, Default: 0x0},
+			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{64, 1, 1},
 		LocalSizeSpec: [3]int32{0, -1, -1},
@@ -140,6 +200,18 @@ var resetShader = map[string]*vk.Shader{
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "OPTION_0", ID: 100, Default: 0x0},
+			{Name: "OPTION_1", ID: 101, Default: 0x0},
+			{Name: "OPTION_2", ID: 102, Default: 0x0},
+			{Name: "OPTION_3", ID: 103, Default: 0x0},
+			{Name: "OPTION_4", ID: 104, Default: 0x0},
+			{Name: "OPTION_5", ID: 105, Default: 0x0},
+			{Name: "OPTION_6", ID: 106, Default: 0x0},
+			{Name: "OPTION_7", ID: 107, Default: 0x0},
+			{Name: "OPTION_8", ID: 108, Default: 0x0},
+			{Name: "OPTION_9", ID: 109, Default: 0x0},
+			{Name: "OPTION_10", ID: 110, Default: 0x0},
+			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{64, 1, 1},
 		LocalSizeSpec: [3]int32{0, -1, -1},
@@ -162,6 +234,52 @@ var resetShader = map[string]*vk.Shader{
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "OPTION_0", ID: 100, Default: 0x0},
+			{Name: "OPTION_1", ID: 101, Default: 0x0},
+			{Name: "OPTION_2", ID: 102, Default: 0x0},
+			{Name: "OPTION_3", ID: 103, Default: 0x0},
+			{Name: "OPTION_4", ID: 104, Default: 0x0},
+			{Name: "OPTION_5", ID: 105, Default: 0x0},
+			{Name: "OPTION_6", ID: 106, Default: 0x0},
+			{Name: "OPTION_7", ID: 107, Default: 0x0},
+			{Name: "OPTION_8", ID: 108, Default: 0x0},
+			{Name: "OPTION_9", ID: 109, Default: 0x0},
+			{Name: "OPTION_10", ID: 110, Default: 0x0},
+			{Name: "OPTION_11", ID: 111, Default: 0x0},
+		},
+		LocalSize:     [3]uint32{64, 1, 1},
+		LocalSizeSpec: [3]int32{0, -1, -1},
+	},
+	"Humanoid-v5": {
+		Name:  "envs/reset.Humanoid-v5",
+		SPIRV: shaders.Code("envs/reset.Humanoid-v5"),
+		Bindings: []vk.Binding{
+			{Name: "EnvState", Index: 0, Access: vk.Write},
+			{Name: "EpisodeStep", Index: 1, Access: vk.Write},
+			{Name: "EpisodeReturn", Index: 2, Access: vk.Write},
+			{Name: "Obs", Index: 3, Access: vk.Write},
+			{Name: "Clock", Index: 4, Access: vk.Read},
+		},
+		PushBytes: 12,
+		Spec: []vk.SpecConstant{
+			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+			{Name: "TIME_LIMIT", ID: 10, Default: 0},
+			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
+			{Name: "AUTO_RESET", ID: 12, Default: 0},
+			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
+			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "OPTION_0", ID: 100, Default: 0x0},
+			{Name: "OPTION_1", ID: 101, Default: 0x0},
+			{Name: "OPTION_2", ID: 102, Default: 0x0},
+			{Name: "OPTION_3", ID: 103, Default: 0x0},
+			{Name: "OPTION_4", ID: 104, Default: 0x0},
+			{Name: "OPTION_5", ID: 105, Default: 0x0},
+			{Name: "OPTION_6", ID: 106, Default: 0x0},
+			{Name: "OPTION_7", ID: 107, Default: 0x0},
+			{Name: "OPTION_8", ID: 108, Default: 0x0},
+			{Name: "OPTION_9", ID: 109, Default: 0x0},
+			{Name: "OPTION_10", ID: 110, Default: 0x0},
+			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{64, 1, 1},
 		LocalSizeSpec: [3]int32{0, -1, -1},
@@ -184,6 +302,18 @@ var resetShader = map[string]*vk.Shader{
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "OPTION_0", ID: 100, Default: 0x0},
+			{Name: "OPTION_1", ID: 101, Default: 0x0},
+			{Name: "OPTION_2", ID: 102, Default: 0x0},
+			{Name: "OPTION_3", ID: 103, Default: 0x0},
+			{Name: "OPTION_4", ID: 104, Default: 0x0},
+			{Name: "OPTION_5", ID: 105, Default: 0x0},
+			{Name: "OPTION_6", ID: 106, Default: 0x0},
+			{Name: "OPTION_7", ID: 107, Default: 0x0},
+			{Name: "OPTION_8", ID: 108, Default: 0x0},
+			{Name: "OPTION_9", ID: 109, Default: 0x0},
+			{Name: "OPTION_10", ID: 110, Default: 0x0},
+			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{64, 1, 1},
 		LocalSizeSpec: [3]int32{0, -1, -1},
@@ -206,6 +336,18 @@ var resetShader = map[string]*vk.Shader{
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "OPTION_0", ID: 100, Default: 0x0},
+			{Name: "OPTION_1", ID: 101, Default: 0x0},
+			{Name: "OPTION_2", ID: 102, Default: 0x0},
+			{Name: "OPTION_3", ID: 103, Default: 0x0},
+			{Name: "OPTION_4", ID: 104, Default: 0x0},
+			{Name: "OPTION_5", ID: 105, Default: 0x0},
+			{Name: "OPTION_6", ID: 106, Default: 0x0},
+			{Name: "OPTION_7", ID: 107, Default: 0x0},
+			{Name: "OPTION_8", ID: 108, Default: 0x0},
+			{Name: "OPTION_9", ID: 109, Default: 0x0},
+			{Name: "OPTION_10", ID: 110, Default: 0x0},
+			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{64, 1, 1},
 		LocalSizeSpec: [3]int32{0, -1, -1},
@@ -228,6 +370,18 @@ var resetShader = map[string]*vk.Shader{
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "OPTION_0", ID: 100, Default: 0x0},
+			{Name: "OPTION_1", ID: 101, Default: 0x0},
+			{Name: "OPTION_2", ID: 102, Default: 0x0},
+			{Name: "OPTION_3", ID: 103, Default: 0x0},
+			{Name: "OPTION_4", ID: 104, Default: 0x0},
+			{Name: "OPTION_5", ID: 105, Default: 0x0},
+			{Name: "OPTION_6", ID: 106, Default: 0x0},
+			{Name: "OPTION_7", ID: 107, Default: 0x0},
+			{Name: "OPTION_8", ID: 108, Default: 0x0},
+			{Name: "OPTION_9", ID: 109, Default: 0x0},
+			{Name: "OPTION_10", ID: 110, Default: 0x0},
+			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{64, 1, 1},
 		LocalSizeSpec: [3]int32{0, -1, -1},
@@ -250,6 +404,18 @@ var resetShader = map[string]*vk.Shader{
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "OPTION_0", ID: 100, Default: 0x0},
+			{Name: "OPTION_1", ID: 101, Default: 0x0},
+			{Name: "OPTION_2", ID: 102, Default: 0x0},
+			{Name: "OPTION_3", ID: 103, Default: 0x0},
+			{Name: "OPTION_4", ID: 104, Default: 0x0},
+			{Name: "OPTION_5", ID: 105, Default: 0x0},
+			{Name: "OPTION_6", ID: 106, Default: 0x0},
+			{Name: "OPTION_7", ID: 107, Default: 0x0},
+			{Name: "OPTION_8", ID: 108, Default: 0x0},
+			{Name: "OPTION_9", ID: 109, Default: 0x0},
+			{Name: "OPTION_10", ID: 110, Default: 0x0},
+			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{64, 1, 1},
 		LocalSizeSpec: [3]int32{0, -1, -1},
@@ -272,6 +438,18 @@ var resetShader = map[string]*vk.Shader{
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "OPTION_0", ID: 100, Default: 0x0},
+			{Name: "OPTION_1", ID: 101, Default: 0x0},
+			{Name: "OPTION_2", ID: 102, Default: 0x0},
+			{Name: "OPTION_3", ID: 103, Default: 0x0},
+			{Name: "OPTION_4", ID: 104, Default: 0x0},
+			{Name: "OPTION_5", ID: 105, Default: 0x0},
+			{Name: "OPTION_6", ID: 106, Default: 0x0},
+			{Name: "OPTION_7", ID: 107, Default: 0x0},
+			{Name: "OPTION_8", ID: 108, Default: 0x0},
+			{Name: "OPTION_9", ID: 109, Default: 0x0},
+			{Name: "OPTION_10", ID: 110, Default: 0x0},
+			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{64, 1, 1},
 		LocalSizeSpec: [3]int32{0, -1, -1},
@@ -294,6 +472,18 @@ var resetShader = map[string]*vk.Shader{
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "OPTION_0", ID: 100, Default: 0x0},
+			{Name: "OPTION_1", ID: 101, Default: 0x0},
+			{Name: "OPTION_2", ID: 102, Default: 0x0},
+			{Name: "OPTION_3", ID: 103, Default: 0x0},
+			{Name: "OPTION_4", ID: 104, Default: 0x0},
+			{Name: "OPTION_5", ID: 105, Default: 0x0},
+			{Name: "OPTION_6", ID: 106, Default: 0x0},
+			{Name: "OPTION_7", ID: 107, Default: 0x0},
+			{Name: "OPTION_8", ID: 108, Default: 0x0},
+			{Name: "OPTION_9", ID: 109, Default: 0x0},
+			{Name: "OPTION_10", ID: 110, Default: 0x0},
+			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{64, 1, 1},
 		LocalSizeSpec: [3]int32{0, -1, -1},
@@ -316,6 +506,18 @@ var resetShader = map[string]*vk.Shader{
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "OPTION_0", ID: 100, Default: 0x0},
+			{Name: "OPTION_1", ID: 101, Default: 0x0},
+			{Name: "OPTION_2", ID: 102, Default: 0x0},
+			{Name: "OPTION_3", ID: 103, Default: 0x0},
+			{Name: "OPTION_4", ID: 104, Default: 0x0},
+			{Name: "OPTION_5", ID: 105, Default: 0x0},
+			{Name: "OPTION_6", ID: 106, Default: 0x0},
+			{Name: "OPTION_7", ID: 107, Default: 0x0},
+			{Name: "OPTION_8", ID: 108, Default: 0x0},
+			{Name: "OPTION_9", ID: 109, Default: 0x0},
+			{Name: "OPTION_10", ID: 110, Default: 0x0},
+			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{64, 1, 1},
 		LocalSizeSpec: [3]int32{0, -1, -1},
@@ -338,6 +540,18 @@ var resetShader = map[string]*vk.Shader{
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "OPTION_0", ID: 100, Default: 0x0},
+			{Name: "OPTION_1", ID: 101, Default: 0x0},
+			{Name: "OPTION_2", ID: 102, Default: 0x0},
+			{Name: "OPTION_3", ID: 103, Default: 0x0},
+			{Name: "OPTION_4", ID: 104, Default: 0x0},
+			{Name: "OPTION_5", ID: 105, Default: 0x0},
+			{Name: "OPTION_6", ID: 106, Default: 0x0},
+			{Name: "OPTION_7", ID: 107, Default: 0x0},
+			{Name: "OPTION_8", ID: 108, Default: 0x0},
+			{Name: "OPTION_9", ID: 109, Default: 0x0},
+			{Name: "OPTION_10", ID: 110, Default: 0x0},
+			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{64, 1, 1},
 		LocalSizeSpec: [3]int32{0, -1, -1},
@@ -362,6 +576,18 @@ type resetKernel struct {
 	AutoReset    uint32  // default 0
 	SparseReward uint32  // default 0
 	RewardScale  float32 // default 1
+	Option0      float32 // default 0
+	Option1      float32 // default 0
+	Option2      float32 // default 0
+	Option3      float32 // default 0
+	Option4      float32 // default 0
+	Option5      float32 // default 0
+	Option6      float32 // default 0
+	Option7      float32 // default 0
+	Option8      float32 // default 0
+	Option9      float32 // default 0
+	Option10     float32 // default 0
+	Option11     float32 // default 0
 }
 
 // call dispatches x × y × z workgroups of shader, one of resetShader or made from one by vk.Shader.With.
@@ -369,13 +595,13 @@ func (k resetKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	a := new(struct {
 		ranges [5]vk.Range
 		push   [12]byte
-		spec   [6]uint32
+		spec   [18]uint32
 	})
 	a.ranges = [5]vk.Range{k.EnvState, k.EpisodeStep, k.EpisodeReturn, k.Obs, k.Clock}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Stream)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Members)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Environments)
-	a.spec = [6]uint32{64, 0, 1, 0, 0, 0x3f800000}
+	a.spec = [18]uint32{64, 0, 1, 0, 0, 0x3f800000, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0}
 	if k.LocalSizeX != 0 {
 		a.spec[0] = k.LocalSizeX
 	}
@@ -393,6 +619,42 @@ func (k resetKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	}
 	if k.RewardScale != 0 {
 		a.spec[5] = math.Float32bits(k.RewardScale)
+	}
+	if k.Option0 != 0 {
+		a.spec[6] = math.Float32bits(k.Option0)
+	}
+	if k.Option1 != 0 {
+		a.spec[7] = math.Float32bits(k.Option1)
+	}
+	if k.Option2 != 0 {
+		a.spec[8] = math.Float32bits(k.Option2)
+	}
+	if k.Option3 != 0 {
+		a.spec[9] = math.Float32bits(k.Option3)
+	}
+	if k.Option4 != 0 {
+		a.spec[10] = math.Float32bits(k.Option4)
+	}
+	if k.Option5 != 0 {
+		a.spec[11] = math.Float32bits(k.Option5)
+	}
+	if k.Option6 != 0 {
+		a.spec[12] = math.Float32bits(k.Option6)
+	}
+	if k.Option7 != 0 {
+		a.spec[13] = math.Float32bits(k.Option7)
+	}
+	if k.Option8 != 0 {
+		a.spec[14] = math.Float32bits(k.Option8)
+	}
+	if k.Option9 != 0 {
+		a.spec[15] = math.Float32bits(k.Option9)
+	}
+	if k.Option10 != 0 {
+		a.spec[16] = math.Float32bits(k.Option10)
+	}
+	if k.Option11 != 0 {
+		a.spec[17] = math.Float32bits(k.Option11)
 	}
 	return vk.Call{Shader: shader, Groups: [3]uint32{x, y, z}, Label: "envs/reset", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
@@ -447,6 +709,18 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
 			{Name: "STREAM_ALIGNED", ID: 42, Default: 0},
+			{Name: "OPTION_0", ID: 100, Default: 0x0},
+			{Name: "OPTION_1", ID: 101, Default: 0x0},
+			{Name: "OPTION_2", ID: 102, Default: 0x0},
+			{Name: "OPTION_3", ID: 103, Default: 0x0},
+			{Name: "OPTION_4", ID: 104, Default: 0x0},
+			{Name: "OPTION_5", ID: 105, Default: 0x0},
+			{Name: "OPTION_6", ID: 106, Default: 0x0},
+			{Name: "OPTION_7", ID: 107, Default: 0x0},
+			{Name: "OPTION_8", ID: 108, Default: 0x0},
+			{Name: "OPTION_9", ID: 109, Default: 0x0},
+			{Name: "OPTION_10", ID: 110, Default: 0x0},
+			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{8, 1, 1},
 		LocalSizeSpec: [3]int32{0, -1, -1},
@@ -499,6 +773,18 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
 			{Name: "STREAM_ALIGNED", ID: 42, Default: 0},
+			{Name: "OPTION_0", ID: 100, Default: 0x0},
+			{Name: "OPTION_1", ID: 101, Default: 0x0},
+			{Name: "OPTION_2", ID: 102, Default: 0x0},
+			{Name: "OPTION_3", ID: 103, Default: 0x0},
+			{Name: "OPTION_4", ID: 104, Default: 0x0},
+			{Name: "OPTION_5", ID: 105, Default: 0x0},
+			{Name: "OPTION_6", ID: 106, Default: 0x0},
+			{Name: "OPTION_7", ID: 107, Default: 0x0},
+			{Name: "OPTION_8", ID: 108, Default: 0x0},
+			{Name: "OPTION_9", ID: 109, Default: 0x0},
+			{Name: "OPTION_10", ID: 110, Default: 0x0},
+			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{8, 1, 1},
 		LocalSizeSpec: [3]int32{0, -1, -1},
@@ -551,6 +837,18 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
 			{Name: "STREAM_ALIGNED", ID: 42, Default: 0},
+			{Name: "OPTION_0", ID: 100, Default: 0x0},
+			{Name: "OPTION_1", ID: 101, Default: 0x0},
+			{Name: "OPTION_2", ID: 102, Default: 0x0},
+			{Name: "OPTION_3", ID: 103, Default: 0x0},
+			{Name: "OPTION_4", ID: 104, Default: 0x0},
+			{Name: "OPTION_5", ID: 105, Default: 0x0},
+			{Name: "OPTION_6", ID: 106, Default: 0x0},
+			{Name: "OPTION_7", ID: 107, Default: 0x0},
+			{Name: "OPTION_8", ID: 108, Default: 0x0},
+			{Name: "OPTION_9", ID: 109, Default: 0x0},
+			{Name: "OPTION_10", ID: 110, Default: 0x0},
+			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{8, 1, 1},
 		LocalSizeSpec: [3]int32{0, -1, -1},
@@ -603,6 +901,18 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
 			{Name: "STREAM_ALIGNED", ID: 42, Default: 0},
+			{Name: "OPTION_0", ID: 100, Default: 0x0},
+			{Name: "OPTION_1", ID: 101, Default: 0x0},
+			{Name: "OPTION_2", ID: 102, Default: 0x0},
+			{Name: "OPTION_3", ID: 103, Default: 0x0},
+			{Name: "OPTION_4", ID: 104, Default: 0x0},
+			{Name: "OPTION_5", ID: 105, Default: 0x0},
+			{Name: "OPTION_6", ID: 106, Default: 0x0},
+			{Name: "OPTION_7", ID: 107, Default: 0x0},
+			{Name: "OPTION_8", ID: 108, Default: 0x0},
+			{Name: "OPTION_9", ID: 109, Default: 0x0},
+			{Name: "OPTION_10", ID: 110, Default: 0x0},
+			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{8, 1, 1},
 		LocalSizeSpec: [3]int32{0, -1, -1},
@@ -655,6 +965,18 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
 			{Name: "STREAM_ALIGNED", ID: 42, Default: 0},
+			{Name: "OPTION_0", ID: 100, Default: 0x0},
+			{Name: "OPTION_1", ID: 101, Default: 0x0},
+			{Name: "OPTION_2", ID: 102, Default: 0x0},
+			{Name: "OPTION_3", ID: 103, Default: 0x0},
+			{Name: "OPTION_4", ID: 104, Default: 0x0},
+			{Name: "OPTION_5", ID: 105, Default: 0x0},
+			{Name: "OPTION_6", ID: 106, Default: 0x0},
+			{Name: "OPTION_7", ID: 107, Default: 0x0},
+			{Name: "OPTION_8", ID: 108, Default: 0x0},
+			{Name: "OPTION_9", ID: 109, Default: 0x0},
+			{Name: "OPTION_10", ID: 110, Default: 0x0},
+			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{8, 1, 1},
 		LocalSizeSpec: [3]int32{0, -1, -1},
@@ -707,6 +1029,18 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
 			{Name: "STREAM_ALIGNED", ID: 42, Default: 0},
+			{Name: "OPTION_0", ID: 100, Default: 0x0},
+			{Name: "OPTION_1", ID: 101, Default: 0x0},
+			{Name: "OPTION_2", ID: 102, Default: 0x0},
+			{Name: "OPTION_3", ID: 103, Default: 0x0},
+			{Name: "OPTION_4", ID: 104, Default: 0x0},
+			{Name: "OPTION_5", ID: 105, Default: 0x0},
+			{Name: "OPTION_6", ID: 106, Default: 0x0},
+			{Name: "OPTION_7", ID: 107, Default: 0x0},
+			{Name: "OPTION_8", ID: 108, Default: 0x0},
+			{Name: "OPTION_9", ID: 109, Default: 0x0},
+			{Name: "OPTION_10", ID: 110, Default: 0x0},
+			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{8, 1, 1},
 		LocalSizeSpec: [3]int32{0, -1, -1},
@@ -759,6 +1093,82 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
 			{Name: "STREAM_ALIGNED", ID: 42, Default: 0},
+			{Name: "OPTION_0", ID: 100, Default: 0x0},
+			{Name: "OPTION_1", ID: 101, Default: 0x0},
+			{Name: "OPTION_2", ID: 102, Default: 0x0},
+			{Name: "OPTION_3", ID: 103, Default: 0x0},
+			{Name: "OPTION_4", ID: 104, Default: 0x0},
+			{Name: "OPTION_5", ID: 105, Default: 0x0},
+			{Name: "OPTION_6", ID: 106, Default: 0x0},
+			{Name: "OPTION_7", ID: 107, Default: 0x0},
+			{Name: "OPTION_8", ID: 108, Default: 0x0},
+			{Name: "OPTION_9", ID: 109, Default: 0x0},
+			{Name: "OPTION_10", ID: 110, Default: 0x0},
+			{Name: "OPTION_11", ID: 111, Default: 0x0},
+		},
+		LocalSize:     [3]uint32{8, 1, 1},
+		LocalSizeSpec: [3]int32{0, -1, -1},
+	},
+	"Humanoid-v5": {
+		Name:  "envs/rollout.Humanoid-v5",
+		SPIRV: shaders.Code("envs/rollout.Humanoid-v5"),
+		Bindings: []vk.Binding{
+			{Name: "Params", Index: 0, Access: vk.Read},
+			{Name: "Params4", Index: 1, Access: vk.Read},
+			{Name: "Normalizer", Index: 2, Access: vk.Read},
+			{Name: "ActionScale", Index: 3, Access: vk.Read},
+			{Name: "Clock", Index: 4, Access: vk.Read},
+			{Name: "EnvState", Index: 5, Access: vk.ReadWrite},
+			{Name: "EpisodeStep", Index: 6, Access: vk.ReadWrite},
+			{Name: "EpisodeReturn", Index: 7, Access: vk.ReadWrite},
+			{Name: "Finished", Index: 8, Access: vk.ReadWrite},
+			{Name: "Obs", Index: 9, Access: vk.Write},
+			{Name: "Action", Index: 10, Access: vk.Write},
+			{Name: "LogProb", Index: 11, Access: vk.Write},
+			{Name: "Reward", Index: 12, Access: vk.Write},
+			{Name: "Done", Index: 13, Access: vk.Write},
+			{Name: "NextObs", Index: 14, Access: vk.Write},
+			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
+			{Name: "Cap", Index: 16, Access: vk.Read},
+			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
+		},
+		PushBytes: 104,
+		Spec: []vk.SpecConstant{
+			{Name: "LANES", ID: 0, Default: 8},
+			{Name: "HIDDEN_1", ID: 1, Default: 64},
+			{Name: "HIDDEN_2", ID: 2, Default: 0},
+			{Name: "ACTIVATION", ID: 3, Default: 0},
+			{Name: "LAYER_NORM", ID: 4, Default: 0},
+			{Name: "NETWORK", ID: 5, Default: 0},
+			{Name: "TIME_LIMIT", ID: 10, Default: 0},
+			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
+			{Name: "AUTO_RESET", ID: 12, Default: 0},
+			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
+			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "POLICY", ID: 20, Default: 0},
+			{Name: "TRAJECTORY", ID: 21, Default: 0},
+			{Name: "NORMALIZE", ID: 22, Default: 0},
+			{Name: "SQUASH", ID: 23, Default: 0},
+			{Name: "MODE", ID: 24, Default: 0},
+			{Name: "BINS", ID: 25, Default: 1},
+			{Name: "CAPPED", ID: 26, Default: 0},
+			{Name: "STATISTICS", ID: 27, Default: 0},
+			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+			{Name: "STREAM_ROWS", ID: 40, Default: 1},
+			{Name: "STREAM_QUADS", ID: 41, Default: 1},
+			{Name: "STREAM_ALIGNED", ID: 42, Default: 0},
+			{Name: "OPTION_0", ID: 100, Default: 0x0},
+			{Name: "OPTION_1", ID: 101, Default: 0x0},
+			{Name: "OPTION_2", ID: 102, Default: 0x0},
+			{Name: "OPTION_3", ID: 103, Default: 0x0},
+			{Name: "OPTION_4", ID: 104, Default: 0x0},
+			{Name: "OPTION_5", ID: 105, Default: 0x0},
+			{Name: "OPTION_6", ID: 106, Default: 0x0},
+			{Name: "OPTION_7", ID: 107, Default: 0x0},
+			{Name: "OPTION_8", ID: 108, Default: 0x0},
+			{Name: "OPTION_9", ID: 109, Default: 0x0},
+			{Name: "OPTION_10", ID: 110, Default: 0x0},
+			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{8, 1, 1},
 		LocalSizeSpec: [3]int32{0, -1, -1},
@@ -811,6 +1221,18 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
 			{Name: "STREAM_ALIGNED", ID: 42, Default: 0},
+			{Name: "OPTION_0", ID: 100, Default: 0x0},
+			{Name: "OPTION_1", ID: 101, Default: 0x0},
+			{Name: "OPTION_2", ID: 102, Default: 0x0},
+			{Name: "OPTION_3", ID: 103, Default: 0x0},
+			{Name: "OPTION_4", ID: 104, Default: 0x0},
+			{Name: "OPTION_5", ID: 105, Default: 0x0},
+			{Name: "OPTION_6", ID: 106, Default: 0x0},
+			{Name: "OPTION_7", ID: 107, Default: 0x0},
+			{Name: "OPTION_8", ID: 108, Default: 0x0},
+			{Name: "OPTION_9", ID: 109, Default: 0x0},
+			{Name: "OPTION_10", ID: 110, Default: 0x0},
+			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{8, 1, 1},
 		LocalSizeSpec: [3]int32{0, -1, -1},
@@ -863,6 +1285,18 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
 			{Name: "STREAM_ALIGNED", ID: 42, Default: 0},
+			{Name: "OPTION_0", ID: 100, Default: 0x0},
+			{Name: "OPTION_1", ID: 101, Default: 0x0},
+			{Name: "OPTION_2", ID: 102, Default: 0x0},
+			{Name: "OPTION_3", ID: 103, Default: 0x0},
+			{Name: "OPTION_4", ID: 104, Default: 0x0},
+			{Name: "OPTION_5", ID: 105, Default: 0x0},
+			{Name: "OPTION_6", ID: 106, Default: 0x0},
+			{Name: "OPTION_7", ID: 107, Default: 0x0},
+			{Name: "OPTION_8", ID: 108, Default: 0x0},
+			{Name: "OPTION_9", ID: 109, Default: 0x0},
+			{Name: "OPTION_10", ID: 110, Default: 0x0},
+			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{8, 1, 1},
 		LocalSizeSpec: [3]int32{0, -1, -1},
@@ -915,6 +1349,18 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
 			{Name: "STREAM_ALIGNED", ID: 42, Default: 0},
+			{Name: "OPTION_0", ID: 100, Default: 0x0},
+			{Name: "OPTION_1", ID: 101, Default: 0x0},
+			{Name: "OPTION_2", ID: 102, Default: 0x0},
+			{Name: "OPTION_3", ID: 103, Default: 0x0},
+			{Name: "OPTION_4", ID: 104, Default: 0x0},
+			{Name: "OPTION_5", ID: 105, Default: 0x0},
+			{Name: "OPTION_6", ID: 106, Default: 0x0},
+			{Name: "OPTION_7", ID: 107, Default: 0x0},
+			{Name: "OPTION_8", ID: 108, Default: 0x0},
+			{Name: "OPTION_9", ID: 109, Default: 0x0},
+			{Name: "OPTION_10", ID: 110, Default: 0x0},
+			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{8, 1, 1},
 		LocalSizeSpec: [3]int32{0, -1, -1},
@@ -967,6 +1413,18 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
 			{Name: "STREAM_ALIGNED", ID: 42, Default: 0},
+			{Name: "OPTION_0", ID: 100, Default: 0x0},
+			{Name: "OPTION_1", ID: 101, Default: 0x0},
+			{Name: "OPTION_2", ID: 102, Default: 0x0},
+			{Name: "OPTION_3", ID: 103, Default: 0x0},
+			{Name: "OPTION_4", ID: 104, Default: 0x0},
+			{Name: "OPTION_5", ID: 105, Default: 0x0},
+			{Name: "OPTION_6", ID: 106, Default: 0x0},
+			{Name: "OPTION_7", ID: 107, Default: 0x0},
+			{Name: "OPTION_8", ID: 108, Default: 0x0},
+			{Name: "OPTION_9", ID: 109, Default: 0x0},
+			{Name: "OPTION_10", ID: 110, Default: 0x0},
+			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{8, 1, 1},
 		LocalSizeSpec: [3]int32{0, -1, -1},
@@ -1019,6 +1477,18 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
 			{Name: "STREAM_ALIGNED", ID: 42, Default: 0},
+			{Name: "OPTION_0", ID: 100, Default: 0x0},
+			{Name: "OPTION_1", ID: 101, Default: 0x0},
+			{Name: "OPTION_2", ID: 102, Default: 0x0},
+			{Name: "OPTION_3", ID: 103, Default: 0x0},
+			{Name: "OPTION_4", ID: 104, Default: 0x0},
+			{Name: "OPTION_5", ID: 105, Default: 0x0},
+			{Name: "OPTION_6", ID: 106, Default: 0x0},
+			{Name: "OPTION_7", ID: 107, Default: 0x0},
+			{Name: "OPTION_8", ID: 108, Default: 0x0},
+			{Name: "OPTION_9", ID: 109, Default: 0x0},
+			{Name: "OPTION_10", ID: 110, Default: 0x0},
+			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{8, 1, 1},
 		LocalSizeSpec: [3]int32{0, -1, -1},
@@ -1071,6 +1541,18 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
 			{Name: "STREAM_ALIGNED", ID: 42, Default: 0},
+			{Name: "OPTION_0", ID: 100, Default: 0x0},
+			{Name: "OPTION_1", ID: 101, Default: 0x0},
+			{Name: "OPTION_2", ID: 102, Default: 0x0},
+			{Name: "OPTION_3", ID: 103, Default: 0x0},
+			{Name: "OPTION_4", ID: 104, Default: 0x0},
+			{Name: "OPTION_5", ID: 105, Default: 0x0},
+			{Name: "OPTION_6", ID: 106, Default: 0x0},
+			{Name: "OPTION_7", ID: 107, Default: 0x0},
+			{Name: "OPTION_8", ID: 108, Default: 0x0},
+			{Name: "OPTION_9", ID: 109, Default: 0x0},
+			{Name: "OPTION_10", ID: 110, Default: 0x0},
+			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{8, 1, 1},
 		LocalSizeSpec: [3]int32{0, -1, -1},
@@ -1123,6 +1605,18 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
 			{Name: "STREAM_ALIGNED", ID: 42, Default: 0},
+			{Name: "OPTION_0", ID: 100, Default: 0x0},
+			{Name: "OPTION_1", ID: 101, Default: 0x0},
+			{Name: "OPTION_2", ID: 102, Default: 0x0},
+			{Name: "OPTION_3", ID: 103, Default: 0x0},
+			{Name: "OPTION_4", ID: 104, Default: 0x0},
+			{Name: "OPTION_5", ID: 105, Default: 0x0},
+			{Name: "OPTION_6", ID: 106, Default: 0x0},
+			{Name: "OPTION_7", ID: 107, Default: 0x0},
+			{Name: "OPTION_8", ID: 108, Default: 0x0},
+			{Name: "OPTION_9", ID: 109, Default: 0x0},
+			{Name: "OPTION_10", ID: 110, Default: 0x0},
+			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{8, 1, 1},
 		LocalSizeSpec: [3]int32{0, -1, -1},
@@ -1175,6 +1669,18 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
 			{Name: "STREAM_ALIGNED", ID: 42, Default: 0},
+			{Name: "OPTION_0", ID: 100, Default: 0x0},
+			{Name: "OPTION_1", ID: 101, Default: 0x0},
+			{Name: "OPTION_2", ID: 102, Default: 0x0},
+			{Name: "OPTION_3", ID: 103, Default: 0x0},
+			{Name: "OPTION_4", ID: 104, Default: 0x0},
+			{Name: "OPTION_5", ID: 105, Default: 0x0},
+			{Name: "OPTION_6", ID: 106, Default: 0x0},
+			{Name: "OPTION_7", ID: 107, Default: 0x0},
+			{Name: "OPTION_8", ID: 108, Default: 0x0},
+			{Name: "OPTION_9", ID: 109, Default: 0x0},
+			{Name: "OPTION_10", ID: 110, Default: 0x0},
+			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{8, 1, 1},
 		LocalSizeSpec: [3]int32{0, -1, -1},
@@ -1245,6 +1751,18 @@ type rolloutKernel struct {
 	StreamRows    uint32  // default 1
 	StreamQuads   uint32  // default 1
 	StreamAligned uint32  // default 0
+	Option0       float32 // default 0
+	Option1       float32 // default 0
+	Option2       float32 // default 0
+	Option3       float32 // default 0
+	Option4       float32 // default 0
+	Option5       float32 // default 0
+	Option6       float32 // default 0
+	Option7       float32 // default 0
+	Option8       float32 // default 0
+	Option9       float32 // default 0
+	Option10      float32 // default 0
+	Option11      float32 // default 0
 }
 
 // call dispatches x × y × z workgroups of shader, one of rolloutShader or made from one by vk.Shader.With.
@@ -1252,7 +1770,7 @@ func (k rolloutKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	a := new(struct {
 		ranges [18]vk.Range
 		push   [104]byte
-		spec   [23]uint32
+		spec   [35]uint32
 	})
 	a.ranges = [18]vk.Range{k.Params, k.Params4, k.Normalizer, k.ActionScale, k.Clock, k.EnvState, k.EpisodeStep, k.EpisodeReturn, k.Finished, k.Obs, k.Action, k.LogProb, k.Reward, k.Done, k.NextObs, k.ParamsTexels, k.Cap, k.Seen}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
@@ -1281,7 +1799,7 @@ func (k rolloutKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[92:], k.StreamHidden[5])
 	binary.LittleEndian.PutUint32(a.push[96:], k.StreamHidden[6])
 	binary.LittleEndian.PutUint32(a.push[100:], k.StreamHidden[7])
-	a.spec = [23]uint32{8, 64, 0, 0, 0, 0, 0, 1, 0, 0, 0x3f800000, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 1, 0}
+	a.spec = [35]uint32{8, 64, 0, 0, 0, 0, 0, 1, 0, 0, 0x3f800000, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 1, 0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0}
 	if k.Lanes != 0 {
 		a.spec[0] = k.Lanes
 	}
@@ -1351,6 +1869,42 @@ func (k rolloutKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	if k.StreamAligned != 0 {
 		a.spec[22] = k.StreamAligned
 	}
+	if k.Option0 != 0 {
+		a.spec[23] = math.Float32bits(k.Option0)
+	}
+	if k.Option1 != 0 {
+		a.spec[24] = math.Float32bits(k.Option1)
+	}
+	if k.Option2 != 0 {
+		a.spec[25] = math.Float32bits(k.Option2)
+	}
+	if k.Option3 != 0 {
+		a.spec[26] = math.Float32bits(k.Option3)
+	}
+	if k.Option4 != 0 {
+		a.spec[27] = math.Float32bits(k.Option4)
+	}
+	if k.Option5 != 0 {
+		a.spec[28] = math.Float32bits(k.Option5)
+	}
+	if k.Option6 != 0 {
+		a.spec[29] = math.Float32bits(k.Option6)
+	}
+	if k.Option7 != 0 {
+		a.spec[30] = math.Float32bits(k.Option7)
+	}
+	if k.Option8 != 0 {
+		a.spec[31] = math.Float32bits(k.Option8)
+	}
+	if k.Option9 != 0 {
+		a.spec[32] = math.Float32bits(k.Option9)
+	}
+	if k.Option10 != 0 {
+		a.spec[33] = math.Float32bits(k.Option10)
+	}
+	if k.Option11 != 0 {
+		a.spec[34] = math.Float32bits(k.Option11)
+	}
 	return vk.Call{Shader: shader, Groups: [3]uint32{x, y, z}, Label: "envs/rollout", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
@@ -1378,6 +1932,18 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "OPTION_0", ID: 100, Default: 0x0},
+			{Name: "OPTION_1", ID: 101, Default: 0x0},
+			{Name: "OPTION_2", ID: 102, Default: 0x0},
+			{Name: "OPTION_3", ID: 103, Default: 0x0},
+			{Name: "OPTION_4", ID: 104, Default: 0x0},
+			{Name: "OPTION_5", ID: 105, Default: 0x0},
+			{Name: "OPTION_6", ID: 106, Default: 0x0},
+			{Name: "OPTION_7", ID: 107, Default: 0x0},
+			{Name: "OPTION_8", ID: 108, Default: 0x0},
+			{Name: "OPTION_9", ID: 109, Default: 0x0},
+			{Name: "OPTION_10", ID: 110, Default: 0x0},
+			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{64, 1, 1},
 		LocalSizeSpec: [3]int32{0, -1, -1},
@@ -1404,6 +1970,18 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "OPTION_0", ID: 100, Default: 0x0},
+			{Name: "OPTION_1", ID: 101, Default: 0x0},
+			{Name: "OPTION_2", ID: 102, Default: 0x0},
+			{Name: "OPTION_3", ID: 103, Default: 0x0},
+			{Name: "OPTION_4", ID: 104, Default: 0x0},
+			{Name: "OPTION_5", ID: 105, Default: 0x0},
+			{Name: "OPTION_6", ID: 106, Default: 0x0},
+			{Name: "OPTION_7", ID: 107, Default: 0x0},
+			{Name: "OPTION_8", ID: 108, Default: 0x0},
+			{Name: "OPTION_9", ID: 109, Default: 0x0},
+			{Name: "OPTION_10", ID: 110, Default: 0x0},
+			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{64, 1, 1},
 		LocalSizeSpec: [3]int32{0, -1, -1},
@@ -1430,6 +2008,18 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "OPTION_0", ID: 100, Default: 0x0},
+			{Name: "OPTION_1", ID: 101, Default: 0x0},
+			{Name: "OPTION_2", ID: 102, Default: 0x0},
+			{Name: "OPTION_3", ID: 103, Default: 0x0},
+			{Name: "OPTION_4", ID: 104, Default: 0x0},
+			{Name: "OPTION_5", ID: 105, Default: 0x0},
+			{Name: "OPTION_6", ID: 106, Default: 0x0},
+			{Name: "OPTION_7", ID: 107, Default: 0x0},
+			{Name: "OPTION_8", ID: 108, Default: 0x0},
+			{Name: "OPTION_9", ID: 109, Default: 0x0},
+			{Name: "OPTION_10", ID: 110, Default: 0x0},
+			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{64, 1, 1},
 		LocalSizeSpec: [3]int32{0, -1, -1},
@@ -1456,6 +2046,18 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "OPTION_0", ID: 100, Default: 0x0},
+			{Name: "OPTION_1", ID: 101, Default: 0x0},
+			{Name: "OPTION_2", ID: 102, Default: 0x0},
+			{Name: "OPTION_3", ID: 103, Default: 0x0},
+			{Name: "OPTION_4", ID: 104, Default: 0x0},
+			{Name: "OPTION_5", ID: 105, Default: 0x0},
+			{Name: "OPTION_6", ID: 106, Default: 0x0},
+			{Name: "OPTION_7", ID: 107, Default: 0x0},
+			{Name: "OPTION_8", ID: 108, Default: 0x0},
+			{Name: "OPTION_9", ID: 109, Default: 0x0},
+			{Name: "OPTION_10", ID: 110, Default: 0x0},
+			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{64, 1, 1},
 		LocalSizeSpec: [3]int32{0, -1, -1},
@@ -1482,6 +2084,18 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "OPTION_0", ID: 100, Default: 0x0},
+			{Name: "OPTION_1", ID: 101, Default: 0x0},
+			{Name: "OPTION_2", ID: 102, Default: 0x0},
+			{Name: "OPTION_3", ID: 103, Default: 0x0},
+			{Name: "OPTION_4", ID: 104, Default: 0x0},
+			{Name: "OPTION_5", ID: 105, Default: 0x0},
+			{Name: "OPTION_6", ID: 106, Default: 0x0},
+			{Name: "OPTION_7", ID: 107, Default: 0x0},
+			{Name: "OPTION_8", ID: 108, Default: 0x0},
+			{Name: "OPTION_9", ID: 109, Default: 0x0},
+			{Name: "OPTION_10", ID: 110, Default: 0x0},
+			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{64, 1, 1},
 		LocalSizeSpec: [3]int32{0, -1, -1},
@@ -1508,6 +2122,18 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "OPTION_0", ID: 100, Default: 0x0},
+			{Name: "OPTION_1", ID: 101, Default: 0x0},
+			{Name: "OPTION_2", ID: 102, Default: 0x0},
+			{Name: "OPTION_3", ID: 103, Default: 0x0},
+			{Name: "OPTION_4", ID: 104, Default: 0x0},
+			{Name: "OPTION_5", ID: 105, Default: 0x0},
+			{Name: "OPTION_6", ID: 106, Default: 0x0},
+			{Name: "OPTION_7", ID: 107, Default: 0x0},
+			{Name: "OPTION_8", ID: 108, Default: 0x0},
+			{Name: "OPTION_9", ID: 109, Default: 0x0},
+			{Name: "OPTION_10", ID: 110, Default: 0x0},
+			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{64, 1, 1},
 		LocalSizeSpec: [3]int32{0, -1, -1},
@@ -1534,6 +2160,56 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "OPTION_0", ID: 100, Default: 0x0},
+			{Name: "OPTION_1", ID: 101, Default: 0x0},
+			{Name: "OPTION_2", ID: 102, Default: 0x0},
+			{Name: "OPTION_3", ID: 103, Default: 0x0},
+			{Name: "OPTION_4", ID: 104, Default: 0x0},
+			{Name: "OPTION_5", ID: 105, Default: 0x0},
+			{Name: "OPTION_6", ID: 106, Default: 0x0},
+			{Name: "OPTION_7", ID: 107, Default: 0x0},
+			{Name: "OPTION_8", ID: 108, Default: 0x0},
+			{Name: "OPTION_9", ID: 109, Default: 0x0},
+			{Name: "OPTION_10", ID: 110, Default: 0x0},
+			{Name: "OPTION_11", ID: 111, Default: 0x0},
+		},
+		LocalSize:     [3]uint32{64, 1, 1},
+		LocalSizeSpec: [3]int32{0, -1, -1},
+	},
+	"Humanoid-v5": {
+		Name:  "envs/step.Humanoid-v5",
+		SPIRV: shaders.Code("envs/step.Humanoid-v5"),
+		Bindings: []vk.Binding{
+			{Name: "EnvState", Index: 0, Access: vk.ReadWrite},
+			{Name: "EpisodeStep", Index: 1, Access: vk.ReadWrite},
+			{Name: "EpisodeReturn", Index: 2, Access: vk.ReadWrite},
+			{Name: "Action", Index: 3, Access: vk.Read},
+			{Name: "Obs", Index: 4, Access: vk.Write},
+			{Name: "NextObs", Index: 5, Access: vk.Write},
+			{Name: "Reward", Index: 6, Access: vk.Write},
+			{Name: "Done", Index: 7, Access: vk.Write},
+			{Name: "Clock", Index: 8, Access: vk.Read},
+		},
+		PushBytes: 12,
+		Spec: []vk.SpecConstant{
+			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+			{Name: "TIME_LIMIT", ID: 10, Default: 0},
+			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
+			{Name: "AUTO_RESET", ID: 12, Default: 0},
+			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
+			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "OPTION_0", ID: 100, Default: 0x0},
+			{Name: "OPTION_1", ID: 101, Default: 0x0},
+			{Name: "OPTION_2", ID: 102, Default: 0x0},
+			{Name: "OPTION_3", ID: 103, Default: 0x0},
+			{Name: "OPTION_4", ID: 104, Default: 0x0},
+			{Name: "OPTION_5", ID: 105, Default: 0x0},
+			{Name: "OPTION_6", ID: 106, Default: 0x0},
+			{Name: "OPTION_7", ID: 107, Default: 0x0},
+			{Name: "OPTION_8", ID: 108, Default: 0x0},
+			{Name: "OPTION_9", ID: 109, Default: 0x0},
+			{Name: "OPTION_10", ID: 110, Default: 0x0},
+			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{64, 1, 1},
 		LocalSizeSpec: [3]int32{0, -1, -1},
@@ -1560,6 +2236,18 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "OPTION_0", ID: 100, Default: 0x0},
+			{Name: "OPTION_1", ID: 101, Default: 0x0},
+			{Name: "OPTION_2", ID: 102, Default: 0x0},
+			{Name: "OPTION_3", ID: 103, Default: 0x0},
+			{Name: "OPTION_4", ID: 104, Default: 0x0},
+			{Name: "OPTION_5", ID: 105, Default: 0x0},
+			{Name: "OPTION_6", ID: 106, Default: 0x0},
+			{Name: "OPTION_7", ID: 107, Default: 0x0},
+			{Name: "OPTION_8", ID: 108, Default: 0x0},
+			{Name: "OPTION_9", ID: 109, Default: 0x0},
+			{Name: "OPTION_10", ID: 110, Default: 0x0},
+			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{64, 1, 1},
 		LocalSizeSpec: [3]int32{0, -1, -1},
@@ -1586,6 +2274,18 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "OPTION_0", ID: 100, Default: 0x0},
+			{Name: "OPTION_1", ID: 101, Default: 0x0},
+			{Name: "OPTION_2", ID: 102, Default: 0x0},
+			{Name: "OPTION_3", ID: 103, Default: 0x0},
+			{Name: "OPTION_4", ID: 104, Default: 0x0},
+			{Name: "OPTION_5", ID: 105, Default: 0x0},
+			{Name: "OPTION_6", ID: 106, Default: 0x0},
+			{Name: "OPTION_7", ID: 107, Default: 0x0},
+			{Name: "OPTION_8", ID: 108, Default: 0x0},
+			{Name: "OPTION_9", ID: 109, Default: 0x0},
+			{Name: "OPTION_10", ID: 110, Default: 0x0},
+			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{64, 1, 1},
 		LocalSizeSpec: [3]int32{0, -1, -1},
@@ -1612,6 +2312,18 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "OPTION_0", ID: 100, Default: 0x0},
+			{Name: "OPTION_1", ID: 101, Default: 0x0},
+			{Name: "OPTION_2", ID: 102, Default: 0x0},
+			{Name: "OPTION_3", ID: 103, Default: 0x0},
+			{Name: "OPTION_4", ID: 104, Default: 0x0},
+			{Name: "OPTION_5", ID: 105, Default: 0x0},
+			{Name: "OPTION_6", ID: 106, Default: 0x0},
+			{Name: "OPTION_7", ID: 107, Default: 0x0},
+			{Name: "OPTION_8", ID: 108, Default: 0x0},
+			{Name: "OPTION_9", ID: 109, Default: 0x0},
+			{Name: "OPTION_10", ID: 110, Default: 0x0},
+			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{64, 1, 1},
 		LocalSizeSpec: [3]int32{0, -1, -1},
@@ -1638,6 +2350,18 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "OPTION_0", ID: 100, Default: 0x0},
+			{Name: "OPTION_1", ID: 101, Default: 0x0},
+			{Name: "OPTION_2", ID: 102, Default: 0x0},
+			{Name: "OPTION_3", ID: 103, Default: 0x0},
+			{Name: "OPTION_4", ID: 104, Default: 0x0},
+			{Name: "OPTION_5", ID: 105, Default: 0x0},
+			{Name: "OPTION_6", ID: 106, Default: 0x0},
+			{Name: "OPTION_7", ID: 107, Default: 0x0},
+			{Name: "OPTION_8", ID: 108, Default: 0x0},
+			{Name: "OPTION_9", ID: 109, Default: 0x0},
+			{Name: "OPTION_10", ID: 110, Default: 0x0},
+			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{64, 1, 1},
 		LocalSizeSpec: [3]int32{0, -1, -1},
@@ -1664,6 +2388,18 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "OPTION_0", ID: 100, Default: 0x0},
+			{Name: "OPTION_1", ID: 101, Default: 0x0},
+			{Name: "OPTION_2", ID: 102, Default: 0x0},
+			{Name: "OPTION_3", ID: 103, Default: 0x0},
+			{Name: "OPTION_4", ID: 104, Default: 0x0},
+			{Name: "OPTION_5", ID: 105, Default: 0x0},
+			{Name: "OPTION_6", ID: 106, Default: 0x0},
+			{Name: "OPTION_7", ID: 107, Default: 0x0},
+			{Name: "OPTION_8", ID: 108, Default: 0x0},
+			{Name: "OPTION_9", ID: 109, Default: 0x0},
+			{Name: "OPTION_10", ID: 110, Default: 0x0},
+			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{64, 1, 1},
 		LocalSizeSpec: [3]int32{0, -1, -1},
@@ -1690,6 +2426,18 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "OPTION_0", ID: 100, Default: 0x0},
+			{Name: "OPTION_1", ID: 101, Default: 0x0},
+			{Name: "OPTION_2", ID: 102, Default: 0x0},
+			{Name: "OPTION_3", ID: 103, Default: 0x0},
+			{Name: "OPTION_4", ID: 104, Default: 0x0},
+			{Name: "OPTION_5", ID: 105, Default: 0x0},
+			{Name: "OPTION_6", ID: 106, Default: 0x0},
+			{Name: "OPTION_7", ID: 107, Default: 0x0},
+			{Name: "OPTION_8", ID: 108, Default: 0x0},
+			{Name: "OPTION_9", ID: 109, Default: 0x0},
+			{Name: "OPTION_10", ID: 110, Default: 0x0},
+			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{64, 1, 1},
 		LocalSizeSpec: [3]int32{0, -1, -1},
@@ -1716,6 +2464,18 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "OPTION_0", ID: 100, Default: 0x0},
+			{Name: "OPTION_1", ID: 101, Default: 0x0},
+			{Name: "OPTION_2", ID: 102, Default: 0x0},
+			{Name: "OPTION_3", ID: 103, Default: 0x0},
+			{Name: "OPTION_4", ID: 104, Default: 0x0},
+			{Name: "OPTION_5", ID: 105, Default: 0x0},
+			{Name: "OPTION_6", ID: 106, Default: 0x0},
+			{Name: "OPTION_7", ID: 107, Default: 0x0},
+			{Name: "OPTION_8", ID: 108, Default: 0x0},
+			{Name: "OPTION_9", ID: 109, Default: 0x0},
+			{Name: "OPTION_10", ID: 110, Default: 0x0},
+			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{64, 1, 1},
 		LocalSizeSpec: [3]int32{0, -1, -1},
@@ -1742,6 +2502,18 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "OPTION_0", ID: 100, Default: 0x0},
+			{Name: "OPTION_1", ID: 101, Default: 0x0},
+			{Name: "OPTION_2", ID: 102, Default: 0x0},
+			{Name: "OPTION_3", ID: 103, Default: 0x0},
+			{Name: "OPTION_4", ID: 104, Default: 0x0},
+			{Name: "OPTION_5", ID: 105, Default: 0x0},
+			{Name: "OPTION_6", ID: 106, Default: 0x0},
+			{Name: "OPTION_7", ID: 107, Default: 0x0},
+			{Name: "OPTION_8", ID: 108, Default: 0x0},
+			{Name: "OPTION_9", ID: 109, Default: 0x0},
+			{Name: "OPTION_10", ID: 110, Default: 0x0},
+			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{64, 1, 1},
 		LocalSizeSpec: [3]int32{0, -1, -1},
@@ -1770,6 +2542,18 @@ type stepKernel struct {
 	AutoReset    uint32  // default 0
 	SparseReward uint32  // default 0
 	RewardScale  float32 // default 1
+	Option0      float32 // default 0
+	Option1      float32 // default 0
+	Option2      float32 // default 0
+	Option3      float32 // default 0
+	Option4      float32 // default 0
+	Option5      float32 // default 0
+	Option6      float32 // default 0
+	Option7      float32 // default 0
+	Option8      float32 // default 0
+	Option9      float32 // default 0
+	Option10     float32 // default 0
+	Option11     float32 // default 0
 }
 
 // call dispatches x × y × z workgroups of shader, one of stepShader or made from one by vk.Shader.With.
@@ -1777,13 +2561,13 @@ func (k stepKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	a := new(struct {
 		ranges [9]vk.Range
 		push   [12]byte
-		spec   [6]uint32
+		spec   [18]uint32
 	})
 	a.ranges = [9]vk.Range{k.EnvState, k.EpisodeStep, k.EpisodeReturn, k.Action, k.Obs, k.NextObs, k.Reward, k.Done, k.Clock}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Stream)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Members)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Environments)
-	a.spec = [6]uint32{64, 0, 1, 0, 0, 0x3f800000}
+	a.spec = [18]uint32{64, 0, 1, 0, 0, 0x3f800000, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0}
 	if k.LocalSizeX != 0 {
 		a.spec[0] = k.LocalSizeX
 	}
@@ -1801,6 +2585,42 @@ func (k stepKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	}
 	if k.RewardScale != 0 {
 		a.spec[5] = math.Float32bits(k.RewardScale)
+	}
+	if k.Option0 != 0 {
+		a.spec[6] = math.Float32bits(k.Option0)
+	}
+	if k.Option1 != 0 {
+		a.spec[7] = math.Float32bits(k.Option1)
+	}
+	if k.Option2 != 0 {
+		a.spec[8] = math.Float32bits(k.Option2)
+	}
+	if k.Option3 != 0 {
+		a.spec[9] = math.Float32bits(k.Option3)
+	}
+	if k.Option4 != 0 {
+		a.spec[10] = math.Float32bits(k.Option4)
+	}
+	if k.Option5 != 0 {
+		a.spec[11] = math.Float32bits(k.Option5)
+	}
+	if k.Option6 != 0 {
+		a.spec[12] = math.Float32bits(k.Option6)
+	}
+	if k.Option7 != 0 {
+		a.spec[13] = math.Float32bits(k.Option7)
+	}
+	if k.Option8 != 0 {
+		a.spec[14] = math.Float32bits(k.Option8)
+	}
+	if k.Option9 != 0 {
+		a.spec[15] = math.Float32bits(k.Option9)
+	}
+	if k.Option10 != 0 {
+		a.spec[16] = math.Float32bits(k.Option10)
+	}
+	if k.Option11 != 0 {
+		a.spec[17] = math.Float32bits(k.Option11)
 	}
 	return vk.Call{Shader: shader, Groups: [3]uint32{x, y, z}, Label: "envs/step", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }

@@ -24,6 +24,7 @@ var robots = map[string]struct {
 	"HalfCheetah-v5":            {9, 9, 1e-4, 1e-2},
 	"Walker2d-v5":               {9, 9, 5e-6, 1e-3},
 	"Ant-v5":                    {15, 14, 3e-6, 1e-4},
+	"Humanoid-v5":               {24, 23, 5e-6, 1e-3},
 }
 
 // classic are the environments without MuJoCo's dynamics.
@@ -95,9 +96,15 @@ func TestRobotStep(t *testing.T) {
 				t.Errorf("positions deviate by %g (step %d, element %d), velocities by %g (step %d, element %d); want at most %g and %g",
 					dq.worst, dq.step, dq.element, dv.worst, dv.step, dv.element, robot.position, robot.velocity)
 			}
-			if !(reward.worst <= 1e-3) || !(obs.worst <= 1e-2) || !(extra.worst <= 1e-2) {
-				t.Errorf("rewards deviate by %g (step %d), observations by %g (step %d, element %d), what it remembers by %g (step %d, element %d); want at most 1e-3, 1e-2, 1e-2",
-					reward.worst, reward.step, obs.worst, obs.step, obs.element, extra.worst, extra.step, extra.element)
+			seen := 1e-2
+			if name == "Humanoid-v5" {
+				// Its model asks MuJoCo for the solver PGS, which stops before the minimum: over these steps MuJoCo with Newton's method deviates from the record by up to
+				// 0.031 in a contact's force and 2.1e-4 in a velocity, at the same step.
+				seen = 4e-2
+			}
+			if !(reward.worst <= 1e-3) || !(obs.worst <= seen) || !(extra.worst <= seen) {
+				t.Errorf("rewards deviate by %g (step %d), observations by %g (step %d, element %d), what it remembers by %g (step %d, element %d); want at most 1e-3, %g, %g",
+					reward.worst, reward.step, obs.worst, obs.step, obs.element, extra.worst, extra.step, extra.element, seen, seen)
 			}
 		})
 	}

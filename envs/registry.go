@@ -28,6 +28,7 @@ func builtIn() []builtInSpec {
 		{halfCheetah(), "half_cheetah.glsl"},
 		{walker2d(), "walker2d.glsl"},
 		{ant(), "ant.glsl"},
+		{humanoid(), "humanoid.glsl"},
 	}
 }
 

@@ -49,3 +49,9 @@ func numbered(name string, n int) []string {
 	}
 	return out
 }
+
+// choosing gives a Spec options.
+func (s Spec) choosing(options any) Spec {
+	s.Options = options
+	return s
+}

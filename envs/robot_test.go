@@ -2,12 +2,14 @@ package envs
 
 import (
 	"math"
+	"math/bits"
 	"os"
 	"regexp"
 	"slices"
 	"strconv"
 	"testing"
 
+	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/vk"
 )
 
@@ -28,13 +30,33 @@ func TestRobotIterations(t *testing.T) {
 			t.Fatalf("%s includes no model", path)
 		}
 		passes := constantsOf(t, path)["FRAME_SKIP"]
-		if defines := constantsOf(t, "../shaders/"+string(model[1])); defines["RUNGE_KUTTA"] == 1 {
+		defines := constantsOf(t, "../shaders/"+string(model[1]))
+		if defines["RUNGE_KUTTA"] == 1 {
 			passes *= 4
 		}
-		if want := passes * (1 + solver["SOLVER_ITERATIONS"]*(1+solver["SEARCH_ITERATIONS"])); b.spec.Iterations != want {
+		loops := solver["SOLVER_ITERATIONS"] * (1 + solver["SEARCH_ITERATIONS"])
+		if slots := defines["TOUCHES"]; slots > 0 { // find those that touch, set them up and add them up; twice an iteration
+			loops += defines["LINKS"] + pairsOf(t, string(model[1])) + 2*slots + solver["SOLVER_ITERATIONS"]*2*slots
+		}
+		if want := passes * (1 + loops); b.spec.Iterations != want {
 			t.Errorf("%s: Iterations is %d; the GLSL has %d", b.spec.Name, b.spec.Iterations, want)
 		}
 	}
+}
+
+// pairsOf counts the pairs of links that a model's loops go through.
+func pairsOf(t *testing.T, path string) int {
+	t.Helper()
+	text, err := os.ReadFile("../shaders/" + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pairs := 0
+	for _, word := range regexp.MustCompile(`0x([0-9a-f]+)u`).FindAllStringSubmatch(regexp.MustCompile(`LINK_PARTNERS\[LINKS\] = .*`).FindString(string(text)), -1) {
+		mask, _ := strconv.ParseUint(word[1], 16, 32)
+		pairs += bits.OnesCount64(mask)
+	}
+	return pairs
 }
 
 // constantsOf reads the whole numbers that a GLSL file defines.
@@ -138,8 +160,10 @@ func TestRobotDiverges(t *testing.T) {
 		_, healthy := run(0)
 		for _, speed := range []float32{1e30, float32(math.NaN()), float32(math.Inf(-1))} {
 			got, after := run(speed)
-			if got.Done[bad]&Terminated == 0 {
-				t.Errorf("%s: a world at the speed %g goes on", name, speed)
+			for e, done := range got.Done {
+				if want := map[bool]Done{true: Terminated | Diverged}[e == bad]; done != want {
+					t.Errorf("%s: beside or at a world of the speed %g, world %d is done %d; want %d", name, speed, e, done, want)
+				}
 			}
 			if math.IsNaN(float64(got.Reward[bad])) {
 				t.Errorf("%s: a world at the speed %g is paid NaN", name, speed)
@@ -154,6 +178,56 @@ func TestRobotDiverges(t *testing.T) {
 						t.Fatalf("%s: a world at the speed %g changes its neighbour %d", name, speed, e)
 					}
 				}
+			}
+		}
+	}
+}
+
+// TestRolloutCountsDiverged: worlds that diverge are counted, once each, and a run's other worlds go on to the same bits; a second run gives the same bits.
+func TestRolloutCountsDiverged(t *testing.T) {
+	eng := engine.New(open(t, vk.Validate(false)), engine.Seed(31))
+	const members, environments = 2, 9
+	results := eng.NewState()
+	defer results.Close()
+	count := results.Tensor("count", engine.Float32, engine.Population(members))
+	if err := results.Zero(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"Swimmer-v5", "Hopper-v5"} {
+		f := newFixture(t, eng, name, RolloutConfig{Members: members, Environments: environments, Horizon: 4}, nil)
+		robot := robots[name]
+		run := func(worlds map[int]float32) (env []float32, diverged []float32) {
+			f.begin()
+			state := f.floats(f.ro.state)
+			for i, speed := range worlds {
+				state[(robot.positions+robot.velocities-1)*members*environments+i] = speed
+			}
+			if err := f.ro.state.WriteFloat32(t.Context(), state); err != nil {
+				t.Fatal(err)
+			}
+			f.run(func(r *engine.Recorder) {
+				f.ro.Record(r, f.clock, nil)
+				f.ro.RecordDiverged(r, count)
+			})
+			return f.floats(f.ro.state), f.floats(count)
+		}
+		healthy, none := run(nil)
+		again, _ := run(nil)
+		if !slices.Equal(wordsOf(healthy), wordsOf(again)) {
+			t.Errorf("%s: the same run gives other bits", name)
+		}
+		bad := map[int]float32{3: float32(math.NaN()), environments: 1e30, environments + 5: float32(math.Inf(1))}
+		got, counted := run(bad)
+		if !slices.Equal(none, []float32{0, 0}) || !slices.Equal(counted, []float32{1, 2}) {
+			t.Errorf("%s: %v worlds diverge where none should, %v of [1 2]", name, none, counted)
+		}
+		for i, v := range got {
+			if _, is := bad[i%(members*environments)]; is {
+				if math.IsNaN(float64(v)) || math.Abs(float64(v)) > 1e4 {
+					t.Errorf("%s: element %d is %g after the reset", name, i, v)
+				}
+			} else if math.Float32bits(v) != math.Float32bits(healthy[i]) {
+				t.Fatalf("%s: world %d is touched by others that diverge", name, i%(members*environments))
 			}
 		}
 	}

@@ -62,7 +62,7 @@ type Rollout struct {
 
 	state, step, ret *engine.Tensor // [S, P, E], [P, E], [P, E]
 	scale            *engine.Tensor // [2, A]: middle and half of the action range
-	finished         *engine.Tensor // [3, P, E]
+	finished         *engine.Tensor // [4, P, E]
 	cap              *engine.Tensor // [populations]; nil: none
 	seen             *engine.Tensor // [1 + 2 O, P, E]; nil: not wanted
 	only             *networkForm   // of the policy's network; nil: the one that costs least
@@ -109,7 +109,7 @@ func NewRollout(ctx context.Context, s *engine.State, env *Environment, cfg Roll
 	ro.step = tensor("episode_step", engine.Uint32, p, e)
 	ro.ret = tensor("episode_return", engine.Float32, p, e)
 	ro.scale = s.Scratch("action_scale", engine.Float32, engine.Axis("bound", 2), engine.Axis("action", env.Action.Size()))
-	ro.finished = s.Scratch("finished", engine.Float32, engine.Axis("sum", 3), p, e)
+	ro.finished = s.Scratch("finished", engine.Float32, engine.Axis("sum", 4), p, e)
 	if cfg.Cap {
 		ro.cap = s.Tensor("episode_cap", engine.Uint32, engine.Population(cfg.Members/ro.share()))
 	}
@@ -152,7 +152,8 @@ func (ro *Rollout) RecordWindow(r *engine.Recorder, clock engine.Clock, policy *
 // Horizon is the number of steps of a recording.
 func (ro *Rollout) Horizon() int { return ro.cfg.Horizon }
 
-// Finished is [3, P, E]: how many episodes ended in the last recording, their returns and their lengths, summed.
+// Finished is [4, P, E]: how many episodes ended in the last recording, their returns and their lengths, summed, and how many of them ended because
+// the motion left all bounds (Diverged).
 func (ro *Rollout) Finished() *engine.Tensor { return ro.finished }
 
 // Cap is how many steps the episodes of each population [populations] have at most, u32; 0: as many as the time limit allows. Only
@@ -194,6 +195,7 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 		Lanes: info.SubgroupSize, Policy: 1,
 		DrawWindow: uint32(c.Members), DrawStep: 1, Share: uint32(ro.share()), Cap: ro.finished.Range(), Seen: ro.finished.Range(),
 	}
+	ro.env.setOptions(&k.Option0, &k.Option1, &k.Option2, &k.Option3, &k.Option4, &k.Option5, &k.Option6, &k.Option7, &k.Option8, &k.Option9, &k.Option10, &k.Option11)
 	if w := c.Window; w != nil {
 		k.DrawWindow, k.DrawStride, k.DrawFirst = uint32(w.Count), uint32(w.Population), uint32(firstCandidate)
 		if w.Common {
@@ -282,4 +284,9 @@ func (ro *Rollout) RecordReturns(r *engine.Recorder, returns, lengths *engine.Te
 	if lengths != nil {
 		engine.Mean(r, lengths, ro.finished.Index(2), count, 1)
 	}
+}
+
+// RecordDiverged records how many episodes [P] the last recording ended because the motion left all bounds.
+func (ro *Rollout) RecordDiverged(r *engine.Recorder, count *engine.Tensor) {
+	engine.Mean(r, count, ro.finished.Index(3), nil, float32(ro.cfg.Environments))
 }

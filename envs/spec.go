@@ -35,6 +35,12 @@ type Spec struct {
 	// Mesa's software driver leaves all loops of an invocation after 65,535 of them, so dispatches are kept short of that.
 	Iterations int
 
+	// Options is a struct with what a user may choose about the environment, weights of its reward for example, and their defaults; nil: nothing. Its fields are
+	// numbers (float32), conditions (bool: 1 or 0) and ranges ([2]float32); in this order they are the specialization constants OPTION_0, OPTION_1 … that the GLSL
+	// has, a range being two of them. Tags are those of package config. A field with the tag define:"NAME" is a bool that instead of a constant
+	// is #define NAME, 0 at its default and else 1, and adds as many observations as its tag adds:"…" says. See Environment.With.
+	Options any
+
 	// Geometry is what a viewer shows; nil: there is nothing to be seen.
 	Geometry *Geometry
 }

@@ -32,19 +32,7 @@ func (t *trajectory) episode(i int) (firstRow, firstStep, steps int) {
 
 func readTrajectory(tb testing.TB, name string) *trajectory {
 	tb.Helper()
-	archive, err := zip.OpenReader(filepath.Join("testdata", name+".npz"))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer func() { _ = archive.Close() }()
-	arrays := map[string][][]float64{}
-	for _, file := range archive.File {
-		rows, err := readArray(file)
-		if err != nil {
-			tb.Fatalf("%s: %s: %v", name, file.Name, err)
-		}
-		arrays[file.Name] = rows
-	}
+	arrays := readArrays(tb, name)
 	t := &trajectory{state: arrays["state.npy"], obs: arrays["obs.npy"], action: arrays["action.npy"]}
 	for _, row := range arrays["meta.npy"] {
 		t.meta += string(rune(row[0]))
@@ -61,6 +49,25 @@ func readTrajectory(tb testing.TB, name string) *trajectory {
 			name, len(t.state), len(t.obs), len(t.action), len(t.reward), t.episodes())
 	}
 	return t
+}
+
+// readArrays reads a file of testdata.
+func readArrays(tb testing.TB, name string) map[string][][]float64 {
+	tb.Helper()
+	archive, err := zip.OpenReader(filepath.Join("testdata", name+".npz"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer func() { _ = archive.Close() }()
+	arrays := map[string][][]float64{}
+	for _, file := range archive.File {
+		rows, err := readArray(file)
+		if err != nil {
+			tb.Fatalf("%s: %s: %v", name, file.Name, err)
+		}
+		arrays[file.Name] = rows
+	}
+	return arrays
 }
 
 var arrayHeader = regexp.MustCompile(`'descr': '[<|]([a-z][0-9])', 'fortran_order': False, 'shape': \(([0-9]+),(?: ([0-9]+))?`)

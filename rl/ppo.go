@@ -98,7 +98,7 @@ type PPO struct {
 
 // ppoRows are the metrics [P] of a step. Losses are those of the iteration's last minibatch.
 type ppoRows struct {
-	episodeReturn, episodeLength                              *engine.Tensor
+	episodeReturn, episodeLength, diverged                    *engine.Tensor
 	actorLoss, criticLoss, entropy, divergence, clipped, norm *engine.Tensor
 }
 
@@ -134,7 +134,7 @@ func (p *PPO) build(ctx context.Context, with settings) (err error) {
 	}
 	p.metrics = engine.NewMetrics(s, c.Members, maxMetrics)
 	p.rows = ppoRows{
-		episodeReturn: p.metrics.Row("episode/return"), episodeLength: p.metrics.Row("episode/length"),
+		episodeReturn: p.metrics.Row("episode/return"), episodeLength: p.metrics.Row("episode/length"), diverged: p.metrics.Row("episode/diverged"),
 		actorLoss: p.metrics.Row("loss/actor"), criticLoss: p.metrics.Row("loss/critic"), entropy: p.metrics.Row("policy/entropy"),
 		divergence: p.metrics.Row("policy/kl"), clipped: p.metrics.Row("policy/clipped"), norm: p.metrics.Row("gradient/norm"),
 	}
@@ -235,6 +235,7 @@ func (p *PPO) recordUpdates(r *engine.Recorder) {
 
 func (p *PPO) recordMetrics(r *engine.Recorder) {
 	p.ro.RecordReturns(r, p.rows.episodeReturn, p.rows.episodeLength)
+	p.ro.RecordDiverged(r, p.rows.diverged)
 	splits := float32(p.actorLosses.Size("split")) // the parts are shares of a mean, so they are to be added
 	for i, row := range []*engine.Tensor{p.rows.actorLoss, p.rows.entropy, p.rows.divergence, p.rows.clipped} {
 		engine.Mean(r, row, p.actorLosses.Index(i), nil, splits)

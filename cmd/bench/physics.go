@@ -16,7 +16,7 @@ var robots = []struct {
 	skip int
 }{
 	{"InvertedPendulum-v5", 2}, {"InvertedDoublePendulum-v5", 5}, {"Reacher-v5", 2}, {"Swimmer-v5", 4},
-	{"Hopper-v5", 4}, {"HalfCheetah-v5", 5}, {"Walker2d-v5", 4}, {"Ant-v5", 5},
+	{"Hopper-v5", 4}, {"HalfCheetah-v5", 5}, {"Walker2d-v5", 4}, {"Ant-v5", 5}, {"Humanoid-v5", 5},
 }
 
 // physics is the environments with MuJoCo's dynamics: many worlds and few, and how long the driver compiles them.

@@ -51,6 +51,9 @@ func TestWrongConfigurations(t *testing.T) {
 		{"one bin", "workflow = \"pgpe\"\nenv = \"Pendulum-v1\"\n[policy]\nbins = 1\n", nil, []string{"x.toml:4:8", "no choice"}},
 		{"too deep", "workflow = \"ga\"\nenv = \"CartPole-v1\"\n[network]\nhidden = [1,2,3,4,5,6,7,8,9]\n", nil, []string{"x.toml:4:10", "9 hidden layers"}},
 		{"unknown normalization", "workflow = \"ars\"\nenv = \"CartPole-v1\"\n[network]\nnormalize_obs = \"vbn\"\n", nil, []string{"x.toml:4:17", "virtual_batch"}},
+		{"an option of no environment", "workflow = \"ppo\"\nenv = \"CartPole-v1\"\n[task]\nhealthy_reward = 2.0\n", nil, []string{"x.toml:3:2", "unknown section [task]"}},
+		{"another environment's option", "workflow = \"ppo\"\nenv = \"Swimmer-v5\"\n[task]\nhealthy_reward = 2.0\n", nil, []string{"x.toml:4:1", `unknown key "healthy_reward" in [task]`}},
+		{"an option out of range", "workflow = \"ppo\"\nenv = \"Hopper-v5\"\n[task]\nreset_noise_scale = -1.0\n", nil, []string{"x.toml:4:21", "at least 0"}},
 		{"behaviour of a missing observation", "workflow = \"map-elites\"\nenv = \"CartPole-v1\"\n[behaviour]\nobservations = [0, 4]\n", nil, []string{"x.toml:4:16", "want 0 to 3"}},
 		{"behaviour without bounds", "workflow = \"cvt-map-elites\"\nenv = \"CartPole-v1\"\n[behaviour]\nobservations = [1]\n", nil, []string{"x.toml:3:1", "observation 1 of \"CartPole-v1\" is told apart from -Inf"}},
 		{"auto-reset", "workflow = \"ppo\"\nenv = \"CartPole-v1\"\n[environment]\nauto_reset = \"disabled\"\n", nil, []string{"x.toml:4:14", "\"normal\" or \"fast\""}},
@@ -251,5 +254,26 @@ func TestOwnEnvironment(t *testing.T) {
 	}
 	if _, err := new(catalog.Catalog).Parse("x.toml", text); err == nil {
 		t.Error("another catalog knows the environment too")
+	}
+}
+
+// TestTask: the options of an environment come from [task], and are written back.
+func TestTask(t *testing.T) {
+	cfg, err := parse(t, "workflow = \"ppo\"\nenv = \"Hopper-v5\"\n[task]\nhealthy_z_range = [0.5, 2.0]\nterminate_when_unhealthy = false\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := envs.DefaultHopperOptions()
+	want.HealthyZRange, want.TerminateWhenUnhealthy = [2]float32{0.5, 2}, false
+	if got := cfg.Env().Options; got != want {
+		t.Errorf("options %+v; want %+v", got, want)
+	}
+	text, err := cfg.TOML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := new(catalog.Catalog).Parse("again.toml", text)
+	if err != nil || again.Env().Options != want {
+		t.Errorf("read back: %v, %+v", err, again)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"reflect"
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
@@ -30,6 +31,7 @@ type Config struct {
 
 	workflow Workflow
 	env      *envs.Environment // nil: a problem is solved
+	task     any               // pointer to the environment's options; nil: it has none
 	parts    parts
 }
 
@@ -85,6 +87,12 @@ func (c *Catalog) decode(d *config.Document) (*Config, error) {
 	if err := d.Decode(cfg.Sections()); err != nil {
 		return nil, err
 	}
+	if cfg.task != nil {
+		var err error
+		if cfg.env, err = cfg.env.With(reflect.ValueOf(cfg.task).Elem().Interface()); err != nil {
+			return nil, d.Errorf("task", "%v", err)
+		}
+	}
 	return cfg, cfg.check(d)
 }
 
@@ -106,6 +114,11 @@ func (c *Catalog) environment(cfg *Config, d *config.Document, name string) (err
 	case err != nil:
 		return d.Errorf("env", "%v", err)
 	}
+	if cfg.env.Options != nil {
+		task := reflect.New(reflect.TypeOf(cfg.env.Options))
+		task.Elem().Set(reflect.ValueOf(cfg.env.Options))
+		cfg.task = task.Interface()
+	}
 	return nil
 }
 
@@ -125,6 +138,9 @@ func (c *Config) Sections() config.Sections {
 	s := config.Sections{{Name: "", Value: &c.Run}}
 	if search, ok := c.parts.(searcher); !ok || !search.solves() {
 		s = append(s, config.Section{Name: "environment", Value: &c.Environment})
+		if c.task != nil {
+			s = append(s, config.Section{Name: "task", Value: c.task}) // the options of this environment
+		}
 	}
 	s = append(s, c.parts.sections()...)
 	return append(s, config.Section{Name: "evaluation", Value: &c.Evaluation}, config.Section{Name: "checkpoint", Value: &c.Checkpoint})

@@ -432,6 +432,7 @@ var returnsShader = &vk.Shader{
 		{Name: "Finished", Index: 0, Access: vk.Read},
 		{Name: "Fitness", Index: 1, Access: vk.Write},
 		{Name: "Steps", Index: 2, Access: vk.Write},
+		{Name: "Diverged", Index: 3, Access: vk.Write},
 	},
 	PushBytes: 20,
 	Spec: []vk.SpecConstant{
@@ -446,6 +447,7 @@ type returnsKernel struct {
 	Finished vk.Range // readonly float
 	Fitness  vk.Range // writeonly float
 	Steps    vk.Range // writeonly uint
+	Diverged vk.Range // writeonly float
 
 	Members    uint32 // push constants, in order
 	Window     uint32
@@ -459,11 +461,11 @@ type returnsKernel struct {
 // call dispatches x × y × z workgroups.
 func (k returnsKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [3]vk.Range
+		ranges [4]vk.Range
 		push   [20]byte
 		spec   [1]uint32
 	})
-	a.ranges = [3]vk.Range{k.Finished, k.Fitness, k.Steps}
+	a.ranges = [4]vk.Range{k.Finished, k.Fitness, k.Steps, k.Diverged}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Window)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Episodes)

@@ -23,6 +23,7 @@ type rollouts struct {
 	each                *engine.Tensor                     // [M, 2] u32: environment steps of the generation, low and high word
 	taken               *engine.Tensor                     // [2] u32: environment steps of the run
 	length              *engine.Tensor                     // [M]: of episodes, on average
+	diverged            *engine.Tensor                     // [M, P]: episodes that ended because the motion left all bounds
 	cap                 *engine.Tensor                     // [M] u32: the step at which the next generation's episodes are cut short
 	evaluators          map[*engine.Tensor]*envs.Evaluator // by solutions
 	state               *engine.State
@@ -51,6 +52,7 @@ func (p *policy) New(ctx context.Context, s *engine.State, clock engine.Clock, m
 		return nil, err
 	}
 	e.steps = s.Scratch("steps", engine.Uint32, engine.Population(members), engine.Axis("candidate", population))
+	e.diverged = s.Scratch("diverged", engine.Float32, engine.Population(members), engine.Axis("candidate", population))
 	if e.cap = e.rollout.Cap(); e.cap == nil {
 		e.cap = s.Scratch("episode_cap", engine.Uint32, engine.Population(members)) // counted all the same, and not used
 	}
@@ -93,7 +95,7 @@ func (e *rollouts) Record(r *engine.Recorder, candidates *engine.Tensor, first i
 	size := r.Workgroup()
 	finished := e.rollout.Finished()
 	r.Dispatch(returnsKernel{
-		Finished: finished.Range(), Fitness: fitness.Range(), Steps: e.steps.Range(), Members: uint32(e.members), Window: uint32(e.window),
+		Finished: finished.Range(), Fitness: fitness.Range(), Steps: e.steps.Range(), Diverged: e.diverged.Range(), Members: uint32(e.members), Window: uint32(e.window),
 		Episodes: uint32(e.cfg.Episodes), Population: uint32(e.population), First: uint32(first), LocalSizeX: size,
 	}.call((uint32(e.members*e.window)+size-1)/size, 1, 1))
 	e.observations.see(r, e, first)
@@ -113,10 +115,13 @@ func (e *rollouts) Finish(r *engine.Recorder) {
 // Rows implements ec.Evaluation.
 func (e *rollouts) Rows(m *engine.Metrics) func(*engine.Recorder) {
 	e.taken = m.CountSteps()
-	row := m.Row("episode/length")
+	row, diverged := m.Row("episode/length"), m.Row("episode/diverged")
 	e.each = e.state.Scratch("generation_steps", engine.Uint32, engine.Population(e.members), engine.Axis("word", 2))
 	e.length = e.state.Scratch("length", engine.Float32, engine.Population(e.members))
-	return func(r *engine.Recorder) { r.Copy(row, e.length) }
+	return func(r *engine.Recorder) {
+		r.Copy(row, e.length)
+		engine.Mean(r, diverged, e.diverged, nil, float32(e.population))
+	}
 }
 
 // Evaluator implements ec.Acting.

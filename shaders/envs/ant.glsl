@@ -11,6 +11,10 @@
 #define ACTION_SIZE 8
 #define DISCRETE 0
 
+#ifndef POSITIONS
+#define POSITIONS 0 // 1: the positions that nothing depends on are observed too
+#endif
+
 #include "envs/physics/advance.glsl"
 
 const int S_Z = 2;
@@ -18,13 +22,17 @@ const int S_LAG = 43; // x and y of the torso in the last forward pass, less tho
 const int S_FORCES = 45, FORCES = 78; // torque and force of the contacts on each of 13 bodies, in the last forward pass
 
 const uint FRAME_SKIP = 5u;
-const float FORWARD_REWARD = 1.0;
-const float HEALTHY_REWARD = 1.0;
-const float CONTROL_COST = 0.5;
-const float CONTACT_COST = 5e-4;
-const float CONTACT_FORCE = 1.0; // bound of the forces seen and paid for
-const float HEALTHY_Z_LOW = 0.2, HEALTHY_Z_HIGH = 1.0;
-const float RESET_NOISE = 0.1; // bounds of positions, standard deviation of velocities
+// Options, see envs.Options of this environment.
+#define FORWARD_REWARD OPTION_0 // forward_reward_weight
+#define CONTROL_COST OPTION_1 // ctrl_cost_weight
+#define CONTACT_COST OPTION_2 // contact_cost_weight
+#define HEALTHY_REWARD OPTION_3 // healthy_reward
+#define TERMINATES OPTION_4 // terminate_when_unhealthy
+#define HEALTHY_Z_LOW OPTION_5 // healthy_z_range
+#define HEALTHY_Z_HIGH OPTION_6 // healthy_z_range
+#define CONTACT_FORCE_LOW OPTION_7 // contact_force_range: of the forces seen and paid for
+#define CONTACT_FORCE_HIGH OPTION_8 // contact_force_range
+#define RESET_NOISE OPTION_9 // reset_noise_scale: bounds of positions, standard deviation of velocities
 const float Z_REFERENCE = 0.75;
 
 void env_reset(out float s[STATE_SIZE], inout Rng rng) {
@@ -50,14 +58,15 @@ void env_step(inout float s[STATE_SIZE], const float action[ACTION_SIZE], inout 
         [[unroll]] for (uint i = 0u; i < FORCES; i++) s[S_FORCES + i] = sensed[2u + i];
     }
     [[unroll]] for (uint i = 0u; i < FORCES; i++) {
-        float f = clamp(s[S_FORCES + i], -CONTACT_FORCE, CONTACT_FORCE);
+        float f = clamp(s[S_FORCES + i], CONTACT_FORCE_LOW, CONTACT_FORCE_HIGH);
         contact += f * f;
     }
     reward = FORWARD_REWARD * (bounded ? travelled : 0.0) / (float(FRAME_SKIP) * TIMESTEP) + (healthy ? HEALTHY_REWARD : 0.0) - CONTROL_COST * cost - CONTACT_COST * contact;
-    terminated = !healthy;
+    terminated = TERMINATES != 0.0 && !healthy || !bounded;
 }
 
 void env_observe(const float s[STATE_SIZE], out float obs[OBS_SIZE]) {
-    [[unroll]] for (uint i = 2u; i < NQ + NV; i++) obs[i - 2u] = s[i];
-    [[unroll]] for (uint i = 0u; i < FORCES; i++) obs[NQ + NV - 2 + i] = clamp(s[S_FORCES + i], -CONTACT_FORCE, CONTACT_FORCE);
+    const uint first = POSITIONS == 1 ? 0u : 2u;
+    [[unroll]] for (uint i = first; i < NQ + NV; i++) obs[i - first] = s[i];
+    [[unroll]] for (uint i = 0u; i < FORCES; i++) obs[NQ + NV - first + i] = clamp(s[S_FORCES + i], CONTACT_FORCE_LOW, CONTACT_FORCE_HIGH);
 }

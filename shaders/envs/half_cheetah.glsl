@@ -11,12 +11,17 @@
 #define ACTION_SIZE 6
 #define DISCRETE 0
 
+#ifndef POSITIONS
+#define POSITIONS 0 // 1: the positions that nothing depends on are observed too
+#endif
+
 #include "envs/physics/advance.glsl"
 
 const uint FRAME_SKIP = 5u;
-const float FORWARD_REWARD = 1.0;
-const float CONTROL_COST = 0.1;
-const float RESET_NOISE = 0.1; // bounds of positions, standard deviation of velocities
+// Options, see envs.Options of this environment.
+#define FORWARD_REWARD OPTION_0 // forward_reward_weight
+#define CONTROL_COST OPTION_1 // ctrl_cost_weight
+#define RESET_NOISE OPTION_2 // reset_noise_scale: bounds of positions, standard deviation of velocities
 
 void env_reset(out float s[STATE_SIZE], inout Rng rng) {
     [[unroll]] for (uint i = 0u; i < NQ; i++) s[i] = rng_uniform(rng, -RESET_NOISE, RESET_NOISE);
@@ -34,5 +39,6 @@ void env_step(inout float s[STATE_SIZE], const float action[ACTION_SIZE], inout 
 }
 
 void env_observe(const float s[STATE_SIZE], out float obs[OBS_SIZE]) {
-    [[unroll]] for (uint i = 1u; i < NQ + NV; i++) obs[i - 1u] = s[i];
+    const uint first = POSITIONS == 1 ? 0u : 1u;
+    [[unroll]] for (uint i = first; i < NQ + NV; i++) obs[i - first] = s[i];
 }

@@ -16,9 +16,10 @@
 const int S_V = 3, S_CONSTRAINT = 9; // the force of the rail's ends on the cart, in the last forward pass
 
 const uint FRAME_SKIP = 5u;
-const float HEALTHY_REWARD = 10.0;
+// Options, see envs.Options of this environment.
+#define HEALTHY_REWARD OPTION_0 // healthy_reward
+#define RESET_NOISE OPTION_1 // reset_noise_scale: bounds of positions, standard deviation of velocities
 const float TIP_HEIGHT = 1.0; // of the upper pole's tip, at least
-const float RESET_NOISE = 0.1; // bounds of positions, standard deviation of velocities
 
 void env_reset(out float s[STATE_SIZE], inout Rng rng) {
     [[unroll]] for (uint i = 0u; i < NQ; i++) s[i] = rng_uniform(rng, -RESET_NOISE, RESET_NOISE);

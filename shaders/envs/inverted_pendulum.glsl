@@ -16,8 +16,9 @@
 const int S_ANGLE = 1;
 
 const uint FRAME_SKIP = 2u;
+// Options, see envs.Options of this environment.
+#define RESET_NOISE OPTION_0 // reset_noise_scale
 const float ANGLE_LIMIT = 0.2;
-const float RESET_NOISE = 0.01;
 
 void env_reset(out float s[STATE_SIZE], inout Rng rng) {
     [[unroll]] for (uint i = 0u; i < NQ + NV; i++) s[i] = rng_uniform(rng, -RESET_NOISE, RESET_NOISE);

@@ -16,7 +16,9 @@
 const int S_TARGET = 2, S_V = 4, S_APART = 12; // fingertip less target, in the last forward pass
 
 const uint FRAME_SKIP = 2u;
-const float CONTROL_COST = 1.0; // of the code; its documentation says 0.1
+// Options, see envs.Options of this environment.
+#define DISTANCE_COST OPTION_0 // reward_dist_weight
+#define CONTROL_COST OPTION_1 // reward_control_weight: 1 in the code; its documentation says 0.1
 const float RESET_NOISE = 0.1;
 const float RESET_SPEED = 0.005;
 const float TARGET_RADIUS = 0.2;
@@ -32,11 +34,10 @@ void env_reset(out float s[STATE_SIZE], inout Rng rng) {
     s[S_V] = rng_uniform(rng, -RESET_SPEED, RESET_SPEED);
     s[S_V + 1] = rng_uniform(rng, -RESET_SPEED, RESET_SPEED);
     s[S_V + 2] = s[S_V + 3] = 0.0;
-    float q[NQ], zero[NV], force[NU], sensed[SENSES];
+    float q[NQ], zero[NV], sensed[SENSES];
     [[unroll]] for (uint i = 0u; i < NQ; i++) q[i] = s[i];
     [[unroll]] for (uint i = 0u; i < NV; i++) zero[i] = s[NQ + NV + i] = 0.0;
-    [[unroll]] for (uint i = 0u; i < NU; i++) force[i] = 0.0;
-    physics_sense(q, zero, force, zero, sensed);
+    physics_sense(q, zero, sensed);
     s[S_APART] = sensed[0];
     s[S_APART + 1] = sensed[1];
 }
@@ -50,7 +51,7 @@ void env_step(inout float s[STATE_SIZE], const float action[ACTION_SIZE], inout 
     }
     float cost = 0.0;
     [[unroll]] for (uint i = 0u; i < ACTION_SIZE; i++) cost += action[i] * action[i];
-    reward = -sqrt(s[S_APART] * s[S_APART] + s[S_APART + 1] * s[S_APART + 1]) - CONTROL_COST * cost;
+    reward = -DISTANCE_COST * sqrt(s[S_APART] * s[S_APART] + s[S_APART + 1] * s[S_APART + 1]) - CONTROL_COST * cost;
     terminated = !bounded;
 }
 

@@ -8,6 +8,7 @@
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
+#include "envs/options.glsl"
 #include "ENVIRONMENT"
 #include "envs/wrapper.glsl"
 

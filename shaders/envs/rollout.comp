@@ -9,6 +9,7 @@
 
 #extension GL_KHR_shader_subgroup_vote : require
 
+#include "envs/options.glsl"
 #include "ENVIRONMENT"
 #include "envs/wrapper.glsl"
 
@@ -40,7 +41,7 @@ layout(std430, set = 0, binding = 4) readonly buffer Clock { uint clock[]; };   
 layout(std430, set = 0, binding = 5) buffer EnvState { float env_state[]; };         // [STATE_SIZE, P, E]
 layout(std430, set = 0, binding = 6) buffer EpisodeStep { uint episode_step[]; };    // [P, E]
 layout(std430, set = 0, binding = 7) buffer EpisodeReturn { float episode_return[]; }; // [P, E]
-layout(std430, set = 0, binding = 8) buffer Finished { float finished[]; };          // [3, P, E]: episodes ended, their returns, their lengths, summed from first = 0 on
+layout(std430, set = 0, binding = 8) buffer Finished { float finished[]; };          // [4, P, E]: episodes ended, their returns, their lengths, how many diverged; summed from first = 0 on
 layout(std430, set = 0, binding = 9) writeonly buffer Obs { float obs_out[]; };      // [T, P, E, OBS_SIZE]
 layout(std430, set = 0, binding = 10) writeonly buffer Action { float action_out[]; }; // [T, P, E, A]: discrete: A = 1, the index; continuous: the raw sample
 layout(std430, set = 0, binding = 11) writeonly buffer LogProb { float log_prob_out[]; }; // [T, P, E]
@@ -131,7 +132,7 @@ void main() {
         env_observe(s, obs);
     }
 
-    float ended = 0.0, returns = 0.0, lengths = 0.0;
+    float ended = 0.0, returns = 0.0, lengths = 0.0, diverged = 0.0;
     float count = 0.0, sum[IN], square[IN];
     [[unroll]] for (uint k = 0u; k < IN; k++) sum[k] = square[k] = 0.0;
     uint last = CAPPED != 0u ? cap[member / share] : 0u; // 0: not yet known
@@ -210,6 +211,7 @@ void main() {
             ended += 1.0;
             returns += ep.ret;
             lengths += float(ep.step);
+            if ((done & DONE_DIVERGED) != 0u) diverged += 1.0;
         }
         if (TRAJECTORY != 0u && mine) {
             uint i = (first + t) * all + at; // in [T, P, E]
@@ -236,6 +238,7 @@ void main() {
         finished[at] = (more ? finished[at] : 0.0) + ended;
         finished[all + at] = (more ? finished[all + at] : 0.0) + returns;
         finished[2u * all + at] = (more ? finished[2u * all + at] : 0.0) + lengths;
+        finished[3u * all + at] = (more ? finished[3u * all + at] : 0.0) + diverged;
         if (STATISTICS != 0u) {
             bool finite = true; // a diverged environment has nothing to say to the others
             [[unroll]] for (uint k = 0u; k < IN; k++) finite = finite && !isnan(square[k]) && !isinf(square[k]);

@@ -11,12 +11,17 @@
 #define ACTION_SIZE 2
 #define DISCRETE 0
 
+#ifndef POSITIONS
+#define POSITIONS 0 // 1: the positions that nothing depends on are observed too
+#endif
+
 #include "envs/physics/advance.glsl"
 
 const uint FRAME_SKIP = 4u;
-const float FORWARD_REWARD = 1.0;
-const float CONTROL_COST = 1e-4;
-const float RESET_NOISE = 0.1;
+// Options, see envs.Options of this environment.
+#define FORWARD_REWARD OPTION_0 // forward_reward_weight
+#define CONTROL_COST OPTION_1 // ctrl_cost_weight
+#define RESET_NOISE OPTION_2 // reset_noise_scale
 
 void env_reset(out float s[STATE_SIZE], inout Rng rng) {
     [[unroll]] for (uint i = 0u; i < NQ + NV; i++) s[i] = rng_uniform(rng, -RESET_NOISE, RESET_NOISE);
@@ -33,5 +38,6 @@ void env_step(inout float s[STATE_SIZE], const float action[ACTION_SIZE], inout 
 }
 
 void env_observe(const float s[STATE_SIZE], out float obs[OBS_SIZE]) {
-    [[unroll]] for (uint i = 2u; i < NQ + NV; i++) obs[i - 2u] = s[i];
+    const uint first = POSITIONS == 1 ? 0u : 2u;
+    [[unroll]] for (uint i = first; i < NQ + NV; i++) obs[i - first] = s[i];
 }

@@ -11,17 +11,25 @@
 #define ACTION_SIZE 6
 #define DISCRETE 0
 
+#ifndef POSITIONS
+#define POSITIONS 0 // 1: the positions that nothing depends on are observed too
+#endif
+
 #include "envs/physics/advance.glsl"
 
 const int S_Z = 1, S_ANGLE = 2;
 
 const uint FRAME_SKIP = 4u;
-const float FORWARD_REWARD = 1.0;
-const float HEALTHY_REWARD = 1.0;
-const float CONTROL_COST = 1e-3;
-const float HEALTHY_Z_LOW = 0.8, HEALTHY_Z_HIGH = 2.0;
-const float HEALTHY_ANGLE = 1.0;
-const float RESET_NOISE = 5e-3;
+// Options, see envs.Options of this environment.
+#define FORWARD_REWARD OPTION_0 // forward_reward_weight
+#define CONTROL_COST OPTION_1 // ctrl_cost_weight
+#define HEALTHY_REWARD OPTION_2 // healthy_reward
+#define TERMINATES OPTION_3 // terminate_when_unhealthy
+#define HEALTHY_Z_LOW OPTION_4 // healthy_z_range
+#define HEALTHY_Z_HIGH OPTION_5 // healthy_z_range
+#define HEALTHY_ANGLE_LOW OPTION_6 // healthy_angle_range
+#define HEALTHY_ANGLE_HIGH OPTION_7 // healthy_angle_range
+#define RESET_NOISE OPTION_8 // reset_noise_scale
 const float Z_REFERENCE = 1.25;
 
 void env_reset(out float s[STATE_SIZE], inout Rng rng) {
@@ -33,14 +41,15 @@ void env_reset(out float s[STATE_SIZE], inout Rng rng) {
 void env_step(inout float s[STATE_SIZE], const float action[ACTION_SIZE], inout Rng rng, out float reward, out bool terminated) {
     float travel[TRAVELLED], sensed[SENSES];
     bool bounded = physics_step(s, action, FRAME_SKIP, travel, sensed);
-    bool healthy = bounded && s[S_Z] > HEALTHY_Z_LOW && s[S_Z] < HEALTHY_Z_HIGH && abs(s[S_ANGLE]) < HEALTHY_ANGLE;
+    bool healthy = bounded && s[S_Z] > HEALTHY_Z_LOW && s[S_Z] < HEALTHY_Z_HIGH && s[S_ANGLE] > HEALTHY_ANGLE_LOW && s[S_ANGLE] < HEALTHY_ANGLE_HIGH;
     float cost = 0.0;
     [[unroll]] for (uint i = 0u; i < ACTION_SIZE; i++) cost += action[i] * action[i];
     reward = FORWARD_REWARD * travel[0] / (float(FRAME_SKIP) * TIMESTEP) + (healthy ? HEALTHY_REWARD : 0.0) - CONTROL_COST * cost;
-    terminated = !healthy;
+    terminated = TERMINATES != 0.0 && !healthy || !bounded;
 }
 
 void env_observe(const float s[STATE_SIZE], out float obs[OBS_SIZE]) {
-    [[unroll]] for (uint i = 1u; i < NQ; i++) obs[i - 1u] = s[i];
-    [[unroll]] for (uint i = 0u; i < NV; i++) obs[NQ - 1 + i] = clamp(s[NQ + i], -10.0, 10.0);
+    const uint first = POSITIONS == 1 ? 0u : 1u;
+    [[unroll]] for (uint i = first; i < NQ; i++) obs[i - first] = s[i];
+    [[unroll]] for (uint i = 0u; i < NV; i++) obs[NQ - first + i] = clamp(s[NQ + i], -10.0, 10.0);
 }

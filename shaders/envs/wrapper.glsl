@@ -21,7 +21,13 @@ const uint AUTO_RESET_DISABLED = 3u;  // the final state stays; further steps do
 
 const uint DONE_TERMINATED = 1u; // the environment ended: nothing to bootstrap from
 const uint DONE_TRUNCATED = 2u;  // the time limit was reached; may stand beside DONE_TERMINATED
+const uint DONE_DIVERGED = 8u;   // stands beside DONE_TERMINATED: the motion left all bounds, which says nothing about the policy; a step's alone, not kept in Episode
 const uint DONE_VOID = 4u;       // no transition: the reset of AUTO_RESET_NEXT_STEP, or a step after the end when disabled
+
+// An environment whose motion may leave all bounds defines ENV_DIVERGES and sets env_diverged in env_step where that happened and it terminates for it.
+#ifndef ENV_DIVERGES
+const bool env_diverged = false;
+#endif
 
 // step and ret are those of the current episode. After the step that ends it they keep the final values, to be
 // read by the caller, and done its flags; the next step starts from zero, as in EvoRL's EpisodeWrapper.
@@ -81,7 +87,7 @@ void episode_advance(inout float s[STATE_SIZE], inout Episode ep, EPISODE_ACTION
         } while (ACTION_REPEAT > 1u && taken < ACTION_REPEAT && !terminated && !truncated);
         ep.ret += reward;
         ep.done = (terminated ? DONE_TERMINATED : 0u) | (truncated ? DONE_TRUNCATED : 0u);
-        done = ep.done;
+        done = ep.done | (env_diverged ? DONE_DIVERGED : 0u);
         resets = (AUTO_RESET == AUTO_RESET_NORMAL || AUTO_RESET == AUTO_RESET_FAST) && done != 0u;
         if (SPARSE_REWARD != 0u) {
             reward = done != 0u ? ep.ret : 0.0;

@@ -56,9 +56,17 @@ func mix(a, b *Geom) contactParams {
 	return p
 }
 
-// contacts finds the pairs of geoms that may touch, by MuJoCo's rules, and where.
-func (s *System) contacts() ([]*contact, error) {
-	var all []*contact
+// pair is two geoms that may touch.
+type pair struct{ first, second link }
+
+// link is a geom of a body.
+type link struct {
+	body int
+	geom *Geom
+}
+
+// pairs finds the pairs of geoms that may touch, by MuJoCo's rules: those with a plane or another geom of the world, and those of links that both move.
+func (s *System) pairs() (world, links []pair) {
 	bodies := s.Model.Bodies
 	for b1 := range bodies {
 		for b2 := b1 + 1; b2 < len(bodies); b2++ {
@@ -71,17 +79,33 @@ func (s *System) contacts() ([]*contact, error) {
 					if g1.ConType&g2.ConAffinity == 0 && g2.ConType&g1.ConAffinity == 0 {
 						continue
 					}
-					found, err := s.touch(b1, b2, g1, g2)
-					if err != nil {
-						return nil, err
+					p := pair{link{b1, g1}, link{b2, g2}}
+					if s.bodies[b1].fixed || s.bodies[b2].fixed {
+						world = append(world, p)
+					} else {
+						links = append(links, p)
 					}
-					all = append(all, found...)
 				}
 			}
 		}
 	}
+	return world, links
+}
+
+// contacts places the contacts of pairs of geoms.
+func (s *System) contacts(pairs []pair) ([]*contact, error) {
+	var all []*contact
+	for _, p := range pairs {
+		found, err := s.touch(p.first.body, p.second.body, p.first.geom, p.second.geom)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
 	return all, nil
 }
+
+func round(g *Geom) bool { return g.Type == "sphere" || g.Type == "capsule" }
 
 // apart says whether bodies never touch: both at rest in the world, welded together, parent and child, or excluded.
 func (s *System) apart(b1, b2 int) bool {
@@ -117,7 +141,6 @@ func (s *System) touch(b1, b2 int, g1, g2 *Geom) ([]*contact, error) {
 	refuse := func(why string) ([]*contact, error) {
 		return nil, fmt.Errorf("geoms %q (%s) and %q (%s) may touch, but %s; want contype and conaffinity that keep them apart", g1.Name, g1.Type, g2.Name, g2.Type, why)
 	}
-	round := func(g *Geom) bool { return g.Type == "sphere" || g.Type == "capsule" }
 	if !round(g2) || !round(g1) && g1.Type != "plane" {
 		return refuse("only planes, spheres and capsules can")
 	}
@@ -227,31 +250,42 @@ func (s *System) between(c *contact, g1, g2 *Geom) {
 	apart := s.origin[c.body].Sub(s.origin[c.other])
 	p1, p2 := s.place(c.other, g1, 0), s.place(c.body, g2, 0).Add(apart)
 	a1, a2 := s.direction(c.other, g1, 2).Mul(s.num(g1.Size[1])), s.direction(c.body, g2, 2).Mul(s.num(g2.Size[1]))
+	p1, p2 = s.closest(p1, a1, s.num(g1.Size[1]*g1.Size[1]), p2, a2, s.num(g2.Size[1]*g2.Size[1]))
+	distance, normal, middle := s.surfaces(p1, s.num(g1.Size[0]), p2, s.num(g2.Size[0]))
+	c.distance, c.frame[0] = distance.As("distance_"+c.name), normal.As("normal_"+c.name)
+	c.point, c.across = middle.As("contact_"+c.name).Sub(apart), apart
+	c.frame[1], c.frame[2] = symbolic.Vec{}, symbolic.Vec{}
+}
+
+// closest gives the points of two axes that are closest: of the lines, then within the ends. p are the axes' centres, a their halves, and aa and bb those' squares, not zero where
+// there is no axis but a point.
+func (s *System) closest(p1, a1 vec, aa expr, p2, a2 vec, bb expr) (vec, vec) {
 	one := s.num(1)
 	unit := func(x expr) expr { return x.Clamp(one.Neg(), one) }
 	between := p1.Sub(p2)
 	switch {
-	case g1.Type == "capsule" && g2.Type == "capsule":
-		// The points of the axes that are closest: of the lines, then within the ends.
-		aa, ab, bb := g1.Size[1]*g1.Size[1], a1.Dot(a2).Neg(), g2.Size[1]*g2.Size[1]
-		u, v := a1.Dot(between).Neg(), a2.Dot(between)
-		det := s.num(aa * bb).Sub(ab.Square()).Max(s.num(1e-6 * aa * bb))
-		x1 := unit(u.Scale(bb).Sub(ab.Mul(v)).Div(det))
-		x2 := v.Sub(ab.Mul(x1)).Scale(1 / bb)
-		inside := x2.Abs().Less(one)
-		x2 = unit(x2)
-		x1 = inside.Select(x1, unit(u.Sub(ab.Mul(x2)).Scale(1/aa)))
-		p1, p2 = p1.Add(a1.Mul(x1)), p2.Add(a2.Mul(x2))
-	case g1.Type == "capsule":
-		p1 = p1.Sub(a1.Mul(unit(a1.Dot(between).Scale(1 / (g1.Size[1] * g1.Size[1])))))
-	case g2.Type == "capsule":
-		p2 = p2.Add(a2.Mul(unit(a2.Dot(between).Scale(1 / (g2.Size[1] * g2.Size[1])))))
+	case a1.IsZero() && a2.IsZero():
+		return p1, p2
+	case a2.IsZero():
+		return p1.Sub(a1.Mul(unit(a1.Dot(between).Div(aa)))), p2
+	case a1.IsZero():
+		return p1, p2.Add(a2.Mul(unit(a2.Dot(between).Div(bb))))
 	}
+	ab, u, v := a1.Dot(a2).Neg(), a1.Dot(between).Neg(), a2.Dot(between)
+	det := aa.Mul(bb).Sub(ab.Square()).Max(aa.Mul(bb).Scale(1e-6))
+	x1 := unit(bb.Mul(u).Sub(ab.Mul(v)).Div(det))
+	x2 := v.Sub(ab.Mul(x1)).Div(bb)
+	inside := x2.Abs().Less(one)
+	x2 = unit(x2)
+	x1 = inside.Select(x1, unit(u.Sub(ab.Mul(x2)).Div(aa)))
+	return p1.Add(a1.Mul(x1)), p2.Add(a2.Mul(x2))
+}
+
+// surfaces gives the distance of two spheres, the normal from the first to the second, and the point half way between their surfaces.
+func (s *System) surfaces(p1 vec, radius1 expr, p2 vec, radius2 expr) (distance expr, normal, middle vec) {
 	towards := p2.Sub(p1)
 	length := towards.Dot(towards).Max(s.num(1e-12)).Sqrt()
-	c.distance = length.Sub(s.num(g1.Size[0] + g2.Size[0])).As("distance_" + c.name)
-	c.frame[0] = towards.Mul(one.Div(length)).As("normal_" + c.name)
-	middle := p1.Add(c.frame[0].Mul(s.num(g1.Size[0]).Add(c.distance.Scale(0.5)))).As("contact_" + c.name)
-	c.point, c.across = middle.Sub(apart), apart
-	c.frame[1], c.frame[2] = symbolic.Vec{}, symbolic.Vec{}
+	distance = length.Sub(radius1.Add(radius2))
+	normal = towards.Mul(s.num(1).Div(length))
+	return distance, normal, p1.Add(normal.Mul(radius1.Add(distance.Scale(0.5))))
 }

@@ -17,6 +17,7 @@ type solver struct {
 	s        *System
 	limits   []*limit
 	contacts []*contact
+	touching *touching // nil: all contacts are written out
 	warm     []expr
 
 	residual []expr // at the acceleration the solver begins with
@@ -34,7 +35,8 @@ type solver struct {
 	changed   expr // whether the set of pushing rows is another at alpha
 }
 
-func newSolver(s *System) (*solver, error) {
+// newSolver poses the problem. Links that touch each other have a contact for each pair if those are few, else slots.
+func newSolver(s *System, few int) (*solver, error) {
 	n := s.Model.NV
 	p := &solver{s: s}
 	for i := range n {
@@ -44,8 +46,17 @@ func newSolver(s *System) (*solver, error) {
 	if p.limits, err = s.limits(p.warm); err != nil {
 		return nil, err
 	}
-	if p.contacts, err = s.contacts(); err != nil {
+	world, links := s.pairs()
+	if len(links) <= few {
+		world, links = append(world, links...), nil
+	}
+	if p.contacts, err = s.contacts(world); err != nil {
 		return nil, err
+	}
+	if links != nil {
+		if p.touching, err = s.touches(links, p.warm); err != nil {
+			return nil, err
+		}
 	}
 	if err = s.resist(p.contacts, p.warm); err != nil {
 		return nil, err
@@ -131,11 +142,11 @@ func (s *System) cone(c *contact, at []expr) cone {
 
 // variables are what the program carries from iteration to iteration. What is known to be zero is not carried: the motions across a
 // planar model's plane.
-func (p *solver) variables(name string, like []expr) []expr {
+func (p *solver) variables(block *symbolic.Block, name string, like []expr) []expr {
 	out, slot := make([]expr, len(like)), 0
 	for i := range out {
 		if out[i] = like[i]; !like[i].IsZero() {
-			out[i] = p.s.g.Var(p.iteration, fmt.Sprintf("%s[%d]", name, slot))
+			out[i] = p.s.g.Var(block, fmt.Sprintf("%s[%d]", name, slot))
 			slot++
 		}
 	}
@@ -146,7 +157,7 @@ func (p *solver) variables(name string, like []expr) []expr {
 func (p *solver) newton() {
 	s := p.s
 	p.iteration = symbolic.NewBlock(s.block)
-	residual, at := p.variables("residual", p.residual), p.variables("at", p.at)
+	residual, at := p.variables(p.iteration, "residual", p.residual), p.variables(p.iteration, "at", p.at)
 	gradient := append([]expr(nil), residual...)
 	hessian := s.matrix()
 	zero := s.vec([3]float64{})
@@ -179,6 +190,15 @@ func (p *solver) newton() {
 		forms[c.body] = forms[c.body].add(s.pointStiffness(w, c.point))
 		forces[c.body] = forces[c.body].Add(force)
 		torques[c.body] = torques[c.body].Add(c.point.Cross(force))
+	}
+	if t := p.touching; t != nil {
+		for i, dof := range t.dofs {
+			gradient[dof] = gradient[dof].Add(t.pull(s.g, p.iteration, i))
+			for j, other := range t.dofs[:i+1] {
+				hessian[dof][other] = hessian[dof][other].Add(t.pulled(s.g, p.iteration, i, j))
+				hessian[other][dof] = hessian[dof][other]
+			}
+		}
 	}
 	projected := s.project(forms, "")
 	for i := len(s.bodies) - 1; i > 0; i-- {
@@ -240,8 +260,8 @@ func (p *solver) lineSearch() {
 	s := p.s
 	p.search = symbolic.NewBlock(p.iteration)
 	alpha := s.g.Var(p.search, "alpha")
-	residual := p.variables("residual", p.residual)
-	before := p.variables("at", p.at)
+	residual := p.variables(p.iteration, "residual", p.residual)
+	before := p.variables(p.iteration, "at", p.at)
 	p.rise = s.dot(residual, p.step).Add(alpha.Mul(s.dot(p.moved, p.step)))
 	p.curvature = s.dot(p.moved, p.step)
 	at := make([]expr, len(before))

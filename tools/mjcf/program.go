@@ -12,7 +12,7 @@ import (
 // Program writes the GLSL of a model: constants, the actuators, a forward pass.
 func Program(m *Model) (string, error) {
 	s := NewSystem(m)
-	p, err := newSolver(s)
+	p, err := newSolver(s, fewPairs)
 	if err != nil {
 		return "", err
 	}
@@ -20,25 +20,37 @@ func Program(m *Model) (string, error) {
 }
 
 func (p *solver) text() (string, error) {
-	s, m := p.s, p.s.Model
+	s, m, t := p.s, p.s.Model, p.touching
 	after := symbolic.NewBlock(s.block) // of the solver's loop
 	rates := p.rates(after)
+	seen, err := p.sense(after)
+	if err != nil {
+		return "", err
+	}
+	forces := t != nil && slices.ContainsFunc(senses[m.Name], func(text string) bool { return text == "forces" })
+	atReset, err := p.senseAtReset()
+	if err != nil {
+		return "", err
+	}
 
 	roots := map[*symbolic.Block][]expr{
 		s.block:     append(append([]expr{}, p.residual...), p.at...),
 		p.iteration: append(append(append([]expr{p.slope}, p.step...), p.moved...), p.passed...),
 		after:       rates,
 	}
-	constrained := len(p.at) > 0
+	travel := p.travel(s.g.NewEmitter(roots)) // senses do depend on those positions
+	roots = with(roots, after, seen)
+	constrained := len(p.at) > 0 || t != nil
 	if constrained {
 		roots[p.search] = []expr{p.rise, p.curvature, p.changed}
 	}
-	list, err := p.sense()
-	if err != nil {
-		return "", err
+	if t != nil {
+		for block, list := range t.roots(s, forces) {
+			roots = with(roots, block, list)
+		}
 	}
 	// Constants are written once for both functions, so both are emitted by the names that all of the program gives them.
-	all := s.g.NewEmitter(with(roots, s.block, list))
+	all := s.g.NewEmitter(with(roots, s.block, atReset))
 	constants := all.Constants()
 	em := s.g.NewEmitterWith(roots, all)
 
@@ -52,20 +64,19 @@ func (p *solver) text() (string, error) {
 	if m.Integrator == "RK4" {
 		runge = 1
 	}
-	say("#define TRAVEL %d // positions, the first ones, that no force depends on", p.travel(em))
-	if len(list) > 0 {
-		say("#define SENSES %d // numbers that physics_sense gives", len(list))
-	}
+	say("#define TRAVEL %d // positions, the first ones, that no force depends on", travel)
+	say("#define SENSES %d // numbers that a forward pass gives beside its accelerations", max(1, len(seen)))
 	say("#define RUNGE_KUTTA %d // 0: Euler's method\n", runge)
 	say("const float TIMESTEP = %s;", symbolic.Literal(m.Timestep))
 	out.WriteString(constants)
+	out.WriteString(t.declaration(s))
 	say("")
 	out.WriteString(p.actuation())
 	out.WriteString(p.integration())
 
 	say("// physics_forward computes the accelerations a at positions q and velocities v under the actuators' forces; a's old values are where the search for the")
-	say("// contacts' forces begins. rate is what the velocities advance by.")
-	say("void physics_forward(const float q[NQ], const float v[NV], const float force[NU], inout float a[NV], out float rate[NV]) {")
+	say("// contacts' forces begins. rate is what the velocities advance by. %s", p.sensedText())
+	say("void physics_forward(const float q[NQ], const float v[NV], const float force[NU], inout float a[NV], out float rate[NV], out float sensed[SENSES]) {")
 	out.WriteString(em.Block(s.block, "    "))
 	declare := func(name string, list []expr) {
 		slots := slots(list)
@@ -79,12 +90,25 @@ func (p *solver) text() (string, error) {
 	}
 	declare("residual", p.residual)
 	declare("at", p.at)
+	if t != nil {
+		out.WriteString(t.find(s, em, forces))
+	}
 	loop := "    for (uint iteration = 0u; iteration < SOLVER_ITERATIONS; iteration++) {"
 	if !constrained {
 		loop = "    {"
 	}
 	say("%s", loop)
+	if t != nil {
+		out.WriteString(t.gather())
+	}
 	out.WriteString(em.Block(p.iteration, "        "))
+	if t != nil {
+		var step []string
+		for _, e := range p.step {
+			step = append(step, em.Ref(e))
+		}
+		out.WriteString(t.pass(step))
+	}
 	say("        float alpha = 1.0;")
 	if constrained {
 		say("        float slope = %s;", em.Ref(p.slope))
@@ -94,7 +118,11 @@ func (p *solver) text() (string, error) {
 		out.WriteString(em.Block(p.search, "            "))
 		say("            float rise = %s;", em.Ref(p.rise))
 		say("            float curvature = %s;", em.Ref(p.curvature))
-		say("            done = search == 0u && !(%s);", em.Ref(p.changed))
+		say("            bool changed = %s;", em.Ref(p.changed))
+		if t != nil {
+			out.WriteString(t.search())
+		}
+		say("            done = search == 0u && !changed;")
 		say("            if (done || abs(rise) <= SEARCH_TOLERANCE * abs(slope)) break;")
 		say("            low = rise < 0.0 ? alpha : low;")
 		say("            high = rise < 0.0 ? high : alpha;")
@@ -118,6 +146,9 @@ func (p *solver) text() (string, error) {
 	update("residual", p.residual, p.moved)
 	if constrained {
 		update("at", p.at, p.passed)
+		if t != nil {
+			say("        [[unroll]] for (uint slot = 0u; slot < TOUCHES; slot++) touch_at[slot] += alpha * touch_passed[slot];")
+		}
 		say("        if (done || -slope <= %s) break; // MuJoCo's tolerance of an improvement", symbolic.Literal(2e-8*m.MeanInertia*float64(max(1, m.NV))))
 	}
 	say("    }")
@@ -125,9 +156,21 @@ func (p *solver) text() (string, error) {
 	for i := range rates {
 		say("    rate[%d] = %s;", i, em.Ref(rates[i]))
 	}
+	if forces {
+		out.WriteString(p.touchForces())
+	}
+	out.WriteString(p.sensing(em, seen, forces))
 	say("}")
-	if len(list) > 0 {
-		out.WriteString(p.sensing(s.g.NewEmitterWith(map[*symbolic.Block][]expr{s.block: list}, all), list))
+	if len(atReset) > 0 {
+		em := s.g.NewEmitterWith(map[*symbolic.Block][]expr{s.block: atReset}, all)
+		say("\n// physics_sense gives what of `sensed` depends on positions and velocities alone: %s. The rest is 0.", strings.Join(kinematicSenses(m.Name), ", "))
+		say("void physics_sense(const float q[NQ], const float v[NV], out float sensed[SENSES]) {")
+		say("    [[unroll]] for (uint i = 0u; i < SENSES; i++) sensed[i] = 0.0;")
+		out.WriteString(em.Block(s.block, "    "))
+		for i, e := range atReset {
+			say("    sensed[%d] = %s;", i, em.Ref(e))
+		}
+		say("}")
 	}
 	return out.String(), nil
 }

@@ -202,7 +202,7 @@ func TestAcceleration(t *testing.T) {
 	for _, name := range models(t) {
 		m, states := read(t, name)
 		s := NewSystem(m)
-		p, err := newSolver(s)
+		p, err := newSolver(s, math.MaxInt)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -25,11 +26,30 @@ var senses = map[string][]string{
 	"humanoid":                 {"position mass xy", "inertia", "velocity", "forces"},
 }
 
-// sense gives the expressions of a model's senses.
-func (p *solver) sense() ([]expr, error) {
+// reset lists the models whose environments observe senses of a state that no step has led to.
+var reset = map[string]bool{"humanoid": true, "reacher": true}
+
+// sense gives the expressions of a model's senses, in a block where the solver has found the accelerations.
+func (p *solver) sense(after *symbolic.Block) ([]expr, error) {
+	return p.senses(after, senses[p.s.Model.Name])
+}
+
+// senseAtReset gives those senses, if wanted at a reset, that depend on positions and velocities alone; they come first.
+func (p *solver) senseAtReset() ([]expr, error) {
+	if !reset[p.s.Model.Name] {
+		return nil, nil
+	}
+	return p.senses(nil, kinematicSenses(p.s.Model.Name))
+}
+
+func kinematicSenses(model string) []string {
+	return slices.DeleteFunc(slices.Clone(senses[model]), func(text string) bool { return text == "forces" || strings.HasPrefix(text, "constraint") })
+}
+
+func (p *solver) senses(after *symbolic.Block, texts []string) ([]expr, error) {
 	var all []expr
-	for _, text := range senses[p.s.Model.Name] {
-		values, err := p.sensed(strings.Fields(text))
+	for _, text := range texts {
+		values, err := p.sensed(after, strings.Fields(text))
 		if err != nil {
 			return nil, fmt.Errorf("sense %q: %w", text, err)
 		}
@@ -38,7 +58,7 @@ func (p *solver) sense() ([]expr, error) {
 	return all, nil
 }
 
-func (p *solver) sensed(words []string) ([]expr, error) {
+func (p *solver) sensed(after *symbolic.Block, words []string) ([]expr, error) {
 	s := p.s
 	world := func(body int) vec { return s.origin[body].Add(s.bodies[body].pos) }
 	pick := func(v vec) []expr {
@@ -78,9 +98,9 @@ func (p *solver) sensed(words []string) ([]expr, error) {
 		if err != nil || i < 0 || i >= s.Model.NV {
 			return nil, fmt.Errorf("want a degree of freedom")
 		}
-		return []expr{p.residual[i]}, nil
+		return p.variables(after, "residual", p.residual)[i : i+1], nil
 	case "forces":
-		return p.contactForces(), nil
+		return p.contactForces(after), nil
 	case "inertia", "velocity":
 		var out []expr
 		for b := 1; b < len(s.bodies); b++ {
@@ -133,16 +153,18 @@ func (s *System) centre(body int) vec {
 	return sum.Mul(s.num(1 / mass)).As("centre_of_mass")
 }
 
-// contactForces are MuJoCo's cfrc_ext at the accelerations a.
-func (p *solver) contactForces() []expr {
+// contactForces are MuJoCo's cfrc_ext, without the contacts in slots.
+func (p *solver) contactForces(after *symbolic.Block) []expr {
 	s := p.s
+	at := p.variables(after, "at", p.at)[len(p.limits):]
 	zero := s.vec([3]float64{})
 	torques, forces := make([]vec, len(s.bodies)), make([]vec, len(s.bodies))
 	for i := range forces {
 		torques[i], forces[i] = zero, zero
 	}
 	for _, c := range p.contacts {
-		all := s.cone(c, c.at[:c.directions()])
+		all := s.cone(c, at[:c.directions()])
+		at = at[c.directions():]
 		force := zero
 		for k := range c.directions() {
 			force = force.Sub(c.frame[k].Mul(all.force[k])) // the cone's is negated
@@ -161,15 +183,51 @@ func (p *solver) contactForces() []expr {
 	return out
 }
 
-// sensing writes the function that computes the senses.
-func (p *solver) sensing(em *symbolic.Emitter, list []expr) string {
-	var out strings.Builder
-	fmt.Fprintf(&out, "\n// physics_sense gives, of a forward pass that found the accelerations a: %s.\n", strings.Join(senses[p.s.Model.Name], ", "))
-	out.WriteString("void physics_sense(const float q[NQ], const float v[NV], const float force[NU], const float a[NV], out float sensed[SENSES]) {\n")
-	out.WriteString(em.Block(p.s.block, "    "))
-	for i, e := range list {
-		fmt.Fprintf(&out, "    sensed[%d] = %s;\n", i, em.Ref(e))
+// sensedText says what `sensed` holds.
+func (p *solver) sensedText() string {
+	if list := senses[p.s.Model.Name]; len(list) > 0 {
+		return "sensed is " + strings.Join(list, ", ") + "."
 	}
-	out.WriteString("}\n")
+	return "There is nothing in sensed."
+}
+
+// sensing writes what fills `sensed`. Where contacts are in slots, touch_force holds their part of the forces.
+func (p *solver) sensing(em *symbolic.Emitter, list []expr, touches bool) string {
+	var out strings.Builder
+	if len(list) == 0 {
+		out.WriteString("    sensed[0] = 0.0;\n")
+	}
+	forces := len(list) - 6*(len(p.s.bodies)-1) // the last sense
+	for i, e := range list {
+		text := em.Ref(e)
+		if touches && i >= forces {
+			text += fmt.Sprintf(" + touch_force[%d]", i-forces)
+		}
+		fmt.Fprintf(&out, "    sensed[%d] = %s;\n", i, text)
+	}
+	return out.String()
+}
+
+// touchForces writes the loop that adds up the forces of the contacts in slots, by body.
+func (p *solver) touchForces() string {
+	var out strings.Builder
+	s := p.s
+	say := func(format string, args ...any) { fmt.Fprintf(&out, format+"\n", args...) }
+	n := 6 * (len(s.bodies) - 1)
+	say("    float touch_force[%d]; // torque about the centre of mass of all, and force, on each body", n)
+	say("    [[unroll]] for (uint k = 0u; k < %du; k++) touch_force[k] = 0.0;", n)
+	say("    [[dont_unroll]] for (uint touch = 0u; touch < touches; touch++) {")
+	say("        uint from = LINK_BODY[touch_pair[touch] >> 8], to = LINK_BODY[touch_pair[touch] & 255u];")
+	say("        float push = -min(touch_d[touch] * touch_at[touch], 0.0);")
+	for k := range 6 {
+		say("        float wrench%d = touch_wrench[6u * touch + %du];", k, k)
+	}
+	for b := 1; b < len(s.bodies); b++ {
+		say("        float on%d = to == %du ? push : (from == %du ? -push : 0.0);", b, b, b)
+		for k := range 6 {
+			say("        touch_force[%d] += on%d * wrench%d;", 6*b-6+k, b, k)
+		}
+	}
+	say("    }")
 	return out.String()
 }

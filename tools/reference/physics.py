@@ -10,7 +10,11 @@ exactly where its test does. envs/testdata/NAME.npz has, as tools/reference/envs
     meta, start, action, reward, done
     state    float32 [rows, S] positions, velocities, accelerations (the solver's warm start), then what the environment remembers of the last forward
              pass: see REMEMBERED
+             (NAME_optionsN.npz has steps with the constructor options of OPTIONS, and still: [1, positions and velocities] after a reset without noise)
     obs      float32 [rows, O]
+
+envs/testdata/NAME_free.npz has free runs in float64, all as long: begin [episodes, positions + velocities + accelerations], position and action [episodes * steps, …],
+and floor int32 [episodes, 1]: the steps until the same run deviates by 1e-2 when positions and velocities are rounded to float32 after every time step.
 
 tools/mjcf/testdata/MODEL.json has for some of the states the inertia matrix, the forces of bias and passive elements, and accelerations.
 """
@@ -50,13 +54,43 @@ NAMES = {
     "InvertedPendulum-v5": "inverted_pendulum", "InvertedDoublePendulum-v5": "inverted_double_pendulum", "Reacher-v5": "reacher",
 }
 
+# Constructor options other than Gymnasium's, one set a file NAME_options0.npz, …: every option differs from its default in one of them.
+SEEN = {"exclude_current_positions_from_observation": False}
+UNHEALTHY = {"terminate_when_unhealthy": False}
+OPTIONS = {
+    "Hopper-v5": [
+        {"forward_reward_weight": 2.5, "ctrl_cost_weight": 0.03, "healthy_reward": 0.25, "healthy_state_range": (-3.0, 2.0), "healthy_z_range": (0.9, 1.3),
+         "healthy_angle_range": (-0.1, 0.15), "reset_noise_scale": 0.02},
+        {"healthy_reward": 2.0, "healthy_z_range": (1.1, 1.24), **UNHEALTHY, **SEEN},
+    ],
+    "Walker2d-v5": [
+        {"forward_reward_weight": 2.5, "ctrl_cost_weight": 0.03, "healthy_reward": 0.25, "healthy_z_range": (0.9, 1.26), "healthy_angle_range": (-0.2, 0.3),
+         "reset_noise_scale": 0.02},
+        {"healthy_reward": 2.0, "healthy_z_range": (1.0, 1.24), **UNHEALTHY, **SEEN},
+    ],
+    "HalfCheetah-v5": [{"forward_reward_weight": 2.5, "ctrl_cost_weight": 0.3, "reset_noise_scale": 0.2, **SEEN}],
+    "Swimmer-v5": [{"forward_reward_weight": 2.5, "ctrl_cost_weight": 0.3, "reset_noise_scale": 0.2, **SEEN}],
+    "Ant-v5": [
+        {"forward_reward_weight": 2.5, "ctrl_cost_weight": 0.3, "contact_cost_weight": 0.01, "healthy_reward": 0.25, "healthy_z_range": (0.4, 0.9),
+         "contact_force_range": (-0.5, 2.0), "reset_noise_scale": 0.05},
+        {"healthy_reward": 2.0, "healthy_z_range": (0.5, 0.8), **UNHEALTHY, **SEEN},
+    ],
+    "Humanoid-v5": [
+        {"forward_reward_weight": 2.5, "ctrl_cost_weight": 0.3, "contact_cost_weight": 1e-6, "contact_cost_range": (0.01, 1.0), "healthy_reward": 0.25,
+         "healthy_z_range": (1.3, 1.395), "reset_noise_scale": 0.03, **UNHEALTHY},
+    ],
+    "InvertedPendulum-v5": [{"reset_noise_scale": 0.1}],
+    "InvertedDoublePendulum-v5": [{"healthy_reward": 3.0, "reset_noise_scale": 0.2}],
+    "Reacher-v5": [{"reward_dist_weight": 2.0, "reward_control_weight": 0.1}],
+}
+
 
 def single(x):
     return np.asarray(x, np.float64).astype(np.float32)
 
 
-def record(name, episodes, steps, seed):
-    env = gymnasium.make(name).unwrapped
+def record(name, episodes, steps, seed, options={}):
+    env = gymnasium.make(name, **options).unwrapped
     data, model = env.data, env.model
     rng = np.random.default_rng([seed, *name.encode()])
     rows = dict(start=[0], state=[], obs=[], action=[], reward=[], done=[])
@@ -87,7 +121,7 @@ def record(name, episodes, steps, seed):
         rows["start"].append(len(rows["state"]))
     meta = {
         "environment": name, "gymnasium": gymnasium.__version__, "mujoco": mujoco.__version__, "python": platform.python_version(), "numpy": np.__version__,
-        "arguments": {"episodes": episodes, "steps": steps, "seed": seed}, "terminated": int(np.sum(rows["done"])),
+        "arguments": {"episodes": episodes, "steps": steps, "seed": seed}, "options": options, "terminated": int(np.sum(rows["done"])),
     }
     arrays = dict(
         meta=np.frombuffer(json.dumps(meta).encode(), np.uint8), start=np.array(rows["start"], np.int32), state=np.array(rows["state"], np.float32),
@@ -95,6 +129,45 @@ def record(name, episodes, steps, seed):
         done=np.array(rows["done"], np.uint8),
     )
     return meta, arrays, smooth
+
+
+def still_state(name):
+    """Positions and velocities after a reset without noise."""
+    env = gymnasium.make(name, reset_noise_scale=0.0).unwrapped
+    env.reset(seed=1)
+    return np.concatenate([env.data.qpos, env.data.qvel]).astype(np.float32)[None]
+
+
+def free(name, episodes, steps, seed):
+    """Free runs in float64, and how many steps the same runs take to deviate by 1e-2 when positions and velocities are rounded to float32 after every time step."""
+    rng = np.random.default_rng([seed, 3, *name.encode()])
+    rows = dict(begin=[], position=[], action=[], floor=[])
+    env, rounded = gymnasium.make(name).unwrapped, gymnasium.make(name).unwrapped
+    for _ in range(episodes):
+        begin = int(rng.integers(2**31))
+        for e in (env, rounded):
+            e.reset(seed=begin)
+            for field in (e.data.qpos, e.data.qvel, e.data.qacc_warmstart):
+                field[:] = single(field)
+        horizon = steps
+        rows["begin"].append(np.concatenate([env.data.qpos, env.data.qvel, env.data.qacc_warmstart]).astype(np.float32))
+        for step in range(steps):
+            action = single(rng.uniform(env.action_space.low, env.action_space.high))
+            env.step(action)
+            rounded.data.ctrl[:] = action
+            for _ in range(env.frame_skip):
+                mujoco.mj_step(rounded.model, rounded.data)
+                rounded.data.qpos[:], rounded.data.qvel[:] = single(rounded.data.qpos), single(rounded.data.qvel)
+            if horizon == steps and not np.abs(rounded.data.qpos - env.data.qpos).max() <= 1e-2:
+                horizon = step
+            rows["position"].append(single(env.data.qpos))
+            rows["action"].append(action)
+        rows["floor"].append([horizon])
+    meta = {"environment": name, "gymnasium": gymnasium.__version__, "mujoco": mujoco.__version__, "numpy": np.__version__,
+            "arguments": {"episodes": episodes, "steps": steps, "seed": seed}}
+    arrays = dict(meta=np.frombuffer(json.dumps(meta).encode(), np.uint8), begin=np.array(rows["begin"]), position=np.array(rows["position"]),
+                  action=np.array(rows["action"], np.float32), floor=np.array(rows["floor"], np.int32))
+    return meta, arrays
 
 
 def folded(name, count, seed):
@@ -147,11 +220,25 @@ def main():
     parser.add_argument("--episodes", type=int, default=20)
     parser.add_argument("--steps", type=int, default=30, help="steps an episode")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only-free", action="store_true", help="write NAME_free.npz alone")
+    parser.add_argument("--only-options", action="store_true", help="write NAME_optionsN.npz alone")
     parser.add_argument("names", nargs="*", default=list(NAMES))
     args = parser.parse_args()
     for folder in (args.out, args.smooth):
         folder.mkdir(parents=True, exist_ok=True)
     for name in args.names:
+        meta, arrays = free(name, 4, 200, args.seed)
+        np.savez_compressed(args.out / f"{name}_free.npz", **arrays)
+        print(json.dumps(meta), "floor", arrays["floor"].ravel().tolist())
+        if args.only_free:
+            continue
+        for i, options in enumerate(OPTIONS[name]):
+            meta, arrays, _ = record(name, 3, 12, args.seed + 1 + i, options)
+            still = {} if "reset_noise_scale" not in OPTIONS[name][0] else {"still": still_state(name)}
+            np.savez_compressed(args.out / f"{name}_options{i}.npz", **arrays, **still)
+            print(json.dumps(meta))
+        if args.only_options:
+            continue
         meta, arrays, smooth = record(name, args.episodes, args.steps, args.seed)
         path = args.out / f"{name}.npz"
         np.savez_compressed(path, **arrays)

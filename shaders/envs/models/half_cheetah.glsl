@@ -8,6 +8,7 @@
 #define NV 9 // degrees of freedom
 #define NU 6 // actuators
 #define TRAVEL 1 // positions, the first ones, that no force depends on
+#define SENSES 1 // numbers that a forward pass gives beside its accelerations
 #define RUNGE_KUTTA 0 // 0: Euler's method
 
 const float TIMESTEP = 0.01;
@@ -82,8 +83,8 @@ void physics_move(inout float q[NQ], const float v[NV], float time) {
 }
 
 // physics_forward computes the accelerations a at positions q and velocities v under the actuators' forces; a's old values are where the search for the
-// contacts' forces begins. rate is what the velocities advance by.
-void physics_forward(const float q[NQ], const float v[NV], const float force[NU], inout float a[NV], out float rate[NV]) {
+// contacts' forces begins. rate is what the velocities advance by. There is nothing in sensed.
+void physics_forward(const float q[NQ], const float v[NV], const float force[NU], inout float a[NV], out float rate[NV], out float sensed[SENSES]) {
     float t1 = q[1] + 0.7;
     float rooty_sin = m_sin(q[2]);
     float rooty_cos = m_cos(q[2]);
@@ -1606,7 +1607,8 @@ void physics_forward(const float q[NQ], const float v[NV], const float force[NU]
             float t1231 = t1214 + (t1225 + (t1229 + t1229)) * t938 + 0.16 * t1225 * t939 + 2.0 * (t895 * (t896 * (0.4 * (t1220 - t1224))));
             float rise = t1230 + t895 * (0.4 * (t1219 - t1223));
             float curvature = t1231;
-            done = search == 0u && !((((t1215 || (t639 != t1211)) || (t648 != t1218)) || (t652 != t1222)) || (t660 != t1227));
+            bool changed = (((t1215 || (t639 != t1211)) || (t648 != t1218)) || (t652 != t1222)) || (t660 != t1227);
+            done = search == 0u && !changed;
             if (done || abs(rise) <= SEARCH_TOLERANCE * abs(slope)) break;
             low = rise < 0.0 ? alpha : low;
             high = rise < 0.0 ? high : alpha;
@@ -1698,4 +1700,5 @@ void physics_forward(const float q[NQ], const float v[NV], const float force[NU]
     rate[6] = t1248;
     rate[7] = t1249;
     rate[8] = t1233 * t241 - t250 * t1243 - t249 * t1244 - t248 * t1245 - t247 * t1248 - t242 * t1249;
+    sensed[0] = 0.0;
 }

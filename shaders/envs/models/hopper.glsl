@@ -8,6 +8,7 @@
 #define NV 6 // degrees of freedom
 #define NU 3 // actuators
 #define TRAVEL 1 // positions, the first ones, that no force depends on
+#define SENSES 1 // numbers that a forward pass gives beside its accelerations
 #define RUNGE_KUTTA 1 // 0: Euler's method
 
 const float TIMESTEP = 0.002;
@@ -48,8 +49,8 @@ void physics_move(inout float q[NQ], const float v[NV], float time) {
 }
 
 // physics_forward computes the accelerations a at positions q and velocities v under the actuators' forces; a's old values are where the search for the
-// contacts' forces begins. rate is what the velocities advance by.
-void physics_forward(const float q[NQ], const float v[NV], const float force[NU], inout float a[NV], out float rate[NV]) {
+// contacts' forces begins. rate is what the velocities advance by. There is nothing in sensed.
+void physics_forward(const float q[NQ], const float v[NV], const float force[NU], inout float a[NV], out float rate[NV], out float sensed[SENSES]) {
     float t1 = 1.25 + (q[1] - 1.25);
     float rooty_sin = m_sin(q[2]);
     float rooty_cos = m_cos(q[2]);
@@ -924,7 +925,8 @@ void physics_forward(const float q[NQ], const float v[NV], const float force[NU]
             bool t711 = ((((t702 || (t363 != t693)) || (t371 != t698)) || (t388 != t704)) || (t394 != t707)) || (t399 != t710);
             float rise = t705 + t530 * min(t706, 0.0) + t531 * min(t709, 0.0);
             float curvature = t708 + (t710 ? d_thigh_geom_foot_geom : 0.0) * t557;
-            done = search == 0u && !(t711);
+            bool changed = t711;
+            done = search == 0u && !changed;
             if (done || abs(rise) <= SEARCH_TOLERANCE * abs(slope)) break;
             low = rise < 0.0 ? alpha : low;
             high = rise < 0.0 ? high : alpha;
@@ -973,4 +975,5 @@ void physics_forward(const float q[NQ], const float v[NV], const float force[NU]
     rate[3] = a[3];
     rate[4] = a[4];
     rate[5] = a[5];
+    sensed[0] = 0.0;
 }

@@ -8,7 +8,7 @@
 #define NV 3 // degrees of freedom
 #define NU 1 // actuators
 #define TRAVEL 0 // positions, the first ones, that no force depends on
-#define SENSES 3 // numbers that physics_sense gives
+#define SENSES 3 // numbers that a forward pass gives beside its accelerations
 #define RUNGE_KUTTA 1 // 0: Euler's method
 
 const float TIMESTEP = 0.01;
@@ -40,8 +40,8 @@ void physics_move(inout float q[NQ], const float v[NV], float time) {
 }
 
 // physics_forward computes the accelerations a at positions q and velocities v under the actuators' forces; a's old values are where the search for the
-// contacts' forces begins. rate is what the velocities advance by.
-void physics_forward(const float q[NQ], const float v[NV], const float force[NU], inout float a[NV], out float rate[NV]) {
+// contacts' forces begins. rate is what the velocities advance by. sensed is site tip xz, constraint 0.
+void physics_forward(const float q[NQ], const float v[NV], const float force[NU], inout float a[NV], out float rate[NV], out float sensed[SENSES]) {
     float hinge_sin = m_sin(q[1]);
     float hinge_cos = m_cos(q[1]);
     float pole_com_x = 0.3 * hinge_sin;
@@ -51,8 +51,10 @@ void physics_forward(const float q[NQ], const float v[NV], const float force[NU]
     float pole2_spin_y = v[1] + v[2];
     float hinge2_sin = m_sin(q[2]);
     float hinge2_cos = m_cos(q[2]);
-    float t1 = 0.3 * (hinge_cos * hinge2_sin + hinge_sin * hinge2_cos);
-    float t2 = 0.3 * (hinge_cos * hinge2_cos - hinge_sin * hinge2_sin);
+    float pole2_axes_x_x = hinge_cos * hinge2_cos - hinge_sin * hinge2_sin;
+    float pole2_axes_x_z = hinge_cos * hinge2_sin + hinge_sin * hinge2_cos;
+    float t1 = 0.3 * pole2_axes_x_z;
+    float t2 = 0.3 * pole2_axes_x_x;
     float pole2_com_x = pole2_x + t1;
     float pole2_com_z = pole2_z + t2;
     float t3 = pole_com_z * POLE_MASS;
@@ -89,6 +91,8 @@ void physics_forward(const float q[NQ], const float v[NV], const float force[NU]
     float t21 = 1.0 / (mass_hinge_hinge - mass_hinge2_hinge * t17);
     float t22 = t18 * t21;
     float t23 = t18 * t22;
+    float t24 = q[0] + pole2_x + 0.6 * pole2_axes_x_z;
+    float t25 = pole2_z + 0.6 * pole2_axes_x_x;
     float residual[3];
     residual[0] = t14;
     residual[1] = t15;
@@ -96,32 +100,33 @@ void physics_forward(const float q[NQ], const float v[NV], const float force[NU]
     float at[1];
     at[0] = t13;
     for (uint iteration = 0u; iteration < SOLVER_ITERATIONS; iteration++) {
-        float t24 = d_slider * at[0];
-        bool t25 = t24 < 0.0;
-        float gradient_slider = residual[0] + sign_slider * min(t24, 0.0);
-        float t26 = residual[2] * t17 - residual[1];
-        float step_slider = (1.0 / (MASS_SLIDER_SLIDER + (t25 ? d_slider : 0.0) - t20 - t23)) * (residual[2] * t19 - gradient_slider - t22 * t26);
-        float step_hinge = t21 * t26 - t22 * step_slider;
-        float t27 = residual[2] * t16 + t19 * step_slider + t17 * step_hinge;
-        float t28 = residual[1] * step_hinge;
-        float t29 = residual[2] * t27;
-        float t30 = MASS_SLIDER_SLIDER * step_slider + mass_hinge_slider * step_hinge - mass_hinge2_slider * t27;
-        float t31 = mass_hinge_slider * step_slider + mass_hinge_hinge * step_hinge - mass_hinge2_hinge * t27;
-        float t32 = mass_hinge2_slider * step_slider + mass_hinge2_hinge * step_hinge - mass_hinge2_hinge2 * t27;
-        float t33 = sign_slider * step_slider;
-        float t34 = t28 + residual[0] * step_slider - t29;
-        float t35 = step_slider * t30 + step_hinge * t31 - t27 * t32;
-        float t36 = t33 * t33;
+        float t26 = d_slider * at[0];
+        bool t27 = t26 < 0.0;
+        float gradient_slider = residual[0] + sign_slider * min(t26, 0.0);
+        float t28 = residual[2] * t17 - residual[1];
+        float step_slider = (1.0 / (MASS_SLIDER_SLIDER + (t27 ? d_slider : 0.0) - t20 - t23)) * (residual[2] * t19 - gradient_slider - t22 * t28);
+        float step_hinge = t21 * t28 - t22 * step_slider;
+        float t29 = residual[2] * t16 + t19 * step_slider + t17 * step_hinge;
+        float t30 = residual[1] * step_hinge;
+        float t31 = residual[2] * t29;
+        float t32 = MASS_SLIDER_SLIDER * step_slider + mass_hinge_slider * step_hinge - mass_hinge2_slider * t29;
+        float t33 = mass_hinge_slider * step_slider + mass_hinge_hinge * step_hinge - mass_hinge2_hinge * t29;
+        float t34 = mass_hinge2_slider * step_slider + mass_hinge2_hinge * step_hinge - mass_hinge2_hinge2 * t29;
+        float t35 = sign_slider * step_slider;
+        float t36 = t30 + residual[0] * step_slider - t31;
+        float t37 = step_slider * t32 + step_hinge * t33 - t29 * t34;
+        float t38 = t35 * t35;
         float alpha = 1.0;
-        float slope = gradient_slider * step_slider + t28 - t29;
+        float slope = gradient_slider * step_slider + t30 - t31;
         bool done = false;
         float low = 0.0, high = 0.0; // alpha is between, once high is positive
         [[dont_unroll]] for (uint search = 0u; search < SEARCH_ITERATIONS; search++) {
-            float t37 = d_slider * (at[0] + t33 * alpha);
-            bool t38 = t37 < 0.0;
-            float rise = t34 + alpha * t35 + t33 * min(t37, 0.0);
-            float curvature = t35 + (t38 ? d_slider : 0.0) * t36;
-            done = search == 0u && !(t25 != t38);
+            float t39 = d_slider * (at[0] + t35 * alpha);
+            bool t40 = t39 < 0.0;
+            float rise = t36 + alpha * t37 + t35 * min(t39, 0.0);
+            float curvature = t37 + (t40 ? d_slider : 0.0) * t38;
+            bool changed = t27 != t40;
+            done = search == 0u && !changed;
             if (done || abs(rise) <= SEARCH_TOLERANCE * abs(slope)) break;
             low = rise < 0.0 ? alpha : low;
             high = rise < 0.0 ? high : alpha;
@@ -130,34 +135,17 @@ void physics_forward(const float q[NQ], const float v[NV], const float force[NU]
         }
         a[0] += alpha * step_slider;
         a[1] += alpha * step_hinge;
-        a[2] += alpha * -t27;
-        residual[0] += alpha * t30;
-        residual[1] += alpha * t31;
-        residual[2] += alpha * t32;
-        at[0] += alpha * t33;
+        a[2] += alpha * -t29;
+        residual[0] += alpha * t32;
+        residual[1] += alpha * t33;
+        residual[2] += alpha * t34;
+        at[0] += alpha * t35;
         if (done || -slope <= 4.698223e-07) break; // MuJoCo's tolerance of an improvement
     }
     rate[0] = a[0];
     rate[1] = a[1];
     rate[2] = a[2];
-}
-
-// physics_sense gives, of a forward pass that found the accelerations a: site tip xz, constraint 0.
-void physics_sense(const float q[NQ], const float v[NV], const float force[NU], const float a[NV], out float sensed[SENSES]) {
-    float hinge_sin = m_sin(q[1]);
-    float hinge_cos = m_cos(q[1]);
-    float pole2_x = 0.6 * hinge_sin;
-    float pole2_z = 0.6 * hinge_cos;
-    float pole2_spin_y = v[1] + v[2];
-    float hinge2_sin = m_sin(q[2]);
-    float hinge2_cos = m_cos(q[2]);
-    float pole2_axes_x_x = hinge_cos * hinge2_cos - hinge_sin * hinge2_sin;
-    float pole2_axes_x_z = hinge_cos * hinge2_sin + hinge_sin * hinge2_cos;
-    float t1 = (pole2_z + 0.3 * pole2_axes_x_x) * POLE2_MASS;
-    float t2 = (-1e-05) - v[1] * (v[1] * pole2_x) - pole2_spin_y * (pole2_spin_y * (0.3 * pole2_axes_x_z));
-    float t3 = C1 - (POLE_MASS * ((-1e-05) - v[1] * (v[1] * (0.3 * hinge_sin))) + POLE2_MASS * t2) - v[0] * SLIDER_DAMPING;
-    float t4 = MASS_SLIDER_SLIDER * a[0] + (0.3 * hinge_cos * POLE_MASS + t1) * a[1] + (t1 - pole2_z * POLE2_MASS) * a[2];
-    sensed[0] = q[0] + pole2_x + 0.6 * pole2_axes_x_z;
-    sensed[1] = pole2_z + 0.6 * pole2_axes_x_x;
-    sensed[2] = t4 - (force[0] + t3);
+    sensed[0] = t24;
+    sensed[1] = t25;
+    sensed[2] = residual[0];
 }

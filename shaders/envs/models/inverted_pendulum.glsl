@@ -8,6 +8,7 @@
 #define NV 2 // degrees of freedom
 #define NU 1 // actuators
 #define TRAVEL 0 // positions, the first ones, that no force depends on
+#define SENSES 1 // numbers that a forward pass gives beside its accelerations
 #define RUNGE_KUTTA 1 // 0: Euler's method
 
 const float TIMESTEP = 0.02;
@@ -32,8 +33,8 @@ void physics_move(inout float q[NQ], const float v[NV], float time) {
 }
 
 // physics_forward computes the accelerations a at positions q and velocities v under the actuators' forces; a's old values are where the search for the
-// contacts' forces begins. rate is what the velocities advance by.
-void physics_forward(const float q[NQ], const float v[NV], const float force[NU], inout float a[NV], out float rate[NV]) {
+// contacts' forces begins. rate is what the velocities advance by. There is nothing in sensed.
+void physics_forward(const float q[NQ], const float v[NV], const float force[NU], inout float a[NV], out float rate[NV], out float sensed[SENSES]) {
     float hinge_sin = m_sin(q[1]);
     float hinge_cos = m_cos(q[1]);
     float pole_com_x = 0.0005 * hinge_cos + 0.3 * hinge_sin;
@@ -96,7 +97,8 @@ void physics_forward(const float q[NQ], const float v[NV], const float force[NU]
             bool t31 = t30 < 0.0;
             float rise = t24 + alpha * t25 + t22 * min(t28, 0.0) - t23 * min(t30, 0.0);
             float curvature = t25 + (t29 ? d_slider : 0.0) * t26 + (t31 ? d_hinge : 0.0) * t27;
-            done = search == 0u && !((t14 != t29) || (t16 != t31));
+            bool changed = (t14 != t29) || (t16 != t31);
+            done = search == 0u && !changed;
             if (done || abs(rise) <= SEARCH_TOLERANCE * abs(slope)) break;
             low = rise < 0.0 ? alpha : low;
             high = rise < 0.0 ? high : alpha;
@@ -113,4 +115,5 @@ void physics_forward(const float q[NQ], const float v[NV], const float force[NU]
     }
     rate[0] = a[0];
     rate[1] = a[1];
+    sensed[0] = 0.0;
 }

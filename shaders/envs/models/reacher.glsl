@@ -8,7 +8,7 @@
 #define NV 4 // degrees of freedom
 #define NU 2 // actuators
 #define TRAVEL 0 // positions, the first ones, that no force depends on
-#define SENSES 2 // numbers that physics_sense gives
+#define SENSES 2 // numbers that a forward pass gives beside its accelerations
 #define RUNGE_KUTTA 1 // 0: Euler's method
 
 const float TIMESTEP = 0.01;
@@ -41,8 +41,8 @@ void physics_move(inout float q[NQ], const float v[NV], float time) {
 }
 
 // physics_forward computes the accelerations a at positions q and velocities v under the actuators' forces; a's old values are where the search for the
-// contacts' forces begins. rate is what the velocities advance by.
-void physics_forward(const float q[NQ], const float v[NV], const float force[NU], inout float a[NV], out float rate[NV]) {
+// contacts' forces begins. rate is what the velocities advance by. sensed is apart fingertip target xy.
+void physics_forward(const float q[NQ], const float v[NV], const float force[NU], inout float a[NV], out float rate[NV], out float sensed[SENSES]) {
     float joint0_sin = m_sin(q[0]);
     float joint0_cos = m_cos(q[0]);
     float body0_com_x = 0.05 * joint0_cos;
@@ -110,6 +110,8 @@ void physics_forward(const float q[NQ], const float v[NV], const float force[NU]
     float t34 = 105.26316 * (v[3] * sign_target_y) + 2770.083 * (room_target_y * impedance_target_y) + a[3] * sign_target_y;
     float t35 = inertia_joint0 * a[0] + mass_joint1_joint0 * a[1] - (force[0] - (v[0] + (body0_torque_z + t19)));
     float t36 = mass_joint1_joint0 * a[0] + inertia_joint1 * a[1] - (force[1] - (v[1] + (t19 + (body1_x * (t16 + t18) - body1_y * (t15 + t17)))));
+    float t37 = fingertip_x - (0.1 + (q[2] - 0.1));
+    float t38 = fingertip_y - ((-0.1) + (q[3] - (-0.1)));
     float residual[4];
     residual[0] = t35;
     residual[1] = t36;
@@ -120,49 +122,50 @@ void physics_forward(const float q[NQ], const float v[NV], const float force[NU]
     at[1] = t29;
     at[2] = t34;
     for (uint iteration = 0u; iteration < SOLVER_ITERATIONS; iteration++) {
-        float t37 = d_joint1 * at[0];
-        bool t38 = t37 < 0.0;
-        float gradient_joint1 = residual[1] + sign_joint1 * min(t37, 0.0);
-        float t39 = d_target_x * at[1];
+        float t39 = d_joint1 * at[0];
         bool t40 = t39 < 0.0;
-        float gradient_target_x = residual[2] + sign_target_x * min(t39, 0.0);
-        float t41 = d_target_y * at[2];
+        float gradient_joint1 = residual[1] + sign_joint1 * min(t39, 0.0);
+        float t41 = d_target_x * at[1];
         bool t42 = t41 < 0.0;
-        float gradient_target_y = residual[3] + sign_target_y * min(t41, 0.0);
-        float t43 = 1.0 / (inertia_joint1 + (t38 ? d_joint1 : 0.0));
-        float t44 = mass_joint1_joint0 * t43;
-        float step_joint0 = (1.0 / (inertia_joint0 - mass_joint1_joint0 * t44)) * (gradient_joint1 * t44 - residual[0]);
-        float t45 = gradient_joint1 * t43 + t44 * step_joint0;
-        float t46 = gradient_target_x * (1.0 / (TARGET_MASS + (t40 ? d_target_x : 0.0)));
-        float t47 = gradient_target_y * (1.0 / (TARGET_MASS + (t42 ? d_target_y : 0.0)));
-        float t48 = residual[0] * step_joint0;
-        float t49 = inertia_joint0 * step_joint0 - mass_joint1_joint0 * t45;
-        float t50 = mass_joint1_joint0 * step_joint0 - inertia_joint1 * t45;
-        float t51 = TARGET_MASS * t46;
-        float t52 = TARGET_MASS * t47;
-        float t53 = sign_joint1 * t45;
-        float t54 = sign_target_x * t46;
-        float t55 = sign_target_y * t47;
-        float t56 = t48 - residual[1] * t45 - residual[2] * t46 - residual[3] * t47;
-        float t57 = step_joint0 * t49 - t45 * t50 + t46 * t51 + t47 * t52;
-        float t58 = t53 * t53;
-        float t59 = t54 * t54;
+        float gradient_target_x = residual[2] + sign_target_x * min(t41, 0.0);
+        float t43 = d_target_y * at[2];
+        bool t44 = t43 < 0.0;
+        float gradient_target_y = residual[3] + sign_target_y * min(t43, 0.0);
+        float t45 = 1.0 / (inertia_joint1 + (t40 ? d_joint1 : 0.0));
+        float t46 = mass_joint1_joint0 * t45;
+        float step_joint0 = (1.0 / (inertia_joint0 - mass_joint1_joint0 * t46)) * (gradient_joint1 * t46 - residual[0]);
+        float t47 = gradient_joint1 * t45 + t46 * step_joint0;
+        float t48 = gradient_target_x * (1.0 / (TARGET_MASS + (t42 ? d_target_x : 0.0)));
+        float t49 = gradient_target_y * (1.0 / (TARGET_MASS + (t44 ? d_target_y : 0.0)));
+        float t50 = residual[0] * step_joint0;
+        float t51 = inertia_joint0 * step_joint0 - mass_joint1_joint0 * t47;
+        float t52 = mass_joint1_joint0 * step_joint0 - inertia_joint1 * t47;
+        float t53 = TARGET_MASS * t48;
+        float t54 = TARGET_MASS * t49;
+        float t55 = sign_joint1 * t47;
+        float t56 = sign_target_x * t48;
+        float t57 = sign_target_y * t49;
+        float t58 = t50 - residual[1] * t47 - residual[2] * t48 - residual[3] * t49;
+        float t59 = step_joint0 * t51 - t47 * t52 + t48 * t53 + t49 * t54;
         float t60 = t55 * t55;
+        float t61 = t56 * t56;
+        float t62 = t57 * t57;
         float alpha = 1.0;
-        float slope = t48 - gradient_joint1 * t45 - gradient_target_x * t46 - gradient_target_y * t47;
+        float slope = t50 - gradient_joint1 * t47 - gradient_target_x * t48 - gradient_target_y * t49;
         bool done = false;
         float low = 0.0, high = 0.0; // alpha is between, once high is positive
         [[dont_unroll]] for (uint search = 0u; search < SEARCH_ITERATIONS; search++) {
-            float t61 = d_joint1 * (at[0] - t53 * alpha);
-            bool t62 = t61 < 0.0;
-            float t63 = d_target_x * (at[1] - t54 * alpha);
+            float t63 = d_joint1 * (at[0] - t55 * alpha);
             bool t64 = t63 < 0.0;
-            float t65 = d_target_y * (at[2] - t55 * alpha);
+            float t65 = d_target_x * (at[1] - t56 * alpha);
             bool t66 = t65 < 0.0;
-            float t67 = t57 + (t62 ? d_joint1 : 0.0) * t58 + (t64 ? d_target_x : 0.0) * t59 + (t66 ? d_target_y : 0.0) * t60;
-            float rise = t56 + alpha * t57 - t53 * min(t61, 0.0) - t54 * min(t63, 0.0) - t55 * min(t65, 0.0);
-            float curvature = t67;
-            done = search == 0u && !(((t38 != t62) || (t40 != t64)) || (t42 != t66));
+            float t67 = d_target_y * (at[2] - t57 * alpha);
+            bool t68 = t67 < 0.0;
+            float t69 = t59 + (t64 ? d_joint1 : 0.0) * t60 + (t66 ? d_target_x : 0.0) * t61 + (t68 ? d_target_y : 0.0) * t62;
+            float rise = t58 + alpha * t59 - t55 * min(t63, 0.0) - t56 * min(t65, 0.0) - t57 * min(t67, 0.0);
+            float curvature = t69;
+            bool changed = ((t40 != t64) || (t42 != t66)) || (t44 != t68);
+            done = search == 0u && !changed;
             if (done || abs(rise) <= SEARCH_TOLERANCE * abs(slope)) break;
             low = rise < 0.0 ? alpha : low;
             high = rise < 0.0 ? high : alpha;
@@ -170,26 +173,29 @@ void physics_forward(const float q[NQ], const float v[NV], const float force[NU]
             alpha = next > low && (high == 0.0 || next < high) ? next : (high == 0.0 ? 2.0 * alpha : 0.5 * (low + high));
         }
         a[0] += alpha * step_joint0;
-        a[1] += alpha * -t45;
-        a[2] += alpha * -t46;
-        a[3] += alpha * -t47;
-        residual[0] += alpha * t49;
-        residual[1] += alpha * t50;
-        residual[2] += alpha * -t51;
-        residual[3] += alpha * -t52;
-        at[0] += alpha * -t53;
-        at[1] += alpha * -t54;
-        at[2] += alpha * -t55;
+        a[1] += alpha * -t47;
+        a[2] += alpha * -t48;
+        a[3] += alpha * -t49;
+        residual[0] += alpha * t51;
+        residual[1] += alpha * t52;
+        residual[2] += alpha * -t53;
+        residual[3] += alpha * -t54;
+        at[0] += alpha * -t55;
+        at[1] += alpha * -t56;
+        at[2] += alpha * -t57;
         if (done || -slope <= 4.0148795e-08) break; // MuJoCo's tolerance of an improvement
     }
     rate[0] = a[0];
     rate[1] = a[1];
     rate[2] = a[2];
     rate[3] = a[3];
+    sensed[0] = t37;
+    sensed[1] = t38;
 }
 
-// physics_sense gives, of a forward pass that found the accelerations a: apart fingertip target xy.
-void physics_sense(const float q[NQ], const float v[NV], const float force[NU], const float a[NV], out float sensed[SENSES]) {
+// physics_sense gives what of `sensed` depends on positions and velocities alone: apart fingertip target xy. The rest is 0.
+void physics_sense(const float q[NQ], const float v[NV], out float sensed[SENSES]) {
+    [[unroll]] for (uint i = 0u; i < SENSES; i++) sensed[i] = 0.0;
     float joint0_sin = m_sin(q[0]);
     float joint0_cos = m_cos(q[0]);
     float joint1_sin = m_sin(q[1]);

@@ -8,6 +8,7 @@
 #define NV 5 // degrees of freedom
 #define NU 2 // actuators
 #define TRAVEL 2 // positions, the first ones, that no force depends on
+#define SENSES 1 // numbers that a forward pass gives beside its accelerations
 #define RUNGE_KUTTA 1 // 0: Euler's method
 
 const float TIMESTEP = 0.01;
@@ -48,8 +49,8 @@ void physics_move(inout float q[NQ], const float v[NV], float time) {
 }
 
 // physics_forward computes the accelerations a at positions q and velocities v under the actuators' forces; a's old values are where the search for the
-// contacts' forces begins. rate is what the velocities advance by.
-void physics_forward(const float q[NQ], const float v[NV], const float force[NU], inout float a[NV], out float rate[NV]) {
+// contacts' forces begins. rate is what the velocities advance by. There is nothing in sensed.
+void physics_forward(const float q[NQ], const float v[NV], const float force[NU], inout float a[NV], out float rate[NV], out float sensed[SENSES]) {
     float free_body_rot_sin = m_sin(q[2]);
     float free_body_rot_cos = m_cos(q[2]);
     float mid_x = 0.5 * free_body_rot_cos;
@@ -245,7 +246,8 @@ void physics_forward(const float q[NQ], const float v[NV], const float force[NU]
             bool t121 = t120 < 0.0;
             float rise = t113 + alpha * t115 + t111 * min(t118, 0.0) - t112 * min(t120, 0.0);
             float curvature = t115 + (t119 ? d_motor1_rot : 0.0) * t116 + (t121 ? d_motor2_rot : 0.0) * t117;
-            done = search == 0u && !((t71 != t119) || (t73 != t121));
+            bool changed = (t71 != t119) || (t73 != t121);
+            done = search == 0u && !changed;
             if (done || abs(rise) <= SEARCH_TOLERANCE * abs(slope)) break;
             low = rise < 0.0 ? alpha : low;
             high = rise < 0.0 ? high : alpha;
@@ -271,4 +273,5 @@ void physics_forward(const float q[NQ], const float v[NV], const float force[NU]
     rate[2] = a[2];
     rate[3] = a[3];
     rate[4] = a[4];
+    sensed[0] = 0.0;
 }

@@ -8,6 +8,7 @@
 #define NV 9 // degrees of freedom
 #define NU 6 // actuators
 #define TRAVEL 1 // positions, the first ones, that no force depends on
+#define SENSES 1 // numbers that a forward pass gives beside its accelerations
 #define RUNGE_KUTTA 1 // 0: Euler's method
 
 const float TIMESTEP = 0.002;
@@ -77,8 +78,8 @@ void physics_move(inout float q[NQ], const float v[NV], float time) {
 }
 
 // physics_forward computes the accelerations a at positions q and velocities v under the actuators' forces; a's old values are where the search for the
-// contacts' forces begins. rate is what the velocities advance by.
-void physics_forward(const float q[NQ], const float v[NV], const float force[NU], inout float a[NV], out float rate[NV]) {
+// contacts' forces begins. rate is what the velocities advance by. There is nothing in sensed.
+void physics_forward(const float q[NQ], const float v[NV], const float force[NU], inout float a[NV], out float rate[NV], out float sensed[SENSES]) {
     float t1 = 1.25 + (q[1] - 1.25);
     float rooty_sin = m_sin(q[2]);
     float rooty_cos = m_cos(q[2]);
@@ -1486,7 +1487,8 @@ void physics_forward(const float q[NQ], const float v[NV], const float force[NU]
             float t1153 = t1136 + (t1147 + (t1151 + t1151)) * t894 + 3.61 * t1147 * t895 + 2.0 * (t855 * (t856 * (1.9 * (t1142 - t1146))));
             float rise = t1152;
             float curvature = t1153;
-            done = search == 0u && !(((t1137 || (t594 != t1140)) || (t598 != t1144)) || (t606 != t1149));
+            bool changed = ((t1137 || (t594 != t1140)) || (t598 != t1144)) || (t606 != t1149);
+            done = search == 0u && !changed;
             if (done || abs(rise) <= SEARCH_TOLERANCE * abs(slope)) break;
             low = rise < 0.0 ? alpha : low;
             high = rise < 0.0 ? high : alpha;
@@ -1556,4 +1558,5 @@ void physics_forward(const float q[NQ], const float v[NV], const float force[NU]
     rate[6] = a[6];
     rate[7] = a[7];
     rate[8] = a[8];
+    sensed[0] = 0.0;
 }

@@ -4,35 +4,30 @@
 // Positions that no force depends on (the first TRAVEL of them) are counted from where the environment step begins: far out, they would lose the digits that rewards are made of.
 const uint TRAVELLED = TRAVEL > 0 ? TRAVEL : 1;
 
-#ifndef SENSES
-#define SENSES 1
-void physics_sense(const float q[NQ], const float v[NV], const float force[NU], const float a[NV], out float sensed[SENSES]) { sensed[0] = 0.0; }
-#endif
+#define ENV_DIVERGES
+bool env_diverged = false; // in the last step
 
 // physics_step takes `steps` time steps under an action. travel is how far the first positions moved, and sensed what the last forward
 // pass saw, which is not one of the state at the end: MuJoCo's fields lag behind in the same way. It returns false, with the state as it was, where the motion left all bounds:
 // where a position, velocity or acceleration is no number or beyond 1e10, MuJoCo's bound.
 bool physics_step(inout float s[STATE_SIZE], const float action[NU], uint steps, out float travel[TRAVELLED], out float sensed[SENSES]) {
     float q[NQ], v[NV], a[NV], force[NU], rate[NV];
-    float q_last[NQ], v_last[NV]; // of the last forward pass
     [[unroll]] for (uint i = 0u; i < NQ; i++) q[i] = i < TRAVEL ? 0.0 : s[i];
     [[unroll]] for (uint i = 0u; i < NV; i++) {
         v[i] = s[NQ + i];
         a[i] = s[NQ + NV + i];
     }
     physics_actuate(action, force);
+    uint n = 0u;
 #if RUNGE_KUTTA
     // The classical method of fourth order, one stage an iteration: x, y are the stage's positions and velocities, v_sum and a_sum the weighted rates.
     float x[NQ], y[NV], v_sum[NV], a_sum[NV];
     x = q;
     y = v;
     [[unroll]] for (uint i = 0u; i < NV; i++) v_sum[i] = a_sum[i] = 0.0;
-    uint n = 0u;
-    [[dont_unroll]] do {
+    [[dont_unroll]] do { // asks after its turn: Mesa's software driver else takes one turn more, with no lane in it
         uint stage = n & 3u;
-        q_last = x;
-        v_last = y;
-        physics_forward(x, y, force, a, rate);
+        physics_forward(x, y, force, a, rate, sensed);
         bool last = stage == 3u;
         float weight = stage == 0u || last ? 1.0 / 6.0 : 1.0 / 3.0;
         float time = stage < 2u ? 0.5 * TIMESTEP : TIMESTEP;
@@ -55,17 +50,13 @@ bool physics_step(inout float s[STATE_SIZE], const float action[NU], uint steps,
     } while (n < 4u * steps);
 #else
     // Euler's method, positions moving by the new velocities.
-    uint n = 0u;
-    [[dont_unroll]] do { // asks after its turn: Mesa's software driver else takes one turn more, with no lane in it
-        q_last = q;
-        v_last = v;
-        physics_forward(q, v, force, a, rate);
+    [[dont_unroll]] do {
+        physics_forward(q, v, force, a, rate, sensed);
         [[unroll]] for (uint i = 0u; i < NV; i++) v[i] += TIMESTEP * rate[i];
         physics_move(q, v, TIMESTEP);
         n++;
     } while (n < steps);
 #endif
-    physics_sense(q_last, v_last, force, a, sensed);
     bool bounded = true;
     [[unroll]] for (uint i = 0u; i < NQ; i++) bounded = bounded && abs(q[i]) <= 1e10;
     [[unroll]] for (uint i = 0u; i < NV; i++) bounded = bounded && abs(v[i]) <= 1e10 && abs(a[i]) <= 1e10;
@@ -78,5 +69,6 @@ bool physics_step(inout float s[STATE_SIZE], const float action[NU], uint steps,
             s[NQ + NV + i] = a[i];
         }
     }
+    env_diverged = !bounded;
     return bounded;
 }
