@@ -114,7 +114,7 @@ func shownMetric(series []plot.Series) string {
 		for _, s := range series {
 			for _, records := range s.Runs {
 				for _, r := range records {
-					if _, ok := r.Values[metric+"/median"]; ok {
+					if _, ok := r.Values[metric+metrics.MedianSuffix]; ok {
 						return metric
 					}
 				}
