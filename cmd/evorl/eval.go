@@ -81,8 +81,6 @@ func newEval() *cobra.Command {
 // maxEpisodes is that of evaluation.episodes.
 const maxEpisodes = 65536
 
-const memberUsage = "look at member `N` (default the fittest or, where members have no fitness, the best of a few episodes)"
-
 // named is the value of a flag that was given; nil: it was not.
 func named(cmd *cobra.Command, flag string, value *int) *int {
 	if cmd.Flags().Changed(flag) {

@@ -35,7 +35,7 @@ type inspection struct {
 	Provenance  rundir.Provenance         `json:"provenance"`
 	Checkpoints []savedState              `json:"checkpoints"`     // oldest first
 	Tensors     []checkpoint.TensorDigest `json:"tensors"`         // of the newest good checkpoint
-	Hyper       map[string][]float32      `json:"hyperparameters"` // of each member, in the newest good checkpoint
+	Hyper       map[string][]setting      `json:"hyperparameters"` // of each member, in the newest good checkpoint
 	Metrics     *metrics.Record           `json:"metrics"`         // the newest; null: none yet
 }
 
@@ -47,6 +47,17 @@ type savedState struct {
 	Digest    string `json:"digest,omitempty"` // over all tensors
 	Valid     bool   `json:"valid"`
 	Error     string `json:"error,omitempty"` // why it is refused
+}
+
+// setting is a hyperparameter of a member; null in JSON where it is not finite.
+type setting float32
+
+// MarshalJSON implements json.Marshaler.
+func (s setting) MarshalJSON() ([]byte, error) {
+	if x := float64(s); math.IsNaN(x) || math.IsInf(x, 0) {
+		return []byte("null"), nil
+	}
+	return json.Marshal(float32(s))
 }
 
 func newInspect() *cobra.Command {
@@ -84,7 +95,7 @@ func inspect(path string) (*inspection, error) {
 	}
 	in := &inspection{
 		RunDir: path, Workflow: cfg.Run.Workflow, Env: cfg.Run.Env, Seed: cfg.Run.Seed, Iterations: cfg.Run.Iterations,
-		Checkpoints: []savedState{}, Hyper: map[string][]float32{},
+		Checkpoints: []savedState{}, Hyper: map[string][]setting{},
 	}
 	if in.Provenance, err = dir.ReadProvenance(); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -141,12 +152,9 @@ func (in *inspection) readTensors(c *checkpoint.Checkpoint) error {
 		if err := binary.Read(bytes.NewReader(data), binary.LittleEndian, values); err != nil {
 			return err
 		}
-		for i, v := range values {
-			if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
-				values[i] = 0 // JSON has no such number; a hyperparameter never is one
-			}
+		for _, v := range values {
+			in.Hyper[name] = append(in.Hyper[name], setting(v))
 		}
-		in.Hyper[name] = values
 		return nil
 	})
 }
@@ -196,4 +204,4 @@ func (in *inspection) text() string {
 	return b.String()
 }
 
-func general(x float32) string { return strconv.FormatFloat(float64(x), 'g', 4, 32) }
+func general(x setting) string { return strconv.FormatFloat(float64(x), 'g', 4, 32) }
