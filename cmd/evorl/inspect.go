@@ -63,9 +63,12 @@ func (s setting) MarshalJSON() ([]byte, error) {
 func newInspect() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:     "inspect [flags] RUN_DIR",
-		Short:   "Show where a run came from and what it has saved",
-		Long:    "Show what computed a run, its checkpoints with their digests (every byte is verified), and the hyperparameters of its members.",
+		Use:   "inspect [flags] RUN_DIR",
+		Short: "Show where a run came from and what it has saved",
+		Long: paragraphs(
+			"Show what computed a run, its checkpoints with their digests (every byte is verified), and the hyperparameters of its " +
+				"members.",
+		),
 		Example: "  evorl inspect runs/pbt-CartPole-v1-1",
 		Args:    between(1, 1, "want one RUN_DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
