@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"github.com/evorl/evorl/engine/config"
 )
 
 // Options say how an environment is used: the episode around it. The zero value is the environment as its Spec describes it,
@@ -52,21 +54,12 @@ func (a AutoReset) String() string {
 
 // UnmarshalText reads a mode by its name: normal, fast, next-step or disabled.
 func (a *AutoReset) UnmarshalText(text []byte) error {
-	for i, name := range autoResetNames {
-		if string(text) == name {
-			*a = AutoReset(i)
-			return nil
-		}
-	}
-	return fmt.Errorf("auto-reset mode %q; want one of %q", text, autoResetNames)
+	return config.UnmarshalName(a, "auto-reset mode", autoResetNames[:], text)
 }
 
 // MarshalText writes a mode's name.
 func (a AutoReset) MarshalText() ([]byte, error) {
-	if int(a) >= len(autoResetNames) {
-		return nil, fmt.Errorf("auto-reset mode %d; want 0 to %d", uint32(a), len(autoResetNames)-1)
-	}
-	return []byte(autoResetNames[a]), nil
+	return config.MarshalName(a, "auto-reset mode", autoResetNames[:])
 }
 
 // Done is a set of flags of a step, as in the word done of a trajectory.

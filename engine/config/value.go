@@ -2,6 +2,7 @@ package config
 
 import (
 	"encoding"
+	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -31,6 +32,10 @@ func (c *decoder) value(n *node, v reflect.Value, f *field, path string) error {
 			return n.src.errorAt(n.val, fmt.Sprintf("%q%s is %q: want one of %s", f.label(), inSection(path), text, quoted(f.choices)), hintFor(text, f.choices))
 		}
 		if err := u.UnmarshalText([]byte(text)); err != nil {
+			var name *NameError
+			if errors.As(err, &name) {
+				return n.src.errorAt(n.val, fmt.Sprintf("%q%s is %q: want one of %s", f.label(), inSection(path), text, quoted(name.Names)), hintFor(text, name.Names))
+			}
 			return n.src.errorAt(n.val, fmt.Sprintf("%q%s: %v", f.label(), inSection(path), err), "")
 		}
 		return nil
