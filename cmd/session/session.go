@@ -254,8 +254,13 @@ func (s *Session) keep(_ context.Context, r engine.Report) error {
 	if r.Evaluation != nil {
 		s.evaluation, s.evaluatedAt = r.Evaluation, r.Iteration
 	}
+	var noted error
+	if now := &s.provenance.Sessions[len(s.provenance.Sessions)-1]; now.Kernels == nil { // the first iteration has compiled them
+		now.Kernels = s.eng.Device().Variants()
+		noted = s.dir.WriteProvenance(s.provenance)
+	}
 	record := metrics.Record{Iteration: int64(r.Iteration), EnvSteps: r.EnvSteps, Seconds: s.Seconds(), Values: Values(r)}
-	return errors.Join(s.file.Append(record), s.events.Write(record))
+	return errors.Join(noted, s.file.Append(record), s.events.Write(record))
 }
 
 // Close ends the session: what it learned stays, the provenance says how it ended. It may be called twice.
@@ -263,6 +268,7 @@ func (s *Session) Close() error {
 	var errs []error
 	if n := len(s.provenance.Sessions); s.events != nil && n > 0 {
 		now := &s.provenance.Sessions[n-1]
+		now.Kernels = s.eng.Device().Variants()
 		now.Ended, now.To, now.Outcome = time.Now().UTC().Truncate(time.Millisecond), int64(s.done), s.word()
 		errs = append(errs, s.dir.WriteProvenance(s.provenance))
 	}
