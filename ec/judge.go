@@ -20,8 +20,7 @@ type judge struct {
 	candidate *engine.Tensor // [M] u32: the generation's best
 	improved  *engine.Tensor // [M] u32
 	formed    *engine.Tensor // [M, row]: the generation's best
-	summary   [4]*engine.Tensor
-	whole     *engine.Tensor // [4, M]
+	whole     *engine.Tensor // [4, M]: the metrics fitness/best, mean, deviation and not_finite
 }
 
 func newJudge(s *engine.State, space Space, population int) *judge {

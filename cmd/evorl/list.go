@@ -35,9 +35,11 @@ type listed struct {
 func newList() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:     "list [NAME]",
-		Short:   "List workflows, environments, problems and configuration keys",
-		Long:    "List every workflow, environment, problem and configuration key with its default, range and meaning; or only those of NAME.",
+		Use:   "list [flags] [NAME]",
+		Short: "List workflows, environments, problems and configuration keys",
+		Long: paragraphs(
+			"List every workflow, environment, problem and configuration key with its default, range and meaning; or only those of NAME.",
+		),
 		Example: "  evorl list\n  evorl list pbt\n  evorl list --json",
 		Args:    between(0, 1, "want at most one NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -216,9 +216,6 @@ func (s *Session) From() int { return s.from }
 // EnvSteps is how many environment steps the run has taken, by all members together, earlier sessions included.
 func (s *Session) EnvSteps() int64 { return s.steps }
 
-// Workflow is what learns.
-func (s *Session) Workflow() engine.Workflow { return s.workflow }
-
 // Path is the run directory.
 func (s *Session) Path() string { return s.dir.Path() }
 
