@@ -142,7 +142,7 @@ func (es *crFMNES) Ask(r *engine.Recorder) {
 		V: es.v.Range(), VTexels: es.v.Range(), Projection: es.projection.Range(), Clock: es.clock.Tensor().Range(), Seed: es.seed, Stream: es.noise.stream,
 		Dim: uint32(es.space.Dim), Row: uint32(es.space.Row()), Population: uint32(es.cfg.Population), Workgroup: r.WorkgroupFor(es.space.Row() / 4),
 	}
-	k.Mirrored, k.Table, k.NoiseTexels, k.TableFours = es.noise.constants(es.mean)
+	k.Mirrored, k.Table, k.NoiseTexels, k.TableFours = es.noise.source(es.mean)
 	r.Dispatch(k.call(r.Share(es.space.Members, es.cfg.Population/2*int(r.Workgroup())), uint32(es.space.Members), 1))
 }
 
@@ -155,7 +155,7 @@ func (es *crFMNES) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor
 		Pick: es.clock.Tensor().Range(), Candidates: into.Range(), Seed: es.seed, Stream: es.noise.stream, Dim: uint32(es.space.Dim), Row: uint32(row),
 		Population: uint32(es.cfg.Population), Count: uint32(into.Len() / row / members), First: uint32(pick.First),
 	}
-	k.Mirrored, k.Table, k.NoiseTexels, k.TableFours = es.noise.constants(es.mean)
+	k.Mirrored, k.Table, k.NoiseTexels, k.TableFours = es.noise.source(es.mean)
 	if pick.Index != nil {
 		k.Pick, k.Picked = pick.Index.Range(), 1
 	}

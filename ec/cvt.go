@@ -1,9 +1,11 @@
 package ec
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
@@ -59,64 +61,95 @@ func (c CVTMAPElitesConfig) New(s *engine.State, clock engine.Clock, hyper *engi
 // Init implements Strategy: the centroids are found once and saved.
 func (c *cvt) Init(ctx context.Context, start []float32) error {
 	space := c.bounds.space
+	found, err := centroids(ctx, c.descriptor, c.cells, c.samples, c.bounds.eng.Seed())
+	if err != nil {
+		return err
+	}
 	grid := append(append(append([]float32(nil), space.DescriptorLow...), space.DescriptorHigh...), make([]float32, c.descriptor)...)
-	grid = append(grid, centroids(c.descriptor, c.cells, c.samples, c.bounds.eng.Seed())...)
-	return errors.Join(c.archive.Init(ctx, start), c.grid.WriteFloat32(ctx, grid))
+	return errors.Join(c.archive.Init(ctx, start), c.grid.WriteFloat32(ctx, append(grid, found...)))
 }
 
 // lloydIterations is how often centroids move at most: the gain of later ones is small.
 const lloydIterations = 30
 
 // centroids are k points [k, b] of a centroidal Voronoi tessellation of the unit box, by the method of S. Lloyd on random samples (algorithm 1).
-func centroids(b, k, samples int, seed uint32) []float32 {
+func centroids(ctx context.Context, b, k, samples int, seed uint32) ([]float32, error) {
 	rng := engine.NewRng(seed, engine.Stream("ec/centroids"), 0, 0, 0)
 	points := make([]float32, samples*b)
 	for i := range points {
 		points[i] = rng.Uniform()
 	}
-	centers := append([]float32(nil), points[:k*b]...)
+	all := append([]float32(nil), points[:k*b]...)
+	centers := make([][]float32, k)
+	for c := range centers {
+		centers[c] = all[c*b : (c+1)*b]
+	}
 	nearest := make([]int, samples)
 	sums, counts := make([]float64, k*b), make([]int, k)
 	for range lloydIterations {
+		slices.SortStableFunc(centers, func(x, y []float32) int { return cmp.Compare(x[0], y[0]) })
 		clear(sums)
 		clear(counts)
-		moved := false
 		for s := range samples {
+			if s%4096 == 0 && ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
 			p := points[s*b : (s+1)*b]
-			at := nearestOf(centers, p)
-			moved = moved || at != nearest[s]
+			at := nearestOf(centers, p, nearest[s])
 			nearest[s] = at
 			counts[at]++
 			for i, x := range p {
 				sums[at*b+i] += float64(x)
 			}
 		}
+		moved := false
 		for c, n := range counts {
 			for i := range b {
-				if n > 0 {
-					centers[c*b+i] = float32(sums[c*b+i] / float64(n))
+				if n == 0 {
+					continue
 				}
+				mean := float32(sums[c*b+i] / float64(n))
+				moved = moved || mean != centers[c][i]
+				centers[c][i] = mean
 			}
 		}
 		if !moved {
 			break
 		}
 	}
-	return centers
+	return all, nil
 }
 
-// nearestOf is the first of the centers [k, len(p)] that is nearest to p.
-func nearestOf(centers, p []float32) int {
-	at, least := 0, float32(-1)
-	for c := 0; c*len(p) < len(centers); c++ {
-		var far float32
-		for i, x := range p {
-			d := x - centers[c*len(p)+i]
-			far += d * d
+// nearestOf is which of the centers [k][len(p)], ordered by their first number, is nearest to p. It looks away from p along that number until no other
+// can be nearer; the better the guess, the sooner.
+func nearestOf(centers [][]float32, p []float32, guess int) int {
+	at, least := guess, distance(centers[guess], p)
+	from, _ := slices.BinarySearchFunc(centers, p[0], func(c []float32, x float32) int { return cmp.Compare(c[0], x) })
+	for c := from; c < len(centers); c++ {
+		if d := centers[c][0] - p[0]; d*d > least {
+			break
 		}
-		if least < 0 || far < least {
+		if far := distance(centers[c], p); far < least {
+			at, least = c, far
+		}
+	}
+	for c := from - 1; c >= 0; c-- {
+		if d := p[0] - centers[c][0]; d*d > least {
+			break
+		}
+		if far := distance(centers[c], p); far < least {
 			at, least = c, far
 		}
 	}
 	return at
+}
+
+// distance is the square of it.
+func distance(x, y []float32) float32 {
+	var far float32
+	for i, v := range x {
+		d := v - y[i]
+		far += d * d
+	}
+	return far
 }

@@ -20,7 +20,7 @@ type judge struct {
 	candidate *engine.Tensor // [M] u32: the generation's best
 	improved  *engine.Tensor // [M] u32
 	formed    *engine.Tensor // [M, row]: the generation's best
-	whole     *engine.Tensor // [4, M]: the metrics fitness/best, mean, deviation and not_finite
+	summary   *engine.Tensor // [4, M]: best, mean and deviation of the finite, number of the others
 }
 
 func newJudge(s *engine.State, space Space, population int) *judge {
@@ -29,8 +29,8 @@ func newJudge(s *engine.State, space Space, population int) *judge {
 		space: space, best: s.Tensor("best_fitness", engine.Float32, m), fittest: space.Tensor(s, "best"),
 		fitness: s.Scratch("fitness", engine.Float32, m, candidates(population)), rank: s.Scratch("rank", engine.Uint32, m, candidates(population)),
 		candidate: s.Scratch("best_candidate", engine.Uint32, m, candidates(1)), improved: s.Scratch("improved", engine.Uint32, m),
-		formed: s.Scratch("generation_best", engine.Float32, m, engine.Axis("parameter", space.Row())),
-		whole:  s.Scratch("fitness_summary", engine.Float32, engine.Axis("summary", 4), m),
+		formed:  s.Scratch("generation_best", engine.Float32, m, engine.Axis("parameter", space.Row())),
+		summary: s.Scratch("fitness_summary", engine.Float32, engine.Axis("summary", 4), m),
 	}
 	return j
 }
@@ -46,7 +46,7 @@ func (j *judge) record(r *engine.Recorder, raw *engine.Tensor, strategy Strategy
 	population := raw.Len() / members
 	r.Dispatch(judgeKernel{
 		Raw: raw.Range(), RawTexels: raw.Range(), Fitness: j.fitness.Range(), Best: j.best.Range(), Candidate: j.candidate.Range(),
-		Improved: j.improved.Range(), Summary: j.whole.Range(), Population: uint32(population), Workgroup: r.WorkgroupFor(3 * population),
+		Improved: j.improved.Range(), Summary: j.summary.Range(), Population: uint32(population), Workgroup: r.WorkgroupFor(3 * population),
 	}.call(uint32(members), 1, 1))
 	strategy.Candidates(r, Pick{Index: j.candidate}, j.formed)
 	groups := r.Share(members, row/4)
@@ -56,6 +56,21 @@ func (j *judge) record(r *engine.Recorder, raw *engine.Tensor, strategy Strategy
 	}.call(groups, uint32(members), 1))
 	engine.Rank(r, j.fitness, j.rank)
 	return Told{Fitness: j.fitness, Rank: j.rank, Fittest: j.fittest, Raw: raw}
+}
+
+// Rows implements Measured.
+func (j *judge) Rows(m *engine.Metrics) func(*engine.Recorder) {
+	var rows []*engine.Tensor
+	for _, name := range []string{"fitness/best", "fitness/mean", "fitness/deviation", "fitness/not_finite"} {
+		rows = append(rows, m.Row(name))
+	}
+	ever := m.Row("fitness/best_ever")
+	return func(r *engine.Recorder) {
+		for i, row := range rows {
+			r.Copy(row, j.summary.Index(i))
+		}
+		r.Copy(ever, j.best)
+	}
 }
 
 // read is the best fitness [M] and what had it [M][dim]; nil where nothing judges.

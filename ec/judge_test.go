@@ -43,7 +43,7 @@ func TestJudge(t *testing.T) {
 			for g := range 4 {
 				population, fitness := tr.generation(func(m, k int, _ []float32) float32 { return c.make(g, m, k) })
 				clean, rank := tr.values(tr.judge.fitness), mustUint32(t, tr.judge.rank)
-				summary, bests, kept := tr.values(tr.judge.whole), tr.values(tr.judge.best), tr.rows(tr.judge.fittest, 1)
+				summary, bests, kept := tr.values(tr.judge.summary), tr.values(tr.judge.best), tr.rows(tr.judge.fittest, 1)
 				for m, f := range fitness {
 					want, broken := finite(f)
 					for k, w := range want {

@@ -110,7 +110,7 @@ func (es *lmMAES) Ask(r *engine.Recorder) {
 		Seed: r.Engine().Seed(), Stream: es.noise.stream, Dim: uint32(es.space.Dim), Row: uint32(row), Population: uint32(population), Vectors: uint32(vectors),
 		Workgroup: r.WorkgroupFor(row / 4 * (vectors + 7) / 8),
 	}
-	k.Mirrored, k.Table, k.NoiseTexels, k.TableFours = es.noise.constants(es.mean)
+	k.Mirrored, k.Table, k.NoiseTexels, k.TableFours = es.noise.source(es.mean)
 	r.Dispatch(k.call(r.Share(members, population*int(r.Workgroup())), uint32(members), 1))
 	groups := r.Share(members, population)
 	r.Dispatch(lmmaesMixKernel{
@@ -128,7 +128,7 @@ func (es *lmMAES) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor)
 		Candidates: into.Range(), Seed: r.Engine().Seed(), Stream: es.noise.stream, Dim: uint32(es.space.Dim), Row: uint32(row),
 		Population: uint32(es.cfg.Population), Vectors: uint32(es.cfg.Vectors), Count: uint32(into.Len() / row / members), First: uint32(pick.First),
 	}
-	k.Mirrored, k.Table, k.NoiseTexels, k.TableFours = es.noise.constants(es.mean)
+	k.Mirrored, k.Table, k.NoiseTexels, k.TableFours = es.noise.source(es.mean)
 	if pick.Index != nil {
 		k.Pick, k.Picked = pick.Index.Range(), 1
 	}

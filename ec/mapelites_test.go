@@ -1,6 +1,9 @@
 package ec
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -40,7 +43,7 @@ func generationsOfElites(t *testing.T, eng *engine.Engine, algo Algorithm, space
 	case *archive:
 		a, cells = s, algo.(MAPElitesConfig).Cells
 	case *cvt:
-		a, centers = s.archive, centroids(3, s.cells, s.samples, eng.Seed())
+		a, centers = s.archive, centroidsOf(t, 3, s.cells, s.samples, eng.Seed())
 	}
 	n, b := a.cfg.Population, a.descriptor
 	cellOf := func(descriptor []float32) int {
@@ -49,7 +52,7 @@ func generationsOfElites(t *testing.T, eng *engine.Engine, algo Algorithm, space
 			u[i] = (d - space.DescriptorLow[i]) / (space.DescriptorHigh[i] - space.DescriptorLow[i])
 		}
 		if centers != nil {
-			return nearestOf(centers, u)
+			return nearestOfAll(centers, u)
 		}
 		at := 0
 		for i, k := range cells {
@@ -144,16 +147,36 @@ func generationsOfElites(t *testing.T, eng *engine.Engine, algo Algorithm, space
 	return worst
 }
 
+func centroidsOf(t *testing.T, b, k, samples int, seed uint32) []float32 {
+	t.Helper()
+	centers, err := centroids(t.Context(), b, k, samples, seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return centers
+}
+
+// nearestOfAll is the first of the centers [k, len(p)] that is nearest to p.
+func nearestOfAll(centers, p []float32) int {
+	at, least := 0, math.Inf(1)
+	for c := 0; c*len(p) < len(centers); c++ {
+		if far := float64(distance(centers[c*len(p):(c+1)*len(p)], p)); far < least {
+			at, least = c, far
+		}
+	}
+	return at
+}
+
 // TestCentroids: cells of a tessellation are about equally likely, and each centroid is the mean of what is nearest to it.
 func TestCentroids(t *testing.T) {
 	const k, samples = 20, 4000
-	centers := centroids(2, k, samples, 3)
+	centers := centroidsOf(t, 2, k, samples, 3)
 	rng := engine.NewRng(3, engine.Stream("another"), 0, 0, 0)
 	counts, sums := make([]float64, k), make([]float64, 2*k)
 	const n = 40000
 	for range n {
 		p := []float32{rng.Uniform(), rng.Uniform()}
-		c := nearestOf(centers, p)
+		c := nearestOfAll(centers, p)
 		counts[c]++
 		sums[2*c] += float64(p[0])
 		sums[2*c+1] += float64(p[1])
@@ -167,6 +190,44 @@ func TestCentroids(t *testing.T) {
 				t.Errorf("centroid %d lies %.3f from the mean of its cell", c, d)
 			}
 		}
+	}
+}
+
+// TestNearestOf: what is not looked at is not nearer, whatever the guess, also where centers have a first number in common.
+func TestNearestOf(t *testing.T) {
+	rng := engine.NewRng(5, engine.Stream("near"), 0, 0, 0)
+	for _, b := range []int{1, 2, 5} {
+		const k = 64
+		all := make([]float32, k*b)
+		for i := range all {
+			all[i] = float32(math.Round(float64(rng.Uniform())*40) / 40)
+		}
+		centers := make([][]float32, k)
+		for c := range centers {
+			centers[c] = all[c*b : (c+1)*b]
+		}
+		slices.SortFunc(centers, func(x, y []float32) int { return cmp.Compare(x[0], y[0]) })
+		for range 2000 {
+			p := make([]float32, b)
+			for i := range p {
+				p[i] = 1.2*rng.Uniform() - 0.1
+			}
+			guess := min(int(k*rng.Uniform()), k-1)
+			got := distance(centers[nearestOf(centers, p, guess)], p)
+			want := distance(all[nearestOfAll(all, p)*b:][:b], p)
+			if got != want {
+				t.Fatalf("%v is %g from what nearestOf found, and %g from the nearest center", p, got, want)
+			}
+		}
+	}
+}
+
+// TestCentroidsCancelled: a large tessellation does not hold up who wants to leave.
+func TestCentroidsCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := centroids(ctx, 2, 16384, 262144, 1); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v; want that it was cancelled", err)
 	}
 }
 

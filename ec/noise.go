@@ -63,7 +63,7 @@ func (n *Noise) Candidates(r *engine.Recorder, mean, deviation *engine.Tensor, p
 		Candidates: into.Range(), Pick: n.clock.Tensor().Range(), Clock: n.clock.Tensor().Range(),
 		Seed: r.Engine().Seed(), Stream: n.stream, Dim: uint32(n.space.Dim), Row: uint32(row), Count: uint32(into.Len() / row / members), First: uint32(pick.First),
 	}
-	k.Mirrored, k.Table, k.NoiseTexels, k.TableFours = n.constants(mean)
+	k.Mirrored, k.Table, k.NoiseTexels, k.TableFours = n.source(mean)
 	if pick.Index != nil {
 		k.Pick, k.Picked = pick.Index.Range(), 1
 	}
@@ -76,8 +76,8 @@ func (n *Noise) Candidates(r *engine.Recorder, mean, deviation *engine.Tensor, p
 	r.Dispatch(k.call(groups, uint32(members), 1))
 }
 
-// constants are what kernels want to know of the noise; any tensor does where there is no table.
-func (n *Noise) constants(any *engine.Tensor) (mirrored uint32, table, texels vk.Range, fours uint32) {
+// source is where kernels take the noise from; any tensor does where there is no table.
+func (n *Noise) source(any *engine.Tensor) (mirrored uint32, table, texels vk.Range, fours uint32) {
 	if n.mirrored {
 		mirrored = 1
 	}
@@ -120,7 +120,7 @@ func (n *Noise) Sum(r *engine.Recorder, weight *engine.Tensor, scale float64, de
 		Clock: n.clock.Tensor().Range(), Seed: r.Engine().Seed(), Stream: n.stream, Dim: uint32(n.space.Dim), Row: uint32(row),
 		Population: uint32(n.population), Scale: float32(scale), LocalSizeX: r.Workgroup(),
 	}
-	k.Mirrored, k.Table, k.NoiseTexels, k.TableFours = n.constants(weight)
+	k.Mirrored, k.Table, k.NoiseTexels, k.TableFours = n.source(weight)
 	if deviation != nil {
 		k.Deviation, k.PerDeviation = deviation.Range(), 1
 	}

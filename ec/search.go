@@ -26,15 +26,13 @@ type Search struct {
 	solution   *engine.Tensor
 	settle     *engine.Program // puts the strategy's solution into it; nil: they are the same
 	evaluation Evaluation
-	judge      *judge         // nil with several objectives
-	panel      *panel         // nil with one objective
-	window     *engine.Tensor // [M · window, row]
-	rest       *engine.Tensor // [M · window, row]: to be added to it; nil: nothing
-	raw        *engine.Tensor // [M, P] or [M, P, K]: as evaluated
-	descriptor *engine.Tensor // [M, P, B]; nil where the problem has none
-	rows       []*engine.Tensor
-	returns    *engine.Tensor           // [M]: the metric of the candidates' mean return; nil where there is no environment
-	more       []func(*engine.Recorder) // the problem's and the strategy's metrics
+	judge      *judge                   // nil with several objectives
+	panel      *panel                   // nil with one objective
+	window     *engine.Tensor           // [M · window, row]
+	rest       *engine.Tensor           // [M · window, row]: to be added to it; nil: nothing
+	raw        *engine.Tensor           // [M, P] or [M, P, K]: as evaluated
+	descriptor *engine.Tensor           // [M, P, B]; nil where the problem has none
+	rows       []func(*engine.Recorder) // record the metrics
 	step       *engine.Program
 }
 
@@ -98,19 +96,17 @@ func (s *Search) build(ctx context.Context, members int) (err error) {
 	}
 	s.metrics = engine.NewMetrics(s.state, members, maxMetrics)
 	if s.judge != nil {
-		for _, name := range []string{"fitness/best", "fitness/mean", "fitness/deviation", "fitness/not_finite", "fitness/best_ever"} {
-			s.rows = append(s.rows, s.metrics.Row(name))
-		}
+		s.rows = append(s.rows, s.judge.Rows(s.metrics))
+	} else {
+		s.rows = append(s.rows, s.panel.Rows(s.metrics))
 	}
 	if steps, _ := s.evaluation.Steps(); steps > 0 && s.judge != nil {
-		s.returns = s.metrics.Row("episode/return")
+		returns := s.metrics.Row("episode/return")
+		s.rows = append(s.rows, func(r *engine.Recorder) { r.Copy(returns, s.judge.summary.Index(1)) })
 	}
-	if s.panel != nil {
-		s.more = append(s.more, s.panel.Rows(s.metrics))
-	}
-	s.more = append(s.more, s.evaluation.Rows(s.metrics))
+	s.rows = append(s.rows, s.evaluation.Rows(s.metrics))
 	if measured, ok := s.strategy.(Measured); ok {
-		s.more = append(s.more, measured.Rows(s.metrics))
+		s.rows = append(s.rows, measured.Rows(s.metrics))
 	}
 	return s.state.Allocate()
 }
@@ -147,18 +143,11 @@ func (s *Search) Record(r *engine.Recorder, rows func(*engine.Recorder)) {
 		told = s.panel.record(r, s.raw)
 	} else {
 		told = s.judge.record(r, s.raw, s.inside)
-		for i, row := range s.rows[:4] {
-			engine.Mean(r, row, s.judge.whole.Index(i), nil, 1)
-		}
-		r.Copy(s.rows[4], s.judge.best)
-		if s.returns != nil {
-			engine.Mean(r, s.returns, s.judge.whole.Index(1), nil, 1)
-		}
 	}
 	told.Descriptor = s.descriptor
 	s.strategy.Tell(r, told)
-	for _, more := range s.more {
-		more(r)
+	for _, record := range s.rows {
+		record(r)
 	}
 	if rows != nil {
 		rows(r)
@@ -266,7 +255,10 @@ func (s *Search) Evaluator(ctx context.Context) (*envs.Evaluator, error) {
 	if !ok {
 		return nil, nil
 	}
-	return acting.Evaluator(ctx, s.strategy.Solution())
+	if err := s.settled(ctx); err != nil {
+		return nil, err
+	}
+	return acting.Evaluator(ctx, s.solution)
 }
 
 // Close implements engine.Workflow.

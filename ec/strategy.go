@@ -1,16 +1,3 @@
-// Package ec holds evolutionary computation: algorithms that propose candidates and learn from how fit they are.
-//
-// An algorithm is a value, its configuration, such as DefaultOpenES(). It is used by a Search, which evaluates its candidates by a Problem on the device,
-// generation after generation; package problem has policies for any environment, known functions, and functions of one's own in GLSL. By AskTell the caller
-// evaluates candidates, in Go or wherever else.
-//
-//   - Of a normal distribution: OpenES, vanilla ES, ARS, PGPE, SNES, CMA-ES, Sep-CMA-ES, CEM, random search.
-//   - Of a population: genetic algorithms (GA), DE, SHADE, PSO, CSO.
-//   - For several objectives: NSGA-II, NSGA-III, MOEA/D; package indicator says how good a front is.
-//   - For quality diversity: MAP-Elites, CVT-MAP-Elites.
-//
-// Fitness is maximised everywhere. Every tensor of a search has the members, M, as its first axis: a member is a search of its own, with its own
-// random numbers and hyperparameters, so that many run at once. A search's candidates are the population, P.
 package ec
 
 import (

@@ -18,7 +18,7 @@ func (s *Search) watch() {
 	for i, name := range []string{watchMedian, watchQuarter, watchWorst, watchSpread, watchRelative} {
 		rows[i] = s.metrics.Row(name)
 	}
-	s.more = append(s.more, func(r *engine.Recorder) {
+	s.rows = append(s.rows, func(r *engine.Recorder) {
 		population, window, row := s.strategy.Population(), s.evaluation.Window(), s.space.Row()
 		r.Dispatch(watchKernel{
 			Fitness: s.judge.fitness.Range(), FitnessTexels: s.judge.fitness.Range(), Rank: s.judge.rank.Range(),
