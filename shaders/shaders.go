@@ -14,7 +14,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"sort"
+	"slices"
 	"strings"
 )
 
@@ -77,7 +77,7 @@ func Environments(fsys fs.FS) ([]Environment, error) {
 		}
 		found = append(found, Environment{Name: name, File: shown(file), Text: string(text)})
 	}
-	sort.Slice(found, func(i, j int) bool { return found[i].Name < found[j].Name })
+	slices.SortFunc(found, func(a, b Environment) int { return strings.Compare(a.Name, b.Name) })
 	for i := 1; i < len(found); i++ {
 		if found[i].Name == found[i-1].Name {
 			return nil, fmt.Errorf("%s:1: environment %q is declared in %s too", found[i].File, found[i].Name, found[i-1].File)
@@ -116,7 +116,7 @@ func Kernels(fsys fs.FS) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("shaders: list kernels: %w", err)
 	}
-	sort.Strings(kernels)
+	slices.Sort(kernels)
 	return kernels, nil
 }
 

@@ -6,10 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
-	"sort"
+	"slices"
 	"strings"
 )
 
@@ -51,7 +52,7 @@ func (b *builder) outputs(ctx context.Context, glslc compiler) (map[string][]byt
 		want[spvFolder+"/"+v.name()+".spv"] = v.code
 		fmt.Fprintf(&manifest, "spv %s %s %s\n", v.name(), digest([]byte(v.source)), digest(v.code))
 	}
-	for _, file := range sortedKeys(want) {
+	for _, file := range slices.Sorted(maps.Keys(want)) {
 		if path.Base(file) == goFile {
 			fmt.Fprintf(&manifest, "go %s %s\n", file, digest(want[file]))
 		}
@@ -104,14 +105,14 @@ func (b *builder) compare(want map[string][]byte) ([]difference, error) {
 		return nil, err
 	}
 	var all []difference
-	for _, file := range sortedKeys(want) {
+	for _, file := range slices.Sorted(maps.Keys(want)) {
 		if content, ok := have[file]; !ok {
 			all = append(all, difference{file, missing})
 		} else if !bytes.Equal(content, want[file]) {
 			all = append(all, difference{file, stale})
 		}
 	}
-	for _, file := range sortedKeys(have) {
+	for _, file := range slices.Sorted(maps.Keys(have)) {
 		if _, ok := want[file]; !ok {
 			all = append(all, difference{file, leftOver})
 		}
@@ -167,7 +168,7 @@ func (b *builder) compareDigests() ([]difference, error) {
 		}
 	}
 	var all []difference
-	for _, file := range sortedKeys(kinds) {
+	for _, file := range slices.Sorted(maps.Keys(kinds)) {
 		all = append(all, difference{file, kinds[file]})
 	}
 	return all, nil
@@ -211,13 +212,4 @@ func (b *builder) remove(file string) error {
 		}
 	}
 	return nil
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for key := range m {
-		keys = append(keys, key)
-	}
-	sort.Strings(keys)
-	return keys
 }

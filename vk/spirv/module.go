@@ -9,8 +9,9 @@
 package spirv
 
 import (
+	"cmp"
 	"fmt"
-	"sort"
+	"slices"
 )
 
 // Module is the interface of one compute module.
@@ -154,7 +155,7 @@ func Reflect(code []byte) (*Module, error) {
 			return nil, err
 		}
 	}
-	sort.Slice(m.Bindings, func(i, j int) bool { return m.Bindings[i].Index < m.Bindings[j].Index })
+	slices.SortFunc(m.Bindings, func(a, b Binding) int { return cmp.Compare(a.Index, b.Index) })
 	for i := 1; i < len(m.Bindings); i++ {
 		if a, b := m.Bindings[i-1], m.Bindings[i]; a.Index == b.Index {
 			return nil, failf(-1, "buffers %q and %q share binding %d", a.Name, b.Name, a.Index)

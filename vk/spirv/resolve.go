@@ -1,6 +1,9 @@
 package spirv
 
-import "sort"
+import (
+	"cmp"
+	"slices"
+)
 
 const (
 	classUniformConstant = 0
@@ -277,7 +280,7 @@ func (d *declarations) resolveSpec(m *Module) error {
 		at[specID] = len(m.Spec)
 		m.Spec = append(m.Spec, s)
 	}
-	sort.SliceStable(m.Spec, func(i, j int) bool { return m.Spec[i].ID < m.Spec[j].ID })
+	slices.SortStableFunc(m.Spec, func(a, b SpecConstant) int { return cmp.Compare(a.ID, b.ID) })
 	return nil
 }
 
