@@ -65,7 +65,8 @@ func OnReport(h Hook) LearnOption { return func(l *learn) { l.hooks = append(l.h
 //
 // The engine's logger is told of evaluations and checkpoints and, at the level of debugging, of every iteration.
 //
-// When ctx ends, the steps under way are finished, a checkpoint is written where they are on, and the error is the context's.
+// When ctx ends, the steps under way are finished, a checkpoint is written where they are on, and the error is the context's; nil
+// where those were the last.
 func Learn(ctx context.Context, w Workflow, opts ...LearnOption) error {
 	l := &learn{}
 	for _, o := range opts {
@@ -159,7 +160,7 @@ func (l *learn) loop(ctx, run context.Context, w Workflow, done int) error {
 			return errors.Join(reason, err)
 		}
 	}
-	if errors.Is(reason, ErrStop) {
+	if errors.Is(reason, ErrStop) || done >= l.iterations && ctx.Err() != nil && errors.Is(reason, ctx.Err()) {
 		return nil
 	}
 	return reason

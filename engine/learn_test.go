@@ -153,6 +153,17 @@ func TestLearnStops(t *testing.T) {
 			}
 		})
 	}
+	// The step under way was the last one: the run is done.
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	if err := Learn(ctx, newCounting(t), Iterations(4), OnReport(func(_ context.Context, r Report) error {
+		if r.Iteration == 3 {
+			cancel()
+		}
+		return nil
+	})); err != nil {
+		t.Errorf("error %v of a run that was finished", err)
+	}
 	if err := Learn(t.Context(), newCounting(t)); err == nil || !strings.Contains(err.Error(), "want the option Iterations") {
 		t.Errorf("error %v without a number of iterations", err)
 	}
