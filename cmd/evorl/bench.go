@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -42,6 +43,13 @@ func newBench() *cobra.Command {
 			}}
 			if _, err := path.Match(only, ""); err != nil {
 				return usagef("--only %q: %v", only, err)
+			}
+			if !slices.ContainsFunc(suite.Cases, o.Match) {
+				var cases []string
+				for _, c := range suite.Cases {
+					cases = append(cases, c.Name)
+				}
+				return usagef("--only %q: suite %s has no such case; there are: %s", only, suite.Name, strings.Join(cases, ", "))
 			}
 			devices := []string{device}
 			if device == "all" {
