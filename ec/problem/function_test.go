@@ -24,7 +24,7 @@ func values(t testing.TB, eng *engine.Engine, f *Function, points [][][]float64,
 	return out
 }
 
-// valuesOf are values of the points, as sums of two floats if fine is set. The values are so too then, of functions that have such.
+// valuesOf are values of the points, as sums of two floats if fine is set, of a function without noise. The values are so too then, if the function has such.
 func valuesOf(t testing.TB, eng *engine.Engine, f *Function, points [][][]float64, exact, fine bool) [][]float64 {
 	t.Helper()
 	const first, behind = 3, 2
@@ -65,13 +65,16 @@ func valuesOf(t testing.TB, eng *engine.Engine, f *Function, points [][][]float6
 		must(rest.WriteFloat32(t.Context(), low))
 	}
 	program, err := eng.Record("functions", func(r *engine.Recorder) {
-		k := e.of(candidates, first, fitness)
-		if k.exact = exact; fine {
-			if k.rest = rest; e.FineFitness() {
-				k.objectivesRest = more
-			}
+		switch {
+		case fine && e.FineFitness():
+			e.RecordFine(r, candidates, rest, first, fitness, more)
+		case fine:
+			e.RecordFine(r, candidates, rest, first, fitness, nil)
+		default:
+			k := e.of(candidates, first, fitness)
+			k.exact = exact
+			r.Dispatch(f.call(r, k))
 		}
-		r.Dispatch(f.call(r, k))
 	})
 	must(err)
 	defer program.Free()
