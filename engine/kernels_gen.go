@@ -10,6 +10,37 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
+var countShader = &vk.Shader{
+	Name:  "engine/count",
+	SPIRV: shaders.Code("engine/count"),
+	Bindings: []vk.Binding{
+		{Name: "Count", Index: 0, Access: vk.Read},
+		{Name: "Row", Index: 1, Access: vk.Write},
+	},
+	PushBytes:     4,
+	LocalSize:     [3]uint32{8, 1, 1},
+	LocalSizeSpec: [3]int32{-1, -1, -1},
+}
+
+// countKernel is shaders/engine/count.comp.
+type countKernel struct {
+	Count vk.Range // readonly uint
+	Row   vk.Range // writeonly float
+
+	Population uint32 // push constants, in order
+}
+
+// call dispatches x × y × z workgroups.
+func (k countKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [2]vk.Range
+		push   [4]byte
+	})
+	a.ranges = [2]vk.Range{k.Count, k.Row}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
+	return vk.Call{Shader: countShader, Groups: [3]uint32{x, y, z}, Label: "engine/count", Ranges: a.ranges[:], Push: a.push[:]}
+}
+
 var gatherShader = &vk.Shader{
 	Name:  "engine/gather",
 	SPIRV: shaders.Code("engine/gather"),

@@ -93,3 +93,9 @@ func (m *Metrics) slot(iteration int) func(word int) uint32 {
 
 // Names lists the metrics in the order they were added.
 func (m *Metrics) Names() []string { return append([]string(nil), m.names...) }
+
+// CopyCounts records that counts [P] u32 become a row [P] of metrics. They are exact up to 2^24.
+func CopyCounts(r *Recorder, row, counts *Tensor) {
+	n := uint32(counts.Len())
+	r.Dispatch(countKernel{Count: counts.Range(), Row: row.Range(), Population: n}.call((n+7)/8, 1, 1))
+}

@@ -47,37 +47,6 @@ func (k pairingKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: pairingShader, Groups: [3]uint32{x, y, z}, Label: "hybrid/pairing", Ranges: a.ranges[:], Push: a.push[:]}
 }
 
-var parentShader = &vk.Shader{
-	Name:  "hybrid/parent",
-	SPIRV: shaders.Code("hybrid/parent"),
-	Bindings: []vk.Binding{
-		{Name: "Parent", Index: 0, Access: vk.Read},
-		{Name: "Row", Index: 1, Access: vk.Write},
-	},
-	PushBytes:     4,
-	LocalSize:     [3]uint32{8, 1, 1},
-	LocalSizeSpec: [3]int32{-1, -1, -1},
-}
-
-// parentKernel is shaders/hybrid/parent.comp.
-type parentKernel struct {
-	Parent vk.Range // readonly uint
-	Row    vk.Range // writeonly float
-
-	Population uint32 // push constants, in order
-}
-
-// call dispatches x × y × z workgroups.
-func (k parentKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [2]vk.Range
-		push   [4]byte
-	})
-	a.ranges = [2]vk.Range{k.Parent, k.Row}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
-	return vk.Call{Shader: parentShader, Groups: [3]uint32{x, y, z}, Label: "hybrid/parent", Ranges: a.ranges[:], Push: a.push[:]}
-}
-
 var perturbShader = &vk.Shader{
 	Name:  "hybrid/perturb",
 	SPIRV: shaders.Code("hybrid/perturb"),

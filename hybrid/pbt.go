@@ -170,8 +170,7 @@ func (p *PBT) recordRows(r *engine.Recorder) {
 	for _, row := range p.rows {
 		r.Copy(row.metric, row.from)
 	}
-	n := uint32(p.parent.Len())
-	r.Dispatch(parentKernel{Parent: p.parent.Range(), Row: p.parentRow.Range(), Population: n}.call((n+7)/8, 1, 1))
+	engine.CopyCounts(r, p.parentRow, p.parent)
 }
 
 // recordFitness records the evaluation of the members.

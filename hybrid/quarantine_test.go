@@ -70,6 +70,9 @@ func TestQuarantine(t *testing.T) {
 					if (norm == -1) != (p == broken) {
 						t.Errorf("gradient norms %v; want -1 of member %d alone", m["gradient/norm"], broken)
 					}
+					if told := m["gradient/refused"][p]; float64(told) != float64(refused[p]) {
+						t.Errorf("metrics tell %g refused gradients of member %d; there were %d", told, p, refused[p])
+					}
 				}
 
 				steps(t, sick, 4, 5)

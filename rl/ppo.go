@@ -100,6 +100,7 @@ type PPO struct {
 type ppoRows struct {
 	episodeReturn, episodeLength, diverged                    *engine.Tensor
 	actorLoss, criticLoss, entropy, divergence, clipped, norm *engine.Tensor
+	refused                                                   *engine.Tensor // gradients that were not finite, since the run began
 }
 
 // NewPPO makes a PPO workflow. Init or a checkpoint must fill its state before the first Step. Close it after use.
@@ -137,6 +138,7 @@ func (p *PPO) build(ctx context.Context, with settings) (err error) {
 		episodeReturn: p.metrics.Row("episode/return"), episodeLength: p.metrics.Row("episode/length"), diverged: p.metrics.Row("episode/diverged"),
 		actorLoss: p.metrics.Row("loss/actor"), criticLoss: p.metrics.Row("loss/critic"), entropy: p.metrics.Row("policy/entropy"),
 		divergence: p.metrics.Row("policy/kl"), clipped: p.metrics.Row("policy/clipped"), norm: p.metrics.Row("gradient/norm"),
+		refused: p.metrics.Row("gradient/refused"),
 	}
 	if p.evaluate, err = envs.NewEvaluator(ctx, s.Sub("evaluation"), p.env, with.options, p.agent.policy()); err != nil {
 		return err
@@ -242,6 +244,7 @@ func (p *PPO) recordMetrics(r *engine.Recorder) {
 	}
 	engine.Mean(r, p.rows.criticLoss, p.criticLosses.Index(0), nil, splits)
 	r.Copy(p.rows.norm, p.optimizer.Norm())
+	engine.CopyCounts(r, p.rows.refused, p.optimizer.Refused())
 }
 
 // Describe implements engine.Workflow.

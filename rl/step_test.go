@@ -58,7 +58,7 @@ func (p *PPO) dispatches() int {
 	if p.agent.normalizer != nil {
 		n++
 	}
-	return n + 3 + 4 + 1 + 1 + 1 // returns, lengths and diverged episodes, the actor's losses, the critic's, ring, clock
+	return n + 3 + 4 + 1 + 1 + 1 + 1 // returns, lengths and diverged episodes, the actor's losses, the critic's, refused gradients, ring, clock
 }
 
 // TestSubmissions: at default slicing a step of an ordinary size is at most four submissions.

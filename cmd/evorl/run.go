@@ -157,6 +157,9 @@ func (f *runFlags) learn(ctx context.Context, cmd *cobra.Command, cfg *catalog.C
 	})()
 	learned := s.Learn(ctx, line.show)
 	line.end()
+	for _, t := range s.Troubles() {
+		warn(screen, "%s", t)
+	}
 	if learned != nil && ctx.Err() == nil {
 		return learned
 	}

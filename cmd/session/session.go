@@ -43,6 +43,7 @@ type Session struct {
 
 	evaluation  *engine.Evaluation // the newest
 	evaluatedAt int
+	troubles    troubles
 	refused     []*checkpoint.CorruptError
 }
 
@@ -251,6 +252,7 @@ func (s *Session) facts() map[string]string {
 // keep is the hook that writes a report down.
 func (s *Session) keep(_ context.Context, r engine.Report) error {
 	s.done, s.steps = r.Iteration, r.EnvSteps
+	s.troubles.see(r)
 	if r.Evaluation != nil {
 		s.evaluation, s.evaluatedAt = r.Evaluation, r.Iteration
 	}
