@@ -23,13 +23,11 @@ var baseNames = []string{"rand", "best", "current_to_best", "rand_to_best"}
 
 // UnmarshalText reads a base by its name: rand, best, current_to_best or rand_to_best.
 func (b *Base) UnmarshalText(text []byte) error {
-	i, err := named("base", baseNames, text)
-	*b = Base(i)
-	return err
+	return config.UnmarshalName(b, "base", baseNames, text)
 }
 
 // MarshalText writes a base's name.
-func (b Base) MarshalText() ([]byte, error) { return nameOf("base", baseNames, uint32(b)) }
+func (b Base) MarshalText() ([]byte, error) { return config.MarshalName(b, "base", baseNames) }
 
 // DEConfig are the settings of differential evolution.
 type DEConfig struct {

@@ -21,6 +21,11 @@ type judge struct {
 	improved  *engine.Tensor // [M] u32
 	formed    *engine.Tensor // [M, row]: the generation's best
 	summary   *engine.Tensor // [4, M]: best, mean and deviation of the finite, number of the others
+
+	// Of fitness that is the sum of two floats, else nil.
+	rest     *engine.Tensor // [M, P]: to be added to the raw fitness
+	behind   *engine.Tensor // [M, P]: the fitness less the generation's best
+	bestRest *engine.Tensor // [M]: to be added to the generation's best
 }
 
 func newJudge(s *engine.State, space Space, population int) *judge {
@@ -33,6 +38,14 @@ func newJudge(s *engine.State, space Space, population int) *judge {
 		summary: s.Scratch("fitness_summary", engine.Float32, engine.Axis("summary", 4), m),
 	}
 	return j
+}
+
+// finer makes the judge rank by fitness that is the sum of two floats, and returns where the second of them goes, [M, P].
+func (j *judge) finer(s *engine.State) *engine.Tensor {
+	j.rest = s.Scratch("evaluated_rest", engine.Float32, j.fitness.Dims()...)
+	j.behind = s.Scratch("behind", engine.Float32, j.fitness.Dims()...)
+	j.bestRest = s.Scratch("best_rest", engine.Float32, engine.Population(j.space.Members))
+	return j.rest
 }
 
 // init begins searches at start [M, dim].
@@ -54,7 +67,15 @@ func (j *judge) record(r *engine.Recorder, raw *engine.Tensor, strategy Strategy
 		Improved: j.improved.Range(), From: j.formed.Range(), FromTexels: j.formed.Range(), To: j.fittest.Range(), Row: uint32(row),
 		LocalSizeX: r.WorkgroupFor(row / 4 / int(groups)),
 	}.call(groups, uint32(members), 1))
-	engine.Rank(r, j.fitness, j.rank)
+	if j.rest == nil {
+		engine.Rank(r, j.fitness, j.rank)
+	} else {
+		r.Dispatch(behindKernel{
+			Raw: raw.Range(), RawTexels: raw.Range(), Rest: j.rest.Range(), RestTexels: j.rest.Range(), Behind: j.behind.Range(), BestRest: j.bestRest.Range(),
+			Population: uint32(population), Workgroup: r.WorkgroupFor(3 * population),
+		}.call(uint32(members), 1, 1))
+		engine.Rank(r, j.behind, j.rank)
+	}
 	return Told{Fitness: j.fitness, Rank: j.rank, Fittest: j.fittest, Raw: raw}
 }
 

@@ -62,6 +62,60 @@ func (k arsKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: arsShader, Groups: [3]uint32{x, y, z}, Label: "ec/ars", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var behindShader = &vk.Shader{
+	Name:  "ec/behind",
+	SPIRV: shaders.Code("ec/behind"),
+	Bindings: []vk.Binding{
+		{Name: "Raw", Index: 0, Access: vk.Read},
+		{Name: "raw_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Rest", Index: 2, Access: vk.Read},
+		{Name: "rest_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Behind", Index: 4, Access: vk.Write},
+		{Name: "BestRest", Index: 5, Access: vk.Write},
+	},
+	PushBytes: 4,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// behindKernel is shaders/ec/behind.comp.
+type behindKernel struct {
+	Raw        vk.Range // readonly float
+	RawTexels  vk.Range // readonly vec4 rgba32f
+	Rest       vk.Range // readonly float
+	RestTexels vk.Range // readonly vec4 rgba32f
+	Behind     vk.Range // writeonly float
+	BestRest   vk.Range // writeonly float
+
+	Population uint32 // push constants, in order
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k behindKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [6]vk.Range
+		push   [4]byte
+		spec   [2]uint32
+	})
+	a.ranges = [6]vk.Range{k.Raw, k.RawTexels, k.Rest, k.RestTexels, k.Behind, k.BestRest}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
+	a.spec = [2]uint32{64, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: behindShader, Groups: [3]uint32{x, y, z}, Label: "ec/behind", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var cemShader = &vk.Shader{
 	Name:  "ec/cem",
 	SPIRV: shaders.Code("ec/cem"),
@@ -4573,10 +4627,13 @@ var watchShader = &vk.Shader{
 		{Name: "Worst", Index: 7, Access: vk.Write},
 		{Name: "Spread", Index: 8, Access: vk.Write},
 		{Name: "Relative", Index: 9, Access: vk.Write},
+		{Name: "Rest", Index: 10, Access: vk.Read},
+		{Name: "rest_texels", Index: 11, Access: vk.Read, Texel: vk.TexelFloat4},
 	},
 	PushBytes: 12,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "FINE", ID: 1, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -4595,32 +4652,38 @@ type watchKernel struct {
 	Worst            vk.Range // writeonly float
 	Spread           vk.Range // writeonly float
 	Relative         vk.Range // writeonly float
+	Rest             vk.Range // readonly vec4
+	RestTexels       vk.Range // readonly vec4 rgba32f
 
 	Population uint32 // push constants, in order
 	Window     uint32
 	Row        uint32
 
 	Workgroup  uint32 // specialization constants, zero for their default 64
+	Fine       uint32 // default 0
 	TexelLoads uint32 // default 0
 }
 
 // call dispatches x × y × z workgroups.
 func (k watchKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [10]vk.Range
+		ranges [12]vk.Range
 		push   [12]byte
-		spec   [2]uint32
+		spec   [3]uint32
 	})
-	a.ranges = [10]vk.Range{k.Fitness, k.FitnessTexels, k.Rank, k.Candidates, k.CandidatesTexels, k.Median, k.Quarter, k.Worst, k.Spread, k.Relative}
+	a.ranges = [12]vk.Range{k.Fitness, k.FitnessTexels, k.Rank, k.Candidates, k.CandidatesTexels, k.Median, k.Quarter, k.Worst, k.Spread, k.Relative, k.Rest, k.RestTexels}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Window)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Row)
-	a.spec = [2]uint32{64, 0}
+	a.spec = [3]uint32{64, 0, 0}
 	if k.Workgroup != 0 {
 		a.spec[0] = k.Workgroup
 	}
+	if k.Fine != 0 {
+		a.spec[1] = k.Fine
+	}
 	if k.TexelLoads != 0 {
-		a.spec[1] = k.TexelLoads
+		a.spec[2] = k.TexelLoads
 	}
 	return vk.Call{Shader: watchShader, Groups: [3]uint32{x, y, z}, Label: "ec/watch", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }

@@ -24,14 +24,12 @@ var decompositionNames = []string{"tchebycheff", "pbi"}
 
 // UnmarshalText reads a decomposition by its name: tchebycheff or pbi.
 func (d *Decomposition) UnmarshalText(text []byte) error {
-	i, err := named("decomposition", decompositionNames, text)
-	*d = Decomposition(i)
-	return err
+	return config.UnmarshalName(d, "decomposition", decompositionNames, text)
 }
 
 // MarshalText writes a decomposition's name.
 func (d Decomposition) MarshalText() ([]byte, error) {
-	return nameOf("decomposition", decompositionNames, uint32(d))
+	return config.MarshalName(d, "decomposition", decompositionNames)
 }
 
 // MOEADConfig are the settings of MOEA/D.

@@ -213,7 +213,7 @@ func TestPopulationTOML(t *testing.T) {
 		t.Errorf("error %v; written\n%s\nthen\n%s", err, first.String(), second.String())
 	}
 	for text, want := range map[string]string{
-		"[ga]\ncrossover = \"blx\"":             `crossover "blx"; want one of`,
+		"[ga]\ncrossover = \"blx\"":             `is "blx": want one of`,
 		"[ga]\nmutation_rate = -0.5":            "-1 for one number",
 		"[ga]\nelite_ratio = 0":                 "above 0",
 		"[map-elites]\ncells = []":              "want their number along each descriptor",

@@ -54,7 +54,11 @@ type Acting interface {
 // FineEvaluation is an Evaluation that can make something of candidates more exact than float32: they are the sum of candidates and rest, [M · window, row]
 // each. A search asks it where the algorithm is a FineStrategy.
 type FineEvaluation interface {
-	RecordFine(r *engine.Recorder, candidates, rest *engine.Tensor, first int, fitness *engine.Tensor)
+	// FineFitness says whether their fitness is more exact than float32 too: candidates are ranked by all of it then.
+	FineFitness() bool
+	// RecordFine is Record for such candidates. What is to be added to the fitness goes into fitnessRest [M, P], at most half a unit in the last place
+	// of the fitness where that is finite; fitnessRest is nil without FineFitness.
+	RecordFine(r *engine.Recorder, candidates, rest *engine.Tensor, first int, fitness, fitnessRest *engine.Tensor)
 }
 
 // Describer is an Evaluation that also describes how candidates behave, in the space that its problem's Space bounds. Describe is called once,

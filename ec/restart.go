@@ -42,7 +42,7 @@ type Run struct {
 	Deviation   float64 // the first one, relative to the first run's
 	Evaluations int
 	Fitness     float64 // its best; NaN where none was finite
-	// Why it ended: "target", "budget", or a criterion of StopConfig: "tolfun", "tolfunhist", "tolx", "no effect" (candidates are the same in float32), "flat
+	// Why it ended: "target", "budget", or a criterion of StopConfig: "tolfun", "tolfunhist", "tolx", "no effect" (candidates are the same in the numbers' precision), "flat
 	// fitness", "stagnation", "not finite" (no fitness of a generation is).
 	End string
 }
@@ -156,7 +156,7 @@ func (rs *restarts) learn(ctx context.Context, s *Search, group []int) error {
 	for i, m := range group {
 		runs[i] = rs.members[m].next
 		runs[i].Population, runs[i].Fitness = population, math.NaN()
-		stoppers[i] = newStopper(rs.cfg.StopConfig, s.space.Dim, population)
+		stoppers[i] = newStopper(rs.cfg.StopConfig, s.space.Dim, population, s.exact())
 	}
 	if err := s.Init(ctx); err != nil {
 		return err
@@ -180,12 +180,8 @@ func (rs *restarts) learn(ctx context.Context, s *Search, group []int) error {
 			if run.End != "" {
 				continue
 			}
-			at := func(name string) float64 { return float64(metrics[name][i]) }
-			run.Evaluations, run.Fitness = (iteration+1)*population, at("fitness/best_ever")
-			run.End = stoppers[i].see(generation{
-				best: at("fitness/best"), median: at(watchMedian), quarter: at(watchQuarter), worst: at(watchWorst), notFinite: at("fitness/not_finite"),
-				spread: at(watchSpread), relative: at(watchRelative),
-			})
+			run.Evaluations, run.Fitness = (iteration+1)*population, float64(metrics["fitness/best_ever"][i])
+			run.End = stoppers[i].see(s.seen(metrics, i))
 			switch {
 			case run.Fitness >= rs.cfg.Target:
 				run.End = "target"

@@ -31,6 +31,8 @@ type Search struct {
 	window     *engine.Tensor           // [M · window, row]
 	rest       *engine.Tensor           // [M · window, row]: to be added to it; nil: nothing
 	raw        *engine.Tensor           // [M, P] or [M, P, K]: as evaluated
+	rawRest    *engine.Tensor           // [M, P]: to be added to it; nil: nothing
+	fine       FineEvaluation           // nil where there is no rest
 	descriptor *engine.Tensor           // [M, P, B]; nil where the problem has none
 	rows       []func(*engine.Recorder) // record the metrics
 	step       *engine.Program
@@ -70,7 +72,7 @@ func (s *Search) build(ctx context.Context, members int) (err error) {
 	}
 	s.window = search.Scratch("candidates", engine.Float32, engine.Population(members*s.evaluation.Window()), engine.Axis("parameter", s.space.Row()))
 	if _, ok := s.strategy.(FineStrategy); ok && s.inside.repair == nil { // what is repaired is where float32 puts it
-		if _, ok := s.evaluation.(FineEvaluation); ok {
+		if s.fine, ok = s.evaluation.(FineEvaluation); ok {
 			s.rest = search.Scratch("rest", engine.Float32, engine.Population(members*s.evaluation.Window()), engine.Axis("parameter", s.space.Row()))
 		}
 	}
@@ -84,6 +86,9 @@ func (s *Search) build(ctx context.Context, members int) (err error) {
 		s.panel = newPanel(search, s.space, population, several)
 	} else {
 		s.judge = newJudge(search, s.space, population)
+		if s.fine != nil && s.fine.FineFitness() {
+			s.rawRest = s.judge.finer(search)
+		}
 	}
 	s.raw = search.Scratch("evaluated", engine.Float32, dims...)
 	if b := len(s.space.DescriptorLow); b > 0 {
@@ -132,7 +137,7 @@ func (s *Search) Record(r *engine.Recorder, rows func(*engine.Recorder)) {
 		s.inside.Candidates(r, Pick{First: from}, s.window)
 		if s.rest != nil {
 			s.strategy.(FineStrategy).Rest(r, Pick{First: from}, s.rest)
-			s.evaluation.(FineEvaluation).RecordFine(r, s.window, s.rest, from, s.raw)
+			s.fine.RecordFine(r, s.window, s.rest, from, s.raw, s.rawRest)
 			continue
 		}
 		s.evaluation.Record(r, s.window, from, s.raw)

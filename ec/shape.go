@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/config"
 )
 
 // Shaping is how fitness becomes the weights of an update. The numbers are those of shaders/ec/shape.comp.
@@ -28,21 +29,12 @@ func (s Shaping) String() string {
 
 // UnmarshalText reads a shaping by its name: raw, centered_rank, standardize or normalize.
 func (s *Shaping) UnmarshalText(text []byte) error {
-	for i, name := range shapingNames {
-		if string(text) == name {
-			*s = Shaping(i)
-			return nil
-		}
-	}
-	return fmt.Errorf("shaping %q; want one of %q", text, shapingNames)
+	return config.UnmarshalName(s, "shaping", shapingNames[:], text)
 }
 
 // MarshalText writes a shaping's name.
 func (s Shaping) MarshalText() ([]byte, error) {
-	if int(s) >= len(shapingNames) {
-		return nil, fmt.Errorf("shaping %d; want 0 to %d", uint32(s), len(shapingNames)-1)
-	}
-	return []byte(shapingNames[s]), nil
+	return config.MarshalName(s, "shaping", shapingNames[:])
 }
 
 // Weights records the weights [M, P] that a shaping gives a generation's candidates. A generation whose fitness is all the same gets zeros.

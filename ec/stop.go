@@ -18,7 +18,7 @@ func DefaultStop() StopConfig {
 	return StopConfig{TolFun: 1e-11, TolFunHist: 1e-12, TolX: 1e-11, Stagnation: 1}
 }
 
-// Where float32 can tell no more: fitness that differs by two units in the last place, candidates by four.
+// Where float32 can tell no more: fitness that differs by two units in the last place, candidates by four. Sums of two floats tell the squares of that.
 const (
 	equalFitness    = 1.0 / (1 << 22)
 	equalCandidates = 1.0 / (1 << 21)
@@ -31,6 +31,7 @@ type generation struct{ best, median, quarter, worst, notFinite, spread, relativ
 type stopper struct {
 	cfg             StopConfig
 	dim, population int
+	exact           bool      // fitness and candidates are sums of two floats
 	newest          []float64 // best fitness of 10 + 30 dim / P generations
 	bests, medians  []float64 // of every fifth generation
 	count, flat     int
@@ -38,8 +39,8 @@ type stopper struct {
 	bestAt          int // generation
 }
 
-func newStopper(cfg StopConfig, dim, population int) *stopper {
-	return &stopper{cfg: cfg, dim: dim, population: population, best: math.Inf(-1)}
+func newStopper(cfg StopConfig, dim, population int, exact bool) *stopper {
+	return &stopper{cfg: cfg, dim: dim, population: population, exact: exact, best: math.Inf(-1)}
 }
 
 // sparsity is every how many generations are kept to see stagnation.
@@ -61,7 +62,11 @@ func (s *stopper) see(g generation) string {
 	if s.flat++; g.best > g.quarter {
 		s.flat = 0
 	}
-	equal := equalFitness * math.Abs(g.best)
+	equal, same := equalFitness, equalCandidates
+	if s.exact {
+		equal, same = equal*equal, same*same
+	}
+	equal *= math.Abs(g.best)
 	history := slices.Max(s.newest) - slices.Min(s.newest)
 	enough := len(s.newest) > 9
 	switch {
@@ -73,7 +78,7 @@ func (s *stopper) see(g generation) string {
 		return "tolfunhist"
 	case s.population > 1 && g.spread <= s.cfg.TolX:
 		return "tolx"
-	case s.population > 1 && g.relative <= equalCandidates:
+	case s.population > 1 && g.relative <= same:
 		return "no effect"
 	case s.population > 1 && s.flat > 1:
 		return "flat fitness"

@@ -50,7 +50,7 @@ func TestStopper(t *testing.T) {
 			return g
 		}},
 	} {
-		s := newStopper(DefaultStop(), dim, population)
+		s := newStopper(DefaultStop(), dim, population, false)
 		end, at := "", 0
 		for i := 1; i <= 2000 && end == ""; i++ {
 			end, at = s.see(c.generate(i)), i

@@ -8,7 +8,6 @@ import (
 // tridiagonal decomposes symmetric matrices of any size: Householder's reflections make them tridiagonal, QL iterations diagonal, and both turn the
 // eigenvectors.
 type tridiagonal struct {
-	sweeps     int            // of QL, a dispatch
 	reflectors *engine.Tensor // [M, blocks, dim, 8]
 	grams      *engine.Tensor // [M, blocks, 9, 8]
 	vectors    *engine.Tensor // [M, 2, 2, row]

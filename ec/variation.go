@@ -23,14 +23,12 @@ var crossoverNames = []string{"none", "uniform", "one_point", "two_point", "sbx"
 
 // UnmarshalText reads a crossover by its name: none, uniform, one_point, two_point, sbx or line.
 func (c *Crossover) UnmarshalText(text []byte) error {
-	i, err := named("crossover", crossoverNames, text)
-	*c = Crossover(i)
-	return err
+	return config.UnmarshalName(c, "crossover", crossoverNames, text)
 }
 
 // MarshalText writes a crossover's name.
 func (c Crossover) MarshalText() ([]byte, error) {
-	return nameOf("crossover", crossoverNames, uint32(c))
+	return config.MarshalName(c, "crossover", crossoverNames)
 }
 
 // Mutation is how a child is mutated. The numbers are those of shaders/ec/vary.comp.
@@ -46,13 +44,13 @@ var mutationNames = []string{"none", "gaussian", "polynomial"}
 
 // UnmarshalText reads a mutation by its name: none, gaussian or polynomial.
 func (m *Mutation) UnmarshalText(text []byte) error {
-	i, err := named("mutation", mutationNames, text)
-	*m = Mutation(i)
-	return err
+	return config.UnmarshalName(m, "mutation", mutationNames, text)
 }
 
 // MarshalText writes a mutation's name.
-func (m Mutation) MarshalText() ([]byte, error) { return nameOf("mutation", mutationNames, uint32(m)) }
+func (m Mutation) MarshalText() ([]byte, error) {
+	return config.MarshalName(m, "mutation", mutationNames)
+}
 
 // VariationConfig is how offspring are made of parents: two are crossed and have two children, each of which is mutated. Numbers that leave
 // the bounds are put onto them.

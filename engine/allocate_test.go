@@ -10,7 +10,7 @@ import (
 
 // All memory of a state comes at once, and what does not fit takes none.
 func TestAllocate(t *testing.T) {
-	dev := randomDevice(t)
+	dev := testDevice(t)
 	eng := New(dev)
 	s := eng.NewState()
 	a, b := s.Tensor("a", Float32, Population(3), Axis("x", 5)), s.Scratch("b", Uint32, Axis("x", 2))
@@ -56,7 +56,7 @@ func TestAllocate(t *testing.T) {
 }
 
 func TestAllocateRefuses(t *testing.T) {
-	dev := randomDevice(t)
+	dev := testDevice(t)
 	limits := dev.Info().Limits
 	for _, c := range []struct {
 		name    string
@@ -96,7 +96,7 @@ func TestAllocateRefuses(t *testing.T) {
 
 // What comes to a state that has memory already is counted with it, as it is one run's.
 func TestAllocateRefusesMore(t *testing.T) {
-	dev := randomDevice(t)
+	dev := testDevice(t)
 	s := New(dev).NewState()
 	defer s.Close()
 	s.Tensor("a", Float32, Axis("x", 1<<18))

@@ -25,7 +25,7 @@ type Option func(*Engine)
 // Seed sets the seed of every random number of the engine's workflows. Default 0.
 func Seed(seed uint32) Option { return func(e *Engine) { e.seed = seed } }
 
-// Logger takes the engine's messages. Default: none are kept.
+// Logger takes the engine's messages, those of Learn. Default: none are kept.
 func Logger(log *slog.Logger) Option { return func(e *Engine) { e.log = log } }
 
 // New makes an engine on an open device. The device stays the caller's to close, after every workflow of the engine is closed.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/evorl/evorl/engine/checkpoint"
@@ -38,6 +39,7 @@ type learn struct {
 	checkpointEvery, checkpoints int
 	saveOptions                  []checkpoint.Option
 	hooks                        []Hook
+	log                          *slog.Logger
 }
 
 // Iterations is how many iterations the run has in all, those before a resume included.
@@ -61,12 +63,19 @@ func OnReport(h Hook) LearnOption { return func(l *learn) { l.hooks = append(l.h
 // Learn calls where neither was, from the beginning. Steps are submitted one ahead: while the device works on one, the host reads the
 // metrics of the one before.
 //
-// When ctx ends, the steps under way are finished, a checkpoint is written where they are on, and the error is the context's.
+// The engine's logger is told of evaluations and checkpoints and, at the level of debugging, of every iteration.
+//
+// When ctx ends, the steps under way are finished, a checkpoint is written where they are on, and the error is the context's; nil
+// where those were the last.
 func Learn(ctx context.Context, w Workflow, opts ...LearnOption) error {
 	l := &learn{}
 	for _, o := range opts {
 		o(l)
 	}
+	if l.iterations < 1 {
+		return fmt.Errorf("engine: learning for %d iterations; want the option Iterations, with at least 1", l.iterations)
+	}
+	l.log = w.State().Engine().Logger().With("workflow", w.Describe().Workflow, "environment", w.Describe().Environment)
 	// The device finishes what it has begun: only the loop looks at ctx.
 	run := context.WithoutCancel(ctx)
 	if !w.State().Begun() {
@@ -128,7 +137,9 @@ func (l *learn) loop(ctx, run context.Context, w Workflow, done int) error {
 				return fmt.Errorf("engine: evaluation at iteration %d: %w", done, err)
 			}
 			r.Evaluation, r.Elapsed = &ev, time.Since(start)
+			l.log.Info("evaluated", "iteration", done, "returns", ev.Means())
 		}
+		l.log.Debug("iteration done", "iteration", done, "env_steps", r.EnvSteps, "elapsed", r.Elapsed)
 		for _, h := range l.hooks {
 			if err := h(run, r); err != nil && reason == nil {
 				reason = err
@@ -149,7 +160,7 @@ func (l *learn) loop(ctx, run context.Context, w Workflow, done int) error {
 			return errors.Join(reason, err)
 		}
 	}
-	if errors.Is(reason, ErrStop) {
+	if errors.Is(reason, ErrStop) || done >= l.iterations && ctx.Err() != nil && errors.Is(reason, ctx.Err()) {
 		return nil
 	}
 	return reason
@@ -170,6 +181,7 @@ func (l *learn) save(ctx context.Context, w Workflow, done int) error {
 	if _, err := w.State().Save(ctx, l.dir, done, l.saveOptions...); err != nil {
 		return fmt.Errorf("engine: %w", err)
 	}
+	l.log.Info("checkpoint written", "iteration", done, "folder", l.dir)
 	if l.checkpoints > 0 {
 		if err := checkpoint.Prune(l.dir, l.checkpoints); err != nil {
 			return fmt.Errorf("engine: %w", err)

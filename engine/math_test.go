@@ -120,7 +120,7 @@ func ulp(x float64) float64 {
 func TestMathAccuracy(t *testing.T) {
 	const sin, cos, tanh, exp, log = 0, 1, 2, 3, 4
 	reference := [5]func(float64) float64{math.Sin, math.Cos, math.Tanh, math.Exp, math.Log}
-	dev := randomDevice(t)
+	dev := testDevice(t)
 	shader := mathShader(t)
 	r := NewRng(1, Stream("math"), 0, 0, 0)
 	for _, c := range []struct {
@@ -164,7 +164,7 @@ func TestMathAccuracy(t *testing.T) {
 }
 
 func TestMathSpecialValues(t *testing.T) {
-	dev := randomDevice(t)
+	dev := testDevice(t)
 	inf, nan := float32(math.Inf(1)), float32(math.NaN())
 	x := []float32{0, 1, -1, 100, -100, inf, -inf, nan}
 	want := [][5]float32{

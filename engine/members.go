@@ -1,5 +1,7 @@
 package engine
 
+import "fmt"
+
 // What is done to the members of a population, whatever they are.
 
 // Mean records a mean for every member over all its elements of value [..., P, ...], weighted by a tensor of the same shape where
@@ -7,7 +9,7 @@ package engine
 func Mean(r *Recorder, mean, value, weight *Tensor, scale float32) {
 	outer, p, inner, ok := value.Split(PopulationAxis)
 	if !ok {
-		r.Fail(errNoPopulation(value))
+		r.Fail(fmt.Errorf("engine: the mean of %v over its members: it has no axis %q", value, PopulationAxis))
 		return
 	}
 	k := meanKernel{

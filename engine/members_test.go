@@ -11,7 +11,7 @@ import (
 
 // memberState is an empty state on the device that kernels are tested on.
 func memberState(t *testing.T) *State {
-	s := New(randomDevice(t)).NewState()
+	s := New(testDevice(t)).NewState()
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)

@@ -10,8 +10,8 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// randomDevice opens the device that kernels are tested on.
-func randomDevice(t testing.TB) *vk.Device {
+// testDevice opens the device that kernels are tested on.
+func testDevice(t testing.TB) *vk.Device {
 	t.Helper()
 	dev, err := vk.Open()
 	if err != nil {
@@ -84,7 +84,7 @@ func groups(n, size uint32) uint32 { return (n + size - 1) / size }
 // outside its matrix.
 func TestRandomKernelDrawsAsRng(t *testing.T) {
 	const guard = 5
-	dev := randomDevice(t)
+	dev := testDevice(t)
 	for _, size := range [][2]uint32{{1, 1}, {3, 7}, {5, 4}, {2, 257}, {7, 1001}} {
 		rows, columns := size[0], size[1]
 		for kind, name := range []string{"uint", "uniform", "normal"} {

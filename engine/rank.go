@@ -53,27 +53,3 @@ func rows(t *Tensor) (count uint32, length int) {
 	length = t.dims[len(t.dims)-1].Size
 	return uint32(t.Len() / length), length
 }
-
-// Reduction is what Reduce makes of a population's values. The numbers are those of shaders/engine/reduce.comp.
-type Reduction uint32
-
-const (
-	MeanOf Reduction = iota
-	SumOf
-	LargestOf
-	SmallestOf
-)
-
-// Reduce records a reduction of value [P, ...] over the members, each of the other elements by itself, to result [...]. NaN are left out;
-// the result is NaN where nothing is left.
-func Reduce(r *Recorder, how Reduction, value, result *Tensor) {
-	outer, members, inner, ok := value.Split(PopulationAxis)
-	if !ok || outer != 1 || result.Len() != inner {
-		r.Fail(fmt.Errorf("engine: reducing %v to %v; want [population, ...] and the same without the population", value, result))
-		return
-	}
-	r.Dispatch(reduceKernel{
-		Value: value.Range(), ValueTexels: value.Range(), Result: result.Range(), Population: uint32(members), Inner: uint32(inner),
-		Workgroup: r.WorkgroupFor(members), Kind: uint32(how),
-	}.call(uint32(inner), 1, 1))
-}

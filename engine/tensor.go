@@ -62,9 +62,14 @@ type Tensor struct {
 	stride int   // elements to the next tensor of a stack
 }
 
+// Name is the full one, such as "agent/params".
 func (t *Tensor) Name() string { return t.name }
-func (t *Tensor) Type() DType  { return t.typ }
-func (t *Tensor) Dims() []Dim  { return append([]Dim(nil), t.dims...) }
+
+// Type is that of the elements.
+func (t *Tensor) Type() DType { return t.typ }
+
+// Dims are the axes, the slowest first.
+func (t *Tensor) Dims() []Dim { return append([]Dim(nil), t.dims...) }
 
 // Len is the number of elements.
 func (t *Tensor) Len() int { return length(t.dims) }

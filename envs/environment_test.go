@@ -29,16 +29,16 @@ func TestNamesAndLookup(t *testing.T) {
 
 func TestLookupSuggests(t *testing.T) {
 	for name, want := range map[string]string{
-		"CartPole":         "CartPole-v1",
-		"cartpole-v0":      "CartPole-v1",
-		"Pendulum-v0":      "Pendulum-v1",
-		"MountianCar-v0":   "MountainCar-v0",
-		"acrobat":          "Acrobot-v1",
-		"swingup-easy":     "",
-		"CartPoleSwingUp":  "CartPoleSwingUp-easy",
-		"Breakout-v5":      "",
-		"":                 "",
-		"MountainCarCont.": "MountainCar-v0",
+		"CartPole":        "CartPole-v1",
+		"cartpole-v0":     "CartPole-v1",
+		"Pendulum-v0":     "Pendulum-v1",
+		"MountianCar-v0":  "MountainCar-v0",
+		"acrobat":         "Acrobot-v1",
+		"swingup-easy":    "",
+		"CartPoleSwingUp": "CartPoleSwingUp-easy",
+		"Breakout-v5":     "",
+		"":                "",
+		"MountainCarCont": "MountainCarContinuous-v0",
 	} {
 		_, err := Lookup(name)
 		var unknown *UnknownError

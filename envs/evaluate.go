@@ -45,7 +45,7 @@ func NewEvaluator(ctx context.Context, s *engine.State, env *Environment, option
 	}, nil
 }
 
-// Steps is the longest an episode can be, in actions.
+// steps is the longest an episode can be, in actions.
 func (ev *Evaluator) steps() int {
 	return (ev.options.TimeLimit + ev.options.ActionRepeat - 1) / ev.options.ActionRepeat
 }

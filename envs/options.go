@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"github.com/evorl/evorl/engine/config"
 )
 
 // Options say how an environment is used: the episode around it. The zero value is the environment as its Spec describes it,
@@ -52,21 +54,12 @@ func (a AutoReset) String() string {
 
 // UnmarshalText reads a mode by its name: normal, fast, next-step or disabled.
 func (a *AutoReset) UnmarshalText(text []byte) error {
-	for i, name := range autoResetNames {
-		if string(text) == name {
-			*a = AutoReset(i)
-			return nil
-		}
-	}
-	return fmt.Errorf("auto-reset mode %q; want one of %q", text, autoResetNames)
+	return config.UnmarshalName(a, "auto-reset mode", autoResetNames[:], text)
 }
 
 // MarshalText writes a mode's name.
 func (a AutoReset) MarshalText() ([]byte, error) {
-	if int(a) >= len(autoResetNames) {
-		return nil, fmt.Errorf("auto-reset mode %d; want 0 to %d", uint32(a), len(autoResetNames)-1)
-	}
-	return []byte(autoResetNames[a]), nil
+	return config.MarshalName(a, "auto-reset mode", autoResetNames[:])
 }
 
 // Done is a set of flags of a step, as in the word done of a trajectory.
@@ -75,10 +68,10 @@ type Done uint32
 const (
 	Terminated Done = 1 // the environment ended: nothing to bootstrap from
 	Truncated  Done = 2 // the time limit was reached; may stand beside Terminated
+	Void       Done = 4 // no transition: the reset of NextStep, or a step after the end when Disabled
 	// Diverged stands beside Terminated: the motion left all bounds (a number that is none, or beyond 1e10). The next episode begins as after any other
 	// end, and other environments never notice; a policy that makes it happen often finds a flaw of the simulation.
 	Diverged Done = 8
-	Void     Done = 4 // no transition: the reset of NextStep, or a step after the end when Disabled
 )
 
 // Over says whether the step ended an episode (or, when Void, came after the end).
@@ -88,7 +81,10 @@ func (d Done) Over() bool { return d&(Terminated|Truncated) != 0 }
 // of its last step in the high two. After the step that ends an episode it keeps both, until the next step.
 type EpisodeWord uint32
 
+// Steps are those of the episode so far.
 func (w EpisodeWord) Steps() int { return int(w & maxEpisodeSteps) }
+
+// Done is Terminated, Truncated, both or neither.
 func (w EpisodeWord) Done() Done { return Done(w >> 30) }
 
 // resolved checks the options against a Spec and puts the defaults in.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/shaders"
 )
 
@@ -85,7 +86,7 @@ func (r *Registry) Lookup(name string) (*Environment, error) {
 		}
 		return newEnvironment(b.spec, string(glsl), b.file)
 	}
-	return nil, &UnknownError{Name: name, Nearest: nearest(name, r.names()), Known: r.names()}
+	return nil, &UnknownError{Name: name, Nearest: config.Nearest(name, r.names()), Known: r.names()}
 }
 
 // Names lists all names, sorted.
@@ -119,46 +120,4 @@ func (e *UnknownError) Error() string {
 		return fmt.Sprintf("envs: there is no environment %q; did you mean %q?", e.Name, e.Nearest)
 	}
 	return fmt.Sprintf("envs: there is no environment %q; there are: %s", e.Name, strings.Join(e.Known, ", "))
-}
-
-// nearest returns the name at the smallest edit distance, letter case and version aside; "" when over half would have to change.
-func nearest(name string, names []string) string {
-	plain := func(s string) string {
-		s = strings.ToLower(s)
-		if i := strings.LastIndex(s, "-v"); i >= 0 {
-			s = s[:i]
-		}
-		return s
-	}
-	best, at := "", 0
-	for _, n := range names {
-		if d := distance(plain(name), plain(n)); best == "" || d < at {
-			best, at = n, d
-		}
-	}
-	if 2*at > len(plain(name)) {
-		return ""
-	}
-	return best
-}
-
-// distance is Levenshtein's.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		corner := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := corner
-			if a[i] != b[j] {
-				change++
-			}
-			corner = row[j+1]
-			row[j+1] = min(change, corner+1, row[j]+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -48,7 +48,7 @@ type RolloutConfig struct {
 // evaluated at once. Candidates draw the same random numbers whatever window they are in.
 type Window struct {
 	Population int // candidates of a population
-	Count      int
+	Count      int // of them that are evaluated at once
 	// Common gives all candidates of a population the same random numbers: what they meet differs only by what they do.
 	Common bool
 }

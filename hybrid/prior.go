@@ -32,21 +32,12 @@ func (k PriorKind) String() string {
 
 // UnmarshalText reads a prior by its name: uniform, log_uniform or horizon.
 func (k *PriorKind) UnmarshalText(text []byte) error {
-	for i, name := range priorNames {
-		if string(text) == name {
-			*k = PriorKind(i)
-			return nil
-		}
-	}
-	return fmt.Errorf("prior %q; want one of %q", text, priorNames)
+	return config.UnmarshalName(k, "prior", priorNames[:], text)
 }
 
 // MarshalText writes a prior's name.
 func (k PriorKind) MarshalText() ([]byte, error) {
-	if int(k) >= len(priorNames) {
-		return nil, fmt.Errorf("prior %d; want 0 to %d", uint32(k), len(priorNames)-1)
-	}
-	return []byte(priorNames[k]), nil
+	return config.MarshalName(k, "prior", priorNames[:])
 }
 
 // Prior is where a hyperparameter may be: drawn from at the start, explored within later.

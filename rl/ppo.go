@@ -40,8 +40,8 @@ type PPOConfig struct {
 	ClipValue          bool `doc:"The critic's loss is clipped by clip_epsilon too."`
 }
 
-// DefaultPPO is the configuration of PureJaxRL and CleanRL for classic control: (J. Schulman et al., 2017, table 3, but for what the
-// two changed.)
+// DefaultPPO is the configuration of PureJaxRL and CleanRL for classic control: that of J. Schulman et al., 2017, table 3, but for what the
+// two changed.
 func DefaultPPO() PPOConfig {
 	return PPOConfig{
 		Members: 1, Environments: 4, RolloutLength: 128, Epochs: 4, Minibatches: 4,

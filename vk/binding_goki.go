@@ -67,7 +67,6 @@ var (
 	vkGetPhysicalDeviceProperties = binding.GetPhysicalDeviceProperties
 	vkGetDeviceQueue              = binding.GetDeviceQueue
 	vkDestroyDevice               = binding.DestroyDevice
-	vkDeviceWaitIdle              = binding.DeviceWaitIdle
 	vkCreateBuffer                = binding.CreateBuffer
 	vkDestroyBuffer               = binding.DestroyBuffer
 	vkGetBufferMemoryRequirements = binding.GetBufferMemoryRequirements

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"unsafe"
 )
@@ -49,6 +50,7 @@ type pipeline struct {
 	once     sync.Once
 	err      error
 	handle   vkPipeline
+	compiled bool // guarded by pipelines
 }
 
 func (p *pipelines) open(d *Device) {
@@ -115,9 +117,44 @@ func (d *Device) compile(p *pipeline) error {
 	d.name(objectPipeline, handleOf(handle), m.shader.Name)
 	d.counters.pipelines.Add(1)
 	d.pipes.Lock()
-	m.dirty = true
+	m.dirty, p.compiled = true, true
 	d.pipes.Unlock()
 	return nil
+}
+
+// Variants are the kernels that the device's programs run so far and, of each, the specialization constants of its variants that are not the
+// shader's defaults, such as "LANES=8 LOCAL_SIZE_X=64", sorted. Values above 65535, those of floats among them, are written as bits.
+func (d *Device) Variants() map[string][]string {
+	d.pipes.Lock()
+	defer d.pipes.Unlock()
+	all := map[string][]string{}
+	for _, p := range d.pipes.byKey {
+		if p.compiled {
+			name := p.module.shader.Name
+			all[name] = append(all[name], p.variant())
+		}
+	}
+	for _, variants := range all {
+		slices.Sort(variants)
+	}
+	return all
+}
+
+func (p *pipeline) variant() string {
+	var parts []string
+	for i, c := range p.module.shader.Spec {
+		switch v := p.spec[i]; {
+		case v == c.Default:
+		case v > 0xffff:
+			parts = append(parts, fmt.Sprintf("%s=%#x", c.Name, v))
+		default:
+			parts = append(parts, fmt.Sprintf("%s=%d", c.Name, v))
+		}
+	}
+	if p.subgroup != 0 {
+		parts = append(parts, fmt.Sprintf("subgroup=%d", p.subgroup))
+	}
+	return strings.Join(parts, " ")
 }
 
 // createPipeline calls the driver's compiler.

@@ -36,6 +36,7 @@ type figure struct{ value, limit float64 }
 type Measurement struct {
 	Suite    string   `json:"suite"`
 	Case     string   `json:"case"`
+	Summary  string   `json:"summary"` // of the case
 	Device   string   `json:"device"`
 	Value    float64  `json:"value"`
 	Unit     string   `json:"unit"`
@@ -85,7 +86,7 @@ func (s Suite) Run(ctx context.Context, dev *vk.Device, o Options, report func(M
 		if err != nil {
 			return fmt.Errorf("bench: %s: %w", c.Name, err)
 		}
-		m := Measurement{Suite: s.Name, Case: c.Name, Device: dev.Info().Name, Value: f.value, Unit: c.Unit}
+		m := Measurement{Suite: s.Name, Case: c.Name, Summary: c.Summary, Device: dev.Info().Name, Value: f.value, Unit: c.Unit}
 		if f.limit > 0 {
 			fraction := f.value / f.limit
 			if lessIsBetter(c.Unit) {

@@ -22,6 +22,9 @@ type Catalog struct {
 	Environments *envs.Registry
 }
 
+// TaskSection is the name of the section of an environment's own options, envs.Spec.Options.
+const TaskSection = "task"
+
 // Config is a configuration that was read and found right.
 type Config struct {
 	Run         Run
@@ -90,7 +93,7 @@ func (c *Catalog) decode(d *config.Document) (*Config, error) {
 	if cfg.task != nil {
 		var err error
 		if cfg.env, err = cfg.env.With(reflect.ValueOf(cfg.task).Elem().Interface()); err != nil {
-			return nil, d.Errorf("task", "%v", err)
+			return nil, d.Errorf(TaskSection, "%v", err)
 		}
 	}
 	return cfg, cfg.check(d)
@@ -139,7 +142,7 @@ func (c *Config) Sections() config.Sections {
 	if search, ok := c.parts.(searcher); !ok || !search.solves() {
 		s = append(s, config.Section{Name: "environment", Value: &c.Environment})
 		if c.task != nil {
-			s = append(s, config.Section{Name: "task", Value: c.task}) // the options of this environment
+			s = append(s, config.Section{Name: TaskSection, Value: c.task})
 		}
 	}
 	s = append(s, c.parts.sections()...)

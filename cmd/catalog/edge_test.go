@@ -107,6 +107,8 @@ func algorithm(w Workflow, population int, more ...string) (ec.Algorithm, needs,
 	return algo, needs, nil
 }
 
+func (p *searchParts[C]) algorithm() (ec.Algorithm, needs) { return p.algo, p.needs }
+
 // suited are settings that default to more than a small population has, or a small problem needs.
 func suited(name string, population int) []string {
 	elites := fmt.Sprintf("elites=%d", max(1, population/2))

@@ -59,8 +59,6 @@ func newSearchOf[C ec.Algorithm](needs needs, algo func() C) func() parts {
 	}
 }
 
-func (p *searchParts[C]) algorithm() (ec.Algorithm, needs) { return p.algo, p.needs }
-
 func (p *searchParts[C]) sections() config.Sections {
 	var of config.Sections
 	switch {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,18 +22,17 @@ func newBench() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench [flags]",
 		Short: "Measure how fast it computes",
-		Long: "Measure the cases of a suite on a device, or on all of them, each beside the limit that the device sets to it: its peak of products\n" +
-			"and sums, measured in the same run, divided by the operations that the networks take.",
+		Long: paragraphs(
+			"Measure the cases of a suite on a device, or on all of them, each beside the limit that the device sets to it: its peak of "+
+				"products and sums, measured in the same run, divided by the operations that the networks take.",
+			"Suites:",
+		) + suitesText(),
 		Example: "  evorl bench --suite core\n  evorl bench --suite core --device all --json\n  evorl bench --only 'ppo/*' --seconds 5",
 		Args:    between(0, 0, "want no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			suite, ok := bench.Lookup(name)
 			if !ok {
-				var names []string
-				for _, s := range bench.Suites() {
-					names = append(names, s.Name)
-				}
-				return usagef("--suite %q: want one of %s", name, strings.Join(names, ", "))
+				return usagef("--suite %q: want one of %s", name, strings.Join(suiteNames(), ", "))
 			}
 			if !(seconds > 0 && seconds <= 3600) {
 				return usagef("--seconds %g: want more than 0 and at most 3600", seconds)
@@ -43,6 +43,13 @@ func newBench() *cobra.Command {
 			}}
 			if _, err := path.Match(only, ""); err != nil {
 				return usagef("--only %q: %v", only, err)
+			}
+			if !slices.ContainsFunc(suite.Cases, o.Match) {
+				var cases []string
+				for _, c := range suite.Cases {
+					cases = append(cases, c.Name)
+				}
+				return usagef("--only %q: suite %s has no such case; there are: %s", only, suite.Name, strings.Join(cases, ", "))
 			}
 			devices := []string{device}
 			if device == "all" {
@@ -81,12 +88,26 @@ func newBench() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&name, "suite", "core", "measure suite `NAME`")
+	cmd.Flags().StringVar(&name, "suite", "core", "measure suite `NAME`: "+strings.Join(suiteNames(), ", "))
 	cmd.Flags().StringVar(&device, "device", "", "device `N|NAME|all` (default the first GPU, else the software driver)")
 	cmd.Flags().StringVar(&only, "only", "", "only the cases that match `PATTERN`, such as ppo/* or cartpole")
 	cmd.Flags().Float64Var(&seconds, "seconds", 2, "measure each case for `S` seconds")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one line of JSON for each measurement")
 	return cmd
+}
+
+func suitesText() (text string) {
+	for _, s := range bench.Suites() {
+		text += fmt.Sprintf("\n  %-9s %s", s.Name, s.Summary)
+	}
+	return text
+}
+
+func suiteNames() (names []string) {
+	for _, s := range bench.Suites() {
+		names = append(names, s.Name)
+	}
+	return names
 }
 
 func measurementText(m bench.Measurement) string {

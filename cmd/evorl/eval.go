@@ -23,11 +23,14 @@ func newEval() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "eval [flags] RUN_DIR",
 		Short: "Evaluate the newest checkpoint of a run",
-		Long: "Run new episodes with the newest checkpoint of a run; actions are the policy's most likely ones. For PBT the figures are those of\n" +
-			"the member with the best fitness in training, which these episodes had no part in choosing; for other workflows they are over\n" +
-			"all members, unless --member names one. The episodes of seed S are the same every time; without --seed it is the run's own.\n\n" +
-			"--policy writes the member's policy as JSON, for programs that are to act by it; where no member is named and none is the fittest, it\n" +
-			"is the one that is best in ten episodes.",
+		Long: paragraphs(
+			"Run new episodes with the newest checkpoint of a run; actions are the policy's most likely ones. For PBT the figures are "+
+				"those of the member with the best fitness in training, which these episodes had no part in choosing; for other workflows they "+
+				"are over all members, unless --member names one. The episodes of seed S are the same every time; without --seed it is the "+
+				"run's own.",
+			"--policy writes the member's policy as JSON, for programs that are to act by it; where no member is named and none is the "+
+				"fittest, it is the one that is best in ten episodes.",
+		),
 		Example: "  evorl eval --episodes 100 runs/pbt-CartPole-v1-1\n  evorl eval --member 3 --policy policy.json runs/ppo-Hopper-v5-1",
 		Args:    between(1, 1, "want one RUN_DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -80,8 +83,6 @@ func newEval() *cobra.Command {
 
 // maxEpisodes is that of evaluation.episodes.
 const maxEpisodes = 65536
-
-const memberUsage = "look at member `N` (default the fittest or, where members have no fitness, the best of a few episodes)"
 
 // named is the value of a flag that was given; nil: it was not.
 func named(cmd *cobra.Command, flag string, value *int) *int {

@@ -47,6 +47,10 @@ func TestForms(t *testing.T) {
 	if last := saved[len(saved)-1].(map[string]any); last["digest"] != run["digest"] || last["valid"] != true {
 		t.Errorf("inspect: the last checkpoint is %v; want digest %v", last, run["digest"])
 	}
+	first := in["provenance"].(map[string]any)["sessions"].([]any)[0].(map[string]any)
+	if kernels, ok := first["kernels"].(map[string]any); !ok || kernels["envs/rollout.CartPole-v1"] == nil {
+		t.Errorf("kernels %v; want the variants of those that ran", first["kernels"])
+	}
 	if rates := in["hyperparameters"].(map[string]any)["learning_rate"].([]any); len(rates) != 8 {
 		t.Errorf("inspect: learning rates %v of 8 members", rates)
 	}

@@ -35,7 +35,7 @@ type inspection struct {
 	Provenance  rundir.Provenance         `json:"provenance"`
 	Checkpoints []savedState              `json:"checkpoints"`     // oldest first
 	Tensors     []checkpoint.TensorDigest `json:"tensors"`         // of the newest good checkpoint
-	Hyper       map[string][]float32      `json:"hyperparameters"` // of each member, in the newest good checkpoint
+	Hyper       map[string][]setting      `json:"hyperparameters"` // of each member, in the newest good checkpoint
 	Metrics     *metrics.Record           `json:"metrics"`         // the newest; null: none yet
 }
 
@@ -49,12 +49,26 @@ type savedState struct {
 	Error     string `json:"error,omitempty"` // why it is refused
 }
 
+// setting is a hyperparameter of a member; null in JSON where it is not finite.
+type setting float32
+
+// MarshalJSON implements json.Marshaler.
+func (s setting) MarshalJSON() ([]byte, error) {
+	if x := float64(s); math.IsNaN(x) || math.IsInf(x, 0) {
+		return []byte("null"), nil
+	}
+	return json.Marshal(float32(s))
+}
+
 func newInspect() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:     "inspect [flags] RUN_DIR",
-		Short:   "Show where a run came from and what it has saved",
-		Long:    "Show what computed a run, its checkpoints with their digests (every byte is verified), and the hyperparameters of its members.",
+		Use:   "inspect [flags] RUN_DIR",
+		Short: "Show where a run came from and what it has saved",
+		Long: paragraphs(
+			"Show what computed a run, its checkpoints with their digests (every byte is verified), and the hyperparameters of its " +
+				"members.",
+		),
 		Example: "  evorl inspect runs/pbt-CartPole-v1-1",
 		Args:    between(1, 1, "want one RUN_DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -84,7 +98,7 @@ func inspect(path string) (*inspection, error) {
 	}
 	in := &inspection{
 		RunDir: path, Workflow: cfg.Run.Workflow, Env: cfg.Run.Env, Seed: cfg.Run.Seed, Iterations: cfg.Run.Iterations,
-		Checkpoints: []savedState{}, Hyper: map[string][]float32{},
+		Checkpoints: []savedState{}, Hyper: map[string][]setting{},
 	}
 	if in.Provenance, err = dir.ReadProvenance(); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -141,12 +155,9 @@ func (in *inspection) readTensors(c *checkpoint.Checkpoint) error {
 		if err := binary.Read(bytes.NewReader(data), binary.LittleEndian, values); err != nil {
 			return err
 		}
-		for i, v := range values {
-			if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
-				values[i] = 0 // JSON has no such number; a hyperparameter never is one
-			}
+		for _, v := range values {
+			in.Hyper[name] = append(in.Hyper[name], setting(v))
 		}
-		in.Hyper[name] = values
 		return nil
 	})
 }
@@ -196,4 +207,4 @@ func (in *inspection) text() string {
 	return b.String()
 }
 
-func general(x float32) string { return strconv.FormatFloat(float64(x), 'g', 4, 32) }
+func general(x setting) string { return strconv.FormatFloat(float64(x), 'g', 4, 32) }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -24,7 +23,7 @@ type listed struct {
 	Summary string `json:"summary"`
 	Source  string `json:"source"`
 
-	Sections []catalog.Section `json:"sections,omitempty"` // of a workflow's or a problem's configuration, in TOML's order; "" is the top level
+	Sections []catalog.Section `json:"sections,omitempty"` // of its configuration, in TOML's order; "" is the top level
 
 	Observation string   `json:"observation,omitempty"` // of an environment
 	Action      string   `json:"action,omitempty"`
@@ -35,9 +34,11 @@ type listed struct {
 func newList() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:     "list [NAME]",
-		Short:   "List workflows, environments, problems and configuration keys",
-		Long:    "List every workflow, environment, problem and configuration key with its default, range and meaning; or only those of NAME.",
+		Use:   "list [flags] [NAME]",
+		Short: "List workflows, environments, problems and configuration keys",
+		Long: paragraphs(
+			"List every workflow, environment, problem and configuration key with its default, range and meaning; or only those of NAME.",
+		),
 		Example: "  evorl list\n  evorl list pbt\n  evorl list --json",
 		Args:    between(0, 1, "want at most one NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -77,10 +78,18 @@ func everything() ([]listed, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, listed{
+		x := listed{
 			Kind: "environment", Name: name, Summary: e.Summary, Source: e.Source,
 			Observation: e.Observation.String(), Action: e.Action.String(), MaxSteps: e.MaxSteps, Threshold: e.RewardThreshold,
-		})
+		}
+		if e.Options != nil {
+			keys, err := config.Schema(e.Options)
+			if err != nil {
+				return nil, err
+			}
+			x.Sections = []catalog.Section{{Name: catalog.TaskSection, Keys: keys}}
+		}
+		all = append(all, x)
 	}
 	for _, p := range catalog.Problems() {
 		sections, err := p.Sections()
@@ -147,7 +156,7 @@ func (l *lister) list(all []listed) {
 	}
 	if len(configured) > 0 {
 		l.heading("CONFIGURATION")
-		l.keys(configured)
+		l.sections(configured)
 	}
 }
 
@@ -202,78 +211,4 @@ func wrap(line string, width int) []string {
 		now += word
 	}
 	return append(out, now)
-}
-
-// keys writes the sections of all workflows and problems, each section once.
-func (l *lister) keys(configured []listed) {
-	var order []string
-	users := map[string][]string{}          // names by section
-	keys := map[string][]config.Key{}       // by section
-	defaults := map[string][]workflowText{} // by section and key
-	for _, w := range configured {
-		for i, s := range w.Sections {
-			if users[s.Name] == nil {
-				at := 0 // behind the one that it stands behind in TOML
-				if i > 0 {
-					at = slices.Index(order, w.Sections[i-1].Name) + 1
-				}
-				order = slices.Insert(order, at, s.Name)
-				keys[s.Name] = s.Keys
-			}
-			users[s.Name] = append(users[s.Name], w.Name)
-			for _, k := range s.Keys {
-				at := s.Name + "." + k.Name
-				defaults[at] = append(defaults[at], workflowText{w.Name, k.Default})
-			}
-		}
-	}
-	for i, name := range order {
-		if i > 0 {
-			l.text.WriteByte('\n')
-		}
-		if name != "" {
-			title := "[" + name + "]"
-			if len(users[name]) < len(configured) {
-				title += "  of " + strings.Join(users[name], ", ")
-			}
-			l.text.WriteString("  " + title + "\n")
-		}
-		for _, k := range keys[name] {
-			l.pair(k.Name+" = "+defaultText(k, defaults[name+"."+k.Name]), 34, docText(k))
-		}
-	}
-}
-
-// workflowText is what a workflow has for a key.
-type workflowText struct{ workflow, text string }
-
-// defaultText is a default, and where it is another one.
-func defaultText(k config.Key, all []workflowText) string {
-	if k.Required {
-		return "(required)"
-	}
-	text := all[0].text
-	for i, d := range all {
-		if d.text != text && !slices.Contains(all[:i], d) {
-			text += fmt.Sprintf(" (%s: %s)", d.workflow, d.text)
-		}
-	}
-	return text
-}
-
-// symbols shortens a range in words.
-var symbols = strings.NewReplacer("at least ", "≥", "at most ", "≤", "above ", ">", "below ", "<", " and ", ", ")
-
-func docText(k config.Key) string {
-	text := k.Doc
-	if k.Unit != "" {
-		text += " In " + k.Unit + "."
-	}
-	if k.Range != "" {
-		text += " [" + symbols.Replace(k.Range) + "]"
-	}
-	if len(k.Choices) > 0 {
-		text += " [one of " + strings.Join(k.Choices, ", ") + "]"
-	}
-	return text
 }

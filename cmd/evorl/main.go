@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -52,8 +53,10 @@ func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "evorl",
 		Short: "Train populations of agents on any GPU",
-		Long: "evorl trains populations of agents, by reinforcement learning, evolution and their hybrids, wholly on the\n" +
-			"GPU: on any vendor's through Vulkan, or on the processor through a software driver.",
+		Long: paragraphs(
+			"evorl trains populations of agents, by reinforcement learning, evolution and their hybrids, wholly on the GPU: on any " +
+				"vendor's through Vulkan, or on the processor through a software driver.",
+		),
 		Example: "  evorl run configs/pbt.toml\n  evorl run --device 1 --seed 7 --set ppo.members=64 configs/pbt.toml\n  evorl list",
 		Version: rundir.Version(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -99,10 +102,21 @@ Commands:{{range .Commands}}{{if .IsAvailableCommand}}
   {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}
 {{end}}
 Flags:
-{{.LocalFlags.FlagUsagesWrapped 110 | trimTrailingWhitespaces}}
+{{.LocalFlags.FlagUsagesWrapped 100 | trimTrailingWhitespaces}}
 {{if .HasAvailableSubCommands}}
 See {{.CommandPath}} COMMAND --help for the flags of a command.
 {{end}}`
+
+// paragraphs joins the paragraphs of a help text, wrapped as the flags below them are.
+func paragraphs(texts ...string) string {
+	for i, text := range texts {
+		texts[i] = strings.Join(wrap(text, helpWidth), "\n")
+	}
+	return strings.Join(texts, "\n\n")
+}
+
+// helpWidth is the width of help texts, in columns.
+const helpWidth = 100
 
 // between says how many arguments a command takes; what names them.
 func between(least, most int, what string) cobra.PositionalArgs {

@@ -30,8 +30,11 @@ func newPlot() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plot [flags] RUN_DIR...",
 		Short: "Draw learning curves",
-		Long: "Draw learning curves with their spread, as SVG or PNG. Runs that differ only in their seed become one line, whose spread is over\n" +
-			"the runs; a single run's is over its members. With --front: what runs with several objectives have found, and the true front.",
+		Long: paragraphs(
+			"Draw learning curves with their spread, as SVG or PNG. Runs that differ only in their seed become one line, whose spread is " +
+				"over the runs; a single run's is over its members. With --front: what runs with several objectives have found, and the true " +
+				"front.",
+		),
 		Example: "  evorl plot runs/pbt-CartPole-v1-1\n  evorl plot -o compare.png --metric evaluation --x seconds runs/*\n" +
 			"  evorl plot --metric hyper/learning_rate runs/pbt-CartPole-v1-1\n  evorl plot --front runs/nsga-ii-zdt-1",
 		Args: between(1, math.MaxInt, "want at least one RUN_DIR"),
@@ -114,7 +117,7 @@ func shownMetric(series []plot.Series) string {
 		for _, s := range series {
 			for _, records := range s.Runs {
 				for _, r := range records {
-					if _, ok := r.Values[metric+"/median"]; ok {
+					if _, ok := r.Values[metric+metrics.MedianSuffix]; ok {
 						return metric
 					}
 				}

@@ -11,8 +11,7 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// The README names every command, workflow, environment and problem, its links lead to files, and its Go is that of an example,
-// which is tested.
+// The README names every command, workflow, environment and problem, and its Go is that of an example, which is tested.
 func TestReadme(t *testing.T) {
 	data, err := os.ReadFile("../../README.md")
 	if err != nil {
@@ -37,11 +36,6 @@ func TestReadme(t *testing.T) {
 			t.Errorf("README.md does not mention %s", name)
 		}
 	}
-	for _, link := range regexp.MustCompile(`\]\(([^):#]+)\)`).FindAllStringSubmatch(readme, -1) {
-		if _, err := os.Stat(filepath.Join("../..", link[1])); err != nil {
-			t.Errorf("README.md shows what is not there: %v", err)
-		}
-	}
 	_, code, ok := strings.Cut(readme, "```go\n")
 	code, _, closed := strings.Cut(code, "```")
 	example, err := os.ReadFile("../../rl/example_test.go")
@@ -51,4 +45,63 @@ func TestReadme(t *testing.T) {
 	if !ok || !closed || !strings.Contains(string(example), code) {
 		t.Errorf("README.md's Go is not that of rl/example_test.go:\n%s", code)
 	}
+}
+
+// What the README and the pages beside it link to or tell to use is there.
+func TestPagesLead(t *testing.T) {
+	pages, err := filepath.Glob("../../docs/*.md")
+	if err != nil || len(pages) == 0 {
+		t.Fatalf("pages %q, %v", pages, err)
+	}
+	link := regexp.MustCompile(`\]\(([^):#]+)\)`)
+	file := regexp.MustCompile(`\b(?:configs|tools|envs|docs)/[\w/.-]*\.(?:toml|py|go|sh|md|svg|gif)\b`)
+	command := regexp.MustCompile(`go test \./([\w/]+)((?: -[\w.='$-]+(?: \w+)?)+)`)
+	choice := regexp.MustCompile(` -(?:run|bench)[ =]'?(\w+)`)
+	for _, page := range append(pages, "../../README.md") {
+		data, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, to := range link.FindAllStringSubmatch(string(data), -1) {
+			if _, err := os.Stat(filepath.Join(filepath.Dir(page), to[1])); err != nil {
+				t.Errorf("%s links to what is not there: %v", page, err)
+			}
+		}
+		for _, name := range file.FindAllString(string(data), -1) {
+			if _, err := os.Stat(filepath.Join("../..", name)); err != nil {
+				t.Errorf("%s names what is not there: %v", page, err)
+			}
+		}
+		for _, c := range command.FindAllStringSubmatch(string(data), -1) {
+			chosen := choice.FindAllStringSubmatch(c[2], -1)
+			for _, of := range chosen {
+				if !tests(t, filepath.Join("../..", c[1]), of[1]) {
+					t.Errorf("%s: %s: there is no %s", page, c[0], of[1])
+				}
+			}
+			if len(chosen) == 0 {
+				t.Errorf("%s: %s runs everything", page, c[0])
+			}
+		}
+	}
+}
+
+// tests says whether a folder's tests and benchmarks have one whose name contains a word.
+func tests(t *testing.T, folder, word string) bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(folder, "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := regexp.MustCompile(`(?m)^func (?:Test|Benchmark)\w*` + word + `|(?m)^func ` + word)
+	for _, f := range files {
+		data, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name.Match(data) {
+			return true
+		}
+	}
+	return false
 }

@@ -39,10 +39,12 @@ func newRun() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run [flags] CONFIG.toml",
 		Short: "Learn what a configuration says",
-		Long: "Learn what a configuration says, and keep it in a run directory: the configuration with all defaults, metrics (metrics.jsonl and\n" +
-			"TensorBoard events), checkpoints and provenance. The best members are shown at the end.\n\n" +
-			"Ctrl-C (SIGINT) and SIGTERM write a checkpoint first. --resume goes on from the newest checkpoint, to the very same end that an\n" +
-			"uninterrupted run has; only iterations may have changed. Without a CONFIG.toml it takes the run's own.",
+		Long: paragraphs(
+			"Learn what a configuration says, and keep it in a run directory: the configuration with all defaults, metrics (metrics.jsonl "+
+				"and TensorBoard events), checkpoints and provenance. The best members are shown at the end.",
+			"Ctrl-C (SIGINT) and SIGTERM write a checkpoint first. --resume goes on from the newest checkpoint, to the very same end that "+
+				"an uninterrupted run has; only iterations may have changed. Without a CONFIG.toml it takes the run's own.",
+		),
 		Example: "  evorl run configs/pbt.toml\n  evorl run --device nvidia --seed 7 --set ppo.learning_rate=1e-3 --out runs/fast configs/ppo.toml\n" +
 			"  evorl run --resume --out runs/fast",
 		Args: between(0, 1, "want one CONFIG.toml"),

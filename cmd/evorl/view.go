@@ -44,10 +44,12 @@ func newView() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "view [flags] RUN_DIR",
 		Short: "Show an episode in three dimensions",
-		Long: "Run one episode with the newest checkpoint of a run and write a web page that plays it, with the return and the actions beside it. The\n" +
-			"page needs nothing but a browser. The episode is the first of those that evorl eval runs with the same seed, and actions are the\n" +
-			"policy's most likely ones.\n\n" +
+		Long: paragraphs(
+			"Run one episode with the newest checkpoint of a run and write a web page that plays it, with the return and the actions "+
+				"beside it. The page needs nothing but a browser. The episode is the first of those that evorl eval runs with the same seed, "+
+				"and actions are the policy's most likely ones.",
 			"--gif and --png write pictures for other pages, instead of the page unless --out names one.",
+		),
 		Example: "  evorl view runs/ppo-Hopper-v5-1\n  evorl view --gif hopper.gif --at 1 --seconds 5 runs/ppo-Hopper-v5-1\n" +
 			"  evorl view --member 3 --seed 7 --out member3.html runs/ppo-Hopper-v5-1",
 		Args: between(1, 1, "want one RUN_DIR"),

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/evorl/evorl/engine/checkpoint"
+	"github.com/evorl/evorl/engine/metrics"
 )
 
 // Evaluation is what new episodes with a checkpoint of a run came to.
@@ -49,20 +50,16 @@ func (r *Restored) Evaluate(ctx context.Context, episodes int, member *int) (Eva
 		Workflow: r.cfg.Run.Workflow, Env: r.cfg.Run.Env, Seed: r.eng.Seed(), Iteration: r.Iteration(), Members: len(out.Returns), Member: member, Episodes: episodes,
 		Checkpoint: r.checkpoint.Path, Digest: r.checkpoint.Manifest.Digest, Refused: r.refused,
 	}
-	var all []float64
-	best := math.NaN()
+	var all, means []float64
 	for i, returns := range out.Returns {
 		r := widen(returns)
 		if member == nil || *member == i {
 			all = append(all, r...)
 		}
-		m := mean(r)
-		if !(m <= best) {
-			best = m
-		}
-		e.MemberReturns, e.MemberDeviations = append(e.MemberReturns, Number(m)), append(e.MemberDeviations, Number(deviation(r)))
+		means = append(means, metrics.Mean(r))
+		e.MemberReturns, e.MemberDeviations = append(e.MemberReturns, Number(means[i])), append(e.MemberDeviations, Number(deviation(r)))
 	}
 	all = slices.DeleteFunc(all, math.IsNaN)
-	e.MeanReturn, e.StdReturn, e.BestReturn = Number(mean(all)), Number(deviation(all)), Number(best)
+	e.MeanReturn, e.StdReturn, e.BestReturn = Number(metrics.Mean(all)), Number(deviation(all)), Number(means[largest(means)])
 	return e, nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/evorl/evorl/ec"
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/checkpoint"
+	"github.com/evorl/evorl/engine/metrics"
 	"github.com/evorl/evorl/engine/rundir"
 	"github.com/evorl/evorl/envs"
 )
@@ -64,13 +65,12 @@ func (r *Restored) Fittest(ctx context.Context) (member int, ok bool, err error)
 	if err != nil {
 		return 0, false, err
 	}
-	best, at := math.NaN(), -1
-	for _, m := range members {
-		if m.Fitness > best || math.IsNaN(best) && !math.IsNaN(m.Fitness) {
-			best, at = m.Fitness, m.Index
-		}
+	fitness := make([]float64, len(members))
+	for i, m := range members {
+		fitness[i] = m.Fitness
 	}
-	return max(at, 0), at >= 0, nil
+	at := largest(fitness)
+	return members[at].Index, !math.IsNaN(fitness[at]), nil
 }
 
 // trial is how many episodes choose among members that have no fitness.
@@ -86,13 +86,11 @@ func (r *Restored) Best(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	best := math.NaN()
+	means := make([]float64, len(out.Returns))
 	for i, returns := range out.Returns {
-		if m := mean(widen(returns)); m > best || math.IsNaN(best) {
-			best, member = m, i
-		}
+		means[i] = metrics.Mean(widen(returns))
 	}
-	return member, nil
+	return largest(means), nil
 }
 
 // check says whether there is a member.

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/metrics"
 	"github.com/evorl/evorl/hybrid"
 )
 
@@ -72,7 +73,7 @@ func (s *Session) Result(ctx context.Context) (Result, error) {
 			return Result{}, err
 		}
 		if x := returns(s.evaluation); len(x) > 0 {
-			r.BestReturn, r.MeanReturn = Number(slices.Max(x)), Number(mean(x))
+			r.BestReturn, r.MeanReturn = Number(slices.Max(x)), Number(metrics.Mean(x))
 		}
 	}
 	r.Digest, err = s.workflow.State().Digest(ctx)
@@ -90,7 +91,7 @@ func Members(ctx context.Context, w engine.Workflow, e engine.Evaluation) ([]Mem
 	members := make([]Member, len(e.Returns))
 	for i, episodes := range e.Returns {
 		x := widen(episodes)
-		members[i] = Member{Index: i, Return: mean(x), Deviation: deviation(x), Ancestor: i}
+		members[i] = Member{Index: i, Return: metrics.Mean(x), Deviation: deviation(x), Ancestor: i}
 	}
 	if p, ok := w.(populated); ok {
 		known, err := p.Members(ctx)

@@ -216,9 +216,6 @@ func (s *Session) From() int { return s.from }
 // EnvSteps is how many environment steps the run has taken, by all members together, earlier sessions included.
 func (s *Session) EnvSteps() int64 { return s.steps }
 
-// Workflow is what learns.
-func (s *Session) Workflow() engine.Workflow { return s.workflow }
-
 // Path is the run directory.
 func (s *Session) Path() string { return s.dir.Path() }
 
@@ -257,8 +254,13 @@ func (s *Session) keep(_ context.Context, r engine.Report) error {
 	if r.Evaluation != nil {
 		s.evaluation, s.evaluatedAt = r.Evaluation, r.Iteration
 	}
+	var noted error
+	if now := &s.provenance.Sessions[len(s.provenance.Sessions)-1]; now.Kernels == nil { // the first iteration has compiled them
+		now.Kernels = s.eng.Device().Variants()
+		noted = s.dir.WriteProvenance(s.provenance)
+	}
 	record := metrics.Record{Iteration: int64(r.Iteration), EnvSteps: r.EnvSteps, Seconds: s.Seconds(), Values: Values(r)}
-	return errors.Join(s.file.Append(record), s.events.Write(record))
+	return errors.Join(noted, s.file.Append(record), s.events.Write(record))
 }
 
 // Close ends the session: what it learned stays, the provenance says how it ended. It may be called twice.
@@ -266,6 +268,7 @@ func (s *Session) Close() error {
 	var errs []error
 	if n := len(s.provenance.Sessions); s.events != nil && n > 0 {
 		now := &s.provenance.Sessions[n-1]
+		now.Kernels = s.eng.Device().Variants()
 		now.Ended, now.To, now.Outcome = time.Now().UTC().Truncate(time.Millisecond), int64(s.done), s.word()
 		errs = append(errs, s.dir.WriteProvenance(s.provenance))
 	}

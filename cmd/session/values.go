@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/metrics"
 )
 
 // Values are what a run keeps of a report. For the return of training episodes, fitness, evaluation returns and hyperparameters these
@@ -16,45 +17,35 @@ func Values(r engine.Report) map[string]float64 {
 	for name, of := range r.Metrics {
 		switch {
 		case name == "episode/return":
-			addStatistics(values, "return", numbers(of))
+			metrics.AddStatistics(values, "return", numbers(of))
 		case name == "pbt/fitness":
-			addStatistics(values, "fitness", numbers(of))
+			metrics.AddStatistics(values, "fitness", numbers(of))
 		case strings.HasPrefix(name, "hyper/"):
-			addStatistics(values, name, numbers(of))
+			metrics.AddStatistics(values, name, numbers(of))
 		default:
 			if x := numbers(of); len(x) > 0 {
-				values[name] = mean(x)
+				values[name] = metrics.Mean(x)
 			}
 		}
 	}
 	if r.Evaluation != nil {
-		addStatistics(values, "evaluation", returns(r.Evaluation))
+		metrics.AddStatistics(values, "evaluation", returns(r.Evaluation))
 	}
 	return values
 }
 
 // Score is the return to show of a report: the mean over the members; NaN when no episode ended.
-func Score(r engine.Report) float64 { return mean(numbers(r.Metrics["episode/return"])) }
+func Score(r engine.Report) float64 { return metrics.Mean(numbers(r.Metrics["episode/return"])) }
 
 // returns are the members' mean returns, without those that have none.
 func returns(e *engine.Evaluation) []float64 {
 	var out []float64
 	for _, episodes := range e.Returns {
-		if x := mean(widen(episodes)); !math.IsNaN(x) {
+		if x := metrics.Mean(widen(episodes)); !math.IsNaN(x) {
 			out = append(out, x)
 		}
 	}
 	return out
-}
-
-func addStatistics(values map[string]float64, name string, x []float64) {
-	if len(x) == 0 {
-		return
-	}
-	slices.Sort(x)
-	values[name+"/mean"], values[name+"/median"] = mean(x), quantile(x, 0.5)
-	values[name+"/min"], values[name+"/max"] = x[0], x[len(x)-1]
-	values[name+"/q25"], values[name+"/q75"] = quantile(x, 0.25), quantile(x, 0.75)
 }
 
 // numbers are the values that are not NaN.
@@ -70,30 +61,22 @@ func widen(of []float32) []float64 {
 	return x
 }
 
-// mean is NaN of nothing.
-func mean(x []float64) float64 {
-	sum := 0.0
-	for _, v := range x {
-		sum += v
+// largest is the index of the largest value, the first where several are; NaN is below every number.
+func largest(x []float64) int {
+	at := 0
+	for i, v := range x {
+		if v > x[at] || math.IsNaN(x[at]) && !math.IsNaN(v) {
+			at = i
+		}
 	}
-	return sum / float64(len(x))
+	return at
 }
 
 // deviation is the standard deviation of a population.
 func deviation(x []float64) float64 {
-	m, sum := mean(x), 0.0
+	m, sum := metrics.Mean(x), 0.0
 	for _, v := range x {
 		sum += (v - m) * (v - m)
 	}
 	return math.Sqrt(sum / float64(len(x)))
-}
-
-// quantile interpolates linearly between the two nearest of the sorted values (type 7 of Hyndman and Fan, 1996, as NumPy's default).
-func quantile(sorted []float64, q float64) float64 {
-	at := q * float64(len(sorted)-1)
-	i := int(at)
-	if i+1 >= len(sorted) {
-		return sorted[len(sorted)-1]
-	}
-	return sorted[i] + (at-float64(i))*(sorted[i+1]-sorted[i])
 }

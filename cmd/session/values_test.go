@@ -43,3 +43,16 @@ func TestNumber(t *testing.T) {
 		t.Errorf("%s, %v", text, err)
 	}
 }
+
+// A member without a return is neither the best nor hides who is.
+func TestLargest(t *testing.T) {
+	nan := math.NaN()
+	for _, c := range []struct {
+		of   []float64
+		want int
+	}{{[]float64{nan, 3, nan, 5, nan, 4}, 3}, {[]float64{5, nan, 3, 5}, 0}, {[]float64{nan, math.Inf(-1)}, 1}, {[]float64{nan, nan}, 0}} {
+		if got := largest(c.of); got != c.want {
+			t.Errorf("the largest of %v is number %d; want %d", c.of, got, c.want)
+		}
+	}
+}

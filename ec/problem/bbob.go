@@ -35,8 +35,8 @@ func (c BBOBConfig) Validate() error {
 // What is evaluated, and maximised, is the negative distance from the optimal value, f_opt − f(x) (Optimum knows f_opt). It is formed from x − x_opt
 // so that float32 resolves it down to 1e-30. x itself, with numbers up to 5, has a resolution of 2⁻²² only; rounding it to the nearest keeps what the
 // functions can reach above about 6e-5 for f13 (which is 100 times the distance from a ridge), 1e-5 for f23, 2e-6 for f18 and 5e-7 for f17, in 10
-// dimensions; all others reach 1e-7. An ec.FineStrategy, such as CMA-ES, comes nearer, its candidates being sums of two floats; for others, let candidates
-// be Centred.
+// dimensions; all others reach 1e-7. An ec.FineStrategy, such as CMA-ES, comes nearer, its candidates, and on f13 their fitness, being sums of two floats;
+// for others, let candidates be Centred.
 //
 // Points to start at are uniform in [−4, 4], as in the benchmark; the bounds are −5 and 5, unless candidates are Centred; they may be left, as in the benchmark.
 func BBOB(c BBOBConfig) (*Function, error) {
@@ -44,7 +44,7 @@ func BBOB(c BBOBConfig) (*Function, error) {
 		return nil, err
 	}
 	form, base := bbobFormula(c)
-	f := &Function{name: fmt.Sprintf("bbob-f%d", c.Function), objectives: 1, call: form.call}
+	f := &Function{name: fmt.Sprintf("bbob-f%d", c.Function), objectives: 1, call: form.call, fine: c.Function == 13}
 	f.space = box(c.Dimension, -5, 5)
 	f.space.Open = true
 	if c.Centred {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/evorl/evorl/engine"
 )
 
@@ -246,4 +248,66 @@ func TestBBOBNoise(t *testing.T) {
 			t.Errorf("f%d: noise of %d values", function, differ)
 		}
 	}
+}
+
+// TestFineRidge: of candidates that are sums of two floats f13's fitness is so too. Of its two terms the square, of what is along the ridge, is exact to
+// 1e-13 of it, and the length, of what is across, to what one float holds: near the ridge, far from the optimum, that is little.
+func TestFineRidge(t *testing.T) {
+	const members, n = 2, 10
+	c := BBOBConfig{Function: 13, Dimension: n, Instance: 1}
+	f, err := BBOB(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	points, want, most := make([][][]float64, members), make([][]float64, members), make([][]float64, members)
+	for m := range members {
+		of := newInstance(13, n, 1+m)
+		constants := of.constants(make([]float64, n), f.space.Row())
+		row := f.space.Row()
+		a := mat.NewDense(n, n, nil) // as float32 has it
+		for i := range n {
+			for j := range n {
+				a.Set(i, j, float64(constants[(3+i)*row+j]))
+			}
+		}
+		for p := range 12 {
+			v := mat.NewVecDense(n, nil)
+			for i := range n {
+				v.SetVec(i, 1e-6*math.Sin(float64(7*i+5*p+m)))
+			}
+			along := 12 * math.Cos(float64(p+3*m))
+			v.SetVec(0, along)
+			var d mat.VecDense
+			if err := d.SolveVec(a, v); err != nil {
+				t.Fatal(err)
+			}
+			x := make([]float64, n)
+			for i := range x {
+				from := float64(constants[i]) + float64(constants[row+i])
+				x[i] = from + d.AtVec(i)
+				high := float64(float32(x[i])) // what can be told to the kernel
+				x[i] = high + float64(float32(x[i]-high))
+				d.SetVec(i, x[i]-from)
+			}
+			v.MulVec(a, &d)
+			across := 0.0
+			for i := 1; i < n; i++ {
+				across += v.AtVec(i) * v.AtVec(i)
+			}
+			points[m] = append(points[m], x)
+			square, length := v.AtVec(0)*v.AtVec(0), 100*math.Sqrt(across)
+			want[m], most[m] = append(want[m], square+length), append(most[m], 1e-13*square+2e-7*length)
+		}
+	}
+	largest := 0.0
+	for m, values := range valuesOf(t, engine.New(open(t)), f, points, true, true) {
+		for p, v := range values {
+			d := math.Abs(-v - want[m][p])
+			largest = max(largest, d/most[m][p])
+			if !(d <= most[m][p]) {
+				t.Errorf("member %d, point %d: %.17g; want %.17g, %.1e more or less", m, p, -v, want[m][p], most[m][p])
+			}
+		}
+	}
+	t.Logf("largest deviation %.2f of what may be", largest)
 }

@@ -15,11 +15,17 @@ import (
 // must stay as it was. Noise is left out if exact is set.
 func values(t testing.TB, eng *engine.Engine, f *Function, points [][][]float64, exact bool) [][]float32 {
 	t.Helper()
-	return valuesOf(t, eng, f, points, exact, false)
+	out := make([][]float32, len(points))
+	for m, values := range valuesOf(t, eng, f, points, exact, false) {
+		for _, v := range values {
+			out[m] = append(out[m], float32(v))
+		}
+	}
+	return out
 }
 
-// valuesOf are values of the points, as sums of two floats if fine is set.
-func valuesOf(t testing.TB, eng *engine.Engine, f *Function, points [][][]float64, exact, fine bool) [][]float32 {
+// valuesOf are values of the points, as sums of two floats if fine is set, of a function without noise. The values are so too then, if the function has such.
+func valuesOf(t testing.TB, eng *engine.Engine, f *Function, points [][][]float64, exact, fine bool) [][]float64 {
 	t.Helper()
 	const first, behind = 3, 2
 	members, window := len(points), len(points[0])
@@ -40,6 +46,7 @@ func valuesOf(t testing.TB, eng *engine.Engine, f *Function, points [][][]float6
 	candidates := s.Scratch("candidates", engine.Float32, engine.Population(members*window), engine.Axis("parameter", row))
 	rest := s.Scratch("rest", engine.Float32, engine.Population(members*window), engine.Axis("parameter", row))
 	fitness := s.Scratch("fitness", engine.Float32, engine.Population(members), engine.Axis("candidate", population))
+	more := s.Scratch("fitness_rest", engine.Float32, fitness.Dims()...)
 	must(s.Zero(t.Context()))
 	must(s.Poison(t.Context()))
 	must(e.Constants(t.Context()))
@@ -58,24 +65,35 @@ func valuesOf(t testing.TB, eng *engine.Engine, f *Function, points [][][]float6
 		must(rest.WriteFloat32(t.Context(), low))
 	}
 	program, err := eng.Record("functions", func(r *engine.Recorder) {
-		k := e.of(candidates, first, fitness)
-		if k.exact = exact; fine {
-			k.rest = rest
+		switch {
+		case fine && e.FineFitness():
+			e.RecordFine(r, candidates, rest, first, fitness, more)
+		case fine:
+			e.RecordFine(r, candidates, rest, first, fitness, nil)
+		default:
+			k := e.of(candidates, first, fitness)
+			k.exact = exact
+			r.Dispatch(f.call(r, k))
 		}
-		r.Dispatch(f.call(r, k))
 	})
 	must(err)
 	defer program.Free()
 	must(program.Run(t.Context()))
 	all, err := fitness.ReadFloat32(t.Context())
 	must(err)
-	out := make([][]float32, members)
+	added, err := more.ReadFloat32(t.Context())
+	must(err)
+	out := make([][]float64, members)
 	for m := range out {
-		of := all[m*population:][:population]
-		out[m] = of[first:][:window]
-		for i, v := range of {
-			if (i < first || i >= first+window) && v == v {
-				t.Errorf("%s: candidate %d, outside of the window, was written: %g", f.Name(), i, v)
+		for i := range population {
+			v, low := float64(all[m*population+i]), float64(added[m*population+i])
+			switch {
+			case i >= first && i < first+window && fine && e.FineFitness():
+				out[m] = append(out[m], v+low)
+			case i >= first && i < first+window:
+				out[m] = append(out[m], v)
+			case v == v || low == low:
+				t.Errorf("%s: candidate %d, outside of the window, was written: %g, %g", f.Name(), i, v, low)
 			}
 		}
 	}

@@ -50,10 +50,13 @@ func (e *functionEvaluation) Record(r *engine.Recorder, candidates *engine.Tenso
 	r.Dispatch(e.call(r, e.of(candidates, first, objectives)))
 }
 
+// FineFitness implements ec.FineEvaluation.
+func (e *functionEvaluation) FineFitness() bool { return e.fine }
+
 // RecordFine implements ec.FineEvaluation.
-func (e *functionEvaluation) RecordFine(r *engine.Recorder, candidates, rest *engine.Tensor, first int, fitness *engine.Tensor) {
+func (e *functionEvaluation) RecordFine(r *engine.Recorder, candidates, rest *engine.Tensor, first int, fitness, fitnessRest *engine.Tensor) {
 	k := e.of(candidates, first, fitness)
-	k.rest = rest
+	k.rest, k.objectivesRest = rest, fitnessRest
 	r.Dispatch(e.call(r, k))
 }
 

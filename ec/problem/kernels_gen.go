@@ -214,6 +214,7 @@ var functionShader = &vk.Shader{
 		{Name: "Fitness", Index: 5, Access: vk.Write},
 		{Name: "Rest", Index: 6, Access: vk.Read},
 		{Name: "rest_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "FitnessRest", Index: 8, Access: vk.Write},
 	},
 	PushBytes: 56,
 	Spec: []vk.SpecConstant{
@@ -239,6 +240,7 @@ type functionKernel struct {
 	Fitness          vk.Range // writeonly float
 	Rest             vk.Range // readonly vec4
 	RestTexels       vk.Range // readonly vec4 rgba32f
+	FitnessRest      vk.Range // writeonly float
 
 	Members    uint32 // push constants, in order
 	Window     uint32
@@ -267,11 +269,11 @@ type functionKernel struct {
 // call dispatches x × y × z workgroups.
 func (k functionKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [8]vk.Range
+		ranges [9]vk.Range
 		push   [56]byte
 		spec   [7]uint32
 	})
-	a.ranges = [8]vk.Range{k.Candidates, k.CandidatesTexels, k.Constants, k.ConstantsTexels, k.Clock, k.Fitness, k.Rest, k.RestTexels}
+	a.ranges = [9]vk.Range{k.Candidates, k.CandidatesTexels, k.Constants, k.ConstantsTexels, k.Clock, k.Fitness, k.Rest, k.RestTexels, k.FitnessRest}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Window)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Dim)

@@ -68,21 +68,12 @@ var normalizationNames = [...]string{"none", "virtual_batch", "running"}
 
 // UnmarshalText reads a normalization by its name: none, virtual_batch or running.
 func (n *Normalization) UnmarshalText(text []byte) error {
-	for i, name := range normalizationNames {
-		if string(text) == name {
-			*n = Normalization(i)
-			return nil
-		}
-	}
-	return fmt.Errorf("normalization %q; want one of %q", text, normalizationNames)
+	return config.UnmarshalName(n, "normalization", normalizationNames[:], text)
 }
 
 // MarshalText writes a normalization's name.
 func (n Normalization) MarshalText() ([]byte, error) {
-	if int(n) >= len(normalizationNames) {
-		return nil, fmt.Errorf("normalization %d; want 0 to %d", uint32(n), len(normalizationNames)-1)
-	}
-	return []byte(normalizationNames[n]), nil
+	return config.MarshalName(n, "normalization", normalizationNames[:])
 }
 
 // policy is the search for a policy in an environment: a candidate is the parameters of its network and, where continuous actions are

@@ -286,6 +286,11 @@ func TestNearest(t *testing.T) {
 			t.Errorf("nearest to %q is %q; want %q", in, got, want)
 		}
 	}
+	for in, want := range map[string]string{"hoper": "Hopper-v5", "hopper_v4": "Hopper-v5", "walker-v5": "Walker2d-v5", "Breakout-v5": ""} {
+		if got := Nearest(in, []string{"Hopper-v5", "Walker2d-v5"}); got != want {
+			t.Errorf("nearest to %q is %q; want %q", in, got, want)
+		}
+	}
 	if d := editDistance("ca", "abc"); d != 3 {
 		t.Errorf("distance %d; want 3 of optimal string alignment", d)
 	}

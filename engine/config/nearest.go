@@ -2,11 +2,12 @@ package config
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 )
 
-// Nearest returns the name among valid that a misspelt one most likely meant, or "" when none is near. Letter case and the choice
-// between "-" and "_" do not count.
+// Nearest returns the name among valid that a misspelt one most likely meant, or "" when none is near. Letter case, the choice
+// between "-" and "_", and a version at the end such as "-v1" do not count.
 func Nearest(name string, valid []string) string {
 	best, distance := "", 0
 	plain := normal(name)
@@ -23,7 +24,11 @@ func Nearest(name string, valid []string) string {
 	return best
 }
 
-func normal(s string) string { return strings.ReplaceAll(strings.ToLower(s), "-", "_") }
+func normal(s string) string {
+	return version.ReplaceAllString(strings.ReplaceAll(strings.ToLower(s), "-", "_"), "")
+}
+
+var version = regexp.MustCompile(`_v\d+$`)
 
 // abbreviates reports that short is the beginning of long, or the initials of its words, as lr of learning_rate.
 func abbreviates(short, long string) bool {

@@ -2,6 +2,7 @@ package config
 
 import (
 	"encoding"
+	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -28,9 +29,13 @@ func (c *decoder) value(n *node, v reflect.Value, f *field, path string) error {
 			return wrong()
 		}
 		if f.choices != nil && !slices.Contains(f.choices, text) {
-			return n.src.errorAt(n.val, fmt.Sprintf("%q%s is %q: want one of %s", f.label(), inSection(path), text, quoted(f.choices)), hintFor(text, f.choices))
+			return n.noChoice(f, path, text, f.choices)
 		}
 		if err := u.UnmarshalText([]byte(text)); err != nil {
+			var name *NameError
+			if errors.As(err, &name) {
+				return n.noChoice(f, path, text, name.Names)
+			}
 			return n.src.errorAt(n.val, fmt.Sprintf("%q%s: %v", f.label(), inSection(path), err), "")
 		}
 		return nil
@@ -101,6 +106,15 @@ func (c *decoder) list(n *node, v reflect.Value, f *field, path string) error {
 		v.Index(i).Set(element)
 	}
 	return nil
+}
+
+// noChoice is the error of a text that is none of those that a key can have.
+func (n *node) noChoice(f *field, path, text string, choices []string) error {
+	hint := "" // they are listed already
+	if near := Nearest(text, choices); near != "" {
+		hint = fmt.Sprintf("did you mean %q?", near)
+	}
+	return n.src.errorAt(n.val, fmt.Sprintf("%q%s is %q: want one of %s", f.label(), inSection(path), text, quoted(choices)), hint)
 }
 
 // newElement makes an element of a map or slice with the defaults of its type.

@@ -139,8 +139,14 @@ func event(t time.Time, step int64, payload []byte) []byte {
 	return append(b, payload...)
 }
 
+func seconds(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }
+
 func appendVarint(b []byte, field int, v int64) []byte {
 	return binary.AppendUvarint(binary.AppendUvarint(b, uint64(field<<3|wireVarint)), uint64(v))
+}
+
+func appendDouble(b []byte, field int, v float64) []byte {
+	return binary.LittleEndian.AppendUint64(binary.AppendUvarint(b, uint64(field<<3|wireFixed8)), math.Float64bits(v))
 }
 
 func appendFloat(b []byte, field int, v float32) []byte {

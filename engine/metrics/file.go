@@ -17,15 +17,6 @@ type File struct {
 	last int64 // iteration of the last record
 }
 
-// CreateFile makes a new file. One that exists is an error, since it may hold another run's records.
-func CreateFile(path string) (*File, error) {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if err != nil {
-		return nil, fmt.Errorf("metrics: %w", err)
-	}
-	return &File{f: f, last: math.MinInt64}, nil
-}
-
 // ResumeFile opens a file to go on after the given iteration: records of later ones, which the resumed run will write again, and a
 // last line that was torn are cut off. A file that does not exist is made. A line in the middle that is no record is an error.
 func ResumeFile(path string, iteration int64) (*File, error) {

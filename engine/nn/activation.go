@@ -1,6 +1,10 @@
 package nn
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/evorl/evorl/engine/config"
+)
 
 // Activation is the nonlinearity of hidden layers. The numbers are those of shaders/engine/nn/activation.glsl.
 type Activation uint32
@@ -24,19 +28,10 @@ func (a Activation) String() string {
 
 // UnmarshalText reads an activation by its name: linear, relu, tanh, elu or swish.
 func (a *Activation) UnmarshalText(text []byte) error {
-	for i, name := range activationNames {
-		if string(text) == name {
-			*a = Activation(i)
-			return nil
-		}
-	}
-	return fmt.Errorf("activation %q; want one of %q", text, activationNames)
+	return config.UnmarshalName(a, "activation", activationNames[:], text)
 }
 
 // MarshalText writes an activation's name.
 func (a Activation) MarshalText() ([]byte, error) {
-	if int(a) >= len(activationNames) {
-		return nil, fmt.Errorf("activation %d; want 0 to %d", uint32(a), len(activationNames)-1)
-	}
-	return []byte(activationNames[a]), nil
+	return config.MarshalName(a, "activation", activationNames[:])
 }

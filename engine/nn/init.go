@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/config"
 )
 
 // Initializer is how weights begin. Biases begin at 0, scales of layer normalization at 1.
@@ -32,21 +33,12 @@ func (i Initializer) String() string {
 
 // UnmarshalText reads an initializer by its name: orthogonal, lecun_uniform or kaiming_uniform.
 func (i *Initializer) UnmarshalText(text []byte) error {
-	for j, name := range initializerNames {
-		if string(text) == name {
-			*i = Initializer(j)
-			return nil
-		}
-	}
-	return fmt.Errorf("initializer %q; want one of %q", text, initializerNames)
+	return config.UnmarshalName(i, "initializer", initializerNames[:], text)
 }
 
 // MarshalText writes an initializer's name.
 func (i Initializer) MarshalText() ([]byte, error) {
-	if int(i) >= len(initializerNames) {
-		return nil, fmt.Errorf("initializer %d; want 0 to %d", uint32(i), len(initializerNames)-1)
-	}
-	return []byte(initializerNames[i]), nil
+	return config.MarshalName(i, "initializer", initializerNames[:])
 }
 
 // Init fills a row with initial parameters. hiddenGain and outputGain multiply the weights of the hidden and of the last layer.

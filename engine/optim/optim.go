@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/config"
 )
 
 // Rule is an optimizer. The numbers are those of shaders/engine/optim/update.comp.
@@ -30,21 +31,12 @@ func (o Rule) String() string {
 
 // UnmarshalText reads a rule by its name: sgd, rmsprop, adam, adamw or clipup.
 func (o *Rule) UnmarshalText(text []byte) error {
-	for i, name := range ruleNames {
-		if string(text) == name {
-			*o = Rule(i)
-			return nil
-		}
-	}
-	return fmt.Errorf("optimizer %q; want one of %q", text, ruleNames)
+	return config.UnmarshalName(o, "optimizer", ruleNames[:], text)
 }
 
 // MarshalText writes a rule's name.
 func (o Rule) MarshalText() ([]byte, error) {
-	if int(o) >= len(ruleNames) {
-		return nil, fmt.Errorf("optimizer %d; want 0 to %d", uint32(o), len(ruleNames)-1)
-	}
-	return []byte(ruleNames[o]), nil
+	return config.MarshalName(o, "optimizer", ruleNames[:])
 }
 
 // Config is an optimizer with its constants.

@@ -47,16 +47,6 @@ const (
 	NoBand
 )
 
-// Names under which a workflow reports the statistics of one metric over its members: return/median, return/q25 and so on.
-const (
-	meanSuffix   = "/mean"
-	medianSuffix = "/median"
-	minSuffix    = "/min"
-	maxSuffix    = "/max"
-	lowSuffix    = "/q25"
-	highSuffix   = "/q75"
-)
-
 // Curve is a line and the band around it. Low and High are nil when there is no band; all have the length of X.
 type Curve struct {
 	X, Center, Low, High []float64
@@ -88,7 +78,7 @@ func Summarize(s Series, o Options) (Curve, error) {
 
 // pick finds the name under which a run reports the metric of the options.
 func (o Options) pick(records []metrics.Record) (string, error) {
-	center := []string{medianSuffix, meanSuffix}
+	center := []string{metrics.MedianSuffix, metrics.MeanSuffix}
 	if o.Center == Mean {
 		slices.Reverse(center)
 	}
@@ -114,7 +104,7 @@ func (o Options) pick(records []metrics.Record) (string, error) {
 
 // withoutStatistic is the metric that a value is a statistic of.
 func withoutStatistic(name string) string {
-	for _, suffix := range []string{meanSuffix, medianSuffix, minSuffix, maxSuffix, lowSuffix, highSuffix} {
+	for _, suffix := range []string{metrics.MeanSuffix, metrics.MedianSuffix, metrics.MinSuffix, metrics.MaxSuffix, metrics.LowerQuartileSuffix, metrics.UpperQuartileSuffix} {
 		if base, ok := strings.CutSuffix(name, suffix); ok && base != "" {
 			return base
 		}
@@ -159,12 +149,12 @@ func (l line) at(x float64) float64 {
 
 func overMembers(records []metrics.Record, l line, o Options) Curve {
 	c := Curve{X: l.x, Center: l.y}
-	names := map[Band][2]string{Quartiles: {lowSuffix, highSuffix}, Range: {minSuffix, maxSuffix}}[o.Band]
+	names := map[Band][2]string{Quartiles: {metrics.LowerQuartileSuffix, metrics.UpperQuartileSuffix}, Range: {metrics.MinSuffix, metrics.MaxSuffix}}[o.Band]
 	if o.Band == NoBand {
 		return c
 	}
 	base := o.Metric
-	for _, suffix := range []string{meanSuffix, medianSuffix} { // q25 and the like have no band
+	for _, suffix := range []string{metrics.MeanSuffix, metrics.MedianSuffix} { // q25 and the like have no band
 		if without, ok := strings.CutSuffix(base, suffix); ok && without != "" {
 			base = without
 		}
@@ -215,35 +205,17 @@ func overRuns(label string, lines []line, o Options) (Curve, error) {
 			values[i] = l.at(x)
 		}
 		slices.Sort(values)
-		center := quantile(values, 0.5)
+		center := metrics.Quantile(values, 0.5)
 		if o.Center == Mean {
-			center = mean(values)
+			center = metrics.Mean(values)
 		}
 		c.Center = append(c.Center, center)
 		switch o.Band {
 		case Quartiles:
-			c.Low, c.High = append(c.Low, quantile(values, 0.25)), append(c.High, quantile(values, 0.75))
+			c.Low, c.High = append(c.Low, metrics.Quantile(values, 0.25)), append(c.High, metrics.Quantile(values, 0.75))
 		case Range:
 			c.Low, c.High = append(c.Low, values[0]), append(c.High, values[len(values)-1])
 		}
 	}
 	return c, nil
-}
-
-// quantile interpolates linearly between the two nearest of the sorted values (type 7 of Hyndman and Fan, 1996, as NumPy's default).
-func quantile(sorted []float64, q float64) float64 {
-	at := q * float64(len(sorted)-1)
-	i := int(at)
-	if i+1 >= len(sorted) {
-		return sorted[len(sorted)-1]
-	}
-	return sorted[i] + (at-float64(i))*(sorted[i+1]-sorted[i])
-}
-
-func mean(values []float64) float64 {
-	sum := 0.0
-	for _, v := range values {
-		sum += v
-	}
-	return sum / float64(len(values))
 }

@@ -6,6 +6,8 @@ import (
 	xfont "golang.org/x/image/font"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/evorl/evorl/engine/metrics"
 )
 
 // drawHead draws the title, the note and the legend along the top, where they cannot cover a curve, and returns what remains.
@@ -58,7 +60,7 @@ func prettyName(metric string) string {
 		base = strings.ToUpper(base[:1]) + base[1:]
 	}
 	switch "/" + rest {
-	case "/", meanSuffix, medianSuffix:
+	case "/", metrics.MeanSuffix, metrics.MedianSuffix:
 		return base
 	}
 	return base + " (" + strings.ReplaceAll(rest, "_", " ") + ")"

@@ -96,18 +96,6 @@ func TestSummarizeErrors(t *testing.T) {
 	}
 }
 
-func TestQuantile(t *testing.T) {
-	v := []float64{1, 2, 4, 8}
-	for q, want := range map[float64]float64{0: 1, 0.25: 1.75, 0.5: 3, 0.75: 5, 1: 8} {
-		if got := quantile(v, q); got != want {
-			t.Errorf("quantile %v is %v; want %v", q, got, want)
-		}
-	}
-	if got := quantile([]float64{3}, 0.25); got != 3 {
-		t.Errorf("quantile of one is %v", got)
-	}
-}
-
 func TestTicks(t *testing.T) {
 	for _, c := range []struct {
 		low, high float64

@@ -35,6 +35,7 @@ type Bar struct {
 	samples []sample
 	line    string
 	drawn   time.Time
+	awaits  bool // see Await
 	ended   bool
 }
 
@@ -62,10 +63,11 @@ func newBar(out io.Writer, width func() int, now func() time.Time, total, iterat
 	return b
 }
 
-// Await shows what the run waits for before its first iteration.
+// Await shows what the run waits for in its first iteration. Speed and remaining time leave that iteration out.
 func (b *Bar) Await(what string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.awaits = true
 	if width := b.width(); width > 0 && !b.ended {
 		b.line = b.render(width, what)
 		b.draw(clearLine + b.line)
@@ -79,6 +81,9 @@ func (b *Bar) Update(iteration, envSteps int64, score float64) {
 	now := b.now()
 	if b.ended || now.Sub(b.drawn) < redrawEvery && iteration < b.total {
 		return
+	}
+	if b.awaits {
+		b.samples, b.awaits = nil, false
 	}
 	b.samples = append(b.samples, sample{now, iteration, envSteps})
 	for len(b.samples) > 2 && now.Sub(b.samples[1].at) > rateWindow {

@@ -120,8 +120,16 @@ func TestAwait(t *testing.T) {
 	if _, err := b.Write([]byte("a warning\n")); err != nil {
 		t.Fatal(err)
 	}
+	wait(time.Hour)
+	b.Update(3, 200, math.NaN())
+	if got := out.String(); !strings.HasSuffix(got, "─") {
+		t.Errorf("after the iteration that was awaited the line is\n%q; want nothing that its time tells", got)
+	}
 	wait(time.Second)
 	b.Update(4, 300, math.NaN())
+	if got := out.String(); !strings.HasSuffix(got, "  100 env steps/s  ETA 4s") {
+		t.Errorf("wrote\n%q", got)
+	}
 	b.End()
 	b.Await("nothing")
 	if got := out.String(); !strings.HasPrefix(got, clearLine+"2/8 ") || strings.Count(got, "compiling kernels") != 2 || strings.Contains(got, "nothing") ||

@@ -22,19 +22,19 @@ type Provenance struct {
 
 // Session is one process that worked on a run.
 type Session struct {
-	Version   string            `json:"version"`    // of the program
-	GoVersion string            `json:"go_version"` // of its compiler
-	Binding   string            `json:"binding"`    // to Vulkan
-	Device    string            `json:"device"`
-	Driver    string            `json:"driver"`
-	API       string            `json:"api"`               // Vulkan version of the device
-	Kernels   map[string]string `json:"kernels,omitempty"` // the variant chosen of each kernel that has several
-	Command   []string          `json:"command,omitempty"` // the program's name and its arguments
-	Started   time.Time         `json:"started"`
-	Ended     time.Time         `json:"ended,omitzero"`    // not set: it runs, or was killed
-	From      int64             `json:"from"`              // iteration it began after
-	To        int64             `json:"to,omitempty"`      // last iteration it completed
-	Outcome   string            `json:"outcome,omitempty"` // "finished", "interrupted", or what went wrong
+	Version   string              `json:"version"`    // of the program
+	GoVersion string              `json:"go_version"` // of its compiler
+	Binding   string              `json:"binding"`    // to Vulkan
+	Device    string              `json:"device"`
+	Driver    string              `json:"driver"`
+	API       string              `json:"api"`               // Vulkan version of the device
+	Kernels   map[string][]string `json:"kernels,omitempty"` // those that ran, and of each the variants chosen; see vk.Device.Variants
+	Command   []string            `json:"command,omitempty"` // the program's name and its arguments
+	Started   time.Time           `json:"started"`
+	Ended     time.Time           `json:"ended,omitzero"`    // not set: it runs, or was killed
+	From      int64               `json:"from"`              // iteration it began after
+	To        int64               `json:"to,omitempty"`      // last iteration it completed
+	Outcome   string              `json:"outcome,omitempty"` // "finished", "interrupted", or what went wrong
 }
 
 // NewSession is a session that starts now, with what the process knows of itself. The program's path is cut to its name.

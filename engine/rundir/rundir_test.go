@@ -149,7 +149,7 @@ func TestProvenance(t *testing.T) {
 	if s.Version == "" || !strings.HasPrefix(s.GoVersion, "go") || len(s.Command) == 0 || filepath.IsAbs(s.Command[0]) || s.Started.IsZero() {
 		t.Errorf("session %+v", s)
 	}
-	s.Device, s.Driver, s.Binding, s.API, s.Kernels = "a device", "1.2", "goki", "1.3.2", map[string]string{"engine/gemm": "tile=16"}
+	s.Device, s.Driver, s.Binding, s.API, s.Kernels = "a device", "1.2", "goki", "1.3.2", map[string][]string{"engine/gemm": {"tile=16"}}
 	first := s
 	first.Ended, first.To, first.Outcome = s.Started.Add(time.Second), 12, "interrupted"
 	s.From = 12

@@ -6,6 +6,7 @@
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP = 64;
+layout(constant_id = 1) const uint FINE = 0; // 1: candidates are sums of two floats
 
 #include "engine/workgroup.glsl"
 
@@ -14,6 +15,8 @@ layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer fitness_texel
 layout(std430, set = 0, binding = 2) readonly buffer Rank { uint rank[]; };               // [M, P]
 layout(std430, set = 0, binding = 3) readonly buffer Candidates { vec4 candidates[]; };   // [M, window, row]
 layout(set = 0, binding = 4, rgba32f) readonly uniform imageBuffer candidates_texels;     // the same
+layout(std430, set = 0, binding = 10) readonly buffer Rest { vec4 rest[]; };              // [M, window, row]: to be added to the candidates
+layout(set = 0, binding = 11, rgba32f) readonly uniform imageBuffer rest_texels;          // the same
 layout(std430, set = 0, binding = 5) writeonly buffer Median { float median[]; };         // [M]: of rank P / 2
 layout(std430, set = 0, binding = 6) writeonly buffer Quarter { float quarter[]; };       // [M]: of rank 3 P / 4
 layout(std430, set = 0, binding = 7) writeonly buffer Worst { float worst[]; };           // [M]
@@ -35,15 +38,24 @@ void main() {
         if (r == 3u * population / 4u) quarter[search] = f;
         if (r == population - 1u) worst[search] = f;
     }
+    // Sums of two floats are compared by how far they are from the first candidate's, which one float resolves.
     float furthest = 0.0, most = 0.0;
     for (uint i = gl_LocalInvocationID.x; i < row / 4u; i += WORKGROUP) {
-        vec4 low = LOAD4(candidates, candidates_texels, search * window * row / 4u + i), high = low;
+        uint at = search * window * row / 4u + i;
+        vec4 low = LOAD4(candidates, candidates_texels, at), high = low, size = abs(low), first = low, first_rest = vec4(0.0);
+        if (FINE != 0u) {
+            first_rest = LOAD4(rest, rest_texels, at);
+            low = high = vec4(0.0);
+        }
         for (uint c = 1u; c < window; c++) {
-            vec4 x = LOAD4(candidates, candidates_texels, (search * window + c) * row / 4u + i);
+            at += row / 4u;
+            precise vec4 x = LOAD4(candidates, candidates_texels, at);
+            size = max(size, abs(x));
+            if (FINE != 0u) x = (x - first) + (LOAD4(rest, rest_texels, at) - first_rest);
             low = min(low, x);
             high = max(high, x);
         }
-        vec4 range = high - low, size = max(max(abs(low), abs(high)), vec4(1e-30)), part = range / size;
+        vec4 range = high - low, part = range / max(size, vec4(1e-30));
         furthest = max(furthest, max(max(range.x, range.y), max(range.z, range.w)));
         most = max(most, max(max(part.x, part.y), max(part.z, part.w)));
     }

@@ -14,6 +14,13 @@ float log_1p(float x) {
 
 // Pairs of floats whose sum is a number more exact than one float: a sum and a product, and what rounding took from them.
 
+// A sum of two floats, the second of which is small, as the nearest float and what is to be added to it.
+vec2 normalized(float a, float small) {
+    precise float sum = a + small;
+    precise float rest = small - (sum - a);
+    return vec2(sum, rest);
+}
+
 vec4 sum_rest(vec4 a, vec4 b, vec4 sum) { // D. E. Knuth, "The Art of Computer Programming", volume 2
     precise vec4 of_b = sum - a;
     precise vec4 of_a = sum - of_b;

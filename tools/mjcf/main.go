@@ -3,8 +3,10 @@
 //
 //	go run ./tools/mjcf           write what is missing or stale below shaders/envs/models and in envs
 //	go run ./tools/mjcf -check    write nothing; exit 1 naming what is missing or stale
+//	go run ./tools/mjcf -models DIR -out DIR -go DIR -package NAME MODEL...
+//	                              write models of one's own, which dump.py has put into DIR
 //
-// It reads what MuJoCo's own compiler makes of an MJCF file (tools/mjcf/models, written by dump.py), so that it needs neither Python nor MuJoCo.
+// Without names of models it writes those that an environment beside the folder of the GLSL includes. It reads what MuJoCo's own compiler makes of an MJCF file (tools/mjcf/models, written by dump.py), so that it needs neither Python nor MuJoCo.
 package main
 
 import (
@@ -35,6 +37,15 @@ func run(args []string, stdout, stderr io.Writer) int {
 	paths, err := filepath.Glob(filepath.Join(*from, "*.json"))
 	if err == nil && len(paths) == 0 {
 		err = fmt.Errorf("%s holds no models; run in the repository's root or give -models", *from)
+	}
+	for _, name := range flags.Args() {
+		if err == nil && !slices.Contains(paths, filepath.Join(*from, name+".json")) {
+			err = fmt.Errorf("%s holds no model %q: want the name of a file there, without .json", *from, name)
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(stderr, "mjcf:", err)
+		return 1
 	}
 	stale := 0
 	for _, path := range paths {

@@ -8,7 +8,8 @@
 // two floats), 1 - cos 2a is 2 sin^2 a, and so on. ec/problem/bbob_test.go holds the values against COCO's.
 //
 // Where candidates are sums of two floats, so is x - x_opt, and its product with A is formed as exactly: a ridge that runs obliquely is narrower
-// than the rounding of the numbers along it.
+// than the rounding of the numbers along it. f13's fitness is a sum of two floats then too: far from the optimum what a step along the ridge gains is
+// less than the last bit of one.
 //
 // A function goes z = B change(A (x - x_opt)), where A and B are matrices or absent; what is the same for all candidates is computed in Go. A workgroup
 // takes a candidate at a time, its invocations share the numbers. Groups: x = any number, which share the candidates.
@@ -22,7 +23,7 @@ const uint ACKLEY = 25u, PLAIN_RASTRIGIN = 26u;
 layout(constant_id = 2) const uint ROW = 4;      // floats from one candidate to the next
 layout(constant_id = 3) const uint MATRICES = 0; // 0 to 2: A and B
 layout(constant_id = 4) const uint NOISE = 0;    // 1: Gaussian, 2: uniform, 3: Cauchy
-layout(constant_id = 5) const uint FINE = 0;     // 1: candidates are sums of two floats
+layout(constant_id = 5) const uint FINE = 0;     // 1: candidates are sums of two floats; 2: and so is the fitness, which is that of f13
 
 #include "engine/workgroup.glsl"
 #include "engine/math.glsl"
@@ -37,6 +38,7 @@ layout(std430, set = 0, binding = 4) readonly buffer Clock { uint clock[]; };   
 layout(std430, set = 0, binding = 5) writeonly buffer Fitness { float fitness[]; };        // [M, P]
 layout(std430, set = 0, binding = 6) readonly buffer Rest { vec4 rest[]; };                // [M * window, row]: what is to be added to the candidates
 layout(set = 0, binding = 7, rgba32f) readonly uniform imageBuffer rest_texels;            // the same
+layout(std430, set = 0, binding = 8) writeonly buffer FitnessRest { float fitness_rest[]; }; // [M, P]: what is to be added to the fitness
 
 layout(push_constant) uniform Push {
     uint members;
@@ -63,7 +65,7 @@ layout(push_constant) uniform Push {
 shared float before[ROW]; // before A, and after B
 shared float after[ROW];  // after A
 shared float low[ROW];    // to be added before A
-shared float steepest;    // the first number after A, unchanged
+shared vec2 steepest;     // the first number after A, unchanged, and what is to be added to it
 
 const float PI = 3.14159265358979324, LN10 = 2.30258509299404568;
 
@@ -75,12 +77,12 @@ vec4 constant4(uint at) { return LOAD4(constants, constants_texels, (base + at) 
 vec4 before4(uint j) { return vec4(before[j], before[j + 1u], before[j + 2u], before[j + 3u]); }
 vec4 after4(uint j) { return vec4(after[j], after[j + 1u], after[j + 2u], after[j + 3u]); }
 
-// Row i of A times the numbers before it.
-float times_a(uint i) {
+// Row i of A times the numbers before it, and what rounding took from that.
+vec2 times_a(uint i) {
     if (FINE == 0u) {
         float sum = 0.0;
         for (uint j = 0u; j < ROW; j += 4u) sum += dot(constant4(MATRIX_A + i * ROW + j), before4(j));
-        return sum;
+        return vec2(sum, 0.0);
     }
     precise vec4 sum = vec4(0.0), small = vec4(0.0);
     for (uint j = 0u; j < ROW; j += 4u) {
@@ -92,7 +94,7 @@ float times_a(uint i) {
     precise vec4 pair = sum.xyxy + sum.zwzw;
     small += 0.5 * sum_rest(sum.xyxy, sum.zwzw, pair); // each twice
     precise vec4 whole = pair.xxxx + pair.yyyy;
-    return whole.x + (small.x + small.y + small.z + small.w + sum_rest(pair.xxxx, pair.yyyy, whole).x);
+    return normalized(whole.x, small.x + small.y + small.z + small.w + sum_rest(pair.xxxx, pair.yyyy, whole).x);
 }
 
 float square(float x) { return x * x; }
@@ -225,7 +227,7 @@ float combined(vec3 sum) {
     float n = float(dim);
     switch (FUNCTION) {
     case 6u: return power(oscillated(sum.x), 0.9);
-    case 7u: return 0.1 * max(abs(steepest) * 1e-4, sum.x);
+    case 7u: return 0.1 * max(abs(steepest.x) * 1e-4, sum.x);
     case 13u: return sum.x + 100.0 * sqrt(sum.y);
     case 14u: return sqrt(sum.x);
     case 16u: return 10.0 * sum.x * sum.x * sum.x / (n * n * n);
@@ -237,6 +239,13 @@ float combined(vec3 sum) {
     case ACKLEY: return -20.0 * exp_m1(-0.2 * sqrt(sum.x / n)) - 2.71828182845904524 * exp_m1(-2.0 * sum.y / n);
     }
     return sum.x;
+}
+
+// f13, the sharp ridge, as a sum of two floats: the square of the first number after A, and 100 times the length of the others.
+vec2 sharp_ridge(float others) {
+    precise vec4 along = vec4(steepest.x), squared = along * along;
+    precise vec4 across = vec4(100.0 * sqrt(others)), sum = squared + across;
+    return normalized(sum.x, sum_rest(squared, across, sum).x + (product_rest(along, along, squared).x + 2.0 * steepest.x * steepest.y));
 }
 
 // Gallagher's peaks: T_osz(10 - the highest)^2.
@@ -298,9 +307,9 @@ void main() {
         barrier();
         if (MATRICES > 0u) {
             for (uint i = gl_LocalInvocationID.x; i < dim; i += WORKGROUP) {
-                float sum = times_a(i);
+                vec2 sum = times_a(i);
                 if (i == 0u) steepest = sum;
-                after[i] = changed(i, sum);
+                after[i] = changed(i, sum.x);
             }
             barrier();
         }
@@ -313,7 +322,7 @@ void main() {
             barrier();
         }
         outside = workgroup_sum(outside);
-        float value;
+        float value, value_rest = 0.0;
         if (FUNCTION == 21u || FUNCTION == 22u) {
             value = gallagher();
         } else {
@@ -323,10 +332,16 @@ void main() {
             if (FUNCTION == 13u || FUNCTION == 20u || FUNCTION == 24u || FUNCTION == ACKLEY) sum.y = workgroup_sum(sum.y);
             if (FUNCTION == 24u) sum.z = workgroup_sum(sum.z);
             value = combined(sum);
+            if (FINE == 2u) {
+                vec2 both = sharp_ridge(sum.y);
+                value = both.x;
+                value_rest = both.y;
+            }
         }
         if (gl_LocalInvocationID.x == 0u) {
             uint candidate = first + c % window;
             fitness[member * population + candidate] = -(noisy(value, member, candidate) + penalty * outside);
+            if (FINE == 2u) fitness_rest[member * population + candidate] = -value_rest;
         }
         barrier(); // before the numbers are written again
     }

@@ -1,0 +1,186 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/evorl/evorl/engine/checkpoint"
+	"github.com/evorl/evorl/vk"
+)
+
+// counting is a workflow whose members learn to count: an iteration adds nothing but itself to the clock.
+type counting struct {
+	state   *State
+	clock   Clock
+	metrics *Metrics
+	row     *Tensor
+	step    *Program
+	events  []string
+}
+
+func newCounting(t *testing.T, opts ...Option) *counting {
+	t.Helper()
+	s := New(testDevice(t), opts...).NewState()
+	w := &counting{state: s, clock: NewClock(s), metrics: NewMetrics(s, 2, 1)}
+	w.row = w.metrics.Row("count")
+	if err := s.Allocate(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.Close() })
+	return w
+}
+
+func (w *counting) Describe() Description {
+	return Description{Workflow: "counting", Environment: "none", Members: 2, StepsPerIter: 10}
+}
+func (w *counting) State() *State     { return w.state }
+func (w *counting) Clock() Clock      { return w.clock }
+func (w *counting) Metrics() *Metrics { return w.metrics }
+
+func (w *counting) Init(ctx context.Context) error {
+	w.events = append(w.events, "init")
+	return errors.Join(w.state.Zero(ctx), w.Constants(ctx))
+}
+
+func (w *counting) Constants(ctx context.Context) error { return w.row.Fill(ctx, 7) }
+
+func (w *counting) Step(ctx context.Context, iteration int) (*vk.Ticket, error) {
+	w.events = append(w.events, fmt.Sprint("step ", iteration))
+	if w.step == nil {
+		var err error
+		if w.step, err = w.state.Engine().Record("counting", func(r *Recorder) {
+			w.metrics.Record(r, w.clock)
+			w.clock.Tick(r, 1, 5)
+		}); err != nil {
+			return nil, err
+		}
+	}
+	return w.step.Submit(ctx)
+}
+
+func (w *counting) Prepare(_ context.Context, episodes int) error {
+	w.events = append(w.events, fmt.Sprint("prepare ", episodes))
+	return nil
+}
+
+func (w *counting) Evaluate(ctx context.Context, episodes int) (Evaluation, error) {
+	done, _, err := w.clock.Read(ctx)
+	w.events = append(w.events, fmt.Sprint("evaluate after ", done))
+	return Evaluation{Returns: [][]float32{{float32(done)}, {0}}}, err
+}
+
+func (w *counting) Close() error {
+	w.step.Free()
+	return w.state.Close()
+}
+
+// report is the hook that writes down what it is told.
+func (w *counting) report(_ context.Context, r Report) error {
+	w.events = append(w.events, fmt.Sprintf("report %d, %d env steps, %v", r.Iteration, r.EnvSteps, r.Metrics["count"]))
+	return nil
+}
+
+// Steps are submitted one ahead, but not past what reads the state.
+func TestLearn(t *testing.T) {
+	w, dir := newCounting(t), t.TempDir()
+	if err := Learn(t.Context(), w, Iterations(5), EvaluateEvery(3, 4), CheckpointTo(dir, 2, 2), OnReport(w.report)); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"init", "prepare 4", "step 0", "step 1", "report 1, 10 env steps, [7 7]", "report 2, 20 env steps, [7 7]",
+		"step 2", "evaluate after 3", "report 3, 30 env steps, [7 7]", "step 3", "report 4, 40 env steps, [7 7]", "step 4",
+		"evaluate after 5", "report 5, 50 env steps, [7 7]",
+	}
+	if !slices.Equal(w.events, want) {
+		t.Errorf("it went\n%s\nwant\n%s", strings.Join(w.events, "\n"), strings.Join(want, "\n"))
+	}
+	if steps, err := checkpoint.Steps(dir); err != nil || !slices.Equal(steps, []int64{4, 5}) {
+		t.Errorf("checkpoints of %v, %v; want the newest two, of 4 and 5", steps, err)
+	}
+	// It goes on from a checkpoint, with the very next step.
+	c, err := checkpoint.Open(checkpoint.Path(dir, 4))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := newCounting(t)
+	if err := errors.Join(again.Constants(t.Context()), again.state.Load(t.Context(), c)); err != nil {
+		t.Fatal(err)
+	}
+	if err := Learn(t.Context(), again, Iterations(6), OnReport(again.report)); err != nil {
+		t.Fatal(err)
+	}
+	want = []string{"step 4", "step 5", "report 5, 50 env steps, [7 7]", "report 6, 60 env steps, [7 7]"}
+	if !slices.Equal(again.events, want) {
+		t.Errorf("resumed it went\n%s\nwant\n%s", strings.Join(again.events, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// A hook ends the run: the step under way is finished and reported, and a checkpoint written.
+func TestLearnStops(t *testing.T) {
+	full := errors.New("the disk is full")
+	for name, c := range map[string]struct {
+		hook func(cancel func()) error
+		want error
+	}{
+		"as a success": {func(func()) error { return ErrStop }, nil},
+		"by an error":  {func(func()) error { return full }, full},
+		"by a context": {func(cancel func()) error { cancel(); return nil }, context.Canceled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			w, dir := newCounting(t), t.TempDir()
+			err := Learn(ctx, w, Iterations(100), CheckpointTo(dir, 0, 0), OnReport(w.report), OnReport(func(_ context.Context, r Report) error {
+				if r.Iteration == 3 {
+					return c.hook(cancel)
+				}
+				return nil
+			}))
+			if !errors.Is(err, c.want) || c.want == nil && err != nil {
+				t.Errorf("error %v; want %v", err, c.want)
+			}
+			if last := w.events[len(w.events)-1]; last != "report 4, 40 env steps, [7 7]" {
+				t.Errorf("it ended with %q; want the report of the step under way", last)
+			}
+			if steps, err := checkpoint.Steps(dir); err != nil || !slices.Equal(steps, []int64{4}) {
+				t.Errorf("checkpoints of %v, %v; want one, of 4", steps, err)
+			}
+		})
+	}
+	// The step under way was the last one: the run is done.
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	if err := Learn(ctx, newCounting(t), Iterations(4), OnReport(func(_ context.Context, r Report) error {
+		if r.Iteration == 3 {
+			cancel()
+		}
+		return nil
+	})); err != nil {
+		t.Errorf("error %v of a run that was finished", err)
+	}
+	if err := Learn(t.Context(), newCounting(t)); err == nil || !strings.Contains(err.Error(), "want the option Iterations") {
+		t.Errorf("error %v without a number of iterations", err)
+	}
+}
+
+func TestLearnLogs(t *testing.T) {
+	var log bytes.Buffer
+	w := newCounting(t, Logger(slog.New(slog.NewTextHandler(&log, nil))))
+	if err := Learn(t.Context(), w, Iterations(2), EvaluateEvery(2, 1), CheckpointTo(t.TempDir(), 0, 0)); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`msg=evaluated workflow=counting environment=none iteration=2 returns="[2 0]"`, `msg="checkpoint written" workflow=counting`} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("the log has no %s:\n%s", want, log.String())
+		}
+	}
+	if strings.Contains(log.String(), "iteration done") {
+		t.Errorf("iterations are logged above the level of debugging:\n%s", log.String())
+	}
+}
