@@ -16,7 +16,7 @@ var fmaShader = &vk.Shader{
 	Bindings: []vk.Binding{
 		{Name: "Result", Index: 0, Access: vk.Write},
 	},
-	PushBytes: 12,
+	PushBytes: 8,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 	},
@@ -29,7 +29,6 @@ type fmaKernel struct {
 	Result vk.Range // writeonly float
 
 	Rounds uint32 // push constants, in order
-	Factor float32
 	Term   float32
 
 	LocalSizeX uint32 // specialization constants, zero for their default 64
@@ -39,13 +38,12 @@ type fmaKernel struct {
 func (k fmaKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
 		ranges [1]vk.Range
-		push   [12]byte
+		push   [8]byte
 		spec   [1]uint32
 	})
 	a.ranges = [1]vk.Range{k.Result}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Rounds)
-	binary.LittleEndian.PutUint32(a.push[4:], math.Float32bits(k.Factor))
-	binary.LittleEndian.PutUint32(a.push[8:], math.Float32bits(k.Term))
+	binary.LittleEndian.PutUint32(a.push[4:], math.Float32bits(k.Term))
 	a.spec = [1]uint32{64}
 	if k.LocalSizeX != 0 {
 		a.spec[0] = k.LocalSizeX
