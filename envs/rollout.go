@@ -255,7 +255,7 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 	if form == networkOwn {
 		groups = (c.Members*c.Environments + lanes - 1) / lanes
 	}
-	most := dispatchSteps(ro.options.ActionRepeat*(1+ro.env.Iterations) + iterations)
+	most := dispatchSteps(ro.options.ActionRepeat*(1+ro.env.Iterations) + iterations + ro.env.transfers())
 	for done := 0; done < steps || done == 0; done += most {
 		k.First, k.Steps = uint32(before+done), uint32(min(most, steps-done))
 		call := k.call(ro.shader, uint32(groups), 1, 1)
@@ -263,6 +263,20 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 		r.Dispatch(call)
 		k.Begin = 0
 	}
+}
+
+// transfers is how many iterations of loops carry a step's arrays to and from buffers, were a dispatch of one step: none where they are short
+// (shaders/envs/transfer.glsl).
+func (e *Environment) transfers() int {
+	const (
+		short = 256
+		turn  = 8 // elements an iteration
+		most  = 8 // arrays: the state twice, the normalizer's two, two observations, two sums
+	)
+	if e.StateSize()+e.ObsSize() <= short {
+		return 0
+	}
+	return most * (max(e.StateSize(), e.ObsSize()) + turn - 1) / turn
 }
 
 // dispatchSteps is the most steps of one dispatch: what follows is another one. It keeps a dispatch short on any device, and within the

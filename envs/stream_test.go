@@ -30,7 +30,7 @@ func TestRolloutNetworks(t *testing.T) {
 		for _, form := range c.forms {
 			for _, environments := range []int{1, 3, 11} {
 				t.Run(fmt.Sprint(c.env, "/", c.net.Hidden, "/form ", form, "/environments ", environments), func(t *testing.T) {
-					checkRollout(t, engine.New(dev, engine.Seed(5)), c.env, c.net, c.normalize, form, environments)
+					checkRollout(t, engine.New(dev, engine.Seed(5)), lookup(t, c.env), c.net, c.normalize, form, environments)
 				})
 			}
 		}
@@ -107,12 +107,8 @@ func TestFormsAgree(t *testing.T) {
 	}
 }
 
-func checkRollout(t *testing.T, eng *engine.Engine, name string, net nn.MLP, normalize bool, form networkForm, environments int) {
+func checkRollout(t *testing.T, eng *engine.Engine, env *Environment, net nn.MLP, normalize bool, form networkForm, environments int) {
 	ctx := t.Context()
-	env, err := Lookup(name)
-	if err != nil {
-		t.Fatal(err)
-	}
 	const members, horizon = 3, 5
 	net.In, net.Out = env.ObsSize(), env.Action.Size()
 	s := eng.NewState()

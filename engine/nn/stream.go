@@ -16,6 +16,9 @@ type Stream struct {
 	Iterations                                  int // of loops that an evaluation takes an invocation through
 }
 
+// streamLong is how many inputs go round unrolled; more take a loop (shaders/engine/nn/mlp_stream.glsl, STREAM_LONG).
+const streamLong = 128
+
 // Stream says how a subgroup of the device streams the network, which begins at a multiple of four floats, for so many inputs at a time.
 func (m MLP) Stream(info vk.Info, inputs int) (Stream, error) {
 	s := Stream{Layers: uint32(len(m.Hidden)), Activation: uint32(m.Activation), Aligned: 1}
@@ -45,6 +48,9 @@ func (m MLP) Stream(info vk.Info, inputs int) (Stream, error) {
 		if m.LayerNorm {
 			iterations += 3 * registers
 		}
+	}
+	if m.In > streamLong {
+		iterations += registers
 	}
 	s.Iterations = turns * (iterations + registers)
 	for _, l := range m.Layers() {

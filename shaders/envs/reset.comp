@@ -46,12 +46,8 @@ void main() {
     float first[OBS_SIZE];
     Episode episode;
     episode_begin(s, episode, rng, first);
-    [[unroll]] for (uint f = 0u; f < STATE_SIZE; f++) {
-        env_state[f * count + i] = s[f];
-    }
+    TRANSFER_STORE(f, STATE_SIZE, s[f], env_state[f * count + i] = carried)
     episode_step[i] = episode_pack(episode);
     episode_return[i] = episode.ret;
-    [[unroll]] for (uint f = 0u; f < OBS_SIZE; f++) {
-        obs[i * OBS_SIZE + f] = first[f];
-    }
+    TRANSFER_STORE(f, OBS_SIZE, first[f], obs[i * OBS_SIZE + f] = carried)
 }

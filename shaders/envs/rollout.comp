@@ -110,10 +110,8 @@ void main() {
 #endif
     float mean[IN], rstd[IN];
     if (NORMALIZE != 0u) {
-        [[unroll]] for (uint k = 0u; k < IN; k++) {
-            mean[k] = normalizer[owner / share * 2u * IN + k];
-            rstd[k] = normalizer[owner / share * 2u * IN + IN + k];
-        }
+        TRANSFER_LOAD(mean, k, IN, normalizer[owner / share * 2u * IN + k])
+        TRANSFER_LOAD(rstd, k, IN, normalizer[owner / share * 2u * IN + IN + k])
     }
 
     float s[STATE_SIZE], obs[OBS_SIZE];
@@ -123,7 +121,7 @@ void main() {
         Rng rng = rng_new(seed, env_stream, drawer, environment, time);
         episode_begin(s, ep, rng, obs);
     } else if (mine) {
-        [[unroll]] for (uint f = 0u; f < STATE_SIZE; f++) s[f] = env_state[f * all + at];
+        TRANSFER_LOAD(s, f, STATE_SIZE, env_state[f * all + at])
         ep = episode_unpack(episode_step[at], episode_return[at]);
         env_observe(s, obs);
     } else {
@@ -215,10 +213,8 @@ void main() {
         }
         if (TRAJECTORY != 0u && mine) {
             uint i = (first + t) * all + at; // in [T, P, E]
-            [[unroll]] for (uint k = 0u; k < IN; k++) {
-                obs_out[i * IN + k] = before[k];
-                next_obs_out[i * IN + k] = next_obs[k];
-            }
+            TRANSFER_STORE(k, IN, before[k], obs_out[i * IN + k] = carried)
+            TRANSFER_STORE(k, IN, next_obs[k], next_obs_out[i * IN + k] = carried)
 #if DISCRETE
             action_out[i] = float(action);
 #else
@@ -231,7 +227,7 @@ void main() {
     }
 
     if (mine) {
-        [[unroll]] for (uint f = 0u; f < STATE_SIZE; f++) env_state[f * all + at] = s[f];
+        TRANSFER_STORE(f, STATE_SIZE, s[f], env_state[f * all + at] = carried)
         episode_step[at] = episode_pack(ep);
         episode_return[at] = ep.ret;
         bool more = first != 0u;
@@ -243,11 +239,8 @@ void main() {
             bool finite = true; // a diverged environment has nothing to say to the others
             [[unroll]] for (uint k = 0u; k < IN; k++) finite = finite && !isnan(square[k]) && !isinf(square[k]);
             seen[at] = (more ? seen[at] : 0.0) + (finite ? count : 0.0);
-            [[unroll]] for (uint k = 0u; k < IN; k++) {
-                uint i = (1u + k) * all + at, j = (1u + IN + k) * all + at;
-                seen[i] = (more ? seen[i] : 0.0) + (finite ? sum[k] : 0.0);
-                seen[j] = (more ? seen[j] : 0.0) + (finite ? square[k] : 0.0);
-            }
+            TRANSFER_STORE(k, IN, sum[k], seen[(1u + k) * all + at] = (more ? seen[(1u + k) * all + at] : 0.0) + (finite ? carried : 0.0))
+            TRANSFER_STORE(k, IN, square[k], seen[(1u + IN + k) * all + at] = (more ? seen[(1u + IN + k) * all + at] : 0.0) + (finite ? carried : 0.0))
         }
     }
 }

@@ -55,9 +55,7 @@ void main() {
     }
     Rng rng = rng_new(clock[0], stream, i / environments, i % environments, clock[1]);
     float s[STATE_SIZE];
-    [[unroll]] for (uint f = 0u; f < STATE_SIZE; f++) {
-        s[f] = env_state[f * count + i];
-    }
+    TRANSFER_LOAD(s, f, STATE_SIZE, env_state[f * count + i])
     Episode episode = episode_unpack(episode_step[i], episode_return[i]);
 #if DISCRETE
     uint a = action[i];
@@ -70,15 +68,11 @@ void main() {
     float paid, last[OBS_SIZE], following[OBS_SIZE];
     uint flags;
     episode_advance(s, episode, a, rng, paid, flags, last, following);
-    [[unroll]] for (uint f = 0u; f < STATE_SIZE; f++) {
-        env_state[f * count + i] = s[f];
-    }
+    TRANSFER_STORE(f, STATE_SIZE, s[f], env_state[f * count + i] = carried)
     episode_step[i] = episode_pack(episode);
     episode_return[i] = episode.ret;
     reward[i] = paid;
     done[i] = flags;
-    [[unroll]] for (uint f = 0u; f < OBS_SIZE; f++) {
-        obs[i * OBS_SIZE + f] = following[f];
-        next_obs[i * OBS_SIZE + f] = last[f];
-    }
+    TRANSFER_STORE(f, OBS_SIZE, following[f], obs[i * OBS_SIZE + f] = carried)
+    TRANSFER_STORE(f, OBS_SIZE, last[f], next_obs[i * OBS_SIZE + f] = carried)
 }

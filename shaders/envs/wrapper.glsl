@@ -7,6 +7,7 @@
 // sequence, so a step leaves its Rng used up.
 
 #include "engine/rng.glsl"
+#include "envs/transfer.glsl"
 
 layout(constant_id = 10) const uint TIME_LIMIT = 0;      // environment steps an episode; 0: none
 layout(constant_id = 11) const uint ACTION_REPEAT = 1;   // environment steps an action

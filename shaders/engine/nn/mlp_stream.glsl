@@ -23,8 +23,30 @@ float stream_units[2u * STREAM_HALF];
 
 LOADER(stream_params, STREAM_ALIGNED, params4, params_texels)
 
+// Many inputs go round by a loop, through a queue that moves on: with shuffles for each, drivers would compile them for long.
+const bool STREAM_LONG = IN > 128u;
+const uint STREAM_QUEUE = STREAM_LONG ? IN : 1u; // and LANES behind
+
 // Spreads the inputs of the lanes from `first` on.
 void stream_input(const float x[IN], uint first) {
+    if (STREAM_LONG) {
+        float queue[STREAM_QUEUE + LANES];
+        [[unroll]] for (uint k = 0u; k < STREAM_QUEUE + LANES; k++) queue[k] = k < IN ? x[min(k, IN - 1u)] : 0.0;
+        uint q = 0u;
+        [[dont_unroll]] do {
+            [[unroll]] for (uint e = 0u; e < STREAM_ROWS; e++) {
+                float v = 0.0;
+                [[unroll]] for (uint l = 0u; l < LANES; l++) {
+                    float u = subgroupShuffle(queue[l], first + e);
+                    v = LANE == l ? u : v;
+                }
+                stream_units[e * STREAM_UNITS + q] = v;
+            }
+            [[unroll]] for (uint k = 0u; k < STREAM_QUEUE; k++) queue[k] = queue[k + LANES];
+            q++;
+        } while (q * LANES < IN);
+        return;
+    }
     [[unroll]] for (uint q = 0u; q < (IN + LANES - 1u) / LANES; q++) {
         [[unroll]] for (uint e = 0u; e < STREAM_ROWS; e++) {
             float v = 0.0;
