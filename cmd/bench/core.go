@@ -197,6 +197,9 @@ func (b *bench) uncached() (*vk.Device, error) {
 	return vk.Open(vk.Index(b.eng.Device().Info().Index), vk.CacheDir(""))
 }
 
+// cached opens the device once more, as evorl run does.
+func (b *bench) cached() (*vk.Device, error) { return vk.Open(vk.Index(b.eng.Device().Info().Index)) }
+
 // pbt measures an iteration that ends with an exchange.
 func pbt(members int) func(context.Context, *bench) (figure, error) {
 	return func(ctx context.Context, b *bench) (figure, error) {

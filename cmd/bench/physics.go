@@ -8,6 +8,7 @@ import (
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/envs"
+	"github.com/evorl/evorl/vk"
 )
 
 // robots are the environments with MuJoCo's dynamics, by how many of its time steps one environment step takes.
@@ -22,6 +23,7 @@ var robots = []struct {
 // physics is the environments with MuJoCo's dynamics: many worlds and few, and how long the driver compiles them.
 func physics() Suite {
 	const horizon = 16
+	steps := map[int]int{1: horizon, 64: horizon, 4096: horizon, 65536: 2} // of a dispatch: enough work, and seconds of it for Humanoid without a GPU
 	s := Suite{Name: "physics", Summary: "rollouts of MuJoCo's locomotion suite with random actions, and compiling them"}
 	for _, r := range robots {
 		short := strings.ToLower(strings.TrimSuffix(r.name, "-v5"))
@@ -29,51 +31,65 @@ func physics() Suite {
 			s.Cases = append(s.Cases, Case{
 				Name:    fmt.Sprintf("%s/w%d", short, worlds),
 				Summary: fmt.Sprintf("%s with random actions, %d worlds; %d time steps of MuJoCo in each environment step", r.name, worlds, r.skip),
-				Unit:    "env steps/s", GPU: worlds > 4096, run: rollout(r.name, 1, worlds, horizon, false),
+				Unit:    "env steps/s", run: rollout(r.name, 1, worlds, steps[worlds], false),
 			})
 		}
 		s.Cases = append(s.Cases,
 			Case{Name: short + "/mlp", Summary: r.name + " with a [64, 64] network for each of 64 members × 64 worlds", Unit: "env steps/s", run: rollout(r.name, 64, 64, horizon, true)},
-			Case{Name: short + "/compile", Summary: "from opening the device to the end of a first rollout of " + r.name + ", no pipeline cached", Unit: "s", run: compile(r.name)})
+			Case{Name: short + "/compile", Summary: "from opening the device to the end of a first rollout of " + r.name + ", no pipeline cached", Unit: "s", run: compile(r.name)},
+			Case{Name: short + "/cached", Summary: "the same with pipelines that an earlier process has left", Unit: "s", run: compileCached(r.name)})
 	}
 	return s
 }
 
-// compile measures the time until a first rollout is over.
+// compile measures the time until a first rollout is over, by a device that has no cached pipelines.
 func compile(name string) func(context.Context, *bench) (figure, error) {
+	return func(ctx context.Context, b *bench) (figure, error) { return firstRollout(ctx, name, b.uncached) }
+}
+
+// compileCached measures the same by a device that another has left its pipelines.
+func compileCached(name string) func(context.Context, *bench) (figure, error) {
 	return func(ctx context.Context, b *bench) (figure, error) {
-		begin := time.Now()
-		dev, err := b.uncached()
-		if err != nil {
+		if _, err := firstRollout(ctx, name, b.cached); err != nil {
 			return figure{}, err
 		}
-		defer dev.Close()
-		env, err := envs.Lookup(name)
-		if err != nil {
-			return figure{}, err
-		}
-		eng := engine.New(dev)
-		s := eng.NewState()
-		defer s.Close()
-		clock := engine.NewClock(s)
-		ro, err := envs.NewRollout(ctx, s, env, envs.RolloutConfig{Members: 1, Environments: 1, Horizon: 1, Begin: true})
-		if err != nil {
-			return figure{}, err
-		}
-		if err := s.Zero(ctx); err != nil {
-			return figure{}, err
-		}
-		if err := ro.Init(ctx); err != nil {
-			return figure{}, err
-		}
-		p, err := eng.Record("rollout", func(r *engine.Recorder) { ro.Record(r, clock, nil) })
-		if err != nil {
-			return figure{}, err
-		}
-		defer p.Free()
-		if err := p.Run(ctx); err != nil {
-			return figure{}, err
-		}
-		return figure{value: time.Since(begin).Seconds()}, nil
+		return firstRollout(ctx, name, b.cached)
 	}
+}
+
+// firstRollout is the time from opening a device to the end of a first rollout of one world.
+func firstRollout(ctx context.Context, name string, open func() (*vk.Device, error)) (figure, error) {
+	begin := time.Now()
+	dev, err := open()
+	if err != nil {
+		return figure{}, err
+	}
+	defer dev.Close()
+	env, err := envs.Lookup(name)
+	if err != nil {
+		return figure{}, err
+	}
+	eng := engine.New(dev)
+	s := eng.NewState()
+	defer s.Close()
+	clock := engine.NewClock(s)
+	ro, err := envs.NewRollout(ctx, s, env, envs.RolloutConfig{Members: 1, Environments: 1, Horizon: 1, Begin: true})
+	if err != nil {
+		return figure{}, err
+	}
+	if err := s.Zero(ctx); err != nil {
+		return figure{}, err
+	}
+	if err := ro.Init(ctx); err != nil {
+		return figure{}, err
+	}
+	p, err := eng.Record("rollout", func(r *engine.Recorder) { ro.Record(r, clock, nil) })
+	if err != nil {
+		return figure{}, err
+	}
+	defer p.Free()
+	if err := p.Run(ctx); err != nil {
+		return figure{}, err
+	}
+	return figure{value: time.Since(begin).Seconds()}, nil
 }
