@@ -10,8 +10,8 @@ type HopperOptions struct {
 	HealthyReward                          float32    `doc:"Reward of each step in which the robot is healthy: within the ranges below."`
 	TerminateWhenUnhealthy                 bool       `doc:"The episode ends when the robot is not healthy."`
 	HealthyStateRange                      [2]float32 `doc:"Values of each position and velocity, but for x and z, between which the robot is healthy."`
-	HealthyZRange                          [2]float32 `doc:"Heights of the torso between which the robot is healthy; 1e10 is no bound."`
-	HealthyAngleRange                      [2]float32 `doc:"Angles of the torso between which the robot is healthy."`
+	HealthyZRange                          [2]float32 `unit:"m" doc:"Heights of the torso between which the robot is healthy; 1e10 is no bound."`
+	HealthyAngleRange                      [2]float32 `unit:"rad" doc:"Angles of the torso between which the robot is healthy."`
 	ResetNoiseScale                        float32    `min:"0" doc:"Bound of the uniform noise that a reset adds to positions and velocities."`
 	ExcludeCurrentPositionsFromObservation bool       `define:"POSITIONS" adds:"1" doc:"Leave out the positions that nothing depends on; false needs glslc or glslangValidator."`
 }
@@ -37,8 +37,8 @@ type Walker2dOptions struct {
 	CtrlCostWeight                         float32    `doc:"Cost of the controls' squares, summed."`
 	HealthyReward                          float32    `doc:"Reward of each step in which the robot is healthy: within the ranges below."`
 	TerminateWhenUnhealthy                 bool       `doc:"The episode ends when the robot is not healthy."`
-	HealthyZRange                          [2]float32 `doc:"Heights of the torso between which the robot is healthy; 1e10 is no bound."`
-	HealthyAngleRange                      [2]float32 `doc:"Angles of the torso between which the robot is healthy."`
+	HealthyZRange                          [2]float32 `unit:"m" doc:"Heights of the torso between which the robot is healthy; 1e10 is no bound."`
+	HealthyAngleRange                      [2]float32 `unit:"rad" doc:"Angles of the torso between which the robot is healthy."`
 	ResetNoiseScale                        float32    `min:"0" doc:"Bound of the uniform noise that a reset adds to positions and velocities."`
 	ExcludeCurrentPositionsFromObservation bool       `define:"POSITIONS" adds:"1" doc:"Leave out the positions that nothing depends on; false needs glslc or glslangValidator."`
 }
@@ -100,8 +100,8 @@ type AntOptions struct {
 	ContactCostWeight                      float32    `doc:"Cost of the squares of the contacts' forces within their range, summed."`
 	HealthyReward                          float32    `doc:"Reward of each step in which the robot is healthy: within the ranges below."`
 	TerminateWhenUnhealthy                 bool       `doc:"The episode ends when the robot is not healthy."`
-	HealthyZRange                          [2]float32 `doc:"Heights of the torso between which the robot is healthy; 1e10 is no bound."`
-	ContactForceRange                      [2]float32 `doc:"Bounds of the contacts' forces as they are observed and paid for."`
+	HealthyZRange                          [2]float32 `unit:"m" doc:"Heights of the torso between which the robot is healthy; 1e10 is no bound."`
+	ContactForceRange                      [2]float32 `unit:"N and N m" doc:"Bounds of the contacts' forces as they are observed and paid for."`
 	ResetNoiseScale                        float32    `min:"0" doc:"Bound of the uniform noise that a reset adds to positions, and deviation of the Gaussian noise that it adds to velocities."`
 	ExcludeCurrentPositionsFromObservation bool       `define:"POSITIONS" adds:"2" doc:"Leave out the positions that nothing depends on; false needs glslc or glslangValidator."`
 }
@@ -129,7 +129,7 @@ type HumanoidOptions struct {
 	ContactCostRange                       [2]float32 `doc:"Bounds of that cost; 1e10 is no bound."`
 	HealthyReward                          float32    `doc:"Reward of each step in which the robot is healthy: within the ranges below."`
 	TerminateWhenUnhealthy                 bool       `doc:"The episode ends when the robot is not healthy."`
-	HealthyZRange                          [2]float32 `doc:"Heights of the torso between which the robot is healthy; 1e10 is no bound."`
+	HealthyZRange                          [2]float32 `unit:"m" doc:"Heights of the torso between which the robot is healthy; 1e10 is no bound."`
 	ResetNoiseScale                        float32    `min:"0" doc:"Bound of the uniform noise that a reset adds to positions and velocities."`
 	ExcludeCurrentPositionsFromObservation bool       `define:"POSITIONS" adds:"2" doc:"Leave out the positions that nothing depends on; false needs glslc or glslangValidator."`
 }

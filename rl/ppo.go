@@ -100,7 +100,7 @@ type PPO struct {
 type ppoRows struct {
 	episodeReturn, episodeLength, diverged                    *engine.Tensor
 	actorLoss, criticLoss, entropy, divergence, clipped, norm *engine.Tensor
-	refused                                                   *engine.Tensor // gradients that were not finite, since the run began
+	refused                                                   *engine.Tensor // gradients that were not finite since the run began, by the optimizer's state: PBT's copies take over their parent's
 }
 
 // NewPPO makes a PPO workflow. Init or a checkpoint must fill its state before the first Step. Close it after use.

@@ -23,15 +23,18 @@ var robots = []struct {
 // physics is the environments with MuJoCo's dynamics: many worlds and few, and how long the driver compiles them.
 func physics() Suite {
 	const horizon = 16
-	steps := map[int]int{1: horizon, 64: horizon, 4096: horizon, 65536: 2} // of a dispatch: enough work, and seconds of it for Humanoid without a GPU
 	s := Suite{Name: "physics", Summary: "rollouts of MuJoCo's locomotion suite with random actions, and compiling them"}
 	for _, r := range robots {
 		short := strings.ToLower(strings.TrimSuffix(r.name, "-v5"))
 		for _, worlds := range []int{1, 64, 4096, 65536} {
+			steps := horizon
+			if worlds > 4096 {
+				steps = 2 // which are seconds of Humanoid's without a GPU
+			}
 			s.Cases = append(s.Cases, Case{
 				Name:    fmt.Sprintf("%s/w%d", short, worlds),
 				Summary: fmt.Sprintf("%s with random actions, %d worlds; %d time steps of MuJoCo in each environment step", r.name, worlds, r.skip),
-				Unit:    "env steps/s", run: rollout(r.name, 1, worlds, steps[worlds], false),
+				Unit:    "env steps/s", run: rollout(r.name, 1, worlds, steps, false),
 			})
 		}
 		s.Cases = append(s.Cases,

@@ -49,7 +49,7 @@ type savedState struct {
 	Error     string `json:"error,omitempty"` // why it is refused
 }
 
-// setting is a hyperparameter of a member; null in JSON where it is not finite.
+// setting is a hyperparameter of a member, in JSON with the digits that a float32 has; null where it is not finite.
 type setting float32
 
 // MarshalJSON implements json.Marshaler.

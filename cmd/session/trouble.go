@@ -9,7 +9,7 @@ import (
 // troubles are what a run survives and its user should know.
 type troubles struct {
 	diverged float64   // episodes of this session
-	refused  []float32 // gradients of each member since the run began
+	refused  []float32 // gradients of each member since the run began; of PBT's copies, their parent's too
 }
 
 // see adds a report's.

@@ -8,11 +8,11 @@
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
-layout(std430, set = 0, binding = 0) readonly buffer A { vec4 a[]; };
+layout(std430, set = 0, binding = 0) readonly buffer A { vec4 a[]; };  // [fours]
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer a_texels;
-layout(std430, set = 0, binding = 2) readonly buffer B { vec4 b[]; };
+layout(std430, set = 0, binding = 2) readonly buffer B { vec4 b[]; };  // [fours]
 layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer b_texels;
-layout(std430, set = 0, binding = 4) writeonly buffer C { vec4 c[]; };
+layout(std430, set = 0, binding = 4) writeonly buffer C { vec4 c[]; }; // [fours]
 
 layout(push_constant) uniform Push {
     uint fours;

@@ -22,7 +22,7 @@ const int S_LAG = 43; // x and y of the torso in the last forward pass, less tho
 const int S_FORCES = 45, FORCES = 78; // torque and force of the contacts on each of 13 bodies, in the last forward pass
 
 const uint FRAME_SKIP = 5u;
-// Options, see envs.Options of this environment.
+// The fields of envs.AntOptions, in their order.
 #define FORWARD_REWARD OPTION_0 // forward_reward_weight
 #define CONTROL_COST OPTION_1 // ctrl_cost_weight
 #define CONTACT_COST OPTION_2 // contact_cost_weight

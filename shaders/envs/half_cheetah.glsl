@@ -18,7 +18,7 @@
 #include "envs/physics/advance.glsl"
 
 const uint FRAME_SKIP = 5u;
-// Options, see envs.Options of this environment.
+// The fields of envs.HalfCheetahOptions, in their order.
 #define FORWARD_REWARD OPTION_0 // forward_reward_weight
 #define CONTROL_COST OPTION_1 // ctrl_cost_weight
 #define RESET_NOISE OPTION_2 // reset_noise_scale: bounds of positions, standard deviation of velocities

@@ -20,7 +20,7 @@
 const int S_Z = 1, S_ANGLE = 2;
 
 const uint FRAME_SKIP = 4u;
-// Options, see envs.Options of this environment.
+// The fields of envs.HopperOptions, in their order.
 #define FORWARD_REWARD OPTION_0 // forward_reward_weight
 #define CONTROL_COST OPTION_1 // ctrl_cost_weight
 #define HEALTHY_REWARD OPTION_2 // healthy_reward

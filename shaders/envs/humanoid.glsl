@@ -24,7 +24,7 @@ const int S_MOTORS = 280; // the actuators' forces on the 17 joints
 const int S_FORCES = 297, FORCES = 78; // torque and force of the contacts on each body
 
 const uint FRAME_SKIP = 5u;
-// Options, see envs.Options of this environment.
+// The fields of envs.HumanoidOptions, in their order.
 #define FORWARD_REWARD OPTION_0 // forward_reward_weight
 #define CONTROL_COST OPTION_1 // ctrl_cost_weight
 #define CONTACT_COST OPTION_2 // contact_cost_weight

@@ -16,7 +16,7 @@
 const int S_V = 3, S_CONSTRAINT = 9; // the force of the rail's ends on the cart, in the last forward pass
 
 const uint FRAME_SKIP = 5u;
-// Options, see envs.Options of this environment.
+// The fields of envs.InvertedDoublePendulumOptions, in their order.
 #define HEALTHY_REWARD OPTION_0 // healthy_reward
 #define RESET_NOISE OPTION_1 // reset_noise_scale: bounds of positions, standard deviation of velocities
 const float TIP_HEIGHT = 1.0; // of the upper pole's tip, at least

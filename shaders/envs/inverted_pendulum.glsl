@@ -16,7 +16,7 @@
 const int S_ANGLE = 1;
 
 const uint FRAME_SKIP = 2u;
-// Options, see envs.Options of this environment.
+// The fields of envs.InvertedPendulumOptions, in their order.
 #define RESET_NOISE OPTION_0 // reset_noise_scale
 const float ANGLE_LIMIT = 0.2;
 

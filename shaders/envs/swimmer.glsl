@@ -18,7 +18,7 @@
 #include "envs/physics/advance.glsl"
 
 const uint FRAME_SKIP = 4u;
-// Options, see envs.Options of this environment.
+// The fields of envs.SwimmerOptions, in their order.
 #define FORWARD_REWARD OPTION_0 // forward_reward_weight
 #define CONTROL_COST OPTION_1 // ctrl_cost_weight
 #define RESET_NOISE OPTION_2 // reset_noise_scale
