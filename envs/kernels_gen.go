@@ -705,6 +705,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "BINS", ID: 25, Default: 1},
 			{Name: "CAPPED", ID: 26, Default: 0},
 			{Name: "STATISTICS", ID: 27, Default: 0},
+			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -769,6 +770,72 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "BINS", ID: 25, Default: 1},
 			{Name: "CAPPED", ID: 26, Default: 0},
 			{Name: "STATISTICS", ID: 27, Default: 0},
+			{Name: "WORLDS", ID: 28, Default: 8},
+			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+			{Name: "STREAM_ROWS", ID: 40, Default: 1},
+			{Name: "STREAM_QUADS", ID: 41, Default: 1},
+			{Name: "STREAM_ALIGNED", ID: 42, Default: 0},
+			{Name: "OPTION_0", ID: 100, Default: 0x0},
+			{Name: "OPTION_1", ID: 101, Default: 0x0},
+			{Name: "OPTION_2", ID: 102, Default: 0x0},
+			{Name: "OPTION_3", ID: 103, Default: 0x0},
+			{Name: "OPTION_4", ID: 104, Default: 0x0},
+			{Name: "OPTION_5", ID: 105, Default: 0x0},
+			{Name: "OPTION_6", ID: 106, Default: 0x0},
+			{Name: "OPTION_7", ID: 107, Default: 0x0},
+			{Name: "OPTION_8", ID: 108, Default: 0x0},
+			{Name: "OPTION_9", ID: 109, Default: 0x0},
+			{Name: "OPTION_10", ID: 110, Default: 0x0},
+			{Name: "OPTION_11", ID: 111, Default: 0x0},
+		},
+		LocalSize:     [3]uint32{8, 1, 1},
+		LocalSizeSpec: [3]int32{0, -1, -1},
+	},
+	"Ant-v5.team": {
+		Name:  "envs/rollout.Ant-v5.team",
+		SPIRV: shaders.Code("envs/rollout.Ant-v5.team"),
+		Bindings: []vk.Binding{
+			{Name: "Params", Index: 0, Access: vk.Read},
+			{Name: "Params4", Index: 1, Access: vk.Read},
+			{Name: "Normalizer", Index: 2, Access: vk.Read},
+			{Name: "ActionScale", Index: 3, Access: vk.Read},
+			{Name: "Clock", Index: 4, Access: vk.Read},
+			{Name: "EnvState", Index: 5, Access: vk.ReadWrite},
+			{Name: "EpisodeStep", Index: 6, Access: vk.ReadWrite},
+			{Name: "EpisodeReturn", Index: 7, Access: vk.ReadWrite},
+			{Name: "Finished", Index: 8, Access: vk.ReadWrite},
+			{Name: "Obs", Index: 9, Access: vk.Write},
+			{Name: "Action", Index: 10, Access: vk.Write},
+			{Name: "LogProb", Index: 11, Access: vk.Write},
+			{Name: "Reward", Index: 12, Access: vk.Write},
+			{Name: "Done", Index: 13, Access: vk.Write},
+			{Name: "NextObs", Index: 14, Access: vk.Write},
+			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
+			{Name: "Cap", Index: 16, Access: vk.Read},
+			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
+		},
+		PushBytes: 104,
+		Spec: []vk.SpecConstant{
+			{Name: "LANES", ID: 0, Default: 8},
+			{Name: "HIDDEN_1", ID: 1, Default: 64},
+			{Name: "HIDDEN_2", ID: 2, Default: 0},
+			{Name: "ACTIVATION", ID: 3, Default: 0},
+			{Name: "LAYER_NORM", ID: 4, Default: 0},
+			{Name: "NETWORK", ID: 5, Default: 0},
+			{Name: "TIME_LIMIT", ID: 10, Default: 0},
+			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
+			{Name: "AUTO_RESET", ID: 12, Default: 0},
+			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
+			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "POLICY", ID: 20, Default: 0},
+			{Name: "TRAJECTORY", ID: 21, Default: 0},
+			{Name: "NORMALIZE", ID: 22, Default: 0},
+			{Name: "SQUASH", ID: 23, Default: 0},
+			{Name: "MODE", ID: 24, Default: 0},
+			{Name: "BINS", ID: 25, Default: 1},
+			{Name: "CAPPED", ID: 26, Default: 0},
+			{Name: "STATISTICS", ID: 27, Default: 0},
+			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -833,6 +900,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "BINS", ID: 25, Default: 1},
 			{Name: "CAPPED", ID: 26, Default: 0},
 			{Name: "STATISTICS", ID: 27, Default: 0},
+			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -897,6 +965,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "BINS", ID: 25, Default: 1},
 			{Name: "CAPPED", ID: 26, Default: 0},
 			{Name: "STATISTICS", ID: 27, Default: 0},
+			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -961,6 +1030,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "BINS", ID: 25, Default: 1},
 			{Name: "CAPPED", ID: 26, Default: 0},
 			{Name: "STATISTICS", ID: 27, Default: 0},
+			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -1025,6 +1095,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "BINS", ID: 25, Default: 1},
 			{Name: "CAPPED", ID: 26, Default: 0},
 			{Name: "STATISTICS", ID: 27, Default: 0},
+			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -1089,6 +1160,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "BINS", ID: 25, Default: 1},
 			{Name: "CAPPED", ID: 26, Default: 0},
 			{Name: "STATISTICS", ID: 27, Default: 0},
+			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -1153,6 +1225,72 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "BINS", ID: 25, Default: 1},
 			{Name: "CAPPED", ID: 26, Default: 0},
 			{Name: "STATISTICS", ID: 27, Default: 0},
+			{Name: "WORLDS", ID: 28, Default: 8},
+			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+			{Name: "STREAM_ROWS", ID: 40, Default: 1},
+			{Name: "STREAM_QUADS", ID: 41, Default: 1},
+			{Name: "STREAM_ALIGNED", ID: 42, Default: 0},
+			{Name: "OPTION_0", ID: 100, Default: 0x0},
+			{Name: "OPTION_1", ID: 101, Default: 0x0},
+			{Name: "OPTION_2", ID: 102, Default: 0x0},
+			{Name: "OPTION_3", ID: 103, Default: 0x0},
+			{Name: "OPTION_4", ID: 104, Default: 0x0},
+			{Name: "OPTION_5", ID: 105, Default: 0x0},
+			{Name: "OPTION_6", ID: 106, Default: 0x0},
+			{Name: "OPTION_7", ID: 107, Default: 0x0},
+			{Name: "OPTION_8", ID: 108, Default: 0x0},
+			{Name: "OPTION_9", ID: 109, Default: 0x0},
+			{Name: "OPTION_10", ID: 110, Default: 0x0},
+			{Name: "OPTION_11", ID: 111, Default: 0x0},
+		},
+		LocalSize:     [3]uint32{8, 1, 1},
+		LocalSizeSpec: [3]int32{0, -1, -1},
+	},
+	"Humanoid-v5.team": {
+		Name:  "envs/rollout.Humanoid-v5.team",
+		SPIRV: shaders.Code("envs/rollout.Humanoid-v5.team"),
+		Bindings: []vk.Binding{
+			{Name: "Params", Index: 0, Access: vk.Read},
+			{Name: "Params4", Index: 1, Access: vk.Read},
+			{Name: "Normalizer", Index: 2, Access: vk.Read},
+			{Name: "ActionScale", Index: 3, Access: vk.Read},
+			{Name: "Clock", Index: 4, Access: vk.Read},
+			{Name: "EnvState", Index: 5, Access: vk.ReadWrite},
+			{Name: "EpisodeStep", Index: 6, Access: vk.ReadWrite},
+			{Name: "EpisodeReturn", Index: 7, Access: vk.ReadWrite},
+			{Name: "Finished", Index: 8, Access: vk.ReadWrite},
+			{Name: "Obs", Index: 9, Access: vk.Write},
+			{Name: "Action", Index: 10, Access: vk.Write},
+			{Name: "LogProb", Index: 11, Access: vk.Write},
+			{Name: "Reward", Index: 12, Access: vk.Write},
+			{Name: "Done", Index: 13, Access: vk.Write},
+			{Name: "NextObs", Index: 14, Access: vk.Write},
+			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
+			{Name: "Cap", Index: 16, Access: vk.Read},
+			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
+		},
+		PushBytes: 104,
+		Spec: []vk.SpecConstant{
+			{Name: "LANES", ID: 0, Default: 8},
+			{Name: "HIDDEN_1", ID: 1, Default: 64},
+			{Name: "HIDDEN_2", ID: 2, Default: 0},
+			{Name: "ACTIVATION", ID: 3, Default: 0},
+			{Name: "LAYER_NORM", ID: 4, Default: 0},
+			{Name: "NETWORK", ID: 5, Default: 0},
+			{Name: "TIME_LIMIT", ID: 10, Default: 0},
+			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
+			{Name: "AUTO_RESET", ID: 12, Default: 0},
+			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
+			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "POLICY", ID: 20, Default: 0},
+			{Name: "TRAJECTORY", ID: 21, Default: 0},
+			{Name: "NORMALIZE", ID: 22, Default: 0},
+			{Name: "SQUASH", ID: 23, Default: 0},
+			{Name: "MODE", ID: 24, Default: 0},
+			{Name: "BINS", ID: 25, Default: 1},
+			{Name: "CAPPED", ID: 26, Default: 0},
+			{Name: "STATISTICS", ID: 27, Default: 0},
+			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -1217,6 +1355,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "BINS", ID: 25, Default: 1},
 			{Name: "CAPPED", ID: 26, Default: 0},
 			{Name: "STATISTICS", ID: 27, Default: 0},
+			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -1281,6 +1420,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "BINS", ID: 25, Default: 1},
 			{Name: "CAPPED", ID: 26, Default: 0},
 			{Name: "STATISTICS", ID: 27, Default: 0},
+			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -1345,6 +1485,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "BINS", ID: 25, Default: 1},
 			{Name: "CAPPED", ID: 26, Default: 0},
 			{Name: "STATISTICS", ID: 27, Default: 0},
+			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -1409,6 +1550,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "BINS", ID: 25, Default: 1},
 			{Name: "CAPPED", ID: 26, Default: 0},
 			{Name: "STATISTICS", ID: 27, Default: 0},
+			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -1473,6 +1615,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "BINS", ID: 25, Default: 1},
 			{Name: "CAPPED", ID: 26, Default: 0},
 			{Name: "STATISTICS", ID: 27, Default: 0},
+			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -1537,6 +1680,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "BINS", ID: 25, Default: 1},
 			{Name: "CAPPED", ID: 26, Default: 0},
 			{Name: "STATISTICS", ID: 27, Default: 0},
+			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -1601,6 +1745,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "BINS", ID: 25, Default: 1},
 			{Name: "CAPPED", ID: 26, Default: 0},
 			{Name: "STATISTICS", ID: 27, Default: 0},
+			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -1665,6 +1810,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "BINS", ID: 25, Default: 1},
 			{Name: "CAPPED", ID: 26, Default: 0},
 			{Name: "STATISTICS", ID: 27, Default: 0},
+			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -1747,6 +1893,7 @@ type rolloutKernel struct {
 	Bins          uint32  // default 1
 	Capped        uint32  // default 0
 	Statistics    uint32  // default 0
+	Worlds        uint32  // default 8
 	TexelLoads    uint32  // default 0
 	StreamRows    uint32  // default 1
 	StreamQuads   uint32  // default 1
@@ -1770,7 +1917,7 @@ func (k rolloutKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	a := new(struct {
 		ranges [18]vk.Range
 		push   [104]byte
-		spec   [35]uint32
+		spec   [36]uint32
 	})
 	a.ranges = [18]vk.Range{k.Params, k.Params4, k.Normalizer, k.ActionScale, k.Clock, k.EnvState, k.EpisodeStep, k.EpisodeReturn, k.Finished, k.Obs, k.Action, k.LogProb, k.Reward, k.Done, k.NextObs, k.ParamsTexels, k.Cap, k.Seen}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
@@ -1799,7 +1946,7 @@ func (k rolloutKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[92:], k.StreamHidden[5])
 	binary.LittleEndian.PutUint32(a.push[96:], k.StreamHidden[6])
 	binary.LittleEndian.PutUint32(a.push[100:], k.StreamHidden[7])
-	a.spec = [35]uint32{8, 64, 0, 0, 0, 0, 0, 1, 0, 0, 0x3f800000, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 1, 0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0}
+	a.spec = [36]uint32{8, 64, 0, 0, 0, 0, 0, 1, 0, 0, 0x3f800000, 0, 0, 0, 0, 0, 1, 0, 0, 8, 0, 1, 1, 0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0}
 	if k.Lanes != 0 {
 		a.spec[0] = k.Lanes
 	}
@@ -1857,53 +2004,56 @@ func (k rolloutKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	if k.Statistics != 0 {
 		a.spec[18] = k.Statistics
 	}
+	if k.Worlds != 0 {
+		a.spec[19] = k.Worlds
+	}
 	if k.TexelLoads != 0 {
-		a.spec[19] = k.TexelLoads
+		a.spec[20] = k.TexelLoads
 	}
 	if k.StreamRows != 0 {
-		a.spec[20] = k.StreamRows
+		a.spec[21] = k.StreamRows
 	}
 	if k.StreamQuads != 0 {
-		a.spec[21] = k.StreamQuads
+		a.spec[22] = k.StreamQuads
 	}
 	if k.StreamAligned != 0 {
-		a.spec[22] = k.StreamAligned
+		a.spec[23] = k.StreamAligned
 	}
 	if k.Option0 != 0 {
-		a.spec[23] = math.Float32bits(k.Option0)
+		a.spec[24] = math.Float32bits(k.Option0)
 	}
 	if k.Option1 != 0 {
-		a.spec[24] = math.Float32bits(k.Option1)
+		a.spec[25] = math.Float32bits(k.Option1)
 	}
 	if k.Option2 != 0 {
-		a.spec[25] = math.Float32bits(k.Option2)
+		a.spec[26] = math.Float32bits(k.Option2)
 	}
 	if k.Option3 != 0 {
-		a.spec[26] = math.Float32bits(k.Option3)
+		a.spec[27] = math.Float32bits(k.Option3)
 	}
 	if k.Option4 != 0 {
-		a.spec[27] = math.Float32bits(k.Option4)
+		a.spec[28] = math.Float32bits(k.Option4)
 	}
 	if k.Option5 != 0 {
-		a.spec[28] = math.Float32bits(k.Option5)
+		a.spec[29] = math.Float32bits(k.Option5)
 	}
 	if k.Option6 != 0 {
-		a.spec[29] = math.Float32bits(k.Option6)
+		a.spec[30] = math.Float32bits(k.Option6)
 	}
 	if k.Option7 != 0 {
-		a.spec[30] = math.Float32bits(k.Option7)
+		a.spec[31] = math.Float32bits(k.Option7)
 	}
 	if k.Option8 != 0 {
-		a.spec[31] = math.Float32bits(k.Option8)
+		a.spec[32] = math.Float32bits(k.Option8)
 	}
 	if k.Option9 != 0 {
-		a.spec[32] = math.Float32bits(k.Option9)
+		a.spec[33] = math.Float32bits(k.Option9)
 	}
 	if k.Option10 != 0 {
-		a.spec[33] = math.Float32bits(k.Option10)
+		a.spec[34] = math.Float32bits(k.Option10)
 	}
 	if k.Option11 != 0 {
-		a.spec[34] = math.Float32bits(k.Option11)
+		a.spec[35] = math.Float32bits(k.Option11)
 	}
 	return vk.Call{Shader: shader, Groups: [3]uint32{x, y, z}, Label: "envs/rollout", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
@@ -1926,12 +2076,13 @@ var stepShader = map[string]*vk.Shader{
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
-			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+			{Name: "LANES", ID: 0, Default: 64},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "WORLDS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -1964,12 +2115,52 @@ var stepShader = map[string]*vk.Shader{
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
-			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+			{Name: "LANES", ID: 0, Default: 64},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "WORLDS", ID: 28, Default: 64},
+			{Name: "OPTION_0", ID: 100, Default: 0x0},
+			{Name: "OPTION_1", ID: 101, Default: 0x0},
+			{Name: "OPTION_2", ID: 102, Default: 0x0},
+			{Name: "OPTION_3", ID: 103, Default: 0x0},
+			{Name: "OPTION_4", ID: 104, Default: 0x0},
+			{Name: "OPTION_5", ID: 105, Default: 0x0},
+			{Name: "OPTION_6", ID: 106, Default: 0x0},
+			{Name: "OPTION_7", ID: 107, Default: 0x0},
+			{Name: "OPTION_8", ID: 108, Default: 0x0},
+			{Name: "OPTION_9", ID: 109, Default: 0x0},
+			{Name: "OPTION_10", ID: 110, Default: 0x0},
+			{Name: "OPTION_11", ID: 111, Default: 0x0},
+		},
+		LocalSize:     [3]uint32{64, 1, 1},
+		LocalSizeSpec: [3]int32{0, -1, -1},
+	},
+	"Ant-v5.team": {
+		Name:  "envs/step.Ant-v5.team",
+		SPIRV: shaders.Code("envs/step.Ant-v5.team"),
+		Bindings: []vk.Binding{
+			{Name: "EnvState", Index: 0, Access: vk.ReadWrite},
+			{Name: "EpisodeStep", Index: 1, Access: vk.ReadWrite},
+			{Name: "EpisodeReturn", Index: 2, Access: vk.ReadWrite},
+			{Name: "Action", Index: 3, Access: vk.Read},
+			{Name: "Obs", Index: 4, Access: vk.Write},
+			{Name: "NextObs", Index: 5, Access: vk.Write},
+			{Name: "Reward", Index: 6, Access: vk.Write},
+			{Name: "Done", Index: 7, Access: vk.Write},
+			{Name: "Clock", Index: 8, Access: vk.Read},
+		},
+		PushBytes: 12,
+		Spec: []vk.SpecConstant{
+			{Name: "LANES", ID: 0, Default: 64},
+			{Name: "TIME_LIMIT", ID: 10, Default: 0},
+			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
+			{Name: "AUTO_RESET", ID: 12, Default: 0},
+			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
+			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "WORLDS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -2002,12 +2193,13 @@ var stepShader = map[string]*vk.Shader{
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
-			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+			{Name: "LANES", ID: 0, Default: 64},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "WORLDS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -2040,12 +2232,13 @@ var stepShader = map[string]*vk.Shader{
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
-			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+			{Name: "LANES", ID: 0, Default: 64},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "WORLDS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -2078,12 +2271,13 @@ var stepShader = map[string]*vk.Shader{
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
-			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+			{Name: "LANES", ID: 0, Default: 64},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "WORLDS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -2116,12 +2310,13 @@ var stepShader = map[string]*vk.Shader{
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
-			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+			{Name: "LANES", ID: 0, Default: 64},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "WORLDS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -2154,12 +2349,13 @@ var stepShader = map[string]*vk.Shader{
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
-			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+			{Name: "LANES", ID: 0, Default: 64},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "WORLDS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -2192,12 +2388,52 @@ var stepShader = map[string]*vk.Shader{
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
-			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+			{Name: "LANES", ID: 0, Default: 64},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "WORLDS", ID: 28, Default: 64},
+			{Name: "OPTION_0", ID: 100, Default: 0x0},
+			{Name: "OPTION_1", ID: 101, Default: 0x0},
+			{Name: "OPTION_2", ID: 102, Default: 0x0},
+			{Name: "OPTION_3", ID: 103, Default: 0x0},
+			{Name: "OPTION_4", ID: 104, Default: 0x0},
+			{Name: "OPTION_5", ID: 105, Default: 0x0},
+			{Name: "OPTION_6", ID: 106, Default: 0x0},
+			{Name: "OPTION_7", ID: 107, Default: 0x0},
+			{Name: "OPTION_8", ID: 108, Default: 0x0},
+			{Name: "OPTION_9", ID: 109, Default: 0x0},
+			{Name: "OPTION_10", ID: 110, Default: 0x0},
+			{Name: "OPTION_11", ID: 111, Default: 0x0},
+		},
+		LocalSize:     [3]uint32{64, 1, 1},
+		LocalSizeSpec: [3]int32{0, -1, -1},
+	},
+	"Humanoid-v5.team": {
+		Name:  "envs/step.Humanoid-v5.team",
+		SPIRV: shaders.Code("envs/step.Humanoid-v5.team"),
+		Bindings: []vk.Binding{
+			{Name: "EnvState", Index: 0, Access: vk.ReadWrite},
+			{Name: "EpisodeStep", Index: 1, Access: vk.ReadWrite},
+			{Name: "EpisodeReturn", Index: 2, Access: vk.ReadWrite},
+			{Name: "Action", Index: 3, Access: vk.Read},
+			{Name: "Obs", Index: 4, Access: vk.Write},
+			{Name: "NextObs", Index: 5, Access: vk.Write},
+			{Name: "Reward", Index: 6, Access: vk.Write},
+			{Name: "Done", Index: 7, Access: vk.Write},
+			{Name: "Clock", Index: 8, Access: vk.Read},
+		},
+		PushBytes: 12,
+		Spec: []vk.SpecConstant{
+			{Name: "LANES", ID: 0, Default: 64},
+			{Name: "TIME_LIMIT", ID: 10, Default: 0},
+			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
+			{Name: "AUTO_RESET", ID: 12, Default: 0},
+			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
+			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "WORLDS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -2230,12 +2466,13 @@ var stepShader = map[string]*vk.Shader{
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
-			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+			{Name: "LANES", ID: 0, Default: 64},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "WORLDS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -2268,12 +2505,13 @@ var stepShader = map[string]*vk.Shader{
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
-			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+			{Name: "LANES", ID: 0, Default: 64},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "WORLDS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -2306,12 +2544,13 @@ var stepShader = map[string]*vk.Shader{
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
-			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+			{Name: "LANES", ID: 0, Default: 64},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "WORLDS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -2344,12 +2583,13 @@ var stepShader = map[string]*vk.Shader{
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
-			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+			{Name: "LANES", ID: 0, Default: 64},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "WORLDS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -2382,12 +2622,13 @@ var stepShader = map[string]*vk.Shader{
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
-			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+			{Name: "LANES", ID: 0, Default: 64},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "WORLDS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -2420,12 +2661,13 @@ var stepShader = map[string]*vk.Shader{
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
-			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+			{Name: "LANES", ID: 0, Default: 64},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "WORLDS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -2458,12 +2700,13 @@ var stepShader = map[string]*vk.Shader{
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
-			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+			{Name: "LANES", ID: 0, Default: 64},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "WORLDS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -2496,12 +2739,13 @@ var stepShader = map[string]*vk.Shader{
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
-			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+			{Name: "LANES", ID: 0, Default: 64},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "WORLDS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -2536,12 +2780,13 @@ type stepKernel struct {
 	Members      uint32
 	Environments uint32
 
-	LocalSizeX   uint32  // specialization constants, zero for their default 64
+	Lanes        uint32  // specialization constants, zero for their default 64
 	TimeLimit    uint32  // default 0
 	ActionRepeat uint32  // default 1
 	AutoReset    uint32  // default 0
 	SparseReward uint32  // default 0
 	RewardScale  float32 // default 1
+	Worlds       uint32  // default 64
 	Option0      float32 // default 0
 	Option1      float32 // default 0
 	Option2      float32 // default 0
@@ -2561,15 +2806,15 @@ func (k stepKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	a := new(struct {
 		ranges [9]vk.Range
 		push   [12]byte
-		spec   [18]uint32
+		spec   [19]uint32
 	})
 	a.ranges = [9]vk.Range{k.EnvState, k.EpisodeStep, k.EpisodeReturn, k.Action, k.Obs, k.NextObs, k.Reward, k.Done, k.Clock}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Stream)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Members)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Environments)
-	a.spec = [18]uint32{64, 0, 1, 0, 0, 0x3f800000, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
+	a.spec = [19]uint32{64, 0, 1, 0, 0, 0x3f800000, 64, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0}
+	if k.Lanes != 0 {
+		a.spec[0] = k.Lanes
 	}
 	if k.TimeLimit != 0 {
 		a.spec[1] = k.TimeLimit
@@ -2586,41 +2831,44 @@ func (k stepKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	if k.RewardScale != 0 {
 		a.spec[5] = math.Float32bits(k.RewardScale)
 	}
+	if k.Worlds != 0 {
+		a.spec[6] = k.Worlds
+	}
 	if k.Option0 != 0 {
-		a.spec[6] = math.Float32bits(k.Option0)
+		a.spec[7] = math.Float32bits(k.Option0)
 	}
 	if k.Option1 != 0 {
-		a.spec[7] = math.Float32bits(k.Option1)
+		a.spec[8] = math.Float32bits(k.Option1)
 	}
 	if k.Option2 != 0 {
-		a.spec[8] = math.Float32bits(k.Option2)
+		a.spec[9] = math.Float32bits(k.Option2)
 	}
 	if k.Option3 != 0 {
-		a.spec[9] = math.Float32bits(k.Option3)
+		a.spec[10] = math.Float32bits(k.Option3)
 	}
 	if k.Option4 != 0 {
-		a.spec[10] = math.Float32bits(k.Option4)
+		a.spec[11] = math.Float32bits(k.Option4)
 	}
 	if k.Option5 != 0 {
-		a.spec[11] = math.Float32bits(k.Option5)
+		a.spec[12] = math.Float32bits(k.Option5)
 	}
 	if k.Option6 != 0 {
-		a.spec[12] = math.Float32bits(k.Option6)
+		a.spec[13] = math.Float32bits(k.Option6)
 	}
 	if k.Option7 != 0 {
-		a.spec[13] = math.Float32bits(k.Option7)
+		a.spec[14] = math.Float32bits(k.Option7)
 	}
 	if k.Option8 != 0 {
-		a.spec[14] = math.Float32bits(k.Option8)
+		a.spec[15] = math.Float32bits(k.Option8)
 	}
 	if k.Option9 != 0 {
-		a.spec[15] = math.Float32bits(k.Option9)
+		a.spec[16] = math.Float32bits(k.Option9)
 	}
 	if k.Option10 != 0 {
-		a.spec[16] = math.Float32bits(k.Option10)
+		a.spec[17] = math.Float32bits(k.Option10)
 	}
 	if k.Option11 != 0 {
-		a.spec[17] = math.Float32bits(k.Option11)
+		a.spec[18] = math.Float32bits(k.Option11)
 	}
 	return vk.Call{Shader: shader, Groups: [3]uint32{x, y, z}, Label: "envs/step", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }

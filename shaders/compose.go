@@ -166,6 +166,11 @@ func (c *composer) include(file string, number int, argument string) error {
 		}
 		return c.within(file, number, c.environment.File, c.environment.Text)
 	}
+	if c.environment != nil && c.environment.Team {
+		if other := teamInclude(c.fsys, name); shown(other) != file { // which may include what it stands for
+			name = other
+		}
+	}
 	text, err := fs.ReadFile(c.fsys, name)
 	if err != nil || !fs.ValidPath(name) {
 		return fmt.Errorf("%s:%d: #include %q: %w (paths count from the root of the shaders)", file, number, name, ErrNotFound)

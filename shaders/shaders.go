@@ -15,6 +15,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -53,6 +54,49 @@ type Environment struct {
 	Name string // e.g. "CartPole-v1"
 	File string // shown in compiler messages, e.g. "shaders/envs/cartpole.glsl"
 	Text string
+	// Team asks for the form in which the lanes of a subgroup compute a world together: of an include X.glsl, X_team.glsl is taken where there is one.
+	Team bool
+}
+
+// teamSuffix is how the names of modules in that form end.
+const teamSuffix = ".team"
+
+// ModuleName is the name that the environment's modules have behind the kernel's.
+func (e *Environment) ModuleName() string {
+	if e.Team {
+		return e.Name + teamSuffix
+	}
+	return e.Name
+}
+
+// Teams says whether the environment, and the kernel, have the form for teams.
+func (e *Environment) Teams(fsys fs.FS, kernel string) (bool, error) {
+	file := kernel + ".comp"
+	text, err := fs.ReadFile(fsys, file)
+	if err != nil {
+		return false, fmt.Errorf("shaders: kernel %q (%s): %w", kernel, shown(file), ErrNotFound)
+	}
+	if !strings.Contains(string(text), "ENV_TOGETHER") {
+		return false, nil
+	}
+	for _, line := range lines(e.Text) {
+		if directive, rest := splitDirective(line); directive == "include" {
+			name, err := strconv.Unquote(rest)
+			if err == nil && strings.HasPrefix(name, "envs/models/") && teamInclude(fsys, name) != name {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
+}
+
+// teamInclude is the file that stands for an include in the form for teams.
+func teamInclude(fsys fs.FS, name string) string {
+	other := strings.TrimSuffix(name, ".glsl") + "_team.glsl"
+	if _, err := fs.Stat(fsys, other); err != nil {
+		return name
+	}
+	return other
 }
 
 // Environments lists the environments of a tree, sorted by name.

@@ -5,16 +5,20 @@
 // network for their environments, all lanes together, then step their own environments at once. Where members have few environments and
 // small networks, each lane has an environment and the network that acts in it, and evaluates it alone (NETWORK_OWN).
 //
-// Groups: x = population * ceil(environments / LANES) or, NETWORK_OWN, ceil(population * environments / LANES).
+// A subgroup has WORLDS environments at most: LANES or, where its lanes compute each together (ENV_TOGETHER), fewer, and the other lanes help.
+//
+// Groups: x = population * ceil(environments / WORLDS) or, NETWORK_OWN, ceil(population * environments / WORLDS).
 
 #extension GL_KHR_shader_subgroup_vote : require
+
+layout(local_size_x = 8, local_size_x_id = 0) in;
+layout(constant_id = 0) const uint LANES = 8;
+layout(constant_id = 28) const uint WORLDS = 8; // environments a subgroup
 
 #include "envs/options.glsl"
 #include "ENVIRONMENT"
 #include "envs/wrapper.glsl"
 
-layout(local_size_x = 8, local_size_x_id = 0) in;
-layout(constant_id = 0) const uint LANES = 8;
 const uint IN = OBS_SIZE;
 layout(constant_id = 25) const uint BINS = 1; // above 1: every continuous action is one of so many values, and the outputs are their logits
 #if DISCRETE
@@ -83,18 +87,22 @@ void main() {
     uint member, environment, present; // lanes that have an environment
     uint all = population * environments;
     if (NETWORK == NETWORK_OWN) {
-        uint flat_index = gl_WorkGroupID.x * LANES + LANE;
-        present = min(LANES, all - gl_WorkGroupID.x * LANES);
+        uint flat_index = gl_WorkGroupID.x * WORLDS + LANE;
+        present = min(WORLDS, all - gl_WorkGroupID.x * WORLDS);
         member = min(flat_index, all - 1u) / environments;
         environment = min(flat_index, all - 1u) % environments;
     } else {
-        uint chunks = (environments + LANES - 1u) / LANES;
-        uint first_environment = (gl_WorkGroupID.x % chunks) * LANES;
+        uint chunks = (environments + WORLDS - 1u) / WORLDS;
+        uint first_environment = (gl_WorkGroupID.x % chunks) * WORLDS;
         member = gl_WorkGroupID.x / chunks;
         environment = first_environment + LANE;
-        present = min(LANES, environments - first_environment);
+        present = min(WORLDS, environments - first_environment);
     }
     bool mine = LANE < present;
+#ifdef ENV_TOGETHER
+    env_idle = !mine;
+    env_load();
+#endif
     uint at = member * environments + environment; // in [P, E]
     uint owner = member % params_period;
     uint drawer = member / draw_window * draw_stride + (member % draw_window + draw_first) * draw_step;

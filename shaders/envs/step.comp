@@ -1,12 +1,16 @@
 #version 450
 
-// One step of every environment, by given actions. One invocation an environment.
+// One step of every environment, by given actions. One invocation an environment or, where lanes compute their worlds together (ENV_TOGETHER), WORLDS environments
+// a workgroup, which then is a subgroup.
 //
-// Groups: x · y · local size ≥ members · environments.
+// Groups: x · y · WORLDS ≥ members · environments.
 
 #extension GL_EXT_control_flow_attributes : require
+#extension GL_KHR_shader_subgroup_vote : require
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
+layout(constant_id = 0) const uint LANES = 64;
+layout(constant_id = 28) const uint WORLDS = 64; // environments a workgroup
 
 #include "envs/options.glsl"
 #include "ENVIRONMENT"
@@ -48,11 +52,18 @@ layout(push_constant) uniform Push {
 };
 
 void main() {
-    uint i = gl_GlobalInvocationID.y * gl_NumWorkGroups.x * gl_WorkGroupSize.x + gl_GlobalInvocationID.x;
     uint count = members * environments;
+#ifdef ENV_TOGETHER
+    uint i = (gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x) * WORLDS + gl_SubgroupInvocationID;
+    env_idle = i >= count || gl_SubgroupInvocationID >= WORLDS;
+    i = min(i, count - 1u);
+    env_load();
+#else
+    uint i = gl_GlobalInvocationID.y * gl_NumWorkGroups.x * gl_WorkGroupSize.x + gl_GlobalInvocationID.x;
     if (i >= count) {
         return;
     }
+#endif
     Rng rng = rng_new(clock[0], stream, i / environments, i % environments, clock[1]);
     float s[STATE_SIZE];
     TRANSFER_LOAD(s, f, STATE_SIZE, env_state[f * count + i])
@@ -68,6 +79,9 @@ void main() {
     float paid, last[OBS_SIZE], following[OBS_SIZE];
     uint flags;
     episode_advance(s, episode, a, rng, paid, flags, last, following);
+    if (env_idle) {
+        return;
+    }
     TRANSFER_STORE(f, STATE_SIZE, s[f], env_state[f * count + i] = carried)
     episode_step[i] = episode_pack(episode);
     episode_return[i] = episode.ret;

@@ -44,6 +44,12 @@ struct Episode {
 #define EPISODE_ACTION const float action[ACTION_SIZE]
 #endif
 
+// An environment whose lanes compute their worlds together defines ENV_TOGETHER: all lanes of a subgroup then come to every env_step. Those with env_idle set have no
+// world that moves, and only help.
+#ifndef ENV_TOGETHER
+const bool env_idle = false;
+#endif
+
 // The element of the tensor episode_step: step in the low 30 bits, done in the high two.
 uint episode_pack(Episode ep) { return (ep.step & 0x3FFFFFFFu) | (ep.done << 30); }
 
@@ -66,6 +72,30 @@ void episode_advance(inout float s[STATE_SIZE], inout Episode ep, EPISODE_ACTION
     reward = 0.0;
     done = 0u;
     bool over = ep.done != 0u, resets = false;
+#ifdef ENV_TOGETHER
+    bool idle = env_idle, terminated = false, truncated = false;
+    uint taken = 0u;
+    env_idle = idle || over && (AUTO_RESET == AUTO_RESET_DISABLED || AUTO_RESET == AUTO_RESET_NEXT_STEP);
+    ep.step = over && !env_idle ? 0u : ep.step;
+    ep.ret = over && !env_idle ? 0.0 : ep.ret;
+    do {
+        float r;
+        bool ends;
+        env_step(s, action, rng, r, ends);
+        if (!env_idle) {
+            reward += r;
+            ep.step++;
+            terminated = ends;
+            truncated = TIME_LIMIT != 0u && ep.step >= TIME_LIMIT;
+            env_idle = terminated || truncated;
+        }
+        taken++;
+    } while (ACTION_REPEAT > 1u && taken < ACTION_REPEAT && !subgroupAll(env_idle));
+    env_idle = idle;
+    if (idle) {
+        done = DONE_VOID;
+    } else
+#endif
     if (over && AUTO_RESET == AUTO_RESET_DISABLED) {
         done = ep.done | DONE_VOID;
     } else if (over && AUTO_RESET == AUTO_RESET_NEXT_STEP) {
@@ -73,6 +103,7 @@ void episode_advance(inout float s[STATE_SIZE], inout Episode ep, EPISODE_ACTION
         ep = Episode(0u, 0.0, 0u);
         resets = true;
     } else {
+#ifndef ENV_TOGETHER
         ep.step = over ? 0u : ep.step;
         ep.ret = over ? 0.0 : ep.ret;
         bool terminated, truncated;
@@ -86,6 +117,7 @@ void episode_advance(inout float s[STATE_SIZE], inout Episode ep, EPISODE_ACTION
             taken++;
             // The first comparison lets drivers see that there is no loop: it makes a step of lavapipe up to 1.8 times as fast.
         } while (ACTION_REPEAT > 1u && taken < ACTION_REPEAT && !terminated && !truncated);
+#endif
         ep.ret += reward;
         ep.done = (terminated ? DONE_TERMINATED : 0u) | (truncated ? DONE_TRUNCATED : 0u);
         done = ep.done | (env_diverged ? DONE_DIVERGED : 0u);

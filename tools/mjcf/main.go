@@ -99,10 +99,19 @@ func generate(path, to, goTo, pkg string, check bool) (differs []string, err err
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	for _, output := range []struct {
+	type output struct {
 		file string
 		text []byte
-	}{{filepath.Join(to, model.Name+".glsl"), []byte(program)}, {filepath.Join(goTo, model.Name+"_gen.go"), geometry}} {
+	}
+	outputs := []output{{filepath.Join(to, model.Name+".glsl"), []byte(program)}, {filepath.Join(goTo, model.Name+"_gen.go"), geometry}}
+	if model.NV >= teamDOFs {
+		tables, err := Tables(model)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		outputs = append(outputs, output{filepath.Join(to, model.Name+"_team.glsl"), []byte(tables)})
+	}
+	for _, output := range outputs {
 		old, err := os.ReadFile(output.file)
 		if err == nil && bytes.Equal(old, output.text) {
 			continue

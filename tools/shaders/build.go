@@ -23,7 +23,7 @@ type builder struct {
 // variant is one module: a kernel, or a kernel with an environment in it.
 type variant struct {
 	kernel      string // "envs/rollout"
-	environment string // "CartPole-v1", or ""
+	environment string // "CartPole-v1", "Ant-v5.team", or ""
 	source      string // composed
 	code        []byte // optimised, as shipped
 	module      *spirv.Module
@@ -63,6 +63,15 @@ func (b *builder) variants() ([]*variant, error) {
 			with = with[:0]
 			for i := range environments {
 				with = append(with, &environments[i])
+				teams, err := environments[i].Teams(tree, kernel)
+				if err != nil {
+					problems = append(problems, err)
+				}
+				if teams {
+					together := environments[i]
+					together.Team = true
+					with = append(with, &together)
+				}
 			}
 			if len(with) == 0 {
 				problems = append(problems, fmt.Errorf("shaders/%s.comp: the kernel takes an environment, but shaders/envs has none", kernel))
@@ -71,7 +80,7 @@ func (b *builder) variants() ([]*variant, error) {
 		for _, environment := range with {
 			v := &variant{kernel: kernel}
 			if environment != nil {
-				v.environment = environment.Name
+				v.environment = environment.ModuleName()
 			}
 			if v.source, err = shaders.ComposeFrom(tree, kernel, environment); err != nil {
 				problems = append(problems, err)

@@ -1,0 +1,64 @@
+// An environment step of a model of shaders/envs/models by teams: the lanes of a subgroup compute the subgroup's worlds one after another, all lanes a world together. What
+// advance.glsl is for one lane a world; states, results and senses are the same. The includer has included the model's tables and defined STATE_SIZE, LANES,
+// the subgroup's size, and WORLDS, how many lanes, the first ones, may have a world. A workgroup is one subgroup.
+
+#include "envs/physics/team/memory.glsl"
+#include "envs/physics/team/kinematics.glsl"
+#include "envs/physics/team/inertia.glsl"
+#include "envs/physics/team/contacts.glsl"
+#include "envs/physics/team/factor.glsl"
+#include "envs/physics/team/newton.glsl"
+#include "envs/physics/team/senses.glsl"
+#include "envs/physics/team/integrator.glsl"
+
+// Positions that no force depends on (the first TRAVEL of them) are counted from where the environment step begins, as in advance.glsl.
+const uint TRAVELLED = TRAVEL > 0 ? TRAVEL : 1;
+
+#define ENV_DIVERGES
+bool env_diverged = false; // in the last step
+
+#define ENV_TOGETHER    // all lanes of the subgroup must come to every env_step
+bool env_idle = false;  // this lane has no world that moves, and helps with those of others
+
+void env_load() { team_load(); }
+
+// physics_step is that of advance.glsl for the worlds of all lanes that are not idle. Idle lanes keep their state and get false.
+bool physics_step(inout float s[STATE_SIZE], const float action[NU], uint steps, out float travel[TRAVELLED], out float sensed[SENSES]) {
+    float force[NU];
+    physics_actuate(action, force);
+    [[unroll]] for (uint i = 0u; i < TRAVELLED; i++) travel[i] = 0.0;
+    [[unroll]] for (uint i = 0u; i < SENSES; i++) sensed[i] = 0.0;
+    uvec4 worlds = subgroupBallot(!env_idle);
+    bool done = false;
+    [[dont_unroll]] for (uint owner = 0u; owner < WORLDS; owner++) {
+        if (!subgroupBallotBitExtract(worlds, owner)) continue;
+        bool mine = gl_SubgroupInvocationID == owner;
+        if (mine) {
+            [[unroll]] for (uint i = 0u; i < NQ; i++) team[T_BEGIN_Q + i] = i < TRAVEL ? 0.0 : s[i];
+            [[unroll]] for (uint i = 0u; i < NV; i++) {
+                team[T_BEGIN_V + i] = s[NQ + i];
+                team[T_A + i] = s[NQ + NV + i];
+                team[T_FORCE + i] = 0.0;
+            }
+            [[unroll]] for (uint i = 0u; i < NU; i++) team[T_FORCE + physics_motor[i]] += force[i];
+        }
+        team_sync();
+        team_steps(steps);
+        bool bounded = team_bounded();
+        if (mine) {
+            [[unroll]] for (uint i = 0u; i < SENSES; i++) sensed[i] = team[T_SENSED + i];
+            [[unroll]] for (uint i = 0u; i < TRAVEL; i++) travel[i] = bounded ? team[T_BEGIN_Q + i] : 0.0;
+            if (bounded) {
+                [[unroll]] for (uint i = 0u; i < NQ; i++) s[i] = i < TRAVEL ? s[i] + team[T_BEGIN_Q + i] : team[T_BEGIN_Q + i];
+                [[unroll]] for (uint i = 0u; i < NV; i++) {
+                    s[NQ + i] = team[T_BEGIN_V + i];
+                    s[NQ + NV + i] = team[T_A + i];
+                }
+            }
+            done = bounded;
+            env_diverged = !bounded;
+        }
+        team_sync();
+    }
+    return done;
+}

@@ -1,0 +1,129 @@
+// Contacts in slots, and limits of joints. A slot's row: point 0, normal 3, tangent 6 (the other is their product), stiffness 9, friction 10 (0: one row, of the normal),
+// residual J a - aref by direction 11, J step 14, and of the rows that push: force 17, stiffness xx yy zz xy xz yz 20. Its word: the body, the other << 8.
+
+// Closest points of two segments, by centres and half axes: of the lines, then within the ends. A sphere's axis is zero.
+void closest(inout vec3 p1, vec3 a1, inout vec3 p2, vec3 a2) {
+    vec3 between = p1 - p2;
+    float aa = max(dot(a1, a1), 1e-12), bb = max(dot(a2, a2), 1e-12), ab = -dot(a1, a2), u = -dot(a1, between), v = dot(a2, between);
+    float x1 = clamp((bb * u - ab * v) / max(aa * bb - ab * ab, aa * bb * 1e-6), -1.0, 1.0);
+    float x2 = (v - ab * x1) / bb;
+    if (!(abs(x2) < 1.0)) {
+        x2 = clamp(x2, -1.0, 1.0);
+        x1 = clamp((u - ab * x2) / aa, -1.0, 1.0);
+    }
+    p1 += a1 * x1;
+    p2 += a2 * x2;
+}
+
+// The slot of a lane that needs one, behind those taken; taken then counts this round's. Lanes come first in their order.
+uint team_slot(bool wanted, inout uint taken) {
+    uvec4 all = subgroupBallot(wanted);
+    uint slot = taken + subgroupBallotExclusiveBitCount(all);
+    taken += subgroupBallotBitCount(all);
+    return slot;
+}
+
+// Acceleration or velocity of the bodies against each other at a slot's contact, in its directions, of the twists.
+vec3 team_along(uint slot) {
+    uint row = T_SLOT + SLOT * slot, word = team_words[W_SLOT + slot], to = T_TWIST + TWIST * (word & 255u), from = T_TWIST + TWIST * (word >> 8);
+    vec3 point = team_vec3(row), normal = team_vec3(row + 3u), tangent = team_vec3(row + 6u);
+    vec3 moves = team_vec3(to + 3u) - team_vec3(from + 3u) + cross(team_vec3(to) - team_vec3(from), point);
+    return vec3(dot(normal, moves), dot(tangent, moves), dot(cross(normal, tangent), moves));
+}
+
+// Takes a slot; stiffness and what depends on the distance alone of the residual.
+void team_touch(uint slot, uint bodies, vec3 point, vec3 normal, vec3 tangent, float beyond, float friction, float weight) {
+    uint row = T_SLOT + SLOT * slot;
+    float impedance = soft_impedance(CONTACT, beyond);
+    team_words[W_SLOT + slot] = bodies;
+    team_set(row, point);
+    team_set(row + 3u, normal);
+    team_set(row + 6u, tangent);
+    team[row + 9u] = impedance / ((1.0 - impedance) * weight);
+    team[row + 10u] = friction;
+    team_set(row + 11u, vec3(impedance * beyond * CONTACT.stiffness, 0.0, 0.0));
+}
+
+// Points near the ground.
+void team_ground(inout uint slots) {
+    float height = dot(GROUND_NORMAL, team_vec3(T_ORIGIN)) - GROUND_HEIGHT;
+    [[unroll]] for (uint turn = 0u; turn < (POINTS + LANES - 1u) / LANES; turn++) {
+        uint i = turn * LANES + gl_SubgroupInvocationID, row = M_POINT + POINT_ROW * min(i, max(POINTS, 1) - 1u);
+        uint body = team_words[W_POINT + min(i, max(POINTS, 1) - 1u)], from = T_BODY + PLACE * body;
+        mat3 axes = team_mat3(from);
+        vec3 centre = team_vec3(from + 9u) + axes * team_vec3(row), along = team_vec3(row + 3u);
+        bool sphere = along == vec3(0.0);
+        along = sphere ? GROUND_SIDE : axes * along;
+        vec3 tangent = along - GROUND_NORMAL * dot(along, GROUND_NORMAL);
+        float square = dot(tangent, tangent), radius = team[row + 6u], above = height + dot(GROUND_NORMAL, centre);
+        tangent = square < 1e-12 ? vec3(1.0, 0.0, 0.0) : tangent * inversesqrt(max(square, 1e-12));
+        float beyond = above - radius - CONTACT.margin;
+        bool near = i < POINTS && beyond < 0.0;
+        uint slot = team_slot(near, slots);
+        if (near) team_touch(slot, body, centre - GROUND_NORMAL * (0.5 * (above + radius)), GROUND_NORMAL, tangent, beyond, team[row + 7u], team[row + 8u]);
+    }
+}
+
+#if TEAM_PAIRS > 0
+// Links that touch each other.
+void team_links(inout uint slots) {
+    uint i;
+    TEAM_EACH(i, TEAM_LINKS) {
+        uint row = M_LINK + LINK_ROW * i, from = T_BODY + PLACE * team_words[W_LINK + i];
+        mat3 axes = team_mat3(from);
+        team_set(T_LINK + 6u * i, team_vec3(from + 9u) + axes * team_vec3(row));
+        team_set(T_LINK + 6u * i + 3u, axes * team_vec3(row + 3u));
+    }
+    team_sync();
+    [[dont_unroll]] for (uint turn = 0u; turn < TEAM_PAIRS; turn += LANES) {
+        uint pair = team_words[W_PAIR + min(turn + gl_SubgroupInvocationID, TEAM_PAIRS - 1u)], a = pair >> 8, b = pair & 255u;
+        uint row1 = M_LINK + LINK_ROW * a, row2 = M_LINK + LINK_ROW * b;
+        vec3 p1 = team_vec3(T_LINK + 6u * a), p2 = team_vec3(T_LINK + 6u * b);
+        closest(p1, team_vec3(T_LINK + 6u * a + 3u), p2, team_vec3(T_LINK + 6u * b + 3u));
+        vec3 towards = p2 - p1;
+        float apart = sqrt(max(dot(towards, towards), 1e-12)), radius = team[row1 + 6u], beyond = apart - (radius + team[row2 + 6u]) - CONTACT.margin;
+        bool near = turn + gl_SubgroupInvocationID < TEAM_PAIRS && beyond < 0.0;
+        uint slot = team_slot(near, slots);
+        vec3 normal = towards / apart, middle = p1 + normal * (radius + 0.5 * (beyond + CONTACT.margin));
+        if (near && slot < SLOTS) team_touch(slot, team_words[W_LINK + b] | team_words[W_LINK + a] << 8, middle, normal, vec3(0.0), beyond, 0.0, team[row1 + 7u] + team[row2 + 7u]);
+    }
+    slots = min(slots, SLOTS);
+}
+#endif
+
+// Finds the contacts: how many there are, those of links last, from `links` on.
+uint team_contacts(out uint links) {
+    uint slots = 0u;
+    team_ground(slots);
+    links = slots;
+#if TEAM_PAIRS > 0
+    team_links(slots);
+#endif
+    team_sync();
+    return slots;
+}
+
+// Adds to the slots' residuals `factor` times what moves along them, by the twists.
+void team_slots_add(uint slots, float factor) {
+    uint i;
+    TEAM_SOME(i, slots) {
+        uint at = T_SLOT + SLOT * i + 11u;
+        team_set(at, team_vec3(at) + factor * team_along(i));
+    }
+    team_sync();
+}
+
+// The limits' rows, of the end of its range that a joint is nearer to.
+void team_limits() {
+    uint i;
+    TEAM_EACH(i, NV) {
+        uint row = M_DOF + DOF_ROW * i, word = team_words[W_DOF + i];
+        float q = team[T_Q + (word >> 8 & 255u)], above = q - team[row + 11u], below = team[row + 12u] - q, weight = team[row + 13u];
+        float side = above < below ? 1.0 : -1.0, beyond = min(above, below) - LIMIT.margin;
+        float impedance = soft_impedance(LIMIT, beyond);
+        bool acts = weight > 0.0 && beyond < 0.0;
+        team[T_LIMIT + 3u * i] = acts ? impedance / ((1.0 - impedance) * weight) : 0.0;
+        team[T_LIMIT + 3u * i + 1u] = acts ? side * (team[T_A + i] + LIMIT.damping * team[T_V + i]) + impedance * beyond * LIMIT.stiffness : 0.0;
+        team[T_LIMIT + 3u * i + 2u] = side;
+    }
+}

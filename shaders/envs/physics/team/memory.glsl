@@ -1,0 +1,92 @@
+// A team is the lanes of a subgroup that compute one world together; its memory is the workgroup's, which is that subgroup. What lanes have written
+// others read after team_sync. All lanes must come to every function here together. The includer has defined LANES, the subgroup's size, and included a model's tables.
+
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_KHR_shader_subgroup_ballot : require
+#extension GL_KHR_shader_subgroup_arithmetic : require
+#extension GL_EXT_control_flow_attributes : require
+
+// For each i below n, one a lane. n is constant, so that drivers unroll what is left of the loop.
+#define TEAM_EACH(i, n) [[unroll]] for (uint turn = 0u; turn < ((n) + LANES - 1u) / LANES; turn++) if ((i = turn * LANES + gl_SubgroupInvocationID) < (n))
+// The same for n that is not.
+#define TEAM_SOME(i, n) [[dont_unroll]] for (uint turn = 0u; turn < (n); turn += LANES) if ((i = turn + gl_SubgroupInvocationID) < (n))
+
+const uint TRIANGLE = NV * (NV + 1) / 2;
+const uint SLOTS = POINTS + TEAM_TOUCHES; // contacts at once
+
+// Rows of MODEL, by body (but the world), degree of freedom, point, link; their lengths.
+const uint BODY_ROW = 22u, DOF_ROW = 15u, POINT_ROW = 9u, LINK_ROW = 9u;
+const uint M_BODY = 0u, M_DOF = M_BODY + BODY_ROW * (BODIES - 1), M_POINT = M_DOF + DOF_ROW * NV, M_LINK = M_POINT + POINT_ROW * POINTS;
+
+// Parts of the team's memory: first elements, and lengths of a row where there are several.
+const uint T_Q = MODEL_SIZE;                   // positions and velocities of a forward pass
+const uint T_V = T_Q + NQ;
+const uint T_A = T_V + NV;                     // accelerations
+const uint T_FORCE = T_A + NV;                 // of the actuators, by degree of freedom
+const uint T_BEGIN_Q = T_FORCE + NV;           // where a time step begins, and the weighted rates of its stages
+const uint T_BEGIN_V = T_BEGIN_Q + NQ;
+const uint T_SUM_V = T_BEGIN_V + NV;
+const uint T_SUM_A = T_SUM_V + NV;
+const uint T_ORIGIN = T_SUM_A + NV;            // of the first body in the world; all other places are relative to it
+const uint T_BODY = T_ORIGIN + 3u, PLACE = 25u; // by body: axes (columns) 9, position 3, spin 3, velocity 3, rates of both without joints' accelerations 3 + 3
+const uint T_INERTIA = T_BODY + PLACE * BODIES, INERTIA = 17u; // inertia about the origin xx yy zz xy xz yz, mass times place 3, mass, torque 3, force 3
+const uint T_TWIST = T_INERTIA + INERTIA * BODIES, TWIST = 7u; // spin, velocity at the origin, of a motion of all degrees of freedom
+const uint T_UNIT = T_TWIST + TWIST * BODIES;  // by degree of freedom: the twist of moving by one
+const uint T_FORM = T_UNIT + TWIST * NV;       // the torque and force that a unit acceleration takes; of contacts, their stiffness times that motion
+const uint T_SMOOTH = T_FORM + TWIST * NV;     // all forces but those of constraints
+const uint T_MASS = T_SMOOTH + NV;             // the inertia matrix, its lower triangle by rows
+const uint T_HESSIAN = T_MASS + TRIANGLE;      // of the constraint problem, then its factor
+const uint T_INVERSE = T_HESSIAN + TRIANGLE;   // of the factor's diagonal
+const uint T_RESIDUAL = T_INVERSE + NV;        // M a less the smooth forces
+const uint T_GRADIENT = T_RESIDUAL + NV;
+const uint T_STEP = T_GRADIENT + NV;
+const uint T_MOVED = T_STEP + NV;              // M step
+const uint T_LIMIT = T_MOVED + NV;             // by degree of freedom: stiffness, residual, sign
+const uint T_ROW = T_LIMIT + 3u * NV;          // of J, of one contact
+const uint T_SLOT = T_ROW + NV, SLOT = 27u;    // of a contact, see contacts.glsl
+const uint T_LINK = T_SLOT + SLOT * SLOTS;     // centre and half axis
+const uint T_END = T_LINK + 6u * TEAM_LINKS;
+const uint T_SENSED = T_MASS;                  // after the last forward pass: `sensed`, in what the solver has done with
+const uint TEAM_SIZE = max(T_END, T_SENSED + SENSES);
+
+// Parts of WORDS and, behind them, the contacts' bodies.
+const uint W_BODY = 0u, W_CHAIN = W_BODY + BODIES, W_DOF = W_CHAIN + BODIES, W_ABOVE = W_DOF + NV, W_LEVEL = W_ABOVE + NV, W_START = W_LEVEL + BODIES - 1u;
+const uint W_LIST = W_START + LEVELS + 1u, W_POINT = W_LIST + LIST_SIZE, W_LINK = W_POINT + POINTS, W_PAIR = W_LINK + TEAM_LINKS, W_SLOT = W_PAIR + TEAM_PAIRS;
+
+shared float team[TEAM_SIZE];
+shared uint team_words[W_SLOT + SLOTS];
+
+void team_sync() { subgroupBarrier(); }
+
+// What all of a kernel's worlds need: the model, nearer than a constant table that lanes would read at different places.
+void team_load() {
+    uint i;
+    TEAM_EACH(i, MODEL_SIZE) team[i] = MODEL[i];
+    TEAM_EACH(i, WORDS_SIZE) team_words[i] = WORDS[i];
+    team_sync();
+}
+
+vec3 team_vec3(uint at) { return vec3(team[at], team[at + 1u], team[at + 2u]); }
+void team_set(uint at, vec3 v) {
+    team[at] = v.x;
+    team[at + 1u] = v.y;
+    team[at + 2u] = v.z;
+}
+mat3 team_mat3(uint at) { return mat3(team_vec3(at), team_vec3(at + 3u), team_vec3(at + 6u)); }
+
+// A symmetric matrix as xx yy zz xy xz yz.
+mat3 team_symmetric(uint at) {
+    float xy = team[at + 3u], xz = team[at + 4u], yz = team[at + 5u];
+    return mat3(team[at], xy, xz, xy, team[at + 1u], yz, xz, yz, team[at + 2u]);
+}
+
+// Entry i, j of a matrix by its lower triangle.
+uint team_entry(uint i, uint j) { return i >= j ? i * (i + 1u) / 2u + j : j * (j + 1u) / 2u + i; }
+
+// Row and column, the second no larger, of the element k of a lower triangle.
+uvec2 team_pair(uint k) {
+    uint i = uint((sqrt(8.0 * float(k) + 1.0) - 1.0) * 0.5);
+    i += (i + 1u) * (i + 2u) / 2u <= k ? 1u : 0u;
+    i -= i * (i + 1u) / 2u > k ? 1u : 0u;
+    return uvec2(i, k - i * (i + 1u) / 2u);
+}
