@@ -139,11 +139,16 @@ func (b *Batch) buffer(dev *vk.Device, bytes int64, kind vk.Kind) (*vk.Buffer, e
 
 // record builds the two programs.
 func (b *Batch) record(ctx context.Context, dev *vk.Device) error {
-	resetShader, err := b.env.shader(ctx, "envs/reset", resetShader)
+	info := dev.Info()
+	mapping, err := b.env.mapping(b.options, info)
 	if err != nil {
 		return err
 	}
-	stepShader, err := b.env.shader(ctx, "envs/step", stepShader)
+	resetShader, err := b.env.shader(ctx, "envs/reset", Lane, resetShader)
+	if err != nil {
+		return err
+	}
+	stepShader, err := b.env.shader(ctx, "envs/step", mapping, stepShader)
 	if err != nil {
 		return err
 	}
@@ -153,7 +158,7 @@ func (b *Batch) record(ctx context.Context, dev *vk.Device) error {
 	}
 	out := func(s span) vk.Range { return device.Range(s.offset, s.size) }
 	clock := b.input.Buffer.Range(b.layout.clock.offset, b.layout.clock.size)
-	x, y := groups(b.count(), 64, dev.Info().Limits.MaxGroups)
+	x, y := groups(b.count(), 64, info.Limits.MaxGroups)
 	stream, members, environments := engine.Stream(Stream), uint32(b.members), uint32(b.environments)
 
 	b.reset = dev.NewProgram("reset " + b.env.Name)
@@ -174,11 +179,28 @@ func (b *Batch) record(ctx context.Context, dev *vk.Device) error {
 		EnvState: b.state, EpisodeStep: b.episodeStep, EpisodeReturn: b.episodeRet,
 		Action: b.input.Buffer.Range(b.layout.action.offset, b.layout.action.size),
 		Obs:    out(b.layout.obs), NextObs: out(b.layout.nextObs), Reward: out(b.layout.reward), Done: out(b.layout.done), Clock: clock,
-		Stream: stream, Members: members, Environments: environments,
+		Tables: clock, Stream: stream, Members: members, Environments: environments,
 		TimeLimit: o.timeLimit, ActionRepeat: o.actionRepeat, AutoReset: o.autoReset, SparseReward: o.sparseReward, RewardScale: o.rewardScale,
 	}
 	b.env.setOptions(&step.Option0, &step.Option1, &step.Option2, &step.Option3, &step.Option4, &step.Option5, &step.Option6, &step.Option7, &step.Option8, &step.Option9, &step.Option10, &step.Option11)
-	b.step.Dispatch(step.call(stepShader, x, y, 1))
+	if mapping == Team {
+		x, y = groups(b.count(), 1, info.Limits.MaxGroups)
+		step.Lanes, step.Worlds = info.SubgroupSize, 1
+		bits := b.env.team.tables.bits()
+		tables, err := b.buffer(dev, int64(4*len(bits)), vk.Local)
+		if err != nil {
+			return err
+		}
+		if err := tables.Write(ctx, 0, bytesOf(bits)); err != nil {
+			return fmt.Errorf("envs: batch of %q: %w", b.env.Name, err)
+		}
+		step.Tables = tables.All()
+	}
+	call := step.call(stepShader, x, y, 1)
+	if mapping == Team {
+		call.Subgroup = info.SubgroupSize
+	}
+	b.step.Dispatch(call)
 	b.step.Copy(b.host.All(), device.All())
 	if err := b.step.Build(); err != nil {
 		return fmt.Errorf("envs: batch of %q: %w", b.env.Name, err)

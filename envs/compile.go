@@ -9,28 +9,33 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// compiled keeps the kernels of an environment that is given as GLSL, by the kernel's path.
+// compiled keeps the kernels of an environment that is given as GLSL, by name.
 type compiled struct {
 	sync.Mutex
 	shaders map[string]*vk.Shader
 }
 
-// shader returns a kernel with the environment in it, e.g. "envs/step". builtIn is the kernel's generated table: the shader
+// shader returns a kernel with the environment in it, e.g. "envs/step". builtIn is the kernel's generated table, m the form wanted, Lane or Team: the shader
 // itself for a built-in environment, a pattern of the interface for one given as GLSL, which is compiled at the first call.
-func (e *Environment) shader(ctx context.Context, kernel string, builtIn map[string]*vk.Shader) (*vk.Shader, error) {
+func (e *Environment) shader(ctx context.Context, kernel string, m Mapping, builtIn map[string]*vk.Shader) (*vk.Shader, error) {
+	name := e.Name
+	if m == Team {
+		name += teamName
+	}
 	if e.IsBuiltIn() {
-		s, ok := builtIn[e.Name]
+		s, ok := builtIn[name]
 		if !ok || len(s.SPIRV) == 0 {
-			return nil, fmt.Errorf("envs: kernel %s of %q is not embedded (go run ./tools/shaders builds it): %w", kernel, e.Name, shaders.ErrNotFound)
+			return nil, fmt.Errorf("envs: kernel %s of %q is not embedded (go run ./tools/shaders builds it): %w", kernel, name, shaders.ErrNotFound)
 		}
 		return s, nil
 	}
 	e.compiled.Lock()
 	defer e.compiled.Unlock()
-	if s, ok := e.compiled.shaders[kernel]; ok {
+	key := kernel + "." + name
+	if s, ok := e.compiled.shaders[key]; ok {
 		return s, nil
 	}
-	source, err := shaders.ComposeEnvironment(kernel, shaders.Environment{Name: e.Name, File: e.Name + ".glsl", Text: e.glsl})
+	source, err := shaders.ComposeEnvironment(kernel, shaders.Environment{Name: e.Name, File: e.Name + ".glsl", Text: e.glsl, Team: m == Team})
 	if err != nil {
 		return nil, fmt.Errorf("envs: environment %q: %w", e.Name, err)
 	}
@@ -38,13 +43,13 @@ func (e *Environment) shader(ctx context.Context, kernel string, builtIn map[str
 	if err != nil {
 		return nil, fmt.Errorf("envs: environment %q: %w", e.Name, err)
 	}
-	s, err := builtIn[cartPole().Name].With(kernel+"."+e.Name, code)
+	s, err := builtIn[cartPole().Name].With(key, code)
 	if err != nil {
 		return nil, fmt.Errorf("envs: environment %q: %w", e.Name, err)
 	}
 	if e.compiled.shaders == nil {
 		e.compiled.shaders = map[string]*vk.Shader{}
 	}
-	e.compiled.shaders[kernel] = s
+	e.compiled.shaders[key] = s
 	return s, nil
 }

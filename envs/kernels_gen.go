@@ -683,6 +683,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
+{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -748,6 +749,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
+{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -813,6 +815,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
+{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -878,6 +881,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
+{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -943,6 +947,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
+{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1008,6 +1013,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
+{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1073,6 +1079,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
+{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1138,6 +1145,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
+{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1203,6 +1211,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
+{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1268,6 +1277,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
+{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1333,6 +1343,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
+{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1398,6 +1409,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
+{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1463,6 +1475,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
+{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1528,6 +1541,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
+{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1593,6 +1607,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
+{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1658,6 +1673,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
+{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1723,6 +1739,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
+{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1788,6 +1805,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
+{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1853,6 +1871,7 @@ type rolloutKernel struct {
 	ParamsTexels  vk.Range // readonly vec4 rgba32f
 	Cap           vk.Range // readonly uint
 	Seen          vk.Range // read-write float
+Tables vk.Range
 
 	Population   uint32 // push constants, in order
 	Environments uint32
@@ -1915,11 +1934,11 @@ type rolloutKernel struct {
 // call dispatches x × y × z workgroups of shader, one of rolloutShader or made from one by vk.Shader.With.
 func (k rolloutKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [18]vk.Range
+		ranges [19]vk.Range
 		push   [104]byte
 		spec   [36]uint32
 	})
-	a.ranges = [18]vk.Range{k.Params, k.Params4, k.Normalizer, k.ActionScale, k.Clock, k.EnvState, k.EpisodeStep, k.EpisodeReturn, k.Finished, k.Obs, k.Action, k.LogProb, k.Reward, k.Done, k.NextObs, k.ParamsTexels, k.Cap, k.Seen}
+	a.ranges = [19]vk.Range{k.Params, k.Params4, k.Normalizer, k.ActionScale, k.Clock, k.EnvState, k.EpisodeStep, k.EpisodeReturn, k.Finished, k.Obs, k.Action, k.LogProb, k.Reward, k.Done, k.NextObs, k.ParamsTexels, k.Cap, k.Seen, k.Tables}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Environments)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Steps)
@@ -2073,6 +2092,7 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
+{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
@@ -2112,6 +2132,7 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
+{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
@@ -2151,6 +2172,7 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
+{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
@@ -2190,6 +2212,7 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
+{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
@@ -2229,6 +2252,7 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
+{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
@@ -2268,6 +2292,7 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
+{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
@@ -2307,6 +2332,7 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
+{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
@@ -2346,6 +2372,7 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
+{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
@@ -2385,6 +2412,7 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
+{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
@@ -2424,6 +2452,7 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
+{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
@@ -2463,6 +2492,7 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
+{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
@@ -2502,6 +2532,7 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
+{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
@@ -2541,6 +2572,7 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
+{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
@@ -2580,6 +2612,7 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
+{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
@@ -2619,6 +2652,7 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
+{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
@@ -2658,6 +2692,7 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
+{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
@@ -2697,6 +2732,7 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
+{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
@@ -2736,6 +2772,7 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
+{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
@@ -2775,6 +2812,7 @@ type stepKernel struct {
 	Reward        vk.Range // writeonly float
 	Done          vk.Range // writeonly uint
 	Clock         vk.Range // readonly uint
+Tables vk.Range
 
 	Stream       uint32 // push constants, in order
 	Members      uint32
@@ -2804,11 +2842,11 @@ type stepKernel struct {
 // call dispatches x × y × z workgroups of shader, one of stepShader or made from one by vk.Shader.With.
 func (k stepKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [9]vk.Range
+		ranges [10]vk.Range
 		push   [12]byte
 		spec   [19]uint32
 	})
-	a.ranges = [9]vk.Range{k.EnvState, k.EpisodeStep, k.EpisodeReturn, k.Action, k.Obs, k.NextObs, k.Reward, k.Done, k.Clock}
+	a.ranges = [10]vk.Range{k.EnvState, k.EpisodeStep, k.EpisodeReturn, k.Action, k.Obs, k.NextObs, k.Reward, k.Done, k.Clock, k.Tables}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Stream)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Members)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Environments)

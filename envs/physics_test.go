@@ -36,77 +36,85 @@ func classic() []string {
 func TestRobotStep(t *testing.T) {
 	dev := open(t, vk.Validate(false))
 	for _, name := range Names() {
-		robot, ok := robots[name]
-		if !ok {
+		if _, ok := robots[name]; !ok {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
-			data := readTrajectory(t, name)
-			n := len(data.action)
-			var before [][]float64
-			var after []int
-			for i := range data.episodes() {
-				first, _, steps := data.episode(i)
-				for k := range steps {
-					before = append(before, data.state[first+k])
-					after = append(after, first+k+1)
-				}
-			}
-			began := time.Now()
-			b := newBatch(t, dev, name, 1, n, Options{AutoReset: Disabled})
-			if err := b.SetState(t.Context(), State{toFloat32(name, before), make([]EpisodeWord, n), make([]float32, n)}); err != nil {
-				t.Fatal(err)
-			}
-			got, err := act(t.Context(), b, data.action)
-			if err != nil {
-				t.Fatal(err)
-			}
-			compiled := time.Since(began)
-			state, err := b.State(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			var dq, dv, extra, obs, reward deviation
-			size := b.Environment().ObsSize()
-			for i := range n {
-				for f, v := range column(state.Env, n, i) {
-					d := float64(v) - data.state[after[i]][f]
-					switch {
-					case f < robot.positions:
-						dq.note(d, i, f)
-					case f < robot.positions+robot.velocities:
-						dv.note(d, i, f)
-					case f >= robot.positions+2*robot.velocities:
-						extra.note(d/max(1, math.Abs(data.state[after[i]][f])), i, f)
-					}
-				}
-				for f, v := range got.NextObs[i*size : (i+1)*size] {
-					want := data.obs[after[i]][f]
-					obs.note((float64(v)-want)/max(1, math.Abs(want)), i, f)
-				}
-				reward.note(float64(got.Reward[i])-data.reward[i], i, 0)
-				if got.Done[i] != data.done[i] {
-					t.Errorf("step %d from %v by %v: done %d; want %d", i, before[i], data.action[i], got.Done[i], data.done[i])
-				}
-			}
-			terminated, _ := flags(data.done)
-			t.Logf("%-25s %d steps, %d after the end; largest deviation: positions %.1g (median %.1g), velocities %.1g (%.1g), what it remembers %.1g, observations %.1g, rewards %.1g; compiled and run in %v",
-				name, n, terminated, dq.worst, dq.median(), dv.worst, dv.median(), extra.worst, obs.worst, reward.worst, compiled.Round(time.Millisecond))
-			if !(dq.worst <= robot.position) || !(dv.worst <= robot.velocity) {
-				t.Errorf("positions deviate by %g (step %d, element %d), velocities by %g (step %d, element %d); want at most %g and %g",
-					dq.worst, dq.step, dq.element, dv.worst, dv.step, dv.element, robot.position, robot.velocity)
-			}
-			seen := 1e-2
-			if name == "Humanoid-v5" {
-				// Its model asks MuJoCo for the solver PGS, which stops before the minimum: over these steps MuJoCo with Newton's method deviates from the record by up to
-				// 0.031 in a contact's force and 2.1e-4 in a velocity, at the same step.
-				seen = 4e-2
-			}
-			if !(reward.worst <= 1e-3) || !(obs.worst <= seen) || !(extra.worst <= seen) {
-				t.Errorf("rewards deviate by %g (step %d), observations by %g (step %d, element %d), what it remembers by %g (step %d, element %d); want at most 1e-3, %g, %g",
-					reward.worst, reward.step, obs.worst, obs.step, obs.element, extra.worst, extra.step, extra.element, seen, seen)
-			}
+			robotStep(t, dev, name, Lane, 1)
 		})
+	}
+}
+
+// robotStep takes one of so many recorded steps by one of the forms of an environment's dynamics, and compares.
+func robotStep(t *testing.T, dev *vk.Device, name string, mapping Mapping, every int) {
+	robot := robots[name]
+	data := readTrajectory(t, name)
+	var before, action [][]float64
+	var after, at []int // rows, steps
+	for i := range data.episodes() {
+		first, step, steps := data.episode(i)
+		for k := range steps {
+			if (step+k)%every == 0 {
+				before, action = append(before, data.state[first+k]), append(action, data.action[step+k])
+				after, at = append(after, first+k+1), append(at, step+k)
+			}
+		}
+	}
+	n := len(action)
+	began := time.Now()
+	b := newBatch(t, dev, name, 1, n, Options{AutoReset: Disabled, Mapping: mapping})
+	t.Logf("compiled in %v", time.Since(began))
+	if err := b.SetState(t.Context(), State{toFloat32(name, before), make([]EpisodeWord, n), make([]float32, n)}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := act(t.Context(), b, action)
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiled := time.Since(began)
+	state, err := b.State(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var dq, dv, extra, obs, reward deviation
+	size := b.Environment().ObsSize()
+	for i := range n {
+		for f, v := range column(state.Env, n, i) {
+			d := float64(v) - data.state[after[i]][f]
+			switch {
+			case f < robot.positions:
+				dq.note(d, i, f)
+			case f < robot.positions+robot.velocities:
+				dv.note(d, i, f)
+			case f >= robot.positions+2*robot.velocities:
+				extra.note(d/max(1, math.Abs(data.state[after[i]][f])), i, f)
+			}
+		}
+		for f, v := range got.NextObs[i*size : (i+1)*size] {
+			want := data.obs[after[i]][f]
+			obs.note((float64(v)-want)/max(1, math.Abs(want)), i, f)
+		}
+		reward.note(float64(got.Reward[i])-data.reward[at[i]], i, 0)
+		if got.Done[i] != data.done[at[i]] {
+			t.Errorf("step %d from %v by %v: done %d; want %d", i, before[i], action[i], got.Done[i], data.done[at[i]])
+		}
+	}
+	terminated, _ := flags(data.done)
+	t.Logf("%-25s %d steps, %d after the end; largest deviation: positions %.1g (median %.1g), velocities %.1g (%.1g), what it remembers %.1g, observations %.1g, rewards %.1g; compiled and run in %v",
+		name, n, terminated, dq.worst, dq.median(), dv.worst, dv.median(), extra.worst, obs.worst, reward.worst, compiled.Round(time.Millisecond))
+	if !(dq.worst <= robot.position) || !(dv.worst <= robot.velocity) {
+		t.Errorf("positions deviate by %g (step %d, element %d), velocities by %g (step %d, element %d); want at most %g and %g",
+			dq.worst, dq.step, dq.element, dv.worst, dv.step, dv.element, robot.position, robot.velocity)
+	}
+	seen := 1e-2
+	if name == "Humanoid-v5" {
+		// Its model asks MuJoCo for the solver PGS, which stops before the minimum: over these steps MuJoCo with Newton's method deviates from the record by up to
+		// 0.031 in a contact's force and 2.1e-4 in a velocity, at the same step.
+		seen = 4e-2
+	}
+	if !(reward.worst <= 1e-3) || !(obs.worst <= seen) || !(extra.worst <= seen) {
+		t.Errorf("rewards deviate by %g (step %d), observations by %g (step %d, element %d), what it remembers by %g (step %d, element %d); want at most 1e-3, %g, %g",
+			reward.worst, reward.step, obs.worst, obs.step, obs.element, extra.worst, extra.step, extra.element, seen, seen)
 	}
 }
 

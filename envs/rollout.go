@@ -59,11 +59,13 @@ type Rollout struct {
 	cfg     RolloutConfig
 	options Options
 	shader  *vk.Shader
+	mapping Mapping
 
 	state, step, ret *engine.Tensor // [S, P, E], [P, E], [P, E]
 	scale            *engine.Tensor // [2, A]: middle and half of the action range
 	finished         *engine.Tensor // [4, P, E]
 	cap              *engine.Tensor // [populations]; nil: none
+	tables           *engine.Tensor // of the model, for teams; nil: not wanted
 	seen             *engine.Tensor // [1 + 2 O, P, E]; nil: not wanted
 	only             *networkForm   // of the policy's network; nil: the one that costs least
 	Trajectory
@@ -96,7 +98,10 @@ func NewRollout(ctx context.Context, s *engine.State, env *Environment, cfg Roll
 		cfg.Stream = Stream
 	}
 	ro := &Rollout{env: env, cfg: cfg, options: options}
-	if ro.shader, err = env.shader(ctx, "envs/rollout", rolloutShader); err != nil {
+	if ro.mapping, err = env.mapping(options, s.Engine().Device().Info()); err != nil {
+		return nil, err
+	}
+	if ro.shader, err = env.shader(ctx, "envs/rollout", ro.mapping, rolloutShader); err != nil {
 		return nil, err
 	}
 	p, e, t := engine.Population(cfg.Members), engine.Environments(cfg.Environments), engine.Time(cfg.Horizon)
@@ -110,6 +115,9 @@ func NewRollout(ctx context.Context, s *engine.State, env *Environment, cfg Roll
 	ro.ret = tensor("episode_return", engine.Float32, p, e)
 	ro.scale = s.Scratch("action_scale", engine.Float32, engine.Axis("bound", 2), engine.Axis("action", env.Action.Size()))
 	ro.finished = s.Scratch("finished", engine.Float32, engine.Axis("sum", 4), p, e)
+	if ro.mapping == Team {
+		ro.tables = s.Scratch("model_tables", engine.Uint32, engine.Axis("word", len(env.team.tables.bits())))
+	}
 	if cfg.Cap {
 		ro.cap = s.Tensor("episode_cap", engine.Uint32, engine.Population(cfg.Members/ro.share()))
 	}
@@ -135,6 +143,11 @@ func (ro *Rollout) Init(ctx context.Context) error {
 	scale := make([]float32, 2*n)
 	for i := range n {
 		scale[i], scale[n+i] = ro.env.Action.scale(i)
+	}
+	if ro.tables != nil {
+		if err := ro.tables.WriteUint32(ctx, ro.env.team.tables.bits()); err != nil {
+			return err
+		}
 	}
 	return ro.scale.WriteFloat32(ctx, scale)
 }
@@ -186,7 +199,7 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 	form := networkLanes
 	unused := ro.scale.Range()
 	k := rolloutKernel{
-		Params: unused, Params4: unused, ParamsTexels: unused, Normalizer: unused, ActionScale: ro.scale.Range(), Clock: clock.Tensor().Range(),
+		Tables: unused, Params: unused, Params4: unused, ParamsTexels: unused, Normalizer: unused, ActionScale: ro.scale.Range(), Clock: clock.Tensor().Range(),
 		EnvState: ro.state.Range(), EpisodeStep: ro.step.Range(), EpisodeReturn: ro.ret.Range(), Finished: ro.finished.Range(),
 		Obs: ro.finished.Range(), Action: ro.finished.Range(), LogProb: ro.finished.Range(), Reward: ro.finished.Range(), Done: ro.finished.Range(), NextObs: ro.finished.Range(),
 		Population: uint32(c.Members), Environments: uint32(c.Environments), ParamsPeriod: uint32(c.Members),
@@ -212,6 +225,9 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 		k.Trajectory = 1
 		k.Obs, k.Action, k.LogProb = ro.Obs.Range(), ro.Action.Range(), ro.LogProb.Range()
 		k.Reward, k.Done, k.NextObs = ro.Reward.Range(), ro.Done.Range(), ro.NextObs.Range()
+	}
+	if ro.tables != nil {
+		k.Tables = ro.tables.Range()
 	}
 	if ro.cap != nil {
 		k.Cap, k.Capped = ro.cap.Range(), 1
@@ -250,12 +266,16 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 			k.Squash = 1
 		}
 	}
-	lanes := int(info.SubgroupSize)
-	groups := c.Members * ((c.Environments + lanes - 1) / lanes)
+	worlds := ro.worlds(form, info)
+	k.Worlds = uint32(worlds)
+	groups := c.Members * ((c.Environments + worlds - 1) / worlds)
 	if form == networkOwn {
-		groups = (c.Members*c.Environments + lanes - 1) / lanes
+		groups = (c.Members*c.Environments + worlds - 1) / worlds
 	}
 	most := dispatchSteps(ro.options.ActionRepeat*(1+ro.env.Iterations) + iterations + ro.env.transfers())
+	if ro.mapping == Team && !info.Type.GPU() {
+		most = 1
+	}
 	for done := 0; done < steps || done == 0; done += most {
 		k.First, k.Steps = uint32(before+done), uint32(min(most, steps-done))
 		call := k.call(ro.shader, uint32(groups), 1, 1)

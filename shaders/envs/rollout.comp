@@ -15,6 +15,8 @@ layout(local_size_x = 8, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint LANES = 8;
 layout(constant_id = 28) const uint WORLDS = 8; // environments a subgroup
 
+layout(std430, set = 0, binding = 18) readonly buffer Tables { uint tables[]; }; // of the model, for ENV_TOGETHER
+
 #include "envs/options.glsl"
 #include "ENVIRONMENT"
 #include "envs/wrapper.glsl"

@@ -12,6 +12,8 @@ layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint LANES = 64;
 layout(constant_id = 28) const uint WORLDS = 64; // environments a workgroup
 
+layout(std430, set = 0, binding = 9) readonly buffer Tables { uint tables[]; }; // of the model, for ENV_TOGETHER
+
 #include "envs/options.glsl"
 #include "ENVIRONMENT"
 #include "envs/wrapper.glsl"

@@ -104,12 +104,12 @@ func generate(path, to, goTo, pkg string, check bool) (differs []string, err err
 		text []byte
 	}
 	outputs := []output{{filepath.Join(to, model.Name+".glsl"), []byte(program)}, {filepath.Join(goTo, model.Name+"_gen.go"), geometry}}
-	if model.NV >= teamDOFs {
-		tables, err := Tables(model)
+	if model.NV >= teamDOFs && pkg == "envs" {
+		tables, source, err := Tables(model, pkg)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
-		outputs = append(outputs, output{filepath.Join(to, model.Name+"_team.glsl"), []byte(tables)})
+		outputs = append(outputs, output{filepath.Join(to, model.Name+"_team.glsl"), []byte(tables)}, output{filepath.Join(goTo, model.Name+"_team_gen.go"), source})
 	}
 	for _, output := range outputs {
 		old, err := os.ReadFile(output.file)

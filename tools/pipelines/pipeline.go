@@ -55,7 +55,7 @@ func treePipelines() ([]pipeline, error) {
 		return nil, err
 	}
 	var all []pipeline
-	add := func(kernel, environment string) error {
+	add := func(kernel string, environment *shaders.Environment) error {
 		s, err := treeShader(kernel, environment)
 		if err != nil {
 			return err
@@ -75,10 +75,16 @@ func treePipelines() ([]pipeline, error) {
 			return nil, err
 		}
 		if !takes {
-			err = add(kernel, "")
+			err = add(kernel, nil)
 		}
 		for i := 0; takes && i < len(environments) && err == nil; i++ {
-			err = add(kernel, environments[i].Name)
+			e := environments[i]
+			if err = add(kernel, &e); err != nil {
+				break
+			}
+			if e.Team, err = e.Teams(shaders.Files(), kernel); err == nil && e.Team {
+				err = add(kernel, &e)
+			}
 		}
 		if err != nil {
 			return nil, err
@@ -95,10 +101,10 @@ func treePipelines() ([]pipeline, error) {
 var constantLine = regexp.MustCompile(`layout\s*\(\s*constant_id\s*=\s*(\d+)\s*\)\s*const\s+\w+\s+(\w+)`)
 
 // treeShader reads a kernel's embedded module, whose names the optimiser removed, and takes those of constants from the source.
-func treeShader(kernel, environment string) (*vk.Shader, error) {
+func treeShader(kernel string, environment *shaders.Environment) (*vk.Shader, error) {
 	name := kernel
-	if environment != "" {
-		name += "." + environment
+	if environment != nil {
+		name += "." + environment.ModuleName()
 	}
 	code, err := shaders.SPIRV(name)
 	if err != nil {
@@ -108,7 +114,7 @@ func treeShader(kernel, environment string) (*vk.Shader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("shaders/spv/%s.spv: %w", name, err)
 	}
-	source, err := shaders.Compose(kernel, environment)
+	source, err := shaders.ComposeFrom(shaders.Files(), kernel, environment)
 	if err != nil {
 		return nil, err
 	}

@@ -23,15 +23,14 @@ uint team_slot(bool wanted, inout uint taken) {
     return slot;
 }
 
-// Acceleration or velocity of the bodies against each other at a slot's contact, in its directions, of the twists.
-vec3 team_along(uint slot) {
-    uint row = T_SLOT + SLOT * slot, word = team_words[W_SLOT + slot], to = T_TWIST + TWIST * (word & 255u), from = T_TWIST + TWIST * (word >> 8);
-    vec3 point = team_vec3(row), normal = team_vec3(row + 3u), tangent = team_vec3(row + 6u);
+// Motion of the bodies against each other at a contact, in its directions, by the twists.
+vec3 team_along(uint bodies, vec3 point, vec3 normal, vec3 tangent) {
+    uint to = T_TWIST + TWIST * (bodies & 255u), from = T_TWIST + TWIST * (bodies >> 8);
     vec3 moves = team_vec3(to + 3u) - team_vec3(from + 3u) + cross(team_vec3(to) - team_vec3(from), point);
     return vec3(dot(normal, moves), dot(tangent, moves), dot(cross(normal, tangent), moves));
 }
 
-// Takes a slot; stiffness and what depends on the distance alone of the residual.
+// Takes a slot, with the residual at no acceleration. The twists are those of the velocities.
 void team_touch(uint slot, uint bodies, vec3 point, vec3 normal, vec3 tangent, float beyond, float friction, float weight) {
     uint row = T_SLOT + SLOT * slot;
     float impedance = soft_impedance(CONTACT, beyond);
@@ -41,13 +40,13 @@ void team_touch(uint slot, uint bodies, vec3 point, vec3 normal, vec3 tangent, f
     team_set(row + 6u, tangent);
     team[row + 9u] = impedance / ((1.0 - impedance) * weight);
     team[row + 10u] = friction;
-    team_set(row + 11u, vec3(impedance * beyond * CONTACT.stiffness, 0.0, 0.0));
+    team_set(row + 11u, CONTACT.damping * team_along(bodies, point, normal, tangent) + vec3(impedance * beyond * CONTACT.stiffness, 0.0, 0.0));
 }
 
 // Points near the ground.
 void team_ground(inout uint slots) {
     float height = dot(GROUND_NORMAL, team_vec3(T_ORIGIN)) - GROUND_HEIGHT;
-    [[unroll]] for (uint turn = 0u; turn < (POINTS + LANES - 1u) / LANES; turn++) {
+    [[dont_unroll]] for (uint turn = 0u; turn < (POINTS + LANES - 1u) / LANES; turn++) {
         uint i = turn * LANES + gl_SubgroupInvocationID, row = M_POINT + POINT_ROW * min(i, max(POINTS, 1) - 1u);
         uint body = team_words[W_POINT + min(i, max(POINTS, 1) - 1u)], from = T_BODY + PLACE * body;
         mat3 axes = team_mat3(from);
@@ -103,17 +102,7 @@ uint team_contacts(out uint links) {
     return slots;
 }
 
-// Adds to the slots' residuals `factor` times what moves along them, by the twists.
-void team_slots_add(uint slots, float factor) {
-    uint i;
-    TEAM_SOME(i, slots) {
-        uint at = T_SLOT + SLOT * i + 11u;
-        team_set(at, team_vec3(at) + factor * team_along(i));
-    }
-    team_sync();
-}
-
-// The limits' rows, of the end of its range that a joint is nearer to.
+// The limits' rows, with their residual at no acceleration, of the end of its range that a joint is nearer to.
 void team_limits() {
     uint i;
     TEAM_EACH(i, NV) {
@@ -123,7 +112,7 @@ void team_limits() {
         float impedance = soft_impedance(LIMIT, beyond);
         bool acts = weight > 0.0 && beyond < 0.0;
         team[T_LIMIT + 3u * i] = acts ? impedance / ((1.0 - impedance) * weight) : 0.0;
-        team[T_LIMIT + 3u * i + 1u] = acts ? side * (team[T_A + i] + LIMIT.damping * team[T_V + i]) + impedance * beyond * LIMIT.stiffness : 0.0;
+        team[T_LIMIT + 3u * i + 1u] = acts ? side * LIMIT.damping * team[T_V + i] + impedance * beyond * LIMIT.stiffness : 0.0;
         team[T_LIMIT + 3u * i + 2u] = side;
     }
 }

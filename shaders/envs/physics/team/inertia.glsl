@@ -10,7 +10,7 @@ void team_momentum(uint at, vec3 spin, vec3 velocity, out vec3 torque, out vec3 
 void team_inertia() {
     uint i;
     TEAM_EACH(i, INERTIA - 1u) { // outer bodies' inertia, torque and force come to those that carry them: a component a lane
-        [[unroll]] for (uint k = 0u; k < BODIES - 1; k++) {
+        [[dont_unroll]] for (uint k = 0u; k < BODIES - 1; k++) {
             uint body = BODIES - 1 - k, parent = team_words[W_BODY + body] & 255u;
             if (parent != 0u) team[T_INERTIA + INERTIA * parent + i] += team[T_INERTIA + INERTIA * body + i];
         }
@@ -40,6 +40,6 @@ void team_inertia() {
 // M times the elements from `of` on, row i.
 float team_mass_times(uint of, uint i) {
     float sum = 0.0;
-    [[unroll]] for (uint j = 0u; j < NV; j++) sum += team[T_MASS + team_entry(i, j)] * team[of + j];
+    [[dont_unroll]] for (uint j = 0u; j < NV; j++) sum += team[T_MASS + team_entry(i, j)] * team[of + j];
     return sum;
 }

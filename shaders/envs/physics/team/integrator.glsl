@@ -20,18 +20,11 @@ void team_forward(bool sensing) {
     team_inertia();
     uint links, slots = team_contacts(links);
     team_limits();
-    team_twists(T_V);
-    team_slots_add(slots, CONTACT.damping);
-    team_twists(T_A);
-    team_slots_add(slots, 1.0);
     team_newton(slots, links);
 #if IMPLICIT_DAMPING
     team_damp();
 #endif
-    if (sensing) {
-        team_push(slots);
-        TEAM_SENSE
-    }
+    if (sensing) { TEAM_SENSE }
     team_sync();
 }
 

@@ -112,10 +112,14 @@ void team_body(uint body) {
     team_set(to + 15u, p.velocity);
     team_set(to + 18u, p.spin_rate);
     team_set(to + 21u, p.acceleration);
+    team_set(T_TWIST + TWIST * body, p.spin);
+    team_set(T_TWIST + TWIST * body + 3u, p.velocity - cross(p.spin, p.position));
     team_weigh(body, p);
 }
 
+// All places, and the twists of the velocities.
 void team_kinematics() {
+    if (gl_SubgroupInvocationID < TWIST) team[T_TWIST + gl_SubgroupInvocationID] = 0.0; // the world's
     [[dont_unroll]] for (uint level = 0u; level < LEVELS; level++) {
         uint first = team_words[W_START + level], count = team_words[W_START + level + 1u] - first, i;
         TEAM_EACH(i, LEVEL_WIDTH) {

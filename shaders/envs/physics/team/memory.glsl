@@ -7,14 +7,18 @@
 #extension GL_EXT_control_flow_attributes : require
 
 // For each i below n, one a lane. n is constant, so that drivers unroll what is left of the loop.
-#define TEAM_EACH(i, n) [[unroll]] for (uint turn = 0u; turn < ((n) + LANES - 1u) / LANES; turn++) if ((i = turn * LANES + gl_SubgroupInvocationID) < (n))
-// The same for n that is not.
-#define TEAM_SOME(i, n) [[dont_unroll]] for (uint turn = 0u; turn < (n); turn += LANES) if ((i = turn + gl_SubgroupInvocationID) < (n))
+#define TEAM_EACH(i, n) [[dont_unroll]] for (uint turn = 0u; turn < ((n) + LANES - 1u) / LANES; turn++) if ((i = turn * LANES + gl_SubgroupInvocationID) < (n))
+// The same for n that is not. Narrow subgroups take several turns together, so that there are not too many.
+const uint WIDE = LANES < 32u ? 32u / LANES : 1u;
+#define TEAM_SOME(i, n)                                                             \
+    [[dont_unroll]] for (uint begin = 0u; begin < (n); begin += WIDE * LANES)       \
+        [[dont_unroll]] for (uint turn = 0u; turn < WIDE; turn++)                   \
+            if ((i = begin + turn * LANES + gl_SubgroupInvocationID) < (n))
 
 const uint TRIANGLE = NV * (NV + 1) / 2;
 const uint SLOTS = POINTS + TEAM_TOUCHES; // contacts at once
 
-// Rows of MODEL, by body (but the world), degree of freedom, point, link; their lengths.
+// Rows of the model's numbers, by body (but the world), degree of freedom, point, link; their lengths.
 const uint BODY_ROW = 22u, DOF_ROW = 15u, POINT_ROW = 9u, LINK_ROW = 9u;
 const uint M_BODY = 0u, M_DOF = M_BODY + BODY_ROW * (BODIES - 1), M_POINT = M_DOF + DOF_ROW * NV, M_LINK = M_POINT + POINT_ROW * POINTS;
 
@@ -49,20 +53,24 @@ const uint T_END = T_LINK + 6u * TEAM_LINKS;
 const uint T_SENSED = T_MASS;                  // after the last forward pass: `sensed`, in what the solver has done with
 const uint TEAM_SIZE = max(T_END, T_SENSED + SENSES);
 
-// Parts of WORDS and, behind them, the contacts' bodies.
+// Parts of its words and, behind them, the contacts' bodies.
 const uint W_BODY = 0u, W_CHAIN = W_BODY + BODIES, W_DOF = W_CHAIN + BODIES, W_ABOVE = W_DOF + NV, W_LEVEL = W_ABOVE + NV, W_START = W_LEVEL + BODIES - 1u;
 const uint W_LIST = W_START + LEVELS + 1u, W_POINT = W_LIST + LIST_SIZE, W_LINK = W_POINT + POINTS, W_PAIR = W_LINK + TEAM_LINKS, W_SLOT = W_PAIR + TEAM_PAIRS;
 
 shared float team[TEAM_SIZE];
 shared uint team_words[W_SLOT + SLOTS];
 
-void team_sync() { subgroupBarrier(); }
+void team_sync() {
+    // Subgroups as narrow as software drivers' are vectors of a processor, whose lanes are always in step; Mesa's makes each barrier a place where the
+    // kernel can be left and gone back to, and needs minutes to compile them.
+    if (LANES < 16u) subgroupMemoryBarrierShared();
+    else subgroupBarrier();
+}
 
-// What all of a kernel's worlds need: the model, nearer than a constant table that lanes would read at different places.
+// The model, from the kernel's buffer: what all of its worlds need, nearer.
 void team_load() {
-    uint i;
-    TEAM_EACH(i, MODEL_SIZE) team[i] = MODEL[i];
-    TEAM_EACH(i, WORDS_SIZE) team_words[i] = WORDS[i];
+    [[dont_unroll]] for (uint i = gl_SubgroupInvocationID; i < MODEL_SIZE; i += LANES) team[i] = uintBitsToFloat(tables[i]);
+    [[dont_unroll]] for (uint i = gl_SubgroupInvocationID; i < WORDS_SIZE; i += LANES) team_words[i] = tables[MODEL_SIZE + i];
     team_sync();
 }
 

@@ -54,15 +54,19 @@ void team_derivatives(uint slots, uint links) {
         vec3 spin = team_vec3(unit), at = team_vec3(unit + 3u), torque = vec3(0.0), force = vec3(0.0);
         float gradient = team[T_RESIDUAL + i], limit = team[T_LIMIT + 3u * i] * team[T_LIMIT + 3u * i + 1u];
         gradient += team[T_LIMIT + 3u * i + 2u] * min(limit, 0.0);
-        [[dont_unroll]] for (uint slot = 0u; slot < slots; slot++) {
-            uint row = T_SLOT + SLOT * slot, word = team_words[W_SLOT + slot];
-            float side = float(team_words[W_CHAIN + (word & 255u)] >> i & 1u) - float(team_words[W_CHAIN + (word >> 8)] >> i & 1u);
-            vec3 point = team_vec3(row), moves = side * (at + cross(spin, point));
-            gradient += dot(moves, team_vec3(row + 17u));
-            if (slot < links) {
-                vec3 pull = team_symmetric(row + 20u) * moves;
-                force += pull;
-                torque += cross(point, pull);
+        [[dont_unroll]] for (uint begin = 0u; begin < slots; begin += WIDE) {
+            [[dont_unroll]] for (uint next = 0u; next < WIDE; next++) {
+                uint slot = begin + next;
+                if (slot >= slots) continue;
+                uint row = T_SLOT + SLOT * slot, word = team_words[W_SLOT + slot];
+                float side = float(team_words[W_CHAIN + (word & 255u)] >> i & 1u) - float(team_words[W_CHAIN + (word >> 8)] >> i & 1u);
+                vec3 point = team_vec3(row), moves = side * (at + cross(spin, point));
+                gradient += dot(moves, team_vec3(row + 17u));
+                if (slot < links) {
+                    vec3 pull = team_symmetric(row + 20u) * moves;
+                    force += pull;
+                    torque += cross(point, pull);
+                }
             }
         }
         team[T_GRADIENT + i] = gradient;
@@ -145,22 +149,32 @@ float team_search(uint slots, out float slope, out bool done) {
     return alpha;
 }
 
-// The accelerations, from the old ones on, under contacts and limits that have been found.
+// The accelerations, from the old ones on, under contacts and limits that have been found. The first turn goes from no acceleration to the old one.
 void team_newton(uint slots, uint links) {
     uint i;
-    TEAM_EACH(i, NV) team[T_RESIDUAL + i] = team_mass_times(T_A, i) - team[T_SMOOTH + i];
+    TEAM_EACH(i, NV) {
+        team[T_STEP + i] = team[T_A + i];
+        team[T_A + i] = 0.0;
+        team[T_RESIDUAL + i] = -team[T_SMOOTH + i];
+    }
     team_sync();
-    [[dont_unroll]] for (uint iteration = 0u; iteration < SOLVER_ITERATIONS; iteration++) {
-        team_push(slots);
-        team_derivatives(slots, links);
-        bool dense = team_derivatives_links(slots, links);
-        team_solve(dense);
+    [[dont_unroll]] for (uint iteration = 0u; iteration <= SOLVER_ITERATIONS; iteration++) {
+        if (iteration > 0u) {
+            team_push(slots);
+            team_derivatives(slots, links);
+            bool dense = team_derivatives_links(slots, links);
+            team_solve(dense);
+        }
         team_twists(T_STEP);
         TEAM_EACH(i, NV) team[T_MOVED + i] = team_mass_times(T_STEP, i);
-        TEAM_SOME(i, slots) team_set(T_SLOT + SLOT * i + 14u, team_along(i));
+        TEAM_SOME(i, slots) {
+            uint row = T_SLOT + SLOT * i;
+            team_set(row + 14u, team_along(team_words[W_SLOT + i], team_vec3(row), team_vec3(row + 3u), team_vec3(row + 6u)));
+        }
         team_sync();
-        bool done;
-        float slope, alpha = team_search(slots, slope, done);
+        bool done = false;
+        float slope = -M_INFINITY, alpha = 1.0;
+        if (iteration > 0u) alpha = team_search(slots, slope, done);
         team_sync();
         TEAM_EACH(i, NV) {
             float moves = alpha * team[T_STEP + i];
@@ -175,4 +189,5 @@ void team_newton(uint slots, uint links) {
         team_sync();
         if (done || -slope <= TOLERANCE) break;
     }
+    team_push(slots);
 }
