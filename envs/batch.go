@@ -140,7 +140,7 @@ func (b *Batch) buffer(dev *vk.Device, bytes int64, kind vk.Kind) (*vk.Buffer, e
 // record builds the two programs.
 func (b *Batch) record(ctx context.Context, dev *vk.Device) error {
 	info := dev.Info()
-	mapping, err := b.env.mapping(b.options, info)
+	mapping, err := b.env.mapping(b.options, info, b.count())
 	if err != nil {
 		return err
 	}

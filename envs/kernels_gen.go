@@ -683,7 +683,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
-{Name: "Tables", Index: 18, Access: vk.Read},
+			{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -749,7 +749,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
-{Name: "Tables", Index: 18, Access: vk.Read},
+			{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -815,7 +815,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
-{Name: "Tables", Index: 18, Access: vk.Read},
+			{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -881,7 +881,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
-{Name: "Tables", Index: 18, Access: vk.Read},
+			{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -947,7 +947,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
-{Name: "Tables", Index: 18, Access: vk.Read},
+			{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1013,7 +1013,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
-{Name: "Tables", Index: 18, Access: vk.Read},
+			{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1079,7 +1079,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
-{Name: "Tables", Index: 18, Access: vk.Read},
+			{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1145,7 +1145,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
-{Name: "Tables", Index: 18, Access: vk.Read},
+			{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1211,7 +1211,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
-{Name: "Tables", Index: 18, Access: vk.Read},
+			{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1277,7 +1277,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
-{Name: "Tables", Index: 18, Access: vk.Read},
+			{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1343,7 +1343,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
-{Name: "Tables", Index: 18, Access: vk.Read},
+			{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1409,7 +1409,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
-{Name: "Tables", Index: 18, Access: vk.Read},
+			{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1475,7 +1475,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
-{Name: "Tables", Index: 18, Access: vk.Read},
+			{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1541,7 +1541,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
-{Name: "Tables", Index: 18, Access: vk.Read},
+			{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1607,7 +1607,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
-{Name: "Tables", Index: 18, Access: vk.Read},
+			{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1673,7 +1673,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
-{Name: "Tables", Index: 18, Access: vk.Read},
+			{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1739,7 +1739,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
-{Name: "Tables", Index: 18, Access: vk.Read},
+			{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1805,7 +1805,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
-{Name: "Tables", Index: 18, Access: vk.Read},
+			{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1871,7 +1871,7 @@ type rolloutKernel struct {
 	ParamsTexels  vk.Range // readonly vec4 rgba32f
 	Cap           vk.Range // readonly uint
 	Seen          vk.Range // read-write float
-Tables vk.Range
+	Tables        vk.Range // readonly uint
 
 	Population   uint32 // push constants, in order
 	Environments uint32
@@ -2092,7 +2092,7 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
-{Name: "Tables", Index: 9, Access: vk.Read},
+			{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
@@ -2132,7 +2132,7 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
-{Name: "Tables", Index: 9, Access: vk.Read},
+			{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
@@ -2172,7 +2172,7 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
-{Name: "Tables", Index: 9, Access: vk.Read},
+			{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
@@ -2212,7 +2212,7 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
-{Name: "Tables", Index: 9, Access: vk.Read},
+			{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
@@ -2252,7 +2252,7 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
-{Name: "Tables", Index: 9, Access: vk.Read},
+			{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
@@ -2292,7 +2292,7 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
-{Name: "Tables", Index: 9, Access: vk.Read},
+			{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
@@ -2332,7 +2332,7 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
-{Name: "Tables", Index: 9, Access: vk.Read},
+			{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
@@ -2372,7 +2372,7 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
-{Name: "Tables", Index: 9, Access: vk.Read},
+			{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
@@ -2412,7 +2412,7 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
-{Name: "Tables", Index: 9, Access: vk.Read},
+			{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
@@ -2452,7 +2452,7 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
-{Name: "Tables", Index: 9, Access: vk.Read},
+			{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
@@ -2492,7 +2492,7 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
-{Name: "Tables", Index: 9, Access: vk.Read},
+			{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
@@ -2532,7 +2532,7 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
-{Name: "Tables", Index: 9, Access: vk.Read},
+			{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
@@ -2572,7 +2572,7 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
-{Name: "Tables", Index: 9, Access: vk.Read},
+			{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
@@ -2612,7 +2612,7 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
-{Name: "Tables", Index: 9, Access: vk.Read},
+			{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
@@ -2652,7 +2652,7 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
-{Name: "Tables", Index: 9, Access: vk.Read},
+			{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
@@ -2692,7 +2692,7 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
-{Name: "Tables", Index: 9, Access: vk.Read},
+			{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
@@ -2732,7 +2732,7 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
-{Name: "Tables", Index: 9, Access: vk.Read},
+			{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
@@ -2772,7 +2772,7 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
-{Name: "Tables", Index: 9, Access: vk.Read},
+			{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
@@ -2812,7 +2812,7 @@ type stepKernel struct {
 	Reward        vk.Range // writeonly float
 	Done          vk.Range // writeonly uint
 	Clock         vk.Range // readonly uint
-Tables vk.Range
+	Tables        vk.Range // readonly uint
 
 	Stream       uint32 // push constants, in order
 	Members      uint32

@@ -13,7 +13,7 @@ import (
 type Mapping uint32
 
 const (
-	// ByDevice: teams on GPUs, where one lane has too few registers for such a world, if the device's shared memory holds one; else lanes.
+	// ByDevice: teams for up to 2048 worlds on GPUs whose shared memory holds one, else lanes. It is an estimate (docs/physics.md).
 	ByDevice Mapping = iota
 	// Lane: each lane computes a world.
 	Lane
@@ -65,15 +65,19 @@ func (s Spec) together(shared int, tables *teamTables) Spec {
 	return s
 }
 
-// mapping is Lane or Team, whichever the options and the device ask for.
-func (e *Environment) mapping(o Options, info vk.Info) (Mapping, error) {
+// HasTeams says whether the mapping Team is there for the environment.
+func (e *Environment) HasTeams() bool { return e.team != nil }
+
+// mapping is Lane or Team, whichever the options, the device and the number of worlds ask for.
+func (e *Environment) mapping(o Options, info vk.Info, worlds int) (Mapping, error) {
+	const few = 2048
 	t := e.team
 	switch {
 	case o.Mapping == Lane || t == nil && o.Mapping == ByDevice:
 		return Lane, nil
 	case t == nil:
 		return Lane, fmt.Errorf("envs: %q has no form for teams; want the mapping by-device or lane", e.Name)
-	case o.Mapping == ByDevice && (!info.Type.GPU() || t.shared > int(info.Limits.MaxSharedBytes)):
+	case o.Mapping == ByDevice && (!info.Type.GPU() || worlds > few || t.shared > int(info.Limits.MaxSharedBytes)):
 		return Lane, nil
 	case t.shared > int(info.Limits.MaxSharedBytes):
 		return Lane, fmt.Errorf("envs: a team's world of %q takes %d bytes of shared memory; the device has %d", e.Name, t.shared, info.Limits.MaxSharedBytes)

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/vk"
 )
 
@@ -82,17 +83,38 @@ func TestMapping(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		asked Mapping
+		count int
 		info  vk.Info
 		want  Mapping
 		fails bool
 	}{
-		{"Ant-v5", ByDevice, gpu, Team, false}, {"Humanoid-v5", ByDevice, gpu, Team, false}, {"Humanoid-v5", ByDevice, small, Lane, false},
-		{"Humanoid-v5", Team, small, Lane, true}, {"Ant-v5", Lane, gpu, Lane, false}, {"Ant-v5", ByDevice, software, Lane, false},
-		{"Ant-v5", Team, software, Lane, true}, {"Hopper-v5", ByDevice, gpu, Lane, false}, {"Hopper-v5", Team, gpu, Lane, true},
+		{"Ant-v5", ByDevice, 64, gpu, Team, false}, {"Humanoid-v5", ByDevice, 2048, gpu, Team, false}, {"Humanoid-v5", ByDevice, 2049, gpu, Lane, false}, {"Humanoid-v5", Team, 2049, gpu, Team, false},
+		{"Humanoid-v5", ByDevice, 64, small, Lane, false},
+		{"Humanoid-v5", Team, 64, small, Lane, true}, {"Ant-v5", Lane, 64, gpu, Lane, false}, {"Ant-v5", ByDevice, 64, software, Lane, false},
+		{"Ant-v5", Team, 64, software, Lane, true}, {"Hopper-v5", ByDevice, 64, gpu, Lane, false}, {"Hopper-v5", Team, 64, gpu, Lane, true},
 	} {
-		got, err := lookup(t, c.name).mapping(Options{Mapping: c.asked}, c.info)
+		got, err := lookup(t, c.name).mapping(Options{Mapping: c.asked}, c.info, c.count)
 		if got != c.want || (err != nil) != c.fails {
 			t.Errorf("%s, asked for %v on a %v with %d bytes: %v, %v", c.name, c.asked, c.info.Type, c.info.Limits.MaxSharedBytes, got, err)
+		}
+	}
+}
+
+// TestTeamRollout: rollouts by both mappings agree but for rounding, with idle lanes and members that share none.
+func TestTeamRollout(t *testing.T) {
+	teams(t)
+	eng := engine.New(open(t, vk.Validate(false)), engine.Seed(31))
+	var both [2][]float32
+	for i, m := range []Mapping{Lane, Team} {
+		f := newFixture(t, eng, "Ant-v5", RolloutConfig{Members: 2, Environments: 3, Horizon: 3, Options: Options{Mapping: m}}, nil)
+		f.begin()
+		f.run(func(r *engine.Recorder) { f.ro.Record(r, f.clock, nil) })
+		both[i] = f.floats(f.ro.state)
+	}
+	robot := robots["Ant-v5"]
+	for i, v := range both[0][:6*(robot.positions+robot.velocities)] {
+		if d := math.Abs(float64(v - both[1][i])); !(d <= 1e-3) {
+			t.Errorf("element %d of world %d is %g by lanes and %g by teams", i/6, i%6, v, both[1][i])
 		}
 	}
 }

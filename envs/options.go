@@ -23,7 +23,7 @@ type Options struct {
 	// AutoReset says what happens after an episode's end.
 	AutoReset AutoReset `doc:"After an episode's end: normal (a new one begins), fast (as normal, from the first initial state each time), next-step, disabled."`
 	// Mapping says how a device's lanes share worlds; the results of both differ by rounding.
-	Mapping Mapping `doc:"How lanes share worlds, of Ant-v5 and Humanoid-v5: lane (one computes a world), team (a subgroup's together), by-device (team on GPUs)."`
+	Mapping Mapping `doc:"How lanes share worlds, of Ant-v5 and Humanoid-v5: lane (one computes a world), team (a subgroup's together), by-device (team for few worlds on GPUs)."`
 }
 
 // NoTimeLimit as Options.TimeLimit lets episodes run until they terminate.

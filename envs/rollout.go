@@ -98,7 +98,7 @@ func NewRollout(ctx context.Context, s *engine.State, env *Environment, cfg Roll
 		cfg.Stream = Stream
 	}
 	ro := &Rollout{env: env, cfg: cfg, options: options}
-	if ro.mapping, err = env.mapping(options, s.Engine().Device().Info()); err != nil {
+	if ro.mapping, err = env.mapping(options, s.Engine().Device().Info(), cfg.Members*cfg.Environments); err != nil {
 		return nil, err
 	}
 	if ro.shader, err = env.shader(ctx, "envs/rollout", ro.mapping, rolloutShader); err != nil {

@@ -34,11 +34,22 @@ func physics() Suite {
 			s.Cases = append(s.Cases, Case{
 				Name:    fmt.Sprintf("%s/w%d", short, worlds),
 				Summary: fmt.Sprintf("%s with random actions, %d worlds; %d time steps of MuJoCo in each environment step", r.name, worlds, r.skip),
-				Unit:    "env steps/s", run: rollout(r.name, 1, worlds, steps, false),
+				Unit:    "env steps/s", run: rollout(r.name, 1, worlds, steps, false, envs.ByDevice),
 			})
 		}
+		if env, err := envs.Lookup(r.name); err == nil && env.HasTeams() {
+			for _, m := range []envs.Mapping{envs.Lane, envs.Team} {
+				for _, worlds := range []int{1, 4096, 65536} {
+					s.Cases = append(s.Cases, Case{
+						Name:    fmt.Sprintf("%s/%v/w%d", short, m, worlds),
+						Summary: fmt.Sprintf("%s with random actions, %d worlds, by the mapping %v", r.name, worlds, m),
+						Unit:    "env steps/s", GPU: true, run: rollout(r.name, 1, worlds, horizon, false, m),
+					})
+				}
+			}
+		}
 		s.Cases = append(s.Cases,
-			Case{Name: short + "/mlp", Summary: r.name + " with a [64, 64] network for each of 64 members × 64 worlds", Unit: "env steps/s", run: rollout(r.name, 64, 64, horizon, true)},
+			Case{Name: short + "/mlp", Summary: r.name + " with a [64, 64] network for each of 64 members × 64 worlds", Unit: "env steps/s", run: rollout(r.name, 64, 64, horizon, true, envs.ByDevice)},
 			Case{Name: short + "/compile", Summary: "from opening the device to the end of a first rollout of " + r.name + ", no pipeline cached", Unit: "s", run: compile(r.name)},
 			Case{Name: short + "/cached", Summary: "the same with pipelines that an earlier process has left", Unit: "s", run: compileCached(r.name)})
 	}
