@@ -81,6 +81,33 @@ func (f *fixture) checkActions() {
 	f.t.Logf("largest deviation %.1e", worst)
 }
 
+// Rollouts without auto-reset end when the last episode does, of whatever subgroup, and count each once: over several dispatches.
+func TestPlacementsEnd(t *testing.T) {
+	eng := engine.New(open(t), engine.Seed(9))
+	const members, environments = 2, 19
+	var want []float32
+	for _, placement := range Placements() {
+		cfg := RolloutConfig{Members: members, Environments: environments, Horizon: 1100, Options: Options{TimeLimit: 60, AutoReset: Disabled}}
+		f := newFixture(t, eng, "CartPole-v1", cfg, small, func(p *Policy) { p.Placement = placement })
+		f.advance()
+		finished := f.floats(f.ro.Finished())
+		if want == nil {
+			want = finished
+		}
+		lengths := map[float32]bool{}
+		for i := range members * environments {
+			count, length := finished[i], finished[2*members*environments+i]
+			lengths[length] = true
+			if count != 1 || length != want[2*members*environments+i] || finished[members*environments+i] != length {
+				t.Errorf("%v: %v episodes of length %v end in environment %d; want 1 of %v", placement, count, length, i, want[2*members*environments+i])
+			}
+		}
+		if len(lengths) < 5 {
+			t.Errorf("%v: episodes of %d different lengths", placement, len(lengths))
+		}
+	}
+}
+
 // What a device has no room for, and what is no placement, are errors that say so.
 func TestPlacementErrors(t *testing.T) {
 	f := newFixture(t, engine.New(open(t)), "CartPole-v1", RolloutConfig{Members: 1, Environments: 1, Horizon: 1}, &nn.MLP{Hidden: []int{1024, 1024}})

@@ -25,7 +25,7 @@ const groupWeights = 16
 
 // Group says how a workgroup of the device holds the network, which begins at a multiple of four floats, for so many inputs at a time; its kernel keeps
 // so many floats of its own in each lane's registers. It is an error for a network of no or more than two hidden layers, or of which registers and shared
-// memory have no room for two thirds.
+// memory have no room for half.
 func (m MLP) Group(info vk.Info, inputs, floats int) (Group, error) {
 	if n := len(m.Hidden); n < 1 || n > 2 {
 		return Group{}, fmt.Errorf("nn: network %v has %d hidden layers; a workgroup holds one or two", m, n)
@@ -66,7 +66,7 @@ func (m MLP) Group(info vk.Info, inputs, floats int) (Group, error) {
 	)
 	g.Held = min(g.Blocks, uint32(max(0, on.registers-working-row*rows-floats)/groupWeights))
 	g.Kept = min(g.Blocks-g.Held, uint32(free/(4*groupWeights*on.workgroup)))
-	if left := g.Blocks - g.Held - g.Kept; 3*left > g.Blocks {
+	if left := g.Blocks - g.Held - g.Kept; 2*left > g.Blocks {
 		return Group{}, fmt.Errorf("nn: network %v has %d weights; a workgroup of %d lanes holds %d in registers and %d in shared memory: %w",
 			m, weights, on.workgroup, on.workgroup*int(g.Held)*groupWeights, on.workgroup*int(g.Kept)*groupWeights, ErrNoRoom)
 	}
