@@ -11,7 +11,7 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-const deviceUsage = "compute on device `N|NAME`: its number in evorl devices or a part of its name (default the first GPU, else the software driver)"
+const deviceUsage = "compute on device `N|NAME`: its number in evorl devices or a part of its name (default $EVORL_DEVICE, else the first GPU, else the software driver)"
 
 // addDevice adds the flag --device.
 func addDevice(cmd *cobra.Command, to *string) {
