@@ -88,7 +88,7 @@ func (s Section) elem() reflect.Value { return reflect.ValueOf(s.Value).Elem() }
 type decoder struct {
 	sections Sections
 	fields   map[reflect.Type][]field
-	began    map[*node]bool // elements of maps that began as a default
+	began    map[*node]bool              // elements of maps that began as a default
 	absent   func(section string) string // see Absent; nil: nothing is known
 }
 
