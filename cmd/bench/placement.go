@@ -74,7 +74,7 @@ func placed(placement envs.Placement, environments int, best *float64) func(cont
 		defer p.Free()
 		rate, err := b.rate(ctx, float64(members*environments*horizon), func() error { return p.Run(ctx) })
 		if placement == envs.Automatic {
-			return figure{rate, *best}, err
+			return figure{value: rate, limit: *best}, err
 		}
 		*best = max(*best, rate)
 		return figure{value: rate}, err
