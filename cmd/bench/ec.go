@@ -87,7 +87,11 @@ func generationTime(hidden []int, population int) func(context.Context, *bench) 
 		}
 		const in, out = 5, 1
 		least := 2 * float64(in*hidden[0]+hidden[0]*hidden[1]+hidden[1]*out) * float64(steps) / float64(done) / peak
-		return figure{1 / rate, least}, err
+		if err != nil {
+			return figure{}, err
+		}
+		kernels, err := b.recorded(ctx, "generation", func(r *engine.Recorder) { s.Record(r, nil) })
+		return figure{1 / rate, least, kernels}, err
 	}
 }
 

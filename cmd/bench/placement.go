@@ -87,7 +87,7 @@ func placed(placement envs.Placement, environments int) func(context.Context, *b
 			}
 		}
 		if placement == envs.Automatic {
-			return figure{rates[chosen], slices.Max(slices.Collect(maps.Values(rates)))}, nil
+			return figure{value: rates[chosen], limit: slices.Max(slices.Collect(maps.Values(rates)))}, nil
 		}
 		return figure{value: rates[chosen]}, nil
 	}
