@@ -160,11 +160,8 @@ func (n network) set(k *rolloutKernel) {
 
 // groups is how many workgroups step the environments of all members.
 func (n network) groups(members, environments, lanes int) int {
-	switch n.placement {
-	case InLane:
+	if n.placement == InLane {
 		return (members*environments + lanes - 1) / lanes
-	case InWorkgroup:
-		lanes = int(n.group.Workgroup)
 	}
 	return members * ((environments + lanes - 1) / lanes)
 }

@@ -81,7 +81,7 @@ func (f *fixture) checkActions() {
 	f.t.Logf("largest deviation %.1e", worst)
 }
 
-// Rollouts without auto-reset end when the last episode does, of whatever subgroup, and count each once: over several dispatches.
+// Rollouts without auto-reset end when the last episode does, and count each once: over several dispatches.
 func TestPlacementsEnd(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(9))
 	const members, environments = 2, 19

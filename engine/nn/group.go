@@ -70,7 +70,7 @@ func (m MLP) Group(info vk.Info, inputs, floats int) (Group, error) {
 		return Group{}, fmt.Errorf("nn: network %v has %d weights; a workgroup of %d lanes holds %d in registers and %d in shared memory: %w",
 			m, weights, on.workgroup, on.workgroup*int(g.Held)*groupWeights, on.workgroup*int(g.Kept)*groupWeights, ErrNoRoom)
 	}
-	turns, subgroups := (min(on.workgroup, inputs)+rows-1)/rows, on.workgroup/on.lanes
+	turns, subgroups := (min(on.lanes, inputs)+rows-1)/rows, on.workgroup/on.lanes
 	iterations := 1 + (rows*m.Out+subgroups-1)/subgroups
 	if m.LayerNorm {
 		iterations += len(m.Hidden) * (rows + subgroups - 1) / subgroups

@@ -4,9 +4,9 @@
 // network (engine/nn/network.glsl) and steps up to LANES of the member's environments, one a lane. At each step the lanes evaluate the
 // network for their environments, all lanes together, then step their own environments at once. Where members have few environments and
 // small networks, each lane has an environment and the network that acts in it, and evaluates it alone (NETWORK_OWN). Where a subgroup has no
-// room for a network, a workgroup may be of several, which hold it together (NETWORK_GROUP); those without environments help to evaluate it.
+// room for a network, a workgroup may be of several, which hold it together (NETWORK_GROUP); all but the first help to evaluate it, and have no environments.
 //
-// Groups: x = population * ceil(environments / WORKGROUP) or, NETWORK_OWN, ceil(population * environments / WORKGROUP).
+// Groups: x = population * ceil(environments / LANES) or, NETWORK_OWN, ceil(population * environments / LANES).
 
 #extension GL_KHR_shader_subgroup_vote : require
 
@@ -90,14 +90,14 @@ void main() {
         member = min(flat_index, all - 1u) / environments;
         environment = min(flat_index, all - 1u) % environments;
     } else {
-        uint chunks = (environments + WORKGROUP - 1u) / WORKGROUP;
-        uint first_environment = (gl_WorkGroupID.x % chunks) * WORKGROUP;
+        uint chunks = (environments + LANES - 1u) / LANES;
+        uint first_environment = (gl_WorkGroupID.x % chunks) * LANES;
         member = gl_WorkGroupID.x / chunks;
         environment = first_environment + network_lane();
-        present = min(WORKGROUP, environments - first_environment);
+        present = min(LANES, environments - first_environment);
     }
     bool mine = network_lane() < present;
-    bool helps = NETWORK == NETWORK_GROUP && gl_SubgroupID * LANES >= present; // to evaluate the network: no lane of the subgroup has an environment
+    bool helps = NETWORK == NETWORK_GROUP && gl_SubgroupID != 0u;
     uint at = member * environments + environment; // in [P, E]
     uint owner = member % params_period;
     uint drawer = member / draw_window * draw_stride + (member % draw_window + draw_first) * draw_step;

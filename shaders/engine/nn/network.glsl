@@ -1,5 +1,5 @@
-// A network that the lanes of a workgroup evaluate for an input of each lane, in one of four forms. The includer declares what they want, and has
-// a workgroup of one subgroup but for NETWORK_GROUP.
+// A network that the lanes of a workgroup evaluate for an input of each lane of a subgroup, in one of four forms. The includer declares what they want,
+// and has a workgroup of one subgroup but for NETWORK_GROUP, where the inputs are the first subgroup's.
 
 layout(constant_id = 5) const uint NETWORK = 0; // one of the following
 const uint NETWORK_LANES = 0u;  // one network for all lanes, held in them (mlp.glsl)
