@@ -4,6 +4,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -28,6 +29,9 @@ type Case struct {
 
 	run func(context.Context, *bench) (figure, error)
 }
+
+// errSkip is the error of a case that this device has no room for.
+var errSkip = errors.New("left out")
 
 // figure is an outcome of a case; limit 0: the device sets none that is known.
 type figure struct {
@@ -91,6 +95,9 @@ func (s Suite) Run(ctx context.Context, dev *vk.Device, o Options, report func(M
 			continue
 		}
 		f, err := c.run(ctx, b)
+		if errors.Is(err, errSkip) {
+			continue
+		}
 		if err != nil {
 			return fmt.Errorf("bench: %s: %w", c.Name, err)
 		}
