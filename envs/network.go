@@ -52,6 +52,14 @@ func (ro *Rollout) network(policy *Policy, info vk.Info) (network, error) {
 	return n, err
 }
 
+// Placement is where a device has a policy's network.
+//
+// Errors: one asked for that has no room.
+func (ro *Rollout) Placement(policy *Policy, info vk.Info) (Placement, error) {
+	n, err := ro.network(policy, info)
+	return n.placement, err
+}
+
 // placements lists what to try, one after the other; the last always has room.
 func (ro *Rollout) placements(policy *Policy, info vk.Info) []Placement {
 	switch {

@@ -152,9 +152,9 @@ func TestAutomaticPlacement(t *testing.T) {
 	} {
 		env := lookup(t, c.env)
 		ro := &Rollout{env: env, cfg: RolloutConfig{Environments: c.environments}}
-		n, err := ro.network(&Policy{Network: nn.MLP{In: env.ObsSize(), Out: env.Action.Size(), Hidden: c.hidden}}, c.info)
-		if err != nil || n.placement != c.want {
-			t.Errorf("%s, %v, %d environments on vendor %#x: %v, %v; want %v", c.env, c.hidden, c.environments, c.info.VendorID, n.placement, err, c.want)
+		got, err := ro.Placement(&Policy{Network: nn.MLP{In: env.ObsSize(), Out: env.Action.Size(), Hidden: c.hidden}}, c.info)
+		if err != nil || got != c.want {
+			t.Errorf("%s, %v, %d environments on vendor %#x: %v, %v; want %v", c.env, c.hidden, c.environments, c.info.VendorID, got, err, c.want)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/envs"
 	"github.com/evorl/evorl/vk"
 )
 
@@ -82,11 +83,13 @@ type bench struct {
 	peak float64 // float32 operations a second
 
 	profile bool
+
+	placed map[int]map[envs.Placement]float64 // environment steps a second, by the number of environments
 }
 
 // Run measures a suite on a device and reports each measurement as it is made.
 func (s Suite) Run(ctx context.Context, dev *vk.Device, o Options, report func(Measurement) error) error {
-	b := &bench{eng: engine.New(dev, engine.Seed(1)), time: o.Time, profile: o.Profile}
+	b := &bench{eng: engine.New(dev, engine.Seed(1)), time: o.Time, profile: o.Profile, placed: map[int]map[envs.Placement]float64{}}
 	if b.time <= 0 {
 		b.time = 2 * time.Second
 	}
