@@ -15,7 +15,7 @@ import (
 // evolution is how policy search grows with its population, OpenES on EvoJAX's swing-up, one episode of 1000 steps a candidate; and what CMA-ES costs in
 // many dimensions.
 func evolution() Suite {
-	s := Suite{Name: "ec", Summary: "generations of OpenES, one episode of 1000 steps of swing-up a candidate, and the memory they take; placements of networks; CMA-ES with a large matrix"}
+	s := Suite{Name: "ec", Summary: "generations of OpenES on swing-up and their memory; placements of networks; CMA-ES with a large matrix"}
 	for _, net := range []struct {
 		hidden []int
 		most   int // candidates on a software driver

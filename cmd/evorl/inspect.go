@@ -169,7 +169,7 @@ func (in *inspection) readTensors(c *checkpoint.Checkpoint) error {
 // text is the inspection for a terminal.
 func (in *inspection) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s on %s, seed %d, %d iterations\n%s\n", in.Workflow, in.Env, in.Seed, in.Iterations, filepath.Join(in.RunDir, rundir.ConfigFile))
+	fmt.Fprintf(&b, "%s on %s, seed %d, %s\n%s\n", in.Workflow, in.Env, in.Seed, plural(in.Iterations, "iteration"), filepath.Join(in.RunDir, rundir.ConfigFile))
 	for i, s := range in.Provenance.Sessions {
 		outcome := s.Outcome
 		if s.Ended.IsZero() {

@@ -13,9 +13,9 @@ import (
 // tested are the packages whose tests run on the device, and which of them: those of kernels beside float64 or recorded references.
 var tested = []struct{ pkg, run string }{
 	{"engine", "Math|Mean|Gather|Rank|Reduce|Permute|RandomKernel|Metrics"},
-	{"engine/nn", "Gemm|Network|Normalizer"},
+	{"engine/nn", "Gemm|Network|Normalizer|Group"},
 	{"engine/optim", "Optimizers"},
-	{"envs", "OneStep|RobotStep|FreeRunning|FormsAgree|RolloutNetworks|RolloutReplays|Sampling|Mode|Slices|RobotDiverges"},
+	{"envs", "OneStep|RobotStep|FreeRunning|Placements$|PlacementsAgree|RolloutNetworks|RolloutReplays|Sampling|Mode|Slices|RobotDiverges"},
 	{"ec", "Noise$|Judge|Shaping$|Updates|Eigen$|SortLikePymoo|Panel|Memory"},
 	{"rl", "GAE|Gradient|Update|Fused|Step$"},
 	{"hybrid", "Exchange|Choosing|Fitness"},

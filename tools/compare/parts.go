@@ -64,6 +64,7 @@ var benches = append([]bench{
 	{"openes 16x16", "ec", "openes/16x16", "openes/16x16/p512", time.Minute},
 	{"openes 64x64", "ec", "openes/64x64", "", time.Minute},
 	{"openes 256x256", "ec", "openes/256x256", "", time.Minute},
+	{"placement", "ec", "placement", "", time.Minute},
 	{"cma-es", "ec", "cma-es", "", time.Minute},
 }, robots()...)
 
