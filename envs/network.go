@@ -88,10 +88,11 @@ func (ro *Rollout) alone(mlp nn.MLP) bool {
 	return mlp.Size() <= little || ro.cfg.Environments < few
 }
 
-// together says whether a GPU's workgroup had better hold a network, for which a subgroup has no room, than stream it, by the clocks that a step of all
-// the member's environments then takes a compute unit that is kept busy. Streamed, weights come from the second-level cache, once for up to 16 environments; that takes longer
-// than their products unless there are many. Held, only what is left over is read, from the first-level cache, but
-// subgroups wait for each other after every layer. Environments that solve for constraints need the registers themselves.
+// together says whether a GPU's workgroup had better hold a network, for which a subgroup has no room, than stream it, by an estimate of the
+// clocks that a step of all the member's environments then takes a compute unit that is kept busy. Streamed, weights come from the second-level
+// cache, once for up to 16 environments; that takes longer than their products unless there are many. Held, only what is left over is read,
+// from the first-level cache, but subgroups wait for each other after every layer. Environments that solve for constraints need the registers
+// themselves.
 func (ro *Rollout) together(policy *Policy, info vk.Info) bool {
 	const (
 		products = 128 // a clock: NVIDIA's multiprocessors since Pascal, AMD's dual compute units
