@@ -72,6 +72,9 @@ func newSolver(s *System, few int) (*solver, error) {
 		p.at = append(p.at, c.at[:c.directions()]...)
 	}
 	p.newton()
+	if p.touching != nil {
+		p.touching.again(s, p.iteration, p.step)
+	}
 	p.lineSearch()
 	return p, nil
 }
