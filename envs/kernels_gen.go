@@ -692,6 +692,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "ACTIVATION", ID: 3, Default: 0},
 			{Name: "LAYER_NORM", ID: 4, Default: 0},
 			{Name: "NETWORK", ID: 5, Default: 0},
+			{Name: "WORKGROUP", ID: 6, Default: 8},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
@@ -709,6 +710,11 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
 			{Name: "STREAM_ALIGNED", ID: 42, Default: 0},
+			{Name: "GROUP_ROWS", ID: 43, Default: 1},
+			{Name: "GROUP_SLICES_1", ID: 44, Default: 4},
+			{Name: "GROUP_SLICES_2", ID: 45, Default: 4},
+			{Name: "GROUP_HELD", ID: 46, Default: 0},
+			{Name: "GROUP_KEPT", ID: 47, Default: 0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -723,7 +729,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{8, 1, 1},
-		LocalSizeSpec: [3]int32{0, -1, -1},
+		LocalSizeSpec: [3]int32{6, -1, -1},
 	},
 	"Ant-v5": {
 		Name:  "envs/rollout.Ant-v5",
@@ -756,6 +762,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "ACTIVATION", ID: 3, Default: 0},
 			{Name: "LAYER_NORM", ID: 4, Default: 0},
 			{Name: "NETWORK", ID: 5, Default: 0},
+			{Name: "WORKGROUP", ID: 6, Default: 8},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
@@ -773,6 +780,11 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
 			{Name: "STREAM_ALIGNED", ID: 42, Default: 0},
+			{Name: "GROUP_ROWS", ID: 43, Default: 1},
+			{Name: "GROUP_SLICES_1", ID: 44, Default: 4},
+			{Name: "GROUP_SLICES_2", ID: 45, Default: 4},
+			{Name: "GROUP_HELD", ID: 46, Default: 0},
+			{Name: "GROUP_KEPT", ID: 47, Default: 0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -787,7 +799,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{8, 1, 1},
-		LocalSizeSpec: [3]int32{0, -1, -1},
+		LocalSizeSpec: [3]int32{6, -1, -1},
 	},
 	"CartPole-v1": {
 		Name:  "envs/rollout.CartPole-v1",
@@ -820,6 +832,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "ACTIVATION", ID: 3, Default: 0},
 			{Name: "LAYER_NORM", ID: 4, Default: 0},
 			{Name: "NETWORK", ID: 5, Default: 0},
+			{Name: "WORKGROUP", ID: 6, Default: 8},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
@@ -837,6 +850,11 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
 			{Name: "STREAM_ALIGNED", ID: 42, Default: 0},
+			{Name: "GROUP_ROWS", ID: 43, Default: 1},
+			{Name: "GROUP_SLICES_1", ID: 44, Default: 4},
+			{Name: "GROUP_SLICES_2", ID: 45, Default: 4},
+			{Name: "GROUP_HELD", ID: 46, Default: 0},
+			{Name: "GROUP_KEPT", ID: 47, Default: 0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -851,7 +869,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{8, 1, 1},
-		LocalSizeSpec: [3]int32{0, -1, -1},
+		LocalSizeSpec: [3]int32{6, -1, -1},
 	},
 	"CartPoleSwingUp-easy": {
 		Name:  "envs/rollout.CartPoleSwingUp-easy",
@@ -884,6 +902,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "ACTIVATION", ID: 3, Default: 0},
 			{Name: "LAYER_NORM", ID: 4, Default: 0},
 			{Name: "NETWORK", ID: 5, Default: 0},
+			{Name: "WORKGROUP", ID: 6, Default: 8},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
@@ -901,6 +920,11 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
 			{Name: "STREAM_ALIGNED", ID: 42, Default: 0},
+			{Name: "GROUP_ROWS", ID: 43, Default: 1},
+			{Name: "GROUP_SLICES_1", ID: 44, Default: 4},
+			{Name: "GROUP_SLICES_2", ID: 45, Default: 4},
+			{Name: "GROUP_HELD", ID: 46, Default: 0},
+			{Name: "GROUP_KEPT", ID: 47, Default: 0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -915,7 +939,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{8, 1, 1},
-		LocalSizeSpec: [3]int32{0, -1, -1},
+		LocalSizeSpec: [3]int32{6, -1, -1},
 	},
 	"CartPoleSwingUp-hard": {
 		Name:  "envs/rollout.CartPoleSwingUp-hard",
@@ -948,6 +972,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "ACTIVATION", ID: 3, Default: 0},
 			{Name: "LAYER_NORM", ID: 4, Default: 0},
 			{Name: "NETWORK", ID: 5, Default: 0},
+			{Name: "WORKGROUP", ID: 6, Default: 8},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
@@ -965,6 +990,11 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
 			{Name: "STREAM_ALIGNED", ID: 42, Default: 0},
+			{Name: "GROUP_ROWS", ID: 43, Default: 1},
+			{Name: "GROUP_SLICES_1", ID: 44, Default: 4},
+			{Name: "GROUP_SLICES_2", ID: 45, Default: 4},
+			{Name: "GROUP_HELD", ID: 46, Default: 0},
+			{Name: "GROUP_KEPT", ID: 47, Default: 0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -979,7 +1009,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{8, 1, 1},
-		LocalSizeSpec: [3]int32{0, -1, -1},
+		LocalSizeSpec: [3]int32{6, -1, -1},
 	},
 	"HalfCheetah-v5": {
 		Name:  "envs/rollout.HalfCheetah-v5",
@@ -1012,6 +1042,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "ACTIVATION", ID: 3, Default: 0},
 			{Name: "LAYER_NORM", ID: 4, Default: 0},
 			{Name: "NETWORK", ID: 5, Default: 0},
+			{Name: "WORKGROUP", ID: 6, Default: 8},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
@@ -1029,6 +1060,11 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
 			{Name: "STREAM_ALIGNED", ID: 42, Default: 0},
+			{Name: "GROUP_ROWS", ID: 43, Default: 1},
+			{Name: "GROUP_SLICES_1", ID: 44, Default: 4},
+			{Name: "GROUP_SLICES_2", ID: 45, Default: 4},
+			{Name: "GROUP_HELD", ID: 46, Default: 0},
+			{Name: "GROUP_KEPT", ID: 47, Default: 0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -1043,7 +1079,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{8, 1, 1},
-		LocalSizeSpec: [3]int32{0, -1, -1},
+		LocalSizeSpec: [3]int32{6, -1, -1},
 	},
 	"Hopper-v5": {
 		Name:  "envs/rollout.Hopper-v5",
@@ -1076,6 +1112,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "ACTIVATION", ID: 3, Default: 0},
 			{Name: "LAYER_NORM", ID: 4, Default: 0},
 			{Name: "NETWORK", ID: 5, Default: 0},
+			{Name: "WORKGROUP", ID: 6, Default: 8},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
@@ -1093,6 +1130,11 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
 			{Name: "STREAM_ALIGNED", ID: 42, Default: 0},
+			{Name: "GROUP_ROWS", ID: 43, Default: 1},
+			{Name: "GROUP_SLICES_1", ID: 44, Default: 4},
+			{Name: "GROUP_SLICES_2", ID: 45, Default: 4},
+			{Name: "GROUP_HELD", ID: 46, Default: 0},
+			{Name: "GROUP_KEPT", ID: 47, Default: 0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -1107,7 +1149,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{8, 1, 1},
-		LocalSizeSpec: [3]int32{0, -1, -1},
+		LocalSizeSpec: [3]int32{6, -1, -1},
 	},
 	"Humanoid-v5": {
 		Name:  "envs/rollout.Humanoid-v5",
@@ -1140,6 +1182,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "ACTIVATION", ID: 3, Default: 0},
 			{Name: "LAYER_NORM", ID: 4, Default: 0},
 			{Name: "NETWORK", ID: 5, Default: 0},
+			{Name: "WORKGROUP", ID: 6, Default: 8},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
@@ -1157,6 +1200,11 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
 			{Name: "STREAM_ALIGNED", ID: 42, Default: 0},
+			{Name: "GROUP_ROWS", ID: 43, Default: 1},
+			{Name: "GROUP_SLICES_1", ID: 44, Default: 4},
+			{Name: "GROUP_SLICES_2", ID: 45, Default: 4},
+			{Name: "GROUP_HELD", ID: 46, Default: 0},
+			{Name: "GROUP_KEPT", ID: 47, Default: 0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -1171,7 +1219,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{8, 1, 1},
-		LocalSizeSpec: [3]int32{0, -1, -1},
+		LocalSizeSpec: [3]int32{6, -1, -1},
 	},
 	"InvertedDoublePendulum-v5": {
 		Name:  "envs/rollout.InvertedDoublePendulum-v5",
@@ -1204,6 +1252,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "ACTIVATION", ID: 3, Default: 0},
 			{Name: "LAYER_NORM", ID: 4, Default: 0},
 			{Name: "NETWORK", ID: 5, Default: 0},
+			{Name: "WORKGROUP", ID: 6, Default: 8},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
@@ -1221,6 +1270,11 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
 			{Name: "STREAM_ALIGNED", ID: 42, Default: 0},
+			{Name: "GROUP_ROWS", ID: 43, Default: 1},
+			{Name: "GROUP_SLICES_1", ID: 44, Default: 4},
+			{Name: "GROUP_SLICES_2", ID: 45, Default: 4},
+			{Name: "GROUP_HELD", ID: 46, Default: 0},
+			{Name: "GROUP_KEPT", ID: 47, Default: 0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -1235,7 +1289,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{8, 1, 1},
-		LocalSizeSpec: [3]int32{0, -1, -1},
+		LocalSizeSpec: [3]int32{6, -1, -1},
 	},
 	"InvertedPendulum-v5": {
 		Name:  "envs/rollout.InvertedPendulum-v5",
@@ -1268,6 +1322,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "ACTIVATION", ID: 3, Default: 0},
 			{Name: "LAYER_NORM", ID: 4, Default: 0},
 			{Name: "NETWORK", ID: 5, Default: 0},
+			{Name: "WORKGROUP", ID: 6, Default: 8},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
@@ -1285,6 +1340,11 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
 			{Name: "STREAM_ALIGNED", ID: 42, Default: 0},
+			{Name: "GROUP_ROWS", ID: 43, Default: 1},
+			{Name: "GROUP_SLICES_1", ID: 44, Default: 4},
+			{Name: "GROUP_SLICES_2", ID: 45, Default: 4},
+			{Name: "GROUP_HELD", ID: 46, Default: 0},
+			{Name: "GROUP_KEPT", ID: 47, Default: 0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -1299,7 +1359,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{8, 1, 1},
-		LocalSizeSpec: [3]int32{0, -1, -1},
+		LocalSizeSpec: [3]int32{6, -1, -1},
 	},
 	"MountainCar-v0": {
 		Name:  "envs/rollout.MountainCar-v0",
@@ -1332,6 +1392,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "ACTIVATION", ID: 3, Default: 0},
 			{Name: "LAYER_NORM", ID: 4, Default: 0},
 			{Name: "NETWORK", ID: 5, Default: 0},
+			{Name: "WORKGROUP", ID: 6, Default: 8},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
@@ -1349,6 +1410,11 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
 			{Name: "STREAM_ALIGNED", ID: 42, Default: 0},
+			{Name: "GROUP_ROWS", ID: 43, Default: 1},
+			{Name: "GROUP_SLICES_1", ID: 44, Default: 4},
+			{Name: "GROUP_SLICES_2", ID: 45, Default: 4},
+			{Name: "GROUP_HELD", ID: 46, Default: 0},
+			{Name: "GROUP_KEPT", ID: 47, Default: 0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -1363,7 +1429,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{8, 1, 1},
-		LocalSizeSpec: [3]int32{0, -1, -1},
+		LocalSizeSpec: [3]int32{6, -1, -1},
 	},
 	"MountainCarContinuous-v0": {
 		Name:  "envs/rollout.MountainCarContinuous-v0",
@@ -1396,6 +1462,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "ACTIVATION", ID: 3, Default: 0},
 			{Name: "LAYER_NORM", ID: 4, Default: 0},
 			{Name: "NETWORK", ID: 5, Default: 0},
+			{Name: "WORKGROUP", ID: 6, Default: 8},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
@@ -1413,6 +1480,11 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
 			{Name: "STREAM_ALIGNED", ID: 42, Default: 0},
+			{Name: "GROUP_ROWS", ID: 43, Default: 1},
+			{Name: "GROUP_SLICES_1", ID: 44, Default: 4},
+			{Name: "GROUP_SLICES_2", ID: 45, Default: 4},
+			{Name: "GROUP_HELD", ID: 46, Default: 0},
+			{Name: "GROUP_KEPT", ID: 47, Default: 0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -1427,7 +1499,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{8, 1, 1},
-		LocalSizeSpec: [3]int32{0, -1, -1},
+		LocalSizeSpec: [3]int32{6, -1, -1},
 	},
 	"Pendulum-v1": {
 		Name:  "envs/rollout.Pendulum-v1",
@@ -1460,6 +1532,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "ACTIVATION", ID: 3, Default: 0},
 			{Name: "LAYER_NORM", ID: 4, Default: 0},
 			{Name: "NETWORK", ID: 5, Default: 0},
+			{Name: "WORKGROUP", ID: 6, Default: 8},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
@@ -1477,6 +1550,11 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
 			{Name: "STREAM_ALIGNED", ID: 42, Default: 0},
+			{Name: "GROUP_ROWS", ID: 43, Default: 1},
+			{Name: "GROUP_SLICES_1", ID: 44, Default: 4},
+			{Name: "GROUP_SLICES_2", ID: 45, Default: 4},
+			{Name: "GROUP_HELD", ID: 46, Default: 0},
+			{Name: "GROUP_KEPT", ID: 47, Default: 0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -1491,7 +1569,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{8, 1, 1},
-		LocalSizeSpec: [3]int32{0, -1, -1},
+		LocalSizeSpec: [3]int32{6, -1, -1},
 	},
 	"Reacher-v5": {
 		Name:  "envs/rollout.Reacher-v5",
@@ -1524,6 +1602,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "ACTIVATION", ID: 3, Default: 0},
 			{Name: "LAYER_NORM", ID: 4, Default: 0},
 			{Name: "NETWORK", ID: 5, Default: 0},
+			{Name: "WORKGROUP", ID: 6, Default: 8},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
@@ -1541,6 +1620,11 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
 			{Name: "STREAM_ALIGNED", ID: 42, Default: 0},
+			{Name: "GROUP_ROWS", ID: 43, Default: 1},
+			{Name: "GROUP_SLICES_1", ID: 44, Default: 4},
+			{Name: "GROUP_SLICES_2", ID: 45, Default: 4},
+			{Name: "GROUP_HELD", ID: 46, Default: 0},
+			{Name: "GROUP_KEPT", ID: 47, Default: 0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -1555,7 +1639,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{8, 1, 1},
-		LocalSizeSpec: [3]int32{0, -1, -1},
+		LocalSizeSpec: [3]int32{6, -1, -1},
 	},
 	"Swimmer-v5": {
 		Name:  "envs/rollout.Swimmer-v5",
@@ -1588,6 +1672,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "ACTIVATION", ID: 3, Default: 0},
 			{Name: "LAYER_NORM", ID: 4, Default: 0},
 			{Name: "NETWORK", ID: 5, Default: 0},
+			{Name: "WORKGROUP", ID: 6, Default: 8},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
@@ -1605,6 +1690,11 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
 			{Name: "STREAM_ALIGNED", ID: 42, Default: 0},
+			{Name: "GROUP_ROWS", ID: 43, Default: 1},
+			{Name: "GROUP_SLICES_1", ID: 44, Default: 4},
+			{Name: "GROUP_SLICES_2", ID: 45, Default: 4},
+			{Name: "GROUP_HELD", ID: 46, Default: 0},
+			{Name: "GROUP_KEPT", ID: 47, Default: 0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -1619,7 +1709,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{8, 1, 1},
-		LocalSizeSpec: [3]int32{0, -1, -1},
+		LocalSizeSpec: [3]int32{6, -1, -1},
 	},
 	"Walker2d-v5": {
 		Name:  "envs/rollout.Walker2d-v5",
@@ -1652,6 +1742,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "ACTIVATION", ID: 3, Default: 0},
 			{Name: "LAYER_NORM", ID: 4, Default: 0},
 			{Name: "NETWORK", ID: 5, Default: 0},
+			{Name: "WORKGROUP", ID: 6, Default: 8},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
@@ -1669,6 +1760,11 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
 			{Name: "STREAM_ALIGNED", ID: 42, Default: 0},
+			{Name: "GROUP_ROWS", ID: 43, Default: 1},
+			{Name: "GROUP_SLICES_1", ID: 44, Default: 4},
+			{Name: "GROUP_SLICES_2", ID: 45, Default: 4},
+			{Name: "GROUP_HELD", ID: 46, Default: 0},
+			{Name: "GROUP_KEPT", ID: 47, Default: 0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -1683,7 +1779,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{8, 1, 1},
-		LocalSizeSpec: [3]int32{0, -1, -1},
+		LocalSizeSpec: [3]int32{6, -1, -1},
 	},
 }
 
@@ -1734,6 +1830,7 @@ type rolloutKernel struct {
 	Activation    uint32  // default 0
 	LayerNorm     uint32  // default 0
 	Network       uint32  // default 0
+	Workgroup     uint32  // default 8
 	TimeLimit     uint32  // default 0
 	ActionRepeat  uint32  // default 1
 	AutoReset     uint32  // default 0
@@ -1751,6 +1848,11 @@ type rolloutKernel struct {
 	StreamRows    uint32  // default 1
 	StreamQuads   uint32  // default 1
 	StreamAligned uint32  // default 0
+	GroupRows     uint32  // default 1
+	GroupSlices1  uint32  // default 4
+	GroupSlices2  uint32  // default 4
+	GroupHeld     uint32  // default 0
+	GroupKept     uint32  // default 0
 	Option0       float32 // default 0
 	Option1       float32 // default 0
 	Option2       float32 // default 0
@@ -1770,7 +1872,7 @@ func (k rolloutKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	a := new(struct {
 		ranges [18]vk.Range
 		push   [104]byte
-		spec   [35]uint32
+		spec   [41]uint32
 	})
 	a.ranges = [18]vk.Range{k.Params, k.Params4, k.Normalizer, k.ActionScale, k.Clock, k.EnvState, k.EpisodeStep, k.EpisodeReturn, k.Finished, k.Obs, k.Action, k.LogProb, k.Reward, k.Done, k.NextObs, k.ParamsTexels, k.Cap, k.Seen}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
@@ -1799,7 +1901,7 @@ func (k rolloutKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[92:], k.StreamHidden[5])
 	binary.LittleEndian.PutUint32(a.push[96:], k.StreamHidden[6])
 	binary.LittleEndian.PutUint32(a.push[100:], k.StreamHidden[7])
-	a.spec = [35]uint32{8, 64, 0, 0, 0, 0, 0, 1, 0, 0, 0x3f800000, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 1, 0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0}
+	a.spec = [41]uint32{8, 64, 0, 0, 0, 0, 8, 0, 1, 0, 0, 0x3f800000, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 1, 0, 1, 4, 4, 0, 0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0}
 	if k.Lanes != 0 {
 		a.spec[0] = k.Lanes
 	}
@@ -1818,92 +1920,110 @@ func (k rolloutKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	if k.Network != 0 {
 		a.spec[5] = k.Network
 	}
+	if k.Workgroup != 0 {
+		a.spec[6] = k.Workgroup
+	}
 	if k.TimeLimit != 0 {
-		a.spec[6] = k.TimeLimit
+		a.spec[7] = k.TimeLimit
 	}
 	if k.ActionRepeat != 0 {
-		a.spec[7] = k.ActionRepeat
+		a.spec[8] = k.ActionRepeat
 	}
 	if k.AutoReset != 0 {
-		a.spec[8] = k.AutoReset
+		a.spec[9] = k.AutoReset
 	}
 	if k.SparseReward != 0 {
-		a.spec[9] = k.SparseReward
+		a.spec[10] = k.SparseReward
 	}
 	if k.RewardScale != 0 {
-		a.spec[10] = math.Float32bits(k.RewardScale)
+		a.spec[11] = math.Float32bits(k.RewardScale)
 	}
 	if k.Policy != 0 {
-		a.spec[11] = k.Policy
+		a.spec[12] = k.Policy
 	}
 	if k.Trajectory != 0 {
-		a.spec[12] = k.Trajectory
+		a.spec[13] = k.Trajectory
 	}
 	if k.Normalize != 0 {
-		a.spec[13] = k.Normalize
+		a.spec[14] = k.Normalize
 	}
 	if k.Squash != 0 {
-		a.spec[14] = k.Squash
+		a.spec[15] = k.Squash
 	}
 	if k.Mode != 0 {
-		a.spec[15] = k.Mode
+		a.spec[16] = k.Mode
 	}
 	if k.Bins != 0 {
-		a.spec[16] = k.Bins
+		a.spec[17] = k.Bins
 	}
 	if k.Capped != 0 {
-		a.spec[17] = k.Capped
+		a.spec[18] = k.Capped
 	}
 	if k.Statistics != 0 {
-		a.spec[18] = k.Statistics
+		a.spec[19] = k.Statistics
 	}
 	if k.TexelLoads != 0 {
-		a.spec[19] = k.TexelLoads
+		a.spec[20] = k.TexelLoads
 	}
 	if k.StreamRows != 0 {
-		a.spec[20] = k.StreamRows
+		a.spec[21] = k.StreamRows
 	}
 	if k.StreamQuads != 0 {
-		a.spec[21] = k.StreamQuads
+		a.spec[22] = k.StreamQuads
 	}
 	if k.StreamAligned != 0 {
-		a.spec[22] = k.StreamAligned
+		a.spec[23] = k.StreamAligned
+	}
+	if k.GroupRows != 0 {
+		a.spec[24] = k.GroupRows
+	}
+	if k.GroupSlices1 != 0 {
+		a.spec[25] = k.GroupSlices1
+	}
+	if k.GroupSlices2 != 0 {
+		a.spec[26] = k.GroupSlices2
+	}
+	if k.GroupHeld != 0 {
+		a.spec[27] = k.GroupHeld
+	}
+	if k.GroupKept != 0 {
+		a.spec[28] = k.GroupKept
 	}
 	if k.Option0 != 0 {
-		a.spec[23] = math.Float32bits(k.Option0)
+		a.spec[29] = math.Float32bits(k.Option0)
 	}
 	if k.Option1 != 0 {
-		a.spec[24] = math.Float32bits(k.Option1)
+		a.spec[30] = math.Float32bits(k.Option1)
 	}
 	if k.Option2 != 0 {
-		a.spec[25] = math.Float32bits(k.Option2)
+		a.spec[31] = math.Float32bits(k.Option2)
 	}
 	if k.Option3 != 0 {
-		a.spec[26] = math.Float32bits(k.Option3)
+		a.spec[32] = math.Float32bits(k.Option3)
 	}
 	if k.Option4 != 0 {
-		a.spec[27] = math.Float32bits(k.Option4)
+		a.spec[33] = math.Float32bits(k.Option4)
 	}
 	if k.Option5 != 0 {
-		a.spec[28] = math.Float32bits(k.Option5)
+		a.spec[34] = math.Float32bits(k.Option5)
 	}
 	if k.Option6 != 0 {
-		a.spec[29] = math.Float32bits(k.Option6)
+		a.spec[35] = math.Float32bits(k.Option6)
 	}
 	if k.Option7 != 0 {
-		a.spec[30] = math.Float32bits(k.Option7)
+		a.spec[36] = math.Float32bits(k.Option7)
 	}
 	if k.Option8 != 0 {
-		a.spec[31] = math.Float32bits(k.Option8)
+		a.spec[37] = math.Float32bits(k.Option8)
 	}
 	if k.Option9 != 0 {
-		a.spec[32] = math.Float32bits(k.Option9)
+		a.spec[38] = math.Float32bits(k.Option9)
 	}
 	if k.Option10 != 0 {
-		a.spec[33] = math.Float32bits(k.Option10)
+		a.spec[39] = math.Float32bits(k.Option10)
 	}
 	if k.Option11 != 0 {
-		a.spec[34] = math.Float32bits(k.Option11)
+		a.spec[40] = math.Float32bits(k.Option11)
 	}
 	return vk.Call{Shader: shader, Groups: [3]uint32{x, y, z}, Label: "envs/rollout", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }

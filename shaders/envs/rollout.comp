@@ -3,9 +3,10 @@
 // The fused rollout: policy and environment in one dispatch, many steps. A workgroup is one subgroup; it has one member's
 // network (engine/nn/network.glsl) and steps up to LANES of the member's environments, one a lane. At each step the lanes evaluate the
 // network for their environments, all lanes together, then step their own environments at once. Where members have few environments and
-// small networks, each lane has an environment and the network that acts in it, and evaluates it alone (NETWORK_OWN).
+// small networks, each lane has an environment and the network that acts in it, and evaluates it alone (NETWORK_OWN). Where a subgroup has no
+// room for a network, a workgroup may be of several, which hold it together (NETWORK_GROUP); those without environments help to evaluate it.
 //
-// Groups: x = population * ceil(environments / LANES) or, NETWORK_OWN, ceil(population * environments / LANES).
+// Groups: x = population * ceil(environments / WORKGROUP) or, NETWORK_OWN, ceil(population * environments / WORKGROUP).
 
 #extension GL_KHR_shader_subgroup_vote : require
 
@@ -13,7 +14,8 @@
 #include "ENVIRONMENT"
 #include "envs/wrapper.glsl"
 
-layout(local_size_x = 8, local_size_x_id = 0) in;
+layout(local_size_x = 8, local_size_x_id = 6) in;
+layout(constant_id = 6) const uint WORKGROUP = 8; // LANES but for NETWORK_GROUP: a multiple
 layout(constant_id = 0) const uint LANES = 8;
 const uint IN = OBS_SIZE;
 layout(constant_id = 25) const uint BINS = 1; // above 1: every continuous action is one of so many values, and the outputs are their logits
@@ -88,13 +90,14 @@ void main() {
         member = min(flat_index, all - 1u) / environments;
         environment = min(flat_index, all - 1u) % environments;
     } else {
-        uint chunks = (environments + LANES - 1u) / LANES;
-        uint first_environment = (gl_WorkGroupID.x % chunks) * LANES;
+        uint chunks = (environments + WORKGROUP - 1u) / WORKGROUP;
+        uint first_environment = (gl_WorkGroupID.x % chunks) * WORKGROUP;
         member = gl_WorkGroupID.x / chunks;
-        environment = first_environment + LANE;
-        present = min(LANES, environments - first_environment);
+        environment = first_environment + network_lane();
+        present = min(WORKGROUP, environments - first_environment);
     }
-    bool mine = LANE < present;
+    bool mine = network_lane() < present;
+    bool helps = NETWORK == NETWORK_GROUP && gl_SubgroupID * LANES >= present; // to evaluate the network: no lane of the subgroup has an environment
     uint at = member * environments + environment; // in [P, E]
     uint owner = member % params_period;
     uint drawer = member / draw_window * draw_stride + (member % draw_window + draw_first) * draw_step;
@@ -136,7 +139,7 @@ void main() {
     uint last = CAPPED != 0u ? cap[member / share] : 0u; // 0: not yet known
     [[dont_unroll]] for (uint t = 0u; t < steps; t++) {
         if (AUTO_RESET == AUTO_RESET_DISABLED && TRAJECTORY == 0u) {
-            if (!subgroupAny(mine && ep.done == 0u)) break; // every episode is over
+            if (!network_any(mine && ep.done == 0u)) break; // every episode is over
         }
         float y[OUT];
         [[unroll]] for (uint o = 0u; o < OUT; o++) y[o] = 0.0;
@@ -147,6 +150,7 @@ void main() {
             }
             network_forward(x, present, y);
         }
+        if (helps) continue;
         if (STATISTICS != 0u && ep.done == 0u) {
             count += 1.0;
             [[unroll]] for (uint k = 0u; k < IN; k++) {
