@@ -23,7 +23,8 @@ type Report struct {
 }
 
 // Hook sees every iteration's report, in order, before the iteration's checkpoint is written: what it keeps of a report is never
-// behind the state that a run resumes from. An error ends the run, after a checkpoint where they are on; ErrStop ends it as a success.
+// behind the state that a run resumes from. Where the report has an evaluation, the state stands still until all hooks are done. An error
+// ends the run, after a checkpoint where they are on; ErrStop ends it as a success.
 type Hook func(ctx context.Context, r Report) error
 
 // ErrStop is returned by a hook that has seen enough.

@@ -19,7 +19,7 @@ func cpu() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkFewEpisodes measures what an environment step costs where every member has few environments, in each form of the network: CPU time
+// BenchmarkFewEpisodes measures what an environment step costs where every member has few environments, wherever its network is placed: CPU time
 // of the process, which on a software driver is what the device took. No episode ends: networks are zero, and the cart stays near its place.
 func BenchmarkFewEpisodes(b *testing.B) {
 	dev, err := vk.Open()
@@ -28,9 +28,9 @@ func BenchmarkFewEpisodes(b *testing.B) {
 	}
 	defer dev.Close()
 	for _, hidden := range [][]int{{8}, {16, 16}, {32, 32}, {64, 64}, {128, 128}, {256, 256}} {
-		for _, form := range []networkForm{networkLanes, networkStream, networkOwn} {
-			for _, environments := range []int{1, 8} {
-				b.Run(fmt.Sprint(hidden, "/form=", form, "/environments=", environments), func(b *testing.B) {
+		for _, placement := range Placements() {
+			for _, environments := range []int{1, 4, 8, 16} {
+				b.Run(fmt.Sprint(hidden, "/placement=", placement, "/environments=", environments), func(b *testing.B) {
 					env, err := Lookup("CartPoleSwingUp-easy")
 					if err != nil {
 						b.Fatal(err)
@@ -45,7 +45,6 @@ func BenchmarkFewEpisodes(b *testing.B) {
 					if err != nil {
 						b.Fatal(err)
 					}
-					ro.only = &form
 					params := s.Tensor("params", engine.Float32, engine.Population(members), engine.Axis("parameter", nn.Align(net.Size())))
 					if err := s.Zero(b.Context()); err != nil {
 						b.Fatal(err)
@@ -55,7 +54,7 @@ func BenchmarkFewEpisodes(b *testing.B) {
 					}
 					begin := cpu()
 					p, err := eng.Record("rollout", func(r *engine.Recorder) {
-						ro.Record(r, clock, &Policy{Weights: nn.Weights{Params: params}, Network: net})
+						ro.Record(r, clock, &Policy{Weights: nn.Weights{Params: params}, Network: net, Placement: placement})
 					})
 					if err != nil {
 						b.Skip(err)

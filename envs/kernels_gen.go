@@ -683,7 +683,6 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
-			{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -693,6 +692,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "ACTIVATION", ID: 3, Default: 0},
 			{Name: "LAYER_NORM", ID: 4, Default: 0},
 			{Name: "NETWORK", ID: 5, Default: 0},
+			{Name: "WORKGROUP", ID: 6, Default: 8},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
@@ -706,11 +706,15 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "BINS", ID: 25, Default: 1},
 			{Name: "CAPPED", ID: 26, Default: 0},
 			{Name: "STATISTICS", ID: 27, Default: 0},
-			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
 			{Name: "STREAM_ALIGNED", ID: 42, Default: 0},
+			{Name: "GROUP_ROWS", ID: 43, Default: 1},
+			{Name: "GROUP_SLICES_1", ID: 44, Default: 4},
+			{Name: "GROUP_SLICES_2", ID: 45, Default: 4},
+			{Name: "GROUP_HELD", ID: 46, Default: 0},
+			{Name: "GROUP_KEPT", ID: 47, Default: 0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -725,7 +729,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{8, 1, 1},
-		LocalSizeSpec: [3]int32{0, -1, -1},
+		LocalSizeSpec: [3]int32{6, -1, -1},
 	},
 	"Ant-v5": {
 		Name:  "envs/rollout.Ant-v5",
@@ -749,7 +753,6 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
-			{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -759,6 +762,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "ACTIVATION", ID: 3, Default: 0},
 			{Name: "LAYER_NORM", ID: 4, Default: 0},
 			{Name: "NETWORK", ID: 5, Default: 0},
+			{Name: "WORKGROUP", ID: 6, Default: 8},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
@@ -772,11 +776,15 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "BINS", ID: 25, Default: 1},
 			{Name: "CAPPED", ID: 26, Default: 0},
 			{Name: "STATISTICS", ID: 27, Default: 0},
-			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
 			{Name: "STREAM_ALIGNED", ID: 42, Default: 0},
+			{Name: "GROUP_ROWS", ID: 43, Default: 1},
+			{Name: "GROUP_SLICES_1", ID: 44, Default: 4},
+			{Name: "GROUP_SLICES_2", ID: 45, Default: 4},
+			{Name: "GROUP_HELD", ID: 46, Default: 0},
+			{Name: "GROUP_KEPT", ID: 47, Default: 0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -791,73 +799,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{8, 1, 1},
-		LocalSizeSpec: [3]int32{0, -1, -1},
-	},
-	"Ant-v5.team": {
-		Name:  "envs/rollout.Ant-v5.team",
-		SPIRV: shaders.Code("envs/rollout.Ant-v5.team"),
-		Bindings: []vk.Binding{
-			{Name: "Params", Index: 0, Access: vk.Read},
-			{Name: "Params4", Index: 1, Access: vk.Read},
-			{Name: "Normalizer", Index: 2, Access: vk.Read},
-			{Name: "ActionScale", Index: 3, Access: vk.Read},
-			{Name: "Clock", Index: 4, Access: vk.Read},
-			{Name: "EnvState", Index: 5, Access: vk.ReadWrite},
-			{Name: "EpisodeStep", Index: 6, Access: vk.ReadWrite},
-			{Name: "EpisodeReturn", Index: 7, Access: vk.ReadWrite},
-			{Name: "Finished", Index: 8, Access: vk.ReadWrite},
-			{Name: "Obs", Index: 9, Access: vk.Write},
-			{Name: "Action", Index: 10, Access: vk.Write},
-			{Name: "LogProb", Index: 11, Access: vk.Write},
-			{Name: "Reward", Index: 12, Access: vk.Write},
-			{Name: "Done", Index: 13, Access: vk.Write},
-			{Name: "NextObs", Index: 14, Access: vk.Write},
-			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
-			{Name: "Cap", Index: 16, Access: vk.Read},
-			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
-			{Name: "Tables", Index: 18, Access: vk.Read},
-		},
-		PushBytes: 104,
-		Spec: []vk.SpecConstant{
-			{Name: "LANES", ID: 0, Default: 8},
-			{Name: "HIDDEN_1", ID: 1, Default: 64},
-			{Name: "HIDDEN_2", ID: 2, Default: 0},
-			{Name: "ACTIVATION", ID: 3, Default: 0},
-			{Name: "LAYER_NORM", ID: 4, Default: 0},
-			{Name: "NETWORK", ID: 5, Default: 0},
-			{Name: "TIME_LIMIT", ID: 10, Default: 0},
-			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
-			{Name: "AUTO_RESET", ID: 12, Default: 0},
-			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
-			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
-			{Name: "POLICY", ID: 20, Default: 0},
-			{Name: "TRAJECTORY", ID: 21, Default: 0},
-			{Name: "NORMALIZE", ID: 22, Default: 0},
-			{Name: "SQUASH", ID: 23, Default: 0},
-			{Name: "MODE", ID: 24, Default: 0},
-			{Name: "BINS", ID: 25, Default: 1},
-			{Name: "CAPPED", ID: 26, Default: 0},
-			{Name: "STATISTICS", ID: 27, Default: 0},
-			{Name: "WORLDS", ID: 28, Default: 8},
-			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
-			{Name: "STREAM_ROWS", ID: 40, Default: 1},
-			{Name: "STREAM_QUADS", ID: 41, Default: 1},
-			{Name: "STREAM_ALIGNED", ID: 42, Default: 0},
-			{Name: "OPTION_0", ID: 100, Default: 0x0},
-			{Name: "OPTION_1", ID: 101, Default: 0x0},
-			{Name: "OPTION_2", ID: 102, Default: 0x0},
-			{Name: "OPTION_3", ID: 103, Default: 0x0},
-			{Name: "OPTION_4", ID: 104, Default: 0x0},
-			{Name: "OPTION_5", ID: 105, Default: 0x0},
-			{Name: "OPTION_6", ID: 106, Default: 0x0},
-			{Name: "OPTION_7", ID: 107, Default: 0x0},
-			{Name: "OPTION_8", ID: 108, Default: 0x0},
-			{Name: "OPTION_9", ID: 109, Default: 0x0},
-			{Name: "OPTION_10", ID: 110, Default: 0x0},
-			{Name: "OPTION_11", ID: 111, Default: 0x0},
-		},
-		LocalSize:     [3]uint32{8, 1, 1},
-		LocalSizeSpec: [3]int32{0, -1, -1},
+		LocalSizeSpec: [3]int32{6, -1, -1},
 	},
 	"CartPole-v1": {
 		Name:  "envs/rollout.CartPole-v1",
@@ -881,7 +823,6 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
-			{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -891,6 +832,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "ACTIVATION", ID: 3, Default: 0},
 			{Name: "LAYER_NORM", ID: 4, Default: 0},
 			{Name: "NETWORK", ID: 5, Default: 0},
+			{Name: "WORKGROUP", ID: 6, Default: 8},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
@@ -904,11 +846,15 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "BINS", ID: 25, Default: 1},
 			{Name: "CAPPED", ID: 26, Default: 0},
 			{Name: "STATISTICS", ID: 27, Default: 0},
-			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
 			{Name: "STREAM_ALIGNED", ID: 42, Default: 0},
+			{Name: "GROUP_ROWS", ID: 43, Default: 1},
+			{Name: "GROUP_SLICES_1", ID: 44, Default: 4},
+			{Name: "GROUP_SLICES_2", ID: 45, Default: 4},
+			{Name: "GROUP_HELD", ID: 46, Default: 0},
+			{Name: "GROUP_KEPT", ID: 47, Default: 0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -923,7 +869,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{8, 1, 1},
-		LocalSizeSpec: [3]int32{0, -1, -1},
+		LocalSizeSpec: [3]int32{6, -1, -1},
 	},
 	"CartPoleSwingUp-easy": {
 		Name:  "envs/rollout.CartPoleSwingUp-easy",
@@ -947,7 +893,6 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
-			{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -957,6 +902,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "ACTIVATION", ID: 3, Default: 0},
 			{Name: "LAYER_NORM", ID: 4, Default: 0},
 			{Name: "NETWORK", ID: 5, Default: 0},
+			{Name: "WORKGROUP", ID: 6, Default: 8},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
@@ -970,11 +916,15 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "BINS", ID: 25, Default: 1},
 			{Name: "CAPPED", ID: 26, Default: 0},
 			{Name: "STATISTICS", ID: 27, Default: 0},
-			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
 			{Name: "STREAM_ALIGNED", ID: 42, Default: 0},
+			{Name: "GROUP_ROWS", ID: 43, Default: 1},
+			{Name: "GROUP_SLICES_1", ID: 44, Default: 4},
+			{Name: "GROUP_SLICES_2", ID: 45, Default: 4},
+			{Name: "GROUP_HELD", ID: 46, Default: 0},
+			{Name: "GROUP_KEPT", ID: 47, Default: 0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -989,7 +939,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{8, 1, 1},
-		LocalSizeSpec: [3]int32{0, -1, -1},
+		LocalSizeSpec: [3]int32{6, -1, -1},
 	},
 	"CartPoleSwingUp-hard": {
 		Name:  "envs/rollout.CartPoleSwingUp-hard",
@@ -1013,7 +963,6 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
-			{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1023,6 +972,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "ACTIVATION", ID: 3, Default: 0},
 			{Name: "LAYER_NORM", ID: 4, Default: 0},
 			{Name: "NETWORK", ID: 5, Default: 0},
+			{Name: "WORKGROUP", ID: 6, Default: 8},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
@@ -1036,11 +986,15 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "BINS", ID: 25, Default: 1},
 			{Name: "CAPPED", ID: 26, Default: 0},
 			{Name: "STATISTICS", ID: 27, Default: 0},
-			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
 			{Name: "STREAM_ALIGNED", ID: 42, Default: 0},
+			{Name: "GROUP_ROWS", ID: 43, Default: 1},
+			{Name: "GROUP_SLICES_1", ID: 44, Default: 4},
+			{Name: "GROUP_SLICES_2", ID: 45, Default: 4},
+			{Name: "GROUP_HELD", ID: 46, Default: 0},
+			{Name: "GROUP_KEPT", ID: 47, Default: 0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -1055,7 +1009,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{8, 1, 1},
-		LocalSizeSpec: [3]int32{0, -1, -1},
+		LocalSizeSpec: [3]int32{6, -1, -1},
 	},
 	"HalfCheetah-v5": {
 		Name:  "envs/rollout.HalfCheetah-v5",
@@ -1079,7 +1033,6 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
-			{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1089,6 +1042,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "ACTIVATION", ID: 3, Default: 0},
 			{Name: "LAYER_NORM", ID: 4, Default: 0},
 			{Name: "NETWORK", ID: 5, Default: 0},
+			{Name: "WORKGROUP", ID: 6, Default: 8},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
@@ -1102,11 +1056,15 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "BINS", ID: 25, Default: 1},
 			{Name: "CAPPED", ID: 26, Default: 0},
 			{Name: "STATISTICS", ID: 27, Default: 0},
-			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
 			{Name: "STREAM_ALIGNED", ID: 42, Default: 0},
+			{Name: "GROUP_ROWS", ID: 43, Default: 1},
+			{Name: "GROUP_SLICES_1", ID: 44, Default: 4},
+			{Name: "GROUP_SLICES_2", ID: 45, Default: 4},
+			{Name: "GROUP_HELD", ID: 46, Default: 0},
+			{Name: "GROUP_KEPT", ID: 47, Default: 0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -1121,7 +1079,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{8, 1, 1},
-		LocalSizeSpec: [3]int32{0, -1, -1},
+		LocalSizeSpec: [3]int32{6, -1, -1},
 	},
 	"Hopper-v5": {
 		Name:  "envs/rollout.Hopper-v5",
@@ -1145,7 +1103,6 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
-			{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1155,6 +1112,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "ACTIVATION", ID: 3, Default: 0},
 			{Name: "LAYER_NORM", ID: 4, Default: 0},
 			{Name: "NETWORK", ID: 5, Default: 0},
+			{Name: "WORKGROUP", ID: 6, Default: 8},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
@@ -1168,11 +1126,15 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "BINS", ID: 25, Default: 1},
 			{Name: "CAPPED", ID: 26, Default: 0},
 			{Name: "STATISTICS", ID: 27, Default: 0},
-			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
 			{Name: "STREAM_ALIGNED", ID: 42, Default: 0},
+			{Name: "GROUP_ROWS", ID: 43, Default: 1},
+			{Name: "GROUP_SLICES_1", ID: 44, Default: 4},
+			{Name: "GROUP_SLICES_2", ID: 45, Default: 4},
+			{Name: "GROUP_HELD", ID: 46, Default: 0},
+			{Name: "GROUP_KEPT", ID: 47, Default: 0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -1187,7 +1149,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{8, 1, 1},
-		LocalSizeSpec: [3]int32{0, -1, -1},
+		LocalSizeSpec: [3]int32{6, -1, -1},
 	},
 	"Humanoid-v5": {
 		Name:  "envs/rollout.Humanoid-v5",
@@ -1211,7 +1173,6 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
-			{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1221,6 +1182,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "ACTIVATION", ID: 3, Default: 0},
 			{Name: "LAYER_NORM", ID: 4, Default: 0},
 			{Name: "NETWORK", ID: 5, Default: 0},
+			{Name: "WORKGROUP", ID: 6, Default: 8},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
@@ -1234,11 +1196,15 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "BINS", ID: 25, Default: 1},
 			{Name: "CAPPED", ID: 26, Default: 0},
 			{Name: "STATISTICS", ID: 27, Default: 0},
-			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
 			{Name: "STREAM_ALIGNED", ID: 42, Default: 0},
+			{Name: "GROUP_ROWS", ID: 43, Default: 1},
+			{Name: "GROUP_SLICES_1", ID: 44, Default: 4},
+			{Name: "GROUP_SLICES_2", ID: 45, Default: 4},
+			{Name: "GROUP_HELD", ID: 46, Default: 0},
+			{Name: "GROUP_KEPT", ID: 47, Default: 0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -1253,73 +1219,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{8, 1, 1},
-		LocalSizeSpec: [3]int32{0, -1, -1},
-	},
-	"Humanoid-v5.team": {
-		Name:  "envs/rollout.Humanoid-v5.team",
-		SPIRV: shaders.Code("envs/rollout.Humanoid-v5.team"),
-		Bindings: []vk.Binding{
-			{Name: "Params", Index: 0, Access: vk.Read},
-			{Name: "Params4", Index: 1, Access: vk.Read},
-			{Name: "Normalizer", Index: 2, Access: vk.Read},
-			{Name: "ActionScale", Index: 3, Access: vk.Read},
-			{Name: "Clock", Index: 4, Access: vk.Read},
-			{Name: "EnvState", Index: 5, Access: vk.ReadWrite},
-			{Name: "EpisodeStep", Index: 6, Access: vk.ReadWrite},
-			{Name: "EpisodeReturn", Index: 7, Access: vk.ReadWrite},
-			{Name: "Finished", Index: 8, Access: vk.ReadWrite},
-			{Name: "Obs", Index: 9, Access: vk.Write},
-			{Name: "Action", Index: 10, Access: vk.Write},
-			{Name: "LogProb", Index: 11, Access: vk.Write},
-			{Name: "Reward", Index: 12, Access: vk.Write},
-			{Name: "Done", Index: 13, Access: vk.Write},
-			{Name: "NextObs", Index: 14, Access: vk.Write},
-			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
-			{Name: "Cap", Index: 16, Access: vk.Read},
-			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
-			{Name: "Tables", Index: 18, Access: vk.Read},
-		},
-		PushBytes: 104,
-		Spec: []vk.SpecConstant{
-			{Name: "LANES", ID: 0, Default: 8},
-			{Name: "HIDDEN_1", ID: 1, Default: 64},
-			{Name: "HIDDEN_2", ID: 2, Default: 0},
-			{Name: "ACTIVATION", ID: 3, Default: 0},
-			{Name: "LAYER_NORM", ID: 4, Default: 0},
-			{Name: "NETWORK", ID: 5, Default: 0},
-			{Name: "TIME_LIMIT", ID: 10, Default: 0},
-			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
-			{Name: "AUTO_RESET", ID: 12, Default: 0},
-			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
-			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
-			{Name: "POLICY", ID: 20, Default: 0},
-			{Name: "TRAJECTORY", ID: 21, Default: 0},
-			{Name: "NORMALIZE", ID: 22, Default: 0},
-			{Name: "SQUASH", ID: 23, Default: 0},
-			{Name: "MODE", ID: 24, Default: 0},
-			{Name: "BINS", ID: 25, Default: 1},
-			{Name: "CAPPED", ID: 26, Default: 0},
-			{Name: "STATISTICS", ID: 27, Default: 0},
-			{Name: "WORLDS", ID: 28, Default: 8},
-			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
-			{Name: "STREAM_ROWS", ID: 40, Default: 1},
-			{Name: "STREAM_QUADS", ID: 41, Default: 1},
-			{Name: "STREAM_ALIGNED", ID: 42, Default: 0},
-			{Name: "OPTION_0", ID: 100, Default: 0x0},
-			{Name: "OPTION_1", ID: 101, Default: 0x0},
-			{Name: "OPTION_2", ID: 102, Default: 0x0},
-			{Name: "OPTION_3", ID: 103, Default: 0x0},
-			{Name: "OPTION_4", ID: 104, Default: 0x0},
-			{Name: "OPTION_5", ID: 105, Default: 0x0},
-			{Name: "OPTION_6", ID: 106, Default: 0x0},
-			{Name: "OPTION_7", ID: 107, Default: 0x0},
-			{Name: "OPTION_8", ID: 108, Default: 0x0},
-			{Name: "OPTION_9", ID: 109, Default: 0x0},
-			{Name: "OPTION_10", ID: 110, Default: 0x0},
-			{Name: "OPTION_11", ID: 111, Default: 0x0},
-		},
-		LocalSize:     [3]uint32{8, 1, 1},
-		LocalSizeSpec: [3]int32{0, -1, -1},
+		LocalSizeSpec: [3]int32{6, -1, -1},
 	},
 	"InvertedDoublePendulum-v5": {
 		Name:  "envs/rollout.InvertedDoublePendulum-v5",
@@ -1343,7 +1243,6 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
-			{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1353,6 +1252,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "ACTIVATION", ID: 3, Default: 0},
 			{Name: "LAYER_NORM", ID: 4, Default: 0},
 			{Name: "NETWORK", ID: 5, Default: 0},
+			{Name: "WORKGROUP", ID: 6, Default: 8},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
@@ -1366,11 +1266,15 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "BINS", ID: 25, Default: 1},
 			{Name: "CAPPED", ID: 26, Default: 0},
 			{Name: "STATISTICS", ID: 27, Default: 0},
-			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
 			{Name: "STREAM_ALIGNED", ID: 42, Default: 0},
+			{Name: "GROUP_ROWS", ID: 43, Default: 1},
+			{Name: "GROUP_SLICES_1", ID: 44, Default: 4},
+			{Name: "GROUP_SLICES_2", ID: 45, Default: 4},
+			{Name: "GROUP_HELD", ID: 46, Default: 0},
+			{Name: "GROUP_KEPT", ID: 47, Default: 0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -1385,7 +1289,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{8, 1, 1},
-		LocalSizeSpec: [3]int32{0, -1, -1},
+		LocalSizeSpec: [3]int32{6, -1, -1},
 	},
 	"InvertedPendulum-v5": {
 		Name:  "envs/rollout.InvertedPendulum-v5",
@@ -1409,7 +1313,6 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
-			{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1419,6 +1322,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "ACTIVATION", ID: 3, Default: 0},
 			{Name: "LAYER_NORM", ID: 4, Default: 0},
 			{Name: "NETWORK", ID: 5, Default: 0},
+			{Name: "WORKGROUP", ID: 6, Default: 8},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
@@ -1432,11 +1336,15 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "BINS", ID: 25, Default: 1},
 			{Name: "CAPPED", ID: 26, Default: 0},
 			{Name: "STATISTICS", ID: 27, Default: 0},
-			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
 			{Name: "STREAM_ALIGNED", ID: 42, Default: 0},
+			{Name: "GROUP_ROWS", ID: 43, Default: 1},
+			{Name: "GROUP_SLICES_1", ID: 44, Default: 4},
+			{Name: "GROUP_SLICES_2", ID: 45, Default: 4},
+			{Name: "GROUP_HELD", ID: 46, Default: 0},
+			{Name: "GROUP_KEPT", ID: 47, Default: 0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -1451,7 +1359,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{8, 1, 1},
-		LocalSizeSpec: [3]int32{0, -1, -1},
+		LocalSizeSpec: [3]int32{6, -1, -1},
 	},
 	"MountainCar-v0": {
 		Name:  "envs/rollout.MountainCar-v0",
@@ -1475,7 +1383,6 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
-			{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1485,6 +1392,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "ACTIVATION", ID: 3, Default: 0},
 			{Name: "LAYER_NORM", ID: 4, Default: 0},
 			{Name: "NETWORK", ID: 5, Default: 0},
+			{Name: "WORKGROUP", ID: 6, Default: 8},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
@@ -1498,11 +1406,15 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "BINS", ID: 25, Default: 1},
 			{Name: "CAPPED", ID: 26, Default: 0},
 			{Name: "STATISTICS", ID: 27, Default: 0},
-			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
 			{Name: "STREAM_ALIGNED", ID: 42, Default: 0},
+			{Name: "GROUP_ROWS", ID: 43, Default: 1},
+			{Name: "GROUP_SLICES_1", ID: 44, Default: 4},
+			{Name: "GROUP_SLICES_2", ID: 45, Default: 4},
+			{Name: "GROUP_HELD", ID: 46, Default: 0},
+			{Name: "GROUP_KEPT", ID: 47, Default: 0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -1517,7 +1429,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{8, 1, 1},
-		LocalSizeSpec: [3]int32{0, -1, -1},
+		LocalSizeSpec: [3]int32{6, -1, -1},
 	},
 	"MountainCarContinuous-v0": {
 		Name:  "envs/rollout.MountainCarContinuous-v0",
@@ -1541,7 +1453,6 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
-			{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1551,6 +1462,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "ACTIVATION", ID: 3, Default: 0},
 			{Name: "LAYER_NORM", ID: 4, Default: 0},
 			{Name: "NETWORK", ID: 5, Default: 0},
+			{Name: "WORKGROUP", ID: 6, Default: 8},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
@@ -1564,11 +1476,15 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "BINS", ID: 25, Default: 1},
 			{Name: "CAPPED", ID: 26, Default: 0},
 			{Name: "STATISTICS", ID: 27, Default: 0},
-			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
 			{Name: "STREAM_ALIGNED", ID: 42, Default: 0},
+			{Name: "GROUP_ROWS", ID: 43, Default: 1},
+			{Name: "GROUP_SLICES_1", ID: 44, Default: 4},
+			{Name: "GROUP_SLICES_2", ID: 45, Default: 4},
+			{Name: "GROUP_HELD", ID: 46, Default: 0},
+			{Name: "GROUP_KEPT", ID: 47, Default: 0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -1583,7 +1499,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{8, 1, 1},
-		LocalSizeSpec: [3]int32{0, -1, -1},
+		LocalSizeSpec: [3]int32{6, -1, -1},
 	},
 	"Pendulum-v1": {
 		Name:  "envs/rollout.Pendulum-v1",
@@ -1607,7 +1523,6 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
-			{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1617,6 +1532,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "ACTIVATION", ID: 3, Default: 0},
 			{Name: "LAYER_NORM", ID: 4, Default: 0},
 			{Name: "NETWORK", ID: 5, Default: 0},
+			{Name: "WORKGROUP", ID: 6, Default: 8},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
@@ -1630,11 +1546,15 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "BINS", ID: 25, Default: 1},
 			{Name: "CAPPED", ID: 26, Default: 0},
 			{Name: "STATISTICS", ID: 27, Default: 0},
-			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
 			{Name: "STREAM_ALIGNED", ID: 42, Default: 0},
+			{Name: "GROUP_ROWS", ID: 43, Default: 1},
+			{Name: "GROUP_SLICES_1", ID: 44, Default: 4},
+			{Name: "GROUP_SLICES_2", ID: 45, Default: 4},
+			{Name: "GROUP_HELD", ID: 46, Default: 0},
+			{Name: "GROUP_KEPT", ID: 47, Default: 0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -1649,7 +1569,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{8, 1, 1},
-		LocalSizeSpec: [3]int32{0, -1, -1},
+		LocalSizeSpec: [3]int32{6, -1, -1},
 	},
 	"Reacher-v5": {
 		Name:  "envs/rollout.Reacher-v5",
@@ -1673,7 +1593,6 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
-			{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1683,6 +1602,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "ACTIVATION", ID: 3, Default: 0},
 			{Name: "LAYER_NORM", ID: 4, Default: 0},
 			{Name: "NETWORK", ID: 5, Default: 0},
+			{Name: "WORKGROUP", ID: 6, Default: 8},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
@@ -1696,11 +1616,15 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "BINS", ID: 25, Default: 1},
 			{Name: "CAPPED", ID: 26, Default: 0},
 			{Name: "STATISTICS", ID: 27, Default: 0},
-			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
 			{Name: "STREAM_ALIGNED", ID: 42, Default: 0},
+			{Name: "GROUP_ROWS", ID: 43, Default: 1},
+			{Name: "GROUP_SLICES_1", ID: 44, Default: 4},
+			{Name: "GROUP_SLICES_2", ID: 45, Default: 4},
+			{Name: "GROUP_HELD", ID: 46, Default: 0},
+			{Name: "GROUP_KEPT", ID: 47, Default: 0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -1715,7 +1639,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{8, 1, 1},
-		LocalSizeSpec: [3]int32{0, -1, -1},
+		LocalSizeSpec: [3]int32{6, -1, -1},
 	},
 	"Swimmer-v5": {
 		Name:  "envs/rollout.Swimmer-v5",
@@ -1739,7 +1663,6 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
-			{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1749,6 +1672,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "ACTIVATION", ID: 3, Default: 0},
 			{Name: "LAYER_NORM", ID: 4, Default: 0},
 			{Name: "NETWORK", ID: 5, Default: 0},
+			{Name: "WORKGROUP", ID: 6, Default: 8},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
@@ -1762,11 +1686,15 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "BINS", ID: 25, Default: 1},
 			{Name: "CAPPED", ID: 26, Default: 0},
 			{Name: "STATISTICS", ID: 27, Default: 0},
-			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
 			{Name: "STREAM_ALIGNED", ID: 42, Default: 0},
+			{Name: "GROUP_ROWS", ID: 43, Default: 1},
+			{Name: "GROUP_SLICES_1", ID: 44, Default: 4},
+			{Name: "GROUP_SLICES_2", ID: 45, Default: 4},
+			{Name: "GROUP_HELD", ID: 46, Default: 0},
+			{Name: "GROUP_KEPT", ID: 47, Default: 0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -1781,7 +1709,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{8, 1, 1},
-		LocalSizeSpec: [3]int32{0, -1, -1},
+		LocalSizeSpec: [3]int32{6, -1, -1},
 	},
 	"Walker2d-v5": {
 		Name:  "envs/rollout.Walker2d-v5",
@@ -1805,7 +1733,6 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
-			{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1815,6 +1742,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "ACTIVATION", ID: 3, Default: 0},
 			{Name: "LAYER_NORM", ID: 4, Default: 0},
 			{Name: "NETWORK", ID: 5, Default: 0},
+			{Name: "WORKGROUP", ID: 6, Default: 8},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
@@ -1828,11 +1756,15 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "BINS", ID: 25, Default: 1},
 			{Name: "CAPPED", ID: 26, Default: 0},
 			{Name: "STATISTICS", ID: 27, Default: 0},
-			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
 			{Name: "STREAM_ALIGNED", ID: 42, Default: 0},
+			{Name: "GROUP_ROWS", ID: 43, Default: 1},
+			{Name: "GROUP_SLICES_1", ID: 44, Default: 4},
+			{Name: "GROUP_SLICES_2", ID: 45, Default: 4},
+			{Name: "GROUP_HELD", ID: 46, Default: 0},
+			{Name: "GROUP_KEPT", ID: 47, Default: 0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -1847,7 +1779,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "OPTION_11", ID: 111, Default: 0x0},
 		},
 		LocalSize:     [3]uint32{8, 1, 1},
-		LocalSizeSpec: [3]int32{0, -1, -1},
+		LocalSizeSpec: [3]int32{6, -1, -1},
 	},
 }
 
@@ -1871,7 +1803,6 @@ type rolloutKernel struct {
 	ParamsTexels  vk.Range // readonly vec4 rgba32f
 	Cap           vk.Range // readonly uint
 	Seen          vk.Range // read-write float
-	Tables        vk.Range // readonly uint
 
 	Population   uint32 // push constants, in order
 	Environments uint32
@@ -1899,6 +1830,7 @@ type rolloutKernel struct {
 	Activation    uint32  // default 0
 	LayerNorm     uint32  // default 0
 	Network       uint32  // default 0
+	Workgroup     uint32  // default 8
 	TimeLimit     uint32  // default 0
 	ActionRepeat  uint32  // default 1
 	AutoReset     uint32  // default 0
@@ -1912,11 +1844,15 @@ type rolloutKernel struct {
 	Bins          uint32  // default 1
 	Capped        uint32  // default 0
 	Statistics    uint32  // default 0
-	Worlds        uint32  // default 8
 	TexelLoads    uint32  // default 0
 	StreamRows    uint32  // default 1
 	StreamQuads   uint32  // default 1
 	StreamAligned uint32  // default 0
+	GroupRows     uint32  // default 1
+	GroupSlices1  uint32  // default 4
+	GroupSlices2  uint32  // default 4
+	GroupHeld     uint32  // default 0
+	GroupKept     uint32  // default 0
 	Option0       float32 // default 0
 	Option1       float32 // default 0
 	Option2       float32 // default 0
@@ -1934,11 +1870,11 @@ type rolloutKernel struct {
 // call dispatches x × y × z workgroups of shader, one of rolloutShader or made from one by vk.Shader.With.
 func (k rolloutKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [19]vk.Range
+		ranges [18]vk.Range
 		push   [104]byte
-		spec   [36]uint32
+		spec   [41]uint32
 	})
-	a.ranges = [19]vk.Range{k.Params, k.Params4, k.Normalizer, k.ActionScale, k.Clock, k.EnvState, k.EpisodeStep, k.EpisodeReturn, k.Finished, k.Obs, k.Action, k.LogProb, k.Reward, k.Done, k.NextObs, k.ParamsTexels, k.Cap, k.Seen, k.Tables}
+	a.ranges = [18]vk.Range{k.Params, k.Params4, k.Normalizer, k.ActionScale, k.Clock, k.EnvState, k.EpisodeStep, k.EpisodeReturn, k.Finished, k.Obs, k.Action, k.LogProb, k.Reward, k.Done, k.NextObs, k.ParamsTexels, k.Cap, k.Seen}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Environments)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Steps)
@@ -1965,7 +1901,7 @@ func (k rolloutKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[92:], k.StreamHidden[5])
 	binary.LittleEndian.PutUint32(a.push[96:], k.StreamHidden[6])
 	binary.LittleEndian.PutUint32(a.push[100:], k.StreamHidden[7])
-	a.spec = [36]uint32{8, 64, 0, 0, 0, 0, 0, 1, 0, 0, 0x3f800000, 0, 0, 0, 0, 0, 1, 0, 0, 8, 0, 1, 1, 0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0}
+	a.spec = [41]uint32{8, 64, 0, 0, 0, 0, 8, 0, 1, 0, 0, 0x3f800000, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 1, 0, 1, 4, 4, 0, 0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0}
 	if k.Lanes != 0 {
 		a.spec[0] = k.Lanes
 	}
@@ -1984,47 +1920,47 @@ func (k rolloutKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	if k.Network != 0 {
 		a.spec[5] = k.Network
 	}
+	if k.Workgroup != 0 {
+		a.spec[6] = k.Workgroup
+	}
 	if k.TimeLimit != 0 {
-		a.spec[6] = k.TimeLimit
+		a.spec[7] = k.TimeLimit
 	}
 	if k.ActionRepeat != 0 {
-		a.spec[7] = k.ActionRepeat
+		a.spec[8] = k.ActionRepeat
 	}
 	if k.AutoReset != 0 {
-		a.spec[8] = k.AutoReset
+		a.spec[9] = k.AutoReset
 	}
 	if k.SparseReward != 0 {
-		a.spec[9] = k.SparseReward
+		a.spec[10] = k.SparseReward
 	}
 	if k.RewardScale != 0 {
-		a.spec[10] = math.Float32bits(k.RewardScale)
+		a.spec[11] = math.Float32bits(k.RewardScale)
 	}
 	if k.Policy != 0 {
-		a.spec[11] = k.Policy
+		a.spec[12] = k.Policy
 	}
 	if k.Trajectory != 0 {
-		a.spec[12] = k.Trajectory
+		a.spec[13] = k.Trajectory
 	}
 	if k.Normalize != 0 {
-		a.spec[13] = k.Normalize
+		a.spec[14] = k.Normalize
 	}
 	if k.Squash != 0 {
-		a.spec[14] = k.Squash
+		a.spec[15] = k.Squash
 	}
 	if k.Mode != 0 {
-		a.spec[15] = k.Mode
+		a.spec[16] = k.Mode
 	}
 	if k.Bins != 0 {
-		a.spec[16] = k.Bins
+		a.spec[17] = k.Bins
 	}
 	if k.Capped != 0 {
-		a.spec[17] = k.Capped
+		a.spec[18] = k.Capped
 	}
 	if k.Statistics != 0 {
-		a.spec[18] = k.Statistics
-	}
-	if k.Worlds != 0 {
-		a.spec[19] = k.Worlds
+		a.spec[19] = k.Statistics
 	}
 	if k.TexelLoads != 0 {
 		a.spec[20] = k.TexelLoads
@@ -2038,41 +1974,56 @@ func (k rolloutKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	if k.StreamAligned != 0 {
 		a.spec[23] = k.StreamAligned
 	}
+	if k.GroupRows != 0 {
+		a.spec[24] = k.GroupRows
+	}
+	if k.GroupSlices1 != 0 {
+		a.spec[25] = k.GroupSlices1
+	}
+	if k.GroupSlices2 != 0 {
+		a.spec[26] = k.GroupSlices2
+	}
+	if k.GroupHeld != 0 {
+		a.spec[27] = k.GroupHeld
+	}
+	if k.GroupKept != 0 {
+		a.spec[28] = k.GroupKept
+	}
 	if k.Option0 != 0 {
-		a.spec[24] = math.Float32bits(k.Option0)
+		a.spec[29] = math.Float32bits(k.Option0)
 	}
 	if k.Option1 != 0 {
-		a.spec[25] = math.Float32bits(k.Option1)
+		a.spec[30] = math.Float32bits(k.Option1)
 	}
 	if k.Option2 != 0 {
-		a.spec[26] = math.Float32bits(k.Option2)
+		a.spec[31] = math.Float32bits(k.Option2)
 	}
 	if k.Option3 != 0 {
-		a.spec[27] = math.Float32bits(k.Option3)
+		a.spec[32] = math.Float32bits(k.Option3)
 	}
 	if k.Option4 != 0 {
-		a.spec[28] = math.Float32bits(k.Option4)
+		a.spec[33] = math.Float32bits(k.Option4)
 	}
 	if k.Option5 != 0 {
-		a.spec[29] = math.Float32bits(k.Option5)
+		a.spec[34] = math.Float32bits(k.Option5)
 	}
 	if k.Option6 != 0 {
-		a.spec[30] = math.Float32bits(k.Option6)
+		a.spec[35] = math.Float32bits(k.Option6)
 	}
 	if k.Option7 != 0 {
-		a.spec[31] = math.Float32bits(k.Option7)
+		a.spec[36] = math.Float32bits(k.Option7)
 	}
 	if k.Option8 != 0 {
-		a.spec[32] = math.Float32bits(k.Option8)
+		a.spec[37] = math.Float32bits(k.Option8)
 	}
 	if k.Option9 != 0 {
-		a.spec[33] = math.Float32bits(k.Option9)
+		a.spec[38] = math.Float32bits(k.Option9)
 	}
 	if k.Option10 != 0 {
-		a.spec[34] = math.Float32bits(k.Option10)
+		a.spec[39] = math.Float32bits(k.Option10)
 	}
 	if k.Option11 != 0 {
-		a.spec[35] = math.Float32bits(k.Option11)
+		a.spec[40] = math.Float32bits(k.Option11)
 	}
 	return vk.Call{Shader: shader, Groups: [3]uint32{x, y, z}, Label: "envs/rollout", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
@@ -2092,17 +2043,15 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
-			{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
-			{Name: "LANES", ID: 0, Default: 64},
+			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
-			{Name: "WORLDS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -2132,57 +2081,15 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
-			{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
-			{Name: "LANES", ID: 0, Default: 64},
+			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
-			{Name: "WORLDS", ID: 28, Default: 64},
-			{Name: "OPTION_0", ID: 100, Default: 0x0},
-			{Name: "OPTION_1", ID: 101, Default: 0x0},
-			{Name: "OPTION_2", ID: 102, Default: 0x0},
-			{Name: "OPTION_3", ID: 103, Default: 0x0},
-			{Name: "OPTION_4", ID: 104, Default: 0x0},
-			{Name: "OPTION_5", ID: 105, Default: 0x0},
-			{Name: "OPTION_6", ID: 106, Default: 0x0},
-			{Name: "OPTION_7", ID: 107, Default: 0x0},
-			{Name: "OPTION_8", ID: 108, Default: 0x0},
-			{Name: "OPTION_9", ID: 109, Default: 0x0},
-			{Name: "OPTION_10", ID: 110, Default: 0x0},
-			{Name: "OPTION_11", ID: 111, Default: 0x0},
-		},
-		LocalSize:     [3]uint32{64, 1, 1},
-		LocalSizeSpec: [3]int32{0, -1, -1},
-	},
-	"Ant-v5.team": {
-		Name:  "envs/step.Ant-v5.team",
-		SPIRV: shaders.Code("envs/step.Ant-v5.team"),
-		Bindings: []vk.Binding{
-			{Name: "EnvState", Index: 0, Access: vk.ReadWrite},
-			{Name: "EpisodeStep", Index: 1, Access: vk.ReadWrite},
-			{Name: "EpisodeReturn", Index: 2, Access: vk.ReadWrite},
-			{Name: "Action", Index: 3, Access: vk.Read},
-			{Name: "Obs", Index: 4, Access: vk.Write},
-			{Name: "NextObs", Index: 5, Access: vk.Write},
-			{Name: "Reward", Index: 6, Access: vk.Write},
-			{Name: "Done", Index: 7, Access: vk.Write},
-			{Name: "Clock", Index: 8, Access: vk.Read},
-			{Name: "Tables", Index: 9, Access: vk.Read},
-		},
-		PushBytes: 12,
-		Spec: []vk.SpecConstant{
-			{Name: "LANES", ID: 0, Default: 64},
-			{Name: "TIME_LIMIT", ID: 10, Default: 0},
-			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
-			{Name: "AUTO_RESET", ID: 12, Default: 0},
-			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
-			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
-			{Name: "WORLDS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -2212,17 +2119,15 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
-			{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
-			{Name: "LANES", ID: 0, Default: 64},
+			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
-			{Name: "WORLDS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -2252,17 +2157,15 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
-			{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
-			{Name: "LANES", ID: 0, Default: 64},
+			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
-			{Name: "WORLDS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -2292,17 +2195,15 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
-			{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
-			{Name: "LANES", ID: 0, Default: 64},
+			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
-			{Name: "WORLDS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -2332,17 +2233,15 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
-			{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
-			{Name: "LANES", ID: 0, Default: 64},
+			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
-			{Name: "WORLDS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -2372,17 +2271,15 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
-			{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
-			{Name: "LANES", ID: 0, Default: 64},
+			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
-			{Name: "WORLDS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -2412,57 +2309,15 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
-			{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
-			{Name: "LANES", ID: 0, Default: 64},
+			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
-			{Name: "WORLDS", ID: 28, Default: 64},
-			{Name: "OPTION_0", ID: 100, Default: 0x0},
-			{Name: "OPTION_1", ID: 101, Default: 0x0},
-			{Name: "OPTION_2", ID: 102, Default: 0x0},
-			{Name: "OPTION_3", ID: 103, Default: 0x0},
-			{Name: "OPTION_4", ID: 104, Default: 0x0},
-			{Name: "OPTION_5", ID: 105, Default: 0x0},
-			{Name: "OPTION_6", ID: 106, Default: 0x0},
-			{Name: "OPTION_7", ID: 107, Default: 0x0},
-			{Name: "OPTION_8", ID: 108, Default: 0x0},
-			{Name: "OPTION_9", ID: 109, Default: 0x0},
-			{Name: "OPTION_10", ID: 110, Default: 0x0},
-			{Name: "OPTION_11", ID: 111, Default: 0x0},
-		},
-		LocalSize:     [3]uint32{64, 1, 1},
-		LocalSizeSpec: [3]int32{0, -1, -1},
-	},
-	"Humanoid-v5.team": {
-		Name:  "envs/step.Humanoid-v5.team",
-		SPIRV: shaders.Code("envs/step.Humanoid-v5.team"),
-		Bindings: []vk.Binding{
-			{Name: "EnvState", Index: 0, Access: vk.ReadWrite},
-			{Name: "EpisodeStep", Index: 1, Access: vk.ReadWrite},
-			{Name: "EpisodeReturn", Index: 2, Access: vk.ReadWrite},
-			{Name: "Action", Index: 3, Access: vk.Read},
-			{Name: "Obs", Index: 4, Access: vk.Write},
-			{Name: "NextObs", Index: 5, Access: vk.Write},
-			{Name: "Reward", Index: 6, Access: vk.Write},
-			{Name: "Done", Index: 7, Access: vk.Write},
-			{Name: "Clock", Index: 8, Access: vk.Read},
-			{Name: "Tables", Index: 9, Access: vk.Read},
-		},
-		PushBytes: 12,
-		Spec: []vk.SpecConstant{
-			{Name: "LANES", ID: 0, Default: 64},
-			{Name: "TIME_LIMIT", ID: 10, Default: 0},
-			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
-			{Name: "AUTO_RESET", ID: 12, Default: 0},
-			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
-			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
-			{Name: "WORLDS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -2492,17 +2347,15 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
-			{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
-			{Name: "LANES", ID: 0, Default: 64},
+			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
-			{Name: "WORLDS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -2532,17 +2385,15 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
-			{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
-			{Name: "LANES", ID: 0, Default: 64},
+			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
-			{Name: "WORLDS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -2572,17 +2423,15 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
-			{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
-			{Name: "LANES", ID: 0, Default: 64},
+			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
-			{Name: "WORLDS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -2612,17 +2461,15 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
-			{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
-			{Name: "LANES", ID: 0, Default: 64},
+			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
-			{Name: "WORLDS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -2652,17 +2499,15 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
-			{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
-			{Name: "LANES", ID: 0, Default: 64},
+			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
-			{Name: "WORLDS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -2692,17 +2537,15 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
-			{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
-			{Name: "LANES", ID: 0, Default: 64},
+			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
-			{Name: "WORLDS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -2732,17 +2575,15 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
-			{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
-			{Name: "LANES", ID: 0, Default: 64},
+			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
-			{Name: "WORLDS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -2772,17 +2613,15 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
-			{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
-			{Name: "LANES", ID: 0, Default: 64},
+			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
-			{Name: "WORLDS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -2812,19 +2651,17 @@ type stepKernel struct {
 	Reward        vk.Range // writeonly float
 	Done          vk.Range // writeonly uint
 	Clock         vk.Range // readonly uint
-	Tables        vk.Range // readonly uint
 
 	Stream       uint32 // push constants, in order
 	Members      uint32
 	Environments uint32
 
-	Lanes        uint32  // specialization constants, zero for their default 64
+	LocalSizeX   uint32  // specialization constants, zero for their default 64
 	TimeLimit    uint32  // default 0
 	ActionRepeat uint32  // default 1
 	AutoReset    uint32  // default 0
 	SparseReward uint32  // default 0
 	RewardScale  float32 // default 1
-	Worlds       uint32  // default 64
 	Option0      float32 // default 0
 	Option1      float32 // default 0
 	Option2      float32 // default 0
@@ -2842,17 +2679,17 @@ type stepKernel struct {
 // call dispatches x × y × z workgroups of shader, one of stepShader or made from one by vk.Shader.With.
 func (k stepKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [10]vk.Range
+		ranges [9]vk.Range
 		push   [12]byte
-		spec   [19]uint32
+		spec   [18]uint32
 	})
-	a.ranges = [10]vk.Range{k.EnvState, k.EpisodeStep, k.EpisodeReturn, k.Action, k.Obs, k.NextObs, k.Reward, k.Done, k.Clock, k.Tables}
+	a.ranges = [9]vk.Range{k.EnvState, k.EpisodeStep, k.EpisodeReturn, k.Action, k.Obs, k.NextObs, k.Reward, k.Done, k.Clock}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Stream)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Members)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Environments)
-	a.spec = [19]uint32{64, 0, 1, 0, 0, 0x3f800000, 64, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0}
-	if k.Lanes != 0 {
-		a.spec[0] = k.Lanes
+	a.spec = [18]uint32{64, 0, 1, 0, 0, 0x3f800000, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
 	}
 	if k.TimeLimit != 0 {
 		a.spec[1] = k.TimeLimit
@@ -2869,44 +2706,41 @@ func (k stepKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	if k.RewardScale != 0 {
 		a.spec[5] = math.Float32bits(k.RewardScale)
 	}
-	if k.Worlds != 0 {
-		a.spec[6] = k.Worlds
-	}
 	if k.Option0 != 0 {
-		a.spec[7] = math.Float32bits(k.Option0)
+		a.spec[6] = math.Float32bits(k.Option0)
 	}
 	if k.Option1 != 0 {
-		a.spec[8] = math.Float32bits(k.Option1)
+		a.spec[7] = math.Float32bits(k.Option1)
 	}
 	if k.Option2 != 0 {
-		a.spec[9] = math.Float32bits(k.Option2)
+		a.spec[8] = math.Float32bits(k.Option2)
 	}
 	if k.Option3 != 0 {
-		a.spec[10] = math.Float32bits(k.Option3)
+		a.spec[9] = math.Float32bits(k.Option3)
 	}
 	if k.Option4 != 0 {
-		a.spec[11] = math.Float32bits(k.Option4)
+		a.spec[10] = math.Float32bits(k.Option4)
 	}
 	if k.Option5 != 0 {
-		a.spec[12] = math.Float32bits(k.Option5)
+		a.spec[11] = math.Float32bits(k.Option5)
 	}
 	if k.Option6 != 0 {
-		a.spec[13] = math.Float32bits(k.Option6)
+		a.spec[12] = math.Float32bits(k.Option6)
 	}
 	if k.Option7 != 0 {
-		a.spec[14] = math.Float32bits(k.Option7)
+		a.spec[13] = math.Float32bits(k.Option7)
 	}
 	if k.Option8 != 0 {
-		a.spec[15] = math.Float32bits(k.Option8)
+		a.spec[14] = math.Float32bits(k.Option8)
 	}
 	if k.Option9 != 0 {
-		a.spec[16] = math.Float32bits(k.Option9)
+		a.spec[15] = math.Float32bits(k.Option9)
 	}
 	if k.Option10 != 0 {
-		a.spec[17] = math.Float32bits(k.Option10)
+		a.spec[16] = math.Float32bits(k.Option10)
 	}
 	if k.Option11 != 0 {
-		a.spec[18] = math.Float32bits(k.Option11)
+		a.spec[17] = math.Float32bits(k.Option11)
 	}
 	return vk.Call{Shader: shader, Groups: [3]uint32{x, y, z}, Label: "envs/step", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }

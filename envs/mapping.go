@@ -92,12 +92,12 @@ const teamName = ".team"
 
 // worlds is how many environments a subgroup of a rollout's kernel has. Teams have one, so that as many subgroups as possible have something to do; where
 // a network is streamed from memory they have four, which are evaluated together.
-func (ro *Rollout) worlds(form networkForm, info vk.Info) int {
+func (ro *Rollout) worlds(p Placement, info vk.Info) int {
 	const streamed = 4
 	switch {
 	case ro.mapping == Lane:
 		return int(info.SubgroupSize)
-	case form == networkStream && info.Type.GPU():
+	case p == Streamed && info.Type.GPU():
 		return min(streamed, ro.cfg.Environments)
 	}
 	return 1

@@ -18,6 +18,8 @@ type Policy struct {
 	Squash  bool // continuous actions pass tanh
 	Bins    int  // above 1: each continuous action is one of so many values over its range, evenly, and the outputs are their logits
 
+	Placement Placement // who holds the network's weights while episodes run; Automatic: what costs least
+
 	Normalizer *engine.Tensor // [P, 2, In]: mean and reciprocal deviation of observations; nil: none
 	ObsLimit   float32        // normalized observations are clipped to ±ObsLimit
 }
@@ -67,7 +69,6 @@ type Rollout struct {
 	cap              *engine.Tensor // [populations]; nil: none
 	tables           *engine.Tensor // of the model, for teams; nil: not wanted
 	seen             *engine.Tensor // [1 + 2 O, P, E]; nil: not wanted
-	only             *networkForm   // of the policy's network; nil: the one that costs least
 	Trajectory
 }
 
@@ -195,8 +196,7 @@ func (ro *Rollout) RecordFirst(r *engine.Recorder, clock engine.Clock) {
 func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy, before, steps int, begin bool, firstCandidate int) {
 	info := r.Engine().Device().Info()
 	c, o := ro.cfg, ro.options.constants()
-	iterations := 0 // of loops, that evaluating the network takes
-	form := networkLanes
+	var n network
 	unused := ro.scale.Range()
 	k := rolloutKernel{
 		Tables: unused, Params: unused, Params4: unused, ParamsTexels: unused, Normalizer: unused, ActionScale: ro.scale.Range(), Clock: clock.Tensor().Range(),
@@ -205,7 +205,7 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 		Population: uint32(c.Members), Environments: uint32(c.Environments), ParamsPeriod: uint32(c.Members),
 		Seed: r.Engine().Seed(), EnvStream: engine.Stream(c.Stream), ActionStream: engine.Stream(c.Stream + "/action"),
 		TimeLimit: o.timeLimit, ActionRepeat: o.actionRepeat, AutoReset: o.autoReset, SparseReward: o.sparseReward, RewardScale: o.rewardScale,
-		Lanes: info.SubgroupSize, Policy: 1,
+		Workgroup: info.SubgroupSize, Lanes: info.SubgroupSize, Policy: 1,
 		DrawWindow: uint32(c.Members), DrawStep: 1, Share: uint32(ro.share()), Cap: ro.finished.Range(), Seen: ro.finished.Range(),
 	}
 	ro.env.setOptions(&k.Option0, &k.Option1, &k.Option2, &k.Option3, &k.Option4, &k.Option5, &k.Option6, &k.Option7, &k.Option8, &k.Option9, &k.Option10, &k.Option11)
@@ -252,13 +252,12 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 		k.Params, k.Params4, k.ParamsTexels = policy.Params.Range(), policy.Params.Range(), policy.Params.Range()
 		k.Row, k.LogStd, k.ObsLimit = uint32(policy.Row()), uint32(policy.LogStd), policy.ObsLimit
 		k.ParamsPeriod = uint32(policy.Params.Size(engine.PopulationAxis))
-		n, err := ro.network(policy.Network, info)
-		if err != nil {
+		var err error
+		if n, err = ro.network(policy, info); err != nil {
 			r.Fail(err)
 			return
 		}
 		n.set(&k)
-		form, iterations = n.form, n.iterations
 		if policy.Normalizer != nil {
 			k.Normalizer, k.Normalize = policy.Normalizer.Range(), 1
 		}
@@ -266,13 +265,10 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 			k.Squash = 1
 		}
 	}
-	worlds := ro.worlds(form, info)
+	worlds := ro.worlds(n.placement, info)
 	k.Worlds = uint32(worlds)
-	groups := c.Members * ((c.Environments + worlds - 1) / worlds)
-	if form == networkOwn {
-		groups = (c.Members*c.Environments + worlds - 1) / worlds
-	}
-	most := dispatchSteps(ro.options.ActionRepeat*(1+ro.env.Iterations) + iterations + ro.env.transfers())
+	groups := n.groups(c.Members, c.Environments, worlds)
+	most := dispatchSteps(ro.options.ActionRepeat*(1+ro.env.Iterations) + n.iterations + ro.env.transfers())
 	if ro.mapping == Team && !info.Type.GPU() {
 		most = 1
 	}

@@ -165,13 +165,46 @@ func (f *fixture) outputs(member int, obs []float32) []float64 {
 			for i, v := range x {
 				y[o] += v * float64(row[l.Weight+i*l.Out+o])
 			}
-			if l.Hidden {
-				y[o] = math.Tanh(y[o])
+		}
+		if l.Norms {
+			normalizeLayer(y, row[l.Scale:], row[l.Shift:])
+		}
+		if l.Hidden {
+			for o := range y {
+				y[o] = activate(net.Activation, y[o])
 			}
 		}
 		x = y
 	}
 	return x
+}
+
+// normalizeLayer is layer normalization of y (J. L. Ba et al., 2016, equation 4).
+func normalizeLayer(y []float64, scale, shift []float32) {
+	mean, square := 0.0, 0.0
+	for _, v := range y {
+		mean += v / float64(len(y))
+	}
+	for _, v := range y {
+		square += (v - mean) * (v - mean) / float64(len(y))
+	}
+	for o := range y {
+		y[o] = float64(scale[o])*(y[o]-mean)/math.Sqrt(square+1e-6) + float64(shift[o])
+	}
+}
+
+func activate(kind nn.Activation, z float64) float64 {
+	switch kind {
+	case nn.ReLU:
+		return max(z, 0)
+	case nn.Tanh:
+		return math.Tanh(z)
+	case nn.ELU:
+		return max(z, math.Expm1(min(z, 0)))
+	case nn.Swish:
+		return z / (1 + math.Exp(-z))
+	}
+	return z
 }
 
 // logProb is that of an action as trajectories hold it.

@@ -15,35 +15,35 @@ import (
 func TestRolloutNetworks(t *testing.T) {
 	dev := open(t)
 	for _, c := range []struct {
-		env       string
-		net       nn.MLP
-		normalize bool
-		forms     []networkForm
+		env        string
+		net        nn.MLP
+		normalize  bool
+		placements []Placement
 	}{
-		{"CartPole-v1", nn.MLP{Hidden: []int{16, 8}, Activation: nn.Tanh}, true, []networkForm{networkLanes, networkStream, networkOwn}},
-		{"CartPole-v1", nn.MLP{Hidden: []int{256, 256}, Activation: nn.ReLU}, false, []networkForm{networkStream}},
-		{"Pendulum-v1", nn.MLP{Hidden: []int{33, 17, 9}, Activation: nn.ELU, LayerNorm: true}, true, []networkForm{networkStream}},
-		{"Pendulum-v1", nn.MLP{Hidden: []int{9}, Activation: nn.Swish, LayerNorm: true}, true, []networkForm{networkLanes, networkStream, networkOwn}},
-		{"Pendulum-v1", nn.MLP{Hidden: []int{7, 10}, Activation: nn.ELU, LayerNorm: true}, false, []networkForm{networkLanes, networkOwn}},
-		{"Pendulum-v1", nn.MLP{}, false, []networkForm{networkStream}},
+		{"CartPole-v1", nn.MLP{Hidden: []int{16, 8}, Activation: nn.Tanh}, true, Placements()},
+		{"CartPole-v1", nn.MLP{Hidden: []int{256, 256}, Activation: nn.ReLU}, false, []Placement{Streamed}},
+		{"Pendulum-v1", nn.MLP{Hidden: []int{33, 17, 9}, Activation: nn.ELU, LayerNorm: true}, true, []Placement{Streamed}},
+		{"Pendulum-v1", nn.MLP{Hidden: []int{9}, Activation: nn.Swish, LayerNorm: true}, true, Placements()},
+		{"Pendulum-v1", nn.MLP{Hidden: []int{7, 10}, Activation: nn.ELU, LayerNorm: true}, false, []Placement{InSubgroup, InLane}},
+		{"Pendulum-v1", nn.MLP{}, false, []Placement{Streamed}},
 	} {
-		for _, form := range c.forms {
+		for _, placement := range c.placements {
 			for _, environments := range []int{1, 3, 11} {
-				t.Run(fmt.Sprint(c.env, "/", c.net.Hidden, "/form ", form, "/environments ", environments), func(t *testing.T) {
-					checkRollout(t, engine.New(dev, engine.Seed(5)), lookup(t, c.env), c.net, c.normalize, form, environments)
+				t.Run(fmt.Sprint(c.env, "/", c.net.Hidden, "/", placement, "/environments ", environments), func(t *testing.T) {
+					checkRollout(t, engine.New(dev, engine.Seed(5)), lookup(t, c.env), c.net, c.normalize, placement, environments)
 				})
 			}
 		}
 	}
 }
 
-// A policy earns the same in every form in which its network is evaluated, but for rounding: 100 steps of swing-up carry a difference of one
+// A policy earns the same wherever its network is placed, but for rounding: 100 steps of swing-up carry a difference of one
 // part in 10^7 on to at most 10^-4.
-func TestFormsAgree(t *testing.T) {
+func TestPlacementsAgree(t *testing.T) {
 	dev := open(t)
 	const members, environments, horizon = 5, 3, 100
 	var want []float32
-	for _, form := range []networkForm{networkLanes, networkStream, networkOwn} {
+	for _, placement := range Placements() {
 		env, err := Lookup("CartPoleSwingUp-easy")
 		if err != nil {
 			t.Fatal(err)
@@ -60,7 +60,6 @@ func TestFormsAgree(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ro.only = &form
 		params := s.Tensor("params", engine.Float32, engine.Population(members), engine.Axis("parameter", nn.Align(net.Size())))
 		if err := s.Zero(t.Context()); err != nil {
 			t.Fatal(err)
@@ -77,7 +76,7 @@ func TestFormsAgree(t *testing.T) {
 			t.Fatal(err)
 		}
 		program, err := eng.Record(t.Name(), func(r *engine.Recorder) {
-			ro.Record(r, clock, &Policy{Weights: nn.Weights{Params: params}, Network: net, Squash: true})
+			ro.Record(r, clock, &Policy{Weights: nn.Weights{Params: params}, Network: net, Squash: true, Placement: placement})
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -98,16 +97,16 @@ func TestFormsAgree(t *testing.T) {
 		for i, got := range returns {
 			distinct[got] = true
 			if count[i] != 1 || !(math.Abs(float64(got-want[i])) <= 1e-4*math.Max(1, math.Abs(float64(want[i])))) {
-				t.Errorf("form %d, episode %d: %v episodes, return %v; want 1 and %v", form, i, count[i], got, want[i])
+				t.Errorf("%v, episode %d: %v episodes, return %v; want 1 and %v", placement, i, count[i], got, want[i])
 			}
 		}
 		if len(distinct) < len(returns) {
-			t.Errorf("form %d: %d different returns of %d episodes", form, len(distinct), len(returns))
+			t.Errorf("%v: %d different returns of %d episodes", placement, len(distinct), len(returns))
 		}
 	}
 }
 
-func checkRollout(t *testing.T, eng *engine.Engine, env *Environment, net nn.MLP, normalize bool, form networkForm, environments int) {
+func checkRollout(t *testing.T, eng *engine.Engine, env *Environment, net nn.MLP, normalize bool, placement Placement, environments int) {
 	ctx := t.Context()
 	const members, horizon = 3, 5
 	net.In, net.Out = env.ObsSize(), env.Action.Size()
@@ -118,11 +117,10 @@ func checkRollout(t *testing.T, eng *engine.Engine, env *Environment, net nn.MLP
 	if err != nil {
 		t.Fatal(err)
 	}
-	ro.only = &form
 	row := nn.Align(net.Size()) + nn.Align(net.Out)
 	p := engine.Population(members)
 	params := s.Tensor("params", engine.Float32, p, engine.Axis("parameter", row))
-	policy := &Policy{Weights: nn.Weights{Params: params}, Network: net, LogStd: nn.Align(net.Size()), ObsLimit: 1.2}
+	policy := &Policy{Weights: nn.Weights{Params: params}, Network: net, LogStd: nn.Align(net.Size()), ObsLimit: 1.2, Placement: placement}
 	if normalize {
 		policy.Normalizer = s.Tensor("normalizer", engine.Float32, p, engine.Axis("moment", 2), engine.Axis("feature", net.In))
 	}

@@ -60,7 +60,7 @@ func Devices(opts ...Option) ([]Info, error) {
 	return infos, nil
 }
 
-// Open opens a device: the one that [Index] or [Name] chooses, else the first GPU, else the first software driver. It fails
+// Open opens a device: the one that [Index], [Name] or EVORL_DEVICE chooses, else the first GPU, else the first software driver. It fails
 // with ErrNoLoader, ErrNoDevice, *DeviceIndexError, *DeviceNameError or *DeviceError.
 func Open(opts ...Option) (*Device, error) {
 	cfg := newConfig(opts)

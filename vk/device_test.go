@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -26,6 +27,7 @@ func TestDevices(t *testing.T) {
 		}
 	}
 	// The default is the first GPU.
+	t.Setenv("EVORL_DEVICE", "")
 	for _, info := range infos {
 		if info.Type.GPU() {
 			if got := openTest(t).Info().Index; got != info.Index {
@@ -34,6 +36,29 @@ func TestDevices(t *testing.T) {
 			break
 		}
 	}
+}
+
+// What EVORL_DEVICE names is the default, and no more than that.
+func TestDeviceVariable(t *testing.T) {
+	info := openTest(t).Info()
+	for _, variable := range []string{strconv.Itoa(info.Index), strings.ToUpper(info.Name)} {
+		t.Setenv("EVORL_DEVICE", variable)
+		if got := openTest(t).Info().Name; got != info.Name {
+			t.Errorf("EVORL_DEVICE=%s opens %s, want %s", variable, got, info.Name)
+		}
+	}
+	var index *DeviceIndexError
+	t.Setenv("EVORL_DEVICE", "99")
+	if _, err := Open(); !errors.As(err, &index) || index.Index != 99 {
+		t.Errorf("EVORL_DEVICE=99: %v, want *DeviceIndexError", err)
+	}
+	openTest(t, Name(info.Name))
+	var name *DeviceNameError
+	t.Setenv("EVORL_DEVICE", "Voodoo")
+	if _, err := Open(); !errors.As(err, &name) || name.Name != "Voodoo" {
+		t.Errorf("EVORL_DEVICE=Voodoo: %v, want *DeviceNameError", err)
+	}
+	openTest(t, Index(info.Index))
 }
 
 func TestNoSuchDevice(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 )
 
@@ -29,11 +30,12 @@ type config struct {
 	pipelineLog string          // folder; "": off
 }
 
-// Index chooses the device with this index in the list of [Devices].
-func Index(n int) Option { return func(c *config) { c.index, c.indexed = n, true } }
+// Index chooses the device with this index in the list of [Devices]. Without Index and Name the environment variable EVORL_DEVICE chooses, which
+// is an index or a part of a name, else the first GPU is taken, else the software driver.
+func Index(n int) Option { return func(c *config) { c.index, c.indexed, c.name = n, true, "" } }
 
 // Name chooses the first device whose name contains part, in any case.
-func Name(part string) Option { return func(c *config) { c.name = part } }
+func Name(part string) Option { return func(c *config) { c.indexed, c.name = false, part } }
 
 // Logger receives validation messages and warnings. The default is silent.
 func Logger(l *slog.Logger) Option {
@@ -91,6 +93,13 @@ func newConfig(opts []Option) *config {
 	c := &config{logger: slog.New(slog.DiscardHandler), maxAPI: uint32(MakeVersion(1, 3, 0)),
 		loader: os.Getenv("EVORL_VULKAN_LOADER"), pipelineLog: os.Getenv("EVORL_PIPELINE_LOG"),
 		exact: os.Getenv("EVORL_EXACT_BUFFERS") != "", poison: os.Getenv("EVORL_POISON_MEMORY") != ""}
+	if device := os.Getenv("EVORL_DEVICE"); device != "" {
+		if n, err := strconv.Atoi(device); err == nil {
+			Index(n)(c)
+		} else {
+			Name(device)(c)
+		}
+	}
 	for _, o := range opts {
 		o(c)
 	}

@@ -4,10 +4,12 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/envs"
 	"github.com/evorl/evorl/vk"
 )
 
@@ -29,8 +31,14 @@ type Case struct {
 	run func(context.Context, *bench) (figure, error)
 }
 
+// errSkip is the error of a case that this device has no room for.
+var errSkip = errors.New("left out")
+
 // figure is an outcome of a case; limit 0: the device sets none that is known.
-type figure struct{ value, limit float64 }
+type figure struct {
+	value, limit float64
+	kernels      []Kernel
+}
 
 // Measurement is one case on one device.
 type Measurement struct {
@@ -42,12 +50,15 @@ type Measurement struct {
 	Unit     string   `json:"unit"`
 	Limit    *float64 `json:"limit"`             // what the device could do at most, in the same unit; null: not known
 	Fraction *float64 `json:"fraction_of_limit"` // value / limit, or limit / value where less is better
+	Kernels  []Kernel `json:"kernels,omitempty"` // of one run, the longest first; see Options.Profile
 }
 
 // Options are the settings of Run.
 type Options struct {
 	// Time is how long each case is measured, after it has run once. Default 2 s.
 	Time time.Duration
+	// Profile tells what each kernel of a rollout, of an iteration of PPO and of a generation takes of the device's time.
+	Profile bool
 	// Match leaves out the cases for which it is false; nil: none.
 	Match func(Case) bool
 }
@@ -70,11 +81,15 @@ type bench struct {
 	eng  *engine.Engine
 	time time.Duration
 	peak float64 // float32 operations a second
+
+	profile bool
+
+	placed map[int]map[envs.Placement]float64 // environment steps a second, by the number of environments
 }
 
 // Run measures a suite on a device and reports each measurement as it is made.
 func (s Suite) Run(ctx context.Context, dev *vk.Device, o Options, report func(Measurement) error) error {
-	b := &bench{eng: engine.New(dev, engine.Seed(1)), time: o.Time}
+	b := &bench{eng: engine.New(dev, engine.Seed(1)), time: o.Time, profile: o.Profile, placed: map[int]map[envs.Placement]float64{}}
 	if b.time <= 0 {
 		b.time = 2 * time.Second
 	}
@@ -83,10 +98,13 @@ func (s Suite) Run(ctx context.Context, dev *vk.Device, o Options, report func(M
 			continue
 		}
 		f, err := c.run(ctx, b)
+		if errors.Is(err, errSkip) {
+			continue
+		}
 		if err != nil {
 			return fmt.Errorf("bench: %s: %w", c.Name, err)
 		}
-		m := Measurement{Suite: s.Name, Case: c.Name, Summary: c.Summary, Device: dev.Info().Name, Value: f.value, Unit: c.Unit}
+		m := Measurement{Suite: s.Name, Case: c.Name, Summary: c.Summary, Device: dev.Info().Name, Value: f.value, Unit: c.Unit, Kernels: f.kernels}
 		if f.limit > 0 {
 			fraction := f.value / f.limit
 			if lessIsBetter(c.Unit) {

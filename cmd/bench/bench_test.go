@@ -1,6 +1,7 @@
 package bench_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -81,12 +82,18 @@ func TestEvolution(t *testing.T) {
 	}
 	measure := map[string]string{
 		"openes/16x16/p128": "s", "openes/16x16/p128/memory": "MB", "openes/256x256/p2048/memory": "MB", "openes/256x256/p131072/memory": "MB",
+		"placement/e1/streamed": "env steps/s", "placement/e1/auto": "env steps/s",
 	}
 	memory := map[string]float64{}
-	o := bench.Options{Time: 20 * time.Millisecond, Match: func(c bench.Case) bool { return measure[c.Name] != "" }}
+	o := bench.Options{Time: 20 * time.Millisecond, Profile: true, Match: func(c bench.Case) bool { return measure[c.Name] != "" }}
 	err = suite.Run(t.Context(), dev, o, func(m bench.Measurement) error {
 		if m.Unit != measure[m.Case] || !(m.Value > 0) {
 			t.Errorf("%+v; want a figure in %s", m, measure[m.Case])
+		}
+		if m.Unit == "s" && !slices.ContainsFunc(m.Kernels, func(k bench.Kernel) bool {
+			return k.Label == "envs/rollout" && k.Calls > 0 && k.Seconds > 0 && k.Seconds < 60
+		}) {
+			t.Errorf("%s: no time of the kernel envs/rollout in %v", m.Case, m.Kernels)
 		}
 		memory[m.Case] = m.Value
 		delete(measure, m.Case)

@@ -101,7 +101,11 @@ func rollout(name string, members, environments, horizon int, network bool, mapp
 		}
 		defer p.Free()
 		rate, err := b.rate(ctx, float64(members*environments*horizon), func() error { return p.Run(ctx) })
-		return figure{rate, limit}, err
+		if err != nil {
+			return figure{}, err
+		}
+		kernels, err := b.kernels(ctx, p)
+		return figure{rate, limit, kernels}, err
 	}
 }
 
@@ -144,7 +148,11 @@ func ppo(members int) func(context.Context, *bench) (figure, error) {
 			return figure{}, err
 		}
 		rate, err := b.rate(ctx, float64(p.Describe().StepsPerIter), step(ctx, p))
-		return figure{rate, peak / training(p.Environment(), cfg)}, err
+		if err != nil {
+			return figure{}, err
+		}
+		kernels, err := b.recorded(ctx, "iteration", func(r *engine.Recorder) { p.Record(r, nil) })
+		return figure{rate, peak / training(p.Environment(), cfg), kernels}, err
 	}
 }
 
@@ -230,6 +238,6 @@ func pbt(members int) func(context.Context, *bench) (figure, error) {
 		}
 		// Evaluation episodes have no fixed length: the limit leaves them out.
 		least := training(inner.Environment(), cfg) * float64(inner.Describe().StepsPerIter) / peak
-		return figure{1 / rate, least}, nil
+		return figure{value: 1 / rate, limit: least}, nil
 	}
 }

@@ -15,7 +15,7 @@ import (
 // evolution is how policy search grows with its population, OpenES on EvoJAX's swing-up, one episode of 1000 steps a candidate; and what CMA-ES costs in
 // many dimensions.
 func evolution() Suite {
-	s := Suite{Name: "ec", Summary: "generations of OpenES, one episode of 1000 steps of swing-up a candidate, and the memory they take; CMA-ES with a large matrix"}
+	s := Suite{Name: "ec", Summary: "generations of OpenES on swing-up and their memory; placements of networks; CMA-ES with a large matrix"}
 	for _, net := range []struct {
 		hidden []int
 		most   int // candidates on a software driver
@@ -32,6 +32,7 @@ func evolution() Suite {
 		}
 	}
 	wide := []int{64, 64}
+	s.Cases = append(s.Cases, placements()...)
 	return Suite{s.Name, s.Summary, append(s.Cases,
 		Case{Name: "openes/64x64/p4096", Summary: "a generation of 4096 candidates with [64, 64] networks", Unit: "s", run: generationTime(wide, 4096)},
 		Case{Name: "cma-es/dim1000/p128", Summary: "a generation of CMA-ES on Rosenbrock's function of 1000 numbers, 128 candidates", Unit: "s", run: covarianceTime},
@@ -86,7 +87,11 @@ func generationTime(hidden []int, population int) func(context.Context, *bench) 
 		}
 		const in, out = 5, 1
 		least := 2 * float64(in*hidden[0]+hidden[0]*hidden[1]+hidden[1]*out) * float64(steps) / float64(done) / peak
-		return figure{1 / rate, least}, err
+		if err != nil {
+			return figure{}, err
+		}
+		kernels, err := b.recorded(ctx, "generation", func(r *engine.Recorder) { s.Record(r, nil) })
+		return figure{1 / rate, least, kernels}, err
 	}
 }
 

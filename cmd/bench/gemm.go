@@ -35,6 +35,6 @@ func gemm(members, m, n, k int) func(context.Context, *bench) (figure, error) {
 			return figure{}, err
 		}
 		rate, err := b.rate(ctx, 2*float64(members)*float64(m)*float64(n)*float64(k)/1e9, func() error { return p.Run(ctx) })
-		return figure{rate, peak / 1e9}, err
+		return figure{value: rate, limit: peak / 1e9}, err
 	}
 }

@@ -87,7 +87,7 @@ func (c *Catalog) decode(d *config.Document) (*Config, error) {
 	} else if err := c.environment(cfg, d, names.Env); err != nil {
 		return nil, err
 	}
-	if err := d.Decode(cfg.Sections()); err != nil {
+	if err := d.Decode(cfg.Sections(), config.Absent(func(section string) string { return cfg.absent(section, names.Env) })); err != nil {
 		return nil, err
 	}
 	if cfg.task != nil {

@@ -16,12 +16,13 @@ type Evaluation struct {
 
 // Checkpoint says when the state is saved.
 type Checkpoint struct {
-	Every int `min:"0" doc:"Iterations from one checkpoint to the next; 0: only at the end and when interrupted."`
-	Keep  int `min:"0" doc:"Checkpoints that are kept, the newest ones; 0: all."`
+	Every int  `min:"0" doc:"Iterations from one checkpoint to the next; 0: only at the end and when interrupted."`
+	Keep  int  `min:"0" doc:"Checkpoints that are kept, the newest ones; 0: all."`
+	Best  bool `doc:"Keep besides the state in which a member had the highest mean return of all evaluations, for evorl eval --best and evorl view --best."`
 }
 
 func defaultRun() Run { return Run{Iterations: 500} }
 
 func defaultEvaluation() Evaluation { return Evaluation{Every: 20, Episodes: 16} }
 
-func defaultCheckpoint() Checkpoint { return Checkpoint{Every: 50, Keep: 3} }
+func defaultCheckpoint() Checkpoint { return Checkpoint{Every: 50, Keep: 3, Best: true} }

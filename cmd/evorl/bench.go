@@ -18,7 +18,7 @@ import (
 func newBench() *cobra.Command {
 	var name, device, only string
 	var seconds float64
-	var asJSON bool
+	var asJSON, profile bool
 	cmd := &cobra.Command{
 		Use:   "bench [flags]",
 		Short: "Measure how fast it computes",
@@ -27,7 +27,7 @@ func newBench() *cobra.Command {
 				"products and sums, measured in the same run, divided by the operations that the networks take.",
 			"Suites:",
 		) + suitesText(),
-		Example: "  evorl bench --suite core\n  evorl bench --suite core --device all --json\n  evorl bench --only 'ppo/*' --seconds 5",
+		Example: "  evorl bench --suite core\n  evorl bench --suite core --device all --json\n  evorl bench --only 'ppo/*' --seconds 5\n  evorl bench --suite ec --only openes/16x16/p2048 --profile",
 		Args:    between(0, 0, "want no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			suite, ok := bench.Lookup(name)
@@ -37,12 +37,16 @@ func newBench() *cobra.Command {
 			if !(seconds > 0 && seconds <= 3600) {
 				return usagef("--seconds %g: want more than 0 and at most 3600", seconds)
 			}
-			o := bench.Options{Time: time.Duration(seconds * float64(time.Second)), Match: func(c bench.Case) bool {
-				ok, _ := path.Match(only, c.Name)
-				return ok || only == "" || strings.HasPrefix(c.Name, only)
+			o := bench.Options{Time: time.Duration(seconds * float64(time.Second)), Profile: profile, Match: func(c bench.Case) bool {
+				return only == "" || slices.ContainsFunc(strings.Split(only, ","), func(pattern string) bool {
+					ok, _ := path.Match(pattern, c.Name)
+					return ok || strings.HasPrefix(c.Name, pattern)
+				})
 			}}
-			if _, err := path.Match(only, ""); err != nil {
-				return usagef("--only %q: %v", only, err)
+			for pattern := range strings.SplitSeq(only, ",") {
+				if _, err := path.Match(pattern, ""); err != nil || only != "" && pattern == "" {
+					return usagef("--only %q: want patterns with commas between them, such as ppo/*,cartpole", only)
+				}
 			}
 			if !slices.ContainsFunc(suite.Cases, o.Match) {
 				var cases []string
@@ -89,9 +93,10 @@ func newBench() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&name, "suite", "core", "measure suite `NAME`: "+strings.Join(suiteNames(), ", "))
-	cmd.Flags().StringVar(&device, "device", "", "device `N|NAME|all` (default the first GPU, else the software driver)")
-	cmd.Flags().StringVar(&only, "only", "", "only the cases that match `PATTERN`, such as ppo/* or cartpole")
+	cmd.Flags().StringVar(&device, "device", "", "device `N|NAME|all` (default $EVORL_DEVICE, else the first GPU, else the software driver)")
+	cmd.Flags().StringVar(&only, "only", "", "only the cases that match `PATTERN` or begin with it, such as ppo/* or cartpole; several with commas between them")
 	cmd.Flags().Float64Var(&seconds, "seconds", 2, "measure each case for `S` seconds")
+	cmd.Flags().BoolVar(&profile, "profile", false, "tell what each kernel of a case takes of the device's time")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one line of JSON for each measurement")
 	return cmd
 }
@@ -115,7 +120,15 @@ func measurementText(m bench.Measurement) string {
 	if m.Limit != nil {
 		text += fmt.Sprintf(" %5.1f%% of %s", 100**m.Fraction, figureText(*m.Limit))
 	}
-	return strings.TrimRight(text, " ")
+	text = strings.TrimRight(text, " ")
+	all := 0.0
+	for _, k := range m.Kernels {
+		all += k.Seconds
+	}
+	for _, k := range m.Kernels {
+		text += fmt.Sprintf("\n    %-36s %5d × %9.1f µs %5.1f%%", k.Label, k.Calls, 1e6*k.Seconds/float64(k.Calls), 100*k.Seconds/all)
+	}
+	return text
 }
 
 // figureText writes a figure with three or four digits and, where it is large, a unit of thousands.

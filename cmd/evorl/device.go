@@ -7,11 +7,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/evorl/evorl/cmd/catalog"
+	"github.com/evorl/evorl/cmd/session"
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/vk"
 )
 
-const deviceUsage = "compute on device `N|NAME`: its number in evorl devices or a part of its name (default the first GPU, else the software driver)"
+const deviceUsage = "compute on device `N|NAME`: its number in evorl devices or a part of its name (default $EVORL_DEVICE, else the first GPU, else the software driver)"
 
 // addDevice adds the flag --device.
 func addDevice(cmd *cobra.Command, to *string) {
@@ -27,6 +29,25 @@ func openDevice(name string) (*vk.Device, error) {
 		return vk.Open(vk.Index(n))
 	}
 	return vk.Open(vk.Name(name))
+}
+
+// restore loads the newest checkpoint of a run, or its best state.
+func restore(ctx context.Context, eng *engine.Engine, cfg *catalog.Config, path string, best bool) (*session.Restored, error) {
+	if best {
+		return session.RestoreBest(ctx, eng, cfg, path)
+	}
+	return session.Restore(ctx, eng, cfg, path)
+}
+
+// episodeSeed is the seed of new episodes: that of the flag or the run's. Of the best state it is the next, since the run's own episodes have chosen it.
+func episodeSeed(flag string, cfg *catalog.Config, best bool) (uint32, error) {
+	switch {
+	case flag != "":
+		return parseSeed(flag)
+	case best:
+		return cfg.Run.Seed + 1, nil
+	}
+	return cfg.Run.Seed, nil
 }
 
 // withEngine hands an engine on a device to f and closes the device afterwards.

@@ -19,19 +19,21 @@ import (
 func newEval() *cobra.Command {
 	var device, seed, policy string
 	var episodes, member int
-	var asJSON bool
+	var asJSON, best bool
 	cmd := &cobra.Command{
 		Use:   "eval [flags] RUN_DIR",
-		Short: "Evaluate the newest checkpoint of a run",
+		Short: "Evaluate the newest checkpoint of a run, or its best",
 		Long: paragraphs(
 			"Run new episodes with the newest checkpoint of a run; actions are the policy's most likely ones. For PBT the figures are "+
 				"those of the member with the best fitness in training, which these episodes had no part in choosing; for other workflows they "+
 				"are over all members, unless --member names one. The episodes of seed S are the same every time; without --seed it is the "+
 				"run's own.",
+			"--best takes, in place of the newest checkpoint, the state of the run in which a member had the highest mean return of all evaluations, "+
+				"and that member. Chance has had its part in choosing it, so its episodes are others than the run's: those of the next seed.",
 			"--policy writes the member's policy as JSON, for programs that are to act by it; where no member is named and none is the "+
 				"fittest, it is the one that is best in ten episodes.",
 		),
-		Example: "  evorl eval --episodes 100 runs/pbt-CartPole-v1-1\n  evorl eval --member 3 --policy policy.json runs/ppo-Hopper-v5-1",
+		Example: "  evorl eval --episodes 100 runs/pbt-CartPole-v1-1\n  evorl eval --best runs/openes-CartPole-v1-1\n  evorl eval --member 3 --policy policy.json runs/ppo-Hopper-v5-1",
 		Args:    between(1, 1, "want one RUN_DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if episodes < 1 || episodes > maxEpisodes {
@@ -41,14 +43,12 @@ func newEval() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			engineSeed := cfg.Run.Seed
-			if seed != "" {
-				if engineSeed, err = parseSeed(seed); err != nil {
-					return err
-				}
+			engineSeed, err := episodeSeed(seed, cfg, best)
+			if err != nil {
+				return err
 			}
 			return withEngine(cmd.Context(), device, engineSeed, func(ctx context.Context, eng *engine.Engine) error {
-				restored, err := session.Restore(ctx, eng, cfg, args[0])
+				restored, err := restore(ctx, eng, cfg, args[0], best)
 				if err != nil {
 					return cause(ctx, err)
 				}
@@ -74,7 +74,8 @@ func newEval() *cobra.Command {
 	}
 	addDevice(cmd, &device)
 	cmd.Flags().IntVar(&episodes, "episodes", 100, "`N` episodes of each member")
-	cmd.Flags().StringVar(&seed, "seed", "", "seed `S` of the episodes (default the run's)")
+	cmd.Flags().BoolVar(&best, "best", false, "evaluate the best state of the run, not its newest checkpoint")
+	cmd.Flags().StringVar(&seed, "seed", "", "seed `S` of the episodes (default the run's, or with --best the next)")
 	cmd.Flags().IntVar(&member, "member", 0, "figures of member `N` (default the fittest or, where members have no fitness, all)")
 	cmd.Flags().StringVar(&policy, "policy", "", "write the policy to `FILE`, as JSON")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "end with one line of JSON on standard output")
@@ -114,8 +115,11 @@ func writePolicy(ctx context.Context, restored *session.Restored, member *int, p
 
 func writeEvaluation(cmd *cobra.Command, e session.Evaluation) error {
 	which := "the fittest "
-	if cmd.Flags().Changed("member") {
+	switch {
+	case cmd.Flags().Changed("member"):
 		which = ""
+	case e.Best != nil:
+		which = "the best "
 	}
 	of := fmt.Sprintf("all %d members", e.Members)
 	over := plural(e.Episodes, "episode")
@@ -128,7 +132,11 @@ func writeEvaluation(cmd *cobra.Command, e session.Evaluation) error {
 		over += " each"
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s on %s at iteration %d\n", e.Workflow, e.Env, e.Iteration)
+	fmt.Fprintf(&b, "%s on %s at iteration %d", e.Workflow, e.Env, e.Iteration)
+	if e.Best != nil {
+		fmt.Fprintf(&b, ", the best by the run's own evaluations: %s over %s of member %d", short(float64(e.Best.Return)), plural(e.Best.Episodes, "episode"), e.Best.Member)
+	}
+	b.WriteByte('\n')
 	if e.Members > 1 {
 		b.WriteByte('\n')
 		writeMembers(&b, ranked(e))

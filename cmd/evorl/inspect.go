@@ -34,6 +34,7 @@ type inspection struct {
 	Iterations  int                       `json:"iterations"` // to be done in all
 	Provenance  rundir.Provenance         `json:"provenance"`
 	Checkpoints []savedState              `json:"checkpoints"`     // oldest first
+	Best        *session.Best             `json:"best"`            // by all evaluations; null: none is kept
 	Tensors     []checkpoint.TensorDigest `json:"tensors"`         // of the newest good checkpoint
 	Hyper       map[string][]setting      `json:"hyperparameters"` // of each member, in the newest good checkpoint
 	Metrics     *metrics.Record           `json:"metrics"`         // the newest; null: none yet
@@ -110,6 +111,9 @@ func inspect(path string) (*inspection, error) {
 	if len(records) > 0 {
 		in.Metrics = &records[len(records)-1]
 	}
+	if in.Best, _, err = session.FindBest(dir); err != nil {
+		return nil, err
+	}
 	return in, in.readCheckpoints(dir.Checkpoints())
 }
 
@@ -165,7 +169,7 @@ func (in *inspection) readTensors(c *checkpoint.Checkpoint) error {
 // text is the inspection for a terminal.
 func (in *inspection) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s on %s, seed %d, %d iterations\n%s\n", in.Workflow, in.Env, in.Seed, in.Iterations, filepath.Join(in.RunDir, rundir.ConfigFile))
+	fmt.Fprintf(&b, "%s on %s, seed %d, %s\n%s\n", in.Workflow, in.Env, in.Seed, plural(in.Iterations, "iteration"), filepath.Join(in.RunDir, rundir.ConfigFile))
 	for i, s := range in.Provenance.Sessions {
 		outcome := s.Outcome
 		if s.Ended.IsZero() {
@@ -189,6 +193,9 @@ func (in *inspection) text() string {
 	}
 	if len(in.Checkpoints) == 0 {
 		b.WriteString("  none yet\n")
+	}
+	if best := in.Best; best != nil {
+		fmt.Fprintf(&b, "\nbest of the evaluations: %s over %s of member %d\n  %8d  %s\n", short(float64(best.Return)), plural(best.Episodes, "episode"), best.Member, best.Iteration, best.Digest)
 	}
 	if len(in.Hyper) > 0 {
 		b.WriteString("\nhyperparameters over the members\n")

@@ -54,7 +54,7 @@ func newPlot() *cobra.Command {
 				o.Metric = ""
 			}
 			if ext := strings.ToLower(filepath.Ext(out)); ext != ".svg" && ext != ".png" {
-				return usagef("--output %s: want a name that ends in .svg or .png", out)
+				return usagef("--out %s: want a name that ends in .svg or .png", out)
 			}
 			if front {
 				figure, err := drawFronts(args, o)
@@ -91,7 +91,7 @@ func newPlot() *cobra.Command {
 			return err
 		},
 	}
-	cmd.Flags().StringVarP(&out, "output", "o", "plot.svg", "`FILE` to write, .svg or .png")
+	cmd.Flags().StringVarP(&out, "out", "o", "plot.svg", "`FILE` to write, .svg or .png")
 	cmd.Flags().StringVar(&metric, "metric", "return", "draw `NAME`: return (evaluation where there is none), fitness, hyper/… or any other in metrics.jsonl")
 	cmd.Flags().StringVar(&x, "x", "env_steps", "`AXIS` along the bottom: env_steps (iterations where there are none), seconds or iterations")
 	cmd.Flags().StringVar(&center, "center", "median", "the line is the `CENTER`: median or mean")

@@ -38,6 +38,9 @@ func writeResult(w io.Writer, r session.Result) error {
 		}
 		b.WriteByte('\n')
 	}
+	if best := r.Best; best != nil && best.Iteration != r.EvaluatedAt {
+		fmt.Fprintf(&b, "kept    the best evaluated: %s, member %d at iteration %d (evorl eval --best)\n", short(float64(best.Return)), best.Member, best.Iteration)
+	}
 	fmt.Fprintf(&b, "run     %s\ndigest  %s\n", r.RunDir, r.Digest)
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -23,7 +23,7 @@ type viewFlags struct {
 	out, gif, png string
 	member        int
 	picture       view.Picture
-	asJSON        bool
+	best, asJSON  bool
 }
 
 // viewed is evorl view --json.
@@ -60,7 +60,8 @@ func newView() *cobra.Command {
 	cmd.Flags().StringVar(&f.gif, "gif", "", "write a moving picture to `FILE`")
 	cmd.Flags().StringVar(&f.png, "png", "", "write a still picture to `FILE`")
 	cmd.Flags().IntVar(&f.member, "member", 0, "show member `N` (default the fittest or, where members have no fitness, the best of ten episodes)")
-	cmd.Flags().StringVar(&f.seed, "seed", "", "seed `S` of the episode (default the run's)")
+	cmd.Flags().BoolVar(&f.best, "best", false, "show the best state of the run, not its newest checkpoint: see evorl eval --help")
+	cmd.Flags().StringVar(&f.seed, "seed", "", "seed `S` of the episode (default the run's, or with --best the next)")
 	cmd.Flags().Float64Var(&f.picture.At, "at", 0, "`SECONDS` into the episode at which pictures begin")
 	cmd.Flags().Float64Var(&f.picture.Seconds, "seconds", 8, "length of --gif in `SECONDS`; it ends with the episode")
 	cmd.Flags().IntVar(&f.picture.Width, "width", 480, "`PIXELS` of pictures from left to right")
@@ -95,11 +96,9 @@ func (f *viewFlags) run(cmd *cobra.Command, path string) error {
 	if env := cfg.Env(); env == nil || env.Geometry == nil {
 		return usagef("%s: %s cannot be seen: it has no geometry", path, cfg.Run.Env)
 	}
-	seed := cfg.Run.Seed
-	if f.seed != "" {
-		if seed, err = parseSeed(f.seed); err != nil {
-			return err
-		}
+	seed, err := episodeSeed(f.seed, cfg, f.best)
+	if err != nil {
+		return err
 	}
 	if f.out == "" && f.gif == "" && f.png == "" {
 		f.out = filepath.Join(path, "episode.html")
@@ -111,7 +110,7 @@ func (f *viewFlags) run(cmd *cobra.Command, path string) error {
 
 // show records the episode and writes the files.
 func (f *viewFlags) show(ctx context.Context, cmd *cobra.Command, eng *engine.Engine, cfg *catalog.Config, path string) error {
-	restored, err := session.Restore(ctx, eng, cfg, path)
+	restored, err := restore(ctx, eng, cfg, path, f.best)
 	if err != nil {
 		return err
 	}

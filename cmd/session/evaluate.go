@@ -22,7 +22,8 @@ type Evaluation struct {
 	Episodes   int    `json:"episodes"`    // of each member
 	BestReturn Number `json:"best_return"` // the highest mean of a member
 	Checkpoint string `json:"checkpoint"`
-	Digest     string `json:"digest"` // of the checkpoint
+	Digest     string `json:"digest"`         // of the checkpoint
+	Best       *Best  `json:"best,omitempty"` // the state's own evaluation, if it is the best of the run
 
 	MemberReturns    []Number `json:"member_returns"`    // means over the episodes, member by member
 	MemberDeviations []Number `json:"member_deviations"` // standard deviations over them
@@ -48,7 +49,7 @@ func (r *Restored) Evaluate(ctx context.Context, episodes int, member *int) (Eva
 	}
 	e := Evaluation{
 		Workflow: r.cfg.Run.Workflow, Env: r.cfg.Run.Env, Seed: r.eng.Seed(), Iteration: r.Iteration(), Members: len(out.Returns), Member: member, Episodes: episodes,
-		Checkpoint: r.checkpoint.Path, Digest: r.checkpoint.Manifest.Digest, Refused: r.refused,
+		Checkpoint: r.checkpoint.Path, Digest: r.checkpoint.Manifest.Digest, Refused: r.refused, Best: r.best,
 	}
 	var all, means []float64
 	for i, returns := range out.Returns {

@@ -14,19 +14,40 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// Restored is a workflow that stands where the newest good checkpoint of a run does, to be looked at. It learns no more.
+// Restored is a workflow that stands where the newest good checkpoint of a run does, or its best state, to be looked at. It learns no more.
 type Restored struct {
 	cfg        *catalog.Config
 	path       string
 	eng        *engine.Engine
 	workflow   engine.Workflow
 	checkpoint *checkpoint.Checkpoint
+	best       *Best // nil: it stands at the newest checkpoint
 	refused    []*checkpoint.CorruptError
 }
 
 // Restore loads the newest checkpoint of a run. cfg is the run's configuration; the engine's seed chooses the episodes of evaluations and
 // recordings.
 func Restore(ctx context.Context, eng *engine.Engine, cfg *catalog.Config, path string) (*Restored, error) {
+	return restore(ctx, eng, cfg, path, func(r *Restored, dir *rundir.Dir) (err error) {
+		r.refused, err = Newest(dir.Checkpoints(), func(newest *checkpoint.Checkpoint) error {
+			r.checkpoint = newest
+			return Load(ctx, r.workflow, newest)
+		})
+		return err
+	})
+}
+
+// RestoreBest loads the best state of a run, see Best; the member of Evaluate, Best and Fittest is the one that was best.
+func RestoreBest(ctx context.Context, eng *engine.Engine, cfg *catalog.Config, path string) (*Restored, error) {
+	return restore(ctx, eng, cfg, path, func(r *Restored, dir *rundir.Dir) (err error) {
+		if r.best, err = loadBest(ctx, r.workflow, dir); err == nil {
+			r.checkpoint = r.best.from
+		}
+		return err
+	})
+}
+
+func restore(ctx context.Context, eng *engine.Engine, cfg *catalog.Config, path string, load func(*Restored, *rundir.Dir) error) (*Restored, error) {
 	dir, err := rundir.Open(path)
 	if err != nil {
 		return nil, err
@@ -35,11 +56,7 @@ func Restore(ctx context.Context, eng *engine.Engine, cfg *catalog.Config, path 
 	if r.workflow, err = cfg.Build(ctx, eng); err != nil {
 		return nil, err
 	}
-	r.refused, err = Newest(dir.Checkpoints(), func(newest *checkpoint.Checkpoint) error {
-		r.checkpoint = newest
-		return Load(ctx, r.workflow, newest)
-	})
-	if err != nil {
+	if err := load(r, dir); err != nil {
 		_ = r.Close() // the reason is err
 		return nil, fmt.Errorf("loading %s: %w", path, err)
 	}
@@ -57,6 +74,9 @@ func (r *Restored) Close() error { return r.workflow.Close() }
 
 // Fittest is the member that was fittest in training; ok is false where members have no fitness.
 func (r *Restored) Fittest(ctx context.Context) (member int, ok bool, err error) {
+	if r.best != nil {
+		return r.best.Member, true, nil
+	}
 	p, ok := r.workflow.(populated)
 	if !ok {
 		return 0, false, nil

@@ -28,6 +28,8 @@ type Result struct {
 	From       int     `json:"resumed_from"`          // iterations that earlier sessions did
 	Stopped    bool    `json:"interrupted,omitempty"` // before the last iteration
 
+	Best *Best `json:"best"` // by all evaluations; null: none is kept
+
 	EvaluatedAt int      `json:"evaluated_at"` // iteration after which the returns were measured; 0: not yet
 	Members     []Member `json:"-"`            // the best first; those without a return last
 }
@@ -57,7 +59,7 @@ func (s *Session) Result(ctx context.Context) (Result, error) {
 	r := Result{
 		Workflow: s.cfg.Run.Workflow, Env: s.cfg.Run.Env, Seed: s.cfg.Run.Seed, Device: s.eng.Device().Info().Name,
 		Iterations: s.done, EnvSteps: s.steps, RunDir: s.dir.Path(), From: s.from, Stopped: s.word() == "interrupted",
-		BestReturn: Number(math.NaN()), MeanReturn: Number(math.NaN()),
+		BestReturn: Number(math.NaN()), MeanReturn: Number(math.NaN()), Best: s.best,
 	}
 	if !r.Stopped && (s.evaluation == nil || s.evaluatedAt != s.done) {
 		e, err := s.workflow.Evaluate(ctx, s.cfg.Evaluation.Episodes)

@@ -43,6 +43,7 @@ type Session struct {
 
 	evaluation  *engine.Evaluation // the newest
 	evaluatedAt int
+	best        *Best // nil: none yet
 	troubles    troubles
 	refused     []*checkpoint.CorruptError
 }
@@ -174,6 +175,9 @@ func (s *Session) writeConfig() error {
 
 // open opens what the run is written to, to go on after so many iterations.
 func (s *Session) open(ctx context.Context, done int) (err error) {
+	if s.best, _, err = FindBest(s.dir); err != nil {
+		return err
+	}
 	if s.steps, err = engine.EnvSteps(ctx, s.workflow); err != nil {
 		return err
 	}
@@ -250,7 +254,7 @@ func (s *Session) facts() map[string]string {
 }
 
 // keep is the hook that writes a report down.
-func (s *Session) keep(_ context.Context, r engine.Report) error {
+func (s *Session) keep(ctx context.Context, r engine.Report) error {
 	s.done, s.steps = r.Iteration, r.EnvSteps
 	s.troubles.see(r)
 	if r.Evaluation != nil {
@@ -262,7 +266,7 @@ func (s *Session) keep(_ context.Context, r engine.Report) error {
 		noted = s.dir.WriteProvenance(s.provenance)
 	}
 	record := metrics.Record{Iteration: int64(r.Iteration), EnvSteps: r.EnvSteps, Seconds: s.Seconds(), Values: Values(r)}
-	return errors.Join(noted, s.file.Append(record), s.events.Write(record))
+	return errors.Join(noted, s.file.Append(record), s.events.Write(record), s.keepBest(ctx, r))
 }
 
 // Close ends the session: what it learned stays, the provenance says how it ended. It may be called twice.

@@ -18,6 +18,8 @@ type PolicyConfig struct {
 	Sample   bool `doc:"Actions are sampled from the policy; else the likeliest are taken. The deviations of continuous ones are searched too."`
 	Bins     int  `min:"0" max:"256" doc:"Values, evenly over its range, that each continuous action can have, the network's outputs being their logits; 0: any value."`
 	Cap      bool `doc:"Episodes are cut short at twice the mean length of the last generation's."`
+
+	Placement envs.Placement `doc:"Who holds a network's weights while its episodes run: auto (what costs least), lane (each lane its own), subgroup, workgroup, streamed (nobody: read from memory)."`
 }
 
 // DefaultPolicy is EvoRL's and EvoJAX's way: one episode, likeliest actions, and the same initial states for all.

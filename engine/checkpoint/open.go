@@ -165,14 +165,21 @@ func Prune(dir string, keep int) error {
 			}
 			continue
 		}
-		// The rename makes the removal one step for anyone who looks: no checkpoint is ever seen half removed.
-		gone := filepath.Join(dir, scratchPrefix+"pruned-"+folderName(step))
-		if err := os.Rename(path, gone); err != nil {
+		if err := Remove(dir, step); err != nil {
 			return fmt.Errorf("prune checkpoints: %w", err)
 		}
-		if err := os.RemoveAll(gone); err != nil {
-			return fmt.Errorf("prune checkpoints: %w", err)
-		}
+	}
+	return nil
+}
+
+// Remove removes the checkpoint of a step. It is one step for anyone who looks: no checkpoint is ever seen half removed.
+func Remove(dir string, step int64) error {
+	gone := filepath.Join(dir, scratchPrefix+"pruned-"+folderName(step))
+	if err := os.Rename(Path(dir, step), gone); err != nil {
+		return fmt.Errorf("remove checkpoint: %w", err)
+	}
+	if err := os.RemoveAll(gone); err != nil {
+		return fmt.Errorf("remove checkpoint: %w", err)
 	}
 	return nil
 }

@@ -16,11 +16,20 @@ type Section struct {
 // Sections are all sections of a document, in the order in which they are documented and written.
 type Sections []Section
 
+// DecodeOption adjusts [Document.Decode].
+type DecodeOption func(*decoder)
+
+// Absent has the error for a section that belongs to none of them say why it cannot be there and what would be right, where why knows: not "".
+func Absent(why func(section string) string) DecodeOption { return func(c *decoder) { c.absent = why } }
+
 // Decode sets the values of all sections from the document. A key that belongs to none of them is an error, like everything else
 // described at [Error]; the first one found is returned, and the values are then partly set. Every section is validated,
 // also one that the document does not mention.
-func (d *Document) Decode(sections Sections) error {
+func (d *Document) Decode(sections Sections, opts ...DecodeOption) error {
 	c := &decoder{sections: sections}
+	for _, o := range opts {
+		o(c)
+	}
 	if err := c.known(); err != nil {
 		return err
 	}
@@ -79,7 +88,8 @@ func (s Section) elem() reflect.Value { return reflect.ValueOf(s.Value).Elem() }
 type decoder struct {
 	sections Sections
 	fields   map[reflect.Type][]field
-	began    map[*node]bool // elements of maps that began as a default
+	began    map[*node]bool              // elements of maps that began as a default
+	absent   func(section string) string // see Absent; nil: nothing is known
 }
 
 // known checks the declarations of all sections once, so that decoding need not.
@@ -182,7 +192,10 @@ func (c *decoder) unknown(n *node, name string, valid []string, path string) err
 		message = fmt.Sprintf("unknown section [%s]", join("", name))
 	}
 	hint := ""
-	if Nearest(name, valid) == "" {
+	if what == "section" && c.absent != nil {
+		hint = c.absent(name)
+	}
+	if hint == "" && Nearest(name, valid) == "" {
 		for _, s := range c.sections {
 			if s.Name != path && slices.Contains(c.names(s.elem().Type()), name) {
 				hint = fmt.Sprintf("%q is a key%s", name, inSection(s.Name))

@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/evorl/evorl/vk"
@@ -25,10 +26,18 @@ const maxForwardWeights = 2048
 // more weights than lanes can keep.
 func (m MLP) Lanes(info vk.Info) (Lanes, error) { return m.lanes(info, maxLaneWeights) }
 
-// LanesForward is Lanes for kernels that evaluate the network and learn nothing, which have room for more.
+// ErrNoRoom is wrapped by the errors of networks that are too large to be held so.
+var ErrNoRoom = errors.New("no room")
+
+// laneRegisters is how many registers a lane of a GPU has at most.
+const laneRegisters = 255
+
+// LanesForward is Lanes for kernels that evaluate the network and learn nothing. On software drivers those have room for more; on GPUs, for
+// which there are other ways to hold a network (MLP.Group), no more than there are registers: of CartPole swing-up's rollout with [128, 128] RADV
+// spills 139 registers in subgroups of 64 lanes, 1160 in subgroups of 32.
 func (m MLP) LanesForward(info vk.Info) (Lanes, error) {
 	if info.Type.GPU() {
-		return m.Lanes(info)
+		return m.lanes(info, laneRegisters)
 	}
 	return m.lanes(info, maxForwardWeights)
 }
@@ -50,7 +59,7 @@ func (m MLP) lanes(info vk.Info, most int) (Lanes, error) {
 	}
 	weights = max(weights, m.Out*units(m.Hidden[len(m.Hidden)-1]))
 	if weights > most {
-		return Lanes{}, fmt.Errorf("nn: network %v needs %d weights a lane of a subgroup of %d; there is room for %d", m, weights, width, most)
+		return Lanes{}, fmt.Errorf("nn: network %v needs %d weights a lane of a subgroup of %d; each has room for %d: %w", m, weights, width, most, ErrNoRoom)
 	}
 	return l, nil
 }

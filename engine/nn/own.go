@@ -17,7 +17,7 @@ func (m MLP) Own() (Own, error) {
 		return Own{}, fmt.Errorf("nn: network %v has %d hidden layers; a lane holds one or two", m, n)
 	}
 	if size := m.Size(); size > maxOwn {
-		return Own{}, fmt.Errorf("nn: network %v has %d parameters; a lane holds at most %d", m, size, maxOwn)
+		return Own{}, fmt.Errorf("nn: network %v has %d parameters; a lane holds at most %d: %w", m, size, maxOwn, ErrNoRoom)
 	}
 	o := Own{Hidden1: uint32(m.Hidden[0]), Activation: uint32(m.Activation)}
 	if len(m.Hidden) == 2 {

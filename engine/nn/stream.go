@@ -21,7 +21,7 @@ const streamLong = 128
 
 // Stream says how a subgroup of the device streams the network, which begins at a multiple of four floats, for so many inputs at a time.
 func (m MLP) Stream(info vk.Info, inputs int) (Stream, error) {
-	s := Stream{Layers: uint32(len(m.Hidden)), Activation: uint32(m.Activation), Aligned: 1}
+	s := Stream{Layers: uint32(len(m.Hidden)), Activation: uint32(m.Activation), Aligned: m.aligned()}
 	if len(m.Hidden) > len(s.Hidden) {
 		return Stream{}, fmt.Errorf("nn: network %v has %d hidden layers; a stream has room for %d", m, len(m.Hidden), len(s.Hidden))
 	}
@@ -53,10 +53,15 @@ func (m MLP) Stream(info vk.Info, inputs int) (Stream, error) {
 		iterations += registers
 	}
 	s.Iterations = turns * (iterations + registers)
+	return s, nil
+}
+
+// aligned is 1 where every hidden layer's parameters, and their rows, begin at multiples of four floats.
+func (m MLP) aligned() uint32 {
 	for _, l := range m.Layers() {
 		if l.Hidden && (l.Out%4 != 0 || l.Weight%4 != 0) {
-			s.Aligned = 0
+			return 0
 		}
 	}
-	return s, nil
+	return 1
 }

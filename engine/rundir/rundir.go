@@ -6,6 +6,7 @@
 //	  metrics.jsonl    see [metrics.Record]
 //	  tensorboard/     event files of the same numbers, for TensorBoard
 //	  checkpoints/     see package checkpoint
+//	  best/            the checkpoint of the best evaluation
 //	  .lock            held by the process that runs
 //
 // config.toml is written last of what a run starts with: a folder that has it can be resumed, from its first iteration when there is
@@ -29,6 +30,7 @@ const (
 	MetricsFile    = "metrics.jsonl"
 	EventsDir      = "tensorboard"
 	CheckpointsDir = "checkpoints"
+	BestDir        = "best"
 
 	lockFile = ".lock"
 )
@@ -124,6 +126,9 @@ func (d *Dir) Events() string { return filepath.Join(d.path, EventsDir) }
 
 // Checkpoints is the folder of the checkpoints.
 func (d *Dir) Checkpoints() string { return filepath.Join(d.path, CheckpointsDir) }
+
+// Best is the folder of the checkpoint of the best evaluation.
+func (d *Dir) Best() string { return filepath.Join(d.path, BestDir) }
 
 // WriteConfig replaces the resolved configuration. A run writes it once everything else that must be right is right, since from
 // then on the folder is a run.

@@ -3,7 +3,8 @@
 // The fused rollout: policy and environment in one dispatch, many steps. A workgroup is one subgroup; it has one member's
 // network (engine/nn/network.glsl) and steps up to LANES of the member's environments, one a lane. At each step the lanes evaluate the
 // network for their environments, all lanes together, then step their own environments at once. Where members have few environments and
-// small networks, each lane has an environment and the network that acts in it, and evaluates it alone (NETWORK_OWN).
+// small networks, each lane has an environment and the network that acts in it, and evaluates it alone (NETWORK_OWN). Where a subgroup has no
+// room for a network, a workgroup may be of several, which hold it together (NETWORK_GROUP); all but the first help to evaluate it, and have no environments.
 //
 // A subgroup has WORLDS environments at most: LANES or, where its lanes compute each together (ENV_TOGETHER), fewer, and the other lanes help.
 //
@@ -11,7 +12,8 @@
 
 #extension GL_KHR_shader_subgroup_vote : require
 
-layout(local_size_x = 8, local_size_x_id = 0) in;
+layout(local_size_x = 8, local_size_x_id = 6) in;
+layout(constant_id = 6) const uint WORKGROUP = 8; // LANES but for NETWORK_GROUP: a multiple
 layout(constant_id = 0) const uint LANES = 8;
 layout(constant_id = 28) const uint WORLDS = 8; // environments a subgroup
 
@@ -97,10 +99,11 @@ void main() {
         uint chunks = (environments + WORLDS - 1u) / WORLDS;
         uint first_environment = (gl_WorkGroupID.x % chunks) * WORLDS;
         member = gl_WorkGroupID.x / chunks;
-        environment = first_environment + LANE;
+        environment = first_environment + network_lane();
         present = min(WORLDS, environments - first_environment);
     }
-    bool mine = LANE < present;
+    bool mine = network_lane() < present;
+    bool helps = NETWORK == NETWORK_GROUP && gl_SubgroupID != 0u;
 #ifdef ENV_TOGETHER
     env_idle = !mine;
     env_load();
@@ -146,7 +149,7 @@ void main() {
     uint last = CAPPED != 0u ? cap[member / share] : 0u; // 0: not yet known
     [[dont_unroll]] for (uint t = 0u; t < steps; t++) {
         if (AUTO_RESET == AUTO_RESET_DISABLED && TRAJECTORY == 0u) {
-            if (!subgroupAny(mine && ep.done == 0u)) break; // every episode is over
+            if (!network_any(mine && ep.done == 0u)) break; // every episode is over
         }
         float y[OUT];
         [[unroll]] for (uint o = 0u; o < OUT; o++) y[o] = 0.0;
@@ -157,6 +160,7 @@ void main() {
             }
             network_forward(x, present, y);
         }
+        if (helps) continue;
         if (STATISTICS != 0u && ep.done == 0u) {
             count += 1.0;
             [[unroll]] for (uint k = 0u; k < IN; k++) {

@@ -182,6 +182,7 @@ def main():
     parser.add_argument("models", nargs="*", type=pathlib.Path, help="MJCF files (default: those of Gymnasium's environments)")
     args = parser.parse_args()
     models = {path.stem: path for path in args.models}
+    args.out.mkdir(parents=True, exist_ok=True)
     if not models:
         import gymnasium
         assets = pathlib.Path(gymnasium.__file__).parent / "envs/mujoco/assets"

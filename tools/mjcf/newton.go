@@ -72,6 +72,9 @@ func newSolver(s *System, few int) (*solver, error) {
 		p.at = append(p.at, c.at[:c.directions()]...)
 	}
 	p.newton()
+	if p.touching != nil {
+		p.touching.again(s, p.iteration, p.step)
+	}
 	p.lineSearch()
 	return p, nil
 }
@@ -178,8 +181,9 @@ func (p *solver) newton() {
 			row := s.row(c)
 			for i := range row {
 				gradient[i] = gradient[i].Add(row[i].Mul(all.force[0]))
+				held := row[i].Mul(all.stiff[0]) // not row[i] row[j], which would be kept through the solver's loop
 				for j := 0; j <= i; j++ {
-					entry := hessian[i][j].Add(row[i].Mul(row[j]).Mul(all.stiff[0]))
+					entry := hessian[i][j].Add(held.Mul(row[j]))
 					hessian[i][j], hessian[j][i] = entry, entry
 				}
 			}
@@ -242,12 +246,17 @@ func (s *System) coneForm(c *contact, all cone) (mat, vec) {
 		force = force.Add(c.frame[k].Mul(all.force[k]))
 	}
 	for i := range 3 {
+		// Row i of the stiffness, its columns the contact's directions. Products of the frame alone would be kept through the solver's loop.
+		var along [3]expr
+		along[0] = c.frame[0][i].Mul(all.stiff[0])
+		for k := 1; k < c.directions(); k++ {
+			along[0] = along[0].Add(c.frame[k][i].Mul(all.mixed[k]))
+			along[k] = c.frame[k][i].Mul(all.stiff[k]).Add(c.frame[0][i].Mul(all.mixed[k]))
+		}
 		for j := i; j < 3; j++ {
-			sum := c.frame[0][i].Mul(c.frame[0][j]).Mul(all.stiff[0])
-			for k := 1; k < c.directions(); k++ {
-				sum = sum.Add(c.frame[k][i].Mul(c.frame[k][j]).Mul(all.stiff[k]))
-				cross := c.frame[0][i].Mul(c.frame[k][j]).Add(c.frame[0][j].Mul(c.frame[k][i]))
-				sum = sum.Add(cross.Mul(all.mixed[k]))
+			sum := s.num(0)
+			for k := range c.directions() {
+				sum = sum.Add(along[k].Mul(c.frame[k][j]))
 			}
 			w[i][j], w[j][i] = sum, sum
 		}
@@ -255,7 +264,8 @@ func (s *System) coneForm(c *contact, all cone) (mat, vec) {
 	return w, force
 }
 
-// lineSearch computes the cost's derivatives along the step.
+// lineSearch computes the cost's derivatives along the step. Its products begin with what changes from turn to turn: squares of the step alone would
+// be kept through the search, one in a register for each row.
 func (p *solver) lineSearch() {
 	s := p.s
 	p.search = symbolic.NewBlock(p.iteration)
@@ -289,13 +299,15 @@ func (p *solver) lineSearch() {
 		n := c.directions()
 		all, then, passed := s.cone(c, at[next:next+n]), s.cone(c, before[next:next+n]), p.passed[next:next+n]
 		next += n
+		mixed := s.num(0)
 		for k := range n {
 			p.rise = p.rise.Add(all.force[k].Mul(passed[k]))
-			p.curvature = p.curvature.Add(all.stiff[k].Mul(passed[k].Square()))
+			p.curvature = p.curvature.Add(all.stiff[k].Mul(passed[k]).Mul(passed[k]))
 			if k > 0 {
-				p.curvature = p.curvature.Add(all.mixed[k].Mul(passed[0]).Mul(passed[k]).Scale(2))
+				mixed = mixed.Add(all.mixed[k].Mul(passed[k]))
 			}
 		}
+		p.curvature = p.curvature.Add(mixed.Mul(passed[0]).Scale(2))
 		note(then.on, all.on)
 	}
 }

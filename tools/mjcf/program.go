@@ -91,7 +91,7 @@ func (p *solver) text() (string, error) {
 	declare("residual", p.residual)
 	declare("at", p.at)
 	if t != nil {
-		out.WriteString(t.find(s, em, forces))
+		out.WriteString(t.find(s, em))
 	}
 	loop := "    for (uint iteration = 0u; iteration < SOLVER_ITERATIONS; iteration++) {"
 	if !constrained {
@@ -99,15 +99,11 @@ func (p *solver) text() (string, error) {
 	}
 	say("%s", loop)
 	if t != nil {
-		out.WriteString(t.gather())
+		out.WriteString(t.gather(em))
 	}
 	out.WriteString(em.Block(p.iteration, "        "))
 	if t != nil {
-		var step []string
-		for _, e := range p.step {
-			step = append(step, em.Ref(e))
-		}
-		out.WriteString(t.pass(step))
+		out.WriteString(t.pass(em))
 	}
 	say("        float alpha = 1.0;")
 	if constrained {
@@ -157,7 +153,7 @@ func (p *solver) text() (string, error) {
 		say("    rate[%d] = %s;", i, em.Ref(rates[i]))
 	}
 	if forces {
-		out.WriteString(p.touchForces())
+		out.WriteString(t.forces(s, em))
 	}
 	out.WriteString(p.sensing(em, seen, forces))
 	say("}")

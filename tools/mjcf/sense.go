@@ -207,27 +207,3 @@ func (p *solver) sensing(em *symbolic.Emitter, list []expr, touches bool) string
 	}
 	return out.String()
 }
-
-// touchForces writes the loop that adds up the forces of the contacts in slots, by body.
-func (p *solver) touchForces() string {
-	var out strings.Builder
-	s := p.s
-	say := func(format string, args ...any) { fmt.Fprintf(&out, format+"\n", args...) }
-	n := 6 * (len(s.bodies) - 1)
-	say("    float touch_force[%d]; // torque about the centre of mass of all, and force, on each body", n)
-	say("    [[unroll]] for (uint k = 0u; k < %du; k++) touch_force[k] = 0.0;", n)
-	say("    [[dont_unroll]] for (uint touch = 0u; touch < touches; touch++) {")
-	say("        uint from = LINK_BODY[touch_pair[touch] >> 8], to = LINK_BODY[touch_pair[touch] & 255u];")
-	say("        float push = -min(touch_d[touch] * touch_at[touch], 0.0);")
-	for k := range 6 {
-		say("        float wrench%d = touch_wrench[6u * touch + %du];", k, k)
-	}
-	for b := 1; b < len(s.bodies); b++ {
-		say("        float on%d = to == %du ? push : (from == %du ? -push : 0.0);", b, b, b)
-		for k := range 6 {
-			say("        touch_force[%d] += on%d * wrench%d;", 6*b-6+k, b, k)
-		}
-	}
-	say("    }")
-	return out.String()
-}

@@ -287,6 +287,7 @@ def main():
         "load_average": round(os.getloadavg()[0], 2),
         "mean_return": round(mean_return, 2),
         "platform": platform,
+        "device": devices[0].device_kind,
         "devices": count,
         "chunk": chunk,
         "jax": jax.__version__,

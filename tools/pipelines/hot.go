@@ -17,6 +17,12 @@ type constants map[string]uint32
 // network are the constants of a multilayer perceptron with two hidden layers of 64 and tanh, what the classic control tasks use.
 var network = constants{"HIDDEN_1": 64, "HIDDEN_2": 64, "ACTIVATION": 2}
 
+// group are those of networks of [256, 256] that a workgroup of 256 lanes holds (nn.MLP.Group): with 64 lanes a subgroup.
+var group = constants{
+	"NETWORK": 3, "HIDDEN_1": 256, "HIDDEN_2": 256, "ACTIVATION": 2, "WORKGROUP": 4 * 8, // four subgroups of the default size, which become those of the target
+	"GROUP_ROWS": 4, "GROUP_HELD": 9, "GROUP_KEPT": 3, "STREAM_ALIGNED": 1,
+}
+
 // tiles are the constants of matrix products on GPUs.
 var tiles = constants{"FORM": 1, "WORKGROUP": 256, "TILE_WIDTH": 16}
 
@@ -27,6 +33,7 @@ var hot = map[string][]constants{
 		with(network, constants{"POLICY": 0, "TRAJECTORY": 1}),            // training
 		with(network, constants{"POLICY": 0, "TRAJECTORY": 1, "NORMALIZE": 1, "SQUASH": 1}),
 		{"POLICY": 1, "TRAJECTORY": 0},
+		with(group, constants{"MODE": 1, "NORMALIZE": 1, "AUTO_RESET": 3, "CAPPED": 1, "STATISTICS": 1}), // a search
 	},
 	"engine/nn/forward": {
 		with(network, constants{"IN": 4, "OUT": 1}),

@@ -1,21 +1,31 @@
-// A network that the lanes of a subgroup evaluate for an input of each lane, in one of three forms. The includer declares what they want.
+// A network that the lanes of a workgroup evaluate for an input of each lane of a subgroup, in one of four forms. The includer declares what they want,
+// and has a workgroup of one subgroup but for NETWORK_GROUP, where the inputs are the first subgroup's.
 
 layout(constant_id = 5) const uint NETWORK = 0; // one of the following
 const uint NETWORK_LANES = 0u;  // one network for all lanes, held in them (mlp.glsl)
 const uint NETWORK_STREAM = 1u; // one network for all lanes, streamed from the buffer (mlp_stream.glsl)
 const uint NETWORK_OWN = 2u;    // a network for each lane, which it holds alone (mlp_own.glsl)
+const uint NETWORK_GROUP = 3u;  // one network for all lanes of several subgroups, held by them together (mlp_group.glsl)
 
 #include "engine/nn/mlp.glsl"
 #include "engine/nn/mlp_stream.glsl"
 #include "engine/nn/mlp_own.glsl"
+#include "engine/nn/mlp_group.glsl"
 
 uint network_base;
+
+// network_lane is the number of this lane among those of the workgroup.
+uint network_lane() { return NETWORK == NETWORK_GROUP ? group_lane() : LANE; }
+
+// network_any says whether v holds in any lane of the workgroup. All call together.
+bool network_any(bool v) { return NETWORK == NETWORK_GROUP ? group_any(v) : subgroupAny(v); }
 
 // network_load makes ready for the parameters that begin at `base`, a multiple of four.
 void network_load(uint base) {
     network_base = base;
     if (NETWORK == NETWORK_LANES) mlp_load(base);
     if (NETWORK == NETWORK_OWN) own_load(base);
+    if (NETWORK == NETWORK_GROUP) group_load(base);
 }
 
 // network_forward sets each lane's outputs y from its inputs x. The first `present` lanes have some; of networks for all lanes, the others'
@@ -26,6 +36,8 @@ void network_forward(const float x[IN], uint present, out float y[OUT]) {
         own_forward(x, y);
     } else if (NETWORK == NETWORK_STREAM) {
         stream_forward(network_base, x, present, y);
+    } else if (NETWORK == NETWORK_GROUP) {
+        group_forward(x, present, y);
     } else {
         uint e = 0u;
         [[dont_unroll]] do { // asks after its turn: Mesa's software driver else takes one turn more, with no lane in it

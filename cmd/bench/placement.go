@@ -1,0 +1,94 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/nn"
+	"github.com/evorl/evorl/envs"
+)
+
+// placements are cases of networks of [256, 256] with few episodes each: wherever the device has room for them, and what is chosen when
+// nobody asks, beside the fastest.
+func placements() []Case {
+	var all []Case
+	for _, environments := range []int{1, 4, 16} {
+		name := func(p envs.Placement) string { return fmt.Sprintf("placement/e%d/%v", environments, p) }
+		for _, p := range envs.Placements() {
+			if p == envs.InLane {
+				continue // no device's lanes have room for it
+			}
+			all = append(all, Case{
+				Name: name(p), Unit: "env steps/s", run: placed(p, environments),
+				Summary: fmt.Sprintf("swing-up with a [256, 256] network for every %d environments, its weights placed: %v", environments, p),
+			})
+		}
+		all = append(all, Case{
+			Name: name(envs.Automatic), Unit: "env steps/s", run: placed(envs.Automatic, environments),
+			Summary: "the same, placed as a search has it by default; the limit is the fastest of them",
+		})
+	}
+	return all
+}
+
+// placed measures environment steps with networks placed so. What Automatic chooses was measured before, where that is not left out.
+func placed(placement envs.Placement, environments int) func(context.Context, *bench) (figure, error) {
+	return func(ctx context.Context, b *bench) (figure, error) {
+		members, horizon := 16, 25
+		if b.eng.Device().Info().Type.GPU() {
+			members, horizon = 1024, 250
+		}
+		env, err := envs.Lookup("CartPoleSwingUp-easy")
+		if err != nil {
+			return figure{}, err
+		}
+		s := b.eng.NewState()
+		defer s.Close()
+		clock := engine.NewClock(s)
+		ro, err := envs.NewRollout(ctx, s, env, envs.RolloutConfig{
+			Members: members, Environments: environments, Horizon: horizon, Mode: true, Begin: true, Options: envs.Options{AutoReset: envs.Disabled},
+		})
+		if err != nil {
+			return figure{}, err
+		}
+		mlp := nn.MLP{In: env.ObsSize(), Out: env.Action.Size(), Hidden: []int{256, 256}, Activation: nn.Tanh}
+		params := s.Tensor("params", engine.Float32, engine.Population(members), engine.Axis("parameter", nn.Align(mlp.Size())))
+		if err := s.Zero(ctx); err != nil { // networks of zeros: no episode ends, the cart stays near its place
+			return figure{}, err
+		}
+		if err := ro.Init(ctx); err != nil {
+			return figure{}, err
+		}
+		policy := &envs.Policy{Network: mlp, Weights: nn.Weights{Params: params}, Placement: placement}
+		chosen, err := ro.Placement(policy, b.eng.Device().Info())
+		if err != nil {
+			if errors.Is(err, nn.ErrNoRoom) {
+				err = errSkip
+			}
+			return figure{}, err
+		}
+		rates := b.placed[environments]
+		if rates == nil {
+			rates = map[envs.Placement]float64{}
+			b.placed[environments] = rates
+		}
+		if rates[chosen] == 0 {
+			p, err := b.eng.Record("rollout", func(r *engine.Recorder) { ro.Record(r, clock, policy) })
+			if err != nil {
+				return figure{}, err
+			}
+			defer p.Free()
+			if rates[chosen], err = b.rate(ctx, float64(members*environments*horizon), func() error { return p.Run(ctx) }); err != nil {
+				return figure{}, err
+			}
+		}
+		if placement == envs.Automatic {
+			return figure{value: rates[chosen], limit: slices.Max(slices.Collect(maps.Values(rates)))}, nil
+		}
+		return figure{value: rates[chosen]}, nil
+	}
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// tested are the packages whose tests run on the device, and which of them: those of kernels beside float64 or recorded references.
+var tested = []struct{ pkg, run string }{
+	{"engine", "Math|Mean|Gather|Rank|Reduce|Permute|RandomKernel|Metrics"},
+	{"engine/nn", "Gemm|Network|Normalizer|Group"},
+	{"engine/optim", "Optimizers"},
+	{"envs", "OneStep|RobotStep|FreeRunning|Placements$|PlacementsAgree|RolloutNetworks|RolloutReplays|Sampling|Mode|Slices|RobotDiverges"},
+	{"ec", "Noise$|Judge|Shaping$|Updates|Eigen$|SortLikePymoo|Panel|Memory"},
+	{"rl", "GAE|Gradient|Update|Fused|Step$"},
+	{"hybrid", "Exchange|Choosing|Fitness"},
+}
+
+// testName is the file of a package's tests.
+func testName(pkg string) string { return strings.ReplaceAll(pkg, "/", "-") + ".test" }
+
+// build compiles all that runs on the device's machine into a folder: without symbols, as they may have a way to go.
+func build(ctx context.Context, folder string, stderr io.Writer) error {
+	folder, err := filepath.Abs(folder)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	flags := []string{"-trimpath", "-ldflags=-s -w", "-o"}
+	steps := [][]string{
+		append(append([]string{"build"}, flags...), filepath.Join(folder, "evorl"), "./cmd/evorl"),
+		append(append([]string{"build"}, flags...), filepath.Join(folder, "compare"), "./tools/compare"),
+	}
+	for _, t := range tested {
+		steps = append(steps, append(append([]string{"test", "-c"}, flags...), filepath.Join(folder, testName(t.pkg)), "./"+t.pkg))
+	}
+	for _, args := range steps {
+		cmd := exec.CommandContext(ctx, "go", args...)
+		cmd.Stdout, cmd.Stderr = stderr, stderr
+		if err := cmd.Run(); err != nil {
+			return fmt.Errorf("go %s: %w", strings.Join(args, " "), err)
+		}
+	}
+	return nil
+}
+
+// programs is the folder of the built programs: the one this program is in, if they are there too, else one that is built now and
+// removed by done.
+func programs(ctx context.Context, stderr io.Writer) (folder string, done func(), err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", nil, err
+	}
+	if _, err := os.Stat(filepath.Join(filepath.Dir(self), "evorl")); err == nil {
+		return filepath.Dir(self), func() {}, nil
+	}
+	if folder, err = os.MkdirTemp("", "evorl-compare-"); err != nil {
+		return "", nil, err
+	}
+	done = func() { _ = os.RemoveAll(folder) }
+	if err := build(ctx, folder, stderr); err != nil {
+		done()
+		return "", nil, err
+	}
+	return folder, done, nil
+}

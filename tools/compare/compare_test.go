@@ -1,0 +1,180 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	suites "github.com/evorl/evorl/cmd/bench"
+)
+
+// childEnv makes the test binary a program to run: its value says how it behaves.
+const childEnv = "EVORL_COMPARE_CHILD"
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(childEnv) {
+	case "figures":
+		fmt.Println("warming up")
+		fmt.Println(`{"case": "ppo/p1", "suite": "core", "value": 300, "unit": "env steps/s"}`)
+		fmt.Fprintln(os.Stderr, "out of memory")
+		os.Exit(3)
+	case "tests":
+		fmt.Println("=== RUN   TestA\n--- PASS: TestA (0.00s)\n    --- FAIL: TestB/part (0.00s)\n--- FAIL: TestB (0.00s)\n--- SKIP: TestC (0.00s)")
+		os.Exit(0)
+	case "forever":
+		fmt.Println(`{"steps_per_second": 100, "jax": "1.2", "device": "Abacus"}`)
+		time.Sleep(time.Hour)
+	}
+	os.Exit(m.Run())
+}
+
+// What parts print is kept and summed up, however they end, and again by a later process.
+func TestReport(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	r, err := openResults(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.add(record{Machine: &machine{Device: device{Name: "Voodoo", Driver: "1.0"}, Processor: "Abacus"}}); err != nil {
+		t.Fatal(err)
+	}
+	limit := 4 * time.Second
+	for child, name := range map[string]string{"figures": "bench ppo", "tests": "test rl", "forever": "jax ppo p1"} {
+		p := part{name: name, argv: []string{self}, env: []string{childEnv + "=" + child}}
+		out := p.run(t.Context(), limit, r)
+		if err := r.add(record{Part: name, Outcome: &out}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	late := part{name: "late", argv: []string{self}}.run(t.Context(), time.Second, r)
+	if err := r.add(record{Part: "late", Outcome: &late}); err != nil {
+		t.Fatal(err)
+	}
+	r.close()
+	if r, err = openResults(folder); err != nil {
+		t.Fatal(err)
+	}
+	r.close()
+	text := report(r.records)
+	for _, want := range []string{
+		"Voodoo", "| PPO on CartPole, 1 member | 300 env steps/s | 100 env steps/s | 3 × | JAX 1.2 | Abacus |", "| core | ppo/p1 | 300 env steps/s |", "| rl | 1 | 1 | 1 | TestB |",
+		"| exit status 3: out of memory |", "| stopped after 4 s |", "| late | 0 | left out: no time was left |",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "| test rl |") {
+		t.Errorf("a part that finished is among those that did not:\n%s", text)
+	}
+	if log, err := os.ReadFile(filepath.Join(folder, "log.txt")); err != nil || !strings.Contains(string(log), "warming up") {
+		t.Errorf("the log: %q, %v", log, err)
+	}
+}
+
+// The parts name what there is: cases of evorl bench, scripts and tests.
+func TestPartsExist(t *testing.T) {
+	root := filepath.Join("..", "..")
+	cases := map[string]bool{}
+	for _, s := range suites.Suites() {
+		for _, c := range s.Cases {
+			cases[s.Name+" "+c.Name] = true
+		}
+	}
+	has := func(name string) bool {
+		for _, s := range suites.Suites() {
+			if cases[s.Name+" "+name] {
+				return true
+			}
+		}
+		return false
+	}
+	names := map[string]bool{}
+	for _, p := range peers {
+		if names[p.name] {
+			t.Errorf("two parts %q", p.name)
+		}
+		names[p.name] = true
+		if _, err := os.Stat(filepath.Join(root, "tools", "peers", p.script)); err != nil {
+			t.Error(err)
+		}
+		for _, b := range p.beside {
+			if !has(b.bench) {
+				t.Errorf("%s: evorl bench has no case %q", p.name, b.bench)
+			}
+		}
+	}
+	for _, b := range benches {
+		for only := range strings.SplitSeq(strings.Trim(b.only+","+b.quick, ","), ",") {
+			found := false
+			for name := range cases {
+				found = found || strings.HasPrefix(name, b.suite+" "+only)
+			}
+			if !found {
+				t.Errorf("%s: suite %s has no case that begins with %q", b.name, b.suite, only)
+			}
+		}
+	}
+	for _, p := range tested {
+		files, err := filepath.Glob(filepath.Join(root, p.pkg, "*_test.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var text strings.Builder
+		for _, f := range files {
+			b, err := os.ReadFile(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text.Write(b)
+		}
+		for pattern := range strings.SplitSeq(p.run, "|") {
+			if !regexp.MustCompile(`(?m)^func Test\w*` + strings.ReplaceAll(pattern, "$", `\(`)).MatchString(text.String()) {
+				t.Errorf("%s has no test that matches %s", p.pkg, pattern)
+			}
+		}
+	}
+}
+
+func TestPick(t *testing.T) {
+	found := []device{{0, "llvmpipe", "cpu", "", ""}, {1, "Voodoo 2", "discrete", "", ""}, {2, "Voodoo 3", "discrete", "", ""}}
+	for want, index := range map[string]int{"": 1, "0": 0, "2": 2, "voodoo": 1, "LLVM": 0, "oo 3": 2} {
+		if d, err := pick(found, want); err != nil || d.Index != index {
+			t.Errorf("%q: %+v, %v; want %d", want, d, err, index)
+		}
+	}
+	if d, err := pick(found[:1], ""); err != nil || d.Index != 0 {
+		t.Errorf("a software driver alone: %+v, %v", d, err)
+	}
+	for _, wrong := range []string{"3", "Banshee"} {
+		if d, err := pick(found, wrong); err == nil || !strings.Contains(err.Error(), "Voodoo 3") {
+			t.Errorf("%q: %+v, %v", wrong, d, err)
+		}
+	}
+}
+
+func TestUsage(t *testing.T) {
+	for _, args := range [][]string{{"-minutes", "0"}, {"more"}, {"-only", "("}} {
+		if err := run(context.Background(), args, os.Stdout, new(strings.Builder)); err == nil {
+			t.Errorf("%q is accepted", args)
+		}
+	}
+}
+
+// A figure without kernels and a line that is not the expected one leave the page whole.
+func TestReportOfLittle(t *testing.T) {
+	text := report([]record{{Part: "bench core", Line: json.RawMessage(`{"case": "fma_peak", "value": 12345, "unit": "GFLOP/s"}`)}, {Part: "jax ppo p1", Line: json.RawMessage(`[]`)}})
+	if !strings.Contains(text, "12.3k GFLOP/s") || strings.Contains(text, "Beside") {
+		t.Error(text)
+	}
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// device is what evorl devices tells of one.
+type device struct {
+	Index  int    `json:"index"`
+	Name   string `json:"name"`
+	Type   string `json:"type"` // cpu: a software driver
+	Driver string `json:"driver"`
+	API    string `json:"api"`
+}
+
+func (d device) gpu() bool { return d.Type != "cpu" && d.Type != "other" }
+
+// machine is where and when figures were measured.
+type machine struct {
+	Date      time.Time `json:"date"`
+	Device    device    `json:"device"`
+	Evorl     string    `json:"evorl"` // version
+	System    string    `json:"system"`
+	Processor string    `json:"processor"`
+	Cores     int       `json:"cores"`
+	Load      string    `json:"load"` // averages over 1, 5 and 15 minutes, before the first part
+}
+
+// findDevice chooses as evorl does: by a number or a part of a name, else the first GPU, else the first device.
+func findDevice(ctx context.Context, bin, want string) (device, error) {
+	out, err := exec.CommandContext(ctx, filepath.Join(bin, "evorl"), "devices", "--json").Output()
+	if err != nil {
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			err = errors.New(strings.TrimSpace(string(exit.Stderr)))
+		}
+		return device{}, fmt.Errorf("evorl devices: %w", err)
+	}
+	var found []device
+	if err := json.Unmarshal(out, &found); err != nil {
+		return device{}, fmt.Errorf("evorl devices: %w", err)
+	}
+	return pick(found, want)
+}
+
+func pick(found []device, want string) (device, error) {
+	var names []string
+	n, err := strconv.Atoi(want)
+	for _, d := range found {
+		switch {
+		case want == "" && d.gpu(), want != "" && err == nil && d.Index == n, want != "" && err != nil && strings.Contains(strings.ToLower(d.Name), strings.ToLower(want)):
+			return d, nil
+		}
+		names = append(names, fmt.Sprintf("%d %s", d.Index, d.Name))
+	}
+	if want == "" && len(found) > 0 {
+		return found[0], nil
+	}
+	return device{}, fmt.Errorf("no device %q; there are: %s", want, strings.Join(names, ", "))
+}
+
+func describe(ctx context.Context, bin string, d device) *machine {
+	m := &machine{Date: time.Now().UTC().Truncate(time.Second), Device: d, System: runtime.GOOS + "/" + runtime.GOARCH, Cores: runtime.NumCPU()}
+	if out, err := exec.CommandContext(ctx, filepath.Join(bin, "evorl"), "--version").Output(); err == nil {
+		m.Evorl = strings.TrimSpace(strings.TrimPrefix(string(out), "evorl version "))
+	}
+	m.System = valueIn("/etc/os-release", "PRETTY_NAME=", m.System)
+	m.Processor = valueIn("/proc/cpuinfo", "model name\t: ", runtime.GOARCH)
+	if load, err := os.ReadFile("/proc/loadavg"); err == nil {
+		m.Load = strings.Join(strings.Fields(string(load))[:3], " ")
+	}
+	return m
+}
+
+// valueIn is what follows the key at the beginning of a line of a file; without one it is otherwise.
+func valueIn(file, key, otherwise string) string {
+	text, _ := os.ReadFile(file) // not there on every system
+	for line := range strings.Lines(string(text)) {
+		if value, ok := strings.CutPrefix(line, key); ok {
+			return strings.Trim(strings.TrimSpace(value), `"`)
+		}
+	}
+	return otherwise
+}

@@ -1,0 +1,124 @@
+// Command compare measures evorl beside its peers on one device and writes a table of it: evorl's tests and benchmarks on the device, then the
+// same work by the peers of tools/peers, PPO and OpenES in JAX, MJX, and MuJoCo's own rollout.
+//
+//	go run ./tools/compare                          on the first GPU, ten minutes at most
+//	go run ./tools/compare -quick                   a few minutes of small sizes, for a look
+//	go run ./tools/compare -only 'mjx' -minutes 20  what the name matches, added to what is in the folder already
+//
+// It runs in the root of the repository. The peers need a Python that has them (-python, tools/peers/requirements-mjx.txt); what is missing or fails is
+// told, and the rest goes on. Where there is no Go, bring the programs:
+//
+//	go run ./tools/compare -build bin/compare       on a machine that has Go
+//	bin/compare/compare                             there, in the root of a copy of the repository
+//
+// The folder -out gets report.md, rewritten after each part; results.jsonl, every figure with its origin; and log.txt, what the programs said.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"time"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	if errors.Is(err, flag.ErrHelp) {
+		return
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "compare:", err)
+		os.Exit(1)
+	}
+}
+
+// options are the flags.
+type options struct {
+	device, out, python, build string
+	minutes                    float64
+	quick                      bool
+	only                       *regexp.Regexp
+}
+
+func parse(args []string, stderr io.Writer) (options, error) {
+	var o options
+	var only string
+	flags := flag.NewFlagSet("compare", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.StringVar(&o.device, "device", os.Getenv("EVORL_DEVICE"), "`N|NAME` of evorl devices (default $EVORL_DEVICE, else the first GPU, else the software driver)")
+	flags.StringVar(&o.out, "out", "comparison", "`FOLDER` for the results; those that are there stay")
+	flags.StringVar(&o.python, "python", "python3", "Python `PROGRAM` that has the peers")
+	flags.StringVar(&o.build, "build", "", "build the programs into `FOLDER` and measure nothing")
+	flags.Float64Var(&o.minutes, "minutes", 10, "take at most `M` minutes; parts that find no time are left out")
+	flags.BoolVar(&o.quick, "quick", false, "small sizes, a few minutes")
+	flags.StringVar(&only, "only", "", "only the parts whose names match `REGEXP`")
+	if err := flags.Parse(args); err != nil {
+		return o, err
+	}
+	if flags.NArg() > 0 || !(o.minutes > 0) {
+		return o, fmt.Errorf("want no arguments besides flags, and more than 0 minutes")
+	}
+	var err error
+	if o.only, err = regexp.Compile(only); err != nil {
+		return o, fmt.Errorf("-only: %w", err)
+	}
+	return o, nil
+}
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	o, err := parse(args, stderr)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat("tools/peers"); err != nil {
+		return fmt.Errorf("run it in the root of evorl's repository: %w", err)
+	}
+	if o.build != "" {
+		return build(ctx, o.build, stderr)
+	}
+	deadline := time.Now().Add(time.Duration(o.minutes * float64(time.Minute)))
+	bin, done, err := programs(ctx, stderr)
+	if err != nil {
+		return err
+	}
+	defer done()
+	chosen, err := findDevice(ctx, bin, o.device)
+	if err != nil {
+		return err
+	}
+	r, err := openResults(o.out)
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	if err := r.add(record{Machine: describe(ctx, bin, chosen)}); err != nil {
+		return err
+	}
+	for _, p := range parts(o, bin, chosen) {
+		if !o.only.MatchString(p.name) {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		fmt.Fprintf(stderr, "%-24s ", p.name)
+		out := p.run(ctx, min(p.limit, time.Until(deadline)-time.Second), r)
+		fmt.Fprintf(stderr, "%5.1f s  %s\n", out.Seconds, out.Said)
+		if err := r.add(record{Part: p.name, Outcome: &out}); err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(o.out, "report.md"), []byte(report(r.records)), 0o644); err != nil {
+			return err
+		}
+	}
+	_, err = io.WriteString(stdout, report(r.records))
+	return err
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// part is a program that is run for a limited time.
+type part struct {
+	name  string
+	limit time.Duration
+	argv  []string
+	dir   string
+	env   []string
+}
+
+// run runs the program for as long as there is, and keeps what it prints.
+func (p part) run(ctx context.Context, limit time.Duration, r *results) outcome {
+	if limit < 3*time.Second {
+		return outcome{Said: "left out: no time was left"}
+	}
+	begin := time.Now()
+	timed, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	fmt.Fprintf(r.log, "\n== %s: %s\n", p.name, strings.Join(p.argv, " "))
+	cmd := exec.CommandContext(timed, p.argv[0], p.argv[1:]...)
+	cmd.Dir, cmd.Env, cmd.WaitDelay = p.dir, append(os.Environ(), p.env...), 2*time.Second
+	complaint := &lastLine{}
+	cmd.Stderr = io.MultiWriter(r.log, complaint)
+	stdout, write := io.Pipe()
+	cmd.Stdout = write
+	read := make(chan error, 1)
+	go func() { read <- p.read(stdout, r) }()
+	err := cmd.Run()
+	_ = write.Close() // a pipe's Close has no error
+	if e := <-read; err == nil {
+		err = e
+	}
+	out := outcome{Finished: err == nil, Said: "finished", Seconds: time.Since(begin).Seconds()}
+	switch {
+	case errors.Is(timed.Err(), context.DeadlineExceeded):
+		out.Finished, out.Said = false, fmt.Sprintf("stopped after %.0f s", limit.Seconds())
+	case err != nil && complaint.text != "":
+		out.Said = fmt.Sprintf("%v: %s", err, complaint.text)
+	case err != nil:
+		out.Said = err.Error()
+	}
+	return out
+}
+
+// ended is what go test -v says of a test that is not part of another.
+var ended = regexp.MustCompile(`^--- (PASS|FAIL|SKIP): (\S+)`)
+
+// read keeps lines of JSON and the results of tests, and puts the rest into the log.
+func (p part) read(from io.Reader, r *results) error {
+	lines := bufio.NewReader(from)
+	for {
+		line, err := lines.ReadString('\n')
+		if text := strings.TrimSpace(line); strings.HasPrefix(text, "{") && json.Valid([]byte(text)) {
+			if err := r.add(record{Part: p.name, Line: json.RawMessage(text)}); err != nil {
+				return err
+			}
+		} else if _, err := io.WriteString(r.log, line); err != nil {
+			return err
+		}
+		if m := ended.FindStringSubmatch(line); m != nil {
+			if err := r.add(record{Part: p.name, Test: &testResult{Name: m[2], Result: m[1]}}); err != nil {
+				return err
+			}
+		}
+		if err != nil {
+			return nil
+		}
+	}
+}
+
+// lastLine keeps the last line that is written to it and is not empty.
+type lastLine struct{ text, rest string }
+
+func (l *lastLine) Write(b []byte) (int, error) {
+	l.rest += string(b)
+	for {
+		line, rest, ok := strings.Cut(l.rest, "\n")
+		if !ok {
+			return len(b), nil
+		}
+		if l.rest = rest; strings.TrimSpace(line) != "" {
+			l.text = strings.TrimSpace(line)
+		}
+	}
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// peer is a run of a script of tools/peers that writes one line of JSON, and the cases of evorl bench that it is read beside.
+type peer struct {
+	name   string
+	script string
+	args   []string
+	quick  bool // of the small sizes, else of the full ones
+	limit  time.Duration
+	beside []beside
+}
+
+// beside is a figure of both: a case of evorl bench and the fields of the peer's line that come to the same, summed.
+type beside struct {
+	what    string
+	bench   string
+	fields  []string
+	seconds bool // a time, of which less is better; else a rate
+}
+
+// peers are all, those that matter most first.
+var peers = allPeers()
+
+func allPeers() (all []peer) {
+	for _, members := range []int{256, 1, 2048} {
+		p := ppo(members, 50_000)
+		if members == 256 {
+			p.beside = append(p.beside, beside{"PPO, 256 members: start-up and compiling", "ppo/p256/start", []string{"start_up_seconds", "compile_seconds"}, true})
+		}
+		all = append(all, p)
+	}
+	for _, of := range []struct{ units, population int }{{64, 4096}, {256, 32768}, {256, 128}, {16, 8192}} {
+		p := openES(of.units, of.population, 3)
+		if of.units == 64 {
+			p.beside = append(p.beside, beside{"OpenES, [64, 64], 4096 candidates: until the first generation", "openes/64x64/p4096/start", []string{"to_first_generation_seconds"}, true})
+		}
+		all = append(all, p)
+	}
+	locomotion := []string{"HalfCheetah", "Hopper", "Ant", "Humanoid"}
+	for _, worlds := range []int{65536, 4096} {
+		for _, name := range locomotion {
+			p := mjx(name, worlds, 16)
+			if worlds == 65536 {
+				p.beside = append(p.beside, beside{name + ": start-up and compiling", strings.ToLower(name) + "/compile", []string{"start_up_seconds", "compile_seconds"}, true})
+			}
+			all = append(all, p)
+		}
+	}
+	for _, name := range locomotion {
+		all = append(all, mujoco(name, 4096))
+	}
+	for _, p := range []peer{ppo(1, 20_000), openES(16, 512, 1), mjx("HalfCheetah", 64, 2), mujoco("HalfCheetah", 64)} {
+		p.name, p.quick = "quick "+p.name, true
+		all = append(all, p)
+	}
+	return all
+}
+
+func ppo(members, steps int) peer {
+	return peer{
+		name: fmt.Sprintf("jax ppo p%d", members), script: "ppo_jax.py", limit: 2 * time.Minute,
+		args:   []string{"--members", fmt.Sprint(members), "--steps", fmt.Sprint(steps)},
+		beside: []beside{{fmt.Sprintf("PPO on CartPole, %s", plural(members, "member")), fmt.Sprintf("ppo/p%d", members), []string{"steps_per_second"}, false}},
+	}
+}
+
+func openES(units, population, generations int) peer {
+	return peer{
+		name: fmt.Sprintf("jax openes %dx%d p%d", units, units, population), script: "openes_jax.py", limit: 2 * time.Minute,
+		args: []string{"--population", fmt.Sprint(population), "--generations", fmt.Sprint(generations), "--hidden", fmt.Sprint(units), fmt.Sprint(units)},
+		beside: []beside{{
+			fmt.Sprintf("OpenES on swing-up, [%d, %d], %d candidates: a generation", units, units, population), fmt.Sprintf("openes/%dx%d/p%d", units, units, population),
+			[]string{"generation_seconds"}, true,
+		}},
+	}
+}
+
+func mjx(name string, worlds, steps int) peer {
+	return physics("mjx", "mjx_rollout.py", name, worlds, "--steps", fmt.Sprint(steps))
+}
+
+func mujoco(name string, worlds int) peer {
+	return physics("mujoco", "mujoco_rollout.py", name, worlds)
+}
+
+func physics(by, script, name string, worlds int, args ...string) peer {
+	short := strings.ToLower(name)
+	return peer{
+		name: fmt.Sprintf("%s %s w%d", by, short, worlds), script: script, limit: 3 * time.Minute,
+		args:   append([]string{name + "-v5", "--worlds", fmt.Sprint(worlds)}, args...),
+		beside: []beside{{fmt.Sprintf("%s, %d worlds", name, worlds), fmt.Sprintf("%s/w%d", short, worlds), []string{"env_steps_per_second"}, false}},
+	}
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// record is a line of results.jsonl; one of its last fields is set.
+type record struct {
+	Part    string          `json:"part,omitempty"`
+	Machine *machine        `json:"machine,omitempty"` // a run of this program begins
+	Line    json.RawMessage `json:"line,omitempty"`    // a figure, as the program wrote it
+	Test    *testResult     `json:"test,omitempty"`
+	Outcome *outcome        `json:"outcome,omitempty"` // the part ends
+}
+
+// testResult is a test of Go that has ended.
+type testResult struct {
+	Name   string `json:"name"`
+	Result string `json:"result"` // PASS, FAIL, SKIP
+}
+
+// outcome is how a part ended.
+type outcome struct {
+	Finished bool    `json:"finished"`
+	Said     string  `json:"said"` // "finished", or why not
+	Seconds  float64 `json:"seconds"`
+}
+
+// results are the records of a folder. They are written as they come, so that nothing is lost with what comes after.
+type results struct {
+	records []record
+	file    *os.File
+	log     *os.File
+}
+
+func openResults(folder string) (*results, error) {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return nil, err
+	}
+	name := filepath.Join(folder, "results.jsonl")
+	r := &results{}
+	text, err := os.ReadFile(name)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for line := range bytes.Lines(text) {
+		var one record
+		if err := json.Unmarshal(line, &one); err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", name, len(r.records)+1, err)
+		}
+		r.records = append(r.records, one)
+	}
+	if r.file, err = os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644); err != nil {
+		return nil, err
+	}
+	if r.log, err = os.OpenFile(filepath.Join(folder, "log.txt"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644); err != nil {
+		return nil, errors.Join(err, r.file.Close())
+	}
+	return r, nil
+}
+
+func (r *results) add(one record) error {
+	line, err := json.Marshal(one)
+	if err != nil {
+		return err
+	}
+	r.records = append(r.records, one)
+	_, err = r.file.Write(append(line, '\n'))
+	return err
+}
+
+func (r *results) close() {
+	_ = r.file.Close() // every line has been written
+	_ = r.log.Close()
+}
