@@ -683,6 +683,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
+			{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -706,6 +707,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "BINS", ID: 25, Default: 1},
 			{Name: "CAPPED", ID: 26, Default: 0},
 			{Name: "STATISTICS", ID: 27, Default: 0},
+			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -753,6 +755,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
+			{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -776,6 +779,79 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "BINS", ID: 25, Default: 1},
 			{Name: "CAPPED", ID: 26, Default: 0},
 			{Name: "STATISTICS", ID: 27, Default: 0},
+			{Name: "WORLDS", ID: 28, Default: 8},
+			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+			{Name: "STREAM_ROWS", ID: 40, Default: 1},
+			{Name: "STREAM_QUADS", ID: 41, Default: 1},
+			{Name: "STREAM_ALIGNED", ID: 42, Default: 0},
+			{Name: "GROUP_ROWS", ID: 43, Default: 1},
+			{Name: "GROUP_SLICES_1", ID: 44, Default: 4},
+			{Name: "GROUP_SLICES_2", ID: 45, Default: 4},
+			{Name: "GROUP_HELD", ID: 46, Default: 0},
+			{Name: "GROUP_KEPT", ID: 47, Default: 0},
+			{Name: "OPTION_0", ID: 100, Default: 0x0},
+			{Name: "OPTION_1", ID: 101, Default: 0x0},
+			{Name: "OPTION_2", ID: 102, Default: 0x0},
+			{Name: "OPTION_3", ID: 103, Default: 0x0},
+			{Name: "OPTION_4", ID: 104, Default: 0x0},
+			{Name: "OPTION_5", ID: 105, Default: 0x0},
+			{Name: "OPTION_6", ID: 106, Default: 0x0},
+			{Name: "OPTION_7", ID: 107, Default: 0x0},
+			{Name: "OPTION_8", ID: 108, Default: 0x0},
+			{Name: "OPTION_9", ID: 109, Default: 0x0},
+			{Name: "OPTION_10", ID: 110, Default: 0x0},
+			{Name: "OPTION_11", ID: 111, Default: 0x0},
+		},
+		LocalSize:     [3]uint32{8, 1, 1},
+		LocalSizeSpec: [3]int32{6, -1, -1},
+	},
+	"Ant-v5.team": {
+		Name:  "envs/rollout.Ant-v5.team",
+		SPIRV: shaders.Code("envs/rollout.Ant-v5.team"),
+		Bindings: []vk.Binding{
+			{Name: "Params", Index: 0, Access: vk.Read},
+			{Name: "Params4", Index: 1, Access: vk.Read},
+			{Name: "Normalizer", Index: 2, Access: vk.Read},
+			{Name: "ActionScale", Index: 3, Access: vk.Read},
+			{Name: "Clock", Index: 4, Access: vk.Read},
+			{Name: "EnvState", Index: 5, Access: vk.ReadWrite},
+			{Name: "EpisodeStep", Index: 6, Access: vk.ReadWrite},
+			{Name: "EpisodeReturn", Index: 7, Access: vk.ReadWrite},
+			{Name: "Finished", Index: 8, Access: vk.ReadWrite},
+			{Name: "Obs", Index: 9, Access: vk.Write},
+			{Name: "Action", Index: 10, Access: vk.Write},
+			{Name: "LogProb", Index: 11, Access: vk.Write},
+			{Name: "Reward", Index: 12, Access: vk.Write},
+			{Name: "Done", Index: 13, Access: vk.Write},
+			{Name: "NextObs", Index: 14, Access: vk.Write},
+			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
+			{Name: "Cap", Index: 16, Access: vk.Read},
+			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
+			{Name: "Tables", Index: 18, Access: vk.Read},
+		},
+		PushBytes: 104,
+		Spec: []vk.SpecConstant{
+			{Name: "LANES", ID: 0, Default: 8},
+			{Name: "HIDDEN_1", ID: 1, Default: 64},
+			{Name: "HIDDEN_2", ID: 2, Default: 0},
+			{Name: "ACTIVATION", ID: 3, Default: 0},
+			{Name: "LAYER_NORM", ID: 4, Default: 0},
+			{Name: "NETWORK", ID: 5, Default: 0},
+			{Name: "WORKGROUP", ID: 6, Default: 8},
+			{Name: "TIME_LIMIT", ID: 10, Default: 0},
+			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
+			{Name: "AUTO_RESET", ID: 12, Default: 0},
+			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
+			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "POLICY", ID: 20, Default: 0},
+			{Name: "TRAJECTORY", ID: 21, Default: 0},
+			{Name: "NORMALIZE", ID: 22, Default: 0},
+			{Name: "SQUASH", ID: 23, Default: 0},
+			{Name: "MODE", ID: 24, Default: 0},
+			{Name: "BINS", ID: 25, Default: 1},
+			{Name: "CAPPED", ID: 26, Default: 0},
+			{Name: "STATISTICS", ID: 27, Default: 0},
+			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -823,6 +899,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
+			{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -846,6 +923,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "BINS", ID: 25, Default: 1},
 			{Name: "CAPPED", ID: 26, Default: 0},
 			{Name: "STATISTICS", ID: 27, Default: 0},
+			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -893,6 +971,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
+			{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -916,6 +995,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "BINS", ID: 25, Default: 1},
 			{Name: "CAPPED", ID: 26, Default: 0},
 			{Name: "STATISTICS", ID: 27, Default: 0},
+			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -963,6 +1043,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
+			{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -986,6 +1067,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "BINS", ID: 25, Default: 1},
 			{Name: "CAPPED", ID: 26, Default: 0},
 			{Name: "STATISTICS", ID: 27, Default: 0},
+			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -1033,6 +1115,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
+			{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1056,6 +1139,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "BINS", ID: 25, Default: 1},
 			{Name: "CAPPED", ID: 26, Default: 0},
 			{Name: "STATISTICS", ID: 27, Default: 0},
+			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -1103,6 +1187,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
+			{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1126,6 +1211,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "BINS", ID: 25, Default: 1},
 			{Name: "CAPPED", ID: 26, Default: 0},
 			{Name: "STATISTICS", ID: 27, Default: 0},
+			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -1173,6 +1259,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
+			{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1196,6 +1283,79 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "BINS", ID: 25, Default: 1},
 			{Name: "CAPPED", ID: 26, Default: 0},
 			{Name: "STATISTICS", ID: 27, Default: 0},
+			{Name: "WORLDS", ID: 28, Default: 8},
+			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+			{Name: "STREAM_ROWS", ID: 40, Default: 1},
+			{Name: "STREAM_QUADS", ID: 41, Default: 1},
+			{Name: "STREAM_ALIGNED", ID: 42, Default: 0},
+			{Name: "GROUP_ROWS", ID: 43, Default: 1},
+			{Name: "GROUP_SLICES_1", ID: 44, Default: 4},
+			{Name: "GROUP_SLICES_2", ID: 45, Default: 4},
+			{Name: "GROUP_HELD", ID: 46, Default: 0},
+			{Name: "GROUP_KEPT", ID: 47, Default: 0},
+			{Name: "OPTION_0", ID: 100, Default: 0x0},
+			{Name: "OPTION_1", ID: 101, Default: 0x0},
+			{Name: "OPTION_2", ID: 102, Default: 0x0},
+			{Name: "OPTION_3", ID: 103, Default: 0x0},
+			{Name: "OPTION_4", ID: 104, Default: 0x0},
+			{Name: "OPTION_5", ID: 105, Default: 0x0},
+			{Name: "OPTION_6", ID: 106, Default: 0x0},
+			{Name: "OPTION_7", ID: 107, Default: 0x0},
+			{Name: "OPTION_8", ID: 108, Default: 0x0},
+			{Name: "OPTION_9", ID: 109, Default: 0x0},
+			{Name: "OPTION_10", ID: 110, Default: 0x0},
+			{Name: "OPTION_11", ID: 111, Default: 0x0},
+		},
+		LocalSize:     [3]uint32{8, 1, 1},
+		LocalSizeSpec: [3]int32{6, -1, -1},
+	},
+	"Humanoid-v5.team": {
+		Name:  "envs/rollout.Humanoid-v5.team",
+		SPIRV: shaders.Code("envs/rollout.Humanoid-v5.team"),
+		Bindings: []vk.Binding{
+			{Name: "Params", Index: 0, Access: vk.Read},
+			{Name: "Params4", Index: 1, Access: vk.Read},
+			{Name: "Normalizer", Index: 2, Access: vk.Read},
+			{Name: "ActionScale", Index: 3, Access: vk.Read},
+			{Name: "Clock", Index: 4, Access: vk.Read},
+			{Name: "EnvState", Index: 5, Access: vk.ReadWrite},
+			{Name: "EpisodeStep", Index: 6, Access: vk.ReadWrite},
+			{Name: "EpisodeReturn", Index: 7, Access: vk.ReadWrite},
+			{Name: "Finished", Index: 8, Access: vk.ReadWrite},
+			{Name: "Obs", Index: 9, Access: vk.Write},
+			{Name: "Action", Index: 10, Access: vk.Write},
+			{Name: "LogProb", Index: 11, Access: vk.Write},
+			{Name: "Reward", Index: 12, Access: vk.Write},
+			{Name: "Done", Index: 13, Access: vk.Write},
+			{Name: "NextObs", Index: 14, Access: vk.Write},
+			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
+			{Name: "Cap", Index: 16, Access: vk.Read},
+			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
+			{Name: "Tables", Index: 18, Access: vk.Read},
+		},
+		PushBytes: 104,
+		Spec: []vk.SpecConstant{
+			{Name: "LANES", ID: 0, Default: 8},
+			{Name: "HIDDEN_1", ID: 1, Default: 64},
+			{Name: "HIDDEN_2", ID: 2, Default: 0},
+			{Name: "ACTIVATION", ID: 3, Default: 0},
+			{Name: "LAYER_NORM", ID: 4, Default: 0},
+			{Name: "NETWORK", ID: 5, Default: 0},
+			{Name: "WORKGROUP", ID: 6, Default: 8},
+			{Name: "TIME_LIMIT", ID: 10, Default: 0},
+			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
+			{Name: "AUTO_RESET", ID: 12, Default: 0},
+			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
+			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "POLICY", ID: 20, Default: 0},
+			{Name: "TRAJECTORY", ID: 21, Default: 0},
+			{Name: "NORMALIZE", ID: 22, Default: 0},
+			{Name: "SQUASH", ID: 23, Default: 0},
+			{Name: "MODE", ID: 24, Default: 0},
+			{Name: "BINS", ID: 25, Default: 1},
+			{Name: "CAPPED", ID: 26, Default: 0},
+			{Name: "STATISTICS", ID: 27, Default: 0},
+			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -1243,6 +1403,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
+			{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1266,6 +1427,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "BINS", ID: 25, Default: 1},
 			{Name: "CAPPED", ID: 26, Default: 0},
 			{Name: "STATISTICS", ID: 27, Default: 0},
+			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -1313,6 +1475,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
+			{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1336,6 +1499,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "BINS", ID: 25, Default: 1},
 			{Name: "CAPPED", ID: 26, Default: 0},
 			{Name: "STATISTICS", ID: 27, Default: 0},
+			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -1383,6 +1547,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
+			{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1406,6 +1571,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "BINS", ID: 25, Default: 1},
 			{Name: "CAPPED", ID: 26, Default: 0},
 			{Name: "STATISTICS", ID: 27, Default: 0},
+			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -1453,6 +1619,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
+			{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1476,6 +1643,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "BINS", ID: 25, Default: 1},
 			{Name: "CAPPED", ID: 26, Default: 0},
 			{Name: "STATISTICS", ID: 27, Default: 0},
+			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -1523,6 +1691,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
+			{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1546,6 +1715,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "BINS", ID: 25, Default: 1},
 			{Name: "CAPPED", ID: 26, Default: 0},
 			{Name: "STATISTICS", ID: 27, Default: 0},
+			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -1593,6 +1763,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
+			{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1616,6 +1787,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "BINS", ID: 25, Default: 1},
 			{Name: "CAPPED", ID: 26, Default: 0},
 			{Name: "STATISTICS", ID: 27, Default: 0},
+			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -1663,6 +1835,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
+			{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1686,6 +1859,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "BINS", ID: 25, Default: 1},
 			{Name: "CAPPED", ID: 26, Default: 0},
 			{Name: "STATISTICS", ID: 27, Default: 0},
+			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -1733,6 +1907,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 			{Name: "Cap", Index: 16, Access: vk.Read},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
+			{Name: "Tables", Index: 18, Access: vk.Read},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1756,6 +1931,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "BINS", ID: 25, Default: 1},
 			{Name: "CAPPED", ID: 26, Default: 0},
 			{Name: "STATISTICS", ID: 27, Default: 0},
+			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -1803,6 +1979,7 @@ type rolloutKernel struct {
 	ParamsTexels  vk.Range // readonly vec4 rgba32f
 	Cap           vk.Range // readonly uint
 	Seen          vk.Range // read-write float
+	Tables        vk.Range // readonly uint
 
 	Population   uint32 // push constants, in order
 	Environments uint32
@@ -1844,6 +2021,7 @@ type rolloutKernel struct {
 	Bins          uint32  // default 1
 	Capped        uint32  // default 0
 	Statistics    uint32  // default 0
+	Worlds        uint32  // default 8
 	TexelLoads    uint32  // default 0
 	StreamRows    uint32  // default 1
 	StreamQuads   uint32  // default 1
@@ -1870,11 +2048,11 @@ type rolloutKernel struct {
 // call dispatches x × y × z workgroups of shader, one of rolloutShader or made from one by vk.Shader.With.
 func (k rolloutKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [18]vk.Range
+		ranges [19]vk.Range
 		push   [104]byte
-		spec   [41]uint32
+		spec   [42]uint32
 	})
-	a.ranges = [18]vk.Range{k.Params, k.Params4, k.Normalizer, k.ActionScale, k.Clock, k.EnvState, k.EpisodeStep, k.EpisodeReturn, k.Finished, k.Obs, k.Action, k.LogProb, k.Reward, k.Done, k.NextObs, k.ParamsTexels, k.Cap, k.Seen}
+	a.ranges = [19]vk.Range{k.Params, k.Params4, k.Normalizer, k.ActionScale, k.Clock, k.EnvState, k.EpisodeStep, k.EpisodeReturn, k.Finished, k.Obs, k.Action, k.LogProb, k.Reward, k.Done, k.NextObs, k.ParamsTexels, k.Cap, k.Seen, k.Tables}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Environments)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Steps)
@@ -1901,7 +2079,7 @@ func (k rolloutKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[92:], k.StreamHidden[5])
 	binary.LittleEndian.PutUint32(a.push[96:], k.StreamHidden[6])
 	binary.LittleEndian.PutUint32(a.push[100:], k.StreamHidden[7])
-	a.spec = [41]uint32{8, 64, 0, 0, 0, 0, 8, 0, 1, 0, 0, 0x3f800000, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 1, 0, 1, 4, 4, 0, 0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0}
+	a.spec = [42]uint32{8, 64, 0, 0, 0, 0, 8, 0, 1, 0, 0, 0x3f800000, 0, 0, 0, 0, 0, 1, 0, 0, 8, 0, 1, 1, 0, 1, 4, 4, 0, 0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0}
 	if k.Lanes != 0 {
 		a.spec[0] = k.Lanes
 	}
@@ -1962,68 +2140,71 @@ func (k rolloutKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	if k.Statistics != 0 {
 		a.spec[19] = k.Statistics
 	}
+	if k.Worlds != 0 {
+		a.spec[20] = k.Worlds
+	}
 	if k.TexelLoads != 0 {
-		a.spec[20] = k.TexelLoads
+		a.spec[21] = k.TexelLoads
 	}
 	if k.StreamRows != 0 {
-		a.spec[21] = k.StreamRows
+		a.spec[22] = k.StreamRows
 	}
 	if k.StreamQuads != 0 {
-		a.spec[22] = k.StreamQuads
+		a.spec[23] = k.StreamQuads
 	}
 	if k.StreamAligned != 0 {
-		a.spec[23] = k.StreamAligned
+		a.spec[24] = k.StreamAligned
 	}
 	if k.GroupRows != 0 {
-		a.spec[24] = k.GroupRows
+		a.spec[25] = k.GroupRows
 	}
 	if k.GroupSlices1 != 0 {
-		a.spec[25] = k.GroupSlices1
+		a.spec[26] = k.GroupSlices1
 	}
 	if k.GroupSlices2 != 0 {
-		a.spec[26] = k.GroupSlices2
+		a.spec[27] = k.GroupSlices2
 	}
 	if k.GroupHeld != 0 {
-		a.spec[27] = k.GroupHeld
+		a.spec[28] = k.GroupHeld
 	}
 	if k.GroupKept != 0 {
-		a.spec[28] = k.GroupKept
+		a.spec[29] = k.GroupKept
 	}
 	if k.Option0 != 0 {
-		a.spec[29] = math.Float32bits(k.Option0)
+		a.spec[30] = math.Float32bits(k.Option0)
 	}
 	if k.Option1 != 0 {
-		a.spec[30] = math.Float32bits(k.Option1)
+		a.spec[31] = math.Float32bits(k.Option1)
 	}
 	if k.Option2 != 0 {
-		a.spec[31] = math.Float32bits(k.Option2)
+		a.spec[32] = math.Float32bits(k.Option2)
 	}
 	if k.Option3 != 0 {
-		a.spec[32] = math.Float32bits(k.Option3)
+		a.spec[33] = math.Float32bits(k.Option3)
 	}
 	if k.Option4 != 0 {
-		a.spec[33] = math.Float32bits(k.Option4)
+		a.spec[34] = math.Float32bits(k.Option4)
 	}
 	if k.Option5 != 0 {
-		a.spec[34] = math.Float32bits(k.Option5)
+		a.spec[35] = math.Float32bits(k.Option5)
 	}
 	if k.Option6 != 0 {
-		a.spec[35] = math.Float32bits(k.Option6)
+		a.spec[36] = math.Float32bits(k.Option6)
 	}
 	if k.Option7 != 0 {
-		a.spec[36] = math.Float32bits(k.Option7)
+		a.spec[37] = math.Float32bits(k.Option7)
 	}
 	if k.Option8 != 0 {
-		a.spec[37] = math.Float32bits(k.Option8)
+		a.spec[38] = math.Float32bits(k.Option8)
 	}
 	if k.Option9 != 0 {
-		a.spec[38] = math.Float32bits(k.Option9)
+		a.spec[39] = math.Float32bits(k.Option9)
 	}
 	if k.Option10 != 0 {
-		a.spec[39] = math.Float32bits(k.Option10)
+		a.spec[40] = math.Float32bits(k.Option10)
 	}
 	if k.Option11 != 0 {
-		a.spec[40] = math.Float32bits(k.Option11)
+		a.spec[41] = math.Float32bits(k.Option11)
 	}
 	return vk.Call{Shader: shader, Groups: [3]uint32{x, y, z}, Label: "envs/rollout", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
@@ -2043,15 +2224,17 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
+			{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
-			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+			{Name: "LANES", ID: 0, Default: 64},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "WORLDS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -2081,15 +2264,57 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
+			{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
-			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+			{Name: "LANES", ID: 0, Default: 64},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "WORLDS", ID: 28, Default: 64},
+			{Name: "OPTION_0", ID: 100, Default: 0x0},
+			{Name: "OPTION_1", ID: 101, Default: 0x0},
+			{Name: "OPTION_2", ID: 102, Default: 0x0},
+			{Name: "OPTION_3", ID: 103, Default: 0x0},
+			{Name: "OPTION_4", ID: 104, Default: 0x0},
+			{Name: "OPTION_5", ID: 105, Default: 0x0},
+			{Name: "OPTION_6", ID: 106, Default: 0x0},
+			{Name: "OPTION_7", ID: 107, Default: 0x0},
+			{Name: "OPTION_8", ID: 108, Default: 0x0},
+			{Name: "OPTION_9", ID: 109, Default: 0x0},
+			{Name: "OPTION_10", ID: 110, Default: 0x0},
+			{Name: "OPTION_11", ID: 111, Default: 0x0},
+		},
+		LocalSize:     [3]uint32{64, 1, 1},
+		LocalSizeSpec: [3]int32{0, -1, -1},
+	},
+	"Ant-v5.team": {
+		Name:  "envs/step.Ant-v5.team",
+		SPIRV: shaders.Code("envs/step.Ant-v5.team"),
+		Bindings: []vk.Binding{
+			{Name: "EnvState", Index: 0, Access: vk.ReadWrite},
+			{Name: "EpisodeStep", Index: 1, Access: vk.ReadWrite},
+			{Name: "EpisodeReturn", Index: 2, Access: vk.ReadWrite},
+			{Name: "Action", Index: 3, Access: vk.Read},
+			{Name: "Obs", Index: 4, Access: vk.Write},
+			{Name: "NextObs", Index: 5, Access: vk.Write},
+			{Name: "Reward", Index: 6, Access: vk.Write},
+			{Name: "Done", Index: 7, Access: vk.Write},
+			{Name: "Clock", Index: 8, Access: vk.Read},
+			{Name: "Tables", Index: 9, Access: vk.Read},
+		},
+		PushBytes: 12,
+		Spec: []vk.SpecConstant{
+			{Name: "LANES", ID: 0, Default: 64},
+			{Name: "TIME_LIMIT", ID: 10, Default: 0},
+			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
+			{Name: "AUTO_RESET", ID: 12, Default: 0},
+			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
+			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "WORLDS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -2119,15 +2344,17 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
+			{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
-			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+			{Name: "LANES", ID: 0, Default: 64},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "WORLDS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -2157,15 +2384,17 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
+			{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
-			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+			{Name: "LANES", ID: 0, Default: 64},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "WORLDS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -2195,15 +2424,17 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
+			{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
-			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+			{Name: "LANES", ID: 0, Default: 64},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "WORLDS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -2233,15 +2464,17 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
+			{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
-			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+			{Name: "LANES", ID: 0, Default: 64},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "WORLDS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -2271,15 +2504,17 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
+			{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
-			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+			{Name: "LANES", ID: 0, Default: 64},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "WORLDS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -2309,15 +2544,57 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
+			{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
-			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+			{Name: "LANES", ID: 0, Default: 64},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "WORLDS", ID: 28, Default: 64},
+			{Name: "OPTION_0", ID: 100, Default: 0x0},
+			{Name: "OPTION_1", ID: 101, Default: 0x0},
+			{Name: "OPTION_2", ID: 102, Default: 0x0},
+			{Name: "OPTION_3", ID: 103, Default: 0x0},
+			{Name: "OPTION_4", ID: 104, Default: 0x0},
+			{Name: "OPTION_5", ID: 105, Default: 0x0},
+			{Name: "OPTION_6", ID: 106, Default: 0x0},
+			{Name: "OPTION_7", ID: 107, Default: 0x0},
+			{Name: "OPTION_8", ID: 108, Default: 0x0},
+			{Name: "OPTION_9", ID: 109, Default: 0x0},
+			{Name: "OPTION_10", ID: 110, Default: 0x0},
+			{Name: "OPTION_11", ID: 111, Default: 0x0},
+		},
+		LocalSize:     [3]uint32{64, 1, 1},
+		LocalSizeSpec: [3]int32{0, -1, -1},
+	},
+	"Humanoid-v5.team": {
+		Name:  "envs/step.Humanoid-v5.team",
+		SPIRV: shaders.Code("envs/step.Humanoid-v5.team"),
+		Bindings: []vk.Binding{
+			{Name: "EnvState", Index: 0, Access: vk.ReadWrite},
+			{Name: "EpisodeStep", Index: 1, Access: vk.ReadWrite},
+			{Name: "EpisodeReturn", Index: 2, Access: vk.ReadWrite},
+			{Name: "Action", Index: 3, Access: vk.Read},
+			{Name: "Obs", Index: 4, Access: vk.Write},
+			{Name: "NextObs", Index: 5, Access: vk.Write},
+			{Name: "Reward", Index: 6, Access: vk.Write},
+			{Name: "Done", Index: 7, Access: vk.Write},
+			{Name: "Clock", Index: 8, Access: vk.Read},
+			{Name: "Tables", Index: 9, Access: vk.Read},
+		},
+		PushBytes: 12,
+		Spec: []vk.SpecConstant{
+			{Name: "LANES", ID: 0, Default: 64},
+			{Name: "TIME_LIMIT", ID: 10, Default: 0},
+			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
+			{Name: "AUTO_RESET", ID: 12, Default: 0},
+			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
+			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "WORLDS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -2347,15 +2624,17 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
+			{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
-			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+			{Name: "LANES", ID: 0, Default: 64},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "WORLDS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -2385,15 +2664,17 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
+			{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
-			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+			{Name: "LANES", ID: 0, Default: 64},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "WORLDS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -2423,15 +2704,17 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
+			{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
-			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+			{Name: "LANES", ID: 0, Default: 64},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "WORLDS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -2461,15 +2744,17 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
+			{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
-			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+			{Name: "LANES", ID: 0, Default: 64},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "WORLDS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -2499,15 +2784,17 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
+			{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
-			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+			{Name: "LANES", ID: 0, Default: 64},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "WORLDS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -2537,15 +2824,17 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
+			{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
-			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+			{Name: "LANES", ID: 0, Default: 64},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "WORLDS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -2575,15 +2864,17 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
+			{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
-			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+			{Name: "LANES", ID: 0, Default: 64},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "WORLDS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -2613,15 +2904,17 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "Reward", Index: 6, Access: vk.Write},
 			{Name: "Done", Index: 7, Access: vk.Write},
 			{Name: "Clock", Index: 8, Access: vk.Read},
+			{Name: "Tables", Index: 9, Access: vk.Read},
 		},
 		PushBytes: 12,
 		Spec: []vk.SpecConstant{
-			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+			{Name: "LANES", ID: 0, Default: 64},
 			{Name: "TIME_LIMIT", ID: 10, Default: 0},
 			{Name: "ACTION_REPEAT", ID: 11, Default: 1},
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+			{Name: "WORLDS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -2651,17 +2944,19 @@ type stepKernel struct {
 	Reward        vk.Range // writeonly float
 	Done          vk.Range // writeonly uint
 	Clock         vk.Range // readonly uint
+	Tables        vk.Range // readonly uint
 
 	Stream       uint32 // push constants, in order
 	Members      uint32
 	Environments uint32
 
-	LocalSizeX   uint32  // specialization constants, zero for their default 64
+	Lanes        uint32  // specialization constants, zero for their default 64
 	TimeLimit    uint32  // default 0
 	ActionRepeat uint32  // default 1
 	AutoReset    uint32  // default 0
 	SparseReward uint32  // default 0
 	RewardScale  float32 // default 1
+	Worlds       uint32  // default 64
 	Option0      float32 // default 0
 	Option1      float32 // default 0
 	Option2      float32 // default 0
@@ -2679,17 +2974,17 @@ type stepKernel struct {
 // call dispatches x × y × z workgroups of shader, one of stepShader or made from one by vk.Shader.With.
 func (k stepKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [9]vk.Range
+		ranges [10]vk.Range
 		push   [12]byte
-		spec   [18]uint32
+		spec   [19]uint32
 	})
-	a.ranges = [9]vk.Range{k.EnvState, k.EpisodeStep, k.EpisodeReturn, k.Action, k.Obs, k.NextObs, k.Reward, k.Done, k.Clock}
+	a.ranges = [10]vk.Range{k.EnvState, k.EpisodeStep, k.EpisodeReturn, k.Action, k.Obs, k.NextObs, k.Reward, k.Done, k.Clock, k.Tables}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Stream)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Members)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Environments)
-	a.spec = [18]uint32{64, 0, 1, 0, 0, 0x3f800000, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
+	a.spec = [19]uint32{64, 0, 1, 0, 0, 0x3f800000, 64, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0}
+	if k.Lanes != 0 {
+		a.spec[0] = k.Lanes
 	}
 	if k.TimeLimit != 0 {
 		a.spec[1] = k.TimeLimit
@@ -2706,41 +3001,44 @@ func (k stepKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	if k.RewardScale != 0 {
 		a.spec[5] = math.Float32bits(k.RewardScale)
 	}
+	if k.Worlds != 0 {
+		a.spec[6] = k.Worlds
+	}
 	if k.Option0 != 0 {
-		a.spec[6] = math.Float32bits(k.Option0)
+		a.spec[7] = math.Float32bits(k.Option0)
 	}
 	if k.Option1 != 0 {
-		a.spec[7] = math.Float32bits(k.Option1)
+		a.spec[8] = math.Float32bits(k.Option1)
 	}
 	if k.Option2 != 0 {
-		a.spec[8] = math.Float32bits(k.Option2)
+		a.spec[9] = math.Float32bits(k.Option2)
 	}
 	if k.Option3 != 0 {
-		a.spec[9] = math.Float32bits(k.Option3)
+		a.spec[10] = math.Float32bits(k.Option3)
 	}
 	if k.Option4 != 0 {
-		a.spec[10] = math.Float32bits(k.Option4)
+		a.spec[11] = math.Float32bits(k.Option4)
 	}
 	if k.Option5 != 0 {
-		a.spec[11] = math.Float32bits(k.Option5)
+		a.spec[12] = math.Float32bits(k.Option5)
 	}
 	if k.Option6 != 0 {
-		a.spec[12] = math.Float32bits(k.Option6)
+		a.spec[13] = math.Float32bits(k.Option6)
 	}
 	if k.Option7 != 0 {
-		a.spec[13] = math.Float32bits(k.Option7)
+		a.spec[14] = math.Float32bits(k.Option7)
 	}
 	if k.Option8 != 0 {
-		a.spec[14] = math.Float32bits(k.Option8)
+		a.spec[15] = math.Float32bits(k.Option8)
 	}
 	if k.Option9 != 0 {
-		a.spec[15] = math.Float32bits(k.Option9)
+		a.spec[16] = math.Float32bits(k.Option9)
 	}
 	if k.Option10 != 0 {
-		a.spec[16] = math.Float32bits(k.Option10)
+		a.spec[17] = math.Float32bits(k.Option10)
 	}
 	if k.Option11 != 0 {
-		a.spec[17] = math.Float32bits(k.Option11)
+		a.spec[18] = math.Float32bits(k.Option11)
 	}
 	return vk.Call{Shader: shader, Groups: [3]uint32{x, y, z}, Label: "envs/step", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
