@@ -2,7 +2,6 @@
 // advance.glsl is for one lane a world; states, results and senses are the same. The includer has included the model's tables and defined STATE_SIZE, LANES,
 // the subgroup's size, and WORLDS, how many lanes, the first ones, may have a world. A workgroup is one subgroup.
 
-#include "envs/transfer.glsl"
 #include "envs/physics/team/memory.glsl"
 #include "envs/physics/team/kinematics.glsl"
 #include "envs/physics/team/inertia.glsl"
@@ -47,7 +46,8 @@ bool physics_step(inout float s[STATE_SIZE], const float action[NU], uint steps,
         team_steps(steps);
         bool bounded = team_bounded();
         if (mine) {
-            TRANSFER_LOAD(sensed, i, SENSES, team[T_SENSED + i])
+            // Not by the loop of envs/transfer.glsl: among so many live numbers AMD's compiler needs gigabytes for one.
+            [[unroll]] for (uint i = 0u; i < SENSES; i++) sensed[i] = team[T_SENSED + i];
             [[unroll]] for (uint i = 0u; i < TRAVEL; i++) travel[i] = bounded ? team[T_BEGIN_Q + i] : 0.0;
             if (bounded) {
                 [[unroll]] for (uint i = 0u; i < NQ; i++) s[i] = i < TRAVEL ? s[i] + team[T_BEGIN_Q + i] : team[T_BEGIN_Q + i];
