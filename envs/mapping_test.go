@@ -1,7 +1,10 @@
 package envs
 
 import (
+	"encoding/binary"
+	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/evorl/evorl/engine"
@@ -72,6 +75,70 @@ func TestTeamDiverges(t *testing.T) {
 	}
 }
 
+// TestTeamShared: what a team's world takes of a workgroup's memory is what the kernels declare.
+func TestTeamShared(t *testing.T) {
+	for name, s := range stepShader {
+		name, isTeam := strings.CutSuffix(name, teamName)
+		if !isTeam {
+			continue
+		}
+		if got, want := sharedBytes(s.SPIRV), lookup(t, name).team.shared; got != want {
+			t.Errorf("%s takes %d bytes; its Spec says %d", name, got, want)
+		}
+	}
+}
+
+// sharedBytes adds up the arrays of 32-bit numbers that a SPIR-V module has in storage class Workgroup.
+func sharedBytes(code []byte) int {
+	const opTypeArray, opTypePointer, opConstant, opVariable, workgroup = 28, 32, 43, 59, 4
+	constants, arrays, pointers := map[uint32]uint32{}, map[uint32]uint32{}, map[uint32]uint32{} // values; lengths' ids; what they point to
+	sum := 0
+	word := func(i int) uint32 { return binary.LittleEndian.Uint32(code[4*i:]) }
+	for i := 5; i < len(code)/4; i += int(word(i) >> 16) {
+		switch word(i) & 0xffff {
+		case opConstant:
+			constants[word(i+2)] = word(i + 3)
+		case opTypeArray:
+			arrays[word(i+1)] = word(i + 3)
+		case opTypePointer:
+			pointers[word(i+1)] = word(i + 3)
+		case opVariable:
+			if word(i+3) == workgroup {
+				sum += 4 * int(constants[arrays[pointers[word(i+1)]]])
+			}
+		}
+	}
+	return sum
+}
+
+// BenchmarkMapping measures environment steps of both forms: CPU time on software drivers, where teams are not to be chosen.
+func BenchmarkMapping(b *testing.B) {
+	softwareTeams = true
+	b.Cleanup(func() { softwareTeams = false })
+	for _, name := range []string{"Ant-v5", "Humanoid-v5"} {
+		for _, m := range []Mapping{Lane, Team} {
+			for _, n := range []int{1, 64, 4096} {
+				b.Run(fmt.Sprintf("%s/%v/worlds=%d", name, m, n), func(b *testing.B) {
+					batch := newBatch(b, open(b, vk.Validate(false)), name, 1, n, Options{Mapping: m})
+					if _, err := batch.Reset(b.Context(), 1); err != nil {
+						b.Fatal(err)
+					}
+					actions := make([]float32, n*batch.Environment().ActionWords())
+					for i := range actions {
+						actions[i] = float32(math.Sin(float64(i)))
+					}
+					for b.Loop() {
+						if _, err := batch.StepContinuous(b.Context(), actions); err != nil {
+							b.Fatal(err)
+						}
+					}
+					b.ReportMetric(float64(b.N)*float64(n)/b.Elapsed().Seconds(), "steps/s")
+				})
+			}
+		}
+	}
+}
+
 // TestMapping: which form runs is a matter of the environment, the options and the device alone.
 func TestMapping(t *testing.T) {
 	gpu := vk.Info{Type: vk.DiscreteGPU}
@@ -100,16 +167,25 @@ func TestMapping(t *testing.T) {
 	}
 }
 
-// TestTeamRollout: rollouts by both mappings agree but for rounding, with idle lanes and members that share none.
+// TestTeamRollout: rollouts by both mappings agree but for rounding, with idle lanes and members that share none, where an action is taken twice, an episode
+// ends between, and the step after it begins the next one.
 func TestTeamRollout(t *testing.T) {
 	teams(t)
 	eng := engine.New(open(t, vk.Validate(false)), engine.Seed(31))
 	var both [2][]float32
+	var ended [2][]float32
 	for i, m := range []Mapping{Lane, Team} {
-		f := newFixture(t, eng, "Ant-v5", RolloutConfig{Members: 2, Environments: 3, Horizon: 3, Options: Options{Mapping: m}}, nil)
+		f := newFixture(t, eng, "Ant-v5", RolloutConfig{Members: 2, Environments: 3, Horizon: 4, Options: Options{
+			Mapping: m, ActionRepeat: 2, TimeLimit: 3, AutoReset: NextStep,
+		}}, nil)
 		f.begin()
 		f.run(func(r *engine.Recorder) { f.ro.Record(r, f.clock, nil) })
-		both[i] = f.floats(f.ro.state)
+		both[i], ended[i] = f.floats(f.ro.state), f.floats(f.ro.finished)
+	}
+	for i, n := range ended[1][:6] {
+		if n != 1 || ended[0][i] != 1 || ended[1][12+i] != 3 {
+			t.Errorf("world %d has ended %g episodes by lanes and %g by teams, in %g steps; want 1 in 3", i, ended[0][i], n, ended[1][12+i])
+		}
 	}
 	robot := robots["Ant-v5"]
 	for i, v := range both[0][:6*(robot.positions+robot.velocities)] {

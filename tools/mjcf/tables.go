@@ -76,6 +76,9 @@ const (
 // shape says what the form does not have.
 func (t *tables) shape() error {
 	m, s := t.s.Model, t.s
+	if m.Integrator != "RK4" {
+		return fmt.Errorf("the integrator %q; want RK4", m.Integrator)
+	}
 	if m.Density != 0 || m.Viscosity != 0 {
 		return fmt.Errorf("a medium of density %g and viscosity %g; want none", m.Density, m.Viscosity)
 	}
@@ -191,13 +194,6 @@ func (t *tables) tree() error {
 	t.define("LEVEL_WIDTH", widest, "bodies of a level, at most")
 	t.constant("vec3", "GRAVITY", literal3(m.Gravity), "m/s²")
 	t.constant("float", "TOLERANCE", symbolic.Literal(2e-8*m.MeanInertia*float64(max(1, m.NV))), "of an improvement of the solver's: MuJoCo's")
-	damped := 0
-	for i := range s.dofs {
-		if m.Integrator == "Euler" && s.dofs[i].joint.Damping != 0 {
-			damped = 1
-		}
-	}
-	t.define("IMPLICIT_DAMPING", damped, "1: velocities advance with the damping at the step's end")
 	return nil
 }
 

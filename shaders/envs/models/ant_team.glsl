@@ -9,7 +9,6 @@
 #define LEVEL_WIDTH 4 // bodies of a level, at most
 const vec3 GRAVITY = vec3(0.0, 0.0, -9.81); // m/s²
 const float TOLERANCE = 2.2752778e-07; // of an improvement of the solver's: MuJoCo's
-#define IMPLICIT_DAMPING 0 // 1: velocities advance with the damping at the step's end
 const Soft LIMIT = Soft(0.0, 2770.083, 105.26316, 0.9, 0.95, 0.001, 0.5, 2.0); // soft law
 #define POINTS 25 // that may touch the ground
 #define TEAM_LINKS 0 // that may touch each other

@@ -1,18 +1,4 @@
-// A forward pass, and time steps made of such.
-
-#if IMPLICIT_DAMPING
-// Accelerations, into T_STEP, with the joints' damping at the step's end: (M + h D) rate = M a (MuJoCo documentation, Computation, "Numerical integration").
-void team_damp() {
-    uint i;
-    TEAM_EACH(i, TRIANGLE) {
-        uvec2 at = team_pair(i);
-        team[T_HESSIAN + i] = team[T_MASS + i] + (at.x == at.y ? TIMESTEP * team[M_DOF + DOF_ROW * at.x + 9u] : 0.0);
-    }
-    TEAM_EACH(i, NV) team[T_STEP + i] = team[T_SMOOTH + i] + team[T_RESIDUAL + i];
-    team_sync();
-    team_solve(false);
-}
-#endif
+// A forward pass, and time steps made of such, by the classical Runge-Kutta method.
 
 // The accelerations T_A at positions T_Q and velocities T_V, from the old ones on. sensing: this is an environment step's last pass.
 void team_forward(bool sensing) {
@@ -21,9 +7,6 @@ void team_forward(bool sensing) {
     uint links, slots = team_contacts(links);
     team_limits();
     team_newton(slots, links);
-#if IMPLICIT_DAMPING
-    team_damp();
-#endif
     if (sensing) { TEAM_SENSE }
     team_sync();
 }
@@ -54,7 +37,6 @@ void team_steps(uint steps) {
         team[T_SUM_V + i] = team[T_SUM_A + i] = 0.0;
     }
     team_sync();
-#if RUNGE_KUTTA
     // The classical method of fourth order, one stage an iteration; sums are the weighted rates.
     [[dont_unroll]] for (uint n = 0u; n < 4u * steps; n++) {
         uint stage = n & 3u;
@@ -78,23 +60,6 @@ void team_steps(uint steps) {
             team_sync();
         }
     }
-#else
-    // Euler's method, positions moving by the new velocities.
-    [[dont_unroll]] for (uint n = 0u; n < steps; n++) {
-        team_forward(n + 1u == steps);
-#if IMPLICIT_DAMPING
-        const uint rate = T_STEP;
-#else
-        const uint rate = T_A;
-#endif
-        TEAM_EACH(i, NV) team[T_V + i] += TIMESTEP * team[rate + i];
-        team_sync();
-        team_move(T_V, TIMESTEP);
-        TEAM_EACH(i, NQ) team[T_BEGIN_Q + i] = team[T_Q + i];
-        TEAM_EACH(i, NV) team[T_BEGIN_V + i] = team[T_V + i];
-        team_sync();
-    }
-#endif
 }
 
 // Whether the motion stayed within all bounds: numbers of at most 1e10, as in MuJoCo.
