@@ -17,6 +17,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 
 	"github.com/evorl/evorl/vk"
@@ -68,6 +69,7 @@ type options struct {
 	log, icd, kernel string
 	parallel         int
 	verbose          bool
+	once             string // kernels whose name contains it are compiled on the last target alone; "": none
 }
 
 // checkAll compiles all pipelines on all targets, prints the table, and says what failed.
@@ -94,8 +96,11 @@ func checkAll(ctx context.Context, stdout io.Writer, targets []target, o options
 		}
 	}
 	var results []result
-	for _, t := range targets {
+	for i, t := range targets {
 		on := pipelinesOn(all, t, o.kernel)
+		if o.once != "" && i < len(targets)-1 {
+			on = slices.DeleteFunc(on, func(p pipeline) bool { return strings.Contains(p.Shader.Name, o.once) })
+		}
 		if len(on) == 0 {
 			return fmt.Errorf("no kernel's name contains %q", o.kernel)
 		}
