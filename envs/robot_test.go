@@ -2,11 +2,11 @@ package envs
 
 import (
 	"math"
-	"math/bits"
 	"os"
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/evorl/evorl/engine"
@@ -35,8 +35,9 @@ func TestRobotIterations(t *testing.T) {
 			passes *= 4
 		}
 		loops := solver["SOLVER_ITERATIONS"] * (1 + solver["SEARCH_ITERATIONS"])
-		if slots := defines["TOUCHES"]; slots > 0 { // find those that touch, set them up and add them up; twice an iteration
-			loops += defines["LINKS"] + pairsOf(t, string(model[1])) + 2*slots + solver["SOLVER_ITERATIONS"]*2*slots
+		if slots := defines["TOUCHES"]; slots > 0 { // loops that fill the slots and add up their forces; two in an iteration
+			once, often := slotLoops(t, string(model[1]))
+			loops += once*slots + solver["SOLVER_ITERATIONS"]*often*slots
 		}
 		if want := passes * (1 + loops); b.spec.Iterations != want {
 			t.Errorf("%s: Iterations is %d; the GLSL has %d", b.spec.Name, b.spec.Iterations, want)
@@ -44,19 +45,27 @@ func TestRobotIterations(t *testing.T) {
 	}
 }
 
-// pairsOf counts the pairs of links that a model's loops go through.
-func pairsOf(t *testing.T, path string) int {
+// slotLoops counts a model's loops over slots outside and inside the solver's iterations.
+func slotLoops(t *testing.T, path string) (once, often int) {
 	t.Helper()
 	text, err := os.ReadFile("../shaders/" + path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	pairs := 0
-	for _, word := range regexp.MustCompile(`0x([0-9a-f]+)u`).FindAllStringSubmatch(regexp.MustCompile(`LINK_PARTNERS\[LINKS\] = .*`).FindString(string(text)), -1) {
-		mask, _ := strconv.ParseUint(word[1], 16, 32)
-		pairs += bits.OnesCount64(mask)
+	iterates := false
+	for line := range strings.SplitSeq(string(text), "\n") {
+		switch loops := strings.Contains(line, "while (++slot < touches)") || strings.Contains(line, "touches < TOUCHES);"); {
+		case strings.HasPrefix(line, "    for (uint iteration"):
+			iterates = true
+		case line == "    }":
+			iterates = false
+		case loops && iterates:
+			often++
+		case loops:
+			once++
+		}
 	}
-	return pairs
+	return once, often
 }
 
 // constantsOf reads the whole numbers that a GLSL file defines.
