@@ -127,6 +127,9 @@ func BenchmarkMapping(b *testing.B) {
 					for i := range actions {
 						actions[i] = float32(math.Sin(float64(i)))
 					}
+					if _, err := batch.StepContinuous(b.Context(), actions); err != nil { // compiles
+						b.Fatal(err)
+					}
 					for b.Loop() {
 						if _, err := batch.StepContinuous(b.Context(), actions); err != nil {
 							b.Fatal(err)
