@@ -35,7 +35,7 @@ func ant() Spec {
 		[]string{"free", "hip_1", "ankle_1", "hip_2", "ankle_2", "hip_3", "ankle_3", "hip_4", "ankle_4"},
 		append([]string{"lag_x", "lag_y"}, numbered("contact_force", 78)...), 105, 1, 8, 5*4).
 		seen(&antModel, 5, Camera{Body: 1, LookAt: [3]float64{0, 0, 0.45}, Distance: 3.2, Azimuth: 70, Elevation: -24}).
-		together(11804, &antTables).choosing(DefaultAntOptions())
+		withTeam(11804, &antTables).choosing(DefaultAntOptions())
 }
 
 func humanoid() Spec {
@@ -47,5 +47,5 @@ func humanoid() Spec {
 		choosing(DefaultHumanoidOptions())
 	const slots = 12 // of links that touch each other; shaders/envs/models/humanoid.glsl
 	s.Iterations += 5 * 4 * (2*slots + solverIterations*2*slots)
-	return s.together(18836, &humanoidTables)
+	return s.withTeam(18836, &humanoidTables)
 }

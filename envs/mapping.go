@@ -59,8 +59,8 @@ type teamTables struct {
 // bits are the tables as the kernels' buffer has them.
 func (t *teamTables) bits() []uint32 { return append(slices.Clone(wordsOf(t.numbers)), t.words...) }
 
-// together gives a Spec the form for teams.
-func (s Spec) together(shared int, tables *teamTables) Spec {
+// withTeam gives a Spec the form for teams: the bytes of shared memory that a world takes, and the model.
+func (s Spec) withTeam(shared int, tables *teamTables) Spec {
 	s.team = &team{shared, tables}
 	return s
 }

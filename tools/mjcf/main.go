@@ -104,7 +104,7 @@ func generate(path, to, goTo, pkg string, check bool) (differs []string, err err
 		text []byte
 	}
 	outputs := []output{{filepath.Join(to, model.Name+".glsl"), []byte(program)}, {filepath.Join(goTo, model.Name+"_gen.go"), geometry}}
-	if model.NV >= teamDOFs && pkg == "envs" {
+	if model.NV >= teamDOFs && pkg == "envs" { // models of users' own have no way to hand tables to the engine
 		tables, source, err := Tables(model, pkg)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
