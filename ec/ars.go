@@ -61,7 +61,7 @@ func (c ARSConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hyper,
 	if err := config.Check(c); err != nil {
 		return nil, err
 	}
-	m := engine.Population(space.Members)
+	m := engine.Members(space.Members)
 	directions := engine.Axis("direction", c.Population/2)
 	a := &ars{cfg: c, space: space, noise: NewNoise(clock, space, c.Population, true), std: hyper.Add("noise_std", c.NoiseStd)}
 	a.mean = optim.New(s, optim.Config{Rule: optim.SGD}, hyper.Add("learning_rate", c.LearningRate), space.Row())

@@ -56,7 +56,7 @@ func (a *AskTell) build(eng *engine.Engine, algo Algorithm) (err error) {
 	if a.strategy, err = algo.New(a.state.Sub(algo.Name()), a.clock, a.hyper, a.space); err != nil {
 		return err
 	}
-	search, population, m := a.state.Sub("search"), a.strategy.Population(), engine.Population(a.space.Members)
+	search, population, m := a.state.Sub("search"), a.strategy.Population(), engine.Members(a.space.Members)
 	a.inside = inside{a.strategy, newRepair(search, a.space)}
 	dims := []engine.Dim{m, candidates(population)}
 	if k := a.space.Objectives; k > 1 {
@@ -69,7 +69,7 @@ func (a *AskTell) build(eng *engine.Engine, algo Algorithm) (err error) {
 	} else {
 		a.judge = newJudge(search, a.space, population)
 	}
-	a.formed = search.Scratch("candidates", engine.Float32, engine.Population(a.space.Members*population), engine.Axis("parameter", a.space.Row()))
+	a.formed = search.Scratch("candidates", engine.Float32, engine.Members(a.space.Members*population), engine.Axis("parameter", a.space.Row()))
 	a.raw = search.Scratch("told", engine.Float32, dims...)
 	if b := len(a.space.DescriptorLow); b > 0 {
 		a.descriptor = search.Scratch("descriptors", engine.Float32, m, candidates(population), engine.Axis("descriptor", b))

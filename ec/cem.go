@@ -55,7 +55,7 @@ func (c CEMConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hyper,
 		hyper.Add("extra_variance", c.ExtraVariance), hyper.Add("final_extra_variance", c.FinalExtraVariance), hyper.Add("extra_variance_decay", c.ExtraVarianceDecay),
 	}
 	es.utilities = s.Scratch("utilities", engine.Float32, candidates(c.Population))
-	es.weights = s.Scratch("weights", engine.Float32, engine.Population(space.Members), candidates(c.Population))
+	es.weights = s.Scratch("weights", engine.Float32, engine.Members(space.Members), candidates(c.Population))
 	es.first, es.second = es.noise.Sums(s, "first_sums"), es.noise.Sums(s, "second_sums")
 	return es, s.Err()
 }

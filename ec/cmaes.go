@@ -111,7 +111,7 @@ func (c CMAESConfig) New(s *engine.State, clock engine.Clock, _ *engine.Hyper, s
 	if c.Population == 0 {
 		c.Population = defaultPopulation(space.Dim)
 	}
-	m, row := engine.Population(space.Members), engine.Axis("parameter", space.Row())
+	m, row := engine.Members(space.Members), engine.Axis("parameter", space.Row())
 	if err := roomForEigen(s, space); err != nil {
 		return nil, err
 	}

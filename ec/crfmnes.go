@@ -97,7 +97,7 @@ func (c CRFMNESConfig) New(s *engine.State, clock engine.Clock, _ *engine.Hyper,
 	if c.Population == 0 {
 		c.Population = (defaultPopulation(space.Dim) + 1) / 2 * 2
 	}
-	m := engine.Population(space.Members)
+	m := engine.Members(space.Members)
 	es := &crFMNES{
 		cfg: c, space: space, clock: clock, noise: NewNoise(clock, space, c.Population, true), seed: s.Engine().Seed(), rates: newFastMoving(space.Dim, c.Population),
 		mean: space.Tensor(s, "mean"), v: space.Tensor(s, "v"), deviation: space.Tensor(s, "deviation"), sigma: s.Tensor("sigma", engine.Float32, m),

@@ -42,7 +42,7 @@ func (c CSOConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hyper,
 	if err := config.Check(c); err != nil {
 		return nil, err
 	}
-	m, p, row := engine.Population(space.Members), candidates(c.Population), engine.Axis("parameter", space.Row())
+	m, p, row := engine.Members(space.Members), candidates(c.Population), engine.Axis("parameter", space.Row())
 	w := &cso{
 		cfg: c, clock: clock, population: newPopulation(s, "swarm", newBounds(s, space), 2*c.Population, c.InitialStd),
 		fitness: s.Tensor("fitness", engine.Float32, m, candidates(2*c.Population)), attraction: hyper.Add("attraction", c.Attraction),

@@ -85,7 +85,7 @@ func (c DEConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hyper, 
 }
 
 func newDE(c DEConfig, s *engine.State, clock engine.Clock, space Space) *de {
-	m, p := engine.Population(space.Members), candidates(c.Population)
+	m, p := engine.Members(space.Members), candidates(c.Population)
 	return &de{
 		cfg: c, clock: clock, stored: newStored(s, "population", newBounds(s, space), c.Population, c.InitialStd),
 		rank: s.Scratch("rank", engine.Uint32, m, p), order: s.Scratch("order", engine.Uint32, m, p),

@@ -34,7 +34,7 @@ func newMerged(s *engine.State, space Space, kept, population int) (*merged, err
 	if most := uint64(limits.MaxLoopIterations) * uint64(limits.MaxInvocations); limits.MaxLoopIterations > 0 && 4*uint64(n)*uint64(n) > most {
 		return nil, fmt.Errorf("sorting %d candidates takes longer loops than this device's driver allows; want a smaller population", n)
 	}
-	m, all := engine.Population(space.Members), candidates(n)
+	m, all := engine.Members(space.Members), candidates(n)
 	return &merged{
 		space: space, kept: kept, population: population,
 		objectives: s.Scratch("merged", engine.Float32, m, all, engine.Axis("objective", nn.Align(space.Objectives))),

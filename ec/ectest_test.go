@@ -56,17 +56,17 @@ func newTrial(t testing.TB, eng *engine.Engine, algo Algorithm, space Space, sta
 		t.Fatal(err)
 	}
 	population := tr.strategy.Population()
-	dims := []engine.Dim{engine.Population(space.Members), candidates(population)}
+	dims := []engine.Dim{engine.Members(space.Members), candidates(population)}
 	if space.Objectives > 1 {
 		tr.panel = newPanel(tr.state.Sub("search"), space, population, tr.strategy.(MultiObjective))
 		dims = append(dims, engine.Axis("objective", space.Objectives))
 	} else {
 		tr.judge = newJudge(tr.state.Sub("search"), space, population)
 	}
-	tr.formed = tr.state.Scratch("formed", engine.Float32, engine.Population(space.Members*population), engine.Axis("parameter", space.Row()))
+	tr.formed = tr.state.Scratch("formed", engine.Float32, engine.Members(space.Members*population), engine.Axis("parameter", space.Row()))
 	tr.raw = tr.state.Scratch("evaluated", engine.Float32, dims...)
 	if b := len(space.DescriptorLow); b > 0 {
-		tr.behaved = tr.state.Scratch("descriptors", engine.Float32, engine.Population(space.Members), candidates(population), engine.Axis("descriptor", b))
+		tr.behaved = tr.state.Scratch("descriptors", engine.Float32, engine.Members(space.Members), candidates(population), engine.Axis("descriptor", b))
 	}
 	ctx := t.Context()
 	tr.must(tr.state.Zero(ctx))

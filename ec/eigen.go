@@ -41,7 +41,7 @@ func roomForEigen(s *engine.State, space Space) error {
 }
 
 func newEigen(s *engine.State, clock engine.Clock, space Space, gap int) *eigen {
-	m, row, dev := engine.Population(space.Members), engine.Axis("parameter", space.Row()), s.Engine().Device().Info()
+	m, row, dev := engine.Members(space.Members), engine.Axis("parameter", space.Row()), s.Engine().Device().Info()
 	matrix := []engine.Dim{m, engine.Axis("dimension", space.Dim), row}
 	e := &eigen{
 		space: space, clock: clock, gap: gap,

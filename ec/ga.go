@@ -59,7 +59,7 @@ func (c GAConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hyper, 
 	g := &ga{
 		cfg: c, clock: clock, elites: newPopulation(s, "elites", b, elites, c.InitialStd), survivors: newSurvivors(s, space.Members, elites, c.Population, c.Plus),
 		variation: newVariation(c.VariationConfig, clock, hyper, b), mating: Tournament{Size: c.Tournament, Stream: engine.Stream("ec/mating")},
-		parents: s.Scratch("parents", engine.Uint32, engine.Population(space.Members), candidates((c.Population+1)/2*2)), best: space.Tensor(s, "best"),
+		parents: s.Scratch("parents", engine.Uint32, engine.Members(space.Members), candidates((c.Population+1)/2*2)), best: space.Tensor(s, "best"),
 	}
 	g.next = s.Scratch("next", engine.Float32, g.elites.rows.Dims()...)
 	return g, s.Err()

@@ -29,7 +29,7 @@ type judge struct {
 }
 
 func newJudge(s *engine.State, space Space, population int) *judge {
-	m := engine.Population(space.Members)
+	m := engine.Members(space.Members)
 	j := &judge{
 		space: space, best: s.Tensor("best_fitness", engine.Float32, m), fittest: space.Tensor(s, "best"),
 		fitness: s.Scratch("fitness", engine.Float32, m, candidates(population)), rank: s.Scratch("rank", engine.Uint32, m, candidates(population)),
@@ -44,7 +44,7 @@ func newJudge(s *engine.State, space Space, population int) *judge {
 func (j *judge) finer(s *engine.State) *engine.Tensor {
 	j.rest = s.Scratch("evaluated_rest", engine.Float32, j.fitness.Dims()...)
 	j.behind = s.Scratch("behind", engine.Float32, j.fitness.Dims()...)
-	j.bestRest = s.Scratch("best_rest", engine.Float32, engine.Population(j.space.Members))
+	j.bestRest = s.Scratch("best_rest", engine.Float32, engine.Members(j.space.Members))
 	return j.rest
 }
 

@@ -139,7 +139,7 @@ func TestShaping(t *testing.T) {
 			t.Run(fmt.Sprintf("%d/%d/centered %v", population, shaping, centered), func(t *testing.T) {
 				s := eng.NewState()
 				defer s.Close()
-				dims := []engine.Dim{engine.Population(members), candidates(population)}
+				dims := []engine.Dim{engine.Members(members), candidates(population)}
 				fitness, rank := s.Tensor("fitness", engine.Float32, dims...), s.Scratch("rank", engine.Uint32, dims...)
 				utility, weights := s.Tensor("utility", engine.Float32, candidates(population)), s.Scratch("weights", engine.Float32, dims...)
 				dice := rand.New(rand.NewPCG(uint64(population), 3))

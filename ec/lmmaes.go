@@ -57,7 +57,7 @@ func (c LMMAESConfig) New(s *engine.State, clock engine.Clock, _ *engine.Hyper, 
 	if c.Vectors == 0 {
 		c.Vectors = defaultPopulation(space.Dim) // the same formula
 	}
-	m, vectors, p := engine.Population(space.Members), engine.Axis("vector", c.Vectors), candidates(c.Population)
+	m, vectors, p := engine.Members(space.Members), engine.Axis("vector", c.Vectors), candidates(c.Population)
 	es := &lmMAES{
 		cfg: c, space: space, clock: clock, noise: NewNoise(clock, space, c.Population, false),
 		mean: space.Tensor(s, "mean"), memory: s.Tensor("memory", engine.Float32, m, vectors, engine.Axis("parameter", space.Row())),

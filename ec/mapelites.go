@@ -115,7 +115,7 @@ type archive struct {
 }
 
 func newArchive(c ArchiveConfig, s *engine.State, clock engine.Clock, hyper *engine.Hyper, space Space, cells int) *archive {
-	m, p, row, k := engine.Population(space.Members), candidates(c.Population), engine.Axis("parameter", space.Row()), engine.Axis("cell", cells)
+	m, p, row, k := engine.Members(space.Members), candidates(c.Population), engine.Axis("parameter", space.Row()), engine.Axis("cell", cells)
 	b := newBounds(s, space)
 	return &archive{
 		cfg: c, clock: clock, bounds: b, cells: cells, descriptor: len(space.DescriptorLow),

@@ -72,7 +72,7 @@ func (c MOEADConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hype
 	}
 	size := len(weights)
 	near := neighbors(weights, min(c.Neighbors, size))
-	m, b := engine.Population(space.Members), newBounds(s, space)
+	m, b := engine.Members(space.Members), newBounds(s, space)
 	objective := engine.Axis("objective", space.Objectives)
 	d := &moead{
 		cfg: c, clock: clock, weights: weights, near: near, readers: readers(near),

@@ -104,7 +104,7 @@ func (n *Noise) Splits(dev *vk.Device) int {
 
 // Sums makes a tensor [splits, M, row] for what Sum writes.
 func (n *Noise) Sums(s *engine.State, name string) *engine.Tensor {
-	return s.Scratch(name, engine.Float32, engine.Axis("split", n.Splits(s.Engine().Device())), engine.Population(n.space.Members), engine.Axis("parameter", n.space.Row()))
+	return s.Scratch(name, engine.Float32, engine.Axis("split", n.Splits(s.Engine().Device())), engine.Members(n.space.Members), engine.Axis("parameter", n.space.Row()))
 }
 
 // maxPairs is the most pairs that one invocation sums, which Mesa's software driver lets it finish (vk.Limits.MaxLoopIterations).

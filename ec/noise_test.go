@@ -37,7 +37,7 @@ func TestNoise(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			m := engine.Population(c.members)
+			m := engine.Members(c.members)
 			const count = 3 // candidates picked
 			mean, spread := space.Tensor(s, "mean"), s.Tensor("spread", engine.Float32, m)
 			if c.diagonal {
@@ -46,7 +46,7 @@ func TestNoise(t *testing.T) {
 			step := s.Tensor("step", engine.Float32, m)
 			weight := s.Tensor("weight", engine.Float32, m, candidates(c.population))
 			pick := s.Tensor("pick", engine.Uint32, m, candidates(count))
-			formed := s.Scratch("formed", engine.Float32, engine.Population(c.members*count), engine.Axis("parameter", space.Row()))
+			formed := s.Scratch("formed", engine.Float32, engine.Members(c.members*count), engine.Axis("parameter", space.Row()))
 			last := s.Scratch("last", engine.Float32, m, engine.Axis("parameter", space.Row()))
 			sums := []engine.Dim{engine.Axis("split", c.splits), m, engine.Axis("parameter", space.Row())}
 			first, second := s.Scratch("first", engine.Float32, sums...), s.Scratch("second", engine.Float32, sums...)

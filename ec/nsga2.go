@@ -73,7 +73,7 @@ func newElitist(s *engine.State, clock engine.Clock, hyper *engine.Hyper, space 
 		return nil, err
 	}
 	both.twins = twins
-	m, b := engine.Population(space.Members), newBounds(s, space)
+	m, b := engine.Members(space.Members), newBounds(s, space)
 	e := &elitist{
 		clock: clock, stored: newPopulation(s, "population", b, size, std), merged: both, variation: newVariation(variation, clock, hyper, b), mating: mating,
 		objectives: s.Tensor("objectives", engine.Float32, m, candidates(size), engine.Axis("objective", space.Objectives)),

@@ -57,7 +57,7 @@ func (c NSGA3Config) New(s *engine.State, clock engine.Clock, hyper *engine.Hype
 			point[k] /= math.Sqrt(norm)
 		}
 	}
-	m, k, fours := engine.Population(space.Members), space.Objectives, int(base.merged.fours())
+	m, k, fours := engine.Members(space.Members), space.Objectives, int(base.merged.fours())
 	objective := engine.Axis("objective", k)
 	return &nsga3{
 		elitist: base, points: points,

@@ -69,7 +69,7 @@ func (c OpenESConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hyp
 	es := &openES{
 		cfg: c, space: space, seed: s.Engine().Seed(), noise: NewNoise(clock, space, c.Population, c.Mirrored), std: hyper.Add("noise_std", c.NoiseStd),
 		optimizer: optim.New(s, rule, hyper.Add("learning_rate", c.LearningRate), space.Row()),
-		weights:   s.Scratch("weights", engine.Float32, engine.Population(space.Members), candidates(c.Population)),
+		weights:   s.Scratch("weights", engine.Float32, engine.Members(space.Members), candidates(c.Population)),
 	}
 	if c.NoiseTable > 0 {
 		if err := es.noise.UseTable(s, c.NoiseTable); err != nil {

@@ -17,7 +17,7 @@ type panel struct {
 }
 
 func newPanel(s *engine.State, space Space, population int, strategy MultiObjective) *panel {
-	m := engine.Population(space.Members)
+	m := engine.Members(space.Members)
 	return &panel{
 		space: space, strategy: strategy,
 		objectives: s.Scratch("objectives", engine.Float32, m, candidates(population), engine.Axis("objective", space.Objectives)),

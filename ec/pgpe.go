@@ -55,7 +55,7 @@ func (c PGPEConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hyper
 	p := &pgpe{cfg: c, space: space, noise: NewNoise(clock, space, c.Population, true), deviation: space.Tensor(s, "deviation")}
 	p.optimizer = optim.New(s, optim.Default(c.Optimizer), hyper.Add("learning_rate", c.LearningRate), space.Row())
 	p.rate, p.change = hyper.Add("deviation_rate", c.DeviationRate), hyper.Add("max_change", c.MaxChange)
-	p.weights = s.Scratch("weights", engine.Float32, engine.Population(space.Members), candidates(c.Population))
+	p.weights = s.Scratch("weights", engine.Float32, engine.Members(space.Members), candidates(c.Population))
 	p.first, p.second = p.noise.Sums(s, "first_sums"), p.noise.Sums(s, "second_sums")
 	p.gradient = s.Scratch("gradient", engine.Float32, p.optimizer.Params().Dims()...)
 	return p, s.Err()

@@ -55,7 +55,7 @@ type population struct {
 
 // newPopulation makes a population of n candidates of each member.
 func newPopulation(s *engine.State, name string, b *bounds, n int, std float64) *population {
-	m, row := engine.Population(b.space.Members), engine.Axis("parameter", b.space.Row())
+	m, row := engine.Members(b.space.Members), engine.Axis("parameter", b.space.Row())
 	return &population{
 		bounds: b, size: n, std: std,
 		rows:  s.Tensor(name, engine.Float32, m, candidates(n), row),

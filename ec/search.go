@@ -70,13 +70,13 @@ func (s *Search) build(ctx context.Context, members int) (err error) {
 	if s.inside.repair != nil {
 		s.solution = search.Scratch("solution", engine.Float32, s.solution.Dims()...)
 	}
-	s.window = search.Scratch("candidates", engine.Float32, engine.Population(members*s.evaluation.Window()), engine.Axis("parameter", s.space.Row()))
+	s.window = search.Scratch("candidates", engine.Float32, engine.Members(members*s.evaluation.Window()), engine.Axis("parameter", s.space.Row()))
 	if _, ok := s.strategy.(FineStrategy); ok && s.inside.repair == nil { // what is repaired is where float32 puts it
 		if s.fine, ok = s.evaluation.(FineEvaluation); ok {
-			s.rest = search.Scratch("rest", engine.Float32, engine.Population(members*s.evaluation.Window()), engine.Axis("parameter", s.space.Row()))
+			s.rest = search.Scratch("rest", engine.Float32, engine.Members(members*s.evaluation.Window()), engine.Axis("parameter", s.space.Row()))
 		}
 	}
-	dims := []engine.Dim{engine.Population(members), candidates(population)}
+	dims := []engine.Dim{engine.Members(members), candidates(population)}
 	if k := s.space.Objectives; k > 1 {
 		several, err := ofSeveral(s.strategy, k)
 		if err != nil {
@@ -96,7 +96,7 @@ func (s *Search) build(ctx context.Context, members int) (err error) {
 		if !ok {
 			return fmt.Errorf("the problem's space has %d descriptors, but its evaluation describes nothing", b)
 		}
-		s.descriptor = search.Scratch("descriptors", engine.Float32, engine.Population(members), candidates(population), engine.Axis("descriptor", b))
+		s.descriptor = search.Scratch("descriptors", engine.Float32, engine.Members(members), candidates(population), engine.Axis("descriptor", b))
 		describer.Describe(s.descriptor)
 	}
 	s.metrics = engine.NewMetrics(s.state, members, maxMetrics)

@@ -52,7 +52,7 @@ type survivors struct {
 }
 
 func newSurvivors(s *engine.State, members, kept, population int, plus bool) *survivors {
-	m, all := engine.Population(members), candidates(kept+population)
+	m, all := engine.Members(members), candidates(kept+population)
 	return &survivors{
 		members: members, kept: kept, population: population, plus: plus,
 		fitness: s.Tensor("fitness", engine.Float32, m, candidates(kept)), merged: s.Scratch("merged", engine.Float32, m, all),

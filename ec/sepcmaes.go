@@ -68,7 +68,7 @@ func (c SepCMAESConfig) New(s *engine.State, clock engine.Clock, _ *engine.Hyper
 	if c.Population == 0 {
 		c.Population = defaultPopulation(space.Dim)
 	}
-	m := engine.Population(space.Members)
+	m := engine.Members(space.Members)
 	es := &sepCMAES{
 		cfg: c, space: space, clock: clock, noise: NewNoise(clock, space, c.Population, false),
 		mean: space.Tensor(s, "mean"), variance: space.Tensor(s, "variance"), deviation: space.Tensor(s, "deviation"), sigma: s.Tensor("sigma", engine.Float32, m),

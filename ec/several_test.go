@@ -140,7 +140,7 @@ func TestDominance(t *testing.T) {
 			t.Fatal(err)
 		}
 		all.twins = i > 2
-		m, objective := engine.Population(c.members), engine.Axis("objective", c.k)
+		m, objective := engine.Members(c.members), engine.Axis("objective", c.k)
 		parents, raw := s.Scratch("parents", engine.Float32, m, candidates(c.kept), objective), s.Scratch("raw", engine.Float32, m, candidates(c.population), objective)
 		out := s.Scratch("survivors", engine.Float32, m, candidates(c.kept), objective)
 		judges := newPanel(s, space, c.population, nil)
@@ -304,7 +304,7 @@ func TestPanel(t *testing.T) {
 		s := eng.NewState()
 		defer s.Close()
 		space := Space{Members: 2, Dim: 1, Objectives: k}
-		raw := s.Scratch("raw", engine.Float32, engine.Population(2), candidates(n), engine.Axis("objective", k))
+		raw := s.Scratch("raw", engine.Float32, engine.Members(2), candidates(n), engine.Axis("objective", k))
 		p := newPanel(s, space, n, nil)
 		p.strategy = &standing{objectives: p.objectives}
 		clock := engine.NewClock(s)

@@ -42,7 +42,7 @@ func (c SHADEConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hype
 		return nil, err
 	}
 	d := newDE(DEConfig{Population: c.Population, Base: currentToPBest, Differences: 1, InitialStd: c.InitialStd}, s, clock, space)
-	m, h, p := engine.Population(space.Members), engine.Axis("memory", c.Memory), candidates(c.Population)
+	m, h, p := engine.Members(space.Members), engine.Axis("memory", c.Memory), candidates(c.Population)
 	d.history = &history{
 		memory: c.Memory, pbest: c.PBest, weight: s.Tensor("memory_weight", engine.Float32, m, h), rate: s.Tensor("memory_crossover_rate", engine.Float32, m, h),
 		state: s.Tensor("memory_state", engine.Uint32, m, engine.Axis("count", 2)), archive: s.Tensor("archive", engine.Float32, d.rows.Dims()...),

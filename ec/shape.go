@@ -53,7 +53,7 @@ func Utilities(r *engine.Recorder, told Told, utilities, weights *engine.Tensor)
 }
 
 func recordShape(r *engine.Recorder, s Shaping, center bool, told Told, utilities, weights *engine.Tensor) {
-	members := told.Fitness.Size(engine.PopulationAxis)
+	members := told.Fitness.Size(engine.MemberAxis)
 	population := told.Fitness.Len() / members
 	centered := uint32(0)
 	if center {

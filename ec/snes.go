@@ -51,7 +51,7 @@ func (c SNESConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hyper
 	es := &snes{cfg: c, space: space, noise: NewNoise(clock, space, c.Population, false), mean: space.Tensor(s, "mean"), deviation: space.Tensor(s, "deviation")}
 	es.rates = [2]*engine.Tensor{hyper.Add("learning_rate", c.LearningRate), hyper.Add("deviation_rate", c.DeviationRate)}
 	es.utilities = s.Scratch("utilities", engine.Float32, candidates(c.Population))
-	es.weights = s.Scratch("weights", engine.Float32, engine.Population(space.Members), candidates(c.Population))
+	es.weights = s.Scratch("weights", engine.Float32, engine.Members(space.Members), candidates(c.Population))
 	es.first, es.second = es.noise.Sums(s, "first_sums"), es.noise.Sums(s, "second_sums")
 	return es, s.Err()
 }

@@ -56,7 +56,7 @@ func checkBounds(what string, n int, low, high []float32) error {
 
 // Tensor makes a saved tensor [M, row].
 func (s Space) Tensor(state *engine.State, name string) *engine.Tensor {
-	return state.Tensor(name, engine.Float32, engine.Population(s.Members), engine.Axis("parameter", s.Row()))
+	return state.Tensor(name, engine.Float32, engine.Members(s.Members), engine.Axis("parameter", s.Row()))
 }
 
 // Pad lays out [M, dim] as [M, row].

@@ -16,7 +16,7 @@ type stored struct {
 }
 
 func newStored(s *engine.State, name string, b *bounds, n int, std float64) *stored {
-	dims := []engine.Dim{engine.Population(b.space.Members), candidates(n)}
+	dims := []engine.Dim{engine.Members(b.space.Members), candidates(n)}
 	return &stored{
 		population: newPopulation(s, name, b, n, std), fitness: s.Tensor(name+"_fitness", engine.Float32, dims...),
 		verdict: s.Scratch(name+"/verdict", engine.Uint32, dims...), gain: s.Scratch(name+"/gain", engine.Float32, dims...),

@@ -22,7 +22,7 @@ type tridiagonal struct {
 const sweepBlocks = 12
 
 func newTridiagonal(s *engine.State, space Space) *tridiagonal {
-	m, row, blocks := engine.Population(space.Members), engine.Axis("parameter", space.Row()), engine.Axis("block", (space.Dim+7)/8)
+	m, row, blocks := engine.Members(space.Members), engine.Axis("parameter", space.Row()), engine.Axis("block", (space.Dim+7)/8)
 	eight := engine.Axis("step", 8)
 	t := &tridiagonal{
 		reflectors: s.Scratch("reflectors", engine.Float32, m, blocks, engine.Axis("dimension", space.Dim), eight),

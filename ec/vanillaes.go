@@ -54,7 +54,7 @@ func (c VanillaESConfig) New(s *engine.State, clock engine.Clock, hyper *engine.
 	es := &vanillaES{cfg: c, space: space, noise: NewNoise(clock, space, c.Population, false), std: hyper.Add("noise_std", c.NoiseStd)}
 	es.mean = optim.New(s, optim.Config{Rule: optim.SGD}, es.std, space.Row())
 	es.utilities = s.Scratch("utilities", engine.Float32, candidates(c.Population))
-	es.weights = s.Scratch("weights", engine.Float32, engine.Population(space.Members), candidates(c.Population))
+	es.weights = s.Scratch("weights", engine.Float32, engine.Members(space.Members), candidates(c.Population))
 	es.sums = es.noise.Sums(s, "sums")
 	return es, s.Err()
 }

@@ -77,7 +77,7 @@ func (c XNESConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hyper
 	if err := roomForMatrices(s, space, 4); err != nil {
 		return nil, err
 	}
-	m, row := engine.Population(space.Members), engine.Axis("parameter", space.Row())
+	m, row := engine.Members(space.Members), engine.Axis("parameter", space.Row())
 	matrix := []engine.Dim{m, engine.Axis("dimension", space.Dim), row}
 	es := &xNES{
 		cfg: c, space: space, clock: clock, draw: NewNoise(clock, space, c.Population, false),

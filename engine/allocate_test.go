@@ -13,7 +13,7 @@ func TestAllocate(t *testing.T) {
 	dev := testDevice(t)
 	eng := New(dev)
 	s := eng.NewState()
-	a, b := s.Tensor("a", Float32, Population(3), Axis("x", 5)), s.Scratch("b", Uint32, Axis("x", 2))
+	a, b := s.Tensor("a", Float32, Members(3), Axis("x", 5)), s.Scratch("b", Uint32, Axis("x", 2))
 	stack := s.Stack(Float32, []string{"c", "d"}, Axis("x", 7))
 	if n := dev.Memory().Buffers; n != 0 {
 		t.Errorf("%d buffers before Allocate", n)
@@ -66,13 +66,13 @@ func TestAllocateRefuses(t *testing.T) {
 	}{
 		{"more than there is", func(s *State) {
 			for _, name := range []string{"a", "b", "c"} {
-				s.Tensor(name, Float32, Population(1<<20), Axis("parameter", 1<<20))
+				s.Tensor(name, Float32, Members(1<<20), Axis("parameter", 1<<20))
 			}
-			s.Tensor("d", Float32, Population(1<<20), Axis("parameter", 1<<21))
-		}, 5 << 42, "state of 4 tensors, the largest d F32[population 1048576, parameter 2097152], needs 20.0 TiB"},
+			s.Tensor("d", Float32, Members(1<<20), Axis("parameter", 1<<21))
+		}, 5 << 42, "state of 4 tensors, the largest d F32[member 1048576, parameter 2097152], needs 20.0 TiB"},
 		{"more than a kernel sees", func(s *State) {
-			s.Tensor("a", Float32, Population(2))
-			s.Tensor("b", Float32, Population(int(limits.MaxStorageRange/4)+1))
+			s.Tensor("a", Float32, Members(2))
+			s.Tensor("b", Float32, Members(int(limits.MaxStorageRange/4)+1))
 		}, limits.MaxStorageRange/4*4 + 4, "tensor b F32["},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -103,7 +103,7 @@ func TestAllocateRefusesMore(t *testing.T) {
 	if err := s.Allocate(); err != nil {
 		t.Fatal(err)
 	}
-	s.Tensor("b", Float32, Population(1<<20), Axis("parameter", 1<<20))
+	s.Tensor("b", Float32, Members(1<<20), Axis("parameter", 1<<20))
 	err := s.Allocate()
 	var memory *vk.OutOfMemoryError
 	if !errors.As(err, &memory) || memory.Need != 1<<42+1<<20 || memory.Have >= memory.Need || !strings.Contains(err.Error(), "a state of 2 tensors") {

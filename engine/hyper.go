@@ -17,7 +17,7 @@ type Hyper struct {
 
 // NewHyper makes hyperparameters of so many members, none yet.
 func NewHyper(s *State, members int) *Hyper {
-	return &Hyper{state: s.Sub("hyper"), p: Population(members), all: map[string]*Tensor{}, inits: map[*Tensor]float64{}}
+	return &Hyper{state: s.Sub("hyper"), p: Members(members), all: map[string]*Tensor{}, inits: map[*Tensor]float64{}}
 }
 
 // Add makes a hyperparameter that begins at one value for all members.

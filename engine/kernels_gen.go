@@ -27,7 +27,7 @@ type countKernel struct {
 	Count vk.Range // readonly uint
 	Row   vk.Range // writeonly float
 
-	Population uint32 // push constants, in order
+	Members uint32 // push constants, in order
 }
 
 // call dispatches x × y × z workgroups.
@@ -37,7 +37,7 @@ func (k countKernel) call(x, y, z uint32) vk.Call {
 		push   [4]byte
 	})
 	a.ranges = [2]vk.Range{k.Count, k.Row}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
 	return vk.Call{Shader: countShader, Groups: [3]uint32{x, y, z}, Label: "engine/count", Ranges: a.ranges[:], Push: a.push[:]}
 }
 
@@ -160,7 +160,7 @@ type orderKernel struct {
 	Rank  vk.Range // readonly uint
 	Order vk.Range // writeonly uint
 
-	Population uint32 // push constants, in order
+	Count uint32 // push constants, in order
 
 	LocalSizeX uint32 // specialization constants, zero for their default 64
 }
@@ -173,7 +173,7 @@ func (k orderKernel) call(x, y, z uint32) vk.Call {
 		spec   [1]uint32
 	})
 	a.ranges = [2]vk.Range{k.Rank, k.Order}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[0:], k.Count)
 	a.spec = [1]uint32{64}
 	if k.LocalSizeX != 0 {
 		a.spec[0] = k.LocalSizeX
@@ -262,7 +262,7 @@ type rankKernel struct {
 	FitnessTexels vk.Range // readonly vec4 rgba32f
 	Rank          vk.Range // writeonly uint
 
-	Population uint32 // push constants, in order
+	Count uint32 // push constants, in order
 
 	LocalSizeX uint32 // specialization constants, zero for their default 64
 	TexelLoads uint32 // default 0
@@ -276,7 +276,7 @@ func (k rankKernel) call(x, y, z uint32) vk.Call {
 		spec   [2]uint32
 	})
 	a.ranges = [3]vk.Range{k.Fitness, k.FitnessTexels, k.Rank}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[0:], k.Count)
 	a.spec = [2]uint32{64, 0}
 	if k.LocalSizeX != 0 {
 		a.spec[0] = k.LocalSizeX
@@ -312,8 +312,8 @@ type rankBlocksKernel struct {
 	Rank          vk.Range // writeonly uint
 	Sorted        vk.Range // writeonly float
 
-	Population uint32 // push constants, in order
-	Block      uint32
+	Count uint32 // push constants, in order
+	Block uint32
 
 	LocalSizeX uint32 // specialization constants, zero for their default 64
 	TexelLoads uint32 // default 0
@@ -327,7 +327,7 @@ func (k rankBlocksKernel) call(x, y, z uint32) vk.Call {
 		spec   [2]uint32
 	})
 	a.ranges = [4]vk.Range{k.Fitness, k.FitnessTexels, k.Rank, k.Sorted}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[0:], k.Count)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Block)
 	a.spec = [2]uint32{64, 0}
 	if k.LocalSizeX != 0 {
@@ -366,8 +366,8 @@ type rankMergeKernel struct {
 	SortedTexels  vk.Range // readonly vec4 rgba32f
 	Rank          vk.Range // read-write uint
 
-	Population uint32 // push constants, in order
-	Block      uint32
+	Count uint32 // push constants, in order
+	Block uint32
 
 	LocalSizeX uint32 // specialization constants, zero for their default 64
 	TexelLoads uint32 // default 0
@@ -381,7 +381,7 @@ func (k rankMergeKernel) call(x, y, z uint32) vk.Call {
 		spec   [2]uint32
 	})
 	a.ranges = [5]vk.Range{k.Fitness, k.FitnessTexels, k.Sorted, k.SortedTexels, k.Rank}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[0:], k.Count)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Block)
 	a.spec = [2]uint32{64, 0}
 	if k.LocalSizeX != 0 {
@@ -417,8 +417,8 @@ type reduceKernel struct {
 	ValueTexels vk.Range // readonly vec4 rgba32f
 	Result      vk.Range // writeonly float
 
-	Population uint32 // push constants, in order
-	Inner      uint32
+	Members uint32 // push constants, in order
+	Inner   uint32
 
 	Workgroup  uint32 // specialization constants, zero for their default 64
 	Kind       uint32 // default 0
@@ -433,7 +433,7 @@ func (k reduceKernel) call(x, y, z uint32) vk.Call {
 		spec   [3]uint32
 	})
 	a.ranges = [3]vk.Range{k.Value, k.ValueTexels, k.Result}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Inner)
 	a.spec = [3]uint32{64, 0, 0}
 	if k.Workgroup != 0 {

@@ -2,14 +2,14 @@ package engine
 
 import "fmt"
 
-// What is done to the members of a population, whatever they are.
+// Operations on members, whatever they are.
 
 // Mean records a mean for every member over all its elements of value [..., P, ...], weighted by a tensor of the same shape where
 // weight is not nil; NaN where the weights sum to zero. The result is multiplied by scale.
 func Mean(r *Recorder, mean, value, weight *Tensor, scale float32) {
-	outer, p, inner, ok := value.Split(PopulationAxis)
+	outer, p, inner, ok := value.Split(MemberAxis)
 	if !ok {
-		r.Fail(fmt.Errorf("engine: the mean of %v over its members: it has no axis %q", value, PopulationAxis))
+		r.Fail(fmt.Errorf("engine: the mean of %v over its members: it has no axis %q", value, MemberAxis))
 		return
 	}
 	k := meanKernel{
@@ -23,10 +23,10 @@ func Mean(r *Recorder, mean, value, weight *Tensor, scale float32) {
 }
 
 // Gather records the copying of members over members in every tensor given: member p becomes a copy of member source[p]. The
-// sources must be their own sources. Tensors without a population axis are left alone.
+// sources must be their own sources. Tensors without a member axis are left alone.
 func Gather(r *Recorder, source *Tensor, values ...*Tensor) {
 	for _, t := range values {
-		outer, p, inner, ok := t.Split(PopulationAxis)
+		outer, p, inner, ok := t.Split(MemberAxis)
 		if !ok {
 			continue
 		}

@@ -86,7 +86,7 @@ func normals(n int) []float32 {
 func TestMean(t *testing.T) {
 	const outer, members, inner = 5, 3, 37
 	s := memberState(t)
-	dims := []Dim{Time(outer), Population(members), Environments(inner)}
+	dims := []Dim{Time(outer), Members(members), Environments(inner)}
 	values, weights := normals(outer*members*inner), make([]float32, outer*members*inner)
 	for i := range weights {
 		if i/inner%members != 1 { // the second member has no weight at all
@@ -94,9 +94,9 @@ func TestMean(t *testing.T) {
 		}
 	}
 	value, weight := floats(t, s, "value", values, dims...), floats(t, s, "weight", weights, dims...)
-	plain, weighted := floats(t, s, "plain", nil, Population(members)), floats(t, s, "weighted", nil, Population(members))
+	plain, weighted := floats(t, s, "plain", nil, Members(members)), floats(t, s, "weighted", nil, Members(members))
 	// One index of an axis need not begin where kernels may bind.
-	part := floats(t, s, "part", nil, Population(members))
+	part := floats(t, s, "part", nil, Members(members))
 	runRecorded(t, s, func(r *Recorder) {
 		Mean(r, plain, value, nil, 2)
 		Mean(r, weighted, value, weight, 1)
@@ -135,8 +135,8 @@ func TestGather(t *testing.T) {
 	s := memberState(t)
 	source := []uint32{0, 3, 0, 3, 5, 5, 0}
 	members := len(source)
-	from := integers(t, s, "source", source, Population(members))
-	shapes := [][]Dim{{Population(members)}, {Time(3), Population(members), Axis("feature", 67)}, {Population(members), Axis("feature", 4)}, {Axis("other", 9)}}
+	from := integers(t, s, "source", source, Members(members))
+	shapes := [][]Dim{{Members(members)}, {Time(3), Members(members), Axis("feature", 67)}, {Members(members), Axis("feature", 4)}, {Axis("other", 9)}}
 	var values [][]float32
 	var tensors []*Tensor
 	for i, dims := range shapes {
@@ -145,7 +145,7 @@ func TestGather(t *testing.T) {
 	}
 	runRecorded(t, s, func(r *Recorder) { Gather(r, from, tensors...) })
 	for i, x := range tensors {
-		outer, p, inner, ok := x.Split(PopulationAxis)
+		outer, p, inner, ok := x.Split(MemberAxis)
 		for j, got := range readFloats(t, x) {
 			want := values[i][j]
 			if ok {
@@ -176,7 +176,7 @@ func TestRank(t *testing.T) {
 	for _, n := range []int{1, 2, 129, rankDirect, rankDirect + 1, 9*rankBlock + 17} {
 		s := memberState(t)
 		values := append(fitnesses(n), fitnesses(n)...)
-		dims := []Dim{Population(2), Axis("candidate", n)}
+		dims := []Dim{Members(2), Axis("candidate", n)}
 		fitness := floats(t, s, "fitness", values, dims...)
 		rank, order := integers(t, s, "rank", nil, dims...), integers(t, s, "order", nil, dims...)
 		runRecorded(t, s, func(r *Recorder) {
@@ -213,7 +213,7 @@ func TestReduce(t *testing.T) {
 				values[i] = float32(math.NaN()) // some of the second element, all of the third
 			}
 		}
-		value := floats(t, s, "value", values, Population(members), Axis("feature", inner))
+		value := floats(t, s, "value", values, Members(members), Axis("feature", inner))
 		var results [4]*Tensor
 		for how := range results {
 			results[how] = floats(t, s, fmt.Sprint("result", how), nil, Axis("feature", inner))

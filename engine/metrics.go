@@ -46,10 +46,10 @@ func (m *Metrics) Row(name string) *Tensor {
 	}
 	m.names = append(m.names, name)
 	if m.state.all.err != nil {
-		return &Tensor{name: name, dims: []Dim{Population(m.members)}}
+		return &Tensor{name: name, dims: []Dim{Members(m.members)}}
 	}
 	row := m.rows.Index(len(m.names) - 1)
-	row.name, row.dims = name, []Dim{Population(m.members)}
+	row.name, row.dims = name, []Dim{Members(m.members)}
 	return row
 }
 
@@ -97,5 +97,5 @@ func (m *Metrics) Names() []string { return append([]string(nil), m.names...) }
 // CopyCounts records that counts [P] u32 become a row [P] of metrics. They are exact up to 2^24.
 func CopyCounts(r *Recorder, row, counts *Tensor) {
 	n := uint32(counts.Len())
-	r.Dispatch(countKernel{Count: counts.Range(), Row: row.Range(), Population: n}.call((n+7)/8, 1, 1))
+	r.Dispatch(countKernel{Count: counts.Range(), Row: row.Range(), Members: n}.call((n+7)/8, 1, 1))
 }

@@ -22,18 +22,18 @@ func Rank(r *Recorder, fitness, rank *Tensor) {
 	groups := (uint32(n) + size - 1) / size
 	if n <= rankDirect {
 		r.Dispatch(rankKernel{
-			Fitness: fitness.Range(), FitnessTexels: fitness.Range(), Rank: rank.Range(), Population: uint32(n), LocalSizeX: size,
+			Fitness: fitness.Range(), FitnessTexels: fitness.Range(), Rank: rank.Range(), Count: uint32(n), LocalSizeX: size,
 		}.call(groups, populations, 1))
 		return
 	}
 	sorted := rank.block.state.Scratch(rank.name+"/sorted", Float32, fitness.dims...)
 	r.Dispatch(rankBlocksKernel{
 		Fitness: fitness.Range(), FitnessTexels: fitness.Range(), Rank: rank.Range(), Sorted: sorted.Range(),
-		Population: uint32(n), Block: rankBlock, LocalSizeX: size,
+		Count: uint32(n), Block: rankBlock, LocalSizeX: size,
 	}.call(groups, populations, 1))
 	r.Dispatch(rankMergeKernel{
 		Fitness: fitness.Range(), FitnessTexels: fitness.Range(), Sorted: sorted.Range(), SortedTexels: sorted.Range(), Rank: rank.Range(),
-		Population: uint32(n), Block: rankBlock, LocalSizeX: size,
+		Count: uint32(n), Block: rankBlock, LocalSizeX: size,
 	}.call(groups, populations, 1))
 }
 
@@ -45,7 +45,7 @@ func Order(r *Recorder, rank, order *Tensor) {
 		return
 	}
 	size := r.Workgroup()
-	r.Dispatch(orderKernel{Rank: rank.Range(), Order: order.Range(), Population: uint32(n), LocalSizeX: size}.call((uint32(n)+size-1)/size, populations, 1))
+	r.Dispatch(orderKernel{Rank: rank.Range(), Order: order.Range(), Count: uint32(n), LocalSizeX: size}.call((uint32(n)+size-1)/size, populations, 1))
 }
 
 // rows is how many rows a tensor has along its last axis, and their length.

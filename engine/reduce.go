@@ -15,13 +15,13 @@ const (
 // Reduce records a reduction of value [P, ...] over the members, each of the other elements by itself, to result [...]. NaN are left out;
 // the result is NaN where nothing is left.
 func Reduce(r *Recorder, how Reduction, value, result *Tensor) {
-	outer, members, inner, ok := value.Split(PopulationAxis)
+	outer, members, inner, ok := value.Split(MemberAxis)
 	if !ok || outer != 1 || result.Len() != inner {
-		r.Fail(fmt.Errorf("engine: reducing %v to %v; want [population, ...] and the same without the population", value, result))
+		r.Fail(fmt.Errorf("engine: reducing %v to %v; want [member, ...] and the same without the member axis", value, result))
 		return
 	}
 	r.Dispatch(reduceKernel{
-		Value: value.Range(), ValueTexels: value.Range(), Result: result.Range(), Population: uint32(members), Inner: uint32(inner),
+		Value: value.Range(), ValueTexels: value.Range(), Result: result.Range(), Members: uint32(members), Inner: uint32(inner),
 		Workgroup: r.WorkgroupFor(members), Kind: uint32(how),
 	}.call(uint32(inner), 1, 1))
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // State owns the tensors of a workflow. Those made by Tensor are what changes over a run: they have names, are saved in
-// checkpoints and, having a population axis, travel when a member is copied over another. Those made by Scratch are written
+// checkpoints and, having a member axis, travel when a member is copied over another. Those made by Scratch are written
 // before they are read within one step, and are not saved.
 //
 // The first error in making tensors is kept. Memory is allocated for all of them together, by Allocate: make all tensors, then call it

@@ -34,13 +34,13 @@ type Dim struct {
 
 // Names of axes that code looks for. Others are free.
 const (
-	PopulationAxis  = "population"
+	MemberAxis      = "member"
 	EnvironmentAxis = "environment"
 	TimeAxis        = "time"
 )
 
-// Population is the axis of members, P.
-func Population(n int) Dim { return Dim{PopulationAxis, n} }
+// Members is the axis of members, P.
+func Members(n int) Dim { return Dim{MemberAxis, n} }
 
 // Environments is the axis of a member's environments, E.
 func Environments(n int) Dim { return Dim{EnvironmentAxis, n} }
@@ -119,7 +119,7 @@ func (t *Tensor) Index(i int) *Tensor {
 	return &Tensor{name: fmt.Sprintf("%s[%d]", t.name, i), typ: t.typ, dims: inner, block: t.block, at: t.at + int64(4*i*length(inner))}
 }
 
-// String is "name F32[population 4, feature 2]".
+// String is "name F32[member 4, feature 2]".
 func (t *Tensor) String() string {
 	axes := make([]string, len(t.dims))
 	for i, d := range t.dims {

@@ -41,7 +41,7 @@ func NewEvaluator(ctx context.Context, s *engine.State, env *Environment, option
 	}
 	return &Evaluator{
 		eng: s.Engine(), env: env, options: resolved, policy: policy,
-		members: policy.Params.Size(engine.PopulationAxis), runs: map[int]*evaluation{},
+		members: policy.Params.Size(engine.MemberAxis), runs: map[int]*evaluation{},
 	}, nil
 }
 

@@ -45,7 +45,7 @@ func BenchmarkFewEpisodes(b *testing.B) {
 					if err != nil {
 						b.Fatal(err)
 					}
-					params := s.Tensor("params", engine.Float32, engine.Population(members), engine.Axis("parameter", nn.Align(net.Size())))
+					params := s.Tensor("params", engine.Float32, engine.Members(members), engine.Axis("parameter", nn.Align(net.Size())))
 					if err := s.Zero(b.Context()); err != nil {
 						b.Fatal(err)
 					}

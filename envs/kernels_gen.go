@@ -1981,7 +1981,7 @@ type rolloutKernel struct {
 	Seen          vk.Range // read-write float
 	Tables        vk.Range // readonly uint
 
-	Population   uint32 // push constants, in order
+	Members      uint32 // push constants, in order
 	Environments uint32
 	Steps        uint32
 	First        uint32
@@ -2053,7 +2053,7 @@ func (k rolloutKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 		spec   [42]uint32
 	})
 	a.ranges = [19]vk.Range{k.Params, k.Params4, k.Normalizer, k.ActionScale, k.Clock, k.EnvState, k.EpisodeStep, k.EpisodeReturn, k.Finished, k.Obs, k.Action, k.LogProb, k.Reward, k.Done, k.NextObs, k.ParamsTexels, k.Cap, k.Seen, k.Tables}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Environments)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Steps)
 	binary.LittleEndian.PutUint32(a.push[12:], k.First)

@@ -87,9 +87,9 @@ func (c *camera) build(ctx context.Context, s *engine.State, clock engine.Clock,
 	row := make([]float32, nn.Align(max(len(weights), ev.policy.LogStd+ev.env.Action.Size())))
 	copy(row, weights)
 	c.policy = *ev.policy
-	c.policy.Weights = nn.Weights{Params: s.Scratch("params", engine.Float32, engine.Population(1), engine.Axis("parameter", len(row)))}
+	c.policy.Weights = nn.Weights{Params: s.Scratch("params", engine.Float32, engine.Members(1), engine.Axis("parameter", len(row)))}
 	if normalizer != nil {
-		c.policy.Normalizer = s.Scratch("normalizer", engine.Float32, engine.Population(1), engine.Axis("moment", 2), engine.Axis("feature", ev.env.ObsSize()))
+		c.policy.Normalizer = s.Scratch("normalizer", engine.Float32, engine.Members(1), engine.Axis("moment", 2), engine.Axis("feature", ev.env.ObsSize()))
 	}
 	if err := s.Zero(ctx); err != nil {
 		return err

@@ -44,7 +44,7 @@ func TestReturnsOnly(t *testing.T) {
 					sums[at], lengths[at] = 0, 0
 				}
 			}
-			p := engine.Population(cfg.Members)
+			p := engine.Members(cfg.Members)
 			returns, length := short.state.Scratch("returns", engine.Float32, p), short.state.Scratch("lengths", engine.Float32, p)
 			short.run(func(r *engine.Recorder) { short.ro.RecordReturns(r, returns, length) })
 			for m := range cfg.Members {
@@ -65,7 +65,7 @@ func TestReturnsOfNoEpisode(t *testing.T) {
 	eng := engine.New(open(t))
 	f := newFixture(t, eng, "Pendulum-v1", RolloutConfig{Members: 2, Environments: 3, Horizon: 5}, small)
 	f.advance()
-	returns := f.state.Scratch("returns", engine.Float32, engine.Population(2))
+	returns := f.state.Scratch("returns", engine.Float32, engine.Members(2))
 	f.run(func(r *engine.Recorder) { f.ro.RecordReturns(r, returns, nil) })
 	for m, v := range f.floats(returns) {
 		if v == v {

@@ -198,7 +198,7 @@ func TestRolloutCountsDiverged(t *testing.T) {
 	const members, environments = 2, 9
 	results := eng.NewState()
 	defer results.Close()
-	count := results.Tensor("count", engine.Float32, engine.Population(members))
+	count := results.Tensor("count", engine.Float32, engine.Members(members))
 	if err := results.Zero(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -105,7 +105,7 @@ func NewRollout(ctx context.Context, s *engine.State, env *Environment, cfg Roll
 	if ro.shader, err = env.shader(ctx, "envs/rollout", ro.mapping, rolloutShader); err != nil {
 		return nil, err
 	}
-	p, e, t := engine.Population(cfg.Members), engine.Environments(cfg.Environments), engine.Time(cfg.Horizon)
+	p, e, t := engine.Members(cfg.Members), engine.Environments(cfg.Environments), engine.Time(cfg.Horizon)
 	o, a := engine.Axis("feature", env.ObsSize()), engine.Axis("action", env.ActionWords())
 	tensor := s.Tensor
 	if cfg.Begin {
@@ -120,7 +120,7 @@ func NewRollout(ctx context.Context, s *engine.State, env *Environment, cfg Roll
 		ro.tables = s.Scratch("model_tables", engine.Uint32, engine.Axis("word", len(env.team.tables.bits())))
 	}
 	if cfg.Cap {
-		ro.cap = s.Tensor("episode_cap", engine.Uint32, engine.Population(cfg.Members/ro.share()))
+		ro.cap = s.Tensor("episode_cap", engine.Uint32, engine.Members(cfg.Members/ro.share()))
 	}
 	if cfg.Seen {
 		ro.seen = s.Scratch("seen", engine.Float32, engine.Axis("sum", 1+2*env.ObsSize()), p, e)
@@ -202,7 +202,7 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 		Tables: unused, Params: unused, Params4: unused, ParamsTexels: unused, Normalizer: unused, ActionScale: ro.scale.Range(), Clock: clock.Tensor().Range(),
 		EnvState: ro.state.Range(), EpisodeStep: ro.step.Range(), EpisodeReturn: ro.ret.Range(), Finished: ro.finished.Range(),
 		Obs: ro.finished.Range(), Action: ro.finished.Range(), LogProb: ro.finished.Range(), Reward: ro.finished.Range(), Done: ro.finished.Range(), NextObs: ro.finished.Range(),
-		Population: uint32(c.Members), Environments: uint32(c.Environments), ParamsPeriod: uint32(c.Members),
+		Members: uint32(c.Members), Environments: uint32(c.Environments), ParamsPeriod: uint32(c.Members),
 		Seed: r.Engine().Seed(), EnvStream: engine.Stream(c.Stream), ActionStream: engine.Stream(c.Stream + "/action"),
 		TimeLimit: o.timeLimit, ActionRepeat: o.actionRepeat, AutoReset: o.autoReset, SparseReward: o.sparseReward, RewardScale: o.rewardScale,
 		Workgroup: info.SubgroupSize, Lanes: info.SubgroupSize, Policy: 1,
@@ -251,7 +251,7 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 		k.Policy = 0
 		k.Params, k.Params4, k.ParamsTexels = policy.Params.Range(), policy.Params.Range(), policy.Params.Range()
 		k.Row, k.LogStd, k.ObsLimit = uint32(policy.Row()), uint32(policy.LogStd), policy.ObsLimit
-		k.ParamsPeriod = uint32(policy.Params.Size(engine.PopulationAxis))
+		k.ParamsPeriod = uint32(policy.Params.Size(engine.MemberAxis))
 		var err error
 		if n, err = ro.network(policy, info); err != nil {
 			r.Fail(err)

@@ -41,7 +41,7 @@ func newFixture(t testing.TB, eng *engine.Engine, name string, cfg RolloutConfig
 		net.In, net.Out = f.env.ObsSize(), f.env.Action.Size()
 		logStd := nn.Align(net.Size())
 		row := nn.Align(logStd + net.Out)
-		p := engine.Population(cfg.Members)
+		p := engine.Members(cfg.Members)
 		params := s.Tensor("params", engine.Float32, p, engine.Axis("parameter", row))
 		f.policy = &Policy{Weights: nn.Weights{Params: params}, Network: net, LogStd: logStd, ObsLimit: 1.5}
 		f.values = make([]float32, cfg.Members*2*net.In)

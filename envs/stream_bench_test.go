@@ -37,7 +37,7 @@ func BenchmarkRollout(b *testing.B) {
 				b.Fatal(err)
 			}
 			net := nn.MLP{In: env.ObsSize(), Out: env.Action.Size(), Hidden: c.hidden, Activation: nn.ReLU}
-			params := s.Tensor("params", engine.Float32, engine.Population(c.members), engine.Axis("parameter", nn.Align(net.Size())))
+			params := s.Tensor("params", engine.Float32, engine.Members(c.members), engine.Axis("parameter", nn.Align(net.Size())))
 			if err := s.Zero(ctx); err != nil {
 				b.Fatal(err)
 			}

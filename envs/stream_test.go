@@ -60,7 +60,7 @@ func TestPlacementsAgree(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		params := s.Tensor("params", engine.Float32, engine.Population(members), engine.Axis("parameter", nn.Align(net.Size())))
+		params := s.Tensor("params", engine.Float32, engine.Members(members), engine.Axis("parameter", nn.Align(net.Size())))
 		if err := s.Zero(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -118,7 +118,7 @@ func checkRollout(t *testing.T, eng *engine.Engine, env *Environment, net nn.MLP
 		t.Fatal(err)
 	}
 	row := nn.Align(net.Size()) + nn.Align(net.Out)
-	p := engine.Population(members)
+	p := engine.Members(members)
 	params := s.Tensor("params", engine.Float32, p, engine.Axis("parameter", row))
 	policy := &Policy{Weights: nn.Weights{Params: params}, Network: net, LogStd: nn.Align(net.Size()), ObsLimit: 1.2, Placement: placement}
 	if normalize {

@@ -165,7 +165,7 @@ func TestChoosing(t *testing.T) {
 		p := &PBT{eng: engine.New(open(t), engine.Seed(3)), cfg: DefaultPBT()}
 		s := p.eng.NewState()
 		t.Cleanup(func() { s.Close() })
-		n := engine.Population(members)
+		n := engine.Members(members)
 		p.inner = stub{clock: engine.NewClock(s)}
 		p.fitness, p.rank, p.parent = s.Tensor("fitness", engine.Float32, n), s.Tensor("rank", engine.Uint32, n), s.Tensor("parent", engine.Uint32, n)
 		if err := s.Zero(t.Context()); err != nil {

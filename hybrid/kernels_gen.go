@@ -29,9 +29,9 @@ type pairingKernel struct {
 	Clock  vk.Range // readonly uint
 	Source vk.Range // writeonly uint
 
-	Population uint32 // push constants, in order
-	Seed       uint32
-	Stream     uint32
+	Members uint32 // push constants, in order
+	Seed    uint32
+	Stream  uint32
 }
 
 // call dispatches x × y × z workgroups.
@@ -41,7 +41,7 @@ func (k pairingKernel) call(x, y, z uint32) vk.Call {
 		push   [12]byte
 	})
 	a.ranges = [3]vk.Range{k.Rank, k.Clock, k.Source}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Seed)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Stream)
 	return vk.Call{Shader: pairingShader, Groups: [3]uint32{x, y, z}, Label: "hybrid/pairing", Ranges: a.ranges[:], Push: a.push[:]}
@@ -66,14 +66,14 @@ type perturbKernel struct {
 	Clock  vk.Range // readonly uint
 	Values vk.Range // read-write float
 
-	Population uint32 // push constants, in order
-	Seed       uint32
-	Stream     uint32
-	Prior      uint32
-	Low        float32
-	High       float32
-	Factor     float32
-	Resample   float32
+	Members  uint32 // push constants, in order
+	Seed     uint32
+	Stream   uint32
+	Prior    uint32
+	Low      float32
+	High     float32
+	Factor   float32
+	Resample float32
 }
 
 // call dispatches x × y × z workgroups.
@@ -83,7 +83,7 @@ func (k perturbKernel) call(x, y, z uint32) vk.Call {
 		push   [32]byte
 	})
 	a.ranges = [3]vk.Range{k.Source, k.Clock, k.Values}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Seed)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Stream)
 	binary.LittleEndian.PutUint32(a.push[12:], k.Prior)
@@ -115,12 +115,12 @@ type swarmKernel struct {
 	Values   vk.Range // read-write float
 	Velocity vk.Range // read-write float
 
-	Population uint32 // push constants, in order
-	Seed       uint32
-	Stream     uint32
-	Prior      uint32
-	Low        float32
-	High       float32
+	Members uint32 // push constants, in order
+	Seed    uint32
+	Stream  uint32
+	Prior   uint32
+	Low     float32
+	High    float32
 }
 
 // call dispatches x × y × z workgroups.
@@ -130,7 +130,7 @@ func (k swarmKernel) call(x, y, z uint32) vk.Call {
 		push   [24]byte
 	})
 	a.ranges = [4]vk.Range{k.Source, k.Clock, k.Values, k.Velocity}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Seed)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Stream)
 	binary.LittleEndian.PutUint32(a.push[12:], k.Prior)
@@ -158,11 +158,11 @@ type truncationKernel struct {
 	Clock  vk.Range // readonly uint
 	Source vk.Range // writeonly uint
 
-	Population uint32 // push constants, in order
-	Top        uint32
-	Bottom     uint32
-	Seed       uint32
-	Stream     uint32
+	Members uint32 // push constants, in order
+	Top     uint32
+	Bottom  uint32
+	Seed    uint32
+	Stream  uint32
 }
 
 // call dispatches x × y × z workgroups.
@@ -172,7 +172,7 @@ func (k truncationKernel) call(x, y, z uint32) vk.Call {
 		push   [20]byte
 	})
 	a.ranges = [3]vk.Range{k.Rank, k.Clock, k.Source}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Top)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Bottom)
 	binary.LittleEndian.PutUint32(a.push[12:], k.Seed)

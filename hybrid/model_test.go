@@ -47,7 +47,7 @@ func (c contents) setFloat(name string, i int, v float64) {
 
 // copyMember makes member p a copy of member from in a tensor [outer, P, inner].
 func (c contents) copyMember(tensor *engine.Tensor, p, from int) {
-	outer, members, inner, ok := tensor.Split(engine.PopulationAxis)
+	outer, members, inner, ok := tensor.Split(engine.MemberAxis)
 	if !ok {
 		return
 	}

@@ -136,7 +136,7 @@ func (p *PBT) build(ctx context.Context, by func(*PBT, *engine.State) exchanger)
 	if members < 2 {
 		return fmt.Errorf("a population of %d has nobody to learn from; want at least 2 members", members)
 	}
-	s, n := p.inner.State().Sub("pbt"), engine.Population(members)
+	s, n := p.inner.State().Sub("pbt"), engine.Members(members)
 	p.fitness = s.Tensor("fitness", engine.Float32, n)
 	p.parent = s.Tensor("parent", engine.Uint32, n)
 	p.ancestor = s.Tensor("ancestor", engine.Uint32, n)

@@ -11,7 +11,7 @@ import (
 
 // member is what a member has of a tensor [outer, P, inner].
 func member(tensor *engine.Tensor, words []uint32, p int) []uint32 {
-	outer, members, inner, ok := tensor.Split(engine.PopulationAxis)
+	outer, members, inner, ok := tensor.Split(engine.MemberAxis)
 	if !ok {
 		return nil
 	}

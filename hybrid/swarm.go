@@ -14,7 +14,7 @@ func NewPBTCSO(ctx context.Context, inner Trainable, cfg PBTConfig) (*PBT, error
 	return newPBT(ctx, inner, cfg, func(p *PBT, s *engine.State) exchanger {
 		e := &swarm{velocity: map[string]*engine.Tensor{}}
 		for _, name := range p.names {
-			e.velocity[name] = s.Sub("velocity").Tensor(name, engine.Float32, engine.Population(inner.Describe().Members))
+			e.velocity[name] = s.Sub("velocity").Tensor(name, engine.Float32, engine.Members(inner.Describe().Members))
 		}
 		return e
 	})
@@ -39,7 +39,7 @@ func (e *swarm) choose(r *engine.Recorder, p *PBT) {
 	n := uint32(p.fitness.Len())
 	r.Dispatch(pairingKernel{
 		Rank: p.rank.Range(), Clock: p.Clock().Tensor().Range(), Source: p.parent.Range(),
-		Population: n, Seed: r.Engine().Seed(), Stream: p.stream("pair", ""),
+		Members: n, Seed: r.Engine().Seed(), Stream: p.stream("pair", ""),
 	}.call(((n+1)/2+7)/8, 1, 1))
 }
 
@@ -48,7 +48,7 @@ func (e *swarm) explore(r *engine.Recorder, p *PBT, name string, values *engine.
 	low, high := prior.coordinates()
 	r.Dispatch(swarmKernel{
 		Source: p.parent.Range(), Clock: p.Clock().Tensor().Range(), Values: values.Range(), Velocity: e.velocity[name].Range(),
-		Population: n, Seed: r.Engine().Seed(), Stream: p.stream("swarm", name),
+		Members: n, Seed: r.Engine().Seed(), Stream: p.stream("swarm", name),
 		Prior: uint32(prior.Prior), Low: float32(low), High: float32(high),
 	}.call((n+7)/8, 1, 1))
 }

@@ -24,7 +24,7 @@ func (t *truncation) choose(r *engine.Recorder, p *PBT) {
 	n := uint32(p.fitness.Len())
 	r.Dispatch(truncationKernel{
 		Rank: p.rank.Range(), Clock: p.Clock().Tensor().Range(), Source: p.parent.Range(),
-		Population: n, Top: uint32(t.top), Bottom: uint32(t.bottom), Seed: r.Engine().Seed(), Stream: p.stream("select", ""),
+		Members: n, Top: uint32(t.top), Bottom: uint32(t.bottom), Seed: r.Engine().Seed(), Stream: p.stream("select", ""),
 	}.call((n+7)/8, 1, 1))
 }
 
@@ -33,7 +33,7 @@ func (t *truncation) explore(r *engine.Recorder, p *PBT, name string, values *en
 	low, high := prior.coordinates()
 	r.Dispatch(perturbKernel{
 		Source: p.parent.Range(), Clock: p.Clock().Tensor().Range(), Values: values.Range(),
-		Population: n, Seed: r.Engine().Seed(), Stream: p.stream("perturb", name),
+		Members: n, Seed: r.Engine().Seed(), Stream: p.stream("perturb", name),
 		Prior: uint32(prior.Prior), Low: float32(low), High: float32(high), Factor: float32(p.cfg.Perturb), Resample: float32(p.cfg.Resample),
 	}.call((n+7)/8, 1, 1))
 }

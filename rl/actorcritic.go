@@ -43,7 +43,7 @@ func (a *ActorCritic) row() int { return nn.Align(a.criticBase + a.critic.Size()
 
 // init draws the members' initial parameters.
 func (a *ActorCritic) init(ctx context.Context, seed uint32) error {
-	members, row := a.params.Size(engine.PopulationAxis), a.params.Size("parameter")
+	members, row := a.params.Size(engine.MemberAxis), a.params.Size("parameter")
 	all := make([]float32, members*row)
 	for p := range members {
 		params := all[p*row : (p+1)*row]

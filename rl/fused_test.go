@@ -103,7 +103,7 @@ func TestFused(t *testing.T) {
 
 // member is one member's part of a tensor's values.
 func member(values []float64, tensor *engine.Tensor, m, members int) []float64 {
-	outer, _, inner, _ := tensor.Split(engine.PopulationAxis)
+	outer, _, inner, _ := tensor.Split(engine.MemberAxis)
 	var out []float64
 	for o := range outer {
 		out = append(out, values[(o*members+m)*inner:(o*members+m+1)*inner]...)

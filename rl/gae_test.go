@@ -17,7 +17,7 @@ func TestGAE(t *testing.T) {
 			horizon, members, environments := size[0], size[1], size[2]
 			s := eng.NewState()
 			defer s.Close()
-			p := engine.Population(members)
+			p := engine.Members(members)
 			dims := []engine.Dim{engine.Time(horizon), p, engine.Environments(environments)}
 			reward, value, next := s.Scratch("reward", engine.Float32, dims...), s.Scratch("value", engine.Float32, dims...), s.Scratch("next", engine.Float32, dims...)
 			done := s.Scratch("done", engine.Uint32, dims...)

@@ -94,7 +94,7 @@ type gaeKernel struct {
 	Target    vk.Range // writeonly float
 
 	Horizon      uint32 // push constants, in order
-	Population   uint32
+	Members      uint32
 	Environments uint32
 
 	LocalSizeX uint32 // specialization constants, zero for their default 64
@@ -109,7 +109,7 @@ func (k gaeKernel) call(x, y, z uint32) vk.Call {
 	})
 	a.ranges = [8]vk.Range{k.Reward, k.Done, k.Value, k.NextValue, k.Discount, k.Lambda, k.Advantage, k.Target}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Horizon)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Members)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Environments)
 	a.spec = [1]uint32{64}
 	if k.LocalSizeX != 0 {

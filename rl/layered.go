@@ -21,7 +21,7 @@ func newHead(s *engine.State, net nn.MLP, base, members, rows int) (*head, error
 	}
 	h := &head{Network: network, base: base}
 	if _, layered := network.(*nn.Layered); layered {
-		dims := []engine.Dim{engine.Population(members), engine.Axis("transition", rows), engine.Axis("output", net.Out)}
+		dims := []engine.Dim{engine.Members(members), engine.Axis("transition", rows), engine.Axis("output", net.Out)}
 		h.outputs, h.atOutputs = s.Scratch("outputs", engine.Float32, dims...), s.Scratch("gradient_at_outputs", engine.Float32, dims...)
 	}
 	return h, s.Err()
@@ -42,7 +42,7 @@ func (p *PPO) buildHeads(s *engine.State) (err error) {
 		return err
 	}
 	if p.actor.outputs != nil || p.critic.outputs != nil {
-		p.batch = s.Scratch("observations", engine.Float32, engine.Population(p.cfg.Members), engine.Axis("transition", rows), engine.Axis("feature", a.actor.In))
+		p.batch = s.Scratch("observations", engine.Float32, engine.Members(p.cfg.Members), engine.Axis("transition", rows), engine.Axis("feature", a.actor.In))
 	}
 	return s.Err()
 }

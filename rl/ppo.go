@@ -168,11 +168,11 @@ func (p *PPO) buildLearner(network NetworkConfig) (err error) {
 	p.optimizer.Anneal(p.clock, float64(c.AnnealSteps)/float64(c.Environments))
 	p.agent.params = p.optimizer.Params()
 
-	tpe := []engine.Dim{engine.Time(c.RolloutLength), engine.Population(c.Members), engine.Environments(c.Environments)}
+	tpe := []engine.Dim{engine.Time(c.RolloutLength), engine.Members(c.Members), engine.Environments(c.Environments)}
 	scratch := s.Sub("ppo")
 	p.value, p.nextValue = scratch.Scratch("value", engine.Float32, tpe...), scratch.Scratch("next_value", engine.Float32, tpe...)
 	p.advantage, p.target = scratch.Scratch("advantage", engine.Float32, tpe...), scratch.Scratch("target", engine.Float32, tpe...)
-	p.moments = scratch.Scratch("advantage_moments", engine.Float32, engine.Axis("update", c.Epochs*c.Minibatches), engine.Population(c.Members), engine.Axis("moment", 2))
+	p.moments = scratch.Scratch("advantage_moments", engine.Float32, engine.Axis("update", c.Epochs*c.Minibatches), engine.Members(c.Members), engine.Axis("moment", 2))
 	if err := p.buildHeads(scratch); err != nil {
 		return err
 	}
@@ -183,7 +183,7 @@ func (p *PPO) buildLearner(network NetworkConfig) (err error) {
 	} else {
 		p.gradient = scratch.Scratch("gradient", engine.Float32, append([]engine.Dim{splits}, p.agent.params.Dims()...)...)
 	}
-	losses := []engine.Dim{engine.Axis("loss", 4), splits, engine.Population(c.Members)}
+	losses := []engine.Dim{engine.Axis("loss", 4), splits, engine.Members(c.Members)}
 	p.actorLosses, p.criticLosses = scratch.Scratch("actor_losses", engine.Float32, losses...), scratch.Scratch("critic_losses", engine.Float32, losses...)
 	return s.Err()
 }

@@ -61,7 +61,7 @@ func rollout(name string, members, environments, horizon int, network bool, mapp
 			mlp := nn.MLP{In: env.ObsSize(), Out: env.Action.Size(), Hidden: []int{64, 64}, Activation: nn.Tanh}
 			row := nn.Align(mlp.Size())
 			policy = &envs.Policy{Network: mlp, Weights: nn.Weights{
-				Params: s.Tensor("params", engine.Float32, engine.Population(members), engine.Axis("parameter", row)),
+				Params: s.Tensor("params", engine.Float32, engine.Members(members), engine.Axis("parameter", row)),
 			}}
 			params = make([]float32, members*row)
 			for p := range members {

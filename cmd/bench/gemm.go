@@ -13,7 +13,7 @@ func gemm(members, m, n, k int) func(context.Context, *bench) (figure, error) {
 		s := b.eng.NewState()
 		defer s.Close()
 		matrix := func(name string, rows, columns int) nn.Matrix {
-			t := s.Tensor(name, engine.Float32, engine.Population(members), engine.Axis("row", rows), engine.Axis("column", columns))
+			t := s.Tensor(name, engine.Float32, engine.Members(members), engine.Axis("row", rows), engine.Axis("column", columns))
 			return nn.Matrix{Tensor: t, Stride: rows * columns, Row: columns}
 		}
 		g := nn.Gemm{Members: members, M: m, N: n, K: k, A: matrix("a", m, k), B: matrix("b", k, n), C: matrix("c", m, n)}

@@ -56,7 +56,7 @@ func placed(placement envs.Placement, environments int) func(context.Context, *b
 			return figure{}, err
 		}
 		mlp := nn.MLP{In: env.ObsSize(), Out: env.Action.Size(), Hidden: []int{256, 256}, Activation: nn.Tanh}
-		params := s.Tensor("params", engine.Float32, engine.Population(members), engine.Axis("parameter", nn.Align(mlp.Size())))
+		params := s.Tensor("params", engine.Float32, engine.Members(members), engine.Axis("parameter", nn.Align(mlp.Size())))
 		if err := s.Zero(ctx); err != nil { // networks of zeros: no episode ends, the cart stays near its place
 			return figure{}, err
 		}

@@ -43,10 +43,10 @@ func (p *made) Start(_ uint32, members int) []float32 {
 
 // New implements ec.Problem: a problem is used once here.
 func (p *made) New(_ context.Context, s *engine.State, _ engine.Clock, members, population int) (ec.Evaluation, error) {
-	m, candidates := engine.Population(members), engine.Axis("candidate", population)
+	m, candidates := engine.Members(members), engine.Axis("candidate", population)
 	p.told = s.Scratch("told", engine.Float32, m, candidates, engine.Axis("objective", p.objectives))
 	p.behaviour = s.Scratch("behaviour", engine.Float32, m, candidates, engine.Axis("descriptor", len(p.space.DescriptorLow)))
-	p.formed = s.Scratch("formed", engine.Float32, engine.Population(members*population), engine.Axis("parameter", p.Space(members).Row()))
+	p.formed = s.Scratch("formed", engine.Float32, engine.Members(members*population), engine.Axis("parameter", p.Space(members).Row()))
 	return &evaluated{p, population}, nil
 }
 

@@ -25,9 +25,9 @@ func TestArm(t *testing.T) {
 		}
 		space := p.Space(members)
 		axis := func(name string, n int) engine.Dim { return engine.Axis(name, n) }
-		candidates := s.Scratch("candidates", engine.Float32, engine.Population(members*window), axis("parameter", space.Row()))
-		fitness := s.Scratch("fitness", engine.Float32, engine.Population(members), axis("candidate", population))
-		descriptor := s.Scratch("descriptor", engine.Float32, engine.Population(members), axis("candidate", population), axis("descriptor", 2))
+		candidates := s.Scratch("candidates", engine.Float32, engine.Members(members*window), axis("parameter", space.Row()))
+		fitness := s.Scratch("fitness", engine.Float32, engine.Members(members), axis("candidate", population))
+		descriptor := s.Scratch("descriptor", engine.Float32, engine.Members(members), axis("candidate", population), axis("descriptor", 2))
 		if err := s.Poison(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -118,7 +118,7 @@ func (f *Function) New(_ context.Context, s *engine.State, clock engine.Clock, m
 	e := &functionEvaluation{Function: f, eng: s.Engine(), clock: clock, members: members, population: population}
 	if f.constants != nil {
 		e.numbers = len(f.constants(0))
-		e.constants = s.Scratch("constants", engine.Float32, engine.Population(members), engine.Axis("number", e.numbers))
+		e.constants = s.Scratch("constants", engine.Float32, engine.Members(members), engine.Axis("number", e.numbers))
 	}
 	return e, s.Err()
 }

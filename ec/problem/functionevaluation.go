@@ -106,7 +106,7 @@ func (e *functionEvaluation) prepare(solutions *engine.Tensor) (_ *evaluator, er
 		}
 	}
 	n := solutions.Len() / e.members / e.Space(e.members).Row()
-	v.objectives = v.state.Scratch("objectives", engine.Float32, engine.Population(e.members), engine.Axis("candidate", n), engine.Axis("objective", e.objectives))
+	v.objectives = v.state.Scratch("objectives", engine.Float32, engine.Members(e.members), engine.Axis("candidate", n), engine.Axis("objective", e.objectives))
 	v.program, err = e.eng.Record("evaluate", func(r *engine.Recorder) {
 		k := e.of(solutions, 0, v.objectives)
 		k.exact, k.descriptors = true, nil

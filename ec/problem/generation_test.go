@@ -48,11 +48,11 @@ func newGeneration(t testing.TB, eng *engine.Engine, p ec.Problem, members, popu
 	g.e = evaluation.(*rollouts)
 	g.row = p.Space(members).Row()
 	parameters := engine.Axis("parameter", g.row)
-	g.candidates = g.state.Tensor("all", engine.Float32, engine.Population(members*population), parameters)
-	g.window = g.state.Scratch("window", engine.Float32, engine.Population(members*g.e.Window()), parameters)
-	g.fitness = g.state.Scratch("fitness", engine.Float32, engine.Population(members), engine.Axis("candidate", population))
+	g.candidates = g.state.Tensor("all", engine.Float32, engine.Members(members*population), parameters)
+	g.window = g.state.Scratch("window", engine.Float32, engine.Members(members*g.e.Window()), parameters)
+	g.fitness = g.state.Scratch("fitness", engine.Float32, engine.Members(members), engine.Axis("candidate", population))
 	if n := len(g.problem.described.observations); n > 0 {
-		g.described = g.state.Scratch("descriptors", engine.Float32, engine.Population(members), engine.Axis("candidate", population), engine.Axis("descriptor", n))
+		g.described = g.state.Scratch("descriptors", engine.Float32, engine.Members(members), engine.Axis("candidate", population), engine.Axis("descriptor", n))
 		g.e.Describe(g.described)
 	}
 	metrics := engine.NewMetrics(g.state, members, 4)

@@ -39,8 +39,8 @@ void evaluate(inout float f[OBJECTIVES]) {
 		t.Fatal(err)
 	}
 	row := f.Space(members).Row()
-	candidates := s.Scratch("candidates", engine.Float32, engine.Population(members*window), engine.Axis("parameter", row))
-	objectives := s.Scratch("objectives", engine.Float32, engine.Population(members), engine.Axis("candidate", population), engine.Axis("objective", 2))
+	candidates := s.Scratch("candidates", engine.Float32, engine.Members(members*window), engine.Axis("parameter", row))
+	objectives := s.Scratch("objectives", engine.Float32, engine.Members(members), engine.Axis("candidate", population), engine.Axis("objective", 2))
 	if err := s.Poison(t.Context()); err != nil {
 		t.Fatal(err)
 	}

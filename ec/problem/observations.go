@@ -25,7 +25,7 @@ func newObservations(s *engine.State, p *policy, members int) *observations {
 	}
 	o := &observations{policy: p, eng: s.Engine(), members: members, normalizer: nn.NewNormalizer(s, members, p.env.ObsSize())}
 	if p.network.NormalizeObs == Running {
-		o.sums = s.Scratch("observed", engine.Float32, engine.Population(members), engine.Axis("sum", 1+2*p.env.ObsSize()))
+		o.sums = s.Scratch("observed", engine.Float32, engine.Members(members), engine.Axis("sum", 1+2*p.env.ObsSize()))
 	}
 	return o
 }

@@ -150,8 +150,8 @@ func runningObservations(t *testing.T, eng *engine.Engine, hidden []int) {
 			Window: &envs.Window{Population: population, Count: population},
 		}
 		s := eng.NewState()
-		row = s.Tensor("params", engine.Float32, engine.Population(members*population), engine.Axis("parameter", g.row))
-		normalizer = s.Tensor("normalizer", engine.Float32, engine.Population(members), engine.Axis("moment", 2), engine.Axis("feature", 4))
+		row = s.Tensor("params", engine.Float32, engine.Members(members*population), engine.Axis("parameter", g.row))
+		normalizer = s.Tensor("normalizer", engine.Float32, engine.Members(members), engine.Axis("moment", 2), engine.Axis("feature", 4))
 		g.must(s.Zero(t.Context()))
 		g.must(row.WriteFloat32(t.Context(), params))
 		g.must(normalizer.WriteFloat32(t.Context(), before))

@@ -51,10 +51,10 @@ func (p *policy) New(ctx context.Context, s *engine.State, clock engine.Clock, m
 	if err != nil {
 		return nil, err
 	}
-	e.steps = s.Scratch("steps", engine.Uint32, engine.Population(members), engine.Axis("candidate", population))
-	e.diverged = s.Scratch("diverged", engine.Float32, engine.Population(members), engine.Axis("candidate", population))
+	e.steps = s.Scratch("steps", engine.Uint32, engine.Members(members), engine.Axis("candidate", population))
+	e.diverged = s.Scratch("diverged", engine.Float32, engine.Members(members), engine.Axis("candidate", population))
 	if e.cap = e.rollout.Cap(); e.cap == nil {
-		e.cap = s.Scratch("episode_cap", engine.Uint32, engine.Population(members)) // counted all the same, and not used
+		e.cap = s.Scratch("episode_cap", engine.Uint32, engine.Members(members)) // counted all the same, and not used
 	}
 	e.observations, e.behaviour = newObservations(s, p, members), newBehaviour(s, p)
 	return e, s.Err()
@@ -116,8 +116,8 @@ func (e *rollouts) Finish(r *engine.Recorder) {
 func (e *rollouts) Rows(m *engine.Metrics) func(*engine.Recorder) {
 	e.taken = m.CountSteps()
 	row, diverged := m.Row("episode/length"), m.Row("episode/diverged")
-	e.each = e.state.Scratch("generation_steps", engine.Uint32, engine.Population(e.members), engine.Axis("word", 2))
-	e.length = e.state.Scratch("length", engine.Float32, engine.Population(e.members))
+	e.each = e.state.Scratch("generation_steps", engine.Uint32, engine.Members(e.members), engine.Axis("word", 2))
+	e.length = e.state.Scratch("length", engine.Float32, engine.Members(e.members))
 	return func(r *engine.Recorder) {
 		r.Copy(row, e.length)
 		engine.Mean(r, diverged, e.diverged, nil, float32(e.population))

@@ -64,8 +64,8 @@ func TestFunctionsLikePymoo(t *testing.T) {
 			t.Fatal(err)
 		}
 		row, k := p.Space(members).Row(), c.Objectives
-		candidates := s.Scratch("candidates", engine.Float32, engine.Population(members*window), engine.Axis("parameter", row))
-		objectives := s.Scratch("objectives", engine.Float32, engine.Population(members), engine.Axis("candidate", population), engine.Axis("objective", k))
+		candidates := s.Scratch("candidates", engine.Float32, engine.Members(members*window), engine.Axis("parameter", row))
+		objectives := s.Scratch("objectives", engine.Float32, engine.Members(members), engine.Axis("candidate", population), engine.Axis("objective", k))
 		if err := s.Poison(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -130,8 +130,8 @@ func TestNothingBeatsTheFront(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		candidates := s.Scratch("candidates", engine.Float32, engine.Population(len(x)), engine.Axis("parameter", 12))
-		objectives := s.Scratch("objectives", engine.Float32, engine.Population(1), engine.Axis("candidate", len(x)), engine.Axis("objective", 3))
+		candidates := s.Scratch("candidates", engine.Float32, engine.Members(len(x)), engine.Axis("parameter", 12))
+		objectives := s.Scratch("objectives", engine.Float32, engine.Members(1), engine.Axis("candidate", len(x)), engine.Axis("objective", 3))
 		if err := errors.Join(s.Zero(t.Context()), candidates.WriteFloat32(t.Context(), slices.Concat(x...))); err != nil {
 			t.Fatal(err)
 		}

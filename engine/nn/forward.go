@@ -13,7 +13,7 @@ type Weights struct {
 }
 
 // Row is the number of floats of a member's row.
-func (w Weights) Row() int { return w.Params.Len() / w.Params.Size(engine.PopulationAxis) }
+func (w Weights) Row() int { return w.Params.Len() / w.Params.Size(engine.MemberAxis) }
 
 // Forward records the outputs of every member's network for all its rows: inputs [..., P, ..., In] to outputs [..., P, ..., Out].
 // normalizer [P, 2, In] holds mean and reciprocal deviation of the inputs, nil for none; normalized inputs are clipped to ±limit.
@@ -23,7 +23,7 @@ func (m MLP) Forward(r *engine.Recorder, w Weights, normalizer *engine.Tensor, l
 		r.Fail(err)
 		return
 	}
-	outer, members, inner, ok := inputs.Split(engine.PopulationAxis)
+	outer, members, inner, ok := inputs.Split(engine.MemberAxis)
 	if !ok || inner%m.In != 0 || outputs.Len() != inputs.Len()/m.In*m.Out {
 		r.Fail(fmt.Errorf("nn: network %v from %v to %v: the shapes do not agree", m, inputs, outputs))
 		return

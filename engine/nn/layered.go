@@ -41,7 +41,7 @@ func NewLayered(s *engine.State, net MLP, members, rows int) (*Layered, error) {
 	// Where not even one row can be bound, allocating the state says so.
 	l.capacity = max(1, min(rows, int(l.info.Limits.MaxStorageRange)/(4*members*widest)))
 	s = s.Sub("layers")
-	p, b := engine.Population(members), engine.Axis("row", l.capacity)
+	p, b := engine.Members(members), engine.Axis("row", l.capacity)
 	l.rows = s.Scratch("inputs", engine.Float32, p, b, engine.Axis("feature", net.In))
 	for i, n := range net.Hidden {
 		units := engine.Axis("unit", n)

@@ -48,8 +48,8 @@ type batch struct {
 }
 
 func (m MLP) batch(members int, normalizer *engine.Tensor, limit float32, inputs, outputs *engine.Tensor) (batch, error) {
-	outer, p, inner, ok := inputs.Split(engine.PopulationAxis)
-	o, q, out, ok2 := outputs.Split(engine.PopulationAxis)
+	outer, p, inner, ok := inputs.Split(engine.MemberAxis)
+	o, q, out, ok2 := outputs.Split(engine.MemberAxis)
 	switch {
 	case !ok || !ok2 || p != members || q != members || o != outer || inner%m.In != 0 || out != inner/m.In*m.Out:
 		return batch{}, fmt.Errorf("nn: network %v of %d members from %v to %v: the shapes do not agree", m, members, inputs, outputs)
@@ -64,7 +64,7 @@ func (b batch) gradients(m MLP, w Weights, gradOutputs, gradient, gradInputs *en
 	if b.inputs == nil {
 		return 0, fmt.Errorf("nn: network %v: Backward was recorded before any Forward", m)
 	}
-	splits, members, row, ok := gradient.Split(engine.PopulationAxis)
+	splits, members, row, ok := gradient.Split(engine.MemberAxis)
 	switch {
 	case b.outer != 1:
 		return 0, fmt.Errorf("nn: network %v: going back through inputs %v, whose rows of a member are not together", m, b.inputs)

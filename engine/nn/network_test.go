@@ -79,7 +79,7 @@ func (c networkCase) run(t *testing.T) {
 	}
 	const base, limit = 8, 1.5
 	row := Align(base + net.Size() + 3)
-	p := engine.Population(c.members)
+	p := engine.Members(c.members)
 	params := s.Tensor("params", engine.Float32, p, engine.Axis("parameter", row))
 	axes := func(last string, n int) []engine.Dim {
 		if c.outer == 1 {
@@ -229,7 +229,7 @@ func TestNetworkTrajectories(t *testing.T) {
 func TestNetworkErrors(t *testing.T) {
 	s := testState(t)
 	net := MLP{In: 3, Out: 2, Hidden: []int{7}}
-	p := engine.Population(2)
+	p := engine.Members(2)
 	params := s.Tensor("params", engine.Float32, p, engine.Axis("parameter", Align(net.Size())))
 	x, y := s.Tensor("x", engine.Float32, p, engine.Axis("in", 3*6)), s.Tensor("y", engine.Float32, p, engine.Axis("out", 2*6))
 	short := s.Tensor("short", engine.Float32, p, engine.Axis("out", 2*5))

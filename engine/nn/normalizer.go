@@ -17,7 +17,7 @@ type Normalizer struct {
 // NewNormalizer makes a normalizer of observations with the given number of features.
 func NewNormalizer(s *engine.State, members, features int) *Normalizer {
 	s = s.Sub("normalizer")
-	p, o := engine.Population(members), engine.Axis("feature", features)
+	p, o := engine.Members(members), engine.Axis("feature", features)
 	return &Normalizer{
 		moments: s.Tensor("moments", engine.Float32, p, engine.Axis("moment", 3), o),
 		values:  s.Tensor("values", engine.Float32, p, engine.Axis("moment", 2), o),
@@ -42,7 +42,7 @@ func (n *Normalizer) Init(ctx context.Context) error {
 
 // Record records taking a batch of observations [T, P, E, O] into the running moments.
 func (n *Normalizer) Record(r *engine.Recorder, obs *engine.Tensor) {
-	horizon, members, inner, ok := obs.Split(engine.PopulationAxis)
+	horizon, members, inner, ok := obs.Split(engine.MemberAxis)
 	features := n.values.Dims()[2].Size
 	if !ok || members != n.values.Dims()[0].Size || inner%features != 0 {
 		r.Fail(fmt.Errorf("nn: observations %v do not fit normalizer %v", obs, n.values))

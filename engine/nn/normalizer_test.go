@@ -15,7 +15,7 @@ func TestNormalizer(t *testing.T) {
 		t.Run(fmt.Sprint(size), func(t *testing.T) {
 			horizon, members, environments, features := size[0], size[1], size[2], size[3]
 			s := testState(t)
-			obs := s.Scratch("obs", engine.Float32, engine.Time(horizon), engine.Population(members), engine.Environments(environments), engine.Axis("feature", features))
+			obs := s.Scratch("obs", engine.Float32, engine.Time(horizon), engine.Members(members), engine.Environments(environments), engine.Axis("feature", features))
 			n := NewNormalizer(s, members, features)
 			if err := s.Zero(t.Context()); err != nil {
 				t.Fatal(err)

@@ -85,7 +85,7 @@ type Optimizer struct {
 // New makes parameters "params" [P, row], row a multiple of four, and the state of their optimizer with the learning rates rate [P].
 // Parameters, first and second moments are a stack.
 func New(s *engine.State, cfg Config, rate *engine.Tensor, row int) *Optimizer {
-	p := engine.Population(rate.Len())
+	p := engine.Members(rate.Len())
 	stack := s.Stack(engine.Float32, []string{"params", "optimizer/first_moment", "optimizer/second_moment"}, p, engine.Axis("parameter", row))
 	s = s.Sub("optimizer")
 	return &Optimizer{
@@ -125,7 +125,7 @@ func (o *Optimizer) Refused() *engine.Tensor { return o.refuse }
 
 // Record records one update by the sum of gradient [splits, P, row] over its splits.
 func (o *Optimizer) Record(r *engine.Recorder, gradient *engine.Tensor) {
-	splits, members, row, ok := gradient.Split(engine.PopulationAxis)
+	splits, members, row, ok := gradient.Split(engine.MemberAxis)
 	if !ok || members*row != o.params.Len() {
 		r.Fail(fmt.Errorf("optim: gradient %v does not fit parameters %v", gradient, o.params))
 		return

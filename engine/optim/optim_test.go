@@ -125,7 +125,7 @@ func run(t *testing.T, eng *engine.Engine, cfg Config, row, splits int, anneal f
 	const members, broken = 3, 1
 	s := eng.NewState()
 	defer s.Close()
-	p := engine.Population(members)
+	p := engine.Members(members)
 	clock := engine.NewClock(s)
 	rate := s.Tensor("rate", engine.Float32, p)
 	o := New(s, cfg, rate, row)

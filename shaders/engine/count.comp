@@ -1,15 +1,15 @@
 #version 450
 
-// Counts or numbers of members as floats, for metrics; exact up to 2^24. Groups: x = ceil(population / local size).
+// Counts or numbers of members as floats, for metrics; exact up to 2^24. Groups: x = ceil(members / local size).
 
 layout(local_size_x = 8) in;
 
 layout(std430, set = 0, binding = 0) readonly buffer Count { uint count[]; }; // [P]
 layout(std430, set = 0, binding = 1) writeonly buffer Row { float row[]; };   // [P]
 
-layout(push_constant) uniform Push { uint population; };
+layout(push_constant) uniform Push { uint members; };
 
 void main() {
     uint p = gl_GlobalInvocationID.x;
-    if (p < population) row[p] = float(count[p]);
+    if (p < members) row[p] = float(count[p]);
 }

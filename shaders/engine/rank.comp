@@ -1,7 +1,7 @@
 #version 450
 
-// The rank of every member by fitness: 0 for the first. By counting, so that it is exact and the same everywhere; population^2
-// comparisons. Groups: x = ceil(population / local size), y = populations.
+// The rank of every member by fitness: 0 for the first. By counting, so that it is exact and the same everywhere; count^2
+// comparisons. Groups: x = ceil(count / local size), y = populations.
 
 #include "engine/load.glsl"
 #include "engine/rank.glsl"
@@ -12,14 +12,14 @@ layout(std430, set = 0, binding = 0) readonly buffer Fitness { float fitness[]; 
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer fitness_texels; // the same
 layout(std430, set = 0, binding = 2) writeonly buffer Rank { uint rank[]; };       // [N, P]
 
-layout(push_constant) uniform Push { uint population; };
+layout(push_constant) uniform Push { uint count; };
 
 void main() {
     uint p = gl_GlobalInvocationID.x;
-    if (p >= population) return;
-    uint base = gl_WorkGroupID.y * population;
+    if (p >= count) return;
+    uint base = gl_WorkGroupID.y * count;
     float mine = LOAD(fitness, fitness_texels, base + p);
-    uint count = 0u;
-    for (uint q = 0u; q < population; q++) count += rank_before(LOAD(fitness, fitness_texels, base + q), q, mine, p) ? 1u : 0u;
-    rank[base + p] = count;
+    uint before = 0u;
+    for (uint q = 0u; q < count; q++) before += rank_before(LOAD(fitness, fitness_texels, base + q), q, mine, p) ? 1u : 0u;
+    rank[base + p] = before;
 }

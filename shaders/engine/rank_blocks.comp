@@ -1,7 +1,7 @@
 #version 450
 
-// The first half of ranking a large population: every member's place among the members of its block, and the blocks' fitnesses in that
-// order, for rank_merge.comp to search in. Groups: x = ceil(population / local size), y = populations.
+// The first half of ranking many members: every member's place among the members of its block, and the blocks' fitnesses in that
+// order, for rank_merge.comp to search in. Groups: x = ceil(count / local size), y = populations.
 
 #include "engine/load.glsl"
 #include "engine/rank.glsl"
@@ -14,18 +14,18 @@ layout(std430, set = 0, binding = 2) writeonly buffer Rank { uint rank[]; };    
 layout(std430, set = 0, binding = 3) writeonly buffer Sorted { float sorted[]; };         // [N, P]
 
 layout(push_constant) uniform Push {
-    uint population;
+    uint count;
     uint block; // members of a block
 };
 
 void main() {
     uint p = gl_GlobalInvocationID.x;
-    if (p >= population) return;
-    uint first = p / block * block, last = min(first + block, population);
-    uint base = gl_WorkGroupID.y * population;
+    if (p >= count) return;
+    uint first = p / block * block, last = min(first + block, count);
+    uint base = gl_WorkGroupID.y * count;
     float mine = LOAD(fitness, fitness_texels, base + p);
-    uint count = 0u;
-    for (uint q = first; q < last; q++) count += rank_before(LOAD(fitness, fitness_texels, base + q), q, mine, p) ? 1u : 0u;
-    rank[base + p] = count;
-    sorted[base + first + count] = mine;
+    uint before = 0u;
+    for (uint q = first; q < last; q++) before += rank_before(LOAD(fitness, fitness_texels, base + q), q, mine, p) ? 1u : 0u;
+    rank[base + p] = before;
+    sorted[base + first + before] = mine;
 }

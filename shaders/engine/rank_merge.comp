@@ -1,7 +1,7 @@
 #version 450
 
-// The second half of ranking a large population: every member's rank is its place in its own block and, found by bisection, the number of members
-// before it in every other one. Groups: x = ceil(population / local size), y = populations.
+// The second half of ranking many members: every member's rank is its place in its own block and, found by bisection, the number of members
+// before it in every other one. Groups: x = ceil(count / local size), y = populations.
 
 #include "engine/load.glsl"
 #include "engine/rank.glsl"
@@ -15,21 +15,21 @@ layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer sorted_texels
 layout(std430, set = 0, binding = 4) buffer Rank { uint rank[]; };                     // [N, P]: within the block, then of all
 
 layout(push_constant) uniform Push {
-    uint population;
+    uint count;
     uint block; // members of a block
 };
 
 void main() {
     uint p = gl_GlobalInvocationID.x;
-    if (p >= population) return;
+    if (p >= count) return;
     uint own = p / block * block;
-    uint base = gl_WorkGroupID.y * population;
+    uint base = gl_WorkGroupID.y * count;
     float mine = LOAD(fitness, fitness_texels, base + p);
-    uint count = rank[base + p];
-    for (uint first = 0u; first < population; first += block) {
+    uint before = rank[base + p];
+    for (uint first = 0u; first < count; first += block) {
         if (first == own) continue;
         // Of members as fit as p those of earlier blocks stand before it: equal ones compare by their blocks' first members.
-        uint low = first, high = min(first + block, population); // all before low stand before p, none from high on does
+        uint low = first, high = min(first + block, count); // all before low stand before p, none from high on does
         while (low < high) {
             uint middle = (low + high) / 2u;
             if (rank_before(LOAD(sorted, sorted_texels, base + middle), first, mine, own)) {
@@ -38,7 +38,7 @@ void main() {
                 high = middle;
             }
         }
-        count += low - first;
+        before += low - first;
     }
-    rank[base + p] = count;
+    rank[base + p] = before;
 }

@@ -1,6 +1,6 @@
 #version 450
 
-// Reductions over the members of a population, of each of `inner` elements by itself. Members whose value is NaN are left out; NaN where none is
+// Reductions over the members, of each of `inner` elements by itself. Members whose value is NaN are left out; NaN where none is
 // left. One workgroup an element, its sums in a fixed order. Groups: x = inner.
 
 #include "engine/load.glsl"
@@ -18,7 +18,7 @@ layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer value_texels;
 layout(std430, set = 0, binding = 2) writeonly buffer Result { float result[]; };  // [inner]
 
 layout(push_constant) uniform Push {
-    uint population;
+    uint members;
     uint inner;
 };
 
@@ -36,7 +36,7 @@ void main() {
     uint i = gl_LocalInvocationID.x;
     float x = KIND == LARGEST ? -infinity : KIND == SMALLEST ? infinity : 0.0;
     uint count = 0u;
-    for (uint p = i; p < population; p += WORKGROUP) {
+    for (uint p = i; p < members; p += WORKGROUP) {
         uint e = p * inner + gl_WorkGroupID.x;
         float v = LOAD(value, value_texels, e);
         if (!isnan(v)) {

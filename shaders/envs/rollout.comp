@@ -8,7 +8,7 @@
 //
 // A subgroup has WORLDS environments at most: LANES or, where its lanes compute each together (ENV_TOGETHER), fewer, and the other lanes help.
 //
-// Groups: x = population * ceil(environments / WORLDS) or, NETWORK_OWN, ceil(population * environments / WORLDS).
+// Groups: x = members * ceil(environments / WORLDS) or, NETWORK_OWN, ceil(members * environments / WORLDS).
 
 #extension GL_KHR_shader_subgroup_vote : require
 
@@ -62,7 +62,7 @@ layout(std430, set = 0, binding = 16) readonly buffer Cap { uint cap[]; };      
 layout(std430, set = 0, binding = 17) buffer Seen { float seen[]; };               // [1 + 2 OBS_SIZE, P, E]: observations acted on; sums of their deviations from the normalizer's mean, and of the squares; from first = 0 on
 
 layout(push_constant) uniform Push {
-    uint population;
+    uint members;
     uint environments; // of a member
     uint steps;        // of this dispatch
     uint first;        // index on the time axis of this dispatch's first step
@@ -73,7 +73,7 @@ layout(push_constant) uniform Push {
     uint env_stream;   // of the environments' random numbers
     uint action_stream; // of the policy's
     float obs_limit;   // normalized observations are clipped to +- this
-    uint params_period; // members m and m + k * params_period share parameters; population when none do
+    uint params_period; // members m and m + k * params_period share parameters; the number of members when none do
     uint draw_window;   // random numbers are those of member m / draw_window * draw_stride + (m % draw_window + draw_first) * draw_step
     uint draw_stride;
     uint draw_first;
@@ -89,7 +89,7 @@ layout(push_constant) uniform Push {
 
 void main() {
     uint member, environment, present; // lanes that have an environment
-    uint all = population * environments;
+    uint all = members * environments;
     if (NETWORK == NETWORK_OWN) {
         uint flat_index = gl_WorkGroupID.x * WORLDS + LANE;
         present = min(WORLDS, all - gl_WorkGroupID.x * WORLDS);

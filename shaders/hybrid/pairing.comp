@@ -1,7 +1,7 @@
 #version 450
 
 // Random pairs: in each the worse member is to become a copy of the better one (B. Zheng et al., "EvoRL", 2025, section 5.2.3). In an
-// odd population one member is left out. Groups: x = ceil(population / 2 / local size), pairs rounded up.
+// odd number of members one is left out. Groups: x = ceil(members / 2 / local size), pairs rounded up.
 
 #include "engine/rng.glsl"
 #include "engine/permutation.glsl"
@@ -13,23 +13,23 @@ layout(std430, set = 0, binding = 1) readonly buffer Clock { uint clock[]; };   
 layout(std430, set = 0, binding = 2) writeonly buffer Source { uint source[]; };  // [P]: whom each member becomes a copy of
 
 layout(push_constant) uniform Push {
-    uint population;
+    uint members;
     uint seed;
     uint stream;
 };
 
 void main() {
     uint i = 2u * gl_GlobalInvocationID.x;
-    if (i >= population) {
+    if (i >= members) {
         return;
     }
     uvec4 key = philox(uvec2(seed, stream), uvec4(0u, 0u, clock[0], 0u));
-    uint a = permute(i, population, key);
-    if (i + 1u == population) {
+    uint a = permute(i, members, key);
+    if (i + 1u == members) {
         source[a] = a;
         return;
     }
-    uint b = permute(i + 1u, population, key);
+    uint b = permute(i + 1u, members, key);
     uint teacher = rank[a] < rank[b] ? a : b;
     source[a] = teacher;
     source[b] = teacher;

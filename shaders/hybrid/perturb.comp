@@ -2,7 +2,7 @@
 
 // Exploration of one hyperparameter of the members that were replaced (Jaderberg et al., 2017, section 4.1): with probability
 // `resample` a new draw from the prior, else multiplied by 1 - factor or 1 + factor. Horizons are multiplied as g. Then clamped to the
-// prior's range. Groups: x = ceil(population / local size).
+// prior's range. Groups: x = ceil(members / local size).
 
 #include "engine/rng.glsl"
 #include "hybrid/prior.glsl"
@@ -14,7 +14,7 @@ layout(std430, set = 0, binding = 1) readonly buffer Clock { uint clock[]; };   
 layout(std430, set = 0, binding = 2) buffer Values { float values[]; };         // [P]
 
 layout(push_constant) uniform Push {
-    uint population;
+    uint members;
     uint seed;
     uint stream; // of this hyperparameter alone
     uint prior;
@@ -26,7 +26,7 @@ layout(push_constant) uniform Push {
 
 void main() {
     uint p = gl_GlobalInvocationID.x;
-    if (p >= population || source[p] == p) {
+    if (p >= members || source[p] == p) {
         return;
     }
     Rng rng = rng_new(seed, stream, p, 0u, clock[0]);

@@ -2,7 +2,7 @@
 
 // Competitive swarm optimization of one hyperparameter (R. Cheng, Y. Jin, 2015; the form of B. Zheng et al., "EvoRL", 2025, section
 // 5.2.3): a student s of teacher t moves by v_s = r1 v_s + r2 (theta_t - theta_s), theta_s = theta_s + v_s, along the prior's
-// coordinate. A student whose own value or velocity is not finite starts again from its teacher's, at rest. Groups: x = ceil(population /
+// coordinate. A student whose own value or velocity is not finite starts again from its teacher's, at rest. Groups: x = ceil(members /
 // local size).
 
 #include "engine/rng.glsl"
@@ -16,7 +16,7 @@ layout(std430, set = 0, binding = 2) buffer Values { float values[]; };         
 layout(std430, set = 0, binding = 3) buffer Velocity { float velocity[]; };       // [P]
 
 layout(push_constant) uniform Push {
-    uint population;
+    uint members;
     uint seed;
     uint stream; // of this hyperparameter alone
     uint prior;
@@ -26,7 +26,7 @@ layout(push_constant) uniform Push {
 
 void main() {
     uint p = gl_GlobalInvocationID.x;
-    if (p >= population || source[p] == p) {
+    if (p >= members || source[p] == p) {
         return;
     }
     Rng rng = rng_new(seed, stream, p, 0u, clock[0]);

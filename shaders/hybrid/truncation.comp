@@ -1,7 +1,7 @@
 #version 450
 
 // Truncation selection (M. Jaderberg et al., "Population Based Training of Neural Networks", 2017, section 4.1): each of the `bottom`
-// worst members is to be replaced by one of the `top` best, drawn uniformly. Groups: x = ceil(population / local size).
+// worst members is to be replaced by one of the `top` best, drawn uniformly. Groups: x = ceil(members / local size).
 
 #include "engine/rng.glsl"
 
@@ -12,7 +12,7 @@ layout(std430, set = 0, binding = 1) readonly buffer Clock { uint clock[]; };   
 layout(std430, set = 0, binding = 2) writeonly buffer Source { uint source[]; };  // [P]: whom each member becomes a copy of
 
 layout(push_constant) uniform Push {
-    uint population;
+    uint members;
     uint top;
     uint bottom;
     uint seed;
@@ -21,14 +21,14 @@ layout(push_constant) uniform Push {
 
 void main() {
     uint p = gl_GlobalInvocationID.x;
-    if (p >= population) {
+    if (p >= members) {
         return;
     }
     uint from = p;
-    if (rank[p] >= population - bottom) {
+    if (rank[p] >= members - bottom) {
         Rng rng = rng_new(seed, stream, p, 0u, clock[0]);
         uint chosen = min(uint(rng_uniform(rng) * float(top)), top - 1u);
-        for (uint q = 0u; q < population; q++) from = rank[q] == chosen ? q : from;
+        for (uint q = 0u; q < members; q++) from = rank[q] == chosen ? q : from;
     }
     source[p] = from;
 }

@@ -3,7 +3,7 @@
 // Mean and reciprocal deviation of the advantages of every minibatch of an iteration, which the actor's loss normalizes them by: all
 // minibatches of all epochs at once, since neither the advantages nor the permutations depend on the updates between.
 //
-// Groups: x = population, y = epochs * minibatches.
+// Groups: x = members, y = epochs * minibatches.
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP = 64;
@@ -27,8 +27,8 @@ layout(push_constant) uniform Push {
 const float DEVIATION_EPSILON = 1e-8;
 
 void main() {
-    uint member = gl_WorkGroupID.x, population = gl_NumWorkGroups.x, update = gl_WorkGroupID.y;
-    Minibatch mb = minibatch_new(seed, stream, member, population, horizon, environments, clock[0], update / minibatches, update % minibatches, minibatches);
+    uint member = gl_WorkGroupID.x, members = gl_NumWorkGroups.x, update = gl_WorkGroupID.y;
+    Minibatch mb = minibatch_new(seed, stream, member, members, horizon, environments, clock[0], update / minibatches, update % minibatches, minibatches);
     float sum = 0.0, square = 0.0;
     for (uint i = gl_LocalInvocationID.x; i < mb.count; i += WORKGROUP) sum += advantages[minibatch_at(mb, i)];
     float mean = workgroup_sum(sum) / float(mb.count);
@@ -38,7 +38,7 @@ void main() {
     }
     square = workgroup_sum(square);
     if (gl_LocalInvocationID.x == 0u) {
-        uint at = 2u * (update * population + member);
+        uint at = 2u * (update * members + member);
         moments[at] = mean;
         moments[at + 1u] = 1.0 / (sqrt(square / float(mb.count)) + DEVIATION_EPSILON);
     }

@@ -3,7 +3,7 @@
 // Generalized advantage estimation (J. Schulman et al., 2016, equations 11 to 16). A terminated step bootstraps from nothing, a
 // truncated one from the value of its true next observation; neither passes advantage on across the episode's end.
 //
-// Groups: x = ceil(population * environments / local size).
+// Groups: x = ceil(members * environments / local size).
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
@@ -18,13 +18,13 @@ layout(std430, set = 0, binding = 7) writeonly buffer Target { float target[]; }
 
 layout(push_constant) uniform Push {
     uint horizon;
-    uint population;
+    uint members;
     uint environments;
 };
 
 void main() {
     uint at = gl_GlobalInvocationID.x;
-    uint all = population * environments;
+    uint all = members * environments;
     if (at >= all) {
         return;
     }

@@ -3,7 +3,7 @@
 // Copies the observations of a minibatch to [P, rows, features], normalized where NORMALIZE says so, as networks that are evaluated layer by
 // layer take them. A minibatch of fewer transitions than rows repeats its last.
 //
-// Groups: x = ceil(rows / local size), y = population.
+// Groups: x = ceil(rows / local size), y = members.
 
 #include "engine/load.glsl"
 #include "rl/minibatch.glsl"
@@ -32,9 +32,9 @@ layout(push_constant) uniform Push {
 };
 
 void main() {
-    uint i = gl_GlobalInvocationID.x, member = gl_WorkGroupID.y, population = gl_NumWorkGroups.y;
+    uint i = gl_GlobalInvocationID.x, member = gl_WorkGroupID.y, members = gl_NumWorkGroups.y;
     if (i >= rows) return;
-    Minibatch mb = minibatch_new(seed, stream, member, population, horizon, environments, clock[0], epoch, minibatch, minibatches);
+    Minibatch mb = minibatch_new(seed, stream, member, members, horizon, environments, clock[0], epoch, minibatch, minibatches);
     uint from = minibatch_at(mb, min(i, mb.count - 1u)) * features, begin = (member * rows + i) * features;
     for (uint k = 0u; k < features; k++) {
         float x = LOAD(obs, obs_texels, from + k);

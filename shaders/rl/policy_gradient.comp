@@ -5,7 +5,7 @@
 // PPO: J. Schulman et al., "Proximal Policy Optimization Algorithms", 2017, equations 7 and 9. With one pass over the data the ratio is 1 and
 // this is the gradient of advantage actor-critic (V. Mnih et al., 2016).
 //
-// Groups: x = population, y = splits; split s writes gradient[s].
+// Groups: x = members, y = splits; split s writes gradient[s].
 
 #include "rl/minibatch.glsl"
 
@@ -66,13 +66,13 @@ layout(push_constant) uniform Push {
 #include "rl/loss.glsl"
 
 void main() {
-    uint member = gl_WorkGroupID.x, population = gl_NumWorkGroups.x;
-    Minibatch mb = minibatch_new(seed, stream, member, population, horizon, environments, clock[0], epoch, minibatch, minibatches);
+    uint member = gl_WorkGroupID.x, members = gl_NumWorkGroups.x;
+    Minibatch mb = minibatch_new(seed, stream, member, members, horizon, environments, clock[0], epoch, minibatch, minibatches);
     float mean = 0.0, scale = 1.0;
     if (HEAD != CRITIC && NORMALIZE_ADVANTAGE != 0u) {
         uint update = epoch * minibatches + minibatch;
-        mean = moments[2u * (update * population + member)];
-        scale = moments[2u * (update * population + member) + 1u];
+        mean = moments[2u * (update * members + member)];
+        scale = moments[2u * (update * members + member) + 1u];
     }
 
     mlp_load(member * row + base);
@@ -104,13 +104,13 @@ void main() {
         mlp_backward(dy);
     }
 
-    uint part = gl_WorkGroupID.y * population + member;
+    uint part = gl_WorkGroupID.y * members + member;
     mlp_store(part * row + base);
     if (LANE == 0u) {
         if (HEAD == GAUSSIAN) {
             [[unroll]] for (uint o = 0u; o < OUT; o++) gradient[part * row + log_std + o] = g_deviation[o];
         }
-        uint parts = gl_NumWorkGroups.y * population;
+        uint parts = gl_NumWorkGroups.y * members;
         losses[part] = sums.loss * share;
         losses[parts + part] = sums.entropy * share;
         losses[2u * parts + part] = sums.divergence * share;

@@ -3,7 +3,7 @@
 // The losses of one minibatch and their gradients at the outputs of one network of every member, actor or critic, where the network is
 // evaluated layer by layer. The losses are in rl/loss.glsl; networks held in the lanes have policy_gradient.comp.
 //
-// Groups: x = population, y = splits; split s sums the losses of its share of the rows, and, of the Gaussian, the gradient of the log standard
+// Groups: x = members, y = splits; split s sums the losses of its share of the rows, and, of the Gaussian, the gradient of the log standard
 // deviations, into parts of their own.
 
 #extension GL_EXT_control_flow_attributes : require
@@ -63,13 +63,13 @@ float mlp_y[OUT]; // as rl/loss.glsl wants it
 #include "rl/loss.glsl"
 
 void main() {
-    uint member = gl_WorkGroupID.x, population = gl_NumWorkGroups.x;
-    Minibatch mb = minibatch_new(seed, stream, member, population, horizon, environments, clock[0], epoch, minibatch, minibatches);
+    uint member = gl_WorkGroupID.x, members = gl_NumWorkGroups.x;
+    Minibatch mb = minibatch_new(seed, stream, member, members, horizon, environments, clock[0], epoch, minibatch, minibatches);
     float mean = 0.0, scale = 1.0;
     if (HEAD != CRITIC && NORMALIZE_ADVANTAGE != 0u) {
         uint update = epoch * minibatches + minibatch;
-        mean = moments[2u * (update * population + member)];
-        scale = moments[2u * (update * population + member) + 1u];
+        mean = moments[2u * (update * members + member)];
+        scale = moments[2u * (update * members + member) + 1u];
     }
     float deviation[OUT], g_deviation[OUT];
     [[unroll]] for (uint o = 0u; o < OUT; o++) {
@@ -100,7 +100,7 @@ void main() {
         [[unroll]] for (uint o = 0u; o < OUT; o++) at_outputs[begin + o] = dy[o];
     }
 
-    uint part = gl_WorkGroupID.y * population + member, parts = gl_NumWorkGroups.y * population;
+    uint part = gl_WorkGroupID.y * members + member, parts = gl_NumWorkGroups.y * members;
     sums = LossSums(workgroup_sum(sums.loss), workgroup_sum(sums.entropy), workgroup_sum(sums.divergence), workgroup_sum(sums.clipped));
     if (HEAD == GAUSSIAN) {
         [[unroll]] for (uint o = 0u; o < OUT; o++) g_deviation[o] = workgroup_sum(g_deviation[o]);

@@ -5,7 +5,7 @@
 // and the optimizer do in three dispatches an update, without the memory between: for drivers whose memory is dear beside their
 // registers. The losses are in rl/loss.glsl.
 //
-// Groups: x = population.
+// Groups: x = members.
 
 #include "engine/rng.glsl"
 #include "rl/minibatch.glsl"
@@ -92,7 +92,7 @@ shared float squares[2];
 
 void main() {
     barrier(); // software drivers compile what comes before the first barrier twice
-    uint member = gl_WorkGroupID.x, population = gl_NumWorkGroups.x;
+    uint member = gl_WorkGroupID.x, members = gl_NumWorkGroups.x;
     bool is_critic = gl_SubgroupID != 0u;
     outputs = is_critic ? 1u : OUT;
     uint base = member * row + (is_critic ? critic : 0u);
@@ -114,11 +114,11 @@ void main() {
     // Loops end with their condition: where it comes first, software drivers run through the body once more, masked.
     uint update = first;
     [[dont_unroll]] do {
-        Minibatch mb = minibatch_new(seed, stream, member, population, horizon, environments, clock[0], update / minibatches, update % minibatches, minibatches);
+        Minibatch mb = minibatch_new(seed, stream, member, members, horizon, environments, clock[0], update / minibatches, update % minibatches, minibatches);
         share = 1.0 / float(mb.count);
         LossSettings settings = LossSettings(clip, weight, bonus, share);
-        float mean = NORMALIZE_ADVANTAGE != 0u ? moments[2u * (update * population + member)] : 0.0;
-        float scale = NORMALIZE_ADVANTAGE != 0u ? moments[2u * (update * population + member) + 1u] : 1.0;
+        float mean = NORMALIZE_ADVANTAGE != 0u ? moments[2u * (update * members + member)] : 0.0;
+        float scale = NORMALIZE_ADVANTAGE != 0u ? moments[2u * (update * members + member) + 1u] : 1.0;
         sums = LossSums(0.0, 0.0, 0.0, 0.0);
         mlp_zero();
         [[unroll]] for (uint o = 0u; o < OUT; o++) g_deviation[o] = 0.0;
@@ -182,7 +182,7 @@ void main() {
     mlp_adam_store(base, stride);
     if (LANE == 0u && is_critic) {
         critic_losses[member] = sums.loss * share;
-        [[unroll]] for (uint i = 1u; i < 4u; i++) critic_losses[i * population + member] = 0.0;
+        [[unroll]] for (uint i = 1u; i < 4u; i++) critic_losses[i * members + member] = 0.0;
     }
     if (LANE == 0u && !is_critic) {
         if (HEAD == GAUSSIAN) {
@@ -197,8 +197,8 @@ void main() {
         updates[member] = done;
         refused[member] += refusals;
         actor_losses[member] = sums.loss * share;
-        actor_losses[population + member] = sums.entropy * share;
-        actor_losses[2u * population + member] = sums.divergence * share;
-        actor_losses[3u * population + member] = sums.clipped * share;
+        actor_losses[members + member] = sums.entropy * share;
+        actor_losses[2u * members + member] = sums.divergence * share;
+        actor_losses[3u * members + member] = sums.clipped * share;
     }
 }

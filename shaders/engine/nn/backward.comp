@@ -2,7 +2,7 @@
 
 // Gradients of every member's network, weights held in the lanes (mlp.glsl), from gradients at its outputs: the forward pass again, and back.
 //
-// Groups: x = population, y = splits that the rows are divided into; split s writes gradient[s].
+// Groups: x = members, y = splits that the rows are divided into; split s writes gradient[s].
 
 layout(local_size_x = 8, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint LANES = 8;

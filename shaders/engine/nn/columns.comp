@@ -4,7 +4,7 @@
 // layer normalization's scales. Invocations next to each other take four columns each; SLICES of them share a column's rows, and
 // their sums are added in order.
 //
-// Groups: x = ceil(columns * SLICES / (4 * local size)), y = splits of the rows, z = population.
+// Groups: x = ceil(columns * SLICES / (4 * local size)), y = splits of the rows, z = members.
 
 #extension GL_EXT_control_flow_attributes : require
 

@@ -3,7 +3,7 @@
 // Outputs of every member's network for many rows, weights held in the lanes (mlp.glsl).
 //
 // A member has outer * inner rows, stored [outer, P, inner]: [P, B] with outer = 1, or trajectories [T, P, E].
-// Groups: x = population, y = parts that the rows are split into.
+// Groups: x = members, y = parts that the rows are split into.
 
 layout(local_size_x = 8, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint LANES = 8;

@@ -3,7 +3,7 @@
 // Back through activation and layer normalization (norm.comp): from the gradient at h to the one at scale * n + shift (`shifted`), whose
 // columns sum to the gradients of shift and, times n, of scale, and to the one at the affine outputs (`affine`).
 //
-// Groups: x = ceil(rows * WIDTH / local size), y = population.
+// Groups: x = ceil(rows * WIDTH / local size), y = members.
 
 #include "engine/load.glsl"
 #include "engine/nn/activation.glsl"

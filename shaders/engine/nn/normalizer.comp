@@ -4,7 +4,7 @@
 // with the running ones (T. F. Chan, G. H. Golub, R. J. LeVeque, "Updating formulae and a pairwise algorithm for computing sample
 // variances", 1979, equation 2.1).
 //
-// Groups: x = population, y = features.
+// Groups: x = members, y = features.
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP = 64;

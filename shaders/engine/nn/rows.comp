@@ -3,7 +3,7 @@
 // Copies rows of [blocks, P, inner, features] to [P, rows, features], normalized where NORMALIZE says so: inputs as matrix products take
 // them.
 //
-// Groups: x = ceil(inner * features / local size), y = blocks, z = population.
+// Groups: x = ceil(inner * features / local size), y = blocks, z = members.
 
 #include "engine/load.glsl"
 

@@ -5,7 +5,7 @@
 // the norm -1: update.comp then leaves the member as it is, and the member's refusals are counted. ClipUp's factors are those that bring the
 // gradient to the length 1, and the velocity that this gives to at most max_norm.
 //
-// Groups: x = population.
+// Groups: x = members.
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP = 64;

@@ -4,7 +4,7 @@
 // SGD with momentum; RMSprop (Tieleman, Hinton 2012); Adam (Kingma, Ba 2015, algorithm 1); AdamW (Loshchilov, Hutter 2019, algorithm 2);
 // ClipUp (Toklu, Liskowski, Srivastava 2020, algorithm 2). The gradient is first scaled by the member's factor. Parameters are taken in fours.
 //
-// Groups: x = any number, which share a member's row; y = population.
+// Groups: x = any number, which share a member's row; y = members.
 
 #include "engine/load.glsl"
 
