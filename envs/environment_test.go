@@ -123,7 +123,7 @@ func TestNewRefuses(t *testing.T) {
 		{"no action", func(s *Spec, _ *string) { s.Action = Space{} }, "an empty space"},
 		{"bounds", func(s *Spec, _ *string) { s.Action = Box([]float32{1}, []float32{1}) }, "bounds 1 … 1 in dimension 0"},
 		{"bounds' lengths", func(s *Spec, _ *string) { s.Action = Box([]float32{1}, nil) }, "1 lower and 0 upper bounds"},
-		{"limit", func(s *Spec, _ *string) { s.MaxSteps = -1 }, "MaxSteps is -1"},
+		{"limit", func(s *Spec, _ *string) { s.MaxSteps = -1 }, "the Spec has -1 MaxSteps"},
 	} {
 		spec, glsl := walkSpec(), walkGLSL
 		c.change(&spec, &glsl)

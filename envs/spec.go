@@ -82,10 +82,10 @@ func (s Spec) check() error {
 		errs = append(errs, fmt.Errorf("the action space is %w", err))
 	}
 	if s.MaxSteps < 0 || s.MaxSteps > maxEpisodeSteps {
-		errs = append(errs, fmt.Errorf("MaxSteps is %d; want 0 (no limit) to %d", s.MaxSteps, maxEpisodeSteps))
+		errs = append(errs, fmt.Errorf("the Spec has %d MaxSteps; want 0 (no limit) to %d", s.MaxSteps, maxEpisodeSteps))
 	}
 	if s.Iterations < 0 || s.Iterations > maxIterations {
-		errs = append(errs, fmt.Errorf("Iterations is %d; want 0 to %d", s.Iterations, maxIterations))
+		errs = append(errs, fmt.Errorf("the Spec has %d Iterations; want 0 to %d", s.Iterations, maxIterations))
 	}
 	return errors.Join(errs...)
 }

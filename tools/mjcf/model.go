@@ -179,7 +179,7 @@ func rotation(q [4]float64) [3][3]float64 {
 	return m
 }
 
-// snap rounds to twelve digits behind the point.
-func snap(v float64) float64 { return math.Round(v*1e12) / 1e12 }
+// snap rounds to twelve digits behind the point, and −0 to 0.
+func snap(v float64) float64 { return math.Round(v*1e12)/1e12 + 0 }
 
 func snap3(v [3]float64) [3]float64 { return [3]float64{snap(v[0]), snap(v[1]), snap(v[2])} }

@@ -35,7 +35,7 @@ func parseTargets(names string) ([]target, error) {
 	return all, nil
 }
 
-var errNoRADV = errors.New("Mesa's RADV is not installed (no radeon_icd*.json; Debian: apt install mesa-vulkan-drivers)")
+var errNoRADV = errors.New("the driver RADV of Mesa is not installed (no radeon_icd*.json; Debian: apt install mesa-vulkan-drivers)")
 
 // findICD returns the manifest of the system's RADV.
 func findICD() (string, error) {
