@@ -27,8 +27,9 @@ func newBench() *cobra.Command {
 				"products and sums, measured in the same run, divided by the operations that the networks take.",
 			"Suites:",
 		) + suitesText(),
-		Example: "  evorl bench --suite core\n  evorl bench --suite core --device all --json\n  evorl bench --only 'ppo/*' --seconds 5\n  evorl bench --suite ec --only openes/16x16/p2048 --profile",
-		Args:    between(0, 0, "want no arguments"),
+		Example: "  evorl bench --suite core\n  evorl bench --suite core --device all --json\n  evorl bench --only 'ppo/*' --seconds 5\n" +
+			"  evorl bench --suite ec --only openes/16x16/p2048 --profile",
+		Args: between(0, 0, "want no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			suite, ok := bench.Lookup(name)
 			if !ok {

@@ -7,13 +7,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/evorl/evorl/cmd/catalog"
-	"github.com/evorl/evorl/cmd/session"
+	"github.com/evorl/evorl"
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/vk"
 )
 
-const deviceUsage = "compute on device `N|NAME`: its number in evorl devices or a part of its name (default $EVORL_DEVICE, else the first GPU, else the software driver)"
+const deviceUsage = "compute on device `N|NAME`: its number in evorl devices or a part of its name " +
+	"(default $EVORL_DEVICE, else the first GPU, else the software driver)"
 
 // addDevice adds the flag --device.
 func addDevice(cmd *cobra.Command, to *string) {
@@ -32,15 +32,15 @@ func openDevice(name string) (*vk.Device, error) {
 }
 
 // restore loads the newest checkpoint of a run, or its best state.
-func restore(ctx context.Context, eng *engine.Engine, cfg *catalog.Config, path string, best bool) (*session.Restored, error) {
+func restore(ctx context.Context, eng *engine.Engine, cfg *evorl.Config, path string, best bool) (*evorl.Restored, error) {
 	if best {
-		return session.RestoreBest(ctx, eng, cfg, path)
+		return evorl.RestoreBest(ctx, eng, cfg, path)
 	}
-	return session.Restore(ctx, eng, cfg, path)
+	return evorl.Restore(ctx, eng, cfg, path)
 }
 
 // episodeSeed is the seed of new episodes: that of the flag or the run's. Of the best state it is the next, since the run's own episodes have chosen it.
-func episodeSeed(flag string, cfg *catalog.Config, best bool) (uint32, error) {
+func episodeSeed(flag string, cfg *evorl.Config, best bool) (uint32, error) {
 	switch {
 	case flag != "":
 		return parseSeed(flag)

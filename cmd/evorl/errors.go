@@ -10,7 +10,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/evorl/evorl/cmd/session"
+	"github.com/evorl/evorl"
 	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/vk"
 )
@@ -45,10 +45,10 @@ func exitStatus(err error) int {
 		signal *interrupted
 		usage  *usageError
 		cfg    *config.Error
-		other  *session.ConfigError
+		other  *evorl.DifferenceError
 		index  *vk.DeviceIndexError
 		name   *vk.DeviceNameError
-		member *session.MemberError
+		member *evorl.MemberError
 		file   *configFileError
 	)
 	switch {

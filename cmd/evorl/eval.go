@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/evorl/evorl/cmd/session"
+	"github.com/evorl/evorl"
 	"github.com/evorl/evorl/engine"
 )
 
@@ -33,13 +33,14 @@ func newEval() *cobra.Command {
 			"--policy writes the member's policy as JSON, for programs that are to act by it; where no member is named and none is the "+
 				"fittest, it is the one that is best in ten episodes.",
 		),
-		Example: "  evorl eval --episodes 100 runs/pbt-CartPole-v1-1\n  evorl eval --best runs/openes-CartPole-v1-1\n  evorl eval --member 3 --policy policy.json runs/ppo-Hopper-v5-1",
-		Args:    between(1, 1, "want one RUN_DIR"),
+		Example: "  evorl eval --episodes 100 runs/pbt-CartPole-v1-1\n  evorl eval --best runs/openes-CartPole-v1-1\n" +
+			"  evorl eval --member 3 --policy policy.json runs/ppo-Hopper-v5-1",
+		Args: between(1, 1, "want one RUN_DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if episodes < 1 || episodes > maxEpisodes {
 				return usagef("--episodes %d: want 1 to %d", episodes, maxEpisodes)
 			}
-			cfg, err := session.Config(args[0], nil)
+			cfg, err := evorl.Stored(args[0])
 			if err != nil {
 				return err
 			}
@@ -94,7 +95,7 @@ func named(cmd *cobra.Command, flag string, value *int) *int {
 }
 
 // writePolicy writes the policy of a member; nil: of the best.
-func writePolicy(ctx context.Context, restored *session.Restored, member *int, path string) error {
+func writePolicy(ctx context.Context, restored *evorl.Restored, member *int, path string) error {
 	if member == nil {
 		best, err := restored.Best(ctx)
 		if err != nil {
@@ -113,7 +114,7 @@ func writePolicy(ctx context.Context, restored *session.Restored, member *int, p
 	return os.WriteFile(path, append(text, '\n'), 0o644)
 }
 
-func writeEvaluation(cmd *cobra.Command, e session.Evaluation) error {
+func writeEvaluation(cmd *cobra.Command, e evorl.Evaluation) error {
 	which := "the fittest "
 	switch {
 	case cmd.Flags().Changed("member"):
@@ -134,7 +135,8 @@ func writeEvaluation(cmd *cobra.Command, e session.Evaluation) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s on %s at iteration %d", e.Workflow, e.Env, e.Iteration)
 	if e.Best != nil {
-		fmt.Fprintf(&b, ", the best by the run's own evaluations: %s over %s of member %d", short(float64(e.Best.Return)), plural(e.Best.Episodes, "episode"), e.Best.Member)
+		fmt.Fprintf(&b, ", the best by the run's own evaluations: %s over %s of member %d",
+			short(float64(e.Best.Return)), plural(e.Best.Episodes, "episode"), e.Best.Member)
 	}
 	b.WriteByte('\n')
 	if e.Members > 1 {
@@ -148,11 +150,11 @@ func writeEvaluation(cmd *cobra.Command, e session.Evaluation) error {
 }
 
 // ranked is the evaluation's members, the highest mean first.
-func ranked(e session.Evaluation) []session.Member {
-	members := make([]session.Member, e.Members)
+func ranked(e evorl.Evaluation) []evorl.Member {
+	members := make([]evorl.Member, e.Members)
 	for i := range members {
-		members[i] = session.Member{Index: i, Return: float64(e.MemberReturns[i]), Deviation: float64(e.MemberDeviations[i])}
+		members[i] = evorl.Member{Index: i, Return: float64(e.MemberReturns[i]), Deviation: float64(e.MemberDeviations[i])}
 	}
-	slices.SortStableFunc(members, func(a, b session.Member) int { return -cmp.Compare(a.Return, b.Return) })
+	slices.SortStableFunc(members, func(a, b evorl.Member) int { return -cmp.Compare(a.Return, b.Return) })
 	return members
 }

@@ -7,10 +7,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/evorl/evorl/cmd/session"
+	"github.com/evorl/evorl"
+	"github.com/evorl/evorl/cmd/evorl/internal/plot"
 	"github.com/evorl/evorl/ec/indicator"
 	"github.com/evorl/evorl/engine/checkpoint"
-	"github.com/evorl/evorl/engine/plot"
 	"github.com/evorl/evorl/engine/rundir"
 )
 
@@ -19,7 +19,7 @@ import (
 func drawFronts(paths []string, o plot.Options) (*plot.Figure, error) {
 	var clouds []plot.Cloud
 	for i, path := range paths {
-		cfg, err := session.Config(path, nil)
+		cfg, err := evorl.Stored(path)
 		if err != nil {
 			return nil, err
 		}
@@ -59,7 +59,7 @@ func readFronts(path string) (found [][][]float64, err error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = session.Newest(dir.Checkpoints(), func(c *checkpoint.Checkpoint) error {
+	_, err = checkpoint.Newest(dir.Checkpoints(), func(c *checkpoint.Checkpoint) error {
 		found = nil
 		return c.Load(func(t checkpoint.Tensor) error {
 			if !strings.HasSuffix(t.Name, "/objectives") || t.DType != checkpoint.F32 || len(t.Shape) != 3 || t.Shape[2] < 2 {

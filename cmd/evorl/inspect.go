@@ -18,7 +18,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/evorl/evorl/cmd/session"
+	"github.com/evorl/evorl"
 	"github.com/evorl/evorl/engine/checkpoint"
 	"github.com/evorl/evorl/engine/metrics"
 	"github.com/evorl/evorl/engine/rundir"
@@ -34,7 +34,7 @@ type inspection struct {
 	Iterations  int                       `json:"iterations"` // to be done in all
 	Provenance  rundir.Provenance         `json:"provenance"`
 	Checkpoints []savedState              `json:"checkpoints"`     // oldest first
-	Best        *session.Best             `json:"best"`            // by all evaluations; null: none is kept
+	Best        *evorl.Best               `json:"best"`            // by all evaluations; null: none is kept
 	Tensors     []checkpoint.TensorDigest `json:"tensors"`         // of the newest good checkpoint
 	Hyper       map[string][]setting      `json:"hyperparameters"` // of each member, in the newest good checkpoint
 	Metrics     *metrics.Record           `json:"metrics"`         // the newest; null: none yet
@@ -93,7 +93,7 @@ func inspect(path string) (*inspection, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := session.Config(path, nil)
+	cfg, err := evorl.Stored(path)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func inspect(path string) (*inspection, error) {
 	if len(records) > 0 {
 		in.Metrics = &records[len(records)-1]
 	}
-	if in.Best, _, err = session.FindBest(dir); err != nil {
+	if in.Best, _, err = evorl.FindBest(path); err != nil {
 		return nil, err
 	}
 	return in, in.readCheckpoints(dir.Checkpoints())
@@ -136,7 +136,7 @@ func (in *inspection) readCheckpoints(dir string) error {
 		}
 		in.Checkpoints = append(in.Checkpoints, state)
 	}
-	if _, err := session.Newest(dir, in.readTensors); !errors.Is(err, checkpoint.ErrNone) {
+	if _, err := checkpoint.Newest(dir, in.readTensors); !errors.Is(err, checkpoint.ErrNone) {
 		return err
 	}
 	return nil
@@ -195,7 +195,8 @@ func (in *inspection) text() string {
 		b.WriteString("  none yet\n")
 	}
 	if best := in.Best; best != nil {
-		fmt.Fprintf(&b, "\nbest of the evaluations: %s over %s of member %d\n  %8d  %s\n", short(float64(best.Return)), plural(best.Episodes, "episode"), best.Member, best.Iteration, best.Digest)
+		fmt.Fprintf(&b, "\nbest of the evaluations: %s over %s of member %d\n  %8d  %s\n",
+			short(float64(best.Return)), plural(best.Episodes, "episode"), best.Member, best.Iteration, best.Digest)
 	}
 	if len(in.Hyper) > 0 {
 		b.WriteString("\nhyperparameters over the members\n")

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/evorl/evorl/cmd/catalog"
+	"github.com/evorl/evorl"
 	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/envs"
 )
@@ -23,7 +23,7 @@ type listed struct {
 	Summary string `json:"summary"`
 	Source  string `json:"source"`
 
-	Sections []catalog.Section `json:"sections,omitempty"` // of its configuration, in TOML's order; "" is the top level
+	Sections []evorl.Section `json:"sections,omitempty"` // of its configuration, in TOML's order; "" is the top level
 
 	Observation string   `json:"observation,omitempty"` // of an environment
 	Action      string   `json:"action,omitempty"`
@@ -66,7 +66,7 @@ func newList() *cobra.Command {
 
 func everything() ([]listed, error) {
 	var all []listed
-	for _, w := range catalog.Workflows() {
+	for _, w := range evorl.Workflows() {
 		sections, err := w.Sections()
 		if err != nil {
 			return nil, err
@@ -87,11 +87,11 @@ func everything() ([]listed, error) {
 			if err != nil {
 				return nil, err
 			}
-			x.Sections = []catalog.Section{{Name: catalog.TaskSection, Keys: keys}}
+			x.Sections = []evorl.Section{{Name: evorl.TaskSection, Keys: keys}}
 		}
 		all = append(all, x)
 	}
-	for _, p := range catalog.Problems() {
+	for _, p := range evorl.Problems() {
 		sections, err := p.Sections()
 		if err != nil {
 			return nil, err

@@ -10,10 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/evorl/evorl/cmd/catalog"
-	"github.com/evorl/evorl/cmd/session"
+	"github.com/evorl/evorl"
+	"github.com/evorl/evorl/cmd/evorl/internal/plot"
 	"github.com/evorl/evorl/engine/metrics"
-	"github.com/evorl/evorl/engine/plot"
 	"github.com/evorl/evorl/engine/rundir"
 )
 
@@ -141,7 +140,7 @@ func stepsCount(series []plot.Series) bool {
 
 // group is runs that differ only in their seed.
 type group struct {
-	cfg           *catalog.Config // nil: of another version of the program, whose configuration cannot be compared
+	cfg           *evorl.Config // nil: of another version of the program, whose configuration cannot be compared
 	workflow, env string
 	paths         []string
 	runs          [][]metrics.Record
@@ -196,7 +195,7 @@ func readRun(path string) (*group, error) {
 		return nil, fmt.Errorf("%s: no metrics yet", path)
 	}
 	g := &group{paths: []string{path}, runs: [][]metrics.Record{records}}
-	cfg, err := session.Config(path, nil)
+	cfg, err := evorl.Stored(path)
 	if err == nil {
 		g.cfg, g.workflow, g.env = cfg, cfg.Run.Workflow, cfg.Run.Env
 		return g, nil
@@ -206,7 +205,7 @@ func readRun(path string) (*group, error) {
 	return g, err
 }
 
-func onlySeedsDiffer(a, b *catalog.Config) bool {
+func onlySeedsDiffer(a, b *evorl.Config) bool {
 	if a == nil || b == nil {
 		return false
 	}

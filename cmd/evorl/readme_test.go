@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/evorl/evorl/cmd/catalog"
+	"github.com/evorl/evorl"
 	"github.com/evorl/evorl/envs"
 )
 
@@ -22,13 +22,13 @@ func TestReadme(t *testing.T) {
 	for _, c := range newRoot().Commands() {
 		names = append(names, "`evorl "+c.Name())
 	}
-	for _, w := range catalog.Workflows() {
+	for _, w := range evorl.Workflows() {
 		names = append(names, "`"+w.Name+"`")
 	}
 	for _, e := range envs.Names() {
 		names = append(names, "`"+e+"`")
 	}
-	for _, p := range catalog.Problems() {
+	for _, p := range evorl.Problems() {
 		names = append(names, "`"+p.Name+"`")
 	}
 	for _, name := range names {
@@ -38,12 +38,12 @@ func TestReadme(t *testing.T) {
 	}
 	_, code, ok := strings.Cut(readme, "```go\n")
 	code, _, closed := strings.Cut(code, "```")
-	example, err := os.ReadFile("../../rl/example_test.go")
+	example, err := os.ReadFile("../../example_test.go")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !ok || !closed || !strings.Contains(string(example), code) {
-		t.Errorf("README.md's Go is not that of rl/example_test.go:\n%s", code)
+		t.Errorf("README.md's Go is not that of example_test.go:\n%s", code)
 	}
 }
 

@@ -13,11 +13,10 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/evorl/evorl/cmd/catalog"
-	"github.com/evorl/evorl/cmd/session"
+	"github.com/evorl/evorl"
+	"github.com/evorl/evorl/cmd/evorl/internal/progress"
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
-	"github.com/evorl/evorl/engine/progress"
 	"github.com/evorl/evorl/engine/rundir"
 )
 
@@ -57,22 +56,23 @@ func newRun() *cobra.Command {
 	cmd.Flags().StringArrayVar(&f.set, "set", nil, "set a `KEY=VALUE` of the configuration, such as ppo.members=64 (repeatable)")
 	cmd.Flags().StringVar(&f.iterations, "iterations", "", "`N` iterations in all, instead of the configuration's")
 	cmd.Flags().StringVar(&f.out, "out", "", "run directory `DIR` (default runs/WORKFLOW-ENV-N with the next N)")
-	cmd.Flags().BoolVar(&f.resume, "resume", false, "go on with the run in --out, or else with the newest of its workflow and environment; begin it when there is none")
+	cmd.Flags().BoolVar(&f.resume, "resume", false, "continue the run in --out, or else the newest of its workflow and environment; "+
+		"begin it when there is none")
 	cmd.Flags().BoolVar(&f.json, "json", false, "end with one line of JSON on standard output")
 	return cmd
 }
 
 // config reads the configuration with what the flags change of it.
-func (f *runFlags) config(args []string) (*catalog.Config, error) {
-	var overrides []config.Override
-	for _, s := range f.set {
-		overrides = append(overrides, config.Set(s))
+func (f *runFlags) config(args []string) (*evorl.Config, error) {
+	var options []evorl.Option
+	for _, text := range f.set {
+		options = append(options, evorl.Set(text))
 	}
 	if f.seed != "" {
-		overrides = append(overrides, config.Override{Flag: "--seed", Text: "seed=" + f.seed})
+		options = append(options, evorl.Flag("--seed", "seed="+f.seed))
 	}
 	if f.iterations != "" {
-		overrides = append(overrides, config.Override{Flag: "--iterations", Text: "iterations=" + f.iterations})
+		options = append(options, evorl.Flag("--iterations", "iterations="+f.iterations))
 	}
 	var path string
 	switch {
@@ -89,7 +89,7 @@ func (f *runFlags) config(args []string) (*catalog.Config, error) {
 	default:
 		return nil, usagef("want a CONFIG.toml, for example evorl run configs/pbt.toml")
 	}
-	cfg, err := new(catalog.Catalog).Read(path, overrides...)
+	cfg, err := evorl.Read(path, options...)
 	var wrong *config.Error
 	if err != nil && !errors.As(err, &wrong) {
 		return nil, &configFileError{err}
@@ -108,9 +108,9 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	return withEngine(cmd.Context(), f.device, cfg.Run.Seed, func(ctx context.Context, eng *engine.Engine) error {
 		screen := cmd.ErrOrStderr()
-		begin := session.Begin
+		begin := evorl.Start
 		if resume {
-			begin = session.Resume
+			begin = evorl.Resume
 		}
 		if onTerminal(screen) {
 			fmt.Fprintf(screen, "%s on %s, seed %d, on %s\nin %s\n", cfg.Run.Workflow, cfg.Run.Env, cfg.Run.Seed, eng.Device().Info().Name, path)
@@ -125,13 +125,13 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 }
 
 // place is the run directory, and whether there is a run in it to resume.
-func (f *runFlags) place(cfg *catalog.Config) (path string, resume bool, err error) {
+func (f *runFlags) place(cfg *evorl.Config) (path string, resume bool, err error) {
 	path = f.out
 	if path == "" && f.resume {
-		path, err = session.NewestPath(runsFolder, cfg)
+		path, err = evorl.NewestPath(runsFolder, cfg)
 	}
 	if path == "" && err == nil {
-		path, err = session.NextPath(runsFolder, cfg)
+		path, err = evorl.NextPath(runsFolder, cfg)
 	}
 	if err != nil || !f.resume {
 		return path, false, err
@@ -140,7 +140,7 @@ func (f *runFlags) place(cfg *catalog.Config) (path string, resume bool, err err
 	return path, err == nil, nil
 }
 
-func (f *runFlags) learn(ctx context.Context, cmd *cobra.Command, cfg *catalog.Config, s *session.Session) error {
+func (f *runFlags) learn(ctx context.Context, cmd *cobra.Command, cfg *evorl.Config, s *evorl.Run) error {
 	screen := cmd.ErrOrStderr()
 	for _, refused := range s.Refused() {
 		warn(screen, "%v", refused)
@@ -157,7 +157,7 @@ func (f *runFlags) learn(ctx context.Context, cmd *cobra.Command, cfg *catalog.C
 	})()
 	learned := s.Learn(ctx, line.show)
 	line.end()
-	for _, t := range s.Troubles() {
+	for _, t := range s.Warnings() {
 		warn(screen, "%s", t)
 	}
 	if learned != nil && ctx.Err() == nil {
@@ -199,13 +199,24 @@ func newLine(w io.Writer, total, iteration, envSteps int64) *line {
 
 // show is an engine.Hook.
 func (l *line) show(_ context.Context, r engine.Report) error {
-	if x := session.Score(r); !math.IsNaN(x) {
+	if x := meanReturn(r); !math.IsNaN(x) {
 		l.score = x // the last one stays while no episode ends
 	}
 	if l.bar != nil {
 		l.bar.Update(int64(r.Iteration), r.EnvSteps, l.score)
 	}
 	return nil
+}
+
+// meanReturn is the mean return of the training episodes that ended, over the members; NaN when none did.
+func meanReturn(r engine.Report) float64 {
+	sum, n := 0.0, 0
+	for _, x := range r.Metrics["episode/return"] {
+		if !math.IsNaN(float64(x)) {
+			sum, n = sum+float64(x), n+1
+		}
+	}
+	return sum / float64(n)
 }
 
 func (l *line) end() {

@@ -5,21 +5,21 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/evorl/evorl/cmd/catalog"
+	"github.com/evorl/evorl"
 	"github.com/evorl/evorl/engine/config"
 )
 
 // section is a section of configurations as those have it that have the same keys in it: [network] is another one for searches than for
 // agents.
 type section struct {
-	catalog.Section
+	evorl.Section
 	users    []string   // names of workflows, environments or problems
 	defaults [][]string // of each key, of each user
 }
 
 // sectionsOf are the sections of all, each once, in TOML's order, and those of environments and problems behind the others.
 func sectionsOf(all []listed) (sections []*section) {
-	find := func(s catalog.Section) int {
+	find := func(s evorl.Section) int {
 		return slices.IndexFunc(sections, func(of *section) bool { return of.Name == s.Name && sameKeys(of.Keys, s.Keys) })
 	}
 	for _, x := range all {
@@ -134,6 +134,11 @@ func docText(k config.Key) string {
 	}
 	if len(k.Choices) > 0 {
 		text += " [one of " + strings.Join(k.Choices, ", ") + "]"
+	}
+	if s := k.Search; s != nil && s.Prior != "" {
+		text += fmt.Sprintf(" [pbt searches %s(%g, %g)]", s.Prior, s.Low, s.High)
+	} else if s != nil {
+		text += " [pbt can search it]"
 	}
 	return text
 }

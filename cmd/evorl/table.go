@@ -12,14 +12,14 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/evorl/evorl/cmd/session"
+	"github.com/evorl/evorl"
 )
 
 // shownMembers is how many of the best the final table has.
 const shownMembers = 10
 
 // writeResult shows the best members with their hyperparameters.
-func writeResult(w io.Writer, r session.Result) error {
+func writeResult(w io.Writer, r evorl.Result) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s on %s: %s", r.Workflow, r.Env, plural(r.Iterations, "iteration"))
 	if r.EnvSteps > 0 { // a problem may have none
@@ -54,7 +54,7 @@ func plural(n int, thing string) string {
 	return fmt.Sprintf("%d %s", n, thing)
 }
 
-func writeMembers(b *strings.Builder, members []session.Member) {
+func writeMembers(b *strings.Builder, members []evorl.Member) {
 	names := slices.Sorted(maps.Keys(members[0].Hyper))
 	// Names of two words stand in two lines, so that the table fits a terminal.
 	upper, lower := []string{"", "", "", ""}, []string{"", "member", "return", "±"}

@@ -11,8 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/evorl/evorl/cmd/catalog"
-	"github.com/evorl/evorl/cmd/session"
+	"github.com/evorl/evorl"
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/envs/view"
 )
@@ -28,15 +27,15 @@ type viewFlags struct {
 
 // viewed is evorl view --json.
 type viewed struct {
-	Workflow  string         `json:"workflow"`
-	Env       string         `json:"env"`
-	Seed      uint32         `json:"seed"` // of the episode
-	Iteration int            `json:"iteration"`
-	Member    int            `json:"member"`
-	Return    session.Number `json:"return"`
-	Length    int            `json:"length"` // environment steps
-	Seconds   float64        `json:"seconds"`
-	Files     []string       `json:"files"`
+	Workflow  string       `json:"workflow"`
+	Env       string       `json:"env"`
+	Seed      uint32       `json:"seed"` // of the episode
+	Iteration int          `json:"iteration"`
+	Member    int          `json:"member"`
+	Return    evorl.Number `json:"return"`
+	Length    int          `json:"length"` // environment steps
+	Seconds   float64      `json:"seconds"`
+	Files     []string     `json:"files"`
 }
 
 func newView() *cobra.Command {
@@ -89,7 +88,7 @@ func (f *viewFlags) run(cmd *cobra.Command, path string) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	cfg, err := session.Config(path, nil)
+	cfg, err := evorl.Stored(path)
 	if err != nil {
 		return err
 	}
@@ -109,7 +108,7 @@ func (f *viewFlags) run(cmd *cobra.Command, path string) error {
 }
 
 // show records the episode and writes the files.
-func (f *viewFlags) show(ctx context.Context, cmd *cobra.Command, eng *engine.Engine, cfg *catalog.Config, path string) error {
+func (f *viewFlags) show(ctx context.Context, cmd *cobra.Command, eng *engine.Engine, cfg *evorl.Config, path string) error {
 	restored, err := restore(ctx, eng, cfg, path, f.best)
 	if err != nil {
 		return err
@@ -135,7 +134,7 @@ func (f *viewFlags) show(ctx context.Context, cmd *cobra.Command, eng *engine.En
 	show.Caption = fmt.Sprintf("%s, iteration %d, member %d, seed %d", cfg.Run.Workflow, restored.Iteration(), member, eng.Seed())
 	v := viewed{
 		Workflow: cfg.Run.Workflow, Env: cfg.Run.Env, Seed: eng.Seed(), Iteration: restored.Iteration(), Member: member,
-		Return: session.Number(episode.Return()), Length: episode.Steps, Seconds: show.Seconds(), Files: []string{},
+		Return: evorl.Number(episode.Return()), Length: episode.Steps, Seconds: show.Seconds(), Files: []string{},
 	}
 	for _, file := range []struct {
 		path  string
@@ -164,7 +163,9 @@ func (f *viewFlags) report(cmd *cobra.Command, v viewed) error {
 	if f.asJSON {
 		return json.NewEncoder(out).Encode(v)
 	}
-	if _, err := fmt.Fprintf(out, "%s on %s at iteration %d, member %d: return %s in %s\n", v.Workflow, v.Env, v.Iteration, v.Member, short(float64(v.Return)), plural(v.Length, "step")); err != nil {
+	_, err := fmt.Fprintf(out, "%s on %s at iteration %d, member %d: return %s in %s\n",
+		v.Workflow, v.Env, v.Iteration, v.Member, short(float64(v.Return)), plural(v.Length, "step"))
+	if err != nil {
 		return err
 	}
 	for _, file := range v.Files {

@@ -210,18 +210,22 @@ func TestCallersErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
-		err  *Error
+		err  error
 		want string
 	}{
 		{d.UnknownValue("env", "environment", []string{"Pendulum-v1", "CartPole-v1"}), "a.toml:1:7: unknown environment \"CartPol-v1\"\n  env = 'CartPol-v1'\n        ^^^^^^^^^^^^\ndid you mean \"CartPole-v1\"?"},
 		{d.UnknownValue("workflow", "workflow", []string{"pbt", "es"}), "--set: unknown workflow \"pbo\"\n  workflow=pbo\n           ^^^\ndid you mean \"pbt\"?"},
-		{d.UnknownKey("pbt.search.learning_rat", "hyperparameter", []string{"learning_rate"}), "a.toml:2:13: unknown hyperparameter \"learning_rat\"\n  [pbt.search.learning_rat]\n              ^^^^^^^^^^^^\ndid you mean \"learning_rate\"?"},
+		{d.Locate(Unknown("pbt.search.learning_rat", "hyperparameter", []string{"learning_rate"})), "a.toml:2:13: unknown hyperparameter \"learning_rat\"\n  [pbt.search.learning_rat]\n              ^^^^^^^^^^^^\ndid you mean \"learning_rate\"?"},
 		{d.Errorf("pbt.search.learning_rat.low", "too %s", "low"), "a.toml:3:7: too low\n  low = 1\n        ^"},
-		{d.Errorf("pbt.search.learning_rat.high", "missing"), "a.toml:2:1: missing\n  [pbt.search.learning_rat]\n  ^^^^^^^^^^^^^^^^^^^^^^^^^"},
+		{d.Errorf("pbt.search.learning_rat.high", "missing"), "a.toml:2:1: \"pbt.search.learning_rat.high\": missing\n  [pbt.search.learning_rat]\n  ^^^^^^^^^^^^^^^^^^^^^^^^^"},
 	} {
 		if c.err.Error() != c.want {
 			t.Errorf("error\n%v\nwant\n%s", c.err, c.want)
 		}
+	}
+	var at *Error
+	if err := d.Locate(os.ErrNotExist); err != os.ErrNotExist || d.Locate(nil) != nil || !errors.As(d.Errorf("env", "no"), &at) {
+		t.Errorf("located: %v, %v; want errors without a key as they are", err, d.Locate(nil))
 	}
 	if !d.Defined("pbt.search.learning_rat.low") || d.Defined("pbt.interval") || !d.Defined("workflow") {
 		t.Error("Defined is wrong")

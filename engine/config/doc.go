@@ -19,12 +19,14 @@
 //	above:"0" below:"1" bounds, excluded
 //	choices:"a,b"       the strings allowed
 //	required:"true"     the key must be given
+//	search:"prior,a,b"  each member has a value of its own, which a method such as PBT may vary: by default with this prior from a
+//	                    to b (see [Search]); search:"" has no default, and is varied only when asked for
 //
 // Types: bool, integers, floats, string, [time.Duration] (a string such as "50ms"), any [encoding.TextUnmarshaler] (a
 // string), slices, arrays, structs (tables), maps from string (tables with free keys), and pointers to these (nil: not
 // given). NaN and infinities are never accepted.
 //
-// A struct may have a method Validate() error for what its fields cannot say alone; [Invalid] ties its error to a key. An element
+// A struct may have a method Validate() error that checks its fields together; [Invalid] ties its error to a key. An element
 // of a map or slice starts from the element of that key in the default, or else from its zero value after its method
 // SetDefaults(), when it has one. A map or slice that is given replaces the default one whole.
 package config

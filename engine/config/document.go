@@ -32,8 +32,8 @@ type Override struct {
 // Set is the override of a --set flag.
 func Set(text string) Override { return Override{"--set", text} }
 
-// Read reads a TOML file and applies overrides to it, the last one winning. What is wrong within the text or an override is
-// an [*Error]; a file that cannot be read is the error of the system.
+// Read reads a TOML file and applies overrides to it; the last one wins. A mistake in the text or in an override is an [*Error]. A file
+// that cannot be read is the error of the system.
 func Read(path string, overrides ...Override) (*Document, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -61,7 +61,17 @@ func unreadable(path string, err error) error {
 // Parse is Read for a text that is already in memory; name stands for it in errors.
 func Parse(name string, text []byte, overrides ...Override) (*Document, error) {
 	src := &source{name: name, text: strings.TrimPrefix(string(text), "\ufeff")}
-	root, _, err := src.parse()
+	return src.document(overrides)
+}
+
+// Overrides is a document made of overrides alone, for a program that has no file; name stands for it in errors.
+func Overrides(name string, overrides ...Override) (*Document, error) {
+	return (&source{flag: name}).document(overrides)
+}
+
+// document parses the text and applies overrides.
+func (s *source) document(overrides []Override) (*Document, error) {
+	root, _, err := s.parse()
 	if err != nil {
 		return nil, err
 	}

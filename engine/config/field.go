@@ -22,6 +22,7 @@ type field struct {
 	high     *bound
 	choices  []string
 	required bool
+	search   *Search
 	position string // within a list: [0], [1] …
 }
 
@@ -117,6 +118,16 @@ func (f *field) readTags(sf reflect.StructField) error {
 			return fmt.Errorf("the tag choices is for strings, not %s", leaf)
 		}
 		f.choices = strings.Split(text, ",")
+	}
+	if text, ok := sf.Tag.Lookup("search"); ok {
+		if !isNumber(sf.Type) || sf.Type == durationType {
+			return fmt.Errorf("the tag search is for numbers, not %s", sf.Type)
+		}
+		s, err := parseSearch(text)
+		if err != nil {
+			return err
+		}
+		f.search = s
 	}
 	return nil
 }

@@ -170,7 +170,7 @@ func FuzzParse(f *testing.F) {
 		if d, err := Parse("a.toml", []byte(text), Set(override)); err == nil {
 			d.Defined(override)
 			check(d.Errorf(override, "x"))
-			check(d.UnknownKey(override, "key", nil))
+			check(d.Locate(Unknown(override, "key", nil)))
 			check(d.UnknownValue(override, "value", nil))
 		}
 	})

@@ -17,6 +17,9 @@ type Key struct {
 	Range    string   `json:"range,omitempty"`   // in words, such as "above 0 and at most 1"
 	Choices  []string `json:"choices,omitempty"` // the strings allowed
 	Required bool     `json:"required,omitempty"`
+	Search   *Search  `json:"search,omitempty"` // nil: not a hyperparameter of each member
+
+	field field
 }
 
 // Schema lists every key of a section's struct, nested ones included, in the order of its fields. v is the struct, or a pointer to
@@ -57,7 +60,10 @@ func (l *lister) structure(v reflect.Value, prefix string, real bool) error {
 			}
 			continue
 		}
-		k := Key{Name: name, Type: typeName(x.Type()), Doc: f.doc, Unit: f.unit, Range: f.rangeText(), Choices: f.choices, Required: f.required}
+		k := Key{
+			Name: name, Type: typeName(x.Type()), Doc: f.doc, Unit: f.unit, Range: f.rangeText(), Choices: f.choices, Required: f.required,
+			Search: f.search, field: f,
+		}
 		if x.Kind() == reflect.Map {
 			k.Name, k.Type = name+".<name>", typeName(x.Type().Elem())
 		}

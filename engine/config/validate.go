@@ -7,14 +7,39 @@ import (
 	"strconv"
 )
 
-// Invalid is the error a Validate method returns to say which key is wrong: a dotted path from the struct it belongs to.
+// Invalid is an error at the value of a key. A Validate method returns it with a dotted path from its struct; an error for
+// [Document.Locate] has the path from the top level.
 func Invalid(key, format string, args ...any) error {
-	return &fieldError{key, fmt.Sprintf(format, args...)}
+	return &fieldError{key: key, message: fmt.Sprintf(format, args...)}
 }
 
-type fieldError struct{ key, message string }
+// Unknown is the error for a free key of a table that names nothing there is, such as a hyperparameter to search; valid are the names
+// there are. The key is a dotted path, as in Invalid.
+func Unknown(key, what string, valid []string) error {
+	s := scanner{src: &source{text: key}}
+	name := key
+	if parts := s.dotted(); len(parts) > 0 {
+		name = parts[len(parts)-1].name
+	}
+	return &fieldError{key: key, message: fmt.Sprintf("unknown %s %q", what, name), hint: hintFor(name, valid), atKey: true}
+}
 
-func (e *fieldError) Error() string { return strconv.Quote(e.key) + ": " + e.message }
+// fieldError is an error that names its key but not its place in a document.
+type fieldError struct {
+	key, message, hint string
+	atKey              bool // the key itself is wrong, not its value
+}
+
+func (e *fieldError) Error() string {
+	text := e.message
+	if !e.atKey {
+		text = strconv.Quote(e.key) + ": " + text
+	}
+	if e.hint != "" {
+		text += "; " + e.hint
+	}
+	return text
+}
 
 // finish looks for required keys that are missing and calls the Validate methods, inner ones first. n is the node of v, nil when
 // the document does not mention it; within is the nearest node that holds it. An element that is a default, or began as one,
@@ -118,29 +143,35 @@ func (d *Document) Defined(key string) bool {
 	return true
 }
 
+// Locate gives an error made by [Invalid] or [Unknown] its place in the document. Where the document does not give the key, that is the
+// nearest table that could hold it, and the message names the key. Other errors, and nil, are returned as they are.
+func (d *Document) Locate(err error) error {
+	var of *fieldError
+	if !errors.As(err, &of) {
+		return err
+	}
+	n := d.root.deepest(of.key)
+	at, message := n.val, of.message
+	switch {
+	case of.atKey:
+		at = n.key
+	case !d.Defined(of.key):
+		message = strconv.Quote(of.key) + ": " + message
+	}
+	return n.src.errorAt(at, message, of.hint)
+}
+
 // Errorf is an error at the value of a key, by its dotted path, for what only the caller can know.
-func (d *Document) Errorf(key, format string, args ...any) *Error {
-	n := d.root.deepest(key)
-	return n.src.errorAt(n.val, fmt.Sprintf(format, args...), "")
+func (d *Document) Errorf(key, format string, args ...any) error {
+	return d.Locate(Invalid(key, format, args...))
 }
 
 // UnknownValue is the error for a value that names nothing there is, such as an environment; valid are the names there are.
-func (d *Document) UnknownValue(key, what string, valid []string) *Error {
+func (d *Document) UnknownValue(key, what string, valid []string) error {
 	n := d.root.deepest(key)
 	text, ok := n.text()
 	if !ok {
 		text = n.show()
 	}
 	return n.src.errorAt(n.val, fmt.Sprintf("unknown %s %q", what, text), hintFor(text, valid))
-}
-
-// UnknownKey is the error for a free key of a table that names nothing there is, such as a hyperparameter to search.
-func (d *Document) UnknownKey(key, what string, valid []string) *Error {
-	n := d.root.deepest(key)
-	s := scanner{src: &source{text: key}}
-	name := key
-	if parts := s.dotted(); len(parts) > 0 {
-		name = parts[len(parts)-1].name
-	}
-	return n.src.errorAt(n.key, fmt.Sprintf("unknown %s %q", what, name), hintFor(name, valid))
 }

@@ -31,7 +31,7 @@ def activation(name):
 
 
 class Policy:
-    """The likeliest actions of a policy that evorl eval --policy has written; cmd/session/policy.go documents the format."""
+    """The likeliest actions of a policy that evorl eval --policy has written; policy.go documents the format."""
 
     def __init__(self, path):
         self.data = json.loads(pathlib.Path(path).read_text())

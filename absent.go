@@ -1,0 +1,40 @@
+package evorl
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/evorl/evorl/engine/config"
+)
+
+// absent says why a section that other configurations have is not in this one, for an error; "" for a section that none has.
+func (c *Config) absent(section string, env string) string {
+	search, searches := c.parts.(searcher)
+	_, onProblem := lookupProblem(env)
+	ofPolicies := slices.Contains([]string{"environment", TaskSection, "network", "policy", "behaviour"}, section)
+	switch of, isProblem := lookupProblem(section); {
+	case ofPolicies && onProblem:
+		return fmt.Sprintf("[%s] is for policies, and env = %q is a problem, whose settings are in [%s]: want an environment, "+
+			"such as env = \"CartPole-v1\", or no [%s]", section, env, env, section)
+	case ofPolicies && searches && search.solves():
+		return fmt.Sprintf("[%s] is for policies, and %s solves problems of several objectives: want one, such as env = \"zdt\"", section, c.workflow.Name)
+	case section == TaskSection:
+		return fmt.Sprintf("%s has no options of its own", env)
+	case isProblem:
+		return fmt.Sprintf("[%s] is for env = %q, and env is %q", of.Name, of.Name, env)
+	}
+	var of []string
+	for _, w := range Workflows() {
+		if slices.ContainsFunc(w.parts().sections(), func(s config.Section) bool { return s.Name == section }) {
+			of = append(of, fmt.Sprintf("%q", w.Name))
+		}
+	}
+	switch {
+	case len(of) == 0:
+		return ""
+	case len(of) > 3:
+		of = append(of[:2], "another search")
+	}
+	return fmt.Sprintf("[%s] is for workflow = %s, and workflow is %q", section, strings.Join(of, " or "), c.workflow.Name)
+}

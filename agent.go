@@ -1,0 +1,56 @@
+package evorl
+
+import (
+	"context"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/envs"
+	"github.com/evorl/evorl/rl"
+)
+
+// agents are the workflows of package rl.
+var agents = []Workflow{
+	{
+		Name: "a2c", Summary: "advantage actor-critic, a population of independent agents at once",
+		Source: "V. Mnih et al., \"Asynchronous Methods for Deep Reinforcement Learning\", 2016",
+		parts:  newAgent("a2c", rl.DefaultA2C, rl.NewA2C, func(c *rl.A2CConfig) *int { return &c.Members }),
+	},
+	{
+		Name: "ppo", Summary: "proximal policy optimization, a population of independent agents at once",
+		Source: "J. Schulman et al., \"Proximal Policy Optimization Algorithms\", 2017",
+		parts:  newAgent("ppo", rl.DefaultPPO, rl.NewPPO, func(c *rl.PPOConfig) *int { return &c.Members }),
+	},
+}
+
+// agent is the settings of an algorithm of package rl: [network], and a section of the algorithm's name, whose configuration is C.
+type agent[C any, W engine.Workflow] struct {
+	name    string
+	network rl.NetworkConfig
+	cfg     C
+	new     agentFunc[C, W]
+	size    func(*C) *int // the number of members
+}
+
+// agentFunc makes an algorithm's workflow.
+type agentFunc[C any, W engine.Workflow] func(context.Context, *engine.Engine, *envs.Environment, C, ...rl.Option) (W, error)
+
+func newAgent[C any, W engine.Workflow](name string, defaults func() C, new agentFunc[C, W], size func(*C) *int) func() parts {
+	return func() parts {
+		return &agent[C, W]{name: name, network: rl.DefaultNetwork(), cfg: defaults(), new: new, size: size}
+	}
+}
+
+func (a *agent[C, W]) sections() config.Sections {
+	return config.Sections{{Name: "network", Value: &a.network}, a.learner()}
+}
+
+func (a *agent[C, W]) learner() config.Section { return config.Section{Name: a.name, Value: &a.cfg} }
+
+func (a *agent[C, W]) members() *int { return a.size(&a.cfg) }
+
+func (a *agent[C, W]) check(*envs.Environment, envs.Options) error { return nil }
+
+func (a *agent[C, W]) build(ctx context.Context, eng *engine.Engine, env *envs.Environment, options envs.Options) (engine.Workflow, error) {
+	return a.new(ctx, eng, env, a.cfg, rl.Network(a.network), rl.Environment(options))
+}

@@ -1,0 +1,124 @@
+package evorl
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"math"
+	"os"
+	"strconv"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/checkpoint"
+	"github.com/evorl/evorl/engine/rundir"
+)
+
+// Best is the state of a run in which a member had the highest mean return of all evaluations so far. As the highest of many means it is
+// biased upwards: new episodes return less.
+type Best struct {
+	Iteration  int    `json:"iteration"`
+	Member     int    `json:"member"`
+	Return     Number `json:"return"`     // that mean
+	Episodes   int    `json:"episodes"`   // of the mean
+	Checkpoint string `json:"checkpoint"` // of all members
+	Digest     string `json:"digest"`
+
+	from *checkpoint.Checkpoint
+}
+
+// Facts in the manifest of a Best besides those of every checkpoint.
+const (
+	bestMember   = "best_member"
+	bestReturn   = "best_return"
+	bestEpisodes = "best_episodes"
+)
+
+// FindBest finds the best state of the run in a folder; nil: none was kept, or all are refused.
+func FindBest(path string) (best *Best, refused []*checkpoint.CorruptError, err error) {
+	dir, err := rundir.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	return findBest(dir)
+}
+
+func findBest(dir *rundir.Dir) (best *Best, refused []*checkpoint.CorruptError, err error) {
+	steps, err := checkpoint.Steps(dir.Best())
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, step := range steps { // two where the run was killed between writing one and removing the other
+		c, err := checkpoint.Open(checkpoint.Path(dir.Best(), step))
+		var corrupt *checkpoint.CorruptError
+		if errors.As(err, &corrupt) {
+			refused = append(refused, corrupt)
+			continue
+		}
+		if err != nil {
+			return nil, refused, err
+		}
+		if b, ok := bestOf(c.Path, c.Manifest); ok && (best == nil || b.Return > best.Return) {
+			b.from, best = c, b
+		}
+	}
+	return best, refused, nil
+}
+
+func bestOf(path string, m checkpoint.Manifest) (*Best, bool) {
+	member, e1 := strconv.Atoi(m.Provenance[bestMember])
+	mean, e2 := strconv.ParseFloat(m.Provenance[bestReturn], 64)
+	episodes, e3 := strconv.Atoi(m.Provenance[bestEpisodes])
+	return &Best{
+		Iteration: int(m.Step), Member: member, Return: Number(mean), Episodes: episodes, Checkpoint: path, Digest: m.Digest,
+	}, errors.Join(e1, e2, e3) == nil
+}
+
+// keepBest saves the state if an evaluation found a member better than all before it. A resumed run may repeat evaluations: they give the
+// same means, so nothing is saved again.
+func (r *Run) keepBest(ctx context.Context, report engine.Report) error {
+	if !r.cfg.Checkpoint.Best || report.Evaluation == nil {
+		return nil
+	}
+	means := report.Evaluation.Means()
+	member := largest(means)
+	if mean := means[member]; math.IsNaN(mean) || math.IsInf(mean, 0) || r.best != nil && mean <= float64(r.best.Return) {
+		return nil
+	}
+	facts := r.facts()
+	facts[bestMember], facts[bestEpisodes] = strconv.Itoa(member), strconv.Itoa(len(report.Evaluation.Returns[member]))
+	facts[bestReturn] = strconv.FormatFloat(means[member], 'g', -1, 64)
+	m, err := r.workflow.State().Save(ctx, r.dir.Best(), report.Iteration, checkpoint.Version(rundir.Version()), checkpoint.Provenance(facts))
+	if err != nil {
+		return err
+	}
+	r.best, _ = bestOf(checkpoint.Path(r.dir.Best(), m.Step), m)
+	steps, err := checkpoint.Steps(r.dir.Best())
+	for _, step := range steps {
+		if step != m.Step {
+			err = errors.Join(err, checkpoint.Remove(r.dir.Best(), step))
+		}
+	}
+	return err
+}
+
+var errNoBest = errors.New("no best state has been kept: want checkpoint.best = true and evaluation.every above 0")
+
+// loadBest loads the best state of a run into a workflow. A run at work may replace it meanwhile.
+func loadBest(ctx context.Context, w engine.Workflow, dir *rundir.Dir) (*Best, error) {
+	for {
+		best, refused, err := findBest(dir)
+		switch {
+		case err != nil:
+			return nil, err
+		case best == nil && len(refused) > 0:
+			return nil, refused[0]
+		case best == nil:
+			return nil, errNoBest
+		}
+		err = load(ctx, w, best.from)
+		if _, gone := os.Stat(best.Checkpoint); err != nil && errors.Is(gone, fs.ErrNotExist) {
+			continue
+		}
+		return best, err
+	}
+}

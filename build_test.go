@@ -1,0 +1,121 @@
+package evorl_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/evorl/evorl"
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/rl"
+	"github.com/evorl/evorl/vk"
+)
+
+// Every workflow can be built from its defaults in two lines, and does a step.
+func TestBuild(t *testing.T) {
+	dev, err := vk.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dev.Close()
+	ctx := t.Context()
+	for _, w := range evorl.Workflows() {
+		if several(w) {
+			continue // see TestBuildProblems
+		}
+		t.Run(w.Name, func(t *testing.T) {
+			cfg, err := parse(t, "workflow = \""+w.Name+"\"\nenv = \"CartPole-v1\"\n", "network.hidden=[8]")
+			if err != nil {
+				t.Fatal(err)
+			}
+			run, err := cfg.Build(ctx, engine.New(dev))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer run.Close()
+			if err := run.Init(ctx); err != nil {
+				t.Fatal(err)
+			}
+			ticket, err := run.Step(ctx, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := ticket.Wait(ctx); err != nil {
+				t.Fatal(err)
+			}
+			if got := run.Describe().Workflow; got != w.Name {
+				t.Errorf("it calls itself %q; want %q", got, w.Name)
+			}
+			if ppo, ok := run.(*rl.PPO); ok && w.Name == "ppo" {
+				searchable(t, ppo.Hyper().Names())
+			}
+		})
+	}
+}
+
+// Every problem can be built, and every search does a step on one and evaluates its solutions.
+func TestBuildProblems(t *testing.T) {
+	dev, err := vk.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dev.Close()
+	ctx := t.Context()
+	step := func(workflow, problem string) {
+		t.Helper()
+		settings := []string{"search.members=2"}
+		if problem == "bbob" || problem == "zdt" || problem == "dtlz" {
+			settings = append(settings, problem+".function=1")
+		}
+		cfg, err := parse(t, "workflow = \""+workflow+"\"\nenv = \""+problem+"\"\n", settings...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		run, err := cfg.Build(ctx, engine.New(dev))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer run.Close()
+		if err := run.Init(ctx); err != nil {
+			t.Fatal(err)
+		}
+		ticket, err := run.Step(ctx, 0)
+		if err == nil {
+			err = ticket.Wait(ctx)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		ev, err := run.Evaluate(ctx, 2)
+		if err != nil || len(ev.Returns) != 2 || len(ev.Returns[1]) != 2 || !(ev.Returns[1][1] <= 0) {
+			t.Errorf("%s on %s: evaluates to %v, %v", workflow, problem, ev.Returns, err)
+		}
+	}
+	for _, p := range evorl.Problems() {
+		workflow := "snes"
+		if p.Name == "zdt" || p.Name == "dtlz" {
+			workflow = "nsga-iii"
+		}
+		step(workflow, p.Name)
+	}
+	for _, w := range evorl.Workflows() {
+		for _, problem := range []string{"arm", "zdt"} {
+			_, err := parse(t, "workflow = \""+w.Name+"\"\nenv = \""+problem+"\"\n")
+			if several(w) == (problem == "zdt") && (err == nil || !strings.Contains(err.Error(), "is a problem")) {
+				step(w.Name, problem)
+			}
+		}
+	}
+}
+
+// searchable checks that exactly the given hyperparameters can be searched.
+func searchable(t *testing.T, names []string) {
+	t.Helper()
+	for _, name := range append(slices.Clone(names), "epochs") {
+		_, err := evorl.Parse("x.toml", []byte("workflow = \"pbt\"\nenv = \"CartPole-v1\"\n"),
+			evorl.Set("pbt.search."+name+"={prior=\"uniform\",low=0.1,high=0.2}"))
+		if known := slices.Contains(names, name); (err == nil) != known {
+			t.Errorf("searching %s: %v; PPO has it: %v", name, err, known)
+		}
+	}
+}

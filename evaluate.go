@@ -1,0 +1,66 @@
+package evorl
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/evorl/evorl/engine/checkpoint"
+	"github.com/evorl/evorl/engine/metrics"
+)
+
+// Evaluation is the outcome of new episodes with a checkpoint of a run.
+type Evaluation struct {
+	Workflow   string `json:"workflow"`
+	Env        string `json:"env"`
+	Seed       uint32 `json:"seed"` // of the episodes
+	Iteration  int    `json:"iteration"`
+	Members    int    `json:"members"`
+	Member     *int   `json:"member"`      // the one whose returns these are; null: all members
+	MeanReturn Number `json:"mean_return"` // undiscounted, over the episodes
+	StdReturn  Number `json:"std_return"`
+	Episodes   int    `json:"episodes"`    // of each member
+	BestReturn Number `json:"best_return"` // the highest mean of a member
+	Checkpoint string `json:"checkpoint"`
+	Digest     string `json:"digest"`         // of the checkpoint
+	Best       *Best  `json:"best,omitempty"` // the state's own evaluation, if it is the best of the run
+
+	MemberReturns    []Number `json:"member_returns"`    // means over the episodes, member by member
+	MemberDeviations []Number `json:"member_deviations"` // standard deviations over them
+
+	Refused []*checkpoint.CorruptError `json:"-"` // newer checkpoints that could not be used
+}
+
+// Evaluate runs the given number of new episodes of every member. The headline figures are of one member; nil: of the fittest in training
+// or, where members have no fitness, of all.
+func (r *Restored) Evaluate(ctx context.Context, episodes int, member *int) (Evaluation, error) {
+	if member != nil {
+		if err := r.check(*member); err != nil {
+			return Evaluation{}, err
+		}
+	} else if fittest, ok, err := r.Fittest(ctx); err != nil {
+		return Evaluation{}, err
+	} else if ok {
+		member = &fittest
+	}
+	out, err := r.workflow.Evaluate(ctx, episodes)
+	if err != nil {
+		return Evaluation{}, err
+	}
+	e := Evaluation{
+		Workflow: r.cfg.Run.Workflow, Env: r.cfg.Run.Env, Seed: r.eng.Seed(), Iteration: r.Iteration(), Members: len(out.Returns), Member: member, Episodes: episodes,
+		Checkpoint: r.checkpoint.Path, Digest: r.checkpoint.Manifest.Digest, Refused: r.refused, Best: r.best,
+	}
+	var all, means []float64
+	for i, returns := range out.Returns {
+		r := widen(returns)
+		if member == nil || *member == i {
+			all = append(all, r...)
+		}
+		means = append(means, metrics.Mean(r))
+		e.MemberReturns, e.MemberDeviations = append(e.MemberReturns, Number(means[i])), append(e.MemberDeviations, Number(deviation(r)))
+	}
+	all = slices.DeleteFunc(all, math.IsNaN)
+	e.MeanReturn, e.StdReturn, e.BestReturn = Number(metrics.Mean(all)), Number(deviation(all)), Number(means[largest(means)])
+	return e, nil
+}

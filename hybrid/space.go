@@ -1,0 +1,31 @@
+package hybrid
+
+import (
+	"fmt"
+
+	"github.com/evorl/evorl/engine/config"
+)
+
+// DefaultSearch is the search space that the fields of a configuration declare by their tags search, by the keys' names.
+func DefaultSearch(cfg any) (map[string]Prior, error) {
+	keys, err := config.Searched(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("hybrid: search space: %w", err)
+	}
+	space := map[string]Prior{}
+	for _, k := range keys {
+		if k.Search.Prior == "" {
+			continue
+		}
+		p := Prior{Low: k.Search.Low, High: k.Search.High}
+		err := p.Prior.UnmarshalText([]byte(k.Search.Prior))
+		if err == nil {
+			err = p.Validate()
+		}
+		if err != nil {
+			return nil, fmt.Errorf("hybrid: search space: %s: %w", k.Name, err)
+		}
+		space[k.Name] = p
+	}
+	return space, nil
+}

@@ -1,0 +1,98 @@
+package evorl
+
+import (
+	"context"
+
+	"github.com/evorl/evorl/engine/nn"
+)
+
+// Policy is a member's policy with all that another program needs to act by it: layers applied to the observation in turn,
+// x → activation(norm(x · weight + bias)), the last one without norm and activation. tools/peers/transfer.py is such a program.
+type Policy struct {
+	Format    string `json:"format"` // "evorl policy 1"
+	Workflow  string `json:"workflow"`
+	Env       string `json:"env"`
+	Iteration int    `json:"iteration"`
+	Member    int    `json:"member"`
+	Digest    string `json:"digest"` // of the checkpoint
+
+	TimeLimit    int `json:"time_limit"`    // environment steps of an episode; 0: the environment's own
+	ActionRepeat int `json:"action_repeat"` // environment steps an action is kept for
+
+	Observation *PolicyObservation `json:"observation"` // how observations are normalized; null: they are not
+	Activation  nn.Activation      `json:"activation"`  // linear, relu, tanh, elu, swish
+	Layers      []PolicyLayer      `json:"layers"`
+	Action      PolicyAction       `json:"action"`
+}
+
+// PolicyObservation is x → clip((x - mean) · scale, ±limit).
+type PolicyObservation struct {
+	Mean  []float32 `json:"mean"`
+	Scale []float32 `json:"scale"` // reciprocal deviations
+	Limit float32   `json:"limit"`
+}
+
+// PolicyLayer is an affine map; with Scale and Shift it is followed by layer normalization.
+type PolicyLayer struct {
+	Weight [][]float32 `json:"weight"` // [in][out]
+	Bias   []float32   `json:"bias"`   // [out]
+	Scale  []float32   `json:"scale,omitempty"`
+	Shift  []float32   `json:"shift,omitempty"`
+}
+
+// PolicyAction turns the outputs y into the likeliest action. Discrete: the index of the largest. Bins above 1: of each dimension's outputs,
+// bins of them, the index i of the largest means y = 2 i / (bins - 1) - 1. Continuous: (low + high) / 2 + (high - low) / 2 · y, where y passes tanh
+// first if Squash; y itself in a dimension without bounds.
+type PolicyAction struct {
+	Discrete bool     `json:"discrete"`
+	Low      []Number `json:"low,omitempty"` // null: no bound
+	High     []Number `json:"high,omitempty"`
+	Squash   bool     `json:"squash"`
+	Bins     int      `json:"bins"`
+}
+
+// Policy reads the policy of a member.
+func (r *Restored) Policy(ctx context.Context, member int) (*Policy, error) {
+	if err := r.check(member); err != nil {
+		return nil, err
+	}
+	ev, err := r.evaluator(ctx)
+	if err != nil {
+		return nil, err
+	}
+	of := ev.Policy()
+	params, normalizer, err := of.Member(ctx, member)
+	if err != nil {
+		return nil, err
+	}
+	p := &Policy{
+		Format: "evorl policy 1", Workflow: r.cfg.Run.Workflow, Env: r.cfg.Run.Env, Iteration: r.Iteration(), Member: member,
+		Digest: r.checkpoint.Manifest.Digest, TimeLimit: r.cfg.Environment.TimeLimit, ActionRepeat: max(1, r.cfg.Environment.ActionRepeat),
+		Activation: of.Network.Activation, Action: PolicyAction{Squash: of.Squash, Bins: of.Bins},
+	}
+	if n := of.Network.In; normalizer != nil {
+		p.Observation = &PolicyObservation{normalizer[:n], normalizer[n:], of.ObsLimit}
+	}
+	for _, l := range of.Network.Layers() {
+		layer := PolicyLayer{Bias: params[l.Bias : l.Bias+l.Out]}
+		for i := range l.In {
+			layer.Weight = append(layer.Weight, params[l.Weight+i*l.Out:l.Weight+(i+1)*l.Out])
+		}
+		if l.Norms {
+			layer.Scale, layer.Shift = params[l.Scale:l.Scale+l.Out], params[l.Shift:l.Shift+l.Out]
+		}
+		p.Layers = append(p.Layers, layer)
+	}
+	space := r.cfg.Env().Action
+	p.Action.Discrete = space.IsDiscrete()
+	p.Action.Low, p.Action.High = bounds(space.Low), bounds(space.High)
+	return p, nil
+}
+
+func bounds(of []float32) []Number {
+	var out []Number
+	for _, v := range of {
+		out = append(out, Number(v))
+	}
+	return out
+}

@@ -1,0 +1,143 @@
+package evorl
+
+import (
+	"github.com/evorl/evorl/ec"
+	"github.com/evorl/evorl/ec/problem"
+	"github.com/evorl/evorl/engine/config"
+)
+
+// Problem describes what a search can solve in place of learning in an environment: env = "bbob" and a section [bbob].
+type Problem struct {
+	Name     string
+	Summary  string // what it is, in a line
+	Source   string // the paper
+	settings func() problemSettings
+}
+
+// problemSettings are the section of a problem, a pointer to a struct that holds defaults until it is decoded.
+type problemSettings interface {
+	Problem() (ec.Problem, error)
+}
+
+// Problems lists all problems, in the order in which they are documented.
+func Problems() []Problem {
+	return []Problem{
+		{
+			Name: "bbob", Summary: "black-box optimization benchmark: 24 functions without noise and 30 with it; each member has an instance of its own",
+			Source:   "N. Hansen, S. Finck, R. Ros, A. Auger, \"Real-Parameter Black-Box Optimization Benchmarking 2009\", 2009",
+			settings: func() problemSettings { return &bbob{problem.DefaultBBOB()} },
+		},
+		{
+			Name: "sphere", Summary: "sum of squares, best at 0",
+			Source:   "the simplest problem",
+			settings: classic(problem.Sphere),
+		},
+		{
+			Name: "rosenbrock", Summary: "bent valley, best at 1",
+			Source:   "H. H. Rosenbrock, \"An Automatic Method for Finding the Greatest or Least Value of a Function\", 1960",
+			settings: classic(problem.Rosenbrock),
+		},
+		{
+			Name: "rastrigin", Summary: "many local optima on a sphere, best at 0",
+			Source:   "L. A. Rastrigin, \"Systems of Extremal Control\", 1974",
+			settings: classic(problem.Rastrigin),
+		},
+		{
+			Name: "ackley", Summary: "many local optima around a funnel, best at 0",
+			Source:   "D. H. Ackley, \"A Connectionist Machine for Genetic Hillclimbing\", 1987",
+			settings: classic(problem.Ackley),
+		},
+		{
+			Name: "arm", Summary: "planar arm with an even bend, described by where it ends: for quality diversity",
+			Source:   "V. Vassiliades, J.-B. Mouret, \"Discovering the Elite Hypervolume by Leveraging Interspecies Correlation\", 2018",
+			settings: func() problemSettings { return &arm{8} },
+		},
+		{
+			Name: "zdt", Summary: "six functions of two objectives; a return is the negative of the IGD+ from the true front",
+			Source:   "E. Zitzler, K. Deb, L. Thiele, \"Comparison of Multiobjective Evolutionary Algorithms: Empirical Results\", 2000",
+			settings: func() problemSettings { return &zdt{} },
+		},
+		{
+			Name: "dtlz", Summary: "seven functions of any number of objectives; a return is the negative of the IGD+ from the true front",
+			Source:   "K. Deb, L. Thiele, M. Laumanns, E. Zitzler, \"Scalable Test Problems for Evolutionary Multi-Objective Optimization\", 2001",
+			settings: func() problemSettings { return &dtlz{Objectives: 3} },
+		},
+	}
+}
+
+// arm is [arm].
+type arm struct {
+	Joints int `min:"1" max:"1000" doc:"Joints of the arm, the numbers a candidate has."`
+}
+
+func (a *arm) Problem() (ec.Problem, error) { return problem.Arm(a.Joints), nil }
+
+// zdt is [zdt].
+type zdt struct {
+	Function  int `required:"true" min:"1" max:"6" doc:"Number of the function."`
+	Dimension int `min:"0" max:"1000" doc:"Numbers a candidate has; 0: as many as in the paper."`
+}
+
+func (z *zdt) Problem() (ec.Problem, error) { return found(problem.ZDT(z.Function, z.Dimension)) }
+
+// dtlz is [dtlz].
+type dtlz struct {
+	Function   int `required:"true" min:"1" max:"7" doc:"Number of the function."`
+	Objectives int `min:"2" max:"16" doc:"Objectives, K."`
+	Dimension  int `min:"0" max:"1000" doc:"Numbers a candidate has; 0: as many as in the paper."`
+}
+
+func (z *dtlz) Problem() (ec.Problem, error) {
+	return found(problem.DTLZ(z.Function, z.Objectives, z.Dimension))
+}
+
+// found refuses a function whose front is not known, which evaluations need.
+func found(f *problem.Function, err error) (ec.Problem, error) {
+	if err == nil {
+		_, err = f.Front(2)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// bbob is [bbob].
+type bbob struct{ problem.BBOBConfig }
+
+func (b *bbob) Problem() (ec.Problem, error) { return problem.BBOB(b.BBOBConfig) }
+
+// classicSettings are the section of a function that has only a dimension.
+type classicSettings struct {
+	Dimension int `min:"1" max:"1000" doc:"Numbers a candidate has."`
+	function  func(dim int) *problem.Function
+}
+
+func classic(function func(dim int) *problem.Function) func() problemSettings {
+	return func() problemSettings { return &classicSettings{10, function} }
+}
+
+func (c *classicSettings) Problem() (ec.Problem, error) { return c.function(c.Dimension), nil }
+
+// Sections documents all keys of a problem with their defaults.
+func (p Problem) Sections() ([]Section, error) {
+	keys, err := config.Schema(p.settings())
+	return []Section{{p.Name, keys}}, err
+}
+
+func lookupProblem(name string) (Problem, bool) {
+	for _, p := range Problems() {
+		if p.Name == name {
+			return p, true
+		}
+	}
+	return Problem{}, false
+}
+
+func problemNames() []string {
+	var names []string
+	for _, p := range Problems() {
+		names = append(names, p.Name)
+	}
+	return names
+}

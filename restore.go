@@ -1,0 +1,157 @@
+package evorl
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/evorl/evorl/ec"
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/checkpoint"
+	"github.com/evorl/evorl/engine/metrics"
+	"github.com/evorl/evorl/engine/rundir"
+	"github.com/evorl/evorl/envs"
+)
+
+// Restored is a workflow with the state of a checkpoint of a run, to be evaluated. It does not learn.
+type Restored struct {
+	cfg        *Config
+	path       string
+	eng        *engine.Engine
+	workflow   engine.Workflow
+	checkpoint *checkpoint.Checkpoint
+	best       *Best // nil: it stands at the newest checkpoint
+	refused    []*checkpoint.CorruptError
+}
+
+// Restore loads the newest valid checkpoint of a run. cfg is the run's configuration, see Stored; the seed of the engine is that of the
+// episodes of evaluations and recordings.
+func Restore(ctx context.Context, eng *engine.Engine, cfg *Config, path string) (*Restored, error) {
+	return restore(ctx, eng, cfg, path, func(r *Restored, dir *rundir.Dir) (err error) {
+		r.refused, err = checkpoint.Newest(dir.Checkpoints(), func(newest *checkpoint.Checkpoint) error {
+			r.checkpoint = newest
+			return load(ctx, r.workflow, newest)
+		})
+		return err
+	})
+}
+
+// RestoreBest loads the best state of a run, see Best; the member that Evaluate, Best and Fittest choose is the one that was best.
+func RestoreBest(ctx context.Context, eng *engine.Engine, cfg *Config, path string) (*Restored, error) {
+	return restore(ctx, eng, cfg, path, func(r *Restored, dir *rundir.Dir) (err error) {
+		if r.best, err = loadBest(ctx, r.workflow, dir); err == nil {
+			r.checkpoint = r.best.from
+		}
+		return err
+	})
+}
+
+func restore(ctx context.Context, eng *engine.Engine, cfg *Config, path string, load func(*Restored, *rundir.Dir) error) (*Restored, error) {
+	dir, err := rundir.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	r := &Restored{cfg: cfg, path: path, eng: eng}
+	if r.workflow, err = cfg.Build(ctx, eng); err != nil {
+		return nil, err
+	}
+	if err := load(r, dir); err != nil {
+		_ = r.Close() // the reason is err
+		return nil, fmt.Errorf("loading %s: %w", path, err)
+	}
+	return r, nil
+}
+
+// Refused are newer checkpoints that could not be used.
+func (r *Restored) Refused() []*checkpoint.CorruptError { return r.refused }
+
+// Iteration is the iteration of the checkpoint.
+func (r *Restored) Iteration() int { return int(r.checkpoint.Manifest.Step) }
+
+// Close frees the workflow.
+func (r *Restored) Close() error { return r.workflow.Close() }
+
+// Fittest is the member that was fittest in training; ok is false where members have no fitness.
+func (r *Restored) Fittest(ctx context.Context) (member int, ok bool, err error) {
+	if r.best != nil {
+		return r.best.Member, true, nil
+	}
+	p, ok := r.workflow.(populated)
+	if !ok {
+		return 0, false, nil
+	}
+	members, err := p.Members(ctx)
+	if err != nil {
+		return 0, false, err
+	}
+	fitness := make([]float64, len(members))
+	for i, m := range members {
+		fitness[i] = m.Fitness
+	}
+	at := largest(fitness)
+	return members[at].Index, !math.IsNaN(fitness[at]), nil
+}
+
+// trial is the number of episodes that choose among members without fitness.
+const trial = 10
+
+// Best is the member that was fittest in training or, where members have no fitness, that is best in ten episodes.
+func (r *Restored) Best(ctx context.Context) (int, error) {
+	member, ok, err := r.Fittest(ctx)
+	if members := r.workflow.Describe().Members; ok || err != nil || members == 1 {
+		return member, err
+	}
+	out, err := r.workflow.Evaluate(ctx, trial)
+	if err != nil {
+		return 0, err
+	}
+	means := make([]float64, len(out.Returns))
+	for i, returns := range out.Returns {
+		means[i] = metrics.Mean(widen(returns))
+	}
+	return largest(means), nil
+}
+
+// check refuses a member that does not exist.
+func (r *Restored) check(member int) error {
+	if n := r.workflow.Describe().Members; member < 0 || member >= n {
+		return &MemberError{Member: member, Members: n, Path: r.path}
+	}
+	return nil
+}
+
+// MemberError is the error of asking for a member that a run does not have.
+type MemberError struct {
+	Member, Members int
+	Path            string // the run directory
+}
+
+func (e *MemberError) Error() string {
+	return fmt.Sprintf("%s has no member %d; it has %d to %d", e.Path, e.Member, 0, e.Members-1)
+}
+
+// evaluator runs the members' policies.
+func (r *Restored) evaluator(ctx context.Context) (*envs.Evaluator, error) {
+	switch w := r.workflow.(type) {
+	case interface{ Evaluator() *envs.Evaluator }:
+		return w.Evaluator(), nil
+	case *ec.Search:
+		ev, err := w.Evaluator(ctx)
+		if ev != nil || err != nil {
+			return ev, err
+		}
+	}
+	return nil, fmt.Errorf("%s: %s on %s has no policy", r.path, r.cfg.Run.Workflow, r.cfg.Run.Env)
+}
+
+// Record runs one episode of a member, the first of those that Evaluate runs, and keeps every step.
+func (r *Restored) Record(ctx context.Context, member int) (*envs.Episode, error) {
+	if err := r.check(member); err != nil {
+		return nil, err
+	}
+	ev, err := r.evaluator(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return ev.Record(ctx, r.workflow.Clock(), member)
+}

@@ -1,0 +1,110 @@
+package evorl
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"math"
+	"slices"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/metrics"
+	"github.com/evorl/evorl/hybrid"
+)
+
+// Result is the summary of a run.
+type Result struct {
+	Workflow   string  `json:"workflow"`
+	Env        string  `json:"env"`
+	Seed       uint32  `json:"seed"`
+	Device     string  `json:"device"`
+	Iterations int     `json:"iterations"`  // done
+	EnvSteps   int64   `json:"env_steps"`   // of all members together
+	Seconds    float64 `json:"seconds"`     // of wall time, start-up and compilation included
+	BestReturn Number  `json:"best_return"` // of the best member: the mean over its evaluation episodes
+	MeanReturn Number  `json:"mean_return"` // over the members
+	RunDir     string  `json:"run_dir"`
+	Digest     string  `json:"digest"`                // over all checkpointed tensors
+	From       int     `json:"resumed_from"`          // iterations that earlier sessions did
+	Stopped    bool    `json:"interrupted,omitempty"` // before the last iteration
+
+	Best *Best `json:"best"` // by all evaluations; null: none is kept
+
+	EvaluatedAt int      `json:"evaluated_at"` // iteration after which the returns were measured; 0: not yet
+	Members     []Member `json:"-"`            // the best first; those without a return last
+}
+
+// Number is a float64 that is null in JSON where it is not finite.
+type Number float64
+
+// MarshalJSON implements json.Marshaler.
+func (n Number) MarshalJSON() ([]byte, error) {
+	if math.IsNaN(float64(n)) || math.IsInf(float64(n), 0) {
+		return []byte("null"), nil
+	}
+	return json.Marshal(float64(n))
+}
+
+// Member is one member at the end of a run.
+type Member struct {
+	Index     int
+	Return    float64            // mean over its evaluation episodes
+	Deviation float64            // standard deviation over them
+	Ancestor  int                // PBT: the member of the first generation that it descends from; else itself
+	Hyper     map[string]float64 // what was searched; empty where nothing is
+}
+
+// Result is the summary of what the run has learned. Members are evaluated if the last iteration did not, unless the run was interrupted.
+func (r *Run) Result(ctx context.Context) (Result, error) {
+	out := Result{
+		Workflow: r.cfg.Run.Workflow, Env: r.cfg.Run.Env, Seed: r.cfg.Run.Seed, Device: r.eng.Device().Info().Name,
+		Iterations: r.done, EnvSteps: r.steps, RunDir: r.dir.Path(), From: r.from, Stopped: r.outcomeText() == interrupted,
+		BestReturn: Number(math.NaN()), MeanReturn: Number(math.NaN()), Best: r.best,
+	}
+	if !out.Stopped && (r.evaluation == nil || r.evaluatedAt != r.done) {
+		e, err := r.workflow.Evaluate(ctx, r.cfg.Evaluation.Episodes)
+		if err != nil {
+			return Result{}, err
+		}
+		r.evaluation, r.evaluatedAt = &e, r.done
+	}
+	var err error
+	out.EvaluatedAt = r.evaluatedAt
+	if r.evaluation != nil {
+		if out.Members, err = rankMembers(ctx, r.workflow, *r.evaluation); err != nil {
+			return Result{}, err
+		}
+		if x := returns(r.evaluation); len(x) > 0 {
+			out.BestReturn, out.MeanReturn = Number(slices.Max(x)), Number(metrics.Mean(x))
+		}
+	}
+	out.Digest, err = r.workflow.State().Digest(ctx)
+	out.Seconds = r.Seconds()
+	return out, err
+}
+
+// populated is a workflow that knows more about its members than their returns.
+type populated interface {
+	Members(ctx context.Context) ([]hybrid.Member, error)
+}
+
+// rankMembers lists the members of a workflow by an evaluation, the best first and those without a return last.
+func rankMembers(ctx context.Context, w engine.Workflow, e engine.Evaluation) ([]Member, error) {
+	members := make([]Member, len(e.Returns))
+	for i, episodes := range e.Returns {
+		x := widen(episodes)
+		members[i] = Member{Index: i, Return: metrics.Mean(x), Deviation: deviation(x), Ancestor: i}
+	}
+	if p, ok := w.(populated); ok {
+		known, err := p.Members(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range known {
+			members[m.Index].Ancestor, members[m.Index].Hyper = m.Ancestor, m.Hyper
+		}
+	}
+	// cmp.Compare puts NaN below every number.
+	slices.SortStableFunc(members, func(a, b Member) int { return cmp.Compare(b.Return, a.Return) })
+	return members, nil
+}

@@ -1,0 +1,131 @@
+package evorl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/checkpoint"
+	"github.com/evorl/evorl/engine/metrics"
+	"github.com/evorl/evorl/engine/rundir"
+)
+
+// Run is a configuration at work in a run directory, from Start or Resume to Close. It is for one goroutine.
+type Run struct {
+	cfg      *Config
+	dir      *rundir.Dir
+	eng      *engine.Engine
+	workflow engine.Workflow
+
+	provenance rundir.Provenance
+	file       *metrics.File
+	events     *metrics.Events
+
+	began   time.Time
+	before  float64 // seconds that earlier sessions took
+	from    int     // iterations that earlier sessions did
+	done    int
+	steps   int64 // of all environments, since the run began
+	outcome error
+
+	evaluation  *engine.Evaluation // the newest
+	evaluatedAt int
+	best        *Best // nil: none yet
+	warnings    warnings
+	refused     []*checkpoint.CorruptError
+}
+
+// Refused are the checkpoints that Resume passed over, newest first, and why.
+func (r *Run) Refused() []*checkpoint.CorruptError { return r.refused }
+
+// From is the number of iterations that earlier sessions have done.
+func (r *Run) From() int { return r.from }
+
+// EnvSteps is the number of environment steps of the run, over all members and earlier sessions.
+func (r *Run) EnvSteps() int64 { return r.steps }
+
+// Path is the run directory.
+func (r *Run) Path() string { return r.dir.Path() }
+
+// Seconds is the wall time of the run, earlier sessions included.
+func (r *Run) Seconds() float64 { return r.before + time.Since(r.began).Seconds() }
+
+// Learn runs the configured iterations, or those that remain. Every iteration is in metrics.jsonl and the TensorBoard events before the
+// hooks see it. When ctx ends, the iterations under way are finished and a checkpoint is written, from which Resume continues.
+func (r *Run) Learn(ctx context.Context, hooks ...engine.Hook) error {
+	options := []engine.LearnOption{
+		engine.Iterations(r.cfg.Run.Iterations),
+		engine.EvaluateEvery(r.cfg.Evaluation.Every, r.cfg.Evaluation.Episodes),
+		engine.CheckpointTo(r.dir.Checkpoints(), r.cfg.Checkpoint.Every, r.cfg.Checkpoint.Keep,
+			checkpoint.Version(rundir.Version()), checkpoint.Provenance(r.facts())),
+		engine.OnReport(r.keep),
+	}
+	for _, h := range hooks {
+		options = append(options, engine.OnReport(h))
+	}
+	r.outcome = engine.Learn(ctx, r.workflow, options...)
+	return errors.Join(r.outcome, r.file.Sync(), r.events.Sync())
+}
+
+// facts are kept with each checkpoint.
+func (r *Run) facts() map[string]string {
+	p := r.provenance
+	now := p.Sessions[len(p.Sessions)-1]
+	return map[string]string{
+		"workflow": p.Workflow, "env": p.Environment, "seed": fmt.Sprint(p.Seed), "device": now.Device, "driver": now.Driver, "binding": now.Binding,
+	}
+}
+
+// keep is the hook that writes a report to the run directory.
+func (r *Run) keep(ctx context.Context, report engine.Report) error {
+	r.done, r.steps = report.Iteration, report.EnvSteps
+	r.warnings.add(report)
+	if report.Evaluation != nil {
+		r.evaluation, r.evaluatedAt = report.Evaluation, report.Iteration
+	}
+	var noted error
+	if now := &r.provenance.Sessions[len(r.provenance.Sessions)-1]; now.Kernels == nil { // the first iteration has compiled them
+		now.Kernels = r.eng.Device().Variants()
+		noted = r.dir.WriteProvenance(r.provenance)
+	}
+	record := metrics.Record{Iteration: int64(report.Iteration), EnvSteps: report.EnvSteps, Seconds: r.Seconds(), Values: valuesOf(report)}
+	return errors.Join(noted, r.file.Append(record), r.events.Write(record), r.keepBest(ctx, report))
+}
+
+// Close ends the session: what it learned stays, and the provenance says how it ended. It may be called twice.
+func (r *Run) Close() error {
+	var errs []error
+	if n := len(r.provenance.Sessions); r.events != nil && n > 0 {
+		now := &r.provenance.Sessions[n-1]
+		now.Kernels = r.eng.Device().Variants()
+		now.Ended, now.To, now.Outcome = time.Now().UTC().Truncate(time.Millisecond), int64(r.done), r.outcomeText()
+		errs = append(errs, r.dir.WriteProvenance(r.provenance))
+	}
+	if r.file != nil {
+		errs = append(errs, r.file.Close())
+	}
+	if r.events != nil {
+		errs = append(errs, r.events.Close())
+		r.events = nil
+	}
+	if r.workflow != nil {
+		errs = append(errs, r.workflow.Close())
+	}
+	return errors.Join(append(errs, r.dir.Close())...)
+}
+
+// interrupted is the outcome of a session that was stopped before its last iteration.
+const interrupted = "interrupted"
+
+// outcomeText says how the session ended.
+func (r *Run) outcomeText() string {
+	switch {
+	case r.outcome == nil && r.done >= r.cfg.Run.Iterations:
+		return "finished"
+	case r.outcome == nil, errors.Is(r.outcome, context.Canceled), errors.Is(r.outcome, context.DeadlineExceeded):
+		return interrupted
+	}
+	return r.outcome.Error()
+}

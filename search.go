@@ -1,0 +1,165 @@
+package evorl
+
+import (
+	"context"
+	"errors"
+
+	"github.com/evorl/evorl/ec"
+	"github.com/evorl/evorl/ec/problem"
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/envs"
+)
+
+// search is the settings of an algorithm of package ec, whose configuration is C: [search], the algorithm's section, and those of what is
+// searched for. That is policies ([network], [policy] and, for descriptors, [behaviour]) or the solution of a problem (its section).
+type search[C ec.Algorithm] struct {
+	needs     needs
+	network   problem.NetworkConfig
+	policy    problem.PolicyConfig
+	behaviour problem.BehaviourConfig
+	cfg       SearchConfig
+	algo      C
+
+	problem  string          // "": policies
+	settings problemSettings // of the problem
+}
+
+// needs is what an algorithm is told of its candidates.
+type needs int
+
+const (
+	fitness    needs = iota
+	objectives       // several
+	behaviour        // fitness, and descriptors
+)
+
+// searcher are the settings of a search, which can solve problems.
+type searcher interface {
+	on(p Problem)
+	solves() bool
+}
+
+func (s *search[C]) on(of Problem) { s.problem, s.settings = of.Name, of.settings() }
+
+// solves tells whether a problem is solved, not a policy learned. With several objectives it always is, since an environment has one return.
+func (s *search[C]) solves() bool { return s.settings != nil || s.needs == objectives }
+
+// SearchConfig are the settings of a search by any algorithm.
+type SearchConfig struct {
+	Members int `min:"1" max:"65536" doc:"Independent searches at once, each with random numbers of its own."`
+}
+
+// newSearch makes the settings of an algorithm of one objective from its defaults.
+func newSearch[C ec.Algorithm](algo func() C) func() parts { return newSearchOf(fitness, algo) }
+
+func newSearchOf[C ec.Algorithm](needs needs, algo func() C) func() parts {
+	return func() parts {
+		return &search[C]{needs: needs, network: problem.DefaultNetwork(), policy: problem.DefaultPolicy(), cfg: SearchConfig{Members: 1}, algo: algo()}
+	}
+}
+
+func (s *search[C]) sections() config.Sections {
+	var of config.Sections
+	switch {
+	case s.settings != nil:
+		of = config.Sections{{Name: s.problem, Value: s.settings}}
+	case s.needs == fitness:
+		of = config.Sections{{Name: "network", Value: &s.network}, {Name: "policy", Value: &s.policy}}
+	case s.needs == behaviour:
+		of = config.Sections{{Name: "network", Value: &s.network}, {Name: "policy", Value: &s.policy}, {Name: "behaviour", Value: &s.behaviour}}
+	}
+	return append(of, config.Section{Name: "search", Value: &s.cfg}, config.Section{Name: s.algo.Name(), Value: &s.algo})
+}
+
+// front is the true front of the problem, nil where none is known.
+func (s *search[C]) front(points int) [][]float64 {
+	if s.settings == nil {
+		return nil
+	}
+	of, err := s.settings.Problem()
+	if f, ok := of.(interface {
+		Front(points int) ([][]float64, error)
+	}); ok && err == nil {
+		front, _ := f.Front(points) // none is known
+		return front
+	}
+	return nil
+}
+
+func (s *search[C]) check(env *envs.Environment, options envs.Options) error {
+	if s.settings == nil {
+		return s.checkPolicy(env, options)
+	}
+	of, err := s.settings.Problem()
+	if err != nil {
+		return config.Invalid(s.problem, "%v", err)
+	}
+	switch k, name := of.Objectives(), s.algo.Name(); {
+	case k == 1 && s.needs == objectives:
+		return config.Invalid("env", "%q has one objective, and %s is for several: want a problem that has them, such as env = \"zdt\"", s.problem, name)
+	case k > 1 && s.needs != objectives:
+		return config.Invalid("env", "%q has %d objectives, and %s maximises one: want an algorithm for several, "+
+			"such as workflow = \"nsga-ii\"", s.problem, k, name)
+	case s.needs == behaviour && len(of.Space(1).DescriptorLow) == 0:
+		return config.Invalid("env", "%q does not describe how candidates behave, which %s needs: want a problem that does, such as env = \"arm\", "+
+			"or an environment", s.problem, name)
+	}
+	if points, ok := any(s.algo).(interface{ Fits(objectives int) error }); ok {
+		if err := points.Fits(of.Objectives()); err != nil {
+			return config.Invalid(s.algo.Name(), "%v", err)
+		}
+	}
+	return s.suits(of)
+}
+
+// suits checks the algorithm's settings against the candidates of the problem.
+func (s *search[C]) suits(of ec.Problem) error {
+	if algo, ok := any(s.algo).(interface{ Suits(ec.Space) error }); ok {
+		if err := algo.Suits(of.Space(s.cfg.Members)); err != nil {
+			return config.Invalid(s.algo.Name(), "%v", err)
+		}
+	}
+	return nil
+}
+
+func (s *search[C]) checkPolicy(env *envs.Environment, options envs.Options) error {
+	if s.needs == objectives {
+		return config.Invalid("env", "%q has one objective, its return, and %s is for several: want a problem that has them, "+
+			"such as env = \"zdt\"", env.Name, s.algo.Name())
+	}
+	err := problem.CheckPolicy(env, options, s.network, s.policy)
+	if err == nil {
+		var of ec.Problem
+		if of, err = s.inEnvironment(env, options); err == nil {
+			err = s.suits(of)
+		}
+	}
+	var of *problem.SettingError
+	if errors.As(err, &of) {
+		return config.Invalid(of.Section+"."+of.Key, "%s", of.Message)
+	}
+	return err
+}
+
+// inEnvironment is the problem of finding a policy.
+func (s *search[C]) inEnvironment(env *envs.Environment, options envs.Options) (ec.Problem, error) {
+	if s.needs == behaviour {
+		return problem.DescribedPolicy(env, options, s.network, s.policy, s.behaviour)
+	}
+	return problem.Policy(env, options, s.network, s.policy), nil
+}
+
+func (s *search[C]) build(ctx context.Context, eng *engine.Engine, env *envs.Environment, options envs.Options) (engine.Workflow, error) {
+	var of ec.Problem
+	var err error
+	if s.settings != nil {
+		of, err = s.settings.Problem()
+	} else {
+		of, err = s.inEnvironment(env, options)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return ec.NewSearch(ctx, eng, s.algo, of, s.cfg.Members)
+}

@@ -1,0 +1,191 @@
+package evorl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/checkpoint"
+	"github.com/evorl/evorl/engine/metrics"
+	"github.com/evorl/evorl/engine/rundir"
+	"github.com/evorl/evorl/vk"
+)
+
+// Start begins a run in a folder, which is made; a folder that exists must be empty (else rundir.ErrNotEmpty). The engine must have the
+// seed of the configuration. After an error the folder is as it was before.
+func Start(ctx context.Context, eng *engine.Engine, cfg *Config, path string) (_ *Run, err error) {
+	if err := checkSeed(eng, cfg); err != nil {
+		return nil, err
+	}
+	_, stat := os.Stat(path)
+	made := errors.Is(stat, fs.ErrNotExist)
+	dir, err := rundir.Create(path)
+	if err != nil {
+		return nil, err
+	}
+	r := &Run{cfg: cfg, dir: dir, eng: eng, began: time.Now()}
+	defer func() {
+		if err != nil {
+			if made {
+				err = errors.Join(err, os.RemoveAll(path))
+			}
+			err = errors.Join(err, r.Close())
+		}
+	}()
+	if err := r.build(ctx); err != nil {
+		return nil, err
+	}
+	if err := r.workflow.Init(ctx); err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := r.writeConfig(); err != nil {
+		return nil, err
+	}
+	made = false // from here on it is a run
+	return r, r.open(ctx, 0)
+}
+
+// Resume continues the run in a folder from its newest checkpoint, or from the beginning when there is none yet. The configuration
+// must be the run's except for the number of iterations: otherwise the error is a *DifferenceError. Torn and altered checkpoints
+// are passed over, see Refused. The engine must have the seed of the configuration.
+func Resume(ctx context.Context, eng *engine.Engine, cfg *Config, path string) (_ *Run, err error) {
+	if err := checkSeed(eng, cfg); err != nil {
+		return nil, err
+	}
+	dir, err := rundir.Resume(path)
+	if err != nil {
+		return nil, err
+	}
+	r := &Run{cfg: cfg, dir: dir, eng: eng, began: time.Now()}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, r.Close())
+		}
+	}()
+	stored, err := Stored(path, Environments(cfg.environments))
+	if err != nil {
+		return nil, err
+	}
+	if d := cfg.Differences(stored); len(d) > 0 {
+		return nil, &DifferenceError{Path: path, Differences: d}
+	}
+	if r.provenance, err = dir.ReadProvenance(); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	if err := r.build(ctx); err != nil {
+		return nil, err
+	}
+	r.refused, err = checkpoint.Newest(dir.Checkpoints(), func(c *checkpoint.Checkpoint) error { return r.restore(ctx, c) })
+	if errors.Is(err, checkpoint.ErrNone) && len(r.refused) == 0 {
+		err = r.workflow.Init(ctx) // killed before the first one: from the beginning
+	}
+	if err != nil {
+		return nil, err
+	}
+	if stored.Run.Iterations != cfg.Run.Iterations {
+		if err := r.writeConfig(); err != nil {
+			return nil, err
+		}
+	}
+	return r, r.open(ctx, r.from)
+}
+
+// checkSeed refuses an engine whose random numbers are not those of the configuration.
+func checkSeed(eng *engine.Engine, cfg *Config) error {
+	if eng.Seed() != cfg.Run.Seed {
+		return fmt.Errorf("evorl: the engine has seed %d and the configuration %d: want engine.New(dev, engine.Seed(cfg.Run.Seed))", eng.Seed(), cfg.Run.Seed)
+	}
+	return nil
+}
+
+// build makes the workflow with all that the run will need, so that a lack of memory shows before anything has been learned.
+func (r *Run) build(ctx context.Context) (err error) {
+	if r.workflow, err = r.cfg.Build(ctx, r.eng); err != nil {
+		return err
+	}
+	return r.workflow.Prepare(ctx, r.cfg.Evaluation.Episodes)
+}
+
+// Stored is the configuration of the run in a folder. A run in an environment of the caller's needs the option Environments.
+func Stored(path string, opts ...Option) (*Config, error) {
+	dir, err := rundir.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	return Read(dir.Config(), opts...)
+}
+
+// restore loads a checkpoint into the workflow.
+func (r *Run) restore(ctx context.Context, c *checkpoint.Checkpoint) (err error) {
+	if err := load(ctx, r.workflow, c); err != nil {
+		return err
+	}
+	r.from, _, err = r.workflow.Clock().Read(ctx)
+	r.done = r.from
+	return err
+}
+
+// load loads a checkpoint into a workflow.
+func load(ctx context.Context, w engine.Workflow, c *checkpoint.Checkpoint) error {
+	if err := w.State().Zero(ctx); err != nil {
+		return err
+	}
+	if err := w.Constants(ctx); err != nil {
+		return err
+	}
+	return w.State().Load(ctx, c)
+}
+
+func (r *Run) writeConfig() error {
+	text, err := r.cfg.TOML()
+	if err != nil {
+		return err
+	}
+	return r.dir.WriteConfig(text)
+}
+
+// open opens the files that the run writes, to continue after the given number of iterations.
+func (r *Run) open(ctx context.Context, done int) (err error) {
+	if r.best, _, err = findBest(r.dir); err != nil {
+		return err
+	}
+	if r.steps, err = engine.EnvSteps(ctx, r.workflow); err != nil {
+		return err
+	}
+	if r.before, err = secondsAt(r.dir.Metrics(), done); err != nil {
+		return err
+	}
+	if r.file, err = metrics.ResumeFile(r.dir.Metrics(), int64(done)); err != nil {
+		return err
+	}
+	if r.events, err = metrics.NewEvents(r.dir.Events(), r.steps); err != nil {
+		return err
+	}
+	r.provenance.Workflow, r.provenance.Environment, r.provenance.Seed = r.cfg.Run.Workflow, r.cfg.Run.Env, uint64(r.cfg.Run.Seed)
+	now, info := rundir.NewSession(), r.eng.Device().Info()
+	now.Binding, now.Device, now.Driver, now.API, now.From = vk.BindingName, info.Name, info.Driver, info.API.String(), int64(done)
+	r.provenance.Sessions = append(r.provenance.Sessions, now)
+	return r.dir.WriteProvenance(r.provenance)
+}
+
+// secondsAt is the wall time that a run had taken at an iteration.
+func secondsAt(path string, iteration int) (float64, error) {
+	records, err := metrics.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return 0, err
+	}
+	seconds := 0.0
+	for _, r := range records {
+		if r.Iteration <= int64(iteration) {
+			seconds = r.Seconds
+		}
+	}
+	return seconds, nil
+}

@@ -1,0 +1,58 @@
+package evorl
+
+import (
+	"encoding/json"
+	"math"
+	"testing"
+
+	"github.com/evorl/evorl/engine"
+)
+
+func TestValues(t *testing.T) {
+	nan := float32(math.NaN())
+	got := valuesOf(engine.Report{
+		Metrics: map[string][]float32{
+			"episode/return": {4, nan, 1, 2, 3}, "episode/length": {nan, nan}, "loss/actor": {1, nan, 3}, "pbt/fitness": {nan}, "hyper/discount": {0.5},
+		},
+		Evaluation: &engine.Evaluation{Returns: [][]float32{{1, 3}, {nan, 1}, {10, 10}}},
+	})
+	want := map[string]float64{
+		"return/mean": 2.5, "return/median": 2.5, "return/min": 1, "return/max": 4, "return/q25": 1.75, "return/q75": 3.25,
+		"loss/actor":          2,
+		"hyper/discount/mean": 0.5, "hyper/discount/median": 0.5, "hyper/discount/min": 0.5, "hyper/discount/max": 0.5,
+		"hyper/discount/q25": 0.5, "hyper/discount/q75": 0.5,
+		// A member whose episode went wrong has no return.
+		"evaluation/mean": 6, "evaluation/median": 6, "evaluation/min": 2, "evaluation/max": 10, "evaluation/q25": 4, "evaluation/q75": 8,
+	}
+	for name, x := range want {
+		if got[name] != x {
+			t.Errorf("%s is %v; want %v", name, got[name], x)
+		}
+	}
+	for name := range got {
+		if _, ok := want[name]; !ok {
+			t.Errorf("%s is %v; want none", name, got[name])
+		}
+	}
+}
+
+// A number that is not finite is null, so that a result always is JSON.
+func TestNumber(t *testing.T) {
+	text, err := json.Marshal([]Number{1.5, Number(math.NaN()), Number(math.Inf(-1))})
+	if err != nil || string(text) != "[1.5,null,null]" {
+		t.Errorf("%s, %v", text, err)
+	}
+}
+
+// A member without a return is neither the best nor hides who is.
+func TestLargest(t *testing.T) {
+	nan := math.NaN()
+	for _, c := range []struct {
+		of   []float64
+		want int
+	}{{[]float64{nan, 3, nan, 5, nan, 4}, 3}, {[]float64{5, nan, 3, 5}, 0}, {[]float64{nan, math.Inf(-1)}, 1}, {[]float64{nan, nan}, 0}} {
+		if got := largest(c.of); got != c.want {
+			t.Errorf("the largest of %v is number %d; want %d", c.of, got, c.want)
+		}
+	}
+}

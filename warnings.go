@@ -1,0 +1,41 @@
+package evorl
+
+import (
+	"fmt"
+
+	"github.com/evorl/evorl/engine"
+)
+
+// warnings count what a run survives and its user should know.
+type warnings struct {
+	diverged float64   // episodes of this session
+	refused  []float32 // gradients of each member since the run began; PBT's copies take over the count of their parent
+}
+
+// add counts what a report has.
+func (w *warnings) add(r engine.Report) {
+	for _, n := range r.Metrics["episode/diverged"] {
+		if n > 0 { // NaN stands for no value
+			w.diverged += float64(n)
+		}
+	}
+	w.refused = r.Metrics["gradient/refused"]
+}
+
+// Warnings says what went wrong without ending the run, by the metrics episode/diverged and gradient/refused; empty where nothing did.
+func (r *Run) Warnings() []string {
+	var out []string
+	if n := r.warnings.diverged; n > 0 {
+		out = append(out, fmt.Sprintf("%.0f episodes ended because their state diverged: see episode/diverged in %s", n, r.dir.Metrics()))
+	}
+	sum, members := 0.0, 0
+	for _, n := range r.warnings.refused {
+		if n > 0 {
+			sum, members = sum+float64(n), members+1
+		}
+	}
+	if members > 0 {
+		out = append(out, fmt.Sprintf("%.0f gradients of %d members were not finite and were left out: see gradient/refused in %s", sum, members, r.dir.Metrics()))
+	}
+	return out
+}

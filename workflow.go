@@ -1,0 +1,76 @@
+package evorl
+
+import (
+	"context"
+	"slices"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/envs"
+)
+
+// Workflow describes a method that learns. A new one is an entry in the list of its family.
+type Workflow struct {
+	Name    string
+	Summary string // what it does, in a line
+	Source  string // the paper
+	parts   func() parts
+}
+
+// parts are the settings that one workflow has beside those of every run.
+type parts interface {
+	// sections point to the settings, which hold the defaults until they are decoded.
+	sections() config.Sections
+	// check checks the settings against each other, before any device work. Errors are those of config.Invalid, with the key from the top
+	// level.
+	check(env *envs.Environment, options envs.Options) error
+	// build makes the workflow.
+	build(ctx context.Context, eng *engine.Engine, env *envs.Environment, options envs.Options) (engine.Workflow, error)
+}
+
+// Workflows lists all methods, in the order in which they are documented.
+func Workflows() []Workflow { return slices.Concat(agents, hybrids, searches) }
+
+func lookupWorkflow(name string) (Workflow, bool) {
+	for _, w := range Workflows() {
+		if w.Name == name {
+			return w, true
+		}
+	}
+	return Workflow{}, false
+}
+
+func workflowNames() []string {
+	var names []string
+	for _, w := range Workflows() {
+		names = append(names, w.Name)
+	}
+	return names
+}
+
+// Section documents one section of a configuration; the keys at the top level have the name "".
+type Section struct {
+	Name string       `json:"name"`
+	Keys []config.Key `json:"keys"`
+}
+
+// Sections documents all keys of a workflow's configuration with their defaults, in TOML's order.
+func (w Workflow) Sections() ([]Section, error) {
+	cfg := newConfig(w)
+	var out []Section
+	for _, s := range cfg.Sections() {
+		keys, err := config.Schema(s.Value)
+		if err != nil {
+			return nil, err
+		}
+		if p, ok := cfg.parts.(*pbt); ok && s.Value == any(&p.cfg) {
+			searched, err := p.documented()
+			if err != nil {
+				return nil, err
+			}
+			keys = append(keys, searched...)
+		}
+		out = append(out, Section{s.Name, keys})
+	}
+	return out, nil
+}
