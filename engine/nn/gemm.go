@@ -7,10 +7,12 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// Matrix places a matrix of every member, row-major, in a tensor: element (i, j) of member p is float At + p Stride + i Row + j.
+// Matrix places a matrix of every member, row-major, in a tensor: element (i, j) of member p is float
+// At + p / Shared Stride + i Row + j, the quotient rounded down.
 type Matrix struct {
 	Tensor          *engine.Tensor
 	At, Stride, Row int
+	Shared          int // consecutive members that share a matrix of A or B; 0: 1
 }
 
 // aligned says whether every row begins at a multiple of four floats.
@@ -21,18 +23,24 @@ func (x Matrix) aligned() uint32 {
 	return 0
 }
 
-// holds says whether the matrices of so many members and that size lie inside the tensor.
+// shared is Shared with its default.
+func (x Matrix) shared() int { return max(x.Shared, 1) }
+
+// holds reports whether the members' matrices of rows × columns lie inside the tensor.
 func (x Matrix) holds(members, rows, columns int) bool {
-	return x.At >= 0 && x.Stride >= 0 && x.Row >= columns && x.At+(members-1)*x.Stride+(rows-1)*x.Row+columns <= x.Tensor.Len()
+	last := (members - 1) / x.shared()
+	return x.At >= 0 && x.Stride >= 0 && x.Row >= columns && x.At+last*x.Stride+(rows-1)*x.Row+columns <= x.Tensor.Len()
 }
 
-// Gemm is a product of matrices for every member of a population: C = f(Alpha A B + Bias), A being M × K, B K × N and C M × N,
+// Gemm is a product of matrices for every member: C = f(Alpha A B + Addend + Bias), A being M × K, B K × N and C M × N,
 // or their transposes where A or B are stored so. The order of summation does not depend on the device.
 type Gemm struct {
 	Members, M, N, K       int
 	A, B, C                Matrix
 	TransposeA, TransposeB bool    // A is stored as K × M, B as N × K
 	Alpha                  float32 // 0: 1
+
+	Addend *engine.Tensor // laid out like C, and not C itself; nil: none
 
 	// Bias, nil for none, holds N floats of every member from BiasAt + p BiasStride on.
 	Bias               *engine.Tensor
@@ -69,7 +77,7 @@ func (g Gemm) record(r *engine.Recorder, form gemmForm) {
 		M: uint32(g.M), N: uint32(g.N), K: uint32(g.K), Population: uint32(g.Members), Chunk: uint32(Align((g.K + splits - 1) / splits)),
 		AAt: uint32(g.A.At), AStride: uint32(g.A.Stride), ARow: uint32(g.A.Row), BAt: uint32(g.B.At), BStride: uint32(g.B.Stride), BRow: uint32(g.B.Row),
 		CAt: uint32(g.C.At), CStride: uint32(g.C.Stride), CRow: uint32(g.C.Row), CFirst: uint32(g.First), CInner: uint32(g.Inner), CBlock: uint32(g.Block),
-		CSplit: uint32(g.SplitStride), Alpha: g.Alpha, Activation: uint32(g.Activation), Slope: uint32(g.Slope),
+		CSplit: uint32(g.SplitStride), AShared: uint32(g.A.shared()), BShared: uint32(g.B.shared()), Alpha: g.Alpha, Activation: uint32(g.Activation), Slope: uint32(g.Slope),
 		AlignedA: g.A.aligned(), AlignedB: g.B.aligned(), AlignedC: g.C.aligned(),
 	}
 	if g.Alpha == 0 {
@@ -87,12 +95,15 @@ func (g Gemm) record(r *engine.Recorder, form gemmForm) {
 	if g.TransposeB {
 		k.TransposeB = 1
 	}
-	k.Bias, k.Outputs, k.Inputs = k.A, k.A, k.A
+	k.Bias, k.Outputs, k.Inputs, k.Addend = k.A, k.A, k.A, k.A
 	if g.Bias != nil {
 		k.Bias, k.AddBias, k.BiasAt, k.BiasStride = g.Bias.Range(), 1, uint32(g.BiasAt), uint32(g.BiasStride)
 	}
 	if g.Kept != nil {
 		k.Kept, k.Kept4, k.Keep = g.Kept.Range(), g.Kept.Range(), 1
+	}
+	if g.Addend != nil {
+		k.Addend, k.Add = g.Addend.Range(), 1
 	}
 	if g.Outputs != nil {
 		k.Outputs = g.Outputs.Range()
@@ -100,7 +111,7 @@ func (g Gemm) record(r *engine.Recorder, form gemmForm) {
 	if g.Inputs != nil {
 		k.Inputs = g.Inputs.Range()
 	}
-	k.BiasTexels, k.OutputsTexels, k.InputsTexels = k.Bias, k.Outputs, k.Inputs
+	k.BiasTexels, k.OutputsTexels, k.InputsTexels, k.AddendTexels = k.Bias, k.Outputs, k.Inputs, k.Addend
 	rows, columns := form.set(&k, g.TransposeB)
 	call := k.call(uint32((g.N+columns-1)/columns), uint32((g.M+rows-1)/rows), uint32(splits*g.Members))
 	if k.Form == formLanes {
@@ -198,8 +209,12 @@ func (g Gemm) check() error {
 		return fmt.Errorf("nn: a matrix B of %d × %d floats does not lie in %v", g.K, g.N, g.B.Tensor)
 	case g.Inner == 0 && !g.C.holds(g.Members, g.First+g.M, g.N):
 		return fmt.Errorf("nn: a matrix C of %d × %d floats does not lie in %v", g.M, g.N, g.C.Tensor)
-	case g.Splits > 1 && (g.Bias != nil || g.Activation != Linear || g.Slope != Linear || g.Kept != nil):
-		return fmt.Errorf("nn: a product in %d parts cannot be followed by a bias or an activation", g.Splits)
+	case g.C.Shared > 1:
+		return fmt.Errorf("nn: %d members share a matrix C; want each member to have its own", g.C.Shared)
+	case g.Addend != nil && (g.Addend == g.C.Tensor || g.Addend.Len() != g.C.Tensor.Len()):
+		return fmt.Errorf("nn: an addend %v of a matrix C in %v; want another tensor of the same size", g.Addend, g.C.Tensor)
+	case g.Splits > 1 && (g.Addend != nil || g.Bias != nil || g.Activation != Linear || g.Slope != Linear || g.Kept != nil):
+		return fmt.Errorf("nn: a product in %d parts cannot be followed by an addend, a bias or an activation", g.Splits)
 	case g.Slope != Linear && (g.Activation != Linear || g.Outputs == nil || g.Slope == Swish && g.Inputs == nil):
 		return fmt.Errorf("nn: a product times the slope of %v needs that activation's outputs, and for swish its inputs", g.Slope)
 	}

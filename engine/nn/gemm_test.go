@@ -57,6 +57,8 @@ type gemmCase struct {
 	members, m, n, k       int
 	transposeA, transposeB bool
 	aligned                bool
+	sharedA, sharedB       int  // consecutive members that share a matrix; 0: 1
+	addend                 bool // only without splits
 	splits                 int
 	form                   gemmForm // zero: the device's choice
 }
@@ -64,7 +66,9 @@ type gemmCase struct {
 func (c gemmCase) run(t *testing.T) {
 	s := testState(t)
 	splits := max(c.splits, 1)
-	av, bv := normals(c.members*c.m*c.k), normals(c.members*c.k*c.n)
+	sharedA, sharedB := max(c.sharedA, 1), max(c.sharedB, 1)
+	membersA, membersB := (c.members+sharedA-1)/sharedA, (c.members+sharedB-1)/sharedB
+	av, bv := normals(membersA*c.m*c.k), normals(membersB*c.k*c.n)
 	shape := func(rows, columns int, transposed bool) (int, int) {
 		if transposed {
 			return columns, rows
@@ -74,11 +78,17 @@ func (c gemmCase) run(t *testing.T) {
 	ar, ac := shape(c.m, c.k, c.transposeA)
 	br, bc := shape(c.k, c.n, c.transposeB)
 	g := Gemm{Members: c.members, M: c.m, N: c.n, K: c.k, TransposeA: c.transposeA, TransposeB: c.transposeB, Alpha: 0.5, Splits: c.splits,
-		A: matrices(t, s, "a", c.members, ar, ac, av, c.aligned),
-		B: matrices(t, s, "b", c.members, br, bc, bv, c.aligned),
+		A: matrices(t, s, "a", membersA, ar, ac, av, c.aligned),
+		B: matrices(t, s, "b", membersB, br, bc, bv, c.aligned),
 	}
 	g.C = matrices(t, s, "c", c.members*splits, c.m, c.n, nil, c.aligned)
+	g.A.Shared, g.B.Shared = c.sharedA, c.sharedB
 	g.SplitStride = c.members * g.C.Stride
+	addend := make([]float32, g.C.Tensor.Len())
+	if c.addend {
+		addend = normals(len(addend))
+		g.Addend = vector(t, s, "addend", len(addend), addend)
+	}
 	record(t, s, func(r *engine.Recorder) {
 		if c.form == (gemmForm{}) {
 			g.Record(r)
@@ -90,7 +100,7 @@ func (c gemmCase) run(t *testing.T) {
 	written := 0
 	for p := range c.members {
 		var want, size mat.Dense
-		a, b := dense(av, p, ar, ac, c.transposeA), dense(bv, p, br, bc, c.transposeB)
+		a, b := dense(av, p/sharedA, ar, ac, c.transposeA), dense(bv, p/sharedB, br, bc, c.transposeB)
 		want.Mul(a, b)
 		absolute := func(_, _ int, v float64) float64 { return math.Abs(v) }
 		var aa, ab mat.Dense
@@ -99,14 +109,16 @@ func (c gemmCase) run(t *testing.T) {
 		size.Mul(&aa, &ab)
 		for i := range c.m {
 			for j := range c.n {
-				sum := 0.0
+				at := g.C.At + p*g.C.Stride + i*g.C.Row + j
+				sum, want := 0.0, 0.5*want.At(i, j)+float64(addend[at])
 				for part := range splits {
-					sum += float64(got[g.C.At+part*g.SplitStride+p*g.C.Stride+i*g.C.Row+j])
+					sum += float64(got[at+part*g.SplitStride])
 					written++
 				}
 				// Rounding of K products and sums, each within half a unit in the last place.
-				if tolerance := float64(c.k+2) * 0x1p-24 * size.At(i, j); !(math.Abs(sum-0.5*want.At(i, j)) <= tolerance) {
-					t.Fatalf("member %d, element (%d, %d): %v, want %v ± %v", p, i, j, sum, 0.5*want.At(i, j), tolerance)
+				tolerance := float64(c.k+2) * 0x1p-24 * (size.At(i, j) + math.Abs(float64(addend[at])))
+				if !(math.Abs(sum-want) <= tolerance) {
+					t.Fatalf("member %d, element (%d, %d): %v, want %v ± %v", p, i, j, sum, want, tolerance)
 				}
 			}
 		}
@@ -123,12 +135,7 @@ func (c gemmCase) run(t *testing.T) {
 
 // Both forms of the kernel against float64, stored each way, in sizes that fill no tile.
 func TestGemm(t *testing.T) {
-	info := testState(t).Engine().Device().Info()
-	forms := map[string]gemmForm{"tiles": {formTiles, 64, 4, 4, 8}}
-	if info.SubgroupOps.Has(vk.SubgroupShuffle) && info.SubgroupSize <= 16 {
-		forms["lanes"] = gemmForm{formLanes, info.SubgroupSize, 2, 4, 0} // wider subgroups have no registers for it
-	}
-	for name, form := range forms {
+	for name, form := range gemmForms(testState(t).Engine().Device().Info()) {
 		ways := []string{"", "A", "B", "AB"}
 		if testing.Short() {
 			ways = ways[1:3] // each matrix both ways
@@ -143,6 +150,56 @@ func TestGemm(t *testing.T) {
 					}
 				})
 			}
+		}
+	}
+}
+
+// gemmForms are the forms that the device runs.
+func gemmForms(info vk.Info) map[string]gemmForm {
+	forms := map[string]gemmForm{"tiles": {formTiles, 64, 4, 4, 8}}
+	if info.SubgroupOps.Has(vk.SubgroupShuffle) && info.SubgroupSize <= 16 {
+		forms["lanes"] = gemmForm{formLanes, info.SubgroupSize, 2, 4, 0} // wider subgroups have no registers for it
+	}
+	return forms
+}
+
+// Members that share an A or a B, with and without an addend, in every form.
+func TestGemmShared(t *testing.T) {
+	forms := gemmForms(testState(t).Engine().Device().Info())
+	forms["vector"] = gemmForm{form: formVector, workgroup: 64, width: 4}
+	for name, form := range forms {
+		for _, aligned := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s/%v", name, aligned), func(t *testing.T) {
+				c := gemmCase{members: 6, m: 9, n: 13, k: 7, aligned: aligned, form: form, sharedA: 2, addend: true}
+				if name == "vector" {
+					c.m = 1
+				}
+				c.run(t)
+				c.sharedA, c.sharedB, c.addend, c.transposeB = 3, 2, false, true
+				c.run(t)
+				c.members, c.sharedA, c.sharedB, c.splits = 5, 0, 5, 2
+				c.run(t)
+			})
+		}
+	}
+}
+
+func TestGemmErrors(t *testing.T) {
+	s := testState(t)
+	x := vector(t, s, "x", 64, nil)
+	y, short := vector(t, s, "y", 64, nil), vector(t, s, "short", 63, nil)
+	m := Matrix{Tensor: x, Stride: 16, Row: 4}
+	for name, g := range map[string]Gemm{
+		"C shared":             {C: Matrix{Tensor: y, Stride: 16, Row: 4, Shared: 2}},
+		"addend of other size": {C: Matrix{Tensor: y, Stride: 16, Row: 4}, Addend: short},
+		"addend is C":          {C: Matrix{Tensor: y, Stride: 16, Row: 4}, Addend: y},
+		"addend with splits":   {C: Matrix{Tensor: y, Stride: 16, Row: 4}, Addend: x, Splits: 2},
+		"C too short":          {C: Matrix{Tensor: short, Stride: 16, Row: 4}},
+	} {
+		g.Members, g.M, g.N, g.K, g.A, g.B = 4, 4, 4, 4, m, m
+		if p, err := s.Engine().Record(name, func(r *engine.Recorder) { g.Record(r) }); err == nil {
+			p.Free()
+			t.Errorf("%s: no error", name)
 		}
 	}
 }

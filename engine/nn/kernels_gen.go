@@ -314,8 +314,10 @@ var gemmShader = &vk.Shader{
 		{Name: "C4", Index: 11, Access: vk.Write},
 		{Name: "Kept", Index: 12, Access: vk.Write},
 		{Name: "Kept4", Index: 13, Access: vk.Write},
+		{Name: "Addend", Index: 14, Access: vk.Read},
+		{Name: "addend_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
 	},
-	PushBytes: 84,
+	PushBytes: 92,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 8},
 		{Name: "FORM", ID: 1, Default: 0},
@@ -333,6 +335,7 @@ var gemmShader = &vk.Shader{
 		{Name: "SLOPE", ID: 13, Default: 0},
 		{Name: "BLOCKS", ID: 14, Default: 0},
 		{Name: "SLICES", ID: 15, Default: 1},
+		{Name: "ADD", ID: 16, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{8, 1, 1},
@@ -355,6 +358,8 @@ type gemmKernel struct {
 	C4            vk.Range // writeonly vec4
 	Kept          vk.Range // writeonly float
 	Kept4         vk.Range // writeonly vec4
+	Addend        vk.Range // readonly vec4
+	AddendTexels  vk.Range // readonly vec4 rgba32f
 
 	M          uint32 // push constants, in order
 	N          uint32
@@ -376,6 +381,8 @@ type gemmKernel struct {
 	CInner     uint32
 	CBlock     uint32
 	CSplit     uint32
+	AShared    uint32
+	BShared    uint32
 	Alpha      float32
 
 	Workgroup  uint32 // specialization constants, zero for their default 8
@@ -394,17 +401,18 @@ type gemmKernel struct {
 	Slope      uint32 // default 0
 	Blocks     uint32 // default 0
 	Slices     uint32 // default 1
+	Add        uint32 // default 0
 	TexelLoads uint32 // default 0
 }
 
 // call dispatches x × y × z workgroups.
 func (k gemmKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [14]vk.Range
-		push   [84]byte
-		spec   [17]uint32
+		ranges [16]vk.Range
+		push   [92]byte
+		spec   [18]uint32
 	})
-	a.ranges = [14]vk.Range{k.A, k.ATexels, k.B, k.BTexels, k.Bias, k.BiasTexels, k.Outputs, k.OutputsTexels, k.Inputs, k.InputsTexels, k.C, k.C4, k.Kept, k.Kept4}
+	a.ranges = [16]vk.Range{k.A, k.ATexels, k.B, k.BTexels, k.Bias, k.BiasTexels, k.Outputs, k.OutputsTexels, k.Inputs, k.InputsTexels, k.C, k.C4, k.Kept, k.Kept4, k.Addend, k.AddendTexels}
 	binary.LittleEndian.PutUint32(a.push[0:], k.M)
 	binary.LittleEndian.PutUint32(a.push[4:], k.N)
 	binary.LittleEndian.PutUint32(a.push[8:], k.K)
@@ -425,8 +433,10 @@ func (k gemmKernel) call(x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[68:], k.CInner)
 	binary.LittleEndian.PutUint32(a.push[72:], k.CBlock)
 	binary.LittleEndian.PutUint32(a.push[76:], k.CSplit)
-	binary.LittleEndian.PutUint32(a.push[80:], math.Float32bits(k.Alpha))
-	a.spec = [17]uint32{8, 0, 2, 4, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0}
+	binary.LittleEndian.PutUint32(a.push[80:], k.AShared)
+	binary.LittleEndian.PutUint32(a.push[84:], k.BShared)
+	binary.LittleEndian.PutUint32(a.push[88:], math.Float32bits(k.Alpha))
+	a.spec = [18]uint32{8, 0, 2, 4, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0}
 	if k.Workgroup != 0 {
 		a.spec[0] = k.Workgroup
 	}
@@ -475,8 +485,11 @@ func (k gemmKernel) call(x, y, z uint32) vk.Call {
 	if k.Slices != 0 {
 		a.spec[15] = k.Slices
 	}
+	if k.Add != 0 {
+		a.spec[16] = k.Add
+	}
 	if k.TexelLoads != 0 {
-		a.spec[16] = k.TexelLoads
+		a.spec[17] = k.TexelLoads
 	}
 	return vk.Call{Shader: gemmShader, Groups: [3]uint32{x, y, z}, Label: "engine/nn/gemm", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }

@@ -1,7 +1,8 @@
 #version 450
 
-// Products of matrices, one a member: C = activate(alpha A B + bias), or C = alpha A B * (derivative of an activation), with A or B or
-// both transposed as they are stored. A is M × K, B is K × N, C is M × N, all row-major, each member's at an offset of its own.
+// Products of matrices, one a member: C = activate(alpha A B + addend + bias), or C = alpha A B * (derivative of an activation), with A
+// or B or both transposed as they are stored. A is M × K, B is K × N, C is M × N, all row-major, each member's at an offset of its own;
+// consecutive members may share an A or a B.
 //
 // The sum over K may be split over workgroups: part s of it goes to a C of its own, for the reader to add in order.
 // Three forms: lanes (gemm_lanes.glsl), for drivers whose registers are cheap beside their shared memory; tiles (gemm_tiles.glsl), for GPUs;
@@ -36,6 +37,7 @@ layout(constant_id = 12) const uint KEEP = 0;       // 1: keep what goes into th
 layout(constant_id = 13) const uint SLOPE = 0;      // multiply by the derivative of this activation, whose outputs are `outputs`
 layout(constant_id = 14) const uint BLOCKS = 0;     // 1: the rows of C lie in blocks
 layout(constant_id = 15) const uint SLICES = 1;     // vector: invocations that share a sum over K
+layout(constant_id = 16) const uint ADD = 0;        // 1: add the addend
 
 layout(std430, set = 0, binding = 0) readonly buffer A { vec4 a[]; };
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer a_texels;
@@ -51,6 +53,8 @@ layout(std430, set = 0, binding = 10) writeonly buffer C { float c[]; };
 layout(std430, set = 0, binding = 11) writeonly buffer C4 { vec4 c4[]; };          // the same
 layout(std430, set = 0, binding = 12) writeonly buffer Kept { float kept[]; };     // the shape of C
 layout(std430, set = 0, binding = 13) writeonly buffer Kept4 { vec4 kept4[]; };    // the same
+layout(std430, set = 0, binding = 14) readonly buffer Addend { vec4 addend[]; };   // the shape of C
+layout(set = 0, binding = 15, rgba32f) readonly uniform imageBuffer addend_texels;
 
 layout(push_constant) uniform Push {
     uint m, n, k;
@@ -62,10 +66,12 @@ layout(push_constant) uniform Push {
     uint c_at, c_stride, c_row;
     uint c_first, c_inner, c_block; // BLOCKS: row r of C is row (r + c_first) % c_inner of block (r + c_first) / c_inner
     uint c_split;
+    uint a_shared, b_shared; // consecutive members that share a matrix
     float alpha;
 };
 
-uint gemm_member, gemm_begin;    // the member, and where its C begins
+uint gemm_member;                             // the member
+uint gemm_a_begin, gemm_b_begin, gemm_begin; // where its A, B and C begin
 uint gemm_first, gemm_last;      // the range of K that this workgroup sums over
 
 LOADER(gemm_a, ALIGNED_A, a, a_texels)
@@ -89,6 +95,7 @@ void gemm_store(uint begin, uint column, float sum) {
     if (column >= n) return;
     uint at = begin + column;
     float v = alpha * sum;
+    if (ADD != 0u) v += LOAD1(addend, addend_texels, at);
     if (ADD_BIAS != 0u) v += LOAD1(bias, bias_texels, bias_at + gemm_member * bias_stride + column);
     if (KEEP != 0u) kept[at] = v;
     c[at] = gemm_slope(at, gemm_activate(v));
@@ -103,6 +110,7 @@ void gemm_store4(uint begin, uint column, vec4 sum) {
     if (column >= n) return;
     uint at = begin + column;
     vec4 v = alpha * sum;
+    if (ADD != 0u) v += LOAD4(addend, addend_texels, at >> 2);
     if (ADD_BIAS != 0u) {
         uint e = bias_at + gemm_member * bias_stride + column;
         [[unroll]] for (uint i = 0u; i < 4u; i++) v[i] += LOAD1(bias, bias_texels, e + i);
@@ -125,6 +133,8 @@ void gemm_store4(uint begin, uint column, vec4 sum) {
 void main() {
     uint split = gl_WorkGroupID.z / population;
     gemm_member = gl_WorkGroupID.z - split * population;
+    gemm_a_begin = a_at + gemm_member / a_shared * a_stride;
+    gemm_b_begin = b_at + gemm_member / b_shared * b_stride;
     gemm_begin = c_at + split * c_split + gemm_member * c_stride;
     gemm_first = min(split * chunk, k);
     gemm_last = min(gemm_first + chunk, k);

@@ -13,26 +13,25 @@ uint lanes_column(uint q) {
 
 void gemm_lanes() {
     uint row0 = gl_WorkGroupID.y * LANES_ROWS, column0 = gl_WorkGroupID.x * (COLUMNS * WORKGROUP);
-    uint a0 = a_at + gemm_member * a_stride, b0 = b_at + gemm_member * b_stride;
     uint lane = gl_SubgroupInvocationID;
     [[unroll]] for (uint i = 0u; i < LANES_ROWS * COLUMNS; i++) lanes_sum[i] = 0.0;
     [[dont_unroll]] for (uint k0 = gemm_first; k0 < gemm_last; k0 += 4u) {
         uint left = gemm_last - k0; // products along K; those beyond count as zero, whatever memory holds there
         if (TRANSPOSE_A == 0u) {
             [[unroll]] for (uint i = 0u; i < ROWS; i++) {
-                vec4 v = gemm_a(a0 + min(row0 + i * WORKGROUP + lane, m - 1u) * a_row + k0, left - 1u);
+                vec4 v = gemm_a(gemm_a_begin + min(row0 + i * WORKGROUP + lane, m - 1u) * a_row + k0, left - 1u);
                 lanes_x[i] = vec4(v.x, left > 1u ? v.y : 0.0, left > 2u ? v.z : 0.0, left > 3u ? v.w : 0.0);
             }
         } else {
             [[unroll]] for (uint i = 0u; i < ROWS; i++) {
                 uint f = i * WORKGROUP + lane, u = f / (LANES_ROWS / 4u), row = min(row0 + f % (LANES_ROWS / 4u) * 4u, (m - 1u) & ~3u);
-                vec4 v = gemm_a(a0 + min(k0 + u, gemm_last - 1u) * a_row + row, m - 1u - row);
+                vec4 v = gemm_a(gemm_a_begin + min(k0 + u, gemm_last - 1u) * a_row + row, m - 1u - row);
                 lanes_x[i] = vec4(u < left ? v.x : 0.0, u < left ? v.y : 0.0, u < left ? v.z : 0.0, u < left ? v.w : 0.0);
             }
         }
         if (TRANSPOSE_B != 0u) {
             [[unroll]] for (uint q = 0u; q < COLUMNS; q++) {
-                vec4 v = gemm_b(b0 + min(column0 + lanes_column(q), n - 1u) * b_row + k0, left - 1u);
+                vec4 v = gemm_b(gemm_b_begin + min(column0 + lanes_column(q), n - 1u) * b_row + k0, left - 1u);
                 lanes_y[q] = v.x;
                 lanes_y[COLUMNS + q] = left > 1u ? v.y : 0.0;
                 lanes_y[2u * COLUMNS + q] = left > 2u ? v.z : 0.0;
@@ -41,7 +40,7 @@ void gemm_lanes() {
         } else {
             // Beyond the end A's elements are zero; B's last row stands in, which is as finite as C.
             [[unroll]] for (uint u = 0u; u < 4u; u++) {
-                uint row = b0 + min(k0 + u, gemm_last - 1u) * b_row;
+                uint row = gemm_b_begin + min(k0 + u, gemm_last - 1u) * b_row;
                 if (COLUMNS == 1u) {
                     uint e = row + min(column0 + lane, n - 1u);
                     lanes_y[u] = LOAD1(b, b_texels, e);

@@ -12,36 +12,34 @@ shared vec4 tile_a[TILE_DEPTH * TILE_A], tile_b[TILE_DEPTH * TILE_B];
 
 // Takes the slice of A from k0 on. Invocations next to each other read what is next in memory.
 void tile_load_a(uint row0, uint k0) {
-    uint a0 = a_at + gemm_member * a_stride;
     const uint pieces = TILE_ROWS * TILE_DEPTH / 4u;
     [[dont_unroll]] for (uint p = gl_LocalInvocationID.x; p < pieces; p += WORKGROUP) {
         if (TRANSPOSE_A == 0u) {
             uint r = p / (TILE_DEPTH / 4u), u = p % (TILE_DEPTH / 4u) * 4u;
             vec4 v = vec4(0.0);
-            if (row0 + r < m && k0 + u < gemm_last) v = gemm_a(a0 + (row0 + r) * a_row + k0 + u, gemm_last - 1u - k0 - u);
+            if (row0 + r < m && k0 + u < gemm_last) v = gemm_a(gemm_a_begin + (row0 + r) * a_row + k0 + u, gemm_last - 1u - k0 - u);
             [[unroll]] for (uint i = 0u; i < 4u; i++) tile_a[(u + i) * TILE_A + r / 4u][r & 3u] = k0 + u + i < gemm_last ? v[i] : 0.0;
         } else {
             uint u = p / (TILE_ROWS / 4u), r = p % (TILE_ROWS / 4u) * 4u;
             vec4 v = vec4(0.0);
-            if (row0 + r < m && k0 + u < gemm_last) v = gemm_a(a0 + (k0 + u) * a_row + row0 + r, m - 1u - row0 - r);
+            if (row0 + r < m && k0 + u < gemm_last) v = gemm_a(gemm_a_begin + (k0 + u) * a_row + row0 + r, m - 1u - row0 - r);
             tile_a[u * TILE_A + r / 4u] = v;
         }
     }
 }
 
 void tile_load_b(uint column0, uint k0) {
-    uint b0 = b_at + gemm_member * b_stride;
     const uint pieces = TILE_COLUMNS * TILE_DEPTH / 4u;
     [[dont_unroll]] for (uint p = gl_LocalInvocationID.x; p < pieces; p += WORKGROUP) {
         if (TRANSPOSE_B != 0u) {
             uint q = p / (TILE_DEPTH / 4u), u = p % (TILE_DEPTH / 4u) * 4u;
             vec4 v = vec4(0.0);
-            if (column0 + q < n && k0 + u < gemm_last) v = gemm_b(b0 + (column0 + q) * b_row + k0 + u, gemm_last - 1u - k0 - u);
+            if (column0 + q < n && k0 + u < gemm_last) v = gemm_b(gemm_b_begin + (column0 + q) * b_row + k0 + u, gemm_last - 1u - k0 - u);
             [[unroll]] for (uint i = 0u; i < 4u; i++) tile_b[(u + i) * TILE_B + q / 4u][q & 3u] = k0 + u + i < gemm_last ? v[i] : 0.0;
         } else {
             uint u = p / (TILE_COLUMNS / 4u), q = p % (TILE_COLUMNS / 4u) * 4u;
             vec4 v = vec4(0.0);
-            if (column0 + q < n && k0 + u < gemm_last) v = gemm_b(b0 + (k0 + u) * b_row + column0 + q, n - 1u - column0 - q);
+            if (column0 + q < n && k0 + u < gemm_last) v = gemm_b(gemm_b_begin + (k0 + u) * b_row + column0 + q, n - 1u - column0 - q);
             tile_b[u * TILE_B + q / 4u] = v;
         }
     }

@@ -11,17 +11,16 @@ void gemm_vector() {
     uint i = gl_LocalInvocationID.x;
     uint line = TRANSPOSE_B != 0u ? i / SLICES : i % VECTOR_LINES, slice = TRANSPOSE_B != 0u ? i % SLICES : i / VECTOR_LINES;
     uint column = (gl_WorkGroupID.x * VECTOR_LINES + line) * VECTOR_COLUMNS, at = min(column, (n - 1u) / VECTOR_COLUMNS * VECTOR_COLUMNS);
-    uint a0 = a_at + gemm_member * a_stride, b0 = b_at + gemm_member * b_stride;
     vec4 sum = vec4(0.0);
     [[dont_unroll]] for (uint k0 = gemm_first + 4u * slice; k0 < gemm_last; k0 += 4u * SLICES) {
         uint rest = gemm_last - 1u - k0;
-        vec4 x = gemm_a(a0 + k0, rest); // beyond the end it counts as zero, whatever memory holds there
+        vec4 x = gemm_a(gemm_a_begin + k0, rest); // beyond the end it counts as zero, whatever memory holds there
         x = vec4(x.x, rest > 0u ? x.y : 0.0, rest > 1u ? x.z : 0.0, rest > 2u ? x.w : 0.0);
         if (TRANSPOSE_B != 0u) {
-            vec4 v = gemm_b(b0 + at * b_row + k0, rest);
+            vec4 v = gemm_b(gemm_b_begin + at * b_row + k0, rest);
             sum += x * vec4(v.x, rest > 0u ? v.y : 0.0, rest > 1u ? v.z : 0.0, rest > 2u ? v.w : 0.0);
         } else {
-            [[unroll]] for (uint u = 0u; u < 4u; u++) sum += x[u] * gemm_b(b0 + (k0 + min(u, rest)) * b_row + at, n - 1u - at);
+            [[unroll]] for (uint u = 0u; u < 4u; u++) sum += x[u] * gemm_b(gemm_b_begin + (k0 + min(u, rest)) * b_row + at, n - 1u - at);
         }
     }
     if (TRANSPOSE_B != 0u) sum.x = (sum.x + sum.y) + (sum.z + sum.w);
