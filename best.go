@@ -3,9 +3,7 @@ package evorl
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"math"
-	"os"
 	"strconv"
 
 	"github.com/evorl/evorl/engine"
@@ -84,7 +82,10 @@ func (r *Run) keepBest(ctx context.Context, report engine.Report) error {
 	if mean := means[member]; math.IsNaN(mean) || math.IsInf(mean, 0) || r.best != nil && mean <= float64(r.best.Return) {
 		return nil
 	}
-	facts := r.facts()
+	facts, err := r.facts()
+	if err != nil {
+		return err
+	}
 	facts[bestMember], facts[bestEpisodes] = strconv.Itoa(member), strconv.Itoa(len(report.Evaluation.Returns[member]))
 	facts[bestReturn] = strconv.FormatFloat(means[member], 'g', -1, 64)
 	m, err := r.workflow.State().Save(ctx, r.dir.Best(), report.Iteration, checkpoint.Version(rundir.Version()), checkpoint.Provenance(facts))
@@ -102,23 +103,3 @@ func (r *Run) keepBest(ctx context.Context, report engine.Report) error {
 }
 
 var errNoBest = errors.New("no best state has been kept: want checkpoint.best = true and evaluation.every above 0")
-
-// loadBest loads the best state of a run into a workflow. A run at work may replace it meanwhile.
-func loadBest(ctx context.Context, w engine.Workflow, dir *rundir.Dir) (*Best, error) {
-	for {
-		best, refused, err := findBest(dir)
-		switch {
-		case err != nil:
-			return nil, err
-		case best == nil && len(refused) > 0:
-			return nil, refused[0]
-		case best == nil:
-			return nil, errNoBest
-		}
-		err = load(ctx, w, best.from)
-		if _, gone := os.Stat(best.Checkpoint); err != nil && errors.Is(gone, fs.ErrNotExist) {
-			continue
-		}
-		return best, err
-	}
-}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/evorl/evorl/engine/checkpoint"
 	"github.com/evorl/evorl/engine/config"
 )
 
@@ -40,7 +41,7 @@ type DifferenceError struct {
 
 func (e *DifferenceError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "the run in %s has other settings, and only iterations may change:", e.Path)
+	fmt.Fprintf(&b, "the run in %s has other settings, of which only iterations may grow:", e.Path)
 	for _, d := range e.Differences {
 		fmt.Fprintf(&b, "\n  %s is %s; the run has %s", d.Key, orNotSet(d.Value), orNotSet(d.Other))
 	}
@@ -52,6 +53,34 @@ func orNotSet(value string) string {
 		return "not set"
 	}
 	return value
+}
+
+// continues checks that a run with the configuration stored can be resumed with this one.
+func (c *Config) continues(stored *Config, path string) error {
+	d := c.Differences(stored)
+	if n, has := c.Run.Iterations, stored.Run.Iterations; n < has {
+		d = append(d, Difference{Key: "iterations", Value: fmt.Sprint(n), Other: fmt.Sprint(has)})
+	}
+	if len(d) > 0 {
+		return &DifferenceError{Path: path, Differences: d}
+	}
+	return nil
+}
+
+// configFact is the name of the configuration among the facts of a checkpoint.
+const configFact = "config"
+
+// of reads the configuration that a checkpoint was written with.
+func (c *Config) of(from *checkpoint.Checkpoint) (*Config, error) {
+	text, ok := from.Manifest.Provenance[configFact]
+	if !ok {
+		return nil, fmt.Errorf("checkpoint %s has no configuration: it is of an older version of evorl", from.Path)
+	}
+	stored, err := Parse(from.Path, []byte(text), Environments(c.environments))
+	if err != nil {
+		return nil, fmt.Errorf("the configuration in the checkpoint: %w", err)
+	}
+	return stored, nil
 }
 
 // flat lists all keys by their dotted names, in TOML's order, and their values as TOML.

@@ -31,36 +31,40 @@ type Evaluation struct {
 	Refused []*checkpoint.CorruptError `json:"-"` // newer checkpoints that could not be used
 }
 
-// Evaluate runs the given number of new episodes of every member. The headline figures are of one member; nil: of the fittest in training
-// or, where members have no fitness, of all.
+// Evaluate runs the given number of new episodes of every member. MeanReturn and StdReturn are of one member; nil: of the member of
+// RestoreBest, else of a population under selection (PBT) the best member of this evaluation, else of all members.
 func (r *Restored) Evaluate(ctx context.Context, episodes int, member *int) (Evaluation, error) {
 	if member != nil {
 		if err := r.check(*member); err != nil {
 			return Evaluation{}, err
 		}
-	} else if fittest, ok, err := r.Fittest(ctx); err != nil {
-		return Evaluation{}, err
-	} else if ok {
-		member = &fittest
+	} else if r.best != nil {
+		member = &r.best.Member
 	}
 	out, err := r.workflow.Evaluate(ctx, episodes)
 	if err != nil {
 		return Evaluation{}, err
 	}
 	e := Evaluation{
-		Workflow: r.cfg.Run.Workflow, Env: r.cfg.Run.Env, Seed: r.eng.Seed(), Iteration: r.Iteration(), Members: len(out.Returns), Member: member, Episodes: episodes,
+		Workflow: r.cfg.Run.Workflow, Env: r.cfg.Run.Env, Seed: r.eng.Seed(), Iteration: r.Iteration(), Members: len(out.Returns), Episodes: episodes,
 		Checkpoint: r.checkpoint.Path, Digest: r.checkpoint.Manifest.Digest, Refused: r.refused, Best: r.best,
 	}
-	var all, means []float64
-	for i, returns := range out.Returns {
-		r := widen(returns)
-		if member == nil || *member == i {
-			all = append(all, r...)
-		}
-		means = append(means, metrics.Mean(r))
-		e.MemberReturns, e.MemberDeviations = append(e.MemberReturns, Number(means[i])), append(e.MemberDeviations, Number(deviation(r)))
+	var all [][]float64
+	var means []float64
+	for _, returns := range out.Returns {
+		x := widen(returns)
+		all, means = append(all, x), append(means, metrics.Mean(x))
+		e.MemberReturns, e.MemberDeviations = append(e.MemberReturns, Number(metrics.Mean(x))), append(e.MemberDeviations, Number(deviation(x)))
 	}
-	all = slices.DeleteFunc(all, math.IsNaN)
-	e.MeanReturn, e.StdReturn, e.BestReturn = Number(metrics.Mean(all)), Number(deviation(all)), Number(means[largest(means)])
+	best := largest(means)
+	if _, selected := r.workflow.(populated); selected && member == nil {
+		member = &best
+	}
+	of := slices.Concat(all...)
+	if member != nil {
+		of = all[*member]
+	}
+	of = slices.DeleteFunc(of, math.IsNaN)
+	e.Member, e.MeanReturn, e.StdReturn, e.BestReturn = member, Number(metrics.Mean(of)), Number(deviation(of)), Number(means[best])
 	return e, nil
 }

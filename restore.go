@@ -2,8 +2,10 @@ package evorl
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"math"
+	"io/fs"
+	"os"
 
 	"github.com/evorl/evorl/ec"
 	"github.com/evorl/evorl/engine"
@@ -24,26 +26,18 @@ type Restored struct {
 	refused    []*checkpoint.CorruptError
 }
 
-// Restore loads the newest valid checkpoint of a run. cfg is the run's configuration, see Stored; the seed of the engine is that of the
-// episodes of evaluations and recordings.
+// Restore loads the newest valid checkpoint of a run. cfg is the run's configuration, see Stored: where it differs from the checkpoint's,
+// except in iterations, the error is a *DifferenceError. The seed of the engine is that of the episodes of evaluations and recordings.
 func Restore(ctx context.Context, eng *engine.Engine, cfg *Config, path string) (*Restored, error) {
 	return restore(ctx, eng, cfg, path, func(r *Restored, dir *rundir.Dir) (err error) {
-		r.refused, err = checkpoint.Newest(dir.Checkpoints(), func(newest *checkpoint.Checkpoint) error {
-			r.checkpoint = newest
-			return load(ctx, r.workflow, newest)
-		})
+		r.refused, err = checkpoint.Newest(dir.Checkpoints(), func(newest *checkpoint.Checkpoint) error { return r.load(ctx, newest) })
 		return err
 	})
 }
 
-// RestoreBest loads the best state of a run, see Best; the member that Evaluate, Best and Fittest choose is the one that was best.
+// RestoreBest loads the best state of a run, see Best; the member that Evaluate and Best choose is the one that was best.
 func RestoreBest(ctx context.Context, eng *engine.Engine, cfg *Config, path string) (*Restored, error) {
-	return restore(ctx, eng, cfg, path, func(r *Restored, dir *rundir.Dir) (err error) {
-		if r.best, err = loadBest(ctx, r.workflow, dir); err == nil {
-			r.checkpoint = r.best.from
-		}
-		return err
-	})
+	return restore(ctx, eng, cfg, path, func(r *Restored, dir *rundir.Dir) error { return r.loadBest(ctx, dir) })
 }
 
 func restore(ctx context.Context, eng *engine.Engine, cfg *Config, path string, load func(*Restored, *rundir.Dir) error) (*Restored, error) {
@@ -62,6 +56,40 @@ func restore(ctx context.Context, eng *engine.Engine, cfg *Config, path string, 
 	return r, nil
 }
 
+// load loads a checkpoint of the configuration.
+func (r *Restored) load(ctx context.Context, c *checkpoint.Checkpoint) error {
+	stored, err := r.cfg.of(c)
+	if err != nil {
+		return err
+	}
+	if d := r.cfg.Differences(stored); len(d) > 0 {
+		return &DifferenceError{Path: r.path, Differences: d}
+	}
+	r.checkpoint = c
+	return load(ctx, r.workflow, c)
+}
+
+// loadBest loads the best state. A run at work may replace it meanwhile.
+func (r *Restored) loadBest(ctx context.Context, dir *rundir.Dir) error {
+	for {
+		best, refused, err := findBest(dir)
+		switch {
+		case err != nil:
+			return err
+		case best == nil && len(refused) > 0:
+			return refused[0]
+		case best == nil:
+			return errNoBest
+		}
+		r.best = best
+		err = r.load(ctx, best.from)
+		if _, gone := os.Stat(best.Checkpoint); err != nil && errors.Is(gone, fs.ErrNotExist) {
+			continue
+		}
+		return err
+	}
+}
+
 // Refused are newer checkpoints that could not be used.
 func (r *Restored) Refused() []*checkpoint.CorruptError { return r.refused }
 
@@ -71,35 +99,16 @@ func (r *Restored) Iteration() int { return int(r.checkpoint.Manifest.Step) }
 // Close frees the workflow.
 func (r *Restored) Close() error { return r.workflow.Close() }
 
-// Fittest is the member that was fittest in training; ok is false where members have no fitness.
-func (r *Restored) Fittest(ctx context.Context) (member int, ok bool, err error) {
-	if r.best != nil {
-		return r.best.Member, true, nil
-	}
-	p, ok := r.workflow.(populated)
-	if !ok {
-		return 0, false, nil
-	}
-	members, err := p.Members(ctx)
-	if err != nil {
-		return 0, false, err
-	}
-	fitness := make([]float64, len(members))
-	for i, m := range members {
-		fitness[i] = m.Fitness
-	}
-	at := largest(fitness)
-	return members[at].Index, !math.IsNaN(fitness[at]), nil
-}
-
-// trial is the number of episodes that choose among members without fitness.
+// trial is the number of episodes that choose a member.
 const trial = 10
 
-// Best is the member that was fittest in training or, where members have no fitness, that is best in ten episodes.
+// Best is the member of RestoreBest; after Restore it is the member with the highest mean return in ten episodes.
 func (r *Restored) Best(ctx context.Context) (int, error) {
-	member, ok, err := r.Fittest(ctx)
-	if members := r.workflow.Describe().Members; ok || err != nil || members == 1 {
-		return member, err
+	if r.best != nil {
+		return r.best.Member, nil
+	}
+	if r.workflow.Describe().Members == 1 {
+		return 0, nil
 	}
 	out, err := r.workflow.Evaluate(ctx, trial)
 	if err != nil {

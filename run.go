@@ -1,6 +1,7 @@
 package evorl
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/checkpoint"
+	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/engine/metrics"
 	"github.com/evorl/evorl/engine/rundir"
 )
@@ -34,11 +36,7 @@ type Run struct {
 	evaluatedAt int
 	best        *Best // nil: none yet
 	warnings    warnings
-	refused     []*checkpoint.CorruptError
 }
-
-// Refused are the checkpoints that Resume passed over, newest first, and why.
-func (r *Run) Refused() []*checkpoint.CorruptError { return r.refused }
 
 // From is the number of iterations that earlier sessions have done.
 func (r *Run) From() int { return r.from }
@@ -55,11 +53,15 @@ func (r *Run) Seconds() float64 { return r.before + time.Since(r.began).Seconds(
 // Learn runs the configured iterations, or those that remain. Every iteration is in metrics.jsonl and the TensorBoard events before the
 // hooks see it. When ctx ends, the iterations under way are finished and a checkpoint is written, from which Resume continues.
 func (r *Run) Learn(ctx context.Context, hooks ...engine.Hook) error {
+	facts, err := r.facts()
+	if err != nil {
+		return err
+	}
 	options := []engine.LearnOption{
 		engine.Iterations(r.cfg.Run.Iterations),
 		engine.EvaluateEvery(r.cfg.Evaluation.Every, r.cfg.Evaluation.Episodes),
 		engine.CheckpointTo(r.dir.Checkpoints(), r.cfg.Checkpoint.Every, r.cfg.Checkpoint.Keep,
-			checkpoint.Version(rundir.Version()), checkpoint.Provenance(r.facts())),
+			checkpoint.Version(rundir.Version()), checkpoint.Provenance(facts)),
 		engine.OnReport(r.keep),
 	}
 	for _, h := range hooks {
@@ -70,18 +72,23 @@ func (r *Run) Learn(ctx context.Context, hooks ...engine.Hook) error {
 }
 
 // facts are kept with each checkpoint.
-func (r *Run) facts() map[string]string {
+func (r *Run) facts() (map[string]string, error) {
+	var settings bytes.Buffer
+	if err := config.Encode(&settings, r.cfg.Sections()); err != nil {
+		return nil, err
+	}
 	p := r.provenance
 	now := p.Sessions[len(p.Sessions)-1]
 	return map[string]string{
-		"workflow": p.Workflow, "env": p.Environment, "seed": fmt.Sprint(p.Seed), "device": now.Device, "driver": now.Driver, "binding": now.Binding,
-	}
+		configFact: settings.String(), "workflow": p.Workflow, "env": p.Environment, "seed": fmt.Sprint(p.Seed),
+		"device": now.Device, "driver": now.Driver, "binding": now.Binding,
+	}, nil
 }
 
 // keep is the hook that writes a report to the run directory.
 func (r *Run) keep(ctx context.Context, report engine.Report) error {
 	r.done, r.steps = report.Iteration, report.EnvSteps
-	r.warnings.add(report)
+	r.warnings.count(report)
 	if report.Evaluation != nil {
 		r.evaluation, r.evaluatedAt = report.Evaluation, report.Iteration
 	}

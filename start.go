@@ -53,8 +53,9 @@ func Start(ctx context.Context, eng *engine.Engine, cfg *Config, path string) (_
 }
 
 // Resume continues the run in a folder from its newest checkpoint, or from the beginning when there is none yet. The configuration
-// must be the run's except for the number of iterations: otherwise the error is a *DifferenceError. Torn and altered checkpoints
-// are passed over, see Refused. The engine must have the seed of the configuration.
+// must be the one in the folder and in the checkpoint, except that the number of iterations may grow: otherwise the error is a
+// *DifferenceError, and nothing is changed. Torn and altered checkpoints are passed over; Warnings names them, and another
+// device than the checkpoint's. The engine must have the seed of the configuration.
 func Resume(ctx context.Context, eng *engine.Engine, cfg *Config, path string) (_ *Run, err error) {
 	if err := checkSeed(eng, cfg); err != nil {
 		return nil, err
@@ -73,8 +74,8 @@ func Resume(ctx context.Context, eng *engine.Engine, cfg *Config, path string) (
 	if err != nil {
 		return nil, err
 	}
-	if d := cfg.Differences(stored); len(d) > 0 {
-		return nil, &DifferenceError{Path: path, Differences: d}
+	if err := cfg.continues(stored, path); err != nil {
+		return nil, err
 	}
 	if r.provenance, err = dir.ReadProvenance(); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -82,12 +83,18 @@ func Resume(ctx context.Context, eng *engine.Engine, cfg *Config, path string) (
 	if err := r.build(ctx); err != nil {
 		return nil, err
 	}
-	r.refused, err = checkpoint.Newest(dir.Checkpoints(), func(c *checkpoint.Checkpoint) error { return r.restore(ctx, c) })
-	if errors.Is(err, checkpoint.ErrNone) && len(r.refused) == 0 {
+	refused, err := checkpoint.Newest(dir.Checkpoints(), func(c *checkpoint.Checkpoint) error { return r.restore(ctx, c) })
+	if errors.Is(err, checkpoint.ErrNone) && len(refused) == 0 {
 		err = r.workflow.Init(ctx) // killed before the first one: from the beginning
 	}
 	if err != nil {
 		return nil, err
+	}
+	for _, c := range refused {
+		r.warnings.addf("%v", c)
+	}
+	if len(refused) > 0 {
+		r.warnings.addf("the checkpoint before, of iteration %d, is used", r.from)
 	}
 	if stored.Run.Iterations != cfg.Run.Iterations {
 		if err := r.writeConfig(); err != nil {
@@ -124,6 +131,18 @@ func Stored(path string, opts ...Option) (*Config, error) {
 
 // restore loads a checkpoint into the workflow.
 func (r *Run) restore(ctx context.Context, c *checkpoint.Checkpoint) (err error) {
+	stored, err := r.cfg.of(c)
+	if err != nil {
+		return err
+	}
+	if err := r.cfg.continues(stored, r.Path()); err != nil {
+		return err
+	}
+	info, facts := r.eng.Device().Info(), c.Manifest.Provenance
+	if facts["device"] != info.Name || facts["driver"] != info.Driver {
+		r.warnings.addf("it continues on %s with driver %s, and its checkpoint is from %s with driver %s: results differ by rounding from those of one device",
+			info.Name, info.Driver, facts["device"], facts["driver"])
+	}
 	if err := load(ctx, r.workflow, c); err != nil {
 		return err
 	}

@@ -2,18 +2,24 @@ package evorl
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/evorl/evorl/engine"
 )
 
 // warnings count what a run survives and its user should know.
 type warnings struct {
+	resuming []string  // found on resuming
 	diverged float64   // episodes of this session
 	refused  []float32 // gradients of each member since the run began; PBT's copies take over the count of their parent
 }
 
-// add counts what a report has.
-func (w *warnings) add(r engine.Report) {
+func (w *warnings) addf(format string, args ...any) {
+	w.resuming = append(w.resuming, fmt.Sprintf(format, args...))
+}
+
+// count adds what a report has.
+func (w *warnings) count(r engine.Report) {
 	for _, n := range r.Metrics["episode/diverged"] {
 		if n > 0 { // NaN stands for no value
 			w.diverged += float64(n)
@@ -22,9 +28,10 @@ func (w *warnings) add(r engine.Report) {
 	w.refused = r.Metrics["gradient/refused"]
 }
 
-// Warnings says what went wrong without ending the run, by the metrics episode/diverged and gradient/refused; empty where nothing did.
+// Warnings says what went wrong without ending the run: first what Resume found, then what the metrics episode/diverged and
+// gradient/refused say of the iterations since; empty where nothing did.
 func (r *Run) Warnings() []string {
-	var out []string
+	out := slices.Clone(r.warnings.resuming)
 	if n := r.warnings.diverged; n > 0 {
 		out = append(out, fmt.Sprintf("%.0f episodes ended because their state diverged: see episode/diverged in %s", n, r.dir.Metrics()))
 	}

@@ -18,7 +18,7 @@ func TestWarnings(t *testing.T) {
 	defer dir.Close()
 	r := &Run{dir: dir}
 	report := func(diverged, refused []float32) {
-		r.warnings.add(engine.Report{Metrics: map[string][]float32{"episode/diverged": diverged, "gradient/refused": refused}})
+		r.warnings.count(engine.Report{Metrics: map[string][]float32{"episode/diverged": diverged, "gradient/refused": refused}})
 	}
 	report([]float32{0, float32(math.NaN())}, []float32{0, 0})
 	if got := r.Warnings(); len(got) != 0 {

@@ -24,14 +24,13 @@ func newEval() *cobra.Command {
 		Use:   "eval [flags] RUN_DIR",
 		Short: "Evaluate the newest checkpoint of a run, or its best",
 		Long: paragraphs(
-			"Run new episodes with the newest checkpoint of a run; actions are the policy's most likely ones. For PBT the figures are "+
-				"those of the member with the best fitness in training, which these episodes had no part in choosing; for other workflows they "+
-				"are over all members, unless --member names one. The episodes of seed S are the same every time; without --seed it is the "+
-				"run's own.",
-			"--best takes, in place of the newest checkpoint, the state of the run in which a member had the highest mean return of all evaluations, "+
-				"and that member. Chance has had its part in choosing it, so its episodes are others than the run's: those of the next seed.",
-			"--policy writes the member's policy as JSON, for programs that are to act by it; where no member is named and none is the "+
-				"fittest, it is the one that is best in ten episodes.",
+			"Run new episodes with the newest checkpoint of a run; actions are the policy's most likely ones. For PBT the figures are those "+
+				"of the member that is best in these very episodes, which favours luck; for other workflows they are over all members, "+
+				"unless --member names one. The episodes of seed S are the same every time; without --seed it is the run's own.",
+			"--best takes, in place of the newest checkpoint, the state of the run in which a member had the highest mean return of all "+
+				"evaluations, and that member. That choice favours luck, so its episodes are others than the run's: those of the next seed.",
+			"--policy writes the member's policy as JSON, for programs that are to act by it; where the figures are not of one member, it is "+
+				"the one that is best in ten episodes.",
 		),
 		Example: "  evorl eval --episodes 100 runs/pbt-CartPole-v1-1\n  evorl eval --best runs/openes-CartPole-v1-1\n" +
 			"  evorl eval --member 3 --policy policy.json runs/ppo-Hopper-v5-1",
@@ -77,7 +76,7 @@ func newEval() *cobra.Command {
 	cmd.Flags().IntVar(&episodes, "episodes", 100, "`N` episodes of each member")
 	cmd.Flags().BoolVar(&best, "best", false, "evaluate the best state of the run, not its newest checkpoint")
 	cmd.Flags().StringVar(&seed, "seed", "", "seed `S` of the episodes (default the run's, or with --best the next)")
-	cmd.Flags().IntVar(&member, "member", 0, "figures of member `N` (default the fittest or, where members have no fitness, all)")
+	cmd.Flags().IntVar(&member, "member", 0, "figures of member `N` (default for PBT the best of these episodes, else all)")
 	cmd.Flags().StringVar(&policy, "policy", "", "write the policy to `FILE`, as JSON")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "end with one line of JSON on standard output")
 	return cmd
@@ -115,12 +114,9 @@ func writePolicy(ctx context.Context, restored *evorl.Restored, member *int, pat
 }
 
 func writeEvaluation(cmd *cobra.Command, e evorl.Evaluation) error {
-	which := "the fittest "
-	switch {
-	case cmd.Flags().Changed("member"):
+	which := "the best "
+	if cmd.Flags().Changed("member") {
 		which = ""
-	case e.Best != nil:
-		which = "the best "
 	}
 	of := fmt.Sprintf("all %d members", e.Members)
 	over := plural(e.Episodes, "episode")

@@ -34,6 +34,10 @@ func TestForms(t *testing.T) {
 	if returns, _ := eval["member_returns"].([]any); len(returns) != int(eval["members"].(float64)) {
 		t.Errorf("eval: %v members, their returns are %v", eval["members"], eval["member_returns"])
 	}
+	returns, member := eval["member_returns"].([]any), int(eval["member"].(float64))
+	if returns[member] != eval["best_return"] || eval["mean_return"] != eval["best_return"] {
+		t.Errorf("eval: the figures are of member %d, return %v; want the best of %v", member, eval["mean_return"], returns)
+	}
 	if eval["episodes"] != 5.0 || eval["digest"] != run["digest"] {
 		t.Errorf("eval: %v", eval)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -220,4 +221,63 @@ func TestRunInUse(t *testing.T) {
 	// It can be looked at meanwhile.
 	b.must("inspect", "one")
 	b.must("eval", "--episodes", "2", "one")
+}
+
+// snapshot is the content of every file of a folder, by its path.
+func snapshot(t *testing.T, folder string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	err := filepath.WalkDir(folder, func(path string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		files[path] = string(data)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// Whoever edits the configuration of a run, or asks for fewer iterations than it has, is told which key; nothing is rewritten.
+func TestOtherSettingsAreRefused(t *testing.T) {
+	b := newBox(t)
+	b.must("run", "--out", "r", "--iterations", "12", "tiny.toml")
+	text, err := os.ReadFile(b.path("r", "config.toml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	edited := func(old, new string) string {
+		if !strings.Contains(string(text), old) {
+			t.Fatalf("config.toml has no %q", old)
+		}
+		return strings.Replace(string(text), old, new, 1)
+	}
+	resume, eval := []string{"run", "--resume", "--out", "r"}, []string{"eval", "r"}
+	for _, c := range []struct {
+		config string
+		args   []string
+		want   string
+	}{
+		{edited("seed = 3", "seed = 5"), resume, "seed is 5; the run has 3"},
+		{edited("seed = 3", "seed = 5"), eval, "seed is 5; the run has 3"},
+		{edited("epochs = 2", "epochs = 1"), resume, "ppo.epochs is 1; the run has 2"},
+		{edited("iterations = 12", "iterations = 6"), resume, "iterations is 6; the run has 12"},
+		{string(text), append(resume, "--iterations", "6"), "iterations is 6; the run has 12"},
+		{string(text), append(resume, "--iterations", "6", "tiny.toml"), "iterations is 6; the run has 12"},
+	} {
+		b.write("r/config.toml", c.config)
+		before := snapshot(t, b.path("r"))
+		stdout, stderr, status := b.run(c.args...)
+		if status != statusUsage || stdout != "" || !strings.Contains(stderr, c.want) {
+			t.Errorf("%v: status %d\n%s%s; want %q", c.args, status, stdout, stderr, c.want)
+		}
+		if after := snapshot(t, b.path("r")); !maps.Equal(before, after) {
+			t.Errorf("%v has changed the run directory", c.args)
+		}
+	}
+	b.write("r/config.toml", string(text))
+	b.must("run", "--resume", "--out", "r", "--iterations", "13")
 }

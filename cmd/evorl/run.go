@@ -142,11 +142,9 @@ func (f *runFlags) place(cfg *evorl.Config) (path string, resume bool, err error
 
 func (f *runFlags) learn(ctx context.Context, cmd *cobra.Command, cfg *evorl.Config, s *evorl.Run) error {
 	screen := cmd.ErrOrStderr()
-	for _, refused := range s.Refused() {
-		warn(screen, "%v", refused)
-	}
-	if len(s.Refused()) > 0 {
-		warn(screen, "the checkpoint before, of iteration %d, is used", s.From())
+	resuming := s.Warnings()
+	for _, text := range resuming {
+		warn(screen, "%s", text)
 	}
 	line := newLine(screen, int64(cfg.Run.Iterations), int64(s.From()), s.EnvSteps())
 	defer line.end()
@@ -157,8 +155,8 @@ func (f *runFlags) learn(ctx context.Context, cmd *cobra.Command, cfg *evorl.Con
 	})()
 	learned := s.Learn(ctx, line.show)
 	line.end()
-	for _, t := range s.Warnings() {
-		warn(screen, "%s", t)
+	for _, text := range s.Warnings()[len(resuming):] {
+		warn(screen, "%s", text)
 	}
 	if learned != nil && ctx.Err() == nil {
 		return learned

@@ -58,7 +58,7 @@ func newView() *cobra.Command {
 	cmd.Flags().StringVarP(&f.out, "out", "o", "", "write the page to `FILE` (default episode.html in RUN_DIR)")
 	cmd.Flags().StringVar(&f.gif, "gif", "", "write a moving picture to `FILE`")
 	cmd.Flags().StringVar(&f.png, "png", "", "write a still picture to `FILE`")
-	cmd.Flags().IntVar(&f.member, "member", 0, "show member `N` (default the fittest or, where members have no fitness, the best of ten episodes)")
+	cmd.Flags().IntVar(&f.member, "member", 0, "show member `N` (default the best of ten episodes)")
 	cmd.Flags().BoolVar(&f.best, "best", false, "show the best state of the run, not its newest checkpoint: see evorl eval --help")
 	cmd.Flags().StringVar(&f.seed, "seed", "", "seed `S` of the episode (default the run's, or with --best the next)")
 	cmd.Flags().Float64Var(&f.picture.At, "at", 0, "`SECONDS` into the episode at which pictures begin")

@@ -1,0 +1,145 @@
+package evorl_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/evorl/evorl"
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/checkpoint"
+	"github.com/evorl/evorl/envs"
+	"github.com/evorl/evorl/vk"
+)
+
+// small is a run of a second.
+func small(t *testing.T, opts ...evorl.Option) *evorl.Config {
+	t.Helper()
+	cfg, err := evorl.New("openes", "CartPole-v1", append([]evorl.Option{
+		evorl.Set("network.hidden=[4]"), evorl.Set("openes.population=8"), evorl.Set("iterations=4"), evorl.Set("evaluation.episodes=2"), evorl.Set("seed=3"),
+	}, opts...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg
+}
+
+func open(t *testing.T, seed uint32) *engine.Engine {
+	t.Helper()
+	dev, err := vk.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { dev.Close() })
+	return engine.New(dev, engine.Seed(seed))
+}
+
+// learn starts a run, or resumes it, and learns to its end.
+func learn(t *testing.T, begin func(context.Context, *engine.Engine, *evorl.Config, string) (*evorl.Run, error), eng *engine.Engine, cfg *evorl.Config, path string) *evorl.Run {
+	t.Helper()
+	run, err := begin(t.Context(), eng, cfg, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { run.Close() })
+	if err := run.Learn(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return run
+}
+
+// A run that continues on another device than its checkpoint's says so.
+func TestAnotherDevice(t *testing.T) {
+	eng, cfg, path := open(t, 3), small(t), filepath.Join(t.TempDir(), "run")
+	if err := learn(t, evorl.Start, eng, cfg, path).Close(); err != nil {
+		t.Fatal(err)
+	}
+	cfg.Run.Iterations = 6
+	first := learn(t, evorl.Resume, eng, cfg, path)
+	if got := first.Warnings(); len(got) != 0 {
+		t.Errorf("warnings on the same device: %q", got)
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	rewrite(t, filepath.Join(path, "checkpoints"), "device", "Voodoo2")
+	cfg.Run.Iterations = 8
+	if got := learn(t, evorl.Resume, eng, cfg, path).Warnings(); len(got) != 1 || !strings.Contains(got[0], "its checkpoint is from Voodoo2") {
+		t.Errorf("warnings %q; want one that names the other device", got)
+	}
+}
+
+// rewrite writes the newest checkpoint of a folder again with another fact.
+func rewrite(t *testing.T, folder, fact, value string) {
+	t.Helper()
+	var tensors []checkpoint.Tensor
+	_, err := checkpoint.Newest(folder, func(c *checkpoint.Checkpoint) error {
+		err := c.Load(func(of checkpoint.Tensor) error {
+			data, err := io.ReadAll(of.Data)
+			of.Data = bytes.NewReader(data)
+			tensors = append(tensors, of)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		facts := maps.Clone(c.Manifest.Provenance)
+		facts[fact] = value
+		_, err = checkpoint.Save(folder, c.Manifest.Step, slices.Values(tensors), checkpoint.Provenance(facts))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// An engine with another seed than the configuration's is refused before there is a run directory.
+func TestSeedsAgree(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "run")
+	_, err := evorl.Start(t.Context(), open(t, 4), small(t), path)
+	if err == nil || !strings.Contains(err.Error(), "the engine has seed 4 and the configuration 3") {
+		t.Errorf("error %v", err)
+	}
+	if found, _ := filepath.Glob(path); len(found) > 0 {
+		t.Error("there is a run directory")
+	}
+}
+
+// A run in an environment of the caller's resumes and is restored by a configuration that knows it.
+func TestRunInOwnEnvironment(t *testing.T) {
+	const still = "// environment: Still\n#include \"engine/rng.glsl\"\n#define STATE_SIZE 1\n#define OBS_SIZE 1\n#define ACTION_SIZE 2\n#define DISCRETE 1\n" +
+		"void env_reset(out float s[STATE_SIZE], inout Rng rng) { s[0] = 0.5; }\n" +
+		"void env_step(inout float s[STATE_SIZE], uint action, inout Rng rng, out float reward, out bool terminated) { reward = 1.0; terminated = false; }\n" +
+		"void env_observe(const float s[STATE_SIZE], out float obs[OBS_SIZE]) { obs[0] = s[0]; }\n"
+	var registry envs.Registry
+	spec := envs.Spec{Name: "Still", Observation: envs.Symmetric(1), Action: envs.Discrete(2), State: []string{"x"}, MaxSteps: 10}
+	if err := registry.Register(spec, still); err != nil {
+		t.Fatal(err)
+	}
+	eng, path := open(t, 3), filepath.Join(t.TempDir(), "run")
+	cfg := small(t, evorl.Environments(&registry), evorl.Set("env=Still"))
+	if err := learn(t, evorl.Start, eng, cfg, path).Close(); err != nil {
+		t.Fatal(err)
+	}
+	cfg.Run.Iterations = 6
+	if err := learn(t, evorl.Resume, eng, cfg, path).Close(); err != nil {
+		t.Fatal(err)
+	}
+	stored, err := evorl.Stored(path, evorl.Environments(&registry))
+	if err != nil || stored.Run.Iterations != 6 {
+		t.Fatalf("stored %+v, %v; want 6 iterations", stored, err)
+	}
+	trained, err := evorl.Restore(t.Context(), eng, stored, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer trained.Close()
+	if e, err := trained.Evaluate(t.Context(), 2, nil); err != nil || e.MeanReturn != 10 || e.Iteration != 6 {
+		t.Errorf("evaluated %+v, %v; want a return of 10 at iteration 6", e, err)
+	}
+}
