@@ -27,7 +27,8 @@ type Config struct {
 	task     any               // pointer to the environment's options; nil: it has none
 	parts    parts
 
-	environments *envs.Registry // where env was looked up
+	environments *envs.Registry   // where env was looked up
+	document     *config.Document // for the places of errors
 }
 
 func newConfig(w Workflow) *Config {
@@ -85,7 +86,7 @@ func decode(d *config.Document, o options) (*Config, error) {
 		return nil, d.UnknownValue("workflow", "workflow", workflowNames())
 	}
 	cfg := newConfig(w)
-	cfg.Run.Workflow, cfg.Run.Env, cfg.environments = names.Workflow, names.Env, o.environments
+	cfg.Run.Workflow, cfg.Run.Env, cfg.environments, cfg.document = names.Workflow, names.Env, o.environments, d
 	if err := cfg.place(names.Env, d); err != nil {
 		return nil, err
 	}

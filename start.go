@@ -36,13 +36,7 @@ func Start(ctx context.Context, eng *engine.Engine, cfg *Config, path string) (_
 			err = errors.Join(err, r.Close())
 		}
 	}()
-	if err := r.build(ctx); err != nil {
-		return nil, err
-	}
-	if err := r.workflow.Init(ctx); err != nil {
-		return nil, err
-	}
-	if err := ctx.Err(); err != nil {
+	if err := r.build(ctx, func(w engine.Workflow) error { return w.Init(ctx) }); err != nil {
 		return nil, err
 	}
 	if err := r.writeConfig(); err != nil {
@@ -80,7 +74,7 @@ func Resume(ctx context.Context, eng *engine.Engine, cfg *Config, path string) (
 	if r.provenance, err = dir.ReadProvenance(); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	if err := r.build(ctx); err != nil {
+	if err := r.build(ctx, func(engine.Workflow) error { return nil }); err != nil {
 		return nil, err
 	}
 	refused, err := checkpoint.Newest(dir.Checkpoints(), func(c *checkpoint.Checkpoint) error { return r.restore(ctx, c) })
@@ -112,12 +106,40 @@ func checkSeed(eng *engine.Engine, cfg *Config) error {
 	return nil
 }
 
-// build makes the workflow with all that the run will need, so that a lack of memory shows before anything has been learned.
-func (r *Run) build(ctx context.Context) (err error) {
-	if r.workflow, err = r.cfg.Build(ctx, r.eng); err != nil {
-		return err
+// build makes the workflow with all that the run will need, and begins it. When ctx ends, it returns at once: a kernel that is being
+// compiled cannot be stopped, so the rest ends in the background.
+func (r *Run) build(ctx context.Context, begin func(engine.Workflow) error) error {
+	type result struct {
+		w   engine.Workflow
+		err error
 	}
-	return r.workflow.Prepare(ctx, r.cfg.Evaluation.Episodes)
+	done := make(chan result, 1)
+	go func() {
+		w, err := r.cfg.prepared(ctx, r.eng)
+		if err == nil {
+			if err = begin(w); err != nil {
+				err = errors.Join(err, w.Close())
+			}
+		} else {
+			err = r.cfg.explain(ctx, r.eng, err)
+		}
+		done <- result{w, err}
+	}()
+	select {
+	case of := <-done:
+		if of.err != nil {
+			return of.err
+		}
+		r.workflow = of.w
+		return ctx.Err()
+	case <-ctx.Done():
+		go func() {
+			if of := <-done; of.err == nil {
+				_ = of.w.Close() // nobody is left to tell
+			}
+		}()
+		return ctx.Err()
+	}
 }
 
 // Stored is the configuration of the run in a folder. A run in an environment of the caller's needs the option Environments.

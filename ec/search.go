@@ -215,18 +215,27 @@ func (s *Search) Constants(ctx context.Context) error {
 	return errors.Join(s.evaluation.Constants(ctx), s.strategy.Constants(ctx), s.inside.repair.constants(ctx))
 }
 
-// Step implements engine.Workflow. The first one records the program.
-func (s *Search) Step(ctx context.Context, iteration int) (_ *vk.Ticket, err error) {
+// record records the program of Step, once.
+func (s *Search) record() (err error) {
 	if s.step == nil {
-		if s.step, err = s.eng.Record(s.algo.Name(), func(r *engine.Recorder) { s.Record(r, nil) }); err != nil {
-			return nil, err
-		}
+		s.step, err = s.eng.Record(s.algo.Name(), func(r *engine.Recorder) { s.Record(r, nil) })
+	}
+	return err
+}
+
+// Step implements engine.Workflow.
+func (s *Search) Step(ctx context.Context, iteration int) (*vk.Ticket, error) {
+	if err := s.record(); err != nil {
+		return nil, err
 	}
 	return s.step.Submit(ctx)
 }
 
 // Prepare implements engine.Workflow.
 func (s *Search) Prepare(ctx context.Context, episodes int) error {
+	if err := s.record(); err != nil {
+		return err
+	}
 	return s.evaluation.Prepare(ctx, s.solution, episodes)
 }
 

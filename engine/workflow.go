@@ -22,7 +22,8 @@ type Workflow interface {
 	Constants(ctx context.Context) error
 	// Step submits one iteration, the given number of them done before, and returns without waiting for it.
 	Step(ctx context.Context, iteration int) (*vk.Ticket, error)
-	// Prepare makes what Evaluate of so many episodes needs, so that a lack of memory shows before anything has been learned.
+	// Prepare records the programs of Step and makes what Evaluate of the given number of episodes needs, so that a size that the device
+	// does not allow and a lack of memory show before anything has been learned.
 	Prepare(ctx context.Context, episodes int) error
 	// Evaluate runs so many episodes of every member with the present parameters, apart from training.
 	Evaluate(ctx context.Context, episodes int) (Evaluation, error)

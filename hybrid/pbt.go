@@ -153,8 +153,11 @@ func (p *PBT) build(ctx context.Context, by func(*PBT, *engine.State) exchanger)
 	return s.Allocate()
 }
 
-// record makes the programs.
+// record records the programs of Step, once.
 func (p *PBT) record() (err error) {
+	if p.exchange != nil {
+		return nil
+	}
 	if p.step, err = p.eng.Record("pbt: "+p.inner.Describe().Workflow, func(r *engine.Recorder) { p.inner.Record(r, p.recordRows) }); err != nil {
 		return err
 	}
@@ -240,12 +243,10 @@ func (p *PBT) Init(ctx context.Context) error {
 	)
 }
 
-// Step implements engine.Workflow: an iteration, after an exchange when one is due. The first one records the programs.
+// Step implements engine.Workflow: an iteration, after an exchange when one is due.
 func (p *PBT) Step(ctx context.Context, iteration int) (*vk.Ticket, error) {
-	if p.exchange == nil {
-		if err := p.record(); err != nil {
-			return nil, err
-		}
+	if err := p.record(); err != nil {
+		return nil, err
 	}
 	if p.exchanges(iteration) {
 		if _, err := p.exchange.Submit(ctx); err != nil {
@@ -264,7 +265,12 @@ func (p *PBT) exchanges(done int) bool {
 func (p *PBT) Evaluator() *envs.Evaluator { return p.inner.Evaluator() }
 
 // Prepare implements engine.Workflow.
-func (p *PBT) Prepare(ctx context.Context, episodes int) error { return p.inner.Prepare(ctx, episodes) }
+func (p *PBT) Prepare(ctx context.Context, episodes int) error {
+	if err := p.record(); err != nil {
+		return err
+	}
+	return p.inner.Evaluator().Prepare(ctx, p.Clock(), episodes)
+}
 
 // Evaluate implements engine.Workflow.
 func (p *PBT) Evaluate(ctx context.Context, episodes int) (engine.Evaluation, error) {

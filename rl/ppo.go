@@ -288,18 +288,27 @@ func (p *PPO) Constants(ctx context.Context) error {
 	return errors.Join(p.ro.Init(ctx), gaps.Run(ctx))
 }
 
-// Step implements engine.Workflow. The first one records the program.
-func (p *PPO) Step(ctx context.Context, iteration int) (_ *vk.Ticket, err error) {
+// record records the program of Step, once.
+func (p *PPO) record() (err error) {
 	if p.step == nil {
-		if p.step, err = p.eng.Record(p.name, func(r *engine.Recorder) { p.Record(r, nil) }); err != nil {
-			return nil, err
-		}
+		p.step, err = p.eng.Record(p.name, func(r *engine.Recorder) { p.Record(r, nil) })
+	}
+	return err
+}
+
+// Step implements engine.Workflow.
+func (p *PPO) Step(ctx context.Context, iteration int) (*vk.Ticket, error) {
+	if err := p.record(); err != nil {
+		return nil, err
 	}
 	return p.step.Submit(ctx)
 }
 
 // Prepare implements engine.Workflow.
 func (p *PPO) Prepare(ctx context.Context, episodes int) error {
+	if err := p.record(); err != nil {
+		return err
+	}
 	return p.evaluate.Prepare(ctx, p.clock, episodes)
 }
 

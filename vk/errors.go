@@ -104,6 +104,16 @@ func (e *OutOfMemoryError) Error() string {
 		e.What, ByteSize(e.Need), e.Need, ByteSize(e.Have), e.Have, e.Why)
 }
 
+// GroupsError is the error of a dispatch with more workgroups along an axis than the device allows, or with none.
+type GroupsError struct {
+	Groups, Allowed [3]uint32
+}
+
+// Error states both numbers.
+func (e *GroupsError) Error() string {
+	return fmt.Sprintf("%v workgroups: each must be at least 1, and this device allows %v", e.Groups, e.Allowed)
+}
+
 // DeviceIndexError: there is no device of this index.
 type DeviceIndexError struct {
 	Index, Count int

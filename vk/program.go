@@ -135,7 +135,7 @@ func (p *Program) checkCall(c *Call) (err error) {
 	}
 	for way, n := range c.Groups {
 		if n == 0 || n > limits.MaxGroups[way] {
-			return fmt.Errorf("%v workgroups: each must be at least 1, and this device allows %v", c.Groups, limits.MaxGroups)
+			return &GroupsError{Groups: c.Groups, Allowed: limits.MaxGroups}
 		}
 	}
 	if s != p.checked {

@@ -77,7 +77,7 @@ func describe(err error) string {
 	if errors.As(err, &signal) {
 		return ""
 	}
-	text := "evorl: " + strings.TrimSpace(err.Error())
+	text := "evorl: " + strings.TrimPrefix(strings.TrimSpace(err.Error()), "evorl: ")
 	var index *vk.DeviceIndexError
 	var name *vk.DeviceNameError
 	var memory *vk.OutOfMemoryError

@@ -62,8 +62,9 @@ func TestBadInput(t *testing.T) {
 		{"run --out /proc/evorl tiny.toml", "", failed, []string{"run directory /proc/evorl"}},
 		{"run --set ppo.members=1000000 --set ppo.environments=100 tiny.toml", "", failed, []string{"out of memory: a state of", "needs", "GiB", "available", "use fewer members"}},
 		{"run --set ppo.members=1000000 --set network.hidden=[4000,4000] alone.toml", "", failed, []string{"out of memory: a state of", "needs", "TiB", "available", "smaller network"}},
-		{"run --set ppo.members=100000 --set ppo.environments=1 --set ppo.rollout_length=2 --set ppo.minibatches=1 --set network.hidden=[2] --set evaluation.episodes=65536 alone.toml", "",
-			failed, []string{"evaluating 65536 episodes of 100000 members", "out of memory: a state of", "needs", "GiB", "available", "fewer members"}},
+		{"run --set ppo.members=60000 --set ppo.environments=1 --set ppo.rollout_length=2 --set ppo.minibatches=1 --set network.hidden=[2] " +
+			"--set evaluation.episodes=65536 alone.toml", "", failed,
+			[]string{"evaluating 65536 episodes of 60000 members", "out of memory: a state of", "needs", "GiB", "available", "fewer members"}},
 		{"eval", "", usage, []string{"want one RUN_DIR"}},
 		{"eval none", "", failed, []string{"no run in none"}},
 		{"eval --episodes 0 none", "", usage, []string{"--episodes 0", "want 1 to"}},

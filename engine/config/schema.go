@@ -142,3 +142,28 @@ func sortedKeys(m reflect.Value) []reflect.Value {
 	slices.SortFunc(keys, func(a, b reflect.Value) int { return cmp.Compare(a.String(), b.String()) })
 	return keys
 }
+
+// Integer is an integer key of a section with a pointer to its value.
+type Integer struct {
+	Name  string
+	Value *int
+}
+
+// Integers lists the keys of a section's struct, given by a pointer, whose type is int, in the order of its fields.
+func Integers(section any) ([]Integer, error) {
+	v := reflect.ValueOf(section)
+	if v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct {
+		return nil, fmt.Errorf("config: integers of %T: want a pointer to a struct", section)
+	}
+	fields, err := fieldsOf(v.Elem().Type())
+	if err != nil {
+		return nil, err
+	}
+	var out []Integer
+	for _, f := range fields {
+		if p, ok := v.Elem().FieldByIndex(f.index).Addr().Interface().(*int); ok {
+			out = append(out, Integer{f.name, p})
+		}
+	}
+	return out, nil
+}
