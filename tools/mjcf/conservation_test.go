@@ -101,7 +101,7 @@ func TestPendulumKeepsEnergy(t *testing.T) {
 			Joints: []Joint{{Name: name, Type: "hinge", Q: dof, DOF: dof, Axis: [3]float64{0, 1, 0}, Reference: []float64{0}, Rest: []float64{0}, Armature: []float64{0}, InvWeight: []float64{1}}},
 		}
 	}
-	m := &Model{Name: "pendulum", Integrator: "RK4", Timestep: 0.002, Gravity: [3]float64{0, 0, -9.81}, Impratio: 1, NQ: 2, NV: 2,
+	m := &Model{Name: "pendulum", Integrator: "RK4", Timestep: 0.002, Gravity: [3]float64{0, 0, -9.81}, NQ: 2, NV: 2,
 		Bodies: []Body{{Name: "world", Quat: [4]float64{1}}, link("upper", 0, [3]float64{}, 0), link("lower", 1, [3]float64{0, 0, -0.5}, 1)}}
 	f := newFree(t, m)
 	energy := func(q, v []float64) float64 {
@@ -131,7 +131,7 @@ func TestPendulumKeepsEnergy(t *testing.T) {
 // TestFreeBodyKeepsMomentum: a body that tumbles without forces keeps its momentum, angular momentum and energy over 10,000 steps.
 func TestFreeBodyKeepsMomentum(t *testing.T) {
 	inertia := [3]float64{0.01, 0.02, 0.025} // about its middle axis, the turn is unstable
-	m := &Model{Name: "body", Integrator: "RK4", Timestep: 0.002, Impratio: 1, NQ: 7, NV: 6, Bodies: []Body{{Name: "world", Quat: [4]float64{1}}, {
+	m := &Model{Name: "body", Integrator: "RK4", Timestep: 0.002, NQ: 7, NV: 6, Bodies: []Body{{Name: "world", Quat: [4]float64{1}}, {
 		Name: "body", Weld: 1, Quat: [4]float64{1}, Mass: 2, COM: [3]float64{0.1, 0, 0.05}, Frame: [4]float64{1}, Inertia: inertia,
 		Joints: []Joint{{Name: "root", Type: "free", Reference: make([]float64, 7), Rest: make([]float64, 7), Armature: make([]float64, 6), InvWeight: make([]float64, 6)}},
 	}}}

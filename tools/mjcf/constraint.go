@@ -5,10 +5,10 @@ import (
 	"math"
 )
 
-// limit is a joint's: one row, of the end of its range that is nearer.
+// limit is a joint's or tendon's: one row, of the end of its range that is nearer.
 type limit struct {
-	dof  int
-	sign expr // of the row's only entry: 1 at the lower end
+	of   coordinate
+	sign expr // of the row: 1 at the lower end
 	d    expr
 	at   expr
 }
@@ -67,31 +67,95 @@ func (s *System) stiff(imp expr, weight float64, present expr) expr {
 	return present.Select(d, s.num(0))
 }
 
-// limits makes the rows of the joints' limits.
+// limits makes the rows of the joints' and tendons' limits.
 func (s *System) limits(warm []expr) ([]*limit, error) {
 	var all []*limit
 	for i := range s.dofs {
-		j := s.dofs[i].joint
-		if !j.Limited {
-			continue
+		if j := s.dofs[i].joint; j.Limited {
+			l, err := s.limit("joint", s.single(i), j.Range, j.Margin, j.SolRef, j.SolImp, warm)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", j.At, err)
+			}
+			all = append(all, l)
 		}
-		ref, err := s.soften("joint "+j.Name, j.SolRef, j.SolImp)
-		if err != nil {
-			return nil, err
+	}
+	for i := range s.Model.Tendons {
+		if t := &s.Model.Tendons[i]; t.Limited {
+			l, err := s.limit("tendon", s.tendon(i), t.Range, t.Margin, t.SolRef, t.SolImp, warm)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", t.At, err)
+			}
+			all = append(all, l)
 		}
-		name := s.dofs[i].name
-		above, below := s.q[j.Q].Sub(s.num(j.Range[0])), s.num(j.Range[1]).Sub(s.q[j.Q])
-		distance := above.Min(below).As("room_" + name)
-		sign := above.Less(below).Select(s.num(1), s.num(-1)).As("sign_" + name)
-		beyond := distance.Sub(s.num(j.Margin))
-		imp := s.impedance(ref, beyond).As("impedance_" + name)
-		l := &limit{dof: i, sign: sign}
-		l.d = s.stiff(imp, j.InvWeight[0], beyond.Less(s.num(0))).As("d_" + name)
-		aref := sign.Mul(s.v[i]).Scale(-ref.b).Sub(imp.Mul(beyond).Scale(ref.k))
-		l.at = sign.Mul(warm[i]).Sub(aref)
-		all = append(all, l)
 	}
 	return all, nil
+}
+
+func (s *System) limit(kind string, of coordinate, within [2]float64, margin float64, solref [2]float64, solimp [5]float64, warm []expr) (*limit, error) {
+	ref, err := s.soften(kind+" "+of.name, solref, solimp)
+	if err != nil {
+		return nil, err
+	}
+	name, length := of.name, s.length(of)
+	above, below := length.Sub(s.num(within[0])), s.num(within[1]).Sub(length)
+	distance := above.Min(below).As("room_" + name)
+	sign := above.Less(below).Select(s.num(1), s.num(-1)).As("sign_" + name)
+	beyond := distance.Sub(s.num(margin))
+	imp := s.impedance(ref, beyond).As("impedance_" + name)
+	l := &limit{of: of, sign: sign}
+	l.d = s.stiff(imp, of.weight, beyond.Less(s.num(0))).As("d_" + name)
+	aref := sign.Mul(s.of(of, s.v)).Scale(-ref.b).Sub(imp.Mul(beyond).Scale(ref.k))
+	l.at = sign.Mul(s.of(of, warm)).Sub(aref)
+	return l, nil
+}
+
+// tie is the row of an equality, which pushes both ways.
+type tie struct {
+	row []expr // by degree of freedom
+	d   expr
+	at  expr
+}
+
+// ties makes the rows of the equalities.
+func (s *System) ties(warm []expr) ([]*tie, error) {
+	var all []*tie
+	for i := range s.Model.Equalities {
+		e := &s.Model.Equalities[i]
+		name := s.unique("equality", e.Name, i)
+		ref, err := s.soften("equality "+name, e.SolRef, e.SolImp)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", e.At, err)
+		}
+		first := s.end(e.Ends[0])
+		t := &tie{row: s.zeros()}
+		s.spread(first, s.num(1), t.row)
+		distance, weight := s.length(first).Sub(s.num(first.reference+e.Poly[0])), first.weight
+		if len(e.Ends) == 2 {
+			second := s.end(e.Ends[1])
+			x := s.length(second).Sub(s.num(second.reference))
+			value, slope := s.num(0), s.num(0)
+			for k := 4; k > 0; k-- { // Horner's scheme, of the polynomial and its derivative
+				value = value.Add(s.num(e.Poly[k])).Mul(x)
+				slope = slope.Mul(x).Add(s.num(float64(k) * e.Poly[k]))
+			}
+			distance, weight = distance.Sub(value), weight+second.weight
+			s.spread(second, slope.Neg(), t.row)
+		}
+		distance = distance.As("off_" + name)
+		imp := s.impedance(ref, distance).As("impedance_" + name)
+		t.d = imp.Div(s.num(1).Sub(imp).Scale(weight)).As("d_" + name)
+		t.at = s.dot(t.row, warm).Add(s.dot(t.row, s.v).Scale(ref.b)).Add(imp.Mul(distance).Scale(ref.k))
+		all = append(all, t)
+	}
+	return all, nil
+}
+
+func (s *System) zeros() []expr {
+	out := make([]expr, len(s.dofs))
+	for i := range out {
+		out[i] = s.num(0)
+	}
+	return out
 }
 
 // resist gives the contacts their stiffness and residual.
@@ -133,35 +197,35 @@ func (c *contact) directions() int {
 // along is J x of a contact, in its directions, for x whose twists are given too.
 func (s *System) along(c *contact, x []expr, twists []twist) []expr {
 	out := make([]expr, c.directions())
-	if c.other == 0 {
-		velocity := twists[c.body].velocity(c.point)
-		for k := range out {
-			out[k] = c.frame[k].Dot(velocity)
+	for k := range out {
+		if c.other == 0 {
+			out[k] = c.frame[k].Dot(twists[c.body].velocity(c.point))
+			continue
 		}
-		return out
+		sum := s.num(0)
+		for i, entry := range s.row(c, k) {
+			sum = sum.Add(entry.Mul(x[i]))
+		}
+		out[k] = sum
 	}
-	sum := s.num(0)
-	for i, entry := range s.row(c) {
-		sum = sum.Add(entry.Mul(x[i]))
-	}
-	out[0] = sum
 	return out
 }
 
-// row is the row of J of a contact of two bodies that move. What moves both does not appear.
-func (s *System) row(c *contact) []expr {
-	out := make([]expr, len(s.dofs))
-	for i := range out {
-		out[i] = s.num(0)
-	}
+// row is the row of J of a contact of two bodies that move, in one of its directions. What moves both does not appear.
+func (s *System) row(c *contact, direction int) []expr {
+	out := s.zeros()
 	of, to := s.chain(c.body), s.chain(c.other)
+	name := "reach_" + c.name
+	if direction > 0 {
+		name = fmt.Sprintf("slide%d_%s", direction, c.name)
+	}
 	for i := range s.dofs {
 		d := &s.dofs[i]
 		switch {
 		case of[i] && !to[i]:
-			out[i] = c.frame[0].Dot(s.unit(d).velocity(c.point)).As("reach_" + c.name + "_" + d.name)
+			out[i] = c.frame[direction].Dot(s.unit(d).velocity(c.point)).As(name + "_" + d.name)
 		case to[i] && !of[i]:
-			out[i] = c.frame[0].Dot(s.unit(d).velocity(c.point.Add(c.across))).Neg()
+			out[i] = c.frame[direction].Dot(s.unit(d).velocity(c.point.Add(c.across))).Neg()
 		}
 	}
 	return out

@@ -4,156 +4,238 @@
     /tmp/mujoco/bin/python tools/mjcf/dump.py --out tools/mjcf/models               # the models of Gymnasium
     /tmp/mujoco/bin/python tools/mjcf/dump.py --out DIR my_robot.xml
 
-Everything is in the units of MuJoCo: metres, kilograms, seconds, radians. Quaternions are w x y z. What the generator cannot do is refused here, by the
-element and its line: the subset is trees of free, hinge and slide joints, planes, spheres and capsules that touch with condim 1 or 3 and pyramidal cones,
-motors on joints, springs, dampers and limits of joints, and the fluid forces on inertia boxes.
+Everything is in the units of MuJoCo: metres, kilograms, seconds, radians. Quaternions are w x y z. fields.py lists what is understood; docs/physics.md says what that is. A model that
+differs from MuJoCo's defaults in anything else is refused, by element, name and line. A model that limits the solver's precision is accepted with a warning.
 """
 
 import argparse
 import json
 import pathlib
 import sys
-import xml.parsers.expat
 
-import mujoco
-import numpy as np
+try:
+    import mujoco
+    import numpy as np
+except ModuleNotFoundError as err:
+    sys.exit(f"dump.py: {sys.executable} has no module {err.name}; want: {sys.executable} -m pip install mujoco==3.12.0")
 
-# The elements that have a meaning here, or none for the dynamics.
-ELEMENTS = {
-    "mujoco", "compiler", "option", "size", "visual", "statistic", "default", "custom", "asset", "worldbody", "body", "joint", "freejoint", "geom",
-    "inertial", "site", "camera", "light", "actuator", "motor", "contact", "exclude", "sensor", "tendon", "fixed", "flag",
-}
-ANYTHING = {"visual", "statistic", "custom", "asset", "sensor"}  # whose children are of no concern
-GEOMS = {"plane", "sphere", "capsule", "box", "cylinder", "ellipsoid"}  # the last three where they touch nothing
-JOINTS = {int(mujoco.mjtJoint.mjJNT_FREE): "free", int(mujoco.mjtJoint.mjJNT_SLIDE): "slide", int(mujoco.mjtJoint.mjJNT_HINGE): "hinge"}
-TYPES = {int(getattr(mujoco.mjtGeom, "mjGEOM_" + name.upper())): name for name in GEOMS}
+import fields
+import places
+
+JOINTS = {int(getattr(mujoco.mjtJoint, f"mjJNT_{name.upper()}")): name for name in ("free", "slide", "hinge")}
+GEOMS = {int(getattr(mujoco.mjtGeom, f"mjGEOM_{name.upper()}")): name for name in ("plane", "sphere", "capsule", "box", "cylinder", "ellipsoid")}
+OBJECTS = {"body": mujoco.mjtObj.mjOBJ_BODY, "joint": mujoco.mjtObj.mjOBJ_JOINT, "geom": mujoco.mjtObj.mjOBJ_GEOM, "site": mujoco.mjtObj.mjOBJ_SITE,
+           "tendon": mujoco.mjtObj.mjOBJ_TENDON, "equality": mujoco.mjtObj.mjOBJ_EQUALITY, "actuator": mujoco.mjtObj.mjOBJ_ACTUATOR}
 
 
 class Unsupported(Exception):
     pass
 
 
-def elements(path):
-    """All elements of an MJCF file in order: (tag, attributes, line, tags of the parents)."""
-    found, stack = [], []
-    parser = xml.parsers.expat.ParserCreate()
+class Description:
+    """A compiled model, with the places of its elements."""
 
-    def start(tag, attributes):
-        found.append((tag, attributes, parser.CurrentLineNumber, list(stack)))
-        stack.append(tag)
+    def __init__(self, path, name):
+        self.path, self.name = places.parse(path), name
+        spec = mujoco.MjSpec.from_file(str(path))
+        self.model = spec.compile()
+        self.places = places.Places(self.path, spec)
+        self.disabled, self.enabled = fields.flags(self.model)
 
-    parser.StartElementHandler = start
-    parser.EndElementHandler = lambda tag: stack.pop()
-    parser.Parse(path.read_bytes(), True)
-    return found
+    def label(self, kind, i):
+        return mujoco.mj_id2name(self.model, OBJECTS[kind], i) or ""
+
+    def at(self, kind, i):
+        return self.places.of(kind, i)[0]
+
+    def refusal(self, kind, i, why):
+        """The text of a refusal of an element."""
+        place, tag = self.places.of(kind, i)
+        name = self.label(kind, i)
+        return f'{place}: <{tag}>{f" {json.dumps(name)}" if name else ""}: {why}'
+
+    def refuse(self, kind, i, why):
+        raise Unsupported(self.refusal(kind, i, why))
+
+    def check(self):
+        """Refuses what fields.py does not list, all of it at once."""
+        model, found, counts = self.model, {}, []
+        for kind, i, field, value, default in fields.deviations(model):
+            why = f"{field} is {shown(value)}, not {shown(default)}"
+            if kind == "option":
+                place = self.places.attribute("option", OPTION_ATTRIBUTES.get(field, field))
+                found.setdefault(f"{place}: <option>: ", []).append(why)
+            elif kind == "mujoco":
+                counts.append(f"{self.places.attribute(*COUNTED.get(field, ('mujoco', '')))}: {why}: not supported; want MuJoCo's default")
+            else:
+                found.setdefault(self.refusal(kind, i, ""), []).append(why)
+        lines = [f"{element}{', '.join(why)}: not supported; want MuJoCo's default" for element, why in found.items()]
+        for names, known, value in ((self.disabled, fields.DISABLE, "disable"), (self.enabled, fields.ENABLE, "enable")):
+            for name in sorted(names - known):
+                lines.append(f'{self.places.attribute("flag", name.lower())}: <flag>: {name.lower()}="{value}" is not supported')
+        if model.opt.integrator not in (int(mujoco.mjtIntegrator.mjINT_EULER), int(mujoco.mjtIntegrator.mjINT_RK4)):
+            lines.append(f"{self.places.attribute('option', 'integrator')}: <option>: this integrator is not supported; want Euler or RK4")
+        if {"SPRING", "DAMPER"} <= self.disabled and (model.opt.density or model.opt.viscosity):
+            lines.append(f"{self.places.attribute('flag', 'spring')}: <flag>: a medium is not supported where spring and damper are disabled")
+        lines = lines or counts
+        if len(lines) > MOST:
+            lines[MOST:] = [f"{self.path.name}: {len(lines) - MOST} more"]
+        if lines:
+            raise Unsupported("\n".join(lines))
+
+    def warnings(self):
+        for name, value, default in fields.precision(self.model):
+            yield (f"{self.places.attribute('option', name)}: <option>: {name} is {shown(value)}, not {shown(default)}: MuJoCo may stop elsewhere; here contacts and limits are "
+                   "solved to the minimum (docs/physics.md)")
+
+    def __call__(self):
+        self.check()
+        model, option = self.model, self.model.opt
+        tendons = [t for t in range(model.ntendon) if self.acts(t)]
+        return {
+            "name": self.name, "source": self.path.name, "mujoco": mujoco.__version__,
+            "integrator": "RK4" if option.integrator == int(mujoco.mjtIntegrator.mjINT_RK4) else "Euler", "eulerdamp": "EULERDAMP" not in self.disabled,
+            "timestep": option.timestep, "gravity": [0.0] * 3 if "GRAVITY" in self.disabled else numbers(option.gravity),
+            "density": option.density, "viscosity": option.viscosity, "wind": numbers(option.wind),
+            "meaninertia": model.stat.meaninertia, "nq": model.nq, "nv": model.nv,
+            "bodies": [self.body(b) for b in range(model.nbody)], "tendons": [self.tendon(t) for t in tendons],
+            "equalities": [] if self.disabled & {"CONSTRAINT", "EQUALITY"} else [self.equality(e, tendons) for e in range(model.neq) if model.eq_active0[e]],
+            "actuators": [self.actuator(a, tendons) for a in range(model.nu)],
+            "excluded": [[int(s) >> 16, int(s) & 0xFFFF] for s in model.exclude_signature],
+        }
+
+    def body(self, b):
+        model = self.model
+        joints = [self.joint(j) for j in np.flatnonzero(model.jnt_bodyid == b)]
+        geoms = [self.geom(g) for g in np.flatnonzero(model.geom_bodyid == b)]
+        sites = [{"name": self.label("site", s), "pos": numbers(model.site_pos[s])} for s in np.flatnonzero(model.site_bodyid == b)]
+        return {
+            "name": self.label("body", b), "parent": int(model.body_parentid[b]), "weld": int(model.body_weldid[b]),
+            "pos": numbers(model.body_pos[b]), "quat": numbers(model.body_quat[b]), "mass": float(model.body_mass[b]),
+            "com": numbers(model.body_ipos[b]), "frame": numbers(model.body_iquat[b]), "inertia": numbers(model.body_inertia[b]),
+            "invweight": numbers(model.body_invweight0[b]), "joints": joints, "geoms": [g for g in geoms if g], "sites": sites,
+        }
+
+    def joint(self, j):
+        model, kind = self.model, self.model.jnt_type[j]
+        if kind not in JOINTS:
+            self.refuse("joint", j, "ball joints are not supported; want free, hinge or slide")
+        dof, q = model.jnt_dofadr[j], model.jnt_qposadr[j]
+        size, width = (6, 7) if JOINTS[kind] == "free" else (1, 1)
+        if np.any(model.dof_damping[dof:dof + size] != model.dof_damping[dof]):
+            self.refuse("joint", j, "its degrees of freedom are damped differently")
+        force = bool(model.jnt_actfrclimited[j])
+        return {
+            "name": self.label("joint", j), "at": self.at("joint", j), "type": JOINTS[kind], "q": int(q), "dof": int(dof),
+            "pos": numbers(model.jnt_pos[j]), "axis": numbers(model.jnt_axis[j]),
+            "reference": numbers(model.qpos0[q:q + width]), "rest": numbers(model.qpos_spring[q:q + width]),
+            "stiffness": self.spring(model.jnt_stiffness[j]), "damping": self.damper(model.dof_damping[dof]), "armature": numbers(model.dof_armature[dof:dof + size]),
+            "limited": self.limited(model.jnt_limited[j]), "range": numbers(model.jnt_range[j]), "margin": float(model.jnt_margin[j]),
+            "solref": numbers(model.jnt_solref[j]), "solimp": numbers(model.jnt_solimp[j]), "invweight": numbers(model.dof_invweight0[dof:dof + size]),
+            "forcelimited": force, "forcerange": numbers(model.jnt_actfrcrange[j]) if force else [0.0, 0.0],
+        }
+
+    def geom(self, g):
+        """A geom, or None for one that touches nothing and has no form that viewers draw."""
+        model, touches = self.model, fields.touches(self.model, g)
+        if model.geom_type[g] not in GEOMS:
+            if not touches:
+                return None
+            kind = mujoco.mjtGeom(model.geom_type[g]).name.removeprefix("mjGEOM_").lower()
+            self.refuse("geom", g, f"type {kind} is supported only where it touches nothing (contype and conaffinity 0)")
+        return {
+            "name": self.label("geom", g), "at": self.at("geom", g), "type": GEOMS[model.geom_type[g]], "pos": numbers(model.geom_pos[g]), "quat": numbers(model.geom_quat[g]),
+            "size": numbers(model.geom_size[g]), "contype": int(model.geom_contype[g]) if touches else 0, "conaffinity": int(model.geom_conaffinity[g]) if touches else 0,
+            "condim": int(model.geom_condim[g]), "priority": int(model.geom_priority[g]), "solmix": float(model.geom_solmix[g]),
+            "friction": numbers(model.geom_friction[g]), "margin": float(model.geom_margin[g]),
+            "solref": numbers(model.geom_solref[g]), "solimp": numbers(model.geom_solimp[g]), "rgba": numbers(np.round(model.geom_rgba[g].astype(float), 4)),
+        }
+
+    def acts(self, t):
+        """Whether a tendon has any effect."""
+        model = self.model
+        tendon = int(mujoco.mjtTrn.mjTRN_TENDON)
+        driven = any(model.actuator_trntype[a] == tendon and model.actuator_trnid[a][0] == t for a in range(model.nu))
+        tied = any(model.eq_type[e] == int(mujoco.mjtEq.mjEQ_TENDON) and t in (model.eq_obj1id[e], model.eq_obj2id[e]) for e in range(model.neq))
+        return driven or tied or self.limited(model.tendon_limited[t]) or bool(model.tendon_stiffness[t] or model.tendon_damping[t] or model.tendon_armature[t])
+
+    def tendon(self, t):
+        model = self.model
+        path = range(model.tendon_adr[t], model.tendon_adr[t] + model.tendon_num[t])
+        if any(model.wrap_type[w] != int(mujoco.mjtWrap.mjWRAP_JOINT) for w in path):
+            self.refuse("tendon", t, "spatial tendons are not supported; want fixed")
+        return {
+            "name": self.label("tendon", t), "at": self.at("tendon", t), "joints": [[int(model.jnt_dofadr[model.wrap_objid[w]]), float(model.wrap_prm[w])] for w in path],
+            "reference": float(model.tendon_length0[t]), "rest": numbers(model.tendon_lengthspring[t]),
+            "stiffness": self.spring(model.tendon_stiffness[t]), "damping": self.damper(model.tendon_damping[t]), "armature": float(model.tendon_armature[t]),
+            "limited": self.limited(model.tendon_limited[t]), "range": numbers(model.tendon_range[t]), "margin": float(model.tendon_margin[t]),
+            "solref": numbers(model.tendon_solref_lim[t]), "solimp": numbers(model.tendon_solimp_lim[t]), "invweight": float(model.tendon_invweight0[t]),
+        }
+
+    def equality(self, e, tendons):
+        model, kind = self.model, self.model.eq_type[e]
+        if kind not in (int(mujoco.mjtEq.mjEQ_JOINT), int(mujoco.mjtEq.mjEQ_TENDON)):
+            self.refuse("equality", e, "not supported; want joint or tendon")
+        first, second = int(model.eq_obj1id[e]), int(model.eq_obj2id[e])
+        if kind == int(mujoco.mjtEq.mjEQ_JOINT):
+            ends = [{"dof": self.scalar("equality", e, j)} for j in (first, second) if j >= 0]
+        else:
+            ends = [{"tendon": tendons.index(t)} for t in (first, second) if t >= 0]
+        return {"name": self.label("equality", e), "at": self.at("equality", e), "ends": ends, "poly": numbers(model.eq_data[e][:5]),
+                "solref": numbers(model.eq_solref[e]), "solimp": numbers(model.eq_solimp[e])}
+
+    def scalar(self, kind, i, joint):
+        """The degree of freedom of a hinge or slide joint that an element of some kind acts on."""
+        if JOINTS.get(self.model.jnt_type[joint]) not in ("hinge", "slide"):
+            self.refuse(kind, i, f'acts on the joint "{self.label("joint", joint)}", which has several degrees of freedom; want hinge or slide')
+        return int(self.model.jnt_dofadr[joint])
+
+    def actuator(self, a, tendons):
+        model, transmission = self.model, self.model.actuator_trntype[a]
+        if transmission in (int(mujoco.mjtTrn.mjTRN_JOINT), int(mujoco.mjtTrn.mjTRN_JOINTINPARENT)):
+            end = {"dof": self.scalar("actuator", a, model.actuator_trnid[a][0])}
+        elif transmission == int(mujoco.mjtTrn.mjTRN_TENDON):
+            end = {"tendon": tendons.index(model.actuator_trnid[a][0])}
+        else:
+            self.refuse("actuator", a, "its transmission is not supported; want joint or tendon")
+        bias = model.actuator_biastype[a]
+        if model.actuator_gaintype[a] != int(mujoco.mjtGain.mjGAIN_FIXED) or bias not in (int(mujoco.mjtBias.mjBIAS_NONE), int(mujoco.mjtBias.mjBIAS_AFFINE)):
+            self.refuse("actuator", a, "its gain or bias is not supported; want a fixed gain, and no bias or an affine one: a motor, position or velocity actuator")
+        if np.any(model.actuator_gear[a][1:]):
+            self.refuse("actuator", a, f"gear is {shown(model.actuator_gear[a])}; want one number")
+        force = bool(model.actuator_forcelimited[a])
+        return {
+            "name": self.label("actuator", a), "at": self.at("actuator", a), **end, "gear": float(model.actuator_gear[a][0]), "gain": float(model.actuator_gainprm[a][0]),
+            "bias": numbers(model.actuator_biasprm[a][:3]) if bias == int(mujoco.mjtBias.mjBIAS_AFFINE) else [0.0] * 3,
+            "limited": bool(model.actuator_ctrllimited[a]) and "CLAMPCTRL" not in self.disabled, "range": numbers(model.actuator_ctrlrange[a]),
+            "forcelimited": force, "forcerange": numbers(model.actuator_forcerange[a]) if force else [0.0, 0.0],
+        }
+
+    def limited(self, value):
+        return bool(value) and not self.disabled & {"CONSTRAINT", "LIMIT"}
+
+    def spring(self, stiffness):
+        return 0.0 if "SPRING" in self.disabled else float(stiffness)
+
+    def damper(self, damping):
+        return 0.0 if "DAMPER" in self.disabled else float(damping)
 
 
-def refuse(path, line, tag, attributes, why):
-    name = f' "{attributes["name"]}"' if "name" in attributes else ""
-    raise Unsupported(f"{path}:{line}: <{tag}>{name}: {why}")
-
-
-def check(path):
-    """Refuses what the text of the model alone shows to be out of the subset."""
-    for tag, attributes, line, parents in elements(path):
-        if ANYTHING.intersection(parents):
-            continue
-        if tag not in ELEMENTS:
-            refuse(path, line, tag, attributes, f"not supported; there are {', '.join(sorted(ELEMENTS))}")
-        if tag in ("joint",) and attributes.get("type") == "ball":
-            refuse(path, line, tag, attributes, "ball joints are not supported; want free, hinge or slide")
-        if tag == "geom" and attributes.get("type", "sphere") not in GEOMS:
-            refuse(path, line, tag, attributes, f"type {attributes['type']} is not supported; want plane, sphere or capsule")
-        if tag == "geom" and attributes.get("condim", "3") not in ("1", "3"):
-            refuse(path, line, tag, attributes, f"condim {attributes['condim']} is not supported; want 1 or 3")
-        if tag == "joint" and float(attributes.get("frictionloss", "0")) != 0:
-            refuse(path, line, tag, attributes, "frictionloss is not supported; want 0")
-        if tag == "fixed" and any(float(attributes.get(k, "0").split()[0]) != 0 for k in ("stiffness", "damping", "frictionloss")):
-            refuse(path, line, tag, attributes, "tendons that act are not supported; want no stiffness, damping, friction or limit")
-        if tag == "option" and attributes.get("cone", "pyramidal") != "pyramidal":
-            refuse(path, line, tag, attributes, "elliptic cones are not supported; want pyramidal")
-        if tag == "option" and attributes.get("integrator", "Euler") not in ("Euler", "RK4"):
-            refuse(path, line, tag, attributes, f"integrator {attributes['integrator']} is not supported; want Euler or RK4")
-        if tag == "option" and attributes.get("noslip_iterations", "0") != "0":
-            refuse(path, line, tag, attributes, "noslip_iterations is not supported; want 0")
-        if tag == "flag":
-            refuse(path, line, tag, attributes, "flags are not supported")
-
-
-def zero(model, names):
-    """Refuses models in which one of the fields is used."""
-    for name in names:
-        if np.any(getattr(model, name)):
-            raise Unsupported(f"{name} is not zero; it is not supported")
+MOST = 10  # refusals shown
+# Attributes of <option> that are named otherwise than the field.
+OPTION_ATTRIBUTES = {"disableactuator": "actuatorgroupdisable"}
+# Tag and attribute of what makes a count differ from zero.
+COUNTED = {"npair": ("pair", "geom1"), "nmocap": ("body", "mocap"), "nflex": ("flexcomp", "type"), "nplugin": ("plugin", "plugin"), "na": ("actuator", "")}
 
 
 def numbers(values):
-    values = np.asarray(values, np.float64)
-    return values.tolist()
+    return np.asarray(values, np.float64).tolist()
 
 
-def describe(path, name):
-    model = mujoco.MjModel.from_xml_path(str(path))
-    data = mujoco.MjData(model)
-    zero(model, ["dof_frictionloss", "dof_dampingpoly", "jnt_stiffnesspoly", "tendon_stiffness", "tendon_damping", "tendon_limited", "neq", "npair",
-                 "na", "body_gravcomp", "geom_gap", "geom_surfacevel", "geom_adhesion", "geom_fluid", "actuator_armature", "actuator_damping", "nmocap"])
-    label = lambda kind, i: mujoco.mj_id2name(model, kind, i) or ""
-    bodies = []
-    for b in range(model.nbody):
-        joints, geoms, sites = [], [], []
-        for j in np.flatnonzero(model.jnt_bodyid == b):
-            dof, q = model.jnt_dofadr[j], model.jnt_qposadr[j]
-            if int(model.jnt_type[j]) not in JOINTS:
-                raise Unsupported(f"joint {label(mujoco.mjtObj.mjOBJ_JOINT, j)!r}: its type is not supported; want free, hinge or slide")
-            size, width = (6, 7) if JOINTS[int(model.jnt_type[j])] == "free" else (1, 1)
-            joints.append({
-                "name": label(mujoco.mjtObj.mjOBJ_JOINT, j), "type": JOINTS[int(model.jnt_type[j])], "q": int(q), "dof": int(dof),
-                "pos": numbers(model.jnt_pos[j]), "axis": numbers(model.jnt_axis[j]),
-                "reference": numbers(model.qpos0[q:q + width]), "rest": numbers(model.qpos_spring[q:q + width]),
-                "stiffness": float(model.jnt_stiffness[j]), "damping": float(model.dof_damping[dof]), "armature": numbers(model.dof_armature[dof:dof + size]),
-                "limited": bool(model.jnt_limited[j]), "range": numbers(model.jnt_range[j]), "margin": float(model.jnt_margin[j]),
-                "solref": numbers(model.jnt_solref[j]), "solimp": numbers(model.jnt_solimp[j]), "invweight": numbers(model.dof_invweight0[dof:dof + size]),
-            })
-            if np.any(model.dof_damping[dof:dof + size] != model.dof_damping[dof]):
-                raise Unsupported(f"joint {label(mujoco.mjtObj.mjOBJ_JOINT, j)!r}: its axes are damped differently")
-        for g in np.flatnonzero(model.geom_bodyid == b):
-            geoms.append({
-                "name": label(mujoco.mjtObj.mjOBJ_GEOM, g), "type": TYPES[int(model.geom_type[g])], "pos": numbers(model.geom_pos[g]), "quat": numbers(model.geom_quat[g]),
-                "size": numbers(model.geom_size[g]), "contype": int(model.geom_contype[g]), "conaffinity": int(model.geom_conaffinity[g]),
-                "condim": int(model.geom_condim[g]), "priority": int(model.geom_priority[g]), "solmix": float(model.geom_solmix[g]),
-                "friction": numbers(model.geom_friction[g]), "margin": float(model.geom_margin[g]),
-                "solref": numbers(model.geom_solref[g]), "solimp": numbers(model.geom_solimp[g]), "rgba": numbers(np.round(model.geom_rgba[g].astype(float), 4)),
-            })
-        for s in np.flatnonzero(model.site_bodyid == b):
-            sites.append({"name": label(mujoco.mjtObj.mjOBJ_SITE, s), "pos": numbers(model.site_pos[s])})
-        bodies.append({
-            "name": label(mujoco.mjtObj.mjOBJ_BODY, b), "parent": int(model.body_parentid[b]), "weld": int(model.body_weldid[b]),
-            "pos": numbers(model.body_pos[b]), "quat": numbers(model.body_quat[b]), "mass": float(model.body_mass[b]),
-            "com": numbers(model.body_ipos[b]), "frame": numbers(model.body_iquat[b]), "inertia": numbers(model.body_inertia[b]),
-            "invweight": numbers(model.body_invweight0[b]), "joints": joints, "geoms": geoms, "sites": sites,
-        })
-    actuators = []
-    for a in range(model.nu):
-        title = label(mujoco.mjtObj.mjOBJ_ACTUATOR, a) or str(a)
-        if (model.actuator_trntype[a] != mujoco.mjtTrn.mjTRN_JOINT or model.actuator_dyntype[a] != mujoco.mjtDyn.mjDYN_NONE
-                or model.actuator_gaintype[a] != mujoco.mjtGain.mjGAIN_FIXED or model.actuator_biastype[a] != mujoco.mjtBias.mjBIAS_NONE
-                or model.actuator_forcelimited[a] or np.any(model.actuator_gear[a][1:])):
-            raise Unsupported(f"actuator {title!r}: not supported; want a motor on a hinge or slide joint")
-        joint = model.actuator_trnid[a][0]
-        actuators.append({
-            "name": label(mujoco.mjtObj.mjOBJ_ACTUATOR, a), "dof": int(model.jnt_dofadr[joint]), "gear": float(model.actuator_gear[a][0] * model.actuator_gainprm[a][0]),
-            "limited": bool(model.actuator_ctrllimited[a]), "range": numbers(model.actuator_ctrlrange[a]),
-        })
-    excluded = [[int(s) >> 16, int(s) & 0xFFFF] for s in model.exclude_signature]
-    option = model.opt
-    if option.cone != mujoco.mjtCone.mjCONE_PYRAMIDAL:
-        raise Unsupported("elliptic cones are not supported; want pyramidal")
-    return {
-        "name": name, "source": path.name, "mujoco": mujoco.__version__,
-        "integrator": "RK4" if option.integrator == mujoco.mjtIntegrator.mjINT_RK4 else "Euler",
-        "timestep": option.timestep, "gravity": numbers(option.gravity), "density": option.density, "viscosity": option.viscosity, "wind": numbers(option.wind),
-        "impratio": option.impratio, "meaninertia": model.stat.meaninertia, "nq": model.nq, "nv": model.nv, "bodies": bodies, "actuators": actuators, "excluded": excluded,
-    }
+def shown(value):
+    """A number or row as an error shows it."""
+    row = np.atleast_1d(value).tolist()
+    return " ".join(f"{v:g}" if isinstance(v, float) else str(int(v) if isinstance(v, bool) else v) for v in row)
 
 
 def text(value, depth=0):
@@ -176,23 +258,28 @@ GYMNASIUM = {
 }
 
 
+def gymnasium_models():
+    import gymnasium
+    assets = pathlib.Path(gymnasium.__file__).parent / "envs/mujoco/assets"
+    return {pathlib.Path(file).stem.removesuffix("_v5"): assets / file for file in GYMNASIUM.values()}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--out", type=pathlib.Path, required=True)
     parser.add_argument("models", nargs="*", type=pathlib.Path, help="MJCF files (default: those of Gymnasium's environments)")
     args = parser.parse_args()
-    models = {path.stem: path for path in args.models}
-    args.out.mkdir(parents=True, exist_ok=True)
-    if not models:
-        import gymnasium
-        assets = pathlib.Path(gymnasium.__file__).parent / "envs/mujoco/assets"
-        models = {pathlib.Path(file).stem.removesuffix("_v5"): assets / file for file in GYMNASIUM.values()}
-    for name, path in models.items():
+    for name, path in ({path.stem: path for path in args.models} or gymnasium_models()).items():
         try:
-            check(path)
-            model = describe(path, name)
-        except (Unsupported, ValueError, xml.parsers.expat.ExpatError) as err:
+            describe = Description(path, name)
+            model = describe()
+        except Unsupported as err:
+            sys.exit("\n".join(f"dump.py: {line}" for line in str(err).split("\n")))
+        except (ValueError, OSError) as err:
             sys.exit(f"dump.py: {err if str(path) in str(err) else f'{path}: {err}'}")
+        for warning in describe.warnings():
+            print("dump.py: warning:", warning, file=sys.stderr)
+        args.out.mkdir(parents=True, exist_ok=True)
         (args.out / f"{name}.json").write_text(text(model) + "\n")
         print(f"{name}: {model['nv']} degrees of freedom, {len(model['bodies']) - 1} bodies")
 

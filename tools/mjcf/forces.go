@@ -78,6 +78,7 @@ func (s *System) medium(i int) (force, torque vec) {
 
 // smooth adds up all forces but those of constraints: of springs, dampers and actuators, less the bias.
 func (s *System) smooth() {
+	tendons, pulls := s.tendonForces(), s.pulls()
 	for i := range s.dofs {
 		j := s.dofs[i].joint
 		f := s.Bias[i].Neg()
@@ -88,11 +89,29 @@ func (s *System) smooth() {
 		if j.Damping != 0 {
 			f = f.Sub(s.named(constantName(s.dofs[i].name, "damping"), j.Damping).Mul(s.v[i]))
 		}
-		for a := range s.Model.Actuators {
-			if s.Model.Actuators[a].DOF == i {
-				f = f.Add(s.force[a])
+		s.Smooth = append(s.Smooth, f.Add(tendons[i]).Add(pulls[i]).As("smooth_"+s.dofs[i].name))
+	}
+}
+
+// tendonForces gives the generalized forces of the tendons' springs and dampers. A spring rests between two lengths.
+func (s *System) tendonForces() []expr {
+	out := s.zeros()
+	for i := range s.Model.Tendons {
+		t, c := &s.Model.Tendons[i], s.tendon(i)
+		force, zero := s.num(0), s.num(0)
+		if t.Stiffness != 0 {
+			length := s.length(c)
+			short, long := s.num(t.Rest[0]).Sub(length), length.Sub(s.num(t.Rest[1]))
+			if t.Rest[0] == t.Rest[1] {
+				force = short.Scale(t.Stiffness)
+			} else {
+				force = short.Max(zero).Sub(long.Max(zero)).Scale(t.Stiffness)
 			}
 		}
-		s.Smooth = append(s.Smooth, f.As("smooth_"+s.dofs[i].name))
+		if t.Damping != 0 {
+			force = force.Sub(s.of(c, s.v).Scale(t.Damping))
+		}
+		s.spread(c, force.As("tension_"+c.name), out)
 	}
+	return out
 }

@@ -62,13 +62,18 @@ func Geometry(m *Model, pkg string) ([]byte, error) {
 	return format.Source(out.Bytes())
 }
 
-// actuators names the actuators by the joints that they drive.
+// actuators names the actuators by the joints or tendons that they drive.
 func actuators(m *Model) []string {
 	var out []string
-	for _, a := range m.Actuators {
+	for i := range m.Actuators {
+		a := &m.Actuators[i]
+		if a.Tendon != nil {
+			out = append(out, fmt.Sprintf("%q", m.Tendons[*a.Tendon].Name))
+			continue
+		}
 		for _, b := range m.Bodies {
 			for _, j := range b.Joints {
-				if j.DOF == a.DOF {
+				if j.DOF == *a.DOF {
 					out = append(out, fmt.Sprintf("%q", j.Name))
 				}
 			}

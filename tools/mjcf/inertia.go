@@ -100,6 +100,11 @@ func (s *System) mass() {
 			s.Mass[i][i] = s.Mass[i][i].Add(s.named(constantName(s.dofs[i].name, "armature"), a)).As("inertia_" + s.dofs[i].name)
 		}
 	}
+	for i := range s.Model.Tendons {
+		if a := s.Model.Tendons[i].Armature; a != 0 {
+			s.hold(s.tendon(i), s.num(a), s.Mass)
+		}
+	}
 }
 
 // inertia is a body's about its centre of mass, in the world's axes.

@@ -28,6 +28,9 @@ type System struct {
 	dofs   []dof
 	origin []vec // in the world, by body: its tree's
 
+	names       map[string]bool // of bodies, joints and tendons in the program
+	tendonNames []string
+
 	twist  []twist // of the velocities
 	Mass   [][]expr
 	Bias   []expr // forces of gravity, of inertia and, negated, of the medium
@@ -63,20 +66,41 @@ func (s *System) vec(v [3]float64) vec           { return s.g.Vec(snap3(v)) }
 func (s *System) mat(q [4]float64) mat           { return s.g.Mat(rotation(q)) }
 func (s *System) named(n string, v float64) expr { return s.g.Named(n, snap(v)) }
 
-// identifier makes a name of GLSL.
+// identifier makes a name of GLSL: without two underscores in a row, which GLSL reserves, and not beginning with a digit.
 func identifier(name string) string {
-	return strings.Map(func(r rune) rune {
+	name = strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
 			return r
 		}
 		return '_'
 	}, name)
+	for strings.Contains(name, "__") {
+		name = strings.ReplaceAll(name, "__", "_")
+	}
+	if name != "" && name[0] >= '0' && name[0] <= '9' {
+		name = "n" + name
+	}
+	return name
+}
+
+// unique is the identifier of an element of a kind that no other element has: of its name or, where it has none, of the kind and its number.
+func (s *System) unique(kind, name string, number int) string {
+	name = identifier(name)
+	if name == "" {
+		name = fmt.Sprintf("%s%d", kind, number)
+	}
+	base := name
+	for i := 2; s.names[kind+" "+strings.ToUpper(name)]; i++ {
+		name = fmt.Sprintf("%s_n%d", base, i)
+	}
+	s.names[kind+" "+strings.ToUpper(name)] = true
+	return name
 }
 
 // NewSystem computes the smooth dynamics of a model.
 func NewSystem(m *Model) *System {
 	g := symbolic.NewGraph()
-	s := &System{Model: m, g: g, block: symbolic.NewBlock(nil)}
+	s := &System{Model: m, g: g, block: symbolic.NewBlock(nil), names: map[string]bool{}}
 	input := func(name string, n int) []expr {
 		out := make([]expr, n)
 		for i := range out {
@@ -86,6 +110,9 @@ func NewSystem(m *Model) *System {
 	}
 	s.q, s.v, s.force = input("q", m.NQ), input("v", m.NV), input("force", len(m.Actuators))
 	s.kinematics()
+	for i := range m.Tendons {
+		s.tendonNames = append(s.tendonNames, s.unique("tendon", m.Tendons[i].Name, i))
+	}
 	s.twist = s.twists(s.v)
 	s.mass()
 	s.bias()
@@ -101,10 +128,7 @@ func (s *System) kinematics() {
 	for i := 1; i < len(s.Model.Bodies); i++ {
 		b := &s.Model.Bodies[i]
 		parent := s.bodies[b.Parent]
-		name := identifier(b.Name)
-		if name == "" {
-			name = fmt.Sprintf("body%d", i)
-		}
+		name := s.unique("body", b.Name, i)
 		state := bodyState{name: name, omega: parent.omega, alpha: parent.alpha, fixed: parent.fixed && len(b.Joints) == 0}
 		first := parent.fixed && !state.fixed // of its tree
 		offset := parent.rot.Apply(s.vec(b.Pos))
@@ -160,10 +184,7 @@ func (s *System) addDOF(state *bodyState, d dof) {
 
 // joint moves a body by one of its joints.
 func (s *System) joint(body int, state *bodyState, j *Joint) {
-	name := identifier(j.Name)
-	if name == "" {
-		name = fmt.Sprintf("joint%d", j.DOF)
-	}
+	name := s.unique("joint", j.Name, j.DOF)
 	switch j.Type {
 	case "slide":
 		axis := state.rot.Apply(s.vec(j.Axis))

@@ -15,16 +15,18 @@ type Model struct {
 	Source      string     `json:"source"` // the MJCF file
 	MuJoCo      string     `json:"mujoco"` // the compiler's version
 	Integrator  string     `json:"integrator"`
+	EulerDamp   bool       `json:"eulerdamp"` // Euler's method takes the joints' damping at the step's end
 	Timestep    float64    `json:"timestep"`
 	Gravity     [3]float64 `json:"gravity"`
 	Density     float64    `json:"density"` // of the medium
 	Viscosity   float64    `json:"viscosity"`
 	Wind        [3]float64 `json:"wind"`
-	Impratio    float64    `json:"impratio"`
 	MeanInertia float64    `json:"meaninertia"`
 	NQ          int        `json:"nq"`
 	NV          int        `json:"nv"`
 	Bodies      []Body     `json:"bodies"` // the first is the world; parents come before children
+	Tendons     []Tendon   `json:"tendons"`
+	Equalities  []Equality `json:"equalities"`
 	Actuators   []Actuator `json:"actuators"`
 	Excluded    [][2]int   `json:"excluded"` // pairs of bodies that do not touch
 }
@@ -48,32 +50,36 @@ type Body struct {
 
 // Joint is a free, hinge or slide joint.
 type Joint struct {
-	Name      string     `json:"name"`
-	Type      string     `json:"type"`
-	Q         int        `json:"q"`   // first index in qpos
-	DOF       int        `json:"dof"` // first index in qvel
-	Pos       [3]float64 `json:"pos"`
-	Axis      [3]float64 `json:"axis"`
-	Reference []float64  `json:"reference"`
-	Rest      []float64  `json:"rest"` // of the spring
-	Stiffness float64    `json:"stiffness"`
-	Damping   float64    `json:"damping"`
-	Armature  []float64  `json:"armature"`
-	Limited   bool       `json:"limited"`
-	Range     [2]float64 `json:"range"`
-	Margin    float64    `json:"margin"`
-	SolRef    [2]float64 `json:"solref"`
-	SolImp    [5]float64 `json:"solimp"`
-	InvWeight []float64  `json:"invweight"`
+	Name         string     `json:"name"`
+	At           string     `json:"at"` // the file and line
+	Type         string     `json:"type"`
+	Q            int        `json:"q"`   // its first position
+	DOF          int        `json:"dof"` // its first degree of freedom
+	Pos          [3]float64 `json:"pos"`
+	Axis         [3]float64 `json:"axis"`
+	Reference    []float64  `json:"reference"` // position at which the body is where the model has it
+	Rest         []float64  `json:"rest"`      // position at which the spring rests
+	Stiffness    float64    `json:"stiffness"`
+	Damping      float64    `json:"damping"`
+	Armature     []float64  `json:"armature"`
+	Limited      bool       `json:"limited"`
+	Range        [2]float64 `json:"range"`
+	Margin       float64    `json:"margin"`
+	SolRef       [2]float64 `json:"solref"`
+	SolImp       [5]float64 `json:"solimp"`
+	InvWeight    []float64  `json:"invweight"`
+	ForceLimited bool       `json:"forcelimited"`
+	ForceRange   [2]float64 `json:"forcerange"` // of the actuators' forces on it, all together
 }
 
 // Geom is a shape that touches others or is only seen.
 type Geom struct {
 	Name        string     `json:"name"`
+	At          string     `json:"at"`
 	Type        string     `json:"type"`
 	Pos         [3]float64 `json:"pos"`
 	Quat        [4]float64 `json:"quat"`
-	Size        [3]float64 `json:"size"` // sphere: radius; capsule: radius, half length
+	Size        [3]float64 `json:"size"` // sphere: radius; capsule, cylinder: radius, half length; box: half lengths
 	ConType     int        `json:"contype"`
 	ConAffinity int        `json:"conaffinity"`
 	ConDim      int        `json:"condim"`
@@ -92,13 +98,53 @@ type Site struct {
 	Pos  [3]float64 `json:"pos"`
 }
 
-// Actuator is a motor: its force is gear · control, the control within Range where it is limited.
+// Tendon is a fixed tendon: its length is a sum of joints' positions.
+type Tendon struct {
+	Name      string       `json:"name"`
+	At        string       `json:"at"`
+	Joints    [][2]float64 `json:"joints"`    // degree of freedom, factor
+	Reference float64      `json:"reference"` // length where all joints are at theirs
+	Rest      [2]float64   `json:"rest"`      // lengths between which the spring rests
+	Stiffness float64      `json:"stiffness"`
+	Damping   float64      `json:"damping"`
+	Armature  float64      `json:"armature"`
+	Limited   bool         `json:"limited"`
+	Range     [2]float64   `json:"range"`
+	Margin    float64      `json:"margin"`
+	SolRef    [2]float64   `json:"solref"`
+	SolImp    [5]float64   `json:"solimp"`
+	InvWeight float64      `json:"invweight"`
+}
+
+// End is what an actuator or an equality acts on: a joint, by its degree of freedom, or a tendon, by its number.
+type End struct {
+	DOF    *int `json:"dof,omitempty"`
+	Tendon *int `json:"tendon,omitempty"`
+}
+
+// Equality keeps the first end's position, less its reference, at a polynomial of the second's, or at its constant where there is no second.
+type Equality struct {
+	Name   string     `json:"name"`
+	At     string     `json:"at"`
+	Ends   []End      `json:"ends"`
+	Poly   [5]float64 `json:"poly"`
+	SolRef [2]float64 `json:"solref"`
+	SolImp [5]float64 `json:"solimp"`
+}
+
+// Actuator drives a joint or a tendon by gear · (gain · control + bias · (1, length, velocity)), where length and velocity are gear times the end's. The control is within Range, and
+// what the gear multiplies within ForceRange, where they are limited.
 type Actuator struct {
-	Name    string     `json:"name"`
-	DOF     int        `json:"dof"`
-	Gear    float64    `json:"gear"`
-	Limited bool       `json:"limited"`
-	Range   [2]float64 `json:"range"`
+	Name string `json:"name"`
+	At   string `json:"at"`
+	End
+	Gear         float64    `json:"gear"`
+	Gain         float64    `json:"gain"`
+	Bias         [3]float64 `json:"bias"`
+	Limited      bool       `json:"limited"`
+	Range        [2]float64 `json:"range"`
+	ForceLimited bool       `json:"forcelimited"`
+	ForceRange   [2]float64 `json:"forcerange"`
 }
 
 // ReadModel reads a file that dump.py wrote. The error says what in it does not fit together.
@@ -120,8 +166,8 @@ func ReadModel(path string) (*Model, error) {
 }
 
 func (m *Model) check() error {
-	if len(m.Bodies) < 2 || m.NV < 1 || m.Timestep <= 0 || m.Impratio != 1 {
-		return fmt.Errorf("%d bodies, %d degrees of freedom, time step %g, impratio %g; want a body that moves, a positive step, and impratio 1", len(m.Bodies), m.NV, m.Timestep, m.Impratio)
+	if len(m.Bodies) < 2 || m.NV < 1 || m.Timestep <= 0 {
+		return fmt.Errorf("%d bodies, %d degrees of freedom, time step %g; want a body that moves, and a positive step", len(m.Bodies), m.NV, m.Timestep)
 	}
 	if m.Integrator != "Euler" && m.Integrator != "RK4" {
 		return fmt.Errorf("integrator %q; want Euler or RK4", m.Integrator)
@@ -131,33 +177,82 @@ func (m *Model) check() error {
 		if i > 0 && (b.Parent < 0 || b.Parent >= i) {
 			return fmt.Errorf("body %q: parent %d; want a body before it", b.Name, b.Parent)
 		}
-		for _, j := range b.Joints {
-			width, size := 1, 1
-			if j.Type == "free" {
-				width, size = 7, 6
+		for k := range b.Joints {
+			j := &b.Joints[k]
+			if err := j.check(q, dof); err != nil {
+				return fmt.Errorf("%s: joint %q: %w", j.At, j.Name, err)
 			}
-			if j.Q != q || j.DOF != dof || len(j.Reference) != width || len(j.Rest) != width || len(j.Armature) != size || len(j.InvWeight) != size {
-				return fmt.Errorf("joint %q: it is not at position %d and degree of freedom %d with %d positions and %d degrees", j.Name, q, dof, width, size)
+			if j.Type == "free" && (b.Parent != 0 || len(b.Joints) != 1) {
+				return fmt.Errorf("%s: joint %q: a free joint; want it alone in a body of the world", j.At, j.Name)
 			}
-			if j.Type == "free" && (b.Parent != 0 || len(b.Joints) != 1 || j.Stiffness != 0) {
-				return fmt.Errorf("joint %q: a free joint; want it alone in a body of the world, without a spring", j.Name)
-			}
-			if j.Type != "free" && j.Type != "hinge" && j.Type != "slide" {
-				return fmt.Errorf("joint %q: type %q; want free, hinge or slide", j.Name, j.Type)
-			}
-			if j.Limited && (j.Type == "free" || j.Range[1]-j.Range[0] <= 2*j.Margin) {
-				return fmt.Errorf("joint %q: range %v; want more than twice the margin, %g", j.Name, j.Range, j.Margin)
-			}
-			q, dof = q+width, dof+size
+			q, dof = q+len(j.Reference), dof+len(j.Armature)
 		}
 	}
 	if q != m.NQ || dof != m.NV {
 		return fmt.Errorf("the joints have %d positions and %d degrees of freedom; nq is %d and nv %d", q, dof, m.NQ, m.NV)
 	}
-	for _, a := range m.Actuators {
-		if a.DOF < 0 || a.DOF >= m.NV {
-			return fmt.Errorf("actuator %q: degree of freedom %d; want 0 to %d", a.Name, a.DOF, m.NV-1)
+	return m.checkEnds()
+}
+
+// check validates a joint whose first position and degree of freedom are given.
+func (j *Joint) check(q, dof int) error {
+	width, size := 1, 1
+	if j.Type == "free" {
+		width, size = 7, 6
+	}
+	switch {
+	case j.Type != "free" && j.Type != "hinge" && j.Type != "slide":
+		return fmt.Errorf("type %q; want free, hinge or slide", j.Type)
+	case j.Q != q || j.DOF != dof || len(j.Reference) != width || len(j.Rest) != width || len(j.Armature) != size || len(j.InvWeight) != size:
+		return fmt.Errorf("it is not at position %d and degree of freedom %d with %d positions and %d degrees", q, dof, width, size)
+	case j.Type == "free" && (j.Stiffness != 0 || j.ForceLimited):
+		return fmt.Errorf("a free joint with a spring or a force range; want neither")
+	case j.Limited && (j.Type == "free" || j.Range[1]-j.Range[0] <= 2*j.Margin):
+		return fmt.Errorf("range %v; want more than twice the margin, %g", j.Range, j.Margin)
+	}
+	return nil
+}
+
+// checkEnds validates tendons, equalities and actuators.
+func (m *Model) checkEnds() error {
+	for i := range m.Tendons {
+		t := &m.Tendons[i]
+		if t.Limited && t.Range[1]-t.Range[0] <= 2*t.Margin {
+			return fmt.Errorf("%s: tendon %q: range %v; want more than twice the margin, %g", t.At, t.Name, t.Range, t.Margin)
 		}
+		for _, j := range t.Joints {
+			if dof := int(j[0]); float64(dof) != j[0] || dof < 0 || dof >= m.NV {
+				return fmt.Errorf("%s: tendon %q: degree of freedom %g; want 0 to %d", t.At, t.Name, j[0], m.NV-1)
+			}
+		}
+	}
+	for i := range m.Equalities {
+		e := &m.Equalities[i]
+		if len(e.Ends) < 1 || len(e.Ends) > 2 {
+			return fmt.Errorf("%s: equality %q: %d ends; want 1 or 2", e.At, e.Name, len(e.Ends))
+		}
+		for _, end := range e.Ends {
+			if err := m.checkEnd(end); err != nil {
+				return fmt.Errorf("%s: equality %q: %w", e.At, e.Name, err)
+			}
+		}
+	}
+	for i := range m.Actuators {
+		if a := &m.Actuators[i]; m.checkEnd(a.End) != nil {
+			return fmt.Errorf("%s: actuator %q: %w", a.At, a.Name, m.checkEnd(a.End))
+		}
+	}
+	return nil
+}
+
+func (m *Model) checkEnd(e End) error {
+	switch {
+	case (e.DOF == nil) == (e.Tendon == nil):
+		return fmt.Errorf("want a degree of freedom or a tendon to act on")
+	case e.DOF != nil && (*e.DOF < 0 || *e.DOF >= m.NV):
+		return fmt.Errorf("degree of freedom %d; want 0 to %d", *e.DOF, m.NV-1)
+	case e.Tendon != nil && (*e.Tendon < 0 || *e.Tendon >= len(m.Tendons)):
+		return fmt.Errorf("tendon %d; want 0 to %d", *e.Tendon, len(m.Tendons)-1)
 	}
 	return nil
 }

@@ -10,18 +10,19 @@ import (
 //
 //	1/2 (a - a₀)·M (a - a₀) + Σ 1/2 d min(0, J a - aref)²
 //
-// where M a₀ are the smooth forces. The program carries `residual` = M a - M a₀ and `at` = J a - aref from iteration to iteration. All rows push
-// one way only, so the cost is piecewise quadratic: after a whole Newton step that leaves the set of pushing rows as it was, the
+// where M a₀ are the smooth forces; of equalities' rows the square counts on both sides. The program carries `residual` = M a - M a₀ and `at` = J a - aref from iteration to
+// iteration. The cost is piecewise quadratic: after a whole Newton step that leaves the set of pushing rows as it was, the
 // minimum is reached, but for rounding.
 type solver struct {
 	s        *System
 	limits   []*limit
+	ties     []*tie
 	contacts []*contact
 	touching *touching // nil: all contacts are written out
 	warm     []expr
 
 	residual []expr // at the acceleration the solver begins with
-	at       []expr // likewise, one of each limit, then of each contact's directions
+	at       []expr // likewise, one of each limit and equality, then of each contact's directions
 
 	iteration *symbolic.Block
 	step      []expr // Newton's
@@ -32,7 +33,7 @@ type solver struct {
 	search    *symbolic.Block
 	rise      expr // derivative of the cost at alpha
 	curvature expr // and the second
-	changed   expr // whether the set of pushing rows is another at alpha
+	changed   expr // whether the set of pushing rows is another at alpha; none where no row pushes one way only
 }
 
 // newSolver poses the problem. Links that touch each other have a contact for each pair if those are few, else slots.
@@ -44,6 +45,9 @@ func newSolver(s *System, few int) (*solver, error) {
 	}
 	var err error
 	if p.limits, err = s.limits(p.warm); err != nil {
+		return nil, err
+	}
+	if p.ties, err = s.ties(p.warm); err != nil {
 		return nil, err
 	}
 	world, links := s.pairs()
@@ -67,6 +71,9 @@ func newSolver(s *System, few int) (*solver, error) {
 	}
 	for _, l := range p.limits {
 		p.at = append(p.at, l.at)
+	}
+	for _, t := range p.ties {
+		p.at = append(p.at, t.at)
 	}
 	for _, c := range p.contacts {
 		p.at = append(p.at, c.at[:c.directions()]...)
@@ -143,6 +150,9 @@ func (s *System) cone(c *contact, at []expr) cone {
 	return out
 }
 
+// searches says whether a step may change the set of pushing rows, so that it takes a search and more steps.
+func (p *solver) searches() bool { return p.changed != (expr{}) || p.touching != nil }
+
 // variables are what the program carries from iteration to iteration. What is known to be zero is not carried: the motions across a
 // planar model's plane.
 func (p *solver) variables(block *symbolic.Block, name string, like []expr) []expr {
@@ -170,22 +180,24 @@ func (p *solver) newton() {
 	}
 	for i, l := range p.limits {
 		one := s.push(l.d, at[i])
-		gradient[l.dof] = gradient[l.dof].Add(l.sign.Mul(one.force))
-		hessian[l.dof][l.dof] = hessian[l.dof][l.dof].Add(one.stiff)
+		s.spread(l.of, l.sign.Mul(one.force), gradient)
+		s.hold(l.of, one.stiff, hessian)
 	}
 	next := len(p.limits)
+	for _, t := range p.ties {
+		s.pushRow(t.row, t.d.Mul(at[next]), t.d, gradient, hessian)
+		next++
+	}
 	for _, c := range p.contacts {
 		all := s.cone(c, at[next:next+c.directions()])
 		next += c.directions()
 		if c.other != 0 {
-			row := s.row(c)
-			for i := range row {
-				gradient[i] = gradient[i].Add(row[i].Mul(all.force[0]))
-				held := row[i].Mul(all.stiff[0]) // not row[i] row[j], which would be kept through the solver's loop
-				for j := 0; j <= i; j++ {
-					entry := hessian[i][j].Add(held.Mul(row[j]))
-					hessian[i][j], hessian[j][i] = entry, entry
-				}
+			normal := s.row(c, 0)
+			s.pushRow(normal, all.force[0], all.stiff[0], gradient, hessian)
+			for k := 1; k < c.directions(); k++ {
+				side := s.row(c, k)
+				s.pushRow(side, all.force[k], all.stiff[k], gradient, hessian)
+				s.mix(normal, side, all.mixed[k], hessian)
 			}
 			continue
 		}
@@ -231,10 +243,36 @@ func (p *solver) newton() {
 	p.moved = s.product(s.Mass, p.step)
 	twists := s.twists(p.step)
 	for _, l := range p.limits {
-		p.passed = append(p.passed, l.sign.Mul(p.step[l.dof]))
+		p.passed = append(p.passed, l.sign.Mul(s.of(l.of, p.step)))
+	}
+	for _, t := range p.ties {
+		p.passed = append(p.passed, s.dot(t.row, p.step))
 	}
 	for _, c := range p.contacts {
 		p.passed = append(p.passed, s.along(c, p.step, twists)...)
+	}
+}
+
+// pushRow adds what a row does to the gradient, and to both triangles of the Hessian.
+func (s *System) pushRow(row []expr, force, stiff expr, gradient []expr, hessian [][]expr) {
+	for i := range row {
+		gradient[i] = gradient[i].Add(row[i].Mul(force))
+		held := row[i].Mul(stiff) // not row[i] row[j], which would be kept through the solver's loop
+		for j := 0; j <= i; j++ {
+			entry := hessian[i][j].Add(held.Mul(row[j]))
+			hessian[i][j], hessian[j][i] = entry, entry
+		}
+	}
+}
+
+// mix adds the stiffness between two rows to the Hessian.
+func (s *System) mix(a, b []expr, stiff expr, hessian [][]expr) {
+	for i := range a {
+		heldA, heldB := a[i].Mul(stiff), b[i].Mul(stiff)
+		for j := 0; j <= i; j++ {
+			entry := hessian[i][j].Add(heldA.Mul(b[j])).Add(heldB.Mul(a[j]))
+			hessian[i][j], hessian[j][i] = entry, entry
+		}
 	}
 }
 
@@ -295,6 +333,12 @@ func (p *solver) lineSearch() {
 		note([]expr{s.push(l.d, before[i]).on}, []expr{one.on})
 	}
 	next := len(p.limits)
+	for _, t := range p.ties {
+		held := t.d.Mul(p.passed[next])
+		p.rise = p.rise.Add(held.Mul(at[next]))
+		p.curvature = p.curvature.Add(held.Mul(p.passed[next]))
+		next++
+	}
 	for _, c := range p.contacts {
 		n := c.directions()
 		all, then, passed := s.cone(c, at[next:next+n]), s.cone(c, before[next:next+n]), p.passed[next:next+n]

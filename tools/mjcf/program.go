@@ -40,7 +40,7 @@ func (p *solver) text() (string, error) {
 	}
 	travel := p.travel(s.g.NewEmitter(roots)) // senses do depend on those positions
 	roots = with(roots, after, seen)
-	constrained := len(p.at) > 0 || t != nil
+	constrained := p.searches()
 	if constrained {
 		roots[p.search] = []expr{p.rise, p.curvature, p.changed}
 	}
@@ -206,7 +206,7 @@ func (p *solver) rates(after *symbolic.Block) []expr {
 	matrix := s.matrix()
 	for i := range s.dofs {
 		copy(matrix[i], s.Mass[i])
-		if d := s.dofs[i].joint.Damping; d != 0 {
+		if d := s.dofs[i].joint.Damping; d != 0 && s.Model.EulerDamp {
 			damped = true
 			matrix[i][i] = matrix[i][i].Add(s.num(s.Model.Timestep * d))
 		}
@@ -247,27 +247,46 @@ func (p *solver) actuation() string {
 	var out strings.Builder
 	m := p.s.Model
 	var motors []string
-	for _, a := range m.Actuators {
-		motors = append(motors, fmt.Sprintf("%du", a.DOF))
+	for i := range m.Actuators {
+		if dof := m.Actuators[i].DOF; dof != nil {
+			motors = append(motors, fmt.Sprintf("%du", *dof))
+		}
 	}
-	fmt.Fprintf(&out, "const uint physics_motor[NU] = uint[](%s); // the degrees of freedom that the actuators drive\n\n", strings.Join(motors, ", "))
+	if len(motors) == len(m.Actuators) {
+		fmt.Fprintf(&out, "const uint physics_motor[NU] = uint[](%s); // the degrees of freedom that the actuators drive\n\n", strings.Join(motors, ", "))
+	}
 	out.WriteString("// physics_actuate gives the forces of controls, each within its range. As in MuJoCo, one control that is no number, or beyond 1e10, and all count as zero.\n")
 	out.WriteString("void physics_actuate(const float control[NU], out float force[NU]) {\n    bool valid = true;\n")
 	for i := range m.Actuators {
 		fmt.Fprintf(&out, "    valid = valid && abs(control[%d]) <= 1e10;\n", i)
 	}
-	for i, a := range m.Actuators {
-		text := fmt.Sprintf("control[%d]", i)
-		if a.Limited {
-			text = fmt.Sprintf("clamp(%s, %s, %s)", text, symbolic.Literal(a.Range[0]), symbolic.Literal(a.Range[1]))
-		}
-		if a.Gear != 1 {
-			text = symbolic.Literal(a.Gear) + " * " + text
-		}
-		fmt.Fprintf(&out, "    force[%d] = valid ? %s : 0.0;\n", i, text)
+	for i := range m.Actuators {
+		fmt.Fprintf(&out, "    force[%d] = %s;\n", i, m.Actuators[i].force(fmt.Sprintf("control[%d]", i)))
 	}
 	out.WriteString("}\n\n")
 	return out.String()
+}
+
+// force writes the part of an actuator's force that its control makes. A control that is not valid counts as 0.
+func (a *Actuator) force(control string) string {
+	clamp := func(text string, low, high float64) string {
+		return fmt.Sprintf("clamp(%s, %s, %s)", text, symbolic.Literal(low), symbolic.Literal(high))
+	}
+	if a.Limited {
+		control = clamp(control, a.Range[0], a.Range[1])
+	}
+	if gain := a.Gear * a.Gain; gain != 1 {
+		control = symbolic.Literal(gain) + " * " + control
+	}
+	text := fmt.Sprintf("valid ? %s : 0.0", control)
+	if bias := a.Gear * a.Bias[0]; bias != 0 {
+		text = fmt.Sprintf("%s + (%s)", symbolic.Literal(bias), text)
+	}
+	if a.ForceLimited && !a.feedback() {
+		low, high := a.bounds()
+		text = clamp(text, low, high)
+	}
+	return text
 }
 
 // integration writes the function that moves positions by velocities.

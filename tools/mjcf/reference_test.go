@@ -69,7 +69,11 @@ func inputs(m *Model, r recorded) map[string]float64 {
 		if a.Limited {
 			u = min(max(u, a.Range[0]), a.Range[1])
 		}
-		vars[fmt.Sprintf("force[%d]", i)] = a.Gear * u
+		force := a.Gear * (a.Gain*u + a.Bias[0])
+		if low, high := a.bounds(); a.ForceLimited && !a.feedback() {
+			force = min(max(force, low), high)
+		}
+		vars[fmt.Sprintf("force[%d]", i)] = force
 	}
 	return vars
 }
@@ -152,11 +156,11 @@ func solve(p *solver, vars map[string]float64) (acceleration []float64, iteratio
 		for i := range at {
 			vars[fmt.Sprintf("at[%d]", i)] = at[i]
 		}
-		alpha, low, high, done := 1.0, 0.0, 0.0, len(at) == 0
+		alpha, low, high, done := 1.0, 0.0, 0.0, !p.searches()
 		vars["alpha"] = alpha
 		ev = s.g.Evaluate(vars, false)
 		slope := ev.Of(p.slope)
-		for search := 0; search < 20 && len(at) > 0; search++ {
+		for search := 0; search < 20 && p.searches(); search++ {
 			vars["alpha"] = alpha
 			at := s.g.Evaluate(vars, false)
 			rise, curvature := at.Of(p.rise), at.Of(p.curvature)

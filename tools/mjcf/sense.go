@@ -156,7 +156,7 @@ func (s *System) centre(body int) vec {
 // contactForces are MuJoCo's cfrc_ext, without the contacts in slots.
 func (p *solver) contactForces(after *symbolic.Block) []expr {
 	s := p.s
-	at := p.variables(after, "at", p.at)[len(p.limits):]
+	at := p.variables(after, "at", p.at)[len(p.limits)+len(p.ties):]
 	zero := s.vec([3]float64{})
 	torques, forces := make([]vec, len(s.bodies)), make([]vec, len(s.bodies))
 	for i := range forces {

@@ -1,0 +1,108 @@
+package main
+
+// coordinate is a sum of positions that springs, limits, equalities and actuators act on: a joint's position, or the length of a tendon.
+type coordinate struct {
+	name      string
+	dofs      []int
+	factors   []float64
+	reference float64 // where the joints are at their reference
+	weight    float64 // mean inverse inertia
+}
+
+// end is the coordinate of an end.
+func (s *System) end(e End) coordinate {
+	if e.Tendon != nil {
+		return s.tendon(*e.Tendon)
+	}
+	return s.single(*e.DOF)
+}
+
+// single is the coordinate of a hinge or slide joint.
+func (s *System) single(dof int) coordinate {
+	j := s.dofs[dof].joint
+	return coordinate{s.dofs[dof].name, []int{dof}, []float64{1}, j.Reference[0], j.InvWeight[0]}
+}
+
+func (s *System) tendon(number int) coordinate {
+	t := &s.Model.Tendons[number]
+	c := coordinate{name: s.tendonNames[number], reference: t.Reference, weight: t.InvWeight}
+	for _, j := range t.Joints {
+		if j[1] != 0 {
+			c.dofs, c.factors = append(c.dofs, int(j[0])), append(c.factors, j[1])
+		}
+	}
+	return c
+}
+
+// length is the coordinate's value.
+func (s *System) length(c coordinate) expr {
+	sum := s.num(0)
+	for k, dof := range c.dofs {
+		sum = sum.Add(s.q[s.dofs[dof].joint.Q].Scale(c.factors[k]))
+	}
+	return sum
+}
+
+// of is how fast the coordinate changes when the degrees of freedom move by x.
+func (s *System) of(c coordinate, x []expr) expr {
+	sum := s.num(0)
+	for k, dof := range c.dofs {
+		sum = sum.Add(x[dof].Scale(c.factors[k]))
+	}
+	return sum
+}
+
+// spread adds to each degree of freedom its part of a force along a coordinate.
+func (s *System) spread(c coordinate, force expr, onto []expr) {
+	for k, dof := range c.dofs {
+		onto[dof] = onto[dof].Add(force.Scale(c.factors[k]))
+	}
+}
+
+// holds adds a stiffness along a coordinate to a symmetric matrix.
+func (s *System) hold(c coordinate, stiff expr, onto [][]expr) {
+	for k, i := range c.dofs {
+		for l, j := range c.dofs {
+			onto[i][j] = onto[i][j].Add(stiff.Scale(c.factors[k] * c.factors[l]))
+		}
+	}
+}
+
+// pulls gives the generalized forces of the actuators.
+func (s *System) pulls() []expr {
+	out := s.zeros()
+	for a := range s.Model.Actuators {
+		s.spread(s.end(s.Model.Actuators[a].End), s.effort(a), out)
+	}
+	for i := range out {
+		if j := s.dofs[i].joint; j.ForceLimited {
+			out[i] = out[i].Clamp(s.num(j.ForceRange[0]), s.num(j.ForceRange[1]))
+		}
+	}
+	return out
+}
+
+// effort is the force of an actuator along its end: what the control makes of it, which physics_actuate gives, and what position and velocity do.
+func (s *System) effort(number int) expr {
+	a := &s.Model.Actuators[number]
+	force := s.force[number]
+	if !a.feedback() {
+		return force
+	}
+	end := s.end(a.End)
+	force = force.Add(s.length(end).Scale(a.Gear * a.Gear * a.Bias[1])).Add(s.of(end, s.v).Scale(a.Gear * a.Gear * a.Bias[2]))
+	if a.ForceLimited {
+		low, high := a.bounds()
+		force = force.Clamp(s.num(low), s.num(high))
+	}
+	return force.As("effort_" + end.name)
+}
+
+// feedback says whether an actuator's force depends on position or velocity.
+func (a *Actuator) feedback() bool { return a.Bias[1] != 0 || a.Bias[2] != 0 }
+
+// bounds are those of an actuator's force along its end.
+func (a *Actuator) bounds() (low, high float64) {
+	low, high = a.Gear*a.ForceRange[0], a.Gear*a.ForceRange[1]
+	return min(low, high), max(low, high)
+}
