@@ -1,11 +1,6 @@
 package main
 
-import (
-	"fmt"
-	"math"
-
-	"github.com/evorl/evorl/tools/mjcf/symbolic"
-)
+import "fmt"
 
 // Contact is a place where two geoms may touch. Its rows are those of a pyramidal cone (condim 3), or one of the normal alone (condim 1).
 type contact struct {
@@ -127,57 +122,38 @@ func (s *System) apart(b1, b2 int) bool {
 
 // touch places the contacts of two geoms.
 func (s *System) touch(b1, b2 int, g1, g2 *Geom) ([]*contact, error) {
-	params := mix(g1, g2)
-	label := func(b int, g *Geom) string {
-		if g.Name != "" {
-			return identifier(g.Name)
-		}
-		return s.bodies[b].name
-	}
-	if g1.Type != "plane" && g2.Type == "plane" {
+	if g1.Type != "plane" && g2.Type == "plane" || g1.Type == "cylinder" && round(g2) {
 		b1, b2, g1, g2 = b2, b1, g2, g1
 	}
-	name := label(b1, g1) + "_" + label(b2, g2)
+	c := contact{name: s.geomName(b1, g1) + "_" + s.geomName(b2, g2), body: b2, other: b1, params: mix(g1, g2)}
 	refuse := func(why string) ([]*contact, error) {
-		return nil, fmt.Errorf("geoms %q (%s) and %q (%s) may touch, but %s; want contype and conaffinity that keep them apart", g1.Name, g1.Type, g2.Name, g2.Type, why)
+		return nil, fmt.Errorf("%s: geoms %q (%s) and %q (%s) may touch, but %s; want contype and conaffinity that keep them apart", g2.At, g1.Name, g1.Type, g2.Name, g2.Type, why)
 	}
-	if !round(g2) || !round(g1) && g1.Type != "plane" {
-		return refuse("only planes, spheres and capsules can")
+	switch {
+	case c.params.condim != 1 && c.params.condim != 3:
+		return refuse(fmt.Sprintf("condim is %d, not 1 or 3", c.params.condim))
+	case c.params.condim == 3 && c.params.friction <= 0:
+		return refuse(fmt.Sprintf("friction is %g with condim 3, not more than 0", c.params.friction))
+	case g1.Type == "plane" && !s.bodies[b1].fixed:
+		return refuse("the plane moves")
+	case g1.Type == "plane":
+		c.other = 0
+		return s.onPlane(c, b1, g1, g2)
+	case !round(g1) || !round(g2) && g2.Type != "cylinder":
+		return refuse("only planes with spheres, capsules, boxes and cylinders can, and spheres and capsules with each other and with cylinders")
 	}
-	if g1.Type == "plane" {
-		if !s.bodies[b1].fixed {
-			return refuse("the plane moves")
-		}
-		if b1 != 0 {
-			return refuse("the plane is not of the world body")
-		}
-		if params.condim != 1 && params.condim != 3 {
-			return refuse(fmt.Sprintf("condim is %d, not 1 or 3", params.condim))
-		}
-		ends := []float64{0}
-		if g2.Type == "capsule" {
-			ends = []float64{1, -1}
-		}
-		var out []*contact
-		for i, end := range ends {
-			c := &contact{name: name, body: b2, params: params}
-			if len(ends) > 1 {
-				c.name += []string{"_top", "_end"}[i]
-			}
-			s.onPlane(c, g1, g2, end)
-			out = append(out, c)
-		}
-		return out, nil
+	if s.bodies[b2].fixed { // the second body is one that moves
+		return s.between(c, b2, g2, b1, g1), nil
 	}
-	if s.bodies[b1].fixed || s.bodies[b2].fixed {
-		return refuse("one of them is at rest and no plane")
+	return s.between(c, b1, g1, b2, g2), nil
+}
+
+// geomName is how contacts of a geom are called.
+func (s *System) geomName(body int, g *Geom) string {
+	if g.Name != "" {
+		return identifier(g.Name)
 	}
-	if params.condim != 1 {
-		return refuse("both move and condim is not 1")
-	}
-	c := &contact{name: name, body: b2, other: b1, params: params}
-	s.between(c, g1, g2)
-	return []*contact{c}, nil
+	return s.bodies[body].name
 }
 
 // place is a point of a geom, at the fraction `along` of its half length, relative to the body's tree.
@@ -195,97 +171,4 @@ func (s *System) place(body int, g *Geom, along float64) vec {
 func (s *System) direction(body int, g *Geom, axis int) vec {
 	frame := rotation(g.Quat)
 	return s.bodies[body].rot.Apply(s.vec([3]float64{frame[0][axis], frame[1][axis], frame[2][axis]}))
-}
-
-// onPlane places the contact of a sphere, or of an end of a capsule, with a plane of the world.
-func (s *System) onPlane(c *contact, plane, g *Geom, end float64) {
-	frame := rotation(plane.Quat)
-	normal := s.vec([3]float64{frame[0][2], frame[1][2], frame[2][2]})
-	centre := s.place(c.body, g, end)
-	height := normal.Dot(s.origin[c.body].Sub(s.vec(plane.Pos))).Add(normal.Dot(centre))
-	radius := s.num(g.Size[0])
-	c.distance = height.Sub(radius).As("distance_" + c.name)
-	c.point = centre.Sub(normal.Mul(height.Add(radius).Mul(s.num(0.5)))).As("contact_" + c.name) // half way between the surfaces
-	c.frame[0] = normal
-	if g.Type == "sphere" {
-		second := s.g.Unit(1)
-		if math.Abs(frame[1][2]) >= 0.5 {
-			second = s.g.Unit(2)
-		}
-		c.frame[1] = s.unitVec(second.Sub(normal.Mul(second.Dot(normal))))
-	} else { // the first tangent goes along the capsule
-		axis := s.direction(c.body, g, 2)
-		c.frame[1] = s.unitVec(axis.Sub(normal.Mul(axis.Dot(normal))))
-	}
-	c.frame[2] = normal.Cross(c.frame[1])
-}
-
-// unitVec is v at length 1, or the first axis where v vanishes. Of a vector along one axis the sign is lost.
-func (s *System) unitVec(v vec) vec {
-	var along []int
-	for i := range 3 {
-		if !v[i].IsZero() {
-			along = append(along, i)
-		}
-	}
-	if len(along) == 1 { // of no consequence: the cone is symmetric
-		return s.g.Unit(along[0])
-	}
-	square := v.Dot(v)
-	if value, ok := square.Value(); ok {
-		return v.Mul(s.num(1 / math.Sqrt(value)))
-	}
-	tiny := square.Less(s.num(1e-12))
-	scale := s.num(1).Div(square.Max(s.num(1e-12)).Sqrt())
-	first := s.g.Unit(0)
-	for i := range v {
-		v[i] = tiny.Select(first[i], v[i].Mul(scale))
-	}
-	return v
-}
-
-// between places the contact of two spheres or capsules that move.
-func (s *System) between(c *contact, g1, g2 *Geom) {
-	// Relative to the first body's tree.
-	apart := s.origin[c.body].Sub(s.origin[c.other])
-	p1, p2 := s.place(c.other, g1, 0), s.place(c.body, g2, 0).Add(apart)
-	a1, a2 := s.direction(c.other, g1, 2).Mul(s.num(g1.Size[1])), s.direction(c.body, g2, 2).Mul(s.num(g2.Size[1]))
-	p1, p2 = s.closest(p1, a1, s.num(g1.Size[1]*g1.Size[1]), p2, a2, s.num(g2.Size[1]*g2.Size[1]))
-	distance, normal, middle := s.surfaces(p1, s.num(g1.Size[0]), p2, s.num(g2.Size[0]))
-	c.distance, c.frame[0] = distance.As("distance_"+c.name), normal.As("normal_"+c.name)
-	c.point, c.across = middle.As("contact_"+c.name).Sub(apart), apart
-	c.frame[1], c.frame[2] = symbolic.Vec{}, symbolic.Vec{}
-}
-
-// closest gives the points of two axes that are closest: of the lines, then within the ends. p are the axes' centres, a their halves, and aa and bb those' squares, not zero where
-// there is no axis but a point.
-func (s *System) closest(p1, a1 vec, aa expr, p2, a2 vec, bb expr) (vec, vec) {
-	one := s.num(1)
-	unit := func(x expr) expr { return x.Clamp(one.Neg(), one) }
-	between := p1.Sub(p2)
-	switch {
-	case a1.IsZero() && a2.IsZero():
-		return p1, p2
-	case a2.IsZero():
-		return p1.Sub(a1.Mul(unit(a1.Dot(between).Div(aa)))), p2
-	case a1.IsZero():
-		return p1, p2.Add(a2.Mul(unit(a2.Dot(between).Div(bb))))
-	}
-	ab, u, v := a1.Dot(a2).Neg(), a1.Dot(between).Neg(), a2.Dot(between)
-	det := aa.Mul(bb).Sub(ab.Square()).Max(aa.Mul(bb).Scale(1e-6))
-	x1 := unit(bb.Mul(u).Sub(ab.Mul(v)).Div(det))
-	x2 := v.Sub(ab.Mul(x1)).Div(bb)
-	inside := x2.Abs().Less(one)
-	x2 = unit(x2)
-	x1 = inside.Select(x1, unit(u.Sub(ab.Mul(x2)).Div(aa)))
-	return p1.Add(a1.Mul(x1)), p2.Add(a2.Mul(x2))
-}
-
-// surfaces gives the distance of two spheres, the normal from the first to the second, and the point half way between their surfaces.
-func (s *System) surfaces(p1 vec, radius1 expr, p2 vec, radius2 expr) (distance expr, normal, middle vec) {
-	towards := p2.Sub(p1)
-	length := towards.Dot(towards).Max(s.num(1e-12)).Sqrt()
-	distance = length.Sub(radius1.Add(radius2))
-	normal = towards.Mul(s.num(1).Div(length))
-	return distance, normal, p1.Add(normal.Mul(radius1.Add(distance.Scale(0.5))))
 }

@@ -83,6 +83,9 @@ func newSolver(s *System, few int) (*solver, error) {
 		p.touching.again(s, p.iteration, p.step)
 	}
 	p.lineSearch()
+	if t := p.touching; t != nil && t.params.condim == 3 {
+		t.searchCone(s, p.search)
+	}
 	return p, nil
 }
 
@@ -209,9 +212,9 @@ func (p *solver) newton() {
 	}
 	if t := p.touching; t != nil {
 		for i, dof := range t.dofs {
-			gradient[dof] = gradient[dof].Add(t.pull(s.g, p.iteration, i))
+			gradient[dof] = gradient[dof].Add(t.pullVar(s.g, p.iteration, i))
 			for j, other := range t.dofs[:i+1] {
-				hessian[dof][other] = hessian[dof][other].Add(t.pulled(s.g, p.iteration, i, j))
+				hessian[dof][other] = hessian[dof][other].Add(t.pulledVar(s.g, p.iteration, i, j))
 				hessian[other][dof] = hessian[dof][other]
 			}
 		}

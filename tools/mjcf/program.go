@@ -28,6 +28,9 @@ func (p *solver) text() (string, error) {
 		return "", err
 	}
 	forces := t != nil && slices.ContainsFunc(senses[m.Name], func(text string) bool { return text == "forces" })
+	if forces && t.params.condim == 3 {
+		return "", fmt.Errorf("sense forces: links that touch each other in slots have condim 3; want condim 1")
+	}
 	atReset, err := p.senseAtReset()
 	if err != nil {
 		return "", err
@@ -116,7 +119,7 @@ func (p *solver) text() (string, error) {
 		say("            float curvature = %s;", em.Ref(p.curvature))
 		say("            bool changed = %s;", em.Ref(p.changed))
 		if t != nil {
-			out.WriteString(t.search())
+			out.WriteString(t.search(em))
 		}
 		say("            done = search == 0u && !changed;")
 		say("            if (done || abs(rise) <= SEARCH_TOLERANCE * abs(slope)) break;")
@@ -143,7 +146,7 @@ func (p *solver) text() (string, error) {
 	if constrained {
 		update("at", p.at, p.passed)
 		if t != nil {
-			say("        [[unroll]] for (uint slot = 0u; slot < TOUCHES; slot++) touch_at[slot] += alpha * touch_passed[slot];")
+			say("        [[unroll]] for (uint slot = 0u; slot < %s; slot++) touch_at[slot] += alpha * touch_passed[slot];", map[int]string{1: "TOUCHES", 3: "3u * TOUCHES"}[t.params.condim])
 		}
 		say("        if (done || -slope <= %s) break; // MuJoCo's tolerance of an improvement", symbolic.Literal(2e-8*m.MeanInertia*float64(max(1, m.NV))))
 	}

@@ -68,8 +68,11 @@ func (t *touching) places(s *System) []expr {
 func (t *touching) roots(s *System, forces bool) map[*symbolic.Block][]expr {
 	out := map[*symbolic.Block][]expr{
 		s.block:     slices.Concat(t.places(s), t.near),
-		t.touch:     slices.Concat(t.torque[:], t.normal[:], []expr{t.d, t.at}),
-		t.gathering: t.row, t.passing: {t.passed},
+		t.touch:     slices.Concat(t.keeps, []expr{t.d}, t.at),
+		t.gathering: slices.Concat(t.row, t.pull, t.pulled), t.passing: t.passed,
+	}
+	if t.searching != nil {
+		out[t.searching] = []expr{t.rise, t.curvature, t.changed}
 	}
 	if forces {
 		out[t.weighing] = t.moment[:]
@@ -95,9 +98,16 @@ func (t *touching) find(s *System, em *symbolic.Emitter) string {
 	}
 	any := "(" + strings.Join(words, " | ") + ") != 0u"
 	say("    uint touches = 0u, touch_pair[TOUCHES];")
-	say("    float touch_d[TOUCHES], touch_at[TOUCHES], touch_passed[TOUCHES];")
-	say("    float touch_wrench[6u * TOUCHES]; // of a unit force: torque about the tree's origin, force")
-	say("    [[unroll]] for (uint slot = 0u; slot < TOUCHES; slot++) touch_d[slot] = touch_at[slot] = touch_passed[slot] = 0.0;")
+	if t.params.condim == 3 {
+		say("    float touch_d[TOUCHES], touch_at[3u * TOUCHES], touch_passed[3u * TOUCHES];")
+		say("    float touch_kept[9u * TOUCHES]; // point relative to the tree's origin, normal, tangent")
+		say("    [[unroll]] for (uint slot = 0u; slot < TOUCHES; slot++) touch_d[slot] = 0.0;")
+		say("    [[unroll]] for (uint k = 0u; k < 3u * TOUCHES; k++) touch_at[k] = touch_passed[k] = 0.0;")
+	} else {
+		say("    float touch_d[TOUCHES], touch_at[TOUCHES], touch_passed[TOUCHES];")
+		say("    float touch_wrench[6u * TOUCHES]; // of a unit force: torque about the tree's origin, force")
+		say("    [[unroll]] for (uint slot = 0u; slot < TOUCHES; slot++) touch_d[slot] = touch_at[slot] = touch_passed[slot] = 0.0;")
+	}
 	say("    if (%s) {", any)
 	say("        [[dont_unroll]] do { // asks after its turn: Mesa's software driver else takes one turn more, with no lane in it")
 	say("            uint number = 0u, bits = 0u; // of the next pair, in its word")
@@ -111,9 +121,12 @@ func (t *touching) find(s *System, em *symbolic.Emitter) string {
 	out.WriteString(t.load("            "))
 	out.WriteString(em.Block(t.touch, "            "))
 	say("            touch_pair[touches] = pair;")
-	say("            touch_d[touches] = %s;\n            touch_at[touches] = %s;", em.Ref(t.d), em.Ref(t.at))
-	for k, e := range slices.Concat(t.torque[:], t.normal[:]) {
-		say("            touch_wrench[6u * touches + %du] = %s;", k, em.Ref(e))
+	say("            touch_d[touches] = %s;", em.Ref(t.d))
+	for k, e := range t.at {
+		say("            touch_at[%s] = %s;", t.direction("touches", k), em.Ref(e))
+	}
+	for k, e := range t.keeps {
+		say("            %s = %s;", t.kept("touches", k), em.Ref(e))
 	}
 	say("            touches++;\n        } while (%s && touches < TOUCHES);\n    }", any)
 	return out.String()
@@ -131,11 +144,27 @@ func (t *touching) load(indent string) string {
 	return out.String()
 }
 
-// wrench writes the variables of a slot's wrench.
+// kept is the place in an array of what a slot keeps.
+func (t *touching) kept(slot string, k int) string {
+	if t.params.condim == 3 {
+		return fmt.Sprintf("touch_kept[9u * %s + %du]", slot, k)
+	}
+	return fmt.Sprintf("touch_wrench[6u * %s + %du]", slot, k)
+}
+
+// direction is the index of a slot's direction.
+func (t *touching) direction(slot string, k int) string {
+	if t.params.condim == 3 {
+		return fmt.Sprintf("3u * %s + %du", slot, k)
+	}
+	return slot
+}
+
+// wrench writes the variables of what a slot keeps.
 func (t *touching) wrench(indent string) string {
 	var out strings.Builder
-	for k, name := range []string{"torque_x", "torque_y", "torque_z", "normal_x", "normal_y", "normal_z"} {
-		fmt.Fprintf(&out, "%sfloat %s = touch_wrench[6u * slot + %du];\n", indent, name, k)
+	for k, name := range t.keptNames() {
+		fmt.Fprintf(&out, "%sfloat %s = %s;\n", indent, name, t.kept("slot", k))
 	}
 	return out.String()
 }
@@ -155,6 +184,13 @@ func (t *touching) gather(em *symbolic.Emitter) string {
 	say("        [[unroll]] for (uint k = 0u; k < REACH; k++) pull[k] = 0.0;")
 	say("        [[unroll]] for (uint k = 0u; k < %du; k++) pulled[k] = 0.0;", n*(n+1)/2)
 	fmt.Fprintf(&out, "        "+eachSlot, "        ")
+	if t.params.condim == 3 {
+		out.WriteString(t.ends(indent, "uint", "chain", "LINK_CHAIN"))
+		out.WriteString(t.wrench(indent))
+		out.WriteString(t.gatherConeText(em, indent))
+		fmt.Fprintf(&out, endEachSlot, "        ")
+		return out.String()
+	}
 	say(indent + "float force = touch_d[slot] * touch_at[slot];")
 	say(indent + "float stiff = force < 0.0 ? touch_d[slot] : 0.0;")
 	say(indent + "force = min(force, 0.0);")
@@ -180,13 +216,18 @@ func (t *touching) pass(em *symbolic.Emitter) string {
 	out.WriteString(t.ends(indent, "uint", "chain", "LINK_CHAIN"))
 	out.WriteString(t.wrench(indent))
 	out.WriteString(em.Block(t.passing, indent))
-	fmt.Fprintf(&out, "%stouch_passed[slot] = %s;\n", indent, em.Ref(t.passed))
+	for k, e := range t.passed {
+		fmt.Fprintf(&out, "%stouch_passed[%s] = %s;\n", indent, t.direction("slot", k), em.Ref(e))
+	}
 	fmt.Fprintf(&out, endEachSlot, "        ")
 	return out.String()
 }
 
 // search writes what the slots add to a search along the step.
-func (t *touching) search() string {
+func (t *touching) search(em *symbolic.Emitter) string {
+	if t.params.condim == 3 {
+		return t.searchConeText(em)
+	}
 	return `            [[unroll]] for (uint slot = 0u; slot < TOUCHES; slot++) {
                 float force = touch_d[slot] * (touch_at[slot] + alpha * touch_passed[slot]);
                 rise += min(force, 0.0) * touch_passed[slot];

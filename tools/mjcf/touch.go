@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/evorl/evorl/tools/mjcf/symbolic"
 )
@@ -13,10 +14,10 @@ const fewPairs = 8
 // touchSlots is how many of those may push at once. It is more than any recorded state of Gymnasium's Humanoid has; what exceeds it goes through.
 const touchSlots = 12
 
-// touching is links that touch each other, by slots. Their contacts have one row each (condim 1) and the same parameters, and are of one tree.
+// touching is links that touch each other, by slots. Their contacts have the same parameters and are of one tree.
 //
-// A slot keeps the wrench of a unit force between the links, from which its row of J comes anew wherever it is wanted: that is fewer loads from an
-// array than the row has entries.
+// A slot keeps what its rows of J come from anew wherever they are wanted: that is fewer loads from an array than the rows have entries. For condim 1 it is the wrench of a unit
+// force between the links, for condim 3 the point, the normal and a tangent.
 type touching struct {
 	links  []link
 	pairs  [][2]int // by number of a pair: its links
@@ -24,14 +25,19 @@ type touching struct {
 	params contactParams
 	dofs   []int // that move some links, but not all: the entries of a row
 
-	touch          *symbolic.Block // of a pair that touches
-	torque, normal vec             // of a unit force on the second link: about the tree's origin, and from the first link to the second
-	d, at          expr            // stiffness and residual, as of a contact
+	touch *symbolic.Block // of a pair that touches
+	keeps []expr          // what a slot keeps: see keptNames
+	d     expr            // stiffness, as of a contact
+	at    []expr          // residuals, by direction
 
-	gathering *symbolic.Block // of a slot, in an iteration
-	row       []expr          // of J, by dofs
-	passing   *symbolic.Block // of a slot, where the step is known
-	passed    expr            // J step
+	gathering                *symbolic.Block // of a slot, in an iteration
+	row                      []expr          // of J, by dofs, for condim 1
+	pull                     []expr          // what the slot adds to the gradient, by dofs, for condim 3
+	pulled                   []expr          // and to the lower triangle of the Hessian
+	passing                  *symbolic.Block // of a slot, where the step is known
+	passed                   []expr          // J step, by direction
+	searching                *symbolic.Block // of a slot, in the search along the step, for condim 3
+	rise, curvature, changed expr
 
 	weighing *symbolic.Block // of a slot, when all is done
 	moment   vec             // the torque about the tree's centre of mass
@@ -39,7 +45,7 @@ type touching struct {
 
 // touches makes slots for the pairs. What keeps them from sharing code is an error.
 func (s *System) touches(pairs []pair, warm []expr) (*touching, error) {
-	t := &touching{params: mix(pairs[0].first.geom, pairs[0].second.geom), touch: symbolic.NewBlock(s.block)}
+	t := &touching{params: mixSlots(pairs[0]), touch: symbolic.NewBlock(s.block)}
 	number := func(l link) int {
 		for i := range t.links {
 			if t.links[i] == l {
@@ -49,18 +55,27 @@ func (s *System) touches(pairs []pair, warm []expr) (*touching, error) {
 		t.links = append(t.links, l)
 		return len(t.links) - 1
 	}
+	refuse := func(p pair, why string) error {
+		a, b := p.first.geom, p.second.geom
+		return fmt.Errorf("%s: geoms %q (%s) and %q (%s) may touch, and more than %d pairs of links may, but %s; want contype and conaffinity that keep them apart",
+			b.At, a.Name, a.Type, b.Name, b.Type, fewPairs, why)
+	}
 	for _, p := range pairs {
 		number(p.first)
 	}
 	for _, p := range pairs {
 		i, j := number(p.first), number(p.second)
 		switch {
-		case !round(p.first.geom) || !round(p.second.geom) || t.params.condim != 1:
-			return nil, fmt.Errorf("geoms %q (%s) and %q (%s) may touch with condim %d; want spheres and capsules, and condim 1", p.first.geom.Name, p.first.geom.Type, p.second.geom.Name, p.second.geom.Type, t.params.condim)
-		case mix(p.first.geom, p.second.geom) != t.params:
-			return nil, fmt.Errorf("geoms %q and %q may touch, but more than %d pairs of links may, and not all have the same margin, solref and solimp", p.first.geom.Name, p.second.geom.Name, fewPairs)
+		case !round(p.first.geom) || !round(p.second.geom):
+			return nil, refuse(p, "only spheres and capsules can")
+		case t.params.condim != 1 && t.params.condim != 3:
+			return nil, refuse(p, fmt.Sprintf("condim is %d, not 1 or 3", t.params.condim))
+		case t.params.condim == 3 && t.params.friction <= 0:
+			return nil, refuse(p, fmt.Sprintf("friction is %g with condim 3, not more than 0", t.params.friction))
+		case mixSlots(p) != mixSlots(pairs[0]):
+			return nil, refuse(p, "not all have the same condim, friction, margin, solref and solimp")
 		case s.root(p.first.body) != s.root(t.links[0].body) || s.root(p.second.body) != s.root(t.links[0].body):
-			return nil, fmt.Errorf("geoms %q and %q may touch, but more than %d pairs of links may, and they are of several trees", p.first.geom.Name, p.second.geom.Name, fewPairs)
+			return nil, refuse(p, "they are of several trees")
 		}
 		t.pairs, t.near = append(t.pairs, [2]int{i, j}), append(t.near, s.near(p, t.params.margin))
 	}
@@ -78,6 +93,15 @@ func (s *System) touches(pairs []pair, warm []expr) (*touching, error) {
 		}
 	}
 	return t, s.touchWrench(t, warm)
+}
+
+// mixSlots are the parameters of a pair's contact that matter: without friction where condim is 1.
+func mixSlots(p pair) contactParams {
+	params := mix(p.first.geom, p.second.geom)
+	if params.condim == 1 {
+		params.friction = 0
+	}
+	return params
 }
 
 // near says whether the surfaces of a pair are closer than the margin.
@@ -109,13 +133,13 @@ func (s *System) three(block *symbolic.Block, name string) vec {
 }
 
 // entries are the row of J of a pair that pushes with a torque about the tree's origin and a force, in a block with the variables from_chain and to_chain.
-func (t *touching) entries(s *System, block *symbolic.Block, torque, normal vec) []expr {
+func (t *touching) entries(s *System, block *symbolic.Block, torque, normal vec, name string) []expr {
 	var row []expr
 	for _, i := range t.dofs {
 		unit := s.unit(&s.dofs[i])
 		// 1 where the degree of freedom moves the second link alone, -1 the first.
 		side := s.g.Var(block, fmt.Sprintf("float(int(to_chain >> %d & 1u) - int(from_chain >> %d & 1u))", i, i))
-		row = append(row, side.Mul(unit.spin.Dot(torque).Add(unit.at.Dot(normal))).As("reach_"+s.dofs[i].name))
+		row = append(row, side.Mul(unit.spin.Dot(torque).Add(unit.at.Dot(normal))).As(name+"_"+s.dofs[i].name))
 	}
 	return row
 }
@@ -129,7 +153,18 @@ func (t *touching) along(s *System, row, x []expr) expr {
 	return sum
 }
 
-// touchWrench makes the wrench, the stiffness and the residual of a pair that touches.
+// directions is how many directions a slot's rows act in.
+func (t *touching) directions() int { return (&contact{params: t.params}).directions() }
+
+// keptNames are the variables of what a slot keeps.
+func (t *touching) keptNames() []string {
+	if t.params.condim == 3 {
+		return []string{"point_x", "point_y", "point_z", "normal_x", "normal_y", "normal_z", "side_x", "side_y", "side_z"}
+	}
+	return []string{"torque_x", "torque_y", "torque_z", "normal_x", "normal_y", "normal_z"}
+}
+
+// touchWrench makes what a slot keeps, the stiffness and the residuals of a pair that touches.
 func (s *System) touchWrench(t *touching, warm []expr) error {
 	ref, err := s.soften("contacts of links", t.params.solref, t.params.solimp)
 	if err != nil {
@@ -137,27 +172,52 @@ func (s *System) touchWrench(t *touching, warm []expr) error {
 	}
 	in := func(name string) expr { return s.g.Var(t.touch, name) }
 	distance, normal, middle := s.approach(t.touch)
-	t.torque, t.normal = middle.Cross(normal), normal
-	row := t.entries(s, t.touch, t.torque, t.normal)
+	var rows [][]expr
+	if t.params.condim == 3 {
+		frame := s.tangents(normal)
+		t.keeps = slices.Concat(middle[:], frame[0][:], frame[1][:])
+		rows = t.coneRows(s, t.touch, middle, frame)
+	} else {
+		torque := middle.Cross(normal)
+		t.keeps = slices.Concat(torque[:], normal[:])
+		rows = [][]expr{t.entries(s, t.touch, torque, normal, "reach")}
+	}
 	beyond := distance.Sub(s.num(t.params.margin)).Min(s.num(0))
 	imp := s.impedance(ref, beyond)
-	t.d = imp.Div(s.num(1).Sub(imp).Mul(in("from_weight").Add(in("to_weight"))))
-	t.at = t.along(s, row, warm).Add(t.along(s, row, s.v).Scale(ref.b)).Add(imp.Mul(beyond).Scale(ref.k))
+	rest, weight := s.num(1).Sub(imp), in("from_weight").Add(in("to_weight"))
+	if mu := t.params.friction; t.params.condim == 3 {
+		weight = weight.Scale((1 + mu*mu) * 2 * mu * mu)
+	}
+	t.d = imp.Div(rest.Mul(weight))
+	for k, row := range rows {
+		at := t.along(s, row, warm).Add(t.along(s, row, s.v).Scale(ref.b))
+		if k == 0 {
+			at = at.Add(imp.Mul(beyond).Scale(ref.k))
+		}
+		t.at = append(t.at, at)
+	}
 	return nil
 }
 
-// again makes of a slot's wrench what the solver wants in an iteration, whose step is given, and after.
+// again makes of what a slot keeps what the solver wants in an iteration, whose step is given, and after.
 func (t *touching) again(s *System, iteration *symbolic.Block, step []expr) {
 	t.gathering, t.passing, t.weighing = symbolic.NewBlock(s.block), symbolic.NewBlock(iteration), symbolic.NewBlock(s.block)
-	t.row = t.entries(s, t.gathering, s.three(t.gathering, "torque"), s.three(t.gathering, "normal"))
-	t.passed = t.along(s, t.entries(s, t.passing, s.three(t.passing, "torque"), s.three(t.passing, "normal")), step)
+	if t.params.condim == 3 {
+		t.gatherCone(s)
+		for _, row := range t.keptRows(s, t.passing) {
+			t.passed = append(t.passed, t.along(s, row, step))
+		}
+		return
+	}
+	t.row = t.entries(s, t.gathering, s.three(t.gathering, "torque"), s.three(t.gathering, "normal"), "reach")
+	t.passed = []expr{t.along(s, t.entries(s, t.passing, s.three(t.passing, "torque"), s.three(t.passing, "normal"), "reach"), step)}
 	t.moment = s.three(t.weighing, "torque").Sub(s.centre(t.links[0].body).Cross(s.three(t.weighing, "normal")))
 }
 
-// pull is the variable of what the slots add to entry i of the gradient, pulled to entry i, j of the Hessian.
-func (t *touching) pull(g *symbolic.Graph, iteration *symbolic.Block, i int) expr {
+// pullVar is the variable of what the slots add to entry i of the gradient, pulledVar to entry i, j of the Hessian.
+func (t *touching) pullVar(g *symbolic.Graph, iteration *symbolic.Block, i int) expr {
 	return g.Var(iteration, fmt.Sprintf("pull[%d]", i))
 }
-func (t *touching) pulled(g *symbolic.Graph, iteration *symbolic.Block, i, j int) expr {
+func (t *touching) pulledVar(g *symbolic.Graph, iteration *symbolic.Block, i, j int) expr {
 	return g.Var(iteration, fmt.Sprintf("pulled[%d]", i*(i+1)/2+j))
 }
