@@ -149,7 +149,7 @@ func checkRollout(t *testing.T, eng *engine.Engine, env *Environment, net nn.MLP
 	}
 	program, err := eng.Record(t.Name(), func(r *engine.Recorder) {
 		ro.Record(r, clock, policy)
-		network.Forward(r, policy.Weights, policy.Normalizer, policy.ObsLimit, ro.Obs, outputs)
+		network.Evaluate(r, policy.Weights, nn.Inputs{Parts: []*engine.Tensor{ro.Obs}, Normalizer: policy.Normalizer, Limit: policy.ObsLimit}, outputs)
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ const (
 )
 
 // splits is into how many parts the gradient of a minibatch is divided.
-func (p *PPO) splits() int { return max(p.actor.Splits(), p.critic.Splits()) }
+func (p *PPO) splits() int { return max(p.actor.pass.Splits(), p.critic.pass.Splits()) }
 
 // recordMoments records the advantages' moments of every minibatch.
 func (p *PPO) recordMoments(r *engine.Recorder) {

@@ -7,7 +7,8 @@ import (
 
 // head is one network of the agents, actor or critic, with the tensors that its gradient takes where it is evaluated layer by layer.
 type head struct {
-	nn.Network
+	*nn.Network
+	pass      *nn.Pass
 	base      int            // where it begins in the row
 	outputs   *engine.Tensor // [P, B, Out]; nil for networks held in the lanes of a subgroup
 	atOutputs *engine.Tensor // [P, B, Out]: the gradient at the outputs
@@ -20,7 +21,10 @@ func newHead(s *engine.State, net nn.MLP, base, members, rows int) (*head, error
 		return nil, err
 	}
 	h := &head{Network: network, base: base}
-	if _, layered := network.(*nn.Layered); layered {
+	if h.pass, err = network.NewPass(s, rows); err != nil {
+		return nil, err
+	}
+	if network.Layered() {
 		dims := []engine.Dim{engine.Members(members), engine.Axis("transition", rows), engine.Axis("output", net.Out)}
 		h.outputs, h.atOutputs = s.Scratch("outputs", engine.Float32, dims...), s.Scratch("gradient_at_outputs", engine.Float32, dims...)
 	}
@@ -68,7 +72,7 @@ func (p *PPO) recordBatch(r *engine.Recorder, epoch, minibatch int) {
 // settings of k.
 func (p *PPO) recordLayered(r *engine.Recorder, k policyGradientKernel, h *head) {
 	w := nn.Weights{Params: p.agent.params, Base: h.base}
-	h.Forward(r, w, nil, 0, p.batch, h.outputs)
+	h.pass.Forward(r, w, nn.Inputs{Parts: []*engine.Tensor{p.batch}}, h.outputs)
 	loss := policyLossKernel{
 		Output: h.outputs.Range(), OutputsTexels: h.outputs.Range(), Params: k.Params, Action: k.Action, ActionsTexels: k.Action,
 		LogProb: k.LogProb, LogProbsTexels: k.LogProb, Advantage: k.Advantage, AdvantagesTexels: k.Advantage, Target: k.Target, TargetsTexels: k.Target,
@@ -80,5 +84,5 @@ func (p *PPO) recordLayered(r *engine.Recorder, k policyGradientKernel, h *head)
 		Workgroup: r.WorkgroupFor((p.minibatchRows() + p.splits() - 1) / p.splits()),
 	}
 	r.Dispatch(loss.call(uint32(p.cfg.Members), uint32(p.splits()), 1))
-	h.Backward(r, w, h.atOutputs, p.gradient, nil)
+	h.pass.Backward(r, h.atOutputs, nn.Gradients{Params: p.gradient})
 }

@@ -218,7 +218,8 @@ func (p *PPO) recordAdvantages(r *engine.Recorder) {
 // recordValues records the critic's values of observations.
 func (p *PPO) recordValues(r *engine.Recorder, obs, values *engine.Tensor) {
 	a := p.agent
-	p.critic.Forward(r, nn.Weights{Params: a.params, Base: p.critic.base}, a.normalizerValues(), float32(a.cfg.ObsLimit), obs, values)
+	p.critic.Evaluate(r, nn.Weights{Params: a.params, Base: p.critic.base},
+		nn.Inputs{Parts: []*engine.Tensor{obs}, Normalizer: a.normalizerValues(), Limit: float32(a.cfg.ObsLimit)}, values)
 }
 
 // recordUpdates records the updates of every epoch and minibatch.

@@ -26,6 +26,12 @@ func (x Matrix) aligned() uint32 {
 // shared is Shared with its default.
 func (x Matrix) shared() int { return max(x.Shared, 1) }
 
+// in is the same place in another tensor.
+func (x Matrix) in(t *engine.Tensor) Matrix {
+	x.Tensor = t
+	return x
+}
+
 // holds reports whether the members' matrices of rows × columns lie inside the tensor.
 func (x Matrix) holds(members, rows, columns int) bool {
 	last := (members - 1) / x.shared()
@@ -40,7 +46,7 @@ type Gemm struct {
 	TransposeA, TransposeB bool    // A is stored as K × M, B as N × K
 	Alpha                  float32 // 0: 1
 
-	Addend *engine.Tensor // laid out like C, and not C itself; nil: none
+	Addend *engine.Tensor // laid out like C, without blocks, and not C itself; nil: none
 
 	// Bias, nil for none, holds N floats of every member from BiasAt + p BiasStride on.
 	Bias               *engine.Tensor
@@ -211,8 +217,8 @@ func (g Gemm) check() error {
 		return fmt.Errorf("nn: a matrix C of %d × %d floats does not lie in %v", g.M, g.N, g.C.Tensor)
 	case g.C.Shared > 1:
 		return fmt.Errorf("nn: %d members share a matrix C; want each member to have its own", g.C.Shared)
-	case g.Addend != nil && (g.Addend == g.C.Tensor || g.Addend.Len() != g.C.Tensor.Len()):
-		return fmt.Errorf("nn: an addend %v of a matrix C in %v; want another tensor of the same size", g.Addend, g.C.Tensor)
+	case g.Addend != nil && (g.Inner != 0 || g.Addend == g.C.Tensor || !g.C.in(g.Addend).holds(g.Members, g.First+g.M, g.N)):
+		return fmt.Errorf("nn: an addend %v of a matrix C in %v; want another tensor that holds a matrix laid out like C, in one block", g.Addend, g.C.Tensor)
 	case g.Splits > 1 && (g.Addend != nil || g.Bias != nil || g.Activation != Linear || g.Slope != Linear || g.Kept != nil):
 		return fmt.Errorf("nn: a product in %d parts cannot be followed by an addend, a bias or an activation", g.Splits)
 	case g.Slope != Linear && (g.Activation != Linear || g.Outputs == nil || g.Slope == Swish && g.Inputs == nil):

@@ -18,15 +18,18 @@ var backwardShader = &vk.Shader{
 		{Name: "Params4", Index: 1, Access: vk.Read},
 		{Name: "params_texels", Index: 2, Access: vk.Read, Texel: vk.TexelFloat4},
 		{Name: "Normalizer", Index: 3, Access: vk.Read},
-		{Name: "Input", Index: 4, Access: vk.Read},
+		{Name: "Inputs", Index: 4, Access: vk.Read},
 		{Name: "inputs_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4},
 		{Name: "AtOutputs", Index: 6, Access: vk.Read},
 		{Name: "at_outputs_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4},
 		{Name: "Gradient", Index: 8, Access: vk.Write},
 		{Name: "Gradient4", Index: 9, Access: vk.Write},
 		{Name: "AtInputs", Index: 10, Access: vk.Write},
+		{Name: "Inputs2", Index: 11, Access: vk.Read},
+		{Name: "inputs_2_texels", Index: 12, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "AtInputs2", Index: 13, Access: vk.Write},
 	},
-	PushBytes: 16,
+	PushBytes: 28,
 	Spec: []vk.SpecConstant{
 		{Name: "LANES", ID: 0, Default: 8},
 		{Name: "HIDDEN_1", ID: 1, Default: 64},
@@ -37,6 +40,8 @@ var backwardShader = &vk.Shader{
 		{Name: "OUT", ID: 6, Default: 1},
 		{Name: "NORMALIZE", ID: 7, Default: 0},
 		{Name: "GRAD_INPUTS", ID: 8, Default: 0},
+		{Name: "IN_1", ID: 9, Default: 1},
+		{Name: "GRAD_PARAMS", ID: 10, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{8, 1, 1},
@@ -49,18 +54,24 @@ type backwardKernel struct {
 	Params4         vk.Range // readonly vec4
 	ParamsTexels    vk.Range // readonly vec4 rgba32f
 	Normalizer      vk.Range // readonly float
-	Input           vk.Range // readonly float
+	Inputs          vk.Range // readonly float
 	InputsTexels    vk.Range // readonly vec4 rgba32f
 	AtOutputs       vk.Range // readonly float
 	AtOutputsTexels vk.Range // readonly vec4 rgba32f
 	Gradient        vk.Range // writeonly float
 	Gradient4       vk.Range // writeonly vec4
 	AtInputs        vk.Range // writeonly float
+	Inputs2         vk.Range // readonly float
+	Inputs2Texels   vk.Range // readonly vec4 rgba32f
+	AtInputs2       vk.Range // writeonly float
 
-	Rows     uint32 // push constants, in order
-	Row      uint32
-	Base     uint32
-	ObsLimit float32
+	Rows             uint32 // push constants, in order
+	Row              uint32
+	Base             uint32
+	Shared1          uint32
+	Shared2          uint32
+	NormalizerShared uint32
+	ObsLimit         float32
 
 	Lanes      uint32 // specialization constants, zero for their default 8
 	Hidden1    uint32 // default 64
@@ -71,22 +82,27 @@ type backwardKernel struct {
 	Out        uint32 // default 1
 	Normalize  uint32 // default 0
 	GradInputs uint32 // default 0
+	In1        uint32 // default 1
+	GradParams uint32 // default 0
 	TexelLoads uint32 // default 0
 }
 
 // call dispatches x × y × z workgroups.
 func (k backwardKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [11]vk.Range
-		push   [16]byte
-		spec   [10]uint32
+		ranges [14]vk.Range
+		push   [28]byte
+		spec   [12]uint32
 	})
-	a.ranges = [11]vk.Range{k.Params, k.Params4, k.ParamsTexels, k.Normalizer, k.Input, k.InputsTexels, k.AtOutputs, k.AtOutputsTexels, k.Gradient, k.Gradient4, k.AtInputs}
+	a.ranges = [14]vk.Range{k.Params, k.Params4, k.ParamsTexels, k.Normalizer, k.Inputs, k.InputsTexels, k.AtOutputs, k.AtOutputsTexels, k.Gradient, k.Gradient4, k.AtInputs, k.Inputs2, k.Inputs2Texels, k.AtInputs2}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Rows)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Base)
-	binary.LittleEndian.PutUint32(a.push[12:], math.Float32bits(k.ObsLimit))
-	a.spec = [10]uint32{8, 64, 0, 0, 0, 1, 1, 0, 0, 0}
+	binary.LittleEndian.PutUint32(a.push[12:], k.Shared1)
+	binary.LittleEndian.PutUint32(a.push[16:], k.Shared2)
+	binary.LittleEndian.PutUint32(a.push[20:], k.NormalizerShared)
+	binary.LittleEndian.PutUint32(a.push[24:], math.Float32bits(k.ObsLimit))
+	a.spec = [12]uint32{8, 64, 0, 0, 0, 1, 1, 0, 0, 1, 0, 0}
 	if k.Lanes != 0 {
 		a.spec[0] = k.Lanes
 	}
@@ -114,8 +130,14 @@ func (k backwardKernel) call(x, y, z uint32) vk.Call {
 	if k.GradInputs != 0 {
 		a.spec[8] = k.GradInputs
 	}
+	if k.In1 != 0 {
+		a.spec[9] = k.In1
+	}
+	if k.GradParams != 0 {
+		a.spec[10] = k.GradParams
+	}
 	if k.TexelLoads != 0 {
-		a.spec[9] = k.TexelLoads
+		a.spec[11] = k.TexelLoads
 	}
 	return vk.Call{Shader: backwardShader, Groups: [3]uint32{x, y, z}, Label: "engine/nn/backward", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
@@ -204,12 +226,14 @@ var forwardShader = &vk.Shader{
 		{Name: "Params", Index: 0, Access: vk.Read},
 		{Name: "Params4", Index: 1, Access: vk.Read},
 		{Name: "Normalizer", Index: 2, Access: vk.Read},
-		{Name: "Input", Index: 3, Access: vk.Read},
+		{Name: "Inputs", Index: 3, Access: vk.Read},
 		{Name: "Output", Index: 4, Access: vk.Write},
 		{Name: "params_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4},
 		{Name: "inputs_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Inputs2", Index: 7, Access: vk.Read},
+		{Name: "inputs_2_texels", Index: 8, Access: vk.Read, Texel: vk.TexelFloat4},
 	},
-	PushBytes: 20,
+	PushBytes: 32,
 	Spec: []vk.SpecConstant{
 		{Name: "LANES", ID: 0, Default: 8},
 		{Name: "HIDDEN_1", ID: 1, Default: 64},
@@ -219,6 +243,7 @@ var forwardShader = &vk.Shader{
 		{Name: "IN", ID: 5, Default: 1},
 		{Name: "OUT", ID: 6, Default: 1},
 		{Name: "NORMALIZE", ID: 7, Default: 0},
+		{Name: "IN_1", ID: 9, Default: 1},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{8, 1, 1},
@@ -227,19 +252,24 @@ var forwardShader = &vk.Shader{
 
 // forwardKernel is shaders/engine/nn/forward.comp.
 type forwardKernel struct {
-	Params       vk.Range // readonly float
-	Params4      vk.Range // readonly vec4
-	Normalizer   vk.Range // readonly float
-	Input        vk.Range // readonly float
-	Output       vk.Range // writeonly float
-	ParamsTexels vk.Range // readonly vec4 rgba32f
-	InputsTexels vk.Range // readonly vec4 rgba32f
+	Params        vk.Range // readonly float
+	Params4       vk.Range // readonly vec4
+	Normalizer    vk.Range // readonly float
+	Inputs        vk.Range // readonly float
+	Output        vk.Range // writeonly float
+	ParamsTexels  vk.Range // readonly vec4 rgba32f
+	InputsTexels  vk.Range // readonly vec4 rgba32f
+	Inputs2       vk.Range // readonly float
+	Inputs2Texels vk.Range // readonly vec4 rgba32f
 
-	Outer    uint32 // push constants, in order
-	Inner    uint32
-	Row      uint32
-	Base     uint32
-	ObsLimit float32
+	Outer            uint32 // push constants, in order
+	Inner            uint32
+	Row              uint32
+	Base             uint32
+	Shared1          uint32
+	Shared2          uint32
+	NormalizerShared uint32
+	ObsLimit         float32
 
 	Lanes      uint32 // specialization constants, zero for their default 8
 	Hidden1    uint32 // default 64
@@ -249,23 +279,27 @@ type forwardKernel struct {
 	In         uint32 // default 1
 	Out        uint32 // default 1
 	Normalize  uint32 // default 0
+	In1        uint32 // default 1
 	TexelLoads uint32 // default 0
 }
 
 // call dispatches x × y × z workgroups.
 func (k forwardKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [7]vk.Range
-		push   [20]byte
-		spec   [9]uint32
+		ranges [9]vk.Range
+		push   [32]byte
+		spec   [10]uint32
 	})
-	a.ranges = [7]vk.Range{k.Params, k.Params4, k.Normalizer, k.Input, k.Output, k.ParamsTexels, k.InputsTexels}
+	a.ranges = [9]vk.Range{k.Params, k.Params4, k.Normalizer, k.Inputs, k.Output, k.ParamsTexels, k.InputsTexels, k.Inputs2, k.Inputs2Texels}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Outer)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Inner)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Row)
 	binary.LittleEndian.PutUint32(a.push[12:], k.Base)
-	binary.LittleEndian.PutUint32(a.push[16:], math.Float32bits(k.ObsLimit))
-	a.spec = [9]uint32{8, 64, 0, 0, 0, 1, 1, 0, 0}
+	binary.LittleEndian.PutUint32(a.push[16:], k.Shared1)
+	binary.LittleEndian.PutUint32(a.push[20:], k.Shared2)
+	binary.LittleEndian.PutUint32(a.push[24:], k.NormalizerShared)
+	binary.LittleEndian.PutUint32(a.push[28:], math.Float32bits(k.ObsLimit))
+	a.spec = [10]uint32{8, 64, 0, 0, 0, 1, 1, 0, 1, 0}
 	if k.Lanes != 0 {
 		a.spec[0] = k.Lanes
 	}
@@ -290,8 +324,11 @@ func (k forwardKernel) call(x, y, z uint32) vk.Call {
 	if k.Normalize != 0 {
 		a.spec[7] = k.Normalize
 	}
+	if k.In1 != 0 {
+		a.spec[8] = k.In1
+	}
 	if k.TexelLoads != 0 {
-		a.spec[8] = k.TexelLoads
+		a.spec[9] = k.TexelLoads
 	}
 	return vk.Call{Shader: forwardShader, Groups: [3]uint32{x, y, z}, Label: "engine/nn/forward", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
@@ -772,7 +809,7 @@ var rowsShader = &vk.Shader{
 		{Name: "normalizer_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
 		{Name: "Rows", Index: 4, Access: vk.Write},
 	},
-	PushBytes: 28,
+	PushBytes: 44,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 		{Name: "NORMALIZE", ID: 1, Default: 0},
@@ -790,13 +827,17 @@ type rowsKernel struct {
 	NormalizerTexels vk.Range // readonly vec4 rgba32f
 	Rows             vk.Range // writeonly float
 
-	Inner    uint32 // push constants, in order
-	Features uint32
-	Block    uint32
-	First    uint32
-	Count    uint32
-	Capacity uint32
-	Limit    float32
+	Inner            uint32 // push constants, in order
+	Features         uint32
+	Width            uint32
+	Column           uint32
+	SharedBy         uint32
+	NormalizerShared uint32
+	Block            uint32
+	First            uint32
+	Count            uint32
+	Capacity         uint32
+	Limit            float32
 
 	LocalSizeX uint32 // specialization constants, zero for their default 64
 	Normalize  uint32 // default 0
@@ -807,17 +848,21 @@ type rowsKernel struct {
 func (k rowsKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
 		ranges [5]vk.Range
-		push   [28]byte
+		push   [44]byte
 		spec   [3]uint32
 	})
 	a.ranges = [5]vk.Range{k.Source, k.SourceTexels, k.Normalizer, k.NormalizerTexels, k.Rows}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Inner)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Features)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Block)
-	binary.LittleEndian.PutUint32(a.push[12:], k.First)
-	binary.LittleEndian.PutUint32(a.push[16:], k.Count)
-	binary.LittleEndian.PutUint32(a.push[20:], k.Capacity)
-	binary.LittleEndian.PutUint32(a.push[24:], math.Float32bits(k.Limit))
+	binary.LittleEndian.PutUint32(a.push[8:], k.Width)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Column)
+	binary.LittleEndian.PutUint32(a.push[16:], k.SharedBy)
+	binary.LittleEndian.PutUint32(a.push[20:], k.NormalizerShared)
+	binary.LittleEndian.PutUint32(a.push[24:], k.Block)
+	binary.LittleEndian.PutUint32(a.push[28:], k.First)
+	binary.LittleEndian.PutUint32(a.push[32:], k.Count)
+	binary.LittleEndian.PutUint32(a.push[36:], k.Capacity)
+	binary.LittleEndian.PutUint32(a.push[40:], math.Float32bits(k.Limit))
 	a.spec = [3]uint32{64, 0, 0}
 	if k.LocalSizeX != 0 {
 		a.spec[0] = k.LocalSizeX

@@ -1,110 +1,111 @@
 package nn
 
 import (
-	"fmt"
-
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/vk"
 )
 
-// Backward implements Network.
-func (l *Layered) Backward(r *engine.Recorder, w Weights, gradOutputs, gradient, gradInputs *engine.Tensor) {
-	splits, err := l.last.gradients(l.net, w, gradOutputs, gradient, gradInputs)
-	if err == nil && l.last.inner > l.capacity {
-		err = fmt.Errorf("nn: network %v of %d members: going back through %d rows; there is room for %d", l.net, l.members, l.last.inner, l.capacity)
-	}
-	if err != nil {
-		r.Fail(err)
-		return
-	}
-	// d is the gradient at the present layer's affine outputs, of so many rows of a member apart.
-	d, stride := gradOutputs, l.last.inner
+// backward implements form.
+func (l *layered) backward(r *engine.Recorder, b batch, kept *activations, back gradients) {
+	// dz is the gradient at the present layer's affine outputs.
+	last := l.layers[len(l.layers)-1]
+	dz := Matrix{Tensor: back.outputs, Stride: b.inner * last.Out, Row: last.Out}
 	for i := len(l.layers) - 1; i >= 0; i-- {
 		layer := l.layers[i]
-		dz := Matrix{Tensor: d, Stride: stride * layer.Out, Row: layer.Out}
-		l.weights(r, w, i, dz, gradient, splits)
-		l.columns(r, w, d, nil, stride, layer, layer.Bias, gradient, splits)
-		switch {
-		case i > 0:
-			d = l.below(r, w, i, dz, gradient, splits, d)
-			stride = l.capacity
-		case gradInputs != nil:
-			l.inputsOf(layer, w, dz, Matrix{Tensor: gradInputs, Stride: l.last.inner * l.net.In, Row: l.net.In}).Record(r)
+		if back.params != nil {
+			l.weights(r, b, kept, i, dz, back)
+			l.columns(r, b, dz, nil, layer.Bias, back)
+		}
+		if i > 0 {
+			dz = l.below(r, b, kept, i, dz, back)
+		}
+	}
+	for i, to := range back.inputs {
+		if to != nil {
+			p := b.inputs[i]
+			l.inputsOf(b, l.layers[0], p.at, p.features, dz, Matrix{Tensor: to, Stride: b.inner * p.features, Row: p.features}).Record(r)
 		}
 	}
 }
 
 // weights records the gradient of a layer's weights: its inputs, transposed, times the gradient at its affine outputs.
-func (l *Layered) weights(r *engine.Recorder, w Weights, i int, dz Matrix, gradient *engine.Tensor, splits int) {
+func (l *layered) weights(r *engine.Recorder, b batch, kept *activations, i int, dz Matrix, back gradients) {
 	layer := l.layers[i]
-	x := Matrix{Tensor: l.inputs, Stride: l.last.inner * l.net.In, Row: l.net.In}
-	switch {
-	case i > 0:
-		x = l.matrix(l.hidden[i-1], layer.In)
-	case l.inputs == l.rows:
-		x = l.matrix(l.rows, l.net.In)
+	var inputs []input
+	if i > 0 {
+		inputs = []input{{matrix: kept.matrix(kept.hidden[i-1], layer.In), features: layer.In}}
+	} else {
+		inputs = l.take(r, b, 0, b.inner)
 	}
-	Gemm{
-		Members: l.members, M: layer.In, N: layer.Out, K: l.last.inner, A: x, TransposeA: true, B: dz,
-		C: Matrix{Tensor: gradient, At: w.Base + layer.Weight, Stride: w.Row(), Row: layer.Out}, Splits: splits, SplitStride: l.members * w.Row(),
-	}.Record(r)
+	for _, x := range inputs {
+		Gemm{
+			Members: l.networks, M: x.features, N: layer.Out, K: b.inner, A: x.matrix, TransposeA: true, B: dz,
+			C: b.matrix(layer, x.at).in(back.params), Splits: back.splits, SplitStride: l.networks * b.row,
+		}.Record(r)
+	}
 }
 
-// inputsOf is the product that gives the gradient at a layer's inputs.
-func (l *Layered) inputsOf(layer Layer, w Weights, dz, to Matrix) Gemm {
-	return Gemm{Members: l.members, M: l.last.inner, N: layer.In, K: layer.Out, A: dz, B: w.matrix(layer), TransposeB: true, C: to}
+// inputsOf is the product that gives the gradient at some inputs of a layer, from input `from` on.
+func (l *layered) inputsOf(b batch, layer Layer, from, count int, dz, to Matrix) Gemm {
+	return Gemm{Members: l.networks, M: b.inner, N: count, K: layer.Out, A: dz, B: b.matrix(layer, from), TransposeB: true, C: to}
 }
 
-// below records the way from the gradient at layer i's affine outputs, which lies in from, to the one at those of layer i-1, and returns where it
-// lies.
-func (l *Layered) below(r *engine.Recorder, w Weights, i int, dz Matrix, gradient *engine.Tensor, splits int, from *engine.Tensor) *engine.Tensor {
+// below records the way from the gradient dz at layer i's affine outputs to the one at those of layer i-1, and returns it.
+func (l *layered) below(r *engine.Recorder, b batch, kept *activations, i int, dz Matrix, back gradients) Matrix {
 	var free []*engine.Tensor
-	for _, t := range l.back[:l.backs()] {
-		if t != from {
+	for _, t := range l.scratch {
+		if t != dz.Tensor {
 			free = append(free, t)
 		}
 	}
 	layer, under := l.layers[i], l.layers[i-1]
-	g := l.inputsOf(layer, w, dz, l.matrix(free[0], layer.In))
+	g := l.inputsOf(b, layer, 0, layer.In, dz, kept.matrix(free[0], layer.In))
 	if !under.Norms {
-		g.Slope, g.Outputs = l.net.Activation, l.hidden[i-1]
+		g.Slope, g.Outputs = l.mlp.Activation, kept.hidden[i-1]
 		if g.Slope == Swish {
-			g.Inputs = l.kept[i-1]
+			g.Inputs = kept.affine[i-1]
 		}
 		g.Record(r)
-		return free[0]
+		return g.C
 	}
 	g.Record(r)
-	at, shifted, n := free[0].Range(), free[1], l.kept[i-1].Range()
-	affine := from // its work is done
+	shifted, affine := kept.matrix(free[1], under.Out), kept.matrix(dz.Tensor, under.Out) // the work of dz is done
 	if len(free) == 3 {
-		affine = free[2] // from is the caller's
+		affine.Tensor = free[2] // dz is the caller's
 	}
-	k := normBackwardKernel{
-		Gradient: at, GradientTexels: at, Normalized: n, NormalizedTexels: n, Hidden: l.hidden[i-1].Range(), HiddenTexels: l.hidden[i-1].Range(),
-		Params: w.Params.Range(), ParamsTexels: w.Params.Range(), Rstd: l.rstd[i-1].Range(),
-		Shifted: shifted.Range(), Shifted4: shifted.Range(), Affine: affine.Range(), Affine4: affine.Range(),
-		Units: uint32(under.Out), Rows: uint32(l.last.inner), Capacity: uint32(l.capacity), Row: uint32(w.Row()),
-		Scale: uint32(w.Base + under.Scale), Shift: uint32(w.Base + under.Shift),
-		Workgroup: l.line(), Width: l.normWidth(), Aligned: w.aligned(under), Activation: uint32(l.net.Activation),
+	l.normBackward(r, b, kept, i-1, free[0], shifted.Tensor, affine.Tensor)
+	if back.params != nil {
+		l.columns(r, b, shifted, nil, under.Shift, back)
+		l.columns(r, b, shifted, kept.affine[i-1], under.Scale, back)
 	}
-	call := k.call((uint32(l.last.inner)*k.Width+k.Workgroup-1)/k.Workgroup, uint32(l.members), 1)
-	call.Subgroup = l.info.SubgroupSize
-	r.Dispatch(call)
-	l.columns(r, w, shifted, nil, l.capacity, under, under.Shift, gradient, splits)
-	l.columns(r, w, shifted, l.kept[i-1], l.capacity, under, under.Scale, gradient, splits)
 	return affine
 }
 
-// columns records the sums over rows of x, or of x times y, into the gradient's floats from `at` on. stride is the rows of a member from one to the
-// next.
-func (l *Layered) columns(r *engine.Recorder, w Weights, x, y *engine.Tensor, stride int, layer Layer, at int, gradient *engine.Tensor, splits int) {
-	k := columnsKernel{
-		Left: x.Range(), LeftTexels: x.Range(), Right: x.Range(), RightTexels: x.Range(), Sums: gradient.Range(),
-		Columns: uint32(layer.Out), Rows: uint32(l.last.inner), Capacity: uint32(stride), Row: uint32(w.Row()), At: uint32(w.Base + at),
-		Chunk: uint32((l.last.inner + splits - 1) / splits), Workgroup: l.info.SubgroupSize, Slices: 1,
+// normBackward records the way from the gradient at layer i's activations to those at its normalized, scaled values and at its affine outputs.
+func (l *layered) normBackward(r *engine.Recorder, b batch, kept *activations, i int, gradient, shifted, affine *engine.Tensor) {
+	layer, n, hidden := l.layers[i], kept.affine[i].Range(), kept.hidden[i].Range()
+	k := normBackwardKernel{
+		Gradient: gradient.Range(), GradientTexels: gradient.Range(), Normalized: n, NormalizedTexels: n, Hidden: hidden, HiddenTexels: hidden,
+		Params: b.weights.Params.Range(), ParamsTexels: b.weights.Params.Range(), Rstd: kept.rstd[i].Range(),
+		Shifted: shifted.Range(), Shifted4: shifted.Range(), Affine: affine.Range(), Affine4: affine.Range(),
+		Units: uint32(layer.Out), Rows: uint32(b.inner), Capacity: uint32(kept.rows), Row: uint32(b.row),
+		Scale: uint32(b.weights.Base + layer.Scale), Shift: uint32(b.weights.Base + layer.Shift),
+		Workgroup: l.line(), Width: l.normWidth(), Aligned: b.aligned(layer), Activation: uint32(l.mlp.Activation),
 	}
-	if layer.Out%4 == 0 {
+	call := k.call((uint32(b.inner)*k.Width+k.Workgroup-1)/k.Workgroup, uint32(l.networks), 1)
+	call.Subgroup = l.info.SubgroupSize
+	r.Dispatch(call)
+}
+
+// columns records the sums over rows of x, or of x times y, which is laid out like x, into the gradient's floats from `at` of a row on.
+func (l *layered) columns(r *engine.Recorder, b batch, x Matrix, y *engine.Tensor, at int, back gradients) {
+	units := x.Row
+	k := columnsKernel{
+		Left: x.Tensor.Range(), LeftTexels: x.Tensor.Range(), Right: x.Tensor.Range(), RightTexels: x.Tensor.Range(), Sums: back.params.Range(),
+		Columns: uint32(units), Rows: uint32(b.inner), Capacity: uint32(x.Stride / units), Row: uint32(b.row), At: uint32(b.weights.Base + at),
+		Chunk: uint32((b.inner + back.splits - 1) / back.splits), Workgroup: l.info.SubgroupSize, Slices: 1,
+	}
+	if units%4 == 0 {
 		k.Aligned = 1
 	}
 	if y != nil {
@@ -114,5 +115,5 @@ func (l *Layered) columns(r *engine.Recorder, w Weights, x, y *engine.Tensor, st
 		k.Workgroup, k.Slices = 256, 16
 	}
 	lines := 4 * k.Workgroup / k.Slices
-	r.Dispatch(k.call((k.Columns+lines-1)/lines, uint32(splits), uint32(l.members)))
+	r.Dispatch(k.call((k.Columns+lines-1)/lines, uint32(back.splits), uint32(l.networks)))
 }

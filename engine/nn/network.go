@@ -6,74 +6,95 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// Network evaluates a perceptron of every member, and propagates gradients back through it. It hides in which of two forms: held in the
-// lanes of a subgroup where that has room (MLP.Lanes), else layer by layer as products of matrices (Layered).
-type Network interface {
-	// MLP is the perceptron.
-	MLP() MLP
-	// Forward records the outputs of every member's network for all its rows: inputs [..., P, ..., In] to outputs [..., P, ..., Out].
-	// normalizer [P, 2, In] holds mean and reciprocal deviation of the inputs, nil for none; normalized inputs are clipped to ±limit.
-	Forward(r *engine.Recorder, w Weights, normalizer *engine.Tensor, limit float32, inputs, outputs *engine.Tensor)
-	// Backward records the gradients of what was recorded by Forward last: gradOutputs, of the shape of the outputs, to gradient
-	// [splits, P, row], laid out like w's rows, and, where it is not nil, gradInputs, of the shape of the inputs: the gradient at the inputs
-	// as they are after normalization. Only the network's own floats are written; the parts are to be added over splits.
-	// The rows of a member must be together: inputs [P, ..., In].
-	Backward(r *engine.Recorder, w Weights, gradOutputs, gradient, gradInputs *engine.Tensor)
-	// Splits is a good number of parts of a gradient. It depends on sizes only, never on the device: sums split by it are the same
-	// everywhere.
-	Splits() int
+// NetworkAxis is the axis of a stack: the networks of one shape that each member has, such as twin critics.
+const NetworkAxis = "network"
+
+// Networks is the axis of a stack of n networks a member, behind the member axis.
+func Networks(n int) engine.Dim { return engine.Axis(NetworkAxis, n) }
+
+// Network evaluates a perceptron, or a stack of several, for every member. It chooses between two forms: held in the lanes of a subgroup
+// where that has room (MLP.Lanes), else layer by layer as products of matrices. A stack of S networks is one batch of P S networks.
+//
+// Tensors of a stack have the axis NetworkAxis behind the member axis: parameters [P, S, row], outputs [P, S, B, Out]. Inputs without that
+// axis are shared by the networks of a member.
+type Network struct {
+	mlp     MLP
+	members int
+	stack   int // networks a member
+	rows    int // of a network that the form has room for
+	form    form
 }
 
-// New makes a network of so many members, and the scratch tensors it needs for batches of up to so many rows a member. Forward takes more
-// rows too, in turns.
-func New(s *engine.State, net MLP, members, rows int) (Network, error) {
-	if err := net.Check(); err != nil {
+// form is a way to compute a network.
+type form interface {
+	// splits is a good number of parts of the gradient over rows.
+	splits(rows int) int
+	// keep makes room for what a pass over up to rows rows of a network keeps for its way back.
+	keep(s *engine.State, rows int) *activations
+	// forward records the outputs of a batch, and what the way back needs where kept is not nil.
+	forward(r *engine.Recorder, b batch, kept *activations)
+	// backward records gradients of a batch that forward has kept.
+	backward(r *engine.Recorder, b batch, kept *activations, back gradients)
+}
+
+// New makes a network of each of the members, with the scratch memory to work on up to rows rows of a member at a time.
+func New(s *engine.State, mlp MLP, members, rows int) (*Network, error) {
+	return NewStack(s, mlp, members, 1, rows)
+}
+
+// NewStack makes a stack of networks of each of the members, with the scratch memory to work on up to rows rows of a network at a time.
+func NewStack(s *engine.State, mlp MLP, members, networks, rows int) (*Network, error) {
+	n, err := newNetwork(mlp, members, networks, rows)
+	if err != nil {
 		return nil, err
 	}
-	if members < 1 || rows < 1 {
-		return nil, fmt.Errorf("nn: network %v of %d members with %d rows; want at least 1 of each", net, members, rows)
+	if lanes, err := mlp.Lanes(s.Engine().Device().Info()); err == nil {
+		n.form = &stationary{mlp: mlp, networks: members * networks, lanes: lanes}
+		return n, nil
 	}
-	if _, err := net.Lanes(s.Engine().Device().Info()); err == nil {
-		return &stationary{net: net, members: members, rows: rows}, nil
-	}
-	return NewLayered(s, net, members, rows)
+	return n.layers(s)
 }
 
-// batch is what Forward was recorded for.
-type batch struct {
-	normalizer      *engine.Tensor
-	limit           float32
-	inputs, outputs *engine.Tensor
-	outer, inner    int // a member's rows: inner in each of outer blocks
+func newNetwork(mlp MLP, members, networks, rows int) (*Network, error) {
+	if err := mlp.Check(); err != nil {
+		return nil, err
+	}
+	if members < 1 || networks < 1 || rows < 1 {
+		return nil, fmt.Errorf("nn: network %v of %d members, %d networks each, with %d rows; want at least 1 of each", mlp, members, networks, rows)
+	}
+	return &Network{mlp: mlp, members: members, stack: networks, rows: rows}, nil
 }
 
-func (m MLP) batch(members int, normalizer *engine.Tensor, limit float32, inputs, outputs *engine.Tensor) (batch, error) {
-	outer, p, inner, ok := inputs.Split(engine.MemberAxis)
-	o, q, out, ok2 := outputs.Split(engine.MemberAxis)
-	switch {
-	case !ok || !ok2 || p != members || q != members || o != outer || inner%m.In != 0 || out != inner/m.In*m.Out:
-		return batch{}, fmt.Errorf("nn: network %v of %d members from %v to %v: the shapes do not agree", m, members, inputs, outputs)
-	case normalizer != nil && normalizer.Len() != members*2*m.In:
-		return batch{}, fmt.Errorf("nn: network %v of %d members: normalizer %v; want [%d, 2, %d]", m, members, normalizer, members, m.In)
-	}
-	return batch{normalizer, limit, inputs, outputs, outer, inner / m.In}, nil
+// layers makes the network one that is computed layer by layer.
+func (n *Network) layers(s *engine.State) (*Network, error) {
+	l := newLayered(s.Sub("layers"), n.mlp, n.members*n.stack, n.rows)
+	n.form, n.rows = l, l.capacity
+	return n, s.Err()
 }
 
-// gradients checks the tensors of Backward and returns the splits of the gradient.
-func (b batch) gradients(m MLP, w Weights, gradOutputs, gradient, gradInputs *engine.Tensor) (int, error) {
-	if b.inputs == nil {
-		return 0, fmt.Errorf("nn: network %v: Backward was recorded before any Forward", m)
+// MLP is the perceptron.
+func (n *Network) MLP() MLP { return n.mlp }
+
+// Layered reports whether the network is computed layer by layer.
+func (n *Network) Layered() bool {
+	_, layered := n.form.(*layered)
+	return layered
+}
+
+// String is like "4 members of 2 networks 4-64-64-2 tanh".
+func (n *Network) String() string {
+	if n.stack == 1 {
+		return fmt.Sprintf("%d members of network %v", n.members, n.mlp)
 	}
-	splits, members, row, ok := gradient.Split(engine.MemberAxis)
-	switch {
-	case b.outer != 1:
-		return 0, fmt.Errorf("nn: network %v: going back through inputs %v, whose rows of a member are not together", m, b.inputs)
-	case gradOutputs.Len() != b.outputs.Len():
-		return 0, fmt.Errorf("nn: network %v: a gradient %v at the outputs %v", m, gradOutputs, b.outputs)
-	case !ok || members*row != w.Params.Len():
-		return 0, fmt.Errorf("nn: network %v: a gradient %v of the parameters %v", m, gradient, w.Params)
-	case gradInputs != nil && gradInputs.Len() != b.inputs.Len():
-		return 0, fmt.Errorf("nn: network %v: a gradient %v at the inputs %v", m, gradInputs, b.inputs)
+	return fmt.Sprintf("%d members of %d networks %v", n.members, n.stack, n.mlp)
+}
+
+// Evaluate records the outputs [..., P, ..., Out] of all rows of inputs, and keeps nothing for a way back. It takes any number of rows.
+func (n *Network) Evaluate(r *engine.Recorder, w Weights, inputs Inputs, outputs *engine.Tensor) {
+	b, err := n.batch(w, inputs, outputs)
+	if err != nil {
+		r.Fail(err)
+		return
 	}
-	return splits, nil
+	n.form.forward(r, b, nil)
 }

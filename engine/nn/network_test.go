@@ -53,114 +53,237 @@ type networkCase struct {
 	net       MLP
 	layered   bool // else the form that New chooses
 	members   int
-	outer     int // more than 1: forward only
-	inner     int // rows of a member in each of outer blocks
+	stack     int // networks a member; 0: 1
+	outer     int // more than 1: forward only; 0: 1
+	inner     int // rows of a network in each of outer blocks
 	capacity  int // 0: all rows
 	normalize bool
+	first     int  // features of the first of two parts; 0: one part
+	own       bool // each network of a stack has rows of its own in the second part
 	splits    int
+
+	withoutParams bool   // no gradient of the parameters
+	without       []bool // parts of the inputs at which no gradient is wanted
 }
 
-func (c networkCase) run(t *testing.T) {
-	s := testState(t)
-	net, rows := c.net, c.outer*c.inner
-	capacity := c.capacity
-	if capacity == 0 {
-		capacity = rows
-	}
-	var network Network
-	var err error
+// networkFixture is a case's tensors on the device, and what they hold.
+type networkFixture struct {
+	networkCase
+	network            *Network
+	row                int
+	features           []int // of each part of the inputs
+	rows, networks     int   // of a network, of all members
+	w                  Weights
+	inputs             Inputs
+	outputs, atOutputs *engine.Tensor
+	gradients          Gradients
+	pv, nv, dv         []float32   // parameters, normalizer, gradient at the outputs
+	xv                 [][]float32 // parts of the inputs
+}
+
+const (
+	testBase  = 8
+	testLimit = 1.5
+)
+
+// network makes the network of a case in the form that it asks for.
+func (c networkCase) network(t *testing.T, s *engine.State, rows int) *Network {
+	t.Helper()
+	n, err := NewStack(s, c.net, c.members, c.stack, rows)
 	if c.layered {
-		network, err = NewLayered(s, net, c.members, capacity)
-	} else {
-		network, err = New(s, net, c.members, capacity)
+		if n, err = newNetwork(c.net, c.members, c.stack, rows); err == nil {
+			n, err = n.layers(s)
+		}
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	const base, limit = 8, 1.5
-	row := Align(base + net.Size() + 3)
-	p := engine.Members(c.members)
-	params := s.Tensor("params", engine.Float32, p, engine.Axis("parameter", row))
-	axes := func(last string, n int) []engine.Dim {
-		if c.outer == 1 {
-			return []engine.Dim{p, engine.Axis("row", c.inner), engine.Axis(last, n)}
-		}
-		return []engine.Dim{engine.Time(c.outer), p, engine.Axis("row", c.inner), engine.Axis(last, n)}
+	return n
+}
+
+// axes are those of rows of features: of every network, or shared by those of a member.
+func (c networkCase) axes(own bool, last string, n int) []engine.Dim {
+	var dims []engine.Dim
+	if c.outer > 1 {
+		dims = append(dims, engine.Time(c.outer))
 	}
-	inputs, outputs := s.Tensor("inputs", engine.Float32, axes("in", net.In)...), s.Tensor("outputs", engine.Float32, axes("out", net.Out)...)
-	dOutputs, dInputs := s.Tensor("d_outputs", engine.Float32, axes("out", net.Out)...), s.Tensor("d_inputs", engine.Float32, axes("in", net.In)...)
-	splits := max(c.splits, 1)
-	gradient := s.Tensor("gradient", engine.Float32, engine.Axis("split", splits), p, engine.Axis("parameter", row))
-	normalizer := s.Tensor("normalizer", engine.Float32, p, engine.Axis("moment", 2), engine.Axis("in", net.In))
+	dims = append(dims, engine.Members(c.members))
+	if own && c.stack > 1 {
+		dims = append(dims, Networks(c.stack))
+	}
+	return append(dims, engine.Axis("row", c.inner), engine.Axis(last, n))
+}
+
+func (c networkCase) fixture(t *testing.T, s *engine.State) *networkFixture {
+	t.Helper()
+	c.stack, c.outer, c.splits = max(c.stack, 1), max(c.outer, 1), max(c.splits, 1)
+	f := &networkFixture{networkCase: c, rows: c.outer * c.inner, networks: c.members * c.stack, features: []int{c.net.In}}
+	capacity := c.capacity
+	if capacity == 0 {
+		capacity = f.rows
+	}
+	f.network = f.networkCase.network(t, s, capacity)
+	if c.first > 0 {
+		f.features = []int{c.first, c.net.In - c.first}
+	}
+	f.row = Align(testBase + c.net.Size() + 3)
+	p := []engine.Dim{engine.Members(c.members)}
+	if c.stack > 1 {
+		p = append(p, Networks(c.stack))
+	}
+	row := append(p, engine.Axis("parameter", f.row))
+	params := s.Tensor("params", engine.Float32, row...)
+	f.w = Weights{Params: params, Base: testBase}
+	f.outputs = s.Tensor("outputs", engine.Float32, f.axes(true, "out", c.net.Out)...)
+	f.atOutputs = s.Tensor("at_outputs", engine.Float32, f.axes(true, "out", c.net.Out)...)
+	f.gradients.Params = s.Tensor("gradient", engine.Float32, append([]engine.Dim{engine.Axis("split", c.splits)}, row...)...)
+	f.inputs.Limit = testLimit
+	for i, n := range f.features {
+		own := c.own && i == 1
+		f.inputs.Parts = append(f.inputs.Parts, s.Tensor(fmt.Sprint("inputs_", i), engine.Float32, f.axes(own, "in", n)...))
+		f.gradients.Inputs = append(f.gradients.Inputs, s.Tensor(fmt.Sprint("at_inputs_", i), engine.Float32, f.axes(true, "in", n)...))
+	}
+	normalizer := s.Tensor("normalizer", engine.Float32, engine.Members(c.members), engine.Axis("moment", 2), engine.Axis("in", f.features[0]))
+	if c.normalize {
+		f.inputs.Normalizer = normalizer
+	}
 	if err := s.Err(); err != nil {
 		t.Fatal(err)
 	}
-	pv, xv, dv, nv := normals(params.Len()), normals(inputs.Len()), normals(outputs.Len()), normals(normalizer.Len())
-	for i := range pv {
-		pv[i] *= 0.5
+	f.pv, f.nv, f.dv = normals(params.Len()), normals(normalizer.Len()), normals(f.outputs.Len())
+	for i := range f.pv {
+		f.pv[i] *= 0.5
 	}
-	fill(t, params, pv)
-	fill(t, inputs, xv)
-	fill(t, dOutputs, dv)
-	fill(t, normalizer, nv)
-	for _, x := range []*engine.Tensor{outputs, gradient, dInputs} {
+	fill(t, params, f.pv)
+	fill(t, normalizer, f.nv)
+	fill(t, f.atOutputs, f.dv)
+	for _, x := range f.inputs.Parts {
+		f.xv = append(f.xv, normals(x.Len()))
+		fill(t, x, f.xv[len(f.xv)-1])
+	}
+	for _, x := range append(f.gradients.Inputs, f.outputs, f.gradients.Params) {
 		fill(t, x, nil)
 	}
-	w := Weights{Params: params, Base: base}
-	if !c.normalize {
-		normalizer = nil
-	}
-	record(t, s, func(r *engine.Recorder) {
-		network.Forward(r, w, normalizer, limit, inputs, outputs)
-		if c.outer == 1 {
-			network.Backward(r, w, dOutputs, gradient, dInputs)
-		}
-	})
+	return f
+}
 
-	yv, gv, dxv := read(t, outputs), read(t, gradient), read(t, dInputs)
-	for m := range c.members {
-		ref := newReference(net, pv[m*row+base:])
+// wanted are the gradients that the case asks for.
+func (f *networkFixture) wanted() Gradients {
+	g := Gradients{Params: f.gradients.Params, Inputs: append([]*engine.Tensor(nil), f.gradients.Inputs...)}
+	if f.withoutParams {
+		g.Params = nil
+	}
+	for i, without := range f.without {
+		if without {
+			g.Inputs[i] = nil
+		}
+	}
+	return g
+}
+
+// place is the number of row i of network n among the rows of all.
+func (f *networkFixture) place(n, networks, i int) int {
+	return (i/f.inner*networks+n)*f.inner + i%f.inner
+}
+
+// input is row i of network n in float64, normalized.
+func (f *networkFixture) input(n, i int) []float64 {
+	var x []float64
+	for part, features := range f.features {
+		at := f.place(n/f.stack, f.members, i)
+		if f.own && part == 1 {
+			at = f.place(n, f.networks, i)
+		}
+		for k := range features {
+			v := float64(f.xv[part][at*features+k])
+			if f.normalize && part == 0 {
+				m := n / f.stack
+				v = (v - float64(f.nv[2*m*features+k])) * float64(f.nv[(2*m+1)*features+k])
+				v = min(max(v, -testLimit), testLimit)
+			}
+			x = append(x, v)
+		}
+	}
+	return x
+}
+
+// check compares outputs and, where back is true, gradients with the reference.
+func (f *networkFixture) check(t *testing.T, back bool) {
+	t.Helper()
+	net := f.net
+	yv, gv := read(t, f.outputs), read(t, f.gradients.Params)
+	var dxv [][]float32
+	for _, x := range f.gradients.Inputs {
+		dxv = append(dxv, read(t, x))
+	}
+	for n := range f.networks {
+		ref := newReference(net, f.pv[n*f.row+testBase:])
 		sum := make([]float64, net.Size())
 		var got, want []float64
-		for i := range rows {
-			at := (i/c.inner*c.members+m)*c.inner + i%c.inner
-			x := make([]float64, net.In)
-			for k := range x {
-				x[k] = float64(xv[at*net.In+k])
-				if c.normalize {
-					v := float64(nv[m*2*net.In+k])
-					x[k] = min(max((x[k]-v)*float64(nv[(m*2+1)*net.In+k]), -limit), limit)
-				}
-			}
-			y, dy := ref.forward(x), make([]float64, net.Out)
+		for i := range f.rows {
+			at := f.place(n, f.networks, i)
+			y, dy := ref.forward(f.input(n, i)), make([]float64, net.Out)
 			for o := range y {
 				got, want = append(got, float64(yv[at*net.Out+o])), append(want, y[o])
-				dy[o] = float64(dv[at*net.Out+o])
+				dy[o] = float64(f.dv[at*net.Out+o])
 			}
 			dx := ref.backward(dy, sum)
-			if c.outer == 1 {
-				for k := range dx {
-					got, want = append(got, float64(dxv[at*net.In+k])), append(want, dx[k])
+			for part, features := range f.features {
+				for k := range features {
+					v := dxv[part][at*features+k]
+					if back && f.wanted().Inputs[part] != nil {
+						got, want = append(got, float64(v)), append(want, dx[k])
+					} else if !isPoison(v) {
+						t.Fatalf("network %d: the gradient at input part %d was written", n, part)
+					}
 				}
+				dx = dx[features:]
 			}
 		}
-		closeTo(t, fmt.Sprintf("member %d: outputs and gradients at inputs", m), got, want)
-		if c.outer > 1 {
-			continue
-		}
-		got = make([]float64, net.Size())
-		for part := range splits {
-			for i := range row {
-				g := gv[(part*c.members+m)*row+i]
-				if inside := i >= base && i < base+net.Size(); inside {
-					got[i-base] += float64(g)
-				} else if !isPoison(g) {
-					t.Fatalf("member %d: float %d of the row, outside the network, was written", m, i)
-				}
-			}
-		}
-		closeTo(t, fmt.Sprintf("member %d: gradients of parameters", m), got, sum)
+		closeTo(t, fmt.Sprintf("network %d: outputs and gradients at inputs", n), got, want)
+		f.checkParams(t, n, gv, sum, back && !f.withoutParams)
 	}
+}
+
+// checkParams compares the gradient of network n's parameters, added over splits, with sum; nothing else must be written.
+func (f *networkFixture) checkParams(t *testing.T, n int, values []float32, sum []float64, wanted bool) {
+	t.Helper()
+	got := make([]float64, len(sum))
+	for part := range f.splits {
+		for i := range f.row {
+			g := values[(part*f.networks+n)*f.row+i]
+			if inside := i >= testBase && i < testBase+len(sum); inside && wanted {
+				got[i-testBase] += float64(g)
+			} else if !isPoison(g) {
+				t.Fatalf("network %d: float %d of the row, outside the network, was written", n, i)
+			}
+		}
+	}
+	if wanted {
+		closeTo(t, fmt.Sprintf("network %d: gradients of parameters", n), got, sum)
+	}
+}
+
+func (c networkCase) run(t *testing.T) {
+	s := testState(t)
+	f := c.fixture(t, s)
+	if f.outer > 1 || f.capacity > 0 {
+		record(t, s, func(r *engine.Recorder) { f.network.Evaluate(r, f.w, f.inputs, f.outputs) })
+		f.check(t, false)
+		return
+	}
+	pass, err := f.network.NewPass(s, f.rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	record(t, s, func(r *engine.Recorder) {
+		pass.Forward(r, f.w, f.inputs, f.outputs)
+		pass.Backward(r, f.atOutputs, f.wanted())
+	})
+	f.check(t, true)
+	fill(t, f.outputs, nil)
+	record(t, s, func(r *engine.Recorder) { f.network.Evaluate(r, f.w, f.inputs, f.outputs) })
+	f.check(t, true)
 }
 
 // closeTo compares, the largest element being the scale of errors.
@@ -177,6 +300,14 @@ func closeTo(t *testing.T, what string, got, want []float64) {
 	}
 }
 
+// forms runs a case in both forms.
+func (c networkCase) forms(t *testing.T, name string) {
+	for form, layered := range map[string]bool{"stationary": false, "layered": true} {
+		c.layered = layered
+		t.Run(name+"/"+form, c.run)
+	}
+}
+
 // Every activation with and without layer normalization, in both forms.
 func TestNetworkActivations(t *testing.T) {
 	for _, activation := range []Activation{ReLU, Tanh, ELU, Swish} {
@@ -186,12 +317,7 @@ func TestNetworkActivations(t *testing.T) {
 				continue
 			}
 			net := MLP{In: 4, Out: 2, Hidden: []int{8, 12}, Activation: activation, LayerNorm: norm}
-			t.Run(fmt.Sprint(net, "/stationary"), func(t *testing.T) {
-				networkCase{net: net, members: 3, outer: 1, inner: 13, normalize: norm, splits: 2}.run(t)
-			})
-			t.Run(fmt.Sprint(net, "/layered"), func(t *testing.T) {
-				networkCase{net: net, layered: true, members: 3, outer: 1, inner: 13, normalize: norm, splits: 2}.run(t)
-			})
+			networkCase{net: net, members: 3, inner: 13, normalize: norm, splits: 2}.forms(t, fmt.Sprint(net))
 		}
 	}
 }
@@ -199,15 +325,15 @@ func TestNetworkActivations(t *testing.T) {
 // Networks of all shapes, by the form that New chooses or by the other.
 func TestNetworkShapes(t *testing.T) {
 	for _, c := range []networkCase{
-		{net: MLP{In: 5, Out: 3}, members: 2, outer: 1, inner: 11, normalize: true},
-		{net: MLP{In: 5, Out: 1, Hidden: []int{5}, Activation: Tanh}, members: 2, outer: 1, inner: 9},
-		{net: MLP{In: 3, Out: 2, Hidden: []int{7, 6}, Activation: Swish, LayerNorm: true}, members: 2, outer: 1, inner: 13, splits: 2},
-		{net: MLP{In: 4, Out: 2, Hidden: []int{64, 64}, Activation: ReLU}, members: 2, outer: 1, inner: 9},
-		{net: MLP{In: 4, Out: 2, Hidden: []int{64, 64}, Activation: ReLU}, layered: true, members: 2, outer: 1, inner: 20, splits: 3},
-		{net: MLP{In: 4, Out: 2, Hidden: []int{32, 32}, Activation: Swish, LayerNorm: true}, members: 1, outer: 1, inner: 9},
-		{net: MLP{In: 6, Out: 9, Hidden: []int{33, 17, 9}, Activation: ELU, LayerNorm: true}, members: 2, outer: 1, inner: 10},
-		{net: MLP{In: 7, Out: 4, Hidden: []int{256, 256}, Activation: ReLU}, members: 2, outer: 1, inner: 17},
-		{net: MLP{In: 3, Out: 2, Hidden: []int{256, 256}, Activation: Tanh, LayerNorm: true}, members: 1, outer: 1, inner: 5},
+		{net: MLP{In: 5, Out: 3}, members: 2, inner: 11, normalize: true},
+		{net: MLP{In: 5, Out: 1, Hidden: []int{5}, Activation: Tanh}, members: 2, inner: 9},
+		{net: MLP{In: 3, Out: 2, Hidden: []int{7, 6}, Activation: Swish, LayerNorm: true}, members: 2, inner: 13, splits: 2},
+		{net: MLP{In: 4, Out: 2, Hidden: []int{64, 64}, Activation: ReLU}, members: 2, inner: 9},
+		{net: MLP{In: 4, Out: 2, Hidden: []int{64, 64}, Activation: ReLU}, layered: true, members: 2, inner: 20, splits: 3},
+		{net: MLP{In: 4, Out: 2, Hidden: []int{32, 32}, Activation: Swish, LayerNorm: true}, members: 1, inner: 9},
+		{net: MLP{In: 6, Out: 9, Hidden: []int{33, 17, 9}, Activation: ELU, LayerNorm: true}, members: 2, inner: 10},
+		{net: MLP{In: 7, Out: 4, Hidden: []int{256, 256}, Activation: ReLU}, members: 2, inner: 17},
+		{net: MLP{In: 3, Out: 2, Hidden: []int{256, 256}, Activation: Tanh, LayerNorm: true}, members: 1, inner: 5},
 	} {
 		if testing.Short() && len(c.net.Hidden) > 0 && c.net.Hidden[0] > 33 {
 			continue
@@ -218,53 +344,112 @@ func TestNetworkShapes(t *testing.T) {
 
 // Trajectories [T, P, E, …], in turns of fewer rows than there are.
 func TestNetworkTrajectories(t *testing.T) {
-	for _, layered := range []bool{false, true} {
-		for _, normalize := range []bool{false, true} {
-			net := MLP{In: 3, Out: 2, Hidden: []int{7, 6}, Activation: Tanh}
-			networkCase{net: net, layered: layered, members: 2, outer: 5, inner: 3, capacity: 4, normalize: normalize}.run(t)
-		}
+	for _, normalize := range []bool{false, true} {
+		net := MLP{In: 3, Out: 2, Hidden: []int{7, 6}, Activation: Tanh}
+		c := networkCase{net: net, members: 2, outer: 5, inner: 3, capacity: 4, normalize: normalize}
+		c.forms(t, fmt.Sprint("normalize ", normalize))
+		c.stack, c.first = 2, 2
+		c.forms(t, fmt.Sprint("normalize ", normalize, " twins of parts"))
 	}
 }
 
-func TestNetworkErrors(t *testing.T) {
-	s := testState(t)
-	net := MLP{In: 3, Out: 2, Hidden: []int{7}}
-	p := engine.Members(2)
-	params := s.Tensor("params", engine.Float32, p, engine.Axis("parameter", Align(net.Size())))
-	x, y := s.Tensor("x", engine.Float32, p, engine.Axis("in", 3*6)), s.Tensor("y", engine.Float32, p, engine.Axis("out", 2*6))
-	short := s.Tensor("short", engine.Float32, p, engine.Axis("out", 2*5))
-	gradient := s.Tensor("gradient", engine.Float32, engine.Axis("split", 1), p, engine.Axis("parameter", Align(net.Size())))
-	if err := s.Err(); err != nil {
-		t.Fatal(err)
-	}
-	w := Weights{Params: params}
-	for name, f := range map[string]func(*engine.Recorder, Network){
-		"outputs too short": func(r *engine.Recorder, n Network) { n.Forward(r, w, nil, 0, x, short) },
-		"normalizer":        func(r *engine.Recorder, n Network) { n.Forward(r, w, short, 1, x, y) },
-		"backward first":    func(r *engine.Recorder, n Network) { n.Backward(r, w, y, gradient, nil) },
-		"gradient of outputs": func(r *engine.Recorder, n Network) {
-			n.Forward(r, w, nil, 0, x, y)
-			n.Backward(r, w, short, gradient, nil)
-		},
-		"gradient of a vector": func(r *engine.Recorder, n Network) { n.Forward(r, w, nil, 0, x, y); n.Backward(r, w, y, short, nil) },
+// Inputs of two parts, with gradients at all, one or none of them, of the parameters or not.
+func TestNetworkParts(t *testing.T) {
+	wide := MLP{In: 7, Out: 3, Hidden: []int{6, 9}, Activation: Tanh}
+	norm := MLP{In: 7, Out: 3, Hidden: []int{9}, Activation: Swish, LayerNorm: true}
+	for _, c := range []networkCase{
+		{net: wide, members: 1, inner: 11, first: 5, splits: 2},
+		{net: wide, members: 3, inner: 11, first: 4, withoutParams: true, without: []bool{true, false}},
+		{net: wide, members: 17, inner: 5, first: 1, withoutParams: true},
+		{net: wide, members: 3, inner: 7, first: 3, normalize: true, without: []bool{false, true}},
+		{net: norm, members: 3, inner: 9, first: 6, splits: 3},
+		{net: norm, members: 2, inner: 9, first: 2, normalize: true, withoutParams: true, without: []bool{true}},
+		{net: wide, members: 2, inner: 11, capacity: 3, first: 5},
+		{net: norm, members: 2, inner: 11, capacity: 3, first: 5},
 	} {
-		for _, layered := range []bool{false, true} {
-			n, err := New(s, net, 2, 6)
-			if layered {
-				n, err = NewLayered(s, net, 2, 6)
-			}
+		c.forms(t, fmt.Sprintf("%v/%d members/first %d/normalize %v/without %v %v", c.net, c.members, c.first, c.normalize, c.withoutParams, c.without))
+	}
+	networkCase{net: MLP{In: 5, Out: 2}, members: 3, inner: 7, first: 2, splits: 2}.run(t)
+	networkCase{net: MLP{In: 5, Out: 2}, members: 3, inner: 7, first: 2, without: []bool{true}}.run(t)
+}
+
+// Stacks of networks whose inputs are shared, or of which one part is each network's own.
+func TestNetworkStacks(t *testing.T) {
+	net := MLP{In: 5, Out: 1, Hidden: []int{7, 6}, Activation: ReLU}
+	norm := MLP{In: 5, Out: 2, Hidden: []int{6, 10}, Activation: ELU, LayerNorm: true}
+	for _, c := range []networkCase{
+		{net: net, members: 1, stack: 2, inner: 9, splits: 2},
+		{net: net, members: 3, stack: 2, inner: 9, first: 3},
+		{net: net, members: 17, stack: 4, inner: 3, first: 4, own: true},
+		{net: norm, members: 3, stack: 2, inner: 7, first: 3, own: true, normalize: true},
+		{net: norm, members: 3, stack: 3, inner: 7, withoutParams: true},
+	} {
+		c.forms(t, fmt.Sprintf("%v/%d members/%d networks/first %d", c.net, c.members, c.stack, c.first))
+	}
+	networkCase{net: MLP{In: 5, Out: 2}, members: 3, stack: 2, inner: 7, first: 2, own: true}.run(t)
+}
+
+// Twin critics as one stack equal two networks to the bit.
+func TestStackEqualsNetworks(t *testing.T) {
+	for _, layered := range []bool{false, true} {
+		t.Run(fmt.Sprint("layered ", layered), func(t *testing.T) {
+			s := testState(t)
+			c := networkCase{net: MLP{In: 5, Out: 1, Hidden: []int{12, 8}, Activation: ReLU}, layered: layered, members: 3, stack: 2, inner: 13, first: 3}
+			f := c.fixture(t, s)
+			pass, err := f.network.NewPass(s, f.rows)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := s.Engine().Record(name, func(r *engine.Recorder) { f(r, n) }); err == nil {
-				t.Errorf("%s, layered %v: no error", name, layered)
+			record(t, s, func(r *engine.Recorder) {
+				pass.Forward(r, f.w, f.inputs, f.outputs)
+				pass.Backward(r, f.atOutputs, f.gradients)
+			})
+			f.check(t, true)
+			y, g, da := read(t, f.outputs), read(t, f.gradients.Params), read(t, f.gradients.Inputs[1])
+			for twin := range 2 {
+				compareTwin(t, f, twin, y, g, da)
+			}
+		})
+	}
+}
+
+// compareTwin evaluates one network of each member's stack by itself and compares outputs and gradients of the stack to the bit.
+func compareTwin(t *testing.T, f *networkFixture, twin int, outputs, gradient, atActions []float32) {
+	t.Helper()
+	s := testState(t)
+	c := f.networkCase
+	c.stack = 1
+	one := c.fixture(t, s)
+	of := func(values []float32) []float32 { // the network's share of the stack's values
+		n := len(values) / f.networks
+		var own []float32
+		for m := range f.members {
+			own = append(own, values[(m*f.stack+twin)*n:][:n]...)
+		}
+		return own
+	}
+	fill(t, one.w.Params, of(f.pv))
+	fill(t, one.atOutputs, of(f.dv))
+	for i, x := range one.inputs.Parts {
+		fill(t, x, f.xv[i])
+	}
+	pass, err := one.network.NewPass(s, one.rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	record(t, s, func(r *engine.Recorder) {
+		pass.Forward(r, one.w, one.inputs, one.outputs)
+		pass.Backward(r, one.atOutputs, one.gradients)
+	})
+	for what, pair := range map[string][2][]float32{
+		"outputs":             {read(t, one.outputs), of(outputs)},
+		"gradient":            {read(t, one.gradients.Params), of(gradient)},
+		"gradient at actions": {read(t, one.gradients.Inputs[1]), of(atActions)},
+	} {
+		for i, v := range pair[0] {
+			if math.Float32bits(v) != math.Float32bits(pair[1][i]) {
+				t.Fatalf("network %d: %s: element %d is %v alone and %v in the stack", twin, what, i, v, pair[1][i])
 			}
 		}
-	}
-	if _, err := New(s, net, 0, 6); err == nil {
-		t.Error("a network of no members")
-	}
-	if _, err := New(s, MLP{In: 3}, 1, 6); err == nil {
-		t.Error("a network of no outputs")
 	}
 }

@@ -6,56 +6,95 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// stationary is a Network whose weights a subgroup holds in its lanes.
+// stationary is the form of networks whose weights a subgroup holds in its lanes (shaders/engine/nn/mlp.glsl). It keeps nothing between the
+// ways: the way back evaluates the network again.
 type stationary struct {
-	net           MLP
-	members, rows int
-	last          batch
+	mlp      MLP
+	networks int // of all members
+	lanes    Lanes
 }
 
-func (n *stationary) MLP() MLP    { return n.net }
-func (n *stationary) Splits() int { return Splits(n.members, n.rows) }
+// mostRows is how many rows an invocation may loop over; Mesa's software driver leaves loops after 65535 iterations in all.
+const mostRows = 2048
 
-func (n *stationary) Forward(r *engine.Recorder, w Weights, normalizer *engine.Tensor, limit float32, inputs, outputs *engine.Tensor) {
-	b, err := n.net.batch(n.members, normalizer, limit, inputs, outputs)
-	if err != nil {
-		r.Fail(err)
-		return
-	}
-	n.last = b
-	n.net.Forward(r, w, normalizer, limit, inputs, outputs)
+// splits implements form. Even one network fills a device, loading the weights stays small beside using them, and no invocation loops for too
+// long.
+func (n *stationary) splits(rows int) int {
+	const (
+		workgroups = 64
+		least      = 64 // rows a workgroup
+	)
+	parts := (workgroups + n.networks - 1) / n.networks
+	return max(1, min(parts, rows/least), (rows+mostRows-1)/mostRows)
 }
 
-func (n *stationary) Backward(r *engine.Recorder, w Weights, gradOutputs, gradient, gradInputs *engine.Tensor) {
-	b := n.last
-	splits, err := b.gradients(n.net, w, gradOutputs, gradient, gradInputs)
-	if err == nil && (b.inner+splits-1)/splits > mostRows {
-		err = fmt.Errorf("nn: network %v: a gradient in %d parts over %d rows; want at most %d rows a part", n.net, splits, b.inner, mostRows)
-	}
-	if err != nil {
-		r.Fail(err)
-		return
-	}
-	lanes, err := n.net.Lanes(r.Engine().Device().Info())
-	if err != nil {
-		r.Fail(err)
-		return
-	}
-	k := backwardKernel{
-		Params: w.Params.Range(), Params4: w.Params.Range(), ParamsTexels: w.Params.Range(), Normalizer: w.Params.Range(),
-		Input: b.inputs.Range(), InputsTexels: b.inputs.Range(), AtOutputs: gradOutputs.Range(), AtOutputsTexels: gradOutputs.Range(),
-		Gradient: gradient.Range(), Gradient4: gradient.Range(), AtInputs: gradient.Range(),
-		Rows: uint32(b.inner), Row: uint32(w.Row()), Base: uint32(w.Base), ObsLimit: b.limit,
-		Lanes: lanes.Lanes, Hidden1: lanes.Hidden1, Hidden2: lanes.Hidden2, Activation: lanes.Activation, LayerNorm: lanes.LayerNorm,
-		In: uint32(n.net.In), Out: uint32(n.net.Out),
+func (n *stationary) keep(*engine.State, int) *activations { return nil }
+
+func (n *stationary) forward(r *engine.Recorder, b batch, _ *activations) {
+	l, params := n.lanes, b.weights.Params.Range()
+	k := forwardKernel{
+		Params: params, Params4: params, ParamsTexels: params, Normalizer: params, Output: b.outputs.Range(),
+		Outer: uint32(b.outer), Inner: uint32(b.inner), Row: uint32(b.row), Base: uint32(b.weights.Base),
+		NormalizerShared: uint32(b.stack), ObsLimit: b.limit,
+		Lanes: l.Lanes, Hidden1: l.Hidden1, Hidden2: l.Hidden2, Activation: l.Activation, LayerNorm: l.LayerNorm,
+		In: uint32(n.mlp.In), Out: uint32(n.mlp.Out),
 	}
 	if b.normalizer != nil {
 		k.Normalizer, k.Normalize = b.normalizer.Range(), 1
 	}
-	if gradInputs != nil {
-		k.AtInputs, k.GradInputs = gradInputs.Range(), 1
-	}
-	call := k.call(uint32(n.members), uint32(splits), 1)
-	call.Subgroup = lanes.Lanes
+	first, second := b.inputs[0], b.inputs[len(b.inputs)-1]
+	k.Inputs, k.InputsTexels, k.In1, k.Shared1 = first.tensor.Range(), first.tensor.Range(), uint32(first.features), uint32(first.shared)
+	k.Inputs2, k.Inputs2Texels, k.Shared2 = second.tensor.Range(), second.tensor.Range(), uint32(second.shared)
+	call := k.call(uint32(n.networks), uint32(n.splits(b.outer*b.inner)), 1)
+	call.Subgroup = l.Lanes
 	r.Dispatch(call)
+}
+
+func (n *stationary) backward(r *engine.Recorder, b batch, _ *activations, back gradients) {
+	splits := back.splits
+	if back.params == nil {
+		splits = n.splits(b.inner)
+	}
+	if (b.inner+splits-1)/splits > mostRows {
+		r.Fail(fmt.Errorf("nn: network %v: a gradient in %d parts over %d rows; want at most %d rows a part", n.mlp, splits, b.inner, mostRows))
+		return
+	}
+	l, params := n.lanes, b.weights.Params.Range()
+	k := backwardKernel{
+		Params: params, Params4: params, ParamsTexels: params, Normalizer: params,
+		AtOutputs: back.outputs.Range(), AtOutputsTexels: back.outputs.Range(),
+		Rows: uint32(b.inner), Row: uint32(b.row), Base: uint32(b.weights.Base), NormalizerShared: uint32(b.stack), ObsLimit: b.limit,
+		Lanes: l.Lanes, Hidden1: l.Hidden1, Hidden2: l.Hidden2, Activation: l.Activation, LayerNorm: l.LayerNorm,
+		In: uint32(n.mlp.In), Out: uint32(n.mlp.Out),
+	}
+	if b.normalizer != nil {
+		k.Normalizer, k.Normalize = b.normalizer.Range(), 1
+	}
+	first, second := b.inputs[0], b.inputs[len(b.inputs)-1]
+	k.Inputs, k.InputsTexels, k.In1, k.Shared1 = first.tensor.Range(), first.tensor.Range(), uint32(first.features), uint32(first.shared)
+	k.Inputs2, k.Inputs2Texels, k.Shared2 = second.tensor.Range(), second.tensor.Range(), uint32(second.shared)
+	written := back.written().Range()
+	k.Gradient, k.Gradient4, k.AtInputs, k.AtInputs2 = written, written, written, written
+	if back.params != nil {
+		k.Gradient, k.Gradient4, k.GradParams = back.params.Range(), back.params.Range(), 1
+	}
+	if t := back.inputs[0]; t != nil {
+		k.AtInputs, k.GradInputs = t.Range(), 1
+	}
+	if t := back.inputs[1]; t != nil {
+		k.AtInputs2, k.GradInputs = t.Range(), k.GradInputs|2
+	}
+	call := k.call(uint32(n.networks), uint32(splits), 1)
+	call.Subgroup = l.Lanes
+	r.Dispatch(call)
+}
+
+// written is a tensor that the way back writes.
+func (g gradients) written() *engine.Tensor {
+	for _, t := range append(g.inputs[:], g.params) {
+		if t != nil {
+			return t
+		}
+	}
+	return nil
 }

@@ -1,4 +1,14 @@
-// Reads a network's input from the buffer `float inputs[]` and its texels inputs_texels, normalized where NORMALIZE says so by `float normalizer[]` [P, 2, IN].
+// Reads a network's input, by default from the buffer `float inputs[]` [rows, IN] and its texels inputs_texels. Where NORMALIZE is 1 the
+// first INPUT_NORMALIZED features are normalized by `float normalizer[]` [P, 2, INPUT_NORMALIZED]: mean and reciprocal deviation.
+
+// Feature k of row `at`.
+#ifndef INPUT
+#define INPUT(at, k) LOAD(inputs, inputs_texels, (at) * IN + (k))
+#endif
+
+#ifndef INPUT_NORMALIZED
+#define INPUT_NORMALIZED IN
+#endif
 
 const uint INPUT_UNITS = (IN + LANES - 1u) / LANES;
 
@@ -7,18 +17,21 @@ float mlp_mean[INPUT_UNITS], mlp_reciprocal[INPUT_UNITS]; // of the features thi
 void mlp_input_begin(uint member) {
     [[unroll]] for (uint i = 0u; i < INPUT_UNITS; i++) {
         uint k = i * LANES + LANE;
-        bool normalized = NORMALIZE != 0u && k < IN;
-        mlp_mean[i] = normalized ? normalizer[member * 2u * IN + k] : 0.0;
-        mlp_reciprocal[i] = normalized ? normalizer[member * 2u * IN + IN + k] : 1.0;
+        bool normalized = NORMALIZE != 0u && k < INPUT_NORMALIZED;
+        mlp_mean[i] = normalized ? normalizer[member * 2u * INPUT_NORMALIZED + k] : 0.0;
+        mlp_reciprocal[i] = normalized ? normalizer[(member * 2u + 1u) * INPUT_NORMALIZED + k] : 1.0;
     }
 }
 
-// Takes row `at` of inputs [rows, IN] as mlp_x.
+// Takes row `at` as mlp_x.
 void mlp_input(uint at) {
     [[unroll]] for (uint i = 0u; i < INPUT_UNITS; i++) {
         uint k = i * LANES + LANE;
-        float x = k < IN ? LOAD(inputs, inputs_texels, at * IN + k) : 0.0;
-        if (NORMALIZE != 0u) x = clamp((x - mlp_mean[i]) * mlp_reciprocal[i], -obs_limit, obs_limit);
+        float x = k < IN ? INPUT(at, k) : 0.0;
+        if (NORMALIZE != 0u) {
+            float z = clamp((x - mlp_mean[i]) * mlp_reciprocal[i], -obs_limit, obs_limit);
+            x = INPUT_NORMALIZED == IN || k < INPUT_NORMALIZED ? z : x;
+        }
         [[unroll]] for (uint j = 0u; j < LANES; j++) {
             if (i * LANES + j < IN) mlp_x[min(i * LANES + j, IN - 1u)] = subgroupShuffle(x, j);
         }
@@ -27,7 +40,7 @@ void mlp_input(uint at) {
 
 float mlp_rows[IN]; // inputs of LANES rows, one a lane
 
-// Takes row `at`, of each lane another, of inputs [rows, IN] for mlp_input_of.
+// Takes row `at`, of each lane another, of inputs [rows, IN], all of them normalized, for mlp_input_of.
 void mlp_input_rows(uint at) {
     [[unroll]] for (uint k = 0u; k < IN; k++) {
         float x = LOAD(inputs, inputs_texels, at * IN + k);

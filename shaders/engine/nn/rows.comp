@@ -1,40 +1,43 @@
 #version 450
 
-// Copies rows of [blocks, P, inner, features] to [P, rows, features], normalized where NORMALIZE says so: inputs as matrix products take
-// them.
+// Copies rows of [blocks, N / shared, inner, features] into columns of [N, capacity, width], normalized where NORMALIZE is 1: inputs as
+// matrix products take them.
 //
-// Groups: x = ceil(inner * features / local size), y = blocks, z = members.
+// Groups: x = ceil(inner * features / local size), y = blocks, z = N.
 
 #include "engine/load.glsl"
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 1) const uint NORMALIZE = 0;
 
-layout(std430, set = 0, binding = 0) readonly buffer Source { float source[]; };          // [blocks, P, inner, features]
+layout(std430, set = 0, binding = 0) readonly buffer Source { float source[]; };          // [blocks, N / shared, inner, features]
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer source_texels;         // the same
-layout(std430, set = 0, binding = 2) readonly buffer Normalizer { float normalizer[]; };  // [P, 2, features]: mean, 1 / deviation
+layout(std430, set = 0, binding = 2) readonly buffer Normalizer { float normalizer[]; };  // [N / normalizer_shared, 2, features]: mean, 1 / deviation
 layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer normalizer_texels;     // the same
-layout(std430, set = 0, binding = 4) writeonly buffer Rows { float rows[]; };             // [P, rows, features]
+layout(std430, set = 0, binding = 4) writeonly buffer Rows { float rows[]; };             // [N, capacity, width]
 
 layout(push_constant) uniform Push {
     uint inner;    // rows of a block
     uint features;
+    uint width;    // columns
+    uint column;   // of the first feature
+    uint shared_by, normalizer_shared; // consecutive networks that have each in common
     uint block;    // the first block to copy from
-    uint first;    // row of a member, counted over all blocks, that becomes row 0
+    uint first;    // row of a network, counted over all blocks, that becomes row 0
     uint count;    // rows to copy
-    uint capacity; // rows of a member there is room for
+    uint capacity; // rows of a network there is room for
     float limit;   // of normalized features
 };
 
 void main() {
-    uint i = gl_GlobalInvocationID.x, member = gl_WorkGroupID.z, size = inner * features;
-    uint at = (block + gl_WorkGroupID.y) * size + i - first * features; // element of the member's rows; wraps below 0
+    uint i = gl_GlobalInvocationID.x, network = gl_WorkGroupID.z, size = inner * features;
+    uint at = (block + gl_WorkGroupID.y) * size + i - first * features; // element of the network's rows; wraps below 0
     if (i >= size || at >= count * features) return;
-    uint from = ((block + gl_WorkGroupID.y) * gl_NumWorkGroups.z + member) * size + i;
+    uint from = ((block + gl_WorkGroupID.y) * (gl_NumWorkGroups.z / shared_by) + network / shared_by) * size + i, feature = i % features;
     float x = LOAD(source, source_texels, from);
     if (NORMALIZE != 0u) {
-        uint f = member * 2u * features + i % features;
+        uint f = network / normalizer_shared * 2u * features + feature;
         x = clamp((x - LOAD(normalizer, normalizer_texels, f)) * LOAD(normalizer, normalizer_texels, f + features), -limit, limit);
     }
-    rows[member * capacity * features + at] = x;
+    rows[(network * capacity + at / features) * width + column + feature] = x;
 }

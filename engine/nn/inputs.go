@@ -1,0 +1,103 @@
+package nn
+
+import (
+	"fmt"
+
+	"github.com/evorl/evorl/engine"
+)
+
+// Inputs are rows of features for networks: [P, B, In], or trajectories [T, P, E, In].
+type Inputs struct {
+	// Parts are one tensor of rows, or two whose features follow each other, such as observation [P, B, O] and action [P, B, A]. The last
+	// axis of two parts is their features. A part with the axis NetworkAxis has rows of its own for each network of a stack.
+	Parts []*engine.Tensor
+	// Normalizer [P, 2, features of the first part] holds mean and reciprocal deviation of the first part, nil for none.
+	Normalizer *engine.Tensor
+	Limit      float32 // normalized features are clipped to ±Limit
+}
+
+// MaxParts is how many parts inputs may have.
+const MaxParts = 2
+
+// batch is what a network is evaluated for, its shapes checked.
+type batch struct {
+	weights      Weights
+	row          int // floats of a network's parameters
+	inputs       []part
+	normalizer   *engine.Tensor
+	limit        float32
+	outputs      *engine.Tensor
+	outer, inner int // a network's rows: inner in each of outer blocks
+	stack        int // consecutive networks that belong to a member
+}
+
+// part is one part of the inputs.
+type part struct {
+	tensor   *engine.Tensor
+	at       int // the first feature
+	features int
+	shared   int // consecutive networks that have its rows in common
+}
+
+// rowsOf splits a tensor of rows into blocks [outer, networks / shared, inner elements].
+func (n *Network) rowsOf(t *engine.Tensor) (outer, shared, inner int, ok bool) {
+	outer, members, inner, ok := t.Split(engine.MemberAxis)
+	if !ok || members != n.members {
+		return 0, 0, 0, false
+	}
+	networks := t.Size(NetworkAxis)
+	if networks == 0 {
+		return outer, n.stack, inner, true
+	}
+	before, _, inner, _ := t.Split(NetworkAxis)
+	return outer, 1, inner, networks == n.stack && before == outer*members
+}
+
+// batch checks the shapes of weights, inputs and outputs.
+func (n *Network) batch(w Weights, in Inputs, outputs *engine.Tensor) (batch, error) {
+	row, err := n.rowOf(w)
+	if err != nil {
+		return batch{}, err
+	}
+	b := batch{weights: w, row: row, normalizer: in.Normalizer, limit: in.Limit, outputs: outputs, stack: n.stack}
+	outer, shared, inner, ok := n.rowsOf(outputs)
+	if !ok || shared != 1 || inner%n.mlp.Out != 0 {
+		return batch{}, fmt.Errorf("nn: %v: outputs %v; want [member %d, network %d, rows, %d]", n, outputs, n.members, n.stack, n.mlp.Out)
+	}
+	b.outer, b.inner = outer, inner/n.mlp.Out
+	if err := n.parts(&b, in.Parts); err != nil {
+		return batch{}, err
+	}
+	if v := in.Normalizer; v != nil {
+		if _, members, inner, ok := v.Split(engine.MemberAxis); !ok || members != n.members || inner != 2*b.inputs[0].features || v.Len() != members*inner {
+			return batch{}, fmt.Errorf("nn: %v: normalizer %v; want [member %d, 2, %d]", n, v, n.members, b.inputs[0].features)
+		}
+	}
+	return b, nil
+}
+
+// parts checks the parts of the inputs against the rows of the outputs.
+func (n *Network) parts(b *batch, tensors []*engine.Tensor) error {
+	if len(tensors) < 1 || len(tensors) > MaxParts {
+		return fmt.Errorf("nn: %v: inputs of %d parts; want 1 to %d", n, len(tensors), MaxParts)
+	}
+	features := 0
+	for _, t := range tensors {
+		p := part{tensor: t, at: features, features: n.mlp.In}
+		if len(tensors) > 1 {
+			dims := t.Dims()
+			p.features = dims[len(dims)-1].Size
+		}
+		outer, shared, inner, ok := n.rowsOf(t)
+		if !ok || outer != b.outer || inner != b.inner*p.features {
+			return fmt.Errorf("nn: %v: inputs %v to outputs %v; want %d blocks of member %d with %d rows of %d features",
+				n, t, b.outputs, b.outer, n.members, b.inner, p.features)
+		}
+		p.shared = shared
+		b.inputs, features = append(b.inputs, p), features+p.features
+	}
+	if features != n.mlp.In {
+		return fmt.Errorf("nn: %v: inputs %v of %d features; want %d", n, tensors, features, n.mlp.In)
+	}
+	return nil
+}

@@ -1,0 +1,52 @@
+package nn
+
+import (
+	"github.com/evorl/evorl/engine"
+)
+
+// input is a matrix of inputs that a product of the first layer takes, [N, rows, features].
+type input struct {
+	matrix   Matrix
+	at       int // its first feature
+	features int
+}
+
+// direct reports whether products can take the parts of a batch's inputs as they are: not normalized, the rows of a network together, and
+// two parts only where there is a scratch tensor for the product of the first.
+func (l *layered) direct(b batch) bool {
+	return b.normalizer == nil && b.outer == 1 && (len(b.inputs) == 1 || len(l.scratch) > 0)
+}
+
+// take gives the inputs of count rows of each network from row first on, and records copying them to one matrix where products cannot take them
+// as they are.
+func (l *layered) take(r *engine.Recorder, b batch, first, count int) []input {
+	if !l.direct(b) {
+		for i := range b.inputs {
+			l.copy(r, b, i, first, count)
+		}
+		return []input{{matrix: Matrix{Tensor: l.inputs, Stride: l.capacity * l.mlp.In, Row: l.mlp.In}, features: l.mlp.In}}
+	}
+	var inputs []input
+	for _, p := range b.inputs {
+		m := Matrix{Tensor: p.tensor, At: first * p.features, Stride: b.inner * p.features, Row: p.features, Shared: p.shared}
+		inputs = append(inputs, input{m, p.at, p.features})
+	}
+	return inputs
+}
+
+// copy records copying part i of the inputs, the first one normalized, into the columns of l.inputs.
+func (l *layered) copy(r *engine.Recorder, b batch, i, first, count int) {
+	p := b.inputs[i]
+	begin, end := first/b.inner, (first+count+b.inner-1)/b.inner // blocks
+	k := rowsKernel{
+		Source: p.tensor.Range(), SourceTexels: p.tensor.Range(), Normalizer: p.tensor.Range(), NormalizerTexels: p.tensor.Range(), Rows: l.inputs.Range(),
+		Inner: uint32(b.inner), Features: uint32(p.features), Width: uint32(l.mlp.In), Column: uint32(p.at), SharedBy: uint32(p.shared),
+		NormalizerShared: uint32(b.stack), Block: uint32(begin), First: uint32(first), Count: uint32(count), Capacity: uint32(l.capacity), Limit: b.limit,
+		LocalSizeX: l.line(),
+	}
+	if b.normalizer != nil && i == 0 {
+		k.Normalizer, k.NormalizerTexels, k.Normalize = b.normalizer.Range(), b.normalizer.Range(), 1
+	}
+	groups := (uint32(b.inner*p.features) + k.LocalSizeX - 1) / k.LocalSizeX
+	r.Dispatch(k.call(groups, uint32(end-begin), uint32(l.networks)))
+}

@@ -1,0 +1,122 @@
+package nn
+
+import (
+	"fmt"
+
+	"github.com/evorl/evorl/engine"
+)
+
+// Pass is a forward pass of a network that can be asked for its backward pass: it owns the activations between the two. A pass is open from
+// Forward until Backward or Release; several may be open. Until then weights, inputs and normalizer must keep their values, as Backward
+// may read them again.
+type Pass struct {
+	net    *Network
+	rows   int
+	kept   *activations     // nil where the form keeps none
+	opened *engine.Recorder // the recording in which the pass is open; nil: none
+	batch  batch            // of the open pass
+}
+
+// NewPass makes a pass over up to rows rows of a network, at most as many as the network has room for.
+func (n *Network) NewPass(s *engine.State, rows int) (*Pass, error) {
+	if rows < 1 || rows > n.rows {
+		return nil, fmt.Errorf("nn: a pass of %v over %d rows; want 1 to %d, for which the network has room", n, rows, n.rows)
+	}
+	p := &Pass{net: n, rows: rows, kept: n.form.keep(s, rows)}
+	return p, s.Err()
+}
+
+// Splits is a good number of parts of a gradient of the parameters. It depends on sizes only, never on the device: sums split by it are the
+// same everywhere.
+func (p *Pass) Splits() int { return p.net.form.splits(p.rows) }
+
+// Forward records the outputs [P, B, Out] of inputs [P, B, In] and opens the pass. It is an error where the pass is open.
+func (p *Pass) Forward(r *engine.Recorder, w Weights, inputs Inputs, outputs *engine.Tensor) {
+	b, err := p.net.batch(w, inputs, outputs)
+	switch {
+	case err != nil:
+	case p.opened == r:
+		err = fmt.Errorf("nn: %v: Forward to %v overwrites the activations of the open pass to %v; want its Backward or Release first",
+			p.net, outputs, p.batch.outputs)
+	case b.outer != 1:
+		err = fmt.Errorf("nn: %v: a pass over inputs %v, whose rows of a member are not together; want [member, rows, features]", p.net, inputs.Parts)
+	case b.inner > p.rows:
+		err = fmt.Errorf("nn: %v: a pass over %d rows; it has room for %d", p.net, b.inner, p.rows)
+	}
+	if err != nil {
+		r.Fail(err)
+		return
+	}
+	p.opened, p.batch = r, b
+	p.net.form.forward(r, b, p.kept)
+}
+
+// Gradients are the tensors that Backward writes; at least one of them.
+type Gradients struct {
+	// Params [splits, P, row], laid out like the rows of the weights, takes the gradient of the parameters, its parts to be added over splits.
+	// Only the network's own floats are written. nil: not wanted.
+	Params *engine.Tensor
+	// Inputs take the gradients at the parts of the inputs, after normalization; nil where not wanted. Each has rows of its own for every
+	// network: [P, B, features], of a stack [P, network, B, features].
+	Inputs []*engine.Tensor
+}
+
+// gradients are those of a batch, their shapes checked.
+type gradients struct {
+	outputs, params *engine.Tensor
+	splits          int // of params
+	inputs          [MaxParts]*engine.Tensor
+}
+
+// Backward records the gradients of the open pass, of which gradOutputs is the gradient at the outputs, and closes the pass.
+func (p *Pass) Backward(r *engine.Recorder, gradOutputs *engine.Tensor, g Gradients) {
+	if p.opened != r {
+		r.Fail(fmt.Errorf("nn: %v: Backward of a pass that is not open; want its Forward first, in the same recording", p.net))
+		return
+	}
+	back, err := p.net.gradients(p.batch, gradOutputs, g)
+	if err != nil {
+		r.Fail(err)
+		return
+	}
+	p.opened = nil
+	p.net.form.backward(r, p.batch, p.kept, back)
+}
+
+// Release closes the pass without a Backward, so that another Forward may follow.
+func (p *Pass) Release() { p.opened = nil }
+
+// gradients checks the tensors of Backward.
+func (n *Network) gradients(b batch, outputs *engine.Tensor, g Gradients) (gradients, error) {
+	back := gradients{outputs: outputs, params: g.Params}
+	if outputs.Len() != b.outputs.Len() {
+		return back, fmt.Errorf("nn: %v: a gradient %v at the outputs %v", n, outputs, b.outputs)
+	}
+	if len(g.Inputs) > len(b.inputs) {
+		return back, fmt.Errorf("nn: %v: gradients at %d parts of the inputs, which have %d", n, len(g.Inputs), len(b.inputs))
+	}
+	wanted := g.Params != nil
+	for i, t := range g.Inputs {
+		if t == nil {
+			continue
+		}
+		part := b.inputs[i]
+		_, shared, inner, ok := n.rowsOf(t)
+		if !ok || shared != 1 || inner != b.inner*part.features || t.Len() != n.members*n.stack*inner {
+			return back, fmt.Errorf("nn: %v: a gradient %v at the inputs %v; want [member %d, network %d, %d rows, %d]",
+				n, t, part.tensor, n.members, n.stack, b.inner, part.features)
+		}
+		wanted, back.inputs[i] = true, t
+	}
+	if !wanted {
+		return back, fmt.Errorf("nn: %v: Backward without a gradient to write", n)
+	}
+	if g.Params != nil {
+		splits, members, inner, ok := g.Params.Split(engine.MemberAxis)
+		if !ok || members != n.members || inner != n.stack*b.row {
+			return back, fmt.Errorf("nn: %v: a gradient %v of the parameters %v; want [splits, ...] of them", n, g.Params, b.weights.Params)
+		}
+		back.splits = splits
+	}
+	return back, nil
+}
