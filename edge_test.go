@@ -240,7 +240,7 @@ func TestOddFitness(t *testing.T) {
 						t.Fatal(err)
 					}
 					if got == nil {
-						_, objectives := s.Front()
+						_, objectives := s.Generation().Front()
 						values, err := objectives.ReadFloat32(t.Context())
 						if err != nil {
 							t.Fatal(err)

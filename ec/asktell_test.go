@@ -51,7 +51,7 @@ func generations(t testing.TB, a *ec.AskTell, n int, f judge) {
 		if again, err := a.Ask(t.Context()); err != nil || !reflect.DeepEqual(all, again) {
 			t.Fatalf("asked again there are other candidates, %v", err)
 		}
-		var told ec.Judged
+		var told ec.Results
 		for _, rows := range all {
 			var fitness []float32
 			var objectives, descriptors [][]float32
@@ -175,7 +175,7 @@ func TestAskTellSeveral(t *testing.T) {
 		t.Fatal(err)
 	}
 	generations(t, b, 30, func(x []float32) (float32, []float32, []float32) { return -x[1], nil, x[:1] })
-	archive := b.Strategy().(ec.Archiver).Archive()
+	archive := b.Generation().Strategy().(ec.Archiver).Archive()
 	fitness, err := archive.Fitness.ReadFloat32(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -218,17 +218,17 @@ func TestAskTellErrors(t *testing.T) {
 	if err := a.Begin(t.Context(), from(2, 4)); err != nil {
 		t.Fatal(err)
 	}
-	want(a.Tell(t.Context(), ec.Judged{}), "nobody asked")
+	want(a.Tell(t.Context(), ec.Results{}), "nobody asked")
 	if _, err := a.Ask(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	fitness := [][]float32{{1, 2, 3}, {4, 5, 6}}
-	want(a.Tell(t.Context(), ec.Judged{}), "fitness of 0 members; want 2")
-	want(a.Tell(t.Context(), ec.Judged{Fitness: [][]float32{{1, 2, 3}, {4, 5}}}), "fitness of member 1: 2 numbers; want 3")
-	want(a.Tell(t.Context(), ec.Judged{Fitness: fitness}), "descriptors of 0 members; want 2")
-	want(a.Tell(t.Context(), ec.Judged{Fitness: fitness, Descriptors: [][][]float32{{{1}, {1}, {1}}, {{1}, {1}}}}), "descriptors of 2 candidates of member 1; want 3")
-	want(a.Tell(t.Context(), ec.Judged{Fitness: fitness, Descriptors: [][][]float32{{{1}, {1}, {1}}, {{1}, {1}, {1, 2}}}}), "candidate 2 of member 1: 2 numbers; want 1")
-	if err := a.Tell(t.Context(), ec.Judged{Fitness: fitness, Descriptors: [][][]float32{{{1}, {1}, {1}}, {{1}, {1}, {1}}}}); err != nil {
+	want(a.Tell(t.Context(), ec.Results{}), "fitness of 0 members; want 2")
+	want(a.Tell(t.Context(), ec.Results{Fitness: [][]float32{{1, 2, 3}, {4, 5}}}), "fitness of member 1: 2 numbers; want 3")
+	want(a.Tell(t.Context(), ec.Results{Fitness: fitness}), "descriptors of 0 members; want 2")
+	want(a.Tell(t.Context(), ec.Results{Fitness: fitness, Descriptors: [][][]float32{{{1}, {1}, {1}}, {{1}, {1}}}}), "descriptors of 2 candidates of member 1; want 3")
+	want(a.Tell(t.Context(), ec.Results{Fitness: fitness, Descriptors: [][][]float32{{{1}, {1}, {1}}, {{1}, {1}, {1, 2}}}}), "candidate 2 of member 1: 2 numbers; want 1")
+	if err := a.Tell(t.Context(), ec.Results{Fitness: fitness, Descriptors: [][][]float32{{{1}, {1}, {1}}, {{1}, {1}, {1}}}}); err != nil {
 		t.Fatal(err)
 	}
 	if best, _, err := a.Best(t.Context()); err != nil || !slices.Equal(best, []float32{3, 6}) {

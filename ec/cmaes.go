@@ -36,7 +36,7 @@ type cmaES struct {
 	origin *engine.Tensor // [M, row]: zero
 
 	mean      *engine.Tensor // [M, row]
-	meanRest  *engine.Tensor // [M, row]: to be added to the mean, which one float does not resolve
+	meanLow   *engine.Tensor // [M, row]: the low part of the mean, which one float does not resolve
 	sigma     *engine.Tensor // [M]
 	paths     [2]*engine.Tensor
 	utilities *engine.Tensor // [P]
@@ -117,7 +117,7 @@ func (c CMAESConfig) New(s *engine.State, clock engine.Clock, _ *engine.Hyper, s
 	}
 	es := &cmaES{
 		cfg: c, space: space, clock: clock, draw: NewNoise(clock, space, c.Population, false), rates: newCovariant(space.Dim, c.Population),
-		mean: space.Tensor(s, "mean"), meanRest: space.Tensor(s, "mean_rest"), sigma: s.Tensor("sigma", engine.Float32, m),
+		mean: space.Tensor(s, "mean"), meanLow: space.Tensor(s, "mean_low"), sigma: s.Tensor("sigma", engine.Float32, m),
 		paths:  [2]*engine.Tensor{space.Tensor(s, "path_sigma"), space.Tensor(s, "path_c")},
 		origin: s.Scratch("origin", engine.Float32, m, row), utilities: s.Scratch("utilities", engine.Float32, candidates(c.Population)),
 		weights: s.Scratch("weights", engine.Float32, m, candidates(c.Population)),
@@ -180,28 +180,28 @@ func (es *cmaES) Ask(r *engine.Recorder) {
 
 // Candidates implements Strategy: x = m + σ y (equation 40).
 func (es *cmaES) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
-	es.space.form(r, es.clock, es.mean, es.meanRest, es.sigma, es.steps, pick, into, false)
+	es.space.form(r, es.clock, es.mean, es.meanLow, es.sigma, es.steps, pick, into, false)
 }
 
-// Rest implements FineStrategy.
-func (es *cmaES) Rest(r *engine.Recorder, pick Pick, into *engine.Tensor) {
-	es.space.form(r, es.clock, es.mean, es.meanRest, es.sigma, es.steps, pick, into, true)
+// CandidatesLow implements DoubleFloatStrategy.
+func (es *cmaES) CandidatesLow(r *engine.Recorder, pick Pick, into *engine.Tensor) {
+	es.space.form(r, es.clock, es.mean, es.meanLow, es.sigma, es.steps, pick, into, true)
 }
 
-// form records forming candidates mean + sigma · steps, steps being [M, P or more, row], or what rounding takes from them. What is to be added to the
-// mean [M, row] is nil where there is nothing.
-func (s Space) form(r *engine.Recorder, clock engine.Clock, mean, meanRest, sigma, steps *engine.Tensor, pick Pick, into *engine.Tensor, rest bool) {
+// form records forming candidates mean + sigma · steps, steps being [M, P or more, row]: their high parts or the low ones, what rounding takes from them. The low
+// part of the mean [M, row] is nil where there is none.
+func (s Space) form(r *engine.Recorder, clock engine.Clock, mean, meanLow, sigma, steps *engine.Tensor, pick Pick, into *engine.Tensor, low bool) {
 	row := s.Row()
 	k := formKernel{
-		Mean: mean.Range(), MeanTexels: mean.Range(), MeanRest: mean.Range(), MeanRestTexels: mean.Range(), Sigma: sigma.Range(), Steps: steps.Range(),
+		Mean: mean.Range(), MeanTexels: mean.Range(), MeanLow: mean.Range(), MeanLowTexels: mean.Range(), Sigma: sigma.Range(), Steps: steps.Range(),
 		StepsTexels: steps.Range(), Pick: clock.Tensor().Range(), Candidates: into.Range(), Stride: uint32(steps.Len() / row / s.Members), Row: uint32(row),
 		Count: uint32(into.Len() / row / s.Members), First: uint32(pick.First),
 	}
-	if meanRest != nil {
-		k.MeanRest, k.MeanRestTexels, k.Paired = meanRest.Range(), meanRest.Range(), 1
+	if meanLow != nil {
+		k.MeanLow, k.MeanLowTexels, k.DoubleFloat = meanLow.Range(), meanLow.Range(), 1
 	}
-	if rest {
-		k.Rest = 1
+	if low {
+		k.Low = 1
 	}
 	if pick.Index != nil {
 		k.Pick, k.Picked = pick.Index.Range(), 1
@@ -228,7 +228,7 @@ func (es *cmaES) Tell(r *engine.Recorder, told Told) {
 	}.call(share, uint32(members), 1))
 	nn.Gemm{Members: members, M: 2, N: row, K: dim, A: es.space.matrix(es.sums), B: es.space.matrix(es.eigen.basis), C: es.space.matrix(es.moved)}.Record(r)
 	r.Dispatch(cmaStepKernel{
-		Moved: es.moved.Range(), MovedTexels: es.moved.Range(), Mean: es.mean.Range(), MeanTexels: es.mean.Range(), MeanRest: es.meanRest.Range(), MeanRestTexels: es.meanRest.Range(), PathSigma: es.paths[0].Range(),
+		Moved: es.moved.Range(), MovedTexels: es.moved.Range(), Mean: es.mean.Range(), MeanTexels: es.mean.Range(), MeanLow: es.meanLow.Range(), MeanLowTexels: es.meanLow.Range(), PathSigma: es.paths[0].Range(),
 		PathSigmaTexels: es.paths[0].Range(), PathC: es.paths[1].Range(), PathCTexels: es.paths[1].Range(), Sigma: es.sigma.Range(), Keep: es.eigen.keep.Range(),
 		Clock: es.clock.Tensor().Range(), Dim: uint32(dim), Row: uint32(row), KeepSigma: float32(1 - c.cs), GainSigma: float32(math.Sqrt(c.cs * (2 - c.cs) * c.mass)),
 		LogKeep: float32(math.Log1p(-c.cs)), Speed: float32(c.cs / c.ds), Length: float32(c.lengthN), KeepC: float32(1 - c.cc),

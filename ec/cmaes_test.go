@@ -224,7 +224,7 @@ func TestCMAES(t *testing.T) {
 					}
 					frames[m] = basis
 				}
-				asked, told := tr.generation(ellipsoid)
+				asked, told := tr.step(ellipsoid)
 				for m, ref := range refs {
 					steps := make([][]float64, es.Population())
 					for k := range steps {

@@ -37,7 +37,7 @@ func TestCRFMNES(t *testing.T) {
 			tr.must(tr.state.Lookup("cr-fm-nes/v").WriteFloat32(t.Context(), space.Pad(c.V)))
 			worst := 0.0
 			for g, want := range c.Generations {
-				tr.generation(ellipsoid)
+				tr.step(ellipsoid)
 				for _, name := range slices.Sorted(maps.Keys(want)) {
 					d := deviation(tr.values(tr.state.Lookup("cr-fm-nes/" + name))[:len(want[name])], want[name])
 					if worst = max(worst, d); !(d <= 1e-5) {

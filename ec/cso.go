@@ -86,7 +86,7 @@ func (w *cso) Ask(r *engine.Recorder) {
 
 // Candidates implements Strategy.
 func (w *cso) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
-	pickRows(r, w.moved, pick, into)
+	w.space.pickRows(r, w.moved, nil, pick, into)
 }
 
 // Tell implements Strategy.

@@ -138,7 +138,7 @@ func (d *de) Ask(r *engine.Recorder) {
 
 // Candidates implements Strategy.
 func (d *de) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
-	pickRows(r, d.trial, pick, into)
+	d.space.pickRows(r, d.trial, nil, pick, into)
 }
 
 // Tell implements Strategy: selection.

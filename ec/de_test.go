@@ -89,7 +89,7 @@ func generationsOfDE(t *testing.T, eng *engine.Engine, algo Algorithm, space Spa
 		if d.history != nil {
 			old, memoryF, memoryCR, archived = rows("archive"), read("memory_weight"), read("memory_crossover_rate"), mustUint32(t, d.history.archived)
 		}
-		trials, told := tr.generation(rough(eng, g))
+		trials, told := tr.step(rough(eng, g))
 		after, next := rows("population"), read("population_fitness")
 		for m := range space.Members {
 			f := wide(fitness[m*n : (m+1)*n])

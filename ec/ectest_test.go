@@ -26,71 +26,47 @@ func open(t testing.TB) *vk.Device {
 	return dev
 }
 
-// trial is an algorithm at work on fitness that the test makes up: asked and told by programs of their own, so that what lies between
-// can be seen.
+// trial is a Generation whose fitness the test makes up: asked and told by programs of their own, so that what lies between can be seen.
 type trial struct {
-	t        testing.TB
-	eng      *engine.Engine
-	space    Space
-	state    *engine.State
-	clock    engine.Clock
-	hyper    *engine.Hyper
-	strategy Strategy
-	judge    *judge         // nil with several objectives
-	panel    *panel         // nil with one
-	formed   *engine.Tensor // [M, P, row]
-	raw      *engine.Tensor // [M, P] or [M, P, K]
-	behaved  *engine.Tensor // [M, P, B]: descriptors, which the test writes; nil: the space has none
-	ask      *engine.Program
-	tell     *engine.Program
+	t          testing.TB
+	eng        *engine.Engine
+	space      Space
+	state      *engine.State
+	clock      engine.Clock
+	hyper      *engine.Hyper
+	generation *Generation
+	strategy   Strategy
+	formed     *engine.Tensor // [M · P, row]
+	fitness    *engine.Tensor // [M, P] or [M, P, K]
+	behaved    *engine.Tensor // [M, P, B]: descriptors, which the test writes; nil: the space has none
+	ask        *engine.Program
+	tell       *engine.Program
 }
 
 // newTrial makes a trial. Tensors that are not saved begin poisoned.
 func newTrial(t testing.TB, eng *engine.Engine, algo Algorithm, space Space, start []float32) *trial {
 	t.Helper()
-	tr := &trial{t: t, eng: eng, space: space, state: eng.NewState()}
+	tr := &trial{t: t, eng: eng, state: eng.NewState()}
 	tr.clock = engine.NewClock(tr.state)
 	tr.hyper = engine.NewHyper(tr.state, space.Members)
 	var err error
-	if tr.strategy, err = algo.New(tr.state.Sub(algo.Name()), tr.clock, tr.hyper, space); err != nil {
-		t.Fatal(err)
-	}
-	population := tr.strategy.Population()
-	dims := []engine.Dim{engine.Members(space.Members), candidates(population)}
-	if space.Objectives > 1 {
-		tr.panel = newPanel(tr.state.Sub("search"), space, population, tr.strategy.(MultiObjective))
-		dims = append(dims, engine.Axis("objective", space.Objectives))
-	} else {
-		tr.judge = newJudge(tr.state.Sub("search"), space, population)
-	}
-	tr.formed = tr.state.Scratch("formed", engine.Float32, engine.Members(space.Members*population), engine.Axis("parameter", space.Row()))
-	tr.raw = tr.state.Scratch("evaluated", engine.Float32, dims...)
-	if b := len(space.DescriptorLow); b > 0 {
-		tr.behaved = tr.state.Scratch("descriptors", engine.Float32, engine.Members(space.Members), candidates(population), engine.Axis("descriptor", b))
-	}
+	tr.generation, err = NewGeneration(tr.state, tr.clock, tr.hyper, algo, space)
+	tr.must(err)
+	tr.space, tr.strategy, tr.behaved = tr.generation.Space(), tr.generation.Strategy(), tr.generation.Descriptors()
+	tr.formed, tr.fitness = tr.generation.NewCandidates("formed", tr.generation.Population()), tr.generation.NewFitness("evaluated")
 	ctx := t.Context()
 	tr.must(tr.state.Zero(ctx))
 	tr.must(tr.state.Poison(ctx))
 	tr.must(tr.hyper.Init(ctx))
-	tr.must(tr.strategy.Init(ctx, start))
-	if tr.judge != nil {
-		tr.must(tr.judge.init(ctx, start))
-	}
-	tr.must(tr.strategy.Constants(ctx))
+	tr.must(tr.generation.Init(ctx, start))
+	tr.must(tr.generation.Constants(ctx))
 	tr.ask, err = eng.Record("ask", func(r *engine.Recorder) {
-		tr.strategy.Ask(r)
-		tr.strategy.Candidates(r, Pick{}, tr.formed)
+		tr.generation.Ask(r)
+		tr.generation.Candidates(r, Pick{}, tr.formed)
 	})
 	tr.must(err)
 	tr.tell, err = eng.Record("tell", func(r *engine.Recorder) {
-		var told Told
-		if tr.panel != nil {
-			told = tr.panel.record(r, tr.raw)
-		} else {
-			told = tr.judge.record(r, tr.raw, tr.strategy)
-		}
-		told.Descriptor = tr.behaved
-		tr.strategy.Tell(r, told)
+		tr.generation.Tell(r, tr.fitness)
 		tr.clock.Tick(r, 1, 0)
 	})
 	tr.must(err)
@@ -123,12 +99,12 @@ func (tr *trial) learn(fitness [][]float32) {
 	for _, f := range fitness {
 		all = append(all, f...)
 	}
-	tr.must(tr.raw.WriteFloat32(tr.t.Context(), all))
+	tr.must(tr.fitness.WriteFloat32(tr.t.Context(), all))
 	tr.must(tr.tell.Run(tr.t.Context()))
 }
 
-// generation does both, with the fitness of a function, and returns what was asked and told.
-func (tr *trial) generation(f func(member, candidate int, x []float32) float32) (population [][][]float32, fitness [][]float32) {
+// step does both, with the fitness of a function, and returns what was asked and told.
+func (tr *trial) step(f func(member, candidate int, x []float32) float32) (population [][][]float32, fitness [][]float32) {
 	tr.t.Helper()
 	population = tr.candidates()
 	fitness = make([][]float32, len(population))

@@ -55,7 +55,7 @@ func TestLearning(t *testing.T) {
 			tr := newTrial(t, eng, c.algorithm, space, make([]float32, 30))
 			before := ellipsoid(0, 0, make([]float32, 10))
 			for range c.generations {
-				tr.generation(ellipsoid)
+				tr.step(ellipsoid)
 			}
 			for m, x := range tr.solution() {
 				f := ellipsoid(m, 0, x)
@@ -88,7 +88,7 @@ func TestOddFitness(t *testing.T) {
 				for kind, f := range kinds {
 					tr.must(tr.strategy.Init(t.Context(), start))
 					for g := range 6 {
-						tr.generation(func(_, c int, _ []float32) float32 { return f(g, c) })
+						tr.step(func(_, c int, _ []float32) float32 { return f(g, c) })
 					}
 					for i, v := range tr.solution()[0] {
 						if math.IsNaN(float64(v)) || math.Abs(float64(v)) > 100 {
@@ -96,7 +96,7 @@ func TestOddFitness(t *testing.T) {
 						}
 					}
 					for _, tensor := range tr.state.Tensors() {
-						if tensor.Type() != engine.Float32 || tensor == tr.judge.best {
+						if tensor.Type() != engine.Float32 || tensor == tr.generation.ranking.best {
 							continue
 						}
 						for i, v := range tr.values(tensor) {
@@ -123,7 +123,7 @@ func TestConstantFitness(t *testing.T) {
 		start := []float32{1, -2, 3, 0.5, -0.5}
 		tr := newTrial(t, eng, algorithm, Space{Members: 1, Dim: 5}, start)
 		for range 5 {
-			tr.generation(func(int, int, []float32) float32 { return -3.25 })
+			tr.step(func(int, int, []float32) float32 { return -3.25 })
 		}
 		for i, v := range tr.solution()[0] {
 			if v != start[i] {
@@ -149,7 +149,7 @@ func TestResume(t *testing.T) {
 			}
 			run := func(tr *trial) {
 				for range 4 {
-					tr.generation(ellipsoid)
+					tr.step(ellipsoid)
 				}
 			}
 			whole := begin()

@@ -81,7 +81,7 @@ func ExampleAskTell() {
 		for i, x := range candidates[0] {
 			fitness[i] = -rosenbrock(x)
 		}
-		if err := search.Tell(ctx, ec.Judged{Fitness: [][]float32{fitness}}); err != nil {
+		if err := search.Tell(ctx, ec.Results{Fitness: [][]float32{fitness}}); err != nil {
 			log.Fatal(err)
 		}
 	}

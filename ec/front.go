@@ -12,18 +12,18 @@ type Front struct {
 // ReadSolution reads what every member would hand out now, [M][N][dim]: the mean of a distribution or the best of a population, N = 1; with several
 // objectives the population, see ReadFront.
 func (s *Search) ReadSolution(ctx context.Context) ([][][]float32, error) {
-	return s.space.read(ctx, s.strategy.Solution())
+	return s.space.read(ctx, s.generation.Solution())
 }
 
 // ReadBest reads the best fitness of all generations [M], NaN before the first, and the candidates [M][dim] that had it, at first the start; nil with several
 // objectives.
 func (s *Search) ReadBest(ctx context.Context) (fitness []float32, x [][]float32, err error) {
-	return s.judge.read(ctx)
+	return s.generation.ranking.read(ctx)
 }
 
 // ReadFront reads what every member has found; nil with one objective.
 func (s *Search) ReadFront(ctx context.Context) ([]Front, error) {
-	candidates, objectives := s.Front()
+	candidates, objectives := s.generation.Front()
 	if candidates == nil {
 		return nil, nil
 	}

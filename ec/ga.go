@@ -97,5 +97,5 @@ func (g *ga) Tell(r *engine.Recorder, told Told) {
 	g.survivors.record(r, told.Raw)
 	g.variation.Offspring(r, g.elites.rows, g.parents, Pick{Index: g.survivors.order}, g.elites.size, g.next)
 	r.Copy(g.elites.rows, g.next)
-	pickRows(r, g.elites.rows, Pick{}, g.best)
+	g.elites.space.pickRows(r, g.elites.rows, nil, Pick{}, g.best)
 }

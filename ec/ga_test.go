@@ -42,7 +42,7 @@ func generationsOfGA(t *testing.T, eng *engine.Engine, c GAConfig, space Space) 
 	checkInitial(tr, tr.rows(own, elites), start, c.InitialStd)
 	for g := range 4 {
 		before, fitness := tr.rows(own, elites), tr.values(tr.state.Lookup("ga/fitness"))
-		children, told := tr.generation(rough(eng, g))
+		children, told := tr.step(rough(eng, g))
 		after, next := tr.rows(own, elites), tr.values(tr.state.Lookup("ga/fitness"))
 		for m, x := range tr.solution() {
 			if !slices.Equal(x, after[m][0]) {
@@ -98,7 +98,7 @@ func TestNearBounds(t *testing.T) {
 		cfg.Population, cfg.EliteRatio, cfg.Crossover, cfg.CrossoverRate, cfg.ExchangeRate, cfg.Mutation, cfg.MutationRate = 64, 0.25, c.crossover, 1, 1, c.mutation, 1
 		cfg.Tournament = 1
 		tr := newTrial(t, eng, cfg, space, make([]float32, space.Dim))
-		tr.generation(sphere) // the first is as it was drawn
+		tr.step(sphere) // the first is as it was drawn
 		elites := tr.strategy.(*ga).elites.size
 		parents := make([]float32, elites*space.Dim)
 		for i := range parents {

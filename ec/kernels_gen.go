@@ -62,60 +62,6 @@ func (k arsKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: arsShader, Groups: [3]uint32{x, y, z}, Label: "ec/ars", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
-var behindShader = &vk.Shader{
-	Name:  "ec/behind",
-	SPIRV: shaders.Code("ec/behind"),
-	Bindings: []vk.Binding{
-		{Name: "Raw", Index: 0, Access: vk.Read},
-		{Name: "raw_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "Rest", Index: 2, Access: vk.Read},
-		{Name: "rest_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "Behind", Index: 4, Access: vk.Write},
-		{Name: "BestRest", Index: 5, Access: vk.Write},
-	},
-	PushBytes: 4,
-	Spec: []vk.SpecConstant{
-		{Name: "WORKGROUP", ID: 0, Default: 64},
-		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
-	},
-	LocalSize:     [3]uint32{64, 1, 1},
-	LocalSizeSpec: [3]int32{0, -1, -1},
-}
-
-// behindKernel is shaders/ec/behind.comp.
-type behindKernel struct {
-	Raw        vk.Range // readonly float
-	RawTexels  vk.Range // readonly vec4 rgba32f
-	Rest       vk.Range // readonly float
-	RestTexels vk.Range // readonly vec4 rgba32f
-	Behind     vk.Range // writeonly float
-	BestRest   vk.Range // writeonly float
-
-	Population uint32 // push constants, in order
-
-	Workgroup  uint32 // specialization constants, zero for their default 64
-	TexelLoads uint32 // default 0
-}
-
-// call dispatches x × y × z workgroups.
-func (k behindKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [6]vk.Range
-		push   [4]byte
-		spec   [2]uint32
-	})
-	a.ranges = [6]vk.Range{k.Raw, k.RawTexels, k.Rest, k.RestTexels, k.Behind, k.BestRest}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
-	a.spec = [2]uint32{64, 0}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	if k.TexelLoads != 0 {
-		a.spec[1] = k.TexelLoads
-	}
-	return vk.Call{Shader: behindShader, Groups: [3]uint32{x, y, z}, Label: "ec/behind", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
-
 var cemShader = &vk.Shader{
 	Name:  "ec/cem",
 	SPIRV: shaders.Code("ec/cem"),
@@ -232,6 +178,60 @@ func (k centerKernel) call(x, y, z uint32) vk.Call {
 		a.spec[1] = k.TexelLoads
 	}
 	return vk.Call{Shader: centerShader, Groups: [3]uint32{x, y, z}, Label: "ec/center", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var changedShader = &vk.Shader{
+	Name:  "ec/changed",
+	SPIRV: shaders.Code("ec/changed"),
+	Bindings: []vk.Binding{
+		{Name: "Given", Index: 0, Access: vk.Read},
+		{Name: "given_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Proposed", Index: 2, Access: vk.Read},
+		{Name: "proposed_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Changed", Index: 4, Access: vk.Write},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// changedKernel is shaders/ec/changed.comp.
+type changedKernel struct {
+	Given          vk.Range // readonly vec4
+	GivenTexels    vk.Range // readonly vec4 rgba32f
+	Proposed       vk.Range // readonly vec4
+	ProposedTexels vk.Range // readonly vec4 rgba32f
+	Changed        vk.Range // writeonly uint
+
+	Count uint32 // push constants, in order
+	Row   uint32
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k changedKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [5]vk.Range
+		push   [8]byte
+		spec   [2]uint32
+	})
+	a.ranges = [5]vk.Range{k.Given, k.GivenTexels, k.Proposed, k.ProposedTexels, k.Changed}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Count)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
+	a.spec = [2]uint32{64, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: changedShader, Groups: [3]uint32{x, y, z}, Label: "ec/changed", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
 var cmaFrameShader = &vk.Shader{
@@ -365,8 +365,8 @@ var cmaStepShader = &vk.Shader{
 		{Name: "Sigma", Index: 8, Access: vk.ReadWrite},
 		{Name: "Keep", Index: 9, Access: vk.Write},
 		{Name: "Clock", Index: 10, Access: vk.Read},
-		{Name: "MeanRest", Index: 11, Access: vk.ReadWrite},
-		{Name: "mean_rest_texels", Index: 12, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "MeanLow", Index: 11, Access: vk.ReadWrite},
+		{Name: "mean_low_texels", Index: 12, Access: vk.Read, Texel: vk.TexelFloat4},
 	},
 	PushBytes: 44,
 	Spec: []vk.SpecConstant{
@@ -390,8 +390,8 @@ type cmaStepKernel struct {
 	Sigma           vk.Range // read-write float
 	Keep            vk.Range // writeonly float
 	Clock           vk.Range // readonly uint
-	MeanRest        vk.Range // read-write vec4
-	MeanRestTexels  vk.Range // readonly vec4 rgba32f
+	MeanLow         vk.Range // read-write vec4
+	MeanLowTexels   vk.Range // readonly vec4 rgba32f
 
 	Dim        uint32 // push constants, in order
 	Row        uint32
@@ -416,7 +416,7 @@ func (k cmaStepKernel) call(x, y, z uint32) vk.Call {
 		push   [44]byte
 		spec   [2]uint32
 	})
-	a.ranges = [13]vk.Range{k.Moved, k.MovedTexels, k.Mean, k.MeanTexels, k.PathSigma, k.PathSigmaTexels, k.PathC, k.PathCTexels, k.Sigma, k.Keep, k.Clock, k.MeanRest, k.MeanRestTexels}
+	a.ranges = [13]vk.Range{k.Moved, k.MovedTexels, k.Mean, k.MeanTexels, k.PathSigma, k.PathSigmaTexels, k.PathC, k.PathCTexels, k.Sigma, k.Keep, k.Clock, k.MeanLow, k.MeanLowTexels}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Dim)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
 	binary.LittleEndian.PutUint32(a.push[8:], math.Float32bits(k.KeepSigma))
@@ -2112,14 +2112,62 @@ func (k elitesPlaceKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: elitesPlaceShader, Groups: [3]uint32{x, y, z}, Label: "ec/elites_place", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var extremesShader = &vk.Shader{
+	Name:  "ec/extremes",
+	SPIRV: shaders.Code("ec/extremes"),
+	Bindings: []vk.Binding{
+		{Name: "Rank", Index: 0, Access: vk.Read},
+		{Name: "Index", Index: 1, Access: vk.Write},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "WORST", ID: 1, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// extremesKernel is shaders/ec/extremes.comp.
+type extremesKernel struct {
+	Rank  vk.Range // readonly uint
+	Index vk.Range // writeonly uint
+
+	Population uint32 // push constants, in order
+	Count      uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Worst      uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k extremesKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [2]vk.Range
+		push   [8]byte
+		spec   [2]uint32
+	})
+	a.ranges = [2]vk.Range{k.Rank, k.Index}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Count)
+	a.spec = [2]uint32{64, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.Worst != 0 {
+		a.spec[1] = k.Worst
+	}
+	return vk.Call{Shader: extremesShader, Groups: [3]uint32{x, y, z}, Label: "ec/extremes", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var formShader = &vk.Shader{
 	Name:  "ec/form",
 	SPIRV: shaders.Code("ec/form"),
 	Bindings: []vk.Binding{
 		{Name: "Mean", Index: 0, Access: vk.Read},
 		{Name: "mean_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "MeanRest", Index: 2, Access: vk.Read},
-		{Name: "mean_rest_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "MeanLow", Index: 2, Access: vk.Read},
+		{Name: "mean_low_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
 		{Name: "Sigma", Index: 4, Access: vk.Read},
 		{Name: "Steps", Index: 5, Access: vk.Read},
 		{Name: "steps_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4},
@@ -2130,8 +2178,8 @@ var formShader = &vk.Shader{
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 		{Name: "PICKED", ID: 1, Default: 0},
-		{Name: "PAIRED", ID: 2, Default: 0},
-		{Name: "REST", ID: 3, Default: 0},
+		{Name: "DOUBLE_FLOAT", ID: 2, Default: 0},
+		{Name: "LOW", ID: 3, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -2140,26 +2188,26 @@ var formShader = &vk.Shader{
 
 // formKernel is shaders/ec/form.comp.
 type formKernel struct {
-	Mean           vk.Range // readonly vec4
-	MeanTexels     vk.Range // readonly vec4 rgba32f
-	MeanRest       vk.Range // readonly vec4
-	MeanRestTexels vk.Range // readonly vec4 rgba32f
-	Sigma          vk.Range // readonly float
-	Steps          vk.Range // readonly vec4
-	StepsTexels    vk.Range // readonly vec4 rgba32f
-	Pick           vk.Range // readonly uint
-	Candidates     vk.Range // writeonly vec4
+	Mean          vk.Range // readonly vec4
+	MeanTexels    vk.Range // readonly vec4 rgba32f
+	MeanLow       vk.Range // readonly vec4
+	MeanLowTexels vk.Range // readonly vec4 rgba32f
+	Sigma         vk.Range // readonly float
+	Steps         vk.Range // readonly vec4
+	StepsTexels   vk.Range // readonly vec4 rgba32f
+	Pick          vk.Range // readonly uint
+	Candidates    vk.Range // writeonly vec4
 
 	Stride uint32 // push constants, in order
 	Row    uint32
 	Count  uint32
 	First  uint32
 
-	LocalSizeX uint32 // specialization constants, zero for their default 64
-	Picked     uint32 // default 0
-	Paired     uint32 // default 0
-	Rest       uint32 // default 0
-	TexelLoads uint32 // default 0
+	LocalSizeX  uint32 // specialization constants, zero for their default 64
+	Picked      uint32 // default 0
+	DoubleFloat uint32 // default 0
+	Low         uint32 // default 0
+	TexelLoads  uint32 // default 0
 }
 
 // call dispatches x × y × z workgroups.
@@ -2169,7 +2217,7 @@ func (k formKernel) call(x, y, z uint32) vk.Call {
 		push   [16]byte
 		spec   [5]uint32
 	})
-	a.ranges = [9]vk.Range{k.Mean, k.MeanTexels, k.MeanRest, k.MeanRestTexels, k.Sigma, k.Steps, k.StepsTexels, k.Pick, k.Candidates}
+	a.ranges = [9]vk.Range{k.Mean, k.MeanTexels, k.MeanLow, k.MeanLowTexels, k.Sigma, k.Steps, k.StepsTexels, k.Pick, k.Candidates}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Stride)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Count)
@@ -2181,11 +2229,11 @@ func (k formKernel) call(x, y, z uint32) vk.Call {
 	if k.Picked != 0 {
 		a.spec[1] = k.Picked
 	}
-	if k.Paired != 0 {
-		a.spec[2] = k.Paired
+	if k.DoubleFloat != 0 {
+		a.spec[2] = k.DoubleFloat
 	}
-	if k.Rest != 0 {
-		a.spec[3] = k.Rest
+	if k.Low != 0 {
+		a.spec[3] = k.Low
 	}
 	if k.TexelLoads != 0 {
 		a.spec[4] = k.TexelLoads
@@ -2295,6 +2343,60 @@ func (k frontsKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: frontsShader, Groups: [3]uint32{x, y, z}, Label: "ec/fronts", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var gapShader = &vk.Shader{
+	Name:  "ec/gap",
+	SPIRV: shaders.Code("ec/gap"),
+	Bindings: []vk.Binding{
+		{Name: "High", Index: 0, Access: vk.Read},
+		{Name: "fitness_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Low", Index: 2, Access: vk.Read},
+		{Name: "fitness_low_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Gap", Index: 4, Access: vk.Write},
+		{Name: "BestLow", Index: 5, Access: vk.Write},
+	},
+	PushBytes: 4,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// gapKernel is shaders/ec/gap.comp.
+type gapKernel struct {
+	High             vk.Range // readonly float
+	FitnessTexels    vk.Range // readonly vec4 rgba32f
+	Low              vk.Range // readonly float
+	FitnessLowTexels vk.Range // readonly vec4 rgba32f
+	Gap              vk.Range // writeonly float
+	BestLow          vk.Range // writeonly float
+
+	Population uint32 // push constants, in order
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k gapKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [6]vk.Range
+		push   [4]byte
+		spec   [2]uint32
+	})
+	a.ranges = [6]vk.Range{k.High, k.FitnessTexels, k.Low, k.FitnessLowTexels, k.Gap, k.BestLow}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
+	a.spec = [2]uint32{64, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: gapShader, Groups: [3]uint32{x, y, z}, Label: "ec/gap", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var initialShader = &vk.Shader{
 	Name:  "ec/initial",
 	SPIRV: shaders.Code("ec/initial"),
@@ -2371,60 +2473,51 @@ func (k initialKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: initialShader, Groups: [3]uint32{x, y, z}, Label: "ec/initial", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
-var judgeShader = &vk.Shader{
-	Name:  "ec/judge",
-	SPIRV: shaders.Code("ec/judge"),
+var injectShader = &vk.Shader{
+	Name:  "ec/inject",
+	SPIRV: shaders.Code("ec/inject"),
 	Bindings: []vk.Binding{
-		{Name: "Raw", Index: 0, Access: vk.Read},
-		{Name: "raw_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "Fitness", Index: 2, Access: vk.Write},
-		{Name: "Best", Index: 3, Access: vk.ReadWrite},
-		{Name: "Candidate", Index: 4, Access: vk.Write},
-		{Name: "Improved", Index: 5, Access: vk.Write},
-		{Name: "Summary", Index: 6, Access: vk.Write},
+		{Name: "Index", Index: 0, Access: vk.Read},
+		{Name: "Rows", Index: 1, Access: vk.Read},
+		{Name: "Into", Index: 2, Access: vk.Write},
 	},
-	PushBytes: 4,
+	PushBytes: 12,
 	Spec: []vk.SpecConstant{
-		{Name: "WORKGROUP", ID: 0, Default: 64},
-		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
 	LocalSizeSpec: [3]int32{0, -1, -1},
 }
 
-// judgeKernel is shaders/ec/judge.comp.
-type judgeKernel struct {
-	Raw       vk.Range // readonly float
-	RawTexels vk.Range // readonly vec4 rgba32f
-	Fitness   vk.Range // writeonly float
-	Best      vk.Range // read-write float
-	Candidate vk.Range // writeonly uint
-	Improved  vk.Range // writeonly uint
-	Summary   vk.Range // writeonly float
+// injectKernel is shaders/ec/inject.comp.
+type injectKernel struct {
+	Index vk.Range // readonly uint
+	Rows  vk.Range // readonly float
+	Into  vk.Range // writeonly float
 
 	Population uint32 // push constants, in order
+	Count      uint32
+	Row        uint32
 
-	Workgroup  uint32 // specialization constants, zero for their default 64
-	TexelLoads uint32 // default 0
+	LocalSizeX uint32 // specialization constants, zero for their default 64
 }
 
 // call dispatches x × y × z workgroups.
-func (k judgeKernel) call(x, y, z uint32) vk.Call {
+func (k injectKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [7]vk.Range
-		push   [4]byte
-		spec   [2]uint32
+		ranges [3]vk.Range
+		push   [12]byte
+		spec   [1]uint32
 	})
-	a.ranges = [7]vk.Range{k.Raw, k.RawTexels, k.Fitness, k.Best, k.Candidate, k.Improved, k.Summary}
+	a.ranges = [3]vk.Range{k.Index, k.Rows, k.Into}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
-	a.spec = [2]uint32{64, 0}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
+	binary.LittleEndian.PutUint32(a.push[4:], k.Count)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Row)
+	a.spec = [1]uint32{64}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
 	}
-	if k.TexelLoads != 0 {
-		a.spec[1] = k.TexelLoads
-	}
-	return vk.Call{Shader: judgeShader, Groups: [3]uint32{x, y, z}, Label: "ec/judge", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+	return vk.Call{Shader: injectShader, Groups: [3]uint32{x, y, z}, Label: "ec/inject", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
 var keepShader = &vk.Shader{
@@ -3505,8 +3598,10 @@ var pickShader = &vk.Shader{
 		{Name: "population_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
 		{Name: "Pick", Index: 2, Access: vk.Read},
 		{Name: "Candidates", Index: 3, Access: vk.Write},
+		{Name: "Others", Index: 4, Access: vk.Read},
+		{Name: "others_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4},
 	},
-	PushBytes: 16,
+	PushBytes: 24,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 		{Name: "PICKED", ID: 1, Default: 0},
@@ -3522,11 +3617,15 @@ type pickKernel struct {
 	PopulationTexels vk.Range // readonly vec4 rgba32f
 	Pick             vk.Range // readonly uint
 	Candidates       vk.Range // writeonly vec4
+	Others           vk.Range // readonly vec4
+	OthersTexels     vk.Range // readonly vec4 rgba32f
 
 	Row   uint32 // push constants, in order
 	Size  uint32
 	Count uint32
+	Picks uint32
 	First uint32
+	More  uint32
 
 	LocalSizeX uint32 // specialization constants, zero for their default 64
 	Picked     uint32 // default 0
@@ -3536,15 +3635,17 @@ type pickKernel struct {
 // call dispatches x × y × z workgroups.
 func (k pickKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [4]vk.Range
-		push   [16]byte
+		ranges [6]vk.Range
+		push   [24]byte
 		spec   [3]uint32
 	})
-	a.ranges = [4]vk.Range{k.Population, k.PopulationTexels, k.Pick, k.Candidates}
+	a.ranges = [6]vk.Range{k.Population, k.PopulationTexels, k.Pick, k.Candidates, k.Others, k.OthersTexels}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Row)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Size)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Count)
-	binary.LittleEndian.PutUint32(a.push[12:], k.First)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Picks)
+	binary.LittleEndian.PutUint32(a.push[16:], k.First)
+	binary.LittleEndian.PutUint32(a.push[20:], k.More)
 	a.spec = [3]uint32{64, 0, 0}
 	if k.LocalSizeX != 0 {
 		a.spec[0] = k.LocalSizeX
@@ -4319,6 +4420,81 @@ func (k snesKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: snesShader, Groups: [3]uint32{x, y, z}, Label: "ec/snes", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var stopMetricsShader = &vk.Shader{
+	Name:  "ec/stop_metrics",
+	SPIRV: shaders.Code("ec/stop_metrics"),
+	Bindings: []vk.Binding{
+		{Name: "Fitness", Index: 0, Access: vk.Read},
+		{Name: "fitness_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Rank", Index: 2, Access: vk.Read},
+		{Name: "Candidates", Index: 3, Access: vk.Read},
+		{Name: "candidates_texels", Index: 4, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Median", Index: 5, Access: vk.Write},
+		{Name: "Quarter", Index: 6, Access: vk.Write},
+		{Name: "Worst", Index: 7, Access: vk.Write},
+		{Name: "Spread", Index: 8, Access: vk.Write},
+		{Name: "Relative", Index: 9, Access: vk.Write},
+		{Name: "Low", Index: 10, Access: vk.Read},
+		{Name: "candidates_low_texels", Index: 11, Access: vk.Read, Texel: vk.TexelFloat4},
+	},
+	PushBytes: 12,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "DOUBLE_FLOAT", ID: 1, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// stopMetricsKernel is shaders/ec/stop_metrics.comp.
+type stopMetricsKernel struct {
+	Fitness             vk.Range // readonly float
+	FitnessTexels       vk.Range // readonly vec4 rgba32f
+	Rank                vk.Range // readonly uint
+	Candidates          vk.Range // readonly vec4
+	CandidatesTexels    vk.Range // readonly vec4 rgba32f
+	Median              vk.Range // writeonly float
+	Quarter             vk.Range // writeonly float
+	Worst               vk.Range // writeonly float
+	Spread              vk.Range // writeonly float
+	Relative            vk.Range // writeonly float
+	Low                 vk.Range // readonly vec4
+	CandidatesLowTexels vk.Range // readonly vec4 rgba32f
+
+	Population uint32 // push constants, in order
+	Window     uint32
+	Row        uint32
+
+	Workgroup   uint32 // specialization constants, zero for their default 64
+	DoubleFloat uint32 // default 0
+	TexelLoads  uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k stopMetricsKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [12]vk.Range
+		push   [12]byte
+		spec   [3]uint32
+	})
+	a.ranges = [12]vk.Range{k.Fitness, k.FitnessTexels, k.Rank, k.Candidates, k.CandidatesTexels, k.Median, k.Quarter, k.Worst, k.Spread, k.Relative, k.Low, k.CandidatesLowTexels}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Window)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Row)
+	a.spec = [3]uint32{64, 0, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.DoubleFloat != 0 {
+		a.spec[1] = k.DoubleFloat
+	}
+	if k.TexelLoads != 0 {
+		a.spec[2] = k.TexelLoads
+	}
+	return vk.Call{Shader: stopMetricsShader, Groups: [3]uint32{x, y, z}, Label: "ec/stop_metrics", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var sumShader = &vk.Shader{
 	Name:  "ec/sum",
 	SPIRV: shaders.Code("ec/sum"),
@@ -4373,6 +4549,62 @@ func (k sumKernel) call(x, y, z uint32) vk.Call {
 		a.spec[1] = k.TexelLoads
 	}
 	return vk.Call{Shader: sumShader, Groups: [3]uint32{x, y, z}, Label: "ec/sum", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var summarizeShader = &vk.Shader{
+	Name:  "ec/summarize",
+	SPIRV: shaders.Code("ec/summarize"),
+	Bindings: []vk.Binding{
+		{Name: "Raw", Index: 0, Access: vk.Read},
+		{Name: "raw_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Fitness", Index: 2, Access: vk.Write},
+		{Name: "Best", Index: 3, Access: vk.ReadWrite},
+		{Name: "Candidate", Index: 4, Access: vk.Write},
+		{Name: "Improved", Index: 5, Access: vk.Write},
+		{Name: "Summary", Index: 6, Access: vk.Write},
+	},
+	PushBytes: 4,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// summarizeKernel is shaders/ec/summarize.comp.
+type summarizeKernel struct {
+	Raw       vk.Range // readonly float
+	RawTexels vk.Range // readonly vec4 rgba32f
+	Fitness   vk.Range // writeonly float
+	Best      vk.Range // read-write float
+	Candidate vk.Range // writeonly uint
+	Improved  vk.Range // writeonly uint
+	Summary   vk.Range // writeonly float
+
+	Population uint32 // push constants, in order
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k summarizeKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [7]vk.Range
+		push   [4]byte
+		spec   [2]uint32
+	})
+	a.ranges = [7]vk.Range{k.Raw, k.RawTexels, k.Fitness, k.Best, k.Candidate, k.Improved, k.Summary}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
+	a.spec = [2]uint32{64, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: summarizeShader, Groups: [3]uint32{x, y, z}, Label: "ec/summarize", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
 var survivorsShader = &vk.Shader{
@@ -4613,79 +4845,45 @@ func (k varyKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: varyShader, Groups: [3]uint32{x, y, z}, Label: "ec/vary", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
-var watchShader = &vk.Shader{
-	Name:  "ec/watch",
-	SPIRV: shaders.Code("ec/watch"),
+var worthShader = &vk.Shader{
+	Name:  "ec/worth",
+	SPIRV: shaders.Code("ec/worth"),
 	Bindings: []vk.Binding{
 		{Name: "Fitness", Index: 0, Access: vk.Read},
-		{Name: "fitness_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "Rank", Index: 2, Access: vk.Read},
-		{Name: "Candidates", Index: 3, Access: vk.Read},
-		{Name: "candidates_texels", Index: 4, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "Median", Index: 5, Access: vk.Write},
-		{Name: "Quarter", Index: 6, Access: vk.Write},
-		{Name: "Worst", Index: 7, Access: vk.Write},
-		{Name: "Spread", Index: 8, Access: vk.Write},
-		{Name: "Relative", Index: 9, Access: vk.Write},
-		{Name: "Rest", Index: 10, Access: vk.Read},
-		{Name: "rest_texels", Index: 11, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Value", Index: 1, Access: vk.Write},
 	},
-	PushBytes: 12,
+	PushBytes: 4,
 	Spec: []vk.SpecConstant{
-		{Name: "WORKGROUP", ID: 0, Default: 64},
-		{Name: "FINE", ID: 1, Default: 0},
-		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
 	LocalSizeSpec: [3]int32{0, -1, -1},
 }
 
-// watchKernel is shaders/ec/watch.comp.
-type watchKernel struct {
-	Fitness          vk.Range // readonly float
-	FitnessTexels    vk.Range // readonly vec4 rgba32f
-	Rank             vk.Range // readonly uint
-	Candidates       vk.Range // readonly vec4
-	CandidatesTexels vk.Range // readonly vec4 rgba32f
-	Median           vk.Range // writeonly float
-	Quarter          vk.Range // writeonly float
-	Worst            vk.Range // writeonly float
-	Spread           vk.Range // writeonly float
-	Relative         vk.Range // writeonly float
-	Rest             vk.Range // readonly vec4
-	RestTexels       vk.Range // readonly vec4 rgba32f
+// worthKernel is shaders/ec/worth.comp.
+type worthKernel struct {
+	Fitness vk.Range // readonly float
+	Value   vk.Range // writeonly float
 
-	Population uint32 // push constants, in order
-	Window     uint32
-	Row        uint32
+	Count uint32 // push constants, in order
 
-	Workgroup  uint32 // specialization constants, zero for their default 64
-	Fine       uint32 // default 0
-	TexelLoads uint32 // default 0
+	LocalSizeX uint32 // specialization constants, zero for their default 64
 }
 
 // call dispatches x × y × z workgroups.
-func (k watchKernel) call(x, y, z uint32) vk.Call {
+func (k worthKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [12]vk.Range
-		push   [12]byte
-		spec   [3]uint32
+		ranges [2]vk.Range
+		push   [4]byte
+		spec   [1]uint32
 	})
-	a.ranges = [12]vk.Range{k.Fitness, k.FitnessTexels, k.Rank, k.Candidates, k.CandidatesTexels, k.Median, k.Quarter, k.Worst, k.Spread, k.Relative, k.Rest, k.RestTexels}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Window)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Row)
-	a.spec = [3]uint32{64, 0, 0}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
+	a.ranges = [2]vk.Range{k.Fitness, k.Value}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Count)
+	a.spec = [1]uint32{64}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
 	}
-	if k.Fine != 0 {
-		a.spec[1] = k.Fine
-	}
-	if k.TexelLoads != 0 {
-		a.spec[2] = k.TexelLoads
-	}
-	return vk.Call{Shader: watchShader, Groups: [3]uint32{x, y, z}, Label: "ec/watch", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+	return vk.Call{Shader: worthShader, Groups: [3]uint32{x, y, z}, Label: "ec/worth", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
 var xnesShapeShader = &vk.Shader{

@@ -32,7 +32,7 @@ func TestCurvedValley(t *testing.T) {
 			if err := engine.Learn(t.Context(), s, engine.Iterations(c.generations)); err != nil {
 				t.Fatal(err)
 			}
-			fitness, _ := s.Best()
+			fitness, _ := s.Generation().Best()
 			best, err := fitness.ReadFloat32(t.Context())
 			if err != nil {
 				t.Fatal(err)

@@ -103,7 +103,7 @@ func TestMOEAD(t *testing.T) {
 						t.Fatalf("case %d, generation %d, member %d: child %d is %v; want %v", i, g, m, child, x, want)
 					}
 				}
-				had, made := judged(fitness[m*n*k:][:n*k], k), judged(told[m], k)
+				had, made := finiteObjectives(fitness[m*n*k:][:n*k], k), finiteObjectives(told[m], k)
 				for _, f := range made {
 					if ideals[m] == nil {
 						ideals[m] = slices.Clone(f)

@@ -42,7 +42,7 @@ func TestPypop(t *testing.T) {
 			tr := newTrial(t, eng, algorithm, Space{Members: 1, Dim: c.Dim}, c.Start)
 			worst := 0.0
 			for g, all := range c.Generations {
-				tr.generation(ellipsoid)
+				tr.step(ellipsoid)
 				if len(all) < 3 {
 					t.Fatalf("%d tensors; want at least 3", len(all))
 				}

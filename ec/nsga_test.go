@@ -51,7 +51,7 @@ func severalTrial(t *testing.T, eng *engine.Engine, algo Algorithm, variation Va
 					t.Fatalf("generation %d, member %d: child %d is %v; want %v", g, m, child, x, want)
 				}
 			}
-			sets := append(judged(fitness[m*n*k:][:n*k], k), judged(told[m], k)...)
+			sets := append(finiteObjectives(fitness[m*n*k:][:n*k], k), finiteObjectives(told[m], k)...)
 			for place, i := range survivors(tr, m, sets) {
 				x := append(slices.Clone(before[m]), children[m]...)[i]
 				if got := after[m][place]; !slices.Equal(got, x) || !slices.Equal(wide(next[(m*n+place)*k:][:k]), sets[i]) {

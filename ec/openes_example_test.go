@@ -42,11 +42,11 @@ func ExampleOpenESConfig() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		judged := make([]float32, len(candidates[0]))
+		values := make([]float32, len(candidates[0]))
 		for i, c := range candidates[0] {
-			judged[i] = fitness(c)
+			values[i] = fitness(c)
 		}
-		if err := search.Tell(ctx, ec.Judged{Fitness: [][]float32{judged}}); err != nil {
+		if err := search.Tell(ctx, ec.Results{Fitness: [][]float32{values}}); err != nil {
 			log.Fatal(err)
 		}
 	}

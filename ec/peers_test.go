@@ -47,7 +47,7 @@ func TestPeers(t *testing.T) {
 			tr := newTrial(t, eng, settings[c.Name](c.Population), Space{Members: 1, Dim: c.Dim}, c.Start)
 			worst := 0.0
 			for g, want := range c.Generations {
-				tr.generation(ellipsoid)
+				tr.step(ellipsoid)
 				for name, values := range want {
 					tensor := tr.strategy.Solution()
 					if name != "mean" {

@@ -97,16 +97,19 @@ func recordInitial(r *engine.Recorder, b *bounds, start *engine.Tensor, std floa
 	r.Dispatch(k.call(groups, uint32(members), 1))
 }
 
-// pickRows records copying some candidates of stored ones [M, N, row] into [M, count, row].
-func pickRows(r *engine.Recorder, from *engine.Tensor, pick Pick, into *engine.Tensor) {
-	dims := from.Dims()
-	members, size, row := dims[0].Size, dims[1].Size, dims[2].Size
+// pickRows records copying some of the rows [M, N, row] of from into [M, count, row]; numbers beyond N are rows of others [M, .., row], if that is not nil. Of a
+// pick's index [M, .. ≥ count] the first count of each member are wanted.
+func (s Space) pickRows(r *engine.Recorder, from, others *engine.Tensor, pick Pick, into *engine.Tensor) {
+	members, row := s.Members, s.Row()
 	k := pickKernel{
-		Population: from.Range(), PopulationTexels: from.Range(), Pick: from.Range(), Candidates: into.Range(),
-		Row: uint32(row), Size: uint32(size), Count: uint32(into.Len() / row / members), First: uint32(pick.First),
+		Population: from.Range(), PopulationTexels: from.Range(), Others: from.Range(), OthersTexels: from.Range(), Pick: from.Range(), Candidates: into.Range(),
+		Row: uint32(row), Size: uint32(from.Len() / row / members), Count: uint32(into.Len() / row / members), First: uint32(pick.First),
+	}
+	if others != nil {
+		k.Others, k.OthersTexels, k.More = others.Range(), others.Range(), uint32(others.Len()/row/members)
 	}
 	if pick.Index != nil {
-		k.Pick, k.Picked = pick.Index.Range(), 1
+		k.Pick, k.Picked, k.Picks = pick.Index.Range(), 1, uint32(pick.Index.Len()/members)
 	}
 	count := int(k.Count) * row / 4
 	groups := r.Share(members, count)

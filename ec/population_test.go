@@ -76,9 +76,9 @@ func TestPopulationsLearn(t *testing.T) {
 			space, start := square()
 			tr := newTrial(t, eng, c.algo, space, start)
 			for range c.generations {
-				tr.generation(c.f)
+				tr.step(c.f)
 			}
-			best := tr.values(tr.judge.best)
+			best := tr.values(tr.generation.ranking.best)
 			t.Logf("after %d evaluations: %.2g", c.generations*tr.strategy.Population(), best)
 			for m, f := range best {
 				if !(f >= c.target) {
@@ -120,7 +120,7 @@ func TestPopulationsOfFew(t *testing.T) {
 				tr := newTrial(t, eng, algo, space, starts(space))
 				var finite bool
 				for g := range 10 {
-					population, told := tr.generation(func(m, c int, _ []float32) float32 { return f(g, m, c) })
+					population, told := tr.step(func(m, c int, _ []float32) float32 { return f(g, m, c) })
 					for m := range population {
 						for c, x := range population[m] {
 							for i, v := range x {
@@ -132,7 +132,7 @@ func TestPopulationsOfFew(t *testing.T) {
 						}
 					}
 				}
-				for m, f := range tr.values(tr.judge.best) {
+				for m, f := range tr.values(tr.generation.ranking.best) {
 					if (f == f) != finite {
 						t.Errorf("member %d: best fitness %g", m, f)
 					}

@@ -52,7 +52,7 @@ func TestPopulationPeers(t *testing.T) {
 			tr := newTrial(t, eng, settings[c.Name](c.Population), space, c.Start)
 			worst := 0.0
 			for g, want := range c.Candidates {
-				got, _ := tr.generation(ellipsoid)
+				got, _ := tr.step(ellipsoid)
 				for k, x := range got[0] {
 					d := deviation(x, want[k])
 					if worst = max(worst, d); !(d <= 1e-5) {

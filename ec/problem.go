@@ -13,7 +13,7 @@ type Problem interface {
 	Name() string
 	// Space is where solutions are, for so many searches at once.
 	Space(members int) Space
-	// Objectives is the number of values a candidate is judged by, K.
+	// Objectives is the number of values that a candidate is evaluated to, K.
 	Objectives() int
 	// Start draws points to begin at, [M, dim].
 	Start(seed uint32, members int) []float32
@@ -51,14 +51,14 @@ type Acting interface {
 	Evaluator(ctx context.Context, solutions *engine.Tensor) (*envs.Evaluator, error)
 }
 
-// FineEvaluation is an Evaluation that can make something of candidates more exact than float32: they are the sum of candidates and rest, [M · window, row]
-// each. A search asks it where the algorithm is a FineStrategy.
-type FineEvaluation interface {
-	// FineFitness says whether their fitness is more exact than float32 too: candidates are ranked by all of it then.
-	FineFitness() bool
-	// RecordFine is Record for such candidates. What is to be added to the fitness goes into fitnessRest [M, P], at most half a unit in the last place
-	// of the fitness where that is finite; fitnessRest is nil without FineFitness.
-	RecordFine(r *engine.Recorder, candidates, rest *engine.Tensor, first int, fitness, fitnessRest *engine.Tensor)
+// DoubleFloatEvaluation is an Evaluation that can evaluate candidates that are double floats, sums of a high and a low float. A search asks it to where the
+// algorithm is a DoubleFloatStrategy.
+type DoubleFloatEvaluation interface {
+	// DoubleFloatFitness is whether their fitness is a double float too, by which candidates are ranked then.
+	DoubleFloatFitness() bool
+	// RecordDoubleFloat is Record for high and low parts [M · window, row] of candidates. The low part of the fitness goes into fitnessLow [M, P], at most half
+	// a unit in the last place of the fitness where that is finite; fitnessLow is nil without DoubleFloatFitness.
+	RecordDoubleFloat(r *engine.Recorder, candidates, candidatesLow *engine.Tensor, first int, fitness, fitnessLow *engine.Tensor)
 }
 
 // Describer is an Evaluation that also describes how candidates behave, in the space that its problem's Space bounds. Describe is called once,

@@ -67,7 +67,7 @@ func (p *pso) Ask(*engine.Recorder) {}
 
 // Candidates implements Strategy.
 func (p *pso) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
-	pickRows(r, p.position.rows, pick, into)
+	p.space.pickRows(r, p.position.rows, nil, pick, into)
 }
 
 // Tell implements Strategy.

@@ -2,11 +2,12 @@ package ec
 
 import (
 	"context"
+	"slices"
 
 	"github.com/evorl/evorl/engine"
 )
 
-// repair puts candidates that leave the bounds of a space onto them, for algorithms that know nothing of bounds; nil: there is nothing to do.
+// repair moves candidates that leave the bounds of a space to the nearest point inside, for algorithms that do not keep bounds; nil: there is nothing to do.
 type repair struct{ bounds *bounds }
 
 func newRepair(s *engine.State, space Space) *repair {
@@ -38,20 +39,15 @@ func (p *repair) record(r *engine.Recorder, candidates *engine.Tensor) {
 	}.call(groups, 1, 1))
 }
 
-// inside is a strategy whose candidates are repaired.
-type inside struct {
-	Strategy
-	repair *repair
+// clamped are numbers [.., dim] of the host, those that leave the bounds moved onto them.
+func (s Space) clamped(values []float32) []float32 {
+	values = slices.Clone(values)
+	s.clamp(values)
+	return values
 }
 
-// Candidates implements Strategy.
-func (s inside) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
-	s.Strategy.Candidates(r, pick, into)
-	s.repair.record(r, into)
-}
-
-// nearest puts numbers [.., dim] of the host that leave the bounds onto them, in place.
-func (s Space) nearest(values []float32) {
+// clamp moves numbers [.., dim] of the host that leave the bounds onto them, in place.
+func (s Space) clamp(values []float32) {
 	if !s.Bounded() || s.Open {
 		return
 	}

@@ -144,24 +144,24 @@ func (rs *restarts) run(ctx context.Context, group []int, round uint32) error {
 	if err != nil {
 		return err
 	}
-	s.watch()
+	s.addStopMetrics()
 	err = rs.learn(ctx, s, group)
 	return errors.Join(err, s.Close())
 }
 
 func (rs *restarts) learn(ctx context.Context, s *Search, group []int) error {
-	population := s.strategy.Population()
+	population := s.generation.Population()
 	runs, stoppers := make([]Run, len(group)), make([]*stopper, len(group))
 	going := len(group)
 	for i, m := range group {
 		runs[i] = rs.members[m].next
 		runs[i].Population, runs[i].Fitness = population, math.NaN()
-		stoppers[i] = newStopper(rs.cfg.StopConfig, s.space.Dim, population, s.exact())
+		stoppers[i] = newStopper(rs.cfg.StopConfig, s.space.Dim, population, s.fitnessLow != nil)
 	}
 	if err := s.Init(ctx); err != nil {
 		return err
 	}
-	_, fittest := s.Best()
+	_, fittest := s.generation.Best()
 	for iteration := 0; going > 0; iteration++ {
 		ticket, err := s.Step(ctx, iteration)
 		if err == nil {
@@ -181,7 +181,7 @@ func (rs *restarts) learn(ctx context.Context, s *Search, group []int) error {
 				continue
 			}
 			run.Evaluations, run.Fitness = (iteration+1)*population, float64(metrics["fitness/best_ever"][i])
-			run.End = stoppers[i].see(s.seen(metrics, i))
+			run.End = stoppers[i].add(s.stopMetrics(metrics, i))
 			switch {
 			case run.Fitness >= rs.cfg.Target:
 				run.End = "target"

@@ -21,21 +21,18 @@ type Search struct {
 	hyper   *engine.Hyper
 	metrics *engine.Metrics
 
-	strategy   Strategy
-	inside     inside // the same, its candidates between the bounds
-	solution   *engine.Tensor
-	settle     *engine.Program // puts the strategy's solution into it; nil: they are the same
-	evaluation Evaluation
-	judge      *judge                   // nil with several objectives
-	panel      *panel                   // nil with one objective
-	window     *engine.Tensor           // [M · window, row]
-	rest       *engine.Tensor           // [M · window, row]: to be added to it; nil: nothing
-	raw        *engine.Tensor           // [M, P] or [M, P, K]: as evaluated
-	rawRest    *engine.Tensor           // [M, P]: to be added to it; nil: nothing
-	fine       FineEvaluation           // nil where there is no rest
-	descriptor *engine.Tensor           // [M, P, B]; nil where the problem has none
-	rows       []func(*engine.Recorder) // record the metrics
-	step       *engine.Program
+	generation  *Generation
+	evaluation  Evaluation
+	doubleFloat DoubleFloatEvaluation    // nil where candidates are single floats
+	window      *engine.Tensor           // [M · window, row]: the candidates that are evaluated together
+	windowLow   *engine.Tensor           // [M · window, row]: their low parts; nil where they are single floats
+	fitness     *engine.Tensor           // [M, P] or [M, P, K]
+	fitnessLow  *engine.Tensor           // [M, P]: the low parts; nil where fitness is single floats
+	rows        []func(*engine.Recorder) // record the metrics
+	step        *engine.Program
+
+	solution *engine.Tensor  // the generation's, between the bounds
+	repair   *engine.Program // brings it there; nil where it is the generation's own
 }
 
 // NewSearch makes so many searches at once. Init or a checkpoint must fill their state before the first Step. Close it after use.
@@ -53,76 +50,52 @@ func NewSearch(ctx context.Context, eng *engine.Engine, algo Algorithm, problem 
 func (s *Search) build(ctx context.Context, members int) (err error) {
 	s.space = s.problem.Space(members)
 	s.space.Objectives = s.problem.Objectives()
-	if err := s.space.Check(); err != nil {
-		return err
-	}
 	s.clock = engine.NewClock(s.state)
 	s.hyper = engine.NewHyper(s.state, members)
-	if s.strategy, err = s.algo.New(s.state.Sub(s.algo.Name()), s.clock, s.hyper, s.space); err != nil {
+	if s.generation, err = NewGeneration(s.state, s.clock, s.hyper, s.algo, s.space); err != nil {
 		return err
 	}
-	population := s.strategy.Population()
-	if s.evaluation, err = s.problem.New(ctx, s.state.Sub("problem"), s.clock, members, population); err != nil {
+	if s.evaluation, err = s.problem.New(ctx, s.state.Sub("problem"), s.clock, members, s.generation.Population()); err != nil {
 		return err
 	}
-	search := s.state.Sub("search")
-	s.inside, s.solution = inside{s.strategy, newRepair(search, s.space)}, s.strategy.Solution()
-	if s.inside.repair != nil {
-		s.solution = search.Scratch("solution", engine.Float32, s.solution.Dims()...)
+	s.window, s.fitness = s.generation.NewCandidates("candidates", s.evaluation.Window()), s.generation.NewFitness("fitness_evaluated")
+	s.useDoubleFloat()
+	if s.solution = s.generation.Solution(); s.generation.Repairs() {
+		s.solution = s.state.Sub("search").Scratch("solution", engine.Float32, s.solution.Dims()...)
 	}
-	s.window = search.Scratch("candidates", engine.Float32, engine.Members(members*s.evaluation.Window()), engine.Axis("parameter", s.space.Row()))
-	if _, ok := s.strategy.(FineStrategy); ok && s.inside.repair == nil { // what is repaired is where float32 puts it
-		if s.fine, ok = s.evaluation.(FineEvaluation); ok {
-			s.rest = search.Scratch("rest", engine.Float32, engine.Members(members*s.evaluation.Window()), engine.Axis("parameter", s.space.Row()))
-		}
-	}
-	dims := []engine.Dim{engine.Members(members), candidates(population)}
-	if k := s.space.Objectives; k > 1 {
-		several, err := ofSeveral(s.strategy, k)
-		if err != nil {
-			return err
-		}
-		dims = append(dims, engine.Axis("objective", k))
-		s.panel = newPanel(search, s.space, population, several)
-	} else {
-		s.judge = newJudge(search, s.space, population)
-		if s.fine != nil && s.fine.FineFitness() {
-			s.rawRest = s.judge.finer(search)
-		}
-	}
-	s.raw = search.Scratch("evaluated", engine.Float32, dims...)
-	if b := len(s.space.DescriptorLow); b > 0 {
+	if descriptors := s.generation.Descriptors(); descriptors != nil {
 		describer, ok := s.evaluation.(Describer)
 		if !ok {
-			return fmt.Errorf("the problem's space has %d descriptors, but its evaluation describes nothing", b)
+			return fmt.Errorf("the problem's space has %d descriptors, but its evaluation describes nothing", len(s.space.DescriptorLow))
 		}
-		s.descriptor = search.Scratch("descriptors", engine.Float32, engine.Members(members), candidates(population), engine.Axis("descriptor", b))
-		describer.Describe(s.descriptor)
+		describer.Describe(descriptors)
 	}
-	s.metrics = engine.NewMetrics(s.state, members, maxMetrics)
-	if s.judge != nil {
-		s.rows = append(s.rows, s.judge.Rows(s.metrics))
-	} else {
-		s.rows = append(s.rows, s.panel.Rows(s.metrics))
-	}
-	if steps, _ := s.evaluation.Steps(); steps > 0 && s.judge != nil {
-		returns := s.metrics.Row("episode/return")
-		s.rows = append(s.rows, func(r *engine.Recorder) { r.Copy(returns, s.judge.summary.Index(1)) })
-	}
-	s.rows = append(s.rows, s.evaluation.Rows(s.metrics))
-	if measured, ok := s.strategy.(Measured); ok {
-		s.rows = append(s.rows, measured.Rows(s.metrics))
-	}
+	s.addMetrics()
 	return s.state.Allocate()
 }
 
-// ofSeveral is a strategy for so many objectives.
-func ofSeveral(strategy Strategy, objectives int) (MultiObjective, error) {
-	several, ok := strategy.(MultiObjective)
-	if !ok {
-		return nil, fmt.Errorf("it maximises one value and the problem has %d; want an algorithm for several objectives, such as nsga-ii", objectives)
+// useDoubleFloat evaluates candidates as double floats where algorithm and problem know them. What is repaired is where float32 puts it.
+func (s *Search) useDoubleFloat() {
+	_, formed := s.generation.Strategy().(DoubleFloatStrategy)
+	evaluation, evaluated := s.evaluation.(DoubleFloatEvaluation)
+	if !formed || !evaluated || s.generation.Repairs() {
+		return
 	}
-	return several, nil
+	s.doubleFloat, s.windowLow = evaluation, s.generation.NewCandidates("candidates_low", s.evaluation.Window())
+	if ranking := s.generation.ranking; ranking != nil && evaluation.DoubleFloatFitness() {
+		s.fitnessLow = ranking.useDoubleFloat(s.state.Sub("search"))
+	}
+}
+
+// addMetrics adds the metrics of ranking, evaluation and strategy.
+func (s *Search) addMetrics() {
+	s.metrics = engine.NewMetrics(s.state, s.space.Members, maxMetrics)
+	s.rows = append(s.rows, s.generation.Rows(s.metrics))
+	if steps, _ := s.evaluation.Steps(); steps > 0 && s.generation.ranking != nil {
+		returns := s.metrics.Row("episode/return")
+		s.rows = append(s.rows, func(r *engine.Recorder) { r.Copy(returns, s.generation.ranking.summary.Index(1)) })
+	}
+	s.rows = append(s.rows, s.evaluation.Rows(s.metrics))
 }
 
 // maxMetrics leaves room for those of problems and of methods around a search.
@@ -130,27 +103,13 @@ const maxMetrics = 32
 
 // Record records one generation. rows, if not nil, is called before the metrics are put into their ring, to add to them.
 func (s *Search) Record(r *engine.Recorder, rows func(*engine.Recorder)) {
-	s.strategy.Ask(r)
-	population, window := s.strategy.Population(), s.evaluation.Window()
+	s.generation.Ask(r)
+	population, window := s.generation.Population(), s.evaluation.Window()
 	for first := 0; first < population; first += window {
-		from := min(first, population-window) // the last window ends with the population; what two share is evaluated to the same twice
-		s.inside.Candidates(r, Pick{First: from}, s.window)
-		if s.rest != nil {
-			s.strategy.(FineStrategy).Rest(r, Pick{First: from}, s.rest)
-			s.fine.RecordFine(r, s.window, s.rest, from, s.raw, s.rawRest)
-			continue
-		}
-		s.evaluation.Record(r, s.window, from, s.raw)
+		s.evaluate(r, min(first, population-window)) // the last window ends with the population; what two share is evaluated to the same twice
 	}
 	s.evaluation.Finish(r)
-	var told Told
-	if s.panel != nil {
-		told = s.panel.record(r, s.raw)
-	} else {
-		told = s.judge.record(r, s.raw, s.inside)
-	}
-	told.Descriptor = s.descriptor
-	s.strategy.Tell(r, told)
+	s.generation.Tell(r, s.fitness)
 	for _, record := range s.rows {
 		record(r)
 	}
@@ -162,12 +121,24 @@ func (s *Search) Record(r *engine.Recorder, rows func(*engine.Recorder)) {
 	s.clock.Tick(r, 1, steps)
 }
 
+// evaluate records evaluating a window of candidates.
+func (s *Search) evaluate(r *engine.Recorder, first int) {
+	pick := Pick{First: first}
+	s.generation.Candidates(r, pick, s.window)
+	if s.doubleFloat == nil {
+		s.evaluation.Record(r, s.window, first, s.fitness)
+		return
+	}
+	s.generation.Strategy().(DoubleFloatStrategy).CandidatesLow(r, pick, s.windowLow)
+	s.doubleFloat.RecordDoubleFloat(r, s.window, s.windowLow, first, s.fitness, s.fitnessLow)
+}
+
 // Describe implements engine.Workflow. A search of policies takes no more steps than StepsPerIter; engine.EnvSteps says how many.
 func (s *Search) Describe() engine.Description {
 	steps, _ := s.evaluation.Steps()
 	return engine.Description{
 		Workflow: s.algo.Name(), Environment: s.problem.Name(), Members: s.space.Members,
-		StepsPerIter: s.space.Members * s.strategy.Population() * steps,
+		StepsPerIter: s.space.Members * s.generation.Population() * steps,
 	}
 }
 
@@ -176,25 +147,8 @@ func (s *Search) Clock() engine.Clock      { return s.clock }
 func (s *Search) Metrics() *engine.Metrics { return s.metrics }
 func (s *Search) Hyper() *engine.Hyper     { return s.hyper }
 
-// Strategy is the algorithm at work. It knows nothing of bounds that it does not keep: ReadSolution does.
-func (s *Search) Strategy() Strategy { return s.strategy }
-
-// Best is the best fitness [M] of all generations, NaN before the first, and the candidates [M, row] that had it, at first the
-// start; nil with several objectives.
-func (s *Search) Best() (fitness, candidates *engine.Tensor) {
-	if s.judge == nil {
-		return nil, nil
-	}
-	return s.judge.best, s.judge.fittest
-}
-
-// Front is the population [M, N, row] that a search with several objectives has found, and its objectives [M, N, K]; nil with one objective.
-func (s *Search) Front() (candidates, objectives *engine.Tensor) {
-	if s.panel == nil {
-		return nil, nil
-	}
-	return s.panel.strategy.Solution(), s.panel.strategy.Objectives()
-}
+// Generation is the algorithm at work.
+func (s *Search) Generation() *Generation { return s.generation }
 
 // Init implements engine.Workflow.
 func (s *Search) Init(ctx context.Context) error {
@@ -202,17 +156,12 @@ func (s *Search) Init(ctx context.Context) error {
 		return err
 	}
 	start := s.problem.Start(s.eng.Seed(), s.space.Members)
-	s.space.nearest(start)
-	err := errors.Join(s.hyper.Init(ctx), s.evaluation.Init(ctx), s.strategy.Init(ctx, start), s.Constants(ctx))
-	if s.judge != nil {
-		err = errors.Join(err, s.judge.init(ctx, start))
-	}
-	return err
+	return errors.Join(s.hyper.Init(ctx), s.evaluation.Init(ctx), s.generation.Init(ctx, start), s.Constants(ctx))
 }
 
 // Constants implements engine.Workflow.
 func (s *Search) Constants(ctx context.Context) error {
-	return errors.Join(s.evaluation.Constants(ctx), s.strategy.Constants(ctx), s.inside.repair.constants(ctx))
+	return errors.Join(s.evaluation.Constants(ctx), s.generation.Constants(ctx))
 }
 
 // record records the program of Step, once.
@@ -239,25 +188,25 @@ func (s *Search) Prepare(ctx context.Context, episodes int) error {
 	return s.evaluation.Prepare(ctx, s.solution, episodes)
 }
 
-// settled brings what the searches would hand out now, between the bounds, into solution.
-func (s *Search) settled(ctx context.Context) (err error) {
-	if s.inside.repair == nil {
+// repaired brings what the searches would hand out now, between the bounds, into solution.
+func (s *Search) repaired(ctx context.Context) (err error) {
+	if !s.generation.Repairs() {
 		return nil
 	}
-	if s.settle == nil {
-		if s.settle, err = s.eng.Record("solution", func(r *engine.Recorder) {
-			r.Copy(s.solution, s.strategy.Solution())
-			s.inside.repair.record(r, s.solution)
+	if s.repair == nil {
+		if s.repair, err = s.eng.Record("solution", func(r *engine.Recorder) {
+			r.Copy(s.solution, s.generation.Solution())
+			s.generation.Repair(r, s.solution)
 		}); err != nil {
 			return err
 		}
 	}
-	return s.settle.Run(ctx)
+	return s.repair.Run(ctx)
 }
 
 // Evaluate implements engine.Workflow: it evaluates the searches' solutions.
 func (s *Search) Evaluate(ctx context.Context, episodes int) (engine.Evaluation, error) {
-	if err := s.settled(ctx); err != nil {
+	if err := s.repaired(ctx); err != nil {
 		return engine.Evaluation{}, err
 	}
 	return s.evaluation.Evaluate(ctx, s.solution, episodes)
@@ -269,7 +218,7 @@ func (s *Search) Evaluator(ctx context.Context) (*envs.Evaluator, error) {
 	if !ok {
 		return nil, nil
 	}
-	if err := s.settled(ctx); err != nil {
+	if err := s.repaired(ctx); err != nil {
 		return nil, err
 	}
 	return acting.Evaluator(ctx, s.solution)
@@ -278,7 +227,7 @@ func (s *Search) Evaluator(ctx context.Context) (*envs.Evaluator, error) {
 // Close implements engine.Workflow.
 func (s *Search) Close() error {
 	s.step.Free()
-	s.settle.Free()
+	s.repair.Free()
 	if s.evaluation != nil {
 		s.evaluation.Close()
 	}

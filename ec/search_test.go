@@ -137,7 +137,7 @@ func TestSearch(t *testing.T) {
 					}
 				}
 			}
-			fitness, fittest := whole.Best()
+			fitness, fittest := whole.Generation().Best()
 			best, err := fitness.ReadFloat32(t.Context())
 			if err != nil {
 				t.Fatal(err)
@@ -148,8 +148,8 @@ func TestSearch(t *testing.T) {
 			if ev, err := whole.Evaluate(t.Context(), 3); err != nil || len(ev.Returns) != 2 || len(ev.Returns[0]) != 3 {
 				t.Errorf("evaluating the solutions: %v, %v", ev, err)
 			}
-			if fittest.Len() != whole.Strategy().Solution().Len() {
-				t.Errorf("best %v; solution %v", fittest, whole.Strategy().Solution())
+			if fittest.Len() != whole.Generation().Strategy().Solution().Len() {
+				t.Errorf("best %v; solution %v", fittest, whole.Generation().Strategy().Solution())
 			}
 		})
 	}
@@ -191,7 +191,7 @@ func TestMembers(t *testing.T) {
 			if err := engine.Learn(t.Context(), s, engine.Iterations(3)); err != nil {
 				t.Fatal(err)
 			}
-			values, err := s.Strategy().Solution().ReadFloat32(t.Context())
+			values, err := s.Generation().Strategy().Solution().ReadFloat32(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}

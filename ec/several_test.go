@@ -76,8 +76,8 @@ func crowdingOf(all [][]float64, front []int) []float64 {
 	return distance
 }
 
-// judged is what a panel makes of objectives: [P][K].
-func judged(flat []float32, k int) [][]float64 {
+// finiteObjectives are objectives [P][K], those of a candidate that has one that is not finite being the lowest there are.
+func finiteObjectives(flat []float32, k int) [][]float64 {
 	out := make([][]float64, len(flat)/k)
 	for i := range out {
 		out[i] = wide(flat[i*k:][:k])
@@ -143,9 +143,9 @@ func TestDominance(t *testing.T) {
 		m, objective := engine.Members(c.members), engine.Axis("objective", c.k)
 		parents, raw := s.Scratch("parents", engine.Float32, m, candidates(c.kept), objective), s.Scratch("raw", engine.Float32, m, candidates(c.population), objective)
 		out := s.Scratch("survivors", engine.Float32, m, candidates(c.kept), objective)
-		judges := newPanel(s, space, c.population, nil)
+		evaluated := newObjectives(s, space, c.population, nil)
 		program, err := eng.Record("dominance", func(r *engine.Recorder) {
-			all.record(r, parents, judges.record(r, raw).Objectives)
+			all.record(r, parents, evaluated.record(r, raw).Objectives)
 			all.crowd(r)
 			all.survive(r, out)
 		})
@@ -161,8 +161,8 @@ func TestDominance(t *testing.T) {
 			sets := make([][][]float64, c.members)
 			for m := range c.members {
 				whole := shapes(name, eng, m, c.kept+c.population, c.k)
-				sets[m] = judged(whole, c.k)
-				for _, point := range sets[m][:c.kept] { // parents were judged before
+				sets[m] = finiteObjectives(whole, c.k)
+				for _, point := range sets[m][:c.kept] { // parents are finite already
 					for _, v := range point {
 						first = append(first, float32(v))
 					}
@@ -296,8 +296,8 @@ func TestSortLikePymoo(t *testing.T) {
 	}
 }
 
-// TestPanel: the metrics of a search: how large the front of the population is, its ideal point, and how many candidates had objectives that are not finite.
-func TestPanel(t *testing.T) {
+// TestObjectives: the metrics of a search: how large the front of the population is, its ideal point, and how many candidates had objectives that are not finite.
+func TestObjectives(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(8))
 	for _, name := range shapeNames {
 		const k, n = 3, 37
@@ -305,8 +305,8 @@ func TestPanel(t *testing.T) {
 		defer s.Close()
 		space := Space{Members: 2, Dim: 1, Objectives: k}
 		raw := s.Scratch("raw", engine.Float32, engine.Members(2), candidates(n), engine.Axis("objective", k))
-		p := newPanel(s, space, n, nil)
-		p.strategy = &standing{objectives: p.objectives}
+		p := newObjectives(s, space, n, nil)
+		p.strategy = &standing{objectives: p.finite}
 		clock := engine.NewClock(s)
 		metrics := engine.NewMetrics(s, 2, 8)
 		rows := p.Rows(metrics)
@@ -320,7 +320,7 @@ func TestPanel(t *testing.T) {
 		if err := raw.WriteFloat32(t.Context(), values); err != nil {
 			t.Fatal(err)
 		}
-		program, err := eng.Record("panel", func(r *engine.Recorder) {
+		program, err := eng.Record("objectives", func(r *engine.Recorder) {
 			p.record(r, raw)
 			rows(r)
 			metrics.Record(r, clock)
@@ -337,7 +337,7 @@ func TestPanel(t *testing.T) {
 			t.Fatal(err)
 		}
 		for m := range 2 {
-			set := judged(values[m*n*k:][:n*k], k)
+			set := finiteObjectives(values[m*n*k:][:n*k], k)
 			size, bad := 0, 0
 			for i, f := range frontsOf(set, true) {
 				if f == 0 {

@@ -59,11 +59,12 @@ func (s Space) Tensor(state *engine.State, name string) *engine.Tensor {
 	return state.Tensor(name, engine.Float32, engine.Members(s.Members), engine.Axis("parameter", s.Row()))
 }
 
-// Pad lays out [M, dim] as [M, row].
+// Pad lays out rows of dim numbers, such as [M, dim], as rows of Row numbers.
 func (s Space) Pad(values []float32) []float32 {
-	out := make([]float32, s.Members*s.Row())
-	for m := range s.Members {
-		copy(out[m*s.Row():], values[m*s.Dim:(m+1)*s.Dim])
+	count := len(values) / s.Dim
+	out := make([]float32, count*s.Row())
+	for i := range count {
+		copy(out[i*s.Row():], values[i*s.Dim:][:s.Dim])
 	}
 	return out
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// StopConfig says when a search has come to its end without having found what it looks for.
+// StopConfig are the criteria by which a run ends that has not reached its target.
 type StopConfig struct {
 	TolFun     float64 `min:"0" doc:"The fitness of a generation, and the best fitness of the newest 10 + 30 dim / P generations, differ by no more."`
 	TolFunHist float64 `min:"0" doc:"The best fitness of the newest 10 + 30 dim / P generations differs by no more."`
@@ -18,20 +18,21 @@ func DefaultStop() StopConfig {
 	return StopConfig{TolFun: 1e-11, TolFunHist: 1e-12, TolX: 1e-11, Stagnation: 1}
 }
 
-// Where float32 can tell no more: fitness that differs by two units in the last place, candidates by four. Sums of two floats tell the squares of that.
+// The precision of float32: fitness that differs by less than two units in the last place is equal, candidates by less than four. That of double floats is the
+// square of these.
 const (
 	equalFitness    = 1.0 / (1 << 22)
 	equalCandidates = 1.0 / (1 << 21)
 )
 
-// generation is what a member's generation has come to.
-type generation struct{ best, median, quarter, worst, notFinite, spread, relative float64 }
+// stopMetrics are the metrics of a member's generation that the criteria need.
+type stopMetrics struct{ best, median, quarter, worst, notFinite, spread, relative float64 }
 
-// stopper sees a member's generations, until it says why they should end.
+// stopper applies the criteria to a member's generations, one after the other.
 type stopper struct {
 	cfg             StopConfig
 	dim, population int
-	exact           bool      // fitness and candidates are sums of two floats
+	doubleFloat     bool      // fitness and candidates are double floats
 	newest          []float64 // best fitness of 10 + 30 dim / P generations
 	bests, medians  []float64 // of every fifth generation
 	count, flat     int
@@ -39,15 +40,15 @@ type stopper struct {
 	bestAt          int // generation
 }
 
-func newStopper(cfg StopConfig, dim, population int, exact bool) *stopper {
-	return &stopper{cfg: cfg, dim: dim, population: population, exact: exact, best: math.Inf(-1)}
+func newStopper(cfg StopConfig, dim, population int, doubleFloat bool) *stopper {
+	return &stopper{cfg: cfg, dim: dim, population: population, doubleFloat: doubleFloat, best: math.Inf(-1)}
 }
 
-// sparsity is every how many generations are kept to see stagnation.
+// sparsity: every fifth generation is kept for the stagnation criterion.
 const sparsity = 5
 
-// see takes a generation in and returns why it should be the last; "" if it should not.
-func (s *stopper) see(g generation) string {
+// add takes the metrics of a generation and returns the criterion by which the run ends with it; "" if it goes on.
+func (s *stopper) add(g stopMetrics) string {
 	s.count++
 	if g.best > s.best {
 		s.best, s.bestAt = g.best, s.count
@@ -63,7 +64,7 @@ func (s *stopper) see(g generation) string {
 		s.flat = 0
 	}
 	equal, same := equalFitness, equalCandidates
-	if s.exact {
+	if s.doubleFloat {
 		equal, same = equal*equal, same*same
 	}
 	equal *= math.Abs(g.best)
@@ -88,7 +89,7 @@ func (s *stopper) see(g generation) string {
 	return ""
 }
 
-// stagnates is whether neither the best nor the median fitness of late are better than those before, by their medians.
+// stagnates is whether neither the best nor the median fitness of recent generations is better than that of those before, by their medians.
 func (s *stopper) stagnates() bool {
 	n, p := float64(s.dim), float64(s.population)
 	period := s.cfg.Stagnation * (100 + 100*math.Pow(n, 1.5)/p)

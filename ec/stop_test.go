@@ -8,11 +8,11 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// TestStopper: generations end by the criterion that they meet, and not before.
+// TestStopper: runs end by the criterion that they meet, and not before.
 func TestStopper(t *testing.T) {
 	const dim, population = 4, 10 // 22 generations are the newest
-	spread := generation{spread: 1, relative: 1}
-	progress := func(i int) generation {
+	spread := stopMetrics{spread: 1, relative: 1}
+	progress := func(i int) stopMetrics {
 		g := spread
 		g.best = -math.Exp(-0.01 * float64(i))
 		g.median, g.quarter, g.worst = g.best-0.1, g.best-0.2, g.best-0.3
@@ -22,26 +22,26 @@ func TestStopper(t *testing.T) {
 		end      string
 		at       int // the first generation that may be the last, and the last
 		atMost   int
-		generate func(i int) generation
+		generate func(i int) stopMetrics
 	}{
 		{"", 0, 0, progress},
-		{"tolfun", 10, 10, func(i int) generation {
+		{"tolfun", 10, 10, func(i int) stopMetrics {
 			g := spread
 			g.best, g.median, g.quarter, g.worst = -1e-12, -2e-12, -2e-12, -3e-12
 			return g
 		}},
-		{"tolfunhist", 10, 10, func(i int) generation {
+		{"tolfunhist", 10, 10, func(i int) stopMetrics {
 			g := spread
 			g.best, g.median, g.quarter, g.worst = -1, -2, -3, -4
 			return g
 		}},
-		{"tolfunhist", 121, 122, func(i int) generation { return progress(min(i, 100)) }},
-		{"tolx", 1, 1, func(i int) generation { g := progress(i); g.spread = 1e-12; return g }},
-		{"no effect", 1, 1, func(i int) generation { g := progress(i); g.relative = 1e-7; return g }},
-		{"flat fitness", 2, 2, func(i int) generation { g := progress(i); g.quarter = g.best; return g }},
-		{"not finite", 1, 1, func(i int) generation { g := progress(i); g.notFinite = population; return g }},
+		{"tolfunhist", 121, 122, func(i int) stopMetrics { return progress(min(i, 100)) }},
+		{"tolx", 1, 1, func(i int) stopMetrics { g := progress(i); g.spread = 1e-12; return g }},
+		{"no effect", 1, 1, func(i int) stopMetrics { g := progress(i); g.relative = 1e-7; return g }},
+		{"flat fitness", 2, 2, func(i int) stopMetrics { g := progress(i); g.quarter = g.best; return g }},
+		{"not finite", 1, 1, func(i int) stopMetrics { g := progress(i); g.notFinite = population; return g }},
 		// Better until 600, then neither better nor worse on average; the median of three quarters of what is kept decides.
-		{"stagnation", 700, 1400, func(i int) generation {
+		{"stagnation", 700, 1400, func(i int) stopMetrics {
 			g := progress(min(i, 600))
 			wave := 0.001 * math.Sin(float64(i*i))
 			if i > 600 {
@@ -53,7 +53,7 @@ func TestStopper(t *testing.T) {
 		s := newStopper(DefaultStop(), dim, population, false)
 		end, at := "", 0
 		for i := 1; i <= 2000 && end == ""; i++ {
-			end, at = s.see(c.generate(i)), i
+			end, at = s.add(c.generate(i)), i
 		}
 		if c.end == "" {
 			at = 0
@@ -92,8 +92,8 @@ func (e givenEvaluation) Rows(*engine.Metrics) func(*engine.Recorder) {
 }
 func (e givenEvaluation) Close() {}
 
-// TestWatch: the metrics of a generation are those of its fitness and candidates.
-func TestWatch(t *testing.T) {
+// TestStopMetrics: the metrics of stopping criteria are those of a generation's fitness and candidates.
+func TestStopMetrics(t *testing.T) {
 	const members, dim = 2, 6
 	eng := engine.New(open(t), engine.Seed(9))
 	cfg := DefaultSNES()
@@ -103,15 +103,15 @@ func TestWatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	s.watch()
+	s.addStopMetrics()
 	if err := s.Init(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	raw := make([]float32, s.raw.Len())
+	raw := make([]float32, s.fitness.Len())
 	for i := range raw {
 		raw[i] = float32(math.Sin(float64(7 * i)))
 	}
-	if err := s.raw.WriteFloat32(t.Context(), raw); err != nil {
+	if err := s.fitness.WriteFloat32(t.Context(), raw); err != nil {
 		t.Fatal(err)
 	}
 	ticket, err := s.Step(t.Context(), 0)
@@ -125,7 +125,7 @@ func TestWatch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fitness, err := s.judge.fitness.ReadFloat32(t.Context())
+	fitness, err := s.generation.ranking.fitness.ReadFloat32(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,11 +141,11 @@ func TestWatch(t *testing.T) {
 			f := float64(fitness[m*p+c])
 			switch r {
 			case p / 2:
-				want[watchMedian] = f
+				want[stopMedian] = f
 			case 3 * p / 4:
-				want[watchQuarter] = f
+				want[stopQuarter] = f
 			case p - 1:
-				want[watchWorst] = f
+				want[stopWorst] = f
 			}
 		}
 		for i := range dim {
@@ -154,8 +154,8 @@ func TestWatch(t *testing.T) {
 				v := float64(x[(m*p+c)*row+i])
 				low, high = min(low, v), max(high, v)
 			}
-			want[watchSpread] = max(want[watchSpread], high-low)
-			want[watchRelative] = max(want[watchRelative], (high-low)/max(math.Abs(low), math.Abs(high)))
+			want[stopSpread] = max(want[stopSpread], high-low)
+			want[stopRelative] = max(want[stopRelative], (high-low)/max(math.Abs(low), math.Abs(high)))
 		}
 		for name, w := range want {
 			if got := float64(metrics[name][m]); !(math.Abs(got-w) <= 1e-6*math.Abs(w)) {

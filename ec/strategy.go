@@ -34,11 +34,11 @@ type Strategy interface {
 	Solution() *engine.Tensor
 }
 
-// FineStrategy is a Strategy that knows its candidates more exactly than float32 holds them.
-type FineStrategy interface {
+// DoubleFloatStrategy is a Strategy whose candidates are double floats: sums of a high float, what Candidates forms, and a low one.
+type DoubleFloatStrategy interface {
 	Strategy
-	// Rest records what is to be added to the candidates that Candidates forms, into [M · count, row].
-	Rest(r *engine.Recorder, pick Pick, into *engine.Tensor)
+	// CandidatesLow records forming the low parts into [M · count, row].
+	CandidatesLow(r *engine.Recorder, pick Pick, into *engine.Tensor)
 }
 
 // MultiObjective is a Strategy for problems of several objectives.

@@ -28,7 +28,7 @@ func TestPSO(t *testing.T) {
 		}
 		for g := range 5 {
 			velocity, own, fitness := rows("velocity"), rows("own_best"), tr.values(tr.state.Lookup("pso/own_best_fitness"))
-			positions, told := tr.generation(rough(eng, g))
+			positions, told := tr.step(rough(eng, g))
 			ownAfter, fitnessAfter, velocityAfter, after := rows("own_best"), tr.values(tr.state.Lookup("pso/own_best_fitness")), rows("velocity"), rows("position")
 			for m := range space.Members {
 				for p, x := range positions[m] {
@@ -85,7 +85,7 @@ func TestCSO(t *testing.T) {
 		checkInitial(tr, rows("swarm"), start, c.InitialStd)
 		for g := range 6 {
 			swarm, velocity, fitness := rows("swarm"), rows("velocity"), tr.values(tr.state.Lookup("cso/fitness"))
-			moved, told := tr.generation(rough(eng, g))
+			moved, told := tr.step(rough(eng, g))
 			after, velocityAfter, fitnessAfter := rows("swarm"), rows("velocity"), tr.values(tr.state.Lookup("cso/fitness"))
 			for m := range space.Members {
 				key := words(eng, "ec/cso/pair", uint32(m), 0, uint32(g), 0)

@@ -97,7 +97,7 @@ func TestUpdates(t *testing.T) {
 			}
 			worst := 0.0
 			for g := range 5 {
-				asked, told := tr.generation(ellipsoid)
+				asked, told := tr.step(ellipsoid)
 				for m, ref := range refs {
 					z := make([][]float64, population)
 					for k := range z {
@@ -517,7 +517,7 @@ func TestRandomSearch(t *testing.T) {
 			var fittest [members][]float32
 			seen := map[float32]int{}
 			for g := range 3 {
-				asked, told := tr.generation(ellipsoid)
+				asked, told := tr.step(ellipsoid)
 				for m, population := range asked {
 					for k, x := range population {
 						seen[x[5]]++

@@ -106,7 +106,7 @@ func TestMAPElitesLearns(t *testing.T) {
 		}
 		coverage, score, mean := last.Metrics["archive/coverage"], last.Metrics["archive/qd_score"], last.Metrics["archive/fitness"]
 		t.Logf("%s: coverage %.3f, score %.1f, fitness %.3f", algo.Name(), coverage, score, mean)
-		archive := s.Strategy().(ec.Archiver).Archive()
+		archive := s.Generation().Strategy().(ec.Archiver).Archive()
 		fitness, err := archive.Fitness.ReadFloat32(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -127,7 +127,7 @@ func TestMAPElitesLearns(t *testing.T) {
 				t.Errorf("%s, member %d: the metrics say %g elites of score %g; there are %d of mean %g", algo.Name(), m, got, score[m], held, mean[m])
 			}
 		}
-		best, _ := s.Best()
+		best, _ := s.Generation().Best()
 		top, err := best.ReadFloat32(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -179,7 +179,7 @@ func TestBounds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		raw, err := s.Strategy().Solution().ReadFloat32(t.Context())
+		raw, err := s.Generation().Strategy().Solution().ReadFloat32(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -44,7 +44,7 @@ func BBOB(c BBOBConfig) (*Function, error) {
 		return nil, err
 	}
 	form, base := bbobFormula(c)
-	f := &Function{name: fmt.Sprintf("bbob-f%d", c.Function), objectives: 1, call: form.call, fine: c.Function == 13}
+	f := &Function{name: fmt.Sprintf("bbob-f%d", c.Function), objectives: 1, call: form.call, doubleFloat: c.Function == 13}
 	f.space = box(c.Dimension, -5, 5)
 	f.space.Open = true
 	if c.Centred {

@@ -34,7 +34,7 @@ func attempts(t testing.TB, dev *vk.Device, algo ec.Algorithm, function, dim, re
 		t.Fatal(err)
 	}
 	defer s.Close()
-	population := s.Strategy().Population()
+	population := s.Generation().Strategy().Population()
 	runs := make([]attempt, len(members))
 	left := len(runs)
 	see := func(_ context.Context, r engine.Report) error {

@@ -132,7 +132,7 @@ func TestElitesOfPolicies(t *testing.T) {
 	if err := engine.Learn(t.Context(), s, engine.Iterations(80)); err != nil {
 		t.Fatal(err)
 	}
-	archive := s.Strategy().(ec.Archiver).Archive()
+	archive := s.Generation().Strategy().(ec.Archiver).Archive()
 	fitness, err := archive.Fitness.ReadFloat32(t.Context())
 	if err != nil {
 		t.Fatal(err)

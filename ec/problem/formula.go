@@ -35,7 +35,7 @@ func (f formula) call(r *engine.Recorder, of functionOf) vk.Call {
 		size *= 2
 	}
 	k := functionKernel{
-		Candidates: of.candidates, CandidatesTexels: of.candidates, Constants: of.constants, ConstantsTexels: of.constants, Clock: of.clock, Fitness: of.objectives, Rest: of.candidates, RestTexels: of.candidates, FitnessRest: of.objectives,
+		Candidates: of.candidates, CandidatesTexels: of.candidates, Constants: of.constants, ConstantsTexels: of.constants, Clock: of.clock, Fitness: of.objectives, Low: of.candidates, CandidatesLowTexels: of.candidates, FitnessLow: of.objectives,
 		Members: of.members, Window: of.window, Dim: of.dim, Population: of.population, First: of.first, Numbers: of.numbers, Peaks: f.peaks,
 		Scale: float32(f.scale), Condition: float32(f.condition), Penalty: float32(f.penalty), NoiseA: float32(f.noise.a), NoiseB: float32(f.noise.b),
 		Seed: r.Engine().Seed(), Stream: engine.Stream("ec/problem/noise"),
@@ -44,11 +44,11 @@ func (f formula) call(r *engine.Recorder, of functionOf) vk.Call {
 	if !of.exact {
 		k.Noise = f.noise.kind
 	}
-	if of.rest != nil {
-		k.Rest, k.RestTexels, k.Fine = of.rest.Range(), of.rest.Range(), 1
+	if of.low != nil {
+		k.Low, k.CandidatesLowTexels, k.DoubleFloat = of.low.Range(), of.low.Range(), 1
 	}
-	if of.objectivesRest != nil {
-		k.FitnessRest, k.Fine = of.objectivesRest.Range(), 2
+	if of.objectivesLow != nil {
+		k.FitnessLow, k.DoubleFloat = of.objectivesLow.Range(), 2
 	}
 	n := uint32(of.count())
 	groups := min(n, 1<<16-1)

@@ -21,8 +21,8 @@ type Function struct {
 	constants func(member int) []float32
 	// front is the true front, minimised; nil with one objective, or where it is not known.
 	front func(points int) ([][]float64, error)
-	// fine: of candidates that are sums of two floats the fitness is so too.
-	fine bool
+	// doubleFloat: the fitness of candidates that are double floats is one too.
+	doubleFloat bool
 	// call evaluates candidates.
 	call func(r *engine.Recorder, k functionOf) vk.Call
 }
@@ -33,8 +33,8 @@ type functionOf struct {
 	objectives                                              vk.Range // [M, P] or [M, P, K]
 	constants                                               vk.Range // [M, numbers]; the candidates where there are none
 	descriptors                                             *engine.Tensor
-	rest                                                    *engine.Tensor // [M · window, row]: to be added to the candidates; nil: nothing
-	objectivesRest                                          *engine.Tensor // [M, P]: what is to be added to the fitness; nil: not wanted
+	low                                                     *engine.Tensor // [M · window, row]: the low parts of the candidates; nil: none
+	objectivesLow                                           *engine.Tensor // [M, P]: the low parts of the fitness; nil: not wanted
 	clock                                                   vk.Range
 	members, window, dim, row, population, first, objective uint32
 	numbers                                                 uint32

@@ -24,8 +24,8 @@ func values(t testing.TB, eng *engine.Engine, f *Function, points [][][]float64,
 	return out
 }
 
-// valuesOf are values of the points, as sums of two floats if fine is set, of a function without noise. The values are so too then, if the function has such.
-func valuesOf(t testing.TB, eng *engine.Engine, f *Function, points [][][]float64, exact, fine bool) [][]float64 {
+// valuesOf are values of the points, as double floats if doubleFloat is set, of a function without noise. The values are so too then, if the function has such.
+func valuesOf(t testing.TB, eng *engine.Engine, f *Function, points [][][]float64, exact, doubleFloat bool) [][]float64 {
 	t.Helper()
 	const first, behind = 3, 2
 	members, window := len(points), len(points[0])
@@ -61,15 +61,15 @@ func valuesOf(t testing.TB, eng *engine.Engine, f *Function, points [][][]float6
 		}
 	}
 	must(candidates.WriteFloat32(t.Context(), x))
-	if fine {
+	if doubleFloat {
 		must(rest.WriteFloat32(t.Context(), low))
 	}
 	program, err := eng.Record("functions", func(r *engine.Recorder) {
 		switch {
-		case fine && e.FineFitness():
-			e.RecordFine(r, candidates, rest, first, fitness, more)
-		case fine:
-			e.RecordFine(r, candidates, rest, first, fitness, nil)
+		case doubleFloat && e.DoubleFloatFitness():
+			e.RecordDoubleFloat(r, candidates, rest, first, fitness, more)
+		case doubleFloat:
+			e.RecordDoubleFloat(r, candidates, rest, first, fitness, nil)
 		default:
 			k := e.of(candidates, first, fitness)
 			k.exact = exact
@@ -88,7 +88,7 @@ func valuesOf(t testing.TB, eng *engine.Engine, f *Function, points [][][]float6
 		for i := range population {
 			v, low := float64(all[m*population+i]), float64(added[m*population+i])
 			switch {
-			case i >= first && i < first+window && fine && e.FineFitness():
+			case i >= first && i < first+window && doubleFloat && e.DoubleFloatFitness():
 				out[m] = append(out[m], v+low)
 			case i >= first && i < first+window:
 				out[m] = append(out[m], v)

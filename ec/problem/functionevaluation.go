@@ -50,13 +50,13 @@ func (e *functionEvaluation) Record(r *engine.Recorder, candidates *engine.Tenso
 	r.Dispatch(e.call(r, e.of(candidates, first, objectives)))
 }
 
-// FineFitness implements ec.FineEvaluation.
-func (e *functionEvaluation) FineFitness() bool { return e.fine }
+// DoubleFloatFitness implements ec.DoubleFloatEvaluation.
+func (e *functionEvaluation) DoubleFloatFitness() bool { return e.doubleFloat }
 
-// RecordFine implements ec.FineEvaluation.
-func (e *functionEvaluation) RecordFine(r *engine.Recorder, candidates, rest *engine.Tensor, first int, fitness, fitnessRest *engine.Tensor) {
+// RecordDoubleFloat implements ec.DoubleFloatEvaluation.
+func (e *functionEvaluation) RecordDoubleFloat(r *engine.Recorder, candidates, candidatesLow *engine.Tensor, first int, fitness, fitnessLow *engine.Tensor) {
 	k := e.of(candidates, first, fitness)
-	k.rest, k.objectivesRest = rest, fitnessRest
+	k.low, k.objectivesLow = candidatesLow, fitnessLow
 	r.Dispatch(e.call(r, k))
 }
 

@@ -212,9 +212,9 @@ var functionShader = &vk.Shader{
 		{Name: "constants_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
 		{Name: "Clock", Index: 4, Access: vk.Read},
 		{Name: "Fitness", Index: 5, Access: vk.Write},
-		{Name: "Rest", Index: 6, Access: vk.Read},
-		{Name: "rest_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "FitnessRest", Index: 8, Access: vk.Write},
+		{Name: "Low", Index: 6, Access: vk.Read},
+		{Name: "candidates_low_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "FitnessLow", Index: 8, Access: vk.Write},
 	},
 	PushBytes: 56,
 	Spec: []vk.SpecConstant{
@@ -223,7 +223,7 @@ var functionShader = &vk.Shader{
 		{Name: "ROW", ID: 2, Default: 4},
 		{Name: "MATRICES", ID: 3, Default: 0},
 		{Name: "NOISE", ID: 4, Default: 0},
-		{Name: "FINE", ID: 5, Default: 0},
+		{Name: "DOUBLE_FLOAT", ID: 5, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{32, 1, 1},
@@ -232,15 +232,15 @@ var functionShader = &vk.Shader{
 
 // functionKernel is shaders/ec/problem/function.comp.
 type functionKernel struct {
-	Candidates       vk.Range // readonly vec4
-	CandidatesTexels vk.Range // readonly vec4 rgba32f
-	Constants        vk.Range // readonly vec4
-	ConstantsTexels  vk.Range // readonly vec4 rgba32f
-	Clock            vk.Range // readonly uint
-	Fitness          vk.Range // writeonly float
-	Rest             vk.Range // readonly vec4
-	RestTexels       vk.Range // readonly vec4 rgba32f
-	FitnessRest      vk.Range // writeonly float
+	Candidates          vk.Range // readonly vec4
+	CandidatesTexels    vk.Range // readonly vec4 rgba32f
+	Constants           vk.Range // readonly vec4
+	ConstantsTexels     vk.Range // readonly vec4 rgba32f
+	Clock               vk.Range // readonly uint
+	Fitness             vk.Range // writeonly float
+	Low                 vk.Range // readonly vec4
+	CandidatesLowTexels vk.Range // readonly vec4 rgba32f
+	FitnessLow          vk.Range // writeonly float
 
 	Members    uint32 // push constants, in order
 	Window     uint32
@@ -257,13 +257,13 @@ type functionKernel struct {
 	Seed       uint32
 	Stream     uint32
 
-	Workgroup  uint32 // specialization constants, zero for their default 32
-	Function   uint32 // default 1
-	Row        uint32 // default 4
-	Matrices   uint32 // default 0
-	Noise      uint32 // default 0
-	Fine       uint32 // default 0
-	TexelLoads uint32 // default 0
+	Workgroup   uint32 // specialization constants, zero for their default 32
+	Function    uint32 // default 1
+	Row         uint32 // default 4
+	Matrices    uint32 // default 0
+	Noise       uint32 // default 0
+	DoubleFloat uint32 // default 0
+	TexelLoads  uint32 // default 0
 }
 
 // call dispatches x × y × z workgroups.
@@ -273,7 +273,7 @@ func (k functionKernel) call(x, y, z uint32) vk.Call {
 		push   [56]byte
 		spec   [7]uint32
 	})
-	a.ranges = [9]vk.Range{k.Candidates, k.CandidatesTexels, k.Constants, k.ConstantsTexels, k.Clock, k.Fitness, k.Rest, k.RestTexels, k.FitnessRest}
+	a.ranges = [9]vk.Range{k.Candidates, k.CandidatesTexels, k.Constants, k.ConstantsTexels, k.Clock, k.Fitness, k.Low, k.CandidatesLowTexels, k.FitnessLow}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Window)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Dim)
@@ -304,8 +304,8 @@ func (k functionKernel) call(x, y, z uint32) vk.Call {
 	if k.Noise != 0 {
 		a.spec[4] = k.Noise
 	}
-	if k.Fine != 0 {
-		a.spec[5] = k.Fine
+	if k.DoubleFloat != 0 {
+		a.spec[5] = k.DoubleFloat
 	}
 	if k.TexelLoads != 0 {
 		a.spec[6] = k.TexelLoads

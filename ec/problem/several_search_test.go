@@ -205,7 +205,7 @@ func TestSeveralObjectivesLearn(t *testing.T) {
 		if found[0] == found[1] {
 			t.Errorf("%s on %s: two searches came to the same", c.algorithm, c.function)
 		}
-		if best, candidates := s.Best(); best != nil || candidates != nil {
+		if best, candidates := s.Generation().Best(); best != nil || candidates != nil {
 			t.Error("a best candidate of several objectives")
 		}
 	}

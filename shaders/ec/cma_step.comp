@@ -24,8 +24,8 @@ layout(set = 0, binding = 7, rgba32f) readonly uniform imageBuffer path_c_texels
 layout(std430, set = 0, binding = 8) buffer Sigma { float sigma[]; };                  // [M]
 layout(std430, set = 0, binding = 9) writeonly buffer Keep { float keep[]; };          // [M]: what the covariance matrix keeps
 layout(std430, set = 0, binding = 10) readonly buffer Clock { uint clock[]; };         // [0]: the generation
-layout(std430, set = 0, binding = 11) buffer MeanRest { vec4 mean_rest[]; };           // [M, row]: to be added to the mean
-layout(set = 0, binding = 12, rgba32f) readonly uniform imageBuffer mean_rest_texels;
+layout(std430, set = 0, binding = 11) buffer MeanLow { vec4 mean_low[]; };           // [M, row]: to be added to the mean
+layout(set = 0, binding = 12, rgba32f) readonly uniform imageBuffer mean_low_texels;
 
 layout(push_constant) uniform Push {
     uint dim;
@@ -57,9 +57,9 @@ void main() {
         uint at = search * fours + i;
         vec4 y = LOAD4(moved, moved_texels, (2u * search + 1u) * fours + i);
         vec4 m = LOAD4(mean, mean_texels, at);
-        precise vec4 away = s * y + LOAD4(mean_rest, mean_rest_texels, at), next = m + away;
+        precise vec4 away = s * y + LOAD4(mean_low, mean_low_texels, at), next = m + away;
         mean[at] = next;
-        mean_rest[at] = sum_rest(m, away, next);
+        mean_low[at] = sum_rest(m, away, next);
         path_c[at] = keep_c * LOAD4(path_c, path_c_texels, at) + h * gain_c * y;
     }
     if (gl_LocalInvocationID.x == 0u) {

@@ -1,7 +1,7 @@
 #version 450
 
-// Candidates m + sigma y from the generation's steps y: what float32 makes of them, or the rest, which is to be added to that. The mean m may be the sum
-// of two floats.
+// Candidates m + sigma y from the generation's steps y: their high parts, float32, or the low parts, which are to be added to those. The mean m may be a double
+// float, the sum of two floats.
 //
 // Groups: x = any number, which share a search's numbers; y = searches.
 
@@ -11,13 +11,13 @@
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 1) const uint PICKED = 0; // 1: the candidates are those of `pick`, else `first` and those behind it
-layout(constant_id = 2) const uint PAIRED = 0; // 1: the mean is the sum of `mean` and `mean_rest`
-layout(constant_id = 3) const uint REST = 0;   // 1: the rest
+layout(constant_id = 2) const uint DOUBLE_FLOAT = 0; // 1: the mean is the sum of `mean` and `mean_low`
+layout(constant_id = 3) const uint LOW = 0;    // 1: the low parts
 
 layout(std430, set = 0, binding = 0) readonly buffer Mean { vec4 mean[]; };              // [M, row]
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer mean_texels;
-layout(std430, set = 0, binding = 2) readonly buffer MeanRest { vec4 mean_rest[]; };     // [M, row]
-layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer mean_rest_texels;
+layout(std430, set = 0, binding = 2) readonly buffer MeanLow { vec4 mean_low[]; };     // [M, row]
+layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer mean_low_texels;
 layout(std430, set = 0, binding = 4) readonly buffer Sigma { float sigma[]; };           // [M]
 layout(std430, set = 0, binding = 5) readonly buffer Steps { vec4 steps[]; };            // [M, stride, row]
 layout(set = 0, binding = 6, rgba32f) readonly uniform imageBuffer steps_texels;
@@ -38,8 +38,8 @@ void main() {
         uint candidate = PICKED != 0u ? pick[search * count + c] : first + c;
         vec4 y = LOAD4(steps, steps_texels, (search * stride + candidate) * fours + block), m = LOAD4(mean, mean_texels, at);
         precise vec4 away = sigma[search] * y; // the same bits for both
-        if (PAIRED != 0u) away += LOAD4(mean_rest, mean_rest_texels, at);
+        if (DOUBLE_FLOAT != 0u) away += LOAD4(mean_low, mean_low_texels, at);
         precise vec4 x = m + away;
-        candidates[(search * count + c) * fours + block] = REST != 0u ? sum_rest(m, away, x) : x;
+        candidates[(search * count + c) * fours + block] = LOW != 0u ? sum_rest(m, away, x) : x;
     }
 }

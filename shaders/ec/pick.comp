@@ -1,6 +1,6 @@
 #version 450
 
-// Some of a stored population's candidates. Groups: x = any number, which share a search's numbers; y = searches.
+// Some of a stored population's candidates, and of others. Groups: x = any number, which share a search's numbers; y = searches.
 
 #include "engine/load.glsl"
 
@@ -9,14 +9,18 @@ layout(constant_id = 1) const uint PICKED = 0; // 1: the candidates are those of
 
 layout(std430, set = 0, binding = 0) readonly buffer Population { vec4 population[]; };  // [M, N, row]
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer population_texels;    // the same
-layout(std430, set = 0, binding = 2) readonly buffer Pick { uint pick[]; };              // [M, count]
+layout(std430, set = 0, binding = 2) readonly buffer Pick { uint pick[]; };              // [M, picks], of which `count` are wanted
 layout(std430, set = 0, binding = 3) writeonly buffer Candidates { vec4 candidates[]; }; // [M, count, row]
+layout(std430, set = 0, binding = 4) readonly buffer Others { vec4 others[]; };          // [M, more, row]
+layout(set = 0, binding = 5, rgba32f) readonly uniform imageBuffer others_texels;        // the same
 
 layout(push_constant) uniform Push {
     uint row;   // floats from one candidate to the next, a multiple of four
     uint size;  // candidates of the population, N
     uint count; // candidates wanted
+    uint picks;
     uint first;
+    uint more;  // candidates of the others, whose numbers follow those of the population
 };
 
 void main() {
@@ -24,7 +28,13 @@ void main() {
     uint stride = gl_NumWorkGroups.x * gl_WorkGroupSize.x;
     for (uint i = gl_GlobalInvocationID.x; i < count * fours; i += stride) {
         uint c = i / fours;
-        uint candidate = PICKED != 0u ? pick[search * count + c] : first + c;
-        candidates[search * count * fours + i] = LOAD4(population, population_texels, (search * size + candidate) * fours + i % fours);
+        uint candidate = PICKED != 0u ? pick[search * picks + c] : first + c;
+        vec4 x;
+        if (candidate < size || more == 0u) {
+            x = LOAD4(population, population_texels, (search * size + candidate) * fours + i % fours);
+        } else {
+            x = LOAD4(others, others_texels, (search * more + candidate - size) * fours + i % fours);
+        }
+        candidates[search * count * fours + i] = x;
     }
 }

@@ -41,9 +41,9 @@ func TestJudge(t *testing.T) {
 			best := [members]float64{math.NaN(), math.NaN(), math.NaN()}
 			var fittest [members][]float32
 			for g := range 4 {
-				population, fitness := tr.generation(func(m, k int, _ []float32) float32 { return c.make(g, m, k) })
-				clean, rank := tr.values(tr.judge.fitness), mustUint32(t, tr.judge.rank)
-				summary, bests, kept := tr.values(tr.judge.summary), tr.values(tr.judge.best), tr.rows(tr.judge.fittest, 1)
+				population, fitness := tr.step(func(m, k int, _ []float32) float32 { return c.make(g, m, k) })
+				clean, rank := tr.values(tr.generation.ranking.fitness), mustUint32(t, tr.generation.ranking.rank)
+				summary, bests, kept := tr.values(tr.generation.ranking.summary), tr.values(tr.generation.ranking.best), tr.rows(tr.generation.ranking.fittest, 1)
 				for m, f := range fitness {
 					want, broken := finite(f)
 					for k, w := range want {

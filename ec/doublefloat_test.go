@@ -9,22 +9,22 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// fineGiven is given with fitness that is the sum of two floats.
-type fineGiven struct{ given }
+// doubleFloatGiven is given with fitness that is the sum of two floats.
+type doubleFloatGiven struct{ given }
 
-func (g fineGiven) New(_ context.Context, _ *engine.State, _ engine.Clock, _, population int) (Evaluation, error) {
-	return fineGivenEvaluation{givenEvaluation{population}}, nil
+func (g doubleFloatGiven) New(_ context.Context, _ *engine.State, _ engine.Clock, _, population int) (Evaluation, error) {
+	return doubleFloatGivenEvaluation{givenEvaluation{population}}, nil
 }
 
-type fineGivenEvaluation struct{ givenEvaluation }
+type doubleFloatGivenEvaluation struct{ givenEvaluation }
 
-func (fineGivenEvaluation) FineFitness() bool { return true }
-func (fineGivenEvaluation) RecordFine(*engine.Recorder, *engine.Tensor, *engine.Tensor, int, *engine.Tensor, *engine.Tensor) {
+func (doubleFloatGivenEvaluation) DoubleFloatFitness() bool { return true }
+func (doubleFloatGivenEvaluation) RecordDoubleFloat(*engine.Recorder, *engine.Tensor, *engine.Tensor, int, *engine.Tensor, *engine.Tensor) {
 }
 
-// TestFineFitness: candidates whose fitness differs only in what one float does not hold are ranked by it, and what is seen of the generation and
+// TestDoubleFloatFitness: candidates whose fitness differs only in what one float does not hold are ranked by it, and what is seen of the generation and
 // its candidates is as exact; against float64.
-func TestFineFitness(t *testing.T) {
+func TestDoubleFloatFitness(t *testing.T) {
 	const members, dim = 4, 6
 	eng := engine.New(open(t), engine.Seed(9))
 	for _, population := range []int{1, 7, 129, 4097} {
@@ -36,14 +36,14 @@ func TestFineFitness(t *testing.T) {
 				}
 			}
 			ctx := t.Context()
-			s, err := NewSearch(ctx, eng, CMAESConfig{Population: population, InitStd: 1e-9}, fineGiven{given{dim}}, members)
+			s, err := NewSearch(ctx, eng, CMAESConfig{Population: population, InitStd: 1e-9}, doubleFloatGiven{given{dim}}, members)
 			must(err)
 			defer s.Close()
-			s.watch()
+			s.addStopMetrics()
 			must(s.Init(ctx))
 			must(s.State().Poison(ctx))
 			must(s.Constants(ctx))
-			must(s.strategy.(*cmaES).mean.Fill(ctx, 3))
+			must(s.generation.strategy.(*cmaES).mean.Fill(ctx, 3))
 			raw, rest := make([]float32, members*population), make([]float32, members*population)
 			exact := make([]float64, members*population) // what counts
 			for m := range members {
@@ -69,17 +69,17 @@ func TestFineFitness(t *testing.T) {
 					}
 				}
 			}
-			must(s.raw.WriteFloat32(ctx, raw))
-			must(s.rawRest.WriteFloat32(ctx, rest))
+			must(s.fitness.WriteFloat32(ctx, raw))
+			must(s.fitnessLow.WriteFloat32(ctx, rest))
 			ticket, err := s.Step(ctx, 0)
 			must(err)
 			must(ticket.Wait(ctx))
 			metrics, err := s.Metrics().Read(0)
 			must(err)
-			got := mustUint32(t, s.judge.rank)
+			got := mustUint32(t, s.generation.ranking.rank)
 			x, err := s.window.ReadFloat32(ctx)
 			must(err)
-			more, err := s.rest.ReadFloat32(ctx)
+			more, err := s.windowLow.ReadFloat32(ctx)
 			must(err)
 			row := s.space.Row()
 			for m := range members {
@@ -101,7 +101,7 @@ func TestFineFitness(t *testing.T) {
 					}
 					spread = max(spread, high-low)
 				}
-				g := s.seen(metrics, m)
+				g := s.stopMetrics(metrics, m)
 				for name, v := range map[string][2]float64{
 					"best": {g.best, byRank[0]}, "median": {g.median, byRank[population/2]}, "quarter": {g.quarter, byRank[3*population/4]},
 					"worst": {g.worst, byRank[population-1]},

@@ -1,7 +1,7 @@
 #version 450
 
-// What every algorithm wants to know of a generation's fitness, in one place: whatever is not finite counts as the worst that is; the generation's
-// best, mean and deviation; and whether its best is better than any before.
+// The summary of a generation's fitness that every algorithm needs: whatever is not finite counts as the worst that is; the generation's best, mean
+// and deviation; and whether its best is better than any before.
 //
 // Groups: x = searches.
 

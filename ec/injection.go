@@ -1,0 +1,96 @@
+package ec
+
+import (
+	"fmt"
+
+	"github.com/evorl/evorl/engine"
+)
+
+// CandidateStrategy is a Strategy that can be told candidates other than those it proposed.
+type CandidateStrategy interface {
+	Strategy
+	// TellCandidates records learning from a generation whose candidates somebody may have changed. Told of its own candidates, it does what Tell does.
+	TellCandidates(r *engine.Recorder, given Given, told Told)
+}
+
+// Given are a generation's candidates as somebody changed them.
+type Given struct {
+	Candidates *engine.Tensor // [M · P, row]: those that have the fitness that the strategy is told
+	Changed    *engine.Tensor // [M, P] u32: 1 where a candidate is another than the strategy's own, else 0
+	Proposed   *engine.Tensor // [M, P, row]: the strategy's own; it may overwrite them
+}
+
+// CandidatesError is what an algorithm returns that can only be told candidates that it proposed itself.
+type CandidatesError struct{ Algorithm string }
+
+// candidateStrategies are the algorithms that are a CandidateStrategy, for errors.
+const candidateStrategies = "openes, vanilla-es, pgpe, snes, cem, cma-es, sep-cma-es, lm-ma-es, cr-fm-nes, ga, de, shade, pso, cso, random-search"
+
+// Error implements error.
+func (e *CandidatesError) Error() string {
+	return fmt.Sprintf("ec: %s learns only from candidates that it proposed itself; those that can be told others are %s", e.Algorithm, candidateStrategies)
+}
+
+// compare records finding out which of the given candidates [M · P, row] are the strategy's own.
+func (g *Generation) compare(r *engine.Recorder, given *engine.Tensor) Given {
+	dims := g.dims()
+	of := Given{
+		Candidates: given, Changed: g.state.Scratch("changed", engine.Uint32, dims...),
+		Proposed: g.state.Scratch("proposed", engine.Float32, append(dims, engine.Axis("parameter", g.space.Row()))...),
+	}
+	g.Candidates(r, Pick{}, of.Proposed)
+	row, count := g.space.Row(), g.space.Members*g.Population()
+	r.Dispatch(changedKernel{
+		Given: given.Range(), GivenTexels: given.Range(), Proposed: of.Proposed.Range(), ProposedTexels: of.Proposed.Range(), Changed: of.Changed.Range(),
+		Count: uint32(count), Row: uint32(row), Workgroup: r.WorkgroupFor(row / 4),
+	}.call(r.Share(1, count*int(r.Workgroup())), 1, 1))
+	return of
+}
+
+// Elites records finding the n best of a generation's candidates by their fitness [M, P], [M, n] u32, the best first; what is not finite is the worst.
+func (g *Generation) Elites(r *engine.Recorder, fitness *engine.Tensor, n int) *engine.Tensor {
+	return g.extremes(r, fitness, n, false)
+}
+
+// Worst records finding the n worst, [M, n] u32, the worst first.
+func (g *Generation) Worst(r *engine.Recorder, fitness *engine.Tensor, n int) *engine.Tensor {
+	return g.extremes(r, fitness, n, true)
+}
+
+func (g *Generation) extremes(r *engine.Recorder, fitness *engine.Tensor, n int, worst bool) *engine.Tensor {
+	members, population := g.space.Members, g.Population()
+	index := g.state.Scratch("extremes", engine.Uint32, engine.Members(members), candidates(max(1, n)))
+	if n < 1 || n > population || g.space.Objectives > 1 || fitness.Len() != members*population {
+		r.Fail(fmt.Errorf("ec: the %d best or worst of %d candidates by %v; want at least 1, at most all, and one value a candidate of %d members", n, population, fitness, members))
+		return index
+	}
+	value, rank := g.state.Scratch("extremes/fitness", engine.Float32, g.dims()...), g.state.Scratch("extremes/rank", engine.Uint32, g.dims()...)
+	size := r.Workgroup()
+	groups := (uint32(population) + size - 1) / size
+	r.Dispatch(worthKernel{Fitness: fitness.Range(), Value: value.Range(), Count: uint32(fitness.Len()), LocalSizeX: size}.call((uint32(fitness.Len())+size-1)/size, 1, 1))
+	engine.Rank(r, value, rank)
+	k := extremesKernel{Rank: rank.Range(), Index: index.Range(), Population: uint32(population), Count: uint32(n), LocalSizeX: size}
+	if worst {
+		k.Worst = 1
+	}
+	r.Dispatch(k.call(groups, uint32(members), 1))
+	return index
+}
+
+// Replace records that rows [M, n, …] take the places of those in into [M, P, …], candidates or their fitness, that index [M, n] u32 names, which must differ; a
+// number beyond P names none. rows and into may also be given as [M · n, row] and [M · P, row].
+func (g *Generation) Replace(r *engine.Recorder, into, index, rows *engine.Tensor) {
+	members, population := g.space.Members, g.Population()
+	n := index.Len() / members
+	each := into.Len() / (members * population)
+	if index.Len() != members*n || into.Len() != members*population*each || rows.Len() != members*n*each {
+		r.Fail(fmt.Errorf("ec: replacing rows of %v at %v by %v; want %d members of %d candidates, and as many rows of the same length as indices", into, index, rows, members, population))
+		return
+	}
+	count := n * each
+	groups := r.Share(members, count)
+	r.Dispatch(injectKernel{
+		Index: index.Range(), Rows: rows.Range(), Into: into.Range(), Population: uint32(population), Count: uint32(n), Row: uint32(each),
+		LocalSizeX: r.WorkgroupFor(count / int(groups)),
+	}.call(groups, uint32(members), 1))
+}

@@ -1,0 +1,115 @@
+package ec
+
+import (
+	"context"
+	"errors"
+	"math"
+
+	"github.com/evorl/evorl/engine"
+)
+
+// ranking prepares a generation's fitness for the strategy: what is not finite is replaced by the worst that is, candidates are ranked, and the best of all
+// generations is kept.
+type ranking struct {
+	space   Space
+	fitness *engine.Tensor // [M, P]: finite
+	rank    *engine.Tensor // [M, P] u32
+	best    *engine.Tensor // [M]: the best fitness of all generations; NaN before the first
+	fittest *engine.Tensor // [M, row]: the candidate that had it; the start before the first
+
+	candidate *engine.Tensor // [M] u32: the generation's best
+	improved  *engine.Tensor // [M] u32
+	formed    *engine.Tensor // [M, row]: the generation's best
+	summary   *engine.Tensor // [4, M]: best, mean and deviation of the finite, number of the others
+
+	// Of double-float fitness, the sum of a high and a low float; else nil.
+	low     *engine.Tensor // [M, P]: the low parts
+	gap     *engine.Tensor // [M, P]: the fitness less the generation's best
+	bestLow *engine.Tensor // [M]: the low part of the generation's best
+}
+
+func newRanking(s *engine.State, space Space, population int) *ranking {
+	m := engine.Members(space.Members)
+	k := &ranking{
+		space: space, best: s.Tensor("best_fitness", engine.Float32, m), fittest: space.Tensor(s, "best"),
+		fitness: s.Scratch("fitness", engine.Float32, m, candidates(population)), rank: s.Scratch("rank", engine.Uint32, m, candidates(population)),
+		candidate: s.Scratch("best_candidate", engine.Uint32, m, candidates(1)), improved: s.Scratch("improved", engine.Uint32, m),
+		formed:  s.Scratch("generation_best", engine.Float32, m, engine.Axis("parameter", space.Row())),
+		summary: s.Scratch("fitness_summary", engine.Float32, engine.Axis("summary", 4), m),
+	}
+	return k
+}
+
+// useDoubleFloat makes the ranking one of double-float fitness and returns where the low parts go, [M, P].
+func (k *ranking) useDoubleFloat(s *engine.State) *engine.Tensor {
+	k.low = s.Scratch("fitness_low", engine.Float32, k.fitness.Dims()...)
+	k.gap = s.Scratch("fitness_gap", engine.Float32, k.fitness.Dims()...)
+	k.bestLow = s.Scratch("best_low", engine.Float32, engine.Members(k.space.Members))
+	return k.low
+}
+
+// init begins searches at start [M, dim].
+func (k *ranking) init(ctx context.Context, start []float32) error {
+	return errors.Join(k.best.Fill(ctx, float32(math.NaN())), k.fittest.WriteFloat32(ctx, k.space.Pad(start)))
+}
+
+// record records ranking the fitness [M, P] of candidates that form forms.
+func (k *ranking) record(r *engine.Recorder, fitness *engine.Tensor, form func(*engine.Recorder, Pick, *engine.Tensor)) Told {
+	members, population := k.space.Members, fitness.Len()/k.space.Members
+	r.Dispatch(summarizeKernel{
+		Raw: fitness.Range(), RawTexels: fitness.Range(), Fitness: k.fitness.Range(), Best: k.best.Range(), Candidate: k.candidate.Range(),
+		Improved: k.improved.Range(), Summary: k.summary.Range(), Population: uint32(population), Workgroup: r.WorkgroupFor(3 * population),
+	}.call(uint32(members), 1, 1))
+	k.keep(r, form)
+	by := k.fitness
+	if k.low != nil {
+		by = k.gap
+		r.Dispatch(gapKernel{
+			High: fitness.Range(), FitnessTexels: fitness.Range(), Low: k.low.Range(), FitnessLowTexels: k.low.Range(), Gap: k.gap.Range(), BestLow: k.bestLow.Range(),
+			Population: uint32(population), Workgroup: r.WorkgroupFor(3 * population),
+		}.call(uint32(members), 1, 1))
+	}
+	engine.Rank(r, by, k.rank)
+	return Told{Fitness: k.fitness, Rank: k.rank, Fittest: k.fittest, Raw: fitness}
+}
+
+// keep records keeping the generation's best candidate where it is the best of all generations.
+func (k *ranking) keep(r *engine.Recorder, form func(*engine.Recorder, Pick, *engine.Tensor)) {
+	form(r, Pick{Index: k.candidate}, k.formed)
+	members, row := k.space.Members, k.space.Row()
+	groups := r.Share(members, row/4)
+	r.Dispatch(keepKernel{
+		Improved: k.improved.Range(), From: k.formed.Range(), FromTexels: k.formed.Range(), To: k.fittest.Range(), Row: uint32(row),
+		LocalSizeX: r.WorkgroupFor(row / 4 / int(groups)),
+	}.call(groups, uint32(members), 1))
+}
+
+// Rows implements Measured.
+func (k *ranking) Rows(m *engine.Metrics) func(*engine.Recorder) {
+	var rows []*engine.Tensor
+	for _, name := range []string{"fitness/best", "fitness/mean", "fitness/deviation", "fitness/not_finite"} {
+		rows = append(rows, m.Row(name))
+	}
+	ever := m.Row("fitness/best_ever")
+	return func(r *engine.Recorder) {
+		for i, row := range rows {
+			r.Copy(row, k.summary.Index(i))
+		}
+		r.Copy(ever, k.best)
+	}
+}
+
+// read is the best fitness [M] and the candidates that had it [M][dim]; nil where there is no ranking.
+func (k *ranking) read(ctx context.Context) (fitness []float32, x [][]float32, err error) {
+	if k == nil {
+		return nil, nil, nil
+	}
+	if fitness, err = k.best.ReadFloat32(ctx); err != nil {
+		return nil, nil, err
+	}
+	rows, err := k.space.read(ctx, k.fittest)
+	for _, row := range rows {
+		x = append(x, row[0])
+	}
+	return fitness, x, err
+}

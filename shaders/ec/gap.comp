@@ -1,0 +1,55 @@
+#version 450
+
+// The gap between the candidates of a generation and its best, of double-float fitness: candidates are ranked by it, since one float resolves differences however
+// large the fitness is. What is not finite counts as the worst that is. Groups: x = searches.
+
+#include "engine/load.glsl"
+
+layout(local_size_x = 64, local_size_x_id = 0) in;
+layout(constant_id = 0) const uint WORKGROUP = 64;
+
+#include "engine/workgroup.glsl"
+
+layout(std430, set = 0, binding = 0) readonly buffer High { float fitness[]; };      // [M, P]
+layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer fitness_texels;   // the same
+layout(std430, set = 0, binding = 2) readonly buffer Low { float fitness_low[]; };   // [M, P]: to be added to it
+layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer fitness_low_texels; // the same
+layout(std430, set = 0, binding = 4) writeonly buffer Gap { float gap[]; };          // [M, P]: at most 0
+layout(std430, set = 0, binding = 5) writeonly buffer BestLow { float best_low[]; }; // [M]: to be added to the best fitness
+
+layout(push_constant) uniform Push { uint population; };
+
+const float LARGEST = 3.402823466e38;
+
+bool finite(float f) { return !isnan(f) && !isinf(f); }
+
+void main() {
+    uint search = gl_WorkGroupID.x, base = search * population;
+    float best = -LARGEST, worst = LARGEST;
+    for (uint p = gl_LocalInvocationID.x; p < population; p += WORKGROUP) {
+        float f = LOAD(fitness, fitness_texels, base + p);
+        best = finite(f) ? max(best, f) : best;
+        worst = finite(f) ? min(worst, f) : worst;
+    }
+    best = -workgroup_min(-best);
+    worst = workgroup_min(worst);
+    float low_of_best = -LARGEST, low_of_worst = LARGEST;
+    for (uint p = gl_LocalInvocationID.x; p < population; p += WORKGROUP) {
+        float f = LOAD(fitness, fitness_texels, base + p), low = LOAD(fitness_low, fitness_low_texels, base + p);
+        if (f == best) low_of_best = max(low_of_best, low);
+        if (f == worst) low_of_worst = min(low_of_worst, low);
+    }
+    low_of_best = -workgroup_min(-low_of_best);
+    low_of_worst = workgroup_min(low_of_worst);
+    bool any_finite = worst <= best;
+    for (uint p = gl_LocalInvocationID.x; p < population; p += WORKGROUP) {
+        float f = LOAD(fitness, fitness_texels, base + p), low = LOAD(fitness_low, fitness_low_texels, base + p);
+        if (!finite(f)) {
+            f = worst;
+            low = low_of_worst;
+        }
+        precise float difference = (f - best) + (low - low_of_best);
+        gap[base + p] = any_finite ? difference : 0.0; // without any finite fitness, all are equal
+    }
+    if (gl_LocalInvocationID.x == 0u) best_low[search] = any_finite ? low_of_best : 0.0;
+}
