@@ -83,7 +83,7 @@ layout(push_constant) uniform Push {
     uint stream_hidden[8]; // and their units
 };
 
-#define MLP_ROWS [[dont_unroll]]
+#define MLP_LOOP
 #include "engine/nn/network.glsl"
 #include "engine/nn/distribution.glsl"
 

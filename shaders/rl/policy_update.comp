@@ -78,7 +78,7 @@ layout(push_constant) uniform Push {
 
 uint outputs; // of this subgroup's network
 #define MLP_OUTS outputs
-#define MLP_ROWS [[dont_unroll]]
+#define MLP_LOOP
 
 #include "engine/nn/mlp.glsl"
 #include "engine/nn/input.glsl"

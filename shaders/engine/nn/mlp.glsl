@@ -26,10 +26,16 @@ layout(constant_id = 4) const uint LAYER_NORM = 0; // 1: layer normalization bet
 #define MLP_OUTS OUT
 #endif
 
-// Reading and writing the second matrix takes turns over its rows, each at the same registers, from where they move on. Unrolled nothing moves
-// and memory is waited for once; a kernel whose compilation takes longer than that defines MLP_ROWS as [[dont_unroll]].
-#ifndef MLP_ROWS
+// Reading and writing the second matrix takes a turn for each of a lane's units. Unrolled, a turn has registers of its own and memory is waited
+// for once. A kernel whose compilation takes longer than that defines MLP_LOOP: then all turns use the same registers, from where they move on.
+#ifdef MLP_LOOP
+#define MLP_ROWS [[dont_unroll]]
+#define MLP_TURN(u) (MATRIX_2 - ROWS_2)
+#define MLP_MOVED (MATRIX_2 - ROWS_2)
+#else
 #define MLP_ROWS [[unroll]]
+#define MLP_TURN(u) ((u) * ROWS_2)
+#define MLP_MOVED 0u
 #endif
 
 const uint UNITS_1 = (HIDDEN_1 + LANES - 1u) / LANES; // hidden units a lane
@@ -102,13 +108,13 @@ void mlp_load(uint base) {
     }
     if (HIDDEN_2 != 0u) {
         MLP_ROWS for (uint u = 0u; u < UNITS_1; u++) {
-            [[unroll]] for (uint i = 0u; i < MATRIX_2 - ROWS_2; i++) mlp_w2[i] = mlp_w2[i + ROWS_2];
+            [[unroll]] for (uint i = 0u; i < MLP_MOVED; i++) mlp_w2[i] = mlp_w2[i + ROWS_2];
             [[unroll]] for (uint p = 0u; p < LANES; p++) {
                 uint row = mlp_unit(WIDE_1, u, p);
                 if (row < HIDDEN_1) {
-                    MLP_LOAD(mlp_w2, mlp_w2_texels, MATRIX_2 - ROWS_2 + p * UNITS_2, base + W_2 + row * HIDDEN_2, UNITS_2, WIDE_2, HIDDEN_2)
+                    MLP_LOAD(mlp_w2, mlp_w2_texels, MLP_TURN(u) + p * UNITS_2, base + W_2 + row * HIDDEN_2, UNITS_2, WIDE_2, HIDDEN_2)
                 } else {
-                    [[unroll]] for (uint q = 0u; q < UNITS_2; q++) mlp_w2[MATRIX_2 - ROWS_2 + p * UNITS_2 + q] = 0.0;
+                    [[unroll]] for (uint q = 0u; q < UNITS_2; q++) mlp_w2[MLP_TURN(u) + p * UNITS_2 + q] = 0.0;
                 }
             }
         }

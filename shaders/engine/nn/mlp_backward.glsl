@@ -124,6 +124,13 @@ void mlp_backward(const float dy[OUT]) { mlp_back(dy, true); }
         }                                                                                                 \
     }
 
+// The registers of a turn's gradients: of a loop, always the first.
+#ifdef MLP_LOOP
+#define MLP_STORED(u) 0u
+#else
+#define MLP_STORED(u) ((u) * ROWS_2)
+#endif
+
 // mlp_store writes the summed gradients, laid out like the parameters, from `base` (a multiple of four) on. The registers lose them.
 void mlp_store(uint base) {
     [[unroll]] for (uint k = 0u; k < IN; k++) {
@@ -139,10 +146,10 @@ void mlp_store(uint base) {
             [[unroll]] for (uint p = 0u; p < LANES; p++) {
                 uint row = mlp_unit(WIDE_1, u, p);
                 if (row < HIDDEN_1) {
-                    MLP_STORE(mlp_g2, p * UNITS_2, base + W_2 + row * HIDDEN_2, UNITS_2, WIDE_2, HIDDEN_2)
+                    MLP_STORE(mlp_g2, MLP_STORED(u) + p * UNITS_2, base + W_2 + row * HIDDEN_2, UNITS_2, WIDE_2, HIDDEN_2)
                 }
             }
-            [[unroll]] for (uint i = 0u; i < MATRIX_2 - ROWS_2; i++) mlp_g2[i] = mlp_g2[i + ROWS_2];
+            [[unroll]] for (uint i = 0u; i < MLP_MOVED; i++) mlp_g2[i] = mlp_g2[i + ROWS_2];
         }
         MLP_STORE(mlp_gb2, 0u, base + B_2, UNITS_2, WIDE_2, HIDDEN_2)
         if (LAYER_NORM != 0u) {
