@@ -34,7 +34,7 @@ const pbtPopulation = 32
 // trainable are the parts of a workflow whose members PBT can vary.
 type trainable interface {
 	parts
-	// learner is the section whose keys with the tag search can be varied.
+	// learner is the section whose keys with the tag member can be varied.
 	learner() config.Section
 	// members is the setting of how many there are.
 	members() *int
@@ -74,7 +74,7 @@ func (p *pbt) check(env *envs.Environment, options envs.Options) error {
 	if n := *p.members(); n < 2 {
 		return config.Invalid(of.Name+".members", "a population of %d has no other member to learn from: want at least 2", n)
 	}
-	keys, err := config.Searched(of.Value)
+	keys, err := config.MemberFields(of.Value)
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func checkSearch(name string, prior hybrid.Prior, keys []config.Key) error {
 
 // documented are keys of [pbt] that its struct does not list: the hyperparameters searched by default.
 func (p *pbt) documented() ([]config.Key, error) {
-	searched, err := config.Searched(p.learner().Value)
+	searched, err := config.MemberFields(p.learner().Value)
 	if err != nil {
 		return nil, err
 	}

@@ -6,19 +6,19 @@ import (
 	"github.com/evorl/evorl/engine/config"
 )
 
-// DefaultSearch is the search space that the fields of a configuration declare by their tags search, by the keys' names.
+// DefaultSearch is the search space that the fields of a configuration declare by their tags member, by the keys' names.
 func DefaultSearch(cfg any) (map[string]Prior, error) {
-	keys, err := config.Searched(cfg)
+	keys, err := config.MemberFields(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("hybrid: search space: %w", err)
 	}
 	space := map[string]Prior{}
 	for _, k := range keys {
-		if k.Search.Prior == "" {
+		if k.Member.Prior == "" {
 			continue
 		}
-		p := Prior{Low: k.Search.Low, High: k.Search.High}
-		err := p.Prior.UnmarshalText([]byte(k.Search.Prior))
+		p := Prior{Low: k.Member.Low, High: k.Member.High}
+		err := p.Prior.UnmarshalText([]byte(k.Member.Prior))
 		if err == nil {
 			err = p.Validate()
 		}

@@ -8,18 +8,18 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// A2CConfig are the settings of A2C. Fields with the tag search are tensors [P] on the device, which PBT may vary.
+// A2CConfig are the settings of A2C. Fields with the tag member are tensors [P] on the device, which PBT may vary.
 type A2CConfig struct {
 	Members       int `min:"1" max:"1048576" doc:"Agents trained at once, P."`
 	Environments  int `min:"1" max:"1048576" doc:"Environments of each member, E."`
 	RolloutLength int `min:"1" max:"32768" doc:"Steps of each environment an iteration, T: one update."`
 
-	LearningRate  float64 `min:"0" max:"1" doc:"Step size of the optimizer, per member." search:"log_uniform,3e-5,3e-3"`
-	Discount      float64 `min:"0" max:"1" doc:"Weight of the reward one step later, per member." search:"horizon,2,12"`
-	GAELambda     float64 `min:"0" max:"1" doc:"Decay of advantage estimation, per member; 1: advantages of the longest lookahead." search:"horizon,1,12"`
-	ActorWeight   float64 `min:"0" doc:"Weight of the actor's loss, per member." search:"log_uniform,0.01,10"`
-	CriticWeight  float64 `min:"0" doc:"Weight of the critic's loss, per member." search:"log_uniform,0.01,10"`
-	EntropyWeight float64 `doc:"Weight of the entropy bonus, per member." search:"log_uniform,1e-5,1"`
+	LearningRate  float64 `min:"0" max:"1" doc:"Step size of the optimizer, per member." member:"log_uniform 3e-5 3e-3"`
+	Discount      float64 `min:"0" max:"1" doc:"Weight of the reward one step later, per member." member:"horizon 2 12"`
+	GAELambda     float64 `min:"0" max:"1" doc:"Decay of advantage estimation, per member; 1: advantages of the longest lookahead." member:"horizon 1 12"`
+	ActorWeight   float64 `min:"0" doc:"Weight of the actor's loss, per member." member:"log_uniform 0.01 10"`
+	CriticWeight  float64 `min:"0" doc:"Weight of the critic's loss, per member." member:"log_uniform 0.01 10"`
+	EntropyWeight float64 `doc:"Weight of the entropy bonus, per member." member:"log_uniform 1e-5 1"`
 
 	Optimizer        optim.Rule `doc:"What takes the steps: sgd, rmsprop, adam, adamw, clipup."`
 	OptimizerEpsilon float64    `above:"0" doc:"Added to the optimizer's denominator."`

@@ -15,7 +15,7 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// PPOConfig are the settings of PPO. Fields with the tag search are tensors [P] on the device, which PBT may vary.
+// PPOConfig are the settings of PPO. Fields with the tag member are tensors [P] on the device, which PBT may vary.
 type PPOConfig struct {
 	Members       int `min:"1" max:"1048576" doc:"Agents trained at once, P."`
 	Environments  int `min:"1" max:"1048576" doc:"Environments of each member, E."`
@@ -23,13 +23,13 @@ type PPOConfig struct {
 	Epochs        int `min:"1" max:"1000" doc:"Passes over an iteration's transitions."`
 	Minibatches   int `min:"1" max:"65536" doc:"Minibatches a pass; each is one update."`
 
-	LearningRate  float64 `min:"0" max:"1" doc:"Step size of the optimizer, per member." search:"log_uniform,3e-5,3e-3"`
-	Discount      float64 `min:"0" max:"1" doc:"Weight of the reward one step later, per member." search:"horizon,2,12"`
-	GAELambda     float64 `min:"0" max:"1" doc:"Decay of advantage estimation, per member." search:"horizon,1,12"`
-	ClipEpsilon   float64 `above:"0" doc:"How far the policy ratio may leave 1, per member." search:"log_uniform,0.01,0.5"`
-	ActorWeight   float64 `min:"0" doc:"Weight of the actor's loss, per member." search:"log_uniform,0.01,10"`
-	CriticWeight  float64 `min:"0" doc:"Weight of the critic's loss, per member." search:"log_uniform,0.01,10"`
-	EntropyWeight float64 `doc:"Weight of the entropy bonus, per member." search:"log_uniform,1e-5,1"`
+	LearningRate  float64 `min:"0" max:"1" doc:"Step size of the optimizer, per member." member:"log_uniform 3e-5 3e-3"`
+	Discount      float64 `min:"0" max:"1" doc:"Weight of the reward one step later, per member." member:"horizon 2 12"`
+	GAELambda     float64 `min:"0" max:"1" doc:"Decay of advantage estimation, per member." member:"horizon 1 12"`
+	ClipEpsilon   float64 `above:"0" doc:"How far the policy ratio may leave 1, per member." member:"log_uniform 0.01 0.5"`
+	ActorWeight   float64 `min:"0" doc:"Weight of the actor's loss, per member." member:"log_uniform 0.01 10"`
+	CriticWeight  float64 `min:"0" doc:"Weight of the critic's loss, per member." member:"log_uniform 0.01 10"`
+	EntropyWeight float64 `doc:"Weight of the entropy bonus, per member." member:"log_uniform 1e-5 1"`
 
 	Optimizer        optim.Rule `doc:"What takes the steps: sgd, rmsprop, adam, adamw, clipup."`
 	OptimizerEpsilon float64    `above:"0" doc:"Added to the optimizer's denominator."`

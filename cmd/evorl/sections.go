@@ -135,7 +135,7 @@ func docText(k config.Key) string {
 	if len(k.Choices) > 0 {
 		text += " [one of " + strings.Join(k.Choices, ", ") + "]"
 	}
-	if s := k.Search; s != nil && s.Prior != "" {
+	if s := k.Member; s != nil && s.Prior != "" {
 		text += fmt.Sprintf(" [pbt searches %s(%g, %g)]", s.Prior, s.Low, s.High)
 	} else if s != nil {
 		text += " [pbt can search it]"

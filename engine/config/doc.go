@@ -19,8 +19,8 @@
 //	above:"0" below:"1" bounds, excluded
 //	choices:"a,b"       the strings allowed
 //	required:"true"     the key must be given
-//	search:"prior,a,b"  each member has a value of its own, which a method such as PBT may vary: by default with this prior from a
-//	                    to b (see [Search]); search:"" has no default, and is varied only when asked for
+//	member:"prior a b"  each member has a value of its own, which PBT may search: by default with this prior from a to b (see
+//	                    [Member]); member:"" has no default prior, and is searched only when asked for
 //
 // Types: bool, integers, floats, string, [time.Duration] (a string such as "50ms"), any [encoding.TextUnmarshaler] (a
 // string), slices, arrays, structs (tables), maps from string (tables with free keys), and pointers to these (nil: not

@@ -22,7 +22,7 @@ type field struct {
 	high     *bound
 	choices  []string
 	required bool
-	search   *Search
+	member   *Member
 	position string // within a list: [0], [1] …
 }
 
@@ -119,15 +119,15 @@ func (f *field) readTags(sf reflect.StructField) error {
 		}
 		f.choices = strings.Split(text, ",")
 	}
-	if text, ok := sf.Tag.Lookup("search"); ok {
+	if text, ok := sf.Tag.Lookup("member"); ok {
 		if !isNumber(sf.Type) || sf.Type == durationType {
-			return fmt.Errorf("the tag search is for numbers, not %s", sf.Type)
+			return fmt.Errorf("the tag member is for numbers, not %s", sf.Type)
 		}
-		s, err := parseSearch(text)
+		m, err := parseMember(text)
 		if err != nil {
 			return err
 		}
-		f.search = s
+		f.member = m
 	}
 	return nil
 }

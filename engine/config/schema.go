@@ -17,7 +17,7 @@ type Key struct {
 	Range    string   `json:"range,omitempty"`   // in words, such as "above 0 and at most 1"
 	Choices  []string `json:"choices,omitempty"` // the strings allowed
 	Required bool     `json:"required,omitempty"`
-	Search   *Search  `json:"search,omitempty"` // nil: not a hyperparameter of each member
+	Member   *Member  `json:"member,omitempty"` // nil: all members have the same value
 
 	field field
 }
@@ -62,7 +62,7 @@ func (l *lister) structure(v reflect.Value, prefix string, real bool) error {
 		}
 		k := Key{
 			Name: name, Type: typeName(x.Type()), Doc: f.doc, Unit: f.unit, Range: f.rangeText(), Choices: f.choices, Required: f.required,
-			Search: f.search, field: f,
+			Member: f.member, field: f,
 		}
 		if x.Kind() == reflect.Map {
 			k.Name, k.Type = name+".<name>", typeName(x.Type().Elem())
