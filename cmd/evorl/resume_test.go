@@ -281,3 +281,31 @@ func TestOtherSettingsAreRefused(t *testing.T) {
 	b.write("r/config.toml", string(text))
 	b.must("run", "--resume", "--out", "r", "--iterations", "13")
 }
+
+// A signal ends a run at once while it compiles its kernels, and nothing is left of it; where the device has compiled them by then, it is a
+// run that can be resumed.
+func TestSignalWhileCompiling(t *testing.T) {
+	b := newBox(t)
+	b.env = []string{"XDG_CACHE_HOME=" + b.path("cache")} // without compiled kernels
+	cmd, _, stderr := b.command("run", "--out", "one", "--set", "env=Humanoid-v5", "--iterations", "100000", "tiny.toml")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(2 * time.Second)
+	begin := time.Now()
+	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Wait() // its status is looked at below
+	took := time.Since(begin)
+	if got := cmd.ProcessState.ExitCode(); got != statusSignal+int(syscall.SIGINT) {
+		t.Errorf("status %d\n%s", got, stderr)
+	}
+	if _, err := os.Stat(b.path("one")); err == nil {
+		if len(checkpoints(t, b.path("one"))) == 0 {
+			t.Errorf("a run without a checkpoint is left: %v", snapshot(t, b.path("one")))
+		}
+	} else if took > 10*time.Second {
+		t.Errorf("it ended %v after the signal", took)
+	}
+}

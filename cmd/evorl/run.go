@@ -115,11 +115,15 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 		if onTerminal(screen) {
 			fmt.Fprintf(screen, "%s on %s, seed %d, on %s\nin %s\n", cfg.Run.Workflow, cfg.Run.Env, cfg.Run.Seed, eng.Device().Info().Name, path)
 		}
+		line := newLine(screen, int64(cfg.Run.Iterations))
+		defer line.end()
 		s, err := begin(ctx, eng, cfg, path)
 		if err != nil {
+			line.end()
 			return cause(ctx, err)
 		}
-		err = f.learn(ctx, cmd, cfg, s)
+		defer holdSignals(ctx)()
+		err = f.learn(ctx, cmd, cfg, s, line)
 		return errors.Join(err, s.Close())
 	})
 }
@@ -140,14 +144,13 @@ func (f *runFlags) place(cfg *evorl.Config) (path string, resume bool, err error
 	return path, err == nil, nil
 }
 
-func (f *runFlags) learn(ctx context.Context, cmd *cobra.Command, cfg *evorl.Config, s *evorl.Run) error {
+func (f *runFlags) learn(ctx context.Context, cmd *cobra.Command, cfg *evorl.Config, s *evorl.Run, line *line) error {
 	screen := cmd.ErrOrStderr()
 	resuming := s.Warnings()
 	for _, text := range resuming {
-		warn(screen, "%s", text)
+		warn(line, "%s", text)
 	}
-	line := newLine(screen, int64(cfg.Run.Iterations), int64(s.From()), s.EnvSteps())
-	defer line.end()
+	line.begin(s)
 	defer context.AfterFunc(ctx, func() {
 		if onTerminal(screen) {
 			fmt.Fprintf(line, "%v: finishing the iteration and writing a checkpoint (again to stop at once)\n", context.Cause(ctx))
@@ -185,14 +188,22 @@ type line struct {
 	score float64
 }
 
-func newLine(w io.Writer, total, iteration, envSteps int64) *line {
+func newLine(w io.Writer, total int64) *line {
 	l := &line{Writer: w, score: math.NaN()}
 	if file, ok := w.(*os.File); ok {
-		l.bar = progress.New(file, total, iteration, envSteps)
+		l.bar = progress.New(file, total)
 		l.bar.Await("compiling kernels")
 		l.Writer = l.bar
 	}
 	return l
+}
+
+// begin says where the run stands, and that the first iteration is under way.
+func (l *line) begin(s *evorl.Run) {
+	if l.bar != nil {
+		l.bar.Begin(int64(s.From()), s.EnvSteps())
+		l.bar.Await("first iteration")
+	}
 }
 
 // show is an engine.Hook.

@@ -44,9 +44,8 @@ type sample struct {
 	iteration, envSteps int64
 }
 
-// New begins a line on f for a run that will have total iterations. iteration and envSteps are what is done already: 0, or where a
-// run resumes.
-func New(f *os.File, total, iteration, envSteps int64) *Bar {
+// New begins a line on f for a run that will have total iterations.
+func New(f *os.File, total int64) *Bar {
 	width := func() int {
 		w, _, err := term.GetSize(int(f.Fd()))
 		if err != nil || os.Getenv("TERM") == "dumb" {
@@ -54,16 +53,23 @@ func New(f *os.File, total, iteration, envSteps int64) *Bar {
 		}
 		return w
 	}
-	return newBar(f, width, time.Now, total, iteration, envSteps)
+	return newBar(f, width, time.Now, total)
 }
 
-func newBar(out io.Writer, width func() int, now func() time.Time, total, iteration, envSteps int64) *Bar {
+func newBar(out io.Writer, width func() int, now func() time.Time, total int64) *Bar {
 	b := &Bar{out: out, width: width, now: now, total: total}
-	b.samples = []sample{{now(), iteration, envSteps}}
+	b.Begin(0, 0)
 	return b
 }
 
-// Await shows what the run waits for in its first iteration. Speed and remaining time leave that iteration out.
+// Begin sets what is done already, where a run resumes.
+func (b *Bar) Begin(iteration, envSteps int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.samples = []sample{{b.now(), iteration, envSteps}}
+}
+
+// Await shows what the run waits for until its first iteration is done. Speed and remaining time leave that iteration out.
 func (b *Bar) Await(what string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -16,7 +16,8 @@ import (
 func terminal(columns int, total, iteration, envSteps int64) (*Bar, *bytes.Buffer, func(time.Duration)) {
 	var out bytes.Buffer
 	now := time.Unix(1000, 0)
-	b := newBar(&out, func() int { return columns }, func() time.Time { return now }, total, iteration, envSteps)
+	b := newBar(&out, func() int { return columns }, func() time.Time { return now }, total)
+	b.Begin(iteration, envSteps)
 	return b, &out, func(d time.Duration) { now = now.Add(d) }
 }
 
@@ -91,7 +92,7 @@ func TestQuietWithoutTerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	b := New(f, 10, 0, 0)
+	b := New(f, 10)
 	b.Update(10, 100, 1)
 	fmt.Fprintln(b, "a log line")
 	b.End()
