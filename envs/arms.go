@@ -2,7 +2,7 @@ package envs
 
 func invertedPendulum() Spec {
 	s := robot("InvertedPendulum-v5", "keep a pole upright on a cart, by pushing the cart", "inverted_pendulum_v5.py; Barto, Sutton, Anderson 1983",
-		[]string{"x", "angle"}, nil, 4, 3, 1, 2*4).
+		[]string{"x", "angle"}, nil, 4, 3, 1).
 		seen(&invertedPendulumModel, 2, Camera{LookAt: [3]float64{0, 0, 0.25}, Distance: 1.9, Azimuth: 90, Elevation: -14})
 	s.RewardThreshold = Solved(950)
 	s.Options = DefaultInvertedPendulumOptions()
@@ -11,7 +11,7 @@ func invertedPendulum() Spec {
 
 func invertedDoublePendulum() Spec {
 	s := robot("InvertedDoublePendulum-v5", "keep two poles upright, one on the other, on a cart", "inverted_double_pendulum_v5.py",
-		[]string{"x", "angle", "angle2"}, []string{"rail_force"}, 9, 1, 1, 5*4).
+		[]string{"x", "angle", "angle2"}, []string{"rail_force"}, 9, 1, 1).
 		seen(&invertedDoublePendulumModel, 5, Camera{LookAt: [3]float64{0, 0, 0.45}, Distance: 2.7, Azimuth: 90, Elevation: -10})
 	s.RewardThreshold = Solved(9100)
 	s.Options = DefaultInvertedDoublePendulumOptions()
@@ -20,7 +20,7 @@ func invertedDoublePendulum() Spec {
 
 func reacher() Spec {
 	s := robot("Reacher-v5", "reach a target with the tip of an arm of two links", "reacher_v5.py",
-		[]string{"joint0", "joint1", "target_x", "target_y"}, []string{"apart_x", "apart_y"}, 10, 1, 2, 2*4).
+		[]string{"joint0", "joint1", "target_x", "target_y"}, []string{"apart_x", "apart_y"}, 10, 1, 2).
 		seen(&reacherModel, 2, Camera{LookAt: [3]float64{0, 0, 0}, Distance: 0.82, Azimuth: 90, Elevation: -60})
 	s.MaxSteps, s.RewardThreshold = 50, Solved(-3.75)
 	s.Options = DefaultReacherOptions()

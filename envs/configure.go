@@ -41,7 +41,11 @@ func (e *Environment) With(options any) (*Environment, error) {
 			out.define(name, tag.Get("adds"))
 		}
 	}
-	return out, checkSizes(out.Spec, out.glsl)
+	defines, err := definesOf(out.Spec, out.glsl)
+	if err != nil {
+		return nil, fmt.Errorf("envs: options of %q: %w", e.Name, err)
+	}
+	return out, checkSizes(out.Spec, defines)
 }
 
 // define turns a macro of the GLSL on, which adds observations.

@@ -17,8 +17,8 @@ type Environment struct {
 // may include any file of the embedded tree ("engine/rng.glsl"). New reads only the sizes; the GLSL is compiled when the
 // environment is first put on a device, which needs glslc or glslangValidator.
 //
-// The error says all that is wrong: a Spec that is incomplete or contradicts itself, a missing define, and each size in
-// which Spec and GLSL differ.
+// The error says all that is wrong: a Spec that is incomplete or contradicts itself, a missing define, each size in which Spec and GLSL differ, and loops that Spec.Iterations does
+// not count.
 func New(spec Spec, glsl string) (*Environment, error) {
 	return newEnvironment(spec, glsl, "")
 }
@@ -27,14 +27,20 @@ func newEnvironment(spec Spec, glsl, file string) (*Environment, error) {
 	if err := spec.check(); err != nil {
 		return nil, fmt.Errorf("envs: environment %q: %w", spec.Name, err)
 	}
-	if err := checkSizes(spec, glsl); err != nil {
+	defines, err := definesOf(spec, glsl)
+	if err != nil {
+		return nil, fmt.Errorf("envs: environment %q: %w", spec.Name, err)
+	}
+	if err := checkSizes(spec, defines); err != nil {
+		return nil, fmt.Errorf("envs: environment %q: %w", spec.Name, err)
+	}
+	if spec.Iterations, err = iterations(spec, glsl, defines); err != nil {
 		return nil, fmt.Errorf("envs: environment %q: %w", spec.Name, err)
 	}
 	e := &Environment{Spec: spec, glsl: glsl, file: file}
 	if spec.Options == nil {
 		return e, nil
 	}
-	var err error
 	if e.constant, err = constants(spec.Options); err != nil {
 		return nil, fmt.Errorf("envs: environment %q: options: %w", spec.Name, err)
 	}

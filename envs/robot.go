@@ -6,8 +6,8 @@ import (
 )
 
 // robot is a Spec of an environment with MuJoCo's dynamics: its state is the joints' positions, velocities and accelerations, then what the
-// environment remembers of the last forward pass. An environment step takes so many forward passes. Positions of a free joint are x, y, z and a quaternion; its velocities are six.
-func robot(name, summary, source string, joints []string, remembers []string, observations int, control float32, actuators, passes int) Spec {
+// environment remembers of the last forward pass. Positions of a free joint are x, y, z and a quaternion; its velocities are six.
+func robot(name, summary, source string, joints []string, remembers []string, observations int, control float32, actuators int) Spec {
 	var q, v, a []string
 	for _, j := range joints {
 		if j != "free" {
@@ -23,15 +23,8 @@ func robot(name, summary, source string, joints []string, remembers []string, ob
 		Name: name, Summary: summary, Source: "gymnasium 1.4.0, mujoco/" + source + "; dynamics of MuJoCo 3.12.0",
 		Observation: Symmetric(repeated(observations, float32(math.Inf(1)))...), Action: Symmetric(repeated(actuators, control)...),
 		State: append(append(append(q, v...), a...), remembers...), MaxSteps: 1000,
-		Iterations: passes * (1 + solverIterations*(1+searchIterations)),
 	}
 }
-
-// Bounds of the constraint solver's loops; shaders/envs/physics/solver.glsl.
-const (
-	solverIterations = 12
-	searchIterations = 8
-)
 
 func repeated(n int, v float32) []float32 {
 	out := make([]float32, n)

@@ -13,19 +13,21 @@ import (
 
 var (
 	includeLine = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*include[ \t]+"([^"]*)"`)
-	defineLine  = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*define[ \t]+(STATE_SIZE|OBS_SIZE|ACTION_SIZE|DISCRETE)\b[ \t]*([^/\r\n]*)`)
+	defineLine  = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*define[ \t]+(STATE_SIZE|OBS_SIZE|ACTION_SIZE|DISCRETE|FRAME_SKIP|TIME_STEP_ITERATIONS|DYNAMICS_LOOPS)\b[ \t]*([^/\r\n]*)`)
 )
 
-// checkSizes compares the sizes that the GLSL defines with those of the Spec.
-func checkSizes(spec Spec, glsl string) error {
+// definesOf gathers the numbers that the GLSL defines, with what it includes, as texts. It must begin with the environment's name.
+func definesOf(spec Spec, glsl string) (map[string]string, error) {
 	first, _, _ := strings.Cut(strings.TrimLeft(glsl, "\r\n"), "\n") // a raw string likes to begin with a line break
 	if name, ok := strings.CutPrefix(strings.TrimRight(first, " \r"), "// environment: "); !ok || name != spec.Name {
-		return fmt.Errorf("the first line of the GLSL is %q; want %q", first, "// environment: "+spec.Name)
+		return nil, fmt.Errorf("the first line of the GLSL is %q; want %q", first, "// environment: "+spec.Name)
 	}
 	found := map[string]string{}
-	if err := collectDefines(glsl, found, map[string]bool{}); err != nil {
-		return err
-	}
+	return found, collectDefines(glsl, found, map[string]bool{})
+}
+
+// checkSizes compares the sizes that the GLSL defines with those of the Spec.
+func checkSizes(spec Spec, found map[string]string) error {
 	discrete := 0
 	if spec.Action.IsDiscrete() {
 		discrete = 1
@@ -56,7 +58,7 @@ func checkSizes(spec Spec, glsl string) error {
 	return errors.Join(errs...)
 }
 
-// collectDefines gathers the size defines of a source and of what it includes.
+// collectDefines gathers the defines of a source and of what it includes.
 func collectDefines(glsl string, found map[string]string, seen map[string]bool) error {
 	for _, m := range defineLine.FindAllStringSubmatch(glsl, -1) {
 		found[m[1]] = strings.TrimSpace(m[2])

@@ -10,6 +10,7 @@
 #define OBS_SIZE 105
 #define ACTION_SIZE 8
 #define DISCRETE 0
+#define FRAME_SKIP 5
 
 #ifndef POSITIONS
 #define POSITIONS 0 // 1: the positions that nothing depends on are observed too
@@ -21,7 +22,6 @@ const int S_Z = 2;
 const int S_LAG = 43; // x and y of the torso in the last forward pass, less those of the state
 const int S_FORCES = 45, FORCES = 78; // torque and force of the contacts on each of 13 bodies, in the last forward pass
 
-const uint FRAME_SKIP = 5u;
 // The fields of envs.AntOptions, in their order.
 #define FORWARD_REWARD OPTION_0 // forward_reward_weight
 #define CONTROL_COST OPTION_1 // ctrl_cost_weight
@@ -46,7 +46,7 @@ void env_reset(out float s[STATE_SIZE], inout Rng rng) {
 
 void env_step(inout float s[STATE_SIZE], const float action[ACTION_SIZE], inout Rng rng, out float reward, out bool terminated) {
     float travel[TRAVELLED], sensed[SENSES];
-    bool bounded = physics_step(s, action, FRAME_SKIP, travel, sensed);
+    bool bounded = physics_step(s, action, travel, sensed);
     bool healthy = bounded && s[S_Z] >= HEALTHY_Z_LOW && s[S_Z] <= HEALTHY_Z_HIGH;
     float cost = 0.0;
     [[unroll]] for (uint i = 0u; i < ACTION_SIZE; i++) cost += action[i] * action[i];

@@ -10,6 +10,7 @@
 #define OBS_SIZE 348
 #define ACTION_SIZE 17
 #define DISCRETE 0
+#define FRAME_SKIP 5
 
 #ifndef POSITIONS
 #define POSITIONS 0 // 1: the positions that nothing depends on are observed too
@@ -23,7 +24,6 @@ const int S_SEEN = 72, SEEN = 208; // inertia and velocity of the 13 bodies, in 
 const int S_MOTORS = 280; // the actuators' forces on the 17 joints
 const int S_FORCES = 297, FORCES = 78; // torque and force of the contacts on each body
 
-const uint FRAME_SKIP = 5u;
 // The fields of envs.HumanoidOptions, in their order.
 #define FORWARD_REWARD OPTION_0 // forward_reward_weight
 #define CONTROL_COST OPTION_1 // ctrl_cost_weight
@@ -63,7 +63,7 @@ void env_reset(out float s[STATE_SIZE], inout Rng rng) {
 
 void env_step(inout float s[STATE_SIZE], const float action[ACTION_SIZE], inout Rng rng, out float reward, out bool terminated) {
     float travel[TRAVELLED], sensed[SENSES];
-    bool bounded = physics_step(s, action, FRAME_SKIP, travel, sensed);
+    bool bounded = physics_step(s, action, travel, sensed);
     bool healthy = bounded && s[S_Z] > HEALTHY_Z_LOW && s[S_Z] < HEALTHY_Z_HIGH;
     float travelled = sensed[0] - s[S_LAG];
     if (bounded) {

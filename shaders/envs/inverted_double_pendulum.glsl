@@ -10,12 +10,12 @@
 #define OBS_SIZE 9
 #define ACTION_SIZE 1
 #define DISCRETE 0
+#define FRAME_SKIP 5
 
 #include "envs/physics/advance.glsl"
 
 const int S_V = 3, S_CONSTRAINT = 9; // the force of the rail's ends on the cart, in the last forward pass
 
-const uint FRAME_SKIP = 5u;
 // The fields of envs.InvertedDoublePendulumOptions, in their order.
 #define HEALTHY_REWARD OPTION_0 // healthy_reward
 #define RESET_NOISE OPTION_1 // reset_noise_scale: bounds of positions, standard deviation of velocities
@@ -30,7 +30,7 @@ void env_reset(out float s[STATE_SIZE], inout Rng rng) {
 
 void env_step(inout float s[STATE_SIZE], const float action[ACTION_SIZE], inout Rng rng, out float reward, out bool terminated) {
     float travel[TRAVELLED], sensed[SENSES];
-    bool bounded = physics_step(s, action, FRAME_SKIP, travel, sensed);
+    bool bounded = physics_step(s, action, travel, sensed);
     s[S_CONSTRAINT] = bounded ? sensed[2] : 0.0;
     float x = sensed[0], z = sensed[1];
     terminated = !bounded || z <= TIP_HEIGHT;

@@ -10,12 +10,12 @@
 #define OBS_SIZE 4
 #define ACTION_SIZE 1
 #define DISCRETE 0
+#define FRAME_SKIP 2
 
 #include "envs/physics/advance.glsl"
 
 const int S_ANGLE = 1;
 
-const uint FRAME_SKIP = 2u;
 // The fields of envs.InvertedPendulumOptions, in their order.
 #define RESET_NOISE OPTION_0 // reset_noise_scale
 const float ANGLE_LIMIT = 0.2;
@@ -27,7 +27,7 @@ void env_reset(out float s[STATE_SIZE], inout Rng rng) {
 
 void env_step(inout float s[STATE_SIZE], const float action[ACTION_SIZE], inout Rng rng, out float reward, out bool terminated) {
     float travel[TRAVELLED], sensed[SENSES];
-    bool bounded = physics_step(s, action, FRAME_SKIP, travel, sensed);
+    bool bounded = physics_step(s, action, travel, sensed);
     terminated = !bounded || abs(s[S_ANGLE]) > ANGLE_LIMIT;
     reward = terminated ? 0.0 : 1.0;
 }

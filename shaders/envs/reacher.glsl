@@ -10,12 +10,12 @@
 #define OBS_SIZE 10
 #define ACTION_SIZE 2
 #define DISCRETE 0
+#define FRAME_SKIP 2
 
 #include "envs/physics/advance.glsl"
 
 const int S_TARGET = 2, S_V = 4, S_APART = 12; // fingertip less target, in the last forward pass
 
-const uint FRAME_SKIP = 2u;
 // The fields of envs.ReacherOptions, in their order.
 #define DISTANCE_COST OPTION_0 // reward_dist_weight
 #define CONTROL_COST OPTION_1 // reward_control_weight: 1 in the code; its documentation says 0.1
@@ -44,7 +44,7 @@ void env_reset(out float s[STATE_SIZE], inout Rng rng) {
 
 void env_step(inout float s[STATE_SIZE], const float action[ACTION_SIZE], inout Rng rng, out float reward, out bool terminated) {
     float travel[TRAVELLED], sensed[SENSES];
-    bool bounded = physics_step(s, action, FRAME_SKIP, travel, sensed);
+    bool bounded = physics_step(s, action, travel, sensed);
     if (bounded) {
         s[S_APART] = sensed[0];
         s[S_APART + 1] = sensed[1];

@@ -10,6 +10,7 @@
 #define OBS_SIZE 8
 #define ACTION_SIZE 2
 #define DISCRETE 0
+#define FRAME_SKIP 4
 
 #ifndef POSITIONS
 #define POSITIONS 0 // 1: the positions that nothing depends on are observed too
@@ -17,7 +18,6 @@
 
 #include "envs/physics/advance.glsl"
 
-const uint FRAME_SKIP = 4u;
 // The fields of envs.SwimmerOptions, in their order.
 #define FORWARD_REWARD OPTION_0 // forward_reward_weight
 #define CONTROL_COST OPTION_1 // ctrl_cost_weight
@@ -30,7 +30,7 @@ void env_reset(out float s[STATE_SIZE], inout Rng rng) {
 
 void env_step(inout float s[STATE_SIZE], const float action[ACTION_SIZE], inout Rng rng, out float reward, out bool terminated) {
     float travel[TRAVELLED], sensed[SENSES];
-    bool bounded = physics_step(s, action, FRAME_SKIP, travel, sensed);
+    bool bounded = physics_step(s, action, travel, sensed);
     float cost = 0.0;
     [[unroll]] for (uint i = 0u; i < ACTION_SIZE; i++) cost += action[i] * action[i];
     reward = FORWARD_REWARD * travel[0] / (float(FRAME_SKIP) * TIMESTEP) - CONTROL_COST * cost;

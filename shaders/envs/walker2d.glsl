@@ -10,6 +10,7 @@
 #define OBS_SIZE 17
 #define ACTION_SIZE 6
 #define DISCRETE 0
+#define FRAME_SKIP 4
 
 #ifndef POSITIONS
 #define POSITIONS 0 // 1: the positions that nothing depends on are observed too
@@ -19,7 +20,6 @@
 
 const int S_Z = 1, S_ANGLE = 2;
 
-const uint FRAME_SKIP = 4u;
 // The fields of envs.Walker2dOptions, in their order.
 #define FORWARD_REWARD OPTION_0 // forward_reward_weight
 #define CONTROL_COST OPTION_1 // ctrl_cost_weight
@@ -40,7 +40,7 @@ void env_reset(out float s[STATE_SIZE], inout Rng rng) {
 
 void env_step(inout float s[STATE_SIZE], const float action[ACTION_SIZE], inout Rng rng, out float reward, out bool terminated) {
     float travel[TRAVELLED], sensed[SENSES];
-    bool bounded = physics_step(s, action, FRAME_SKIP, travel, sensed);
+    bool bounded = physics_step(s, action, travel, sensed);
     bool healthy = bounded && s[S_Z] > HEALTHY_Z_LOW && s[S_Z] < HEALTHY_Z_HIGH && s[S_ANGLE] > HEALTHY_ANGLE_LOW && s[S_ANGLE] < HEALTHY_ANGLE_HIGH;
     float cost = 0.0;
     [[unroll]] for (uint i = 0u; i < ACTION_SIZE; i++) cost += action[i] * action[i];

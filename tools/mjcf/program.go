@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -19,7 +20,60 @@ func Program(m *Model) (string, error) {
 	return p.text()
 }
 
+// text is the program, with the count of its loops.
 func (p *solver) text() (string, error) {
+	body, err := p.body()
+	if err != nil {
+		return "", err
+	}
+	m := p.s.Model
+	var out strings.Builder
+	say := func(format string, args ...any) { fmt.Fprintf(&out, format+"\n", args...) }
+	say("// Dynamics of %s, written by tools/mjcf from what MuJoCo %s's compiler makes of %s. Do not edit.", m.Name, m.MuJoCo, m.Source)
+	say("//\n// Degrees of freedom: %s.", p.names())
+	say("\n#include \"envs/physics/solver.glsl\"\n")
+	say("#define NQ %d // positions\n#define NV %d // degrees of freedom\n#define NU %d // actuators", m.NQ, m.NV, len(m.Actuators))
+	say("#define TIME_STEP_ITERATIONS %d // iterations that the loops of a time step take at most", p.iterations())
+	say("#define DYNAMICS_LOOPS %d // loops below, which that counts", len(rolled.FindAllString(unrolled.ReplaceAllString(body, ""), -1)))
+	return out.String() + body, nil
+}
+
+var (
+	unrolled = regexp.MustCompile(`\[\[unroll\]\] (for|while) \(`)
+	rolled   = regexp.MustCompile(`\b(for|while) \(`)
+)
+
+// Bounds of the constraint solver's loops; shaders/envs/physics/solver.glsl.
+const (
+	solverIterations = 12
+	searchIterations = 8
+)
+
+// iterations is how many iterations the loops of a time step take at most: its forward passes, and in each the solver's and those over slots.
+func (p *solver) iterations() int {
+	passes, loops := 1, 0
+	if p.s.Model.Integrator == "RK4" {
+		passes = 4
+	}
+	if p.searches() {
+		loops = solverIterations * (1 + searchIterations)
+	}
+	if p.touching != nil {
+		loops += touchSlots + solverIterations*2*touchSlots // found; gathered and passed
+		if p.senseForces() {
+			loops += touchSlots
+		}
+	}
+	return passes * (1 + loops)
+}
+
+// senseForces says whether the slots' forces are sensed.
+func (p *solver) senseForces() bool {
+	return p.touching != nil && slices.Contains(senses[p.s.Model.Name], "forces")
+}
+
+// body is the program without its head.
+func (p *solver) body() (string, error) {
 	s, m, t := p.s, p.s.Model, p.touching
 	after := symbolic.NewBlock(s.block) // of the solver's loop
 	rates := p.rates(after)
@@ -27,7 +81,7 @@ func (p *solver) text() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	forces := t != nil && slices.ContainsFunc(senses[m.Name], func(text string) bool { return text == "forces" })
+	forces := p.senseForces()
 	if forces && t.params.condim == 3 {
 		return "", fmt.Errorf("sense forces: links that touch each other in slots have condim 3; want condim 1")
 	}
@@ -59,10 +113,6 @@ func (p *solver) text() (string, error) {
 
 	var out strings.Builder
 	say := func(format string, args ...any) { fmt.Fprintf(&out, format+"\n", args...) }
-	say("// Dynamics of %s, written by tools/mjcf from what MuJoCo %s's compiler makes of %s. Do not edit.", m.Name, m.MuJoCo, m.Source)
-	say("//\n// Degrees of freedom: %s.", p.names())
-	say("\n#include \"envs/physics/solver.glsl\"\n")
-	say("#define NQ %d // positions\n#define NV %d // degrees of freedom\n#define NU %d // actuators", m.NQ, m.NV, len(m.Actuators))
 	runge := 0
 	if m.Integrator == "RK4" {
 		runge = 1

@@ -7,6 +7,8 @@
 #define NQ 24 // positions
 #define NV 23 // degrees of freedom
 #define NU 17 // actuators
+#define TIME_STEP_ITERATIONS 1684 // iterations that the loops of a time step take at most
+#define DYNAMICS_LOOPS 6 // loops below, which that counts
 #define TRAVEL 2 // positions, the first ones, that no force depends on
 #define SENSES 288 // numbers that a forward pass gives beside its accelerations
 #define RUNGE_KUTTA 1 // 0: Euler's method

@@ -7,6 +7,8 @@
 #define NQ 4 // positions
 #define NV 4 // degrees of freedom
 #define NU 2 // actuators
+#define TIME_STEP_ITERATIONS 436 // iterations that the loops of a time step take at most
+#define DYNAMICS_LOOPS 2 // loops below, which that counts
 #define TRAVEL 0 // positions, the first ones, that no force depends on
 #define SENSES 2 // numbers that a forward pass gives beside its accelerations
 #define RUNGE_KUTTA 1 // 0: Euler's method

@@ -1,5 +1,9 @@
-// An environment step of a model of shaders/envs/models: its integrator, some steps long. The includer has included the model and defined STATE_SIZE. The state begins
-// with NQ positions, NV velocities and NV accelerations, those of the last forward pass, where the next one's solver begins.
+// An environment step of a model that tools/mjcf wrote: FRAME_SKIP time steps of its integrator. The includer has included the model and defined STATE_SIZE and FRAME_SKIP.
+// The state begins with NQ positions, NV velocities and NV accelerations, those of the last forward pass, where the next one's solver begins.
+
+#ifndef FRAME_SKIP
+#error want #define FRAME_SKIP n, time steps of an environment step, before envs/physics/advance.glsl
+#endif
 
 // Positions that no force depends on (the first TRAVEL of them) are counted from where the environment step begins: far out, they would lose the digits that rewards are made of.
 const uint TRAVELLED = TRAVEL > 0 ? TRAVEL : 1;
@@ -7,10 +11,10 @@ const uint TRAVELLED = TRAVEL > 0 ? TRAVEL : 1;
 #define ENV_DIVERGES
 bool env_diverged = false; // in the last step
 
-// physics_step takes `steps` time steps under an action. travel is how far the first positions moved, and sensed what the last forward
+// physics_step takes an environment step under an action. travel is how far the first positions moved, and sensed what the last forward
 // pass saw, which is not one of the state at the end: MuJoCo's fields lag behind in the same way. It returns false, with the state as it was, where the motion left all bounds:
 // where a position, velocity or acceleration is no number or beyond 1e10, MuJoCo's bound.
-bool physics_step(inout float s[STATE_SIZE], const float action[NU], uint steps, out float travel[TRAVELLED], out float sensed[SENSES]) {
+bool physics_step(inout float s[STATE_SIZE], const float action[NU], out float travel[TRAVELLED], out float sensed[SENSES]) {
     float q[NQ], v[NV], a[NV], force[NU], rate[NV];
     [[unroll]] for (uint i = 0u; i < NQ; i++) q[i] = i < TRAVEL ? 0.0 : s[i];
     [[unroll]] for (uint i = 0u; i < NV; i++) {
@@ -47,7 +51,7 @@ bool physics_step(inout float s[STATE_SIZE], const float action[NU], uint steps,
             a_sum[i] = last ? 0.0 : a_sum[i];
         }
         n++;
-    } while (n < 4u * steps);
+    } while (n < 4u * FRAME_SKIP);
 #else
     // Euler's method, positions moving by the new velocities.
     [[dont_unroll]] do {
@@ -55,7 +59,7 @@ bool physics_step(inout float s[STATE_SIZE], const float action[NU], uint steps,
         [[unroll]] for (uint i = 0u; i < NV; i++) v[i] += TIMESTEP * rate[i];
         physics_move(q, v, TIMESTEP);
         n++;
-    } while (n < steps);
+    } while (n < FRAME_SKIP);
 #endif
     bool bounded = true;
     [[unroll]] for (uint i = 0u; i < NQ; i++) bounded = bounded && abs(q[i]) <= 1e10;
