@@ -94,11 +94,11 @@ func (a *ars) Tell(r *engine.Recorder, told Told) {
 	members, directions := a.space.Members, a.cfg.Population/2
 	size := r.Workgroup()
 	r.Dispatch(pairsKernel{
-		Fitness: told.Fitness.Range(), FitnessTexels: told.Fitness.Range(), Better: a.better.Range(), Pairs: uint32(members * directions), LocalSizeX: size,
+		Fitness: told.Fitness.Range(), Better: a.better.Range(), Pairs: uint32(members * directions), LocalSizeX: size,
 	}.call((uint32(members*directions)+size-1)/size, 1, 1))
 	engine.Rank(r, a.better, a.rank)
 	r.Dispatch(arsKernel{
-		Fitness: told.Fitness.Range(), FitnessTexels: told.Fitness.Range(), Rank: a.rank.Range(), Weight: a.weights.Range(),
+		Fitness: told.Fitness.Range(), Rank: a.rank.Range(), Weight: a.weights.Range(),
 		Directions: uint32(directions), Elites: uint32(a.cfg.Elites), Workgroup: r.WorkgroupFor(4 * directions),
 	}.call(uint32(members), 1, 1))
 	a.noise.Sum(r, a.weights, -1, nil, a.sums, nil)

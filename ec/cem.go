@@ -91,8 +91,8 @@ func (es *cem) Tell(r *engine.Recorder, told Told) {
 	es.noise.Sum(r, es.weights, 1, nil, es.first, es.second)
 	d := es.space.diagonal(r, es.first)
 	r.Dispatch(cemKernel{
-		First: es.first.Range(), FirstTexels: es.first.Range(), Second: es.second.Range(), SecondTexels: es.second.Range(), Mean: es.mean.Range(),
-		MeanTexels: es.mean.Range(), Deviation: es.deviation.Range(), DeviationTexels: es.deviation.Range(), Clock: es.clock.Tensor().Range(),
+		First: es.first.Range(), Second: es.second.Range(), Mean: es.mean.Range(),
+		Deviation: es.deviation.Range(), Clock: es.clock.Tensor().Range(),
 		Extra: es.extra[0].Range(), FinalExtra: es.extra[1].Range(), Decay: es.extra[2].Range(), Splits: d.splits, Row: d.row, LocalSizeX: d.size,
 	}.call(d.groups, d.members, 1))
 }

@@ -193,18 +193,15 @@ func (es *cmaES) CandidatesLow(r *engine.Recorder, pick Pick, into *engine.Tenso
 func (s Space) form(r *engine.Recorder, clock engine.Clock, mean, meanLow, sigma, steps *engine.Tensor, pick Pick, into *engine.Tensor, low bool) {
 	row := s.Row()
 	k := formKernel{
-		Mean: mean.Range(), MeanTexels: mean.Range(), MeanLow: mean.Range(), MeanLowTexels: mean.Range(), Sigma: sigma.Range(), Steps: steps.Range(),
-		StepsTexels: steps.Range(), Pick: clock.Tensor().Range(), Candidates: into.Range(), Stride: uint32(steps.Len() / row / s.Members), Row: uint32(row),
-		Count: uint32(into.Len() / row / s.Members), First: uint32(pick.First),
+		Mean: mean.Range(), Sigma: sigma.Range(), Steps: steps.Range(), Candidates: into.Range(),
+		Stride: uint32(steps.Len() / row / s.Members), Row: uint32(row),
+		Count: uint32(into.Len() / row / s.Members), First: uint32(pick.First), Low: low,
 	}
 	if meanLow != nil {
-		k.MeanLow, k.MeanLowTexels, k.DoubleFloat = meanLow.Range(), meanLow.Range(), 1
-	}
-	if low {
-		k.Low = 1
+		k.MeanLow = meanLow.Range()
 	}
 	if pick.Index != nil {
-		k.Pick, k.Picked = pick.Index.Range(), 1
+		k.Pick = pick.Index.Range()
 	}
 	count := int(k.Count) * row / 4
 	groups := r.Share(s.Members, count)
@@ -218,25 +215,25 @@ func (es *cmaES) Tell(r *engine.Recorder, told Told) {
 	c, members, dim, row, population := es.rates, es.space.Members, es.space.Dim, es.space.Row(), es.cfg.Population
 	groups := r.Share(members, population*int(r.Workgroup()))
 	r.Dispatch(cmaWeighKernel{
-		Noise: es.noise.Range(), NoiseTexels: es.noise.Range(), Scale: es.eigen.scale.Range(), ScaleTexels: es.eigen.scale.Range(), Weight: es.weights.Range(),
+		Noise: es.noise.Range(), Scale: es.eigen.scale.Range(), Weight: es.weights.Range(),
 		Weighted: es.steps.Range(), Population: uint32(population), Dim: uint32(dim), Row: uint32(row), Cmu: float32(c.cmu), Workgroup: es.narrow(r),
 	}.call(groups, uint32(members), 1))
 	share := r.Share(members, row/4)
 	r.Dispatch(cmaMeanKernel{
-		Noise: es.noise.Range(), NoiseTexels: es.noise.Range(), Scale: es.eigen.scale.Range(), Weight: es.weights.Range(), WeightTexels: es.weights.Range(),
+		Noise: es.noise.Range(), Scale: es.eigen.scale.Range(), Weight: es.weights.Range(),
 		Sums: es.sums.Range(), Population: uint32(population), Row: uint32(row), LocalSizeX: r.WorkgroupFor(row / 4 * population / int(share)),
 	}.call(share, uint32(members), 1))
 	nn.Gemm{Members: members, M: 2, N: row, K: dim, A: es.space.matrix(es.sums), B: es.space.matrix(es.eigen.basis), C: es.space.matrix(es.moved)}.Record(r)
 	r.Dispatch(cmaStepKernel{
-		Moved: es.moved.Range(), MovedTexels: es.moved.Range(), Mean: es.mean.Range(), MeanTexels: es.mean.Range(), MeanLow: es.meanLow.Range(), MeanLowTexels: es.meanLow.Range(), PathSigma: es.paths[0].Range(),
-		PathSigmaTexels: es.paths[0].Range(), PathC: es.paths[1].Range(), PathCTexels: es.paths[1].Range(), Sigma: es.sigma.Range(), Keep: es.eigen.keep.Range(),
+		Moved: es.moved.Range(), Mean: es.mean.Range(), MeanLow: es.meanLow.Range(), PathSigma: es.paths[0].Range(),
+		PathC: es.paths[1].Range(), Sigma: es.sigma.Range(), Keep: es.eigen.keep.Range(),
 		Clock: es.clock.Tensor().Range(), Dim: uint32(dim), Row: uint32(row), KeepSigma: float32(1 - c.cs), GainSigma: float32(math.Sqrt(c.cs * (2 - c.cs) * c.mass)),
 		LogKeep: float32(math.Log1p(-c.cs)), Speed: float32(c.cs / c.ds), Length: float32(c.lengthN), KeepC: float32(1 - c.cc),
 		GainC: float32(math.Sqrt(c.cc * (2 - c.cc) * c.mass)), KeepMatrix: float32(1 - c.c1 - c.cmu*c.sum), Stalled: float32(c.c1 * c.cc * (2 - c.cc)),
 		Workgroup: r.WorkgroupFor(row / 2),
 	}.call(uint32(members), 1, 1))
 	r.Dispatch(cmaFrameKernel{
-		Basis: es.eigen.basis.Range(), BasisTexels: es.eigen.basis.Range(), Path: es.paths[1].Range(), PathTexels: es.paths[1].Range(),
+		Basis: es.eigen.basis.Range(), Path: es.paths[1].Range(),
 		Noise: es.noise.Range(), Weighted: es.steps.Range(), Population: uint32(population), Dim: uint32(dim), Row: uint32(row), C1: float32(c.c1),
 		Workgroup: es.narrow(r),
 	}.call(r.Share(members, row*int(r.Workgroup())), uint32(members), 1))

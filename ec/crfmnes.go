@@ -139,10 +139,10 @@ func (es *crFMNES) Constants(ctx context.Context) error {
 // Ask implements Strategy: what candidates need to know of all their noise at once.
 func (es *crFMNES) Ask(r *engine.Recorder) {
 	k := crfmnesProjectKernel{
-		V: es.v.Range(), VTexels: es.v.Range(), Projection: es.projection.Range(), Clock: es.clock.Tensor().Range(), Seed: es.seed, Stream: es.noise.stream,
+		V: es.v.Range(), Projection: es.projection.Range(), Clock: es.clock.Tensor().Range(), Seed: es.seed, Stream: es.noise.stream,
 		Dim: uint32(es.space.Dim), Row: uint32(es.space.Row()), Population: uint32(es.cfg.Population), Workgroup: r.WorkgroupFor(es.space.Row() / 4),
 	}
-	k.Mirrored, k.Table, k.NoiseTexels, k.TableFours = es.noise.source(es.mean)
+	k.Mirrored, k.Table, k.TableFours = es.noise.source()
 	r.Dispatch(k.call(r.Share(es.space.Members, es.cfg.Population/2*int(r.Workgroup())), uint32(es.space.Members), 1))
 }
 
@@ -150,14 +150,14 @@ func (es *crFMNES) Ask(r *engine.Recorder) {
 func (es *crFMNES) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
 	members, row := es.space.Members, es.space.Row()
 	k := crfmnesSampleKernel{
-		Mean: es.mean.Range(), MeanTexels: es.mean.Range(), Deviation: es.deviation.Range(), DeviationTexels: es.deviation.Range(), V: es.v.Range(),
-		VTexels: es.v.Range(), Sigma: es.sigma.Range(), Projection: es.projection.Range(), Clock: es.clock.Tensor().Range(),
-		Pick: es.clock.Tensor().Range(), Candidates: into.Range(), Seed: es.seed, Stream: es.noise.stream, Dim: uint32(es.space.Dim), Row: uint32(row),
+		Mean: es.mean.Range(), Deviation: es.deviation.Range(), V: es.v.Range(),
+		Sigma: es.sigma.Range(), Projection: es.projection.Range(), Clock: es.clock.Tensor().Range(),
+		Candidates: into.Range(), Seed: es.seed, Stream: es.noise.stream, Dim: uint32(es.space.Dim), Row: uint32(row),
 		Population: uint32(es.cfg.Population), Count: uint32(into.Len() / row / members), First: uint32(pick.First),
 	}
-	k.Mirrored, k.Table, k.NoiseTexels, k.TableFours = es.noise.source(es.mean)
+	k.Mirrored, k.Table, k.TableFours = es.noise.source()
 	if pick.Index != nil {
-		k.Pick, k.Picked = pick.Index.Range(), 1
+		k.Pick = pick.Index.Range()
 	}
 	count := int(k.Count) * row / 4
 	groups := r.Share(members, count)
@@ -171,7 +171,7 @@ func (es *crFMNES) Tell(r *engine.Recorder, told Told) {
 	es.noise.Sum(r, es.weights, 1, nil, es.sums[0], nil)
 	d, c := es.space.diagonal(r, es.sums[0]), es.rates
 	r.Dispatch(crfmnesWeightsKernel{
-		First: es.sums[0].Range(), FirstTexels: es.sums[0].Range(), Path: es.paths[0].Range(), PathTexels: es.paths[0].Range(), Projection: es.projection.Range(),
+		First: es.sums[0].Range(), Path: es.paths[0].Range(), Projection: es.projection.Range(),
 		Weight: es.weights.Range(), Along: es.along.Range(), Factors: es.factors.Range(), Splits: d.splits, Row: d.row, Population: uint32(es.cfg.Population),
 		Keep: float32(1 - c.cs), Gain: float32(math.Sqrt(c.cs * (2 - c.cs) * c.mass)), Length: float32(c.lengthN), Distance: float32(c.distance),
 		Move: float32(c.move), Stagnate: float32(c.stagnate), Converge: float32(c.converge),
@@ -180,9 +180,9 @@ func (es *crFMNES) Tell(r *engine.Recorder, told Told) {
 	es.noise.Sum(r, es.weights, 1, nil, es.sums[0], es.sums[1])
 	es.noise.Sum(r, es.along, 1, nil, es.sums[2], nil)
 	r.Dispatch(crfmnesUpdateKernel{
-		First: es.sums[0].Range(), FirstTexels: es.sums[0].Range(), Second: es.sums[1].Range(), SecondTexels: es.sums[1].Range(),
-		Third: es.sums[2].Range(), ThirdTexels: es.sums[2].Range(), Factors: es.factors.Range(), Mean: es.mean.Range(), Path: es.paths[1].Range(),
-		V: es.v.Range(), VTexels: es.v.Range(), Deviation: es.deviation.Range(), DeviationTexels: es.deviation.Range(), Sigma: es.sigma.Range(),
+		First: es.sums[0].Range(), Second: es.sums[1].Range(),
+		Third: es.sums[2].Range(), Factors: es.factors.Range(), Mean: es.mean.Range(), Path: es.paths[1].Range(),
+		V: es.v.Range(), Deviation: es.deviation.Range(), Sigma: es.sigma.Range(),
 		Gradients: es.gradients.Range(), Splits: d.splits, Dim: uint32(es.space.Dim), Row: d.row, Keep: float32(1 - c.cc),
 		Gain: float32(math.Sqrt(c.cc * (2 - c.cc) * c.mass)), Rate: float32(c.rate), C1: float32(c.c1),
 		Workgroup: r.WorkgroupFor(es.space.Row() / 4 * (3*int(d.splits) + 8)),

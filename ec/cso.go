@@ -72,15 +72,15 @@ func (w *cso) Ask(r *engine.Recorder) {
 		Population: uint32(p), LocalSizeX: size,
 	}.call((uint32(p)+size-1)/size, uint32(members), 1))
 	r.Dispatch(centerKernel{
-		Population: w.rows.Range(), PopulationTexels: w.rows.Range(), Center: w.center.Range(), Row: uint32(row), Size: uint32(w.size), LocalSizeX: size,
+		Population: w.rows.Range(), Center: w.center.Range(), Row: uint32(row), Size: uint32(w.size), LocalSizeX: size,
 	}.call((uint32(row/4)+size-1)/size, uint32(members), 1))
 	count := p * row / 4
 	groups := r.Share(members, count)
 	r.Dispatch(csoKernel{
-		Swarm: w.rows.Range(), SwarmTexels: w.rows.Range(), Velocity: w.velocity.Range(), VelocityTexels: w.velocity.Range(), Center: w.center.Range(),
-		CenterTexels: w.center.Range(), Pair: w.pair.Range(), Attraction: w.attraction.Range(), Clock: w.clock.Tensor().Range(), Moved: w.moved.Range(),
-		Speed: w.speed.Range(), Low: w.low.Range(), LowTexels: w.low.Range(), High: w.high.Range(), HighTexels: w.high.Range(), Seed: r.Engine().Seed(),
-		Stream: engine.Stream("ec/cso"), Dim: uint32(w.space.Dim), Population: uint32(p), Bounded: w.is(), LocalSizeX: r.WorkgroupFor(count / int(groups)),
+		Swarm: w.rows.Range(), Velocity: w.velocity.Range(), Center: w.center.Range(),
+		Pair: w.pair.Range(), Attraction: w.attraction.Range(), Clock: w.clock.Tensor().Range(), Moved: w.moved.Range(),
+		Speed: w.speed.Range(), Low: w.low.Range(), High: w.high.Range(), Seed: r.Engine().Seed(),
+		Stream: engine.Stream("ec/cso"), Dim: uint32(w.space.Dim), Population: uint32(p), Bounded: w.space.Bounded(), LocalSizeX: r.WorkgroupFor(count / int(groups)),
 	}.call(groups, uint32(members), 1))
 }
 
@@ -94,7 +94,7 @@ func (w *cso) Tell(r *engine.Recorder, told Told) {
 	count := w.cfg.Population * w.space.Row() / 4
 	groups := r.Share(w.space.Members, count)
 	r.Dispatch(csoSettleKernel{
-		Raw: told.Raw.Range(), Pair: w.pair.Range(), Moved: w.moved.Range(), MovedTexels: w.moved.Range(), Speed: w.speed.Range(), SpeedTexels: w.speed.Range(),
+		Raw: told.Raw.Range(), Pair: w.pair.Range(), Moved: w.moved.Range(), Speed: w.speed.Range(),
 		Swarm: w.rows.Range(), Velocity: w.velocity.Range(), Fitness: w.fitness.Range(), Row: uint32(w.space.Row()), Population: uint32(w.cfg.Population),
 		LocalSizeX: r.WorkgroupFor(count / int(groups)),
 	}.call(groups, uint32(w.space.Members), 1))

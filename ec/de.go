@@ -115,19 +115,19 @@ func (d *de) Ask(r *engine.Recorder) {
 	engine.Order(r, d.rank, d.order)
 	size, members, row := r.Workgroup(), d.space.Members, d.space.Row()
 	choose := deChooseKernel{
-		Order: d.order.Range(), Weight: d.weight.Range(), Rate: d.rate.Range(), Stored: d.order.Range(), Clock: d.clock.Tensor().Range(), Index: d.index.Range(),
+		Order: d.order.Range(), Weight: d.weight.Range(), Rate: d.rate.Range(), Clock: d.clock.Tensor().Range(), Index: d.index.Range(),
 		Scale: d.scale.Range(), Seed: r.Engine().Seed(), Stream: engine.Stream("ec/de/choose"), Dim: uint32(d.space.Dim), Population: uint32(d.size),
 		Differences: uint32(d.cfg.Differences), Base: uint32(d.cfg.Base), LocalSizeX: size,
 	}
 	trial := deTrialKernel{
-		Population: d.rows.Range(), PopulationTexels: d.rows.Range(), Archive: d.rows.Range(), ArchiveTexels: d.rows.Range(), Index: d.index.Range(),
-		Scale: d.scale.Range(), Fitness: d.fitness.Range(), Clock: d.clock.Tensor().Range(), Trial: d.trial.Range(), Low: d.low.Range(), LowTexels: d.low.Range(),
-		High: d.high.Range(), HighTexels: d.high.Range(), Seed: r.Engine().Seed(), Stream: engine.Stream("ec/de/crossover"), Dim: uint32(d.space.Dim),
-		Size: uint32(d.size), Differences: uint32(d.cfg.Differences), Bounded: d.is(),
+		Population: d.rows.Range(), Index: d.index.Range(),
+		Scale: d.scale.Range(), Fitness: d.fitness.Range(), Clock: d.clock.Tensor().Range(), Trial: d.trial.Range(), Low: d.low.Range(),
+		High: d.high.Range(), Seed: r.Engine().Seed(), Stream: engine.Stream("ec/de/crossover"), Dim: uint32(d.space.Dim),
+		Size: uint32(d.size), Differences: uint32(d.cfg.Differences), Bounded: d.space.Bounded(),
 	}
 	if h := d.history; h != nil {
-		choose.History, choose.Stored, choose.Memory, choose.Pbest = 1, h.archived.Range(), uint32(h.memory), float32(h.pbest)
-		trial.Archived, trial.Archive, trial.ArchiveTexels = 1, h.archive.Range(), h.archive.Range()
+		choose.History, choose.Stored, choose.Memory, choose.Pbest = true, h.archived.Range(), uint32(h.memory), float32(h.pbest)
+		trial.Archive = h.archive.Range()
 	}
 	r.Dispatch(choose.call((uint32(d.size)+size-1)/size, uint32(members), 1))
 	count := d.size * row / 4

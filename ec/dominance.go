@@ -62,17 +62,13 @@ func (c *merged) record(r *engine.Recorder, parents, offspring *engine.Tensor) {
 	members, n := uint32(c.space.Members), c.size()
 	groups, size := c.groups(r)
 	r.Dispatch(combineKernel{
-		Parents: parents.Range(), ParentsTexels: parents.Range(), Offspring: offspring.Range(), OffspringTexels: offspring.Range(), Merged: c.objectives.Range(),
+		Parents: parents.Range(), Offspring: offspring.Range(), Merged: c.objectives.Range(),
 		Kept: uint32(c.kept), Population: uint32(c.population), Objectives: uint32(c.space.Objectives), Fours: c.fours(), LocalSizeX: size,
 	}.call(groups, members, 1))
-	dominance := dominanceKernel{
-		Merged: c.objectives.Range(), MergedTexels: c.objectives.Range(), Dominators: c.dominators.Range(), Number: c.number.Range(),
-		Candidates: uint32(n), Fours: c.fours(), LocalSizeX: size,
-	}
-	if c.twins {
-		dominance.Twins = 1
-	}
-	r.Dispatch(dominance.call(groups, members, 1))
+	r.Dispatch(dominanceKernel{
+		Merged: c.objectives.Range(), Dominators: c.dominators.Range(), Number: c.number.Range(),
+		Candidates: uint32(n), Fours: c.fours(), Twins: c.twins, LocalSizeX: size,
+	}.call(groups, members, 1))
 	r.Dispatch(frontsKernel{
 		Dominators: c.dominators.Range(), Number: c.number.Range(), Front: c.front.Range(), Divided: c.divided.Range(),
 		Candidates: uint32(n), Survivors: uint32(c.kept), Words: uint32((n + 31) / 32), Workgroup: pairsWorkgroup(r, n, 4),
@@ -83,7 +79,7 @@ func (c *merged) record(r *engine.Recorder, parents, offspring *engine.Tensor) {
 func (c *merged) crowd(r *engine.Recorder) {
 	groups, size := c.groups(r)
 	r.Dispatch(crowdingKernel{
-		Merged: c.objectives.Range(), MergedTexels: c.objectives.Range(), Front: c.front.Range(), FrontTexels: c.front.Range(), Key: c.key.Range(),
+		Merged: c.objectives.Range(), Front: c.front.Range(), Key: c.key.Range(),
 		Candidates: uint32(c.size()), Fours: c.fours(), LocalSizeX: size,
 	}.call(groups, uint32(c.space.Members), 1))
 }
@@ -92,7 +88,7 @@ func (c *merged) crowd(r *engine.Recorder) {
 func (c *merged) survive(r *engine.Recorder, objectives *engine.Tensor) {
 	groups, size := c.groups(r)
 	r.Dispatch(placeKernel{
-		Merged: c.objectives.Range(), MergedTexels: c.objectives.Range(), Key: c.key.Range(), KeyTexels: c.key.Range(), Order: c.order.Range(), Objectives: objectives.Range(),
+		Merged: c.objectives.Range(), Key: c.key.Range(), Order: c.order.Range(), Objectives: objectives.Range(),
 		Candidates: uint32(c.size()), Survivors: uint32(c.kept), Objective: uint32(c.space.Objectives), Fours: c.fours(), LocalSizeX: size,
 	}.call(groups, uint32(c.space.Members), 1))
 }

@@ -75,8 +75,8 @@ func (e *eigen) record(r *engine.Recorder) {
 	}
 	dim, info := e.space.Dim, r.Engine().Device().Info()
 	r.Dispatch(eigenJacobiKernel{
-		Covariance: e.covariance.Range(), CovarianceTexels: e.covariance.Range(), Change: e.change.Range(), ChangeTexels: e.change.Range(), Keep: e.keep.Range(),
-		Basis: e.basis.Range(), BasisTexels: e.basis.Range(), Scale: e.scale.Range(), Clock: e.clock.Tensor().Range(),
+		Covariance: e.covariance.Range(), Change: e.change.Range(), Keep: e.keep.Range(),
+		Basis: e.basis.Range(), Scale: e.scale.Range(), Clock: e.clock.Tensor().Range(),
 		Row: uint32(e.space.Row()), Gap: uint32(e.gap), Workgroup: jacobiWorkgroup(info, dim), Dim: uint32(dim),
 	}.call(uint32(e.space.Members), 1, 1))
 }

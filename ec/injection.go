@@ -41,7 +41,7 @@ func (g *Generation) compare(r *engine.Recorder, given *engine.Tensor) Given {
 	g.Candidates(r, Pick{}, of.Proposed)
 	row, count := g.space.Row(), g.space.Members*g.Population()
 	r.Dispatch(changedKernel{
-		Given: given.Range(), GivenTexels: given.Range(), Proposed: of.Proposed.Range(), ProposedTexels: of.Proposed.Range(), Changed: of.Changed.Range(),
+		Given: given.Range(), Proposed: of.Proposed.Range(), Changed: of.Changed.Range(),
 		Count: uint32(count), Row: uint32(row), Workgroup: r.WorkgroupFor(row / 4),
 	}.call(r.Share(1, count*int(r.Workgroup())), 1, 1))
 	return of

@@ -30,10 +30,9 @@ var arsShader = &vk.Shader{
 
 // arsKernel is shaders/ec/ars.comp.
 type arsKernel struct {
-	Fitness       vk.Range // readonly float
-	FitnessTexels vk.Range // readonly vec4 rgba32f
-	Rank          vk.Range // readonly uint
-	Weight        vk.Range // writeonly float
+	Fitness vk.Range // readonly float
+	Rank    vk.Range // readonly uint
+	Weight  vk.Range // writeonly float
 
 	Directions uint32 // push constants, in order
 	Elites     uint32
@@ -49,7 +48,7 @@ func (k arsKernel) call(x, y, z uint32) vk.Call {
 		push   [8]byte
 		spec   [2]uint32
 	})
-	a.ranges = [4]vk.Range{k.Fitness, k.FitnessTexels, k.Rank, k.Weight}
+	a.ranges = [4]vk.Range{k.Fitness, k.Fitness, k.Rank, k.Weight}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Directions)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Elites)
 	a.spec = [2]uint32{64, 0}
@@ -90,18 +89,14 @@ var cemShader = &vk.Shader{
 
 // cemKernel is shaders/ec/cem.comp.
 type cemKernel struct {
-	First           vk.Range // readonly vec4
-	FirstTexels     vk.Range // readonly vec4 rgba32f
-	Second          vk.Range // readonly vec4
-	SecondTexels    vk.Range // readonly vec4 rgba32f
-	Mean            vk.Range // read-write vec4
-	MeanTexels      vk.Range // readonly vec4 rgba32f
-	Deviation       vk.Range // read-write vec4
-	DeviationTexels vk.Range // readonly vec4 rgba32f
-	Clock           vk.Range // readonly uint
-	Extra           vk.Range // readonly float
-	FinalExtra      vk.Range // readonly float
-	Decay           vk.Range // readonly float
+	First      vk.Range // readonly vec4
+	Second     vk.Range // readonly vec4
+	Mean       vk.Range // read-write vec4
+	Deviation  vk.Range // read-write vec4
+	Clock      vk.Range // readonly uint
+	Extra      vk.Range // readonly float
+	FinalExtra vk.Range // readonly float
+	Decay      vk.Range // readonly float
 
 	Splits uint32 // push constants, in order
 	Row    uint32
@@ -117,7 +112,7 @@ func (k cemKernel) call(x, y, z uint32) vk.Call {
 		push   [8]byte
 		spec   [2]uint32
 	})
-	a.ranges = [12]vk.Range{k.First, k.FirstTexels, k.Second, k.SecondTexels, k.Mean, k.MeanTexels, k.Deviation, k.DeviationTexels, k.Clock, k.Extra, k.FinalExtra, k.Decay}
+	a.ranges = [12]vk.Range{k.First, k.First, k.Second, k.Second, k.Mean, k.Mean, k.Deviation, k.Deviation, k.Clock, k.Extra, k.FinalExtra, k.Decay}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Splits)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
 	a.spec = [2]uint32{64, 0}
@@ -149,9 +144,8 @@ var centerShader = &vk.Shader{
 
 // centerKernel is shaders/ec/center.comp.
 type centerKernel struct {
-	Population       vk.Range // readonly vec4
-	PopulationTexels vk.Range // readonly vec4 rgba32f
-	Center           vk.Range // writeonly vec4
+	Population vk.Range // readonly vec4
+	Center     vk.Range // writeonly vec4
 
 	Row  uint32 // push constants, in order
 	Size uint32
@@ -167,7 +161,7 @@ func (k centerKernel) call(x, y, z uint32) vk.Call {
 		push   [8]byte
 		spec   [2]uint32
 	})
-	a.ranges = [3]vk.Range{k.Population, k.PopulationTexels, k.Center}
+	a.ranges = [3]vk.Range{k.Population, k.Population, k.Center}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Row)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Size)
 	a.spec = [2]uint32{64, 0}
@@ -201,11 +195,9 @@ var changedShader = &vk.Shader{
 
 // changedKernel is shaders/ec/changed.comp.
 type changedKernel struct {
-	Given          vk.Range // readonly vec4
-	GivenTexels    vk.Range // readonly vec4 rgba32f
-	Proposed       vk.Range // readonly vec4
-	ProposedTexels vk.Range // readonly vec4 rgba32f
-	Changed        vk.Range // writeonly uint
+	Given    vk.Range // readonly vec4
+	Proposed vk.Range // readonly vec4
+	Changed  vk.Range // writeonly uint
 
 	Count uint32 // push constants, in order
 	Row   uint32
@@ -221,7 +213,7 @@ func (k changedKernel) call(x, y, z uint32) vk.Call {
 		push   [8]byte
 		spec   [2]uint32
 	})
-	a.ranges = [5]vk.Range{k.Given, k.GivenTexels, k.Proposed, k.ProposedTexels, k.Changed}
+	a.ranges = [5]vk.Range{k.Given, k.Given, k.Proposed, k.Proposed, k.Changed}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Count)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
 	a.spec = [2]uint32{64, 0}
@@ -256,12 +248,10 @@ var cmaFrameShader = &vk.Shader{
 
 // cmaFrameKernel is shaders/ec/cma_frame.comp.
 type cmaFrameKernel struct {
-	Basis       vk.Range // readonly vec4
-	BasisTexels vk.Range // readonly vec4 rgba32f
-	Path        vk.Range // readonly vec4
-	PathTexels  vk.Range // readonly vec4 rgba32f
-	Noise       vk.Range // writeonly float
-	Weighted    vk.Range // writeonly float
+	Basis    vk.Range // readonly vec4
+	Path     vk.Range // readonly vec4
+	Noise    vk.Range // writeonly float
+	Weighted vk.Range // writeonly float
 
 	Population uint32 // push constants, in order
 	Dim        uint32
@@ -279,7 +269,7 @@ func (k cmaFrameKernel) call(x, y, z uint32) vk.Call {
 		push   [16]byte
 		spec   [2]uint32
 	})
-	a.ranges = [6]vk.Range{k.Basis, k.BasisTexels, k.Path, k.PathTexels, k.Noise, k.Weighted}
+	a.ranges = [6]vk.Range{k.Basis, k.Basis, k.Path, k.Path, k.Noise, k.Weighted}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Dim)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Row)
@@ -316,12 +306,10 @@ var cmaMeanShader = &vk.Shader{
 
 // cmaMeanKernel is shaders/ec/cma_mean.comp.
 type cmaMeanKernel struct {
-	Noise        vk.Range // readonly vec4
-	NoiseTexels  vk.Range // readonly vec4 rgba32f
-	Scale        vk.Range // readonly vec4
-	Weight       vk.Range // readonly float
-	WeightTexels vk.Range // readonly vec4 rgba32f
-	Sums         vk.Range // writeonly vec4
+	Noise  vk.Range // readonly vec4
+	Scale  vk.Range // readonly vec4
+	Weight vk.Range // readonly float
+	Sums   vk.Range // writeonly vec4
 
 	Population uint32 // push constants, in order
 	Row        uint32
@@ -337,7 +325,7 @@ func (k cmaMeanKernel) call(x, y, z uint32) vk.Call {
 		push   [8]byte
 		spec   [2]uint32
 	})
-	a.ranges = [6]vk.Range{k.Noise, k.NoiseTexels, k.Scale, k.Weight, k.WeightTexels, k.Sums}
+	a.ranges = [6]vk.Range{k.Noise, k.Noise, k.Scale, k.Weight, k.Weight, k.Sums}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
 	a.spec = [2]uint32{64, 0}
@@ -379,19 +367,14 @@ var cmaStepShader = &vk.Shader{
 
 // cmaStepKernel is shaders/ec/cma_step.comp.
 type cmaStepKernel struct {
-	Moved           vk.Range // readonly vec4
-	MovedTexels     vk.Range // readonly vec4 rgba32f
-	Mean            vk.Range // read-write vec4
-	MeanTexels      vk.Range // readonly vec4 rgba32f
-	PathSigma       vk.Range // read-write vec4
-	PathSigmaTexels vk.Range // readonly vec4 rgba32f
-	PathC           vk.Range // read-write vec4
-	PathCTexels     vk.Range // readonly vec4 rgba32f
-	Sigma           vk.Range // read-write float
-	Keep            vk.Range // writeonly float
-	Clock           vk.Range // readonly uint
-	MeanLow         vk.Range // read-write vec4
-	MeanLowTexels   vk.Range // readonly vec4 rgba32f
+	Moved     vk.Range // readonly vec4
+	Mean      vk.Range // read-write vec4
+	PathSigma vk.Range // read-write vec4
+	PathC     vk.Range // read-write vec4
+	Sigma     vk.Range // read-write float
+	Keep      vk.Range // writeonly float
+	Clock     vk.Range // readonly uint
+	MeanLow   vk.Range // read-write vec4
 
 	Dim        uint32 // push constants, in order
 	Row        uint32
@@ -416,7 +399,7 @@ func (k cmaStepKernel) call(x, y, z uint32) vk.Call {
 		push   [44]byte
 		spec   [2]uint32
 	})
-	a.ranges = [13]vk.Range{k.Moved, k.MovedTexels, k.Mean, k.MeanTexels, k.PathSigma, k.PathSigmaTexels, k.PathC, k.PathCTexels, k.Sigma, k.Keep, k.Clock, k.MeanLow, k.MeanLowTexels}
+	a.ranges = [13]vk.Range{k.Moved, k.Moved, k.Mean, k.Mean, k.PathSigma, k.PathSigma, k.PathC, k.PathC, k.Sigma, k.Keep, k.Clock, k.MeanLow, k.MeanLow}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Dim)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
 	binary.LittleEndian.PutUint32(a.push[8:], math.Float32bits(k.KeepSigma))
@@ -460,12 +443,10 @@ var cmaWeighShader = &vk.Shader{
 
 // cmaWeighKernel is shaders/ec/cma_weigh.comp.
 type cmaWeighKernel struct {
-	Noise       vk.Range // readonly vec4
-	NoiseTexels vk.Range // readonly vec4 rgba32f
-	Scale       vk.Range // readonly vec4
-	ScaleTexels vk.Range // readonly vec4 rgba32f
-	Weight      vk.Range // readonly float
-	Weighted    vk.Range // writeonly vec4
+	Noise    vk.Range // readonly vec4
+	Scale    vk.Range // readonly vec4
+	Weight   vk.Range // readonly float
+	Weighted vk.Range // writeonly vec4
 
 	Population uint32 // push constants, in order
 	Dim        uint32
@@ -483,7 +464,7 @@ func (k cmaWeighKernel) call(x, y, z uint32) vk.Call {
 		push   [16]byte
 		spec   [2]uint32
 	})
-	a.ranges = [6]vk.Range{k.Noise, k.NoiseTexels, k.Scale, k.ScaleTexels, k.Weight, k.Weighted}
+	a.ranges = [6]vk.Range{k.Noise, k.Noise, k.Scale, k.Scale, k.Weight, k.Weighted}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Dim)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Row)
@@ -520,11 +501,9 @@ var combineShader = &vk.Shader{
 
 // combineKernel is shaders/ec/combine.comp.
 type combineKernel struct {
-	Parents         vk.Range // readonly float
-	ParentsTexels   vk.Range // readonly vec4 rgba32f
-	Offspring       vk.Range // readonly float
-	OffspringTexels vk.Range // readonly vec4 rgba32f
-	Merged          vk.Range // writeonly vec4
+	Parents   vk.Range // readonly float
+	Offspring vk.Range // readonly float
+	Merged    vk.Range // writeonly vec4
 
 	Kept       uint32 // push constants, in order
 	Population uint32
@@ -542,7 +521,7 @@ func (k combineKernel) call(x, y, z uint32) vk.Call {
 		push   [12]byte
 		spec   [3]uint32
 	})
-	a.ranges = [5]vk.Range{k.Parents, k.ParentsTexels, k.Offspring, k.OffspringTexels, k.Merged}
+	a.ranges = [5]vk.Range{k.Parents, k.Parents, k.Offspring, k.Offspring, k.Merged}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Kept)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Population)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Objectives)
@@ -612,8 +591,8 @@ var crfmnesProjectShader = &vk.Shader{
 		{Name: "v_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
 		{Name: "Projection", Index: 2, Access: vk.Write},
 		{Name: "Clock", Index: 8, Access: vk.Read},
-		{Name: "Table", Index: 9, Access: vk.Read},
-		{Name: "noise_texels", Index: 10, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Table", Index: 9, Access: vk.Read, Optional: true},
+		{Name: "noise_table_texels", Index: 10, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
 	},
 	PushBytes: 20,
 	Spec: []vk.SpecConstant{
@@ -628,12 +607,10 @@ var crfmnesProjectShader = &vk.Shader{
 
 // crfmnesProjectKernel is shaders/ec/crfmnes_project.comp.
 type crfmnesProjectKernel struct {
-	V           vk.Range // readonly vec4
-	VTexels     vk.Range // readonly vec4 rgba32f
-	Projection  vk.Range // writeonly vec2
-	Clock       vk.Range // readonly uint
-	Table       vk.Range // readonly vec4
-	NoiseTexels vk.Range // readonly vec4 rgba32f
+	V          vk.Range // readonly vec4
+	Projection vk.Range // writeonly vec2
+	Clock      vk.Range // readonly uint
+	Table      vk.Range // readonly vec4, optional
 
 	Seed       uint32 // push constants, in order
 	Stream     uint32
@@ -642,7 +619,7 @@ type crfmnesProjectKernel struct {
 	Population uint32
 
 	Workgroup  uint32 // specialization constants, zero for their default 64
-	Mirrored   uint32 // default 0
+	Mirrored   bool   // default false
 	TableFours uint32 // default 0
 	TexelLoads uint32 // default 0
 }
@@ -654,7 +631,7 @@ func (k crfmnesProjectKernel) call(x, y, z uint32) vk.Call {
 		push   [20]byte
 		spec   [4]uint32
 	})
-	a.ranges = [6]vk.Range{k.V, k.VTexels, k.Projection, k.Clock, k.Table, k.NoiseTexels}
+	a.ranges = [6]vk.Range{k.V, k.V, k.Projection, k.Clock, k.Table, k.Table}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Dim)
@@ -664,8 +641,8 @@ func (k crfmnesProjectKernel) call(x, y, z uint32) vk.Call {
 	if k.Workgroup != 0 {
 		a.spec[0] = k.Workgroup
 	}
-	if k.Mirrored != 0 {
-		a.spec[1] = k.Mirrored
+	if k.Mirrored {
+		a.spec[1] = 1
 	}
 	if k.TableFours != 0 {
 		a.spec[2] = k.TableFours
@@ -689,15 +666,15 @@ var crfmnesSampleShader = &vk.Shader{
 		{Name: "Sigma", Index: 6, Access: vk.Read},
 		{Name: "Projection", Index: 7, Access: vk.Read},
 		{Name: "Clock", Index: 8, Access: vk.Read},
-		{Name: "Table", Index: 9, Access: vk.Read},
-		{Name: "noise_texels", Index: 10, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "Pick", Index: 11, Access: vk.Read},
+		{Name: "Table", Index: 9, Access: vk.Read, Optional: true},
+		{Name: "noise_table_texels", Index: 10, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "Pick", Index: 11, Access: vk.Read, Optional: true},
 		{Name: "Candidates", Index: 12, Access: vk.Write},
 	},
 	PushBytes: 28,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
-		{Name: "PICKED", ID: 2, Default: 0},
+		{Name: "HAS_PICK", ID: 2, Default: 0},
 		{Name: "MIRRORED", ID: 20, Default: 0},
 		{Name: "TABLE_FOURS", ID: 21, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
@@ -708,19 +685,15 @@ var crfmnesSampleShader = &vk.Shader{
 
 // crfmnesSampleKernel is shaders/ec/crfmnes_sample.comp.
 type crfmnesSampleKernel struct {
-	Mean            vk.Range // readonly vec4
-	MeanTexels      vk.Range // readonly vec4 rgba32f
-	Deviation       vk.Range // readonly vec4
-	DeviationTexels vk.Range // readonly vec4 rgba32f
-	V               vk.Range // readonly vec4
-	VTexels         vk.Range // readonly vec4 rgba32f
-	Sigma           vk.Range // readonly float
-	Projection      vk.Range // readonly vec2
-	Clock           vk.Range // readonly uint
-	Table           vk.Range // readonly vec4
-	NoiseTexels     vk.Range // readonly vec4 rgba32f
-	Pick            vk.Range // readonly uint
-	Candidates      vk.Range // writeonly vec4
+	Mean       vk.Range // readonly vec4
+	Deviation  vk.Range // readonly vec4
+	V          vk.Range // readonly vec4
+	Sigma      vk.Range // readonly float
+	Projection vk.Range // readonly vec2
+	Clock      vk.Range // readonly uint
+	Table      vk.Range // readonly vec4, optional
+	Pick       vk.Range // readonly uint, optional
+	Candidates vk.Range // writeonly vec4
 
 	Seed       uint32 // push constants, in order
 	Stream     uint32
@@ -731,8 +704,7 @@ type crfmnesSampleKernel struct {
 	First      uint32
 
 	Workgroup  uint32 // specialization constants, zero for their default 64
-	Picked     uint32 // default 0
-	Mirrored   uint32 // default 0
+	Mirrored   bool   // default false
 	TableFours uint32 // default 0
 	TexelLoads uint32 // default 0
 }
@@ -744,7 +716,7 @@ func (k crfmnesSampleKernel) call(x, y, z uint32) vk.Call {
 		push   [28]byte
 		spec   [5]uint32
 	})
-	a.ranges = [13]vk.Range{k.Mean, k.MeanTexels, k.Deviation, k.DeviationTexels, k.V, k.VTexels, k.Sigma, k.Projection, k.Clock, k.Table, k.NoiseTexels, k.Pick, k.Candidates}
+	a.ranges = [13]vk.Range{k.Mean, k.Mean, k.Deviation, k.Deviation, k.V, k.V, k.Sigma, k.Projection, k.Clock, k.Table, k.Table, k.Pick, k.Candidates}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Dim)
@@ -756,11 +728,11 @@ func (k crfmnesSampleKernel) call(x, y, z uint32) vk.Call {
 	if k.Workgroup != 0 {
 		a.spec[0] = k.Workgroup
 	}
-	if k.Picked != 0 {
-		a.spec[1] = k.Picked
+	if k.Pick.Buffer != nil {
+		a.spec[1] = 1
 	}
-	if k.Mirrored != 0 {
-		a.spec[2] = k.Mirrored
+	if k.Mirrored {
+		a.spec[2] = 1
 	}
 	if k.TableFours != 0 {
 		a.spec[3] = k.TableFours
@@ -802,21 +774,16 @@ var crfmnesUpdateShader = &vk.Shader{
 
 // crfmnesUpdateKernel is shaders/ec/crfmnes_update.comp.
 type crfmnesUpdateKernel struct {
-	First           vk.Range // readonly vec4
-	FirstTexels     vk.Range // readonly vec4 rgba32f
-	Second          vk.Range // readonly vec4
-	SecondTexels    vk.Range // readonly vec4 rgba32f
-	Third           vk.Range // readonly vec4
-	ThirdTexels     vk.Range // readonly vec4 rgba32f
-	Factors         vk.Range // readonly vec4
-	Mean            vk.Range // read-write vec4
-	Path            vk.Range // read-write vec4
-	V               vk.Range // read-write vec4
-	VTexels         vk.Range // readonly vec4 rgba32f
-	Deviation       vk.Range // read-write vec4
-	DeviationTexels vk.Range // readonly vec4 rgba32f
-	Sigma           vk.Range // read-write float
-	Gradients       vk.Range // read-write vec4
+	First     vk.Range // readonly vec4
+	Second    vk.Range // readonly vec4
+	Third     vk.Range // readonly vec4
+	Factors   vk.Range // readonly vec4
+	Mean      vk.Range // read-write vec4
+	Path      vk.Range // read-write vec4
+	V         vk.Range // read-write vec4
+	Deviation vk.Range // read-write vec4
+	Sigma     vk.Range // read-write float
+	Gradients vk.Range // read-write vec4
 
 	Splits uint32 // push constants, in order
 	Dim    uint32
@@ -837,7 +804,7 @@ func (k crfmnesUpdateKernel) call(x, y, z uint32) vk.Call {
 		push   [28]byte
 		spec   [2]uint32
 	})
-	a.ranges = [15]vk.Range{k.First, k.FirstTexels, k.Second, k.SecondTexels, k.Third, k.ThirdTexels, k.Factors, k.Mean, k.Path, k.V, k.VTexels, k.Deviation, k.DeviationTexels, k.Sigma, k.Gradients}
+	a.ranges = [15]vk.Range{k.First, k.First, k.Second, k.Second, k.Third, k.Third, k.Factors, k.Mean, k.Path, k.V, k.V, k.Deviation, k.Deviation, k.Sigma, k.Gradients}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Splits)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Dim)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Row)
@@ -879,14 +846,12 @@ var crfmnesWeightsShader = &vk.Shader{
 
 // crfmnesWeightsKernel is shaders/ec/crfmnes_weights.comp.
 type crfmnesWeightsKernel struct {
-	First       vk.Range // readonly vec4
-	FirstTexels vk.Range // readonly vec4 rgba32f
-	Path        vk.Range // read-write vec4
-	PathTexels  vk.Range // readonly vec4 rgba32f
-	Projection  vk.Range // readonly vec2
-	Weight      vk.Range // read-write float
-	Along       vk.Range // writeonly float
-	Factors     vk.Range // writeonly vec4
+	First      vk.Range // readonly vec4
+	Path       vk.Range // read-write vec4
+	Projection vk.Range // readonly vec2
+	Weight     vk.Range // read-write float
+	Along      vk.Range // writeonly float
+	Factors    vk.Range // writeonly vec4
 
 	Splits     uint32 // push constants, in order
 	Row        uint32
@@ -910,7 +875,7 @@ func (k crfmnesWeightsKernel) call(x, y, z uint32) vk.Call {
 		push   [40]byte
 		spec   [2]uint32
 	})
-	a.ranges = [8]vk.Range{k.First, k.FirstTexels, k.Path, k.PathTexels, k.Projection, k.Weight, k.Along, k.Factors}
+	a.ranges = [8]vk.Range{k.First, k.First, k.Path, k.Path, k.Projection, k.Weight, k.Along, k.Factors}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Splits)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Population)
@@ -953,11 +918,9 @@ var crowdingShader = &vk.Shader{
 
 // crowdingKernel is shaders/ec/crowding.comp.
 type crowdingKernel struct {
-	Merged       vk.Range // readonly vec4
-	MergedTexels vk.Range // readonly vec4 rgba32f
-	Front        vk.Range // readonly uint
-	FrontTexels  vk.Range // readonly uvec4 rgba32ui
-	Key          vk.Range // writeonly uvec4
+	Merged vk.Range // readonly vec4
+	Front  vk.Range // readonly uint
+	Key    vk.Range // writeonly uvec4
 
 	Candidates uint32 // push constants, in order
 
@@ -973,7 +936,7 @@ func (k crowdingKernel) call(x, y, z uint32) vk.Call {
 		push   [4]byte
 		spec   [3]uint32
 	})
-	a.ranges = [5]vk.Range{k.Merged, k.MergedTexels, k.Front, k.FrontTexels, k.Key}
+	a.ranges = [5]vk.Range{k.Merged, k.Merged, k.Front, k.Front, k.Key}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Candidates)
 	a.spec = [3]uint32{64, 1, 0}
 	if k.LocalSizeX != 0 {
@@ -1020,21 +983,16 @@ var csoShader = &vk.Shader{
 
 // csoKernel is shaders/ec/cso.comp.
 type csoKernel struct {
-	Swarm          vk.Range // readonly vec4
-	SwarmTexels    vk.Range // readonly vec4 rgba32f
-	Velocity       vk.Range // readonly vec4
-	VelocityTexels vk.Range // readonly vec4 rgba32f
-	Center         vk.Range // readonly vec4
-	CenterTexels   vk.Range // readonly vec4 rgba32f
-	Pair           vk.Range // readonly uvec2
-	Attraction     vk.Range // readonly float
-	Clock          vk.Range // readonly uint
-	Moved          vk.Range // writeonly vec4
-	Speed          vk.Range // writeonly vec4
-	Low            vk.Range // readonly vec4
-	LowTexels      vk.Range // readonly vec4 rgba32f
-	High           vk.Range // readonly vec4
-	HighTexels     vk.Range // readonly vec4 rgba32f
+	Swarm      vk.Range // readonly vec4
+	Velocity   vk.Range // readonly vec4
+	Center     vk.Range // readonly vec4
+	Pair       vk.Range // readonly uvec2
+	Attraction vk.Range // readonly float
+	Clock      vk.Range // readonly uint
+	Moved      vk.Range // writeonly vec4
+	Speed      vk.Range // writeonly vec4
+	Low        vk.Range // readonly vec4
+	High       vk.Range // readonly vec4
 
 	Seed       uint32 // push constants, in order
 	Stream     uint32
@@ -1042,7 +1000,7 @@ type csoKernel struct {
 	Population uint32
 
 	LocalSizeX uint32 // specialization constants, zero for their default 64
-	Bounded    uint32 // default 0
+	Bounded    bool   // default false
 	TexelLoads uint32 // default 0
 }
 
@@ -1053,7 +1011,7 @@ func (k csoKernel) call(x, y, z uint32) vk.Call {
 		push   [16]byte
 		spec   [3]uint32
 	})
-	a.ranges = [15]vk.Range{k.Swarm, k.SwarmTexels, k.Velocity, k.VelocityTexels, k.Center, k.CenterTexels, k.Pair, k.Attraction, k.Clock, k.Moved, k.Speed, k.Low, k.LowTexels, k.High, k.HighTexels}
+	a.ranges = [15]vk.Range{k.Swarm, k.Swarm, k.Velocity, k.Velocity, k.Center, k.Center, k.Pair, k.Attraction, k.Clock, k.Moved, k.Speed, k.Low, k.Low, k.High, k.High}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Dim)
@@ -1062,8 +1020,8 @@ func (k csoKernel) call(x, y, z uint32) vk.Call {
 	if k.LocalSizeX != 0 {
 		a.spec[0] = k.LocalSizeX
 	}
-	if k.Bounded != 0 {
-		a.spec[1] = k.Bounded
+	if k.Bounded {
+		a.spec[1] = 1
 	}
 	if k.TexelLoads != 0 {
 		a.spec[2] = k.TexelLoads
@@ -1143,15 +1101,13 @@ var csoSettleShader = &vk.Shader{
 
 // csoSettleKernel is shaders/ec/cso_settle.comp.
 type csoSettleKernel struct {
-	Raw         vk.Range // readonly float
-	Pair        vk.Range // readonly uvec2
-	Moved       vk.Range // readonly vec4
-	MovedTexels vk.Range // readonly vec4 rgba32f
-	Speed       vk.Range // readonly vec4
-	SpeedTexels vk.Range // readonly vec4 rgba32f
-	Swarm       vk.Range // writeonly vec4
-	Velocity    vk.Range // writeonly vec4
-	Fitness     vk.Range // writeonly float
+	Raw      vk.Range // readonly float
+	Pair     vk.Range // readonly uvec2
+	Moved    vk.Range // readonly vec4
+	Speed    vk.Range // readonly vec4
+	Swarm    vk.Range // writeonly vec4
+	Velocity vk.Range // writeonly vec4
+	Fitness  vk.Range // writeonly float
 
 	Row        uint32 // push constants, in order
 	Population uint32
@@ -1167,7 +1123,7 @@ func (k csoSettleKernel) call(x, y, z uint32) vk.Call {
 		push   [8]byte
 		spec   [2]uint32
 	})
-	a.ranges = [9]vk.Range{k.Raw, k.Pair, k.Moved, k.MovedTexels, k.Speed, k.SpeedTexels, k.Swarm, k.Velocity, k.Fitness}
+	a.ranges = [9]vk.Range{k.Raw, k.Pair, k.Moved, k.Moved, k.Speed, k.Speed, k.Swarm, k.Velocity, k.Fitness}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Row)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Population)
 	a.spec = [2]uint32{64, 0}
@@ -1187,7 +1143,7 @@ var deChooseShader = &vk.Shader{
 		{Name: "Order", Index: 0, Access: vk.Read},
 		{Name: "Weight", Index: 1, Access: vk.Read},
 		{Name: "Rate", Index: 2, Access: vk.Read},
-		{Name: "Stored", Index: 3, Access: vk.Read},
+		{Name: "Stored", Index: 3, Access: vk.Read, Optional: true},
 		{Name: "Clock", Index: 4, Access: vk.Read},
 		{Name: "Index", Index: 5, Access: vk.Write},
 		{Name: "Scale", Index: 6, Access: vk.Write},
@@ -1207,7 +1163,7 @@ type deChooseKernel struct {
 	Order  vk.Range // readonly uint
 	Weight vk.Range // readonly float
 	Rate   vk.Range // readonly float
-	Stored vk.Range // readonly uint
+	Stored vk.Range // readonly uint, optional
 	Clock  vk.Range // readonly uint
 	Index  vk.Range // writeonly uint
 	Scale  vk.Range // writeonly float
@@ -1222,7 +1178,7 @@ type deChooseKernel struct {
 
 	LocalSizeX uint32 // specialization constants, zero for their default 64
 	Base       uint32 // default 0
-	History    uint32 // default 0
+	History    bool   // default false
 }
 
 // call dispatches x × y × z workgroups.
@@ -1247,8 +1203,8 @@ func (k deChooseKernel) call(x, y, z uint32) vk.Call {
 	if k.Base != 0 {
 		a.spec[1] = k.Base
 	}
-	if k.History != 0 {
-		a.spec[2] = k.History
+	if k.History {
+		a.spec[2] = 1
 	}
 	return vk.Call{Shader: deChooseShader, Groups: [3]uint32{x, y, z}, Label: "ec/de_choose", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
@@ -1259,8 +1215,8 @@ var deTrialShader = &vk.Shader{
 	Bindings: []vk.Binding{
 		{Name: "Population", Index: 0, Access: vk.Read},
 		{Name: "population_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "Archive", Index: 2, Access: vk.Read},
-		{Name: "archive_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Archive", Index: 2, Access: vk.Read, Optional: true},
+		{Name: "archive_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
 		{Name: "Index", Index: 4, Access: vk.Read},
 		{Name: "Scale", Index: 5, Access: vk.Read},
 		{Name: "Fitness", Index: 6, Access: vk.Read},
@@ -1274,7 +1230,7 @@ var deTrialShader = &vk.Shader{
 	PushBytes: 20,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
-		{Name: "ARCHIVED", ID: 1, Default: 0},
+		{Name: "HAS_ARCHIVE", ID: 1, Default: 0},
 		{Name: "BOUNDED", ID: 22, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
@@ -1284,19 +1240,15 @@ var deTrialShader = &vk.Shader{
 
 // deTrialKernel is shaders/ec/de_trial.comp.
 type deTrialKernel struct {
-	Population       vk.Range // readonly vec4
-	PopulationTexels vk.Range // readonly vec4 rgba32f
-	Archive          vk.Range // readonly vec4
-	ArchiveTexels    vk.Range // readonly vec4 rgba32f
-	Index            vk.Range // readonly uvec4
-	Scale            vk.Range // readonly vec2
-	Fitness          vk.Range // readonly float
-	Clock            vk.Range // readonly uint
-	Trial            vk.Range // writeonly vec4
-	Low              vk.Range // readonly vec4
-	LowTexels        vk.Range // readonly vec4 rgba32f
-	High             vk.Range // readonly vec4
-	HighTexels       vk.Range // readonly vec4 rgba32f
+	Population vk.Range // readonly vec4
+	Archive    vk.Range // readonly vec4, optional
+	Index      vk.Range // readonly uvec4
+	Scale      vk.Range // readonly vec2
+	Fitness    vk.Range // readonly float
+	Clock      vk.Range // readonly uint
+	Trial      vk.Range // writeonly vec4
+	Low        vk.Range // readonly vec4
+	High       vk.Range // readonly vec4
 
 	Seed        uint32 // push constants, in order
 	Stream      uint32
@@ -1305,8 +1257,7 @@ type deTrialKernel struct {
 	Differences uint32
 
 	LocalSizeX uint32 // specialization constants, zero for their default 64
-	Archived   uint32 // default 0
-	Bounded    uint32 // default 0
+	Bounded    bool   // default false
 	TexelLoads uint32 // default 0
 }
 
@@ -1317,7 +1268,7 @@ func (k deTrialKernel) call(x, y, z uint32) vk.Call {
 		push   [20]byte
 		spec   [4]uint32
 	})
-	a.ranges = [13]vk.Range{k.Population, k.PopulationTexels, k.Archive, k.ArchiveTexels, k.Index, k.Scale, k.Fitness, k.Clock, k.Trial, k.Low, k.LowTexels, k.High, k.HighTexels}
+	a.ranges = [13]vk.Range{k.Population, k.Population, k.Archive, k.Archive, k.Index, k.Scale, k.Fitness, k.Clock, k.Trial, k.Low, k.Low, k.High, k.High}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Dim)
@@ -1327,11 +1278,11 @@ func (k deTrialKernel) call(x, y, z uint32) vk.Call {
 	if k.LocalSizeX != 0 {
 		a.spec[0] = k.LocalSizeX
 	}
-	if k.Archived != 0 {
-		a.spec[1] = k.Archived
+	if k.Archive.Buffer != nil {
+		a.spec[1] = 1
 	}
-	if k.Bounded != 0 {
-		a.spec[2] = k.Bounded
+	if k.Bounded {
+		a.spec[2] = 1
 	}
 	if k.TexelLoads != 0 {
 		a.spec[3] = k.TexelLoads
@@ -1361,16 +1312,15 @@ var dominanceShader = &vk.Shader{
 
 // dominanceKernel is shaders/ec/dominance.comp.
 type dominanceKernel struct {
-	Merged       vk.Range // readonly vec4
-	MergedTexels vk.Range // readonly vec4 rgba32f
-	Dominators   vk.Range // writeonly uint
-	Number       vk.Range // writeonly uint
+	Merged     vk.Range // readonly vec4
+	Dominators vk.Range // writeonly uint
+	Number     vk.Range // writeonly uint
 
 	Candidates uint32 // push constants, in order
 
 	LocalSizeX uint32 // specialization constants, zero for their default 64
 	Fours      uint32 // default 1
-	Twins      uint32 // default 0
+	Twins      bool   // default false
 	TexelLoads uint32 // default 0
 }
 
@@ -1381,7 +1331,7 @@ func (k dominanceKernel) call(x, y, z uint32) vk.Call {
 		push   [4]byte
 		spec   [4]uint32
 	})
-	a.ranges = [4]vk.Range{k.Merged, k.MergedTexels, k.Dominators, k.Number}
+	a.ranges = [4]vk.Range{k.Merged, k.Merged, k.Dominators, k.Number}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Candidates)
 	a.spec = [4]uint32{64, 1, 0, 0}
 	if k.LocalSizeX != 0 {
@@ -1390,8 +1340,8 @@ func (k dominanceKernel) call(x, y, z uint32) vk.Call {
 	if k.Fours != 0 {
 		a.spec[1] = k.Fours
 	}
-	if k.Twins != 0 {
-		a.spec[2] = k.Twins
+	if k.Twins {
+		a.spec[2] = 1
 	}
 	if k.TexelLoads != 0 {
 		a.spec[3] = k.TexelLoads
@@ -1423,14 +1373,12 @@ var eigenBeginShader = &vk.Shader{
 
 // eigenBeginKernel is shaders/ec/eigen_begin.comp.
 type eigenBeginKernel struct {
-	Covariance       vk.Range // read-write float
-	CovarianceTexels vk.Range // readonly vec4 rgba32f
-	Change           vk.Range // readonly float
-	ChangeTexels     vk.Range // readonly vec4 rgba32f
-	Keep             vk.Range // readonly float
-	Scale            vk.Range // readonly float
-	Unit             vk.Range // writeonly float
-	Clock            vk.Range // readonly uint
+	Covariance vk.Range // read-write float
+	Change     vk.Range // readonly float
+	Keep       vk.Range // readonly float
+	Scale      vk.Range // readonly float
+	Unit       vk.Range // writeonly float
+	Clock      vk.Range // readonly uint
 
 	Dim uint32 // push constants, in order
 	Row uint32
@@ -1447,7 +1395,7 @@ func (k eigenBeginKernel) call(x, y, z uint32) vk.Call {
 		push   [12]byte
 		spec   [2]uint32
 	})
-	a.ranges = [8]vk.Range{k.Covariance, k.CovarianceTexels, k.Change, k.ChangeTexels, k.Keep, k.Scale, k.Unit, k.Clock}
+	a.ranges = [8]vk.Range{k.Covariance, k.Covariance, k.Change, k.Change, k.Keep, k.Scale, k.Unit, k.Clock}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Dim)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Gap)
@@ -1533,11 +1481,10 @@ var eigenGramShader = &vk.Shader{
 
 // eigenGramKernel is shaders/ec/eigen_gram.comp.
 type eigenGramKernel struct {
-	Reflectors       vk.Range // readonly float
-	ReflectorsTexels vk.Range // readonly vec4 rgba32f
-	Beta             vk.Range // readonly float
-	Grams            vk.Range // writeonly float
-	Clock            vk.Range // readonly uint
+	Reflectors vk.Range // readonly float
+	Beta       vk.Range // readonly float
+	Grams      vk.Range // writeonly float
+	Clock      vk.Range // readonly uint
 
 	Dim uint32 // push constants, in order
 	Row uint32
@@ -1554,7 +1501,7 @@ func (k eigenGramKernel) call(x, y, z uint32) vk.Call {
 		push   [12]byte
 		spec   [2]uint32
 	})
-	a.ranges = [5]vk.Range{k.Reflectors, k.ReflectorsTexels, k.Beta, k.Grams, k.Clock}
+	a.ranges = [5]vk.Range{k.Reflectors, k.Reflectors, k.Beta, k.Grams, k.Clock}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Dim)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Gap)
@@ -1594,15 +1541,12 @@ var eigenJacobiShader = &vk.Shader{
 
 // eigenJacobiKernel is shaders/ec/eigen_jacobi.comp.
 type eigenJacobiKernel struct {
-	Covariance       vk.Range // read-write float
-	CovarianceTexels vk.Range // readonly vec4 rgba32f
-	Change           vk.Range // readonly float
-	ChangeTexels     vk.Range // readonly vec4 rgba32f
-	Keep             vk.Range // readonly float
-	Basis            vk.Range // read-write float
-	BasisTexels      vk.Range // readonly vec4 rgba32f
-	Scale            vk.Range // writeonly float
-	Clock            vk.Range // readonly uint
+	Covariance vk.Range // read-write float
+	Change     vk.Range // readonly float
+	Keep       vk.Range // readonly float
+	Basis      vk.Range // read-write float
+	Scale      vk.Range // writeonly float
+	Clock      vk.Range // readonly uint
 
 	Row uint32 // push constants, in order
 	Gap uint32
@@ -1619,7 +1563,7 @@ func (k eigenJacobiKernel) call(x, y, z uint32) vk.Call {
 		push   [8]byte
 		spec   [3]uint32
 	})
-	a.ranges = [9]vk.Range{k.Covariance, k.CovarianceTexels, k.Change, k.ChangeTexels, k.Keep, k.Basis, k.BasisTexels, k.Scale, k.Clock}
+	a.ranges = [9]vk.Range{k.Covariance, k.Covariance, k.Change, k.Change, k.Keep, k.Basis, k.Basis, k.Scale, k.Clock}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Row)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Gap)
 	a.spec = [3]uint32{64, 1, 0}
@@ -1664,7 +1608,7 @@ type eigenQlKernel struct {
 	Gap    uint32
 	Blocks uint32
 	Most   uint32
-	Begin  uint32
+	Begin  bool
 
 	Workgroup uint32 // specialization constants, zero for their default 64
 	Dim       uint32 // default 2
@@ -1682,7 +1626,9 @@ func (k eigenQlKernel) call(x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[4:], k.Gap)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Blocks)
 	binary.LittleEndian.PutUint32(a.push[12:], k.Most)
-	binary.LittleEndian.PutUint32(a.push[16:], k.Begin)
+	if k.Begin {
+		a.push[16] = 1
+	}
 	a.spec = [2]uint32{64, 2}
 	if k.Workgroup != 0 {
 		a.spec[0] = k.Workgroup
@@ -1717,14 +1663,12 @@ var eigenReflectShader = &vk.Shader{
 
 // eigenReflectKernel is shaders/ec/eigen_reflect.comp.
 type eigenReflectKernel struct {
-	Matrix        vk.Range // read-write vec4
-	MatrixTexels  vk.Range // readonly vec4 rgba32f
-	Vectors       vk.Range // read-write float
-	VectorsTexels vk.Range // readonly vec4 rgba32f
-	Reflectors    vk.Range // writeonly float
-	Beta          vk.Range // read-write float
-	Diagonal      vk.Range // writeonly float
-	Clock         vk.Range // readonly uint
+	Matrix     vk.Range // read-write vec4
+	Vectors    vk.Range // read-write float
+	Reflectors vk.Range // writeonly float
+	Beta       vk.Range // read-write float
+	Diagonal   vk.Range // writeonly float
+	Clock      vk.Range // readonly uint
 
 	Dim  uint32 // push constants, in order
 	Row  uint32
@@ -1742,7 +1686,7 @@ func (k eigenReflectKernel) call(x, y, z uint32) vk.Call {
 		push   [16]byte
 		spec   [2]uint32
 	})
-	a.ranges = [8]vk.Range{k.Matrix, k.MatrixTexels, k.Vectors, k.VectorsTexels, k.Reflectors, k.Beta, k.Diagonal, k.Clock}
+	a.ranges = [8]vk.Range{k.Matrix, k.Matrix, k.Vectors, k.Vectors, k.Reflectors, k.Beta, k.Diagonal, k.Clock}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Dim)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Step)
@@ -1779,12 +1723,10 @@ var eigenRotateShader = &vk.Shader{
 
 // eigenRotateKernel is shaders/ec/eigen_rotate.comp.
 type eigenRotateKernel struct {
-	Progress        vk.Range // readonly uint
-	Rotations       vk.Range // readonly vec4
-	RotationsTexels vk.Range // readonly vec4 rgba32f
-	Basis           vk.Range // read-write vec4
-	BasisTexels     vk.Range // readonly vec4 rgba32f
-	Clock           vk.Range // readonly uint
+	Progress  vk.Range // readonly uint
+	Rotations vk.Range // readonly vec4
+	Basis     vk.Range // read-write vec4
+	Clock     vk.Range // readonly uint
 
 	Dim    uint32 // push constants, in order
 	Row    uint32
@@ -1802,7 +1744,7 @@ func (k eigenRotateKernel) call(x, y, z uint32) vk.Call {
 		push   [16]byte
 		spec   [2]uint32
 	})
-	a.ranges = [6]vk.Range{k.Progress, k.Rotations, k.RotationsTexels, k.Basis, k.BasisTexels, k.Clock}
+	a.ranges = [6]vk.Range{k.Progress, k.Rotations, k.Rotations, k.Basis, k.Basis, k.Clock}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Dim)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Gap)
@@ -1839,12 +1781,10 @@ var eigenTurnShader = &vk.Shader{
 
 // eigenTurnKernel is shaders/ec/eigen_turn.comp.
 type eigenTurnKernel struct {
-	Reflectors       vk.Range // readonly vec4
-	ReflectorsTexels vk.Range // readonly vec4 rgba32f
-	Grams            vk.Range // readonly float
-	Basis            vk.Range // read-write vec4
-	BasisTexels      vk.Range // readonly vec4 rgba32f
-	Clock            vk.Range // readonly uint
+	Reflectors vk.Range // readonly vec4
+	Grams      vk.Range // readonly float
+	Basis      vk.Range // read-write vec4
+	Clock      vk.Range // readonly uint
 
 	Dim   uint32 // push constants, in order
 	Row   uint32
@@ -1863,7 +1803,7 @@ func (k eigenTurnKernel) call(x, y, z uint32) vk.Call {
 		push   [20]byte
 		spec   [2]uint32
 	})
-	a.ranges = [6]vk.Range{k.Reflectors, k.ReflectorsTexels, k.Grams, k.Basis, k.BasisTexels, k.Clock}
+	a.ranges = [6]vk.Range{k.Reflectors, k.Reflectors, k.Grams, k.Basis, k.Basis, k.Clock}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Dim)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Gap)
@@ -1904,7 +1844,6 @@ type elitesCellKernel struct {
 	Raw        vk.Range // readonly float
 	Descriptor vk.Range // readonly float
 	Grid       vk.Range // readonly float
-	GridTexels vk.Range // readonly vec4 rgba32f
 	Cell       vk.Range // writeonly uint
 
 	Population  uint32 // push constants, in order
@@ -1912,7 +1851,7 @@ type elitesCellKernel struct {
 	Descriptors uint32
 
 	LocalSizeX uint32 // specialization constants, zero for their default 64
-	Centroids  uint32 // default 0
+	Centroids  bool   // default false
 	TexelLoads uint32 // default 0
 }
 
@@ -1923,7 +1862,7 @@ func (k elitesCellKernel) call(x, y, z uint32) vk.Call {
 		push   [12]byte
 		spec   [3]uint32
 	})
-	a.ranges = [5]vk.Range{k.Raw, k.Descriptor, k.Grid, k.GridTexels, k.Cell}
+	a.ranges = [5]vk.Range{k.Raw, k.Descriptor, k.Grid, k.Grid, k.Cell}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Cells)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Descriptors)
@@ -1931,8 +1870,8 @@ func (k elitesCellKernel) call(x, y, z uint32) vk.Call {
 	if k.LocalSizeX != 0 {
 		a.spec[0] = k.LocalSizeX
 	}
-	if k.Centroids != 0 {
-		a.spec[1] = k.Centroids
+	if k.Centroids {
+		a.spec[1] = 1
 	}
 	if k.TexelLoads != 0 {
 		a.spec[2] = k.TexelLoads
@@ -1969,10 +1908,8 @@ type elitesEnterKernel struct {
 	Rank       vk.Range // readonly uint
 	Descriptor vk.Range // readonly float
 	Cell       vk.Range // readonly uint
-	CellTexels vk.Range // readonly uint r32ui
 	Fitness    vk.Range // read-write float
 	Behaviour  vk.Range // writeonly float
-	RankTexels vk.Range // readonly uint r32ui
 	Entered    vk.Range // writeonly uint
 
 	Population  uint32 // push constants, in order
@@ -1990,7 +1927,7 @@ func (k elitesEnterKernel) call(x, y, z uint32) vk.Call {
 		push   [12]byte
 		spec   [2]uint32
 	})
-	a.ranges = [9]vk.Range{k.Raw, k.Rank, k.Descriptor, k.Cell, k.CellTexels, k.Fitness, k.Behaviour, k.RankTexels, k.Entered}
+	a.ranges = [9]vk.Range{k.Raw, k.Rank, k.Descriptor, k.Cell, k.Cell, k.Fitness, k.Behaviour, k.Rank, k.Entered}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Cells)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Descriptors)
@@ -2025,11 +1962,10 @@ var elitesListShader = &vk.Shader{
 
 // elitesListKernel is shaders/ec/elites_list.comp.
 type elitesListKernel struct {
-	Fitness       vk.Range // readonly float
-	FitnessTexels vk.Range // readonly vec4 rgba32f
-	Occupied      vk.Range // writeonly uint
-	Held          vk.Range // writeonly uint
-	Summary       vk.Range // writeonly float
+	Fitness  vk.Range // readonly float
+	Occupied vk.Range // writeonly uint
+	Held     vk.Range // writeonly uint
+	Summary  vk.Range // writeonly float
 
 	Cells uint32 // push constants, in order
 	Worst float32
@@ -2045,7 +1981,7 @@ func (k elitesListKernel) call(x, y, z uint32) vk.Call {
 		push   [8]byte
 		spec   [2]uint32
 	})
-	a.ranges = [5]vk.Range{k.Fitness, k.FitnessTexels, k.Occupied, k.Held, k.Summary}
+	a.ranges = [5]vk.Range{k.Fitness, k.Fitness, k.Occupied, k.Held, k.Summary}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Cells)
 	binary.LittleEndian.PutUint32(a.push[4:], math.Float32bits(k.Worst))
 	a.spec = [2]uint32{64, 0}
@@ -2078,10 +2014,9 @@ var elitesPlaceShader = &vk.Shader{
 
 // elitesPlaceKernel is shaders/ec/elites_place.comp.
 type elitesPlaceKernel struct {
-	Cell             vk.Range // readonly uint
-	Candidates       vk.Range // readonly vec4
-	CandidatesTexels vk.Range // readonly vec4 rgba32f
-	Archive          vk.Range // writeonly vec4
+	Cell       vk.Range // readonly uint
+	Candidates vk.Range // readonly vec4
+	Archive    vk.Range // writeonly vec4
 
 	Row        uint32 // push constants, in order
 	Population uint32
@@ -2098,7 +2033,7 @@ func (k elitesPlaceKernel) call(x, y, z uint32) vk.Call {
 		push   [12]byte
 		spec   [2]uint32
 	})
-	a.ranges = [4]vk.Range{k.Cell, k.Candidates, k.CandidatesTexels, k.Archive}
+	a.ranges = [4]vk.Range{k.Cell, k.Candidates, k.Candidates, k.Archive}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Row)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Population)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Cells)
@@ -2166,19 +2101,19 @@ var formShader = &vk.Shader{
 	Bindings: []vk.Binding{
 		{Name: "Mean", Index: 0, Access: vk.Read},
 		{Name: "mean_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "MeanLow", Index: 2, Access: vk.Read},
-		{Name: "mean_low_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "MeanLow", Index: 2, Access: vk.Read, Optional: true},
+		{Name: "mean_low_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
 		{Name: "Sigma", Index: 4, Access: vk.Read},
 		{Name: "Steps", Index: 5, Access: vk.Read},
 		{Name: "steps_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "Pick", Index: 7, Access: vk.Read},
+		{Name: "Pick", Index: 7, Access: vk.Read, Optional: true},
 		{Name: "Candidates", Index: 8, Access: vk.Write},
 	},
 	PushBytes: 16,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
-		{Name: "PICKED", ID: 1, Default: 0},
-		{Name: "DOUBLE_FLOAT", ID: 2, Default: 0},
+		{Name: "HAS_PICK", ID: 1, Default: 0},
+		{Name: "HAS_MEAN_LOW", ID: 2, Default: 0},
 		{Name: "LOW", ID: 3, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
@@ -2188,26 +2123,21 @@ var formShader = &vk.Shader{
 
 // formKernel is shaders/ec/form.comp.
 type formKernel struct {
-	Mean          vk.Range // readonly vec4
-	MeanTexels    vk.Range // readonly vec4 rgba32f
-	MeanLow       vk.Range // readonly vec4
-	MeanLowTexels vk.Range // readonly vec4 rgba32f
-	Sigma         vk.Range // readonly float
-	Steps         vk.Range // readonly vec4
-	StepsTexels   vk.Range // readonly vec4 rgba32f
-	Pick          vk.Range // readonly uint
-	Candidates    vk.Range // writeonly vec4
+	Mean       vk.Range // readonly vec4
+	MeanLow    vk.Range // readonly vec4, optional
+	Sigma      vk.Range // readonly float
+	Steps      vk.Range // readonly vec4
+	Pick       vk.Range // readonly uint, optional
+	Candidates vk.Range // writeonly vec4
 
 	Stride uint32 // push constants, in order
 	Row    uint32
 	Count  uint32
 	First  uint32
 
-	LocalSizeX  uint32 // specialization constants, zero for their default 64
-	Picked      uint32 // default 0
-	DoubleFloat uint32 // default 0
-	Low         uint32 // default 0
-	TexelLoads  uint32 // default 0
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Low        bool   // default false
+	TexelLoads uint32 // default 0
 }
 
 // call dispatches x × y × z workgroups.
@@ -2217,7 +2147,7 @@ func (k formKernel) call(x, y, z uint32) vk.Call {
 		push   [16]byte
 		spec   [5]uint32
 	})
-	a.ranges = [9]vk.Range{k.Mean, k.MeanTexels, k.MeanLow, k.MeanLowTexels, k.Sigma, k.Steps, k.StepsTexels, k.Pick, k.Candidates}
+	a.ranges = [9]vk.Range{k.Mean, k.Mean, k.MeanLow, k.MeanLow, k.Sigma, k.Steps, k.Steps, k.Pick, k.Candidates}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Stride)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Count)
@@ -2226,14 +2156,14 @@ func (k formKernel) call(x, y, z uint32) vk.Call {
 	if k.LocalSizeX != 0 {
 		a.spec[0] = k.LocalSizeX
 	}
-	if k.Picked != 0 {
-		a.spec[1] = k.Picked
+	if k.Pick.Buffer != nil {
+		a.spec[1] = 1
 	}
-	if k.DoubleFloat != 0 {
-		a.spec[2] = k.DoubleFloat
+	if k.MeanLow.Buffer != nil {
+		a.spec[2] = 1
 	}
-	if k.Low != 0 {
-		a.spec[3] = k.Low
+	if k.Low {
+		a.spec[3] = 1
 	}
 	if k.TexelLoads != 0 {
 		a.spec[4] = k.TexelLoads
@@ -2260,9 +2190,8 @@ var frontShader = &vk.Shader{
 
 // frontKernel is shaders/ec/front.comp.
 type frontKernel struct {
-	Objectives       vk.Range // readonly float
-	ObjectivesTexels vk.Range // readonly vec4 rgba32f
-	Summary          vk.Range // writeonly float
+	Objectives vk.Range // readonly float
+	Summary    vk.Range // writeonly float
 
 	Population uint32 // push constants, in order
 	Objective  uint32
@@ -2278,7 +2207,7 @@ func (k frontKernel) call(x, y, z uint32) vk.Call {
 		push   [8]byte
 		spec   [2]uint32
 	})
-	a.ranges = [3]vk.Range{k.Objectives, k.ObjectivesTexels, k.Summary}
+	a.ranges = [3]vk.Range{k.Objectives, k.Objectives, k.Summary}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Objective)
 	a.spec = [2]uint32{64, 0}
@@ -2365,12 +2294,10 @@ var gapShader = &vk.Shader{
 
 // gapKernel is shaders/ec/gap.comp.
 type gapKernel struct {
-	High             vk.Range // readonly float
-	FitnessTexels    vk.Range // readonly vec4 rgba32f
-	Low              vk.Range // readonly float
-	FitnessLowTexels vk.Range // readonly vec4 rgba32f
-	Gap              vk.Range // writeonly float
-	BestLow          vk.Range // writeonly float
+	High    vk.Range // readonly float
+	Low     vk.Range // readonly float
+	Gap     vk.Range // writeonly float
+	BestLow vk.Range // writeonly float
 
 	Population uint32 // push constants, in order
 
@@ -2385,7 +2312,7 @@ func (k gapKernel) call(x, y, z uint32) vk.Call {
 		push   [4]byte
 		spec   [2]uint32
 	})
-	a.ranges = [6]vk.Range{k.High, k.FitnessTexels, k.Low, k.FitnessLowTexels, k.Gap, k.BestLow}
+	a.ranges = [6]vk.Range{k.High, k.High, k.Low, k.Low, k.Gap, k.BestLow}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
 	a.spec = [2]uint32{64, 0}
 	if k.Workgroup != 0 {
@@ -2402,7 +2329,7 @@ var initialShader = &vk.Shader{
 	SPIRV: shaders.Code("ec/initial"),
 	Bindings: []vk.Binding{
 		{Name: "Population", Index: 0, Access: vk.Write},
-		{Name: "Held", Index: 1, Access: vk.Read},
+		{Name: "Held", Index: 1, Access: vk.Read, Optional: true},
 		{Name: "Low", Index: 11, Access: vk.Read},
 		{Name: "low_texels", Index: 12, Access: vk.Read, Texel: vk.TexelFloat4},
 		{Name: "High", Index: 13, Access: vk.Read},
@@ -2413,7 +2340,7 @@ var initialShader = &vk.Shader{
 	PushBytes: 20,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
-		{Name: "WHERE_EMPTY", ID: 1, Default: 0},
+		{Name: "HAS_HELD", ID: 1, Default: 0},
 		{Name: "BOUNDED", ID: 22, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
@@ -2423,14 +2350,11 @@ var initialShader = &vk.Shader{
 
 // initialKernel is shaders/ec/initial.comp.
 type initialKernel struct {
-	Population  vk.Range // writeonly vec4
-	Held        vk.Range // readonly uint
-	Low         vk.Range // readonly vec4
-	LowTexels   vk.Range // readonly vec4 rgba32f
-	High        vk.Range // readonly vec4
-	HighTexels  vk.Range // readonly vec4 rgba32f
-	Start       vk.Range // readonly vec4
-	StartTexels vk.Range // readonly vec4 rgba32f
+	Population vk.Range // writeonly vec4
+	Held       vk.Range // readonly uint, optional
+	Low        vk.Range // readonly vec4
+	High       vk.Range // readonly vec4
+	Start      vk.Range // readonly vec4
 
 	Seed          uint32 // push constants, in order
 	InitialStream uint32
@@ -2439,8 +2363,7 @@ type initialKernel struct {
 	InitialStd    float32
 
 	LocalSizeX uint32 // specialization constants, zero for their default 64
-	WhereEmpty uint32 // default 0
-	Bounded    uint32 // default 0
+	Bounded    bool   // default false
 	TexelLoads uint32 // default 0
 }
 
@@ -2451,7 +2374,7 @@ func (k initialKernel) call(x, y, z uint32) vk.Call {
 		push   [20]byte
 		spec   [4]uint32
 	})
-	a.ranges = [8]vk.Range{k.Population, k.Held, k.Low, k.LowTexels, k.High, k.HighTexels, k.Start, k.StartTexels}
+	a.ranges = [8]vk.Range{k.Population, k.Held, k.Low, k.Low, k.High, k.High, k.Start, k.Start}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
 	binary.LittleEndian.PutUint32(a.push[4:], k.InitialStream)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Dim)
@@ -2461,11 +2384,11 @@ func (k initialKernel) call(x, y, z uint32) vk.Call {
 	if k.LocalSizeX != 0 {
 		a.spec[0] = k.LocalSizeX
 	}
-	if k.WhereEmpty != 0 {
-		a.spec[1] = k.WhereEmpty
+	if k.Held.Buffer != nil {
+		a.spec[1] = 1
 	}
-	if k.Bounded != 0 {
-		a.spec[2] = k.Bounded
+	if k.Bounded {
+		a.spec[2] = 1
 	}
 	if k.TexelLoads != 0 {
 		a.spec[3] = k.TexelLoads
@@ -2540,10 +2463,9 @@ var keepShader = &vk.Shader{
 
 // keepKernel is shaders/ec/keep.comp.
 type keepKernel struct {
-	Improved   vk.Range // readonly uint
-	From       vk.Range // readonly vec4
-	FromTexels vk.Range // readonly vec4 rgba32f
-	To         vk.Range // writeonly vec4
+	Improved vk.Range // readonly uint
+	From     vk.Range // readonly vec4
+	To       vk.Range // writeonly vec4
 
 	Row uint32 // push constants, in order
 
@@ -2558,7 +2480,7 @@ func (k keepKernel) call(x, y, z uint32) vk.Call {
 		push   [4]byte
 		spec   [2]uint32
 	})
-	a.ranges = [4]vk.Range{k.Improved, k.From, k.FromTexels, k.To}
+	a.ranges = [4]vk.Range{k.Improved, k.From, k.From, k.To}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Row)
 	a.spec = [2]uint32{64, 0}
 	if k.LocalSizeX != 0 {
@@ -2643,14 +2565,12 @@ var lmmaesPathShader = &vk.Shader{
 
 // lmmaesPathKernel is shaders/ec/lmmaes_path.comp.
 type lmmaesPathKernel struct {
-	First       vk.Range // readonly vec4
-	FirstTexels vk.Range // readonly vec4 rgba32f
-	Path        vk.Range // read-write vec4
-	PathTexels  vk.Range // readonly vec4 rgba32f
-	Weight      vk.Range // readonly float
-	Shares      vk.Range // readonly float
-	Sigma       vk.Range // read-write float
-	Factors     vk.Range // writeonly float
+	First   vk.Range // readonly vec4
+	Path    vk.Range // read-write vec4
+	Weight  vk.Range // readonly float
+	Shares  vk.Range // readonly float
+	Sigma   vk.Range // read-write float
+	Factors vk.Range // writeonly float
 
 	Splits     uint32 // push constants, in order
 	Dim        uint32
@@ -2672,7 +2592,7 @@ func (k lmmaesPathKernel) call(x, y, z uint32) vk.Call {
 		push   [32]byte
 		spec   [2]uint32
 	})
-	a.ranges = [8]vk.Range{k.First, k.FirstTexels, k.Path, k.PathTexels, k.Weight, k.Shares, k.Sigma, k.Factors}
+	a.ranges = [8]vk.Range{k.First, k.First, k.Path, k.Path, k.Weight, k.Shares, k.Sigma, k.Factors}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Splits)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Dim)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Row)
@@ -2699,8 +2619,8 @@ var lmmaesProjectShader = &vk.Shader{
 		{Name: "memory_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
 		{Name: "Projection", Index: 2, Access: vk.Write},
 		{Name: "Clock", Index: 8, Access: vk.Read},
-		{Name: "Table", Index: 9, Access: vk.Read},
-		{Name: "noise_texels", Index: 10, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Table", Index: 9, Access: vk.Read, Optional: true},
+		{Name: "noise_table_texels", Index: 10, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
 	},
 	PushBytes: 24,
 	Spec: []vk.SpecConstant{
@@ -2715,12 +2635,10 @@ var lmmaesProjectShader = &vk.Shader{
 
 // lmmaesProjectKernel is shaders/ec/lmmaes_project.comp.
 type lmmaesProjectKernel struct {
-	Memory       vk.Range // readonly vec4
-	MemoryTexels vk.Range // readonly vec4 rgba32f
-	Projection   vk.Range // writeonly float
-	Clock        vk.Range // readonly uint
-	Table        vk.Range // readonly vec4
-	NoiseTexels  vk.Range // readonly vec4 rgba32f
+	Memory     vk.Range // readonly vec4
+	Projection vk.Range // writeonly float
+	Clock      vk.Range // readonly uint
+	Table      vk.Range // readonly vec4, optional
 
 	Seed       uint32 // push constants, in order
 	Stream     uint32
@@ -2730,7 +2648,7 @@ type lmmaesProjectKernel struct {
 	Vectors    uint32
 
 	Workgroup  uint32 // specialization constants, zero for their default 64
-	Mirrored   uint32 // default 0
+	Mirrored   bool   // default false
 	TableFours uint32 // default 0
 	TexelLoads uint32 // default 0
 }
@@ -2742,7 +2660,7 @@ func (k lmmaesProjectKernel) call(x, y, z uint32) vk.Call {
 		push   [24]byte
 		spec   [4]uint32
 	})
-	a.ranges = [6]vk.Range{k.Memory, k.MemoryTexels, k.Projection, k.Clock, k.Table, k.NoiseTexels}
+	a.ranges = [6]vk.Range{k.Memory, k.Memory, k.Projection, k.Clock, k.Table, k.Table}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Dim)
@@ -2753,8 +2671,8 @@ func (k lmmaesProjectKernel) call(x, y, z uint32) vk.Call {
 	if k.Workgroup != 0 {
 		a.spec[0] = k.Workgroup
 	}
-	if k.Mirrored != 0 {
-		a.spec[1] = k.Mirrored
+	if k.Mirrored {
+		a.spec[1] = 1
 	}
 	if k.TableFours != 0 {
 		a.spec[2] = k.TableFours
@@ -2776,16 +2694,16 @@ var lmmaesSampleShader = &vk.Shader{
 		{Name: "Sigma", Index: 4, Access: vk.Read},
 		{Name: "Shares", Index: 5, Access: vk.Read},
 		{Name: "shares_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "Pick", Index: 7, Access: vk.Read},
+		{Name: "Pick", Index: 7, Access: vk.Read, Optional: true},
 		{Name: "Clock", Index: 8, Access: vk.Read},
-		{Name: "Table", Index: 9, Access: vk.Read},
-		{Name: "noise_texels", Index: 10, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Table", Index: 9, Access: vk.Read, Optional: true},
+		{Name: "noise_table_texels", Index: 10, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
 		{Name: "Candidates", Index: 11, Access: vk.Write},
 	},
 	PushBytes: 32,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
-		{Name: "PICKED", ID: 1, Default: 0},
+		{Name: "HAS_PICK", ID: 1, Default: 0},
 		{Name: "MIRRORED", ID: 20, Default: 0},
 		{Name: "TABLE_FOURS", ID: 21, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
@@ -2796,18 +2714,14 @@ var lmmaesSampleShader = &vk.Shader{
 
 // lmmaesSampleKernel is shaders/ec/lmmaes_sample.comp.
 type lmmaesSampleKernel struct {
-	Mean         vk.Range // readonly vec4
-	MeanTexels   vk.Range // readonly vec4 rgba32f
-	Memory       vk.Range // readonly vec4
-	MemoryTexels vk.Range // readonly vec4 rgba32f
-	Sigma        vk.Range // readonly float
-	Shares       vk.Range // readonly float
-	SharesTexels vk.Range // readonly vec4 rgba32f
-	Pick         vk.Range // readonly uint
-	Clock        vk.Range // readonly uint
-	Table        vk.Range // readonly vec4
-	NoiseTexels  vk.Range // readonly vec4 rgba32f
-	Candidates   vk.Range // writeonly vec4
+	Mean       vk.Range // readonly vec4
+	Memory     vk.Range // readonly vec4
+	Sigma      vk.Range // readonly float
+	Shares     vk.Range // readonly float
+	Pick       vk.Range // readonly uint, optional
+	Clock      vk.Range // readonly uint
+	Table      vk.Range // readonly vec4, optional
+	Candidates vk.Range // writeonly vec4
 
 	Seed       uint32 // push constants, in order
 	Stream     uint32
@@ -2819,8 +2733,7 @@ type lmmaesSampleKernel struct {
 	First      uint32
 
 	LocalSizeX uint32 // specialization constants, zero for their default 64
-	Picked     uint32 // default 0
-	Mirrored   uint32 // default 0
+	Mirrored   bool   // default false
 	TableFours uint32 // default 0
 	TexelLoads uint32 // default 0
 }
@@ -2832,7 +2745,7 @@ func (k lmmaesSampleKernel) call(x, y, z uint32) vk.Call {
 		push   [32]byte
 		spec   [5]uint32
 	})
-	a.ranges = [12]vk.Range{k.Mean, k.MeanTexels, k.Memory, k.MemoryTexels, k.Sigma, k.Shares, k.SharesTexels, k.Pick, k.Clock, k.Table, k.NoiseTexels, k.Candidates}
+	a.ranges = [12]vk.Range{k.Mean, k.Mean, k.Memory, k.Memory, k.Sigma, k.Shares, k.Shares, k.Pick, k.Clock, k.Table, k.Table, k.Candidates}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Dim)
@@ -2845,11 +2758,11 @@ func (k lmmaesSampleKernel) call(x, y, z uint32) vk.Call {
 	if k.LocalSizeX != 0 {
 		a.spec[0] = k.LocalSizeX
 	}
-	if k.Picked != 0 {
-		a.spec[1] = k.Picked
+	if k.Pick.Buffer != nil {
+		a.spec[1] = 1
 	}
-	if k.Mirrored != 0 {
-		a.spec[2] = k.Mirrored
+	if k.Mirrored {
+		a.spec[2] = 1
 	}
 	if k.TableFours != 0 {
 		a.spec[3] = k.TableFours
@@ -2883,13 +2796,11 @@ var lmmaesUpdateShader = &vk.Shader{
 
 // lmmaesUpdateKernel is shaders/ec/lmmaes_update.comp.
 type lmmaesUpdateKernel struct {
-	First        vk.Range // readonly vec4
-	FirstTexels  vk.Range // readonly vec4 rgba32f
-	Factors      vk.Range // readonly float
-	Rates        vk.Range // readonly vec4
-	Mean         vk.Range // read-write vec4
-	Memory       vk.Range // read-write vec4
-	MemoryTexels vk.Range // readonly vec4 rgba32f
+	First   vk.Range // readonly vec4
+	Factors vk.Range // readonly float
+	Rates   vk.Range // readonly vec4
+	Mean    vk.Range // read-write vec4
+	Memory  vk.Range // read-write vec4
 
 	Splits  uint32 // push constants, in order
 	Row     uint32
@@ -2906,7 +2817,7 @@ func (k lmmaesUpdateKernel) call(x, y, z uint32) vk.Call {
 		push   [12]byte
 		spec   [2]uint32
 	})
-	a.ranges = [7]vk.Range{k.First, k.FirstTexels, k.Factors, k.Rates, k.Mean, k.Memory, k.MemoryTexels}
+	a.ranges = [7]vk.Range{k.First, k.First, k.Factors, k.Rates, k.Mean, k.Memory, k.Memory}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Splits)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Vectors)
@@ -2947,7 +2858,7 @@ type mergeKernel struct {
 	Population uint32
 
 	LocalSizeX uint32 // specialization constants, zero for their default 64
-	Plus       uint32 // default 0
+	Plus       bool   // default false
 }
 
 // call dispatches x × y × z workgroups.
@@ -2964,8 +2875,8 @@ func (k mergeKernel) call(x, y, z uint32) vk.Call {
 	if k.LocalSizeX != 0 {
 		a.spec[0] = k.LocalSizeX
 	}
-	if k.Plus != 0 {
-		a.spec[1] = k.Plus
+	if k.Plus {
+		a.spec[1] = 1
 	}
 	return vk.Call{Shader: mergeShader, Groups: [3]uint32{x, y, z}, Label: "ec/merge", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
@@ -2989,9 +2900,8 @@ var moeadIdealShader = &vk.Shader{
 
 // moeadIdealKernel is shaders/ec/moead_ideal.comp.
 type moeadIdealKernel struct {
-	Children       vk.Range // readonly float
-	ChildrenTexels vk.Range // readonly vec4 rgba32f
-	Ideal          vk.Range // read-write float
+	Children vk.Range // readonly float
+	Ideal    vk.Range // read-write float
 
 	Population uint32 // push constants, in order
 	Objective  uint32
@@ -3007,7 +2917,7 @@ func (k moeadIdealKernel) call(x, y, z uint32) vk.Call {
 		push   [8]byte
 		spec   [2]uint32
 	})
-	a.ranges = [3]vk.Range{k.Children, k.ChildrenTexels, k.Ideal}
+	a.ranges = [3]vk.Range{k.Children, k.Children, k.Ideal}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Objective)
 	a.spec = [2]uint32{64, 0}
@@ -3096,15 +3006,13 @@ var moeadUpdateShader = &vk.Shader{
 
 // moeadUpdateKernel is shaders/ec/moead_update.comp.
 type moeadUpdateKernel struct {
-	Children       vk.Range // readonly float
-	ChildrenTexels vk.Range // readonly vec4 rgba32f
-	Own            vk.Range // read-write float
-	Ideal          vk.Range // readonly float
-	Weight         vk.Range // readonly vec4
-	WeightTexels   vk.Range // readonly vec4 rgba32f
-	Reader         vk.Range // readonly uint
-	Clock          vk.Range // readonly uint
-	Order          vk.Range // writeonly uint
+	Children vk.Range // readonly float
+	Own      vk.Range // read-write float
+	Ideal    vk.Range // readonly float
+	Weight   vk.Range // readonly vec4
+	Reader   vk.Range // readonly uint
+	Clock    vk.Range // readonly uint
+	Order    vk.Range // writeonly uint
 
 	Population uint32 // push constants, in order
 	Objective  uint32
@@ -3123,7 +3031,7 @@ func (k moeadUpdateKernel) call(x, y, z uint32) vk.Call {
 		push   [12]byte
 		spec   [4]uint32
 	})
-	a.ranges = [9]vk.Range{k.Children, k.ChildrenTexels, k.Own, k.Ideal, k.Weight, k.WeightTexels, k.Reader, k.Clock, k.Order}
+	a.ranges = [9]vk.Range{k.Children, k.Children, k.Own, k.Ideal, k.Weight, k.Weight, k.Reader, k.Clock, k.Order}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Objective)
 	binary.LittleEndian.PutUint32(a.push[8:], math.Float32bits(k.Penalty))
@@ -3149,18 +3057,18 @@ var noiseSumsShader = &vk.Shader{
 	Bindings: []vk.Binding{
 		{Name: "Weight", Index: 0, Access: vk.Read},
 		{Name: "weight_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "Deviation", Index: 2, Access: vk.Read},
+		{Name: "Deviation", Index: 2, Access: vk.Read, Optional: true},
 		{Name: "First", Index: 3, Access: vk.Write},
-		{Name: "Second", Index: 4, Access: vk.Write},
+		{Name: "Second", Index: 4, Access: vk.Write, Optional: true},
 		{Name: "Clock", Index: 8, Access: vk.Read},
-		{Name: "Table", Index: 9, Access: vk.Read},
-		{Name: "noise_texels", Index: 10, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Table", Index: 9, Access: vk.Read, Optional: true},
+		{Name: "noise_table_texels", Index: 10, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
 	},
 	PushBytes: 24,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
-		{Name: "SQUARES", ID: 1, Default: 0},
-		{Name: "PER_DEVIATION", ID: 2, Default: 0},
+		{Name: "HAS_SECOND", ID: 1, Default: 0},
+		{Name: "HAS_DEVIATION", ID: 2, Default: 0},
 		{Name: "MIRRORED", ID: 20, Default: 0},
 		{Name: "TABLE_FOURS", ID: 21, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
@@ -3171,14 +3079,12 @@ var noiseSumsShader = &vk.Shader{
 
 // noiseSumsKernel is shaders/ec/noise_sums.comp.
 type noiseSumsKernel struct {
-	Weight       vk.Range // readonly float
-	WeightTexels vk.Range // readonly vec4 rgba32f
-	Deviation    vk.Range // readonly float
-	First        vk.Range // writeonly vec4
-	Second       vk.Range // writeonly vec4
-	Clock        vk.Range // readonly uint
-	Table        vk.Range // readonly vec4
-	NoiseTexels  vk.Range // readonly vec4 rgba32f
+	Weight    vk.Range // readonly float
+	Deviation vk.Range // readonly float, optional
+	First     vk.Range // writeonly vec4
+	Second    vk.Range // writeonly vec4, optional
+	Clock     vk.Range // readonly uint
+	Table     vk.Range // readonly vec4, optional
 
 	Seed       uint32 // push constants, in order
 	Stream     uint32
@@ -3187,12 +3093,10 @@ type noiseSumsKernel struct {
 	Population uint32
 	Scale      float32
 
-	LocalSizeX   uint32 // specialization constants, zero for their default 64
-	Squares      uint32 // default 0
-	PerDeviation uint32 // default 0
-	Mirrored     uint32 // default 0
-	TableFours   uint32 // default 0
-	TexelLoads   uint32 // default 0
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Mirrored   bool   // default false
+	TableFours uint32 // default 0
+	TexelLoads uint32 // default 0
 }
 
 // call dispatches x × y × z workgroups.
@@ -3202,7 +3106,7 @@ func (k noiseSumsKernel) call(x, y, z uint32) vk.Call {
 		push   [24]byte
 		spec   [6]uint32
 	})
-	a.ranges = [8]vk.Range{k.Weight, k.WeightTexels, k.Deviation, k.First, k.Second, k.Clock, k.Table, k.NoiseTexels}
+	a.ranges = [8]vk.Range{k.Weight, k.Weight, k.Deviation, k.First, k.Second, k.Clock, k.Table, k.Table}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Dim)
@@ -3213,14 +3117,14 @@ func (k noiseSumsKernel) call(x, y, z uint32) vk.Call {
 	if k.LocalSizeX != 0 {
 		a.spec[0] = k.LocalSizeX
 	}
-	if k.Squares != 0 {
-		a.spec[1] = k.Squares
+	if k.Second.Buffer != nil {
+		a.spec[1] = 1
 	}
-	if k.PerDeviation != 0 {
-		a.spec[2] = k.PerDeviation
+	if k.Deviation.Buffer != nil {
+		a.spec[2] = 1
 	}
-	if k.Mirrored != 0 {
-		a.spec[3] = k.Mirrored
+	if k.Mirrored {
+		a.spec[3] = 1
 	}
 	if k.TableFours != 0 {
 		a.spec[4] = k.TableFours
@@ -3258,16 +3162,14 @@ var nsga3AssociateShader = &vk.Shader{
 
 // nsga3AssociateKernel is shaders/ec/nsga3_associate.comp.
 type nsga3AssociateKernel struct {
-	Merged       vk.Range // readonly vec4
-	MergedTexels vk.Range // readonly vec4 rgba32f
-	Front        vk.Range // readonly uint
-	Divided      vk.Range // readonly uint
-	Inverse      vk.Range // readonly vec4
-	Origin       vk.Range // readonly vec4
-	Lines        vk.Range // readonly vec4
-	LinesTexels  vk.Range // readonly vec4 rgba32f
-	Clock        vk.Range // readonly uint
-	Niche        vk.Range // writeonly uvec4
+	Merged  vk.Range // readonly vec4
+	Front   vk.Range // readonly uint
+	Divided vk.Range // readonly uint
+	Inverse vk.Range // readonly vec4
+	Origin  vk.Range // readonly vec4
+	Lines   vk.Range // readonly vec4
+	Clock   vk.Range // readonly uint
+	Niche   vk.Range // writeonly uvec4
 
 	Seed       uint32 // push constants, in order
 	Stream     uint32
@@ -3286,7 +3188,7 @@ func (k nsga3AssociateKernel) call(x, y, z uint32) vk.Call {
 		push   [16]byte
 		spec   [3]uint32
 	})
-	a.ranges = [10]vk.Range{k.Merged, k.MergedTexels, k.Front, k.Divided, k.Inverse, k.Origin, k.Lines, k.LinesTexels, k.Clock, k.Niche}
+	a.ranges = [10]vk.Range{k.Merged, k.Merged, k.Front, k.Divided, k.Inverse, k.Origin, k.Lines, k.Lines, k.Clock, k.Niche}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Candidates)
@@ -3325,11 +3227,10 @@ var nsga3NicheShader = &vk.Shader{
 
 // nsga3NicheKernel is shaders/ec/nsga3_niche.comp.
 type nsga3NicheKernel struct {
-	Front       vk.Range // readonly uint
-	Niche       vk.Range // readonly uvec4
-	NicheTexels vk.Range // readonly uvec4 rgba32ui
-	Clock       vk.Range // readonly uint
-	Key         vk.Range // writeonly uvec4
+	Front vk.Range // readonly uint
+	Niche vk.Range // readonly uvec4
+	Clock vk.Range // readonly uint
+	Key   vk.Range // writeonly uvec4
 
 	Seed       uint32 // push constants, in order
 	Stream     uint32
@@ -3346,7 +3247,7 @@ func (k nsga3NicheKernel) call(x, y, z uint32) vk.Call {
 		push   [12]byte
 		spec   [2]uint32
 	})
-	a.ranges = [5]vk.Range{k.Front, k.Niche, k.NicheTexels, k.Clock, k.Key}
+	a.ranges = [5]vk.Range{k.Front, k.Niche, k.Niche, k.Clock, k.Key}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Candidates)
@@ -3386,14 +3287,13 @@ var nsga3NormalizeShader = &vk.Shader{
 
 // nsga3NormalizeKernel is shaders/ec/nsga3_normalize.comp.
 type nsga3NormalizeKernel struct {
-	Merged       vk.Range // readonly vec4
-	MergedTexels vk.Range // readonly vec4 rgba32f
-	Front        vk.Range // readonly uint
-	Ideal        vk.Range // read-write float
-	Worst        vk.Range // read-write float
-	Extreme      vk.Range // read-write float
-	Inverse      vk.Range // writeonly vec4
-	Origin       vk.Range // writeonly vec4
+	Merged  vk.Range // readonly vec4
+	Front   vk.Range // readonly uint
+	Ideal   vk.Range // read-write float
+	Worst   vk.Range // read-write float
+	Extreme vk.Range // read-write float
+	Inverse vk.Range // writeonly vec4
+	Origin  vk.Range // writeonly vec4
 
 	Candidates uint32 // push constants, in order
 
@@ -3410,7 +3310,7 @@ func (k nsga3NormalizeKernel) call(x, y, z uint32) vk.Call {
 		push   [4]byte
 		spec   [4]uint32
 	})
-	a.ranges = [8]vk.Range{k.Merged, k.MergedTexels, k.Front, k.Ideal, k.Worst, k.Extreme, k.Inverse, k.Origin}
+	a.ranges = [8]vk.Range{k.Merged, k.Merged, k.Front, k.Ideal, k.Worst, k.Extreme, k.Inverse, k.Origin}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Candidates)
 	a.spec = [4]uint32{64, 1, 2, 0}
 	if k.Workgroup != 0 {
@@ -3449,7 +3349,6 @@ var objectivesShader = &vk.Shader{
 // objectivesKernel is shaders/ec/objectives.comp.
 type objectivesKernel struct {
 	Raw        vk.Range // readonly float
-	RawTexels  vk.Range // readonly vec4 rgba32f
 	Objectives vk.Range // writeonly float
 	NotFinite  vk.Range // writeonly float
 
@@ -3467,7 +3366,7 @@ func (k objectivesKernel) call(x, y, z uint32) vk.Call {
 		push   [8]byte
 		spec   [2]uint32
 	})
-	a.ranges = [4]vk.Range{k.Raw, k.RawTexels, k.Objectives, k.NotFinite}
+	a.ranges = [4]vk.Range{k.Raw, k.Raw, k.Objectives, k.NotFinite}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Objective)
 	a.spec = [2]uint32{64, 0}
@@ -3499,9 +3398,8 @@ var pairsShader = &vk.Shader{
 
 // pairsKernel is shaders/ec/pairs.comp.
 type pairsKernel struct {
-	Fitness       vk.Range // readonly float
-	FitnessTexels vk.Range // readonly vec4 rgba32f
-	Better        vk.Range // writeonly float
+	Fitness vk.Range // readonly float
+	Better  vk.Range // writeonly float
 
 	Pairs uint32 // push constants, in order
 
@@ -3516,7 +3414,7 @@ func (k pairsKernel) call(x, y, z uint32) vk.Call {
 		push   [4]byte
 		spec   [2]uint32
 	})
-	a.ranges = [3]vk.Range{k.Fitness, k.FitnessTexels, k.Better}
+	a.ranges = [3]vk.Range{k.Fitness, k.Fitness, k.Better}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Pairs)
 	a.spec = [2]uint32{64, 0}
 	if k.LocalSizeX != 0 {
@@ -3553,15 +3451,12 @@ var pgpeShader = &vk.Shader{
 
 // pgpeKernel is shaders/ec/pgpe.comp.
 type pgpeKernel struct {
-	First           vk.Range // readonly vec4
-	FirstTexels     vk.Range // readonly vec4 rgba32f
-	Second          vk.Range // readonly vec4
-	SecondTexels    vk.Range // readonly vec4 rgba32f
-	Deviation       vk.Range // read-write vec4
-	DeviationTexels vk.Range // readonly vec4 rgba32f
-	DeviationRate   vk.Range // readonly float
-	MaxChange       vk.Range // readonly float
-	Gradient        vk.Range // writeonly vec4
+	First         vk.Range // readonly vec4
+	Second        vk.Range // readonly vec4
+	Deviation     vk.Range // read-write vec4
+	DeviationRate vk.Range // readonly float
+	MaxChange     vk.Range // readonly float
+	Gradient      vk.Range // writeonly vec4
 
 	Splits uint32 // push constants, in order
 	Row    uint32
@@ -3577,7 +3472,7 @@ func (k pgpeKernel) call(x, y, z uint32) vk.Call {
 		push   [8]byte
 		spec   [2]uint32
 	})
-	a.ranges = [9]vk.Range{k.First, k.FirstTexels, k.Second, k.SecondTexels, k.Deviation, k.DeviationTexels, k.DeviationRate, k.MaxChange, k.Gradient}
+	a.ranges = [9]vk.Range{k.First, k.First, k.Second, k.Second, k.Deviation, k.Deviation, k.DeviationRate, k.MaxChange, k.Gradient}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Splits)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
 	a.spec = [2]uint32{64, 0}
@@ -3596,15 +3491,15 @@ var pickShader = &vk.Shader{
 	Bindings: []vk.Binding{
 		{Name: "Population", Index: 0, Access: vk.Read},
 		{Name: "population_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "Pick", Index: 2, Access: vk.Read},
+		{Name: "Pick", Index: 2, Access: vk.Read, Optional: true},
 		{Name: "Candidates", Index: 3, Access: vk.Write},
-		{Name: "Others", Index: 4, Access: vk.Read},
-		{Name: "others_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Others", Index: 4, Access: vk.Read, Optional: true},
+		{Name: "others_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
 	},
 	PushBytes: 24,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
-		{Name: "PICKED", ID: 1, Default: 0},
+		{Name: "HAS_PICK", ID: 1, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -3613,12 +3508,10 @@ var pickShader = &vk.Shader{
 
 // pickKernel is shaders/ec/pick.comp.
 type pickKernel struct {
-	Population       vk.Range // readonly vec4
-	PopulationTexels vk.Range // readonly vec4 rgba32f
-	Pick             vk.Range // readonly uint
-	Candidates       vk.Range // writeonly vec4
-	Others           vk.Range // readonly vec4
-	OthersTexels     vk.Range // readonly vec4 rgba32f
+	Population vk.Range // readonly vec4
+	Pick       vk.Range // readonly uint, optional
+	Candidates vk.Range // writeonly vec4
+	Others     vk.Range // readonly vec4, optional
 
 	Row   uint32 // push constants, in order
 	Size  uint32
@@ -3628,7 +3521,6 @@ type pickKernel struct {
 	More  uint32
 
 	LocalSizeX uint32 // specialization constants, zero for their default 64
-	Picked     uint32 // default 0
 	TexelLoads uint32 // default 0
 }
 
@@ -3639,7 +3531,7 @@ func (k pickKernel) call(x, y, z uint32) vk.Call {
 		push   [24]byte
 		spec   [3]uint32
 	})
-	a.ranges = [6]vk.Range{k.Population, k.PopulationTexels, k.Pick, k.Candidates, k.Others, k.OthersTexels}
+	a.ranges = [6]vk.Range{k.Population, k.Population, k.Pick, k.Candidates, k.Others, k.Others}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Row)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Size)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Count)
@@ -3650,8 +3542,8 @@ func (k pickKernel) call(x, y, z uint32) vk.Call {
 	if k.LocalSizeX != 0 {
 		a.spec[0] = k.LocalSizeX
 	}
-	if k.Picked != 0 {
-		a.spec[1] = k.Picked
+	if k.Pick.Buffer != nil {
+		a.spec[1] = 1
 	}
 	if k.TexelLoads != 0 {
 		a.spec[2] = k.TexelLoads
@@ -3682,12 +3574,10 @@ var placeShader = &vk.Shader{
 
 // placeKernel is shaders/ec/place.comp.
 type placeKernel struct {
-	Merged       vk.Range // readonly vec4
-	MergedTexels vk.Range // readonly vec4 rgba32f
-	Key          vk.Range // readonly uvec4
-	KeyTexels    vk.Range // readonly uvec4 rgba32ui
-	Order        vk.Range // writeonly uint
-	Objectives   vk.Range // writeonly float
+	Merged     vk.Range // readonly vec4
+	Key        vk.Range // readonly uvec4
+	Order      vk.Range // writeonly uint
+	Objectives vk.Range // writeonly float
 
 	Candidates uint32 // push constants, in order
 	Survivors  uint32
@@ -3705,7 +3595,7 @@ func (k placeKernel) call(x, y, z uint32) vk.Call {
 		push   [12]byte
 		spec   [3]uint32
 	})
-	a.ranges = [6]vk.Range{k.Merged, k.MergedTexels, k.Key, k.KeyTexels, k.Order, k.Objectives}
+	a.ranges = [6]vk.Range{k.Merged, k.Merged, k.Key, k.Key, k.Order, k.Objectives}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Candidates)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Survivors)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Objective)
@@ -3753,20 +3643,16 @@ var psoShader = &vk.Shader{
 
 // psoKernel is shaders/ec/pso.comp.
 type psoKernel struct {
-	Best            vk.Range // readonly vec4
-	BestTexels      vk.Range // readonly vec4 rgba32f
-	SwarmBest       vk.Range // readonly vec4
-	SwarmBestTexels vk.Range // readonly vec4 rgba32f
-	Inertia         vk.Range // readonly float
-	Cognitive       vk.Range // readonly float
-	Social          vk.Range // readonly float
-	Clock           vk.Range // readonly uint
-	Position        vk.Range // read-write vec4
-	Velocity        vk.Range // read-write vec4
-	Low             vk.Range // readonly vec4
-	LowTexels       vk.Range // readonly vec4 rgba32f
-	High            vk.Range // readonly vec4
-	HighTexels      vk.Range // readonly vec4 rgba32f
+	Best      vk.Range // readonly vec4
+	SwarmBest vk.Range // readonly vec4
+	Inertia   vk.Range // readonly float
+	Cognitive vk.Range // readonly float
+	Social    vk.Range // readonly float
+	Clock     vk.Range // readonly uint
+	Position  vk.Range // read-write vec4
+	Velocity  vk.Range // read-write vec4
+	Low       vk.Range // readonly vec4
+	High      vk.Range // readonly vec4
 
 	Seed       uint32 // push constants, in order
 	Stream     uint32
@@ -3774,7 +3660,7 @@ type psoKernel struct {
 	Population uint32
 
 	LocalSizeX uint32 // specialization constants, zero for their default 64
-	Bounded    uint32 // default 0
+	Bounded    bool   // default false
 	TexelLoads uint32 // default 0
 }
 
@@ -3785,7 +3671,7 @@ func (k psoKernel) call(x, y, z uint32) vk.Call {
 		push   [16]byte
 		spec   [3]uint32
 	})
-	a.ranges = [14]vk.Range{k.Best, k.BestTexels, k.SwarmBest, k.SwarmBestTexels, k.Inertia, k.Cognitive, k.Social, k.Clock, k.Position, k.Velocity, k.Low, k.LowTexels, k.High, k.HighTexels}
+	a.ranges = [14]vk.Range{k.Best, k.Best, k.SwarmBest, k.SwarmBest, k.Inertia, k.Cognitive, k.Social, k.Clock, k.Position, k.Velocity, k.Low, k.Low, k.High, k.High}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Dim)
@@ -3794,8 +3680,8 @@ func (k psoKernel) call(x, y, z uint32) vk.Call {
 	if k.LocalSizeX != 0 {
 		a.spec[0] = k.LocalSizeX
 	}
-	if k.Bounded != 0 {
-		a.spec[1] = k.Bounded
+	if k.Bounded {
+		a.spec[1] = 1
 	}
 	if k.TexelLoads != 0 {
 		a.spec[2] = k.TexelLoads
@@ -3827,15 +3713,13 @@ var repairShader = &vk.Shader{
 type repairKernel struct {
 	Candidates vk.Range // read-write vec4
 	Low        vk.Range // readonly vec4
-	LowTexels  vk.Range // readonly vec4 rgba32f
 	High       vk.Range // readonly vec4
-	HighTexels vk.Range // readonly vec4 rgba32f
 
 	Dim   uint32 // push constants, in order
 	Count uint32
 
 	LocalSizeX uint32 // specialization constants, zero for their default 64
-	Bounded    uint32 // default 0
+	Bounded    bool   // default false
 	TexelLoads uint32 // default 0
 }
 
@@ -3846,15 +3730,15 @@ func (k repairKernel) call(x, y, z uint32) vk.Call {
 		push   [8]byte
 		spec   [3]uint32
 	})
-	a.ranges = [5]vk.Range{k.Candidates, k.Low, k.LowTexels, k.High, k.HighTexels}
+	a.ranges = [5]vk.Range{k.Candidates, k.Low, k.Low, k.High, k.High}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Dim)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Count)
 	a.spec = [3]uint32{64, 0, 0}
 	if k.LocalSizeX != 0 {
 		a.spec[0] = k.LocalSizeX
 	}
-	if k.Bounded != 0 {
-		a.spec[1] = k.Bounded
+	if k.Bounded {
+		a.spec[1] = 1
 	}
 	if k.TexelLoads != 0 {
 		a.spec[2] = k.TexelLoads
@@ -3870,13 +3754,13 @@ var replaceShader = &vk.Shader{
 		{Name: "Candidates", Index: 1, Access: vk.Read},
 		{Name: "candidates_texels", Index: 2, Access: vk.Read, Texel: vk.TexelFloat4},
 		{Name: "Stored", Index: 3, Access: vk.ReadWrite},
-		{Name: "Slot", Index: 4, Access: vk.Read},
-		{Name: "Archive", Index: 5, Access: vk.Write},
+		{Name: "Slot", Index: 4, Access: vk.Read, Optional: true},
+		{Name: "Archive", Index: 5, Access: vk.Write, Optional: true},
 	},
 	PushBytes: 8,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
-		{Name: "ARCHIVED", ID: 1, Default: 0},
+		{Name: "HAS_ARCHIVE", ID: 1, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -3885,18 +3769,16 @@ var replaceShader = &vk.Shader{
 
 // replaceKernel is shaders/ec/replace.comp.
 type replaceKernel struct {
-	Verdict          vk.Range // readonly uint
-	Candidates       vk.Range // readonly vec4
-	CandidatesTexels vk.Range // readonly vec4 rgba32f
-	Stored           vk.Range // read-write vec4
-	Slot             vk.Range // readonly uint
-	Archive          vk.Range // writeonly vec4
+	Verdict    vk.Range // readonly uint
+	Candidates vk.Range // readonly vec4
+	Stored     vk.Range // read-write vec4
+	Slot       vk.Range // readonly uint, optional
+	Archive    vk.Range // writeonly vec4, optional
 
 	Row        uint32 // push constants, in order
 	Population uint32
 
 	LocalSizeX uint32 // specialization constants, zero for their default 64
-	Archived   uint32 // default 0
 	TexelLoads uint32 // default 0
 }
 
@@ -3907,15 +3789,15 @@ func (k replaceKernel) call(x, y, z uint32) vk.Call {
 		push   [8]byte
 		spec   [3]uint32
 	})
-	a.ranges = [6]vk.Range{k.Verdict, k.Candidates, k.CandidatesTexels, k.Stored, k.Slot, k.Archive}
+	a.ranges = [6]vk.Range{k.Verdict, k.Candidates, k.Candidates, k.Stored, k.Slot, k.Archive}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Row)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Population)
 	a.spec = [3]uint32{64, 0, 0}
 	if k.LocalSizeX != 0 {
 		a.spec[0] = k.LocalSizeX
 	}
-	if k.Archived != 0 {
-		a.spec[1] = k.Archived
+	if k.Archive.Buffer != nil {
+		a.spec[1] = 1
 	}
 	if k.TexelLoads != 0 {
 		a.spec[2] = k.TexelLoads
@@ -3928,21 +3810,21 @@ var sampleShader = &vk.Shader{
 	SPIRV: shaders.Code("ec/sample"),
 	Bindings: []vk.Binding{
 		{Name: "Mean", Index: 0, Access: vk.Read},
-		{Name: "Deviation", Index: 1, Access: vk.Read},
-		{Name: "Deviations", Index: 2, Access: vk.Read},
-		{Name: "Pick", Index: 3, Access: vk.Read},
+		{Name: "Deviation4", Index: 1, Access: vk.Read},
+		{Name: "Deviation", Index: 2, Access: vk.Read},
+		{Name: "Pick", Index: 3, Access: vk.Read, Optional: true},
 		{Name: "Candidates", Index: 4, Access: vk.Write},
 		{Name: "mean_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4},
 		{Name: "deviation_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4},
 		{Name: "Clock", Index: 8, Access: vk.Read},
-		{Name: "Table", Index: 9, Access: vk.Read},
-		{Name: "noise_texels", Index: 10, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Table", Index: 9, Access: vk.Read, Optional: true},
+		{Name: "noise_table_texels", Index: 10, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
 	},
 	PushBytes: 24,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 		{Name: "DIAGONAL", ID: 1, Default: 0},
-		{Name: "PICKED", ID: 2, Default: 0},
+		{Name: "HAS_PICK", ID: 2, Default: 0},
 		{Name: "MIRRORED", ID: 20, Default: 0},
 		{Name: "TABLE_FOURS", ID: 21, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
@@ -3953,16 +3835,12 @@ var sampleShader = &vk.Shader{
 
 // sampleKernel is shaders/ec/sample.comp.
 type sampleKernel struct {
-	Mean            vk.Range // readonly vec4
-	Deviation       vk.Range // readonly vec4
-	Deviations      vk.Range // readonly float
-	Pick            vk.Range // readonly uint
-	Candidates      vk.Range // writeonly vec4
-	MeanTexels      vk.Range // readonly vec4 rgba32f
-	DeviationTexels vk.Range // readonly vec4 rgba32f
-	Clock           vk.Range // readonly uint
-	Table           vk.Range // readonly vec4
-	NoiseTexels     vk.Range // readonly vec4 rgba32f
+	Mean       vk.Range // readonly vec4
+	Deviation  vk.Range // readonly float
+	Pick       vk.Range // readonly uint, optional
+	Candidates vk.Range // writeonly vec4
+	Clock      vk.Range // readonly uint
+	Table      vk.Range // readonly vec4, optional
 
 	Seed   uint32 // push constants, in order
 	Stream uint32
@@ -3972,9 +3850,8 @@ type sampleKernel struct {
 	First  uint32
 
 	LocalSizeX uint32 // specialization constants, zero for their default 64
-	Diagonal   uint32 // default 0
-	Picked     uint32 // default 0
-	Mirrored   uint32 // default 0
+	Diagonal   bool   // default false
+	Mirrored   bool   // default false
 	TableFours uint32 // default 0
 	TexelLoads uint32 // default 0
 }
@@ -3986,7 +3863,7 @@ func (k sampleKernel) call(x, y, z uint32) vk.Call {
 		push   [24]byte
 		spec   [6]uint32
 	})
-	a.ranges = [10]vk.Range{k.Mean, k.Deviation, k.Deviations, k.Pick, k.Candidates, k.MeanTexels, k.DeviationTexels, k.Clock, k.Table, k.NoiseTexels}
+	a.ranges = [10]vk.Range{k.Mean, k.Deviation, k.Deviation, k.Pick, k.Candidates, k.Mean, k.Deviation, k.Clock, k.Table, k.Table}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Dim)
@@ -3997,14 +3874,14 @@ func (k sampleKernel) call(x, y, z uint32) vk.Call {
 	if k.LocalSizeX != 0 {
 		a.spec[0] = k.LocalSizeX
 	}
-	if k.Diagonal != 0 {
-		a.spec[1] = k.Diagonal
+	if k.Diagonal {
+		a.spec[1] = 1
 	}
-	if k.Picked != 0 {
-		a.spec[2] = k.Picked
+	if k.Pick.Buffer != nil {
+		a.spec[2] = 1
 	}
-	if k.Mirrored != 0 {
-		a.spec[3] = k.Mirrored
+	if k.Mirrored {
+		a.spec[3] = 1
 	}
 	if k.TableFours != 0 {
 		a.spec[4] = k.TableFours
@@ -4019,16 +3896,16 @@ var selectShader = &vk.Shader{
 	Name:  "ec/select",
 	SPIRV: shaders.Code("ec/select"),
 	Bindings: []vk.Binding{
-		{Name: "Order", Index: 0, Access: vk.Read},
+		{Name: "Order", Index: 0, Access: vk.Read, Optional: true},
 		{Name: "Clock", Index: 1, Access: vk.Read},
 		{Name: "Parent", Index: 2, Access: vk.Write},
-		{Name: "Among", Index: 3, Access: vk.Read},
+		{Name: "Among", Index: 3, Access: vk.Read, Optional: true},
 	},
 	PushBytes: 20,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
-		{Name: "ORDERED", ID: 1, Default: 0},
-		{Name: "COUNTED", ID: 2, Default: 0},
+		{Name: "HAS_ORDER", ID: 1, Default: 0},
+		{Name: "HAS_AMONG", ID: 2, Default: 0},
 		{Name: "SHUFFLED", ID: 3, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -4037,10 +3914,10 @@ var selectShader = &vk.Shader{
 
 // selectKernel is shaders/ec/select.comp.
 type selectKernel struct {
-	Order  vk.Range // readonly uint
+	Order  vk.Range // readonly uint, optional
 	Clock  vk.Range // readonly uint
 	Parent vk.Range // writeonly uint
-	Among  vk.Range // readonly uint
+	Among  vk.Range // readonly uint, optional
 
 	Seed       uint32 // push constants, in order
 	Stream     uint32
@@ -4049,9 +3926,7 @@ type selectKernel struct {
 	Size       uint32
 
 	LocalSizeX uint32 // specialization constants, zero for their default 64
-	Ordered    uint32 // default 0
-	Counted    uint32 // default 0
-	Shuffled   uint32 // default 0
+	Shuffled   bool   // default false
 }
 
 // call dispatches x × y × z workgroups.
@@ -4071,14 +3946,14 @@ func (k selectKernel) call(x, y, z uint32) vk.Call {
 	if k.LocalSizeX != 0 {
 		a.spec[0] = k.LocalSizeX
 	}
-	if k.Ordered != 0 {
-		a.spec[1] = k.Ordered
+	if k.Order.Buffer != nil {
+		a.spec[1] = 1
 	}
-	if k.Counted != 0 {
-		a.spec[2] = k.Counted
+	if k.Among.Buffer != nil {
+		a.spec[2] = 1
 	}
-	if k.Shuffled != 0 {
-		a.spec[3] = k.Shuffled
+	if k.Shuffled {
+		a.spec[3] = 1
 	}
 	return vk.Call{Shader: selectShader, Groups: [3]uint32{x, y, z}, Label: "ec/select", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
@@ -4112,19 +3987,13 @@ var sepCmaShader = &vk.Shader{
 
 // sepCmaKernel is shaders/ec/sep_cma.comp.
 type sepCmaKernel struct {
-	First           vk.Range // readonly vec4
-	FirstTexels     vk.Range // readonly vec4 rgba32f
-	Second          vk.Range // readonly vec4
-	SecondTexels    vk.Range // readonly vec4 rgba32f
-	Mean            vk.Range // read-write vec4
-	MeanTexels      vk.Range // readonly vec4 rgba32f
-	Variance        vk.Range // read-write vec4
-	VarianceTexels  vk.Range // readonly vec4 rgba32f
-	Deviation       vk.Range // read-write vec4
-	DeviationTexels vk.Range // readonly vec4 rgba32f
-	Path            vk.Range // read-write vec4
-	PathTexels      vk.Range // readonly vec4 rgba32f
-	Factors         vk.Range // readonly vec4
+	First     vk.Range // readonly vec4
+	Second    vk.Range // readonly vec4
+	Mean      vk.Range // read-write vec4
+	Variance  vk.Range // read-write vec4
+	Deviation vk.Range // read-write vec4
+	Path      vk.Range // read-write vec4
+	Factors   vk.Range // readonly vec4
 
 	Splits  uint32 // push constants, in order
 	Row     uint32
@@ -4145,7 +4014,7 @@ func (k sepCmaKernel) call(x, y, z uint32) vk.Call {
 		push   [28]byte
 		spec   [2]uint32
 	})
-	a.ranges = [13]vk.Range{k.First, k.FirstTexels, k.Second, k.SecondTexels, k.Mean, k.MeanTexels, k.Variance, k.VarianceTexels, k.Deviation, k.DeviationTexels, k.Path, k.PathTexels, k.Factors}
+	a.ranges = [13]vk.Range{k.First, k.First, k.Second, k.Second, k.Mean, k.Mean, k.Variance, k.Variance, k.Deviation, k.Deviation, k.Path, k.Path, k.Factors}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Splits)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
 	binary.LittleEndian.PutUint32(a.push[8:], math.Float32bits(k.Keep))
@@ -4186,13 +4055,11 @@ var sepPathShader = &vk.Shader{
 
 // sepPathKernel is shaders/ec/sep_path.comp.
 type sepPathKernel struct {
-	First       vk.Range // readonly vec4
-	FirstTexels vk.Range // readonly vec4 rgba32f
-	Path        vk.Range // read-write vec4
-	PathTexels  vk.Range // readonly vec4 rgba32f
-	Sigma       vk.Range // read-write float
-	Factors     vk.Range // writeonly vec4
-	Clock       vk.Range // readonly uint
+	First   vk.Range // readonly vec4
+	Path    vk.Range // read-write vec4
+	Sigma   vk.Range // read-write float
+	Factors vk.Range // writeonly vec4
+	Clock   vk.Range // readonly uint
 
 	Splits  uint32 // push constants, in order
 	Row     uint32
@@ -4214,7 +4081,7 @@ func (k sepPathKernel) call(x, y, z uint32) vk.Call {
 		push   [32]byte
 		spec   [2]uint32
 	})
-	a.ranges = [7]vk.Range{k.First, k.FirstTexels, k.Path, k.PathTexels, k.Sigma, k.Factors, k.Clock}
+	a.ranges = [7]vk.Range{k.First, k.First, k.Path, k.Path, k.Sigma, k.Factors, k.Clock}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Splits)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
 	binary.LittleEndian.PutUint32(a.push[8:], math.Float32bits(k.Keep))
@@ -4317,17 +4184,16 @@ var shapeShader = &vk.Shader{
 
 // shapeKernel is shaders/ec/shape.comp.
 type shapeKernel struct {
-	Fitness       vk.Range // readonly float
-	FitnessTexels vk.Range // readonly vec4 rgba32f
-	Rank          vk.Range // readonly uint
-	Utility       vk.Range // readonly float
-	Weight        vk.Range // writeonly float
+	Fitness vk.Range // readonly float
+	Rank    vk.Range // readonly uint
+	Utility vk.Range // readonly float
+	Weight  vk.Range // writeonly float
 
 	Population uint32 // push constants, in order
 
 	Workgroup  uint32 // specialization constants, zero for their default 64
 	Shape      uint32 // default 0
-	Center     uint32 // default 0
+	Center     bool   // default false
 	TexelLoads uint32 // default 0
 }
 
@@ -4338,7 +4204,7 @@ func (k shapeKernel) call(x, y, z uint32) vk.Call {
 		push   [4]byte
 		spec   [4]uint32
 	})
-	a.ranges = [5]vk.Range{k.Fitness, k.FitnessTexels, k.Rank, k.Utility, k.Weight}
+	a.ranges = [5]vk.Range{k.Fitness, k.Fitness, k.Rank, k.Utility, k.Weight}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
 	a.spec = [4]uint32{64, 0, 0, 0}
 	if k.Workgroup != 0 {
@@ -4347,8 +4213,8 @@ func (k shapeKernel) call(x, y, z uint32) vk.Call {
 	if k.Shape != 0 {
 		a.spec[1] = k.Shape
 	}
-	if k.Center != 0 {
-		a.spec[2] = k.Center
+	if k.Center {
+		a.spec[2] = 1
 	}
 	if k.TexelLoads != 0 {
 		a.spec[3] = k.TexelLoads
@@ -4382,16 +4248,12 @@ var snesShader = &vk.Shader{
 
 // snesKernel is shaders/ec/snes.comp.
 type snesKernel struct {
-	First           vk.Range // readonly vec4
-	FirstTexels     vk.Range // readonly vec4 rgba32f
-	Second          vk.Range // readonly vec4
-	SecondTexels    vk.Range // readonly vec4 rgba32f
-	Mean            vk.Range // read-write vec4
-	MeanTexels      vk.Range // readonly vec4 rgba32f
-	Deviation       vk.Range // read-write vec4
-	DeviationTexels vk.Range // readonly vec4 rgba32f
-	LearningRate    vk.Range // readonly float
-	DeviationRate   vk.Range // readonly float
+	First         vk.Range // readonly vec4
+	Second        vk.Range // readonly vec4
+	Mean          vk.Range // read-write vec4
+	Deviation     vk.Range // read-write vec4
+	LearningRate  vk.Range // readonly float
+	DeviationRate vk.Range // readonly float
 
 	Splits uint32 // push constants, in order
 	Row    uint32
@@ -4407,7 +4269,7 @@ func (k snesKernel) call(x, y, z uint32) vk.Call {
 		push   [8]byte
 		spec   [2]uint32
 	})
-	a.ranges = [10]vk.Range{k.First, k.FirstTexels, k.Second, k.SecondTexels, k.Mean, k.MeanTexels, k.Deviation, k.DeviationTexels, k.LearningRate, k.DeviationRate}
+	a.ranges = [10]vk.Range{k.First, k.First, k.Second, k.Second, k.Mean, k.Mean, k.Deviation, k.Deviation, k.LearningRate, k.DeviationRate}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Splits)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
 	a.spec = [2]uint32{64, 0}
@@ -4434,13 +4296,13 @@ var stopMetricsShader = &vk.Shader{
 		{Name: "Worst", Index: 7, Access: vk.Write},
 		{Name: "Spread", Index: 8, Access: vk.Write},
 		{Name: "Relative", Index: 9, Access: vk.Write},
-		{Name: "Low", Index: 10, Access: vk.Read},
-		{Name: "candidates_low_texels", Index: 11, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "CandidatesLow", Index: 10, Access: vk.Read, Optional: true},
+		{Name: "candidates_low_texels", Index: 11, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
 	},
 	PushBytes: 12,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
-		{Name: "DOUBLE_FLOAT", ID: 1, Default: 0},
+		{Name: "HAS_CANDIDATES_LOW", ID: 1, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -4449,26 +4311,22 @@ var stopMetricsShader = &vk.Shader{
 
 // stopMetricsKernel is shaders/ec/stop_metrics.comp.
 type stopMetricsKernel struct {
-	Fitness             vk.Range // readonly float
-	FitnessTexels       vk.Range // readonly vec4 rgba32f
-	Rank                vk.Range // readonly uint
-	Candidates          vk.Range // readonly vec4
-	CandidatesTexels    vk.Range // readonly vec4 rgba32f
-	Median              vk.Range // writeonly float
-	Quarter             vk.Range // writeonly float
-	Worst               vk.Range // writeonly float
-	Spread              vk.Range // writeonly float
-	Relative            vk.Range // writeonly float
-	Low                 vk.Range // readonly vec4
-	CandidatesLowTexels vk.Range // readonly vec4 rgba32f
+	Fitness       vk.Range // readonly float
+	Rank          vk.Range // readonly uint
+	Candidates    vk.Range // readonly vec4
+	Median        vk.Range // writeonly float
+	Quarter       vk.Range // writeonly float
+	Worst         vk.Range // writeonly float
+	Spread        vk.Range // writeonly float
+	Relative      vk.Range // writeonly float
+	CandidatesLow vk.Range // readonly vec4, optional
 
 	Population uint32 // push constants, in order
 	Window     uint32
 	Row        uint32
 
-	Workgroup   uint32 // specialization constants, zero for their default 64
-	DoubleFloat uint32 // default 0
-	TexelLoads  uint32 // default 0
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
 }
 
 // call dispatches x × y × z workgroups.
@@ -4478,7 +4336,7 @@ func (k stopMetricsKernel) call(x, y, z uint32) vk.Call {
 		push   [12]byte
 		spec   [3]uint32
 	})
-	a.ranges = [12]vk.Range{k.Fitness, k.FitnessTexels, k.Rank, k.Candidates, k.CandidatesTexels, k.Median, k.Quarter, k.Worst, k.Spread, k.Relative, k.Low, k.CandidatesLowTexels}
+	a.ranges = [12]vk.Range{k.Fitness, k.Fitness, k.Rank, k.Candidates, k.Candidates, k.Median, k.Quarter, k.Worst, k.Spread, k.Relative, k.CandidatesLow, k.CandidatesLow}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Window)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Row)
@@ -4486,8 +4344,8 @@ func (k stopMetricsKernel) call(x, y, z uint32) vk.Call {
 	if k.Workgroup != 0 {
 		a.spec[0] = k.Workgroup
 	}
-	if k.DoubleFloat != 0 {
-		a.spec[1] = k.DoubleFloat
+	if k.CandidatesLow.Buffer != nil {
+		a.spec[1] = 1
 	}
 	if k.TexelLoads != 0 {
 		a.spec[2] = k.TexelLoads
@@ -4516,11 +4374,9 @@ var sumShader = &vk.Shader{
 
 // sumKernel is shaders/ec/sum.comp.
 type sumKernel struct {
-	A       vk.Range // readonly vec4
-	ATexels vk.Range // readonly vec4 rgba32f
-	B       vk.Range // readonly vec4
-	BTexels vk.Range // readonly vec4 rgba32f
-	C       vk.Range // writeonly vec4
+	A vk.Range // readonly vec4
+	B vk.Range // readonly vec4
+	C vk.Range // writeonly vec4
 
 	Fours uint32 // push constants, in order
 	Alpha float32
@@ -4537,7 +4393,7 @@ func (k sumKernel) call(x, y, z uint32) vk.Call {
 		push   [12]byte
 		spec   [2]uint32
 	})
-	a.ranges = [5]vk.Range{k.A, k.ATexels, k.B, k.BTexels, k.C}
+	a.ranges = [5]vk.Range{k.A, k.A, k.B, k.B, k.C}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Fours)
 	binary.LittleEndian.PutUint32(a.push[4:], math.Float32bits(k.Alpha))
 	binary.LittleEndian.PutUint32(a.push[8:], math.Float32bits(k.Beta))
@@ -4575,7 +4431,6 @@ var summarizeShader = &vk.Shader{
 // summarizeKernel is shaders/ec/summarize.comp.
 type summarizeKernel struct {
 	Raw       vk.Range // readonly float
-	RawTexels vk.Range // readonly vec4 rgba32f
 	Fitness   vk.Range // writeonly float
 	Best      vk.Range // read-write float
 	Candidate vk.Range // writeonly uint
@@ -4595,7 +4450,7 @@ func (k summarizeKernel) call(x, y, z uint32) vk.Call {
 		push   [4]byte
 		spec   [2]uint32
 	})
-	a.ranges = [7]vk.Range{k.Raw, k.RawTexels, k.Fitness, k.Best, k.Candidate, k.Improved, k.Summary}
+	a.ranges = [7]vk.Range{k.Raw, k.Raw, k.Fitness, k.Best, k.Candidate, k.Improved, k.Summary}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
 	a.spec = [2]uint32{64, 0}
 	if k.Workgroup != 0 {
@@ -4658,7 +4513,7 @@ var uniformShader = &vk.Shader{
 	Bindings: []vk.Binding{
 		{Name: "Low", Index: 0, Access: vk.Read},
 		{Name: "High", Index: 1, Access: vk.Read},
-		{Name: "Pick", Index: 2, Access: vk.Read},
+		{Name: "Pick", Index: 2, Access: vk.Read, Optional: true},
 		{Name: "Candidates", Index: 3, Access: vk.Write},
 		{Name: "Clock", Index: 4, Access: vk.Read},
 		{Name: "low_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4},
@@ -4667,7 +4522,7 @@ var uniformShader = &vk.Shader{
 	PushBytes: 20,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
-		{Name: "PICKED", ID: 1, Default: 0},
+		{Name: "HAS_PICK", ID: 1, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -4678,11 +4533,9 @@ var uniformShader = &vk.Shader{
 type uniformKernel struct {
 	Low        vk.Range // readonly vec4
 	High       vk.Range // readonly vec4
-	Pick       vk.Range // readonly uint
+	Pick       vk.Range // readonly uint, optional
 	Candidates vk.Range // writeonly vec4
 	Clock      vk.Range // readonly uint
-	LowTexels  vk.Range // readonly vec4 rgba32f
-	HighTexels vk.Range // readonly vec4 rgba32f
 
 	Seed   uint32 // push constants, in order
 	Stream uint32
@@ -4691,7 +4544,6 @@ type uniformKernel struct {
 	First  uint32
 
 	LocalSizeX uint32 // specialization constants, zero for their default 64
-	Picked     uint32 // default 0
 	TexelLoads uint32 // default 0
 }
 
@@ -4702,7 +4554,7 @@ func (k uniformKernel) call(x, y, z uint32) vk.Call {
 		push   [20]byte
 		spec   [3]uint32
 	})
-	a.ranges = [7]vk.Range{k.Low, k.High, k.Pick, k.Candidates, k.Clock, k.LowTexels, k.HighTexels}
+	a.ranges = [7]vk.Range{k.Low, k.High, k.Pick, k.Candidates, k.Clock, k.Low, k.High}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Row)
@@ -4712,8 +4564,8 @@ func (k uniformKernel) call(x, y, z uint32) vk.Call {
 	if k.LocalSizeX != 0 {
 		a.spec[0] = k.LocalSizeX
 	}
-	if k.Picked != 0 {
-		a.spec[1] = k.Picked
+	if k.Pick.Buffer != nil {
+		a.spec[1] = 1
 	}
 	if k.TexelLoads != 0 {
 		a.spec[2] = k.TexelLoads
@@ -4728,7 +4580,7 @@ var varyShader = &vk.Shader{
 		{Name: "Population", Index: 0, Access: vk.Read},
 		{Name: "population_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
 		{Name: "Parent", Index: 2, Access: vk.Read},
-		{Name: "Pick", Index: 3, Access: vk.Read},
+		{Name: "Pick", Index: 3, Access: vk.Read, Optional: true},
 		{Name: "Clock", Index: 4, Access: vk.Read},
 		{Name: "CrossoverRate", Index: 5, Access: vk.Read},
 		{Name: "MutationRate", Index: 6, Access: vk.Read},
@@ -4744,7 +4596,7 @@ var varyShader = &vk.Shader{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 		{Name: "CROSSOVER", ID: 1, Default: 0},
 		{Name: "MUTATION", ID: 2, Default: 0},
-		{Name: "PICKED", ID: 3, Default: 0},
+		{Name: "HAS_PICK", ID: 3, Default: 0},
 		{Name: "BEGIN_AS_IS", ID: 4, Default: 0},
 		{Name: "ONE_CHILD", ID: 5, Default: 0},
 		{Name: "BOUNDED", ID: 22, Default: 0},
@@ -4756,19 +4608,16 @@ var varyShader = &vk.Shader{
 
 // varyKernel is shaders/ec/vary.comp.
 type varyKernel struct {
-	Population       vk.Range // readonly vec4
-	PopulationTexels vk.Range // readonly vec4 rgba32f
-	Parent           vk.Range // readonly uint
-	Pick             vk.Range // readonly uint
-	Clock            vk.Range // readonly uint
-	CrossoverRate    vk.Range // readonly float
-	MutationRate     vk.Range // readonly float
-	MutationStd      vk.Range // readonly float
-	Candidates       vk.Range // writeonly vec4
-	Low              vk.Range // readonly vec4
-	LowTexels        vk.Range // readonly vec4 rgba32f
-	High             vk.Range // readonly vec4
-	HighTexels       vk.Range // readonly vec4 rgba32f
+	Population    vk.Range // readonly vec4
+	Parent        vk.Range // readonly uint
+	Pick          vk.Range // readonly uint, optional
+	Clock         vk.Range // readonly uint
+	CrossoverRate vk.Range // readonly float
+	MutationRate  vk.Range // readonly float
+	MutationStd   vk.Range // readonly float
+	Candidates    vk.Range // writeonly vec4
+	Low           vk.Range // readonly vec4
+	High          vk.Range // readonly vec4
 
 	Seed            uint32 // push constants, in order
 	CrossoverStream uint32
@@ -4788,10 +4637,9 @@ type varyKernel struct {
 	LocalSizeX uint32 // specialization constants, zero for their default 64
 	Crossover  uint32 // default 0
 	Mutation   uint32 // default 0
-	Picked     uint32 // default 0
-	BeginAsIs  uint32 // default 0
-	OneChild   uint32 // default 0
-	Bounded    uint32 // default 0
+	BeginAsIs  bool   // default false
+	OneChild   bool   // default false
+	Bounded    bool   // default false
 	TexelLoads uint32 // default 0
 }
 
@@ -4802,7 +4650,7 @@ func (k varyKernel) call(x, y, z uint32) vk.Call {
 		push   [56]byte
 		spec   [8]uint32
 	})
-	a.ranges = [13]vk.Range{k.Population, k.PopulationTexels, k.Parent, k.Pick, k.Clock, k.CrossoverRate, k.MutationRate, k.MutationStd, k.Candidates, k.Low, k.LowTexels, k.High, k.HighTexels}
+	a.ranges = [13]vk.Range{k.Population, k.Population, k.Parent, k.Pick, k.Clock, k.CrossoverRate, k.MutationRate, k.MutationStd, k.Candidates, k.Low, k.Low, k.High, k.High}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
 	binary.LittleEndian.PutUint32(a.push[4:], k.CrossoverStream)
 	binary.LittleEndian.PutUint32(a.push[8:], k.MutationStream)
@@ -4827,17 +4675,17 @@ func (k varyKernel) call(x, y, z uint32) vk.Call {
 	if k.Mutation != 0 {
 		a.spec[2] = k.Mutation
 	}
-	if k.Picked != 0 {
-		a.spec[3] = k.Picked
+	if k.Pick.Buffer != nil {
+		a.spec[3] = 1
 	}
-	if k.BeginAsIs != 0 {
-		a.spec[4] = k.BeginAsIs
+	if k.BeginAsIs {
+		a.spec[4] = 1
 	}
-	if k.OneChild != 0 {
-		a.spec[5] = k.OneChild
+	if k.OneChild {
+		a.spec[5] = 1
 	}
-	if k.Bounded != 0 {
-		a.spec[6] = k.Bounded
+	if k.Bounded {
+		a.spec[6] = 1
 	}
 	if k.TexelLoads != 0 {
 		a.spec[7] = k.TexelLoads
@@ -4908,12 +4756,11 @@ var xnesShapeShader = &vk.Shader{
 
 // xnesShapeKernel is shaders/ec/xnes_shape.comp.
 type xnesShapeKernel struct {
-	Gradient       vk.Range // readonly vec4
-	GradientTexels vk.Range // readonly vec4 rgba32f
-	Trace          vk.Range // readonly float
-	ShapeRate      vk.Range // readonly float
-	Exponent       vk.Range // writeonly vec4
-	Term           vk.Range // writeonly vec4
+	Gradient  vk.Range // readonly vec4
+	Trace     vk.Range // readonly float
+	ShapeRate vk.Range // readonly float
+	Exponent  vk.Range // writeonly vec4
+	Term      vk.Range // writeonly vec4
 
 	Dim   uint32 // push constants, in order
 	Row   uint32
@@ -4931,7 +4778,7 @@ func (k xnesShapeKernel) call(x, y, z uint32) vk.Call {
 		push   [16]byte
 		spec   [2]uint32
 	})
-	a.ranges = [6]vk.Range{k.Gradient, k.GradientTexels, k.Trace, k.ShapeRate, k.Exponent, k.Term}
+	a.ranges = [6]vk.Range{k.Gradient, k.Gradient, k.Trace, k.ShapeRate, k.Exponent, k.Term}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Dim)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
 	binary.LittleEndian.PutUint32(a.push[8:], math.Float32bits(k.Terms))
@@ -4973,9 +4820,7 @@ var xnesStepShader = &vk.Shader{
 type xnesStepKernel struct {
 	Gradient      vk.Range // readonly float
 	Moved         vk.Range // readonly vec4
-	MovedTexels   vk.Range // readonly vec4 rgba32f
 	Mean          vk.Range // read-write vec4
-	MeanTexels    vk.Range // readonly vec4 rgba32f
 	Sigma         vk.Range // read-write float
 	Trace         vk.Range // writeonly float
 	LearningRate  vk.Range // readonly float
@@ -4995,7 +4840,7 @@ func (k xnesStepKernel) call(x, y, z uint32) vk.Call {
 		push   [8]byte
 		spec   [2]uint32
 	})
-	a.ranges = [9]vk.Range{k.Gradient, k.Moved, k.MovedTexels, k.Mean, k.MeanTexels, k.Sigma, k.Trace, k.LearningRate, k.DeviationRate}
+	a.ranges = [9]vk.Range{k.Gradient, k.Moved, k.Moved, k.Mean, k.Mean, k.Sigma, k.Trace, k.LearningRate, k.DeviationRate}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Dim)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
 	a.spec = [2]uint32{64, 0}
@@ -5028,10 +4873,9 @@ var xnesWeighShader = &vk.Shader{
 
 // xnesWeighKernel is shaders/ec/xnes_weigh.comp.
 type xnesWeighKernel struct {
-	Noise       vk.Range // readonly vec4
-	NoiseTexels vk.Range // readonly vec4 rgba32f
-	Weight      vk.Range // readonly float
-	Weighted    vk.Range // writeonly vec4
+	Noise    vk.Range // readonly vec4
+	Weight   vk.Range // readonly float
+	Weighted vk.Range // writeonly vec4
 
 	Population uint32 // push constants, in order
 	Row        uint32
@@ -5047,7 +4891,7 @@ func (k xnesWeighKernel) call(x, y, z uint32) vk.Call {
 		push   [8]byte
 		spec   [2]uint32
 	})
-	a.ranges = [4]vk.Range{k.Noise, k.NoiseTexels, k.Weight, k.Weighted}
+	a.ranges = [4]vk.Range{k.Noise, k.Noise, k.Weight, k.Weighted}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
 	a.spec = [2]uint32{64, 0}

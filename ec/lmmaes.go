@@ -106,11 +106,11 @@ func (es *lmMAES) Ask(r *engine.Recorder) {
 		C: nn.Matrix{Tensor: es.gram, Stride: vectors * vectors, Row: vectors},
 	}.Record(r)
 	k := lmmaesProjectKernel{
-		Memory: es.memory.Range(), MemoryTexels: es.memory.Range(), Projection: es.projection.Range(), Clock: es.clock.Tensor().Range(),
+		Memory: es.memory.Range(), Projection: es.projection.Range(), Clock: es.clock.Tensor().Range(),
 		Seed: r.Engine().Seed(), Stream: es.noise.stream, Dim: uint32(es.space.Dim), Row: uint32(row), Population: uint32(population), Vectors: uint32(vectors),
 		Workgroup: r.WorkgroupFor(row / 4 * (vectors + 7) / 8),
 	}
-	k.Mirrored, k.Table, k.NoiseTexels, k.TableFours = es.noise.source(es.mean)
+	k.Mirrored, k.Table, k.TableFours = es.noise.source()
 	r.Dispatch(k.call(r.Share(members, population*int(r.Workgroup())), uint32(members), 1))
 	groups := r.Share(members, population)
 	r.Dispatch(lmmaesMixKernel{
@@ -123,14 +123,14 @@ func (es *lmMAES) Ask(r *engine.Recorder) {
 func (es *lmMAES) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
 	members, row := es.space.Members, es.space.Row()
 	k := lmmaesSampleKernel{
-		Mean: es.mean.Range(), MeanTexels: es.mean.Range(), Memory: es.memory.Range(), MemoryTexels: es.memory.Range(), Sigma: es.sigma.Range(),
-		Shares: es.shares.Range(), SharesTexels: es.shares.Range(), Pick: es.clock.Tensor().Range(), Clock: es.clock.Tensor().Range(),
+		Mean: es.mean.Range(), Memory: es.memory.Range(), Sigma: es.sigma.Range(),
+		Shares: es.shares.Range(), Clock: es.clock.Tensor().Range(),
 		Candidates: into.Range(), Seed: r.Engine().Seed(), Stream: es.noise.stream, Dim: uint32(es.space.Dim), Row: uint32(row),
 		Population: uint32(es.cfg.Population), Vectors: uint32(es.cfg.Vectors), Count: uint32(into.Len() / row / members), First: uint32(pick.First),
 	}
-	k.Mirrored, k.Table, k.NoiseTexels, k.TableFours = es.noise.source(es.mean)
+	k.Mirrored, k.Table, k.TableFours = es.noise.source()
 	if pick.Index != nil {
-		k.Pick, k.Picked = pick.Index.Range(), 1
+		k.Pick = pick.Index.Range()
 	}
 	count := int(k.Count) * row / 4
 	groups := r.Share(members, count)
@@ -145,15 +145,15 @@ func (es *lmMAES) Tell(r *engine.Recorder, told Told) {
 	d, vectors, population := es.space.diagonal(r, es.sums), es.cfg.Vectors, es.cfg.Population
 	c := min(1, 2*float64(population)/float64(es.space.Dim)) // c_σ
 	r.Dispatch(lmmaesPathKernel{
-		First: es.sums.Range(), FirstTexels: es.sums.Range(), Path: es.path.Range(), PathTexels: es.path.Range(), Weight: es.weights.Range(),
+		First: es.sums.Range(), Path: es.path.Range(), Weight: es.weights.Range(),
 		Shares: es.shares.Range(), Sigma: es.sigma.Range(), Factors: es.factors.Range(), Splits: d.splits, Dim: uint32(es.space.Dim), Row: d.row,
 		Population: uint32(population), Vectors: uint32(vectors), Keep: float32(1 - c), Gain: float32(math.Sqrt(es.mass * c * (2 - c))), Rate: float32(c / 2),
 		Workgroup: r.WorkgroupFor(es.space.Row()/4*(int(d.splits)+1) + vectors*population),
 	}.call(d.members, 1, 1))
 	groups := r.Share(es.space.Members, es.space.Row()/4)
 	r.Dispatch(lmmaesUpdateKernel{
-		First: es.sums.Range(), FirstTexels: es.sums.Range(), Factors: es.factors.Range(), Rates: es.rates.Range(), Mean: es.mean.Range(),
-		Memory: es.memory.Range(), MemoryTexels: es.memory.Range(), Splits: d.splits, Row: d.row, Vectors: uint32(vectors),
+		First: es.sums.Range(), Factors: es.factors.Range(), Rates: es.rates.Range(), Mean: es.mean.Range(),
+		Memory: es.memory.Range(), Splits: d.splits, Row: d.row, Vectors: uint32(vectors),
 		LocalSizeX: r.WorkgroupFor(es.space.Row() / 4 * (int(d.splits) + vectors) / int(groups)),
 	}.call(groups, d.members, 1))
 }

@@ -167,24 +167,24 @@ func (a *archive) Tell(r *engine.Recorder, told Told) {
 	}
 	size, members, row, p := r.Workgroup(), uint32(a.bounds.space.Members), a.bounds.space.Row(), uint32(a.cfg.Population)
 	k := elitesCellKernel{
-		Raw: told.Raw.Range(), Descriptor: told.Descriptor.Range(), Grid: a.grid.Range(), GridTexels: a.grid.Range(), Cell: a.cell.Range(), Population: p, Cells: uint32(a.cells), Descriptors: uint32(a.descriptor), LocalSizeX: size,
+		Raw: told.Raw.Range(), Descriptor: told.Descriptor.Range(), Grid: a.grid.Range(), Cell: a.cell.Range(), Population: p, Cells: uint32(a.cells), Descriptors: uint32(a.descriptor), LocalSizeX: size,
 	}
 	if a.centroids {
-		k.Centroids = 1
+		k.Centroids = true
 	}
 	r.Dispatch(k.call((p+size-1)/size, members, 1))
 	r.Dispatch(elitesEnterKernel{
-		Raw: told.Raw.Range(), Rank: told.Rank.Range(), Descriptor: told.Descriptor.Range(), RankTexels: told.Rank.Range(), Cell: a.cell.Range(), CellTexels: a.cell.Range(),
+		Raw: told.Raw.Range(), Rank: told.Rank.Range(), Descriptor: told.Descriptor.Range(), Cell: a.cell.Range(),
 		Entered: a.entered.Range(), Fitness: a.fitness.Range(), Behaviour: a.behaviour.Range(), Population: p, Cells: uint32(a.cells), Descriptors: uint32(a.descriptor), LocalSizeX: size,
 	}.call((p+size-1)/size, members, 1))
 	count := int(p) * row / 4
 	groups := r.Share(int(members), count)
 	r.Dispatch(elitesPlaceKernel{
-		Cell: a.entered.Range(), Candidates: a.offspring.Range(), CandidatesTexels: a.offspring.Range(), Archive: a.rows.Range(), Row: uint32(row), Population: p,
+		Cell: a.entered.Range(), Candidates: a.offspring.Range(), Archive: a.rows.Range(), Row: uint32(row), Population: p,
 		Cells: uint32(a.cells), LocalSizeX: r.WorkgroupFor(count / int(groups)),
 	}.call(groups, members, 1))
 	r.Dispatch(elitesListKernel{
-		Fitness: a.fitness.Range(), FitnessTexels: a.fitness.Range(), Occupied: a.occupied.Range(), Held: a.held.Range(), Summary: a.summary.Range(),
+		Fitness: a.fitness.Range(), Occupied: a.occupied.Range(), Held: a.held.Range(), Summary: a.summary.Range(),
 		Cells: uint32(a.cells), Worst: float32(a.cfg.Worst), Workgroup: r.WorkgroupFor(2 * a.cells),
 	}.call(members, 1, 1))
 	r.Copy(a.best, told.Fittest)

@@ -185,13 +185,13 @@ func (d *moead) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
 func (d *moead) Tell(r *engine.Recorder, told Told) {
 	n, members, objectives := uint32(d.stored.size), d.stored.space.Members, d.stored.space.Objectives
 	r.Dispatch(moeadIdealKernel{
-		Children: told.Objectives.Range(), ChildrenTexels: told.Objectives.Range(), Ideal: d.ideal.Range(), Population: n, Objective: uint32(objectives),
+		Children: told.Objectives.Range(), Ideal: d.ideal.Range(), Population: n, Objective: uint32(objectives),
 		Workgroup: r.WorkgroupFor(int(n)),
 	}.call(uint32(objectives), uint32(members), 1))
 	size := r.Workgroup()
 	r.Dispatch(moeadUpdateKernel{
-		Children: told.Objectives.Range(), ChildrenTexels: told.Objectives.Range(), Own: d.objectives.Range(), Ideal: d.ideal.Range(), Weight: d.weight.Range(),
-		WeightTexels: d.weight.Range(), Reader: d.reader.Range(), Clock: d.clock.Tensor().Range(), Order: d.order.Range(), Population: n, Objective: uint32(objectives),
+		Children: told.Objectives.Range(), Own: d.objectives.Range(), Ideal: d.ideal.Range(), Weight: d.weight.Range(),
+		Reader: d.reader.Range(), Clock: d.clock.Tensor().Range(), Order: d.order.Range(), Population: n, Objective: uint32(objectives),
 		Penalty: float32(d.cfg.Penalty), Decomposition: uint32(d.cfg.Decomposition), Fours: uint32((objectives + 3) / 4), LocalSizeX: size,
 	}.call((n+size-1)/size, uint32(members), 1))
 	d.variation.Offspring(r, d.stored.rows, d.parents, Pick{Index: d.order}, d.stored.size, d.next)

@@ -59,16 +59,13 @@ func (n *Noise) Constants(ctx context.Context, seed uint32) error {
 func (n *Noise) Candidates(r *engine.Recorder, mean, deviation *engine.Tensor, pick Pick, into *engine.Tensor) {
 	members, row := n.space.Members, n.space.Row()
 	k := sampleKernel{
-		Mean: mean.Range(), MeanTexels: mean.Range(), Deviation: deviation.Range(), DeviationTexels: deviation.Range(), Deviations: deviation.Range(),
-		Candidates: into.Range(), Pick: n.clock.Tensor().Range(), Clock: n.clock.Tensor().Range(),
-		Seed: r.Engine().Seed(), Stream: n.stream, Dim: uint32(n.space.Dim), Row: uint32(row), Count: uint32(into.Len() / row / members), First: uint32(pick.First),
+		Mean: mean.Range(), Deviation: deviation.Range(),
+		Candidates: into.Range(), Clock: n.clock.Tensor().Range(),
+		Seed: r.Engine().Seed(), Stream: n.stream, Dim: uint32(n.space.Dim), Row: uint32(row), Count: uint32(into.Len() / row / members), First: uint32(pick.First), Diagonal: deviation.Len() == mean.Len(),
 	}
-	k.Mirrored, k.Table, k.NoiseTexels, k.TableFours = n.source(mean)
+	k.Mirrored, k.Table, k.TableFours = n.source()
 	if pick.Index != nil {
-		k.Pick, k.Picked = pick.Index.Range(), 1
-	}
-	if deviation.Len() == mean.Len() {
-		k.Diagonal = 1
+		k.Pick = pick.Index.Range()
 	}
 	count := int(k.Count) * row / 4
 	groups := r.Share(members, count)
@@ -76,15 +73,12 @@ func (n *Noise) Candidates(r *engine.Recorder, mean, deviation *engine.Tensor, p
 	r.Dispatch(k.call(groups, uint32(members), 1))
 }
 
-// source is where kernels take the noise from; any tensor does where there is no table.
-func (n *Noise) source(any *engine.Tensor) (mirrored uint32, table, texels vk.Range, fours uint32) {
-	if n.mirrored {
-		mirrored = 1
-	}
+// source is where kernels take the noise from, in the form of their fields.
+func (n *Noise) source() (mirrored bool, table vk.Range, fours uint32) {
 	if n.table == nil {
-		return mirrored, any.Range(), any.Range(), 0
+		return n.mirrored, vk.Range{}, 0
 	}
-	return mirrored, n.table.Range(), n.table.Range(), uint32(n.table.Len() / 4)
+	return n.mirrored, n.table.Range(), uint32(n.table.Len() / 4)
 }
 
 // Splits is how many parts sums of noise are best recorded in: the first axis of what Sum writes.
@@ -116,16 +110,16 @@ func (n *Noise) Sum(r *engine.Recorder, weight *engine.Tensor, scale float64, de
 	members, row := n.space.Members, n.space.Row()
 	splits := first.Len() / (members * row)
 	k := noiseSumsKernel{
-		Weight: weight.Range(), WeightTexels: weight.Range(), Deviation: weight.Range(), First: first.Range(), Second: first.Range(),
+		Weight: weight.Range(), First: first.Range(),
 		Clock: n.clock.Tensor().Range(), Seed: r.Engine().Seed(), Stream: n.stream, Dim: uint32(n.space.Dim), Row: uint32(row),
 		Population: uint32(n.population), Scale: float32(scale), LocalSizeX: r.Workgroup(),
 	}
-	k.Mirrored, k.Table, k.NoiseTexels, k.TableFours = n.source(weight)
+	k.Mirrored, k.Table, k.TableFours = n.source()
 	if deviation != nil {
-		k.Deviation, k.PerDeviation = deviation.Range(), 1
+		k.Deviation = deviation.Range()
 	}
 	if second != nil {
-		k.Second, k.Squares = second.Range(), 1
+		k.Second = second.Range()
 	}
 	// One block of four numbers an invocation: its loop is over candidates.
 	groups := (uint32(row/4) + k.LocalSizeX - 1) / k.LocalSizeX

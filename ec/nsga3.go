@@ -102,17 +102,17 @@ func (n *nsga3) Tell(r *engine.Recorder, told Told) {
 	groups, size := c.groups(r)
 	c.record(r, n.objectives, told.Objectives)
 	r.Dispatch(nsga3NormalizeKernel{
-		Merged: c.objectives.Range(), MergedTexels: c.objectives.Range(), Front: c.front.Range(), Ideal: n.ideal.Range(), Worst: n.worst.Range(),
+		Merged: c.objectives.Range(), Front: c.front.Range(), Ideal: n.ideal.Range(), Worst: n.worst.Range(),
 		Extreme: n.extreme.Range(), Inverse: n.inverse.Range(), Origin: n.origin.Range(), Candidates: uint32(c.size()), Fours: c.fours(),
 		K: uint32(c.space.Objectives), Workgroup: r.WorkgroupFor(c.size() * c.space.Objectives * (c.space.Objectives + 1) / 16),
 	}.call(members, 1, 1))
 	r.Dispatch(nsga3AssociateKernel{
-		Merged: c.objectives.Range(), MergedTexels: c.objectives.Range(), Front: c.front.Range(), Divided: c.divided.Range(), Inverse: n.inverse.Range(),
-		Origin: n.origin.Range(), Lines: n.lines.Range(), LinesTexels: n.lines.Range(), Clock: n.clock.Tensor().Range(), Niche: n.niche.Range(),
+		Merged: c.objectives.Range(), Front: c.front.Range(), Divided: c.divided.Range(), Inverse: n.inverse.Range(),
+		Origin: n.origin.Range(), Lines: n.lines.Range(), Clock: n.clock.Tensor().Range(), Niche: n.niche.Range(),
 		Seed: r.Engine().Seed(), Stream: engine.Stream("ec/niche"), Candidates: uint32(c.size()), References: uint32(len(n.points)), Fours: c.fours(), LocalSizeX: size,
 	}.call(groups, members, 1))
 	r.Dispatch(nsga3NicheKernel{
-		Front: c.front.Range(), Niche: n.niche.Range(), NicheTexels: n.niche.Range(), Clock: n.clock.Tensor().Range(), Key: c.key.Range(),
+		Front: c.front.Range(), Niche: n.niche.Range(), Clock: n.clock.Tensor().Range(), Key: c.key.Range(),
 		Seed: r.Engine().Seed(), Stream: engine.Stream("ec/niche_turn"), Candidates: uint32(c.size()), LocalSizeX: size,
 	}.call(groups, members, 1))
 	n.survive(r)

@@ -30,7 +30,7 @@ func newObjectives(s *engine.State, space Space, population int, strategy MultiO
 func (o *objectives) record(r *engine.Recorder, evaluated *engine.Tensor) Told {
 	population := o.finite.Len() / o.space.Members / o.space.Objectives
 	r.Dispatch(objectivesKernel{
-		Raw: evaluated.Range(), RawTexels: evaluated.Range(), Objectives: o.finite.Range(), NotFinite: o.notFinite.Range(),
+		Raw: evaluated.Range(), Objectives: o.finite.Range(), NotFinite: o.notFinite.Range(),
 		Population: uint32(population), Objective: uint32(o.space.Objectives), Workgroup: r.WorkgroupFor(2 * population * o.space.Objectives),
 	}.call(uint32(o.space.Members), 1, 1))
 	return Told{Objectives: o.finite}
@@ -52,7 +52,7 @@ func (o *objectives) Rows(m *engine.Metrics) func(*engine.Recorder) {
 		members, objectives := o.space.Members, o.space.Objectives
 		population := all.Len() / members / objectives
 		r.Dispatch(frontKernel{
-			Objectives: all.Range(), ObjectivesTexels: all.Range(), Summary: o.summary.Range(), Population: uint32(population), Objective: uint32(objectives),
+			Objectives: all.Range(), Summary: o.summary.Range(), Population: uint32(population), Objective: uint32(objectives),
 			Workgroup: pairsWorkgroup(r, population, objectives+1),
 		}.call(uint32(members), 1, 1))
 		for i, row := range rows {

@@ -90,8 +90,8 @@ func (p *pgpe) Tell(r *engine.Recorder, told Told) {
 	p.noise.Sum(r, p.weights, 1/float64(p.cfg.Population), nil, p.first, p.second)
 	d := p.space.diagonal(r, p.first)
 	r.Dispatch(pgpeKernel{
-		First: p.first.Range(), FirstTexels: p.first.Range(), Second: p.second.Range(), SecondTexels: p.second.Range(), Deviation: p.deviation.Range(),
-		DeviationTexels: p.deviation.Range(), DeviationRate: p.rate.Range(), MaxChange: p.change.Range(), Gradient: p.gradient.Range(),
+		First: p.first.Range(), Second: p.second.Range(), Deviation: p.deviation.Range(),
+		DeviationRate: p.rate.Range(), MaxChange: p.change.Range(), Gradient: p.gradient.Range(),
 		Splits: d.splits, Row: d.row, LocalSizeX: d.size,
 	}.call(d.groups, d.members, 1))
 	p.optimizer.Record(r, p.gradient)

@@ -30,14 +30,6 @@ func (b *bounds) constants(ctx context.Context) error {
 	return b.high.WriteFloat32(ctx, high)
 }
 
-// is is BOUNDED of shaders/ec/space.glsl.
-func (b *bounds) is() uint32 {
-	if b.space.Bounded() {
-		return 1
-	}
-	return 0
-}
-
 // notEvaluated is the fitness of stored candidates that have none yet.
 var notEvaluated = float32(math.NaN())
 
@@ -84,12 +76,12 @@ func (p *population) init(ctx context.Context, start []float32) error {
 func recordInitial(r *engine.Recorder, b *bounds, start *engine.Tensor, std float64, held, into *engine.Tensor) {
 	members, row := b.space.Members, b.space.Row()
 	k := initialKernel{
-		Population: into.Range(), Held: start.Range(), Low: b.low.Range(), LowTexels: b.low.Range(), High: b.high.Range(), HighTexels: b.high.Range(),
-		Start: start.Range(), StartTexels: start.Range(), Seed: b.eng.Seed(), InitialStream: initialStream, Dim: uint32(b.space.Dim),
-		Count: uint32(into.Len() / row / members), InitialStd: float32(std), Bounded: b.is(),
+		Population: into.Range(), Low: b.low.Range(), High: b.high.Range(),
+		Start: start.Range(), Seed: b.eng.Seed(), InitialStream: initialStream, Dim: uint32(b.space.Dim),
+		Count: uint32(into.Len() / row / members), InitialStd: float32(std), Bounded: b.space.Bounded(),
 	}
 	if held != nil {
-		k.Held, k.WhereEmpty = held.Range(), 1
+		k.Held = held.Range()
 	}
 	count := into.Len() / members / 4
 	groups := r.Share(members, count)
@@ -102,14 +94,14 @@ func recordInitial(r *engine.Recorder, b *bounds, start *engine.Tensor, std floa
 func (s Space) pickRows(r *engine.Recorder, from, others *engine.Tensor, pick Pick, into *engine.Tensor) {
 	members, row := s.Members, s.Row()
 	k := pickKernel{
-		Population: from.Range(), PopulationTexels: from.Range(), Others: from.Range(), OthersTexels: from.Range(), Pick: from.Range(), Candidates: into.Range(),
+		Population: from.Range(), Candidates: into.Range(),
 		Row: uint32(row), Size: uint32(from.Len() / row / members), Count: uint32(into.Len() / row / members), First: uint32(pick.First),
 	}
 	if others != nil {
-		k.Others, k.OthersTexels, k.More = others.Range(), others.Range(), uint32(others.Len()/row/members)
+		k.Others, k.More = others.Range(), uint32(others.Len()/row/members)
 	}
 	if pick.Index != nil {
-		k.Pick, k.Picked, k.Picks = pick.Index.Range(), 1, uint32(pick.Index.Len()/members)
+		k.Pick, k.Picks = pick.Index.Range(), uint32(pick.Index.Len()/members)
 	}
 	count := int(k.Count) * row / 4
 	groups := r.Share(members, count)

@@ -78,9 +78,9 @@ func (p *pso) Tell(r *engine.Recorder, told Told) {
 	count := p.size * p.space.Row() / 4
 	groups := r.Share(p.space.Members, count)
 	r.Dispatch(psoKernel{
-		Best: p.rows.Range(), BestTexels: p.rows.Range(), SwarmBest: p.best.Range(), SwarmBestTexels: p.best.Range(), Inertia: p.inertia.Range(),
+		Best: p.rows.Range(), SwarmBest: p.best.Range(), Inertia: p.inertia.Range(),
 		Cognitive: p.cognitive.Range(), Social: p.social.Range(), Clock: p.clock.Tensor().Range(), Position: p.position.rows.Range(), Velocity: p.velocity.Range(),
-		Low: p.low.Range(), LowTexels: p.low.Range(), High: p.high.Range(), HighTexels: p.high.Range(), Seed: r.Engine().Seed(), Stream: engine.Stream("ec/pso"),
-		Dim: uint32(p.space.Dim), Population: uint32(p.size), Bounded: p.is(), LocalSizeX: r.WorkgroupFor(count / int(groups)),
+		Low: p.low.Range(), High: p.high.Range(), Seed: r.Engine().Seed(), Stream: engine.Stream("ec/pso"),
+		Dim: uint32(p.space.Dim), Population: uint32(p.size), Bounded: p.space.Bounded(), LocalSizeX: r.WorkgroupFor(count / int(groups)),
 	}.call(groups, uint32(p.space.Members), 1))
 }

@@ -86,11 +86,11 @@ func (rs *randomSearch) Candidates(r *engine.Recorder, pick Pick, into *engine.T
 	members, row := rs.space.Members, rs.space.Row()
 	count := into.Len() / row / members
 	k := uniformKernel{
-		Low: rs.low.Range(), High: rs.high.Range(), Pick: rs.clock.Tensor().Range(), Candidates: into.Range(), Clock: rs.clock.Tensor().Range(),
-		LowTexels: rs.low.Range(), HighTexels: rs.high.Range(), Seed: r.Engine().Seed(), Stream: engine.Stream("ec/uniform"), Row: uint32(row), Count: uint32(count), First: uint32(pick.First),
+		Low: rs.low.Range(), High: rs.high.Range(), Candidates: into.Range(), Clock: rs.clock.Tensor().Range(),
+		Seed: r.Engine().Seed(), Stream: engine.Stream("ec/uniform"), Row: uint32(row), Count: uint32(count), First: uint32(pick.First),
 	}
 	if pick.Index != nil {
-		k.Pick, k.Picked = pick.Index.Range(), 1
+		k.Pick = pick.Index.Range()
 	}
 	groups := r.Share(members, count*row/4)
 	k.LocalSizeX = r.WorkgroupFor(count * row / 4 / int(groups))

@@ -57,7 +57,7 @@ func (k *ranking) init(ctx context.Context, start []float32) error {
 func (k *ranking) record(r *engine.Recorder, fitness *engine.Tensor, form func(*engine.Recorder, Pick, *engine.Tensor)) Told {
 	members, population := k.space.Members, fitness.Len()/k.space.Members
 	r.Dispatch(summarizeKernel{
-		Raw: fitness.Range(), RawTexels: fitness.Range(), Fitness: k.fitness.Range(), Best: k.best.Range(), Candidate: k.candidate.Range(),
+		Raw: fitness.Range(), Fitness: k.fitness.Range(), Best: k.best.Range(), Candidate: k.candidate.Range(),
 		Improved: k.improved.Range(), Summary: k.summary.Range(), Population: uint32(population), Workgroup: r.WorkgroupFor(3 * population),
 	}.call(uint32(members), 1, 1))
 	k.keep(r, form)
@@ -65,7 +65,7 @@ func (k *ranking) record(r *engine.Recorder, fitness *engine.Tensor, form func(*
 	if k.low != nil {
 		by = k.gap
 		r.Dispatch(gapKernel{
-			High: fitness.Range(), FitnessTexels: fitness.Range(), Low: k.low.Range(), FitnessLowTexels: k.low.Range(), Gap: k.gap.Range(), BestLow: k.bestLow.Range(),
+			High: fitness.Range(), Low: k.low.Range(), Gap: k.gap.Range(), BestLow: k.bestLow.Range(),
 			Population: uint32(population), Workgroup: r.WorkgroupFor(3 * population),
 		}.call(uint32(members), 1, 1))
 	}
@@ -79,7 +79,7 @@ func (k *ranking) keep(r *engine.Recorder, form func(*engine.Recorder, Pick, *en
 	members, row := k.space.Members, k.space.Row()
 	groups := r.Share(members, row/4)
 	r.Dispatch(keepKernel{
-		Improved: k.improved.Range(), From: k.formed.Range(), FromTexels: k.formed.Range(), To: k.fittest.Range(), Row: uint32(row),
+		Improved: k.improved.Range(), From: k.formed.Range(), To: k.fittest.Range(), Row: uint32(row),
 		LocalSizeX: r.WorkgroupFor(row / 4 / int(groups)),
 	}.call(groups, uint32(members), 1))
 }

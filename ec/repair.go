@@ -34,8 +34,8 @@ func (p *repair) record(r *engine.Recorder, candidates *engine.Tensor) {
 	count := candidates.Len() / 4
 	groups := r.Share(1, count)
 	r.Dispatch(repairKernel{
-		Candidates: candidates.Range(), Low: b.low.Range(), LowTexels: b.low.Range(), High: b.high.Range(), HighTexels: b.high.Range(),
-		Dim: uint32(b.space.Dim), Count: uint32(candidates.Len() / b.space.Row()), Bounded: b.is(), LocalSizeX: r.WorkgroupFor(count / int(groups)),
+		Candidates: candidates.Range(), Low: b.low.Range(), High: b.high.Range(),
+		Dim: uint32(b.space.Dim), Count: uint32(candidates.Len() / b.space.Row()), Bounded: b.space.Bounded(), LocalSizeX: r.WorkgroupFor(count / int(groups)),
 	}.call(groups, 1, 1))
 }
 

@@ -27,17 +27,17 @@ func (t Tournament) Select(r *engine.Recorder, clock engine.Clock, order *engine
 	size := r.Workgroup()
 	n := parents.Len() / members
 	k := selectKernel{
-		Order: clock.Tensor().Range(), Clock: clock.Tensor().Range(), Parent: parents.Range(), Among: clock.Tensor().Range(), Seed: r.Engine().Seed(), Stream: t.Stream,
+		Clock: clock.Tensor().Range(), Parent: parents.Range(), Seed: r.Engine().Seed(), Stream: t.Stream,
 		Candidates: uint32(among), Parents: uint32(n), Size: uint32(t.Size), LocalSizeX: size,
 	}
 	if t.Shuffled {
-		k.Shuffled = 1
+		k.Shuffled = true
 	}
 	if order != nil {
-		k.Order, k.Ordered = order.Range(), 1
+		k.Order = order.Range()
 	}
 	if count != nil {
-		k.Among, k.Counted = count.Range(), 1
+		k.Among = count.Range()
 	}
 	r.Dispatch(k.call((uint32(n)+size-1)/size, uint32(members), 1))
 }
@@ -68,7 +68,7 @@ func (s *survivors) record(r *engine.Recorder, offspring *engine.Tensor) {
 		Parents: s.fitness.Range(), Offspring: offspring.Range(), Merged: s.merged.Range(), Kept: uint32(s.kept), Population: uint32(s.population), LocalSizeX: size,
 	}
 	if s.plus {
-		k.Plus = 1
+		k.Plus = true
 	}
 	r.Dispatch(k.call((n+size-1)/size, uint32(s.members), 1))
 	engine.Rank(r, s.merged, s.rank)

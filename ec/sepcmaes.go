@@ -118,15 +118,15 @@ func (es *sepCMAES) Tell(r *engine.Recorder, told Told) {
 	es.noise.Sum(r, es.weights, 1, nil, es.first, es.second)
 	d, c := es.space.diagonal(r, es.first), es.rates
 	r.Dispatch(sepPathKernel{
-		First: es.first.Range(), FirstTexels: es.first.Range(), Path: es.paths[0].Range(), PathTexels: es.paths[0].Range(), Sigma: es.sigma.Range(),
+		First: es.first.Range(), Path: es.paths[0].Range(), Sigma: es.sigma.Range(),
 		Factors: es.factors.Range(), Clock: es.clock.Tensor().Range(), Splits: d.splits, Row: d.row,
 		Keep: float32(1 - c.cs), Gain: float32(math.Sqrt(c.cs * (2 - c.cs) * c.mass)), LogKeep: float32(math.Log1p(-c.cs)), Speed: float32(c.cs / c.ds),
 		Length: float32(c.lengthN), Most: float32(1.4 + 2/(float64(es.space.Dim)+1)), Workgroup: r.WorkgroupFor(es.space.Row() / 4 * (int(d.splits) + 1)),
 	}.call(d.members, 1, 1))
 	r.Dispatch(sepCmaKernel{
-		First: es.first.Range(), FirstTexels: es.first.Range(), Second: es.second.Range(), SecondTexels: es.second.Range(), Mean: es.mean.Range(),
-		MeanTexels: es.mean.Range(), Variance: es.variance.Range(), VarianceTexels: es.variance.Range(), Deviation: es.deviation.Range(),
-		DeviationTexels: es.deviation.Range(), Path: es.paths[1].Range(), PathTexels: es.paths[1].Range(), Factors: es.factors.Range(),
+		First: es.first.Range(), Second: es.second.Range(), Mean: es.mean.Range(),
+		Variance: es.variance.Range(), Deviation: es.deviation.Range(),
+		Path: es.paths[1].Range(), Factors: es.factors.Range(),
 		Splits: d.splits, Row: d.row, Keep: float32(1 - c.cc), Gain: float32(math.Sqrt(c.cc * (2 - c.cc) * c.mass)), C1: float32(c.c1), Cmu: float32(c.cmu),
 		Stalled: float32(c.c1 * c.cc * (2 - c.cc)), LocalSizeX: d.size,
 	}.call(d.groups, d.members, 1))

@@ -55,12 +55,8 @@ func Utilities(r *engine.Recorder, told Told, utilities, weights *engine.Tensor)
 func recordShape(r *engine.Recorder, s Shaping, center bool, told Told, utilities, weights *engine.Tensor) {
 	members := told.Fitness.Size(engine.MemberAxis)
 	population := told.Fitness.Len() / members
-	centered := uint32(0)
-	if center {
-		centered = 1
-	}
 	r.Dispatch(shapeKernel{
-		Fitness: told.Fitness.Range(), FitnessTexels: told.Fitness.Range(), Rank: told.Rank.Range(), Utility: utilities.Range(), Weight: weights.Range(),
-		Population: uint32(population), Workgroup: r.WorkgroupFor(4 * population), Shape: uint32(s), Center: centered,
+		Fitness: told.Fitness.Range(), Rank: told.Rank.Range(), Utility: utilities.Range(), Weight: weights.Range(),
+		Population: uint32(population), Workgroup: r.WorkgroupFor(4 * population), Shape: uint32(s), Center: center,
 	}.call(uint32(members), 1, 1))
 }

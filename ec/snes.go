@@ -100,8 +100,8 @@ func (es *snes) Tell(r *engine.Recorder, told Told) {
 	es.noise.Sum(r, es.weights, 1, nil, es.first, es.second)
 	d := es.space.diagonal(r, es.first)
 	r.Dispatch(snesKernel{
-		First: es.first.Range(), FirstTexels: es.first.Range(), Second: es.second.Range(), SecondTexels: es.second.Range(), Mean: es.mean.Range(),
-		MeanTexels: es.mean.Range(), Deviation: es.deviation.Range(), DeviationTexels: es.deviation.Range(),
+		First: es.first.Range(), Second: es.second.Range(), Mean: es.mean.Range(),
+		Deviation:    es.deviation.Range(),
 		LearningRate: es.rates[0].Range(), DeviationRate: es.rates[1].Range(), Splits: d.splits, Row: d.row, LocalSizeX: d.size,
 	}.call(d.groups, d.members, 1))
 }

@@ -27,14 +27,13 @@ func (s *Search) addStopMetrics() {
 	s.rows = append(s.rows, func(r *engine.Recorder) {
 		population, window, row := s.generation.Population(), s.evaluation.Window(), s.space.Row()
 		k := stopMetricsKernel{
-			Fitness: fitness.Range(), FitnessTexels: fitness.Range(), Rank: ranking.rank.Range(), Candidates: s.window.Range(),
-			CandidatesTexels: s.window.Range(), Low: s.window.Range(), CandidatesLowTexels: s.window.Range(), Median: rows[0].Range(), Quarter: rows[1].Range(),
+			Fitness: fitness.Range(), Rank: ranking.rank.Range(), Candidates: s.window.Range(), Median: rows[0].Range(), Quarter: rows[1].Range(),
 			Worst: rows[2].Range(), Spread: rows[3].Range(), Relative: rows[4].Range(), Population: uint32(population), Window: uint32(window), Row: uint32(row),
 			Workgroup: r.WorkgroupFor(max(population, window*row/4)),
 		}
 		if bestLow != nil {
 			r.Copy(bestLow, ranking.bestLow)
-			k.Low, k.CandidatesLowTexels, k.DoubleFloat = s.windowLow.Range(), s.windowLow.Range(), 1
+			k.CandidatesLow = s.windowLow.Range()
 		}
 		r.Dispatch(k.call(uint32(s.space.Members), 1, 1))
 	})

@@ -41,11 +41,11 @@ func (p *stored) compare(r *engine.Recorder, raw *engine.Tensor) {
 func (p *stored) replace(r *engine.Recorder, by, slot, archive *engine.Tensor) {
 	row := p.space.Row()
 	k := replaceKernel{
-		Verdict: p.verdict.Range(), Candidates: by.Range(), CandidatesTexels: by.Range(), Stored: p.rows.Range(), Slot: p.verdict.Range(), Archive: by.Range(),
+		Verdict: p.verdict.Range(), Candidates: by.Range(), Stored: p.rows.Range(),
 		Row: uint32(row), Population: uint32(p.size),
 	}
 	if archive != nil {
-		k.Slot, k.Archive, k.Archived = slot.Range(), archive.Range(), 1
+		k.Slot, k.Archive = slot.Range(), archive.Range()
 	}
 	count := p.size * row / 4
 	groups := r.Share(p.space.Members, count)

@@ -44,7 +44,7 @@ func (t *tridiagonal) record(r *engine.Recorder, e *eigen) {
 	clock := e.clock.Tensor().Range()
 	rows := r.Share(e.space.Members, dim*int(r.Workgroup()))
 	r.Dispatch(eigenBeginKernel{
-		Covariance: e.covariance.Range(), CovarianceTexels: e.covariance.Range(), Change: e.change.Range(), ChangeTexels: e.change.Range(), Keep: e.keep.Range(),
+		Covariance: e.covariance.Range(), Change: e.change.Range(), Keep: e.keep.Range(),
 		Scale: e.scale.Range(), Unit: t.unit.Range(), Clock: clock, Dim: uint32(dim), Row: uint32(row), Gap: uint32(e.gap), Workgroup: r.Workgroup(),
 	}.call(rows, members, 1))
 	for step := dim - 1; step >= 0; step-- {
@@ -57,21 +57,21 @@ func (t *tridiagonal) record(r *engine.Recorder, e *eigen) {
 			size /= 2
 		}
 		r.Dispatch(eigenReflectKernel{
-			Matrix: e.covariance.Range(), MatrixTexels: e.covariance.Range(), Vectors: t.vectors.Range(), VectorsTexels: t.vectors.Range(),
+			Matrix: e.covariance.Range(), Vectors: t.vectors.Range(),
 			Reflectors: t.reflectors.Range(), Beta: t.beta.Range(), Diagonal: t.diagonal.Range(), Clock: clock,
 			Dim: uint32(dim), Row: uint32(row), Step: uint32(step), Gap: uint32(e.gap), Workgroup: size,
 		}.call(groups, members, 1))
 	}
 	blocks := (dim + 7) / 8
 	r.Dispatch(eigenGramKernel{
-		Reflectors: t.reflectors.Range(), ReflectorsTexels: t.reflectors.Range(), Beta: t.beta.Range(), Grams: t.grams.Range(), Clock: clock,
+		Reflectors: t.reflectors.Range(), Beta: t.beta.Range(), Grams: t.grams.Range(), Clock: clock,
 		Dim: uint32(dim), Row: uint32(row), Gap: uint32(e.gap), LocalSizeX: info.SubgroupSize,
 	}.call(uint32(blocks), members, 1))
 	columns := r.Share(e.space.Members, row/4)
 	for last := blocks - 1; last >= 0; {
 		count := min(last+1, max(1, t.loops(r)/(2*dim)))
 		r.Dispatch(eigenTurnKernel{
-			Reflectors: t.reflectors.Range(), ReflectorsTexels: t.reflectors.Range(), Grams: t.grams.Range(), Basis: e.basis.Range(), BasisTexels: e.basis.Range(),
+			Reflectors: t.reflectors.Range(), Grams: t.grams.Range(), Basis: e.basis.Range(),
 			Clock: clock, Dim: uint32(dim), Row: uint32(row), Gap: uint32(e.gap), Block: uint32(last), Count: uint32(count), LocalSizeX: info.SubgroupSize,
 		}.call(columns, members, 1))
 		last -= count
@@ -97,16 +97,12 @@ func (t *tridiagonal) ql(r *engine.Recorder, e *eigen, columns uint32) {
 	most, sweeps := t.loops(r)*3/4, 8*sweepBlocks
 	dispatches := max((3*dim+sweeps-1)/sweeps, (3*dim*dim/2+most-1)/most) + 1
 	for i := range dispatches {
-		begin := uint32(0)
-		if i == 0 {
-			begin = 1
-		}
 		r.Dispatch(eigenQlKernel{
 			Diagonal: t.diagonal.Range(), Progress: t.progress.Range(), Rotations: t.rotations.Range(), Clock: e.clock.Tensor().Range(),
-			Row: uint32(row), Gap: uint32(e.gap), Blocks: sweepBlocks, Most: uint32(most), Begin: begin, Workgroup: r.WorkgroupFor(16 * sweepBlocks * (dim + 8)), Dim: uint32(dim),
+			Row: uint32(row), Gap: uint32(e.gap), Blocks: sweepBlocks, Most: uint32(most), Begin: i == 0, Workgroup: r.WorkgroupFor(16 * sweepBlocks * (dim + 8)), Dim: uint32(dim),
 		}.call(members, 1, 1))
 		r.Dispatch(eigenRotateKernel{
-			Progress: t.progress.Range(), Rotations: t.rotations.Range(), RotationsTexels: t.rotations.Range(), Basis: e.basis.Range(), BasisTexels: e.basis.Range(),
+			Progress: t.progress.Range(), Rotations: t.rotations.Range(), Basis: e.basis.Range(),
 			Clock: e.clock.Tensor().Range(), Dim: uint32(dim), Row: uint32(row), Gap: uint32(e.gap), Blocks: sweepBlocks, LocalSizeX: info.SubgroupSize,
 		}.call(columns, members, 1))
 	}

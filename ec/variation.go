@@ -125,26 +125,21 @@ func (v *Variation) Offspring(r *engine.Recorder, population, parents *engine.Te
 	space := v.bounds.space
 	members, row := space.Members, space.Row()
 	k := varyKernel{
-		Population: population.Range(), PopulationTexels: population.Range(), Parent: parents.Range(), Pick: parents.Range(), Clock: v.clock.Tensor().Range(),
+		Population: population.Range(), Parent: parents.Range(), Clock: v.clock.Tensor().Range(),
 		CrossoverRate: v.crossoverRate.Range(), MutationRate: v.mutationRate.Range(), MutationStd: v.mutationStd.Range(), Candidates: into.Range(),
-		Low: v.bounds.low.Range(), LowTexels: v.bounds.low.Range(), High: v.bounds.high.Range(), HighTexels: v.bounds.high.Range(),
+		Low: v.bounds.low.Range(), High: v.bounds.high.Range(),
 		Seed: r.Engine().Seed(), CrossoverStream: v.crossoverStream, MutationStream: v.mutationStream, Dim: uint32(space.Dim),
 		Size: uint32(population.Len() / row / members), Parents: uint32(parents.Len() / members), Count: uint32(into.Len() / row / members),
 		First: uint32(pick.First), Kept: uint32(kept), ExchangeRate: float32(v.cfg.ExchangeRate), CrossoverIndex: float32(v.cfg.CrossoverIndex), LineStd: float32(v.cfg.LineStd),
-		MutationIndex: float32(v.cfg.MutationIndex), Crossover: uint32(v.cfg.Crossover), Mutation: uint32(v.cfg.Mutation), Bounded: v.bounds.is(),
+		MutationIndex: float32(v.cfg.MutationIndex), Crossover: uint32(v.cfg.Crossover), Mutation: uint32(v.cfg.Mutation), Bounded: v.bounds.space.Bounded(),
+		BeginAsIs: v.beginAsIs, OneChild: v.oneChild,
 	}
 	if k.Parents%2 != 0 {
 		r.Fail(fmt.Errorf("ec: %d parents; want an even number", k.Parents))
 		return
 	}
-	if v.beginAsIs {
-		k.BeginAsIs = 1
-	}
-	if v.oneChild {
-		k.OneChild = 1
-	}
 	if pick.Index != nil {
-		k.Pick, k.Picked, k.Picks = pick.Index.Range(), 1, uint32(pick.Index.Len()/members)
+		k.Pick, k.Picks = pick.Index.Range(), uint32(pick.Index.Len()/members)
 	}
 	count := int(k.Count) * row / 4
 	groups := r.Share(members, count)

@@ -136,7 +136,7 @@ func (es *xNES) Tell(r *engine.Recorder, told Told) {
 	members, dim, row, population := es.space.Members, es.space.Dim, es.space.Row(), es.cfg.Population
 	share := r.Share(members, population*row/4)
 	r.Dispatch(xnesWeighKernel{
-		Noise: es.noise.Range(), NoiseTexels: es.noise.Range(), Weight: es.weights.Range(), Weighted: es.steps.Range(),
+		Noise: es.noise.Range(), Weight: es.weights.Range(), Weighted: es.steps.Range(),
 		Population: uint32(population), Row: uint32(row), LocalSizeX: r.WorkgroupFor(population * row / 4 / int(share)),
 	}.call(share, uint32(members), 1))
 	nn.Gemm{
@@ -148,13 +148,13 @@ func (es *xNES) Tell(r *engine.Recorder, told Told) {
 		Members: members, M: dim, N: row, K: population, A: es.space.matrix(es.steps), TransposeA: true, B: es.space.matrix(es.noise), C: es.space.matrix(es.gradient),
 	}.Record(r)
 	r.Dispatch(xnesStepKernel{
-		Gradient: es.gradient.Range(), Moved: es.moved.Range(), MovedTexels: es.moved.Range(), Mean: es.mean.Range(), MeanTexels: es.mean.Range(),
+		Gradient: es.gradient.Range(), Moved: es.moved.Range(), Mean: es.mean.Range(),
 		Sigma: es.sigma.Range(), Trace: es.trace.Range(), LearningRate: es.rates[0].Range(), DeviationRate: es.rates[1].Range(),
 		Dim: uint32(dim), Row: uint32(row), Workgroup: r.WorkgroupFor(row),
 	}.call(uint32(members), 1, 1))
 	share = r.Share(members, dim*row/4)
 	r.Dispatch(xnesShapeKernel{
-		Gradient: es.gradient.Range(), GradientTexels: es.gradient.Range(), Trace: es.trace.Range(), ShapeRate: es.rates[2].Range(),
+		Gradient: es.gradient.Range(), Trace: es.trace.Range(), ShapeRate: es.rates[2].Range(),
 		Exponent: es.exponent.Range(), Term: es.term.Range(), Dim: uint32(dim), Row: uint32(row), Terms: exponentTerms, By: 1 << exponentHalvings,
 		LocalSizeX: r.WorkgroupFor(dim * row / 4 / int(share)),
 	}.call(share, uint32(members), 1))
@@ -176,7 +176,7 @@ func (es *xNES) add(r *engine.Recorder, alpha float64, a *engine.Tensor, beta fl
 	fours := c.Len() / 4
 	share := r.Share(1, fours)
 	r.Dispatch(sumKernel{
-		A: a.Range(), ATexels: a.Range(), B: b.Range(), BTexels: b.Range(), C: c.Range(), Fours: uint32(fours), Alpha: float32(alpha), Beta: float32(beta),
+		A: a.Range(), B: b.Range(), C: c.Range(), Fours: uint32(fours), Alpha: float32(alpha), Beta: float32(beta),
 		LocalSizeX: r.WorkgroupFor(fours / int(share)),
 	}.call(share, 1, 1))
 }

@@ -89,13 +89,13 @@ var meanShader = &vk.Shader{
 	SPIRV: shaders.Code("engine/mean"),
 	Bindings: []vk.Binding{
 		{Name: "Value", Index: 0, Access: vk.Read},
-		{Name: "Weight", Index: 1, Access: vk.Read},
+		{Name: "Weight", Index: 1, Access: vk.Read, Optional: true},
 		{Name: "Mean", Index: 2, Access: vk.Write},
 	},
 	PushBytes: 20,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 32},
-		{Name: "WEIGHTED", ID: 1, Default: 0},
+		{Name: "HAS_WEIGHT", ID: 1, Default: 0},
 	},
 	LocalSize:     [3]uint32{32, 1, 1},
 	LocalSizeSpec: [3]int32{0, -1, -1},
@@ -104,7 +104,7 @@ var meanShader = &vk.Shader{
 // meanKernel is shaders/engine/mean.comp.
 type meanKernel struct {
 	Value  vk.Range // readonly float
-	Weight vk.Range // readonly float
+	Weight vk.Range // readonly float, optional
 	Mean   vk.Range // writeonly float
 
 	Outer    uint32 // push constants, in order
@@ -114,7 +114,6 @@ type meanKernel struct {
 	Scale    float32
 
 	Workgroup uint32 // specialization constants, zero for their default 32
-	Weighted  uint32 // default 0
 }
 
 // call dispatches x × y × z workgroups.
@@ -134,8 +133,8 @@ func (k meanKernel) call(x, y, z uint32) vk.Call {
 	if k.Workgroup != 0 {
 		a.spec[0] = k.Workgroup
 	}
-	if k.Weighted != 0 {
-		a.spec[1] = k.Weighted
+	if k.Weight.Buffer != nil {
+		a.spec[1] = 1
 	}
 	return vk.Call{Shader: meanShader, Groups: [3]uint32{x, y, z}, Label: "engine/mean", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
@@ -258,9 +257,8 @@ var rankShader = &vk.Shader{
 
 // rankKernel is shaders/engine/rank.comp.
 type rankKernel struct {
-	Fitness       vk.Range // readonly float
-	FitnessTexels vk.Range // readonly vec4 rgba32f
-	Rank          vk.Range // writeonly uint
+	Fitness vk.Range // readonly float
+	Rank    vk.Range // writeonly uint
 
 	Count uint32 // push constants, in order
 
@@ -275,7 +273,7 @@ func (k rankKernel) call(x, y, z uint32) vk.Call {
 		push   [4]byte
 		spec   [2]uint32
 	})
-	a.ranges = [3]vk.Range{k.Fitness, k.FitnessTexels, k.Rank}
+	a.ranges = [3]vk.Range{k.Fitness, k.Fitness, k.Rank}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Count)
 	a.spec = [2]uint32{64, 0}
 	if k.LocalSizeX != 0 {
@@ -307,10 +305,9 @@ var rankBlocksShader = &vk.Shader{
 
 // rankBlocksKernel is shaders/engine/rank_blocks.comp.
 type rankBlocksKernel struct {
-	Fitness       vk.Range // readonly float
-	FitnessTexels vk.Range // readonly vec4 rgba32f
-	Rank          vk.Range // writeonly uint
-	Sorted        vk.Range // writeonly float
+	Fitness vk.Range // readonly float
+	Rank    vk.Range // writeonly uint
+	Sorted  vk.Range // writeonly float
 
 	Count uint32 // push constants, in order
 	Block uint32
@@ -326,7 +323,7 @@ func (k rankBlocksKernel) call(x, y, z uint32) vk.Call {
 		push   [8]byte
 		spec   [2]uint32
 	})
-	a.ranges = [4]vk.Range{k.Fitness, k.FitnessTexels, k.Rank, k.Sorted}
+	a.ranges = [4]vk.Range{k.Fitness, k.Fitness, k.Rank, k.Sorted}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Count)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Block)
 	a.spec = [2]uint32{64, 0}
@@ -360,11 +357,9 @@ var rankMergeShader = &vk.Shader{
 
 // rankMergeKernel is shaders/engine/rank_merge.comp.
 type rankMergeKernel struct {
-	Fitness       vk.Range // readonly float
-	FitnessTexels vk.Range // readonly vec4 rgba32f
-	Sorted        vk.Range // readonly float
-	SortedTexels  vk.Range // readonly vec4 rgba32f
-	Rank          vk.Range // read-write uint
+	Fitness vk.Range // readonly float
+	Sorted  vk.Range // readonly float
+	Rank    vk.Range // read-write uint
 
 	Count uint32 // push constants, in order
 	Block uint32
@@ -380,7 +375,7 @@ func (k rankMergeKernel) call(x, y, z uint32) vk.Call {
 		push   [8]byte
 		spec   [2]uint32
 	})
-	a.ranges = [5]vk.Range{k.Fitness, k.FitnessTexels, k.Sorted, k.SortedTexels, k.Rank}
+	a.ranges = [5]vk.Range{k.Fitness, k.Fitness, k.Sorted, k.Sorted, k.Rank}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Count)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Block)
 	a.spec = [2]uint32{64, 0}
@@ -413,9 +408,8 @@ var reduceShader = &vk.Shader{
 
 // reduceKernel is shaders/engine/reduce.comp.
 type reduceKernel struct {
-	Value       vk.Range // readonly float
-	ValueTexels vk.Range // readonly vec4 rgba32f
-	Result      vk.Range // writeonly float
+	Value  vk.Range // readonly float
+	Result vk.Range // writeonly float
 
 	Members uint32 // push constants, in order
 	Inner   uint32
@@ -432,7 +426,7 @@ func (k reduceKernel) call(x, y, z uint32) vk.Call {
 		push   [8]byte
 		spec   [3]uint32
 	})
-	a.ranges = [3]vk.Range{k.Value, k.ValueTexels, k.Result}
+	a.ranges = [3]vk.Range{k.Value, k.Value, k.Result}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Inner)
 	a.spec = [3]uint32{64, 0, 0}
@@ -455,9 +449,12 @@ var ringShader = &vk.Shader{
 		{Name: "Clock", Index: 0, Access: vk.Read},
 		{Name: "Metrics", Index: 1, Access: vk.Read},
 		{Name: "Ring", Index: 2, Access: vk.Write},
-		{Name: "Taken", Index: 3, Access: vk.Read},
+		{Name: "Taken", Index: 3, Access: vk.Read, Optional: true},
 	},
-	PushBytes:     8,
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "HAS_TAKEN", ID: 1, Default: 0},
+	},
 	LocalSize:     [3]uint32{64, 1, 1},
 	LocalSizeSpec: [3]int32{-1, -1, -1},
 }
@@ -467,7 +464,7 @@ type ringKernel struct {
 	Clock   vk.Range // readonly uint
 	Metrics vk.Range // readonly float
 	Ring    vk.Range // writeonly uint
-	Taken   vk.Range // readonly uint
+	Taken   vk.Range // readonly uint, optional
 
 	Count uint32 // push constants, in order
 	Slots uint32
@@ -478,11 +475,16 @@ func (k ringKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
 		ranges [4]vk.Range
 		push   [8]byte
+		spec   [1]uint32
 	})
 	a.ranges = [4]vk.Range{k.Clock, k.Metrics, k.Ring, k.Taken}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Count)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Slots)
-	return vk.Call{Shader: ringShader, Groups: [3]uint32{x, y, z}, Label: "engine/ring", Ranges: a.ranges[:], Push: a.push[:]}
+	a.spec = [1]uint32{0}
+	if k.Taken.Buffer != nil {
+		a.spec[0] = 1
+	}
+	return vk.Call{Shader: ringShader, Groups: [3]uint32{x, y, z}, Label: "engine/ring", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
 var tickShader = &vk.Shader{

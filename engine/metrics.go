@@ -56,7 +56,7 @@ func (m *Metrics) Row(name string) *Tensor {
 // Record writes the rows into the ring, before the clock ticks.
 func (m *Metrics) Record(r *Recorder, c Clock) {
 	count := len(m.names) * m.stride
-	k := ringKernel{Clock: c.t.Range(), Metrics: m.rows.Range(), Ring: m.ring.Range(), Taken: c.t.Range(), Count: uint32(count), Slots: ringSlots}
+	k := ringKernel{Clock: c.t.Range(), Metrics: m.rows.Range(), Ring: m.ring.Range(), Count: uint32(count), Slots: ringSlots}
 	if m.taken != nil {
 		k.Taken = m.taken.Range()
 	}

@@ -22,17 +22,17 @@ func Rank(r *Recorder, fitness, rank *Tensor) {
 	groups := (uint32(n) + size - 1) / size
 	if n <= rankDirect {
 		r.Dispatch(rankKernel{
-			Fitness: fitness.Range(), FitnessTexels: fitness.Range(), Rank: rank.Range(), Count: uint32(n), LocalSizeX: size,
+			Fitness: fitness.Range(), Rank: rank.Range(), Count: uint32(n), LocalSizeX: size,
 		}.call(groups, populations, 1))
 		return
 	}
 	sorted := rank.block.state.Scratch(rank.name+"/sorted", Float32, fitness.dims...)
 	r.Dispatch(rankBlocksKernel{
-		Fitness: fitness.Range(), FitnessTexels: fitness.Range(), Rank: rank.Range(), Sorted: sorted.Range(),
+		Fitness: fitness.Range(), Rank: rank.Range(), Sorted: sorted.Range(),
 		Count: uint32(n), Block: rankBlock, LocalSizeX: size,
 	}.call(groups, populations, 1))
 	r.Dispatch(rankMergeKernel{
-		Fitness: fitness.Range(), FitnessTexels: fitness.Range(), Sorted: sorted.Range(), SortedTexels: sorted.Range(), Rank: rank.Range(),
+		Fitness: fitness.Range(), Sorted: sorted.Range(), Rank: rank.Range(),
 		Count: uint32(n), Block: rankBlock, LocalSizeX: size,
 	}.call(groups, populations, 1))
 }

@@ -21,7 +21,7 @@ func Reduce(r *Recorder, how Reduction, value, result *Tensor) {
 		return
 	}
 	r.Dispatch(reduceKernel{
-		Value: value.Range(), ValueTexels: value.Range(), Result: result.Range(), Members: uint32(members), Inner: uint32(inner),
+		Value: value.Range(), Result: result.Range(), Members: uint32(members), Inner: uint32(inner),
 		Workgroup: r.WorkgroupFor(members), Kind: uint32(how),
 	}.call(uint32(inner), 1, 1))
 }

@@ -574,7 +574,7 @@ type resetKernel struct {
 	TimeLimit    uint32  // default 0
 	ActionRepeat uint32  // default 1
 	AutoReset    uint32  // default 0
-	SparseReward uint32  // default 0
+	SparseReward bool    // default false
 	RewardScale  float32 // default 1
 	Option0      float32 // default 0
 	Option1      float32 // default 0
@@ -614,8 +614,8 @@ func (k resetKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	if k.AutoReset != 0 {
 		a.spec[3] = k.AutoReset
 	}
-	if k.SparseReward != 0 {
-		a.spec[4] = k.SparseReward
+	if k.SparseReward {
+		a.spec[4] = 1
 	}
 	if k.RewardScale != 0 {
 		a.spec[5] = math.Float32bits(k.RewardScale)
@@ -665,25 +665,25 @@ var rolloutShader = map[string]*vk.Shader{
 		Name:  "envs/rollout.Acrobot-v1",
 		SPIRV: shaders.Code("envs/rollout.Acrobot-v1"),
 		Bindings: []vk.Binding{
-			{Name: "Params", Index: 0, Access: vk.Read},
-			{Name: "Params4", Index: 1, Access: vk.Read},
-			{Name: "Normalizer", Index: 2, Access: vk.Read},
+			{Name: "Params", Index: 0, Access: vk.Read, Optional: true},
+			{Name: "Params4", Index: 1, Access: vk.Read, Optional: true},
+			{Name: "Normalizer", Index: 2, Access: vk.Read, Optional: true},
 			{Name: "ActionScale", Index: 3, Access: vk.Read},
 			{Name: "Clock", Index: 4, Access: vk.Read},
 			{Name: "EnvState", Index: 5, Access: vk.ReadWrite},
 			{Name: "EpisodeStep", Index: 6, Access: vk.ReadWrite},
 			{Name: "EpisodeReturn", Index: 7, Access: vk.ReadWrite},
 			{Name: "Finished", Index: 8, Access: vk.ReadWrite},
-			{Name: "Obs", Index: 9, Access: vk.Write},
-			{Name: "Action", Index: 10, Access: vk.Write},
-			{Name: "LogProb", Index: 11, Access: vk.Write},
-			{Name: "Reward", Index: 12, Access: vk.Write},
-			{Name: "Done", Index: 13, Access: vk.Write},
-			{Name: "NextObs", Index: 14, Access: vk.Write},
-			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
-			{Name: "Cap", Index: 16, Access: vk.Read},
-			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
-			{Name: "Tables", Index: 18, Access: vk.Read},
+			{Name: "Obs", Index: 9, Access: vk.Write, Optional: true},
+			{Name: "Action", Index: 10, Access: vk.Write, Optional: true},
+			{Name: "LogProb", Index: 11, Access: vk.Write, Optional: true},
+			{Name: "Reward", Index: 12, Access: vk.Write, Optional: true},
+			{Name: "Done", Index: 13, Access: vk.Write, Optional: true},
+			{Name: "NextObs", Index: 14, Access: vk.Write, Optional: true},
+			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+			{Name: "Cap", Index: 16, Access: vk.Read, Optional: true},
+			{Name: "Seen", Index: 17, Access: vk.ReadWrite, Optional: true},
+			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -701,12 +701,12 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
 			{Name: "POLICY", ID: 20, Default: 0},
 			{Name: "TRAJECTORY", ID: 21, Default: 0},
-			{Name: "NORMALIZE", ID: 22, Default: 0},
+			{Name: "HAS_NORMALIZER", ID: 22, Default: 0},
 			{Name: "SQUASH", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
 			{Name: "BINS", ID: 25, Default: 1},
-			{Name: "CAPPED", ID: 26, Default: 0},
-			{Name: "STATISTICS", ID: 27, Default: 0},
+			{Name: "HAS_CAP", ID: 26, Default: 0},
+			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
@@ -737,25 +737,25 @@ var rolloutShader = map[string]*vk.Shader{
 		Name:  "envs/rollout.Ant-v5",
 		SPIRV: shaders.Code("envs/rollout.Ant-v5"),
 		Bindings: []vk.Binding{
-			{Name: "Params", Index: 0, Access: vk.Read},
-			{Name: "Params4", Index: 1, Access: vk.Read},
-			{Name: "Normalizer", Index: 2, Access: vk.Read},
+			{Name: "Params", Index: 0, Access: vk.Read, Optional: true},
+			{Name: "Params4", Index: 1, Access: vk.Read, Optional: true},
+			{Name: "Normalizer", Index: 2, Access: vk.Read, Optional: true},
 			{Name: "ActionScale", Index: 3, Access: vk.Read},
 			{Name: "Clock", Index: 4, Access: vk.Read},
 			{Name: "EnvState", Index: 5, Access: vk.ReadWrite},
 			{Name: "EpisodeStep", Index: 6, Access: vk.ReadWrite},
 			{Name: "EpisodeReturn", Index: 7, Access: vk.ReadWrite},
 			{Name: "Finished", Index: 8, Access: vk.ReadWrite},
-			{Name: "Obs", Index: 9, Access: vk.Write},
-			{Name: "Action", Index: 10, Access: vk.Write},
-			{Name: "LogProb", Index: 11, Access: vk.Write},
-			{Name: "Reward", Index: 12, Access: vk.Write},
-			{Name: "Done", Index: 13, Access: vk.Write},
-			{Name: "NextObs", Index: 14, Access: vk.Write},
-			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
-			{Name: "Cap", Index: 16, Access: vk.Read},
-			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
-			{Name: "Tables", Index: 18, Access: vk.Read},
+			{Name: "Obs", Index: 9, Access: vk.Write, Optional: true},
+			{Name: "Action", Index: 10, Access: vk.Write, Optional: true},
+			{Name: "LogProb", Index: 11, Access: vk.Write, Optional: true},
+			{Name: "Reward", Index: 12, Access: vk.Write, Optional: true},
+			{Name: "Done", Index: 13, Access: vk.Write, Optional: true},
+			{Name: "NextObs", Index: 14, Access: vk.Write, Optional: true},
+			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+			{Name: "Cap", Index: 16, Access: vk.Read, Optional: true},
+			{Name: "Seen", Index: 17, Access: vk.ReadWrite, Optional: true},
+			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -773,12 +773,12 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
 			{Name: "POLICY", ID: 20, Default: 0},
 			{Name: "TRAJECTORY", ID: 21, Default: 0},
-			{Name: "NORMALIZE", ID: 22, Default: 0},
+			{Name: "HAS_NORMALIZER", ID: 22, Default: 0},
 			{Name: "SQUASH", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
 			{Name: "BINS", ID: 25, Default: 1},
-			{Name: "CAPPED", ID: 26, Default: 0},
-			{Name: "STATISTICS", ID: 27, Default: 0},
+			{Name: "HAS_CAP", ID: 26, Default: 0},
+			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
@@ -809,25 +809,25 @@ var rolloutShader = map[string]*vk.Shader{
 		Name:  "envs/rollout.Ant-v5.team",
 		SPIRV: shaders.Code("envs/rollout.Ant-v5.team"),
 		Bindings: []vk.Binding{
-			{Name: "Params", Index: 0, Access: vk.Read},
-			{Name: "Params4", Index: 1, Access: vk.Read},
-			{Name: "Normalizer", Index: 2, Access: vk.Read},
+			{Name: "Params", Index: 0, Access: vk.Read, Optional: true},
+			{Name: "Params4", Index: 1, Access: vk.Read, Optional: true},
+			{Name: "Normalizer", Index: 2, Access: vk.Read, Optional: true},
 			{Name: "ActionScale", Index: 3, Access: vk.Read},
 			{Name: "Clock", Index: 4, Access: vk.Read},
 			{Name: "EnvState", Index: 5, Access: vk.ReadWrite},
 			{Name: "EpisodeStep", Index: 6, Access: vk.ReadWrite},
 			{Name: "EpisodeReturn", Index: 7, Access: vk.ReadWrite},
 			{Name: "Finished", Index: 8, Access: vk.ReadWrite},
-			{Name: "Obs", Index: 9, Access: vk.Write},
-			{Name: "Action", Index: 10, Access: vk.Write},
-			{Name: "LogProb", Index: 11, Access: vk.Write},
-			{Name: "Reward", Index: 12, Access: vk.Write},
-			{Name: "Done", Index: 13, Access: vk.Write},
-			{Name: "NextObs", Index: 14, Access: vk.Write},
-			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
-			{Name: "Cap", Index: 16, Access: vk.Read},
-			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
-			{Name: "Tables", Index: 18, Access: vk.Read},
+			{Name: "Obs", Index: 9, Access: vk.Write, Optional: true},
+			{Name: "Action", Index: 10, Access: vk.Write, Optional: true},
+			{Name: "LogProb", Index: 11, Access: vk.Write, Optional: true},
+			{Name: "Reward", Index: 12, Access: vk.Write, Optional: true},
+			{Name: "Done", Index: 13, Access: vk.Write, Optional: true},
+			{Name: "NextObs", Index: 14, Access: vk.Write, Optional: true},
+			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+			{Name: "Cap", Index: 16, Access: vk.Read, Optional: true},
+			{Name: "Seen", Index: 17, Access: vk.ReadWrite, Optional: true},
+			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -845,12 +845,12 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
 			{Name: "POLICY", ID: 20, Default: 0},
 			{Name: "TRAJECTORY", ID: 21, Default: 0},
-			{Name: "NORMALIZE", ID: 22, Default: 0},
+			{Name: "HAS_NORMALIZER", ID: 22, Default: 0},
 			{Name: "SQUASH", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
 			{Name: "BINS", ID: 25, Default: 1},
-			{Name: "CAPPED", ID: 26, Default: 0},
-			{Name: "STATISTICS", ID: 27, Default: 0},
+			{Name: "HAS_CAP", ID: 26, Default: 0},
+			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
@@ -881,25 +881,25 @@ var rolloutShader = map[string]*vk.Shader{
 		Name:  "envs/rollout.CartPole-v1",
 		SPIRV: shaders.Code("envs/rollout.CartPole-v1"),
 		Bindings: []vk.Binding{
-			{Name: "Params", Index: 0, Access: vk.Read},
-			{Name: "Params4", Index: 1, Access: vk.Read},
-			{Name: "Normalizer", Index: 2, Access: vk.Read},
+			{Name: "Params", Index: 0, Access: vk.Read, Optional: true},
+			{Name: "Params4", Index: 1, Access: vk.Read, Optional: true},
+			{Name: "Normalizer", Index: 2, Access: vk.Read, Optional: true},
 			{Name: "ActionScale", Index: 3, Access: vk.Read},
 			{Name: "Clock", Index: 4, Access: vk.Read},
 			{Name: "EnvState", Index: 5, Access: vk.ReadWrite},
 			{Name: "EpisodeStep", Index: 6, Access: vk.ReadWrite},
 			{Name: "EpisodeReturn", Index: 7, Access: vk.ReadWrite},
 			{Name: "Finished", Index: 8, Access: vk.ReadWrite},
-			{Name: "Obs", Index: 9, Access: vk.Write},
-			{Name: "Action", Index: 10, Access: vk.Write},
-			{Name: "LogProb", Index: 11, Access: vk.Write},
-			{Name: "Reward", Index: 12, Access: vk.Write},
-			{Name: "Done", Index: 13, Access: vk.Write},
-			{Name: "NextObs", Index: 14, Access: vk.Write},
-			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
-			{Name: "Cap", Index: 16, Access: vk.Read},
-			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
-			{Name: "Tables", Index: 18, Access: vk.Read},
+			{Name: "Obs", Index: 9, Access: vk.Write, Optional: true},
+			{Name: "Action", Index: 10, Access: vk.Write, Optional: true},
+			{Name: "LogProb", Index: 11, Access: vk.Write, Optional: true},
+			{Name: "Reward", Index: 12, Access: vk.Write, Optional: true},
+			{Name: "Done", Index: 13, Access: vk.Write, Optional: true},
+			{Name: "NextObs", Index: 14, Access: vk.Write, Optional: true},
+			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+			{Name: "Cap", Index: 16, Access: vk.Read, Optional: true},
+			{Name: "Seen", Index: 17, Access: vk.ReadWrite, Optional: true},
+			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -917,12 +917,12 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
 			{Name: "POLICY", ID: 20, Default: 0},
 			{Name: "TRAJECTORY", ID: 21, Default: 0},
-			{Name: "NORMALIZE", ID: 22, Default: 0},
+			{Name: "HAS_NORMALIZER", ID: 22, Default: 0},
 			{Name: "SQUASH", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
 			{Name: "BINS", ID: 25, Default: 1},
-			{Name: "CAPPED", ID: 26, Default: 0},
-			{Name: "STATISTICS", ID: 27, Default: 0},
+			{Name: "HAS_CAP", ID: 26, Default: 0},
+			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
@@ -953,25 +953,25 @@ var rolloutShader = map[string]*vk.Shader{
 		Name:  "envs/rollout.CartPoleSwingUp-easy",
 		SPIRV: shaders.Code("envs/rollout.CartPoleSwingUp-easy"),
 		Bindings: []vk.Binding{
-			{Name: "Params", Index: 0, Access: vk.Read},
-			{Name: "Params4", Index: 1, Access: vk.Read},
-			{Name: "Normalizer", Index: 2, Access: vk.Read},
+			{Name: "Params", Index: 0, Access: vk.Read, Optional: true},
+			{Name: "Params4", Index: 1, Access: vk.Read, Optional: true},
+			{Name: "Normalizer", Index: 2, Access: vk.Read, Optional: true},
 			{Name: "ActionScale", Index: 3, Access: vk.Read},
 			{Name: "Clock", Index: 4, Access: vk.Read},
 			{Name: "EnvState", Index: 5, Access: vk.ReadWrite},
 			{Name: "EpisodeStep", Index: 6, Access: vk.ReadWrite},
 			{Name: "EpisodeReturn", Index: 7, Access: vk.ReadWrite},
 			{Name: "Finished", Index: 8, Access: vk.ReadWrite},
-			{Name: "Obs", Index: 9, Access: vk.Write},
-			{Name: "Action", Index: 10, Access: vk.Write},
-			{Name: "LogProb", Index: 11, Access: vk.Write},
-			{Name: "Reward", Index: 12, Access: vk.Write},
-			{Name: "Done", Index: 13, Access: vk.Write},
-			{Name: "NextObs", Index: 14, Access: vk.Write},
-			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
-			{Name: "Cap", Index: 16, Access: vk.Read},
-			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
-			{Name: "Tables", Index: 18, Access: vk.Read},
+			{Name: "Obs", Index: 9, Access: vk.Write, Optional: true},
+			{Name: "Action", Index: 10, Access: vk.Write, Optional: true},
+			{Name: "LogProb", Index: 11, Access: vk.Write, Optional: true},
+			{Name: "Reward", Index: 12, Access: vk.Write, Optional: true},
+			{Name: "Done", Index: 13, Access: vk.Write, Optional: true},
+			{Name: "NextObs", Index: 14, Access: vk.Write, Optional: true},
+			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+			{Name: "Cap", Index: 16, Access: vk.Read, Optional: true},
+			{Name: "Seen", Index: 17, Access: vk.ReadWrite, Optional: true},
+			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -989,12 +989,12 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
 			{Name: "POLICY", ID: 20, Default: 0},
 			{Name: "TRAJECTORY", ID: 21, Default: 0},
-			{Name: "NORMALIZE", ID: 22, Default: 0},
+			{Name: "HAS_NORMALIZER", ID: 22, Default: 0},
 			{Name: "SQUASH", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
 			{Name: "BINS", ID: 25, Default: 1},
-			{Name: "CAPPED", ID: 26, Default: 0},
-			{Name: "STATISTICS", ID: 27, Default: 0},
+			{Name: "HAS_CAP", ID: 26, Default: 0},
+			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
@@ -1025,25 +1025,25 @@ var rolloutShader = map[string]*vk.Shader{
 		Name:  "envs/rollout.CartPoleSwingUp-hard",
 		SPIRV: shaders.Code("envs/rollout.CartPoleSwingUp-hard"),
 		Bindings: []vk.Binding{
-			{Name: "Params", Index: 0, Access: vk.Read},
-			{Name: "Params4", Index: 1, Access: vk.Read},
-			{Name: "Normalizer", Index: 2, Access: vk.Read},
+			{Name: "Params", Index: 0, Access: vk.Read, Optional: true},
+			{Name: "Params4", Index: 1, Access: vk.Read, Optional: true},
+			{Name: "Normalizer", Index: 2, Access: vk.Read, Optional: true},
 			{Name: "ActionScale", Index: 3, Access: vk.Read},
 			{Name: "Clock", Index: 4, Access: vk.Read},
 			{Name: "EnvState", Index: 5, Access: vk.ReadWrite},
 			{Name: "EpisodeStep", Index: 6, Access: vk.ReadWrite},
 			{Name: "EpisodeReturn", Index: 7, Access: vk.ReadWrite},
 			{Name: "Finished", Index: 8, Access: vk.ReadWrite},
-			{Name: "Obs", Index: 9, Access: vk.Write},
-			{Name: "Action", Index: 10, Access: vk.Write},
-			{Name: "LogProb", Index: 11, Access: vk.Write},
-			{Name: "Reward", Index: 12, Access: vk.Write},
-			{Name: "Done", Index: 13, Access: vk.Write},
-			{Name: "NextObs", Index: 14, Access: vk.Write},
-			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
-			{Name: "Cap", Index: 16, Access: vk.Read},
-			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
-			{Name: "Tables", Index: 18, Access: vk.Read},
+			{Name: "Obs", Index: 9, Access: vk.Write, Optional: true},
+			{Name: "Action", Index: 10, Access: vk.Write, Optional: true},
+			{Name: "LogProb", Index: 11, Access: vk.Write, Optional: true},
+			{Name: "Reward", Index: 12, Access: vk.Write, Optional: true},
+			{Name: "Done", Index: 13, Access: vk.Write, Optional: true},
+			{Name: "NextObs", Index: 14, Access: vk.Write, Optional: true},
+			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+			{Name: "Cap", Index: 16, Access: vk.Read, Optional: true},
+			{Name: "Seen", Index: 17, Access: vk.ReadWrite, Optional: true},
+			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1061,12 +1061,12 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
 			{Name: "POLICY", ID: 20, Default: 0},
 			{Name: "TRAJECTORY", ID: 21, Default: 0},
-			{Name: "NORMALIZE", ID: 22, Default: 0},
+			{Name: "HAS_NORMALIZER", ID: 22, Default: 0},
 			{Name: "SQUASH", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
 			{Name: "BINS", ID: 25, Default: 1},
-			{Name: "CAPPED", ID: 26, Default: 0},
-			{Name: "STATISTICS", ID: 27, Default: 0},
+			{Name: "HAS_CAP", ID: 26, Default: 0},
+			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
@@ -1097,25 +1097,25 @@ var rolloutShader = map[string]*vk.Shader{
 		Name:  "envs/rollout.HalfCheetah-v5",
 		SPIRV: shaders.Code("envs/rollout.HalfCheetah-v5"),
 		Bindings: []vk.Binding{
-			{Name: "Params", Index: 0, Access: vk.Read},
-			{Name: "Params4", Index: 1, Access: vk.Read},
-			{Name: "Normalizer", Index: 2, Access: vk.Read},
+			{Name: "Params", Index: 0, Access: vk.Read, Optional: true},
+			{Name: "Params4", Index: 1, Access: vk.Read, Optional: true},
+			{Name: "Normalizer", Index: 2, Access: vk.Read, Optional: true},
 			{Name: "ActionScale", Index: 3, Access: vk.Read},
 			{Name: "Clock", Index: 4, Access: vk.Read},
 			{Name: "EnvState", Index: 5, Access: vk.ReadWrite},
 			{Name: "EpisodeStep", Index: 6, Access: vk.ReadWrite},
 			{Name: "EpisodeReturn", Index: 7, Access: vk.ReadWrite},
 			{Name: "Finished", Index: 8, Access: vk.ReadWrite},
-			{Name: "Obs", Index: 9, Access: vk.Write},
-			{Name: "Action", Index: 10, Access: vk.Write},
-			{Name: "LogProb", Index: 11, Access: vk.Write},
-			{Name: "Reward", Index: 12, Access: vk.Write},
-			{Name: "Done", Index: 13, Access: vk.Write},
-			{Name: "NextObs", Index: 14, Access: vk.Write},
-			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
-			{Name: "Cap", Index: 16, Access: vk.Read},
-			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
-			{Name: "Tables", Index: 18, Access: vk.Read},
+			{Name: "Obs", Index: 9, Access: vk.Write, Optional: true},
+			{Name: "Action", Index: 10, Access: vk.Write, Optional: true},
+			{Name: "LogProb", Index: 11, Access: vk.Write, Optional: true},
+			{Name: "Reward", Index: 12, Access: vk.Write, Optional: true},
+			{Name: "Done", Index: 13, Access: vk.Write, Optional: true},
+			{Name: "NextObs", Index: 14, Access: vk.Write, Optional: true},
+			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+			{Name: "Cap", Index: 16, Access: vk.Read, Optional: true},
+			{Name: "Seen", Index: 17, Access: vk.ReadWrite, Optional: true},
+			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1133,12 +1133,12 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
 			{Name: "POLICY", ID: 20, Default: 0},
 			{Name: "TRAJECTORY", ID: 21, Default: 0},
-			{Name: "NORMALIZE", ID: 22, Default: 0},
+			{Name: "HAS_NORMALIZER", ID: 22, Default: 0},
 			{Name: "SQUASH", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
 			{Name: "BINS", ID: 25, Default: 1},
-			{Name: "CAPPED", ID: 26, Default: 0},
-			{Name: "STATISTICS", ID: 27, Default: 0},
+			{Name: "HAS_CAP", ID: 26, Default: 0},
+			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
@@ -1169,25 +1169,25 @@ var rolloutShader = map[string]*vk.Shader{
 		Name:  "envs/rollout.Hopper-v5",
 		SPIRV: shaders.Code("envs/rollout.Hopper-v5"),
 		Bindings: []vk.Binding{
-			{Name: "Params", Index: 0, Access: vk.Read},
-			{Name: "Params4", Index: 1, Access: vk.Read},
-			{Name: "Normalizer", Index: 2, Access: vk.Read},
+			{Name: "Params", Index: 0, Access: vk.Read, Optional: true},
+			{Name: "Params4", Index: 1, Access: vk.Read, Optional: true},
+			{Name: "Normalizer", Index: 2, Access: vk.Read, Optional: true},
 			{Name: "ActionScale", Index: 3, Access: vk.Read},
 			{Name: "Clock", Index: 4, Access: vk.Read},
 			{Name: "EnvState", Index: 5, Access: vk.ReadWrite},
 			{Name: "EpisodeStep", Index: 6, Access: vk.ReadWrite},
 			{Name: "EpisodeReturn", Index: 7, Access: vk.ReadWrite},
 			{Name: "Finished", Index: 8, Access: vk.ReadWrite},
-			{Name: "Obs", Index: 9, Access: vk.Write},
-			{Name: "Action", Index: 10, Access: vk.Write},
-			{Name: "LogProb", Index: 11, Access: vk.Write},
-			{Name: "Reward", Index: 12, Access: vk.Write},
-			{Name: "Done", Index: 13, Access: vk.Write},
-			{Name: "NextObs", Index: 14, Access: vk.Write},
-			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
-			{Name: "Cap", Index: 16, Access: vk.Read},
-			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
-			{Name: "Tables", Index: 18, Access: vk.Read},
+			{Name: "Obs", Index: 9, Access: vk.Write, Optional: true},
+			{Name: "Action", Index: 10, Access: vk.Write, Optional: true},
+			{Name: "LogProb", Index: 11, Access: vk.Write, Optional: true},
+			{Name: "Reward", Index: 12, Access: vk.Write, Optional: true},
+			{Name: "Done", Index: 13, Access: vk.Write, Optional: true},
+			{Name: "NextObs", Index: 14, Access: vk.Write, Optional: true},
+			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+			{Name: "Cap", Index: 16, Access: vk.Read, Optional: true},
+			{Name: "Seen", Index: 17, Access: vk.ReadWrite, Optional: true},
+			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1205,12 +1205,12 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
 			{Name: "POLICY", ID: 20, Default: 0},
 			{Name: "TRAJECTORY", ID: 21, Default: 0},
-			{Name: "NORMALIZE", ID: 22, Default: 0},
+			{Name: "HAS_NORMALIZER", ID: 22, Default: 0},
 			{Name: "SQUASH", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
 			{Name: "BINS", ID: 25, Default: 1},
-			{Name: "CAPPED", ID: 26, Default: 0},
-			{Name: "STATISTICS", ID: 27, Default: 0},
+			{Name: "HAS_CAP", ID: 26, Default: 0},
+			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
@@ -1241,25 +1241,25 @@ var rolloutShader = map[string]*vk.Shader{
 		Name:  "envs/rollout.Humanoid-v5",
 		SPIRV: shaders.Code("envs/rollout.Humanoid-v5"),
 		Bindings: []vk.Binding{
-			{Name: "Params", Index: 0, Access: vk.Read},
-			{Name: "Params4", Index: 1, Access: vk.Read},
-			{Name: "Normalizer", Index: 2, Access: vk.Read},
+			{Name: "Params", Index: 0, Access: vk.Read, Optional: true},
+			{Name: "Params4", Index: 1, Access: vk.Read, Optional: true},
+			{Name: "Normalizer", Index: 2, Access: vk.Read, Optional: true},
 			{Name: "ActionScale", Index: 3, Access: vk.Read},
 			{Name: "Clock", Index: 4, Access: vk.Read},
 			{Name: "EnvState", Index: 5, Access: vk.ReadWrite},
 			{Name: "EpisodeStep", Index: 6, Access: vk.ReadWrite},
 			{Name: "EpisodeReturn", Index: 7, Access: vk.ReadWrite},
 			{Name: "Finished", Index: 8, Access: vk.ReadWrite},
-			{Name: "Obs", Index: 9, Access: vk.Write},
-			{Name: "Action", Index: 10, Access: vk.Write},
-			{Name: "LogProb", Index: 11, Access: vk.Write},
-			{Name: "Reward", Index: 12, Access: vk.Write},
-			{Name: "Done", Index: 13, Access: vk.Write},
-			{Name: "NextObs", Index: 14, Access: vk.Write},
-			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
-			{Name: "Cap", Index: 16, Access: vk.Read},
-			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
-			{Name: "Tables", Index: 18, Access: vk.Read},
+			{Name: "Obs", Index: 9, Access: vk.Write, Optional: true},
+			{Name: "Action", Index: 10, Access: vk.Write, Optional: true},
+			{Name: "LogProb", Index: 11, Access: vk.Write, Optional: true},
+			{Name: "Reward", Index: 12, Access: vk.Write, Optional: true},
+			{Name: "Done", Index: 13, Access: vk.Write, Optional: true},
+			{Name: "NextObs", Index: 14, Access: vk.Write, Optional: true},
+			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+			{Name: "Cap", Index: 16, Access: vk.Read, Optional: true},
+			{Name: "Seen", Index: 17, Access: vk.ReadWrite, Optional: true},
+			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1277,12 +1277,12 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
 			{Name: "POLICY", ID: 20, Default: 0},
 			{Name: "TRAJECTORY", ID: 21, Default: 0},
-			{Name: "NORMALIZE", ID: 22, Default: 0},
+			{Name: "HAS_NORMALIZER", ID: 22, Default: 0},
 			{Name: "SQUASH", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
 			{Name: "BINS", ID: 25, Default: 1},
-			{Name: "CAPPED", ID: 26, Default: 0},
-			{Name: "STATISTICS", ID: 27, Default: 0},
+			{Name: "HAS_CAP", ID: 26, Default: 0},
+			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
@@ -1313,25 +1313,25 @@ var rolloutShader = map[string]*vk.Shader{
 		Name:  "envs/rollout.Humanoid-v5.team",
 		SPIRV: shaders.Code("envs/rollout.Humanoid-v5.team"),
 		Bindings: []vk.Binding{
-			{Name: "Params", Index: 0, Access: vk.Read},
-			{Name: "Params4", Index: 1, Access: vk.Read},
-			{Name: "Normalizer", Index: 2, Access: vk.Read},
+			{Name: "Params", Index: 0, Access: vk.Read, Optional: true},
+			{Name: "Params4", Index: 1, Access: vk.Read, Optional: true},
+			{Name: "Normalizer", Index: 2, Access: vk.Read, Optional: true},
 			{Name: "ActionScale", Index: 3, Access: vk.Read},
 			{Name: "Clock", Index: 4, Access: vk.Read},
 			{Name: "EnvState", Index: 5, Access: vk.ReadWrite},
 			{Name: "EpisodeStep", Index: 6, Access: vk.ReadWrite},
 			{Name: "EpisodeReturn", Index: 7, Access: vk.ReadWrite},
 			{Name: "Finished", Index: 8, Access: vk.ReadWrite},
-			{Name: "Obs", Index: 9, Access: vk.Write},
-			{Name: "Action", Index: 10, Access: vk.Write},
-			{Name: "LogProb", Index: 11, Access: vk.Write},
-			{Name: "Reward", Index: 12, Access: vk.Write},
-			{Name: "Done", Index: 13, Access: vk.Write},
-			{Name: "NextObs", Index: 14, Access: vk.Write},
-			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
-			{Name: "Cap", Index: 16, Access: vk.Read},
-			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
-			{Name: "Tables", Index: 18, Access: vk.Read},
+			{Name: "Obs", Index: 9, Access: vk.Write, Optional: true},
+			{Name: "Action", Index: 10, Access: vk.Write, Optional: true},
+			{Name: "LogProb", Index: 11, Access: vk.Write, Optional: true},
+			{Name: "Reward", Index: 12, Access: vk.Write, Optional: true},
+			{Name: "Done", Index: 13, Access: vk.Write, Optional: true},
+			{Name: "NextObs", Index: 14, Access: vk.Write, Optional: true},
+			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+			{Name: "Cap", Index: 16, Access: vk.Read, Optional: true},
+			{Name: "Seen", Index: 17, Access: vk.ReadWrite, Optional: true},
+			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1349,12 +1349,12 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
 			{Name: "POLICY", ID: 20, Default: 0},
 			{Name: "TRAJECTORY", ID: 21, Default: 0},
-			{Name: "NORMALIZE", ID: 22, Default: 0},
+			{Name: "HAS_NORMALIZER", ID: 22, Default: 0},
 			{Name: "SQUASH", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
 			{Name: "BINS", ID: 25, Default: 1},
-			{Name: "CAPPED", ID: 26, Default: 0},
-			{Name: "STATISTICS", ID: 27, Default: 0},
+			{Name: "HAS_CAP", ID: 26, Default: 0},
+			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
@@ -1385,25 +1385,25 @@ var rolloutShader = map[string]*vk.Shader{
 		Name:  "envs/rollout.InvertedDoublePendulum-v5",
 		SPIRV: shaders.Code("envs/rollout.InvertedDoublePendulum-v5"),
 		Bindings: []vk.Binding{
-			{Name: "Params", Index: 0, Access: vk.Read},
-			{Name: "Params4", Index: 1, Access: vk.Read},
-			{Name: "Normalizer", Index: 2, Access: vk.Read},
+			{Name: "Params", Index: 0, Access: vk.Read, Optional: true},
+			{Name: "Params4", Index: 1, Access: vk.Read, Optional: true},
+			{Name: "Normalizer", Index: 2, Access: vk.Read, Optional: true},
 			{Name: "ActionScale", Index: 3, Access: vk.Read},
 			{Name: "Clock", Index: 4, Access: vk.Read},
 			{Name: "EnvState", Index: 5, Access: vk.ReadWrite},
 			{Name: "EpisodeStep", Index: 6, Access: vk.ReadWrite},
 			{Name: "EpisodeReturn", Index: 7, Access: vk.ReadWrite},
 			{Name: "Finished", Index: 8, Access: vk.ReadWrite},
-			{Name: "Obs", Index: 9, Access: vk.Write},
-			{Name: "Action", Index: 10, Access: vk.Write},
-			{Name: "LogProb", Index: 11, Access: vk.Write},
-			{Name: "Reward", Index: 12, Access: vk.Write},
-			{Name: "Done", Index: 13, Access: vk.Write},
-			{Name: "NextObs", Index: 14, Access: vk.Write},
-			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
-			{Name: "Cap", Index: 16, Access: vk.Read},
-			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
-			{Name: "Tables", Index: 18, Access: vk.Read},
+			{Name: "Obs", Index: 9, Access: vk.Write, Optional: true},
+			{Name: "Action", Index: 10, Access: vk.Write, Optional: true},
+			{Name: "LogProb", Index: 11, Access: vk.Write, Optional: true},
+			{Name: "Reward", Index: 12, Access: vk.Write, Optional: true},
+			{Name: "Done", Index: 13, Access: vk.Write, Optional: true},
+			{Name: "NextObs", Index: 14, Access: vk.Write, Optional: true},
+			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+			{Name: "Cap", Index: 16, Access: vk.Read, Optional: true},
+			{Name: "Seen", Index: 17, Access: vk.ReadWrite, Optional: true},
+			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1421,12 +1421,12 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
 			{Name: "POLICY", ID: 20, Default: 0},
 			{Name: "TRAJECTORY", ID: 21, Default: 0},
-			{Name: "NORMALIZE", ID: 22, Default: 0},
+			{Name: "HAS_NORMALIZER", ID: 22, Default: 0},
 			{Name: "SQUASH", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
 			{Name: "BINS", ID: 25, Default: 1},
-			{Name: "CAPPED", ID: 26, Default: 0},
-			{Name: "STATISTICS", ID: 27, Default: 0},
+			{Name: "HAS_CAP", ID: 26, Default: 0},
+			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
@@ -1457,25 +1457,25 @@ var rolloutShader = map[string]*vk.Shader{
 		Name:  "envs/rollout.InvertedPendulum-v5",
 		SPIRV: shaders.Code("envs/rollout.InvertedPendulum-v5"),
 		Bindings: []vk.Binding{
-			{Name: "Params", Index: 0, Access: vk.Read},
-			{Name: "Params4", Index: 1, Access: vk.Read},
-			{Name: "Normalizer", Index: 2, Access: vk.Read},
+			{Name: "Params", Index: 0, Access: vk.Read, Optional: true},
+			{Name: "Params4", Index: 1, Access: vk.Read, Optional: true},
+			{Name: "Normalizer", Index: 2, Access: vk.Read, Optional: true},
 			{Name: "ActionScale", Index: 3, Access: vk.Read},
 			{Name: "Clock", Index: 4, Access: vk.Read},
 			{Name: "EnvState", Index: 5, Access: vk.ReadWrite},
 			{Name: "EpisodeStep", Index: 6, Access: vk.ReadWrite},
 			{Name: "EpisodeReturn", Index: 7, Access: vk.ReadWrite},
 			{Name: "Finished", Index: 8, Access: vk.ReadWrite},
-			{Name: "Obs", Index: 9, Access: vk.Write},
-			{Name: "Action", Index: 10, Access: vk.Write},
-			{Name: "LogProb", Index: 11, Access: vk.Write},
-			{Name: "Reward", Index: 12, Access: vk.Write},
-			{Name: "Done", Index: 13, Access: vk.Write},
-			{Name: "NextObs", Index: 14, Access: vk.Write},
-			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
-			{Name: "Cap", Index: 16, Access: vk.Read},
-			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
-			{Name: "Tables", Index: 18, Access: vk.Read},
+			{Name: "Obs", Index: 9, Access: vk.Write, Optional: true},
+			{Name: "Action", Index: 10, Access: vk.Write, Optional: true},
+			{Name: "LogProb", Index: 11, Access: vk.Write, Optional: true},
+			{Name: "Reward", Index: 12, Access: vk.Write, Optional: true},
+			{Name: "Done", Index: 13, Access: vk.Write, Optional: true},
+			{Name: "NextObs", Index: 14, Access: vk.Write, Optional: true},
+			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+			{Name: "Cap", Index: 16, Access: vk.Read, Optional: true},
+			{Name: "Seen", Index: 17, Access: vk.ReadWrite, Optional: true},
+			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1493,12 +1493,12 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
 			{Name: "POLICY", ID: 20, Default: 0},
 			{Name: "TRAJECTORY", ID: 21, Default: 0},
-			{Name: "NORMALIZE", ID: 22, Default: 0},
+			{Name: "HAS_NORMALIZER", ID: 22, Default: 0},
 			{Name: "SQUASH", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
 			{Name: "BINS", ID: 25, Default: 1},
-			{Name: "CAPPED", ID: 26, Default: 0},
-			{Name: "STATISTICS", ID: 27, Default: 0},
+			{Name: "HAS_CAP", ID: 26, Default: 0},
+			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
@@ -1529,25 +1529,25 @@ var rolloutShader = map[string]*vk.Shader{
 		Name:  "envs/rollout.MountainCar-v0",
 		SPIRV: shaders.Code("envs/rollout.MountainCar-v0"),
 		Bindings: []vk.Binding{
-			{Name: "Params", Index: 0, Access: vk.Read},
-			{Name: "Params4", Index: 1, Access: vk.Read},
-			{Name: "Normalizer", Index: 2, Access: vk.Read},
+			{Name: "Params", Index: 0, Access: vk.Read, Optional: true},
+			{Name: "Params4", Index: 1, Access: vk.Read, Optional: true},
+			{Name: "Normalizer", Index: 2, Access: vk.Read, Optional: true},
 			{Name: "ActionScale", Index: 3, Access: vk.Read},
 			{Name: "Clock", Index: 4, Access: vk.Read},
 			{Name: "EnvState", Index: 5, Access: vk.ReadWrite},
 			{Name: "EpisodeStep", Index: 6, Access: vk.ReadWrite},
 			{Name: "EpisodeReturn", Index: 7, Access: vk.ReadWrite},
 			{Name: "Finished", Index: 8, Access: vk.ReadWrite},
-			{Name: "Obs", Index: 9, Access: vk.Write},
-			{Name: "Action", Index: 10, Access: vk.Write},
-			{Name: "LogProb", Index: 11, Access: vk.Write},
-			{Name: "Reward", Index: 12, Access: vk.Write},
-			{Name: "Done", Index: 13, Access: vk.Write},
-			{Name: "NextObs", Index: 14, Access: vk.Write},
-			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
-			{Name: "Cap", Index: 16, Access: vk.Read},
-			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
-			{Name: "Tables", Index: 18, Access: vk.Read},
+			{Name: "Obs", Index: 9, Access: vk.Write, Optional: true},
+			{Name: "Action", Index: 10, Access: vk.Write, Optional: true},
+			{Name: "LogProb", Index: 11, Access: vk.Write, Optional: true},
+			{Name: "Reward", Index: 12, Access: vk.Write, Optional: true},
+			{Name: "Done", Index: 13, Access: vk.Write, Optional: true},
+			{Name: "NextObs", Index: 14, Access: vk.Write, Optional: true},
+			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+			{Name: "Cap", Index: 16, Access: vk.Read, Optional: true},
+			{Name: "Seen", Index: 17, Access: vk.ReadWrite, Optional: true},
+			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1565,12 +1565,12 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
 			{Name: "POLICY", ID: 20, Default: 0},
 			{Name: "TRAJECTORY", ID: 21, Default: 0},
-			{Name: "NORMALIZE", ID: 22, Default: 0},
+			{Name: "HAS_NORMALIZER", ID: 22, Default: 0},
 			{Name: "SQUASH", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
 			{Name: "BINS", ID: 25, Default: 1},
-			{Name: "CAPPED", ID: 26, Default: 0},
-			{Name: "STATISTICS", ID: 27, Default: 0},
+			{Name: "HAS_CAP", ID: 26, Default: 0},
+			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
@@ -1601,25 +1601,25 @@ var rolloutShader = map[string]*vk.Shader{
 		Name:  "envs/rollout.MountainCarContinuous-v0",
 		SPIRV: shaders.Code("envs/rollout.MountainCarContinuous-v0"),
 		Bindings: []vk.Binding{
-			{Name: "Params", Index: 0, Access: vk.Read},
-			{Name: "Params4", Index: 1, Access: vk.Read},
-			{Name: "Normalizer", Index: 2, Access: vk.Read},
+			{Name: "Params", Index: 0, Access: vk.Read, Optional: true},
+			{Name: "Params4", Index: 1, Access: vk.Read, Optional: true},
+			{Name: "Normalizer", Index: 2, Access: vk.Read, Optional: true},
 			{Name: "ActionScale", Index: 3, Access: vk.Read},
 			{Name: "Clock", Index: 4, Access: vk.Read},
 			{Name: "EnvState", Index: 5, Access: vk.ReadWrite},
 			{Name: "EpisodeStep", Index: 6, Access: vk.ReadWrite},
 			{Name: "EpisodeReturn", Index: 7, Access: vk.ReadWrite},
 			{Name: "Finished", Index: 8, Access: vk.ReadWrite},
-			{Name: "Obs", Index: 9, Access: vk.Write},
-			{Name: "Action", Index: 10, Access: vk.Write},
-			{Name: "LogProb", Index: 11, Access: vk.Write},
-			{Name: "Reward", Index: 12, Access: vk.Write},
-			{Name: "Done", Index: 13, Access: vk.Write},
-			{Name: "NextObs", Index: 14, Access: vk.Write},
-			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
-			{Name: "Cap", Index: 16, Access: vk.Read},
-			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
-			{Name: "Tables", Index: 18, Access: vk.Read},
+			{Name: "Obs", Index: 9, Access: vk.Write, Optional: true},
+			{Name: "Action", Index: 10, Access: vk.Write, Optional: true},
+			{Name: "LogProb", Index: 11, Access: vk.Write, Optional: true},
+			{Name: "Reward", Index: 12, Access: vk.Write, Optional: true},
+			{Name: "Done", Index: 13, Access: vk.Write, Optional: true},
+			{Name: "NextObs", Index: 14, Access: vk.Write, Optional: true},
+			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+			{Name: "Cap", Index: 16, Access: vk.Read, Optional: true},
+			{Name: "Seen", Index: 17, Access: vk.ReadWrite, Optional: true},
+			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1637,12 +1637,12 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
 			{Name: "POLICY", ID: 20, Default: 0},
 			{Name: "TRAJECTORY", ID: 21, Default: 0},
-			{Name: "NORMALIZE", ID: 22, Default: 0},
+			{Name: "HAS_NORMALIZER", ID: 22, Default: 0},
 			{Name: "SQUASH", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
 			{Name: "BINS", ID: 25, Default: 1},
-			{Name: "CAPPED", ID: 26, Default: 0},
-			{Name: "STATISTICS", ID: 27, Default: 0},
+			{Name: "HAS_CAP", ID: 26, Default: 0},
+			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
@@ -1673,25 +1673,25 @@ var rolloutShader = map[string]*vk.Shader{
 		Name:  "envs/rollout.Pendulum-v1",
 		SPIRV: shaders.Code("envs/rollout.Pendulum-v1"),
 		Bindings: []vk.Binding{
-			{Name: "Params", Index: 0, Access: vk.Read},
-			{Name: "Params4", Index: 1, Access: vk.Read},
-			{Name: "Normalizer", Index: 2, Access: vk.Read},
+			{Name: "Params", Index: 0, Access: vk.Read, Optional: true},
+			{Name: "Params4", Index: 1, Access: vk.Read, Optional: true},
+			{Name: "Normalizer", Index: 2, Access: vk.Read, Optional: true},
 			{Name: "ActionScale", Index: 3, Access: vk.Read},
 			{Name: "Clock", Index: 4, Access: vk.Read},
 			{Name: "EnvState", Index: 5, Access: vk.ReadWrite},
 			{Name: "EpisodeStep", Index: 6, Access: vk.ReadWrite},
 			{Name: "EpisodeReturn", Index: 7, Access: vk.ReadWrite},
 			{Name: "Finished", Index: 8, Access: vk.ReadWrite},
-			{Name: "Obs", Index: 9, Access: vk.Write},
-			{Name: "Action", Index: 10, Access: vk.Write},
-			{Name: "LogProb", Index: 11, Access: vk.Write},
-			{Name: "Reward", Index: 12, Access: vk.Write},
-			{Name: "Done", Index: 13, Access: vk.Write},
-			{Name: "NextObs", Index: 14, Access: vk.Write},
-			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
-			{Name: "Cap", Index: 16, Access: vk.Read},
-			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
-			{Name: "Tables", Index: 18, Access: vk.Read},
+			{Name: "Obs", Index: 9, Access: vk.Write, Optional: true},
+			{Name: "Action", Index: 10, Access: vk.Write, Optional: true},
+			{Name: "LogProb", Index: 11, Access: vk.Write, Optional: true},
+			{Name: "Reward", Index: 12, Access: vk.Write, Optional: true},
+			{Name: "Done", Index: 13, Access: vk.Write, Optional: true},
+			{Name: "NextObs", Index: 14, Access: vk.Write, Optional: true},
+			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+			{Name: "Cap", Index: 16, Access: vk.Read, Optional: true},
+			{Name: "Seen", Index: 17, Access: vk.ReadWrite, Optional: true},
+			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1709,12 +1709,12 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
 			{Name: "POLICY", ID: 20, Default: 0},
 			{Name: "TRAJECTORY", ID: 21, Default: 0},
-			{Name: "NORMALIZE", ID: 22, Default: 0},
+			{Name: "HAS_NORMALIZER", ID: 22, Default: 0},
 			{Name: "SQUASH", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
 			{Name: "BINS", ID: 25, Default: 1},
-			{Name: "CAPPED", ID: 26, Default: 0},
-			{Name: "STATISTICS", ID: 27, Default: 0},
+			{Name: "HAS_CAP", ID: 26, Default: 0},
+			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
@@ -1745,25 +1745,25 @@ var rolloutShader = map[string]*vk.Shader{
 		Name:  "envs/rollout.Reacher-v5",
 		SPIRV: shaders.Code("envs/rollout.Reacher-v5"),
 		Bindings: []vk.Binding{
-			{Name: "Params", Index: 0, Access: vk.Read},
-			{Name: "Params4", Index: 1, Access: vk.Read},
-			{Name: "Normalizer", Index: 2, Access: vk.Read},
+			{Name: "Params", Index: 0, Access: vk.Read, Optional: true},
+			{Name: "Params4", Index: 1, Access: vk.Read, Optional: true},
+			{Name: "Normalizer", Index: 2, Access: vk.Read, Optional: true},
 			{Name: "ActionScale", Index: 3, Access: vk.Read},
 			{Name: "Clock", Index: 4, Access: vk.Read},
 			{Name: "EnvState", Index: 5, Access: vk.ReadWrite},
 			{Name: "EpisodeStep", Index: 6, Access: vk.ReadWrite},
 			{Name: "EpisodeReturn", Index: 7, Access: vk.ReadWrite},
 			{Name: "Finished", Index: 8, Access: vk.ReadWrite},
-			{Name: "Obs", Index: 9, Access: vk.Write},
-			{Name: "Action", Index: 10, Access: vk.Write},
-			{Name: "LogProb", Index: 11, Access: vk.Write},
-			{Name: "Reward", Index: 12, Access: vk.Write},
-			{Name: "Done", Index: 13, Access: vk.Write},
-			{Name: "NextObs", Index: 14, Access: vk.Write},
-			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
-			{Name: "Cap", Index: 16, Access: vk.Read},
-			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
-			{Name: "Tables", Index: 18, Access: vk.Read},
+			{Name: "Obs", Index: 9, Access: vk.Write, Optional: true},
+			{Name: "Action", Index: 10, Access: vk.Write, Optional: true},
+			{Name: "LogProb", Index: 11, Access: vk.Write, Optional: true},
+			{Name: "Reward", Index: 12, Access: vk.Write, Optional: true},
+			{Name: "Done", Index: 13, Access: vk.Write, Optional: true},
+			{Name: "NextObs", Index: 14, Access: vk.Write, Optional: true},
+			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+			{Name: "Cap", Index: 16, Access: vk.Read, Optional: true},
+			{Name: "Seen", Index: 17, Access: vk.ReadWrite, Optional: true},
+			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1781,12 +1781,12 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
 			{Name: "POLICY", ID: 20, Default: 0},
 			{Name: "TRAJECTORY", ID: 21, Default: 0},
-			{Name: "NORMALIZE", ID: 22, Default: 0},
+			{Name: "HAS_NORMALIZER", ID: 22, Default: 0},
 			{Name: "SQUASH", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
 			{Name: "BINS", ID: 25, Default: 1},
-			{Name: "CAPPED", ID: 26, Default: 0},
-			{Name: "STATISTICS", ID: 27, Default: 0},
+			{Name: "HAS_CAP", ID: 26, Default: 0},
+			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
@@ -1817,25 +1817,25 @@ var rolloutShader = map[string]*vk.Shader{
 		Name:  "envs/rollout.Swimmer-v5",
 		SPIRV: shaders.Code("envs/rollout.Swimmer-v5"),
 		Bindings: []vk.Binding{
-			{Name: "Params", Index: 0, Access: vk.Read},
-			{Name: "Params4", Index: 1, Access: vk.Read},
-			{Name: "Normalizer", Index: 2, Access: vk.Read},
+			{Name: "Params", Index: 0, Access: vk.Read, Optional: true},
+			{Name: "Params4", Index: 1, Access: vk.Read, Optional: true},
+			{Name: "Normalizer", Index: 2, Access: vk.Read, Optional: true},
 			{Name: "ActionScale", Index: 3, Access: vk.Read},
 			{Name: "Clock", Index: 4, Access: vk.Read},
 			{Name: "EnvState", Index: 5, Access: vk.ReadWrite},
 			{Name: "EpisodeStep", Index: 6, Access: vk.ReadWrite},
 			{Name: "EpisodeReturn", Index: 7, Access: vk.ReadWrite},
 			{Name: "Finished", Index: 8, Access: vk.ReadWrite},
-			{Name: "Obs", Index: 9, Access: vk.Write},
-			{Name: "Action", Index: 10, Access: vk.Write},
-			{Name: "LogProb", Index: 11, Access: vk.Write},
-			{Name: "Reward", Index: 12, Access: vk.Write},
-			{Name: "Done", Index: 13, Access: vk.Write},
-			{Name: "NextObs", Index: 14, Access: vk.Write},
-			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
-			{Name: "Cap", Index: 16, Access: vk.Read},
-			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
-			{Name: "Tables", Index: 18, Access: vk.Read},
+			{Name: "Obs", Index: 9, Access: vk.Write, Optional: true},
+			{Name: "Action", Index: 10, Access: vk.Write, Optional: true},
+			{Name: "LogProb", Index: 11, Access: vk.Write, Optional: true},
+			{Name: "Reward", Index: 12, Access: vk.Write, Optional: true},
+			{Name: "Done", Index: 13, Access: vk.Write, Optional: true},
+			{Name: "NextObs", Index: 14, Access: vk.Write, Optional: true},
+			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+			{Name: "Cap", Index: 16, Access: vk.Read, Optional: true},
+			{Name: "Seen", Index: 17, Access: vk.ReadWrite, Optional: true},
+			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1853,12 +1853,12 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
 			{Name: "POLICY", ID: 20, Default: 0},
 			{Name: "TRAJECTORY", ID: 21, Default: 0},
-			{Name: "NORMALIZE", ID: 22, Default: 0},
+			{Name: "HAS_NORMALIZER", ID: 22, Default: 0},
 			{Name: "SQUASH", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
 			{Name: "BINS", ID: 25, Default: 1},
-			{Name: "CAPPED", ID: 26, Default: 0},
-			{Name: "STATISTICS", ID: 27, Default: 0},
+			{Name: "HAS_CAP", ID: 26, Default: 0},
+			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
@@ -1889,25 +1889,25 @@ var rolloutShader = map[string]*vk.Shader{
 		Name:  "envs/rollout.Walker2d-v5",
 		SPIRV: shaders.Code("envs/rollout.Walker2d-v5"),
 		Bindings: []vk.Binding{
-			{Name: "Params", Index: 0, Access: vk.Read},
-			{Name: "Params4", Index: 1, Access: vk.Read},
-			{Name: "Normalizer", Index: 2, Access: vk.Read},
+			{Name: "Params", Index: 0, Access: vk.Read, Optional: true},
+			{Name: "Params4", Index: 1, Access: vk.Read, Optional: true},
+			{Name: "Normalizer", Index: 2, Access: vk.Read, Optional: true},
 			{Name: "ActionScale", Index: 3, Access: vk.Read},
 			{Name: "Clock", Index: 4, Access: vk.Read},
 			{Name: "EnvState", Index: 5, Access: vk.ReadWrite},
 			{Name: "EpisodeStep", Index: 6, Access: vk.ReadWrite},
 			{Name: "EpisodeReturn", Index: 7, Access: vk.ReadWrite},
 			{Name: "Finished", Index: 8, Access: vk.ReadWrite},
-			{Name: "Obs", Index: 9, Access: vk.Write},
-			{Name: "Action", Index: 10, Access: vk.Write},
-			{Name: "LogProb", Index: 11, Access: vk.Write},
-			{Name: "Reward", Index: 12, Access: vk.Write},
-			{Name: "Done", Index: 13, Access: vk.Write},
-			{Name: "NextObs", Index: 14, Access: vk.Write},
-			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
-			{Name: "Cap", Index: 16, Access: vk.Read},
-			{Name: "Seen", Index: 17, Access: vk.ReadWrite},
-			{Name: "Tables", Index: 18, Access: vk.Read},
+			{Name: "Obs", Index: 9, Access: vk.Write, Optional: true},
+			{Name: "Action", Index: 10, Access: vk.Write, Optional: true},
+			{Name: "LogProb", Index: 11, Access: vk.Write, Optional: true},
+			{Name: "Reward", Index: 12, Access: vk.Write, Optional: true},
+			{Name: "Done", Index: 13, Access: vk.Write, Optional: true},
+			{Name: "NextObs", Index: 14, Access: vk.Write, Optional: true},
+			{Name: "params_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+			{Name: "Cap", Index: 16, Access: vk.Read, Optional: true},
+			{Name: "Seen", Index: 17, Access: vk.ReadWrite, Optional: true},
+			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1925,12 +1925,12 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
 			{Name: "POLICY", ID: 20, Default: 0},
 			{Name: "TRAJECTORY", ID: 21, Default: 0},
-			{Name: "NORMALIZE", ID: 22, Default: 0},
+			{Name: "HAS_NORMALIZER", ID: 22, Default: 0},
 			{Name: "SQUASH", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
 			{Name: "BINS", ID: 25, Default: 1},
-			{Name: "CAPPED", ID: 26, Default: 0},
-			{Name: "STATISTICS", ID: 27, Default: 0},
+			{Name: "HAS_CAP", ID: 26, Default: 0},
+			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "WORLDS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
@@ -1961,31 +1961,29 @@ var rolloutShader = map[string]*vk.Shader{
 
 // rolloutKernel is shaders/envs/rollout.comp.
 type rolloutKernel struct {
-	Params        vk.Range // readonly float
-	Params4       vk.Range // readonly vec4
-	Normalizer    vk.Range // readonly float
+	Params        vk.Range // readonly float, optional
+	Normalizer    vk.Range // readonly float, optional
 	ActionScale   vk.Range // readonly float
 	Clock         vk.Range // readonly uint
 	EnvState      vk.Range // read-write float
 	EpisodeStep   vk.Range // read-write uint
 	EpisodeReturn vk.Range // read-write float
 	Finished      vk.Range // read-write float
-	Obs           vk.Range // writeonly float
-	Action        vk.Range // writeonly float
-	LogProb       vk.Range // writeonly float
-	Reward        vk.Range // writeonly float
-	Done          vk.Range // writeonly uint
-	NextObs       vk.Range // writeonly float
-	ParamsTexels  vk.Range // readonly vec4 rgba32f
-	Cap           vk.Range // readonly uint
-	Seen          vk.Range // read-write float
-	Tables        vk.Range // readonly uint
+	Obs           vk.Range // writeonly float, optional
+	Action        vk.Range // writeonly float, optional
+	LogProb       vk.Range // writeonly float, optional
+	Reward        vk.Range // writeonly float, optional
+	Done          vk.Range // writeonly uint, optional
+	NextObs       vk.Range // writeonly float, optional
+	Cap           vk.Range // readonly uint, optional
+	Seen          vk.Range // read-write float, optional
+	Tables        vk.Range // readonly uint, optional
 
 	Members      uint32 // push constants, in order
 	Environments uint32
 	Steps        uint32
 	First        uint32
-	Begin        uint32
+	Begin        bool
 	Row          uint32
 	LogStd       uint32
 	Seed         uint32
@@ -2005,27 +2003,24 @@ type rolloutKernel struct {
 	Hidden1       uint32  // default 64
 	Hidden2       uint32  // default 0
 	Activation    uint32  // default 0
-	LayerNorm     uint32  // default 0
+	LayerNorm     bool    // default false
 	Network       uint32  // default 0
 	Workgroup     uint32  // default 8
 	TimeLimit     uint32  // default 0
 	ActionRepeat  uint32  // default 1
 	AutoReset     uint32  // default 0
-	SparseReward  uint32  // default 0
+	SparseReward  bool    // default false
 	RewardScale   float32 // default 1
 	Policy        uint32  // default 0
-	Trajectory    uint32  // default 0
-	Normalize     uint32  // default 0
-	Squash        uint32  // default 0
-	Mode          uint32  // default 0
+	Trajectory    bool    // default false
+	Squash        bool    // default false
+	Mode          bool    // default false
 	Bins          uint32  // default 1
-	Capped        uint32  // default 0
-	Statistics    uint32  // default 0
 	Worlds        uint32  // default 8
 	TexelLoads    uint32  // default 0
 	StreamRows    uint32  // default 1
 	StreamQuads   uint32  // default 1
-	StreamAligned uint32  // default 0
+	StreamAligned bool    // default false
 	GroupRows     uint32  // default 1
 	GroupSlices1  uint32  // default 4
 	GroupSlices2  uint32  // default 4
@@ -2052,12 +2047,14 @@ func (k rolloutKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 		push   [104]byte
 		spec   [42]uint32
 	})
-	a.ranges = [19]vk.Range{k.Params, k.Params4, k.Normalizer, k.ActionScale, k.Clock, k.EnvState, k.EpisodeStep, k.EpisodeReturn, k.Finished, k.Obs, k.Action, k.LogProb, k.Reward, k.Done, k.NextObs, k.ParamsTexels, k.Cap, k.Seen, k.Tables}
+	a.ranges = [19]vk.Range{k.Params, k.Params, k.Normalizer, k.ActionScale, k.Clock, k.EnvState, k.EpisodeStep, k.EpisodeReturn, k.Finished, k.Obs, k.Action, k.LogProb, k.Reward, k.Done, k.NextObs, k.Params, k.Cap, k.Seen, k.Tables}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Environments)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Steps)
 	binary.LittleEndian.PutUint32(a.push[12:], k.First)
-	binary.LittleEndian.PutUint32(a.push[16:], k.Begin)
+	if k.Begin {
+		a.push[16] = 1
+	}
 	binary.LittleEndian.PutUint32(a.push[20:], k.Row)
 	binary.LittleEndian.PutUint32(a.push[24:], k.LogStd)
 	binary.LittleEndian.PutUint32(a.push[28:], k.Seed)
@@ -2092,8 +2089,8 @@ func (k rolloutKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	if k.Activation != 0 {
 		a.spec[3] = k.Activation
 	}
-	if k.LayerNorm != 0 {
-		a.spec[4] = k.LayerNorm
+	if k.LayerNorm {
+		a.spec[4] = 1
 	}
 	if k.Network != 0 {
 		a.spec[5] = k.Network
@@ -2110,8 +2107,8 @@ func (k rolloutKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	if k.AutoReset != 0 {
 		a.spec[9] = k.AutoReset
 	}
-	if k.SparseReward != 0 {
-		a.spec[10] = k.SparseReward
+	if k.SparseReward {
+		a.spec[10] = 1
 	}
 	if k.RewardScale != 0 {
 		a.spec[11] = math.Float32bits(k.RewardScale)
@@ -2119,26 +2116,26 @@ func (k rolloutKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	if k.Policy != 0 {
 		a.spec[12] = k.Policy
 	}
-	if k.Trajectory != 0 {
-		a.spec[13] = k.Trajectory
+	if k.Trajectory {
+		a.spec[13] = 1
 	}
-	if k.Normalize != 0 {
-		a.spec[14] = k.Normalize
+	if k.Normalizer.Buffer != nil {
+		a.spec[14] = 1
 	}
-	if k.Squash != 0 {
-		a.spec[15] = k.Squash
+	if k.Squash {
+		a.spec[15] = 1
 	}
-	if k.Mode != 0 {
-		a.spec[16] = k.Mode
+	if k.Mode {
+		a.spec[16] = 1
 	}
 	if k.Bins != 0 {
 		a.spec[17] = k.Bins
 	}
-	if k.Capped != 0 {
-		a.spec[18] = k.Capped
+	if k.Cap.Buffer != nil {
+		a.spec[18] = 1
 	}
-	if k.Statistics != 0 {
-		a.spec[19] = k.Statistics
+	if k.Seen.Buffer != nil {
+		a.spec[19] = 1
 	}
 	if k.Worlds != 0 {
 		a.spec[20] = k.Worlds
@@ -2152,8 +2149,8 @@ func (k rolloutKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	if k.StreamQuads != 0 {
 		a.spec[23] = k.StreamQuads
 	}
-	if k.StreamAligned != 0 {
-		a.spec[24] = k.StreamAligned
+	if k.StreamAligned {
+		a.spec[24] = 1
 	}
 	if k.GroupRows != 0 {
 		a.spec[25] = k.GroupRows
@@ -2954,7 +2951,7 @@ type stepKernel struct {
 	TimeLimit    uint32  // default 0
 	ActionRepeat uint32  // default 1
 	AutoReset    uint32  // default 0
-	SparseReward uint32  // default 0
+	SparseReward bool    // default false
 	RewardScale  float32 // default 1
 	Worlds       uint32  // default 64
 	Option0      float32 // default 0
@@ -2995,8 +2992,8 @@ func (k stepKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	if k.AutoReset != 0 {
 		a.spec[3] = k.AutoReset
 	}
-	if k.SparseReward != 0 {
-		a.spec[4] = k.SparseReward
+	if k.SparseReward {
+		a.spec[4] = 1
 	}
 	if k.RewardScale != 0 {
 		a.spec[5] = math.Float32bits(k.RewardScale)

@@ -133,17 +133,15 @@ const maxActionRepeat = 1000
 
 // constants are the specialization constants of shaders/envs/wrapper.glsl for resolved options.
 func (o Options) constants() wrapperConstants {
-	c := wrapperConstants{actionRepeat: uint32(o.ActionRepeat), autoReset: uint32(o.AutoReset), rewardScale: o.RewardScale}
+	c := wrapperConstants{actionRepeat: uint32(o.ActionRepeat), autoReset: uint32(o.AutoReset), sparseReward: o.SparseReward, rewardScale: o.RewardScale}
 	if o.TimeLimit != NoTimeLimit {
 		c.timeLimit = uint32(o.TimeLimit)
-	}
-	if o.SparseReward {
-		c.sparseReward = 1
 	}
 	return c
 }
 
 type wrapperConstants struct {
-	timeLimit, actionRepeat, autoReset, sparseReward uint32
-	rewardScale                                      float32
+	timeLimit, actionRepeat, autoReset uint32
+	sparseReward                       bool
+	rewardScale                        float32
 }

@@ -197,16 +197,15 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 	info := r.Engine().Device().Info()
 	c, o := ro.cfg, ro.options.constants()
 	var n network
-	unused := ro.scale.Range()
 	k := rolloutKernel{
-		Tables: unused, Params: unused, Params4: unused, ParamsTexels: unused, Normalizer: unused, ActionScale: ro.scale.Range(), Clock: clock.Tensor().Range(),
+		ActionScale: ro.scale.Range(), Clock: clock.Tensor().Range(),
 		EnvState: ro.state.Range(), EpisodeStep: ro.step.Range(), EpisodeReturn: ro.ret.Range(), Finished: ro.finished.Range(),
-		Obs: ro.finished.Range(), Action: ro.finished.Range(), LogProb: ro.finished.Range(), Reward: ro.finished.Range(), Done: ro.finished.Range(), NextObs: ro.finished.Range(),
 		Members: uint32(c.Members), Environments: uint32(c.Environments), ParamsPeriod: uint32(c.Members),
 		Seed: r.Engine().Seed(), EnvStream: engine.Stream(c.Stream), ActionStream: engine.Stream(c.Stream + "/action"),
 		TimeLimit: o.timeLimit, ActionRepeat: o.actionRepeat, AutoReset: o.autoReset, SparseReward: o.sparseReward, RewardScale: o.rewardScale,
 		Workgroup: info.SubgroupSize, Lanes: info.SubgroupSize, Policy: 1,
-		DrawWindow: uint32(c.Members), DrawStep: 1, Share: uint32(ro.share()), Cap: ro.finished.Range(), Seen: ro.finished.Range(),
+		DrawWindow: uint32(c.Members), DrawStep: 1, Share: uint32(ro.share()),
+		Begin: begin, Mode: c.Mode, Trajectory: c.Trajectory,
 	}
 	ro.env.setOptions(&k.Option0, &k.Option1, &k.Option2, &k.Option3, &k.Option4, &k.Option5, &k.Option6, &k.Option7, &k.Option8, &k.Option9, &k.Option10, &k.Option11)
 	if w := c.Window; w != nil {
@@ -215,14 +214,7 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 			k.DrawStride, k.DrawFirst, k.DrawStep = 1, 0, 0
 		}
 	}
-	if begin {
-		k.Begin = 1
-	}
-	if c.Mode {
-		k.Mode = 1
-	}
 	if c.Trajectory {
-		k.Trajectory = 1
 		k.Obs, k.Action, k.LogProb = ro.Obs.Range(), ro.Action.Range(), ro.LogProb.Range()
 		k.Reward, k.Done, k.NextObs = ro.Reward.Range(), ro.Done.Range(), ro.NextObs.Range()
 	}
@@ -230,10 +222,10 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 		k.Tables = ro.tables.Range()
 	}
 	if ro.cap != nil {
-		k.Cap, k.Capped = ro.cap.Range(), 1
+		k.Cap = ro.cap.Range()
 	}
 	if ro.seen != nil {
-		k.Seen, k.Statistics = ro.seen.Range(), 1
+		k.Seen = ro.seen.Range()
 	}
 	if policy != nil {
 		outputs := ro.env.Action.Size()
@@ -249,7 +241,7 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 			return
 		}
 		k.Policy = 0
-		k.Params, k.Params4, k.ParamsTexels = policy.Params.Range(), policy.Params.Range(), policy.Params.Range()
+		k.Params, k.Squash = policy.Params.Range(), policy.Squash
 		k.Row, k.LogStd, k.ObsLimit = uint32(policy.Row()), uint32(policy.LogStd), policy.ObsLimit
 		k.ParamsPeriod = uint32(policy.Params.Size(engine.MemberAxis))
 		var err error
@@ -259,10 +251,7 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 		}
 		n.set(&k)
 		if policy.Normalizer != nil {
-			k.Normalizer, k.Normalize = policy.Normalizer.Range(), 1
-		}
-		if policy.Squash {
-			k.Squash = 1
+			k.Normalizer = policy.Normalizer.Range()
 		}
 	}
 	worlds := ro.worlds(n.placement, info)
@@ -277,7 +266,7 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 		call := k.call(ro.shader, uint32(groups), 1, 1)
 		call.Subgroup = info.SubgroupSize
 		r.Dispatch(call)
-		k.Begin = 0
+		k.Begin = false
 	}
 }
 

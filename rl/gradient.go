@@ -29,26 +29,17 @@ func (p *PPO) recordMoments(r *engine.Recorder) {
 func (p *PPO) recordGradient(r *engine.Recorder, epoch, minibatch int) {
 	a, c, ro := p.agent, p.cfg, p.ro
 	k := policyGradientKernel{
-		Params: a.params.Range(), Params4: a.params.Range(), Normalizer: a.params.Range(),
-		Obs: ro.Obs.Range(), Action: ro.Action.Range(), LogProb: ro.LogProb.Range(),
+		Params: a.params.Range(), Obs: ro.Obs.Range(), Action: ro.Action.Range(), LogProb: ro.LogProb.Range(),
 		Advantage: p.advantage.Range(), Target: p.target.Range(), Value: p.value.Range(),
 		Moments: p.moments.Range(), ClipEpsilon: p.clip.Range(), LossWeight: p.actorWeight.Range(), EntropyWeight: p.entropyWeight.Range(), Clock: p.clock.Tensor().Range(),
-		Gradient: p.gradient.Range(), Gradient4: p.gradient.Range(), Losses: p.actorLosses.Range(),
-		ParamsTexels: a.params.Range(),
-		InputsTexels: ro.Obs.Range(), ActionsTexels: ro.Action.Range(), LogProbsTexels: ro.LogProb.Range(),
-		AdvantagesTexels: p.advantage.Range(), TargetsTexels: p.target.Range(), ValuesTexels: p.value.Range(),
+		Gradient: p.gradient.Range(), Losses: p.actorLosses.Range(),
 		Horizon: uint32(c.RolloutLength), Environments: uint32(c.Environments), Row: uint32(a.params.Size("parameter")),
 		LogStd: uint32(a.logStd), Seed: r.Engine().Seed(), Stream: engine.Stream("minibatch"),
 		Epoch: uint32(epoch), Minibatch: uint32(minibatch), Minibatches: uint32(c.Minibatches), ObsLimit: float32(a.cfg.ObsLimit),
+		NormalizeAdvantage: c.NormalizeAdvantage, ClipValue: c.ClipValue,
 	}
 	if values := a.normalizerValues(); values != nil {
-		k.Normalizer, k.Normalize = values.Range(), 1
-	}
-	if c.ClipValue {
-		k.ClipValue = 1
-	}
-	if c.NormalizeAdvantage {
-		k.NormalizeAdvantage = 1
+		k.Normalizer = values.Range()
 	}
 	if !a.discrete {
 		k.Head = headGaussian

@@ -124,15 +124,15 @@ var minibatchRowsShader = &vk.Shader{
 	Bindings: []vk.Binding{
 		{Name: "Obs", Index: 0, Access: vk.Read},
 		{Name: "obs_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "Normalizer", Index: 2, Access: vk.Read},
-		{Name: "normalizer_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Normalizer", Index: 2, Access: vk.Read, Optional: true},
+		{Name: "normalizer_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
 		{Name: "Clock", Index: 4, Access: vk.Read},
 		{Name: "Batch", Index: 5, Access: vk.Write},
 	},
 	PushBytes: 40,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
-		{Name: "NORMALIZE", ID: 1, Default: 0},
+		{Name: "HAS_NORMALIZER", ID: 1, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -141,12 +141,10 @@ var minibatchRowsShader = &vk.Shader{
 
 // minibatchRowsKernel is shaders/rl/minibatch_rows.comp.
 type minibatchRowsKernel struct {
-	Obs              vk.Range // readonly float
-	ObsTexels        vk.Range // readonly vec4 rgba32f
-	Normalizer       vk.Range // readonly float
-	NormalizerTexels vk.Range // readonly vec4 rgba32f
-	Clock            vk.Range // readonly uint
-	Batch            vk.Range // writeonly float
+	Obs        vk.Range // readonly float
+	Normalizer vk.Range // readonly float, optional
+	Clock      vk.Range // readonly uint
+	Batch      vk.Range // writeonly float
 
 	Horizon      uint32 // push constants, in order
 	Environments uint32
@@ -160,7 +158,6 @@ type minibatchRowsKernel struct {
 	ObsLimit     float32
 
 	LocalSizeX uint32 // specialization constants, zero for their default 64
-	Normalize  uint32 // default 0
 	TexelLoads uint32 // default 0
 }
 
@@ -171,7 +168,7 @@ func (k minibatchRowsKernel) call(x, y, z uint32) vk.Call {
 		push   [40]byte
 		spec   [3]uint32
 	})
-	a.ranges = [6]vk.Range{k.Obs, k.ObsTexels, k.Normalizer, k.NormalizerTexels, k.Clock, k.Batch}
+	a.ranges = [6]vk.Range{k.Obs, k.Obs, k.Normalizer, k.Normalizer, k.Clock, k.Batch}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Horizon)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Environments)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Features)
@@ -186,8 +183,8 @@ func (k minibatchRowsKernel) call(x, y, z uint32) vk.Call {
 	if k.LocalSizeX != 0 {
 		a.spec[0] = k.LocalSizeX
 	}
-	if k.Normalize != 0 {
-		a.spec[1] = k.Normalize
+	if k.Normalizer.Buffer != nil {
+		a.spec[1] = 1
 	}
 	if k.TexelLoads != 0 {
 		a.spec[2] = k.TexelLoads
@@ -201,7 +198,7 @@ var policyGradientShader = &vk.Shader{
 	Bindings: []vk.Binding{
 		{Name: "Params", Index: 0, Access: vk.Read},
 		{Name: "Params4", Index: 1, Access: vk.Read},
-		{Name: "Normalizer", Index: 2, Access: vk.Read},
+		{Name: "Normalizer", Index: 2, Access: vk.Read, Optional: true},
 		{Name: "Obs", Index: 3, Access: vk.Read},
 		{Name: "Action", Index: 4, Access: vk.Read},
 		{Name: "LogProb", Index: 5, Access: vk.Read},
@@ -233,7 +230,7 @@ var policyGradientShader = &vk.Shader{
 		{Name: "LAYER_NORM", ID: 4, Default: 0},
 		{Name: "IN", ID: 5, Default: 1},
 		{Name: "OUT", ID: 6, Default: 1},
-		{Name: "NORMALIZE", ID: 7, Default: 0},
+		{Name: "HAS_NORMALIZER", ID: 7, Default: 0},
 		{Name: "HEAD", ID: 8, Default: 0},
 		{Name: "NORMALIZE_ADVANTAGE", ID: 9, Default: 0},
 		{Name: "CLIP_VALUE", ID: 10, Default: 0},
@@ -245,30 +242,21 @@ var policyGradientShader = &vk.Shader{
 
 // policyGradientKernel is shaders/rl/policy_gradient.comp.
 type policyGradientKernel struct {
-	Params           vk.Range // readonly float
-	Params4          vk.Range // readonly vec4
-	Normalizer       vk.Range // readonly float
-	Obs              vk.Range // readonly float
-	Action           vk.Range // readonly float
-	LogProb          vk.Range // readonly float
-	Advantage        vk.Range // readonly float
-	Target           vk.Range // readonly float
-	Value            vk.Range // readonly float
-	ClipEpsilon      vk.Range // readonly float
-	LossWeight       vk.Range // readonly float
-	EntropyWeight    vk.Range // readonly float
-	Clock            vk.Range // readonly uint
-	Moments          vk.Range // readonly float
-	Gradient         vk.Range // writeonly float
-	Gradient4        vk.Range // writeonly vec4
-	Losses           vk.Range // writeonly float
-	ParamsTexels     vk.Range // readonly vec4 rgba32f
-	InputsTexels     vk.Range // readonly vec4 rgba32f
-	ActionsTexels    vk.Range // readonly vec4 rgba32f
-	LogProbsTexels   vk.Range // readonly vec4 rgba32f
-	AdvantagesTexels vk.Range // readonly vec4 rgba32f
-	TargetsTexels    vk.Range // readonly vec4 rgba32f
-	ValuesTexels     vk.Range // readonly vec4 rgba32f
+	Params        vk.Range // readonly float
+	Normalizer    vk.Range // readonly float, optional
+	Obs           vk.Range // readonly float
+	Action        vk.Range // readonly float
+	LogProb       vk.Range // readonly float
+	Advantage     vk.Range // readonly float
+	Target        vk.Range // readonly float
+	Value         vk.Range // readonly float
+	ClipEpsilon   vk.Range // readonly float
+	LossWeight    vk.Range // readonly float
+	EntropyWeight vk.Range // readonly float
+	Clock         vk.Range // readonly uint
+	Moments       vk.Range // readonly float
+	Gradient      vk.Range // writeonly float
+	Losses        vk.Range // writeonly float
 
 	Horizon      uint32 // push constants, in order
 	Environments uint32
@@ -286,13 +274,12 @@ type policyGradientKernel struct {
 	Hidden1            uint32 // default 64
 	Hidden2            uint32 // default 0
 	Activation         uint32 // default 0
-	LayerNorm          uint32 // default 0
+	LayerNorm          bool   // default false
 	In                 uint32 // default 1
 	Out                uint32 // default 1
-	Normalize          uint32 // default 0
 	Head               uint32 // default 0
-	NormalizeAdvantage uint32 // default 0
-	ClipValue          uint32 // default 0
+	NormalizeAdvantage bool   // default false
+	ClipValue          bool   // default false
 	TexelLoads         uint32 // default 0
 }
 
@@ -303,7 +290,7 @@ func (k policyGradientKernel) call(x, y, z uint32) vk.Call {
 		push   [44]byte
 		spec   [12]uint32
 	})
-	a.ranges = [24]vk.Range{k.Params, k.Params4, k.Normalizer, k.Obs, k.Action, k.LogProb, k.Advantage, k.Target, k.Value, k.ClipEpsilon, k.LossWeight, k.EntropyWeight, k.Clock, k.Moments, k.Gradient, k.Gradient4, k.Losses, k.ParamsTexels, k.InputsTexels, k.ActionsTexels, k.LogProbsTexels, k.AdvantagesTexels, k.TargetsTexels, k.ValuesTexels}
+	a.ranges = [24]vk.Range{k.Params, k.Params, k.Normalizer, k.Obs, k.Action, k.LogProb, k.Advantage, k.Target, k.Value, k.ClipEpsilon, k.LossWeight, k.EntropyWeight, k.Clock, k.Moments, k.Gradient, k.Gradient, k.Losses, k.Params, k.Obs, k.Action, k.LogProb, k.Advantage, k.Target, k.Value}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Horizon)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Environments)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Row)
@@ -328,8 +315,8 @@ func (k policyGradientKernel) call(x, y, z uint32) vk.Call {
 	if k.Activation != 0 {
 		a.spec[3] = k.Activation
 	}
-	if k.LayerNorm != 0 {
-		a.spec[4] = k.LayerNorm
+	if k.LayerNorm {
+		a.spec[4] = 1
 	}
 	if k.In != 0 {
 		a.spec[5] = k.In
@@ -337,17 +324,17 @@ func (k policyGradientKernel) call(x, y, z uint32) vk.Call {
 	if k.Out != 0 {
 		a.spec[6] = k.Out
 	}
-	if k.Normalize != 0 {
-		a.spec[7] = k.Normalize
+	if k.Normalizer.Buffer != nil {
+		a.spec[7] = 1
 	}
 	if k.Head != 0 {
 		a.spec[8] = k.Head
 	}
-	if k.NormalizeAdvantage != 0 {
-		a.spec[9] = k.NormalizeAdvantage
+	if k.NormalizeAdvantage {
+		a.spec[9] = 1
 	}
-	if k.ClipValue != 0 {
-		a.spec[10] = k.ClipValue
+	if k.ClipValue {
+		a.spec[10] = 1
 	}
 	if k.TexelLoads != 0 {
 		a.spec[11] = k.TexelLoads
@@ -396,27 +383,21 @@ var policyLossShader = &vk.Shader{
 
 // policyLossKernel is shaders/rl/policy_loss.comp.
 type policyLossKernel struct {
-	Output           vk.Range // readonly float
-	Params           vk.Range // readonly float
-	Action           vk.Range // readonly float
-	LogProb          vk.Range // readonly float
-	Advantage        vk.Range // readonly float
-	Target           vk.Range // readonly float
-	Value            vk.Range // readonly float
-	ClipEpsilon      vk.Range // readonly float
-	LossWeight       vk.Range // readonly float
-	EntropyWeight    vk.Range // readonly float
-	Clock            vk.Range // readonly uint
-	Moments          vk.Range // readonly float
-	AtOutputs        vk.Range // writeonly float
-	Gradient         vk.Range // writeonly float
-	Losses           vk.Range // writeonly float
-	OutputsTexels    vk.Range // readonly vec4 rgba32f
-	ActionsTexels    vk.Range // readonly vec4 rgba32f
-	LogProbsTexels   vk.Range // readonly vec4 rgba32f
-	AdvantagesTexels vk.Range // readonly vec4 rgba32f
-	TargetsTexels    vk.Range // readonly vec4 rgba32f
-	ValuesTexels     vk.Range // readonly vec4 rgba32f
+	Output        vk.Range // readonly float
+	Params        vk.Range // readonly float
+	Action        vk.Range // readonly float
+	LogProb       vk.Range // readonly float
+	Advantage     vk.Range // readonly float
+	Target        vk.Range // readonly float
+	Value         vk.Range // readonly float
+	ClipEpsilon   vk.Range // readonly float
+	LossWeight    vk.Range // readonly float
+	EntropyWeight vk.Range // readonly float
+	Clock         vk.Range // readonly uint
+	Moments       vk.Range // readonly float
+	AtOutputs     vk.Range // writeonly float
+	Gradient      vk.Range // writeonly float
+	Losses        vk.Range // writeonly float
 
 	Horizon      uint32 // push constants, in order
 	Environments uint32
@@ -432,8 +413,8 @@ type policyLossKernel struct {
 	Workgroup          uint32 // specialization constants, zero for their default 64
 	Out                uint32 // default 1
 	Head               uint32 // default 0
-	NormalizeAdvantage uint32 // default 0
-	ClipValue          uint32 // default 0
+	NormalizeAdvantage bool   // default false
+	ClipValue          bool   // default false
 	TexelLoads         uint32 // default 0
 }
 
@@ -444,7 +425,7 @@ func (k policyLossKernel) call(x, y, z uint32) vk.Call {
 		push   [40]byte
 		spec   [6]uint32
 	})
-	a.ranges = [21]vk.Range{k.Output, k.Params, k.Action, k.LogProb, k.Advantage, k.Target, k.Value, k.ClipEpsilon, k.LossWeight, k.EntropyWeight, k.Clock, k.Moments, k.AtOutputs, k.Gradient, k.Losses, k.OutputsTexels, k.ActionsTexels, k.LogProbsTexels, k.AdvantagesTexels, k.TargetsTexels, k.ValuesTexels}
+	a.ranges = [21]vk.Range{k.Output, k.Params, k.Action, k.LogProb, k.Advantage, k.Target, k.Value, k.ClipEpsilon, k.LossWeight, k.EntropyWeight, k.Clock, k.Moments, k.AtOutputs, k.Gradient, k.Losses, k.Output, k.Action, k.LogProb, k.Advantage, k.Target, k.Value}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Horizon)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Environments)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Rows)
@@ -465,11 +446,11 @@ func (k policyLossKernel) call(x, y, z uint32) vk.Call {
 	if k.Head != 0 {
 		a.spec[2] = k.Head
 	}
-	if k.NormalizeAdvantage != 0 {
-		a.spec[3] = k.NormalizeAdvantage
+	if k.NormalizeAdvantage {
+		a.spec[3] = 1
 	}
-	if k.ClipValue != 0 {
-		a.spec[4] = k.ClipValue
+	if k.ClipValue {
+		a.spec[4] = 1
 	}
 	if k.TexelLoads != 0 {
 		a.spec[5] = k.TexelLoads
@@ -483,7 +464,7 @@ var policyUpdateShader = &vk.Shader{
 	Bindings: []vk.Binding{
 		{Name: "Params", Index: 0, Access: vk.Read},
 		{Name: "Params4", Index: 1, Access: vk.Read},
-		{Name: "Normalizer", Index: 2, Access: vk.Read},
+		{Name: "Normalizer", Index: 2, Access: vk.Read, Optional: true},
 		{Name: "Obs", Index: 3, Access: vk.Read},
 		{Name: "Action", Index: 4, Access: vk.Read},
 		{Name: "LogProb", Index: 5, Access: vk.Read},
@@ -521,7 +502,7 @@ var policyUpdateShader = &vk.Shader{
 		{Name: "LAYER_NORM", ID: 4, Default: 0},
 		{Name: "IN", ID: 5, Default: 1},
 		{Name: "OUT", ID: 6, Default: 1},
-		{Name: "NORMALIZE", ID: 7, Default: 0},
+		{Name: "HAS_NORMALIZER", ID: 7, Default: 0},
 		{Name: "HEAD", ID: 8, Default: 0},
 		{Name: "NORMALIZE_ADVANTAGE", ID: 9, Default: 0},
 		{Name: "CLIP_VALUE", ID: 10, Default: 0},
@@ -534,36 +515,27 @@ var policyUpdateShader = &vk.Shader{
 
 // policyUpdateKernel is shaders/rl/policy_update.comp.
 type policyUpdateKernel struct {
-	Params           vk.Range // readonly float
-	Params4          vk.Range // readonly vec4
-	Normalizer       vk.Range // readonly float
-	Obs              vk.Range // readonly float
-	Action           vk.Range // readonly float
-	LogProb          vk.Range // readonly float
-	Advantage        vk.Range // readonly float
-	Target           vk.Range // readonly float
-	Value            vk.Range // readonly float
-	Moments          vk.Range // readonly float
-	LearningRate     vk.Range // readonly float
-	ClipEpsilon      vk.Range // readonly float
-	ActorWeight      vk.Range // readonly float
-	CriticWeight     vk.Range // readonly float
-	EntropyWeight    vk.Range // readonly float
-	Clock            vk.Range // readonly uint
-	Updated          vk.Range // writeonly float
-	Updated4         vk.Range // writeonly vec4
-	Norm             vk.Range // writeonly float
-	Updates          vk.Range // read-write uint
-	Refused          vk.Range // read-write uint
-	ActorLosses      vk.Range // writeonly float
-	CriticLosses     vk.Range // writeonly float
-	ParamsTexels     vk.Range // readonly vec4 rgba32f
-	InputsTexels     vk.Range // readonly vec4 rgba32f
-	ActionsTexels    vk.Range // readonly vec4 rgba32f
-	LogProbsTexels   vk.Range // readonly vec4 rgba32f
-	AdvantagesTexels vk.Range // readonly vec4 rgba32f
-	TargetsTexels    vk.Range // readonly vec4 rgba32f
-	ValuesTexels     vk.Range // readonly vec4 rgba32f
+	Params        vk.Range // readonly float
+	Normalizer    vk.Range // readonly float, optional
+	Obs           vk.Range // readonly float
+	Action        vk.Range // readonly float
+	LogProb       vk.Range // readonly float
+	Advantage     vk.Range // readonly float
+	Target        vk.Range // readonly float
+	Value         vk.Range // readonly float
+	Moments       vk.Range // readonly float
+	LearningRate  vk.Range // readonly float
+	ClipEpsilon   vk.Range // readonly float
+	ActorWeight   vk.Range // readonly float
+	CriticWeight  vk.Range // readonly float
+	EntropyWeight vk.Range // readonly float
+	Clock         vk.Range // readonly uint
+	Updated       vk.Range // writeonly float
+	Norm          vk.Range // writeonly float
+	Updates       vk.Range // read-write uint
+	Refused       vk.Range // read-write uint
+	ActorLosses   vk.Range // writeonly float
+	CriticLosses  vk.Range // writeonly float
 
 	Horizon      uint32 // push constants, in order
 	Environments uint32
@@ -591,13 +563,12 @@ type policyUpdateKernel struct {
 	Hidden1            uint32 // default 64
 	Hidden2            uint32 // default 0
 	Activation         uint32 // default 0
-	LayerNorm          uint32 // default 0
+	LayerNorm          bool   // default false
 	In                 uint32 // default 1
 	Out                uint32 // default 1
-	Normalize          uint32 // default 0
 	Head               uint32 // default 0
-	NormalizeAdvantage uint32 // default 0
-	ClipValue          uint32 // default 0
+	NormalizeAdvantage bool   // default false
+	ClipValue          bool   // default false
 	LocalSizeX         uint32 // default 16
 	TexelLoads         uint32 // default 0
 }
@@ -609,7 +580,7 @@ func (k policyUpdateKernel) call(x, y, z uint32) vk.Call {
 		push   [84]byte
 		spec   [13]uint32
 	})
-	a.ranges = [30]vk.Range{k.Params, k.Params4, k.Normalizer, k.Obs, k.Action, k.LogProb, k.Advantage, k.Target, k.Value, k.Moments, k.LearningRate, k.ClipEpsilon, k.ActorWeight, k.CriticWeight, k.EntropyWeight, k.Clock, k.Updated, k.Updated4, k.Norm, k.Updates, k.Refused, k.ActorLosses, k.CriticLosses, k.ParamsTexels, k.InputsTexels, k.ActionsTexels, k.LogProbsTexels, k.AdvantagesTexels, k.TargetsTexels, k.ValuesTexels}
+	a.ranges = [30]vk.Range{k.Params, k.Params, k.Normalizer, k.Obs, k.Action, k.LogProb, k.Advantage, k.Target, k.Value, k.Moments, k.LearningRate, k.ClipEpsilon, k.ActorWeight, k.CriticWeight, k.EntropyWeight, k.Clock, k.Updated, k.Updated, k.Norm, k.Updates, k.Refused, k.ActorLosses, k.CriticLosses, k.Params, k.Obs, k.Action, k.LogProb, k.Advantage, k.Target, k.Value}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Horizon)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Environments)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Row)
@@ -644,8 +615,8 @@ func (k policyUpdateKernel) call(x, y, z uint32) vk.Call {
 	if k.Activation != 0 {
 		a.spec[3] = k.Activation
 	}
-	if k.LayerNorm != 0 {
-		a.spec[4] = k.LayerNorm
+	if k.LayerNorm {
+		a.spec[4] = 1
 	}
 	if k.In != 0 {
 		a.spec[5] = k.In
@@ -653,17 +624,17 @@ func (k policyUpdateKernel) call(x, y, z uint32) vk.Call {
 	if k.Out != 0 {
 		a.spec[6] = k.Out
 	}
-	if k.Normalize != 0 {
-		a.spec[7] = k.Normalize
+	if k.Normalizer.Buffer != nil {
+		a.spec[7] = 1
 	}
 	if k.Head != 0 {
 		a.spec[8] = k.Head
 	}
-	if k.NormalizeAdvantage != 0 {
-		a.spec[9] = k.NormalizeAdvantage
+	if k.NormalizeAdvantage {
+		a.spec[9] = 1
 	}
-	if k.ClipValue != 0 {
-		a.spec[10] = k.ClipValue
+	if k.ClipValue {
+		a.spec[10] = 1
 	}
 	if k.LocalSizeX != 0 {
 		a.spec[11] = k.LocalSizeX

@@ -55,14 +55,13 @@ func (p *PPO) buildHeads(s *engine.State) (err error) {
 func (p *PPO) recordBatch(r *engine.Recorder, epoch, minibatch int) {
 	c := p.cfg
 	k := minibatchRowsKernel{
-		Obs: p.ro.Obs.Range(), ObsTexels: p.ro.Obs.Range(), Normalizer: p.ro.Obs.Range(), NormalizerTexels: p.ro.Obs.Range(),
-		Clock: p.clock.Tensor().Range(), Batch: p.batch.Range(),
+		Obs: p.ro.Obs.Range(), Clock: p.clock.Tensor().Range(), Batch: p.batch.Range(),
 		Horizon: uint32(c.RolloutLength), Environments: uint32(c.Environments), Features: uint32(p.agent.actor.In), Rows: uint32(p.minibatchRows()),
 		Seed: r.Engine().Seed(), Stream: engine.Stream("minibatch"), Epoch: uint32(epoch), Minibatch: uint32(minibatch), Minibatches: uint32(c.Minibatches),
 		ObsLimit: float32(p.agent.cfg.ObsLimit),
 	}
 	if values := p.agent.normalizerValues(); values != nil {
-		k.Normalizer, k.NormalizerTexels, k.Normalize = values.Range(), values.Range(), 1
+		k.Normalizer = values.Range()
 	}
 	const line = 64
 	r.Dispatch(k.call((k.Rows+line-1)/line, uint32(c.Members), 1))
@@ -74,9 +73,9 @@ func (p *PPO) recordLayered(r *engine.Recorder, k policyGradientKernel, h *head)
 	w := nn.Weights{Params: p.agent.params, Base: h.base}
 	h.pass.Forward(r, w, nn.Inputs{Parts: []*engine.Tensor{p.batch}}, h.outputs)
 	loss := policyLossKernel{
-		Output: h.outputs.Range(), OutputsTexels: h.outputs.Range(), Params: k.Params, Action: k.Action, ActionsTexels: k.Action,
-		LogProb: k.LogProb, LogProbsTexels: k.LogProb, Advantage: k.Advantage, AdvantagesTexels: k.Advantage, Target: k.Target, TargetsTexels: k.Target,
-		Value: k.Value, ValuesTexels: k.Value, ClipEpsilon: k.ClipEpsilon, LossWeight: k.LossWeight, EntropyWeight: k.EntropyWeight,
+		Output: h.outputs.Range(), Params: k.Params, Action: k.Action,
+		LogProb: k.LogProb, Advantage: k.Advantage, Target: k.Target,
+		Value: k.Value, ClipEpsilon: k.ClipEpsilon, LossWeight: k.LossWeight, EntropyWeight: k.EntropyWeight,
 		Clock: k.Clock, Moments: k.Moments, AtOutputs: h.atOutputs.Range(), Gradient: k.Gradient, Losses: k.Losses,
 		Horizon: k.Horizon, Environments: k.Environments, Rows: uint32(p.minibatchRows()), Row: k.Row, LogStd: k.LogStd,
 		Seed: k.Seed, Stream: k.Stream, Epoch: k.Epoch, Minibatch: k.Minibatch, Minibatches: k.Minibatches,

@@ -42,17 +42,13 @@ func (p *PPO) recordFused(r *engine.Recorder) {
 	}
 	stack, stride := a.params.Stacked()
 	k := policyUpdateKernel{
-		Params: stack, Params4: stack, Normalizer: stack,
-		Obs: ro.Obs.Range(), Action: ro.Action.Range(), LogProb: ro.LogProb.Range(),
+		Params: stack, Obs: ro.Obs.Range(), Action: ro.Action.Range(), LogProb: ro.LogProb.Range(),
 		Advantage: p.advantage.Range(), Target: p.target.Range(), Value: p.value.Range(), Moments: p.moments.Range(),
 		LearningRate: p.rate.Range(), ClipEpsilon: p.clip.Range(),
 		ActorWeight: p.actorWeight.Range(), CriticWeight: p.criticWeight.Range(), EntropyWeight: p.entropyWeight.Range(),
-		Clock: p.clock.Tensor().Range(), Updated: stack, Updated4: stack,
+		Clock: p.clock.Tensor().Range(), Updated: stack,
 		Norm: p.optimizer.Norm().Range(), Updates: p.optimizer.Updates().Range(), Refused: p.optimizer.Refused().Range(),
 		ActorLosses: p.actorLosses.Range(), CriticLosses: p.criticLosses.Range(),
-		ParamsTexels: stack,
-		InputsTexels: ro.Obs.Range(), ActionsTexels: ro.Action.Range(), LogProbsTexels: ro.LogProb.Range(),
-		AdvantagesTexels: p.advantage.Range(), TargetsTexels: p.target.Range(), ValuesTexels: p.value.Range(),
 		Horizon: uint32(c.RolloutLength), Environments: uint32(c.Environments), Row: uint32(a.row()), Stride: uint32(stride),
 		Critic: uint32(a.criticBase), LogStd: uint32(a.logStd), Seed: r.Engine().Seed(), Stream: engine.Stream("minibatch"),
 		Minibatches: uint32(c.Minibatches), ObsLimit: float32(a.cfg.ObsLimit), MaxNorm: float32(o.MaxNorm),
@@ -60,15 +56,10 @@ func (p *PPO) recordFused(r *engine.Recorder) {
 		LogBeta1: float32(math.Log(o.Beta1)), LogBeta2: float32(math.Log(o.Beta2)), Epsilon: float32(o.Epsilon), Anneal: float32(p.optimizer.Annealed()),
 		LocalSizeX: 2 * lanes.Lanes, Lanes: lanes.Lanes, Hidden1: lanes.Hidden1, Hidden2: lanes.Hidden2,
 		Activation: lanes.Activation, LayerNorm: lanes.LayerNorm, In: uint32(a.actor.In), Out: uint32(a.actor.Out),
+		NormalizeAdvantage: c.NormalizeAdvantage, ClipValue: c.ClipValue,
 	}
 	if values := a.normalizerValues(); values != nil {
-		k.Normalizer, k.Normalize = values.Range(), 1
-	}
-	if c.NormalizeAdvantage {
-		k.NormalizeAdvantage = 1
-	}
-	if c.ClipValue {
-		k.ClipValue = 1
+		k.Normalizer = values.Range()
 	}
 	if !a.discrete {
 		k.Head = headGaussian

@@ -100,7 +100,7 @@ func (p *Program) Dispatch(c Call) {
 	p.add(o)
 }
 
-// checkCall completes c.Spec, and says what is wrong with the call.
+// checkCall completes c.Spec and c.Ranges, and checks the call.
 func (p *Program) checkCall(c *Call) (err error) {
 	s, limits := c.Shader, &p.d.phys.info.Limits
 	if s == nil {
@@ -113,6 +113,7 @@ func (p *Program) checkCall(c *Call) (err error) {
 	if c.Spec, loads, err = s.spec(c.Spec, p.d.phys.loads()); err != nil {
 		return err
 	}
+	c.Ranges = s.complete(c.Ranges)
 	for i, r := range c.Ranges {
 		name := s.Bindings[i].Name
 		if err := r.check(p.d); err != nil {

@@ -36,6 +36,8 @@ type Binding struct {
 	Index  uint32 // the number in layout(binding = …)
 	Access Access
 	Texel  Texel // NoTexel: a storage buffer
+	// Optional says that a call may leave the range zero; the kernel then does not touch the binding.
+	Optional bool
 }
 
 // SpecConstant is a specialization constant of 32 bits.

@@ -19,11 +19,11 @@ func Arm(joints int) *Function {
 	f.call = func(r *engine.Recorder, of functionOf) vk.Call {
 		size, n := r.Workgroup(), uint32(of.count())
 		k := armKernel{
-			Candidates: of.candidates, CandidatesTexels: of.candidates, Fitness: of.objectives, Descriptor: of.objectives, Members: of.members,
+			Candidates: of.candidates, Fitness: of.objectives, Members: of.members,
 			Window: of.window, Joints: of.dim, Row: of.row, Population: of.population, First: of.first, LocalSizeX: size,
 		}
 		if of.descriptors != nil {
-			k.Descriptor, k.Described = of.descriptors.Range(), 1
+			k.Descriptor = of.descriptors.Range()
 		}
 		return k.call((n+size-1)/size, 1, 1)
 	}

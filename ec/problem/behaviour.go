@@ -115,12 +115,12 @@ func (b *behaviour) record(r *engine.Recorder, e *rollouts, first int) {
 	}
 	size, seen := r.Workgroup(), e.rollout.Seen()
 	k := behaviourKernel{
-		Seen: seen.Range(), Feature: b.features.Range(), Normalizer: seen.Range(), Descriptor: b.descriptors.Range(), Members: uint32(e.members), Window: uint32(e.window),
+		Seen: seen.Range(), Feature: b.features.Range(), Descriptor: b.descriptors.Range(), Members: uint32(e.members), Window: uint32(e.window),
 		Episodes: uint32(b.cfg.Episodes), Population: uint32(e.population), First: uint32(first), Features: uint32(b.env.ObsSize()), Described: uint32(len(b.described.observations)),
 		LocalSizeX: size,
 	}
 	if values := e.observations.values(); values != nil {
-		k.Normalizer, k.Normalized = values.Range(), 1
+		k.Normalizer = values.Range()
 	}
 	r.Dispatch(k.call((uint32(e.members*e.window)+size-1)/size, 1, 1))
 }

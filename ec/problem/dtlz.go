@@ -29,7 +29,7 @@ func DTLZ(number, objectives, dim int) (*Function, error) {
 	p.call = func(r *engine.Recorder, k functionOf) vk.Call {
 		groups, size := k.shared(r)
 		return dtlzKernel{
-			Candidates: k.candidates, CandidatesTexels: k.candidates, Objectives: k.objectives, Members: k.members, Window: k.window, Dim: k.dim, Row: k.row,
+			Candidates: k.candidates, Objectives: k.objectives, Members: k.members, Window: k.window, Dim: k.dim, Row: k.row,
 			Population: k.population, First: k.first, Objective: k.objective, Function: uint32(number), LocalSizeX: size,
 		}.call(groups, 1, 1)
 	}

@@ -35,7 +35,7 @@ func (f formula) call(r *engine.Recorder, of functionOf) vk.Call {
 		size *= 2
 	}
 	k := functionKernel{
-		Candidates: of.candidates, CandidatesTexels: of.candidates, Constants: of.constants, ConstantsTexels: of.constants, Clock: of.clock, Fitness: of.objectives, Low: of.candidates, CandidatesLowTexels: of.candidates, FitnessLow: of.objectives,
+		Candidates: of.candidates, Constants: of.constants, Clock: of.clock, Fitness: of.objectives,
 		Members: of.members, Window: of.window, Dim: of.dim, Population: of.population, First: of.first, Numbers: of.numbers, Peaks: f.peaks,
 		Scale: float32(f.scale), Condition: float32(f.condition), Penalty: float32(f.penalty), NoiseA: float32(f.noise.a), NoiseB: float32(f.noise.b),
 		Seed: r.Engine().Seed(), Stream: engine.Stream("ec/problem/noise"),
@@ -45,10 +45,10 @@ func (f formula) call(r *engine.Recorder, of functionOf) vk.Call {
 		k.Noise = f.noise.kind
 	}
 	if of.low != nil {
-		k.Low, k.CandidatesLowTexels, k.DoubleFloat = of.low.Range(), of.low.Range(), 1
+		k.CandidatesLow = of.low.Range()
 	}
 	if of.objectivesLow != nil {
-		k.FitnessLow, k.DoubleFloat = of.objectivesLow.Range(), 2
+		k.FitnessLow = of.objectivesLow.Range()
 	}
 	n := uint32(of.count())
 	groups := min(n, 1<<16-1)

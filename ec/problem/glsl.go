@@ -54,7 +54,7 @@ func GLSL(ctx context.Context, spec GLSLSpec, text string) (*Function, error) {
 	f.call = func(r *engine.Recorder, of functionOf) vk.Call {
 		groups, size := of.shared(r)
 		call := givenKernel{
-			Candidates: of.candidates, CandidatesTexels: of.candidates, Objectives: of.objectives, Members: of.members, Window: of.window, Dim: of.dim, Row: of.row,
+			Candidates: of.candidates, Objectives: of.objectives, Members: of.members, Window: of.window, Dim: of.dim, Row: of.row,
 			Population: of.population, First: of.first, Objective: of.objective, LocalSizeX: size,
 		}.call(groups, 1, 1)
 		call.Shader = shader

@@ -17,12 +17,12 @@ var armShader = &vk.Shader{
 		{Name: "Candidates", Index: 0, Access: vk.Read},
 		{Name: "candidates_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
 		{Name: "Fitness", Index: 2, Access: vk.Write},
-		{Name: "Descriptor", Index: 3, Access: vk.Write},
+		{Name: "Descriptor", Index: 3, Access: vk.Write, Optional: true},
 	},
 	PushBytes: 24,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
-		{Name: "DESCRIBED", ID: 1, Default: 0},
+		{Name: "HAS_DESCRIPTOR", ID: 1, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -31,10 +31,9 @@ var armShader = &vk.Shader{
 
 // armKernel is shaders/ec/problem/arm.comp.
 type armKernel struct {
-	Candidates       vk.Range // readonly vec4
-	CandidatesTexels vk.Range // readonly vec4 rgba32f
-	Fitness          vk.Range // writeonly float
-	Descriptor       vk.Range // writeonly float
+	Candidates vk.Range // readonly vec4
+	Fitness    vk.Range // writeonly float
+	Descriptor vk.Range // writeonly float, optional
 
 	Members    uint32 // push constants, in order
 	Window     uint32
@@ -44,7 +43,6 @@ type armKernel struct {
 	First      uint32
 
 	LocalSizeX uint32 // specialization constants, zero for their default 64
-	Described  uint32 // default 0
 	TexelLoads uint32 // default 0
 }
 
@@ -55,7 +53,7 @@ func (k armKernel) call(x, y, z uint32) vk.Call {
 		push   [24]byte
 		spec   [3]uint32
 	})
-	a.ranges = [4]vk.Range{k.Candidates, k.CandidatesTexels, k.Fitness, k.Descriptor}
+	a.ranges = [4]vk.Range{k.Candidates, k.Candidates, k.Fitness, k.Descriptor}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Window)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Joints)
@@ -66,8 +64,8 @@ func (k armKernel) call(x, y, z uint32) vk.Call {
 	if k.LocalSizeX != 0 {
 		a.spec[0] = k.LocalSizeX
 	}
-	if k.Described != 0 {
-		a.spec[1] = k.Described
+	if k.Descriptor.Buffer != nil {
+		a.spec[1] = 1
 	}
 	if k.TexelLoads != 0 {
 		a.spec[2] = k.TexelLoads
@@ -81,13 +79,13 @@ var behaviourShader = &vk.Shader{
 	Bindings: []vk.Binding{
 		{Name: "Seen", Index: 0, Access: vk.Read},
 		{Name: "Feature", Index: 1, Access: vk.Read},
-		{Name: "Normalizer", Index: 2, Access: vk.Read},
+		{Name: "Normalizer", Index: 2, Access: vk.Read, Optional: true},
 		{Name: "Descriptor", Index: 3, Access: vk.Write},
 	},
 	PushBytes: 28,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
-		{Name: "NORMALIZED", ID: 1, Default: 0},
+		{Name: "HAS_NORMALIZER", ID: 1, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
 	LocalSizeSpec: [3]int32{0, -1, -1},
@@ -97,7 +95,7 @@ var behaviourShader = &vk.Shader{
 type behaviourKernel struct {
 	Seen       vk.Range // readonly float
 	Feature    vk.Range // readonly uint
-	Normalizer vk.Range // readonly float
+	Normalizer vk.Range // readonly float, optional
 	Descriptor vk.Range // writeonly float
 
 	Members    uint32 // push constants, in order
@@ -109,7 +107,6 @@ type behaviourKernel struct {
 	Described  uint32
 
 	LocalSizeX uint32 // specialization constants, zero for their default 64
-	Normalized uint32 // default 0
 }
 
 // call dispatches x × y × z workgroups.
@@ -131,8 +128,8 @@ func (k behaviourKernel) call(x, y, z uint32) vk.Call {
 	if k.LocalSizeX != 0 {
 		a.spec[0] = k.LocalSizeX
 	}
-	if k.Normalized != 0 {
-		a.spec[1] = k.Normalized
+	if k.Normalizer.Buffer != nil {
+		a.spec[1] = 1
 	}
 	return vk.Call{Shader: behaviourShader, Groups: [3]uint32{x, y, z}, Label: "ec/problem/behaviour", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
@@ -157,9 +154,8 @@ var dtlzShader = &vk.Shader{
 
 // dtlzKernel is shaders/ec/problem/dtlz.comp.
 type dtlzKernel struct {
-	Candidates       vk.Range // readonly vec4
-	CandidatesTexels vk.Range // readonly vec4 rgba32f
-	Objectives       vk.Range // writeonly float
+	Candidates vk.Range // readonly vec4
+	Objectives vk.Range // writeonly float
 
 	Members    uint32 // push constants, in order
 	Window     uint32
@@ -181,7 +177,7 @@ func (k dtlzKernel) call(x, y, z uint32) vk.Call {
 		push   [28]byte
 		spec   [3]uint32
 	})
-	a.ranges = [3]vk.Range{k.Candidates, k.CandidatesTexels, k.Objectives}
+	a.ranges = [3]vk.Range{k.Candidates, k.Candidates, k.Objectives}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Window)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Dim)
@@ -212,9 +208,9 @@ var functionShader = &vk.Shader{
 		{Name: "constants_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
 		{Name: "Clock", Index: 4, Access: vk.Read},
 		{Name: "Fitness", Index: 5, Access: vk.Write},
-		{Name: "Low", Index: 6, Access: vk.Read},
-		{Name: "candidates_low_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "FitnessLow", Index: 8, Access: vk.Write},
+		{Name: "CandidatesLow", Index: 6, Access: vk.Read, Optional: true},
+		{Name: "candidates_low_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "FitnessLow", Index: 8, Access: vk.Write, Optional: true},
 	},
 	PushBytes: 56,
 	Spec: []vk.SpecConstant{
@@ -223,7 +219,8 @@ var functionShader = &vk.Shader{
 		{Name: "ROW", ID: 2, Default: 4},
 		{Name: "MATRICES", ID: 3, Default: 0},
 		{Name: "NOISE", ID: 4, Default: 0},
-		{Name: "DOUBLE_FLOAT", ID: 5, Default: 0},
+		{Name: "HAS_CANDIDATES_LOW", ID: 5, Default: 0},
+		{Name: "HAS_FITNESS_LOW", ID: 6, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{32, 1, 1},
@@ -232,15 +229,12 @@ var functionShader = &vk.Shader{
 
 // functionKernel is shaders/ec/problem/function.comp.
 type functionKernel struct {
-	Candidates          vk.Range // readonly vec4
-	CandidatesTexels    vk.Range // readonly vec4 rgba32f
-	Constants           vk.Range // readonly vec4
-	ConstantsTexels     vk.Range // readonly vec4 rgba32f
-	Clock               vk.Range // readonly uint
-	Fitness             vk.Range // writeonly float
-	Low                 vk.Range // readonly vec4
-	CandidatesLowTexels vk.Range // readonly vec4 rgba32f
-	FitnessLow          vk.Range // writeonly float
+	Candidates    vk.Range // readonly vec4
+	Constants     vk.Range // readonly vec4
+	Clock         vk.Range // readonly uint
+	Fitness       vk.Range // writeonly float
+	CandidatesLow vk.Range // readonly vec4, optional
+	FitnessLow    vk.Range // writeonly float, optional
 
 	Members    uint32 // push constants, in order
 	Window     uint32
@@ -257,13 +251,12 @@ type functionKernel struct {
 	Seed       uint32
 	Stream     uint32
 
-	Workgroup   uint32 // specialization constants, zero for their default 32
-	Function    uint32 // default 1
-	Row         uint32 // default 4
-	Matrices    uint32 // default 0
-	Noise       uint32 // default 0
-	DoubleFloat uint32 // default 0
-	TexelLoads  uint32 // default 0
+	Workgroup  uint32 // specialization constants, zero for their default 32
+	Function   uint32 // default 1
+	Row        uint32 // default 4
+	Matrices   uint32 // default 0
+	Noise      uint32 // default 0
+	TexelLoads uint32 // default 0
 }
 
 // call dispatches x × y × z workgroups.
@@ -271,9 +264,9 @@ func (k functionKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
 		ranges [9]vk.Range
 		push   [56]byte
-		spec   [7]uint32
+		spec   [8]uint32
 	})
-	a.ranges = [9]vk.Range{k.Candidates, k.CandidatesTexels, k.Constants, k.ConstantsTexels, k.Clock, k.Fitness, k.Low, k.CandidatesLowTexels, k.FitnessLow}
+	a.ranges = [9]vk.Range{k.Candidates, k.Candidates, k.Constants, k.Constants, k.Clock, k.Fitness, k.CandidatesLow, k.CandidatesLow, k.FitnessLow}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Window)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Dim)
@@ -288,7 +281,7 @@ func (k functionKernel) call(x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[44:], math.Float32bits(k.NoiseB))
 	binary.LittleEndian.PutUint32(a.push[48:], k.Seed)
 	binary.LittleEndian.PutUint32(a.push[52:], k.Stream)
-	a.spec = [7]uint32{32, 1, 4, 0, 0, 0, 0}
+	a.spec = [8]uint32{32, 1, 4, 0, 0, 0, 0, 0}
 	if k.Workgroup != 0 {
 		a.spec[0] = k.Workgroup
 	}
@@ -304,11 +297,14 @@ func (k functionKernel) call(x, y, z uint32) vk.Call {
 	if k.Noise != 0 {
 		a.spec[4] = k.Noise
 	}
-	if k.DoubleFloat != 0 {
-		a.spec[5] = k.DoubleFloat
+	if k.CandidatesLow.Buffer != nil {
+		a.spec[5] = 1
+	}
+	if k.FitnessLow.Buffer != nil {
+		a.spec[6] = 1
 	}
 	if k.TexelLoads != 0 {
-		a.spec[6] = k.TexelLoads
+		a.spec[7] = k.TexelLoads
 	}
 	return vk.Call{Shader: functionShader, Groups: [3]uint32{x, y, z}, Label: "ec/problem/function", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
@@ -332,9 +328,8 @@ var givenShader = &vk.Shader{
 
 // givenKernel is shaders/ec/problem/given.comp.
 type givenKernel struct {
-	Candidates       vk.Range // readonly vec4
-	CandidatesTexels vk.Range // readonly vec4 rgba32f
-	Objectives       vk.Range // writeonly float
+	Candidates vk.Range // readonly vec4
+	Objectives vk.Range // writeonly float
 
 	Members    uint32 // push constants, in order
 	Window     uint32
@@ -355,7 +350,7 @@ func (k givenKernel) call(x, y, z uint32) vk.Call {
 		push   [28]byte
 		spec   [2]uint32
 	})
-	a.ranges = [3]vk.Range{k.Candidates, k.CandidatesTexels, k.Objectives}
+	a.ranges = [3]vk.Range{k.Candidates, k.Candidates, k.Objectives}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Window)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Dim)
@@ -392,14 +387,13 @@ var observedShader = &vk.Shader{
 
 // observedKernel is shaders/ec/problem/observed.comp.
 type observedKernel struct {
-	Seen       vk.Range // readonly float
-	SeenTexels vk.Range // readonly vec4 rgba32f
-	Sums       vk.Range // read-write float
+	Seen vk.Range // readonly float
+	Sums vk.Range // read-write float
 
 	Window   uint32 // push constants, in order
 	Episodes uint32
 	Skip     uint32
-	More     uint32
+	More     bool
 
 	Workgroup  uint32 // specialization constants, zero for their default 64
 	TexelLoads uint32 // default 0
@@ -412,11 +406,13 @@ func (k observedKernel) call(x, y, z uint32) vk.Call {
 		push   [16]byte
 		spec   [2]uint32
 	})
-	a.ranges = [3]vk.Range{k.Seen, k.SeenTexels, k.Sums}
+	a.ranges = [3]vk.Range{k.Seen, k.Seen, k.Sums}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Window)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Episodes)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Skip)
-	binary.LittleEndian.PutUint32(a.push[12:], k.More)
+	if k.More {
+		a.push[12] = 1
+	}
 	a.spec = [2]uint32{64, 0}
 	if k.Workgroup != 0 {
 		a.spec[0] = k.Workgroup
@@ -580,9 +576,8 @@ var zdtShader = &vk.Shader{
 
 // zdtKernel is shaders/ec/problem/zdt.comp.
 type zdtKernel struct {
-	Candidates       vk.Range // readonly vec4
-	CandidatesTexels vk.Range // readonly vec4 rgba32f
-	Objectives       vk.Range // writeonly float
+	Candidates vk.Range // readonly vec4
+	Objectives vk.Range // writeonly float
 
 	Members    uint32 // push constants, in order
 	Window     uint32
@@ -604,7 +599,7 @@ func (k zdtKernel) call(x, y, z uint32) vk.Call {
 		push   [28]byte
 		spec   [3]uint32
 	})
-	a.ranges = [3]vk.Range{k.Candidates, k.CandidatesTexels, k.Objectives}
+	a.ranges = [3]vk.Range{k.Candidates, k.Candidates, k.Objectives}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Window)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Dim)

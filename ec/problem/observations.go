@@ -95,11 +95,11 @@ func (o *observations) see(r *engine.Recorder, e *rollouts, first int) {
 		return
 	}
 	k := observedKernel{
-		Seen: e.rollout.Seen().Range(), SeenTexels: e.rollout.Seen().Range(), Sums: o.sums.Range(), Window: uint32(e.window), Episodes: uint32(o.cfg.Episodes),
+		Seen: e.rollout.Seen().Range(), Sums: o.sums.Range(), Window: uint32(e.window), Episodes: uint32(o.cfg.Episodes),
 		Workgroup: r.WorkgroupFor(e.window * o.cfg.Episodes),
 	}
 	if first > 0 {
-		k.More, k.Skip = 1, uint32(o.seen-first)
+		k.More, k.Skip = true, uint32(o.seen-first)
 	}
 	o.seen = first + e.window
 	r.Dispatch(k.call(uint32(o.members), uint32(1+2*o.env.ObsSize()), 1))

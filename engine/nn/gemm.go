@@ -15,13 +15,8 @@ type Matrix struct {
 	Shared          int // consecutive members that share a matrix of A or B; 0: 1
 }
 
-// aligned says whether every row begins at a multiple of four floats.
-func (x Matrix) aligned() uint32 {
-	if x.At%4 == 0 && x.Stride%4 == 0 && x.Row%4 == 0 {
-		return 1
-	}
-	return 0
-}
+// aligned is true where every row begins at a multiple of four floats.
+func (x Matrix) aligned() bool { return x.At%4 == 0 && x.Stride%4 == 0 && x.Row%4 == 0 }
 
 // shared is Shared with its default.
 func (x Matrix) shared() int { return max(x.Shared, 1) }
@@ -78,38 +73,26 @@ func (g Gemm) record(r *engine.Recorder, form gemmForm) {
 	}
 	splits := max(g.Splits, 1)
 	k := gemmKernel{
-		A: g.A.Tensor.Range(), ATexels: g.A.Tensor.Range(), B: g.B.Tensor.Range(), BTexels: g.B.Tensor.Range(),
-		C: g.C.Tensor.Range(), C4: g.C.Tensor.Range(), Kept: g.C.Tensor.Range(), Kept4: g.C.Tensor.Range(),
+		A: g.A.Tensor.Range(), B: g.B.Tensor.Range(), C: g.C.Tensor.Range(),
 		M: uint32(g.M), N: uint32(g.N), K: uint32(g.K), Population: uint32(g.Members), Chunk: uint32(Align((g.K + splits - 1) / splits)),
 		AAt: uint32(g.A.At), AStride: uint32(g.A.Stride), ARow: uint32(g.A.Row), BAt: uint32(g.B.At), BStride: uint32(g.B.Stride), BRow: uint32(g.B.Row),
 		CAt: uint32(g.C.At), CStride: uint32(g.C.Stride), CRow: uint32(g.C.Row), CFirst: uint32(g.First), CInner: uint32(g.Inner), CBlock: uint32(g.Block),
 		CSplit: uint32(g.SplitStride), AShared: uint32(g.A.shared()), BShared: uint32(g.B.shared()), Alpha: g.Alpha, Activation: uint32(g.Activation), Slope: uint32(g.Slope),
-		AlignedA: g.A.aligned(), AlignedB: g.B.aligned(), AlignedC: g.C.aligned(),
+		TransposeA: g.TransposeA, TransposeB: g.TransposeB, Blocks: g.Inner != 0,
+		AlignedA: g.A.aligned(), AlignedB: g.B.aligned(),
+		AlignedC: g.C.aligned() && g.N%4 == 0 && g.Block%4 == 0 && (splits == 1 || g.SplitStride%4 == 0),
 	}
 	if g.Alpha == 0 {
 		k.Alpha = 1
 	}
-	if g.Inner != 0 {
-		k.Blocks = 1
-	}
-	if g.N%4 != 0 || g.Block%4 != 0 || splits > 1 && g.SplitStride%4 != 0 {
-		k.AlignedC = 0
-	}
-	if g.TransposeA {
-		k.TransposeA = 1
-	}
-	if g.TransposeB {
-		k.TransposeB = 1
-	}
-	k.Bias, k.Outputs, k.Inputs, k.Addend = k.A, k.A, k.A, k.A
 	if g.Bias != nil {
-		k.Bias, k.AddBias, k.BiasAt, k.BiasStride = g.Bias.Range(), 1, uint32(g.BiasAt), uint32(g.BiasStride)
+		k.Bias, k.BiasAt, k.BiasStride = g.Bias.Range(), uint32(g.BiasAt), uint32(g.BiasStride)
 	}
 	if g.Kept != nil {
-		k.Kept, k.Kept4, k.Keep = g.Kept.Range(), g.Kept.Range(), 1
+		k.Kept = g.Kept.Range()
 	}
 	if g.Addend != nil {
-		k.Addend, k.Add = g.Addend.Range(), 1
+		k.Addend = g.Addend.Range()
 	}
 	if g.Outputs != nil {
 		k.Outputs = g.Outputs.Range()
@@ -117,7 +100,6 @@ func (g Gemm) record(r *engine.Recorder, form gemmForm) {
 	if g.Inputs != nil {
 		k.Inputs = g.Inputs.Range()
 	}
-	k.BiasTexels, k.OutputsTexels, k.InputsTexels, k.AddendTexels = k.Bias, k.Outputs, k.Inputs, k.Addend
 	rows, columns := form.set(&k, g.TransposeB)
 	call := k.call(uint32((g.N+columns-1)/columns), uint32((g.M+rows-1)/rows), uint32(splits*g.Members))
 	if k.Form == formLanes {

@@ -9,12 +9,12 @@ import (
 // Group is the shape of a network that a workgroup of several subgroups holds on chip (shaders/engine/nn/mlp_group.glsl), in the form its
 // specialization constants take.
 type Group struct {
-	Workgroup, Lanes                        uint32 // lanes of the workgroup, and of a subgroup
-	Hidden1, Hidden2, Activation, LayerNorm uint32
-	Rows                                    uint32 // inputs evaluated together
-	Slices1, Slices2                        uint32 // lanes among which the inputs of a unit are shared out
-	Held, Kept                              uint32 // blocks of 16 weights a lane: in registers, in shared memory
-	Aligned                                 uint32
+	Workgroup, Lanes             uint32 // lanes of the workgroup, and of a subgroup
+	Hidden1, Hidden2, Activation uint32
+	LayerNorm, Aligned           bool
+	Rows                         uint32 // inputs evaluated together
+	Slices1, Slices2             uint32 // lanes among which the inputs of a unit are shared out
+	Held, Kept                   uint32 // blocks of 16 weights a lane: in registers, in shared memory
 
 	Blocks     uint32 // all of a lane's: those neither held nor kept are read from memory at every evaluation
 	Iterations int    // of loops that an evaluation takes an invocation through
@@ -36,10 +36,7 @@ func (m MLP) Group(info vk.Info, inputs, floats int) (Group, error) {
 	}
 	g := Group{
 		Workgroup: uint32(on.workgroup), Lanes: uint32(on.lanes), Hidden1: uint32(m.Hidden[0]), Activation: uint32(m.Activation),
-		Rows: 1, Slices1: on.slices(m.Hidden[0]), Slices2: 4, Aligned: m.aligned(),
-	}
-	if m.LayerNorm {
-		g.LayerNorm = 1
+		Rows: 1, Slices1: on.slices(m.Hidden[0]), Slices2: 4, Aligned: m.aligned(), LayerNorm: m.LayerNorm,
 	}
 	// Inputs evaluated together share barriers and what is read from memory, and each takes registers for its sums.
 	const most = 4

@@ -17,17 +17,17 @@ var backwardShader = &vk.Shader{
 		{Name: "Params", Index: 0, Access: vk.Read},
 		{Name: "Params4", Index: 1, Access: vk.Read},
 		{Name: "params_texels", Index: 2, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "Normalizer", Index: 3, Access: vk.Read},
+		{Name: "Normalizer", Index: 3, Access: vk.Read, Optional: true},
 		{Name: "Inputs", Index: 4, Access: vk.Read},
 		{Name: "inputs_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4},
 		{Name: "AtOutputs", Index: 6, Access: vk.Read},
 		{Name: "at_outputs_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "Gradient", Index: 8, Access: vk.Write},
-		{Name: "Gradient4", Index: 9, Access: vk.Write},
-		{Name: "AtInputs", Index: 10, Access: vk.Write},
-		{Name: "Inputs2", Index: 11, Access: vk.Read},
-		{Name: "inputs_2_texels", Index: 12, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "AtInputs2", Index: 13, Access: vk.Write},
+		{Name: "Gradient", Index: 8, Access: vk.Write, Optional: true},
+		{Name: "Gradient4", Index: 9, Access: vk.Write, Optional: true},
+		{Name: "AtInputs", Index: 10, Access: vk.Write, Optional: true},
+		{Name: "Inputs2", Index: 11, Access: vk.Read, Optional: true},
+		{Name: "inputs_2_texels", Index: 12, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "AtInputs2", Index: 13, Access: vk.Write, Optional: true},
 	},
 	PushBytes: 28,
 	Spec: []vk.SpecConstant{
@@ -38,10 +38,11 @@ var backwardShader = &vk.Shader{
 		{Name: "LAYER_NORM", ID: 4, Default: 0},
 		{Name: "IN", ID: 5, Default: 1},
 		{Name: "OUT", ID: 6, Default: 1},
-		{Name: "NORMALIZE", ID: 7, Default: 0},
-		{Name: "GRAD_INPUTS", ID: 8, Default: 0},
+		{Name: "HAS_NORMALIZER", ID: 7, Default: 0},
+		{Name: "HAS_AT_INPUTS", ID: 8, Default: 0},
 		{Name: "IN_1", ID: 9, Default: 1},
-		{Name: "GRAD_PARAMS", ID: 10, Default: 0},
+		{Name: "HAS_GRADIENT", ID: 10, Default: 0},
+		{Name: "HAS_AT_INPUTS2", ID: 11, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{8, 1, 1},
@@ -50,20 +51,14 @@ var backwardShader = &vk.Shader{
 
 // backwardKernel is shaders/engine/nn/backward.comp.
 type backwardKernel struct {
-	Params          vk.Range // readonly float
-	Params4         vk.Range // readonly vec4
-	ParamsTexels    vk.Range // readonly vec4 rgba32f
-	Normalizer      vk.Range // readonly float
-	Inputs          vk.Range // readonly float
-	InputsTexels    vk.Range // readonly vec4 rgba32f
-	AtOutputs       vk.Range // readonly float
-	AtOutputsTexels vk.Range // readonly vec4 rgba32f
-	Gradient        vk.Range // writeonly float
-	Gradient4       vk.Range // writeonly vec4
-	AtInputs        vk.Range // writeonly float
-	Inputs2         vk.Range // readonly float
-	Inputs2Texels   vk.Range // readonly vec4 rgba32f
-	AtInputs2       vk.Range // writeonly float
+	Params     vk.Range // readonly float
+	Normalizer vk.Range // readonly float, optional
+	Inputs     vk.Range // readonly float
+	AtOutputs  vk.Range // readonly float
+	Gradient   vk.Range // writeonly float, optional
+	AtInputs   vk.Range // writeonly float, optional
+	Inputs2    vk.Range // readonly float, optional
+	AtInputs2  vk.Range // writeonly float, optional
 
 	Rows             uint32 // push constants, in order
 	Row              uint32
@@ -77,13 +72,10 @@ type backwardKernel struct {
 	Hidden1    uint32 // default 64
 	Hidden2    uint32 // default 0
 	Activation uint32 // default 0
-	LayerNorm  uint32 // default 0
+	LayerNorm  bool   // default false
 	In         uint32 // default 1
 	Out        uint32 // default 1
-	Normalize  uint32 // default 0
-	GradInputs uint32 // default 0
 	In1        uint32 // default 1
-	GradParams uint32 // default 0
 	TexelLoads uint32 // default 0
 }
 
@@ -92,9 +84,9 @@ func (k backwardKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
 		ranges [14]vk.Range
 		push   [28]byte
-		spec   [12]uint32
+		spec   [13]uint32
 	})
-	a.ranges = [14]vk.Range{k.Params, k.Params4, k.ParamsTexels, k.Normalizer, k.Inputs, k.InputsTexels, k.AtOutputs, k.AtOutputsTexels, k.Gradient, k.Gradient4, k.AtInputs, k.Inputs2, k.Inputs2Texels, k.AtInputs2}
+	a.ranges = [14]vk.Range{k.Params, k.Params, k.Params, k.Normalizer, k.Inputs, k.Inputs, k.AtOutputs, k.AtOutputs, k.Gradient, k.Gradient, k.AtInputs, k.Inputs2, k.Inputs2, k.AtInputs2}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Rows)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Base)
@@ -102,7 +94,7 @@ func (k backwardKernel) call(x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[16:], k.Shared2)
 	binary.LittleEndian.PutUint32(a.push[20:], k.NormalizerShared)
 	binary.LittleEndian.PutUint32(a.push[24:], math.Float32bits(k.ObsLimit))
-	a.spec = [12]uint32{8, 64, 0, 0, 0, 1, 1, 0, 0, 1, 0, 0}
+	a.spec = [13]uint32{8, 64, 0, 0, 0, 1, 1, 0, 0, 1, 0, 0, 0}
 	if k.Lanes != 0 {
 		a.spec[0] = k.Lanes
 	}
@@ -115,8 +107,8 @@ func (k backwardKernel) call(x, y, z uint32) vk.Call {
 	if k.Activation != 0 {
 		a.spec[3] = k.Activation
 	}
-	if k.LayerNorm != 0 {
-		a.spec[4] = k.LayerNorm
+	if k.LayerNorm {
+		a.spec[4] = 1
 	}
 	if k.In != 0 {
 		a.spec[5] = k.In
@@ -124,20 +116,23 @@ func (k backwardKernel) call(x, y, z uint32) vk.Call {
 	if k.Out != 0 {
 		a.spec[6] = k.Out
 	}
-	if k.Normalize != 0 {
-		a.spec[7] = k.Normalize
+	if k.Normalizer.Buffer != nil {
+		a.spec[7] = 1
 	}
-	if k.GradInputs != 0 {
-		a.spec[8] = k.GradInputs
+	if k.AtInputs.Buffer != nil {
+		a.spec[8] = 1
 	}
 	if k.In1 != 0 {
 		a.spec[9] = k.In1
 	}
-	if k.GradParams != 0 {
-		a.spec[10] = k.GradParams
+	if k.Gradient.Buffer != nil {
+		a.spec[10] = 1
+	}
+	if k.AtInputs2.Buffer != nil {
+		a.spec[11] = 1
 	}
 	if k.TexelLoads != 0 {
-		a.spec[11] = k.TexelLoads
+		a.spec[12] = k.TexelLoads
 	}
 	return vk.Call{Shader: backwardShader, Groups: [3]uint32{x, y, z}, Label: "engine/nn/backward", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
@@ -148,8 +143,8 @@ var columnsShader = &vk.Shader{
 	Bindings: []vk.Binding{
 		{Name: "Left", Index: 0, Access: vk.Read},
 		{Name: "left_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "Right", Index: 2, Access: vk.Read},
-		{Name: "right_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Right", Index: 2, Access: vk.Read, Optional: true},
+		{Name: "right_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
 		{Name: "Sums", Index: 4, Access: vk.Write},
 	},
 	PushBytes: 24,
@@ -157,7 +152,7 @@ var columnsShader = &vk.Shader{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
 		{Name: "SLICES", ID: 1, Default: 1},
 		{Name: "ALIGNED", ID: 2, Default: 0},
-		{Name: "PRODUCT", ID: 3, Default: 0},
+		{Name: "HAS_RIGHT", ID: 3, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -166,11 +161,9 @@ var columnsShader = &vk.Shader{
 
 // columnsKernel is shaders/engine/nn/columns.comp.
 type columnsKernel struct {
-	Left        vk.Range // readonly vec4
-	LeftTexels  vk.Range // readonly vec4 rgba32f
-	Right       vk.Range // readonly vec4
-	RightTexels vk.Range // readonly vec4 rgba32f
-	Sums        vk.Range // writeonly float
+	Left  vk.Range // readonly vec4
+	Right vk.Range // readonly vec4, optional
+	Sums  vk.Range // writeonly float
 
 	Columns  uint32 // push constants, in order
 	Rows     uint32
@@ -181,8 +174,7 @@ type columnsKernel struct {
 
 	Workgroup  uint32 // specialization constants, zero for their default 64
 	Slices     uint32 // default 1
-	Aligned    uint32 // default 0
-	Product    uint32 // default 0
+	Aligned    bool   // default false
 	TexelLoads uint32 // default 0
 }
 
@@ -193,7 +185,7 @@ func (k columnsKernel) call(x, y, z uint32) vk.Call {
 		push   [24]byte
 		spec   [5]uint32
 	})
-	a.ranges = [5]vk.Range{k.Left, k.LeftTexels, k.Right, k.RightTexels, k.Sums}
+	a.ranges = [5]vk.Range{k.Left, k.Left, k.Right, k.Right, k.Sums}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Columns)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Rows)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Capacity)
@@ -207,11 +199,11 @@ func (k columnsKernel) call(x, y, z uint32) vk.Call {
 	if k.Slices != 0 {
 		a.spec[1] = k.Slices
 	}
-	if k.Aligned != 0 {
-		a.spec[2] = k.Aligned
+	if k.Aligned {
+		a.spec[2] = 1
 	}
-	if k.Product != 0 {
-		a.spec[3] = k.Product
+	if k.Right.Buffer != nil {
+		a.spec[3] = 1
 	}
 	if k.TexelLoads != 0 {
 		a.spec[4] = k.TexelLoads
@@ -225,13 +217,13 @@ var forwardShader = &vk.Shader{
 	Bindings: []vk.Binding{
 		{Name: "Params", Index: 0, Access: vk.Read},
 		{Name: "Params4", Index: 1, Access: vk.Read},
-		{Name: "Normalizer", Index: 2, Access: vk.Read},
+		{Name: "Normalizer", Index: 2, Access: vk.Read, Optional: true},
 		{Name: "Inputs", Index: 3, Access: vk.Read},
 		{Name: "Output", Index: 4, Access: vk.Write},
 		{Name: "params_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4},
 		{Name: "inputs_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "Inputs2", Index: 7, Access: vk.Read},
-		{Name: "inputs_2_texels", Index: 8, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Inputs2", Index: 7, Access: vk.Read, Optional: true},
+		{Name: "inputs_2_texels", Index: 8, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
 	},
 	PushBytes: 32,
 	Spec: []vk.SpecConstant{
@@ -242,7 +234,7 @@ var forwardShader = &vk.Shader{
 		{Name: "LAYER_NORM", ID: 4, Default: 0},
 		{Name: "IN", ID: 5, Default: 1},
 		{Name: "OUT", ID: 6, Default: 1},
-		{Name: "NORMALIZE", ID: 7, Default: 0},
+		{Name: "HAS_NORMALIZER", ID: 7, Default: 0},
 		{Name: "IN_1", ID: 9, Default: 1},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
@@ -252,15 +244,11 @@ var forwardShader = &vk.Shader{
 
 // forwardKernel is shaders/engine/nn/forward.comp.
 type forwardKernel struct {
-	Params        vk.Range // readonly float
-	Params4       vk.Range // readonly vec4
-	Normalizer    vk.Range // readonly float
-	Inputs        vk.Range // readonly float
-	Output        vk.Range // writeonly float
-	ParamsTexels  vk.Range // readonly vec4 rgba32f
-	InputsTexels  vk.Range // readonly vec4 rgba32f
-	Inputs2       vk.Range // readonly float
-	Inputs2Texels vk.Range // readonly vec4 rgba32f
+	Params     vk.Range // readonly float
+	Normalizer vk.Range // readonly float, optional
+	Inputs     vk.Range // readonly float
+	Output     vk.Range // writeonly float
+	Inputs2    vk.Range // readonly float, optional
 
 	Outer            uint32 // push constants, in order
 	Inner            uint32
@@ -275,10 +263,9 @@ type forwardKernel struct {
 	Hidden1    uint32 // default 64
 	Hidden2    uint32 // default 0
 	Activation uint32 // default 0
-	LayerNorm  uint32 // default 0
+	LayerNorm  bool   // default false
 	In         uint32 // default 1
 	Out        uint32 // default 1
-	Normalize  uint32 // default 0
 	In1        uint32 // default 1
 	TexelLoads uint32 // default 0
 }
@@ -290,7 +277,7 @@ func (k forwardKernel) call(x, y, z uint32) vk.Call {
 		push   [32]byte
 		spec   [10]uint32
 	})
-	a.ranges = [9]vk.Range{k.Params, k.Params4, k.Normalizer, k.Inputs, k.Output, k.ParamsTexels, k.InputsTexels, k.Inputs2, k.Inputs2Texels}
+	a.ranges = [9]vk.Range{k.Params, k.Params, k.Normalizer, k.Inputs, k.Output, k.Params, k.Inputs, k.Inputs2, k.Inputs2}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Outer)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Inner)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Row)
@@ -312,8 +299,8 @@ func (k forwardKernel) call(x, y, z uint32) vk.Call {
 	if k.Activation != 0 {
 		a.spec[3] = k.Activation
 	}
-	if k.LayerNorm != 0 {
-		a.spec[4] = k.LayerNorm
+	if k.LayerNorm {
+		a.spec[4] = 1
 	}
 	if k.In != 0 {
 		a.spec[5] = k.In
@@ -321,8 +308,8 @@ func (k forwardKernel) call(x, y, z uint32) vk.Call {
 	if k.Out != 0 {
 		a.spec[6] = k.Out
 	}
-	if k.Normalize != 0 {
-		a.spec[7] = k.Normalize
+	if k.Normalizer.Buffer != nil {
+		a.spec[7] = 1
 	}
 	if k.In1 != 0 {
 		a.spec[8] = k.In1
@@ -341,18 +328,18 @@ var gemmShader = &vk.Shader{
 		{Name: "a_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
 		{Name: "B", Index: 2, Access: vk.Read},
 		{Name: "b_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "Bias", Index: 4, Access: vk.Read},
-		{Name: "bias_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "Outputs", Index: 6, Access: vk.Read},
-		{Name: "outputs_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "Inputs", Index: 8, Access: vk.Read},
-		{Name: "inputs_texels", Index: 9, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Bias", Index: 4, Access: vk.Read, Optional: true},
+		{Name: "bias_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "Outputs", Index: 6, Access: vk.Read, Optional: true},
+		{Name: "outputs_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "Inputs", Index: 8, Access: vk.Read, Optional: true},
+		{Name: "inputs_texels", Index: 9, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
 		{Name: "C", Index: 10, Access: vk.Write},
 		{Name: "C4", Index: 11, Access: vk.Write},
-		{Name: "Kept", Index: 12, Access: vk.Write},
-		{Name: "Kept4", Index: 13, Access: vk.Write},
-		{Name: "Addend", Index: 14, Access: vk.Read},
-		{Name: "addend_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Kept", Index: 12, Access: vk.Write, Optional: true},
+		{Name: "Kept4", Index: 13, Access: vk.Write, Optional: true},
+		{Name: "Addend", Index: 14, Access: vk.Read, Optional: true},
+		{Name: "addend_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
 	},
 	PushBytes: 92,
 	Spec: []vk.SpecConstant{
@@ -366,13 +353,13 @@ var gemmShader = &vk.Shader{
 		{Name: "ALIGNED_A", ID: 7, Default: 0},
 		{Name: "ALIGNED_B", ID: 8, Default: 0},
 		{Name: "ALIGNED_C", ID: 9, Default: 0},
-		{Name: "ADD_BIAS", ID: 10, Default: 0},
+		{Name: "HAS_BIAS", ID: 10, Default: 0},
 		{Name: "ACTIVATION", ID: 11, Default: 0},
-		{Name: "KEEP", ID: 12, Default: 0},
+		{Name: "HAS_KEPT", ID: 12, Default: 0},
 		{Name: "SLOPE", ID: 13, Default: 0},
 		{Name: "BLOCKS", ID: 14, Default: 0},
 		{Name: "SLICES", ID: 15, Default: 1},
-		{Name: "ADD", ID: 16, Default: 0},
+		{Name: "HAS_ADDEND", ID: 16, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{8, 1, 1},
@@ -381,22 +368,14 @@ var gemmShader = &vk.Shader{
 
 // gemmKernel is shaders/engine/nn/gemm.comp.
 type gemmKernel struct {
-	A             vk.Range // readonly vec4
-	ATexels       vk.Range // readonly vec4 rgba32f
-	B             vk.Range // readonly vec4
-	BTexels       vk.Range // readonly vec4 rgba32f
-	Bias          vk.Range // readonly vec4
-	BiasTexels    vk.Range // readonly vec4 rgba32f
-	Outputs       vk.Range // readonly vec4
-	OutputsTexels vk.Range // readonly vec4 rgba32f
-	Inputs        vk.Range // readonly vec4
-	InputsTexels  vk.Range // readonly vec4 rgba32f
-	C             vk.Range // writeonly float
-	C4            vk.Range // writeonly vec4
-	Kept          vk.Range // writeonly float
-	Kept4         vk.Range // writeonly vec4
-	Addend        vk.Range // readonly vec4
-	AddendTexels  vk.Range // readonly vec4 rgba32f
+	A       vk.Range // readonly vec4
+	B       vk.Range // readonly vec4
+	Bias    vk.Range // readonly vec4, optional
+	Outputs vk.Range // readonly vec4, optional
+	Inputs  vk.Range // readonly vec4, optional
+	C       vk.Range // writeonly float
+	Kept    vk.Range // writeonly float, optional
+	Addend  vk.Range // readonly vec4, optional
 
 	M          uint32 // push constants, in order
 	N          uint32
@@ -427,18 +406,15 @@ type gemmKernel struct {
 	Rows       uint32 // default 2
 	Columns    uint32 // default 4
 	TileWidth  uint32 // default 16
-	TransposeA uint32 // default 0
-	TransposeB uint32 // default 0
-	AlignedA   uint32 // default 0
-	AlignedB   uint32 // default 0
-	AlignedC   uint32 // default 0
-	AddBias    uint32 // default 0
+	TransposeA bool   // default false
+	TransposeB bool   // default false
+	AlignedA   bool   // default false
+	AlignedB   bool   // default false
+	AlignedC   bool   // default false
 	Activation uint32 // default 0
-	Keep       uint32 // default 0
 	Slope      uint32 // default 0
-	Blocks     uint32 // default 0
+	Blocks     bool   // default false
 	Slices     uint32 // default 1
-	Add        uint32 // default 0
 	TexelLoads uint32 // default 0
 }
 
@@ -449,7 +425,7 @@ func (k gemmKernel) call(x, y, z uint32) vk.Call {
 		push   [92]byte
 		spec   [18]uint32
 	})
-	a.ranges = [16]vk.Range{k.A, k.ATexels, k.B, k.BTexels, k.Bias, k.BiasTexels, k.Outputs, k.OutputsTexels, k.Inputs, k.InputsTexels, k.C, k.C4, k.Kept, k.Kept4, k.Addend, k.AddendTexels}
+	a.ranges = [16]vk.Range{k.A, k.A, k.B, k.B, k.Bias, k.Bias, k.Outputs, k.Outputs, k.Inputs, k.Inputs, k.C, k.C, k.Kept, k.Kept, k.Addend, k.Addend}
 	binary.LittleEndian.PutUint32(a.push[0:], k.M)
 	binary.LittleEndian.PutUint32(a.push[4:], k.N)
 	binary.LittleEndian.PutUint32(a.push[8:], k.K)
@@ -489,41 +465,41 @@ func (k gemmKernel) call(x, y, z uint32) vk.Call {
 	if k.TileWidth != 0 {
 		a.spec[4] = k.TileWidth
 	}
-	if k.TransposeA != 0 {
-		a.spec[5] = k.TransposeA
+	if k.TransposeA {
+		a.spec[5] = 1
 	}
-	if k.TransposeB != 0 {
-		a.spec[6] = k.TransposeB
+	if k.TransposeB {
+		a.spec[6] = 1
 	}
-	if k.AlignedA != 0 {
-		a.spec[7] = k.AlignedA
+	if k.AlignedA {
+		a.spec[7] = 1
 	}
-	if k.AlignedB != 0 {
-		a.spec[8] = k.AlignedB
+	if k.AlignedB {
+		a.spec[8] = 1
 	}
-	if k.AlignedC != 0 {
-		a.spec[9] = k.AlignedC
+	if k.AlignedC {
+		a.spec[9] = 1
 	}
-	if k.AddBias != 0 {
-		a.spec[10] = k.AddBias
+	if k.Bias.Buffer != nil {
+		a.spec[10] = 1
 	}
 	if k.Activation != 0 {
 		a.spec[11] = k.Activation
 	}
-	if k.Keep != 0 {
-		a.spec[12] = k.Keep
+	if k.Kept.Buffer != nil {
+		a.spec[12] = 1
 	}
 	if k.Slope != 0 {
 		a.spec[13] = k.Slope
 	}
-	if k.Blocks != 0 {
-		a.spec[14] = k.Blocks
+	if k.Blocks {
+		a.spec[14] = 1
 	}
 	if k.Slices != 0 {
 		a.spec[15] = k.Slices
 	}
-	if k.Add != 0 {
-		a.spec[16] = k.Add
+	if k.Addend.Buffer != nil {
+		a.spec[16] = 1
 	}
 	if k.TexelLoads != 0 {
 		a.spec[17] = k.TexelLoads
@@ -559,15 +535,11 @@ var normShader = &vk.Shader{
 
 // normKernel is shaders/engine/nn/norm.comp.
 type normKernel struct {
-	Affine       vk.Range // readonly vec4
-	AffineTexels vk.Range // readonly vec4 rgba32f
-	Params       vk.Range // readonly vec4
-	ParamsTexels vk.Range // readonly vec4 rgba32f
-	Normalized   vk.Range // writeonly float
-	Normalized4  vk.Range // writeonly vec4
-	Hidden       vk.Range // writeonly float
-	Hidden4      vk.Range // writeonly vec4
-	Rstd         vk.Range // writeonly float
+	Affine     vk.Range // readonly vec4
+	Params     vk.Range // readonly vec4
+	Normalized vk.Range // writeonly float
+	Hidden     vk.Range // writeonly float
+	Rstd       vk.Range // writeonly float
 
 	Units    uint32 // push constants, in order
 	Rows     uint32
@@ -578,7 +550,7 @@ type normKernel struct {
 
 	Workgroup  uint32 // specialization constants, zero for their default 64
 	Width      uint32 // default 1
-	Aligned    uint32 // default 0
+	Aligned    bool   // default false
 	Activation uint32 // default 0
 	TexelLoads uint32 // default 0
 }
@@ -590,7 +562,7 @@ func (k normKernel) call(x, y, z uint32) vk.Call {
 		push   [24]byte
 		spec   [5]uint32
 	})
-	a.ranges = [9]vk.Range{k.Affine, k.AffineTexels, k.Params, k.ParamsTexels, k.Normalized, k.Normalized4, k.Hidden, k.Hidden4, k.Rstd}
+	a.ranges = [9]vk.Range{k.Affine, k.Affine, k.Params, k.Params, k.Normalized, k.Normalized, k.Hidden, k.Hidden, k.Rstd}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Units)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Rows)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Capacity)
@@ -604,8 +576,8 @@ func (k normKernel) call(x, y, z uint32) vk.Call {
 	if k.Width != 0 {
 		a.spec[1] = k.Width
 	}
-	if k.Aligned != 0 {
-		a.spec[2] = k.Aligned
+	if k.Aligned {
+		a.spec[2] = 1
 	}
 	if k.Activation != 0 {
 		a.spec[3] = k.Activation
@@ -648,19 +620,13 @@ var normBackwardShader = &vk.Shader{
 
 // normBackwardKernel is shaders/engine/nn/norm_backward.comp.
 type normBackwardKernel struct {
-	Gradient         vk.Range // readonly vec4
-	GradientTexels   vk.Range // readonly vec4 rgba32f
-	Normalized       vk.Range // readonly vec4
-	NormalizedTexels vk.Range // readonly vec4 rgba32f
-	Hidden           vk.Range // readonly vec4
-	HiddenTexels     vk.Range // readonly vec4 rgba32f
-	Params           vk.Range // readonly vec4
-	ParamsTexels     vk.Range // readonly vec4 rgba32f
-	Rstd             vk.Range // readonly float
-	Shifted          vk.Range // writeonly float
-	Shifted4         vk.Range // writeonly vec4
-	Affine           vk.Range // writeonly float
-	Affine4          vk.Range // writeonly vec4
+	Gradient   vk.Range // readonly vec4
+	Normalized vk.Range // readonly vec4
+	Hidden     vk.Range // readonly vec4
+	Params     vk.Range // readonly vec4
+	Rstd       vk.Range // readonly float
+	Shifted    vk.Range // writeonly float
+	Affine     vk.Range // writeonly float
 
 	Units    uint32 // push constants, in order
 	Rows     uint32
@@ -671,7 +637,7 @@ type normBackwardKernel struct {
 
 	Workgroup  uint32 // specialization constants, zero for their default 64
 	Width      uint32 // default 1
-	Aligned    uint32 // default 0
+	Aligned    bool   // default false
 	Activation uint32 // default 0
 	TexelLoads uint32 // default 0
 }
@@ -683,7 +649,7 @@ func (k normBackwardKernel) call(x, y, z uint32) vk.Call {
 		push   [24]byte
 		spec   [5]uint32
 	})
-	a.ranges = [13]vk.Range{k.Gradient, k.GradientTexels, k.Normalized, k.NormalizedTexels, k.Hidden, k.HiddenTexels, k.Params, k.ParamsTexels, k.Rstd, k.Shifted, k.Shifted4, k.Affine, k.Affine4}
+	a.ranges = [13]vk.Range{k.Gradient, k.Gradient, k.Normalized, k.Normalized, k.Hidden, k.Hidden, k.Params, k.Params, k.Rstd, k.Shifted, k.Shifted, k.Affine, k.Affine}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Units)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Rows)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Capacity)
@@ -697,8 +663,8 @@ func (k normBackwardKernel) call(x, y, z uint32) vk.Call {
 	if k.Width != 0 {
 		a.spec[1] = k.Width
 	}
-	if k.Aligned != 0 {
-		a.spec[2] = k.Aligned
+	if k.Aligned {
+		a.spec[2] = 1
 	}
 	if k.Activation != 0 {
 		a.spec[3] = k.Activation
@@ -805,14 +771,14 @@ var rowsShader = &vk.Shader{
 	Bindings: []vk.Binding{
 		{Name: "Source", Index: 0, Access: vk.Read},
 		{Name: "source_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "Normalizer", Index: 2, Access: vk.Read},
-		{Name: "normalizer_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Normalizer", Index: 2, Access: vk.Read, Optional: true},
+		{Name: "normalizer_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
 		{Name: "Rows", Index: 4, Access: vk.Write},
 	},
 	PushBytes: 44,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
-		{Name: "NORMALIZE", ID: 1, Default: 0},
+		{Name: "HAS_NORMALIZER", ID: 1, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -821,11 +787,9 @@ var rowsShader = &vk.Shader{
 
 // rowsKernel is shaders/engine/nn/rows.comp.
 type rowsKernel struct {
-	Source           vk.Range // readonly float
-	SourceTexels     vk.Range // readonly vec4 rgba32f
-	Normalizer       vk.Range // readonly float
-	NormalizerTexels vk.Range // readonly vec4 rgba32f
-	Rows             vk.Range // writeonly float
+	Source     vk.Range // readonly float
+	Normalizer vk.Range // readonly float, optional
+	Rows       vk.Range // writeonly float
 
 	Inner            uint32 // push constants, in order
 	Features         uint32
@@ -840,7 +804,6 @@ type rowsKernel struct {
 	Limit            float32
 
 	LocalSizeX uint32 // specialization constants, zero for their default 64
-	Normalize  uint32 // default 0
 	TexelLoads uint32 // default 0
 }
 
@@ -851,7 +814,7 @@ func (k rowsKernel) call(x, y, z uint32) vk.Call {
 		push   [44]byte
 		spec   [3]uint32
 	})
-	a.ranges = [5]vk.Range{k.Source, k.SourceTexels, k.Normalizer, k.NormalizerTexels, k.Rows}
+	a.ranges = [5]vk.Range{k.Source, k.Source, k.Normalizer, k.Normalizer, k.Rows}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Inner)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Features)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Width)
@@ -867,8 +830,8 @@ func (k rowsKernel) call(x, y, z uint32) vk.Call {
 	if k.LocalSizeX != 0 {
 		a.spec[0] = k.LocalSizeX
 	}
-	if k.Normalize != 0 {
-		a.spec[1] = k.Normalize
+	if k.Normalizer.Buffer != nil {
+		a.spec[1] = 1
 	}
 	if k.TexelLoads != 0 {
 		a.spec[2] = k.TexelLoads

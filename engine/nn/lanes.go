@@ -10,8 +10,9 @@ import (
 // Lanes is the shape of a network that a subgroup holds in its lanes' registers (shaders/engine/nn/mlp.glsl), in the form its
 // specialization constants take.
 type Lanes struct {
-	Lanes                                   uint32 // the subgroup size
-	Hidden1, Hidden2, Activation, LayerNorm uint32
+	Lanes                        uint32 // the subgroup size
+	Hidden1, Hidden2, Activation uint32
+	LayerNorm                    bool
 }
 
 // maxLaneWeights bounds the weights of the second layer that a lane keeps: 1024 floats are 32 KiB of first-level cache for a software
@@ -47,10 +48,7 @@ func (m MLP) lanes(info vk.Info, most int) (Lanes, error) {
 	if n := len(m.Hidden); n < 1 || n > 2 {
 		return Lanes{}, fmt.Errorf("nn: network %v has %d hidden layers; one subgroup holds one or two", m, n)
 	}
-	l := Lanes{Lanes: uint32(width), Hidden1: uint32(m.Hidden[0]), Activation: uint32(m.Activation)}
-	if m.LayerNorm {
-		l.LayerNorm = 1
-	}
+	l := Lanes{Lanes: uint32(width), Hidden1: uint32(m.Hidden[0]), Activation: uint32(m.Activation), LayerNorm: m.LayerNorm}
 	units := func(n int) int { return (n + width - 1) / width }
 	weights := m.In * units(m.Hidden[0])
 	if len(m.Hidden) == 2 {

@@ -129,11 +129,8 @@ func (b batch) matrix(layer Layer, from int) Matrix {
 }
 
 // aligned reports whether rows of a layer and its parameters begin at multiples of four floats.
-func (b batch) aligned(layer Layer) uint32 {
-	if layer.Out%4 == 0 && (b.weights.Base+layer.Weight)%4 == 0 && layer.Bias%4 == 0 {
-		return 1
-	}
-	return 0
+func (b batch) aligned(layer Layer) bool {
+	return layer.Out%4 == 0 && (b.weights.Base+layer.Weight)%4 == 0 && layer.Bias%4 == 0
 }
 
 // normWidth is how many lanes share a row of layer normalization: one where lanes gather as fast as they load in a row.
@@ -148,8 +145,8 @@ func (l *layered) normWidth() uint32 {
 func (l *layered) norm(r *engine.Recorder, b batch, kept *activations, i, count int) {
 	layer, affine, hidden := l.layers[i], kept.affine[i].Range(), kept.hidden[i].Range()
 	k := normKernel{
-		Affine: affine, AffineTexels: affine, Params: b.weights.Params.Range(), ParamsTexels: b.weights.Params.Range(),
-		Normalized: affine, Normalized4: affine, Hidden: hidden, Hidden4: hidden, Rstd: kept.rstd[i].Range(),
+		Affine: affine, Params: b.weights.Params.Range(),
+		Normalized: affine, Hidden: hidden, Rstd: kept.rstd[i].Range(),
 		Units: uint32(layer.Out), Rows: uint32(count), Capacity: uint32(kept.rows), Row: uint32(b.row),
 		Scale: uint32(b.weights.Base + layer.Scale), Shift: uint32(b.weights.Base + layer.Shift),
 		Workgroup: l.line(), Width: l.normWidth(), Aligned: b.aligned(layer), Activation: uint32(l.mlp.Activation),

@@ -85,9 +85,9 @@ func (l *layered) below(r *engine.Recorder, b batch, kept *activations, i int, d
 func (l *layered) normBackward(r *engine.Recorder, b batch, kept *activations, i int, gradient, shifted, affine *engine.Tensor) {
 	layer, n, hidden := l.layers[i], kept.affine[i].Range(), kept.hidden[i].Range()
 	k := normBackwardKernel{
-		Gradient: gradient.Range(), GradientTexels: gradient.Range(), Normalized: n, NormalizedTexels: n, Hidden: hidden, HiddenTexels: hidden,
-		Params: b.weights.Params.Range(), ParamsTexels: b.weights.Params.Range(), Rstd: kept.rstd[i].Range(),
-		Shifted: shifted.Range(), Shifted4: shifted.Range(), Affine: affine.Range(), Affine4: affine.Range(),
+		Gradient: gradient.Range(), Normalized: n, Hidden: hidden,
+		Params: b.weights.Params.Range(), Rstd: kept.rstd[i].Range(),
+		Shifted: shifted.Range(), Affine: affine.Range(),
 		Units: uint32(layer.Out), Rows: uint32(b.inner), Capacity: uint32(kept.rows), Row: uint32(b.row),
 		Scale: uint32(b.weights.Base + layer.Scale), Shift: uint32(b.weights.Base + layer.Shift),
 		Workgroup: l.line(), Width: l.normWidth(), Aligned: b.aligned(layer), Activation: uint32(l.mlp.Activation),
@@ -101,15 +101,12 @@ func (l *layered) normBackward(r *engine.Recorder, b batch, kept *activations, i
 func (l *layered) columns(r *engine.Recorder, b batch, x Matrix, y *engine.Tensor, at int, back gradients) {
 	units := x.Row
 	k := columnsKernel{
-		Left: x.Tensor.Range(), LeftTexels: x.Tensor.Range(), Right: x.Tensor.Range(), RightTexels: x.Tensor.Range(), Sums: back.params.Range(),
+		Left: x.Tensor.Range(), Sums: back.params.Range(),
 		Columns: uint32(units), Rows: uint32(b.inner), Capacity: uint32(x.Stride / units), Row: uint32(b.row), At: uint32(b.weights.Base + at),
-		Chunk: uint32((b.inner + back.splits - 1) / back.splits), Workgroup: l.info.SubgroupSize, Slices: 1,
-	}
-	if units%4 == 0 {
-		k.Aligned = 1
+		Chunk: uint32((b.inner + back.splits - 1) / back.splits), Workgroup: l.info.SubgroupSize, Slices: 1, Aligned: units%4 == 0,
 	}
 	if y != nil {
-		k.Right, k.RightTexels, k.Product = y.Range(), y.Range(), 1
+		k.Right = y.Range()
 	}
 	if l.info.Type != vk.CPU {
 		k.Workgroup, k.Slices = 256, 16

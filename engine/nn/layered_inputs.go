@@ -39,13 +39,13 @@ func (l *layered) copy(r *engine.Recorder, b batch, i, first, count int) {
 	p := b.inputs[i]
 	begin, end := first/b.inner, (first+count+b.inner-1)/b.inner // blocks
 	k := rowsKernel{
-		Source: p.tensor.Range(), SourceTexels: p.tensor.Range(), Normalizer: p.tensor.Range(), NormalizerTexels: p.tensor.Range(), Rows: l.inputs.Range(),
+		Source: p.tensor.Range(), Rows: l.inputs.Range(),
 		Inner: uint32(b.inner), Features: uint32(p.features), Width: uint32(l.mlp.In), Column: uint32(p.at), SharedBy: uint32(p.shared),
 		NormalizerShared: uint32(b.stack), Block: uint32(begin), First: uint32(first), Count: uint32(count), Capacity: uint32(l.capacity), Limit: b.limit,
 		LocalSizeX: l.line(),
 	}
 	if b.normalizer != nil && i == 0 {
-		k.Normalizer, k.NormalizerTexels, k.Normalize = b.normalizer.Range(), b.normalizer.Range(), 1
+		k.Normalizer = b.normalizer.Range()
 	}
 	groups := (uint32(b.inner*p.features) + k.LocalSizeX - 1) / k.LocalSizeX
 	r.Dispatch(k.call(groups, uint32(end-begin), uint32(l.networks)))

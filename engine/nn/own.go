@@ -4,7 +4,10 @@ import "fmt"
 
 // Own is the shape of a network that each lane of a subgroup holds alone (shaders/engine/nn/mlp_own.glsl), in the form its specialization
 // constants take.
-type Own struct{ Hidden1, Hidden2, Activation, LayerNorm uint32 }
+type Own struct {
+	Hidden1, Hidden2, Activation uint32
+	LayerNorm                    bool
+}
 
 // maxOwn bounds the parameters that a lane holds alone: the kernel's code grows with them, and so does the time to compile it, which is a second
 // for [32, 32].
@@ -19,12 +22,9 @@ func (m MLP) Own() (Own, error) {
 	if size := m.Size(); size > maxOwn {
 		return Own{}, fmt.Errorf("nn: network %v has %d parameters; a lane holds at most %d: %w", m, size, maxOwn, ErrNoRoom)
 	}
-	o := Own{Hidden1: uint32(m.Hidden[0]), Activation: uint32(m.Activation)}
+	o := Own{Hidden1: uint32(m.Hidden[0]), Activation: uint32(m.Activation), LayerNorm: m.LayerNorm}
 	if len(m.Hidden) == 2 {
 		o.Hidden2 = uint32(m.Hidden[1])
-	}
-	if m.LayerNorm {
-		o.LayerNorm = 1
 	}
 	return o, nil
 }

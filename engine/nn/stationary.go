@@ -33,18 +33,18 @@ func (n *stationary) keep(*engine.State, int) *activations { return nil }
 func (n *stationary) forward(r *engine.Recorder, b batch, _ *activations) {
 	l, params := n.lanes, b.weights.Params.Range()
 	k := forwardKernel{
-		Params: params, Params4: params, ParamsTexels: params, Normalizer: params, Output: b.outputs.Range(),
+		Params: params, Output: b.outputs.Range(),
 		Outer: uint32(b.outer), Inner: uint32(b.inner), Row: uint32(b.row), Base: uint32(b.weights.Base),
 		NormalizerShared: uint32(b.stack), ObsLimit: b.limit,
 		Lanes: l.Lanes, Hidden1: l.Hidden1, Hidden2: l.Hidden2, Activation: l.Activation, LayerNorm: l.LayerNorm,
 		In: uint32(n.mlp.In), Out: uint32(n.mlp.Out),
 	}
 	if b.normalizer != nil {
-		k.Normalizer, k.Normalize = b.normalizer.Range(), 1
+		k.Normalizer = b.normalizer.Range()
 	}
 	first, second := b.inputs[0], b.inputs[len(b.inputs)-1]
-	k.Inputs, k.InputsTexels, k.In1, k.Shared1 = first.tensor.Range(), first.tensor.Range(), uint32(first.features), uint32(first.shared)
-	k.Inputs2, k.Inputs2Texels, k.Shared2 = second.tensor.Range(), second.tensor.Range(), uint32(second.shared)
+	k.Inputs, k.In1, k.Shared1 = first.tensor.Range(), uint32(first.features), uint32(first.shared)
+	k.Inputs2, k.Shared2 = second.tensor.Range(), uint32(second.shared)
 	call := k.call(uint32(n.networks), uint32(n.splits(b.outer*b.inner)), 1)
 	call.Subgroup = l.Lanes
 	r.Dispatch(call)
@@ -61,40 +61,27 @@ func (n *stationary) backward(r *engine.Recorder, b batch, _ *activations, back 
 	}
 	l, params := n.lanes, b.weights.Params.Range()
 	k := backwardKernel{
-		Params: params, Params4: params, ParamsTexels: params, Normalizer: params,
-		AtOutputs: back.outputs.Range(), AtOutputsTexels: back.outputs.Range(),
+		Params: params, AtOutputs: back.outputs.Range(),
 		Rows: uint32(b.inner), Row: uint32(b.row), Base: uint32(b.weights.Base), NormalizerShared: uint32(b.stack), ObsLimit: b.limit,
 		Lanes: l.Lanes, Hidden1: l.Hidden1, Hidden2: l.Hidden2, Activation: l.Activation, LayerNorm: l.LayerNorm,
 		In: uint32(n.mlp.In), Out: uint32(n.mlp.Out),
 	}
 	if b.normalizer != nil {
-		k.Normalizer, k.Normalize = b.normalizer.Range(), 1
+		k.Normalizer = b.normalizer.Range()
 	}
 	first, second := b.inputs[0], b.inputs[len(b.inputs)-1]
-	k.Inputs, k.InputsTexels, k.In1, k.Shared1 = first.tensor.Range(), first.tensor.Range(), uint32(first.features), uint32(first.shared)
-	k.Inputs2, k.Inputs2Texels, k.Shared2 = second.tensor.Range(), second.tensor.Range(), uint32(second.shared)
-	written := back.written().Range()
-	k.Gradient, k.Gradient4, k.AtInputs, k.AtInputs2 = written, written, written, written
+	k.Inputs, k.In1, k.Shared1 = first.tensor.Range(), uint32(first.features), uint32(first.shared)
+	k.Inputs2, k.Shared2 = second.tensor.Range(), uint32(second.shared)
 	if back.params != nil {
-		k.Gradient, k.Gradient4, k.GradParams = back.params.Range(), back.params.Range(), 1
+		k.Gradient = back.params.Range()
 	}
 	if t := back.inputs[0]; t != nil {
-		k.AtInputs, k.GradInputs = t.Range(), 1
+		k.AtInputs = t.Range()
 	}
 	if t := back.inputs[1]; t != nil {
-		k.AtInputs2, k.GradInputs = t.Range(), k.GradInputs|2
+		k.AtInputs2 = t.Range()
 	}
 	call := k.call(uint32(n.networks), uint32(splits), 1)
 	call.Subgroup = l.Lanes
 	r.Dispatch(call)
-}
-
-// written is a tensor that the way back writes.
-func (g gradients) written() *engine.Tensor {
-	for _, t := range append(g.inputs[:], g.params) {
-		if t != nil {
-			return t
-		}
-	}
-	return nil
 }

@@ -12,8 +12,9 @@ type Stream struct {
 	Layers uint32            // hidden ones
 	Hidden [MaxHidden]uint32 // their units
 
-	Rows, Quads, Aligned, Activation, LayerNorm uint32
-	Iterations                                  int // of loops that an evaluation takes an invocation through
+	Rows, Quads, Activation uint32
+	Aligned, LayerNorm      bool
+	Iterations              int // of loops that an evaluation takes an invocation through
 }
 
 // streamLong is how many inputs go round unrolled; more take a loop (shaders/engine/nn/mlp_stream.glsl, STREAM_LONG).
@@ -21,12 +22,9 @@ const streamLong = 128
 
 // Stream says how a subgroup of the device streams the network, which begins at a multiple of four floats, for so many inputs at a time.
 func (m MLP) Stream(info vk.Info, inputs int) (Stream, error) {
-	s := Stream{Layers: uint32(len(m.Hidden)), Activation: uint32(m.Activation), Aligned: m.aligned()}
+	s := Stream{Layers: uint32(len(m.Hidden)), Activation: uint32(m.Activation), Aligned: m.aligned(), LayerNorm: m.LayerNorm}
 	if len(m.Hidden) > len(s.Hidden) {
 		return Stream{}, fmt.Errorf("nn: network %v has %d hidden layers; a stream has room for %d", m, len(m.Hidden), len(s.Hidden))
-	}
-	if m.LayerNorm {
-		s.LayerNorm = 1
 	}
 	// Inputs evaluated together share the loads of weights, and each takes registers for its sums.
 	const most = 16
@@ -56,12 +54,12 @@ func (m MLP) Stream(info vk.Info, inputs int) (Stream, error) {
 	return s, nil
 }
 
-// aligned is 1 where every hidden layer's parameters, and their rows, begin at multiples of four floats.
-func (m MLP) aligned() uint32 {
+// aligned is true where every hidden layer's parameters, and their rows, begin at multiples of four floats.
+func (m MLP) aligned() bool {
 	for _, l := range m.Layers() {
 		if l.Hidden && (l.Out%4 != 0 || l.Weight%4 != 0) {
-			return 0
+			return false
 		}
 	}
-	return 1
+	return true
 }

@@ -19,16 +19,17 @@ var normShader = &vk.Shader{
 		{Name: "Factors", Index: 2, Access: vk.Write},
 		{Name: "Updates", Index: 3, Access: vk.ReadWrite},
 		{Name: "Refused", Index: 4, Access: vk.ReadWrite},
-		{Name: "Clock", Index: 5, Access: vk.Read},
+		{Name: "Clock", Index: 5, Access: vk.Read, Optional: true},
 		{Name: "gradient_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "First", Index: 7, Access: vk.Read},
-		{Name: "first_texels", Index: 8, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "First", Index: 7, Access: vk.Read, Optional: true},
+		{Name: "first_texels", Index: 8, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
 		{Name: "LearningRate", Index: 9, Access: vk.Read},
 	},
 	PushBytes: 28,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
 		{Name: "CLIPUP", ID: 1, Default: 0},
+		{Name: "HAS_CLOCK", ID: 2, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -37,16 +38,14 @@ var normShader = &vk.Shader{
 
 // normKernel is shaders/engine/optim/norm.comp.
 type normKernel struct {
-	Gradient       vk.Range // readonly vec4
-	Norm           vk.Range // writeonly float
-	Factors        vk.Range // writeonly vec4
-	Updates        vk.Range // read-write uint
-	Refused        vk.Range // read-write uint
-	Clock          vk.Range // readonly uint
-	GradientTexels vk.Range // readonly vec4 rgba32f
-	First          vk.Range // readonly vec4
-	FirstTexels    vk.Range // readonly vec4 rgba32f
-	LearningRate   vk.Range // readonly float
+	Gradient     vk.Range // readonly vec4
+	Norm         vk.Range // writeonly float
+	Factors      vk.Range // writeonly vec4
+	Updates      vk.Range // read-write uint
+	Refused      vk.Range // read-write uint
+	Clock        vk.Range // readonly uint, optional
+	First        vk.Range // readonly vec4, optional
+	LearningRate vk.Range // readonly float
 
 	Splits   uint32 // push constants, in order
 	Row      uint32
@@ -57,7 +56,7 @@ type normKernel struct {
 	Beta1    float32
 
 	Workgroup  uint32 // specialization constants, zero for their default 64
-	Clipup     uint32 // default 0
+	Clipup     bool   // default false
 	TexelLoads uint32 // default 0
 }
 
@@ -66,9 +65,9 @@ func (k normKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
 		ranges [10]vk.Range
 		push   [28]byte
-		spec   [3]uint32
+		spec   [4]uint32
 	})
-	a.ranges = [10]vk.Range{k.Gradient, k.Norm, k.Factors, k.Updates, k.Refused, k.Clock, k.GradientTexels, k.First, k.FirstTexels, k.LearningRate}
+	a.ranges = [10]vk.Range{k.Gradient, k.Norm, k.Factors, k.Updates, k.Refused, k.Clock, k.Gradient, k.First, k.First, k.LearningRate}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Splits)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
 	binary.LittleEndian.PutUint32(a.push[8:], math.Float32bits(k.MaxNorm))
@@ -76,15 +75,18 @@ func (k normKernel) call(x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[16:], math.Float32bits(k.LogBeta2))
 	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.Anneal))
 	binary.LittleEndian.PutUint32(a.push[24:], math.Float32bits(k.Beta1))
-	a.spec = [3]uint32{64, 0, 0}
+	a.spec = [4]uint32{64, 0, 0, 0}
 	if k.Workgroup != 0 {
 		a.spec[0] = k.Workgroup
 	}
-	if k.Clipup != 0 {
-		a.spec[1] = k.Clipup
+	if k.Clipup {
+		a.spec[1] = 1
+	}
+	if k.Clock.Buffer != nil {
+		a.spec[2] = 1
 	}
 	if k.TexelLoads != 0 {
-		a.spec[2] = k.TexelLoads
+		a.spec[3] = k.TexelLoads
 	}
 	return vk.Call{Shader: normShader, Groups: [3]uint32{x, y, z}, Label: "engine/optim/norm", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
@@ -116,16 +118,12 @@ var updateShader = &vk.Shader{
 
 // updateKernel is shaders/engine/optim/update.comp.
 type updateKernel struct {
-	Params         vk.Range // read-write vec4
-	Gradient       vk.Range // readonly vec4
-	First          vk.Range // read-write vec4
-	Second         vk.Range // read-write vec4
-	LearningRate   vk.Range // readonly float
-	Factors        vk.Range // readonly vec4
-	ParamsTexels   vk.Range // readonly vec4 rgba32f
-	GradientTexels vk.Range // readonly vec4 rgba32f
-	FirstTexels    vk.Range // readonly vec4 rgba32f
-	SecondTexels   vk.Range // readonly vec4 rgba32f
+	Params       vk.Range // read-write vec4
+	Gradient     vk.Range // readonly vec4
+	First        vk.Range // read-write vec4
+	Second       vk.Range // read-write vec4
+	LearningRate vk.Range // readonly float
+	Factors      vk.Range // readonly vec4
 
 	Splits      uint32 // push constants, in order
 	Row         uint32
@@ -148,7 +146,7 @@ func (k updateKernel) call(x, y, z uint32) vk.Call {
 		push   [32]byte
 		spec   [3]uint32
 	})
-	a.ranges = [10]vk.Range{k.Params, k.Gradient, k.First, k.Second, k.LearningRate, k.Factors, k.ParamsTexels, k.GradientTexels, k.FirstTexels, k.SecondTexels}
+	a.ranges = [10]vk.Range{k.Params, k.Gradient, k.First, k.Second, k.LearningRate, k.Factors, k.Params, k.Gradient, k.First, k.Second}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Splits)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
 	binary.LittleEndian.PutUint32(a.push[8:], math.Float32bits(k.Beta1))

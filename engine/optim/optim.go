@@ -135,25 +135,20 @@ func (o *Optimizer) Record(r *engine.Recorder, gradient *engine.Tensor) {
 		return
 	}
 	c := o.cfg
-	clock := o.params.Range() // without a schedule anything does
-	if o.anneal > 0 {
-		clock = o.clock.Tensor().Range()
-	}
-	clipUp := uint32(0)
-	if c.Rule == ClipUp {
-		clipUp = 1
-	}
-	r.Dispatch(normKernel{
-		Gradient: gradient.Range(), Norm: o.norm.Range(), Factors: o.factor.Range(), Updates: o.count.Range(), Refused: o.refuse.Range(), Clock: clock,
-		GradientTexels: gradient.Range(), First: o.first.Range(), FirstTexels: o.first.Range(), LearningRate: o.rate.Range(), Clipup: clipUp, Beta1: float32(c.Beta1),
+	norm := normKernel{
+		Gradient: gradient.Range(), Norm: o.norm.Range(), Factors: o.factor.Range(), Updates: o.count.Range(), Refused: o.refuse.Range(),
+		First: o.first.Range(), LearningRate: o.rate.Range(), Clipup: c.Rule == ClipUp, Beta1: float32(c.Beta1),
 		Splits: uint32(splits), Row: uint32(row), MaxNorm: float32(c.MaxNorm),
 		LogBeta1: float32(math.Log(c.Beta1)), LogBeta2: float32(math.Log(c.Beta2)), Anneal: float32(o.anneal), Workgroup: r.WorkgroupFor(row / 4 * (splits + 1)),
-	}.call(uint32(members), 1, 1))
+	}
+	if o.anneal > 0 {
+		norm.Clock = o.clock.Tensor().Range()
+	}
+	r.Dispatch(norm.call(uint32(members), 1, 1))
 	groups := r.Share(members, row/4)
 	r.Dispatch(updateKernel{
 		Params: o.params.Range(), Gradient: gradient.Range(), First: o.first.Range(), Second: o.second.Range(),
 		LearningRate: o.rate.Range(), Factors: o.factor.Range(),
-		ParamsTexels: o.params.Range(), GradientTexels: gradient.Range(), FirstTexels: o.first.Range(), SecondTexels: o.second.Range(),
 		Splits: uint32(splits), Row: uint32(row),
 		Beta1: float32(c.Beta1), Beta2: float32(c.Beta2), Gain1: float32(1 - c.Beta1), Gain2: float32(1 - c.Beta2),
 		Epsilon: float32(c.Epsilon), WeightDecay: float32(c.WeightDecay), Rule: uint32(c.Rule), LocalSizeX: r.WorkgroupFor(row / 4 * (splits + 1) / int(groups)),

@@ -14,7 +14,7 @@ layout(constant_id = 0) const uint WORKGROUP = 64;
 #include "ec/magnitude.glsl"
 
 layout(std430, set = 0, binding = 0) readonly buffer Fitness { float fitness[]; };  // [M, P], finite
-layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer fitness_texels; // the same
+layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer fitness_texels;
 layout(std430, set = 0, binding = 2) readonly buffer Rank { uint rank[]; };         // [M, P / 2]: of directions
 layout(std430, set = 0, binding = 3) writeonly buffer Weight { float weight[]; };   // [M, P]
 

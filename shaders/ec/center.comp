@@ -7,7 +7,7 @@
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
 layout(std430, set = 0, binding = 0) readonly buffer Population { vec4 population[]; }; // [M, N, row]
-layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer population_texels;   // the same
+layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer population_texels;
 layout(std430, set = 0, binding = 2) writeonly buffer Center { vec4 center[]; };        // [M, row]
 
 layout(push_constant) uniform Push {

@@ -9,9 +9,9 @@ layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 1) const uint FOURS = 1; // of a candidate's objectives
 
 layout(std430, set = 0, binding = 0) readonly buffer Parents { float parents[]; };      // [M, kept, K]
-layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer parents_texels;      // the same
+layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer parents_texels;
 layout(std430, set = 0, binding = 2) readonly buffer Offspring { float offspring[]; };  // [M, P, K]
-layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer offspring_texels;    // the same
+layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer offspring_texels;
 layout(std430, set = 0, binding = 4) writeonly buffer Merged { vec4 merged[]; };        // [M, kept + P, FOURS]
 
 layout(push_constant) uniform Push {

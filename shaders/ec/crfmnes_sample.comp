@@ -6,7 +6,7 @@
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP = 64;
-layout(constant_id = 2) const uint PICKED = 0; // 1: the candidates are those of `pick`, else `first` and those behind it
+layout(constant_id = 2) const bool HAS_PICK = false; // the candidates are those of `pick`, else `first` and those behind it
 
 #include "engine/load.glsl"
 #include "engine/workgroup.glsl"
@@ -45,7 +45,7 @@ void main() {
     float along = square / (sqrt(1.0 + square) + 1.0) / max(sqrt(square), 1e-20); // (sqrt(1 + |v|^2) - 1)/|v|
     for (uint i = gl_GlobalInvocationID.x; i < count * fours; i += gl_NumWorkGroups.x * WORKGROUP) {
         uint c = i / fours, block = i % fours;
-        uint candidate = PICKED != 0u ? pick[search * count + c] : first + c;
+        uint candidate = HAS_PICK ? pick[search * count + c] : first + c;
         vec4 z = noise_sign(candidate) * noise4(search, noise_pair(candidate), block);
         uint at = search * fours + block;
         vec4 y = z + along * projection[search * population + candidate].x * LOAD4(v, v_texels, at);

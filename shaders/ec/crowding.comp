@@ -10,7 +10,7 @@
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
 layout(std430, set = 0, binding = 2) readonly buffer Front { uint front[]; };          // [M, N]
-layout(set = 0, binding = 3, rgba32ui) readonly uniform uimageBuffer front_texels;     // the same
+layout(set = 0, binding = 3, rgba32ui) readonly uniform uimageBuffer front_texels;
 layout(std430, set = 0, binding = 4) writeonly buffer Key { uvec4 key[]; };            // [M, N]
 
 layout(push_constant) uniform Push { uint candidates; }; // N

@@ -7,11 +7,11 @@
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
 layout(std430, set = 0, binding = 0) readonly buffer Swarm { vec4 swarm[]; };            // [M, 2 P, row]
-layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer swarm_texels;         // the same
+layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer swarm_texels;
 layout(std430, set = 0, binding = 2) readonly buffer Velocity { vec4 velocity[]; };      // [M, 2 P, row]
-layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer velocity_texels;      // the same
+layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer velocity_texels;
 layout(std430, set = 0, binding = 4) readonly buffer Center { vec4 center[]; };          // [M, row]
-layout(set = 0, binding = 5, rgba32f) readonly uniform imageBuffer center_texels;        // the same
+layout(set = 0, binding = 5, rgba32f) readonly uniform imageBuffer center_texels;
 layout(std430, set = 0, binding = 6) readonly buffer Pair { uvec2 pair[]; };             // [M, P, 2]: loser, winner
 layout(std430, set = 0, binding = 7) readonly buffer Attraction { float attraction[]; }; // [M]: phi
 layout(std430, set = 0, binding = 8) readonly buffer Clock { uint clock[]; };            // [0]: the generation
@@ -44,7 +44,7 @@ void main() {
             vec4 mean = LOAD4(center, center_texels, search * fours + block);
             v = random4(search, q, 3u * block) * v + random4(search, q, 3u * block + 1u) * (winner - x) // (6)
                 + phi * random4(search, q, 3u * block + 2u) * (mean - x);
-            if (BOUNDED != 0u) v = clamp(v, low4(block) - high4(block), high4(block) - low4(block));
+            if (BOUNDED) v = clamp(v, low4(block) - high4(block), high4(block) - low4(block));
             x = inside(x + v, block); // (7)
         }
         moved[to] = x;

@@ -11,9 +11,9 @@ layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(std430, set = 0, binding = 0) readonly buffer Raw { float raw[]; };             // [M, P]: as evaluated
 layout(std430, set = 0, binding = 1) readonly buffer Pair { uvec2 pair[]; };           // [M, P, 2]: loser, winner
 layout(std430, set = 0, binding = 2) readonly buffer Moved { vec4 moved[]; };          // [M, P, row]
-layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer moved_texels;       // the same
+layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer moved_texels;
 layout(std430, set = 0, binding = 4) readonly buffer Speed { vec4 speed[]; };          // [M, P, row]
-layout(set = 0, binding = 5, rgba32f) readonly uniform imageBuffer speed_texels;       // the same
+layout(set = 0, binding = 5, rgba32f) readonly uniform imageBuffer speed_texels;
 layout(std430, set = 0, binding = 6) writeonly buffer Swarm { vec4 swarm[]; };         // [M, 2 P, row]
 layout(std430, set = 0, binding = 7) writeonly buffer Velocity { vec4 velocity[]; };   // [M, 2 P, row]
 layout(std430, set = 0, binding = 8) writeonly buffer Fitness { float fitness[]; };    // [M, 2 P]

@@ -14,12 +14,12 @@ const uint BEST = 1u;             // best
 const uint CURRENT_TO_BEST = 2u;  // x_i + F (x_best - x_i)
 const uint RAND_TO_BEST = 3u;     // x_r + F (x_best - x_r)
 const uint CURRENT_TO_PBEST = 4u; // x_i + F (x_pbest - x_i)
-layout(constant_id = 2) const uint HISTORY = 0; // 1: SHADE
+layout(constant_id = 2) const bool HISTORY = false; // SHADE
 
 layout(std430, set = 0, binding = 0) readonly buffer Order { uint order[]; };     // [M, P]: candidates in the order of their ranks
 layout(std430, set = 0, binding = 1) readonly buffer Weight { float weight[]; };  // [M]: F, or [M, H] with a memory
 layout(std430, set = 0, binding = 2) readonly buffer Rate { float rate[]; };      // [M]: CR, or [M, H]
-layout(std430, set = 0, binding = 3) readonly buffer Stored { uint in_archive[]; }; // [M]: candidates in the archive
+layout(std430, set = 0, binding = 3) readonly buffer Stored { uint in_archive[]; }; // [M]: candidates in the archive; optional, with HISTORY
 layout(std430, set = 0, binding = 4) readonly buffer Clock { uint clock[]; };     // [0]: the generation
 layout(std430, set = 0, binding = 5) writeonly buffer Index { uint index[]; };    // [M, P, 8]: base, to, from, a, b, c, d, number that is always crossed
 layout(std430, set = 0, binding = 6) writeonly buffer Scale { float scale[]; };   // [M, P, 2]: F, CR
@@ -82,7 +82,7 @@ void main() {
     counter = uvec4(search, p, clock[0], 0u);
 
     float F, CR;
-    if (HISTORY != 0u) {
+    if (HISTORY) {
         uint h = search * memory + below(word(), memory);
         float mean_rate = rate[h], mean_weight = weight[h];
         uint first = word(), second = word();
@@ -123,7 +123,7 @@ void main() {
         from = p;
     }
     uint a = other(population), b, c = 0u, d = 0u;
-    if (HISTORY != 0u) {
+    if (HISTORY) {
         b = other(population + in_archive[search]);
     } else {
         b = other(population);

@@ -5,12 +5,12 @@
 // yet is its own trial. Groups: x = any number, which share a search's numbers; y = searches.
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
-layout(constant_id = 1) const uint ARCHIVED = 0; // 1: there is one
+layout(constant_id = 1) const bool HAS_ARCHIVE = false;
 
 layout(std430, set = 0, binding = 0) readonly buffer Population { vec4 population[]; }; // [M, P, row]
-layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer population_texels;   // the same
+layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer population_texels;
 layout(std430, set = 0, binding = 2) readonly buffer Archive { vec4 archive[]; };       // [M, P, row]
-layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer archive_texels;      // the same
+layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer archive_texels;
 layout(std430, set = 0, binding = 4) readonly buffer Index { uvec4 index[]; };          // [M, P, 8]: see de_choose.comp
 layout(std430, set = 0, binding = 5) readonly buffer Scale { vec2 scale[]; };           // [M, P, 2]: F, CR
 layout(std430, set = 0, binding = 6) readonly buffer Fitness { float fitness[]; };      // [M, P]: NaN: not evaluated
@@ -30,7 +30,7 @@ layout(push_constant) uniform Push {
 
 vec4 row4(uint search, uint number, uint block) {
     uint fours = (dim + 3u) / 4u;
-    if (ARCHIVED != 0u && number >= size) return LOAD4(archive, archive_texels, (search * size + number - size) * fours + block);
+    if (HAS_ARCHIVE && number >= size) return LOAD4(archive, archive_texels, (search * size + number - size) * fours + block);
     return LOAD4(population, population_texels, (search * size + number) * fours + block);
 }
 
@@ -50,7 +50,7 @@ void main() {
             uvec4 number = 4u * block + uvec4(0u, 1u, 2u, 3u);
             bvec4 mutant = bvec4(uvec4(lessThan(u, vec4(s.y))) | uvec4(equal(number, uvec4(second.w))));
             v = mix(x, v, mutant);
-            if (BOUNDED != 0u) {
+            if (BOUNDED) {
                 vec4 l = low4(block), h = high4(block);
                 v = mix(v, 0.5 * (x + l), lessThan(v, l));
                 v = mix(v, 0.5 * (x + h), greaterThan(v, h));

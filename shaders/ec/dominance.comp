@@ -7,7 +7,7 @@
 #include "ec/merged.glsl"
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
-layout(constant_id = 2) const uint TWINS = 0; // 1: those with the same objectives stand in one front, else the first dominates the others
+layout(constant_id = 2) const bool TWINS = false; // those with the same objectives stand in one front, else the first dominates the others
 
 layout(std430, set = 0, binding = 2) writeonly buffer Dominators { uint dominators[]; }; // [M, words, N]: bit j % 32 of word j / 32: j dominates the candidate
 layout(std430, set = 0, binding = 3) writeonly buffer Number { uint number[]; };         // [M, N]: of those who dominate the candidate
@@ -21,7 +21,7 @@ void main() {
     if (i >= n) return;
     vec4 mine[FOURS];
     for (uint four = 0u; four < FOURS; four++) mine[four] = objectives4(search * n + i, four);
-    bool apart = TWINS == 0u && mine[0].x > -LARGEST; // those without finite objectives share the last front
+    bool apart = !TWINS && mine[0].x > -LARGEST; // those without finite objectives share the last front
     uint count = 0u;
     for (uint word = 0u; word < words; word++) {
         uint bits = 0u, end = min(32u, n - 32u * word);

@@ -21,7 +21,7 @@ layout(push_constant) uniform Push {
     uint gap;    // generations from one decomposition to the next
     uint blocks; // of eight sweeps
     uint most;   // rotations
-    uint begin;  // 1: the first sweeps
+    bool begin;  // the first sweeps
 };
 
 shared float d[DIM], e[DIM]; // e[i] is beside d[i] and d[i + 1]
@@ -39,7 +39,7 @@ uint part(uint l) {
 
 void sweeps(uint search) {
     uint at = search * (4u + 2u * blocks);
-    uint l = begin != 0u ? 0u : progress[at], m = begin != 0u ? part(0u) : progress[at + 1u], done = 0u, count = 0u;
+    uint l = begin ? 0u : progress[at], m = begin ? part(0u) : progress[at + 1u], done = 0u, count = 0u;
     uint first = DIM, last = 0u;
     while (l < DIM && count < 8u * blocks) {
         if (l == m) {

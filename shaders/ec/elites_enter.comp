@@ -11,8 +11,8 @@ layout(std430, set = 0, binding = 0) readonly buffer Raw { float raw[]; };      
 layout(std430, set = 0, binding = 1) readonly buffer Rank { uint rank[]; };              // [M, P]
 layout(std430, set = 0, binding = 2) readonly buffer Descriptor { float descriptor[]; }; // [M, P, B]
 layout(std430, set = 0, binding = 3) readonly buffer Cell { uint cell[]; };              // [M, P]: K: none
-layout(set = 0, binding = 4, r32ui) readonly uniform uimageBuffer cell_texels;           // the same
-layout(set = 0, binding = 7, r32ui) readonly uniform uimageBuffer rank_texels;           // Rank again
+layout(set = 0, binding = 4, r32ui) readonly uniform uimageBuffer cell_texels;
+layout(set = 0, binding = 7, r32ui) readonly uniform uimageBuffer rank_texels;
 layout(std430, set = 0, binding = 8) writeonly buffer Entered { uint entered[]; };       // [M, P]: the cell; K for those that do not enter
 layout(std430, set = 0, binding = 5) buffer Fitness { float fitness[]; };                // [M, K]: NaN: the cell is empty
 layout(std430, set = 0, binding = 6) writeonly buffer Behaviour { float behaviour[]; };  // [M, K, B]

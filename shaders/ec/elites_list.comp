@@ -10,7 +10,7 @@ layout(constant_id = 0) const uint WORKGROUP = 64;
 #include "engine/workgroup.glsl"
 
 layout(std430, set = 0, binding = 0) readonly buffer Fitness { float fitness[]; };   // [M, K]: NaN: the cell is empty
-layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer fitness_texels;   // the same
+layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer fitness_texels;
 layout(std430, set = 0, binding = 2) writeonly buffer Occupied { uint occupied[]; }; // [M, K], of which the first `held` are written
 layout(std430, set = 0, binding = 3) writeonly buffer Held { uint held[]; };         // [M]
 layout(std430, set = 0, binding = 4) writeonly buffer Summary { float summary[]; };  // [3, M]: coverage, quality-diversity score, mean fitness

@@ -10,9 +10,9 @@
 #include "engine/accurate.glsl"
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
-layout(constant_id = 1) const uint PICKED = 0; // 1: the candidates are those of `pick`, else `first` and those behind it
-layout(constant_id = 2) const uint DOUBLE_FLOAT = 0; // 1: the mean is the sum of `mean` and `mean_low`
-layout(constant_id = 3) const uint LOW = 0;    // 1: the low parts
+layout(constant_id = 1) const bool HAS_PICK = false; // the candidates are those of `pick`, else `first` and those behind it
+layout(constant_id = 2) const bool HAS_MEAN_LOW = false; // the mean is the sum of `mean` and `mean_low`
+layout(constant_id = 3) const bool LOW = false; // the low parts
 
 layout(std430, set = 0, binding = 0) readonly buffer Mean { vec4 mean[]; };              // [M, row]
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer mean_texels;
@@ -35,11 +35,11 @@ void main() {
     uint search = gl_WorkGroupID.y, fours = row / 4u;
     for (uint i = gl_GlobalInvocationID.x; i < count * fours; i += gl_NumWorkGroups.x * gl_WorkGroupSize.x) {
         uint c = i / fours, block = i % fours, at = search * fours + block;
-        uint candidate = PICKED != 0u ? pick[search * count + c] : first + c;
+        uint candidate = HAS_PICK ? pick[search * count + c] : first + c;
         vec4 y = LOAD4(steps, steps_texels, (search * stride + candidate) * fours + block), m = LOAD4(mean, mean_texels, at);
         precise vec4 away = sigma[search] * y; // the same bits for both
-        if (DOUBLE_FLOAT != 0u) away += LOAD4(mean_low, mean_low_texels, at);
+        if (HAS_MEAN_LOW) away += LOAD4(mean_low, mean_low_texels, at);
         precise vec4 x = m + away;
-        candidates[(search * count + c) * fours + block] = LOW != 0u ? sum_rest(m, away, x) : x;
+        candidates[(search * count + c) * fours + block] = LOW ? sum_rest(m, away, x) : x;
     }
 }

@@ -3,7 +3,7 @@
 // The first population. Groups: x = any number, which share a search's numbers; y = searches.
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
-layout(constant_id = 1) const uint WHERE_EMPTY = 0; // 1: only in searches that hold nothing
+layout(constant_id = 1) const bool HAS_HELD = false; // only in searches that hold nothing
 
 layout(std430, set = 0, binding = 0) writeonly buffer Population { vec4 population[]; }; // [M, N, row]
 
@@ -22,7 +22,7 @@ layout(push_constant) uniform Push {
 void main() {
     uint search = gl_WorkGroupID.y, fours = (dim + 3u) / 4u;
     uint stride = gl_NumWorkGroups.x * gl_WorkGroupSize.x;
-    if (WHERE_EMPTY != 0u && held[search] != 0u) return;
+    if (HAS_HELD && held[search] != 0u) return;
     for (uint i = gl_GlobalInvocationID.x; i < count * fours; i += stride) {
         population[search * count * fours + i] = initial4(search, i / fours, i % fours);
     }

@@ -5,12 +5,12 @@
 #include "ec/space.glsl"
 
 layout(std430, set = 0, binding = 15) readonly buffer Start { vec4 start[]; };     // [M, row]
-layout(set = 0, binding = 16, rgba32f) readonly uniform imageBuffer start_texels;  // the same
+layout(set = 0, binding = 16, rgba32f) readonly uniform imageBuffer start_texels;
 
 vec4 initial4(uint search, uint number, uint block) {
     vec4 x = LOAD4(start, start_texels, search * ((dim + 3u) / 4u) + block);
     if (number == 0u) return inside(x, block);
     uvec4 words = philox(uvec2(seed, initial_stream), uvec4(search, number, 0u, block));
-    if (BOUNDED != 0u) return inside(mix(low4(block), high4(block), units(words)), block);
+    if (BOUNDED) return inside(mix(low4(block), high4(block), units(words)), block);
     return inside(x + initial_std * normals(words), block);
 }

@@ -8,7 +8,7 @@ layout(local_size_x = 64, local_size_x_id = 0) in;
 
 layout(std430, set = 0, binding = 0) readonly buffer Improved { uint improved[]; }; // [M]
 layout(std430, set = 0, binding = 1) readonly buffer From { vec4 from[]; };         // [M, row]
-layout(set = 0, binding = 2, rgba32f) readonly uniform imageBuffer from_texels;     // the same
+layout(set = 0, binding = 2, rgba32f) readonly uniform imageBuffer from_texels;
 layout(std430, set = 0, binding = 3) writeonly buffer To { vec4 to[]; };            // [M, row]
 
 layout(push_constant) uniform Push { uint row; };

@@ -7,7 +7,7 @@
 #include "engine/load.glsl"
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
-layout(constant_id = 1) const uint PICKED = 0; // 1: the candidates are those of `pick`, else `first` and those behind it
+layout(constant_id = 1) const bool HAS_PICK = false; // the candidates are those of `pick`, else `first` and those behind it
 
 layout(std430, set = 0, binding = 0) readonly buffer Mean { vec4 mean[]; };                // [M, row]
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer mean_texels;
@@ -36,7 +36,7 @@ void main() {
     uint search = gl_WorkGroupID.y, fours = row / 4u;
     for (uint i = gl_GlobalInvocationID.x; i < count * fours; i += gl_NumWorkGroups.x * gl_WorkGroupSize.x) {
         uint c = i / fours, block = i % fours;
-        uint candidate = PICKED != 0u ? pick[search * count + c] : first + c;
+        uint candidate = HAS_PICK ? pick[search * count + c] : first + c;
         uint from = (search * population + candidate) * (vectors + 1u);
         vec4 d = shares[from + vectors] * noise4(search, candidate, block);
         for (uint j = 0u; j < vectors; j++) {

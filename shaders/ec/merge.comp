@@ -3,7 +3,7 @@
 // The fitness of those who compete to survive: `kept` parents, then the offspring. Groups: x = ceil((kept + population) / local size), y = searches.
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
-layout(constant_id = 1) const uint PLUS = 0; // 1: parents compete, else they die: NaN
+layout(constant_id = 1) const bool PLUS = false; // parents compete, else they die: NaN
 
 #include "ec/worth.glsl"
 
@@ -19,6 +19,6 @@ layout(push_constant) uniform Push {
 void main() {
     uint search = gl_WorkGroupID.y, i = gl_GlobalInvocationID.x, n = kept + population;
     if (i >= n) return;
-    float f = i < kept ? (PLUS != 0u ? parents[search * kept + i] : uintBitsToFloat(0x7FC00000u)) : worth(offspring[search * population + i - kept]);
+    float f = i < kept ? (PLUS ? parents[search * kept + i] : uintBitsToFloat(0x7FC00000u)) : worth(offspring[search * population + i - kept]);
     merged[search * n + i] = f;
 }

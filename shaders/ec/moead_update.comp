@@ -13,11 +13,11 @@ const uint TCHEBYCHEFF = 0u; // equation 5
 const uint PBI = 1u;         // equation 7
 
 layout(std430, set = 0, binding = 0) readonly buffer Children { float children[]; };   // [M, P, K]
-layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer children_texels;    // the same
+layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer children_texels;
 layout(std430, set = 0, binding = 2) buffer Own { float own[]; };                      // [M, P, K]
 layout(std430, set = 0, binding = 3) readonly buffer Ideal { float ideal[]; };         // [M, K]
 layout(std430, set = 0, binding = 4) readonly buffer Weight { vec4 weight[]; };        // [P, FOURS]: padded with zeros
-layout(set = 0, binding = 5, rgba32f) readonly uniform imageBuffer weight_texels;      // the same
+layout(set = 0, binding = 5, rgba32f) readonly uniform imageBuffer weight_texels;
 layout(std430, set = 0, binding = 6) readonly buffer Reader { uint reader[]; };        // of subproblem i: from reader[i] to before reader[i + 1]
 layout(std430, set = 0, binding = 7) readonly buffer Clock { uint clock[]; };          // [0]: the generation
 layout(std430, set = 0, binding = 8) writeonly buffer Order { uint order[]; };         // [M, P]: child c has number P + c

@@ -10,16 +10,16 @@
 
 #include "ec/normal.glsl"
 
-layout(constant_id = 20) const uint MIRRORED = 0; // 1: candidates come in pairs
+layout(constant_id = 20) const bool MIRRORED = false; // candidates come in pairs
 layout(constant_id = 21) const uint TABLE_FOURS = 0; // fours of numbers in the table; 0: there is none
 
 layout(std430, set = 0, binding = 8) readonly buffer Clock { uint clock[]; };       // [0]: the generation
-layout(std430, set = 0, binding = 9) readonly buffer Table { vec4 noise_table[]; };
-layout(set = 0, binding = 10, rgba32f) readonly uniform imageBuffer noise_texels;   // Table again
+layout(std430, set = 0, binding = 9) readonly buffer Table { vec4 noise_table[]; }; // [TABLE_FOURS]; optional
+layout(set = 0, binding = 10, rgba32f) readonly uniform imageBuffer noise_table_texels;
 
-uint noise_pair(uint candidate) { return MIRRORED != 0u ? candidate >> 1 : candidate; }
+uint noise_pair(uint candidate) { return MIRRORED ? candidate >> 1 : candidate; }
 
-float noise_sign(uint candidate) { return MIRRORED != 0u && (candidate & 1u) != 0u ? -1.0 : 1.0; }
+float noise_sign(uint candidate) { return MIRRORED && (candidate & 1u) != 0u ? -1.0 : 1.0; }
 
 // Numbers 4 block to 4 block + 3 of a pair, zero beyond the dimensions that a candidate has.
 vec4 noise4(uint search, uint pair, uint block) {
@@ -27,7 +27,7 @@ vec4 noise4(uint search, uint pair, uint block) {
     if (TABLE_FOURS != 0u) {
         uint word = philox(uvec2(seed, stream), uvec4(search, pair, clock[0], 0u)).x;
         uint at = word % (TABLE_FOURS - (dim + 3u) / 4u + 1u) + block;
-        z = LOAD4(noise_table, noise_texels, at);
+        z = LOAD4(noise_table, noise_table_texels, at);
     } else {
         z = normals(philox(uvec2(seed, stream), uvec4(search, pair, clock[0], block)));
     }

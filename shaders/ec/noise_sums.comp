@@ -9,11 +9,11 @@
 #include "engine/load.glsl"
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
-layout(constant_id = 1) const uint SQUARES = 0;   // 1: second is wanted too
-layout(constant_id = 2) const uint PER_DEVIATION = 0; // 1: first is divided by the search's deviation
+layout(constant_id = 1) const bool HAS_SECOND = false;   // second is wanted too
+layout(constant_id = 2) const bool HAS_DEVIATION = false; // first is divided by the search's deviation
 
 layout(std430, set = 0, binding = 0) readonly buffer Weight { float weight[]; };  // [M, P]
-layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer weight_texels; // the same
+layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer weight_texels;
 layout(std430, set = 0, binding = 2) readonly buffer Deviation { float deviation[]; }; // [M]
 layout(std430, set = 0, binding = 3) writeonly buffer First { vec4 first[]; };    // [splits, M, row]
 layout(std430, set = 0, binding = 4) writeonly buffer Second { vec4 second[]; };  // [splits, M, row]
@@ -31,23 +31,23 @@ layout(push_constant) uniform Push {
 
 void main() {
     uint split = gl_WorkGroupID.y, splits = gl_NumWorkGroups.y, search = gl_WorkGroupID.z, fours = row / 4u;
-    uint pairs = MIRRORED != 0u ? (population + 1u) / 2u : population;
+    uint pairs = MIRRORED ? (population + 1u) / 2u : population;
     uint share = (pairs + splits - 1u) / splits;
     uint begin = split * share, end = min(begin + share, pairs);
-    float factor = PER_DEVIATION != 0u ? scale / deviation[search] : scale;
+    float factor = HAS_DEVIATION ? scale / deviation[search] : scale;
     uint stride = gl_NumWorkGroups.x * gl_WorkGroupSize.x;
     for (uint block = gl_GlobalInvocationID.x; block < fours; block += stride) {
         vec4 sum = vec4(0.0), squares = vec4(0.0);
         for (uint pair = begin; pair < end; pair++) {
-            uint at = search * population + (MIRRORED != 0u ? 2u * pair : pair);
+            uint at = search * population + (MIRRORED ? 2u * pair : pair);
             float w = LOAD(weight, weight_texels, at), opposite = 0.0;
-            if (MIRRORED != 0u && 2u * pair + 1u < population) opposite = LOAD(weight, weight_texels, at + 1u);
+            if (MIRRORED && 2u * pair + 1u < population) opposite = LOAD(weight, weight_texels, at + 1u);
             vec4 z = noise4(search, pair, block);
             sum += (w - opposite) * z;
-            if (SQUARES != 0u) squares += (w + opposite) * z * z;
+            if (HAS_SECOND) squares += (w + opposite) * z * z;
         }
         uint to = (split * gl_NumWorkGroups.z + search) * fours + block;
         first[to] = factor * sum;
-        if (SQUARES != 0u) second[to] = scale * squares;
+        if (HAS_SECOND) second[to] = scale * squares;
     }
 }

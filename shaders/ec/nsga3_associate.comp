@@ -13,7 +13,7 @@ layout(std430, set = 0, binding = 3) readonly buffer Divided { uint divided[]; }
 layout(std430, set = 0, binding = 4) readonly buffer Inverse { vec4 inverse[]; };   // [M, FOURS]: 1 / range of objectives
 layout(std430, set = 0, binding = 5) readonly buffer Origin { vec4 origin[]; };     // [M, FOURS]: the ideal point
 layout(std430, set = 0, binding = 6) readonly buffer Lines { vec4 lines[]; };       // [H, FOURS]: of length 1
-layout(set = 0, binding = 7, rgba32f) readonly uniform imageBuffer lines_texels;    // the same
+layout(set = 0, binding = 7, rgba32f) readonly uniform imageBuffer lines_texels;
 layout(std430, set = 0, binding = 8) readonly buffer Clock { uint clock[]; };       // [0]: the generation
 layout(std430, set = 0, binding = 9) writeonly buffer Niche { uvec4 niche[]; };     // [M, N]: line, distance as bits, random word, one of the following
 

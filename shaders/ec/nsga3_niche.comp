@@ -12,7 +12,7 @@ layout(local_size_x = 64, local_size_x_id = 0) in;
 
 layout(std430, set = 0, binding = 0) readonly buffer Front { uint front[]; };          // [M, N]
 layout(std430, set = 0, binding = 1) readonly buffer Niche { uvec4 niche[]; };         // [M, N], see nsga3_associate.comp
-layout(set = 0, binding = 2, rgba32ui) readonly uniform uimageBuffer niche_texels;     // the same
+layout(set = 0, binding = 2, rgba32ui) readonly uniform uimageBuffer niche_texels;
 layout(std430, set = 0, binding = 3) readonly buffer Clock { uint clock[]; };          // [0]: the generation
 layout(std430, set = 0, binding = 4) writeonly buffer Key { uvec4 key[]; };            // [M, N]: the smallest survive
 

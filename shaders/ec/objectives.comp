@@ -12,7 +12,7 @@ layout(constant_id = 0) const uint WORKGROUP = 64;
 #include "ec/worth.glsl"
 
 layout(std430, set = 0, binding = 0) readonly buffer Raw { float raw[]; };                 // [M, P, K]
-layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer raw_texels;             // the same
+layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer raw_texels;
 layout(std430, set = 0, binding = 2) writeonly buffer Objectives { float objectives[]; };  // [M, P, K]
 layout(std430, set = 0, binding = 3) writeonly buffer NotFinite { float not_finite[]; };   // [M]: candidates
 

@@ -5,14 +5,14 @@
 #include "engine/load.glsl"
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
-layout(constant_id = 1) const uint PICKED = 0; // 1: the candidates are those of `pick`, else `first` and those behind it
+layout(constant_id = 1) const bool HAS_PICK = false; // the candidates are those of `pick`, else `first` and those behind it
 
 layout(std430, set = 0, binding = 0) readonly buffer Population { vec4 population[]; };  // [M, N, row]
-layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer population_texels;    // the same
+layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer population_texels;
 layout(std430, set = 0, binding = 2) readonly buffer Pick { uint pick[]; };              // [M, picks], of which `count` are wanted
 layout(std430, set = 0, binding = 3) writeonly buffer Candidates { vec4 candidates[]; }; // [M, count, row]
-layout(std430, set = 0, binding = 4) readonly buffer Others { vec4 others[]; };          // [M, more, row]
-layout(set = 0, binding = 5, rgba32f) readonly uniform imageBuffer others_texels;        // the same
+layout(std430, set = 0, binding = 4) readonly buffer Others { vec4 others[]; };          // [M, more, row]; optional
+layout(set = 0, binding = 5, rgba32f) readonly uniform imageBuffer others_texels;
 
 layout(push_constant) uniform Push {
     uint row;   // floats from one candidate to the next, a multiple of four
@@ -28,7 +28,7 @@ void main() {
     uint stride = gl_NumWorkGroups.x * gl_WorkGroupSize.x;
     for (uint i = gl_GlobalInvocationID.x; i < count * fours; i += stride) {
         uint c = i / fours;
-        uint candidate = PICKED != 0u ? pick[search * picks + c] : first + c;
+        uint candidate = HAS_PICK ? pick[search * picks + c] : first + c;
         vec4 x;
         if (candidate < size || more == 0u) {
             x = LOAD4(population, population_texels, (search * size + candidate) * fours + i % fours);

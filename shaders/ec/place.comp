@@ -7,7 +7,7 @@
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
 layout(std430, set = 0, binding = 2) readonly buffer Key { uvec4 key[]; };                // [M, N]
-layout(set = 0, binding = 3, rgba32ui) readonly uniform uimageBuffer key_texels;          // the same
+layout(set = 0, binding = 3, rgba32ui) readonly uniform uimageBuffer key_texels;
 layout(std430, set = 0, binding = 4) writeonly buffer Order { uint order[]; };            // [M, survivors]
 layout(std430, set = 0, binding = 5) writeonly buffer Objectives { float objectives[]; }; // [M, survivors, K]: theirs
 

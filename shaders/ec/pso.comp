@@ -7,9 +7,9 @@
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
 layout(std430, set = 0, binding = 0) readonly buffer Best { vec4 best[]; };             // [M, P, row]: p
-layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer best_texels;         // the same
+layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer best_texels;
 layout(std430, set = 0, binding = 2) readonly buffer SwarmBest { vec4 swarm_best[]; };  // [M, row]: g
-layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer swarm_best_texels;   // the same
+layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer swarm_best_texels;
 layout(std430, set = 0, binding = 4) readonly buffer Inertia { float inertia[]; };      // [M]: w
 layout(std430, set = 0, binding = 5) readonly buffer Cognitive { float cognitive[]; };  // [M]: c1
 layout(std430, set = 0, binding = 6) readonly buffer Social { float social[]; };        // [M]: c2
@@ -38,7 +38,7 @@ void main() {
         vec4 x = position[at];
         vec4 own = LOAD4(best, best_texels, at), whole = LOAD4(swarm_best, swarm_best_texels, search * fours + block);
         vec4 v = w * velocity[at] + c1 * r1 * (own - x) + c2 * r2 * (whole - x);
-        if (BOUNDED != 0u) v = clamp(v, low4(block) - high4(block), high4(block) - low4(block));
+        if (BOUNDED) v = clamp(v, low4(block) - high4(block), high4(block) - low4(block));
         velocity[at] = v;
         position[at] = inside(x + v, block);
     }

@@ -6,13 +6,13 @@
 #include "engine/load.glsl"
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
-layout(constant_id = 1) const uint ARCHIVED = 0; // 1: there is one
+layout(constant_id = 1) const bool HAS_ARCHIVE = false;
 
 layout(std430, set = 0, binding = 0) readonly buffer Verdict { uint verdict[]; };      // [M, P]: see compare.comp
 layout(std430, set = 0, binding = 1) readonly buffer Candidates { vec4 candidates[]; }; // [M, P, row]
-layout(set = 0, binding = 2, rgba32f) readonly uniform imageBuffer candidates_texels;  // the same
+layout(set = 0, binding = 2, rgba32f) readonly uniform imageBuffer candidates_texels;
 layout(std430, set = 0, binding = 3) buffer Stored { vec4 stored[]; };                 // [M, P, row]
-layout(std430, set = 0, binding = 4) readonly buffer Slot { uint slot[]; };            // [M, P]: place in the archive; P: none
+layout(std430, set = 0, binding = 4) readonly buffer Slot { uint slot[]; };            // [M, P]: place in the archive; P: none; optional, as the archive
 layout(std430, set = 0, binding = 5) writeonly buffer Archive { vec4 archive[]; };     // [M, P, row]
 
 layout(push_constant) uniform Push {
@@ -27,7 +27,7 @@ void main() {
         uint p = i / fours, at = search * population + p;
         if (verdict[at] == 0u) continue;
         uint place = search * population * fours + i;
-        if (ARCHIVED != 0u && slot[at] < population) {
+        if (HAS_ARCHIVE && slot[at] < population) {
             archive[(search * population + slot[at]) * fours + i % fours] = stored[place];
         }
         stored[place] = LOAD4(candidates, candidates_texels, place);

@@ -7,16 +7,16 @@
 #include "engine/load.glsl"
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
-layout(constant_id = 1) const uint DIAGONAL = 0; // 1: every dimension has a deviation of its own
-layout(constant_id = 2) const uint PICKED = 0;   // 1: the candidates are those of `pick`, else `first` and those behind it
+layout(constant_id = 1) const bool DIAGONAL = false; // every dimension has a deviation of its own
+layout(constant_id = 2) const bool HAS_PICK = false;   // the candidates are those of `pick`, else `first` and those behind it
 
 layout(std430, set = 0, binding = 0) readonly buffer Mean { vec4 mean[]; };           // [M, row]
-layout(std430, set = 0, binding = 1) readonly buffer Deviation { vec4 deviation[]; }; // [M] or, DIAGONAL, [M, row]
-layout(std430, set = 0, binding = 2) readonly buffer Deviations { float deviations[]; }; // the same
+layout(std430, set = 0, binding = 1) readonly buffer Deviation4 { vec4 deviation4[]; };
+layout(std430, set = 0, binding = 2) readonly buffer Deviation { float deviation[]; }; // [M] or, DIAGONAL, [M, row]
 layout(std430, set = 0, binding = 3) readonly buffer Pick { uint pick[]; };           // [M, count]
 layout(std430, set = 0, binding = 4) writeonly buffer Candidates { vec4 candidates[]; }; // [M, count, row]
-layout(set = 0, binding = 5, rgba32f) readonly uniform imageBuffer mean_texels;       // Mean again
-layout(set = 0, binding = 6, rgba32f) readonly uniform imageBuffer deviation_texels;  // Deviation again
+layout(set = 0, binding = 5, rgba32f) readonly uniform imageBuffer mean_texels;
+layout(set = 0, binding = 6, rgba32f) readonly uniform imageBuffer deviation_texels;
 
 layout(push_constant) uniform Push {
     uint seed;
@@ -34,14 +34,14 @@ void main() {
     uint stride = gl_NumWorkGroups.x * gl_WorkGroupSize.x;
     for (uint i = gl_GlobalInvocationID.x; i < count * fours; i += stride) {
         uint c = i / fours, block = i % fours;
-        uint candidate = PICKED != 0u ? pick[search * count + c] : first + c;
+        uint candidate = HAS_PICK ? pick[search * count + c] : first + c;
         vec4 z = noise_sign(candidate) * noise4(search, noise_pair(candidate), block);
         uint at = search * fours + block;
         vec4 m = LOAD4(mean, mean_texels, at), s;
-        if (DIAGONAL != 0u) {
-            s = LOAD4(deviation, deviation_texels, at);
+        if (DIAGONAL) {
+            s = LOAD4(deviation4, deviation_texels, at);
         } else {
-            s = vec4(deviations[search]);
+            s = vec4(deviation[search]);
         }
         candidates[(search * count + c) * fours + block] = m + s * z;
     }

@@ -6,9 +6,9 @@
 #include "ec/tournament.glsl"
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
-layout(constant_id = 1) const uint ORDERED = 0; // 1: the candidate of place k is order[k], else k
-layout(constant_id = 3) const uint SHUFFLED = 0; // 1: without replacement
-layout(constant_id = 2) const uint COUNTED = 0; // 1: there are among[search] candidates; where there are none, number 0 is chosen
+layout(constant_id = 1) const bool HAS_ORDER = false; // the candidate of place k is order[k], else k
+layout(constant_id = 3) const bool SHUFFLED = false; // without replacement
+layout(constant_id = 2) const bool HAS_AMONG = false; // there are among[search] candidates; where there are none, number 0 is chosen
 
 layout(std430, set = 0, binding = 0) readonly buffer Order { uint order[]; };      // [M, candidates]
 layout(std430, set = 0, binding = 1) readonly buffer Clock { uint clock[]; };      // [0]: the generation
@@ -26,16 +26,16 @@ layout(push_constant) uniform Push {
 void main() {
     uint search = gl_WorkGroupID.y, p = gl_GlobalInvocationID.x;
     if (p >= parents) return;
-    uint n = COUNTED != 0u ? among[search] : candidates, chosen = 0u;
+    uint n = HAS_AMONG ? among[search] : candidates, chosen = 0u;
     if (n != 0u) {
         uvec2 key = uvec2(seed, stream);
         uint place;
-        if (SHUFFLED != 0u) {
+        if (SHUFFLED) {
             place = shuffled_tournament(key, uvec2(search, clock[0]), p, n, size);
         } else {
             place = tournament(key, uvec3(search, p, clock[0]), n, size);
         }
-        chosen = ORDERED != 0u ? order[search * candidates + place] : place;
+        chosen = HAS_ORDER ? order[search * candidates + place] : place;
     }
     parent[search * parents + p] = chosen;
 }

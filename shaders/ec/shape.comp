@@ -14,7 +14,7 @@ layout(constant_id = 0) const uint WORKGROUP = 64;
 #include "ec/magnitude.glsl"
 
 layout(constant_id = 1) const uint SHAPE = 0; // one of the following
-layout(constant_id = 2) const uint CENTER = 0; // 1: weights less their mean
+layout(constant_id = 2) const bool CENTER = false; // weights less their mean
 const uint RAW = 0u;
 const uint CENTERED_RANK = 1u; // T. Salimans et al., 2017: from -1/2 for the worst to 1/2 for the best
 const uint STANDARDIZE = 2u;   // to mean 0 and deviation 1
@@ -22,7 +22,7 @@ const uint NORMALIZE = 3u;     // from -1 for the worst to 1 for the best
 const uint BY_RANK = 4u;       // as listed in `utility`
 
 layout(std430, set = 0, binding = 0) readonly buffer Fitness { float fitness[]; };   // [M, P], finite
-layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer fitness_texels;   // the same
+layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer fitness_texels;
 layout(std430, set = 0, binding = 2) readonly buffer Rank { uint rank[]; };          // [M, P]: 0 for the best
 layout(std430, set = 0, binding = 3) readonly buffer Utility { float utility[]; };   // [P]
 layout(std430, set = 0, binding = 4) writeonly buffer Weight { float weight[]; };    // [M, P]
@@ -34,7 +34,7 @@ const float LARGEST = 3.402823466e38;
 void main() {
     uint base = gl_WorkGroupID.x * population;
     float low = LARGEST, high = -LARGEST, unit = 1.0, mean = 0.0, deviation = 1.0;
-    bool compares = SHAPE != BY_RANK && (SHAPE != RAW || CENTER != 0u);
+    bool compares = SHAPE != BY_RANK && (SHAPE != RAW || CENTER);
     if (compares) {
         for (uint p = gl_LocalInvocationID.x; p < population; p += WORKGROUP) {
             float f = LOAD(fitness, fitness_texels, base + p);
@@ -47,7 +47,7 @@ void main() {
         low /= unit;
         high /= unit;
     }
-    if (SHAPE == STANDARDIZE || (CENTER != 0u && SHAPE != CENTERED_RANK)) { // the mean of centered ranks is 0
+    if (SHAPE == STANDARDIZE || (CENTER && SHAPE != CENTERED_RANK)) { // the mean of centered ranks is 0
         float sum = 0.0, square = 0.0;
         for (uint p = gl_LocalInvocationID.x; p < population; p += WORKGROUP) sum += LOAD(fitness, fitness_texels, base + p) / unit;
         mean = workgroup_sum(sum) / float(population);
@@ -62,7 +62,7 @@ void main() {
         if (SHAPE == RAW) w = unit * (f - mean); // 1 and 0 unless centered
         if (SHAPE == CENTERED_RANK) w = 0.5 - float(rank[base + p]) / float(max(population - 1u, 1u));
         if (SHAPE == STANDARDIZE) w = (f - mean) / deviation;
-        if (SHAPE == NORMALIZE) w = CENTER != 0u ? 2.0 * (f - mean) / (high - low) : 2.0 * (f - low) / (high - low) - 1.0;
+        if (SHAPE == NORMALIZE) w = CENTER ? 2.0 * (f - mean) / (high - low) : 2.0 * (f - low) / (high - low) - 1.0;
         if (SHAPE == BY_RANK) w = utility[rank[base + p]];
         bool flat_fitness = compares && !(high > low);
         weight[base + p] = flat_fitness ? 0.0 : w;

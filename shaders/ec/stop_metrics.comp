@@ -6,17 +6,17 @@
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP = 64;
-layout(constant_id = 1) const uint DOUBLE_FLOAT = 0; // 1: candidates are sums of two floats
+layout(constant_id = 1) const bool HAS_CANDIDATES_LOW = false; // candidates are sums of two floats
 
 #include "engine/workgroup.glsl"
 
 layout(std430, set = 0, binding = 0) readonly buffer Fitness { float fitness[]; };        // [M, P]
-layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer fitness_texels;        // the same
+layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer fitness_texels;
 layout(std430, set = 0, binding = 2) readonly buffer Rank { uint rank[]; };               // [M, P]
 layout(std430, set = 0, binding = 3) readonly buffer Candidates { vec4 candidates[]; };   // [M, window, row]
-layout(set = 0, binding = 4, rgba32f) readonly uniform imageBuffer candidates_texels;     // the same
-layout(std430, set = 0, binding = 10) readonly buffer Low { vec4 candidates_low[]; };     // [M, window, row]: to be added to the candidates
-layout(set = 0, binding = 11, rgba32f) readonly uniform imageBuffer candidates_low_texels; // the same
+layout(set = 0, binding = 4, rgba32f) readonly uniform imageBuffer candidates_texels;
+layout(std430, set = 0, binding = 10) readonly buffer CandidatesLow { vec4 candidates_low[]; };     // [M, window, row]: to be added to the candidates
+layout(set = 0, binding = 11, rgba32f) readonly uniform imageBuffer candidates_low_texels;
 layout(std430, set = 0, binding = 5) writeonly buffer Median { float median[]; };         // [M]: of rank P / 2
 layout(std430, set = 0, binding = 6) writeonly buffer Quarter { float quarter[]; };       // [M]: of rank 3 P / 4
 layout(std430, set = 0, binding = 7) writeonly buffer Worst { float worst[]; };           // [M]
@@ -43,7 +43,7 @@ void main() {
     for (uint i = gl_LocalInvocationID.x; i < row / 4u; i += WORKGROUP) {
         uint at = search * window * row / 4u + i;
         vec4 low = LOAD4(candidates, candidates_texels, at), high = low, size = abs(low), first = low, first_low = vec4(0.0);
-        if (DOUBLE_FLOAT != 0u) {
+        if (HAS_CANDIDATES_LOW) {
             first_low = LOAD4(candidates_low, candidates_low_texels, at);
             low = high = vec4(0.0);
         }
@@ -51,7 +51,7 @@ void main() {
             at += row / 4u;
             precise vec4 x = LOAD4(candidates, candidates_texels, at);
             size = max(size, abs(x));
-            if (DOUBLE_FLOAT != 0u) x = (x - first) + (LOAD4(candidates_low, candidates_low_texels, at) - first_low);
+            if (HAS_CANDIDATES_LOW) x = (x - first) + (LOAD4(candidates_low, candidates_low_texels, at) - first_low);
             low = min(low, x);
             high = max(high, x);
         }

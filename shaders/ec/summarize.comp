@@ -14,7 +14,7 @@ layout(constant_id = 0) const uint WORKGROUP = 64;
 #include "ec/magnitude.glsl"
 
 layout(std430, set = 0, binding = 0) readonly buffer Raw { float raw[]; };              // [M, P]
-layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer raw_texels;          // the same
+layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer raw_texels;
 layout(std430, set = 0, binding = 2) writeonly buffer Fitness { float fitness[]; };     // [M, P]: finite
 layout(std430, set = 0, binding = 3) buffer Best { float best[]; };                     // [M]: of all generations; NaN before the first
 layout(std430, set = 0, binding = 4) writeonly buffer Candidate { uint candidate[]; };  // [M]: the generation's best

@@ -16,12 +16,12 @@ layout(constant_id = 2) const uint MUTATION = 0; // one of the following
 const uint NO_MUTATION = 0u;
 const uint GAUSSIAN = 1u;
 const uint POLYNOMIAL = 2u;
-layout(constant_id = 4) const uint BEGIN_AS_IS = 0; // 1: in generation 0 child c is candidate c of the population as it is
-layout(constant_id = 5) const uint ONE_CHILD = 0;   // 1: every pair has one child, its first
-layout(constant_id = 3) const uint PICKED = 0; // 1: what is wanted are the numbers of `pick`, else `first` and those behind it
+layout(constant_id = 4) const bool BEGIN_AS_IS = false; // in generation 0 child c is candidate c of the population as it is
+layout(constant_id = 5) const bool ONE_CHILD = false;   // every pair has one child, its first
+layout(constant_id = 3) const bool HAS_PICK = false; // what is wanted are the numbers of `pick`, else `first` and those behind it
 
 layout(std430, set = 0, binding = 0) readonly buffer Population { vec4 population[]; };  // [M, N, row]
-layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer population_texels;    // the same
+layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer population_texels;
 layout(std430, set = 0, binding = 2) readonly buffer Parent { uint parent[]; };          // [M, parents], an even number: numbers of candidates
 layout(std430, set = 0, binding = 3) readonly buffer Pick { uint pick[]; };              // [M, picks], of which `count` are wanted
 layout(std430, set = 0, binding = 4) readonly buffer Clock { uint clock[]; };            // [0]: the generation
@@ -75,7 +75,7 @@ vec4 crossed(uint search, uint child, uint block) {
     uvec4 words = philox(key, uvec4(search, pair, clock[0], 2u * block));
     if (CROSSOVER == UNIFORM) return uniform_crossover(a, b, words, exchange_rate);
     uvec4 choices = philox(key, uvec4(search, pair, clock[0], 2u * block + 1u));
-    return sbx(a, b, low4(block), high4(block), BOUNDED != 0u, words, choices, crossover_index, exchange_rate);
+    return sbx(a, b, low4(block), high4(block), BOUNDED, words, choices, crossover_index, exchange_rate);
 }
 
 vec4 mutated(vec4 x, uint search, uint child, uint block) {
@@ -86,7 +86,7 @@ vec4 mutated(vec4 x, uint search, uint child, uint block) {
     float rate = mutation_rate[search], deviation = mutation_std[search];
     rate = rate < 0.0 ? 1.0 / float(dim) : rate;
     if (MUTATION == GAUSSIAN) return gaussian_mutation(x, deviation, words, choices, rate);
-    return polynomial_mutation(x, low4(block), high4(block), BOUNDED != 0u, deviation, words, choices, mutation_index, rate);
+    return polynomial_mutation(x, low4(block), high4(block), BOUNDED, deviation, words, choices, mutation_index, rate);
 }
 
 void main() {
@@ -94,12 +94,12 @@ void main() {
     uint stride = gl_NumWorkGroups.x * gl_WorkGroupSize.x;
     for (uint i = gl_GlobalInvocationID.x; i < count * fours; i += stride) {
         uint c = i / fours, block = i % fours;
-        uint number = PICKED != 0u ? pick[search * picks + c] : first + c;
+        uint number = HAS_PICK ? pick[search * picks + c] : first + c;
         vec4 x;
-        if (number < kept || (BEGIN_AS_IS != 0u && clock[0] == 0u)) {
+        if (number < kept || (BEGIN_AS_IS && clock[0] == 0u)) {
             x = of_population(search, number < kept ? number : number - kept, block);
         } else {
-            uint child = ONE_CHILD != 0u ? 2u * (number - kept) : number - kept;
+            uint child = ONE_CHILD ? 2u * (number - kept) : number - kept;
             x = inside(mutated(crossed(search, child, block), search, child, block), block);
         }
         candidates[search * count * fours + i] = x;

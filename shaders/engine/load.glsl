@@ -18,11 +18,11 @@ float load_pick(vec4 v, uint i) {
 // Float e of a buffer `vec4 x[]` and its texels.
 #define LOAD1(x, texels, e) (TEXEL_LOADS == 2u ? load_pick(imageLoad(texels, int((e) >> 2)), (e) & 3u) : x[(e) >> 2][(e) & 3u])
 
-// Declares vec4 name(uint e, uint rest): the floats e to e + 3 of a buffer `vec4 x[]` and its texels. Where `aligned` is 0, e may be any
+// Declares vec4 name(uint e, uint rest): the floats e to e + 3 of a buffer `vec4 x[]` and its texels. Unless `aligned`, e may be any
 // number, and floats beyond e + rest are not read.
 #define LOADER(name, aligned, x, texels)                                                                       \
     vec4 name(uint e, uint rest) {                                                                             \
-        if (aligned != 0u) return LOAD4(x, texels, e >> 2);                                                    \
+        if (aligned) return LOAD4(x, texels, e >> 2);                                                    \
         uint e1 = e + min(1u, rest), e2 = e + min(2u, rest), e3 = e + min(3u, rest);                           \
         return vec4(LOAD1(x, texels, e), LOAD1(x, texels, e1), LOAD1(x, texels, e2), LOAD1(x, texels, e3));    \
     }

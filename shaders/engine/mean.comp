@@ -5,7 +5,7 @@
 
 layout(local_size_x = 32, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP = 32;
-layout(constant_id = 1) const uint WEIGHTED = 0;
+layout(constant_id = 1) const bool HAS_WEIGHT = false;
 
 #include "engine/workgroup.glsl"
 
@@ -27,7 +27,7 @@ void main() {
     for (uint i = gl_LocalInvocationID.x; i < outer * inner; i += WORKGROUP) {
         uint at = (i / inner * gl_NumWorkGroups.x + member) * inner + i % inner;
         sum += value[value_at + at];
-        weights += WEIGHTED != 0u ? weight[weight_at + at] : 1.0;
+        weights += HAS_WEIGHT ? weight[weight_at + at] : 1.0;
     }
     sum = workgroup_sum(sum);
     weights = workgroup_sum(weights);

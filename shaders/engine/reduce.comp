@@ -14,7 +14,7 @@ const uint LARGEST = 2u;
 const uint SMALLEST = 3u;
 
 layout(std430, set = 0, binding = 0) readonly buffer Value { float value[]; };     // [P, inner]
-layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer value_texels;   // the same
+layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer value_texels;
 layout(std430, set = 0, binding = 2) writeonly buffer Result { float result[]; };  // [inner]
 
 layout(push_constant) uniform Push {

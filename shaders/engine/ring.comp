@@ -5,6 +5,7 @@
 // Groups: x = ceil(count / local size).
 
 layout(local_size_x = 64) in;
+layout(constant_id = 1) const bool HAS_TAKEN = false; // else no steps are counted
 
 layout(std430, set = 0, binding = 0) readonly buffer Clock { uint clock[]; };       // [0]: the iteration
 layout(std430, set = 0, binding = 1) readonly buffer Metrics { float metrics[]; };  // [count]
@@ -22,7 +23,7 @@ void main() {
     if (i < count) ring[at + 3u + i] = floatBitsToUint(metrics[i]);
     if (i == 0u) {
         ring[at] = clock[0];
-        ring[at + 1u] = taken[0];
-        ring[at + 2u] = taken[1];
+        ring[at + 1u] = HAS_TAKEN ? taken[0] : 0u;
+        ring[at + 2u] = HAS_TAKEN ? taken[1] : 0u;
     }
 }

@@ -17,7 +17,7 @@ layout(constant_id = 6) const uint WORKGROUP = 8; // LANES but for NETWORK_GROUP
 layout(constant_id = 0) const uint LANES = 8;
 layout(constant_id = 28) const uint WORLDS = 8; // environments a subgroup
 
-layout(std430, set = 0, binding = 18) readonly buffer Tables { uint tables[]; }; // of the model, for ENV_TOGETHER
+layout(std430, set = 0, binding = 18) readonly buffer Tables { uint tables[]; }; // of the model, for ENV_TOGETHER; optional
 
 #include "envs/options.glsl"
 #include "ENVIRONMENT"
@@ -34,14 +34,14 @@ const uint OUT = ACTION_SIZE * BINS;
 layout(constant_id = 20) const uint POLICY = 0;     // one of the following
 const uint POLICY_NETWORK = 0u;
 const uint POLICY_RANDOM = 1u;                      // uniform over the action space
-layout(constant_id = 21) const uint TRAJECTORY = 0; // 1: write every transition
-layout(constant_id = 22) const uint NORMALIZE = 0;  // 1: observations pass the running normalizer
-layout(constant_id = 23) const uint SQUASH = 0;     // 1: continuous actions are squashed by tanh
-layout(constant_id = 24) const uint MODE = 0;       // 1: the distribution's mode instead of a sample
-layout(constant_id = 26) const uint CAPPED = 0;     // 1: episodes are truncated at `cap` steps
-layout(constant_id = 27) const uint STATISTICS = 0; // 1: sum up what is observed
+layout(constant_id = 21) const bool TRAJECTORY = false; // write every transition
+layout(constant_id = 22) const bool HAS_NORMALIZER = false;  // observations pass the running normalizer
+layout(constant_id = 23) const bool SQUASH = false;     // continuous actions are squashed by tanh
+layout(constant_id = 24) const bool MODE = false;       // the distribution's mode instead of a sample
+layout(constant_id = 26) const bool HAS_CAP = false;     // episodes are truncated at `cap` steps
+layout(constant_id = 27) const bool HAS_SEEN = false; // sum up what is observed
 
-layout(std430, set = 0, binding = 0) readonly buffer Params { float params[]; };     // [P, row]
+layout(std430, set = 0, binding = 0) readonly buffer Params { float params[]; };     // [P, row]; optional
 layout(std430, set = 0, binding = 1) readonly buffer Params4 { vec4 params4[]; };    // the same
 layout(std430, set = 0, binding = 2) readonly buffer Normalizer { float normalizer[]; }; // [P, 2, OBS_SIZE]: mean, 1 / std
 layout(std430, set = 0, binding = 3) readonly buffer ActionScale { float action_scale[]; }; // [2, ACTION_SIZE]: middle, half range
@@ -50,13 +50,13 @@ layout(std430, set = 0, binding = 5) buffer EnvState { float env_state[]; };    
 layout(std430, set = 0, binding = 6) buffer EpisodeStep { uint episode_step[]; };    // [P, E]
 layout(std430, set = 0, binding = 7) buffer EpisodeReturn { float episode_return[]; }; // [P, E]
 layout(std430, set = 0, binding = 8) buffer Finished { float finished[]; };          // [4, P, E]: episodes ended, their returns, their lengths, how many diverged; summed from first = 0 on
-layout(std430, set = 0, binding = 9) writeonly buffer Obs { float obs_out[]; };      // [T, P, E, OBS_SIZE]
-layout(std430, set = 0, binding = 10) writeonly buffer Action { float action_out[]; }; // [T, P, E, A]: discrete: A = 1, the index; continuous: the raw sample
-layout(std430, set = 0, binding = 11) writeonly buffer LogProb { float log_prob_out[]; }; // [T, P, E]
-layout(std430, set = 0, binding = 12) writeonly buffer Reward { float reward_out[]; };    // [T, P, E]
-layout(std430, set = 0, binding = 13) writeonly buffer Done { uint done_out[]; };         // [T, P, E]: DONE_* flags
-layout(std430, set = 0, binding = 14) writeonly buffer NextObs { float next_obs_out[]; }; // [T, P, E, OBS_SIZE]: before any reset
-layout(set = 0, binding = 15, rgba32f) readonly uniform imageBuffer params_texels; // Params again
+layout(std430, set = 0, binding = 9) writeonly buffer Obs { float obs_out[]; };      // [T, P, E, OBS_SIZE]; optional
+layout(std430, set = 0, binding = 10) writeonly buffer Action { float action_out[]; }; // [T, P, E, A]: discrete: A = 1, the index; continuous: the raw sample; optional
+layout(std430, set = 0, binding = 11) writeonly buffer LogProb { float log_prob_out[]; }; // [T, P, E]; optional
+layout(std430, set = 0, binding = 12) writeonly buffer Reward { float reward_out[]; };    // [T, P, E]; optional
+layout(std430, set = 0, binding = 13) writeonly buffer Done { uint done_out[]; };         // [T, P, E]: DONE_* flags; optional
+layout(std430, set = 0, binding = 14) writeonly buffer NextObs { float next_obs_out[]; }; // [T, P, E, OBS_SIZE]: before any reset; optional
+layout(set = 0, binding = 15, rgba32f) readonly uniform imageBuffer params_texels;
 
 layout(std430, set = 0, binding = 16) readonly buffer Cap { uint cap[]; };        // [P / share]: steps; 0: none
 layout(std430, set = 0, binding = 17) buffer Seen { float seen[]; };               // [1 + 2 OBS_SIZE, P, E]: observations acted on; sums of their deviations from the normalizer's mean, and of the squares; from first = 0 on
@@ -66,7 +66,7 @@ layout(push_constant) uniform Push {
     uint environments; // of a member
     uint steps;        // of this dispatch
     uint first;        // index on the time axis of this dispatch's first step
-    uint begin;        // 1: first begin new episodes, else go on from the state
+    bool begin;        // first begin new episodes, else go on from the state
     uint row;          // floats of a member's parameters, a multiple of four
     uint log_std;      // offset of the log standard deviations in the row
     uint seed;
@@ -116,13 +116,13 @@ void main() {
     if (POLICY == POLICY_NETWORK) network_load(owner * row);
 #if !DISCRETE
     [[unroll]] for (uint o = 0u; o < ACTION_SIZE; o++) {
-        deviation[o] = POLICY == POLICY_NETWORK && (TRAJECTORY != 0u || MODE == 0u && BINS == 1u) ? params[owner * row + log_std + o] : 0.0;
+        deviation[o] = POLICY == POLICY_NETWORK && (TRAJECTORY || !MODE && BINS == 1u) ? params[owner * row + log_std + o] : 0.0;
         middle[o] = action_scale[o];
         half_range[o] = action_scale[ACTION_SIZE + o];
     }
 #endif
     float mean[IN], rstd[IN];
-    if (NORMALIZE != 0u) {
+    if (HAS_NORMALIZER) {
         TRANSFER_LOAD(mean, k, IN, normalizer[owner / share * 2u * IN + k])
         TRANSFER_LOAD(rstd, k, IN, normalizer[owner / share * 2u * IN + IN + k])
     }
@@ -130,7 +130,7 @@ void main() {
     float s[STATE_SIZE], obs[OBS_SIZE];
     Episode ep;
     uint time = clock[1] + first;
-    if (begin != 0u) {
+    if (begin) {
         Rng rng = rng_new(seed, env_stream, drawer, environment, time);
         episode_begin(s, ep, rng, obs);
     } else if (mine) {
@@ -146,9 +146,9 @@ void main() {
     float ended = 0.0, returns = 0.0, lengths = 0.0, diverged = 0.0;
     float count = 0.0, sum[IN], square[IN];
     [[unroll]] for (uint k = 0u; k < IN; k++) sum[k] = square[k] = 0.0;
-    uint last = CAPPED != 0u ? cap[member / share] : 0u; // 0: not yet known
+    uint last = HAS_CAP ? cap[member / share] : 0u; // 0: not yet known
     [[dont_unroll]] for (uint t = 0u; t < steps; t++) {
-        if (AUTO_RESET == AUTO_RESET_DISABLED && TRAJECTORY == 0u) {
+        if (AUTO_RESET == AUTO_RESET_DISABLED && !TRAJECTORY) {
             if (!network_any(mine && ep.done == 0u)) break; // every episode is over
         }
         float y[OUT];
@@ -156,15 +156,15 @@ void main() {
         if (POLICY == POLICY_NETWORK) {
             float x[IN];
             [[unroll]] for (uint k = 0u; k < IN; k++) {
-                x[k] = NORMALIZE != 0u ? clamp((obs[k] - mean[k]) * rstd[k], -obs_limit, obs_limit) : obs[k];
+                x[k] = HAS_NORMALIZER ? clamp((obs[k] - mean[k]) * rstd[k], -obs_limit, obs_limit) : obs[k];
             }
             network_forward(x, present, y);
         }
         if (helps) continue;
-        if (STATISTICS != 0u && ep.done == 0u) {
+        if (HAS_SEEN && ep.done == 0u) {
             count += 1.0;
             [[unroll]] for (uint k = 0u; k < IN; k++) {
-                float d = obs[k] - (NORMALIZE != 0u ? mean[k] : 0.0);
+                float d = obs[k] - (HAS_NORMALIZER ? mean[k] : 0.0);
                 sum[k] += d;
                 square[k] += d * d;
             }
@@ -177,7 +177,7 @@ void main() {
 #if DISCRETE
         uint action;
         float norm = logits_norm(y); // without a network all logits are zero: the uniform distribution
-        if (MODE != 0u) {
+        if (MODE) {
             action = logits_mode(y);
         } else {
             action = logits_sample(y, norm, rng_uniform(rng));
@@ -196,7 +196,7 @@ void main() {
                 uint bin = 0u;
                 [[unroll]] for (uint b = 0u; b < BINS; b++) {
                     float logit = y[min(o * BINS + b, OUT - 1u)];
-                    if (MODE == 0u) logit -= m_log(-m_log(rng_uniform(rng) * 0.99999994 + 2.9802322e-8)); // the largest is a sample (E. J. Gumbel, 1954)
+                    if (!MODE) logit -= m_log(-m_log(rng_uniform(rng) * 0.99999994 + 2.9802322e-8)); // the largest is a sample (E. J. Gumbel, 1954)
                     if (b == 0u || logit > top) {
                         top = logit;
                         bin = b;
@@ -206,9 +206,9 @@ void main() {
                 action[o] = middle[o] + half_range[o] * raw[o];
                 continue;
             }
-            raw[o] = MODE != 0u ? y[o] : y[o] + m_exp(deviation[o]) * rng_normal(rng);
+            raw[o] = MODE ? y[o] : y[o] + m_exp(deviation[o]) * rng_normal(rng);
             log_prob += gauss_log_prob(raw[o], y[o], deviation[o]);
-            action[o] = middle[o] + half_range[o] * (SQUASH != 0u ? m_tanh(raw[o]) : raw[o]);
+            action[o] = middle[o] + half_range[o] * (SQUASH ? m_tanh(raw[o]) : raw[o]);
         }
 #endif
         float reward;
@@ -217,7 +217,7 @@ void main() {
         before = obs;
         Rng env_rng = rng_new(seed, env_stream, drawer, environment, time + t + 1u);
         episode_advance(s, ep, action, env_rng, reward, done, next_obs, obs);
-        if (CAPPED != 0u && last != 0u && done == 0u && ep.step >= last) done = ep.done = DONE_TRUNCATED;
+        if (HAS_CAP && last != 0u && done == 0u && ep.step >= last) done = ep.done = DONE_TRUNCATED;
         if (broken && (done & DONE_VOID) == 0u) ep.ret = M_NAN;
         if ((done & DONE_VOID) == 0u && done != 0u) {
             ended += 1.0;
@@ -225,7 +225,7 @@ void main() {
             lengths += float(ep.step);
             if ((done & DONE_DIVERGED) != 0u) diverged += 1.0;
         }
-        if (TRAJECTORY != 0u && mine) {
+        if (TRAJECTORY && mine) {
             uint i = (first + t) * all + at; // in [T, P, E]
             TRANSFER_STORE(k, IN, before[k], obs_out[i * IN + k] = carried)
             TRANSFER_STORE(k, IN, next_obs[k], next_obs_out[i * IN + k] = carried)
@@ -249,7 +249,7 @@ void main() {
         finished[all + at] = (more ? finished[all + at] : 0.0) + returns;
         finished[2u * all + at] = (more ? finished[2u * all + at] : 0.0) + lengths;
         finished[3u * all + at] = (more ? finished[3u * all + at] : 0.0) + diverged;
-        if (STATISTICS != 0u) {
+        if (HAS_SEEN) {
             bool finite = true; // a diverged environment has nothing to say to the others
             [[unroll]] for (uint k = 0u; k < IN; k++) finite = finite && !isnan(square[k]) && !isinf(square[k]);
             seen[at] = (more ? seen[at] : 0.0) + (finite ? count : 0.0);

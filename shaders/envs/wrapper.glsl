@@ -12,7 +12,7 @@
 layout(constant_id = 10) const uint TIME_LIMIT = 0;      // environment steps an episode; 0: none
 layout(constant_id = 11) const uint ACTION_REPEAT = 1;   // environment steps an action
 layout(constant_id = 12) const uint AUTO_RESET = 0;      // one of AUTO_RESET_*
-layout(constant_id = 13) const uint SPARSE_REWARD = 0;   // 1: nothing until the episode's end, then the sum
+layout(constant_id = 13) const bool SPARSE_REWARD = false;   // nothing until the episode's end, then the sum
 layout(constant_id = 14) const float REWARD_SCALE = 1.0; // factor of the reward handed out, not of Episode.ret
 
 const uint AUTO_RESET_NORMAL = 0u;    // the step that ends an episode also begins the next one
@@ -122,7 +122,7 @@ void episode_advance(inout float s[STATE_SIZE], inout Episode ep, EPISODE_ACTION
         ep.done = (terminated ? DONE_TERMINATED : 0u) | (truncated ? DONE_TRUNCATED : 0u);
         done = ep.done | (env_diverged ? DONE_DIVERGED : 0u);
         resets = (AUTO_RESET == AUTO_RESET_NORMAL || AUTO_RESET == AUTO_RESET_FAST) && done != 0u;
-        if (SPARSE_REWARD != 0u) {
+        if (SPARSE_REWARD) {
             reward = done != 0u ? ep.ret : 0.0;
         }
         reward *= REWARD_SCALE;

@@ -25,7 +25,7 @@ void critic_loss(float target, float old, LossSettings s, inout LossSums sums, o
     float v = mlp_y[0];
     float error = v - target, moved = clamp(v - old, -s.clip, s.clip) + old - target;
     // Inside the clip v - old + old may differ from v by rounding, so the squares alone would not do.
-    bool plain = CLIP_VALUE == 0u || abs(v - old) <= s.clip || error * error >= moved * moved;
+    bool plain = !CLIP_VALUE || abs(v - old) <= s.clip || error * error >= moved * moved;
     sums.loss += 0.5 * (plain ? error * error : moved * moved);
     [[unroll]] for (uint o = 0u; o < OUT; o++) dy[o] = 0.0;
     dy[0] = plain ? s.weight * s.share * error : 0.0; // beyond the clip the loss does not change with v

@@ -1,6 +1,6 @@
 #version 450
 
-// Copies the observations of a minibatch to [P, rows, features], normalized where NORMALIZE says so, as networks that are evaluated layer by
+// Copies the observations of a minibatch to [P, rows, features], normalized where there is a normalizer, as networks that are evaluated layer by
 // layer take them. A minibatch of fewer transitions than rows repeats its last.
 //
 // Groups: x = ceil(rows / local size), y = members.
@@ -9,12 +9,12 @@
 #include "rl/minibatch.glsl"
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
-layout(constant_id = 1) const uint NORMALIZE = 0;
+layout(constant_id = 1) const bool HAS_NORMALIZER = false;
 
 layout(std430, set = 0, binding = 0) readonly buffer Obs { float obs[]; };               // [T, P, E, features]
-layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer obs_texels;           // the same
+layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer obs_texels;
 layout(std430, set = 0, binding = 2) readonly buffer Normalizer { float normalizer[]; }; // [P, 2, features]: mean, 1 / deviation
-layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer normalizer_texels;    // the same
+layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer normalizer_texels;
 layout(std430, set = 0, binding = 4) readonly buffer Clock { uint clock[]; };            // [0]: the iteration, for the permutation
 layout(std430, set = 0, binding = 5) writeonly buffer Batch { float to[]; };             // [P, rows, features]
 
@@ -38,7 +38,7 @@ void main() {
     uint from = minibatch_at(mb, min(i, mb.count - 1u)) * features, begin = (member * rows + i) * features;
     for (uint k = 0u; k < features; k++) {
         float x = LOAD(obs, obs_texels, from + k);
-        if (NORMALIZE != 0u) {
+        if (HAS_NORMALIZER) {
             uint f = member * 2u * features + k;
             x = clamp((x - LOAD(normalizer, normalizer_texels, f)) * LOAD(normalizer, normalizer_texels, f + features), -obs_limit, obs_limit);
         }

@@ -13,13 +13,13 @@ layout(local_size_x = 8, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint LANES = 8;
 layout(constant_id = 5) const uint IN = 1;
 layout(constant_id = 6) const uint OUT = 1;
-layout(constant_id = 7) const uint NORMALIZE = 0; // 1: observations pass the running normalizer
+layout(constant_id = 7) const bool HAS_NORMALIZER = false; // observations pass the running normalizer
 layout(constant_id = 8) const uint HEAD = 0;      // what the network is, one of the following
 const uint CATEGORICAL = 0u;
 const uint GAUSSIAN = 1u;
 const uint CRITIC = 2u;
-layout(constant_id = 9) const uint NORMALIZE_ADVANTAGE = 0; // 1: by the minibatch's moments
-layout(constant_id = 10) const uint CLIP_VALUE = 0;         // 1: the critic's loss is clipped too
+layout(constant_id = 9) const bool NORMALIZE_ADVANTAGE = false; // by the minibatch's moments
+layout(constant_id = 10) const bool CLIP_VALUE = false;         // the critic's loss is clipped too
 
 layout(std430, set = 0, binding = 0) readonly buffer Params { float params[]; };         // [P, row]
 layout(std430, set = 0, binding = 1) readonly buffer Params4 { vec4 params4[]; };        // the same
@@ -38,13 +38,13 @@ layout(std430, set = 0, binding = 13) readonly buffer Moments { float moments[];
 layout(std430, set = 0, binding = 14) writeonly buffer Gradient { float gradient[]; };   // [splits, P, row]
 layout(std430, set = 0, binding = 15) writeonly buffer Gradient4 { vec4 gradient4[]; };  // the same
 layout(std430, set = 0, binding = 16) writeonly buffer Losses { float losses[]; };       // [4, splits, P]: actor: loss, entropy, KL, clipped share; critic: loss, 0, 0, 0
-layout(set = 0, binding = 17, rgba32f) readonly uniform imageBuffer params_texels; // Params again
-layout(set = 0, binding = 18, rgba32f) readonly uniform imageBuffer inputs_texels; // Obs again
-layout(set = 0, binding = 19, rgba32f) readonly uniform imageBuffer actions_texels; // Action again
-layout(set = 0, binding = 20, rgba32f) readonly uniform imageBuffer log_probs_texels; // LogProb again
-layout(set = 0, binding = 21, rgba32f) readonly uniform imageBuffer advantages_texels; // Advantage again
-layout(set = 0, binding = 22, rgba32f) readonly uniform imageBuffer targets_texels; // Target again
-layout(set = 0, binding = 23, rgba32f) readonly uniform imageBuffer values_texels; // Value again
+layout(set = 0, binding = 17, rgba32f) readonly uniform imageBuffer params_texels;
+layout(set = 0, binding = 18, rgba32f) readonly uniform imageBuffer inputs_texels;
+layout(set = 0, binding = 19, rgba32f) readonly uniform imageBuffer actions_texels;
+layout(set = 0, binding = 20, rgba32f) readonly uniform imageBuffer log_probs_texels;
+layout(set = 0, binding = 21, rgba32f) readonly uniform imageBuffer advantages_texels;
+layout(set = 0, binding = 22, rgba32f) readonly uniform imageBuffer targets_texels;
+layout(set = 0, binding = 23, rgba32f) readonly uniform imageBuffer values_texels;
 
 layout(push_constant) uniform Push {
     uint horizon;
@@ -69,7 +69,7 @@ void main() {
     uint member = gl_WorkGroupID.x, members = gl_NumWorkGroups.x;
     Minibatch mb = minibatch_new(seed, stream, member, members, horizon, environments, clock[0], epoch, minibatch, minibatches);
     float mean = 0.0, scale = 1.0;
-    if (HEAD != CRITIC && NORMALIZE_ADVANTAGE != 0u) {
+    if (HEAD != CRITIC && NORMALIZE_ADVANTAGE) {
         uint update = epoch * minibatches + minibatch;
         mean = moments[2u * (update * members + member)];
         scale = moments[2u * (update * members + member) + 1u];

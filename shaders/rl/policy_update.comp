@@ -14,12 +14,12 @@ layout(local_size_x = 16, local_size_x_id = 12) in; // two subgroups
 layout(constant_id = 0) const uint LANES = 8;
 layout(constant_id = 5) const uint IN = 1;
 layout(constant_id = 6) const uint OUT = 1;       // of the actor
-layout(constant_id = 7) const uint NORMALIZE = 0; // 1: observations pass the running normalizer
+layout(constant_id = 7) const bool HAS_NORMALIZER = false; // observations pass the running normalizer
 layout(constant_id = 8) const uint HEAD = 0;      // the actor's distribution, one of the following
 const uint CATEGORICAL = 0u;
 const uint GAUSSIAN = 1u;
-layout(constant_id = 9) const uint NORMALIZE_ADVANTAGE = 0; // 1: by the minibatch's moments
-layout(constant_id = 10) const uint CLIP_VALUE = 0;         // 1: the critic's loss is clipped too
+layout(constant_id = 9) const bool NORMALIZE_ADVANTAGE = false; // by the minibatch's moments
+layout(constant_id = 10) const bool CLIP_VALUE = false;         // the critic's loss is clipped too
 
 layout(std430, set = 0, binding = 0) readonly buffer Params { float params[]; };         // [3, P, row]: parameters, first, second moment
 layout(std430, set = 0, binding = 1) readonly buffer Params4 { vec4 params4[]; };        // the same
@@ -44,13 +44,13 @@ layout(std430, set = 0, binding = 19) buffer Updates { uint updates[]; };       
 layout(std430, set = 0, binding = 20) buffer Refused { uint refused[]; };                // [P]: gradients that were not finite
 layout(std430, set = 0, binding = 21) writeonly buffer ActorLosses { float actor_losses[]; };   // [4, P]: loss, entropy, KL, clipped share of the last minibatch
 layout(std430, set = 0, binding = 22) writeonly buffer CriticLosses { float critic_losses[]; }; // [4, P]: loss, 0, 0, 0
-layout(set = 0, binding = 23, rgba32f) readonly uniform imageBuffer params_texels; // Params again
-layout(set = 0, binding = 24, rgba32f) readonly uniform imageBuffer inputs_texels; // Obs again
-layout(set = 0, binding = 25, rgba32f) readonly uniform imageBuffer actions_texels; // Action again
-layout(set = 0, binding = 26, rgba32f) readonly uniform imageBuffer log_probs_texels; // LogProb again
-layout(set = 0, binding = 27, rgba32f) readonly uniform imageBuffer advantages_texels; // Advantage again
-layout(set = 0, binding = 28, rgba32f) readonly uniform imageBuffer targets_texels; // Target again
-layout(set = 0, binding = 29, rgba32f) readonly uniform imageBuffer values_texels; // Value again
+layout(set = 0, binding = 23, rgba32f) readonly uniform imageBuffer params_texels;
+layout(set = 0, binding = 24, rgba32f) readonly uniform imageBuffer inputs_texels;
+layout(set = 0, binding = 25, rgba32f) readonly uniform imageBuffer actions_texels;
+layout(set = 0, binding = 26, rgba32f) readonly uniform imageBuffer log_probs_texels;
+layout(set = 0, binding = 27, rgba32f) readonly uniform imageBuffer advantages_texels;
+layout(set = 0, binding = 28, rgba32f) readonly uniform imageBuffer targets_texels;
+layout(set = 0, binding = 29, rgba32f) readonly uniform imageBuffer values_texels;
 
 layout(push_constant) uniform Push {
     uint horizon;
@@ -117,8 +117,8 @@ void main() {
         Minibatch mb = minibatch_new(seed, stream, member, members, horizon, environments, clock[0], update / minibatches, update % minibatches, minibatches);
         share = 1.0 / float(mb.count);
         LossSettings settings = LossSettings(clip, weight, bonus, share);
-        float mean = NORMALIZE_ADVANTAGE != 0u ? moments[2u * (update * members + member)] : 0.0;
-        float scale = NORMALIZE_ADVANTAGE != 0u ? moments[2u * (update * members + member) + 1u] : 1.0;
+        float mean = NORMALIZE_ADVANTAGE ? moments[2u * (update * members + member)] : 0.0;
+        float scale = NORMALIZE_ADVANTAGE ? moments[2u * (update * members + member) + 1u] : 1.0;
         sums = LossSums(0.0, 0.0, 0.0, 0.0);
         mlp_zero();
         [[unroll]] for (uint o = 0u; o < OUT; o++) g_deviation[o] = 0.0;

@@ -7,6 +7,7 @@ import (
 	"go/format"
 	"path"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/evorl/evorl/vk/spirv"
@@ -56,12 +57,16 @@ func generate(all []*variant) (map[string][]byte, error) {
 type kernel struct {
 	variants []*variant
 	module   *spirv.Module
-	fields   []field
+	bindings []binding
+	// The fields of its struct. Those of push and specialization constants are as many as the constants; a constant that follows from whether
+	// a buffer is given has no field, but the name of the buffer's in given.
+	ranges, push, spec []field
 }
 
 // field is one field of a kernel's struct.
 type field struct {
 	name, typ, comment string
+	given              string
 }
 
 func (k *kernel) path() string       { return k.variants[0].kernel }
@@ -95,7 +100,10 @@ func (k *kernel) prepare() error {
 		return err
 	}
 	seen := map[string]bool{}
-	for _, f := range k.fields {
+	for _, f := range slices.Concat(k.ranges, k.push, k.spec) {
+		if f.given != "" {
+			continue
+		}
 		if f.name == "" {
 			return fmt.Errorf("%s has no name", f.comment)
 		}
@@ -138,16 +146,28 @@ func (k *kernel) nameLocalSize() error {
 }
 
 func (k *kernel) addFields() error {
-	for _, b := range k.module.Bindings {
-		if b.Access == spirv.NoAccess {
-			return fmt.Errorf("buffer %s is both readonly and writeonly", b.Name)
+	if err := k.nameBindings(); err != nil {
+		return err
+	}
+	for _, b := range k.bindings {
+		if b.view {
+			continue
 		}
-		k.fields = append(k.fields, field{camel(b.Name), "vk.Range", strings.TrimSpace(fmt.Sprintf("%s %s %s", b.Access, b.Element, b.Texel))})
+		comment := fmt.Sprintf("%s %s", b.Access, b.Element)
+		if b.optional {
+			comment += ", optional"
+		}
+		k.ranges = append(k.ranges, field{name: b.field, typ: "vk.Range", comment: comment})
 	}
 	if k.module.Push.Size > pushMaximum {
 		return fmt.Errorf("%d bytes of push constants; devices need offer no more than %d", k.module.Push.Size, pushMaximum)
 	}
-	for i, m := range k.module.Push.Members {
+	bools := pushBools(k.variants[0].source)
+	for i := range k.module.Push.Members {
+		m := &k.module.Push.Members[i]
+		if bools[m.Name] {
+			m.Type = spirv.Bool
+		}
 		typ := goType(m.Type)
 		if m.Components > 1 {
 			typ = fmt.Sprintf("[%d]%s", m.Components, typ)
@@ -159,14 +179,16 @@ func (k *kernel) addFields() error {
 		if i == 0 {
 			comment = "push constants, in order"
 		}
-		k.fields = append(k.fields, field{camel(m.Name), typ, comment})
+		k.push = append(k.push, field{name: camel(m.Name), typ: typ, comment: comment})
 	}
-	for i, s := range k.module.Spec {
-		comment := "default " + specDefault(s)
-		if i == 0 {
-			comment = "specialization constants, zero for their " + comment
+	introduction := "specialization constants, zero for their "
+	for _, s := range k.module.Spec {
+		if strings.HasPrefix(s.Name, hasPrefix) {
+			k.spec = append(k.spec, field{given: flaggedField(s)})
+			continue
 		}
-		k.fields = append(k.fields, field{camel(s.Name), goType(s.Type), comment})
+		k.spec = append(k.spec, field{name: camel(s.Name), typ: goType(s.Type), comment: introduction + "default " + specDefault(s)})
+		introduction = ""
 	}
 	return nil
 }

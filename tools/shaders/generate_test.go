@@ -33,8 +33,23 @@ func sample(t *testing.T, kernel, environment string) *variant {
 	return &variant{kernel: kernel, environment: environment, module: m}
 }
 
+// viewed is a sample with other views of its buffer A, of which the kernel tells by HAS_A whether it is given, with an optional buffer C, and a bool
+// among its push constants.
+func viewed(t *testing.T, kernel string) *variant {
+	t.Helper()
+	v := sample(t, kernel, "")
+	v.module.Bindings = append(v.module.Bindings,
+		spirv.Binding{Index: 3, Name: "a_texels", Access: spirv.Read, Element: "vec4", Texel: "rgba32f"},
+		spirv.Binding{Index: 4, Name: "Fours", Array: "a4", Access: spirv.Read, Element: "vec4", Stride: 16})
+	v.module.Spec = append(v.module.Spec, spirv.SpecConstant{ID: 8, Name: "HAS_A", Type: spirv.Bool})
+	v.source = "layout(std430, set = 0, binding = 2) writeonly buffer C { vec4 c[]; }; // [N], optional\n" +
+		"layout(std430, set = 0, binding = 1) buffer env_state { uint count; };\n" +
+		"layout(push_constant) uniform Push {\n    bool m; // whether\n    float x;\n};\n"
+	return v
+}
+
 func TestGenerateSample(t *testing.T) {
-	files, err := generate([]*variant{sample(t, "main/plain_kernel", ""), sample(t, "main/roll", "A-v0"), sample(t, "main/roll", "B-v1")})
+	files, err := generate([]*variant{sample(t, "main/plain_kernel", ""), sample(t, "main/roll", "A-v0"), sample(t, "main/roll", "B-v1"), viewed(t, "main/viewed")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,6 +93,21 @@ func TestSampleCall(t *testing.T) {
 	if c := (rollKernel{}).call(rollShader["B-v1"], 1, 1, 1); c.Shader.Name != "main/roll.B-v1" || c.Label != "main/roll" {
 		t.Errorf("call of a kernel with an environment: %+v", c)
 	}
+	v := viewedKernel{A: vk.Range{Buffer: new(vk.Buffer), Size: 1}, EnvState: vk.Range{Size: 2}, M: true}.call(1, 1, 1)
+	if want := []vk.Range{{Buffer: v.Ranges[0].Buffer, Size: 1}, {Size: 2}, {}, v.Ranges[0], v.Ranges[0]}; !reflect.DeepEqual(v.Ranges, want) {
+		t.Errorf("ranges %+v, want %+v: views bind the range that they view", v.Ranges, want)
+	}
+	if has := len(v.Spec) - 1; v.Spec[has] != 1 || (viewedKernel{}).call(1, 1, 1).Spec[has] != 0 {
+		t.Errorf("HAS_A is %d with a range and %d without", v.Spec[has], (viewedKernel{}).call(1, 1, 1).Spec[has])
+	}
+	if v.Push[0] != 1 || v.Push[1] != 0 {
+		t.Errorf("push % x, want a true m", v.Push[:4])
+	}
+	for i, want := range []bool{true, false, true, true, true} {
+		if b := viewedShader.Bindings[i]; b.Optional != want {
+			t.Errorf("binding %q: optional %v", b.Name, b.Optional)
+		}
+	}
 	if n := testing.AllocsPerRun(100, func() { _ = k.call(1, 1, 1) }); n > 1 {
 		t.Errorf("a call allocates %v times, want once", n)
 	}
@@ -96,6 +126,20 @@ func TestGenerateRefuses(t *testing.T) {
 		v := sample(t, "p/k", "")
 		change(v)
 		if _, err := generate([]*variant{v}); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "shaders/"+v.kernel+".comp: ") {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+	for want, change := range map[string]func(v *variant){
+		"imageBuffer b_texels views no storage buffer; name it x_texels": func(v *variant) { v.module.Bindings[3].Name = "b_texels" },
+		"imageBuffer texels_a views no storage buffer":                   func(v *variant) { v.module.Bindings[3].Name = "texels_a" },
+		"imageBuffer a_texels views buffer A, which is writeonly":        func(v *variant) { v.module.Bindings[0].Access = spirv.Write },
+		"buffer Fours is read-write, and buffer A, which it views":       func(v *variant) { v.module.Bindings[4].Access = spirv.ReadWrite },
+		"HAS_A is a uint; one that tells whether a buffer":               func(v *variant) { v.module.Spec[5].Type = spirv.Uint },
+		"HAS_B: there is no buffer B":                                    func(v *variant) { v.module.Spec[5].Name = "HAS_B" },
+	} {
+		v := viewed(t, "p/k")
+		change(v)
+		if _, err := generate([]*variant{v}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}

@@ -4,6 +4,13 @@
 //	go run ./tools/shaders           write what is missing or stale, remove what is left over
 //	go run ./tools/shaders -check    write nothing; exit 1 naming what is missing, stale or left over
 //
+// A kernel's Go struct has a field for each buffer, push constant and specialization constant, but for what follows from others:
+//
+//   - imageBuffer x_texels, and a buffer of vec4 x4[], are other views of the buffer whose array is x[]: they bind its range.
+//   - const bool HAS_X is true where a range is given for buffer X, which then is optional.
+//   - A buffer whose declaration has a comment with the word "optional" may be left out where other constants keep the kernel from touching it.
+//   - bool, as a specialization constant (false by default) or as a push constant, is a bool in Go.
+//
 // Compiled modules are kept in the user's cache folder by the digest of their composed source, so only what changed is
 // compiled. Modules depend on the compiler's version, which shaders/spv/VERSION records: with another version, -check compares
 // the digests in shaders/spv/MANIFEST instead of bytes.

@@ -26,15 +26,20 @@ func (k *kernel) render(w io.Writer) {
 		fmt.Fprintf(w, "}\n")
 	}
 	fmt.Fprintf(w, "\n// %s is shaders/%s.comp.\ntype %s struct {\n", k.goName("Kernel"), k.path(), k.goName("Kernel"))
-	for i, f := range k.fields {
-		if i == len(k.module.Bindings) || i == len(k.module.Bindings)+len(k.module.Push.Members) {
+	for i, fields := range [][]field{k.ranges, k.push, k.spec} {
+		if i > 0 && len(fields) > 0 {
 			fmt.Fprintln(w)
 		}
-		fmt.Fprintf(w, "%s %s", f.name, f.typ)
-		if f.comment != "" {
-			fmt.Fprintf(w, " // %s", f.comment)
+		for _, f := range fields {
+			if f.given != "" {
+				continue
+			}
+			fmt.Fprintf(w, "%s %s", f.name, f.typ)
+			if f.comment != "" {
+				fmt.Fprintf(w, " // %s", f.comment)
+			}
+			fmt.Fprintln(w)
 		}
-		fmt.Fprintln(w)
 	}
 	fmt.Fprintf(w, "}\n")
 	k.renderCall(w)
@@ -44,13 +49,17 @@ func (k *kernel) renderShader(w io.Writer, v *variant) {
 	fmt.Fprintf(w, "Name: %q,\nSPIRV: shaders.Code(%q),\n", v.name(), v.name())
 	if len(k.module.Bindings) > 0 {
 		fmt.Fprintf(w, "Bindings: []vk.Binding{\n")
-		for _, b := range k.module.Bindings {
+		for _, b := range k.bindings {
 			access := map[spirv.Access]string{spirv.Read: "vk.Read", spirv.Write: "vk.Write", spirv.ReadWrite: "vk.ReadWrite"}[b.Access]
 			texel := map[string]string{"r32f": "Float", "rgba32f": "Float4", "r32ui": "Uint", "rgba32ui": "Uint4"}[b.Texel]
 			if texel != "" {
 				texel = ", Texel: vk.Texel" + texel
 			}
-			fmt.Fprintf(w, "{Name: %q, Index: %d, Access: %s%s},\n", b.Name, b.Index, access, texel)
+			optional := ""
+			if b.optional {
+				optional = ", Optional: true"
+			}
+			fmt.Fprintf(w, "{Name: %q, Index: %d, Access: %s%s%s},\n", b.Name, b.Index, access, texel, optional)
 		}
 		fmt.Fprintf(w, "},\n")
 	}
@@ -98,13 +107,13 @@ func (k *kernel) renderCall(w io.Writer) {
 	}
 	if bindings > 0 {
 		var names []string
-		for _, f := range k.fields[:bindings] {
-			names = append(names, "k."+f.name)
+		for _, b := range k.bindings {
+			names = append(names, "k."+b.field)
 		}
 		fmt.Fprintf(w, "a.ranges = [%d]vk.Range{%s}\n", bindings, strings.Join(names, ", "))
 	}
 	for i, m := range k.module.Push.Members {
-		renderPush(w, "k."+k.fields[bindings+i].name, m)
+		renderPush(w, "k."+k.push[i].name, m)
 	}
 	if spec > 0 {
 		var defaults []string
@@ -113,12 +122,15 @@ func (k *kernel) renderCall(w io.Writer) {
 		}
 		fmt.Fprintf(w, "a.spec = [%d]uint32{%s}\n", spec, strings.Join(defaults, ", "))
 		for i, s := range k.module.Spec {
-			name := "k." + k.fields[bindings+len(k.module.Push.Members)+i].name
-			if s.Type == spirv.Bool {
+			name := "k." + k.spec[i].name
+			switch {
+			case k.spec[i].given != "":
+				fmt.Fprintf(w, "if k.%s.Buffer != nil {\na.spec[%d] = 1\n}\n", k.spec[i].given, i)
+			case s.Type == spirv.Bool:
 				fmt.Fprintf(w, "if %s {\na.spec[%d] = 1\n}\n", name, i)
-				continue
+			default:
+				fmt.Fprintf(w, "if %s != 0 {\na.spec[%d] = %s\n}\n", name, i, wordOf(name, s.Type))
 			}
-			fmt.Fprintf(w, "if %s != 0 {\na.spec[%d] = %s\n}\n", name, i, wordOf(name, s.Type))
 		}
 	}
 	fmt.Fprintf(w, "return vk.Call{%s}\n}\n", fields)
@@ -135,7 +147,12 @@ func renderPush(w io.Writer, name string, m spirv.Member) {
 			if m.Components > 1 {
 				from = fmt.Sprintf("%s[%d]", from, c)
 			}
-			fmt.Fprintf(w, "binary.LittleEndian.PutUint32(a.push[%d:], %s)\n", m.Offset+i*m.Stride+4*c, wordOf(from, m.Type))
+			at := m.Offset + i*m.Stride + 4*c
+			if m.Type == spirv.Bool {
+				fmt.Fprintf(w, "if %s {\na.push[%d] = 1\n}\n", from, at)
+				continue
+			}
+			fmt.Fprintf(w, "binary.LittleEndian.PutUint32(a.push[%d:], %s)\n", at, wordOf(from, m.Type))
 		}
 	}
 }

@@ -175,3 +175,83 @@ func (k rollKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	}
 	return vk.Call{Shader: shader, Groups: [3]uint32{x, y, z}, Label: "main/roll", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
+
+var viewedShader = &vk.Shader{
+	Name:  "main/viewed",
+	SPIRV: shaders.Code("main/viewed"),
+	Bindings: []vk.Binding{
+		{Name: "A", Index: 0, Access: vk.Read, Optional: true},
+		{Name: "env_state", Index: 1, Access: vk.ReadWrite},
+		{Name: "C", Index: 2, Access: vk.Write, Optional: true},
+		{Name: "a_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "Fours", Index: 4, Access: vk.Read, Optional: true},
+	},
+	PushBytes: 28,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "FAST", ID: 3, Default: 0},
+		{Name: "GAIN", ID: 4, Default: 0x3fc00000},
+		{Name: "SHIFT", ID: 5, Default: 0xfffffffe},
+		{Name: "LANES", ID: 7, Default: 4},
+		{Name: "HAS_A", ID: 8, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 2, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// viewedKernel is shaders/main/viewed.comp.
+type viewedKernel struct {
+	A        vk.Range // readonly float, optional
+	EnvState vk.Range // read-write uvec2
+	C        vk.Range // writeonly vec4, optional
+
+	M bool // push constants, in order
+	X float32
+	Y [2]uint32
+	Z [3]int32
+
+	LocalSizeX uint32  // specialization constants, zero for their default 64
+	Fast       bool    // default false
+	Gain       float32 // default 1.5
+	Shift      int32   // default -2
+	Lanes      uint32  // default 4
+}
+
+// call dispatches x × y × z workgroups.
+func (k viewedKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [5]vk.Range
+		push   [28]byte
+		spec   [6]uint32
+	})
+	a.ranges = [5]vk.Range{k.A, k.EnvState, k.C, k.A, k.A}
+	if k.M {
+		a.push[0] = 1
+	}
+	binary.LittleEndian.PutUint32(a.push[4:], math.Float32bits(k.X))
+	binary.LittleEndian.PutUint32(a.push[8:], k.Y[0])
+	binary.LittleEndian.PutUint32(a.push[12:], k.Y[1])
+	binary.LittleEndian.PutUint32(a.push[16:], uint32(k.Z[0]))
+	binary.LittleEndian.PutUint32(a.push[20:], uint32(k.Z[1]))
+	binary.LittleEndian.PutUint32(a.push[24:], uint32(k.Z[2]))
+	a.spec = [6]uint32{64, 0, 0x3fc00000, 0xfffffffe, 4, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.Fast {
+		a.spec[1] = 1
+	}
+	if k.Gain != 0 {
+		a.spec[2] = math.Float32bits(k.Gain)
+	}
+	if k.Shift != 0 {
+		a.spec[3] = uint32(k.Shift)
+	}
+	if k.Lanes != 0 {
+		a.spec[4] = k.Lanes
+	}
+	if k.A.Buffer != nil {
+		a.spec[5] = 1
+	}
+	return vk.Call{Shader: viewedShader, Groups: [3]uint32{x, y, z}, Label: "main/viewed", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}

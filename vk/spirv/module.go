@@ -65,6 +65,7 @@ type Binding struct {
 	Access  Access
 	Element string // type of the block's last member without its array, e.g. "float" or "uvec4"
 	Stride  uint32 // bytes from one element to the next; 0 when the last member is no array
+	Array   string // name of the block's last member; empty for texel buffers and after optimisation
 	Texel   string // format of a texel buffer: r32f, rgba32f, r32ui or rgba32ui; empty for storage buffers
 }
 

@@ -28,9 +28,9 @@ func TestReflect(t *testing.T) {
 		Version:    Version{1, 3},
 		EntryPoint: "main",
 		Bindings: []Binding{
-			{Index: 0, Name: "A", Access: Read, Element: "float", Stride: 4},
-			{Index: 1, Name: "env_state", Access: ReadWrite, Element: "uvec2", Stride: 8},
-			{Index: 2, Name: "C", Access: Write, Element: "vec4", Stride: 16},
+			{Index: 0, Name: "A", Access: Read, Element: "float", Stride: 4, Array: "a"},
+			{Index: 1, Name: "env_state", Access: ReadWrite, Element: "uvec2", Stride: 8, Array: "words"},
+			{Index: 2, Name: "C", Access: Write, Element: "vec4", Stride: 16, Array: "c"},
 		},
 		Push: Push{Name: "Push", Size: 28, Members: []Member{
 			{Name: "m", Offset: 0, Type: Uint, Components: 1},
@@ -57,7 +57,7 @@ func TestReflect(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range want.Bindings {
-		want.Bindings[i].Name = ""
+		want.Bindings[i].Name, want.Bindings[i].Array = "", ""
 	}
 	for i := range want.Spec {
 		want.Spec[i].Name = ""

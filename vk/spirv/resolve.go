@@ -81,6 +81,7 @@ func (d *declarations) binding(v variable) (Binding, error) {
 	if len(block.args) == 0 {
 		return b, failf(v.offset, "buffer %q has no members", b.Name)
 	}
+	b.Array = d.memberNames[memberKey{id, uint32(len(block.args) - 1)}]
 	last := block.args[len(block.args)-1]
 	if array, ok := d.results[last]; ok && (array.op == opTypeArray || array.op == opTypeRTArray) {
 		b.Stride = d.decorations[last][decArrayStride]

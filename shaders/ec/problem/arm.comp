@@ -10,11 +10,11 @@
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
 layout(std430, set = 0, binding = 0) readonly buffer Candidates { vec4 candidates[]; };     // [M * window, row]
-layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer candidates_texels;       // the same
+layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer candidates_texels;
 layout(std430, set = 0, binding = 2) writeonly buffer Fitness { float fitness[]; };         // [M, P]
 layout(std430, set = 0, binding = 3) writeonly buffer Descriptor { float descriptor[]; };   // [M, P, 2]
 
-layout(constant_id = 1) const uint DESCRIBED = 0; // 1: descriptors are wanted
+layout(constant_id = 1) const bool HAS_DESCRIPTOR = false; // descriptors are wanted
 
 layout(push_constant) uniform Push {
     uint members;
@@ -41,7 +41,7 @@ void main() {
     }
     uint to = i / window * population + first + i % window;
     fitness[to] = -sqrt(square / float(joints));
-    if (DESCRIBED != 0u) {
+    if (HAS_DESCRIPTOR) {
         descriptor[2u * to] = x / float(joints);
         descriptor[2u * to + 1u] = y / float(joints);
     }

@@ -4,7 +4,7 @@
 // Groups: x = ceil(candidates of all members / local size).
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
-layout(constant_id = 1) const uint NORMALIZED = 0; // 1: what was seen is deviations from the normalizer's mean
+layout(constant_id = 1) const bool HAS_NORMALIZER = false; // what was seen is deviations from the normalizer's mean
 
 layout(std430, set = 0, binding = 0) readonly buffer Seen { float seen[]; };                    // [1 + 2 O, M * window, E]: see envs/rollout.comp
 layout(std430, set = 0, binding = 1) readonly buffer Feature { uint feature[]; };               // [B]: numbers of observations
@@ -31,7 +31,7 @@ void main() {
         uint k = feature[b];
         float sum = 0.0;
         for (uint e = 0u; e < episodes; e++) sum += seen[((1u + k) * all + i) * episodes + e];
-        float mean = NORMALIZED != 0u ? normalizer[member * 2u * features + k] : 0.0;
+        float mean = HAS_NORMALIZER ? normalizer[member * 2u * features + k] : 0.0;
         descriptor[to * described + b] = count > 0.0 ? mean + sum / count : uintBitsToFloat(0x7FC00000u);
     }
 }

@@ -23,7 +23,8 @@ const uint ACKLEY = 25u, PLAIN_RASTRIGIN = 26u;
 layout(constant_id = 2) const uint ROW = 4;      // floats from one candidate to the next
 layout(constant_id = 3) const uint MATRICES = 0; // 0 to 2: A and B
 layout(constant_id = 4) const uint NOISE = 0;    // 1: Gaussian, 2: uniform, 3: Cauchy
-layout(constant_id = 5) const uint DOUBLE_FLOAT = 0; // 1: candidates are sums of two floats; 2: and so is the fitness, which is that of f13
+layout(constant_id = 5) const bool HAS_CANDIDATES_LOW = false; // candidates are sums of two floats
+layout(constant_id = 6) const bool HAS_FITNESS_LOW = false;    // and so is the fitness, which is that of f13
 
 #include "engine/workgroup.glsl"
 #include "engine/math.glsl"
@@ -31,13 +32,13 @@ layout(constant_id = 5) const uint DOUBLE_FLOAT = 0; // 1: candidates are sums o
 #include "engine/accurate.glsl"
 
 layout(std430, set = 0, binding = 0) readonly buffer Candidates { vec4 candidates[]; };    // [M * window, row]
-layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer candidates_texels;      // the same
+layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer candidates_texels;
 layout(std430, set = 0, binding = 2) readonly buffer Constants { vec4 constants[]; };      // [M, numbers]
-layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer constants_texels;       // the same
+layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer constants_texels;
 layout(std430, set = 0, binding = 4) readonly buffer Clock { uint clock[]; };              // [0]: the generation
 layout(std430, set = 0, binding = 5) writeonly buffer Fitness { float fitness[]; };        // [M, P]
-layout(std430, set = 0, binding = 6) readonly buffer Low { vec4 candidates_low[]; };               // [M * window, row]: what is to be added to the candidates
-layout(set = 0, binding = 7, rgba32f) readonly uniform imageBuffer candidates_low_texels;            // the same
+layout(std430, set = 0, binding = 6) readonly buffer CandidatesLow { vec4 candidates_low[]; };               // [M * window, row]: what is to be added to the candidates
+layout(set = 0, binding = 7, rgba32f) readonly uniform imageBuffer candidates_low_texels;
 layout(std430, set = 0, binding = 8) writeonly buffer FitnessLow { float fitness_low[]; }; // [M, P]: what is to be added to the fitness
 
 layout(push_constant) uniform Push {
@@ -79,7 +80,7 @@ vec4 after4(uint j) { return vec4(after[j], after[j + 1u], after[j + 2u], after[
 
 // Row i of A times the numbers before it, and what rounding took from that.
 vec2 times_a(uint i) {
-    if (DOUBLE_FLOAT == 0u) {
+    if (!HAS_CANDIDATES_LOW) {
         float sum = 0.0;
         for (uint j = 0u; j < ROW; j += 4u) sum += dot(constant4(MATRIX_A + i * ROW + j), before4(j));
         return vec2(sum, 0.0);
@@ -291,9 +292,9 @@ void main() {
                 float x = LOAD1(candidates, candidates_texels, c * ROW + i), x_opt = constant(OPTIMUM + i);
                 precise float far = x - x_opt;
                 small = -constant(REMAINDER + i);
-                if (DOUBLE_FLOAT != 0u) small += sum_rest(vec4(x), vec4(-x_opt), vec4(far)).x + LOAD1(candidates_low, candidates_low_texels, c * ROW + i);
+                if (HAS_CANDIDATES_LOW) small += sum_rest(vec4(x), vec4(-x_opt), vec4(far)).x + LOAD1(candidates_low, candidates_low_texels, c * ROW + i);
                 precise float near = far + small;
-                small = DOUBLE_FLOAT != 0u ? entered(i, sum_rest(vec4(far), vec4(small), vec4(near)).x) : 0.0;
+                small = HAS_CANDIDATES_LOW ? entered(i, sum_rest(vec4(far), vec4(small), vec4(near)).x) : 0.0;
                 d = near;
                 outside += square(max(abs(x + constant(ORIGIN + i)) - 5.0, 0.0));
                 if (isnan(d) || isinf(d)) outside = M_NAN; // minima and maxima may lose what is no number
@@ -302,7 +303,7 @@ void main() {
             }
             before[i] = d;
             after[i] = 0.0;
-            if (DOUBLE_FLOAT != 0u) low[i] = small;
+            if (HAS_CANDIDATES_LOW) low[i] = small;
         }
         barrier();
         if (MATRICES > 0u) {
@@ -332,7 +333,7 @@ void main() {
             if (FUNCTION == 13u || FUNCTION == 20u || FUNCTION == 24u || FUNCTION == ACKLEY) sum.y = workgroup_sum(sum.y);
             if (FUNCTION == 24u) sum.z = workgroup_sum(sum.z);
             value = combined(sum);
-            if (DOUBLE_FLOAT == 2u) {
+            if (HAS_FITNESS_LOW) {
                 vec2 both = sharp_ridge(sum.y);
                 value = both.x;
                 value_low = both.y;
@@ -341,7 +342,7 @@ void main() {
         if (gl_LocalInvocationID.x == 0u) {
             uint candidate = first + c % window;
             fitness[member * population + candidate] = -(noisy(value, member, candidate) + penalty * outside);
-            if (DOUBLE_FLOAT == 2u) fitness_low[member * population + candidate] = -value_low;
+            if (HAS_FITNESS_LOW) fitness_low[member * population + candidate] = -value_low;
         }
         barrier(); // before the numbers are written again
     }

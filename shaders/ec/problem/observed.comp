@@ -9,14 +9,14 @@ layout(constant_id = 0) const uint WORKGROUP = 64;
 #include "engine/workgroup.glsl"
 
 layout(std430, set = 0, binding = 0) readonly buffer Seen { float seen[]; };   // [1 + 2 O, M * window, E]: see envs/rollout.comp
-layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer seen_texels; // the same
+layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer seen_texels;
 layout(std430, set = 0, binding = 2) buffer Sums { float sums[]; };            // [M, 1 + 2 O]: of the generation
 
 layout(push_constant) uniform Push {
     uint window; // candidates
     uint episodes;
     uint skip;   // candidates at the window's beginning that another window has had
-    uint more;   // 0: this is the generation's first window
+    bool more;   // this is not the generation's first window
 };
 
 void main() {
@@ -28,6 +28,6 @@ void main() {
     sum = workgroup_sum(sum);
     if (gl_LocalInvocationID.x == 0u) {
         uint to = search * gl_NumWorkGroups.y + row;
-        sums[to] = (more != 0u ? sums[to] : 0.0) + sum;
+        sums[to] = (more ? sums[to] : 0.0) + sum;
     }
 }

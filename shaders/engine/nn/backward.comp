@@ -9,23 +9,24 @@ layout(local_size_x = 8, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint LANES = 8;
 layout(constant_id = 5) const uint IN = 1;
 layout(constant_id = 6) const uint OUT = 1;
-layout(constant_id = 7) const uint NORMALIZE = 0;   // 1: the first part of the inputs passes the running normalizer
-layout(constant_id = 8) const uint GRAD_INPUTS = 0; // gradients at inputs to write: 1 the first part's, 2 the second's, 3 both
-layout(constant_id = 10) const uint GRAD_PARAMS = 0; // 1: write the gradients of the parameters
+layout(constant_id = 7) const bool HAS_NORMALIZER = false;  // the first part of the inputs passes the running normalizer
+layout(constant_id = 8) const bool HAS_AT_INPUTS = false;   // write the gradients at the first part of the inputs
+layout(constant_id = 11) const bool HAS_AT_INPUTS2 = false; // at the second
+layout(constant_id = 10) const bool HAS_GRADIENT = false;   // write the gradients of the parameters
 
 layout(std430, set = 0, binding = 0) readonly buffer Params { float params[]; };  // [N, row]
 layout(std430, set = 0, binding = 1) readonly buffer Params4 { vec4 params4[]; }; // the same
-layout(set = 0, binding = 2, rgba32f) readonly uniform imageBuffer params_texels; // the same
+layout(set = 0, binding = 2, rgba32f) readonly uniform imageBuffer params_texels;
 layout(std430, set = 0, binding = 3) readonly buffer Normalizer { float normalizer[]; }; // [N / normalizer_shared, 2, IN_1]: mean, 1 / std
 layout(std430, set = 0, binding = 4) readonly buffer Inputs { float inputs[]; };  // [N / shared_1, rows, IN_1]
-layout(set = 0, binding = 5, rgba32f) readonly uniform imageBuffer inputs_texels; // the same
+layout(set = 0, binding = 5, rgba32f) readonly uniform imageBuffer inputs_texels;
 layout(std430, set = 0, binding = 6) readonly buffer AtOutputs { float at_outputs[]; }; // [N, rows, OUT]
-layout(set = 0, binding = 7, rgba32f) readonly uniform imageBuffer at_outputs_texels;   // the same
+layout(set = 0, binding = 7, rgba32f) readonly uniform imageBuffer at_outputs_texels;
 layout(std430, set = 0, binding = 8) writeonly buffer Gradient { float gradient[]; };   // [splits, N, row]
 layout(std430, set = 0, binding = 9) writeonly buffer Gradient4 { vec4 gradient4[]; };  // the same
 layout(std430, set = 0, binding = 10) writeonly buffer AtInputs { float at_inputs[]; };     // [N, rows, IN_1]: after normalization
-layout(std430, set = 0, binding = 11) readonly buffer Inputs2 { float inputs_2[]; };        // [N / shared_2, rows, IN - IN_1]
-layout(set = 0, binding = 12, rgba32f) readonly uniform imageBuffer inputs_2_texels;        // the same
+layout(std430, set = 0, binding = 11) readonly buffer Inputs2 { float inputs_2[]; };        // [N / shared_2, rows, IN - IN_1]; optional
+layout(set = 0, binding = 12, rgba32f) readonly uniform imageBuffer inputs_2_texels;
 layout(std430, set = 0, binding = 13) writeonly buffer AtInputs2 { float at_inputs_2[]; };  // [N, rows, IN - IN_1]
 
 layout(push_constant) uniform Push {
@@ -45,7 +46,7 @@ layout(push_constant) uniform Push {
 void write_at_inputs(uint at) {
     [[unroll]] for (uint k = 0u; k < IN; k++) {
         bool first = k < IN_1;
-        if ((GRAD_INPUTS & (first ? 1u : 2u)) != 0u) {
+        if (first ? HAS_AT_INPUTS : HAS_AT_INPUTS2) {
             float d = 0.0;
             [[unroll]] for (uint u = 0u; u < UNITS_1; u++) d += mlp_d1[u] * mlp_w1[k * UNITS_1 + u];
             d = mlp_sum(d);
@@ -73,5 +74,5 @@ void main() {
         mlp_backward(dy);
         write_at_inputs(at);
     }
-    if (GRAD_PARAMS != 0u) mlp_store((gl_WorkGroupID.y * gl_NumWorkGroups.x + network) * row + base);
+    if (HAS_GRADIENT) mlp_store((gl_WorkGroupID.y * gl_NumWorkGroups.x + network) * row + base);
 }

@@ -13,13 +13,13 @@
 layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP = 64;
 layout(constant_id = 1) const uint SLICES = 1;
-layout(constant_id = 2) const uint ALIGNED = 0; // 1: rows begin at multiples of four floats
-layout(constant_id = 3) const uint PRODUCT = 0; // 1: of products
+layout(constant_id = 2) const bool ALIGNED = false; // rows begin at multiples of four floats
+layout(constant_id = 3) const bool HAS_RIGHT = false; // of products
 
 layout(std430, set = 0, binding = 0) readonly buffer Left { vec4 left[]; };             // [P, capacity, columns]
-layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer left_texels;         // the same
+layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer left_texels;
 layout(std430, set = 0, binding = 2) readonly buffer Right { vec4 right[]; };           // [P, capacity, columns]
-layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer right_texels;        // the same
+layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer right_texels;
 layout(std430, set = 0, binding = 4) writeonly buffer Sums { float sums[]; };           // [splits, P, row]
 
 layout(push_constant) uniform Push {
@@ -46,7 +46,7 @@ void main() {
         for (uint r = first + slice; r < last; r += SLICES) {
             uint e = (member * capacity + r) * columns + column;
             vec4 v = columns_left(e, columns - 1u - column);
-            if (PRODUCT != 0u) v *= columns_right(e, columns - 1u - column);
+            if (HAS_RIGHT) v *= columns_right(e, columns - 1u - column);
             sum += v;
         }
     }

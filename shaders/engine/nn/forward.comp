@@ -10,17 +10,17 @@ layout(local_size_x = 8, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint LANES = 8;
 layout(constant_id = 5) const uint IN = 1;
 layout(constant_id = 6) const uint OUT = 1;
-layout(constant_id = 7) const uint NORMALIZE = 0; // 1: inputs pass the running normalizer
+layout(constant_id = 7) const bool HAS_NORMALIZER = false; // inputs pass the running normalizer
 
 layout(std430, set = 0, binding = 0) readonly buffer Params { float params[]; };  // [N, row]
 layout(std430, set = 0, binding = 1) readonly buffer Params4 { vec4 params4[]; }; // the same
 layout(std430, set = 0, binding = 2) readonly buffer Normalizer { float normalizer[]; }; // [N / normalizer_shared, 2, IN_1]: mean, 1 / std
 layout(std430, set = 0, binding = 3) readonly buffer Inputs { float inputs[]; };  // [outer, N / shared_1, inner, IN_1]
 layout(std430, set = 0, binding = 4) writeonly buffer Output { float outputs[]; }; // [outer, N, inner, OUT]
-layout(set = 0, binding = 5, rgba32f) readonly uniform imageBuffer params_texels; // Params again
-layout(set = 0, binding = 6, rgba32f) readonly uniform imageBuffer inputs_texels; // Inputs again
-layout(std430, set = 0, binding = 7) readonly buffer Inputs2 { float inputs_2[]; };   // [outer, N / shared_2, inner, IN - IN_1]
-layout(set = 0, binding = 8, rgba32f) readonly uniform imageBuffer inputs_2_texels;   // Inputs2 again
+layout(set = 0, binding = 5, rgba32f) readonly uniform imageBuffer params_texels;
+layout(set = 0, binding = 6, rgba32f) readonly uniform imageBuffer inputs_texels;
+layout(std430, set = 0, binding = 7) readonly buffer Inputs2 { float inputs_2[]; };   // [outer, N / shared_2, inner, IN - IN_1]; optional
+layout(set = 0, binding = 8, rgba32f) readonly uniform imageBuffer inputs_2_texels;
 
 layout(push_constant) uniform Push {
     uint outer;

@@ -26,18 +26,18 @@ const uint FORM_VECTOR = 2u;
 layout(constant_id = 2) const uint ROWS = 2;       // lanes: 1/WORKGROUP of the workgroup's rows; tiles: rows an invocation, a multiple of 4
 layout(constant_id = 3) const uint COLUMNS = 4;    // the same of columns; lanes: 1 or a multiple of 4; tiles: a multiple of 4
 layout(constant_id = 4) const uint TILE_WIDTH = 16; // tiles: invocations along N
-layout(constant_id = 5) const uint TRANSPOSE_A = 0; // 1: stored as K × M
-layout(constant_id = 6) const uint TRANSPOSE_B = 0; // 1: stored as N × K
-layout(constant_id = 7) const uint ALIGNED_A = 0;   // 1: rows of A begin at multiples of four floats
-layout(constant_id = 8) const uint ALIGNED_B = 0;
-layout(constant_id = 9) const uint ALIGNED_C = 0;
-layout(constant_id = 10) const uint ADD_BIAS = 0;   // 1: add bias[n]
+layout(constant_id = 5) const bool TRANSPOSE_A = false; // stored as K × M
+layout(constant_id = 6) const bool TRANSPOSE_B = false; // stored as N × K
+layout(constant_id = 7) const bool ALIGNED_A = false;   // rows of A begin at multiples of four floats
+layout(constant_id = 8) const bool ALIGNED_B = false;
+layout(constant_id = 9) const bool ALIGNED_C = false;
+layout(constant_id = 10) const bool HAS_BIAS = false;   // add bias[n]
 layout(constant_id = 11) const uint ACTIVATION = 0;
-layout(constant_id = 12) const uint KEEP = 0;       // 1: keep what goes into the activation
+layout(constant_id = 12) const bool HAS_KEPT = false;       // keep what goes into the activation
 layout(constant_id = 13) const uint SLOPE = 0;      // multiply by the derivative of this activation, whose outputs are `outputs`
-layout(constant_id = 14) const uint BLOCKS = 0;     // 1: the rows of C lie in blocks
+layout(constant_id = 14) const bool BLOCKS = false;     // the rows of C lie in blocks
 layout(constant_id = 15) const uint SLICES = 1;     // vector: invocations that share a sum over K
-layout(constant_id = 16) const uint ADD = 0;        // 1: add the addend
+layout(constant_id = 16) const bool HAS_ADDEND = false; // add the addend
 
 layout(std430, set = 0, binding = 0) readonly buffer A { vec4 a[]; };
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer a_texels;
@@ -45,9 +45,9 @@ layout(std430, set = 0, binding = 2) readonly buffer B { vec4 b[]; };
 layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer b_texels;
 layout(std430, set = 0, binding = 4) readonly buffer Bias { vec4 bias[]; };
 layout(set = 0, binding = 5, rgba32f) readonly uniform imageBuffer bias_texels;
-layout(std430, set = 0, binding = 6) readonly buffer Outputs { vec4 outputs[]; };  // the shape of C
+layout(std430, set = 0, binding = 6) readonly buffer Outputs { vec4 outputs[]; };  // the shape of C; optional
 layout(set = 0, binding = 7, rgba32f) readonly uniform imageBuffer outputs_texels;
-layout(std430, set = 0, binding = 8) readonly buffer Inputs { vec4 inputs[]; };    // the shape of C: inputs of the activation, for SLOPE swish only
+layout(std430, set = 0, binding = 8) readonly buffer Inputs { vec4 inputs[]; };    // the shape of C: inputs of the activation, for SLOPE swish only; optional
 layout(set = 0, binding = 9, rgba32f) readonly uniform imageBuffer inputs_texels;
 layout(std430, set = 0, binding = 10) writeonly buffer C { float c[]; };
 layout(std430, set = 0, binding = 11) writeonly buffer C4 { vec4 c4[]; };          // the same
@@ -80,7 +80,7 @@ LOADER(gemm_b, ALIGNED_B, b, b_texels)
 // Where row `row` of the member's C begins. Divisions are dear on the software driver, one lane at a time.
 uint gemm_c(uint row) {
     uint r = row + c_first;
-    return gemm_begin + (BLOCKS == 0u ? r * c_row : r / c_inner * c_block + r % c_inner * c_row);
+    return gemm_begin + (!BLOCKS ? r * c_row : r / c_inner * c_block + r % c_inner * c_row);
 }
 
 float gemm_activate(float z) { return activate(ACTIVATION, z); }
@@ -95,27 +95,27 @@ void gemm_store(uint begin, uint column, float sum) {
     if (column >= n) return;
     uint at = begin + column;
     float v = alpha * sum;
-    if (ADD != 0u) v += LOAD1(addend, addend_texels, at);
-    if (ADD_BIAS != 0u) v += LOAD1(bias, bias_texels, bias_at + gemm_member * bias_stride + column);
-    if (KEEP != 0u) kept[at] = v;
+    if (HAS_ADDEND) v += LOAD1(addend, addend_texels, at);
+    if (HAS_BIAS) v += LOAD1(bias, bias_texels, bias_at + gemm_member * bias_stride + column);
+    if (HAS_KEPT) kept[at] = v;
     c[at] = gemm_slope(at, gemm_activate(v));
 }
 
 // Writes the sums of four columns from `column`, a multiple of four.
 void gemm_store4(uint begin, uint column, vec4 sum) {
-    if (ALIGNED_C == 0u) {
+    if (!ALIGNED_C) {
         [[unroll]] for (uint i = 0u; i < 4u; i++) gemm_store(begin, column + i, sum[i]);
         return;
     }
     if (column >= n) return;
     uint at = begin + column;
     vec4 v = alpha * sum;
-    if (ADD != 0u) v += LOAD4(addend, addend_texels, at >> 2);
-    if (ADD_BIAS != 0u) {
+    if (HAS_ADDEND) v += LOAD4(addend, addend_texels, at >> 2);
+    if (HAS_BIAS) {
         uint e = bias_at + gemm_member * bias_stride + column;
         [[unroll]] for (uint i = 0u; i < 4u; i++) v[i] += LOAD1(bias, bias_texels, e + i);
     }
-    if (KEEP != 0u) kept4[at >> 2] = v;
+    if (HAS_KEPT) kept4[at >> 2] = v;
     if (SLOPE != ACTIVATION_LINEAR) {
         vec4 h = LOAD4(outputs, outputs_texels, at >> 2), z = h;
         if (SLOPE == ACTIVATION_SWISH) z = LOAD4(inputs, inputs_texels, at >> 2);

@@ -17,7 +17,7 @@ void gemm_lanes() {
     [[unroll]] for (uint i = 0u; i < LANES_ROWS * COLUMNS; i++) lanes_sum[i] = 0.0;
     [[dont_unroll]] for (uint k0 = gemm_first; k0 < gemm_last; k0 += 4u) {
         uint left = gemm_last - k0; // products along K; those beyond count as zero, whatever memory holds there
-        if (TRANSPOSE_A == 0u) {
+        if (!TRANSPOSE_A) {
             [[unroll]] for (uint i = 0u; i < ROWS; i++) {
                 vec4 v = gemm_a(gemm_a_begin + min(row0 + i * WORKGROUP + lane, m - 1u) * a_row + k0, left - 1u);
                 lanes_x[i] = vec4(v.x, left > 1u ? v.y : 0.0, left > 2u ? v.z : 0.0, left > 3u ? v.w : 0.0);
@@ -29,7 +29,7 @@ void gemm_lanes() {
                 lanes_x[i] = vec4(u < left ? v.x : 0.0, u < left ? v.y : 0.0, u < left ? v.z : 0.0, u < left ? v.w : 0.0);
             }
         }
-        if (TRANSPOSE_B != 0u) {
+        if (TRANSPOSE_B) {
             [[unroll]] for (uint q = 0u; q < COLUMNS; q++) {
                 vec4 v = gemm_b(gemm_b_begin + min(column0 + lanes_column(q), n - 1u) * b_row + k0, left - 1u);
                 lanes_y[q] = v.x;
@@ -55,7 +55,7 @@ void gemm_lanes() {
         }
         [[unroll]] for (uint r = 0u; r < LANES_ROWS; r++) {
             vec4 x;
-            if (TRANSPOSE_A == 0u) {
+            if (!TRANSPOSE_A) {
                 x = subgroupShuffle(lanes_x[r / WORKGROUP], r % WORKGROUP);
             } else {
                 [[unroll]] for (uint u = 0u; u < 4u; u++) {

@@ -14,7 +14,7 @@ shared vec4 tile_a[TILE_DEPTH * TILE_A], tile_b[TILE_DEPTH * TILE_B];
 void tile_load_a(uint row0, uint k0) {
     const uint pieces = TILE_ROWS * TILE_DEPTH / 4u;
     [[dont_unroll]] for (uint p = gl_LocalInvocationID.x; p < pieces; p += WORKGROUP) {
-        if (TRANSPOSE_A == 0u) {
+        if (!TRANSPOSE_A) {
             uint r = p / (TILE_DEPTH / 4u), u = p % (TILE_DEPTH / 4u) * 4u;
             vec4 v = vec4(0.0);
             if (row0 + r < m && k0 + u < gemm_last) v = gemm_a(gemm_a_begin + (row0 + r) * a_row + k0 + u, gemm_last - 1u - k0 - u);
@@ -31,7 +31,7 @@ void tile_load_a(uint row0, uint k0) {
 void tile_load_b(uint column0, uint k0) {
     const uint pieces = TILE_COLUMNS * TILE_DEPTH / 4u;
     [[dont_unroll]] for (uint p = gl_LocalInvocationID.x; p < pieces; p += WORKGROUP) {
-        if (TRANSPOSE_B != 0u) {
+        if (TRANSPOSE_B) {
             uint q = p / (TILE_DEPTH / 4u), u = p % (TILE_DEPTH / 4u) * 4u;
             vec4 v = vec4(0.0);
             if (column0 + q < n && k0 + u < gemm_last) v = gemm_b(gemm_b_begin + (column0 + q) * b_row + k0 + u, gemm_last - 1u - k0 - u);

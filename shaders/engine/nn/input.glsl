@@ -1,4 +1,4 @@
-// Reads a network's input, by default from the buffer `float inputs[]` [rows, IN] and its texels inputs_texels. Where NORMALIZE is 1 the
+// Reads a network's input, by default from the buffer `float inputs[]` [rows, IN] and its texels inputs_texels. Where there is one, the
 // first INPUT_NORMALIZED features are normalized by `float normalizer[]` [P, 2, INPUT_NORMALIZED]: mean and reciprocal deviation.
 
 // Feature k of row `at`.
@@ -17,7 +17,7 @@ float mlp_mean[INPUT_UNITS], mlp_reciprocal[INPUT_UNITS]; // of the features thi
 void mlp_input_begin(uint member) {
     [[unroll]] for (uint i = 0u; i < INPUT_UNITS; i++) {
         uint k = i * LANES + LANE;
-        bool normalized = NORMALIZE != 0u && k < INPUT_NORMALIZED;
+        bool normalized = HAS_NORMALIZER && k < INPUT_NORMALIZED;
         mlp_mean[i] = normalized ? normalizer[member * 2u * INPUT_NORMALIZED + k] : 0.0;
         mlp_reciprocal[i] = normalized ? normalizer[(member * 2u + 1u) * INPUT_NORMALIZED + k] : 1.0;
     }
@@ -28,7 +28,7 @@ void mlp_input(uint at) {
     [[unroll]] for (uint i = 0u; i < INPUT_UNITS; i++) {
         uint k = i * LANES + LANE;
         float x = k < IN ? INPUT(at, k) : 0.0;
-        if (NORMALIZE != 0u) {
+        if (HAS_NORMALIZER) {
             float z = clamp((x - mlp_mean[i]) * mlp_reciprocal[i], -obs_limit, obs_limit);
             x = INPUT_NORMALIZED == IN || k < INPUT_NORMALIZED ? z : x;
         }
@@ -44,7 +44,7 @@ float mlp_rows[IN]; // inputs of LANES rows, one a lane
 void mlp_input_rows(uint at) {
     [[unroll]] for (uint k = 0u; k < IN; k++) {
         float x = LOAD(inputs, inputs_texels, at * IN + k);
-        if (NORMALIZE != 0u) {
+        if (HAS_NORMALIZER) {
             float mean = subgroupShuffle(mlp_mean[k / LANES], k % LANES), reciprocal = subgroupShuffle(mlp_reciprocal[k / LANES], k % LANES);
             x = clamp((x - mean) * reciprocal, -obs_limit, obs_limit);
         }

@@ -20,7 +20,7 @@
 layout(constant_id = 1) const uint HIDDEN_1 = 64;  // units of the first hidden layer
 layout(constant_id = 2) const uint HIDDEN_2 = 0;   // units of the second; 0: there is none
 layout(constant_id = 3) const uint ACTIVATION = 0; // of the hidden layers, see activation.glsl
-layout(constant_id = 4) const uint LAYER_NORM = 0; // 1: layer normalization between affine map and activation
+layout(constant_id = 4) const bool LAYER_NORM = false; // layer normalization between affine map and activation
 
 #ifndef MLP_OUTS
 #define MLP_OUTS OUT
@@ -48,14 +48,14 @@ const bool WIDE_1 = HIDDEN_1 % (4u * LANES) == 0u;
 const bool WIDE_2 = HIDDEN_2 % (4u * LANES) == 0u;
 const bool WIDE_L = HIDDEN_2 == 0u ? WIDE_1 : WIDE_2;
 
-const uint NORMS = LAYER_NORM == 0u ? 0u : 2u;
+const uint NORMS = LAYER_NORM ? 2u : 0u;
 const uint B_1 = IN * HIDDEN_1; // offsets in the member's parameters; W_1 is at 0
 const uint W_2 = B_1 + (1u + NORMS) * HIDDEN_1;
 const uint B_2 = W_2 + HIDDEN_1 * HIDDEN_2;
 const uint W_3 = HIDDEN_2 == 0u ? W_2 : B_2 + (1u + NORMS) * HIDDEN_2;
 #define B_3 (W_3 + HIDDEN_L * MLP_OUTS)
-const uint NORM_UNITS_1 = LAYER_NORM == 0u ? 1u : UNITS_1;
-const uint NORM_UNITS_2 = LAYER_NORM == 0u ? 1u : UNITS_2;
+const uint NORM_UNITS_1 = LAYER_NORM ? UNITS_1 : 1u;
+const uint NORM_UNITS_2 = LAYER_NORM ? UNITS_2 : 1u;
 const uint ROWS_2 = HIDDEN_2 == 0u ? 1u : LANES * UNITS_2; // registers of the second matrix that belong to one register of the first layer
 const uint MATRIX_2 = HIDDEN_2 == 0u ? 1u : UNITS_1 * ROWS_2;
 
@@ -102,7 +102,7 @@ void mlp_load(uint base) {
         MLP_LOAD(mlp_w1, mlp_w1_texels, k * UNITS_1, base + k * HIDDEN_1, UNITS_1, WIDE_1, HIDDEN_1)
     }
     MLP_LOAD(mlp_b1, mlp_b1_texels, 0u, base + B_1, UNITS_1, WIDE_1, HIDDEN_1)
-    if (LAYER_NORM != 0u) {
+    if (LAYER_NORM) {
         MLP_LOAD(mlp_scale1, mlp_scale1_texels, 0u, base + B_1 + HIDDEN_1, UNITS_1, WIDE_1, HIDDEN_1)
         MLP_LOAD(mlp_shift1, mlp_shift1_texels, 0u, base + B_1 + 2u * HIDDEN_1, UNITS_1, WIDE_1, HIDDEN_1)
     }
@@ -119,7 +119,7 @@ void mlp_load(uint base) {
             }
         }
         MLP_LOAD(mlp_b2, mlp_b2_texels, 0u, base + B_2, UNITS_2, WIDE_2, HIDDEN_2)
-        if (LAYER_NORM != 0u) {
+        if (LAYER_NORM) {
             MLP_LOAD(mlp_scale2, mlp_scale2_texels, 0u, base + B_2 + HIDDEN_2, UNITS_2, WIDE_2, HIDDEN_2)
             MLP_LOAD(mlp_shift2, mlp_shift2_texels, 0u, base + B_2 + 2u * HIDDEN_2, UNITS_2, WIDE_2, HIDDEN_2)
         }
@@ -164,7 +164,7 @@ void mlp_forward() {
         [[unroll]] for (uint k = 0u; k < IN; k++) z += mlp_x[k] * mlp_w1[k * UNITS_1 + q];
         mlp_z1[q] = z;
     }
-    if (LAYER_NORM != 0u) MLP_NORMALIZE(mlp_z1, mlp_n1, mlp_rstd1, mlp_scale1, mlp_shift1, UNITS_1, WIDE_1, HIDDEN_1)
+    if (LAYER_NORM) MLP_NORMALIZE(mlp_z1, mlp_n1, mlp_rstd1, mlp_scale1, mlp_shift1, UNITS_1, WIDE_1, HIDDEN_1)
     ACTIVATE(ACTIVATION, mlp_h1, mlp_z1, UNITS_1)
     if (HIDDEN_2 != 0u) {
         [[unroll]] for (uint q = 0u; q < UNITS_2; q++) mlp_z2[q] = mlp_b2[q];
@@ -174,7 +174,7 @@ void mlp_forward() {
                 [[unroll]] for (uint q = 0u; q < UNITS_2; q++) mlp_z2[q] += h * mlp_w2[(u * LANES + p) * UNITS_2 + q];
             }
         }
-        if (LAYER_NORM != 0u) MLP_NORMALIZE(mlp_z2, mlp_n2, mlp_rstd2, mlp_scale2, mlp_shift2, UNITS_2, WIDE_2, HIDDEN_2)
+        if (LAYER_NORM) MLP_NORMALIZE(mlp_z2, mlp_n2, mlp_rstd2, mlp_scale2, mlp_shift2, UNITS_2, WIDE_2, HIDDEN_2)
         ACTIVATE(ACTIVATION, mlp_h2, mlp_z2, UNITS_2)
     }
     [[unroll]] for (uint o = 0u; o < OUT; o++) {

@@ -81,7 +81,7 @@ void mlp_back(const float dy[OUT], const bool add_w2) {
     [[unroll]] for (uint o = 0u; o < OUT; o++) mlp_gb3[o] += dy[o];
 
     if (HIDDEN_2 != 0u) {
-        if (LAYER_NORM != 0u) MLP_NORMALIZE_BACK(dl, mlp_n2, mlp_rstd2, mlp_scale2, mlp_gscale2, mlp_gshift2, UNITS_2, WIDE_2, HIDDEN_2)
+        if (LAYER_NORM) MLP_NORMALIZE_BACK(dl, mlp_n2, mlp_rstd2, mlp_scale2, mlp_gscale2, mlp_gshift2, UNITS_2, WIDE_2, HIDDEN_2)
         [[unroll]] for (uint q = 0u; q < UNITS_2; q++) mlp_gb2[q] += mlp_d2[q] = dl[q];
         [[unroll]] for (uint u = 0u; u < UNITS_1; u++) {
             float d = 0.0;
@@ -100,7 +100,7 @@ void mlp_back(const float dy[OUT], const bool add_w2) {
     } else {
         [[unroll]] for (uint u = 0u; u < UNITS_1; u++) mlp_d1[u] = dl[min(u, UNITS_L - 1u)];
     }
-    if (LAYER_NORM != 0u) MLP_NORMALIZE_BACK(mlp_d1, mlp_n1, mlp_rstd1, mlp_scale1, mlp_gscale1, mlp_gshift1, UNITS_1, WIDE_1, HIDDEN_1)
+    if (LAYER_NORM) MLP_NORMALIZE_BACK(mlp_d1, mlp_n1, mlp_rstd1, mlp_scale1, mlp_gscale1, mlp_gshift1, UNITS_1, WIDE_1, HIDDEN_1)
     [[unroll]] for (uint u = 0u; u < UNITS_1; u++) {
         mlp_gb1[u] += mlp_d1[u];
         [[unroll]] for (uint k = 0u; k < IN; k++) mlp_g1[k * UNITS_1 + u] += mlp_x[k] * mlp_d1[u];
@@ -137,7 +137,7 @@ void mlp_store(uint base) {
         MLP_STORE(mlp_g1, k * UNITS_1, base + k * HIDDEN_1, UNITS_1, WIDE_1, HIDDEN_1)
     }
     MLP_STORE(mlp_gb1, 0u, base + B_1, UNITS_1, WIDE_1, HIDDEN_1)
-    if (LAYER_NORM != 0u) {
+    if (LAYER_NORM) {
         MLP_STORE(mlp_gscale1, 0u, base + B_1 + HIDDEN_1, UNITS_1, WIDE_1, HIDDEN_1)
         MLP_STORE(mlp_gshift1, 0u, base + B_1 + 2u * HIDDEN_1, UNITS_1, WIDE_1, HIDDEN_1)
     }
@@ -152,7 +152,7 @@ void mlp_store(uint base) {
             [[unroll]] for (uint i = 0u; i < MLP_MOVED; i++) mlp_g2[i] = mlp_g2[i + ROWS_2];
         }
         MLP_STORE(mlp_gb2, 0u, base + B_2, UNITS_2, WIDE_2, HIDDEN_2)
-        if (LAYER_NORM != 0u) {
+        if (LAYER_NORM) {
             MLP_STORE(mlp_gscale2, 0u, base + B_2 + HIDDEN_2, UNITS_2, WIDE_2, HIDDEN_2)
             MLP_STORE(mlp_gshift2, 0u, base + B_2 + 2u * HIDDEN_2, UNITS_2, WIDE_2, HIDDEN_2)
         }

@@ -139,12 +139,12 @@ void group_load(uint base) {
             uint four = group_four(slices, p);                                                                                          \
             [[unroll]] for (uint e = 0u; e < GROUP_ROWS; e++) {                                                                         \
                 float z = group_sum(sum[e], slices, slice) + group_bias[(bias) + p];                                                    \
-                if (LAYER_NORM == 0u) z = activate(ACTIVATION, z);                                                                      \
+                if (!LAYER_NORM) z = activate(ACTIVATION, z);                                                                      \
                 if (slice < 4u && 4u * four < (outs)) group_units[e * GROUP_ROW + (to) + four][group_unit(slice)] = z;                  \
             }                                                                                                                           \
         }                                                                                                                               \
         barrier();                                                                                                                      \
-        if (LAYER_NORM != 0u) {                                                                                                         \
+        if (LAYER_NORM) {                                                                                                         \
             group_norm(to, outs, (at) + ((ins) + 1u) * (outs));                                                                         \
             barrier();                                                                                                                  \
         }                                                                                                                               \

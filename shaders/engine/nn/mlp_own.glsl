@@ -20,7 +20,7 @@ void own_load(uint base) {
 // What follows a layer's affine map of `width` units whose biases are at `bias`: layer normalization (J. L. Ba et al., 2016, equation 4) and
 // activation.
 #define OWN_ACTIVATE(h, width, bias)                                                                                     \
-    if (LAYER_NORM != 0u) {                                                                                              \
+    if (LAYER_NORM) {                                                                                              \
         float mean = 0.0, square = 0.0;                                                                                  \
         [[unroll]] for (uint u = 0u; u < (width); u++) mean += h[u];                                                     \
         mean /= float(width);                                                                                            \

@@ -12,7 +12,7 @@
 
 layout(constant_id = 40) const uint STREAM_ROWS = 1;    // inputs evaluated together; a divisor of LANES
 layout(constant_id = 41) const uint STREAM_QUADS = 1;   // fours of units a lane, of the widest layer
-layout(constant_id = 42) const uint STREAM_ALIGNED = 0; // 1: every layer's parameters begin at multiples of four floats, and so do their rows
+layout(constant_id = 42) const bool STREAM_ALIGNED = false; // every layer's parameters begin at multiples of four floats, and so do their rows
 
 const uint STREAM_UNITS = 4u * STREAM_QUADS;
 const uint STREAM_HALF = STREAM_ROWS * STREAM_UNITS;
@@ -64,7 +64,7 @@ void stream_input(const float x[IN], uint first) {
 // One hidden layer, of `ins` inputs and `outs` units, its parameters at `at`: from one half of stream_units to the other.
 void stream_layer(uint from, uint to, uint ins, bool first, uint outs, uint at) {
     uint registers = first ? (ins + LANES - 1u) / LANES : (ins + 4u * LANES - 1u) / (4u * LANES) * 4u;
-    uint bias = at + ins * outs, norm = LAYER_NORM;
+    uint bias = at + ins * outs;
     uint quad = 0u;
     [[dont_unroll]] do {
         uint unit = 4u * (quad * LANES + LANE), column = min(unit, (outs - 1u) & ~3u), rest = outs - 1u - column;
@@ -83,12 +83,12 @@ void stream_layer(uint from, uint to, uint ins, bool first, uint outs, uint at) 
             q++;
         } while (q < registers);
         [[unroll]] for (uint e = 0u; e < STREAM_ROWS; e++) {
-            vec4 h = norm != 0u ? sum[e] : activate(ACTIVATION, sum[e]);
+            vec4 h = LAYER_NORM ? sum[e] : activate(ACTIVATION, sum[e]);
             [[unroll]] for (uint i = 0u; i < 4u; i++) stream_units[to + e * STREAM_UNITS + quad * 4u + i] = unit + i < outs ? h[i] : 0.0;
         }
         quad++;
     } while (quad * 4u * LANES < outs);
-    if (norm == 0u) return;
+    if (!LAYER_NORM) return;
     // J. L. Ba et al., "Layer Normalization", 2016, equation 4.
     float mean[STREAM_ROWS], rstd[STREAM_ROWS];
     [[unroll]] for (uint e = 0u; e < STREAM_ROWS; e++) mean[e] = rstd[e] = 0.0;
@@ -153,7 +153,7 @@ void stream_forward(uint base, const float x[IN], uint present, inout float y[OU
             [[dont_unroll]] do {
                 uint outs = stream_hidden[i];
                 stream_layer(from, STREAM_HALF - from, ins, i == 0u, outs, at);
-                at += (ins + 1u + (LAYER_NORM != 0u ? 2u : 0u)) * outs;
+                at += (ins + 1u + (LAYER_NORM ? 2u : 0u)) * outs;
                 ins = outs;
                 from = STREAM_HALF - from;
                 i++;

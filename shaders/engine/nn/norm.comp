@@ -10,9 +10,9 @@
 #include "engine/nn/norm.glsl"
 
 layout(std430, set = 0, binding = 0) readonly buffer Affine { vec4 affine[]; };           // [P, capacity, units]
-layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer affine_texels;         // the same
+layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer affine_texels;
 layout(std430, set = 0, binding = 2) readonly buffer Params { vec4 params[]; };           // [P, row]
-layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer params_texels;         // the same
+layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer params_texels;
 layout(std430, set = 0, binding = 4) writeonly buffer Normalized { float normalized[]; }; // as Affine
 layout(std430, set = 0, binding = 5) writeonly buffer Normalized4 { vec4 normalized4[]; };
 layout(std430, set = 0, binding = 6) writeonly buffer Hidden { float hidden[]; };         // [P, capacity, units]
@@ -55,7 +55,7 @@ void main() {
         vec4 n = (norm_affine(at, rest) - mean) * reciprocal;
         vec4 z = norm_params(member * row + scale + u, rest) * n + norm_params(member * row + shift + u, rest);
         vec4 h = activate(ACTIVATION, z);
-        if (ALIGNED != 0u) {
+        if (ALIGNED) {
             normalized4[at >> 2] = n;
             hidden4[at >> 2] = h;
         } else {

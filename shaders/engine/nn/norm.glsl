@@ -8,7 +8,7 @@
 layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP = 64;
 layout(constant_id = 1) const uint WIDTH = 1;
-layout(constant_id = 2) const uint ALIGNED = 0;    // 1: rows and parameters begin at multiples of four floats
+layout(constant_id = 2) const bool ALIGNED = false;    // rows and parameters begin at multiples of four floats
 layout(constant_id = 3) const uint ACTIVATION = 0;
 
 const float NORM_EPSILON = 1e-6; // as in Flax, and in mlp.glsl
@@ -23,6 +23,6 @@ float norm_sum(float x) {
 
 // v, zero where it lies beyond `rest`.
 vec4 norm_within(vec4 v, uint rest) {
-    if (ALIGNED != 0u) return v;
+    if (ALIGNED) return v;
     return vec4(v.x, rest > 0u ? v.y : 0.0, rest > 1u ? v.z : 0.0, rest > 2u ? v.w : 0.0);
 }

@@ -10,13 +10,13 @@
 #include "engine/nn/norm.glsl"
 
 layout(std430, set = 0, binding = 0) readonly buffer Gradient { vec4 gradient[]; };     // [P, capacity, units]: at h
-layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer gradient_texels;     // the same
+layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer gradient_texels;
 layout(std430, set = 0, binding = 2) readonly buffer Normalized { vec4 normalized[]; }; // [P, capacity, units]
-layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer normalized_texels;   // the same
+layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer normalized_texels;
 layout(std430, set = 0, binding = 4) readonly buffer Hidden { vec4 hidden[]; };         // [P, capacity, units]
-layout(set = 0, binding = 5, rgba32f) readonly uniform imageBuffer hidden_texels;       // the same
+layout(set = 0, binding = 5, rgba32f) readonly uniform imageBuffer hidden_texels;
 layout(std430, set = 0, binding = 6) readonly buffer Params { vec4 params[]; };         // [P, row]
-layout(set = 0, binding = 7, rgba32f) readonly uniform imageBuffer params_texels;       // the same
+layout(set = 0, binding = 7, rgba32f) readonly uniform imageBuffer params_texels;
 layout(std430, set = 0, binding = 8) readonly buffer Rstd { float rstd[]; };            // [P, capacity]
 layout(std430, set = 0, binding = 9) writeonly buffer Shifted { float shifted[]; };     // [P, capacity, units]
 layout(std430, set = 0, binding = 10) writeonly buffer Shifted4 { vec4 shifted4[]; };   // the same
@@ -68,7 +68,7 @@ void main() {
         vec4 n = norm_normalized(at, units - 1u - u), dz, d;
         norm_slope(begin, params_at, u, n, dz, d);
         d = reciprocal * (d - sum - n * product);
-        if (ALIGNED != 0u) {
+        if (ALIGNED) {
             shifted4[at >> 2] = dz;
             affine4[at >> 2] = d;
         } else {

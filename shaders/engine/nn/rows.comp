@@ -1,6 +1,6 @@
 #version 450
 
-// Copies rows of [blocks, N / shared, inner, features] into columns of [N, capacity, width], normalized where NORMALIZE is 1: inputs as
+// Copies rows of [blocks, N / shared, inner, features] into columns of [N, capacity, width], normalized where there is a normalizer: inputs as
 // matrix products take them.
 //
 // Groups: x = ceil(inner * features / local size), y = blocks, z = N.
@@ -8,12 +8,12 @@
 #include "engine/load.glsl"
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
-layout(constant_id = 1) const uint NORMALIZE = 0;
+layout(constant_id = 1) const bool HAS_NORMALIZER = false;
 
 layout(std430, set = 0, binding = 0) readonly buffer Source { float source[]; };          // [blocks, N / shared, inner, features]
-layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer source_texels;         // the same
+layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer source_texels;
 layout(std430, set = 0, binding = 2) readonly buffer Normalizer { float normalizer[]; };  // [N / normalizer_shared, 2, features]: mean, 1 / deviation
-layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer normalizer_texels;     // the same
+layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer normalizer_texels;
 layout(std430, set = 0, binding = 4) writeonly buffer Rows { float rows[]; };             // [N, capacity, width]
 
 layout(push_constant) uniform Push {
@@ -35,7 +35,7 @@ void main() {
     if (i >= size || at >= count * features) return;
     uint from = ((block + gl_WorkGroupID.y) * (gl_NumWorkGroups.z / shared_by) + network / shared_by) * size + i, feature = i % features;
     float x = LOAD(source, source_texels, from);
-    if (NORMALIZE != 0u) {
+    if (HAS_NORMALIZER) {
         uint f = network / normalizer_shared * 2u * features + feature;
         x = clamp((x - LOAD(normalizer, normalizer_texels, f)) * LOAD(normalizer, normalizer_texels, f + features), -limit, limit);
     }

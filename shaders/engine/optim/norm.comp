@@ -10,7 +10,8 @@
 layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP = 64;
 
-layout(constant_id = 1) const uint CLIPUP = 0;
+layout(constant_id = 1) const bool CLIPUP = false;
+layout(constant_id = 2) const bool HAS_CLOCK = false; // the learning rate is annealed
 
 #include "engine/optim/bias.glsl"
 #include "engine/load.glsl"
@@ -23,9 +24,9 @@ layout(std430, set = 0, binding = 3) buffer Updates { uint updates[]; };        
 layout(std430, set = 0, binding = 4) buffer Refused { uint refused[]; };             // [P]
 
 layout(std430, set = 0, binding = 5) readonly buffer Clock { uint clock[]; };        // [1]: steps every environment has taken before
-layout(set = 0, binding = 6, rgba32f) readonly uniform imageBuffer gradient_texels; // Gradient again
-layout(std430, set = 0, binding = 7) readonly buffer First { vec4 first[]; };        // [P, row]: ClipUp's velocity
-layout(set = 0, binding = 8, rgba32f) readonly uniform imageBuffer first_texels;    // First again
+layout(set = 0, binding = 6, rgba32f) readonly uniform imageBuffer gradient_texels;
+layout(std430, set = 0, binding = 7) readonly buffer First { vec4 first[]; };        // [P, row]: ClipUp's velocity; optional
+layout(set = 0, binding = 8, rgba32f) readonly uniform imageBuffer first_texels;
 layout(std430, set = 0, binding = 9) readonly buffer LearningRate { float learning_rate[]; }; // [P]
 
 layout(push_constant) uniform Push {
@@ -34,7 +35,7 @@ layout(push_constant) uniform Push {
     float max_norm;   // 0: no limit
     float log_beta_1; // natural logarithms
     float log_beta_2;
-    float anneal; // share of the learning rate lost a step of the clock; 0: none
+    float anneal; // share of the learning rate lost a step of the clock
     float beta_1; // ClipUp's momentum
 };
 
@@ -48,14 +49,14 @@ void main() {
             g += LOAD4(gradient, gradient_texels, at);
         }
         square += dot(g, g);
-        if (CLIPUP != 0u) {
+        if (CLIPUP) {
             vec4 v = LOAD4(first, first_texels, member * (row / 4u) + i);
             along += dot(g, v);
             speed += dot(v, v);
         }
     }
     square = workgroup_sum(square);
-    if (CLIPUP != 0u) {
+    if (CLIPUP) {
         along = workgroup_sum(along);
         speed = workgroup_sum(speed);
     }
@@ -66,8 +67,8 @@ void main() {
         norm[member] = finite ? size : -1.0;
         vec4 factor = vec4(
             max_norm > 0.0 && size > max_norm ? max_norm / size : 1.0,
-            bias_correction(t, log_beta_1), bias_correction(t, log_beta_2), finite ? max(1.0 - anneal * float(clock[1]), 0.0) : -1.0);
-        if (CLIPUP != 0u) {
+            bias_correction(t, log_beta_1), bias_correction(t, log_beta_2), !finite ? -1.0 : HAS_CLOCK ? max(1.0 - anneal * float(clock[1]), 0.0) : 1.0);
+        if (CLIPUP) {
             factor.x = size > 0.0 ? 1.0 / size : 0.0;
             float step = size > 0.0 ? learning_rate[member] * factor.w : 0.0;
             float length = sqrt(max(beta_1 * beta_1 * speed + 2.0 * beta_1 * step * along * factor.x + step * step, 0.0)); // of the new velocity

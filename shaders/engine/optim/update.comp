@@ -23,10 +23,10 @@ layout(std430, set = 0, binding = 2) buffer First { vec4 first[]; };            
 layout(std430, set = 0, binding = 3) buffer Second { vec4 second[]; };                      // [P, row]: the mean of squares; unused by SGD and ClipUp
 layout(std430, set = 0, binding = 4) readonly buffer LearningRate { float learning_rate[]; }; // [P]
 layout(std430, set = 0, binding = 5) readonly buffer Factors { vec4 factors[]; };           // [P]: see norm.comp
-layout(set = 0, binding = 6, rgba32f) readonly uniform imageBuffer params_texels; // Params again
-layout(set = 0, binding = 7, rgba32f) readonly uniform imageBuffer gradient_texels; // Gradient again
-layout(set = 0, binding = 8, rgba32f) readonly uniform imageBuffer first_texels; // First again
-layout(set = 0, binding = 9, rgba32f) readonly uniform imageBuffer second_texels; // Second again
+layout(set = 0, binding = 6, rgba32f) readonly uniform imageBuffer params_texels;
+layout(set = 0, binding = 7, rgba32f) readonly uniform imageBuffer gradient_texels;
+layout(set = 0, binding = 8, rgba32f) readonly uniform imageBuffer first_texels;
+layout(set = 0, binding = 9, rgba32f) readonly uniform imageBuffer second_texels;
 
 layout(push_constant) uniform Push {
     uint splits;
