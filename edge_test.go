@@ -33,7 +33,7 @@ func (p *made) Space(members int) ec.Space {
 	return s
 }
 
-func (p *made) Start(_ uint32, members int) []float32 {
+func (p *made) Start(_, _ uint32, members int) []float32 {
 	out := make([]float32, members*p.space.Dim)
 	for i := range out {
 		out[i] = float32(i%5) / 4
@@ -59,7 +59,6 @@ func (e *evaluated) Describe(descriptors *engine.Tensor)                { e.desc
 func (e *evaluated) Window() int                                        { return e.population }
 func (e *evaluated) Steps() (candidate, clock int)                      { return 0, 0 }
 func (e *evaluated) Init(context.Context) error                         { return nil }
-func (e *evaluated) Constants(context.Context) error                    { return nil }
 func (e *evaluated) Finish(*engine.Recorder)                            {}
 func (e *evaluated) Prepare(context.Context, *engine.Tensor, int) error { return nil }
 func (e *evaluated) Rows(*engine.Metrics) func(*engine.Recorder)        { return func(*engine.Recorder) {} }

@@ -178,9 +178,6 @@ func load(ctx context.Context, w engine.Workflow, c *checkpoint.Checkpoint) erro
 	if err := w.State().Zero(ctx); err != nil {
 		return err
 	}
-	if err := w.Constants(ctx); err != nil {
-		return err
-	}
 	return w.State().Load(ctx, c)
 }
 

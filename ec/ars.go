@@ -63,7 +63,7 @@ func (c ARSConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hyper,
 	}
 	m := engine.Members(space.Members)
 	directions := engine.Axis("direction", c.Population/2)
-	a := &ars{cfg: c, space: space, noise: NewNoise(clock, space, c.Population, true), std: hyper.Add("noise_std", c.NoiseStd)}
+	a := &ars{cfg: c, space: space, noise: NewNoise(s, clock, space, c.Population, true), std: hyper.Add("noise_std", c.NoiseStd)}
 	a.mean = optim.New(s, optim.Config{Rule: optim.SGD}, hyper.Add("learning_rate", c.LearningRate), space.Row())
 	a.better, a.rank = s.Scratch("better", engine.Float32, m, directions), s.Scratch("rank", engine.Uint32, m, directions)
 	a.weights = s.Scratch("weights", engine.Float32, m, candidates(c.Population))
@@ -71,9 +71,8 @@ func (c ARSConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hyper,
 	return a, s.Err()
 }
 
-func (a *ars) Population() int                 { return a.cfg.Population }
-func (a *ars) Solution() *engine.Tensor        { return a.mean.Params() }
-func (a *ars) Constants(context.Context) error { return nil }
+func (a *ars) Population() int          { return a.cfg.Population }
+func (a *ars) Solution() *engine.Tensor { return a.mean.Params() }
 
 // Init implements Strategy.
 func (a *ars) Init(ctx context.Context, start []float32) error {

@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/checkpoint"
 )
 
 // AskTell is an algorithm whose candidates the caller evaluates, by whatever takes them: ask for a generation's candidates, tell how fit they are, and so
@@ -79,10 +80,11 @@ func (a *AskTell) Begin(ctx context.Context, start [][]float32) error {
 			return fmt.Errorf("ec: number %d of the start of member %d is %g; want finite ones", i%a.space.Dim, i/a.space.Dim, v)
 		}
 	}
+	a.asked = nil
 	if err := a.state.Zero(ctx); err != nil {
 		return err
 	}
-	return errors.Join(a.hyper.Init(ctx), a.generation.Init(ctx, all), a.Constants(ctx))
+	return errors.Join(a.hyper.Init(ctx), a.generation.Init(ctx, all))
 }
 
 // Ask returns the generation's candidates, [M][P][dim]; the same again until something was told of them.
@@ -197,13 +199,13 @@ func (a *AskTell) Objectives(ctx context.Context) ([][][]float32, error) {
 // Generation is the algorithm at work.
 func (a *AskTell) Generation() *Generation { return a.generation }
 
-// State is what a checkpoint saves; call Constants after loading one.
+// State is what a checkpoint saves; Load loads one.
 func (a *AskTell) State() *engine.State { return a.state }
 
-// Constants writes what is neither saved nor changes.
-func (a *AskTell) Constants(ctx context.Context) error {
+// Load continues searches from a checkpoint of their state. Candidates that were asked for before are forgotten.
+func (a *AskTell) Load(ctx context.Context, c *checkpoint.Checkpoint) error {
 	a.asked = nil
-	return a.generation.Constants(ctx)
+	return a.state.Load(ctx, c)
 }
 
 // Close frees the memory. It may be called twice.

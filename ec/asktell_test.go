@@ -116,7 +116,7 @@ func TestAskTell(t *testing.T) {
 	rest := askTell(t, dev, ec.DefaultSNES(), space)
 	saved, _, err := checkpoint.Latest(dir)
 	if err == nil {
-		err = errors.Join(rest.State().Load(t.Context(), saved), rest.State().Poison(t.Context()), rest.Constants(t.Context()))
+		err = errors.Join(rest.Load(t.Context(), saved), rest.State().Poison(t.Context()))
 	}
 	if err != nil {
 		t.Fatal(err)

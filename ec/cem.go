@@ -50,11 +50,12 @@ func (c CEMConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hyper,
 	if err := config.Check(c); err != nil {
 		return nil, err
 	}
-	es := &cem{cfg: c, space: space, clock: clock, noise: NewNoise(clock, space, c.Population, false), mean: space.Tensor(s, "mean"), deviation: space.Tensor(s, "deviation")}
+	es := &cem{cfg: c, space: space, clock: clock, noise: NewNoise(s, clock, space, c.Population, false), mean: space.Tensor(s, "mean"), deviation: space.Tensor(s, "deviation")}
 	es.extra = [3]*engine.Tensor{
 		hyper.Add("extra_variance", c.ExtraVariance), hyper.Add("final_extra_variance", c.FinalExtraVariance), hyper.Add("extra_variance_decay", c.ExtraVarianceDecay),
 	}
-	es.utilities = s.Scratch("utilities", engine.Float32, candidates(c.Population))
+	// λ_i = ln((1 + K) / i) / Σ (footnote 1)
+	es.utilities = rankWeights(s, logWeights(c.Population, c.Elites, float64(c.Elites)+1))
 	es.weights = s.Scratch("weights", engine.Float32, engine.Members(space.Members), candidates(c.Population))
 	es.first, es.second = es.noise.Sums(s, "first_sums"), es.noise.Sums(s, "second_sums")
 	return es, s.Err()
@@ -69,11 +70,6 @@ func (es *cem) Init(ctx context.Context, start []float32) error {
 		return err
 	}
 	return es.mean.WriteFloat32(ctx, es.space.Pad(start))
-}
-
-// Constants implements Strategy: λ_i = ln((1 + K) / i) / Σ (footnote 1).
-func (es *cem) Constants(ctx context.Context) error {
-	return es.utilities.WriteFloat32(ctx, logWeights(es.cfg.Population, es.cfg.Elites, float64(es.cfg.Elites)+1))
 }
 
 // Ask implements Strategy: candidates are formed from mean and deviations alone.

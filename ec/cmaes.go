@@ -116,14 +116,15 @@ func (c CMAESConfig) New(s *engine.State, clock engine.Clock, _ *engine.Hyper, s
 		return nil, err
 	}
 	es := &cmaES{
-		cfg: c, space: space, clock: clock, draw: NewNoise(clock, space, c.Population, false), rates: newCovariant(space.Dim, c.Population),
+		cfg: c, space: space, clock: clock, draw: NewNoise(s, clock, space, c.Population, false), rates: newCovariant(space.Dim, c.Population),
 		mean: space.Tensor(s, "mean"), meanLow: space.Tensor(s, "mean_low"), sigma: s.Tensor("sigma", engine.Float32, m),
-		paths:  [2]*engine.Tensor{space.Tensor(s, "path_sigma"), space.Tensor(s, "path_c")},
-		origin: s.Scratch("origin", engine.Float32, m, row), utilities: s.Scratch("utilities", engine.Float32, candidates(c.Population)),
+		paths:   [2]*engine.Tensor{space.Tensor(s, "path_sigma"), space.Tensor(s, "path_c")},
+		origin:  engine.Constant(s, "origin", engine.Same(space.Members*space.Row(), 0), m, row),
 		weights: s.Scratch("weights", engine.Float32, m, candidates(c.Population)),
 		noise:   s.Scratch("noise", engine.Float32, m, candidates(c.Population+1), row), steps: s.Scratch("steps", engine.Float32, m, candidates(c.Population+1), row),
 		sums: s.Scratch("sums", engine.Float32, m, engine.Axis("sum", 2), row), moved: s.Scratch("moved", engine.Float32, m, engine.Axis("sum", 2), row),
 	}
+	es.utilities = rankWeights(s, es.rates.weights)
 	es.eigen = newEigen(s, clock, space, es.rates.gap)
 	return es, s.Err()
 }
@@ -157,11 +158,6 @@ func (es *cmaES) Init(ctx context.Context, start []float32) error {
 		es.sigma.Fill(ctx, float32(es.cfg.InitStd)), es.paths[0].Fill(ctx, 0), es.paths[1].Fill(ctx, 0), es.mean.WriteFloat32(ctx, es.space.Pad(start)),
 		es.eigen.init(ctx),
 	)
-}
-
-// Constants implements Strategy.
-func (es *cmaES) Constants(ctx context.Context) error {
-	return errors.Join(es.utilities.WriteFloat32(ctx, es.rates.weights), es.origin.Fill(ctx, 0))
 }
 
 // matrix is a tensor [M, count, row] from its first numbers on.

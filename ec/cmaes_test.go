@@ -242,7 +242,7 @@ func TestCMAES(t *testing.T) {
 					for name, want := range map[string][]float64{
 						"mean": ref.mean.RawVector().Data, "sigma": {ref.sigma}, "path_sigma": ref.ps.RawVector().Data, "path_c": ref.pc.RawVector().Data,
 					} {
-						tensor := tr.state.Lookup("cma-es/" + name)
+						tensor := tr.state.Lookup("ec/" + name)
 						d := deviation(tr.values(tensor)[m*tensor.Len()/members:][:len(want)], want)
 						if worst = max(worst, d); !(d <= 1e-5) {
 							t.Errorf("generation %d: %s of member %d deviates by %.1e", g, name, m, d)
@@ -321,7 +321,7 @@ func TestCMA(t *testing.T) {
 				tr.learn([][]float32{want.Fitness})
 				mean, sigma = want.Mean, want.Sigma
 				for name, values := range map[string][]float64{"mean": want.Mean, "sigma": {want.Sigma}, "path_sigma": want.PathSigma, "path_c": want.PathC} {
-					d := deviation(tr.values(tr.state.Lookup("cma-es/" + name))[:len(values)], values)
+					d := deviation(tr.values(tr.state.Lookup("ec/" + name))[:len(values)], values)
 					if worst = max(worst, d); !(d <= 1e-5) {
 						t.Errorf("generation %d: %s deviates by %.1e", g, name, d)
 					}

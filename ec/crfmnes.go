@@ -30,6 +30,7 @@ type crFMNES struct {
 	clock      engine.Clock
 	noise      *Noise
 	seed       uint32
+	first      uint32 // the stream that the first v is drawn from
 	rates      fastMoving
 	mean       *engine.Tensor // [M, row]
 	v          *engine.Tensor // [M, row]
@@ -99,10 +100,10 @@ func (c CRFMNESConfig) New(s *engine.State, clock engine.Clock, _ *engine.Hyper,
 	}
 	m := engine.Members(space.Members)
 	es := &crFMNES{
-		cfg: c, space: space, clock: clock, noise: NewNoise(clock, space, c.Population, true), seed: s.Engine().Seed(), rates: newFastMoving(space.Dim, c.Population),
+		cfg: c, space: space, clock: clock, noise: NewNoise(s, clock, space, c.Population, true), seed: s.Engine().Seed(), first: s.Stream("first_v"), rates: newFastMoving(space.Dim, c.Population),
 		mean: space.Tensor(s, "mean"), v: space.Tensor(s, "v"), deviation: space.Tensor(s, "deviation"), sigma: s.Tensor("sigma", engine.Float32, m),
 		paths:     [2]*engine.Tensor{space.Tensor(s, "path_sigma"), space.Tensor(s, "path_c")},
-		utilities: s.Scratch("utilities", engine.Float32, candidates(c.Population)),
+		utilities: rankWeights(s, naturalUtilities(c.Population)),
 		weights:   s.Scratch("weights", engine.Float32, m, candidates(c.Population)), along: s.Scratch("along", engine.Float32, m, candidates(c.Population)),
 		projection: s.Scratch("projection", engine.Float32, m, candidates(c.Population), engine.Axis("projection", 2)),
 		factors:    s.Scratch("factors", engine.Float32, m, engine.Axis("factor", 4)),
@@ -122,18 +123,13 @@ func (es *crFMNES) Init(ctx context.Context, start []float32) error {
 	members, dim := es.space.Members, es.space.Dim
 	v, one := make([]float32, members*dim), make([]float32, members*dim)
 	for i := range v {
-		z := normals(engine.Philox([2]uint32{es.seed, engine.Stream("ec/cr_fm_nes")}, [4]uint32{uint32(i / dim), 0, 0, uint32(i % dim / 4)}))
+		z := normals(engine.Philox([2]uint32{es.seed, es.first}, [4]uint32{uint32(i / dim), 0, 0, uint32(i % dim / 4)}))
 		v[i], one[i] = z[i%dim%4]/float32(math.Sqrt(float64(dim))), 1
 	}
 	return errors.Join(
 		es.sigma.Fill(ctx, float32(es.cfg.InitStd)), es.paths[0].Fill(ctx, 0), es.paths[1].Fill(ctx, 0), es.mean.WriteFloat32(ctx, es.space.Pad(start)),
 		es.v.WriteFloat32(ctx, es.space.Pad(v)), es.deviation.WriteFloat32(ctx, es.space.Pad(one)),
 	)
-}
-
-// Constants implements Strategy.
-func (es *crFMNES) Constants(ctx context.Context) error {
-	return es.utilities.WriteFloat32(ctx, naturalUtilities(es.cfg.Population))
 }
 
 // Ask implements Strategy: what candidates need to know of all their noise at once.

@@ -34,12 +34,12 @@ func TestCRFMNES(t *testing.T) {
 		t.Run(fmt.Sprintf("%d/%d", c.Dim, c.Population), func(t *testing.T) {
 			space := Space{Members: 1, Dim: c.Dim}
 			tr := newTrial(t, eng, CRFMNESConfig{Population: c.Population, InitStd: c.Std}, space, c.Start)
-			tr.must(tr.state.Lookup("cr-fm-nes/v").WriteFloat32(t.Context(), space.Pad(c.V)))
+			tr.must(tr.state.Lookup("ec/v").WriteFloat32(t.Context(), space.Pad(c.V)))
 			worst := 0.0
 			for g, want := range c.Generations {
 				tr.step(ellipsoid)
 				for _, name := range slices.Sorted(maps.Keys(want)) {
-					d := deviation(tr.values(tr.state.Lookup("cr-fm-nes/" + name))[:len(want[name])], want[name])
+					d := deviation(tr.values(tr.state.Lookup("ec/" + name))[:len(want[name])], want[name])
 					if worst = max(worst, d); !(d <= 1e-5) {
 						t.Errorf("generation %d: %s deviates by %.1e", g, name, d)
 					}

@@ -61,14 +61,11 @@ func (w *cso) Init(ctx context.Context, start []float32) error {
 	return errors.Join(w.init(ctx, start), w.fitness.Fill(ctx, notEvaluated), w.best.WriteFloat32(ctx, w.space.Pad(start)))
 }
 
-// Constants implements Strategy.
-func (w *cso) Constants(ctx context.Context) error { return w.constants(ctx) }
-
 // Ask implements Strategy: the competitions, and what losers learn (equations 6 and 7).
 func (w *cso) Ask(r *engine.Recorder) {
 	size, members, row, p := r.Workgroup(), w.space.Members, w.space.Row(), w.cfg.Population
 	r.Dispatch(csoPairKernel{
-		Fitness: w.fitness.Range(), Clock: w.clock.Tensor().Range(), Pair: w.pair.Range(), Seed: r.Engine().Seed(), Stream: engine.Stream("ec/cso/pair"),
+		Fitness: w.fitness.Range(), Clock: w.clock.Tensor().Range(), Pair: w.pair.Range(), Seed: r.Engine().Seed(), Stream: w.scope.Stream("pair"),
 		Population: uint32(p), LocalSizeX: size,
 	}.call((uint32(p)+size-1)/size, uint32(members), 1))
 	r.Dispatch(centerKernel{
@@ -80,7 +77,7 @@ func (w *cso) Ask(r *engine.Recorder) {
 		Swarm: w.rows.Range(), Velocity: w.velocity.Range(), Center: w.center.Range(),
 		Pair: w.pair.Range(), Attraction: w.attraction.Range(), Clock: w.clock.Tensor().Range(), Moved: w.moved.Range(),
 		Speed: w.speed.Range(), Low: w.low.Range(), High: w.high.Range(), Seed: r.Engine().Seed(),
-		Stream: engine.Stream("ec/cso"), Dim: uint32(w.space.Dim), Population: uint32(p), Bounded: w.space.Bounded(), LocalSizeX: r.WorkgroupFor(count / int(groups)),
+		Stream: w.scope.Stream("learn"), Dim: uint32(w.space.Dim), Population: uint32(p), Bounded: w.space.Bounded(), LocalSizeX: r.WorkgroupFor(count / int(groups)),
 	}.call(groups, uint32(members), 1))
 }
 

@@ -61,7 +61,7 @@ func (c CVTMAPElitesConfig) New(s *engine.State, clock engine.Clock, hyper *engi
 // Init implements Strategy: the centroids are found once and saved.
 func (c *cvt) Init(ctx context.Context, start []float32) error {
 	space := c.bounds.space
-	found, err := centroids(ctx, c.descriptor, c.cells, c.samples, c.bounds.eng.Seed())
+	found, err := centroids(ctx, c.descriptor, c.cells, c.samples, engine.NewRng(c.bounds.scope.Engine().Seed(), c.bounds.scope.Stream("centroids"), 0, 0, 0))
 	if err != nil {
 		return err
 	}
@@ -73,8 +73,7 @@ func (c *cvt) Init(ctx context.Context, start []float32) error {
 const lloydIterations = 30
 
 // centroids are k points [k, b] of a centroidal Voronoi tessellation of the unit box, by the method of S. Lloyd on random samples (algorithm 1).
-func centroids(ctx context.Context, b, k, samples int, seed uint32) ([]float32, error) {
-	rng := engine.NewRng(seed, engine.Stream("ec/centroids"), 0, 0, 0)
+func centroids(ctx context.Context, b, k, samples int, rng *engine.Rng) ([]float32, error) {
 	points := make([]float32, samples*b)
 	for i := range points {
 		points[i] = rng.Uniform()

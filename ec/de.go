@@ -106,9 +106,6 @@ func (d *de) Init(ctx context.Context, start []float32) error {
 	return err
 }
 
-// Constants implements Strategy.
-func (d *de) Constants(ctx context.Context) error { return d.constants(ctx) }
-
 // Ask implements Strategy: mutation and crossover.
 func (d *de) Ask(r *engine.Recorder) {
 	engine.Rank(r, d.fitness, d.rank)
@@ -116,13 +113,13 @@ func (d *de) Ask(r *engine.Recorder) {
 	size, members, row := r.Workgroup(), d.space.Members, d.space.Row()
 	choose := deChooseKernel{
 		Order: d.order.Range(), Weight: d.weight.Range(), Rate: d.rate.Range(), Clock: d.clock.Tensor().Range(), Index: d.index.Range(),
-		Scale: d.scale.Range(), Seed: r.Engine().Seed(), Stream: engine.Stream("ec/de/choose"), Dim: uint32(d.space.Dim), Population: uint32(d.size),
+		Scale: d.scale.Range(), Seed: r.Engine().Seed(), Stream: d.scope.Stream("de/choose"), Dim: uint32(d.space.Dim), Population: uint32(d.size),
 		Differences: uint32(d.cfg.Differences), Base: uint32(d.cfg.Base), LocalSizeX: size,
 	}
 	trial := deTrialKernel{
 		Population: d.rows.Range(), Index: d.index.Range(),
 		Scale: d.scale.Range(), Fitness: d.fitness.Range(), Clock: d.clock.Tensor().Range(), Trial: d.trial.Range(), Low: d.low.Range(),
-		High: d.high.Range(), Seed: r.Engine().Seed(), Stream: engine.Stream("ec/de/crossover"), Dim: uint32(d.space.Dim),
+		High: d.high.Range(), Seed: r.Engine().Seed(), Stream: d.scope.Stream("de/crossover"), Dim: uint32(d.space.Dim),
 		Size: uint32(d.size), Differences: uint32(d.cfg.Differences), Bounded: d.space.Bounded(),
 	}
 	if h := d.history; h != nil {

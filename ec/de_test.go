@@ -77,8 +77,8 @@ func generationsOfDE(t *testing.T, eng *engine.Engine, algo Algorithm, space Spa
 	tr := newTrial(t, eng, algo, space, start)
 	d := tr.strategy.(*de)
 	c, n := d.cfg, d.size
-	read := func(what string) []float32 { return tr.values(tr.state.Lookup(algo.Name() + "/" + what)) }
-	rows := func(what string) [][][]float32 { return tr.rows(tr.state.Lookup(algo.Name()+"/"+what), n) }
+	read := func(what string) []float32 { return tr.values(tr.state.Lookup("ec/" + what)) }
+	rows := func(what string) [][][]float32 { return tr.rows(tr.state.Lookup("ec/"+what), n) }
 	checkInitial(tr, rows("population"), start, c.InitialStd)
 	place := make([]int, space.Members) // in SHADE's memory
 	for g := range 6 {

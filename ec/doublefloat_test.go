@@ -42,7 +42,6 @@ func TestDoubleFloatFitness(t *testing.T) {
 			s.addStopMetrics()
 			must(s.Init(ctx))
 			must(s.State().Poison(ctx))
-			must(s.Constants(ctx))
 			must(s.generation.strategy.(*cmaES).mean.Fill(ctx, 3))
 			raw, rest := make([]float32, members*population), make([]float32, members*population)
 			exact := make([]float64, members*population) // what counts

@@ -50,7 +50,7 @@ func newTrial(t testing.TB, eng *engine.Engine, algo Algorithm, space Space, sta
 	tr.clock = engine.NewClock(tr.state)
 	tr.hyper = engine.NewHyper(tr.state, space.Members)
 	var err error
-	tr.generation, err = NewGeneration(tr.state, tr.clock, tr.hyper, algo, space)
+	tr.generation, err = NewGeneration(tr.state, tr.clock, tr.hyper, scoped{algo}, space)
 	tr.must(err)
 	tr.space, tr.strategy, tr.behaved = tr.generation.Space(), tr.generation.Strategy(), tr.generation.Descriptors()
 	tr.formed, tr.fitness = tr.generation.NewCandidates("formed", tr.generation.Population()), tr.generation.NewFitness("evaluated")
@@ -59,7 +59,6 @@ func newTrial(t testing.TB, eng *engine.Engine, algo Algorithm, space Space, sta
 	tr.must(tr.state.Poison(ctx))
 	tr.must(tr.hyper.Init(ctx))
 	tr.must(tr.generation.Init(ctx, start))
-	tr.must(tr.generation.Constants(ctx))
 	tr.ask, err = eng.Record("ask", func(r *engine.Recorder) {
 		tr.generation.Ask(r)
 		tr.generation.Candidates(r, Pick{}, tr.formed)
@@ -77,6 +76,14 @@ func newTrial(t testing.TB, eng *engine.Engine, algo Algorithm, space Space, sta
 	})
 	return tr
 }
+
+// scoped is an algorithm whose tensors and random streams have the same names whatever it is: "ec/<name>".
+type scoped struct{ Algorithm }
+
+func (scoped) Name() string { return "ec" }
+
+// scope is that of the trial's algorithm.
+func (tr *trial) scope() *engine.State { return tr.state.Sub("ec") }
 
 func (tr *trial) must(err error) {
 	tr.t.Helper()

@@ -164,7 +164,6 @@ func TestResume(t *testing.T) {
 			rest.must(err)
 			rest.must(rest.state.Load(t.Context(), saved))
 			rest.must(rest.state.Poison(t.Context()))
-			rest.must(rest.strategy.Constants(t.Context()))
 			if got := digest(rest); got != half {
 				t.Fatalf("loaded %s; saved %s", got, half)
 			}

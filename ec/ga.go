@@ -58,7 +58,7 @@ func (c GAConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hyper, 
 	b := newBounds(s, space)
 	g := &ga{
 		cfg: c, clock: clock, elites: newPopulation(s, "elites", b, elites, c.InitialStd), survivors: newSurvivors(s, space.Members, elites, c.Population, c.Plus),
-		variation: newVariation(c.VariationConfig, clock, hyper, b), mating: Tournament{Size: c.Tournament, Stream: engine.Stream("ec/mating")},
+		variation: newVariation(s, c.VariationConfig, clock, hyper, b), mating: Tournament{Size: c.Tournament, Stream: s.Stream("mating")},
 		parents: s.Scratch("parents", engine.Uint32, engine.Members(space.Members), candidates((c.Population+1)/2*2)), best: space.Tensor(s, "best"),
 	}
 	g.next = s.Scratch("next", engine.Float32, g.elites.rows.Dims()...)
@@ -78,9 +78,6 @@ func (g *ga) Init(ctx context.Context, start []float32) error {
 	}
 	return g.survivors.fitness.Fill(ctx, notEvaluated)
 }
-
-// Constants implements Strategy.
-func (g *ga) Constants(ctx context.Context) error { return g.elites.constants(ctx) }
 
 // Ask implements Strategy: parents are chosen.
 func (g *ga) Ask(r *engine.Recorder) {

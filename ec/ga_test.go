@@ -38,12 +38,12 @@ func generationsOfGA(t *testing.T, eng *engine.Engine, c GAConfig, space Space) 
 	start := starts(space)
 	tr := newTrial(t, eng, c, space, start)
 	elites := tr.strategy.(*ga).elites.size
-	own := tr.state.Lookup("ga/elites")
+	own := tr.state.Lookup("ec/elites")
 	checkInitial(tr, tr.rows(own, elites), start, c.InitialStd)
 	for g := range 4 {
-		before, fitness := tr.rows(own, elites), tr.values(tr.state.Lookup("ga/fitness"))
+		before, fitness := tr.rows(own, elites), tr.values(tr.state.Lookup("ec/fitness"))
 		children, told := tr.step(rough(eng, g))
-		after, next := tr.rows(own, elites), tr.values(tr.state.Lookup("ga/fitness"))
+		after, next := tr.rows(own, elites), tr.values(tr.state.Lookup("ec/fitness"))
 		for m, x := range tr.solution() {
 			if !slices.Equal(x, after[m][0]) {
 				t.Fatalf("generation %d, member %d: the solution is %v; want the best parent, %v", g, m, x, after[m][0])
@@ -105,7 +105,7 @@ func TestNearBounds(t *testing.T) {
 			w := words(eng, "near", uint32(i), 0, 0, 0)
 			parents[i] = float32(math.Pow(10, -8*unit(w[0])))
 		}
-		tr.must(tr.state.Lookup("ga/elites").WriteFloat32(t.Context(), parents))
+		tr.must(tr.state.Lookup("ec/elites").WriteFloat32(t.Context(), parents))
 		chosen := func(child int) []float64 {
 			return wide(parents[tournamentOf(eng, "ec/mating", 0, child, 1, elites, 1)*space.Dim:][:space.Dim])
 		}

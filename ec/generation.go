@@ -100,11 +100,6 @@ func (g *Generation) Init(ctx context.Context, start []float32) error {
 	return err
 }
 
-// Constants writes what is neither saved nor changes.
-func (g *Generation) Constants(ctx context.Context) error {
-	return errors.Join(g.strategy.Constants(ctx), g.repair.constants(ctx))
-}
-
 // Ask records what candidates are formed from, once a generation.
 func (g *Generation) Ask(r *engine.Recorder) { g.strategy.Ask(r) }
 

@@ -59,15 +59,16 @@ func (c LMMAESConfig) New(s *engine.State, clock engine.Clock, _ *engine.Hyper, 
 	}
 	m, vectors, p := engine.Members(space.Members), engine.Axis("vector", c.Vectors), candidates(c.Population)
 	es := &lmMAES{
-		cfg: c, space: space, clock: clock, noise: NewNoise(clock, space, c.Population, false),
+		cfg: c, space: space, clock: clock, noise: NewNoise(s, clock, space, c.Population, false),
 		mean: space.Tensor(s, "mean"), memory: s.Tensor("memory", engine.Float32, m, vectors, engine.Axis("parameter", space.Row())),
 		path: space.Tensor(s, "path_sigma"), sigma: s.Tensor("sigma", engine.Float32, m),
-		rates: s.Scratch("rates", engine.Float32, vectors, engine.Axis("rate", 4)), utilities: s.Scratch("utilities", engine.Float32, p),
 		weights: s.Scratch("weights", engine.Float32, m, p), projection: s.Scratch("projection", engine.Float32, m, p, vectors),
 		gram: s.Scratch("gram", engine.Float32, m, vectors, engine.Axis("other", c.Vectors)), shares: s.Scratch("shares", engine.Float32, m, p, engine.Axis("share", c.Vectors+1)),
 		factors: s.Scratch("factors", engine.Float32, m, engine.Axis("share", c.Vectors+1)),
 	}
-	es.mass = selectionMass(es.weightsByRank())
+	weights := es.weightsByRank()
+	es.utilities, es.mass = rankWeights(s, weights), selectionMass(weights)
+	es.rates = engine.Constant(s, "rates", es.ratesByVector, vectors, engine.Axis("rate", 4))
 	es.sums = es.noise.Sums(s, "sums")
 	return es, s.Err()
 }
@@ -78,23 +79,24 @@ func (es *lmMAES) weightsByRank() []float32 {
 	return logWeights(es.cfg.Population, parents, float64(parents)+0.5)
 }
 
-func (es *lmMAES) Population() int          { return es.cfg.Population }
-func (es *lmMAES) Solution() *engine.Tensor { return es.mean }
-
-// Init implements Strategy: path and memory are zero.
-func (es *lmMAES) Init(ctx context.Context, start []float32) error {
-	return errors.Join(es.sigma.Fill(ctx, float32(es.cfg.InitStd)), es.path.Fill(ctx, 0), es.memory.Fill(ctx, 0), es.mean.WriteFloat32(ctx, es.space.Pad(start)))
-}
-
-// Constants implements Strategy: c_d = 1/(1.5^j dim) and c_c = P/(4^j dim), j = 0 to the number of vectors.
-func (es *lmMAES) Constants(ctx context.Context) error {
+// ratesByVector are c_d = 1/(1.5^j dim), 1 − c_c and √(μ_eff c_c (2 − c_c)), c_c = P/(4^j dim), j = 0 to the number of vectors; four
+// numbers each.
+func (es *lmMAES) ratesByVector() []float32 {
 	n, rates := float64(es.space.Dim), make([]float32, 4*es.cfg.Vectors)
 	for j := range es.cfg.Vectors {
 		c := min(1, float64(es.cfg.Population)/(math.Pow(4, float64(j))*n))
 		rates[4*j], rates[4*j+1] = float32(1/(math.Pow(1.5, float64(j))*n)), float32(1-c)
 		rates[4*j+2] = float32(math.Sqrt(es.mass * c * (2 - c)))
 	}
-	return errors.Join(es.utilities.WriteFloat32(ctx, es.weightsByRank()), es.rates.WriteFloat32(ctx, rates))
+	return rates
+}
+
+func (es *lmMAES) Population() int          { return es.cfg.Population }
+func (es *lmMAES) Solution() *engine.Tensor { return es.mean }
+
+// Init implements Strategy: path and memory are zero.
+func (es *lmMAES) Init(ctx context.Context, start []float32) error {
+	return errors.Join(es.sigma.Fill(ctx, float32(es.cfg.InitStd)), es.path.Fill(ctx, 0), es.memory.Fill(ctx, 0), es.mean.WriteFloat32(ctx, es.space.Pad(start)))
 }
 
 // Ask implements Strategy: the shares that candidates have of the noise and of the memory's vectors.

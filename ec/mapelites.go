@@ -75,7 +75,7 @@ func (c MAPElitesConfig) New(s *engine.State, clock engine.Clock, hyper *engine.
 		grid[2*b+i] = float32(n)
 	}
 	a := newArchive(c.ArchiveConfig, s, clock, hyper, space, total)
-	a.grid, a.values = s.Scratch("grid", engine.Float32, engine.Axis("number", len(grid))), grid
+	a.grid = engine.Constant(s, "grid", func() []float32 { return grid }, engine.Axis("number", len(grid)))
 	return a, s.Err()
 }
 
@@ -93,8 +93,7 @@ type archive struct {
 	clock      engine.Clock
 	bounds     *bounds
 	cells      int            // K
-	grid       *engine.Tensor // [3, B]: low, high, cells; then centroids [K, B] between 0 and 1
-	values     []float32      // of the grid, which is a constant; nil: it is state
+	grid       *engine.Tensor // a constant; [3, B]: low, high, cells; or saved, then centroids [K, B] between 0 and 1
 	centroids  bool
 	rows       *engine.Tensor // [M, K, row]
 	fitness    *engine.Tensor // [M, K]: NaN: the cell is empty
@@ -122,7 +121,7 @@ func newArchive(c ArchiveConfig, s *engine.State, clock engine.Clock, hyper *eng
 		rows: s.Tensor("elites", engine.Float32, m, k, row), fitness: s.Tensor("fitness", engine.Float32, m, k),
 		behaviour: s.Tensor("descriptor", engine.Float32, m, k, engine.Axis("descriptor", len(space.DescriptorLow))),
 		occupied:  s.Tensor("occupied", engine.Uint32, m, k), held: s.Tensor("held", engine.Uint32, m), start: space.Tensor(s, "start"),
-		mating: Tournament{Size: 1, Stream: engine.Stream("ec/mating")}, variation: newVariation(c.VariationConfig, clock, hyper, b),
+		mating: Tournament{Size: 1, Stream: s.Stream("mating")}, variation: newVariation(s, c.VariationConfig, clock, hyper, b),
 		parents:   s.Scratch("parents", engine.Uint32, m, candidates((c.Population+1)/2*2)),
 		offspring: s.Scratch("offspring", engine.Float32, m, p, row), cell: s.Scratch("cell", engine.Uint32, m, p), entered: s.Scratch("entered", engine.Uint32, m, p),
 		best: space.Tensor(s, "best"), summary: s.Scratch("summary", engine.Float32, engine.Axis("summary", 3), m),
@@ -135,16 +134,7 @@ func (a *archive) Solution() *engine.Tensor { return a.best }
 // Init implements Strategy: all cells are empty.
 func (a *archive) Init(ctx context.Context, start []float32) error {
 	rows := a.bounds.space.Pad(start)
-	return errors.Join(a.start.WriteFloat32(ctx, rows), a.best.WriteFloat32(ctx, rows), a.fitness.Fill(ctx, notEvaluated), a.Constants(ctx))
-}
-
-// Constants implements Strategy.
-func (a *archive) Constants(ctx context.Context) error {
-	err := a.bounds.constants(ctx)
-	if a.values != nil {
-		err = errors.Join(err, a.grid.WriteFloat32(ctx, a.values))
-	}
-	return err
+	return errors.Join(a.start.WriteFloat32(ctx, rows), a.best.WriteFloat32(ctx, rows), a.fitness.Fill(ctx, notEvaluated))
 }
 
 // Ask implements Strategy: offspring of elites or, while there are none, first candidates.

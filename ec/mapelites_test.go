@@ -149,7 +149,7 @@ func generationsOfElites(t *testing.T, eng *engine.Engine, algo Algorithm, space
 
 func centroidsOf(t *testing.T, b, k, samples int, seed uint32) []float32 {
 	t.Helper()
-	centers, err := centroids(t.Context(), b, k, samples, seed)
+	centers, err := centroids(t.Context(), b, k, samples, engine.NewRng(seed, engine.Stream("ec/centroids"), 0, 0, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,7 +226,7 @@ func TestNearestOf(t *testing.T) {
 func TestCentroidsCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := centroids(ctx, 2, 16384, 262144, 1); !errors.Is(err, context.Canceled) {
+	if _, err := centroids(ctx, 2, 16384, 262144, engine.NewRng(1, 0, 0, 0, 0)); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v; want that it was cancelled", err)
 	}
 }

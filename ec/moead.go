@@ -76,17 +76,17 @@ func (c MOEADConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hype
 	objective := engine.Axis("objective", space.Objectives)
 	d := &moead{
 		cfg: c, clock: clock, weights: weights, near: near, readers: readers(near),
-		stored: newPopulation(s, "population", b, size, c.InitialStd), variation: newVariation(c.VariationConfig, clock, hyper, b),
+		stored: newPopulation(s, "population", b, size, c.InitialStd), variation: newVariation(s, c.VariationConfig, clock, hyper, b),
 		objectives: s.Tensor("objectives", engine.Float32, m, candidates(size), objective),
 		ideal:      s.Tensor("ideal", engine.Float32, m, objective),
 		parents:    s.Scratch("parents", engine.Uint32, m, candidates(2*size)),
 		order:      s.Scratch("order", engine.Uint32, m, candidates(size)),
-		weight:     s.Scratch("weights", engine.Float32, candidates(size), engine.Axis("objective", (space.Objectives+3)/4*4)),
-		neighbor:   s.Scratch("neighbors", engine.Uint32, candidates(size), engine.Axis("neighbor", len(near[0]))),
+		weight:     engine.Constant(s, "weights", func() []float32 { return pad4(weights) }, candidates(size), engine.Axis("objective", (space.Objectives+3)/4*4)),
+		neighbor:   engine.Constant(s, "neighbors", func() []uint32 { return concatenate(near) }, candidates(size), engine.Axis("neighbor", len(near[0]))),
 	}
 	d.variation.beginAsIs, d.variation.oneChild = true, true
 	d.next = s.Scratch("next", engine.Float32, d.stored.rows.Dims()...)
-	d.reader = s.Scratch("readers", engine.Uint32, engine.Axis("entry", len(d.readers)))
+	d.reader = engine.Constant(s, "readers", func() []uint32 { return d.readers }, engine.Axis("entry", len(d.readers)))
 	return d, s.Err()
 }
 
@@ -147,6 +147,16 @@ func readers(near [][]int) []uint32 {
 	return out
 }
 
+// concatenate puts lists behind each other.
+func concatenate(lists [][]int) (all []uint32) {
+	for _, list := range lists {
+		for _, i := range list {
+			all = append(all, uint32(i))
+		}
+	}
+	return all
+}
+
 func (d *moead) Population() int            { return d.stored.size }
 func (d *moead) Solution() *engine.Tensor   { return d.stored.rows }
 func (d *moead) Objectives() *engine.Tensor { return d.objectives }
@@ -156,22 +166,11 @@ func (d *moead) Init(ctx context.Context, start []float32) error {
 	return errors.Join(d.stored.init(ctx, start), d.objectives.Fill(ctx, -math.MaxFloat32), d.ideal.Fill(ctx, -math.MaxFloat32))
 }
 
-// Constants implements Strategy.
-func (d *moead) Constants(ctx context.Context) error {
-	var near []uint32
-	for _, list := range d.near {
-		for _, j := range list {
-			near = append(near, uint32(j))
-		}
-	}
-	return errors.Join(d.stored.constants(ctx), d.weight.WriteFloat32(ctx, pad4(d.weights)), d.neighbor.WriteUint32(ctx, near), d.reader.WriteUint32(ctx, d.readers))
-}
-
 // Ask implements Strategy: two parents of every child, from its subproblem's neighbours (step 2.1).
 func (d *moead) Ask(r *engine.Recorder) {
 	size, n := r.Workgroup(), uint32(d.stored.size)
 	r.Dispatch(moeadMateKernel{
-		Neighbor: d.neighbor.Range(), Clock: d.clock.Tensor().Range(), Parent: d.parents.Range(), Seed: r.Engine().Seed(), Stream: engine.Stream("ec/mating"),
+		Neighbor: d.neighbor.Range(), Clock: d.clock.Tensor().Range(), Parent: d.parents.Range(), Seed: r.Engine().Seed(), Stream: d.stored.scope.Stream("mating"),
 		Population: n, Neighbors: uint32(len(d.near[0])), LocalSizeX: size,
 	}.call((n+size-1)/size, uint32(d.stored.space.Members), 1))
 }

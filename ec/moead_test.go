@@ -74,7 +74,7 @@ func TestMOEAD(t *testing.T) {
 			slices.SortStableFunc(near[i], func(a, b int) int { return cmp.Compare(far(a), far(b)) })
 			near[i] = near[i][:min(n, c.Neighbors)]
 		}
-		own, objectives := tr.state.Lookup("moead/population"), tr.state.Lookup("moead/objectives")
+		own, objectives := tr.state.Lookup("ec/population"), tr.state.Lookup("ec/objectives")
 		checkInitial(tr, tr.rows(own, n), start, 1)
 		ideals := make([][]float64, space.Members)
 		worst := 0.0

@@ -1,7 +1,6 @@
 package ec
 
 import (
-	"context"
 	"fmt"
 	"math"
 
@@ -20,18 +19,26 @@ type Noise struct {
 	table      *engine.Tensor // [numbers]; nil: none
 }
 
-// NewNoise makes the noise of a population. Where it is mirrored, candidate 2 q + 1 has the noise of candidate 2 q with the opposite sign.
-func NewNoise(clock engine.Clock, space Space, population int, mirrored bool) *Noise {
-	return &Noise{space: space, clock: clock, stream: engine.Stream("ec/noise"), population: population, mirrored: mirrored}
+// NewNoise makes the noise of a population, from the stream "noise" of s. Where it is mirrored, candidate 2 q + 1 has the noise of candidate 2 q with the opposite sign.
+func NewNoise(s *engine.State, clock engine.Clock, space Space, population int, mirrored bool) *Noise {
+	return &Noise{space: space, clock: clock, stream: s.Stream("noise"), population: population, mirrored: mirrored}
 }
 
 // UseTable reads the noise from a table of so many numbers, drawn once and shared by all members, instead of drawing each
-// (T. Salimans et al., 2017, section 2.1). The table is a constant: Constants fills it.
+// (T. Salimans et al., 2017, section 2.1).
 func (n *Noise) UseTable(s *engine.State, numbers int) error {
 	if err := checkTable(numbers, n.space); err != nil {
 		return err
 	}
-	n.table = s.Scratch("noise_table", engine.Float32, engine.Axis("number", numbers/4*4))
+	fours, seed, stream := numbers/4, s.Engine().Seed(), s.Stream("noise_table")
+	n.table = engine.Constant(s, "noise_table", func() []float32 {
+		values := make([]float32, 4*fours)
+		for i := range fours {
+			z := normals(engine.Philox([2]uint32{seed, stream}, [4]uint32{uint32(i), 0, 0, 0}))
+			copy(values[4*i:], z[:])
+		}
+		return values
+	}, engine.Axis("number", 4*fours))
 	return s.Err()
 }
 
@@ -40,19 +47,6 @@ func checkTable(numbers int, space Space) error {
 		return fmt.Errorf("ec: a noise table of %d numbers for candidates of %d; want at least %d", numbers, space.Dim, least)
 	}
 	return nil
-}
-
-// Constants fills the table, if there is one.
-func (n *Noise) Constants(ctx context.Context, seed uint32) error {
-	if n.table == nil {
-		return nil
-	}
-	values := make([]float32, n.table.Len())
-	for i := range len(values) / 4 {
-		z := normals(engine.Philox([2]uint32{seed, engine.Stream("ec/noise_table")}, [4]uint32{uint32(i), 0, 0, 0}))
-		copy(values[4*i:], z[:])
-	}
-	return n.table.WriteFloat32(ctx, values)
 }
 
 // Candidates records forming mean + deviation · noise into [M · count, row]. mean is [M, row], deviation [M] or [M, row].

@@ -31,7 +31,7 @@ func TestNoise(t *testing.T) {
 			s := eng.NewState()
 			defer s.Close()
 			clock := engine.NewClock(s)
-			n := NewNoise(clock, space, c.population, c.mirrored)
+			n := NewNoise(s, clock, space, c.population, c.mirrored)
 			if c.table > 0 {
 				if err := n.UseTable(s, c.table); err != nil {
 					t.Fatal(err)
@@ -58,7 +58,6 @@ func TestNoise(t *testing.T) {
 			}
 			must(s.Zero(t.Context()))
 			must(s.Poison(t.Context()))
-			must(n.Constants(t.Context(), eng.Seed()))
 			dice := rand.New(rand.NewPCG(uint64(c.dim), uint64(c.population)))
 			fill := func(tensor *engine.Tensor, floor float64) []float32 {
 				values := make([]float32, tensor.Len())
@@ -182,7 +181,7 @@ func fromTable(table []float32, seed uint32, mirrored bool, space Space, member,
 		}
 		candidate /= 2
 	}
-	word := engine.Philox([2]uint32{seed, engine.Stream("ec/noise")}, [4]uint32{uint32(member), uint32(candidate), uint32(generation), 0})[0]
+	word := engine.Philox([2]uint32{seed, engine.Stream("noise")}, [4]uint32{uint32(member), uint32(candidate), uint32(generation), 0})[0]
 	places := (len(table)-space.Row())/4 + 1
 	at := 4 * (int(word) % places)
 	out := make([]float64, space.Dim)
@@ -207,11 +206,12 @@ func checkNormal(t *testing.T, values []float32) {
 // TestSplits: enough of them that no invocation sums more than a software driver lets it.
 func TestSplits(t *testing.T) {
 	dev := open(t)
+	eng := engine.New(dev)
 	for _, c := range []struct {
 		members, dim, population int
 		mirrored                 bool
 	}{{1, 1, 1, false}, {1, 5, 1 << 20, false}, {3, 5, 1 << 20, true}, {1, 1 << 20, 1 << 17, true}, {64, 1000, 40000, false}} {
-		n := NewNoise(engine.Clock{}, Space{Members: c.members, Dim: c.dim}, c.population, c.mirrored)
+		n := NewNoise(eng.NewState(), engine.Clock{}, Space{Members: c.members, Dim: c.dim}, c.population, c.mirrored)
 		splits := n.Splits(dev)
 		pairs := c.population
 		if c.mirrored {

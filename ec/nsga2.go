@@ -37,7 +37,7 @@ func (c NSGA2Config) New(s *engine.State, clock engine.Clock, hyper *engine.Hype
 	if err := config.Check(c); err != nil {
 		return nil, err
 	}
-	base, err := newElitist(s, clock, hyper, space, c.Population, Tournament{Size: c.Tournament, Stream: engine.Stream("ec/mating"), Shuffled: true}, c.InitialStd, c.VariationConfig, c.Twins)
+	base, err := newElitist(s, clock, hyper, space, c.Population, Tournament{Size: c.Tournament, Stream: s.Stream("mating"), Shuffled: true}, c.InitialStd, c.VariationConfig, c.Twins)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func newElitist(s *engine.State, clock engine.Clock, hyper *engine.Hyper, space 
 	both.twins = twins
 	m, b := engine.Members(space.Members), newBounds(s, space)
 	e := &elitist{
-		clock: clock, stored: newPopulation(s, "population", b, size, std), merged: both, variation: newVariation(variation, clock, hyper, b), mating: mating,
+		clock: clock, stored: newPopulation(s, "population", b, size, std), merged: both, variation: newVariation(s, variation, clock, hyper, b), mating: mating,
 		objectives: s.Tensor("objectives", engine.Float32, m, candidates(size), engine.Axis("objective", space.Objectives)),
 		parents:    s.Scratch("parents", engine.Uint32, m, candidates((size+1)/2*2)),
 	}
@@ -92,9 +92,6 @@ func (e *elitist) Objectives() *engine.Tensor { return e.objectives }
 func (e *elitist) Init(ctx context.Context, start []float32) error {
 	return errors.Join(e.stored.init(ctx, start), e.objectives.Fill(ctx, -math.MaxFloat32))
 }
-
-// Constants implements Strategy.
-func (e *elitist) Constants(ctx context.Context) error { return e.stored.constants(ctx) }
 
 // Ask implements Strategy: parents are chosen.
 func (e *elitist) Ask(r *engine.Recorder) {

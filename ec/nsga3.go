@@ -40,7 +40,7 @@ func (c NSGA3Config) New(s *engine.State, clock engine.Clock, hyper *engine.Hype
 		return nil, err
 	}
 	// Parents are chosen at random (section IV.F).
-	base, err := newElitist(s, clock, hyper, space, c.Population, Tournament{Size: 1, Stream: engine.Stream("ec/mating"), Shuffled: true}, c.InitialStd, c.VariationConfig, c.Twins)
+	base, err := newElitist(s, clock, hyper, space, c.Population, Tournament{Size: 1, Stream: s.Stream("mating"), Shuffled: true}, c.InitialStd, c.VariationConfig, c.Twins)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func (c NSGA3Config) New(s *engine.State, clock engine.Clock, hyper *engine.Hype
 		ideal:   s.Tensor("ideal", engine.Float32, m, objective),
 		worst:   s.Tensor("worst", engine.Float32, m, objective),
 		extreme: s.Tensor("extreme", engine.Float32, m, engine.Axis("axis", k), objective),
-		lines:   s.Scratch("lines", engine.Float32, engine.Axis("line", len(points)), engine.Axis("objective", 4*fours)),
+		lines:   engine.Constant(s, "lines", func() []float32 { return pad4(points) }, engine.Axis("line", len(points)), engine.Axis("objective", 4*fours)),
 		origin:  s.Scratch("origin", engine.Float32, m, engine.Axis("objective", 4*fours)),
 		inverse: s.Scratch("inverse_range", engine.Float32, m, engine.Axis("objective", 4*fours)),
 		niche:   s.Scratch("niche", engine.Uint32, base.merged.key.Dims()...),
@@ -90,11 +90,6 @@ func (n *nsga3) Init(ctx context.Context, start []float32) error {
 	)
 }
 
-// Constants implements Strategy.
-func (n *nsga3) Constants(ctx context.Context) error {
-	return errors.Join(n.elitist.Constants(ctx), n.lines.WriteFloat32(ctx, pad4(n.points)))
-}
-
 // Tell implements Strategy: the best fronts of parents and offspring; of the front that does not fit as a whole those on reference lines that few others
 // are near to (algorithms 1 to 4).
 func (n *nsga3) Tell(r *engine.Recorder, told Told) {
@@ -109,11 +104,11 @@ func (n *nsga3) Tell(r *engine.Recorder, told Told) {
 	r.Dispatch(nsga3AssociateKernel{
 		Merged: c.objectives.Range(), Front: c.front.Range(), Divided: c.divided.Range(), Inverse: n.inverse.Range(),
 		Origin: n.origin.Range(), Lines: n.lines.Range(), Clock: n.clock.Tensor().Range(), Niche: n.niche.Range(),
-		Seed: r.Engine().Seed(), Stream: engine.Stream("ec/niche"), Candidates: uint32(c.size()), References: uint32(len(n.points)), Fours: c.fours(), LocalSizeX: size,
+		Seed: r.Engine().Seed(), Stream: n.stored.scope.Stream("niche"), Candidates: uint32(c.size()), References: uint32(len(n.points)), Fours: c.fours(), LocalSizeX: size,
 	}.call(groups, members, 1))
 	r.Dispatch(nsga3NicheKernel{
 		Front: c.front.Range(), Niche: n.niche.Range(), Clock: n.clock.Tensor().Range(), Key: c.key.Range(),
-		Seed: r.Engine().Seed(), Stream: engine.Stream("ec/niche_turn"), Candidates: uint32(c.size()), LocalSizeX: size,
+		Seed: r.Engine().Seed(), Stream: n.stored.scope.Stream("niche_turn"), Candidates: uint32(c.size()), LocalSizeX: size,
 	}.call(groups, members, 1))
 	n.survive(r)
 }

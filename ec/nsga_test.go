@@ -26,7 +26,7 @@ func severalTrial(t *testing.T, eng *engine.Engine, algo Algorithm, variation Va
 	start := starts(space)
 	tr := newTrial(t, eng, algo, space, start)
 	n, k := tr.strategy.Population(), space.Objectives
-	own, objectives := tr.state.Lookup(algo.Name()+"/population"), tr.state.Lookup(algo.Name()+"/objectives")
+	own, objectives := tr.state.Lookup("ec/population"), tr.state.Lookup("ec/objectives")
 	checkInitial(tr, tr.rows(own, n), start, 1)
 	for g, name := range []string{"random", "ties", "not finite", "nothing finite", "random", "front"} {
 		before, fitness := tr.rows(own, n), tr.values(objectives)

@@ -53,7 +53,6 @@ type openES struct {
 	optimizer *optim.Optimizer
 	weights   *engine.Tensor // [M, P]
 	gradient  *engine.Tensor // [splits, M, row]
-	seed      uint32
 }
 
 // Name implements Algorithm.
@@ -67,7 +66,7 @@ func (c OpenESConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hyp
 	rule := optim.Default(c.Optimizer)
 	rule.WeightDecay = c.WeightDecay
 	es := &openES{
-		cfg: c, space: space, seed: s.Engine().Seed(), noise: NewNoise(clock, space, c.Population, c.Mirrored), std: hyper.Add("noise_std", c.NoiseStd),
+		cfg: c, space: space, noise: NewNoise(s, clock, space, c.Population, c.Mirrored), std: hyper.Add("noise_std", c.NoiseStd),
 		optimizer: optim.New(s, rule, hyper.Add("learning_rate", c.LearningRate), space.Row()),
 		weights:   s.Scratch("weights", engine.Float32, engine.Members(space.Members), candidates(c.Population)),
 	}
@@ -87,9 +86,6 @@ func (es *openES) Solution() *engine.Tensor { return es.optimizer.Params() }
 func (es *openES) Init(ctx context.Context, start []float32) error {
 	return es.optimizer.Params().WriteFloat32(ctx, es.space.Pad(start))
 }
-
-// Constants implements Strategy.
-func (es *openES) Constants(ctx context.Context) error { return es.noise.Constants(ctx, es.seed) }
 
 // Ask implements Strategy: candidates are formed from the mean alone.
 func (es *openES) Ask(*engine.Recorder) {}

@@ -51,7 +51,7 @@ func TestPeers(t *testing.T) {
 				for name, values := range want {
 					tensor := tr.strategy.Solution()
 					if name != "mean" {
-						tensor = tr.state.Lookup(c.Name + "/" + name)
+						tensor = tr.state.Lookup("ec/" + name)
 					}
 					if tensor == nil {
 						t.Fatalf("there is no tensor %q", name)

@@ -52,7 +52,7 @@ func (c PGPEConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hyper
 	if err := config.Check(c); err != nil {
 		return nil, err
 	}
-	p := &pgpe{cfg: c, space: space, noise: NewNoise(clock, space, c.Population, true), deviation: space.Tensor(s, "deviation")}
+	p := &pgpe{cfg: c, space: space, noise: NewNoise(s, clock, space, c.Population, true), deviation: space.Tensor(s, "deviation")}
 	p.optimizer = optim.New(s, optim.Default(c.Optimizer), hyper.Add("learning_rate", c.LearningRate), space.Row())
 	p.rate, p.change = hyper.Add("deviation_rate", c.DeviationRate), hyper.Add("max_change", c.MaxChange)
 	p.weights = s.Scratch("weights", engine.Float32, engine.Members(space.Members), candidates(c.Population))
@@ -61,9 +61,8 @@ func (c PGPEConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hyper
 	return p, s.Err()
 }
 
-func (p *pgpe) Population() int                 { return p.cfg.Population }
-func (p *pgpe) Solution() *engine.Tensor        { return p.optimizer.Params() }
-func (p *pgpe) Constants(context.Context) error { return nil }
+func (p *pgpe) Population() int          { return p.cfg.Population }
+func (p *pgpe) Solution() *engine.Tensor { return p.optimizer.Params() }
 
 // Init implements Strategy.
 func (p *pgpe) Init(ctx context.Context, start []float32) error {

@@ -9,32 +9,28 @@ import (
 
 // bounds are a space's on the device: constants [row].
 type bounds struct {
-	eng       *engine.Engine
+	scope     *engine.State // of the algorithm that they belong to
 	space     Space
 	low, high *engine.Tensor // [row]; zeros where there are none
 }
 
 func newBounds(s *engine.State, space Space) *bounds {
 	row := engine.Axis("parameter", space.Row())
-	return &bounds{eng: s.Engine(), space: space, low: s.Scratch("low", engine.Float32, row), high: s.Scratch("high", engine.Float32, row)}
-}
-
-// constants writes them.
-func (b *bounds) constants(ctx context.Context) error {
-	low, high := make([]float32, b.space.Row()), make([]float32, b.space.Row())
-	copy(low, b.space.Low)
-	copy(high, b.space.High)
-	if err := b.low.WriteFloat32(ctx, low); err != nil {
-		return err
+	padded := func(bound []float32) func() []float32 {
+		return func() []float32 {
+			values := make([]float32, space.Row())
+			copy(values, bound)
+			return values
+		}
 	}
-	return b.high.WriteFloat32(ctx, high)
+	return &bounds{
+		scope: s, space: space,
+		low: engine.Constant(s, "low", padded(space.Low), row), high: engine.Constant(s, "high", padded(space.High), row),
+	}
 }
 
 // notEvaluated is the fitness of stored candidates that have none yet.
 var notEvaluated = float32(math.NaN())
-
-// initialStream is what first populations are drawn from.
-var initialStream = engine.Stream("ec/initial")
 
 // population is stored candidates [M, N, row], for algorithms whose state they are.
 type population struct {
@@ -61,10 +57,7 @@ func (p *population) init(ctx context.Context, start []float32) error {
 	if err := p.start.WriteFloat32(ctx, p.space.Pad(start)); err != nil {
 		return err
 	}
-	if err := p.constants(ctx); err != nil {
-		return err
-	}
-	program, err := p.eng.Record("initial population", func(r *engine.Recorder) { recordInitial(r, p.bounds, p.start, p.std, nil, p.rows) })
+	program, err := p.scope.Engine().Record("initial population", func(r *engine.Recorder) { recordInitial(r, p.bounds, p.start, p.std, nil, p.rows) })
 	if err != nil {
 		return err
 	}
@@ -77,7 +70,7 @@ func recordInitial(r *engine.Recorder, b *bounds, start *engine.Tensor, std floa
 	members, row := b.space.Members, b.space.Row()
 	k := initialKernel{
 		Population: into.Range(), Low: b.low.Range(), High: b.high.Range(),
-		Start: start.Range(), Seed: b.eng.Seed(), InitialStream: initialStream, Dim: uint32(b.space.Dim),
+		Start: start.Range(), Seed: b.scope.Engine().Seed(), InitialStream: b.scope.Stream("initial"), Dim: uint32(b.space.Dim),
 		Count: uint32(into.Len() / row / members), InitialStd: float32(std), Bounded: b.space.Bounded(),
 	}
 	if held != nil {

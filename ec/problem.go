@@ -15,8 +15,8 @@ type Problem interface {
 	Space(members int) Space
 	// Objectives is the number of values that a candidate is evaluated to, K.
 	Objectives() int
-	// Start draws points to begin at, [M, dim].
-	Start(seed uint32, members int) []float32
+	// Start draws points to begin at, [M, dim], from the given stream.
+	Start(seed, stream uint32, members int) []float32
 	// New makes what evaluates populations of so many candidates, its tensors in s.
 	New(ctx context.Context, s *engine.State, clock engine.Clock, members, population int) (Evaluation, error)
 }
@@ -28,9 +28,8 @@ type Evaluation interface {
 	// Steps is the most environment steps that evaluating one candidate takes, and that the clock advances by a generation; 0 where there
 	// is no environment.
 	Steps() (candidate, clock int)
-	// Init begins a search, every saved tensor being zero. Constants writes what is neither saved nor changes.
+	// Init begins a search, every saved tensor being zero.
 	Init(ctx context.Context) error
-	Constants(ctx context.Context) error
 	// Record records evaluating a window of candidates [M · window, row], of which the first of each member has number first:
 	// their fitness goes into [M, P] or, with several objectives, [M, P, K].
 	Record(r *engine.Recorder, candidates *engine.Tensor, first int, fitness *engine.Tensor)

@@ -59,9 +59,6 @@ func (p *pso) Init(ctx context.Context, start []float32) error {
 	return errors.Join(p.stored.init(ctx, start), p.position.init(ctx, start), p.best.WriteFloat32(ctx, p.space.Pad(start)))
 }
 
-// Constants implements Strategy.
-func (p *pso) Constants(ctx context.Context) error { return p.constants(ctx) }
-
 // Ask implements Strategy: particles have moved already.
 func (p *pso) Ask(*engine.Recorder) {}
 
@@ -80,7 +77,7 @@ func (p *pso) Tell(r *engine.Recorder, told Told) {
 	r.Dispatch(psoKernel{
 		Best: p.rows.Range(), SwarmBest: p.best.Range(), Inertia: p.inertia.Range(),
 		Cognitive: p.cognitive.Range(), Social: p.social.Range(), Clock: p.clock.Tensor().Range(), Position: p.position.rows.Range(), Velocity: p.velocity.Range(),
-		Low: p.low.Range(), High: p.high.Range(), Seed: r.Engine().Seed(), Stream: engine.Stream("ec/pso"),
+		Low: p.low.Range(), High: p.high.Range(), Seed: r.Engine().Seed(), Stream: p.scope.Stream("pso"),
 		Dim: uint32(p.space.Dim), Population: uint32(p.size), Bounded: p.space.Bounded(), LocalSizeX: r.WorkgroupFor(count / int(groups)),
 	}.call(groups, uint32(p.space.Members), 1))
 }

@@ -21,14 +21,14 @@ func DefaultRandomSearch() RandomSearchConfig {
 // randomSearch is pure random search (S. H. Brooks, "A Discussion of Random Methods for Seeking Maxima", 1958): all candidates come from one distribution,
 // uniform between the bounds or, where there are none, normal around the start. Its solution is the best of them.
 type randomSearch struct {
-	cfg       RandomSearchConfig
-	space     Space
-	clock     engine.Clock
-	noise     *Noise
-	start     *engine.Tensor // [M, row]
-	best      *engine.Tensor // [M, row]
-	std       *engine.Tensor // [M]
-	low, high *engine.Tensor // [row]; nil: there are no bounds
+	cfg    RandomSearchConfig
+	space  Space
+	clock  engine.Clock
+	noise  *Noise
+	start  *engine.Tensor // [M, row]
+	best   *engine.Tensor // [M, row]
+	std    *engine.Tensor // [M]
+	bounds *bounds        // nil: there are none
 }
 
 // Name implements Algorithm.
@@ -41,10 +41,9 @@ func (c RandomSearchConfig) New(s *engine.State, clock engine.Clock, hyper *engi
 	}
 	rs := &randomSearch{cfg: c, space: space, clock: clock, best: space.Tensor(s, "best")}
 	if space.Bounded() {
-		row := engine.Axis("parameter", space.Row())
-		rs.low, rs.high = s.Scratch("low", engine.Float32, row), s.Scratch("high", engine.Float32, row)
+		rs.bounds = newBounds(s, space)
 	} else {
-		rs.noise, rs.start, rs.std = NewNoise(clock, space, c.Population, false), space.Tensor(s, "start"), hyper.Add("noise_std", c.NoiseStd)
+		rs.noise, rs.start, rs.std = NewNoise(s, clock, space, c.Population, false), space.Tensor(s, "start"), hyper.Add("noise_std", c.NoiseStd)
 	}
 	return rs, s.Err()
 }
@@ -62,32 +61,21 @@ func (rs *randomSearch) Init(ctx context.Context, start []float32) error {
 	return rs.best.WriteFloat32(ctx, rs.space.Pad(start))
 }
 
-// Constants implements Strategy.
-func (rs *randomSearch) Constants(ctx context.Context) error {
-	if rs.low == nil {
-		return nil
-	}
-	padding := make([]float32, rs.space.Row()-rs.space.Dim)
-	if err := rs.low.WriteFloat32(ctx, append(rs.space.Low[:rs.space.Dim:rs.space.Dim], padding...)); err != nil {
-		return err
-	}
-	return rs.high.WriteFloat32(ctx, append(rs.space.High[:rs.space.Dim:rs.space.Dim], padding...))
-}
-
 // Ask implements Strategy: candidates depend on nothing.
 func (rs *randomSearch) Ask(*engine.Recorder) {}
 
 // Candidates implements Strategy.
 func (rs *randomSearch) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
-	if rs.low == nil {
+	if rs.bounds == nil {
 		rs.noise.Candidates(r, rs.start, rs.std, pick, into)
 		return
 	}
 	members, row := rs.space.Members, rs.space.Row()
 	count := into.Len() / row / members
+	low, high := rs.bounds.low.Range(), rs.bounds.high.Range()
 	k := uniformKernel{
-		Low: rs.low.Range(), High: rs.high.Range(), Candidates: into.Range(), Clock: rs.clock.Tensor().Range(),
-		Seed: r.Engine().Seed(), Stream: engine.Stream("ec/uniform"), Row: uint32(row), Count: uint32(count), First: uint32(pick.First),
+		Low: low, High: high, Candidates: into.Range(), Clock: rs.clock.Tensor().Range(),
+		Seed: r.Engine().Seed(), Stream: rs.bounds.scope.Stream("uniform"), Row: uint32(row), Count: uint32(count), First: uint32(pick.First),
 	}
 	if pick.Index != nil {
 		k.Pick = pick.Index.Range()

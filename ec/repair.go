@@ -1,7 +1,6 @@
 package ec
 
 import (
-	"context"
 	"slices"
 
 	"github.com/evorl/evorl/engine"
@@ -15,14 +14,6 @@ func newRepair(s *engine.State, space Space) *repair {
 		return nil
 	}
 	return &repair{newBounds(s, space)}
-}
-
-// constants writes what is neither saved nor changes.
-func (p *repair) constants(ctx context.Context) error {
-	if p == nil {
-		return nil
-	}
-	return p.bounds.constants(ctx)
 }
 
 // record records repairing candidates [.., row].

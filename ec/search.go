@@ -155,13 +155,8 @@ func (s *Search) Init(ctx context.Context) error {
 	if err := s.state.Zero(ctx); err != nil {
 		return err
 	}
-	start := s.problem.Start(s.eng.Seed(), s.space.Members)
-	return errors.Join(s.hyper.Init(ctx), s.evaluation.Init(ctx), s.generation.Init(ctx, start), s.Constants(ctx))
-}
-
-// Constants implements engine.Workflow.
-func (s *Search) Constants(ctx context.Context) error {
-	return errors.Join(s.evaluation.Constants(ctx), s.generation.Constants(ctx))
+	start := s.problem.Start(s.eng.Seed(), s.state.Stream("init"), s.space.Members)
+	return errors.Join(s.hyper.Init(ctx), s.evaluation.Init(ctx), s.generation.Init(ctx, start))
 }
 
 // record records the program of Step, once.

@@ -116,7 +116,7 @@ func TestSearch(t *testing.T) {
 			rest := search(t, dev, algorithm, p, 2)
 			saved, _, err := checkpoint.Latest(dir)
 			if err == nil {
-				err = errors.Join(rest.State().Load(t.Context(), saved), rest.State().Poison(t.Context()), rest.Constants(t.Context()))
+				err = errors.Join(rest.State().Load(t.Context(), saved), rest.State().Poison(t.Context()))
 			}
 			if err != nil {
 				t.Fatal(err)

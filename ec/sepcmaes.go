@@ -70,13 +70,14 @@ func (c SepCMAESConfig) New(s *engine.State, clock engine.Clock, _ *engine.Hyper
 	}
 	m := engine.Members(space.Members)
 	es := &sepCMAES{
-		cfg: c, space: space, clock: clock, noise: NewNoise(clock, space, c.Population, false),
+		cfg: c, space: space, clock: clock, noise: NewNoise(s, clock, space, c.Population, false),
 		mean: space.Tensor(s, "mean"), variance: space.Tensor(s, "variance"), deviation: space.Tensor(s, "deviation"), sigma: s.Tensor("sigma", engine.Float32, m),
-		paths:     [2]*engine.Tensor{space.Tensor(s, "path_sigma"), space.Tensor(s, "path_c")},
-		utilities: s.Scratch("utilities", engine.Float32, candidates(c.Population)), weights: s.Scratch("weights", engine.Float32, m, candidates(c.Population)),
+		paths:   [2]*engine.Tensor{space.Tensor(s, "path_sigma"), space.Tensor(s, "path_c")},
+		weights: s.Scratch("weights", engine.Float32, m, candidates(c.Population)),
 		factors: s.Scratch("factors", engine.Float32, m, engine.Axis("factor", 4)),
 	}
-	es.rates = separable(space.Dim, selectionMass(es.weightsByRank()))
+	weights := es.weightsByRank()
+	es.utilities, es.rates = rankWeights(s, weights), separable(space.Dim, selectionMass(weights))
 	es.first, es.second = es.noise.Sums(s, "first_sums"), es.noise.Sums(s, "second_sums")
 	return es, s.Err()
 }
@@ -97,11 +98,6 @@ func (es *sepCMAES) Init(ctx context.Context, start []float32) error {
 		}
 	}
 	return es.mean.WriteFloat32(ctx, es.space.Pad(start))
-}
-
-// Constants implements Strategy.
-func (es *sepCMAES) Constants(ctx context.Context) error {
-	return es.utilities.WriteFloat32(ctx, es.weightsByRank())
 }
 
 // Ask implements Strategy: candidates are formed from mean and deviations alone.

@@ -61,7 +61,7 @@ func (h *history) init(ctx context.Context) error {
 func (h *history) learn(r *engine.Recorder, d *de) {
 	r.Dispatch(shadeLearnKernel{
 		Verdict: d.verdict.Range(), Gain: d.gain.Range(), Scale: d.scale.Range(), Clock: d.clock.Tensor().Range(), Weight: h.weight.Range(), Rate: h.rate.Range(),
-		State: h.state.Range(), Stored: h.archived.Range(), Slot: h.slot.Range(), Seed: r.Engine().Seed(), Stream: engine.Stream("ec/shade/archive"),
+		State: h.state.Range(), Stored: h.archived.Range(), Slot: h.slot.Range(), Seed: r.Engine().Seed(), Stream: d.scope.Stream("archive"),
 		Population: uint32(d.size), Memory: uint32(h.memory), Workgroup: r.WorkgroupFor(2 * d.size),
 	}.call(uint32(d.space.Members), 1, 1))
 }

@@ -48,9 +48,9 @@ func (c SNESConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hyper
 	if dim := float64(space.Dim); c.DeviationRate == 0 {
 		c.DeviationRate = (3 + math.Log(dim)) / (5 * math.Sqrt(dim))
 	}
-	es := &snes{cfg: c, space: space, noise: NewNoise(clock, space, c.Population, false), mean: space.Tensor(s, "mean"), deviation: space.Tensor(s, "deviation")}
+	es := &snes{cfg: c, space: space, noise: NewNoise(s, clock, space, c.Population, false), mean: space.Tensor(s, "mean"), deviation: space.Tensor(s, "deviation")}
 	es.rates = [2]*engine.Tensor{hyper.Add("learning_rate", c.LearningRate), hyper.Add("deviation_rate", c.DeviationRate)}
-	es.utilities = s.Scratch("utilities", engine.Float32, candidates(c.Population))
+	es.utilities = rankWeights(s, naturalUtilities(c.Population))
 	es.weights = s.Scratch("weights", engine.Float32, engine.Members(space.Members), candidates(c.Population))
 	es.first, es.second = es.noise.Sums(s, "first_sums"), es.noise.Sums(s, "second_sums")
 	return es, s.Err()
@@ -67,12 +67,7 @@ func (es *snes) Init(ctx context.Context, start []float32) error {
 	return es.mean.WriteFloat32(ctx, es.space.Pad(start))
 }
 
-// Constants implements Strategy: the utilities of table 1, max(0, ln(P/2 + 1) − ln i) / Σ − 1/P.
-func (es *snes) Constants(ctx context.Context) error {
-	return es.utilities.WriteFloat32(ctx, naturalUtilities(es.cfg.Population))
-}
-
-// naturalUtilities are those of natural evolution strategies by rank: they sum to zero.
+// naturalUtilities are those of natural evolution strategies by rank, max(0, ln(P/2 + 1) − ln i) / Σ − 1/P (table 1): they sum to zero.
 func naturalUtilities(population int) []float32 {
 	values, sum := make([]float64, population), 0.0
 	for i := range values {

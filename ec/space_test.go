@@ -32,12 +32,12 @@ func TestSpaceCheck(t *testing.T) {
 // silent is a problem whose space has descriptors but whose evaluation writes none.
 type silent struct{ Evaluation }
 
-func (silent) Name() string                  { return "silent" }
-func (silent) Objectives() int               { return 1 }
-func (silent) Start(uint32, int) []float32   { return make([]float32, 2) }
-func (silent) Window() int                   { return 1 }
-func (silent) Close()                        {}
-func (silent) Steps() (candidate, clock int) { return 0, 0 }
+func (silent) Name() string                        { return "silent" }
+func (silent) Objectives() int                     { return 1 }
+func (silent) Start(uint32, uint32, int) []float32 { return make([]float32, 2) }
+func (silent) Window() int                         { return 1 }
+func (silent) Close()                              {}
+func (silent) Steps() (candidate, clock int)       { return 0, 0 }
 func (silent) Space(members int) Space {
 	return Space{Members: members, Dim: 2, DescriptorLow: []float32{0}, DescriptorHigh: []float32{1}}
 }

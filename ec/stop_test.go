@@ -67,10 +67,10 @@ func TestStopper(t *testing.T) {
 // given is a problem whose fitness a test writes into the search.
 type given struct{ dim int }
 
-func (g given) Name() string                          { return "given" }
-func (g given) Space(members int) Space               { return Space{Members: members, Dim: g.dim} }
-func (g given) Objectives() int                       { return 1 }
-func (g given) Start(_ uint32, members int) []float32 { return make([]float32, members*g.dim) }
+func (g given) Name() string                             { return "given" }
+func (g given) Space(members int) Space                  { return Space{Members: members, Dim: g.dim} }
+func (g given) Objectives() int                          { return 1 }
+func (g given) Start(_, _ uint32, members int) []float32 { return make([]float32, members*g.dim) }
 func (g given) New(_ context.Context, _ *engine.State, _ engine.Clock, _, population int) (Evaluation, error) {
 	return givenEvaluation{population}, nil
 }
@@ -80,7 +80,6 @@ type givenEvaluation struct{ population int }
 func (e givenEvaluation) Window() int                                                  { return e.population }
 func (e givenEvaluation) Steps() (candidate, clock int)                                { return 0, 0 }
 func (e givenEvaluation) Init(context.Context) error                                   { return nil }
-func (e givenEvaluation) Constants(context.Context) error                              { return nil }
 func (e givenEvaluation) Record(*engine.Recorder, *engine.Tensor, int, *engine.Tensor) {}
 func (e givenEvaluation) Finish(*engine.Recorder)                                      {}
 func (e givenEvaluation) Prepare(context.Context, *engine.Tensor, int) error           { return nil }

@@ -20,8 +20,6 @@ type Strategy interface {
 	Population() int
 	// Init begins a search at start [M, dim], row by row. Every saved tensor is zero before.
 	Init(ctx context.Context, start []float32) error
-	// Constants writes what is neither saved nor changes; Init and loading a checkpoint need it.
-	Constants(ctx context.Context) error
 	// Ask records what candidates are formed from, once a generation.
 	Ask(r *engine.Recorder)
 	// Candidates records forming some of the generation's candidates, into [M · count, row]. It may be recorded any number of times

@@ -18,7 +18,7 @@ func TestPSO(t *testing.T) {
 		start := starts(space)
 		tr := newTrial(t, eng, c, space, start)
 		n := c.Population
-		rows := func(what string) [][][]float32 { return tr.rows(tr.state.Lookup("pso/"+what), n) }
+		rows := func(what string) [][][]float32 { return tr.rows(tr.state.Lookup("ec/"+what), n) }
 		checkInitial(tr, rows("position"), start, c.InitialStd)
 		var best [][]float64 // of each swarm
 		bests := make([]float64, space.Members)
@@ -27,9 +27,9 @@ func TestPSO(t *testing.T) {
 			bests[m] = math.Inf(-1)
 		}
 		for g := range 5 {
-			velocity, own, fitness := rows("velocity"), rows("own_best"), tr.values(tr.state.Lookup("pso/own_best_fitness"))
+			velocity, own, fitness := rows("velocity"), rows("own_best"), tr.values(tr.state.Lookup("ec/own_best_fitness"))
 			positions, told := tr.step(rough(eng, g))
-			ownAfter, fitnessAfter, velocityAfter, after := rows("own_best"), tr.values(tr.state.Lookup("pso/own_best_fitness")), rows("velocity"), rows("position")
+			ownAfter, fitnessAfter, velocityAfter, after := rows("own_best"), tr.values(tr.state.Lookup("ec/own_best_fitness")), rows("velocity"), rows("position")
 			for m := range space.Members {
 				for p, x := range positions[m] {
 					if v := float64(told[m][p]); !math.IsNaN(v) && !math.IsInf(v, 0) && v > bests[m] {
@@ -81,14 +81,14 @@ func TestCSO(t *testing.T) {
 		start := starts(space)
 		tr := newTrial(t, eng, c, space, start)
 		n := 2 * c.Population
-		rows := func(what string) [][][]float32 { return tr.rows(tr.state.Lookup("cso/"+what), n) }
+		rows := func(what string) [][][]float32 { return tr.rows(tr.state.Lookup("ec/"+what), n) }
 		checkInitial(tr, rows("swarm"), start, c.InitialStd)
 		for g := range 6 {
-			swarm, velocity, fitness := rows("swarm"), rows("velocity"), tr.values(tr.state.Lookup("cso/fitness"))
+			swarm, velocity, fitness := rows("swarm"), rows("velocity"), tr.values(tr.state.Lookup("ec/fitness"))
 			moved, told := tr.step(rough(eng, g))
-			after, velocityAfter, fitnessAfter := rows("swarm"), rows("velocity"), tr.values(tr.state.Lookup("cso/fitness"))
+			after, velocityAfter, fitnessAfter := rows("swarm"), rows("velocity"), tr.values(tr.state.Lookup("ec/fitness"))
 			for m := range space.Members {
-				key := words(eng, "ec/cso/pair", uint32(m), 0, uint32(g), 0)
+				key := words(eng, "ec/pair", uint32(m), 0, uint32(g), 0)
 				f := wide(fitness[m*n:][:n])
 				wantFitness := slices.Clone(f)
 				untouched := map[int]bool{}
@@ -111,7 +111,7 @@ func TestCSO(t *testing.T) {
 							break
 						}
 						r := func(k int) float64 {
-							return unit(words(eng, "ec/cso", uint32(m), uint32(q), uint32(g), uint32(3*(i/4)+k))[i%4])
+							return unit(words(eng, "ec/learn", uint32(m), uint32(q), uint32(g), uint32(3*(i/4)+k))[i%4])
 						}
 						mean := 0.0
 						for _, y := range swarm[m] {

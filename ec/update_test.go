@@ -86,7 +86,7 @@ func TestUpdates(t *testing.T) {
 				values[name] = v
 			}
 			population := tr.strategy.Population()
-			noise := NewNoise(tr.clock, space, population, mirrored(c.algorithm))
+			noise := NewNoise(tr.scope(), tr.clock, space, population, mirrored(c.algorithm))
 			refs := make([]reference, members)
 			for m := range refs {
 				h := settings{}
@@ -109,7 +109,7 @@ func TestUpdates(t *testing.T) {
 					ref.tell(z, wide(told[m]))
 					want := ref.tensors()
 					for _, name := range slices.Sorted(maps.Keys(want)) {
-						tensor := tr.state.Lookup(c.algorithm.Name() + "/" + name)
+						tensor := tr.state.Lookup("ec/" + name)
 						if tensor == nil {
 							t.Fatalf("there is no tensor %q", name)
 						}

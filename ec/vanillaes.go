@@ -51,9 +51,10 @@ func (c VanillaESConfig) New(s *engine.State, clock engine.Clock, hyper *engine.
 	if err := config.Check(c); err != nil {
 		return nil, err
 	}
-	es := &vanillaES{cfg: c, space: space, noise: NewNoise(clock, space, c.Population, false), std: hyper.Add("noise_std", c.NoiseStd)}
+	es := &vanillaES{cfg: c, space: space, noise: NewNoise(s, clock, space, c.Population, false), std: hyper.Add("noise_std", c.NoiseStd)}
 	es.mean = optim.New(s, optim.Config{Rule: optim.SGD}, es.std, space.Row())
-	es.utilities = s.Scratch("utilities", engine.Float32, candidates(c.Population))
+	// w_i = (ln(μ + ½) − ln i) / Σ (line 4)
+	es.utilities = rankWeights(s, logWeights(c.Population, c.Elites, float64(c.Elites)+0.5))
 	es.weights = s.Scratch("weights", engine.Float32, engine.Members(space.Members), candidates(c.Population))
 	es.sums = es.noise.Sums(s, "sums")
 	return es, s.Err()
@@ -65,11 +66,6 @@ func (es *vanillaES) Solution() *engine.Tensor { return es.mean.Params() }
 // Init implements Strategy.
 func (es *vanillaES) Init(ctx context.Context, start []float32) error {
 	return es.mean.Params().WriteFloat32(ctx, es.space.Pad(start))
-}
-
-// Constants implements Strategy: w_i = (ln(μ + ½) − ln i) / Σ (line 4).
-func (es *vanillaES) Constants(ctx context.Context) error {
-	return es.utilities.WriteFloat32(ctx, logWeights(es.cfg.Population, es.cfg.Elites, float64(es.cfg.Elites)+0.5))
 }
 
 // Ask implements Strategy: candidates are formed from the mean alone.

@@ -110,9 +110,9 @@ type Variation struct {
 	oneChild                                 bool           // parents 2 q and 2 q + 1 have one child, number q
 }
 
-func newVariation(c VariationConfig, clock engine.Clock, hyper *engine.Hyper, b *bounds) *Variation {
+func newVariation(s *engine.State, c VariationConfig, clock engine.Clock, hyper *engine.Hyper, b *bounds) *Variation {
 	return &Variation{
-		cfg: c, bounds: b, clock: clock, crossoverStream: engine.Stream("ec/crossover"), mutationStream: engine.Stream("ec/mutation"),
+		cfg: c, bounds: b, clock: clock, crossoverStream: s.Stream("crossover"), mutationStream: s.Stream("mutation"),
 		crossoverRate: hyper.Add("crossover_rate", c.CrossoverRate), mutationRate: hyper.Add("mutation_rate", c.MutationRate),
 		mutationStd: hyper.Add("mutation_std", c.MutationStd),
 	}

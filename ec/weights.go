@@ -1,6 +1,10 @@
 package ec
 
-import "math"
+import (
+	"math"
+
+	"github.com/evorl/evorl/engine"
+)
 
 // logWeights are the weights ln(from) − ln i of the best candidates, i = 1 to parents, made to sum to one; those of the others are zero.
 func logWeights(population, parents int, from float64) []float32 {
@@ -14,6 +18,11 @@ func logWeights(population, parents int, from float64) []float32 {
 		out[i] = float32(w / sum)
 	}
 	return out
+}
+
+// rankWeights makes the constant "utilities" [P]: weights of candidates by their rank.
+func rankWeights(s *engine.State, weights []float32) *engine.Tensor {
+	return engine.Constant(s, "utilities", func() []float32 { return weights }, candidates(len(weights)))
 }
 
 // selectionMass is the variance effective selection mass of weights that sum to one (N. Hansen, 2016, equation 8).

@@ -80,11 +80,11 @@ func (c XNESConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hyper
 	m, row := engine.Members(space.Members), engine.Axis("parameter", space.Row())
 	matrix := []engine.Dim{m, engine.Axis("dimension", space.Dim), row}
 	es := &xNES{
-		cfg: c, space: space, clock: clock, draw: NewNoise(clock, space, c.Population, false),
+		cfg: c, space: space, clock: clock, draw: NewNoise(s, clock, space, c.Population, false),
 		rates:  [3]*engine.Tensor{hyper.Add("learning_rate", c.LearningRate), hyper.Add("deviation_rate", c.DeviationRate), hyper.Add("shape_rate", c.ShapeRate)},
-		origin: s.Scratch("origin", engine.Float32, m, row), one: s.Scratch("one", engine.Float32, m),
+		origin: engine.Constant(s, "origin", engine.Same(space.Members*space.Row(), 0), m, row), one: engine.Constant(s, "one", engine.Same(space.Members, 1), m),
 		mean: space.Tensor(s, "mean"), sigma: s.Tensor("sigma", engine.Float32, m), shape: s.Tensor("shape", engine.Float32, matrix...),
-		utilities: s.Scratch("utilities", engine.Float32, candidates(c.Population)), weights: s.Scratch("weights", engine.Float32, m, candidates(c.Population)),
+		utilities: rankWeights(s, naturalUtilities(c.Population)), weights: s.Scratch("weights", engine.Float32, m, candidates(c.Population)),
 		noise: s.Scratch("noise", engine.Float32, m, candidates(c.Population), row), steps: s.Scratch("steps", engine.Float32, m, candidates(c.Population), row),
 		sum: s.Scratch("sum", engine.Float32, m, engine.Axis("sum", 1), row), moved: s.Scratch("moved", engine.Float32, m, engine.Axis("sum", 1), row),
 		trace: s.Scratch("trace", engine.Float32, m), gradient: s.Scratch("gradient", engine.Float32, matrix...),
@@ -106,11 +106,6 @@ func (es *xNES) Init(ctx context.Context, start []float32) error {
 		}
 	}
 	return errors.Join(es.sigma.Fill(ctx, float32(es.cfg.InitStd)), es.shape.WriteFloat32(ctx, identity), es.mean.WriteFloat32(ctx, es.space.Pad(start)))
-}
-
-// Constants implements Strategy: the utilities are those of SNES.
-func (es *xNES) Constants(ctx context.Context) error {
-	return errors.Join(es.utilities.WriteFloat32(ctx, naturalUtilities(es.cfg.Population)), es.origin.Fill(ctx, 0), es.one.Fill(ctx, 1))
 }
 
 // Ask implements Strategy: B z of all candidates.

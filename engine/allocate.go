@@ -14,6 +14,8 @@ type block struct {
 	bytes  int64
 	kind   vk.Kind
 	buf    *vk.Buffer // nil before
+
+	constant func() []byte // the elements; nil: it is no constant
 }
 
 // buffer allocates the state's memory where that has not been done; nil when it failed.
@@ -24,7 +26,7 @@ func (b *block) buffer() *vk.Buffer {
 	return b.buf
 }
 
-// Allocate gives memory to all tensors made since it was last called. It is a *vk.OutOfMemoryError, and nothing is allocated, when
+// Allocate gives memory to all tensors made since it was last called, and writes the constants among them. It is a *vk.OutOfMemoryError, and nothing is allocated, when
 // all of them together need more than the device has, or one of them more than a kernel can see. Reading, writing or recording a
 // tensor calls it too.
 func (s *State) Allocate() error {
@@ -52,6 +54,14 @@ func (s *State) allocate() error {
 		}
 		b.buf = buf
 		s.all.blocks = append(s.all.blocks, b)
+	}
+	for _, b := range waiting {
+		if b.constant == nil {
+			continue
+		}
+		if err := b.writeConstant(); err != nil {
+			return err
+		}
 	}
 	return nil
 }

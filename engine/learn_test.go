@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -45,16 +46,15 @@ func (w *counting) Metrics() *Metrics { return w.metrics }
 
 func (w *counting) Init(ctx context.Context) error {
 	w.events = append(w.events, "init")
-	return errors.Join(w.state.Zero(ctx), w.Constants(ctx))
+	return w.state.Zero(ctx)
 }
-
-func (w *counting) Constants(ctx context.Context) error { return w.row.Fill(ctx, 7) }
 
 func (w *counting) Step(ctx context.Context, iteration int) (*vk.Ticket, error) {
 	w.events = append(w.events, fmt.Sprint("step ", iteration))
 	if w.step == nil {
 		var err error
 		if w.step, err = w.state.Engine().Record("counting", func(r *Recorder) {
+			r.Fill(w.row, math.Float32bits(7))
 			w.metrics.Record(r, w.clock)
 			w.clock.Tick(r, 1, 5)
 		}); err != nil {
@@ -109,7 +109,7 @@ func TestLearn(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := newCounting(t)
-	if err := errors.Join(again.Constants(t.Context()), again.state.Load(t.Context(), c)); err != nil {
+	if err := again.state.Load(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
 	if err := Learn(t.Context(), again, Iterations(6), OnReport(again.report)); err != nil {

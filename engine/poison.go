@@ -8,9 +8,8 @@ import (
 // poison is a NaN that no kernel computes, and as an integer an index far outside any tensor.
 const poison = 0x7fdecade
 
-// Poison fills every tensor that is not saved with NaN, for tests. Nothing of these tensors may matter from one step to the next: after
-// Poison and Workflow.Constants, a step does bit by bit what it does without, or it reads what it has not written, and a resumed run
-// would go another way.
+// Poison fills all scratch with NaN, for tests. A step after it does bit by bit what it does without; else it reads what it has not
+// written, and a resumed run would differ from an uninterrupted one.
 func (s *State) Poison(ctx context.Context) error {
 	if err := s.Allocate(); err != nil {
 		return err

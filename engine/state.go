@@ -8,9 +8,14 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// State owns the tensors of a workflow. Those made by Tensor are what changes over a run: they have names, are saved in
-// checkpoints and, having a member axis, travel when a member is copied over another. Those made by Scratch are written
-// before they are read within one step, and are not saved.
+// State owns the tensors of a workflow. How a tensor is made says how long its contents live:
+//
+//   - Tensor: they change over a run and are saved in checkpoints. When a member becomes a copy of another, it takes over that
+//     member's elements of every saved tensor with a member axis, unless Tensor.Own says otherwise.
+//   - Constant: the same in every run; neither saved nor changed.
+//   - Scratch: written before they are read within every step; not saved.
+//
+// A state also is the scope of names and of random streams: parts of a workflow get a Sub each.
 //
 // The first error in making tensors is kept. Memory is allocated for all of them together, by Allocate: make all tensors, then call it
 // once.
@@ -40,6 +45,17 @@ func (e *Engine) NewState() *State {
 func (s *State) Sub(name string) *State {
 	return &State{eng: s.eng, prefix: s.prefix + name + "/", all: s.all}
 }
+
+// Temporary is a new, empty state with the scope of Sub(name): the same streams, but memory of its own, which is the caller's to Close.
+func (s *State) Temporary(name string) *State {
+	t := s.eng.NewState()
+	t.prefix = s.prefix + name + "/"
+	return t
+}
+
+// Stream is the number of the random stream for a purpose within this scope. Parts of a workflow, each with a scope of its own,
+// draw different numbers for the same purpose.
+func (s *State) Stream(purpose string) uint32 { return Stream(s.prefix + purpose) }
 
 // Engine is the engine that the tensors live on.
 func (s *State) Engine() *Engine { return s.eng }
@@ -106,7 +122,7 @@ func (s *State) make(name string, typ DType, dims []Dim, bytes int64, kind vk.Ki
 	return t
 }
 
-// Zero sets every tensor, scratch too, to zeros. Call it once after the tensors are made and whenever a run begins anew.
+// Zero sets every tensor but constants to zeros, scratch too. Call it once after the tensors are made and whenever a run begins anew.
 func (s *State) Zero(ctx context.Context) error {
 	if err := s.Allocate(); err != nil {
 		return err
@@ -131,6 +147,17 @@ func (s *State) Begun() bool { return s.all.begun }
 
 // Tensors lists the saved tensors in the order they were made.
 func (s *State) Tensors() []*Tensor { return append([]*Tensor(nil), s.all.named...) }
+
+// Inherited lists the saved tensors that a copied member takes over: those with a member axis that are not Own.
+func (s *State) Inherited() []*Tensor {
+	var inherited []*Tensor
+	for _, t := range s.all.named {
+		if t.Size(MemberAxis) > 0 && !t.own {
+			inherited = append(inherited, t)
+		}
+	}
+	return inherited
+}
 
 // Lookup is the saved tensor of a full name, nil when there is none.
 func (s *State) Lookup(name string) *Tensor { return s.all.index[name] }

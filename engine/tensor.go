@@ -60,6 +60,7 @@ type Tensor struct {
 	block  *block
 	at     int64 // byte offset in the block
 	stride int   // elements to the next tensor of a stack
+	own    bool  // see Own
 }
 
 // Name is the full one, such as "agent/params".
@@ -112,6 +113,23 @@ func (t *Tensor) Stacked() (place vk.Range, stride int) {
 
 // StackBytes is the size of the place that Stacked returns.
 func (t *Tensor) StackBytes() int64 { return t.block.bytes - t.at }
+
+// Own makes a copied member keep its own elements of a saved tensor, instead of taking over those of the member it becomes a copy of
+// (State.Inherited). It returns the tensor.
+func (t *Tensor) Own() *Tensor {
+	t.own = true
+	return t
+}
+
+// View is the same elements seen with other axes. Another number of elements is an error of the state.
+func (t *Tensor) View(dims ...Dim) *Tensor {
+	v := *t
+	v.dims = append([]Dim(nil), dims...)
+	if s := t.block.state; v.Len() != t.Len() && s.all.err == nil {
+		s.all.err = fmt.Errorf("engine: %v, of %d elements, viewed as %v, of %d; want the same number", t, t.Len(), &v, v.Len())
+	}
+	return &v
+}
 
 // Index is the view of one index of the first axis. The view's place must suit the device's storage alignment where kernels take it.
 func (t *Tensor) Index(i int) *Tensor {
@@ -194,11 +212,7 @@ func (t *Tensor) WriteFloat32(ctx context.Context, values []float32) error {
 	if t.typ != Float32 {
 		return fmt.Errorf("engine: writing tensor %v as %v", t, Float32)
 	}
-	data := make([]byte, 4*len(values))
-	for i, v := range values {
-		binary.LittleEndian.PutUint32(data[4*i:], math.Float32bits(v))
-	}
-	return t.WriteBytes(ctx, data)
+	return t.WriteBytes(ctx, encode(values))
 }
 
 // WriteUint32 sets all elements of a Uint32 tensor.
@@ -206,18 +220,10 @@ func (t *Tensor) WriteUint32(ctx context.Context, values []uint32) error {
 	if t.typ != Uint32 {
 		return fmt.Errorf("engine: writing tensor %v as %v", t, Uint32)
 	}
-	data := make([]byte, 4*len(values))
-	for i, v := range values {
-		binary.LittleEndian.PutUint32(data[4*i:], v)
-	}
-	return t.WriteBytes(ctx, data)
+	return t.WriteBytes(ctx, encode(values))
 }
 
 // Fill sets all elements of a Float32 tensor to one value.
 func (t *Tensor) Fill(ctx context.Context, value float32) error {
-	values := make([]float32, t.Len())
-	for i := range values {
-		values[i] = value
-	}
-	return t.WriteFloat32(ctx, values)
+	return t.WriteFloat32(ctx, Same(t.Len(), value)())
 }

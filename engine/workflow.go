@@ -18,8 +18,6 @@ type Workflow interface {
 	Metrics() *Metrics
 	// Init begins a run anew from the engine's seed.
 	Init(ctx context.Context) error
-	// Constants writes what is neither saved nor changes; needed before a checkpoint is loaded, done by Init.
-	Constants(ctx context.Context) error
 	// Step submits one iteration, the given number of them done before, and returns without waiting for it.
 	Step(ctx context.Context, iteration int) (*vk.Ticket, error)
 	// Prepare records the programs of Step and makes what Evaluate of the given number of episodes needs, so that a size that the device

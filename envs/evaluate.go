@@ -8,9 +8,6 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// EvaluationStream names the random numbers of evaluation episodes, apart from those of training.
-const EvaluationStream = "evaluation"
-
 // Evaluator runs whole episodes of every member, all members × episodes in one flat batch, without auto-reset and with the
 // policy's mode as action. Rewards are those of the environment, whatever reward scale or sparsity training uses.
 type Evaluator struct {
@@ -57,7 +54,7 @@ func (ev *Evaluator) Policy() *Policy { return ev.policy }
 // a recorded program.
 func (ev *Evaluator) NewFitness(ctx context.Context, s *engine.State, episodes int) (*Rollout, error) {
 	return NewRollout(ctx, s, ev.env, RolloutConfig{
-		Members: ev.members, Environments: episodes, Horizon: ev.steps(), Options: ev.options, Mode: true, Begin: true, Stream: EvaluationStream,
+		Members: ev.members, Environments: episodes, Horizon: ev.steps(), Options: ev.options, Mode: true, Begin: true, Evaluation: true,
 	})
 }
 
@@ -117,9 +114,6 @@ func (run *evaluation) build(ctx context.Context, ev *Evaluator, clock engine.Cl
 		return err
 	}
 	if err := run.state.Zero(ctx); err != nil {
-		return err
-	}
-	if err := run.rollout.Init(ctx); err != nil {
 		return err
 	}
 	run.program, err = ev.eng.Record("evaluate", func(r *engine.Recorder) { run.rollout.Record(r, clock, ev.policy) })

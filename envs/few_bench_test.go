@@ -49,9 +49,6 @@ func BenchmarkFewEpisodes(b *testing.B) {
 					if err := s.Zero(b.Context()); err != nil {
 						b.Fatal(err)
 					}
-					if err := ro.Init(b.Context()); err != nil {
-						b.Fatal(err)
-					}
 					begin := cpu()
 					p, err := eng.Record("rollout", func(r *engine.Recorder) {
 						ro.Record(r, clock, &Policy{Weights: nn.Weights{Params: params}, Network: net, Placement: placement})

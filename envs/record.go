@@ -71,7 +71,7 @@ func (c *camera) build(ctx context.Context, s *engine.State, clock engine.Clock,
 	ev := c.ev
 	steps := ev.steps()
 	c.rollout, err = NewRollout(ctx, s, ev.env, RolloutConfig{
-		Members: 1, Environments: 1, Horizon: steps, Options: ev.options, Trajectory: true, Mode: true, Begin: true, Stream: EvaluationStream,
+		Members: 1, Environments: 1, Horizon: steps, Options: ev.options, Trajectory: true, Mode: true, Begin: true, Evaluation: true,
 		Window: &Window{Population: ev.members, Count: 1}, // random numbers are the member's
 	})
 	if err != nil {
@@ -94,7 +94,7 @@ func (c *camera) build(ctx context.Context, s *engine.State, clock engine.Clock,
 	if err := s.Zero(ctx); err != nil {
 		return err
 	}
-	if err := errors.Join(c.rollout.Init(ctx), c.policy.Params.WriteFloat32(ctx, row)); err != nil {
+	if err := c.policy.Params.WriteFloat32(ctx, row); err != nil {
 		return err
 	}
 	if normalizer != nil {

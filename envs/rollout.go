@@ -42,8 +42,9 @@ type RolloutConfig struct {
 	Cap bool
 	// Seen sums up observations, see Rollout.Seen.
 	Seen bool
-	// Stream names the random numbers of the environments and, with "/action" behind, of the actions. Default "env".
-	Stream string
+	// Evaluation draws the random numbers of evaluation episodes: those of all states together, so that every evaluation at one count of
+	// the clock sees the same episodes. Else they are those of the rollout's own state.
+	Evaluation bool
 }
 
 // Window says that a rollout's members are part of larger populations: Members / Count populations, of each of which Count candidates are
@@ -62,6 +63,8 @@ type Rollout struct {
 	options Options
 	shader  *vk.Shader
 	mapping Mapping
+
+	stream, actionStream uint32 // of the random numbers of environments and of actions
 
 	state, step, ret *engine.Tensor // [S, P, E], [P, E], [P, E]
 	scale            *engine.Tensor // [2, A]: middle and half of the action range
@@ -95,10 +98,10 @@ func NewRollout(ctx context.Context, s *engine.State, env *Environment, cfg Roll
 	if w := cfg.Window; w != nil && (w.Count < 1 || w.Count > w.Population || cfg.Members%w.Count != 0) {
 		return nil, fmt.Errorf("envs: a rollout of %d members in windows of %d candidates of %d; want whole windows, no larger than the population", cfg.Members, w.Count, w.Population)
 	}
-	if cfg.Stream == "" {
-		cfg.Stream = Stream
+	ro := &Rollout{env: env, cfg: cfg, options: options, stream: s.Stream("env"), actionStream: s.Stream("action")}
+	if cfg.Evaluation {
+		ro.stream, ro.actionStream = engine.Stream("evaluation"), engine.Stream("evaluation/action")
 	}
-	ro := &Rollout{env: env, cfg: cfg, options: options}
 	if ro.mapping, err = env.mapping(options, s.Engine().Device().Info(), cfg.Members*cfg.Environments); err != nil {
 		return nil, err
 	}
@@ -114,10 +117,10 @@ func NewRollout(ctx context.Context, s *engine.State, env *Environment, cfg Roll
 	ro.state = tensor("env_state", engine.Float32, engine.Axis("field", env.StateSize()), p, e)
 	ro.step = tensor("episode_step", engine.Uint32, p, e)
 	ro.ret = tensor("episode_return", engine.Float32, p, e)
-	ro.scale = s.Scratch("action_scale", engine.Float32, engine.Axis("bound", 2), engine.Axis("action", env.Action.Size()))
+	ro.scale = engine.Constant(s, "action_scale", env.Action.scales, engine.Axis("bound", 2), engine.Axis("action", env.Action.Size()))
 	ro.finished = s.Scratch("finished", engine.Float32, engine.Axis("sum", 4), p, e)
 	if ro.mapping == Team {
-		ro.tables = s.Scratch("model_tables", engine.Uint32, engine.Axis("word", len(env.team.tables.bits())))
+		ro.tables = engine.Constant(s, "model_tables", env.team.tables.bits, engine.Axis("word", len(env.team.tables.bits())))
 	}
 	if cfg.Cap {
 		ro.cap = s.Tensor("episode_cap", engine.Uint32, engine.Members(cfg.Members/ro.share()))
@@ -136,21 +139,6 @@ func NewRollout(ctx context.Context, s *engine.State, env *Environment, cfg Roll
 		}
 	}
 	return ro, s.Err()
-}
-
-// Init writes the constants that the rollout's kernel reads. Call it after State.Zero.
-func (ro *Rollout) Init(ctx context.Context) error {
-	n := ro.env.Action.Size()
-	scale := make([]float32, 2*n)
-	for i := range n {
-		scale[i], scale[n+i] = ro.env.Action.scale(i)
-	}
-	if ro.tables != nil {
-		if err := ro.tables.WriteUint32(ctx, ro.env.team.tables.bits()); err != nil {
-			return err
-		}
-	}
-	return ro.scale.WriteFloat32(ctx, scale)
 }
 
 // Record records Horizon steps. policy is nil for uniformly random actions.
@@ -201,7 +189,7 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 		ActionScale: ro.scale.Range(), Clock: clock.Tensor().Range(),
 		EnvState: ro.state.Range(), EpisodeStep: ro.step.Range(), EpisodeReturn: ro.ret.Range(), Finished: ro.finished.Range(),
 		Members: uint32(c.Members), Environments: uint32(c.Environments), ParamsPeriod: uint32(c.Members),
-		Seed: r.Engine().Seed(), EnvStream: engine.Stream(c.Stream), ActionStream: engine.Stream(c.Stream + "/action"),
+		Seed: r.Engine().Seed(), EnvStream: ro.stream, ActionStream: ro.actionStream,
 		TimeLimit: o.timeLimit, ActionRepeat: o.actionRepeat, AutoReset: o.autoReset, SparseReward: o.sparseReward, RewardScale: o.rewardScale,
 		Workgroup: info.SubgroupSize, Lanes: info.SubgroupSize, Policy: 1,
 		DrawWindow: uint32(c.Members), DrawStep: 1, Share: uint32(ro.share()),

@@ -75,7 +75,6 @@ func (f *fixture) begin() {
 		}
 	}
 	must(f.state.Zero(f.t.Context()))
-	must(f.ro.Init(f.t.Context()))
 	if f.policy != nil {
 		must(f.policy.Params.WriteFloat32(f.t.Context(), f.params))
 		if f.policy.Normalizer != nil {

@@ -48,6 +48,16 @@ func (s Space) scale(i int) (middle, half float32) {
 	return (s.Low[i] + s.High[i]) / 2, (s.High[i] - s.Low[i]) / 2
 }
 
+// scales are the scale of every action, [2, A]: middles, then halves.
+func (s Space) scales() []float32 {
+	n := s.Size()
+	scales := make([]float32, 2*n)
+	for i := range n {
+		scales[i], scales[n+i] = s.scale(i)
+	}
+	return scales
+}
+
 func isFinite(x float32) bool { return x-x == 0 }
 
 // Contains says whether a vector lies in the space; an element of a discrete space is a vector of one whole number.

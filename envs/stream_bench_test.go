@@ -41,9 +41,6 @@ func BenchmarkRollout(b *testing.B) {
 			if err := s.Zero(ctx); err != nil {
 				b.Fatal(err)
 			}
-			if err := ro.Init(ctx); err != nil {
-				b.Fatal(err)
-			}
 			p, err := eng.Record("rollout", func(r *engine.Recorder) {
 				ro.RecordFirst(r, clock)
 				ro.Record(r, clock, &Policy{Weights: nn.Weights{Params: params}, Network: net})

@@ -64,9 +64,6 @@ func TestPlacementsAgree(t *testing.T) {
 		if err := s.Zero(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if err := ro.Init(t.Context()); err != nil {
-			t.Fatal(err)
-		}
 		r := engine.NewRng(1, engine.Stream("test"), 0, 0, 0)
 		values := make([]float32, params.Len())
 		for i := range values {
@@ -130,9 +127,6 @@ func checkRollout(t *testing.T, eng *engine.Engine, env *Environment, net nn.MLP
 		t.Fatal(err)
 	}
 	if err := s.Zero(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if err := ro.Init(ctx); err != nil {
 		t.Fatal(err)
 	}
 	for _, x := range []*engine.Tensor{params, policy.Normalizer} {

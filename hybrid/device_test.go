@@ -1,7 +1,6 @@
 package hybrid
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -143,7 +142,7 @@ func load(t testing.TB, w engine.Workflow, dir string, iteration int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(w.Constants(t.Context()), w.State().Load(t.Context(), c)); err != nil {
+	if err := w.State().Load(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
 }

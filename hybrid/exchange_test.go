@@ -166,7 +166,7 @@ func TestChoosing(t *testing.T) {
 		s := p.eng.NewState()
 		t.Cleanup(func() { s.Close() })
 		n := engine.Members(members)
-		p.inner = stub{clock: engine.NewClock(s)}
+		p.inner, p.scope = stub{clock: engine.NewClock(s)}, s.Sub("pbt")
 		p.fitness, p.rank, p.parent = s.Tensor("fitness", engine.Float32, n), s.Tensor("rank", engine.Uint32, n), s.Tensor("parent", engine.Uint32, n)
 		if err := s.Zero(t.Context()); err != nil {
 			t.Fatal(err)

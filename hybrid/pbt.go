@@ -76,6 +76,7 @@ type PBT struct {
 	eng   *engine.Engine
 	names []string // of the searched hyperparameters, sorted
 
+	scope     *engine.State // of its tensors and streams
 	exchanger exchanger
 
 	fitness  *engine.Tensor // [P]: of the last evaluation, before the exchange; NaN before the first
@@ -99,8 +100,6 @@ type exchanger interface {
 	name() string
 	// choose records whom each member becomes a copy of, parent [P], from rank [P].
 	choose(r *engine.Recorder, p *PBT)
-	// keeps are the tensors of a replaced member that are not copied from its parent.
-	keeps(p *PBT) []*engine.Tensor
 	// explore records the change of one hyperparameter of the replaced members, after they have been copied.
 	explore(r *engine.Recorder, p *PBT, name string, values *engine.Tensor)
 }
@@ -137,8 +136,9 @@ func (p *PBT) build(ctx context.Context, by func(*PBT, *engine.State) exchanger)
 		return fmt.Errorf("a population of %d has nobody to learn from; want at least 2 members", members)
 	}
 	s, n := p.inner.State().Sub("pbt"), engine.Members(members)
-	p.fitness = s.Tensor("fitness", engine.Float32, n)
-	p.parent = s.Tensor("parent", engine.Uint32, n)
+	p.scope = s
+	p.fitness = s.Tensor("fitness", engine.Float32, n).Own()
+	p.parent = s.Tensor("parent", engine.Uint32, n).Own()
 	p.ancestor = s.Tensor("ancestor", engine.Uint32, n)
 	p.rank = s.Scratch("rank", engine.Uint32, n)
 	p.exchanger = by(p, s)
@@ -186,21 +186,15 @@ func (p *PBT) recordFitness(r *engine.Recorder) {
 func (p *PBT) recordExchange(r *engine.Recorder) {
 	engine.Rank(r, p.fitness, p.rank)
 	p.exchanger.choose(r, p)
-	engine.Gather(r, p.parent, p.copied()...)
+	engine.Gather(r, p.parent, p.State().Inherited()...)
 	for _, name := range p.names {
 		p.exchanger.explore(r, p, name, p.inner.Hyper().Lookup(name))
 	}
 }
 
-// copied are the tensors that a replaced member takes over: all of the workflow's that have members, and the ancestor.
-func (p *PBT) copied() []*engine.Tensor {
-	kept := append(p.exchanger.keeps(p), p.fitness, p.parent)
-	return slices.DeleteFunc(p.inner.State().Tensors(), func(t *engine.Tensor) bool { return slices.Contains(kept, t) })
-}
-
 // stream is the random stream of one purpose of one hyperparameter.
 func (p *PBT) stream(purpose, name string) uint32 {
-	return engine.Stream("pbt/" + purpose + "/" + name)
+	return p.scope.Stream(purpose + "/" + name)
 }
 
 // Describe implements engine.Workflow.
@@ -213,11 +207,6 @@ func (p *PBT) Describe() engine.Description {
 func (p *PBT) State() *engine.State     { return p.inner.State() }
 func (p *PBT) Clock() engine.Clock      { return p.inner.Clock() }
 func (p *PBT) Metrics() *engine.Metrics { return p.inner.Metrics() }
-
-// Constants writes what is neither saved nor changes, before a checkpoint is loaded.
-func (p *PBT) Constants(ctx context.Context) error {
-	return errors.Join(p.inner.Constants(ctx), p.returns.Init(ctx))
-}
 
 // Init implements engine.Workflow: the searched hyperparameters are drawn from their priors, each from a stream of its own.
 func (p *PBT) Init(ctx context.Context) error {
@@ -238,9 +227,7 @@ func (p *PBT) Init(ctx context.Context) error {
 			return err
 		}
 	}
-	return errors.Join(
-		p.Constants(ctx), p.fitness.Fill(ctx, float32(math.NaN())), p.parent.WriteUint32(ctx, self), p.ancestor.WriteUint32(ctx, self),
-	)
+	return errors.Join(p.fitness.Fill(ctx, float32(math.NaN())), p.parent.WriteUint32(ctx, self), p.ancestor.WriteUint32(ctx, self))
 }
 
 // Step implements engine.Workflow: an iteration, after an exchange when one is due.

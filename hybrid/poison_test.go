@@ -16,9 +16,6 @@ func TestPoison(t *testing.T) {
 						if err := p.State().Poison(t.Context()); err != nil {
 							t.Fatal(err)
 						}
-						if err := p.Constants(t.Context()); err != nil {
-							t.Fatal(err)
-						}
 					}
 					steps(t, p, i, i+1)
 				}

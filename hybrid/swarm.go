@@ -14,7 +14,9 @@ func NewPBTCSO(ctx context.Context, inner Trainable, cfg PBTConfig) (*PBT, error
 	return newPBT(ctx, inner, cfg, func(p *PBT, s *engine.State) exchanger {
 		e := &swarm{velocity: map[string]*engine.Tensor{}}
 		for _, name := range p.names {
-			e.velocity[name] = s.Sub("velocity").Tensor(name, engine.Float32, engine.Members(inner.Describe().Members))
+			// A student moves from its own hyperparameters, with its own velocity.
+			inner.Hyper().Lookup(name).Own()
+			e.velocity[name] = s.Sub("velocity").Tensor(name, engine.Float32, engine.Members(inner.Describe().Members)).Own()
 		}
 		return e
 	})
@@ -25,15 +27,6 @@ type swarm struct {
 }
 
 func (e *swarm) name() string { return "pbt-cso" }
-
-// keeps: a student moves from its own hyperparameters, with its own velocity.
-func (e *swarm) keeps(p *PBT) []*engine.Tensor {
-	var own []*engine.Tensor
-	for _, name := range p.names {
-		own = append(own, p.inner.Hyper().Lookup(name), e.velocity[name])
-	}
-	return own
-}
 
 func (e *swarm) choose(r *engine.Recorder, p *PBT) {
 	n := uint32(p.fitness.Len())

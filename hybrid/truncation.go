@@ -18,8 +18,6 @@ func newTruncation(members int, top, bottom float64) *truncation {
 
 func (t *truncation) name() string { return "pbt" }
 
-func (t *truncation) keeps(*PBT) []*engine.Tensor { return nil }
-
 func (t *truncation) choose(r *engine.Recorder, p *PBT) {
 	n := uint32(p.fitness.Len())
 	r.Dispatch(truncationKernel{

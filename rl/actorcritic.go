@@ -11,6 +11,7 @@ import (
 // ActorCritic is an actor and a critic of every member. A member's parameters are one row: the actor's network, for continuous
 // actions the log standard deviations, and the critic's network.
 type ActorCritic struct {
+	scope         *engine.State
 	cfg           NetworkConfig
 	discrete      bool
 	actor, critic nn.MLP
@@ -22,7 +23,7 @@ type ActorCritic struct {
 }
 
 func newActorCritic(s *engine.State, env *envs.Environment, cfg NetworkConfig, members int) (*ActorCritic, error) {
-	a := &ActorCritic{cfg: cfg, discrete: env.Action.IsDiscrete()}
+	a := &ActorCritic{scope: s, cfg: cfg, discrete: env.Action.IsDiscrete()}
 	a.actor, a.critic = cfg.mlp(env.ObsSize(), env.Action.Size()), cfg.mlp(env.ObsSize(), 1)
 	if err := a.actor.Check(); err != nil {
 		return nil, err
@@ -42,12 +43,12 @@ func newActorCritic(s *engine.State, env *envs.Environment, cfg NetworkConfig, m
 func (a *ActorCritic) row() int { return nn.Align(a.criticBase + a.critic.Size()) }
 
 // init draws the members' initial parameters.
-func (a *ActorCritic) init(ctx context.Context, seed uint32) error {
+func (a *ActorCritic) init(ctx context.Context) error {
 	members, row := a.params.Size(engine.MemberAxis), a.params.Size("parameter")
 	all := make([]float32, members*row)
 	for p := range members {
 		params := all[p*row : (p+1)*row]
-		rng := engine.NewRng(seed, engine.Stream("init"), uint32(p), 0, 0)
+		rng := engine.NewRng(a.scope.Engine().Seed(), a.scope.Stream("init"), uint32(p), 0, 0)
 		a.actor.Init(params, a.cfg.Initializer, a.cfg.HiddenGain, a.cfg.ActorGain, rng)
 		a.critic.Init(params[a.criticBase:], a.cfg.Initializer, a.cfg.HiddenGain, a.cfg.CriticGain, rng)
 		if !a.discrete {

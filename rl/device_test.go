@@ -54,6 +54,7 @@ func newLearner(t testing.TB, eng *engine.Engine, env *envs.Environment, network
 	if err := p.buildLearner(network); err != nil {
 		t.Fatal(err)
 	}
+	p.stream = engine.Stream("minibatch") // of the permutations that the reference data were made with
 	tpe := []engine.Dim{engine.Time(cfg.RolloutLength), engine.Members(cfg.Members), engine.Environments(cfg.Environments)}
 	tensor := func(name string, typ engine.DType, more ...engine.Dim) *engine.Tensor {
 		return p.state.Sub("rollout").Scratch(name, typ, append(append([]engine.Dim(nil), tpe...), more...)...)

@@ -21,7 +21,7 @@ func (p *PPO) recordMoments(r *engine.Recorder) {
 	r.Dispatch(advantageMomentsKernel{
 		Advantage: p.advantage.Range(), Clock: p.clock.Tensor().Range(), Moments: p.moments.Range(),
 		Horizon: uint32(c.RolloutLength), Environments: uint32(c.Environments), Minibatches: uint32(c.Minibatches),
-		Seed: r.Engine().Seed(), Stream: engine.Stream("minibatch"), Workgroup: r.WorkgroupFor((transitions + c.Minibatches - 1) / c.Minibatches),
+		Seed: r.Engine().Seed(), Stream: p.stream, Workgroup: r.WorkgroupFor((transitions + c.Minibatches - 1) / c.Minibatches),
 	}.call(uint32(c.Members), uint32(c.Epochs*c.Minibatches), 1))
 }
 
@@ -34,7 +34,7 @@ func (p *PPO) recordGradient(r *engine.Recorder, epoch, minibatch int) {
 		Moments: p.moments.Range(), ClipEpsilon: p.clip.Range(), LossWeight: p.actorWeight.Range(), EntropyWeight: p.entropyWeight.Range(), Clock: p.clock.Tensor().Range(),
 		Gradient: p.gradient.Range(), Losses: p.actorLosses.Range(),
 		Horizon: uint32(c.RolloutLength), Environments: uint32(c.Environments), Row: uint32(a.params.Size("parameter")),
-		LogStd: uint32(a.logStd), Seed: r.Engine().Seed(), Stream: engine.Stream("minibatch"),
+		LogStd: uint32(a.logStd), Seed: r.Engine().Seed(), Stream: p.stream,
 		Epoch: uint32(epoch), Minibatch: uint32(minibatch), Minibatches: uint32(c.Minibatches), ObsLimit: float32(a.cfg.ObsLimit),
 		NormalizeAdvantage: c.NormalizeAdvantage, ClipValue: c.ClipValue,
 	}

@@ -162,7 +162,7 @@ func (g *gradientCase) loss(row []float64, m int, at []int, hyper func(*engine.T
 // minibatch lists the elements in [T, P, E] of a member's minibatch.
 func (g *gradientCase) minibatch(m, epoch, index int) []int {
 	c := g.ppo.cfg
-	key := engine.Philox([2]uint32{g.eng.Seed(), engine.Stream("minibatch")}, [4]uint32{uint32(m), 0, 11, uint32(epoch)})
+	key := engine.Philox([2]uint32{g.eng.Seed(), g.ppo.stream}, [4]uint32{uint32(m), 0, 11, uint32(epoch)})
 	n := c.RolloutLength * c.Environments
 	size, more := n/c.Minibatches, n%c.Minibatches
 	begin := index*size + min(index, more)

@@ -57,7 +57,7 @@ func (p *PPO) recordBatch(r *engine.Recorder, epoch, minibatch int) {
 	k := minibatchRowsKernel{
 		Obs: p.ro.Obs.Range(), Clock: p.clock.Tensor().Range(), Batch: p.batch.Range(),
 		Horizon: uint32(c.RolloutLength), Environments: uint32(c.Environments), Features: uint32(p.agent.actor.In), Rows: uint32(p.minibatchRows()),
-		Seed: r.Engine().Seed(), Stream: engine.Stream("minibatch"), Epoch: uint32(epoch), Minibatch: uint32(minibatch), Minibatches: uint32(c.Minibatches),
+		Seed: r.Engine().Seed(), Stream: p.stream, Epoch: uint32(epoch), Minibatch: uint32(minibatch), Minibatches: uint32(c.Minibatches),
 		ObsLimit: float32(p.agent.cfg.ObsLimit),
 	}
 	if values := p.agent.normalizerValues(); values != nil {

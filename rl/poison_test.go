@@ -42,9 +42,6 @@ func poisonState(t testing.TB, p *PPO) {
 	if err := p.State().Poison(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Constants(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 }
 
 func evaluate(t testing.TB, p *PPO) engine.Evaluation {

@@ -88,8 +88,9 @@ type PPO struct {
 	actor, critic                                                          *head
 	batch                                                                  *engine.Tensor // [P, B, O]: observations of a minibatch; nil where no network needs them together
 
-	fused    bool // updates are one dispatch, see recordFused
-	separate bool // they must not be
+	fused    bool   // updates are one dispatch, see recordFused
+	separate bool   // they must not be
+	stream   uint32 // of the permutations that minibatches are taken from
 	metrics  *engine.Metrics
 	rows     ppoRows
 	step     *engine.Program
@@ -170,6 +171,7 @@ func (p *PPO) buildLearner(network NetworkConfig) (err error) {
 
 	tpe := []engine.Dim{engine.Time(c.RolloutLength), engine.Members(c.Members), engine.Environments(c.Environments)}
 	scratch := s.Sub("ppo")
+	p.stream = scratch.Stream("minibatch")
 	p.value, p.nextValue = scratch.Scratch("value", engine.Float32, tpe...), scratch.Scratch("next_value", engine.Float32, tpe...)
 	p.advantage, p.target = scratch.Scratch("advantage", engine.Float32, tpe...), scratch.Scratch("target", engine.Float32, tpe...)
 	p.moments = scratch.Scratch("advantage_moments", engine.Float32, engine.Axis("update", c.Epochs*c.Minibatches), engine.Members(c.Members), engine.Axis("moment", 2))
@@ -228,6 +230,7 @@ func (p *PPO) recordUpdates(r *engine.Recorder) {
 		p.recordFused(r)
 		return
 	}
+	r.Fill(p.gradient, 0) // between the networks' parts, which no kernel writes
 	for epoch := range p.cfg.Epochs {
 		for minibatch := range p.cfg.Minibatches {
 			p.recordGradient(r, epoch, minibatch)
@@ -273,20 +276,7 @@ func (p *PPO) Init(ctx context.Context) error {
 		return err
 	}
 	defer begin.Free()
-	return errors.Join(p.Constants(ctx), p.hyper.Init(ctx), p.agent.init(ctx, p.eng.Seed()), begin.Run(ctx))
-}
-
-// Constants writes what is neither saved nor changes; Init and loading a checkpoint need it.
-func (p *PPO) Constants(ctx context.Context) error {
-	if p.gradient == nil {
-		return p.ro.Init(ctx)
-	}
-	gaps, err := p.eng.Record(p.name+": constants", func(r *engine.Recorder) { r.Fill(p.gradient, 0) }) // between the networks' parts
-	if err != nil {
-		return err
-	}
-	defer gaps.Free()
-	return errors.Join(p.ro.Init(ctx), gaps.Run(ctx))
+	return errors.Join(p.hyper.Init(ctx), p.agent.init(ctx), begin.Run(ctx))
 }
 
 // record records the program of Step, once.

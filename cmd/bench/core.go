@@ -81,9 +81,6 @@ func rollout(name string, members, environments, horizon int, network bool, mapp
 				return figure{}, err
 			}
 		}
-		if err := ro.Init(ctx); err != nil {
-			return figure{}, err
-		}
 		first, err := b.eng.Record("first episodes", func(r *engine.Recorder) { ro.RecordFirst(r, clock) })
 		if err != nil {
 			return figure{}, err

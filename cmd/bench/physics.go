@@ -94,9 +94,6 @@ func firstRollout(ctx context.Context, name string, open func() (*vk.Device, err
 	if err := s.Zero(ctx); err != nil {
 		return figure{}, err
 	}
-	if err := ro.Init(ctx); err != nil {
-		return figure{}, err
-	}
 	p, err := eng.Record("rollout", func(r *engine.Recorder) { ro.Record(r, clock, nil) })
 	if err != nil {
 		return figure{}, err

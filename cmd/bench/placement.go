@@ -60,9 +60,6 @@ func placed(placement envs.Placement, environments int) func(context.Context, *b
 		if err := s.Zero(ctx); err != nil { // networks of zeros: no episode ends, the cart stays near its place
 			return figure{}, err
 		}
-		if err := ro.Init(ctx); err != nil {
-			return figure{}, err
-		}
 		policy := &envs.Policy{Network: mlp, Weights: nn.Weights{Params: params}, Placement: placement}
 		chosen, err := ro.Placement(policy, b.eng.Device().Info())
 		if err != nil {

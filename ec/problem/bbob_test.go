@@ -187,7 +187,7 @@ func TestBBOBOptima(t *testing.T) {
 func TestBBOBNoise(t *testing.T) {
 	const seed, n, count, first = 5, 10, 6, 3
 	eng := engine.New(open(t), engine.Seed(seed))
-	key := [2]uint32{seed, engine.Stream("ec/problem/noise")}
+	key := [2]uint32{seed, engine.Stream("noise")}
 	for _, function := range []int{101, 102, 103, 107, 108, 109, 128, 129, 130} {
 		c := BBOBConfig{Function: function, Dimension: n, Instance: 3}
 		f, err := BBOB(c)

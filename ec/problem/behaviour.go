@@ -1,7 +1,6 @@
 package problem
 
 import (
-	"context"
 	"fmt"
 	"math"
 
@@ -23,6 +22,14 @@ type BehaviourConfig struct {
 type described struct {
 	observations []int
 	low, high    []float32
+}
+
+// features are the numbers of the observations.
+func (d described) features() (numbers []uint32) {
+	for _, k := range d.observations {
+		numbers = append(numbers, uint32(k))
+	}
+	return numbers
 }
 
 // of is what describes policies in an environment; its errors are *SettingError.
@@ -91,21 +98,9 @@ type behaviour struct {
 func newBehaviour(s *engine.State, p *policy) *behaviour {
 	b := &behaviour{policy: p}
 	if n := len(p.described.observations); n > 0 {
-		b.features = s.Scratch("described", engine.Uint32, engine.Axis("descriptor", n))
+		b.features = engine.Constant(s, "described", p.described.features, engine.Axis("descriptor", n))
 	}
 	return b
-}
-
-// constants writes which observations are wanted.
-func (b *behaviour) constants(ctx context.Context) error {
-	if b.features == nil {
-		return nil
-	}
-	var numbers []uint32
-	for _, k := range b.described.observations {
-		numbers = append(numbers, uint32(k))
-	}
-	return b.features.WriteUint32(ctx, numbers)
 }
 
 // record records describing the window of candidates that begins with first.

@@ -60,7 +60,7 @@ func TestBehaviour(t *testing.T) {
 			if normalization == Running {
 				act.Normalizer, act.ObsLimit = normalizer, 1.5
 			}
-			obs, done := trajectory(t, eng, env, envs.RolloutConfig{
+			obs, done := trajectory(t, eng, "rollout", env, envs.RolloutConfig{
 				Members: members * population, Environments: episodes, Horizon: limit, Options: envs.Options{TimeLimit: limit, AutoReset: envs.Disabled}, Mode: true,
 				Window: &envs.Window{Population: population, Count: population},
 			}, uint32(i*limit), func(*engine.State) *envs.Policy { return act })

@@ -38,7 +38,7 @@ func (f formula) call(r *engine.Recorder, of functionOf) vk.Call {
 		Candidates: of.candidates, Constants: of.constants, Clock: of.clock, Fitness: of.objectives,
 		Members: of.members, Window: of.window, Dim: of.dim, Population: of.population, First: of.first, Numbers: of.numbers, Peaks: f.peaks,
 		Scale: float32(f.scale), Condition: float32(f.condition), Penalty: float32(f.penalty), NoiseA: float32(f.noise.a), NoiseB: float32(f.noise.b),
-		Seed: r.Engine().Seed(), Stream: engine.Stream("ec/problem/noise"),
+		Seed: r.Engine().Seed(), Stream: of.stream,
 		Workgroup: size, Function: f.number, Row: of.row, Matrices: f.matrices,
 	}
 	if !of.exact {

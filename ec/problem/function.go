@@ -37,7 +37,7 @@ type functionOf struct {
 	objectivesLow                                           *engine.Tensor // [M, P]: the low parts of the fitness; nil: not wanted
 	clock                                                   vk.Range
 	members, window, dim, row, population, first, objective uint32
-	numbers                                                 uint32
+	numbers, stream                                         uint32
 	// exact leaves out the noise of a function that has some.
 	exact bool
 }
@@ -65,10 +65,10 @@ func (f *Function) Space(members int) ec.Space {
 }
 
 // Start implements ec.Problem.
-func (f *Function) Start(seed uint32, members int) []float32 {
+func (f *Function) Start(seed, stream uint32, members int) []float32 {
 	var out []float32
 	for m := range members {
-		rng := engine.NewRng(seed, engine.Stream("init"), uint32(m), 0, 0)
+		rng := engine.NewRng(seed, stream, uint32(m), 0, 0)
 		if f.start != nil {
 			out = append(out, f.start(rng, m)...)
 			continue
@@ -115,10 +115,10 @@ func (f *Function) Front(points int) ([][]float64, error) {
 
 // New implements ec.Problem.
 func (f *Function) New(_ context.Context, s *engine.State, clock engine.Clock, members, population int) (ec.Evaluation, error) {
-	e := &functionEvaluation{Function: f, eng: s.Engine(), clock: clock, members: members, population: population}
+	e := &functionEvaluation{Function: f, eng: s.Engine(), stream: s.Stream("noise"), clock: clock, members: members, population: population}
 	if f.constants != nil {
 		e.numbers = len(f.constants(0))
-		e.constants = s.Scratch("constants", engine.Float32, engine.Members(members), engine.Axis("number", e.numbers))
+		e.constants = engine.Constant(s, "constants", e.allConstants, engine.Members(members), engine.Axis("number", e.numbers))
 	}
 	return e, s.Err()
 }

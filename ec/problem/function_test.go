@@ -49,7 +49,6 @@ func valuesOf(t testing.TB, eng *engine.Engine, f *Function, points [][][]float6
 	more := s.Scratch("fitness_rest", engine.Float32, fitness.Dims()...)
 	must(s.Zero(t.Context()))
 	must(s.Poison(t.Context()))
-	must(e.Constants(t.Context()))
 	x, low := make([]float32, candidates.Len()), make([]float32, candidates.Len())
 	for m, rows := range points {
 		for i, p := range rows {

@@ -13,12 +13,21 @@ import (
 type functionEvaluation struct {
 	*Function
 	eng                 *engine.Engine
+	stream              uint32 // of the noise
 	clock               engine.Clock
 	members, population int
 	numbers             int            // a member's constants
 	constants           *engine.Tensor // [M, numbers]; nil: there are none
 	descriptors         *engine.Tensor // [M, P, B]; nil: not wanted
 	evaluators          []*evaluator
+}
+
+// allConstants are those of all members.
+func (e *functionEvaluation) allConstants() (all []float32) {
+	for m := range e.members {
+		all = append(all, e.Function.constants(m)...)
+	}
+	return all
 }
 
 // Describe implements ec.Describer.
@@ -32,18 +41,6 @@ func (e *functionEvaluation) Steps() (candidate, clock int) { return 0, 0 }
 
 // Init implements ec.Evaluation.
 func (e *functionEvaluation) Init(context.Context) error { return nil }
-
-// Constants implements ec.Evaluation.
-func (e *functionEvaluation) Constants(ctx context.Context) error {
-	if e.constants == nil {
-		return nil
-	}
-	var all []float32
-	for m := range e.members {
-		all = append(all, e.Function.constants(m)...)
-	}
-	return e.constants.WriteFloat32(ctx, all)
-}
 
 // Record implements ec.Evaluation.
 func (e *functionEvaluation) Record(r *engine.Recorder, candidates *engine.Tensor, first int, objectives *engine.Tensor) {
@@ -64,7 +61,7 @@ func (e *functionEvaluation) of(candidates *engine.Tensor, first int, objectives
 	space := e.Space(e.members)
 	row := space.Row()
 	k := functionOf{
-		candidates: candidates.Range(), objectives: objectives.Range(), constants: candidates.Range(), descriptors: e.descriptors, clock: e.clock.Tensor().Range(),
+		candidates: candidates.Range(), objectives: objectives.Range(), constants: candidates.Range(), descriptors: e.descriptors, clock: e.clock.Tensor().Range(), stream: e.stream,
 		members: uint32(e.members), window: uint32(candidates.Len() / row / e.members), dim: uint32(space.Dim), row: uint32(row),
 		population: uint32(objectives.Len() / e.members / e.objectives), first: uint32(first), objective: uint32(e.objectives), numbers: uint32(e.numbers),
 	}

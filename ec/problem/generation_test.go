@@ -61,7 +61,6 @@ func newGeneration(t testing.TB, eng *engine.Engine, p ec.Problem, members, popu
 	g.must(g.state.Zero(ctx))
 	g.must(g.state.Poison(ctx))
 	g.must(g.e.Init(ctx))
-	g.must(g.e.Constants(ctx))
 	g.program, err = eng.Record("generation", func(r *engine.Recorder) {
 		for first := 0; first < population; first += g.e.Window() {
 			from := min(first, population-g.e.Window())

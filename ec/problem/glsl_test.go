@@ -26,7 +26,7 @@ void evaluate(inout float f[OBJECTIVES]) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if start := f.Start(1, 2); !slices.Equal(start, slices.Repeat([]float32{2}, 2*dim)) || f.Objectives() != 2 || f.Name() != "my own/function" {
+	if start := f.Start(1, 0, 2); !slices.Equal(start, slices.Repeat([]float32{2}, 2*dim)) || f.Objectives() != 2 || f.Name() != "my own/function" {
 		t.Errorf("%s has %d objectives and begins at %v", f.Name(), f.Objectives(), start)
 	}
 	if _, err := f.Front(10); err == nil || !strings.Contains(err.Error(), "not known") {

@@ -12,7 +12,7 @@ import (
 // observations are the moments by which a policy's observations are normalized, of each search its own.
 type observations struct {
 	*policy
-	eng        *engine.Engine
+	state      *engine.State
 	members    int
 	normalizer *nn.Normalizer
 	sums       *engine.Tensor // [M, 1 + 2 O]: over a generation; nil: it does not count
@@ -23,7 +23,7 @@ func newObservations(s *engine.State, p *policy, members int) *observations {
 	if p.network.NormalizeObs == Unnormalized {
 		return nil
 	}
-	o := &observations{policy: p, eng: s.Engine(), members: members, normalizer: nn.NewNormalizer(s, members, p.env.ObsSize())}
+	o := &observations{policy: p, state: s, members: members, normalizer: nn.NewNormalizer(s, members, p.env.ObsSize())}
 	if p.network.NormalizeObs == Running {
 		o.sums = s.Scratch("observed", engine.Float32, engine.Members(members), engine.Axis("sum", 1+2*p.env.ObsSize()))
 	}
@@ -58,7 +58,7 @@ func (o *observations) init(ctx context.Context, taken *engine.Tensor) error {
 
 // batch takes random steps, whole episodes where there are enough of them, and their observations into the moments.
 func (o *observations) batch(ctx context.Context) (steps int64, err error) {
-	s := o.eng.NewState()
+	s := o.state.Temporary("virtual_batch")
 	defer s.Close()
 	clock := engine.NewClock(s)
 	horizon := min(o.network.RandomSteps, o.horizon())
@@ -66,7 +66,7 @@ func (o *observations) batch(ctx context.Context) (steps int64, err error) {
 	options.AutoReset = envs.Normal
 	cfg := envs.RolloutConfig{
 		Members: o.members, Environments: (o.network.RandomSteps + horizon - 1) / horizon, Horizon: horizon, Options: options,
-		Trajectory: true, Begin: true, Stream: "virtual_batch",
+		Trajectory: true, Begin: true,
 	}
 	ro, err := envs.NewRollout(ctx, s, o.env, cfg)
 	if err != nil {
@@ -75,10 +75,7 @@ func (o *observations) batch(ctx context.Context) (steps int64, err error) {
 	if err := s.Zero(ctx); err != nil {
 		return 0, err
 	}
-	if err := ro.Init(ctx); err != nil {
-		return 0, err
-	}
-	p, err := o.eng.Record("virtual batch", func(r *engine.Recorder) {
+	p, err := s.Engine().Record("virtual batch", func(r *engine.Recorder) {
 		ro.Record(r, clock, nil)
 		o.normalizer.Record(r, ro.Obs)
 	})

@@ -43,11 +43,11 @@ func (m *moments) compare(t *testing.T, what string, values []float32) {
 	}
 }
 
-// trajectory runs a rollout and returns its observations [T, P, E, O] and flags [T, P, E].
-func trajectory(t *testing.T, eng *engine.Engine, env *envs.Environment, cfg envs.RolloutConfig, count uint32, policy func(s *engine.State) *envs.Policy) (obs []float32, done []uint32) {
+// trajectory runs a rollout, with the random numbers of that scope of a problem, and returns its observations [T, P, E, O] and flags [T, P, E].
+func trajectory(t *testing.T, eng *engine.Engine, scope string, env *envs.Environment, cfg envs.RolloutConfig, count uint32, policy func(s *engine.State) *envs.Policy) (obs []float32, done []uint32) {
 	t.Helper()
 	ctx := t.Context()
-	s := eng.NewState()
+	s := eng.NewState().Temporary("problem/" + scope)
 	defer s.Close()
 	clock := engine.NewClock(s)
 	cfg.Trajectory, cfg.Begin = true, true
@@ -59,7 +59,7 @@ func trajectory(t *testing.T, eng *engine.Engine, env *envs.Environment, cfg env
 	if policy != nil {
 		act = policy(s)
 	}
-	for _, f := range []func(context.Context) error{s.Zero, ro.Init, func(ctx context.Context) error { return clock.Tensor().WriteUint32(ctx, []uint32{0, count}) }} {
+	for _, f := range []func(context.Context) error{s.Zero, func(ctx context.Context) error { return clock.Tensor().WriteUint32(ctx, []uint32{0, count}) }} {
 		if err := f(ctx); err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +91,7 @@ func TestVirtualBatch(t *testing.T) {
 	g := newGeneration(t, eng, Policy(env, envs.Options{}, network, DefaultPolicy()), members, 4)
 	want := []*moments{newMoments(4), newMoments(4)}
 	const environments, horizon = 3, 500 // whole episodes, no fewer steps than asked for
-	obs, _ := trajectory(t, eng, env, envs.RolloutConfig{Members: members, Environments: environments, Horizon: horizon, Stream: "virtual_batch"}, 0, nil)
+	obs, _ := trajectory(t, eng, "virtual_batch", env, envs.RolloutConfig{Members: members, Environments: environments, Horizon: horizon}, 0, nil)
 	for i := range len(obs) / 4 {
 		want[i/environments%members].add(obs[4*i : 4*i+4])
 	}
@@ -155,7 +155,7 @@ func runningObservations(t *testing.T, eng *engine.Engine, hidden []int) {
 		g.must(s.Zero(t.Context()))
 		g.must(row.WriteFloat32(t.Context(), params))
 		g.must(normalizer.WriteFloat32(t.Context(), before))
-		obs, done := trajectory(t, eng, env, rollout, uint32(i*limit), func(*engine.State) *envs.Policy {
+		obs, done := trajectory(t, eng, "rollout", env, rollout, uint32(i*limit), func(*engine.State) *envs.Policy {
 			return &envs.Policy{Weights: nn.Weights{Params: row}, Network: p.mlp(), Normalizer: normalizer, ObsLimit: 1.5}
 		})
 		g.must(s.Close())

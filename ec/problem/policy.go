@@ -167,14 +167,14 @@ func (p *policy) Space(members int) ec.Space {
 }
 
 // Start implements ec.Problem: initial networks.
-func (p *policy) Start(seed uint32, members int) []float32 {
+func (p *policy) Start(seed, stream uint32, members int) []float32 {
 	mlp := p.mlp()
 	size := mlp.Size()
 	dim := size + p.deviations()
 	all := make([]float32, members*dim)
 	for m := range members {
 		row := all[m*dim : (m+1)*dim]
-		mlp.Init(row[:size], p.network.Initializer, p.network.HiddenGain, p.network.OutputGain, engine.NewRng(seed, engine.Stream("init"), uint32(m), 0, 0))
+		mlp.Init(row[:size], p.network.Initializer, p.network.HiddenGain, p.network.OutputGain, engine.NewRng(seed, stream, uint32(m), 0, 0))
 		for i := size; i < dim; i++ {
 			row[i] = float32(p.network.LogStd)
 		}

@@ -2,7 +2,6 @@ package problem
 
 import (
 	"context"
-	"errors"
 
 	"github.com/evorl/evorl/ec"
 	"github.com/evorl/evorl/engine"
@@ -71,11 +70,6 @@ func (e *rollouts) Steps() (candidate, clock int) {
 
 // Init implements ec.Evaluation.
 func (e *rollouts) Init(ctx context.Context) error { return e.observations.init(ctx, e.taken) }
-
-// Constants implements ec.Evaluation.
-func (e *rollouts) Constants(ctx context.Context) error {
-	return errors.Join(e.rollout.Init(ctx), e.behaviour.constants(ctx))
-}
 
 // Describe implements ec.Describer.
 func (e *rollouts) Describe(descriptors *engine.Tensor) { e.behaviour.descriptors = descriptors }

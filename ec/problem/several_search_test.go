@@ -151,7 +151,7 @@ func TestSeveralObjectivesLearn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := ec.NewSearch(t.Context(), engine.New(dev, engine.Seed(3)), budgets[at].likePymoo(c.algorithm, p.Space(1).Dim), p, 2)
+		s, err := ec.NewSearch(t.Context(), engine.New(dev, engine.Seed(4)), budgets[at].likePymoo(c.algorithm, p.Space(1).Dim), p, 2)
 		if err != nil {
 			t.Fatal(err)
 		}

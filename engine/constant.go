@@ -1,0 +1,60 @@
+package engine
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"github.com/evorl/evorl/vk"
+)
+
+// Constant makes a tensor whose elements, those that values returns, are the same in every run: bounds, weights by rank, tables. The
+// state writes them when it allocates the memory. A constant is never saved, copied between members, cleared or poisoned. Another
+// number of values than the tensor has elements is an error of Allocate.
+func Constant[T float32 | uint32](s *State, name string, values func() []T, dims ...Dim) *Tensor {
+	typ := Float32
+	if _, integer := any(T(0)).(uint32); integer {
+		typ = Uint32
+	}
+	t := s.make(name, typ, dims, int64(4*length(dims)), vk.Local)
+	t.block.constant = func() []byte { return encode(values()) }
+	return t
+}
+
+// Same is a list of n equal values, for Constant.
+func Same(n int, value float32) func() []float32 {
+	return func() []float32 {
+		values := make([]float32, n)
+		for i := range values {
+			values[i] = value
+		}
+		return values
+	}
+}
+
+// encode gives the elements as little-endian bytes.
+func encode[T float32 | uint32](values []T) []byte {
+	data := make([]byte, 4*len(values))
+	for i, v := range values {
+		switch v := any(v).(type) {
+		case float32:
+			binary.LittleEndian.PutUint32(data[4*i:], math.Float32bits(v))
+		case uint32:
+			binary.LittleEndian.PutUint32(data[4*i:], v)
+		}
+	}
+	return data
+}
+
+// writeConstant fills a constant's memory.
+func (b *block) writeConstant() error {
+	data := b.constant()
+	if len(data) != 4*b.tensor.Len() {
+		return fmt.Errorf("engine: constant %v has %d values; want %d", b.tensor, len(data)/4, b.tensor.Len())
+	}
+	if err := b.buf.Write(context.Background(), 0, data); err != nil {
+		return fmt.Errorf("engine: constant %v: %w", b.tensor, err)
+	}
+	return nil
+}

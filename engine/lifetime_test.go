@@ -1,0 +1,145 @@
+package engine
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/evorl/evorl/engine/checkpoint"
+)
+
+// TestLifetimes: a checkpoint holds what Tensor made, a copied member takes over what is not Own, poison reaches scratch alone, and a
+// constant has its values from the allocation on, also after Zero, Poison and Load.
+func TestLifetimes(t *testing.T) {
+	ctx := t.Context()
+	s := New(testDevice(t)).NewState()
+	defer s.Close()
+	m := Members(3)
+	learned, counted := s.Tensor("learned", Float32, Axis("layer", 2), m), s.Tensor("shared", Uint32, Axis("word", 5))
+	own := s.Tensor("own", Float32, m).Own()
+	scratch := s.Scratch("scratch", Float32, m)
+	bounds := Constant(s, "bounds", func() []float32 { return []float32{-1, 2} }, Axis("bound", 2))
+	table := Constant(s, "table", func() []uint32 { return []uint32{7, 8, 9} }, Axis("entry", 3))
+	if got := s.Inherited(); !slices.Equal(got, []*Tensor{learned}) {
+		t.Errorf("a copied member takes over %v; want %v", got, learned)
+	}
+	if got := s.Tensors(); !slices.Equal(got, []*Tensor{learned, counted, own}) {
+		t.Errorf("saved are %v", got)
+	}
+	constants := func(after string) {
+		t.Helper()
+		floats, err := bounds.ReadFloat32(ctx)
+		if err != nil || !slices.Equal(floats, []float32{-1, 2}) {
+			t.Errorf("after %s the bounds are %v, %v", after, floats, err)
+		}
+		words, err := table.ReadUint32(ctx)
+		if err != nil || !slices.Equal(words, []uint32{7, 8, 9}) {
+			t.Errorf("after %s the table is %v, %v", after, words, err)
+		}
+	}
+	constants("allocation")
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(s.Zero(ctx))
+	constants("Zero")
+	must(own.WriteFloat32(ctx, []float32{4, 5, 6}))
+	must(s.Poison(ctx))
+	constants("Poison")
+	for _, v := range read32(t, scratch) {
+		if v != poison {
+			t.Errorf("poisoned scratch holds %#x", v)
+		}
+	}
+	dir := t.TempDir()
+	_, err := s.Save(ctx, dir, 1)
+	must(err)
+	must(own.Fill(ctx, 0))
+	c, _, err := checkpoint.Latest(dir)
+	must(err)
+	must(s.Load(ctx, c))
+	constants("Load")
+	if got, err := own.ReadFloat32(ctx); err != nil || !slices.Equal(got, []float32{4, 5, 6}) {
+		t.Errorf("loaded %v, %v", got, err)
+	}
+}
+
+func read32(t *testing.T, tensor *Tensor) []uint32 {
+	t.Helper()
+	bits := *tensor
+	bits.typ = Uint32
+	words, err := bits.ReadUint32(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return words
+}
+
+// TestConstantSize: a constant with another number of values than elements is an error, not a short write.
+func TestConstantSize(t *testing.T) {
+	s := New(testDevice(t)).NewState()
+	defer s.Close()
+	Constant(s, "weights", Same(3, 1), Axis("rank", 4))
+	if err := s.Allocate(); err == nil || !strings.Contains(err.Error(), "constant weights F32[rank 4] has 3 values; want 4") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestView: the same elements by other axes; another number of elements is an error of the state.
+func TestView(t *testing.T) {
+	s := New(testDevice(t)).NewState()
+	defer s.Close()
+	stack := s.Tensor("critics", Float32, Axis("stack", 2), Members(3), Axis("parameter", 4))
+	view := stack.View(Members(6), Axis("parameter", 4))
+	if view.Size(MemberAxis) != 6 || view.Range() != stack.Range() || view.Name() != "critics" {
+		t.Errorf("view %v at %v of %v at %v", view, view.Range(), stack, stack.Range())
+	}
+	stack.View(Members(5), Axis("parameter", 4))
+	if err := s.Err(); err == nil || !strings.Contains(err.Error(), "critics F32[stack 2, member 3, parameter 4], of 24 elements, viewed as critics F32[member 5, parameter 4], of 20") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestScopes: two parts of one workflow draw from different streams for the same purpose, and have learning rates of their own.
+func TestScopes(t *testing.T) {
+	s := New(testDevice(t)).NewState()
+	defer s.Close()
+	actor, critic := s.Sub("actor"), s.Sub("critic")
+	if actor.Stream("init") == critic.Stream("init") || actor.Stream("init") != Stream("actor/init") {
+		t.Errorf("streams %#x and %#x; want different ones, the first %#x", actor.Stream("init"), critic.Stream("init"), Stream("actor/init"))
+	}
+	apart := actor.Temporary("random_steps")
+	defer apart.Close()
+	if apart.Stream("env") != Stream("actor/random_steps/env") {
+		t.Error("a temporary state draws from another scope's streams")
+	}
+	if apart.Tensor("x", Float32, Members(1)); len(s.Tensors()) != 0 {
+		t.Error("a temporary state's tensor is the state's")
+	}
+	hyper := NewHyper(s, 2)
+	rate := hyper.Add("discount", 0.99)
+	first, second := hyper.Sub("actor"), hyper.Sub("critic")
+	a, b := first.Add("learning_rate", 1e-3), second.Add("learning_rate", 2e-3)
+	if s.Err() != nil || a.Name() != "hyper/actor/learning_rate" || b.Name() != "hyper/critic/learning_rate" || rate.Name() != "hyper/discount" {
+		t.Errorf("tensors %v, %v and %v, %v", a, b, rate, s.Err())
+	}
+	if got := hyper.Names(); !slices.Equal(got, []string{"discount", "actor/learning_rate", "critic/learning_rate"}) {
+		t.Errorf("the workflow lists %v", got)
+	}
+	if got := first.Names(); !slices.Equal(got, []string{"learning_rate"}) || first.Lookup("learning_rate") != a || hyper.Lookup("critic/learning_rate") != b || first.Lookup("discount") != nil {
+		t.Errorf("the actor lists %v", got)
+	}
+	if err := hyper.Init(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := b.ReadFloat32(t.Context()); err != nil || !slices.Equal(got, []float32{2e-3, 2e-3}) {
+		t.Errorf("the critic's learning rate begins at %v, %v", got, err)
+	}
+	second.Hide("learning_rate")
+	if got := hyper.Names(); !slices.Equal(got, []string{"discount", "actor/learning_rate"}) {
+		t.Errorf("with the critic's hidden the workflow lists %v", got)
+	}
+}
