@@ -211,6 +211,56 @@ func (k columnsKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: columnsShader, Groups: [3]uint32{x, y, z}, Label: "engine/nn/columns", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var followShader = &vk.Shader{
+	Name:  "engine/nn/follow",
+	SPIRV: shaders.Code("engine/nn/follow"),
+	Bindings: []vk.Binding{
+		{Name: "Target", Index: 0, Access: vk.ReadWrite},
+		{Name: "targets_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Source", Index: 2, Access: vk.Read},
+		{Name: "sources_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Tau", Index: 4, Access: vk.Read},
+	},
+	PushBytes: 4,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// followKernel is shaders/engine/nn/follow.comp.
+type followKernel struct {
+	Target vk.Range // read-write vec4
+	Source vk.Range // readonly vec4
+	Tau    vk.Range // readonly float
+
+	Size uint32 // push constants, in order
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k followKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [5]vk.Range
+		push   [4]byte
+		spec   [2]uint32
+	})
+	a.ranges = [5]vk.Range{k.Target, k.Target, k.Source, k.Source, k.Tau}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Size)
+	a.spec = [2]uint32{64, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: followShader, Groups: [3]uint32{x, y, z}, Label: "engine/nn/follow", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var forwardShader = &vk.Shader{
 	Name:  "engine/nn/forward",
 	SPIRV: shaders.Code("engine/nn/forward"),

@@ -91,6 +91,90 @@ func (k normKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: normShader, Groups: [3]uint32{x, y, z}, Label: "engine/optim/norm", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var normPairShader = &vk.Shader{
+	Name:  "engine/optim/norm_pair",
+	SPIRV: shaders.Code("engine/optim/norm_pair"),
+	Bindings: []vk.Binding{
+		{Name: "Gradient", Index: 0, Access: vk.Read},
+		{Name: "gradient_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Norm", Index: 2, Access: vk.Write},
+		{Name: "Factors", Index: 3, Access: vk.Write},
+		{Name: "Updates", Index: 4, Access: vk.ReadWrite},
+		{Name: "Refused", Index: 5, Access: vk.ReadWrite},
+		{Name: "Gradient2", Index: 6, Access: vk.Read},
+		{Name: "gradient_2_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Norm2", Index: 8, Access: vk.Write},
+		{Name: "Factors2", Index: 9, Access: vk.Write},
+		{Name: "Updates2", Index: 10, Access: vk.ReadWrite},
+		{Name: "Refused2", Index: 11, Access: vk.ReadWrite},
+		{Name: "Clock", Index: 12, Access: vk.Read, Optional: true},
+	},
+	PushBytes: 32,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "HAS_CLOCK", ID: 1, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// normPairKernel is shaders/engine/optim/norm_pair.comp.
+type normPairKernel struct {
+	Gradient  vk.Range // readonly vec4
+	Norm      vk.Range // writeonly float
+	Factors   vk.Range // writeonly vec4
+	Updates   vk.Range // read-write uint
+	Refused   vk.Range // read-write uint
+	Gradient2 vk.Range // readonly vec4
+	Norm2     vk.Range // writeonly float
+	Factors2  vk.Range // writeonly vec4
+	Updates2  vk.Range // read-write uint
+	Refused2  vk.Range // read-write uint
+	Clock     vk.Range // readonly uint, optional
+
+	Splits   uint32 // push constants, in order
+	Splits2  uint32
+	Row      uint32
+	Row2     uint32
+	MaxNorm  float32
+	LogBeta1 float32
+	LogBeta2 float32
+	Anneal   float32
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k normPairKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [13]vk.Range
+		push   [32]byte
+		spec   [3]uint32
+	})
+	a.ranges = [13]vk.Range{k.Gradient, k.Gradient, k.Norm, k.Factors, k.Updates, k.Refused, k.Gradient2, k.Gradient2, k.Norm2, k.Factors2, k.Updates2, k.Refused2, k.Clock}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Splits)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Splits2)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Row2)
+	binary.LittleEndian.PutUint32(a.push[16:], math.Float32bits(k.MaxNorm))
+	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.LogBeta1))
+	binary.LittleEndian.PutUint32(a.push[24:], math.Float32bits(k.LogBeta2))
+	binary.LittleEndian.PutUint32(a.push[28:], math.Float32bits(k.Anneal))
+	a.spec = [3]uint32{64, 0, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.Clock.Buffer != nil {
+		a.spec[1] = 1
+	}
+	if k.TexelLoads != 0 {
+		a.spec[2] = k.TexelLoads
+	}
+	return vk.Call{Shader: normPairShader, Groups: [3]uint32{x, y, z}, Label: "engine/optim/norm_pair", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var updateShader = &vk.Shader{
 	Name:  "engine/optim/update",
 	SPIRV: shaders.Code("engine/optim/update"),
@@ -105,11 +189,15 @@ var updateShader = &vk.Shader{
 		{Name: "gradient_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4},
 		{Name: "first_texels", Index: 8, Access: vk.Read, Texel: vk.TexelFloat4},
 		{Name: "second_texels", Index: 9, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Target", Index: 10, Access: vk.ReadWrite, Optional: true},
+		{Name: "targets_texels", Index: 11, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "Tau", Index: 12, Access: vk.Read, Optional: true},
 	},
 	PushBytes: 32,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 		{Name: "RULE", ID: 1, Default: 0},
+		{Name: "HAS_TARGET", ID: 2, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -124,6 +212,8 @@ type updateKernel struct {
 	Second       vk.Range // read-write vec4
 	LearningRate vk.Range // readonly float
 	Factors      vk.Range // readonly vec4
+	Target       vk.Range // read-write vec4, optional
+	Tau          vk.Range // readonly float, optional
 
 	Splits      uint32 // push constants, in order
 	Row         uint32
@@ -142,11 +232,11 @@ type updateKernel struct {
 // call dispatches x × y × z workgroups.
 func (k updateKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [10]vk.Range
+		ranges [13]vk.Range
 		push   [32]byte
-		spec   [3]uint32
+		spec   [4]uint32
 	})
-	a.ranges = [10]vk.Range{k.Params, k.Gradient, k.First, k.Second, k.LearningRate, k.Factors, k.Params, k.Gradient, k.First, k.Second}
+	a.ranges = [13]vk.Range{k.Params, k.Gradient, k.First, k.Second, k.LearningRate, k.Factors, k.Params, k.Gradient, k.First, k.Second, k.Target, k.Target, k.Tau}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Splits)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
 	binary.LittleEndian.PutUint32(a.push[8:], math.Float32bits(k.Beta1))
@@ -155,6 +245,106 @@ func (k updateKernel) call(x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.Gain2))
 	binary.LittleEndian.PutUint32(a.push[24:], math.Float32bits(k.Epsilon))
 	binary.LittleEndian.PutUint32(a.push[28:], math.Float32bits(k.WeightDecay))
+	a.spec = [4]uint32{64, 0, 0, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.Rule != 0 {
+		a.spec[1] = k.Rule
+	}
+	if k.Target.Buffer != nil {
+		a.spec[2] = 1
+	}
+	if k.TexelLoads != 0 {
+		a.spec[3] = k.TexelLoads
+	}
+	return vk.Call{Shader: updateShader, Groups: [3]uint32{x, y, z}, Label: "engine/optim/update", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var updatePairShader = &vk.Shader{
+	Name:  "engine/optim/update_pair",
+	SPIRV: shaders.Code("engine/optim/update_pair"),
+	Bindings: []vk.Binding{
+		{Name: "Params", Index: 0, Access: vk.ReadWrite},
+		{Name: "Gradient", Index: 1, Access: vk.Read},
+		{Name: "First", Index: 2, Access: vk.ReadWrite},
+		{Name: "Second", Index: 3, Access: vk.ReadWrite},
+		{Name: "LearningRate", Index: 4, Access: vk.Read},
+		{Name: "Factors", Index: 5, Access: vk.Read},
+		{Name: "params_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "gradient_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "first_texels", Index: 8, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "second_texels", Index: 9, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Params2", Index: 10, Access: vk.ReadWrite},
+		{Name: "Gradient2", Index: 11, Access: vk.Read},
+		{Name: "First2", Index: 12, Access: vk.ReadWrite},
+		{Name: "Second2", Index: 13, Access: vk.ReadWrite},
+		{Name: "LearningRate2", Index: 14, Access: vk.Read},
+		{Name: "Factors2", Index: 15, Access: vk.Read},
+		{Name: "params_2_texels", Index: 16, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "gradient_2_texels", Index: 17, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "first_2_texels", Index: 18, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "second_2_texels", Index: 19, Access: vk.Read, Texel: vk.TexelFloat4},
+	},
+	PushBytes: 40,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "RULE", ID: 1, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// updatePairKernel is shaders/engine/optim/update_pair.comp.
+type updatePairKernel struct {
+	Params        vk.Range // read-write vec4
+	Gradient      vk.Range // readonly vec4
+	First         vk.Range // read-write vec4
+	Second        vk.Range // read-write vec4
+	LearningRate  vk.Range // readonly float
+	Factors       vk.Range // readonly vec4
+	Params2       vk.Range // read-write vec4
+	Gradient2     vk.Range // readonly vec4
+	First2        vk.Range // read-write vec4
+	Second2       vk.Range // read-write vec4
+	LearningRate2 vk.Range // readonly float
+	Factors2      vk.Range // readonly vec4
+
+	Splits      uint32 // push constants, in order
+	Splits2     uint32
+	Row         uint32
+	Row2        uint32
+	Beta1       float32
+	Beta2       float32
+	Gain1       float32
+	Gain2       float32
+	Epsilon     float32
+	WeightDecay float32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Rule       uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k updatePairKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [20]vk.Range
+		push   [40]byte
+		spec   [3]uint32
+	})
+	a.ranges = [20]vk.Range{k.Params, k.Gradient, k.First, k.Second, k.LearningRate, k.Factors, k.Params, k.Gradient, k.First, k.Second, k.Params2, k.Gradient2, k.First2, k.Second2, k.LearningRate2, k.Factors2, k.Params2, k.Gradient2, k.First2, k.Second2}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Splits)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Splits2)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Row2)
+	binary.LittleEndian.PutUint32(a.push[16:], math.Float32bits(k.Beta1))
+	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.Beta2))
+	binary.LittleEndian.PutUint32(a.push[24:], math.Float32bits(k.Gain1))
+	binary.LittleEndian.PutUint32(a.push[28:], math.Float32bits(k.Gain2))
+	binary.LittleEndian.PutUint32(a.push[32:], math.Float32bits(k.Epsilon))
+	binary.LittleEndian.PutUint32(a.push[36:], math.Float32bits(k.WeightDecay))
 	a.spec = [3]uint32{64, 0, 0}
 	if k.LocalSizeX != 0 {
 		a.spec[0] = k.LocalSizeX
@@ -165,5 +355,5 @@ func (k updateKernel) call(x, y, z uint32) vk.Call {
 	if k.TexelLoads != 0 {
 		a.spec[2] = k.TexelLoads
 	}
-	return vk.Call{Shader: updateShader, Groups: [3]uint32{x, y, z}, Label: "engine/optim/update", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+	return vk.Call{Shader: updatePairShader, Groups: [3]uint32{x, y, z}, Label: "engine/optim/update_pair", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }

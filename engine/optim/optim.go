@@ -1,4 +1,4 @@
-// Package optim holds the optimizers: one step for every member of a population at once, each with a learning rate of its own.
+// Package optim holds the optimizers: one step for every member at once, each with a learning rate of its own.
 package optim
 
 import (
@@ -7,6 +7,7 @@ import (
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/engine/nn"
 )
 
 // Rule is an optimizer. The numbers are those of shaders/engine/optim/update.comp.
@@ -79,7 +80,9 @@ type Optimizer struct {
 	norm   *engine.Tensor // [P]
 	factor *engine.Tensor // [P, 4]
 	clock  engine.Clock
-	anneal float64 // share of the learning rate lost a step of the clock
+	anneal float64        // share of the learning rate lost a step of the clock
+	target *engine.Tensor // follows the parameters; nil: none
+	tau    *engine.Tensor // [P]
 }
 
 // New makes parameters "params" [P, row], row a multiple of four, and the state of their optimizer with the learning rates rate [P].
@@ -108,6 +111,10 @@ func (o *Optimizer) Anneal(clock engine.Clock, steps float64) {
 // Annealed is the share of the learning rates lost a step of the clock.
 func (o *Optimizer) Annealed() float64 { return o.anneal }
 
+// Follow makes target parameters, of the shape of the parameters, follow them in every update by the share tau [P], as nn.Follow does but in the
+// update's own pass. Call it before Record.
+func (o *Optimizer) Follow(target, tau *engine.Tensor) { o.target, o.tau = target, tau }
+
 // Params are the parameters [P, row].
 func (o *Optimizer) Params() *engine.Tensor { return o.params }
 
@@ -123,15 +130,14 @@ func (o *Optimizer) Norm() *engine.Tensor { return o.norm }
 // Refused counts [P] the gradients that were not finite.
 func (o *Optimizer) Refused() *engine.Tensor { return o.refuse }
 
-// Record records one update by the sum of gradient [splits, P, row] over its splits.
+// Record records one update by the sum of gradient [splits, P, ...] over its splits.
 func (o *Optimizer) Record(r *engine.Recorder, gradient *engine.Tensor) {
-	splits, members, row, ok := gradient.Split(engine.MemberAxis)
-	if !ok || members*row != o.params.Len() {
-		r.Fail(fmt.Errorf("optim: gradient %v does not fit parameters %v", gradient, o.params))
-		return
+	splits, members, row, err := o.shape(gradient)
+	if err == nil && o.target != nil {
+		_, _, err = nn.CheckFollow(o.target, o.params, o.tau)
 	}
-	if row%4 != 0 {
-		r.Fail(fmt.Errorf("optim: parameters %v: rows of %d; want a multiple of 4", o.params, row))
+	if err != nil {
+		r.Fail(err)
 		return
 	}
 	c := o.cfg
@@ -146,11 +152,27 @@ func (o *Optimizer) Record(r *engine.Recorder, gradient *engine.Tensor) {
 	}
 	r.Dispatch(norm.call(uint32(members), 1, 1))
 	groups := r.Share(members, row/4)
-	r.Dispatch(updateKernel{
+	update := updateKernel{
 		Params: o.params.Range(), Gradient: gradient.Range(), First: o.first.Range(), Second: o.second.Range(),
 		LearningRate: o.rate.Range(), Factors: o.factor.Range(),
 		Splits: uint32(splits), Row: uint32(row),
 		Beta1: float32(c.Beta1), Beta2: float32(c.Beta2), Gain1: float32(1 - c.Beta1), Gain2: float32(1 - c.Beta2),
 		Epsilon: float32(c.Epsilon), WeightDecay: float32(c.WeightDecay), Rule: uint32(c.Rule), LocalSizeX: r.WorkgroupFor(row / 4 * (splits + 1) / int(groups)),
-	}.call(groups, uint32(members), 1))
+	}
+	if o.target != nil {
+		update.Target, update.Tau = o.target.Range(), o.tau.Range()
+	}
+	r.Dispatch(update.call(groups, uint32(members), 1))
+}
+
+// shape checks a gradient against the parameters.
+func (o *Optimizer) shape(gradient *engine.Tensor) (splits, members, row int, err error) {
+	splits, members, row, ok := gradient.Split(engine.MemberAxis)
+	switch {
+	case !ok || members != o.rate.Len() || members*row != o.params.Len():
+		err = fmt.Errorf("optim: a gradient %v of parameters %v; want [splits, ...] of them", gradient, o.params)
+	case row%4 != 0:
+		err = fmt.Errorf("optim: parameters %v: rows of %d; want a multiple of 4", o.params, row)
+	}
+	return splits, members, row, err
 }

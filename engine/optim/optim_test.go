@@ -20,10 +20,21 @@ type model struct {
 }
 
 func (m *model) update(gradient []float64) (norm float64) {
-	for _, g := range gradient {
-		norm += g * g
+	return m.updateWith(gradient, norm2(gradient))
+}
+
+// norm2 is the Euclidean norm of gradients taken as one vector.
+func norm2(gradients ...[]float64) (norm float64) {
+	for _, gradient := range gradients {
+		for _, g := range gradient {
+			norm += g * g
+		}
 	}
-	norm = math.Sqrt(norm)
+	return math.Sqrt(norm)
+}
+
+// updateWith is an update by a gradient that counts as one of the given norm.
+func (m *model) updateWith(gradient []float64, norm float64) float64 {
 	if math.IsNaN(norm) || math.IsInf(norm, 0) {
 		return -1
 	}

@@ -1,9 +1,8 @@
 #version 450
 
-// What every member's update needs to know of its whole gradient: the norm and the factor that brings it to at most max_norm; and the
-// bias corrections of Adam for the update's number; and what the schedule leaves of the learning rate. A gradient that is not finite gets
-// the norm -1: update.comp then leaves the member as it is, and the member's refusals are counted. ClipUp's factors are those that bring the
-// gradient to the length 1, and the velocity that this gives to at most max_norm.
+// Norm and factors of every member's gradient (norm.glsl). A gradient that is not finite gets the norm -1: update.comp then leaves the member as it
+// is, and the member's refusals are counted. ClipUp's factors are those that bring the gradient to the length 1, and the velocity that
+// this gives to at most max_norm.
 //
 // Groups: x = members.
 
@@ -13,13 +12,12 @@ layout(constant_id = 0) const uint WORKGROUP = 64;
 layout(constant_id = 1) const bool CLIPUP = false;
 layout(constant_id = 2) const bool HAS_CLOCK = false; // the learning rate is annealed
 
-#include "engine/optim/bias.glsl"
 #include "engine/load.glsl"
 #include "engine/workgroup.glsl"
 
 layout(std430, set = 0, binding = 0) readonly buffer Gradient { vec4 gradient[]; };  // [splits, P, row]
 layout(std430, set = 0, binding = 1) writeonly buffer Norm { float norm[]; };        // [P]
-layout(std430, set = 0, binding = 2) writeonly buffer Factors { vec4 factors[]; };   // [P]: of the gradient; 1 / (1 - beta_1^t), 1 / (1 - beta_2^t) or, ClipUp, of the velocity; of the learning rate, -1 where not finite
+layout(std430, set = 0, binding = 2) writeonly buffer Factors { vec4 factors[]; };   // [P]: see norm.glsl; the second, with ClipUp, of the velocity
 layout(std430, set = 0, binding = 3) buffer Updates { uint updates[]; };             // [P]
 layout(std430, set = 0, binding = 4) buffer Refused { uint refused[]; };             // [P]
 
@@ -38,6 +36,8 @@ layout(push_constant) uniform Push {
     float anneal; // share of the learning rate lost a step of the clock
     float beta_1; // ClipUp's momentum
 };
+
+#include "engine/optim/norm.glsl"
 
 void main() {
     uint member = gl_WorkGroupID.x;
@@ -61,13 +61,9 @@ void main() {
         speed = workgroup_sum(speed);
     }
     if (gl_LocalInvocationID.x == 0u) {
-        bool finite = !isnan(square) && !isinf(square);
-        float size = sqrt(square);
-        float t = float(updates[member] + 1u);
-        norm[member] = finite ? size : -1.0;
-        vec4 factor = vec4(
-            max_norm > 0.0 && size > max_norm ? max_norm / size : 1.0,
-            bias_correction(t, log_beta_1), bias_correction(t, log_beta_2), !finite ? -1.0 : HAS_CLOCK ? max(1.0 - anneal * float(clock[1]), 0.0) : 1.0);
+        float size = norm_of(square);
+        norm[member] = size;
+        vec4 factor = norm_factors(size, updates[member] + 1u, HAS_CLOCK ? clock[1] : 0u);
         if (CLIPUP) {
             factor.x = size > 0.0 ? 1.0 / size : 0.0;
             float step = size > 0.0 ? learning_rate[member] * factor.w : 0.0;
@@ -75,7 +71,7 @@ void main() {
             factor.y = max_norm > 0.0 && length > max_norm ? max_norm / length : 1.0;
         }
         factors[member] = factor;
-        if (finite) {
+        if (size >= 0.0) {
             updates[member] += 1u;
         } else {
             refused[member] += 1u;

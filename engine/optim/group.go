@@ -1,0 +1,99 @@
+package optim
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/evorl/evorl/engine"
+)
+
+// Group steps two optimizers together, such as an actor's and a critic's: their gradients are scaled by one factor, to the norm of both
+// taken as one vector, and where either is not finite both leave the member as it is. It takes as many dispatches as one optimizer.
+type Group struct {
+	maxNorm       float64
+	first, second *Optimizer
+}
+
+// NewGroup groups two optimizers of the same members, rule, constants and schedule, each with parameters and learning rates of its own. Gradients
+// are scaled down to the norm maxNorm, 0: never; the optimizers' own MaxNorm must be 0.
+func NewGroup(maxNorm float64, first, second *Optimizer) (*Group, error) {
+	a, b := first.cfg, second.cfg
+	if first == second {
+		return nil, fmt.Errorf("optim: a group of one optimizer, of parameters %v; want two", first.params)
+	}
+	if first.rate.Len() != second.rate.Len() {
+		return nil, fmt.Errorf("optim: a group of optimizers of %d and of %d members; want the same", first.rate.Len(), second.rate.Len())
+	}
+	if a.Rule == ClipUp || b.Rule == ClipUp {
+		return nil, fmt.Errorf("optim: a group of optimizers %v and %v; clipup, whose steps have a length of their own, cannot share a norm", a.Rule, b.Rule)
+	}
+	if a.MaxNorm != 0 || b.MaxNorm != 0 || !(maxNorm >= 0) {
+		return nil, fmt.Errorf("optim: a group with the norm %g of optimizers with norms %g and %g; want at least 0, and 0 for each optimizer", maxNorm, a.MaxNorm, b.MaxNorm)
+	}
+	if err := differ(a, b); err != nil {
+		return nil, err
+	}
+	return &Group{maxNorm: maxNorm, first: first, second: second}, nil
+}
+
+// differ names the first constant in which two optimizers differ.
+func differ(a, b Config) error {
+	for _, c := range []struct {
+		name string
+		a, b any
+	}{
+		{"rule", a.Rule, b.Rule}, {"beta1", a.Beta1, b.Beta1}, {"beta2", a.Beta2, b.Beta2}, {"epsilon", a.Epsilon, b.Epsilon},
+		{"weight decay", a.WeightDecay, b.WeightDecay},
+	} {
+		if c.a != c.b {
+			return fmt.Errorf("optim: a group of optimizers that differ in %s: %v and %v", c.name, c.a, c.b)
+		}
+	}
+	return nil
+}
+
+// Norm is the norm [P] of the last gradients of both before clipping; -1 where one was not finite and the member was left alone.
+func (g *Group) Norm() *engine.Tensor { return g.first.norm }
+
+// Record records one update of each optimizer by its gradient [splits, P, ...], added over splits.
+func (g *Group) Record(r *engine.Recorder, first, second *engine.Tensor) {
+	a, b := g.first, g.second
+	splits, members, row, err := a.shape(first)
+	splits2, _, row2, err2 := b.shape(second)
+	if err := errors.Join(err, err2, g.check()); err != nil {
+		r.Fail(err)
+		return
+	}
+	c, work := a.cfg, max(row/4*(splits+1), row2/4*(splits2+1)) // of the longer of an invocation's two loops
+	norm := normPairKernel{
+		Gradient: first.Range(), Norm: a.norm.Range(), Factors: a.factor.Range(), Updates: a.count.Range(), Refused: a.refuse.Range(),
+		Gradient2: second.Range(), Norm2: b.norm.Range(), Factors2: b.factor.Range(), Updates2: b.count.Range(), Refused2: b.refuse.Range(),
+		Splits: uint32(splits), Splits2: uint32(splits2), Row: uint32(row), Row2: uint32(row2), MaxNorm: float32(g.maxNorm),
+		LogBeta1: float32(math.Log(c.Beta1)), LogBeta2: float32(math.Log(c.Beta2)), Anneal: float32(a.anneal), Workgroup: r.WorkgroupFor(work),
+	}
+	if a.anneal > 0 {
+		norm.Clock = a.clock.Tensor().Range()
+	}
+	r.Dispatch(norm.call(uint32(members), 1, 1))
+	groups := r.Share(members, max(row, row2)/4)
+	r.Dispatch(updatePairKernel{
+		Params: a.params.Range(), Gradient: first.Range(), First: a.first.Range(), Second: a.second.Range(), LearningRate: a.rate.Range(), Factors: a.factor.Range(),
+		Params2: b.params.Range(), Gradient2: second.Range(), First2: b.first.Range(), Second2: b.second.Range(), LearningRate2: b.rate.Range(), Factors2: b.factor.Range(),
+		Splits: uint32(splits), Splits2: uint32(splits2), Row: uint32(row), Row2: uint32(row2),
+		Beta1: float32(c.Beta1), Beta2: float32(c.Beta2), Gain1: float32(1 - c.Beta1), Gain2: float32(1 - c.Beta2),
+		Epsilon: float32(c.Epsilon), WeightDecay: float32(c.WeightDecay), Rule: uint32(c.Rule), LocalSizeX: r.WorkgroupFor(work / int(groups)),
+	}.call(groups, uint32(members), 1))
+}
+
+// check validates what is set after NewGroup.
+func (g *Group) check() error {
+	a, b := g.first, g.second
+	if a.anneal != b.anneal || a.anneal > 0 && a.clock != b.clock {
+		return fmt.Errorf("optim: a group of optimizers whose learning rates fall by %g and %g a step; want the same clock and share", a.anneal, b.anneal)
+	}
+	if a.target != nil || b.target != nil {
+		return fmt.Errorf("optim: a group of optimizers of which %v or %v has a target; want nn.Follow for that", a.params, b.params)
+	}
+	return nil
+}

@@ -1,0 +1,312 @@
+package optim
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/nn"
+	"github.com/evorl/evorl/vk"
+)
+
+// open opens a device that the test closes.
+func open(t *testing.T) *engine.Engine {
+	t.Helper()
+	dev, err := vk.Open(vk.Validate(true), vk.CacheDir(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = dev.Close()
+		for _, message := range dev.ValidationErrors() {
+			t.Error(message)
+		}
+	})
+	return engine.New(dev)
+}
+
+// trained is an optimizer with a gradient of random numbers, and its models.
+type trained struct {
+	*Optimizer
+	gradient    *engine.Tensor
+	row, splits int
+	models      []*model
+}
+
+// newTrained makes an optimizer of random parameters whose members learn at rates of their own.
+func newTrained(t *testing.T, s *engine.State, cfg Config, members, row, splits int) *trained {
+	t.Helper()
+	p := engine.Members(members)
+	rate := s.Tensor("rate", engine.Float32, p)
+	o := &trained{Optimizer: New(s, cfg, rate, row), row: row, splits: splits}
+	o.gradient = s.Scratch("gradient", engine.Float32, engine.Axis("split", splits), p, engine.Axis("parameter", row))
+	var rates, params []float32
+	for m := range members {
+		model := &model{Config: cfg, rate: float64(float32(0.01 / float64(m+1))), first: make([]float64, row), second: make([]float64, row)}
+		rates = append(rates, float32(model.rate))
+		for range row {
+			w := float32(rand.NormFloat64())
+			params, model.params = append(params, w), append(model.params, float64(w))
+		}
+		o.models = append(o.models, model)
+	}
+	for _, moment := range []*engine.Tensor{o.first, o.second} {
+		write(t, moment, make([]float32, moment.Len()))
+	}
+	for _, count := range []*engine.Tensor{o.count, o.refuse} {
+		if err := count.WriteUint32(t.Context(), make([]uint32, members)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, rate, rates)
+	write(t, o.params, params)
+	return o
+}
+
+func write(t *testing.T, x *engine.Tensor, values []float32) {
+	t.Helper()
+	if err := x.WriteFloat32(t.Context(), values); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func read(t *testing.T, x *engine.Tensor) []float32 {
+	t.Helper()
+	values, err := x.ReadFloat32(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return values
+}
+
+// draw writes a new gradient, that of member broken not finite (-1: none), and returns it added over splits.
+func (o *trained) draw(t *testing.T, broken int) [][]float64 {
+	t.Helper()
+	values, sums := make([]float32, o.gradient.Len()), make([][]float64, len(o.models))
+	for i := range values {
+		m := i / o.row % len(o.models)
+		if values[i] = float32(rand.NormFloat64()); m == broken && i%o.row == o.row-1 {
+			values[i] = float32(math.NaN())
+		}
+		if sums[m] == nil {
+			sums[m] = make([]float64, o.row)
+		}
+		sums[m][i%o.row] += float64(values[i])
+	}
+	write(t, o.gradient, values)
+	return sums
+}
+
+// check compares parameters and moments with the models.
+func (o *trained) check(t *testing.T, what string) {
+	t.Helper()
+	params, first, second := read(t, o.params), read(t, o.first), read(t, o.second)
+	for m, model := range o.models {
+		for name, pair := range map[string][2]any{"parameters": {params, model.params}, "first moments": {first, model.first}, "second moments": {second, model.second}} {
+			got, want, size := pair[0].([]float32)[m*o.row:], pair[1].([]float64), 1e-30
+			for _, w := range want {
+				size = max(size, math.Abs(w))
+			}
+			for i, w := range want {
+				if !(math.Abs(float64(got[i])-w) <= 2e-6*size) {
+					t.Fatalf("%s: %s of member %d: element %d is %v, want %v", what, name, m, i, got[i], w)
+				}
+			}
+		}
+	}
+}
+
+// Two optimizers with rows, splits and learning rates of their own, clipped to the norm of both; where one gradient is not finite neither steps.
+func TestGroup(t *testing.T) {
+	eng := open(t)
+	adam := Default(Adam)
+	adam.Epsilon = 1e-5
+	for _, c := range []struct {
+		cfg     Config
+		members int
+		maxNorm float64
+		rows    [2]int
+		splits  [2]int
+	}{
+		{adam, 3, 4, [2]int{516, 36}, [2]int{2, 3}}, {Default(RMSProp), 1, 0.5, [2]int{4, 1028}, [2]int{1, 1}},
+		{Default(SGD), 17, 0, [2]int{12, 8}, [2]int{1, 2}}, {Default(AdamW), 3, 1e9, [2]int{132, 64}, [2]int{1, 1}},
+	} {
+		t.Run(fmt.Sprintf("%v/%d members", c.cfg.Rule, c.members), func(t *testing.T) {
+			s := eng.NewState()
+			defer s.Close()
+			a := newTrained(t, s.Sub("a"), c.cfg, c.members, c.rows[0], c.splits[0])
+			b := newTrained(t, s.Sub("b"), c.cfg, c.members, c.rows[1], c.splits[1])
+			for _, model := range append(a.models, b.models...) {
+				model.MaxNorm = c.maxNorm
+			}
+			group, err := NewGroup(c.maxNorm, a.Optimizer, b.Optimizer)
+			if err != nil {
+				t.Fatal(err)
+			}
+			program, err := eng.Record("group", func(r *engine.Recorder) { group.Record(r, a.gradient, b.gradient) })
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer program.Free()
+			const steps, refused = 5, 2
+			for step := range steps {
+				broken := [2]int{-1, -1}
+				if step == 1 || step == 3 { // once each optimizer's
+					broken[step/2] = c.members - 1
+				}
+				ga, gb := a.draw(t, broken[0]), b.draw(t, broken[1])
+				if err := program.Run(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				norms := read(t, group.Norm())
+				for m := range c.members {
+					norm := norm2(ga[m], gb[m])
+					want := a.models[m].updateWith(ga[m], norm)
+					b.models[m].updateWith(gb[m], norm)
+					if !(math.Abs(float64(norms[m])-want) <= 2e-6*math.Abs(want)) {
+						t.Fatalf("step %d: norm of member %d is %v, want %v", step, m, norms[m], want)
+					}
+				}
+			}
+			a.check(t, "first")
+			b.check(t, "second")
+			for _, o := range []*trained{a, b} {
+				counts, err := o.Refused().ReadUint32(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := counts[c.members-1]; got != refused {
+					t.Errorf("the last member refused %d gradients; want %d", got, refused)
+				}
+			}
+		})
+	}
+}
+
+func TestGroupErrors(t *testing.T) {
+	eng := open(t)
+	s := eng.NewState()
+	defer s.Close()
+	made := 0
+	of := func(members int, change func(*Config)) *trained {
+		cfg := Default(Adam)
+		if change != nil {
+			change(&cfg)
+		}
+		made++
+		return newTrained(t, s.Sub(fmt.Sprint("optimizer_", made)), cfg, members, 8, 1)
+	}
+	a, b := of(3, nil), of(3, nil)
+	for _, c := range []struct {
+		want    string
+		maxNorm float64
+		second  *trained
+	}{
+		{"of 3 and of 2 members", 1, of(2, nil)},
+		{"differ in rule: adam and sgd", 1, of(3, func(c *Config) { c.Rule = SGD })},
+		{"differ in epsilon: 1e-08 and 0.1", 1, of(3, func(c *Config) { c.Epsilon = 0.1 })},
+		{"clipup", 1, of(3, func(c *Config) { *c = Default(ClipUp) })},
+		{"norms 0 and 2", 1, of(3, func(c *Config) { c.MaxNorm = 2 })},
+		{"norm -1", -1, b}, {"norm NaN", math.NaN(), b}, {"one optimizer", 1, a},
+	} {
+		if _, err := NewGroup(c.maxNorm, a.Optimizer, c.second.Optimizer); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("error %v; want one with %q", err, c.want)
+		}
+	}
+	group, err := NewGroup(1, a.Optimizer, b.Optimizer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock := engine.NewClock(s)
+	fails := func(want string, first, second *engine.Tensor) {
+		t.Helper()
+		if _, err := eng.Record("group", func(r *engine.Recorder) { group.Record(r, first, second) }); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v; want one with %q", err, want)
+		}
+	}
+	fails("gradient optimizer_1/rate", a.rate, b.gradient)
+	b.Anneal(clock, 100)
+	fails("fall by 0 and 0.01", a.gradient, b.gradient)
+	b.Anneal(clock, 0)
+	b.Follow(a.params, a.rate)
+	fails("has a target", a.gradient, b.gradient)
+}
+
+// Targets that follow in the update's own pass equal those that follow apart, to the bit, also those of members whose gradient is refused.
+func TestFollow(t *testing.T) {
+	eng := open(t)
+	for _, c := range []struct {
+		rule                 Rule
+		members, row, splits int
+	}{{Adam, 1, 516, 2}, {SGD, 3, 12, 1}, {RMSProp, 17, 36, 3}, {AdamW, 3, 132, 1}, {ClipUp, 2, 8, 1}} {
+		t.Run(fmt.Sprintf("%v/%d members", c.rule, c.members), func(t *testing.T) {
+			s := eng.NewState()
+			defer s.Close()
+			fused := newTrained(t, s.Sub("fused"), Default(c.rule), c.members, c.row, c.splits)
+			apart := newTrained(t, s.Sub("apart"), Default(c.rule), c.members, c.row, c.splits)
+			write(t, apart.params, read(t, fused.params))
+			p := engine.Members(c.members)
+			tau := s.Tensor("tau", engine.Float32, p)
+			var targets [2]*engine.Tensor
+			for i := range targets { // of another shape
+				targets[i] = s.Tensor(fmt.Sprint("target_", i), engine.Float32, p, nn.Networks(2), engine.Axis("parameter", c.row/2))
+			}
+			shares, begin := make([]float32, c.members), make([]float32, c.members*c.row)
+			for i := range shares {
+				shares[i] = []float32{0.005, 1, 0}[i%3]
+			}
+			for i := range begin {
+				begin[i] = float32(rand.NormFloat64())
+			}
+			write(t, tau, shares)
+			for _, target := range targets {
+				write(t, target, begin)
+			}
+			fused.Follow(targets[0], tau)
+			program, err := eng.Record("follow", func(r *engine.Recorder) {
+				fused.Record(r, fused.gradient)
+				apart.Record(r, apart.gradient)
+				nn.Follow(r, targets[1], apart.params, tau)
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer program.Free()
+			for step := range 4 {
+				broken := -1
+				if step == 2 {
+					broken = 0
+				}
+				fused.draw(t, broken)
+				write(t, apart.gradient, read(t, fused.gradient))
+				if err := program.Run(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got, want, params := read(t, targets[0]), read(t, targets[1]), read(t, apart.params)
+			for i := range want {
+				m := i / c.row
+				if math.Float32bits(got[i]) != math.Float32bits(want[i]) {
+					t.Fatalf("target %d of member %d is %v in the update's pass and %v apart", i, m, got[i], want[i])
+				}
+				if share := shares[m]; share == 0 && got[i] != begin[i] || share == 1 && got[i] != params[i] || share == 0.005 && got[i] == begin[i] {
+					t.Fatalf("target %d of member %d with tau %g: %v, from %v to %v", i, m, share, got[i], begin[i], params[i])
+				}
+			}
+		})
+	}
+}
+
+func TestFollowErrors(t *testing.T) {
+	eng := open(t)
+	s := eng.NewState()
+	defer s.Close()
+	o := newTrained(t, s, Default(Adam), 3, 8, 1)
+	o.Follow(s.Tensor("short", engine.Float32, engine.Members(3), engine.Axis("parameter", 4)), o.rate)
+	if _, err := eng.Record("update", func(r *engine.Recorder) { o.Record(r, o.gradient) }); err == nil || !strings.Contains(err.Error(), "short") {
+		t.Errorf("a target shorter than the parameters: error %v", err)
+	}
+}

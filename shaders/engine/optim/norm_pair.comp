@@ -1,0 +1,70 @@
+#version 450
+
+// Norm and factors of every member's gradients in two optimizers, taken as one gradient (norm.glsl). Where it is not finite both leave the
+// member as it is and count a refusal.
+//
+// Groups: x = members.
+
+layout(local_size_x = 64, local_size_x_id = 0) in;
+layout(constant_id = 0) const uint WORKGROUP = 64;
+layout(constant_id = 1) const bool HAS_CLOCK = false; // the learning rates are annealed
+
+#include "engine/load.glsl"
+#include "engine/workgroup.glsl"
+
+layout(std430, set = 0, binding = 0) readonly buffer Gradient { vec4 gradient[]; };    // [splits, P, row]
+layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer gradient_texels;
+layout(std430, set = 0, binding = 2) writeonly buffer Norm { float norm[]; };          // [P]
+layout(std430, set = 0, binding = 3) writeonly buffer Factors { vec4 factors[]; };     // [P]
+layout(std430, set = 0, binding = 4) buffer Updates { uint updates[]; };               // [P]
+layout(std430, set = 0, binding = 5) buffer Refused { uint refused[]; };               // [P]
+// Those of the second optimizer.
+layout(std430, set = 0, binding = 6) readonly buffer Gradient2 { vec4 gradient_2[]; };
+layout(set = 0, binding = 7, rgba32f) readonly uniform imageBuffer gradient_2_texels;
+layout(std430, set = 0, binding = 8) writeonly buffer Norm2 { float norm_2[]; };
+layout(std430, set = 0, binding = 9) writeonly buffer Factors2 { vec4 factors_2[]; };
+layout(std430, set = 0, binding = 10) buffer Updates2 { uint updates_2[]; };
+layout(std430, set = 0, binding = 11) buffer Refused2 { uint refused_2[]; };
+
+layout(std430, set = 0, binding = 12) readonly buffer Clock { uint clock[]; };         // [1]: steps every environment has taken before
+
+layout(push_constant) uniform Push {
+    uint splits, splits_2; // parts that each gradient is summed from
+    uint row, row_2;       // floats of a member's gradients, multiples of four
+    float max_norm;        // 0: no limit
+    float log_beta_1;      // natural logarithms
+    float log_beta_2;
+    float anneal;          // share of the learning rate lost a step of the clock
+};
+
+#include "engine/optim/norm.glsl"
+
+// The sum of the squares of a gradient, of what this invocation has of it.
+#define NORM_SQUARE(gradient, texels, splits, row)                                                                          \
+    for (uint i = gl_LocalInvocationID.x; i < (row) / 4u; i += WORKGROUP) {                                                 \
+        vec4 g = vec4(0.0);                                                                                                 \
+        for (uint s = 0u; s < splits; s++) g += LOAD4(gradient, texels, (s * gl_NumWorkGroups.x + member) * ((row) / 4u) + i); \
+        square += dot(g, g);                                                                                                \
+    }
+
+void main() {
+    uint member = gl_WorkGroupID.x;
+    float square = 0.0;
+    NORM_SQUARE(gradient, gradient_texels, splits, row)
+    NORM_SQUARE(gradient_2, gradient_2_texels, splits_2, row_2)
+    square = workgroup_sum(square);
+    if (gl_LocalInvocationID.x == 0u) {
+        float size = norm_of(square);
+        uint steps = HAS_CLOCK ? clock[1] : 0u;
+        norm[member] = norm_2[member] = size;
+        factors[member] = norm_factors(size, updates[member] + 1u, steps);
+        factors_2[member] = norm_factors(size, updates_2[member] + 1u, steps);
+        if (size >= 0.0) {
+            updates[member] += 1u;
+            updates_2[member] += 1u;
+        } else {
+            refused[member] += 1u;
+            refused_2[member] += 1u;
+        }
+    }
+}
