@@ -3,6 +3,7 @@ package evorl
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"strconv"
 
@@ -31,22 +32,22 @@ const (
 	bestEpisodes = "best_episodes"
 )
 
-// FindBest finds the best state of the run in a folder; nil: none was kept, or all are refused.
-func FindBest(path string) (best *Best, refused []*checkpoint.CorruptError, err error) {
+// FindBest finds the best state of the run in a folder, whose configuration is cfg; nil: none was kept, or all are refused.
+func FindBest(cfg *Config, path string) (best *Best, refused []*checkpoint.CorruptError, err error) {
 	dir, err := rundir.Open(path)
 	if err != nil {
 		return nil, nil, err
 	}
-	return findBest(dir)
+	return cfg.findBest(dir)
 }
 
-func findBest(dir *rundir.Dir) (best *Best, refused []*checkpoint.CorruptError, err error) {
+func (c *Config) findBest(dir *rundir.Dir) (best *Best, refused []*checkpoint.CorruptError, err error) {
 	steps, err := checkpoint.Steps(dir.Best())
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, step := range steps { // two where the run was killed between writing one and removing the other
-		c, err := checkpoint.Open(checkpoint.Path(dir.Best(), step))
+		from, err := checkpoint.Open(checkpoint.Path(dir.Best(), step))
 		var corrupt *checkpoint.CorruptError
 		if errors.As(err, &corrupt) {
 			refused = append(refused, corrupt)
@@ -55,20 +56,32 @@ func findBest(dir *rundir.Dir) (best *Best, refused []*checkpoint.CorruptError, 
 		if err != nil {
 			return nil, refused, err
 		}
-		if b, ok := bestOf(c.Path, c.Manifest); ok && (best == nil || b.Return > best.Return) {
-			b.from, best = c, b
+		b, err := bestOf(from.Path, from.Manifest, *c.parts.members())
+		if err != nil {
+			refused = append(refused, &checkpoint.CorruptError{Path: from.Path, What: "it does not say which member was best", Err: err})
+		} else if best == nil || b.Return > best.Return {
+			b.from, best = from, b
 		}
 	}
 	return best, refused, nil
 }
 
-func bestOf(path string, m checkpoint.Manifest) (*Best, bool) {
+// bestOf reads the facts of a Best of a number of members from its manifest.
+func bestOf(path string, m checkpoint.Manifest, members int) (*Best, error) {
 	member, e1 := strconv.Atoi(m.Provenance[bestMember])
 	mean, e2 := strconv.ParseFloat(m.Provenance[bestReturn], 64)
 	episodes, e3 := strconv.Atoi(m.Provenance[bestEpisodes])
-	return &Best{
-		Iteration: int(m.Step), Member: member, Return: Number(mean), Episodes: episodes, Checkpoint: path, Digest: m.Digest,
-	}, errors.Join(e1, e2, e3) == nil
+	switch err := errors.Join(e1, e2, e3); {
+	case err != nil:
+		return nil, err
+	case member < 0 || member >= members:
+		return nil, fmt.Errorf("member %d: want 0 to %d", member, members-1)
+	case math.IsNaN(mean) || math.IsInf(mean, 0):
+		return nil, fmt.Errorf("return %v: want a finite one", mean)
+	case episodes < 1:
+		return nil, fmt.Errorf("%d episodes: want at least 1", episodes)
+	}
+	return &Best{Iteration: int(m.Step), Member: member, Return: Number(mean), Episodes: episodes, Checkpoint: path, Digest: m.Digest}, nil
 }
 
 // keepBest saves the state if an evaluation found a member better than all before it. A resumed run may repeat evaluations: they give the
@@ -88,11 +101,14 @@ func (r *Run) keepBest(ctx context.Context, report engine.Report) error {
 	}
 	facts[bestMember], facts[bestEpisodes] = strconv.Itoa(member), strconv.Itoa(len(report.Evaluation.Returns[member]))
 	facts[bestReturn] = strconv.FormatFloat(means[member], 'g', -1, 64)
-	m, err := r.workflow.State().Save(ctx, r.dir.Best(), report.Iteration, checkpoint.Version(rundir.Version()), checkpoint.Provenance(facts))
+	m, err := r.workflow.State().Save(ctx, r.dir.Best(), report.Iteration, checkpoint.Version(rundir.Version()), checkpoint.Provenance(facts),
+		checkpoint.Before(r.dir.Check))
 	if err != nil {
 		return err
 	}
-	r.best, _ = bestOf(checkpoint.Path(r.dir.Best(), m.Step), m)
+	if r.best, err = bestOf(checkpoint.Path(r.dir.Best(), m.Step), m, len(means)); err != nil {
+		return err
+	}
 	steps, err := checkpoint.Steps(r.dir.Best())
 	for _, step := range steps {
 		if step != m.Step {

@@ -8,13 +8,25 @@ import (
 	"path/filepath"
 )
 
-// NextPath names the folder of a new run below a folder: workflow-env-n with the next free n.
-func NextPath(below string, cfg *Config) (string, error) {
-	n, err := newest(below, cfg)
-	return numbered(below, cfg, n+1), err
+// NewPath makes the folder of a new run below a folder: WORKFLOW-ENV-N, with the next N after all that are there. Several processes at once
+// get folders of their own.
+func NewPath(below string, cfg *Config) (string, error) {
+	if err := os.MkdirAll(below, 0o755); err != nil {
+		return "", err
+	}
+	for {
+		n, err := newest(below, cfg)
+		if err != nil {
+			return "", err
+		}
+		path := numbered(below, cfg, n+1)
+		if err := os.Mkdir(path, 0o755); !errors.Is(err, fs.ErrExist) {
+			return path, err
+		}
+	}
 }
 
-// NewestPath is the folder of the newest run that NextPath named; "" when there is none.
+// NewestPath is the folder of the newest run that NewPath has made; "" when there is none.
 func NewestPath(below string, cfg *Config) (string, error) {
 	n, err := newest(below, cfg)
 	if n == 0 || err != nil {
@@ -27,18 +39,19 @@ func numbered(below string, cfg *Config, n int) string {
 	return filepath.Join(below, fmt.Sprintf("%s-%s-%d", cfg.Run.Workflow, cfg.Run.Env, n))
 }
 
+// newest is the largest number of a run below a folder; 0: there is none.
 func newest(below string, cfg *Config) (int, error) {
 	entries, err := os.ReadDir(below)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return 0, err
 	}
-	best := 0
+	most := 0
 	for _, e := range entries {
 		var n int
 		prefix := cfg.Run.Workflow + "-" + cfg.Run.Env + "-"
 		if _, err := fmt.Sscanf(e.Name(), prefix+"%d", &n); err == nil && e.Name() == fmt.Sprint(prefix, n) {
-			best = max(best, n)
+			most = max(most, n)
 		}
 	}
-	return best, nil
+	return most, nil
 }

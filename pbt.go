@@ -36,8 +36,6 @@ type trainable interface {
 	parts
 	// learner is the section whose keys with the tag member can be varied.
 	learner() config.Section
-	// members is the setting of how many there are.
-	members() *int
 }
 
 // pbt is the settings of population based training: those of the workflow that it trains, and [pbt].

@@ -72,7 +72,7 @@ func (r *Restored) load(ctx context.Context, c *checkpoint.Checkpoint) error {
 // loadBest loads the best state. A run at work may replace it meanwhile.
 func (r *Restored) loadBest(ctx context.Context, dir *rundir.Dir) error {
 	for {
-		best, refused, err := findBest(dir)
+		best, refused, err := r.cfg.findBest(dir)
 		switch {
 		case err != nil:
 			return err

@@ -61,13 +61,17 @@ func (r *Run) Learn(ctx context.Context, hooks ...engine.Hook) error {
 		engine.Iterations(r.cfg.Run.Iterations),
 		engine.EvaluateEvery(r.cfg.Evaluation.Every, r.cfg.Evaluation.Episodes),
 		engine.CheckpointTo(r.dir.Checkpoints(), r.cfg.Checkpoint.Every, r.cfg.Checkpoint.Keep,
-			checkpoint.Version(rundir.Version()), checkpoint.Provenance(facts)),
+			checkpoint.Version(rundir.Version()), checkpoint.Provenance(facts), checkpoint.Before(r.dir.Check)),
 		engine.OnReport(r.keep),
 	}
 	for _, h := range hooks {
 		options = append(options, engine.OnReport(h))
 	}
 	r.outcome = engine.Learn(ctx, r.workflow, options...)
+	if gone := r.dir.Check(); gone != nil {
+		r.outcome = gone // whatever else went wrong for that
+		return gone
+	}
 	return errors.Join(r.outcome, r.file.Sync(), r.events.Sync())
 }
 
@@ -87,6 +91,9 @@ func (r *Run) facts() (map[string]string, error) {
 
 // keep is the hook that writes a report to the run directory.
 func (r *Run) keep(ctx context.Context, report engine.Report) error {
+	if err := r.dir.Check(); err != nil {
+		return err
+	}
 	r.done, r.steps = report.Iteration, report.EnvSteps
 	r.warnings.count(report)
 	if report.Evaluation != nil {
@@ -104,7 +111,7 @@ func (r *Run) keep(ctx context.Context, report engine.Report) error {
 // Close ends the session: what it learned stays, and the provenance says how it ended. It may be called twice.
 func (r *Run) Close() error {
 	var errs []error
-	if n := len(r.provenance.Sessions); r.events != nil && n > 0 {
+	if n := len(r.provenance.Sessions); r.events != nil && n > 0 && r.dir.Check() == nil {
 		now := &r.provenance.Sessions[n-1]
 		now.Kernels = r.eng.Device().Variants()
 		now.Ended, now.To, now.Outcome = time.Now().UTC().Truncate(time.Millisecond), int64(r.done), r.outcomeText()

@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -141,5 +142,36 @@ func TestRunInOwnEnvironment(t *testing.T) {
 	defer trained.Close()
 	if e, err := trained.Evaluate(t.Context(), 2, nil); err != nil || e.MeanReturn != 10 || e.Iteration != 6 {
 		t.Errorf("evaluated %+v, %v; want a return of 10 at iteration 6", e, err)
+	}
+}
+
+// A best state that names a member that the run does not have is refused, however well it is sealed.
+func TestBestOfNoMember(t *testing.T) {
+	eng, cfg, path := open(t, 3), small(t), filepath.Join(t.TempDir(), "run")
+	if err := learn(t, evorl.Start, eng, cfg, path).Close(); err != nil {
+		t.Fatal(err)
+	}
+	for fact, value := range map[string]string{"best_member": "999", "best_return": "NaN", "best_episodes": "0"} {
+		before := filepath.Join(path, "best")
+		if best, _, err := evorl.FindBest(cfg, path); err != nil || best == nil {
+			t.Fatalf("best %v, %v", best, err)
+		}
+		kept := fact + "-kept"
+		if err := os.CopyFS(filepath.Join(path, kept), os.DirFS(before)); err != nil {
+			t.Fatal(err)
+		}
+		rewrite(t, before, fact, value)
+		if best, refused, err := evorl.FindBest(cfg, path); err != nil || best != nil || len(refused) != 1 {
+			t.Errorf("%s = %s: best %+v, refused %v, %v; want it refused", fact, value, best, refused, err)
+		}
+		if _, err := evorl.RestoreBest(t.Context(), eng, cfg, path); err == nil || !strings.Contains(err.Error(), "does not say which member was best") {
+			t.Errorf("%s = %s: error %v", fact, value, err)
+		}
+		if err := os.RemoveAll(before); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(filepath.Join(path, kept), before); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

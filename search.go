@@ -72,6 +72,8 @@ func (s *search[C]) sections() config.Sections {
 	return append(of, config.Section{Name: "search", Value: &s.cfg}, config.Section{Name: s.algo.Name(), Value: &s.algo})
 }
 
+func (s *search[C]) members() *int { return &s.cfg.Members }
+
 // front is the true front of the problem, nil where none is known.
 func (s *search[C]) front(points int) [][]float64 {
 	if s.settings == nil {

@@ -16,13 +16,11 @@ import (
 )
 
 // Start begins a run in a folder, which is made; a folder that exists must be empty (else rundir.ErrNotEmpty). The engine must have the
-// seed of the configuration. After an error the folder is as it was before.
+// seed of the configuration. After an error nothing is left of the run, and the folder is removed, also one that was there.
 func Start(ctx context.Context, eng *engine.Engine, cfg *Config, path string) (_ *Run, err error) {
 	if err := checkSeed(eng, cfg); err != nil {
 		return nil, err
 	}
-	_, stat := os.Stat(path)
-	made := errors.Is(stat, fs.ErrNotExist)
 	dir, err := rundir.Create(path)
 	if err != nil {
 		return nil, err
@@ -30,10 +28,7 @@ func Start(ctx context.Context, eng *engine.Engine, cfg *Config, path string) (_
 	r := &Run{cfg: cfg, dir: dir, eng: eng, began: time.Now()}
 	defer func() {
 		if err != nil {
-			if made {
-				err = errors.Join(err, os.RemoveAll(path))
-			}
-			err = errors.Join(err, r.Close())
+			err = errors.Join(err, os.RemoveAll(path), r.Close())
 		}
 	}()
 	if err := r.build(ctx, func(w engine.Workflow) error { return w.Init(ctx) }); err != nil {
@@ -42,7 +37,6 @@ func Start(ctx context.Context, eng *engine.Engine, cfg *Config, path string) (_
 	if err := r.writeConfig(); err != nil {
 		return nil, err
 	}
-	made = false // from here on it is a run
 	return r, r.open(ctx, 0)
 }
 
@@ -71,7 +65,10 @@ func Resume(ctx context.Context, eng *engine.Engine, cfg *Config, path string) (
 	if err := cfg.continues(stored, path); err != nil {
 		return nil, err
 	}
-	if r.provenance, err = dir.ReadProvenance(); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	var damaged *rundir.DamagedError
+	if r.provenance, err = dir.ReadProvenance(); errors.As(err, &damaged) {
+		r.warnings.addf("%v: it is begun anew", damaged)
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	if err := r.build(ctx, func(engine.Workflow) error { return nil }); err != nil {
@@ -165,6 +162,12 @@ func (r *Run) restore(ctx context.Context, c *checkpoint.Checkpoint) (err error)
 		r.warnings.addf("it continues on %s with driver %s, and its checkpoint is from %s with driver %s: results differ by rounding from those of one device",
 			info.Name, info.Driver, facts["device"], facts["driver"])
 	}
+	if len(r.provenance.Sessions) == 0 { // it was damaged or lost
+		r.provenance.Sessions = []rundir.Session{{
+			Version: c.Manifest.Version, Device: facts["device"], Driver: facts["driver"], Binding: facts["binding"], To: c.Manifest.Step,
+			Outcome: "known from a checkpoint alone",
+		}}
+	}
 	if err := load(ctx, r.workflow, c); err != nil {
 		return err
 	}
@@ -191,17 +194,22 @@ func (r *Run) writeConfig() error {
 
 // open opens the files that the run writes, to continue after the given number of iterations.
 func (r *Run) open(ctx context.Context, done int) (err error) {
-	if r.best, _, err = findBest(r.dir); err != nil {
+	if r.best, _, err = r.cfg.findBest(r.dir); err != nil {
 		return err
 	}
 	if r.steps, err = engine.EnvSteps(ctx, r.workflow); err != nil {
 		return err
 	}
-	if r.before, err = secondsAt(r.dir.Metrics(), done); err != nil {
+	var last *metrics.Record
+	var bad *metrics.LineError
+	if r.file, last, bad, err = metrics.ResumeFile(r.dir.Metrics(), int64(done)); err != nil {
 		return err
 	}
-	if r.file, err = metrics.ResumeFile(r.dir.Metrics(), int64(done)); err != nil {
-		return err
+	if last != nil {
+		r.before = last.Seconds
+	}
+	if bad != nil {
+		r.warnings.addf("%v: cut off, with all that follows the checkpoint", bad)
 	}
 	if r.events, err = metrics.NewEvents(r.dir.Events(), r.steps); err != nil {
 		return err
@@ -211,19 +219,4 @@ func (r *Run) open(ctx context.Context, done int) (err error) {
 	now.Binding, now.Device, now.Driver, now.API, now.From = vk.BindingName, info.Name, info.Driver, info.API.String(), int64(done)
 	r.provenance.Sessions = append(r.provenance.Sessions, now)
 	return r.dir.WriteProvenance(r.provenance)
-}
-
-// secondsAt is the wall time that a run had taken at an iteration.
-func secondsAt(path string, iteration int) (float64, error) {
-	records, err := metrics.ReadFile(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return 0, err
-	}
-	seconds := 0.0
-	for _, r := range records {
-		if r.Iteration <= int64(iteration) {
-			seconds = r.Seconds
-		}
-	}
-	return seconds, nil
 }

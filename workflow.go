@@ -21,6 +21,8 @@ type Workflow struct {
 type parts interface {
 	// sections point to the settings, which hold the defaults until they are decoded.
 	sections() config.Sections
+	// members is the setting of how many members there are.
+	members() *int
 	// check checks the settings against each other, before any device work. Errors are those of config.Invalid, with the key from the top
 	// level.
 	check(env *envs.Environment, options envs.Options) error

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"unicode"
 
 	"github.com/evorl/evorl"
 	"github.com/evorl/evorl/engine/config"
@@ -71,13 +72,13 @@ func (e *configFileError) Unwrap() error { return e.err }
 func describe(err error) string {
 	var cfg *config.Error
 	if errors.As(err, &cfg) {
-		return cfg.Error() // begins with the place, as editors like it
+		return plainLines(cfg.Error()) // begins with the place, as editors like it
 	}
 	var signal *interrupted
 	if errors.As(err, &signal) {
 		return ""
 	}
-	text := "evorl: " + strings.TrimPrefix(strings.TrimSpace(err.Error()), "evorl: ")
+	text := "evorl: " + plainLines(strings.TrimPrefix(strings.TrimSpace(err.Error()), "evorl: "))
 	var index *vk.DeviceIndexError
 	var name *vk.DeviceNameError
 	var memory *vk.OutOfMemoryError
@@ -97,7 +98,30 @@ func describe(err error) string {
 
 // warn tells of something that does not end the command.
 func warn(w io.Writer, format string, args ...any) {
-	fmt.Fprintf(w, "evorl: warning: "+format+"\n", args...)
+	fmt.Fprintln(w, "evorl: warning: "+plain(fmt.Sprintf(format, args...)))
+}
+
+// plain escapes control characters, since texts from files must not reach the terminal as commands.
+func plain(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if r != '\t' && unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+			quoted := strconv.QuoteRuneToASCII(r)
+			b.WriteString(quoted[1 : len(quoted)-1])
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// plainLines is plain for a text of several lines.
+func plainLines(text string) string {
+	lines := strings.Split(text, "\n")
+	for i := range lines {
+		lines[i] = plain(lines[i])
+	}
+	return strings.Join(lines, "\n")
 }
 
 // parseSeed reads a seed given as a flag.

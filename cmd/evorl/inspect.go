@@ -73,7 +73,7 @@ func newInspect() *cobra.Command {
 		Example: "  evorl inspect runs/pbt-CartPole-v1-1",
 		Args:    between(1, 1, "want one RUN_DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			in, err := inspect(args[0])
+			in, err := inspect(args[0], func(err error) { warn(cmd.ErrOrStderr(), "%v", err) })
 			if err != nil {
 				return err
 			}
@@ -88,7 +88,8 @@ func newInspect() *cobra.Command {
 	return cmd
 }
 
-func inspect(path string) (*inspection, error) {
+// inspect reads what a run has saved. Damaged files that are no checkpoints are warned of and left out.
+func inspect(path string, warn func(error)) (*inspection, error) {
 	dir, err := rundir.Open(path)
 	if err != nil {
 		return nil, err
@@ -102,18 +103,19 @@ func inspect(path string) (*inspection, error) {
 		Checkpoints: []savedState{}, Hyper: map[string][]setting{},
 	}
 	if in.Provenance, err = dir.ReadProvenance(); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		warn(err)
+	}
+	if in.Metrics, err = metrics.Last(dir.Metrics()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		warn(err)
+	}
+	best, refused, err := evorl.FindBest(cfg, path)
+	if err != nil {
 		return nil, err
 	}
-	records, err := metrics.ReadFile(dir.Metrics())
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
+	for _, c := range refused {
+		warn(c)
 	}
-	if len(records) > 0 {
-		in.Metrics = &records[len(records)-1]
-	}
-	if in.Best, _, err = evorl.FindBest(path); err != nil {
-		return nil, err
-	}
+	in.Best = best
 	return in, in.readCheckpoints(dir.Checkpoints())
 }
 
@@ -175,12 +177,16 @@ func (in *inspection) text() string {
 		if s.Ended.IsZero() {
 			outcome = "runs, or was killed"
 		}
-		fmt.Fprintf(&b, "\nsession %d, %s: iterations %d to %d, %s\n", i+1, s.Started.Local().Format(time.DateTime), s.From, s.To, outcome)
+		started := s.Started.Local().Format(time.DateTime)
+		if s.Started.IsZero() {
+			started = "at an unknown time"
+		}
+		fmt.Fprintf(&b, "\nsession %d, %s: iterations %d to %d, %s\n", i+1, started, s.From, s.To, plain(outcome))
 		for _, fact := range [][2]string{
 			{"command", strings.Join(s.Command, " ")}, {"device", s.Device}, {"driver", s.Driver + ", Vulkan " + s.API},
 			{"program", "evorl " + s.Version + ", " + s.GoVersion + ", " + s.Binding},
 		} {
-			fmt.Fprintf(&b, "  %-8s %s\n", fact[0], fact[1])
+			fmt.Fprintf(&b, "  %-8s %s\n", fact[0], plain(fact[1]))
 		}
 	}
 	b.WriteString("\ncheckpoints\n")
@@ -188,7 +194,7 @@ func (in *inspection) text() string {
 		if c.Valid {
 			fmt.Fprintf(&b, "  %8d  %9s  %s\n", c.Iteration, vk.ByteSize(uint64(c.Bytes)), c.Digest)
 		} else {
-			fmt.Fprintf(&b, "  %8d  %s\n", c.Iteration, c.Error)
+			fmt.Fprintf(&b, "  %8d  %s\n", c.Iteration, plain(c.Error))
 		}
 	}
 	if len(in.Checkpoints) == 0 {
@@ -208,7 +214,7 @@ func (in *inspection) text() string {
 		slices.Sort(names)
 		for _, name := range names {
 			v := slices.Sorted(slices.Values(in.Hyper[name]))
-			rows = append(rows, []string{"  " + name, general(v[0]), general(v[len(v)/2]), general(v[len(v)-1])})
+			rows = append(rows, []string{"  " + plain(name), general(v[0]), general(v[len(v)/2]), general(v[len(v)-1])})
 		}
 		writeColumns(&b, rows)
 	}

@@ -66,7 +66,7 @@ func newPlot() *cobra.Command {
 				_, err = fmt.Fprintln(cmd.OutOrStdout(), out)
 				return err
 			}
-			series, what, err := readSeries(args)
+			series, what, err := readSeries(args, func(err error) { warn(cmd.ErrOrStderr(), "%v: left out", err) })
 			if err != nil {
 				return err
 			}
@@ -147,10 +147,10 @@ type group struct {
 }
 
 // readSeries reads runs and puts those together that differ only in their seed. what is what all have in common, for a title.
-func readSeries(paths []string) (series []plot.Series, what string, err error) {
+func readSeries(paths []string, warn func(error)) (series []plot.Series, what string, err error) {
 	var groups []*group
 	for _, path := range paths {
-		g, err := readRun(path)
+		g, err := readRun(path, warn)
 		if err != nil {
 			return nil, "", err
 		}
@@ -182,14 +182,17 @@ func readSeries(paths []string) (series []plot.Series, what string, err error) {
 	return series, what, nil
 }
 
-func readRun(path string) (*group, error) {
+func readRun(path string, warn func(error)) (*group, error) {
 	dir, err := rundir.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	records, err := metrics.ReadFile(dir.Metrics())
+	records, bad, err := metrics.ReadFile(dir.Metrics())
 	if err != nil {
 		return nil, err
+	}
+	if bad != nil {
+		warn(bad)
 	}
 	if len(records) == 0 {
 		return nil, fmt.Errorf("%s: no metrics yet", path)

@@ -102,11 +102,11 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	path, resume, err := f.place(cfg)
-	if err != nil {
-		return err
-	}
 	return withEngine(cmd.Context(), f.device, cfg.Run.Seed, func(ctx context.Context, eng *engine.Engine) error {
+		path, resume, err := f.place(cfg)
+		if err != nil {
+			return err
+		}
 		screen := cmd.ErrOrStderr()
 		begin := evorl.Start
 		if resume {
@@ -128,14 +128,14 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	})
 }
 
-// place is the run directory, and whether there is a run in it to resume.
+// place is the run directory, which is made if it is a new one without --out, and whether there is a run in it to resume.
 func (f *runFlags) place(cfg *evorl.Config) (path string, resume bool, err error) {
 	path = f.out
 	if path == "" && f.resume {
 		path, err = evorl.NewestPath(runsFolder, cfg)
 	}
 	if path == "" && err == nil {
-		path, err = evorl.NextPath(runsFolder, cfg)
+		path, err = evorl.NewPath(runsFolder, cfg)
 	}
 	if err != nil || !f.resume {
 		return path, false, err

@@ -12,6 +12,9 @@ import (
 	"slices"
 )
 
+// maxManifestBytes is more than a manifest of maxTensors has.
+const maxManifestBytes = 64 << 20
+
 // format names the layout of a checkpoint folder; a reader refuses any other.
 const format = "evorl checkpoint 1"
 

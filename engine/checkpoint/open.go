@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+
+	"github.com/evorl/evorl/engine/internal/regular"
 )
 
 // ErrNone says that a folder holds no checkpoint that can be used.
@@ -46,7 +48,7 @@ func Open(path string) (*Checkpoint, error) {
 		return nil, err
 	}
 	name := filepath.Join(path, tensorsFile)
-	f, err := os.Open(name)
+	f, err := regular.Open(name, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, &CorruptError{name, "cannot be read", err}
 	}
@@ -73,7 +75,7 @@ func Open(path string) (*Checkpoint, error) {
 // openManifest checks the manifest and the size of the tensor file, which costs little however large the checkpoint is.
 func openManifest(path string) (Manifest, error) {
 	name := filepath.Join(path, manifestFile)
-	text, err := os.ReadFile(name)
+	text, err := regular.ReadFile(name, maxManifestBytes)
 	if err != nil {
 		return Manifest{}, &CorruptError{name, "cannot be read", err}
 	}
@@ -85,7 +87,7 @@ func openManifest(path string) (Manifest, error) {
 		return Manifest{}, &CorruptError{Path: name, What: fmt.Sprintf("it is of step %d, its folder of step %d", m.Step, step)}
 	}
 	name = filepath.Join(path, tensorsFile)
-	info, err := os.Stat(name)
+	info, err := os.Lstat(name)
 	if err != nil {
 		return Manifest{}, &CorruptError{name, "cannot be read", err}
 	}
@@ -189,7 +191,7 @@ func Remove(dir string, step int64) error {
 // then be discarded. visit must read all of Data.
 func (c *Checkpoint) Load(visit func(Tensor) error) error {
 	name := filepath.Join(c.Path, tensorsFile)
-	f, err := os.Open(name)
+	f, err := regular.Open(name, os.O_RDONLY, 0)
 	if err != nil {
 		return &CorruptError{name, "cannot be read", err}
 	}

@@ -16,8 +16,9 @@ import (
 const (
 	metadataKey     = "__metadata__"
 	headerAlignment = 8
-	maxHeaderBytes  = 100_000_000 // the reference reader refuses more
-	copyBytes       = 1 << 20     // large reads, as a Data that fetches from a device wants
+	maxHeaderBytes  = 16 << 20 // the reference reader accepts 100 MB
+	maxTensors      = 1 << 16
+	copyBytes       = 1 << 20 // large reads, as a Data that fetches from a device wants
 )
 
 type headerEntry struct {
@@ -29,6 +30,9 @@ type headerEntry struct {
 // WriteSafetensors writes tensors to w, in the order given, with optional metadata. Each tensor's Data is streamed; one that
 // yields fewer or more bytes than its shape says is an error, and so are two tensors of one name.
 func WriteSafetensors(w io.Writer, tensors []Tensor, metadata map[string]string) error {
+	if len(tensors) > maxTensors {
+		return fmt.Errorf("safetensors: %d tensors: want at most %d", len(tensors), maxTensors)
+	}
 	header := make(map[string]any, len(tensors)+1)
 	if len(metadata) > 0 {
 		header[metadataKey] = metadata
@@ -114,7 +118,7 @@ func ReadSafetensors(r io.ReaderAt, size int64) ([]Tensor, map[string]string, er
 	}
 	length := binary.LittleEndian.Uint64(prefix[:])
 	if length > maxHeaderBytes || int64(length) > size-int64(len(prefix)) {
-		return nil, nil, fmt.Errorf("safetensors: a header of %d bytes does not fit a file of %d", length, size)
+		return nil, nil, fmt.Errorf("safetensors: a header of %d bytes does not fit a file of %d, or has more than %d", length, size, maxHeaderBytes)
 	}
 	text := make([]byte, length)
 	if _, err := r.ReadAt(text, int64(len(prefix))); err != nil {
@@ -125,6 +129,13 @@ func ReadSafetensors(r io.ReaderAt, size int64) ([]Tensor, map[string]string, er
 		return nil, nil, fmt.Errorf("safetensors header: %w", err)
 	}
 	var metadata map[string]string
+	count := len(raw)
+	if _, ok := raw[metadataKey]; ok {
+		count--
+	}
+	if count > maxTensors {
+		return nil, nil, fmt.Errorf("safetensors header: %d tensors: want at most %d", count, maxTensors)
+	}
 	base := int64(len(prefix)) + int64(length)
 	tensors := make([]Tensor, 0, len(raw))
 	spans := make(map[string][2]int64, len(raw))

@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -132,5 +133,31 @@ func TestSafetensorsRefusesToRead(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v; want one with %q", err, want)
 		}
+	}
+}
+
+// A header of more tensors than any state has is refused at once, on both sides.
+func TestTooManyTensors(t *testing.T) {
+	many := make([]Tensor, maxTensors+1)
+	header := map[string]headerEntry{}
+	for i := range many {
+		name := fmt.Sprint("t", i)
+		many[i] = Tensor{Name: name, DType: F32, Shape: []int{0}, Data: strings.NewReader("")}
+		header[name] = headerEntry{F32, []int{0}, [2]int64{}}
+	}
+	if err := WriteSafetensors(io.Discard, many, nil); err == nil || !strings.Contains(err.Error(), "65537 tensors: want at most 65536") {
+		t.Errorf("error %v", err)
+	}
+	text, err := json.Marshal(header)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := append(binary.LittleEndian.AppendUint64(nil, uint64(len(text))), text...)
+	if _, _, err := ReadSafetensors(bytes.NewReader(file), int64(len(file))); err == nil || !strings.Contains(err.Error(), "65537 tensors: want at most 65536") {
+		t.Errorf("error %v", err)
+	}
+	file = append(binary.LittleEndian.AppendUint64(nil, maxHeaderBytes+1), make([]byte, maxHeaderBytes+1)...)
+	if _, _, err := ReadSafetensors(bytes.NewReader(file), int64(len(file))); err == nil || !strings.Contains(err.Error(), "does not fit") {
+		t.Errorf("error %v", err)
 	}
 }

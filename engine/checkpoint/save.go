@@ -32,6 +32,7 @@ type Option func(*options)
 type options struct {
 	version    string
 	provenance map[string]string
+	before     func() error
 	create     func(path string) (file, error) // os.Create; tests hand in a full disk
 }
 
@@ -39,6 +40,9 @@ type file interface {
 	io.WriteCloser
 	Sync() error
 }
+
+// Before calls a function before anything is written; its error is that of Save.
+func Before(check func() error) Option { return func(o *options) { o.before = check } }
 
 // Version records the version of the program in the manifest.
 func Version(v string) Option { return func(o *options) { o.version = v } }
@@ -52,7 +56,7 @@ func Provenance(facts map[string]string) Option { return func(o *options) { o.pr
 //
 // Only one Save may be at work in a folder: it removes what interrupted ones have left.
 func Save(dir string, step int64, tensors iter.Seq[Tensor], opts ...Option) (_ Manifest, err error) {
-	o := options{create: func(path string) (file, error) { return os.Create(path) }}
+	o := options{before: func() error { return nil }, create: func(path string) (file, error) { return os.Create(path) }}
 	for _, opt := range opts {
 		opt(&o)
 	}
@@ -63,6 +67,9 @@ func Save(dir string, step int64, tensors iter.Seq[Tensor], opts ...Option) (_ M
 	}()
 	if step < 0 {
 		return Manifest{}, errors.New("the step is negative")
+	}
+	if err := o.before(); err != nil {
+		return Manifest{}, err
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return Manifest{}, err

@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/BurntSushi/toml"
+
+	"github.com/evorl/evorl/engine/internal/regular"
 )
 
 // Nobody writes more by hand; the library's time grows with the square of the nesting, and its stack with the nesting.
@@ -35,14 +37,10 @@ func Set(text string) Override { return Override{"--set", text} }
 // Read reads a TOML file and applies overrides to it; the last one wins. A mistake in the text or in an override is an [*Error]. A file
 // that cannot be read is the error of the system.
 func Read(path string, overrides ...Override) (*Document, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, unreadable(path, err)
-	}
-	if info.IsDir() {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return nil, fmt.Errorf("configuration: %s is a folder; want a TOML file", path)
 	}
-	text, err := os.ReadFile(path)
+	text, err := regular.ReadLinked(path, maxBytes)
 	if err != nil {
 		return nil, unreadable(path, err)
 	}

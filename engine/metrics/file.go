@@ -8,6 +8,8 @@ import (
 	"io"
 	"math"
 	"os"
+
+	"github.com/evorl/evorl/engine/internal/regular"
 )
 
 // File appends records to a metrics.jsonl. Each record is handed to the system whole, so that it survives the death of the
@@ -17,38 +19,60 @@ type File struct {
 	last int64 // iteration of the last record
 }
 
-// ResumeFile opens a file to go on after the given iteration: records of later ones, which the resumed run will write again, and a
-// last line that was torn are cut off. A file that does not exist is made. A line in the middle that is no record is an error.
-func ResumeFile(path string, iteration int64) (*File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+// LineError says that lines of a metrics.jsonl are no records.
+type LineError struct {
+	Path  string
+	Lines int   // how many
+	Err   error // why the first of them is not, or the last where the file is read from its end
+}
+
+func (e *LineError) Error() string {
+	if e.Lines == 1 {
+		return fmt.Sprintf("metrics: %s: a line is not a record: %v", e.Path, e.Err)
+	}
+	return fmt.Sprintf("metrics: %s: %d lines are not records, one of them: %v", e.Path, e.Lines, e.Err)
+}
+
+func (e *LineError) Unwrap() error { return e.Err }
+
+// ResumeFile opens a file to go on after the given iteration, and returns the last record that stays; nil: none. Everything behind it
+// is cut off: records of later iterations, which the resumed run will write again, a torn last line, and lines that are no
+// records, which bad counts where there are any. Only the end of the file is read. A file that does not exist is made.
+func ResumeFile(path string, iteration int64) (m *File, last *Record, bad *LineError, err error) {
+	f, err := regular.Open(path, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("metrics: %w", err)
+	}
+	last, keep, bad, err := lastRecord(f, path, iteration)
+	if err == nil {
+		err = f.Truncate(keep)
+	}
+	if err == nil {
+		_, err = f.Seek(keep, io.SeekStart)
+	}
+	if err != nil {
+		f.Close()
+		return nil, nil, nil, fmt.Errorf("metrics: %s: %w", path, err)
+	}
+	m = &File{f: f, last: math.MinInt64}
+	if last != nil {
+		m.last = last.Iteration
+	}
+	return m, last, bad, nil
+}
+
+// Last is the last record of a metrics.jsonl, nil where it has none; only the end of the file is read.
+func Last(path string) (*Record, error) {
+	f, err := regular.Open(path, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, fmt.Errorf("metrics: %w", err)
 	}
-	m := &File{f: f, last: math.MinInt64}
-	if err := m.cutAfter(iteration); err != nil {
-		f.Close()
+	defer f.Close()
+	last, _, _, err := lastRecord(f, path, math.MaxInt64)
+	if err != nil {
 		return nil, fmt.Errorf("metrics: %s: %w", path, err)
 	}
-	return m, nil
-}
-
-func (m *File) cutAfter(iteration int64) error {
-	var keep int64
-	err := eachLine(m.f, func(r Record, end int64) bool {
-		if r.Iteration > iteration {
-			return false // iterations never fall, so all that follow are later too
-		}
-		m.last, keep = r.Iteration, end
-		return true
-	})
-	if err != nil {
-		return err
-	}
-	if err := m.f.Truncate(keep); err != nil {
-		return err
-	}
-	_, err = m.f.Seek(keep, io.SeekStart)
-	return err
+	return last, nil
 }
 
 // Append writes one record. Its iteration must not be below that of the record before it.
@@ -83,47 +107,49 @@ func (m *File) Close() error {
 	return nil
 }
 
-// ReadFile reads all records of a metrics.jsonl, leaving out a last line that is still being written or was torn.
-func ReadFile(path string) ([]Record, error) {
-	f, err := os.Open(path)
+// ReadFile reads all records of a metrics.jsonl. Lines that are no records are left out; bad counts them where there are any,
+// a last line that is still being written or was torn aside.
+func ReadFile(path string) (records []Record, bad *LineError, err error) {
+	f, err := regular.Open(path, os.O_RDONLY, 0)
 	if err != nil {
-		return nil, fmt.Errorf("metrics: %w", err)
+		return nil, nil, fmt.Errorf("metrics: %w", err)
 	}
 	defer f.Close()
-	var records []Record
-	err = eachLine(f, func(r Record, _ int64) bool {
-		records = append(records, r)
-		return true
-	})
-	if err != nil {
-		return nil, fmt.Errorf("metrics: %s: %w", path, err)
+	in := bufio.NewScanner(f)
+	in.Buffer(nil, maxLine)
+	in.Split(wholeLines)
+	var torn error // of the newest line, which is torn if it is the last
+	for in.Scan() {
+		if torn != nil {
+			bad = bad.add(path, torn)
+		}
+		var r Record
+		if torn = r.UnmarshalJSON(in.Bytes()); torn == nil {
+			records = append(records, r)
+		}
 	}
-	return records, nil
+	if err := in.Err(); err != nil {
+		return nil, nil, fmt.Errorf("metrics: %s: %w", path, err)
+	}
+	return records, bad, nil
 }
 
-// eachLine visits the records of r, each with the offset of the end of its line, until visit returns false. A last line without
-// newline is torn and left out; so is a last line that is no record, which is what a machine that lost power may leave.
-func eachLine(r io.Reader, visit func(r Record, end int64) bool) error {
-	in := bufio.NewReader(r)
-	var end int64
-	for number := 1; ; number++ {
-		line, err := in.ReadBytes('\n')
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		end += int64(len(line))
-		var record Record
-		if err := record.UnmarshalJSON(bytes.TrimSpace(line)); err != nil {
-			if _, more := in.Peek(1); more == io.EOF {
-				return nil
-			}
-			return fmt.Errorf("line %d: %w", number, err)
-		}
-		if !visit(record, end) {
-			return nil
-		}
+// wholeLines splits at newlines and leaves out what follows the last one.
+func wholeLines(data []byte, atEOF bool) (advance int, token []byte, err error) {
+	if i := bytes.IndexByte(data, '\n'); i >= 0 {
+		return i + 1, data[:i], nil
 	}
+	if atEOF {
+		return len(data), nil, nil
+	}
+	return 0, nil, nil
+}
+
+// add counts a line; e is nil before the first.
+func (e *LineError) add(path string, err error) *LineError {
+	if e == nil {
+		return &LineError{path, 1, err}
+	}
+	e.Lines++
+	return e
 }

@@ -1,8 +1,10 @@
 package metrics
 
 import (
+	"bytes"
 	"encoding/json"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -78,7 +80,7 @@ func TestResumeFile(t *testing.T) {
 		"torn inside string": `{"iteration":7,"loss`,
 	} {
 		path := filepath.Join(t.TempDir(), "metrics.jsonl")
-		f, err := ResumeFile(path, 0)
+		f, _, _, err := ResumeFile(path, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,10 +92,10 @@ func TestResumeFile(t *testing.T) {
 		if err := os.WriteFile(path, append(want, tail...), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if records, err := ReadFile(path); err != nil || len(records) != 7 {
+		if records, _, err := ReadFile(path); err != nil || len(records) != 7 {
 			t.Fatalf("%s: %d records, %v", name, len(records), err)
 		}
-		f, err = ResumeFile(path, 4)
+		f, _, _, err = ResumeFile(path, 4)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -108,12 +110,12 @@ func TestResumeFile(t *testing.T) {
 		if err := os.WriteFile(path, append(want, tail...), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		f, err = ResumeFile(path, 100)
+		f, _, _, err = ResumeFile(path, 100)
 		if err != nil {
 			t.Fatal(err)
 		}
 		write(t, f, 101)
-		if records, err := ReadFile(path); err != nil || len(records) != 8 || records[7].Iteration != 101 {
+		if records, _, err := ReadFile(path); err != nil || len(records) != 8 || records[7].Iteration != 101 {
 			t.Fatalf("%s: records %v, %v", name, records, err)
 		}
 	}
@@ -121,33 +123,131 @@ func TestResumeFile(t *testing.T) {
 
 func TestResumeFileWithoutOne(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "metrics.jsonl")
-	f, err := ResumeFile(path, 9)
+	f, _, _, err := ResumeFile(path, 9)
 	if err != nil {
 		t.Fatal(err)
 	}
 	write(t, f, 10)
-	if records, err := ReadFile(path); err != nil || len(records) != 1 {
+	if records, _, err := ReadFile(path); err != nil || len(records) != 1 {
 		t.Fatalf("records %v, %v", records, err)
 	}
 }
 
-func TestBadLineInTheMiddle(t *testing.T) {
+// Lines that are no records are counted and left out, and cut off where they stand behind the iteration that a run resumes at.
+func TestBadLines(t *testing.T) {
+	line := func(iteration int64) string {
+		text, err := record(iteration).MarshalJSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text) + "\n"
+	}
+	long := strings.Repeat("x", 3*maxLine)
+	for _, c := range []struct {
+		name, content  string
+		iteration      int64
+		kept           string
+		read, bad, cut int // records, bad lines in all, and behind what is kept
+	}{
+		{"in the middle", line(1) + "nonsense\n" + line(2), 5, line(1) + "nonsense\n" + line(2), 2, 1, 0},
+		{"at the end", line(1) + line(2) + "nonsense\n{}\n" + "{", 5, line(1) + line(2), 2, 1, 2},
+		{"of later iterations", line(1) + "nonsense\n" + line(2) + "\x00\x00\n" + line(3), 1, line(1), 3, 2, 2},
+		{"all", "nonsense\nnonsense\n", 1, "", 0, 1, 1},
+		{"none", "", 1, "", 0, 0, 0},
+		{"long", line(1) + long + "\n" + line(2), 1, line(1), -1, 0, 1},
+		{"long and torn", line(1) + line(2) + long, 5, line(1) + line(2), -1, 0, 0},
+	} {
+		path := filepath.Join(t.TempDir(), "metrics.jsonl")
+		if err := os.WriteFile(path, []byte(c.content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if c.read >= 0 {
+			records, bad, err := ReadFile(path)
+			if err != nil || len(records) != c.read || lines(bad) != c.bad {
+				t.Errorf("%s: read %d records and %d bad lines, %v; want %d and %d", c.name, len(records), lines(bad), err, c.read, c.bad)
+			}
+		}
+		f, last, bad, err := ResumeFile(path, c.iteration)
+		if err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(path)
+		if err != nil || string(got) != c.kept || lines(bad) != c.cut {
+			t.Errorf("%s: kept %d bytes, %v, cut %d bad lines; want %d bytes and %d", c.name, len(got), err, lines(bad), len(c.kept), c.cut)
+		}
+		if want := strings.Count(c.kept, "iteration"); (last == nil) != (want == 0) || last != nil && last.Iteration != int64(want) {
+			t.Errorf("%s: the last record is %v; want iteration %d", c.name, last, want)
+		}
+	}
+}
+
+func lines(e *LineError) int {
+	if e == nil {
+		return 0
+	}
+	return e.Lines
+}
+
+// Lines are found from the end as from the beginning, whatever their lengths.
+func TestBackwards(t *testing.T) {
+	for seed := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		text := make([]byte, r.IntN(4*tailChunk))
+		for i := range text {
+			if text[i] = 'x'; r.IntN(1+r.IntN(tailChunk)) == 0 {
+				text[i] = '\n'
+			}
+		}
+		want := bytes.SplitAfter(text, []byte("\n"))
+		if len(want[len(want)-1]) == 0 {
+			want = want[:len(want)-1]
+		}
+		at := len(text)
+		err := backwards(bytes.NewReader(text), int64(len(text)), func(line []byte, end int64) bool {
+			last := want[len(want)-1]
+			if !bytes.Equal(line, last) || end != int64(at) {
+				t.Fatalf("seed %d: a line of %d bytes that ends at %d; want %d and %d", seed, len(line), end, len(last), at)
+			}
+			want, at = want[:len(want)-1], at-len(last)
+			return true
+		})
+		if err != nil || len(want) > 0 {
+			t.Fatalf("seed %d: %d lines left, %v", seed, len(want), err)
+		}
+	}
+}
+
+// Resuming reads the end of a large file, not all of it.
+func TestResumeReadsTheEnd(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "metrics.jsonl")
-	line, err := record(1).MarshalJSON()
+	f, err := os.Create(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	content := string(line) + "\nnonsense\n" + string(line) + "\n"
-	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+	if err := f.Truncate(1 << 40); err != nil { // a hole of a tebibyte, which nobody reads in a minute
+		t.Skip("this filesystem has no sparse files: ", err)
+	}
+	text, err := record(7).MarshalJSON()
+	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ReadFile(path); err == nil || !strings.Contains(err.Error(), path+": line 2") {
-		t.Errorf("error %v; want line 2", err)
+	if _, err := f.WriteAt([]byte("\n"+string(text)+"\n"), 1<<40); err != nil {
+		t.Fatal(err)
 	}
-	if _, err := ResumeFile(path, 5); err == nil || !strings.Contains(err.Error(), "line 2") {
-		t.Errorf("error %v; want line 2", err)
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
 	}
-	if got, _ := os.ReadFile(path); string(got) != content {
-		t.Error("the file was changed")
+	if last, err := Last(path); err != nil || last == nil || last.Iteration != 7 {
+		t.Errorf("last %v, %v; want iteration 7", last, err)
+	}
+	m, last, _, err := ResumeFile(path, 9)
+	if err != nil || last == nil || last.Iteration != 7 {
+		t.Fatalf("last %v, %v; want iteration 7", last, err)
+	}
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -7,18 +7,20 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/evorl/evorl/engine/internal/regular"
 )
 
 // lock is a file that the system unlocks when the process ends, however it ends.
 type lock struct{ f *os.File }
 
 func acquire(path string) (*lock, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	f, err := regular.Open(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, err
 	}
 	if err := tryLock(f); err != nil {
-		holder, _ := os.ReadFile(path) // for the message alone
+		holder, _ := regular.ReadFile(path, 1<<10) // for the message alone
 		f.Close()
 		if !errors.Is(err, errLocked) {
 			return nil, fmt.Errorf("lock %s: %w", path, err)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/evorl/evorl/engine/internal/durable"
+	"github.com/evorl/evorl/engine/internal/regular"
 )
 
 // Provenance says what computed a run. On one binary, device, driver and seed the same bits come out.
@@ -77,16 +78,28 @@ func (d *Dir) WriteProvenance(p Provenance) error {
 	return durable.WriteFile(filepath.Join(d.path, ProvenanceFile), append(text, '\n'), 0o644)
 }
 
-// ReadProvenance reads it.
+// maxProvenance is more bytes than ten thousand sessions have.
+const maxProvenance = 64 << 20
+
+// DamagedError is the error of a file of a run directory that cannot be what the run has written.
+type DamagedError struct {
+	Path string
+	Err  error
+}
+
+func (e *DamagedError) Error() string { return fmt.Sprintf("%s is damaged: %v", e.Path, e.Err) }
+func (e *DamagedError) Unwrap() error { return e.Err }
+
+// ReadProvenance reads the provenance. One that is torn is a *DamagedError.
 func (d *Dir) ReadProvenance() (Provenance, error) {
 	path := filepath.Join(d.path, ProvenanceFile)
-	text, err := os.ReadFile(path)
+	text, err := regular.ReadFile(path, maxProvenance)
 	if err != nil {
 		return Provenance{}, fmt.Errorf("provenance: %w", err)
 	}
 	var p Provenance
 	if err := json.Unmarshal(text, &p); err != nil {
-		return Provenance{}, fmt.Errorf("provenance: %s: %w", path, err)
+		return Provenance{}, &DamagedError{path, err}
 	}
 	return p, nil
 }

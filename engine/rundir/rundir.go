@@ -42,6 +42,8 @@ var (
 	ErrNoRun = errors.New("no run")
 	// ErrInUse says that another process is running in the folder.
 	ErrInUse = errors.New("the run directory is in use")
+	// ErrGone says that the folder was removed, or another was put in its place, while a run was at work in it.
+	ErrGone = errors.New("the run directory was removed or replaced while the run was at work in it")
 )
 
 // Dir is a run directory. One from [Create] or [Resume] is locked until Close.
@@ -100,16 +102,37 @@ func open(path string) (*Dir, error) {
 
 func hasRun(path string) error {
 	_, err := os.Stat(filepath.Join(path, ConfigFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		if _, err := os.Stat(path); err != nil {
+	if err != nil {
+		info, err := os.Stat(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
 			return fmt.Errorf("%w in %s: there is no such folder", ErrNoRun, path)
+		case err == nil && !info.IsDir():
+			return fmt.Errorf("%w in %s: it is a file, want the folder of a run", ErrNoRun, path)
 		}
+	}
+	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w in %s: it has no %s", ErrNoRun, path, ConfigFile)
 	}
 	if err != nil {
 		return fmt.Errorf("run directory %s: %w", path, err)
 	}
 	return nil
+}
+
+// Check makes sure that the folder of a run at work is still where it was. The error is [ErrGone] when it is not.
+func (d *Dir) Check() error {
+	if d.lock == nil {
+		return nil
+	}
+	now, err := os.Lstat(filepath.Join(d.path, lockFile))
+	if err == nil {
+		var held fs.FileInfo
+		if held, err = d.lock.f.Stat(); err == nil && os.SameFile(now, held) {
+			return nil
+		}
+	}
+	return fmt.Errorf("%w: %s", ErrGone, d.path)
 }
 
 // Path is the folder as it was named.

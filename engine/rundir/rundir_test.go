@@ -168,7 +168,8 @@ func TestProvenance(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(d.Path(), ProvenanceFile), []byte("{"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.ReadProvenance(); err == nil || !strings.Contains(err.Error(), ProvenanceFile) {
+	var damaged *DamagedError
+	if _, err := d.ReadProvenance(); !errors.As(err, &damaged) || !strings.Contains(err.Error(), ProvenanceFile) {
 		t.Errorf("error %v", err)
 	}
 }
