@@ -56,7 +56,7 @@ func (c *Config) findBest(dir *rundir.Dir) (best *Best, refused []*checkpoint.Co
 		if err != nil {
 			return nil, refused, err
 		}
-		b, err := bestOf(from.Path, from.Manifest, *c.parts.members())
+		b, err := bestOf(from.Path, from.Manifest, c.Members())
 		if err != nil {
 			refused = append(refused, &checkpoint.CorruptError{Path: from.Path, What: "it does not say which member was best", Err: err})
 		} else if best == nil || b.Return > best.Return {

@@ -178,6 +178,9 @@ func (c *Config) Workflow() Workflow { return c.workflow }
 // Env is the environment, nil where a problem is solved.
 func (c *Config) Env() *envs.Environment { return c.env }
 
+// Members is the number of members: agents, or searches.
+func (c *Config) Members() int { return *c.parts.members() }
+
 // Front is about the given number of points of the true front of the problem, [points][objectives], maximised; nil where none is known.
 func (c *Config) Front(points int) [][]float64 {
 	if p, ok := c.parts.(interface{ front(points int) [][]float64 }); ok {

@@ -16,6 +16,7 @@ type Evaluation struct {
 	Seed       uint32 `json:"seed"` // of the episodes
 	Iteration  int    `json:"iteration"`
 	Members    int    `json:"members"`
+	Measure    string `json:"measure"`     // what the returns are, see Config.Measure
 	Member     *int   `json:"member"`      // the one whose returns these are; null: all members
 	MeanReturn Number `json:"mean_return"` // undiscounted, over the episodes
 	StdReturn  Number `json:"std_return"`
@@ -46,7 +47,7 @@ func (r *Restored) Evaluate(ctx context.Context, episodes int, member *int) (Eva
 		return Evaluation{}, err
 	}
 	e := Evaluation{
-		Workflow: r.cfg.Run.Workflow, Env: r.cfg.Run.Env, Seed: r.eng.Seed(), Iteration: r.Iteration(), Members: len(out.Returns), Episodes: episodes,
+		Workflow: r.cfg.Run.Workflow, Env: r.cfg.Run.Env, Seed: r.eng.Seed(), Iteration: r.Iteration(), Members: len(out.Returns), Episodes: episodes, Measure: r.cfg.Measure(),
 		Checkpoint: r.checkpoint.Path, Digest: r.checkpoint.Manifest.Digest, Refused: r.refused, Best: r.best,
 	}
 	var all [][]float64

@@ -53,12 +53,12 @@ func Problems() []Problem {
 			settings: func() problemSettings { return &arm{8} },
 		},
 		{
-			Name: "zdt", Summary: "six functions of two objectives; a return is the negative of the IGD+ from the true front",
+			Name: "zdt", Summary: "six functions of two objectives; evaluated by the negative of the IGD+ from the true front",
 			Source:   "E. Zitzler, K. Deb, L. Thiele, \"Comparison of Multiobjective Evolutionary Algorithms: Empirical Results\", 2000",
 			settings: func() problemSettings { return &zdt{} },
 		},
 		{
-			Name: "dtlz", Summary: "seven functions of any number of objectives; a return is the negative of the IGD+ from the true front",
+			Name: "dtlz", Summary: "seven functions of any number of objectives; evaluated by the negative of the IGD+ from the true front",
 			Source:   "K. Deb, L. Thiele, M. Laumanns, E. Zitzler, \"Scalable Test Problems for Evolutionary Multi-Objective Optimization\", 2001",
 			settings: func() problemSettings { return &dtlz{Objectives: 3} },
 		},

@@ -19,7 +19,9 @@ type Result struct {
 	Seed       uint32  `json:"seed"`
 	Device     string  `json:"device"`
 	Iterations int     `json:"iterations"`  // done
-	EnvSteps   int64   `json:"env_steps"`   // of all members together
+	EnvSteps   int64   `json:"env_steps"`   // of all members together; 0 where a problem is solved
+	Evaluated  int64   `json:"evaluations"` // candidates of a search, of all members together; 0 of agents
+	Measure    string  `json:"measure"`     // what the returns below are, see Config.Measure
 	Seconds    float64 `json:"seconds"`     // of wall time, start-up and compilation included
 	BestReturn Number  `json:"best_return"` // of the best member: the mean over its evaluation episodes
 	MeanReturn Number  `json:"mean_return"` // over the members
@@ -58,7 +60,7 @@ type Member struct {
 func (r *Run) Result(ctx context.Context) (Result, error) {
 	out := Result{
 		Workflow: r.cfg.Run.Workflow, Env: r.cfg.Run.Env, Seed: r.cfg.Run.Seed, Device: r.eng.Device().Info().Name,
-		Iterations: r.done, EnvSteps: r.steps, RunDir: r.dir.Path(), From: r.from, Stopped: r.outcomeText() == interrupted,
+		Iterations: r.done, EnvSteps: r.steps, Evaluated: evaluations(r.workflow, r.done), Measure: r.cfg.Measure(), RunDir: r.dir.Path(), From: r.from, Stopped: r.outcomeText() == interrupted,
 		BestReturn: Number(math.NaN()), MeanReturn: Number(math.NaN()), Best: r.best,
 	}
 	if !out.Stopped && (r.evaluation == nil || r.evaluatedAt != r.done) {

@@ -23,6 +23,7 @@ type Run struct {
 
 	provenance rundir.Provenance
 	file       *metrics.File
+	lineage    *metrics.File // nil: the workflow has none
 	events     *metrics.Events
 
 	began   time.Time
@@ -104,8 +105,47 @@ func (r *Run) keep(ctx context.Context, report engine.Report) error {
 		now.Kernels = r.eng.Device().Variants()
 		noted = r.dir.WriteProvenance(r.provenance)
 	}
-	record := metrics.Record{Iteration: int64(report.Iteration), EnvSteps: report.EnvSteps, Seconds: r.Seconds(), Values: valuesOf(report)}
-	return errors.Join(noted, r.file.Append(record), r.events.Write(record), r.keepBest(ctx, report))
+	values, err := r.values(ctx, report)
+	if err != nil {
+		return err
+	}
+	record := metrics.Record{Iteration: int64(report.Iteration), EnvSteps: report.EnvSteps, Seconds: r.Seconds(), Values: values}
+	return errors.Join(noted, r.file.Append(record), r.events.Write(record), r.keepLineage(report), r.keepBest(ctx, report))
+}
+
+// values are what metrics.jsonl has of a report.
+func (r *Run) values(ctx context.Context, report engine.Report) (map[string]float64, error) {
+	values := valuesOf(report)
+	if n := evaluations(r.workflow, report.Iteration); n > 0 {
+		values["evaluations"] = float64(n)
+	}
+	if report.Evaluation == nil {
+		return values, nil
+	}
+	volumes, err := r.cfg.hypervolumes(ctx, r.workflow)
+	if err == nil && volumes != nil {
+		metrics.AddStatistics(values, "hypervolume", volumes)
+	}
+	return values, err
+}
+
+// lineal is a workflow whose members descend from each other.
+type lineal interface {
+	Lineage(engine.Report) []metrics.Record
+}
+
+// keepLineage writes an exchange down.
+func (r *Run) keepLineage(report engine.Report) error {
+	if r.lineage == nil {
+		return nil
+	}
+	for _, record := range r.workflow.(lineal).Lineage(report) {
+		record.Seconds = r.Seconds()
+		if err := r.lineage.Append(record); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Close ends the session: what it learned stays, and the provenance says how it ended. It may be called twice.
@@ -119,6 +159,9 @@ func (r *Run) Close() error {
 	}
 	if r.file != nil {
 		errs = append(errs, r.file.Close())
+	}
+	if r.lineage != nil {
+		errs = append(errs, r.lineage.Close())
 	}
 	if r.events != nil {
 		errs = append(errs, r.events.Close())

@@ -38,12 +38,15 @@ const (
 type searcher interface {
 	on(p Problem)
 	solves() bool
+	several() bool // objectives
 }
 
 func (s *search[C]) on(of Problem) { s.problem, s.settings = of.Name, of.settings() }
 
 // solves tells whether a problem is solved, not a policy learned. With several objectives it always is, since an environment has one return.
 func (s *search[C]) solves() bool { return s.settings != nil || s.needs == objectives }
+
+func (s *search[C]) several() bool { return s.needs == objectives }
 
 // SearchConfig are the settings of a search by any algorithm.
 type SearchConfig struct {

@@ -211,6 +211,14 @@ func (r *Run) open(ctx context.Context, done int) (err error) {
 	if bad != nil {
 		r.warnings.addf("%v: cut off, with all that follows the checkpoint", bad)
 	}
+	if _, ok := r.workflow.(lineal); ok {
+		if r.lineage, _, bad, err = metrics.ResumeFile(r.dir.Lineage(), int64(done)); err != nil {
+			return err
+		}
+		if bad != nil {
+			r.warnings.addf("%v: cut off, with all that follows the checkpoint", bad)
+		}
+	}
 	if r.events, err = metrics.NewEvents(r.dir.Events(), r.steps); err != nil {
 		return err
 	}

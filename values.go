@@ -22,6 +22,8 @@ func valuesOf(r engine.Report) map[string]float64 {
 			metrics.AddStatistics(values, "fitness", numbers(of))
 		case strings.HasPrefix(name, "hyper/"):
 			metrics.AddStatistics(values, name, numbers(of))
+		case name == "pbt/parent":
+			// numbers of members have no mean; lineage.jsonl has them
 		default:
 			if x := numbers(of); len(x) > 0 {
 				values[name] = metrics.Mean(x)

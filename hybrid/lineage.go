@@ -12,11 +12,11 @@ const (
 	hyperRow   = "hyper/"      // and a name: a searched hyperparameter
 )
 
-// Lineage tells of the exchange that a reported iteration began with, nothing where it began with none. There is a record for each
-// member, with the values "member", "parent" (the member itself where it was not replaced), "fitness", by which it was ranked and perhaps
-// replaced, and "hyper/<name>", its hyperparameters from then on.
+// Lineage has a record for each member if the reported iteration began with an exchange, or is the first; else none. The values are
+// "member", "parent" (the member that it was copied from, itself where it was not), "fitness", by which it was ranked before the
+// copy (NaN in the first iteration), and "hyper/<name>", its hyperparameters from then on.
 func (p *PBT) Lineage(r engine.Report) []metrics.Record {
-	if !p.exchanges(r.Iteration - 1) {
+	if r.Iteration > 1 && !p.exchanges(r.Iteration-1) {
 		return nil
 	}
 	fitness, parent := r.Metrics[fitnessRow], r.Metrics[parentRow]

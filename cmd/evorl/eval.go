@@ -137,10 +137,10 @@ func writeEvaluation(cmd *cobra.Command, e evorl.Evaluation) error {
 	b.WriteByte('\n')
 	if e.Members > 1 {
 		b.WriteByte('\n')
-		writeMembers(&b, ranked(e))
+		writeMembers(&b, e.Measure, ranked(e))
 		b.WriteByte('\n')
 	}
-	fmt.Fprintf(&b, "return of %s %s ± %s over %s\n", of, short(float64(e.MeanReturn)), short(float64(e.StdReturn)), over)
+	fmt.Fprintf(&b, "%s of %s %s ± %s over %s\n", e.Measure, of, short(float64(e.MeanReturn)), short(float64(e.StdReturn)), over)
 	_, err := io.WriteString(cmd.OutOrStdout(), b.String())
 	return err
 }

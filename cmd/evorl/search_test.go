@@ -98,7 +98,7 @@ func TestSearchOfMany(t *testing.T) {
 		metrics    []string
 	}{
 		{"front", "workflow = \"nsga-iii\"\nenv = \"dtlz\"\niterations = 20\n[dtlz]\nfunction = 2\n[search]\nmembers = 2\n[nsga-iii]\npopulation = 20\n[evaluation]\nevery = 5\nepisodes = 1\n",
-			[]string{"front/size", "front/ideal_3", "front/not_finite", "evaluation/median"}},
+			[]string{"front/size", "front/ideal_3", "front/not_finite", "evaluation/median", "hypervolume/mean", "evaluations"}},
 		{"elites", "workflow = \"cvt-map-elites\"\nenv = \"arm\"\niterations = 20\n[cvt-map-elites]\npopulation = 20\ncentroids = 30\nsamples = 500\n[evaluation]\nevery = 5\nepisodes = 1\n",
 			[]string{"archive/coverage", "archive/qd_score", "archive/fitness", "fitness/best_ever"}},
 		{"policies", "workflow = \"map-elites\"\nenv = \"Pendulum-v1\"\niterations = 6\n[network]\nhidden = [4]\n[map-elites]\npopulation = 8\ncells = [5]\n[evaluation]\nevery = 3\nepisodes = 2\n",
@@ -137,6 +137,17 @@ func TestSearchOfMany(t *testing.T) {
 			b.must("plot", "-o", "p.svg", c.name, half)
 			b.must("plot", "-o", "p.svg", "--metric", c.metrics[0], c.name)
 			if c.name == "front" {
+				// 20 generations of 2 searches and 20 candidates, evaluated by the negative of the IGD+.
+				if whole["measure"] != "-IGD+" || whole["evaluations"] != 800.0 || whole["best_return"].(float64) > 0 || whole["env_steps"] != 0.0 {
+					t.Errorf("run: %v", whole)
+				}
+				table := b.must("run", "--resume", "--out", c.name, "x.toml")
+				if strings.Contains(table, "return") || !strings.Contains(table, "-IGD+") || !strings.Contains(table, "800 evaluations") {
+					t.Errorf("wrote\n%s", table)
+				}
+				if eval := b.must("eval", c.name); strings.Contains(eval, "return") || !strings.Contains(eval, "-IGD+ of") {
+					t.Errorf("eval wrote\n%s", eval)
+				}
 				b.must("plot", "--front", "-o", "p.png", c.name, half)
 			} else if _, message, status := b.run("plot", "--front", "-o", "p.png", c.name); status == 0 || !strings.Contains(message, "no objectives") {
 				t.Errorf("the front of elites: status %d, %s", status, message)

@@ -22,8 +22,11 @@ const shownMembers = 10
 func writeResult(w io.Writer, r evorl.Result) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s on %s: %s", r.Workflow, r.Env, plural(r.Iterations, "iteration"))
-	if r.EnvSteps > 0 { // a problem may have none
+	switch {
+	case r.EnvSteps > 0:
 		fmt.Fprintf(&b, ", %s env steps", thousands(r.EnvSteps))
+	case r.Evaluated > 0:
+		fmt.Fprintf(&b, ", %s evaluations", thousands(r.Evaluated))
 	}
 	fmt.Fprintf(&b, " in %s", clock(r.Seconds))
 	if r.EnvSteps > 0 && r.Seconds > 0 && r.From == 0 {
@@ -31,8 +34,8 @@ func writeResult(w io.Writer, r evorl.Result) error {
 	}
 	b.WriteString("\n\n")
 	if len(r.Members) > 0 {
-		writeMembers(&b, r.Members)
-		fmt.Fprintf(&b, "\nreturn  best %s, mean of all %s", short(float64(r.BestReturn)), short(float64(r.MeanReturn)))
+		writeMembers(&b, r.Measure, r.Members)
+		fmt.Fprintf(&b, "\n%-7s best %s, mean of all %s", r.Measure, short(float64(r.BestReturn)), short(float64(r.MeanReturn)))
 		if r.EvaluatedAt != r.Iterations {
 			fmt.Fprintf(&b, ", at iteration %d", r.EvaluatedAt)
 		}
@@ -54,10 +57,11 @@ func plural(n int, thing string) string {
 	return fmt.Sprintf("%d %s", n, thing)
 }
 
-func writeMembers(b *strings.Builder, members []evorl.Member) {
+// writeMembers writes the table of the best members; measure names what they were evaluated by.
+func writeMembers(b *strings.Builder, measure string, members []evorl.Member) {
 	names := slices.Sorted(maps.Keys(members[0].Hyper))
 	// Names of two words stand in two lines, so that the table fits a terminal.
-	upper, lower := []string{"", "", "", ""}, []string{"", "member", "return", "±"}
+	upper, lower := []string{"", "", "", ""}, []string{"", "member", measure, "±"}
 	if len(names) > 0 {
 		upper, lower = append(upper, ""), append(lower, "ancestor")
 	}

@@ -4,6 +4,7 @@
 //	  config.toml      the resolved configuration, defaults included
 //	  provenance.json  what computed it: program, device, driver, seed, sessions
 //	  metrics.jsonl    see [metrics.Record]
+//	  lineage.jsonl    of PBT: for every exchange a record of each member, see hybrid.PBT.Lineage
 //	  tensorboard/     event files of the same numbers, for TensorBoard
 //	  checkpoints/     see package checkpoint
 //	  best/            the checkpoint of the best evaluation
@@ -28,6 +29,7 @@ const (
 	ConfigFile     = "config.toml"
 	ProvenanceFile = "provenance.json"
 	MetricsFile    = "metrics.jsonl"
+	LineageFile    = "lineage.jsonl"
 	EventsDir      = "tensorboard"
 	CheckpointsDir = "checkpoints"
 	BestDir        = "best"
@@ -143,6 +145,9 @@ func (d *Dir) Config() string { return filepath.Join(d.path, ConfigFile) }
 
 // Metrics is the path of the records.
 func (d *Dir) Metrics() string { return filepath.Join(d.path, MetricsFile) }
+
+// Lineage is the path of the records of PBT's exchanges.
+func (d *Dir) Lineage() string { return filepath.Join(d.path, LineageFile) }
 
 // Events is the folder of the TensorBoard events.
 func (d *Dir) Events() string { return filepath.Join(d.path, EventsDir) }

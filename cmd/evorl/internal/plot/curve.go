@@ -1,5 +1,5 @@
 // Package plot draws learning curves: a metric against environment steps or time, with its spread over the members of a population
-// or over several runs; and clouds of points, such as fronts between objectives.
+// or over several runs; clouds of points, such as fronts between objectives; and the descent of the members of a population.
 package plot
 
 import (
@@ -14,8 +14,9 @@ import (
 
 // Series is one line of a figure: one run, or several that differ only in their seed.
 type Series struct {
-	Label string
-	Runs  [][]metrics.Record
+	Label   string
+	Runs    [][]metrics.Record
+	Members int // of each run, which environment steps and evaluations are divided by; 0: 1
 }
 
 // Axis is what runs along the bottom.
@@ -26,7 +27,11 @@ const (
 	EnvSteps Axis = iota
 	Seconds
 	Iterations
+	Evaluations // of candidates, by a search
 )
+
+// EvaluationsKey is the value of a record that counts evaluations.
+const EvaluationsKey = "evaluations"
 
 // Center is what the line shows of several values.
 type Center int
@@ -66,12 +71,15 @@ func Summarize(s Series, o Options) (Curve, error) {
 		if err != nil {
 			return Curve{}, fmt.Errorf("plot: %s: %w", s.Label, err)
 		}
-		if lines[i] = extract(records, name, o.X); len(lines[i].x) == 0 {
+		if lines[i], err = extract(records, name, o.axis(s)); err != nil {
+			return Curve{}, fmt.Errorf("plot: %s: %w", s.Label, err)
+		}
+		if len(lines[i].x) == 0 {
 			return Curve{}, fmt.Errorf("plot: %s: metric %q is never finite", s.Label, name)
 		}
 	}
 	if len(lines) == 1 {
-		return overMembers(s.Runs[0], lines[0], o), nil
+		return overMembers(s, lines[0], o)
 	}
 	return overRuns(s.Label, lines, o)
 }
@@ -115,14 +123,18 @@ func withoutStatistic(name string) string {
 // line is one metric of one run, its x ascending.
 type line struct{ x, y []float64 }
 
-func extract(records []metrics.Record, name string, axis Axis) line {
+// extract takes a metric out of records, against what x is of a record, by its name.
+func extract(records []metrics.Record, name string, x func(metrics.Record) (string, float64)) (line, error) {
 	var l line
 	for _, r := range records {
 		y, ok := r.Values[name]
 		if !ok || math.IsNaN(y) || math.IsInf(y, 0) {
 			continue
 		}
-		x := [...]float64{EnvSteps: float64(r.EnvSteps), Seconds: r.Seconds, Iterations: float64(r.Iteration)}[axis]
+		key, x := x(r)
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			return line{}, fmt.Errorf("%q is %v at iteration %d: want a finite number, or another --x", key, x, r.Iteration)
+		}
 		if n := len(l.x); n > 0 && x <= l.x[n-1] {
 			if x == l.x[n-1] {
 				l.y[n-1] = y // reported again: the last word holds
@@ -131,7 +143,30 @@ func extract(records []metrics.Record, name string, axis Axis) line {
 		}
 		l.x, l.y = append(l.x, x), append(l.y, y)
 	}
-	return l
+	return l, nil
+}
+
+// axis is what runs along the bottom, and its name in records.
+func (o Options) axis(s Series) func(metrics.Record) (string, float64) {
+	share := float64(max(s.Members, 1))
+	if o.Total {
+		share = 1
+	}
+	switch o.X {
+	case Seconds:
+		return func(r metrics.Record) (string, float64) { return "seconds", r.Seconds }
+	case Iterations:
+		return func(r metrics.Record) (string, float64) { return "iteration", float64(r.Iteration) }
+	case Evaluations:
+		return func(r metrics.Record) (string, float64) {
+			n, ok := r.Values[EvaluationsKey]
+			if !ok {
+				n = math.NaN()
+			}
+			return EvaluationsKey, n / share
+		}
+	}
+	return func(r metrics.Record) (string, float64) { return "env_steps", float64(r.EnvSteps) / share }
 }
 
 // at interpolates linearly; x lies within the line.
@@ -147,11 +182,11 @@ func (l line) at(x float64) float64 {
 	return l.y[i-1] + t*(l.y[i]-l.y[i-1])
 }
 
-func overMembers(records []metrics.Record, l line, o Options) Curve {
+func overMembers(s Series, l line, o Options) (Curve, error) {
 	c := Curve{X: l.x, Center: l.y}
 	names := map[Band][2]string{Quartiles: {metrics.LowerQuartileSuffix, metrics.UpperQuartileSuffix}, Range: {metrics.MinSuffix, metrics.MaxSuffix}}[o.Band]
 	if o.Band == NoBand {
-		return c
+		return c, nil
 	}
 	base := o.Metric
 	for _, suffix := range []string{metrics.MeanSuffix, metrics.MedianSuffix} { // q25 and the like have no band
@@ -159,15 +194,19 @@ func overMembers(records []metrics.Record, l line, o Options) Curve {
 			base = without
 		}
 	}
-	low, high := extract(records, base+names[0], o.X), extract(records, base+names[1], o.X)
-	if len(low.x) == 0 || len(high.x) == 0 {
-		return c
+	low, err := extract(s.Runs[0], base+names[0], o.axis(s))
+	if err != nil {
+		return c, err
+	}
+	high, err := extract(s.Runs[0], base+names[1], o.axis(s))
+	if err != nil || len(low.x) == 0 || len(high.x) == 0 {
+		return c, err
 	}
 	c.Over = "members"
 	for _, x := range c.X {
 		c.Low, c.High = append(c.Low, low.at(x)), append(c.High, high.at(x))
 	}
-	return c
+	return c, nil
 }
 
 // gridPoints bounds the points of a curve over several runs: more cannot be seen.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	xfont "golang.org/x/image/font"
@@ -25,6 +26,7 @@ import (
 type Options struct {
 	Metric string // "return" when empty; its median or mean is found by itself
 	X      Axis
+	Total  bool // environment steps and evaluations of all members together, not of one
 	Center Center
 	Band   Band
 	Title  string
@@ -38,7 +40,8 @@ type Figure struct {
 	options Options
 	labels  []string
 	curves  []Curve
-	clouds  []Cloud // of a scatter, which has no curves
+	clouds  []Cloud  // of a scatter, which has no curves
+	lineage *lineage // of a descent, which has neither
 	note    string
 	scale   axisScale
 }
@@ -63,6 +66,10 @@ func Draw(series []Series, o Options) (*Figure, error) {
 	}
 	f.note = note(f.curves, series, o)
 	f.scale = scaleFor(o.X, largest)
+	several := func(s Series) bool { return s.Members > 1 }
+	if !o.Total && (o.X == EnvSteps || o.X == Evaluations) && slices.ContainsFunc(series, several) {
+		f.scale.label += " per member"
+	}
 	return f, nil
 }
 
@@ -184,6 +191,9 @@ func (f *Figure) draw(c draw.Canvas) error {
 	c.Fill(c.Rectangle.Path())
 	c = draw.Crop(c, vg.Points(14), -vg.Points(18), vg.Points(12), -vg.Points(14))
 	c = f.drawHead(c)
+	if f.lineage != nil {
+		return f.drawLineage(c)
+	}
 	p, err := f.plot()
 	if err != nil {
 		return err
@@ -192,11 +202,11 @@ func (f *Figure) draw(c draw.Canvas) error {
 	return nil
 }
 
-// plot is the axes and curves.
-func (f *Figure) plot() (*plot.Plot, error) {
+// axes are empty axes with the labels given.
+func (f *Figure) axes(x, y string) *plot.Plot {
 	p := plot.New()
 	p.BackgroundColor = nil
-	p.X.Label.Text, p.Y.Label.Text = f.scale.label, f.options.YLabel
+	p.X.Label.Text, p.Y.Label.Text = x, y
 	for _, a := range []*plot.Axis{&p.X, &p.Y} {
 		x, y := a.Tick.Label.XAlign, a.Tick.Label.YAlign
 		a.Tick.Label = textStyle(10, faint, xfont.WeightNormal)
@@ -217,6 +227,12 @@ func (f *Figure) plot() (*plot.Plot, error) {
 	grid.Horizontal = draw.LineStyle{Color: rule, Width: vg.Points(0.8)}
 	grid.Vertical = draw.LineStyle{Color: rule, Width: vg.Points(0.4)}
 	p.Add(grid)
+	return p
+}
+
+// plot is the axes and curves.
+func (f *Figure) plot() (*plot.Plot, error) {
+	p := f.axes(f.scale.label, f.options.YLabel)
 	for i, c := range f.curves { // all bands below all lines
 		if c.Low != nil {
 			band, err := plotter.NewPolygon(outline(c, f.scale.unit))

@@ -44,7 +44,7 @@ func TestSummarizeMembers(t *testing.T) {
 		{Options{Metric: "return/q25"}, []float64{100, 200, 400}, []float64{0, 1, 3}, nil, nil},
 		{Options{Metric: "return/mean", Band: Range}, []float64{100, 200, 300, 400}, []float64{9, 9, 9, 9}, []float64{-1, -1, -1, -1}, []float64{10, 10, 10, 10}},
 	} {
-		got, err := Summarize(Series{"a", [][]metrics.Record{run}}, c.o)
+		got, err := Summarize(Series{Label: "a", Runs: [][]metrics.Record{run}}, c.o)
 		if err != nil || !slices.Equal(got.X, c.x) || !slices.Equal(got.Center, c.center) || !slices.Equal(got.Low, c.low) || !slices.Equal(got.High, c.high) {
 			t.Errorf("%+v: %+v, %v", c.o, got, err)
 		}
@@ -57,18 +57,18 @@ func TestSummarizeRuns(t *testing.T) {
 		other[i].EnvSteps += 50
 	}
 	runs := [][]metrics.Record{records("return", 0, 10, 20, 30), other, records("return", 5, 5, 5)}
-	got, err := Summarize(Series{"a", runs}, Options{Metric: "return", Band: Range})
+	got, err := Summarize(Series{Label: "a", Runs: runs}, Options{Metric: "return", Band: Range})
 	// All three reach from 150 to 300. The second is shifted by 50 steps.
 	if err != nil || got.Over != "runs" || !slices.Equal(got.X, []float64{150, 200, 250, 300}) || !slices.Equal(got.Center, []float64{5, 10, 15, 20}) ||
 		!slices.Equal(got.Low, []float64{5, 5, 5, 5}) || !slices.Equal(got.High, []float64{10, 20, 30, 40}) {
 		t.Errorf("%+v, %v", got, err)
 	}
-	got, err = Summarize(Series{"a", runs}, Options{Metric: "return", Center: Mean})
+	got, err = Summarize(Series{Label: "a", Runs: runs}, Options{Metric: "return", Center: Mean})
 	if err != nil || got.Center[1] != 35.0/3 || got.Low[1] != 7.5 || got.High[1] != 15 {
 		t.Errorf("%+v, %v", got, err)
 	}
 	long := make([]float64, 5000)
-	got, err = Summarize(Series{"a", [][]metrics.Record{records("return", long...), records("return", long...)}}, Options{Metric: "return"})
+	got, err = Summarize(Series{Label: "a", Runs: [][]metrics.Record{records("return", long...), records("return", long...)}}, Options{Metric: "return"})
 	if err != nil || len(got.X) != gridPoints || got.X[0] != 100 || got.X[gridPoints-1] != 500_000 {
 		t.Errorf("%d points, %v", len(got.X), err)
 	}
@@ -87,7 +87,7 @@ func TestSummarizeErrors(t *testing.T) {
 		"share no stretch":    {records("return", 1, 2), late},
 		`seed 3: no metric "`: {records("loss", 1)},
 	} {
-		if _, err := Summarize(Series{"seed 3", runs}, Options{Metric: "return"}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Summarize(Series{Label: "seed 3", Runs: runs}, Options{Metric: "return"}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v; want %q", err, want)
 		}
 	}
@@ -124,8 +124,8 @@ func TestTicks(t *testing.T) {
 func TestSave(t *testing.T) {
 	dir := t.TempDir()
 	f, err := Draw([]Series{
-		{"A <1> & é", [][]metrics.Record{records("return", 1, 5, 2), records("return", 2, 3, 4)}},
-		{"B", [][]metrics.Record{records("return", 7)}},
+		{Label: "A <1> & é", Runs: [][]metrics.Record{records("return", 1, 5, 2), records("return", 2, 3, 4)}},
+		{Label: "B", Runs: [][]metrics.Record{records("return", 7)}},
 	}, Options{Title: "Two", Width: 4, Height: 3})
 	if err != nil {
 		t.Fatal(err)
@@ -197,7 +197,7 @@ func charData(t xml.Token) []byte {
 // Values that leave an axis no sensible range are drawn without a panic.
 func TestStrangeRanges(t *testing.T) {
 	for _, values := range [][]float64{{3, 3, 3}, {0}, {-math.MaxFloat64, math.MaxFloat64}, {1e-300, 2e-300}, {1e15, 1e15 + 1}} {
-		f, err := Draw([]Series{{"a", [][]metrics.Record{records("return", values...)}}}, Options{Width: 2, Height: 2})
+		f, err := Draw([]Series{{Label: "a", Runs: [][]metrics.Record{records("return", values...)}}}, Options{Width: 2, Height: 2})
 		if err != nil {
 			t.Fatal(err)
 		}

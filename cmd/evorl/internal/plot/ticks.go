@@ -18,6 +18,8 @@ func scaleFor(a Axis, largest float64) axisScale {
 	switch {
 	case a == EnvSteps:
 		return axisScale{"Environment steps", 1}
+	case a == Evaluations:
+		return axisScale{"Evaluations", 1}
 	case a == Iterations:
 		return axisScale{"Iterations", 1}
 	case largest > 3*3600:
@@ -42,6 +44,36 @@ func (niceTicks) Ticks(low, high float64) []plot.Tick {
 	for i := range int(last-first) + 1 {
 		x := (first + float64(i)) * step
 		ticks = append(ticks, plot.Tick{Value: x, Label: shortNumber(x, step)})
+	}
+	return ticks
+}
+
+// logTicks sets ticks at 1, 2 and 5 times powers of ten, or at the powers alone where those are many.
+type logTicks struct{}
+
+// Ticks implements [plot.Ticker].
+func (logTicks) Ticks(low, high float64) []plot.Tick {
+	if !(low > 0 && high > low) || math.IsInf(high, 0) {
+		return nil
+	}
+	decades := math.Log10(high / low)
+	factors := []float64{1}
+	if decades < 2 {
+		factors = []float64{1, 2, 5}
+	}
+	var ticks []plot.Tick
+	for e := math.Floor(math.Log10(low)); e <= math.Ceil(math.Log10(high)); e++ {
+		for _, m := range factors {
+			x := m * math.Pow(10, e)
+			if x < low*(1-1e-9) || x > high*(1+1e-9) {
+				continue
+			}
+			label := strconv.FormatFloat(x, 'g', -1, 32)
+			if x >= 1e-3 {
+				label = shortNumber(x, x)
+			}
+			ticks = append(ticks, plot.Tick{Value: x, Label: label})
+		}
 	}
 	return ticks
 }

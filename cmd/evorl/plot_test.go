@@ -1,0 +1,98 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/evorl/evorl/engine/metrics"
+)
+
+// The descent of a run of PBT is written down, the same after it was interrupted, and drawn; a mean over numbers of members is not.
+func TestLineage(t *testing.T) {
+	b := newBox(t)
+	b.must("run", "--out", "whole", "tiny.toml")
+	b.must("run", "--out", "half", "--iterations", "10", "tiny.toml")
+	b.must("run", "--resume", "--out", "half", "tiny.toml")
+	var lineages [2][]metrics.Record
+	for i, run := range []string{"whole", "half"} {
+		records, bad, err := metrics.ReadFile(b.path(run, "lineage.jsonl"))
+		if err != nil || bad != nil {
+			t.Fatal(err, bad)
+		}
+		for i := range records {
+			records[i].Seconds = 0
+		}
+		lineages[i] = records
+	}
+	// The members as they were drawn, and exchanges after 4, 8, 12, 16 and 20 iterations.
+	if got, want := fmt.Sprint(lineages[1]), fmt.Sprint(lineages[0]); got != want || len(lineages[0]) != 6*8 {
+		t.Errorf("%d records\n%s\nwant 48\n%s", len(lineages[1]), got, want)
+	}
+	if text, err := os.ReadFile(b.path("whole", "metrics.jsonl")); err != nil || strings.Contains(string(text), "pbt/parent") {
+		t.Errorf("metrics.jsonl has a mean parent, %v", err)
+	}
+	b.must("plot", "--lineage", "-o", "l.svg", "whole")
+	svg, err := os.ReadFile(b.path("l.svg"))
+	if err != nil || !strings.Contains(string(svg), "Learning rate") || !strings.Contains(string(svg), "Discount, as the horizon") {
+		t.Errorf("a figure of %d bytes, %v", len(svg), err)
+	}
+	b.write("es.toml", "workflow = \"snes\"\nenv = \"sphere\"\niterations = 3\n")
+	b.must("run", "--out", "es", "es.toml")
+	for _, c := range []struct {
+		args   []string
+		status int
+		want   string
+	}{
+		{[]string{"es"}, statusFailed, "want a run of pbt or pbt-cso, not of snes"},
+		{[]string{"whole", "half"}, statusUsage, "want one RUN_DIR, got 2"},
+		{[]string{"--front", "whole"}, statusUsage, "front"},
+	} {
+		if _, stderr, status := b.run(append([]string{"plot", "--lineage"}, c.args...)...); status != c.status || !strings.Contains(stderr, c.want) {
+			t.Errorf("plot --lineage %v: status %d\n%s; want %q", c.args, status, stderr, c.want)
+		}
+	}
+}
+
+// Lines are named by what their folders have in common or by --label, several environments on one axis are warned of, and evaluations stand along
+// the bottom where there are no steps.
+func TestPlotOfSeveral(t *testing.T) {
+	b := newBox(t)
+	b.write("es.toml", "workflow = \"snes\"\nenv = \"sphere\"\niterations = 3\n")
+	b.write("pso.toml", "workflow = \"pso\"\nenv = \"sphere\"\niterations = 3\n")
+	for seed := range 3 {
+		b.must("run", "--seed", fmt.Sprint(seed), "--out", fmt.Sprint("s", seed), "es.toml")
+		b.must("run", "--seed", fmt.Sprint(seed), "--out", fmt.Sprint("swarm-", seed), "pso.toml")
+	}
+	runs := []string{"s0", "s1", "s2", "swarm-0", "swarm-1", "swarm-2"}
+	draw := func(args ...string) (svg, stderr string, status int) {
+		t.Helper()
+		_, stderr, status = b.run(append([]string{"plot", "-o", "p.svg"}, args...)...)
+		data, _ := os.ReadFile(b.path("p.svg")) // status tells whether there is one
+		return string(data), stderr, status
+	}
+	svg, stderr, status := draw(runs...)
+	if status != 0 || stderr != "" || !strings.Contains(svg, "snes, 3 seeds") || !strings.Contains(svg, "swarm, 3 seeds") || !strings.Contains(svg, "Evaluations") {
+		t.Errorf("status %d\n%s; want the labels snes and swarm with 3 seeds, and evaluations", status, stderr)
+	}
+	if svg, stderr, status = draw(append(runs, "--label", "Evolution", "--label", "Swarm")...); status != 0 || !strings.Contains(svg, "Evolution") {
+		t.Errorf("status %d\n%s", status, stderr)
+	}
+	if _, stderr, status = draw(append(runs, "--label", "Evolution")...); status != statusUsage || !strings.Contains(stderr, "1 labels for 2 lines, which are: snes, 3 seeds; swarm, 3 seeds") {
+		t.Errorf("status %d\n%s", status, stderr)
+	}
+	b.must("run", "--out", "other", "--set", "env=ackley", "es.toml")
+	if _, stderr, status = draw("s0", "other"); status != 0 || !strings.Contains(stderr, "warning: returns of sphere and ackley are on one axis") {
+		t.Errorf("status %d\n%s", status, stderr)
+	}
+	b.replace("s0/metrics.jsonl", "\"seconds\":", "\"seconds\":\"NaN\",\"was\":")
+	if _, stderr, status = draw("--x", "seconds", "--metric", "fitness/best", "s0"); status != statusFailed || !strings.Contains(stderr, `"seconds" is NaN at iteration 1`) {
+		t.Errorf("status %d\n%s", status, stderr)
+	}
+	for _, command := range []string{"plot", "inspect", "eval", "view"} {
+		if _, stderr, status = b.run(command, "es.toml"); status != statusFailed || !strings.Contains(stderr, "no run in es.toml: it is a file, want the folder of a run") {
+			t.Errorf("%s of a file: status %d\n%s", command, status, stderr)
+		}
+	}
+}

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/evorl/evorl"
+	"github.com/evorl/evorl/cmd/evorl/internal/plot"
+	"github.com/evorl/evorl/engine/metrics"
+	"github.com/evorl/evorl/engine/rundir"
+)
+
+// shownMetric is the metric drawn of runs unless a flag says otherwise: searches for the solution of a problem have no returns.
+func shownMetric(series []plot.Series) string {
+	for _, metric := range []string{"return", "evaluation"} {
+		if anyRecord(series, func(r metrics.Record) bool { _, ok := r.Values[metric+metrics.MedianSuffix]; return ok }) {
+			return metric
+		}
+	}
+	return "return"
+}
+
+// shownAxis is the axis along the bottom unless a flag says otherwise.
+func shownAxis(series []plot.Series) plot.Axis {
+	switch {
+	case anyRecord(series, func(r metrics.Record) bool { return r.EnvSteps > 0 }):
+		return plot.EnvSteps
+	case anyRecord(series, func(r metrics.Record) bool { return r.Values[plot.EvaluationsKey] > 0 }):
+		return plot.Evaluations
+	}
+	return plot.Iterations
+}
+
+func anyRecord(series []plot.Series, is func(metrics.Record) bool) bool {
+	for _, s := range series {
+		for _, records := range s.Runs {
+			if slices.ContainsFunc(records, is) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// group is runs that differ only in their seed.
+type group struct {
+	cfg           *evorl.Config // nil: of another version of the program, whose configuration cannot be compared
+	workflow, env string
+	paths         []string
+	runs          [][]metrics.Record
+}
+
+// readSeries reads runs and puts those together that differ only in their seed. what is what all have in common, for a title.
+func readSeries(paths []string, warn func(string, ...any)) (series []plot.Series, what string, err error) {
+	var groups []*group
+	for _, path := range paths {
+		g, err := readRun(path, warn)
+		if err != nil {
+			return nil, "", err
+		}
+		at := slices.IndexFunc(groups, func(of *group) bool { return onlySeedsDiffer(of.cfg, g.cfg) })
+		if at < 0 {
+			groups = append(groups, g)
+			continue
+		}
+		groups[at].paths, groups[at].runs = append(groups[at].paths, path), append(groups[at].runs, g.runs...)
+	}
+	env, workflow := groups[0].env, groups[0].workflow
+	for _, g := range groups {
+		if g.env != env {
+			if env != "" {
+				warn("returns of %s and %s are on one axis", env, g.env)
+			}
+			env = ""
+		}
+		if g.workflow != workflow {
+			workflow = ""
+		}
+	}
+	labels := labelsOf(groups)
+	for i, g := range groups {
+		members := 1
+		if g.cfg != nil {
+			members = g.cfg.Members()
+		}
+		series = append(series, plot.Series{Label: labels[i], Runs: g.runs, Members: members})
+	}
+	what = env
+	if env != "" && workflow != "" {
+		what = workflow + " on " + env
+	}
+	return series, what, nil
+}
+
+// labelsOf names groups: a single run by its folder, runs that differ in their seed by what the names of their folders begin with, or else
+// by the workflow.
+func labelsOf(groups []*group) []string {
+	labels := make([]string, len(groups))
+	for i, g := range groups {
+		names := make([]string, len(g.paths))
+		for j, path := range g.paths {
+			names[j] = filepath.Base(filepath.Clean(path))
+		}
+		if labels[i] = names[0]; len(names) == 1 {
+			continue
+		}
+		common := names[0]
+		for _, name := range names[1:] {
+			for !strings.HasPrefix(name, common) {
+				common = common[:len(common)-1]
+			}
+		}
+		common = strings.TrimRight(common, "-_. 0123456789")
+		if len(common) < 3 {
+			common = g.workflow
+		}
+		labels[i] = fmt.Sprintf("%s, %d seeds", common, len(names))
+		if slices.Contains(labels[:i], labels[i]) {
+			labels[i] += " (" + names[0] + " …)"
+		}
+	}
+	return labels
+}
+
+func readRun(path string, warn func(string, ...any)) (*group, error) {
+	dir, err := rundir.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	records, bad, err := metrics.ReadFile(dir.Metrics())
+	if err != nil {
+		return nil, err
+	}
+	if bad != nil {
+		warn("%v: left out", bad)
+	}
+	if len(records) == 0 {
+		return nil, fmt.Errorf("%s: no metrics yet", path)
+	}
+	g := &group{paths: []string{path}, runs: [][]metrics.Record{records}}
+	cfg, err := evorl.Stored(path)
+	if err == nil {
+		g.cfg, g.workflow, g.env = cfg, cfg.Run.Workflow, cfg.Run.Env
+		return g, nil
+	}
+	p, err := dir.ReadProvenance()
+	g.workflow, g.env = p.Workflow, p.Environment
+	return g, err
+}
+
+func onlySeedsDiffer(a, b *evorl.Config) bool {
+	if a == nil || b == nil {
+		return false
+	}
+	for _, d := range a.Differences(b) {
+		if d.Key != "seed" {
+			return false
+		}
+	}
+	return true
+}

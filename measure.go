@@ -1,0 +1,83 @@
+package evorl
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/evorl/evorl/ec"
+	"github.com/evorl/evorl/ec/indicator"
+	"github.com/evorl/evorl/engine"
+)
+
+// Measures of evaluations. All are maximised.
+const (
+	Return      = "return"  // undiscounted, of an episode
+	Fitness     = "fitness" // of a problem's solution
+	NegativeIGD = "-IGD+"   // the negative of the distance of a set of solutions from the true front, see indicator.IGDPlus
+)
+
+// Measure names what evaluations of the workflow measure: Return, Fitness or NegativeIGD.
+func (c *Config) Measure() string {
+	s, ok := c.parts.(searcher)
+	switch {
+	case !ok || !s.solves():
+		return Return
+	case s.several():
+		return NegativeIGD
+	}
+	return Fitness
+}
+
+// evaluations is the number of candidates that a search has evaluated in the given number of iterations, over all members; 0 where none are.
+func evaluations(w engine.Workflow, iterations int) int64 {
+	s, ok := w.(*ec.Search)
+	if !ok {
+		return 0
+	}
+	return int64(iterations) * int64(s.Describe().Members) * int64(s.Generation().Population())
+}
+
+// frontPoints is the number of points of the true front that bounds a hypervolume.
+const frontPoints = 200
+
+// hypervolumes are the members' hypervolumes, nil where there are not two or three objectives or no true front. The reference point is a tenth of
+// the true front's range behind its worst value in each objective.
+func (c *Config) hypervolumes(ctx context.Context, w engine.Workflow) ([]float64, error) {
+	s, ok := w.(*ec.Search)
+	front := c.Front(frontPoints)
+	if !ok || front == nil || len(front[0]) > 3 {
+		return nil, nil
+	}
+	_, objectives := s.Generation().Front()
+	if objectives == nil {
+		return nil, nil
+	}
+	values, err := objectives.ReadFloat32(ctx)
+	if err != nil {
+		return nil, err
+	}
+	reference := make([]float64, len(front[0]))
+	for k := range reference {
+		low, high := math.Inf(1), math.Inf(-1)
+		for _, p := range front {
+			low, high = min(low, p[k]), max(high, p[k])
+		}
+		reference[k] = low - 0.1*(high-low)
+	}
+	var out []float64
+	for member := range slices.Chunk(values, len(values)/s.Describe().Members) {
+		var set [][]float64
+		for solution := range slices.Chunk(member, len(reference)) {
+			if point := numbers(solution); len(point) == len(reference) {
+				set = append(set, point)
+			}
+		}
+		volume, err := indicator.Hypervolume(set, reference)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, volume)
+	}
+	return out, nil
+}
