@@ -58,8 +58,20 @@ func checkSizes(spec Spec, found map[string]string) error {
 	return errors.Join(errs...)
 }
 
+// directives are the lines of a source that begin with a #: few of many, which regular expressions take long for.
+func directives(glsl string) string {
+	var b strings.Builder
+	for line := range strings.Lines(glsl) {
+		if strings.HasPrefix(strings.TrimLeft(line, " \t"), "#") {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}
+
 // collectDefines gathers the defines of a source and of what it includes.
 func collectDefines(glsl string, found map[string]string, seen map[string]bool) error {
+	glsl = directives(glsl)
 	for _, m := range defineLine.FindAllStringSubmatch(glsl, -1) {
 		found[m[1]] = strings.TrimSpace(m[2])
 	}

@@ -17,8 +17,12 @@ import (
 type Suite struct {
 	Name    string
 	Summary string
-	Cases   []Case
+
+	cases func() []Case
 }
+
+// Cases lists what the suite measures. It looks environments up, which takes a while.
+func (s Suite) Cases() []Case { return s.cases() }
 
 // Case is one thing to measure.
 type Case struct {
@@ -64,7 +68,13 @@ type Options struct {
 }
 
 // Suites lists what there is.
-func Suites() []Suite { return []Suite{core(), physics(), evolution()} }
+func Suites() []Suite {
+	return []Suite{
+		{"core", "the device's limits, matrix products, CartPole rollouts, PPO and PBT", core},
+		{"physics", "rollouts of MuJoCo's locomotion suite with random actions, and compiling them", physics},
+		{"ec", "generations of OpenES on swing-up and their memory; placements of networks; CMA-ES with a large matrix", evolution},
+	}
+}
 
 // Lookup is the suite of a name.
 func Lookup(name string) (Suite, bool) {
@@ -93,7 +103,7 @@ func (s Suite) Run(ctx context.Context, dev *vk.Device, o Options, report func(M
 	if b.time <= 0 {
 		b.time = 2 * time.Second
 	}
-	for _, c := range s.Cases {
+	for _, c := range s.Cases() {
 		if c.GPU && !dev.Info().Type.GPU() || o.Match != nil && !o.Match(c) {
 			continue
 		}

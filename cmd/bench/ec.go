@@ -14,8 +14,7 @@ import (
 
 // evolution is how policy search grows with its population, OpenES on EvoJAX's swing-up, one episode of 1000 steps a candidate; and what CMA-ES costs in
 // many dimensions.
-func evolution() Suite {
-	s := Suite{Name: "ec", Summary: "generations of OpenES on swing-up and their memory; placements of networks; CMA-ES with a large matrix"}
+func evolution() (cases []Case) {
 	for _, net := range []struct {
 		hidden []int
 		most   int // candidates on a software driver
@@ -23,7 +22,7 @@ func evolution() Suite {
 		for exponent := 7; exponent <= 17; exponent += 2 {
 			population := 1 << exponent
 			name := fmt.Sprintf("openes/%dx%d/p%d", net.hidden[0], net.hidden[1], population)
-			s.Cases = append(s.Cases,
+			cases = append(cases,
 				Case{
 					Name: name, Summary: fmt.Sprintf("a generation of %d candidates with %v networks", population, net.hidden), Unit: "s",
 					GPU: population > net.most, run: generationTime(net.hidden, population),
@@ -32,13 +31,13 @@ func evolution() Suite {
 		}
 	}
 	wide := []int{64, 64}
-	s.Cases = append(s.Cases, placements()...)
-	return Suite{s.Name, s.Summary, append(s.Cases,
+	cases = append(cases, placements()...)
+	return append(cases,
 		Case{Name: "openes/64x64/p4096", Summary: "a generation of 4096 candidates with [64, 64] networks", Unit: "s", run: generationTime(wide, 4096)},
 		Case{Name: "cma-es/dim1000/p128", Summary: "a generation of CMA-ES on Rosenbrock's function of 1000 numbers, 128 candidates", Unit: "s", run: covarianceTime},
 		Case{Name: "cma-es/dim1000/p128/eigen", Summary: "the share of it that eigenvectors take", Unit: "%", run: covarianceShare},
 		Case{Name: "openes/64x64/p4096/start", Summary: "from opening the device to the end of its first generation, no pipeline cached", Unit: "s", run: startSearch(wide, 4096)},
-	)}
+	)
 }
 
 // episodeSteps is the length of the episodes.

@@ -21,9 +21,8 @@ var robots = []struct {
 }
 
 // physics is the environments with MuJoCo's dynamics: many worlds and few, and how long the driver compiles them.
-func physics() Suite {
+func physics() (cases []Case) {
 	const horizon = 16
-	s := Suite{Name: "physics", Summary: "rollouts of MuJoCo's locomotion suite with random actions, and compiling them"}
 	for _, r := range robots {
 		short := strings.ToLower(strings.TrimSuffix(r.name, "-v5"))
 		for _, worlds := range []int{1, 64, 4096, 65536} {
@@ -31,7 +30,7 @@ func physics() Suite {
 			if worlds > 4096 {
 				steps = 2 // which are seconds of Humanoid's without a GPU
 			}
-			s.Cases = append(s.Cases, Case{
+			cases = append(cases, Case{
 				Name:    fmt.Sprintf("%s/w%d", short, worlds),
 				Summary: fmt.Sprintf("%s with random actions, %d worlds; %d time steps of MuJoCo in each environment step", r.name, worlds, r.skip),
 				Unit:    "env steps/s", run: rollout(r.name, 1, worlds, steps, false, envs.ByDevice),
@@ -40,7 +39,7 @@ func physics() Suite {
 		if env, err := envs.Lookup(r.name); err == nil && env.HasTeams() {
 			for _, m := range []envs.Mapping{envs.Lane, envs.Team} {
 				for _, worlds := range []int{1, 4096, 65536} {
-					s.Cases = append(s.Cases, Case{
+					cases = append(cases, Case{
 						Name:    fmt.Sprintf("%s/%v/w%d", short, m, worlds),
 						Summary: fmt.Sprintf("%s with random actions, %d worlds, by the mapping %v", r.name, worlds, m),
 						Unit:    "env steps/s", GPU: true, run: rollout(r.name, 1, worlds, horizon, false, m),
@@ -48,12 +47,12 @@ func physics() Suite {
 				}
 			}
 		}
-		s.Cases = append(s.Cases,
+		cases = append(cases,
 			Case{Name: short + "/mlp", Summary: r.name + " with a [64, 64] network for each of 64 members × 64 worlds", Unit: "env steps/s", run: rollout(r.name, 64, 64, horizon, true, envs.ByDevice)},
 			Case{Name: short + "/compile", Summary: "from opening the device to the end of a first rollout of " + r.name + ", no pipeline cached", Unit: "s", run: compile(r.name)},
 			Case{Name: short + "/cached", Summary: "the same with pipelines that an earlier process has left", Unit: "s", run: compileCached(r.name)})
 	}
-	return s
+	return cases
 }
 
 // compile measures the time until a first rollout is over, by a device that has no cached pipelines.

@@ -49,9 +49,9 @@ func newBench() *cobra.Command {
 					return usagef("--only %q: want patterns with commas between them, such as ppo/*,cartpole", only)
 				}
 			}
-			if !slices.ContainsFunc(suite.Cases, o.Match) {
+			if !slices.ContainsFunc(suite.Cases(), o.Match) {
 				var cases []string
-				for _, c := range suite.Cases {
+				for _, c := range suite.Cases() {
 					cases = append(cases, c.Name)
 				}
 				return usagef("--only %q: suite %s has no such case; there are: %s", only, suite.Name, strings.Join(cases, ", "))

@@ -4,7 +4,27 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 )
+
+// A refusal costs little, also of an environment with large dynamics: nothing is computed that a command does not need. The time is that of
+// the processor, the least of several.
+func TestRefusalIsQuick(t *testing.T) {
+	b := newBox(t)
+	b.write("bad.toml", "workflow = \"ppo\"\nenv = \"Humanoid-v5\"\n[ppo]\nepoch = 1\n")
+	least := time.Hour
+	for range 5 {
+		cmd, _, _ := b.command("run", "bad.toml")
+		_ = cmd.Run() // its status is looked at below
+		if status := cmd.ProcessState.ExitCode(); status != statusUsage {
+			t.Fatalf("status %d", status)
+		}
+		least = min(least, cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime())
+	}
+	if least > 80*time.Millisecond {
+		t.Errorf("a refusal takes %v of a processor; want about 20 ms", least)
+	}
+}
 
 // Whatever is wrong, there is one clear error, the status tells what kind it is, and nothing is left behind.
 func TestBadInput(t *testing.T) {

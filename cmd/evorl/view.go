@@ -151,6 +151,9 @@ func (f *viewFlags) show(ctx context.Context, cmd *cobra.Command, eng *engine.En
 			return err
 		}
 		if err := writeFile(file.path, file.write); err != nil {
+			if file.path == f.out && !cmd.Flags().Changed("out") {
+				return fmt.Errorf("%w; want --out FILE to write the page elsewhere", err)
+			}
 			return err
 		}
 		v.Files = append(v.Files, file.path)

@@ -118,3 +118,16 @@ func TestViewSearch(t *testing.T) {
 		t.Errorf("%v: %s", err, text)
 	}
 }
+
+// Where the page cannot be written into the run directory, the error says how to write it elsewhere.
+func TestViewElsewhere(t *testing.T) {
+	b := newBox(t)
+	b.must("run", "--out", "run", "--iterations", "2", "tiny.toml")
+	if err := os.Mkdir(b.path("run", "episode.html"), 0o555); err != nil { // nor can root write to it
+		t.Fatal(err)
+	}
+	if _, stderr, status := b.run("view", "run"); status != statusFailed || !strings.Contains(stderr, "episode.html") || !strings.Contains(stderr, "want --out FILE") {
+		t.Errorf("status %d\n%s", status, stderr)
+	}
+	b.must("view", "--out", "page.html", "run")
+}

@@ -87,7 +87,7 @@ func TestPartsExist(t *testing.T) {
 	root := filepath.Join("..", "..")
 	cases := map[string]bool{}
 	for _, s := range suites.Suites() {
-		for _, c := range s.Cases {
+		for _, c := range s.Cases() {
 			cases[s.Name+" "+c.Name] = true
 		}
 	}
