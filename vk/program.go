@@ -109,11 +109,11 @@ func (p *Program) checkCall(c *Call) (err error) {
 	if len(c.Ranges) != len(s.Bindings) {
 		return fmt.Errorf("%d ranges given, and shader %s has %d bindings", len(c.Ranges), s.Name, len(s.Bindings))
 	}
+	c.Ranges = s.complete(c.Ranges)
 	var loads uint32
-	if c.Spec, loads, err = s.spec(c.Spec, p.d.phys.loads()); err != nil {
+	if c.Spec, loads, err = s.spec(c.Spec, p.d.loads(s, c.Ranges)); err != nil {
 		return err
 	}
-	c.Ranges = s.complete(c.Ranges)
 	for i, r := range c.Ranges {
 		name := s.Bindings[i].Name
 		if err := r.check(p.d); err != nil {

@@ -108,7 +108,7 @@ func (s *Shader) check(d *Device) error {
 	return nil
 }
 
-// spec returns the values of all specialization constants, and how the shader loads. loads stands in for a TEXEL_LOADS of 0.
+// spec returns the values of all specialization constants, and how the shader loads: loads stands in for a TEXEL_LOADS of 0.
 func (s *Shader) spec(values []uint32, loads uint32) ([]uint32, uint32, error) {
 	if values == nil {
 		values = make([]uint32, len(s.Spec))
@@ -128,8 +128,9 @@ func (s *Shader) spec(values []uint32, loads uint32) ([]uint32, uint32, error) {
 		}
 		values = slices.Clone(values)
 		values[i] = loads
+		return values, loads, nil
 	}
-	return values, loads, nil
+	return values, LoadTexels, nil
 }
 
 // localSize returns the workgroup's size with these specialization constants.

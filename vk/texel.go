@@ -40,7 +40,8 @@ func (t Texel) String() string {
 }
 
 // TexelLoads is the name of the specialization constant by which kernels choose how to read; its default is 0. Where a call leaves
-// it 0, vk sets what suits the device: LoadStorage or LoadTexels.
+// it 0, vk sets what is faster on the device, LoadStorage or LoadTexels, but LoadStorage for a call with a range of more texels than the
+// device views: Vulkan promises no more than 65,536. Kernels without the constant always load texels.
 const TexelLoads = "TEXEL_LOADS"
 
 // The values of the constant TEXEL_LOADS.
@@ -49,12 +50,27 @@ const (
 	LoadTexels  = 2 // from texel buffers
 )
 
-// loads is the device's value of TEXEL_LOADS.
+// loads is the value of TEXEL_LOADS that is faster on the device.
 func (p *physical) loads() uint32 {
 	if p.info.Type == CPU && !p.exact {
 		return LoadTexels
 	}
 	return LoadStorage
+}
+
+// loads is the value of TEXEL_LOADS that suits a call.
+func (d *Device) loads(s *Shader, ranges []Range) uint32 {
+	for i, b := range s.Bindings {
+		if b.Texel != NoTexel && b.Texel.count(ranges[i]) > d.phys.info.Limits.MaxTexels {
+			return LoadStorage
+		}
+	}
+	return d.phys.loads()
+}
+
+// count is how many texels a range has.
+func (t Texel) count(r Range) uint64 {
+	return alignUp(uint64(r.Size), texels[t].bytes) / texels[t].bytes
 }
 
 type viewKey struct {
@@ -65,13 +81,13 @@ type viewKey struct {
 }
 
 // view returns the view of a range for a texel binding, made once a program. Its last texel may reach beyond the range, never beyond
-// the buffer. Where a device cannot view so much, TEXEL_LOADS is LoadStorage, and the view is there only to be bound.
+// the buffer. Where a range has more texels than the device views, TEXEL_LOADS is LoadStorage, and the view is there only to be bound.
 func (c *commands) view(d *Device, r Range, t Texel) (C.VkHandle, error) {
 	key := viewKey{handleOf(r.Buffer.handle), r.Offset, r.Size, t}
 	if v, ok := c.views[key]; ok {
 		return v, nil
 	}
-	size := min(alignUp(uint64(r.Size), texels[t].bytes), texels[t].bytes*d.phys.info.Limits.MaxTexels)
+	size := texels[t].bytes * min(t.count(r), d.phys.info.Limits.MaxTexels)
 	offset := uint64(r.Offset)
 	if d.phys.exact { // the view is there only to be bound, as above
 		size = min(size, uint64(r.Size)/texels[t].bytes*texels[t].bytes)
@@ -96,9 +112,9 @@ func (c *commands) destroyViews(d *Device) {
 	}
 }
 
-// checkTexel says what is wrong with a range for a texel binding.
+// checkTexel checks a range for a texel binding.
 func (d *Device) checkTexel(r Range, t Texel, loads uint32) error {
-	if most := d.phys.info.Limits.MaxTexels; loads == LoadTexels && alignUp(uint64(r.Size), texels[t].bytes)/texels[t].bytes > most {
+	if most := d.phys.info.Limits.MaxTexels; loads == LoadTexels && t.count(r) > most {
 		return fmt.Errorf("%v: this device views at most %d texels of %d bytes", r, most, texels[t].bytes)
 	}
 	return nil

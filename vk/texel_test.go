@@ -11,6 +11,17 @@ import (
 //go:embed testdata/texels.spv
 var texelsSPIRV []byte
 
+//go:embed testdata/viewed.spv
+var viewedSPIRV []byte
+
+var viewedShader = &Shader{
+	Name: "viewed", SPIRV: viewedSPIRV, PushBytes: 4,
+	Bindings:      []Binding{{Name: "X", Index: 0, Access: Read}, {Name: "x_texels", Index: 1, Access: Read, Texel: TexelFloat4}, {Name: "Y", Index: 2, Access: Write}},
+	Spec:          []SpecConstant{{TexelLoads, 1, 0}},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{-1, -1, -1},
+}
+
 var texelsShader = &Shader{
 	Name: "texels", SPIRV: texelsSPIRV, PushBytes: 4,
 	Bindings: []Binding{
@@ -73,6 +84,45 @@ func TestExactBuffers(t *testing.T) {
 		run(t, p)
 		if spec := p.spec[p.ops[0].specFrom:p.ops[0].specTo]; spec[0] != LoadStorage {
 			t.Errorf("TEXEL_LOADS is %d", spec[0])
+		}
+	}
+}
+
+// A call with a range of more texels than the device views loads from storage buffers, all of its ranges; it is refused where it asks for texels or its kernel
+// has no choice.
+func TestMoreTexelsThanViewed(t *testing.T) {
+	const most = 64
+	d := openTest(t, reshape(func(p *physical) { p.info.Limits.MaxTexels = most }))
+	for n, want := range map[int]float32{4 * most: LoadTexels, 4*most + 1: LoadStorage} {
+		x, y := newTestBuffer(t, d, n, Local), newTestBuffer(t, d, n, Local)
+		values := make([]float32, n)
+		for i := range values {
+			values[i] = rand.Float32()
+		}
+		writeFloats(t, x, values)
+		s := *viewedShader
+		call := Call{Shader: &s, Ranges: []Range{x.All(), x.All(), y.All()},
+			Push: binary.NativeEndian.AppendUint32(nil, uint32(n)), Groups: [3]uint32{uint32(n+63) / 64, 1, 1}}
+		p := d.NewProgram("viewed")
+		p.Dispatch(call)
+		build(t, p)
+		run(t, p)
+		for i, got := range readFloats(t, y) {
+			if got != values[i]+want {
+				t.Fatalf("%d floats, element %d: %v, want %v", n, i, got, values[i]+want)
+			}
+		}
+		call.Spec = []uint32{LoadTexels}
+		refused := d.NewProgram("refused")
+		refused.Dispatch(call)
+		if err := refused.Build(); (err != nil) != (n > 4*most) {
+			t.Errorf("%d floats loaded as texels on request: %v", n, err)
+		}
+		call.Spec, s.Spec = nil, nil
+		refused = d.NewProgram("no choice")
+		refused.Dispatch(call)
+		if err := refused.Build(); n > 4*most && (err == nil || !strings.Contains(err.Error(), "views at most 64 texels")) {
+			t.Errorf("%d floats to a kernel that always loads texels: %v", n, err)
 		}
 	}
 }
