@@ -69,12 +69,17 @@ func (j *Joint) move(p *Pose, q []float32) {
 	}
 }
 
-// seen adds to a Spec what a viewer shows of a model. The state begins with the positions; a step is so many time steps of the model.
-func (s Spec) seen(m *Model, timeSteps int, camera Camera) Spec {
+// Geometry is what a viewer shows of a model, for Spec.Geometry, in an environment whose state begins with the positions. An environment step is so many time steps of the model.
+func (m *Model) Geometry(timeSteps int, camera Camera) *Geometry {
 	g := &Geometry{Shapes: m.Shapes, Poses: m.Poses, Camera: camera, Time: float64(timeSteps) * m.Timestep, Actions: m.Actuators}
 	for _, b := range m.Bodies {
 		g.Bodies = append(g.Bodies, b.Name)
 	}
-	s.Geometry = g
+	return g
+}
+
+// seen gives a Spec what a viewer shows of a model.
+func (s Spec) seen(m *Model, timeSteps int, camera Camera) Spec {
+	s.Geometry = m.Geometry(timeSteps, camera)
 	return s
 }

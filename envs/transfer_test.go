@@ -17,15 +17,15 @@ const longGLSL = `// environment: Long-v0
 #define DISCRETE 1
 void env_reset(out float s[STATE_SIZE], inout Rng rng) {
     float place = floor(rng_uniform(rng, 0.0, 3.0));
-    for (int i = 0; i < STATE_SIZE; i++) s[i] = place + float(i);
+    [[unroll]] for (int i = 0; i < STATE_SIZE; i++) s[i] = place + float(i);
 }
 void env_step(inout float s[STATE_SIZE], uint action, inout Rng rng, out float reward, out bool terminated) {
-    for (int i = 0; i < STATE_SIZE; i++) s[i] += action == 1u ? 1.0 : 0.0;
+    [[unroll]] for (int i = 0; i < STATE_SIZE; i++) s[i] += action == 1u ? 1.0 : 0.0;
     reward = s[0];
     terminated = s[0] >= 5.0;
 }
 void env_observe(const float s[STATE_SIZE], out float obs[OBS_SIZE]) {
-    for (int k = 0; k < OBS_SIZE; k++) obs[k] = (s[k + 11] - 80.0) / 64.0;
+    [[unroll]] for (int k = 0; k < OBS_SIZE; k++) obs[k] = (s[k + 11] - 80.0) / 64.0;
 }
 `
 

@@ -173,7 +173,11 @@ func (s *System) resist(contacts []*contact, warm []expr) error {
 		if mu := c.params.friction; c.params.condim == 3 {
 			weight *= (1 + mu*mu) * 2 * mu * mu
 		}
-		c.d = s.stiff(imp, weight, beyond.Less(s.num(0))).As("d_" + c.name)
+		present := beyond.Less(s.num(0))
+		if c.only != (expr{}) {
+			present = present.And(c.only)
+		}
+		c.d = s.stiff(imp, weight, present).As("d_" + c.name)
 		velocity, acceleration := s.along(c, s.v, s.twist), s.along(c, warm, start)
 		for k := range c.directions() {
 			aref := velocity[k].Scale(-ref.b)

@@ -13,6 +13,7 @@ type contact struct {
 	point    vec    // relative to the origin of body's tree
 	across   vec    // what to add for a point relative to the origin of other's tree
 	frame    [3]vec // normal, from the first geom to the second, and two tangents
+	only     expr   // whether there is the contact where its distance allows it; none: there is
 
 	d  expr    // the rows' stiffness: 0 where they are apart
 	at [3]expr // of the constraints' residual J a - aref, by direction, at the acceleration the solver begins with

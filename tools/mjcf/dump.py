@@ -95,6 +95,7 @@ class Description:
         return {
             "name": self.name, "source": self.path.name, "mujoco": mujoco.__version__,
             "integrator": "RK4" if option.integrator == int(mujoco.mjtIntegrator.mjINT_RK4) else "Euler", "eulerdamp": "EULERDAMP" not in self.disabled,
+            "multiccd": "MULTICCD" not in self.disabled,
             "timestep": option.timestep, "gravity": [0.0] * 3 if "GRAVITY" in self.disabled else numbers(option.gravity),
             "density": option.density, "viscosity": option.viscosity, "wind": numbers(option.wind),
             "meaninertia": model.stat.meaninertia, "nq": model.nq, "nv": model.nv,
@@ -275,7 +276,7 @@ def main():
             model = describe()
         except Unsupported as err:
             sys.exit("\n".join(f"dump.py: {line}" for line in str(err).split("\n")))
-        except (ValueError, OSError) as err:
+        except (ValueError, OSError, mujoco.FatalError) as err:
             sys.exit(f"dump.py: {err if str(path) in str(err) else f'{path}: {err}'}")
         for warning in describe.warnings():
             print("dump.py: warning:", warning, file=sys.stderr)

@@ -69,8 +69,8 @@ OPTION_HARMLESS = set("jacobian magnetic noslip_tolerance sleep_tolerance o_marg
 
 # Flags that may differ from their default: by name of the flag, as in the names of mjtDisableBit and mjtEnableBit. dump.py carries out those of the first row.
 DISABLE = set("""
-    CONSTRAINT EQUALITY LIMIT CONTACT SPRING DAMPER GRAVITY CLAMPCTRL EULERDAMP
-    FRICTIONLOSS WARMSTART SENSOR MIDPHASE AUTORESET NATIVECCD ISLAND MULTICCD
+    CONSTRAINT EQUALITY LIMIT CONTACT SPRING DAMPER GRAVITY CLAMPCTRL EULERDAMP MULTICCD
+    FRICTIONLOSS WARMSTART SENSOR MIDPHASE AUTORESET NATIVECCD ISLAND
 """.split())
 ENABLE = set("ENERGY FWDINV INVDISCRETE".split())
 

@@ -1,63 +1,82 @@
 // Command mjcf writes the GLSL of environments' dynamics from models of MuJoCo: straight-line programs with the models' constants in them, and the
 // Go of what viewers draw of them.
 //
+//	go run github.com/evorl/evorl/tools/mjcf robot.xml
+//
+// writes robot.glsl and robot_gen.go into the working folder, in a module of one's own. It needs Python with MuJoCo (pip install mujoco==3.12.0), for MuJoCo's own compiler of MJCF.
+// docs/physics.md says which models it takes, and how the environment goes on.
+//
+//	-python PROGRAM   Python with MuJoCo (default python3)
+//	-out DIR          folder of the GLSL (default .)
+//	-go DIR           folder of the Go (default that of the GLSL)
+//	-package NAME     package of the Go (default the name of its folder)
+//	-sense TEXT       what a forward pass gives beside accelerations, such as "site tip xz"; may be repeated
+//
+// In this repository,
+//
 //	go run ./tools/mjcf           write what is missing or stale below shaders/envs/models and in envs
 //	go run ./tools/mjcf -check    write nothing; exit 1 naming what is missing or stale
-//	go run ./tools/mjcf -models DIR -out DIR -go DIR -package NAME MODEL...
-//	                              write models of one's own, which dump.py has put into DIR
 //
-// Without names of models it writes those that an environment beside the folder of the GLSL includes. It reads what MuJoCo's own compiler makes of an MJCF file (tools/mjcf/models, written by dump.py), so that it needs neither Python nor MuJoCo.
+// works on the models that an environment includes. It reads what dump.py made of them (tools/mjcf/models), so that it needs neither Python nor MuJoCo.
 package main
 
 import (
 	"bytes"
+	"errors"
 	"flag"
 	"fmt"
+	"go/token"
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
+// target is where the outputs of a model go.
+type target struct {
+	glsl, goFiles, pkg string
+	check              bool // write nothing
+}
+
 // run is main with its exit status: 0 done or up to date, 1 errors or differences, 2 usage.
 func run(args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("mjcf", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	check := flags.Bool("check", false, "write nothing; exit 1 when an output is missing or stale")
-	from := flags.String("models", "tools/mjcf/models", "folder of the models that dump.py wrote")
-	to := flags.String("out", "shaders/envs/models", "folder of the GLSL")
-	goTo := flags.String("go", "envs", "folder of the Go")
-	pkg := flags.String("package", "envs", "package of the Go")
+	var to target
+	var senses []string
+	flags.BoolVar(&to.check, "check", false, "write nothing; exit 1 when an output is missing or stale")
+	python := flags.String("python", "python3", "Python with MuJoCo, for MJCF files")
+	flags.StringVar(&to.glsl, "out", "", "folder of the GLSL (default: the working folder; without MJCF files shaders/envs/models)")
+	flags.StringVar(&to.goFiles, "go", "", "folder of the Go (default: that of -out; without MJCF files envs)")
+	flags.StringVar(&to.pkg, "package", "", "package of the Go (default: the name of its folder)")
+	flags.Func("sense", "what a forward pass gives beside accelerations, such as \"site tip xz\"; may be repeated", func(text string) error {
+		senses = append(senses, text)
+		return nil
+	})
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
-	paths, err := filepath.Glob(filepath.Join(*from, "*.json"))
-	if err == nil && len(paths) == 0 {
-		err = fmt.Errorf("%s holds no models; run in the repository's root or give -models", *from)
-	}
-	for _, name := range flags.Args() {
-		if err == nil && !slices.Contains(paths, filepath.Join(*from, name+".json")) {
-			err = fmt.Errorf("%s holds no model %q: want the name of a file there, without .json", *from, name)
+	var models []*Model
+	var err error
+	if files := flags.Args(); len(files) > 0 {
+		if models, err = compile(*python, files, stderr); err == nil {
+			err = to.own()
 		}
-	}
-	if err != nil {
-		fmt.Fprintln(stderr, "mjcf:", err)
-		return 1
+		for _, m := range models {
+			m.Senses, m.SensedAtReset = senses, len(senses) > 0
+		}
+	} else {
+		models, err = to.builtIn()
 	}
 	stale := 0
-	for _, path := range paths {
-		name, names := strings.TrimSuffix(filepath.Base(path), ".json"), flags.Args()
-		if len(names) > 0 && !slices.Contains(names, name) || len(names) == 0 && !included(*to, name) {
-			continue
-		}
-		differs, failed := generate(path, *to, *goTo, *pkg, *check)
-		if failed != nil {
-			err = failed
+	for _, m := range models {
+		if err != nil {
 			break
 		}
+		var differs []string
+		differs, err = to.generate(m)
 		stale += len(differs)
 		for _, d := range differs {
 			fmt.Fprintln(stdout, d)
@@ -65,13 +84,61 @@ func run(args []string, stdout, stderr io.Writer) int {
 	}
 	switch {
 	case err != nil:
-		fmt.Fprintln(stderr, "mjcf:", err)
+		for line := range strings.SplitSeq(err.Error(), "\n") {
+			fmt.Fprintln(stderr, "mjcf:", line)
+		}
 		return 1
-	case *check && stale > 0:
+	case to.check && stale > 0:
 		fmt.Fprintln(stderr, "mjcf: run go run ./tools/mjcf")
 		return 1
 	}
 	return 0
+}
+
+// own puts in the defaults for models of a user's own.
+func (to *target) own() error {
+	if to.glsl == "" {
+		to.glsl = "."
+	}
+	if to.goFiles == "" {
+		to.goFiles = to.glsl
+	}
+	if to.pkg == "" {
+		folder, err := filepath.Abs(to.goFiles)
+		if err != nil {
+			return err
+		}
+		to.pkg = strings.ToLower(identifier(filepath.Base(folder)))
+	}
+	if !token.IsIdentifier(to.pkg) {
+		return fmt.Errorf("-package %s: no name of a package; want letters, digits and _", to.pkg)
+	}
+	return nil
+}
+
+// builtIn puts in this repository's defaults, and reads the models that its environments include.
+func (to *target) builtIn() ([]*Model, error) {
+	if to.glsl != "" || to.goFiles != "" || to.pkg != "" {
+		return nil, errors.New("-out, -go and -package are for models of one's own; want MJCF files after them")
+	}
+	to.glsl, to.goFiles, to.pkg = "shaders/envs/models", "envs", "envs"
+	const folder = "tools/mjcf/models"
+	paths, err := filepath.Glob(filepath.Join(folder, "*.json"))
+	if err != nil || len(paths) == 0 {
+		return nil, fmt.Errorf("%s holds no models; run in the root of evorl's repository, or name MJCF files", folder)
+	}
+	var models []*Model
+	for _, path := range paths {
+		m, err := ReadModel(path)
+		if err != nil {
+			return nil, err
+		}
+		m.Senses, m.SensedAtReset = builtInSenses[m.Name], builtInResets[m.Name]
+		if included(to.glsl, m.Name) {
+			models = append(models, m)
+		}
+	}
+	return models, nil
 }
 
 // included says whether an environment beside the folder of models includes a model.
@@ -86,37 +153,33 @@ func included(to, name string) bool {
 }
 
 // generate writes the GLSL and the Go of one model, or compares them, and says what it did or found.
-func generate(path, to, goTo, pkg string, check bool) (differs []string, err error) {
-	model, err := ReadModel(path)
-	if err != nil {
-		return nil, err
-	}
+func (to *target) generate(model *Model) (differs []string, err error) {
 	program, err := Program(model)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", model.Source, err)
 	}
-	geometry, err := Geometry(model, pkg)
+	geometry, err := Geometry(model, to.pkg)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", model.Source, err)
 	}
 	type output struct {
 		file string
 		text []byte
 	}
-	outputs := []output{{filepath.Join(to, model.Name+".glsl"), []byte(program)}, {filepath.Join(goTo, model.Name+"_gen.go"), geometry}}
-	if model.NV >= teamDOFs && pkg == "envs" { // models of users' own have no way to hand tables to the engine
-		tables, source, err := Tables(model, pkg)
+	outputs := []output{{filepath.Join(to.glsl, model.Name+".glsl"), []byte(program)}, {filepath.Join(to.goFiles, model.Name+"_gen.go"), geometry}}
+	if model.NV >= teamDOFs && to.pkg == "envs" { // models of users' own have no way to hand tables to the engine
+		tables, source, err := Tables(model, to.pkg)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
+			return nil, fmt.Errorf("%s: %w", model.Source, err)
 		}
-		outputs = append(outputs, output{filepath.Join(to, model.Name+"_team.glsl"), []byte(tables)}, output{filepath.Join(goTo, model.Name+"_team_gen.go"), source})
+		outputs = append(outputs, output{filepath.Join(to.glsl, model.Name+"_team.glsl"), []byte(tables)}, output{filepath.Join(to.goFiles, model.Name+"_team_gen.go"), source})
 	}
 	for _, output := range outputs {
 		old, err := os.ReadFile(output.file)
 		if err == nil && bytes.Equal(old, output.text) {
 			continue
 		}
-		if check {
+		if to.check {
 			differs = append(differs, output.file+": stale")
 			continue
 		}

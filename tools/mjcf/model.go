@@ -16,6 +16,7 @@ type Model struct {
 	MuJoCo      string     `json:"mujoco"` // the compiler's version
 	Integrator  string     `json:"integrator"`
 	EulerDamp   bool       `json:"eulerdamp"` // Euler's method takes the joints' damping at the step's end
+	MultiCCD    bool       `json:"multiccd"`  // more than one contact where capsules touch cylinders
 	Timestep    float64    `json:"timestep"`
 	Gravity     [3]float64 `json:"gravity"`
 	Density     float64    `json:"density"` // of the medium
@@ -29,6 +30,9 @@ type Model struct {
 	Equalities  []Equality `json:"equalities"`
 	Actuators   []Actuator `json:"actuators"`
 	Excluded    [][2]int   `json:"excluded"` // pairs of bodies that do not touch
+
+	Senses        []string `json:"-"` // what the environment wants to know of a forward pass: see builtInSenses
+	SensedAtReset bool     `json:"-"` // and of a state that no step has led to
 }
 
 // Body is a rigid body in the frame of its parent.

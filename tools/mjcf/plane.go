@@ -78,18 +78,17 @@ func (s *System) boxOnPlane(c contact, normal, at vec, g *Geom) []*contact {
 func (s *System) cylinderOnPlane(c contact, normal, at vec, g *Geom) []*contact {
 	centre := s.place(c.body, g, 0)
 	height := normal.Dot(s.origin[c.body].Sub(at)).Add(normal.Dot(centre))
-	axis := s.direction(c.body, g, 2)
+	first, second, axis := s.direction(c.body, g, 0), s.direction(c.body, g, 1), s.direction(c.body, g, 2)
 	rise := normal.Dot(axis)
 	down := s.num(0).Less(rise).Select(s.num(-1), s.num(1)) // the axis points towards the plane
 	axis, rise = axis.Mul(down), rise.Abs().Neg()
-	out := axis.Mul(rise).Sub(normal) // along the disc towards the plane
-	square := out.Dot(out)
-	upright := square.Less(s.num(1e-12))
-	scale := s.num(g.Size[0]).Div(square.Max(s.num(1e-12)).Sqrt())
-	first := s.direction(c.body, g, 0)
-	for k := range out {
-		out[k] = upright.Select(first[k].Scale(g.Size[0]), out[k].Mul(scale))
-	}
+	// Along the disc towards the plane: the normal's part across the axis. Of an upright cylinder the least tilt counts.
+	x, y := normal.Dot(first).Neg(), normal.Dot(second).Neg()
+	square := x.Square().Add(y.Square())
+	upright := square.Less(s.num(1e-30))
+	scale := s.num(g.Size[0]).Div(square.Max(s.num(1e-30)).Sqrt())
+	x, y = upright.Select(s.num(g.Size[0]), x.Mul(scale)), upright.Select(s.num(0), y.Mul(scale))
+	out := first.Mul(x).Add(second.Mul(y))
 	fall := normal.Dot(out)
 	axis, rise = axis.Mul(s.num(g.Size[1])), rise.Scale(g.Size[1])
 	side := out.Cross(axis).Mul(s.num(math.Sqrt(3) / 2 / g.Size[1])) // as long as out, times √3/2

@@ -69,7 +69,7 @@ func (p *solver) iterations() int {
 
 // senseForces says whether the slots' forces are sensed.
 func (p *solver) senseForces() bool {
-	return p.touching != nil && slices.Contains(senses[p.s.Model.Name], "forces")
+	return p.touching != nil && slices.Contains(p.s.Model.Senses, "forces")
 }
 
 // body is the program without its head.
@@ -212,7 +212,7 @@ func (p *solver) body() (string, error) {
 	say("}")
 	if len(atReset) > 0 {
 		em := s.g.NewEmitterWith(map[*symbolic.Block][]expr{s.block: atReset}, all)
-		say("\n// physics_sense gives what of `sensed` depends on positions and velocities alone: %s. The rest is 0.", strings.Join(kinematicSenses(m.Name), ", "))
+		say("\n// physics_sense gives what of `sensed` depends on positions and velocities alone: %s. The rest is 0.", strings.Join(m.kinematicSenses(), ", "))
 		say("void physics_sense(const float q[NQ], const float v[NV], out float sensed[SENSES]) {")
 		say("    [[unroll]] for (uint i = 0u; i < SENSES; i++) sensed[i] = 0.0;")
 		out.WriteString(em.Block(s.block, "    "))
@@ -347,6 +347,7 @@ func (p *solver) integration() string {
 	var out strings.Builder
 	out.WriteString("// physics_move moves positions by velocities for a time.\n")
 	out.WriteString("void physics_move(inout float q[NQ], const float v[NV], float time) {\n")
+	turned := "turned" // the quaternion of a free joint
 	for i := range p.s.Model.Bodies {
 		for _, j := range p.s.Model.Bodies[i].Joints {
 			if j.Type != "free" {
@@ -356,9 +357,10 @@ func (p *solver) integration() string {
 			for k := range 3 {
 				fmt.Fprintf(&out, "    q[%d] += time * v[%d];\n", j.Q+k, j.DOF+k)
 			}
-			fmt.Fprintf(&out, "    vec4 turned = quaternion_turn(vec4(q[%d], q[%d], q[%d], q[%d]), vec3(v[%d], v[%d], v[%d]), time);\n",
-				j.Q+3, j.Q+4, j.Q+5, j.Q+6, j.DOF+3, j.DOF+4, j.DOF+5)
-			fmt.Fprintf(&out, "    q[%d] = turned.x, q[%d] = turned.y, q[%d] = turned.z, q[%d] = turned.w;\n", j.Q+3, j.Q+4, j.Q+5, j.Q+6)
+			fmt.Fprintf(&out, "    vec4 %s = quaternion_turn(vec4(q[%d], q[%d], q[%d], q[%d]), vec3(v[%d], v[%d], v[%d]), time);\n",
+				turned, j.Q+3, j.Q+4, j.Q+5, j.Q+6, j.DOF+3, j.DOF+4, j.DOF+5)
+			fmt.Fprintf(&out, "    q[%[2]d] = %[1]s.x, q[%[3]d] = %[1]s.y, q[%[4]d] = %[1]s.z, q[%[5]d] = %[1]s.w;\n", turned, j.Q+3, j.Q+4, j.Q+5, j.Q+6)
+			turned = fmt.Sprintf("turned_%d", j.Q+7)
 		}
 	}
 	out.WriteString("}\n\n")

@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -18,25 +19,44 @@ type recorded struct {
 	Contacts, Rows                                  int
 }
 
+// models lists the models that there are recorded states of: those of this repository's environments, and those of robots.
 func models(t *testing.T) []string {
 	t.Helper()
+	names := robots(t)
 	paths, err := filepath.Glob("models/*.json")
 	if err != nil || len(paths) == 0 {
 		t.Fatal("no models", err)
 	}
+	for _, path := range paths {
+		names = append(names, strings.TrimSuffix(filepath.Base(path), ".json"))
+	}
+	return names
+}
+
+// robots lists the models of testdata/robots.
+func robots(t *testing.T) []string {
+	t.Helper()
+	paths, err := filepath.Glob("testdata/robots/*_steps.json")
+	if err != nil || len(paths) == 0 {
+		t.Fatal("no robots", err)
+	}
 	for i := range paths {
-		paths[i] = strings.TrimSuffix(filepath.Base(paths[i]), ".json")
+		paths[i] = strings.TrimSuffix(filepath.Base(paths[i]), "_steps.json")
 	}
 	return paths
 }
 
 func read(t *testing.T, name string) (*Model, []recorded) {
 	t.Helper()
-	m, err := ReadModel(filepath.Join("models", name+".json"))
+	model, states := filepath.Join("models", name+".json"), filepath.Join("testdata", name+".json")
+	if slices.Contains(robots(t), name) {
+		model, states = filepath.Join("testdata", "robots", name+".json"), filepath.Join("testdata", "robots", name+"_steps.json")
+	}
+	m, err := ReadModel(model)
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := os.ReadFile(filepath.Join("testdata", name+".json"))
+	data, err := os.ReadFile(states)
 	if err != nil {
 		t.Fatal(err)
 	}

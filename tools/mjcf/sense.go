@@ -9,7 +9,7 @@ import (
 	"github.com/evorl/evorl/tools/mjcf/symbolic"
 )
 
-// senses are what environments want to know of a forward pass, by model, beyond positions, velocities and accelerations:
+// builtInSenses are what this repository's environments want to know of a forward pass, by model, beyond positions, velocities and accelerations:
 //
 //	site NAME AXES         position of a site
 //	apart A B AXES         position of body A less that of body B
@@ -19,31 +19,32 @@ import (
 //	forces                 torque and force of contacts on each body but the world, about the centre of mass of its tree: MuJoCo's cfrc_ext
 //	inertia                each body's inertia about that point (xx yy zz xy xz yz), mass times offset, mass: cinert
 //	velocity               spin, and velocity at that point: cvel
-var senses = map[string][]string{
+var builtInSenses = map[string][]string{
 	"inverted_double_pendulum": {"site tip xz", "constraint 0"},
 	"reacher":                  {"apart fingertip target xy"},
 	"ant":                      {"position torso xy", "forces"},
 	"humanoid":                 {"position mass xy", "inertia", "velocity", "forces"},
 }
 
-// reset lists the models whose environments observe senses of a state that no step has led to.
-var reset = map[string]bool{"humanoid": true, "reacher": true}
+// builtInResets lists the models whose environments observe senses of a state that no step has led to.
+var builtInResets = map[string]bool{"humanoid": true, "reacher": true}
 
 // sense gives the expressions of a model's senses, in a block where the solver has found the accelerations.
 func (p *solver) sense(after *symbolic.Block) ([]expr, error) {
-	return p.senses(after, senses[p.s.Model.Name])
+	return p.senses(after, p.s.Model.Senses)
 }
 
 // senseAtReset gives those senses, if wanted at a reset, that depend on positions and velocities alone; they come first.
 func (p *solver) senseAtReset() ([]expr, error) {
-	if !reset[p.s.Model.Name] {
+	if !p.s.Model.SensedAtReset {
 		return nil, nil
 	}
-	return p.senses(nil, kinematicSenses(p.s.Model.Name))
+	return p.senses(nil, p.s.Model.kinematicSenses())
 }
 
-func kinematicSenses(model string) []string {
-	return slices.DeleteFunc(slices.Clone(senses[model]), func(text string) bool { return text == "forces" || strings.HasPrefix(text, "constraint") })
+// kinematicSenses are those that depend on positions and velocities alone.
+func (m *Model) kinematicSenses() []string {
+	return slices.DeleteFunc(slices.Clone(m.Senses), func(text string) bool { return text == "forces" || strings.HasPrefix(text, "constraint") })
 }
 
 func (p *solver) senses(after *symbolic.Block, texts []string) ([]expr, error) {
@@ -185,7 +186,7 @@ func (p *solver) contactForces(after *symbolic.Block) []expr {
 
 // sensedText says what `sensed` holds.
 func (p *solver) sensedText() string {
-	if list := senses[p.s.Model.Name]; len(list) > 0 {
+	if list := p.s.Model.Senses; len(list) > 0 {
 		return "sensed is " + strings.Join(list, ", ") + "."
 	}
 	return "There is nothing in sensed."

@@ -140,7 +140,7 @@ func title(s *System, body int, g *Geom) string {
 // sensing writes the steps that fill `sensed`.
 func (t *tables) sensing() error {
 	at := 0
-	for _, text := range senses[t.s.Model.Name] {
+	for _, text := range t.s.Model.Senses {
 		words := strings.Fields(text)
 		n := 0
 		switch {

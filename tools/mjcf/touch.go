@@ -120,11 +120,14 @@ func (s *System) near(p pair, margin float64) expr {
 }
 
 // approach gives the distance of two links, the normal and the point half way between them, of the variables from_… and to_….
-func (s *System) approach(block *symbolic.Block) (distance expr, normal, middle vec) {
+func (s *System) approach(block *symbolic.Block, condim int) (distance expr, normal, middle vec) {
 	in := func(name string) expr { return s.g.Var(block, name) }
 	square := func(v vec) expr { return v.Dot(v).Max(s.num(1e-12)) } // of a sphere, whose axis has no length
 	a1, a2 := s.three(block, "from_axis"), s.three(block, "to_axis")
 	p1, p2 := s.closest(s.three(block, "from"), a1, square(a1), s.three(block, "to"), a2, square(a2))
+	if condim == 3 {
+		return s.crossing(p1, in("from_radius"), a1, p2, in("to_radius"), a2)
+	}
 	return s.surfaces(p1, in("from_radius"), p2, in("to_radius"))
 }
 
@@ -171,7 +174,7 @@ func (s *System) touchWrench(t *touching, warm []expr) error {
 		return err
 	}
 	in := func(name string) expr { return s.g.Var(t.touch, name) }
-	distance, normal, middle := s.approach(t.touch)
+	distance, normal, middle := s.approach(t.touch, t.params.condim)
 	var rows [][]expr
 	if t.params.condim == 3 {
 		frame := s.tangents(normal)
