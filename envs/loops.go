@@ -53,13 +53,13 @@ func dynamicsLoops(defines map[string]string) (iterations, loops int, err error)
 	number := func(name string) int {
 		v, err := strconv.Atoi(defines[name])
 		if err != nil || v < 0 {
-			errs = append(errs, fmt.Errorf("the GLSL has dynamics and #define %s %q; want a whole number", name, defines[name]))
+			errs = append(errs, fmt.Errorf("the GLSL has dynamics and %s %q; want a whole number", name, defines[name]))
 		}
 		return v
 	}
 	skip := number("FRAME_SKIP")
 	if _, ok := defines["FRAME_SKIP"]; !ok {
-		errs = []error{errors.New("the GLSL has dynamics, but no #define FRAME_SKIP; want the number of their time steps in an environment step")}
+		errs = []error{errors.New("the GLSL has dynamics, but no FRAME_SKIP; want const uint FRAME_SKIP = 4u; or another number of time steps in an environment step")}
 	}
 	each, loops := number("TIME_STEP_ITERATIONS"), number("DYNAMICS_LOOPS")
 	if skip > maxIterations {

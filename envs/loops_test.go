@@ -8,7 +8,7 @@ import (
 // TestLoopsAreCounted: GLSL with loops that nobody counts is refused, by the line; dynamics count themselves.
 func TestLoopsAreCounted(t *testing.T) {
 	const dynamics = "#define TIME_STEP_ITERATIONS 109\n#define DYNAMICS_LOOPS 1\nvoid forward() { for (uint i = 0u; i < 109u; i++) { } }\n"
-	const skip = "#define FRAME_SKIP 4\n"
+	const skip = "const uint FRAME_SKIP = 4u;\n"
 	const loop = "void mine() { for (int i = 0; i < 9; i++) { } }\n"
 	for _, c := range []struct {
 		name, glsl string
@@ -30,10 +30,10 @@ func TestLoopsAreCounted(t *testing.T) {
 		{"dynamics and a loop", dynamics + skip + loop, 0, 0, "the dynamics' 436 among them"},
 		{"dynamics and a loop that is not counted", dynamics + skip + loop, 436, 0, "the dynamics' 436 among them"},
 		{"dynamics and a loop, counted", dynamics + skip + loop, 445, 445, ""},
-		{"dynamics without time steps", dynamics, 0, 0, "no #define FRAME_SKIP"},
-		{"dynamics without a count of time steps", dynamics + "#define FRAME_SKIP STEPS\n", 0, 0, `FRAME_SKIP "STEPS"; want a whole number`},
-		{"dynamics of too many time steps", dynamics + "#define FRAME_SKIP 1000\n", 0, 0, "want at most 60000: a lower FRAME_SKIP"},
-		{"dynamics of very many time steps", dynamics + "#define FRAME_SKIP 9000000000000000000\n", 0, 0, "a lower FRAME_SKIP"},
+		{"dynamics without time steps", dynamics, 0, 0, "no FRAME_SKIP"},
+		{"dynamics without a count of time steps", dynamics + "const uint FRAME_SKIP = STEPS;\n", 0, 0, `FRAME_SKIP "STEPS"; want a whole number`},
+		{"dynamics of too many time steps", dynamics + "const uint FRAME_SKIP = 1000u;\n", 0, 0, "want at most 60000: a lower FRAME_SKIP"},
+		{"dynamics of very many time steps", dynamics + "const uint FRAME_SKIP = 9000000000000000000u;\n", 0, 0, "a lower FRAME_SKIP"},
 	} {
 		spec := walkSpec()
 		spec.Iterations = c.declared

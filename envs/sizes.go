@@ -13,7 +13,8 @@ import (
 
 var (
 	includeLine = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*include[ \t]+"([^"]*)"`)
-	defineLine  = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*define[ \t]+(STATE_SIZE|OBS_SIZE|ACTION_SIZE|DISCRETE|FRAME_SKIP|TIME_STEP_ITERATIONS|DYNAMICS_LOOPS)\b[ \t]*([^/\r\n]*)`)
+	defineLine  = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*define[ \t]+(STATE_SIZE|OBS_SIZE|ACTION_SIZE|DISCRETE|TIME_STEP_ITERATIONS|DYNAMICS_LOOPS)\b[ \t]*([^/\r\n]*)`)
+	constLine   = regexp.MustCompile(`(?m)^[ \t]*const[ \t]+uint[ \t]+(FRAME_SKIP)[ \t]*=[ \t]*([^;\r\n]*?)u?[ \t]*;`)
 )
 
 // definesOf gathers the numbers that the GLSL defines, with what it includes, as texts. It must begin with the environment's name.
@@ -74,6 +75,9 @@ func collectDefines(glsl string, found map[string]string, seen map[string]bool) 
 	glsl = directives(glsl)
 	for _, m := range defineLine.FindAllStringSubmatch(glsl, -1) {
 		found[m[1]] = strings.TrimSpace(m[2])
+	}
+	for _, m := range constLine.FindAllStringSubmatch(glsl, -1) {
+		found[m[1]] = m[2]
 	}
 	for _, m := range includeLine.FindAllStringSubmatch(glsl, -1) {
 		if seen[m[1]] {

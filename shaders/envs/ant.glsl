@@ -10,7 +10,6 @@
 #define OBS_SIZE 105
 #define ACTION_SIZE 8
 #define DISCRETE 0
-#define FRAME_SKIP 5
 
 #ifndef POSITIONS
 #define POSITIONS 0 // 1: the positions that nothing depends on are observed too
@@ -22,6 +21,7 @@ const int S_Z = 2;
 const int S_LAG = 43; // x and y of the torso in the last forward pass, less those of the state
 const int S_FORCES = 45, FORCES = 78; // torque and force of the contacts on each of 13 bodies, in the last forward pass
 
+const uint FRAME_SKIP = 5u;
 // The fields of envs.AntOptions, in their order.
 #define FORWARD_REWARD OPTION_0 // forward_reward_weight
 #define CONTROL_COST OPTION_1 // ctrl_cost_weight

@@ -10,7 +10,6 @@
 #define OBS_SIZE 17
 #define ACTION_SIZE 6
 #define DISCRETE 0
-#define FRAME_SKIP 5
 
 #ifndef POSITIONS
 #define POSITIONS 0 // 1: the positions that nothing depends on are observed too
@@ -18,6 +17,7 @@
 
 #include "envs/physics/advance.glsl"
 
+const uint FRAME_SKIP = 5u;
 // The fields of envs.HalfCheetahOptions, in their order.
 #define FORWARD_REWARD OPTION_0 // forward_reward_weight
 #define CONTROL_COST OPTION_1 // ctrl_cost_weight

@@ -10,7 +10,6 @@
 #define OBS_SIZE 348
 #define ACTION_SIZE 17
 #define DISCRETE 0
-#define FRAME_SKIP 5
 
 #ifndef POSITIONS
 #define POSITIONS 0 // 1: the positions that nothing depends on are observed too
@@ -24,6 +23,7 @@ const int S_SEEN = 72, SEEN = 208; // inertia and velocity of the 13 bodies, in 
 const int S_MOTORS = 280; // the actuators' forces on the 17 joints
 const int S_FORCES = 297, FORCES = 78; // torque and force of the contacts on each body
 
+const uint FRAME_SKIP = 5u;
 // The fields of envs.HumanoidOptions, in their order.
 #define FORWARD_REWARD OPTION_0 // forward_reward_weight
 #define CONTROL_COST OPTION_1 // ctrl_cost_weight

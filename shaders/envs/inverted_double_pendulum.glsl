@@ -10,12 +10,12 @@
 #define OBS_SIZE 9
 #define ACTION_SIZE 1
 #define DISCRETE 0
-#define FRAME_SKIP 5
 
 #include "envs/physics/advance.glsl"
 
 const int S_V = 3, S_CONSTRAINT = 9; // the force of the rail's ends on the cart, in the last forward pass
 
+const uint FRAME_SKIP = 5u;
 // The fields of envs.InvertedDoublePendulumOptions, in their order.
 #define HEALTHY_REWARD OPTION_0 // healthy_reward
 #define RESET_NOISE OPTION_1 // reset_noise_scale: bounds of positions, standard deviation of velocities

@@ -10,12 +10,12 @@
 #define OBS_SIZE 4
 #define ACTION_SIZE 1
 #define DISCRETE 0
-#define FRAME_SKIP 2
 
 #include "envs/physics/advance.glsl"
 
 const int S_ANGLE = 1;
 
+const uint FRAME_SKIP = 2u;
 // The fields of envs.InvertedPendulumOptions, in their order.
 #define RESET_NOISE OPTION_0 // reset_noise_scale
 const float ANGLE_LIMIT = 0.2;

@@ -10,12 +10,12 @@
 #define OBS_SIZE 10
 #define ACTION_SIZE 2
 #define DISCRETE 0
-#define FRAME_SKIP 2
 
 #include "envs/physics/advance.glsl"
 
 const int S_TARGET = 2, S_V = 4, S_APART = 12; // fingertip less target, in the last forward pass
 
+const uint FRAME_SKIP = 2u;
 // The fields of envs.ReacherOptions, in their order.
 #define DISTANCE_COST OPTION_0 // reward_dist_weight
 #define CONTROL_COST OPTION_1 // reward_control_weight: 1 in the code; its documentation says 0.1

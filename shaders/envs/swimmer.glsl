@@ -10,7 +10,6 @@
 #define OBS_SIZE 8
 #define ACTION_SIZE 2
 #define DISCRETE 0
-#define FRAME_SKIP 4
 
 #ifndef POSITIONS
 #define POSITIONS 0 // 1: the positions that nothing depends on are observed too
@@ -18,6 +17,7 @@
 
 #include "envs/physics/advance.glsl"
 
+const uint FRAME_SKIP = 4u;
 // The fields of envs.SwimmerOptions, in their order.
 #define FORWARD_REWARD OPTION_0 // forward_reward_weight
 #define CONTROL_COST OPTION_1 // ctrl_cost_weight

@@ -10,7 +10,6 @@
 #define OBS_SIZE 17
 #define ACTION_SIZE 6
 #define DISCRETE 0
-#define FRAME_SKIP 4
 
 #ifndef POSITIONS
 #define POSITIONS 0 // 1: the positions that nothing depends on are observed too
@@ -20,6 +19,7 @@
 
 const int S_Z = 1, S_ANGLE = 2;
 
+const uint FRAME_SKIP = 4u;
 // The fields of envs.Walker2dOptions, in their order.
 #define FORWARD_REWARD OPTION_0 // forward_reward_weight
 #define CONTROL_COST OPTION_1 // ctrl_cost_weight

@@ -64,12 +64,12 @@ class Description:
             why = f"{field} is {shown(value)}, not {shown(default)}"
             if kind == "option":
                 place = self.places.attribute("option", OPTION_ATTRIBUTES.get(field, field))
-                found.setdefault(f"{place}: <option>: ", []).append(why)
+                found.setdefault((kind, place), [f"{place}: <option>: "]).append(why)
             elif kind == "mujoco":
                 counts.append(f"{self.places.attribute(*COUNTED.get(field, ('mujoco', '')))}: {why}: not supported; want MuJoCo's default")
             else:
-                found.setdefault(self.refusal(kind, i, ""), []).append(why)
-        lines = [f"{element}{', '.join(why)}: not supported; want MuJoCo's default" for element, why in found.items()]
+                found.setdefault((kind, i), [self.refusal(kind, i, "")]).append(why)
+        lines = [f"{element}{', '.join(why)}: not supported; want MuJoCo's default" for element, *why in found.values()]
         for names, known, value in ((self.disabled, fields.DISABLE, "disable"), (self.enabled, fields.ENABLE, "enable")):
             for name in sorted(names - known):
                 lines.append(f'{self.places.attribute("flag", name.lower())}: <flag>: {name.lower()}="{value}" is not supported')

@@ -22,8 +22,8 @@ const bare = `
 #define OBS_SIZE %[1]d
 #define ACTION_SIZE %[2]d
 #define DISCRETE 0
-#define FRAME_SKIP %[3]d
 #include "envs/physics/advance.glsl"
+const uint FRAME_SKIP = %[3]du;
 void env_reset(out float s[STATE_SIZE], inout Rng rng) { [[unroll]] for (uint i = 0u; i < STATE_SIZE; i++) s[i] = 0.0; }
 void env_step(inout float s[STATE_SIZE], const float action[ACTION_SIZE], inout Rng rng, out float reward, out bool terminated) {
     float travel[TRAVELLED], sensed[SENSES];

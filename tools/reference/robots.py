@@ -4,7 +4,7 @@
 
 tools/mjcf/testdata/robots/NAME.json is the model as dump.py writes it. NAME_steps.json has
 
-    meta     versions, the MJCF file, time steps of a row (frame_skip), rows
+    meta     versions, the MJCF file, time steps of a row (frame_skip), rows, states left out because a capsule's axis got into a cylinder (deep)
     before   float32 [rows, nq + nv + nv] positions, velocities, accelerations (the solver's warm start), in base64, little-endian
     control  float32 [rows, nu]
     after    float64 [rows, nq + nv] positions and velocities after frame_skip time steps
@@ -51,7 +51,7 @@ class Recorder:
         self.model = mujoco.MjModel.from_xml_path(str(path))
         self.data = mujoco.MjData(self.model)
         self.rng = np.random.default_rng([seed, *name.encode()])
-        self.before, self.control, self.after, self.states = [], [], [], []
+        self.before, self.control, self.after, self.states, self.deep = [], [], [], [], 0
 
     def actions(self):
         """Controls in their range and somewhat beyond."""
@@ -60,19 +60,32 @@ class Recorder:
         return single(0.5 * (low + high) + 0.6 * self.rng.choice([0.3, 1.0, 1.2]) * self.rng.uniform(low - high, high - low))
 
     def row(self):
+        """Records a step, unless a capsule gets as deep into a cylinder as its axis: how deep it is there MuJoCo computes otherwise than the GLSL."""
         model, data = self.model, self.data
         for field in (data.qpos, data.qvel, data.qacc_warmstart):
             field[:] = single(field)
-        self.before.append(np.concatenate([data.qpos, data.qvel, data.qacc_warmstart]))
+        before = np.concatenate([data.qpos, data.qvel, data.qacc_warmstart])
         action = self.actions()
-        self.states.append(physics.terms(model, data, action))
+        terms = physics.terms(model, data, action)
         data.ctrl[:] = action
         for _ in range(self.skip):
             mujoco.mj_step(model, data)
-        if np.any(data.warning.number):
-            raise RuntimeError(f"MuJoCo warns: {data.warning.number}")
+            if self.inside():
+                self.deep += 1
+                return
+        if np.any([w.number for w in data.warning]):
+            raise RuntimeError("MuJoCo warns")
+        self.before.append(before)
         self.control.append(action)
         self.after.append(np.concatenate([data.qpos, data.qvel]))
+        self.states.append(terms)
+
+    def kinds(self, contact):
+        return tuple(sorted(dump.GEOMS[int(self.model.geom_type[g])] for g in contact.geom))
+
+    def inside(self):
+        radius = lambda c: min(self.model.geom_size[g][0] for g in c.geom)
+        return any(self.kinds(c) == ("capsule", "cylinder") and c.dist < -0.8 * radius(c) for c in self.data.contact)
 
     def begin(self, noise):
         mujoco.mj_resetData(self.model, self.data)
@@ -92,12 +105,7 @@ class Recorder:
                     mujoco.mj_step(self.model, self.data)
 
     def touching(self):
-        """Whether the wanted pairs touch, and no capsule is as deep in a cylinder as its axis: how deep it is there MuJoCo computes otherwise than the GLSL."""
-        model = self.model
-        kinds = lambda c: tuple(sorted(dump.GEOMS[int(model.geom_type[g])] for g in c.geom))
-        radius = lambda c: min(model.geom_size[g][0] for g in c.geom)
-        deep = any(kinds(c) == ("capsule", "cylinder") and c.dist < -0.8 * radius(c) for c in self.data.contact)
-        return not deep and (not self.pairs or any(kinds(c) in self.pairs for c in self.data.contact))
+        return not self.pairs or any(self.kinds(c) in self.pairs for c in self.data.contact)
 
     def random(self):
         """States with joints anywhere in their ranges and somewhat beyond, half of them where they touch the ground."""
@@ -147,7 +155,7 @@ class Recorder:
         self.motion()
         self.random()
         encode = lambda rows, kind: base64.b64encode(np.asarray(rows, kind).tobytes()).decode()
-        meta = {"source": path.name, "mujoco": mujoco.__version__, "numpy": np.__version__, "frame_skip": self.skip, "rows": len(self.before)}
+        meta = {"source": path.name, "mujoco": mujoco.__version__, "numpy": np.__version__, "frame_skip": self.skip, "rows": len(self.before), "deep": self.deep}
         few = sorted(range(len(self.states)), key=lambda i: -self.states[i]["rows"])[:6] + [0, self.motions, self.motions + 1]
         lines = ",\n".join(json.dumps(self.states[i]) for i in few)
         fields = ",\n".join(f'"{key}": "{text}"' for key, text in (

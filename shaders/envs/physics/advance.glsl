@@ -1,9 +1,5 @@
-// An environment step of a model that tools/mjcf wrote: FRAME_SKIP time steps of its integrator. The includer has included the model and defined STATE_SIZE and FRAME_SKIP.
-// The state begins with NQ positions, NV velocities and NV accelerations, those of the last forward pass, where the next one's solver begins.
-
-#ifndef FRAME_SKIP
-#error want #define FRAME_SKIP n, time steps of an environment step, before envs/physics/advance.glsl
-#endif
+// An environment step of a model that tools/mjcf wrote: FRAME_SKIP time steps of its integrator. The includer has included the model and defined STATE_SIZE, and it
+// has const uint FRAME_SKIP. The state begins with NQ positions, NV velocities and NV accelerations, those of the last forward pass, where the next one's solver begins.
 
 // Positions that no force depends on (the first TRAVEL of them) are counted from where the environment step begins: far out, they would lose the digits that rewards are made of.
 const uint TRAVELLED = TRAVEL > 0 ? TRAVEL : 1;
@@ -11,10 +7,11 @@ const uint TRAVELLED = TRAVEL > 0 ? TRAVEL : 1;
 #define ENV_DIVERGES
 bool env_diverged = false; // in the last step
 
-// physics_step takes an environment step under an action. travel is how far the first positions moved, and sensed what the last forward
+// physics_step(s, action, travel, sensed) takes an environment step under an action. travel is how far the first positions moved, and sensed what the last forward
 // pass saw, which is not one of the state at the end: MuJoCo's fields lag behind in the same way. It returns false, with the state as it was, where the motion left all bounds:
 // where a position, velocity or acceleration is no number or beyond 1e10, MuJoCo's bound.
-bool physics_step(inout float s[STATE_SIZE], const float action[NU], out float travel[TRAVELLED], out float sensed[SENSES]) {
+#define physics_step(s, action, travel, sensed) physics_steps(s, action, FRAME_SKIP, travel, sensed)
+bool physics_steps(inout float s[STATE_SIZE], const float action[NU], uint steps, out float travel[TRAVELLED], out float sensed[SENSES]) {
     float q[NQ], v[NV], a[NV], force[NU], rate[NV];
     [[unroll]] for (uint i = 0u; i < NQ; i++) q[i] = i < TRAVEL ? 0.0 : s[i];
     [[unroll]] for (uint i = 0u; i < NV; i++) {
@@ -51,7 +48,7 @@ bool physics_step(inout float s[STATE_SIZE], const float action[NU], out float t
             a_sum[i] = last ? 0.0 : a_sum[i];
         }
         n++;
-    } while (n < 4u * FRAME_SKIP);
+    } while (n < 4u * steps);
 #else
     // Euler's method, positions moving by the new velocities.
     [[dont_unroll]] do {
@@ -59,7 +56,7 @@ bool physics_step(inout float s[STATE_SIZE], const float action[NU], out float t
         [[unroll]] for (uint i = 0u; i < NV; i++) v[i] += TIMESTEP * rate[i];
         physics_move(q, v, TIMESTEP);
         n++;
-    } while (n < FRAME_SKIP);
+    } while (n < steps);
 #endif
     bool bounded = true;
     [[unroll]] for (uint i = 0u; i < NQ; i++) bounded = bounded && abs(q[i]) <= 1e10;

@@ -23,7 +23,8 @@ bool env_idle = false;  // this lane has no world that moves, and helps with tho
 void env_load() { team_load(); }
 
 // physics_step is that of advance.glsl for the worlds of all lanes that are not idle. Idle lanes keep their state and get false.
-bool physics_step(inout float s[STATE_SIZE], const float action[NU], out float travel[TRAVELLED], out float sensed[SENSES]) {
+#define physics_step(s, action, travel, sensed) physics_steps(s, action, FRAME_SKIP, travel, sensed)
+bool physics_steps(inout float s[STATE_SIZE], const float action[NU], uint steps, out float travel[TRAVELLED], out float sensed[SENSES]) {
     float force[NU];
     physics_actuate(action, force);
     [[unroll]] for (uint i = 0u; i < TRAVELLED; i++) travel[i] = 0.0;
@@ -43,7 +44,7 @@ bool physics_step(inout float s[STATE_SIZE], const float action[NU], out float t
             [[unroll]] for (uint i = 0u; i < NU; i++) team[T_FORCE + physics_motor[i]] += force[i];
         }
         team_sync();
-        team_steps(FRAME_SKIP);
+        team_steps(steps);
         bool bounded = team_bounded();
         if (mine) {
             // Not by the loop of envs/transfer.glsl: among so many live numbers AMD's compiler needs gigabytes for one.
