@@ -82,9 +82,16 @@ func (es *cem) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
 
 // Tell implements Strategy: μ' = Σ λ z over the elites z, and Σ' = Σ λ (z − μ)² + ε, μ the old mean (equations 1, 2). After g generations,
 // ε = final + (first − final) (1 − decay)^g.
-func (es *cem) Tell(r *engine.Recorder, told Told) {
+func (es *cem) Tell(r *engine.Recorder, told Told) { es.learn(r, told, es.noise) }
+
+// TellCandidates implements CandidateStrategy: z are the candidates as given, as in CEM-RL (algorithm 1).
+func (es *cem) TellCandidates(r *engine.Recorder, given Given, told Told) {
+	es.learn(r, told, es.noise.Of(r, given, es.mean, es.deviation, 0))
+}
+
+func (es *cem) learn(r *engine.Recorder, told Told, noise *Noise) {
 	Utilities(r, told, es.utilities, es.weights)
-	es.noise.Sum(r, es.weights, 1, nil, es.first, es.second)
+	noise.Sum(r, es.weights, 1, nil, es.first, es.second)
 	d := es.space.diagonal(r, es.first)
 	r.Dispatch(cemKernel{
 		First: es.first.Range(), Second: es.second.Range(), Mean: es.mean.Range(),

@@ -138,7 +138,7 @@ func (es *crFMNES) Ask(r *engine.Recorder) {
 		V: es.v.Range(), Projection: es.projection.Range(), Clock: es.clock.Tensor().Range(), Seed: es.seed, Stream: es.noise.stream,
 		Dim: uint32(es.space.Dim), Row: uint32(es.space.Row()), Population: uint32(es.cfg.Population), Workgroup: r.WorkgroupFor(es.space.Row() / 4),
 	}
-	k.Mirrored, k.Table, k.TableFours = es.noise.source()
+	k.Mirrored, k.Stored, k.Table, k.TableFours = es.noise.source()
 	r.Dispatch(k.call(r.Share(es.space.Members, es.cfg.Population/2*int(r.Workgroup())), uint32(es.space.Members), 1))
 }
 
@@ -151,7 +151,7 @@ func (es *crFMNES) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor
 		Candidates: into.Range(), Seed: es.seed, Stream: es.noise.stream, Dim: uint32(es.space.Dim), Row: uint32(row),
 		Population: uint32(es.cfg.Population), Count: uint32(into.Len() / row / members), First: uint32(pick.First),
 	}
-	k.Mirrored, k.Table, k.TableFours = es.noise.source()
+	k.Mirrored, k.Stored, k.Table, k.TableFours = es.noise.source()
 	if pick.Index != nil {
 		k.Pick = pick.Index.Range()
 	}
@@ -162,9 +162,26 @@ func (es *crFMNES) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor
 }
 
 // Tell implements Strategy.
-func (es *crFMNES) Tell(r *engine.Recorder, told Told) {
+func (es *crFMNES) Tell(r *engine.Recorder, told Told) { es.learn(r, told, es.noise) }
+
+// TellCandidates implements CandidateStrategy.
+func (es *crFMNES) TellCandidates(r *engine.Recorder, given Given, told Told) {
+	members, row := es.space.Members, es.space.Row()
+	k := crfmnesWhitenKernel{
+		Mean: es.mean.Range(), Deviation: es.deviation.Range(), V: es.v.Range(),
+		Sigma: es.sigma.Range(), Changed: given.Changed.Range(), Given: given.Candidates.Range(),
+		Noise: given.Proposed.Range(), Projection: es.projection.Range(), Clock: es.clock.Tensor().Range(), Seed: es.seed, Stream: es.noise.stream,
+		Dim: uint32(es.space.Dim), Row: uint32(row), Population: uint32(es.cfg.Population), Limit: float32(es.space.stepLimit()),
+		Workgroup: r.WorkgroupFor(row),
+	}
+	k.Mirrored, k.Stored, k.Table, k.TableFours = es.noise.source()
+	r.Dispatch(k.call(rowGroups(r, members, es.cfg.Population), uint32(members), 1))
+	es.learn(r, told, es.noise.from(given))
+}
+
+func (es *crFMNES) learn(r *engine.Recorder, told Told, noise *Noise) {
 	Utilities(r, told, es.utilities, es.weights)
-	es.noise.Sum(r, es.weights, 1, nil, es.sums[0], nil)
+	noise.Sum(r, es.weights, 1, nil, es.sums[0], nil)
 	d, c := es.space.diagonal(r, es.sums[0]), es.rates
 	r.Dispatch(crfmnesWeightsKernel{
 		First: es.sums[0].Range(), Path: es.paths[0].Range(), Projection: es.projection.Range(),
@@ -173,8 +190,8 @@ func (es *crFMNES) Tell(r *engine.Recorder, told Told) {
 		Move: float32(c.move), Stagnate: float32(c.stagnate), Converge: float32(c.converge),
 		Workgroup: r.WorkgroupFor(es.space.Row()/4*(int(d.splits)+1) + 3*es.cfg.Population),
 	}.call(d.members, 1, 1))
-	es.noise.Sum(r, es.weights, 1, nil, es.sums[0], es.sums[1])
-	es.noise.Sum(r, es.along, 1, nil, es.sums[2], nil)
+	noise.Sum(r, es.weights, 1, nil, es.sums[0], es.sums[1])
+	noise.Sum(r, es.along, 1, nil, es.sums[2], nil)
 	r.Dispatch(crfmnesUpdateKernel{
 		First: es.sums[0].Range(), Second: es.sums[1].Range(),
 		Third: es.sums[2].Range(), Factors: es.factors.Range(), Mean: es.mean.Range(), Path: es.paths[1].Range(),

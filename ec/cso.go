@@ -86,6 +86,12 @@ func (w *cso) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
 	w.space.pickRows(r, w.moved, nil, pick, into)
 }
 
+// TellCandidates implements CandidateStrategy: losers are where the candidates are, with the velocities they had.
+func (w *cso) TellCandidates(r *engine.Recorder, given Given, told Told) {
+	r.Copy(w.moved, given.Candidates)
+	w.Tell(r, told)
+}
+
 // Tell implements Strategy.
 func (w *cso) Tell(r *engine.Recorder, told Told) {
 	count := w.cfg.Population * w.space.Row() / 4

@@ -139,13 +139,21 @@ func (d *de) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
 }
 
 // Tell implements Strategy: selection.
-func (d *de) Tell(r *engine.Recorder, told Told) {
+func (d *de) Tell(r *engine.Recorder, told Told) { d.selection(r, d.trial, nil, told) }
+
+// TellCandidates implements CandidateStrategy: the trial vectors are those given.
+func (d *de) TellCandidates(r *engine.Recorder, given Given, told Told) {
+	d.selection(r, given.Candidates, given.Changed, told)
+}
+
+// selection records selection between trial vectors [M · P, row] and the candidates at their places. changed [M, P] may be nil.
+func (d *de) selection(r *engine.Recorder, trial, changed *engine.Tensor, told Told) {
 	d.compare(r, told.Raw)
 	if d.history != nil {
-		d.history.learn(r, d)
-		d.replace(r, d.trial, d.history.slot, d.history.archive)
+		d.history.learn(r, d, changed)
+		d.replace(r, trial, d.history.slot, d.history.archive)
 	} else {
-		d.replace(r, d.trial, nil, nil)
+		d.replace(r, trial, nil, nil)
 	}
 	r.Copy(d.best, told.Fittest)
 }

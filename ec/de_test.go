@@ -23,7 +23,7 @@ func TestDE(t *testing.T) {
 				space = box(2, 9)
 			}
 			t.Run(fmt.Sprintf("%s %d", baseNames[base], differences), func(t *testing.T) {
-				worst = max(worst, generationsOfDE(t, eng, c, space))
+				worst = max(worst, generationsOfDE(t, eng, c, space, nil))
 			})
 		}
 	}
@@ -37,7 +37,7 @@ func TestSHADE(t *testing.T) {
 		c := DefaultSHADE()
 		c.Population, c.Memory, c.InitialStd, c.PBest = []int{11, 70, 4700}[k], 4, 0.8, 0.5 // the last: more than is ranked at once
 		t.Run(fmt.Sprint(c.Population), func(t *testing.T) {
-			t.Logf("largest deviation %.1e", generationsOfDE(t, eng, c, space))
+			t.Logf("largest deviation %.1e", generationsOfDE(t, eng, c, space, nil))
 		})
 	}
 }
@@ -72,9 +72,12 @@ func (c *chooser) other(n int) int {
 	panic("none is left")
 }
 
-func generationsOfDE(t *testing.T, eng *engine.Engine, algo Algorithm, space Space) (worst float64) {
+func generationsOfDE(t *testing.T, eng *engine.Engine, algo Algorithm, space Space, others func(int, int, []float32) []float32) (worst float64) {
 	start := starts(space)
 	tr := newTrial(t, eng, algo, space, start)
+	if others != nil {
+		tr.change(others)
+	}
 	d := tr.strategy.(*de)
 	c, n := d.cfg, d.size
 	read := func(what string) []float32 { return tr.values(tr.state.Lookup("ec/" + what)) }
@@ -106,9 +109,10 @@ func generationsOfDE(t *testing.T, eng *engine.Engine, algo Algorithm, space Spa
 			type success struct {
 				p           int
 				gain, F, CR float64
+				own         bool // as it was proposed: F and CR are learned from it
 			}
 			var successes []success
-			for p, x := range trials[m] {
+			for p, x := range trials[m] { // as told
 				ch := &chooser{eng: eng, search: m, p: p, generation: g}
 				F, CR := c.Weight, c.CrossoverRate
 				if h := d.history; h != nil {
@@ -182,9 +186,9 @@ func generationsOfDE(t *testing.T, eng *engine.Engine, algo Algorithm, space Spa
 				if math.IsNaN(f[p]) {
 					v = own
 				}
-				dev := deviation(x, v)
+				dev := deviation(tr.proposed[m][p], v)
 				if worst = max(worst, dev); !(dev <= 1e-5) {
-					t.Fatalf("generation %d, member %d: trial %d is %v; want %v", g, m, p, x, v)
+					t.Fatalf("generation %d, member %d: trial %d is %v; want %v", g, m, p, tr.proposed[m][p], v)
 				}
 				now, stays := worthOf(told[m][p]), f[p]
 				survivor, fit := before[m][p], stays
@@ -192,7 +196,7 @@ func generationsOfDE(t *testing.T, eng *engine.Engine, algo Algorithm, space Spa
 					survivor, fit = x, now
 				}
 				if now > stays {
-					successes = append(successes, success{p, min(now-stays, math.MaxFloat32), F, CR})
+					successes = append(successes, success{p, min(now-stays, math.MaxFloat32), F, CR, slices.Equal(x, tr.proposed[m][p])})
 				}
 				if !slices.Equal(after[m][p], survivor) || float64(next[m*n+p]) != fit {
 					t.Fatalf("generation %d, member %d: candidate %d is %v of fitness %g; want %v of %g", g, m, p, after[m][p], next[m*n+p], survivor, fit)
@@ -203,18 +207,25 @@ func generationsOfDE(t *testing.T, eng *engine.Engine, algo Algorithm, space Spa
 					t.Fatal("no successes, so that nothing is tested")
 				}
 				all, weights := 0.0, make([]float64, len(successes))
+				learned := 0
 				for _, s := range successes {
-					all += s.gain
+					if s.own {
+						all += s.gain
+						learned++
+					}
 				}
 				var mean, sum, square float64
 				for i, s := range successes {
+					if !s.own {
+						continue
+					}
 					weights[i] = s.gain / all
 					mean += weights[i] * s.CR
 					sum += weights[i] * s.F
 					square += weights[i] * s.F * s.F
 				}
 				wantF, wantCR := wide(memoryF[m*h.memory:][:h.memory]), wide(memoryCR[m*h.memory:][:h.memory])
-				if len(successes) > 0 {
+				if learned > 0 {
 					wantF[place[m]], wantCR[place[m]] = square/sum, mean
 					place[m] = (place[m] + 1) % h.memory
 				}

@@ -2,6 +2,7 @@ package ec
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/evorl/evorl/engine"
@@ -41,6 +42,10 @@ type trial struct {
 	behaved    *engine.Tensor // [M, P, B]: descriptors, which the test writes; nil: the space has none
 	ask        *engine.Program
 	tell       *engine.Program
+	// others changes candidates before they are told; nil: the strategy is told its own.
+	others     func(member, candidate int, x []float32) []float32
+	tellOthers *engine.Program
+	proposed   [][][]float32 // by the strategy, as asked last: [M][P][dim]
 }
 
 // newTrial makes a trial. Tensors that are not saved begin poisoned.
@@ -107,13 +112,50 @@ func (tr *trial) learn(fitness [][]float32) {
 		all = append(all, f...)
 	}
 	tr.must(tr.fitness.WriteFloat32(tr.t.Context(), all))
-	tr.must(tr.tell.Run(tr.t.Context()))
+	if tr.others == nil {
+		tr.must(tr.tell.Run(tr.t.Context()))
+		return
+	}
+	tr.must(tr.tellOthers.Run(tr.t.Context()))
 }
 
-// step does both, with the fitness of a function, and returns what was asked and told.
+// change makes the trial tell candidates that a function changes.
+func (tr *trial) change(others func(member, candidate int, x []float32) []float32) {
+	tr.t.Helper()
+	var err error
+	tr.others = others
+	tr.tellOthers, err = tr.eng.Record("tell others", func(r *engine.Recorder) {
+		tr.generation.TellCandidates(r, tr.formed, tr.fitness)
+		tr.clock.Tick(r, 1, 0)
+	})
+	tr.must(err)
+	tr.must(tr.state.Poison(tr.t.Context()))
+	tr.must(tr.generation.Constants(tr.t.Context()))
+	tr.t.Cleanup(tr.tellOthers.Free)
+}
+
+// changed are candidates as others makes them, which it writes to where they are told from.
+func (tr *trial) changed(population [][][]float32) [][][]float32 {
+	tr.t.Helper()
+	out, values := make([][][]float32, len(population)), []float32(nil)
+	for m, rows := range population {
+		for c, x := range rows {
+			out[m] = append(out[m], tr.others(m, c, slices.Clone(x)))
+			values = append(values, out[m][c]...)
+		}
+	}
+	tr.must(tr.formed.WriteFloat32(tr.t.Context(), tr.space.Pad(values)))
+	return out
+}
+
+// step does both, with the fitness of a function, and returns the candidates and the fitness told.
 func (tr *trial) step(f func(member, candidate int, x []float32) float32) (population [][][]float32, fitness [][]float32) {
 	tr.t.Helper()
 	population = tr.candidates()
+	tr.proposed = population
+	if tr.others != nil {
+		population = tr.changed(population)
+	}
 	fitness = make([][]float32, len(population))
 	for m, rows := range population {
 		for c, x := range rows {

@@ -93,6 +93,18 @@ func (g *ga) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
 func (g *ga) Tell(r *engine.Recorder, told Told) {
 	g.survivors.record(r, told.Raw)
 	g.variation.Offspring(r, g.elites.rows, g.parents, Pick{Index: g.survivors.order}, g.elites.size, g.next)
+	g.succeed(r)
+}
+
+// TellCandidates implements CandidateStrategy: the children are those given.
+func (g *ga) TellCandidates(r *engine.Recorder, given Given, told Told) {
+	g.survivors.record(r, told.Raw)
+	g.elites.space.pickRows(r, g.elites.rows, given.Candidates, Pick{Index: g.survivors.order}, g.next)
+	g.succeed(r)
+}
+
+// succeed records that the next parents take the place of the present ones.
+func (g *ga) succeed(r *engine.Recorder) {
 	r.Copy(g.elites.rows, g.next)
 	g.elites.space.pickRows(r, g.elites.rows, nil, Pick{}, g.best)
 }

@@ -26,7 +26,7 @@ func TestGA(t *testing.T) {
 				c.MutationStd, c.MutationRate = 0.4, []float64{1, -1, 0.5}[int(crossover)%3]
 				c.CrossoverIndex, c.MutationIndex = 2, 3
 				t.Run(fmt.Sprintf("%s %s %d", crossoverNames[crossover], mutationNames[mutation], k), func(t *testing.T) {
-					worst = max(worst, generationsOfGA(t, eng, c, space))
+					worst = max(worst, generationsOfGA(t, eng, c, space, nil))
 				})
 			}
 		}
@@ -34,9 +34,12 @@ func TestGA(t *testing.T) {
 	t.Logf("largest deviation %.1e", worst)
 }
 
-func generationsOfGA(t *testing.T, eng *engine.Engine, c GAConfig, space Space) (worst float64) {
+func generationsOfGA(t *testing.T, eng *engine.Engine, c GAConfig, space Space, others func(int, int, []float32) []float32) (worst float64) {
 	start := starts(space)
 	tr := newTrial(t, eng, c, space, start)
+	if others != nil {
+		tr.change(others)
+	}
 	elites := tr.strategy.(*ga).elites.size
 	own := tr.state.Lookup("ec/elites")
 	checkInitial(tr, tr.rows(own, elites), start, c.InitialStd)
@@ -51,7 +54,7 @@ func generationsOfGA(t *testing.T, eng *engine.Engine, c GAConfig, space Space) 
 			chosen := func(i int) []float64 { // the parent at i
 				return wide(before[m][tournamentOf(eng, "ec/mating", m, i, g, elites, c.Tournament)])
 			}
-			for child, x := range children[m] {
+			for child, x := range tr.proposed[m] {
 				want := offspringOf(eng, c.VariationConfig, space, [2][]float64{chosen(child), chosen(child ^ 1)}, m, child, g)
 				d := deviation(x, want)
 				if worst = max(worst, d); !(d <= 2e-5) {

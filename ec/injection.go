@@ -43,7 +43,7 @@ func (g *Generation) compare(r *engine.Recorder, given *engine.Tensor) Given {
 	r.Dispatch(changedKernel{
 		Given: given.Range(), Proposed: of.Proposed.Range(), Changed: of.Changed.Range(),
 		Count: uint32(count), Row: uint32(row), Workgroup: r.WorkgroupFor(row / 4),
-	}.call(r.Share(1, count*int(r.Workgroup())), 1, 1))
+	}.call(rowGroups(r, 1, count), 1, 1))
 	return of
 }
 
@@ -69,10 +69,7 @@ func (g *Generation) extremes(r *engine.Recorder, fitness *engine.Tensor, n int,
 	groups := (uint32(population) + size - 1) / size
 	r.Dispatch(worthKernel{Fitness: fitness.Range(), Value: value.Range(), Count: uint32(fitness.Len()), LocalSizeX: size}.call((uint32(fitness.Len())+size-1)/size, 1, 1))
 	engine.Rank(r, value, rank)
-	k := extremesKernel{Rank: rank.Range(), Index: index.Range(), Population: uint32(population), Count: uint32(n), LocalSizeX: size}
-	if worst {
-		k.Worst = 1
-	}
+	k := extremesKernel{Rank: rank.Range(), Index: index.Range(), Population: uint32(population), Count: uint32(n), Worst: worst, LocalSizeX: size}
 	r.Dispatch(k.call(groups, uint32(members), 1))
 	return index
 }

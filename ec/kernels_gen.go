@@ -284,6 +284,123 @@ func (k cmaFrameKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: cmaFrameShader, Groups: [3]uint32{x, y, z}, Label: "ec/cma_frame", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var cmaGivenShader = &vk.Shader{
+	Name:  "ec/cma_given",
+	SPIRV: shaders.Code("ec/cma_given"),
+	Bindings: []vk.Binding{
+		{Name: "Mean", Index: 0, Access: vk.Read},
+		{Name: "mean_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "MeanLow", Index: 2, Access: vk.Read},
+		{Name: "mean_low_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Sigma", Index: 4, Access: vk.Read},
+		{Name: "Given", Index: 5, Access: vk.Read},
+		{Name: "given_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Changed", Index: 7, Access: vk.Read},
+		{Name: "Steps", Index: 8, Access: vk.Write},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// cmaGivenKernel is shaders/ec/cma_given.comp.
+type cmaGivenKernel struct {
+	Mean    vk.Range // readonly vec4
+	MeanLow vk.Range // readonly vec4
+	Sigma   vk.Range // readonly float
+	Given   vk.Range // readonly vec4
+	Changed vk.Range // readonly uint
+	Steps   vk.Range // writeonly vec4
+
+	Population uint32 // push constants, in order
+	Row        uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k cmaGivenKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [9]vk.Range
+		push   [8]byte
+		spec   [2]uint32
+	})
+	a.ranges = [9]vk.Range{k.Mean, k.Mean, k.MeanLow, k.MeanLow, k.Sigma, k.Given, k.Given, k.Changed, k.Steps}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
+	a.spec = [2]uint32{64, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: cmaGivenShader, Groups: [3]uint32{x, y, z}, Label: "ec/cma_given", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var cmaInjectShader = &vk.Shader{
+	Name:  "ec/cma_inject",
+	SPIRV: shaders.Code("ec/cma_inject"),
+	Bindings: []vk.Binding{
+		{Name: "Projected", Index: 0, Access: vk.Read},
+		{Name: "projected_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Scale", Index: 2, Access: vk.Read},
+		{Name: "scale_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Changed", Index: 4, Access: vk.Read},
+		{Name: "Noise", Index: 5, Access: vk.Write},
+	},
+	PushBytes: 16,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// cmaInjectKernel is shaders/ec/cma_inject.comp.
+type cmaInjectKernel struct {
+	Projected vk.Range // readonly vec4
+	Scale     vk.Range // readonly vec4
+	Changed   vk.Range // readonly uint
+	Noise     vk.Range // writeonly vec4
+
+	Population uint32 // push constants, in order
+	Dim        uint32
+	Row        uint32
+	Limit      float32
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k cmaInjectKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [6]vk.Range
+		push   [16]byte
+		spec   [2]uint32
+	})
+	a.ranges = [6]vk.Range{k.Projected, k.Projected, k.Scale, k.Scale, k.Changed, k.Noise}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Dim)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[12:], math.Float32bits(k.Limit))
+	a.spec = [2]uint32{64, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: cmaInjectShader, Groups: [3]uint32{x, y, z}, Label: "ec/cma_inject", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var cmaMeanShader = &vk.Shader{
 	Name:  "ec/cma_mean",
 	SPIRV: shaders.Code("ec/cma_mean"),
@@ -599,6 +716,7 @@ var crfmnesProjectShader = &vk.Shader{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
 		{Name: "MIRRORED", ID: 20, Default: 0},
 		{Name: "TABLE_FOURS", ID: 21, Default: 0},
+		{Name: "STORED", ID: 23, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -621,6 +739,7 @@ type crfmnesProjectKernel struct {
 	Workgroup  uint32 // specialization constants, zero for their default 64
 	Mirrored   bool   // default false
 	TableFours uint32 // default 0
+	Stored     uint32 // default 0
 	TexelLoads uint32 // default 0
 }
 
@@ -629,7 +748,7 @@ func (k crfmnesProjectKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
 		ranges [6]vk.Range
 		push   [20]byte
-		spec   [4]uint32
+		spec   [5]uint32
 	})
 	a.ranges = [6]vk.Range{k.V, k.V, k.Projection, k.Clock, k.Table, k.Table}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
@@ -637,7 +756,7 @@ func (k crfmnesProjectKernel) call(x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[8:], k.Dim)
 	binary.LittleEndian.PutUint32(a.push[12:], k.Row)
 	binary.LittleEndian.PutUint32(a.push[16:], k.Population)
-	a.spec = [4]uint32{64, 0, 0, 0}
+	a.spec = [5]uint32{64, 0, 0, 0, 0}
 	if k.Workgroup != 0 {
 		a.spec[0] = k.Workgroup
 	}
@@ -647,8 +766,11 @@ func (k crfmnesProjectKernel) call(x, y, z uint32) vk.Call {
 	if k.TableFours != 0 {
 		a.spec[2] = k.TableFours
 	}
+	if k.Stored != 0 {
+		a.spec[3] = k.Stored
+	}
 	if k.TexelLoads != 0 {
-		a.spec[3] = k.TexelLoads
+		a.spec[4] = k.TexelLoads
 	}
 	return vk.Call{Shader: crfmnesProjectShader, Groups: [3]uint32{x, y, z}, Label: "ec/crfmnes_project", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
@@ -677,6 +799,7 @@ var crfmnesSampleShader = &vk.Shader{
 		{Name: "HAS_PICK", ID: 2, Default: 0},
 		{Name: "MIRRORED", ID: 20, Default: 0},
 		{Name: "TABLE_FOURS", ID: 21, Default: 0},
+		{Name: "STORED", ID: 23, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -706,6 +829,7 @@ type crfmnesSampleKernel struct {
 	Workgroup  uint32 // specialization constants, zero for their default 64
 	Mirrored   bool   // default false
 	TableFours uint32 // default 0
+	Stored     uint32 // default 0
 	TexelLoads uint32 // default 0
 }
 
@@ -714,7 +838,7 @@ func (k crfmnesSampleKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
 		ranges [13]vk.Range
 		push   [28]byte
-		spec   [5]uint32
+		spec   [6]uint32
 	})
 	a.ranges = [13]vk.Range{k.Mean, k.Mean, k.Deviation, k.Deviation, k.V, k.V, k.Sigma, k.Projection, k.Clock, k.Table, k.Table, k.Pick, k.Candidates}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
@@ -724,7 +848,7 @@ func (k crfmnesSampleKernel) call(x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[16:], k.Population)
 	binary.LittleEndian.PutUint32(a.push[20:], k.Count)
 	binary.LittleEndian.PutUint32(a.push[24:], k.First)
-	a.spec = [5]uint32{64, 0, 0, 0, 0}
+	a.spec = [6]uint32{64, 0, 0, 0, 0, 0}
 	if k.Workgroup != 0 {
 		a.spec[0] = k.Workgroup
 	}
@@ -737,8 +861,11 @@ func (k crfmnesSampleKernel) call(x, y, z uint32) vk.Call {
 	if k.TableFours != 0 {
 		a.spec[3] = k.TableFours
 	}
+	if k.Stored != 0 {
+		a.spec[4] = k.Stored
+	}
 	if k.TexelLoads != 0 {
-		a.spec[4] = k.TexelLoads
+		a.spec[5] = k.TexelLoads
 	}
 	return vk.Call{Shader: crfmnesSampleShader, Groups: [3]uint32{x, y, z}, Label: "ec/crfmnes_sample", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
@@ -894,6 +1021,98 @@ func (k crfmnesWeightsKernel) call(x, y, z uint32) vk.Call {
 		a.spec[1] = k.TexelLoads
 	}
 	return vk.Call{Shader: crfmnesWeightsShader, Groups: [3]uint32{x, y, z}, Label: "ec/crfmnes_weights", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var crfmnesWhitenShader = &vk.Shader{
+	Name:  "ec/crfmnes_whiten",
+	SPIRV: shaders.Code("ec/crfmnes_whiten"),
+	Bindings: []vk.Binding{
+		{Name: "Mean", Index: 0, Access: vk.Read},
+		{Name: "mean_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Deviation", Index: 2, Access: vk.Read},
+		{Name: "deviation_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "V", Index: 4, Access: vk.Read},
+		{Name: "v_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Sigma", Index: 6, Access: vk.Read},
+		{Name: "Changed", Index: 7, Access: vk.Read},
+		{Name: "Clock", Index: 8, Access: vk.Read},
+		{Name: "Table", Index: 9, Access: vk.Read, Optional: true},
+		{Name: "noise_table_texels", Index: 10, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "Given", Index: 11, Access: vk.Read},
+		{Name: "given_texels", Index: 12, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Noise", Index: 13, Access: vk.Write},
+		{Name: "Projection", Index: 14, Access: vk.Write},
+	},
+	PushBytes: 24,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "MIRRORED", ID: 20, Default: 0},
+		{Name: "TABLE_FOURS", ID: 21, Default: 0},
+		{Name: "STORED", ID: 23, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// crfmnesWhitenKernel is shaders/ec/crfmnes_whiten.comp.
+type crfmnesWhitenKernel struct {
+	Mean       vk.Range // readonly vec4
+	Deviation  vk.Range // readonly vec4
+	V          vk.Range // readonly vec4
+	Sigma      vk.Range // readonly float
+	Changed    vk.Range // readonly uint
+	Clock      vk.Range // readonly uint
+	Table      vk.Range // readonly vec4, optional
+	Given      vk.Range // readonly vec4
+	Noise      vk.Range // writeonly vec4
+	Projection vk.Range // writeonly vec2
+
+	Seed       uint32 // push constants, in order
+	Stream     uint32
+	Dim        uint32
+	Row        uint32
+	Population uint32
+	Limit      float32
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	Mirrored   bool   // default false
+	TableFours uint32 // default 0
+	Stored     uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k crfmnesWhitenKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [15]vk.Range
+		push   [24]byte
+		spec   [5]uint32
+	})
+	a.ranges = [15]vk.Range{k.Mean, k.Mean, k.Deviation, k.Deviation, k.V, k.V, k.Sigma, k.Changed, k.Clock, k.Table, k.Table, k.Given, k.Given, k.Noise, k.Projection}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Dim)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[16:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.Limit))
+	a.spec = [5]uint32{64, 0, 0, 0, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.Mirrored {
+		a.spec[1] = 1
+	}
+	if k.TableFours != 0 {
+		a.spec[2] = k.TableFours
+	}
+	if k.Stored != 0 {
+		a.spec[3] = k.Stored
+	}
+	if k.TexelLoads != 0 {
+		a.spec[4] = k.TexelLoads
+	}
+	return vk.Call{Shader: crfmnesWhitenShader, Groups: [3]uint32{x, y, z}, Label: "ec/crfmnes_whiten", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
 var crowdingShader = &vk.Shader{
@@ -2072,7 +2291,7 @@ type extremesKernel struct {
 	Count      uint32
 
 	LocalSizeX uint32 // specialization constants, zero for their default 64
-	Worst      uint32 // default 0
+	Worst      bool   // default false
 }
 
 // call dispatches x × y × z workgroups.
@@ -2089,8 +2308,8 @@ func (k extremesKernel) call(x, y, z uint32) vk.Call {
 	if k.LocalSizeX != 0 {
 		a.spec[0] = k.LocalSizeX
 	}
-	if k.Worst != 0 {
-		a.spec[1] = k.Worst
+	if k.Worst {
+		a.spec[1] = 1
 	}
 	return vk.Call{Shader: extremesShader, Groups: [3]uint32{x, y, z}, Label: "ec/extremes", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
@@ -2627,6 +2846,7 @@ var lmmaesProjectShader = &vk.Shader{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
 		{Name: "MIRRORED", ID: 20, Default: 0},
 		{Name: "TABLE_FOURS", ID: 21, Default: 0},
+		{Name: "STORED", ID: 23, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -2650,6 +2870,7 @@ type lmmaesProjectKernel struct {
 	Workgroup  uint32 // specialization constants, zero for their default 64
 	Mirrored   bool   // default false
 	TableFours uint32 // default 0
+	Stored     uint32 // default 0
 	TexelLoads uint32 // default 0
 }
 
@@ -2658,7 +2879,7 @@ func (k lmmaesProjectKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
 		ranges [6]vk.Range
 		push   [24]byte
-		spec   [4]uint32
+		spec   [5]uint32
 	})
 	a.ranges = [6]vk.Range{k.Memory, k.Memory, k.Projection, k.Clock, k.Table, k.Table}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
@@ -2667,7 +2888,7 @@ func (k lmmaesProjectKernel) call(x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[12:], k.Row)
 	binary.LittleEndian.PutUint32(a.push[16:], k.Population)
 	binary.LittleEndian.PutUint32(a.push[20:], k.Vectors)
-	a.spec = [4]uint32{64, 0, 0, 0}
+	a.spec = [5]uint32{64, 0, 0, 0, 0}
 	if k.Workgroup != 0 {
 		a.spec[0] = k.Workgroup
 	}
@@ -2677,8 +2898,11 @@ func (k lmmaesProjectKernel) call(x, y, z uint32) vk.Call {
 	if k.TableFours != 0 {
 		a.spec[2] = k.TableFours
 	}
+	if k.Stored != 0 {
+		a.spec[3] = k.Stored
+	}
 	if k.TexelLoads != 0 {
-		a.spec[3] = k.TexelLoads
+		a.spec[4] = k.TexelLoads
 	}
 	return vk.Call{Shader: lmmaesProjectShader, Groups: [3]uint32{x, y, z}, Label: "ec/lmmaes_project", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
@@ -2706,6 +2930,7 @@ var lmmaesSampleShader = &vk.Shader{
 		{Name: "HAS_PICK", ID: 1, Default: 0},
 		{Name: "MIRRORED", ID: 20, Default: 0},
 		{Name: "TABLE_FOURS", ID: 21, Default: 0},
+		{Name: "STORED", ID: 23, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -2735,6 +2960,7 @@ type lmmaesSampleKernel struct {
 	LocalSizeX uint32 // specialization constants, zero for their default 64
 	Mirrored   bool   // default false
 	TableFours uint32 // default 0
+	Stored     uint32 // default 0
 	TexelLoads uint32 // default 0
 }
 
@@ -2743,7 +2969,7 @@ func (k lmmaesSampleKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
 		ranges [12]vk.Range
 		push   [32]byte
-		spec   [5]uint32
+		spec   [6]uint32
 	})
 	a.ranges = [12]vk.Range{k.Mean, k.Mean, k.Memory, k.Memory, k.Sigma, k.Shares, k.Shares, k.Pick, k.Clock, k.Table, k.Table, k.Candidates}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
@@ -2754,7 +2980,7 @@ func (k lmmaesSampleKernel) call(x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[20:], k.Vectors)
 	binary.LittleEndian.PutUint32(a.push[24:], k.Count)
 	binary.LittleEndian.PutUint32(a.push[28:], k.First)
-	a.spec = [5]uint32{64, 0, 0, 0, 0}
+	a.spec = [6]uint32{64, 0, 0, 0, 0, 0}
 	if k.LocalSizeX != 0 {
 		a.spec[0] = k.LocalSizeX
 	}
@@ -2767,8 +2993,11 @@ func (k lmmaesSampleKernel) call(x, y, z uint32) vk.Call {
 	if k.TableFours != 0 {
 		a.spec[3] = k.TableFours
 	}
+	if k.Stored != 0 {
+		a.spec[4] = k.Stored
+	}
 	if k.TexelLoads != 0 {
-		a.spec[4] = k.TexelLoads
+		a.spec[5] = k.TexelLoads
 	}
 	return vk.Call{Shader: lmmaesSampleShader, Groups: [3]uint32{x, y, z}, Label: "ec/lmmaes_sample", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
@@ -2829,6 +3058,97 @@ func (k lmmaesUpdateKernel) call(x, y, z uint32) vk.Call {
 		a.spec[1] = k.TexelLoads
 	}
 	return vk.Call{Shader: lmmaesUpdateShader, Groups: [3]uint32{x, y, z}, Label: "ec/lmmaes_update", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var lmmaesWhitenShader = &vk.Shader{
+	Name:  "ec/lmmaes_whiten",
+	SPIRV: shaders.Code("ec/lmmaes_whiten"),
+	Bindings: []vk.Binding{
+		{Name: "Mean", Index: 0, Access: vk.Read},
+		{Name: "mean_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Memory", Index: 2, Access: vk.Read},
+		{Name: "memory_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Sigma", Index: 4, Access: vk.Read},
+		{Name: "Rates", Index: 5, Access: vk.Read},
+		{Name: "Changed", Index: 6, Access: vk.Read},
+		{Name: "Given", Index: 7, Access: vk.Read},
+		{Name: "Clock", Index: 8, Access: vk.Read},
+		{Name: "Table", Index: 9, Access: vk.Read, Optional: true},
+		{Name: "noise_table_texels", Index: 10, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "given_texels", Index: 11, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Noise", Index: 12, Access: vk.ReadWrite},
+	},
+	PushBytes: 28,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "MIRRORED", ID: 20, Default: 0},
+		{Name: "TABLE_FOURS", ID: 21, Default: 0},
+		{Name: "STORED", ID: 23, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// lmmaesWhitenKernel is shaders/ec/lmmaes_whiten.comp.
+type lmmaesWhitenKernel struct {
+	Mean    vk.Range // readonly vec4
+	Memory  vk.Range // readonly vec4
+	Sigma   vk.Range // readonly float
+	Rates   vk.Range // readonly vec4
+	Changed vk.Range // readonly uint
+	Given   vk.Range // readonly vec4
+	Clock   vk.Range // readonly uint
+	Table   vk.Range // readonly vec4, optional
+	Noise   vk.Range // read-write vec4
+
+	Seed       uint32 // push constants, in order
+	Stream     uint32
+	Dim        uint32
+	Row        uint32
+	Population uint32
+	Vectors    uint32
+	Limit      float32
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	Mirrored   bool   // default false
+	TableFours uint32 // default 0
+	Stored     uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k lmmaesWhitenKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [13]vk.Range
+		push   [28]byte
+		spec   [5]uint32
+	})
+	a.ranges = [13]vk.Range{k.Mean, k.Mean, k.Memory, k.Memory, k.Sigma, k.Rates, k.Changed, k.Given, k.Clock, k.Table, k.Table, k.Given, k.Noise}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Dim)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[16:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[20:], k.Vectors)
+	binary.LittleEndian.PutUint32(a.push[24:], math.Float32bits(k.Limit))
+	a.spec = [5]uint32{64, 0, 0, 0, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.Mirrored {
+		a.spec[1] = 1
+	}
+	if k.TableFours != 0 {
+		a.spec[2] = k.TableFours
+	}
+	if k.Stored != 0 {
+		a.spec[3] = k.Stored
+	}
+	if k.TexelLoads != 0 {
+		a.spec[4] = k.TexelLoads
+	}
+	return vk.Call{Shader: lmmaesWhitenShader, Groups: [3]uint32{x, y, z}, Label: "ec/lmmaes_whiten", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
 var mergeShader = &vk.Shader{
@@ -3071,6 +3391,7 @@ var noiseSumsShader = &vk.Shader{
 		{Name: "HAS_DEVIATION", ID: 2, Default: 0},
 		{Name: "MIRRORED", ID: 20, Default: 0},
 		{Name: "TABLE_FOURS", ID: 21, Default: 0},
+		{Name: "STORED", ID: 23, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -3096,6 +3417,7 @@ type noiseSumsKernel struct {
 	LocalSizeX uint32 // specialization constants, zero for their default 64
 	Mirrored   bool   // default false
 	TableFours uint32 // default 0
+	Stored     uint32 // default 0
 	TexelLoads uint32 // default 0
 }
 
@@ -3104,7 +3426,7 @@ func (k noiseSumsKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
 		ranges [8]vk.Range
 		push   [24]byte
-		spec   [6]uint32
+		spec   [7]uint32
 	})
 	a.ranges = [8]vk.Range{k.Weight, k.Weight, k.Deviation, k.First, k.Second, k.Clock, k.Table, k.Table}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
@@ -3113,7 +3435,7 @@ func (k noiseSumsKernel) call(x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[12:], k.Row)
 	binary.LittleEndian.PutUint32(a.push[16:], k.Population)
 	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.Scale))
-	a.spec = [6]uint32{64, 0, 0, 0, 0, 0}
+	a.spec = [7]uint32{64, 0, 0, 0, 0, 0, 0}
 	if k.LocalSizeX != 0 {
 		a.spec[0] = k.LocalSizeX
 	}
@@ -3129,8 +3451,11 @@ func (k noiseSumsKernel) call(x, y, z uint32) vk.Call {
 	if k.TableFours != 0 {
 		a.spec[4] = k.TableFours
 	}
+	if k.Stored != 0 {
+		a.spec[5] = k.Stored
+	}
 	if k.TexelLoads != 0 {
-		a.spec[5] = k.TexelLoads
+		a.spec[6] = k.TexelLoads
 	}
 	return vk.Call{Shader: noiseSumsShader, Groups: [3]uint32{x, y, z}, Label: "ec/noise_sums", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
@@ -3827,6 +4152,7 @@ var sampleShader = &vk.Shader{
 		{Name: "HAS_PICK", ID: 2, Default: 0},
 		{Name: "MIRRORED", ID: 20, Default: 0},
 		{Name: "TABLE_FOURS", ID: 21, Default: 0},
+		{Name: "STORED", ID: 23, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -3853,6 +4179,7 @@ type sampleKernel struct {
 	Diagonal   bool   // default false
 	Mirrored   bool   // default false
 	TableFours uint32 // default 0
+	Stored     uint32 // default 0
 	TexelLoads uint32 // default 0
 }
 
@@ -3861,7 +4188,7 @@ func (k sampleKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
 		ranges [10]vk.Range
 		push   [24]byte
-		spec   [6]uint32
+		spec   [7]uint32
 	})
 	a.ranges = [10]vk.Range{k.Mean, k.Deviation, k.Deviation, k.Pick, k.Candidates, k.Mean, k.Deviation, k.Clock, k.Table, k.Table}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
@@ -3870,7 +4197,7 @@ func (k sampleKernel) call(x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[12:], k.Row)
 	binary.LittleEndian.PutUint32(a.push[16:], k.Count)
 	binary.LittleEndian.PutUint32(a.push[20:], k.First)
-	a.spec = [6]uint32{64, 0, 0, 0, 0, 0}
+	a.spec = [7]uint32{64, 0, 0, 0, 0, 0, 0}
 	if k.LocalSizeX != 0 {
 		a.spec[0] = k.LocalSizeX
 	}
@@ -3886,8 +4213,11 @@ func (k sampleKernel) call(x, y, z uint32) vk.Call {
 	if k.TableFours != 0 {
 		a.spec[4] = k.TableFours
 	}
+	if k.Stored != 0 {
+		a.spec[5] = k.Stored
+	}
 	if k.TexelLoads != 0 {
-		a.spec[5] = k.TexelLoads
+		a.spec[6] = k.TexelLoads
 	}
 	return vk.Call{Shader: sampleShader, Groups: [3]uint32{x, y, z}, Label: "ec/sample", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
@@ -4113,10 +4443,12 @@ var shadeLearnShader = &vk.Shader{
 		{Name: "State", Index: 6, Access: vk.ReadWrite},
 		{Name: "Stored", Index: 7, Access: vk.ReadWrite},
 		{Name: "Slot", Index: 8, Access: vk.Write},
+		{Name: "Changed", Index: 9, Access: vk.Read, Optional: true},
 	},
 	PushBytes: 16,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "HAS_CHANGED", ID: 1, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
 	LocalSizeSpec: [3]int32{0, -1, -1},
@@ -4133,6 +4465,7 @@ type shadeLearnKernel struct {
 	State   vk.Range // read-write uint
 	Stored  vk.Range // read-write uint
 	Slot    vk.Range // writeonly uint
+	Changed vk.Range // readonly uint, optional
 
 	Seed       uint32 // push constants, in order
 	Stream     uint32
@@ -4145,18 +4478,21 @@ type shadeLearnKernel struct {
 // call dispatches x × y × z workgroups.
 func (k shadeLearnKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [9]vk.Range
+		ranges [10]vk.Range
 		push   [16]byte
-		spec   [1]uint32
+		spec   [2]uint32
 	})
-	a.ranges = [9]vk.Range{k.Verdict, k.Gain, k.Scale, k.Clock, k.Weight, k.Rate, k.State, k.Stored, k.Slot}
+	a.ranges = [10]vk.Range{k.Verdict, k.Gain, k.Scale, k.Clock, k.Weight, k.Rate, k.State, k.Stored, k.Slot, k.Changed}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Population)
 	binary.LittleEndian.PutUint32(a.push[12:], k.Memory)
-	a.spec = [1]uint32{64}
+	a.spec = [2]uint32{64, 0}
 	if k.Workgroup != 0 {
 		a.spec[0] = k.Workgroup
+	}
+	if k.Changed.Buffer != nil {
+		a.spec[1] = 1
 	}
 	return vk.Call{Shader: shadeLearnShader, Groups: [3]uint32{x, y, z}, Label: "ec/shade_learn", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
@@ -4691,6 +5027,97 @@ func (k varyKernel) call(x, y, z uint32) vk.Call {
 		a.spec[7] = k.TexelLoads
 	}
 	return vk.Call{Shader: varyShader, Groups: [3]uint32{x, y, z}, Label: "ec/vary", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var whitenShader = &vk.Shader{
+	Name:  "ec/whiten",
+	SPIRV: shaders.Code("ec/whiten"),
+	Bindings: []vk.Binding{
+		{Name: "Mean", Index: 0, Access: vk.Read},
+		{Name: "mean_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Deviation4", Index: 2, Access: vk.Read},
+		{Name: "deviation_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Deviation", Index: 4, Access: vk.Read},
+		{Name: "Given", Index: 5, Access: vk.Read},
+		{Name: "given_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Changed", Index: 7, Access: vk.Read},
+		{Name: "Clock", Index: 8, Access: vk.Read},
+		{Name: "Table", Index: 9, Access: vk.Read, Optional: true},
+		{Name: "noise_table_texels", Index: 10, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "Noise", Index: 11, Access: vk.Write},
+	},
+	PushBytes: 24,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "DIAGONAL", ID: 1, Default: 0},
+		{Name: "MIRRORED", ID: 20, Default: 0},
+		{Name: "TABLE_FOURS", ID: 21, Default: 0},
+		{Name: "STORED", ID: 23, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// whitenKernel is shaders/ec/whiten.comp.
+type whitenKernel struct {
+	Mean      vk.Range // readonly vec4
+	Deviation vk.Range // readonly float
+	Given     vk.Range // readonly vec4
+	Changed   vk.Range // readonly uint
+	Clock     vk.Range // readonly uint
+	Table     vk.Range // readonly vec4, optional
+	Noise     vk.Range // writeonly vec4
+
+	Seed       uint32 // push constants, in order
+	Stream     uint32
+	Dim        uint32
+	Row        uint32
+	Population uint32
+	Limit      float32
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	Diagonal   bool   // default false
+	Mirrored   bool   // default false
+	TableFours uint32 // default 0
+	Stored     uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k whitenKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [12]vk.Range
+		push   [24]byte
+		spec   [6]uint32
+	})
+	a.ranges = [12]vk.Range{k.Mean, k.Mean, k.Deviation, k.Deviation, k.Deviation, k.Given, k.Given, k.Changed, k.Clock, k.Table, k.Table, k.Noise}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Dim)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[16:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.Limit))
+	a.spec = [6]uint32{64, 0, 0, 0, 0, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.Diagonal {
+		a.spec[1] = 1
+	}
+	if k.Mirrored {
+		a.spec[2] = 1
+	}
+	if k.TableFours != 0 {
+		a.spec[3] = k.TableFours
+	}
+	if k.Stored != 0 {
+		a.spec[4] = k.Stored
+	}
+	if k.TexelLoads != 0 {
+		a.spec[5] = k.TexelLoads
+	}
+	return vk.Call{Shader: whitenShader, Groups: [3]uint32{x, y, z}, Label: "ec/whiten", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
 var worthShader = &vk.Shader{

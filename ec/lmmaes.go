@@ -101,18 +101,24 @@ func (es *lmMAES) Init(ctx context.Context, start []float32) error {
 
 // Ask implements Strategy: the shares that candidates have of the noise and of the memory's vectors.
 func (es *lmMAES) Ask(r *engine.Recorder) {
-	members, row, vectors, population := es.space.Members, es.space.Row(), es.cfg.Vectors, es.cfg.Population
+	members, row, vectors := es.space.Members, es.space.Row(), es.cfg.Vectors
 	memory := es.space.matrix(es.memory)
 	nn.Gemm{
 		Members: members, M: vectors, N: vectors, K: row, A: memory, B: memory, TransposeB: true,
 		C: nn.Matrix{Tensor: es.gram, Stride: vectors * vectors, Row: vectors},
 	}.Record(r)
+	es.share(r, es.noise)
+}
+
+// share records finding the shares that candidates with some noise have of it and of the memory's vectors.
+func (es *lmMAES) share(r *engine.Recorder, noise *Noise) {
+	members, row, vectors, population := es.space.Members, es.space.Row(), es.cfg.Vectors, es.cfg.Population
 	k := lmmaesProjectKernel{
 		Memory: es.memory.Range(), Projection: es.projection.Range(), Clock: es.clock.Tensor().Range(),
-		Seed: r.Engine().Seed(), Stream: es.noise.stream, Dim: uint32(es.space.Dim), Row: uint32(row), Population: uint32(population), Vectors: uint32(vectors),
+		Seed: r.Engine().Seed(), Stream: noise.stream, Dim: uint32(es.space.Dim), Row: uint32(row), Population: uint32(population), Vectors: uint32(vectors),
 		Workgroup: r.WorkgroupFor(row / 4 * (vectors + 7) / 8),
 	}
-	k.Mirrored, k.Table, k.TableFours = es.noise.source()
+	k.Mirrored, k.Stored, k.Table, k.TableFours = noise.source()
 	r.Dispatch(k.call(r.Share(members, population*int(r.Workgroup())), uint32(members), 1))
 	groups := r.Share(members, population)
 	r.Dispatch(lmmaesMixKernel{
@@ -130,7 +136,7 @@ func (es *lmMAES) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor)
 		Candidates: into.Range(), Seed: r.Engine().Seed(), Stream: es.noise.stream, Dim: uint32(es.space.Dim), Row: uint32(row),
 		Population: uint32(es.cfg.Population), Vectors: uint32(es.cfg.Vectors), Count: uint32(into.Len() / row / members), First: uint32(pick.First),
 	}
-	k.Mirrored, k.Table, k.TableFours = es.noise.source()
+	k.Mirrored, k.Stored, k.Table, k.TableFours = es.noise.source()
 	if pick.Index != nil {
 		k.Pick = pick.Index.Range()
 	}
@@ -141,9 +147,28 @@ func (es *lmMAES) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor)
 }
 
 // Tell implements Strategy.
-func (es *lmMAES) Tell(r *engine.Recorder, told Told) {
+func (es *lmMAES) Tell(r *engine.Recorder, told Told) { es.learn(r, told, es.noise) }
+
+// TellCandidates implements CandidateStrategy.
+func (es *lmMAES) TellCandidates(r *engine.Recorder, given Given, told Told) {
+	members, row, vectors := es.space.Members, es.space.Row(), es.cfg.Vectors
+	k := lmmaesWhitenKernel{
+		Mean: es.mean.Range(), Memory: es.memory.Range(), Sigma: es.sigma.Range(),
+		Rates: es.rates.Range(), Changed: given.Changed.Range(), Given: given.Candidates.Range(),
+		Noise: given.Proposed.Range(), Clock: es.clock.Tensor().Range(), Seed: r.Engine().Seed(), Stream: es.noise.stream, Dim: uint32(es.space.Dim),
+		Row: uint32(row), Population: uint32(es.cfg.Population), Vectors: uint32(vectors), Limit: float32(es.space.stepLimit()),
+		Workgroup: r.WorkgroupFor(row / 4 * (2*vectors + 3)),
+	}
+	k.Mirrored, k.Stored, k.Table, k.TableFours = es.noise.source()
+	r.Dispatch(k.call(rowGroups(r, members, es.cfg.Population), uint32(members), 1))
+	noise := es.noise.from(given)
+	es.share(r, noise)
+	es.learn(r, told, noise)
+}
+
+func (es *lmMAES) learn(r *engine.Recorder, told Told, noise *Noise) {
 	Utilities(r, told, es.utilities, es.weights)
-	es.noise.Sum(r, es.weights, 1, nil, es.sums, nil)
+	noise.Sum(r, es.weights, 1, nil, es.sums, nil)
 	d, vectors, population := es.space.diagonal(r, es.sums), es.cfg.Vectors, es.cfg.Population
 	c := min(1, 2*float64(population)/float64(es.space.Dim)) // c_σ
 	r.Dispatch(lmmaesPathKernel{

@@ -17,6 +17,7 @@ type Noise struct {
 	population int
 	mirrored   bool
 	table      *engine.Tensor // [numbers]; nil: none
+	stored     *engine.Tensor // [M, P, row]: noise of candidates that somebody changed; nil: it is drawn
 }
 
 // NewNoise makes the noise of a population, from the stream "noise" of s. Where it is mirrored, candidate 2 q + 1 has the noise of candidate 2 q with the opposite sign.
@@ -57,7 +58,7 @@ func (n *Noise) Candidates(r *engine.Recorder, mean, deviation *engine.Tensor, p
 		Candidates: into.Range(), Clock: n.clock.Tensor().Range(),
 		Seed: r.Engine().Seed(), Stream: n.stream, Dim: uint32(n.space.Dim), Row: uint32(row), Count: uint32(into.Len() / row / members), First: uint32(pick.First), Diagonal: deviation.Len() == mean.Len(),
 	}
-	k.Mirrored, k.Table, k.TableFours = n.source()
+	k.Mirrored, k.Stored, k.Table, k.TableFours = n.source()
 	if pick.Index != nil {
 		k.Pick = pick.Index.Range()
 	}
@@ -68,11 +69,49 @@ func (n *Noise) Candidates(r *engine.Recorder, mean, deviation *engine.Tensor, p
 }
 
 // source is where kernels take the noise from, in the form of their fields.
-func (n *Noise) source() (mirrored bool, table vk.Range, fours uint32) {
-	if n.table == nil {
-		return n.mirrored, vk.Range{}, 0
+func (n *Noise) source() (mirrored bool, stored uint32, table vk.Range, fours uint32) {
+	switch {
+	case n.stored != nil:
+		return n.mirrored, uint32(n.population), n.stored.Range(), 0
+	case n.table != nil:
+		return n.mirrored, 0, n.table.Range(), uint32(n.table.Len() / 4)
 	}
-	return n.mirrored, n.table.Range(), uint32(n.table.Len() / 4)
+	return n.mirrored, 0, vk.Range{}, 0
+}
+
+// Of records finding the noise of candidates as they were given: (x - mean) / deviation of a changed one x, not longer than limit unless that is 0, and what the
+// others were drawn with. mean is [M, row], deviation [M] or [M, row]. It takes the place of the proposed candidates.
+func (n *Noise) Of(r *engine.Recorder, given Given, mean, deviation *engine.Tensor, limit float64) *Noise {
+	row := n.space.Row()
+	k := whitenKernel{
+		Mean: mean.Range(), Deviation: deviation.Range(),
+		Given: given.Candidates.Range(), Changed: given.Changed.Range(), Noise: given.Proposed.Range(),
+		Clock: n.clock.Tensor().Range(), Seed: r.Engine().Seed(), Stream: n.stream, Dim: uint32(n.space.Dim), Row: uint32(row),
+		Population: uint32(n.population), Limit: float32(limit), Diagonal: deviation.Len() == mean.Len(), Workgroup: r.WorkgroupFor(row / 4 * 2),
+	}
+	k.Mirrored, k.Stored, k.Table, k.TableFours = n.source()
+	r.Dispatch(k.call(rowGroups(r, n.space.Members, n.population), uint32(n.space.Members), 1))
+	return n.from(given)
+}
+
+// from is the noise that lies in the place of the proposed candidates.
+func (n *Noise) from(given Given) *Noise {
+	stored := *n
+	stored.stored, stored.mirrored, stored.table = given.Proposed, false, nil
+	return &stored
+}
+
+// stepLimit is the length to which the noise of changed candidates is cut where a strategy adapts its steps to how long they are: √n + 2 n / (n + 2)
+// (N. Hansen, "Injecting External Solutions Into CMA-ES", 2011).
+func (s Space) stepLimit() float64 {
+	n := float64(s.Dim)
+	return math.Sqrt(n) + 2*n/(n+2)
+}
+
+// rowGroups is a good number of workgroups for kernels in which each takes one candidate of a member after the other, in at most 1024 iterations each.
+func rowGroups(r *engine.Recorder, members, candidates int) uint32 {
+	const most = 32 // candidates a workgroup: Mesa's software driver leaves an invocation's loops after 65535 iterations
+	return max(r.Share(members, candidates*int(r.Workgroup())), uint32(candidates+most-1)/most)
 }
 
 // Splits is how many parts sums of noise are best recorded in: the first axis of what Sum writes.
@@ -108,7 +147,7 @@ func (n *Noise) Sum(r *engine.Recorder, weight *engine.Tensor, scale float64, de
 		Clock: n.clock.Tensor().Range(), Seed: r.Engine().Seed(), Stream: n.stream, Dim: uint32(n.space.Dim), Row: uint32(row),
 		Population: uint32(n.population), Scale: float32(scale), LocalSizeX: r.Workgroup(),
 	}
-	k.Mirrored, k.Table, k.TableFours = n.source()
+	k.Mirrored, k.Stored, k.Table, k.TableFours = n.source()
 	if deviation != nil {
 		k.Deviation = deviation.Range()
 	}

@@ -96,8 +96,15 @@ func (es *openES) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor)
 }
 
 // Tell implements Strategy: θ + α 1/(P σ) Σ F ε (line 6), by an optimizer, which minimises.
-func (es *openES) Tell(r *engine.Recorder, told Told) {
+func (es *openES) Tell(r *engine.Recorder, told Told) { es.learn(r, told, es.noise) }
+
+// TellCandidates implements CandidateStrategy.
+func (es *openES) TellCandidates(r *engine.Recorder, given Given, told Told) {
+	es.learn(r, told, es.noise.Of(r, given, es.optimizer.Params(), es.std, 0))
+}
+
+func (es *openES) learn(r *engine.Recorder, told Told, noise *Noise) {
 	es.cfg.Shaping.Weights(r, told, es.weights)
-	es.noise.Sum(r, es.weights, -1/float64(es.cfg.Population), es.std, es.gradient, nil)
+	noise.Sum(r, es.weights, -1/float64(es.cfg.Population), es.std, es.gradient, nil)
 	es.optimizer.Record(r, es.gradient)
 }

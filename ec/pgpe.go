@@ -84,9 +84,16 @@ func (p *pgpe) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
 //
 //	∇μ = 2/P Σ (F(+) − F(−))/2 ε                        (F. Sehnke et al., 2010, equation 17)
 //	∇σ = 2/P Σ ((F(+) + F(−))/2 − b) (ε² − σ²)/σ        (equation 18)
-func (p *pgpe) Tell(r *engine.Recorder, told Told) {
+func (p *pgpe) Tell(r *engine.Recorder, told Told) { p.learn(r, told, p.noise) }
+
+// TellCandidates implements CandidateStrategy: the sums are over candidates, whether or not they come in pairs.
+func (p *pgpe) TellCandidates(r *engine.Recorder, given Given, told Told) {
+	p.learn(r, told, p.noise.Of(r, given, p.optimizer.Params(), p.deviation, 0))
+}
+
+func (p *pgpe) learn(r *engine.Recorder, told Told, noise *Noise) {
 	p.cfg.Shaping.Advantages(r, told, p.weights)
-	p.noise.Sum(r, p.weights, 1/float64(p.cfg.Population), nil, p.first, p.second)
+	noise.Sum(r, p.weights, 1/float64(p.cfg.Population), nil, p.first, p.second)
 	d := p.space.diagonal(r, p.first)
 	r.Dispatch(pgpeKernel{
 		First: p.first.Range(), Second: p.second.Range(), Deviation: p.deviation.Range(),

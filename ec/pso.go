@@ -67,6 +67,12 @@ func (p *pso) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
 	p.space.pickRows(r, p.position.rows, nil, pick, into)
 }
 
+// TellCandidates implements CandidateStrategy: particles are where the candidates are, with the velocities they had.
+func (p *pso) TellCandidates(r *engine.Recorder, given Given, told Told) {
+	r.Copy(p.position.rows, given.Candidates)
+	p.Tell(r, told)
+}
+
 // Tell implements Strategy.
 func (p *pso) Tell(r *engine.Recorder, told Told) {
 	p.compare(r, told.Raw)

@@ -85,5 +85,8 @@ func (rs *randomSearch) Candidates(r *engine.Recorder, pick Pick, into *engine.T
 	r.Dispatch(k.call(groups, uint32(members), 1))
 }
 
+// TellCandidates implements CandidateStrategy.
+func (rs *randomSearch) TellCandidates(r *engine.Recorder, _ Given, told Told) { rs.Tell(r, told) }
+
 // Tell implements Strategy.
 func (rs *randomSearch) Tell(r *engine.Recorder, told Told) { r.Copy(rs.best, told.Fittest) }

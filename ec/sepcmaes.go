@@ -109,9 +109,16 @@ func (es *sepCMAES) Candidates(r *engine.Recorder, pick Pick, into *engine.Tenso
 }
 
 // Tell implements Strategy, from the sums Σ w z and Σ w z²: the path of σ and its length, then everything else, each number by itself.
-func (es *sepCMAES) Tell(r *engine.Recorder, told Told) {
+func (es *sepCMAES) Tell(r *engine.Recorder, told Told) { es.learn(r, told, es.noise) }
+
+// TellCandidates implements CandidateStrategy.
+func (es *sepCMAES) TellCandidates(r *engine.Recorder, given Given, told Told) {
+	es.learn(r, told, es.noise.Of(r, given, es.mean, es.deviation, es.space.stepLimit()))
+}
+
+func (es *sepCMAES) learn(r *engine.Recorder, told Told, noise *Noise) {
 	Utilities(r, told, es.utilities, es.weights)
-	es.noise.Sum(r, es.weights, 1, nil, es.first, es.second)
+	noise.Sum(r, es.weights, 1, nil, es.first, es.second)
 	d, c := es.space.diagonal(r, es.first), es.rates
 	r.Dispatch(sepPathKernel{
 		First: es.first.Range(), Path: es.paths[0].Range(), Sigma: es.sigma.Range(),

@@ -57,11 +57,15 @@ func (h *history) init(ctx context.Context) error {
 	return errors.Join(h.weight.Fill(ctx, 0.5), h.rate.Fill(ctx, 0.5))
 }
 
-// learn records what successes change, before they take their places.
-func (h *history) learn(r *engine.Recorder, d *de) {
-	r.Dispatch(shadeLearnKernel{
+// learn records the memory's update by successes, before they take their places. Candidates that were changed, [M, P] if not nil, say nothing of F and CR.
+func (h *history) learn(r *engine.Recorder, d *de, changed *engine.Tensor) {
+	k := shadeLearnKernel{
 		Verdict: d.verdict.Range(), Gain: d.gain.Range(), Scale: d.scale.Range(), Clock: d.clock.Tensor().Range(), Weight: h.weight.Range(), Rate: h.rate.Range(),
 		State: h.state.Range(), Stored: h.archived.Range(), Slot: h.slot.Range(), Seed: r.Engine().Seed(), Stream: d.scope.Stream("archive"),
 		Population: uint32(d.size), Memory: uint32(h.memory), Workgroup: r.WorkgroupFor(2 * d.size),
-	}.call(uint32(d.space.Members), 1, 1))
+	}
+	if changed != nil {
+		k.Changed = changed.Range()
+	}
+	r.Dispatch(k.call(uint32(d.space.Members), 1, 1))
 }

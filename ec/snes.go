@@ -90,9 +90,16 @@ func (es *snes) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
 }
 
 // Tell implements Strategy: μ + η_μ σ Σ u s and σ exp(η_σ/2 Σ u (s² − 1)), the utilities u of a sum of zero.
-func (es *snes) Tell(r *engine.Recorder, told Told) {
+func (es *snes) Tell(r *engine.Recorder, told Told) { es.learn(r, told, es.noise) }
+
+// TellCandidates implements CandidateStrategy. Deviations grow with the squares of noise, so its length is limited.
+func (es *snes) TellCandidates(r *engine.Recorder, given Given, told Told) {
+	es.learn(r, told, es.noise.Of(r, given, es.mean, es.deviation, es.space.stepLimit()))
+}
+
+func (es *snes) learn(r *engine.Recorder, told Told, noise *Noise) {
 	Utilities(r, told, es.utilities, es.weights)
-	es.noise.Sum(r, es.weights, 1, nil, es.first, es.second)
+	noise.Sum(r, es.weights, 1, nil, es.first, es.second)
 	d := es.space.diagonal(r, es.first)
 	r.Dispatch(snesKernel{
 		First: es.first.Range(), Second: es.second.Range(), Mean: es.mean.Range(),

@@ -9,7 +9,9 @@ import (
 )
 
 // TestPSO: generations against float64, with and without bounds.
-func TestPSO(t *testing.T) {
+func TestPSO(t *testing.T) { generationsOfPSO(t, nil) }
+
+func generationsOfPSO(t *testing.T, others func(int, int, []float32) []float32) {
 	eng := engine.New(open(t), engine.Seed(7))
 	worst := 0.0
 	for k, space := range []Space{{Members: 2, Dim: 7}, box(2, 5), box(3, 1)} {
@@ -17,6 +19,9 @@ func TestPSO(t *testing.T) {
 		c.Population, c.InitialStd = []int{5, 6, 1}[k], 0.8
 		start := starts(space)
 		tr := newTrial(t, eng, c, space, start)
+		if others != nil {
+			tr.change(others)
+		}
 		n := c.Population
 		rows := func(what string) [][][]float32 { return tr.rows(tr.state.Lookup("ec/"+what), n) }
 		checkInitial(tr, rows("position"), start, c.InitialStd)
@@ -72,7 +77,9 @@ func TestPSO(t *testing.T) {
 }
 
 // TestCSO: generations against float64, with and without bounds; the first two evaluate the swarm.
-func TestCSO(t *testing.T) {
+func TestCSO(t *testing.T) { generationsOfCSO(t, nil) }
+
+func generationsOfCSO(t *testing.T, others func(int, int, []float32) []float32) {
 	eng := engine.New(open(t), engine.Seed(8))
 	worst := 0.0
 	for k, space := range []Space{{Members: 2, Dim: 7}, box(2, 5), box(3, 1)} {
@@ -80,6 +87,9 @@ func TestCSO(t *testing.T) {
 		c.Population, c.InitialStd, c.Attraction = []int{5, 6, 1}[k], 0.8, 0.3
 		start := starts(space)
 		tr := newTrial(t, eng, c, space, start)
+		if others != nil {
+			tr.change(others)
+		}
 		n := 2 * c.Population
 		rows := func(what string) [][][]float32 { return tr.rows(tr.state.Lookup("ec/"+what), n) }
 		checkInitial(tr, rows("swarm"), start, c.InitialStd)
@@ -127,7 +137,7 @@ func TestCSO(t *testing.T) {
 							want[i] = min(max(want[i], float64(space.Low[i])), float64(space.High[i]))
 						}
 					}
-					for what, d := range map[string]float64{"candidate": deviation(x, want), "place": deviation(after[m][loser], want), "velocity": deviation(velocityAfter[m][loser], wantV)} {
+					for what, d := range map[string]float64{"candidate": deviation(tr.proposed[m][q], want), "place": deviation(after[m][loser], wide(x)), "velocity": deviation(velocityAfter[m][loser], wantV)} {
 						if worst = max(worst, d); !(d <= 1e-5) {
 							t.Fatalf("generation %d, member %d, loser %d: the %s deviates by %.1e", g, m, loser, what, d)
 						}

@@ -27,13 +27,7 @@ type settings map[string]float64
 // TestUpdates: generations of every algorithm beside its reference, every member with hyperparameters of its own.
 func TestUpdates(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(5))
-	const members = 3
-	for _, c := range []struct {
-		name      string
-		algorithm Algorithm
-		dim       int
-		make      func(h settings, start []float64, population int) reference
-	}{
+	for _, c := range []updateCase{
 		{"adam", OpenESConfig{Population: 10, LearningRate: 0.1, NoiseStd: 0.2, WeightDecay: 0.05, Optimizer: optim.Adam, Mirrored: true, Shaping: CenteredRank}, 7, newOpenES(true, CenteredRank, optim.Adam, 0.05)},
 		{"adamw", OpenESConfig{Population: 7, LearningRate: 0.1, NoiseStd: 0.3, WeightDecay: 0.1, Optimizer: optim.AdamW, Shaping: Standardize}, 5, newOpenES(false, Standardize, optim.AdamW, 0.1)},
 		{"rmsprop", OpenESConfig{Population: 34, LearningRate: 0.05, NoiseStd: 0.1, WeightDecay: 0.1, Optimizer: optim.RMSProp, Mirrored: true, Shaping: Normalize}, 13, newOpenES(true, Normalize, optim.RMSProp, 0.1)},
@@ -68,62 +62,86 @@ func TestUpdates(t *testing.T) {
 		{"large", CRFMNESConfig{Population: 32, InitStd: 0.3}, 1030, newCRFMNES(0.3)},
 		{"huge", CRFMNESConfig{Population: 4, InitStd: 0.3}, 70001, newCRFMNES(0.3)},
 	} {
-		t.Run(c.algorithm.Name()+"/"+c.name, func(t *testing.T) {
-			space := Space{Members: members, Dim: c.dim}
-			start := make([]float32, members*c.dim)
-			for i := range start {
-				start[i] = float32(math.Sin(float64(3*i + 1)))
-			}
-			tr := newTrial(t, eng, c.algorithm, space, start)
-			names := tr.hyper.Names()
-			values := map[string][]float32{}
-			for _, name := range names {
-				v := tr.values(tr.hyper.Lookup(name))
-				for m := range v {
-					v[m] *= 1 + 0.1*float32(m)
-				}
-				tr.must(tr.hyper.Lookup(name).WriteFloat32(t.Context(), v))
-				values[name] = v
-			}
-			population := tr.strategy.Population()
-			noise := NewNoise(tr.scope(), tr.clock, space, population, mirrored(c.algorithm))
-			refs := make([]reference, members)
-			for m := range refs {
-				h := settings{}
-				for name, v := range values {
-					h[name] = float64(v[m])
-				}
-				refs[m] = c.make(h, wide(start[m*c.dim:][:c.dim]), population)
-			}
-			worst := 0.0
-			for g := range 5 {
-				asked, told := tr.step(ellipsoid)
-				for m, ref := range refs {
-					z := make([][]float64, population)
-					for k := range z {
-						z[k] = noise.Draw(eng.Seed(), m, k, g)
-						if d := deviation(asked[m][k], ref.candidate(z[k])); !(d <= 2e-5) {
-							t.Fatalf("generation %d: candidate %d of member %d deviates by %.1e", g, k, m, d)
-						}
-					}
-					ref.tell(z, wide(told[m]))
-					want := ref.tensors()
-					for _, name := range slices.Sorted(maps.Keys(want)) {
-						tensor := tr.state.Lookup("ec/" + name)
-						if tensor == nil {
-							t.Fatalf("there is no tensor %q", name)
-						}
-						got := tr.values(tensor)[m*tensor.Len()/members:]
-						d := deviation(got[:len(want[name])], want[name])
-						if worst = max(worst, d); !(d <= 2e-5) {
-							t.Errorf("generation %d: %s of member %d deviates by %.1e", g, name, m, d)
-						}
-					}
-				}
-			}
-			t.Logf("largest relative deviation %.1e", worst)
-		})
+		t.Run(c.algorithm.Name()+"/"+c.name, func(t *testing.T) { checkUpdates(t, eng, c, nil) })
 	}
+}
+
+// updateCase is an algorithm with its reference.
+type updateCase struct {
+	name      string
+	algorithm Algorithm
+	dim       int
+	make      func(h settings, start []float64, population int) reference
+}
+
+// checkUpdates compares five generations of three members with references. others, unless nil, changes the candidates told.
+func checkUpdates(t *testing.T, eng *engine.Engine, c updateCase, others func(member, candidate int, x []float32) []float32) {
+	const members = 3
+	space := Space{Members: members, Dim: c.dim}
+	start := make([]float32, members*c.dim)
+	for i := range start {
+		start[i] = float32(math.Sin(float64(3*i + 1)))
+	}
+	tr := newTrial(t, eng, c.algorithm, space, start)
+	if others != nil {
+		tr.change(others)
+	}
+	refs := references(tr, c, start)
+	population := tr.strategy.Population()
+	noise := NewNoise(tr.scope(), tr.clock, space, population, mirrored(c.algorithm))
+	worst := 0.0
+	for g := range 5 {
+		given, told := tr.step(ellipsoid)
+		for m, ref := range refs {
+			z := make([][]float64, population)
+			for k := range z {
+				z[k] = noise.Draw(eng.Seed(), m, k, g)
+				if d := deviation(tr.proposed[m][k], ref.candidate(z[k])); !(d <= 2e-5) {
+					t.Fatalf("generation %d: candidate %d of member %d deviates by %.1e", g, k, m, d)
+				}
+				if !slices.Equal(given[m][k], tr.proposed[m][k]) {
+					z[k] = noiseOf(ref, wide(given[m][k]), c.algorithm)
+				}
+			}
+			ref.tell(z, wide(told[m]))
+			want := ref.tensors()
+			for _, name := range slices.Sorted(maps.Keys(want)) {
+				tensor := tr.state.Lookup("ec/" + name)
+				if tensor == nil {
+					t.Fatalf("there is no tensor %q", name)
+				}
+				got := tr.values(tensor)[m*tensor.Len()/members:]
+				d := deviation(got[:len(want[name])], want[name])
+				if worst = max(worst, d); !(d <= 2e-5) {
+					t.Errorf("generation %d: %s of member %d deviates by %.1e", g, name, m, d)
+				}
+			}
+		}
+	}
+	t.Logf("largest relative deviation %.1e", worst)
+}
+
+// references are those of a trial's members, each with hyperparameters of its own.
+func references(tr *trial, c updateCase, start []float32) []reference {
+	tr.t.Helper()
+	refs := make([]reference, tr.space.Members)
+	values := map[string][]float32{}
+	for _, name := range tr.hyper.Names() {
+		v := tr.values(tr.hyper.Lookup(name))
+		for m := range v {
+			v[m] *= 1 + 0.1*float32(m)
+		}
+		tr.must(tr.hyper.Lookup(name).WriteFloat32(tr.t.Context(), v))
+		values[name] = v
+	}
+	for m := range refs {
+		h := settings{}
+		for name, v := range values {
+			h[name] = float64(v[m])
+		}
+		refs[m] = c.make(h, wide(start[m*c.dim:][:c.dim]), tr.strategy.Population())
+	}
+	return refs
 }
 
 func mirrored(a Algorithm) bool {
@@ -348,6 +366,16 @@ func (s *refPGPE) tell(noise [][]float64, fitness []float64) {
 	}
 	mean, deviation := make([]float64, len(s.mean)), make([]float64, len(s.mean))
 	for d := range len(fitness) / 2 {
+		if noise[2*d+1][0] != -noise[2*d][0] { // a pair that was changed: each candidate has half of a direction's part
+			for k := 2 * d; k <= 2*d+1; k++ {
+				for i, z := range noise[k] {
+					e, sigma := s.deviation[i]*z, s.deviation[i]
+					mean[i] += (f[k] - baseline) / 2 * e / n
+					deviation[i] += (f[k] - baseline) / 2 * (e*e - sigma*sigma) / sigma / n
+				}
+			}
+			continue
+		}
 		for i, z := range noise[2*d] {
 			e, sigma := s.deviation[i]*z, s.deviation[i]
 			mean[i] += (f[2*d] - f[2*d+1]) / 2 * e / n

@@ -77,8 +77,15 @@ func (es *vanillaES) Candidates(r *engine.Recorder, pick Pick, into *engine.Tens
 }
 
 // Tell implements Strategy: θ + σ Σ w ε of the best (line 9).
-func (es *vanillaES) Tell(r *engine.Recorder, told Told) {
+func (es *vanillaES) Tell(r *engine.Recorder, told Told) { es.learn(r, told, es.noise) }
+
+// TellCandidates implements CandidateStrategy.
+func (es *vanillaES) TellCandidates(r *engine.Recorder, given Given, told Told) {
+	es.learn(r, told, es.noise.Of(r, given, es.mean.Params(), es.std, 0))
+}
+
+func (es *vanillaES) learn(r *engine.Recorder, told Told, noise *Noise) {
 	Utilities(r, told, es.utilities, es.weights)
-	es.noise.Sum(r, es.weights, -1, nil, es.sums, nil)
+	noise.Sum(r, es.weights, -1, nil, es.sums, nil)
 	es.mean.Record(r, es.sums)
 }

@@ -3,7 +3,7 @@
 // The first or the last of a generation's candidates by rank. Groups: x = ceil(population / local size), y = searches.
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
-layout(constant_id = 1) const uint WORST = 0; // 1: the last, the very last first
+layout(constant_id = 1) const bool WORST = false; // the last, the very last first
 
 layout(std430, set = 0, binding = 0) readonly buffer Rank { uint rank[]; };    // [M, P]
 layout(std430, set = 0, binding = 1) writeonly buffer Index { uint index[]; }; // [M, count]
@@ -17,6 +17,6 @@ void main() {
     uint search = gl_WorkGroupID.y, c = gl_GlobalInvocationID.x;
     if (c >= population) return;
     uint r = rank[search * population + c];
-    if (WORST != 0u) r = population - 1u - r;
+    if (WORST) r = population - 1u - r;
     if (r < count) index[search * count + r] = c;
 }

@@ -6,12 +6,15 @@
 // A shared table of noise (T. Salimans et al., 2017, section 2.1) takes the place of the generator where TABLE_FOURS is set: the pair's counter gives
 // the place in the table from which the numbers are read.
 //
+// Where STORED is set, the noise of candidates that somebody has changed is read from the table's place instead, one row a candidate.
+//
 // The includer has the bindings 0 to 7 and engine/load.glsl; it pushes `uint seed`, `uint stream` and `uint dim`, the numbers a candidate has.
 
 #include "ec/normal.glsl"
 
 layout(constant_id = 20) const bool MIRRORED = false; // candidates come in pairs
 layout(constant_id = 21) const uint TABLE_FOURS = 0; // fours of numbers in the table; 0: there is none
+layout(constant_id = 23) const uint STORED = 0; // candidates of a search whose noise is stored; 0: it is drawn
 
 layout(std430, set = 0, binding = 8) readonly buffer Clock { uint clock[]; };       // [0]: the generation
 layout(std430, set = 0, binding = 9) readonly buffer Table { vec4 noise_table[]; }; // [TABLE_FOURS]; optional
@@ -23,6 +26,7 @@ float noise_sign(uint candidate) { return MIRRORED && (candidate & 1u) != 0u ? -
 
 // Numbers 4 block to 4 block + 3 of a pair, zero beyond the dimensions that a candidate has.
 vec4 noise4(uint search, uint pair, uint block) {
+    if (STORED != 0u) return LOAD4(noise_table, noise_table_texels, (search * STORED + pair) * ((dim + 3u) / 4u) + block);
     vec4 z;
     if (TABLE_FOURS != 0u) {
         uint word = philox(uvec2(seed, stream), uvec4(search, pair, clock[0], 0u)).x;

@@ -5,6 +5,7 @@
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP = 64;
+layout(constant_id = 1) const bool HAS_CHANGED = false; // some candidates were changed: F and CR are no reason for their success
 
 #include "ec/draw.glsl"
 #include "engine/permutation.glsl"
@@ -19,6 +20,7 @@ layout(std430, set = 0, binding = 5) buffer Rate { float rate[]; };             
 layout(std430, set = 0, binding = 6) buffer State { uint state[]; };               // [M, 2]: place in the memory, successes in all
 layout(std430, set = 0, binding = 7) buffer Stored { uint in_archive[]; };         // [M]: candidates in the archive
 layout(std430, set = 0, binding = 8) writeonly buffer Slot { uint slot[]; };       // [M, P]: place in the archive; P: none
+layout(std430, set = 0, binding = 9) readonly buffer Changed { uint changed[]; };  // [M, P]; optional
 
 layout(push_constant) uniform Push {
     uint seed;
@@ -29,15 +31,20 @@ layout(push_constant) uniform Push {
 
 shared uint counts[WORKGROUP];
 
+bool own(uint at) { return !HAS_CHANGED || changed[at] == 0u; }
+
 void main() {
     uint search = gl_WorkGroupID.x, me = gl_LocalInvocationID.x, base = search * population;
     uint share = (population + WORKGROUP - 1u) / WORKGROUP, begin = min(me * share, population), end = min(begin + share, population);
     float largest = 0.0;
-    uint count = 0u;
+    uint count = 0u, learned = 0u;
     for (uint p = begin; p < end; p++) {
         if (verdict[base + p] == 2u) {
             count++;
-            largest = max(largest, gain[base + p]);
+            if (own(base + p)) {
+                learned++;
+                largest = max(largest, gain[base + p]);
+            }
         }
     }
     counts[me] = count;
@@ -48,6 +55,7 @@ void main() {
         all += counts[i];
     }
     largest = -workgroup_min(-largest);
+    learned = workgroup_sum(learned);
 
     uint stored = in_archive[search], room = population - stored;
     uvec4 key = philox(uvec2(seed, stream), uvec4(search, 0u, clock[0], 0u));
@@ -57,11 +65,13 @@ void main() {
         if (verdict[base + p] == 2u) {
             place = before < room ? stored + before : permute(before - room, stored, key);
             before++;
-            float w = gain[base + p] / largest, f = scale[2u * (base + p)], c = scale[2u * (base + p) + 1u];
-            weights += w;
-            rates += w * c;
-            sums += w * f;
-            squares += w * f * f;
+            if (own(base + p)) {
+                float w = gain[base + p] / largest, f = scale[2u * (base + p)], c = scale[2u * (base + p) + 1u];
+                weights += w;
+                rates += w * c;
+                sums += w * f;
+                squares += w * f * f;
+            }
         }
         slot[base + p] = place;
     }
@@ -70,12 +80,12 @@ void main() {
     sums = workgroup_sum(sums);
     squares = workgroup_sum(squares);
     barrier();
-    if (me == 0u && all > 0u) {
+    if (me == 0u && learned > 0u) {
         uint k = state[2u * search];
         rate[search * memory + k] = rates / weights;     // the weighted mean
         weight[search * memory + k] = sums > 0.0 ? squares / sums : 0.0; // the weighted Lehmer mean
         state[2u * search] = (k + 1u) % memory;
-        state[2u * search + 1u] += all;
-        in_archive[search] = min(stored + all, population);
+        state[2u * search + 1u] += learned;
     }
+    if (me == 0u) in_archive[search] = min(stored + all, population);
 }
