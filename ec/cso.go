@@ -83,7 +83,7 @@ func (w *cso) Ask(r *engine.Recorder) {
 
 // Candidates implements Strategy.
 func (w *cso) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
-	w.space.pickRows(r, w.moved, nil, pick, into)
+	w.space.PickRows(r, w.moved, pick, into)
 }
 
 // TellCandidates implements CandidateStrategy: losers are where the candidates are, with the velocities they had.

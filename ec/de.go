@@ -135,7 +135,7 @@ func (d *de) Ask(r *engine.Recorder) {
 
 // Candidates implements Strategy.
 func (d *de) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
-	d.space.pickRows(r, d.trial, nil, pick, into)
+	d.space.PickRows(r, d.trial, pick, into)
 }
 
 // Tell implements Strategy: selection.

@@ -99,12 +99,12 @@ func (g *ga) Tell(r *engine.Recorder, told Told) {
 // TellCandidates implements CandidateStrategy: the children are those given.
 func (g *ga) TellCandidates(r *engine.Recorder, given Given, told Told) {
 	g.survivors.record(r, told.Raw)
-	g.elites.space.pickRows(r, g.elites.rows, given.Candidates, Pick{Index: g.survivors.order}, g.next)
+	g.elites.space.pickEither(r, g.elites.rows, given.Candidates, Pick{Index: g.survivors.order}, g.next)
 	g.succeed(r)
 }
 
 // succeed records that the next parents take the place of the present ones.
 func (g *ga) succeed(r *engine.Recorder) {
 	r.Copy(g.elites.rows, g.next)
-	g.elites.space.pickRows(r, g.elites.rows, nil, Pick{}, g.best)
+	g.elites.space.PickRows(r, g.elites.rows, Pick{}, g.best)
 }

@@ -133,7 +133,7 @@ func (g *Generation) TellCandidates(r *engine.Recorder, given, fitness *engine.T
 	}
 	if g.checkFitness(r, fitness) {
 		told := g.rank(r, fitness, func(r *engine.Recorder, pick Pick, into *engine.Tensor) {
-			g.space.pickRows(r, given, nil, pick, into)
+			g.space.PickRows(r, given, pick, into)
 		})
 		g.strategy.(CandidateStrategy).TellCandidates(r, g.compare(r, given), told)
 	}

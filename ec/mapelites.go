@@ -146,7 +146,7 @@ func (a *archive) Ask(r *engine.Recorder) {
 
 // Candidates implements Strategy.
 func (a *archive) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
-	a.bounds.space.pickRows(r, a.offspring, nil, pick, into)
+	a.bounds.space.PickRows(r, a.offspring, pick, into)
 }
 
 // Tell implements Strategy: each candidate enters the cell of its descriptor if that is empty or its elite is less fit.

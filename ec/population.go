@@ -82,9 +82,14 @@ func recordInitial(r *engine.Recorder, b *bounds, start *engine.Tensor, std floa
 	r.Dispatch(k.call(groups, uint32(members), 1))
 }
 
-// pickRows records copying some of the rows [M, N, row] of from into [M, count, row]; numbers beyond N are rows of others [M, .., row], if that is not nil. Of a
-// pick's index [M, .. ≥ count] the first count of each member are wanted.
-func (s Space) pickRows(r *engine.Recorder, from, others *engine.Tensor, pick Pick, into *engine.Tensor) {
+// PickRows records copying candidates of a stored population [M, N, row] into [M, count, row]: the Candidates of a Strategy that stores them.
+func (s Space) PickRows(r *engine.Recorder, from *engine.Tensor, pick Pick, into *engine.Tensor) {
+	s.pickEither(r, from, nil, pick, into)
+}
+
+// pickEither is PickRows of two populations: numbers from N on are rows of others [M, .., row], unless that is nil. Of a pick's index [M, .. ≥ count] the
+// first count of each member are wanted.
+func (s Space) pickEither(r *engine.Recorder, from, others *engine.Tensor, pick Pick, into *engine.Tensor) {
 	members, row := s.Members, s.Row()
 	k := pickKernel{
 		Population: from.Range(), Candidates: into.Range(),

@@ -64,7 +64,7 @@ func (p *pso) Ask(*engine.Recorder) {}
 
 // Candidates implements Strategy.
 func (p *pso) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
-	p.space.pickRows(r, p.position.rows, nil, pick, into)
+	p.space.PickRows(r, p.position.rows, pick, into)
 }
 
 // TellCandidates implements CandidateStrategy: particles are where the candidates are, with the velocities they had.

@@ -37,6 +37,14 @@ func Compile(ctx context.Context, glsl string) ([]byte, error) {
 	return nil, fmt.Errorf("shaders: %w: need glslc (Debian package glslc) or glslangValidator (Debian package glslang-tools) on PATH", ErrNoCompiler)
 }
 
+// CompileNamed is Compile without optimisation, which would remove the names that package spirv reads.
+func CompileNamed(ctx context.Context, glsl string) ([]byte, error) {
+	if compiler, err := exec.LookPath("glslc"); err == nil {
+		return Glslc(ctx, compiler, glsl, "-O0")
+	}
+	return Compile(ctx, glsl) // glslangValidator keeps names
+}
+
 // Glslc translates a composed compute shader by the glslc at the path compiler, with further flags such as "-O" or "-O0".
 func Glslc(ctx context.Context, compiler, glsl string, flags ...string) ([]byte, error) {
 	args := append([]string{"-fshader-stage=compute", "--target-env=vulkan1.1"}, flags...)

@@ -63,25 +63,10 @@ func GLSL(ctx context.Context, spec GLSLSpec, text string) (*Function, error) {
 	return f, nil
 }
 
-// given is the tree of shaders with another text in the place of two files.
-type given struct {
-	fs.FS
-	files map[string]string
-}
-
-// ReadFile implements fs.ReadFileFS.
-func (g given) ReadFile(name string) ([]byte, error) {
-	if text, ok := g.files[name]; ok {
-		return []byte(text), nil
-	}
-	return fs.ReadFile(g.FS, name)
-}
-
 // givenAs is the kernel with a text in it.
 func givenAs(ctx context.Context, name, text string, dim, objectives int) (*vk.Shader, error) {
 	const kernel = "ec/problem/given"
-	tree := shaders.Files()
-	whole, err := fs.ReadFile(tree, kernel+".comp")
+	whole, err := fs.ReadFile(shaders.Files(), kernel+".comp")
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +75,7 @@ func givenAs(ctx context.Context, name, text string, dim, objectives int) (*vk.S
 		"#define DIM 1u", fmt.Sprintf("#define DIM %du", dim), "#define OBJECTIVES 1u", fmt.Sprintf("#define OBJECTIVES %du", objectives),
 		`"`+kernel+`.glsl"`, `"`+file+`"`,
 	).Replace(string(whole))
-	source, err := shaders.ComposeFrom(given{tree, map[string]string{kernel + ".comp": made, file: text}}, kernel, nil)
+	source, err := shaders.ComposeFrom(shaders.Overlay{Texts: map[string]string{kernel + ".comp": made, file: text}}, kernel, nil)
 	if err != nil {
 		return nil, err
 	}
