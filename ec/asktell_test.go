@@ -190,6 +190,43 @@ func TestAskTellSeveral(t *testing.T) {
 	}
 }
 
+// TestAskTellOtherCandidates: a search whose candidates a local search improves comes to the top at once; errors leave the search as it was.
+func TestAskTellOtherCandidates(t *testing.T) {
+	dev := open(t)
+	de := ec.DefaultDE()
+	de.Population = 8
+	a := askTell(t, dev, de, ec.Space{Members: 2, Dim: 3, Low: []float32{-1, -1, -1}, High: []float32{1, 1, 1}})
+	if err := a.Begin(t.Context(), from(2, 3)); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.TellCandidates(t.Context(), nil, ec.Results{}); err == nil || !strings.Contains(err.Error(), "candidates of 0 members; want 2") {
+		t.Errorf("told of no candidates: error %v", err)
+	}
+	x, err := a.Ask(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	fitness := make([][]float32, 2)
+	for m := range x {
+		x[m][5] = []float32{0.25, 7, 0.5} // outside of the bounds in one number
+		for c := range x[m] {
+			fitness[m] = append(fitness[m], float32(c%6))
+		}
+	}
+	if err := a.TellCandidates(t.Context(), x, ec.Results{Fitness: fitness}); err != nil {
+		t.Fatal(err)
+	}
+	best, found, err := a.Best(t.Context())
+	if err != nil || !slices.Equal(best, []float32{5, 5}) || !slices.Equal(found[1], []float32{0.25, 1, 0.5}) {
+		t.Errorf("the best is %v of fitness %v, %v; want the candidate given, between the bounds", found, best, err)
+	}
+	ars := askTell(t, dev, ec.DefaultARS(), ec.Space{Members: 1, Dim: 2})
+	var refused *ec.CandidatesError
+	if err := ars.TellCandidates(t.Context(), x, ec.Results{}); !errors.As(err, &refused) {
+		t.Errorf("ars told of other candidates: error %v; want a *ec.CandidatesError", err)
+	}
+}
+
 // TestAskTellErrors: what is not as it was asked for is one error that says so, and what comes right afterwards is taken.
 func TestAskTellErrors(t *testing.T) {
 	dev := open(t)

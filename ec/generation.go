@@ -120,7 +120,8 @@ func (g *Generation) Tell(r *engine.Recorder, fitness *engine.Tensor) {
 
 // TellCandidates records learning from other candidates [M · P, row] than those proposed, or partly others: trained by gradient descent, injected by Replace, or
 // whatever the caller makes. Where there are bounds they must lie between them. Those that are what the strategy proposed, bit by bit, count as in Tell; it
-// forms them again to find that out, which takes memory for a population. The recording fails where Accepts returns an error.
+// forms them again to find that out, which takes memory for a population. One that is not finite is replaced by the strategy's own, its fitness by NaN. The recording
+// fails where Accepts returns an error.
 func (g *Generation) TellCandidates(r *engine.Recorder, given, fitness *engine.Tensor) {
 	if err := g.Accepts(); err != nil {
 		r.Fail(err)
@@ -132,10 +133,11 @@ func (g *Generation) TellCandidates(r *engine.Recorder, given, fitness *engine.T
 		return
 	}
 	if g.checkFitness(r, fitness) {
+		of := g.compare(r, given, fitness)
 		told := g.rank(r, fitness, func(r *engine.Recorder, pick Pick, into *engine.Tensor) {
 			g.space.PickRows(r, given, pick, into)
 		})
-		g.strategy.(CandidateStrategy).TellCandidates(r, g.compare(r, given), told)
+		g.strategy.(CandidateStrategy).TellCandidates(r, of, told)
 	}
 }
 

@@ -31,8 +31,8 @@ func (e *CandidatesError) Error() string {
 	return fmt.Sprintf("ec: %s learns only from candidates that it proposed itself; those that can be told others are %s", e.Algorithm, candidateStrategies)
 }
 
-// compare records finding out which of the given candidates [M · P, row] are the strategy's own.
-func (g *Generation) compare(r *engine.Recorder, given *engine.Tensor) Given {
+// compare records finding out which of the given candidates [M · P, row] are the strategy's own, and replacing those that are not finite.
+func (g *Generation) compare(r *engine.Recorder, given, fitness *engine.Tensor) Given {
 	dims := g.dims()
 	of := Given{
 		Candidates: given, Changed: g.state.Scratch("changed", engine.Uint32, dims...),
@@ -41,7 +41,7 @@ func (g *Generation) compare(r *engine.Recorder, given *engine.Tensor) Given {
 	g.Candidates(r, Pick{}, of.Proposed)
 	row, count := g.space.Row(), g.space.Members*g.Population()
 	r.Dispatch(changedKernel{
-		Given: given.Range(), Proposed: of.Proposed.Range(), Changed: of.Changed.Range(),
+		Given: given.Range(), Proposed: of.Proposed.Range(), Changed: of.Changed.Range(), Fitness: fitness.Range(),
 		Count: uint32(count), Row: uint32(row), Workgroup: r.WorkgroupFor(row / 4),
 	}.call(rowGroups(r, 1, count), 1, 1))
 	return of

@@ -219,6 +219,40 @@ func checkCMAESByOthers(t *testing.T, eng *engine.Engine, dim, population int, s
 	}
 }
 
+// TestBrokenCandidates: candidates that are not finite do not spread: an algorithm is told its own in their place, with fitness that is not finite.
+func TestBrokenCandidates(t *testing.T) {
+	eng := engine.New(open(t), engine.Seed(12))
+	for algorithm, tolerance := range candidateAlgorithms() {
+		t.Run(algorithm.Name(), func(t *testing.T) {
+			space := Space{Members: 2, Dim: 9}
+			told, given := newTrial(t, eng, algorithm, space, starts(space)), newTrial(t, eng, algorithm, space, starts(space))
+			given.change(func(m, c int, x []float32) []float32 {
+				if c%4 == 1 {
+					x[(c+m)%9] = []float32{nan, inf, -inf}[c%3]
+				}
+				return x
+			})
+			for range 3 {
+				given.step(func(_, c int, x []float32) float32 {
+					if c%4 == 1 {
+						return 1000
+					}
+					return ellipsoid(0, 0, x)
+				})
+				told.step(func(_, c int, x []float32) float32 {
+					if c%4 == 1 {
+						return nan
+					}
+					return ellipsoid(0, 0, x)
+				})
+			}
+			if d := deviation(slices.Concat(given.solution()...), wide(slices.Concat(told.solution()...))); !(d <= tolerance) {
+				t.Errorf("the solution deviates by %.1e; want at most %.1e", d, tolerance)
+			}
+		})
+	}
+}
+
 // TestCandidatesError: the other algorithms say that they cannot, and the list of those that can is complete.
 func TestCandidatesError(t *testing.T) {
 	eng := engine.New(open(t))

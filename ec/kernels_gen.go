@@ -178,11 +178,12 @@ var changedShader = &vk.Shader{
 	Name:  "ec/changed",
 	SPIRV: shaders.Code("ec/changed"),
 	Bindings: []vk.Binding{
-		{Name: "Given", Index: 0, Access: vk.Read},
+		{Name: "Given", Index: 0, Access: vk.ReadWrite},
 		{Name: "given_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
 		{Name: "Proposed", Index: 2, Access: vk.Read},
 		{Name: "proposed_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
 		{Name: "Changed", Index: 4, Access: vk.Write},
+		{Name: "Fitness", Index: 5, Access: vk.Write},
 	},
 	PushBytes: 8,
 	Spec: []vk.SpecConstant{
@@ -195,9 +196,10 @@ var changedShader = &vk.Shader{
 
 // changedKernel is shaders/ec/changed.comp.
 type changedKernel struct {
-	Given    vk.Range // readonly vec4
+	Given    vk.Range // read-write vec4
 	Proposed vk.Range // readonly vec4
 	Changed  vk.Range // writeonly uint
+	Fitness  vk.Range // writeonly float
 
 	Count uint32 // push constants, in order
 	Row   uint32
@@ -209,11 +211,11 @@ type changedKernel struct {
 // call dispatches x × y × z workgroups.
 func (k changedKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [5]vk.Range
+		ranges [6]vk.Range
 		push   [8]byte
 		spec   [2]uint32
 	})
-	a.ranges = [5]vk.Range{k.Given, k.Given, k.Proposed, k.Proposed, k.Changed}
+	a.ranges = [6]vk.Range{k.Given, k.Given, k.Proposed, k.Proposed, k.Changed, k.Fitness}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Count)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
 	a.spec = [2]uint32{64, 0}

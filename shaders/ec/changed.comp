@@ -1,6 +1,7 @@
 #version 450
 
-// Which candidates are other than those that the strategy proposed, bit by bit. Groups: x = any number, which share the candidates.
+// Which candidates are other than those that the strategy proposed, bit by bit. One with a number that is not finite is replaced by the one proposed, its fitness
+// by NaN, so that it cannot spread. Groups: x = any number, which share the candidates.
 
 #include "engine/load.glsl"
 
@@ -9,11 +10,12 @@ layout(constant_id = 0) const uint WORKGROUP = 64;
 
 #include "engine/workgroup.glsl"
 
-layout(std430, set = 0, binding = 0) readonly buffer Given { vec4 given[]; };            // [M, P, row]
+layout(std430, set = 0, binding = 0) buffer Given { vec4 given[]; };                     // [M, P, row]
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer given_texels;         // the same
 layout(std430, set = 0, binding = 2) readonly buffer Proposed { vec4 proposed[]; };      // [M, P, row]
 layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer proposed_texels;      // the same
 layout(std430, set = 0, binding = 4) writeonly buffer Changed { uint changed[]; };       // [M, P]: 1 or 0
+layout(std430, set = 0, binding = 5) writeonly buffer Fitness { float fitness[]; };      // [M, P]
 
 layout(push_constant) uniform Push {
     uint count; // M P
@@ -23,12 +25,20 @@ layout(push_constant) uniform Push {
 void main() {
     uint fours = row / 4u;
     for (uint c = gl_WorkGroupID.x; c < count; c += gl_NumWorkGroups.x) {
-        float differ = 0.0;
+        float differ = 0.0, broken = 0.0;
         for (uint i = gl_LocalInvocationID.x; i < fours; i += WORKGROUP) {
-            uvec4 a = floatBitsToUint(LOAD4(given, given_texels, c * fours + i)), b = floatBitsToUint(LOAD4(proposed, proposed_texels, c * fours + i));
-            if (a != b) differ = 1.0;
+            vec4 x = LOAD4(given, given_texels, c * fours + i);
+            if (floatBitsToUint(x) != floatBitsToUint(LOAD4(proposed, proposed_texels, c * fours + i))) differ = 1.0;
+            if (any(isnan(x)) || any(isinf(x))) broken = 1.0;
         }
         differ = workgroup_sum(differ);
-        if (gl_LocalInvocationID.x == 0u) changed[c] = differ > 0.0 ? 1u : 0u;
+        broken = workgroup_sum(broken);
+        if (broken > 0.0) {
+            for (uint i = gl_LocalInvocationID.x; i < fours; i += WORKGROUP) given[c * fours + i] = LOAD4(proposed, proposed_texels, c * fours + i);
+        }
+        if (gl_LocalInvocationID.x == 0u) {
+            changed[c] = differ > 0.0 && broken == 0.0 ? 1u : 0u;
+            if (broken > 0.0) fitness[c] = uintBitsToFloat(0x7FC00000u);
+        }
     }
 }
