@@ -130,7 +130,6 @@ func (tr *trial) change(others func(member, candidate int, x []float32) []float3
 	})
 	tr.must(err)
 	tr.must(tr.state.Poison(tr.t.Context()))
-	tr.must(tr.generation.Constants(tr.t.Context()))
 	tr.t.Cleanup(tr.tellOthers.Free)
 }
 

@@ -111,7 +111,7 @@ func TestERL(t *testing.T) {
 	genetic.Population, genetic.EliteRatio, genetic.InitialStd, genetic.MutationStd = 11, 0.4, 0.5, 0.2
 	t.Run("vanilla-es", func(t *testing.T) {
 		it := newERL(t, eng, vanilla)
-		noise := NewNoise(it.clock, it.space, vanilla.Population, false)
+		noise := NewNoise(it.scope(), it.clock, it.space, vanilla.Population, false)
 		for m, start := range it.start {
 			z := make([][]float64, vanilla.Population)
 			for k := range z {
@@ -132,7 +132,7 @@ func TestERL(t *testing.T) {
 	t.Run("ga", func(t *testing.T) {
 		it := newERL(t, eng, genetic)
 		elites := it.strategy.(*ga).elites.size
-		next := it.rows(it.state.Lookup("ga/elites"), elites)
+		next := it.rows(it.state.Lookup("ec/elites"), elites)
 		for m := range it.start {
 			fitness := it.check(m, func(k int) []float64 {
 				chosen := func(i int) []float64 { return wide(it.parents[m][tournamentOf(eng, "ec/mating", m, i, 0, elites, 1)]) }
@@ -182,7 +182,6 @@ func newERL(t *testing.T, eng *engine.Engine, algorithm Algorithm) *erl {
 	it.must(err)
 	t.Cleanup(step.Free)
 	it.must(it.state.Poison(t.Context()))
-	it.must(it.generation.Constants(t.Context()))
 	for m := range members {
 		it.start = append(it.start, wide(starts(space)[m*dim:][:dim]))
 		it.actors = append(it.actors, nil)
@@ -192,7 +191,7 @@ func newERL(t *testing.T, eng *engine.Engine, algorithm Algorithm) *erl {
 	}
 	it.must(actor.WriteFloat32(t.Context(), space.Pad(slices.Concat(it.actors...))))
 	it.must(returns.WriteFloat32(t.Context(), erlReturns))
-	if elites := it.state.Lookup("ga/elites"); elites != nil {
+	if elites := it.state.Lookup("ec/elites"); elites != nil {
 		it.parents = it.rows(elites, elites.Len()/members/space.Row())
 	}
 	it.must(step.Run(t.Context()))

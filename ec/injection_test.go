@@ -201,7 +201,7 @@ func checkCMAESByOthers(t *testing.T, eng *engine.Engine, dim, population int, s
 			for name, want := range map[string][]float64{
 				"mean": ref.mean.RawVector().Data, "sigma": {ref.sigma}, "path_sigma": ref.ps.RawVector().Data, "path_c": ref.pc.RawVector().Data,
 			} {
-				tensor := tr.state.Lookup("cma-es/" + name)
+				tensor := tr.state.Lookup("ec/" + name)
 				d := deviation(tr.values(tensor)[m*tensor.Len()/2:][:len(want)], want)
 				if worst = max(worst, d); !(d <= 1e-5) {
 					t.Errorf("generation %d: %s of member %d deviates by %.1e", g, name, m, d)

@@ -68,7 +68,7 @@ func (a oneFifth) Name() string { return "one-fifth" }
 func (a oneFifth) New(s *engine.State, clock engine.Clock, _ *engine.Hyper, space ec.Space) (ec.Strategy, error) {
 	m := engine.Members(space.Members)
 	return &oneFifthStrategy{
-		oneFifth: a, space: space, clock: clock, stream: engine.Stream("one-fifth/noise"),
+		oneFifth: a, space: space, clock: clock, stream: s.Stream("noise"),
 		best: space.Tensor(s, "best"), step: s.Tensor("step", engine.Float32, m), record: s.Tensor("record", engine.Float32, m),
 		rows: s.Scratch("candidates", engine.Float32, m, engine.Axis("candidate", a.Candidates), engine.Axis("parameter", space.Row())),
 	}, s.Err()
@@ -90,8 +90,6 @@ func (s *oneFifthStrategy) Solution() *engine.Tensor { return s.best }
 func (s *oneFifthStrategy) Init(ctx context.Context, start []float32) error {
 	return errors.Join(s.best.WriteFloat32(ctx, s.space.Pad(start)), s.step.Fill(ctx, float32(s.Step)), s.record.Fill(ctx, -math.MaxFloat32))
 }
-
-func (s *oneFifthStrategy) Constants(context.Context) error { return nil }
 
 func (s *oneFifthStrategy) Ask(r *engine.Recorder) {
 	row, population := s.space.Row(), s.Population()
