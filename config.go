@@ -192,6 +192,9 @@ func (c *Config) Front(points int) [][]float64 {
 // Build makes the workflow on an engine, whose seed the workflow's random numbers come from. Init or a checkpoint must fill its state
 // before the first step. Settings that were changed since the configuration was made are checked again.
 func (c *Config) Build(ctx context.Context, eng *engine.Engine) (engine.Workflow, error) {
+	if err := engine.Require(map[string]any{"configuration": c, "engine": eng}); err != nil {
+		return nil, fmt.Errorf("evorl: %w", err)
+	}
 	for _, s := range c.Sections() {
 		if err := config.Check(s.Value); err != nil {
 			return nil, fmt.Errorf("evorl: [%s]: %w", s.Name, err)

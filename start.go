@@ -97,6 +97,9 @@ func Resume(ctx context.Context, eng *engine.Engine, cfg *Config, path string) (
 
 // checkSeed refuses an engine whose random numbers are not those of the configuration.
 func checkSeed(eng *engine.Engine, cfg *Config) error {
+	if err := engine.Require(map[string]any{"configuration": cfg, "engine": eng}); err != nil {
+		return fmt.Errorf("evorl: %w", err)
+	}
 	if eng.Seed() != cfg.Run.Seed {
 		return fmt.Errorf("evorl: the engine has seed %d and the configuration %d: want engine.New(dev, engine.Seed(cfg.Run.Seed))", eng.Seed(), cfg.Run.Seed)
 	}

@@ -38,6 +38,9 @@ type Results struct {
 // Errors: settings out of range, a space that the algorithm cannot search, *vk.OutOfMemoryError when memory does not suffice (nothing is
 // allocated then).
 func NewAskTell(eng *engine.Engine, algo Algorithm, space Space) (*AskTell, error) {
+	if err := engine.Require(map[string]any{"engine": eng, "algorithm": algo}); err != nil {
+		return nil, fmt.Errorf("ec: ask and tell: %w", err)
+	}
 	a := &AskTell{eng: eng, state: eng.NewState()}
 	if err := a.build(algo, space); err != nil {
 		return nil, errors.Join(fmt.Errorf("ec: %s: %w", algo.Name(), err), a.Close())

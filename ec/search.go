@@ -40,6 +40,13 @@ type Search struct {
 // Errors: settings out of range, a problem that the algorithm cannot solve, *vk.OutOfMemoryError when memory does not suffice (nothing is
 // allocated then).
 func NewSearch(ctx context.Context, eng *engine.Engine, algo Algorithm, problem Problem, members int) (*Search, error) {
+	err := engine.Require(map[string]any{"engine": eng, "algorithm": algo, "problem": problem})
+	if checked, ok := problem.(interface{ Check() error }); ok && err == nil {
+		err = checked.Check()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("ec: search: %w", err)
+	}
 	s := &Search{eng: eng, algo: algo, problem: problem, state: eng.NewState()}
 	if err := s.build(ctx, members); err != nil {
 		return nil, errors.Join(fmt.Errorf("ec: %s on %s: %w", algo.Name(), problem.Name(), err), s.Close())

@@ -66,16 +66,19 @@ func OnReport(h Hook) LearnOption { return func(l *learn) { l.hooks = append(l.h
 //
 // The engine's logger is told of evaluations and checkpoints and, at the level of debugging, of every iteration.
 //
+// A workflow is for one goroutine: a Learn while another is at work on it is ErrLearning. Arguments that are nil are a *NilError.
+//
 // When ctx ends, the steps under way are finished, a checkpoint is written where they are on, and the error is the context's; nil
 // where those were the last.
 func Learn(ctx context.Context, w Workflow, opts ...LearnOption) error {
-	l := &learn{}
-	for _, o := range opts {
-		o(l)
+	l, err := newLearn(w, opts)
+	if err != nil {
+		return fmt.Errorf("engine: learning: %w", err)
 	}
-	if l.iterations < 1 {
-		return fmt.Errorf("engine: learning for %d iterations; want the option Iterations, with at least 1", l.iterations)
+	if !w.State().all.learning.CompareAndSwap(false, true) {
+		return ErrLearning
 	}
+	defer w.State().all.learning.Store(false)
 	l.log = w.State().Engine().Logger().With("workflow", w.Describe().Workflow, "environment", w.Describe().Environment)
 	// The device finishes what it has begun: only the loop looks at ctx.
 	run := context.WithoutCancel(ctx)
@@ -94,6 +97,36 @@ func Learn(ctx context.Context, w Workflow, opts ...LearnOption) error {
 		}
 	}
 	return l.loop(ctx, run, w, done)
+}
+
+// newLearn takes the options of Learn and checks its arguments.
+func newLearn(w Workflow, opts []LearnOption) (*learn, error) {
+	if err := Require(map[string]any{"workflow": w}); err != nil {
+		return nil, err
+	}
+	l := &learn{}
+	for _, o := range opts {
+		if o == nil {
+			return nil, &NilError{"option"}
+		}
+		o(l)
+	}
+	for _, h := range l.hooks {
+		if h == nil {
+			return nil, &NilError{"hook"}
+		}
+	}
+	switch {
+	case l.iterations < 1:
+		return nil, fmt.Errorf("%d iterations: want the option Iterations, with at least 1", l.iterations)
+	case l.evaluateEvery < 0:
+		return nil, fmt.Errorf("an evaluation every %d iterations: want at least 0", l.evaluateEvery)
+	case l.checkpointEvery < 0 || l.checkpoints < 0:
+		return nil, fmt.Errorf("a checkpoint every %d iterations, of which %d are kept: want at least 0", l.checkpointEvery, l.checkpoints)
+	case l.evaluateEvery > 0:
+		return l, CheckEpisodes(l.episodes)
+	}
+	return l, nil
 }
 
 func (l *learn) loop(ctx, run context.Context, w Workflow, done int) error {

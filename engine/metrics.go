@@ -66,6 +66,9 @@ func (m *Metrics) Record(r *Recorder, c Clock) {
 // Read returns the metrics of an iteration (the clock's value before its tick) whose program has ended: for each name a value per
 // member.
 func (m *Metrics) Read(iteration int) (map[string][]float32, error) {
+	if iteration < 0 {
+		return nil, &IterationError{iteration, "at least 0"}
+	}
 	if err := m.state.Allocate(); err != nil {
 		return nil, err
 	}

@@ -21,6 +21,9 @@ type Program struct{ prog *vk.Program }
 
 // Record makes a program of what f records. Pipelines are compiled here.
 func (e *Engine) Record(name string, f func(*Recorder)) (*Program, error) {
+	if err := Require(map[string]any{"engine": e}); err != nil {
+		return nil, fmt.Errorf("engine: recording %q: %w", name, err)
+	}
 	r := &Recorder{eng: e, prog: e.dev.NewProgram(name)}
 	f(r)
 	err := r.err

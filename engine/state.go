@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/evorl/evorl/vk"
 )
@@ -33,7 +34,9 @@ type tensors struct {
 	waiting []*block // without memory yet
 	err     error
 	begun   bool // by Zero or Load
-	closed  bool
+
+	learning atomic.Bool // a Learn is at work
+	closed   bool
 }
 
 // NewState makes an empty state.

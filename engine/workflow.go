@@ -6,7 +6,7 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// Workflow is something that learns, step by step, on the device. Each algorithm is one; Learn runs any.
+// Workflow is something that learns, step by step, on the device. Each algorithm is one; Learn runs any. It is for one goroutine.
 type Workflow interface {
 	// Describe says what is being learned.
 	Describe() Description

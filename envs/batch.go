@@ -59,6 +59,9 @@ type Transition struct {
 // Errors: options out of range, sizes below 1 or too large for the device's buffers, *vk.OutOfMemoryError, those of
 // compiling (*shaders.CompileError, shaders.ErrNoCompiler), and the device's.
 func NewBatch(ctx context.Context, dev *vk.Device, env *Environment, members, environments int, options Options) (*Batch, error) {
+	if err := engine.Require(map[string]any{"device": dev, "environment": env}); err != nil {
+		return nil, fmt.Errorf("envs: batch: %w", err)
+	}
 	options, err := options.resolved(env.Spec)
 	if err != nil {
 		return nil, err

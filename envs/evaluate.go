@@ -2,7 +2,6 @@ package envs
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/evorl/evorl/engine"
@@ -97,8 +96,8 @@ func (ev *Evaluator) Prepare(ctx context.Context, clock engine.Clock, episodes i
 	failed := func(err error) error {
 		return fmt.Errorf("envs: evaluating %d episodes of %d members in %q: %w", episodes, ev.members, ev.env.Name, err)
 	}
-	if episodes < 1 {
-		return failed(errors.New("want at least 1 episode"))
+	if err := engine.CheckEpisodes(episodes); err != nil {
+		return failed(err)
 	}
 	run := &evaluation{state: ev.eng.NewState()}
 	if err := run.build(ctx, ev, clock, episodes); err != nil {

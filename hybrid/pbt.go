@@ -115,6 +115,9 @@ func NewPBT(ctx context.Context, inner Trainable, cfg PBTConfig) (*PBT, error) {
 }
 
 func newPBT(ctx context.Context, inner Trainable, cfg PBTConfig, by func(*PBT, *engine.State) exchanger) (*PBT, error) {
+	if err := engine.Require(map[string]any{"workflow": inner}); err != nil {
+		return nil, fmt.Errorf("hybrid: PBT: %w", err)
+	}
 	p := &PBT{inner: inner, cfg: cfg, eng: inner.State().Engine(), names: slices.Sorted(maps.Keys(cfg.Search))}
 	if err := p.build(ctx, by); err != nil {
 		return nil, errors.Join(fmt.Errorf("hybrid: PBT over %s: %w", inner.Describe().Workflow, err), p.Close())

@@ -113,6 +113,9 @@ func NewPPO(ctx context.Context, eng *engine.Engine, env *envs.Environment, cfg 
 }
 
 func newPPO(ctx context.Context, name string, eng *engine.Engine, env *envs.Environment, cfg PPOConfig, opts []Option) (*PPO, error) {
+	if err := engine.Require(map[string]any{"engine": eng, "environment": env}); err != nil {
+		return nil, fmt.Errorf("rl: %s: %w", name, err)
+	}
 	p := &PPO{name: name, eng: eng, env: env, cfg: cfg, state: eng.NewState()}
 	if err := p.build(ctx, newSettings(opts)); err != nil {
 		return nil, errors.Join(fmt.Errorf("rl: %s on %q: %w", name, env.Name, err), p.Close())

@@ -125,6 +125,9 @@ func (e *functionEvaluation) Prepare(_ context.Context, solutions *engine.Tensor
 // Evaluate implements ec.Evaluation: with one objective the fitness of the solutions, without noise; with several a population is worth the
 // negative of its IGD+ from the true front. It is the same in every episode.
 func (e *functionEvaluation) Evaluate(ctx context.Context, solutions *engine.Tensor, episodes int) (engine.Evaluation, error) {
+	if err := engine.CheckEpisodes(episodes); err != nil {
+		return engine.Evaluation{}, fmt.Errorf("problem: %w", err)
+	}
 	v, err := e.prepare(solutions)
 	if err != nil {
 		return engine.Evaluation{}, err

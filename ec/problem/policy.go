@@ -161,6 +161,9 @@ func (p *policy) horizon() int {
 	return (p.limit() + repeat - 1) / repeat
 }
 
+// Check checks what the problem was made from.
+func (p *policy) Check() error { return engine.Require(map[string]any{"environment": p.env}) }
+
 // Space implements ec.Problem.
 func (p *policy) Space(members int) ec.Space {
 	return ec.Space{Members: members, Dim: p.mlp().Size() + p.deviations(), DescriptorLow: p.described.low, DescriptorHigh: p.described.high}
