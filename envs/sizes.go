@@ -59,11 +59,12 @@ func checkSizes(spec Spec, found map[string]string) error {
 	return errors.Join(errs...)
 }
 
-// directives are the lines of a source that begin with a #: few of many, which regular expressions take long for.
-func directives(glsl string) string {
+// declarations are the lines of a source that begin with # or const uint: few of many, for which regular expressions take long.
+func declarations(glsl string) string {
 	var b strings.Builder
 	for line := range strings.Lines(glsl) {
-		if strings.HasPrefix(strings.TrimLeft(line, " \t"), "#") {
+		begin := strings.TrimLeft(line, " \t")
+		if strings.HasPrefix(begin, "#") || strings.HasPrefix(begin, "const") {
 			b.WriteString(line)
 		}
 	}
@@ -72,7 +73,7 @@ func directives(glsl string) string {
 
 // collectDefines gathers the defines of a source and of what it includes.
 func collectDefines(glsl string, found map[string]string, seen map[string]bool) error {
-	glsl = directives(glsl)
+	glsl = declarations(glsl)
 	for _, m := range defineLine.FindAllStringSubmatch(glsl, -1) {
 		found[m[1]] = strings.TrimSpace(m[2])
 	}

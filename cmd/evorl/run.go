@@ -119,7 +119,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 		defer line.end()
 		s, err := begin(ctx, eng, cfg, path)
 		if err != nil {
-			line.end()
+			line.clear()
 			return cause(ctx, err)
 		}
 		defer holdSignals(ctx)()
@@ -226,6 +226,13 @@ func meanReturn(r engine.Report) float64 {
 		}
 	}
 	return sum / float64(n)
+}
+
+// clear takes the line away when nothing has been learned.
+func (l *line) clear() {
+	if l.bar != nil {
+		l.bar.Clear()
+	}
 }
 
 func (l *line) end() {

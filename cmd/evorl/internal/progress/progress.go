@@ -117,6 +117,16 @@ func (b *Bar) Write(p []byte) (int, error) {
 	return n, err
 }
 
+// Clear takes the line away; what is written after it begins the line anew.
+func (b *Bar) Clear() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.line != "" {
+		b.draw(clearLine)
+	}
+	b.line, b.ended = "", true
+}
+
 // End leaves the line as it stands and goes on to the next; a second End does nothing.
 func (b *Bar) End() {
 	b.mu.Lock()
