@@ -67,6 +67,10 @@ func (e *evaluated) Evaluate(context.Context, *engine.Tensor, int) (engine.Evalu
 	return engine.Evaluation{}, nil
 }
 
+func (e *evaluated) Fitness(context.Context, *engine.State, *engine.Tensor, int) (engine.Fitness, error) {
+	return func(*engine.Recorder, *engine.Tensor) {}, nil
+}
+
 func (e *evaluated) Record(r *engine.Recorder, candidates *engine.Tensor, _ int, fitness *engine.Tensor) {
 	r.Copy(e.formed, candidates)
 	r.Copy(fitness, e.told)

@@ -47,7 +47,7 @@ type pbt struct {
 }
 
 // pbtFunc makes a workflow of package hybrid over another.
-type pbtFunc func(context.Context, hybrid.Trainable, hybrid.PBTConfig) (*hybrid.PBT, error)
+type pbtFunc func(context.Context, engine.Trainable, hybrid.PBTConfig) (*hybrid.PBT, error)
 
 // newPBT makes the settings of PBT over a workflow of package rl, given by its name.
 func newPBT(over string, new pbtFunc) func() parts {
@@ -133,7 +133,7 @@ func (p *pbt) build(ctx context.Context, eng *engine.Engine, env *envs.Environme
 	if err != nil {
 		return nil, err
 	}
-	over, ok := inner.(hybrid.Trainable)
+	over, ok := inner.(engine.Trainable)
 	if !ok {
 		return nil, errors.Join(fmt.Errorf("evorl: %s cannot be trained by PBT", inner.Describe().Workflow), inner.Close())
 	}

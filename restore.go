@@ -13,6 +13,8 @@ import (
 	"github.com/evorl/evorl/engine/metrics"
 	"github.com/evorl/evorl/engine/rundir"
 	"github.com/evorl/evorl/envs"
+	"github.com/evorl/evorl/hybrid"
+	"github.com/evorl/evorl/rl"
 )
 
 // Restored is a workflow with the state of a checkpoint of a run, to be evaluated. It does not learn.
@@ -141,8 +143,12 @@ func (e *MemberError) Error() string {
 
 // evaluator runs the members' policies.
 func (r *Restored) evaluator(ctx context.Context) (*envs.Evaluator, error) {
-	switch w := r.workflow.(type) {
-	case interface{ Evaluator() *envs.Evaluator }:
+	workflow := r.workflow
+	if over, ok := workflow.(*hybrid.PBT); ok {
+		workflow = over.Inner()
+	}
+	switch w := workflow.(type) {
+	case *rl.PPO:
 		return w.Evaluator(), nil
 	case *ec.Search:
 		ev, err := w.Evaluator(ctx)

@@ -40,6 +40,8 @@ type Evaluation interface {
 	// Evaluate evaluates the solutions [M, row] of each member, apart from the search. With several objectives it sums up their populations
 	// [M, N, row] by one number each, the larger the better.
 	Evaluate(ctx context.Context, solutions *engine.Tensor, episodes int) (engine.Evaluation, error)
+	// Fitness makes what evaluates solutions [M, row] as Evaluate does, within a program; there is one objective. Its tensors are in s.
+	Fitness(ctx context.Context, s *engine.State, solutions *engine.Tensor, episodes int) (engine.Fitness, error)
 	// Rows adds metrics, before the first recording; the function returned records them.
 	Rows(m *engine.Metrics) func(r *engine.Recorder)
 	Close()

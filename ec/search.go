@@ -7,19 +7,14 @@ import (
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/envs"
-	"github.com/evorl/evorl/vk"
 )
 
 // Search is an algorithm on a problem: an engine.Workflow whose iteration is a generation of every member, one recorded program.
 type Search struct {
-	eng     *engine.Engine
+	engine.Base
 	algo    Algorithm
 	problem Problem
 	space   Space
-	state   *engine.State
-	clock   engine.Clock
-	hyper   *engine.Hyper
-	metrics *engine.Metrics
 
 	generation  *Generation
 	evaluation  Evaluation
@@ -29,7 +24,6 @@ type Search struct {
 	fitness     *engine.Tensor           // [M, P] or [M, P, K]
 	fitnessLow  *engine.Tensor           // [M, P]: the low parts; nil where fitness is single floats
 	rows        []func(*engine.Recorder) // record the metrics
-	step        *engine.Program
 
 	solution *engine.Tensor  // the generation's, between the bounds
 	repair   *engine.Program // brings it there; nil where it is the generation's own
@@ -47,7 +41,7 @@ func NewSearch(ctx context.Context, eng *engine.Engine, algo Algorithm, problem 
 	if err != nil {
 		return nil, fmt.Errorf("ec: search: %w", err)
 	}
-	s := &Search{eng: eng, algo: algo, problem: problem, state: eng.NewState()}
+	s := &Search{Base: engine.NewBase(eng, members, maxMetrics), algo: algo, problem: problem}
 	if err := s.build(ctx, members); err != nil {
 		return nil, errors.Join(fmt.Errorf("ec: %s on %s: %w", algo.Name(), problem.Name(), err), s.Close())
 	}
@@ -57,18 +51,16 @@ func NewSearch(ctx context.Context, eng *engine.Engine, algo Algorithm, problem 
 func (s *Search) build(ctx context.Context, members int) (err error) {
 	s.space = s.problem.Space(members)
 	s.space.Objectives = s.problem.Objectives()
-	s.clock = engine.NewClock(s.state)
-	s.hyper = engine.NewHyper(s.state, members)
-	if s.generation, err = NewGeneration(s.state, s.clock, s.hyper, s.algo, s.space); err != nil {
+	if s.generation, err = NewGeneration(s.State(), s.Clock(), s.Hyper(), s.algo, s.space); err != nil {
 		return err
 	}
-	if s.evaluation, err = s.problem.New(ctx, s.state.Sub("problem"), s.clock, members, s.generation.Population()); err != nil {
+	if s.evaluation, err = s.problem.New(ctx, s.State().Sub("problem"), s.Clock(), members, s.generation.Population()); err != nil {
 		return err
 	}
 	s.window, s.fitness = s.generation.NewCandidates("candidates", s.evaluation.Window()), s.generation.NewFitness("fitness_evaluated")
 	s.useDoubleFloat()
 	if s.solution = s.generation.Solution(); s.generation.Repairs() {
-		s.solution = s.state.Sub("search").Scratch("solution", engine.Float32, s.solution.Dims()...)
+		s.solution = s.State().Sub("search").Scratch("solution", engine.Float32, s.solution.Dims()...)
 	}
 	if descriptors := s.generation.Descriptors(); descriptors != nil {
 		describer, ok := s.evaluation.(Describer)
@@ -78,7 +70,7 @@ func (s *Search) build(ctx context.Context, members int) (err error) {
 		describer.Describe(descriptors)
 	}
 	s.addMetrics()
-	return s.state.Allocate()
+	return s.Complete(engine.Parts{Description: s.description(), Record: s.Record, Init: s.begin, Evaluator: solutions{s}})
 }
 
 // useDoubleFloat evaluates candidates as double floats where algorithm and problem know them. What is repaired is where float32 puts it.
@@ -90,25 +82,24 @@ func (s *Search) useDoubleFloat() {
 	}
 	s.doubleFloat, s.windowLow = evaluation, s.generation.NewCandidates("candidates_low", s.evaluation.Window())
 	if ranking := s.generation.ranking; ranking != nil && evaluation.DoubleFloatFitness() {
-		s.fitnessLow = ranking.useDoubleFloat(s.state.Sub("search"))
+		s.fitnessLow = ranking.useDoubleFloat(s.State().Sub("search"))
 	}
 }
 
 // addMetrics adds the metrics of ranking, evaluation and strategy.
 func (s *Search) addMetrics() {
-	s.metrics = engine.NewMetrics(s.state, s.space.Members, maxMetrics)
-	s.rows = append(s.rows, s.generation.Rows(s.metrics))
+	s.rows = append(s.rows, s.generation.Rows(s.Metrics()))
 	if steps, _ := s.evaluation.Steps(); steps > 0 && s.generation.ranking != nil {
-		returns := s.metrics.Row("episode/return")
+		returns := s.Metrics().Row("episode/return")
 		s.rows = append(s.rows, func(r *engine.Recorder) { r.Copy(returns, s.generation.ranking.summary.Index(1)) })
 	}
-	s.rows = append(s.rows, s.evaluation.Rows(s.metrics))
+	s.rows = append(s.rows, s.evaluation.Rows(s.Metrics()))
 }
 
 // maxMetrics leaves room for those of problems and of methods around a search.
 const maxMetrics = 32
 
-// Record records one generation. rows, if not nil, is called before the metrics are put into their ring, to add to them.
+// Record implements engine.Trainable: it records one generation.
 func (s *Search) Record(r *engine.Recorder, rows func(*engine.Recorder)) {
 	s.generation.Ask(r)
 	population, window := s.generation.Population(), s.evaluation.Window()
@@ -120,12 +111,8 @@ func (s *Search) Record(r *engine.Recorder, rows func(*engine.Recorder)) {
 	for _, record := range s.rows {
 		record(r)
 	}
-	if rows != nil {
-		rows(r)
-	}
-	s.metrics.Record(r, s.clock)
 	_, steps := s.evaluation.Steps()
-	s.clock.Tick(r, 1, steps)
+	s.End(r, rows, steps)
 }
 
 // evaluate records evaluating a window of candidates.
@@ -140,8 +127,8 @@ func (s *Search) evaluate(r *engine.Recorder, first int) {
 	s.doubleFloat.RecordDoubleFloat(r, s.window, s.windowLow, first, s.fitness, s.fitnessLow)
 }
 
-// Describe implements engine.Workflow. A search of policies takes no more steps than StepsPerIter; engine.EnvSteps says how many.
-func (s *Search) Describe() engine.Description {
+// description says what is being learned. A search of policies takes no more steps than StepsPerIter; engine.EnvSteps says how many.
+func (s *Search) description() engine.Description {
 	steps, _ := s.evaluation.Steps()
 	return engine.Description{
 		Workflow: s.algo.Name(), Environment: s.problem.Name(), Members: s.space.Members,
@@ -149,69 +136,52 @@ func (s *Search) Describe() engine.Description {
 	}
 }
 
-func (s *Search) State() *engine.State     { return s.state }
-func (s *Search) Clock() engine.Clock      { return s.clock }
-func (s *Search) Metrics() *engine.Metrics { return s.metrics }
-func (s *Search) Hyper() *engine.Hyper     { return s.hyper }
-
 // Generation is the algorithm at work.
 func (s *Search) Generation() *Generation { return s.generation }
 
-// Init implements engine.Workflow.
-func (s *Search) Init(ctx context.Context) error {
-	if err := s.state.Zero(ctx); err != nil {
-		return err
-	}
-	start := s.problem.Start(s.eng.Seed(), s.state.Stream("init"), s.space.Members)
-	return errors.Join(s.hyper.Init(ctx), s.evaluation.Init(ctx), s.generation.Init(ctx, start))
+// Config implements engine.Trainable: the Algorithm.
+func (s *Search) Config() any { return s.algo }
+
+// begin begins a run at the start that the problem draws.
+func (s *Search) begin(ctx context.Context) error {
+	start := s.problem.Start(s.State().Engine().Seed(), s.State().Stream("init"), s.space.Members)
+	return errors.Join(s.evaluation.Init(ctx), s.generation.Init(ctx, start))
 }
 
-// record records the program of Step, once.
-func (s *Search) record() (err error) {
-	if s.step == nil {
-		s.step, err = s.eng.Record(s.algo.Name(), func(r *engine.Recorder) { s.Record(r, nil) })
+// recordSolution records bringing what the searches would hand out now, between the bounds, into solution.
+func (s *Search) recordSolution(r *engine.Recorder) {
+	if s.generation.Repairs() {
+		r.Copy(s.solution, s.generation.Solution())
+		s.generation.Repair(r, s.solution)
 	}
-	return err
 }
 
-// Step implements engine.Workflow.
-func (s *Search) Step(ctx context.Context, iteration int) (*vk.Ticket, error) {
-	if err := s.record(); err != nil {
-		return nil, err
-	}
-	return s.step.Submit(ctx)
-}
-
-// Prepare implements engine.Workflow.
-func (s *Search) Prepare(ctx context.Context, episodes int) error {
-	if err := s.record(); err != nil {
-		return err
-	}
-	return s.evaluation.Prepare(ctx, s.solution, episodes)
-}
-
-// repaired brings what the searches would hand out now, between the bounds, into solution.
+// repaired is recordSolution, done.
 func (s *Search) repaired(ctx context.Context) (err error) {
 	if !s.generation.Repairs() {
 		return nil
 	}
 	if s.repair == nil {
-		if s.repair, err = s.eng.Record("solution", func(r *engine.Recorder) {
-			r.Copy(s.solution, s.generation.Solution())
-			s.generation.Repair(r, s.solution)
-		}); err != nil {
+		if s.repair, err = s.State().Engine().Record("solution", s.recordSolution); err != nil {
 			return err
 		}
 	}
 	return s.repair.Run(ctx)
 }
 
-// Evaluate implements engine.Workflow: it evaluates the searches' solutions.
-func (s *Search) Evaluate(ctx context.Context, episodes int) (engine.Evaluation, error) {
-	if err := s.repaired(ctx); err != nil {
-		return engine.Evaluation{}, err
+// Fitness implements engine.Trainable: that of the searches' solutions. With several objectives there is none, which is an error.
+func (s *Search) Fitness(ctx context.Context, scope *engine.State, episodes int) (engine.Fitness, error) {
+	if s.space.Objectives > 1 {
+		return nil, fmt.Errorf("ec: %s on %s has %d objectives; members are compared by one", s.algo.Name(), s.problem.Name(), s.space.Objectives)
 	}
-	return s.evaluation.Evaluate(ctx, s.solution, episodes)
+	evaluate, err := s.evaluation.Fitness(ctx, scope, s.solution, episodes)
+	if err != nil {
+		return nil, err
+	}
+	return func(r *engine.Recorder, fitness *engine.Tensor) {
+		s.recordSolution(r)
+		evaluate(r, fitness)
+	}, nil
 }
 
 // Evaluator runs the policies that the searches have found; nil where the problem is another.
@@ -226,12 +196,24 @@ func (s *Search) Evaluator(ctx context.Context) (*envs.Evaluator, error) {
 	return acting.Evaluator(ctx, s.solution)
 }
 
-// Close implements engine.Workflow.
-func (s *Search) Close() error {
-	s.step.Free()
-	s.repair.Free()
-	if s.evaluation != nil {
-		s.evaluation.Close()
+// solutions evaluates those of a search: an engine.Evaluator.
+type solutions struct{ *Search }
+
+// Prepare implements engine.Evaluator.
+func (s solutions) Prepare(ctx context.Context, _ engine.Clock, episodes int) error {
+	return s.evaluation.Prepare(ctx, s.solution, episodes)
+}
+
+// Run implements engine.Evaluator.
+func (s solutions) Run(ctx context.Context, _ engine.Clock, episodes int) (engine.Evaluation, error) {
+	if err := s.repaired(ctx); err != nil {
+		return engine.Evaluation{}, err
 	}
-	return s.state.Close()
+	return s.evaluation.Evaluate(ctx, s.solution, episodes)
+}
+
+// Close implements engine.Evaluator.
+func (s solutions) Close() {
+	s.repair.Free()
+	s.evaluation.Close()
 }

@@ -86,6 +86,9 @@ func (e givenEvaluation) Prepare(context.Context, *engine.Tensor, int) error    
 func (e givenEvaluation) Evaluate(context.Context, *engine.Tensor, int) (engine.Evaluation, error) {
 	return engine.Evaluation{}, nil
 }
+func (e givenEvaluation) Fitness(context.Context, *engine.State, *engine.Tensor, int) (engine.Fitness, error) {
+	return func(*engine.Recorder, *engine.Tensor) {}, nil
+}
 func (e givenEvaluation) Rows(*engine.Metrics) func(*engine.Recorder) {
 	return func(*engine.Recorder) {}
 }

@@ -17,12 +17,12 @@ const (
 func (s *Search) addStopMetrics() {
 	var rows [5]*engine.Tensor
 	for i, name := range []string{stopMedian, stopQuarter, stopWorst, stopSpread, stopRelative} {
-		rows[i] = s.metrics.Row(name)
+		rows[i] = s.Metrics().Row(name)
 	}
 	ranking, fitness := s.generation.ranking, s.generation.ranking.fitness
 	var bestLow *engine.Tensor
 	if s.fitnessLow != nil {
-		bestLow, fitness = s.metrics.Row(stopBestLow), ranking.gap
+		bestLow, fitness = s.Metrics().Row(stopBestLow), ranking.gap
 	}
 	s.rows = append(s.rows, func(r *engine.Recorder) {
 		population, window, row := s.generation.Population(), s.evaluation.Window(), s.space.Row()

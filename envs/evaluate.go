@@ -49,9 +49,20 @@ func (ev *Evaluator) steps() int {
 // Policy is what is evaluated.
 func (ev *Evaluator) Policy() *Policy { return ev.policy }
 
-// NewFitness makes a rollout of so many episodes a member whose tensors are in a workflow's own state, for methods that evaluate inside
-// a recorded program.
-func (ev *Evaluator) NewFitness(ctx context.Context, s *engine.State, episodes int) (*Rollout, error) {
+// Fitness makes an engine.Fitness: the mean return of so many episodes a member. Its tensors are in a workflow's own state s.
+func (ev *Evaluator) Fitness(ctx context.Context, s *engine.State, clock engine.Clock, episodes int) (engine.Fitness, error) {
+	rollout, err := ev.newRollout(ctx, s, episodes)
+	if err != nil {
+		return nil, err
+	}
+	return func(r *engine.Recorder, fitness *engine.Tensor) {
+		rollout.Record(r, clock, ev.policy)
+		rollout.RecordReturns(r, fitness, nil)
+	}, nil
+}
+
+// newRollout makes a rollout of so many episodes a member, its tensors in s.
+func (ev *Evaluator) newRollout(ctx context.Context, s *engine.State, episodes int) (*Rollout, error) {
 	return NewRollout(ctx, s, ev.env, RolloutConfig{
 		Members: ev.members, Environments: episodes, Horizon: ev.steps(), Options: ev.options, Mode: true, Begin: true, Evaluation: true,
 	})
@@ -109,7 +120,7 @@ func (ev *Evaluator) Prepare(ctx context.Context, clock engine.Clock, episodes i
 }
 
 func (run *evaluation) build(ctx context.Context, ev *Evaluator, clock engine.Clock, episodes int) (err error) {
-	if run.rollout, err = ev.NewFitness(ctx, run.state, episodes); err != nil {
+	if run.rollout, err = ev.newRollout(ctx, run.state, episodes); err != nil {
 		return err
 	}
 	if err := run.state.Zero(ctx); err != nil {

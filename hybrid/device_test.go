@@ -75,12 +75,12 @@ func newPPO(t testing.TB, seed uint32, env string, cfg rl.PPOConfig, opts ...rl.
 // kinds are the two ways to exchange.
 var kinds = []struct {
 	name string
-	over func(t testing.TB, inner Trainable, cfg PBTConfig) *PBT
+	over func(t testing.TB, inner engine.Trainable, cfg PBTConfig) *PBT
 }{
-	{"pbt", func(t testing.TB, inner Trainable, cfg PBTConfig) *PBT {
+	{"pbt", func(t testing.TB, inner engine.Trainable, cfg PBTConfig) *PBT {
 		return made(t)(NewPBT(t.Context(), inner, cfg))
 	}},
-	{"pbt-cso", func(t testing.TB, inner Trainable, cfg PBTConfig) *PBT {
+	{"pbt-cso", func(t testing.TB, inner engine.Trainable, cfg PBTConfig) *PBT {
 		return made(t)(NewPBTCSO(t.Context(), inner, cfg))
 	}},
 }
@@ -111,7 +111,7 @@ func initialized(t testing.TB, w engine.Workflow) {
 // run records and runs a program.
 func run(t testing.TB, p *PBT, f func(*engine.Recorder)) {
 	t.Helper()
-	program, err := p.eng.Record("test", f)
+	program, err := p.State().Engine().Record("test", f)
 	if err != nil {
 		t.Fatal(err)
 	}

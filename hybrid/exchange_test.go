@@ -162,11 +162,10 @@ func floats(words []uint32) []float32 {
 // TestChoosing runs the selection alone for populations that PBT itself refuses or does not care for.
 func TestChoosing(t *testing.T) {
 	for _, members := range []int{1, 2, 3, 5, 33, 257} {
-		p := &PBT{eng: engine.New(open(t), engine.Seed(3)), cfg: DefaultPBT()}
-		s := p.eng.NewState()
+		s := engine.New(open(t), engine.Seed(3)).NewState()
 		t.Cleanup(func() { s.Close() })
 		n := engine.Members(members)
-		p.inner, p.scope = stub{clock: engine.NewClock(s)}, s.Sub("pbt")
+		p := &PBT{Workflow: stub{state: s, clock: engine.NewClock(s)}, cfg: DefaultPBT(), scope: s.Sub("pbt")}
 		p.fitness, p.rank, p.parent = s.Tensor("fitness", engine.Float32, n), s.Tensor("rank", engine.Uint32, n), s.Tensor("parent", engine.Uint32, n)
 		if err := s.Zero(t.Context()); err != nil {
 			t.Fatal(err)
@@ -214,10 +213,12 @@ func TestChoosing(t *testing.T) {
 	}
 }
 
-// stub is a workflow that has only a clock.
+// stub is a workflow that has only a state and a clock.
 type stub struct {
-	Trainable
+	engine.Workflow
+	state *engine.State
 	clock engine.Clock
 }
 
-func (s stub) Clock() engine.Clock { return s.clock }
+func (s stub) State() *engine.State { return s.state }
+func (s stub) Clock() engine.Clock  { return s.clock }

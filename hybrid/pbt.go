@@ -12,20 +12,8 @@ import (
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
-	"github.com/evorl/evorl/envs"
 	"github.com/evorl/evorl/vk"
 )
-
-// Trainable is a workflow whose members PBT can compare, copy and vary.
-type Trainable interface {
-	engine.Workflow
-	// Record records an iteration; rows is called before the metrics are put into their ring.
-	Record(r *engine.Recorder, rows func(*engine.Recorder))
-	// Hyper are the hyperparameters that may differ between members.
-	Hyper() *engine.Hyper
-	// Evaluator runs the members' policies.
-	Evaluator() *envs.Evaluator
-}
 
 // PBTConfig are the settings of population based training.
 type PBTConfig struct {
@@ -71,10 +59,10 @@ func (c PBTConfig) Validate() error {
 // workflow. An iteration is one of the workflow's; some of them begin with an exchange: the members are evaluated, the worst become
 // copies of the best with everything they have, and explore other hyperparameters. All of that is recorded and stays on the device.
 type PBT struct {
-	inner Trainable
-	cfg   PBTConfig
-	eng   *engine.Engine
-	names []string // of the searched hyperparameters, sorted
+	engine.Workflow // the inner one; what follows differs from it
+	inner           engine.Trainable
+	cfg             PBTConfig
+	names           []string // of the searched hyperparameters, sorted
 
 	scope     *engine.State // of its tensors and streams
 	exchanger exchanger
@@ -83,7 +71,7 @@ type PBT struct {
 	parent   *engine.Tensor // [P] u32: whom the member was copied from at the last exchange
 	ancestor *engine.Tensor // [P] u32: the member of the first generation that it descends from
 	rank     *engine.Tensor // [P] u32
-	returns  *envs.Rollout
+	evaluate engine.Fitness
 
 	rows      []row
 	parentRow *engine.Tensor // [P]
@@ -108,17 +96,17 @@ type exchanger interface {
 //
 // Errors: settings out of range, a population of less than two, a *HyperError for a hyperparameter that the workflow has not, and
 // *vk.OutOfMemoryError.
-func NewPBT(ctx context.Context, inner Trainable, cfg PBTConfig) (*PBT, error) {
+func NewPBT(ctx context.Context, inner engine.Trainable, cfg PBTConfig) (*PBT, error) {
 	return newPBT(ctx, inner, cfg, func(p *PBT, _ *engine.State) exchanger {
 		return newTruncation(inner.Describe().Members, cfg.Top, cfg.Bottom)
 	})
 }
 
-func newPBT(ctx context.Context, inner Trainable, cfg PBTConfig, by func(*PBT, *engine.State) exchanger) (*PBT, error) {
+func newPBT(ctx context.Context, inner engine.Trainable, cfg PBTConfig, by func(*PBT, *engine.State) exchanger) (*PBT, error) {
 	if err := engine.Require(map[string]any{"workflow": inner}); err != nil {
 		return nil, fmt.Errorf("hybrid: PBT: %w", err)
 	}
-	p := &PBT{inner: inner, cfg: cfg, eng: inner.State().Engine(), names: slices.Sorted(maps.Keys(cfg.Search))}
+	p := &PBT{Workflow: inner, inner: inner, cfg: cfg, names: slices.Sorted(maps.Keys(cfg.Search))}
 	if err := p.build(ctx, by); err != nil {
 		return nil, errors.Join(fmt.Errorf("hybrid: PBT over %s: %w", inner.Describe().Workflow, err), p.Close())
 	}
@@ -145,7 +133,7 @@ func (p *PBT) build(ctx context.Context, by func(*PBT, *engine.State) exchanger)
 	p.ancestor = s.Tensor("ancestor", engine.Uint32, n)
 	p.rank = s.Scratch("rank", engine.Uint32, n)
 	p.exchanger = by(p, s)
-	if p.returns, err = p.inner.Evaluator().NewFitness(ctx, s.Sub("evaluation"), p.cfg.Episodes); err != nil {
+	if p.evaluate, err = p.inner.Fitness(ctx, s.Sub("evaluation"), p.cfg.Episodes); err != nil {
 		return err
 	}
 	p.rows = []row{{p.inner.Metrics().Row(fitnessRow), p.fitness}}
@@ -161,11 +149,12 @@ func (p *PBT) record() (err error) {
 	if p.exchange != nil {
 		return nil
 	}
-	if p.step, err = p.eng.Record("pbt: "+p.inner.Describe().Workflow, func(r *engine.Recorder) { p.inner.Record(r, p.recordRows) }); err != nil {
+	eng := p.State().Engine()
+	if p.step, err = eng.Record("pbt: "+p.inner.Describe().Workflow, func(r *engine.Recorder) { p.inner.Record(r, p.recordRows) }); err != nil {
 		return err
 	}
-	p.exchange, err = p.eng.Record("pbt: exchange", func(r *engine.Recorder) {
-		p.recordFitness(r)
+	p.exchange, err = eng.Record("pbt: exchange", func(r *engine.Recorder) {
+		p.evaluate(r, p.fitness)
 		p.recordExchange(r)
 	})
 	return err
@@ -177,12 +166,6 @@ func (p *PBT) recordRows(r *engine.Recorder) {
 		r.Copy(row.metric, row.from)
 	}
 	engine.CopyCounts(r, p.parentRow, p.parent)
-}
-
-// recordFitness records the evaluation of the members.
-func (p *PBT) recordFitness(r *engine.Recorder) {
-	p.returns.Record(r, p.inner.Clock(), p.inner.Evaluator().Policy())
-	p.returns.RecordReturns(r, p.fitness, nil)
 }
 
 // recordExchange records selection by fitness, the copying of members and exploration.
@@ -207,9 +190,8 @@ func (p *PBT) Describe() engine.Description {
 	return d
 }
 
-func (p *PBT) State() *engine.State     { return p.inner.State() }
-func (p *PBT) Clock() engine.Clock      { return p.inner.Clock() }
-func (p *PBT) Metrics() *engine.Metrics { return p.inner.Metrics() }
+// Inner is the workflow that it is made over.
+func (p *PBT) Inner() engine.Trainable { return p.inner }
 
 // Init implements engine.Workflow: the searched hyperparameters are drawn from their priors, each from a stream of its own.
 func (p *PBT) Init(ctx context.Context) error {
@@ -224,7 +206,7 @@ func (p *PBT) Init(ctx context.Context) error {
 	for _, name := range p.names {
 		values := make([]float32, n)
 		for i := range values {
-			values[i] = p.cfg.Search[name].draw(engine.NewRng(p.eng.Seed(), p.stream("init", name), uint32(i), 0, 0))
+			values[i] = p.cfg.Search[name].draw(engine.NewRng(p.State().Engine().Seed(), p.stream("init", name), uint32(i), 0, 0))
 		}
 		if err := p.inner.Hyper().Lookup(name).WriteFloat32(ctx, values); err != nil {
 			return err
@@ -251,20 +233,12 @@ func (p *PBT) exchanges(done int) bool {
 	return done > 0 && done >= p.cfg.Warmup && (done-p.cfg.Warmup)%p.cfg.Interval == 0
 }
 
-// Evaluator runs the members' policies.
-func (p *PBT) Evaluator() *envs.Evaluator { return p.inner.Evaluator() }
-
 // Prepare implements engine.Workflow.
 func (p *PBT) Prepare(ctx context.Context, episodes int) error {
 	if err := p.record(); err != nil {
 		return err
 	}
-	return p.inner.Evaluator().Prepare(ctx, p.Clock(), episodes)
-}
-
-// Evaluate implements engine.Workflow.
-func (p *PBT) Evaluate(ctx context.Context, episodes int) (engine.Evaluation, error) {
-	return p.inner.Evaluate(ctx, episodes)
+	return p.inner.Evaluations().Prepare(ctx, p.Clock(), episodes)
 }
 
 // Close implements engine.Workflow.

@@ -30,7 +30,7 @@ func TestFitness(t *testing.T) {
 	if err := p.fitness.Fill(t.Context(), -1); err != nil {
 		t.Fatal(err)
 	}
-	run(t, p, p.recordFitness)
+	run(t, p, func(r *engine.Recorder) { p.evaluate(r, p.fitness) })
 	fitness, err := p.fitness.ReadFloat32(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 // et al., "EvoRL", 2025, section 5.2.3; R. Cheng, Y. Jin, 2015). Members meet in random pairs; the worse one takes over the state
 // of the better one, and its hyperparameters move towards the better one's with a velocity of their own. Top, Bottom, Perturb and
 // Resample of the configuration mean nothing here.
-func NewPBTCSO(ctx context.Context, inner Trainable, cfg PBTConfig) (*PBT, error) {
+func NewPBTCSO(ctx context.Context, inner engine.Trainable, cfg PBTConfig) (*PBT, error) {
 	return newPBT(ctx, inner, cfg, func(p *PBT, s *engine.State) exchanger {
 		e := &swarm{velocity: map[string]*engine.Tensor{}}
 		for _, name := range p.names {

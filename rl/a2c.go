@@ -42,7 +42,7 @@ func DefaultA2C() A2CConfig {
 // its actors in step). It is PPO with one pass over the data, one minibatch and no clipping (S. Huang et al., "A2C is a special case of
 // PPO", 2022), so the workflow is a PPO by the name "a2c".
 func NewA2C(ctx context.Context, eng *engine.Engine, env *envs.Environment, cfg A2CConfig, opts ...Option) (*PPO, error) {
-	return newPPO(ctx, "a2c", eng, env, PPOConfig{
+	return newPPO(ctx, "a2c", cfg, eng, env, PPOConfig{
 		Members: cfg.Members, Environments: cfg.Environments, RolloutLength: cfg.RolloutLength, Epochs: 1, Minibatches: 1,
 		LearningRate: cfg.LearningRate, Discount: cfg.Discount, GAELambda: cfg.GAELambda, ClipEpsilon: unclipped,
 		ActorWeight: cfg.ActorWeight, CriticWeight: cfg.CriticWeight, EntropyWeight: cfg.EntropyWeight,

@@ -45,7 +45,7 @@ func spaces(obs int, action envs.Space) *envs.Environment {
 // newLearner makes a PPO of which only the learning half exists; its trajectories are the test's to write.
 func newLearner(t testing.TB, eng *engine.Engine, env *envs.Environment, network NetworkConfig, cfg PPOConfig) *PPO {
 	t.Helper()
-	p := &PPO{eng: eng, env: env, cfg: cfg, state: eng.NewState(), separate: true}
+	p := &PPO{Base: engine.NewBase(eng, cfg.Members, maxMetrics), env: env, cfg: cfg, separate: true}
 	t.Cleanup(func() {
 		if err := p.Close(); err != nil {
 			t.Error(err)
@@ -57,7 +57,7 @@ func newLearner(t testing.TB, eng *engine.Engine, env *envs.Environment, network
 	p.stream = engine.Stream("minibatch") // of the permutations that the reference data were made with
 	tpe := []engine.Dim{engine.Time(cfg.RolloutLength), engine.Members(cfg.Members), engine.Environments(cfg.Environments)}
 	tensor := func(name string, typ engine.DType, more ...engine.Dim) *engine.Tensor {
-		return p.state.Sub("rollout").Scratch(name, typ, append(append([]engine.Dim(nil), tpe...), more...)...)
+		return p.State().Sub("rollout").Scratch(name, typ, append(append([]engine.Dim(nil), tpe...), more...)...)
 	}
 	feature := engine.Axis("feature", env.ObsSize())
 	p.ro = &envs.Rollout{Trajectory: envs.Trajectory{
@@ -65,10 +65,10 @@ func newLearner(t testing.TB, eng *engine.Engine, env *envs.Environment, network
 		LogProb: tensor("log_prob", engine.Float32), Reward: tensor("reward", engine.Float32), Done: tensor("done", engine.Uint32),
 		NextObs: tensor("next_obs", engine.Float32, feature),
 	}}
-	if err := p.state.Zero(t.Context()); err != nil {
+	if err := p.State().Zero(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.hyper.Init(t.Context()); err != nil {
+	if err := p.Hyper().Init(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return p

@@ -44,9 +44,9 @@ func TestFused(t *testing.T) {
 				}
 			}
 			write(t, p.advantage, advantage)
-			write(t, p.clock.Tensor(), []float64{11, 10}) // a third of the annealing
+			write(t, p.Clock().Tensor(), []float64{11, 10}) // a third of the annealing
 			tensors := map[string]*engine.Tensor{
-				"parameters": p.agent.params, "first moments": p.state.Lookup("agent/optimizer/first_moment"), "second moments": p.state.Lookup("agent/optimizer/second_moment"),
+				"parameters": p.agent.params, "first moments": p.State().Lookup("agent/optimizer/first_moment"), "second moments": p.State().Lookup("agent/optimizer/second_moment"),
 				"norms": p.optimizer.Norm(), "updates": p.optimizer.Updates(), "refusals": p.optimizer.Refused(), "actor losses": p.actorLosses, "critic losses": p.criticLosses,
 			}
 			results := map[bool]map[string][]float64{}

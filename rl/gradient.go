@@ -19,7 +19,7 @@ func (p *PPO) recordMoments(r *engine.Recorder) {
 	c := p.cfg
 	transitions := c.RolloutLength * c.Environments
 	r.Dispatch(advantageMomentsKernel{
-		Advantage: p.advantage.Range(), Clock: p.clock.Tensor().Range(), Moments: p.moments.Range(),
+		Advantage: p.advantage.Range(), Clock: p.Clock().Tensor().Range(), Moments: p.moments.Range(),
 		Horizon: uint32(c.RolloutLength), Environments: uint32(c.Environments), Minibatches: uint32(c.Minibatches),
 		Seed: r.Engine().Seed(), Stream: p.stream, Workgroup: r.WorkgroupFor((transitions + c.Minibatches - 1) / c.Minibatches),
 	}.call(uint32(c.Members), uint32(c.Epochs*c.Minibatches), 1))
@@ -31,7 +31,7 @@ func (p *PPO) recordGradient(r *engine.Recorder, epoch, minibatch int) {
 	k := policyGradientKernel{
 		Params: a.params.Range(), Obs: ro.Obs.Range(), Action: ro.Action.Range(), LogProb: ro.LogProb.Range(),
 		Advantage: p.advantage.Range(), Target: p.target.Range(), Value: p.value.Range(),
-		Moments: p.moments.Range(), ClipEpsilon: p.clip.Range(), LossWeight: p.actorWeight.Range(), EntropyWeight: p.entropyWeight.Range(), Clock: p.clock.Tensor().Range(),
+		Moments: p.moments.Range(), ClipEpsilon: p.clip.Range(), LossWeight: p.actorWeight.Range(), EntropyWeight: p.entropyWeight.Range(), Clock: p.Clock().Tensor().Range(),
 		Gradient: p.gradient.Range(), Losses: p.actorLosses.Range(),
 		Horizon: uint32(c.RolloutLength), Environments: uint32(c.Environments), Row: uint32(a.params.Size("parameter")),
 		LogStd: uint32(a.logStd), Seed: r.Engine().Seed(), Stream: p.stream,

@@ -81,7 +81,7 @@ func newGradientCase(t *testing.T, eng *engine.Engine, features int, action envs
 	draw(p.entropyWeight, vary(0.05))
 	draw(p.actorWeight, vary(0.8))
 	draw(p.criticWeight, vary(0.5))
-	write(t, p.clock.Tensor(), []float64{11, 0})
+	write(t, p.Clock().Tensor(), []float64{11, 0})
 	return g
 }
 

@@ -55,7 +55,7 @@ func (p *PPO) buildHeads(s *engine.State) (err error) {
 func (p *PPO) recordBatch(r *engine.Recorder, epoch, minibatch int) {
 	c := p.cfg
 	k := minibatchRowsKernel{
-		Obs: p.ro.Obs.Range(), Clock: p.clock.Tensor().Range(), Batch: p.batch.Range(),
+		Obs: p.ro.Obs.Range(), Clock: p.Clock().Tensor().Range(), Batch: p.batch.Range(),
 		Horizon: uint32(c.RolloutLength), Environments: uint32(c.Environments), Features: uint32(p.agent.actor.In), Rows: uint32(p.minibatchRows()),
 		Seed: r.Engine().Seed(), Stream: p.stream, Epoch: uint32(epoch), Minibatch: uint32(minibatch), Minibatches: uint32(c.Minibatches),
 		ObsLimit: float32(p.agent.cfg.ObsLimit),

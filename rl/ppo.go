@@ -12,7 +12,6 @@ import (
 	"github.com/evorl/evorl/engine/nn"
 	"github.com/evorl/evorl/engine/optim"
 	"github.com/evorl/evorl/envs"
-	"github.com/evorl/evorl/vk"
 )
 
 // PPOConfig are the settings of PPO. Fields with the tag member are tensors [P] on the device, which PBT may vary.
@@ -69,16 +68,15 @@ const maxTransitions = 1 << 31
 // PPO is proximal policy optimization (J. Schulman et al., "Proximal Policy Optimization Algorithms", 2017) of P members at once.
 // An iteration is one recorded program: rollout, values, advantages, epochs × minibatches updates, metrics.
 type PPO struct {
+	engine.Base
 	name      string
-	eng       *engine.Engine
+	config    any // as given
 	env       *envs.Environment
 	cfg       PPOConfig
-	state     *engine.State
-	clock     engine.Clock
 	agent     *ActorCritic
 	optimizer *optim.Optimizer
-	hyper     *engine.Hyper
 	ro        *envs.Rollout
+	evaluator *envs.Evaluator
 
 	rate, discount, lambda, clip, actorWeight, criticWeight, entropyWeight *engine.Tensor // [P]
 	value, nextValue, advantage, target                                    *engine.Tensor // [T, P, E]
@@ -91,10 +89,7 @@ type PPO struct {
 	fused    bool   // updates are one dispatch, see recordFused
 	separate bool   // they must not be
 	stream   uint32 // of the permutations that minibatches are taken from
-	metrics  *engine.Metrics
 	rows     ppoRows
-	step     *engine.Program
-	evaluate *envs.Evaluator
 }
 
 // ppoRows are the metrics [P] of a step. Losses are those of the iteration's last minibatch.
@@ -109,14 +104,15 @@ type ppoRows struct {
 // Errors: settings out of range, a network that no kernel holds, *vk.OutOfMemoryError when the members need more memory than the device
 // has (nothing is allocated then), and those of compiling an environment given as GLSL.
 func NewPPO(ctx context.Context, eng *engine.Engine, env *envs.Environment, cfg PPOConfig, opts ...Option) (*PPO, error) {
-	return newPPO(ctx, "ppo", eng, env, cfg, opts)
+	return newPPO(ctx, "ppo", cfg, eng, env, cfg, opts)
 }
 
-func newPPO(ctx context.Context, name string, eng *engine.Engine, env *envs.Environment, cfg PPOConfig, opts []Option) (*PPO, error) {
+// newPPO makes a PPO by another name and from another configuration, which cfg was made from.
+func newPPO(ctx context.Context, name string, config any, eng *engine.Engine, env *envs.Environment, cfg PPOConfig, opts []Option) (*PPO, error) {
 	if err := engine.Require(map[string]any{"engine": eng, "environment": env}); err != nil {
 		return nil, fmt.Errorf("rl: %s: %w", name, err)
 	}
-	p := &PPO{name: name, eng: eng, env: env, cfg: cfg, state: eng.NewState()}
+	p := &PPO{Base: engine.NewBase(eng, cfg.Members, maxMetrics), name: name, config: config, env: env, cfg: cfg}
 	if err := p.build(ctx, newSettings(opts)); err != nil {
 		return nil, errors.Join(fmt.Errorf("rl: %s on %q: %w", name, env.Name, err), p.Close())
 	}
@@ -124,7 +120,7 @@ func newPPO(ctx context.Context, name string, eng *engine.Engine, env *envs.Envi
 }
 
 func (p *PPO) build(ctx context.Context, with settings) (err error) {
-	c, s := p.cfg, p.state
+	c, s := p.cfg, p.State()
 	if err := errors.Join(config.Check(c), with.check()); err != nil {
 		return err
 	}
@@ -137,17 +133,16 @@ func (p *PPO) build(ctx context.Context, with settings) (err error) {
 	if err != nil {
 		return err
 	}
-	p.metrics = engine.NewMetrics(s, c.Members, maxMetrics)
 	p.rows = ppoRows{
-		episodeReturn: p.metrics.Row("episode/return"), episodeLength: p.metrics.Row("episode/length"), diverged: p.metrics.Row("episode/diverged"),
-		actorLoss: p.metrics.Row("loss/actor"), criticLoss: p.metrics.Row("loss/critic"), entropy: p.metrics.Row("policy/entropy"),
-		divergence: p.metrics.Row("policy/kl"), clipped: p.metrics.Row("policy/clipped"), norm: p.metrics.Row("gradient/norm"),
-		refused: p.metrics.Row("gradient/refused"),
+		episodeReturn: p.Metrics().Row("episode/return"), episodeLength: p.Metrics().Row("episode/length"), diverged: p.Metrics().Row("episode/diverged"),
+		actorLoss: p.Metrics().Row("loss/actor"), criticLoss: p.Metrics().Row("loss/critic"), entropy: p.Metrics().Row("policy/entropy"),
+		divergence: p.Metrics().Row("policy/kl"), clipped: p.Metrics().Row("policy/clipped"), norm: p.Metrics().Row("gradient/norm"),
+		refused: p.Metrics().Row("gradient/refused"),
 	}
-	if p.evaluate, err = envs.NewEvaluator(ctx, s.Sub("evaluation"), p.env, with.options, p.agent.policy()); err != nil {
+	if p.evaluator, err = envs.NewEvaluator(ctx, s.Sub("evaluation"), p.env, with.options, p.agent.policy()); err != nil {
 		return err
 	}
-	return s.Allocate()
+	return p.Complete(engine.Parts{Description: p.description(), Record: p.Record, Init: p.begin, Evaluator: p.evaluator})
 }
 
 // maxMetrics leaves room for those of a method around PPO.
@@ -155,21 +150,20 @@ const maxMetrics = 32
 
 // buildLearner makes what turns trajectories into updates.
 func (p *PPO) buildLearner(network NetworkConfig) (err error) {
-	c, s := p.cfg, p.state
-	p.clock = engine.NewClock(s)
+	c, s := p.cfg, p.State()
 	if p.agent, err = newActorCritic(s.Sub("agent"), p.env, network, c.Members); err != nil {
 		return err
 	}
-	p.hyper = engine.NewHyper(s, c.Members)
-	p.rate, p.discount, p.lambda = p.hyper.Add("learning_rate", c.LearningRate), p.hyper.Add("discount", c.Discount), p.hyper.Add("gae_lambda", c.GAELambda)
-	p.actorWeight, p.criticWeight, p.entropyWeight = p.hyper.Add("actor_weight", c.ActorWeight), p.hyper.Add("critic_weight", c.CriticWeight), p.hyper.Add("entropy_weight", c.EntropyWeight)
-	if p.clip = p.hyper.Add("clip_epsilon", c.ClipEpsilon); c.ClipEpsilon >= unclipped {
-		p.hyper.Hide("clip_epsilon")
+	hyper := p.Hyper()
+	p.rate, p.discount, p.lambda = hyper.Add("learning_rate", c.LearningRate), hyper.Add("discount", c.Discount), hyper.Add("gae_lambda", c.GAELambda)
+	p.actorWeight, p.criticWeight, p.entropyWeight = hyper.Add("actor_weight", c.ActorWeight), hyper.Add("critic_weight", c.CriticWeight), hyper.Add("entropy_weight", c.EntropyWeight)
+	if p.clip = hyper.Add("clip_epsilon", c.ClipEpsilon); c.ClipEpsilon >= unclipped {
+		hyper.Hide("clip_epsilon")
 	}
 	rule := optim.Default(c.Optimizer)
 	rule.Epsilon, rule.MaxNorm = c.OptimizerEpsilon, c.MaxGradNorm
 	p.optimizer = optim.New(s.Sub("agent"), rule, p.rate, p.agent.row())
-	p.optimizer.Anneal(p.clock, float64(c.AnnealSteps)/float64(c.Environments))
+	p.optimizer.Anneal(p.Clock(), float64(c.AnnealSteps)/float64(c.Environments))
 	p.agent.params = p.optimizer.Params()
 
 	tpe := []engine.Dim{engine.Time(c.RolloutLength), engine.Members(c.Members), engine.Environments(c.Environments)}
@@ -193,20 +187,16 @@ func (p *PPO) buildLearner(network NetworkConfig) (err error) {
 	return s.Err()
 }
 
-// Record records one iteration. rows, if not nil, is called before the metrics are put into their ring, to add to them.
+// Record implements engine.Trainable.
 func (p *PPO) Record(r *engine.Recorder, rows func(*engine.Recorder)) {
-	p.ro.Record(r, p.clock, p.agent.policy())
+	p.ro.Record(r, p.Clock(), p.agent.policy())
 	p.recordAdvantages(r)
 	p.recordUpdates(r)
 	if p.agent.normalizer != nil {
 		p.agent.normalizer.Record(r, p.ro.Obs) // last, so that the whole iteration sees the inputs its actions were chosen by
 	}
 	p.recordMetrics(r)
-	if rows != nil {
-		rows(r)
-	}
-	p.metrics.Record(r, p.clock)
-	p.clock.Tick(r, 1, p.cfg.RolloutLength)
+	p.End(r, rows, p.cfg.RolloutLength)
 }
 
 // recordAdvantages records values, advantages and targets of the trajectories.
@@ -254,66 +244,34 @@ func (p *PPO) recordMetrics(r *engine.Recorder) {
 	engine.CopyCounts(r, p.rows.refused, p.optimizer.Refused())
 }
 
-// Describe implements engine.Workflow.
-func (p *PPO) Describe() engine.Description {
+// description says what is being learned.
+func (p *PPO) description() engine.Description {
 	return engine.Description{
 		Workflow: p.name, Environment: p.env.Name, Members: p.cfg.Members,
 		StepsPerIter: p.cfg.Members * p.cfg.Environments * p.cfg.RolloutLength,
 	}
 }
 
-func (p *PPO) State() *engine.State           { return p.state }
-func (p *PPO) Clock() engine.Clock            { return p.clock }
-func (p *PPO) Metrics() *engine.Metrics       { return p.metrics }
-func (p *PPO) Hyper() *engine.Hyper           { return p.hyper }
-func (p *PPO) Evaluator() *envs.Evaluator     { return p.evaluate }
-func (p *PPO) Environment() *envs.Environment { return p.env }
-
-// Init implements engine.Workflow: new parameters, new episodes, everything else zero.
-func (p *PPO) Init(ctx context.Context) error {
-	if err := p.state.Zero(ctx); err != nil {
-		return err
-	}
-	begin, err := p.eng.Record(p.name+": first episodes", func(r *engine.Recorder) { p.ro.RecordFirst(r, p.clock) })
+// begin begins a run: new parameters, new episodes.
+func (p *PPO) begin(ctx context.Context) error {
+	begin, err := p.State().Engine().Record(p.name+": first episodes", func(r *engine.Recorder) { p.ro.RecordFirst(r, p.Clock()) })
 	if err != nil {
 		return err
 	}
 	defer begin.Free()
-	return errors.Join(p.hyper.Init(ctx), p.agent.init(ctx), begin.Run(ctx))
+	return errors.Join(p.agent.init(ctx), begin.Run(ctx))
 }
 
-// record records the program of Step, once.
-func (p *PPO) record() (err error) {
-	if p.step == nil {
-		p.step, err = p.eng.Record(p.name, func(r *engine.Recorder) { p.Record(r, nil) })
-	}
-	return err
+// Evaluator runs the members' policies: deterministic actions in new episodes.
+func (p *PPO) Evaluator() *envs.Evaluator { return p.evaluator }
+
+// Environment is the one that the agents act in.
+func (p *PPO) Environment() *envs.Environment { return p.env }
+
+// Fitness implements engine.Trainable: the mean return of evaluation episodes.
+func (p *PPO) Fitness(ctx context.Context, s *engine.State, episodes int) (engine.Fitness, error) {
+	return p.evaluator.Fitness(ctx, s, p.Clock(), episodes)
 }
 
-// Step implements engine.Workflow.
-func (p *PPO) Step(ctx context.Context, iteration int) (*vk.Ticket, error) {
-	if err := p.record(); err != nil {
-		return nil, err
-	}
-	return p.step.Submit(ctx)
-}
-
-// Prepare implements engine.Workflow.
-func (p *PPO) Prepare(ctx context.Context, episodes int) error {
-	if err := p.record(); err != nil {
-		return err
-	}
-	return p.evaluate.Prepare(ctx, p.clock, episodes)
-}
-
-// Evaluate implements engine.Workflow: deterministic actions in new episodes.
-func (p *PPO) Evaluate(ctx context.Context, episodes int) (engine.Evaluation, error) {
-	return p.evaluate.Run(ctx, p.clock, episodes)
-}
-
-// Close implements engine.Workflow.
-func (p *PPO) Close() error {
-	p.step.Free()
-	p.evaluate.Close()
-	return p.state.Close()
-}
+// Config implements engine.Trainable: the PPOConfig or A2CConfig that it was made with.
+func (p *PPO) Config() any { return p.config }

@@ -19,7 +19,7 @@ const (
 // canFuse says whether many updates can be one dispatch of policy_update.comp: on software drivers, whose memory is dear beside their
 // registers, with members enough to keep the cores busy and networks small enough.
 func (p *PPO) canFuse() bool {
-	info := p.eng.Device().Info()
+	info := p.State().Engine().Device().Info()
 	if info.Type.GPU() || p.cfg.Members < fusedMembers || p.cfg.Optimizer != optim.Adam {
 		return false
 	}
@@ -46,7 +46,7 @@ func (p *PPO) recordFused(r *engine.Recorder) {
 		Advantage: p.advantage.Range(), Target: p.target.Range(), Value: p.value.Range(), Moments: p.moments.Range(),
 		LearningRate: p.rate.Range(), ClipEpsilon: p.clip.Range(),
 		ActorWeight: p.actorWeight.Range(), CriticWeight: p.criticWeight.Range(), EntropyWeight: p.entropyWeight.Range(),
-		Clock: p.clock.Tensor().Range(), Updated: stack,
+		Clock: p.Clock().Tensor().Range(), Updated: stack,
 		Norm: p.optimizer.Norm().Range(), Updates: p.optimizer.Updates().Range(), Refused: p.optimizer.Refused().Range(),
 		ActorLosses: p.actorLosses.Range(), CriticLosses: p.criticLosses.Range(),
 		Horizon: uint32(c.RolloutLength), Environments: uint32(c.Environments), Row: uint32(a.row()), Stride: uint32(stride),

@@ -112,7 +112,7 @@ func TestUpdate(t *testing.T) {
 			} {
 				write(t, tensor, ref.Hyper[name])
 			}
-			write(t, p.clock.Tensor(), []float64{float64(ref.Iteration), 0})
+			write(t, p.Clock().Tensor(), []float64{float64(ref.Iteration), 0})
 			write(t, p.ro.Obs, in["obs"].Data)
 			write(t, p.ro.NextObs, in["next_obs"].Data)
 			write(t, p.ro.Reward, in["reward"].Data)
@@ -166,7 +166,7 @@ func TestUpdate(t *testing.T) {
 			}
 			losses(0)
 			t.Logf("largest deviation up to the first gradient %.1e", worst)
-			first, second := p.state.Lookup("agent/optimizer/first_moment"), p.state.Lookup("agent/optimizer/second_moment")
+			first, second := p.State().Lookup("agent/optimizer/first_moment"), p.State().Lookup("agent/optimizer/second_moment")
 			last := cfg.Epochs*cfg.Minibatches - 1
 			const afterwards = 5e-6 // the updates, at learning rates to 0.05, widen the first differences
 			for _, p.fused = range []bool{false, true} {

@@ -153,6 +153,15 @@ func (e *functionEvaluation) Evaluate(ctx context.Context, solutions *engine.Ten
 	return out, nil
 }
 
+// Fitness implements ec.Evaluation: the values of the solutions, without noise.
+func (e *functionEvaluation) Fitness(_ context.Context, _ *engine.State, solutions *engine.Tensor, _ int) (engine.Fitness, error) {
+	return func(r *engine.Recorder, fitness *engine.Tensor) {
+		k := e.of(solutions, 0, fitness)
+		k.exact, k.descriptors = true, nil
+		r.Dispatch(e.call(r, k))
+	}, nil
+}
+
 // worth sums up the objectives of a member's solutions.
 func (e *functionEvaluation) worth(values []float32, front [][]float64) (float32, error) {
 	if e.objectives == 1 {

@@ -148,6 +148,15 @@ func (e *rollouts) Evaluate(ctx context.Context, solutions *engine.Tensor, episo
 	return ev.Run(ctx, e.clock, episodes)
 }
 
+// Fitness implements ec.Evaluation.
+func (e *rollouts) Fitness(ctx context.Context, s *engine.State, solutions *engine.Tensor, episodes int) (engine.Fitness, error) {
+	ev, err := e.Evaluator(ctx, solutions)
+	if err != nil {
+		return nil, err
+	}
+	return ev.Fitness(ctx, s, e.clock, episodes)
+}
+
 // Close implements ec.Evaluation.
 func (e *rollouts) Close() {
 	for _, ev := range e.evaluators {

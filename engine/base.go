@@ -1,0 +1,126 @@
+package engine
+
+import (
+	"context"
+	"errors"
+
+	"github.com/evorl/evorl/vk"
+)
+
+// Base is the life cycle that workflows share. A workflow embeds one, makes its tensors, hyperparameters and metrics on it, and hands
+// it the rest by Complete.
+type Base struct {
+	state   *State
+	clock   Clock
+	hyper   *Hyper
+	metrics *Metrics
+	parts   Parts
+	step    *Program
+}
+
+// Parts is what a workflow brings to its Base.
+type Parts struct {
+	Description Description
+	// Record records an iteration, ending with Base.End; the first Step or Prepare calls it.
+	Record func(r *Recorder, rows func(*Recorder))
+	// Init writes what a run begins with, after the state has been cleared and the hyperparameters have their initial values.
+	Init func(ctx context.Context) error
+	// Evaluator evaluates the members.
+	Evaluator Evaluator
+}
+
+// Evaluator runs evaluation episodes of every member, apart from training.
+type Evaluator interface {
+	// Prepare makes what Run of so many episodes needs.
+	Prepare(ctx context.Context, clock Clock, episodes int) error
+	// Run evaluates so many episodes of every member. The same run at the same count of the clock sees the same episodes.
+	Run(ctx context.Context, clock Clock, episodes int) (Evaluation, error)
+	// Close frees everything. It may be called twice.
+	Close()
+}
+
+// NewBase makes the state, clock and hyperparameters of so many members, and room for so many metrics.
+func NewBase(eng *Engine, members, rows int) Base {
+	s := eng.NewState()
+	return Base{state: s, clock: NewClock(s), hyper: NewHyper(s, members), metrics: NewMetrics(s, members, rows)}
+}
+
+// Complete takes the workflow's parts and allocates the memory of all tensors made so far.
+func (b *Base) Complete(p Parts) error {
+	b.parts = p
+	return b.state.Allocate()
+}
+
+// Describe implements Workflow.
+func (b *Base) Describe() Description { return b.parts.Description }
+
+// State implements Workflow.
+func (b *Base) State() *State { return b.state }
+
+// Clock implements Workflow.
+func (b *Base) Clock() Clock { return b.clock }
+
+// Metrics implements Workflow.
+func (b *Base) Metrics() *Metrics { return b.metrics }
+
+// Hyper lists the hyperparameters that may differ between members.
+func (b *Base) Hyper() *Hyper { return b.hyper }
+
+// Evaluations implements Trainable.
+func (b *Base) Evaluations() Evaluator { return b.parts.Evaluator }
+
+// Init implements Workflow.
+func (b *Base) Init(ctx context.Context) error {
+	if err := b.state.Zero(ctx); err != nil {
+		return err
+	}
+	return errors.Join(b.hyper.Init(ctx), b.parts.Init(ctx))
+}
+
+// End records what ends an iteration of so many steps of every environment: further metrics, unless rows is nil, then putting all of
+// them into their ring, and the clock's tick.
+func (b *Base) End(r *Recorder, rows func(*Recorder), steps int) {
+	if rows != nil {
+		rows(r)
+	}
+	b.metrics.Record(r, b.clock)
+	b.clock.Tick(r, 1, steps)
+}
+
+// record records the program of Step, once.
+func (b *Base) record() (err error) {
+	if b.step == nil {
+		b.step, err = b.state.eng.Record(b.parts.Description.Workflow, func(r *Recorder) { b.parts.Record(r, nil) })
+	}
+	return err
+}
+
+// Step implements Workflow.
+func (b *Base) Step(ctx context.Context, iteration int) (*vk.Ticket, error) {
+	if err := b.record(); err != nil {
+		return nil, err
+	}
+	return b.step.Submit(ctx)
+}
+
+// Prepare implements Workflow.
+func (b *Base) Prepare(ctx context.Context, episodes int) error {
+	if err := b.record(); err != nil {
+		return err
+	}
+	return b.parts.Evaluator.Prepare(ctx, b.clock, episodes)
+}
+
+// Evaluate implements Workflow.
+func (b *Base) Evaluate(ctx context.Context, episodes int) (Evaluation, error) {
+	return b.parts.Evaluator.Run(ctx, b.clock, episodes)
+}
+
+// Close implements Workflow.
+func (b *Base) Close() error {
+	b.step.Free()
+	if b.parts.Evaluator != nil {
+		b.parts.Evaluator.Close()
+	}
+	return b.state.Close()
+}
