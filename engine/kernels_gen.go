@@ -517,3 +517,27 @@ func (k tickKernel) call(x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[4:], k.Steps)
 	return vk.Call{Shader: tickShader, Groups: [3]uint32{x, y, z}, Label: "engine/tick", Ranges: a.ranges[:], Push: a.push[:]}
 }
+
+var turnShader = &vk.Shader{
+	Name:  "engine/turn",
+	SPIRV: shaders.Code("engine/turn"),
+	Bindings: []vk.Binding{
+		{Name: "Turn", Index: 0, Access: vk.ReadWrite},
+	},
+	LocalSize:     [3]uint32{1, 1, 1},
+	LocalSizeSpec: [3]int32{-1, -1, -1},
+}
+
+// turnKernel is shaders/engine/turn.comp.
+type turnKernel struct {
+	Turn vk.Range // read-write uint
+}
+
+// call dispatches x × y × z workgroups.
+func (k turnKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [1]vk.Range
+	})
+	a.ranges = [1]vk.Range{k.Turn}
+	return vk.Call{Shader: turnShader, Groups: [3]uint32{x, y, z}, Label: "engine/turn", Ranges: a.ranges[:]}
+}

@@ -10,14 +10,19 @@ import (
 // Recorder takes the commands of a program in order; barriers between dependent ones are derived from what their kernels read
 // and write. The first error is kept and returned by Record.
 type Recorder struct {
-	eng  *Engine
-	prog *vk.Program
-	err  error
+	eng       *Engine
+	prog      *vk.Program
+	err       error
+	counters  *State // of repeated blocks; nil: there are none
+	repeating bool   // a block is being recorded
 }
 
 // Program is a recorded sequence of commands on fixed tensors. Running it is one submission, or a few where it is so long that
 // it is cut into time slices.
-type Program struct{ prog *vk.Program }
+type Program struct {
+	prog     *vk.Program
+	counters *State // nil: there are none
+}
 
 // Record makes a program of what f records. Pipelines are compiled here.
 func (e *Engine) Record(name string, f func(*Recorder)) (*Program, error) {
@@ -30,11 +35,12 @@ func (e *Engine) Record(name string, f func(*Recorder)) (*Program, error) {
 	if err == nil {
 		err = r.prog.Build()
 	}
+	p := &Program{r.prog, r.counters}
 	if err != nil {
-		r.prog.Free()
+		p.Free()
 		return nil, fmt.Errorf("engine: recording %q: %w", name, err)
 	}
-	return &Program{r.prog}, nil
+	return p, nil
 }
 
 // Engine is the engine recorded for.
@@ -73,8 +79,12 @@ func (p *Program) Profile(ctx context.Context) ([]vk.KernelTime, error) { return
 
 // Free releases the program. It may be called twice, and on nil.
 func (p *Program) Free() {
-	if p != nil {
-		p.prog.Free()
+	if p == nil {
+		return
+	}
+	p.prog.Free()
+	if p.counters != nil {
+		_ = p.counters.Close() // frees memory, nothing more
 	}
 }
 

@@ -51,7 +51,6 @@ func (p *Program) build() error {
 		if o.kind != opDispatch {
 			continue
 		}
-		p.dispatches++
 		o.pipeline = p.d.pipeline(o.shader, p.spec[o.specFrom:o.specTo], o.subgroup)
 		if !seen[o.pipeline] {
 			seen[o.pipeline] = true
@@ -75,12 +74,30 @@ func (p *Program) build() error {
 // deriveBarriers also lists the buffers.
 func (p *Program) deriveBarriers() {
 	h := newHazards()
+	turns := make([]int, len(p.ops)) // of each op's block
+	begins := make([]bool, len(p.ops))
+	for _, b := range p.stretches() {
+		begins[b.from] = true
+		for i := b.from; i < b.to; i++ {
+			turns[i] = b.turns
+		}
+	}
 	used, written := map[*Buffer]bool{}, map[*Buffer]bool{}
 	var accesses []access
 	for i := range p.ops {
 		accesses = p.accesses(&p.ops[i], accesses[:0])
+		if begins[i] {
+			h = newHazards() // blocks have command buffers of their own, which begin with a barrier; so does every turn
+			p.barriers += uint64(turns[i] - 1)
+			if i > 0 {
+				p.barriers++
+			}
+		}
 		if p.ops[i].barrier = h.add(accesses); p.ops[i].barrier {
-			p.barriers++
+			p.barriers += uint64(turns[i])
+		}
+		if p.ops[i].kind == opDispatch {
+			p.dispatches += uint64(turns[i])
 		}
 		for _, a := range accesses {
 			if !used[a.r.Buffer] {
@@ -113,9 +130,9 @@ func (p *Program) checkBuffers() error {
 
 // ProgramStats describes a built program.
 type ProgramStats struct {
-	Commands    int // dispatches, copies and fills
-	Dispatches  int
-	Barriers    int // derived memory barriers
+	Commands    int // dispatches, copies and fills, as recorded: a repeated one counts once
+	Dispatches  int // of a run
+	Barriers    int // memory barriers of a run: the derived ones, and those before and behind every turn of a repeated block
 	Submissions int // of a run, as sliced so far
 }
 
@@ -123,5 +140,5 @@ type ProgramStats struct {
 func (p *Program) Stats() ProgramStats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return ProgramStats{Commands: len(p.ops), Dispatches: int(p.dispatches), Barriers: int(p.barriers), Submissions: len(p.cuts) + 1}
+	return ProgramStats{Commands: len(p.ops), Dispatches: int(p.dispatches), Barriers: int(p.barriers), Submissions: p.plan.count()}
 }

@@ -12,7 +12,7 @@ import (
 type KernelTime struct {
 	Label string
 	Calls int
-	Time  time.Duration // on the device, of one run
+	Time  time.Duration // on the device, of one run; repeated commands are taken to last as long as in their last turn
 }
 
 // Profile runs the program once, with a timestamp after every command, and returns the time of each label, longest first. It is a
@@ -52,14 +52,12 @@ func (p *Program) Profile(ctx context.Context) ([]KernelTime, error) {
 		return nil, err
 	}
 	p.measure.began = time.Now()
-	if p.last, err = p.d.submit(p.name, buffers, p.buffers); err != nil {
-		p.commands.release(p.d, buffers)
+	p.plan.use(buffers)
+	err = p.send(ctx, aheadOfRun)
+	p.plan.use(p.commands.buffers)
+	if err != nil {
 		return nil, err
 	}
-	c := &p.d.counters
-	c.submissions.Add(uint64(len(buffers)))
-	c.dispatches.Add(p.dispatches)
-	c.barriers.Add(p.barriers)
 	// On an error the command buffers may be in flight: the program's pool frees them with the rest.
 	if err := p.d.wait(ctx, p.last); err != nil {
 		return nil, err
@@ -78,16 +76,18 @@ func (p *Program) Profile(ctx context.Context) ([]KernelTime, error) {
 func (p *Program) byLabel(times []time.Duration) []KernelTime {
 	index := map[string]int{}
 	var out []KernelTime
-	for i, t := range times {
-		label := p.ops[i].label
-		at, ok := index[label]
-		if !ok {
-			at = len(out)
-			index[label] = at
-			out = append(out, KernelTime{Label: label})
+	for _, b := range p.stretches() {
+		for i := b.from; i < b.to; i++ {
+			label := p.ops[i].label
+			at, ok := index[label]
+			if !ok {
+				at = len(out)
+				index[label] = at
+				out = append(out, KernelTime{Label: label})
+			}
+			out[at].Calls += b.turns
+			out[at].Time += times[i] * time.Duration(b.turns)
 		}
-		out[at].Calls++
-		out[at].Time += t
 	}
 	slices.SortStableFunc(out, func(a, b KernelTime) int { return cmp.Compare(b.Time, a.Time) })
 	return out

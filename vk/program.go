@@ -12,6 +12,9 @@ type Program struct {
 	name string
 	err  error // the first of the recording
 	ops  []op
+	// blocks are the repeated parts, in order; repeating is set while one is recorded.
+	blocks    []block
+	repeating bool
 	// What ops point into, so that recording allocates little.
 	ranges []Range
 	push   []byte
@@ -28,7 +31,8 @@ type Program struct {
 	dispatches uint64
 	barriers   uint64
 	commands   commands
-	cuts       []int // the ops that begin a new submission, but the first
+	plan       plan
+	lists      [][]vkCommandBuffer // the submissions of send, kept so that a run allocates nothing
 	last       uint64
 	measure    measurement
 }

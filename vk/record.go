@@ -16,7 +16,7 @@ type commands struct {
 	queryCount  int
 	sets        []C.VkHandle
 	views       map[viewKey]C.VkHandle
-	buffers     []vkCommandBuffer // one a submission
+	buffers     []vkCommandBuffer // one a piece of the plan
 	ready       bool
 }
 
@@ -121,7 +121,7 @@ func (c *commands) allocate(d *Device, n int) ([]vkCommandBuffer, error) {
 	return buffers, nil
 }
 
-// record replaces the program's command buffers, which must not be in flight, by ones for the cuts and with or without timestamps.
+// record replaces the program's command buffers, which must not be in flight, by ones for the plan and with or without timestamps.
 func (p *Program) record() error {
 	fresh, err := p.recordAll(p.measure.on)
 	if err != nil {
@@ -129,6 +129,7 @@ func (p *Program) record() error {
 	}
 	p.commands.release(p.d, p.commands.buffers)
 	p.commands.buffers = fresh
+	p.plan.use(fresh)
 	return nil
 }
 
@@ -138,18 +139,17 @@ func (c *commands) release(d *Device, buffers []vkCommandBuffer) {
 	}
 }
 
-// recordAll records one command buffer a slice.
+// recordAll records one command buffer a piece.
 func (p *Program) recordAll(timestamps bool) ([]vkCommandBuffer, error) {
-	buffers, err := p.commands.allocate(p.d, len(p.cuts)+1)
+	buffers, err := p.commands.allocate(p.d, len(p.plan.pieces))
 	if err != nil {
 		return nil, err
 	}
 	timestamps = timestamps && p.commands.queryCount > 0 // a device may have none
 	var t tape
 	for i, c := range buffers {
-		from, to := p.slice(i)
 		t.words = t.words[:0]
-		p.encode(&t, i, from, to, timestamps)
+		p.encode(&t, i, p.plan.pieces[i].from, p.plan.pieces[i].to, timestamps)
 		if r := t.replay(p.d, c); r != resultSuccess {
 			p.commands.release(p.d, buffers)
 			return nil, p.d.fail(fmt.Sprintf("recording program %q", p.name), r)
@@ -158,25 +158,13 @@ func (p *Program) recordAll(timestamps bool) ([]vkCommandBuffer, error) {
 	return buffers, nil
 }
 
-// slice returns the ops of a submission.
-func (p *Program) slice(i int) (from, to int) {
-	to = len(p.ops)
-	if i > 0 {
-		from = p.cuts[i-1]
-	}
-	if i < len(p.cuts) {
-		to = p.cuts[i]
-	}
-	return from, to
-}
-
-// encode appends the ops of submission i to the tape. Its timestamps are one at the beginning and one after each op, so that op k
+// encode appends the ops of piece i to the tape. Its timestamps are one at the beginning and one after each op, so that op k
 // has number k + i + 1.
 func (p *Program) encode(t *tape, i, from, to int, timestamps bool) {
 	if timestamps {
 		t.reset(p.commands.queries, from+i, to-from+1)
 	}
-	// What earlier submissions wrote is not visible by their order alone.
+	// What earlier pieces and earlier turns wrote is not visible by their order alone.
 	t.barrier(deviceStages, deviceStages)
 	if timestamps {
 		t.timestamp(p.commands.queries, from+i)

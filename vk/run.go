@@ -7,9 +7,10 @@ import (
 )
 
 // Run submits the program and waits for it. When ctx is done before the submission nothing runs; when it is done later Run
-// returns early, but the whole program still runs: it is never left half done.
+// returns early, but what was submitted still runs. That is the whole program unless it has so many submissions that they are sent one
+// after the other: such a program is then left half done. A context without cancellation forbids that.
 func (p *Program) Run(ctx context.Context) error {
-	t, err := p.submit(ctx)
+	t, err := p.submit(ctx, aheadOfRun)
 	if err != nil {
 		return err
 	}
@@ -17,16 +18,17 @@ func (p *Program) Run(ctx context.Context) error {
 }
 
 // Submit queues the program behind all that was submitted before, and does not wait for it; runs of one program may queue up. Only
-// while the program's time is being measured, at its first run or two, does Submit wait for the run before.
+// while the program's time is being measured, at its first run or two, does Submit wait for the run before; and where a program has very
+// many submissions, Submit waits until all but the last 4096 have finished.
 func (p *Program) Submit(ctx context.Context) (*Ticket, error) {
-	t, err := p.submit(ctx)
+	t, err := p.submit(ctx, aheadOfSubmit)
 	if err != nil {
 		return nil, err
 	}
 	return &t, nil
 }
 
-func (p *Program) submit(ctx context.Context) (Ticket, error) {
+func (p *Program) submit(ctx context.Context, ahead int) (Ticket, error) {
 	if err := ctx.Err(); err != nil {
 		return Ticket{}, err
 	}
@@ -54,19 +56,65 @@ func (p *Program) submit(ctx context.Context) (Ticket, error) {
 		}
 	}
 	began := time.Now()
-	value, err := p.d.submit(p.name, p.commands.buffers, p.buffers)
-	if err != nil {
+	if p.measure.on && ahead == aheadOfRun {
+		ahead = aheadOfUnknown
+	}
+	if err := p.send(ctx, ahead); err != nil {
 		return Ticket{}, err
 	}
-	p.last = value
 	if p.measure.on {
 		p.measure.pending, p.measure.began = true, began
 	}
+	return Ticket{p: p, value: p.last}, nil
+}
+
+// How many submissions of a run wait for their turn at most, so that a run of millions needs bounded memory and, while somebody waits for
+// it, ends soon after its context; sooner where their time is not known yet.
+const (
+	aheadOfSubmit  = 4096
+	aheadOfRun     = 64
+	aheadOfUnknown = 4
+)
+
+// send submits the plan. With more submissions than may wait, it sends the next ones, half as many at a time, as earlier ones finish.
+func (p *Program) send(ctx context.Context, ahead int) error {
 	c := &p.d.counters
-	c.submissions.Add(uint64(len(p.commands.buffers)))
+	lists, sent := p.lists[:0], 0
+	flush := func() error {
+		if sent > 0 {
+			if err := p.d.wait(ctx, p.last-uint64(min(sent, ahead-ahead/2))); err != nil {
+				return err
+			}
+		}
+		value, err := p.d.submit(p.name, lists, p.buffers)
+		if err != nil {
+			return err
+		}
+		p.last = value
+		c.submissions.Add(uint64(len(lists)))
+		lists, sent = lists[:0], sent+len(lists)
+		return nil
+	}
+	for _, g := range p.plan.groups {
+		for range g.copies {
+			for _, s := range g.submissions {
+				if lists = append(lists, s.buffers); len(lists) == ahead/2 {
+					if err := flush(); err != nil {
+						return err
+					}
+				}
+			}
+		}
+	}
+	if len(lists) > 0 {
+		if err := flush(); err != nil {
+			return err
+		}
+	}
+	p.lists = lists
 	c.dispatches.Add(p.dispatches)
 	c.barriers.Add(p.barriers)
-	return Ticket{p: p, value: value}, nil
+	return nil
 }
 
 // Ticket stands for one run of a program.
@@ -145,6 +193,6 @@ func (p *Program) Free() {
 func (p *Program) destroy() {
 	p.freed = true
 	p.commands.destroy(p.d)
-	p.ops, p.ranges, p.push, p.spec, p.cuts = nil, nil, nil, nil, nil
+	p.ops, p.blocks, p.ranges, p.push, p.spec, p.plan = nil, nil, nil, nil, nil, plan{}
 	p.buffers, p.incoherent = nil, nil
 }

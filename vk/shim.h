@@ -114,7 +114,7 @@ void evk_destroy_buffer_view(evk_device *d, VkHandle view);
 // Recording, submission, waiting.
 VkResult evk_record(evk_device *d, void *cb, const uint64_t *tape, size_t words);
 VkResult evk_create_timeline(evk_device *d, VkHandle *out);
-VkResult evk_submit(evk_device *d, void *queue, void *cb, VkHandle timeline, uint64_t value, VkHandle fence);
+VkResult evk_submit(evk_device *d, void *queue, uint32_t count, void *const *cbs, VkHandle timeline, uint64_t value, VkHandle fence);
 VkResult evk_wait(evk_device *d, VkHandle timeline, uint64_t value, uint64_t timeout_ns);
 VkResult evk_completed(evk_device *d, VkHandle timeline, uint64_t *value);
 VkResult evk_flush(evk_device *d, VkHandle memory, uint64_t offset, uint64_t size);

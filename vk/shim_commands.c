@@ -185,10 +185,9 @@ VkResult evk_create_timeline(evk_device *d, VkHandle *out) {
   return d->CreateSemaphore(d->handle, &info, NULL, out);
 }
 
-VkResult evk_submit(evk_device *d, void *queue, void *cb, VkHandle timeline, uint64_t value, VkHandle fence) {
-  VkCommandBuffer c = cb;
+VkResult evk_submit(evk_device *d, void *queue, uint32_t count, void *const *cbs, VkHandle timeline, uint64_t value, VkHandle fence) {
   VkTimelineSemaphoreSubmitInfo signal = {.sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO, .signalSemaphoreValueCount = 1, .pSignalSemaphoreValues = &value};
-  VkSubmitInfo info = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &c};
+  VkSubmitInfo info = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = count, .pCommandBuffers = (const VkCommandBuffer *)cbs};
   if (timeline) {
     info.pNext = &signal;
     info.signalSemaphoreCount = 1;

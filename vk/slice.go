@@ -19,19 +19,19 @@ type measurement struct {
 // firstChunk is how many commands a GPU gets in one submission while nothing is known about their time.
 const firstChunk = 256
 
+// start plans the first run.
 func (m *measurement) start(p *Program) {
-	*m = measurement{on: len(p.ops) > 1}
-	if !m.on {
-		return
-	}
-	if p.openQueries() != nil {
+	*m = measurement{on: len(p.ops) > 1 || len(p.blocks) > 0}
+	if m.on && p.openQueries() != nil {
 		p.d.cfg.logger.Warn("timestamps are not available", "program", p.name)
 	}
+	assumed := make([]time.Duration, len(p.ops))
 	if p.d.phys.info.Type != CPU {
-		for at := firstChunk; at < len(p.ops); at += firstChunk {
-			p.cuts = append(p.cuts, at)
+		for i := range assumed {
+			assumed[i] = p.d.cfg.budget / firstChunk
 		}
 	}
+	p.plan = newPlan(p.stretches(), assumed, p.d.cfg.budget)
 }
 
 // settle looks at a measured run that has finished, and records the program for good.
@@ -44,8 +44,8 @@ func (p *Program) settle() error {
 		return err
 	}
 	var total time.Duration
-	for _, t := range times {
-		total += t
+	for _, b := range p.stretches() {
+		total += time.Duration(b.turns) * duration(times[b.from:b.to])
 	}
 	budget := p.d.cfg.budget
 	first := total > budget && m.runs == 1
@@ -56,22 +56,8 @@ func (p *Program) settle() error {
 		return nil // it will not run again
 	}
 	m.on = first
-	p.cuts = cut(times, budget)
+	p.plan = newPlan(p.stretches(), times, budget)
 	return p.record()
-}
-
-// cut groups commands into slices within the budget, where single commands allow it.
-func cut(times []time.Duration, budget time.Duration) []int {
-	var cuts []int
-	var slice time.Duration
-	for i, t := range times {
-		if slice > 0 && slice+t > budget {
-			cuts = append(cuts, i)
-			slice = 0
-		}
-		slice += t
-	}
-	return cuts
 }
 
 // openQueries makes a query pool with a timestamp for every command and, at most, one more for every command that begins a slice.
@@ -90,26 +76,25 @@ func (p *Program) openQueries() error {
 	return nil
 }
 
-// times returns how long each command took in the measured run that has just finished.
+// times returns how long each command took in the measured run that has just finished; of a repeated one, in the last turn.
 func (p *Program) times() ([]time.Duration, error) {
 	out := make([]time.Duration, len(p.ops))
 	if p.commands.queryCount == 0 {
 		// Without timestamps all commands are taken to be alike.
-		each := time.Since(p.measure.began) / time.Duration(max(len(out), 1))
+		each := time.Since(p.measure.began) / time.Duration(max(p.turns(), 1))
 		for i := range out {
 			out[i] = each
 		}
 		return out, nil
 	}
-	ticks := make([]uint64, len(p.ops)+len(p.cuts)+1)
+	ticks := make([]uint64, len(p.ops)+len(p.plan.pieces))
 	r := Result(vkGetQueryPoolResults(p.d.handle, p.commands.queries, 0, uint32(len(ticks)), vkCount(8*len(ticks)), unsafe.Pointer(&ticks[0]), 8, 1|2)) // 64 bits, wait
 	if r != resultSuccess {
 		return nil, p.d.fail("vkGetQueryPoolResults", r)
 	}
 	period, mask := p.d.phys.info.Limits.TimestampPeriod, ^uint64(0)>>(64-p.d.phys.timestampBits)
-	for i := range len(p.cuts) + 1 {
-		from, to := p.slice(i)
-		for k := from; k < to; k++ {
+	for i, piece := range p.plan.pieces {
+		for k := piece.from; k < piece.to; k++ {
 			// Commands that overlap may finish out of order.
 			if delta := (ticks[k+i+1] - ticks[k+i]) & mask; delta < mask/2 {
 				out[k] = time.Duration(float64(delta) * period)

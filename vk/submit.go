@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unsafe"
 )
 
 // Waits poll in slices of this length, so that a cancelled context is seen. Without a context to watch they are longer.
@@ -38,8 +39,9 @@ type running struct {
 	waiters *int    // goroutines inside a wait for the fence
 }
 
-// submit queues command buffers, each a submission, and returns the number of the last. uses are the buffers they touch.
-func (d *Device) submit(name string, commands []vkCommandBuffer, uses []*Buffer) (uint64, error) {
+// submit queues lists of command buffers, each list a submission, with no other submission between them, and returns the number of the last.
+// uses are the buffers they touch.
+func (d *Device) submit(name string, lists [][]vkCommandBuffer, uses []*Buffer) (uint64, error) {
 	q := &d.queue
 	q.Lock()
 	defer q.Unlock()
@@ -62,14 +64,15 @@ func (d *Device) submit(name string, commands []vkCommandBuffer, uses []*Buffer)
 		q.ready = true
 	}
 	timeline := d.phys.info.Features.Has(TimelineSemaphore)
-	for _, c := range commands {
+	for _, commands := range lists {
 		entry := running{value: q.submitted + 1, name: name}
 		if !timeline {
 			if r := d.takeFence(&entry); r != resultSuccess {
 				return 0, &DeviceError{Op: "vkCreateFence", Result: r}
 			}
 		}
-		r := Result(C.evk_submit(d.c, pointer(q.handle), pointer(c), handleOf(q.timeline), C.uint64_t(entry.value), handleOf(entry.fence)))
+		handles := (*unsafe.Pointer)(unsafe.Pointer(&commands[0])) // pointers of the driver, not of Go
+		r := Result(C.evk_submit(d.c, pointer(q.handle), C.uint32_t(len(commands)), handles, handleOf(q.timeline), C.uint64_t(entry.value), handleOf(entry.fence)))
 		if r != resultSuccess {
 			return 0, d.failLocked("submitting "+name, r)
 		}

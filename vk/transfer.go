@@ -121,7 +121,7 @@ func (d *Device) moveStaged(ctx context.Context, r Range, data []byte, up bool) 
 		if res := tp.replay(d, t.commands[0]); res != resultSuccess {
 			return d.fail("recording a transfer", res)
 		}
-		if t.last, err = d.submit("transfer", t.commands, []*Buffer{stage, r.Buffer}); err != nil {
+		if t.last, err = d.submit("transfer", [][]vkCommandBuffer{t.commands}, []*Buffer{stage, r.Buffer}); err != nil {
 			return err
 		}
 		if err := d.wait(ctx, t.last); err != nil {

@@ -1,0 +1,57 @@
+package engine
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestRepeat: the counter numbers the turns, from 0 at every run, and the body is called once.
+func TestRepeat(t *testing.T) {
+	for _, turns := range []int{1, 2, 1000} {
+		eng := New(testDevice(t))
+		s := eng.NewState()
+		defer s.Close()
+		sum, last := s.Tensor("sum", Uint32, Members(1), Axis("count", 2)), s.Tensor("last", Uint32, Axis("count", 1))
+		if err := s.Zero(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		bodies := 0
+		p, err := eng.Record("sum", func(r *Recorder) {
+			r.Repeat(turns, func(r *Recorder, i Counter) {
+				bodies++
+				r.Copy(last, i.Tensor())
+				Clock{sum}.Tick(r, 1, 2)
+			})
+			r.Repeat(3, func(r *Recorder, i Counter) { Clock{sum}.Tick(r, 0, 1) })
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for run := 1; run <= 3; run++ {
+			if err := p.Run(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			got, want := read32(t, sum), []uint32{uint32(run * turns), uint32(run * (2*turns + 3))}
+			if at := read32(t, last); !slices.Equal(got, want) || at[0] != uint32(turns-1) || bodies != 1 {
+				t.Errorf("%d turns, run %d: sums %v, want %v; the last turn has number %d; the body was called %d times", turns, run, got, want, at, bodies)
+			}
+		}
+		p.Free()
+		p.Free()
+	}
+}
+
+func TestRepeatErrors(t *testing.T) {
+	eng := New(testDevice(t))
+	for what, record := range map[string]func(r *Recorder){
+		"no turn": func(r *Recorder) { r.Repeat(0, func(*Recorder, Counter) {}) },
+		"nested": func(r *Recorder) {
+			r.Repeat(1, func(r *Recorder, _ Counter) { r.Repeat(2, func(*Recorder, Counter) {}) })
+		},
+	} {
+		if _, err := eng.Record("wrong", record); err == nil || !strings.Contains(err.Error(), "want at least 1 turn, outside of other blocks") {
+			t.Errorf("%s: error %v", what, err)
+		}
+	}
+}

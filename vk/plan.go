@@ -1,0 +1,172 @@
+package vk
+
+import (
+	"math"
+	"time"
+)
+
+// plan is how a program is submitted. Its ops are divided into pieces, each a command buffer, which submissions list, those of repeated
+// blocks many times.
+type plan struct {
+	pieces []piece
+	groups []group
+}
+
+// piece is a range of ops that lies within one block.
+type piece struct{ from, to int }
+
+// group is a sequence of submissions that is sent several times.
+type group struct {
+	submissions []submission
+	copies      int
+}
+
+// submission lists pieces in order.
+type submission struct {
+	entries []entry
+	buffers []vkCommandBuffer // of the entries; set by record
+}
+
+// entry is a piece with how often a submission lists it, turn after turn.
+type entry struct{ piece, turns int }
+
+// maxListed is the most command buffers of a submission; more would gain nothing, and an unmeasured block would be sent in larger parts.
+const maxListed = 64
+
+// newPlan groups ops into submissions within the budget, where single ops and turns allow it. times are those of each op.
+func newPlan(blocks []block, times []time.Duration, budget time.Duration) plan {
+	b := planner{budget: budget}
+	for _, block := range blocks {
+		first := len(b.pieces)
+		from := block.from
+		for _, to := range append(cut(times[block.from:block.to], budget), block.to-block.from) {
+			b.pieces = append(b.pieces, piece{from, block.from + to})
+			from = block.from + to
+		}
+		b.add(first, block.turns, times)
+	}
+	if len(b.pieces) == 0 { // a program without ops is a submission all the same
+		b.pieces = []piece{{}}
+		b.list(0, 1, 0)
+	}
+	b.flush()
+	return b.plan
+}
+
+// planner is a plan in the making.
+type planner struct {
+	plan
+	budget time.Duration
+	open   []entry // of the submission being filled
+	listed int
+	spent  time.Duration
+}
+
+// add adds the turns of a block, whose pieces begin at first.
+func (b *planner) add(first, turns int, times []time.Duration) {
+	pieces := b.pieces[first:]
+	if len(pieces) > 1 && turns > 1 { // a turn is longer than a submission
+		b.flush()
+		each := make([]submission, len(pieces))
+		for i := range pieces {
+			each[i].entries = []entry{{first + i, 1}}
+		}
+		b.groups = append(b.groups, group{each, turns})
+		return
+	}
+	for i, p := range pieces {
+		b.addTurns(first+i, turns, duration(times[p.from:p.to]))
+	}
+}
+
+// addTurns adds turns of one piece, each of the given time: as many as there is room for in the submission being filled, then submissions
+// full of them.
+func (b *planner) addTurns(piece, turns int, each time.Duration) {
+	if n := min(turns, b.room(each)); n > 0 {
+		b.list(piece, n, each)
+		turns -= n
+	}
+	if turns == 0 {
+		return
+	}
+	b.flush()
+	full := b.room(each)
+	if copies := turns / full; copies > 0 {
+		b.groups = append(b.groups, group{[]submission{{entries: []entry{{piece, full}}}}, copies})
+	}
+	if rest := turns % full; rest > 0 {
+		b.list(piece, rest, each)
+	}
+}
+
+// room is how many turns of the given time the submission being filled has room for; at least one where it is empty.
+func (b *planner) room(each time.Duration) int {
+	n := math.MaxInt
+	if each > 0 {
+		n = int(max(0, b.budget-b.spent) / each)
+	} else if b.spent > b.budget {
+		n = 0
+	}
+	if b.listed == 0 {
+		n = max(n, 1)
+	}
+	return min(n, maxListed-b.listed)
+}
+
+func (b *planner) list(piece, turns int, each time.Duration) {
+	b.open = append(b.open, entry{piece, turns})
+	b.listed += turns
+	b.spent += each * time.Duration(turns)
+}
+
+// flush ends the submission being filled.
+func (b *planner) flush() {
+	if b.listed > 0 {
+		b.groups = append(b.groups, group{[]submission{{entries: b.open}}, 1})
+	}
+	b.open, b.listed, b.spent = nil, 0, 0
+}
+
+// use takes the command buffers of the pieces.
+func (p *plan) use(buffers []vkCommandBuffer) {
+	for _, g := range p.groups {
+		for i := range g.submissions {
+			s := &g.submissions[i]
+			s.buffers = s.buffers[:0]
+			for _, e := range s.entries {
+				for range e.turns {
+					s.buffers = append(s.buffers, buffers[e.piece])
+				}
+			}
+		}
+	}
+}
+
+// count is the number of submissions of a run.
+func (p *plan) count() (n int) {
+	for _, g := range p.groups {
+		n += len(g.submissions) * g.copies
+	}
+	return n
+}
+
+// cut groups ops into slices within the budget, where single ops allow it: it returns the ops that begin a slice, but the first.
+func cut(times []time.Duration, budget time.Duration) []int {
+	var cuts []int
+	var slice time.Duration
+	for i, t := range times {
+		if slice > 0 && slice+t > budget {
+			cuts = append(cuts, i)
+			slice = 0
+		}
+		slice += t
+	}
+	return cuts
+}
+
+func duration(times []time.Duration) (sum time.Duration) {
+	for _, t := range times {
+		sum += t
+	}
+	return sum
+}

@@ -1,0 +1,192 @@
+package vk
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestRepeat: a block runs as often as it says, each turn after the one before, between the commands around it.
+func TestRepeat(t *testing.T) {
+	eachVariant(t, func(t *testing.T, d *Device) {
+		const n, turns = 100, 300
+		a, b := newTestBuffer(t, d, n, Local), newTestBuffer(t, d, n, Readback)
+		p := d.NewProgram("repeated")
+		p.Dispatch(spinCall(a.All(), 1))
+		p.Repeat(turns, func() {
+			p.Dispatch(spinCall(a.All(), 3))
+			p.Copy(b.All(), a.All())
+			p.Dispatch(spinCall(b.All(), 2))
+			p.Copy(a.All(), b.All())
+		})
+		p.Repeat(1, func() {})
+		p.Repeat(2, func() { p.Dispatch(spinCall(a.All(), 1)) })
+		p.Copy(b.All(), a.All())
+		writeWords(t, a, make([]uint32, n))
+		build(t, p)
+		const want = 1 + 2*turns + 2
+		if s := p.Stats(); s.Commands != 7 || s.Dispatches != want || s.Barriers != 3*turns+turns+2+1 {
+			t.Errorf("%+v; want 7 commands, %d dispatches, %d barriers", s, want, 4*turns+3)
+		}
+		for run1 := range 3 {
+			run(t, p)
+			for i, x := range readWords(t, b) {
+				if x != spin(0, 1664525, (run1+1)*(1+5*turns+2)) {
+					t.Fatalf("b[%d] = %d after run %d", i, x, run1)
+				}
+			}
+		}
+		if c := d.Counters(); c.Dispatches != 3*want {
+			t.Errorf("%d dispatches; want %d", c.Dispatches, 3*want)
+		}
+	})
+}
+
+// TestRepeatSlicing: a repeated block over the budget is split between turns, and inside of a turn longer than the budget, and computes the
+// same.
+func TestRepeatSlicing(t *testing.T) {
+	for _, c := range []struct {
+		name              string
+		steps, ops, turns int
+		budget            time.Duration
+		least, most       int // submissions
+	}{{"between turns", 2_000, 2, 200, 20 * time.Millisecond, 4, 100}, {"inside of turns", 60_000, 8, 3, time.Microsecond, 24, 25}} {
+		t.Run(c.name, func(t *testing.T) {
+			d := openTest(t, SliceBudget(c.budget))
+			x := newTestBuffer(t, d, 160, Local)
+			writeWords(t, x, make([]uint32, 160))
+			p := d.NewProgram("sliced")
+			p.Dispatch(spinCall(x.All(), 1))
+			p.Repeat(c.turns, func() {
+				for range c.ops {
+					p.Dispatch(spinCall(x.All(), c.steps))
+				}
+			})
+			build(t, p)
+			if n, want := p.Stats().Submissions, 1+c.turns/maxListed; n != want {
+				t.Errorf("%d submissions before the first run; want %d", n, want)
+			}
+			const runs = 3
+			for range runs {
+				run(t, p)
+			}
+			if n := p.Stats().Submissions; n < c.least || n > c.most {
+				t.Errorf("%d submissions a run; want %d to %d", n, c.least, c.most)
+			}
+			if got, want := readWords(t, x)[7], spin(0, 1664525, runs*(1+c.ops*c.turns*c.steps)); got != want {
+				t.Errorf("x = %d, want %d", got, want)
+			}
+			times, err := p.Profile(context.Background())
+			if err != nil || len(times) != 1 || times[0].Calls != 1+c.ops*c.turns {
+				t.Errorf("profile %+v, %v; want %d calls", times, err, 1+c.ops*c.turns)
+			}
+		})
+	}
+}
+
+// TestPlan: whatever the times, submissions hold every op of every turn in order, and more than one turn or piece only within the budget.
+func TestPlan(t *testing.T) {
+	dice := rand.New(rand.NewPCG(1, 2))
+	for range 2000 {
+		var blocks []block
+		var times []time.Duration
+		var want []int
+		for range dice.IntN(4) {
+			b := block{from: len(times), turns: 1}
+			if dice.IntN(2) == 0 {
+				b.turns = 1 + dice.IntN(700)
+			}
+			for range 1 + dice.IntN(5) {
+				times = append(times, time.Duration(dice.IntN(3)*dice.IntN(30)))
+			}
+			b.to = len(times)
+			blocks = append(blocks, b)
+			for range b.turns {
+				for i := b.from; i < b.to; i++ {
+					want = append(want, i)
+				}
+			}
+		}
+		const budget = 50
+		p := newPlan(blocks, times, budget)
+		var got []int
+		count := 0
+		for _, g := range p.groups {
+			for range g.copies {
+				for _, s := range g.submissions {
+					count++
+					listed, spent := 0, time.Duration(0)
+					for _, e := range s.entries {
+						for range e.turns {
+							listed++
+							for i := p.pieces[e.piece].from; i < p.pieces[e.piece].to; i++ {
+								got, spent = append(got, i), spent+times[i]
+							}
+						}
+					}
+					if listed > maxListed || listed > 1 && spent > budget {
+						t.Fatalf("%v of %v: a submission lists %d command buffers of %d ns in all", blocks, times, listed, spent)
+					}
+				}
+			}
+		}
+		if !slices.Equal(got, want) || count != p.count() {
+			t.Fatalf("%v of %v: %d submissions, counted %d, of ops %v", blocks, times, count, p.count(), got)
+		}
+	}
+}
+
+// TestRepeatBounded: a block of a billion turns is recorded and sent in bounded memory, and ends soon after its context.
+func TestRepeatBounded(t *testing.T) {
+	eachVariant(t, func(t *testing.T, d *Device) {
+		x := newTestBuffer(t, d, 8, Local)
+		p := d.NewProgram("endless")
+		p.Repeat(1<<30, func() { p.Dispatch(spinCall(x.All(), 1)) })
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		build(t, p)
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		defer cancel()
+		began := time.Now()
+		if err := p.Run(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("error %v; want the context's", err)
+		}
+		if took := time.Since(began); took > 5*time.Second {
+			t.Errorf("it ended after %v", took)
+		}
+		runtime.ReadMemStats(&after)
+		if grown := after.TotalAlloc - before.TotalAlloc; grown > 1<<20 {
+			t.Errorf("%d bytes allocated on the host", grown)
+		}
+		if n := d.Counters().Submissions; n == 0 || n > 1<<20 {
+			t.Errorf("%d submissions in 0.3 s", n)
+		}
+		short := d.NewProgram("short")
+		short.Fill(x.All(), 3)
+		build(t, short)
+		run(t, short) // the device still works
+		if got := readWords(t, x)[0]; got != 3 {
+			t.Errorf("x = %d; want 3", got)
+		}
+	})
+}
+
+func TestRepeatErrors(t *testing.T) {
+	d := openTest(t)
+	x := newTestBuffer(t, d, 8, Local)
+	for want, record := range map[string]func(p *Program){
+		"0 turns; want at least 1":       func(p *Program) { p.Repeat(0, func() {}) },
+		"inside another repeated block;": func(p *Program) { p.Repeat(2, func() { p.Repeat(2, func() { p.Fill(x.All(), 0) }) }) },
+	} {
+		p := d.NewProgram("wrong")
+		record(p)
+		if err := p.Build(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v; want %q", err, want)
+		}
+	}
+}
