@@ -68,7 +68,7 @@ func (r *Restored) Policy(ctx context.Context, member int) (*Policy, error) {
 	p := &Policy{
 		Format: "evorl policy 1", Workflow: r.cfg.Run.Workflow, Env: r.cfg.Run.Env, Iteration: r.Iteration(), Member: member,
 		Digest: r.checkpoint.Manifest.Digest, TimeLimit: r.cfg.Environment.TimeLimit, ActionRepeat: max(1, r.cfg.Environment.ActionRepeat),
-		Activation: of.Network.Activation, Action: PolicyAction{Squash: of.Squash, Bins: of.Bins},
+		Activation: of.Network.Activation, Action: PolicyAction{Squash: of.Head.Squash, Bins: of.Head.Bins},
 	}
 	if n := of.Network.In; normalizer != nil {
 		p.Observation = &PolicyObservation{normalizer[:n], normalizer[n:], of.ObsLimit}

@@ -45,13 +45,13 @@ func BenchmarkFewEpisodes(b *testing.B) {
 					if err != nil {
 						b.Fatal(err)
 					}
-					params := s.Tensor("params", engine.Float32, engine.Members(members), engine.Axis("parameter", nn.Align(net.Size())))
+					params := s.Tensor("params", engine.Float32, engine.Members(members), engine.Axis("parameter", nn.Align(net.Size()+net.Out)))
 					if err := s.Zero(b.Context()); err != nil {
 						b.Fatal(err)
 					}
 					begin := cpu()
 					p, err := eng.Record("rollout", func(r *engine.Recorder) {
-						ro.Record(r, clock, &Policy{Weights: nn.Weights{Params: params}, Network: net, Placement: placement})
+						ro.Record(r, clock, &Policy{Weights: nn.Weights{Params: params}, Network: net, Head: env.Action.Head(), Placement: placement})
 					})
 					if err != nil {
 						b.Skip(err)

@@ -71,8 +71,9 @@ const (
 	Terminated Done = 1 // the environment ended: nothing to bootstrap from
 	Truncated  Done = 2 // the time limit was reached; may stand beside Terminated
 	Void       Done = 4 // no transition: the reset of NextStep, or a step after the end when Disabled
-	// Diverged stands beside Terminated: the motion left all bounds (a number that is none, or beyond 1e10). The next episode begins as after any other
-	// end, and other environments never notice; a policy that makes it happen often finds a flaw of the simulation.
+	// Diverged stands beside Terminated: a robot's motion left all bounds (beyond 1e10), or a state, an observation or a reward was not finite. Such a
+	// step's next observation is 0, and so is a reward that is not finite. The next episode begins as after any other end, and other
+	// environments never notice; a policy that makes it happen often finds a flaw of the simulation.
 	Diverged Done = 8
 )
 

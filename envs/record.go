@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/nn"
@@ -71,7 +70,7 @@ func (c *camera) build(ctx context.Context, s *engine.State, clock engine.Clock,
 	ev := c.ev
 	steps := ev.steps()
 	c.rollout, err = NewRollout(ctx, s, ev.env, RolloutConfig{
-		Members: 1, Environments: 1, Horizon: steps, Options: ev.options, Trajectory: true, Mode: true, Begin: true, Evaluation: true,
+		Members: 1, Environments: 1, Horizon: steps, Options: ev.options, Trajectory: true, Actions: Applied, Mode: true, Begin: true, Evaluation: true,
 		Window: &Window{Population: ev.members, Count: 1}, // random numbers are the member's
 	})
 	if err != nil {
@@ -83,8 +82,7 @@ func (c *camera) build(ctx context.Context, s *engine.State, clock engine.Clock,
 	if err != nil {
 		return err
 	}
-	// The kernel reads deviations behind the weights, which policies that never sample do not have.
-	row := make([]float32, nn.Align(max(len(weights), ev.policy.LogStd+ev.env.Action.Size())))
+	row := make([]float32, nn.Align(len(weights)))
 	copy(row, weights)
 	c.policy = *ev.policy
 	c.policy.Weights = nn.Weights{Params: s.Scratch("params", engine.Float32, engine.Members(1), engine.Axis("parameter", len(row)))}
@@ -142,7 +140,7 @@ func (c *camera) develop(ctx context.Context) (*Episode, error) {
 			break
 		}
 		e.States = append(e.States, states[(t+1)*size:(t+2)*size])
-		e.Actions = append(e.Actions, c.policy.action(env.Action, actions[t*width:(t+1)*width]))
+		e.Actions = append(e.Actions, env.Action.unscaled(actions[t*width:(t+1)*width]))
 		e.Rewards = append(e.Rewards, rewards[t])
 		e.Returns = append(e.Returns, returns[t+1])
 		if Done(f).Over() {
@@ -150,33 +148,4 @@ func (c *camera) develop(ctx context.Context) (*Episode, error) {
 		}
 	}
 	return e, nil
-}
-
-// Member reads the parameters of a member, a row that begins with the network's, and what normalizes its observations [2, In]: mean and
-// reciprocal deviation; nil: nothing does.
-func (p *Policy) Member(ctx context.Context, member int) (params, normalizer []float32, err error) {
-	if params, err = p.Params.Index(member).ReadFloat32(ctx); err != nil {
-		return nil, nil, err
-	}
-	params = params[p.Base:]
-	if p.Normalizer != nil {
-		normalizer, err = p.Normalizer.Index(member).ReadFloat32(ctx)
-	}
-	return params, normalizer, err
-}
-
-// action is what the environment is given for what trajectories keep of an action.
-func (p *Policy) action(space Space, raw []float32) []float32 {
-	if space.IsDiscrete() {
-		return raw
-	}
-	out := make([]float32, len(raw))
-	for i, v := range raw {
-		if p.Squash && p.Bins <= 1 {
-			v = float32(math.Tanh(float64(v)))
-		}
-		middle, half := space.scale(i)
-		out[i] = middle + half*v
-	}
-	return out
 }

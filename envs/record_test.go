@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/nn"
 	"github.com/evorl/evorl/vk"
 )
 
@@ -22,9 +23,9 @@ func TestRecord(t *testing.T) {
 		{"discrete", "CartPole-v1", Options{RewardScale: 0.1}, func(*Policy) {}},
 		{"discrete, truncated", "Acrobot-v1", Options{TimeLimit: 37}, func(p *Policy) { p.Normalizer = nil }},
 		{"continuous", "Pendulum-v1", Options{}, func(*Policy) {}},
-		{"squashed, actions repeated", "Pendulum-v1", Options{TimeLimit: 20, ActionRepeat: 3}, func(p *Policy) { p.Squash = true }},
-		{"bins", "Pendulum-v1", Options{TimeLimit: 30}, func(p *Policy) { p.Bins, p.Network.Out, p.Network.Hidden = 3, 3, []int{4} }},
-		{"a robot", "InvertedPendulum-v5", Options{}, func(p *Policy) { p.Squash = true }},
+		{"squashed, actions repeated", "Pendulum-v1", Options{TimeLimit: 20, ActionRepeat: 3}, func(p *Policy) { p.Head.Squash = true }},
+		{"bins", "Pendulum-v1", Options{TimeLimit: 30}, func(p *Policy) { p.Head.Kind, p.Head.Bins, p.Network.Out = nn.Binned, 3, 3 }},
+		{"a robot", "InvertedPendulum-v5", Options{}, func(p *Policy) { p.Head.Squash = true }},
 	} {
 		t.Run(c.title, func(t *testing.T) {
 			f := newFixture(t, eng, c.name, RolloutConfig{Members: members, Environments: 1, Horizon: 5, Options: c.options}, small, c.policy)

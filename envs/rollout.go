@@ -5,24 +5,8 @@ import (
 	"fmt"
 
 	"github.com/evorl/evorl/engine"
-	"github.com/evorl/evorl/engine/nn"
 	"github.com/evorl/evorl/vk"
 )
-
-// Policy is a network that acts, with all that turns its outputs into actions. Discrete actions: the outputs are logits.
-// Continuous: they are the means of a Gaussian in units of half the action range about its middle.
-type Policy struct {
-	nn.Weights
-	Network nn.MLP
-	LogStd  int  // offset in the row of the log standard deviations, for continuous actions
-	Squash  bool // continuous actions pass tanh
-	Bins    int  // above 1: each continuous action is one of so many values over its range, evenly, and the outputs are their logits
-
-	Placement Placement // who holds the network's weights while episodes run; Automatic: what costs least
-
-	Normalizer *engine.Tensor // [P, 2, In]: mean and reciprocal deviation of observations; nil: none
-	ObsLimit   float32        // normalized observations are clipped to ±ObsLimit
-}
 
 // RolloutConfig says what a rollout runs.
 type RolloutConfig struct {
@@ -32,7 +16,9 @@ type RolloutConfig struct {
 	Options      Options
 	// Trajectory keeps every transition, for learning; else only returns are kept.
 	Trajectory bool
-	// Mode acts by the distribution's mode instead of a sample.
+	// Actions is the form in which trajectories keep actions.
+	Actions ActionForm
+	// Mode takes the likeliest actions, without exploration, instead of samples.
 	Mode bool
 	// Begin starts new episodes at every recording, else they go on from the last.
 	Begin bool
@@ -75,14 +61,34 @@ type Rollout struct {
 	Trajectory
 }
 
+// ActionForm is a form in which trajectories keep actions. Discrete actions are indices in both.
+type ActionForm uint32
+
+const (
+	// Sampled is a continuous action as its head drew it: a Gaussian's sample before tanh, the index of a bin. Losses that need its
+	// log-probability take this form.
+	Sampled ActionForm = iota
+	// Applied is a continuous action as the environment was given it, in units of half the action range about its middle. Critics of actions
+	// take this form.
+	Applied
+)
+
+func (f ActionForm) String() string {
+	if f == Applied {
+		return "applied"
+	}
+	return "sampled"
+}
+
 // Trajectory is what a rollout saw, [T, P, E, …] each; nil tensors without RolloutConfig.Trajectory.
 type Trajectory struct {
 	Obs     *engine.Tensor // [T, P, E, O]: acted on
-	Action  *engine.Tensor // [T, P, E, A]: discrete: A = 1, the index; continuous: the Gaussian's sample
-	LogProb *engine.Tensor // [T, P, E]: of the action
+	Action  *engine.Tensor // [T, P, E, A]: discrete: A = 1, the index; continuous: in the form Actions
+	LogProb *engine.Tensor // [T, P, E]: of the action in that form
 	Reward  *engine.Tensor // [T, P, E]
 	Done    *engine.Tensor // [T, P, E] u32: flags, see Done
 	NextObs *engine.Tensor // [T, P, E, O]: the true observation after the action, before any reset
+	Actions ActionForm
 }
 
 // NewRollout allocates a rollout's tensors in s: the environments' state is saved, trajectories are not. An environment given as GLSL is
@@ -136,6 +142,7 @@ func NewRollout(ctx context.Context, s *engine.State, env *Environment, cfg Roll
 			Reward:  s.Scratch("reward", engine.Float32, t, p, e),
 			Done:    s.Scratch("done", engine.Uint32, t, p, e),
 			NextObs: s.Scratch("next_obs", engine.Float32, t, p, e, o),
+			Actions: cfg.Actions,
 		}
 	}
 	return ro, s.Err()
@@ -205,6 +212,7 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 	if c.Trajectory {
 		k.Obs, k.Action, k.LogProb = ro.Obs.Range(), ro.Action.Range(), ro.LogProb.Range()
 		k.Reward, k.Done, k.NextObs = ro.Reward.Range(), ro.Done.Range(), ro.NextObs.Range()
+		k.Applied = c.Actions == Applied
 	}
 	if ro.tables != nil {
 		k.Tables = ro.tables.Range()
@@ -215,22 +223,16 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 	if ro.seen != nil {
 		k.Seen = ro.seen.Range()
 	}
+	head := ro.env.Action.Head()
 	if policy != nil {
-		outputs := ro.env.Action.Size()
-		if policy.Bins > 1 {
-			outputs, k.Bins = outputs*policy.Bins, uint32(policy.Bins)
-			if ro.env.Action.IsDiscrete() || c.Trajectory && !c.Mode {
-				r.Fail(fmt.Errorf("envs: %d bins of %v in %q; want continuous actions, and no trajectory of samples kept", policy.Bins, ro.env.Action, ro.env.Name))
-				return
-			}
-		}
-		if policy.Network.In != ro.env.ObsSize() || policy.Network.Out != outputs {
-			r.Fail(fmt.Errorf("envs: network %v acts in %q, which has %d observations and %v", policy.Network, ro.env.Name, ro.env.ObsSize(), ro.env.Action))
+		if err := policy.check(ro.env); err != nil {
+			r.Fail(err)
 			return
 		}
+		head = policy.Head
 		k.Policy = 0
-		k.Params, k.Squash = policy.Params.Range(), policy.Squash
-		k.Row, k.LogStd, k.ObsLimit = uint32(policy.Row()), uint32(policy.LogStd), policy.ObsLimit
+		k.Params = policy.Params.Range()
+		k.Row, k.HeadBase, k.ObsLimit = uint32(policy.Row()), uint32(policy.Network.Size()), policy.ObsLimit
 		k.ParamsPeriod = uint32(policy.Params.Size(engine.MemberAxis))
 		var err error
 		if n, err = ro.network(policy, info); err != nil {
@@ -241,7 +243,13 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 		if policy.Normalizer != nil {
 			k.Normalizer = policy.Normalizer.Range()
 		}
+		if head.Noise != nil {
+			k.Noise = head.Noise.Range()
+		}
 	}
+	h := head.Constants()
+	k.Out, k.Head, k.HeadWidth, k.Squash, k.Explore = uint32(head.Outputs()), h.Head, h.HeadWidth, h.Squash, h.Explore
+	k.LogStdLow, k.LogStdHigh, k.NoiseLimit = h.LogStdLow, h.LogStdHigh, h.NoiseLimit
 	worlds := ro.worlds(n.placement, info)
 	k.Worlds = uint32(worlds)
 	groups := n.groups(c.Members, c.Environments, worlds)

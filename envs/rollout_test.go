@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/evorl/evorl/engine"
@@ -22,6 +23,7 @@ type fixture struct {
 	policy *Policy
 	params []float32 // [P, row]
 	values []float32 // [P, 2, O], of the normalizer
+	noise  []float32 // [P], of the head's exploration; nil: none
 	steps  int       // of every environment before
 }
 
@@ -39,11 +41,8 @@ func newFixture(t testing.TB, eng *engine.Engine, name string, cfg RolloutConfig
 	if network != nil {
 		net := *network
 		net.In, net.Out = f.env.ObsSize(), f.env.Action.Size()
-		logStd := nn.Align(net.Size())
-		row := nn.Align(logStd + net.Out)
 		p := engine.Members(cfg.Members)
-		params := s.Tensor("params", engine.Float32, p, engine.Axis("parameter", row))
-		f.policy = &Policy{Weights: nn.Weights{Params: params}, Network: net, LogStd: logStd, ObsLimit: 1.5}
+		f.policy = &Policy{Network: net, Head: f.env.Action.Head(), ObsLimit: 1.5}
 		f.values = make([]float32, cfg.Members*2*net.In)
 		for i := range f.values {
 			f.values[i] = float32(dice.NormFloat64() / 4)
@@ -56,6 +55,14 @@ func newFixture(t testing.TB, eng *engine.Engine, name string, cfg RolloutConfig
 		for _, m := range more {
 			m(f.policy)
 		}
+		if kind := f.policy.Head.Kind; kind == nn.Deterministic || kind == nn.EpsilonGreedy {
+			f.policy.Head.Noise = s.Tensor("noise", engine.Float32, p)
+			for range cfg.Members {
+				f.noise = append(f.noise, 0.1+0.4*float32(dice.Float64()))
+			}
+		}
+		params := s.Tensor("params", engine.Float32, p, engine.Axis("parameter", nn.Align(f.policy.Network.Size()+f.policy.Head.Parameters())))
+		f.policy.Params = params
 		f.params = make([]float32, params.Len())
 		for i := range f.params {
 			f.params[i] = float32(dice.NormFloat64() / math.Sqrt(float64(net.Hidden[0])))
@@ -77,6 +84,9 @@ func (f *fixture) begin() {
 	must(f.state.Zero(f.t.Context()))
 	if f.policy != nil {
 		must(f.policy.Params.WriteFloat32(f.t.Context(), f.params))
+		if f.noise != nil {
+			must(f.policy.Head.Noise.WriteFloat32(f.t.Context(), f.noise))
+		}
 		if f.policy.Normalizer != nil {
 			must(f.policy.Normalizer.WriteFloat32(f.t.Context(), f.values))
 		}
@@ -208,20 +218,41 @@ func activate(kind nn.Activation, z float64) float64 {
 
 // logProb is that of an action as trajectories hold it.
 func (f *fixture) logProb(member int, y []float64, action []float32) float64 {
-	if f.env.Action.IsDiscrete() {
-		sum := 0.0
-		for _, l := range y {
-			sum += math.Exp(l)
+	h, lp := f.policy.Head, 0.0
+	for i, a := range action {
+		switch h.Kind {
+		case nn.Categorical, nn.Binned:
+			logits, sum := y[i*h.Width():(i+1)*h.Width()], 0.0
+			for _, l := range logits {
+				sum += math.Exp(l)
+			}
+			lp += logits[int(a)] - math.Log(sum)
+		case nn.EpsilonGreedy:
+			epsilon := float64(f.noise[member])
+			p := epsilon / float64(h.Size)
+			if int(a) == slices.Index(y, slices.Max(y)) {
+				p += 1 - epsilon
+			}
+			lp += math.Log(p)
+		case nn.Gaussian:
+			var logStd float64
+			if h.StateDependent {
+				low, high := float64(h.LogStdLow), float64(h.LogStdHigh)
+				logStd = low + (high-low)*(math.Tanh(y[h.Size+i])+1)/2
+			} else {
+				logStd = float64(f.params[member*f.policy.Row()+f.policy.Network.Size()+i])
+			}
+			z := (float64(a) - y[i]) / math.Exp(logStd)
+			lp -= z*z/2 + logStd + math.Log(2*math.Pi)/2
 		}
-		return y[int(action[0])] - math.Log(sum)
-	}
-	lp := 0.0
-	for i, mean := range y {
-		logStd := float64(f.params[member*f.policy.Row()+f.policy.LogStd+i])
-		z := (float64(action[i]) - mean) / math.Exp(logStd)
-		lp -= z*z/2 + logStd + math.Log(2*math.Pi)/2
 	}
 	return lp
+}
+
+// stateDependent makes a policy's deviations outputs of its network.
+func stateDependent(p *Policy) {
+	p.Head.Squash, p.Head.StateDependent, p.Head.LogStdLow, p.Head.LogStdHigh = true, true, -2, 1
+	p.Network.Out = p.Head.Outputs()
 }
 
 var small = &nn.MLP{Hidden: []int{7, 6}, Activation: nn.Tanh}
@@ -241,11 +272,15 @@ func TestRolloutReplays(t *testing.T) {
 		{"CartPole-v1", Options{AutoReset: NextStep, RewardScale: 0.5}, func(*Policy) {}},
 		{"Acrobot-v1", Options{TimeLimit: 20}, func(*Policy) {}},
 		{"MountainCar-v0", Options{TimeLimit: 30}, func(p *Policy) { p.Normalizer = nil }},
-		{"Pendulum-v1", Options{TimeLimit: 9, RewardScale: 0.1}, func(p *Policy) { p.Squash = true }},
+		{"Pendulum-v1", Options{TimeLimit: 9, RewardScale: 0.1}, func(p *Policy) { p.Head.Squash = true }},
 		{"Pendulum-v1", Options{TimeLimit: 9, ActionRepeat: 2}, func(p *Policy) { p.Normalizer = nil }},
-		{"MountainCarContinuous-v0", Options{TimeLimit: 19}, func(p *Policy) { p.Squash = true }},
+		{"MountainCarContinuous-v0", Options{TimeLimit: 19}, func(p *Policy) { p.Head.Squash = true }},
 		{"CartPoleSwingUp-easy", Options{TimeLimit: 40}, func(*Policy) {}},
-		{"CartPoleSwingUp-hard", Options{}, func(p *Policy) { p.Squash = true }},
+		{"CartPoleSwingUp-hard", Options{}, func(p *Policy) { p.Head.Squash = true }},
+		{"Acrobot-v1", Options{TimeLimit: 18}, func(p *Policy) { p.Head.Kind = nn.EpsilonGreedy }},
+		{"Pendulum-v1", Options{TimeLimit: 11}, func(p *Policy) { p.Head.Kind, p.Head.Squash = nn.Deterministic, true }},
+		{"Pendulum-v1", Options{TimeLimit: 11}, func(p *Policy) { p.Head.Kind, p.Head.Bins, p.Network.Out = nn.Binned, 5, 5 }},
+		{"Pendulum-v1", Options{TimeLimit: 12}, stateDependent},
 	} {
 		t.Run(fmt.Sprintf("%s/%+v", c.name, c.options), func(t *testing.T) {
 			cfg := RolloutConfig{Members: members, Environments: environments, Horizon: horizon, Options: c.options, Trajectory: true}
@@ -318,11 +353,94 @@ func (f *fixture) environmentAction(raw []float32) []float64 {
 		if f.env.Action.IsDiscrete() {
 			continue
 		}
-		if f.policy != nil && f.policy.Squash {
-			out[i] = math.Tanh(out[i])
+		if f.policy != nil {
+			out[i] = f.applied(u)
 		}
 		low, high := float64(f.env.Action.Low[i]), float64(f.env.Action.High[i])
 		out[i] = (low+high)/2 + (high-low)/2*out[i]
 	}
 	return out
+}
+
+// applied is what a continuous action as sampled becomes.
+func (f *fixture) applied(sampled float32) float64 {
+	switch h := f.policy.Head; {
+	case h.Kind == nn.Binned:
+		return 2*float64(sampled)/float64(h.Bins-1) - 1
+	case h.Kind == nn.Gaussian && h.Squash:
+		return math.Tanh(float64(sampled))
+	}
+	return float64(sampled)
+}
+
+// TestActionForms: actions as applied are those as sampled after squashing or binning, with exact log-probabilities; everything else of the
+// trajectories is the same.
+func TestActionForms(t *testing.T) {
+	eng := engine.New(open(t), engine.Seed(15))
+	for _, c := range []struct {
+		title  string
+		policy func(*Policy)
+	}{
+		{"squashed", func(p *Policy) { p.Head.Squash = true }},
+		{"state-dependent", stateDependent},
+		{"Gaussian", func(*Policy) {}},
+		{"binned", func(p *Policy) { p.Head.Kind, p.Head.Bins, p.Network.Out = nn.Binned, 4, 4 }},
+		{"deterministic", func(p *Policy) { p.Head.Kind, p.Head.Squash = nn.Deterministic, true }},
+	} {
+		var f [2]*fixture
+		for form := range f {
+			cfg := RolloutConfig{Members: 3, Environments: 5, Horizon: 21, Options: Options{TimeLimit: 9}, Trajectory: true, Actions: ActionForm(form)}
+			f[form] = newFixture(t, eng, "Pendulum-v1", cfg, small, c.policy)
+			f[form].advance()
+			if got := f[form].ro.Actions; got != ActionForm(form) {
+				t.Errorf("%s: the trajectory says %v; want %v", c.title, got, ActionForm(form))
+			}
+		}
+		for _, pair := range [][2]*engine.Tensor{{f[0].ro.Obs, f[1].ro.Obs}, {f[0].ro.Reward, f[1].ro.Reward}, {f[0].ro.NextObs, f[1].ro.NextObs}} {
+			if !slices.Equal(f[0].floats(pair[0]), f[1].floats(pair[1])) {
+				t.Errorf("%s: %v differs by the form of actions", c.title, pair[0])
+			}
+		}
+		applied, logs := f[1].floats(f[1].ro.Action), f[1].floats(f[1].ro.LogProb)
+		for i, u := range f[0].floats(f[0].ro.Action) {
+			if want := f[0].applied(u); !(math.Abs(float64(applied[i])-want) <= 1e-6) {
+				t.Fatalf("%s: action %g applied for %g; want %g", c.title, applied[i], u, want)
+			}
+			want := float64(f[0].floats(f[0].ro.LogProb)[i])
+			if h := f[0].policy.Head; h.Kind == nn.Gaussian && h.Squash {
+				want += 2 * math.Log(math.Cosh(float64(u)))
+			}
+			if d := math.Abs(float64(logs[i]) - want); !(d <= 2e-6*max(1, math.Abs(want))) {
+				t.Fatalf("%s: log-probability %g of the applied action for %g; want %g", c.title, logs[i], u, want)
+			}
+		}
+	}
+}
+
+// TestPolicyRefused: policies that do not suit the environment are errors which say what was wanted.
+func TestPolicyRefused(t *testing.T) {
+	eng := engine.New(open(t))
+	for _, c := range []struct {
+		env, want string
+		policy    func(f *fixture)
+	}{
+		{"CartPole-v1", "gaussian head of size 2 acts in \"CartPole-v1\", which has Discrete(2)", func(f *fixture) { f.policy.Head.Kind = nn.Gaussian }},
+		{"Pendulum-v1", "its gaussian head wants 2 outputs", func(f *fixture) { f.policy.Head.StateDependent, f.policy.Head.LogStdHigh = true, 1 }},
+		{"Pendulum-v1", "begins at 4 of the rows", func(f *fixture) { f.policy.Base = 4 }},
+		{"Pendulum-v1", "which are too short", func(f *fixture) {
+			f.policy.Network.Hidden = []int{70, 60}
+		}},
+		{"Pendulum-v1", "only deterministic and epsilon_greedy heads", func(f *fixture) { f.policy.Head.Noise = f.policy.Params }},
+		{"Pendulum-v1", "want one value each", func(f *fixture) { f.policy.Head.Kind, f.policy.Head.Noise = nn.Deterministic, f.policy.Params }},
+	} {
+		f := newFixture(t, eng, c.env, RolloutConfig{Members: 2, Environments: 1, Horizon: 3}, small)
+		c.policy(f)
+		p, err := eng.Record("refused", func(r *engine.Recorder) { f.ro.Record(r, f.clock, f.policy) })
+		if err == nil {
+			p.Free()
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v; want %q", c.env, err, c.want)
+		}
+	}
 }

@@ -17,7 +17,9 @@ func (f *fixture) constant(outputs func(member int) []float64, logStd float64) {
 	for m := range f.ro.cfg.Members {
 		for o, y := range outputs(m) {
 			f.params[m*row+layers[len(layers)-1].Bias+o] = float32(y)
-			f.params[m*row+f.policy.LogStd+o] = float32(logStd)
+			if f.policy.Head.Parameters() > 0 {
+				f.params[m*row+net.Size()+o] = float32(logStd)
+			}
 		}
 	}
 	f.begin()

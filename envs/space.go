@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/evorl/evorl/engine/nn"
 )
 
 // Space is a set of observations or actions: either discrete, the whole numbers 0 … N-1, or a box of real vectors. The zero
@@ -56,6 +58,37 @@ func (s Space) scales() []float32 {
 		scales[i], scales[n+i] = s.scale(i)
 	}
 	return scales
+}
+
+// unscaled is an action in the environment's units, given in units of half its range about the middle; a discrete one is an index in both.
+func (s Space) unscaled(action []float32) []float32 {
+	if s.IsDiscrete() {
+		return action
+	}
+	out := make([]float32, len(action))
+	for i, v := range action {
+		middle, half := s.scale(i)
+		out[i] = middle + half*v
+	}
+	return out
+}
+
+// bounded says whether all dimensions of a box have finite bounds.
+func (s Space) bounded() bool {
+	for i := range s.Low {
+		if !isFinite(s.Low[i]) || !isFinite(s.High[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// Head is the usual head of a policy that acts in the space: categorical, or Gaussian with its deviations as parameters.
+func (s Space) Head() nn.Head {
+	if s.IsDiscrete() {
+		return nn.Head{Kind: nn.Categorical, Size: s.N}
+	}
+	return nn.Head{Kind: nn.Gaussian, Size: s.Size()}
 }
 
 func isFinite(x float32) bool { return x-x == 0 }

@@ -37,13 +37,13 @@ func BenchmarkRollout(b *testing.B) {
 				b.Fatal(err)
 			}
 			net := nn.MLP{In: env.ObsSize(), Out: env.Action.Size(), Hidden: c.hidden, Activation: nn.ReLU}
-			params := s.Tensor("params", engine.Float32, engine.Members(c.members), engine.Axis("parameter", nn.Align(net.Size())))
+			params := s.Tensor("params", engine.Float32, engine.Members(c.members), engine.Axis("parameter", nn.Align(net.Size()+net.Out)))
 			if err := s.Zero(ctx); err != nil {
 				b.Fatal(err)
 			}
 			p, err := eng.Record("rollout", func(r *engine.Recorder) {
 				ro.RecordFirst(r, clock)
-				ro.Record(r, clock, &Policy{Weights: nn.Weights{Params: params}, Network: net})
+				ro.Record(r, clock, &Policy{Weights: nn.Weights{Params: params}, Network: net, Head: env.Action.Head()})
 			})
 			if err != nil {
 				b.Fatal(err)

@@ -73,7 +73,7 @@ func TestPlacementsAgree(t *testing.T) {
 			t.Fatal(err)
 		}
 		program, err := eng.Record(t.Name(), func(r *engine.Recorder) {
-			ro.Record(r, clock, &Policy{Weights: nn.Weights{Params: params}, Network: net, Squash: true, Placement: placement})
+			ro.Record(r, clock, &Policy{Weights: nn.Weights{Params: params}, Network: net, Head: nn.Head{Kind: nn.Deterministic, Size: net.Out, Squash: true}, Placement: placement})
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -114,10 +114,10 @@ func checkRollout(t *testing.T, eng *engine.Engine, env *Environment, net nn.MLP
 	if err != nil {
 		t.Fatal(err)
 	}
-	row := nn.Align(net.Size()) + nn.Align(net.Out)
+	row := nn.Align(net.Size() + net.Out)
 	p := engine.Members(members)
 	params := s.Tensor("params", engine.Float32, p, engine.Axis("parameter", row))
-	policy := &Policy{Weights: nn.Weights{Params: params}, Network: net, LogStd: nn.Align(net.Size()), ObsLimit: 1.2, Placement: placement}
+	policy := &Policy{Weights: nn.Weights{Params: params}, Network: net, Head: env.Action.Head(), ObsLimit: 1.2, Placement: placement}
 	if normalize {
 		policy.Normalizer = s.Tensor("normalizer", engine.Float32, p, engine.Axis("moment", 2), engine.Axis("feature", net.In))
 	}

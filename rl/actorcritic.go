@@ -13,9 +13,8 @@ import (
 type ActorCritic struct {
 	scope         *engine.State
 	cfg           NetworkConfig
-	discrete      bool
+	head          nn.Head
 	actor, critic nn.MLP
-	logStd        int // offset in the row
 	criticBase    int
 
 	params     *engine.Tensor // [P, row]
@@ -23,16 +22,12 @@ type ActorCritic struct {
 }
 
 func newActorCritic(s *engine.State, env *envs.Environment, cfg NetworkConfig, members int) (*ActorCritic, error) {
-	a := &ActorCritic{scope: s, cfg: cfg, discrete: env.Action.IsDiscrete()}
-	a.actor, a.critic = cfg.mlp(env.ObsSize(), env.Action.Size()), cfg.mlp(env.ObsSize(), 1)
+	a := &ActorCritic{scope: s, cfg: cfg, head: cfg.head(env.Action)}
+	a.actor, a.critic = cfg.mlp(env.ObsSize(), a.head.Outputs()), cfg.mlp(env.ObsSize(), 1)
 	if err := a.actor.Check(); err != nil {
 		return nil, err
 	}
-	a.logStd = nn.Align(a.actor.Size())
-	a.criticBase = a.logStd
-	if !a.discrete {
-		a.criticBase = nn.Align(a.logStd + a.actor.Out)
-	}
+	a.criticBase = nn.Align(a.actor.Size() + a.head.Parameters())
 	if cfg.NormalizeObs {
 		a.normalizer = nn.NewNormalizer(s, members, env.ObsSize())
 	}
@@ -51,10 +46,8 @@ func (a *ActorCritic) init(ctx context.Context) error {
 		rng := engine.NewRng(a.scope.Engine().Seed(), a.scope.Stream("init"), uint32(p), 0, 0)
 		a.actor.Init(params, a.cfg.Initializer, a.cfg.HiddenGain, a.cfg.ActorGain, rng)
 		a.critic.Init(params[a.criticBase:], a.cfg.Initializer, a.cfg.HiddenGain, a.cfg.CriticGain, rng)
-		if !a.discrete {
-			for i := range a.actor.Out {
-				params[a.logStd+i] = float32(a.cfg.LogStd)
-			}
+		for i := range a.head.Parameters() {
+			params[a.actor.Size()+i] = float32(a.cfg.LogStd)
 		}
 	}
 	if err := a.params.WriteFloat32(ctx, all); err != nil {
@@ -69,7 +62,7 @@ func (a *ActorCritic) init(ctx context.Context) error {
 // policy is the actor as rollouts take it.
 func (a *ActorCritic) policy() *envs.Policy {
 	return &envs.Policy{
-		Weights: nn.Weights{Params: a.params}, Network: a.actor, LogStd: a.logStd, Squash: a.cfg.Squash,
+		Weights: nn.Weights{Params: a.params}, Network: a.actor, Head: a.head,
 		Normalizer: a.normalizerValues(), ObsLimit: float32(a.cfg.ObsLimit),
 	}
 }

@@ -4,13 +4,6 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// Heads of shaders/rl/policy_gradient.comp.
-const (
-	headCategorical = 0
-	headGaussian    = 1
-	headCritic      = 2
-)
-
 // splits is into how many parts the gradient of a minibatch is divided.
 func (p *PPO) splits() int { return max(p.actor.pass.Splits(), p.critic.pass.Splits()) }
 
@@ -34,21 +27,19 @@ func (p *PPO) recordGradient(r *engine.Recorder, epoch, minibatch int) {
 		Moments: p.moments.Range(), ClipEpsilon: p.clip.Range(), LossWeight: p.actorWeight.Range(), EntropyWeight: p.entropyWeight.Range(), Clock: p.Clock().Tensor().Range(),
 		Gradient: p.gradient.Range(), Losses: p.actorLosses.Range(),
 		Horizon: uint32(c.RolloutLength), Environments: uint32(c.Environments), Row: uint32(a.params.Size("parameter")),
-		LogStd: uint32(a.logStd), Seed: r.Engine().Seed(), Stream: p.stream,
+		HeadBase: uint32(a.actor.Size()), Seed: r.Engine().Seed(), Stream: p.stream,
 		Epoch: uint32(epoch), Minibatch: uint32(minibatch), Minibatches: uint32(c.Minibatches), ObsLimit: float32(a.cfg.ObsLimit),
 		NormalizeAdvantage: c.NormalizeAdvantage, ClipValue: c.ClipValue,
 	}
 	if values := a.normalizerValues(); values != nil {
 		k.Normalizer = values.Range()
 	}
-	if !a.discrete {
-		k.Head = headGaussian
-	}
+	k.Head, k.HeadWidth = uint32(a.head.Kind), uint32(a.head.Width())
 	if p.batch != nil {
 		p.recordBatch(r, epoch, minibatch)
 	}
 	p.dispatchGradient(r, k, p.actor)
-	k.Head, k.Base, k.LossWeight, k.Losses = headCritic, uint32(a.criticBase), p.criticWeight.Range(), p.criticLosses.Range()
+	k.Critic, k.HeadWidth, k.Base, k.LossWeight, k.Losses = true, 1, uint32(a.criticBase), p.criticWeight.Range(), p.criticLosses.Range()
 	p.dispatchGradient(r, k, p.critic)
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/nn"
 	"github.com/evorl/evorl/envs"
 )
 
@@ -22,7 +23,7 @@ type gradientCase struct {
 func newGradientCase(t *testing.T, eng *engine.Engine, features int, action envs.Space, network NetworkConfig, cfg PPOConfig) *gradientCase {
 	t.Helper()
 	p := newLearner(t, eng, spaces(features, action), network, cfg)
-	g := &gradientCase{ppo: p, eng: eng, name: fmt.Sprintf("%v and critic, gaussian %v, normalized %v", p.agent.actor, !p.agent.discrete, network.NormalizeObs)}
+	g := &gradientCase{ppo: p, eng: eng, name: fmt.Sprintf("%v and critic, gaussian %v, normalized %v", p.agent.actor, p.agent.head.Kind == nn.Gaussian, network.NormalizeObs)}
 	dice := rand.New(rand.NewPCG(uint64(len(g.name)), 9))
 	draw := func(to *engine.Tensor, f func(i int) float64) []float64 {
 		values := make([]float64, to.Len())
@@ -59,7 +60,7 @@ func newGradientCase(t *testing.T, eng *engine.Engine, features int, action envs
 	}
 	g.obs = draw(p.ro.Obs, normal)
 	g.action = draw(p.ro.Action, func(int) float64 {
-		if a.discrete {
+		if a.head.Kind.Discrete() {
 			return float64(dice.IntN(a.actor.Out))
 		}
 		return dice.NormFloat64()
@@ -111,8 +112,8 @@ func (g *gradientCase) input(m, i int) []float64 {
 
 func (g *gradientCase) outputs(row []float64, m, i int) (y, logStd []float64) {
 	a := g.ppo.agent
-	if !a.discrete {
-		logStd = row[a.logStd : a.logStd+a.actor.Out]
+	if !a.head.Kind.Discrete() {
+		logStd = row[a.actor.Size() : a.actor.Size()+a.head.Size]
 	}
 	return forward(a.actor, row, g.input(m, i)), logStd
 }

@@ -78,9 +78,7 @@ func (g *gradientCase) check(t *testing.T, each int) {
 	}
 	mark(0, a.actor.Size())
 	mark(a.criticBase, a.critic.Size())
-	if !a.discrete {
-		mark(a.logStd, a.actor.Out)
-	}
+	mark(a.actor.Size(), a.head.Parameters())
 	for i := range gaps {
 		if used[i%row] {
 			gaps[i] = math.NaN()
@@ -166,8 +164,8 @@ func (g *gradientCase) places(dice *rand.Rand, each int) []int {
 			}
 		}
 	}
-	if !a.discrete {
-		some(a.logStd, a.actor.Out)
+	if n := a.head.Parameters(); n > 0 {
+		some(a.actor.Size(), n)
 	}
 	return out
 }

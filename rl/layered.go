@@ -77,9 +77,9 @@ func (p *PPO) recordLayered(r *engine.Recorder, k policyGradientKernel, h *head)
 		LogProb: k.LogProb, Advantage: k.Advantage, Target: k.Target,
 		Value: k.Value, ClipEpsilon: k.ClipEpsilon, LossWeight: k.LossWeight, EntropyWeight: k.EntropyWeight,
 		Clock: k.Clock, Moments: k.Moments, AtOutputs: h.atOutputs.Range(), Gradient: k.Gradient, Losses: k.Losses,
-		Horizon: k.Horizon, Environments: k.Environments, Rows: uint32(p.minibatchRows()), Row: k.Row, LogStd: k.LogStd,
+		Horizon: k.Horizon, Environments: k.Environments, Rows: uint32(p.minibatchRows()), Row: k.Row, HeadBase: k.HeadBase,
 		Seed: k.Seed, Stream: k.Stream, Epoch: k.Epoch, Minibatch: k.Minibatch, Minibatches: k.Minibatches,
-		Out: uint32(h.MLP().Out), Head: k.Head, NormalizeAdvantage: k.NormalizeAdvantage, ClipValue: k.ClipValue,
+		Out: uint32(h.MLP().Out), Critic: k.Critic, Head: k.Head, HeadWidth: k.HeadWidth, NormalizeAdvantage: k.NormalizeAdvantage, ClipValue: k.ClipValue,
 		Workgroup: r.WorkgroupFor((p.minibatchRows() + p.splits() - 1) / p.splits()),
 	}
 	r.Dispatch(loss.call(uint32(p.cfg.Members), uint32(p.splits()), 1))

@@ -3,6 +3,7 @@ package rl
 import (
 	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/engine/nn"
+	"github.com/evorl/evorl/envs"
 )
 
 // NetworkConfig describes the hidden part of an agent's networks; inputs and outputs are the environment's.
@@ -35,6 +36,13 @@ func (c NetworkConfig) Validate() error {
 		return config.Invalid("hidden", "%d hidden layers; want at most %d", len(c.Hidden), nn.MaxHidden)
 	}
 	return nil
+}
+
+// head is the actor's head for an action space.
+func (c NetworkConfig) head(space envs.Space) nn.Head {
+	h := space.Head()
+	h.Squash = c.Squash && h.Kind == nn.Gaussian
+	return h
 }
 
 func (c NetworkConfig) mlp(in, out int) nn.MLP {

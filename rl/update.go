@@ -50,7 +50,7 @@ func (p *PPO) recordFused(r *engine.Recorder) {
 		Norm: p.optimizer.Norm().Range(), Updates: p.optimizer.Updates().Range(), Refused: p.optimizer.Refused().Range(),
 		ActorLosses: p.actorLosses.Range(), CriticLosses: p.criticLosses.Range(),
 		Horizon: uint32(c.RolloutLength), Environments: uint32(c.Environments), Row: uint32(a.row()), Stride: uint32(stride),
-		Critic: uint32(a.criticBase), LogStd: uint32(a.logStd), Seed: r.Engine().Seed(), Stream: p.stream,
+		Critic: uint32(a.criticBase), HeadBase: uint32(a.actor.Size()), Seed: r.Engine().Seed(), Stream: p.stream,
 		Minibatches: uint32(c.Minibatches), ObsLimit: float32(a.cfg.ObsLimit), MaxNorm: float32(o.MaxNorm),
 		Beta1: float32(o.Beta1), Beta2: float32(o.Beta2), Gain1: float32(1 - o.Beta1), Gain2: float32(1 - o.Beta2),
 		LogBeta1: float32(math.Log(o.Beta1)), LogBeta2: float32(math.Log(o.Beta2)), Epsilon: float32(o.Epsilon), Anneal: float32(p.optimizer.Annealed()),
@@ -61,9 +61,7 @@ func (p *PPO) recordFused(r *engine.Recorder) {
 	if values := a.normalizerValues(); values != nil {
 		k.Normalizer = values.Range()
 	}
-	if !a.discrete {
-		k.Head = headGaussian
-	}
+	k.Head, k.HeadWidth = uint32(a.head.Kind), uint32(a.head.Width())
 	updates := c.Epochs * c.Minibatches
 	step := max(1, maxFusedIterations/p.fusedIterations())
 	for first := 0; first < updates; first += step {

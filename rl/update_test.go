@@ -98,8 +98,8 @@ func TestUpdate(t *testing.T) {
 				for m := range cfg.Members {
 					copy(all[m*row:], parts["actor"].row(m))
 					copy(all[m*row+a.criticBase:], parts["critic"].row(m))
-					if !a.discrete {
-						copy(all[m*row+a.logStd:], parts["log_std"].row(m))
+					if !a.head.Kind.Discrete() {
+						copy(all[m*row+a.actor.Size():], parts["log_std"].row(m))
 					}
 				}
 				return all

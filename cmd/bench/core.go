@@ -56,8 +56,8 @@ func rollout(name string, members, environments, horizon int, network bool, mapp
 		var params []float32
 		if network {
 			mlp := nn.MLP{In: env.ObsSize(), Out: env.Action.Size(), Hidden: []int{64, 64}, Activation: nn.Tanh}
-			row := nn.Align(mlp.Size())
-			policy = &envs.Policy{Network: mlp, Weights: nn.Weights{
+			row := nn.Align(mlp.Size() + mlp.Out)
+			policy = &envs.Policy{Network: mlp, Head: env.Action.Head(), Weights: nn.Weights{
 				Params: s.Tensor("params", engine.Float32, engine.Members(members), engine.Axis("parameter", row)),
 			}}
 			params = make([]float32, members*row)

@@ -56,11 +56,11 @@ func placed(placement envs.Placement, environments int) func(context.Context, *b
 			return figure{}, err
 		}
 		mlp := nn.MLP{In: env.ObsSize(), Out: env.Action.Size(), Hidden: []int{256, 256}, Activation: nn.Tanh}
-		params := s.Tensor("params", engine.Float32, engine.Members(members), engine.Axis("parameter", nn.Align(mlp.Size())))
+		params := s.Tensor("params", engine.Float32, engine.Members(members), engine.Axis("parameter", nn.Align(mlp.Size()+mlp.Out)))
 		if err := s.Zero(ctx); err != nil { // networks of zeros: no episode ends, the cart stays near its place
 			return figure{}, err
 		}
-		policy := &envs.Policy{Network: mlp, Weights: nn.Weights{Params: params}, Placement: placement}
+		policy := &envs.Policy{Network: mlp, Head: env.Action.Head(), Weights: nn.Weights{Params: params}, Placement: placement}
 		chosen, err := ro.Placement(policy, b.eng.Device().Info())
 		if err != nil {
 			if errors.Is(err, nn.ErrNoRoom) {

@@ -56,7 +56,7 @@ func TestBehaviour(t *testing.T) {
 			row := s.Tensor("params", engine.Float32, engine.Members(members*population), engine.Axis("parameter", g.row))
 			normalizer := s.Tensor("normalizer", engine.Float32, engine.Members(members), engine.Axis("moment", 2), engine.Axis("feature", 4))
 			g.must(errors.Join(s.Zero(t.Context()), row.WriteFloat32(t.Context(), params), normalizer.WriteFloat32(t.Context(), before)))
-			act := &envs.Policy{Weights: nn.Weights{Params: row}, Network: p.mlp()}
+			act := &envs.Policy{Weights: nn.Weights{Params: row}, Network: p.mlp(), Head: p.head()}
 			if normalization == Running {
 				act.Normalizer, act.ObsLimit = normalizer, 1.5
 			}

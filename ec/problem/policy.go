@@ -78,8 +78,7 @@ func (n Normalization) MarshalText() ([]byte, error) {
 	return config.MarshalName(n, "normalization", normalizationNames[:])
 }
 
-// policy is the search for a policy in an environment: a candidate is the parameters of its network and, where continuous actions are
-// sampled, their log standard deviations.
+// policy is the search for a policy in an environment: a candidate is the parameters of its network and, directly behind them, those of its head.
 type policy struct {
 	env     *envs.Environment
 	options envs.Options
@@ -136,15 +135,21 @@ func (p *policy) Objectives() int { return 1 }
 
 func (p *policy) mlp() nn.MLP {
 	n := p.network
-	return nn.MLP{In: p.env.ObsSize(), Out: p.env.Action.Size() * max(1, p.cfg.Bins), Hidden: n.Hidden, Activation: n.Activation, LayerNorm: n.LayerNorm}
+	return nn.MLP{In: p.env.ObsSize(), Out: p.head().Outputs(), Hidden: n.Hidden, Activation: n.Activation, LayerNorm: n.LayerNorm}
 }
 
-// deviations is how many log standard deviations a candidate has behind its network.
-func (p *policy) deviations() int {
-	if !p.cfg.Sample || p.cfg.Bins > 0 || p.env.Action.IsDiscrete() {
-		return 0
+// head is what makes actions of the network's outputs.
+func (p *policy) head() nn.Head {
+	h := p.env.Action.Head()
+	h.Squash = p.network.Squash
+	switch {
+	case h.Kind.Discrete():
+	case p.cfg.Bins > 0:
+		h.Kind, h.Bins = nn.Binned, p.cfg.Bins
+	case !p.cfg.Sample:
+		h.Kind = nn.Deterministic
 	}
-	return p.env.Action.Size()
+	return h
 }
 
 // limit is the most environment steps of an episode; not above 0 where there is none.
@@ -166,14 +171,14 @@ func (p *policy) Check() error { return engine.Require(map[string]any{"environme
 
 // Space implements ec.Problem.
 func (p *policy) Space(members int) ec.Space {
-	return ec.Space{Members: members, Dim: p.mlp().Size() + p.deviations(), DescriptorLow: p.described.low, DescriptorHigh: p.described.high}
+	return ec.Space{Members: members, Dim: p.mlp().Size() + p.head().Parameters(), DescriptorLow: p.described.low, DescriptorHigh: p.described.high}
 }
 
 // Start implements ec.Problem: initial networks.
 func (p *policy) Start(seed, stream uint32, members int) []float32 {
 	mlp := p.mlp()
 	size := mlp.Size()
-	dim := size + p.deviations()
+	dim := size + p.head().Parameters()
 	all := make([]float32, members*dim)
 	for m := range members {
 		row := all[m*dim : (m+1)*dim]

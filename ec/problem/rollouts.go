@@ -76,9 +76,8 @@ func (e *rollouts) Describe(descriptors *engine.Tensor) { e.behaviour.descriptor
 
 // act is the policy of networks [.., row].
 func (e *rollouts) act(params *engine.Tensor) *envs.Policy {
-	mlp := e.mlp()
 	return &envs.Policy{
-		Weights: nn.Weights{Params: params}, Network: mlp, LogStd: mlp.Size(), Squash: e.network.Squash, Bins: e.cfg.Bins, Placement: e.cfg.Placement,
+		Weights: nn.Weights{Params: params}, Network: e.mlp(), Head: e.head(), Placement: e.cfg.Placement,
 		Normalizer: e.observations.values(), ObsLimit: float32(e.network.ObsLimit),
 	}
 }

@@ -557,6 +557,256 @@ func (k gemmKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: gemmShader, Groups: [3]uint32{x, y, z}, Label: "engine/nn/gemm", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var headBackwardShader = &vk.Shader{
+	Name:  "engine/nn/head_backward",
+	SPIRV: shaders.Code("engine/nn/head_backward"),
+	Bindings: []vk.Binding{
+		{Name: "Output", Index: 0, Access: vk.Read},
+		{Name: "outputs_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Params", Index: 2, Access: vk.Read},
+		{Name: "Noise", Index: 3, Access: vk.Read},
+		{Name: "Clock", Index: 4, Access: vk.Read},
+		{Name: "Update", Index: 5, Access: vk.Read},
+		{Name: "AtAction", Index: 6, Access: vk.Read},
+		{Name: "at_actions_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "AtLogProb", Index: 8, Access: vk.Read},
+		{Name: "at_log_probs_texels", Index: 9, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "AtOutputs", Index: 10, Access: vk.Write},
+		{Name: "Gradient", Index: 11, Access: vk.Write},
+	},
+	PushBytes: 20,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "OUT", ID: 6, Default: 1},
+		{Name: "MODE", ID: 7, Default: 0},
+		{Name: "COUNTED", ID: 8, Default: 0},
+		{Name: "FROM_ACTION", ID: 9, Default: 1},
+		{Name: "FROM_LOG_PROB", ID: 10, Default: 1},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+		{Name: "HEAD", ID: 60, Default: 0},
+		{Name: "HEAD_WIDTH", ID: 61, Default: 1},
+		{Name: "SQUASH", ID: 62, Default: 0},
+		{Name: "LOG_STD_LOW", ID: 63, Default: 0xc0a00000},
+		{Name: "LOG_STD_HIGH", ID: 64, Default: 0x40000000},
+		{Name: "EXPLORE", ID: 65, Default: 0},
+		{Name: "NOISE_LIMIT", ID: 66, Default: 0x0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// headBackwardKernel is shaders/engine/nn/head_backward.comp.
+type headBackwardKernel struct {
+	Output           vk.Range // readonly float
+	OutputsTexels    vk.Range // readonly vec4 rgba32f
+	Params           vk.Range // readonly float
+	Noise            vk.Range // readonly float
+	Clock            vk.Range // readonly uint
+	Update           vk.Range // readonly uint
+	AtAction         vk.Range // readonly float
+	AtActionsTexels  vk.Range // readonly vec4 rgba32f
+	AtLogProb        vk.Range // readonly float
+	AtLogProbsTexels vk.Range // readonly vec4 rgba32f
+	AtOutputs        vk.Range // writeonly float
+	Gradient         vk.Range // writeonly float
+
+	Rows     uint32 // push constants, in order
+	Row      uint32
+	HeadBase uint32
+	Seed     uint32
+	Stream   uint32
+
+	Workgroup   uint32  // specialization constants, zero for their default 64
+	Out         uint32  // default 1
+	Mode        uint32  // default 0
+	Counted     uint32  // default 0
+	FromAction  uint32  // default 1
+	FromLogProb uint32  // default 1
+	TexelLoads  uint32  // default 0
+	Head        uint32  // default 0
+	HeadWidth   uint32  // default 1
+	Squash      uint32  // default 0
+	LogStdLow   float32 // default -5
+	LogStdHigh  float32 // default 2
+	Explore     uint32  // default 0
+	NoiseLimit  float32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k headBackwardKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [12]vk.Range
+		push   [20]byte
+		spec   [14]uint32
+	})
+	a.ranges = [12]vk.Range{k.Output, k.OutputsTexels, k.Params, k.Noise, k.Clock, k.Update, k.AtAction, k.AtActionsTexels, k.AtLogProb, k.AtLogProbsTexels, k.AtOutputs, k.Gradient}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Rows)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[8:], k.HeadBase)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Seed)
+	binary.LittleEndian.PutUint32(a.push[16:], k.Stream)
+	a.spec = [14]uint32{64, 1, 0, 0, 1, 1, 0, 0, 1, 0, 0xc0a00000, 0x40000000, 0, 0x0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.Out != 0 {
+		a.spec[1] = k.Out
+	}
+	if k.Mode != 0 {
+		a.spec[2] = k.Mode
+	}
+	if k.Counted != 0 {
+		a.spec[3] = k.Counted
+	}
+	if k.FromAction != 0 {
+		a.spec[4] = k.FromAction
+	}
+	if k.FromLogProb != 0 {
+		a.spec[5] = k.FromLogProb
+	}
+	if k.TexelLoads != 0 {
+		a.spec[6] = k.TexelLoads
+	}
+	if k.Head != 0 {
+		a.spec[7] = k.Head
+	}
+	if k.HeadWidth != 0 {
+		a.spec[8] = k.HeadWidth
+	}
+	if k.Squash != 0 {
+		a.spec[9] = k.Squash
+	}
+	if k.LogStdLow != 0 {
+		a.spec[10] = math.Float32bits(k.LogStdLow)
+	}
+	if k.LogStdHigh != 0 {
+		a.spec[11] = math.Float32bits(k.LogStdHigh)
+	}
+	if k.Explore != 0 {
+		a.spec[12] = k.Explore
+	}
+	if k.NoiseLimit != 0 {
+		a.spec[13] = math.Float32bits(k.NoiseLimit)
+	}
+	return vk.Call{Shader: headBackwardShader, Groups: [3]uint32{x, y, z}, Label: "engine/nn/head_backward", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var headSampleShader = &vk.Shader{
+	Name:  "engine/nn/head_sample",
+	SPIRV: shaders.Code("engine/nn/head_sample"),
+	Bindings: []vk.Binding{
+		{Name: "Output", Index: 0, Access: vk.Read},
+		{Name: "outputs_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Params", Index: 2, Access: vk.Read},
+		{Name: "Noise", Index: 3, Access: vk.Read},
+		{Name: "Clock", Index: 4, Access: vk.Read},
+		{Name: "Update", Index: 5, Access: vk.Read},
+		{Name: "Action", Index: 6, Access: vk.Write},
+		{Name: "LogProb", Index: 7, Access: vk.Write},
+	},
+	PushBytes: 20,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "OUT", ID: 6, Default: 1},
+		{Name: "MODE", ID: 7, Default: 0},
+		{Name: "COUNTED", ID: 8, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+		{Name: "HEAD", ID: 60, Default: 0},
+		{Name: "HEAD_WIDTH", ID: 61, Default: 1},
+		{Name: "SQUASH", ID: 62, Default: 0},
+		{Name: "LOG_STD_LOW", ID: 63, Default: 0xc0a00000},
+		{Name: "LOG_STD_HIGH", ID: 64, Default: 0x40000000},
+		{Name: "EXPLORE", ID: 65, Default: 0},
+		{Name: "NOISE_LIMIT", ID: 66, Default: 0x0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// headSampleKernel is shaders/engine/nn/head_sample.comp.
+type headSampleKernel struct {
+	Output        vk.Range // readonly float
+	OutputsTexels vk.Range // readonly vec4 rgba32f
+	Params        vk.Range // readonly float
+	Noise         vk.Range // readonly float
+	Clock         vk.Range // readonly uint
+	Update        vk.Range // readonly uint
+	Action        vk.Range // writeonly float
+	LogProb       vk.Range // writeonly float
+
+	Rows     uint32 // push constants, in order
+	Row      uint32
+	HeadBase uint32
+	Seed     uint32
+	Stream   uint32
+
+	LocalSizeX uint32  // specialization constants, zero for their default 64
+	Out        uint32  // default 1
+	Mode       uint32  // default 0
+	Counted    uint32  // default 0
+	TexelLoads uint32  // default 0
+	Head       uint32  // default 0
+	HeadWidth  uint32  // default 1
+	Squash     uint32  // default 0
+	LogStdLow  float32 // default -5
+	LogStdHigh float32 // default 2
+	Explore    uint32  // default 0
+	NoiseLimit float32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k headSampleKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [8]vk.Range
+		push   [20]byte
+		spec   [12]uint32
+	})
+	a.ranges = [8]vk.Range{k.Output, k.OutputsTexels, k.Params, k.Noise, k.Clock, k.Update, k.Action, k.LogProb}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Rows)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[8:], k.HeadBase)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Seed)
+	binary.LittleEndian.PutUint32(a.push[16:], k.Stream)
+	a.spec = [12]uint32{64, 1, 0, 0, 0, 0, 1, 0, 0xc0a00000, 0x40000000, 0, 0x0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.Out != 0 {
+		a.spec[1] = k.Out
+	}
+	if k.Mode != 0 {
+		a.spec[2] = k.Mode
+	}
+	if k.Counted != 0 {
+		a.spec[3] = k.Counted
+	}
+	if k.TexelLoads != 0 {
+		a.spec[4] = k.TexelLoads
+	}
+	if k.Head != 0 {
+		a.spec[5] = k.Head
+	}
+	if k.HeadWidth != 0 {
+		a.spec[6] = k.HeadWidth
+	}
+	if k.Squash != 0 {
+		a.spec[7] = k.Squash
+	}
+	if k.LogStdLow != 0 {
+		a.spec[8] = math.Float32bits(k.LogStdLow)
+	}
+	if k.LogStdHigh != 0 {
+		a.spec[9] = math.Float32bits(k.LogStdHigh)
+	}
+	if k.Explore != 0 {
+		a.spec[10] = k.Explore
+	}
+	if k.NoiseLimit != 0 {
+		a.spec[11] = math.Float32bits(k.NoiseLimit)
+	}
+	return vk.Call{Shader: headSampleShader, Groups: [3]uint32{x, y, z}, Label: "engine/nn/head_sample", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var normShader = &vk.Shader{
 	Name:  "engine/nn/norm",
 	SPIRV: shaders.Code("engine/nn/norm"),
@@ -732,6 +982,7 @@ var normalizerShader = &vk.Shader{
 		{Name: "Obs", Index: 0, Access: vk.Read},
 		{Name: "Moments", Index: 1, Access: vk.ReadWrite},
 		{Name: "Normalizer", Index: 2, Access: vk.Write},
+		{Name: "LeftOut", Index: 3, Access: vk.Write},
 	},
 	PushBytes: 8,
 	Spec: []vk.SpecConstant{
@@ -746,6 +997,7 @@ type normalizerKernel struct {
 	Obs        vk.Range // readonly float
 	Moments    vk.Range // read-write float
 	Normalizer vk.Range // writeonly float
+	LeftOut    vk.Range // writeonly float
 
 	Horizon      uint32 // push constants, in order
 	Environments uint32
@@ -756,11 +1008,11 @@ type normalizerKernel struct {
 // call dispatches x × y × z workgroups.
 func (k normalizerKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [3]vk.Range
+		ranges [4]vk.Range
 		push   [8]byte
 		spec   [1]uint32
 	})
-	a.ranges = [3]vk.Range{k.Obs, k.Moments, k.Normalizer}
+	a.ranges = [4]vk.Range{k.Obs, k.Moments, k.Normalizer, k.LeftOut}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Horizon)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Environments)
 	a.spec = [1]uint32{64}

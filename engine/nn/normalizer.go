@@ -12,6 +12,7 @@ import (
 type Normalizer struct {
 	moments *engine.Tensor // [P, 3, O]: count, mean, sum of squared deviations
 	values  *engine.Tensor // [P, 2, O]: mean, 1 / deviation
+	leftOut *engine.Tensor // [P, O]: values of the last batch that were not finite
 }
 
 // NewNormalizer makes a normalizer of observations with the given number of features.
@@ -21,11 +22,15 @@ func NewNormalizer(s *engine.State, members, features int) *Normalizer {
 	return &Normalizer{
 		moments: s.Tensor("moments", engine.Float32, p, engine.Axis("moment", 3), o),
 		values:  s.Tensor("values", engine.Float32, p, engine.Axis("moment", 2), o),
+		leftOut: s.Scratch("left_out", engine.Float32, p, o),
 	}
 }
 
 // Values is [P, 2, O]: mean and reciprocal deviation, as kernels take it.
 func (n *Normalizer) Values() *engine.Tensor { return n.values }
+
+// LeftOut is [P, O]: how many values of the last batch that Record took were not finite. They are left out of the moments.
+func (n *Normalizer) LeftOut() *engine.Tensor { return n.leftOut }
 
 // Init sets mean 0 and deviation 1.
 func (n *Normalizer) Init(ctx context.Context) error {
@@ -40,7 +45,7 @@ func (n *Normalizer) Init(ctx context.Context) error {
 	return n.values.WriteFloat32(ctx, values)
 }
 
-// Record records taking a batch of observations [T, P, E, O] into the running moments.
+// Record records taking a batch of observations [T, P, E, O] into the running moments. Values that are not finite are left out and counted.
 func (n *Normalizer) Record(r *engine.Recorder, obs *engine.Tensor) {
 	horizon, members, inner, ok := obs.Split(engine.MemberAxis)
 	features := n.values.Dims()[2].Size
@@ -49,7 +54,7 @@ func (n *Normalizer) Record(r *engine.Recorder, obs *engine.Tensor) {
 		return
 	}
 	r.Dispatch(normalizerKernel{
-		Obs: obs.Range(), Moments: n.moments.Range(), Normalizer: n.values.Range(),
+		Obs: obs.Range(), Moments: n.moments.Range(), Normalizer: n.values.Range(), LeftOut: n.leftOut.Range(),
 		Horizon: uint32(horizon), Environments: uint32(inner / features), Workgroup: r.WorkgroupFor(horizon * inner / features),
 	}.call(uint32(members), uint32(features), 1))
 }

@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/evorl/evorl/engine"
 )
 
-// TestNormalizer: after several batches mean and deviation are those of all observations together, of each member and feature.
+// TestNormalizer: after several batches mean and deviation are those of all finite observations together, of each member and feature.
 func TestNormalizer(t *testing.T) {
 	for _, size := range [][4]int{{1, 1, 1, 1}, {5, 3, 7, 4}, {33, 2, 65, 3}, {3, 1, 9000, 2}} {
 		t.Run(fmt.Sprint(size), func(t *testing.T) {
@@ -41,7 +42,7 @@ func TestNormalizer(t *testing.T) {
 			dice := rand.New(rand.NewPCG(1, uint64(environments)))
 			seen := make([][]float64, members*features)
 			for batch := range 4 {
-				data := make([]float32, obs.Len())
+				data, leftOut := make([]float32, obs.Len()), make([]float32, members*features)
 				for i := range data {
 					f, m := i%features, i/features/environments%members
 					// Far from zero and moving, as what an agent sees while it learns; the last feature of several never changes.
@@ -49,13 +50,22 @@ func TestNormalizer(t *testing.T) {
 					if f == features-1 && features > 1 {
 						data[i] = 3
 					}
+					if dice.IntN(9) == 0 && batch > 0 { // one batch that is wholly finite, so that all have values
+						data[i] = []float32{float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1))}[dice.IntN(3)]
+						leftOut[m*features+f]++
+						continue
+					}
 					seen[m*features+f] = append(seen[m*features+f], float64(data[i]))
 				}
 				if err := obs.WriteFloat32(t.Context(), data); err != nil {
 					t.Fatal(err)
 				}
+				fill(t, n.LeftOut(), nil)
 				if err := program.Run(t.Context()); err != nil {
 					t.Fatal(err)
+				}
+				if got := read(t, n.LeftOut()); !slices.Equal(got, leftOut) {
+					t.Errorf("batch %d: %v values left out; want %v", batch, got, leftOut)
 				}
 			}
 			if values, err = n.Values().ReadFloat32(t.Context()); err != nil {

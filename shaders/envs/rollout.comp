@@ -24,20 +24,15 @@ layout(std430, set = 0, binding = 18) readonly buffer Tables { uint tables[]; };
 #include "envs/wrapper.glsl"
 
 const uint IN = OBS_SIZE;
-layout(constant_id = 25) const uint BINS = 1; // above 1: every continuous action is one of so many values, and the outputs are their logits
-#if DISCRETE
-const uint OUT = ACTION_SIZE;
-#else
-const uint OUT = ACTION_SIZE * BINS;
-#endif
+layout(constant_id = 25) const uint OUT = 1;    // outputs of the network, as its head wants
 
 layout(constant_id = 20) const uint POLICY = 0;     // one of the following
 const uint POLICY_NETWORK = 0u;
 const uint POLICY_RANDOM = 1u;                      // uniform over the action space
 layout(constant_id = 21) const bool TRAJECTORY = false; // write every transition
 layout(constant_id = 22) const bool HAS_NORMALIZER = false;  // observations pass the running normalizer
-layout(constant_id = 23) const bool SQUASH = false;     // continuous actions are squashed by tanh
-layout(constant_id = 24) const bool MODE = false;       // the distribution's mode instead of a sample
+layout(constant_id = 23) const bool APPLIED = false;    // trajectories keep actions as applied, with their log-probabilities; else as sampled
+layout(constant_id = 24) const bool MODE = false;       // the likeliest action, without exploration, instead of a sample
 layout(constant_id = 26) const bool HAS_CAP = false;     // episodes are truncated at `cap` steps
 layout(constant_id = 27) const bool HAS_SEEN = false; // sum up what is observed
 
@@ -51,8 +46,8 @@ layout(std430, set = 0, binding = 6) buffer EpisodeStep { uint episode_step[]; }
 layout(std430, set = 0, binding = 7) buffer EpisodeReturn { float episode_return[]; }; // [P, E]
 layout(std430, set = 0, binding = 8) buffer Finished { float finished[]; };          // [4, P, E]: episodes ended, their returns, their lengths, how many diverged; summed from first = 0 on
 layout(std430, set = 0, binding = 9) writeonly buffer Obs { float obs_out[]; };      // [T, P, E, OBS_SIZE]; optional
-layout(std430, set = 0, binding = 10) writeonly buffer Action { float action_out[]; }; // [T, P, E, A]: discrete: A = 1, the index; continuous: the raw sample; optional
-layout(std430, set = 0, binding = 11) writeonly buffer LogProb { float log_prob_out[]; }; // [T, P, E]; optional
+layout(std430, set = 0, binding = 10) writeonly buffer Action { float action_out[]; }; // [T, P, E, DIMS]: as sampled or as applied; optional
+layout(std430, set = 0, binding = 11) writeonly buffer LogProb { float log_prob_out[]; }; // [T, P, E]: of the action in that form; optional
 layout(std430, set = 0, binding = 12) writeonly buffer Reward { float reward_out[]; };    // [T, P, E]; optional
 layout(std430, set = 0, binding = 13) writeonly buffer Done { uint done_out[]; };         // [T, P, E]: DONE_* flags; optional
 layout(std430, set = 0, binding = 14) writeonly buffer NextObs { float next_obs_out[]; }; // [T, P, E, OBS_SIZE]: before any reset; optional
@@ -60,6 +55,7 @@ layout(set = 0, binding = 15, rgba32f) readonly uniform imageBuffer params_texel
 
 layout(std430, set = 0, binding = 16) readonly buffer Cap { uint cap[]; };        // [P / share]: steps; 0: none
 layout(std430, set = 0, binding = 17) buffer Seen { float seen[]; };               // [1 + 2 OBS_SIZE, P, E]: observations acted on; sums of their deviations from the normalizer's mean, and of the squares; from first = 0 on
+layout(std430, set = 0, binding = 19) readonly buffer Noise { float noise[]; };    // [P]: of the head's exploration; optional
 
 layout(push_constant) uniform Push {
     uint members;
@@ -68,7 +64,7 @@ layout(push_constant) uniform Push {
     uint first;        // index on the time axis of this dispatch's first step
     bool begin;        // first begin new episodes, else go on from the state
     uint row;          // floats of a member's parameters, a multiple of four
-    uint log_std;      // offset of the log standard deviations in the row
+    uint head_base;       // offset of the head's parameters in the row
     uint seed;
     uint env_stream;   // of the environments' random numbers
     uint action_stream; // of the policy's
@@ -85,7 +81,7 @@ layout(push_constant) uniform Push {
 
 #define MLP_LOOP
 #include "engine/nn/network.glsl"
-#include "engine/nn/distribution.glsl"
+#include "engine/nn/head.glsl"
 
 void main() {
     uint member, environment, present; // lanes that have an environment
@@ -112,11 +108,15 @@ void main() {
     uint owner = member % params_period;
     uint drawer = member / draw_window * draw_stride + (member % draw_window + draw_first) * draw_step;
 
-    float deviation[ACTION_SIZE], middle[ACTION_SIZE], half_range[ACTION_SIZE];
     if (POLICY == POLICY_NETWORK) network_load(owner * row);
+    float log_std[DIMS];
+    [[unroll]] for (uint o = 0u; o < DIMS; o++) {
+        log_std[o] = POLICY == POLICY_NETWORK && LOG_STD_PARAMETERS && (TRAJECTORY || !MODE) ? params[owner * row + head_base + o] : 0.0;
+    }
+    float exploration = EXPLORE ? noise[owner] : 0.0;
 #if !DISCRETE
+    float middle[ACTION_SIZE], half_range[ACTION_SIZE];
     [[unroll]] for (uint o = 0u; o < ACTION_SIZE; o++) {
-        deviation[o] = POLICY == POLICY_NETWORK && (TRAJECTORY || !MODE && BINS == 1u) ? params[owner * row + log_std + o] : 0.0;
         middle[o] = action_scale[o];
         half_range[o] = action_scale[ACTION_SIZE + o];
     }
@@ -172,43 +172,26 @@ void main() {
         bool broken = false; // environments clip their actions: without this, a network of NaN would pass for one that acts
         [[unroll]] for (uint o = 0u; o < OUT; o++) broken = broken || isnan(y[o]) || isinf(y[o]);
 
-        float log_prob = 0.0;
+        float log_prob = 0.0, kept[DIMS]; // of the action, in the form that trajectories keep
         Rng rng = rng_new(seed, action_stream, drawer, environment, time + t);
 #if DISCRETE
-        uint action;
-        float norm = logits_norm(y); // without a network all logits are zero: the uniform distribution
-        if (MODE) {
-            action = logits_mode(y);
-        } else {
-            action = logits_sample(y, norm, rng_uniform(rng));
-        }
-        log_prob = logits_at(y, action) - norm;
+        HeadAction a = head_act(y, 0u, 0.0, exploration, MODE, rng); // without a network all logits are zero: the uniform distribution
+        uint action = uint(a.applied);
+        kept[0] = a.applied;
+        log_prob = a.log_prob;
 #else
-        float raw[ACTION_SIZE], action[ACTION_SIZE];
+        float action[ACTION_SIZE];
         [[unroll]] for (uint o = 0u; o < ACTION_SIZE; o++) {
             if (POLICY == POLICY_RANDOM) {
-                raw[o] = rng_uniform(rng, -1.0, 1.0);
-                action[o] = middle[o] + half_range[o] * raw[o];
+                kept[o] = rng_uniform(rng, -1.0, 1.0);
+                action[o] = middle[o] + half_range[o] * kept[o];
                 continue;
             }
-            if (BINS > 1u) { // from the low to the high end of the range, evenly (T. Salimans et al., 2017, section 4.1)
-                float top = 0.0;
-                uint bin = 0u;
-                [[unroll]] for (uint b = 0u; b < BINS; b++) {
-                    float logit = y[min(o * BINS + b, OUT - 1u)];
-                    if (!MODE) logit -= m_log(-m_log(rng_uniform(rng) * 0.99999994 + 2.9802322e-8)); // the largest is a sample (E. J. Gumbel, 1954)
-                    if (b == 0u || logit > top) {
-                        top = logit;
-                        bin = b;
-                    }
-                }
-                raw[o] = 2.0 * float(bin) / float(max(BINS, 2u) - 1u) - 1.0;
-                action[o] = middle[o] + half_range[o] * raw[o];
-                continue;
-            }
-            raw[o] = MODE ? y[o] : y[o] + m_exp(deviation[o]) * rng_normal(rng);
-            log_prob += gauss_log_prob(raw[o], y[o], deviation[o]);
-            action[o] = middle[o] + half_range[o] * (SQUASH ? m_tanh(raw[o]) : raw[o]);
+            HeadAction a = head_act(y, o, head_log_std(y, o, log_std[o]), exploration, MODE, rng);
+            kept[o] = APPLIED ? a.applied : a.sampled;
+            log_prob += a.log_prob;
+            if (APPLIED) log_prob -= head_correction(a.sampled);
+            action[o] = middle[o] + half_range[o] * a.applied;
         }
 #endif
         float reward;
@@ -229,11 +212,7 @@ void main() {
             uint i = (first + t) * all + at; // in [T, P, E]
             TRANSFER_STORE(k, IN, before[k], obs_out[i * IN + k] = carried)
             TRANSFER_STORE(k, IN, next_obs[k], next_obs_out[i * IN + k] = carried)
-#if DISCRETE
-            action_out[i] = float(action);
-#else
-            [[unroll]] for (uint o = 0u; o < ACTION_SIZE; o++) action_out[i * ACTION_SIZE + o] = raw[o];
-#endif
+            [[unroll]] for (uint o = 0u; o < DIMS; o++) action_out[i * DIMS + o] = kept[o];
             log_prob_out[i] = log_prob;
             reward_out[i] = reward;
             done_out[i] = done;

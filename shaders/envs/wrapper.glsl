@@ -22,7 +22,7 @@ const uint AUTO_RESET_DISABLED = 3u;  // the final state stays; further steps do
 
 const uint DONE_TERMINATED = 1u; // the environment ended: nothing to bootstrap from
 const uint DONE_TRUNCATED = 2u;  // the time limit was reached; may stand beside DONE_TERMINATED
-const uint DONE_DIVERGED = 8u;   // stands beside DONE_TERMINATED: the motion left all bounds, which says nothing about the policy; a step's alone, not kept in Episode
+const uint DONE_DIVERGED = 8u;   // stands beside DONE_TERMINATED: the motion left all bounds, or a state, an observation or a reward is not finite; a step's alone, not kept in Episode
 const uint DONE_VOID = 4u;       // no transition: the reset of AUTO_RESET_NEXT_STEP, or a step after the end when disabled
 
 // An environment whose motion may leave all bounds defines ENV_DIVERGES and sets env_diverged in env_step where that happened and it terminates for it.
@@ -62,18 +62,29 @@ void episode_begin(out float s[STATE_SIZE], out Episode ep, inout Rng rng, out f
     ep = Episode(0u, 0.0, 0u);
 }
 
+// episode_finite says whether all numbers of a step are finite: a sum of numbers one of which is not is not finite either.
+bool episode_finite(const float s[STATE_SIZE], const float obs[OBS_SIZE], float reward) {
+    float sum = reward;
+    [[unroll]] for (uint f = 0u; f < STATE_SIZE; f++) sum += s[f];
+    [[unroll]] for (uint k = 0u; k < OBS_SIZE; k++) sum += obs[k];
+    return !isnan(sum) && !isinf(sum);
+}
+
 // episode_advance takes one action. next_obs is the true observation after it; obs is the one to act on next: the new
 // episode's first observation where the step also reset, else next_obs. done is a set of DONE_* flags.
 //
 // A repeated action stops at the end of the episode, whether terminated or at the time limit, so no episode is
 // longer than the limit even where the limit is no multiple of the repeat; its rewards are summed.
+//
+// A step whose numbers are not all finite ends the episode as diverged. Nothing bootstraps from its next_obs, which becomes 0; its reward is 0 if
+// it is not finite.
 void episode_advance(inout float s[STATE_SIZE], inout Episode ep, EPISODE_ACTION, inout Rng rng,
                      out float reward, out uint done, out float next_obs[OBS_SIZE], out float obs[OBS_SIZE]) {
     reward = 0.0;
     done = 0u;
-    bool over = ep.done != 0u, resets = false;
+    bool over = ep.done != 0u, resets = false, steps = false, terminated = false, truncated = false;
 #ifdef ENV_TOGETHER
-    bool idle = env_idle, terminated = false, truncated = false;
+    bool idle = env_idle;
     uint taken = 0u;
     env_idle = idle || over && (AUTO_RESET == AUTO_RESET_DISABLED || AUTO_RESET == AUTO_RESET_NEXT_STEP);
     ep.step = over && !env_idle ? 0u : ep.step;
@@ -106,7 +117,6 @@ void episode_advance(inout float s[STATE_SIZE], inout Episode ep, EPISODE_ACTION
 #ifndef ENV_TOGETHER
         ep.step = over ? 0u : ep.step;
         ep.ret = over ? 0.0 : ep.ret;
-        bool terminated, truncated;
         uint taken = 0u;
         do {
             float r;
@@ -118,16 +128,22 @@ void episode_advance(inout float s[STATE_SIZE], inout Episode ep, EPISODE_ACTION
             // The first comparison lets drivers see that there is no loop: it makes a step of lavapipe up to 1.8 times as fast.
         } while (ACTION_REPEAT > 1u && taken < ACTION_REPEAT && !terminated && !truncated);
 #endif
+        steps = true;
+    }
+    env_observe(s, next_obs);
+    if (steps) {
+        bool finite = episode_finite(s, next_obs, reward);
+        reward = isnan(reward) || isinf(reward) ? 0.0 : reward;
+        [[unroll]] for (uint k = 0u; k < OBS_SIZE; k++) next_obs[k] = finite ? next_obs[k] : 0.0;
         ep.ret += reward;
-        ep.done = (terminated ? DONE_TERMINATED : 0u) | (truncated ? DONE_TRUNCATED : 0u);
-        done = ep.done | (env_diverged ? DONE_DIVERGED : 0u);
+        ep.done = (terminated || !finite ? DONE_TERMINATED : 0u) | (truncated ? DONE_TRUNCATED : 0u);
+        done = ep.done | (env_diverged || !finite ? DONE_DIVERGED : 0u);
         resets = (AUTO_RESET == AUTO_RESET_NORMAL || AUTO_RESET == AUTO_RESET_FAST) && done != 0u;
         if (SPARSE_REWARD) {
             reward = done != 0u ? ep.ret : 0.0;
         }
         reward *= REWARD_SCALE;
     }
-    env_observe(s, next_obs);
     obs = next_obs;
     if (resets) {
         if (AUTO_RESET == AUTO_RESET_FAST) {

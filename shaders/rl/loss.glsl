@@ -2,9 +2,10 @@
 // an entropy bonus, and the critic's squared error, clipped or not. J. Schulman et al., "Proximal Policy Optimization Algorithms", 2017,
 // equations 7 and 9. With one pass over the data the ratio is 1 and this is advantage actor-critic (V. Mnih et al., 2016).
 //
-// The includer declares before: IN, OUT and constants HEAD (CATEGORICAL or GAUSSIAN: the actor's distribution) and CLIP_VALUE.
+// The includer declares before: IN, OUT, mlp_y and the constant CLIP_VALUE. The actor's head is one that has log-probabilities of what it sampled
+// (engine/nn/head.glsl).
 
-#include "engine/nn/distribution.glsl"
+#include "engine/nn/head.glsl"
 
 struct LossSettings {
     float clip;   // epsilon
@@ -31,19 +32,18 @@ void critic_loss(float target, float old, LossSettings s, inout LossSums sums, o
     dy[0] = plain ? s.weight * s.share * error : 0.0; // beyond the clip the loss does not change with v
 }
 
-// action: the index, or the Gaussian's sample; old: its log-probability when it was chosen; deviation: log standard deviations, whose
-// gradients are added to g_deviation.
-void actor_loss(const float action[OUT], float old, float advantage, const float deviation[OUT], LossSettings s,
-                inout LossSums sums, inout float g_deviation[OUT], out float dy[OUT]) {
-    float norm = 0.0, log_prob = 0.0, z[OUT];
-    uint chosen = uint(max(action[0], 0.0));
-    if (HEAD == CATEGORICAL) {
-        norm = logits_norm(mlp_y);
-        log_prob = logits_at(mlp_y, chosen) - norm;
-    } else {
-        [[unroll]] for (uint o = 0u; o < OUT; o++) {
-            z[o] = (action[o] - mlp_y[o]) * m_exp(-deviation[o]);
-            log_prob += gauss_log_prob(action[o], mlp_y[o], deviation[o]);
+// action: as sampled; old: its log-probability when it was chosen; deviation: log standard deviations where those are parameters, whose gradients
+// are added to g_deviation.
+void actor_loss(const float action[DIMS], float old, float advantage, const float deviation[DIMS], LossSettings s,
+                inout LossSums sums, inout float g_deviation[DIMS], out float dy[OUT]) {
+    float norm[DIMS], log_std[DIMS], log_prob = 0.0;
+    [[unroll]] for (uint o = 0u; o < DIMS; o++) {
+        if (HAS_LOGITS) {
+            norm[o] = logits_norm(mlp_y, o);
+            log_prob += logits_at(mlp_y, o, uint(max(action[o], 0.0))) - norm[o];
+        } else {
+            log_std[o] = head_log_std(mlp_y, o, deviation[o]);
+            log_prob += gauss_log_prob(action[o], mlp_y[o], log_std[o]);
         }
     }
     float log_ratio = log_prob - old;
@@ -53,19 +53,26 @@ void actor_loss(const float action[OUT], float old, float advantage, const float
     sums.divergence += ratio - 1.0 - log_ratio; // J. Schulman, "Approximating KL Divergence", 2020
     sums.clipped += abs(ratio - 1.0) > s.clip ? 1.0 : 0.0;
     float d = inside ? -s.weight * s.share * ratio * advantage : 0.0; // by the log-probability
-    if (HEAD == CATEGORICAL) {
-        float h = 0.0;
-        [[unroll]] for (uint o = 0u; o < OUT; o++) h -= m_exp(mlp_y[o] - norm) * (mlp_y[o] - norm);
-        sums.entropy += h;
-        [[unroll]] for (uint o = 0u; o < OUT; o++) {
-            float log_p = mlp_y[o] - norm, p = m_exp(log_p);
-            dy[o] = d * ((chosen == o ? 1.0 : 0.0) - p) + s.bonus * s.share * p * (log_p + h);
-        }
-    } else {
-        [[unroll]] for (uint o = 0u; o < OUT; o++) {
-            sums.entropy += deviation[o] + 0.5 + HALF_LOG_TAU;
-            dy[o] = d * z[o] * m_exp(-deviation[o]);
-            g_deviation[o] += d * (z[o] * z[o] - 1.0) - s.bonus * s.share;
+    [[unroll]] for (uint o = 0u; o < DIMS; o++) {
+        if (HAS_LOGITS) {
+            uint chosen = uint(max(action[o], 0.0));
+            float h = 0.0;
+            [[unroll]] for (uint b = 0u; b < HEAD_WIDTH; b++) {
+                float log_p = mlp_y[o * HEAD_WIDTH + b] - norm[o];
+                h -= m_exp(log_p) * log_p;
+            }
+            sums.entropy += h;
+            [[unroll]] for (uint b = 0u; b < HEAD_WIDTH; b++) {
+                float log_p = mlp_y[o * HEAD_WIDTH + b] - norm[o], p = m_exp(log_p);
+                dy[o * HEAD_WIDTH + b] = d * ((chosen == b ? 1.0 : 0.0) - p) + s.bonus * s.share * p * (log_p + h);
+            }
+        } else {
+            float z = (action[o] - mlp_y[o]) * m_exp(-log_std[o]);
+            sums.entropy += log_std[o] + 0.5 + HALF_LOG_TAU;
+            dy[o] = d * z * m_exp(-log_std[o]);
+            float g = d * (z * z - 1.0) - s.bonus * s.share; // at the log standard deviation
+            if (LOG_STD_PARAMETERS) g_deviation[o] += g;
+            else dy[min(DIMS + o, OUT - 1u)] = g * head_log_std_slope(head_spread(mlp_y, o));
         }
     }
 }

@@ -14,10 +14,7 @@ layout(constant_id = 0) const uint LANES = 8;
 layout(constant_id = 5) const uint IN = 1;
 layout(constant_id = 6) const uint OUT = 1;
 layout(constant_id = 7) const bool HAS_NORMALIZER = false; // observations pass the running normalizer
-layout(constant_id = 8) const uint HEAD = 0;      // what the network is, one of the following
-const uint CATEGORICAL = 0u;
-const uint GAUSSIAN = 1u;
-const uint CRITIC = 2u;
+layout(constant_id = 8) const bool CRITIC = false; // the network is the critic, else the actor
 layout(constant_id = 9) const bool NORMALIZE_ADVANTAGE = false; // by the minibatch's moments
 layout(constant_id = 10) const bool CLIP_VALUE = false;         // the critic's loss is clipped too
 
@@ -51,7 +48,7 @@ layout(push_constant) uniform Push {
     uint environments;
     uint row;     // floats of a member's parameters and gradient
     uint base;    // where this network begins in the row, a multiple of four
-    uint log_std; // where the log standard deviations begin in the row (Gaussian)
+    uint head_base;  // where the head's parameters begin in the row
     uint seed;
     uint stream; // of the permutations
     uint epoch;
@@ -69,7 +66,7 @@ void main() {
     uint member = gl_WorkGroupID.x, members = gl_NumWorkGroups.x;
     Minibatch mb = minibatch_new(seed, stream, member, members, horizon, environments, clock[0], epoch, minibatch, minibatches);
     float mean = 0.0, scale = 1.0;
-    if (HEAD != CRITIC && NORMALIZE_ADVANTAGE) {
+    if (!CRITIC && NORMALIZE_ADVANTAGE) {
         uint update = epoch * minibatches + minibatch;
         mean = moments[2u * (update * members + member)];
         scale = moments[2u * (update * members + member) + 1u];
@@ -78,9 +75,9 @@ void main() {
     mlp_load(member * row + base);
     mlp_zero();
     mlp_input_begin(member);
-    float deviation[OUT], g_deviation[OUT];
-    [[unroll]] for (uint o = 0u; o < OUT; o++) {
-        deviation[o] = HEAD == GAUSSIAN ? params[member * row + log_std + o] : 0.0;
+    float deviation[DIMS], g_deviation[DIMS];
+    [[unroll]] for (uint o = 0u; o < DIMS; o++) {
+        deviation[o] = !CRITIC && LOG_STD_PARAMETERS ? params[member * row + head_base + o] : 0.0;
         g_deviation[o] = 0.0;
     }
     float share = 1.0 / float(mb.count);
@@ -94,11 +91,11 @@ void main() {
         mlp_input(at);
         mlp_forward();
         float dy[OUT];
-        if (HEAD == CRITIC) {
+        if (CRITIC) {
             critic_loss(LOAD(targets, targets_texels, at), LOAD(values, values_texels, at), settings, sums, dy);
         } else {
-            float action[OUT];
-            [[unroll]] for (uint o = 0u; o < OUT; o++) action[o] = LOAD(actions, actions_texels, HEAD == CATEGORICAL ? at : at * OUT + o);
+            float action[DIMS];
+            [[unroll]] for (uint o = 0u; o < DIMS; o++) action[o] = LOAD(actions, actions_texels, at * DIMS + o);
             actor_loss(action, LOAD(log_probs, log_probs_texels, at), (LOAD(advantages, advantages_texels, at) - mean) * scale, deviation, settings, sums, g_deviation, dy);
         }
         mlp_backward(dy);
@@ -107,8 +104,8 @@ void main() {
     uint part = gl_WorkGroupID.y * members + member;
     mlp_store(part * row + base);
     if (LANE == 0u) {
-        if (HEAD == GAUSSIAN) {
-            [[unroll]] for (uint o = 0u; o < OUT; o++) gradient[part * row + log_std + o] = g_deviation[o];
+        if (!CRITIC && LOG_STD_PARAMETERS) {
+            [[unroll]] for (uint o = 0u; o < DIMS; o++) gradient[part * row + head_base + o] = g_deviation[o];
         }
         uint parts = gl_NumWorkGroups.y * members;
         losses[part] = sums.loss * share;

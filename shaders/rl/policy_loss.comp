@@ -16,10 +16,7 @@ layout(constant_id = 0) const uint WORKGROUP = 64;
 #include "rl/minibatch.glsl"
 
 layout(constant_id = 6) const uint OUT = 1;
-layout(constant_id = 8) const uint HEAD = 0;      // what the network is, one of the following
-const uint CATEGORICAL = 0u;
-const uint GAUSSIAN = 1u;
-const uint CRITIC = 2u;
+layout(constant_id = 8) const bool CRITIC = false; // the network is the critic, else the actor
 layout(constant_id = 9) const bool NORMALIZE_ADVANTAGE = false; // by the minibatch's moments
 layout(constant_id = 10) const bool CLIP_VALUE = false;         // the critic's loss is clipped too
 
@@ -50,7 +47,7 @@ layout(push_constant) uniform Push {
     uint environments;
     uint rows;    // of the minibatch, there may be one transition less
     uint row;     // floats of a member's parameters and gradient
-    uint log_std; // where the log standard deviations begin in the row (Gaussian)
+    uint head_base;  // where the head's parameters begin in the row
     uint seed;
     uint stream; // of the permutations
     uint epoch;
@@ -66,14 +63,14 @@ void main() {
     uint member = gl_WorkGroupID.x, members = gl_NumWorkGroups.x;
     Minibatch mb = minibatch_new(seed, stream, member, members, horizon, environments, clock[0], epoch, minibatch, minibatches);
     float mean = 0.0, scale = 1.0;
-    if (HEAD != CRITIC && NORMALIZE_ADVANTAGE) {
+    if (!CRITIC && NORMALIZE_ADVANTAGE) {
         uint update = epoch * minibatches + minibatch;
         mean = moments[2u * (update * members + member)];
         scale = moments[2u * (update * members + member) + 1u];
     }
-    float deviation[OUT], g_deviation[OUT];
-    [[unroll]] for (uint o = 0u; o < OUT; o++) {
-        deviation[o] = HEAD == GAUSSIAN ? params[member * row + log_std + o] : 0.0;
+    float deviation[DIMS], g_deviation[DIMS];
+    [[unroll]] for (uint o = 0u; o < DIMS; o++) {
+        deviation[o] = !CRITIC && LOG_STD_PARAMETERS ? params[member * row + head_base + o] : 0.0;
         g_deviation[o] = 0.0;
     }
     float share = 1.0 / float(mb.count);
@@ -89,11 +86,11 @@ void main() {
         if (i < mb.count) {
             uint at = minibatch_at(mb, i); // in [T, P, E]
             [[unroll]] for (uint o = 0u; o < OUT; o++) mlp_y[o] = LOAD(outputs, outputs_texels, begin + o);
-            if (HEAD == CRITIC) {
+            if (CRITIC) {
                 critic_loss(LOAD(targets, targets_texels, at), LOAD(values, values_texels, at), settings, sums, dy);
             } else {
-                float action[OUT];
-                [[unroll]] for (uint o = 0u; o < OUT; o++) action[o] = LOAD(actions, actions_texels, HEAD == CATEGORICAL ? at : at * OUT + o);
+                float action[DIMS];
+                [[unroll]] for (uint o = 0u; o < DIMS; o++) action[o] = LOAD(actions, actions_texels, at * DIMS + o);
                 actor_loss(action, LOAD(log_probs, log_probs_texels, at), (LOAD(advantages, advantages_texels, at) - mean) * scale, deviation, settings, sums, g_deviation, dy);
             }
         }
@@ -102,12 +99,12 @@ void main() {
 
     uint part = gl_WorkGroupID.y * members + member, parts = gl_NumWorkGroups.y * members;
     sums = LossSums(workgroup_sum(sums.loss), workgroup_sum(sums.entropy), workgroup_sum(sums.divergence), workgroup_sum(sums.clipped));
-    if (HEAD == GAUSSIAN) {
-        [[unroll]] for (uint o = 0u; o < OUT; o++) g_deviation[o] = workgroup_sum(g_deviation[o]);
+    if (!CRITIC && LOG_STD_PARAMETERS) {
+        [[unroll]] for (uint o = 0u; o < DIMS; o++) g_deviation[o] = workgroup_sum(g_deviation[o]);
     }
     if (gl_LocalInvocationID.x == 0u) {
-        if (HEAD == GAUSSIAN) {
-            [[unroll]] for (uint o = 0u; o < OUT; o++) gradient[part * row + log_std + o] = g_deviation[o];
+        if (!CRITIC && LOG_STD_PARAMETERS) {
+            [[unroll]] for (uint o = 0u; o < DIMS; o++) gradient[part * row + head_base + o] = g_deviation[o];
         }
         losses[part] = sums.loss * share;
         losses[parts + part] = sums.entropy * share;

@@ -15,9 +15,6 @@ layout(constant_id = 0) const uint LANES = 8;
 layout(constant_id = 5) const uint IN = 1;
 layout(constant_id = 6) const uint OUT = 1;       // of the actor
 layout(constant_id = 7) const bool HAS_NORMALIZER = false; // observations pass the running normalizer
-layout(constant_id = 8) const uint HEAD = 0;      // the actor's distribution, one of the following
-const uint CATEGORICAL = 0u;
-const uint GAUSSIAN = 1u;
 layout(constant_id = 9) const bool NORMALIZE_ADVANTAGE = false; // by the minibatch's moments
 layout(constant_id = 10) const bool CLIP_VALUE = false;         // the critic's loss is clipped too
 
@@ -58,7 +55,7 @@ layout(push_constant) uniform Push {
     uint row;    // floats of a member's parameters
     uint stride; // floats from parameters to first moments to second moments, a multiple of four
     uint critic; // where the critic begins in the row, a multiple of four
-    uint log_std; // where the log standard deviations begin in the row (Gaussian)
+    uint head_base;  // where the head's parameters begin in the row
     uint seed;
     uint stream; // of the permutations
     uint minibatches; // an epoch
@@ -98,12 +95,12 @@ void main() {
     uint base = member * row + (is_critic ? critic : 0u);
     mlp_adam_load(base, stride);
     mlp_input_begin(member);
-    float deviation[OUT], first_deviation[OUT], second_deviation[OUT], g_deviation[OUT];
-    [[unroll]] for (uint o = 0u; o < OUT; o++) {
-        uint at = member * row + log_std + o;
-        deviation[o] = HEAD == GAUSSIAN ? params[at] : 0.0;
-        first_deviation[o] = HEAD == GAUSSIAN ? params[at + stride] : 0.0;
-        second_deviation[o] = HEAD == GAUSSIAN ? params[at + 2u * stride] : 0.0;
+    float deviation[DIMS], first_deviation[DIMS], second_deviation[DIMS], g_deviation[DIMS];
+    [[unroll]] for (uint o = 0u; o < DIMS; o++) {
+        uint at = member * row + head_base + o;
+        deviation[o] = LOG_STD_PARAMETERS ? params[at] : 0.0;
+        first_deviation[o] = LOG_STD_PARAMETERS ? params[at + stride] : 0.0;
+        second_deviation[o] = LOG_STD_PARAMETERS ? params[at + 2u * stride] : 0.0;
     }
     float clip = clip_epsilon[member], rate = learning_rate[member] * max(1.0 - anneal * float(clock[1]), 0.0);
     float weight = is_critic ? critic_weight[member] : actor_weight[member], bonus = entropy_weight[member];
@@ -121,15 +118,15 @@ void main() {
         float scale = NORMALIZE_ADVANTAGE ? moments[2u * (update * members + member) + 1u] : 1.0;
         sums = LossSums(0.0, 0.0, 0.0, 0.0);
         mlp_zero();
-        [[unroll]] for (uint o = 0u; o < OUT; o++) g_deviation[o] = 0.0;
+        [[unroll]] for (uint o = 0u; o < DIMS; o++) g_deviation[o] = 0.0;
 
         uint begin = 0u, i = 0u;
         [[dont_unroll]] do {
             // Every lane reads a transition.
             uint at = minibatch_at(mb, min(begin + LANE, mb.count - 1u)); // in [T, P, E]
             mlp_input_rows(at);
-            float actions_read[OUT];
-            [[unroll]] for (uint o = 0u; o < OUT; o++) actions_read[o] = LOAD(actions, actions_texels, HEAD == CATEGORICAL ? at : at * OUT + o);
+            float actions_read[DIMS];
+            [[unroll]] for (uint o = 0u; o < DIMS; o++) actions_read[o] = LOAD(actions, actions_texels, at * DIMS + o);
             float old_read = is_critic ? LOAD(values, values_texels, at) : LOAD(log_probs, log_probs_texels, at);
             float aim_read = is_critic ? LOAD(targets, targets_texels, at) : (LOAD(advantages, advantages_texels, at) - mean) * scale;
             uint end = min(begin + LANES, mb.count);
@@ -138,8 +135,8 @@ void main() {
                     uint lane = (i - begin) % LANES;
                     mlp_input_of(lane);
                     mlp_forward();
-                    float dy[OUT], action[OUT];
-                    [[unroll]] for (uint o = 0u; o < OUT; o++) action[o] = subgroupShuffle(actions_read[o], lane);
+                    float dy[OUT], action[DIMS];
+                    [[unroll]] for (uint o = 0u; o < DIMS; o++) action[o] = subgroupShuffle(actions_read[o], lane);
                     float old = subgroupShuffle(old_read, lane), aim = subgroupShuffle(aim_read, lane);
                     [[unroll]] for (uint o = 0u; o < OUT; o++) dy[o] = 0.0;
                     if (i < end) {
@@ -155,8 +152,8 @@ void main() {
         } while (begin < mb.count);
 
         float square = mlp_sum(mlp_gradient_square());
-        if (HEAD == GAUSSIAN && !is_critic) {
-            [[unroll]] for (uint o = 0u; o < OUT; o++) square += g_deviation[o] * g_deviation[o];
+        if (LOG_STD_PARAMETERS && !is_critic) {
+            [[unroll]] for (uint o = 0u; o < DIMS; o++) square += g_deviation[o] * g_deviation[o];
         }
         if (subgroupElect()) squares[gl_SubgroupID] = square;
         barrier();
@@ -169,8 +166,8 @@ void main() {
                       rate * bias_correction(t, log_beta_1), bias_correction(t, log_beta_2), epsilon);
         if (finite) {
             mlp_adam(a);
-            if (HEAD == GAUSSIAN && !is_critic) {
-                [[unroll]] for (uint o = 0u; o < OUT; o++) deviation[o] -= adam(first_deviation[o], second_deviation[o], g_deviation[o], a);
+            if (LOG_STD_PARAMETERS && !is_critic) {
+                [[unroll]] for (uint o = 0u; o < DIMS; o++) deviation[o] -= adam(first_deviation[o], second_deviation[o], g_deviation[o], a);
             }
         }
         done += finite ? 1u : 0u;
@@ -185,9 +182,9 @@ void main() {
         [[unroll]] for (uint i = 1u; i < 4u; i++) critic_losses[i * members + member] = 0.0;
     }
     if (LANE == 0u && !is_critic) {
-        if (HEAD == GAUSSIAN) {
-            [[unroll]] for (uint o = 0u; o < OUT; o++) {
-                uint at = member * row + log_std + o;
+        if (LOG_STD_PARAMETERS) {
+            [[unroll]] for (uint o = 0u; o < DIMS; o++) {
+                uint at = member * row + head_base + o;
                 gradient[at] = deviation[o];
                 gradient[at + stride] = first_deviation[o];
                 gradient[at + 2u * stride] = second_deviation[o];

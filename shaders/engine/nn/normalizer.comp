@@ -2,7 +2,7 @@
 
 // Running mean and deviation of every member's observations, updated by a batch: the batch's moments in two passes, then merged
 // with the running ones (T. F. Chan, G. H. Golub, R. J. LeVeque, "Updating formulae and a pairwise algorithm for computing sample
-// variances", 1979, equation 2.1).
+// variances", 1979, equation 2.1). Values that are not finite are left out and counted.
 //
 // Groups: x = members, y = features.
 
@@ -14,6 +14,7 @@ layout(constant_id = 0) const uint WORKGROUP = 64;
 layout(std430, set = 0, binding = 0) readonly buffer Obs { float obs[]; };        // [T, P, E, O]
 layout(std430, set = 0, binding = 1) buffer Moments { float moments[]; };         // [P, 3, O]: count, mean, sum of squared deviations
 layout(std430, set = 0, binding = 2) writeonly buffer Normalizer { float normalizer[]; }; // [P, 2, O]: mean, 1 / deviation
+layout(std430, set = 0, binding = 3) writeonly buffer LeftOut { float left_out[]; };      // [P, O]: values of this batch that are not finite
 
 layout(push_constant) uniform Push {
     uint horizon;
@@ -26,24 +27,31 @@ void main() {
     uint member = gl_WorkGroupID.x, feature = gl_WorkGroupID.y, features = gl_NumWorkGroups.y;
     uint n = horizon * environments;
 #define OBS(i) obs[((i / environments * gl_NumWorkGroups.x + member) * environments + i % environments) * features + feature]
-    float sum = 0.0, square = 0.0;
-    for (uint i = gl_LocalInvocationID.x; i < n; i += WORKGROUP) sum += OBS(i);
-    float batch_mean = workgroup_sum(sum) / float(n);
+    float sum = 0.0, square = 0.0, finite = 0.0;
     for (uint i = gl_LocalInvocationID.x; i < n; i += WORKGROUP) {
-        float d = OBS(i) - batch_mean;
-        square += d * d;
+        float x = OBS(i);
+        bool in_range = !isnan(x) && !isinf(x);
+        sum += in_range ? x : 0.0;
+        finite += in_range ? 1.0 : 0.0;
+    }
+    finite = workgroup_sum(finite);
+    float batch_mean = workgroup_sum(sum) / finite;
+    for (uint i = gl_LocalInvocationID.x; i < n; i += WORKGROUP) {
+        float x = OBS(i), d = x - batch_mean;
+        square += !isnan(x) && !isinf(x) ? d * d : 0.0;
     }
     square = workgroup_sum(square);
-    if (gl_LocalInvocationID.x == 0u) {
-        uint at = member * 3u * features + feature;
-        float count = moments[at], mean = moments[at + features], total = count + float(n);
-        float delta = batch_mean - mean;
-        mean += delta * float(n) / total;
-        square += moments[at + 2u * features] + delta * delta * count * float(n) / total;
-        moments[at] = total;
-        moments[at + features] = mean;
-        moments[at + 2u * features] = square;
-        normalizer[member * 2u * features + feature] = mean;
-        normalizer[member * 2u * features + features + feature] = 1.0 / max(sqrt(square / total), MIN_DEVIATION);
-    }
+    if (gl_LocalInvocationID.x != 0u) return;
+    left_out[member * features + feature] = float(n) - finite;
+    if (finite == 0.0) return;
+    uint at = member * 3u * features + feature;
+    float count = moments[at], mean = moments[at + features], total = count + finite;
+    float delta = batch_mean - mean;
+    mean += delta * finite / total;
+    square += moments[at + 2u * features] + delta * delta * count * finite / total;
+    moments[at] = total;
+    moments[at + features] = mean;
+    moments[at + 2u * features] = square;
+    normalizer[member * 2u * features + feature] = mean;
+    normalizer[member * 2u * features + features + feature] = 1.0 / max(sqrt(square / total), MIN_DEVIATION);
 }

@@ -1,0 +1,259 @@
+package nn
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/evorl/evorl/engine"
+)
+
+// HeadKind is a way to turn a network's outputs into actions. The numbers are those of shaders/engine/nn/head.glsl.
+type HeadKind uint32
+
+const (
+	Categorical   HeadKind = iota // discrete actions; the outputs are logits
+	Gaussian                      // continuous actions; the outputs are means, and log standard deviations if these depend on the state
+	Deterministic                 // continuous actions; the outputs are the actions, to which exploration adds noise
+	EpsilonGreedy                 // discrete actions; the outputs are their values, exploration takes any action with probability epsilon
+	Binned                        // continuous actions of so many values, evenly over the range; the outputs are their logits
+)
+
+var headKindNames = [...]string{"categorical", "gaussian", "deterministic", "epsilon_greedy", "binned"}
+
+func (k HeadKind) String() string {
+	if int(k) < len(headKindNames) {
+		return headKindNames[k]
+	}
+	return fmt.Sprintf("HeadKind(%d)", uint32(k))
+}
+
+// Discrete says whether the actions are numbers 0 … Size-1 instead of vectors of Size dimensions.
+func (k HeadKind) Discrete() bool { return k == Categorical || k == EpsilonGreedy }
+
+// Head says how a network's outputs become an action and its log-probability. Continuous actions are in units of half the action range about its
+// middle: ±1 are its ends.
+type Head struct {
+	Kind HeadKind
+	Size int // number of discrete actions, or dimensions of continuous ones
+	Bins int // of Binned: values of each dimension, at least 2
+
+	// Squash lets the actions of Gaussian and Deterministic pass tanh, so that they stay inside the range. Log-probabilities of a Gaussian's
+	// applied actions then have the tanh correction (T. Haarnoja et al., 2018, appendix C).
+	Squash bool
+
+	// StateDependent makes the log standard deviations of Gaussian outputs of the network, behind the means; an output h gives
+	// LogStdLow + (LogStdHigh - LogStdLow) (tanh h + 1) / 2. Else they are parameters behind the network's in its row, without limits.
+	StateDependent        bool
+	LogStdLow, LogStdHigh float32
+
+	// Noise [P] is the exploration of each network: of Deterministic the standard deviation of normal noise, after which actions are clipped to
+	// the range; of EpsilonGreedy epsilon. nil: none.
+	Noise      *engine.Tensor
+	NoiseLimit float32 // Deterministic's noise is clipped to ±NoiseLimit (S. Fujimoto et al., 2018, equation 14); 0: it is not
+}
+
+// Width is the number of outputs for each dimension of an action.
+func (h Head) Width() int {
+	switch {
+	case h.Kind.Discrete():
+		return h.Size
+	case h.Kind == Binned:
+		return h.Bins
+	case h.Kind == Gaussian && h.StateDependent:
+		return 2
+	}
+	return 1
+}
+
+// Words is the number of floats of an action: 1 for a discrete one, its index.
+func (h Head) Words() int {
+	if h.Kind.Discrete() {
+		return 1
+	}
+	return h.Size
+}
+
+// Outputs is the number of outputs that the network must have.
+func (h Head) Outputs() int { return h.Words() * h.Width() }
+
+// Parameters is the number of the head's own parameters, directly behind the network's: log standard deviations of a Gaussian that do not depend
+// on the state.
+func (h Head) Parameters() int {
+	if h.Kind == Gaussian && !h.StateDependent {
+		return h.Size
+	}
+	return 0
+}
+
+// Check validates the head.
+func (h Head) Check() error {
+	switch {
+	case int(h.Kind) >= len(headKindNames):
+		return fmt.Errorf("nn: head %v; want one of %v", h.Kind, headKindNames)
+	case h.Size < 1:
+		return fmt.Errorf("nn: %v head of size %d; want at least 1", h.Kind, h.Size)
+	case h.Kind == Binned && h.Bins < 2:
+		return fmt.Errorf("nn: binned head with %d bins; want at least 2", h.Bins)
+	case h.Kind == Gaussian && h.StateDependent && !(h.LogStdLow < h.LogStdHigh):
+		return fmt.Errorf("nn: gaussian head with log standard deviations from %g to %g; want the lower limit below the upper", h.LogStdLow, h.LogStdHigh)
+	case h.Noise != nil && h.Kind != Deterministic && h.Kind != EpsilonGreedy:
+		return fmt.Errorf("nn: %v head with exploration noise; only deterministic and epsilon_greedy heads have it", h.Kind)
+	case !(h.NoiseLimit >= 0):
+		return fmt.Errorf("nn: noise limit %g; want at least 0", h.NoiseLimit)
+	}
+	return nil
+}
+
+// HeadConstants are the specialization constants of shaders/engine/nn/head.glsl.
+type HeadConstants struct {
+	Head, HeadWidth                   uint32
+	Squash, Explore                   bool
+	LogStdLow, LogStdHigh, NoiseLimit float32
+}
+
+// Constants is the head as kernels take it.
+func (h Head) Constants() HeadConstants {
+	return HeadConstants{
+		Head: uint32(h.Kind), HeadWidth: uint32(h.Width()), Squash: h.Squash, Explore: h.Noise != nil,
+		LogStdLow: h.LogStdLow, LogStdHigh: h.LogStdHigh, NoiseLimit: h.NoiseLimit,
+	}
+}
+
+// Draws names the random numbers of a batch of actions.
+type Draws struct {
+	Stream uint32         // of the state that draws them
+	Clock  engine.Clock   // its iteration is part of the numbers
+	Update *engine.Tensor // [1] u32: number of the update in the iteration, such as a loop's counter; nil: there is one
+}
+
+// HeadBatch is a batch of outputs that a head makes actions of.
+type HeadBatch struct {
+	Parameters Weights        // rows of the members, with the head's parameters at Base
+	Outputs    *engine.Tensor // [P, rows, Outputs]: of the network
+	Draws      Draws
+	Mode       bool // the likeliest actions without exploration, instead of samples
+}
+
+// Sample records the actions [P, rows, Words], as applied, and their exact log-probabilities [P, rows]. Those of Deterministic are 0.
+func (h Head) Sample(r *engine.Recorder, b HeadBatch, action, logProb *engine.Tensor) {
+	members, rows, err := h.batch(b)
+	if err == nil && (action.Len() != members*rows*h.Words() || logProb.Len() != members*rows) {
+		err = fmt.Errorf("nn: %v head of outputs %v: actions %v and log-probabilities %v; want [%d, %d, %d] and [%d, %d]",
+			h.Kind, b.Outputs, action, logProb, members, rows, h.Words(), members, rows)
+	}
+	if err != nil {
+		r.Fail(err)
+		return
+	}
+	c := h.Constants()
+	size := r.Workgroup()
+	k := headSampleKernel{
+		Output: b.Outputs.Range(), Clock: b.Draws.Clock.Tensor().Range(), Mode: b.Mode,
+		Action: action.Range(), LogProb: logProb.Range(), Rows: uint32(rows), Seed: r.Engine().Seed(), Stream: b.Draws.Stream,
+		Out: uint32(h.Outputs()), LocalSizeX: size,
+		Head: c.Head, HeadWidth: c.HeadWidth, Squash: c.Squash, Explore: c.Explore, LogStdLow: c.LogStdLow, LogStdHigh: c.LogStdHigh, NoiseLimit: c.NoiseLimit,
+	}
+	if h.Parameters() > 0 {
+		k.Params, k.Row, k.HeadBase = b.Parameters.Params.Range(), uint32(b.Parameters.Row()), uint32(b.Parameters.Base)
+	}
+	if h.Noise != nil {
+		k.Noise = h.Noise.Range()
+	}
+	if b.Draws.Update != nil {
+		k.Update = b.Draws.Update.Range()
+	}
+	r.Dispatch(k.call((uint32(rows)+size-1)/size, uint32(members), 1))
+}
+
+// HeadGradients are the gradients of a loss at the actions and log-probabilities of a batch, and where those at the network go.
+type HeadGradients struct {
+	Action  *engine.Tensor // [P, rows, Words]; nil: none. Of heads with logits, whose actions have none, it must be nil.
+	LogProb *engine.Tensor // [P, rows]; nil: none
+	Outputs *engine.Tensor // [P, rows, Outputs]: to write
+	// Parameters [splits, P, row] gets the gradients of the head's own parameters, laid out like their rows; nil where the head has none.
+	Parameters *engine.Tensor
+}
+
+// Backward records the gradients at the outputs of the batch that Sample was given, by the same random numbers: of actions with the noise held
+// fixed (D. P. Kingma, M. Welling, "Auto-Encoding Variational Bayes", 2014), and of log-probabilities.
+func (h Head) Backward(r *engine.Recorder, b HeadBatch, g HeadGradients) {
+	members, rows, err := h.batch(b)
+	splits := 1
+	if err == nil {
+		splits, err = h.gradients(b, g, members, rows)
+	}
+	if err != nil {
+		r.Fail(err)
+		return
+	}
+	c := h.Constants()
+	k := headBackwardKernel{
+		Output: b.Outputs.Range(), Clock: b.Draws.Clock.Tensor().Range(), Mode: b.Mode, AtOutputs: g.Outputs.Range(),
+		Rows: uint32(rows), Seed: r.Engine().Seed(), Stream: b.Draws.Stream, Out: uint32(h.Outputs()), Workgroup: r.WorkgroupFor((rows + splits - 1) / splits),
+		Head: c.Head, HeadWidth: c.HeadWidth, Squash: c.Squash, Explore: c.Explore, LogStdLow: c.LogStdLow, LogStdHigh: c.LogStdHigh, NoiseLimit: c.NoiseLimit,
+	}
+	if h.Parameters() > 0 {
+		k.Params, k.Row, k.HeadBase = b.Parameters.Params.Range(), uint32(b.Parameters.Row()), uint32(b.Parameters.Base)
+		k.Gradient = g.Parameters.Range()
+	}
+	if h.Noise != nil {
+		k.Noise = h.Noise.Range()
+	}
+	if b.Draws.Update != nil {
+		k.Update = b.Draws.Update.Range()
+	}
+	if g.Action != nil {
+		k.AtAction = g.Action.Range()
+	}
+	if g.LogProb != nil {
+		k.AtLogProb = g.LogProb.Range()
+	}
+	r.Dispatch(k.call(uint32(members), uint32(splits), 1))
+}
+
+// batch checks a batch and returns its sizes.
+func (h Head) batch(b HeadBatch) (members, rows int, err error) {
+	if err := h.Check(); err != nil {
+		return 0, 0, err
+	}
+	outer, members, inner, ok := b.Outputs.Split(engine.MemberAxis)
+	dims := b.Outputs.Dims()
+	rows = inner / h.Outputs()
+	switch {
+	case !ok || outer != 1 || dims[len(dims)-1].Size != h.Outputs():
+		err = fmt.Errorf("nn: %v head of outputs %v; want [P, rows, %d]", h.Kind, b.Outputs, h.Outputs())
+	case h.Noise != nil && h.Noise.Len() != members:
+		err = fmt.Errorf("nn: %v head of outputs %v with noise %v; want [%d]", h.Kind, b.Outputs, h.Noise, members)
+	case h.Parameters() > 0 && (b.Parameters.Params == nil || b.Parameters.Params.Size(engine.MemberAxis) != members):
+		err = fmt.Errorf("nn: %v head of outputs %v without parameters of %d members", h.Kind, b.Outputs, members)
+	}
+	return members, rows, err
+}
+
+// gradients checks the tensors of Backward and returns the splits of the parameters' gradient.
+func (h Head) gradients(b HeadBatch, g HeadGradients, members, rows int) (splits int, err error) {
+	splits = 1
+	switch {
+	case h.Kind == EpsilonGreedy:
+		return 0, errors.New("nn: an epsilon_greedy head has no gradients")
+	case g.Action != nil && (h.Kind.Discrete() || h.Kind == Binned):
+		return 0, fmt.Errorf("nn: a gradient %v at the actions of a %v head, which have none", g.Action, h.Kind)
+	case g.Action != nil && g.Action.Len() != members*rows*h.Words():
+		return 0, fmt.Errorf("nn: a gradient %v at actions [%d, %d, %d]", g.Action, members, rows, h.Words())
+	case g.LogProb != nil && g.LogProb.Len() != members*rows:
+		return 0, fmt.Errorf("nn: a gradient %v at log-probabilities [%d, %d]", g.LogProb, members, rows)
+	case g.Outputs == nil || g.Outputs.Len() != b.Outputs.Len():
+		return 0, fmt.Errorf("nn: a gradient %v for the outputs %v", g.Outputs, b.Outputs)
+	}
+	if h.Parameters() > 0 {
+		if g.Parameters == nil {
+			return 0, fmt.Errorf("nn: a %v head has parameters, and there is no tensor for their gradient", h.Kind)
+		}
+		var p, row int
+		var ok bool
+		if splits, p, row, ok = g.Parameters.Split(engine.MemberAxis); !ok || p != members || row != b.Parameters.Row() {
+			return 0, fmt.Errorf("nn: a gradient %v of the parameters %v", g.Parameters, b.Parameters.Params)
+		}
+	}
+	return splits, nil
+}

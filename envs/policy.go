@@ -1,0 +1,56 @@
+package envs
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/nn"
+)
+
+// Policy is a network that acts, with the head that makes actions of its outputs.
+type Policy struct {
+	nn.Weights
+	Network nn.MLP
+	Head    nn.Head // its parameters, if it has any, are directly behind the network's in the row
+
+	Placement Placement // who holds the network's weights while episodes run; Automatic: what costs least
+
+	Normalizer *engine.Tensor // [P, 2, In]: mean and reciprocal deviation of observations; nil: none
+	ObsLimit   float32        // normalized observations are clipped to ±ObsLimit
+}
+
+// check checks the policy against the environment that it is to act in.
+func (p *Policy) check(env *Environment) error {
+	h, space := p.Head, env.Action
+	if err := h.Check(); err != nil {
+		return fmt.Errorf("envs: policy in %q: %w", env.Name, err)
+	}
+	switch {
+	case h.Kind.Discrete() != space.IsDiscrete() || h.Size != space.Size():
+		return fmt.Errorf("envs: %v head of size %d acts in %q, which has %v", h.Kind, h.Size, env.Name, space)
+	case p.Network.In != env.ObsSize() || p.Network.Out != h.Outputs():
+		return fmt.Errorf("envs: network %v acts in %q, which has %d observations and %v; its %v head wants %d outputs", p.Network, env.Name, env.ObsSize(), space, h.Kind, h.Outputs())
+	case p.Base != 0:
+		return fmt.Errorf("envs: network %v begins at %d of the rows %v; want 0", p.Network, p.Base, p.Params)
+	case p.Network.Size()+h.Parameters() > p.Row():
+		return fmt.Errorf("envs: network %v and the %d parameters of its %v head in the rows %v, which are too short", p.Network, h.Parameters(), h.Kind, p.Params)
+	case h.Noise != nil && h.Noise.Len() != p.Params.Size(engine.MemberAxis):
+		return fmt.Errorf("envs: exploration noise %v of the policies %v; want one value each", h.Noise, p.Params)
+	case h.Noise != nil && h.Kind == nn.Deterministic && !space.bounded():
+		return fmt.Errorf("envs: exploration noise in %q, whose actions %v have no bounds to clip to", env.Name, space)
+	}
+	return nil
+}
+
+// Member reads the parameters of a member and what normalizes its observations [2, In]: mean and
+// reciprocal deviation; nil: nothing does.
+func (p *Policy) Member(ctx context.Context, member int) (params, normalizer []float32, err error) {
+	if params, err = p.Params.Index(member).ReadFloat32(ctx); err != nil {
+		return nil, nil, err
+	}
+	if p.Normalizer != nil {
+		normalizer, err = p.Normalizer.Index(member).ReadFloat32(ctx)
+	}
+	return params, normalizer, err
+}

@@ -1,0 +1,145 @@
+// Heads: how the OUT outputs of a policy's network become an action of DIMS dimensions, and its log-probability (engine/nn/head.go). The
+// includer declares OUT before.
+//
+// A continuous action is in units of half the action range about its middle. It has two forms: as sampled, and as applied, which differ
+// where SQUASH lets a Gaussian's sample u pass tanh. Log-probabilities are those of u unless the tanh correction is subtracted: it depends on u
+// alone, so it cancels in every ratio of probabilities.
+
+#include "engine/math.glsl"
+#include "engine/rng.glsl"
+
+layout(constant_id = 60) const uint HEAD = 0; // one of the following
+const uint CATEGORICAL = 0u;    // outputs: logits of the actions
+const uint GAUSSIAN = 1u;       // outputs: means and, where HEAD_WIDTH is 2, behind them log standard deviations; else those are parameters
+const uint DETERMINISTIC = 2u;  // outputs: actions, to which exploration adds noise
+const uint EPSILON_GREEDY = 3u; // outputs: values of the actions
+const uint BINNED = 4u;         // outputs: for each dimension logits of HEAD_WIDTH values, evenly over the range
+layout(constant_id = 61) const uint HEAD_WIDTH = 1;         // outputs for each dimension of an action
+layout(constant_id = 62) const bool SQUASH = false;         // continuous actions pass tanh
+layout(constant_id = 63) const float LOG_STD_LOW = -5.0;    // limits of log standard deviations that are outputs
+layout(constant_id = 64) const float LOG_STD_HIGH = 2.0;
+layout(constant_id = 65) const bool EXPLORE = false;        // DETERMINISTIC and EPSILON_GREEDY explore
+layout(constant_id = 66) const float NOISE_LIMIT = 0.0;     // above 0: noise is clipped to +- this
+
+const uint DIMS = OUT / HEAD_WIDTH;
+const bool HAS_LOGITS = HEAD == CATEGORICAL || HEAD == BINNED;
+const bool LOG_STD_PARAMETERS = HEAD == GAUSSIAN && HEAD_WIDTH == 1u;
+
+const float HALF_LOG_TAU = 0.91893853320467274; // log(2 pi) / 2
+
+// Logits of dimension o: y[o * HEAD_WIDTH] and those behind it.
+
+// log(sum(exp(logits))).
+float logits_norm(const float y[OUT], uint o) {
+    float top = y[o * HEAD_WIDTH];
+    [[unroll]] for (uint b = 1u; b < HEAD_WIDTH; b++) top = max(top, y[o * HEAD_WIDTH + b]);
+    float sum = 0.0;
+    [[unroll]] for (uint b = 0u; b < HEAD_WIDTH; b++) sum += m_exp(y[o * HEAD_WIDTH + b] - top);
+    return top + m_log(sum);
+}
+
+// The index of the largest, the first of equals.
+uint logits_mode(const float y[OUT], uint o) {
+    uint best = 0u;
+    float top = y[o * HEAD_WIDTH];
+    [[unroll]] for (uint b = 1u; b < HEAD_WIDTH; b++) {
+        if (y[o * HEAD_WIDTH + b] > top) {
+            top = y[o * HEAD_WIDTH + b];
+            best = b;
+        }
+    }
+    return best;
+}
+
+// Draws an index by inverting the distribution function at u in [0, 1).
+uint logits_sample(const float y[OUT], uint o, float norm, float u) {
+    uint chosen = 0u;
+    float below = 0.0;
+    [[unroll]] for (uint b = 0u; b + 1u < HEAD_WIDTH; b++) {
+        below += m_exp(y[o * HEAD_WIDTH + b] - norm);
+        if (u >= below) chosen = b + 1u;
+    }
+    return chosen;
+}
+
+float logits_at(const float y[OUT], uint o, uint chosen) {
+    float x = y[o * HEAD_WIDTH];
+    [[unroll]] for (uint b = 1u; b < HEAD_WIDTH; b++) x = chosen == b ? y[o * HEAD_WIDTH + b] : x;
+    return x;
+}
+
+// The log-density of the sample u of a Gaussian with the given mean and log standard deviation.
+float gauss_log_prob(float u, float mean, float log_std) {
+    float z = (u - mean) * m_exp(-log_std);
+    return -0.5 * z * z - log_std - HALF_LOG_TAU;
+}
+
+// The derivative of tanh, 1 - tanh(u)^2, without cancellation.
+float squash_slope(float u) {
+    float e = m_exp(-2.0 * abs(u));
+    return 4.0 * e / ((1.0 + e) * (1.0 + e));
+}
+
+// log(1 - tanh(u)^2) = 2 (log 2 - u - softplus(-2 u)), at |u| since it is even: softplus is then at most log 2.
+float squash_log_slope(float u) {
+    u = abs(u);
+    return 2.0 * (M_LN2 - u - m_log(1.0 + m_exp(-2.0 * u)));
+}
+
+// What is subtracted from the log-density of the sample u for that of the applied action.
+float head_correction(float u) { return HEAD == GAUSSIAN && SQUASH ? squash_log_slope(u) : 0.0; }
+
+// The output that dimension o's log standard deviation is made from.
+float head_spread(const float y[OUT], uint o) { return y[min(DIMS + o, OUT - 1u)]; }
+
+// The log standard deviation of dimension o: the parameter given, or an output h brought between the limits by low + (high - low) (tanh h + 1) / 2.
+float head_log_std(const float y[OUT], uint o, float parameter) {
+    if (LOG_STD_PARAMETERS) return parameter;
+    return LOG_STD_LOW + 0.5 * (LOG_STD_HIGH - LOG_STD_LOW) * (m_tanh(head_spread(y, o)) + 1.0);
+}
+
+// The derivative of head_log_std with respect to the output h.
+float head_log_std_slope(float h) { return 0.5 * (LOG_STD_HIGH - LOG_STD_LOW) * squash_slope(h); }
+
+// The action of a bin: from the low to the high end of the range, evenly (T. Salimans et al., 2017, section 4.1).
+float head_bin(uint bin) { return 2.0 * float(bin) / float(max(HEAD_WIDTH, 2u) - 1u) - 1.0; }
+
+// One dimension of an action.
+struct HeadAction {
+    float sampled;  // a Gaussian's sample before tanh, the index among logits or values
+    float applied;  // what the environment is given: the index of a discrete action, else in units of half the range
+    float log_prob; // of what was sampled; 0 where nothing is random
+};
+
+// Dimension o of an action: drawn or, mode, the likeliest. log_std is head_log_std's; noise the standard deviation of exploration noise, or epsilon.
+HeadAction head_act(const float y[OUT], uint o, float log_std, float noise, bool mode, inout Rng rng) {
+    HeadAction a = HeadAction(0.0, 0.0, 0.0);
+    if (HAS_LOGITS) {
+        float norm = logits_norm(y, o);
+        uint chosen = logits_mode(y, o);
+        if (!mode) chosen = logits_sample(y, o, norm, rng_uniform(rng));
+        a = HeadAction(float(chosen), HEAD == BINNED ? head_bin(chosen) : float(chosen), logits_at(y, o, chosen) - norm);
+    } else if (HEAD == EPSILON_GREEDY) {
+        uint best = logits_mode(y, o), chosen = best;
+        float epsilon = EXPLORE && !mode ? noise : 0.0;
+        if (EXPLORE && !mode) {
+            bool explores = rng_uniform(rng) < epsilon;
+            uint any = min(uint(rng_uniform(rng) * float(HEAD_WIDTH)), HEAD_WIDTH - 1u);
+            chosen = explores ? any : best;
+        }
+        a = HeadAction(float(chosen), float(chosen), m_log(epsilon / float(HEAD_WIDTH) + (chosen == best ? 1.0 - epsilon : 0.0)));
+    } else if (HEAD == DETERMINISTIC) {
+        float x = SQUASH ? m_tanh(y[o]) : y[o];
+        if (EXPLORE && !mode) {
+            float added = noise * rng_normal(rng);
+            if (NOISE_LIMIT > 0.0) added = clamp(added, -NOISE_LIMIT, NOISE_LIMIT);
+            x = clamp(x + added, -1.0, 1.0);
+        }
+        a = HeadAction(x, x, 0.0);
+    } else {
+        float u = y[o];
+        if (!mode) u += m_exp(log_std) * rng_normal(rng);
+        a = HeadAction(u, SQUASH ? m_tanh(u) : u, gauss_log_prob(u, y[o], log_std));
+    }
+    return a;
+}
