@@ -59,7 +59,7 @@ func checkSizes(spec Spec, found map[string]string) error {
 	return errors.Join(errs...)
 }
 
-// declarations are the lines of a source that begin with # or const uint: few of many, for which regular expressions take long.
+// declarations are the lines of a source that begin with # or const: few of many, for which regular expressions take long.
 func declarations(glsl string) string {
 	var b strings.Builder
 	for line := range strings.Lines(glsl) {
