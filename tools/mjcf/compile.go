@@ -56,10 +56,10 @@ func dump(python, folder, file string) (warnings []string, err error) {
 	command := exec.Command(python, filepath.Join(folder, "dump.py"), "--out", folder, file)
 	command.Stderr = &text
 	err = command.Run()
-	var lines []string
-	for line := range strings.SplitSeq(strings.TrimSpace(text.String()), "\n") {
-		if line != "" {
-			lines = append(lines, strings.TrimPrefix(line, "dump.py: "))
+	var lines []string // of dump.py, and not what MuJoCo prints besides
+	for line := range strings.SplitSeq(text.String(), "\n") {
+		if line, ok := strings.CutPrefix(line, "dump.py: "); ok {
+			lines = append(lines, line)
 		}
 	}
 	var status *exec.ExitError
@@ -71,5 +71,5 @@ func dump(python, folder, file string) (warnings []string, err error) {
 	case errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist):
 		return nil, fmt.Errorf("%s: there is no such program; want Python with MuJoCo (pip install mujoco==3.12.0), by -python where it is another", python)
 	}
-	return nil, fmt.Errorf("%s on %s: %w", python, file, err)
+	return nil, fmt.Errorf("%s: %s: %w\n%s", file, python, err, strings.TrimSpace(text.String()))
 }

@@ -35,8 +35,10 @@ func (s *System) onCylinder(c contact, a capsule, b cylinder, sign float64) []*c
 		angle = 1e-3 // rad
 		moved = 1e-3 // relative to the radius of the smaller bounding sphere
 	)
+	origin := b.centre // to which all is relative, so that rounding is small beside how far contacts have moved
+	a.centre, b.centre = a.centre.Sub(origin), s.vec([3]float64{})
 	distance, normal, middle := s.nearest(a, b)
-	first := s.meet(c, c.name, distance, normal.Mul(s.num(sign)), middle)
+	first := s.meet(c, c.name, distance, normal.Mul(s.num(sign)), middle.Add(origin))
 	all := []*contact{first}
 	if a.along.IsZero() || !s.Model.MultiCCD {
 		return all
@@ -62,7 +64,7 @@ func (s *System) onCylinder(c contact, a capsule, b cylinder, sign float64) []*c
 			}
 			close = close.Add(near)
 		}
-		one := s.meet(c, fmt.Sprintf("%s_more%d", c.name, k+1), reach, normal.Mul(s.num(sign)), middle)
+		one := s.meet(c, fmt.Sprintf("%s_more%d", c.name, k+1), reach, normal.Mul(s.num(sign)), middle.Add(origin))
 		one.distance = first.distance
 		one.only = close.Less(s.num(0.5)).And(reach.Less(s.num(c.params.margin)))
 		middles, all = append(middles, middle), append(all, one)

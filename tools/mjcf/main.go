@@ -156,11 +156,11 @@ func included(to, name string) bool {
 func (to *target) generate(model *Model) (differs []string, err error) {
 	program, err := Program(model)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", model.Source, err)
+		return nil, model.blame(err)
 	}
 	geometry, err := Geometry(model, to.pkg)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", model.Source, err)
+		return nil, model.blame(err)
 	}
 	type output struct {
 		file string
@@ -170,7 +170,7 @@ func (to *target) generate(model *Model) (differs []string, err error) {
 	if model.NV >= teamDOFs && to.pkg == "envs" { // models of users' own have no way to hand tables to the engine
 		tables, source, err := Tables(model, to.pkg)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", model.Source, err)
+			return nil, model.blame(err)
 		}
 		outputs = append(outputs, output{filepath.Join(to.glsl, model.Name+"_team.glsl"), []byte(tables)}, output{filepath.Join(to.goFiles, model.Name+"_team_gen.go"), source})
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"regexp"
 )
 
 // Model is what MuJoCo's compiler made of an MJCF file, as dump.py writes it. Units are MuJoCo's: metres, kilograms, seconds, radians;
@@ -164,14 +165,30 @@ func ReadModel(path string) (*Model, error) {
 		return nil, fmt.Errorf("%s: %w; want what tools/mjcf/dump.py writes", path, err)
 	}
 	if err := m.check(); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, m.blame(err)
 	}
 	return m, nil
 }
 
+// blame names the MJCF file in an error that does not begin with a place in it, or in a file that it includes.
+func (m *Model) blame(err error) error {
+	if place.MatchString(err.Error()) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", m.Source, err)
+}
+
+var place = regexp.MustCompile(`^[^ :]+(:[0-9]+)?: `)
+
+// mostDOFs bounds the time that a program takes to write: its matrices are written out.
+const mostDOFs = 128
+
 func (m *Model) check() error {
 	if len(m.Bodies) < 2 || m.NV < 1 || m.Timestep <= 0 {
 		return fmt.Errorf("%d bodies, %d degrees of freedom, time step %g; want a body that moves, and a positive step", len(m.Bodies), m.NV, m.Timestep)
+	}
+	if m.NV > mostDOFs {
+		return fmt.Errorf("%d degrees of freedom; want at most %d", m.NV, mostDOFs)
 	}
 	if m.Integrator != "Euler" && m.Integrator != "RK4" {
 		return fmt.Errorf("integrator %q; want Euler or RK4", m.Integrator)

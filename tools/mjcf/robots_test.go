@@ -105,7 +105,11 @@ func unbounded(n int) envs.Space {
 	return envs.Symmetric(limits...)
 }
 
-// TestRobotSteps: one environment step from each of MuJoCo's recorded states, on the device. The bounds are those of docs/physics.md, which has the table.
+// positionBounds are those of robots whose positions may deviate by more than 2e-5. Of Pusher, fingers of 2 cm radius are pressed up to 1.6 cm into the object: what is left to tell the
+// normal is 4 mm, which the rounding of positions of the size of a metre turns by some 1e-5.
+var positionBounds = map[string]float64{"pusher": 5e-5}
+
+// TestRobotSteps: one environment step from each of MuJoCo's recorded states, on the device. docs/physics.md has the table.
 func TestRobotSteps(t *testing.T) {
 	dev, err := vk.Open(vk.Validate(false))
 	if err != nil {
@@ -155,9 +159,13 @@ func TestRobotSteps(t *testing.T) {
 			slices.Sort(positions)
 			slices.Sort(velocities)
 			last := func(list []float64) float64 { return list[len(list)-1] }
-			t.Logf("| %s | %.0e (%.0e) | %.0e (%.0e) |", name, last(positions), positions[len(positions)/2], last(velocities), velocities[len(velocities)/2])
-			if !(last(positions) <= 2e-5) || !(last(velocities) <= 3e-3) {
-				t.Errorf("positions deviate by up to %g, velocities by %g; want at most 2e-5 and 3e-3", last(positions), last(velocities))
+			t.Logf("| %s | %d | %d | %.0e (%.0e) | %.0e (%.0e) |", name, s.skip, s.rows, last(positions), positions[len(positions)/2], last(velocities), velocities[len(velocities)/2])
+			bound := 2e-5
+			if special, ok := positionBounds[name]; ok {
+				bound = special
+			}
+			if !(last(positions) <= bound) || !(last(velocities) <= 3e-3) {
+				t.Errorf("positions deviate by up to %g, velocities by %g; want at most %g and 3e-3", last(positions), last(velocities), bound)
 			}
 		})
 	}
