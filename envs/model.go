@@ -1,6 +1,7 @@
 package envs
 
-// Model is what a viewer needs of a model of MuJoCo, as tools/mjcf writes it: a tree of bodies moved by joints, and the shapes on them.
+// Model is what a viewer needs of a model of MuJoCo, as tools/mjcf writes it: a tree of bodies moved by joints, and the
+// shapes on them.
 type Model struct {
 	Timestep  float64 // seconds
 	Bodies    []Body  // the first is the world; parents come before children
@@ -34,8 +35,8 @@ const (
 	SlideJoint                  // a way along Axis
 )
 
-// Poses places the bodies at given positions of the joints; what follows the positions in q is not looked at. It is what MuJoCo calls forward
-// kinematics, in float64.
+// Poses places the bodies at given positions of the joints; what follows the positions in q is not looked at. It is
+// what MuJoCo calls forward kinematics, in float64.
 func (m *Model) Poses(q []float32) []Pose {
 	poses := make([]Pose, len(m.Bodies))
 	for i, b := range m.Bodies {
@@ -69,7 +70,8 @@ func (j *Joint) move(p *Pose, q []float32) {
 	}
 }
 
-// Geometry is what a viewer shows of a model, for Spec.Geometry, in an environment whose state begins with the positions. An environment step is so many time steps of the model.
+// Geometry is what a viewer shows of a model, for Spec.Geometry, in an environment whose state begins with the
+// positions. An environment step is so many time steps of the model.
 func (m *Model) Geometry(timeSteps int, camera Camera) *Geometry {
 	g := &Geometry{Shapes: m.Shapes, Poses: m.Poses, Camera: camera, Time: float64(timeSteps) * m.Timestep, Actions: m.Actuators}
 	for _, b := range m.Bodies {

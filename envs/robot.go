@@ -5,8 +5,9 @@ import (
 	"math"
 )
 
-// robot is a Spec of an environment with MuJoCo's dynamics: its state is the joints' positions, velocities and accelerations, then what the
-// environment remembers of the last forward pass. Positions of a free joint are x, y, z and a quaternion; its velocities are six.
+// robot is a Spec of an environment with MuJoCo's dynamics: its state is the joints' positions, velocities and
+// accelerations, then what the environment remembers of the last forward pass. Positions of a free joint are x, y, z
+// and a quaternion; its velocities are six.
 func robot(name, summary, source string, joints []string, remembers []string, observations int, control float32, actuators int) Spec {
 	var q, v, a []string
 	for _, j := range joints {

@@ -1,6 +1,7 @@
 package main
 
-// between places the contact of two spheres or capsules, or those of one of them with a cylinder. The first body may be at rest, the second moves.
+// between places the contact of two spheres or capsules, or those of one of them with a cylinder. The first body may be
+// at rest, the second moves.
 func (s *System) between(c contact, b1 int, g1 *Geom, b2 int, g2 *Geom) []*contact {
 	c.other, c.body = b1, b2
 	if s.bodies[b1].fixed {
@@ -42,8 +43,8 @@ func (s *System) halfAxis(body int, g *Geom) vec {
 	return s.direction(body, g, 2).Mul(s.num(g.Size[1]))
 }
 
-// closest gives the points of two axes that are closest: of the lines, then within the ends. p are the axes' centres, a their halves, and aa and bb those' squares, not zero where
-// there is no axis but a point.
+// closest gives the points of two axes that are closest: of the lines, then within the ends. p are the axes' centres, a
+// their halves, and aa and bb those' squares, not zero where there is no axis but a point.
 func (s *System) closest(p1, a1 vec, aa expr, p2, a2 vec, bb expr) (vec, vec) {
 	one := s.num(1)
 	unit := func(x expr) expr { return x.Clamp(one.Neg(), one) }
@@ -66,8 +67,8 @@ func (s *System) closest(p1, a1 vec, aa expr, p2, a2 vec, bb expr) (vec, vec) {
 	return p1.Add(a1.Mul(x1)), p2.Add(a2.Mul(x2))
 }
 
-// surfaces gives the distance of two spheres, the normal from the first to the second, and the point half way between their surfaces. Where the centres meet the normal has no
-// length, and nothing pushes.
+// surfaces gives the distance of two spheres, the normal from the first to the second, and the point half way between
+// their surfaces. Where the centres meet the normal has no length, and nothing pushes.
 func (s *System) surfaces(p1 vec, radius1 expr, p2 vec, radius2 expr) (distance expr, normal, middle vec) {
 	towards := p2.Sub(p1)
 	length := towards.Dot(towards).Max(s.num(1e-12)).Sqrt()
@@ -76,8 +77,8 @@ func (s *System) surfaces(p1 vec, radius1 expr, p2 vec, radius2 expr) (distance 
 	return distance, normal, p1.Add(normal.Mul(radius1.Add(distance.Scale(0.5))))
 }
 
-// crossing is surfaces for contacts with friction, which needs a normal where the axes a1 and a2 meet, as those of planar robots' links do: it is across both, as in MuJoCo, or the
-// first axis of the world where they are parallel.
+// crossing is surfaces for contacts with friction, which needs a normal where the axes a1 and a2 meet, as those of
+// planar robots' links do: it is across both, as in MuJoCo, or the first axis of the world where they are parallel.
 func (s *System) crossing(p1 vec, radius1 expr, a1, p2 vec, radius2 expr, a2 vec) (distance expr, normal, middle vec) {
 	const tiny = 1e-12
 	towards, across, first := p2.Sub(p1), a1.Cross(a2), s.g.Unit(0)

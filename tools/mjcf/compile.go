@@ -14,7 +14,8 @@ import (
 //go:embed dump.py fields.py places.py
 var scripts embed.FS
 
-// compile lets MuJoCo's compiler read MJCF files, by dump.py. Its warnings go to stderr; an error has a line for everything in a file that is not supported.
+// compile lets MuJoCo's compiler read MJCF files, by dump.py. Its warnings go to stderr; an error has a line for
+// everything in a file that is not supported.
 func compile(python string, files []string, stderr io.Writer) ([]*Model, error) {
 	folder, err := os.MkdirTemp("", "mjcf")
 	if err != nil {
@@ -30,7 +31,8 @@ func compile(python string, files []string, stderr io.Writer) ([]*Model, error) 
 		stem := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
 		name := identifier(stem)
 		if other, ok := names[name]; ok || strings.Trim(name, "_") == "" {
-			return nil, fmt.Errorf("%s: its outputs would be named %q%s; want a file name with letters or digits, unlike the others'", file, name, other)
+			return nil, fmt.Errorf("%s: its outputs would be named %q%s; want a file name with letters or digits, unlike the others'",
+				file, name, other)
 		}
 		names[name] = ", as those of " + file
 		warnings, err := dump(python, folder, file)
@@ -69,7 +71,8 @@ func dump(python, folder, file string) (warnings []string, err error) {
 	case errors.As(err, &status) && len(lines) > 0:
 		return nil, errors.New(strings.Join(lines, "\n"))
 	case errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist):
-		return nil, fmt.Errorf("%s: there is no such program; want Python with MuJoCo (pip install mujoco==3.12.0), by -python where it is another", python)
+		return nil, fmt.Errorf("%s: there is no such program; want Python with MuJoCo (pip install mujoco==3.12.0), named by -python",
+			python)
 	}
 	return nil, fmt.Errorf("%s: %s: %w\n%s", file, python, err, strings.TrimSpace(text.String()))
 }

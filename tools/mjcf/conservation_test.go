@@ -93,7 +93,8 @@ func (f free) step(q, v []float64) ([]float64, []float64) {
 	return x, y
 }
 
-// TestPendulumKeepsEnergy: two links without friction keep their energy over 10,000 steps, but for the method's and float32's errors.
+// TestPendulumKeepsEnergy: two links without friction keep their energy over 10,000 steps, but for the method's and
+// float32's errors.
 func TestPendulumKeepsEnergy(t *testing.T) {
 	link := func(name string, parent int, pos [3]float64, dof int) Body {
 		return Body{
@@ -128,7 +129,8 @@ func TestPendulumKeepsEnergy(t *testing.T) {
 	}
 }
 
-// TestFreeBodyKeepsMomentum: a body that tumbles without forces keeps its momentum, angular momentum and energy over 10,000 steps.
+// TestFreeBodyKeepsMomentum: a body that tumbles without forces keeps its momentum, angular momentum and energy over
+// 10,000 steps.
 func TestFreeBodyKeepsMomentum(t *testing.T) {
 	inertia := [3]float64{0.01, 0.02, 0.025} // about its middle axis, the turn is unstable
 	m := &Model{Name: "body", Integrator: "RK4", Timestep: 0.002, NQ: 7, NV: 6, Bodies: []Body{{Name: "world", Quat: [4]float64{1}}, {

@@ -72,30 +72,27 @@ func (s *System) limits(warm []expr) ([]*limit, error) {
 	var all []*limit
 	for i := range s.dofs {
 		if j := s.dofs[i].joint; j.Limited {
-			l, err := s.limit("joint", s.single(i), j.Range, j.Margin, j.SolRef, j.SolImp, warm)
+			ref, err := s.soften("joint "+j.Name, j.SolRef, j.SolImp)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", j.At, err)
 			}
-			all = append(all, l)
+			all = append(all, s.limit(s.single(i), j.Range, j.Margin, ref, warm))
 		}
 	}
 	for i := range s.Model.Tendons {
 		if t := &s.Model.Tendons[i]; t.Limited {
-			l, err := s.limit("tendon", s.tendon(i), t.Range, t.Margin, t.SolRef, t.SolImp, warm)
+			ref, err := s.soften("tendon "+t.Name, t.SolRef, t.SolImp)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", t.At, err)
 			}
-			all = append(all, l)
+			all = append(all, s.limit(s.tendon(i), t.Range, t.Margin, ref, warm))
 		}
 	}
 	return all, nil
 }
 
-func (s *System) limit(kind string, of coordinate, within [2]float64, margin float64, solref [2]float64, solimp [5]float64, warm []expr) (*limit, error) {
-	ref, err := s.soften(kind+" "+of.name, solref, solimp)
-	if err != nil {
-		return nil, err
-	}
+// limit makes the row of the limit of a coordinate, of a soft law.
+func (s *System) limit(of coordinate, within [2]float64, margin float64, ref reference, warm []expr) *limit {
 	name, length := of.name, s.length(of)
 	above, below := length.Sub(s.num(within[0])), s.num(within[1]).Sub(length)
 	distance := above.Min(below).As("room_" + name)
@@ -106,7 +103,7 @@ func (s *System) limit(kind string, of coordinate, within [2]float64, margin flo
 	l.d = s.stiff(imp, of.weight, beyond.Less(s.num(0))).As("d_" + name)
 	aref := sign.Mul(s.of(of, s.v)).Scale(-ref.b).Sub(imp.Mul(beyond).Scale(ref.k))
 	l.at = sign.Mul(s.of(of, warm)).Sub(aref)
-	return l, nil
+	return l
 }
 
 // tie is the row of an equality, which pushes both ways.
@@ -168,7 +165,8 @@ func (s *System) resist(contacts []*contact, warm []expr) error {
 		}
 		beyond := c.distance.Sub(s.num(c.params.margin))
 		imp := s.impedance(ref, beyond).As("impedance_" + c.name)
-		// The approximate diagonal of A = J M⁻¹ Jᵀ, and how a pyramid shares it among its rows (engine_core_constraint.c).
+		// The approximate diagonal of A = J M⁻¹ Jᵀ, and how a pyramid shares it among its rows
+		// (engine_core_constraint.c).
 		weight := s.Model.Bodies[c.body].InvWeight[0] + s.Model.Bodies[c.other].InvWeight[0]
 		if mu := c.params.friction; c.params.condim == 3 {
 			weight *= (1 + mu*mu) * 2 * mu * mu

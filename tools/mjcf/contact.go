@@ -2,7 +2,8 @@ package main
 
 import "fmt"
 
-// Contact is a place where two geoms may touch. Its rows are those of a pyramidal cone (condim 3), or one of the normal alone (condim 1).
+// Contact is a place where two geoms may touch. Its rows are those of a pyramidal cone (condim 3), or one of the normal
+// alone (condim 1).
 type contact struct {
 	name   string
 	body   int // the second geom's
@@ -61,7 +62,8 @@ type link struct {
 	geom *Geom
 }
 
-// pairs finds the pairs of geoms that may touch, by MuJoCo's rules: those with a plane or another geom of the world, and those of links that both move.
+// pairs finds the pairs of geoms that may touch, by MuJoCo's rules: those with a plane or another geom of the world,
+// and those of links that both move.
 func (s *System) pairs() (world, links []pair) {
 	bodies := s.Model.Bodies
 	for b1 := range bodies {
@@ -128,7 +130,8 @@ func (s *System) touch(b1, b2 int, g1, g2 *Geom) ([]*contact, error) {
 	}
 	c := contact{name: s.geomName(b1, g1) + "_" + s.geomName(b2, g2), body: b2, other: b1, params: mix(g1, g2)}
 	refuse := func(why string) ([]*contact, error) {
-		return nil, fmt.Errorf("%s: geoms %q (%s) and %q (%s) may touch, but %s; want contype and conaffinity that keep them apart", g2.At, g1.Name, g1.Type, g2.Name, g2.Type, why)
+		return nil, fmt.Errorf("%s: geoms %q (%s) and %q (%s) may touch, but %s; want contype and conaffinity that keep them apart",
+			g2.At, g1.Name, g1.Type, g2.Name, g2.Type, why)
 	}
 	switch {
 	case c.params.condim != 1 && c.params.condim != 3:
@@ -141,7 +144,8 @@ func (s *System) touch(b1, b2 int, g1, g2 *Geom) ([]*contact, error) {
 		c.other = 0
 		return s.onPlane(c, b1, g1, g2)
 	case !round(g1) || !round(g2) && g2.Type != "cylinder":
-		return refuse("only planes with spheres, capsules, boxes and cylinders can, and spheres and capsules with each other and with cylinders")
+		return refuse("only planes with spheres, capsules, boxes and cylinders can, and spheres and capsules with each other " +
+			"and with cylinders")
 	}
 	if s.bodies[b2].fixed { // the second body is one that moves
 		return s.between(c, b2, g2, b1, g1), nil

@@ -26,10 +26,12 @@ func (s *System) cylinder(body int, g *Geom, centre vec) cylinder {
 	return out
 }
 
-// onCylinder places the contacts of a sphere or capsule with a cylinder, with normals from the first to the second times sign.
+// onCylinder places the contacts of a sphere or capsule with a cylinder, with normals from the first to the second
+// times sign.
 //
-// MuJoCo looks for more contacts of a capsule than the one where it is nearest ("multiccd"): it turns both shapes a little about that contact, each way about two axes across the normal,
-// and adds a contact where the nearest points have moved, at the distance of the first.
+// MuJoCo looks for more contacts of a capsule than the one where it is nearest ("multiccd"): it turns both shapes a
+// little about that contact, each way about two axes across the normal, and adds a contact where the nearest points
+// have moved, at the distance of the first.
 func (s *System) onCylinder(c contact, a capsule, b cylinder, sign float64) []*contact {
 	const (
 		angle = 1e-3 // rad
@@ -88,8 +90,9 @@ func (s *System) turnAbout(centre, axis vec, angle float64) func(v vec, point bo
 	}
 }
 
-// nearest gives the distance of a sphere or capsule from a cylinder, the normal from the first to the second, and the point half way between their surfaces. Where a capsule's axis
-// enters the cylinder, the point of it that counts is any that is inside.
+// nearest gives the distance of a sphere or capsule from a cylinder, the normal from the first to the second, and the
+// point half way between their surfaces. Where a capsule's axis enters the cylinder, the point of it that counts is any
+// that is inside.
 func (s *System) nearest(a capsule, b cylinder) (distance expr, normal, middle vec) {
 	zero, one, radius, half := s.num(0), s.num(1), s.num(b.radius), s.num(b.half)
 	local := func(v vec) vec { return vec{v.Dot(b.axes[0]), v.Dot(b.axes[1]), v.Dot(b.axes[2])} }
@@ -124,7 +127,8 @@ func (s *System) nearest(a capsule, b cylinder) (distance expr, normal, middle v
 	return distance, normal, a.centre.Add(a.along.Mul(t)).Add(normal.Mul(distance.Scale(0.5).Add(s.num(a.radius))))
 }
 
-// rootWithin is where a function that grows is zero between -1 and 1, or the end that is nearer: by bisection, and at last by the secant.
+// rootWithin is where a function that grows is zero between -1 and 1, or the end that is nearer: by bisection, and at
+// last by the secant.
 func (s *System) rootWithin(of func(expr) expr) expr {
 	const halvings = 16
 	zero := s.num(0)

@@ -4,8 +4,9 @@
     /tmp/mujoco/bin/python tools/mjcf/dump.py --out tools/mjcf/models               # the models of Gymnasium
     /tmp/mujoco/bin/python tools/mjcf/dump.py --out DIR my_robot.xml
 
-Everything is in the units of MuJoCo: metres, kilograms, seconds, radians. Quaternions are w x y z. fields.py lists what is understood; docs/physics.md says what that is. A model that
-differs from MuJoCo's defaults in anything else is refused, by element, name and line. A model that limits the solver's precision is accepted with a warning.
+Everything is in the units of MuJoCo: metres, kilograms, seconds, radians. Quaternions are w x y z. fields.py lists what
+is understood; docs/physics.md says what that is. A model that differs from MuJoCo's defaults in anything else is refused,
+by element, name and line. A model that limits the solver's precision is accepted with a warning.
 """
 
 import argparse
@@ -23,9 +24,18 @@ import fields
 import places
 
 JOINTS = {int(getattr(mujoco.mjtJoint, f"mjJNT_{name.upper()}")): name for name in ("free", "slide", "hinge")}
-GEOMS = {int(getattr(mujoco.mjtGeom, f"mjGEOM_{name.upper()}")): name for name in ("plane", "sphere", "capsule", "box", "cylinder", "ellipsoid")}
-OBJECTS = {"body": mujoco.mjtObj.mjOBJ_BODY, "joint": mujoco.mjtObj.mjOBJ_JOINT, "geom": mujoco.mjtObj.mjOBJ_GEOM, "site": mujoco.mjtObj.mjOBJ_SITE,
-           "tendon": mujoco.mjtObj.mjOBJ_TENDON, "equality": mujoco.mjtObj.mjOBJ_EQUALITY, "actuator": mujoco.mjtObj.mjOBJ_ACTUATOR}
+SHAPES = ("plane", "sphere", "capsule", "box", "cylinder", "ellipsoid")
+GEOMS = {int(getattr(mujoco.mjtGeom, f"mjGEOM_{name.upper()}")): name for name in SHAPES}
+KINDS = ("body", "joint", "geom", "site", "tendon", "equality", "actuator")
+OBJECTS = {name: getattr(mujoco.mjtObj, f"mjOBJ_{name.upper()}") for name in KINDS}
+# Arrays of a model hold NumPy's integers, which are no members of enums.
+EULER, RK4 = int(mujoco.mjtIntegrator.mjINT_EULER), int(mujoco.mjtIntegrator.mjINT_RK4)
+TO_JOINT = {int(mujoco.mjtTrn.mjTRN_JOINT), int(mujoco.mjtTrn.mjTRN_JOINTINPARENT)}
+TO_TENDON = int(mujoco.mjtTrn.mjTRN_TENDON)
+FIXED_GAIN, NO_BIAS, AFFINE_BIAS = (
+    int(e) for e in (mujoco.mjtGain.mjGAIN_FIXED, mujoco.mjtBias.mjBIAS_NONE, mujoco.mjtBias.mjBIAS_AFFINE))
+OF_JOINTS, OF_TENDONS, WRAPS_JOINT = (
+    int(e) for e in (mujoco.mjtEq.mjEQ_JOINT, mujoco.mjtEq.mjEQ_TENDON, mujoco.mjtWrap.mjWRAP_JOINT))
 
 
 class Unsupported(Exception):
@@ -66,17 +76,20 @@ class Description:
                 place = self.places.attribute("option", OPTION_ATTRIBUTES.get(field, field))
                 found.setdefault((kind, place), [f"{place}: <option>: "]).append(why)
             elif kind == "mujoco":
-                counts.append(f"{self.places.attribute(*COUNTED.get(field, ('mujoco', '')))}: {why}: not supported; want MuJoCo's default")
+                place = self.places.attribute(*COUNTED.get(field, ("mujoco", "")))
+                counts.append(f"{place}: {why}: not supported; want MuJoCo's default")
             else:
                 found.setdefault((kind, i), [self.refusal(kind, i, "")]).append(why)
         lines = [f"{element}{', '.join(why)}: not supported; want MuJoCo's default" for element, *why in found.values()]
-        for names, known, value in ((self.disabled, fields.DISABLE, "disable"), (self.enabled, fields.ENABLE, "enable")):
-            for name in sorted(names - known):
-                lines.append(f'{self.places.attribute("flag", name.lower())}: <flag>: {name.lower()}="{value}" is not supported')
-        if model.opt.integrator not in (int(mujoco.mjtIntegrator.mjINT_EULER), int(mujoco.mjtIntegrator.mjINT_RK4)):
-            lines.append(f"{self.places.attribute('option', 'integrator')}: <option>: this integrator is not supported; want Euler or RK4")
+        for names, value in ((self.disabled - fields.DISABLE, "disable"), (self.enabled - fields.ENABLE, "enable")):
+            for name in sorted(name.lower() for name in names):
+                lines.append(f'{self.places.attribute("flag", name)}: <flag>: {name}="{value}" is not supported')
+        if model.opt.integrator not in (EULER, RK4):
+            place = self.places.attribute("option", "integrator")
+            lines.append(f"{place}: <option>: this integrator is not supported; want Euler or RK4")
         if {"SPRING", "DAMPER"} <= self.disabled and (model.opt.density or model.opt.viscosity):
-            lines.append(f"{self.places.attribute('flag', 'spring')}: <flag>: a medium is not supported where spring and damper are disabled")
+            place = self.places.attribute("flag", "spring")
+            lines.append(f"{place}: <flag>: a medium is not supported where spring and damper are disabled")
         lines = lines or counts
         if len(lines) > MOST:
             lines[MOST:] = [f"{self.path.name}: {len(lines) - MOST} more"]
@@ -85,8 +98,9 @@ class Description:
 
     def warnings(self):
         for name, value, default in fields.precision(self.model):
-            yield (f"{self.places.attribute('option', name)}: <option>: {name} is {shown(value)}, not {shown(default)}: MuJoCo may stop elsewhere; here contacts and limits are "
-                   "solved to the minimum (docs/physics.md)")
+            place = self.places.attribute("option", name)
+            yield (f"{place}: <option>: {name} is {shown(value)}, not {shown(default)}: MuJoCo may stop elsewhere; "
+                   "here contacts and limits are solved to the minimum (docs/physics.md)")
 
     def __call__(self):
         self.check()
@@ -94,13 +108,14 @@ class Description:
         tendons = [t for t in range(model.ntendon) if self.acts(t)]
         return {
             "name": self.name, "source": self.path.name, "mujoco": mujoco.__version__,
-            "integrator": "RK4" if option.integrator == int(mujoco.mjtIntegrator.mjINT_RK4) else "Euler", "eulerdamp": "EULERDAMP" not in self.disabled,
-            "multiccd": "MULTICCD" not in self.disabled,
-            "timestep": option.timestep, "gravity": [0.0] * 3 if "GRAVITY" in self.disabled else numbers(option.gravity),
+            "integrator": "RK4" if option.integrator == RK4 else "Euler",
+            "eulerdamp": "EULERDAMP" not in self.disabled, "multiccd": "MULTICCD" not in self.disabled,
+            "timestep": option.timestep,
+            "gravity": [0.0] * 3 if "GRAVITY" in self.disabled else numbers(option.gravity),
             "density": option.density, "viscosity": option.viscosity, "wind": numbers(option.wind),
             "meaninertia": model.stat.meaninertia, "nq": model.nq, "nv": model.nv,
             "bodies": [self.body(b) for b in range(model.nbody)], "tendons": [self.tendon(t) for t in tendons],
-            "equalities": [] if self.disabled & {"CONSTRAINT", "EQUALITY"} else [self.equality(e, tendons) for e in range(model.neq) if model.eq_active0[e]],
+            "equalities": [self.equality(e, tendons) for e in range(model.neq) if self.active(e)],
             "actuators": [self.actuator(a, tendons) for a in range(model.nu)],
             "excluded": [[int(s) >> 16, int(s) & 0xFFFF] for s in model.exclude_signature],
         }
@@ -109,7 +124,8 @@ class Description:
         model = self.model
         joints = [self.joint(j) for j in np.flatnonzero(model.jnt_bodyid == b)]
         geoms = [self.geom(g) for g in np.flatnonzero(model.geom_bodyid == b)]
-        sites = [{"name": self.label("site", s), "pos": numbers(model.site_pos[s])} for s in np.flatnonzero(model.site_bodyid == b)]
+        sites = [{"name": self.label("site", s), "pos": numbers(model.site_pos[s])}
+                 for s in np.flatnonzero(model.site_bodyid == b)]
         return {
             "name": self.label("body", b), "parent": int(model.body_parentid[b]), "weld": int(model.body_weldid[b]),
             "pos": numbers(model.body_pos[b]), "quat": numbers(model.body_quat[b]), "mass": float(model.body_mass[b]),
@@ -127,12 +143,14 @@ class Description:
             self.refuse("joint", j, "its degrees of freedom are damped differently")
         force = bool(model.jnt_actfrclimited[j])
         return {
-            "name": self.label("joint", j), "at": self.at("joint", j), "type": JOINTS[kind], "q": int(q), "dof": int(dof),
-            "pos": numbers(model.jnt_pos[j]), "axis": numbers(model.jnt_axis[j]),
+            "name": self.label("joint", j), "at": self.at("joint", j), "type": JOINTS[kind], "q": int(q),
+            "dof": int(dof), "pos": numbers(model.jnt_pos[j]), "axis": numbers(model.jnt_axis[j]),
             "reference": numbers(model.qpos0[q:q + width]), "rest": numbers(model.qpos_spring[q:q + width]),
-            "stiffness": self.spring(model.jnt_stiffness[j]), "damping": self.damper(model.dof_damping[dof]), "armature": numbers(model.dof_armature[dof:dof + size]),
-            "limited": self.limited(model.jnt_limited[j]), "range": numbers(model.jnt_range[j]), "margin": float(model.jnt_margin[j]),
-            "solref": numbers(model.jnt_solref[j]), "solimp": numbers(model.jnt_solimp[j]), "invweight": numbers(model.dof_invweight0[dof:dof + size]),
+            "stiffness": self.spring(model.jnt_stiffness[j]), "damping": self.damper(model.dof_damping[dof]),
+            "armature": numbers(model.dof_armature[dof:dof + size]),
+            "limited": self.limited(model.jnt_limited[j]), "range": numbers(model.jnt_range[j]),
+            "margin": float(model.jnt_margin[j]), "solref": numbers(model.jnt_solref[j]),
+            "solimp": numbers(model.jnt_solimp[j]), "invweight": numbers(model.dof_invweight0[dof:dof + size]),
             "forcelimited": force, "forcerange": numbers(model.jnt_actfrcrange[j]) if force else [0.0, 0.0],
         }
 
@@ -143,72 +161,88 @@ class Description:
             if not touches:
                 return None
             kind = mujoco.mjtGeom(model.geom_type[g]).name.removeprefix("mjGEOM_").lower()
-            self.refuse("geom", g, f"type {kind} is supported only where it touches nothing (contype and conaffinity 0)")
+            self.refuse("geom", g, f"type {kind} is supported only where it touches nothing (contype, conaffinity 0)")
         return {
-            "name": self.label("geom", g), "at": self.at("geom", g), "type": GEOMS[model.geom_type[g]], "pos": numbers(model.geom_pos[g]), "quat": numbers(model.geom_quat[g]),
-            "size": numbers(model.geom_size[g]), "contype": int(model.geom_contype[g]) if touches else 0, "conaffinity": int(model.geom_conaffinity[g]) if touches else 0,
-            "condim": int(model.geom_condim[g]), "priority": int(model.geom_priority[g]), "solmix": float(model.geom_solmix[g]),
-            "friction": numbers(model.geom_friction[g]), "margin": float(model.geom_margin[g]),
-            "solref": numbers(model.geom_solref[g]), "solimp": numbers(model.geom_solimp[g]), "rgba": numbers(np.round(model.geom_rgba[g].astype(float), 4)),
+            "name": self.label("geom", g), "at": self.at("geom", g), "type": GEOMS[model.geom_type[g]],
+            "pos": numbers(model.geom_pos[g]), "quat": numbers(model.geom_quat[g]), "size": numbers(model.geom_size[g]),
+            "contype": int(model.geom_contype[g]) if touches else 0,
+            "conaffinity": int(model.geom_conaffinity[g]) if touches else 0,
+            "condim": int(model.geom_condim[g]), "priority": int(model.geom_priority[g]),
+            "solmix": float(model.geom_solmix[g]), "friction": numbers(model.geom_friction[g]),
+            "margin": float(model.geom_margin[g]), "solref": numbers(model.geom_solref[g]),
+            "solimp": numbers(model.geom_solimp[g]), "rgba": numbers(np.round(model.geom_rgba[g].astype(float), 4)),
         }
 
     def acts(self, t):
         """Whether a tendon has any effect."""
         model = self.model
-        tendon = int(mujoco.mjtTrn.mjTRN_TENDON)
-        driven = any(model.actuator_trntype[a] == tendon and model.actuator_trnid[a][0] == t for a in range(model.nu))
-        tied = any(model.eq_type[e] == int(mujoco.mjtEq.mjEQ_TENDON) and t in (model.eq_obj1id[e], model.eq_obj2id[e]) for e in range(model.neq))
-        return driven or tied or self.limited(model.tendon_limited[t]) or bool(model.tendon_stiffness[t] or model.tendon_damping[t] or model.tendon_armature[t])
+        driven = any(model.actuator_trntype[a] == TO_TENDON and model.actuator_trnid[a][0] == t for a in range(model.nu))
+        tied = any(model.eq_type[e] == OF_TENDONS and t in (model.eq_obj1id[e], model.eq_obj2id[e])
+                   for e in range(model.neq) if self.active(e))
+        pulls = bool(model.tendon_stiffness[t] or model.tendon_damping[t] or model.tendon_armature[t])
+        return driven or tied or pulls or self.limited(model.tendon_limited[t])
 
     def tendon(self, t):
         model = self.model
         path = range(model.tendon_adr[t], model.tendon_adr[t] + model.tendon_num[t])
-        if any(model.wrap_type[w] != int(mujoco.mjtWrap.mjWRAP_JOINT) for w in path):
+        if any(model.wrap_type[w] != WRAPS_JOINT for w in path):
             self.refuse("tendon", t, "spatial tendons are not supported; want fixed")
         return {
-            "name": self.label("tendon", t), "at": self.at("tendon", t), "joints": [[int(model.jnt_dofadr[model.wrap_objid[w]]), float(model.wrap_prm[w])] for w in path],
+            "name": self.label("tendon", t), "at": self.at("tendon", t),
+            "joints": [[int(model.jnt_dofadr[model.wrap_objid[w]]), float(model.wrap_prm[w])] for w in path],
             "reference": float(model.tendon_length0[t]), "rest": numbers(model.tendon_lengthspring[t]),
-            "stiffness": self.spring(model.tendon_stiffness[t]), "damping": self.damper(model.tendon_damping[t]), "armature": float(model.tendon_armature[t]),
-            "limited": self.limited(model.tendon_limited[t]), "range": numbers(model.tendon_range[t]), "margin": float(model.tendon_margin[t]),
-            "solref": numbers(model.tendon_solref_lim[t]), "solimp": numbers(model.tendon_solimp_lim[t]), "invweight": float(model.tendon_invweight0[t]),
+            "stiffness": self.spring(model.tendon_stiffness[t]), "damping": self.damper(model.tendon_damping[t]),
+            "armature": float(model.tendon_armature[t]), "limited": self.limited(model.tendon_limited[t]),
+            "range": numbers(model.tendon_range[t]), "margin": float(model.tendon_margin[t]),
+            "solref": numbers(model.tendon_solref_lim[t]), "solimp": numbers(model.tendon_solimp_lim[t]),
+            "invweight": float(model.tendon_invweight0[t]),
         }
+
+    def active(self, e):
+        return bool(self.model.eq_active0[e]) and not self.disabled & {"CONSTRAINT", "EQUALITY"}
 
     def equality(self, e, tendons):
         model, kind = self.model, self.model.eq_type[e]
-        if kind not in (int(mujoco.mjtEq.mjEQ_JOINT), int(mujoco.mjtEq.mjEQ_TENDON)):
+        if kind not in (OF_JOINTS, OF_TENDONS):
             self.refuse("equality", e, "not supported; want joint or tendon")
         first, second = int(model.eq_obj1id[e]), int(model.eq_obj2id[e])
-        if kind == int(mujoco.mjtEq.mjEQ_JOINT):
+        if kind == OF_JOINTS:
             ends = [{"dof": self.scalar("equality", e, j)} for j in (first, second) if j >= 0]
         else:
             ends = [{"tendon": tendons.index(t)} for t in (first, second) if t >= 0]
-        return {"name": self.label("equality", e), "at": self.at("equality", e), "ends": ends, "poly": numbers(model.eq_data[e][:5]),
-                "solref": numbers(model.eq_solref[e]), "solimp": numbers(model.eq_solimp[e])}
+        return {
+            "name": self.label("equality", e), "at": self.at("equality", e), "ends": ends,
+            "poly": numbers(model.eq_data[e][:5]), "solref": numbers(model.eq_solref[e]),
+            "solimp": numbers(model.eq_solimp[e]),
+        }
 
     def scalar(self, kind, i, joint):
         """The degree of freedom of a hinge or slide joint that an element of some kind acts on."""
         if JOINTS.get(self.model.jnt_type[joint]) not in ("hinge", "slide"):
-            self.refuse(kind, i, f'acts on the joint "{self.label("joint", joint)}", which has several degrees of freedom; want hinge or slide')
+            self.refuse(kind, i, f'acts on the joint "{self.label("joint", joint)}"; want a hinge or slide joint')
         return int(self.model.jnt_dofadr[joint])
 
     def actuator(self, a, tendons):
         model, transmission = self.model, self.model.actuator_trntype[a]
-        if transmission in (int(mujoco.mjtTrn.mjTRN_JOINT), int(mujoco.mjtTrn.mjTRN_JOINTINPARENT)):
+        if transmission in TO_JOINT:
             end = {"dof": self.scalar("actuator", a, model.actuator_trnid[a][0])}
-        elif transmission == int(mujoco.mjtTrn.mjTRN_TENDON):
+        elif transmission == TO_TENDON:
             end = {"tendon": tendons.index(model.actuator_trnid[a][0])}
         else:
             self.refuse("actuator", a, "its transmission is not supported; want joint or tendon")
         bias = model.actuator_biastype[a]
-        if model.actuator_gaintype[a] != int(mujoco.mjtGain.mjGAIN_FIXED) or bias not in (int(mujoco.mjtBias.mjBIAS_NONE), int(mujoco.mjtBias.mjBIAS_AFFINE)):
-            self.refuse("actuator", a, "its gain or bias is not supported; want a fixed gain, and no bias or an affine one: a motor, position or velocity actuator")
+        if model.actuator_gaintype[a] != FIXED_GAIN or bias not in (NO_BIAS, AFFINE_BIAS):
+            self.refuse("actuator", a, "its gain or bias is not supported; want a fixed gain, and no bias or an affine one: "
+                                       "a motor, position or velocity actuator")
         if np.any(model.actuator_gear[a][1:]):
             self.refuse("actuator", a, f"gear is {shown(model.actuator_gear[a])}; want one number")
         force = bool(model.actuator_forcelimited[a])
         return {
-            "name": self.label("actuator", a), "at": self.at("actuator", a), **end, "gear": float(model.actuator_gear[a][0]), "gain": float(model.actuator_gainprm[a][0]),
-            "bias": numbers(model.actuator_biasprm[a][:3]) if bias == int(mujoco.mjtBias.mjBIAS_AFFINE) else [0.0] * 3,
-            "limited": bool(model.actuator_ctrllimited[a]) and "CLAMPCTRL" not in self.disabled, "range": numbers(model.actuator_ctrlrange[a]),
+            "name": self.label("actuator", a), "at": self.at("actuator", a), **end,
+            "gear": float(model.actuator_gear[a][0]), "gain": float(model.actuator_gainprm[a][0]),
+            "bias": numbers(model.actuator_biasprm[a][:3]) if bias == AFFINE_BIAS else [0.0] * 3,
+            "limited": bool(model.actuator_ctrllimited[a]) and "CLAMPCTRL" not in self.disabled,
+            "range": numbers(model.actuator_ctrlrange[a]),
             "forcelimited": force, "forcerange": numbers(model.actuator_forcerange[a]) if force else [0.0, 0.0],
         }
 
@@ -226,7 +260,8 @@ MOST = 10  # refusals shown
 # Attributes of <option> that are named otherwise than the field.
 OPTION_ATTRIBUTES = {"disableactuator": "actuatorgroupdisable"}
 # Tag and attribute of what makes a count differ from zero.
-COUNTED = {"npair": ("pair", "geom1"), "nmocap": ("body", "mocap"), "nflex": ("flexcomp", "type"), "nplugin": ("plugin", "plugin"), "na": ("actuator", "")}
+COUNTED = {"npair": ("pair", "geom1"), "nmocap": ("body", "mocap"), "nflex": ("flexcomp", "type"),
+           "nplugin": ("plugin", "plugin"), "na": ("actuator", "")}
 
 
 def numbers(values):

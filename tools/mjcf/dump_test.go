@@ -32,7 +32,8 @@ func TestDump(t *testing.T) {
 	}
 }
 
-// TestModelsAreCurrent: the committed models of robots are what dump.py makes of their files, where the repository has those.
+// TestModelsAreCurrent: the committed models of robots are what dump.py makes of their files, where the repository has
+// those.
 func TestModelsAreCurrent(t *testing.T) {
 	folder := t.TempDir()
 	if out, err := exec.Command(python(t), "dump.py", "--out", folder, "testdata/robots/parts.xml").CombinedOutput(); err != nil {

@@ -1,6 +1,7 @@
 package main
 
-// coordinate is a sum of positions that springs, limits, equalities and actuators act on: a joint's position, or the length of a tendon.
+// coordinate is a sum of positions that springs, limits, equalities and actuators act on: a joint's position, or the
+// length of a tendon.
 type coordinate struct {
 	name      string
 	dofs      []int
@@ -82,7 +83,8 @@ func (s *System) pulls() []expr {
 	return out
 }
 
-// effort is the force of an actuator along its end: what the control makes of it, which physics_actuate gives, and what position and velocity do.
+// effort is the force of an actuator along its end: what the control makes of it, which physics_actuate gives, and what
+// position and velocity do.
 func (s *System) effort(number int) expr {
 	a := &s.Model.Actuators[number]
 	force := s.force[number]

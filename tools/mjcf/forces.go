@@ -8,8 +8,8 @@ import (
 // constantName is how a constant of a part is written.
 func constantName(part, what string) string { return strings.ToUpper(part + "_" + what) }
 
-// bias computes the forces of gravity and inertia, what it takes for no joint to accelerate, less the forces of the medium: Newton's and Euler's equations
-// outwards, what they ask for inwards.
+// bias computes the forces of gravity and inertia, what it takes for no joint to accelerate, less the forces of the
+// medium: Newton's and Euler's equations outwards, what they ask for inwards.
 func (s *System) bias() {
 	zero := s.vec([3]float64{})
 	forces, torques := make([]vec, len(s.bodies)), make([]vec, len(s.bodies))
@@ -42,8 +42,8 @@ func (s *System) bias() {
 	}
 }
 
-// medium is the force on a body at its centre of mass, and the torque, of the medium around it: MuJoCo's model of drag and viscosity on the box of
-// the same inertia (MuJoCo documentation, Computation, "Inertia model").
+// medium is the force on a body at its centre of mass, and the torque, of the medium around it: MuJoCo's model of drag
+// and viscosity on the box of the same inertia (MuJoCo documentation, Computation, "Inertia model").
 func (s *System) medium(i int) (force, torque vec) {
 	m, b, state := s.Model, &s.Model.Bodies[i], &s.bodies[i]
 	zero := s.vec([3]float64{})

@@ -1,8 +1,9 @@
 package main
 
-// stiffness is a symmetric form on twists (spin, at): spin·A spin + 2 spin·B at + at·C at. Twice the kinetic energy of bodies is one, and so is what contacts
-// add to the Hessian of the constraint problem; both come together along a tree in the same way (R. Featherstone, "Rigid Body Dynamics
-// Algorithms", 2008, section 6.2: the composite rigid body algorithm).
+// stiffness is a symmetric form on twists (spin, at): spin·A spin + 2 spin·B at + at·C at. Twice the kinetic energy of
+// bodies is one, and so is what contacts add to the Hessian of the constraint problem; both come together along a tree
+// in the same way (R. Featherstone, "Rigid Body Dynamics Algorithms", 2008, section 6.2: the composite rigid body
+// algorithm).
 type stiffness struct{ a, b, c mat }
 
 func (s *System) noStiffness() stiffness {

@@ -15,8 +15,8 @@ type (
 
 // System is a model in motion: everything as expressions of positions, velocities and actuator forces.
 //
-// Positions are relative to the origin of a body's tree, the position of the tree's first body, in the axes of the world: far from the world's origin
-// nothing is lost to rounding.
+// Positions are relative to the origin of a body's tree, the position of the tree's first body, in the axes of the
+// world: far from the world's origin nothing is lost to rounding.
 type System struct {
 	Model *Model
 	g     *symbolic.Graph
@@ -66,7 +66,8 @@ func (s *System) vec(v [3]float64) vec           { return s.g.Vec(snap3(v)) }
 func (s *System) mat(q [4]float64) mat           { return s.g.Mat(rotation(q)) }
 func (s *System) named(n string, v float64) expr { return s.g.Named(n, snap(v)) }
 
-// identifier makes a name of GLSL: without two underscores in a row, which GLSL reserves, and not beginning with a digit.
+// identifier makes a name of GLSL: without two underscores in a row, which GLSL reserves, and not beginning with a
+// digit.
 func identifier(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
@@ -83,7 +84,8 @@ func identifier(name string) string {
 	return name
 }
 
-// unique is the identifier of an element of a kind that no other element has: of its name or, where it has none, of the kind and its number.
+// unique is the identifier of an element of a kind that no other element has: of its name or, where it has none, of the
+// kind and its number.
 func (s *System) unique(kind, name string, number int) string {
 	name = identifier(name)
 	if name == "" {

@@ -1,10 +1,11 @@
-// Command mjcf writes the GLSL of environments' dynamics from models of MuJoCo: straight-line programs with the models' constants in them, and the
-// Go of what viewers draw of them.
+// Command mjcf writes the GLSL of environments' dynamics from models of MuJoCo: straight-line programs with the models'
+// constants in them, and the Go of what viewers draw of them.
 //
 //	go run github.com/evorl/evorl/tools/mjcf robot.xml
 //
-// writes robot.glsl and robot_gen.go into the working folder, in a module of one's own. It needs Python with MuJoCo (pip install mujoco==3.12.0), for MuJoCo's own compiler of MJCF.
-// docs/physics.md says which models it takes, and how the environment goes on.
+// writes robot.glsl and robot_gen.go into the working folder, in a module of one's own. It needs Python with MuJoCo
+// (pip install mujoco==3.12.0), for MuJoCo's own compiler of MJCF. docs/physics.md says which models it takes, and how
+// the environment goes on.
 //
 //	-python PROGRAM   Python with MuJoCo (default python3)
 //	-out DIR          folder of the GLSL (default .)
@@ -17,7 +18,8 @@
 //	go run ./tools/mjcf           write what is missing or stale below shaders/envs/models and in envs
 //	go run ./tools/mjcf -check    write nothing; exit 1 naming what is missing or stale
 //
-// works on the models that an environment includes. It reads what dump.py made of them (tools/mjcf/models), so that it needs neither Python nor MuJoCo.
+// works on the models that an environment includes. It reads what dump.py made of them (tools/mjcf/models), so that it
+// needs neither Python nor MuJoCo.
 package main
 
 import (
@@ -166,13 +168,18 @@ func (to *target) generate(model *Model) (differs []string, err error) {
 		file string
 		text []byte
 	}
-	outputs := []output{{filepath.Join(to.glsl, model.Name+".glsl"), []byte(program)}, {filepath.Join(to.goFiles, model.Name+"_gen.go"), geometry}}
+	outputs := []output{
+		{filepath.Join(to.glsl, model.Name+".glsl"), []byte(program)},
+		{filepath.Join(to.goFiles, model.Name+"_gen.go"), geometry},
+	}
 	if model.NV >= teamDOFs && to.pkg == "envs" { // models of users' own have no way to hand tables to the engine
 		tables, source, err := Tables(model, to.pkg)
 		if err != nil {
 			return nil, model.blame(err)
 		}
-		outputs = append(outputs, output{filepath.Join(to.glsl, model.Name+"_team.glsl"), []byte(tables)}, output{filepath.Join(to.goFiles, model.Name+"_team_gen.go"), source})
+		outputs = append(outputs,
+			output{filepath.Join(to.glsl, model.Name+"_team.glsl"), []byte(tables)},
+			output{filepath.Join(to.goFiles, model.Name+"_team_gen.go"), source})
 	}
 	for _, output := range outputs {
 		old, err := os.ReadFile(output.file)

@@ -9,8 +9,8 @@ import (
 	"regexp"
 )
 
-// Model is what MuJoCo's compiler made of an MJCF file, as dump.py writes it. Units are MuJoCo's: metres, kilograms, seconds, radians;
-// quaternions are w x y z.
+// Model is what MuJoCo's compiler made of an MJCF file, as dump.py writes it. Units are MuJoCo's: metres, kilograms,
+// seconds, radians; quaternions are w x y z.
 type Model struct {
 	Name        string     `json:"name"`
 	Source      string     `json:"source"` // the MJCF file
@@ -127,7 +127,8 @@ type End struct {
 	Tendon *int `json:"tendon,omitempty"`
 }
 
-// Equality keeps the first end's position, less its reference, at a polynomial of the second's, or at its constant where there is no second.
+// Equality keeps the first end's position, less its reference, at a polynomial of the second's, or at its constant
+// where there is no second.
 type Equality struct {
 	Name   string     `json:"name"`
 	At     string     `json:"at"`
@@ -137,8 +138,9 @@ type Equality struct {
 	SolImp [5]float64 `json:"solimp"`
 }
 
-// Actuator drives a joint or a tendon by gear · (gain · control + bias · (1, length, velocity)), where length and velocity are gear times the end's. The control is within Range, and
-// what the gear multiplies within ForceRange, where they are limited.
+// Actuator drives a joint or a tendon by gear · (gain · control + bias · (1, length, velocity)), where length and
+// velocity are gear times the end's. The control is within Range, and what the gear multiplies within ForceRange, where
+// they are limited.
 type Actuator struct {
 	Name string `json:"name"`
 	At   string `json:"at"`
@@ -185,7 +187,8 @@ const mostDOFs = 128
 
 func (m *Model) check() error {
 	if len(m.Bodies) < 2 || m.NV < 1 || m.Timestep <= 0 {
-		return fmt.Errorf("%d bodies, %d degrees of freedom, time step %g; want a body that moves, and a positive step", len(m.Bodies), m.NV, m.Timestep)
+		return fmt.Errorf("%d bodies, %d degrees of freedom, time step %g; want a body that moves, and a positive step",
+			len(m.Bodies), m.NV, m.Timestep)
 	}
 	if m.NV > mostDOFs {
 		return fmt.Errorf("%d degrees of freedom; want at most %d", m.NV, mostDOFs)
@@ -278,7 +281,8 @@ func (m *Model) checkEnd(e End) error {
 	return nil
 }
 
-// rotation is the matrix of a quaternion. What rounding leaves where a zero or one should be is taken off, so that it can be folded.
+// rotation is the matrix of a quaternion. What rounding leaves where a zero or one should be is taken off, so that it
+// can be folded.
 func rotation(q [4]float64) [3][3]float64 {
 	n := 1 / math.Sqrt(q[0]*q[0]+q[1]*q[1]+q[2]*q[2]+q[3]*q[3])
 	w, x, y, z := q[0]*n, q[1]*n, q[2]*n, q[3]*n

@@ -6,13 +6,14 @@ import (
 	"github.com/evorl/evorl/tools/mjcf/symbolic"
 )
 
-// solver is the constraint problem as MuJoCo's primal Newton method solves it (MuJoCo documentation, Computation, "Algorithms"): minimise over accelerations a
+// solver is the constraint problem as MuJoCo's primal Newton method solves it (MuJoCo documentation, Computation,
+// "Algorithms"): minimise over accelerations a
 //
 //	1/2 (a - a₀)·M (a - a₀) + Σ 1/2 d min(0, J a - aref)²
 //
-// where M a₀ are the smooth forces; of equalities' rows the square counts on both sides. The program carries `residual` = M a - M a₀ and `at` = J a - aref from iteration to
-// iteration. The cost is piecewise quadratic: after a whole Newton step that leaves the set of pushing rows as it was, the
-// minimum is reached, but for rounding.
+// where M a₀ are the smooth forces; of equalities' rows the square counts on both sides. The program carries `residual`
+// = M a - M a₀ and `at` = J a - aref from iteration to iteration. The cost is piecewise quadratic: after a whole Newton
+// step that leaves the set of pushing rows as it was, the minimum is reached, but for rounding.
 type solver struct {
 	s        *System
 	limits   []*limit
@@ -109,7 +110,8 @@ func (s *System) dot(x, y []expr) expr {
 	return sum
 }
 
-// push is what a row with residual x does: its force, negated, d x, and its stiffness d, where x is below zero, else nothing.
+// push is what a row with residual x does: its force, negated, d x, and its stiffness d, where x is below zero, else
+// nothing.
 type push struct{ force, stiff, on expr }
 
 func (s *System) push(d, x expr) push {
@@ -118,7 +120,8 @@ func (s *System) push(d, x expr) push {
 	return push{pull.Min(s.num(0)), on.Select(d, s.num(0)), on}
 }
 
-// cone is what the rows of a contact do together: forces and stiffness in the contact's directions. The stiffness of the two tangents together is none.
+// cone is what the rows of a contact do together: forces and stiffness in the contact's directions. The stiffness of
+// the two tangents together is none.
 type cone struct {
 	force [3]expr
 	stiff [3]expr // normal, and each tangent
@@ -156,8 +159,8 @@ func (s *System) cone(c *contact, at []expr) cone {
 // searches says whether a step may change the set of pushing rows, so that it takes a search and more steps.
 func (p *solver) searches() bool { return p.changed != (expr{}) || p.touching != nil }
 
-// variables are what the program carries from iteration to iteration. What is known to be zero is not carried: the motions across a
-// planar model's plane.
+// variables are what the program carries from iteration to iteration. What is known to be zero is not carried: the
+// motions across a planar model's plane.
 func (p *solver) variables(block *symbolic.Block, name string, like []expr) []expr {
 	out, slot := make([]expr, len(like)), 0
 	for i := range out {
@@ -287,7 +290,8 @@ func (s *System) coneForm(c *contact, all cone) (mat, vec) {
 		force = force.Add(c.frame[k].Mul(all.force[k]))
 	}
 	for i := range 3 {
-		// Row i of the stiffness, its columns the contact's directions. Products of the frame alone would be kept through the solver's loop.
+		// Row i of the stiffness, its columns the contact's directions. Products of the frame alone would be kept
+		// through the solver's loop.
 		var along [3]expr
 		along[0] = c.frame[0][i].Mul(all.stiff[0])
 		for k := 1; k < c.directions(); k++ {
@@ -305,8 +309,8 @@ func (s *System) coneForm(c *contact, all cone) (mat, vec) {
 	return w, force
 }
 
-// lineSearch computes the cost's derivatives along the step. Its products begin with what changes from turn to turn: squares of the step alone would
-// be kept through the search, one in a register for each row.
+// lineSearch computes the cost's derivatives along the step. Its products begin with what changes from turn to turn:
+// squares of the step alone would be kept through the search, one in a register for each row.
 func (p *solver) lineSearch() {
 	s := p.s
 	p.search = symbolic.NewBlock(p.iteration)
@@ -359,8 +363,9 @@ func (p *solver) lineSearch() {
 	}
 }
 
-// factors is H = Lᵀ D L with L lower triangular of unit diagonal: from the leaves of the tree to the root, so that the zeros of branches stay zeros
-// (R. Featherstone, "Efficient Factorization of the Joint-Space Inertia Matrix for Branched Kinematic Trees", 2005).
+// factors is H = Lᵀ D L with L lower triangular of unit diagonal: from the leaves of the tree to the root, so that the
+// zeros of branches stay zeros (R. Featherstone, "Efficient Factorization of the Joint-Space Inertia Matrix for
+// Branched Kinematic Trees", 2005).
 type factors struct {
 	s       *System
 	lower   [][]expr

@@ -16,7 +16,8 @@ func (s *System) onPlane(c contact, b1 int, plane, g *Geom) ([]*contact, error) 
 	case "cylinder":
 		return s.cylinderOnPlane(c, normal, at, g), nil
 	}
-	return nil, fmt.Errorf("%s: geoms %q (plane) and %q (%s) may touch; want a sphere, capsule, box or cylinder on planes", g.At, plane.Name, g.Name, g.Type)
+	return nil, fmt.Errorf("%s: geoms %q (plane) and %q (%s) may touch; want a sphere, capsule, box or cylinder on planes",
+		g.At, plane.Name, g.Name, g.Type)
 }
 
 // planeOf is the normal of a plane and a point on it, in the world.
@@ -73,8 +74,8 @@ func (s *System) boxOnPlane(c contact, normal, at vec, g *Geom) []*contact {
 	return out
 }
 
-// cylinderOnPlane places four contacts: of the point nearest to the plane, of the one above it on the other disc, and of two more on the near disc, so that the three are a
-// triangle.
+// cylinderOnPlane places four contacts: of the point nearest to the plane, of the one above it on the other disc, and
+// of two more on the near disc, so that the three are a triangle.
 func (s *System) cylinderOnPlane(c contact, normal, at vec, g *Geom) []*contact {
 	centre := s.place(c.body, g, 0)
 	height := normal.Dot(s.origin[c.body].Sub(at)).Add(normal.Dot(centre))
@@ -113,7 +114,8 @@ func (s *System) pointOnPlane(c contact, name string, normal vec, distance expr,
 	return &c
 }
 
-// tangents completes a normal to a frame as MuJoCo does: the second axis is the world's y or, where that is too close to the normal, z, less its part along the normal.
+// tangents completes a normal to a frame as MuJoCo does: the second axis is the world's y or, where that is too close
+// to the normal, z, less its part along the normal.
 func (s *System) tangents(normal vec) [3]vec {
 	y, z := s.g.Unit(1), s.g.Unit(2)
 	side := y

@@ -49,7 +49,8 @@ const (
 	searchIterations = 8
 )
 
-// iterations is how many iterations the loops of a time step take at most: its forward passes, and in each the solver's and those over slots.
+// iterations is how many iterations the loops of a time step take at most: its forward passes, and in each the solver's
+// and those over slots.
 func (p *solver) iterations() int {
 	passes, loops := 1, 0
 	if p.s.Model.Integrator == "RK4" {
@@ -106,7 +107,8 @@ func (p *solver) body() (string, error) {
 			roots = with(roots, block, list)
 		}
 	}
-	// Constants are written once for both functions, so both are emitted by the names that all of the program gives them.
+	// Constants are written once for both functions, so both are emitted by the names that all of the program gives
+	// them.
 	all := s.g.NewEmitter(with(roots, s.block, atReset))
 	constants := all.Constants()
 	em := s.g.NewEmitterWith(roots, all)
@@ -196,7 +198,8 @@ func (p *solver) body() (string, error) {
 	if constrained {
 		update("at", p.at, p.passed)
 		if t != nil {
-			say("        [[unroll]] for (uint slot = 0u; slot < %s; slot++) touch_at[slot] += alpha * touch_passed[slot];", map[int]string{1: "TOUCHES", 3: "3u * TOUCHES"}[t.params.condim])
+			size := map[int]string{1: "TOUCHES", 3: "3u * TOUCHES"}[t.params.condim]
+			say("        [[unroll]] for (uint slot = 0u; slot < %s; slot++) touch_at[slot] += alpha * touch_passed[slot];", size)
 		}
 		say("        if (done || -slope <= %s) break; // MuJoCo's tolerance of an improvement", symbolic.Literal(2e-8*m.MeanInertia*float64(max(1, m.NV))))
 	}
@@ -250,8 +253,9 @@ func atom(text string) string {
 	return text
 }
 
-// rates are what the velocities advance by: the accelerations that the solver found or, where Euler's method meets damped joints, those with the damping at the
-// step's end: (M + h D) rate = M a (MuJoCo documentation, Computation, "Numerical integration").
+// rates are what the velocities advance by: the accelerations that the solver found or, where Euler's method meets
+// damped joints, those with the damping at the step's end: (M + h D) rate = M a (MuJoCo documentation, Computation,
+// "Numerical integration").
 func (p *solver) rates(after *symbolic.Block) []expr {
 	s := p.s
 	var rates []expr
@@ -359,7 +363,8 @@ func (p *solver) integration() string {
 			}
 			fmt.Fprintf(&out, "    vec4 %s = quaternion_turn(vec4(q[%d], q[%d], q[%d], q[%d]), vec3(v[%d], v[%d], v[%d]), time);\n",
 				turned, j.Q+3, j.Q+4, j.Q+5, j.Q+6, j.DOF+3, j.DOF+4, j.DOF+5)
-			fmt.Fprintf(&out, "    q[%[2]d] = %[1]s.x, q[%[3]d] = %[1]s.y, q[%[4]d] = %[1]s.z, q[%[5]d] = %[1]s.w;\n", turned, j.Q+3, j.Q+4, j.Q+5, j.Q+6)
+			fmt.Fprintf(&out, "    q[%[2]d] = %[1]s.x, q[%[3]d] = %[1]s.y, q[%[4]d] = %[1]s.z, q[%[5]d] = %[1]s.w;\n",
+				turned, j.Q+3, j.Q+4, j.Q+5, j.Q+6)
 			turned = fmt.Sprintf("turned_%d", j.Q+7)
 		}
 	}

@@ -19,7 +19,8 @@ type recorded struct {
 	Contacts, Rows                                  int
 }
 
-// models lists the models that there are recorded states of: those of this repository's environments, and those of robots.
+// models lists the models that there are recorded states of: those of this repository's environments, and those of
+// robots.
 func models(t *testing.T) []string {
 	t.Helper()
 	names := robots(t)
@@ -113,7 +114,8 @@ func scaled(got []float64, want []float64) float64 {
 	return worst / most
 }
 
-// TestSmooth: inertia, bias and the sum of smooth forces are MuJoCo's, to rounding in float64 and within 5e-4 in float32.
+// TestSmooth: inertia, bias and the sum of smooth forces are MuJoCo's, to rounding in float64 and within 5e-4 in
+// float32.
 func TestSmooth(t *testing.T) {
 	for _, name := range models(t) {
 		m, states := read(t, name)
@@ -221,7 +223,8 @@ func solve(p *solver, vars map[string]float64) (acceleration []float64, iteratio
 	return a, iterations
 }
 
-// TestAcceleration: the constraint problem has MuJoCo's solution, also where joints are at their limits and many contacts push.
+// TestAcceleration: the constraint problem has MuJoCo's solution, also where joints are at their limits and many
+// contacts push.
 func TestAcceleration(t *testing.T) {
 	for _, name := range models(t) {
 		m, states := read(t, name)

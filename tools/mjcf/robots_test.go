@@ -105,11 +105,13 @@ func unbounded(n int) envs.Space {
 	return envs.Symmetric(limits...)
 }
 
-// positionBounds are those of robots whose positions may deviate by more than 2e-5. Of Pusher, fingers of 2 cm radius are pressed up to 1.6 cm into the object: what is left to tell the
-// normal is 4 mm, which the rounding of positions of the size of a metre turns by some 1e-5.
+// positionBounds are those of robots whose positions may deviate by more than 2e-5. Of Pusher, fingers of 2 cm radius
+// are pressed up to 1.6 cm into the object: what is left to tell the normal is 4 mm, which the rounding of positions of
+// the size of a metre turns by some 1e-5.
 var positionBounds = map[string]float64{"pusher": 5e-5}
 
-// TestRobotSteps: one environment step from each of MuJoCo's recorded states, on the device. docs/physics.md has the table.
+// TestRobotSteps: one environment step from each of MuJoCo's recorded states, on the device. docs/physics.md has the
+// table.
 func TestRobotSteps(t *testing.T) {
 	dev, err := vk.Open(vk.Validate(false))
 	if err != nil {
@@ -159,7 +161,9 @@ func TestRobotSteps(t *testing.T) {
 			slices.Sort(positions)
 			slices.Sort(velocities)
 			last := func(list []float64) float64 { return list[len(list)-1] }
-			t.Logf("| %s | %d | %d | %.0e (%.0e) | %.0e (%.0e) |", name, s.skip, s.rows, last(positions), positions[len(positions)/2], last(velocities), velocities[len(velocities)/2])
+			median := func(list []float64) float64 { return list[len(list)/2] }
+			t.Logf("| %s | %d | %d | %.0e (%.0e) | %.0e (%.0e) |", name, s.skip, s.rows,
+				last(positions), median(positions), last(velocities), median(velocities))
 			bound := 2e-5
 			if special, ok := positionBounds[name]; ok {
 				bound = special

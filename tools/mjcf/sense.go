@@ -9,7 +9,8 @@ import (
 	"github.com/evorl/evorl/tools/mjcf/symbolic"
 )
 
-// builtInSenses are what this repository's environments want to know of a forward pass, by model, beyond positions, velocities and accelerations:
+// builtInSenses are what this repository's environments want to know of a forward pass, by model, beyond positions,
+// velocities and accelerations:
 //
 //	site NAME AXES         position of a site
 //	apart A B AXES         position of body A less that of body B
@@ -44,7 +45,9 @@ func (p *solver) senseAtReset() ([]expr, error) {
 
 // kinematicSenses are those that depend on positions and velocities alone.
 func (m *Model) kinematicSenses() []string {
-	return slices.DeleteFunc(slices.Clone(m.Senses), func(text string) bool { return text == "forces" || strings.HasPrefix(text, "constraint") })
+	return slices.DeleteFunc(slices.Clone(m.Senses), func(text string) bool {
+		return text == "forces" || strings.HasPrefix(text, "constraint")
+	})
 }
 
 func (p *solver) senses(after *symbolic.Block, texts []string) ([]expr, error) {

@@ -8,7 +8,8 @@ import (
 	"github.com/evorl/evorl/tools/mjcf/symbolic"
 )
 
-// eachSlot begins a loop over the slots in use, which endEachSlot ends. It asks after its turn: Mesa's software driver else takes one turn more, with no lane in it.
+// eachSlot begins a loop over the slots in use, which endEachSlot ends. It asks after its turn: Mesa's software driver
+// else takes one turn more, with no lane in it.
 const (
 	eachSlot    = "if (touches > 0u) {\n%[1]s    uint slot = 0u;\n%[1]s    [[dont_unroll]] do {\n"
 	endEachSlot = "%[1]s    } while (++slot < touches);\n%[1]s}\n"

@@ -7,7 +7,8 @@ import (
 	"github.com/evorl/evorl/tools/mjcf/symbolic"
 )
 
-// What slots of condim 3 do otherwise than those of condim 1: their contacts have pyramidal cones, of four rows in three directions.
+// What slots of condim 3 do otherwise than those of condim 1: their contacts have pyramidal cones, of four rows in
+// three directions.
 
 // coneRows are the rows of J in a contact's directions.
 func (t *touching) coneRows(s *System, block *symbolic.Block, point vec, frame [3]vec) [][]expr {
@@ -109,8 +110,11 @@ func (t *touching) searchConeText(em *symbolic.Emitter) string {
 	var out strings.Builder
 	out.WriteString("            [[unroll]] for (uint slot = 0u; slot < TOUCHES; slot++) {\n")
 	out.WriteString(residuals(indent))
-	out.WriteString(indent + "float passed0 = touch_passed[3u * slot], passed1 = touch_passed[3u * slot + 1u], passed2 = touch_passed[3u * slot + 2u];\n")
+	for k := range 3 {
+		fmt.Fprintf(&out, "%sfloat passed%d = touch_passed[%s];\n", indent, k, t.direction("slot", k))
+	}
 	out.WriteString(em.Block(t.searching, indent))
-	fmt.Fprintf(&out, "%[1]srise += %[2]s;\n%[1]scurvature += %[3]s;\n%[1]schanged = changed || %[4]s;\n            }\n", indent, em.Ref(t.rise), em.Ref(t.curvature), em.Ref(t.changed))
+	fmt.Fprintf(&out, "%[1]srise += %[2]s;\n%[1]scurvature += %[3]s;\n%[1]schanged = changed || %[4]s;\n            }\n",
+		indent, em.Ref(t.rise), em.Ref(t.curvature), em.Ref(t.changed))
 	return out.String()
 }

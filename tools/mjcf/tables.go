@@ -9,11 +9,13 @@ import (
 	"github.com/evorl/evorl/tools/mjcf/symbolic"
 )
 
-// teamDOFs is how many degrees of freedom a model has, at least, for which tables are written: where one lane a world has too few registers on a GPU.
+// teamDOFs is how many degrees of freedom a model has, at least, for which tables are written: where one lane a world
+// has too few registers on a GPU.
 const teamDOFs = 14
 
-// Tables writes a model for the form of its dynamics in which several lanes compute one world (shaders/envs/physics/team): constants as GLSL and, as Go, rows of
-// numbers by body, degree of freedom, point and link, and words that say what belongs to what. The error says what of the model that form does not have.
+// Tables writes a model for the form of its dynamics in which several lanes compute one world
+// (shaders/envs/physics/team): constants as GLSL and, as Go, rows of numbers by body, degree of freedom, point and
+// link, and words that say what belongs to what. The error says what of the model that form does not have.
 func Tables(m *Model, pkg string) (glsl string, source []byte, err error) {
 	s := NewSystem(m)
 	t := &tables{s: s}
@@ -82,6 +84,14 @@ func (t *tables) shape() error {
 	if m.Density != 0 || m.Viscosity != 0 {
 		return fmt.Errorf("a medium of density %g and viscosity %g; want none", m.Density, m.Viscosity)
 	}
+	if len(m.Tendons) > 0 || len(m.Equalities) > 0 {
+		return fmt.Errorf("%d tendons and %d equalities; want none", len(m.Tendons), len(m.Equalities))
+	}
+	for i := range m.Actuators {
+		if a := &m.Actuators[i]; a.feedback() {
+			return fmt.Errorf("actuator %q, whose force depends on position or velocity; want motors", a.Name)
+		}
+	}
 	if m.NV > 32 || len(m.Bodies) > 255 {
 		return fmt.Errorf("%d degrees of freedom and %d bodies; want at most 32 and 255", m.NV, len(m.Bodies))
 	}
@@ -92,6 +102,9 @@ func (t *tables) shape() error {
 		}
 		turned := false
 		for _, j := range b.Joints {
+			if j.ForceLimited {
+				return fmt.Errorf("joint %q with a range of the actuators' forces; want none", j.Name)
+			}
 			if i == 1 && turned && j.Type == "slide" {
 				return fmt.Errorf("joint %q: it slides after the first body has turned; want slides first", j.Name)
 			}

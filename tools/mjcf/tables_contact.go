@@ -7,7 +7,8 @@ import (
 	"github.com/evorl/evorl/tools/mjcf/symbolic"
 )
 
-// contacts writes the points that may touch the ground, the links that may touch each other, and the soft law that all share.
+// contacts writes the points that may touch the ground, the links that may touch each other, and the soft law that all
+// share.
 func (t *tables) contacts() error {
 	s := t.s
 	world, links := s.pairs()

@@ -16,6 +16,9 @@ func TestTablesRefuse(t *testing.T) {
 		{"ant", func(m *Model) { m.Integrator = "Euler" }, `the integrator "Euler"`},
 		{"ant", func(m *Model) { m.Viscosity = 0.1 }, "viscosity 0.1"},
 		{"ant", func(m *Model) { m.NV = 33 }, "33 degrees of freedom"},
+		{"ant", func(m *Model) { m.Tendons = []Tendon{{Joints: [][2]float64{{6, 1}}}} }, "1 tendons and 0 equalities"},
+		{"ant", func(m *Model) { m.Actuators[0].Bias[1] = -1 }, "whose force depends on position"},
+		{"ant", func(m *Model) { m.Bodies[3].Joints[0].ForceLimited = true }, "a range of the actuators' forces"},
 		{"ant", func(m *Model) { m.Bodies[4].Parent = 0 }, `body "` + modelOf(t, "ant").Bodies[4].Name + `"`},
 		{"humanoid", func(m *Model) { lastLimited(m).SolRef[0] *= 2 }, "have limits of different margin, solref or solimp"},
 	} {

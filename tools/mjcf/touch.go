@@ -7,17 +7,20 @@ import (
 	"github.com/evorl/evorl/tools/mjcf/symbolic"
 )
 
-// fewPairs is how many pairs of links that may touch each other are written out, each with its row in the constraint problem. Of more pairs only the distances
-// are, and a loop puts those that touch into slots: rows for every pair would take drivers minutes to compile, and hardly any pair touches.
+// fewPairs is how many pairs of links that may touch each other are written out, each with its row in the constraint
+// problem. Of more pairs only the distances are, and a loop puts those that touch into slots: rows for every pair would
+// take drivers minutes to compile, and hardly any pair touches.
 const fewPairs = 8
 
-// touchSlots is how many of those may push at once. It is more than any recorded state of Gymnasium's Humanoid has; what exceeds it goes through.
+// touchSlots is how many of those may push at once. It is more than any recorded state of Gymnasium's Humanoid has;
+// what exceeds it goes through.
 const touchSlots = 12
 
 // touching is links that touch each other, by slots. Their contacts have the same parameters and are of one tree.
 //
-// A slot keeps what its rows of J come from anew wherever they are wanted: that is fewer loads from an array than the rows have entries. For condim 1 it is the wrench of a unit
-// force between the links, for condim 3 the point, the normal and a tangent.
+// A slot keeps what its rows of J come from anew wherever they are wanted: that is fewer loads from an array than the
+// rows have entries. For condim 1 it is the wrench of a unit force between the links, for condim 3 the point, the
+// normal and a tangent.
 type touching struct {
 	links  []link
 	pairs  [][2]int // by number of a pair: its links
@@ -57,8 +60,8 @@ func (s *System) touches(pairs []pair, warm []expr) (*touching, error) {
 	}
 	refuse := func(p pair, why string) error {
 		a, b := p.first.geom, p.second.geom
-		return fmt.Errorf("%s: geoms %q (%s) and %q (%s) may touch, and more than %d pairs of links may, but %s; want contype and conaffinity that keep them apart",
-			b.At, a.Name, a.Type, b.Name, b.Type, fewPairs, why)
+		return fmt.Errorf("%s: geoms %q (%s) and %q (%s) may touch, and more than %d pairs of links may, but %s; "+
+			"want contype and conaffinity that keep them apart", b.At, a.Name, a.Type, b.Name, b.Type, fewPairs, why)
 	}
 	for _, p := range pairs {
 		number(p.first)
@@ -119,7 +122,8 @@ func (s *System) near(p pair, margin float64) expr {
 	return apart.Dot(apart).Less(s.num(reach * reach))
 }
 
-// approach gives the distance of two links, the normal and the point half way between them, of the variables from_… and to_….
+// approach gives the distance of two links, the normal and the point half way between them, of the variables from_… and
+// to_….
 func (s *System) approach(block *symbolic.Block, condim int) (distance expr, normal, middle vec) {
 	in := func(name string) expr { return s.g.Var(block, name) }
 	square := func(v vec) expr { return v.Dot(v).Max(s.num(1e-12)) } // of a sphere, whose axis has no length
@@ -135,7 +139,8 @@ func (s *System) three(block *symbolic.Block, name string) vec {
 	return vec{s.g.Var(block, name+"_x"), s.g.Var(block, name+"_y"), s.g.Var(block, name+"_z")}
 }
 
-// entries are the row of J of a pair that pushes with a torque about the tree's origin and a force, in a block with the variables from_chain and to_chain.
+// entries are the row of J of a pair that pushes with a torque about the tree's origin and a force, in a block with the
+// variables from_chain and to_chain.
 func (t *touching) entries(s *System, block *symbolic.Block, torque, normal vec, name string) []expr {
 	var row []expr
 	for _, i := range t.dofs {
