@@ -176,17 +176,17 @@ func (es *cmaES) Ask(r *engine.Recorder) {
 
 // Candidates implements Strategy: x = m + σ y (equation 40).
 func (es *cmaES) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
-	es.space.form(r, es.clock, es.mean, es.meanLow, es.sigma, es.steps, pick, into, false)
+	es.space.form(r, es.mean, es.meanLow, es.sigma, es.steps, pick, into, false)
 }
 
 // CandidatesLow implements DoubleFloatStrategy.
 func (es *cmaES) CandidatesLow(r *engine.Recorder, pick Pick, into *engine.Tensor) {
-	es.space.form(r, es.clock, es.mean, es.meanLow, es.sigma, es.steps, pick, into, true)
+	es.space.form(r, es.mean, es.meanLow, es.sigma, es.steps, pick, into, true)
 }
 
 // form records forming candidates mean + sigma · steps, steps being [M, P or more, row]: their high parts or the low ones, what rounding takes from them. The low
 // part of the mean [M, row] is nil where there is none.
-func (s Space) form(r *engine.Recorder, clock engine.Clock, mean, meanLow, sigma, steps *engine.Tensor, pick Pick, into *engine.Tensor, low bool) {
+func (s Space) form(r *engine.Recorder, mean, meanLow, sigma, steps *engine.Tensor, pick Pick, into *engine.Tensor, low bool) {
 	row := s.Row()
 	k := formKernel{
 		Mean: mean.Range(), Sigma: sigma.Range(), Steps: steps.Range(), Candidates: into.Range(),

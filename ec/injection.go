@@ -69,8 +69,9 @@ func (g *Generation) extremes(r *engine.Recorder, fitness *engine.Tensor, n int,
 	groups := (uint32(population) + size - 1) / size
 	r.Dispatch(worthKernel{Fitness: fitness.Range(), Value: value.Range(), Count: uint32(fitness.Len()), LocalSizeX: size}.call((uint32(fitness.Len())+size-1)/size, 1, 1))
 	engine.Rank(r, value, rank)
-	k := extremesKernel{Rank: rank.Range(), Index: index.Range(), Population: uint32(population), Count: uint32(n), Worst: worst, LocalSizeX: size}
-	r.Dispatch(k.call(groups, uint32(members), 1))
+	r.Dispatch(extremesKernel{
+		Rank: rank.Range(), Index: index.Range(), Population: uint32(population), Count: uint32(n), Worst: worst, LocalSizeX: size,
+	}.call(groups, uint32(members), 1))
 	return index
 }
 

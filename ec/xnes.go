@@ -121,7 +121,7 @@ func (es *xNES) product(r *engine.Recorder, rows int, a, b, c *engine.Tensor) {
 
 // Candidates implements Strategy: μ + σ B z.
 func (es *xNES) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
-	es.space.form(r, es.clock, es.mean, nil, es.sigma, es.steps, pick, into, false)
+	es.space.form(r, es.mean, nil, es.sigma, es.steps, pick, into, false)
 }
 
 // Tell implements Strategy: with utilities u whose sum is zero, G_δ = Σ u z and G_M = Σ u z zᵀ, μ + η_μ σ B G_δ, σ exp(η_σ/2 tr(G_M)/dim) and

@@ -684,6 +684,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Cap", Index: 16, Access: vk.Read, Optional: true},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite, Optional: true},
 			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
+			{Name: "Noise", Index: 19, Access: vk.Read, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -702,9 +703,9 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "POLICY", ID: 20, Default: 0},
 			{Name: "TRAJECTORY", ID: 21, Default: 0},
 			{Name: "HAS_NORMALIZER", ID: 22, Default: 0},
-			{Name: "SQUASH", ID: 23, Default: 0},
+			{Name: "APPLIED", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
-			{Name: "BINS", ID: 25, Default: 1},
+			{Name: "OUT", ID: 25, Default: 1},
 			{Name: "HAS_CAP", ID: 26, Default: 0},
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "WORLDS", ID: 28, Default: 8},
@@ -717,6 +718,13 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "GROUP_SLICES_2", ID: 45, Default: 4},
 			{Name: "GROUP_HELD", ID: 46, Default: 0},
 			{Name: "GROUP_KEPT", ID: 47, Default: 0},
+			{Name: "HEAD", ID: 60, Default: 0},
+			{Name: "HEAD_WIDTH", ID: 61, Default: 1},
+			{Name: "SQUASH", ID: 62, Default: 0},
+			{Name: "LOG_STD_LOW", ID: 63, Default: 0xc0a00000},
+			{Name: "LOG_STD_HIGH", ID: 64, Default: 0x40000000},
+			{Name: "EXPLORE", ID: 65, Default: 0},
+			{Name: "NOISE_LIMIT", ID: 66, Default: 0x0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -756,6 +764,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Cap", Index: 16, Access: vk.Read, Optional: true},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite, Optional: true},
 			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
+			{Name: "Noise", Index: 19, Access: vk.Read, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -774,9 +783,9 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "POLICY", ID: 20, Default: 0},
 			{Name: "TRAJECTORY", ID: 21, Default: 0},
 			{Name: "HAS_NORMALIZER", ID: 22, Default: 0},
-			{Name: "SQUASH", ID: 23, Default: 0},
+			{Name: "APPLIED", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
-			{Name: "BINS", ID: 25, Default: 1},
+			{Name: "OUT", ID: 25, Default: 1},
 			{Name: "HAS_CAP", ID: 26, Default: 0},
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "WORLDS", ID: 28, Default: 8},
@@ -789,6 +798,13 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "GROUP_SLICES_2", ID: 45, Default: 4},
 			{Name: "GROUP_HELD", ID: 46, Default: 0},
 			{Name: "GROUP_KEPT", ID: 47, Default: 0},
+			{Name: "HEAD", ID: 60, Default: 0},
+			{Name: "HEAD_WIDTH", ID: 61, Default: 1},
+			{Name: "SQUASH", ID: 62, Default: 0},
+			{Name: "LOG_STD_LOW", ID: 63, Default: 0xc0a00000},
+			{Name: "LOG_STD_HIGH", ID: 64, Default: 0x40000000},
+			{Name: "EXPLORE", ID: 65, Default: 0},
+			{Name: "NOISE_LIMIT", ID: 66, Default: 0x0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -828,6 +844,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Cap", Index: 16, Access: vk.Read, Optional: true},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite, Optional: true},
 			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
+			{Name: "Noise", Index: 19, Access: vk.Read, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -846,9 +863,9 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "POLICY", ID: 20, Default: 0},
 			{Name: "TRAJECTORY", ID: 21, Default: 0},
 			{Name: "HAS_NORMALIZER", ID: 22, Default: 0},
-			{Name: "SQUASH", ID: 23, Default: 0},
+			{Name: "APPLIED", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
-			{Name: "BINS", ID: 25, Default: 1},
+			{Name: "OUT", ID: 25, Default: 1},
 			{Name: "HAS_CAP", ID: 26, Default: 0},
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "WORLDS", ID: 28, Default: 8},
@@ -861,6 +878,13 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "GROUP_SLICES_2", ID: 45, Default: 4},
 			{Name: "GROUP_HELD", ID: 46, Default: 0},
 			{Name: "GROUP_KEPT", ID: 47, Default: 0},
+			{Name: "HEAD", ID: 60, Default: 0},
+			{Name: "HEAD_WIDTH", ID: 61, Default: 1},
+			{Name: "SQUASH", ID: 62, Default: 0},
+			{Name: "LOG_STD_LOW", ID: 63, Default: 0xc0a00000},
+			{Name: "LOG_STD_HIGH", ID: 64, Default: 0x40000000},
+			{Name: "EXPLORE", ID: 65, Default: 0},
+			{Name: "NOISE_LIMIT", ID: 66, Default: 0x0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -900,6 +924,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Cap", Index: 16, Access: vk.Read, Optional: true},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite, Optional: true},
 			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
+			{Name: "Noise", Index: 19, Access: vk.Read, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -918,9 +943,9 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "POLICY", ID: 20, Default: 0},
 			{Name: "TRAJECTORY", ID: 21, Default: 0},
 			{Name: "HAS_NORMALIZER", ID: 22, Default: 0},
-			{Name: "SQUASH", ID: 23, Default: 0},
+			{Name: "APPLIED", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
-			{Name: "BINS", ID: 25, Default: 1},
+			{Name: "OUT", ID: 25, Default: 1},
 			{Name: "HAS_CAP", ID: 26, Default: 0},
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "WORLDS", ID: 28, Default: 8},
@@ -933,6 +958,13 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "GROUP_SLICES_2", ID: 45, Default: 4},
 			{Name: "GROUP_HELD", ID: 46, Default: 0},
 			{Name: "GROUP_KEPT", ID: 47, Default: 0},
+			{Name: "HEAD", ID: 60, Default: 0},
+			{Name: "HEAD_WIDTH", ID: 61, Default: 1},
+			{Name: "SQUASH", ID: 62, Default: 0},
+			{Name: "LOG_STD_LOW", ID: 63, Default: 0xc0a00000},
+			{Name: "LOG_STD_HIGH", ID: 64, Default: 0x40000000},
+			{Name: "EXPLORE", ID: 65, Default: 0},
+			{Name: "NOISE_LIMIT", ID: 66, Default: 0x0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -972,6 +1004,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Cap", Index: 16, Access: vk.Read, Optional: true},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite, Optional: true},
 			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
+			{Name: "Noise", Index: 19, Access: vk.Read, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -990,9 +1023,9 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "POLICY", ID: 20, Default: 0},
 			{Name: "TRAJECTORY", ID: 21, Default: 0},
 			{Name: "HAS_NORMALIZER", ID: 22, Default: 0},
-			{Name: "SQUASH", ID: 23, Default: 0},
+			{Name: "APPLIED", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
-			{Name: "BINS", ID: 25, Default: 1},
+			{Name: "OUT", ID: 25, Default: 1},
 			{Name: "HAS_CAP", ID: 26, Default: 0},
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "WORLDS", ID: 28, Default: 8},
@@ -1005,6 +1038,13 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "GROUP_SLICES_2", ID: 45, Default: 4},
 			{Name: "GROUP_HELD", ID: 46, Default: 0},
 			{Name: "GROUP_KEPT", ID: 47, Default: 0},
+			{Name: "HEAD", ID: 60, Default: 0},
+			{Name: "HEAD_WIDTH", ID: 61, Default: 1},
+			{Name: "SQUASH", ID: 62, Default: 0},
+			{Name: "LOG_STD_LOW", ID: 63, Default: 0xc0a00000},
+			{Name: "LOG_STD_HIGH", ID: 64, Default: 0x40000000},
+			{Name: "EXPLORE", ID: 65, Default: 0},
+			{Name: "NOISE_LIMIT", ID: 66, Default: 0x0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -1044,6 +1084,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Cap", Index: 16, Access: vk.Read, Optional: true},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite, Optional: true},
 			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
+			{Name: "Noise", Index: 19, Access: vk.Read, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1062,9 +1103,9 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "POLICY", ID: 20, Default: 0},
 			{Name: "TRAJECTORY", ID: 21, Default: 0},
 			{Name: "HAS_NORMALIZER", ID: 22, Default: 0},
-			{Name: "SQUASH", ID: 23, Default: 0},
+			{Name: "APPLIED", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
-			{Name: "BINS", ID: 25, Default: 1},
+			{Name: "OUT", ID: 25, Default: 1},
 			{Name: "HAS_CAP", ID: 26, Default: 0},
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "WORLDS", ID: 28, Default: 8},
@@ -1077,6 +1118,13 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "GROUP_SLICES_2", ID: 45, Default: 4},
 			{Name: "GROUP_HELD", ID: 46, Default: 0},
 			{Name: "GROUP_KEPT", ID: 47, Default: 0},
+			{Name: "HEAD", ID: 60, Default: 0},
+			{Name: "HEAD_WIDTH", ID: 61, Default: 1},
+			{Name: "SQUASH", ID: 62, Default: 0},
+			{Name: "LOG_STD_LOW", ID: 63, Default: 0xc0a00000},
+			{Name: "LOG_STD_HIGH", ID: 64, Default: 0x40000000},
+			{Name: "EXPLORE", ID: 65, Default: 0},
+			{Name: "NOISE_LIMIT", ID: 66, Default: 0x0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -1116,6 +1164,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Cap", Index: 16, Access: vk.Read, Optional: true},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite, Optional: true},
 			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
+			{Name: "Noise", Index: 19, Access: vk.Read, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1134,9 +1183,9 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "POLICY", ID: 20, Default: 0},
 			{Name: "TRAJECTORY", ID: 21, Default: 0},
 			{Name: "HAS_NORMALIZER", ID: 22, Default: 0},
-			{Name: "SQUASH", ID: 23, Default: 0},
+			{Name: "APPLIED", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
-			{Name: "BINS", ID: 25, Default: 1},
+			{Name: "OUT", ID: 25, Default: 1},
 			{Name: "HAS_CAP", ID: 26, Default: 0},
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "WORLDS", ID: 28, Default: 8},
@@ -1149,6 +1198,13 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "GROUP_SLICES_2", ID: 45, Default: 4},
 			{Name: "GROUP_HELD", ID: 46, Default: 0},
 			{Name: "GROUP_KEPT", ID: 47, Default: 0},
+			{Name: "HEAD", ID: 60, Default: 0},
+			{Name: "HEAD_WIDTH", ID: 61, Default: 1},
+			{Name: "SQUASH", ID: 62, Default: 0},
+			{Name: "LOG_STD_LOW", ID: 63, Default: 0xc0a00000},
+			{Name: "LOG_STD_HIGH", ID: 64, Default: 0x40000000},
+			{Name: "EXPLORE", ID: 65, Default: 0},
+			{Name: "NOISE_LIMIT", ID: 66, Default: 0x0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -1188,6 +1244,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Cap", Index: 16, Access: vk.Read, Optional: true},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite, Optional: true},
 			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
+			{Name: "Noise", Index: 19, Access: vk.Read, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1206,9 +1263,9 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "POLICY", ID: 20, Default: 0},
 			{Name: "TRAJECTORY", ID: 21, Default: 0},
 			{Name: "HAS_NORMALIZER", ID: 22, Default: 0},
-			{Name: "SQUASH", ID: 23, Default: 0},
+			{Name: "APPLIED", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
-			{Name: "BINS", ID: 25, Default: 1},
+			{Name: "OUT", ID: 25, Default: 1},
 			{Name: "HAS_CAP", ID: 26, Default: 0},
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "WORLDS", ID: 28, Default: 8},
@@ -1221,6 +1278,13 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "GROUP_SLICES_2", ID: 45, Default: 4},
 			{Name: "GROUP_HELD", ID: 46, Default: 0},
 			{Name: "GROUP_KEPT", ID: 47, Default: 0},
+			{Name: "HEAD", ID: 60, Default: 0},
+			{Name: "HEAD_WIDTH", ID: 61, Default: 1},
+			{Name: "SQUASH", ID: 62, Default: 0},
+			{Name: "LOG_STD_LOW", ID: 63, Default: 0xc0a00000},
+			{Name: "LOG_STD_HIGH", ID: 64, Default: 0x40000000},
+			{Name: "EXPLORE", ID: 65, Default: 0},
+			{Name: "NOISE_LIMIT", ID: 66, Default: 0x0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -1260,6 +1324,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Cap", Index: 16, Access: vk.Read, Optional: true},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite, Optional: true},
 			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
+			{Name: "Noise", Index: 19, Access: vk.Read, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1278,9 +1343,9 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "POLICY", ID: 20, Default: 0},
 			{Name: "TRAJECTORY", ID: 21, Default: 0},
 			{Name: "HAS_NORMALIZER", ID: 22, Default: 0},
-			{Name: "SQUASH", ID: 23, Default: 0},
+			{Name: "APPLIED", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
-			{Name: "BINS", ID: 25, Default: 1},
+			{Name: "OUT", ID: 25, Default: 1},
 			{Name: "HAS_CAP", ID: 26, Default: 0},
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "WORLDS", ID: 28, Default: 8},
@@ -1293,6 +1358,13 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "GROUP_SLICES_2", ID: 45, Default: 4},
 			{Name: "GROUP_HELD", ID: 46, Default: 0},
 			{Name: "GROUP_KEPT", ID: 47, Default: 0},
+			{Name: "HEAD", ID: 60, Default: 0},
+			{Name: "HEAD_WIDTH", ID: 61, Default: 1},
+			{Name: "SQUASH", ID: 62, Default: 0},
+			{Name: "LOG_STD_LOW", ID: 63, Default: 0xc0a00000},
+			{Name: "LOG_STD_HIGH", ID: 64, Default: 0x40000000},
+			{Name: "EXPLORE", ID: 65, Default: 0},
+			{Name: "NOISE_LIMIT", ID: 66, Default: 0x0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -1332,6 +1404,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Cap", Index: 16, Access: vk.Read, Optional: true},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite, Optional: true},
 			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
+			{Name: "Noise", Index: 19, Access: vk.Read, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1350,9 +1423,9 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "POLICY", ID: 20, Default: 0},
 			{Name: "TRAJECTORY", ID: 21, Default: 0},
 			{Name: "HAS_NORMALIZER", ID: 22, Default: 0},
-			{Name: "SQUASH", ID: 23, Default: 0},
+			{Name: "APPLIED", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
-			{Name: "BINS", ID: 25, Default: 1},
+			{Name: "OUT", ID: 25, Default: 1},
 			{Name: "HAS_CAP", ID: 26, Default: 0},
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "WORLDS", ID: 28, Default: 8},
@@ -1365,6 +1438,13 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "GROUP_SLICES_2", ID: 45, Default: 4},
 			{Name: "GROUP_HELD", ID: 46, Default: 0},
 			{Name: "GROUP_KEPT", ID: 47, Default: 0},
+			{Name: "HEAD", ID: 60, Default: 0},
+			{Name: "HEAD_WIDTH", ID: 61, Default: 1},
+			{Name: "SQUASH", ID: 62, Default: 0},
+			{Name: "LOG_STD_LOW", ID: 63, Default: 0xc0a00000},
+			{Name: "LOG_STD_HIGH", ID: 64, Default: 0x40000000},
+			{Name: "EXPLORE", ID: 65, Default: 0},
+			{Name: "NOISE_LIMIT", ID: 66, Default: 0x0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -1404,6 +1484,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Cap", Index: 16, Access: vk.Read, Optional: true},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite, Optional: true},
 			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
+			{Name: "Noise", Index: 19, Access: vk.Read, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1422,9 +1503,9 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "POLICY", ID: 20, Default: 0},
 			{Name: "TRAJECTORY", ID: 21, Default: 0},
 			{Name: "HAS_NORMALIZER", ID: 22, Default: 0},
-			{Name: "SQUASH", ID: 23, Default: 0},
+			{Name: "APPLIED", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
-			{Name: "BINS", ID: 25, Default: 1},
+			{Name: "OUT", ID: 25, Default: 1},
 			{Name: "HAS_CAP", ID: 26, Default: 0},
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "WORLDS", ID: 28, Default: 8},
@@ -1437,6 +1518,13 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "GROUP_SLICES_2", ID: 45, Default: 4},
 			{Name: "GROUP_HELD", ID: 46, Default: 0},
 			{Name: "GROUP_KEPT", ID: 47, Default: 0},
+			{Name: "HEAD", ID: 60, Default: 0},
+			{Name: "HEAD_WIDTH", ID: 61, Default: 1},
+			{Name: "SQUASH", ID: 62, Default: 0},
+			{Name: "LOG_STD_LOW", ID: 63, Default: 0xc0a00000},
+			{Name: "LOG_STD_HIGH", ID: 64, Default: 0x40000000},
+			{Name: "EXPLORE", ID: 65, Default: 0},
+			{Name: "NOISE_LIMIT", ID: 66, Default: 0x0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -1476,6 +1564,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Cap", Index: 16, Access: vk.Read, Optional: true},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite, Optional: true},
 			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
+			{Name: "Noise", Index: 19, Access: vk.Read, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1494,9 +1583,9 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "POLICY", ID: 20, Default: 0},
 			{Name: "TRAJECTORY", ID: 21, Default: 0},
 			{Name: "HAS_NORMALIZER", ID: 22, Default: 0},
-			{Name: "SQUASH", ID: 23, Default: 0},
+			{Name: "APPLIED", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
-			{Name: "BINS", ID: 25, Default: 1},
+			{Name: "OUT", ID: 25, Default: 1},
 			{Name: "HAS_CAP", ID: 26, Default: 0},
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "WORLDS", ID: 28, Default: 8},
@@ -1509,6 +1598,13 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "GROUP_SLICES_2", ID: 45, Default: 4},
 			{Name: "GROUP_HELD", ID: 46, Default: 0},
 			{Name: "GROUP_KEPT", ID: 47, Default: 0},
+			{Name: "HEAD", ID: 60, Default: 0},
+			{Name: "HEAD_WIDTH", ID: 61, Default: 1},
+			{Name: "SQUASH", ID: 62, Default: 0},
+			{Name: "LOG_STD_LOW", ID: 63, Default: 0xc0a00000},
+			{Name: "LOG_STD_HIGH", ID: 64, Default: 0x40000000},
+			{Name: "EXPLORE", ID: 65, Default: 0},
+			{Name: "NOISE_LIMIT", ID: 66, Default: 0x0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -1548,6 +1644,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Cap", Index: 16, Access: vk.Read, Optional: true},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite, Optional: true},
 			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
+			{Name: "Noise", Index: 19, Access: vk.Read, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1566,9 +1663,9 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "POLICY", ID: 20, Default: 0},
 			{Name: "TRAJECTORY", ID: 21, Default: 0},
 			{Name: "HAS_NORMALIZER", ID: 22, Default: 0},
-			{Name: "SQUASH", ID: 23, Default: 0},
+			{Name: "APPLIED", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
-			{Name: "BINS", ID: 25, Default: 1},
+			{Name: "OUT", ID: 25, Default: 1},
 			{Name: "HAS_CAP", ID: 26, Default: 0},
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "WORLDS", ID: 28, Default: 8},
@@ -1581,6 +1678,13 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "GROUP_SLICES_2", ID: 45, Default: 4},
 			{Name: "GROUP_HELD", ID: 46, Default: 0},
 			{Name: "GROUP_KEPT", ID: 47, Default: 0},
+			{Name: "HEAD", ID: 60, Default: 0},
+			{Name: "HEAD_WIDTH", ID: 61, Default: 1},
+			{Name: "SQUASH", ID: 62, Default: 0},
+			{Name: "LOG_STD_LOW", ID: 63, Default: 0xc0a00000},
+			{Name: "LOG_STD_HIGH", ID: 64, Default: 0x40000000},
+			{Name: "EXPLORE", ID: 65, Default: 0},
+			{Name: "NOISE_LIMIT", ID: 66, Default: 0x0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -1620,6 +1724,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Cap", Index: 16, Access: vk.Read, Optional: true},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite, Optional: true},
 			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
+			{Name: "Noise", Index: 19, Access: vk.Read, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1638,9 +1743,9 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "POLICY", ID: 20, Default: 0},
 			{Name: "TRAJECTORY", ID: 21, Default: 0},
 			{Name: "HAS_NORMALIZER", ID: 22, Default: 0},
-			{Name: "SQUASH", ID: 23, Default: 0},
+			{Name: "APPLIED", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
-			{Name: "BINS", ID: 25, Default: 1},
+			{Name: "OUT", ID: 25, Default: 1},
 			{Name: "HAS_CAP", ID: 26, Default: 0},
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "WORLDS", ID: 28, Default: 8},
@@ -1653,6 +1758,13 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "GROUP_SLICES_2", ID: 45, Default: 4},
 			{Name: "GROUP_HELD", ID: 46, Default: 0},
 			{Name: "GROUP_KEPT", ID: 47, Default: 0},
+			{Name: "HEAD", ID: 60, Default: 0},
+			{Name: "HEAD_WIDTH", ID: 61, Default: 1},
+			{Name: "SQUASH", ID: 62, Default: 0},
+			{Name: "LOG_STD_LOW", ID: 63, Default: 0xc0a00000},
+			{Name: "LOG_STD_HIGH", ID: 64, Default: 0x40000000},
+			{Name: "EXPLORE", ID: 65, Default: 0},
+			{Name: "NOISE_LIMIT", ID: 66, Default: 0x0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -1692,6 +1804,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Cap", Index: 16, Access: vk.Read, Optional: true},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite, Optional: true},
 			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
+			{Name: "Noise", Index: 19, Access: vk.Read, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1710,9 +1823,9 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "POLICY", ID: 20, Default: 0},
 			{Name: "TRAJECTORY", ID: 21, Default: 0},
 			{Name: "HAS_NORMALIZER", ID: 22, Default: 0},
-			{Name: "SQUASH", ID: 23, Default: 0},
+			{Name: "APPLIED", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
-			{Name: "BINS", ID: 25, Default: 1},
+			{Name: "OUT", ID: 25, Default: 1},
 			{Name: "HAS_CAP", ID: 26, Default: 0},
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "WORLDS", ID: 28, Default: 8},
@@ -1725,6 +1838,13 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "GROUP_SLICES_2", ID: 45, Default: 4},
 			{Name: "GROUP_HELD", ID: 46, Default: 0},
 			{Name: "GROUP_KEPT", ID: 47, Default: 0},
+			{Name: "HEAD", ID: 60, Default: 0},
+			{Name: "HEAD_WIDTH", ID: 61, Default: 1},
+			{Name: "SQUASH", ID: 62, Default: 0},
+			{Name: "LOG_STD_LOW", ID: 63, Default: 0xc0a00000},
+			{Name: "LOG_STD_HIGH", ID: 64, Default: 0x40000000},
+			{Name: "EXPLORE", ID: 65, Default: 0},
+			{Name: "NOISE_LIMIT", ID: 66, Default: 0x0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -1764,6 +1884,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Cap", Index: 16, Access: vk.Read, Optional: true},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite, Optional: true},
 			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
+			{Name: "Noise", Index: 19, Access: vk.Read, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1782,9 +1903,9 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "POLICY", ID: 20, Default: 0},
 			{Name: "TRAJECTORY", ID: 21, Default: 0},
 			{Name: "HAS_NORMALIZER", ID: 22, Default: 0},
-			{Name: "SQUASH", ID: 23, Default: 0},
+			{Name: "APPLIED", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
-			{Name: "BINS", ID: 25, Default: 1},
+			{Name: "OUT", ID: 25, Default: 1},
 			{Name: "HAS_CAP", ID: 26, Default: 0},
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "WORLDS", ID: 28, Default: 8},
@@ -1797,6 +1918,13 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "GROUP_SLICES_2", ID: 45, Default: 4},
 			{Name: "GROUP_HELD", ID: 46, Default: 0},
 			{Name: "GROUP_KEPT", ID: 47, Default: 0},
+			{Name: "HEAD", ID: 60, Default: 0},
+			{Name: "HEAD_WIDTH", ID: 61, Default: 1},
+			{Name: "SQUASH", ID: 62, Default: 0},
+			{Name: "LOG_STD_LOW", ID: 63, Default: 0xc0a00000},
+			{Name: "LOG_STD_HIGH", ID: 64, Default: 0x40000000},
+			{Name: "EXPLORE", ID: 65, Default: 0},
+			{Name: "NOISE_LIMIT", ID: 66, Default: 0x0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -1836,6 +1964,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Cap", Index: 16, Access: vk.Read, Optional: true},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite, Optional: true},
 			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
+			{Name: "Noise", Index: 19, Access: vk.Read, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1854,9 +1983,9 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "POLICY", ID: 20, Default: 0},
 			{Name: "TRAJECTORY", ID: 21, Default: 0},
 			{Name: "HAS_NORMALIZER", ID: 22, Default: 0},
-			{Name: "SQUASH", ID: 23, Default: 0},
+			{Name: "APPLIED", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
-			{Name: "BINS", ID: 25, Default: 1},
+			{Name: "OUT", ID: 25, Default: 1},
 			{Name: "HAS_CAP", ID: 26, Default: 0},
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "WORLDS", ID: 28, Default: 8},
@@ -1869,6 +1998,13 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "GROUP_SLICES_2", ID: 45, Default: 4},
 			{Name: "GROUP_HELD", ID: 46, Default: 0},
 			{Name: "GROUP_KEPT", ID: 47, Default: 0},
+			{Name: "HEAD", ID: 60, Default: 0},
+			{Name: "HEAD_WIDTH", ID: 61, Default: 1},
+			{Name: "SQUASH", ID: 62, Default: 0},
+			{Name: "LOG_STD_LOW", ID: 63, Default: 0xc0a00000},
+			{Name: "LOG_STD_HIGH", ID: 64, Default: 0x40000000},
+			{Name: "EXPLORE", ID: 65, Default: 0},
+			{Name: "NOISE_LIMIT", ID: 66, Default: 0x0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -1908,6 +2044,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Cap", Index: 16, Access: vk.Read, Optional: true},
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite, Optional: true},
 			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
+			{Name: "Noise", Index: 19, Access: vk.Read, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1926,9 +2063,9 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "POLICY", ID: 20, Default: 0},
 			{Name: "TRAJECTORY", ID: 21, Default: 0},
 			{Name: "HAS_NORMALIZER", ID: 22, Default: 0},
-			{Name: "SQUASH", ID: 23, Default: 0},
+			{Name: "APPLIED", ID: 23, Default: 0},
 			{Name: "MODE", ID: 24, Default: 0},
-			{Name: "BINS", ID: 25, Default: 1},
+			{Name: "OUT", ID: 25, Default: 1},
 			{Name: "HAS_CAP", ID: 26, Default: 0},
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "WORLDS", ID: 28, Default: 8},
@@ -1941,6 +2078,13 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "GROUP_SLICES_2", ID: 45, Default: 4},
 			{Name: "GROUP_HELD", ID: 46, Default: 0},
 			{Name: "GROUP_KEPT", ID: 47, Default: 0},
+			{Name: "HEAD", ID: 60, Default: 0},
+			{Name: "HEAD_WIDTH", ID: 61, Default: 1},
+			{Name: "SQUASH", ID: 62, Default: 0},
+			{Name: "LOG_STD_LOW", ID: 63, Default: 0xc0a00000},
+			{Name: "LOG_STD_HIGH", ID: 64, Default: 0x40000000},
+			{Name: "EXPLORE", ID: 65, Default: 0},
+			{Name: "NOISE_LIMIT", ID: 66, Default: 0x0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -1978,6 +2122,7 @@ type rolloutKernel struct {
 	Cap           vk.Range // readonly uint, optional
 	Seen          vk.Range // read-write float, optional
 	Tables        vk.Range // readonly uint, optional
+	Noise         vk.Range // readonly float, optional
 
 	Members      uint32 // push constants, in order
 	Environments uint32
@@ -1985,7 +2130,7 @@ type rolloutKernel struct {
 	First        uint32
 	Begin        bool
 	Row          uint32
-	LogStd       uint32
+	HeadBase     uint32
 	Seed         uint32
 	EnvStream    uint32
 	ActionStream uint32
@@ -2013,9 +2158,9 @@ type rolloutKernel struct {
 	RewardScale   float32 // default 1
 	Policy        uint32  // default 0
 	Trajectory    bool    // default false
-	Squash        bool    // default false
+	Applied       bool    // default false
 	Mode          bool    // default false
-	Bins          uint32  // default 1
+	Out           uint32  // default 1
 	Worlds        uint32  // default 8
 	TexelLoads    uint32  // default 0
 	StreamRows    uint32  // default 1
@@ -2026,6 +2171,13 @@ type rolloutKernel struct {
 	GroupSlices2  uint32  // default 4
 	GroupHeld     uint32  // default 0
 	GroupKept     uint32  // default 0
+	Head          uint32  // default 0
+	HeadWidth     uint32  // default 1
+	Squash        bool    // default false
+	LogStdLow     float32 // default -5
+	LogStdHigh    float32 // default 2
+	Explore       bool    // default false
+	NoiseLimit    float32 // default 0
 	Option0       float32 // default 0
 	Option1       float32 // default 0
 	Option2       float32 // default 0
@@ -2043,11 +2195,11 @@ type rolloutKernel struct {
 // call dispatches x × y × z workgroups of shader, one of rolloutShader or made from one by vk.Shader.With.
 func (k rolloutKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [19]vk.Range
+		ranges [20]vk.Range
 		push   [104]byte
-		spec   [42]uint32
+		spec   [49]uint32
 	})
-	a.ranges = [19]vk.Range{k.Params, k.Params, k.Normalizer, k.ActionScale, k.Clock, k.EnvState, k.EpisodeStep, k.EpisodeReturn, k.Finished, k.Obs, k.Action, k.LogProb, k.Reward, k.Done, k.NextObs, k.Params, k.Cap, k.Seen, k.Tables}
+	a.ranges = [20]vk.Range{k.Params, k.Params, k.Normalizer, k.ActionScale, k.Clock, k.EnvState, k.EpisodeStep, k.EpisodeReturn, k.Finished, k.Obs, k.Action, k.LogProb, k.Reward, k.Done, k.NextObs, k.Params, k.Cap, k.Seen, k.Tables, k.Noise}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Environments)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Steps)
@@ -2056,7 +2208,7 @@ func (k rolloutKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 		a.push[16] = 1
 	}
 	binary.LittleEndian.PutUint32(a.push[20:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[24:], k.LogStd)
+	binary.LittleEndian.PutUint32(a.push[24:], k.HeadBase)
 	binary.LittleEndian.PutUint32(a.push[28:], k.Seed)
 	binary.LittleEndian.PutUint32(a.push[32:], k.EnvStream)
 	binary.LittleEndian.PutUint32(a.push[36:], k.ActionStream)
@@ -2076,7 +2228,7 @@ func (k rolloutKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[92:], k.StreamHidden[5])
 	binary.LittleEndian.PutUint32(a.push[96:], k.StreamHidden[6])
 	binary.LittleEndian.PutUint32(a.push[100:], k.StreamHidden[7])
-	a.spec = [42]uint32{8, 64, 0, 0, 0, 0, 8, 0, 1, 0, 0, 0x3f800000, 0, 0, 0, 0, 0, 1, 0, 0, 8, 0, 1, 1, 0, 1, 4, 4, 0, 0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0}
+	a.spec = [49]uint32{8, 64, 0, 0, 0, 0, 8, 0, 1, 0, 0, 0x3f800000, 0, 0, 0, 0, 0, 1, 0, 0, 8, 0, 1, 1, 0, 1, 4, 4, 0, 0, 0, 1, 0, 0xc0a00000, 0x40000000, 0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0}
 	if k.Lanes != 0 {
 		a.spec[0] = k.Lanes
 	}
@@ -2122,14 +2274,14 @@ func (k rolloutKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	if k.Normalizer.Buffer != nil {
 		a.spec[14] = 1
 	}
-	if k.Squash {
+	if k.Applied {
 		a.spec[15] = 1
 	}
 	if k.Mode {
 		a.spec[16] = 1
 	}
-	if k.Bins != 0 {
-		a.spec[17] = k.Bins
+	if k.Out != 0 {
+		a.spec[17] = k.Out
 	}
 	if k.Cap.Buffer != nil {
 		a.spec[18] = 1
@@ -2167,41 +2319,62 @@ func (k rolloutKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	if k.GroupKept != 0 {
 		a.spec[29] = k.GroupKept
 	}
+	if k.Head != 0 {
+		a.spec[30] = k.Head
+	}
+	if k.HeadWidth != 0 {
+		a.spec[31] = k.HeadWidth
+	}
+	if k.Squash {
+		a.spec[32] = 1
+	}
+	if k.LogStdLow != 0 {
+		a.spec[33] = math.Float32bits(k.LogStdLow)
+	}
+	if k.LogStdHigh != 0 {
+		a.spec[34] = math.Float32bits(k.LogStdHigh)
+	}
+	if k.Explore {
+		a.spec[35] = 1
+	}
+	if k.NoiseLimit != 0 {
+		a.spec[36] = math.Float32bits(k.NoiseLimit)
+	}
 	if k.Option0 != 0 {
-		a.spec[30] = math.Float32bits(k.Option0)
+		a.spec[37] = math.Float32bits(k.Option0)
 	}
 	if k.Option1 != 0 {
-		a.spec[31] = math.Float32bits(k.Option1)
+		a.spec[38] = math.Float32bits(k.Option1)
 	}
 	if k.Option2 != 0 {
-		a.spec[32] = math.Float32bits(k.Option2)
+		a.spec[39] = math.Float32bits(k.Option2)
 	}
 	if k.Option3 != 0 {
-		a.spec[33] = math.Float32bits(k.Option3)
+		a.spec[40] = math.Float32bits(k.Option3)
 	}
 	if k.Option4 != 0 {
-		a.spec[34] = math.Float32bits(k.Option4)
+		a.spec[41] = math.Float32bits(k.Option4)
 	}
 	if k.Option5 != 0 {
-		a.spec[35] = math.Float32bits(k.Option5)
+		a.spec[42] = math.Float32bits(k.Option5)
 	}
 	if k.Option6 != 0 {
-		a.spec[36] = math.Float32bits(k.Option6)
+		a.spec[43] = math.Float32bits(k.Option6)
 	}
 	if k.Option7 != 0 {
-		a.spec[37] = math.Float32bits(k.Option7)
+		a.spec[44] = math.Float32bits(k.Option7)
 	}
 	if k.Option8 != 0 {
-		a.spec[38] = math.Float32bits(k.Option8)
+		a.spec[45] = math.Float32bits(k.Option8)
 	}
 	if k.Option9 != 0 {
-		a.spec[39] = math.Float32bits(k.Option9)
+		a.spec[46] = math.Float32bits(k.Option9)
 	}
 	if k.Option10 != 0 {
-		a.spec[40] = math.Float32bits(k.Option10)
+		a.spec[47] = math.Float32bits(k.Option10)
 	}
 	if k.Option11 != 0 {
-		a.spec[41] = math.Float32bits(k.Option11)
+		a.spec[48] = math.Float32bits(k.Option11)
 	}
 	return vk.Call{Shader: shader, Groups: [3]uint32{x, y, z}, Label: "envs/rollout", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }

@@ -231,10 +231,17 @@ var policyGradientShader = &vk.Shader{
 		{Name: "IN", ID: 5, Default: 1},
 		{Name: "OUT", ID: 6, Default: 1},
 		{Name: "HAS_NORMALIZER", ID: 7, Default: 0},
-		{Name: "HEAD", ID: 8, Default: 0},
+		{Name: "CRITIC", ID: 8, Default: 0},
 		{Name: "NORMALIZE_ADVANTAGE", ID: 9, Default: 0},
 		{Name: "CLIP_VALUE", ID: 10, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+		{Name: "HEAD", ID: 60, Default: 0},
+		{Name: "HEAD_WIDTH", ID: 61, Default: 1},
+		{Name: "SQUASH", ID: 62, Default: 0},
+		{Name: "LOG_STD_LOW", ID: 63, Default: 0xc0a00000},
+		{Name: "LOG_STD_HIGH", ID: 64, Default: 0x40000000},
+		{Name: "EXPLORE", ID: 65, Default: 0},
+		{Name: "NOISE_LIMIT", ID: 66, Default: 0x0},
 	},
 	LocalSize:     [3]uint32{8, 1, 1},
 	LocalSizeSpec: [3]int32{0, -1, -1},
@@ -262,7 +269,7 @@ type policyGradientKernel struct {
 	Environments uint32
 	Row          uint32
 	Base         uint32
-	LogStd       uint32
+	HeadBase     uint32
 	Seed         uint32
 	Stream       uint32
 	Epoch        uint32
@@ -270,17 +277,24 @@ type policyGradientKernel struct {
 	Minibatches  uint32
 	ObsLimit     float32
 
-	Lanes              uint32 // specialization constants, zero for their default 8
-	Hidden1            uint32 // default 64
-	Hidden2            uint32 // default 0
-	Activation         uint32 // default 0
-	LayerNorm          bool   // default false
-	In                 uint32 // default 1
-	Out                uint32 // default 1
-	Head               uint32 // default 0
-	NormalizeAdvantage bool   // default false
-	ClipValue          bool   // default false
-	TexelLoads         uint32 // default 0
+	Lanes              uint32  // specialization constants, zero for their default 8
+	Hidden1            uint32  // default 64
+	Hidden2            uint32  // default 0
+	Activation         uint32  // default 0
+	LayerNorm          bool    // default false
+	In                 uint32  // default 1
+	Out                uint32  // default 1
+	Critic             bool    // default false
+	NormalizeAdvantage bool    // default false
+	ClipValue          bool    // default false
+	TexelLoads         uint32  // default 0
+	Head               uint32  // default 0
+	HeadWidth          uint32  // default 1
+	Squash             bool    // default false
+	LogStdLow          float32 // default -5
+	LogStdHigh         float32 // default 2
+	Explore            bool    // default false
+	NoiseLimit         float32 // default 0
 }
 
 // call dispatches x × y × z workgroups.
@@ -288,21 +302,21 @@ func (k policyGradientKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
 		ranges [24]vk.Range
 		push   [44]byte
-		spec   [12]uint32
+		spec   [19]uint32
 	})
 	a.ranges = [24]vk.Range{k.Params, k.Params, k.Normalizer, k.Obs, k.Action, k.LogProb, k.Advantage, k.Target, k.Value, k.ClipEpsilon, k.LossWeight, k.EntropyWeight, k.Clock, k.Moments, k.Gradient, k.Gradient, k.Losses, k.Params, k.Obs, k.Action, k.LogProb, k.Advantage, k.Target, k.Value}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Horizon)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Environments)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Row)
 	binary.LittleEndian.PutUint32(a.push[12:], k.Base)
-	binary.LittleEndian.PutUint32(a.push[16:], k.LogStd)
+	binary.LittleEndian.PutUint32(a.push[16:], k.HeadBase)
 	binary.LittleEndian.PutUint32(a.push[20:], k.Seed)
 	binary.LittleEndian.PutUint32(a.push[24:], k.Stream)
 	binary.LittleEndian.PutUint32(a.push[28:], k.Epoch)
 	binary.LittleEndian.PutUint32(a.push[32:], k.Minibatch)
 	binary.LittleEndian.PutUint32(a.push[36:], k.Minibatches)
 	binary.LittleEndian.PutUint32(a.push[40:], math.Float32bits(k.ObsLimit))
-	a.spec = [12]uint32{8, 64, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0}
+	a.spec = [19]uint32{8, 64, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0xc0a00000, 0x40000000, 0, 0x0}
 	if k.Lanes != 0 {
 		a.spec[0] = k.Lanes
 	}
@@ -327,8 +341,8 @@ func (k policyGradientKernel) call(x, y, z uint32) vk.Call {
 	if k.Normalizer.Buffer != nil {
 		a.spec[7] = 1
 	}
-	if k.Head != 0 {
-		a.spec[8] = k.Head
+	if k.Critic {
+		a.spec[8] = 1
 	}
 	if k.NormalizeAdvantage {
 		a.spec[9] = 1
@@ -338,6 +352,27 @@ func (k policyGradientKernel) call(x, y, z uint32) vk.Call {
 	}
 	if k.TexelLoads != 0 {
 		a.spec[11] = k.TexelLoads
+	}
+	if k.Head != 0 {
+		a.spec[12] = k.Head
+	}
+	if k.HeadWidth != 0 {
+		a.spec[13] = k.HeadWidth
+	}
+	if k.Squash {
+		a.spec[14] = 1
+	}
+	if k.LogStdLow != 0 {
+		a.spec[15] = math.Float32bits(k.LogStdLow)
+	}
+	if k.LogStdHigh != 0 {
+		a.spec[16] = math.Float32bits(k.LogStdHigh)
+	}
+	if k.Explore {
+		a.spec[17] = 1
+	}
+	if k.NoiseLimit != 0 {
+		a.spec[18] = math.Float32bits(k.NoiseLimit)
 	}
 	return vk.Call{Shader: policyGradientShader, Groups: [3]uint32{x, y, z}, Label: "rl/policy_gradient", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
@@ -372,10 +407,17 @@ var policyLossShader = &vk.Shader{
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
 		{Name: "OUT", ID: 6, Default: 1},
-		{Name: "HEAD", ID: 8, Default: 0},
+		{Name: "CRITIC", ID: 8, Default: 0},
 		{Name: "NORMALIZE_ADVANTAGE", ID: 9, Default: 0},
 		{Name: "CLIP_VALUE", ID: 10, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+		{Name: "HEAD", ID: 60, Default: 0},
+		{Name: "HEAD_WIDTH", ID: 61, Default: 1},
+		{Name: "SQUASH", ID: 62, Default: 0},
+		{Name: "LOG_STD_LOW", ID: 63, Default: 0xc0a00000},
+		{Name: "LOG_STD_HIGH", ID: 64, Default: 0x40000000},
+		{Name: "EXPLORE", ID: 65, Default: 0},
+		{Name: "NOISE_LIMIT", ID: 66, Default: 0x0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
 	LocalSizeSpec: [3]int32{0, -1, -1},
@@ -403,19 +445,26 @@ type policyLossKernel struct {
 	Environments uint32
 	Rows         uint32
 	Row          uint32
-	LogStd       uint32
+	HeadBase     uint32
 	Seed         uint32
 	Stream       uint32
 	Epoch        uint32
 	Minibatch    uint32
 	Minibatches  uint32
 
-	Workgroup          uint32 // specialization constants, zero for their default 64
-	Out                uint32 // default 1
-	Head               uint32 // default 0
-	NormalizeAdvantage bool   // default false
-	ClipValue          bool   // default false
-	TexelLoads         uint32 // default 0
+	Workgroup          uint32  // specialization constants, zero for their default 64
+	Out                uint32  // default 1
+	Critic             bool    // default false
+	NormalizeAdvantage bool    // default false
+	ClipValue          bool    // default false
+	TexelLoads         uint32  // default 0
+	Head               uint32  // default 0
+	HeadWidth          uint32  // default 1
+	Squash             bool    // default false
+	LogStdLow          float32 // default -5
+	LogStdHigh         float32 // default 2
+	Explore            bool    // default false
+	NoiseLimit         float32 // default 0
 }
 
 // call dispatches x × y × z workgroups.
@@ -423,28 +472,28 @@ func (k policyLossKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
 		ranges [21]vk.Range
 		push   [40]byte
-		spec   [6]uint32
+		spec   [13]uint32
 	})
 	a.ranges = [21]vk.Range{k.Output, k.Params, k.Action, k.LogProb, k.Advantage, k.Target, k.Value, k.ClipEpsilon, k.LossWeight, k.EntropyWeight, k.Clock, k.Moments, k.AtOutputs, k.Gradient, k.Losses, k.Output, k.Action, k.LogProb, k.Advantage, k.Target, k.Value}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Horizon)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Environments)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Rows)
 	binary.LittleEndian.PutUint32(a.push[12:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[16:], k.LogStd)
+	binary.LittleEndian.PutUint32(a.push[16:], k.HeadBase)
 	binary.LittleEndian.PutUint32(a.push[20:], k.Seed)
 	binary.LittleEndian.PutUint32(a.push[24:], k.Stream)
 	binary.LittleEndian.PutUint32(a.push[28:], k.Epoch)
 	binary.LittleEndian.PutUint32(a.push[32:], k.Minibatch)
 	binary.LittleEndian.PutUint32(a.push[36:], k.Minibatches)
-	a.spec = [6]uint32{64, 1, 0, 0, 0, 0}
+	a.spec = [13]uint32{64, 1, 0, 0, 0, 0, 0, 1, 0, 0xc0a00000, 0x40000000, 0, 0x0}
 	if k.Workgroup != 0 {
 		a.spec[0] = k.Workgroup
 	}
 	if k.Out != 0 {
 		a.spec[1] = k.Out
 	}
-	if k.Head != 0 {
-		a.spec[2] = k.Head
+	if k.Critic {
+		a.spec[2] = 1
 	}
 	if k.NormalizeAdvantage {
 		a.spec[3] = 1
@@ -454,6 +503,27 @@ func (k policyLossKernel) call(x, y, z uint32) vk.Call {
 	}
 	if k.TexelLoads != 0 {
 		a.spec[5] = k.TexelLoads
+	}
+	if k.Head != 0 {
+		a.spec[6] = k.Head
+	}
+	if k.HeadWidth != 0 {
+		a.spec[7] = k.HeadWidth
+	}
+	if k.Squash {
+		a.spec[8] = 1
+	}
+	if k.LogStdLow != 0 {
+		a.spec[9] = math.Float32bits(k.LogStdLow)
+	}
+	if k.LogStdHigh != 0 {
+		a.spec[10] = math.Float32bits(k.LogStdHigh)
+	}
+	if k.Explore {
+		a.spec[11] = 1
+	}
+	if k.NoiseLimit != 0 {
+		a.spec[12] = math.Float32bits(k.NoiseLimit)
 	}
 	return vk.Call{Shader: policyLossShader, Groups: [3]uint32{x, y, z}, Label: "rl/policy_loss", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
@@ -503,11 +573,17 @@ var policyUpdateShader = &vk.Shader{
 		{Name: "IN", ID: 5, Default: 1},
 		{Name: "OUT", ID: 6, Default: 1},
 		{Name: "HAS_NORMALIZER", ID: 7, Default: 0},
-		{Name: "HEAD", ID: 8, Default: 0},
 		{Name: "NORMALIZE_ADVANTAGE", ID: 9, Default: 0},
 		{Name: "CLIP_VALUE", ID: 10, Default: 0},
 		{Name: "LOCAL_SIZE_X", ID: 12, Default: 16},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+		{Name: "HEAD", ID: 60, Default: 0},
+		{Name: "HEAD_WIDTH", ID: 61, Default: 1},
+		{Name: "SQUASH", ID: 62, Default: 0},
+		{Name: "LOG_STD_LOW", ID: 63, Default: 0xc0a00000},
+		{Name: "LOG_STD_HIGH", ID: 64, Default: 0x40000000},
+		{Name: "EXPLORE", ID: 65, Default: 0},
+		{Name: "NOISE_LIMIT", ID: 66, Default: 0x0},
 	},
 	LocalSize:     [3]uint32{16, 1, 1},
 	LocalSizeSpec: [3]int32{12, -1, -1},
@@ -542,7 +618,7 @@ type policyUpdateKernel struct {
 	Row          uint32
 	Stride       uint32
 	Critic       uint32
-	LogStd       uint32
+	HeadBase     uint32
 	Seed         uint32
 	Stream       uint32
 	Minibatches  uint32
@@ -559,18 +635,24 @@ type policyUpdateKernel struct {
 	Epsilon      float32
 	Anneal       float32
 
-	Lanes              uint32 // specialization constants, zero for their default 8
-	Hidden1            uint32 // default 64
-	Hidden2            uint32 // default 0
-	Activation         uint32 // default 0
-	LayerNorm          bool   // default false
-	In                 uint32 // default 1
-	Out                uint32 // default 1
-	Head               uint32 // default 0
-	NormalizeAdvantage bool   // default false
-	ClipValue          bool   // default false
-	LocalSizeX         uint32 // default 16
-	TexelLoads         uint32 // default 0
+	Lanes              uint32  // specialization constants, zero for their default 8
+	Hidden1            uint32  // default 64
+	Hidden2            uint32  // default 0
+	Activation         uint32  // default 0
+	LayerNorm          bool    // default false
+	In                 uint32  // default 1
+	Out                uint32  // default 1
+	NormalizeAdvantage bool    // default false
+	ClipValue          bool    // default false
+	LocalSizeX         uint32  // default 16
+	TexelLoads         uint32  // default 0
+	Head               uint32  // default 0
+	HeadWidth          uint32  // default 1
+	Squash             bool    // default false
+	LogStdLow          float32 // default -5
+	LogStdHigh         float32 // default 2
+	Explore            bool    // default false
+	NoiseLimit         float32 // default 0
 }
 
 // call dispatches x × y × z workgroups.
@@ -578,7 +660,7 @@ func (k policyUpdateKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
 		ranges [30]vk.Range
 		push   [84]byte
-		spec   [13]uint32
+		spec   [19]uint32
 	})
 	a.ranges = [30]vk.Range{k.Params, k.Params, k.Normalizer, k.Obs, k.Action, k.LogProb, k.Advantage, k.Target, k.Value, k.Moments, k.LearningRate, k.ClipEpsilon, k.ActorWeight, k.CriticWeight, k.EntropyWeight, k.Clock, k.Updated, k.Updated, k.Norm, k.Updates, k.Refused, k.ActorLosses, k.CriticLosses, k.Params, k.Obs, k.Action, k.LogProb, k.Advantage, k.Target, k.Value}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Horizon)
@@ -586,7 +668,7 @@ func (k policyUpdateKernel) call(x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[8:], k.Row)
 	binary.LittleEndian.PutUint32(a.push[12:], k.Stride)
 	binary.LittleEndian.PutUint32(a.push[16:], k.Critic)
-	binary.LittleEndian.PutUint32(a.push[20:], k.LogStd)
+	binary.LittleEndian.PutUint32(a.push[20:], k.HeadBase)
 	binary.LittleEndian.PutUint32(a.push[24:], k.Seed)
 	binary.LittleEndian.PutUint32(a.push[28:], k.Stream)
 	binary.LittleEndian.PutUint32(a.push[32:], k.Minibatches)
@@ -602,7 +684,7 @@ func (k policyUpdateKernel) call(x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[72:], math.Float32bits(k.LogBeta2))
 	binary.LittleEndian.PutUint32(a.push[76:], math.Float32bits(k.Epsilon))
 	binary.LittleEndian.PutUint32(a.push[80:], math.Float32bits(k.Anneal))
-	a.spec = [13]uint32{8, 64, 0, 0, 0, 1, 1, 0, 0, 0, 0, 16, 0}
+	a.spec = [19]uint32{8, 64, 0, 0, 0, 1, 1, 0, 0, 0, 16, 0, 0, 1, 0, 0xc0a00000, 0x40000000, 0, 0x0}
 	if k.Lanes != 0 {
 		a.spec[0] = k.Lanes
 	}
@@ -627,20 +709,38 @@ func (k policyUpdateKernel) call(x, y, z uint32) vk.Call {
 	if k.Normalizer.Buffer != nil {
 		a.spec[7] = 1
 	}
-	if k.Head != 0 {
-		a.spec[8] = k.Head
-	}
 	if k.NormalizeAdvantage {
-		a.spec[9] = 1
+		a.spec[8] = 1
 	}
 	if k.ClipValue {
-		a.spec[10] = 1
+		a.spec[9] = 1
 	}
 	if k.LocalSizeX != 0 {
-		a.spec[11] = k.LocalSizeX
+		a.spec[10] = k.LocalSizeX
 	}
 	if k.TexelLoads != 0 {
-		a.spec[12] = k.TexelLoads
+		a.spec[11] = k.TexelLoads
+	}
+	if k.Head != 0 {
+		a.spec[12] = k.Head
+	}
+	if k.HeadWidth != 0 {
+		a.spec[13] = k.HeadWidth
+	}
+	if k.Squash {
+		a.spec[14] = 1
+	}
+	if k.LogStdLow != 0 {
+		a.spec[15] = math.Float32bits(k.LogStdLow)
+	}
+	if k.LogStdHigh != 0 {
+		a.spec[16] = math.Float32bits(k.LogStdHigh)
+	}
+	if k.Explore {
+		a.spec[17] = 1
+	}
+	if k.NoiseLimit != 0 {
+		a.spec[18] = math.Float32bits(k.NoiseLimit)
 	}
 	return vk.Call{Shader: policyUpdateShader, Groups: [3]uint32{x, y, z}, Label: "rl/policy_update", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }

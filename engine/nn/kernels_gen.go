@@ -563,25 +563,25 @@ var headBackwardShader = &vk.Shader{
 	Bindings: []vk.Binding{
 		{Name: "Output", Index: 0, Access: vk.Read},
 		{Name: "outputs_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "Params", Index: 2, Access: vk.Read},
-		{Name: "Noise", Index: 3, Access: vk.Read},
+		{Name: "Params", Index: 2, Access: vk.Read, Optional: true},
+		{Name: "Noise", Index: 3, Access: vk.Read, Optional: true},
 		{Name: "Clock", Index: 4, Access: vk.Read},
-		{Name: "Update", Index: 5, Access: vk.Read},
-		{Name: "AtAction", Index: 6, Access: vk.Read},
-		{Name: "at_actions_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "AtLogProb", Index: 8, Access: vk.Read},
-		{Name: "at_log_probs_texels", Index: 9, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Update", Index: 5, Access: vk.Read, Optional: true},
+		{Name: "AtAction", Index: 6, Access: vk.Read, Optional: true},
+		{Name: "at_actions_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "AtLogProb", Index: 8, Access: vk.Read, Optional: true},
+		{Name: "at_log_probs_texels", Index: 9, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
 		{Name: "AtOutputs", Index: 10, Access: vk.Write},
-		{Name: "Gradient", Index: 11, Access: vk.Write},
+		{Name: "Gradient", Index: 11, Access: vk.Write, Optional: true},
 	},
 	PushBytes: 20,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
 		{Name: "OUT", ID: 6, Default: 1},
 		{Name: "MODE", ID: 7, Default: 0},
-		{Name: "COUNTED", ID: 8, Default: 0},
-		{Name: "FROM_ACTION", ID: 9, Default: 1},
-		{Name: "FROM_LOG_PROB", ID: 10, Default: 1},
+		{Name: "HAS_UPDATE", ID: 8, Default: 0},
+		{Name: "HAS_AT_ACTION", ID: 9, Default: 0},
+		{Name: "HAS_AT_LOG_PROB", ID: 10, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 		{Name: "HEAD", ID: 60, Default: 0},
 		{Name: "HEAD_WIDTH", ID: 61, Default: 1},
@@ -597,18 +597,15 @@ var headBackwardShader = &vk.Shader{
 
 // headBackwardKernel is shaders/engine/nn/head_backward.comp.
 type headBackwardKernel struct {
-	Output           vk.Range // readonly float
-	OutputsTexels    vk.Range // readonly vec4 rgba32f
-	Params           vk.Range // readonly float
-	Noise            vk.Range // readonly float
-	Clock            vk.Range // readonly uint
-	Update           vk.Range // readonly uint
-	AtAction         vk.Range // readonly float
-	AtActionsTexels  vk.Range // readonly vec4 rgba32f
-	AtLogProb        vk.Range // readonly float
-	AtLogProbsTexels vk.Range // readonly vec4 rgba32f
-	AtOutputs        vk.Range // writeonly float
-	Gradient         vk.Range // writeonly float
+	Output    vk.Range // readonly float
+	Params    vk.Range // readonly float, optional
+	Noise     vk.Range // readonly float, optional
+	Clock     vk.Range // readonly uint
+	Update    vk.Range // readonly uint, optional
+	AtAction  vk.Range // readonly float, optional
+	AtLogProb vk.Range // readonly float, optional
+	AtOutputs vk.Range // writeonly float
+	Gradient  vk.Range // writeonly float, optional
 
 	Rows     uint32 // push constants, in order
 	Row      uint32
@@ -616,20 +613,17 @@ type headBackwardKernel struct {
 	Seed     uint32
 	Stream   uint32
 
-	Workgroup   uint32  // specialization constants, zero for their default 64
-	Out         uint32  // default 1
-	Mode        uint32  // default 0
-	Counted     uint32  // default 0
-	FromAction  uint32  // default 1
-	FromLogProb uint32  // default 1
-	TexelLoads  uint32  // default 0
-	Head        uint32  // default 0
-	HeadWidth   uint32  // default 1
-	Squash      uint32  // default 0
-	LogStdLow   float32 // default -5
-	LogStdHigh  float32 // default 2
-	Explore     uint32  // default 0
-	NoiseLimit  float32 // default 0
+	Workgroup  uint32  // specialization constants, zero for their default 64
+	Out        uint32  // default 1
+	Mode       bool    // default false
+	TexelLoads uint32  // default 0
+	Head       uint32  // default 0
+	HeadWidth  uint32  // default 1
+	Squash     bool    // default false
+	LogStdLow  float32 // default -5
+	LogStdHigh float32 // default 2
+	Explore    bool    // default false
+	NoiseLimit float32 // default 0
 }
 
 // call dispatches x × y × z workgroups.
@@ -639,30 +633,30 @@ func (k headBackwardKernel) call(x, y, z uint32) vk.Call {
 		push   [20]byte
 		spec   [14]uint32
 	})
-	a.ranges = [12]vk.Range{k.Output, k.OutputsTexels, k.Params, k.Noise, k.Clock, k.Update, k.AtAction, k.AtActionsTexels, k.AtLogProb, k.AtLogProbsTexels, k.AtOutputs, k.Gradient}
+	a.ranges = [12]vk.Range{k.Output, k.Output, k.Params, k.Noise, k.Clock, k.Update, k.AtAction, k.AtAction, k.AtLogProb, k.AtLogProb, k.AtOutputs, k.Gradient}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Rows)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
 	binary.LittleEndian.PutUint32(a.push[8:], k.HeadBase)
 	binary.LittleEndian.PutUint32(a.push[12:], k.Seed)
 	binary.LittleEndian.PutUint32(a.push[16:], k.Stream)
-	a.spec = [14]uint32{64, 1, 0, 0, 1, 1, 0, 0, 1, 0, 0xc0a00000, 0x40000000, 0, 0x0}
+	a.spec = [14]uint32{64, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0xc0a00000, 0x40000000, 0, 0x0}
 	if k.Workgroup != 0 {
 		a.spec[0] = k.Workgroup
 	}
 	if k.Out != 0 {
 		a.spec[1] = k.Out
 	}
-	if k.Mode != 0 {
-		a.spec[2] = k.Mode
+	if k.Mode {
+		a.spec[2] = 1
 	}
-	if k.Counted != 0 {
-		a.spec[3] = k.Counted
+	if k.Update.Buffer != nil {
+		a.spec[3] = 1
 	}
-	if k.FromAction != 0 {
-		a.spec[4] = k.FromAction
+	if k.AtAction.Buffer != nil {
+		a.spec[4] = 1
 	}
-	if k.FromLogProb != 0 {
-		a.spec[5] = k.FromLogProb
+	if k.AtLogProb.Buffer != nil {
+		a.spec[5] = 1
 	}
 	if k.TexelLoads != 0 {
 		a.spec[6] = k.TexelLoads
@@ -673,8 +667,8 @@ func (k headBackwardKernel) call(x, y, z uint32) vk.Call {
 	if k.HeadWidth != 0 {
 		a.spec[8] = k.HeadWidth
 	}
-	if k.Squash != 0 {
-		a.spec[9] = k.Squash
+	if k.Squash {
+		a.spec[9] = 1
 	}
 	if k.LogStdLow != 0 {
 		a.spec[10] = math.Float32bits(k.LogStdLow)
@@ -682,8 +676,8 @@ func (k headBackwardKernel) call(x, y, z uint32) vk.Call {
 	if k.LogStdHigh != 0 {
 		a.spec[11] = math.Float32bits(k.LogStdHigh)
 	}
-	if k.Explore != 0 {
-		a.spec[12] = k.Explore
+	if k.Explore {
+		a.spec[12] = 1
 	}
 	if k.NoiseLimit != 0 {
 		a.spec[13] = math.Float32bits(k.NoiseLimit)
@@ -697,10 +691,10 @@ var headSampleShader = &vk.Shader{
 	Bindings: []vk.Binding{
 		{Name: "Output", Index: 0, Access: vk.Read},
 		{Name: "outputs_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "Params", Index: 2, Access: vk.Read},
-		{Name: "Noise", Index: 3, Access: vk.Read},
+		{Name: "Params", Index: 2, Access: vk.Read, Optional: true},
+		{Name: "Noise", Index: 3, Access: vk.Read, Optional: true},
 		{Name: "Clock", Index: 4, Access: vk.Read},
-		{Name: "Update", Index: 5, Access: vk.Read},
+		{Name: "Update", Index: 5, Access: vk.Read, Optional: true},
 		{Name: "Action", Index: 6, Access: vk.Write},
 		{Name: "LogProb", Index: 7, Access: vk.Write},
 	},
@@ -709,7 +703,7 @@ var headSampleShader = &vk.Shader{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 		{Name: "OUT", ID: 6, Default: 1},
 		{Name: "MODE", ID: 7, Default: 0},
-		{Name: "COUNTED", ID: 8, Default: 0},
+		{Name: "HAS_UPDATE", ID: 8, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 		{Name: "HEAD", ID: 60, Default: 0},
 		{Name: "HEAD_WIDTH", ID: 61, Default: 1},
@@ -725,14 +719,13 @@ var headSampleShader = &vk.Shader{
 
 // headSampleKernel is shaders/engine/nn/head_sample.comp.
 type headSampleKernel struct {
-	Output        vk.Range // readonly float
-	OutputsTexels vk.Range // readonly vec4 rgba32f
-	Params        vk.Range // readonly float
-	Noise         vk.Range // readonly float
-	Clock         vk.Range // readonly uint
-	Update        vk.Range // readonly uint
-	Action        vk.Range // writeonly float
-	LogProb       vk.Range // writeonly float
+	Output  vk.Range // readonly float
+	Params  vk.Range // readonly float, optional
+	Noise   vk.Range // readonly float, optional
+	Clock   vk.Range // readonly uint
+	Update  vk.Range // readonly uint, optional
+	Action  vk.Range // writeonly float
+	LogProb vk.Range // writeonly float
 
 	Rows     uint32 // push constants, in order
 	Row      uint32
@@ -742,15 +735,14 @@ type headSampleKernel struct {
 
 	LocalSizeX uint32  // specialization constants, zero for their default 64
 	Out        uint32  // default 1
-	Mode       uint32  // default 0
-	Counted    uint32  // default 0
+	Mode       bool    // default false
 	TexelLoads uint32  // default 0
 	Head       uint32  // default 0
 	HeadWidth  uint32  // default 1
-	Squash     uint32  // default 0
+	Squash     bool    // default false
 	LogStdLow  float32 // default -5
 	LogStdHigh float32 // default 2
-	Explore    uint32  // default 0
+	Explore    bool    // default false
 	NoiseLimit float32 // default 0
 }
 
@@ -761,7 +753,7 @@ func (k headSampleKernel) call(x, y, z uint32) vk.Call {
 		push   [20]byte
 		spec   [12]uint32
 	})
-	a.ranges = [8]vk.Range{k.Output, k.OutputsTexels, k.Params, k.Noise, k.Clock, k.Update, k.Action, k.LogProb}
+	a.ranges = [8]vk.Range{k.Output, k.Output, k.Params, k.Noise, k.Clock, k.Update, k.Action, k.LogProb}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Rows)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
 	binary.LittleEndian.PutUint32(a.push[8:], k.HeadBase)
@@ -774,11 +766,11 @@ func (k headSampleKernel) call(x, y, z uint32) vk.Call {
 	if k.Out != 0 {
 		a.spec[1] = k.Out
 	}
-	if k.Mode != 0 {
-		a.spec[2] = k.Mode
+	if k.Mode {
+		a.spec[2] = 1
 	}
-	if k.Counted != 0 {
-		a.spec[3] = k.Counted
+	if k.Update.Buffer != nil {
+		a.spec[3] = 1
 	}
 	if k.TexelLoads != 0 {
 		a.spec[4] = k.TexelLoads
@@ -789,8 +781,8 @@ func (k headSampleKernel) call(x, y, z uint32) vk.Call {
 	if k.HeadWidth != 0 {
 		a.spec[6] = k.HeadWidth
 	}
-	if k.Squash != 0 {
-		a.spec[7] = k.Squash
+	if k.Squash {
+		a.spec[7] = 1
 	}
 	if k.LogStdLow != 0 {
 		a.spec[8] = math.Float32bits(k.LogStdLow)
@@ -798,8 +790,8 @@ func (k headSampleKernel) call(x, y, z uint32) vk.Call {
 	if k.LogStdHigh != 0 {
 		a.spec[9] = math.Float32bits(k.LogStdHigh)
 	}
-	if k.Explore != 0 {
-		a.spec[10] = k.Explore
+	if k.Explore {
+		a.spec[10] = 1
 	}
 	if k.NoiseLimit != 0 {
 		a.spec[11] = math.Float32bits(k.NoiseLimit)
