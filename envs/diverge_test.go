@@ -114,9 +114,6 @@ func TestRolloutCountsLost(t *testing.T) {
 	if err := s.Zero(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := ro.Init(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	program, err := eng.Record("lost", func(r *engine.Recorder) {
 		ro.Record(r, clock, nil)
 		ro.RecordDiverged(r, count)
