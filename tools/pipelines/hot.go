@@ -31,29 +31,31 @@ var hot = map[string][]constants{
 	"envs/rollout": {
 		with(network, constants{"POLICY": 0, "TRAJECTORY": 0, "MODE": 1}), // evaluation
 		with(network, constants{"POLICY": 0, "TRAJECTORY": 1}),            // training
-		with(network, constants{"POLICY": 0, "TRAJECTORY": 1, "NORMALIZE": 1, "SQUASH": 1}),
+		with(network, constants{"POLICY": 0, "TRAJECTORY": 1, "HAS_NORMALIZER": 1, "SQUASH": 1}),
 		{"POLICY": 1, "TRAJECTORY": 0},
-		with(group, constants{"MODE": 1, "NORMALIZE": 1, "AUTO_RESET": 3, "CAPPED": 1, "STATISTICS": 1}), // a search
+		with(group, constants{"MODE": 1, "HAS_NORMALIZER": 1, "AUTO_RESET": 3, "HAS_CAP": 1, "HAS_SEEN": 1}), // a search
 	},
 	"engine/nn/forward": {
-		with(network, constants{"IN": 4, "OUT": 1}),
-		with(network, constants{"IN": 8, "OUT": 2, "NORMALIZE": 1}),
+		with(network, constants{"IN": 4, "IN_1": 4, "OUT": 1}),
+		with(network, constants{"IN": 8, "IN_1": 8, "OUT": 2, "HAS_NORMALIZER": 1}),
+		with(network, constants{"IN": 8, "IN_1": 6, "OUT": 1}), // critics of observation and action
 	},
 	"rl/policy_gradient": {
 		with(network, constants{"IN": 4, "OUT": 2, "HEAD": 0, "NORMALIZE_ADVANTAGE": 1}),                 // categorical actor
 		with(network, constants{"IN": 3, "OUT": 1, "HEAD": 1, "NORMALIZE_ADVANTAGE": 1}),                 // Gaussian actor
 		with(network, constants{"IN": 4, "OUT": 1, "HEAD": 2, "CLIP_VALUE": 1}),                          // critic
-		with(network, constants{"IN": 6, "OUT": 3, "HEAD": 0, "NORMALIZE_ADVANTAGE": 1, "NORMALIZE": 1}), // the widest task: Acrobot
+		with(network, constants{"IN": 6, "OUT": 3, "HEAD": 0, "NORMALIZE_ADVANTAGE": 1, "HAS_NORMALIZER": 1}), // the widest task: Acrobot
 	},
 	"engine/nn/gemm": {
-		with(tiles, constants{"ROWS": 4, "COLUMNS": 4, "ALIGNED_A": 1, "ALIGNED_B": 1, "ALIGNED_C": 1, "ADD_BIAS": 1, "ACTIVATION": 2}), // forward
-		with(tiles, constants{"ROWS": 8, "COLUMNS": 8, "ALIGNED_A": 1, "ALIGNED_B": 1, "ALIGNED_C": 1, "ADD_BIAS": 1, "ACTIVATION": 2}),
+		with(tiles, constants{"ROWS": 4, "COLUMNS": 4, "ALIGNED_A": 1, "ALIGNED_B": 1, "ALIGNED_C": 1, "HAS_BIAS": 1, "ACTIVATION": 2}), // forward
+		with(tiles, constants{"ROWS": 8, "COLUMNS": 8, "ALIGNED_A": 1, "ALIGNED_B": 1, "ALIGNED_C": 1, "HAS_BIAS": 1, "ACTIVATION": 2}),
 		with(tiles, constants{"ROWS": 8, "COLUMNS": 8, "ALIGNED_A": 1, "ALIGNED_B": 1, "ALIGNED_C": 1, "TRANSPOSE_A": 1}),             // weights
 		with(tiles, constants{"ROWS": 8, "COLUMNS": 8, "ALIGNED_A": 1, "ALIGNED_B": 1, "ALIGNED_C": 1, "TRANSPOSE_B": 1, "SLOPE": 2}), // inputs
-		with(tiles, constants{"ROWS": 4, "COLUMNS": 4, "TILE_WIDTH": 4, "ALIGNED_A": 1, "ADD_BIAS": 1}),                               // few outputs
-		{"FORM": 2, "WORKGROUP": 256, "SLICES": 4, "ALIGNED_A": 1, "ALIGNED_B": 1, "ALIGNED_C": 1, "ADD_BIAS": 1, "ACTIVATION": 2},    // one row
+		with(tiles, constants{"ROWS": 4, "COLUMNS": 4, "TILE_WIDTH": 4, "ALIGNED_A": 1, "HAS_BIAS": 1}),                               // few outputs
+		{"FORM": 2, "WORKGROUP": 256, "SLICES": 4, "ALIGNED_A": 1, "ALIGNED_B": 1, "ALIGNED_C": 1, "HAS_BIAS": 1, "ACTIVATION": 2},    // one row
 	},
-	"engine/optim/update": {{}},
+	"engine/optim/update":      {{}, {"HAS_TARGET": 1, "RULE": 2}},
+	"engine/optim/update_pair": {{"RULE": 2}},
 }
 
 func with(all ...constants) constants {
