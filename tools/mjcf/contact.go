@@ -31,14 +31,15 @@ type contactParams struct {
 
 // mix combines the parameters of two geoms (MuJoCo documentation, Computation, "Contact parameters").
 func mix(a, b *Geom) contactParams {
+	if a.Priority != b.Priority { // the parameters are those of the geom with the higher one
+		if b.Priority > a.Priority {
+			a, b = b, a
+		}
+		return contactParams{a.ConDim, a.Friction[0], a.Margin + b.Margin, a.SolRef, a.SolImp}
+	}
 	p := contactParams{condim: max(a.ConDim, b.ConDim), friction: max(a.Friction[0], b.Friction[0]), margin: a.Margin + b.Margin}
 	weight := 0.5
-	switch {
-	case a.Priority > b.Priority:
-		p.condim, p.friction, weight = a.ConDim, a.Friction[0], 1
-	case a.Priority < b.Priority:
-		p.condim, p.friction, weight = b.ConDim, b.Friction[0], 0
-	case a.SolMix+b.SolMix > 0:
+	if a.SolMix+b.SolMix > 0 {
 		weight = a.SolMix / (a.SolMix + b.SolMix)
 	}
 	for i := range p.solref {

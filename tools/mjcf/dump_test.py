@@ -32,6 +32,7 @@ TEMPLATE = """<mujoco>
   <equality> {equality} </equality> {end}
 </mujoco>
 """
+SLOTS = "option top default world body joint geom tendon tendons actuator equality end".split()
 MESH = '<asset><mesh name="wedge" vertex="0 0 0 1 0 0 0 1 0 0 0 1"/></asset>'
 
 
@@ -46,19 +47,19 @@ def describe(text, files=()):
 
 
 def model(**parts):
-    slots = {key: "" for key in ("option", "top", "default", "world", "body", "joint", "geom", "tendon", "tendons", "actuator", "equality", "end")}
-    return TEMPLATE.format(**(slots | parts))
+    return TEMPLATE.format(**({slot: "" for slot in SLOTS} | parts))
 
 
 class Fields(unittest.TestCase):
     def test_every_field_is_in_one_list(self):
         probe = mujoco.MjModel.from_xml_string(fields.PROBE)
-        for structure, lists in ((probe, (fields.READ, fields.DEFAULT, fields.HARMLESS)),
-                                 (probe.opt, (fields.OPTION_READ, fields.OPTION_DEFAULT, fields.OPTION_PRECISION, fields.OPTION_HARMLESS))):
+        of_model = fields.READ, fields.DEFAULT, fields.HARMLESS
+        of_option = fields.OPTION_READ, fields.OPTION_DEFAULT, fields.OPTION_PRECISION, fields.OPTION_HARMLESS
+        for structure, lists in ((probe, of_model), (probe.opt, of_option)):
             names = fields.of(structure)
             self.assertGreater(len(names), 20)
             for name in names:
-                found = sum(name in names for names in lists) + (structure is probe and fields.family(name))
+                found = sum(name in listed for listed in lists) + (structure is probe and fields.family(name))
                 self.assertEqual(found, 1, f"{name} of {type(structure).__name__} is in {found} lists")
             for name in set().union(*lists):
                 self.assertIn(name, names, "a list has a field that MuJoCo does not")
@@ -69,8 +70,10 @@ class Fields(unittest.TestCase):
 
     def test_a_field_that_is_not_listed_is_refused(self):
         """As a field of a newer MuJoCo is."""
-        for name, part, line in (("jnt_margin", {"joint": 'limited="true" range="-1 1" margin="0.1"'}, 6), ("geom_solmix", {"geom": 'solmix="3"'}, 7),
-                                 ("tendon_armature", {"tendon": 'armature="0.1"'}, 14), ("actuator_gear", {"actuator": '<motor joint="knee" gear="2"/>'}, 15)):
+        for name, part, line in (
+            ("jnt_margin", {"joint": 'limited="true" range="-1 1" margin="0.1"'}, 6), ("geom_solmix", {"geom": 'solmix="3"'}, 7),
+            ("tendon_armature", {"tendon": 'armature="0.1"'}, 14), ("actuator_gear", {"actuator": '<motor joint="knee" gear="2"/>'}, 15),
+        ):
             describe(model(**part))
             with mock.patch.object(fields, "READ", fields.READ - {name}), self.assertRaises(dump.Unsupported) as refused:
                 describe(model(**part))
@@ -87,30 +90,39 @@ class Refused(unittest.TestCase):
         ({"tendon": 'frictionloss="0.2"'}, '^robot.xml:14: <fixed> "string": tendon_frictionloss is 0.2, not 0'),
         ({"default": '<tendon frictionloss="0.2"/>'}, '^robot.xml:14: <fixed> "string": tendon_frictionloss is 0.2, not 0'),
         ({"tendon": 'actuatorfrclimited="true" actuatorfrcrange="-1 1"'}, 'robot.xml:14: <fixed> "string": tendon_actfrclimited is 1'),
-        ({"actuator": '<motor name="m" joint="knee" delay="0.01" nsample="5"/>'}, '^robot.xml:15: <motor> "m": actuator_delay is 0.01, not 0, actuator_history is 5 0'),
-        ({"actuator": '<motor name="m" joint="knee" group="1"/>', "option": 'actuatorgroupdisable="1"'}, "^robot.xml:2: <option>: disableactuator is 2, not 0"),
-        ({"actuator": '<general name="m" joint="knee" dyntype="filter" dynprm="0.1"/>'}, '^robot.xml:15: <general> "m": .*actuator_dyntype is 2'),
+        ({"actuator": '<motor name="m" joint="knee" delay="0.01" nsample="5"/>'},
+         '^robot.xml:15: <motor> "m": actuator_delay is 0.01, not 0, actuator_history is 5 0'),
+        ({"actuator": '<motor name="m" joint="knee" group="1"/>', "option": 'actuatorgroupdisable="1"'},
+         "^robot.xml:2: <option>: disableactuator is 2, not 0"),
+        ({"actuator": '<general name="m" joint="knee" dyntype="filter" dynprm="0.1"/>'},
+         '^robot.xml:15: <general> "m": .*actuator_dyntype is 2'),
         ({"actuator": '<muscle name="m" joint="knee" lengthrange="0 1"/>'}, '^robot.xml:15: <muscle> "m": '),
-        ({"actuator": '<damper name="m" joint="knee" kv="1" ctrlrange="0 1"/>'}, '^robot.xml:15: <damper> "m": its gain or bias is not supported'),
-        ({"actuator": '<motor name="m" site="here"/>', "body": '<site name="here"/>'}, '^robot.xml:15: <motor> "m": its transmission is not supported'),
+        ({"actuator": '<damper name="m" joint="knee" kv="1" ctrlrange="0 1"/>'},
+         '^robot.xml:15: <damper> "m": its gain or bias is not supported'),
+        ({"actuator": '<motor name="m" site="here"/>', "body": '<site name="here"/>'},
+         '^robot.xml:15: <motor> "m": its transmission is not supported'),
         ({"actuator": '<motor joint="knee"/>\n<motor joint="hip" nsample="3"/>'}, "^robot.xml:16: <actuator>: actuator_history is 3 0"),
-        ({"tendons": '<spatial name="rope" stiffness="1"><site site="a"/><site site="b"/></spatial>', "body": '<site name="a"/>', "world": '<site name="b"/>'},
+        ({"tendons": '<spatial name="rope" stiffness="1"><site site="a"/><site site="b"/></spatial>',
+          "body": '<site name="a"/>', "world": '<site name="b"/>'},
          '^robot.xml:14: <spatial> "rope": spatial tendons are not supported'),
-        ({"body": '<geom type="sphere" size="0.1" mass="1"/> <body name="ball" pos="0 0 1"><joint name="ball" type="ball"/><geom size="0.1"/></body>'},
+        ({"body": '<geom size="0.1"/> <body name="ball" pos="0 0 1"><joint name="ball" type="ball"/><geom size="0.1"/></body>'},
          '^robot.xml:5: <joint> "ball": ball joints are not supported'),
         ({"equality": '<weld name="tied" body1="link" body2="other"/>'}, '^robot.xml:16: <weld> "tied": not supported; want joint or tendon'),
-        ({"equality": '<connect name="tied" body1="link" body2="other" anchor="0 0 0"/>'}, '^robot.xml:16: <connect> "tied"'),
+        ({"equality": '<connect name="tied" body1="link" body2="other" anchor="0 0 0"/>'},
+         '^robot.xml:16: <connect> "tied"'),
         ({"option": 'cone="elliptic"'}, "^robot.xml:2: <option>: cone is 1, not 0"),
         ({"option": 'impratio="2"'}, "^robot.xml:2: <option>: impratio is 2, not 1"),
         ({"option": 'noslip_iterations="3"'}, "^robot.xml:2: <option>: noslip_iterations is 3"),
         ({"option": 'integrator="implicitfast"'}, "^robot.xml:2: <option>: this integrator is not supported; want Euler or RK4"),
         ({"top": '<option><flag refsafe="disable"/></option>'}, '^robot.xml:2: <flag>: refsafe="disable" is not supported'),
         ({"top": '<option><flag override="enable"/></option>'}, '^robot.xml:2: <flag>: override="enable" is not supported'),
-        ({"body": '<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>', "world": '<body name="ghost" mocap="true"/>'}, 'robot.xml:4: <body> "ghost": body_mocapid is 0, not -1'),
+        ({"world": '<body name="ghost" mocap="true"/>'}, 'robot.xml:4: <body> "ghost": body_mocapid is 0, not -1'),
         ({"default": '<geom gap="0.1"/>'}, 'robot.xml:7: <geom> "rod": geom_gap is 0.1'),
         ({"geom": 'fluidshape="ellipsoid"'}, 'robot.xml:7: <geom> "rod": geom_fluid is '),
-        ({"end": '<contact><pair geom1="rod" geom2="bob"/></contact>', "world": '<geom name="bob" size="1"/>'}, "^robot.xml:16: npair is 1, not 0: not supported"),
-        ({"top": MESH, "geom": 'mass="1"/><geom name="hull" type="mesh" mesh="wedge"'}, '^robot.xml:7: <geom> "hull": type mesh is supported only where it touches nothing'),
+        ({"end": '<contact><pair geom1="rod" geom2="bob"/></contact>', "world": '<geom name="bob" size="1"/>'},
+         "^robot.xml:16: npair is 1, not 0: not supported"),
+        ({"top": MESH, "geom": 'mass="1"/><geom name="hull" type="mesh" mesh="wedge"'},
+         '^robot.xml:7: <geom> "hull": type mesh is supported only where it touches nothing'),
     ]
 
     def test_refused(self):
@@ -121,8 +133,8 @@ class Refused(unittest.TestCase):
 
     def test_an_included_file_is_named(self):
         with self.assertRaises(dump.Unsupported) as refused:
-            describe('<mujoco><include file="part.xml"/></mujoco>',
-                     [("part.xml", '<mujoco>\n<worldbody><body>\n<joint name="j" frictionloss="1"/><geom size="1"/></body></worldbody></mujoco>')])
+            part = '<mujoco>\n<worldbody><body>\n<joint name="j" frictionloss="1"/><geom size="1"/></body></worldbody></mujoco>'
+            describe('<mujoco><include file="part.xml"/></mujoco>', [("part.xml", part)])
         self.assertRegex(str(refused.exception), '^part.xml:3: <joint> "j": dof_frictionloss')
 
     def test_many_refusals_are_counted(self):
@@ -134,10 +146,13 @@ class Refused(unittest.TestCase):
 class Accepted(unittest.TestCase):
     def test_what_has_no_effect(self):
         for parts in (
-            {"end": '<keyframe><key qpos="1 1"/></keyframe>'}, {"top": '<option><flag contact="enable" energy="enable" sensor="disable" warmstart="disable"/></option>'},
+            {"end": '<keyframe><key qpos="1 1"/></keyframe>'},
+            {"top": '<option><flag contact="enable" energy="enable" sensor="disable" warmstart="disable"/></option>'},
             {"top": MESH, "geom": 'mass="1"/><geom type="mesh" mesh="wedge" contype="0" conaffinity="0" condim="6"'},
-            {"body": '<geom type="ellipsoid" size="1 2 3" contype="0" conaffinity="0" gap="0.1"/>'}, {"end": '<sensor><jointpos joint="knee"/></sensor>'},
-            {"tendons": '<spatial><site site="a"/><site site="b"/></spatial>', "body": '<site name="a"/>', "world": '<site name="b"/>'},
+            {"body": '<geom type="ellipsoid" size="1 2 3" contype="0" conaffinity="0" gap="0.1"/>'},
+            {"end": '<sensor><jointpos joint="knee"/></sensor>'},
+            {"tendons": '<spatial><site site="a"/><site site="b"/></spatial>',
+             "body": '<site name="a"/>', "world": '<site name="b"/>'},
             {"joint": 'actuatorfrcrange="-1 1" actuatorfrclimited="false"'},
         ):
             with self.subTest(parts):
@@ -159,21 +174,23 @@ class Accepted(unittest.TestCase):
                 self.assertEqual([j["name"] for j in one["joints"]], [j["name"] for j in other["joints"]])
 
     def test_precision_is_warned_of(self):
-        for option, want in (('iterations="4"', "iterations is 4, not 100"), ('solver="PGS"', "solver is 0, not 2"), ('ls_iterations="2"', "ls_iterations is 2, not 50"),
-                             ('tolerance="1e-4"', "tolerance is 0.0001")):
+        for option, want in (('iterations="4"', "iterations is 4, not 100"), ('solver="PGS"', "solver is 0, not 2"),
+                             ('ls_iterations="2"', "ls_iterations is 2, not 50"), ('tolerance="1e-4"', "tolerance is 0.0001")):
             _, warnings = describe(model(option=option))
             self.assertEqual(len(warnings), 1)
             self.assertRegex(warnings[0], "^robot.xml:2: <option>: " + want)
 
     def test_flags_are_carried_out(self):
-        flag = lambda name: describe(model(top=f'<option><flag {name}="disable"/></option>', joint='limited="true" range="-1 1" stiffness="1" damping="2"',
-                                           tendon='limited="true" range="-1 1" stiffness="3" damping="4"', equality='<joint joint1="knee"/>',
-                                           actuator='<motor joint="knee" ctrllimited="true" ctrlrange="-1 1"/>'))[0]
+        parts = {"joint": 'limited="true" range="-1 1" stiffness="1" damping="2"', "equality": '<joint joint1="knee"/>',
+                 "tendon": 'limited="true" range="-1 1" stiffness="3" damping="4"',
+                 "actuator": '<motor joint="knee" ctrllimited="true" ctrlrange="-1 1"/>'}
+        flag = lambda name: describe(model(top=f'<option><flag {name}="disable"/></option>', **parts))[0]
         joint = lambda model: model["bodies"][1]["joints"][0]
         self.assertFalse(joint(flag("limit"))["limited"])
         self.assertFalse(flag("limit")["tendons"][0]["limited"])
-        self.assertEqual((joint(flag("spring"))["stiffness"], flag("spring")["tendons"][0]["stiffness"], joint(flag("spring"))["damping"]), (0, 0, 2))
-        self.assertEqual((joint(flag("damper"))["damping"], flag("damper")["tendons"][0]["damping"], joint(flag("damper"))["stiffness"]), (0, 0, 1))
+        acts = lambda part: (part["stiffness"], part["damping"])
+        for name, of_joint, of_tendon in (("spring", (0, 2), (0, 4)), ("damper", (1, 0), (3, 0)), ("limit", (1, 2), (3, 4))):
+            self.assertEqual((acts(joint(flag(name))), acts(flag(name)["tendons"][0])), (of_joint, of_tendon))
         self.assertEqual(flag("gravity")["gravity"], [0, 0, 0])
         self.assertEqual((flag("contact")["bodies"][1]["geoms"][0]["contype"], flag("contact")["equalities"] == []), (0, False))
         self.assertEqual(flag("equality")["equalities"], [])
@@ -181,7 +198,8 @@ class Accepted(unittest.TestCase):
         self.assertFalse(flag("eulerdamp")["eulerdamp"])
         self.assertFalse(flag("multiccd")["multiccd"])
         none = flag("constraint")
-        self.assertEqual((none["equalities"], joint(none)["limited"], none["bodies"][1]["geoms"][0]["contype"]), ([], False, 0))
+        self.assertEqual((none["equalities"], joint(none)["limited"]), ([], False))
+        self.assertEqual(none["bodies"][1]["geoms"][0]["contype"], 0)
 
 
 class Command(unittest.TestCase):
@@ -192,8 +210,11 @@ class Command(unittest.TestCase):
     def test_bad_files(self):
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder)
-            for name, content, want in (("missing.xml", None, "missing.xml: no such file"), ("text.xml", "no xml", "text.xml:1: no XML"), ("empty.xml", "", "empty.xml:1: no XML"),
-                                        ("other.xml", "<nonsense/>", "other.xml: "), ("include.xml", '<mujoco><include file="x.xml"/></mujoco>', "include.xml: ")):
+            for name, content, want in (
+                ("missing.xml", None, "missing.xml: no such file"), ("text.xml", "no xml", "text.xml:1: no XML"),
+                ("empty.xml", "", "empty.xml:1: no XML"), ("other.xml", "<nonsense/>", "other.xml: "),
+                ("include.xml", '<mujoco><include file="x.xml"/></mujoco>', "include.xml: "),
+            ):
                 if content is not None:
                     (folder / name).write_text(content)
                 done = self.run_on(folder / name)

@@ -3,11 +3,12 @@
 import pathlib
 import xml.parsers.expat
 
-# Tags by kind of element, and the section they stand in; "" is worldbody.
+# Kinds of elements by tag, in worldbody, and by section.
 TAGS = {"body": "body", "joint": "joint", "freejoint": "joint", "geom": "geom", "site": "site"}
 SECTIONS = {"tendon": "tendon", "equality": "equality", "actuator": "actuator", "contact": "contact"}
 # Kinds of elements as mujoco.MjSpec lists them.
-LISTS = {"body": "bodies", "joint": "joints", "geom": "geoms", "site": "sites", "tendon": "tendons", "equality": "equalities", "actuator": "actuators"}
+LISTS = {"body": "bodies", "joint": "joints", "geom": "geoms", "site": "sites", "tendon": "tendons",
+         "equality": "equalities", "actuator": "actuators"}
 
 
 class Places:

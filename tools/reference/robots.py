@@ -1,16 +1,20 @@
-"""Records time steps of MuJoCo, from states that tests of tools/mjcf set, for models that are no environment here.
+"""Records time steps of MuJoCo, which tests of tools/mjcf take too, for models that are no environment here.
 
-    /tmp/mujoco/bin/python tools/reference/robots.py --models DIR        # DIR has Pusher's, dm_control's … MJCF files; see MODELS
+    /tmp/mujoco/bin/pip install dm_control==1.0.45
+    /tmp/mujoco/bin/python tools/reference/robots.py --models DIR     # has Pusher's, dm_control's … MJCF files: MODELS
 
 tools/mjcf/testdata/robots/NAME.json is the model as dump.py writes it. NAME_steps.json has
 
-    meta     versions, the MJCF file, time steps of a row (frame_skip), rows, states left out because a capsule's axis got into a cylinder (deep)
-    before   float32 [rows, nq + nv + nv] positions, velocities, accelerations (the solver's warm start), in base64, little-endian
+    meta     versions, the MJCF file, time steps of a row (frame_skip), rows, and how many states were left out because
+             the axis of a capsule got into a cylinder (deep)
+    before   float32 [rows, nq + nv + nv] positions, velocities, accelerations (the solver's warm start), in base64,
+             little-endian
     control  float32 [rows, nu]
     after    float64 [rows, nq + nv] positions and velocities after frame_skip time steps
     states   some of the rows with inertia, forces and accelerations, as tools/reference/physics.py writes them
 
-Rows are of random motions from the initial state, of states with joints anywhere in their ranges, above the ground and in it, and of states in which certain geoms touch.
+Rows are of random motions from the initial state, and of states with joints anywhere in their ranges, above the ground,
+on it, and with certain geoms in touch.
 """
 
 import argparse
@@ -26,7 +30,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "mjcf"))
 import dump  # noqa: E402
 import physics  # noqa: E402
 
-# The MJCF file below --models, time steps of an environment step, rows of random motions and of random states, and pairs of geom types that the latter must have in touch.
+# The MJCF file below --models, time steps of an environment step, rows of random motions and of random states, and pairs
+# of geom types of which the latter must have one in touch.
 MODELS = {
     "pusher": ("gymnasium/envs/mujoco/assets/pusher_v5.xml", 5, 100, 100, {("capsule", "cylinder")}),
     "mujoco_humanoid": ("mujoco/humanoid.xml", 5, 60, 40, set()),
@@ -38,6 +43,8 @@ MODELS = {
     "dm_hopper": ("dm_control/suite/hopper.xml", 4, 120, 120, set()),
     "dm_walker": ("dm_control/suite/walker.xml", 10, 120, 120, set()),
     "parts": ("parts.xml", 4, 150, 150, set()),
+    "tied": ("tied.xml", 2, 60, 60, set()),
+    "flags": ("flags.xml", 3, 120, 120, set()),
 }
 
 
@@ -57,10 +64,11 @@ class Recorder:
         """Controls in their range and somewhat beyond."""
         model = self.model
         low, high = np.where(model.actuator_ctrllimited[:, None], model.actuator_ctrlrange, [-1.0, 1.0]).T
-        return single(0.5 * (low + high) + 0.6 * self.rng.choice([0.3, 1.0, 1.2]) * self.rng.uniform(low - high, high - low))
+        reach = 0.6 * self.rng.choice([0.3, 1.0, 1.2])
+        return single(0.5 * (low + high) + reach * self.rng.uniform(low - high, high - low))
 
     def row(self):
-        """Records a step, unless a capsule gets as deep into a cylinder as its axis: how deep it is there MuJoCo computes otherwise than the GLSL."""
+        """Records a step, unless a capsule gets almost as deep into a cylinder as its axis, where the GLSL computes otherwise."""
         model, data = self.model, self.data
         for field in (data.qpos, data.qvel, data.qacc_warmstart):
             field[:] = single(field)
