@@ -28,10 +28,10 @@ func iterations(spec Spec, glsl string, defines map[string]string) (int, error) 
 	}
 	switch {
 	case own > 0 && spec.Iterations <= dynamics:
-		return 0, fmt.Errorf("Iterations is %d, and line %d of the GLSL has a loop; want the most iterations that all loops take in "+
+		return 0, fmt.Errorf("Spec.Iterations is %d, and line %d of the GLSL has a loop; want the most iterations that all loops take in "+
 			"an environment step%s, or [[unroll]] before the loop", spec.Iterations, lines[len(lines)-1], besides(dynamics))
 	case spec.Iterations != 0 && spec.Iterations < dynamics:
-		return 0, fmt.Errorf("Iterations is %d; the dynamics alone take %d in an environment step: want that, or 0 if there are no "+
+		return 0, fmt.Errorf("Spec.Iterations is %d; the dynamics alone take %d in an environment step: want that, or 0 if there are no "+
 			"other loops", spec.Iterations, dynamics)
 	case max(spec.Iterations, dynamics) > maxIterations:
 		return 0, fmt.Errorf("the dynamics take %d iterations in an environment step of %s time steps; want at most %d: "+

@@ -161,9 +161,6 @@ func (t *touching) along(s *System, row, x []expr) expr {
 	return sum
 }
 
-// directions is how many directions a slot's rows act in.
-func (t *touching) directions() int { return (&contact{params: t.params}).directions() }
-
 // keptNames are the variables of what a slot keeps.
 func (t *touching) keptNames() []string {
 	if t.params.condim == 3 {
