@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/vk"
 )
 
@@ -24,6 +25,7 @@ type deviceInfo struct {
 	SubgroupSize uint32   `json:"subgroup_size"`
 	Subgroups    []uint32 `json:"subgroup_sizes"` // smallest and largest that a kernel can ask for
 	Features     []string `json:"features"`       // optional ones, all of them enabled
+	Missing      []string `json:"missing"`        // what kernels need and the device lacks; empty: every kernel runs there
 }
 
 func newDevices() *cobra.Command {
@@ -38,22 +40,24 @@ func newDevices() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				list := []deviceInfo{}
-				for _, d := range found {
-					list = append(list, deviceInfo{
-						d.Index, d.Name, d.Vendor, d.Type.String(), d.Driver, d.API.String(), d.MemoryBytes, d.Unified, d.ResizableBAR,
-						d.SubgroupSize, []uint32{d.MinSubgroupSize, d.MaxSubgroupSize}, d.Features.Names(),
-					})
-				}
-				return json.NewEncoder(cmd.OutOrStdout()).Encode(list)
-			}
+			list := []deviceInfo{}
 			var b strings.Builder
 			for i, d := range found {
+				missing, err := engine.Missing(d)
+				if err != nil {
+					return err
+				}
+				list = append(list, deviceInfo{
+					d.Index, d.Name, d.Vendor, d.Type.String(), d.Driver, d.API.String(), d.MemoryBytes, d.Unified, d.ResizableBAR,
+					d.SubgroupSize, []uint32{d.MinSubgroupSize, d.MaxSubgroupSize}, d.Features.Names(), append([]string{}, missing...),
+				})
 				if i > 0 {
 					b.WriteByte('\n')
 				}
-				writeDevice(&b, d)
+				writeDevice(&b, d, missing)
+			}
+			if asJSON {
+				return json.NewEncoder(cmd.OutOrStdout()).Encode(list)
 			}
 			_, err = cmd.OutOrStdout().Write([]byte(b.String()))
 			return err
@@ -63,7 +67,7 @@ func newDevices() *cobra.Command {
 	return cmd
 }
 
-func writeDevice(b *strings.Builder, d vk.Info) {
+func writeDevice(b *strings.Builder, d vk.Info, missing []string) {
 	memory := vk.ByteSize(d.MemoryBytes)
 	switch {
 	case d.Unified:
@@ -82,5 +86,8 @@ func writeDevice(b *strings.Builder, d vk.Info) {
 		{"features", strings.Join(d.Features.Names(), ", ")},
 	} {
 		fmt.Fprintf(b, "   %-9s %s\n", fact[0], fact[1])
+	}
+	for _, m := range missing {
+		fmt.Fprintf(b, "   %-9s %s\n", "missing", m)
 	}
 }

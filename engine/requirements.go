@@ -1,0 +1,103 @@
+package engine
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/evorl/evorl/shaders"
+	"github.com/evorl/evorl/vk"
+	"github.com/evorl/evorl/vk/spirv"
+)
+
+// leastInvocations is how many invocations a workgroup must hold: kernels that reduce take so many on GPUs (Recorder.Workgroup).
+const leastInvocations = 256
+
+// requirement is what one kernel needs the most of.
+type requirement struct {
+	need   uint64
+	kernel string
+}
+
+func (r *requirement) raise(need int, kernel string) {
+	if uint64(need) > r.need {
+		*r = requirement{uint64(need), kernel}
+	}
+}
+
+// Missing lists what the kernels need and a device lacks, one sentence each; none: every kernel runs there.
+func Missing(info vk.Info) ([]string, error) {
+	var buffers, texels, push requirement
+	lacks := map[string]bool{} // capabilities
+	var missing []string
+	err := fs.WalkDir(shaders.Files(), "spv", func(file string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || path.Ext(file) != ".spv" {
+			return err
+		}
+		code, err := fs.ReadFile(shaders.Files(), file)
+		if err != nil {
+			return err
+		}
+		m, err := spirv.Reflect(code)
+		if err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+		kernel := strings.TrimSuffix(strings.TrimPrefix(file, "spv/"), ".spv")
+		views := 0
+		for _, b := range m.Bindings {
+			if b.Texel != "" {
+				views++
+			}
+		}
+		buffers.raise(len(m.Bindings)-views, kernel)
+		texels.raise(views, kernel)
+		push.raise(int(m.Push.Size), kernel)
+		for _, c := range m.Capabilities {
+			if !capable(info, c) && !lacks[c] {
+				lacks[c] = true
+				missing = append(missing, fmt.Sprintf("kernel %s needs the SPIR-V capability %s", kernel, c))
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("engine: reading what the kernels need: %w", err)
+	}
+	l := info.Limits
+	for _, c := range []struct {
+		requirement
+		have uint64
+		what string
+	}{
+		{buffers, uint64(l.MaxBindings), "storage buffers"}, {texels, uint64(l.MaxTexelBindings), "texel buffers"}, {push, uint64(l.MaxPushBytes), "bytes of push constants"},
+	} {
+		if c.need > c.have {
+			missing = append(missing, fmt.Sprintf("kernel %s needs %d %s, and the device allows %d", c.kernel, c.need, c.what, c.have))
+		}
+	}
+	if info.API < vk.MakeVersion(1, 1, 0) {
+		missing = append(missing, fmt.Sprintf("Vulkan 1.1 is needed, and the device has %v", info.API))
+	}
+	if l.MaxInvocations < leastInvocations {
+		missing = append(missing, fmt.Sprintf("kernels need workgroups of %d invocations, and the device allows %d", leastInvocations, l.MaxInvocations))
+	}
+	return missing, nil
+}
+
+// subgroupCapabilities are the SPIR-V capabilities of subgroup operations.
+var subgroupCapabilities = map[string]vk.SubgroupOps{
+	"GroupNonUniform": vk.SubgroupBasic, "GroupNonUniformVote": vk.SubgroupVote, "GroupNonUniformArithmetic": vk.SubgroupArithmetic,
+	"GroupNonUniformBallot": vk.SubgroupBallot, "GroupNonUniformShuffle": vk.SubgroupShuffle,
+	"GroupNonUniformShuffleRelative": vk.SubgroupShuffleRelative, "GroupNonUniformClustered": vk.SubgroupClustered, "GroupNonUniformQuad": vk.SubgroupQuad,
+}
+
+// capable reports whether a device has a capability: one that every Vulkan device has, or one of subgroup operations; others count as missing.
+func capable(info vk.Info, capability string) bool {
+	switch capability {
+	case "Matrix", "Shader", "ImageBuffer", "SampledBuffer":
+		return true
+	}
+	ops, known := subgroupCapabilities[capability]
+	return known && info.SubgroupOps.Has(ops)
+}
