@@ -8,7 +8,8 @@ import (
 	"github.com/evorl/evorl/engine/optim"
 )
 
-// ARSConfig are the settings of augmented random search. Those marked "per member" are tensors on the device that PBT may vary.
+// ARSConfig are the settings of augmented random search. Those marked "per member" are tensors on the device that PBT
+// may vary.
 type ARSConfig struct {
 	Population   int     `min:"2" max:"1048576" doc:"Candidates a generation, P: an even number, two a direction."`
 	Elites       int     `min:"1" max:"524288" doc:"Directions that the mean moves along, those of the best candidates, b."`
@@ -21,7 +22,7 @@ func DefaultARS() ARSConfig {
 	return ARSConfig{Population: 128, Elites: 16, LearningRate: 0.02, NoiseStd: 0.03}
 }
 
-// Validate says what the fields cannot say alone.
+// Validate checks constraints across fields.
 func (c ARSConfig) Validate() error {
 	if err := checkPairs(c.Population); err != nil {
 		return err
@@ -39,8 +40,9 @@ func checkPairs(population int) error {
 	return nil
 }
 
-// ars is augmented random search (H. Mania, A. Guy, B. Recht, "Simple random search provides a competitive approach to reinforcement
-// learning", 2018, algorithm 2, its version V1-t). V2-t differs in the policy alone, which normalizes observations by running statistics.
+// ars is augmented random search (H. Mania, A. Guy, B. Recht, "Simple random search provides a competitive approach
+// to reinforcement learning", 2018, algorithm 2, its version V1-t). V2-t differs in the policy alone, which
+// normalizes observations by running statistics.
 type ars struct {
 	cfg     ARSConfig
 	space   Space
@@ -87,17 +89,17 @@ func (a *ars) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
 	a.noise.Candidates(r, a.mean.Params(), a.std, pick, into)
 }
 
-// Tell implements Strategy: θ + α/(b σ_R) Σ (F(+) − F(−)) δ over the b directions whose larger fitness is largest, σ_R the deviation of
-// their fitness (lines 6, 7).
+// Tell implements Strategy: θ + α/(b σ_R) Σ (F(+) − F(−)) δ over the b directions whose larger fitness is largest,
+// σ_R the deviation of their fitness (lines 6, 7).
 func (a *ars) Tell(r *engine.Recorder, told Told) {
 	members, directions := a.space.Members, a.cfg.Population/2
 	size := r.Workgroup()
 	r.Dispatch(pairsKernel{
-		Fitness: told.Fitness.Range(), Better: a.better.Range(), Pairs: uint32(members * directions), LocalSizeX: size,
+		Fitness: told.Finite.Range(), Better: a.better.Range(), Pairs: uint32(members * directions), LocalSizeX: size,
 	}.call((uint32(members*directions)+size-1)/size, 1, 1))
 	engine.Rank(r, a.better, a.rank)
 	r.Dispatch(arsKernel{
-		Fitness: told.Fitness.Range(), Rank: a.rank.Range(), Weight: a.weights.Range(),
+		Fitness: told.Finite.Range(), Rank: a.rank.Range(), Weight: a.weights.Range(),
 		Directions: uint32(directions), Elites: uint32(a.cfg.Elites), Workgroup: r.WorkgroupFor(4 * directions),
 	}.call(uint32(members), 1, 1))
 	a.noise.Sum(r, a.weights, -1, nil, a.sums, nil)

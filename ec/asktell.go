@@ -10,8 +10,9 @@ import (
 	"github.com/evorl/evorl/engine/checkpoint"
 )
 
-// AskTell is an algorithm whose candidates the caller evaluates, by whatever takes them: ask for a generation's candidates, tell how fit they are, and so
-// on. Candidates and fitness pass through the host's memory; where a Problem can evaluate them on the device, a Search is faster.
+// AskTell is an algorithm whose candidates the caller evaluates, by whatever takes them: ask for a generation's
+// candidates, tell how fit they are, and so on. Candidates and fitness pass through the host's memory; where a
+// Problem can evaluate them on the device, a Search is faster.
 type AskTell struct {
 	space      Space
 	eng        *engine.Engine
@@ -26,17 +27,19 @@ type AskTell struct {
 	asked      [][][]float32   // the generation that nothing was told of yet
 }
 
-// Results are what became of a generation's candidates. Greater is better; what is not finite is worse than anything that is.
+// Results are what became of a generation's candidates. Greater is better; what is not finite is worse than anything
+// that is.
 type Results struct {
 	Fitness     [][]float32   // [M][P]: with one objective
 	Objectives  [][][]float32 // [M][P][K]: with several
 	Descriptors [][][]float32 // [M][P][B]: how candidates behave, where the space bounds descriptors
 }
 
-// NewAskTell makes as many searches at once as the space has members. Begin or a checkpoint must fill their state before the first Ask. Close it after use.
+// NewAskTell makes as many searches at once as the space has members. Begin or a checkpoint must fill their state
+// before the first Ask. Close it after use.
 //
-// Errors: settings out of range, a space that the algorithm cannot search, *vk.OutOfMemoryError when memory does not suffice (nothing is
-// allocated then).
+// Errors: settings out of range, a space that the algorithm cannot search, *vk.OutOfMemoryError when memory does not
+// suffice (nothing is allocated then).
 func NewAskTell(eng *engine.Engine, algo Algorithm, space Space) (*AskTell, error) {
 	if err := engine.Require(map[string]any{"engine": eng, "algorithm": algo}); err != nil {
 		return nil, fmt.Errorf("ec: ask and tell: %w", err)
@@ -55,7 +58,7 @@ func (a *AskTell) build(algo Algorithm, space Space) (err error) {
 		return err
 	}
 	a.space = a.generation.Space()
-	a.candidates, a.fitness = a.generation.NewCandidates("candidates", a.generation.Population()), a.generation.NewFitness("fitness_evaluated")
+	a.candidates, a.fitness = a.generation.NewCandidates("candidates", a.generation.Population()), a.generation.NewFitness("fitness")
 	if err := a.state.Allocate(); err != nil {
 		return err
 	}
@@ -115,9 +118,10 @@ func (a *AskTell) Tell(ctx context.Context, results Results) error {
 	return a.tell.Run(ctx)
 }
 
-// TellCandidates tells of other candidates [M][P][dim], with their results, than those that were asked for last: improved by a local search, for example. Those
-// that are the same, bit by bit, count as in Tell; those outside of the bounds are moved to the nearest point inside. The error is a *CandidatesError where the
-// algorithm learns only from its own.
+// TellCandidates tells of other candidates [M][P][dim], with their results, than those that were asked for last:
+// improved by a local search, for example. Those that are the same, bit by bit, count as in Tell; those outside of
+// the bounds are moved to the nearest point inside. The error is a *CandidatesError where the algorithm learns only
+// from its own.
 func (a *AskTell) TellCandidates(ctx context.Context, others [][][]float32, results Results) error {
 	if err := a.generation.Accepts(); err != nil {
 		return err
@@ -173,14 +177,14 @@ func (a *AskTell) write(ctx context.Context, results Results) error {
 	return a.fitness.WriteFloat32(ctx, fitness)
 }
 
-// Best is the best fitness of all generations [M], NaN before the first, and the candidates [M][dim] that had it, at first the start; nil with several
-// objectives.
+// Best is the best fitness of all generations [M], NaN before the first, and the candidates [M][dim] that had it, at
+// first the start; nil with several objectives.
 func (a *AskTell) Best(ctx context.Context) (fitness []float32, x [][]float32, err error) {
 	return a.generation.ranking.read(ctx)
 }
 
-// Solution is what the searches would hand out now, [M][N][dim]: the mean of a distribution or the best of a population, N = 1; with several objectives the
-// population, whose Objectives they are.
+// Solution is what the searches would hand out now, [M][N][dim]: the mean of a distribution or the best of a
+// population, N = 1; with several objectives the population, whose Objectives they are.
 func (a *AskTell) Solution(ctx context.Context) ([][][]float32, error) {
 	return a.space.read(ctx, a.generation.Solution())
 }

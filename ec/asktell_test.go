@@ -59,7 +59,8 @@ func generations(t testing.TB, a *ec.AskTell, n int, f judge) {
 				f, o, d := f(x)
 				fitness, objectives, descriptors = append(fitness, f), append(objectives, o), append(descriptors, d)
 			}
-			told.Fitness, told.Objectives, told.Descriptors = append(told.Fitness, fitness), append(told.Objectives, objectives), append(told.Descriptors, descriptors)
+			told.Fitness, told.Objectives, told.Descriptors = append(told.Fitness, fitness), append(told.Objectives, objectives),
+				append(told.Descriptors, descriptors)
 		}
 		if err := a.Tell(t.Context(), told); err != nil {
 			t.Fatal(err)
@@ -79,8 +80,8 @@ func hill(x []float32) (float32, []float32, []float32) {
 	return float32(sum), nil, nil
 }
 
-// TestAskTell: each member comes to the top from its own start; what is best is the fitness of the candidate that is said to have it, and a search that goes on
-// from a checkpoint ends the same.
+// TestAskTell: each member comes to the top from its own start; what is best is the fitness of the candidate that is
+// said to have it, and a search that goes on from a checkpoint ends the same.
 func TestAskTell(t *testing.T) {
 	dev := open(t)
 	space := ec.Space{Members: 3, Dim: 5}
@@ -190,7 +191,8 @@ func TestAskTellSeveral(t *testing.T) {
 	}
 }
 
-// TestAskTellOtherCandidates: a search whose candidates a local search improves comes to the top at once; errors leave the search as it was.
+// TestAskTellOtherCandidates: a search whose candidates a local search improves comes to the top at once; errors
+// leave the search as it was.
 func TestAskTellOtherCandidates(t *testing.T) {
 	dev := open(t)
 	de := ec.DefaultDE()
@@ -227,7 +229,8 @@ func TestAskTellOtherCandidates(t *testing.T) {
 	}
 }
 
-// TestAskTellErrors: what is not as it was asked for is one error that says so, and what comes right afterwards is taken.
+// TestAskTellErrors: what is not as it was asked for is one error that says so, and what comes right afterwards is
+// taken.
 func TestAskTellErrors(t *testing.T) {
 	dev := open(t)
 	algo := ec.DefaultRandomSearch()
@@ -263,8 +266,10 @@ func TestAskTellErrors(t *testing.T) {
 	want(a.Tell(t.Context(), ec.Results{}), "fitness of 0 members; want 2")
 	want(a.Tell(t.Context(), ec.Results{Fitness: [][]float32{{1, 2, 3}, {4, 5}}}), "fitness of member 1: 2 numbers; want 3")
 	want(a.Tell(t.Context(), ec.Results{Fitness: fitness}), "descriptors of 0 members; want 2")
-	want(a.Tell(t.Context(), ec.Results{Fitness: fitness, Descriptors: [][][]float32{{{1}, {1}, {1}}, {{1}, {1}}}}), "descriptors of 2 candidates of member 1; want 3")
-	want(a.Tell(t.Context(), ec.Results{Fitness: fitness, Descriptors: [][][]float32{{{1}, {1}, {1}}, {{1}, {1}, {1, 2}}}}), "candidate 2 of member 1: 2 numbers; want 1")
+	want(a.Tell(t.Context(), ec.Results{Fitness: fitness, Descriptors: [][][]float32{{{1}, {1}, {1}}, {{1}, {1}}}}),
+		"descriptors of 2 candidates of member 1; want 3")
+	want(a.Tell(t.Context(), ec.Results{Fitness: fitness, Descriptors: [][][]float32{{{1}, {1}, {1}}, {{1}, {1}, {1, 2}}}}),
+		"candidate 2 of member 1: 2 numbers; want 1")
 	if err := a.Tell(t.Context(), ec.Results{Fitness: fitness, Descriptors: [][][]float32{{{1}, {1}, {1}}, {{1}, {1}, {1}}}}); err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,8 @@ import (
 	"github.com/evorl/evorl/engine/config"
 )
 
-// CEMConfig are the settings of the cross-entropy method. Those marked "per member" are tensors on the device that PBT may vary.
+// CEMConfig are the settings of the cross-entropy method. Those marked "per member" are tensors on the device that
+// PBT may vary.
 type CEMConfig struct {
 	Population         int     `min:"1" max:"1048576" doc:"Candidates a generation, P."`
 	Elites             int     `min:"1" max:"1048576" doc:"Candidates that the distribution is fitted to, the best ones."`
@@ -17,17 +18,17 @@ type CEMConfig struct {
 	ExtraVarianceDecay float64 `min:"0" below:"1" doc:"Share of the way there that is left behind in a generation, per member."`
 }
 
-// DefaultCEM has EvoRL's variances (the settings of its CEM-RL); the population is that of its other searches (B. Zheng et al., 2025, table 3), and half
-// of it are elites (A. Pourchot, O. Sigaud, 2019, section 4.1).
+// DefaultCEM has EvoRL's variances (the settings of its CEM-RL); the population is that of its other searches (B.
+// Zheng et al., 2025, table 3), and half of it are elites (A. Pourchot, O. Sigaud, 2019, section 4.1).
 func DefaultCEM() CEMConfig {
 	return CEMConfig{Population: 128, Elites: 64, ExtraVariance: 1e-2, FinalExtraVariance: 1e-5, ExtraVarianceDecay: 1e-3}
 }
 
-// Validate says what the fields cannot say alone.
+// Validate checks constraints across fields.
 func (c CEMConfig) Validate() error { return checkElites(c.Elites, c.Population) }
 
-// cem is the cross-entropy method with a diagonal covariance: A. Pourchot, O. Sigaud, "CEM-RL: Combining evolutionary and gradient-based methods
-// for policy search", 2019, section 3.2.
+// cem is the cross-entropy method with a diagonal covariance: A. Pourchot, O. Sigaud, "CEM-RL: Combining evolutionary
+// and gradient-based methods for policy search", 2019, section 3.2.
 type cem struct {
 	cfg       CEMConfig
 	space     Space
@@ -50,9 +51,11 @@ func (c CEMConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hyper,
 	if err := config.Check(c); err != nil {
 		return nil, err
 	}
-	es := &cem{cfg: c, space: space, clock: clock, noise: NewNoise(s, clock, space, c.Population, false), mean: space.Tensor(s, "mean"), deviation: space.Tensor(s, "deviation")}
+	es := &cem{cfg: c, space: space, clock: clock, noise: NewNoise(s, clock, space, c.Population, false), mean: space.Tensor(s, "mean"),
+		deviation: space.Tensor(s, "deviation")}
 	es.extra = [3]*engine.Tensor{
-		hyper.Add("extra_variance", c.ExtraVariance), hyper.Add("final_extra_variance", c.FinalExtraVariance), hyper.Add("extra_variance_decay", c.ExtraVarianceDecay),
+		hyper.Add("extra_variance", c.ExtraVariance), hyper.Add("final_extra_variance", c.FinalExtraVariance),
+		hyper.Add("extra_variance_decay", c.ExtraVarianceDecay),
 	}
 	// λ_i = ln((1 + K) / i) / Σ (footnote 1)
 	es.utilities = rankWeights(s, logWeights(c.Population, c.Elites, float64(c.Elites)+1))
@@ -80,8 +83,8 @@ func (es *cem) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
 	es.noise.Candidates(r, es.mean, es.deviation, pick, into)
 }
 
-// Tell implements Strategy: μ' = Σ λ z over the elites z, and Σ' = Σ λ (z − μ)² + ε, μ the old mean (equations 1, 2). After g generations,
-// ε = final + (first − final) (1 − decay)^g.
+// Tell implements Strategy: μ' = Σ λ z over the elites z, and Σ' = Σ λ (z − μ)² + ε, μ the old mean (equations 1, 2).
+// After g generations, ε = final + (first − final) (1 − decay)^g.
 func (es *cem) Tell(r *engine.Recorder, told Told) { es.learn(r, told, es.noise) }
 
 // TellCandidates implements CandidateStrategy: z are the candidates as given, as in CEM-RL (algorithm 1).

@@ -18,14 +18,17 @@ type CMAESConfig struct {
 	InitStd    float64 `above:"0" doc:"Deviation of the first candidates from their mean."`
 }
 
-// DefaultCMAES has the population of the paper and, as EvoRL's CMA-ES (B. Zheng et al., 2025, table 3), the deviation 0.1 at first.
+// DefaultCMAES has the population of the paper and, as EvoRL's CMA-ES (B. Zheng et al., 2025, table 3), the deviation
+// 0.1 at first.
 func DefaultCMAES() CMAESConfig { return CMAESConfig{InitStd: 0.1} }
 
-// cmaES is CMA-ES with negative weights: N. Hansen, "The CMA Evolution Strategy: A Tutorial", 2016 (arXiv:1604.00772v2, 2023). Its equations have the
-// numbers of that paper; its constants are those of pycma 4.5, which differ a little (see covariant).
+// cmaES is CMA-ES with negative weights: N. Hansen, "The CMA Evolution Strategy: A Tutorial", 2016
+// (arXiv:1604.00772v2, 2023). Its equations have the numbers of that paper; its constants are those of pycma 4.5,
+// which differ a little (see covariant).
 //
-// The covariance matrix is kept as C = B H Bᵀ, B being the eigenvectors it had when last decomposed, and D the roots of the eigenvalues: H is nearly
-// diagonal then, and its small numbers are not lost beside large ones as those of C were. In that basis candidates' steps are D z.
+// The covariance matrix is kept as C = B H Bᵀ, B being the eigenvectors it had when last decomposed, and D the roots
+// of the eigenvalues: H is nearly diagonal then, and its small numbers are not lost beside large ones as those of C
+// were. In that basis candidates' steps are D z.
 type cmaES struct {
 	cfg    CMAESConfig
 	space  Space
@@ -47,9 +50,9 @@ type cmaES struct {
 	moved     *engine.Tensor // [M, 2, row]
 }
 
-// covariant are the constants of CMA-ES (N. Hansen, 2016, table 1), as pycma 4.5 has them: c_1 smaller for populations below six, c_σ with n + μ_eff + 3
-// and at most a half, d_σ larger for large populations,
-// E‖N(0, I)‖ exact.
+// covariant are the constants of CMA-ES (N. Hansen, 2016, table 1), as pycma 4.5 has them: c_1 smaller for
+// populations below six, c_σ with n + μ_eff + 3 and at most a half, d_σ larger for large populations, E‖N(0, I)‖
+// exact.
 type covariant struct {
 	cmaRates
 	weights []float32 // by rank: positive ones sum to one, the others are negative (equations 49 to 53)
@@ -102,8 +105,8 @@ func expectedLength(dim int) float64 {
 // Name implements Algorithm.
 func (c CMAESConfig) Name() string { return "cma-es" }
 
-// New implements Algorithm. Where the memory for a covariance matrix does not suffice, its error is an *vk.OutOfMemoryError that names the algorithms
-// that need less.
+// New implements Algorithm. Where the memory for a covariance matrix does not suffice, its error is an
+// *vk.OutOfMemoryError that names the algorithms that need less.
 func (c CMAESConfig) New(s *engine.State, clock engine.Clock, _ *engine.Hyper, space Space) (Strategy, error) {
 	if err := config.Check(c); err != nil {
 		return nil, err
@@ -121,7 +124,8 @@ func (c CMAESConfig) New(s *engine.State, clock engine.Clock, _ *engine.Hyper, s
 		paths:   [2]*engine.Tensor{space.Tensor(s, "path_sigma"), space.Tensor(s, "path_c")},
 		origin:  engine.Constant(s, "origin", engine.Same(space.Members*space.Row(), 0), m, row),
 		weights: s.Scratch("weights", engine.Float32, m, candidates(c.Population)),
-		noise:   s.Scratch("noise", engine.Float32, m, candidates(c.Population+1), row), steps: s.Scratch("steps", engine.Float32, m, candidates(c.Population+1), row),
+		noise:   s.Scratch("noise", engine.Float32, m, candidates(c.Population+1), row), steps: s.Scratch("steps", engine.Float32, m,
+			candidates(c.Population+1), row),
 		sums: s.Scratch("sums", engine.Float32, m, engine.Axis("sum", 2), row), moved: s.Scratch("moved", engine.Float32, m, engine.Axis("sum", 2), row),
 	}
 	es.utilities = rankWeights(s, es.rates.weights)
@@ -129,7 +133,7 @@ func (c CMAESConfig) New(s *engine.State, clock engine.Clock, _ *engine.Hyper, s
 	return es, s.Err()
 }
 
-// roomForMatrices says whether so many matrices [M, dim, row] fit the device.
+// roomForMatrices checks that count matrices [M, dim, row] fit the device.
 func roomForMatrices(s *engine.State, space Space, count int) error {
 	dev := s.Engine().Device()
 	each := 4 * uint64(space.Members) * uint64(space.Dim) * uint64(space.Row())
@@ -184,8 +188,8 @@ func (es *cmaES) CandidatesLow(r *engine.Recorder, pick Pick, into *engine.Tenso
 	es.space.form(r, es.mean, es.meanLow, es.sigma, es.steps, pick, into, true)
 }
 
-// form records forming candidates mean + sigma · steps, steps being [M, P or more, row]: their high parts or the low ones, what rounding takes from them. The low
-// part of the mean [M, row] is nil where there is none.
+// form records forming candidates mean + sigma · steps, steps being [M, P or more, row]: their high parts or the low
+// ones, what rounding takes from them. The low part of the mean [M, row] is nil where there is none.
 func (s Space) form(r *engine.Recorder, mean, meanLow, sigma, steps *engine.Tensor, pick Pick, into *engine.Tensor, low bool) {
 	row := s.Row()
 	k := formKernel{
@@ -205,7 +209,8 @@ func (s Space) form(r *engine.Recorder, mean, meanLow, sigma, steps *engine.Tens
 	r.Dispatch(k.call(groups, uint32(s.Members), 1))
 }
 
-// TellCandidates implements CandidateStrategy: the noise of a changed candidate x is D⁻¹ Bᵀ (x − m) / σ, of limited length.
+// TellCandidates implements CandidateStrategy: the noise of a changed candidate x is D⁻¹ Bᵀ (x − m) / σ, of limited
+// length.
 func (es *cmaES) TellCandidates(r *engine.Recorder, given Given, told Told) {
 	members, row, population := es.space.Members, es.space.Row(), es.cfg.Population
 	groups := r.Share(members, population*row/4)
@@ -226,7 +231,8 @@ func (es *cmaES) TellCandidates(r *engine.Recorder, given Given, told Told) {
 	es.Tell(r, told)
 }
 
-// Tell implements Strategy: mean, paths and σ from the weighted sum of the noise (equations 41 to 45), then the covariance matrix (equation 47).
+// Tell implements Strategy: mean, paths and σ from the weighted sum of the noise (equations 41 to 45), then the
+// covariance matrix (equation 47).
 func (es *cmaES) Tell(r *engine.Recorder, told Told) {
 	Utilities(r, told, es.utilities, es.weights)
 	c, members, dim, row, population := es.rates, es.space.Members, es.space.Dim, es.space.Row(), es.cfg.Population
@@ -244,8 +250,9 @@ func (es *cmaES) Tell(r *engine.Recorder, told Told) {
 	r.Dispatch(cmaStepKernel{
 		Moved: es.moved.Range(), Mean: es.mean.Range(), MeanLow: es.meanLow.Range(), PathSigma: es.paths[0].Range(),
 		PathC: es.paths[1].Range(), Sigma: es.sigma.Range(), Keep: es.eigen.keep.Range(),
-		Clock: es.clock.Tensor().Range(), Dim: uint32(dim), Row: uint32(row), KeepSigma: float32(1 - c.cs), GainSigma: float32(math.Sqrt(c.cs * (2 - c.cs) * c.mass)),
-		LogKeep: float32(math.Log1p(-c.cs)), Speed: float32(c.cs / c.ds), Length: float32(c.lengthN), KeepC: float32(1 - c.cc),
+		Clock: es.clock.Tensor().Range(), Dim: uint32(dim), Row: uint32(row), KeepSigma: float32(1 - c.cs),
+		GainSigma: float32(math.Sqrt(c.cs * (2 - c.cs) * c.mass)),
+		LogKeep:   float32(math.Log1p(-c.cs)), Speed: float32(c.cs / c.ds), Length: float32(c.lengthN), KeepC: float32(1 - c.cc),
 		GainC: float32(math.Sqrt(c.cc * (2 - c.cc) * c.mass)), KeepMatrix: float32(1 - c.c1 - c.cmu*c.sum), Stalled: float32(c.c1 * c.cc * (2 - c.cc)),
 		Workgroup: r.WorkgroupFor(row / 2),
 	}.call(uint32(members), 1, 1))
@@ -255,7 +262,8 @@ func (es *cmaES) Tell(r *engine.Recorder, told Told) {
 		Workgroup: es.narrow(r),
 	}.call(r.Share(members, row*int(r.Workgroup())), uint32(members), 1))
 	nn.Gemm{
-		Members: members, M: dim, N: row, K: population + 1, A: es.space.matrix(es.steps), TransposeA: true, B: es.space.matrix(es.noise), C: es.space.matrix(es.eigen.change),
+		Members: members, M: dim, N: row, K: population + 1, A: es.space.matrix(es.steps), TransposeA: true, B: es.space.matrix(es.noise),
+		C: es.space.matrix(es.eigen.change),
 	}.Record(r)
 	es.eigen.record(r)
 }

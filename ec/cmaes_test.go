@@ -40,14 +40,16 @@ type refCMAES struct {
 
 func newRefCMAES(start []float64, std float64) *refCMAES {
 	n := len(start)
-	r := &refCMAES{n: n, sigma: std, mean: mat.NewVecDense(n, slices.Clone(start)), ps: mat.NewVecDense(n, nil), pc: mat.NewVecDense(n, nil), c: mat.NewDense(n, n, nil)}
+	r := &refCMAES{n: n, sigma: std, mean: mat.NewVecDense(n, slices.Clone(start)), ps: mat.NewVecDense(n, nil), pc: mat.NewVecDense(n,
+		nil), c: mat.NewDense(n, n, nil)}
 	for i := range n {
 		r.c.Set(i, i, 1)
 	}
 	return r
 }
 
-// tell learns from steps y = (x − m)/σ [P][n], whose mean step C^(-1/2) y is made of by root [n][n], the inverse root of the matrix they were drawn from.
+// tell learns from steps y = (x − m)/σ [P][n], whose mean step C^(-1/2) y is made of by root [n][n], the inverse root
+// of the matrix they were drawn from.
 func (r *refCMAES) tell(steps [][]float64, fitness []float64, root mat.Matrix) {
 	n, lambda := float64(r.n), float64(len(fitness))
 	rank := ranks(fitness)
@@ -151,7 +153,8 @@ func inverseRoot(basis *mat.Dense, scale []float64) *mat.Dense {
 	return root
 }
 
-// checkFrame says by how much eigenvectors deviate from being orthogonal, and roots of eigenvalues, relatively, from those of a matrix.
+// checkFrame says by how much eigenvectors deviate from being orthogonal, and roots of eigenvalues, relatively, from
+// those of a matrix.
 func checkFrame(t *testing.T, basis *mat.Dense, scale []float64, c *mat.Dense) (orthogonal, roots float64) {
 	t.Helper()
 	n := len(scale)
@@ -258,7 +261,8 @@ func TestCMAES(t *testing.T) {
 					}
 				}
 			}
-			t.Logf("largest relative deviations: %.1e, of the covariance matrix %.1e, of roots of eigenvalues %.1e; eigenvectors orthogonal to %.1e", worst, worstC, worstD, worstB)
+			t.Logf("largest relative deviations: %.1e, of the covariance matrix %.1e, of roots of eigenvalues %.1e; eigenvectors orthogonal to %.1e",
+				worst, worstC, worstD, worstB)
 			if !(worstC <= 1e-5 && worstB <= 5e-6 && worstD <= 1e-5) {
 				t.Error("they deviate too much")
 			}
@@ -266,8 +270,8 @@ func TestCMAES(t *testing.T) {
 	}
 }
 
-// TestCMA: generations of pycma (tools/reference/ec/cma_es.py), whose candidates take the place of those drawn here, as eigenvectors have no order and no
-// sign that two programs would share.
+// TestCMA: generations of pycma (tools/reference/ec/cma_es.py), whose candidates take the place of those drawn here,
+// as eigenvectors have no order and no sign that two programs would share.
 func TestCMA(t *testing.T) {
 	text, err := os.ReadFile("testdata/cma.json")
 	if err != nil {

@@ -15,15 +15,17 @@ type CRFMNESConfig struct {
 	InitStd    float64 `above:"0" doc:"Deviation of the first candidates from their mean."`
 }
 
-// DefaultCRFMNES has the population of the paper, section 4, and begins with deviation 0.1 as the other methods that adapt a covariance matrix.
+// DefaultCRFMNES has the population of the paper, section 4, and begins with deviation 0.1 as the other methods that
+// adapt a covariance matrix.
 func DefaultCRFMNES() CRFMNESConfig { return CRFMNESConfig{InitStd: 0.1} }
 
 // Validate refuses populations that cannot be mirrored.
 func (c CRFMNESConfig) Validate() error { return checkPairs(c.Population) }
 
-// crFMNES is the cost-reduced fast-moving natural evolution strategy: M. Nomura, I. Ono, "Fast Moving Natural Evolution Strategy for High-Dimensional
-// Problems", 2022 (arXiv:2201.11422), algorithm 1. Its covariance matrix σ² D (I + v vᵀ) D needs a few numbers a dimension, and all it learns from are
-// sums over the candidates' noise, so that no candidate is stored.
+// crFMNES is the cost-reduced fast-moving natural evolution strategy: M. Nomura, I. Ono, "Fast Moving Natural
+// Evolution Strategy for High-Dimensional Problems", 2022 (arXiv:2201.11422), algorithm 1. Its covariance matrix σ² D
+// (I + v vᵀ) D needs a few numbers a dimension, and all it learns from are sums over the candidates' noise, so that
+// no candidate is stored.
 type crFMNES struct {
 	cfg        CRFMNESConfig
 	space      Space
@@ -100,7 +102,8 @@ func (c CRFMNESConfig) New(s *engine.State, clock engine.Clock, _ *engine.Hyper,
 	}
 	m := engine.Members(space.Members)
 	es := &crFMNES{
-		cfg: c, space: space, clock: clock, noise: NewNoise(s, clock, space, c.Population, true), seed: s.Engine().Seed(), first: s.Stream("first_v"), rates: newFastMoving(space.Dim, c.Population),
+		cfg: c, space: space, clock: clock, noise: NewNoise(s, clock, space, c.Population, true), seed: s.Engine().Seed(),
+		first: s.Stream("first_v"), rates: newFastMoving(space.Dim, c.Population),
 		mean: space.Tensor(s, "mean"), v: space.Tensor(s, "v"), deviation: space.Tensor(s, "deviation"), sigma: s.Tensor("sigma", engine.Float32, m),
 		paths:     [2]*engine.Tensor{space.Tensor(s, "path_sigma"), space.Tensor(s, "path_c")},
 		utilities: rankWeights(s, naturalUtilities(c.Population)),

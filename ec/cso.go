@@ -21,8 +21,8 @@ func DefaultCSO() CSOConfig { return CSOConfig{Population: 50, InitialStd: 1} }
 // Name implements Algorithm.
 func (c CSOConfig) Name() string { return "cso" }
 
-// cso is competitive swarm optimization: R. Cheng, Y. Jin, "A Competitive Swarm Optimizer for Large Scale Optimization", 2015. Only losers move
-// and are evaluated; the first two generations evaluate the swarm as it begins.
+// cso is competitive swarm optimization: R. Cheng, Y. Jin, "A Competitive Swarm Optimizer for Large Scale
+// Optimization", 2015. Only losers move and are evaluated; the first two generations evaluate the swarm as it begins.
 type cso struct {
 	*population // the swarm
 	cfg         CSOConfig
@@ -77,7 +77,8 @@ func (w *cso) Ask(r *engine.Recorder) {
 		Swarm: w.rows.Range(), Velocity: w.velocity.Range(), Center: w.center.Range(),
 		Pair: w.pair.Range(), Attraction: w.attraction.Range(), Clock: w.clock.Tensor().Range(), Moved: w.moved.Range(),
 		Speed: w.speed.Range(), Low: w.low.Range(), High: w.high.Range(), Seed: r.Engine().Seed(),
-		Stream: w.scope.Stream("learn"), Dim: uint32(w.space.Dim), Population: uint32(p), Bounded: w.space.Bounded(), LocalSizeX: r.WorkgroupFor(count / int(groups)),
+		Stream: w.scope.Stream("learn"), Dim: uint32(w.space.Dim), Population: uint32(p), Bounded: w.space.Bounded(),
+		LocalSizeX: r.WorkgroupFor(count / int(groups)),
 	}.call(groups, uint32(members), 1))
 }
 
@@ -97,7 +98,7 @@ func (w *cso) Tell(r *engine.Recorder, told Told) {
 	count := w.cfg.Population * w.space.Row() / 4
 	groups := r.Share(w.space.Members, count)
 	r.Dispatch(csoSettleKernel{
-		Raw: told.Raw.Range(), Pair: w.pair.Range(), Moved: w.moved.Range(), Speed: w.speed.Range(),
+		CandidateFitness: told.Fitness.Range(), Pair: w.pair.Range(), Moved: w.moved.Range(), Speed: w.speed.Range(),
 		Swarm: w.rows.Range(), Velocity: w.velocity.Range(), Fitness: w.fitness.Range(), Row: uint32(w.space.Row()), Population: uint32(w.cfg.Population),
 		LocalSizeX: r.WorkgroupFor(count / int(groups)),
 	}.call(groups, uint32(w.space.Members), 1))

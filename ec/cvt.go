@@ -18,12 +18,13 @@ type CVTMAPElitesConfig struct {
 	Samples   int `min:"1" max:"262144" doc:"Random descriptors that the centroids are found from."`
 }
 
-// DefaultCVTMAPElites has QDax's 1024 centroids (F. Chalumeau et al., 2023) and the samples of the paper (section III-B).
+// DefaultCVTMAPElites has QDax's 1024 centroids (F. Chalumeau et al., 2023) and the samples of the paper (section
+// III-B).
 func DefaultCVTMAPElites() CVTMAPElitesConfig {
 	return CVTMAPElitesConfig{ArchiveConfig: defaultArchive(), Centroids: 1024, Samples: 25000}
 }
 
-// Validate says what the fields cannot say alone.
+// Validate checks constraints across fields.
 func (c CVTMAPElitesConfig) Validate() error {
 	if c.Samples < c.Centroids {
 		return config.Invalid("samples", "%d samples for %d centroids; want at least as many", c.Samples, c.Centroids)
@@ -34,8 +35,9 @@ func (c CVTMAPElitesConfig) Validate() error {
 // Name implements Algorithm.
 func (c CVTMAPElitesConfig) Name() string { return "cvt-map-elites" }
 
-// cvt is MAP-Elites whose cells are those of a centroidal Voronoi tessellation: V. Vassiliades, K. Chatzilygeroudis, J.-B. Mouret, "Using
-// Centroidal Voronoi Tessellations to Scale Up the Multidimensional Archive of Phenotypic Elites Algorithm", 2018.
+// cvt is MAP-Elites whose cells are those of a centroidal Voronoi tessellation: V. Vassiliades, K. Chatzilygeroudis,
+// J.-B. Mouret, "Using Centroidal Voronoi Tessellations to Scale Up the Multidimensional Archive of Phenotypic Elites
+// Algorithm", 2018.
 type cvt struct {
 	*archive
 	samples int
@@ -72,7 +74,8 @@ func (c *cvt) Init(ctx context.Context, start []float32) error {
 // lloydIterations is how often centroids move at most: the gain of later ones is small.
 const lloydIterations = 30
 
-// centroids are k points [k, b] of a centroidal Voronoi tessellation of the unit box, by the method of S. Lloyd on random samples (algorithm 1).
+// centroids are k points [k, b] of a centroidal Voronoi tessellation of the unit box, by the method of S. Lloyd on
+// random samples (algorithm 1).
 func centroids(ctx context.Context, b, k, samples int, rng *engine.Rng) ([]float32, error) {
 	points := make([]float32, samples*b)
 	for i := range points {
@@ -119,8 +122,8 @@ func centroids(ctx context.Context, b, k, samples int, rng *engine.Rng) ([]float
 	return all, nil
 }
 
-// nearestOf is which of the centers [k][len(p)], ordered by their first number, is nearest to p. It looks away from p along that number until no other
-// can be nearer; the better the guess, the sooner.
+// nearestOf is which of the centers [k][len(p)], ordered by their first number, is nearest to p. It looks away from p
+// along that number until no other can be nearer; the better the guess, the sooner.
 func nearestOf(centers [][]float32, p []float32, guess int) int {
 	at, least := guess, distance(centers[guess], p)
 	from, _ := slices.BinarySearchFunc(centers, p[0], func(c []float32, x float32) int { return cmp.Compare(c[0], x) })

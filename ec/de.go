@@ -8,7 +8,8 @@ import (
 	"github.com/evorl/evorl/engine/config"
 )
 
-// Base is what differences are added to, x_base + F (x_to - x_from). The numbers are those of shaders/ec/de_choose.comp.
+// Base is what differences are added to, x_base + F (x_to - x_from). The numbers are those of
+// shaders/ec/de_choose.comp.
 type Base uint32
 
 const (
@@ -44,14 +45,15 @@ func DefaultDE() DEConfig {
 	return DEConfig{Population: 100, Base: Rand, Differences: 1, Weight: 0.5, CrossoverRate: 0.9, InitialStd: 1}
 }
 
-// Validate says what the fields cannot say alone.
+// Validate checks constraints across fields.
 func (c DEConfig) Validate() error {
 	least := 1 + 2*c.Differences
 	if c.Base == Rand || c.Base == RandToBest {
 		least++
 	}
 	if c.Population < least {
-		return config.Invalid("population", "%d candidates; %s with %d differences takes %d different ones", c.Population, baseNames[min(int(c.Base), len(baseNames)-1)], c.Differences, least)
+		return config.Invalid("population", "%d candidates; %s with %d differences takes %d different ones", c.Population,
+			baseNames[min(int(c.Base), len(baseNames)-1)], c.Differences, least)
 	}
 	return nil
 }
@@ -59,8 +61,8 @@ func (c DEConfig) Validate() error {
 // Name implements Algorithm.
 func (c DEConfig) Name() string { return "de" }
 
-// de is differential evolution: R. Storn, K. Price, "Differential Evolution - A Simple and Efficient Heuristic for Global Optimization over
-// Continuous Spaces", 1997, with binomial crossover.
+// de is differential evolution: R. Storn, K. Price, "Differential Evolution - A Simple and Efficient Heuristic for
+// Global Optimization over Continuous Spaces", 1997, with binomial crossover.
 type de struct {
 	*stored
 	cfg          DEConfig
@@ -146,9 +148,10 @@ func (d *de) TellCandidates(r *engine.Recorder, given Given, told Told) {
 	d.selection(r, given.Candidates, given.Changed, told)
 }
 
-// selection records selection between trial vectors [M · P, row] and the candidates at their places. changed [M, P] may be nil.
+// selection records selection between trial vectors [M · P, row] and the candidates at their places. changed [M, P]
+// may be nil.
 func (d *de) selection(r *engine.Recorder, trial, changed *engine.Tensor, told Told) {
-	d.compare(r, told.Raw)
+	d.compare(r, told.Fitness)
 	if d.history != nil {
 		d.history.learn(r, d, changed)
 		d.replace(r, trial, d.history.slot, d.history.archive)

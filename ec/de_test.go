@@ -235,11 +235,12 @@ func generationsOfDE(t *testing.T, eng *engine.Engine, algo Algorithm, space Spa
 						t.Fatalf("generation %d, member %d: memory %v; want %v, %v", g, m, got, wantF, wantCR)
 					}
 				}
-				checkArchive(t, old[m], rows("archive")[m], before[m], int(archived[m]), int(mustUint32(t, h.archived)[m]), len(successes), func(yield func(int)) {
-					for _, s := range successes {
-						yield(s.p)
-					}
-				})
+				checkArchive(t, old[m], rows("archive")[m], before[m], int(archived[m]), int(mustUint32(t, h.archived)[m]), len(successes),
+					func(yield func(int)) {
+						for _, s := range successes {
+							yield(s.p)
+						}
+					})
 			}
 		}
 	}

@@ -10,8 +10,8 @@ import (
 // maxObjectives is the most objectives that kernels have room for.
 const maxObjectives = 16
 
-// merged is the populations of parents and offspring of several objectives, among whom survivors are found: non-dominated sort, crowding distance
-// and truncation, as parts.
+// merged is the populations of parents and offspring of several objectives, among whom survivors are found:
+// non-dominated sort, crowding distance and truncation, as parts.
 type merged struct {
 	space            Space
 	kept, population int
@@ -19,7 +19,7 @@ type merged struct {
 	objectives       *engine.Tensor // [M, N, fours · 4]: N = kept + P
 	dominators       *engine.Tensor // [M, words, N] u32
 	number           *engine.Tensor // [M, N] u32
-	front            *engine.Tensor // [M, N] u32: 0 for those whom nobody dominates
+	front            *engine.Tensor // [M, N] u32: 0 for the non-dominated
 	divided          *engine.Tensor // [M, 2] u32: the front of the last survivor, and how many stand before it
 	key              *engine.Tensor // [M, N, 4] u32
 	order            *engine.Tensor // [M, kept] u32: the survivors; child c has number kept + c
@@ -56,8 +56,8 @@ func (c *merged) groups(r *engine.Recorder) (groups, size uint32) {
 	return (uint32(c.size()) + size - 1) / size, size
 }
 
-// record records merging the objectives of parents [M, kept, K] with those of offspring [M, P, K], and sorting them into fronts (K. Deb et al., 2002,
-// section III.A).
+// record records merging the objectives of parents [M, kept, K] with those of offspring [M, P, K], and sorting them
+// into fronts (K. Deb et al., 2002, section III.A).
 func (c *merged) record(r *engine.Recorder, parents, offspring *engine.Tensor) {
 	members, n := uint32(c.space.Members), c.size()
 	groups, size := c.groups(r)
@@ -93,7 +93,8 @@ func (c *merged) survive(r *engine.Recorder, objectives *engine.Tensor) {
 	}.call(groups, uint32(c.space.Members), 1))
 }
 
-// pairsWorkgroup is a workgroup for kernels in which one of them compares all pairs of n candidates, taking so many iterations a pair.
+// pairsWorkgroup is a workgroup for kernels in which one of them compares all pairs of n candidates, taking so many
+// iterations a pair.
 func pairsWorkgroup(r *engine.Recorder, n, iterations int) uint32 {
 	return r.WorkgroupFor(n * n / 32 * iterations) // up to 32 · 1024 of them an invocation
 }

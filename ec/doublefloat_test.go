@@ -22,8 +22,8 @@ func (doubleFloatGivenEvaluation) DoubleFloatFitness() bool { return true }
 func (doubleFloatGivenEvaluation) RecordDoubleFloat(*engine.Recorder, *engine.Tensor, *engine.Tensor, int, *engine.Tensor, *engine.Tensor) {
 }
 
-// TestDoubleFloatFitness: candidates whose fitness differs only in what one float does not hold are ranked by it, and what is seen of the generation and
-// its candidates is as exact; against float64.
+// TestDoubleFloatFitness: candidates whose fitness differs only in what one float does not hold are ranked by it, and
+// what is seen of the generation and its candidates is as exact; against float64.
 func TestDoubleFloatFitness(t *testing.T) {
 	const members, dim = 4, 6
 	eng := engine.New(open(t), engine.Seed(9))

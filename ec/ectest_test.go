@@ -27,7 +27,8 @@ func open(t testing.TB) *vk.Device {
 	return dev
 }
 
-// trial is a Generation whose fitness the test makes up: asked and told by programs of their own, so that what lies between can be seen.
+// trial is a Generation whose fitness the test makes up: asked and told by programs of their own, so that what lies
+// between can be seen.
 type trial struct {
 	t          testing.TB
 	eng        *engine.Engine

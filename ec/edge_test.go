@@ -46,7 +46,8 @@ func TestLearning(t *testing.T) {
 		want        float32 // the solution's fitness, below 0, the maximum
 	}{
 		{openES, 300, -0.01}, {VanillaESConfig{Population: 32, Elites: 8, NoiseStd: 0.05}, 300, -0.1}, {ars, 300, -0.02},
-		{pgpe, 300, -0.02}, {DefaultSNES(), 300, -1e-6}, {DefaultSepCMAES(), 300, -1e-6}, {DefaultCMAES(), 300, -1e-6}, {DefaultCRFMNES(), 300, -1e-6}, {DefaultXNES(), 600, -1e-6}, {DefaultLMMAES(), 300, -1e-4},
+		{pgpe, 300, -0.02}, {DefaultSNES(), 300, -1e-6}, {DefaultSepCMAES(), 300, -1e-6}, {DefaultCMAES(), 300, -1e-6}, {DefaultCRFMNES(),
+			300, -1e-6}, {DefaultXNES(), 600, -1e-6}, {DefaultLMMAES(), 300, -1e-4},
 		{CEMConfig{Population: 32, Elites: 16, ExtraVariance: 0.01, FinalExtraVariance: 1e-8, ExtraVarianceDecay: 0.1}, 300, -1e-4},
 		{DefaultRandomSearch(), 300, -150},
 	} {
@@ -68,7 +69,8 @@ func TestLearning(t *testing.T) {
 	}
 }
 
-// TestOddFitness: populations of one and others on fitness that is constant, not finite, or as large as numbers are: solutions stay finite.
+// TestOddFitness: populations of one and others on fitness that is constant, not finite, or as large as numbers are:
+// solutions stay finite.
 func TestOddFitness(t *testing.T) {
 	eng := engine.New(open(t))
 	kinds := map[string]func(g, candidate int) float32{

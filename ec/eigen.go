@@ -9,8 +9,8 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// eigen is the covariance matrix C = B H Bᵀ of every search, in the basis B of the eigenvectors it had when last decomposed. Decomposing it
-// anew makes H diagonal: the squares of scale.
+// eigen is the covariance matrix C = B H Bᵀ of every search, in the basis B of the eigenvectors it had when last
+// decomposed. Decomposing it anew makes H diagonal: the squares of scale.
 type eigen struct {
 	space Space
 	clock engine.Clock
@@ -25,7 +25,7 @@ type eigen struct {
 	tridiagonal *tridiagonal // nil where Jacobi's method is used
 }
 
-// roomForEigen says whether the device can hold and decompose the matrices of a space.
+// roomForEigen checks that the device can hold and decompose the matrices of a space.
 func roomForEigen(s *engine.State, space Space) error {
 	info, matrices := s.Engine().Device().Info(), 4
 	if jacobiFits(info, space.Dim) {
@@ -66,8 +66,8 @@ func (e *eigen) init(ctx context.Context) error {
 	return errors.Join(e.basis.WriteFloat32(ctx, one), e.covariance.WriteFloat32(ctx, one), e.scale.WriteFloat32(ctx, scale))
 }
 
-// record records keep H + change and, every gap generations, its decomposition: by Jacobi's method where matrices fit a workgroup's shared memory, else by
-// reduction to a tridiagonal one and QL iterations.
+// record records keep H + change and, every gap generations, its decomposition: by Jacobi's method where matrices fit
+// a workgroup's shared memory, else by reduction to a tridiagonal one and QL iterations.
 func (e *eigen) record(r *engine.Recorder) {
 	if e.tridiagonal != nil {
 		e.tridiagonal.record(r, e)
@@ -81,8 +81,9 @@ func (e *eigen) record(r *engine.Recorder) {
 	}.call(uint32(e.space.Members), 1, 1))
 }
 
-// jacobiFits says whether Jacobi's method is the better one, and two matrices, and a little more, fit the shared memory of a workgroup. On the
-// software driver its many small steps cost as much as the other method's dispatches at a dimension of 10, and five times as much at 20.
+// jacobiFits says whether Jacobi's method is the better one, and two matrices, and a little more, fit the shared
+// memory of a workgroup. On the software driver its many small steps cost as much as the other method's dispatches at
+// a dimension of 10, and five times as much at 20.
 func jacobiFits(info vk.Info, dim int) bool {
 	if info.Type == vk.CPU && dim > 12 {
 		return false

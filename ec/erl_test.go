@@ -10,7 +10,8 @@ import (
 	"github.com/evorl/evorl/engine/optim"
 )
 
-// TestExtremes: the best and the worst candidates by fitness that is not all finite, and rows that take their places, against Go.
+// TestExtremes: the best and the worst candidates by fitness that is not all finite, and rows that take their places,
+// against Go.
 func TestExtremes(t *testing.T) {
 	eng := engine.New(open(t))
 	for _, c := range []struct{ members, population, n, dim int }{{1, 1, 1, 1}, {3, 37, 5, 6}, {2, 5, 5, 3}, {2, 4200, 17, 2}} {
@@ -101,9 +102,10 @@ func TestExtremesErrors(t *testing.T) {
 	}
 }
 
-// TestERL: an iteration of evolutionary reinforcement learning (S. Khadka, K. Tumer, 2018) from public parts, in one program: a generation is asked for and
-// evaluated, an actor that something else has trained takes the place of the worst candidate with a fitness of its own, and the strategy is told all of that. Its
-// fitness, minus the mean of its row, stands in for episodes. Against float64 with the same noise.
+// TestERL: an iteration of evolutionary reinforcement learning (S. Khadka, K. Tumer, 2018) from public parts, in one
+// program: a generation is asked for and evaluated, an actor that something else has trained takes the place of the
+// worst candidate with a fitness of its own, and the strategy is told all of that. Its fitness, minus the mean of its
+// row, stands in for episodes. Against float64 with the same noise.
 func TestERL(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(3))
 	vanilla := VanillaESConfig{Population: 21, Elites: 6, NoiseStd: 0.3}
@@ -202,8 +204,8 @@ func newERL(t *testing.T, eng *engine.Engine, algorithm Algorithm) *erl {
 // worst is the candidate of a member that the actor has replaced.
 func (it *erl) worst(m int) int { return int(it.replaced[m]) }
 
-// check compares a member's candidates with those of a reference, but for the one that the actor has replaced, which must be the worst of them, and returns the
-// fitness that the strategy was told.
+// check compares a member's candidates with those of a reference, but for the one that the actor has replaced, which
+// must be the worst of them, and returns the fitness that the strategy was told.
 func (it *erl) check(m int, candidate func(k int) []float64) []float64 {
 	it.t.Helper()
 	var fitness []float64

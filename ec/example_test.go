@@ -13,7 +13,8 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// A small network learns to balance a pole: four searches at once, each of 128 candidates a generation, wholly on the device.
+// A small network learns to balance a pole: four searches at once, each of 128 candidates a generation, wholly on the
+// device.
 func Example() {
 	ctx := context.Background()
 	dev, err := vk.Open() // the first GPU, or else the software driver

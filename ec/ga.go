@@ -17,26 +17,26 @@ type GAConfig struct {
 	VariationConfig
 }
 
-// DefaultGA is EvoJAX's SimpleGA (Y. Tang et al., 2022), which is evosax's (R. T. Lange, 2022) without crossover: the better half become
-// parents, children are parents with noise.
+// DefaultGA is EvoJAX's SimpleGA (Y. Tang et al., 2022), which is evosax's (R. T. Lange, 2022) without crossover: the
+// better half become parents, children are parents with noise.
 func DefaultGA() GAConfig {
 	return GAConfig{Population: 128, EliteRatio: 0.5, Tournament: 1, VariationConfig: GaussianVariation()}
 }
 
-// RealCodedGA is the genetic algorithm of K. Deb: binary tournaments, SBX, polynomial mutation, and the best of parents and children live
-// on; settings of pymoo (J. Blank, K. Deb, 2020).
+// RealCodedGA is the genetic algorithm of K. Deb: binary tournaments, SBX, polynomial mutation, and the best of
+// parents and children live on; settings of pymoo (J. Blank, K. Deb, 2020).
 func RealCodedGA() GAConfig {
 	return GAConfig{Population: 100, EliteRatio: 1, Plus: true, Tournament: 2, InitialStd: 1, VariationConfig: RealCodedVariation()}
 }
 
-// Validate says what the fields cannot say alone.
+// Validate checks constraints across fields.
 func (c GAConfig) Validate() error { return c.VariationConfig.validate() }
 
 // Name implements Algorithm.
 func (c GAConfig) Name() string { return "ga" }
 
-// ga is a genetic algorithm with truncation selection. Children are not stored: they are formed from their parents and counters wherever they are
-// wanted.
+// ga is a genetic algorithm with truncation selection. Children are not stored: they are formed from their parents
+// and counters wherever they are wanted.
 type ga struct {
 	cfg       GAConfig
 	clock     engine.Clock
@@ -57,7 +57,8 @@ func (c GAConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hyper, 
 	elites := max(1, int(c.EliteRatio*float64(c.Population)))
 	b := newBounds(s, space)
 	g := &ga{
-		cfg: c, clock: clock, elites: newPopulation(s, "elites", b, elites, c.InitialStd), survivors: newSurvivors(s, space.Members, elites, c.Population, c.Plus),
+		cfg: c, clock: clock, elites: newPopulation(s, "elites", b, elites, c.InitialStd), survivors: newSurvivors(s, space.Members, elites,
+			c.Population, c.Plus),
 		variation: newVariation(s, c.VariationConfig, clock, hyper, b), mating: Tournament{Size: c.Tournament, Stream: s.Stream("mating")},
 		parents: s.Scratch("parents", engine.Uint32, engine.Members(space.Members), candidates((c.Population+1)/2*2)), best: space.Tensor(s, "best"),
 	}
@@ -91,14 +92,14 @@ func (g *ga) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
 
 // Tell implements Strategy: the best become parents.
 func (g *ga) Tell(r *engine.Recorder, told Told) {
-	g.survivors.record(r, told.Raw)
+	g.survivors.record(r, told.Fitness)
 	g.variation.Offspring(r, g.elites.rows, g.parents, Pick{Index: g.survivors.order}, g.elites.size, g.next)
 	g.succeed(r)
 }
 
 // TellCandidates implements CandidateStrategy: the children are those given.
 func (g *ga) TellCandidates(r *engine.Recorder, given Given, told Told) {
-	g.survivors.record(r, told.Raw)
+	g.survivors.record(r, told.Fitness)
 	g.elites.space.pickEither(r, g.elites.rows, given.Candidates, Pick{Index: g.survivors.order}, g.next)
 	g.succeed(r)
 }

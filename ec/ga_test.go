@@ -85,8 +85,8 @@ func generationsOfGA(t *testing.T, eng *engine.Engine, c GAConfig, space Space, 
 	return worst
 }
 
-// TestNearBounds: where a bound is 0, children of parents much nearer to it than a float32 of the bounds' size resolves are as precise as their parents: functions
-// such as ZDT6 tell them apart.
+// TestNearBounds: where a bound is 0, children of parents much nearer to it than a float32 of the bounds' size
+// resolves are as precise as their parents: functions such as ZDT6 tell them apart.
 func TestNearBounds(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(12))
 	space := Space{Members: 1, Dim: 16}
@@ -98,7 +98,8 @@ func TestNearBounds(t *testing.T) {
 		mutation  Mutation
 	}{{SBX, NoMutation}, {NoCrossover, PolynomialMutation}} {
 		cfg := RealCodedGA()
-		cfg.Population, cfg.EliteRatio, cfg.Crossover, cfg.CrossoverRate, cfg.ExchangeRate, cfg.Mutation, cfg.MutationRate = 64, 0.25, c.crossover, 1, 1, c.mutation, 1
+		cfg.Population, cfg.EliteRatio, cfg.Crossover, cfg.CrossoverRate, cfg.ExchangeRate, cfg.Mutation, cfg.MutationRate = 64, 0.25,
+			c.crossover, 1, 1, c.mutation, 1
 		cfg.Tournament = 1
 		tr := newTrial(t, eng, cfg, space, make([]float32, space.Dim))
 		tr.step(sphere) // the first is as it was drawn
@@ -129,7 +130,8 @@ func TestNearBounds(t *testing.T) {
 				}
 			}
 		}
-		if t.Logf("%s, %s: largest relative deviation %.1e, %d children below 1e-5", crossoverNames[c.crossover], mutationNames[c.mutation], worst, small); small < 50 {
+		if t.Logf("%s, %s: largest relative deviation %.1e, %d children below 1e-5", crossoverNames[c.crossover], mutationNames[c.mutation],
+			worst, small); small < 50 {
 			t.Errorf("only %d children are small", small)
 		}
 	}

@@ -8,8 +8,9 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// Generation is an algorithm at work on the device: it proposes candidates, ranks the fitness they had and learns from it. Search evaluates its candidates
-// by a Problem, AskTell hands them to the caller, and hybrids put it beside gradient descent. In every iteration a program records, in this order,
+// Generation is an algorithm at work on the device: it proposes candidates, ranks the fitness they had and learns
+// from it. Search evaluates its candidates by a Problem, AskTell hands them to the caller, and hybrids put it beside
+// gradient descent. In every iteration a program records, in this order,
 //
 //	g.Ask(r)
 //	g.Candidates(r, Pick{}, candidates) // whole or window by window, to be evaluated into fitness
@@ -27,10 +28,11 @@ type Generation struct {
 	descriptors *engine.Tensor // nil where the space bounds none
 }
 
-// NewGeneration makes an algorithm's tensors, and those of the ranking, in s and its hyperparameters in hyper. clock counts generations. A space of 0 objectives
-// has one.
+// NewGeneration makes an algorithm's tensors, and those of the ranking, in s and its hyperparameters in hyper. clock
+// counts generations. A space of 0 objectives has one.
 //
-// Errors: settings out of range, a space that the algorithm cannot search, *vk.OutOfMemoryError where it needs matrices that do not fit the device.
+// Errors: settings out of range, a space that the algorithm cannot search, *vk.OutOfMemoryError where it needs
+// matrices that do not fit the device.
 func NewGeneration(s *engine.State, clock engine.Clock, hyper *engine.Hyper, algorithm Algorithm, space Space) (*Generation, error) {
 	space.Objectives = max(1, space.Objectives)
 	if err := space.Check(); err != nil {
@@ -63,10 +65,12 @@ func (g *Generation) Population() int { return g.strategy.Population() }
 // Space is where candidates are.
 func (g *Generation) Space() Space { return g.space }
 
-// Strategy is the algorithm at work. Its candidates and its solution may lie outside of the bounds; Generation repairs them.
+// Strategy is the algorithm at work. Its candidates and its solution may lie outside of the bounds; Generation
+// repairs them.
 func (g *Generation) Strategy() Strategy { return g.strategy }
 
-// Descriptors [M, P, B] are where an evaluation for quality diversity writes how candidates behave, before Tell; nil where the space bounds none.
+// Descriptors [M, P, B] are where an evaluation for quality diversity writes how candidates behave, before Tell; nil
+// where the space bounds none.
 func (g *Generation) Descriptors() *engine.Tensor { return g.descriptors }
 
 func (g *Generation) dims() []engine.Dim {
@@ -103,25 +107,26 @@ func (g *Generation) Init(ctx context.Context, start []float32) error {
 // Ask records what candidates are formed from, once a generation.
 func (g *Generation) Ask(r *engine.Recorder) { g.strategy.Ask(r) }
 
-// Candidates records forming some of the generation's candidates, between the bounds, into [M · count, row]. It may be recorded any number of times between Ask
-// and Tell.
+// Candidates records forming some of the generation's candidates, between the bounds, into [M · count, row]. It may
+// be recorded any number of times between Ask and Tell.
 func (g *Generation) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
 	g.strategy.Candidates(r, pick, into)
 	g.repair.record(r, into)
 }
 
-// Tell records learning from the candidates that were proposed. Their fitness is [M, P], with several objectives [M, P, K]; greater is better, and what is not
-// finite is worse than all that is.
+// Tell records learning from the candidates that were proposed. Their fitness is [M, P], with several objectives [M,
+// P, K]; greater is better, and what is not finite is worse than all that is.
 func (g *Generation) Tell(r *engine.Recorder, fitness *engine.Tensor) {
 	if g.checkFitness(r, fitness) {
 		g.strategy.Tell(r, g.rank(r, fitness, g.Candidates))
 	}
 }
 
-// TellCandidates records learning from other candidates [M · P, row] than those proposed, or partly others: trained by gradient descent, injected by Replace, or
-// whatever the caller makes. Where there are bounds they must lie between them. Those that are what the strategy proposed, bit by bit, count as in Tell; it
-// forms them again to find that out, which takes memory for a population. One that is not finite is replaced by the strategy's own, its fitness by NaN. The recording
-// fails where Accepts returns an error.
+// TellCandidates records learning from other candidates [M · P, row] than those proposed, or partly others: trained
+// by gradient descent, injected by Replace, or whatever the caller makes. Where there are bounds they must lie
+// between them. Those that are what the strategy proposed, bit by bit, count as in Tell; it forms them again to find
+// that out, which takes memory for a population. One that is not finite is replaced by the strategy's own, its
+// fitness by NaN. The recording fails where Accepts returns an error.
 func (g *Generation) TellCandidates(r *engine.Recorder, given, fitness *engine.Tensor) {
 	if err := g.Accepts(); err != nil {
 		r.Fail(err)
@@ -165,12 +170,14 @@ func (g *Generation) rank(r *engine.Recorder, fitness *engine.Tensor, form func(
 func (g *Generation) checkFitness(r *engine.Recorder, fitness *engine.Tensor) bool {
 	want := g.space.Members * g.Population() * g.space.Objectives
 	if fitness.Len() != want {
-		r.Fail(fmt.Errorf("ec: told of fitness %v; want %d values: %d members, %d candidates, %d objectives", fitness, want, g.space.Members, g.Population(), g.space.Objectives))
+		r.Fail(fmt.Errorf("ec: told of fitness %v; want %d values: %d members, %d candidates, %d objectives", fitness, want,
+			g.space.Members, g.Population(), g.space.Objectives))
 	}
 	return fitness.Len() == want
 }
 
-// Solution is what the searches would hand out now, [M, row] or, with several objectives, [M, N, row]: see Strategy. Repair puts it between the bounds.
+// Solution is what the searches would hand out now, [M, row] or, with several objectives, [M, N, row]: see Strategy.
+// Repair puts it between the bounds.
 func (g *Generation) Solution() *engine.Tensor { return g.strategy.Solution() }
 
 // Repairs is whether candidates and solutions may leave the bounds, so that they have to be repaired.
@@ -181,8 +188,8 @@ func (g *Generation) Repair(r *engine.Recorder, candidates *engine.Tensor) {
 	g.repair.record(r, candidates)
 }
 
-// Best is the best fitness [M] of all generations, NaN before the first, and the candidates [M, row] that had it, at first the start; nil with several
-// objectives.
+// Best is the best fitness [M] of all generations, NaN before the first, and the candidates [M, row] that had it, at
+// first the start; nil with several objectives.
 func (g *Generation) Best() (fitness, candidates *engine.Tensor) {
 	if g.ranking == nil {
 		return nil, nil
@@ -190,7 +197,8 @@ func (g *Generation) Best() (fitness, candidates *engine.Tensor) {
 	return g.ranking.best, g.ranking.fittest
 }
 
-// Front is the population [M, N, row] that has been found with several objectives, and its objectives [M, N, K]; nil with one objective.
+// Front is the population [M, N, row] that has been found with several objectives, and its objectives [M, N, K]; nil
+// with one objective.
 func (g *Generation) Front() (candidates, objectives *engine.Tensor) {
 	if g.objectives == nil {
 		return nil, nil
@@ -198,7 +206,8 @@ func (g *Generation) Front() (candidates, objectives *engine.Tensor) {
 	return g.strategy.Solution(), g.objectives.strategy.Objectives()
 }
 
-// Rows adds the metrics of the ranking, and of the strategy where it is Measured; the function returned records them after Tell.
+// Rows adds the metrics of the ranking, and of the strategy where it is Measured; the function returned records them
+// after Tell.
 func (g *Generation) Rows(m *engine.Metrics) func(*engine.Recorder) {
 	var all []func(*engine.Recorder)
 	if g.ranking != nil {

@@ -9,7 +9,8 @@ import (
 // CandidateStrategy is a Strategy that can be told candidates other than those it proposed.
 type CandidateStrategy interface {
 	Strategy
-	// TellCandidates records learning from a generation whose candidates somebody may have changed. Told of its own candidates, it does what Tell does.
+	// TellCandidates records learning from a generation whose candidates somebody may have changed. Told of its own
+	// candidates, it does what Tell does.
 	TellCandidates(r *engine.Recorder, given Given, told Told)
 }
 
@@ -31,7 +32,8 @@ func (e *CandidatesError) Error() string {
 	return fmt.Sprintf("ec: %s learns only from candidates that it proposed itself; those that can be told others are %s", e.Algorithm, candidateStrategies)
 }
 
-// compare records finding out which of the given candidates [M · P, row] are the strategy's own, and replacing those that are not finite.
+// compare records finding out which of the given candidates [M · P, row] are the strategy's own, and replacing those
+// that are not finite.
 func (g *Generation) compare(r *engine.Recorder, given, fitness *engine.Tensor) Given {
 	dims := g.dims()
 	of := Given{
@@ -47,7 +49,8 @@ func (g *Generation) compare(r *engine.Recorder, given, fitness *engine.Tensor) 
 	return of
 }
 
-// Elites records finding the n best of a generation's candidates by their fitness [M, P], [M, n] u32, the best first; what is not finite is the worst.
+// Elites records finding the n best of a generation's candidates by their fitness [M, P], [M, n] u32, the best first;
+// what is not finite is the worst.
 func (g *Generation) Elites(r *engine.Recorder, fitness *engine.Tensor, n int) *engine.Tensor {
 	return g.extremes(r, fitness, n, false)
 }
@@ -61,13 +64,15 @@ func (g *Generation) extremes(r *engine.Recorder, fitness *engine.Tensor, n int,
 	members, population := g.space.Members, g.Population()
 	index := g.state.Scratch("extremes", engine.Uint32, engine.Members(members), candidates(max(1, n)))
 	if n < 1 || n > population || g.space.Objectives > 1 || fitness.Len() != members*population {
-		r.Fail(fmt.Errorf("ec: the %d best or worst of %d candidates by %v; want at least 1, at most all, and one value a candidate of %d members", n, population, fitness, members))
+		r.Fail(fmt.Errorf("ec: %d of %d candidates by %v; want 1 to %d of them, and one value for each of %d members' candidates",
+			n, population, fitness, population, members))
 		return index
 	}
 	value, rank := g.state.Scratch("extremes/fitness", engine.Float32, g.dims()...), g.state.Scratch("extremes/rank", engine.Uint32, g.dims()...)
 	size := r.Workgroup()
 	groups := (uint32(population) + size - 1) / size
-	r.Dispatch(worthKernel{Fitness: fitness.Range(), Value: value.Range(), Count: uint32(fitness.Len()), LocalSizeX: size}.call((uint32(fitness.Len())+size-1)/size, 1, 1))
+	r.Dispatch(worthKernel{Fitness: fitness.Range(), Value: value.Range(), Count: uint32(fitness.Len()),
+		LocalSizeX: size}.call((uint32(fitness.Len())+size-1)/size, 1, 1))
 	engine.Rank(r, value, rank)
 	r.Dispatch(extremesKernel{
 		Rank: rank.Range(), Index: index.Range(), Population: uint32(population), Count: uint32(n), Worst: worst, LocalSizeX: size,
@@ -75,14 +80,16 @@ func (g *Generation) extremes(r *engine.Recorder, fitness *engine.Tensor, n int,
 	return index
 }
 
-// Replace records that rows [M, n, …] take the places of those in into [M, P, …], candidates or their fitness, that index [M, n] u32 names, which must differ; a
-// number beyond P names none. rows and into may also be given as [M · n, row] and [M · P, row].
+// Replace records that rows [M, n, …] take the places of those in into [M, P, …], candidates or their fitness, that
+// index [M, n] u32 names, which must differ; a number beyond P names none. rows and into may also be given as [M · n,
+// row] and [M · P, row].
 func (g *Generation) Replace(r *engine.Recorder, into, index, rows *engine.Tensor) {
 	members, population := g.space.Members, g.Population()
 	n := index.Len() / members
 	each := into.Len() / (members * population)
 	if index.Len() != members*n || into.Len() != members*population*each || rows.Len() != members*n*each {
-		r.Fail(fmt.Errorf("ec: replacing rows of %v at %v by %v; want %d members of %d candidates, and as many rows of the same length as indices", into, index, rows, members, population))
+		r.Fail(fmt.Errorf("ec: replacing rows of %v at %v by %v; want rows of one length: [%d, %d] to be replaced, and one for each index",
+			into, index, rows, members, population))
 		return
 	}
 	count := n * each

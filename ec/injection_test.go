@@ -22,8 +22,8 @@ func otherCandidates(m, c int, x []float32) []float32 {
 	return x
 }
 
-// noiseOf is the noise that a reference would have formed a candidate from, by the inverse of that linear map in float64, and no longer than N. Hansen, 2011,
-// allows where the algorithm adapts its steps to their lengths.
+// noiseOf is the noise that a reference would have formed a candidate from, by the inverse of that linear map in
+// float64, and no longer than N. Hansen, 2011, allows where the algorithm adapts its steps to their lengths.
 func noiseOf(ref reference, x []float64, algorithm Algorithm) []float64 {
 	n := len(x)
 	center := ref.candidate(make([]float64, n))
@@ -53,14 +53,18 @@ func limitLength(z *mat.VecDense) {
 	z.ScaleVec(min(1, (math.Sqrt(n)+2*n/(n+2))/mat.Norm(z, 2)), z)
 }
 
-// TestUpdatesByOtherCandidates: generations in which most candidates were changed, some by much, beside float64 references.
+// TestUpdatesByOtherCandidates: generations in which most candidates were changed, some by much, beside float64
+// references.
 func TestUpdatesByOtherCandidates(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(5))
 	for _, c := range []updateCase{
-		{"adam", OpenESConfig{Population: 11, LearningRate: 0.1, NoiseStd: 0.2, WeightDecay: 0.05, Optimizer: optim.Adam, Shaping: CenteredRank}, 7, newOpenES(false, CenteredRank, optim.Adam, 0.05)},
-		{"mirrored", OpenESConfig{Population: 34, LearningRate: 0.05, NoiseStd: 0.1, WeightDecay: 0.1, Optimizer: optim.RMSProp, Mirrored: true, Shaping: Normalize}, 13, newOpenES(true, Normalize, optim.RMSProp, 0.1)},
+		{"adam", OpenESConfig{Population: 11, LearningRate: 0.1, NoiseStd: 0.2, WeightDecay: 0.05, Optimizer: optim.Adam,
+			Shaping: CenteredRank}, 7, newOpenES(false, CenteredRank, optim.Adam, 0.05)},
+		{"mirrored", OpenESConfig{Population: 34, LearningRate: 0.05, NoiseStd: 0.1, WeightDecay: 0.1, Optimizer: optim.RMSProp,
+			Mirrored: true, Shaping: Normalize}, 13, newOpenES(true, Normalize, optim.RMSProp, 0.1)},
 		{"odd", VanillaESConfig{Population: 23, Elites: 5, NoiseStd: 0.3}, 10, newVanillaES(5)},
-		{"adam", PGPEConfig{Population: 18, LearningRate: 0.1, DeviationRate: 0.5, InitStd: 0.4, MaxChange: 0.05, Optimizer: optim.Adam, Shaping: Standardize}, 9, newPGPE(Standardize, optim.Adam)},
+		{"adam", PGPEConfig{Population: 18, LearningRate: 0.1, DeviationRate: 0.5, InitStd: 0.4, MaxChange: 0.05, Optimizer: optim.Adam,
+			Shaping: Standardize}, 9, newPGPE(Standardize, optim.Adam)},
 		{"default", DefaultSNES(), 10, newSNES},
 		{"odd", SNESConfig{Population: 25, LearningRate: 0.9, DeviationRate: 0.3, InitStd: 0.5}, 7, newSNES},
 		{"odd", CEMConfig{Population: 9, Elites: 4, ExtraVariance: 0.3, FinalExtraVariance: 0.01, ExtraVarianceDecay: 0.2}, 5, newCEM(4)},
@@ -77,7 +81,8 @@ func TestUpdatesByOtherCandidates(t *testing.T) {
 	}
 }
 
-// TestPopulationsOfOtherCandidates: algorithms whose state is a population take over the candidates given; against float64.
+// TestPopulationsOfOtherCandidates: algorithms whose state is a population take over the candidates given; against
+// float64.
 func TestPopulationsOfOtherCandidates(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(6))
 	t.Run("ga", func(t *testing.T) {
@@ -108,8 +113,8 @@ func TestPopulationsOfOtherCandidates(t *testing.T) {
 	t.Run("cso", func(t *testing.T) { generationsOfCSO(t, inside) })
 }
 
-// candidateAlgorithms are the algorithms that can be told other candidates, and by how much their state may deviate where they are told their own: those that draw
-// noise in pairs sum it in another order then.
+// candidateAlgorithms are the algorithms that can be told other candidates, and by how much their state may deviate
+// where they are told their own: those that draw noise in pairs sum it in another order then.
 func candidateAlgorithms() map[Algorithm]float64 {
 	const rounding = 2e-6
 	shade, de, pso := DefaultSHADE(), DefaultDE(), DefaultPSO()
@@ -119,7 +124,8 @@ func candidateAlgorithms() map[Algorithm]float64 {
 	table := DefaultOpenES()
 	table.Population, table.Mirrored, table.NoiseTable = 33, false, 4096
 	return map[Algorithm]float64{
-		DefaultOpenES(): rounding, table: 0, DefaultVanillaES(): 0, DefaultPGPE(): rounding, DefaultSNES(): 0, DefaultCEM(): 0, DefaultCMAES(): 0, DefaultSepCMAES(): 0,
+		DefaultOpenES(): rounding, table: 0, DefaultVanillaES(): 0, DefaultPGPE(): rounding, DefaultSNES(): 0, DefaultCEM(): 0,
+		DefaultCMAES(): 0, DefaultSepCMAES(): 0,
 		DefaultLMMAES(): 0, DefaultCRFMNES(): rounding, ga: 0, de: 0, shade: 0, pso: 0, DefaultCSO(): 0, DefaultRandomSearch(): 0,
 	}
 }
@@ -219,7 +225,8 @@ func checkCMAESByOthers(t *testing.T, eng *engine.Engine, dim, population int, s
 	}
 }
 
-// TestBrokenCandidates: candidates that are not finite do not spread: an algorithm is told its own in their place, with fitness that is not finite.
+// TestBrokenCandidates: candidates that are not finite do not spread: an algorithm is told its own in their place,
+// with fitness that is not finite.
 func TestBrokenCandidates(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(12))
 	for algorithm, tolerance := range candidateAlgorithms() {
@@ -283,7 +290,8 @@ func TestCandidatesError(t *testing.T) {
 			g.TellCandidates(r, g.NewCandidates("candidates", g.Population()), g.NewFitness("evaluated"))
 		})
 		var refused *CandidatesError
-		if !errors.As(err, &refused) || refused.Algorithm != c.algorithm.Name() || !errors.As(g.Accepts(), &refused) || !strings.Contains(err.Error(), "vanilla-es") {
+		if !errors.As(err, &refused) || refused.Algorithm != c.algorithm.Name() || !errors.As(g.Accepts(),
+			&refused) || !strings.Contains(err.Error(), "vanilla-es") {
 			t.Errorf("%s told of other candidates: error %v; want a *CandidatesError", c.algorithm.Name(), err)
 		}
 		if err := s.Close(); err != nil {

@@ -661,7 +661,7 @@ var compareShader = &vk.Shader{
 	Name:  "ec/compare",
 	SPIRV: shaders.Code("ec/compare"),
 	Bindings: []vk.Binding{
-		{Name: "Raw", Index: 0, Access: vk.Read},
+		{Name: "CandidateFitness", Index: 0, Access: vk.Read},
 		{Name: "Fitness", Index: 1, Access: vk.ReadWrite},
 		{Name: "Verdict", Index: 2, Access: vk.Write},
 		{Name: "Gain", Index: 3, Access: vk.Write},
@@ -676,10 +676,10 @@ var compareShader = &vk.Shader{
 
 // compareKernel is shaders/ec/compare.comp.
 type compareKernel struct {
-	Raw     vk.Range // readonly float
-	Fitness vk.Range // read-write float
-	Verdict vk.Range // writeonly uint
-	Gain    vk.Range // writeonly float
+	CandidateFitness vk.Range // readonly float
+	Fitness          vk.Range // read-write float
+	Verdict          vk.Range // writeonly uint
+	Gain             vk.Range // writeonly float
 
 	Population uint32 // push constants, in order
 
@@ -693,7 +693,7 @@ func (k compareKernel) call(x, y, z uint32) vk.Call {
 		push   [4]byte
 		spec   [1]uint32
 	})
-	a.ranges = [4]vk.Range{k.Raw, k.Fitness, k.Verdict, k.Gain}
+	a.ranges = [4]vk.Range{k.CandidateFitness, k.Fitness, k.Verdict, k.Gain}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
 	a.spec = [1]uint32{64}
 	if k.LocalSizeX != 0 {
@@ -1301,7 +1301,7 @@ var csoSettleShader = &vk.Shader{
 	Name:  "ec/cso_settle",
 	SPIRV: shaders.Code("ec/cso_settle"),
 	Bindings: []vk.Binding{
-		{Name: "Raw", Index: 0, Access: vk.Read},
+		{Name: "CandidateFitness", Index: 0, Access: vk.Read},
 		{Name: "Pair", Index: 1, Access: vk.Read},
 		{Name: "Moved", Index: 2, Access: vk.Read},
 		{Name: "moved_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
@@ -1322,13 +1322,13 @@ var csoSettleShader = &vk.Shader{
 
 // csoSettleKernel is shaders/ec/cso_settle.comp.
 type csoSettleKernel struct {
-	Raw      vk.Range // readonly float
-	Pair     vk.Range // readonly uvec2
-	Moved    vk.Range // readonly vec4
-	Speed    vk.Range // readonly vec4
-	Swarm    vk.Range // writeonly vec4
-	Velocity vk.Range // writeonly vec4
-	Fitness  vk.Range // writeonly float
+	CandidateFitness vk.Range // readonly float
+	Pair             vk.Range // readonly uvec2
+	Moved            vk.Range // readonly vec4
+	Speed            vk.Range // readonly vec4
+	Swarm            vk.Range // writeonly vec4
+	Velocity         vk.Range // writeonly vec4
+	Fitness          vk.Range // writeonly float
 
 	Row        uint32 // push constants, in order
 	Population uint32
@@ -1344,7 +1344,7 @@ func (k csoSettleKernel) call(x, y, z uint32) vk.Call {
 		push   [8]byte
 		spec   [2]uint32
 	})
-	a.ranges = [9]vk.Range{k.Raw, k.Pair, k.Moved, k.Moved, k.Speed, k.Speed, k.Swarm, k.Velocity, k.Fitness}
+	a.ranges = [9]vk.Range{k.CandidateFitness, k.Pair, k.Moved, k.Moved, k.Speed, k.Speed, k.Swarm, k.Velocity, k.Fitness}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Row)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Population)
 	a.spec = [2]uint32{64, 0}
@@ -2044,7 +2044,7 @@ var elitesCellShader = &vk.Shader{
 	Name:  "ec/elites_cell",
 	SPIRV: shaders.Code("ec/elites_cell"),
 	Bindings: []vk.Binding{
-		{Name: "Raw", Index: 0, Access: vk.Read},
+		{Name: "Fitness", Index: 0, Access: vk.Read},
 		{Name: "Descriptor", Index: 1, Access: vk.Read},
 		{Name: "Grid", Index: 2, Access: vk.Read},
 		{Name: "grid_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
@@ -2062,7 +2062,7 @@ var elitesCellShader = &vk.Shader{
 
 // elitesCellKernel is shaders/ec/elites_cell.comp.
 type elitesCellKernel struct {
-	Raw        vk.Range // readonly float
+	Fitness    vk.Range // readonly float
 	Descriptor vk.Range // readonly float
 	Grid       vk.Range // readonly float
 	Cell       vk.Range // writeonly uint
@@ -2083,7 +2083,7 @@ func (k elitesCellKernel) call(x, y, z uint32) vk.Call {
 		push   [12]byte
 		spec   [3]uint32
 	})
-	a.ranges = [5]vk.Range{k.Raw, k.Descriptor, k.Grid, k.Grid, k.Cell}
+	a.ranges = [5]vk.Range{k.Fitness, k.Descriptor, k.Grid, k.Grid, k.Cell}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Cells)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Descriptors)
@@ -2104,7 +2104,7 @@ var elitesEnterShader = &vk.Shader{
 	Name:  "ec/elites_enter",
 	SPIRV: shaders.Code("ec/elites_enter"),
 	Bindings: []vk.Binding{
-		{Name: "Raw", Index: 0, Access: vk.Read},
+		{Name: "CandidateFitness", Index: 0, Access: vk.Read},
 		{Name: "Rank", Index: 1, Access: vk.Read},
 		{Name: "Descriptor", Index: 2, Access: vk.Read},
 		{Name: "Cell", Index: 3, Access: vk.Read},
@@ -2125,13 +2125,13 @@ var elitesEnterShader = &vk.Shader{
 
 // elitesEnterKernel is shaders/ec/elites_enter.comp.
 type elitesEnterKernel struct {
-	Raw        vk.Range // readonly float
-	Rank       vk.Range // readonly uint
-	Descriptor vk.Range // readonly float
-	Cell       vk.Range // readonly uint
-	Fitness    vk.Range // read-write float
-	Behaviour  vk.Range // writeonly float
-	Entered    vk.Range // writeonly uint
+	CandidateFitness vk.Range // readonly float
+	Rank             vk.Range // readonly uint
+	Descriptor       vk.Range // readonly float
+	Cell             vk.Range // readonly uint
+	Fitness          vk.Range // read-write float
+	Behaviour        vk.Range // writeonly float
+	Entered          vk.Range // writeonly uint
 
 	Population  uint32 // push constants, in order
 	Cells       uint32
@@ -2148,7 +2148,7 @@ func (k elitesEnterKernel) call(x, y, z uint32) vk.Call {
 		push   [12]byte
 		spec   [2]uint32
 	})
-	a.ranges = [9]vk.Range{k.Raw, k.Rank, k.Descriptor, k.Cell, k.Cell, k.Fitness, k.Behaviour, k.Rank, k.Entered}
+	a.ranges = [9]vk.Range{k.CandidateFitness, k.Rank, k.Descriptor, k.Cell, k.Cell, k.Fitness, k.Behaviour, k.Rank, k.Entered}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Cells)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Descriptors)
@@ -3659,9 +3659,9 @@ var objectivesShader = &vk.Shader{
 	Name:  "ec/objectives",
 	SPIRV: shaders.Code("ec/objectives"),
 	Bindings: []vk.Binding{
-		{Name: "Raw", Index: 0, Access: vk.Read},
-		{Name: "raw_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "Objectives", Index: 2, Access: vk.Write},
+		{Name: "Objectives", Index: 0, Access: vk.Read},
+		{Name: "objectives_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Finite", Index: 2, Access: vk.Write},
 		{Name: "NotFinite", Index: 3, Access: vk.Write},
 	},
 	PushBytes: 8,
@@ -3675,8 +3675,8 @@ var objectivesShader = &vk.Shader{
 
 // objectivesKernel is shaders/ec/objectives.comp.
 type objectivesKernel struct {
-	Raw        vk.Range // readonly float
-	Objectives vk.Range // writeonly float
+	Objectives vk.Range // readonly float
+	Finite     vk.Range // writeonly float
 	NotFinite  vk.Range // writeonly float
 
 	Population uint32 // push constants, in order
@@ -3693,7 +3693,7 @@ func (k objectivesKernel) call(x, y, z uint32) vk.Call {
 		push   [8]byte
 		spec   [2]uint32
 	})
-	a.ranges = [4]vk.Range{k.Raw, k.Raw, k.Objectives, k.NotFinite}
+	a.ranges = [4]vk.Range{k.Objectives, k.Objectives, k.Finite, k.NotFinite}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Objective)
 	a.spec = [2]uint32{64, 0}
@@ -4749,9 +4749,9 @@ var summarizeShader = &vk.Shader{
 	Name:  "ec/summarize",
 	SPIRV: shaders.Code("ec/summarize"),
 	Bindings: []vk.Binding{
-		{Name: "Raw", Index: 0, Access: vk.Read},
-		{Name: "raw_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "Fitness", Index: 2, Access: vk.Write},
+		{Name: "Fitness", Index: 0, Access: vk.Read},
+		{Name: "fitness_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Finite", Index: 2, Access: vk.Write},
 		{Name: "Best", Index: 3, Access: vk.ReadWrite},
 		{Name: "Candidate", Index: 4, Access: vk.Write},
 		{Name: "Improved", Index: 5, Access: vk.Write},
@@ -4768,8 +4768,8 @@ var summarizeShader = &vk.Shader{
 
 // summarizeKernel is shaders/ec/summarize.comp.
 type summarizeKernel struct {
-	Raw       vk.Range // readonly float
-	Fitness   vk.Range // writeonly float
+	Fitness   vk.Range // readonly float
+	Finite    vk.Range // writeonly float
 	Best      vk.Range // read-write float
 	Candidate vk.Range // writeonly uint
 	Improved  vk.Range // writeonly uint
@@ -4788,7 +4788,7 @@ func (k summarizeKernel) call(x, y, z uint32) vk.Call {
 		push   [4]byte
 		spec   [2]uint32
 	})
-	a.ranges = [7]vk.Range{k.Raw, k.Raw, k.Fitness, k.Best, k.Candidate, k.Improved, k.Summary}
+	a.ranges = [7]vk.Range{k.Fitness, k.Fitness, k.Finite, k.Best, k.Candidate, k.Improved, k.Summary}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
 	a.spec = [2]uint32{64, 0}
 	if k.Workgroup != 0 {

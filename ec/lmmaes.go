@@ -17,12 +17,14 @@ type LMMAESConfig struct {
 	InitStd    float64 `above:"0" doc:"Deviation of the first candidates from their mean."`
 }
 
-// DefaultLMMAES has the population and the memory of the paper, and begins with deviation 0.1 as the other methods that adapt a covariance matrix.
+// DefaultLMMAES has the population and the memory of the paper, and begins with deviation 0.1 as the other methods
+// that adapt a covariance matrix.
 func DefaultLMMAES() LMMAESConfig { return LMMAESConfig{InitStd: 0.1} }
 
-// lmMAES is the limited-memory matrix adaptation evolution strategy: I. Loshchilov, T. Glasmachers, H.-G. Beyer, "Large Scale Black-Box Optimization by
-// Limited-Memory Matrix Adaptation", 2019 (arXiv:1705.06693), algorithm 2. Rates that would be above one where the dimension is small, for which the
-// paper does not mean it, are one. A candidate is its noise and shares of the memory's vectors, and is not stored.
+// lmMAES is the limited-memory matrix adaptation evolution strategy: I. Loshchilov, T. Glasmachers, H.-G. Beyer,
+// "Large Scale Black-Box Optimization by Limited-Memory Matrix Adaptation", 2019 (arXiv:1705.06693), algorithm 2.
+// Rates that would be above one where the dimension is small, for which the paper does not mean it, are one. A
+// candidate is its noise and shares of the memory's vectors, and is not stored.
 type lmMAES struct {
 	cfg        LMMAESConfig
 	space      Space
@@ -63,7 +65,8 @@ func (c LMMAESConfig) New(s *engine.State, clock engine.Clock, _ *engine.Hyper, 
 		mean: space.Tensor(s, "mean"), memory: s.Tensor("memory", engine.Float32, m, vectors, engine.Axis("parameter", space.Row())),
 		path: space.Tensor(s, "path_sigma"), sigma: s.Tensor("sigma", engine.Float32, m),
 		weights: s.Scratch("weights", engine.Float32, m, p), projection: s.Scratch("projection", engine.Float32, m, p, vectors),
-		gram: s.Scratch("gram", engine.Float32, m, vectors, engine.Axis("other", c.Vectors)), shares: s.Scratch("shares", engine.Float32, m, p, engine.Axis("share", c.Vectors+1)),
+		gram: s.Scratch("gram", engine.Float32, m, vectors, engine.Axis("other", c.Vectors)), shares: s.Scratch("shares", engine.Float32, m,
+			p, engine.Axis("share", c.Vectors+1)),
 		factors: s.Scratch("factors", engine.Float32, m, engine.Axis("share", c.Vectors+1)),
 	}
 	weights := es.weightsByRank()
@@ -79,8 +82,8 @@ func (es *lmMAES) weightsByRank() []float32 {
 	return logWeights(es.cfg.Population, parents, float64(parents)+0.5)
 }
 
-// ratesByVector are c_d = 1/(1.5^j dim), 1 − c_c and √(μ_eff c_c (2 − c_c)), c_c = P/(4^j dim), j = 0 to the number of vectors; four
-// numbers each.
+// ratesByVector are c_d = 1/(1.5^j dim), 1 − c_c and √(μ_eff c_c (2 − c_c)), c_c = P/(4^j dim), j = 0 to the number
+// of vectors; four numbers each.
 func (es *lmMAES) ratesByVector() []float32 {
 	n, rates := float64(es.space.Dim), make([]float32, 4*es.cfg.Vectors)
 	for j := range es.cfg.Vectors {
@@ -96,7 +99,8 @@ func (es *lmMAES) Solution() *engine.Tensor { return es.mean }
 
 // Init implements Strategy: path and memory are zero.
 func (es *lmMAES) Init(ctx context.Context, start []float32) error {
-	return errors.Join(es.sigma.Fill(ctx, float32(es.cfg.InitStd)), es.path.Fill(ctx, 0), es.memory.Fill(ctx, 0), es.mean.WriteFloat32(ctx, es.space.Pad(start)))
+	return errors.Join(es.sigma.Fill(ctx, float32(es.cfg.InitStd)), es.path.Fill(ctx, 0), es.memory.Fill(ctx, 0), es.mean.WriteFloat32(ctx,
+		es.space.Pad(start)))
 }
 
 // Ask implements Strategy: the shares that candidates have of the noise and of the memory's vectors.

@@ -40,7 +40,7 @@ func DefaultMAPElites() MAPElitesConfig {
 	return MAPElitesConfig{ArchiveConfig: defaultArchive(), Cells: []int{50}}
 }
 
-// Validate says what the fields cannot say alone.
+// Validate checks constraints across fields.
 func (c MAPElitesConfig) Validate() error {
 	if len(c.Cells) == 0 {
 		return config.Invalid("cells", "no cells; want their number along each descriptor")
@@ -69,7 +69,9 @@ func (c MAPElitesConfig) New(s *engine.State, clock engine.Clock, hyper *engine.
 	for i := range b {
 		n := c.Cells[min(i, len(c.Cells)-1)]
 		if total > maxCells/n {
-			return nil, fmt.Errorf("ec: a grid of %v cells along each of %d descriptors; want at most %d cells in all (cvt-map-elites has as many as are given, whatever the descriptors)", c.Cells, b, maxCells)
+			return nil,
+				fmt.Errorf("ec: a grid of %v cells along each of %d descriptors; want at most %d cells in all, or cvt-map-elites",
+					c.Cells, b, maxCells)
 		}
 		total *= n
 		grid[2*b+i] = float32(n)
@@ -86,8 +88,8 @@ func described(b int) error {
 	return nil
 }
 
-// archive is MAP-Elites: J.-B. Mouret, J. Clune, "Illuminating Search Spaces by Mapping Elites", 2015. The archive is the state; a generation's
-// candidates are offspring of elites, each equally likely to be a parent.
+// archive is MAP-Elites: J.-B. Mouret, J. Clune, "Illuminating Search Spaces by Mapping Elites", 2015. The archive is
+// the state; a generation's candidates are offspring of elites, each equally likely to be a parent.
 type archive struct {
 	cfg        ArchiveConfig
 	clock      engine.Clock
@@ -123,8 +125,9 @@ func newArchive(c ArchiveConfig, s *engine.State, clock engine.Clock, hyper *eng
 		occupied:  s.Tensor("occupied", engine.Uint32, m, k), held: s.Tensor("held", engine.Uint32, m), start: space.Tensor(s, "start"),
 		mating: Tournament{Size: 1, Stream: s.Stream("mating")}, variation: newVariation(s, c.VariationConfig, clock, hyper, b),
 		parents:   s.Scratch("parents", engine.Uint32, m, candidates((c.Population+1)/2*2)),
-		offspring: s.Scratch("offspring", engine.Float32, m, p, row), cell: s.Scratch("cell", engine.Uint32, m, p), entered: s.Scratch("entered", engine.Uint32, m, p),
-		best: space.Tensor(s, "best"), summary: s.Scratch("summary", engine.Float32, engine.Axis("summary", 3), m),
+		offspring: s.Scratch("offspring", engine.Float32, m, p, row), cell: s.Scratch("cell", engine.Uint32, m, p),
+		entered: s.Scratch("entered", engine.Uint32, m, p),
+		best:    space.Tensor(s, "best"), summary: s.Scratch("summary", engine.Float32, engine.Axis("summary", 3), m),
 	}
 }
 
@@ -151,21 +154,23 @@ func (a *archive) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor)
 
 // Tell implements Strategy: each candidate enters the cell of its descriptor if that is empty or its elite is less fit.
 func (a *archive) Tell(r *engine.Recorder, told Told) {
-	if told.Descriptor == nil || told.Raw == nil {
+	if told.Descriptor == nil || told.Fitness == nil {
 		r.Fail(errors.New("ec: a map of elites was told no fitness or no descriptors"))
 		return
 	}
 	size, members, row, p := r.Workgroup(), uint32(a.bounds.space.Members), a.bounds.space.Row(), uint32(a.cfg.Population)
 	k := elitesCellKernel{
-		Raw: told.Raw.Range(), Descriptor: told.Descriptor.Range(), Grid: a.grid.Range(), Cell: a.cell.Range(), Population: p, Cells: uint32(a.cells), Descriptors: uint32(a.descriptor), LocalSizeX: size,
+		Fitness: told.Fitness.Range(), Descriptor: told.Descriptor.Range(), Grid: a.grid.Range(), Cell: a.cell.Range(), Population: p,
+		Cells: uint32(a.cells), Descriptors: uint32(a.descriptor), LocalSizeX: size,
 	}
 	if a.centroids {
 		k.Centroids = true
 	}
 	r.Dispatch(k.call((p+size-1)/size, members, 1))
 	r.Dispatch(elitesEnterKernel{
-		Raw: told.Raw.Range(), Rank: told.Rank.Range(), Descriptor: told.Descriptor.Range(), Cell: a.cell.Range(),
-		Entered: a.entered.Range(), Fitness: a.fitness.Range(), Behaviour: a.behaviour.Range(), Population: p, Cells: uint32(a.cells), Descriptors: uint32(a.descriptor), LocalSizeX: size,
+		CandidateFitness: told.Fitness.Range(), Rank: told.Rank.Range(), Descriptor: told.Descriptor.Range(), Cell: a.cell.Range(),
+		Entered: a.entered.Range(), Fitness: a.fitness.Range(), Behaviour: a.behaviour.Range(), Population: p, Cells: uint32(a.cells),
+		Descriptors: uint32(a.descriptor), LocalSizeX: size,
 	}.call((p+size-1)/size, members, 1))
 	count := int(p) * row / 4
 	groups := r.Share(int(members), count)

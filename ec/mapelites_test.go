@@ -13,8 +13,8 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// TestMAPElites: generations of both kinds of archive against float64: who the parents are, what their offspring are, in whose cells
-// they end.
+// TestMAPElites: generations of both kinds of archive against float64: who the parents are, what their offspring are,
+// in whose cells they end.
 func TestMAPElites(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(9))
 	behave := func(space Space) Space {
@@ -123,7 +123,8 @@ func generationsOfElites(t *testing.T, eng *engine.Engine, algo Algorithm, space
 			count, score := 0, 0.0
 			for k := range a.cells {
 				got, want := fitnessAfter[m*a.cells+k], wantF[k]
-				if got != want && !(got != got && want != want) || !slices.Equal(after[m][k], wantX[k]) || !slices.Equal(behaviourAfter[(m*a.cells+k)*b:][:b], wantB[k*b:][:b]) {
+				if got != want && !(got != got && want != want) || !slices.Equal(after[m][k],
+					wantX[k]) || !slices.Equal(behaviourAfter[(m*a.cells+k)*b:][:b], wantB[k*b:][:b]) {
 					t.Fatalf("generation %d, member %d, cell %d: elite %v of fitness %g; want %v of %g", g, m, k, after[m][k], got, wantX[k], want)
 				}
 				if want == want {
@@ -167,7 +168,8 @@ func nearestOfAll(centers, p []float32) int {
 	return at
 }
 
-// TestCentroids: cells of a tessellation are about equally likely, and each centroid is the mean of what is nearest to it.
+// TestCentroids: cells of a tessellation are about equally likely, and each centroid is the mean of what is nearest
+// to it.
 func TestCentroids(t *testing.T) {
 	const k, samples = 20, 4000
 	centers := centroidsOf(t, 2, k, samples, 3)
@@ -193,7 +195,8 @@ func TestCentroids(t *testing.T) {
 	}
 }
 
-// TestNearestOf: what is not looked at is not nearer, whatever the guess, also where centers have a first number in common.
+// TestNearestOf: what is not looked at is not nearer, whatever the guess, also where centers have a first number in
+// common.
 func TestNearestOf(t *testing.T) {
 	rng := engine.NewRng(5, engine.Stream("near"), 0, 0, 0)
 	for _, b := range []int{1, 2, 5} {

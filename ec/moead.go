@@ -12,7 +12,8 @@ import (
 	"github.com/evorl/evorl/engine/config"
 )
 
-// Decomposition is how MOEA/D makes one value of several objectives. The numbers are those of shaders/ec/moead_update.comp.
+// Decomposition is how MOEA/D makes one value of several objectives. The numbers are those of
+// shaders/ec/moead_update.comp.
 type Decomposition uint32
 
 const (
@@ -42,15 +43,16 @@ type MOEADConfig struct {
 	VariationConfig
 }
 
-// DefaultMOEAD is that of Q. Zhang, H. Li, 2007, section V.B: Tchebycheff, 100 subproblems with 20 neighbours, SBX of every pair and polynomial mutation with
-// distribution indices of 20. With three objectives and 100 candidates there are 91 subproblems.
+// DefaultMOEAD is that of Q. Zhang, H. Li, 2007, section V.B: Tchebycheff, 100 subproblems with 20 neighbours, SBX of
+// every pair and polynomial mutation with distribution indices of 20. With three objectives and 100 candidates there
+// are 91 subproblems.
 func DefaultMOEAD() MOEADConfig {
 	c := MOEADConfig{ReferenceConfig: ReferenceConfig{Population: 100}, Neighbors: 20, Penalty: 5, InitialStd: 1, VariationConfig: RealCodedVariation()}
 	c.CrossoverRate, c.CrossoverIndex = 1, 20
 	return c
 }
 
-// Validate says what the fields cannot say alone.
+// Validate checks constraints across fields.
 func (c MOEADConfig) Validate() error {
 	return errors.Join(c.ReferenceConfig.validate(), c.VariationConfig.validate())
 }
@@ -81,8 +83,9 @@ func (c MOEADConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hype
 		ideal:      s.Tensor("ideal", engine.Float32, m, objective),
 		parents:    s.Scratch("parents", engine.Uint32, m, candidates(2*size)),
 		order:      s.Scratch("order", engine.Uint32, m, candidates(size)),
-		weight:     engine.Constant(s, "weights", func() []float32 { return pad4(weights) }, candidates(size), engine.Axis("objective", (space.Objectives+3)/4*4)),
-		neighbor:   engine.Constant(s, "neighbors", func() []uint32 { return concatenate(near) }, candidates(size), engine.Axis("neighbor", len(near[0]))),
+		weight: engine.Constant(s, "weights", func() []float32 { return pad4(weights) }, candidates(size), engine.Axis("objective",
+			(space.Objectives+3)/4*4)),
+		neighbor: engine.Constant(s, "neighbors", func() []uint32 { return concatenate(near) }, candidates(size), engine.Axis("neighbor", len(near[0]))),
 	}
 	d.variation.beginAsIs, d.variation.oneChild = true, true
 	d.next = s.Scratch("next", engine.Float32, d.stored.rows.Dims()...)
@@ -90,9 +93,9 @@ func (c MOEADConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hype
 	return d, s.Err()
 }
 
-// moead is MOEA/D: Q. Zhang, H. Li, "MOEA/D: A Multiobjective Evolutionary Algorithm Based on Decomposition", 2007. Where the paper makes one child
-// after the other, which may be parents to the next, all children of a generation are made of the same parents here; then they are taken in the paper's
-// order.
+// moead is MOEA/D: Q. Zhang, H. Li, "MOEA/D: A Multiobjective Evolutionary Algorithm Based on Decomposition", 2007.
+// Where the paper makes one child after the other, which may be parents to the next, all children of a generation are
+// made of the same parents here; then they are taken in the paper's order.
 type moead struct {
 	cfg        MOEADConfig
 	clock      engine.Clock
@@ -111,7 +114,7 @@ type moead struct {
 	reader     *engine.Tensor // u32: readers
 }
 
-// neighbors are the so many nearest of each point, by Euclidean distance, ties in their order.
+// neighbors are the nearest points of each point, by Euclidean distance, ties in their order.
 func neighbors(points [][]float64, count int) [][]int {
 	out := make([][]int, len(points))
 	for i, p := range points {
@@ -130,7 +133,8 @@ func neighbors(points [][]float64, count int) [][]int {
 	return out
 }
 
-// readers turns lists of neighbours round: those who have i as a neighbour stand from place out[i] to before out[i + 1], in their order.
+// readers turns lists of neighbours round: those who have i as a neighbour stand from place out[i] to before out[i +
+// 1], in their order.
 func readers(near [][]int) []uint32 {
 	lists := make([][]uint32, len(near))
 	for j, list := range near {
@@ -147,7 +151,7 @@ func readers(near [][]int) []uint32 {
 	return out
 }
 
-// concatenate puts lists behind each other.
+// concatenate joins lists.
 func concatenate(lists [][]int) (all []uint32) {
 	for _, list := range lists {
 		for _, i := range list {
@@ -170,7 +174,8 @@ func (d *moead) Init(ctx context.Context, start []float32) error {
 func (d *moead) Ask(r *engine.Recorder) {
 	size, n := r.Workgroup(), uint32(d.stored.size)
 	r.Dispatch(moeadMateKernel{
-		Neighbor: d.neighbor.Range(), Clock: d.clock.Tensor().Range(), Parent: d.parents.Range(), Seed: r.Engine().Seed(), Stream: d.stored.scope.Stream("mating"),
+		Neighbor: d.neighbor.Range(), Clock: d.clock.Tensor().Range(), Parent: d.parents.Range(), Seed: r.Engine().Seed(),
+		Stream:     d.stored.scope.Stream("mating"),
 		Population: n, Neighbors: uint32(len(d.near[0])), LocalSizeX: size,
 	}.call((n+size-1)/size, uint32(d.stored.space.Members), 1))
 }

@@ -96,7 +96,8 @@ func TestMOEAD(t *testing.T) {
 					}
 					want := wide(before[m][child])
 					if g > 0 {
-						want = offspringOf(eng, c.VariationConfig, space, [2][]float64{wide(before[m][near[child][a]]), wide(before[m][near[child][b]])}, m, 2*child, g)
+						want = offspringOf(eng, c.VariationConfig, space, [2][]float64{wide(before[m][near[child][a]]),
+							wide(before[m][near[child][b]])}, m, 2*child, g)
 					}
 					d := deviation(x, want)
 					if worst = max(worst, d); !(d <= 2e-5) {
@@ -135,7 +136,8 @@ func TestMOEAD(t *testing.T) {
 				}
 				for i := range solution {
 					if !slices.Equal(after[m][i], solution[i]) || !slices.Equal(wide(next[(m*n+i)*k:][:k]), had[i]) {
-						t.Fatalf("case %d, generation %d (%s), member %d: subproblem %d has %v of %v; want %v of %v", i, g, name, m, i, after[m][i], next[(m*n+i)*k:][:k], solution[i], had[i])
+						t.Fatalf("case %d, generation %d (%s), member %d: subproblem %d has %v of %v; want %v of %v", i, g, name, m, i,
+							after[m][i], next[(m*n+i)*k:][:k], solution[i], had[i])
 					}
 				}
 			}

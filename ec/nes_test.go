@@ -235,7 +235,8 @@ func newCRFMNES(std float64) func(settings, []float64, int) reference {
 	member := uint32(0)
 	return func(_ settings, start []float64, _ int) reference {
 		n := len(start)
-		r := &refCRFMNES{sigma: std, mean: slices.Clone(start), v: make([]float64, n), d: slices.Repeat([]float64{1}, n), ps: make([]float64, n), pc: make([]float64, n)}
+		r := &refCRFMNES{sigma: std, mean: slices.Clone(start), v: make([]float64, n), d: slices.Repeat([]float64{1}, n),
+			ps: make([]float64, n), pc: make([]float64, n)}
 		for i := range n {
 			z := normals(engine.Philox([2]uint32{5, engine.Stream("ec/first_v")}, [4]uint32{member, 0, 0, uint32(i / 4)})) // TestUpdates' seed
 			r.v[i] = float64(z[i%4]) / math.Sqrt(float64(n))

@@ -8,8 +8,9 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// Noise is the standard normal noise of a population's candidates, dim numbers each. It is formed from counters wherever it is needed and
-// never stored, so that memory does not grow with the population: see shaders/ec/noise.glsl.
+// Noise is the standard normal noise of a population's candidates, dim numbers each. It is formed from counters
+// wherever it is needed and never stored, so that memory does not grow with the population: see
+// shaders/ec/noise.glsl.
 type Noise struct {
 	space      Space
 	clock      engine.Clock
@@ -20,13 +21,14 @@ type Noise struct {
 	stored     *engine.Tensor // [M, P, row]: noise of candidates that somebody changed; nil: it is drawn
 }
 
-// NewNoise makes the noise of a population, from the stream "noise" of s. Where it is mirrored, candidate 2 q + 1 has the noise of candidate 2 q with the opposite sign.
+// NewNoise makes the noise of a population, from the stream "noise" of s. Where it is mirrored, candidate 2 q + 1 has
+// the noise of candidate 2 q with the opposite sign.
 func NewNoise(s *engine.State, clock engine.Clock, space Space, population int, mirrored bool) *Noise {
 	return &Noise{space: space, clock: clock, stream: s.Stream("noise"), population: population, mirrored: mirrored}
 }
 
-// UseTable reads the noise from a table of so many numbers, drawn once and shared by all members, instead of drawing each
-// (T. Salimans et al., 2017, section 2.1).
+// UseTable reads the noise from a table of so many numbers, drawn once and shared by all members, instead of drawing
+// each (T. Salimans et al., 2017, section 2.1).
 func (n *Noise) UseTable(s *engine.State, numbers int) error {
 	if err := checkTable(numbers, n.space); err != nil {
 		return err
@@ -50,13 +52,15 @@ func checkTable(numbers int, space Space) error {
 	return nil
 }
 
-// Candidates records forming mean + deviation · noise into [M · count, row]. mean is [M, row], deviation [M] or [M, row].
+// Candidates records forming mean + deviation · noise into [M · count, row]. mean is [M, row], deviation [M] or [M,
+// row].
 func (n *Noise) Candidates(r *engine.Recorder, mean, deviation *engine.Tensor, pick Pick, into *engine.Tensor) {
 	members, row := n.space.Members, n.space.Row()
 	k := sampleKernel{
 		Mean: mean.Range(), Deviation: deviation.Range(),
 		Candidates: into.Range(), Clock: n.clock.Tensor().Range(),
-		Seed: r.Engine().Seed(), Stream: n.stream, Dim: uint32(n.space.Dim), Row: uint32(row), Count: uint32(into.Len() / row / members), First: uint32(pick.First), Diagonal: deviation.Len() == mean.Len(),
+		Seed: r.Engine().Seed(), Stream: n.stream, Dim: uint32(n.space.Dim), Row: uint32(row), Count: uint32(into.Len() / row / members),
+		First: uint32(pick.First), Diagonal: deviation.Len() == mean.Len(),
 	}
 	k.Mirrored, k.Stored, k.Table, k.TableFours = n.source()
 	if pick.Index != nil {
@@ -79,8 +83,9 @@ func (n *Noise) source() (mirrored bool, stored uint32, table vk.Range, fours ui
 	return n.mirrored, 0, vk.Range{}, 0
 }
 
-// Of records finding the noise of candidates as they were given: (x - mean) / deviation of a changed one x, not longer than limit unless that is 0, and what the
-// others were drawn with. mean is [M, row], deviation [M] or [M, row]. It takes the place of the proposed candidates.
+// Of records finding the noise of candidates as they were given: (x - mean) / deviation of a changed one x, not
+// longer than limit unless that is 0, and what the others were drawn with. mean is [M, row], deviation [M] or [M,
+// row]. It takes the place of the proposed candidates.
 func (n *Noise) Of(r *engine.Recorder, given Given, mean, deviation *engine.Tensor, limit float64) *Noise {
 	row := n.space.Row()
 	k := whitenKernel{
@@ -101,14 +106,15 @@ func (n *Noise) from(given Given) *Noise {
 	return &stored
 }
 
-// stepLimit is the length to which the noise of changed candidates is cut where a strategy adapts its steps to how long they are: √n + 2 n / (n + 2)
-// (N. Hansen, "Injecting External Solutions Into CMA-ES", 2011).
+// stepLimit is the length to which the noise of changed candidates is cut where a strategy adapts its steps to how
+// long they are: √n + 2 n / (n + 2) (N. Hansen, "Injecting External Solutions Into CMA-ES", 2011).
 func (s Space) stepLimit() float64 {
 	n := float64(s.Dim)
 	return math.Sqrt(n) + 2*n/(n+2)
 }
 
-// rowGroups is a good number of workgroups for kernels in which each takes one candidate of a member after the other, in at most 1024 iterations each.
+// rowGroups is a good number of workgroups for kernels in which each takes one candidate of a member after the other,
+// in at most 1024 iterations each.
 func rowGroups(r *engine.Recorder, members, candidates int) uint32 {
 	const most = 32 // candidates a workgroup: Mesa's software driver leaves an invocation's loops after 65535 iterations
 	return max(r.Share(members, candidates*int(r.Workgroup())), uint32(candidates+most-1)/most)
@@ -131,14 +137,17 @@ func (n *Noise) Splits(dev *vk.Device) int {
 
 // Sums makes a tensor [splits, M, row] for what Sum writes.
 func (n *Noise) Sums(s *engine.State, name string) *engine.Tensor {
-	return s.Scratch(name, engine.Float32, engine.Axis("split", n.Splits(s.Engine().Device())), engine.Members(n.space.Members), engine.Axis("parameter", n.space.Row()))
+	return s.Scratch(name, engine.Float32, engine.Axis("split", n.Splits(s.Engine().Device())), engine.Members(n.space.Members),
+		engine.Axis("parameter", n.space.Row()))
 }
 
-// maxPairs is the most pairs that one invocation sums, which Mesa's software driver lets it finish (vk.Limits.MaxLoopIterations).
+// maxPairs is the most pairs that one invocation sums, which Mesa's software driver lets it finish
+// (vk.Limits.MaxLoopIterations).
 const maxPairs = 16384
 
-// Sum records scale · Σ weight · noise over the candidates into first [splits, M, row], to be added over the splits, divided by
-// deviation [M] if that is not nil. second, unless nil, becomes scale · Σ weight · noise². weight is [M, P].
+// Sum records scale · Σ weight · noise over the candidates into first [splits, M, row], to be added over the splits,
+// divided by deviation [M] if that is not nil. second, unless nil, becomes scale · Σ weight · noise². weight is [M,
+// P].
 func (n *Noise) Sum(r *engine.Recorder, weight *engine.Tensor, scale float64, deviation, first, second *engine.Tensor) {
 	members, row := n.space.Members, n.space.Row()
 	splits := first.Len() / (members * row)

@@ -9,7 +9,8 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// TestNoise: candidates and weighted sums of their noise against float64, for populations and dimensions that fit no tile.
+// TestNoise: candidates and weighted sums of their noise against float64, for populations and dimensions that fit no
+// tile.
 func TestNoise(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(11))
 	for _, c := range []struct {

@@ -18,15 +18,16 @@ type NSGA2Config struct {
 	VariationConfig
 }
 
-// DefaultNSGA2 is that of K. Deb et al., 2002, section IV: 100 candidates, SBX and polynomial mutation with distribution indices of 20. That copies stand behind
-// is in the place of pymoo's elimination of duplicates (J. Blank, K. Deb, 2020).
+// DefaultNSGA2 is that of K. Deb et al., 2002, section IV: 100 candidates, SBX and polynomial mutation with
+// distribution indices of 20. That copies stand behind is in the place of pymoo's elimination of duplicates (J.
+// Blank, K. Deb, 2020).
 func DefaultNSGA2() NSGA2Config {
 	c := NSGA2Config{Population: 100, Tournament: 2, InitialStd: 1, VariationConfig: RealCodedVariation()}
 	c.CrossoverIndex = 20
 	return c
 }
 
-// Validate says what the fields cannot say alone.
+// Validate checks constraints across fields.
 func (c NSGA2Config) Validate() error { return c.VariationConfig.validate() }
 
 // Name implements Algorithm.
@@ -37,25 +38,28 @@ func (c NSGA2Config) New(s *engine.State, clock engine.Clock, hyper *engine.Hype
 	if err := config.Check(c); err != nil {
 		return nil, err
 	}
-	base, err := newElitist(s, clock, hyper, space, c.Population, Tournament{Size: c.Tournament, Stream: s.Stream("mating"), Shuffled: true}, c.InitialStd, c.VariationConfig, c.Twins)
+	base, err := newElitist(s, clock, hyper, space, c.Population, Tournament{Size: c.Tournament, Stream: s.Stream("mating"),
+		Shuffled: true}, c.InitialStd, c.VariationConfig, c.Twins)
 	if err != nil {
 		return nil, err
 	}
 	return &nsga2{base}, s.Err()
 }
 
-// nsga2 is NSGA-II: K. Deb, A. Pratap, S. Agarwal, T. Meyarivan, "A Fast and Elitist Multiobjective Genetic Algorithm: NSGA-II", 2002.
+// nsga2 is NSGA-II: K. Deb, A. Pratap, S. Agarwal, T. Meyarivan, "A Fast and Elitist Multiobjective Genetic
+// Algorithm: NSGA-II", 2002.
 type nsga2 struct{ *elitist }
 
-// Tell implements Strategy: the best of parents and offspring by front, within a front by crowding distance (section III.C).
+// Tell implements Strategy: the best of parents and offspring by front, within a front by crowding distance (section
+// III.C).
 func (n *nsga2) Tell(r *engine.Recorder, told Told) {
 	n.merged.record(r, n.objectives, told.Objectives)
 	n.merged.crowd(r)
 	n.survive(r)
 }
 
-// elitist is what algorithms for several objectives share whose population is the best of parents and offspring. Children are not stored: they are formed
-// from their parents and counters wherever they are wanted.
+// elitist is what algorithms for several objectives share whose population is the best of parents and offspring.
+// Children are not stored: they are formed from their parents and counters wherever they are wanted.
 type elitist struct {
 	clock      engine.Clock
 	stored     *population    // [M, P, row]: in the order of survival
@@ -67,7 +71,8 @@ type elitist struct {
 	parents    *engine.Tensor // [M, P or P + 1] u32
 }
 
-func newElitist(s *engine.State, clock engine.Clock, hyper *engine.Hyper, space Space, size int, mating Tournament, std float64, variation VariationConfig, twins bool) (*elitist, error) {
+func newElitist(s *engine.State, clock engine.Clock, hyper *engine.Hyper, space Space, size int, mating Tournament, std float64,
+	variation VariationConfig, twins bool) (*elitist, error) {
 	both, err := newMerged(s, space, size, size)
 	if err != nil {
 		return nil, err
@@ -75,7 +80,8 @@ func newElitist(s *engine.State, clock engine.Clock, hyper *engine.Hyper, space 
 	both.twins = twins
 	m, b := engine.Members(space.Members), newBounds(s, space)
 	e := &elitist{
-		clock: clock, stored: newPopulation(s, "population", b, size, std), merged: both, variation: newVariation(s, variation, clock, hyper, b), mating: mating,
+		clock: clock, stored: newPopulation(s, "population", b, size, std), merged: both, variation: newVariation(s, variation, clock,
+			hyper, b), mating: mating,
 		objectives: s.Tensor("objectives", engine.Float32, m, candidates(size), engine.Axis("objective", space.Objectives)),
 		parents:    s.Scratch("parents", engine.Uint32, m, candidates((size+1)/2*2)),
 	}

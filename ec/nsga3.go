@@ -17,16 +17,16 @@ type NSGA3Config struct {
 	VariationConfig
 }
 
-// DefaultNSGA3 is that of K. Deb, H. Jain, 2014, section V, for three objectives: 92 candidates, for which there are 91 reference points, SBX of
-// every pair with a distribution index of 30, and polynomial mutation with one of 20. That copies stand behind is in the place of pymoo's elimination of
-// duplicates (J. Blank, K. Deb, 2020).
+// DefaultNSGA3 is that of K. Deb, H. Jain, 2014, section V, for three objectives: 92 candidates, for which there are
+// 91 reference points, SBX of every pair with a distribution index of 30, and polynomial mutation with one of 20.
+// That copies stand behind is in the place of pymoo's elimination of duplicates (J. Blank, K. Deb, 2020).
 func DefaultNSGA3() NSGA3Config {
 	c := NSGA3Config{ReferenceConfig: ReferenceConfig{Population: 92}, InitialStd: 1, VariationConfig: RealCodedVariation()}
 	c.CrossoverRate, c.CrossoverIndex = 1, 30
 	return c
 }
 
-// Validate says what the fields cannot say alone.
+// Validate checks constraints across fields.
 func (c NSGA3Config) Validate() error {
 	return errors.Join(c.ReferenceConfig.validate(), c.VariationConfig.validate())
 }
@@ -40,7 +40,8 @@ func (c NSGA3Config) New(s *engine.State, clock engine.Clock, hyper *engine.Hype
 		return nil, err
 	}
 	// Parents are chosen at random (section IV.F).
-	base, err := newElitist(s, clock, hyper, space, c.Population, Tournament{Size: 1, Stream: s.Stream("mating"), Shuffled: true}, c.InitialStd, c.VariationConfig, c.Twins)
+	base, err := newElitist(s, clock, hyper, space, c.Population, Tournament{Size: 1, Stream: s.Stream("mating"), Shuffled: true},
+		c.InitialStd, c.VariationConfig, c.Twins)
 	if err != nil {
 		return nil, err
 	}
@@ -71,8 +72,8 @@ func (c NSGA3Config) New(s *engine.State, clock engine.Clock, hyper *engine.Hype
 	}, s.Err()
 }
 
-// nsga3 is NSGA-III: K. Deb, H. Jain, "An Evolutionary Many-Objective Optimization Algorithm Using Reference-Point-Based Nondominated Sorting Approach,
-// Part I", 2014.
+// nsga3 is NSGA-III: K. Deb, H. Jain, "An Evolutionary Many-Objective Optimization Algorithm Using
+// Reference-Point-Based Nondominated Sorting Approach, Part I", 2014.
 type nsga3 struct {
 	*elitist
 	points          [][]float64    // [H][K], of length 1: the directions of the reference lines
@@ -90,8 +91,8 @@ func (n *nsga3) Init(ctx context.Context, start []float32) error {
 	)
 }
 
-// Tell implements Strategy: the best fronts of parents and offspring; of the front that does not fit as a whole those on reference lines that few others
-// are near to (algorithms 1 to 4).
+// Tell implements Strategy: the best fronts of parents and offspring; of the front that does not fit as a whole those
+// on reference lines that few others are near to (algorithms 1 to 4).
 func (n *nsga3) Tell(r *engine.Recorder, told Told) {
 	c, members := n.merged, uint32(n.merged.space.Members)
 	groups, size := c.groups(r)
@@ -104,7 +105,8 @@ func (n *nsga3) Tell(r *engine.Recorder, told Told) {
 	r.Dispatch(nsga3AssociateKernel{
 		Merged: c.objectives.Range(), Front: c.front.Range(), Divided: c.divided.Range(), Inverse: n.inverse.Range(),
 		Origin: n.origin.Range(), Lines: n.lines.Range(), Clock: n.clock.Tensor().Range(), Niche: n.niche.Range(),
-		Seed: r.Engine().Seed(), Stream: n.stored.scope.Stream("niche"), Candidates: uint32(c.size()), References: uint32(len(n.points)), Fours: c.fours(), LocalSizeX: size,
+		Seed: r.Engine().Seed(), Stream: n.stored.scope.Stream("niche"), Candidates: uint32(c.size()), References: uint32(len(n.points)),
+		Fours: c.fours(), LocalSizeX: size,
 	}.call(groups, members, 1))
 	r.Dispatch(nsga3NicheKernel{
 		Front: c.front.Range(), Niche: n.niche.Range(), Clock: n.clock.Tensor().Range(), Key: c.key.Range(),

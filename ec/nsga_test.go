@@ -20,9 +20,10 @@ func shuffledOf(eng *engine.Engine, stream string, search, p, generation, n, siz
 	return winner
 }
 
-// severalTrial runs generations of an elitist algorithm on objectives of every shape and checks all but who survives: parents and children
-// against float64, and that the population is those who survive.
-func severalTrial(t *testing.T, eng *engine.Engine, algo Algorithm, variation VariationConfig, tournament int, space Space, survivors func(tr *trial, m int, sets [][]float64) []int) (worst float64) {
+// severalTrial runs generations of an elitist algorithm on objectives of every shape and checks all but who survives:
+// parents and children against float64, and that the population is those who survive.
+func severalTrial(t *testing.T, eng *engine.Engine, algo Algorithm, variation VariationConfig, tournament int, space Space,
+	survivors func(tr *trial, m int, sets [][]float64) []int) (worst float64) {
 	start := starts(space)
 	tr := newTrial(t, eng, algo, space, start)
 	n, k := tr.strategy.Population(), space.Objectives
@@ -55,7 +56,8 @@ func severalTrial(t *testing.T, eng *engine.Engine, algo Algorithm, variation Va
 			for place, i := range survivors(tr, m, sets) {
 				x := append(slices.Clone(before[m]), children[m]...)[i]
 				if got := after[m][place]; !slices.Equal(got, x) || !slices.Equal(wide(next[(m*n+place)*k:][:k]), sets[i]) {
-					t.Fatalf("generation %d (%s), member %d: survivor %d is %v of %v; want number %d, %v of %v", g, name, m, place, got, next[(m*n+place)*k:][:k], i, x, sets[i])
+					t.Fatalf("generation %d (%s), member %d: survivor %d is %v of %v; want number %d, %v of %v", g, name, m, place, got,
+						next[(m*n+place)*k:][:k], i, x, sets[i])
 				}
 			}
 		}
@@ -111,7 +113,8 @@ func TestNSGA3(t *testing.T) {
 	}
 }
 
-// nichingOf is who survives: K. Deb, H. Jain, 2014, algorithms 1, 3 and 4, from the ranges that the device has found (TestNSGA3LikePymoo checks those).
+// nichingOf is who survives: K. Deb, H. Jain, 2014, algorithms 1, 3 and 4, from the ranges that the device has found
+// (TestNSGA3LikePymoo checks those).
 func nichingOf(tr *trial, m int, sets [][]float64, keep int) []int {
 	n, k := tr.strategy.(*nsga3), len(sets[0])
 	width := (k + 3) / 4 * 4
@@ -198,7 +201,8 @@ func nichingOf(tr *trial, m int, sets [][]float64, keep int) []int {
 	return kept
 }
 
-// TestNSGA3LikePymoo: ideal point, range and reference lines of generations that come nearer to a front, against pymoo's.
+// TestNSGA3LikePymoo: ideal point, range and reference lines of generations that come nearer to a front, against
+// pymoo's.
 func TestNSGA3LikePymoo(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(6))
 	worstRange, worstDistance := 0.0, 0.0
@@ -225,7 +229,8 @@ func TestNSGA3LikePymoo(t *testing.T) {
 				span := generation.Nadir[o] - generation.Ideal[o]
 				d := max(math.Abs(float64(-origin[o])-generation.Ideal[o])/span, math.Abs(1/float64(inverse[o])-span)/span)
 				if worstRange = max(worstRange, d); !(d <= 2e-6) {
-					t.Fatalf("%d objectives, generation %d: objective %d from %g by %g; want %g by %g", k, g, o, -origin[o], 1/inverse[o], generation.Ideal[o], span)
+					t.Fatalf("%d objectives, generation %d: objective %d from %g by %g; want %g by %g", k, g, o, -origin[o], 1/inverse[o],
+						generation.Ideal[o], span)
 				}
 			}
 			niches, err := n.niche.ReadUint32(t.Context())
@@ -243,7 +248,8 @@ func TestNSGA3LikePymoo(t *testing.T) {
 						norm += u * u
 					}
 					if math.Abs(n.points[got[0]][o]-v/math.Sqrt(norm)) > 1e-8 {
-						t.Fatalf("%d objectives, generation %d: candidate %d is with line %v; want %v", k, g, i, n.points[got[0]], c.Lines[generation.Niche[at]])
+						t.Fatalf("%d objectives, generation %d: candidate %d is with line %v; want %v", k, g, i, n.points[got[0]],
+							c.Lines[generation.Niche[at]])
 					}
 				}
 				if got[3] == 2 {

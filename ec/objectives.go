@@ -6,8 +6,8 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// objectives prepares several objectives for the strategy: a candidate one of whose objectives is not finite is worse in all of them than any other. After every
-// generation it summarises the front of the strategy's population.
+// objectives prepares several objectives for the strategy: a candidate one of whose objectives is not finite is worse
+// in all of them than any other. After every generation it summarises the front of the strategy's population.
 type objectives struct {
 	space     Space
 	strategy  MultiObjective
@@ -30,7 +30,7 @@ func newObjectives(s *engine.State, space Space, population int, strategy MultiO
 func (o *objectives) record(r *engine.Recorder, evaluated *engine.Tensor) Told {
 	population := o.finite.Len() / o.space.Members / o.space.Objectives
 	r.Dispatch(objectivesKernel{
-		Raw: evaluated.Range(), Objectives: o.finite.Range(), NotFinite: o.notFinite.Range(),
+		Objectives: evaluated.Range(), Finite: o.finite.Range(), NotFinite: o.notFinite.Range(),
 		Population: uint32(population), Objective: uint32(o.space.Objectives), Workgroup: r.WorkgroupFor(2 * population * o.space.Objectives),
 	}.call(uint32(o.space.Members), 1, 1))
 	return Told{Objectives: o.finite}

@@ -27,7 +27,7 @@ func DefaultOpenES() OpenESConfig {
 	}
 }
 
-// Validate says what the fields cannot say alone.
+// Validate checks constraints across fields.
 func (c OpenESConfig) Validate() error {
 	if c.Mirrored {
 		return checkPairs(c.Population)
@@ -35,7 +35,7 @@ func (c OpenESConfig) Validate() error {
 	return nil
 }
 
-// Suits says whether the settings suit candidates of a space, before any device work.
+// Suits checks that the settings suit candidates of a space, before any device work.
 func (c OpenESConfig) Suits(space Space) error {
 	if c.NoiseTable > 0 {
 		return checkTable(c.NoiseTable, space)
@@ -43,8 +43,8 @@ func (c OpenESConfig) Suits(space Space) error {
 	return nil
 }
 
-// openES is the evolution strategy of T. Salimans et al., "Evolution Strategies as a Scalable Alternative to Reinforcement Learning",
-// 2017, algorithm 1.
+// openES is the evolution strategy of T. Salimans et al., "Evolution Strategies as a Scalable Alternative to
+// Reinforcement Learning", 2017, algorithm 1.
 type openES struct {
 	cfg       OpenESConfig
 	space     Space

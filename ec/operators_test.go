@@ -7,8 +7,8 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// What follows is the float64 reference of shaders/ec/draw.glsl, crossover.glsl, sbx.glsl, mutation.glsl and tournament.glsl, written from the
-// papers' equations.
+// What follows is the float64 reference of shaders/ec/draw.glsl, crossover.glsl, sbx.glsl, mutation.glsl and
+// tournament.glsl, written from the papers' equations.
 
 func words(eng *engine.Engine, stream string, counter ...uint32) [4]uint32 {
 	return engine.Philox([2]uint32{eng.Seed(), engine.Stream(stream)}, [4]uint32(counter))

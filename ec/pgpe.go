@@ -24,12 +24,12 @@ func DefaultPGPE() PGPEConfig {
 	return PGPEConfig{Population: 64, LearningRate: 0.15, DeviationRate: 0.1, InitStd: 0.1, MaxChange: 0.2, Optimizer: optim.ClipUp, Shaping: CenteredRank}
 }
 
-// Validate says what the fields cannot say alone.
+// Validate checks constraints across fields.
 func (c PGPEConfig) Validate() error { return checkPairs(c.Population) }
 
-// pgpe is policy gradients with parameter-based exploration and symmetric sampling: F. Sehnke et al., "Parameter-exploring policy gradients",
-// 2010, section 3, with the steps of N. E. Toklu, P. Liskowski, R. K. Srivastava, "ClipUp: A Simple and Powerful Optimizer for
-// Distribution-based Policy Evolution", 2020.
+// pgpe is policy gradients with parameter-based exploration and symmetric sampling: F. Sehnke et al.,
+// "Parameter-exploring policy gradients", 2010, section 3, with the steps of N. E. Toklu, P. Liskowski, R. K.
+// Srivastava, "ClipUp: A Simple and Powerful Optimizer for Distribution-based Policy Evolution", 2020.
 type pgpe struct {
 	cfg       PGPEConfig
 	space     Space

@@ -51,8 +51,8 @@ func newPopulation(s *engine.State, name string, b *bounds, n int, std float64) 
 	}
 }
 
-// init forms the first candidates: number 0 is the start [M, dim], the others are uniform between the bounds or, without bounds, normal
-// around the start.
+// init forms the first candidates: number 0 is the start [M, dim], the others are uniform between the bounds or,
+// without bounds, normal around the start.
 func (p *population) init(ctx context.Context, start []float32) error {
 	if err := p.start.WriteFloat32(ctx, p.space.Pad(start)); err != nil {
 		return err
@@ -65,7 +65,8 @@ func (p *population) init(ctx context.Context, start []float32) error {
 	return program.Run(ctx)
 }
 
-// recordInitial records forming first candidates into [M, N, row], where held [M] u32 is not nil only those of members that hold nothing.
+// recordInitial records forming first candidates into [M, N, row], where held [M] u32 is not nil only those of
+// members that hold nothing.
 func recordInitial(r *engine.Recorder, b *bounds, start *engine.Tensor, std float64, held, into *engine.Tensor) {
 	members, row := b.space.Members, b.space.Row()
 	k := initialKernel{
@@ -82,13 +83,14 @@ func recordInitial(r *engine.Recorder, b *bounds, start *engine.Tensor, std floa
 	r.Dispatch(k.call(groups, uint32(members), 1))
 }
 
-// PickRows records copying candidates of a stored population [M, N, row] into [M, count, row]: the Candidates of a Strategy that stores them.
+// PickRows records copying candidates of a stored population [M, N, row] into [M, count, row]: the Candidates of a
+// Strategy that stores them.
 func (s Space) PickRows(r *engine.Recorder, from *engine.Tensor, pick Pick, into *engine.Tensor) {
 	s.pickEither(r, from, nil, pick, into)
 }
 
-// pickEither is PickRows of two populations: numbers from N on are rows of others [M, .., row], unless that is nil. Of a pick's index [M, .. ≥ count] the
-// first count of each member are wanted.
+// pickEither is PickRows of two populations: numbers from N on are rows of others [M, .., row], unless that is nil.
+// Of a pick's index [M, .. ≥ count] the first count of each member are wanted.
 func (s Space) pickEither(r *engine.Recorder, from, others *engine.Tensor, pick Pick, into *engine.Tensor) {
 	members, row := s.Members, s.Row()
 	k := pickKernel{

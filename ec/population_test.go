@@ -42,8 +42,8 @@ func rastrigin(_, _ int, x []float32) float32 {
 	return float32(-sum)
 }
 
-// TestPopulationsLearn: every member of five reaches what the algorithm is known to reach in so many evaluations. Rastrigin's function is for those
-// that cross over numbers one by one.
+// TestPopulationsLearn: every member of five reaches what the algorithm is known to reach in so many evaluations.
+// Rastrigin's function is for those that cross over numbers one by one.
 func TestPopulationsLearn(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(2))
 	de, best := DefaultDE(), DefaultDE()
@@ -94,8 +94,8 @@ func TestPopulationsLearn(t *testing.T) {
 	}
 }
 
-// TestPopulationsOfFew: populations of one and odd ones, and fitness that says nothing, have defined outcomes: no number becomes NaN or
-// leaves the bounds, and candidates that are not finite never displace ones that are.
+// TestPopulationsOfFew: populations of one and odd ones, and fitness that says nothing, have defined outcomes: no
+// number becomes NaN or leaves the bounds, and candidates that are not finite never displace ones that are.
 func TestPopulationsOfFew(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(4))
 	ga, pso, cso, de, shade := DefaultGA(), DefaultPSO(), DefaultCSO(), DefaultDE(), DefaultSHADE()
@@ -171,7 +171,8 @@ func TestPopulationConfigs(t *testing.T) {
 		_ = s.Close()
 	}
 	for _, text := range []string{"", "SBX", "blx"} {
-		if new(Crossover).UnmarshalText([]byte(text)) == nil || new(Mutation).UnmarshalText([]byte(text)) == nil || new(Base).UnmarshalText([]byte(text)) == nil {
+		if new(Crossover).UnmarshalText([]byte(text)) == nil || new(Mutation).UnmarshalText([]byte(text)) == nil ||
+			new(Base).UnmarshalText([]byte(text)) == nil {
 			t.Errorf("%q is the name of something", text)
 		}
 	}
@@ -186,7 +187,8 @@ func TestPopulationConfigs(t *testing.T) {
 // TestPopulationTOML: settings are read by their names, those of operators too, and written back the same.
 func TestPopulationTOML(t *testing.T) {
 	ga, grid, tessellation, de := DefaultGA(), DefaultMAPElites(), DefaultCVTMAPElites(), DefaultDE()
-	sections := config.Sections{{Name: "ga", Value: &ga}, {Name: "map-elites", Value: &grid}, {Name: "cvt-map-elites", Value: &tessellation}, {Name: "de", Value: &de}}
+	sections := config.Sections{{Name: "ga", Value: &ga}, {Name: "map-elites", Value: &grid}, {Name: "cvt-map-elites",
+		Value: &tessellation}, {Name: "de", Value: &de}}
 	read := func(text string) error {
 		doc, err := config.Parse("test.toml", []byte(text))
 		if err == nil {
@@ -194,7 +196,10 @@ func TestPopulationTOML(t *testing.T) {
 		}
 		return err
 	}
-	err := read("[ga]\nplus = true\ncrossover = \"sbx\"\nmutation_rate = -1\n[map-elites]\ncells = [3, 4]\nworst = -2.5\nline_std = 0.1\n[cvt-map-elites]\ncentroids = 7\nmutation = \"polynomial\"\n[de]\nbase = \"current_to_best\"\ndifferences = 2\n")
+	err := read("[ga]\nplus = true\ncrossover = \"sbx\"\nmutation_rate = -1\n" +
+		"[map-elites]\ncells = [3, 4]\nworst = -2.5\nline_std = 0.1\n" +
+		"[cvt-map-elites]\ncentroids = 7\nmutation = \"polynomial\"\n" +
+		"[de]\nbase = \"current_to_best\"\ndifferences = 2\n")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,8 +25,8 @@ func DefaultPSO() PSOConfig {
 // Name implements Algorithm.
 func (c PSOConfig) Name() string { return "pso" }
 
-// pso is particle swarm optimization: J. Kennedy, R. Eberhart, "Particle Swarm Optimization", 1995, with the inertia weight of Y. Shi,
-// R. Eberhart, "A Modified Particle Swarm Optimizer", 1998, all particles being neighbours.
+// pso is particle swarm optimization: J. Kennedy, R. Eberhart, "Particle Swarm Optimization", 1995, with the inertia
+// weight of Y. Shi, R. Eberhart, "A Modified Particle Swarm Optimizer", 1998, all particles being neighbours.
 type pso struct {
 	*stored                    // each particle's best place
 	cfg                        PSOConfig
@@ -44,8 +44,10 @@ func (c PSOConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hyper,
 	}
 	b := newBounds(s, space)
 	p := &pso{
-		cfg: c, clock: clock, stored: newStored(s, "own_best", b, c.Population, c.InitialStd), position: newPopulation(s, "position", b, c.Population, c.InitialStd),
-		inertia: hyper.Add("inertia", c.Inertia), cognitive: hyper.Add("cognitive", c.Cognitive), social: hyper.Add("social", c.Social), best: space.Tensor(s, "best"),
+		cfg: c, clock: clock, stored: newStored(s, "own_best", b, c.Population, c.InitialStd), position: newPopulation(s, "position", b,
+			c.Population, c.InitialStd),
+		inertia: hyper.Add("inertia", c.Inertia), cognitive: hyper.Add("cognitive", c.Cognitive), social: hyper.Add("social", c.Social),
+		best: space.Tensor(s, "best"),
 	}
 	p.velocity = s.Tensor("velocity", engine.Float32, p.rows.Dims()...)
 	return p, s.Err()
@@ -75,15 +77,16 @@ func (p *pso) TellCandidates(r *engine.Recorder, given Given, told Told) {
 
 // Tell implements Strategy.
 func (p *pso) Tell(r *engine.Recorder, told Told) {
-	p.compare(r, told.Raw)
+	p.compare(r, told.Fitness)
 	p.replace(r, p.position.rows, nil, nil)
 	r.Copy(p.best, told.Fittest)
 	count := p.size * p.space.Row() / 4
 	groups := r.Share(p.space.Members, count)
 	r.Dispatch(psoKernel{
 		Best: p.rows.Range(), SwarmBest: p.best.Range(), Inertia: p.inertia.Range(),
-		Cognitive: p.cognitive.Range(), Social: p.social.Range(), Clock: p.clock.Tensor().Range(), Position: p.position.rows.Range(), Velocity: p.velocity.Range(),
-		Low: p.low.Range(), High: p.high.Range(), Seed: r.Engine().Seed(), Stream: p.scope.Stream("pso"),
+		Cognitive: p.cognitive.Range(), Social: p.social.Range(), Clock: p.clock.Tensor().Range(), Position: p.position.rows.Range(),
+		Velocity: p.velocity.Range(),
+		Low:      p.low.Range(), High: p.high.Range(), Seed: r.Engine().Seed(), Stream: p.scope.Stream("pso"),
 		Dim: uint32(p.space.Dim), Population: uint32(p.size), Bounded: p.space.Bounded(), LocalSizeX: r.WorkgroupFor(count / int(groups)),
 	}.call(groups, uint32(p.space.Members), 1))
 }

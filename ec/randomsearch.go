@@ -13,13 +13,15 @@ type RandomSearchConfig struct {
 	NoiseStd   float64 `above:"0" doc:"Deviation of the candidates from the start where the space has no bounds, per member."`
 }
 
-// DefaultRandomSearch has the population of EvoRL's searches (B. Zheng et al., 2025, table 3) and the standard normal distribution.
+// DefaultRandomSearch has the population of EvoRL's searches (B. Zheng et al., 2025, table 3) and the standard normal
+// distribution.
 func DefaultRandomSearch() RandomSearchConfig {
 	return RandomSearchConfig{Population: 128, NoiseStd: 1}
 }
 
-// randomSearch is pure random search (S. H. Brooks, "A Discussion of Random Methods for Seeking Maxima", 1958): all candidates come from one distribution,
-// uniform between the bounds or, where there are none, normal around the start. Its solution is the best of them.
+// randomSearch is pure random search (S. H. Brooks, "A Discussion of Random Methods for Seeking Maxima", 1958): all
+// candidates come from one distribution, uniform between the bounds or, where there are none, normal around the
+// start. Its solution is the best of them.
 type randomSearch struct {
 	cfg    RandomSearchConfig
 	space  Space

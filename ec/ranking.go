@@ -8,11 +8,11 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// ranking prepares a generation's fitness for the strategy: what is not finite is replaced by the worst that is, candidates are ranked, and the best of all
-// generations is kept.
+// ranking prepares a generation's fitness for the strategy: what is not finite is replaced by the worst that is,
+// candidates are ranked, and the best of all generations is kept.
 type ranking struct {
 	space   Space
-	fitness *engine.Tensor // [M, P]: finite
+	finite  *engine.Tensor // [M, P]: fitness, what is not finite replaced by the worst that is
 	rank    *engine.Tensor // [M, P] u32
 	best    *engine.Tensor // [M]: the best fitness of all generations; NaN before the first
 	fittest *engine.Tensor // [M, row]: the candidate that had it; the start before the first
@@ -32,7 +32,7 @@ func newRanking(s *engine.State, space Space, population int) *ranking {
 	m := engine.Members(space.Members)
 	k := &ranking{
 		space: space, best: s.Tensor("best_fitness", engine.Float32, m), fittest: space.Tensor(s, "best"),
-		fitness: s.Scratch("fitness", engine.Float32, m, candidates(population)), rank: s.Scratch("rank", engine.Uint32, m, candidates(population)),
+		finite: s.Scratch("finite_fitness", engine.Float32, m, candidates(population)), rank: s.Scratch("rank", engine.Uint32, m, candidates(population)),
 		candidate: s.Scratch("best_candidate", engine.Uint32, m, candidates(1)), improved: s.Scratch("improved", engine.Uint32, m),
 		formed:  s.Scratch("generation_best", engine.Float32, m, engine.Axis("parameter", space.Row())),
 		summary: s.Scratch("fitness_summary", engine.Float32, engine.Axis("summary", 4), m),
@@ -42,8 +42,8 @@ func newRanking(s *engine.State, space Space, population int) *ranking {
 
 // useDoubleFloat makes the ranking one of double-float fitness and returns where the low parts go, [M, P].
 func (k *ranking) useDoubleFloat(s *engine.State) *engine.Tensor {
-	k.low = s.Scratch("fitness_low", engine.Float32, k.fitness.Dims()...)
-	k.gap = s.Scratch("fitness_gap", engine.Float32, k.fitness.Dims()...)
+	k.low = s.Scratch("fitness_low", engine.Float32, k.finite.Dims()...)
+	k.gap = s.Scratch("fitness_gap", engine.Float32, k.finite.Dims()...)
 	k.bestLow = s.Scratch("best_low", engine.Float32, engine.Members(k.space.Members))
 	return k.low
 }
@@ -57,11 +57,11 @@ func (k *ranking) init(ctx context.Context, start []float32) error {
 func (k *ranking) record(r *engine.Recorder, fitness *engine.Tensor, form func(*engine.Recorder, Pick, *engine.Tensor)) Told {
 	members, population := k.space.Members, fitness.Len()/k.space.Members
 	r.Dispatch(summarizeKernel{
-		Raw: fitness.Range(), Fitness: k.fitness.Range(), Best: k.best.Range(), Candidate: k.candidate.Range(),
+		Fitness: fitness.Range(), Finite: k.finite.Range(), Best: k.best.Range(), Candidate: k.candidate.Range(),
 		Improved: k.improved.Range(), Summary: k.summary.Range(), Population: uint32(population), Workgroup: r.WorkgroupFor(3 * population),
 	}.call(uint32(members), 1, 1))
 	k.keep(r, form)
-	by := k.fitness
+	by := k.finite
 	if k.low != nil {
 		by = k.gap
 		r.Dispatch(gapKernel{
@@ -70,7 +70,7 @@ func (k *ranking) record(r *engine.Recorder, fitness *engine.Tensor, form func(*
 		}.call(uint32(members), 1, 1))
 	}
 	engine.Rank(r, by, k.rank)
-	return Told{Fitness: k.fitness, Rank: k.rank, Fittest: k.fittest, Raw: fitness}
+	return Told{Fitness: fitness, Finite: k.finite, Rank: k.rank, Fittest: k.fittest}
 }
 
 // keep records keeping the generation's best candidate where it is the best of all generations.

@@ -42,8 +42,9 @@ func TestJudge(t *testing.T) {
 			var fittest [members][]float32
 			for g := range 4 {
 				population, fitness := tr.step(func(m, k int, _ []float32) float32 { return c.make(g, m, k) })
-				clean, rank := tr.values(tr.generation.ranking.fitness), mustUint32(t, tr.generation.ranking.rank)
-				summary, bests, kept := tr.values(tr.generation.ranking.summary), tr.values(tr.generation.ranking.best), tr.rows(tr.generation.ranking.fittest, 1)
+				clean, rank := tr.values(tr.generation.ranking.finite), mustUint32(t, tr.generation.ranking.rank)
+				summary, bests, kept := tr.values(tr.generation.ranking.summary), tr.values(tr.generation.ranking.best),
+					tr.rows(tr.generation.ranking.fittest, 1)
 				for m, f := range fitness {
 					want, broken := finite(f)
 					for k, w := range want {
@@ -80,7 +81,8 @@ func TestJudge(t *testing.T) {
 						}
 					}
 					for i, w := range []float64{top, mean, deviation, float64(broken)} {
-						if got := float64(summary[i*members+m]); !(math.Abs(got-w) <= 1e-6*(math.Abs(w)+math.Abs(mean)+deviation)) && got != w && !(math.IsNaN(got) && math.IsNaN(w)) {
+						if got := float64(summary[i*members+m]); !(math.Abs(got-w) <= 1e-6*(math.Abs(w)+math.Abs(mean)+deviation)) && got != w &&
+							!(math.IsNaN(got) && math.IsNaN(w)) {
 							t.Errorf("generation %d: summary %d of member %d is %g; want %g", g, i, m, got, w)
 						}
 					}
@@ -157,14 +159,15 @@ func TestShaping(t *testing.T) {
 				for i := range utilities {
 					utilities[i] = float32(dice.NormFloat64())
 				}
-				for _, err := range []error{s.Zero(t.Context()), s.Poison(t.Context()), fitness.WriteFloat32(t.Context(), values), utility.WriteFloat32(t.Context(), utilities)} {
+				for _, err := range []error{s.Zero(t.Context()), s.Poison(t.Context()), fitness.WriteFloat32(t.Context(), values),
+					utility.WriteFloat32(t.Context(), utilities)} {
 					if err != nil {
 						t.Fatal(err)
 					}
 				}
 				p, err := eng.Record("shape", func(r *engine.Recorder) {
 					engine.Rank(r, fitness, rank)
-					told := Told{Fitness: fitness, Rank: rank}
+					told := Told{Finite: fitness, Rank: rank}
 					switch {
 					case shaping == byRank:
 						Utilities(r, told, utility, weights)

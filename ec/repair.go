@@ -6,7 +6,8 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// repair moves candidates that leave the bounds of a space to the nearest point inside, for algorithms that do not keep bounds; nil: there is nothing to do.
+// repair moves candidates that leave the bounds of a space to the nearest point inside, for algorithms that do not
+// keep bounds; nil: there is nothing to do.
 type repair struct{ bounds *bounds }
 
 func newRepair(s *engine.State, space Space) *repair {

@@ -10,19 +10,20 @@ import (
 	"github.com/evorl/evorl/engine/config"
 )
 
-// RestartConfig says how a search that has come to its end begins anew.
+// RestartConfig are the settings of restarts.
 type RestartConfig struct {
 	StopConfig
 	// Bipop restarts by turns with ever larger populations and with small ones; else populations only grow.
 	Bipop    bool    `doc:"Restart by turns with ever larger and with small populations; else only with larger ones."`
-	Increase float64 `above:"1" doc:"Each larger population is so many times the one before."`
+	Increase float64 `above:"1" doc:"Factor from one larger population to the next."`
 	Budget   int     `min:"1" doc:"Evaluations of a member, over all its runs."`
-	// Target is the fitness at which a member has found what it looks for; math.MaxFloat64: it goes on until its budget is spent.
+	// Target is the fitness at which a member has found what it looks for; math.MaxFloat64: it goes on until its
+	// budget is spent.
 	Target float64 `doc:"Fitness at which a member has found what it looks for."`
 }
 
-// DefaultRestart are IPOP's, with a budget of 100,000 evaluations: A. Auger, N. Hansen, "A Restart CMA Evolution Strategy With Increasing Population
-// Size", 2005.
+// DefaultRestart are IPOP's, with a budget of 100,000 evaluations: A. Auger, N. Hansen, "A Restart CMA Evolution
+// Strategy With Increasing Population Size", 2005.
 func DefaultRestart() RestartConfig {
 	return RestartConfig{StopConfig: DefaultStop(), Increase: 2, Budget: 100000, Target: math.MaxFloat64}
 }
@@ -42,8 +43,9 @@ type Run struct {
 	Deviation   float64 // the first one, relative to the first run's
 	Evaluations int
 	Fitness     float64 // its best; NaN where none was finite
-	// Why it ended: "target", "budget", or a criterion of StopConfig: "tolfun", "tolfunhist", "tolx", "no effect" (candidates are the same in the numbers' precision), "flat
-	// fitness", "stagnation", "not finite" (no fitness of a generation is).
+	// Why it ended: "target", "budget", or a criterion of StopConfig: "tolfun", "tolfunhist", "tolx", "no effect"
+	// (candidates are the same in the numbers' precision), "flat fitness", "stagnation", "not finite" (no fitness of
+	// a generation is).
 	End string
 }
 
@@ -54,13 +56,16 @@ type MemberProblem interface {
 	Only(members []int) Problem
 }
 
-// Restart searches with so many members until each has reached the target or spent its budget: a run that has come to its end is followed by one that
-// begins elsewhere, with another population (A. Auger, N. Hansen, 2005) and, with Bipop, by turns also with a small population and deviation (N. Hansen,
-// "Benchmarking a BI-Population CMA-ES on the BBOB-2009 Function Testbed", 2009). Members go their own ways; those that next need the same population run
+// Restart searches with so many members until each has reached the target or spent its budget: a run that has come to
+// its end is followed by one that begins elsewhere, with another population (A. Auger, N. Hansen, 2005) and, with
+// Bipop, by turns also with a small population and deviation (N. Hansen, "Benchmarking a BI-Population CMA-ES on the
+// BBOB-2009 Function Testbed", 2009). Members go their own ways; those that next need the same population run
 // together on the device. Evaluations are counted in whole generations.
 //
-// algorithm makes the algorithm for a population and a first deviation, relative to its usual one; population 0 stands for its usual one.
-func Restart(ctx context.Context, eng *engine.Engine, cfg RestartConfig, algorithm func(population int, deviation float64) Algorithm, problem Problem, members int) ([]Outcome, error) {
+// algorithm makes the algorithm for a population and a first deviation, relative to its usual one; population 0
+// stands for its usual one.
+func Restart(ctx context.Context, eng *engine.Engine, cfg RestartConfig, algorithm func(population int, deviation float64) Algorithm,
+	problem Problem, members int) ([]Outcome, error) {
 	if err := config.Check(cfg); err != nil {
 		return nil, err
 	}
@@ -69,7 +74,8 @@ func Restart(ctx context.Context, eng *engine.Engine, cfg RestartConfig, algorit
 	}
 	rs := &restarts{eng: eng, cfg: cfg, algorithm: algorithm, problem: problem, members: make([]restarting, members)}
 	for m := range rs.members {
-		rs.members[m] = restarting{Outcome: Outcome{Fitness: math.NaN()}, next: Run{Deviation: 1}, rng: engine.NewRng(eng.Seed(), engine.Stream("ec/restart"), uint32(m), 0, 0)}
+		rs.members[m] = restarting{Outcome: Outcome{Fitness: math.NaN()}, next: Run{Deviation: 1}, rng: engine.NewRng(eng.Seed(),
+			engine.Stream("ec/restart"), uint32(m), 0, 0)}
 	}
 	for round := uint32(0); ; round++ {
 		group := rs.group()
@@ -221,7 +227,8 @@ func (m *restarting) after(cfg RestartConfig, run Run, x []float32) {
 	usual := float64(m.Runs[0].Population)
 	m.small, m.most = cfg.Bipop && m.large > 0 && m.smalls < m.large, 0
 	if m.small {
-		// Half of what the last large population took at most; the population between the usual and half of the large one, mostly small.
+		// Half of what the last large population took at most; the population between the usual and half of the large
+		// one, mostly small.
 		u, v := float64(m.rng.Uniform()), float64(m.rng.Uniform())
 		larger := math.Pow(cfg.Increase, float64(m.grown)) / 2
 		m.next = Run{Population: max(2, int(usual*math.Pow(max(larger, 1), u*u))), Deviation: math.Pow(10, -2*v)}

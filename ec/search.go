@@ -9,7 +9,8 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// Search is an algorithm on a problem: an engine.Workflow whose iteration is a generation of every member, one recorded program.
+// Search is an algorithm on a problem: an engine.Workflow whose iteration is a generation of every member, one
+// recorded program.
 type Search struct {
 	engine.Base
 	algo    Algorithm
@@ -29,10 +30,11 @@ type Search struct {
 	repair   *engine.Program // brings it there; nil where it is the generation's own
 }
 
-// NewSearch makes so many searches at once. Init or a checkpoint must fill their state before the first Step. Close it after use.
+// NewSearch makes a number of searches at once. Init or a checkpoint must fill their state before the first Step. Close
+// it after use.
 //
-// Errors: settings out of range, a problem that the algorithm cannot solve, *vk.OutOfMemoryError when memory does not suffice (nothing is
-// allocated then).
+// Errors: settings out of range, a problem that the algorithm cannot solve, *vk.OutOfMemoryError when memory does not
+// suffice (nothing is allocated then).
 func NewSearch(ctx context.Context, eng *engine.Engine, algo Algorithm, problem Problem, members int) (*Search, error) {
 	err := engine.Require(map[string]any{"engine": eng, "algorithm": algo, "problem": problem})
 	if checked, ok := problem.(interface{ Check() error }); ok && err == nil {
@@ -57,7 +59,7 @@ func (s *Search) build(ctx context.Context, members int) (err error) {
 	if s.evaluation, err = s.problem.New(ctx, s.State().Sub("problem"), s.Clock(), members, s.generation.Population()); err != nil {
 		return err
 	}
-	s.window, s.fitness = s.generation.NewCandidates("candidates", s.evaluation.Window()), s.generation.NewFitness("fitness_evaluated")
+	s.window, s.fitness = s.generation.NewCandidates("candidates", s.evaluation.Window()), s.generation.NewFitness("fitness")
 	s.useDoubleFloat()
 	if s.solution = s.generation.Solution(); s.generation.Repairs() {
 		s.solution = s.State().Sub("search").Scratch("solution", engine.Float32, s.solution.Dims()...)
@@ -73,7 +75,8 @@ func (s *Search) build(ctx context.Context, members int) (err error) {
 	return s.Complete(engine.Parts{Description: s.description(), Record: s.Record, Init: s.begin, Evaluator: solutions{s}})
 }
 
-// useDoubleFloat evaluates candidates as double floats where algorithm and problem know them. What is repaired is where float32 puts it.
+// useDoubleFloat evaluates candidates as double floats where algorithm and problem know them. What is repaired is
+// where float32 puts it.
 func (s *Search) useDoubleFloat() {
 	_, formed := s.generation.Strategy().(DoubleFloatStrategy)
 	evaluation, evaluated := s.evaluation.(DoubleFloatEvaluation)
@@ -127,7 +130,8 @@ func (s *Search) evaluate(r *engine.Recorder, first int) {
 	s.doubleFloat.RecordDoubleFloat(r, s.window, s.windowLow, first, s.fitness, s.fitnessLow)
 }
 
-// description says what is being learned. A search of policies takes no more steps than StepsPerIter; engine.EnvSteps says how many.
+// description is the workflow's. A search of policies takes no more steps than StepsPerIter; engine.EnvSteps
+// says how many.
 func (s *Search) description() engine.Description {
 	steps, _ := s.evaluation.Steps()
 	return engine.Description{
@@ -169,7 +173,8 @@ func (s *Search) repaired(ctx context.Context) (err error) {
 	return s.repair.Run(ctx)
 }
 
-// Fitness implements engine.Trainable: that of the searches' solutions. With several objectives there is none, which is an error.
+// Fitness implements engine.Trainable: that of the searches' solutions. With several objectives there is none, which
+// is an error.
 func (s *Search) Fitness(ctx context.Context, scope *engine.State, episodes int) (engine.Fitness, error) {
 	if s.space.Objectives > 1 {
 		return nil, fmt.Errorf("ec: %s on %s has %d objectives; members are compared by one", s.algo.Name(), s.problem.Name(), s.space.Objectives)

@@ -63,11 +63,13 @@ func algorithms() []ec.Algorithm {
 	vanilla.Elites, ars.Elites = 7, 5
 	openES.Optimizer = optim.ClipUp
 	return []ec.Algorithm{
-		openES, vanilla, ars, pgpe, ec.DefaultSNES(), ec.DefaultSepCMAES(), ec.DefaultCMAES(), ec.DefaultCRFMNES(), ec.DefaultLMMAES(), ec.DefaultXNES(), ec.CEMConfig{Population: 9, Elites: 5, ExtraVariance: 0.01, FinalExtraVariance: 1e-5}, ec.DefaultRandomSearch(),
+		openES, vanilla, ars, pgpe, ec.DefaultSNES(), ec.DefaultSepCMAES(), ec.DefaultCMAES(), ec.DefaultCRFMNES(), ec.DefaultLMMAES(),
+		ec.DefaultXNES(), ec.CEMConfig{Population: 9, Elites: 5, ExtraVariance: 0.01, FinalExtraVariance: 1e-5}, ec.DefaultRandomSearch(),
 	}
 }
 
-// TestSearch: a generation is one submission that reads nothing back, and half a run that is resumed ends with the bits of a whole one.
+// TestSearch: a generation is one submission that reads nothing back, and half a run that is resumed ends with the
+// bits of a whole one.
 func TestSearch(t *testing.T) {
 	dev := open(t)
 	for _, algorithm := range algorithms() {

@@ -6,18 +6,19 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// Tournament chooses parents among candidates in the order of their ranks: each is the best of so many drawn with replacement
-// (D. E. Goldberg, K. Deb, "A Comparative Analysis of Selection Schemes Used in Genetic Algorithms", 1991). Of size 1, all candidates are equally
-// likely, which with truncation before it is truncation selection. See shaders/ec/tournament.glsl.
+// Tournament chooses parents among candidates in the order of their ranks: each is the best of so many drawn with
+// replacement (D. E. Goldberg, K. Deb, "A Comparative Analysis of Selection Schemes Used in Genetic Algorithms",
+// 1991). Of size 1, all candidates are equally likely, which with truncation before it is truncation selection. See
+// shaders/ec/tournament.glsl.
 type Tournament struct {
 	Size     int
 	Stream   uint32 // of the random numbers
 	Shuffled bool   // without replacement: all candidates are drawn, in random order, before one is drawn again, as in K. Deb's code
 }
 
-// Select records choosing parents u32 [M, parents] among so many candidates, the numbers of which are order [M, candidates] in the order
-// of their ranks or, where that is nil, already are in that order. count, unless nil, is how many there really are [M] u32; where there is
-// none, parents are number 0.
+// Select records choosing parents u32 [M, parents] among so many candidates, the numbers of which are order [M,
+// candidates] in the order of their ranks or, where that is nil, already are in that order. count, unless nil, is how
+// many there really are [M] u32; where there is none, parents are number 0.
 func (t Tournament) Select(r *engine.Recorder, clock engine.Clock, order *engine.Tensor, among int, count, parents *engine.Tensor) {
 	members := parents.Dims()[0].Size
 	if t.Size < 1 || among < 1 || order != nil && order.Len() != members*among {
@@ -42,7 +43,8 @@ func (t Tournament) Select(r *engine.Recorder, clock engine.Clock, order *engine
 	r.Dispatch(k.call((uint32(n)+size-1)/size, uint32(members), 1))
 }
 
-// survivors is truncation selection of those who live on: kept of the kept parents, if they compete, and the population of offspring.
+// survivors is truncation selection of those who live on: kept of the kept parents, if they compete, and the
+// population of offspring.
 type survivors struct {
 	members, kept, population int
 	plus                      bool           // parents compete
@@ -60,12 +62,13 @@ func newSurvivors(s *engine.State, members, kept, population int, plus bool) *su
 	}
 }
 
-// record records choosing them after the fitness of the offspring [M, P], as evaluated. The first kept of order are those who live on: of
-// numbers below kept, parents; child c has number kept + c.
+// record records choosing them after the fitness of the offspring [M, P], as evaluated. The first kept of order are
+// those who live on: of numbers below kept, parents; child c has number kept + c.
 func (s *survivors) record(r *engine.Recorder, offspring *engine.Tensor) {
 	size, n := r.Workgroup(), uint32(s.kept+s.population)
 	k := mergeKernel{
-		Parents: s.fitness.Range(), Offspring: offspring.Range(), Merged: s.merged.Range(), Kept: uint32(s.kept), Population: uint32(s.population), LocalSizeX: size,
+		Parents: s.fitness.Range(), Offspring: offspring.Range(), Merged: s.merged.Range(), Kept: uint32(s.kept),
+		Population: uint32(s.population), LocalSizeX: size,
 	}
 	if s.plus {
 		k.Plus = true

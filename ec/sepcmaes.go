@@ -14,11 +14,13 @@ type SepCMAESConfig struct {
 	InitStd    float64 `above:"0" doc:"Deviation of the first candidates from their mean."`
 }
 
-// DefaultSepCMAES has the population of the papers and, as EvoRL's CMA-ES (B. Zheng et al., 2025, table 3), the deviation 0.1 at first.
+// DefaultSepCMAES has the population of the papers and, as EvoRL's CMA-ES (B. Zheng et al., 2025, table 3), the
+// deviation 0.1 at first.
 func DefaultSepCMAES() SepCMAESConfig { return SepCMAESConfig{InitStd: 0.1} }
 
-// sepCMAES is CMA-ES with a diagonal covariance matrix: R. Ros, N. Hansen, "A Simple Modification in CMA-ES Achieving Linear Time and Space
-// Complexity", 2008. Equation numbers and constants are those of N. Hansen, "The CMA Evolution Strategy: A Tutorial", 2016, without negative weights.
+// sepCMAES is CMA-ES with a diagonal covariance matrix: R. Ros, N. Hansen, "A Simple Modification in CMA-ES Achieving
+// Linear Time and Space Complexity", 2008. Equation numbers and constants are those of N. Hansen, "The CMA Evolution
+// Strategy: A Tutorial", 2016, without negative weights.
 type sepCMAES struct {
 	cfg       SepCMAESConfig
 	space     Space
@@ -44,8 +46,8 @@ type cmaRates struct {
 	c1, cmu, lengthN float64 // c_1, c_μ, E‖N(0, I)‖
 }
 
-// separable are the constants with a diagonal matrix, whose learning rates are (dim + 2)/3 times those of a full one (R. Ros, N. Hansen, 2008,
-// equation 8).
+// separable are the constants with a diagonal matrix, whose learning rates are (dim + 2)/3 times those of a full one
+// (R. Ros, N. Hansen, 2008, equation 8).
 func separable(dim int, mass float64) cmaRates {
 	n := float64(dim)
 	r := cmaRates{mass: mass, cs: (mass + 2) / (n + mass + 5), cc: (4 + mass/n) / (n + 4 + 2*mass/n)}
@@ -71,7 +73,8 @@ func (c SepCMAESConfig) New(s *engine.State, clock engine.Clock, _ *engine.Hyper
 	m := engine.Members(space.Members)
 	es := &sepCMAES{
 		cfg: c, space: space, clock: clock, noise: NewNoise(s, clock, space, c.Population, false),
-		mean: space.Tensor(s, "mean"), variance: space.Tensor(s, "variance"), deviation: space.Tensor(s, "deviation"), sigma: s.Tensor("sigma", engine.Float32, m),
+		mean: space.Tensor(s, "mean"), variance: space.Tensor(s, "variance"), deviation: space.Tensor(s, "deviation"),
+		sigma:   s.Tensor("sigma", engine.Float32, m),
 		paths:   [2]*engine.Tensor{space.Tensor(s, "path_sigma"), space.Tensor(s, "path_c")},
 		weights: s.Scratch("weights", engine.Float32, m, candidates(c.Population)),
 		factors: s.Scratch("factors", engine.Float32, m, engine.Axis("factor", 4)),
@@ -108,7 +111,8 @@ func (es *sepCMAES) Candidates(r *engine.Recorder, pick Pick, into *engine.Tenso
 	es.noise.Candidates(r, es.mean, es.deviation, pick, into)
 }
 
-// Tell implements Strategy, from the sums Σ w z and Σ w z²: the path of σ and its length, then everything else, each number by itself.
+// Tell implements Strategy, from the sums Σ w z and Σ w z²: the path of σ and its length, then everything else, each
+// number by itself.
 func (es *sepCMAES) Tell(r *engine.Recorder, told Told) { es.learn(r, told, es.noise) }
 
 // TellCandidates implements CandidateStrategy.

@@ -11,7 +11,8 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// What follows is the float64 reference of the parts for several objectives, written from the papers. Objectives are [candidates][K], maximised.
+// What follows is the float64 reference of the parts for several objectives, written from the papers. Objectives are
+// [candidates][K], maximised.
 
 func dominatesAnother(a, b []float64) bool {
 	better := false
@@ -24,7 +25,8 @@ func dominatesAnother(a, b []float64) bool {
 	return better
 }
 
-// frontsOf takes one front after the other (K. Deb et al., 2002, section III.A). Without twins the first of those with the same objectives dominates the others.
+// frontsOf takes one front after the other (K. Deb et al., 2002, section III.A). Without twins the first of those
+// with the same objectives dominates the others.
 func frontsOf(all [][]float64, twins bool) []int {
 	front := make([]int, len(all))
 	for i := range front {
@@ -76,7 +78,8 @@ func crowdingOf(all [][]float64, front []int) []float64 {
 	return distance
 }
 
-// finiteObjectives are objectives [P][K], those of a candidate that has one that is not finite being the lowest there are.
+// finiteObjectives are objectives [P][K], those of a candidate that has one that is not finite being the lowest there
+// are.
 func finiteObjectives(flat []float32, k int) [][]float64 {
 	out := make([][]float64, len(flat)/k)
 	for i := range out {
@@ -127,11 +130,13 @@ func shapes(name string, eng *engine.Engine, member, n, k int) []float32 {
 
 var shapeNames = []string{"random", "ties", "line", "equal", "front", "not finite", "nothing finite", "largest"}
 
-// TestDominance: fronts, crowding distances and survivors against float64, for populations that fit no word, of several members.
+// TestDominance: fronts, crowding distances and survivors against float64, for populations that fit no word, of
+// several members.
 func TestDominance(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(8))
 	worst := 0.0
-	for i, c := range []struct{ members, kept, population, k int }{{1, 1, 1, 2}, {2, 9, 12, 2}, {1, 40, 31, 3}, {2, 3, 4, 2}, {3, 16, 17, 3}, {1, 40, 31, 5}, {2, 33, 64, 2}, {1, 5, 9, 16}, {1, 150, 150, 2}} {
+	for i, c := range []struct{ members, kept, population, k int }{{1, 1, 1, 2}, {2, 9, 12, 2}, {1, 40, 31, 3}, {2, 3, 4, 2}, {3, 16, 17,
+		3}, {1, 40, 31, 5}, {2, 33, 64, 2}, {1, 5, 9, 16}, {1, 150, 150, 2}} {
 		s := eng.NewState()
 		defer s.Close()
 		space := Space{Members: c.members, Dim: 1, Objectives: c.k}
@@ -141,7 +146,8 @@ func TestDominance(t *testing.T) {
 		}
 		all.twins = i > 2
 		m, objective := engine.Members(c.members), engine.Axis("objective", c.k)
-		parents, raw := s.Scratch("parents", engine.Float32, m, candidates(c.kept), objective), s.Scratch("raw", engine.Float32, m, candidates(c.population), objective)
+		parents, raw := s.Scratch("parents", engine.Float32, m, candidates(c.kept), objective), s.Scratch("raw", engine.Float32, m,
+			candidates(c.population), objective)
 		out := s.Scratch("survivors", engine.Float32, m, candidates(c.kept), objective)
 		evaluated := newObjectives(s, space, c.population, nil)
 		program, err := eng.Record("dominance", func(r *engine.Recorder) {
@@ -215,7 +221,8 @@ func TestDominance(t *testing.T) {
 					}
 				}
 				if int(divided[2*m]) != front[numbers[c.kept-1]] || int(divided[2*m+1]) != before {
-					t.Fatalf("%v %s: member %d: front %d is divided, behind %d; want %d behind %d", c, name, m, divided[2*m], divided[2*m+1], front[numbers[c.kept-1]], before)
+					t.Fatalf("%v %s: member %d: front %d is divided, behind %d; want %d behind %d", c, name, m, divided[2*m],
+						divided[2*m+1], front[numbers[c.kept-1]], before)
 				}
 				for place, i := range numbers[:c.kept] {
 					if int(order[m*c.kept+place]) != i {
@@ -296,7 +303,8 @@ func TestSortLikePymoo(t *testing.T) {
 	}
 }
 
-// TestObjectives: the metrics of a search: how large the front of the population is, its ideal point, and how many candidates had objectives that are not finite.
+// TestObjectives: the metrics of a search: how large the front of the population is, its ideal point, and how many
+// candidates had objectives that are not finite.
 func TestObjectives(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(8))
 	for _, name := range shapeNames {

@@ -24,8 +24,8 @@ func DefaultSHADE() SHADEConfig {
 // Name implements Algorithm.
 func (c SHADEConfig) Name() string { return "shade" }
 
-// history is what SHADE has beside differential evolution: R. Tanabe, A. Fukunaga, "Success-History Based Parameter Adaptation for
-// Differential Evolution", 2013.
+// history is what SHADE has beside differential evolution: R. Tanabe, A. Fukunaga, "Success-History Based Parameter
+// Adaptation for Differential Evolution", 2013.
 type history struct {
 	memory       int
 	pbest        float64
@@ -44,7 +44,8 @@ func (c SHADEConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hype
 	d := newDE(DEConfig{Population: c.Population, Base: currentToPBest, Differences: 1, InitialStd: c.InitialStd}, s, clock, space)
 	m, h, p := engine.Members(space.Members), engine.Axis("memory", c.Memory), candidates(c.Population)
 	d.history = &history{
-		memory: c.Memory, pbest: c.PBest, weight: s.Tensor("memory_weight", engine.Float32, m, h), rate: s.Tensor("memory_crossover_rate", engine.Float32, m, h),
+		memory: c.Memory, pbest: c.PBest, weight: s.Tensor("memory_weight", engine.Float32, m, h), rate: s.Tensor("memory_crossover_rate",
+			engine.Float32, m, h),
 		state: s.Tensor("memory_state", engine.Uint32, m, engine.Axis("count", 2)), archive: s.Tensor("archive", engine.Float32, d.rows.Dims()...),
 		archived: s.Tensor("archived", engine.Uint32, m), slot: s.Scratch("slot", engine.Uint32, m, p),
 	}
@@ -57,10 +58,12 @@ func (h *history) init(ctx context.Context) error {
 	return errors.Join(h.weight.Fill(ctx, 0.5), h.rate.Fill(ctx, 0.5))
 }
 
-// learn records the memory's update by successes, before they take their places. Candidates that were changed, [M, P] if not nil, say nothing of F and CR.
+// learn records the memory's update by successes, before they take their places. Candidates that were changed, [M, P]
+// if not nil, say nothing of F and CR.
 func (h *history) learn(r *engine.Recorder, d *de, changed *engine.Tensor) {
 	k := shadeLearnKernel{
-		Verdict: d.verdict.Range(), Gain: d.gain.Range(), Scale: d.scale.Range(), Clock: d.clock.Tensor().Range(), Weight: h.weight.Range(), Rate: h.rate.Range(),
+		Verdict: d.verdict.Range(), Gain: d.gain.Range(), Scale: d.scale.Range(), Clock: d.clock.Tensor().Range(), Weight: h.weight.Range(),
+		Rate:  h.rate.Range(),
 		State: h.state.Range(), Stored: h.archived.Range(), Slot: h.slot.Range(), Seed: r.Engine().Seed(), Stream: d.scope.Stream("archive"),
 		Population: uint32(d.size), Memory: uint32(h.memory), Workgroup: r.WorkgroupFor(2 * d.size),
 	}

@@ -37,26 +37,28 @@ func (s Shaping) MarshalText() ([]byte, error) {
 	return config.MarshalName(s, "shaping", shapingNames[:])
 }
 
-// Weights records the weights [M, P] that a shaping gives a generation's candidates. A generation whose fitness is all the same gets zeros.
+// Weights records the weights [M, P] that a shaping gives a generation's candidates. A generation whose fitness is
+// all the same gets zeros.
 func (s Shaping) Weights(r *engine.Recorder, told Told, weights *engine.Tensor) {
-	recordShape(r, s, false, told, told.Fitness, weights)
+	recordShape(r, s, false, told, told.Finite, weights)
 }
 
 // Advantages records Weights less their mean: the baseline of policy gradients (R. J. Williams, 1992).
 func (s Shaping) Advantages(r *engine.Recorder, told Told, weights *engine.Tensor) {
-	recordShape(r, s, true, told, told.Fitness, weights)
+	recordShape(r, s, true, told, told.Finite, weights)
 }
 
-// Utilities records the weights [M, P] of a generation's candidates by their ranks: utilities [P], the best one's first.
+// Utilities records the weights [M, P] of a generation's candidates by their ranks: utilities [P], the best one's
+// first.
 func Utilities(r *engine.Recorder, told Told, utilities, weights *engine.Tensor) {
 	recordShape(r, byRank, false, told, utilities, weights)
 }
 
 func recordShape(r *engine.Recorder, s Shaping, center bool, told Told, utilities, weights *engine.Tensor) {
-	members := told.Fitness.Size(engine.MemberAxis)
-	population := told.Fitness.Len() / members
+	members := told.Finite.Size(engine.MemberAxis)
+	population := told.Finite.Len() / members
 	r.Dispatch(shapeKernel{
-		Fitness: told.Fitness.Range(), Rank: told.Rank.Range(), Utility: utilities.Range(), Weight: weights.Range(),
+		Fitness: told.Finite.Range(), Rank: told.Rank.Range(), Utility: utilities.Range(), Weight: weights.Range(),
 		Population: uint32(population), Workgroup: r.WorkgroupFor(4 * population), Shape: uint32(s), Center: center,
 	}.call(uint32(members), 1, 1))
 }

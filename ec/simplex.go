@@ -7,10 +7,11 @@ import (
 	"github.com/evorl/evorl/engine/config"
 )
 
-// ReferenceConfig chooses points on the simplex of so many objectives: the reference points of NSGA-III, the weights of MOEA/D.
+// ReferenceConfig chooses points on the simplex of so many objectives: the reference points of NSGA-III, the weights
+// of MOEA/D.
 type ReferenceConfig struct {
 	Population int   `min:"1" max:"16384" doc:"Candidates a generation, P."`
-	Partitions []int `min:"1" max:"1000" doc:"Parts into which each objective is divided; two numbers: of an outer and an inner layer. None: so many that there are no more points than candidates."`
+	Partitions []int `min:"1" max:"1000" doc:"Parts of each objective, of one layer or of an outer and an inner one. None: the most with no more points than candidates."`
 }
 
 // points are those of the configuration.
@@ -31,18 +32,19 @@ func (c ReferenceConfig) points(objectives int) ([][]float64, error) {
 		return nil, config.Invalid("population", "a population of %d for %d objectives; want at least %d, one for each", c.Population, objectives, least)
 	}
 	if size > c.Population {
-		return nil, config.Invalid("partitions", "%v give %d points for %d objectives and a population of %d; want no more points than candidates", partitions, size, objectives, c.Population)
+		return nil, config.Invalid("partitions",
+			"%v give %d points for %d objectives and a population of %d; want no more points than candidates", partitions, size, objectives, c.Population)
 	}
 	return DasDennis(objectives, partitions...)
 }
 
-// Fits says what is wrong with the configuration for so many objectives, before any device work.
+// Fits checks that the configuration suits a number of objectives, before any device work.
 func (c ReferenceConfig) Fits(objectives int) error {
 	_, err := c.points(objectives)
 	return err
 }
 
-// validate says what the fields cannot say alone.
+// validate checks constraints across fields.
 func (c ReferenceConfig) validate() error {
 	if n := len(c.Partitions); n > 2 {
 		return config.Invalid("partitions", "%d layers; want at most 2", n)
@@ -50,9 +52,10 @@ func (c ReferenceConfig) validate() error {
 	return nil
 }
 
-// DasDennis is points that are evenly spread over the simplex of non-negative numbers with the sum 1, [points][objectives]: those whose every number is
-// a multiple of 1 / partitions (I. Das, J. E. Dennis, "Normal-Boundary Intersection", 1998). The points of a second layer are drawn halfway to the centre
-// (K. Deb, H. Jain, 2014, section V), so that there are some inside where the first has none.
+// DasDennis is points that are evenly spread over the simplex of non-negative numbers with the sum 1,
+// [points][objectives]: those whose every number is a multiple of 1 / partitions (I. Das, J. E. Dennis,
+// "Normal-Boundary Intersection", 1998). The points of a second layer are drawn halfway to the centre (K. Deb, H.
+// Jain, 2014, section V), so that there are some inside where the first has none.
 func DasDennis(objectives int, partitions ...int) ([][]float64, error) {
 	if objectives < 1 || len(partitions) < 1 || len(partitions) > 2 {
 		return nil, fmt.Errorf("ec: points for %d objectives in %d layers; want at least 1 objective and 1 or 2 layers", objectives, len(partitions))

@@ -19,8 +19,9 @@ type SNESConfig struct {
 // DefaultSNES is the paper's (D. Wierstra et al., 2014, table 1), beginning with deviation 1.
 func DefaultSNES() SNESConfig { return SNESConfig{LearningRate: 1, InitStd: 1} }
 
-// snes is the separable natural evolution strategy: T. Schaul, T. Glasmachers, J. Schmidhuber, "High Dimensions and Heavy Tails for Natural
-// Evolution Strategies", 2011; D. Wierstra et al., "Natural Evolution Strategies", 2014, algorithm 6.
+// snes is the separable natural evolution strategy: T. Schaul, T. Glasmachers, J. Schmidhuber, "High Dimensions and
+// Heavy Tails for Natural Evolution Strategies", 2011; D. Wierstra et al., "Natural Evolution Strategies", 2014,
+// algorithm 6.
 type snes struct {
 	cfg       SNESConfig
 	space     Space
@@ -48,7 +49,8 @@ func (c SNESConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hyper
 	if dim := float64(space.Dim); c.DeviationRate == 0 {
 		c.DeviationRate = (3 + math.Log(dim)) / (5 * math.Sqrt(dim))
 	}
-	es := &snes{cfg: c, space: space, noise: NewNoise(s, clock, space, c.Population, false), mean: space.Tensor(s, "mean"), deviation: space.Tensor(s, "deviation")}
+	es := &snes{cfg: c, space: space, noise: NewNoise(s, clock, space, c.Population, false), mean: space.Tensor(s, "mean"),
+		deviation: space.Tensor(s, "deviation")}
 	es.rates = [2]*engine.Tensor{hyper.Add("learning_rate", c.LearningRate), hyper.Add("deviation_rate", c.DeviationRate)}
 	es.utilities = rankWeights(s, naturalUtilities(c.Population))
 	es.weights = s.Scratch("weights", engine.Float32, engine.Members(space.Members), candidates(c.Population))
@@ -67,7 +69,8 @@ func (es *snes) Init(ctx context.Context, start []float32) error {
 	return es.mean.WriteFloat32(ctx, es.space.Pad(start))
 }
 
-// naturalUtilities are those of natural evolution strategies by rank, max(0, ln(P/2 + 1) − ln i) / Σ − 1/P (table 1): they sum to zero.
+// naturalUtilities are those of natural evolution strategies by rank, max(0, ln(P/2 + 1) − ln i) / Σ − 1/P (table 1):
+// they sum to zero.
 func naturalUtilities(population int) []float32 {
 	values, sum := make([]float64, population), 0.0
 	for i := range values {

@@ -14,22 +14,24 @@ type Space struct {
 	Dim     int // numbers a candidate has
 	// Objectives is how many values a candidate is judged by, K; NewSearch sets it from the problem.
 	Objectives int
-	// Low and High bound each of them, [dim] each; nil: there are no bounds. Candidates lie between them: those that an algorithm forms
-	// outside, as all do that draw from a normal distribution, are moved to the nearest point inside.
+	// Low and High bound each of them, [dim] each; nil: there are no bounds. Candidates lie between them: those that
+	// an algorithm forms outside, as all do that draw from a normal distribution, are moved to the nearest point
+	// inside.
 	Low, High []float32
 	// Open leaves such candidates where they are: the bounds only say where to begin.
 	Open bool
-	// DescriptorLow and DescriptorHigh bound the numbers that describe how a candidate behaves, [B] each; nil: nothing does.
+	// DescriptorLow and DescriptorHigh bound the numbers that describe how a candidate behaves, [B] each; nil:
+	// nothing does.
 	DescriptorLow, DescriptorHigh []float32
 }
 
 // Row is the number of floats from one candidate to the next.
 func (s Space) Row() int { return nn.Align(s.Dim) }
 
-// Bounded says whether there are bounds.
+// Bounded is whether there are bounds.
 func (s Space) Bounded() bool { return s.Low != nil }
 
-// Check says what is wrong with the space.
+// Check validates the space.
 func (s Space) Check() error {
 	if s.Members < 1 || s.Dim < 1 {
 		return fmt.Errorf("ec: a space of %d members and %d dimensions; want at least 1 of each", s.Members, s.Dim)

@@ -7,19 +7,20 @@ import (
 
 // StopConfig are the criteria by which a run ends that has not reached its target.
 type StopConfig struct {
-	TolFun     float64 `min:"0" doc:"The fitness of a generation, and the best fitness of the newest 10 + 30 dim / P generations, differ by no more."`
-	TolFunHist float64 `min:"0" doc:"The best fitness of the newest 10 + 30 dim / P generations differs by no more."`
-	TolX       float64 `min:"0" doc:"The candidates of a generation differ by no more in any number."`
-	Stagnation float64 `min:"0" doc:"Times 100 + 100 dim^1.5 / P: the generations that must bring better medians of best and median fitness than those before; 0: no such end."`
+	TolFun     float64 `min:"0" doc:"Range of the fitness of a generation, and of the best fitness of the newest 10 + 30 dim / P generations, that ends a run."`
+	TolFunHist float64 `min:"0" doc:"Range of the best fitness of the newest 10 + 30 dim / P generations that ends a run."`
+	TolX       float64 `min:"0" doc:"Range of the candidates of a generation, in every number, that ends a run."`
+	Stagnation float64 `min:"0" doc:"Times 100 + 100 dim^1.5 / P: generations without better medians of best and median fitness that end a run; 0: none."`
 }
 
-// DefaultStop are the criteria of pycma 4.5 and N. Hansen, "Benchmarking a BI-Population CMA-ES on the BBOB-2009 Function Testbed", 2009, section 2.
+// DefaultStop are the criteria of pycma 4.5 and N. Hansen, "Benchmarking a BI-Population CMA-ES on the BBOB-2009
+// Function Testbed", 2009, section 2.
 func DefaultStop() StopConfig {
 	return StopConfig{TolFun: 1e-11, TolFunHist: 1e-12, TolX: 1e-11, Stagnation: 1}
 }
 
-// The precision of float32: fitness that differs by less than two units in the last place is equal, candidates by less than four. That of double floats is the
-// square of these.
+// The precision of float32: fitness that differs by less than two units in the last place is equal, candidates by
+// less than four. That of double floats is the square of these.
 const (
 	equalFitness    = 1.0 / (1 << 22)
 	equalCandidates = 1.0 / (1 << 21)
@@ -89,7 +90,8 @@ func (s *stopper) add(g stopMetrics) string {
 	return ""
 }
 
-// stagnates is whether neither the best nor the median fitness of recent generations is better than that of those before, by their medians.
+// stagnates is whether neither the best nor the median fitness of recent generations is better than that of those
+// before, by their medians.
 func (s *stopper) stagnates() bool {
 	n, p := float64(s.dim), float64(s.population)
 	period := s.cfg.Stagnation * (100 + 100*math.Pow(n, 1.5)/p)

@@ -40,7 +40,8 @@ func TestStopper(t *testing.T) {
 		{"no effect", 1, 1, func(i int) stopMetrics { g := progress(i); g.relative = 1e-7; return g }},
 		{"flat fitness", 2, 2, func(i int) stopMetrics { g := progress(i); g.quarter = g.best; return g }},
 		{"not finite", 1, 1, func(i int) stopMetrics { g := progress(i); g.notFinite = population; return g }},
-		// Better until 600, then neither better nor worse on average; the median of three quarters of what is kept decides.
+		// Better until 600, then neither better nor worse on average; the median of three quarters of what is kept
+		// decides.
 		{"stagnation", 700, 1400, func(i int) stopMetrics {
 			g := progress(min(i, 600))
 			wave := 0.001 * math.Sin(float64(i*i))
@@ -127,7 +128,7 @@ func TestStopMetrics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fitness, err := s.generation.ranking.fitness.ReadFloat32(t.Context())
+	fitness, err := s.generation.ranking.finite.ReadFloat32(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,8 +2,9 @@ package ec
 
 import "github.com/evorl/evorl/engine"
 
-// The metrics that stopping criteria need beside fitness/best, of every generation: the fitness of the ranks P/2, 3 P/4 and P − 1, the largest range that a
-// number has among the candidates evaluated together, and the largest relative to the number's size.
+// The metrics that stopping criteria need beside fitness/best, of every generation: the fitness of the ranks P/2, 3
+// P/4 and P − 1, the largest range that a number has among the candidates evaluated together, and the largest
+// relative to the number's size.
 const (
 	stopMedian   = "fitness/median"
 	stopQuarter  = "fitness/three_quarters"
@@ -19,7 +20,7 @@ func (s *Search) addStopMetrics() {
 	for i, name := range []string{stopMedian, stopQuarter, stopWorst, stopSpread, stopRelative} {
 		rows[i] = s.Metrics().Row(name)
 	}
-	ranking, fitness := s.generation.ranking, s.generation.ranking.fitness
+	ranking, fitness := s.generation.ranking, s.generation.ranking.finite
 	var bestLow *engine.Tensor
 	if s.fitnessLow != nil {
 		bestLow, fitness = s.Metrics().Row(stopBestLow), ranking.gap
@@ -28,7 +29,8 @@ func (s *Search) addStopMetrics() {
 		population, window, row := s.generation.Population(), s.evaluation.Window(), s.space.Row()
 		k := stopMetricsKernel{
 			Fitness: fitness.Range(), Rank: ranking.rank.Range(), Candidates: s.window.Range(), Median: rows[0].Range(), Quarter: rows[1].Range(),
-			Worst: rows[2].Range(), Spread: rows[3].Range(), Relative: rows[4].Range(), Population: uint32(population), Window: uint32(window), Row: uint32(row),
+			Worst: rows[2].Range(), Spread: rows[3].Range(), Relative: rows[4].Range(), Population: uint32(population),
+			Window: uint32(window), Row: uint32(row),
 			Workgroup: r.WorkgroupFor(max(population, window*row/4)),
 		}
 		if bestLow != nil {

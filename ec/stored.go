@@ -28,16 +28,17 @@ func (p *stored) init(ctx context.Context, start []float32) error {
 	return errors.Join(p.population.init(ctx, start), p.fitness.Fill(ctx, notEvaluated))
 }
 
-// compare records who takes whose place after the fitness [M, P] of new candidates, as evaluated.
-func (p *stored) compare(r *engine.Recorder, raw *engine.Tensor) {
+// compare records who takes whose place after the fitness [M, P] of new candidates.
+func (p *stored) compare(r *engine.Recorder, fitness *engine.Tensor) {
 	size := r.Workgroup()
 	r.Dispatch(compareKernel{
-		Raw: raw.Range(), Fitness: p.fitness.Range(), Verdict: p.verdict.Range(), Gain: p.gain.Range(), Population: uint32(p.size), LocalSizeX: size,
+		CandidateFitness: fitness.Range(), Fitness: p.fitness.Range(), Verdict: p.verdict.Range(), Gain: p.gain.Range(),
+		Population: uint32(p.size), LocalSizeX: size,
 	}.call((uint32(p.size)+size-1)/size, uint32(p.space.Members), 1))
 }
 
-// replace records that candidates [M, P, row] take places; whose place was taken by a better one goes into archive [M, P, row] at slot [M, P]
-// u32, unless they are nil.
+// replace records that candidates [M, P, row] take places; whose place was taken by a better one goes into archive
+// [M, P, row] at slot [M, P] u32, unless they are nil.
 func (p *stored) replace(r *engine.Recorder, by, slot, archive *engine.Tensor) {
 	row := p.space.Row()
 	k := replaceKernel{

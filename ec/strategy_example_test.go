@@ -13,8 +13,9 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// oneFifth is an elitist evolution strategy with the one-fifth success rule (I. Rechenberg, 1973): candidates are normal around the best one so far; the step grows
-// in generations that find a better one and shrinks in the others. It is an ec.Algorithm with kernels of its own.
+// oneFifth is an elitist evolution strategy with the one-fifth success rule (I. Rechenberg, 1973): candidates are
+// normal around the best one so far; the step grows in generations that find a better one and shrinks in the others.
+// It is an ec.Algorithm with kernels of its own.
 type oneFifth struct {
 	Candidates     int
 	Step           float64 // the first
@@ -104,11 +105,12 @@ func (s *oneFifthStrategy) Candidates(r *engine.Recorder, pick ec.Pick, into *en
 }
 
 func (s *oneFifthStrategy) Tell(r *engine.Recorder, told ec.Told) {
-	s.adapt.Record(r, uint32(s.space.Members), 1, 1, engine.Args{"Fitness": told.Fitness, "Record": s.record, "Step": s.step, "population": s.Population()})
+	s.adapt.Record(r, uint32(s.space.Members), 1, 1, engine.Args{"Fitness": told.Finite, "Record": s.record, "Step": s.step, "population": s.Population()})
 	r.Copy(s.best, told.Fittest)
 }
 
-// A strategy of one's own, with shaders of its own, searches on the device and by ask and tell like those of the package.
+// A strategy of one's own, with shaders of its own, searches on the device and by ask and tell like those of the
+// package.
 func ExampleStrategy() {
 	ctx := context.Background()
 	dev, err := vk.Open()

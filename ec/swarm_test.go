@@ -34,7 +34,8 @@ func generationsOfPSO(t *testing.T, others func(int, int, []float32) []float32) 
 		for g := range 5 {
 			velocity, own, fitness := rows("velocity"), rows("own_best"), tr.values(tr.state.Lookup("ec/own_best_fitness"))
 			positions, told := tr.step(rough(eng, g))
-			ownAfter, fitnessAfter, velocityAfter, after := rows("own_best"), tr.values(tr.state.Lookup("ec/own_best_fitness")), rows("velocity"), rows("position")
+			ownAfter, fitnessAfter, velocityAfter, after := rows("own_best"), tr.values(tr.state.Lookup("ec/own_best_fitness")),
+				rows("velocity"), rows("position")
 			for m := range space.Members {
 				for p, x := range positions[m] {
 					if v := float64(told[m][p]); !math.IsNaN(v) && !math.IsInf(v, 0) && v > bests[m] {
@@ -47,7 +48,8 @@ func generationsOfPSO(t *testing.T, others func(int, int, []float32) []float32) 
 						mine, f = x, now
 					}
 					if !slices.Equal(mine, ownAfter[m][p]) || f != float64(fitnessAfter[m*n+p]) {
-						t.Fatalf("generation %d, member %d: particle %d's best place is %v of %g; want %v of %g", g, m, p, ownAfter[m][p], fitnessAfter[m*n+p], mine, f)
+						t.Fatalf("generation %d, member %d: particle %d's best place is %v of %g; want %v of %g", g, m, p, ownAfter[m][p],
+							fitnessAfter[m*n+p], mine, f)
 					}
 					v, next := make([]float64, space.Dim), make([]float64, space.Dim)
 					for i := range v {
@@ -137,7 +139,8 @@ func generationsOfCSO(t *testing.T, others func(int, int, []float32) []float32) 
 							want[i] = min(max(want[i], float64(space.Low[i])), float64(space.High[i]))
 						}
 					}
-					for what, d := range map[string]float64{"candidate": deviation(tr.proposed[m][q], want), "place": deviation(after[m][loser], wide(x)), "velocity": deviation(velocityAfter[m][loser], wantV)} {
+					for what, d := range map[string]float64{"candidate": deviation(tr.proposed[m][q], want),
+						"place": deviation(after[m][loser], wide(x)), "velocity": deviation(velocityAfter[m][loser], wantV)} {
 						if worst = max(worst, d); !(d <= 1e-5) {
 							t.Fatalf("generation %d, member %d, loser %d: the %s deviates by %.1e", g, m, loser, what, d)
 						}

@@ -5,8 +5,8 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// tridiagonal decomposes symmetric matrices of any size: Householder's reflections make them tridiagonal, QL iterations diagonal, and both turn the
-// eigenvectors.
+// tridiagonal decomposes symmetric matrices of any size: Householder's reflections make them tridiagonal, QL
+// iterations diagonal, and both turn the eigenvectors.
 type tridiagonal struct {
 	reflectors *engine.Tensor // [M, blocks, dim, 8]
 	grams      *engine.Tensor // [M, blocks, 9, 8]
@@ -29,13 +29,15 @@ func newTridiagonal(s *engine.State, space Space) *tridiagonal {
 		grams:      s.Scratch("grams", engine.Float32, m, blocks, engine.Axis("product", 9), eight),
 		vectors:    s.Scratch("vectors", engine.Float32, m, engine.Axis("vector", 4), row), beta: s.Scratch("beta", engine.Float32, m, row),
 		diagonal: s.Scratch("diagonal", engine.Float32, m, engine.Axis("diagonal", 2), row), unit: s.Scratch("unit", engine.Float32, m),
-		progress:  s.Scratch("progress", engine.Uint32, m, engine.Axis("count", 4+2*sweepBlocks)),
-		rotations: s.Scratch("rotations", engine.Float32, m, engine.Axis("block", sweepBlocks), engine.Axis("dimension", space.Dim+8), engine.Axis("rotation", 16)),
+		progress: s.Scratch("progress", engine.Uint32, m, engine.Axis("count", 4+2*sweepBlocks)),
+		rotations: s.Scratch("rotations", engine.Float32, m, engine.Axis("block", sweepBlocks), engine.Axis("dimension", space.Dim+8),
+			engine.Axis("rotation", 16)),
 	}
 	return t
 }
 
-// tridiagonalMost is the most dimensions that QL iterations can do: two numbers of each lie in a workgroup's shared memory.
+// tridiagonalMost is the most dimensions that QL iterations can do: two numbers of each lie in a workgroup's shared
+// memory.
 func tridiagonalMost(info vk.Info) int { return int(info.Limits.MaxSharedBytes)/8 - 64 }
 
 // record records the update of e's matrices and, every gap generations, the decomposition.
@@ -99,7 +101,8 @@ func (t *tridiagonal) ql(r *engine.Recorder, e *eigen, columns uint32) {
 	for i := range dispatches {
 		r.Dispatch(eigenQlKernel{
 			Diagonal: t.diagonal.Range(), Progress: t.progress.Range(), Rotations: t.rotations.Range(), Clock: e.clock.Tensor().Range(),
-			Row: uint32(row), Gap: uint32(e.gap), Blocks: sweepBlocks, Most: uint32(most), Begin: i == 0, Workgroup: r.WorkgroupFor(16 * sweepBlocks * (dim + 8)), Dim: uint32(dim),
+			Row: uint32(row), Gap: uint32(e.gap), Blocks: sweepBlocks, Most: uint32(most), Begin: i == 0,
+			Workgroup: r.WorkgroupFor(16 * sweepBlocks * (dim + 8)), Dim: uint32(dim),
 		}.call(members, 1, 1))
 		r.Dispatch(eigenRotateKernel{
 			Progress: t.progress.Range(), Rotations: t.rotations.Range(), Basis: e.basis.Range(),

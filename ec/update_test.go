@@ -28,18 +28,25 @@ type settings map[string]float64
 func TestUpdates(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(5))
 	for _, c := range []updateCase{
-		{"adam", OpenESConfig{Population: 10, LearningRate: 0.1, NoiseStd: 0.2, WeightDecay: 0.05, Optimizer: optim.Adam, Mirrored: true, Shaping: CenteredRank}, 7, newOpenES(true, CenteredRank, optim.Adam, 0.05)},
-		{"adamw", OpenESConfig{Population: 7, LearningRate: 0.1, NoiseStd: 0.3, WeightDecay: 0.1, Optimizer: optim.AdamW, Shaping: Standardize}, 5, newOpenES(false, Standardize, optim.AdamW, 0.1)},
-		{"rmsprop", OpenESConfig{Population: 34, LearningRate: 0.05, NoiseStd: 0.1, WeightDecay: 0.1, Optimizer: optim.RMSProp, Mirrored: true, Shaping: Normalize}, 13, newOpenES(true, Normalize, optim.RMSProp, 0.1)},
-		{"sgd", OpenESConfig{Population: 131, LearningRate: 0.0002, NoiseStd: 0.1, WeightDecay: 0.02, Optimizer: optim.SGD, Shaping: Raw}, 21, newOpenES(false, Raw, optim.SGD, 0.02)},
-		{"clipup", OpenESConfig{Population: 16, LearningRate: 0.08, NoiseStd: 0.1, WeightDecay: 0.1, Optimizer: optim.ClipUp, Mirrored: true, Shaping: CenteredRank}, 9, newOpenES(true, CenteredRank, optim.ClipUp, 0.1)},
+		{"adam", OpenESConfig{Population: 10, LearningRate: 0.1, NoiseStd: 0.2, WeightDecay: 0.05, Optimizer: optim.Adam, Mirrored: true,
+			Shaping: CenteredRank}, 7, newOpenES(true, CenteredRank, optim.Adam, 0.05)},
+		{"adamw", OpenESConfig{Population: 7, LearningRate: 0.1, NoiseStd: 0.3, WeightDecay: 0.1, Optimizer: optim.AdamW,
+			Shaping: Standardize}, 5, newOpenES(false, Standardize, optim.AdamW, 0.1)},
+		{"rmsprop", OpenESConfig{Population: 34, LearningRate: 0.05, NoiseStd: 0.1, WeightDecay: 0.1, Optimizer: optim.RMSProp,
+			Mirrored: true, Shaping: Normalize}, 13, newOpenES(true, Normalize, optim.RMSProp, 0.1)},
+		{"sgd", OpenESConfig{Population: 131, LearningRate: 0.0002, NoiseStd: 0.1, WeightDecay: 0.02, Optimizer: optim.SGD, Shaping: Raw},
+			21, newOpenES(false, Raw, optim.SGD, 0.02)},
+		{"clipup", OpenESConfig{Population: 16, LearningRate: 0.08, NoiseStd: 0.1, WeightDecay: 0.1, Optimizer: optim.ClipUp,
+			Mirrored: true, Shaping: CenteredRank}, 9, newOpenES(true, CenteredRank, optim.ClipUp, 0.1)},
 		{"odd", VanillaESConfig{Population: 23, Elites: 5, NoiseStd: 0.3}, 10, newVanillaES(5)},
 		{"all elites", VanillaESConfig{Population: 6, Elites: 6, NoiseStd: 0.3}, 3, newVanillaES(6)},
 		{"some directions", ARSConfig{Population: 22, Elites: 4, LearningRate: 0.1, NoiseStd: 0.2}, 11, newARS(4)},
 		{"all directions", ARSConfig{Population: 150, Elites: 75, LearningRate: 0.1, NoiseStd: 0.2}, 6, newARS(75)},
 		{"clipup", DefaultPGPE(), 30, newPGPE(CenteredRank, optim.ClipUp)},
-		{"adam", PGPEConfig{Population: 18, LearningRate: 0.1, DeviationRate: 0.5, InitStd: 0.4, MaxChange: 0.05, Optimizer: optim.Adam, Shaping: Standardize}, 9, newPGPE(Standardize, optim.Adam)},
-		{"raw", PGPEConfig{Population: 18, LearningRate: 0.1, DeviationRate: 0.01, InitStd: 0.4, MaxChange: 0.5, Optimizer: optim.SGD, Shaping: Raw}, 5, newPGPE(Raw, optim.SGD)},
+		{"adam", PGPEConfig{Population: 18, LearningRate: 0.1, DeviationRate: 0.5, InitStd: 0.4, MaxChange: 0.05, Optimizer: optim.Adam,
+			Shaping: Standardize}, 9, newPGPE(Standardize, optim.Adam)},
+		{"raw", PGPEConfig{Population: 18, LearningRate: 0.1, DeviationRate: 0.01, InitStd: 0.4, MaxChange: 0.5, Optimizer: optim.SGD,
+			Shaping: Raw}, 5, newPGPE(Raw, optim.SGD)},
 		{"default", DefaultSNES(), 10, newSNES},
 		{"odd", SNESConfig{Population: 25, LearningRate: 0.9, DeviationRate: 0.3, InitStd: 0.5}, 7, newSNES},
 		{"default", DefaultCEM(), 12, newCEM(64)},
@@ -74,7 +81,8 @@ type updateCase struct {
 	make      func(h settings, start []float64, population int) reference
 }
 
-// checkUpdates compares five generations of three members with references. others, unless nil, changes the candidates told.
+// checkUpdates compares five generations of three members with references. others, unless nil, changes the candidates
+// told.
 func checkUpdates(t *testing.T, eng *engine.Engine, c updateCase, others func(member, candidate int, x []float32) []float32) {
 	const members = 3
 	space := Space{Members: members, Dim: c.dim}
@@ -432,7 +440,8 @@ func newCEM(elites int) func(settings, []float64, int) reference {
 		if population == 9 {
 			variance = 0.3
 		}
-		return &refCEM{newSeparate(newStep(optim.SGD, 0, 0, start), math.Sqrt(variance)), elites, h["extra_variance"], h["final_extra_variance"], h["extra_variance_decay"]}
+		return &refCEM{newSeparate(newStep(optim.SGD, 0, 0, start), math.Sqrt(variance)), elites, h["extra_variance"],
+			h["final_extra_variance"], h["extra_variance_decay"]}
 	}
 }
 

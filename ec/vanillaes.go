@@ -8,7 +8,8 @@ import (
 	"github.com/evorl/evorl/engine/optim"
 )
 
-// VanillaESConfig are the settings of the canonical evolution strategy. NoiseStd is a tensor on the device, one a member, that PBT may vary.
+// VanillaESConfig are the settings of the canonical evolution strategy. NoiseStd is a tensor on the device, one a
+// member, that PBT may vary.
 type VanillaESConfig struct {
 	Population int     `min:"1" max:"1048576" doc:"Candidates a generation, P."`
 	Elites     int     `min:"1" max:"1048576" doc:"Candidates that the mean moves to, the best ones."`
@@ -20,7 +21,7 @@ func DefaultVanillaES() VanillaESConfig {
 	return VanillaESConfig{Population: 128, Elites: 16, NoiseStd: 0.02}
 }
 
-// Validate says what the fields cannot say alone.
+// Validate checks constraints across fields.
 func (c VanillaESConfig) Validate() error { return checkElites(c.Elites, c.Population) }
 
 func checkElites(elites, population int) error {
@@ -30,8 +31,8 @@ func checkElites(elites, population int) error {
 	return nil
 }
 
-// vanillaES is the canonical evolution strategy of P. Chrabaszcz, I. Loshchilov, F. Hutter, "Back to Basics: Benchmarking Canonical Evolution
-// Strategies for Playing Atari", 2018, algorithm 1.
+// vanillaES is the canonical evolution strategy of P. Chrabaszcz, I. Loshchilov, F. Hutter, "Back to Basics:
+// Benchmarking Canonical Evolution Strategies for Playing Atari", 2018, algorithm 1.
 type vanillaES struct {
 	cfg       VanillaESConfig
 	space     Space

@@ -52,8 +52,8 @@ func (m Mutation) MarshalText() ([]byte, error) {
 	return config.MarshalName(m, "mutation", mutationNames)
 }
 
-// VariationConfig is how offspring are made of parents: two are crossed and have two children, each of which is mutated. Numbers that leave
-// the bounds are put onto them.
+// VariationConfig is how offspring are made of parents: two are crossed and have two children, each of which is
+// mutated. Numbers that leave the bounds are put onto them.
 type VariationConfig struct {
 	Crossover      Crossover `doc:"How parents are crossed: none, uniform, one_point, two_point, sbx, line."`
 	CrossoverRate  float64   `min:"0" max:"1" doc:"Probability that a pair of parents is crossed, per member."`
@@ -66,16 +66,18 @@ type VariationConfig struct {
 	MutationIndex  float64   `min:"0" max:"1000" doc:"Distribution index of polynomial mutation: the larger, the smaller are changes."`
 }
 
-// GaussianVariation is that of simple genetic algorithms, by mutation alone: evosax's (R. T. Lange, 2022) and EvoJAX's SimpleGA (Y. Tang et
-// al., 2022), whose deviation it has. Where a crossover is chosen, every pair is crossed and half of the numbers are exchanged.
+// GaussianVariation is that of simple genetic algorithms, by mutation alone: evosax's (R. T. Lange, 2022) and
+// EvoJAX's SimpleGA (Y. Tang et al., 2022), whose deviation it has. Where a crossover is chosen, every pair is
+// crossed and half of the numbers are exchanged.
 func GaussianVariation() VariationConfig {
 	return VariationConfig{
-		CrossoverRate: 1, ExchangeRate: 0.5, CrossoverIndex: 15, LineStd: 0.2, Mutation: GaussianMutation, MutationRate: 1, MutationStd: 0.01, MutationIndex: 20,
+		CrossoverRate: 1, ExchangeRate: 0.5, CrossoverIndex: 15, LineStd: 0.2, Mutation: GaussianMutation, MutationRate: 1,
+		MutationStd: 0.01, MutationIndex: 20,
 	}
 }
 
-// RealCodedVariation is that of real-coded genetic algorithms: SBX and polynomial mutation of one number on average, with the indices of
-// pymoo's (J. Blank, K. Deb, 2020) and the rates of K. Deb et al., 2002.
+// RealCodedVariation is that of real-coded genetic algorithms: SBX and polynomial mutation of one number on average,
+// with the indices of pymoo's (J. Blank, K. Deb, 2020) and the rates of K. Deb et al., 2002.
 func RealCodedVariation() VariationConfig {
 	return VariationConfig{
 		Crossover: SBX, CrossoverRate: 0.9, ExchangeRate: 0.5, CrossoverIndex: 15, LineStd: 0.2,
@@ -83,15 +85,15 @@ func RealCodedVariation() VariationConfig {
 	}
 }
 
-// LineVariation is that of V. Vassiliades, J.-B. Mouret, 2018 (section 4): a step along the line to another elite, and noise in all directions. The
-// deviation of the noise is for bounds 0 and 1.
+// LineVariation is that of V. Vassiliades, J.-B. Mouret, 2018 (section 4): a step along the line to another elite,
+// and noise in all directions. The deviation of the noise is for bounds 0 and 1.
 func LineVariation() VariationConfig {
 	c := GaussianVariation()
 	c.Crossover = Line
 	return c
 }
 
-// validate says what the fields cannot say alone.
+// validate checks constraints across fields.
 func (c VariationConfig) validate() error {
 	if c.MutationRate < 0 && c.MutationRate != -1 {
 		return config.Invalid("mutation_rate", "a probability of %g; want 0 to 1, or -1 for one number of a candidate on average", c.MutationRate)
@@ -118,9 +120,9 @@ func newVariation(s *engine.State, c VariationConfig, clock engine.Clock, hyper 
 	}
 }
 
-// Offspring records forming offspring of a population [M, N, row] into [M, count, row]. parents u32 [M, ...] are an even number, the
-// population's candidates that become parents: those at 2 q and 2 q + 1 have children 2 q and 2 q + 1. A pick's numbers below kept
-// are candidates of the population as they are; child c has number kept + c.
+// Offspring records forming offspring of a population [M, N, row] into [M, count, row]. parents u32 [M, ...] are an
+// even number, the population's candidates that become parents: those at 2 q and 2 q + 1 have children 2 q and 2 q +
+// 1. A pick's numbers below kept are candidates of the population as they are; child c has number kept + c.
 func (v *Variation) Offspring(r *engine.Recorder, population, parents *engine.Tensor, pick Pick, kept int, into *engine.Tensor) {
 	space := v.bounds.space
 	members, row := space.Members, space.Row()
@@ -130,7 +132,8 @@ func (v *Variation) Offspring(r *engine.Recorder, population, parents *engine.Te
 		Low: v.bounds.low.Range(), High: v.bounds.high.Range(),
 		Seed: r.Engine().Seed(), CrossoverStream: v.crossoverStream, MutationStream: v.mutationStream, Dim: uint32(space.Dim),
 		Size: uint32(population.Len() / row / members), Parents: uint32(parents.Len() / members), Count: uint32(into.Len() / row / members),
-		First: uint32(pick.First), Kept: uint32(kept), ExchangeRate: float32(v.cfg.ExchangeRate), CrossoverIndex: float32(v.cfg.CrossoverIndex), LineStd: float32(v.cfg.LineStd),
+		First: uint32(pick.First), Kept: uint32(kept), ExchangeRate: float32(v.cfg.ExchangeRate),
+		CrossoverIndex: float32(v.cfg.CrossoverIndex), LineStd: float32(v.cfg.LineStd),
 		MutationIndex: float32(v.cfg.MutationIndex), Crossover: uint32(v.cfg.Crossover), Mutation: uint32(v.cfg.Mutation), Bounded: v.bounds.space.Bounded(),
 		BeginAsIs: v.beginAsIs, OneChild: v.oneChild,
 	}

@@ -6,7 +6,8 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// logWeights are the weights ln(from) − ln i of the best candidates, i = 1 to parents, made to sum to one; those of the others are zero.
+// logWeights are the weights ln(from) − ln i of the best candidates, i = 1 to parents, made to sum to one; those of
+// the others are zero.
 func logWeights(population, parents int, from float64) []float32 {
 	weights, sum := make([]float64, parents), 0.0
 	for i := range weights {
@@ -34,6 +35,6 @@ func selectionMass(weights []float32) float64 {
 	return 1 / square
 }
 
-// defaultPopulation is the population that CMA-ES and natural evolution strategies take for a dimension: 4 + ⌊3 ln dim⌋ (N. Hansen, 2016, equation 48;
-// D. Wierstra et al., 2014, table 1).
+// defaultPopulation is the population that CMA-ES and natural evolution strategies take for a dimension: 4 + ⌊3 ln
+// dim⌋ (N. Hansen, 2016, equation 48; D. Wierstra et al., 2014, table 1).
 func defaultPopulation(dim int) int { return 4 + int(3*math.Log(float64(dim))) }

@@ -22,8 +22,9 @@ type XNESConfig struct {
 // DefaultXNES is the paper's (T. Glasmachers et al., 2010, table 1), beginning with deviation 1.
 func DefaultXNES() XNESConfig { return XNESConfig{LearningRate: 1, InitStd: 1} }
 
-// xNES is the exponential natural evolution strategy: T. Glasmachers, T. Schaul, Y. Sun, D. Wierstra, J. Schmidhuber, "Exponential Natural Evolution
-// Strategies", 2010, algorithm 1. The covariance matrix is σ² B Bᵀ, the determinant of B being one.
+// xNES is the exponential natural evolution strategy: T. Glasmachers, T. Schaul, Y. Sun, D. Wierstra, J. Schmidhuber,
+// "Exponential Natural Evolution Strategies", 2010, algorithm 1. The covariance matrix is σ² B Bᵀ, the determinant of
+// B being one.
 type xNES struct {
 	cfg    XNESConfig
 	space  Space
@@ -57,8 +58,8 @@ const (
 // Name implements Algorithm.
 func (c XNESConfig) Name() string { return "xnes" }
 
-// New implements Algorithm. Where the memory for a covariance matrix does not suffice, its error is an *vk.OutOfMemoryError that names the algorithms
-// that need less.
+// New implements Algorithm. Where the memory for a covariance matrix does not suffice, its error is an
+// *vk.OutOfMemoryError that names the algorithms that need less.
 func (c XNESConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hyper, space Space) (Strategy, error) {
 	if err := config.Check(c); err != nil {
 		return nil, err
@@ -81,11 +82,14 @@ func (c XNESConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hyper
 	matrix := []engine.Dim{m, engine.Axis("dimension", space.Dim), row}
 	es := &xNES{
 		cfg: c, space: space, clock: clock, draw: NewNoise(s, clock, space, c.Population, false),
-		rates:  [3]*engine.Tensor{hyper.Add("learning_rate", c.LearningRate), hyper.Add("deviation_rate", c.DeviationRate), hyper.Add("shape_rate", c.ShapeRate)},
-		origin: engine.Constant(s, "origin", engine.Same(space.Members*space.Row(), 0), m, row), one: engine.Constant(s, "one", engine.Same(space.Members, 1), m),
+		rates: [3]*engine.Tensor{hyper.Add("learning_rate", c.LearningRate), hyper.Add("deviation_rate", c.DeviationRate),
+			hyper.Add("shape_rate", c.ShapeRate)},
+		origin: engine.Constant(s, "origin", engine.Same(space.Members*space.Row(), 0), m, row), one: engine.Constant(s, "one",
+			engine.Same(space.Members, 1), m),
 		mean: space.Tensor(s, "mean"), sigma: s.Tensor("sigma", engine.Float32, m), shape: s.Tensor("shape", engine.Float32, matrix...),
 		utilities: rankWeights(s, naturalUtilities(c.Population)), weights: s.Scratch("weights", engine.Float32, m, candidates(c.Population)),
-		noise: s.Scratch("noise", engine.Float32, m, candidates(c.Population), row), steps: s.Scratch("steps", engine.Float32, m, candidates(c.Population), row),
+		noise: s.Scratch("noise", engine.Float32, m, candidates(c.Population), row), steps: s.Scratch("steps", engine.Float32, m,
+			candidates(c.Population), row),
 		sum: s.Scratch("sum", engine.Float32, m, engine.Axis("sum", 1), row), moved: s.Scratch("moved", engine.Float32, m, engine.Axis("sum", 1), row),
 		trace: s.Scratch("trace", engine.Float32, m), gradient: s.Scratch("gradient", engine.Float32, matrix...),
 		exponent: s.Scratch("exponent", engine.Float32, matrix...), term: s.Scratch("term", engine.Float32, matrix...),
@@ -116,7 +120,8 @@ func (es *xNES) Ask(r *engine.Recorder) {
 
 // product records c = a b, a being [M, rows, dim] in rows of the space's length, b [M, dim, row].
 func (es *xNES) product(r *engine.Recorder, rows int, a, b, c *engine.Tensor) {
-	nn.Gemm{Members: es.space.Members, M: rows, N: es.space.Row(), K: es.space.Dim, A: es.space.matrix(a), B: es.space.matrix(b), C: es.space.matrix(c)}.Record(r)
+	nn.Gemm{Members: es.space.Members, M: rows, N: es.space.Row(), K: es.space.Dim, A: es.space.matrix(a), B: es.space.matrix(b),
+		C: es.space.matrix(c)}.Record(r)
 }
 
 // Candidates implements Strategy: μ + σ B z.
@@ -124,8 +129,8 @@ func (es *xNES) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
 	es.space.form(r, es.mean, nil, es.sigma, es.steps, pick, into, false)
 }
 
-// Tell implements Strategy: with utilities u whose sum is zero, G_δ = Σ u z and G_M = Σ u z zᵀ, μ + η_μ σ B G_δ, σ exp(η_σ/2 tr(G_M)/dim) and
-// B exp(η_B/2 (G_M − tr(G_M)/dim I)).
+// Tell implements Strategy: with utilities u whose sum is zero, G_δ = Σ u z and G_M = Σ u z zᵀ, μ + η_μ σ B G_δ, σ
+// exp(η_σ/2 tr(G_M)/dim) and B exp(η_B/2 (G_M − tr(G_M)/dim I)).
 func (es *xNES) Tell(r *engine.Recorder, told Told) {
 	Utilities(r, told, es.utilities, es.weights)
 	members, dim, row, population := es.space.Members, es.space.Dim, es.space.Row(), es.cfg.Population
@@ -140,7 +145,8 @@ func (es *xNES) Tell(r *engine.Recorder, told Told) {
 	}.Record(r)
 	es.product(r, 1, es.sum, es.shape, es.moved)
 	nn.Gemm{
-		Members: members, M: dim, N: row, K: population, A: es.space.matrix(es.steps), TransposeA: true, B: es.space.matrix(es.noise), C: es.space.matrix(es.gradient),
+		Members: members, M: dim, N: row, K: population, A: es.space.matrix(es.steps), TransposeA: true, B: es.space.matrix(es.noise),
+		C: es.space.matrix(es.gradient),
 	}.Record(r)
 	r.Dispatch(xnesStepKernel{
 		Gradient: es.gradient.Range(), Moved: es.moved.Range(), Mean: es.mean.Range(),
@@ -153,7 +159,8 @@ func (es *xNES) Tell(r *engine.Recorder, told Told) {
 		Exponent: es.exponent.Range(), Term: es.term.Range(), Dim: uint32(dim), Row: uint32(row), Terms: exponentTerms, By: 1 << exponentHalvings,
 		LocalSizeX: r.WorkgroupFor(dim * row / 4 / int(share)),
 	}.call(share, uint32(members), 1))
-	// exp(X) − 1 = X (1 + X/2 (1 + X/3 …)): without the one no digits of small numbers are lost beside it. The gradient's place is free.
+	// exp(X) − 1 = X (1 + X/2 (1 + X/3 …)): without the one no digits of small numbers are lost beside it. The
+	// gradient's place is free.
 	for k := exponentTerms - 1; k > 0; k-- {
 		es.product(r, dim, es.exponent, es.term, es.gradient)
 		es.add(r, 1/float64(k), es.exponent, 1/float64(k), es.gradient, es.term)

@@ -6,9 +6,10 @@ import (
 	"slices"
 )
 
-// Hypervolume is the volume of what a set with two or three objectives dominates, down to a reference point that is worse than anything of interest
-// (E. Zitzler, L. Thiele, 1998): exact, for three objectives by sweeping the third (n² steps). The larger, the better. Solutions that are not better than
-// the reference point in every objective add nothing.
+// Hypervolume is the volume of what a set with two or three objectives dominates, down to a reference point that is
+// worse than anything of interest (E. Zitzler, L. Thiele, 1998): exact, for three objectives by sweeping the third
+// (n² steps). The larger, the better. Solutions that are not better than the reference point in every objective add
+// nothing.
 func Hypervolume(set [][]float64, reference []float64) (float64, error) {
 	if err := check("hypervolume", [][]float64{reference}, set); err != nil {
 		return 0, err

@@ -1,5 +1,6 @@
-// Package indicator says how good a set of solutions with several objectives is. As everywhere in evorl objectives are maximised: for a minimisation
-// problem they are its negatives. Sets are [solutions][objectives]; what is not finite in one of them is an error.
+// Package indicator says how good a set of solutions with several objectives is. As everywhere in evorl objectives
+// are maximised: for a minimisation problem they are its negatives. Sets are [solutions][objectives]; what is not
+// finite in one of them is an error.
 package indicator
 
 import (
@@ -8,19 +9,21 @@ import (
 	"slices"
 )
 
-// GD is the generational distance of a set from the true front: the mean Euclidean distance from its solutions to the nearest point of the front
-// (D. A. Van Veldhuizen, "Multiobjective Evolutionary Algorithms", 1999, with the mean for his root of the sum of squares over n). 0 is best.
+// GD is the generational distance of a set from the true front: the mean Euclidean distance from its solutions to the
+// nearest point of the front (D. A. Van Veldhuizen, "Multiobjective Evolutionary Algorithms", 1999, with the mean for
+// his root of the sum of squares over n). 0 is best.
 func GD(set, front [][]float64) (float64, error) { return mean("GD", set, front, euclidean) }
 
-// IGD is the inverted generational distance: the mean Euclidean distance from the points of the true front to the nearest solution (C. A. Coello Coello,
-// M. Reyes Sierra, 2004). 0 is best.
+// IGD is the inverted generational distance: the mean Euclidean distance from the points of the true front to the
+// nearest solution (C. A. Coello Coello, M. Reyes Sierra, 2004). 0 is best.
 func IGD(set, front [][]float64) (float64, error) {
 	return mean("IGD", front, set, func(point, solution []float64) float64 { return euclidean(solution, point) })
 }
 
-// IGDPlus is the inverted generational distance in which only those objectives count in which the solution is worse than the point of the front
-// (H. Ishibuchi et al., "Modified Distance Calculation in Generational Distance and Inverted Generational Distance", 2015, equations 10 and 18). A set that
-// another one dominates never has the smaller value. 0 is best.
+// IGDPlus is the inverted generational distance in which only those objectives count in which the solution is worse
+// than the point of the front (H. Ishibuchi et al., "Modified Distance Calculation in Generational Distance and
+// Inverted Generational Distance", 2015, equations 10 and 18). A set that another one dominates never has the smaller
+// value. 0 is best.
 func IGDPlus(set, front [][]float64) (float64, error) {
 	return mean("IGD+", front, set, func(point, solution []float64) float64 {
 		sum := 0.0
@@ -56,7 +59,7 @@ func euclidean(a, b []float64) float64 {
 	return math.Sqrt(sum)
 }
 
-// check says what is wrong with sets.
+// check validates sets.
 func check(name string, sets ...[][]float64) error {
 	for _, set := range sets {
 		if len(set) == 0 || len(set[0]) == 0 {
@@ -76,7 +79,8 @@ func check(name string, sets ...[][]float64) error {
 	return nil
 }
 
-// NonDominated lists the numbers of the solutions that no other one dominates: none is at least as good in all objectives and better in one.
+// NonDominated lists the numbers of the solutions that no other one dominates: none is at least as good in all
+// objectives and better in one.
 func NonDominated(set [][]float64) []int {
 	var out []int
 	for i, a := range set {

@@ -55,7 +55,8 @@ func TestLikePymoo(t *testing.T) {
 	}
 }
 
-// TestHypervolume: by counting the cells of a grid that are dominated, for points on the grid, ties and dominated ones among them.
+// TestHypervolume: by counting the cells of a grid that are dominated, for points on the grid, ties and dominated
+// ones among them.
 func TestHypervolume(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	const side = 7

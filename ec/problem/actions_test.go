@@ -53,8 +53,8 @@ func TestBins(t *testing.T) {
 	}
 }
 
-// TestSampledActions: bins are drawn as often as their probabilities say, and continuous actions with the deviation that the candidate has. In a
-// single step of MountainCarContinuous, the reward is -0.1 times the squared action.
+// TestSampledActions: bins are drawn as often as their probabilities say, and continuous actions with the deviation
+// that the candidate has. In a single step of MountainCarContinuous, the reward is -0.1 times the squared action.
 func TestSampledActions(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(9))
 	const population = 4000
@@ -81,7 +81,8 @@ func TestSampledActions(t *testing.T) {
 	cfg.Bins, network.LogStd = 0, -1.5
 	p = Policy(env, envs.Options{TimeLimit: 1}, network, cfg).(*policy)
 	if size := p.mlp().Size(); p.Space(1).Dim != size+1 || p.Start(1, 0, 2)[2*size+1] != -1.5 || p.Start(1, 0, 2)[size] != -1.5 {
-		t.Errorf("a space of %d dimensions, beginning at %v; want a log standard deviation of -1.5 behind the network's %d parameters", p.Space(1).Dim, p.Start(1, 0, 2), size)
+		t.Errorf("a space of %d dimensions, beginning at %v; want a log standard deviation of -1.5 behind the network's %d parameters",
+			p.Space(1).Dim, p.Start(1, 0, 2), size)
 	}
 	g = newGeneration(t, eng, p, 2, population)
 	means, deviations := []float64{0.2, 0}, []float64{0.3, 0.05}

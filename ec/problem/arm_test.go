@@ -77,7 +77,8 @@ func TestArm(t *testing.T) {
 			for _, a := range x {
 				square += (float64(a) - mean) * (float64(a) - mean) / float64(joints)
 			}
-			for what, d := range map[string]float64{"fitness": float64(f) + math.Sqrt(square), "x": float64(gotD[2*i]) - endX, "y": float64(gotD[2*i+1]) - endY} {
+			for what, d := range map[string]float64{"fitness": float64(f) + math.Sqrt(square), "x": float64(gotD[2*i]) - endX,
+				"y": float64(gotD[2*i+1]) - endY} {
 				if !(math.Abs(d) <= 3e-6) {
 					t.Errorf("%d joints, candidate %d: %s is off by %.1e", joints, i, what, d)
 				}
@@ -86,8 +87,8 @@ func TestArm(t *testing.T) {
 	}
 }
 
-// TestMAPElitesLearns: most cells that an arm can reach hold an elite, whose joints hardly differ; the metrics say so, and every elite lies in the
-// cell of its descriptor.
+// TestMAPElitesLearns: most cells that an arm can reach hold an elite, whose joints hardly differ; the metrics say
+// so, and every elite lies in the cell of its descriptor.
 func TestMAPElitesLearns(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(4))
 	grid, tessellation := ec.DefaultMAPElites(), ec.DefaultCVTMAPElites()
@@ -113,7 +114,8 @@ func TestMAPElitesLearns(t *testing.T) {
 		}
 		cells := len(fitness) / 2
 		for m := range 2 {
-			// The arm reaches the circle of radius 1 in the square of side 2, which touches 344 of the grid's 400 cells.
+			// The arm reaches the circle of radius 1 in the square of side 2, which touches 344 of the grid's 400
+			// cells.
 			if !(coverage[m] >= 0.7 && coverage[m] <= 344.0/400+0.03) || !(mean[m] >= -0.16) {
 				t.Errorf("%s, member %d: coverage %g, fitness %g; want at least 0.7 and -0.16", algo.Name(), m, coverage[m], mean[m])
 			}
@@ -123,7 +125,8 @@ func TestMAPElitesLearns(t *testing.T) {
 					held++
 				}
 			}
-			if got := float64(coverage[m]) * float64(cells); math.Abs(got-float64(held)) > 0.01 || math.Abs(float64(score[m])-float64(held)*float64(mean[m]+1)) > 0.01*float64(score[m]) {
+			if got := float64(coverage[m]) * float64(cells); math.Abs(got-float64(held)) > 0.01 ||
+				math.Abs(float64(score[m])-float64(held)*float64(mean[m]+1)) > 0.01*float64(score[m]) {
 				t.Errorf("%s, member %d: the metrics say %g elites of score %g; there are %d of mean %g", algo.Name(), m, got, score[m], held, mean[m])
 			}
 		}
@@ -138,7 +141,8 @@ func TestMAPElitesLearns(t *testing.T) {
 		}
 		for m := range 2 {
 			if slices.Max(replaceNaN(fitness[m*cells:][:cells])) != top[m] || ev.Returns[m][0] != top[m] {
-				t.Errorf("%s, member %d: the best ever is %g, the best elite %g, the solution %g", algo.Name(), m, top[m], slices.Max(replaceNaN(fitness[m*cells:][:cells])), ev.Returns[m][0])
+				t.Errorf("%s, member %d: the best ever is %g, the best elite %g, the solution %g", algo.Name(), m, top[m],
+					slices.Max(replaceNaN(fitness[m*cells:][:cells])), ev.Returns[m][0])
 			}
 		}
 	}
@@ -154,8 +158,9 @@ func replaceNaN(values []float32) []float32 {
 	return out
 }
 
-// TestBounds: a search by a normal distribution far wider than the bounds has candidates, the best of them and a solution between the bounds, and it is that
-// solution which is evaluated; where the space is open they are what the distribution gives.
+// TestBounds: a search by a normal distribution far wider than the bounds has candidates, the best of them and a
+// solution between the bounds, and it is that solution which is evaluated; where the space is open they are what the
+// distribution gives.
 func TestBounds(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(6))
 	algo := ec.DefaultOpenES()

@@ -14,13 +14,13 @@ type BBOBConfig struct {
 	Function  int  `required:"true" min:"1" max:"130" doc:"Number of the function: 1 to 24 without noise, 101 to 130 with noise."`
 	Dimension int  `min:"2" max:"1000" doc:"Numbers a candidate has."`
 	Instance  int  `min:"1" max:"100000" doc:"Instance of the first member; each further member has the next one."`
-	Centred   bool `doc:"Candidates are given relative to a point within 1/512 of the optimum in every number, so that float32 resolves 1e-10 there, and without bounds. For algorithms that are not drawn to 0."`
+	Centred   bool `doc:"Candidates are relative to a point within 1/512 of the optimum, so that float32 resolves 1e-10 there; without bounds."`
 }
 
 // DefaultBBOB has the dimension that comparisons are mostly made in.
 func DefaultBBOB() BBOBConfig { return BBOBConfig{Function: 1, Dimension: 10, Instance: 1} }
 
-// Validate says what is wrong with settings that each are in their range.
+// Validate checks constraints across fields.
 func (c BBOBConfig) Validate() error {
 	if c.Function > 24 && c.Function < 101 {
 		return config.Invalid("function", "BBOB has no function %d; want 1 to 24, or 101 to 130 with noise", c.Function)
@@ -28,17 +28,20 @@ func (c BBOBConfig) Validate() error {
 	return nil
 }
 
-// BBOB is a function of the black-box optimization benchmark: N. Hansen, S. Finck, R. Ros, A. Auger, "Real-Parameter Black-Box Optimization Benchmarking
-// 2009: Noiseless Functions Definitions", 2009, and S. Finck, N. Hansen, R. Ros, A. Auger, "... Noisy Functions Definitions", 2009. Each member of a
-// search has an instance of its own, with the optima, rotations and peaks of COCO's.
+// BBOB is a function of the black-box optimization benchmark: N. Hansen, S. Finck, R. Ros, A. Auger, "Real-Parameter
+// Black-Box Optimization Benchmarking 2009: Noiseless Functions Definitions", 2009, and S. Finck, N. Hansen, R. Ros,
+// A. Auger, "... Noisy Functions Definitions", 2009. Each member of a search has an instance of its own, with the
+// optima, rotations and peaks of COCO's.
 //
-// What is evaluated, and maximised, is the negative distance from the optimal value, f_opt − f(x) (Optimum knows f_opt). It is formed from x − x_opt
-// so that float32 resolves it down to 1e-30. x itself, with numbers up to 5, has a resolution of 2⁻²² only; rounding it to the nearest keeps what the
-// functions can reach above about 6e-5 for f13 (which is 100 times the distance from a ridge), 1e-5 for f23, 2e-6 for f18 and 5e-7 for f17, in 10
-// dimensions; all others reach 1e-7. An ec.FineStrategy, such as CMA-ES, comes nearer, its candidates, and on f13 their fitness, being sums of two floats;
-// for others, let candidates be Centred.
+// What is evaluated, and maximised, is the negative distance from the optimal value, f_opt − f(x) (Optimum knows
+// f_opt). It is formed from x − x_opt so that float32 resolves it down to 1e-30. x itself, with numbers up to 5, has
+// a resolution of 2⁻²² only; rounding it to the nearest keeps what the functions can reach above about 6e-5 for f13
+// (which is 100 times the distance from a ridge), 1e-5 for f23, 2e-6 for f18 and 5e-7 for f17, in 10 dimensions; all
+// others reach 1e-7. An ec.FineStrategy, such as CMA-ES, comes nearer, its candidates, and on f13 their fitness,
+// being sums of two floats; for others, let candidates be Centred.
 //
-// Points to start at are uniform in [−4, 4], as in the benchmark; the bounds are −5 and 5, unless candidates are Centred; they may be left, as in the benchmark.
+// Points to start at are uniform in [−4, 4], as in the benchmark; the bounds are −5 and 5, unless candidates are
+// Centred; they may be left, as in the benchmark.
 func BBOB(c BBOBConfig) (*Function, error) {
 	if err := config.Check(c); err != nil {
 		return nil, err
@@ -135,7 +138,8 @@ func bbobFormula(c BBOBConfig) (f formula, base int) {
 	return f, base
 }
 
-// noisyBase is what the functions 101 to 130 are without noise, and their noise: three kinds of it, moderate for the first two functions.
+// noisyBase is what the functions 101 to 130 are without noise, and their noise: three kinds of it, moderate for the
+// first two functions.
 func noisyBase(number, dim int) (base int, of noise) {
 	at := number - 101
 	base = []int{1, 8, 1, 8, 7, 10, 14, 17, 19, 21}[at/3]

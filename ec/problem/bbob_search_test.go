@@ -17,8 +17,8 @@ type attempt struct {
 	solved      bool
 }
 
-// attempts runs an algorithm so often on each of the instances 1 to 15 of a function, until it has reached the target or spent the budget.
-// Evaluations are counted in whole generations.
+// attempts runs an algorithm so often on each of the instances 1 to 15 of a function, until it has reached the target
+// or spent the budget. Evaluations are counted in whole generations.
 func attempts(t testing.TB, dev *vk.Device, algo ec.Algorithm, function, dim, repeats, budget int, target float64) []attempt {
 	t.Helper()
 	f, err := BBOB(BBOBConfig{Function: function, Dimension: dim, Instance: 1})
@@ -82,7 +82,8 @@ func sum(runs []attempt) (s summary) {
 	return s
 }
 
-// pycma is what tools/peers/bbob_cma.py measured on 45 runs of pycma 4.5.0: the evaluations that they take, all succeeding, and the standard error.
+// pycma is what tools/peers/bbob_cma.py measured on 45 runs of pycma 4.5.0: the evaluations that they take, all
+// succeeding, and the standard error.
 var pycma = map[int][2]float64{1: {1170, 11}, 2: {3915, 34}, 6: {3358, 41}, 10: {3884, 32}, 11: {2791, 19}}
 
 // TestCMAESLikePycma: CMA-ES solves BBOB's functions with the evaluations that pycma takes.
@@ -116,7 +117,8 @@ func BenchmarkBBOB(b *testing.B) {
 	}
 }
 
-// BenchmarkBBOBRestarts is what tools/peers/bbob_cma.py --ipop --budget 200000 --repeats 1 measures of pycma, for CMA-ES with IPOP's restarts.
+// BenchmarkBBOBRestarts is what tools/peers/bbob_cma.py --ipop --budget 200000 --repeats 1 measures of pycma, for
+// CMA-ES with IPOP's restarts.
 func BenchmarkBBOBRestarts(b *testing.B) {
 	for _, function := range []int{7, 13, 15, 17, 18, 21, 22} {
 		b.Run(fmt.Sprintf("f%d", function), func(b *testing.B) {
@@ -151,7 +153,8 @@ func report(b *testing.B, runs []attempt) {
 	b.ReportMetric(float64(len(runs)), "runs")
 }
 
-// TestFineSearch: in BBOB's own coordinates CMA-ES comes nearer to an optimum than one float lets it: rounding the numbers to floats alone costs f14 about 1e-7.
+// TestFineSearch: in BBOB's own coordinates CMA-ES comes nearer to an optimum than one float lets it: rounding the
+// numbers to floats alone costs f14 about 1e-7.
 func TestFineSearch(t *testing.T) {
 	runs := attempts(t, open(t), ec.CMAESConfig{InitStd: 2}, 14, 5, 1, 8000, 1e-9)
 	if s := sum(runs); s.solved < len(runs) {

@@ -60,8 +60,9 @@ func TestBBOBInstances(t *testing.T) {
 	}
 }
 
-// bbobDeviation is how far a value may be from COCO's, relative to it: float32's rounding of A (x - x_opt) is carried far by Weierstrass's and Katsuura's
-// functions, whose finest ripples are 1/3^11 and 1/2^32 wide, and by the arguments of sines that are large far from the optimum.
+// bbobDeviation is how far a value may be from COCO's, relative to it: float32's rounding of A (x - x_opt) is carried
+// far by Weierstrass's and Katsuura's functions, whose finest ripples are 1/3^11 and 1/2^32 wide, and by the
+// arguments of sines that are large far from the optimum.
 func bbobDeviation(function int) float64 {
 	switch function {
 	case 16:
@@ -120,7 +121,8 @@ func TestBBOBLikeCOCO(t *testing.T) {
 				d := math.Abs(-float64(got[j])-want) / max(math.Abs(want), 1e-6)
 				worst[entry.Function] = max(worst[entry.Function], d)
 				if !(d <= bbobDeviation(entry.Function)) {
-					t.Errorf("f%d, %d dimensions, instance %d, centred %v, point %d: %.9g; want %.9g (deviation %.1e)", entry.Function, n, entry.Instance, centred, j, -got[j], want, d)
+					t.Errorf("f%d, %d dimensions, instance %d, centred %v, point %d: %.9g; want %.9g (deviation %.1e)", entry.Function, n,
+						entry.Instance, centred, j, -got[j], want, d)
 				}
 			}
 		}
@@ -134,7 +136,8 @@ func TestBBOBLikeCOCO(t *testing.T) {
 	t.Logf("largest deviation %.1e; of f16 %.1e, f19 %.1e, f23 %.1e", largest, worst[16], worst[19], worst[23])
 }
 
-// TestBBOBOptima: every function is best at its optimum, where it is 0 but for the rounding of x: what its documentation says can be reached.
+// TestBBOBOptima: every function is best at its optimum, where it is 0 but for the rounding of x: what its
+// documentation says can be reached.
 func TestBBOBOptima(t *testing.T) {
 	eng := engine.New(open(t))
 	const members, n = 8, 10
@@ -182,8 +185,8 @@ func TestBBOBOptima(t *testing.T) {
 	}
 }
 
-// TestBBOBNoise: values with noise are those without it, made noisy by the definitions' formulas with the counters' random numbers; what is
-// asked for apart from the search has none.
+// TestBBOBNoise: values with noise are those without it, made noisy by the definitions' formulas with the counters'
+// random numbers; what is asked for apart from the search has none.
 func TestBBOBNoise(t *testing.T) {
 	const seed, n, count, first = 5, 10, 6, 3
 	eng := engine.New(open(t), engine.Seed(seed))
@@ -250,8 +253,9 @@ func TestBBOBNoise(t *testing.T) {
 	}
 }
 
-// TestFineRidge: of candidates that are sums of two floats f13's fitness is so too. Of its two terms the square, of what is along the ridge, is exact to
-// 1e-13 of it, and the length, of what is across, to what one float holds: near the ridge, far from the optimum, that is little.
+// TestFineRidge: of candidates that are sums of two floats f13's fitness is so too. Of its two terms the square, of
+// what is along the ridge, is exact to 1e-13 of it, and the length, of what is across, to what one float holds: near
+// the ridge, far from the optimum, that is little.
 func TestFineRidge(t *testing.T) {
 	const members, n = 2, 10
 	c := BBOBConfig{Function: 13, Dimension: n, Instance: 1}

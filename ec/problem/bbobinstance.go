@@ -7,7 +7,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// instance is what makes an instance of a BBOB function, in float64: drawn as COCO does, by the generators that the benchmark began with.
+// instance is what makes an instance of a BBOB function, in float64: drawn as COCO does, by the generators that the
+// benchmark began with.
 type instance struct {
 	optimum []float64 // x_opt
 	a, b    *mat.Dense
@@ -90,7 +91,8 @@ func newInstance(function, dim, number int) *instance {
 	return of
 }
 
-// gallagher places so many peaks, the first of which is the optimum, uniformly in a box of that width; condition is the first one's.
+// gallagher places so many peaks, the first of which is the optimum, uniformly in a box of that width; condition is
+// the first one's.
 func (of *instance) gallagher(seed, dim, peaks int, width, condition float64) {
 	of.a = rotation(seed, dim)
 	conditions := []float64{condition}
@@ -176,7 +178,8 @@ func usualOptimum(seed, dim int) []float64 {
 	return x
 }
 
-// rotation draws an orthogonal matrix: normal numbers, column after column, made orthonormal by Gram and Schmidt's method.
+// rotation draws an orthogonal matrix: normal numbers, column after column, made orthonormal by Gram and Schmidt's
+// method.
 func rotation(seed, dim int) *mat.Dense {
 	g := gaussians(dim*dim, seed)
 	columns := make([][]float64, dim)
@@ -243,8 +246,8 @@ func order(values []float64) []int {
 	return out
 }
 
-// uniforms draws n numbers in (0, 1) by the minimal standard generator of S. K. Park and K. W. Miller, 1988, shuffled by a table of 32 (C. Bays,
-// S. D. Durham, 1976).
+// uniforms draws n numbers in (0, 1) by the minimal standard generator of S. K. Park and K. W. Miller, 1988, shuffled
+// by a table of 32 (C. Bays, S. D. Durham, 1976).
 func uniforms(n, seed int) []float64 {
 	const modulus, multiplier = 2147483647, 16807
 	state := max(seed, 1)

@@ -10,10 +10,10 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// BehaviourConfig says how the behaviour of a policy is described, for algorithms of quality diversity: by the means of some of its observations over all steps of
-// its episodes.
+// BehaviourConfig says how the behaviour of a policy is described, for algorithms of quality diversity: by the means
+// of some of its observations over all steps of its episodes.
 type BehaviourConfig struct {
-	Observations []int     `min:"0" max:"65535" doc:"Observations, counted from 0, whose means describe a candidate; none: the first two that the environment bounds."`
+	Observations []int     `min:"0" max:"65535" doc:"Observations, from 0, whose means describe a candidate; none: the first two with bounds."`
 	Low          []float64 `doc:"The least that each mean is told apart by; none: the environment's lower bounds."`
 	High         []float64 `doc:"The greatest; none: the environment's upper bounds."`
 }
@@ -111,7 +111,8 @@ func (b *behaviour) record(r *engine.Recorder, e *rollouts, first int) {
 	size, seen := r.Workgroup(), e.rollout.Seen()
 	k := behaviourKernel{
 		Seen: seen.Range(), Feature: b.features.Range(), Descriptor: b.descriptors.Range(), Members: uint32(e.members), Window: uint32(e.window),
-		Episodes: uint32(b.cfg.Episodes), Population: uint32(e.population), First: uint32(first), Features: uint32(b.env.ObsSize()), Described: uint32(len(b.described.observations)),
+		Episodes: uint32(b.cfg.Episodes), Population: uint32(e.population), First: uint32(first), Features: uint32(b.env.ObsSize()),
+		Described:  uint32(len(b.described.observations)),
 		LocalSizeX: size,
 	}
 	if values := e.observations.values(); values != nil {

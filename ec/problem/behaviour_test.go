@@ -14,8 +14,8 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// TestBehaviour: descriptors are the means of the chosen observations over all that a candidate has acted on, whether they are normalized or not, in windows that
-// overlap.
+// TestBehaviour: descriptors are the means of the chosen observations over all that a candidate has acted on, whether
+// they are normalized or not, in windows that overlap.
 func TestBehaviour(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(8))
 	const members, population, episodes, limit = 2, 5, 3, 40
@@ -61,7 +61,8 @@ func TestBehaviour(t *testing.T) {
 				act.Normalizer, act.ObsLimit = normalizer, 1.5
 			}
 			obs, done := trajectory(t, eng, "rollout", env, envs.RolloutConfig{
-				Members: members * population, Environments: episodes, Horizon: limit, Options: envs.Options{TimeLimit: limit, AutoReset: envs.Disabled}, Mode: true,
+				Members: members * population, Environments: episodes, Horizon: limit, Options: envs.Options{TimeLimit: limit,
+					AutoReset: envs.Disabled}, Mode: true,
 				Window: &envs.Window{Population: population, Count: population},
 			}, uint32(i*limit), func(*engine.State) *envs.Policy { return act })
 			g.must(s.Close())
@@ -120,7 +121,8 @@ func TestElitesOfPolicies(t *testing.T) {
 	network, policy, algo := DefaultNetwork(), DefaultPolicy(), ec.DefaultMAPElites()
 	network.Hidden, policy.Episodes = []int{8}, 2
 	algo.Cells, algo.InitialStd, algo.MutationStd = []int{12, 6}, 0.5, 0.1
-	p, err := DescribedPolicy(lookup(t, "CartPole-v1"), envs.Options{TimeLimit: 200}, network, policy, BehaviourConfig{Low: []float64{-2.4, -0.2}, High: []float64{2.4, 0.2}})
+	p, err := DescribedPolicy(lookup(t, "CartPole-v1"), envs.Options{TimeLimit: 200}, network, policy, BehaviourConfig{Low: []float64{-2.4,
+		-0.2}, High: []float64{2.4, 0.2}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,13 +8,16 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// BenchmarkPopulations is the time of a generation by algorithms that hold a population, on a problem that costs little itself.
+// BenchmarkPopulations is the time of a generation by algorithms that hold a population, on a problem that costs
+// little itself.
 func BenchmarkPopulations(b *testing.B) {
 	eng := engine.New(open(b), engine.Seed(1))
 	for _, joints := range []int{64, 1024} {
 		const population = 1024
-		ga, coded, de, shade, pso, cso, grid := ec.DefaultGA(), ec.RealCodedGA(), ec.DefaultDE(), ec.DefaultSHADE(), ec.DefaultPSO(), ec.DefaultCSO(), ec.DefaultMAPElites()
-		ga.Population, coded.Population, de.Population, shade.Population, pso.Population, cso.Population, grid.Population = population, population, population, population, population, population, population
+		ga, coded, de, shade, pso, cso, grid := ec.DefaultGA(), ec.RealCodedGA(), ec.DefaultDE(), ec.DefaultSHADE(), ec.DefaultPSO(),
+			ec.DefaultCSO(), ec.DefaultMAPElites()
+		ga.Population, coded.Population, de.Population, shade.Population, pso.Population, cso.Population, grid.Population = population,
+			population, population, population, population, population, population
 		for i, algo := range []ec.Algorithm{ga, coded, de, shade, pso, cso, grid} {
 			b.Run(fmt.Sprintf("%s-%d-%d", algo.Name(), i, joints), func(b *testing.B) {
 				s, err := ec.NewSearch(b.Context(), eng, algo, Arm(joints), 1)

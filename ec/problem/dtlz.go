@@ -9,8 +9,9 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// DTLZ is one of the functions DTLZ1 to DTLZ7 of K. Deb, L. Thiele, M. Laumanns, E. Zitzler, "Scalable Test Problems for Evolutionary Multi-Objective
-// Optimization", 2001, of 2 to 16 objectives and so many numbers between 0 and 1; 0: of the paper's, 5, 10 or, for DTLZ7, 20 more than objectives but one.
+// DTLZ is one of the functions DTLZ1 to DTLZ7 of K. Deb, L. Thiele, M. Laumanns, E. Zitzler, "Scalable Test Problems
+// for Evolutionary Multi-Objective Optimization", 2001, of 2 to 16 objectives and so many numbers between 0 and 1; 0:
+// of the paper's, 5, 10 or, for DTLZ7, 20 more than objectives but one.
 func DTLZ(number, objectives, dim int) (*Function, error) {
 	if number < 1 || number > 7 || objectives < 2 || objectives > 16 {
 		return nil, fmt.Errorf("problem: DTLZ%d of %d objectives; want DTLZ1 to DTLZ7 of 2 to 16", number, objectives)

@@ -26,7 +26,8 @@ const (
 func (f formula) call(r *engine.Recorder, of functionOf) vk.Call {
 	info := r.Engine().Device().Info()
 	size := info.SubgroupSize
-	// On a GPU an invocation takes one of a candidate's numbers, on a software driver, which pays for each subgroup, several.
+	// On a GPU an invocation takes one of a candidate's numbers, on a software driver, which pays for each subgroup,
+	// several.
 	most := min(256, info.Limits.MaxInvocations)
 	if !info.Type.GPU() {
 		most = size
@@ -83,8 +84,8 @@ func Sphere(dim int) *Function {
 	return classic("sphere", dim, 0, 5.12, formula{number: 1})
 }
 
-// Rosenbrock is Σ 100 (xᵢ² − xᵢ₊₁)² + (xᵢ − 1)² (H. H. Rosenbrock, "An Automatic Method for Finding the Greatest or Least Value of a Function", 1960), of so
-// many numbers from −2.048 to 2.048: 0 at 1.
+// Rosenbrock is Σ 100 (xᵢ² − xᵢ₊₁)² + (xᵢ − 1)² (H. H. Rosenbrock, "An Automatic Method for Finding the Greatest or
+// Least Value of a Function", 1960), of so many numbers from −2.048 to 2.048: 0 at 1.
 func Rosenbrock(dim int) *Function {
 	return classic("rosenbrock", dim, 1, 2.048, formula{number: 8, scale: 1})
 }
@@ -94,8 +95,8 @@ func Rastrigin(dim int) *Function {
 	return classic("rastrigin", dim, 0, 5.12, formula{number: plainRastriginNumber})
 }
 
-// Ackley is 20 − 20 exp(−0.2 √(Σ xᵢ²/n)) + e − exp(Σ cos 2π xᵢ / n) (D. H. Ackley, "A Connectionist Machine for Genetic Hillclimbing", 1987), of so many
-// numbers from −32.768 to 32.768: 0 at 0.
+// Ackley is 20 − 20 exp(−0.2 √(Σ xᵢ²/n)) + e − exp(Σ cos 2π xᵢ / n) (D. H. Ackley, "A Connectionist Machine for
+// Genetic Hillclimbing", 1987), of so many numbers from −32.768 to 32.768: 0 at 0.
 func Ackley(dim int) *Function {
 	return classic("ackley", dim, 0, 32.768, formula{number: ackleyNumber})
 }

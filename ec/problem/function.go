@@ -9,15 +9,17 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// Function is a problem given by a formula, of one objective or several, whose best solutions are known: an ec.Problem. Most such functions are
-// minimisation problems; as everywhere fitness and objectives are maximised, so they are the functions' negatives.
+// Function is a problem given by a formula, of one objective or several, whose best solutions are known: an
+// ec.Problem. Most such functions are minimisation problems; as everywhere fitness and objectives are maximised, so
+// they are the functions' negatives.
 type Function struct {
 	name       string
 	objectives int
 	space      ec.Space // of any number of members
 	// start is where a member begins; nil: at a point drawn uniformly between the bounds.
 	start func(rng *engine.Rng, member int) []float32
-	// constants are the numbers that a member's candidates are evaluated with, the same count for each; nil: there are none.
+	// constants are the numbers that a member's candidates are evaluated with, the same count for each; nil: there
+	// are none.
 	constants func(member int) []float32
 	// front is the true front, minimised; nil with one objective, or where it is not known.
 	front func(points int) ([][]float64, error)
@@ -92,8 +94,8 @@ func (f *Function) Only(members []int) ec.Problem {
 	return &some
 }
 
-// Front is the true front of several objectives, [points][objectives], maximised: about so many points, evenly spread. An error where it is
-// not known.
+// Front is the true front of several objectives, [points][objectives], maximised: about so many points, evenly
+// spread. An error where it is not known.
 func (f *Function) Front(points int) ([][]float64, error) {
 	if f.objectives == 1 {
 		return nil, fmt.Errorf("problem: the front of %s, which has one objective; want a function of several", f.name)

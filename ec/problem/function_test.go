@@ -11,8 +11,8 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// values evaluates points [M][n][dim] of a problem's members, as a window that begins in the middle of the population; what is outside of it
-// must stay as it was. Noise is left out if exact is set.
+// values evaluates points [M][n][dim] of a problem's members, as a window that begins in the middle of the
+// population; what is outside of it must stay as it was. Noise is left out if exact is set.
 func values(t testing.TB, eng *engine.Engine, f *Function, points [][][]float64, exact bool) [][]float32 {
 	t.Helper()
 	out := make([][]float32, len(points))
@@ -24,7 +24,8 @@ func values(t testing.TB, eng *engine.Engine, f *Function, points [][][]float64,
 	return out
 }
 
-// valuesOf are values of the points, as double floats if doubleFloat is set, of a function without noise. The values are so too then, if the function has such.
+// valuesOf are values of the points, as double floats if doubleFloat is set, of a function without noise. The values
+// are so too then, if the function has such.
 func valuesOf(t testing.TB, eng *engine.Engine, f *Function, points [][][]float64, exact, doubleFloat bool) [][]float64 {
 	t.Helper()
 	const first, behind = 3, 2
@@ -170,8 +171,8 @@ func TestClassicFunctions(t *testing.T) {
 	}
 }
 
-// TestFineCandidates: points on the sharp ridge of f13, far along it and next to nothing beside it, have the value that they have in float64 if they are
-// sums of two floats.
+// TestFineCandidates: points on the sharp ridge of f13, far along it and next to nothing beside it, have the value
+// that they have in float64 if they are sums of two floats.
 func TestFineCandidates(t *testing.T) {
 	const n = 10
 	for _, centred := range []bool{false, true} {
@@ -264,7 +265,8 @@ func TestFunctionSettings(t *testing.T) {
 	for _, c := range []struct {
 		function, dim, instance int
 		want                    string
-	}{{0, 10, 1, "function"}, {25, 10, 1, "want 1 to 24"}, {100, 10, 1, "want 1 to 24"}, {131, 10, 1, "function"}, {1, 1, 1, "dimension"}, {1, 1001, 1, "dimension"}, {1, 10, 0, "instance"}} {
+	}{{0, 10, 1, "function"}, {25, 10, 1, "want 1 to 24"}, {100, 10, 1, "want 1 to 24"}, {131, 10, 1, "function"}, {1, 1, 1, "dimension"},
+		{1, 1001, 1, "dimension"}, {1, 10, 0, "instance"}} {
 		_, err := BBOB(BBOBConfig{Function: c.function, Dimension: c.dim, Instance: c.instance})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("f%d, %d dimensions, instance %d: %v; want it to say %q", c.function, c.dim, c.instance, err, c.want)

@@ -61,7 +61,8 @@ func (e *functionEvaluation) of(candidates *engine.Tensor, first int, objectives
 	space := e.Space(e.members)
 	row := space.Row()
 	k := functionOf{
-		candidates: candidates.Range(), objectives: objectives.Range(), constants: candidates.Range(), descriptors: e.descriptors, clock: e.clock.Tensor().Range(), stream: e.stream,
+		candidates: candidates.Range(), objectives: objectives.Range(), constants: candidates.Range(), descriptors: e.descriptors,
+		clock: e.clock.Tensor().Range(), stream: e.stream,
 		members: uint32(e.members), window: uint32(candidates.Len() / row / e.members), dim: uint32(space.Dim), row: uint32(row),
 		population: uint32(objectives.Len() / e.members / e.objectives), first: uint32(first), objective: uint32(e.objectives), numbers: uint32(e.numbers),
 	}
@@ -122,8 +123,8 @@ func (e *functionEvaluation) Prepare(_ context.Context, solutions *engine.Tensor
 	return err
 }
 
-// Evaluate implements ec.Evaluation: with one objective the fitness of the solutions, without noise; with several a population is worth the
-// negative of its IGD+ from the true front. It is the same in every episode.
+// Evaluate implements ec.Evaluation: with one objective the fitness of the solutions, without noise; with several a
+// population is worth the negative of its IGD+ from the true front. It is the same in every episode.
 func (e *functionEvaluation) Evaluate(ctx context.Context, solutions *engine.Tensor, episodes int) (engine.Evaluation, error) {
 	if err := engine.CheckEpisodes(episodes); err != nil {
 		return engine.Evaluation{}, fmt.Errorf("problem: %w", err)

@@ -52,7 +52,8 @@ func newGeneration(t testing.TB, eng *engine.Engine, p ec.Problem, members, popu
 	g.window = g.state.Scratch("window", engine.Float32, engine.Members(members*g.e.Window()), parameters)
 	g.fitness = g.state.Scratch("fitness", engine.Float32, engine.Members(members), engine.Axis("candidate", population))
 	if n := len(g.problem.described.observations); n > 0 {
-		g.described = g.state.Scratch("descriptors", engine.Float32, engine.Members(members), engine.Axis("candidate", population), engine.Axis("descriptor", n))
+		g.described = g.state.Scratch("descriptors", engine.Float32, engine.Members(members), engine.Axis("candidate", population),
+			engine.Axis("descriptor", n))
 		g.e.Describe(g.described)
 	}
 	metrics := engine.NewMetrics(g.state, members, 4)

@@ -25,10 +25,12 @@ type GLSLSpec struct {
 //
 //	void evaluate(inout float f[OBJECTIVES])
 //
-// which sets f, zeros before, to the fitness or the objectives of one candidate: they are maximised. Number i of the candidate is x(i), there are DIM of them,
-// and the functions of shaders/engine/math.glsl, as m_sin or m_exp, are there too, which are the same on every device.
+// which sets f, zeros before, to the fitness or the objectives of one candidate: they are maximised. Number i of the
+// candidate is x(i), there are DIM of them, and the functions of shaders/engine/math.glsl, as m_sin or m_exp, are
+// there too, which are the same on every device.
 //
-// Errors: a mistake in the text is a *shaders.CompileError with line and column; without a GLSL compiler on the machine it is shaders.ErrNoCompiler.
+// Errors: a mistake in the text is a *shaders.CompileError with line and column; without a GLSL compiler on the
+// machine it is shaders.ErrNoCompiler.
 func GLSL(ctx context.Context, spec GLSLSpec, text string) (*Function, error) {
 	k := max(1, spec.Objectives)
 	space := spec.Space

@@ -12,7 +12,8 @@ import (
 	"github.com/evorl/evorl/shaders"
 )
 
-// TestGLSL: a function of one's own is evaluated as in Go, of several members, in a window that begins in the middle of the population.
+// TestGLSL: a function of one's own is evaluated as in Go, of several members, in a window that begins in the middle
+// of the population.
 func TestGLSL(t *testing.T) {
 	eng := engine.New(open(t))
 	const dim, members, population, first, window = 7, 2, 11, 3, 5

@@ -38,7 +38,8 @@ func (o *observations) values() *engine.Tensor {
 	return o.normalizer.Values()
 }
 
-// init begins a search: with the moments of random steps where there is a virtual batch. The steps are added to those taken.
+// init begins a search: with the moments of random steps where there is a virtual batch. The steps are added to those
+// taken.
 func (o *observations) init(ctx context.Context, taken *engine.Tensor) error {
 	if o == nil {
 		return nil

@@ -43,8 +43,10 @@ func (m *moments) compare(t *testing.T, what string, values []float32) {
 	}
 }
 
-// trajectory runs a rollout, with the random numbers of that scope of a problem, and returns its observations [T, P, E, O] and flags [T, P, E].
-func trajectory(t *testing.T, eng *engine.Engine, scope string, env *envs.Environment, cfg envs.RolloutConfig, count uint32, policy func(s *engine.State) *envs.Policy) (obs []float32, done []uint32) {
+// trajectory runs a rollout, with the random numbers of that scope of a problem, and returns its observations [T, P,
+// E, O] and flags [T, P, E].
+func trajectory(t *testing.T, eng *engine.Engine, scope string, env *envs.Environment, cfg envs.RolloutConfig, count uint32,
+	policy func(s *engine.State) *envs.Policy) (obs []float32, done []uint32) {
 	t.Helper()
 	ctx := t.Context()
 	s := eng.NewState().Temporary("problem/" + scope)
@@ -81,7 +83,8 @@ func trajectory(t *testing.T, eng *engine.Engine, scope string, env *envs.Enviro
 	return obs, done
 }
 
-// TestVirtualBatch: a search normalizes by the moments of random steps, its own ones for each member, and counts the steps.
+// TestVirtualBatch: a search normalizes by the moments of random steps, its own ones for each member, and counts the
+// steps.
 func TestVirtualBatch(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(6))
 	const members, random = 2, 1300
@@ -110,8 +113,8 @@ func TestVirtualBatch(t *testing.T) {
 	}
 }
 
-// TestRunningObservations: the moments are those of all that candidates have acted on, whatever windows they were evaluated in; a generation is
-// normalized by those of the generations before it.
+// TestRunningObservations: the moments are those of all that candidates have acted on, whatever windows they were
+// evaluated in; a generation is normalized by those of the generations before it.
 func TestRunningObservations(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(7))
 	// Networks that lanes evaluate alone, that they hold together, and that they stream.
@@ -146,7 +149,8 @@ func runningObservations(t *testing.T, eng *engine.Engine, hidden []int) {
 		g.run()
 		var row, normalizer *engine.Tensor
 		rollout := envs.RolloutConfig{
-			Members: members * population, Environments: episodes, Horizon: limit, Options: envs.Options{TimeLimit: limit, AutoReset: envs.Disabled}, Mode: true,
+			Members: members * population, Environments: episodes, Horizon: limit, Options: envs.Options{TimeLimit: limit,
+				AutoReset: envs.Disabled}, Mode: true,
 			Window: &envs.Window{Population: population, Count: population},
 		}
 		s := eng.NewState()

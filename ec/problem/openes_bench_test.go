@@ -19,15 +19,16 @@ func cpu(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkOpenES is a generation of OpenES, one episode of 1000 steps of swing-up a candidate: CPU time of the process, which on a
-// software driver is what the device took, and each kernel's share of the device's time.
+// BenchmarkOpenES is a generation of OpenES, one episode of 1000 steps of swing-up a candidate: CPU time of the
+// process, which on a software driver is what the device took, and each kernel's share of the device's time.
 func BenchmarkOpenES(b *testing.B) {
 	eng := engine.New(open(b), engine.Seed(1))
 	for _, c := range []struct {
 		hidden     []int
 		population int
 	}{
-		{[]int{16, 16}, 1 << 7}, {[]int{16, 16}, 1 << 9}, {[]int{16, 16}, 1 << 11}, {[]int{16, 16}, 1 << 13}, {[]int{16, 16}, 1 << 15}, {[]int{16, 16}, 1 << 17},
+		{[]int{16, 16}, 1 << 7}, {[]int{16, 16}, 1 << 9}, {[]int{16, 16}, 1 << 11}, {[]int{16, 16}, 1 << 13}, {[]int{16, 16}, 1 << 15},
+		{[]int{16, 16}, 1 << 17},
 		{[]int{64, 64}, 1 << 12},
 		{[]int{256, 256}, 1 << 7}, {[]int{256, 256}, 1 << 9},
 	} {

@@ -16,16 +16,16 @@ type PolicyConfig struct {
 	Episodes int  `min:"1" max:"65536" doc:"Episodes whose mean return is a candidate's fitness."`
 	Common   bool `doc:"All candidates of a generation meet the same random numbers."`
 	Sample   bool `doc:"Actions are sampled from the policy; else the likeliest are taken. The deviations of continuous ones are searched too."`
-	Bins     int  `min:"0" max:"256" doc:"Values, evenly over its range, that each continuous action can have, the network's outputs being their logits; 0: any value."`
+	Bins     int  `min:"0" max:"256" doc:"Values, evenly over its range, of each continuous action; the network's outputs are their logits; 0: any value."`
 	Cap      bool `doc:"Episodes are cut short at twice the mean length of the last generation's."`
 
-	Placement envs.Placement `doc:"Who holds a network's weights while its episodes run: auto (what costs least), lane (each lane its own), subgroup, workgroup, streamed (nobody: read from memory)."`
+	Placement envs.Placement `doc:"Where a network's weights are during episodes: auto (the fastest), lane, subgroup, workgroup, streamed (memory)."`
 }
 
 // DefaultPolicy is EvoRL's and EvoJAX's way: one episode, likeliest actions, and the same initial states for all.
 func DefaultPolicy() PolicyConfig { return PolicyConfig{Episodes: 1, Common: true} }
 
-// Validate says what the fields cannot say alone.
+// Validate checks constraints across fields.
 func (c PolicyConfig) Validate() error {
 	if c.Bins == 1 {
 		return config.Invalid("bins", "an action of 1 value is no choice; want 0, or at least 2")
@@ -43,13 +43,13 @@ type NetworkConfig struct {
 	OutputGain   float64        `min:"0" doc:"Factor of the initial weights of the output."`
 	LogStd       float64        `min:"-10" max:"3" doc:"Initial log standard deviation of sampled continuous actions, in units of half the action range."`
 	Squash       bool           `doc:"Continuous actions pass tanh, so they stay inside the action range."`
-	NormalizeObs Normalization  `doc:"What brings observations to mean 0 and deviation 1: none, virtual_batch (random steps before the search), running (all that candidates see)."`
+	NormalizeObs Normalization  `doc:"Normalization of observations: none, virtual_batch (random steps before the search), running (all that candidates see)."`
 	RandomSteps  int            `min:"1" max:"1000000" doc:"Steps of a virtual batch."`
 	ObsLimit     float64        `above:"0" doc:"Normalized observations are clipped to this size."`
 }
 
-// DefaultNetwork is EvoRL's for evolution strategies (B. Zheng et al., 2025, appendix B.1): two layers of 16; with tanh. A virtual batch is
-// EvoRL's 10000 steps, the limit of observations EvoJAX's (Y. Tang et al., 2022).
+// DefaultNetwork is EvoRL's for evolution strategies (B. Zheng et al., 2025, appendix B.1): two layers of 16; with
+// tanh. A virtual batch is EvoRL's 10000 steps, the limit of observations EvoJAX's (Y. Tang et al., 2022).
 func DefaultNetwork() NetworkConfig {
 	return NetworkConfig{
 		Hidden: []int{16, 16}, Activation: nn.Tanh, Initializer: nn.LecunUniform, HiddenGain: 1, OutputGain: 1, LogStd: -1, Squash: true,
@@ -78,7 +78,8 @@ func (n Normalization) MarshalText() ([]byte, error) {
 	return config.MarshalName(n, "normalization", normalizationNames[:])
 }
 
-// policy is the search for a policy in an environment: a candidate is the parameters of its network and, directly behind them, those of its head.
+// policy is the search for a policy in an environment: a candidate is the parameters of its network and, directly
+// behind them, those of its head.
 type policy struct {
 	env     *envs.Environment
 	options envs.Options
@@ -98,8 +99,8 @@ func Policy(env *envs.Environment, options envs.Options, network NetworkConfig, 
 	return &policy{env: env, options: options, network: network, cfg: cfg, memory: windowBytes}
 }
 
-// CheckPolicy says what is wrong with the settings of a policy, before any device work. The error of a setting that does not suit the environment
-// is a *SettingError.
+// CheckPolicy validates the settings of a policy, before any device work. The error of a setting that
+// does not suit the environment is a *SettingError.
 func CheckPolicy(env *envs.Environment, options envs.Options, network NetworkConfig, cfg PolicyConfig) error {
 	p := &policy{env: env, options: options, network: network, cfg: cfg}
 	if err := errors.Join(config.Check(cfg), config.Check(network)); err != nil {

@@ -16,7 +16,8 @@ func cmaES(std float64) func(population int, deviation float64) ec.Algorithm {
 	}
 }
 
-// TestRestartsSolveRastrigin: one run of CMA-ES ends in a local optimum, with larger populations it finds the global one (A. Auger, N. Hansen, 2005).
+// TestRestartsSolveRastrigin: one run of CMA-ES ends in a local optimum, with larger populations it finds the global
+// one (A. Auger, N. Hansen, 2005).
 func TestRestartsSolveRastrigin(t *testing.T) {
 	const members, dim, target = 3, 10, -1e-6
 	eng := engine.New(open(t), engine.Seed(1))
@@ -64,7 +65,8 @@ func TestRestartsSolveRastrigin(t *testing.T) {
 	}
 }
 
-// TestRestartsOfInstances: each member goes its own way on its own instance, the same every time, and what a search finds is where it says.
+// TestRestartsOfInstances: each member goes its own way on its own instance, the same every time, and what a search
+// finds is where it says.
 func TestRestartsOfInstances(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(2))
 	c := BBOBConfig{Function: 21, Dimension: 5, Instance: 4}
@@ -89,7 +91,8 @@ func TestRestartsOfInstances(t *testing.T) {
 		for i := range batch {
 			batch[i] = [][]float64{point}
 		}
-		// The search knew its solution as a sum of two floats. One of them is up to 2^-23 from it in [2, 4), 1e-3 from the optimum or more.
+		// The search knew its solution as a sum of two floats. One of them is up to 2^-23 from it in [2, 4), 1e-3
+		// from the optimum or more.
 		if v := values(t, eng, f, batch, true)[m][0]; math.Abs(float64(v)-o.Fitness) > 1e-3*math.Abs(o.Fitness) {
 			t.Errorf("member %d: %g at its solution; it says %g", m, v, o.Fitness)
 		}

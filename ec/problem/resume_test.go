@@ -8,7 +8,8 @@ import (
 	"github.com/evorl/evorl/engine/checkpoint"
 )
 
-// TestPopulationsResume: a search that goes on from a checkpoint ends with the same bits, what is not saved being poisoned.
+// TestPopulationsResume: a search that goes on from a checkpoint ends with the same bits, what is not saved being
+// poisoned.
 func TestPopulationsResume(t *testing.T) {
 	dev := open(t)
 	ga, coded, de, shade, pso, cso := ec.DefaultGA(), ec.RealCodedGA(), ec.DefaultDE(), ec.DefaultSHADE(), ec.DefaultPSO(), ec.DefaultCSO()

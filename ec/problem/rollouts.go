@@ -40,7 +40,8 @@ func (p *policy) New(ctx context.Context, s *engine.State, clock engine.Clock, m
 	}
 	most := max(1, p.memory/(each*members))
 	windows := (population + most - 1) / most
-	e := &rollouts{policy: p, clock: clock, members: members, population: population, window: (population + windows - 1) / windows, state: s, evaluators: map[*engine.Tensor]*envs.Evaluator{}}
+	e := &rollouts{policy: p, clock: clock, members: members, population: population, window: (population + windows - 1) / windows,
+		state: s, evaluators: map[*engine.Tensor]*envs.Evaluator{}}
 	var err error
 	e.rollout, err = envs.NewRollout(ctx, s.Sub("rollout"), p.env, envs.RolloutConfig{
 		Members: members * e.window, Environments: p.cfg.Episodes, Horizon: p.horizon(), Options: p.options,
@@ -88,7 +89,8 @@ func (e *rollouts) Record(r *engine.Recorder, candidates *engine.Tensor, first i
 	size := r.Workgroup()
 	finished := e.rollout.Finished()
 	r.Dispatch(returnsKernel{
-		Finished: finished.Range(), Fitness: fitness.Range(), Steps: e.steps.Range(), Diverged: e.diverged.Range(), Members: uint32(e.members), Window: uint32(e.window),
+		Finished: finished.Range(), Fitness: fitness.Range(), Steps: e.steps.Range(), Diverged: e.diverged.Range(),
+		Members: uint32(e.members), Window: uint32(e.window),
 		Episodes: uint32(e.cfg.Episodes), Population: uint32(e.population), First: uint32(first), LocalSizeX: size,
 	}.call((uint32(e.members*e.window)+size-1)/size, 1, 1))
 	e.observations.see(r, e, first)

@@ -34,7 +34,8 @@ func dtlz(n int) func() (*Function, error) {
 	return func() (*Function, error) { return DTLZ(n, 3, 0) }
 }
 
-// likePymoo are the settings of pymoo's algorithms for a budget. Its polynomial mutation leaves one of ten children as it is.
+// likePymoo are the settings of pymoo's algorithms for a budget. Its polynomial mutation leaves one of ten children
+// as it is.
 func (b budget) likePymoo(algorithm string, dim int) ec.Algorithm {
 	const mutated = 0.9
 	switch algorithm {
@@ -110,8 +111,8 @@ func meanOf(values []float64) float64 {
 	return sum / float64(len(values))
 }
 
-// BenchmarkSeveralObjectives logs the lines that tools/peers/moo_pymoo.py prints: IGD of whole budgets, of so many searches at once as that has seeds. The table of
-// docs/several-objectives.md is made of both.
+// BenchmarkSeveralObjectives logs the lines that tools/peers/moo_pymoo.py prints: IGD of whole budgets, of so many
+// searches at once as that has seeds. The table of docs/several-objectives.md is made of both.
 func BenchmarkSeveralObjectives(b *testing.B) {
 	const searches = 31
 	dev, err := vk.Open()
@@ -128,7 +129,8 @@ func BenchmarkSeveralObjectives(b *testing.B) {
 					all = append(all, f.distances(b, dev, algorithm, uint32(i+1), searches, f.generations)...)
 				}
 				seconds := time.Since(begin).Seconds()
-				b.Logf("%-6s %s population %d generations %d IGD median %.6f mean %.6f %.1f s", f.name, algorithm, f.population, f.generations, median(all), meanOf(all), seconds)
+				b.Logf("%-6s %s population %d generations %d IGD median %.6f mean %.6f %.1f s", f.name, algorithm, f.population,
+					f.generations, median(all), meanOf(all), seconds)
 				b.ReportMetric(median(all), "median-IGD")
 				b.ReportMetric(meanOf(all), "mean-IGD")
 				b.ReportMetric(seconds/float64(len(all)), "s/search")
@@ -137,15 +139,16 @@ func BenchmarkSeveralObjectives(b *testing.B) {
 	}
 }
 
-// TestSeveralObjectivesLearn: shortened searches come near to the true fronts; two at once differ. What a search evaluates to is the IGD+ of its front, and the
-// metrics say what the front is.
+// TestSeveralObjectivesLearn: shortened searches come near to the true fronts; two at once differ. What a search
+// evaluates to is the IGD+ of its front, and the metrics say what the front is.
 func TestSeveralObjectivesLearn(t *testing.T) {
 	dev := open(t)
 	for _, c := range []struct {
 		function, algorithm string
 		generations         int
 		igd                 float64
-	}{{"zdt1", "nsga-ii", 120, 0.06}, {"zdt1", "nsga-iii", 120, 0.06}, {"zdt1", "moead", 120, 0.06}, {"dtlz2", "nsga-ii", 60, 0.1}, {"dtlz2", "nsga-iii", 60, 0.065}, {"dtlz2", "moead", 60, 0.1}} {
+	}{{"zdt1", "nsga-ii", 120, 0.06}, {"zdt1", "nsga-iii", 120, 0.06}, {"zdt1", "moead", 120, 0.06}, {"dtlz2", "nsga-ii", 60, 0.1},
+		{"dtlz2", "nsga-iii", 60, 0.065}, {"dtlz2", "moead", 60, 0.1}} {
 		at := slices.IndexFunc(budgets, func(b budget) bool { return b.name == c.function })
 		p, err := budgets[at].make()
 		if err != nil {
@@ -157,7 +160,11 @@ func TestSeveralObjectivesLearn(t *testing.T) {
 		}
 		defer s.Close()
 		var last engine.Report
-		err = engine.Learn(t.Context(), s, engine.Iterations(c.generations), engine.OnReport(func(_ context.Context, r engine.Report) error { last = r; return nil }))
+		err = engine.Learn(t.Context(), s, engine.Iterations(c.generations), engine.OnReport(func(_ context.Context,
+			r engine.Report) error {
+			last = r
+			return nil
+		}))
 		if err != nil {
 			t.Fatal(err)
 		}

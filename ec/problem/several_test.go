@@ -32,8 +32,8 @@ func named(t testing.TB, name string, objectives, dim int) *Function {
 	return p
 }
 
-// TestFunctionsLikePymoo: ZDT and DTLZ against pymoo's values: tools/reference/ec/several.py. Candidates of two members come in a window
-// that begins in the middle of the population; what is outside stays as it was.
+// TestFunctionsLikePymoo: ZDT and DTLZ against pymoo's values: tools/reference/ec/several.py. Candidates of two
+// members come in a window that begins in the middle of the population; what is outside stays as it was.
 func TestFunctionsLikePymoo(t *testing.T) {
 	data, err := os.ReadFile("testdata/several.json")
 	if err != nil {
@@ -109,8 +109,9 @@ func TestFunctionsLikePymoo(t *testing.T) {
 	t.Logf("largest deviation %.1e", worst)
 }
 
-// TestNothingBeatsTheFront: where solutions of DTLZ1 to DTLZ6 on the front are 0 in an objective, those far from it are not better, though rounding might make
-// of a factor that is 0 a small negative number, of which they would have a large multiple.
+// TestNothingBeatsTheFront: where solutions of DTLZ1 to DTLZ6 on the front are 0 in an objective, those far from it
+// are not better, though rounding might make of a factor that is 0 a small negative number, of which they would have
+// a large multiple.
 func TestNothingBeatsTheFront(t *testing.T) {
 	eng := engine.New(open(t))
 	var x [][]float32
@@ -162,8 +163,8 @@ func TestNothingBeatsTheFront(t *testing.T) {
 	}
 }
 
-// TestFronts: the true fronts are what the functions give for solutions known to be best, nothing on one is dominated, and there are about as many
-// points as asked for.
+// TestFronts: the true fronts are what the functions give for solutions known to be best, nothing on one is
+// dominated, and there are about as many points as asked for.
 func TestFronts(t *testing.T) {
 	for _, name := range []string{"zdt1", "zdt2", "zdt3", "zdt4", "zdt5", "zdt6", "dtlz1", "dtlz2", "dtlz3", "dtlz4", "dtlz5", "dtlz6", "dtlz7"} {
 		for _, k := range []int{2, 3, 4} {
@@ -259,7 +260,8 @@ func TestFunctionErrors(t *testing.T) {
 		{ec.DefaultNSGA3(), Arm(3), "1 objective"},
 		{ec.DefaultMOEAD(), Arm(3), "1 objective"},
 		{ec.NSGA3Config{ReferenceConfig: ec.ReferenceConfig{Population: 10, Partitions: []int{12}}, VariationConfig: ec.RealCodedVariation()}, p, "13 points"},
-		{ec.NSGA3Config{ReferenceConfig: ec.ReferenceConfig{Population: 10, Partitions: []int{1, 1, 1}}, VariationConfig: ec.RealCodedVariation()}, p, "3 layers"},
+		{ec.NSGA3Config{ReferenceConfig: ec.ReferenceConfig{Population: 10, Partitions: []int{1, 1, 1}},
+			VariationConfig: ec.RealCodedVariation()}, p, "3 layers"},
 		{ec.NSGA2Config{Population: 0, Tournament: 2, VariationConfig: ec.RealCodedVariation()}, p, "population"},
 		{ec.NSGA2Config{Population: 16384, Tournament: 2, VariationConfig: ec.RealCodedVariation()}, p, "smaller population"},
 	} {

@@ -8,9 +8,9 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// ZDT is one of the six two-objective functions of E. Zitzler, K. Deb, L. Thiele, "Comparison of Multiobjective Evolutionary Algorithms: Empirical
-// Results", 2000, of so many numbers; 0: of the paper's, 30 for ZDT1 to ZDT3 and 10 for ZDT4 and ZDT6. ZDT5 is a function of 80 bits: a number of 1/2 or
-// more is a one.
+// ZDT is one of the six two-objective functions of E. Zitzler, K. Deb, L. Thiele, "Comparison of Multiobjective
+// Evolutionary Algorithms: Empirical Results", 2000, of so many numbers; 0: of the paper's, 30 for ZDT1 to ZDT3 and
+// 10 for ZDT4 and ZDT6. ZDT5 is a function of 80 bits: a number of 1/2 or more is a one.
 func ZDT(number, dim int) (*Function, error) {
 	if number < 1 || number > 6 {
 		return nil, fmt.Errorf("problem: ZDT%d; want ZDT1 to ZDT6", number)

@@ -1,7 +1,8 @@
 #version 450
 
-// The weights of augmented random search (H. Mania et al., 2018, algorithm 2, line 7): a candidate of the best b directions has its fitness over
-// b times the deviation of theirs, the others have nothing. Where all fitness of those directions is the same, there is nothing to learn.
+// The weights of augmented random search (H. Mania et al., 2018, algorithm 2, line 7): a candidate of the best b
+// directions has its fitness over b times the deviation of theirs, the others have nothing. Where all fitness of
+// those directions is the same, there is nothing to learn.
 //
 // Groups: x = searches.
 

@@ -1,7 +1,8 @@
 #version 450
 
-// The update of the cross-entropy method (A. Pourchot, O. Sigaud, 2019, equations 1, 2), from the sums of lambda z and lambda z^2 over the elites'
-// noise z: the mean moves by sigma sum(lambda z), the variance becomes sigma^2 sum(lambda z^2) and an extra one that decays.
+// The update of the cross-entropy method (A. Pourchot, O. Sigaud, 2019, equations 1, 2), from the sums of lambda z
+// and lambda z^2 over the elites' noise z: the mean moves by sigma sum(lambda z), the variance becomes sigma^2
+// sum(lambda z^2) and an extra one that decays.
 //
 // Groups: x = any number, which share a search's numbers; y = searches.
 

@@ -1,7 +1,7 @@
 #version 450
 
-// The path of the covariance matrix in the basis of the eigenvectors, B^T p_c, beside the candidates' noise, and c_1 times as much beside what is
-// weighted: one product then sums both, equation 47 of N. Hansen, 2016.
+// The path of the covariance matrix in the basis of the eigenvectors, B^T p_c, beside the candidates' noise, and c_1
+// times as much beside what is weighted: one product then sums both, equation 47 of N. Hansen, 2016.
 //
 // Groups: x = any number, which share a search's eigenvectors; y = searches.
 

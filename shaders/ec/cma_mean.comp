@@ -1,6 +1,7 @@
 #version 450
 
-// The mean step in the basis of the eigenvectors: the sums of w z and of w D z over the candidates with positive weights, equation 41 of N. Hansen, 2016.
+// The mean step in the basis of the eigenvectors: the sums of w z and of w D z over the candidates with positive
+// weights, equation 41 of N. Hansen, 2016.
 //
 // Groups: x = any number, which share a search's numbers; y = searches.
 
@@ -29,7 +30,7 @@ void main() {
             sum += max(w, 0.0) * LOAD4(noise, noise_texels, (search * (population + 1u) + c) * fours + i);
         }
         vec4 d = scale[search * fours + i];
-        sums[2u * search * fours + i] = sum / vec4(d.x > 0.0 ? d.x : 1.0, d.y > 0.0 ? d.y : 1.0, d.z > 0.0 ? d.z : 1.0, d.w > 0.0 ? d.w : 1.0); // padding is zero
+        sums[2u * search * fours + i] = sum / mix(vec4(1.0), d, greaterThan(d, vec4(0.0))); // padding is zero
         sums[(2u * search + 1u) * fours + i] = sum;
     }
 }

@@ -1,6 +1,7 @@
 #version 450
 
-// Mean, paths and step-size of CMA-ES: equations 42 to 45 of N. Hansen, 2016; h_sigma by the square of the path's length, as in pycma.
+// Mean, paths and step-size of CMA-ES: equations 42 to 45 of N. Hansen, 2016; h_sigma by the square of the path's
+// length, as in pycma.
 //
 // Groups: x = searches.
 

@@ -1,7 +1,7 @@
 #version 450
 
-// The objectives of those who compete to survive, `kept` parents and then the offspring, each candidate's padded with zeros to whole fours.
-// Groups: x = ceil((kept + population) / local size), y = searches.
+// The objectives of those who compete to survive, `kept` parents and then the offspring, each candidate's padded with
+// zeros to whole fours. Groups: x = ceil((kept + population) / local size), y = searches.
 
 #include "engine/load.glsl"
 

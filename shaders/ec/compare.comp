@@ -1,13 +1,13 @@
 #version 450
 
-// Selection between a candidate and the one stored at its place: what is as good or better takes the place. Groups: x = ceil(population /
-// local size), y = searches.
+// Selection between a candidate and the one stored at its place: what is as good or better takes the place. Groups: x
+// = ceil(population / local size), y = searches.
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
 #include "ec/worth.glsl"
 
-layout(std430, set = 0, binding = 0) readonly buffer Raw { float raw[]; };           // [M, P]: as evaluated
+layout(std430, set = 0, binding = 0) readonly buffer CandidateFitness { float candidate_fitness[]; };           // [M, P]: as evaluated
 layout(std430, set = 0, binding = 1) buffer Fitness { float fitness[]; };            // [M, P]: of those stored; NaN: not evaluated
 layout(std430, set = 0, binding = 2) writeonly buffer Verdict { uint verdict[]; };   // [M, P]: 0: it stays, 1: equally good, 2: better, 3: the first
 layout(std430, set = 0, binding = 3) writeonly buffer Gain { float gain[]; };        // [M, P]: how much better; 0 where it is not 2
@@ -18,7 +18,7 @@ void main() {
     uint search = gl_WorkGroupID.y, p = gl_GlobalInvocationID.x;
     if (p >= population) return;
     uint at = search * population + p;
-    float before = fitness[at], now = worth(raw[at]);
+    float before = fitness[at], now = worth(candidate_fitness[at]);
     uint v = isnan(before) ? 3u : now > before ? 2u : now == before ? 1u : 0u;
     if (v != 0u) fitness[at] = now;
     verdict[at] = v;

@@ -1,6 +1,7 @@
 #version 450
 
-// What is known of a candidate's noise z apart from its numbers: its product with the direction of v, and the square of its length.
+// What is known of a candidate's noise z apart from its numbers: its product with the direction of v, and the square
+// of its length.
 //
 // Groups: x = any number, which share a search's candidates; y = searches.
 

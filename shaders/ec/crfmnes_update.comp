@@ -1,8 +1,9 @@
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 
-// Mean, path, v, D and sigma of CR-FM-NES: steps 8 to 12 of algorithm 1 of M. Nomura, I. Ono, 2022. The natural gradients t and s of v and D are linear
-// in what they are sums over, the candidates' weights and the path of v and D: they are found for the sums.
+// Mean, path, v, D and sigma of CR-FM-NES: steps 8 to 12 of algorithm 1 of M. Nomura, I. Ono, 2022. The natural
+// gradients t and s of v and D are linear in what they are sums over, the candidates' weights and the path of v and
+// D: they are found for the sums.
 //
 // Groups: x = searches.
 

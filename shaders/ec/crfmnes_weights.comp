@@ -1,7 +1,7 @@
 #version 450
 
-// The path of sigma, and the weights that its length chooses: by rank alone or, where it is as long as that of random steps, by distance too; steps 4 to
-// 7 of algorithm 1 of M. Nomura, I. Ono, 2022.
+// The path of sigma, and the weights that its length chooses: by rank alone or, where it is as long as that of random
+// steps, by distance too; steps 4 to 7 of algorithm 1 of M. Nomura, I. Ono, 2022.
 //
 // Groups: x = searches.
 

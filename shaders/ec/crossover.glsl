@@ -1,5 +1,5 @@
-// Crossover of two parents, one block of four numbers at a time: the child of a. That of b is had by exchanging the parents, with the same
-// random numbers.
+// Crossover of two parents, one block of four numbers at a time: the child of a. That of b is had by exchanging the
+// parents, with the same random numbers.
 
 #include "ec/draw.glsl"
 
@@ -13,7 +13,8 @@ vec4 point_crossover(vec4 a, vec4 b, uint block, uint begin, uint end) {
     return mix(a, b, bvec4(uvec4(after) & uvec4(before)));
 }
 
-// Where one-point crossover of dim numbers begins: inside, so that both parents give something where there are two numbers or more.
+// Where one-point crossover of dim numbers begins: inside, so that both parents give something where there are two
+// numbers or more.
 uint one_point(uint word, uint dim) { return dim > 1u ? 1u + below(word, dim - 1u) : below(word, 2u); }
 
 // Two different points among the dim + 1 before, between and behind the numbers: (begin, end).
@@ -23,6 +24,7 @@ uvec2 two_points(uvec2 words, uint dim) {
     return uvec2(min(a, b), max(a, b));
 }
 
-// A point on the line through both parents: V. Vassiliades, J.-B. Mouret, "Discovering the Elite Hypervolume by Leveraging Interspecies
-// Correlation", 2018, equation 1, of which Gaussian mutation adds the other part. z is one standard normal number a pair.
+// A point on the line through both parents: V. Vassiliades, J.-B. Mouret, "Discovering the Elite Hypervolume by
+// Leveraging Interspecies Correlation", 2018, equation 1, of which Gaussian mutation adds the other part. z is one
+// standard normal number a pair.
 vec4 line_crossover(vec4 a, vec4 b, float deviation, float z) { return a + deviation * z * (b - a); }

@@ -1,9 +1,9 @@
 #version 450
 
-// The crowding distance of every candidate within its front (K. Deb et al., 2002, section III.B): the sum over the objectives of the distance from
-// the next worse to the next better one in a part of the front's range; infinite at the ends. Objectives that are all the same in a front
-// add nothing. It comes as a key: candidates in the order of their keys are in the order of the crowded comparison.
-// Groups: x = ceil(N / local size), y = searches.
+// The crowding distance of every candidate within its front (K. Deb et al., 2002, section III.B): the sum over the
+// objectives of the distance from the next worse to the next better one in a part of the front's range; infinite at
+// the ends. Objectives that are all the same in a front add nothing. It comes as a key: candidates in the order of
+// their keys are in the order of the crowded comparison. Groups: x = ceil(N / local size), y = searches.
 
 #include "ec/merged.glsl"
 

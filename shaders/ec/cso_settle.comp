@@ -1,14 +1,14 @@
 #version 450
 
-// Competitive swarm optimization: losers, evaluated at their new places, go back into the swarm. Groups: x = any number, which share a search's
-// numbers; y = searches.
+// Competitive swarm optimization: losers, evaluated at their new places, go back into the swarm. Groups: x = any
+// number, which share a search's numbers; y = searches.
 
 #include "engine/load.glsl"
 #include "ec/worth.glsl"
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
-layout(std430, set = 0, binding = 0) readonly buffer Raw { float raw[]; };             // [M, P]: as evaluated
+layout(std430, set = 0, binding = 0) readonly buffer CandidateFitness { float candidate_fitness[]; };             // [M, P]: as evaluated
 layout(std430, set = 0, binding = 1) readonly buffer Pair { uvec2 pair[]; };           // [M, P, 2]: loser, winner
 layout(std430, set = 0, binding = 2) readonly buffer Moved { vec4 moved[]; };          // [M, P, row]
 layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer moved_texels;
@@ -31,6 +31,6 @@ void main() {
         uint particle = search * 2u * population + pair[search * population + q].x;
         swarm[particle * fours + i % fours] = LOAD4(moved, moved_texels, from);
         velocity[particle * fours + i % fours] = LOAD4(speed, speed_texels, from);
-        if (i % fours == 0u) fitness[particle] = worth(raw[search * population + q]);
+        if (i % fours == 0u) fitness[particle] = worth(candidate_fitness[search * population + q]);
     }
 }

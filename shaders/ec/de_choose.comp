@@ -1,8 +1,9 @@
 #version 450
 
-// Differential evolution (R. Storn, K. Price, 1997): what each trial vector is made of, v = x_base + F (x_to - x_from) + F (x_a - x_b), all different
-// where the paper draws them so. SHADE (R. Tanabe, A. Fukunaga, 2013) draws F and CR from its memory, equations 4 and 5, and x_b from the
-// population and the archive, equation 7. Groups: x = ceil(population / local size), y = searches.
+// Differential evolution (R. Storn, K. Price, 1997): what each trial vector is made of, v = x_base + F (x_to -
+// x_from) + F (x_a - x_b), all different where the paper draws them so. SHADE (R. Tanabe, A. Fukunaga, 2013) draws F
+// and CR from its memory, equations 4 and 5, and x_b from the population and the archive, equation 7. Groups: x =
+// ceil(population / local size), y = searches.
 
 #include "ec/draw.glsl"
 

@@ -1,8 +1,9 @@
 #version 450
 
-// Who dominates whom: a candidate dominates another if it is no worse in any objective and better in one. The first half of the non-dominated sort of
-// K. Deb et al., "A Fast and Elitist Multiobjective Genetic Algorithm: NSGA-II", 2002, section III.A. Copies of a solution, which would fill a front with
-// what is one place on it, can be kept behind it. Groups: x = ceil(N / local size), y = searches.
+// Who dominates whom: a candidate dominates another if it is no worse in any objective and better in one. The first
+// half of the non-dominated sort of K. Deb et al., "A Fast and Elitist Multiobjective Genetic Algorithm: NSGA-II",
+// 2002, section III.A. Copies of a solution, which would fill a front with what is one place on it, can be kept
+// behind it. Groups: x = ceil(N / local size), y = searches.
 
 #include "ec/merged.glsl"
 

@@ -1,4 +1,5 @@
-// What operators make of random words, which come from counters: philox((seed, stream), (search, candidate, generation, draw)).
+// What operators make of random words, which come from counters: philox((seed, stream), (search, candidate,
+// generation, draw)).
 
 #include "engine/rng.glsl"
 #include "ec/normal.glsl"

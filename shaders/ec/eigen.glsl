@@ -1,5 +1,5 @@
-// Bounds of eigenvalues: beside the largest one, as step-size control and paths lose their digits beyond such conditions, and to where neither roots
-// nor squares leave the range of floats.
+// Bounds of eigenvalues: beside the largest one, as step-size control and paths lose their digits beyond such
+// conditions, and to where neither roots nor squares leave the range of floats.
 
 const float MOST_CONDITION = 1e12;
 

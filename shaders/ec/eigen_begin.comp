@@ -1,7 +1,7 @@
 #version 450
 
-// A covariance matrix brought up to date and, where it is to be decomposed, divided by its largest eigenvalue of before, so that squares of its numbers
-// stay in range.
+// A covariance matrix brought up to date and, where it is to be decomposed, divided by its largest eigenvalue of
+// before, so that squares of its numbers stay in range.
 //
 // Groups: x = any number, which share a search's rows; y = searches.
 

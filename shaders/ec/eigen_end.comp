@@ -1,7 +1,7 @@
 #version 450
 
-// The covariance matrix in the basis of its eigenvectors, and the roots of its eigenvalues, after a decomposition. What QL has left beside the
-// diagonal, if anything, stays.
+// The covariance matrix in the basis of its eigenvectors, and the roots of its eigenvalues, after a decomposition.
+// What QL has left beside the diagonal, if anything, stays.
 //
 // Groups: x = any number, which share a search's rows; y = searches.
 

@@ -1,6 +1,7 @@
 #version 450
 
-// What eight reflections beside each other have to know of each other to be done at once: the products of their vectors, and their factors.
+// What eight reflections beside each other have to know of each other to be done at once: the products of their
+// vectors, and their factors.
 //
 // Groups: x = blocks of eight; y = searches.
 

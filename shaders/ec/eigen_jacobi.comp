@@ -1,9 +1,10 @@
 #version 450
 
-// Eigenvalues and eigenvectors of small covariance matrices by Jacobi's method, rotations of disjoint pairs at once (R. P. Brent, F. T. Luk, 1985).
-// The matrix is given in the basis of the eigenvectors it had before, near to diagonal, and is first brought up to date. Off-diagonal numbers count
-// by how large they are beside the diagonal ones of their row and column: small eigenvalues then are as exact as large ones (J. Demmel,
-// K. Veselic, 1992), and condition numbers may go far beyond what float32 can tell in the matrix itself.
+// Eigenvalues and eigenvectors of small covariance matrices by Jacobi's method, rotations of disjoint pairs at once
+// (R. P. Brent, F. T. Luk, 1985). The matrix is given in the basis of the eigenvectors it had before, near to
+// diagonal, and is first brought up to date. Off-diagonal numbers count by how large they are beside the diagonal
+// ones of their row and column: small eigenvalues then are as exact as large ones (J. Demmel, K. Veselic, 1992), and
+// condition numbers may go far beyond what float32 can tell in the matrix itself.
 //
 // Groups: x = searches.
 
@@ -132,7 +133,8 @@ void main() {
         for (uint j = 0u; j < DIM; j++) covariance[base + i * row + j] = i == j ? root * root : 0.0;
     }
     barrier();
-    // One step towards orthogonal eigenvectors, V (3 - V^T V) / 2, so that rounding does not add up over the generations.
+    // One step towards orthogonal eigenvectors, V (3 - V^T V) / 2, so that rounding does not add up over the
+    // generations.
     for (uint i = lane; i < DIM * DIM; i += WORKGROUP) {
         uint p = i / DIM, q = i % DIM;
         float sum = 0.0;

@@ -1,7 +1,8 @@
 #version 450
 
-// Eigenvalues of symmetric tridiagonal matrices by implicit QL iterations (H. Bowdler, R. S. Martin, C. Reinsch, J. H. Wilkinson, 1968), a number of sweeps a
-// dispatch. Their rotations are written down for eigen_rotate.comp. One invocation works, the others load and store.
+// Eigenvalues of symmetric tridiagonal matrices by implicit QL iterations (H. Bowdler, R. S. Martin, C. Reinsch, J.
+// H. Wilkinson, 1968), a number of sweeps a dispatch. Their rotations are written down for eigen_rotate.comp. One
+// invocation works, the others load and store.
 //
 // Groups: x = searches.
 
@@ -12,7 +13,7 @@ layout(constant_id = 1) const uint DIM = 2;
 #include "ec/eigen.glsl"
 
 layout(std430, set = 0, binding = 0) buffer Diagonal { float diagonal[]; };        // [M, 2, row]
-layout(std430, set = 0, binding = 1) buffer Progress { uint progress[]; };         // [M, 4 + 2 blocks]: l, m, sweeps; from 4 on each block's first and last rotation
+layout(std430, set = 0, binding = 1) buffer Progress { uint progress[]; };         // [M, 4 + 2 blocks]: l, m, sweeps; from 4 on rotations by block
 layout(std430, set = 0, binding = 2) writeonly buffer Rotations { vec2 rotations[]; };   // [M, blocks, dim + 8, 8]: cosine and sine
 layout(std430, set = 0, binding = 3) readonly buffer Clock { uint clock[]; };      // [0]: the generation
 

@@ -1,10 +1,11 @@
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 
-// One step of the reduction of symmetric matrices to tridiagonal ones by Householder's reflections (G. H. Golub, C. F. Van Loan, 2013, section 8.3.1),
-// from the last row up, as suits matrices whose small numbers come first. Step i does what the reflection of step i + 1 asks for, A - v w^T - w v^T
-// with p = beta A v and w = p - beta/2 (p v) v, finds the next reflection, of row i, and p for it: one pass over the matrix. What concerns the whole of
-// it is found by every workgroup for itself.
+// One step of the reduction of symmetric matrices to tridiagonal ones by Householder's reflections (G. H. Golub, C.
+// F. Van Loan, 2013, section 8.3.1), from the last row up, as suits matrices whose small numbers come first. Step i
+// does what the reflection of step i + 1 asks for, A - v w^T - w v^T with p = beta A v and w = p - beta/2 (p v) v,
+// finds the next reflection, of row i, and p for it: one pass over the matrix. What concerns the whole of it is found
+// by every workgroup for itself.
 //
 // Groups: x = any number, which share a search's rows; y = searches.
 

@@ -1,8 +1,8 @@
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 
-// The rotations of QL sweeps (eigen_ql.comp) done to the eigenvectors, eight sweeps in one pass over them: a sweep goes down the rows, one row behind the
-// one before it, and carries the row that it will turn next.
+// The rotations of QL sweeps (eigen_ql.comp) done to the eigenvectors, eight sweeps in one pass over them: a sweep
+// goes down the rows, one row behind the one before it, and carries the row that it will turn next.
 //
 // Groups: x = any number, which share the vectors' numbers; y = searches.
 

@@ -1,7 +1,8 @@
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 
-// Reflections (eigen_reflect.comp) done to the eigenvectors, eight at once: with t_k = v_k^T B less what the ones before change of it, B - sum(beta_k v_k t_k).
+// Reflections (eigen_reflect.comp) done to the eigenvectors, eight at once: with t_k = v_k^T B less what the ones
+// before change of it, B - sum(beta_k v_k t_k).
 //
 // Groups: x = any number, which share the vectors' numbers; y = searches.
 

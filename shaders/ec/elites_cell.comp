@@ -1,14 +1,14 @@
 #version 450
 
-// MAP-Elites (J.-B. Mouret, J. Clune, 2015), the cell of the archive that each candidate falls into. A candidate whose fitness or descriptor is not finite falls
-// into none. Groups: x = ceil(population / local size), y = searches.
+// MAP-Elites (J.-B. Mouret, J. Clune, 2015), the cell of the archive that each candidate falls into. A candidate
+// whose fitness or descriptor is not finite falls into none. Groups: x = ceil(population / local size), y = searches.
 
 #include "engine/load.glsl"
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 1) const bool CENTROIDS = false; // the cell is that of the nearest centroid (V. Vassiliades et al., 2018), else of a grid
 
-layout(std430, set = 0, binding = 0) readonly buffer Raw { float raw[]; };                // [M, P]: as evaluated
+layout(std430, set = 0, binding = 0) readonly buffer Fitness { float fitness[]; };                // [M, P]: as evaluated
 layout(std430, set = 0, binding = 1) readonly buffer Descriptor { float descriptor[]; };  // [M, P, B]
 layout(std430, set = 0, binding = 2) readonly buffer Grid { float grid[]; };              // [3, B]: low, high, cells; then centroids [K, B] between 0 and 1
 layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer grid_texels;
@@ -29,7 +29,7 @@ void main() {
     uint search = gl_WorkGroupID.y, p = gl_GlobalInvocationID.x;
     if (p >= population) return;
     uint at = search * population + p;
-    float f = raw[at];
+    float f = fitness[at];
     bool finite = !isnan(f) && !isinf(f);
     for (uint b = 0u; b < descriptors; b++) {
         float d = descriptor[at * descriptors + b];

@@ -1,13 +1,13 @@
 #version 450
 
-// MAP-Elites: in each cell the fittest of the candidates that fall into it, if it is fitter than the elite there or finds none, takes its place: fitness and
-// descriptor. Groups: x = ceil(population / local size), y = searches.
+// MAP-Elites: in each cell the fittest of the candidates that fall into it, if it is fitter than the elite there or
+// finds none, takes its place: fitness and descriptor. Groups: x = ceil(population / local size), y = searches.
 
 #include "engine/load.glsl"
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
-layout(std430, set = 0, binding = 0) readonly buffer Raw { float raw[]; };               // [M, P]: as evaluated
+layout(std430, set = 0, binding = 0) readonly buffer CandidateFitness { float candidate_fitness[]; };               // [M, P]: as evaluated
 layout(std430, set = 0, binding = 1) readonly buffer Rank { uint rank[]; };              // [M, P]
 layout(std430, set = 0, binding = 2) readonly buffer Descriptor { float descriptor[]; }; // [M, P, B]
 layout(std430, set = 0, binding = 3) readonly buffer Cell { uint cell[]; };              // [M, P]: K: none
@@ -34,9 +34,9 @@ void main() {
         uint before = TEXEL_LOADS == 2u ? imageLoad(rank_texels, int(other)).x : rank[other];
         enters = there != own || before >= mine;
     }
-    if (enters) enters = !(fitness[place] >= raw[at]);
+    if (enters) enters = !(fitness[place] >= candidate_fitness[at]);
     entered[at] = enters ? own : cells;
     if (!enters) return;
-    fitness[place] = raw[at];
+    fitness[place] = candidate_fitness[at];
     for (uint b = 0u; b < descriptors; b++) behaviour[place * descriptors + b] = descriptor[at * descriptors + b];
 }

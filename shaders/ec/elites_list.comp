@@ -1,6 +1,7 @@
 #version 450
 
-// MAP-Elites: the cells that hold an elite, in their order, how many there are, and what the archive is worth. Groups: x = searches.
+// MAP-Elites: the cells that hold an elite, in their order, how many there are, and what the archive is worth.
+// Groups: x = searches.
 
 #include "engine/load.glsl"
 

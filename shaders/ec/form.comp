@@ -1,7 +1,7 @@
 #version 450
 
-// Candidates m + sigma y from the generation's steps y: their high parts, float32, or the low parts, which are to be added to those. The mean m may be a double
-// float, the sum of two floats.
+// Candidates m + sigma y from the generation's steps y: their high parts, float32, or the low parts, which are to be
+// added to those. The mean m may be a double float, the sum of two floats.
 //
 // Groups: x = any number, which share a search's numbers; y = searches.
 

@@ -1,7 +1,7 @@
 #version 450
 
-// The fronts of a population: those whom nobody dominates, those whom only these do, and so on. The second half of the non-dominated sort of
-// K. Deb et al., 2002, section III.A. Groups: x = searches.
+// The fronts of a population: those whom nobody dominates, those whom only these do, and so on. The second half of
+// the non-dominated sort of K. Deb et al., 2002, section III.A. Groups: x = searches.
 
 #extension GL_KHR_memory_scope_semantics : require
 

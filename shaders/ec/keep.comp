@@ -1,6 +1,7 @@
 #version 450
 
-// Where the generation's best is the best of all, its candidate is kept. Groups: x = any number, which share a row; y = searches.
+// Where the generation's best is the best of all, its candidate is kept. Groups: x = any number, which share a row; y
+// = searches.
 
 #include "engine/load.glsl"
 

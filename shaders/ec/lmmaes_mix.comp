@@ -1,7 +1,8 @@
 #version 450
 
-// How much of every vector of the memory a candidate's direction d has, and of its noise: algorithm 2 of I. Loshchilov et al., 2019. d is
-// linear in them, so that products of the noise with the vectors, and of the vectors with each other, are all there is to know.
+// How much of every vector of the memory a candidate's direction d has, and of its noise: algorithm 2 of I.
+// Loshchilov et al., 2019. d is linear in them, so that products of the noise with the vectors, and of the vectors
+// with each other, are all there is to know.
 //
 // Groups: x = any number, which share a search's candidates; y = searches.
 

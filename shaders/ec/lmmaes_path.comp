@@ -1,6 +1,7 @@
 #version 450
 
-// Path and step-size of LM-MA-ES, algorithm 2 of I. Loshchilov et al., 2019, and the weighted sum over the candidates of their shares.
+// Path and step-size of LM-MA-ES, algorithm 2 of I. Loshchilov et al., 2019, and the weighted sum over the candidates
+// of their shares.
 //
 // Groups: x = searches.
 

@@ -1,6 +1,7 @@
 #version 450
 
-// The ideal point: the best value of every objective so far (Q. Zhang, H. Li, 2007, step 2.3). Groups: x = objectives, y = searches.
+// The ideal point: the best value of every objective so far (Q. Zhang, H. Li, 2007, step 2.3). Groups: x =
+// objectives, y = searches.
 
 #include "engine/load.glsl"
 

@@ -1,8 +1,8 @@
 #version 450
 
-// Whose solution every subproblem has: its own, unless the child of a subproblem that has it as a neighbour is no worse at what it minimises; the
-// last of the best (Q. Zhang, H. Li, 2007, step 2.4). The first children are the first solutions. Losses are the ideal point less what is
-// maximised. Groups: x = ceil(P / local size), y = searches.
+// Whose solution every subproblem has: its own, unless the child of a subproblem that has it as a neighbour is no
+// worse at what it minimises; the last of the best (Q. Zhang, H. Li, 2007, step 2.4). The first children are the
+// first solutions. Losses are the ideal point less what is maximised. Groups: x = ceil(P / local size), y = searches.
 
 #include "engine/load.glsl"
 

@@ -7,8 +7,9 @@ vec4 gaussian_mutation(vec4 x, float deviation, uvec4 words, uvec4 choices, floa
     return mix(x, x + deviation * normals(words), lessThan(units(choices), vec4(rate)));
 }
 
-// Polynomial: K. Deb, M. Goyal, "A Combined Genetic Adaptive Search (GeneAS) for Engineering Design", 1996; between bounds as in K. Deb, S. Tiwari,
-// "Omni-optimizer", 2008, so that no child leaves them. Without bounds the largest change is `reach`.
+// Polynomial: K. Deb, M. Goyal, "A Combined Genetic Adaptive Search (GeneAS) for Engineering Design", 1996; between
+// bounds as in K. Deb, S. Tiwari, "Omni-optimizer", 2008, so that no child leaves them. Without bounds the largest
+// change is `reach`.
 float polynomial_change(float x, float low, float high, bool bounded, float reach, float u, float index) {
     bool down = u < 0.5;
     float room = bounded ? clamp((down ? x - low : high - x) / (high - low), 0.0, 1.0) : 1.0;

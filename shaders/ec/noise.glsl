@@ -1,14 +1,17 @@
-// The standard normal numbers that perturb candidates: counters, so that a number is formed again where it is needed instead of stored.
-// Number i of candidate c of a search in a generation is number i % 4 of philox((seed, stream), (search, pair, generation, i / 4)), by the
-// method of Box and Muller. Where candidates are mirrored, 2 q and 2 q + 1 are the pair q, whose second has the opposite sign; else
-// each candidate is its own pair. ec/noise.go draws the same numbers in Go.
+// The standard normal numbers that perturb candidates: counters, so that a number is formed again where it is needed
+// instead of stored. Number i of candidate c of a search in a generation is number i % 4 of philox((seed, stream),
+// (search, pair, generation, i / 4)), by the method of Box and Muller. Where candidates are mirrored, 2 q and 2 q + 1
+// are the pair q, whose second has the opposite sign; else each candidate is its own pair. ec/noise.go draws the same
+// numbers in Go.
 //
-// A shared table of noise (T. Salimans et al., 2017, section 2.1) takes the place of the generator where TABLE_FOURS is set: the pair's counter gives
-// the place in the table from which the numbers are read.
+// A shared table of noise (T. Salimans et al., 2017, section 2.1) takes the place of the generator where TABLE_FOURS
+// is set: the pair's counter gives the place in the table from which the numbers are read.
 //
-// Where STORED is set, the noise of candidates that somebody has changed is read from the table's place instead, one row a candidate.
+// Where STORED is set, the noise of candidates that somebody has changed is read from the table's place instead, one
+// row a candidate.
 //
-// The includer has the bindings 0 to 7 and engine/load.glsl; it pushes `uint seed`, `uint stream` and `uint dim`, the numbers a candidate has.
+// The includer has the bindings 0 to 7 and engine/load.glsl; it pushes `uint seed`, `uint stream` and `uint dim`, the
+// numbers a candidate has.
 
 #include "ec/normal.glsl"
 

@@ -1,8 +1,8 @@
 #version 450
 
-// Weighted sums of a generation's noise over its candidates, the noise formed again from its counters:
-// first[j] = scale * sum(weight[c] * z[c][j]), second[j] = scale * sum(weight[c] * z[c][j]^2). The splits share the candidates; what they sum is
-// to be added.
+// Weighted sums of a generation's noise over its candidates, the noise formed again from its counters: first[j] =
+// scale * sum(weight[c] * z[c][j]), second[j] = scale * sum(weight[c] * z[c][j]^2). The splits share the candidates;
+// what they sum is to be added.
 //
 // Groups: x = any number, which share the dimensions; y = splits; z = searches.
 

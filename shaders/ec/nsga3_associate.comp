@@ -1,7 +1,7 @@
 #version 450
 
-// Every candidate's reference line: the one it is nearest to, by perpendicular distance (K. Deb, H. Jain, 2014, section IV.D, algorithm 3).
-// Groups: x = ceil(N / local size), y = searches.
+// Every candidate's reference line: the one it is nearest to, by perpendicular distance (K. Deb, H. Jain, 2014,
+// section IV.D, algorithm 3). Groups: x = ceil(N / local size), y = searches.
 
 #include "ec/merged.glsl"
 #include "engine/rng.glsl"

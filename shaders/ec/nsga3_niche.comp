@@ -1,9 +1,11 @@
 #version 450
 
-// Niche preservation: which candidates of the divided front survive (K. Deb, H. Jain, 2014, section IV.E, algorithm 4). The paper takes them one by
-// one, always of a reference line that the fewest survivors have, chosen at random: of lines without any the nearest candidate, else a random one.
-// So a line's t-th candidate, from 0, is taken when the least number is the line's own number of survivors from better fronts + t. That number
-// and a random one are a candidate's key, and all are found at once, with the same probabilities. Groups: x = ceil(N / local size), y = searches.
+// Niche preservation: which candidates of the divided front survive (K. Deb, H. Jain, 2014, section IV.E, algorithm
+// 4). The paper takes them one by one, always of a reference line that the fewest survivors have, chosen at random:
+// of lines without any the nearest candidate, else a random one. So a line's t-th candidate, from 0, is taken when
+// the least number is the line's own number of survivors from better fronts + t. That number and a random one are a
+// candidate's key, and all are found at once, with the same probabilities. Groups: x = ceil(N / local size), y =
+// searches.
 
 #include "engine/load.glsl"
 #include "engine/rng.glsl"

@@ -1,9 +1,11 @@
 #version 450
 
-// The range of every objective, by which candidates of NSGA-III are compared: from the ideal point to where the hyperplane through the extreme points
-// meets the objective's axis (K. Deb, H. Jain, "An Evolutionary Many-Objective Optimization Algorithm Using Reference-Point-Based Nondominated Sorting
-// Approach, Part I", 2014, section IV.C, algorithm 2). Extreme points are kept from generation to generation, and where the hyperplane makes no
-// sense the worst of the first front takes its place: J. Blank, K. Deb, P. C. Roy, "Investigating the Normalization Procedure of NSGA-III", 2019.
+// The range of every objective, by which candidates of NSGA-III are compared: from the ideal point to where the
+// hyperplane through the extreme points meets the objective's axis (K. Deb, H. Jain, "An Evolutionary Many-Objective
+// Optimization Algorithm Using Reference-Point-Based Nondominated Sorting Approach, Part I", 2014, section IV.C,
+// algorithm 2). Extreme points are kept from generation to generation, and where the hyperplane makes no sense the
+// worst of the first front takes its place: J. Blank, K. Deb, P. C. Roy, "Investigating the Normalization Procedure
+// of NSGA-III", 2019.
 //
 // Objectives are maximised here: losses, to be minimised, are the ideal point less them. Groups: x = searches.
 

@@ -1,7 +1,7 @@
 #version 450
 
-// Several objectives of a generation as every algorithm wants them: a candidate one of whose objectives is not finite has the lowest number there is in
-// all of them. Groups: x = searches.
+// Several objectives of a generation as every algorithm wants them: a candidate one of whose objectives is not finite
+// has the lowest number there is in all of them. Groups: x = searches.
 
 #include "engine/load.glsl"
 
@@ -11,9 +11,9 @@ layout(constant_id = 0) const uint WORKGROUP = 64;
 #include "engine/workgroup.glsl"
 #include "ec/worth.glsl"
 
-layout(std430, set = 0, binding = 0) readonly buffer Raw { float raw[]; };                 // [M, P, K]
-layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer raw_texels;
-layout(std430, set = 0, binding = 2) writeonly buffer Objectives { float objectives[]; };  // [M, P, K]
+layout(std430, set = 0, binding = 0) readonly buffer Objectives { float objectives[]; };                 // [M, P, K]
+layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer objectives_texels;
+layout(std430, set = 0, binding = 2) writeonly buffer Finite { float finite_objectives[]; };  // [M, P, K]
 layout(std430, set = 0, binding = 3) writeonly buffer NotFinite { float not_finite[]; };   // [M]: candidates
 
 layout(push_constant) uniform Push {
@@ -28,10 +28,10 @@ void main() {
         uint base = (search * population + p) * objective;
         bool finite = true;
         for (uint k = 0u; k < objective; k++) {
-            float f = LOAD(raw, raw_texels, base + k);
+            float f = LOAD(objectives, objectives_texels, base + k);
             finite = finite && !isnan(f) && !isinf(f);
         }
-        for (uint k = 0u; k < objective; k++) objectives[base + k] = finite ? LOAD(raw, raw_texels, base + k) : LEAST;
+        for (uint k = 0u; k < objective; k++) finite_objectives[base + k] = finite ? LOAD(objectives, objectives_texels, base + k) : LEAST;
         count += finite ? 0.0 : 1.0;
     }
     count = workgroup_sum(count);

@@ -1,8 +1,8 @@
 #version 450
 
-// The gradient of PGPE for its mean, negative as optimizers minimise, and the step of its deviations (F. Sehnke et al., 2010, equations 17, 18;
-// a deviation changes by a limited share of itself: N. E. Toklu et al., 2020). The sums are over w z and w z^2 of noise z = epsilon / sigma and weights
-// w whose sum is zero.
+// The gradient of PGPE for its mean, negative as optimizers minimise, and the step of its deviations (F. Sehnke et
+// al., 2010, equations 17, 18; a deviation changes by a limited share of itself: N. E. Toklu et al., 2020). The sums
+// are over w z and w z^2 of noise z = epsilon / sigma and weights w whose sum is zero.
 //
 // Groups: x = any number, which share a search's numbers; y = searches.
 

@@ -1,6 +1,7 @@
 #version 450
 
-// Some of a stored population's candidates, and of others. Groups: x = any number, which share a search's numbers; y = searches.
+// Some of a stored population's candidates, and of others. Groups: x = any number, which share a search's numbers; y
+// = searches.
 
 #include "engine/load.glsl"
 

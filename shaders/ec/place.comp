@@ -1,6 +1,7 @@
 #version 450
 
-// Who survives: the first `survivors` of N candidates in the order of their keys, word by word, and of their numbers. Groups: x = ceil(N / local size), y = searches.
+// Who survives: the first `survivors` of N candidates in the order of their keys, word by word, and of their numbers.
+// Groups: x = ceil(N / local size), y = searches.
 
 #include "ec/merged.glsl"
 

@@ -1,7 +1,7 @@
 #version 450
 
-// Candidates take the places that the comparison gave them. Those that were worse are put into an archive first, where there is one. Groups: x = any
-// number, which share a search's numbers; y = searches.
+// Candidates take the places that the comparison gave them. Those that were worse are put into an archive first,
+// where there is one. Groups: x = any number, which share a search's numbers; y = searches.
 
 #include "engine/load.glsl"
 

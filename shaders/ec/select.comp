@@ -1,7 +1,7 @@
 #version 450
 
-// Parents of a generation: chosen among the candidates in the order of their ranks by tournaments of `size` (1: each is equally likely).
-// Groups: x = ceil(parents / local size), y = searches.
+// Parents of a generation: chosen among the candidates in the order of their ranks by tournaments of `size` (1: each
+// is equally likely). Groups: x = ceil(parents / local size), y = searches.
 
 #include "ec/tournament.glsl"
 

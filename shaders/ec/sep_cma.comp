@@ -1,6 +1,7 @@
 #version 450
 
-// Mean, path and variances of Sep-CMA-ES: equations 41, 42, 45 and 47 of N. Hansen, 2016, with y = sqrt(C) z and C diagonal.
+// Mean, path and variances of Sep-CMA-ES: equations 41, 42, 45 and 47 of N. Hansen, 2016, with y = sqrt(C) z and C
+// diagonal.
 //
 // Groups: x = any number, which share a search's numbers; y = searches.
 

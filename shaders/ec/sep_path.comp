@@ -1,7 +1,7 @@
 #version 450
 
-// The path of sigma and the step-size control of Sep-CMA-ES, equations 43 to 45 of N. Hansen, 2016. With a diagonal matrix C^(-1/2) y is the weighted
-// sum of the noise itself.
+// The path of sigma and the step-size control of Sep-CMA-ES, equations 43 to 45 of N. Hansen, 2016. With a diagonal
+// matrix C^(-1/2) y is the weighted sum of the noise itself.
 //
 // Groups: x = searches.
 

@@ -1,7 +1,8 @@
 #version 450
 
-// SHADE (R. Tanabe, A. Fukunaga, 2013): the generation's successes change the memory, algorithm 1, and give those they take the place of a slot in
-// the archive. Where it is full, slots of before are given anew, different ones drawn by a permutation. Groups: x = searches.
+// SHADE (R. Tanabe, A. Fukunaga, 2013): the generation's successes change the memory, algorithm 1, and give those
+// they take the place of a slot in the archive. Where it is full, slots of before are given anew, different ones
+// drawn by a permutation. Groups: x = searches.
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP = 64;

@@ -1,7 +1,8 @@
 #version 450
 
-// Fitness shaping: from a generation's fitness and ranks to the weights that its candidates have in an update. A generation whose fitness is all the
-// same has nothing to say: its weights are zero, unless they are given by rank alone.
+// Fitness shaping: from a generation's fitness and ranks to the weights that its candidates have in an update. A
+// generation whose fitness is all the same has nothing to say: its weights are zero, unless they are given by rank
+// alone.
 //
 // Groups: x = searches.
 

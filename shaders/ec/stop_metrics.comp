@@ -1,6 +1,7 @@
 #version 450
 
-// The metrics that stopping criteria need: the generation's fitness at some ranks, and the range of its candidates. Groups: x = searches.
+// The metrics that stopping criteria need: the generation's fitness at some ranks, and the range of its candidates.
+// Groups: x = searches.
 
 #include "engine/load.glsl"
 

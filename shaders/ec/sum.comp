@@ -21,5 +21,7 @@ layout(push_constant) uniform Push {
 };
 
 void main() {
-    for (uint i = gl_GlobalInvocationID.x; i < fours; i += gl_NumWorkGroups.x * gl_WorkGroupSize.x) c[i] = alpha * LOAD4(a, a_texels, i) + beta * LOAD4(b, b_texels, i);
+    for (uint i = gl_GlobalInvocationID.x; i < fours; i += gl_NumWorkGroups.x * gl_WorkGroupSize.x) {
+        c[i] = alpha * LOAD4(a, a_texels, i) + beta * LOAD4(b, b_texels, i);
+    }
 }

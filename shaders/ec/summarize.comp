@@ -1,7 +1,7 @@
 #version 450
 
-// The summary of a generation's fitness that every algorithm needs: whatever is not finite counts as the worst that is; the generation's best, mean
-// and deviation; and whether its best is better than any before.
+// The summary of a generation's fitness that every algorithm needs: whatever is not finite counts as the worst that
+// is; the generation's best, mean and deviation; and whether its best is better than any before.
 //
 // Groups: x = searches.
 
@@ -13,9 +13,9 @@ layout(constant_id = 0) const uint WORKGROUP = 64;
 #include "engine/workgroup.glsl"
 #include "ec/magnitude.glsl"
 
-layout(std430, set = 0, binding = 0) readonly buffer Raw { float raw[]; };              // [M, P]
-layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer raw_texels;
-layout(std430, set = 0, binding = 2) writeonly buffer Fitness { float fitness[]; };     // [M, P]: finite
+layout(std430, set = 0, binding = 0) readonly buffer Fitness { float fitness[]; };              // [M, P]
+layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer fitness_texels;
+layout(std430, set = 0, binding = 2) writeonly buffer Finite { float finite_fitness[]; };     // [M, P]: finite
 layout(std430, set = 0, binding = 3) buffer Best { float best[]; };                     // [M]: of all generations; NaN before the first
 layout(std430, set = 0, binding = 4) writeonly buffer Candidate { uint candidate[]; };  // [M]: the generation's best
 layout(std430, set = 0, binding = 5) writeonly buffer Improved { uint improved[]; };    // [M]: 1: it is the best of all generations
@@ -29,7 +29,7 @@ void main() {
     uint search = gl_WorkGroupID.x, base = search * population;
     float low = LARGEST, high = -LARGEST, count = 0.0;
     for (uint p = gl_LocalInvocationID.x; p < population; p += WORKGROUP) {
-        float f = LOAD(raw, raw_texels, base + p);
+        float f = LOAD(fitness, fitness_texels, base + p);
         if (!isnan(f) && !isinf(f)) {
             low = min(low, f);
             high = max(high, f);
@@ -45,15 +45,15 @@ void main() {
     float unit = magnitude(max(abs(low), abs(high))), sum = 0.0; // numbers near the largest there are have sums and squares too
     uint at = 0xFFFFFFFFu; // the first of the best
     for (uint p = gl_LocalInvocationID.x; p < population; p += WORKGROUP) {
-        float f = LOAD(raw, raw_texels, base + p);
+        float f = LOAD(fitness, fitness_texels, base + p);
         bool finite = !isnan(f) && !isinf(f);
-        fitness[base + p] = finite ? f : low;
+        finite_fitness[base + p] = finite ? f : low;
         sum += finite ? f / unit : 0.0;
         if (finite && f == high) at = min(at, p);
     }
     float mean = workgroup_sum(sum) / max(count, 1.0), square = 0.0;
     for (uint p = gl_LocalInvocationID.x; p < population; p += WORKGROUP) {
-        float f = LOAD(raw, raw_texels, base + p), d = f / unit - mean;
+        float f = LOAD(fitness, fitness_texels, base + p), d = f / unit - mean;
         square += !isnan(f) && !isinf(f) ? d * d : 0.0;
     }
     square = workgroup_sum(square);

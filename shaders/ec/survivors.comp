@@ -1,6 +1,7 @@
 #version 450
 
-// Truncation selection: the fitness of the best `kept` of n, the best first. Groups: x = ceil(kept / local size), y = searches.
+// Truncation selection: the fitness of the best `kept` of n, the best first. Groups: x = ceil(kept / local size), y =
+// searches.
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 

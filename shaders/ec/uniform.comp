@@ -1,7 +1,7 @@
 #version 450
 
-// Candidates of the uniform distribution between bounds. Number i of candidate c of a search in a generation comes from word i % 4 of
-// philox((seed, stream), (search, c, generation, i / 4)).
+// Candidates of the uniform distribution between bounds. Number i of candidate c of a search in a generation comes
+// from word i % 4 of philox((seed, stream), (search, c, generation, i / 4)).
 //
 // Groups: x = any number, which share a search's numbers; y = searches.
 

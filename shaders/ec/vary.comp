@@ -1,7 +1,8 @@
 #version 450
 
-// Offspring: parents 2 q and 2 q + 1 are crossed, which gives children 2 q and 2 q + 1; then each is mutated. Everything is formed from the
-// parents and counters where it is wanted. Groups: x = any number, which share a search's numbers; y = searches.
+// Offspring: parents 2 q and 2 q + 1 are crossed, which gives children 2 q and 2 q + 1; then each is mutated.
+// Everything is formed from the parents and counters where it is wanted. Groups: x = any number, which share a
+// search's numbers; y = searches.
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 

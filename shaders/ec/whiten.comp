@@ -1,7 +1,8 @@
 #version 450
 
-// The noise of candidates as they were given, normal around a mean: of a changed candidate x it is z = (x - mean) / deviation, of the others what they were
-// drawn with. Where there is a limit, a changed candidate's z is not longer than it: N. Hansen, "Injecting External Solutions Into CMA-ES", 2011.
+// The noise of candidates as they were given, normal around a mean: of a changed candidate x it is z = (x - mean) /
+// deviation, of the others what they were drawn with. Where there is a limit, a changed candidate's z is not longer
+// than it: N. Hansen, "Injecting External Solutions Into CMA-ES", 2011.
 //
 // Groups: x = any number, which share a search's candidates; y = searches.
 

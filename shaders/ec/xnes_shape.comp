@@ -1,7 +1,7 @@
 #version 450
 
-// The exponent of xNES's update of its shape B: half the rate times the gradient without its trace, divided so that few terms of the exponential's series
-// are enough.
+// The exponent of xNES's update of its shape B: half the rate times the gradient without its trace, divided so that
+// few terms of the exponential's series are enough.
 //
 // Groups: x = any number, which share a search's rows; y = searches.
 

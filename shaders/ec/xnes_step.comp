@@ -1,6 +1,7 @@
 #version 450
 
-// Mean and step-size of xNES, and the trace of the gradient, by which the shape's gradient differs from it: T. Glasmachers et al., 2010, algorithm 1.
+// Mean and step-size of xNES, and the trace of the gradient, by which the shape's gradient differs from it: T.
+// Glasmachers et al., 2010, algorithm 1.
 //
 // Groups: x = searches.
 

@@ -1,8 +1,9 @@
 #version 450
 
-// The repertoire of a planar arm (A. Cully et al., 2015; V. Vassiliades, J.-B. Mouret, 2018, section 4.2): a candidate is the angles of its joints, in half turns
-// between -1 and 1. Fitness is the negative deviation of the angles; the descriptor is where the arm ends, its length being 1.
-// Groups: x = ceil(candidates of all members / local size).
+// The repertoire of a planar arm (A. Cully et al., 2015; V. Vassiliades, J.-B. Mouret, 2018, section 4.2): a
+// candidate is the angles of its joints, in half turns between -1 and 1. Fitness is the negative deviation of the
+// angles; the descriptor is where the arm ends, its length being 1. Groups: x = ceil(candidates of all members /
+// local size).
 
 #include "engine/load.glsl"
 #include "engine/math.glsl"

@@ -1,7 +1,7 @@
 #version 450
 
-// How a window of candidates behave: the means of some observations over the steps of their episodes, NaN where there is none of finite ones.
-// Groups: x = ceil(candidates of all members / local size).
+// How a window of candidates behave: the means of some observations over the steps of their episodes, NaN where there
+// is none of finite ones. Groups: x = ceil(candidates of all members / local size).
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 1) const bool HAS_NORMALIZER = false; // what was seen is deviations from the normalizer's mean

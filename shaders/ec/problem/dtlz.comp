@@ -1,8 +1,8 @@
 #version 450
 
-// The functions of K. Deb, L. Thiele, M. Laumanns, E. Zitzler, "Scalable Test Problems for Evolutionary Multi-Objective Optimization", 2001 (its numbering: DTLZ1
-// to DTLZ7), for any number of objectives. They are minimisation problems: what is written are their negatives.
-// Groups: x = any number, which share the candidates.
+// The functions of K. Deb, L. Thiele, M. Laumanns, E. Zitzler, "Scalable Test Problems for Evolutionary
+// Multi-Objective Optimization", 2001 (its numbering: DTLZ1 to DTLZ7), for any number of objectives. They are
+// minimisation problems: what is written are their negatives. Groups: x = any number, which share the candidates.
 
 #include "ec/draw.glsl"
 #include "engine/load.glsl"
@@ -54,8 +54,9 @@ void main() {
                 product *= x;
                 continue;
             }
-            // The cosine is taken as the sine of what is left to a quarter turn: that of a rounded quarter turn would not be 0 but a negative
-            // number, and the farther from the front, the better the objective it is a factor of.
+            // The cosine is taken as the sine of what is left to a quarter turn: that of a rounded quarter turn would
+            // not be 0 but a negative number, and the farther from the front, the better the objective it is a factor
+            // of.
             float left = 1.0 - x;
             if (FUNCTION == 4u) {
                 float log_x = 100.0 * m_log(x);

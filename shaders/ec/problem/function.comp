@@ -1,18 +1,22 @@
 #version 450
 
-// Functions of one objective, whose distance to their optimum is evaluated: sphere, Rosenbrock, Rastrigin, Ackley, and the 24 noiseless ones of N. Hansen,
-// S. Finck, R. Ros, A. Auger, "Real-Parameter Black-Box Optimization Benchmarking 2009: Noiseless Functions Definitions", 2009, by their numbers, with
-// the noise of S. Finck, N. Hansen, R. Ros, A. Auger, "... Noisy Functions Definitions", 2009. They are minimisation problems: what is written are their negatives.
+// Functions of one objective, whose distance to their optimum is evaluated: sphere, Rosenbrock, Rastrigin, Ackley,
+// and the 24 noiseless ones of N. Hansen, S. Finck, R. Ros, A. Auger, "Real-Parameter Black-Box Optimization
+// Benchmarking 2009: Noiseless Functions Definitions", 2009, by their numbers, with the noise of S. Finck, N. Hansen,
+// R. Ros, A. Auger, "... Noisy Functions Definitions", 2009. They are minimisation problems: what is written are
+// their negatives.
 //
-// float32 resolves small values since nothing is formed as the difference of large numbers: all begins with x - x_opt (x_opt being the sum of
-// two floats), 1 - cos 2a is 2 sin^2 a, and so on. ec/problem/bbob_test.go holds the values against COCO's.
+// float32 resolves small values since nothing is formed as the difference of large numbers: all begins with x - x_opt
+// (x_opt being the sum of two floats), 1 - cos 2a is 2 sin^2 a, and so on. ec/problem/bbob_test.go holds the values
+// against COCO's.
 //
-// Where candidates are sums of two floats, so is x - x_opt, and its product with A is formed as exactly: a ridge that runs obliquely is narrower
-// than the rounding of the numbers along it. f13's fitness is a sum of two floats then too: far from the optimum what a step along the ridge gains is
-// less than the last bit of one.
+// Where candidates are sums of two floats, so is x - x_opt, and its product with A is formed as exactly: a ridge that
+// runs obliquely is narrower than the rounding of the numbers along it. f13's fitness is a sum of two floats then
+// too: far from the optimum what a step along the ridge gains is less than the last bit of one.
 //
-// A function goes z = B change(A (x - x_opt)), where A and B are matrices or absent; what is the same for all candidates is computed in Go. A workgroup
-// takes a candidate at a time, its invocations share the numbers. Groups: x = any number, which share the candidates.
+// A function goes z = B change(A (x - x_opt)), where A and B are matrices or absent; what is the same for all
+// candidates is computed in Go. A workgroup takes a candidate at a time, its invocations share the numbers. Groups: x
+// = any number, which share the candidates.
 
 #include "engine/load.glsl"
 
@@ -37,7 +41,7 @@ layout(std430, set = 0, binding = 2) readonly buffer Constants { vec4 constants[
 layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer constants_texels;
 layout(std430, set = 0, binding = 4) readonly buffer Clock { uint clock[]; };              // [0]: the generation
 layout(std430, set = 0, binding = 5) writeonly buffer Fitness { float fitness[]; };        // [M, P]
-layout(std430, set = 0, binding = 6) readonly buffer CandidatesLow { vec4 candidates_low[]; };               // [M * window, row]: what is to be added to the candidates
+layout(std430, set = 0, binding = 6) readonly buffer CandidatesLow { vec4 candidates_low[]; }; // [M * window, row]: the low parts
 layout(set = 0, binding = 7, rgba32f) readonly uniform imageBuffer candidates_low_texels;
 layout(std430, set = 0, binding = 8) writeonly buffer FitnessLow { float fitness_low[]; }; // [M, P]: what is to be added to the fitness
 
@@ -56,8 +60,9 @@ layout(push_constant) uniform Push {
     uint seed, stream;
 };
 
-// A member's constants: the optimum in two parts, and the point relative to which candidates are given; then A [dim, row] and B [dim, row], or A and the
-// peaks: [peaks, row] their places, [peaks, row] their scales, [peaks] their heights.
+// A member's constants: the optimum in two parts, and the point relative to which candidates are given; then A [dim,
+// row] and B [dim, row], or A and the peaks: [peaks, row] their places, [peaks, row] their scales, [peaks] their
+// heights.
 #define OPTIMUM 0u
 #define REMAINDER ROW
 #define ORIGIN (2u * ROW)
@@ -149,8 +154,8 @@ float rosenbrock(uint i) {
 
 const float Z0 = 420.9687463599821, R0 = 20.51752290994169, SIN = 0.9952826448406927, COS = -0.09701781732710531; // z0, r0 = sqrt(z0), sin r0, cos r0
 
-// Schwefel's term of z = z0 + h, less its least, at z0: z0 sin r0 - z sin r with r = sqrt(z). Since sin r0 + r0 cos r0 / 2 = 0, what is linear
-// in h falls out.
+// Schwefel's term of z = z0 + h, less its least, at z0: z0 sin r0 - z sin r with r = sqrt(z). Since sin r0 + r0 cos
+// r0 / 2 = 0, what is linear in h falls out.
 float schwefel(float h) {
     float zz = Z0 + h;
     float value = 418.9828872724339 - zz * m_sin(sqrt(abs(zz)));
@@ -242,7 +247,8 @@ float combined(vec3 sum) {
     return sum.x;
 }
 
-// f13, the sharp ridge, as a sum of two floats: the square of the first number after A, and 100 times the length of the others.
+// f13, the sharp ridge, as a sum of two floats: the square of the first number after A, and 100 times the length of
+// the others.
 vec2 sharp_ridge(float others) {
     precise vec4 along = vec4(steepest.x), squared = along * along;
     precise vec4 across = vec4(100.0 * sqrt(others)), sum = squared + across;

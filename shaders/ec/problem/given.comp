@@ -1,7 +1,7 @@
 #version 450
 
-// A function that a program gives as GLSL, see problem.GLSL: its text takes the place of the last include, and the definitions are its own.
-// Groups: x = any number, which share the candidates.
+// A function that a program gives as GLSL, see problem.GLSL: its text takes the place of the last include, and the
+// definitions are its own. Groups: x = any number, which share the candidates.
 
 #include "engine/load.glsl"
 #include "engine/math.glsl"

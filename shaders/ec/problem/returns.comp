@@ -1,6 +1,7 @@
 #version 450
 
-// A window of candidates' fitness: the mean return of their finished episodes. Groups: x = ceil(candidates of all members / local size).
+// A window of candidates' fitness: the mean return of their finished episodes. Groups: x = ceil(candidates of all
+// members / local size).
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 

@@ -1,8 +1,8 @@
 #version 450
 
-// Counts the environment steps that each search's generation took, for taken.comp; gives the mean length of its episodes and, from that, the step
-// at which the next generation's are cut short, twice the mean (T. Salimans et al., "Evolution Strategies as a Scalable Alternative to
-// Reinforcement Learning", 2017, section 2.1).
+// Counts the environment steps that each search's generation took, for taken.comp; gives the mean length of its
+// episodes and, from that, the step at which the next generation's are cut short, twice the mean (T. Salimans et al.,
+// "Evolution Strategies as a Scalable Alternative to Reinforcement Learning", 2017, section 2.1).
 //
 // Groups: x = searches.
 

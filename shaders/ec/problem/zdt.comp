@@ -1,7 +1,8 @@
 #version 450
 
-// The two-objective functions of E. Zitzler, K. Deb, L. Thiele, "Comparison of Multiobjective Evolutionary Algorithms: Empirical Results", 2000, section 4,
-// equations 7 to 12. They are minimisation problems: what is written are their negatives. Groups: x = any number, which share the candidates.
+// The two-objective functions of E. Zitzler, K. Deb, L. Thiele, "Comparison of Multiobjective Evolutionary
+// Algorithms: Empirical Results", 2000, section 4, equations 7 to 12. They are minimisation problems: what is written
+// are their negatives. Groups: x = any number, which share the candidates.
 
 #include "engine/load.glsl"
 #include "engine/math.glsl"
