@@ -15,8 +15,8 @@ type Matrix struct {
 	Shared          int // consecutive members that share a matrix of A or B; 0: 1
 }
 
-// aligned is true where every row begins at a multiple of four floats.
-func (x Matrix) aligned() bool { return x.At%4 == 0 && x.Stride%4 == 0 && x.Row%4 == 0 }
+// aligned reports whether every row begins at a multiple of n floats.
+func (x Matrix) aligned(n int) bool { return x.At%n == 0 && x.Stride%n == 0 && x.Row%n == 0 }
 
 // shared is Shared with its default.
 func (x Matrix) shared() int { return max(x.Shared, 1) }
@@ -62,28 +62,64 @@ type Gemm struct {
 }
 
 // Record records the product.
-func (g Gemm) Record(r *engine.Recorder) {
-	g.record(r, chooseGemm(r.Engine().Device().Info(), g))
-}
+func (g Gemm) Record(r *engine.Recorder) { g.record(r, chooseGemm(r.Engine().Device().Info(), g)) }
 
 func (g Gemm) record(r *engine.Recorder, form gemmForm) {
 	if err := g.check(); err != nil {
 		r.Fail(err)
 		return
 	}
-	splits := max(g.Splits, 1)
+	for _, call := range form.calls(g) {
+		r.Dispatch(call)
+	}
+}
+
+func (g Gemm) splits() int { return max(g.Splits, 1) }
+
+// chunk returns how much of K a split sums; the last ones may sum less.
+func (g Gemm) chunk() int { return Align(ceil(g.K, g.splits())) }
+
+func (g Gemm) alpha() float32 {
+	if g.Alpha == 0 {
+		return 1
+	}
+	return g.Alpha
+}
+
+// alignedC reports whether every row of C begins at a multiple of n floats.
+func (g Gemm) alignedC(n int) bool {
+	return g.C.aligned(n) && g.Block%n == 0 && (g.splits() == 1 || g.SplitStride%n == 0)
+}
+
+// gemmForm is a way to compute a product on the device.
+type gemmForm interface {
+	calls(g Gemm) []vk.Call
+}
+
+// tiledForm is a variant of gemm.comp: its specialization constants.
+type tiledForm struct {
+	form, workgroup uint32
+	rows, columns   uint32 // lanes, tiles
+	width           uint32 // tiles: invocations along N; vector: those that share a sum
+}
+
+// Forms of gemm.comp.
+const (
+	formLanes  = 0
+	formTiles  = 1
+	formVector = 2
+)
+
+func (f tiledForm) calls(g Gemm) []vk.Call {
 	k := gemmKernel{
 		A: g.A.Tensor.Range(), B: g.B.Tensor.Range(), C: g.C.Tensor.Range(),
-		M: uint32(g.M), N: uint32(g.N), K: uint32(g.K), Population: uint32(g.Members), Chunk: uint32(Align((g.K + splits - 1) / splits)),
+		M: uint32(g.M), N: uint32(g.N), K: uint32(g.K), Population: uint32(g.Members), Chunk: uint32(g.chunk()),
 		AAt: uint32(g.A.At), AStride: uint32(g.A.Stride), ARow: uint32(g.A.Row), BAt: uint32(g.B.At), BStride: uint32(g.B.Stride), BRow: uint32(g.B.Row),
 		CAt: uint32(g.C.At), CStride: uint32(g.C.Stride), CRow: uint32(g.C.Row), CFirst: uint32(g.First), CInner: uint32(g.Inner), CBlock: uint32(g.Block),
-		CSplit: uint32(g.SplitStride), AShared: uint32(g.A.shared()), BShared: uint32(g.B.shared()), Alpha: g.Alpha, Activation: uint32(g.Activation), Slope: uint32(g.Slope),
-		TransposeA: g.TransposeA, TransposeB: g.TransposeB, Blocks: g.Inner != 0,
-		AlignedA: g.A.aligned(), AlignedB: g.B.aligned(),
-		AlignedC: g.C.aligned() && g.N%4 == 0 && g.Block%4 == 0 && (splits == 1 || g.SplitStride%4 == 0),
-	}
-	if g.Alpha == 0 {
-		k.Alpha = 1
+		CSplit: uint32(g.SplitStride), AShared: uint32(g.A.shared()), BShared: uint32(g.B.shared()), Alpha: g.alpha(),
+		Workgroup: f.workgroup, Form: f.form, Rows: f.rows, Columns: f.columns,
+		TransposeA: g.TransposeA, TransposeB: g.TransposeB, Blocks: g.Inner != 0, Activation: uint32(g.Activation), Slope: uint32(g.Slope),
+		AlignedA: g.A.aligned(4), AlignedB: g.B.aligned(4), AlignedC: g.alignedC(4) && g.N%4 == 0,
 	}
 	if g.Bias != nil {
 		k.Bias, k.BiasAt, k.BiasStride = g.Bias.Range(), uint32(g.BiasAt), uint32(g.BiasStride)
@@ -100,65 +136,45 @@ func (g Gemm) record(r *engine.Recorder, form gemmForm) {
 	if g.Inputs != nil {
 		k.Inputs = g.Inputs.Range()
 	}
-	rows, columns := form.set(&k, g.TransposeB)
-	call := k.call(uint32((g.N+columns-1)/columns), uint32((g.M+rows-1)/rows), uint32(splits*g.Members))
-	if k.Form == formLanes {
-		call.Subgroup = k.Workgroup
-	}
-	r.Dispatch(call)
-}
-
-// gemmForm is a variant of gemm.comp: its specialization constants.
-type gemmForm struct {
-	form, workgroup uint32
-	rows, columns   uint32 // lanes, tiles
-	width           uint32 // tiles: invocations along N; vector: those that share a sum
-}
-
-// Forms of gemm.comp.
-const (
-	formLanes  = 0
-	formTiles  = 1
-	formVector = 2
-)
-
-// set fills a call in, and returns how many rows and columns of C a workgroup makes.
-func (f gemmForm) set(k *gemmKernel, transposeB bool) (rows, columns int) {
-	k.Form, k.Workgroup, k.Rows, k.Columns = f.form, f.workgroup, f.rows, f.columns
+	rows, columns := int(f.workgroup*f.rows), int(f.workgroup*f.columns)
 	switch f.form {
 	case formTiles:
 		k.TileWidth = f.width
-		return int(f.workgroup / f.width * f.rows), int(f.width * f.columns)
+		rows, columns = int(f.workgroup/f.width*f.rows), int(f.width*f.columns)
 	case formVector:
 		k.Slices = f.width
-		if transposeB {
-			return 1, int(f.workgroup / f.width)
+		rows, columns = 1, int(4*f.workgroup/f.width)
+		if g.TransposeB {
+			columns /= 4
 		}
-		return 1, int(4 * f.workgroup / f.width)
 	}
-	return int(f.workgroup * f.rows), int(f.workgroup * f.columns)
+	call := k.call(uint32(ceil(g.N, columns)), uint32(ceil(g.M, rows)), uint32(g.splits()*g.Members))
+	if f.form == formLanes {
+		call.Subgroup = f.workgroup
+	}
+	return []vk.Call{call}
 }
 
-// chooseGemm picks a form by device and shape. The software driver has cheap registers and shuffles and dear shared memory: the
-// larger a lane's share of C the better, but compiling takes 0.4 s for (1, 4), 0.8 s for (2, 4), 1.4 s for (2, 8). GPUs take the tiles that
-// waste least at the edges, the large ones where enough of them remain to fill the device. A single row is bound by reading B.
+// chooseGemm picks a form by device and shape. Products on the software driver take panels, but for few rows or columns, where a lane's
+// share of C is as large as it can be: compiling takes 0.4 s for (1, 4) and 0.8 s for (2, 4). GPUs take the tiles that waste least at the edges, the
+// large ones where enough of them remain to fill the device. A single row is bound by reading B.
 func chooseGemm(info vk.Info, g Gemm) gemmForm {
-	m, n, products := g.M, g.N, g.Members*max(g.Splits, 1)
+	if form, ok := choosePanel(info, g); ok {
+		return form
+	}
+	m, n, products := g.M, g.N, g.Members*g.splits()
 	vector := m == 1 && !g.TransposeA
 	if info.Type == vk.CPU {
 		if vector {
-			return gemmForm{form: formVector, workgroup: info.SubgroupSize, width: 1}
+			return tiledForm{form: formVector, workgroup: info.SubgroupSize, width: 1}
 		}
-		const long = 1 << 26 // multiply-adds, some milliseconds
-		form := gemmForm{form: formLanes, workgroup: info.SubgroupSize, rows: 2, columns: 4}
+		form := tiledForm{form: formLanes, workgroup: info.SubgroupSize, rows: 2, columns: 4}
 		lanes := int(info.SubgroupSize)
 		if m <= lanes {
 			form.rows = 1
 		}
 		if n <= lanes {
 			form.rows, form.columns = 2*form.rows, 1
-		} else if n > 4*lanes && m*n*g.K*g.Members >= long {
-			form.columns = 8
 		}
 		return form
 	}
@@ -166,19 +182,19 @@ func chooseGemm(info vk.Info, g Gemm) gemmForm {
 	workgroup := min(256, info.Limits.MaxInvocations)
 	switch {
 	case vector && g.TransposeB:
-		return gemmForm{form: formVector, workgroup: workgroup, width: 32}
+		return tiledForm{form: formVector, workgroup: workgroup, width: 32}
 	case vector:
-		return gemmForm{form: formVector, workgroup: workgroup, width: 4}
+		return tiledForm{form: formVector, workgroup: workgroup, width: 4}
 	case workgroup < 256:
-		return gemmForm{formTiles, 128, 4, 4, 16} // 32 × 64
+		return tiledForm{formTiles, 128, 4, 4, 16} // 32 × 64
 	case n <= 16 && m > 16:
-		return gemmForm{formTiles, workgroup, 4, 4, 4} // 256 × 16
+		return tiledForm{formTiles, workgroup, 4, 4, 4} // 256 × 16
 	case m <= 16 && n > 16:
-		return gemmForm{formTiles, workgroup, 4, 4, 64} // 16 × 256
+		return tiledForm{formTiles, workgroup, 4, 4, 64} // 16 × 256
 	case (m+127)/128*((n+127)/128)*products >= many && m%128 == 0 && n%128 == 0:
-		return gemmForm{formTiles, workgroup, 8, 8, 16} // 128 × 128
+		return tiledForm{formTiles, workgroup, 8, 8, 16} // 128 × 128
 	}
-	return gemmForm{formTiles, workgroup, 4, 4, 16} // 64 × 64
+	return tiledForm{formTiles, workgroup, 4, 4, 16} // 64 × 64
 }
 
 func (g Gemm) check() error {

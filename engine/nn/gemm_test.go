@@ -53,6 +53,7 @@ func dense(values []float32, member, rows, columns int, transposed bool) mat.Mat
 	return x
 }
 
+// gemmCase is a product on random matrices, to be compared with float64.
 type gemmCase struct {
 	members, m, n, k       int
 	transposeA, transposeB bool
@@ -60,44 +61,102 @@ type gemmCase struct {
 	sharedA, sharedB       int  // consecutive members that share a matrix; 0: 1
 	addend                 bool // only without splits
 	splits                 int
-	form                   gemmForm // zero: the device's choice
+	bias                   bool
+	activation, slope      Activation
+	blocks                 bool     // C's rows lie in blocks
+	form                   gemmForm // nil: the device's choice
 }
 
-func (c gemmCase) run(t *testing.T) {
-	s := testState(t)
+// product makes the tensors and the product. C is poisoned.
+func (c gemmCase) product(t *testing.T, s *engine.State, av, bv []float32) Gemm {
 	splits := max(c.splits, 1)
-	sharedA, sharedB := max(c.sharedA, 1), max(c.sharedB, 1)
-	membersA, membersB := (c.members+sharedA-1)/sharedA, (c.members+sharedB-1)/sharedB
-	av, bv := normals(membersA*c.m*c.k), normals(membersB*c.k*c.n)
-	shape := func(rows, columns int, transposed bool) (int, int) {
-		if transposed {
-			return columns, rows
-		}
-		return rows, columns
-	}
 	ar, ac := shape(c.m, c.k, c.transposeA)
 	br, bc := shape(c.k, c.n, c.transposeB)
 	g := Gemm{Members: c.members, M: c.m, N: c.n, K: c.k, TransposeA: c.transposeA, TransposeB: c.transposeB, Alpha: 0.5, Splits: c.splits,
-		A: matrices(t, s, "a", membersA, ar, ac, av, c.aligned),
-		B: matrices(t, s, "b", membersB, br, bc, bv, c.aligned),
+		Activation: c.activation, Slope: c.slope,
+		A: matrices(t, s, "a", ceil(c.members, max(c.sharedA, 1)), ar, ac, av, c.aligned),
+		B: matrices(t, s, "b", ceil(c.members, max(c.sharedB, 1)), br, bc, bv, c.aligned),
 	}
-	g.C = matrices(t, s, "c", c.members*splits, c.m, c.n, nil, c.aligned)
 	g.A.Shared, g.B.Shared = c.sharedA, c.sharedB
-	g.SplitStride = c.members * g.C.Stride
-	addend := make([]float32, g.C.Tensor.Len())
-	if c.addend {
-		addend = normals(len(addend))
-		g.Addend = vector(t, s, "addend", len(addend), addend)
+	if c.blocks {
+		g.First, g.Inner = 2, 1+rand.IntN(c.m)
+		count := (g.First + c.m + g.Inner - 1) / g.Inner
+		g.C = matrices(t, s, "c", count*c.members, g.Inner, c.n, nil, c.aligned)
+		g.Block = c.members * g.C.Stride
+	} else {
+		g.C = matrices(t, s, "c", c.members*splits, c.m, c.n, nil, c.aligned)
+		g.SplitStride = c.members * g.C.Stride
 	}
-	record(t, s, func(r *engine.Recorder) {
-		if c.form == (gemmForm{}) {
-			g.Record(r)
-		} else {
-			g.record(r, c.form)
+	like := func(name string, values []float32) *engine.Tensor {
+		return vector(t, s, name, g.C.Tensor.Len(), values)
+	}
+	if c.bias {
+		g.BiasAt, g.BiasStride = rand.IntN(5), c.n+rand.IntN(3)
+		g.Bias = vector(t, s, "bias", g.BiasAt+c.members*g.BiasStride, normals(g.BiasAt+c.members*g.BiasStride))
+		g.Kept = like("kept", nil)
+	}
+	if c.addend {
+		g.Addend = like("addend", normals(g.C.Tensor.Len()))
+	}
+	if c.slope != Linear {
+		g.Inputs, g.Outputs = like("inputs", normals(g.C.Tensor.Len())), like("outputs", normals(g.C.Tensor.Len()))
+	}
+	return g
+}
+
+func shape(rows, columns int, transposed bool) (int, int) {
+	if transposed {
+		return columns, rows
+	}
+	return rows, columns
+}
+
+// at is the place of an element of C.
+func (g Gemm) at(member, row, column int) int {
+	if g.Inner != 0 {
+		r := row + g.First
+		return g.C.At + member*g.C.Stride + r/g.Inner*g.Block + r%g.Inner*g.C.Row + column
+	}
+	return g.C.At + member*g.C.Stride + row*g.C.Row + column
+}
+
+// slopeAt is the derivative of an activation at z, where h is its value there, which for all but swish tells it.
+func slopeAt(a Activation, z, h float64) float64 {
+	s := 1 / (1 + math.Exp(-z))
+	switch {
+	case a == ReLU && h <= 0:
+		return 0
+	case a == Tanh:
+		return 1 - h*h
+	case a == ELU && h <= 0:
+		return h + 1
+	case a == Swish:
+		return s + h*(1-s)
+	}
+	return 1
+}
+
+func (c gemmCase) run(t *testing.T) {
+	t.Helper()
+	s := testState(t)
+	splits := max(c.splits, 1)
+	sharedA, sharedB := max(c.sharedA, 1), max(c.sharedB, 1)
+	av, bv := normals(ceil(c.members, sharedA)*c.m*c.k), normals(ceil(c.members, sharedB)*c.k*c.n)
+	g := c.product(t, s, av, bv)
+	form := c.form
+	if form == nil {
+		form = chooseGemm(s.Engine().Device().Info(), g)
+	}
+	record(t, s, func(r *engine.Recorder) { g.record(r, form) })
+	values := func(x *engine.Tensor) []float32 {
+		if x == nil {
+			return nil
 		}
-	})
-	got := read(t, g.C.Tensor)
-	written := 0
+		return read(t, x)
+	}
+	got, kept, addend, bias, inputs, outputs := read(t, g.C.Tensor), values(g.Kept), values(g.Addend), values(g.Bias), values(g.Inputs), values(g.Outputs)
+	ar, ac := shape(c.m, c.k, c.transposeA)
+	br, bc := shape(c.k, c.n, c.transposeB)
 	for p := range c.members {
 		var want, size mat.Dense
 		a, b := dense(av, p/sharedA, ar, ac, c.transposeA), dense(bv, p/sharedB, br, bc, c.transposeB)
@@ -109,31 +168,70 @@ func (c gemmCase) run(t *testing.T) {
 		size.Mul(&aa, &ab)
 		for i := range c.m {
 			for j := range c.n {
-				at := g.C.At + p*g.C.Stride + i*g.C.Row + j
-				sum, want := 0.0, 0.5*want.At(i, j)+float64(addend[at])
+				at, sum := g.at(p, i, j), 0.0
 				for part := range splits {
 					sum += float64(got[at+part*g.SplitStride])
-					written++
 				}
 				// Rounding of K products and sums, each within half a unit in the last place.
-				tolerance := float64(c.k+2) * 0x1p-24 * (size.At(i, j) + math.Abs(float64(addend[at])))
-				if !(math.Abs(sum-want) <= tolerance) {
-					t.Fatalf("member %d, element (%d, %d): %v, want %v ± %v", p, i, j, sum, want, tolerance)
+				v, tolerance := 0.5*want.At(i, j), float64(c.k+2)*0x1p-24*size.At(i, j)
+				if addend != nil {
+					v += float64(addend[at])
+					tolerance += float64(c.k+2) * 0x1p-24 * math.Abs(float64(addend[at]))
+				}
+				if bias != nil {
+					x := float64(bias[g.BiasAt+p*g.BiasStride+j])
+					v, tolerance = v+x, tolerance+0x1p-24*math.Abs(x)
+					if !(math.Abs(float64(kept[at])-v) <= tolerance) {
+						t.Fatalf("%+v: member %d, element (%d, %d) keeps %v, want %v ± %v", c, p, i, j, kept[at], v, tolerance)
+					}
+				}
+				switch {
+				case c.slope != Linear:
+					z, h := float64(outputs[at]), float64(outputs[at])
+					if c.slope == Swish {
+						z = float64(inputs[at])
+					}
+					d := slopeAt(c.slope, z, h)
+					v, tolerance = v*d, math.Abs(d)*tolerance+1e-6*math.Abs(v)*(1+h*h)
+				case c.activation != Linear: // no slope is larger than swish's 1.1
+					v, _ = activate(c.activation, v)
+					tolerance = 1.1*tolerance + 1e-6
+				}
+				if !(math.Abs(sum-v) <= tolerance) {
+					t.Fatalf("%+v: member %d, element (%d, %d): %v, want %v ± %v", c, p, i, j, sum, v, tolerance)
 				}
 			}
 		}
 	}
-	for _, v := range got {
-		if !isPoison(v) {
-			written--
+	written := func(name string, x []float32) {
+		n := 0
+		for _, v := range x {
+			if !isPoison(v) {
+				n++
+			}
+		}
+		if want := c.members * c.m * c.n * splits; x != nil && n != want {
+			t.Fatalf("%+v: %d elements of %s were written, want %d", c, n, name, want)
 		}
 	}
-	if written != 0 {
-		t.Fatalf("%d elements outside C were written", -written)
-	}
+	written("C", got)
+	written("kept", kept)
 }
 
-// Both forms of the kernel against float64, stored each way, in sizes that fill no tile.
+// gemmForms are the forms that the device can run, of sizes that leave parts of them empty.
+func gemmForms(info vk.Info) map[string]gemmForm {
+	forms := map[string]gemmForm{"tiles": tiledForm{formTiles, 64, 4, 4, 8}}
+	if info.SubgroupOps.Has(vk.SubgroupShuffle) && info.SubgroupSize <= 16 { // wider subgroups have no registers for it
+		forms["lanes"] = tiledForm{formLanes, info.SubgroupSize, 2, 4, 0}
+		if info.Features.Has(vk.Int64) {
+			forms["panel"] = panelForm{info.SubgroupSize, 20, 8, 12}
+			forms["narrow panel"] = panelForm{info.SubgroupSize, 12, 4, 8}
+		}
+	}
+	return forms
+}
+
+// Every form of the kernels against float64, stored each way, in sizes that fill no tile, and a few that do.
 func TestGemm(t *testing.T) {
 	for name, form := range gemmForms(testState(t).Engine().Device().Info()) {
 		ways := []string{"", "A", "B", "AB"}
@@ -143,7 +241,8 @@ func TestGemm(t *testing.T) {
 		for _, transposed := range ways {
 			for _, aligned := range []bool{true, false} {
 				t.Run(fmt.Sprintf("%s/%s/%v", name, transposed, aligned), func(t *testing.T) {
-					for i, size := range [][3]int{{1, 1, 1}, {17, 33, 5}, {40, 7, 64}, {5, 50, 3}} {
+					odd := func(most int) int { return 1 + 2*rand.IntN(most/2) }
+					for i, size := range [][3]int{{1, 1, 1}, {odd(40), odd(80), odd(70)}, {40, 7, 64}, {5, 50, 3}, {13, 64, 41}, {14, 4 * odd(20), odd(50)}} {
 						c := gemmCase{members: 1 + i%3, m: size[0], n: size[1], k: size[2], aligned: aligned, form: form, splits: i % 3,
 							transposeA: strings.Contains(transposed, "A"), transposeB: strings.Contains(transposed, "B")}
 						c.run(t)
@@ -154,19 +253,48 @@ func TestGemm(t *testing.T) {
 	}
 }
 
-// gemmForms are the forms that the device runs.
-func gemmForms(info vk.Info) map[string]gemmForm {
-	forms := map[string]gemmForm{"tiles": {formTiles, 64, 4, 4, 8}}
-	if info.SubgroupOps.Has(vk.SubgroupShuffle) && info.SubgroupSize <= 16 {
-		forms["lanes"] = gemmForm{formLanes, info.SubgroupSize, 2, 4, 0} // wider subgroups have no registers for it
+// What follows the sums, in every form: bias, activation, what goes into it, slope; and rows of C in blocks.
+func TestGemmEpilogue(t *testing.T) {
+	for name, form := range gemmForms(testState(t).Engine().Device().Info()) {
+		t.Run(name, func(t *testing.T) {
+			for i, a := range []Activation{ReLU, Tanh, ELU, Swish} {
+				if testing.Short() && a != Swish {
+					continue
+				}
+				c := gemmCase{members: 2, m: 11 + rand.IntN(20), n: 8 * (1 + rand.IntN(5)), k: 1 + rand.IntN(45), aligned: i%2 == 0, form: form, blocks: i < 2}
+				if rand.IntN(2) == 0 {
+					c.n = 33 + rand.IntN(10)
+				}
+				forward, backward := c, c
+				forward.bias, forward.activation = true, a
+				forward.run(t)
+				backward.transposeB, backward.slope = true, a
+				backward.run(t)
+			}
+		})
 	}
-	return forms
+}
+
+// A panel of the size that the device's choice has, with several of them along K and along N.
+func TestGemmPanel(t *testing.T) {
+	info := testState(t).Engine().Device().Info()
+	if info.Type != vk.CPU || !info.Features.Has(vk.Int64) {
+		t.Skip("panels are for software drivers with 64-bit integers")
+	}
+	for _, c := range []gemmCase{
+		{members: 2, m: 67, n: 128, k: 130, aligned: true, bias: true, activation: Tanh},
+		{members: 2, m: 64, n: 71, k: 129, transposeA: true, splits: 2},
+		// In one dispatch it would take more loop passes than lavapipe grants an invocation.
+		{members: 1, m: 256, n: 20, k: 600, transposeA: true, aligned: true, form: panelForm{info.SubgroupSize, 4, 4, 256}},
+	} {
+		c.run(t)
+	}
 }
 
 // Members that share an A or a B, with and without an addend, in every form.
 func TestGemmShared(t *testing.T) {
 	forms := gemmForms(testState(t).Engine().Device().Info())
-	forms["vector"] = gemmForm{form: formVector, workgroup: 64, width: 4}
+	forms["vector"] = tiledForm{form: formVector, workgroup: 64, width: 4}
 	for name, form := range forms {
 		for _, aligned := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s/%v", name, aligned), func(t *testing.T) {
@@ -206,7 +334,7 @@ func TestGemmErrors(t *testing.T) {
 
 // Products of one row, their sums whole and shared by invocations.
 func TestGemmVector(t *testing.T) {
-	forms := []gemmForm{{form: formVector, workgroup: 64, width: 4}, {form: formVector, workgroup: 8, width: 1}}
+	forms := []tiledForm{{form: formVector, workgroup: 64, width: 4}, tiledForm{form: formVector, workgroup: 8, width: 1}}
 	if testing.Short() {
 		forms = forms[:1]
 	}

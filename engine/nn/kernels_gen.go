@@ -557,6 +557,206 @@ func (k gemmKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: gemmShader, Groups: [3]uint32{x, y, z}, Label: "engine/nn/gemm", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var gemmPanelShader = &vk.Shader{
+	Name:  "engine/nn/gemm_panel",
+	SPIRV: shaders.Code("engine/nn/gemm_panel"),
+	Bindings: []vk.Binding{
+		{Name: "A", Index: 0, Access: vk.Read},
+		{Name: "a_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "B", Index: 2, Access: vk.Read},
+		{Name: "b_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Bias", Index: 4, Access: vk.Read, Optional: true},
+		{Name: "bias_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "Outputs", Index: 6, Access: vk.Read, Optional: true},
+		{Name: "outputs_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "Inputs", Index: 8, Access: vk.Read, Optional: true},
+		{Name: "inputs_texels", Index: 9, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "Addend", Index: 10, Access: vk.Read, Optional: true},
+		{Name: "addend_texels", Index: 11, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "Sums", Index: 12, Access: vk.Read},
+		{Name: "sums_texels", Index: 13, Access: vk.Read, Texel: vk.TexelFloat},
+		{Name: "SumQuads", Index: 14, Access: vk.Read},
+		{Name: "sum_quads_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "C", Index: 16, Access: vk.Write},
+		{Name: "C4", Index: 17, Access: vk.Write},
+		{Name: "C8", Index: 18, Access: vk.Write},
+		{Name: "Kept", Index: 19, Access: vk.Write, Optional: true},
+		{Name: "Kept4", Index: 20, Access: vk.Write, Optional: true},
+		{Name: "Kept8", Index: 21, Access: vk.Write, Optional: true},
+	},
+	PushBytes: 104,
+	Spec: []vk.SpecConstant{
+		{Name: "LANES", ID: 0, Default: 8},
+		{Name: "DEPTH", ID: 1, Default: 64},
+		{Name: "COLUMNS", ID: 2, Default: 8},
+		{Name: "TRANSPOSE_A", ID: 3, Default: 0},
+		{Name: "TRANSPOSE_B", ID: 4, Default: 0},
+		{Name: "ALIGNED_A", ID: 5, Default: 0},
+		{Name: "ALIGNED_B", ID: 6, Default: 0},
+		{Name: "ALIGNED_C", ID: 7, Default: 1},
+		{Name: "HAS_BIAS", ID: 8, Default: 0},
+		{Name: "ACTIVATION", ID: 9, Default: 0},
+		{Name: "HAS_KEPT", ID: 10, Default: 0},
+		{Name: "SLOPE", ID: 11, Default: 0},
+		{Name: "EDGE", ID: 12, Default: 0},
+		{Name: "BLOCKS", ID: 13, Default: 0},
+		{Name: "DEEP", ID: 14, Default: 0},
+		{Name: "HAS_ADDEND", ID: 15, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{8, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// gemmPanelKernel is shaders/engine/nn/gemm_panel.comp.
+type gemmPanelKernel struct {
+	A        vk.Range // readonly vec4
+	B        vk.Range // readonly vec4
+	Bias     vk.Range // readonly vec4, optional
+	Outputs  vk.Range // readonly vec4, optional
+	Inputs   vk.Range // readonly vec4, optional
+	Addend   vk.Range // readonly vec4, optional
+	Sums     vk.Range // readonly float
+	SumQuads vk.Range // readonly vec4
+	C        vk.Range // writeonly float
+	C4       vk.Range // writeonly vector
+	C8       vk.Range // writeonly vector
+	Kept     vk.Range // writeonly float, optional
+	Kept4    vk.Range // writeonly vector, optional
+	Kept8    vk.Range // writeonly vector, optional
+
+	M          uint32 // push constants, in order
+	N          uint32
+	K          uint32
+	Population uint32
+	Rows       uint32
+	Chunk      uint32
+	Begin      uint32
+	End        uint32
+	AAt        uint32
+	AStride    uint32
+	ARow       uint32
+	BAt        uint32
+	BStride    uint32
+	BRow       uint32
+	BiasAt     uint32
+	BiasStride uint32
+	CAt        uint32
+	CStride    uint32
+	CRow       uint32
+	CFirst     uint32
+	CInner     uint32
+	CBlock     uint32
+	CSplit     uint32
+	AShared    uint32
+	BShared    uint32
+	Alpha      float32
+
+	Lanes      uint32 // specialization constants, zero for their default 8
+	Depth      uint32 // default 64
+	Columns    uint32 // default 8
+	TransposeA bool   // default false
+	TransposeB bool   // default false
+	AlignedA   bool   // default false
+	AlignedB   bool   // default false
+	AlignedC   uint32 // default 1
+	Activation uint32 // default 0
+	Slope      uint32 // default 0
+	Edge       uint32 // default 0
+	Blocks     bool   // default false
+	Deep       bool   // default false
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k gemmPanelKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [22]vk.Range
+		push   [104]byte
+		spec   [17]uint32
+	})
+	a.ranges = [22]vk.Range{k.A, k.A, k.B, k.B, k.Bias, k.Bias, k.Outputs, k.Outputs, k.Inputs, k.Inputs, k.Addend, k.Addend, k.Sums, k.Sums, k.SumQuads, k.SumQuads, k.C, k.C4, k.C8, k.Kept, k.Kept4, k.Kept8}
+	binary.LittleEndian.PutUint32(a.push[0:], k.M)
+	binary.LittleEndian.PutUint32(a.push[4:], k.N)
+	binary.LittleEndian.PutUint32(a.push[8:], k.K)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[16:], k.Rows)
+	binary.LittleEndian.PutUint32(a.push[20:], k.Chunk)
+	binary.LittleEndian.PutUint32(a.push[24:], k.Begin)
+	binary.LittleEndian.PutUint32(a.push[28:], k.End)
+	binary.LittleEndian.PutUint32(a.push[32:], k.AAt)
+	binary.LittleEndian.PutUint32(a.push[36:], k.AStride)
+	binary.LittleEndian.PutUint32(a.push[40:], k.ARow)
+	binary.LittleEndian.PutUint32(a.push[44:], k.BAt)
+	binary.LittleEndian.PutUint32(a.push[48:], k.BStride)
+	binary.LittleEndian.PutUint32(a.push[52:], k.BRow)
+	binary.LittleEndian.PutUint32(a.push[56:], k.BiasAt)
+	binary.LittleEndian.PutUint32(a.push[60:], k.BiasStride)
+	binary.LittleEndian.PutUint32(a.push[64:], k.CAt)
+	binary.LittleEndian.PutUint32(a.push[68:], k.CStride)
+	binary.LittleEndian.PutUint32(a.push[72:], k.CRow)
+	binary.LittleEndian.PutUint32(a.push[76:], k.CFirst)
+	binary.LittleEndian.PutUint32(a.push[80:], k.CInner)
+	binary.LittleEndian.PutUint32(a.push[84:], k.CBlock)
+	binary.LittleEndian.PutUint32(a.push[88:], k.CSplit)
+	binary.LittleEndian.PutUint32(a.push[92:], k.AShared)
+	binary.LittleEndian.PutUint32(a.push[96:], k.BShared)
+	binary.LittleEndian.PutUint32(a.push[100:], math.Float32bits(k.Alpha))
+	a.spec = [17]uint32{8, 64, 8, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+	if k.Lanes != 0 {
+		a.spec[0] = k.Lanes
+	}
+	if k.Depth != 0 {
+		a.spec[1] = k.Depth
+	}
+	if k.Columns != 0 {
+		a.spec[2] = k.Columns
+	}
+	if k.TransposeA {
+		a.spec[3] = 1
+	}
+	if k.TransposeB {
+		a.spec[4] = 1
+	}
+	if k.AlignedA {
+		a.spec[5] = 1
+	}
+	if k.AlignedB {
+		a.spec[6] = 1
+	}
+	if k.AlignedC != 0 {
+		a.spec[7] = k.AlignedC
+	}
+	if k.Bias.Buffer != nil {
+		a.spec[8] = 1
+	}
+	if k.Activation != 0 {
+		a.spec[9] = k.Activation
+	}
+	if k.Kept.Buffer != nil {
+		a.spec[10] = 1
+	}
+	if k.Slope != 0 {
+		a.spec[11] = k.Slope
+	}
+	if k.Edge != 0 {
+		a.spec[12] = k.Edge
+	}
+	if k.Blocks {
+		a.spec[13] = 1
+	}
+	if k.Deep {
+		a.spec[14] = 1
+	}
+	if k.Addend.Buffer != nil {
+		a.spec[15] = 1
+	}
+	if k.TexelLoads != 0 {
+		a.spec[16] = k.TexelLoads
+	}
+	return vk.Call{Shader: gemmPanelShader, Groups: [3]uint32{x, y, z}, Label: "engine/nn/gemm_panel", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var headBackwardShader = &vk.Shader{
 	Name:  "engine/nn/head_backward",
 	SPIRV: shaders.Code("engine/nn/head_backward"),

@@ -4,9 +4,9 @@
 // or B or both transposed as they are stored. A is M × K, B is K × N, C is M × N, all row-major, each member's at an offset of its own;
 // consecutive members may share an A or a B.
 //
-// The sum over K may be split over workgroups: part s of it goes to a C of its own, for the reader to add in order.
-// Three forms: lanes (gemm_lanes.glsl), for drivers whose registers are cheap beside their shared memory; tiles (gemm_tiles.glsl), for GPUs;
-// vector (gemm_vector.glsl), for a single row.
+// The sum over K may be split over workgroups: split s goes to a C of its own, for the reader to add in order.
+// Three forms: lanes (gemm_lanes.glsl), for small products on software drivers; tiles (gemm_tiles.glsl), for GPUs; vector (gemm_vector.glsl), for a
+// single row. gemm_panel.comp is the form for large products on software drivers.
 //
 // Groups: x = ceil(N / columns of a workgroup), y = ceil(M / rows of a workgroup), z = splits * population.
 

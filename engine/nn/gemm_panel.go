@@ -1,0 +1,104 @@
+package nn
+
+import "github.com/evorl/evorl/vk"
+
+// panelForm is a variant of gemm_panel.comp, for software drivers.
+type panelForm struct {
+	lanes   uint32 // the subgroup size
+	depth   uint32 // of the panel of B, a multiple of 4
+	columns uint32 // of a lane: 4 or 8
+	rows    int    // of A that a workgroup multiplies by its panel, a multiple of 4
+}
+
+// choosePanel picks a variant by shape. ok is false where the device lacks what the kernel needs, and for products that are too small to
+// pay for loading a panel, which costs as much as about six rows.
+func choosePanel(info vk.Info, g Gemm) (f panelForm, ok bool) {
+	const (
+		deepest    = 64  // k of a panel: 16 KiB with 8 columns a lane, half of the fastest cache of a core
+		longest    = 256 // rows of a workgroup: their partial sums stay in the next cache
+		shortest   = 64
+		workgroups = 32 // several for each core of a small machine
+	)
+	lanes := int(info.SubgroupSize)
+	if info.Type != vk.CPU || lanes != 8 || !info.Features.Has(vk.Int64) || g.M < 2*lanes || g.N <= lanes {
+		return f, false
+	}
+	f = panelForm{lanes: info.SubgroupSize, columns: 8}
+	if g.N <= 4*lanes {
+		f.columns = 4
+	}
+	depths := ceil(g.chunk(), deepest)
+	f.depth = uint32(Align(ceil(g.chunk(), depths)))
+	panels := ceil(g.N, int(f.columns)*lanes) * g.Members * g.splits()
+	parts := max(ceil(g.M, longest), min(ceil(workgroups, panels), g.M/shortest))
+	f.rows = Align(ceil(g.M, parts))
+	return f, true
+}
+
+// calls are one dispatch, or two where K is deeper than a panel and something follows the sum: the first leaves partial sums in C, and
+// the second adds the last panel's. More where K is so deep that a dispatch would loop more often than software drivers do.
+func (f panelForm) calls(g Gemm) []vk.Call {
+	const most = 32 // panels of a dispatch: with 256 rows, half of the 65,535 loop passes that lavapipe grants an invocation
+	depth := int(f.depth)
+	end := ceil(g.chunk(), depth) * depth
+	sums := g
+	sums.Alpha, sums.Addend, sums.Bias, sums.Activation, sums.Kept, sums.Slope = 1, nil, nil, Linear, nil, Linear
+	last := end
+	if g.alpha() != 1 || g.Addend != nil || g.Bias != nil || g.Activation != Linear || g.Kept != nil || g.Slope != Linear {
+		last -= depth
+	}
+	var calls []vk.Call
+	for begin := 0; begin < last; begin += most * depth {
+		calls = append(calls, f.call(sums, begin, min(begin+most*depth, last)))
+	}
+	if last < end {
+		calls = append(calls, f.call(g, last, end))
+	}
+	return calls
+}
+
+// call sums the part of K from begin to end, multiples of f.depth, of each split.
+func (f panelForm) call(g Gemm, begin, end int) vk.Call {
+	c := g.C.Tensor.Range()
+	k := gemmPanelKernel{
+		A: g.A.Tensor.Range(), B: g.B.Tensor.Range(), Sums: c, SumQuads: c, C: c, C4: c, C8: c,
+		M: uint32(g.M), N: uint32(g.N), K: uint32(g.K), Population: uint32(g.Members), Rows: uint32(f.rows),
+		Chunk: uint32(g.chunk()), Begin: uint32(begin), End: uint32(end),
+		AAt: uint32(g.A.At), AStride: uint32(g.A.Stride), ARow: uint32(g.A.Row), BAt: uint32(g.B.At), BStride: uint32(g.B.Stride), BRow: uint32(g.B.Row),
+		CAt: uint32(g.C.At), CStride: uint32(g.C.Stride), CRow: uint32(g.C.Row), CFirst: uint32(g.First), CInner: uint32(g.Inner), CBlock: uint32(g.Block),
+		CSplit: uint32(g.SplitStride), AShared: uint32(g.A.shared()), BShared: uint32(g.B.shared()), Alpha: g.alpha(),
+		Lanes: f.lanes, Depth: f.depth, Columns: f.columns, Deep: end-begin > int(f.depth),
+		TransposeA: g.TransposeA, TransposeB: g.TransposeB, Blocks: g.Inner != 0, Activation: uint32(g.Activation), Slope: uint32(g.Slope),
+		AlignedA: g.A.aligned(4), AlignedB: g.B.aligned(4), AlignedC: 1,
+	}
+	columns := int(f.lanes * f.columns)
+	for _, n := range []int{1, 4, 8} {
+		if g.alignedC(n) {
+			k.AlignedC = uint32(n)
+		}
+		if g.N%columns != 0 && g.N%n == 0 {
+			k.Edge = uint32(n)
+		}
+	}
+	if g.Bias != nil {
+		k.Bias, k.BiasAt, k.BiasStride = g.Bias.Range(), uint32(g.BiasAt), uint32(g.BiasStride)
+	}
+	if g.Kept != nil {
+		k.Kept, k.Kept4, k.Kept8 = g.Kept.Range(), g.Kept.Range(), g.Kept.Range()
+	}
+	if g.Addend != nil {
+		k.Addend = g.Addend.Range()
+	}
+	if g.Slope != Linear {
+		k.Outputs = g.Outputs.Range()
+	}
+	if g.Slope == Swish {
+		k.Inputs = g.Inputs.Range()
+	}
+	call := k.call(uint32(ceil(g.N, columns)), uint32(ceil(g.M, f.rows)), uint32(g.splits()*g.Members))
+	call.Subgroup = f.lanes
+	return call
+}
+
+// ceil is a / b, rounded up.
+func ceil(a, b int) int { return (a + b - 1) / b }

@@ -1,0 +1,310 @@
+#version 450
+
+// Products of matrices on software drivers, as gemm.comp defines them: C = activate(alpha A B + addend + bias), or C = alpha A B * (derivative
+// of an activation), one product a member, the sum over K in splits.
+//
+// A subgroup keeps a panel of B, DEPTH × (COLUMNS * LANES), in private variables and multiplies rows of A by it. A row is loaded once, spread over
+// the lanes, and constant shuffles broadcast its elements. Lane l computes the columns from COLUMNS l on, so that it stores them together. Where K is
+// larger than DEPTH, the partial sums wait in C: each invocation reads back what it stored itself.
+//
+// This form rests on what lavapipe does fast: texel loads, constant shuffles, stores of 64-bit vectors, and sums that no loop carries.
+//
+// Groups: x = ceil(N / (COLUMNS * LANES)), y = ceil(M / rows), z = splits * population.
+
+#extension GL_EXT_control_flow_attributes : require
+#extension GL_ARB_gpu_shader_int64 : require
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_KHR_shader_subgroup_shuffle : require
+
+#include "engine/load.glsl"
+#include "engine/nn/activation.glsl"
+
+layout(local_size_x = 8, local_size_x_id = 0) in;
+layout(constant_id = 0) const uint LANES = 8;       // the subgroup size
+layout(constant_id = 1) const uint DEPTH = 64;      // of the panel; a multiple of 4
+layout(constant_id = 2) const uint COLUMNS = 8;     // of a lane: 4 or 8
+layout(constant_id = 3) const bool TRANSPOSE_A = false; // stored as K × M
+layout(constant_id = 4) const bool TRANSPOSE_B = false; // stored as N × K
+layout(constant_id = 5) const bool ALIGNED_A = false;   // rows of A begin at multiples of four floats
+layout(constant_id = 6) const bool ALIGNED_B = false;
+layout(constant_id = 7) const uint ALIGNED_C = 1;   // 1, 4, 8: rows of C begin at multiples of this
+layout(constant_id = 8) const bool HAS_BIAS = false;    // add bias[n]
+layout(constant_id = 9) const uint ACTIVATION = 0;
+layout(constant_id = 10) const bool HAS_KEPT = false;   // keep what goes into the activation
+layout(constant_id = 11) const uint SLOPE = 0;      // multiply by the derivative of this activation, whose outputs are `outputs`
+layout(constant_id = 12) const uint EDGE = 0;       // 0: N fills all panels; 1, 4, 8: the largest of these that divides N
+layout(constant_id = 13) const bool BLOCKS = false;     // the rows of C lie in blocks
+layout(constant_id = 14) const bool DEEP = false;       // the dispatch sums more of K than DEPTH
+layout(constant_id = 15) const bool HAS_ADDEND = false; // add the addend
+
+layout(std430, set = 0, binding = 0) readonly buffer A { vec4 a[]; };
+layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer a_texels;
+layout(std430, set = 0, binding = 2) readonly buffer B { vec4 b[]; };
+layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer b_texels;
+layout(std430, set = 0, binding = 4) readonly buffer Bias { vec4 bias[]; };
+layout(set = 0, binding = 5, rgba32f) readonly uniform imageBuffer bias_texels;
+layout(std430, set = 0, binding = 6) readonly buffer Outputs { vec4 outputs[]; };  // the shape of C; optional
+layout(set = 0, binding = 7, rgba32f) readonly uniform imageBuffer outputs_texels;
+layout(std430, set = 0, binding = 8) readonly buffer Inputs { vec4 inputs[]; };    // the shape of C: inputs of the activation, for SLOPE swish only; optional
+layout(set = 0, binding = 9, rgba32f) readonly uniform imageBuffer inputs_texels;
+layout(std430, set = 0, binding = 10) readonly buffer Addend { vec4 addend[]; };   // the shape of C
+layout(set = 0, binding = 11, rgba32f) readonly uniform imageBuffer addend_texels;
+layout(std430, set = 0, binding = 12) coherent readonly buffer Sums { float sums[]; }; // C, for the partial sums
+layout(set = 0, binding = 13, r32f) coherent readonly uniform imageBuffer sums_texels; // of one float: another invocation may write the next
+layout(std430, set = 0, binding = 14) coherent readonly buffer SumQuads { vec4 sum_quads[]; }; // the same
+layout(set = 0, binding = 15, rgba32f) coherent readonly uniform imageBuffer sum_quads_texels;
+layout(std430, set = 0, binding = 16) coherent writeonly buffer C { float c[]; };
+layout(std430, set = 0, binding = 17) coherent writeonly buffer C4 { u64vec2 c4[]; }; // the same, two floats in 64 bits
+layout(std430, set = 0, binding = 18) coherent writeonly buffer C8 { u64vec4 c8[]; };
+layout(std430, set = 0, binding = 19) writeonly buffer Kept { float kept[]; };      // the shape of C
+layout(std430, set = 0, binding = 20) writeonly buffer Kept4 { u64vec2 kept4[]; };  // the same; optional
+layout(std430, set = 0, binding = 21) writeonly buffer Kept8 { u64vec4 kept8[]; };  // the same; optional
+
+layout(push_constant) uniform Push {
+    uint m, n, k;
+    uint population;
+    uint rows;                  // of A, a workgroup
+    uint chunk;                 // of K, a split; a multiple of 4
+    uint begin, end;            // of each chunk, the part that the dispatch sums; multiples of DEPTH
+    uint a_at, a_stride, a_row; // floats: offset, from member to member, from row to row as stored
+    uint b_at, b_stride, b_row;
+    uint bias_at, bias_stride;
+    uint c_at, c_stride, c_row;
+    uint c_first, c_inner, c_block; // BLOCKS: row r of C is row (r + c_first) % c_inner of block (r + c_first) / c_inner
+    uint c_split;
+    uint a_shared, b_shared; // consecutive members that share a matrix
+    float alpha;
+};
+
+// Floats o to o + 3, o < 4, of v and w.
+vec4 panel_shift(vec4 v, vec4 w, uint o) {
+    if ((o & 2u) != 0u) {
+        v = vec4(v.zw, w.xy);
+        w.x = w.z;
+    }
+    return (o & 1u) != 0u ? vec4(v.yzw, w.x) : v;
+}
+
+// Declares vec4 name(uint e, uint last): the floats e to e + 3 of a buffer `vec4 x[]` and its texels. Where `aligned` is false, e may be any number. What
+// lies beyond float `last` may be anything.
+#define PANEL_LOADER(name, aligned, x, texels)                                                        \
+    vec4 name(uint e, uint last) {                                                                    \
+        vec4 v = LOAD4(x, texels, e >> 2);                                                            \
+        if (aligned) return v;                                                                        \
+        return panel_shift(v, LOAD4(x, texels, min(e + 3u, last) >> 2), e & 3u);                      \
+    }
+
+PANEL_LOADER(panel_a, ALIGNED_A, a, a_texels)
+PANEL_LOADER(panel_addend, ALIGNED_C >= 4u, addend, addend_texels)
+PANEL_LOADER(panel_outputs, ALIGNED_C >= 4u, outputs, outputs_texels)
+PANEL_LOADER(panel_inputs, ALIGNED_C >= 4u, inputs, inputs_texels)
+
+// The vec4 that a lane loads of a row of A, or of four rows that are stored as K × M.
+const uint FOURS = (DEPTH - 1u) / (!TRANSPOSE_A ? 4u * LANES : LANES) + 1u;
+
+float panel[DEPTH * COLUMNS]; // [k, column of the lane]
+float panel_sum[COLUMNS], panel_bias[COLUMNS];
+vec4 panel_x[FOURS];
+uint member, a_begin, b_begin; // where the member's A and B begin
+uint k_first, k_left; // the panel's part of K
+uint column0, stores; // the lane's first column; 1 if C has that column, else 0
+
+// Functions copy push constants before they loop: the driver reads them lane by lane wherever a loop names them.
+
+// Loads the panel. What it holds beyond K or N is finite or in columns that are not stored: A's elements beyond K are zero.
+void panel_load_b() {
+    uint b0 = b_begin, row = b_row, left = k_left;
+    if (TRANSPOSE_B) {
+        [[unroll]] for (uint q = 0u; q < COLUMNS; q++) {
+            uint e = b0 + min(column0 + q, n - 1u) * row + k_first, last = e + left - 1u;
+            vec4 v = LOAD4(b, b_texels, e >> 2);
+            [[unroll]] for (uint u = 0u; u < DEPTH; u += 4u) {
+                vec4 next = LOAD4(b, b_texels, min((e >> 2) + u / 4u + 1u, last >> 2)), y = v;
+                if (!ALIGNED_B) y = panel_shift(v, next, e & 3u);
+                [[unroll]] for (uint i = 0u; i < 4u; i++) panel[(u + i) * COLUMNS + q] = u + i < left ? y[i] : 0.0;
+                v = next;
+            }
+        }
+    } else {
+        [[unroll]] for (uint u = 0u; u < DEPTH; u++) {
+            uint line = b0 + (k_first + min(u, left - 1u)) * row, last = line + n - 1u, e = min(line + column0, last);
+            vec4 v = LOAD4(b, b_texels, e >> 2);
+            [[unroll]] for (uint h = 0u; h < COLUMNS; h += 4u) {
+                vec4 next = LOAD4(b, b_texels, min((e >> 2) + h / 4u + 1u, last >> 2)), y = v;
+                if (!ALIGNED_B) y = panel_shift(v, next, e & 3u);
+                [[unroll]] for (uint i = 0u; i < 4u; i++) panel[u * COLUMNS + h + i] = y[i];
+                v = next;
+            }
+        }
+    }
+}
+
+// Element u of the row of A in panel_x. A row that is stored as a column lies in the first components.
+float panel_element(uint u) {
+    if (TRANSPOSE_A) return subgroupShuffle(panel_x[u / LANES].x, u % LANES);
+    return subgroupShuffle(panel_x[u / (4u * LANES)][u & 3u], u / 4u % LANES);
+}
+
+// Stores panel_sum to the lane's columns of the row that begins at float `begin` of C, or of a buffer of its shape. At C's right edge (EDGE) only
+// columns below n are stored, in a loop of one pass. An `if` instead halves the speed on Mesa 25: it moves the sums into the branch and computes
+// column after column, each addition waiting for the one before.
+#define PANEL_STORE(one, four, eight, begin)                                                                               \
+    if (EDGE == 0u) {                                                                                                      \
+        PANEL_EIGHT(one, four, eight, begin)                                                                               \
+    } else [[dont_unroll]] for (uint once = 0u; once < stores; once++) {                                                   \
+        if (EDGE == 8u) {                                                                                                  \
+            PANEL_EIGHT(one, four, eight, begin)                                                                           \
+        } else if (ALIGNED_C >= 4u) {                                                                                      \
+            if (column0 + 4u <= n) PANEL_FOUR(four, begin, 0u)                                                             \
+            if (COLUMNS == 8u && column0 + 8u <= n) PANEL_FOUR(four, begin, COLUMNS - 4u)                                  \
+            if (EDGE == 1u) {                                                                                              \
+                uint rest = n & ~3u; /* the first column beyond the last four: a lane's first or fifth */                  \
+                bool mine = column0 == rest || column0 + 4u == rest && COLUMNS == 8u, fifth = column0 != rest;             \
+                if (mine) one[(begin) + rest] = fifth ? panel_sum[COLUMNS - 4u] : panel_sum[0];                            \
+                if (mine && rest + 1u < n) one[(begin) + rest + 1u] = fifth ? panel_sum[COLUMNS - 3u] : panel_sum[1];      \
+                if (mine && rest + 2u < n) one[(begin) + rest + 2u] = fifth ? panel_sum[COLUMNS - 2u] : panel_sum[2];      \
+            }                                                                                                              \
+        } else {                                                                                                           \
+            PANEL_ONE(one, begin, 0u) PANEL_ONE(one, begin, 1u) PANEL_ONE(one, begin, 2u) PANEL_ONE(one, begin, 3u)         \
+            PANEL_ONE(one, begin, 4u) PANEL_ONE(one, begin, 5u) PANEL_ONE(one, begin, 6u) PANEL_ONE(one, begin, 7u)         \
+        }                                                                                                                  \
+    }
+
+#define PANEL_EIGHT(one, four, eight, begin)                                                                               \
+    if (ALIGNED_C == 8u && COLUMNS == 8u) {                                                                                \
+        eight[((begin) + column0) >> 3] = u64vec4(PACK(0u), PACK(2u), PACK(COLUMNS - 4u), PACK(COLUMNS - 2u));             \
+    } else if (ALIGNED_C >= 4u) {                                                                                          \
+        PANEL_FOUR(four, begin, 0u)                                                                                        \
+        if (COLUMNS == 8u) PANEL_FOUR(four, begin, COLUMNS - 4u)                                                           \
+    } else {                                                                                                               \
+        [[unroll]] for (uint q = 0u; q < COLUMNS; q++) one[(begin) + column0 + q] = panel_sum[q];                          \
+    }
+
+#define PANEL_FOUR(four, begin, q) four[((begin) + column0 + (q)) >> 2] = u64vec2(PACK(q), PACK((q) + 2u));
+#define PANEL_ONE(one, begin, q) if (q < COLUMNS && column0 + q < n) one[(begin) + column0 + q] = panel_sum[min(q, COLUMNS - 1u)];
+#define PACK(i) packUint2x32(floatBitsToUint(vec2(panel_sum[i], panel_sum[(i) + 1u])))
+
+// Multiplies the row of A in panel_x by the panel and stores the row of C that begins at float `at`. add: C holds partial sums.
+void panel_row(uint at, bool add, float scale, uint columns) {
+    [[unroll]] for (uint q = 0u; q < COLUMNS; q++) panel_sum[q] = 0.0;
+    if (add) {
+        if (ALIGNED_C >= 4u) {
+            [[unroll]] for (uint h = 0u; h < COLUMNS; h += 4u) {
+                vec4 v = LOAD4(sum_quads, sum_quads_texels, (at + min(column0 + h, (columns - 1u) & ~3u)) >> 2);
+                [[unroll]] for (uint i = 0u; i < 4u; i++) panel_sum[h + i] = v[i];
+            }
+        } else {
+            [[unroll]] for (uint q = 0u; q < COLUMNS; q++) {
+                uint e = at + min(column0 + q, columns - 1u);
+                panel_sum[q] = TEXEL_LOADS == 2u ? imageLoad(sums_texels, int(e)).x : sums[e];
+            }
+        }
+    }
+    [[unroll]] for (uint u = 0u; u < DEPTH; u++) {
+        float x = panel_element(u);
+        [[unroll]] for (uint q = 0u; q < COLUMNS; q++) panel_sum[q] = fma(x, panel[u * COLUMNS + q], panel_sum[q]);
+    }
+    uint last = at + columns - 1u;
+    [[unroll]] for (uint h = 0u; h < COLUMNS; h += 4u) {
+        vec4 y = HAS_ADDEND ? panel_addend(min(at + column0 + h, last), last) : vec4(0.0);
+        [[unroll]] for (uint i = 0u; i < 4u; i++) panel_sum[h + i] = scale * panel_sum[h + i] + y[i] + panel_bias[h + i];
+    }
+    if (HAS_KEPT) {
+        PANEL_STORE(kept, kept4, kept8, at)
+    }
+    [[unroll]] for (uint h = 0u; h < COLUMNS; h += 4u) {
+        vec4 v = vec4(panel_sum[h], panel_sum[h + 1u], panel_sum[h + 2u], panel_sum[h + 3u]);
+        if (SLOPE != ACTIVATION_LINEAR) {
+            uint e = min(at + column0 + h, last);
+            vec4 y = panel_outputs(e, last), z = y;
+            if (SLOPE == ACTIVATION_SWISH) z = panel_inputs(e, last);
+            [[unroll]] for (uint i = 0u; i < 4u; i++) v[i] *= activate_slope(SLOPE, z[i], y[i]);
+        } else {
+            v = activate(ACTIVATION, v);
+        }
+        // The selection, always true, stops LLVM 15 from computing the sums lane by lane in the loop that stores floats lane by lane.
+        [[unroll]] for (uint i = 0u; i < 4u; i++) panel_sum[h + i] = ALIGNED_C >= 4u || columns != 0u ? v[i] : 0.0;
+    }
+    PANEL_STORE(c, c4, c8, at)
+}
+
+// Where the present row of C begins, and its number in its block. Each row follows from the one before, without the division, which is slow.
+uint row_at, row_inner;
+
+void panel_first_row(uint begin, uint row) {
+    uint r = row + c_first;
+    row_inner = !BLOCKS ? r : r % c_inner;
+    row_at = begin + row_inner * c_row;
+    if (BLOCKS) row_at += r / c_inner * c_block;
+}
+
+void panel_next_row(uint step, uint inner, uint skip) {
+    row_at += step;
+    if (BLOCKS) {
+        row_inner++;
+        row_at += row_inner == inner ? skip : 0u;
+        row_inner = row_inner == inner ? 0u : row_inner;
+    }
+}
+
+// Multiplies rows of A by the panel. left: how many k of the panel count, 0 or k_left.
+void panel_pass(uint begin, uint row, uint row_last, uint left, bool add) {
+    uint lane = gl_SubgroupInvocationID, step = c_row, inner = c_inner, skip = c_block - c_inner * c_row, columns = n, m_last = m - 1u;
+    uint a_step = a_row, a_last = a_begin + k_first + k_left - 1u, place[FOURS]; // of the lane's parts of a row, or of four
+    float scale = alpha;
+    [[unroll]] for (uint j = 0u; j < FOURS; j++) {
+        uint u = j * LANES + lane;
+        place[j] = a_begin;
+        place[j] += !TRANSPOSE_A ? k_first + min(4u * u, k_left - 1u) : (k_first + min(u, k_left - 1u)) * a_step;
+    }
+    panel_first_row(begin, row);
+    if (!TRANSPOSE_A) {
+        [[dont_unroll]] for (uint r = row; r < row_last; r++) {
+            [[unroll]] for (uint j = 0u; j < FOURS; j++) {
+                vec4 v = panel_a(place[j] + r * a_step, a_last + r * a_step);
+                [[unroll]] for (uint i = 0u; i < 4u; i++) panel_x[j][i] = 4u * (j * LANES + lane) + i < left ? v[i] : 0.0;
+            }
+            panel_row(row_at, add, scale, columns);
+            panel_next_row(step, inner, skip);
+        }
+    } else {
+        [[dont_unroll]] for (uint r = row; r < row_last; r += 4u) {
+            vec4 four[FOURS];
+            [[unroll]] for (uint j = 0u; j < FOURS; j++) {
+                vec4 v = panel_a(place[j] + r, place[j] + m_last);
+                four[j] = j * LANES + lane < left ? v : vec4(0.0);
+            }
+            [[dont_unroll]] for (uint i = 0u; i < min(4u, row_last - r); i++) {
+                [[unroll]] for (uint j = 0u; j < FOURS; j++) panel_x[j].x = load_pick(four[j], i);
+                panel_row(row_at, add, scale, columns);
+                panel_next_row(step, inner, skip);
+            }
+        }
+    }
+}
+
+void main() {
+    uint split = gl_WorkGroupID.z / population;
+    member = gl_WorkGroupID.z - split * population;
+    a_begin = a_at + member / a_shared * a_stride;
+    b_begin = b_at + member / b_shared * b_stride;
+    column0 = (gl_WorkGroupID.x * LANES + gl_SubgroupInvocationID) * COLUMNS;
+    stores = column0 < n ? 1u : 0u;
+    [[unroll]] for (uint q = 0u; q < COLUMNS; q++) {
+        panel_bias[q] = !HAS_BIAS ? 0.0 : LOAD1(bias, bias_texels, bias_at + member * bias_stride + min(column0 + q, n - 1u));
+    }
+    uint row = gl_WorkGroupID.y * rows, row_last = min(row + rows, m), c0 = c_at + split * c_split + member * c_stride;
+    uint from = split * chunk, to = min(from + chunk, k), depths = !DEEP ? begin + DEPTH : end;
+    [[dont_unroll]] for (uint depth = begin; depth < depths; depth += DEPTH) {
+        if (DEEP && depth != begin) { // the invocation reads what it stored to C, through another binding
+            subgroupMemoryBarrierBuffer();
+            subgroupMemoryBarrierImage();
+        }
+        // A split beyond K multiplies the last row of B by zero.
+        bool beyond = from + depth >= to;
+        k_first = beyond ? k - 1u : from + depth;
+        k_left = beyond ? 1u : min(to - k_first, DEPTH);
+        panel_load_b();
+        panel_pass(c0, row, row_last, beyond ? 0u : k_left, depth != 0u);
+    }
+}
