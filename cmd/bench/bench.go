@@ -88,10 +88,8 @@ func Lookup(name string) (Suite, bool) {
 
 // bench is what the cases of one device share.
 type bench struct {
-	eng  *engine.Engine
-	time time.Duration
-	peak float64 // float32 operations a second
-
+	eng     *engine.Engine
+	time    time.Duration
 	profile bool
 
 	placed map[int]map[envs.Placement]float64 // environment steps a second, by the number of environments

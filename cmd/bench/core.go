@@ -51,7 +51,6 @@ func rollout(name string, members, environments, horizon int, network bool, mapp
 		if err != nil {
 			return figure{}, err
 		}
-		limit := 0.0
 		var policy *envs.Policy
 		var params []float32
 		if network {
@@ -64,11 +63,6 @@ func rollout(name string, members, environments, horizon int, network bool, mapp
 			for p := range members {
 				mlp.Init(params[p*row:], nn.Orthogonal, 1, 1, engine.NewRng(1, engine.Stream("init"), uint32(p), 0, 0))
 			}
-			peak, err := b.flops(ctx)
-			if err != nil {
-				return figure{}, err
-			}
-			limit = peak / forward(env, env.Action.Size())
 		}
 		if err := s.Zero(ctx); err != nil {
 			return figure{}, err
@@ -94,7 +88,17 @@ func rollout(name string, members, environments, horizon int, network bool, mapp
 			return figure{}, err
 		}
 		defer p.Free()
-		rate, err := b.rate(ctx, float64(members*environments*horizon), func() error { return p.Run(ctx) })
+		var rate, limit float64
+		measure := func() error {
+			rate, err = b.rate(ctx, float64(members*environments*horizon), func() error { return p.Run(ctx) })
+			return err
+		}
+		if network {
+			limit, err = b.around(ctx, measure)
+			limit /= forward(env, env.Action.Size())
+		} else {
+			err = measure()
+		}
 		if err != nil {
 			return figure{}, err
 		}
@@ -137,11 +141,11 @@ func ppo(members int) func(context.Context, *bench) (figure, error) {
 		if err := p.Init(ctx); err != nil {
 			return figure{}, err
 		}
-		peak, err := b.flops(ctx)
-		if err != nil {
-			return figure{}, err
-		}
-		rate, err := b.rate(ctx, float64(p.Describe().StepsPerIter), step(ctx, p))
+		var rate float64
+		peak, err := b.around(ctx, func() error {
+			rate, err = b.rate(ctx, float64(p.Describe().StepsPerIter), step(ctx, p))
+			return err
+		})
 		if err != nil {
 			return figure{}, err
 		}
@@ -219,11 +223,11 @@ func pbt(members int) func(context.Context, *bench) (figure, error) {
 		if err := p.Init(ctx); err != nil {
 			return figure{}, err
 		}
-		peak, err := b.flops(ctx)
-		if err != nil {
-			return figure{}, err
-		}
-		rate, err := b.rate(ctx, 1, step(ctx, p))
+		var rate float64
+		peak, err := b.around(ctx, func() error {
+			rate, err = b.rate(ctx, 1, step(ctx, p))
+			return err
+		})
 		if err != nil {
 			return figure{}, err
 		}

@@ -71,12 +71,12 @@ func generationTime(hidden []int, population int) func(context.Context, *bench) 
 			return figure{}, err
 		}
 		defer s.Close()
-		peak, err := b.flops(ctx)
-		if err != nil {
-			return figure{}, err
-		}
+		var rate float64
 		done, one := 0, step(ctx, s)
-		rate, err := b.rate(ctx, 1, func() error { done++; return one() })
+		peak, err := b.around(ctx, func() error {
+			rate, err = b.rate(ctx, 1, func() error { done++; return one() })
+			return err
+		})
 		if err != nil {
 			return figure{}, err
 		}

@@ -18,21 +18,47 @@ const (
 
 // fmaPeak measures float32 multiplications and additions a second, in GFLOP/s.
 func fmaPeak(ctx context.Context, b *bench) (figure, error) {
-	peak, err := b.flops(ctx)
+	peak, err := b.largest(ctx, b.flops)
 	return figure{value: peak / 1e9}, err
 }
 
-// flops is the device's peak, measured once.
+// largest measures a limit again and again for the time of a case.
+func (b *bench) largest(ctx context.Context, limit func(context.Context) (float64, error)) (float64, error) {
+	most, begin := 0.0, time.Now()
+	for most == 0 || time.Since(begin) < b.time {
+		rate, err := limit(ctx)
+		if err != nil {
+			return 0, err
+		}
+		most = max(most, rate)
+	}
+	return most, nil
+}
+
+// around runs f between two measurements of the device's peak, and returns the larger one: what else the machine does changes from
+// one second to the next.
+func (b *bench) around(ctx context.Context, f func() error) (peak float64, err error) {
+	before, err := b.flops(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if err := f(); err != nil {
+		return 0, err
+	}
+	after, err := b.flops(ctx)
+	return max(before, after), err
+}
+
+// flops measures the device's float32 operations a second. A software driver's device is the processor, with instructions that the driver may not use.
 func (b *bench) flops(ctx context.Context) (float64, error) {
-	if b.peak > 0 {
-		return b.peak, nil
+	if b.eng.Device().Info().Type == vk.CPU {
+		return hostFlops(ctx)
 	}
-	// Enough groups for the largest GPU; on a software driver each core takes some.
-	info := b.eng.Device().Info()
-	groups, local, rounds := 8192, 256, 16
-	if !info.Type.GPU() {
-		groups, local, rounds = 256, int(info.SubgroupSize), 256
-	}
+	return b.kernelFlops(ctx, 8192, 256, 16)
+}
+
+// kernelFlops measures the same by a kernel: groups of local invocations, each running rounds of its chains.
+func (b *bench) kernelFlops(ctx context.Context, groups, local, rounds int) (float64, error) {
 	s := b.eng.NewState()
 	defer s.Close()
 	result := s.Scratch("result", engine.Float32, engine.Axis("invocation", groups*local))
@@ -47,27 +73,28 @@ func (b *bench) flops(ctx context.Context) (float64, error) {
 		return 0, err
 	}
 	defer p.Free()
-	work := 2 * float64(groups*local) * float64(rounds) * fmaStep * fmaChains
-	// The best of several short stretches: what else the machine does must not lower a limit.
-	for range 5 {
+	work, peak := 2*float64(groups*local)*float64(rounds)*fmaStep*fmaChains, 0.0
+	for range stretches {
 		short := *b
-		short.time = b.time / 5
+		short.time = b.time / 20
 		rate, err := short.rate(ctx, work, func() error { return p.Run(ctx) })
 		if err != nil {
 			return 0, err
 		}
-		b.peak = max(b.peak, rate)
+		peak = max(peak, rate)
 	}
-	return b.peak, nil
+	return peak, nil
 }
 
-// copyBandwidth measures a copy within device memory, in GB/s, reading and writing counted.
+// copyBandwidth measures a copy within device memory, in GB/s, reading and writing counted. A software driver copies by one thread, so that the
+// processors measure their memory themselves.
 func copyBandwidth(ctx context.Context, b *bench) (figure, error) {
-	bytes := int64(64 << 20)
-	if b.eng.Device().Info().Type.GPU() {
-		bytes = 512 << 20
-	}
 	dev := b.eng.Device()
+	if dev.Info().Type == vk.CPU {
+		rate, err := b.largest(ctx, hostBandwidth)
+		return figure{value: rate / 1e9}, err
+	}
+	const bytes = int64(512 << 20)
 	src, err := dev.NewBuffer(bytes, vk.Local)
 	if err != nil {
 		return figure{}, err

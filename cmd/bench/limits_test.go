@@ -1,0 +1,39 @@
+package bench
+
+import (
+	"testing"
+	"time"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/vk"
+)
+
+// On a software driver the kernel of products and sums reaches at least a third of the processor's peak, and not more than all of it. The driver
+// does not fuse them, which costs half of the peak on some processors.
+func TestPeakOfSoftwareDriver(t *testing.T) {
+	dev, err := vk.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dev.Close()
+	if dev.Info().Type != vk.CPU {
+		t.Skipf("%s is no software driver", dev.Info().Name)
+	}
+	b := &bench{eng: engine.New(dev), time: 200 * time.Millisecond}
+	kernel, peak := 0.0, 0.0
+	for range 3 { // the best of each: what else the machine does lowers both
+		around, err := b.around(t.Context(), func() error {
+			rate, err := b.kernelFlops(t.Context(), 256, int(dev.Info().SubgroupSize), 128)
+			kernel = max(kernel, rate)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		peak = max(peak, around)
+	}
+	t.Logf("kernel %.0f GFLOP/s, processor %.0f GFLOP/s", kernel/1e9, peak/1e9)
+	if kernel > peak || kernel < peak/3 {
+		t.Errorf("the kernel reaches %.0f GFLOP/s, the processor %.0f", kernel/1e9, peak/1e9)
+	}
+}
