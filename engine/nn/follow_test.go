@@ -52,7 +52,8 @@ func TestFollowErrors(t *testing.T) {
 	}{
 		{"multiple of 4", a, odd, tau}, {"same members", few, b, tau}, {"one for each of 3", a, b, short}, {"own target", a, a, tau},
 	} {
-		if _, err := s.Engine().Record("follow", func(r *engine.Recorder) { Follow(r, c.target, c.source, c.tau) }); err == nil || !strings.Contains(err.Error(), c.want) {
+		_, err := s.Engine().Record("follow", func(r *engine.Recorder) { Follow(r, c.target, c.source, c.tau) })
+		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("error %v; want one with %q", err, c.want)
 		}
 	}

@@ -20,7 +20,8 @@ type Pass struct {
 // NewPass makes a pass over up to rows rows of a network, at most as many as the network has room for.
 func (n *Network) NewPass(s *engine.State, rows int) (*Pass, error) {
 	if rows < 1 || rows > n.rows {
-		return nil, fmt.Errorf("nn: a pass of %v over %d rows; want 1 to %d, for which this device has room: use fewer members, or a smaller network", n, rows, n.rows)
+		return nil, fmt.Errorf("nn: a pass of %v over %d rows; want 1 to %d, which the network was made for and this device has room for: "+
+			"use fewer members, or a smaller network", n, rows, n.rows)
 	}
 	p := &Pass{net: n, rows: rows, kept: n.form.keep(s, rows)}
 	return p, s.Err()

@@ -29,7 +29,8 @@ func NewGroup(maxNorm float64, first, second *Optimizer) (*Group, error) {
 		return nil, fmt.Errorf("optim: a group of optimizers %v and %v; clipup, whose steps have a length of their own, cannot share a norm", a.Rule, b.Rule)
 	}
 	if a.MaxNorm != 0 || b.MaxNorm != 0 || !(maxNorm >= 0) {
-		return nil, fmt.Errorf("optim: a group with the norm %g of optimizers with norms %g and %g; want at least 0, and 0 for each optimizer", maxNorm, a.MaxNorm, b.MaxNorm)
+		return nil, fmt.Errorf("optim: a group with the norm %g of optimizers with norms %g and %g; want at least 0, and 0 for each optimizer",
+			maxNorm, a.MaxNorm, b.MaxNorm)
 	}
 	if err := differ(a, b); err != nil {
 		return nil, err
@@ -58,31 +59,60 @@ func (g *Group) Norm() *engine.Tensor { return g.first.norm }
 
 // Record records one update of each optimizer by its gradient [splits, P, ...], added over splits.
 func (g *Group) Record(r *engine.Recorder, first, second *engine.Tensor) {
-	a, b := g.first, g.second
-	splits, members, row, err := a.shape(first)
-	splits2, _, row2, err2 := b.shape(second)
-	if err := errors.Join(err, err2, g.check()); err != nil {
+	var of [2]share
+	var err error
+	for i, gradient := range []*engine.Tensor{first, second} {
+		o := []*Optimizer{g.first, g.second}[i]
+		splits, _, row, wrong := o.shape(gradient)
+		of[i], err = share{o, gradient, splits, row}, errors.Join(err, wrong)
+	}
+	if err := errors.Join(err, g.check()); err != nil {
 		r.Fail(err)
 		return
 	}
-	c, work := a.cfg, max(row/4*(splits+1), row2/4*(splits2+1)) // of the longer of an invocation's two loops
-	norm := normPairKernel{
-		Gradient: first.Range(), Norm: a.norm.Range(), Factors: a.factor.Range(), Updates: a.count.Range(), Refused: a.refuse.Range(),
-		Gradient2: second.Range(), Norm2: b.norm.Range(), Factors2: b.factor.Range(), Updates2: b.count.Range(), Refused2: b.refuse.Range(),
-		Splits: uint32(splits), Splits2: uint32(splits2), Row: uint32(row), Row2: uint32(row2), MaxNorm: float32(g.maxNorm),
-		LogBeta1: float32(math.Log(c.Beta1)), LogBeta2: float32(math.Log(c.Beta2)), Anneal: float32(a.anneal), Workgroup: r.WorkgroupFor(work),
+	g.norm(r, of[0], of[1])
+	g.update(r, of[0], of[1])
+}
+
+// share is one optimizer's share of an update.
+type share struct {
+	*Optimizer
+	gradient    *engine.Tensor
+	splits, row int
+}
+
+// loads is about how many fours of floats the kernels load for a member.
+func (s share) loads() int { return s.row / 4 * (s.splits + 1) }
+
+// norm records the norm of both gradients and the factors of both updates.
+func (g *Group) norm(r *engine.Recorder, a, b share) {
+	c := a.cfg
+	k := normPairKernel{
+		Gradient: a.gradient.Range(), Norm: a.Norm().Range(), Factors: a.factor.Range(), Updates: a.count.Range(), Refused: a.refuse.Range(),
+		Gradient2: b.gradient.Range(), Norm2: b.Norm().Range(), Factors2: b.factor.Range(), Updates2: b.count.Range(), Refused2: b.refuse.Range(),
+		Splits: uint32(a.splits), Splits2: uint32(b.splits), Row: uint32(a.row), Row2: uint32(b.row), MaxNorm: float32(g.maxNorm),
+		LogBeta1: float32(math.Log(c.Beta1)), LogBeta2: float32(math.Log(c.Beta2)), Anneal: float32(a.anneal),
+		Workgroup: r.WorkgroupFor(max(a.loads(), b.loads())),
 	}
 	if a.anneal > 0 {
-		norm.Clock = a.clock.Tensor().Range()
+		k.Clock = a.clock.Tensor().Range()
 	}
-	r.Dispatch(norm.call(uint32(members), 1, 1))
-	groups := r.Share(members, max(row, row2)/4)
+	r.Dispatch(k.call(uint32(a.rate.Len()), 1, 1))
+}
+
+// update records both updates.
+func (g *Group) update(r *engine.Recorder, a, b share) {
+	c, members := a.cfg, a.rate.Len()
+	groups := r.Share(members, max(a.row, b.row)/4)
 	r.Dispatch(updatePairKernel{
-		Params: a.params.Range(), Gradient: first.Range(), First: a.first.Range(), Second: a.second.Range(), LearningRate: a.rate.Range(), Factors: a.factor.Range(),
-		Params2: b.params.Range(), Gradient2: second.Range(), First2: b.first.Range(), Second2: b.second.Range(), LearningRate2: b.rate.Range(), Factors2: b.factor.Range(),
-		Splits: uint32(splits), Splits2: uint32(splits2), Row: uint32(row), Row2: uint32(row2),
+		Params: a.params.Range(), Gradient: a.gradient.Range(), First: a.first.Range(), Second: a.second.Range(),
+		LearningRate: a.rate.Range(), Factors: a.factor.Range(),
+		Params2: b.params.Range(), Gradient2: b.gradient.Range(), First2: b.first.Range(), Second2: b.second.Range(),
+		LearningRate2: b.rate.Range(), Factors2: b.factor.Range(),
+		Splits: uint32(a.splits), Splits2: uint32(b.splits), Row: uint32(a.row), Row2: uint32(b.row),
 		Beta1: float32(c.Beta1), Beta2: float32(c.Beta2), Gain1: float32(1 - c.Beta1), Gain2: float32(1 - c.Beta2),
-		Epsilon: float32(c.Epsilon), WeightDecay: float32(c.WeightDecay), Rule: uint32(c.Rule), LocalSizeX: r.WorkgroupFor(work / int(groups)),
+		Epsilon: float32(c.Epsilon), WeightDecay: float32(c.WeightDecay), Rule: uint32(c.Rule),
+		LocalSizeX: r.WorkgroupFor(max(a.loads(), b.loads()) / int(groups)),
 	}.call(groups, uint32(members), 1))
 }
 

@@ -105,14 +105,18 @@ func (o *trained) check(t *testing.T, what string) {
 	t.Helper()
 	params, first, second := read(t, o.params), read(t, o.first), read(t, o.second)
 	for m, model := range o.models {
-		for name, pair := range map[string][2]any{"parameters": {params, model.params}, "first moments": {first, model.first}, "second moments": {second, model.second}} {
-			got, want, size := pair[0].([]float32)[m*o.row:], pair[1].([]float64), 1e-30
-			for _, w := range want {
+		for _, c := range []struct {
+			name string
+			got  []float32
+			want []float64
+		}{{"parameters", params, model.params}, {"first moments", first, model.first}, {"second moments", second, model.second}} {
+			got, size := c.got[m*o.row:], 1e-30
+			for _, w := range c.want {
 				size = max(size, math.Abs(w))
 			}
-			for i, w := range want {
+			for i, w := range c.want {
 				if !(math.Abs(float64(got[i])-w) <= 2e-6*size) {
-					t.Fatalf("%s: %s of member %d: element %d is %v, want %v", what, name, m, i, got[i], w)
+					t.Fatalf("%s: %s of member %d: element %d is %v, want %v", what, c.name, m, i, got[i], w)
 				}
 			}
 		}
@@ -130,9 +134,10 @@ func TestGroup(t *testing.T) {
 		maxNorm float64
 		rows    [2]int
 		splits  [2]int
+		anneal  float64
 	}{
-		{adam, 3, 4, [2]int{516, 36}, [2]int{2, 3}}, {Default(RMSProp), 1, 0.5, [2]int{4, 1028}, [2]int{1, 1}},
-		{Default(SGD), 17, 0, [2]int{12, 8}, [2]int{1, 2}}, {Default(AdamW), 3, 1e9, [2]int{132, 64}, [2]int{1, 1}},
+		{adam, 3, 4, [2]int{516, 36}, [2]int{2, 3}, 0}, {Default(RMSProp), 1, 0.5, [2]int{4, 1028}, [2]int{1, 1}, 0},
+		{Default(SGD), 17, 0, [2]int{12, 8}, [2]int{1, 2}, 60}, {Default(AdamW), 3, 1e9, [2]int{132, 64}, [2]int{1, 1}, 100},
 	} {
 		t.Run(fmt.Sprintf("%v/%d members", c.cfg.Rule, c.members), func(t *testing.T) {
 			s := eng.NewState()
@@ -140,13 +145,24 @@ func TestGroup(t *testing.T) {
 			a := newTrained(t, s.Sub("a"), c.cfg, c.members, c.rows[0], c.splits[0])
 			b := newTrained(t, s.Sub("b"), c.cfg, c.members, c.rows[1], c.splits[1])
 			for _, model := range append(a.models, b.models...) {
-				model.MaxNorm = c.maxNorm
+				if model.MaxNorm = c.maxNorm; c.anneal > 0 {
+					model.anneal = 1 / c.anneal
+				}
 			}
+			clock := engine.NewClock(s)
+			if err := clock.Tensor().WriteUint32(t.Context(), []uint32{0, 0}); err != nil {
+				t.Fatal(err)
+			}
+			a.Anneal(clock, c.anneal)
+			b.Anneal(clock, c.anneal)
 			group, err := NewGroup(c.maxNorm, a.Optimizer, b.Optimizer)
 			if err != nil {
 				t.Fatal(err)
 			}
-			program, err := eng.Record("group", func(r *engine.Recorder) { group.Record(r, a.gradient, b.gradient) })
+			program, err := eng.Record("group", func(r *engine.Recorder) {
+				group.Record(r, a.gradient, b.gradient)
+				clock.Tick(r, 1, 10)
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -164,6 +180,7 @@ func TestGroup(t *testing.T) {
 				norms := read(t, group.Norm())
 				for m := range c.members {
 					norm := norm2(ga[m], gb[m])
+					a.models[m].steps, b.models[m].steps = float64(10*step), float64(10*step)
 					want := a.models[m].updateWith(ga[m], norm)
 					b.models[m].updateWith(gb[m], norm)
 					if !(math.Abs(float64(norms[m])-want) <= 2e-6*math.Abs(want)) {
@@ -223,7 +240,8 @@ func TestGroupErrors(t *testing.T) {
 	clock := engine.NewClock(s)
 	fails := func(want string, first, second *engine.Tensor) {
 		t.Helper()
-		if _, err := eng.Record("group", func(r *engine.Recorder) { group.Record(r, first, second) }); err == nil || !strings.Contains(err.Error(), want) {
+		_, err := eng.Record("group", func(r *engine.Recorder) { group.Record(r, first, second) })
+		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v; want one with %q", err, want)
 		}
 	}
