@@ -32,19 +32,21 @@ func TestDump(t *testing.T) {
 	}
 }
 
-// TestModelsAreCurrent: the committed models of robots are what dump.py makes of their files, where the repository has
-// those.
+// TestModelsAreCurrent: the committed models of robots are what dump.py makes of their files, where the repository has those.
 func TestModelsAreCurrent(t *testing.T) {
-	folder := t.TempDir()
-	if out, err := exec.Command(python(t), "dump.py", "--out", folder, "testdata/robots/parts.xml").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	got, err := os.ReadFile(filepath.Join(folder, "parts.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want, err := os.ReadFile("testdata/robots/parts.json"); err != nil || !bytes.Equal(got, want) {
-		t.Errorf("testdata/robots/parts.json is stale (%v); run tools/reference/robots.py", err)
+	program, folder := python(t), t.TempDir()
+	for _, name := range []string{"parts", "flags", "tied"} {
+		file := filepath.Join("testdata", "robots", name)
+		if out, err := exec.Command(program, "dump.py", "--out", folder, file+".xml").CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		got, err := os.ReadFile(filepath.Join(folder, name+".json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want, err := os.ReadFile(file + ".json"); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s.json is stale (%v); run tools/reference/robots.py", file, err)
+		}
 	}
 }
 
