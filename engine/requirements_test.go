@@ -19,7 +19,7 @@ func TestMissing(t *testing.T) {
 		"bytes of push constants, and the device allows 64":        func(i *vk.Info) { i.Limits.MaxPushBytes = 64 },
 		"workgroups of 256 invocations, and the device allows 128": func(i *vk.Info) { i.Limits.MaxInvocations = 128 },
 		"needs the SPIR-V capability GroupNonUniformShuffle":       func(i *vk.Info) { i.SubgroupOps &^= vk.SubgroupShuffle },
-		"kernel rl/policy_update needs":                            func(i *vk.Info) { i.Limits.MaxBindings = 4 },
+		"kernel envs/rollout.":                                     func(i *vk.Info) { i.Limits.MaxBindings = 4 },
 		"Vulkan 1.1 is needed, and the device has 1.0":             func(i *vk.Info) { i.API = vk.MakeVersion(1, 0, 200) },
 	} {
 		less := info
