@@ -744,3 +744,316 @@ func (k policyUpdateKernel) call(x, y, z uint32) vk.Call {
 	}
 	return vk.Call{Shader: policyUpdateShader, Groups: [3]uint32{x, y, z}, Label: "rl/policy_update", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
+
+var replayAppendShader = &vk.Shader{
+	Name:  "rl/replay_append",
+	SPIRV: shaders.Code("rl/replay_append"),
+	Bindings: []vk.Binding{
+		{Name: "Obs", Index: 0, Access: vk.Read},
+		{Name: "obs_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "NextObs", Index: 2, Access: vk.Read},
+		{Name: "next_obs_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Action", Index: 4, Access: vk.Read},
+		{Name: "Reward", Index: 5, Access: vk.Read},
+		{Name: "Done", Index: 6, Access: vk.Read},
+		{Name: "Begins", Index: 7, Access: vk.Read},
+		{Name: "ToObs", Index: 8, Access: vk.Write},
+		{Name: "ToNextObs", Index: 9, Access: vk.Write},
+		{Name: "ToAction", Index: 10, Access: vk.Write},
+		{Name: "ToReward", Index: 11, Access: vk.Write},
+		{Name: "ToDone", Index: 12, Access: vk.Write},
+		{Name: "Link", Index: 13, Access: vk.Write},
+		{Name: "Slots", Index: 14, Access: vk.Write},
+	},
+	PushBytes: 20,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// replayAppendKernel is shaders/rl/replay_append.comp.
+type replayAppendKernel struct {
+	Obs       vk.Range // readonly float
+	NextObs   vk.Range // readonly float
+	Action    vk.Range // readonly uint
+	Reward    vk.Range // readonly float
+	Done      vk.Range // readonly uint
+	Begins    vk.Range // readonly uint
+	ToObs     vk.Range // writeonly float
+	ToNextObs vk.Range // writeonly float
+	ToAction  vk.Range // writeonly uint
+	ToReward  vk.Range // writeonly float
+	ToDone    vk.Range // writeonly uint
+	Link      vk.Range // writeonly uint
+	Slots     vk.Range // writeonly uint
+
+	Rows     uint32 // push constants, in order
+	Lanes    uint32
+	Capacity uint32
+	Features uint32
+	Actions  uint32
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k replayAppendKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [15]vk.Range
+		push   [20]byte
+		spec   [2]uint32
+	})
+	a.ranges = [15]vk.Range{k.Obs, k.Obs, k.NextObs, k.NextObs, k.Action, k.Reward, k.Done, k.Begins, k.ToObs, k.ToNextObs, k.ToAction, k.ToReward, k.ToDone, k.Link, k.Slots}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Rows)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Lanes)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Capacity)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Features)
+	binary.LittleEndian.PutUint32(a.push[16:], k.Actions)
+	a.spec = [2]uint32{64, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: replayAppendShader, Groups: [3]uint32{x, y, z}, Label: "rl/replay_append", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var replayBeginShader = &vk.Shader{
+	Name:  "rl/replay_begin",
+	SPIRV: shaders.Code("rl/replay_begin"),
+	Bindings: []vk.Binding{
+		{Name: "Counts", Index: 0, Access: vk.Read},
+		{Name: "Head", Index: 1, Access: vk.ReadWrite},
+		{Name: "Begins", Index: 2, Access: vk.Write},
+	},
+	PushBytes: 12,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// replayBeginKernel is shaders/rl/replay_begin.comp.
+type replayBeginKernel struct {
+	Counts vk.Range // readonly uint
+	Head   vk.Range // read-write uint
+	Begins vk.Range // writeonly uint
+
+	Rings    uint32 // push constants, in order
+	Chunks   uint32
+	Capacity uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k replayBeginKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [3]vk.Range
+		push   [12]byte
+		spec   [1]uint32
+	})
+	a.ranges = [3]vk.Range{k.Counts, k.Head, k.Begins}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Rings)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Chunks)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Capacity)
+	a.spec = [1]uint32{64}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	return vk.Call{Shader: replayBeginShader, Groups: [3]uint32{x, y, z}, Label: "rl/replay_begin", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var replayCountShader = &vk.Shader{
+	Name:  "rl/replay_count",
+	SPIRV: shaders.Code("rl/replay_count"),
+	Bindings: []vk.Binding{
+		{Name: "Done", Index: 0, Access: vk.Read},
+		{Name: "Counts", Index: 1, Access: vk.Write},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// replayCountKernel is shaders/rl/replay_count.comp.
+type replayCountKernel struct {
+	Done   vk.Range // readonly uint
+	Counts vk.Range // writeonly uint
+
+	Rows  uint32 // push constants, in order
+	Lanes uint32
+
+	Workgroup uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k replayCountKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [2]vk.Range
+		push   [8]byte
+		spec   [1]uint32
+	})
+	a.ranges = [2]vk.Range{k.Done, k.Counts}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Rows)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Lanes)
+	a.spec = [1]uint32{64}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	return vk.Call{Shader: replayCountShader, Groups: [3]uint32{x, y, z}, Label: "rl/replay_count", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var replayLinkShader = &vk.Shader{
+	Name:  "rl/replay_link",
+	SPIRV: shaders.Code("rl/replay_link"),
+	Bindings: []vk.Binding{
+		{Name: "Done", Index: 0, Access: vk.Read},
+		{Name: "Slots", Index: 1, Access: vk.Read},
+		{Name: "Newest", Index: 2, Access: vk.ReadWrite},
+		{Name: "Link", Index: 3, Access: vk.Write},
+	},
+	PushBytes: 16,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// replayLinkKernel is shaders/rl/replay_link.comp.
+type replayLinkKernel struct {
+	Done   vk.Range // readonly uint
+	Slots  vk.Range // readonly uint
+	Newest vk.Range // read-write uint
+	Link   vk.Range // writeonly uint
+
+	Rows     uint32 // push constants, in order
+	Lanes    uint32
+	Capacity uint32
+	Fresh    bool
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k replayLinkKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [4]vk.Range
+		push   [16]byte
+		spec   [1]uint32
+	})
+	a.ranges = [4]vk.Range{k.Done, k.Slots, k.Newest, k.Link}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Rows)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Lanes)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Capacity)
+	if k.Fresh {
+		a.push[12] = 1
+	}
+	a.spec = [1]uint32{64}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	return vk.Call{Shader: replayLinkShader, Groups: [3]uint32{x, y, z}, Label: "rl/replay_link", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var replaySampleShader = &vk.Shader{
+	Name:  "rl/replay_sample",
+	SPIRV: shaders.Code("rl/replay_sample"),
+	Bindings: []vk.Binding{
+		{Name: "Obs", Index: 0, Access: vk.Read},
+		{Name: "obs_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "NextObs", Index: 2, Access: vk.Read},
+		{Name: "next_obs_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Action", Index: 4, Access: vk.Read},
+		{Name: "Reward", Index: 5, Access: vk.Read},
+		{Name: "Done", Index: 6, Access: vk.Read},
+		{Name: "Link", Index: 7, Access: vk.Read},
+		{Name: "Head", Index: 8, Access: vk.Read},
+		{Name: "Discount", Index: 9, Access: vk.Read},
+		{Name: "Clock", Index: 10, Access: vk.Read},
+		{Name: "Update", Index: 11, Access: vk.Read},
+		{Name: "ToObs", Index: 12, Access: vk.Write},
+		{Name: "ToNextObs", Index: 13, Access: vk.Write},
+		{Name: "ToAction", Index: 14, Access: vk.Write},
+		{Name: "ToReward", Index: 15, Access: vk.Write},
+		{Name: "Factor", Index: 16, Access: vk.Write},
+		{Name: "Index", Index: 17, Access: vk.Write},
+	},
+	PushBytes: 32,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// replaySampleKernel is shaders/rl/replay_sample.comp.
+type replaySampleKernel struct {
+	Obs       vk.Range // readonly float
+	NextObs   vk.Range // readonly float
+	Action    vk.Range // readonly uint
+	Reward    vk.Range // readonly float
+	Done      vk.Range // readonly uint
+	Link      vk.Range // readonly uint
+	Head      vk.Range // readonly uint
+	Discount  vk.Range // readonly float
+	Clock     vk.Range // readonly uint
+	Update    vk.Range // readonly uint
+	ToObs     vk.Range // writeonly float
+	ToNextObs vk.Range // writeonly float
+	ToAction  vk.Range // writeonly uint
+	ToReward  vk.Range // writeonly float
+	Factor    vk.Range // writeonly float
+	Index     vk.Range // writeonly uint
+
+	Batch    uint32 // push constants, in order
+	Capacity uint32
+	Features uint32
+	Actions  uint32
+	Steps    uint32
+	Own      bool
+	Seed     uint32
+	Stream   uint32
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k replaySampleKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [18]vk.Range
+		push   [32]byte
+		spec   [2]uint32
+	})
+	a.ranges = [18]vk.Range{k.Obs, k.Obs, k.NextObs, k.NextObs, k.Action, k.Reward, k.Done, k.Link, k.Head, k.Discount, k.Clock, k.Update, k.ToObs, k.ToNextObs, k.ToAction, k.ToReward, k.Factor, k.Index}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Batch)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Capacity)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Features)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Actions)
+	binary.LittleEndian.PutUint32(a.push[16:], k.Steps)
+	if k.Own {
+		a.push[20] = 1
+	}
+	binary.LittleEndian.PutUint32(a.push[24:], k.Seed)
+	binary.LittleEndian.PutUint32(a.push[28:], k.Stream)
+	a.spec = [2]uint32{64, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: replaySampleShader, Groups: [3]uint32{x, y, z}, Label: "rl/replay_sample", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}

@@ -1,0 +1,155 @@
+package rl
+
+import (
+	"fmt"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/envs"
+)
+
+// ReplayConfig are the settings of a replay.
+type ReplayConfig struct {
+	Capacity int  `min:"1" max:"1073741824" doc:"Transitions that are kept: of each member, or of all where they share them."`
+	Shared   bool `doc:"All members' transitions go into one ring, from which each member draws batches of its own."`
+	Batch    int  `min:"1" max:"1048576" doc:"Transitions of a member's update."`
+	Steps    int  `min:"1" max:"64" doc:"Steps of the return that an update bootstraps after, n."`
+}
+
+// Replay keeps transitions on the device and draws batches of them: a ring for each member, or one for all (L.-J. Lin, "Self-Improving
+// Reactive Agents Based on Reinforcement Learning, Planning and Teaching", 1992). It is saved with the state: a resumed run draws the
+// batches that the interrupted one would have drawn.
+//
+// Rows are appended in the order of time. A row keeps the true next observation and whether the episode terminated or was truncated
+// there, so that truncated episodes bootstrap, and is linked to the next row of its episode.
+type Replay struct {
+	cfg   ReplayConfig
+	rings int
+	lanes int // environments of the members that share a ring
+
+	obs, nextObs *engine.Tensor // [rings, C, O]
+	action       *engine.Tensor // [rings, C, A]: words of the trajectory's type
+	reward       *engine.Tensor // [rings, C]
+	done         *engine.Tensor // [rings, C] u32: envs.Done
+	link         *engine.Tensor // [rings, C] u32: the next row of the episode; 2^32 − 1: there is none
+	head         *engine.Tensor // [rings, 2] u32: the row to be written next, rows held
+	newest       *engine.Tensor // [rings, lanes] u32: one more than the row of an episode that goes on, 0 where there is none
+
+	counts, begins *engine.Tensor // [rings, chunks] u32: transitions of a chunk of a trajectory, and where they begin
+	slots          *engine.Tensor // [rings, T · lanes] u32: the row of each of a trajectory's transitions
+
+	batch  ReplayBatch
+	stream uint32
+}
+
+// ReplayBatch is what a replay draws for every member, in order of the batch's rows.
+type ReplayBatch struct {
+	Obs     *engine.Tensor // [P, B, O]
+	Action  *engine.Tensor // [P, B, A]
+	Reward  *engine.Tensor // [P, B]: discounted sum over the n steps, or those there are of the episode
+	NextObs *engine.Tensor // [P, B, O]: the true observation after them
+	// Factor is what the value of NextObs is multiplied by, [P, B]: the discount to the power of the steps, 0 after a termination.
+	Factor *engine.Tensor
+	Index  *engine.Tensor // [P, B] u32: the ring's row of Obs
+}
+
+// Sizes of shaders/rl/replay.glsl and replay_sample.comp.
+const (
+	replayChunk  = 1024  // rows of a trajectory that a workgroup appends
+	replayRows   = 32    // rows of a batch that a workgroup gathers
+	maxLaneSteps = 60000 // rows of a lane that an invocation links, within what loops may take (vk.Limits.MaxLoopIterations)
+)
+
+// NewReplay makes an empty replay for trajectories of t's shape, [T, P, E, …].
+//
+// Errors: settings out of range; a capacity of less than two trajectories, which a ring must hold for its links to be whole.
+func NewReplay(s *engine.State, t envs.Trajectory, cfg ReplayConfig) (*Replay, error) {
+	if err := config.Check(cfg); err != nil {
+		return nil, fmt.Errorf("rl: replay: %w", err)
+	}
+	horizon, members, environments, ok := t.Reward.Split(engine.MemberAxis)
+	if !ok || t.Obs.Len()%t.Reward.Len() != 0 || t.Action.Len()%t.Reward.Len() != 0 {
+		return nil, fmt.Errorf("rl: replay of trajectories with rewards %v, observations %v; want [T, P, E] and [T, P, E, O]", t.Reward, t.Obs)
+	}
+	y := &Replay{cfg: cfg, rings: members, lanes: environments, stream: s.Stream("sample")}
+	ring := engine.Members(members)
+	if cfg.Shared {
+		y.rings, y.lanes = 1, members*environments
+		ring = engine.Axis("ring", 1)
+	}
+	rows := horizon * y.lanes
+	if cfg.Capacity < 2*rows || horizon > maxLaneSteps {
+		return nil, fmt.Errorf("rl: %w", config.Invalid("capacity", "%d transitions, beside %d that an iteration appends (%d steps × %d environments); want at least twice as many, "+
+			"and at most %d steps", cfg.Capacity, rows, horizon, y.lanes, maxLaneSteps))
+	}
+	o, a := engine.Axis("feature", t.Obs.Len()/t.Reward.Len()), engine.Axis("action", t.Action.Len()/t.Reward.Len())
+	row, chunk := engine.Axis("row", cfg.Capacity), engine.Axis("chunk", (rows+replayChunk-1)/replayChunk)
+	y.obs, y.nextObs = s.Tensor("obs", engine.Float32, ring, row, o), s.Tensor("next_obs", engine.Float32, ring, row, o)
+	y.action = s.Tensor("action", t.Action.Type(), ring, row, a)
+	y.reward, y.done = s.Tensor("reward", engine.Float32, ring, row), s.Tensor("done", engine.Uint32, ring, row)
+	y.link, y.head = s.Tensor("link", engine.Uint32, ring, row), s.Tensor("head", engine.Uint32, ring, engine.Axis("count", 2))
+	y.newest = s.Tensor("newest", engine.Uint32, ring, engine.Axis("lane", y.lanes))
+	y.counts, y.begins = s.Scratch("counts", engine.Uint32, ring, chunk), s.Scratch("begins", engine.Uint32, ring, chunk)
+	y.slots = s.Scratch("slots", engine.Uint32, ring, engine.Axis("transition", rows))
+
+	p, b, to := engine.Members(members), engine.Axis("transition", cfg.Batch), s.Sub("batch")
+	y.batch = ReplayBatch{
+		Obs: to.Scratch("obs", engine.Float32, p, b, o), NextObs: to.Scratch("next_obs", engine.Float32, p, b, o),
+		Action: to.Scratch("action", t.Action.Type(), p, b, a), Reward: to.Scratch("reward", engine.Float32, p, b),
+		Factor: to.Scratch("factor", engine.Float32, p, b), Index: to.Scratch("index", engine.Uint32, p, b),
+	}
+	return y, s.Err()
+}
+
+// Append records that a trajectory's transitions are kept, the oldest making room for them. Rows that are no transitions (envs.Void) are
+// dropped. fresh says that the trajectory begins with new episodes; else its first steps go on from the one before.
+func (y *Replay) Append(r *engine.Recorder, t envs.Trajectory, fresh bool) {
+	rows := y.slots.Len() / y.rings
+	if t.Reward.Len() != rows*y.rings || t.Obs.Len()*y.reward.Len() != y.obs.Len()*t.Reward.Len() || t.Action.Len()*y.reward.Len() != y.action.Len()*t.Reward.Len() {
+		r.Fail(fmt.Errorf("rl: replay of %v is given a trajectory of %v; want the shape it was made for, %d transitions", y.obs, t.Obs, rows*y.rings))
+		return
+	}
+	chunks, rings, n, lanes := uint32(y.counts.Len()/y.rings), uint32(y.rings), uint32(rows), uint32(y.lanes)
+	size := r.WorkgroupFor(replayChunk)
+	r.Dispatch(replayCountKernel{
+		Done: t.Done.Range(), Counts: y.counts.Range(), Rows: n, Lanes: lanes, Workgroup: size,
+	}.call(chunks, rings, 1))
+	r.Dispatch(replayBeginKernel{
+		Counts: y.counts.Range(), Head: y.head.Range(), Begins: y.begins.Range(), Rings: rings, Chunks: chunks, Capacity: uint32(y.cfg.Capacity),
+	}.call((rings+63)/64, 1, 1))
+	features, actions := y.obs.Len()/y.reward.Len(), y.action.Len()/y.reward.Len()
+	r.Dispatch(replayAppendKernel{
+		Obs: t.Obs.Range(), NextObs: t.NextObs.Range(),
+		Action: t.Action.Range(), Reward: t.Reward.Range(), Done: t.Done.Range(), Begins: y.begins.Range(),
+		ToObs: y.obs.Range(), ToNextObs: y.nextObs.Range(), ToAction: y.action.Range(), ToReward: y.reward.Range(), ToDone: y.done.Range(),
+		Link: y.link.Range(), Slots: y.slots.Range(),
+		Rows: n, Lanes: lanes, Capacity: uint32(y.cfg.Capacity), Features: uint32(features), Actions: uint32(actions),
+		Workgroup: r.WorkgroupFor(replayChunk * (features + actions) / replayTurns),
+	}.call(chunks, rings, 1))
+	link := replayLinkKernel{
+		Done: t.Done.Range(), Slots: y.slots.Range(), Newest: y.newest.Range(), Link: y.link.Range(),
+		Rows: n, Lanes: lanes, Capacity: uint32(y.cfg.Capacity), Fresh: fresh,
+	}
+	r.Dispatch(link.call((lanes+63)/64, rings, 1))
+}
+
+// replayTurns is how many elements of a row's copy weigh as much as one of the elements that Recorder.WorkgroupFor counts.
+const replayTurns = 16
+
+// Sample records drawing a batch for every member: row b of update u of an iteration is drawn by (seed, member, b, iteration, u), uniformly
+// with replacement. discount is [P]; update is [1] u32. The batch is overwritten by the next Sample.
+func (y *Replay) Sample(r *engine.Recorder, clock engine.Clock, update, discount *engine.Tensor) ReplayBatch {
+	b := y.batch
+	members, batch := b.Obs.Size(engine.MemberAxis), y.cfg.Batch
+	features, actions := y.obs.Len()/y.reward.Len(), y.action.Len()/y.reward.Len()
+	k := replaySampleKernel{
+		Obs: y.obs.Range(), NextObs: y.nextObs.Range(),
+		Action: y.action.Range(), Reward: y.reward.Range(), Done: y.done.Range(), Link: y.link.Range(), Head: y.head.Range(),
+		Discount: discount.Range(), Clock: clock.Tensor().Range(), Update: update.Range(),
+		ToObs: b.Obs.Range(), ToNextObs: b.NextObs.Range(), ToAction: b.Action.Range(), ToReward: b.Reward.Range(), Factor: b.Factor.Range(), Index: b.Index.Range(),
+		Batch: uint32(batch), Capacity: uint32(y.cfg.Capacity), Features: uint32(features), Actions: uint32(actions), Steps: uint32(y.cfg.Steps),
+		Seed: r.Engine().Seed(), Stream: y.stream, Own: !y.cfg.Shared, Workgroup: r.Workgroup(),
+	}
+	r.Dispatch(k.call(uint32((batch+replayRows-1)/replayRows), uint32(members), 1))
+	return b
+}

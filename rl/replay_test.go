@@ -1,0 +1,263 @@
+package rl
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/envs"
+)
+
+// replayModel is the replay in Go: rows of a ring in the order of appending, the oldest dropped.
+type replayModel struct {
+	rows    [][]replayRow  // of each ring
+	at      []int          // rows appended to each ring since the beginning
+	running map[[2]int]int // the number of the newest row of an episode that goes on, by ring and lane
+}
+
+type replayRow struct {
+	obs, next, action []float64
+	reward            float64
+	done              envs.Done
+	number, link      int // link: the number of the next row of the episode, -1
+}
+
+// replayCase is a replay with a trajectory to append.
+type replayCase struct {
+	name                                                    string
+	horizon, members, environments, features, actions, rows int
+	shared                                                  bool
+	steps, batch                                            int
+}
+
+var replayCases = []replayCase{
+	{"one member", 5, 1, 1, 3, 1, 11, false, 1, 7},
+	{"own rings", 7, 3, 5, 4, 2, 83, false, 3, 33},
+	{"shared ring", 7, 3, 5, 11, 3, 211, true, 5, 70},
+	{"several chunks", 67, 2, 37, 2, 1, 5003, false, 2, 40},
+}
+
+func newReplayCase(t *testing.T, c replayCase) (*engine.Engine, *engine.State, envs.Trajectory, *Replay) {
+	t.Helper()
+	eng := engine.New(open(t), engine.Seed(5))
+	s := eng.NewState()
+	t.Cleanup(func() { s.Close() })
+	dims := []engine.Dim{engine.Time(c.horizon), engine.Members(c.members), engine.Environments(c.environments)}
+	tensor := func(name string, typ engine.DType, more ...engine.Dim) *engine.Tensor {
+		return s.Scratch(name, typ, append(append([]engine.Dim(nil), dims...), more...)...)
+	}
+	o, a := engine.Axis("feature", c.features), engine.Axis("action", c.actions)
+	tr := envs.Trajectory{
+		Obs: tensor("t/obs", engine.Float32, o), NextObs: tensor("t/next_obs", engine.Float32, o), Action: tensor("t/action", engine.Float32, a),
+		Reward: tensor("t/reward", engine.Float32), Done: tensor("t/done", engine.Uint32),
+	}
+	y, err := NewReplay(s.Sub("replay"), tr, ReplayConfig{Capacity: c.rows, Shared: c.shared, Batch: c.batch, Steps: c.steps})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return eng, s, tr, y
+}
+
+// append draws a trajectory, writes it and appends it to the model.
+func (m *replayModel) append(t *testing.T, c replayCase, tr envs.Trajectory, dice *rand.Rand, fresh bool) {
+	t.Helper()
+	fill := func(to *engine.Tensor, f func() float64) []float64 {
+		values := make([]float64, to.Len())
+		for i := range values {
+			values[i] = float64(float32(f()))
+		}
+		write(t, to, values)
+		return values
+	}
+	obs, next := fill(tr.Obs, dice.NormFloat64), fill(tr.NextObs, dice.NormFloat64)
+	action, reward := fill(tr.Action, dice.NormFloat64), fill(tr.Reward, dice.NormFloat64)
+	done := fill(tr.Done, func() float64 {
+		if dice.Float64() < 0.6 {
+			return 0
+		}
+		return float64(dice.IntN(8)) // terminated, truncated, void and all there is of them together
+	})
+	if fresh {
+		clear(m.running)
+	}
+	rings, lanes := c.members, c.environments
+	if c.shared {
+		rings, lanes = 1, c.members*c.environments
+	}
+	for i := range c.horizon * c.members * c.environments {
+		// Of one ring, elements of [T, P, E] are in the order of appending.
+		lane := i % (c.members * c.environments)
+		ring, in := lane/lanes%rings, lane%lanes
+		d := envs.Done(done[i])
+		if d&envs.Void != 0 {
+			continue
+		}
+		row := replayRow{
+			obs: obs[i*c.features : (i+1)*c.features], next: next[i*c.features : (i+1)*c.features], action: action[i*c.actions : (i+1)*c.actions],
+			reward: reward[i], done: d, number: m.at[ring], link: -1,
+		}
+		key := [2]int{ring, in}
+		if newest, ok := m.running[key]; ok {
+			m.row(c, ring, newest).link = row.number
+		}
+		m.rows[ring][row.number%c.rows] = row
+		m.at[ring]++
+		delete(m.running, key)
+		if !d.Over() {
+			m.running[key] = row.number
+		}
+	}
+}
+
+func (m *replayModel) row(c replayCase, ring, number int) *replayRow {
+	return &m.rows[ring][number%c.rows]
+}
+
+// TestReplay appends trajectories, with steps that are no transitions, until the rings have gone round, and compares every batch with a
+// model in Go.
+func TestReplay(t *testing.T) {
+	for _, c := range replayCases {
+		t.Run(c.name, func(t *testing.T) {
+			eng, s, tr, y := newReplayCase(t, c)
+			clock := engine.NewClock(s)
+			discount, update := s.Scratch("discount", engine.Float32, engine.Members(c.members)), s.Scratch("update", engine.Uint32, engine.Axis("count", 1))
+			if err := s.Zero(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			gammas := make([]float64, c.members)
+			for p := range gammas {
+				gammas[p] = float64(float32(0.9 + 0.01*float64(p)))
+			}
+			write(t, discount, gammas)
+			m := &replayModel{at: make([]int, y.rings), running: map[[2]int]int{}}
+			for range y.rings {
+				m.rows = append(m.rows, make([]replayRow, c.rows))
+			}
+			dice := rand.New(rand.NewPCG(2, uint64(c.rows)))
+			for turn := range 6 {
+				fresh := turn == 3
+				m.append(t, c, tr, dice, fresh)
+				write(t, update, []float64{float64(turn)})
+				b := y.batch
+				poison(t, b.Obs, b.NextObs, b.Action, b.Reward, b.Factor)
+				run(t, eng, func(r *engine.Recorder) {
+					y.Append(r, tr, fresh)
+					y.Sample(r, clock, update, discount)
+				})
+				m.check(t, c, y, gammas, uint32(turn))
+			}
+		})
+	}
+}
+
+// check compares the batch of an update with the model.
+func (m *replayModel) check(t *testing.T, c replayCase, y *Replay, gammas []float64, update uint32) {
+	t.Helper()
+	b := y.batch
+	obs, next, action := read(t, b.Obs), read(t, b.NextObs), read(t, b.Action)
+	reward, factor, index := read(t, b.Reward), read(t, b.Factor), read(t, b.Index)
+	head := read(t, y.head)
+	equal := func(what string, p, i int, got, want []float64) {
+		for k := range want {
+			if got[k] != want[k] {
+				t.Fatalf("update %d, member %d, row %d: %s %v; want %v", update, p, i, what, got, want)
+			}
+		}
+	}
+	for p := range c.members {
+		ring := p % y.rings
+		size := min(m.at[ring], c.rows)
+		if head[2*ring] != float64(m.at[ring]%c.rows) || head[2*ring+1] != float64(size) {
+			t.Fatalf("ring %d holds %v rows, the next one at %v; want %d, %d", ring, head[2*ring+1], head[2*ring], size, m.at[ring]%c.rows)
+		}
+		for i := range c.batch {
+			at := p*c.batch + i
+			word := engine.Philox([2]uint32{5, y.stream}, [4]uint32{uint32(p), uint32(i), 0, update})[0]
+			slot := int(uint64(word) * uint64(size) >> 32)
+			if index[at] != float64(slot) {
+				t.Fatalf("update %d, member %d, row %d is row %v of the ring; want %d", update, p, i, index[at], slot)
+			}
+			first := m.rows[ring][slot]
+			last, sum, size, power := first, first.reward, math.Abs(first.reward), gammas[p]
+			for range c.steps - 1 {
+				if last.done.Over() || last.link < 0 {
+					break
+				}
+				last = *m.row(c, ring, last.link)
+				sum += power * last.reward
+				size += power * math.Abs(last.reward)
+				power *= gammas[p]
+			}
+			if last.done&envs.Terminated != 0 {
+				power = 0
+			}
+			equal("observation", p, i, obs[at*c.features:(at+1)*c.features], first.obs)
+			equal("next observation", p, i, next[at*c.features:(at+1)*c.features], last.next)
+			equal("action", p, i, action[at*c.actions:(at+1)*c.actions], first.action)
+			if !(math.Abs(reward[at]-sum) <= 1e-6*size && math.Abs(factor[at]-power) <= 1e-6) {
+				t.Fatalf("update %d, member %d, row %d: reward %g, factor %g; want %g, %g", update, p, i, reward[at], factor[at], sum, power)
+			}
+		}
+	}
+}
+
+// TestReplayUniform compares how often rows are drawn with the uniform distribution, by χ² with a bound that a fair draw exceeds once in a
+// million times.
+func TestReplayUniform(t *testing.T) {
+	c := replayCase{"uniform", 10, 2, 4, 1, 1, 100, false, 1, 1 << 15}
+	eng, s, tr, y := newReplayCase(t, c)
+	clock := engine.NewClock(s)
+	discount, update := s.Scratch("discount", engine.Float32, engine.Members(c.members)), s.Scratch("update", engine.Uint32, engine.Axis("count", 1))
+	if err := s.Zero(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	counts := make([][]float64, c.members)
+	for p := range counts {
+		counts[p] = make([]float64, c.rows)
+	}
+	run(t, eng, func(r *engine.Recorder) {
+		for range 3 { // 120 of 100 rows
+			y.Append(r, tr, false)
+		}
+	})
+	const updates = 8
+	for u := range updates {
+		write(t, update, []float64{float64(u)})
+		run(t, eng, func(r *engine.Recorder) { y.Sample(r, clock, update, discount) })
+		for i, row := range read(t, y.batch.Index) {
+			counts[i/c.batch][int(row)]++
+		}
+	}
+	bound := distuv.ChiSquared{K: float64(c.rows - 1)}.Quantile(1 - 1e-6)
+	for p := range counts {
+		want, sum := float64(updates*c.batch)/float64(c.rows), 0.0
+		for _, n := range counts[p] {
+			sum += (n - want) * (n - want) / want
+		}
+		t.Logf("member %d: χ² %.1f", p, sum)
+		if !(sum <= bound) {
+			t.Errorf("member %d: χ² is %g; want at most %g", p, sum, bound)
+		}
+	}
+}
+
+func TestReplayErrors(t *testing.T) {
+	c := replayCases[1]
+	_, s, tr, _ := newReplayCase(t, c)
+	for name, cfg := range map[string]ReplayConfig{
+		`"capacity" is 0`:       {Capacity: 0, Batch: 1, Steps: 1},
+		`"batch" is 0`:          {Capacity: 100, Batch: 0, Steps: 1},
+		`"steps" is 0`:          {Capacity: 100, Batch: 1},
+		"35 that an iteration":  {Capacity: 69, Batch: 1, Steps: 1},
+		"105 that an iteration": {Capacity: 209, Shared: true, Batch: 1, Steps: 1},
+	} {
+		if _, err := NewReplay(s.Sub(fmt.Sprint("bad/", name)), tr, cfg); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("error %v; want %s", err, name)
+		}
+	}
+}

@@ -1,0 +1,86 @@
+#version 450
+
+// Copies the transitions of a trajectory into the rings, and tells where each went.
+//
+// Groups: x = ceil(T * lanes / REPLAY_CHUNK), y = rings. First an invocation numbers the transitions of its share of the chunk, then all copy
+// them, neighbours taking neighbouring elements.
+
+#include "engine/load.glsl"
+#include "rl/replay.glsl"
+
+layout(local_size_x = 64, local_size_x_id = 0) in;
+layout(constant_id = 0) const uint WORKGROUP = 64;
+
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_KHR_shader_subgroup_arithmetic : require
+
+layout(std430, set = 0, binding = 0) readonly buffer Obs { float obs[]; };               // [T, P, E, O]
+layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer obs_texels;
+layout(std430, set = 0, binding = 2) readonly buffer NextObs { float next_obs[]; };      // [T, P, E, O]
+layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer next_obs_texels;
+layout(std430, set = 0, binding = 4) readonly buffer Action { uint action[]; };          // [T, P, E, A]: words of any type
+layout(std430, set = 0, binding = 5) readonly buffer Reward { float reward[]; };         // [T, P, E]
+layout(std430, set = 0, binding = 6) readonly buffer Done { uint done[]; };              // [T, P, E]: flags
+layout(std430, set = 0, binding = 7) readonly buffer Begins { uint begins[]; };          // [rings, chunks]
+layout(std430, set = 0, binding = 8) writeonly buffer ToObs { float to_obs[]; };         // [rings, C, O]
+layout(std430, set = 0, binding = 9) writeonly buffer ToNextObs { float to_next_obs[]; }; // [rings, C, O]
+layout(std430, set = 0, binding = 10) writeonly buffer ToAction { uint to_action[]; };   // [rings, C, A]
+layout(std430, set = 0, binding = 11) writeonly buffer ToReward { float to_reward[]; };  // [rings, C]
+layout(std430, set = 0, binding = 12) writeonly buffer ToDone { uint to_done[]; };       // [rings, C]
+layout(std430, set = 0, binding = 13) writeonly buffer Link { uint link[]; };            // [rings, C]: none yet
+layout(std430, set = 0, binding = 14) writeonly buffer Slots { uint slots[]; };          // [rings, T * lanes]: the row, REPLAY_NONE of no transition
+
+layout(push_constant) uniform Push {
+    uint rows;  // T * lanes
+    uint lanes; // that share a ring
+    uint capacity;
+    uint features; // O
+    uint actions;  // A
+};
+
+shared uint chunk_slots[REPLAY_CHUNK];
+shared uint before[WORKGROUP]; // transitions of the subgroups before; one a subgroup is used
+
+void main() {
+    uint ring = gl_WorkGroupID.y, all = lanes * gl_NumWorkGroups.y, lane = gl_LocalInvocationID.x;
+    uint begin = gl_WorkGroupID.x * REPLAY_CHUNK, count = min(REPLAY_CHUNK, rows - begin);
+    uint each = (REPLAY_CHUNK + WORKGROUP - 1u) / WORKGROUP;
+    uint first = min(lane * each, count), last = min(first + each, count);
+    uint mine = 0u;
+    for (uint i = first; i < last; i++) {
+        mine += (done[replay_element(begin + i, ring, lanes, all)] & DONE_VOID) == 0u ? 1u : 0u;
+    }
+    uint slot = subgroupExclusiveAdd(mine), sum = subgroupAdd(mine);
+    if (subgroupElect()) before[gl_SubgroupID] = sum;
+    barrier();
+    for (uint s = 0u; s < gl_SubgroupID; s++) slot += before[s];
+    slot += begins[ring * gl_NumWorkGroups.x + gl_WorkGroupID.x];
+    for (uint i = first; i < last; i++) {
+        bool is = (done[replay_element(begin + i, ring, lanes, all)] & DONE_VOID) == 0u;
+        uint row = is ? slot % capacity : REPLAY_NONE;
+        slot += is ? 1u : 0u;
+        chunk_slots[i] = row;
+        slots[ring * rows + begin + i] = row;
+    }
+    barrier();
+    for (uint k = lane; k < count; k += WORKGROUP) {
+        uint row = chunk_slots[k], from = replay_element(begin + k, ring, lanes, all);
+        if (row == REPLAY_NONE) continue;
+        uint to = ring * capacity + row;
+        to_reward[to] = reward[from];
+        to_done[to] = done[from];
+        link[to] = REPLAY_NONE;
+    }
+    for (uint k = lane; k < count * features; k += WORKGROUP) {
+        uint i = k / features, f = k - i * features, row = chunk_slots[i];
+        if (row == REPLAY_NONE) continue;
+        uint from = replay_element(begin + i, ring, lanes, all) * features + f, to = (ring * capacity + row) * features + f;
+        to_obs[to] = LOAD(obs, obs_texels, from);
+        to_next_obs[to] = LOAD(next_obs, next_obs_texels, from);
+    }
+    for (uint k = lane; k < count * actions; k += WORKGROUP) {
+        uint i = k / actions, a = k - i * actions, row = chunk_slots[i];
+        if (row == REPLAY_NONE) continue;
+        to_action[(ring * capacity + row) * actions + a] = action[replay_element(begin + i, ring, lanes, all) * actions + a];
+    }
+}

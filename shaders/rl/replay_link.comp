@@ -1,0 +1,34 @@
+#version 450
+
+// Links every transition to the next one of its episode, by which n-step returns go on.
+//
+// Groups: x = ceil(lanes / local size), y = rings.
+
+#include "rl/replay.glsl"
+
+layout(local_size_x = 64, local_size_x_id = 0) in;
+
+layout(std430, set = 0, binding = 0) readonly buffer Done { uint done[]; };   // [T, P, E]: flags
+layout(std430, set = 0, binding = 1) readonly buffer Slots { uint slots[]; }; // [rings, T * lanes]
+layout(std430, set = 0, binding = 2) buffer Newest { uint newest[]; };        // [rings, lanes]: one more than the row of an episode that goes on; 0: none
+layout(std430, set = 0, binding = 3) writeonly buffer Link { uint link[]; };  // [rings, C]
+
+layout(push_constant) uniform Push {
+    uint rows;  // T * lanes
+    uint lanes; // that share a ring
+    uint capacity;
+    bool fresh; // the trajectory begins with new episodes
+};
+
+void main() {
+    uint lane = gl_GlobalInvocationID.x, ring = gl_WorkGroupID.y, all = lanes * gl_NumWorkGroups.y;
+    if (lane >= lanes) return;
+    uint last = fresh ? 0u : newest[ring * lanes + lane];
+    for (uint i = lane; i < rows; i += lanes) {
+        uint row = slots[ring * rows + i];
+        if (row == REPLAY_NONE) continue;
+        if (last != 0u) link[ring * capacity + last - 1u] = row;
+        last = (done[replay_element(i, ring, lanes, all)] & DONE_OVER) != 0u ? 0u : row + 1u;
+    }
+    newest[ring * lanes + lane] = last;
+}

@@ -1,0 +1,90 @@
+#version 450
+
+// A batch of transitions for every member, drawn uniformly with replacement: row b of member p's update u is the ring's row
+// floor(w size / 2^32), w being the first word of philox((seed, stream), (p, b, iteration, u)).
+//
+// With n > 1 steps (R. S. Sutton, A. G. Barto, 2018, equation 7.1) the reward is the discounted sum over m rows, m = n or what there is of
+// the episode: up to its end, or to its newest row. What the bootstrapped value is multiplied by is discount^m, or 0 after a termination; a
+// truncated episode is bootstrapped from its true next observation.
+//
+// Groups: x = ceil(B / REPLAY_ROWS), y = members.
+
+#include "engine/load.glsl"
+#include "engine/rng.glsl"
+#include "rl/replay.glsl"
+
+layout(local_size_x = 64, local_size_x_id = 0) in;
+layout(constant_id = 0) const uint WORKGROUP = 64;
+
+const uint REPLAY_ROWS = 32u; // rows of the batch that a workgroup gathers
+
+layout(std430, set = 0, binding = 0) readonly buffer Obs { float obs[]; };              // [rings, C, O]
+layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer obs_texels;
+layout(std430, set = 0, binding = 2) readonly buffer NextObs { float next_obs[]; };     // [rings, C, O]
+layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer next_obs_texels;
+layout(std430, set = 0, binding = 4) readonly buffer Action { uint action[]; };         // [rings, C, A]
+layout(std430, set = 0, binding = 5) readonly buffer Reward { float reward[]; };        // [rings, C]
+layout(std430, set = 0, binding = 6) readonly buffer Done { uint done[]; };             // [rings, C]
+layout(std430, set = 0, binding = 7) readonly buffer Link { uint link[]; };             // [rings, C]
+layout(std430, set = 0, binding = 8) readonly buffer Head { uint head[]; };             // [rings, 2]
+layout(std430, set = 0, binding = 9) readonly buffer Discount { float discount[]; };    // [P]
+layout(std430, set = 0, binding = 10) readonly buffer Clock { uint clock[]; };          // [0]: the iteration
+layout(std430, set = 0, binding = 11) readonly buffer Update { uint update[]; };        // [0]: the update of the iteration
+layout(std430, set = 0, binding = 12) writeonly buffer ToObs { float to_obs[]; };       // [P, B, O]
+layout(std430, set = 0, binding = 13) writeonly buffer ToNextObs { float to_next_obs[]; }; // [P, B, O]
+layout(std430, set = 0, binding = 14) writeonly buffer ToAction { uint to_action[]; };  // [P, B, A]
+layout(std430, set = 0, binding = 15) writeonly buffer ToReward { float to_reward[]; }; // [P, B]
+layout(std430, set = 0, binding = 16) writeonly buffer Factor { float factor[]; };      // [P, B]: of the bootstrapped value
+layout(std430, set = 0, binding = 17) writeonly buffer Index { uint index[]; };         // [P, B]: the ring's row
+
+layout(push_constant) uniform Push {
+    uint batch; // B
+    uint capacity;
+    uint features; // O
+    uint actions;  // A
+    uint steps;    // n
+    bool own;      // each member has a ring; else they share one
+    uint seed;
+    uint stream;
+};
+
+shared uint from_row[REPLAY_ROWS]; // the first row of the window
+shared uint to_row[REPLAY_ROWS];   // its last
+
+void main() {
+    uint member = gl_WorkGroupID.y, lane = gl_LocalInvocationID.x;
+    uint begin = gl_WorkGroupID.x * REPLAY_ROWS, count = min(REPLAY_ROWS, batch - begin);
+    uint ring = own ? member : 0u, base = ring * capacity, size = head[2u * ring + 1u];
+    for (uint i = lane; i < count; i += WORKGROUP) {
+        uint b = begin + i, high, low;
+        umulExtended(philox(uvec2(seed, stream), uvec4(member, b, clock[0], update[0])).x, size, high, low);
+        uint row = high, last = row, flags = done[base + row];
+        float gamma = discount[member], sum = reward[base + row], power = gamma;
+        for (uint k = 1u; k < steps; k++) {
+            uint next = link[base + last];
+            if ((flags & DONE_OVER) != 0u || next == REPLAY_NONE) break;
+            last = next;
+            flags = done[base + last];
+            sum += power * reward[base + last];
+            power *= gamma;
+        }
+        uint at = member * batch + b;
+        to_reward[at] = sum;
+        factor[at] = (flags & DONE_TERMINATED) != 0u ? 0.0 : power;
+        index[at] = row;
+        from_row[i] = base + row;
+        to_row[i] = base + last;
+    }
+    barrier();
+    uint to = (member * batch + begin) * features;
+    for (uint k = lane; k < count * features; k += WORKGROUP) {
+        uint i = k / features, f = k - i * features;
+        to_obs[to + k] = LOAD(obs, obs_texels, from_row[i] * features + f);
+        to_next_obs[to + k] = LOAD(next_obs, next_obs_texels, to_row[i] * features + f);
+    }
+    to = (member * batch + begin) * actions;
+    for (uint k = lane; k < count * actions; k += WORKGROUP) {
+        uint i = k / actions, a = k - i * actions;
+        to_action[to + k] = action[from_row[i] * actions + a];
+    }
+}
