@@ -18,8 +18,8 @@ func (p *PPO) recordMoments(r *engine.Recorder) {
 	}.call(uint32(c.Members), uint32(c.Epochs*c.Minibatches), 1))
 }
 
-// recordGradient records the gradients of actor and critic for one minibatch.
-func (p *PPO) recordGradient(r *engine.Recorder, epoch, minibatch int) {
+// recordGradient records the gradients of actor and critic for one minibatch. update is [1] u32, its number among those of all epochs.
+func (p *PPO) recordGradient(r *engine.Recorder, update *engine.Tensor) {
 	a, c, ro := p.agent, p.cfg, p.ro
 	k := policyGradientKernel{
 		Params: a.params.Range(), Obs: ro.Obs.Range(), Action: ro.Action.Range(), LogProb: ro.LogProb.Range(),
@@ -28,7 +28,7 @@ func (p *PPO) recordGradient(r *engine.Recorder, epoch, minibatch int) {
 		Gradient: p.gradient.Range(), Losses: p.actorLosses.Range(),
 		Horizon: uint32(c.RolloutLength), Environments: uint32(c.Environments), Row: uint32(a.params.Size("parameter")),
 		HeadBase: uint32(a.actor.Size()), Seed: r.Engine().Seed(), Stream: p.stream,
-		Epoch: uint32(epoch), Minibatch: uint32(minibatch), Minibatches: uint32(c.Minibatches), ObsLimit: float32(a.cfg.ObsLimit),
+		Update: update.Range(), Minibatches: uint32(c.Minibatches), ObsLimit: float32(a.cfg.ObsLimit),
 		NormalizeAdvantage: c.NormalizeAdvantage, ClipValue: c.ClipValue,
 	}
 	if values := a.normalizerValues(); values != nil {
@@ -36,7 +36,7 @@ func (p *PPO) recordGradient(r *engine.Recorder, epoch, minibatch int) {
 	}
 	k.Head, k.HeadWidth = uint32(a.head.Kind), uint32(a.head.Width())
 	if p.batch != nil {
-		p.recordBatch(r, epoch, minibatch)
+		p.recordBatch(r, update)
 	}
 	p.dispatchGradient(r, k, p.actor)
 	k.Critic, k.HeadWidth, k.Base, k.LossWeight, k.Losses = true, 1, uint32(a.criticBase), p.criticWeight.Range(), p.criticLosses.Range()

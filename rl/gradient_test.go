@@ -87,7 +87,7 @@ func (g *gradientCase) check(t *testing.T, each int) {
 	write(t, p.gradient, gaps)
 	run(t, g.eng, func(r *engine.Recorder) {
 		p.recordMoments(r)
-		p.recordGradient(r, epoch, minibatch)
+		r.Repeat(cfg.Epochs*cfg.Minibatches, func(r *engine.Recorder, i engine.Counter) { p.recordGradient(r, i.Tensor()) })
 	})
 	parts := read(t, p.gradient)
 	gradient := make([]float64, len(g.params))

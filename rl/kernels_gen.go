@@ -128,8 +128,9 @@ var minibatchRowsShader = &vk.Shader{
 		{Name: "normalizer_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
 		{Name: "Clock", Index: 4, Access: vk.Read},
 		{Name: "Batch", Index: 5, Access: vk.Write},
+		{Name: "Update", Index: 6, Access: vk.Read},
 	},
-	PushBytes: 40,
+	PushBytes: 32,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 		{Name: "HAS_NORMALIZER", ID: 1, Default: 0},
@@ -145,6 +146,7 @@ type minibatchRowsKernel struct {
 	Normalizer vk.Range // readonly float, optional
 	Clock      vk.Range // readonly uint
 	Batch      vk.Range // writeonly float
+	Update     vk.Range // readonly uint
 
 	Horizon      uint32 // push constants, in order
 	Environments uint32
@@ -152,8 +154,6 @@ type minibatchRowsKernel struct {
 	Rows         uint32
 	Seed         uint32
 	Stream       uint32
-	Epoch        uint32
-	Minibatch    uint32
 	Minibatches  uint32
 	ObsLimit     float32
 
@@ -164,21 +164,19 @@ type minibatchRowsKernel struct {
 // call dispatches x × y × z workgroups.
 func (k minibatchRowsKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [6]vk.Range
-		push   [40]byte
+		ranges [7]vk.Range
+		push   [32]byte
 		spec   [3]uint32
 	})
-	a.ranges = [6]vk.Range{k.Obs, k.Obs, k.Normalizer, k.Normalizer, k.Clock, k.Batch}
+	a.ranges = [7]vk.Range{k.Obs, k.Obs, k.Normalizer, k.Normalizer, k.Clock, k.Batch, k.Update}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Horizon)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Environments)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Features)
 	binary.LittleEndian.PutUint32(a.push[12:], k.Rows)
 	binary.LittleEndian.PutUint32(a.push[16:], k.Seed)
 	binary.LittleEndian.PutUint32(a.push[20:], k.Stream)
-	binary.LittleEndian.PutUint32(a.push[24:], k.Epoch)
-	binary.LittleEndian.PutUint32(a.push[28:], k.Minibatch)
-	binary.LittleEndian.PutUint32(a.push[32:], k.Minibatches)
-	binary.LittleEndian.PutUint32(a.push[36:], math.Float32bits(k.ObsLimit))
+	binary.LittleEndian.PutUint32(a.push[24:], k.Minibatches)
+	binary.LittleEndian.PutUint32(a.push[28:], math.Float32bits(k.ObsLimit))
 	a.spec = [3]uint32{64, 0, 0}
 	if k.LocalSizeX != 0 {
 		a.spec[0] = k.LocalSizeX
@@ -220,8 +218,9 @@ var policyGradientShader = &vk.Shader{
 		{Name: "advantages_texels", Index: 21, Access: vk.Read, Texel: vk.TexelFloat4},
 		{Name: "targets_texels", Index: 22, Access: vk.Read, Texel: vk.TexelFloat4},
 		{Name: "values_texels", Index: 23, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Update", Index: 24, Access: vk.Read},
 	},
-	PushBytes: 44,
+	PushBytes: 36,
 	Spec: []vk.SpecConstant{
 		{Name: "LANES", ID: 0, Default: 8},
 		{Name: "HIDDEN_1", ID: 1, Default: 64},
@@ -264,6 +263,7 @@ type policyGradientKernel struct {
 	Moments       vk.Range // readonly float
 	Gradient      vk.Range // writeonly float
 	Losses        vk.Range // writeonly float
+	Update        vk.Range // readonly uint
 
 	Horizon      uint32 // push constants, in order
 	Environments uint32
@@ -272,8 +272,6 @@ type policyGradientKernel struct {
 	HeadBase     uint32
 	Seed         uint32
 	Stream       uint32
-	Epoch        uint32
-	Minibatch    uint32
 	Minibatches  uint32
 	ObsLimit     float32
 
@@ -300,11 +298,11 @@ type policyGradientKernel struct {
 // call dispatches x × y × z workgroups.
 func (k policyGradientKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [24]vk.Range
-		push   [44]byte
+		ranges [25]vk.Range
+		push   [36]byte
 		spec   [19]uint32
 	})
-	a.ranges = [24]vk.Range{k.Params, k.Params, k.Normalizer, k.Obs, k.Action, k.LogProb, k.Advantage, k.Target, k.Value, k.ClipEpsilon, k.LossWeight, k.EntropyWeight, k.Clock, k.Moments, k.Gradient, k.Gradient, k.Losses, k.Params, k.Obs, k.Action, k.LogProb, k.Advantage, k.Target, k.Value}
+	a.ranges = [25]vk.Range{k.Params, k.Params, k.Normalizer, k.Obs, k.Action, k.LogProb, k.Advantage, k.Target, k.Value, k.ClipEpsilon, k.LossWeight, k.EntropyWeight, k.Clock, k.Moments, k.Gradient, k.Gradient, k.Losses, k.Params, k.Obs, k.Action, k.LogProb, k.Advantage, k.Target, k.Value, k.Update}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Horizon)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Environments)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Row)
@@ -312,10 +310,8 @@ func (k policyGradientKernel) call(x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[16:], k.HeadBase)
 	binary.LittleEndian.PutUint32(a.push[20:], k.Seed)
 	binary.LittleEndian.PutUint32(a.push[24:], k.Stream)
-	binary.LittleEndian.PutUint32(a.push[28:], k.Epoch)
-	binary.LittleEndian.PutUint32(a.push[32:], k.Minibatch)
-	binary.LittleEndian.PutUint32(a.push[36:], k.Minibatches)
-	binary.LittleEndian.PutUint32(a.push[40:], math.Float32bits(k.ObsLimit))
+	binary.LittleEndian.PutUint32(a.push[28:], k.Minibatches)
+	binary.LittleEndian.PutUint32(a.push[32:], math.Float32bits(k.ObsLimit))
 	a.spec = [19]uint32{8, 64, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0xc0a00000, 0x40000000, 0, 0x0}
 	if k.Lanes != 0 {
 		a.spec[0] = k.Lanes
@@ -402,8 +398,9 @@ var policyLossShader = &vk.Shader{
 		{Name: "advantages_texels", Index: 18, Access: vk.Read, Texel: vk.TexelFloat4},
 		{Name: "targets_texels", Index: 19, Access: vk.Read, Texel: vk.TexelFloat4},
 		{Name: "values_texels", Index: 20, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Update", Index: 21, Access: vk.Read},
 	},
-	PushBytes: 40,
+	PushBytes: 32,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
 		{Name: "OUT", ID: 6, Default: 1},
@@ -440,6 +437,7 @@ type policyLossKernel struct {
 	AtOutputs     vk.Range // writeonly float
 	Gradient      vk.Range // writeonly float
 	Losses        vk.Range // writeonly float
+	Update        vk.Range // readonly uint
 
 	Horizon      uint32 // push constants, in order
 	Environments uint32
@@ -448,8 +446,6 @@ type policyLossKernel struct {
 	HeadBase     uint32
 	Seed         uint32
 	Stream       uint32
-	Epoch        uint32
-	Minibatch    uint32
 	Minibatches  uint32
 
 	Workgroup          uint32  // specialization constants, zero for their default 64
@@ -470,11 +466,11 @@ type policyLossKernel struct {
 // call dispatches x × y × z workgroups.
 func (k policyLossKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [21]vk.Range
-		push   [40]byte
+		ranges [22]vk.Range
+		push   [32]byte
 		spec   [13]uint32
 	})
-	a.ranges = [21]vk.Range{k.Output, k.Params, k.Action, k.LogProb, k.Advantage, k.Target, k.Value, k.ClipEpsilon, k.LossWeight, k.EntropyWeight, k.Clock, k.Moments, k.AtOutputs, k.Gradient, k.Losses, k.Output, k.Action, k.LogProb, k.Advantage, k.Target, k.Value}
+	a.ranges = [22]vk.Range{k.Output, k.Params, k.Action, k.LogProb, k.Advantage, k.Target, k.Value, k.ClipEpsilon, k.LossWeight, k.EntropyWeight, k.Clock, k.Moments, k.AtOutputs, k.Gradient, k.Losses, k.Output, k.Action, k.LogProb, k.Advantage, k.Target, k.Value, k.Update}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Horizon)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Environments)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Rows)
@@ -482,9 +478,7 @@ func (k policyLossKernel) call(x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[16:], k.HeadBase)
 	binary.LittleEndian.PutUint32(a.push[20:], k.Seed)
 	binary.LittleEndian.PutUint32(a.push[24:], k.Stream)
-	binary.LittleEndian.PutUint32(a.push[28:], k.Epoch)
-	binary.LittleEndian.PutUint32(a.push[32:], k.Minibatch)
-	binary.LittleEndian.PutUint32(a.push[36:], k.Minibatches)
+	binary.LittleEndian.PutUint32(a.push[28:], k.Minibatches)
 	a.spec = [13]uint32{64, 1, 0, 0, 0, 0, 0, 1, 0, 0xc0a00000, 0x40000000, 0, 0x0}
 	if k.Workgroup != 0 {
 		a.spec[0] = k.Workgroup

@@ -52,12 +52,12 @@ func (p *PPO) buildHeads(s *engine.State) (err error) {
 }
 
 // recordBatch records the gathering of a minibatch's observations.
-func (p *PPO) recordBatch(r *engine.Recorder, epoch, minibatch int) {
+func (p *PPO) recordBatch(r *engine.Recorder, update *engine.Tensor) {
 	c := p.cfg
 	k := minibatchRowsKernel{
 		Obs: p.ro.Obs.Range(), Clock: p.Clock().Tensor().Range(), Batch: p.batch.Range(),
 		Horizon: uint32(c.RolloutLength), Environments: uint32(c.Environments), Features: uint32(p.agent.actor.In), Rows: uint32(p.minibatchRows()),
-		Seed: r.Engine().Seed(), Stream: p.stream, Epoch: uint32(epoch), Minibatch: uint32(minibatch), Minibatches: uint32(c.Minibatches),
+		Seed: r.Engine().Seed(), Stream: p.stream, Update: update.Range(), Minibatches: uint32(c.Minibatches),
 		ObsLimit: float32(p.agent.cfg.ObsLimit),
 	}
 	if values := p.agent.normalizerValues(); values != nil {
@@ -78,7 +78,7 @@ func (p *PPO) recordLayered(r *engine.Recorder, k policyGradientKernel, h *head)
 		Value: k.Value, ClipEpsilon: k.ClipEpsilon, LossWeight: k.LossWeight, EntropyWeight: k.EntropyWeight,
 		Clock: k.Clock, Moments: k.Moments, AtOutputs: h.atOutputs.Range(), Gradient: k.Gradient, Losses: k.Losses,
 		Horizon: k.Horizon, Environments: k.Environments, Rows: uint32(p.minibatchRows()), Row: k.Row, HeadBase: k.HeadBase,
-		Seed: k.Seed, Stream: k.Stream, Epoch: k.Epoch, Minibatch: k.Minibatch, Minibatches: k.Minibatches,
+		Seed: k.Seed, Stream: k.Stream, Update: k.Update, Minibatches: k.Minibatches,
 		Out: uint32(h.MLP().Out), Critic: k.Critic, Head: k.Head, HeadWidth: k.HeadWidth, NormalizeAdvantage: k.NormalizeAdvantage, ClipValue: k.ClipValue,
 		Workgroup: r.WorkgroupFor((p.minibatchRows() + p.splits() - 1) / p.splits()),
 	}

@@ -224,12 +224,10 @@ func (p *PPO) recordUpdates(r *engine.Recorder) {
 		return
 	}
 	r.Fill(p.gradient, 0) // between the networks' parts, which no kernel writes
-	for epoch := range p.cfg.Epochs {
-		for minibatch := range p.cfg.Minibatches {
-			p.recordGradient(r, epoch, minibatch)
-			p.optimizer.Record(r, p.gradient)
-		}
-	}
+	r.Repeat(p.cfg.Epochs*p.cfg.Minibatches, func(r *engine.Recorder, i engine.Counter) {
+		p.recordGradient(r, i.Tensor())
+		p.optimizer.Record(r, p.gradient)
+	})
 }
 
 func (p *PPO) recordMetrics(r *engine.Recorder) {

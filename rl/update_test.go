@@ -138,7 +138,7 @@ func TestUpdate(t *testing.T) {
 			poison(t, p.value, p.nextValue, p.advantage, p.target, p.actorLosses, p.criticLosses)
 			run(t, eng, func(r *engine.Recorder) {
 				p.recordAdvantages(r)
-				p.recordGradient(r, 0, 0)
+				r.Repeat(1, func(r *engine.Recorder, i engine.Counter) { p.recordGradient(r, i.Tensor()) })
 			})
 			compare("value", read(t, p.value), c.Expect.Value.Data, 2e-6)
 			compare("next value", read(t, p.nextValue), c.Expect.NextValue.Data, 2e-6)

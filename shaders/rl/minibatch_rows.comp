@@ -17,6 +17,7 @@ layout(std430, set = 0, binding = 2) readonly buffer Normalizer { float normaliz
 layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer normalizer_texels;
 layout(std430, set = 0, binding = 4) readonly buffer Clock { uint clock[]; };            // [0]: the iteration, for the permutation
 layout(std430, set = 0, binding = 5) writeonly buffer Batch { float to[]; };             // [P, rows, features]
+layout(std430, set = 0, binding = 6) readonly buffer Update { uint update[]; };         // [1]: of all epochs' minibatches
 
 layout(push_constant) uniform Push {
     uint horizon;
@@ -25,16 +26,14 @@ layout(push_constant) uniform Push {
     uint rows;
     uint seed;
     uint stream; // of the permutations
-    uint epoch;
-    uint minibatch;
-    uint minibatches;
+    uint minibatches; // of an epoch
     float obs_limit;
 };
 
 void main() {
     uint i = gl_GlobalInvocationID.x, member = gl_WorkGroupID.y, members = gl_NumWorkGroups.y;
     if (i >= rows) return;
-    Minibatch mb = minibatch_new(seed, stream, member, members, horizon, environments, clock[0], epoch, minibatch, minibatches);
+    Minibatch mb = minibatch_new(seed, stream, member, members, horizon, environments, clock[0], update[0] / minibatches, update[0] % minibatches, minibatches);
     uint from = minibatch_at(mb, min(i, mb.count - 1u)) * features, begin = (member * rows + i) * features;
     for (uint k = 0u; k < features; k++) {
         float x = LOAD(obs, obs_texels, from + k);

@@ -41,6 +41,7 @@ layout(set = 0, binding = 17, rgba32f) readonly uniform imageBuffer log_probs_te
 layout(set = 0, binding = 18, rgba32f) readonly uniform imageBuffer advantages_texels;
 layout(set = 0, binding = 19, rgba32f) readonly uniform imageBuffer targets_texels;
 layout(set = 0, binding = 20, rgba32f) readonly uniform imageBuffer values_texels;
+layout(std430, set = 0, binding = 21) readonly buffer Update { uint update[]; };         // [1]: of all epochs' minibatches
 
 layout(push_constant) uniform Push {
     uint horizon;
@@ -50,9 +51,7 @@ layout(push_constant) uniform Push {
     uint head_base;  // where the head's parameters begin in the row
     uint seed;
     uint stream; // of the permutations
-    uint epoch;
-    uint minibatch;
-    uint minibatches;
+    uint minibatches; // of an epoch
 };
 
 float mlp_y[OUT]; // as rl/loss.glsl wants it
@@ -61,12 +60,11 @@ float mlp_y[OUT]; // as rl/loss.glsl wants it
 
 void main() {
     uint member = gl_WorkGroupID.x, members = gl_NumWorkGroups.x;
-    Minibatch mb = minibatch_new(seed, stream, member, members, horizon, environments, clock[0], epoch, minibatch, minibatches);
+    Minibatch mb = minibatch_new(seed, stream, member, members, horizon, environments, clock[0], update[0] / minibatches, update[0] % minibatches, minibatches);
     float mean = 0.0, scale = 1.0;
     if (!CRITIC && NORMALIZE_ADVANTAGE) {
-        uint update = epoch * minibatches + minibatch;
-        mean = moments[2u * (update * members + member)];
-        scale = moments[2u * (update * members + member) + 1u];
+        mean = moments[2u * (update[0] * members + member)];
+        scale = moments[2u * (update[0] * members + member) + 1u];
     }
     float deviation[DIMS], g_deviation[DIMS];
     [[unroll]] for (uint o = 0u; o < DIMS; o++) {
