@@ -9,6 +9,7 @@ import (
 	"github.com/evorl/evorl/ec"
 	"github.com/evorl/evorl/ec/problem"
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/checkpoint"
 	"github.com/evorl/evorl/envs"
 	"github.com/evorl/evorl/hybrid"
 	"github.com/evorl/evorl/rl"
@@ -53,6 +54,55 @@ func TestNilArguments(t *testing.T) {
 		if !errors.As(c.err, &missing) || missing.What != c.what {
 			t.Errorf("error %v; want one of a nil %s", c.err, c.what)
 		}
+	}
+}
+
+// Iterations follow each other, from the first or from a checkpoint's.
+func TestIterationsFollow(t *testing.T) {
+	eng := open(t, 3)
+	for _, text := range []string{"workflow = \"ppo\"\nenv = \"CartPole-v1\"\n", "workflow = \"pbt\"\nenv = \"CartPole-v1\"\n", "workflow = \"snes\"\nenv = \"sphere\"\n"} {
+		cfg, err := parse(t, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := cfg.Build(t.Context(), eng)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Close()
+		step := func(iteration int, ok bool) {
+			t.Helper()
+			ticket, err := w.Step(t.Context(), iteration)
+			var wrong *engine.IterationError
+			if ok != (err == nil) || !ok && (!errors.As(err, &wrong) || wrong.Iteration != iteration) {
+				t.Fatalf("%s, iteration %d: error %v; allowed: %v", w.Describe().Workflow, iteration, err, ok)
+			}
+			if err == nil {
+				err = ticket.Wait(t.Context())
+			}
+			if ok && err != nil {
+				t.Fatal(err)
+			}
+		}
+		step(0, false) // nothing to begin with
+		if err := w.Init(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		step(1, false)
+		step(0, true)
+		step(0, false)
+		step(1, true)
+		folder := t.TempDir()
+		if _, err := w.State().Save(t.Context(), folder, 2); err != nil {
+			t.Fatal(err)
+		}
+		step(2, true)
+		_, err = checkpoint.Newest(folder, func(c *checkpoint.Checkpoint) error { return w.State().Load(t.Context(), c) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		step(3, false)
+		step(2, true)
 	}
 }
 

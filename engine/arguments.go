@@ -54,6 +54,19 @@ func Require(arguments map[string]any) error {
 	return nil
 }
 
+// Advance checks that an iteration is the next one of the state's workflow, whose Step calls it: the iterations follow each other from 0, or from
+// that of the checkpoint that was loaded. Otherwise the error is an *IterationError.
+func (s *State) Advance(iteration int) error {
+	switch {
+	case !s.all.begun:
+		return &IterationError{iteration, "a state to begin with, by Init or State.Load"}
+	case iteration != s.all.next:
+		return &IterationError{iteration, fmt.Sprintf("%d, the next of the workflow", s.all.next)}
+	}
+	s.all.next++
+	return nil
+}
+
 // isNil tells whether a value is nil, or an interface that holds nil.
 func isNil(value any) bool {
 	if value == nil {

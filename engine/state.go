@@ -34,6 +34,7 @@ type tensors struct {
 	waiting []*block // without memory yet
 	err     error
 	begun   bool // by Zero or Load
+	next    int  // the iteration that Step submits next
 
 	learning atomic.Bool // a Learn is at work
 	closed   bool
@@ -141,7 +142,7 @@ func (s *State) Zero(ctx context.Context) error {
 	if err := p.Build(); err != nil {
 		return fmt.Errorf("engine: clearing the state: %w", err)
 	}
-	s.all.begun = true
+	s.all.begun, s.all.next = true, 0
 	return p.Run(ctx)
 }
 

@@ -18,7 +18,8 @@ type Workflow interface {
 	Metrics() *Metrics
 	// Init begins a run anew from the engine's seed.
 	Init(ctx context.Context) error
-	// Step submits one iteration, the given number of them done before, and returns without waiting for it.
+	// Step submits one iteration, the given number of them done before, and returns without waiting for it. The number must be the
+	// next, else the error is an *IterationError.
 	Step(ctx context.Context, iteration int) (*vk.Ticket, error)
 	// Prepare records the programs of Step and makes what Evaluate of the given number of episodes needs, so that a size that the device
 	// does not allow and a lack of memory show before anything has been learned.

@@ -220,6 +220,9 @@ func (p *PBT) Step(ctx context.Context, iteration int) (*vk.Ticket, error) {
 	if err := p.record(); err != nil {
 		return nil, err
 	}
+	if err := p.State().Advance(iteration); err != nil {
+		return nil, err
+	}
 	if p.exchanges(iteration) {
 		if _, err := p.exchange.Submit(ctx); err != nil {
 			return nil, err
