@@ -28,8 +28,10 @@ func BenchmarkPopulations(b *testing.B) {
 				if err := s.Init(b.Context()); err != nil {
 					b.Fatal(err)
 				}
+				done := 0
 				step := func() {
-					ticket, err := s.Step(b.Context(), 0)
+					ticket, err := s.Step(b.Context(), done)
+					done++
 					if err == nil {
 						err = ticket.Wait(b.Context())
 					}

@@ -43,8 +43,12 @@ func TestPopulationsResume(t *testing.T) {
 				return s
 			}
 			steps := func(s *ec.Search, n int) {
-				for range n {
-					ticket, err := s.Step(t.Context(), 0)
+				done, _, err := s.Clock().Read(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i := range n {
+					ticket, err := s.Step(t.Context(), done+i)
 					if err == nil {
 						err = ticket.Wait(t.Context())
 					}
