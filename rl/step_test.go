@@ -53,7 +53,11 @@ func (p *PPO) dispatches() int {
 	if p.fused {
 		n++
 	} else {
-		n += p.cfg.Epochs * p.cfg.Minibatches * 4 // two gradients, their norm, the update
+		updates := p.cfg.Epochs * p.cfg.Minibatches
+		n += updates * 4 // two gradients, their norm, the update
+		if updates > 1 {
+			n += updates // the counter of updates
+		}
 	}
 	if p.agent.normalizer != nil {
 		n++
