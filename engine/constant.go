@@ -17,7 +17,7 @@ func Constant[T float32 | uint32](s *State, name string, values func() []T, dims
 	if _, integer := any(T(0)).(uint32); integer {
 		typ = Uint32
 	}
-	t := s.make(name, typ, dims, int64(4*length(dims)), vk.Local)
+	t := s.apart().make(name, typ, dims, int64(4*length(dims)), vk.Local)
 	t.block.constant = func() []byte { return encode(values()) }
 	return t
 }

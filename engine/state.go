@@ -24,6 +24,7 @@ type State struct {
 	eng    *Engine
 	prefix string
 	all    *tensors
+	within *block // of a contiguous part; nil: every tensor has a buffer of its own
 }
 
 type tensors struct {
@@ -47,7 +48,22 @@ func (e *Engine) NewState() *State {
 
 // Sub is the same state seen by a part: the names of tensors made through it begin with "name/".
 func (s *State) Sub(name string) *State {
-	return &State{eng: s.eng, prefix: s.prefix + name + "/", all: s.all}
+	return &State{eng: s.eng, prefix: s.prefix + name + "/", all: s.all, within: s.within}
+}
+
+// Contiguous is the same state, whose saved tensors made through it lie behind each other in one buffer: kernels that take the range of one and
+// of all that follow (Tensor.Stacked) find the others there (Tensor.Offset).
+func (s *State) Contiguous() *State {
+	c := *s
+	c.within = &block{state: s, kind: vk.Local}
+	return &c
+}
+
+// apart is the same state, of which every tensor has a buffer of its own.
+func (s *State) apart() *State {
+	a := *s
+	a.within = nil
+	return &a
 }
 
 // Temporary is a new, empty state with the scope of Sub(name): the same streams, but memory of its own, which is the caller's to Close.
@@ -95,7 +111,7 @@ func (s *State) Stack(typ DType, names []string, dims ...Dim) []*Tensor {
 	stack := make([]*Tensor, len(names))
 	for i, name := range names {
 		t := *whole
-		t.name, t.at, t.stride = s.prefix+name, int64(i)*size, int(size/4)
+		t.name, t.at, t.stride = s.prefix+name, whole.at+int64(i)*size, int(size/4)
 		stack[i] = s.save(&t)
 	}
 	return stack
@@ -103,7 +119,7 @@ func (s *State) Stack(typ DType, names []string, dims ...Dim) []*Tensor {
 
 // Scratch makes a tensor that is not saved.
 func (s *State) Scratch(name string, typ DType, dims ...Dim) *Tensor {
-	t := s.make(name, typ, dims, int64(4*length(dims)), vk.Local)
+	t := s.apart().make(name, typ, dims, int64(4*length(dims)), vk.Local)
 	if s.all.err == nil {
 		s.all.scratch = append(s.all.scratch, t)
 	}
@@ -122,8 +138,24 @@ func (s *State) make(name string, typ DType, dims []Dim, bytes int64, kind vk.Ki
 			return t
 		}
 	}
+	if s.within != nil {
+		s.place(t, bytes)
+		return t
+	}
 	s.all.waiting = append(s.all.waiting, t.block)
 	return t
+}
+
+// place puts a tensor behind those of the contiguous part.
+func (s *State) place(t *Tensor, bytes int64) {
+	b := s.within
+	if b.tensor == nil {
+		b.tensor = t
+		s.all.waiting = append(s.all.waiting, b)
+	}
+	align := max(int64(s.eng.dev.Info().Limits.StorageAlignment), 16)
+	t.block, t.at = b, (b.bytes+align-1)/align*align
+	b.bytes = t.at + bytes
 }
 
 // Zero sets every tensor but constants to zeros, scratch too. Call it once after the tensors are made and whenever a run begins anew.

@@ -111,6 +111,9 @@ func (t *Tensor) Stacked() (place vk.Range, stride int) {
 	return t.block.buffer().Range(t.at, t.StackBytes()), t.stride
 }
 
+// Offset is the number of elements from another tensor to this one, which lies in the same buffer behind it (State.Contiguous, State.Stack).
+func (t *Tensor) Offset(from *Tensor) int { return int(t.at-from.at) / 4 }
+
 // StackBytes is the size of the place that Stacked returns.
 func (t *Tensor) StackBytes() int64 { return t.block.bytes - t.at }
 
