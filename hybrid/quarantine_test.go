@@ -53,12 +53,12 @@ func TestQuarantine(t *testing.T) {
 						}
 					}
 				}
-				refused := got["agent/optimizer/refused"]
+				refused := got["agent/actor/optimizer/refused"]
 				for p, n := range refused {
 					if (n > 0) != (p == broken) {
 						t.Errorf("refused updates %d; want some of member %d alone", refused, broken)
 					}
-					if updates := got["agent/optimizer/updates"][p]; updates+n != 4*2 {
+					if updates := got["agent/actor/optimizer/updates"][p]; updates+n != 4*2 {
 						t.Errorf("member %d: %d updates, %d refused; want 8 together", p, updates, n)
 					}
 				}

@@ -45,7 +45,7 @@ func spaces(obs int, action envs.Space) *envs.Environment {
 // newLearner makes a PPO of which only the learning half exists; its trajectories are the test's to write.
 func newLearner(t testing.TB, eng *engine.Engine, env *envs.Environment, network NetworkConfig, cfg PPOConfig) *PPO {
 	t.Helper()
-	p := &PPO{Base: engine.NewBase(eng, cfg.Members, maxMetrics), env: env, cfg: cfg, separate: true}
+	p := &PPO{Base: engine.NewBase(eng, cfg.Members, maxMetrics), env: env, cfg: cfg, both: true}
 	t.Cleanup(func() {
 		if err := p.Close(); err != nil {
 			t.Error(err)
@@ -54,17 +54,17 @@ func newLearner(t testing.TB, eng *engine.Engine, env *envs.Environment, network
 	if err := p.buildLearner(network); err != nil {
 		t.Fatal(err)
 	}
-	p.stream = engine.Stream("minibatch") // of the permutations that the reference data were made with
+	p.minibatches.stream = engine.Stream("minibatch") // of the permutations that the reference data were made with
 	tpe := []engine.Dim{engine.Time(cfg.RolloutLength), engine.Members(cfg.Members), engine.Environments(cfg.Environments)}
 	tensor := func(name string, typ engine.DType, more ...engine.Dim) *engine.Tensor {
 		return p.State().Sub("rollout").Scratch(name, typ, append(append([]engine.Dim(nil), tpe...), more...)...)
 	}
 	feature := engine.Axis("feature", env.ObsSize())
-	p.ro = &envs.Rollout{Trajectory: envs.Trajectory{
-		Obs: tensor("obs", engine.Float32, feature), Action: tensor("action", engine.Float32, engine.Axis("action", env.ActionWords())),
+	p.minibatches.trajectory = &envs.Trajectory{
+		Obs: tensor("obs", engine.Float32, feature), Action: tensor("action", engine.Float32, engine.Axis("action", p.agent.head.Words())),
 		LogProb: tensor("log_prob", engine.Float32), Reward: tensor("reward", engine.Float32), Done: tensor("done", engine.Uint32),
 		NextObs: tensor("next_obs", engine.Float32, feature),
-	}}
+	}
 	if err := p.State().Zero(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -158,5 +158,56 @@ func zero(t testing.TB, tensors ...*engine.Tensor) {
 		if err := to.WriteBytes(t.Context(), make([]byte, 4*to.Len())); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// joint is a tensor of the actors and one of the critics, which tests take as one: a member's row is the actor's, then the critic's.
+type joint struct{ actor, critic *engine.Tensor }
+
+// joint looks up a saved tensor of actors and critics.
+func (p *PPO) joint(name string) joint {
+	return joint{p.State().Lookup("agent/actor/" + name), p.State().Lookup("agent/critic/" + name)}
+}
+
+func (p *PPO) gradients() joint { return joint{p.actorLoss.values, p.criticLoss.values} }
+
+// row is the number of elements of a member.
+func (j joint) row() int { return rowOf(j.actor) + rowOf(j.critic) }
+
+func rowOf(x *engine.Tensor) int {
+	_, _, row, _ := x.Split(engine.MemberAxis)
+	return row
+}
+
+// read is [P, row], of gradients the sums over their splits.
+func (j joint) read(t testing.TB) []float64 {
+	t.Helper()
+	members := j.actor.Size(engine.MemberAxis)
+	out := make([]float64, members*j.row())
+	for _, part := range []struct {
+		tensor *engine.Tensor
+		at     int
+	}{{j.actor, 0}, {j.critic, rowOf(j.actor)}} {
+		row := rowOf(part.tensor)
+		for i, v := range read(t, part.tensor) {
+			out[i/row%members*j.row()+part.at+i%row] += v
+		}
+	}
+	return out
+}
+
+// write sets [P, row]; every split of gradients to the same.
+func (j joint) write(t testing.TB, values []float64) {
+	t.Helper()
+	members := j.actor.Size(engine.MemberAxis)
+	for _, part := range []struct {
+		tensor *engine.Tensor
+		at     int
+	}{{j.actor, 0}, {j.critic, rowOf(j.actor)}} {
+		row, all := rowOf(part.tensor), make([]float64, part.tensor.Len())
+		for i := range all {
+			all[i] = values[i/row%members*j.row()+part.at+i%row]
+		}
+		write(t, part.tensor, all)
 	}
 }

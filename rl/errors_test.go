@@ -49,7 +49,7 @@ func TestRefused(t *testing.T) {
 // TestTooManyMembers: a population that no device has room for says at once how much it needs and how much there is, and takes nothing.
 func TestTooManyMembers(t *testing.T) {
 	dev := open(t)
-	for _, members := range []int{1 << 20, int(dev.Info().Limits.MaxStorageRange/4/9000) + 1} {
+	for _, members := range []int{1 << 20, int(dev.Info().Limits.MaxStorageRange/4/4500) + 1} {
 		cfg := DefaultPPO()
 		cfg.Members = members
 		start := time.Now()

@@ -23,6 +23,10 @@ func TestFused(t *testing.T) {
 			c.ClipValue, c.NormalizeAdvantage, c.AnnealSteps, c.MaxGradNorm = false, false, 90, 0
 			return envs.Symmetric(1, 1)
 		},
+		"state-dependent deviation": func(n *NetworkConfig, c *PPOConfig) envs.Space {
+			n.Hidden, n.StateDependentStd, n.Squash, n.MinLogStd, n.MaxLogStd = []int{9}, true, true, -1, 0.5
+			return envs.Symmetric(1, 1)
+		},
 		"wide": func(n *NetworkConfig, c *PPOConfig) envs.Space {
 			n.Hidden, n.Activation, n.LayerNorm = []int{32}, nn.ReLU, true
 			c.Minibatches = 4
@@ -43,26 +47,22 @@ func TestFused(t *testing.T) {
 					advantage[i] = math.NaN()
 				}
 			}
-			write(t, p.advantage, advantage)
+			write(t, p.estimates.advantage, advantage)
 			write(t, p.Clock().Tensor(), []float64{11, 10}) // a third of the annealing
-			tensors := map[string]*engine.Tensor{
-				"parameters": p.agent.params, "first moments": p.State().Lookup("agent/optimizer/first_moment"), "second moments": p.State().Lookup("agent/optimizer/second_moment"),
-				"norms": p.optimizer.Norm(), "updates": p.optimizer.Updates(), "refusals": p.optimizer.Refused(), "actor losses": p.actorLosses, "critic losses": p.criticLosses,
-			}
+			actor, critic := p.agent.actor.optimizer, p.agent.critic.optimizer
 			results := map[bool]map[string][]float64{}
 			for _, p.fused = range []bool{false, true} {
-				write(t, p.agent.params, g.params)
-				zero(t, tensors["first moments"], tensors["second moments"], tensors["updates"], tensors["refusals"], p.gradient)
-				poison(t, p.actorLosses, p.criticLosses, p.optimizer.Norm())
-				run(t, eng, func(r *engine.Recorder) {
-					if cfg.NormalizeAdvantage {
-						p.recordMoments(r)
-					}
-					p.recordUpdates(r)
-				})
-				results[p.fused] = map[string][]float64{}
-				for what, tensor := range tensors {
-					results[p.fused][what] = read(t, tensor)
+				p.joint("params").write(t, g.params)
+				for _, name := range []string{"optimizer/first_moment", "optimizer/second_moment", "optimizer/updates", "optimizer/refused"} {
+					zero(t, p.joint(name).actor, p.joint(name).critic)
+				}
+				poison(t, p.actorLoss.sums, p.criticLoss.sums, actor.Norm())
+				run(t, eng, p.recordUpdates)
+				results[p.fused] = map[string][]float64{
+					"parameters": p.joint("params").read(t), "first moments": p.joint("optimizer/first_moment").read(t), "second moments": p.joint("optimizer/second_moment").read(t),
+					"norms": read(t, actor.Norm()), "updates": read(t, actor.Updates()), "refusals": read(t, actor.Refused()),
+					"critic's updates": read(t, critic.Updates()), "critic's refusals": read(t, critic.Refused()),
+					"actor losses": byMember(t, p.actorLoss.sums, cfg.Members), "critic losses": byMember(t, p.criticLoss.sums, cfg.Members),
 				}
 			}
 			for what, want := range results[false] {
@@ -71,25 +71,25 @@ func TestFused(t *testing.T) {
 					if m == broken && what == "actor losses" {
 						continue // not numbers
 					}
-					a, b := member(results[true][what], tensors[what], m, cfg.Members), member(want, tensors[what], m, cfg.Members)
+					a, b := results[true][what][m*n:(m+1)*n], want[m*n:(m+1)*n]
 					if d := deviation(a, b); !(d <= 5e-6) && deviation(b, make([]float64, len(b))) > 0 {
 						t.Errorf("%s of member %d: fused deviates by %g of the largest of %d", what, m, d, n)
 					}
 				}
 			}
-			updates := float64(cfg.Epochs * cfg.Minibatches)
+			updates, row := float64(cfg.Epochs*cfg.Minibatches), p.joint("params").row()
 			for fused, r := range results {
 				for m := range cfg.Members {
 					made, refused := updates, 0.0
 					if m == broken {
 						made, refused = 0, updates
-						if d := deviation(member(r["parameters"], p.agent.params, m, cfg.Members), g.memberParams(m)); d != 0 {
+						if d := deviation(r["parameters"][m*row:(m+1)*row], g.memberParams(m)); d != 0 {
 							t.Errorf("fused %v: the member without a finite gradient moved by %g", fused, d)
 						}
 						if r["norms"][m] != -1 {
 							t.Errorf("fused %v: the norm of a gradient that is not finite is %g; want -1", fused, r["norms"][m])
 						}
-					} else if d := deviation(member(r["parameters"], p.agent.params, m, cfg.Members), g.memberParams(m)); !(d > 1e-3) {
+					} else if d := deviation(r["parameters"][m*row:(m+1)*row], g.memberParams(m)); !(d > 1e-3) {
 						t.Errorf("fused %v: member %d moved by %g only", fused, m, d)
 					}
 					if r["updates"][m] != made || r["refusals"][m] != refused {
@@ -101,12 +101,16 @@ func TestFused(t *testing.T) {
 	}
 }
 
-// member is one member's part of a tensor's values.
-func member(values []float64, tensor *engine.Tensor, m, members int) []float64 {
+// byMember is a tensor's values, those of one member after the other.
+func byMember(t *testing.T, tensor *engine.Tensor, members int) []float64 {
+	t.Helper()
 	outer, _, inner, _ := tensor.Split(engine.MemberAxis)
+	values := read(t, tensor)
 	var out []float64
-	for o := range outer {
-		out = append(out, values[(o*members+m)*inner:(o*members+m+1)*inner]...)
+	for m := range members {
+		for o := range outer {
+			out = append(out, values[(o*members+m)*inner:(o*members+m+1)*inner]...)
+		}
 	}
 	return out
 }

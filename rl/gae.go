@@ -2,10 +2,35 @@ package rl
 
 import (
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/envs"
 )
 
-// GAE records generalized advantage estimation (Schulman et al., 2016) over trajectories: reward, done, value and nextValue
-// [T, P, E] to advantage and target [T, P, E], with discount and lambda [P] of each member. target is advantage + value.
+// estimates are the critic's values of a trajectory, and the advantages and value targets that follow: generalized advantage estimation (J.
+// Schulman et al., 2016), target = advantage + value.
+type estimates struct {
+	value, nextValue, advantage, target *engine.Tensor // [T, P, E]
+	discount, lambda                    *engine.Tensor // [P]
+}
+
+func newEstimates(s *engine.State, discount, lambda *engine.Tensor, c PPOConfig) *estimates {
+	tensor := func(name string) *engine.Tensor {
+		return s.Scratch(name, engine.Float32, engine.Time(c.RolloutLength), engine.Members(c.Members), engine.Environments(c.Environments))
+	}
+	return &estimates{
+		value: tensor("value"), nextValue: tensor("next_value"), advantage: tensor("advantage"), target: tensor("target"),
+		discount: discount, lambda: lambda,
+	}
+}
+
+// Record records the estimates of a trajectory.
+func (e *estimates) Record(r *engine.Recorder, a *Agent, t *envs.Trajectory) {
+	a.Values(r, t.Obs, e.value)
+	a.Values(r, t.NextObs, e.nextValue)
+	gae(r, t.Reward, t.Done, e.value, e.nextValue, e.discount, e.lambda, e.advantage, e.target)
+}
+
+// gae records generalized advantage estimation over trajectories: reward, done, value and nextValue [T, P, E] to advantage and target
+// [T, P, E], with discount and lambda [P] of each member.
 func gae(r *engine.Recorder, reward, done, value, nextValue, discount, lambda, advantage, target *engine.Tensor) {
 	t, p, e, ok := reward.Split(engine.MemberAxis)
 	if !ok {

@@ -2,62 +2,87 @@ package rl
 
 import (
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/nn"
 )
 
-// splits is into how many parts the gradient of a minibatch is divided.
-func (p *PPO) splits() int { return max(p.actor.pass.Splits(), p.critic.pass.Splits()) }
-
-// recordMoments records the advantages' moments of every minibatch.
-func (p *PPO) recordMoments(r *engine.Recorder) {
-	c := p.cfg
-	transitions := c.RolloutLength * c.Environments
-	r.Dispatch(advantageMomentsKernel{
-		Advantage: p.advantage.Range(), Clock: p.Clock().Tensor().Range(), Moments: p.moments.Range(),
-		Horizon: uint32(c.RolloutLength), Environments: uint32(c.Environments), Minibatches: uint32(c.Minibatches),
-		Seed: r.Engine().Seed(), Stream: p.stream, Workgroup: r.WorkgroupFor((transitions + c.Minibatches - 1) / c.Minibatches),
-	}.call(uint32(c.Members), uint32(c.Epochs*c.Minibatches), 1))
+// gradient is the gradient of a loss at the parameters of one network, over a minibatch. Networks held in the lanes of a subgroup go forward,
+// through the loss and back in one dispatch (shaders/rl/policy_gradient.comp); others layer by layer, with the loss between
+// (shaders/rl/policy_loss.comp).
+type gradient struct {
+	agent              *Agent
+	network            *network
+	values             *engine.Tensor // [splits, P, row]; nil where updates are fused
+	sums               *engine.Tensor // [4, splits, P]: of the loss and its parts
+	outputs, atOutputs *engine.Tensor // [P, rows, Out], and the gradient there; nil for networks held in lanes
 }
 
-// recordGradient records the gradients of actor and critic for one minibatch. update is [1] u32, its number among those of all epochs.
-func (p *PPO) recordGradient(r *engine.Recorder, update *engine.Tensor) {
-	a, c, ro := p.agent, p.cfg, p.ro
-	k := policyGradientKernel{
-		Params: a.params.Range(), Obs: ro.Obs.Range(), Action: ro.Action.Range(), LogProb: ro.LogProb.Range(),
-		Advantage: p.advantage.Range(), Target: p.target.Range(), Value: p.value.Range(),
-		Moments: p.moments.Range(), ClipEpsilon: p.clip.Range(), LossWeight: p.actorWeight.Range(), EntropyWeight: p.entropyWeight.Range(), Clock: p.Clock().Tensor().Range(),
-		Gradient: p.gradient.Range(), Losses: p.actorLosses.Range(),
-		Horizon: uint32(c.RolloutLength), Environments: uint32(c.Environments), Row: uint32(a.params.Size("parameter")),
-		HeadBase: uint32(a.actor.Size()), Seed: r.Engine().Seed(), Stream: p.stream,
-		Update: update.Range(), Minibatches: uint32(c.Minibatches), ObsLimit: float32(a.cfg.ObsLimit),
-		NormalizeAdvantage: c.NormalizeAdvantage, ClipValue: c.ClipValue,
+// newGradient makes the tensors of a gradient. Where updates are fused only the sums of the loss are wanted.
+func newGradient(s *engine.State, a *Agent, n *network, m *minibatches, fused bool) *gradient {
+	g := &gradient{agent: a, network: n}
+	splits := engine.Axis("split", n.pass.Splits())
+	if fused {
+		splits.Size = 1
+	} else {
+		g.values = s.Scratch("gradient", engine.Float32, append([]engine.Dim{splits}, n.params().Dims()...)...)
 	}
-	if values := a.normalizerValues(); values != nil {
+	g.sums = s.Scratch("losses", engine.Float32, engine.Axis("loss", 4), splits, engine.Members(m.members))
+	if n.Layered() && !fused {
+		dims := []engine.Dim{engine.Members(m.members), engine.Axis("transition", m.rows()), engine.Axis("output", n.MLP().Out)}
+		g.outputs, g.atOutputs = s.Scratch("outputs", engine.Float32, dims...), s.Scratch("gradient_at_outputs", engine.Float32, dims...)
+	}
+	return g
+}
+
+// kernel is what the gradients of all losses have in common.
+func (g *gradient) kernel(r *engine.Recorder, m minibatch) policyGradientKernel {
+	t, e, params := m.trajectory, m.estimates, g.network.params()
+	k := policyGradientKernel{
+		Params: params.Range(), Obs: t.Obs.Range(), Action: t.Action.Range(), LogProb: t.LogProb.Range(),
+		Advantage: e.advantage.Range(), Target: e.target.Range(), Value: e.value.Range(), Clock: m.clock.Tensor().Range(),
+		Gradient: g.values.Range(), Losses: g.sums.Range(),
+		Horizon: uint32(m.horizon), Environments: uint32(m.environments), Row: uint32(params.Size("parameter")),
+		Seed: r.Engine().Seed(), Stream: m.stream, Update: m.update.Range(), Minibatches: uint32(m.count),
+		ObsLimit: float32(g.agent.cfg.ObsLimit), HeadWidth: 1,
+	}
+	if values := g.agent.normalizerValues(); values != nil {
 		k.Normalizer = values.Range()
 	}
-	k.Head, k.HeadWidth = uint32(a.head.Kind), uint32(a.head.Width())
-	if p.batch != nil {
-		p.recordBatch(r, update)
-	}
-	p.dispatchGradient(r, k, p.actor)
-	k.Critic, k.HeadWidth, k.Base, k.LossWeight, k.Losses = true, 1, uint32(a.criticBase), p.criticWeight.Range(), p.criticLosses.Range()
-	p.dispatchGradient(r, k, p.critic)
+	return k
 }
 
-// dispatchGradient records the gradient of one network in the form that it has.
-func (p *PPO) dispatchGradient(r *engine.Recorder, k policyGradientKernel, h *head) {
-	if h.outputs != nil {
-		p.recordLayered(r, k, h)
-		return
+// record records the gradient with the loss's settings in k, and returns it.
+func (g *gradient) record(r *engine.Recorder, m minibatch, k policyGradientKernel) *engine.Tensor {
+	splits := g.values.Size("split")
+	if g.outputs != nil {
+		g.recordLayered(r, m, k, splits)
+		return g.values
 	}
-	net := h.MLP()
+	net := g.network.MLP()
 	lanes, err := net.Lanes(r.Engine().Device().Info())
 	if err != nil {
 		r.Fail(err)
-		return
+		return g.values
 	}
 	k.Lanes, k.Hidden1, k.Hidden2, k.Activation, k.LayerNorm = lanes.Lanes, lanes.Hidden1, lanes.Hidden2, lanes.Activation, lanes.LayerNorm
 	k.In, k.Out = uint32(net.In), uint32(net.Out)
-	call := k.call(uint32(p.cfg.Members), uint32(p.splits()), 1)
+	call := k.call(uint32(m.members), uint32(splits), 1)
 	call.Subgroup = lanes.Lanes
 	r.Dispatch(call)
+	return g.values
+}
+
+// recordLayered is record for the minibatch whose observations have been gathered.
+func (g *gradient) recordLayered(r *engine.Recorder, m minibatch, k policyGradientKernel, splits int) {
+	g.network.pass.Forward(r, g.network.weights(), nn.Inputs{Parts: []*engine.Tensor{m.obs}}, g.outputs)
+	loss := policyLossKernel{
+		Output: g.outputs.Range(), Params: k.Params, Action: k.Action, LogProb: k.LogProb, Advantage: k.Advantage, Target: k.Target, Value: k.Value,
+		ClipEpsilon: k.ClipEpsilon, LossWeight: k.LossWeight, EntropyWeight: k.EntropyWeight, Clock: k.Clock, Moments: k.Moments,
+		AtOutputs: g.atOutputs.Range(), Gradient: k.Gradient, Losses: k.Losses,
+		Horizon: k.Horizon, Environments: k.Environments, Rows: uint32(m.rows()), Row: k.Row, HeadBase: k.HeadBase,
+		Seed: k.Seed, Stream: k.Stream, Update: k.Update, Minibatches: k.Minibatches,
+		Out: uint32(g.network.MLP().Out), Critic: k.Critic, Head: k.Head, HeadWidth: k.HeadWidth, LogStdLow: k.LogStdLow, LogStdHigh: k.LogStdHigh,
+		ClipValue: k.ClipValue, Workgroup: r.WorkgroupFor((m.rows() + splits - 1) / splits),
+	}
+	r.Dispatch(loss.call(uint32(m.members), uint32(splits), 1))
+	g.network.pass.Backward(r, g.atOutputs, nn.Gradients{Params: g.values})
 }

@@ -23,7 +23,7 @@ type gradientCase struct {
 func newGradientCase(t *testing.T, eng *engine.Engine, features int, action envs.Space, network NetworkConfig, cfg PPOConfig) *gradientCase {
 	t.Helper()
 	p := newLearner(t, eng, spaces(features, action), network, cfg)
-	g := &gradientCase{ppo: p, eng: eng, name: fmt.Sprintf("%v and critic, gaussian %v, normalized %v", p.agent.actor, p.agent.head.Kind == nn.Gaussian, network.NormalizeObs)}
+	g := &gradientCase{ppo: p, eng: eng, name: fmt.Sprintf("%v and critic, %v, state-dependent %v, normalized %v", p.agent.actor.MLP(), p.agent.head.Kind, p.agent.head.StateDependent, network.NormalizeObs)}
 	dice := rand.New(rand.NewPCG(uint64(len(g.name)), 9))
 	draw := func(to *engine.Tensor, f func(i int) float64) []float64 {
 		values := make([]float64, to.Len())
@@ -35,21 +35,24 @@ func newGradientCase(t *testing.T, eng *engine.Engine, features int, action envs
 	}
 	normal := func(int) float64 { return dice.NormFloat64() }
 	a := p.agent
-	row := a.params.Size("parameter")
+	params := p.joint("params")
+	row := params.row()
 	scales := map[int]bool{} // of layer normalization, which are about 1
-	for _, l := range a.actor.Layers() {
+	for _, l := range a.actor.MLP().Layers() {
 		for i := range l.Out {
 			scales[l.Scale+i] = l.Norms
 		}
 	}
-	g.params = draw(a.params, func(i int) float64 {
+	g.params = make([]float64, cfg.Members*row)
+	for i := range g.params {
 		at := i % row
 		x := dice.NormFloat64() / math.Sqrt(float64(append(network.Hidden, features)[0]))
-		if scales[at] || scales[at-a.criticBase] {
+		if scales[at] || scales[at-rowOf(a.Actor())] {
 			x = 1 + 0.3*dice.NormFloat64()
 		}
-		return x
-	})
+		g.params[i] = float64(float32(x))
+	}
+	params.write(t, g.params)
 	if a.normalizer != nil {
 		g.normalizer = draw(a.normalizer.Values(), func(i int) float64 {
 			if i/features%2 == 1 {
@@ -58,30 +61,30 @@ func newGradientCase(t *testing.T, eng *engine.Engine, features int, action envs
 			return dice.NormFloat64() / 3
 		})
 	}
-	g.obs = draw(p.ro.Obs, normal)
-	g.action = draw(p.ro.Action, func(int) float64 {
-		if a.head.Kind.Discrete() {
-			return float64(dice.IntN(a.actor.Out))
+	g.obs = draw(p.minibatches.trajectory.Obs, normal)
+	g.action = draw(p.minibatches.trajectory.Action, func(int) float64 {
+		if a.head.Kind != nn.Gaussian {
+			return float64(dice.IntN(a.head.Width()))
 		}
 		return dice.NormFloat64()
 	})
 	// The policy and the values that made the trajectories are near the present ones, so that some samples are clipped and some not.
-	g.logProb = draw(p.ro.LogProb, func(i int) float64 {
+	g.logProb = draw(p.minibatches.trajectory.LogProb, func(i int) float64 {
 		y, logStd := g.outputs(g.memberParams(g.member(i)), g.member(i), i)
-		lp, _ := logProb(y, logStd, g.act(i))
+		lp, _ := logProb(a.head, y, logStd, g.act(i))
 		return lp + 0.2*dice.NormFloat64()
 	})
-	g.value = draw(p.value, func(i int) float64 {
+	g.value = draw(p.estimates.value, func(i int) float64 {
 		return g.critic(g.memberParams(g.member(i)), g.member(i), i) + 0.3*dice.NormFloat64()
 	})
-	g.advantage, g.target = draw(p.advantage, normal), draw(p.target, func(i int) float64 { return g.value[i] + dice.NormFloat64() })
+	g.advantage, g.target = draw(p.estimates.advantage, normal), draw(p.estimates.target, func(i int) float64 { return g.value[i] + dice.NormFloat64() })
 	vary := func(around float64) func(int) float64 {
 		return func(int) float64 { return around * (1 + 0.5*dice.Float64()) }
 	}
-	draw(p.clip, vary(0.2))
-	draw(p.entropyWeight, vary(0.05))
-	draw(p.actorWeight, vary(0.8))
-	draw(p.criticWeight, vary(0.5))
+	draw(p.actorLoss.clip, vary(0.2))
+	draw(p.actorLoss.entropyWeight, vary(0.05))
+	draw(p.actorLoss.weight, vary(0.8))
+	draw(p.criticLoss.weight, vary(0.5))
 	write(t, p.Clock().Tensor(), []float64{11, 0})
 	return g
 }
@@ -97,7 +100,7 @@ func (g *gradientCase) memberParams(m int) []float64 {
 }
 
 func (g *gradientCase) act(i int) []float64 {
-	n := g.ppo.env.ActionWords()
+	n := g.ppo.agent.head.Words()
 	return g.action[i*n : (i+1)*n]
 }
 
@@ -112,14 +115,12 @@ func (g *gradientCase) input(m, i int) []float64 {
 
 func (g *gradientCase) outputs(row []float64, m, i int) (y, logStd []float64) {
 	a := g.ppo.agent
-	if !a.head.Kind.Discrete() {
-		logStd = row[a.actor.Size() : a.actor.Size()+a.head.Size]
-	}
-	return forward(a.actor, row, g.input(m, i)), logStd
+	logStd = row[a.headBase() : a.headBase()+a.head.Parameters()]
+	return forward(a.actor.MLP(), row, g.input(m, i)), logStd
 }
 
 func (g *gradientCase) critic(row []float64, m, i int) float64 {
-	return forward(g.ppo.agent.critic, row[g.ppo.agent.criticBase:], g.input(m, i))[0]
+	return forward(g.ppo.agent.critic.MLP(), row[rowOf(g.ppo.agent.Actor()):], g.input(m, i))[0]
 }
 
 // losses are what a minibatch's rows give: the weighted sum that is minimized, and its parts as the kernels report them.
@@ -136,11 +137,11 @@ func (g *gradientCase) loss(row []float64, m int, at []int, hyper func(*engine.T
 	if cfg.NormalizeAdvantage {
 		mean, variance = moments(advantages)
 	}
-	epsilon, share := hyper(g.ppo.clip), 1/float64(len(at))
+	epsilon, share := hyper(g.ppo.actorLoss.clip), 1/float64(len(at))
 	var l losses
 	for k, i := range at {
 		y, logStd := g.outputs(row, m, i)
-		lp, entropy := logProb(y, logStd, g.act(i))
+		lp, entropy := logProb(g.ppo.agent.head, y, logStd, g.act(i))
 		ratio, advantage := math.Exp(lp-g.logProb[i]), (advantages[k]-mean)/math.Sqrt(variance)
 		l.actor -= share * min(ratio*advantage, min(max(ratio, 1-epsilon), 1+epsilon)*advantage)
 		l.entropy += share * entropy
@@ -156,14 +157,14 @@ func (g *gradientCase) loss(row []float64, m int, at []int, hyper func(*engine.T
 		}
 		l.critic += share * square / 2
 	}
-	l.total = hyper(g.ppo.actorWeight)*l.actor + hyper(g.ppo.criticWeight)*l.critic - hyper(g.ppo.entropyWeight)*l.entropy
+	l.total = hyper(g.ppo.actorLoss.weight)*l.actor + hyper(g.ppo.criticLoss.weight)*l.critic - hyper(g.ppo.actorLoss.entropyWeight)*l.entropy
 	return l
 }
 
 // minibatch lists the elements in [T, P, E] of a member's minibatch.
 func (g *gradientCase) minibatch(m, epoch, index int) []int {
 	c := g.ppo.cfg
-	key := engine.Philox([2]uint32{g.eng.Seed(), g.ppo.stream}, [4]uint32{uint32(m), 0, 11, uint32(epoch)})
+	key := engine.Philox([2]uint32{g.eng.Seed(), g.ppo.minibatches.stream}, [4]uint32{uint32(m), 0, 11, uint32(epoch)})
 	n := c.RolloutLength * c.Environments
 	size, more := n/c.Minibatches, n%c.Minibatches
 	begin := index*size + min(index, more)

@@ -49,12 +49,26 @@ func TestGradient(t *testing.T) {
 			newGradientCase(t, eng, 5, action, network, cfg).check(t, 4)
 		}
 	}
+	// Heads whose deviations are outputs, and bins, in both forms of the network.
+	for i, hidden := range [][]int{{7, 6}, {9, 8, 7}} {
+		for j, change := range []func(*NetworkConfig){
+			func(n *NetworkConfig) { n.StateDependentStd, n.Squash, n.MinLogStd, n.MaxLogStd = true, true, -1, 0.5 },
+			func(n *NetworkConfig) { n.Bins = 3 },
+		} {
+			cfg, network := DefaultPPO(), DefaultNetwork()
+			cfg.Members, cfg.RolloutLength, cfg.Environments, cfg.Epochs, cfg.Minibatches = 3, 5, 3, 2, 2
+			cfg.NormalizeAdvantage = i != j
+			network.Hidden = hidden
+			change(&network)
+			newGradientCase(t, eng, 5, envs.Symmetric(make([]float32, gaussian)...), network, cfg).check(t, 4)
+		}
+	}
 	// One network over more rows than one workgroup takes.
 	cfg, network := DefaultPPO(), DefaultNetwork()
 	cfg.Members, cfg.RolloutLength, cfg.Environments, cfg.Epochs, cfg.Minibatches = 1, 131, 3, 1, 2
 	network.Hidden = []int{7, 6}
 	g := newGradientCase(t, eng, 4, envs.Discrete(2), network, cfg)
-	if n := g.ppo.splits(); n < 3 {
+	if n := g.ppo.agent.actor.pass.Splits(); n < 3 {
 		t.Errorf("%d splits; want at least 3", n)
 	}
 	g.check(t, 8)
@@ -65,35 +79,33 @@ func (g *gradientCase) check(t *testing.T, each int) {
 	t.Helper()
 	p := g.ppo
 	cfg, a := p.cfg, p.agent
-	epoch, minibatch := cfg.Epochs-1, cfg.Minibatches-1
+	epoch, index := cfg.Epochs-1, cfg.Minibatches-1
 	// Gaps between the parts stay zero; everything else must be written.
-	poison(t, p.moments, p.actorLosses, p.criticLosses)
-	gaps := make([]float64, p.gradient.Len())
-	row := a.params.Size("parameter")
+	poison(t, p.actorLoss.sums, p.criticLoss.sums)
+	if p.minibatches.moments != nil {
+		poison(t, p.minibatches.moments)
+	}
+	row, criticBase := p.gradients().row(), rowOf(a.Actor())
+	gaps := make([]float64, cfg.Members*row)
 	used := make([]bool, row)
 	mark := func(base, n int) {
 		for i := range n {
 			used[base+i] = true
 		}
 	}
-	mark(0, a.actor.Size())
-	mark(a.criticBase, a.critic.Size())
-	mark(a.actor.Size(), a.head.Parameters())
+	mark(0, a.actor.MLP().Size()+a.head.Parameters())
+	mark(criticBase, a.critic.MLP().Size())
 	for i := range gaps {
 		if used[i%row] {
 			gaps[i] = math.NaN()
 		}
 	}
-	write(t, p.gradient, gaps)
+	p.gradients().write(t, gaps)
 	run(t, g.eng, func(r *engine.Recorder) {
-		p.recordMoments(r)
-		r.Repeat(cfg.Epochs*cfg.Minibatches, func(r *engine.Recorder, i engine.Counter) { p.recordGradient(r, i.Tensor()) })
+		p.minibatches.recordMoments(r)
+		p.recordGradients(r, cfg.Epochs*cfg.Minibatches)
 	})
-	parts := read(t, p.gradient)
-	gradient := make([]float64, len(g.params))
-	for i, v := range parts {
-		gradient[i%len(gradient)] += v
-	}
+	gradient := p.gradients().read(t)
 	reported := func(tensor *engine.Tensor, what, m int) float64 {
 		values, sum := read(t, tensor), 0.0
 		n := len(values) / 4
@@ -106,18 +118,18 @@ func (g *gradientCase) check(t *testing.T, each int) {
 	dice := rand.New(rand.NewPCG(4, 5))
 	worst := 0.0
 	for m := range cfg.Members {
-		at := g.minibatch(m, epoch, minibatch)
+		at := g.minibatch(m, epoch, index)
 		hyper := func(tensor *engine.Tensor) float64 { return read(t, tensor)[m] }
 		fixed := map[*engine.Tensor]float64{}
-		for _, tensor := range []*engine.Tensor{p.clip, p.actorWeight, p.criticWeight, p.entropyWeight} {
+		for _, tensor := range []*engine.Tensor{p.actorLoss.clip, p.actorLoss.weight, p.criticLoss.weight, p.actorLoss.entropyWeight} {
 			fixed[tensor] = hyper(tensor)
 		}
 		hyper = func(tensor *engine.Tensor) float64 { return fixed[tensor] }
 		want := g.loss(g.memberParams(m), m, at, hyper)
 		for name, pair := range map[string][2]float64{
-			"actor loss": {reported(p.actorLosses, 0, m), want.actor}, "entropy": {reported(p.actorLosses, 1, m), want.entropy},
-			"divergence": {reported(p.actorLosses, 2, m), want.divergence}, "clipped share": {reported(p.actorLosses, 3, m), want.clipped},
-			"critic loss": {reported(p.criticLosses, 0, m), want.critic},
+			"actor loss": {reported(p.actorLoss.sums, 0, m), want.actor}, "entropy": {reported(p.actorLoss.sums, 1, m), want.entropy},
+			"divergence": {reported(p.actorLoss.sums, 2, m), want.divergence}, "clipped share": {reported(p.actorLoss.sums, 3, m), want.clipped},
+			"critic loss": {reported(p.criticLoss.sums, 0, m), want.critic},
 		} {
 			if d := math.Abs(pair[0] - pair[1]); !(d <= 2e-6*max(1, math.Abs(pair[1]))) {
 				t.Errorf("%s: %s of member %d is %g; want %g", g.name, name, m, pair[0], pair[1])
@@ -144,6 +156,16 @@ func (g *gradientCase) check(t *testing.T, each int) {
 	t.Logf("%s: largest deviation %.1e of the largest gradient", g.name, worst)
 }
 
+// recordGradients records the gradients of actor and critic for the first so many minibatches; those of the last remain.
+func (p *PPO) recordGradients(r *engine.Recorder, count int) {
+	r.Repeat(count, func(r *engine.Recorder, i engine.Counter) {
+		mb := minibatch{p.minibatches, i.Tensor()}
+		mb.recordObs(r, p.agent)
+		p.actorLoss.Record(r, mb)
+		p.criticLoss.Record(r, mb)
+	})
+}
+
 // places are some parameters of every kind in a member's row.
 func (g *gradientCase) places(dice *rand.Rand, each int) []int {
 	a := g.ppo.agent
@@ -154,7 +176,7 @@ func (g *gradientCase) places(dice *rand.Rand, each int) []int {
 		}
 		out = append(out, base+n-1)
 	}
-	for base, net := range map[int]nn.MLP{0: a.actor, a.criticBase: a.critic} {
+	for base, net := range map[int]nn.MLP{0: a.actor.MLP(), rowOf(a.Actor()): a.critic.MLP()} {
 		for _, l := range net.Layers() {
 			some(base+l.Weight, l.In*l.Out)
 			some(base+l.Bias, l.Out)
@@ -165,7 +187,7 @@ func (g *gradientCase) places(dice *rand.Rand, each int) []int {
 		}
 	}
 	if n := a.head.Parameters(); n > 0 {
-		some(a.actor.Size(), n)
+		some(a.headBase(), n)
 	}
 	return out
 }

@@ -61,6 +61,57 @@ func (k advantageMomentsKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: advantageMomentsShader, Groups: [3]uint32{x, y, z}, Label: "rl/advantage_moments", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var discountedReturnsShader = &vk.Shader{
+	Name:  "rl/discounted_returns",
+	SPIRV: shaders.Code("rl/discounted_returns"),
+	Bindings: []vk.Binding{
+		{Name: "Reward", Index: 0, Access: vk.Read},
+		{Name: "Done", Index: 1, Access: vk.Read},
+		{Name: "Discount", Index: 2, Access: vk.Read},
+		{Name: "Carried", Index: 3, Access: vk.ReadWrite},
+		{Name: "Returns", Index: 4, Access: vk.Write},
+	},
+	PushBytes: 12,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// discountedReturnsKernel is shaders/rl/discounted_returns.comp.
+type discountedReturnsKernel struct {
+	Reward   vk.Range // readonly float
+	Done     vk.Range // readonly uint
+	Discount vk.Range // readonly float
+	Carried  vk.Range // read-write float
+	Returns  vk.Range // writeonly float
+
+	Horizon      uint32 // push constants, in order
+	Members      uint32
+	Environments uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k discountedReturnsKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [5]vk.Range
+		push   [12]byte
+		spec   [1]uint32
+	})
+	a.ranges = [5]vk.Range{k.Reward, k.Done, k.Discount, k.Carried, k.Returns}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Horizon)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Members)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Environments)
+	a.spec = [1]uint32{64}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	return vk.Call{Shader: discountedReturnsShader, Groups: [3]uint32{x, y, z}, Label: "rl/discounted_returns", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var gaeShader = &vk.Shader{
 	Name:  "rl/gae",
 	SPIRV: shaders.Code("rl/gae"),
@@ -205,9 +256,9 @@ var policyGradientShader = &vk.Shader{
 		{Name: "Value", Index: 8, Access: vk.Read},
 		{Name: "ClipEpsilon", Index: 9, Access: vk.Read},
 		{Name: "LossWeight", Index: 10, Access: vk.Read},
-		{Name: "EntropyWeight", Index: 11, Access: vk.Read},
+		{Name: "EntropyWeight", Index: 11, Access: vk.Read, Optional: true},
 		{Name: "Clock", Index: 12, Access: vk.Read},
-		{Name: "Moments", Index: 13, Access: vk.Read},
+		{Name: "Moments", Index: 13, Access: vk.Read, Optional: true},
 		{Name: "Gradient", Index: 14, Access: vk.Write},
 		{Name: "Gradient4", Index: 15, Access: vk.Write},
 		{Name: "Losses", Index: 16, Access: vk.Write},
@@ -220,7 +271,7 @@ var policyGradientShader = &vk.Shader{
 		{Name: "values_texels", Index: 23, Access: vk.Read, Texel: vk.TexelFloat4},
 		{Name: "Update", Index: 24, Access: vk.Read},
 	},
-	PushBytes: 36,
+	PushBytes: 32,
 	Spec: []vk.SpecConstant{
 		{Name: "LANES", ID: 0, Default: 8},
 		{Name: "HIDDEN_1", ID: 1, Default: 64},
@@ -231,7 +282,7 @@ var policyGradientShader = &vk.Shader{
 		{Name: "OUT", ID: 6, Default: 1},
 		{Name: "HAS_NORMALIZER", ID: 7, Default: 0},
 		{Name: "CRITIC", ID: 8, Default: 0},
-		{Name: "NORMALIZE_ADVANTAGE", ID: 9, Default: 0},
+		{Name: "HAS_MOMENTS", ID: 9, Default: 0},
 		{Name: "CLIP_VALUE", ID: 10, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 		{Name: "HEAD", ID: 60, Default: 0},
@@ -258,9 +309,9 @@ type policyGradientKernel struct {
 	Value         vk.Range // readonly float
 	ClipEpsilon   vk.Range // readonly float
 	LossWeight    vk.Range // readonly float
-	EntropyWeight vk.Range // readonly float
+	EntropyWeight vk.Range // readonly float, optional
 	Clock         vk.Range // readonly uint
-	Moments       vk.Range // readonly float
+	Moments       vk.Range // readonly float, optional
 	Gradient      vk.Range // writeonly float
 	Losses        vk.Range // writeonly float
 	Update        vk.Range // readonly uint
@@ -268,50 +319,47 @@ type policyGradientKernel struct {
 	Horizon      uint32 // push constants, in order
 	Environments uint32
 	Row          uint32
-	Base         uint32
 	HeadBase     uint32
 	Seed         uint32
 	Stream       uint32
 	Minibatches  uint32
 	ObsLimit     float32
 
-	Lanes              uint32  // specialization constants, zero for their default 8
-	Hidden1            uint32  // default 64
-	Hidden2            uint32  // default 0
-	Activation         uint32  // default 0
-	LayerNorm          bool    // default false
-	In                 uint32  // default 1
-	Out                uint32  // default 1
-	Critic             bool    // default false
-	NormalizeAdvantage bool    // default false
-	ClipValue          bool    // default false
-	TexelLoads         uint32  // default 0
-	Head               uint32  // default 0
-	HeadWidth          uint32  // default 1
-	Squash             bool    // default false
-	LogStdLow          float32 // default -5
-	LogStdHigh         float32 // default 2
-	Explore            bool    // default false
-	NoiseLimit         float32 // default 0
+	Lanes      uint32  // specialization constants, zero for their default 8
+	Hidden1    uint32  // default 64
+	Hidden2    uint32  // default 0
+	Activation uint32  // default 0
+	LayerNorm  bool    // default false
+	In         uint32  // default 1
+	Out        uint32  // default 1
+	Critic     bool    // default false
+	ClipValue  bool    // default false
+	TexelLoads uint32  // default 0
+	Head       uint32  // default 0
+	HeadWidth  uint32  // default 1
+	Squash     bool    // default false
+	LogStdLow  float32 // default -5
+	LogStdHigh float32 // default 2
+	Explore    bool    // default false
+	NoiseLimit float32 // default 0
 }
 
 // call dispatches x × y × z workgroups.
 func (k policyGradientKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
 		ranges [25]vk.Range
-		push   [36]byte
+		push   [32]byte
 		spec   [19]uint32
 	})
 	a.ranges = [25]vk.Range{k.Params, k.Params, k.Normalizer, k.Obs, k.Action, k.LogProb, k.Advantage, k.Target, k.Value, k.ClipEpsilon, k.LossWeight, k.EntropyWeight, k.Clock, k.Moments, k.Gradient, k.Gradient, k.Losses, k.Params, k.Obs, k.Action, k.LogProb, k.Advantage, k.Target, k.Value, k.Update}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Horizon)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Environments)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Base)
-	binary.LittleEndian.PutUint32(a.push[16:], k.HeadBase)
-	binary.LittleEndian.PutUint32(a.push[20:], k.Seed)
-	binary.LittleEndian.PutUint32(a.push[24:], k.Stream)
-	binary.LittleEndian.PutUint32(a.push[28:], k.Minibatches)
-	binary.LittleEndian.PutUint32(a.push[32:], math.Float32bits(k.ObsLimit))
+	binary.LittleEndian.PutUint32(a.push[12:], k.HeadBase)
+	binary.LittleEndian.PutUint32(a.push[16:], k.Seed)
+	binary.LittleEndian.PutUint32(a.push[20:], k.Stream)
+	binary.LittleEndian.PutUint32(a.push[24:], k.Minibatches)
+	binary.LittleEndian.PutUint32(a.push[28:], math.Float32bits(k.ObsLimit))
 	a.spec = [19]uint32{8, 64, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0xc0a00000, 0x40000000, 0, 0x0}
 	if k.Lanes != 0 {
 		a.spec[0] = k.Lanes
@@ -340,7 +388,7 @@ func (k policyGradientKernel) call(x, y, z uint32) vk.Call {
 	if k.Critic {
 		a.spec[8] = 1
 	}
-	if k.NormalizeAdvantage {
+	if k.Moments.Buffer != nil {
 		a.spec[9] = 1
 	}
 	if k.ClipValue {
@@ -386,9 +434,9 @@ var policyLossShader = &vk.Shader{
 		{Name: "Value", Index: 6, Access: vk.Read},
 		{Name: "ClipEpsilon", Index: 7, Access: vk.Read},
 		{Name: "LossWeight", Index: 8, Access: vk.Read},
-		{Name: "EntropyWeight", Index: 9, Access: vk.Read},
+		{Name: "EntropyWeight", Index: 9, Access: vk.Read, Optional: true},
 		{Name: "Clock", Index: 10, Access: vk.Read},
-		{Name: "Moments", Index: 11, Access: vk.Read},
+		{Name: "Moments", Index: 11, Access: vk.Read, Optional: true},
 		{Name: "AtOutputs", Index: 12, Access: vk.Write},
 		{Name: "Gradient", Index: 13, Access: vk.Write},
 		{Name: "Losses", Index: 14, Access: vk.Write},
@@ -405,7 +453,7 @@ var policyLossShader = &vk.Shader{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
 		{Name: "OUT", ID: 6, Default: 1},
 		{Name: "CRITIC", ID: 8, Default: 0},
-		{Name: "NORMALIZE_ADVANTAGE", ID: 9, Default: 0},
+		{Name: "HAS_MOMENTS", ID: 9, Default: 0},
 		{Name: "CLIP_VALUE", ID: 10, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 		{Name: "HEAD", ID: 60, Default: 0},
@@ -431,9 +479,9 @@ type policyLossKernel struct {
 	Value         vk.Range // readonly float
 	ClipEpsilon   vk.Range // readonly float
 	LossWeight    vk.Range // readonly float
-	EntropyWeight vk.Range // readonly float
+	EntropyWeight vk.Range // readonly float, optional
 	Clock         vk.Range // readonly uint
-	Moments       vk.Range // readonly float
+	Moments       vk.Range // readonly float, optional
 	AtOutputs     vk.Range // writeonly float
 	Gradient      vk.Range // writeonly float
 	Losses        vk.Range // writeonly float
@@ -448,19 +496,18 @@ type policyLossKernel struct {
 	Stream       uint32
 	Minibatches  uint32
 
-	Workgroup          uint32  // specialization constants, zero for their default 64
-	Out                uint32  // default 1
-	Critic             bool    // default false
-	NormalizeAdvantage bool    // default false
-	ClipValue          bool    // default false
-	TexelLoads         uint32  // default 0
-	Head               uint32  // default 0
-	HeadWidth          uint32  // default 1
-	Squash             bool    // default false
-	LogStdLow          float32 // default -5
-	LogStdHigh         float32 // default 2
-	Explore            bool    // default false
-	NoiseLimit         float32 // default 0
+	Workgroup  uint32  // specialization constants, zero for their default 64
+	Out        uint32  // default 1
+	Critic     bool    // default false
+	ClipValue  bool    // default false
+	TexelLoads uint32  // default 0
+	Head       uint32  // default 0
+	HeadWidth  uint32  // default 1
+	Squash     bool    // default false
+	LogStdLow  float32 // default -5
+	LogStdHigh float32 // default 2
+	Explore    bool    // default false
+	NoiseLimit float32 // default 0
 }
 
 // call dispatches x × y × z workgroups.
@@ -489,7 +536,7 @@ func (k policyLossKernel) call(x, y, z uint32) vk.Call {
 	if k.Critic {
 		a.spec[2] = 1
 	}
-	if k.NormalizeAdvantage {
+	if k.Moments.Buffer != nil {
 		a.spec[3] = 1
 	}
 	if k.ClipValue {
@@ -535,7 +582,7 @@ var policyUpdateShader = &vk.Shader{
 		{Name: "Advantage", Index: 6, Access: vk.Read},
 		{Name: "Target", Index: 7, Access: vk.Read},
 		{Name: "Value", Index: 8, Access: vk.Read},
-		{Name: "Moments", Index: 9, Access: vk.Read},
+		{Name: "Moments", Index: 9, Access: vk.Read, Optional: true},
 		{Name: "LearningRate", Index: 10, Access: vk.Read},
 		{Name: "ClipEpsilon", Index: 11, Access: vk.Read},
 		{Name: "ActorWeight", Index: 12, Access: vk.Read},
@@ -556,8 +603,10 @@ var policyUpdateShader = &vk.Shader{
 		{Name: "advantages_texels", Index: 27, Access: vk.Read, Texel: vk.TexelFloat4},
 		{Name: "targets_texels", Index: 28, Access: vk.Read, Texel: vk.TexelFloat4},
 		{Name: "values_texels", Index: 29, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "CriticUpdates", Index: 30, Access: vk.Write},
+		{Name: "CriticRefused", Index: 31, Access: vk.ReadWrite},
 	},
-	PushBytes: 84,
+	PushBytes: 92,
 	Spec: []vk.SpecConstant{
 		{Name: "LANES", ID: 0, Default: 8},
 		{Name: "HIDDEN_1", ID: 1, Default: 64},
@@ -567,7 +616,7 @@ var policyUpdateShader = &vk.Shader{
 		{Name: "IN", ID: 5, Default: 1},
 		{Name: "OUT", ID: 6, Default: 1},
 		{Name: "HAS_NORMALIZER", ID: 7, Default: 0},
-		{Name: "NORMALIZE_ADVANTAGE", ID: 9, Default: 0},
+		{Name: "HAS_MOMENTS", ID: 9, Default: 0},
 		{Name: "CLIP_VALUE", ID: 10, Default: 0},
 		{Name: "LOCAL_SIZE_X", ID: 12, Default: 16},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
@@ -593,7 +642,7 @@ type policyUpdateKernel struct {
 	Advantage     vk.Range // readonly float
 	Target        vk.Range // readonly float
 	Value         vk.Range // readonly float
-	Moments       vk.Range // readonly float
+	Moments       vk.Range // readonly float, optional
 	LearningRate  vk.Range // readonly float
 	ClipEpsilon   vk.Range // readonly float
 	ActorWeight   vk.Range // readonly float
@@ -606,12 +655,16 @@ type policyUpdateKernel struct {
 	Refused       vk.Range // read-write uint
 	ActorLosses   vk.Range // writeonly float
 	CriticLosses  vk.Range // writeonly float
+	CriticUpdates vk.Range // writeonly uint
+	CriticRefused vk.Range // read-write uint
 
 	Horizon      uint32 // push constants, in order
 	Environments uint32
-	Row          uint32
-	Stride       uint32
+	ActorRow     uint32
+	ActorStride  uint32
 	Critic       uint32
+	CriticRow    uint32
+	CriticStride uint32
 	HeadBase     uint32
 	Seed         uint32
 	Stream       uint32
@@ -629,55 +682,56 @@ type policyUpdateKernel struct {
 	Epsilon      float32
 	Anneal       float32
 
-	Lanes              uint32  // specialization constants, zero for their default 8
-	Hidden1            uint32  // default 64
-	Hidden2            uint32  // default 0
-	Activation         uint32  // default 0
-	LayerNorm          bool    // default false
-	In                 uint32  // default 1
-	Out                uint32  // default 1
-	NormalizeAdvantage bool    // default false
-	ClipValue          bool    // default false
-	LocalSizeX         uint32  // default 16
-	TexelLoads         uint32  // default 0
-	Head               uint32  // default 0
-	HeadWidth          uint32  // default 1
-	Squash             bool    // default false
-	LogStdLow          float32 // default -5
-	LogStdHigh         float32 // default 2
-	Explore            bool    // default false
-	NoiseLimit         float32 // default 0
+	Lanes      uint32  // specialization constants, zero for their default 8
+	Hidden1    uint32  // default 64
+	Hidden2    uint32  // default 0
+	Activation uint32  // default 0
+	LayerNorm  bool    // default false
+	In         uint32  // default 1
+	Out        uint32  // default 1
+	ClipValue  bool    // default false
+	LocalSizeX uint32  // default 16
+	TexelLoads uint32  // default 0
+	Head       uint32  // default 0
+	HeadWidth  uint32  // default 1
+	Squash     bool    // default false
+	LogStdLow  float32 // default -5
+	LogStdHigh float32 // default 2
+	Explore    bool    // default false
+	NoiseLimit float32 // default 0
 }
 
 // call dispatches x × y × z workgroups.
 func (k policyUpdateKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [30]vk.Range
-		push   [84]byte
+		ranges [32]vk.Range
+		push   [92]byte
 		spec   [19]uint32
 	})
-	a.ranges = [30]vk.Range{k.Params, k.Params, k.Normalizer, k.Obs, k.Action, k.LogProb, k.Advantage, k.Target, k.Value, k.Moments, k.LearningRate, k.ClipEpsilon, k.ActorWeight, k.CriticWeight, k.EntropyWeight, k.Clock, k.Updated, k.Updated, k.Norm, k.Updates, k.Refused, k.ActorLosses, k.CriticLosses, k.Params, k.Obs, k.Action, k.LogProb, k.Advantage, k.Target, k.Value}
+	a.ranges = [32]vk.Range{k.Params, k.Params, k.Normalizer, k.Obs, k.Action, k.LogProb, k.Advantage, k.Target, k.Value, k.Moments, k.LearningRate, k.ClipEpsilon, k.ActorWeight, k.CriticWeight, k.EntropyWeight, k.Clock, k.Updated, k.Updated, k.Norm, k.Updates, k.Refused, k.ActorLosses, k.CriticLosses, k.Params, k.Obs, k.Action, k.LogProb, k.Advantage, k.Target, k.Value, k.CriticUpdates, k.CriticRefused}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Horizon)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Environments)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Stride)
+	binary.LittleEndian.PutUint32(a.push[8:], k.ActorRow)
+	binary.LittleEndian.PutUint32(a.push[12:], k.ActorStride)
 	binary.LittleEndian.PutUint32(a.push[16:], k.Critic)
-	binary.LittleEndian.PutUint32(a.push[20:], k.HeadBase)
-	binary.LittleEndian.PutUint32(a.push[24:], k.Seed)
-	binary.LittleEndian.PutUint32(a.push[28:], k.Stream)
-	binary.LittleEndian.PutUint32(a.push[32:], k.Minibatches)
-	binary.LittleEndian.PutUint32(a.push[36:], k.First)
-	binary.LittleEndian.PutUint32(a.push[40:], k.Last)
-	binary.LittleEndian.PutUint32(a.push[44:], math.Float32bits(k.ObsLimit))
-	binary.LittleEndian.PutUint32(a.push[48:], math.Float32bits(k.MaxNorm))
-	binary.LittleEndian.PutUint32(a.push[52:], math.Float32bits(k.Beta1))
-	binary.LittleEndian.PutUint32(a.push[56:], math.Float32bits(k.Beta2))
-	binary.LittleEndian.PutUint32(a.push[60:], math.Float32bits(k.Gain1))
-	binary.LittleEndian.PutUint32(a.push[64:], math.Float32bits(k.Gain2))
-	binary.LittleEndian.PutUint32(a.push[68:], math.Float32bits(k.LogBeta1))
-	binary.LittleEndian.PutUint32(a.push[72:], math.Float32bits(k.LogBeta2))
-	binary.LittleEndian.PutUint32(a.push[76:], math.Float32bits(k.Epsilon))
-	binary.LittleEndian.PutUint32(a.push[80:], math.Float32bits(k.Anneal))
+	binary.LittleEndian.PutUint32(a.push[20:], k.CriticRow)
+	binary.LittleEndian.PutUint32(a.push[24:], k.CriticStride)
+	binary.LittleEndian.PutUint32(a.push[28:], k.HeadBase)
+	binary.LittleEndian.PutUint32(a.push[32:], k.Seed)
+	binary.LittleEndian.PutUint32(a.push[36:], k.Stream)
+	binary.LittleEndian.PutUint32(a.push[40:], k.Minibatches)
+	binary.LittleEndian.PutUint32(a.push[44:], k.First)
+	binary.LittleEndian.PutUint32(a.push[48:], k.Last)
+	binary.LittleEndian.PutUint32(a.push[52:], math.Float32bits(k.ObsLimit))
+	binary.LittleEndian.PutUint32(a.push[56:], math.Float32bits(k.MaxNorm))
+	binary.LittleEndian.PutUint32(a.push[60:], math.Float32bits(k.Beta1))
+	binary.LittleEndian.PutUint32(a.push[64:], math.Float32bits(k.Beta2))
+	binary.LittleEndian.PutUint32(a.push[68:], math.Float32bits(k.Gain1))
+	binary.LittleEndian.PutUint32(a.push[72:], math.Float32bits(k.Gain2))
+	binary.LittleEndian.PutUint32(a.push[76:], math.Float32bits(k.LogBeta1))
+	binary.LittleEndian.PutUint32(a.push[80:], math.Float32bits(k.LogBeta2))
+	binary.LittleEndian.PutUint32(a.push[84:], math.Float32bits(k.Epsilon))
+	binary.LittleEndian.PutUint32(a.push[88:], math.Float32bits(k.Anneal))
 	a.spec = [19]uint32{8, 64, 0, 0, 0, 1, 1, 0, 0, 0, 16, 0, 0, 1, 0, 0xc0a00000, 0x40000000, 0, 0x0}
 	if k.Lanes != 0 {
 		a.spec[0] = k.Lanes
@@ -703,7 +757,7 @@ func (k policyUpdateKernel) call(x, y, z uint32) vk.Call {
 	if k.Normalizer.Buffer != nil {
 		a.spec[7] = 1
 	}
-	if k.NormalizeAdvantage {
+	if k.Moments.Buffer != nil {
 		a.spec[8] = 1
 	}
 	if k.ClipValue {
@@ -1050,4 +1104,51 @@ func (k replaySampleKernel) call(x, y, z uint32) vk.Call {
 		a.spec[1] = k.TexelLoads
 	}
 	return vk.Call{Shader: replaySampleShader, Groups: [3]uint32{x, y, z}, Label: "rl/replay_sample", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var scaleRewardsShader = &vk.Shader{
+	Name:  "rl/scale_rewards",
+	SPIRV: shaders.Code("rl/scale_rewards"),
+	Bindings: []vk.Binding{
+		{Name: "Normalizer", Index: 0, Access: vk.Read},
+		{Name: "Reward", Index: 1, Access: vk.ReadWrite},
+	},
+	PushBytes: 16,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// scaleRewardsKernel is shaders/rl/scale_rewards.comp.
+type scaleRewardsKernel struct {
+	Normalizer vk.Range // readonly float
+	Reward     vk.Range // read-write float
+
+	Members      uint32 // push constants, in order
+	Environments uint32
+	Count        uint32
+	Limit        float32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k scaleRewardsKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [2]vk.Range
+		push   [16]byte
+		spec   [1]uint32
+	})
+	a.ranges = [2]vk.Range{k.Normalizer, k.Reward}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Environments)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Count)
+	binary.LittleEndian.PutUint32(a.push[12:], math.Float32bits(k.Limit))
+	a.spec = [1]uint32{64}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	return vk.Call{Shader: scaleRewardsShader, Groups: [3]uint32{x, y, z}, Label: "rl/scale_rewards", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }

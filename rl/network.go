@@ -8,17 +8,25 @@ import (
 
 // NetworkConfig describes the hidden part of an agent's networks; inputs and outputs are the environment's.
 type NetworkConfig struct {
-	Hidden       []int          `min:"1" max:"8192" doc:"Units of each hidden layer, of actor and critic each; at most 8 layers."`
-	Activation   nn.Activation  `doc:"Nonlinearity of hidden layers: linear, relu, tanh, elu, swish."`
-	LayerNorm    bool           `doc:"Layer normalization before each activation."`
-	Initializer  nn.Initializer `doc:"Initial weights: orthogonal, lecun_uniform, kaiming_uniform."`
-	HiddenGain   float64        `above:"0" doc:"Factor of the initial weights of hidden layers."`
-	ActorGain    float64        `above:"0" doc:"Factor of the initial weights of the actor's output."`
-	CriticGain   float64        `above:"0" doc:"Factor of the initial weights of the critic's output."`
-	LogStd       float64        `min:"-10" max:"3" doc:"Initial log standard deviation of continuous actions, in units of half the action range."`
-	Squash       bool           `doc:"Continuous actions pass tanh, so they stay inside the action range."`
-	NormalizeObs bool           `doc:"Observations pass a running normalizer to mean 0 and deviation 1."`
-	ObsLimit     float64        `above:"0" doc:"Normalized observations are clipped to this size."`
+	Hidden      []int          `min:"1" max:"8192" doc:"Units of each hidden layer, of actor and critic each; at most 8 layers."`
+	Activation  nn.Activation  `doc:"Nonlinearity of hidden layers: linear, relu, tanh, elu, swish."`
+	LayerNorm   bool           `doc:"Layer normalization before each activation."`
+	Initializer nn.Initializer `doc:"Initial weights: orthogonal, lecun_uniform, kaiming_uniform."`
+	HiddenGain  float64        `above:"0" doc:"Factor of the initial weights of hidden layers."`
+	ActorGain   float64        `above:"0" doc:"Factor of the initial weights of the actor's output."`
+	CriticGain  float64        `above:"0" doc:"Factor of the initial weights of the critic's output."`
+	LogStd      float64        `min:"-10" max:"3" doc:"Initial log standard deviation of continuous actions, in units of half the action range."`
+	Squash      bool           `doc:"Continuous actions pass tanh, so they stay inside the action range."`
+
+	StateDependentStd bool    `doc:"Log standard deviations of continuous actions are outputs of the actor, between min_log_std and max_log_std, instead of parameters."`
+	MinLogStd         float64 `min:"-20" max:"2" doc:"Lower limit of state-dependent log standard deviations."`
+	MaxLogStd         float64 `min:"-20" max:"3" doc:"Upper limit of state-dependent log standard deviations."`
+	Bins              int     `min:"0" max:"256" doc:"Values, evenly over its range, that each continuous action can have, the actor's outputs being their logits; 0: any value."`
+
+	NormalizeObs    bool    `doc:"Observations pass a running normalizer to mean 0 and deviation 1."`
+	ObsLimit        float64 `above:"0" doc:"Normalized observations are clipped to this size."`
+	NormalizeReward bool    `doc:"Rewards are divided by the running deviation of discounted returns."`
+	RewardLimit     float64 `above:"0" doc:"Normalized rewards are clipped to this size."`
 }
 
 // DefaultNetwork is what PureJaxRL and CleanRL use: two layers of 64 with tanh, orthogonal weights, a small actor output (M.
@@ -26,14 +34,20 @@ type NetworkConfig struct {
 func DefaultNetwork() NetworkConfig {
 	return NetworkConfig{
 		Hidden: []int{64, 64}, Activation: nn.Tanh, Initializer: nn.Orthogonal,
-		HiddenGain: 1.4142135623730951, ActorGain: 0.01, CriticGain: 1, ObsLimit: 10,
+		HiddenGain: 1.4142135623730951, ActorGain: 0.01, CriticGain: 1, MinLogStd: -5, MaxLogStd: 2, ObsLimit: 10, RewardLimit: 10,
 	}
 }
 
-// Validate says what the fields cannot say alone.
+// Validate checks constraints across fields.
 func (c NetworkConfig) Validate() error {
 	if len(c.Hidden) > nn.MaxHidden {
 		return config.Invalid("hidden", "%d hidden layers; want at most %d", len(c.Hidden), nn.MaxHidden)
+	}
+	if c.StateDependentStd && !(c.MinLogStd < c.MaxLogStd) {
+		return config.Invalid("max_log_std", "%g is not above min_log_std, %g", c.MaxLogStd, c.MinLogStd)
+	}
+	if c.Bins == 1 {
+		return config.Invalid("bins", "an action of 1 value is no choice; want 0, or at least 2")
 	}
 	return nil
 }
@@ -41,7 +55,14 @@ func (c NetworkConfig) Validate() error {
 // head is the actor's head for an action space.
 func (c NetworkConfig) head(space envs.Space) nn.Head {
 	h := space.Head()
-	h.Squash = c.Squash && h.Kind == nn.Gaussian
+	switch {
+	case h.Kind.Discrete():
+	case c.Bins > 0:
+		h.Kind, h.Bins = nn.Binned, c.Bins
+	default:
+		h.Squash, h.StateDependent = c.Squash, c.StateDependentStd
+		h.LogStdLow, h.LogStdHigh = float32(c.MinLogStd), float32(c.MaxLogStd)
+	}
 	return h
 }
 

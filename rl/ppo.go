@@ -9,7 +9,6 @@ import (
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
-	"github.com/evorl/evorl/engine/nn"
 	"github.com/evorl/evorl/engine/optim"
 	"github.com/evorl/evorl/envs"
 )
@@ -69,32 +68,27 @@ const maxTransitions = 1 << 31
 // An iteration is one recorded program: rollout, values, advantages, epochs × minibatches updates, metrics.
 type PPO struct {
 	engine.Base
-	name      string
-	config    any // as given
-	env       *envs.Environment
-	cfg       PPOConfig
-	agent     *ActorCritic
-	optimizer *optim.Optimizer
-	ro        *envs.Rollout
-	evaluator *envs.Evaluator
+	name   string
+	config any // as given
+	env    *envs.Environment
+	cfg    PPOConfig
 
-	rate, discount, lambda, clip, actorWeight, criticWeight, entropyWeight *engine.Tensor // [P]
-	value, nextValue, advantage, target                                    *engine.Tensor // [T, P, E]
-	moments                                                                *engine.Tensor // [epochs * minibatches, P, 2]: of the advantages
-	gradient                                                               *engine.Tensor // [splits, P, row]; nil when fused
-	actorLosses, criticLosses                                              *engine.Tensor // [4, splits, P]
-	actor, critic                                                          *head
-	batch                                                                  *engine.Tensor // [P, B, O]: observations of a minibatch; nil where no network needs them together
+	agent       *Agent
+	collector   *Collector
+	estimates   *estimates
+	minibatches *minibatches
+	actorLoss   *actorLoss
+	criticLoss  *criticLoss
+	evaluator   *envs.Evaluator
+	rate        *engine.Tensor // [P]
 
-	fused    bool   // updates are one dispatch, see recordFused
-	separate bool   // they must not be
-	stream   uint32 // of the permutations that minibatches are taken from
-	rows     ppoRows
+	fused bool // updates are a few dispatches, see recordFused
+	both  bool // tests: they may be, and have the tensors of separate ones too
+	rows  ppoRows
 }
 
-// ppoRows are the metrics [P] of a step. Losses are those of the iteration's last minibatch.
+// ppoRows are the metrics [P] of a step besides the collector's. Losses are those of the iteration's last minibatch.
 type ppoRows struct {
-	episodeReturn, episodeLength, diverged                    *engine.Tensor
 	actorLoss, criticLoss, entropy, divergence, clipped, norm *engine.Tensor
 	refused                                                   *engine.Tensor // gradients that were not finite since the run began, by the optimizer's state: PBT's copies take over their parent's
 }
@@ -120,26 +114,25 @@ func newPPO(ctx context.Context, name string, config any, eng *engine.Engine, en
 }
 
 func (p *PPO) build(ctx context.Context, with settings) (err error) {
-	c, s := p.cfg, p.State()
+	c, s, m := p.cfg, p.State(), p.Metrics()
 	if err := errors.Join(config.Check(c), with.check()); err != nil {
 		return err
 	}
 	if err := p.buildLearner(with.network); err != nil {
 		return err
 	}
-	p.ro, err = envs.NewRollout(ctx, s.Sub("rollout"), p.env, envs.RolloutConfig{
-		Members: c.Members, Environments: c.Environments, Horizon: c.RolloutLength, Options: with.options, Trajectory: true,
+	p.collector, err = newCollector(ctx, s.Sub("rollout"), p.Clock(), m, p.agent, p.env, envs.RolloutConfig{
+		Members: c.Members, Environments: c.Environments, Horizon: c.RolloutLength, Options: with.options,
 	})
 	if err != nil {
 		return err
 	}
+	p.minibatches.trajectory = p.collector.Trajectory()
 	p.rows = ppoRows{
-		episodeReturn: p.Metrics().Row("episode/return"), episodeLength: p.Metrics().Row("episode/length"), diverged: p.Metrics().Row("episode/diverged"),
-		actorLoss: p.Metrics().Row("loss/actor"), criticLoss: p.Metrics().Row("loss/critic"), entropy: p.Metrics().Row("policy/entropy"),
-		divergence: p.Metrics().Row("policy/kl"), clipped: p.Metrics().Row("policy/clipped"), norm: p.Metrics().Row("gradient/norm"),
-		refused: p.Metrics().Row("gradient/refused"),
+		actorLoss: m.Row("loss/actor"), criticLoss: m.Row("loss/critic"), entropy: m.Row("policy/entropy"),
+		divergence: m.Row("policy/kl"), clipped: m.Row("policy/clipped"), norm: m.Row("gradient/norm"), refused: m.Row("gradient/refused"),
 	}
-	if p.evaluator, err = envs.NewEvaluator(ctx, s.Sub("evaluation"), p.env, with.options, p.agent.policy()); err != nil {
+	if p.evaluator, err = envs.NewEvaluator(ctx, s.Sub("evaluation"), p.env, with.options, p.agent.Policy()); err != nil {
 		return err
 	}
 	return p.Complete(engine.Parts{Description: p.description(), Record: p.Record, Init: p.begin, Evaluator: p.evaluator})
@@ -150,96 +143,92 @@ const maxMetrics = 32
 
 // buildLearner makes what turns trajectories into updates.
 func (p *PPO) buildLearner(network NetworkConfig) (err error) {
-	c, s := p.cfg, p.State()
-	if p.agent, err = newActorCritic(s.Sub("agent"), p.env, network, c.Members); err != nil {
-		return err
-	}
-	hyper := p.Hyper()
-	p.rate, p.discount, p.lambda = hyper.Add("learning_rate", c.LearningRate), hyper.Add("discount", c.Discount), hyper.Add("gae_lambda", c.GAELambda)
-	p.actorWeight, p.criticWeight, p.entropyWeight = hyper.Add("actor_weight", c.ActorWeight), hyper.Add("critic_weight", c.CriticWeight), hyper.Add("entropy_weight", c.EntropyWeight)
-	if p.clip = hyper.Add("clip_epsilon", c.ClipEpsilon); c.ClipEpsilon >= unclipped {
+	c, s, hyper := p.cfg, p.State(), p.Hyper()
+	p.rate = hyper.Add("learning_rate", c.LearningRate)
+	discount, lambda := hyper.Add("discount", c.Discount), hyper.Add("gae_lambda", c.GAELambda)
+	actorWeight, criticWeight, entropyWeight := hyper.Add("actor_weight", c.ActorWeight), hyper.Add("critic_weight", c.CriticWeight), hyper.Add("entropy_weight", c.EntropyWeight)
+	clip := hyper.Add("clip_epsilon", c.ClipEpsilon)
+	if c.ClipEpsilon >= unclipped {
 		hyper.Hide("clip_epsilon")
 	}
-	rule := optim.Default(c.Optimizer)
-	rule.Epsilon, rule.MaxNorm = c.OptimizerEpsilon, c.MaxGradNorm
-	p.optimizer = optim.New(s.Sub("agent"), rule, p.rate, p.agent.row())
-	p.optimizer.Anneal(p.Clock(), float64(c.AnnealSteps)/float64(c.Environments))
-	p.agent.params = p.optimizer.Params()
-
-	tpe := []engine.Dim{engine.Time(c.RolloutLength), engine.Members(c.Members), engine.Environments(c.Environments)}
 	scratch := s.Sub("ppo")
-	p.stream = scratch.Stream("minibatch")
-	p.value, p.nextValue = scratch.Scratch("value", engine.Float32, tpe...), scratch.Scratch("next_value", engine.Float32, tpe...)
-	p.advantage, p.target = scratch.Scratch("advantage", engine.Float32, tpe...), scratch.Scratch("target", engine.Float32, tpe...)
-	p.moments = scratch.Scratch("advantage_moments", engine.Float32, engine.Axis("update", c.Epochs*c.Minibatches), engine.Members(c.Members), engine.Axis("moment", 2))
-	if err := p.buildHeads(scratch); err != nil {
+	p.minibatches = newMinibatches(scratch, p.Clock(), c)
+	if err := p.buildAgent(s.Sub("agent"), network); err != nil {
 		return err
 	}
-	p.fused = !p.separate && p.canFuse()
-	splits := engine.Axis("split", p.splits())
-	if p.fused {
-		splits.Size = 1
-	} else {
-		p.gradient = scratch.Scratch("gradient", engine.Float32, append([]engine.Dim{splits}, p.agent.params.Dims()...)...)
+	if network.NormalizeReward {
+		p.agent.rewards = newRewardScale(s.Sub("agent"), discount, network.RewardLimit, c)
 	}
-	losses := []engine.Dim{engine.Axis("loss", 4), splits, engine.Members(c.Members)}
-	p.actorLosses, p.criticLosses = scratch.Scratch("actor_losses", engine.Float32, losses...), scratch.Scratch("critic_losses", engine.Float32, losses...)
+	p.estimates = newEstimates(scratch, discount, lambda, c)
+	p.minibatches.estimates = p.estimates
+	actor := newGradient(scratch.Sub("actor"), p.agent, p.agent.actor, p.minibatches, p.fused)
+	critic := newGradient(scratch.Sub("critic"), p.agent, p.agent.critic, p.minibatches, p.fused)
+	if actor.outputs != nil || critic.outputs != nil {
+		p.minibatches.obs = scratch.Scratch("observations", engine.Float32,
+			engine.Members(c.Members), engine.Axis("transition", p.minibatches.rows()), engine.Axis("feature", p.env.ObsSize()))
+	}
+	p.actorLoss = &actorLoss{gradient: actor, clip: clip, weight: actorWeight, entropyWeight: entropyWeight}
+	p.criticLoss = &criticLoss{gradient: critic, clip: clip, weight: criticWeight, clipped: c.ClipValue}
 	return s.Err()
+}
+
+// buildAgent makes the agent; its parameters lie together where updates may be fused.
+func (p *PPO) buildAgent(s *engine.State, cfg NetworkConfig) (err error) {
+	c, info := p.cfg, s.Engine().Device().Info()
+	rule := optim.Default(c.Optimizer)
+	rule.Epsilon = c.OptimizerEpsilon
+	if c.Optimizer == optim.ClipUp {
+		rule.MaxNorm = c.MaxGradNorm // of the velocity: the steps of actor and critic are limited apart
+	}
+	together := p.both || canFuse(info, c, cfg.mlp(p.env.ObsSize(), cfg.head(p.env.Action).Outputs()))
+	if together {
+		s = s.Contiguous()
+	}
+	p.agent, err = newAgent(s, p.env, agentConfig{
+		network: cfg, members: c.Members, rows: p.minibatches.rows(), optimizer: rule, rate: p.rate, maxNorm: c.MaxGradNorm,
+	})
+	if err != nil {
+		return err
+	}
+	for _, n := range []*network{p.agent.actor, p.agent.critic} {
+		n.optimizer.Anneal(p.Clock(), float64(c.AnnealSteps)/float64(c.Environments))
+	}
+	p.fused = together && !p.both && uint64(p.agent.Actor().StackBytes()) <= info.Limits.MaxStorageRange
+	return nil
 }
 
 // Record implements engine.Trainable.
 func (p *PPO) Record(r *engine.Recorder, rows func(*engine.Recorder)) {
-	p.ro.Record(r, p.Clock(), p.agent.policy())
-	p.recordAdvantages(r)
+	p.collector.Record(r)
+	p.estimates.Record(r, p.agent, p.collector.Trajectory())
 	p.recordUpdates(r)
-	if p.agent.normalizer != nil {
-		p.agent.normalizer.Record(r, p.ro.Obs) // last, so that the whole iteration sees the inputs its actions were chosen by
-	}
+	p.collector.Finish(r)
 	p.recordMetrics(r)
 	p.End(r, rows, p.cfg.RolloutLength)
 }
 
-// recordAdvantages records values, advantages and targets of the trajectories.
-func (p *PPO) recordAdvantages(r *engine.Recorder) {
-	ro := p.ro
-	p.recordValues(r, ro.Obs, p.value)
-	p.recordValues(r, ro.NextObs, p.nextValue)
-	gae(r, ro.Reward, ro.Done, p.value, p.nextValue, p.discount, p.lambda, p.advantage, p.target)
-	if p.cfg.NormalizeAdvantage {
-		p.recordMoments(r)
-	}
-}
-
-// recordValues records the critic's values of observations.
-func (p *PPO) recordValues(r *engine.Recorder, obs, values *engine.Tensor) {
-	a := p.agent
-	p.critic.Evaluate(r, nn.Weights{Params: a.params, Base: p.critic.base},
-		nn.Inputs{Parts: []*engine.Tensor{obs}, Normalizer: a.normalizerValues(), Limit: float32(a.cfg.ObsLimit)}, values)
-}
-
 // recordUpdates records the updates of every epoch and minibatch.
 func (p *PPO) recordUpdates(r *engine.Recorder) {
+	p.minibatches.recordMoments(r)
 	if p.fused {
 		p.recordFused(r)
 		return
 	}
-	r.Fill(p.gradient, 0) // between the networks' parts, which no kernel writes
+	for _, g := range []*gradient{p.actorLoss.gradient, p.criticLoss.gradient} {
+		r.Fill(g.values, 0) // behind the parameters, to the end of the rows, no kernel writes
+	}
 	r.Repeat(p.cfg.Epochs*p.cfg.Minibatches, func(r *engine.Recorder, i engine.Counter) {
-		p.recordGradient(r, i.Tensor())
-		p.optimizer.Record(r, p.gradient)
+		mb := minibatch{p.minibatches, i.Tensor()}
+		mb.recordObs(r, p.agent)
+		p.agent.Step(r, p.actorLoss.Record(r, mb), p.criticLoss.Record(r, mb))
 	})
 }
 
 func (p *PPO) recordMetrics(r *engine.Recorder) {
-	p.ro.RecordReturns(r, p.rows.episodeReturn, p.rows.episodeLength)
-	p.ro.RecordDiverged(r, p.rows.diverged)
-	splits := float32(p.actorLosses.Size("split")) // the parts are shares of a mean, so they are to be added
-	for i, row := range []*engine.Tensor{p.rows.actorLoss, p.rows.entropy, p.rows.divergence, p.rows.clipped} {
-		engine.Mean(r, row, p.actorLosses.Index(i), nil, splits)
-	}
-	engine.Mean(r, p.rows.criticLoss, p.criticLosses.Index(0), nil, splits)
-	r.Copy(p.rows.norm, p.optimizer.Norm())
-	engine.CopyCounts(r, p.rows.refused, p.optimizer.Refused())
+	p.actorLoss.recordMetrics(r, p.rows.actorLoss, p.rows.entropy, p.rows.divergence, p.rows.clipped)
+	p.criticLoss.recordMetrics(r, p.rows.criticLoss)
+	r.Copy(p.rows.norm, p.agent.actor.optimizer.Norm())
+	engine.CopyCounts(r, p.rows.refused, p.agent.actor.optimizer.Refused())
 }
 
 // description says what is being learned.
@@ -252,7 +241,7 @@ func (p *PPO) description() engine.Description {
 
 // begin begins a run: new parameters, new episodes.
 func (p *PPO) begin(ctx context.Context) error {
-	begin, err := p.State().Engine().Record(p.name+": first episodes", func(r *engine.Recorder) { p.ro.RecordFirst(r, p.Clock()) })
+	begin, err := p.State().Engine().Record(p.name+": first episodes", func(r *engine.Recorder) { p.collector.RecordFirst(r) })
 	if err != nil {
 		return err
 	}

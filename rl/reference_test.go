@@ -78,20 +78,28 @@ func logSoftmax(logits []float64) []float64 {
 	return out
 }
 
-// logProb is the log-probability of an action, or the log-density of a continuous action's sample, given the network's outputs y and
-// the log standard deviations (nil: discrete); and the distribution's entropy.
-func logProb(y, logStd, action []float64) (logProb, entropy float64) {
-	if logStd == nil {
-		logs := logSoftmax(y)
-		for _, l := range logs {
-			entropy -= math.Exp(l) * l
+// logProb is the log-probability of an action as sampled, given the network's outputs y and the log standard deviations that are parameters; and the
+// entropy, of squashed Gaussians that before tanh.
+func logProb(h nn.Head, y, logStd, action []float64) (logProb, entropy float64) {
+	for i, a := range action {
+		if h.Kind != nn.Gaussian {
+			logs := logSoftmax(y[i*h.Width() : (i+1)*h.Width()])
+			for _, l := range logs {
+				entropy -= math.Exp(l) * l
+			}
+			logProb += logs[int(a)]
+			continue
 		}
-		return logs[int(action[0])], entropy
-	}
-	for i, mean := range y {
-		z := (action[i] - mean) / math.Exp(logStd[i])
-		logProb -= z*z/2 + logStd[i] + math.Log(2*math.Pi)/2
-		entropy += logStd[i] + (1+math.Log(2*math.Pi))/2
+		var s float64
+		if h.StateDependent {
+			low, high := float64(h.LogStdLow), float64(h.LogStdHigh)
+			s = low + (high-low)*(math.Tanh(y[h.Size+i])+1)/2
+		} else {
+			s = logStd[i]
+		}
+		z := (a - y[i]) / math.Exp(s)
+		logProb -= z*z/2 + s + math.Log(2*math.Pi)/2
+		entropy += s + (1+math.Log(2*math.Pi))/2
 	}
 	return logProb, entropy
 }

@@ -27,7 +27,7 @@ func workflows() []workflow {
 	a2c := DefaultA2C()
 	a2c.Members, a2c.Environments = 2, 9
 	plain := network
-	plain.NormalizeObs, plain.LayerNorm = false, true
+	plain.NormalizeObs, plain.LayerNorm, plain.NormalizeReward = false, true, true
 	return []workflow{
 		{"ppo", func(t testing.TB, eng *engine.Engine) (*PPO, error) {
 			return NewPPO(t.Context(), eng, lookup(t, "CartPole-v1"), ppo, Network(network), Environment(envs.Options{TimeLimit: 8}))
@@ -110,10 +110,8 @@ func TestResume(t *testing.T) {
 
 			fresh := w.open(t, dev, 8)
 			// Memory may hold anything before a resume.
-			poison(t, fresh.value, fresh.nextValue, fresh.advantage, fresh.target, fresh.moments, fresh.actorLosses, fresh.criticLosses,
-				fresh.optimizer.Norm(), fresh.ro.Obs, fresh.ro.Action, fresh.ro.LogProb, fresh.ro.Reward, fresh.ro.NextObs)
-			if fresh.gradient != nil {
-				poison(t, fresh.gradient)
+			if err := fresh.State().Poison(t.Context()); err != nil {
+				t.Fatal(err)
 			}
 			saved, err := checkpoint.Open(filepath.Join(dir, "00000003"))
 			if err != nil {

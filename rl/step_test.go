@@ -56,11 +56,14 @@ func (p *PPO) dispatches() int {
 		updates := p.cfg.Epochs * p.cfg.Minibatches
 		n += updates * 4 // two gradients, their norm, the update
 		if updates > 1 {
-			n += updates // the counter of updates
+			n += updates // the counter
 		}
 	}
 	if p.agent.normalizer != nil {
-		n++
+		n += 2 // the moments, and values left out
+	}
+	if p.agent.rewards != nil {
+		n += 3 // discounted returns, their moments, scaling
 	}
 	return n + 3 + 4 + 1 + 1 + 1 + 1 // returns, lengths and diverged episodes, the actor's losses, the critic's, refused gradients, ring, clock
 }

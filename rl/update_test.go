@@ -73,7 +73,7 @@ func TestUpdate(t *testing.T) {
 				action = envs.Symmetric(make([]float32, c.Actions)...)
 			}
 			p := newLearner(t, eng, spaces(ref.Sizes.Obs, action), network, cfg)
-			a := p.agent
+			a, trajectory, estimates := p.agent, p.minibatches.trajectory, p.estimates
 
 			worst := 0.0
 			compare := func(what string, got, want []float64, tolerance float64) {
@@ -93,39 +93,39 @@ func TestUpdate(t *testing.T) {
 			}
 			// A member's parts lie in one row.
 			assemble := func(parts map[string]array) []float64 {
-				row := a.params.Size("parameter")
+				row, criticBase := p.joint("params").row(), rowOf(a.Actor())
 				all := make([]float64, cfg.Members*row)
 				for m := range cfg.Members {
 					copy(all[m*row:], parts["actor"].row(m))
-					copy(all[m*row+a.criticBase:], parts["critic"].row(m))
+					copy(all[m*row+criticBase:], parts["critic"].row(m))
 					if !a.head.Kind.Discrete() {
-						copy(all[m*row+a.actor.Size():], parts["log_std"].row(m))
+						copy(all[m*row+a.headBase():], parts["log_std"].row(m))
 					}
 				}
 				return all
 			}
 			in := c.Input
-			write(t, a.params, assemble(in))
+			p.joint("params").write(t, assemble(in))
 			for tensor, name := range map[*engine.Tensor]string{
-				p.rate: "learning_rate", p.discount: "discount", p.lambda: "gae_lambda", p.clip: "clip_epsilon",
-				p.entropyWeight: "entropy_weight", p.criticWeight: "value_weight",
+				p.rate: "learning_rate", p.estimates.discount: "discount", p.estimates.lambda: "gae_lambda", p.actorLoss.clip: "clip_epsilon",
+				p.actorLoss.entropyWeight: "entropy_weight", p.criticLoss.weight: "value_weight",
 			} {
 				write(t, tensor, ref.Hyper[name])
 			}
 			write(t, p.Clock().Tensor(), []float64{float64(ref.Iteration), 0})
-			write(t, p.ro.Obs, in["obs"].Data)
-			write(t, p.ro.NextObs, in["next_obs"].Data)
-			write(t, p.ro.Reward, in["reward"].Data)
+			write(t, trajectory.Obs, in["obs"].Data)
+			write(t, trajectory.NextObs, in["next_obs"].Data)
+			write(t, trajectory.Reward, in["reward"].Data)
 			done := make([]float64, len(in["reward"].Data))
 			for i := range done {
 				done[i] = in["terminated"].Data[i]*float64(envs.Terminated) + in["truncated"].Data[i]*float64(envs.Truncated)
 			}
-			write(t, p.ro.Done, done)
+			write(t, trajectory.Done, done)
 			taken, squashed := in["pre_tanh"]
 			if !squashed {
 				taken = in["action"]
 			}
-			write(t, p.ro.Action, taken.Data)
+			write(t, trajectory.Action, taken.Data)
 			// The reference's log-probabilities are those of tanh(u); here they are those of u.
 			logProb := append([]float64(nil), in["log_prob"].Data...)
 			if squashed {
@@ -133,23 +133,24 @@ func TestUpdate(t *testing.T) {
 					logProb[i/c.Actions] += 2 * (math.Ln2 - u - math.Log1p(math.Exp(-2*u)))
 				}
 			}
-			write(t, p.ro.LogProb, logProb)
+			write(t, trajectory.LogProb, logProb)
 
-			poison(t, p.value, p.nextValue, p.advantage, p.target, p.actorLosses, p.criticLosses)
+			poison(t, estimates.value, estimates.nextValue, estimates.advantage, estimates.target, p.actorLoss.sums, p.criticLoss.sums)
 			run(t, eng, func(r *engine.Recorder) {
-				p.recordAdvantages(r)
-				r.Repeat(1, func(r *engine.Recorder, i engine.Counter) { p.recordGradient(r, i.Tensor()) })
+				estimates.Record(r, a, trajectory)
+				p.minibatches.recordMoments(r)
+				p.recordGradients(r, 1)
 			})
-			compare("value", read(t, p.value), c.Expect.Value.Data, 2e-6)
-			compare("next value", read(t, p.nextValue), c.Expect.NextValue.Data, 2e-6)
-			compare("advantage", read(t, p.advantage), c.Expect.Advantage.Data, 2e-6)
-			compare("return", read(t, p.target), c.Expect.Return.Data, 2e-6)
-			members("first gradient", read(t, p.gradient), assemble(c.Expect.FirstGradient), 2e-6)
+			compare("value", read(t, estimates.value), c.Expect.Value.Data, 2e-6)
+			compare("next value", read(t, estimates.nextValue), c.Expect.NextValue.Data, 2e-6)
+			compare("advantage", read(t, estimates.advantage), c.Expect.Advantage.Data, 2e-6)
+			compare("return", read(t, estimates.target), c.Expect.Return.Data, 2e-6)
+			members("first gradient", p.gradients().read(t), assemble(c.Expect.FirstGradient), 2e-6)
 
 			losses := func(update int) {
 				t.Helper()
 				want := c.Expect.MinibatchLoss
-				actor, critic := read(t, p.actorLosses), read(t, p.criticLosses)
+				actor, critic := read(t, p.actorLoss.sums), read(t, p.criticLoss.sums)
 				n := cfg.Members
 				at := func(name string) []float64 { return want[name].Data[update*n : (update+1)*n] }
 				weighted := make([]float64, n)
@@ -166,19 +167,19 @@ func TestUpdate(t *testing.T) {
 			}
 			losses(0)
 			t.Logf("largest deviation up to the first gradient %.1e", worst)
-			first, second := p.State().Lookup("agent/optimizer/first_moment"), p.State().Lookup("agent/optimizer/second_moment")
+			first, second := p.joint("optimizer/first_moment"), p.joint("optimizer/second_moment")
 			last := cfg.Epochs*cfg.Minibatches - 1
 			const afterwards = 5e-6 // the updates, at learning rates to 0.05, widen the first differences
 			for _, p.fused = range []bool{false, true} {
-				write(t, a.params, assemble(in))
-				zero(t, first, second, p.optimizer.Updates())
-				poison(t, p.actorLosses, p.criticLosses, p.optimizer.Norm())
+				p.joint("params").write(t, assemble(in))
+				zero(t, first.actor, first.critic, second.actor, second.critic, a.actor.optimizer.Updates(), a.critic.optimizer.Updates())
+				poison(t, p.actorLoss.sums, p.criticLoss.sums, a.actor.optimizer.Norm())
 				run(t, eng, p.recordUpdates)
 				losses(last)
-				compare("gradient norm", read(t, p.optimizer.Norm()), c.Expect.MinibatchLoss["grad_norm"].Data[last*cfg.Members:], 1e-6)
-				members("parameters", read(t, a.params), assemble(c.Expect.Params), afterwards)
-				members("first moments", read(t, first), assemble(c.Expect.First), afterwards)
-				members("second moments", read(t, second), assemble(c.Expect.Second), afterwards)
+				compare("gradient norm", read(t, a.actor.optimizer.Norm()), c.Expect.MinibatchLoss["grad_norm"].Data[last*cfg.Members:], 1e-6)
+				members("parameters", p.joint("params").read(t), assemble(c.Expect.Params), afterwards)
+				members("first moments", first.read(t), assemble(c.Expect.First), afterwards)
+				members("second moments", second.read(t), assemble(c.Expect.Second), afterwards)
 			}
 			t.Logf("largest deviation after the whole update %.1e", worst)
 		})

@@ -3,6 +3,7 @@ package nn
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/evorl/evorl/engine"
 )
@@ -113,9 +114,15 @@ type HeadConstants struct {
 
 // Constants is the head as kernels take it.
 func (h Head) Constants() HeadConstants {
+	nonzero := func(x float32) float32 { // kernels take a constant of 0 for its default
+		if x == 0 {
+			return math.SmallestNonzeroFloat32
+		}
+		return x
+	}
 	return HeadConstants{
 		Head: uint32(h.Kind), HeadWidth: uint32(h.Width()), Squash: h.Squash, Explore: h.Noise != nil,
-		LogStdLow: h.LogStdLow, LogStdHigh: h.LogStdHigh, NoiseLimit: h.NoiseLimit,
+		LogStdLow: nonzero(h.LogStdLow), LogStdHigh: nonzero(h.LogStdHigh), NoiseLimit: h.NoiseLimit,
 	}
 }
 

@@ -133,7 +133,7 @@ func gaussianHeads() []Head {
 		{Kind: Gaussian, Size: 3},
 		{Kind: Gaussian, Size: 2, Squash: true},
 		{Kind: Gaussian, Size: 3, Squash: true, StateDependent: true, LogStdLow: -5, LogStdHigh: 2},
-		{Kind: Gaussian, Size: 1, StateDependent: true, LogStdLow: -3, LogStdHigh: 0.5},
+		{Kind: Gaussian, Size: 1, StateDependent: true, LogStdLow: -3, LogStdHigh: 0},
 	}
 }
 

@@ -15,10 +15,10 @@ layout(constant_id = 5) const uint IN = 1;
 layout(constant_id = 6) const uint OUT = 1;
 layout(constant_id = 7) const bool HAS_NORMALIZER = false; // observations pass the running normalizer
 layout(constant_id = 8) const bool CRITIC = false; // the network is the critic, else the actor
-layout(constant_id = 9) const bool NORMALIZE_ADVANTAGE = false; // by the minibatch's moments
+layout(constant_id = 9) const bool HAS_MOMENTS = false; // advantages are normalized by the minibatch's
 layout(constant_id = 10) const bool CLIP_VALUE = false;         // the critic's loss is clipped too
 
-layout(std430, set = 0, binding = 0) readonly buffer Params { float params[]; };         // [P, row]
+layout(std430, set = 0, binding = 0) readonly buffer Params { float params[]; };         // [P, row]: of this network
 layout(std430, set = 0, binding = 1) readonly buffer Params4 { vec4 params4[]; };        // the same
 layout(std430, set = 0, binding = 2) readonly buffer Normalizer { float normalizer[]; }; // [P, 2, IN]
 layout(std430, set = 0, binding = 3) readonly buffer Obs { float inputs[]; };            // [T, P, E, IN]
@@ -29,12 +29,13 @@ layout(std430, set = 0, binding = 7) readonly buffer Target { float targets[]; }
 layout(std430, set = 0, binding = 8) readonly buffer Value { float values[]; };          // [T, P, E], before the update
 layout(std430, set = 0, binding = 9) readonly buffer ClipEpsilon { float clip_epsilon[]; }; // [P]
 layout(std430, set = 0, binding = 10) readonly buffer LossWeight { float loss_weight[]; };  // [P]: of the actor's or the critic's loss
-layout(std430, set = 0, binding = 11) readonly buffer EntropyWeight { float entropy_weight[]; }; // [P]: of the entropy bonus
+layout(std430, set = 0, binding = 11) readonly buffer EntropyWeight { float entropy_weight[]; }; // [P]: of the entropy bonus; optional
 layout(std430, set = 0, binding = 12) readonly buffer Clock { uint clock[]; };           // [0]: the iteration, for the permutation
 layout(std430, set = 0, binding = 13) readonly buffer Moments { float moments[]; };      // [epochs * minibatches, P, 2]: of the advantages
 layout(std430, set = 0, binding = 14) writeonly buffer Gradient { float gradient[]; };   // [splits, P, row]
 layout(std430, set = 0, binding = 15) writeonly buffer Gradient4 { vec4 gradient4[]; };  // the same
 layout(std430, set = 0, binding = 16) writeonly buffer Losses { float losses[]; };       // [4, splits, P]: actor: loss, entropy, KL, clipped share; critic: loss, 0, 0, 0
+layout(std430, set = 0, binding = 24) readonly buffer Update { uint update[]; };         // [1]: of all epochs' minibatches
 layout(set = 0, binding = 17, rgba32f) readonly uniform imageBuffer params_texels;
 layout(set = 0, binding = 18, rgba32f) readonly uniform imageBuffer inputs_texels;
 layout(set = 0, binding = 19, rgba32f) readonly uniform imageBuffer actions_texels;
@@ -42,13 +43,11 @@ layout(set = 0, binding = 20, rgba32f) readonly uniform imageBuffer log_probs_te
 layout(set = 0, binding = 21, rgba32f) readonly uniform imageBuffer advantages_texels;
 layout(set = 0, binding = 22, rgba32f) readonly uniform imageBuffer targets_texels;
 layout(set = 0, binding = 23, rgba32f) readonly uniform imageBuffer values_texels;
-layout(std430, set = 0, binding = 24) readonly buffer Update { uint update[]; };         // [1]: of all epochs' minibatches
 
 layout(push_constant) uniform Push {
     uint horizon;
     uint environments;
     uint row;     // floats of a member's parameters and gradient
-    uint base;    // where this network begins in the row, a multiple of four
     uint head_base;  // where the head's parameters begin in the row
     uint seed;
     uint stream; // of the permutations
@@ -65,12 +64,12 @@ void main() {
     uint member = gl_WorkGroupID.x, members = gl_NumWorkGroups.x;
     Minibatch mb = minibatch_new(seed, stream, member, members, horizon, environments, clock[0], update[0] / minibatches, update[0] % minibatches, minibatches);
     float mean = 0.0, scale = 1.0;
-    if (!CRITIC && NORMALIZE_ADVANTAGE) {
+    if (!CRITIC && HAS_MOMENTS) {
         mean = moments[2u * (update[0] * members + member)];
         scale = moments[2u * (update[0] * members + member) + 1u];
     }
 
-    mlp_load(member * row + base);
+    mlp_load(member * row);
     mlp_zero();
     mlp_input_begin(member);
     float deviation[DIMS], g_deviation[DIMS];
@@ -100,7 +99,7 @@ void main() {
     }
 
     uint part = gl_WorkGroupID.y * members + member;
-    mlp_store(part * row + base);
+    mlp_store(part * row);
     if (LANE == 0u) {
         if (!CRITIC && LOG_STD_PARAMETERS) {
             [[unroll]] for (uint o = 0u; o < DIMS; o++) gradient[part * row + head_base + o] = g_deviation[o];

@@ -17,11 +17,11 @@ layout(constant_id = 0) const uint WORKGROUP = 64;
 
 layout(constant_id = 6) const uint OUT = 1;
 layout(constant_id = 8) const bool CRITIC = false; // the network is the critic, else the actor
-layout(constant_id = 9) const bool NORMALIZE_ADVANTAGE = false; // by the minibatch's moments
+layout(constant_id = 9) const bool HAS_MOMENTS = false; // advantages are normalized by the minibatch's
 layout(constant_id = 10) const bool CLIP_VALUE = false;         // the critic's loss is clipped too
 
 layout(std430, set = 0, binding = 0) readonly buffer Output { float outputs[]; };        // [P, rows, OUT]
-layout(std430, set = 0, binding = 1) readonly buffer Params { float params[]; };         // [P, row]
+layout(std430, set = 0, binding = 1) readonly buffer Params { float params[]; };         // [P, row]: of this network
 layout(std430, set = 0, binding = 2) readonly buffer Action { float actions[]; };        // [T, P, E, A]
 layout(std430, set = 0, binding = 3) readonly buffer LogProb { float log_probs[]; };     // [T, P, E], of the policy that acted
 layout(std430, set = 0, binding = 4) readonly buffer Advantage { float advantages[]; };  // [T, P, E]
@@ -29,19 +29,19 @@ layout(std430, set = 0, binding = 5) readonly buffer Target { float targets[]; }
 layout(std430, set = 0, binding = 6) readonly buffer Value { float values[]; };          // [T, P, E], before the update
 layout(std430, set = 0, binding = 7) readonly buffer ClipEpsilon { float clip_epsilon[]; }; // [P]
 layout(std430, set = 0, binding = 8) readonly buffer LossWeight { float loss_weight[]; };   // [P]: of the actor's or the critic's loss
-layout(std430, set = 0, binding = 9) readonly buffer EntropyWeight { float entropy_weight[]; }; // [P]: of the entropy bonus
+layout(std430, set = 0, binding = 9) readonly buffer EntropyWeight { float entropy_weight[]; }; // [P]: of the entropy bonus; optional
 layout(std430, set = 0, binding = 10) readonly buffer Clock { uint clock[]; };           // [0]: the iteration, for the permutation
 layout(std430, set = 0, binding = 11) readonly buffer Moments { float moments[]; };      // [epochs * minibatches, P, 2]: of the advantages
 layout(std430, set = 0, binding = 12) writeonly buffer AtOutputs { float at_outputs[]; }; // [P, rows, OUT]; zero beyond the minibatch
 layout(std430, set = 0, binding = 13) writeonly buffer Gradient { float gradient[]; };   // [splits, P, row]
 layout(std430, set = 0, binding = 14) writeonly buffer Losses { float losses[]; };       // [4, splits, P]: actor: loss, entropy, KL, clipped share; critic: loss, 0, 0, 0
+layout(std430, set = 0, binding = 21) readonly buffer Update { uint update[]; };         // [1]: of all epochs' minibatches
 layout(set = 0, binding = 15, rgba32f) readonly uniform imageBuffer outputs_texels;
 layout(set = 0, binding = 16, rgba32f) readonly uniform imageBuffer actions_texels;
 layout(set = 0, binding = 17, rgba32f) readonly uniform imageBuffer log_probs_texels;
 layout(set = 0, binding = 18, rgba32f) readonly uniform imageBuffer advantages_texels;
 layout(set = 0, binding = 19, rgba32f) readonly uniform imageBuffer targets_texels;
 layout(set = 0, binding = 20, rgba32f) readonly uniform imageBuffer values_texels;
-layout(std430, set = 0, binding = 21) readonly buffer Update { uint update[]; };         // [1]: of all epochs' minibatches
 
 layout(push_constant) uniform Push {
     uint horizon;
@@ -62,7 +62,7 @@ void main() {
     uint member = gl_WorkGroupID.x, members = gl_NumWorkGroups.x;
     Minibatch mb = minibatch_new(seed, stream, member, members, horizon, environments, clock[0], update[0] / minibatches, update[0] % minibatches, minibatches);
     float mean = 0.0, scale = 1.0;
-    if (!CRITIC && NORMALIZE_ADVANTAGE) {
+    if (!CRITIC && HAS_MOMENTS) {
         mean = moments[2u * (update[0] * members + member)];
         scale = moments[2u * (update[0] * members + member) + 1u];
     }

@@ -15,10 +15,10 @@ layout(constant_id = 0) const uint LANES = 8;
 layout(constant_id = 5) const uint IN = 1;
 layout(constant_id = 6) const uint OUT = 1;       // of the actor
 layout(constant_id = 7) const bool HAS_NORMALIZER = false; // observations pass the running normalizer
-layout(constant_id = 9) const bool NORMALIZE_ADVANTAGE = false; // by the minibatch's moments
+layout(constant_id = 9) const bool HAS_MOMENTS = false; // advantages are normalized by the minibatch's moments
 layout(constant_id = 10) const bool CLIP_VALUE = false;         // the critic's loss is clipped too
 
-layout(std430, set = 0, binding = 0) readonly buffer Params { float params[]; };         // [3, P, row]: parameters, first, second moment
+layout(std430, set = 0, binding = 0) readonly buffer Params { float params[]; };         // [3, P, row]: the actors' parameters, first and second moments; from `critic` on the critics'
 layout(std430, set = 0, binding = 1) readonly buffer Params4 { vec4 params4[]; };        // the same
 layout(std430, set = 0, binding = 2) readonly buffer Normalizer { float normalizer[]; }; // [P, 2, IN]
 layout(std430, set = 0, binding = 3) readonly buffer Obs { float inputs[]; };            // [T, P, E, IN]
@@ -37,10 +37,12 @@ layout(std430, set = 0, binding = 15) readonly buffer Clock { uint clock[]; };  
 layout(std430, set = 0, binding = 16) writeonly buffer Updated { float gradient[]; };    // as Params; named as mlp_backward.glsl wants it
 layout(std430, set = 0, binding = 17) writeonly buffer Updated4 { vec4 gradient4[]; };   // the same
 layout(std430, set = 0, binding = 18) writeonly buffer Norm { float norm[]; };           // [P]: of the last gradient; -1: not finite
-layout(std430, set = 0, binding = 19) buffer Updates { uint updates[]; };                // [P]
+layout(std430, set = 0, binding = 19) buffer Updates { uint updates[]; };                // [P]: made
 layout(std430, set = 0, binding = 20) buffer Refused { uint refused[]; };                // [P]: gradients that were not finite
 layout(std430, set = 0, binding = 21) writeonly buffer ActorLosses { float actor_losses[]; };   // [4, P]: loss, entropy, KL, clipped share of the last minibatch
 layout(std430, set = 0, binding = 22) writeonly buffer CriticLosses { float critic_losses[]; }; // [4, P]: loss, 0, 0, 0
+layout(std430, set = 0, binding = 30) writeonly buffer CriticUpdates { uint critic_updates[]; }; // [P]: as Updates, which are the actors'
+layout(std430, set = 0, binding = 31) buffer CriticRefused { uint critic_refused[]; }; // [P]: as Refused
 layout(set = 0, binding = 23, rgba32f) readonly uniform imageBuffer params_texels;
 layout(set = 0, binding = 24, rgba32f) readonly uniform imageBuffer inputs_texels;
 layout(set = 0, binding = 25, rgba32f) readonly uniform imageBuffer actions_texels;
@@ -52,10 +54,12 @@ layout(set = 0, binding = 29, rgba32f) readonly uniform imageBuffer values_texel
 layout(push_constant) uniform Push {
     uint horizon;
     uint environments;
-    uint row;    // floats of a member's parameters
-    uint stride; // floats from parameters to first moments to second moments, a multiple of four
-    uint critic; // where the critic begins in the row, a multiple of four
-    uint head_base;  // where the head's parameters begin in the row
+    uint actor_row;     // floats of a member's parameters
+    uint actor_stride;  // floats from parameters to first moments to second moments, a multiple of four
+    uint critic;        // where the critics' parameters begin, a multiple of four
+    uint critic_row;
+    uint critic_stride;
+    uint head_base;     // where the head's parameters begin in the actor's row
     uint seed;
     uint stream; // of the permutations
     uint minibatches; // an epoch
@@ -92,12 +96,12 @@ void main() {
     uint member = gl_WorkGroupID.x, members = gl_NumWorkGroups.x;
     bool is_critic = gl_SubgroupID != 0u;
     outputs = is_critic ? 1u : OUT;
-    uint base = member * row + (is_critic ? critic : 0u);
+    uint base = is_critic ? critic + member * critic_row : member * actor_row, stride = is_critic ? critic_stride : actor_stride;
     mlp_adam_load(base, stride);
     mlp_input_begin(member);
     float deviation[DIMS], first_deviation[DIMS], second_deviation[DIMS], g_deviation[DIMS];
     [[unroll]] for (uint o = 0u; o < DIMS; o++) {
-        uint at = member * row + head_base + o;
+        uint at = member * actor_row + head_base + o;
         deviation[o] = LOG_STD_PARAMETERS ? params[at] : 0.0;
         first_deviation[o] = LOG_STD_PARAMETERS ? params[at + stride] : 0.0;
         second_deviation[o] = LOG_STD_PARAMETERS ? params[at + 2u * stride] : 0.0;
@@ -114,8 +118,8 @@ void main() {
         Minibatch mb = minibatch_new(seed, stream, member, members, horizon, environments, clock[0], update / minibatches, update % minibatches, minibatches);
         share = 1.0 / float(mb.count);
         LossSettings settings = LossSettings(clip, weight, bonus, share);
-        float mean = NORMALIZE_ADVANTAGE ? moments[2u * (update * members + member)] : 0.0;
-        float scale = NORMALIZE_ADVANTAGE ? moments[2u * (update * members + member) + 1u] : 1.0;
+        float mean = HAS_MOMENTS ? moments[2u * (update * members + member)] : 0.0;
+        float scale = HAS_MOMENTS ? moments[2u * (update * members + member) + 1u] : 1.0;
         sums = LossSums(0.0, 0.0, 0.0, 0.0);
         mlp_zero();
         [[unroll]] for (uint o = 0u; o < DIMS; o++) g_deviation[o] = 0.0;
@@ -178,13 +182,15 @@ void main() {
 
     mlp_adam_store(base, stride);
     if (LANE == 0u && is_critic) {
+        critic_updates[member] = done;
+        critic_refused[member] += refusals;
         critic_losses[member] = sums.loss * share;
         [[unroll]] for (uint i = 1u; i < 4u; i++) critic_losses[i * members + member] = 0.0;
     }
     if (LANE == 0u && !is_critic) {
         if (LOG_STD_PARAMETERS) {
             [[unroll]] for (uint o = 0u; o < DIMS; o++) {
-                uint at = member * row + head_base + o;
+                uint at = member * actor_row + head_base + o;
                 gradient[at] = deviation[o];
                 gradient[at + stride] = first_deviation[o];
                 gradient[at + 2u * stride] = second_deviation[o];

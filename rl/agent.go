@@ -1,0 +1,139 @@
+package rl
+
+import (
+	"context"
+	"errors"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/nn"
+	"github.com/evorl/evorl/engine/optim"
+	"github.com/evorl/evorl/envs"
+)
+
+// Agent is an actor and a critic of each of P members, the head that makes actions of the actor's outputs, and what normalizes observations
+// and rewards. Actor and critic have parameters and optimizers of their own. An actor's parameters are a row that a search for a policy
+// (ec/problem) could have proposed: the network's, then the head's.
+type Agent struct {
+	cfg           NetworkConfig
+	scope         *engine.State
+	head          nn.Head
+	actor, critic *network
+	group         *optim.Group   // nil: the optimizers step apart
+	normalizer    *nn.Normalizer // nil: none
+	rewards       *rewardScale   // nil: none
+}
+
+// agentConfig is what an agent is made of.
+type agentConfig struct {
+	network   NetworkConfig
+	members   int
+	rows      int            // transitions of the largest minibatch
+	optimizer optim.Config   // of actor and critic each
+	rate      *engine.Tensor // [P]: learning rates of both
+	maxNorm   float64        // gradients of actor and critic together are scaled down to this norm; 0: never. ClipUp has its own
+}
+
+func newAgent(s *engine.State, env *envs.Environment, c agentConfig) (*Agent, error) {
+	a := &Agent{cfg: c.network, scope: s, head: c.network.head(env.Action)}
+	row := a.cfg.mlp(env.ObsSize(), a.head.Outputs()).Size() + a.head.Parameters()
+	var err error
+	if a.actor, err = newNetwork(s.Sub("actor"), a.cfg.mlp(env.ObsSize(), a.head.Outputs()), nn.Align(row), c); err != nil {
+		return nil, err
+	}
+	critic := a.cfg.mlp(env.ObsSize(), 1)
+	if a.critic, err = newNetwork(s.Sub("critic"), critic, nn.Align(critic.Size()), c); err != nil {
+		return nil, err
+	}
+	if c.optimizer.Rule != optim.ClipUp { // whose steps have a length of their own
+		if a.group, err = optim.NewGroup(c.maxNorm, a.actor.optimizer, a.critic.optimizer); err != nil {
+			return nil, err
+		}
+	}
+	if a.cfg.NormalizeObs {
+		a.normalizer = nn.NewNormalizer(s, c.members, env.ObsSize())
+	}
+	return a, s.Err()
+}
+
+// Actor is the actors' parameters [P, row].
+func (a *Agent) Actor() *engine.Tensor { return a.actor.params() }
+
+// Policy is the actor as rollouts take it.
+func (a *Agent) Policy() *envs.Policy {
+	return &envs.Policy{
+		Weights: a.actor.weights(), Network: a.actor.MLP(), Head: a.head,
+		Normalizer: a.normalizerValues(), ObsLimit: float32(a.cfg.ObsLimit),
+	}
+}
+
+// Values records the critic's values of observations [T, P, E, O].
+func (a *Agent) Values(r *engine.Recorder, obs, values *engine.Tensor) {
+	a.critic.Evaluate(r, a.critic.weights(), nn.Inputs{Parts: []*engine.Tensor{obs}, Normalizer: a.normalizerValues(), Limit: float32(a.cfg.ObsLimit)}, values)
+}
+
+// Step records an update of actor and critic by their gradients [splits, P, row].
+func (a *Agent) Step(r *engine.Recorder, actor, critic *engine.Tensor) {
+	if a.group != nil {
+		a.group.Record(r, actor, critic)
+		return
+	}
+	a.actor.optimizer.Record(r, actor)
+	a.critic.optimizer.Record(r, critic)
+}
+
+// init draws the members' initial parameters.
+func (a *Agent) init(ctx context.Context) error {
+	actor, critic := a.actor.params(), a.critic.params()
+	members, actorRow, criticRow := actor.Size(engine.MemberAxis), actor.Size("parameter"), critic.Size("parameter")
+	actors, critics := make([]float32, actor.Len()), make([]float32, critic.Len())
+	for p := range members {
+		row := actors[p*actorRow : (p+1)*actorRow]
+		rng := engine.NewRng(a.scope.Engine().Seed(), a.scope.Stream("init"), uint32(p), 0, 0)
+		a.actor.MLP().Init(row, a.cfg.Initializer, a.cfg.HiddenGain, a.cfg.ActorGain, rng)
+		a.critic.MLP().Init(critics[p*criticRow:(p+1)*criticRow], a.cfg.Initializer, a.cfg.HiddenGain, a.cfg.CriticGain, rng)
+		for i := range a.head.Parameters() {
+			row[a.headBase()+i] = float32(a.cfg.LogStd)
+		}
+	}
+	err := errors.Join(actor.WriteFloat32(ctx, actors), critic.WriteFloat32(ctx, critics))
+	if a.normalizer != nil {
+		err = errors.Join(err, a.normalizer.Init(ctx))
+	}
+	if a.rewards != nil {
+		err = errors.Join(err, a.rewards.init(ctx))
+	}
+	return err
+}
+
+// headBase is where the head's parameters begin in an actor's row.
+func (a *Agent) headBase() int { return a.actor.MLP().Size() }
+
+func (a *Agent) normalizerValues() *engine.Tensor {
+	if a.normalizer == nil {
+		return nil
+	}
+	return a.normalizer.Values()
+}
+
+// network is the actors or the critics of all members, with their optimizer.
+type network struct {
+	*nn.Network
+	pass      *nn.Pass // over a minibatch
+	optimizer *optim.Optimizer
+}
+
+func newNetwork(s *engine.State, mlp nn.MLP, row int, c agentConfig) (*network, error) {
+	net, err := nn.New(s, mlp, c.members, c.rows)
+	if err != nil {
+		return nil, err
+	}
+	pass, err := net.NewPass(s, c.rows)
+	if err != nil {
+		return nil, err
+	}
+	return &network{Network: net, pass: pass, optimizer: optim.New(s, c.optimizer, c.rate, row)}, s.Err()
+}
+
+func (n *network) params() *engine.Tensor { return n.optimizer.Params() }
+
+func (n *network) weights() nn.Weights { return nn.Weights{Params: n.params()} }

@@ -1,0 +1,56 @@
+package rl
+
+import (
+	"context"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/envs"
+)
+
+// Collector runs an agent in its environments and keeps the transitions of an iteration.
+type Collector struct {
+	agent   *Agent
+	rollout *envs.Rollout
+	clock   engine.Clock
+
+	returns, lengths, diverged, leftOut *engine.Tensor // metrics [P]; leftOut is nil without a normalizer
+}
+
+func newCollector(ctx context.Context, s *engine.State, clock engine.Clock, m *engine.Metrics, a *Agent, env *envs.Environment, cfg envs.RolloutConfig) (*Collector, error) {
+	cfg.Trajectory = true
+	rollout, err := envs.NewRollout(ctx, s, env, cfg)
+	if err != nil {
+		return nil, err
+	}
+	c := &Collector{agent: a, rollout: rollout, clock: clock}
+	c.returns, c.lengths, c.diverged = m.Row("episode/return"), m.Row("episode/length"), m.Row("episode/diverged")
+	if a.normalizer != nil {
+		c.leftOut = m.Row("observation/left_out")
+	}
+	return c, s.Err()
+}
+
+// Trajectory is what the last iteration saw.
+func (c *Collector) Trajectory() *envs.Trajectory { return &c.rollout.Trajectory }
+
+// RecordFirst records the beginning of the first episodes.
+func (c *Collector) RecordFirst(r *engine.Recorder) { c.rollout.RecordFirst(r, c.clock) }
+
+// Record records an iteration's steps. Rewards are scaled where the agent does so.
+func (c *Collector) Record(r *engine.Recorder) {
+	c.rollout.Record(r, c.clock, c.agent.Policy())
+	if c.agent.rewards != nil {
+		c.agent.rewards.Record(r, c.Trajectory())
+	}
+}
+
+// Finish records what follows the updates: the observations join the normalizer's moments, now that the whole iteration has seen the inputs that
+// its actions were chosen by, and the metrics of episodes that ended.
+func (c *Collector) Finish(r *engine.Recorder) {
+	if n := c.agent.normalizer; n != nil {
+		n.Record(r, c.rollout.Obs)
+		engine.Mean(r, c.leftOut, n.LeftOut(), nil, float32(n.LeftOut().Size("feature")))
+	}
+	c.rollout.RecordReturns(r, c.returns, c.lengths)
+	c.rollout.RecordDiverged(r, c.diverged)
+}

@@ -1,0 +1,70 @@
+package rl
+
+import (
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/envs"
+)
+
+// minibatches divides each member's transitions of an iteration, anew in every epoch: slices of a permutation that is computed from (member,
+// iteration, epoch), not stored (shaders/rl/minibatch.glsl).
+type minibatches struct {
+	trajectory *envs.Trajectory
+	estimates  *estimates
+	clock      engine.Clock
+	stream     uint32 // of the permutations
+
+	horizon, members, environments int
+	epochs, count                  int // passes over the transitions; minibatches a pass
+
+	moments *engine.Tensor // [epochs * count, P, 2]: of the advantages; nil: those are not normalized
+	obs     *engine.Tensor // [P, rows, O]: observations of a minibatch; nil where no network needs them together
+}
+
+// minibatch is one of them: that of update number update [1] u32, counted over all epochs.
+type minibatch struct {
+	*minibatches
+	update *engine.Tensor
+}
+
+func newMinibatches(s *engine.State, clock engine.Clock, c PPOConfig) *minibatches {
+	m := &minibatches{
+		clock: clock, stream: s.Stream("minibatch"), horizon: c.RolloutLength, members: c.Members, environments: c.Environments, epochs: c.Epochs, count: c.Minibatches,
+	}
+	if c.NormalizeAdvantage {
+		m.moments = s.Scratch("advantage_moments", engine.Float32, engine.Axis("update", c.Epochs*c.Minibatches), engine.Members(c.Members), engine.Axis("moment", 2))
+	}
+	return m
+}
+
+// rows is the number of transitions of the largest minibatch.
+func (m *minibatches) rows() int { return (m.horizon*m.environments + m.count - 1) / m.count }
+
+// recordMoments records the advantages' moments of every minibatch, where advantages are normalized.
+func (m *minibatches) recordMoments(r *engine.Recorder) {
+	if m.moments == nil {
+		return
+	}
+	r.Dispatch(advantageMomentsKernel{
+		Advantage: m.estimates.advantage.Range(), Clock: m.clock.Tensor().Range(), Moments: m.moments.Range(),
+		Horizon: uint32(m.horizon), Environments: uint32(m.environments), Minibatches: uint32(m.count),
+		Seed: r.Engine().Seed(), Stream: m.stream, Workgroup: r.WorkgroupFor(m.rows()),
+	}.call(uint32(m.members), uint32(m.epochs*m.count), 1))
+}
+
+// recordObs records the gathering of the minibatch's observations, normalized, where a network needs them together.
+func (m minibatch) recordObs(r *engine.Recorder, a *Agent) {
+	if m.obs == nil {
+		return
+	}
+	k := minibatchRowsKernel{
+		Obs: m.trajectory.Obs.Range(), Clock: m.clock.Tensor().Range(), Batch: m.obs.Range(),
+		Horizon: uint32(m.horizon), Environments: uint32(m.environments), Features: uint32(m.obs.Size("feature")), Rows: uint32(m.rows()),
+		Seed: r.Engine().Seed(), Stream: m.stream, Update: m.update.Range(), Minibatches: uint32(m.count),
+		ObsLimit: float32(a.cfg.ObsLimit),
+	}
+	if values := a.normalizerValues(); values != nil {
+		k.Normalizer = values.Range()
+	}
+	const line = 64
+	r.Dispatch(k.call((k.Rows+line-1)/line, uint32(m.members), 1))
+}

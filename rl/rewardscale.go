@@ -1,0 +1,54 @@
+package rl
+
+import (
+	"context"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/nn"
+	"github.com/evorl/evorl/envs"
+)
+
+// rewardScale divides rewards by the running deviation of each member's discounted returns and clips them, as Gymnasium's NormalizeReward and
+// Stable-Baselines3's VecNormalize do, so that values have a size of about 1 whatever the rewards' unit. The deviation is that of all
+// iterations up to the present one, which is taken as a whole; there it counts from one step to the next. Its moments and the discounted
+// returns of episodes that go on are saved.
+type rewardScale struct {
+	returns  *nn.Normalizer // of one feature
+	discount *engine.Tensor // [P]
+	limit    float32
+	carried  *engine.Tensor // [P, E]: discounted returns behind the last step
+	sums     *engine.Tensor // [T, P, E, 1]: discounted returns
+}
+
+func newRewardScale(s *engine.State, discount *engine.Tensor, limit float64, c PPOConfig) *rewardScale {
+	s = s.Sub("reward_scale")
+	p, e := engine.Members(c.Members), engine.Environments(c.Environments)
+	return &rewardScale{
+		returns: nn.NewNormalizer(s, c.Members, 1), discount: discount, limit: float32(limit),
+		carried: s.Tensor("discounted_return", engine.Float32, p, e),
+		sums:    s.Scratch("discounted_returns", engine.Float32, engine.Time(c.RolloutLength), p, e, engine.Axis("feature", 1)),
+	}
+}
+
+func (s *rewardScale) init(ctx context.Context) error { return s.returns.Init(ctx) }
+
+// Record records taking a trajectory's rewards into the moments, and scaling them in place.
+func (s *rewardScale) Record(r *engine.Recorder, t *envs.Trajectory) {
+	horizon, members, environments, ok := t.Reward.Split(engine.MemberAxis)
+	if !ok || t.Reward.Len() != s.sums.Len() {
+		r.Fail(errShape("reward", t.Reward, "[T, P, E]"))
+		return
+	}
+	size := r.Workgroup()
+	r.Dispatch(discountedReturnsKernel{
+		Reward: t.Reward.Range(), Done: t.Done.Range(), Discount: s.discount.Range(), Carried: s.carried.Range(), Returns: s.sums.Range(),
+		Horizon: uint32(horizon), Members: uint32(members), Environments: uint32(environments), LocalSizeX: size,
+	}.call((uint32(members*environments)+size-1)/size, 1, 1))
+	s.returns.Record(r, s.sums)
+	const most = 1 << 15 // workgroups on an axis
+	groups := (uint32(t.Reward.Len()) + size - 1) / size
+	r.Dispatch(scaleRewardsKernel{
+		Normalizer: s.returns.Values().Range(), Reward: t.Reward.Range(),
+		Members: uint32(members), Environments: uint32(environments), Count: uint32(t.Reward.Len()), Limit: s.limit, LocalSizeX: size,
+	}.call(min(groups, most), (groups+most-1)/most, 1))
+}

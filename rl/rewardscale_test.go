@@ -1,0 +1,100 @@
+package rl
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/envs"
+)
+
+// TestRewardScale compares scaled rewards of several iterations with float64: rewards are divided by the deviation of all discounted returns so far,
+// of each member by its own discount, and clipped; the returns go on over iterations and begin anew with every episode.
+func TestRewardScale(t *testing.T) {
+	for _, size := range [][3]int{{1, 1, 1}, {7, 3, 5}, {130, 17, 1}, {3, 2, 67}} {
+		horizon, members, environments := size[0], size[1], size[2]
+		eng := engine.New(open(t))
+		s := eng.NewState()
+		defer s.Close()
+		tpe := []engine.Dim{engine.Time(horizon), engine.Members(members), engine.Environments(environments)}
+		trajectory := &envs.Trajectory{Reward: s.Scratch("reward", engine.Float32, tpe...), Done: s.Scratch("done", engine.Uint32, tpe...)}
+		discount := s.Tensor("discount", engine.Float32, engine.Members(members))
+		const limit = 1.5
+		scale := newRewardScale(s, discount, limit, PPOConfig{Members: members, Environments: environments, RolloutLength: horizon})
+		if err := s.Zero(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := scale.init(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		dice := rand.New(rand.NewPCG(3, uint64(horizon)))
+		discounts := make([]float64, members)
+		for m := range discounts {
+			discounts[m] = 0.9 + 0.099*dice.Float64()
+		}
+		write(t, discount, discounts)
+		carried := make([]float64, members*environments)
+		seen := make([][]float64, members)
+		worst, clipped := 0.0, 0
+		for range 3 {
+			n := trajectory.Reward.Len()
+			rewards, done := make([]float64, n), make([]float64, n)
+			for i := range n {
+				m := i / environments % members
+				rewards[i] = float64(float32(float64(3*m+1) + (0.5+20*float64(m))*dice.NormFloat64()))
+				if dice.IntN(9) == 0 {
+					done[i] = float64(1 + dice.IntN(3)) // terminated, truncated, or both
+				}
+			}
+			write(t, trajectory.Reward, rewards)
+			write(t, trajectory.Done, done)
+			poison(t, scale.sums)
+			run(t, eng, func(r *engine.Recorder) { scale.Record(r, trajectory) })
+			for i, reward := range rewards {
+				at := i % (members * environments)
+				m := at / environments
+				carried[at] = discounts[m]*carried[at] + reward
+				seen[m] = append(seen[m], carried[at])
+				if done[i] != 0 {
+					carried[at] = 0
+				}
+			}
+			got := read(t, trajectory.Reward)
+			for m := range members {
+				_, variance := moments(seen[m])
+				deviation := max(math.Sqrt(variance), 1e-6)
+				for i := range got {
+					if i/environments%members != m {
+						continue
+					}
+					want := rewards[i] / deviation
+					if math.Abs(want) > limit {
+						want = math.Copysign(limit, want)
+						clipped++
+					}
+					worst = max(worst, math.Abs(got[i]-want))
+				}
+			}
+		}
+		t.Logf("%d steps, %d members, %d environments: largest deviation %.1e, %d clipped", horizon, members, environments, worst, clipped)
+		if !(worst <= 2e-5) || clipped == 0 {
+			t.Errorf("%d steps, %d members, %d environments: scaled rewards deviate by %g, want at most 2e-5; %d are clipped, want some", horizon, members, environments, worst, clipped)
+		}
+	}
+}
+
+// TestRewardScaleRefuses: a trajectory of another shape is an error of the recording.
+func TestRewardScaleRefuses(t *testing.T) {
+	eng := engine.New(open(t))
+	s := eng.NewState()
+	defer s.Close()
+	scale := newRewardScale(s, s.Tensor("discount", engine.Float32, engine.Members(2)), 10, PPOConfig{Members: 2, Environments: 3, RolloutLength: 4})
+	reward := s.Scratch("reward", engine.Float32, engine.Time(4), engine.Members(2), engine.Environments(5))
+	if err := s.Zero(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := eng.Record("refused", func(r *engine.Recorder) { scale.Record(r, &envs.Trajectory{Reward: reward}) }); err == nil {
+		t.Error("no error")
+	}
+}
