@@ -252,6 +252,9 @@ func (p *PPO) begin(ctx context.Context) error {
 // Evaluator runs the members' policies: deterministic actions in new episodes.
 func (p *PPO) Evaluator() *envs.Evaluator { return p.evaluator }
 
+// Agent is the actors and critics of all members.
+func (p *PPO) Agent() *Agent { return p.agent }
+
 // Environment is the one that the agents act in.
 func (p *PPO) Environment() *envs.Environment { return p.env }
 
