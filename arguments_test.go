@@ -60,7 +60,8 @@ func TestNilArguments(t *testing.T) {
 // Iterations follow each other, from the first or from a checkpoint's.
 func TestIterationsFollow(t *testing.T) {
 	eng := open(t, 3)
-	for _, text := range []string{"workflow = \"ppo\"\nenv = \"CartPole-v1\"\n", "workflow = \"pbt\"\nenv = \"CartPole-v1\"\n", "workflow = \"snes\"\nenv = \"sphere\"\n"} {
+	for _, text := range []string{"workflow = \"ppo\"\nenv = \"CartPole-v1\"\n", "workflow = \"pbt\"\nenv = \"CartPole-v1\"\n",
+		"workflow = \"snes\"\nenv = \"sphere\"\n"} {
 		cfg, err := parse(t, text)
 		if err != nil {
 			t.Fatal(err)

@@ -257,7 +257,8 @@ func TestOddFitness(t *testing.T) {
 					}
 					inside(kind.name+": the fittest", in.Dim, slices.Concat(fittest...))
 					for m := range got {
-						if got[m] != best[m] && !(got[m] != got[m] && best[m] != best[m]) && !(kind.name == "tiny" && math.Abs(float64(got[m])) < 1e-40) { // a device may flush it to 0
+						if got[m] != best[m] && !(got[m] != got[m] && best[m] != best[m]) &&
+							!(kind.name == "tiny" && math.Abs(float64(got[m])) < 1e-40) { // a device may flush it to 0
 							t.Errorf("%s, member %d: the best fitness is %g; want %g", kind.name, m, got[m], best[m])
 						}
 					}

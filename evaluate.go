@@ -47,7 +47,8 @@ func (r *Restored) Evaluate(ctx context.Context, episodes int, member *int) (Eva
 		return Evaluation{}, err
 	}
 	e := Evaluation{
-		Workflow: r.cfg.Run.Workflow, Env: r.cfg.Run.Env, Seed: r.eng.Seed(), Iteration: r.Iteration(), Members: len(out.Returns), Episodes: episodes, Measure: r.cfg.Measure(),
+		Workflow: r.cfg.Run.Workflow, Env: r.cfg.Run.Env, Seed: r.eng.Seed(), Iteration: r.Iteration(), Members: len(out.Returns), Episodes: episodes,
+		Measure:    r.cfg.Measure(),
 		Checkpoint: r.checkpoint.Path, Digest: r.checkpoint.Manifest.Digest, Refused: r.refused, Best: r.best,
 	}
 	var all [][]float64

@@ -60,7 +60,8 @@ type Member struct {
 func (r *Run) Result(ctx context.Context) (Result, error) {
 	out := Result{
 		Workflow: r.cfg.Run.Workflow, Env: r.cfg.Run.Env, Seed: r.cfg.Run.Seed, Device: r.eng.Device().Info().Name,
-		Iterations: r.done, EnvSteps: r.steps, Evaluated: evaluations(r.workflow, r.done), Measure: r.cfg.Measure(), RunDir: r.dir.Path(), From: r.from, Stopped: r.outcomeText() == interrupted,
+		Iterations: r.done, EnvSteps: r.steps, Evaluated: evaluations(r.workflow, r.done), Measure: r.cfg.Measure(), RunDir: r.dir.Path(), From: r.from,
+		Stopped:    r.outcomeText() == interrupted,
 		BestReturn: Number(math.NaN()), MeanReturn: Number(math.NaN()), Best: r.best,
 	}
 	if !out.Stopped && (r.evaluation == nil || r.evaluatedAt != r.done) {

@@ -41,7 +41,8 @@ func open(t *testing.T, seed uint32) *engine.Engine {
 }
 
 // learn starts a run, or resumes it, and learns to its end.
-func learn(t *testing.T, begin func(context.Context, *engine.Engine, *evorl.Config, string) (*evorl.Run, error), eng *engine.Engine, cfg *evorl.Config, path string) *evorl.Run {
+func learn(t *testing.T, begin func(context.Context, *engine.Engine, *evorl.Config, string) (*evorl.Run, error), eng *engine.Engine,
+	cfg *evorl.Config, path string) *evorl.Run {
 	t.Helper()
 	run, err := begin(t.Context(), eng, cfg, path)
 	if err != nil {

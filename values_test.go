@@ -12,7 +12,8 @@ func TestValues(t *testing.T) {
 	nan := float32(math.NaN())
 	got := valuesOf(engine.Report{
 		Metrics: map[string][]float32{
-			"episode/return": {4, nan, 1, 2, 3}, "episode/length": {nan, nan}, "loss/actor": {1, nan, 3}, "pbt/fitness": {nan}, "pbt/parent": {0, 3}, "hyper/discount": {0.5},
+			"episode/return": {4, nan, 1, 2, 3}, "episode/length": {nan, nan}, "loss/actor": {1, nan, 3}, "pbt/fitness": {nan}, "pbt/parent": {0, 3},
+			"hyper/discount": {0.5},
 		},
 		Evaluation: &engine.Evaluation{Returns: [][]float32{{1, 3}, {nan, 1}, {10, 10}}},
 	})

@@ -35,7 +35,8 @@ episodes = 4
 	}
 	// In other episodes than those by which it was chosen, unless they are asked for.
 	again := b.object(b.must("eval", "--json", "--best", "--episodes", "4", "--seed", "4", "whole"))
-	if again["mean_return"] != best["return"] || again["member"] != best["member"] || again["iteration"] != best["iteration"] || again["digest"] != best["digest"] {
+	if again["mean_return"] != best["return"] || again["member"] != best["member"] || again["iteration"] != best["iteration"] ||
+		again["digest"] != best["digest"] {
 		t.Errorf("evaluated again: %v; want %v", again, best)
 	}
 	if anew := b.object(b.must("eval", "--json", "--best", "--episodes", "4", "whole")); anew["seed"] != 5.0 || anew["digest"] != best["digest"] {

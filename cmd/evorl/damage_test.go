@@ -34,10 +34,11 @@ func TestDamagedFiles(t *testing.T) {
 		do   func(*box, string)
 		want []string
 	}{
-		"torn provenance":   {func(b *box, run string) { b.write(run+"/provenance.json", "{\"workflow\": \"p") }, []string{"provenance.json is damaged"}},
-		"lost provenance":   {func(b *box, run string) { os.Remove(b.path(run, "provenance.json")) }, nil},
-		"a line":            {func(b *box, run string) { b.replace(run+"/metrics.jsonl", "{\"iteration\":5,", "{\"iteration\"5,") }, nil},
-		"the last line":     {func(b *box, run string) { b.replace(run+"/metrics.jsonl", "{\"iteration\":12,", "\n{\"iteration\"12,") }, []string{"metrics.jsonl: a line is not a record"}},
+		"torn provenance": {func(b *box, run string) { b.write(run+"/provenance.json", "{\"workflow\": \"p") }, []string{"provenance.json is damaged"}},
+		"lost provenance": {func(b *box, run string) { os.Remove(b.path(run, "provenance.json")) }, nil},
+		"a line":          {func(b *box, run string) { b.replace(run+"/metrics.jsonl", "{\"iteration\":5,", "{\"iteration\"5,") }, nil},
+		"the last line": {func(b *box, run string) { b.replace(run+"/metrics.jsonl", "{\"iteration\":12,", "\n{\"iteration\"12,") },
+			[]string{"metrics.jsonl: a line is not a record"}},
 		"no metrics at all": {func(b *box, run string) { b.write(run+"/metrics.jsonl", "\x00\x00\x00\n\x00") }, []string{"metrics.jsonl: a line is not a record"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -157,7 +158,8 @@ func TestForeignRunDirectory(t *testing.T) {
 	}
 	b.t = t
 	begin := time.Now()
-	if _, stderr, status := b.run("run", "/dev/zero"); status != statusUsage || !strings.Contains(stderr, "not a regular file") || time.Since(begin) > 10*time.Second {
+	if _, stderr, status := b.run("run", "/dev/zero"); status != statusUsage || !strings.Contains(stderr, "not a regular file") ||
+		time.Since(begin) > 10*time.Second {
 		t.Errorf("/dev/zero as configuration: status %d\n%s", status, stderr)
 	}
 }

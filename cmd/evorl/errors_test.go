@@ -80,8 +80,10 @@ func TestBadInput(t *testing.T) {
 		{"run --out file/run tiny.toml", "", failed, []string{"run directory file/run", "not a directory"}},
 		{"run --out full tiny.toml", "", failed, []string{"full", "not empty"}},
 		{"run --out /proc/evorl tiny.toml", "", failed, []string{"run directory /proc/evorl"}},
-		{"run --set ppo.members=1000000 --set ppo.environments=100 tiny.toml", "", failed, []string{"out of memory: a state of", "needs", "GiB", "available", "use fewer members"}},
-		{"run --set ppo.members=1000000 --set network.hidden=[4000,4000] alone.toml", "", failed, []string{"1000000 members of network 4-4000-4000-2", "this device has room", "use fewer members, or a smaller network"}},
+		{"run --set ppo.members=1000000 --set ppo.environments=100 tiny.toml", "", failed,
+			[]string{"out of memory: a state of", "needs", "GiB", "available", "use fewer members"}},
+		{"run --set ppo.members=1000000 --set network.hidden=[4000,4000] alone.toml", "", failed,
+			[]string{"1000000 members of network 4-4000-4000-2", "this device has room", "use fewer members, or a smaller network"}},
 		{"run --set ppo.members=60000 --set ppo.environments=1 --set ppo.rollout_length=2 --set ppo.minibatches=1 --set network.hidden=[2] " +
 			"--set evaluation.episodes=65536 alone.toml", "", failed,
 			[]string{"evaluating 65536 episodes of 60000 members", "out of memory: a state of", "needs", "GiB", "available", "fewer members"}},

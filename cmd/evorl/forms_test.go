@@ -63,7 +63,8 @@ func TestForms(t *testing.T) {
 		args string
 		keys map[string]string
 	}{
-		{"devices --json", map[string]string{"index": "number", "name": "string", "vendor": "string", "driver": "string", "api": "string", "memory_bytes": "number", "subgroup_size": "number", "features": "array", "missing": "array"}},
+		{"devices --json", map[string]string{"index": "number", "name": "string", "vendor": "string", "driver": "string", "api": "string",
+			"memory_bytes": "number", "subgroup_size": "number", "features": "array", "missing": "array"}},
 		{"list --json", map[string]string{"kind": "string", "name": "string", "summary": "string", "source": "string"}},
 	} {
 		var list []map[string]any

@@ -73,13 +73,15 @@ func TestPlotOfSeveral(t *testing.T) {
 		return string(data), stderr, status
 	}
 	svg, stderr, status := draw(runs...)
-	if status != 0 || stderr != "" || !strings.Contains(svg, "snes, 3 seeds") || !strings.Contains(svg, "swarm, 3 seeds") || !strings.Contains(svg, "Evaluations") {
+	if status != 0 || stderr != "" || !strings.Contains(svg, "snes, 3 seeds") || !strings.Contains(svg, "swarm, 3 seeds") ||
+		!strings.Contains(svg, "Evaluations") {
 		t.Errorf("status %d\n%s; want the labels snes and swarm with 3 seeds, and evaluations", status, stderr)
 	}
 	if svg, stderr, status = draw(append(runs, "--label", "Evolution", "--label", "Swarm")...); status != 0 || !strings.Contains(svg, "Evolution") {
 		t.Errorf("status %d\n%s", status, stderr)
 	}
-	if _, stderr, status = draw(append(runs, "--label", "Evolution")...); status != statusUsage || !strings.Contains(stderr, "1 labels for 2 lines, which are: snes, 3 seeds; swarm, 3 seeds") {
+	if _, stderr, status = draw(append(runs, "--label", "Evolution")...); status != statusUsage ||
+		!strings.Contains(stderr, "1 labels for 2 lines, which are: snes, 3 seeds; swarm, 3 seeds") {
 		t.Errorf("status %d\n%s", status, stderr)
 	}
 	b.must("run", "--out", "other", "--set", "env=ackley", "es.toml")
@@ -87,11 +89,13 @@ func TestPlotOfSeveral(t *testing.T) {
 		t.Errorf("status %d\n%s", status, stderr)
 	}
 	b.replace("s0/metrics.jsonl", "\"seconds\":", "\"seconds\":\"NaN\",\"was\":")
-	if _, stderr, status = draw("--x", "seconds", "--metric", "fitness/best", "s0"); status != statusFailed || !strings.Contains(stderr, `"seconds" is NaN at iteration 1`) {
+	if _, stderr, status = draw("--x", "seconds", "--metric", "fitness/best", "s0"); status != statusFailed ||
+		!strings.Contains(stderr, `"seconds" is NaN at iteration 1`) {
 		t.Errorf("status %d\n%s", status, stderr)
 	}
 	for _, command := range []string{"plot", "inspect", "eval", "view"} {
-		if _, stderr, status = b.run(command, "es.toml"); status != statusFailed || !strings.Contains(stderr, "no run in es.toml: it is a file, want the folder of a run") {
+		if _, stderr, status = b.run(command, "es.toml"); status != statusFailed ||
+			!strings.Contains(stderr, "no run in es.toml: it is a file, want the folder of a run") {
 			t.Errorf("%s of a file: status %d\n%s", command, status, stderr)
 		}
 	}

@@ -53,7 +53,8 @@ func TestResumeHalfWay(t *testing.T) {
 	}
 	// Other settings are refused, whatever they are.
 	stdout, stderr, status := b.run("run", "--resume", "--out", "half", "--seed", "5", "--set", "ppo.epochs=1", "tiny.toml")
-	if status != statusUsage || stdout != "" || !strings.Contains(stderr, "seed is 5; the run has 3") || !strings.Contains(stderr, "ppo.epochs is 1; the run has 2") {
+	if status != statusUsage || stdout != "" || !strings.Contains(stderr, "seed is 5; the run has 3") ||
+		!strings.Contains(stderr, "ppo.epochs is 1; the run has 2") {
 		t.Errorf("status %d\n%s%s", status, stdout, stderr)
 	}
 }

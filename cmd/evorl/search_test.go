@@ -97,11 +97,20 @@ func TestSearchOfMany(t *testing.T) {
 		name, text string
 		metrics    []string
 	}{
-		{"front", "workflow = \"nsga-iii\"\nenv = \"dtlz\"\niterations = 20\n[dtlz]\nfunction = 2\n[search]\nmembers = 2\n[nsga-iii]\npopulation = 20\n[evaluation]\nevery = 5\nepisodes = 1\n",
+		{"front", "workflow = \"nsga-iii\"\nenv = \"dtlz\"\niterations = 20\n" +
+			"[dtlz]\nfunction = 2\n" +
+			"[search]\nmembers = 2\n" +
+			"[nsga-iii]\npopulation = 20\n" +
+			"[evaluation]\nevery = 5\nepisodes = 1\n",
 			[]string{"front/size", "front/ideal_3", "front/not_finite", "evaluation/median", "hypervolume/mean", "evaluations"}},
-		{"elites", "workflow = \"cvt-map-elites\"\nenv = \"arm\"\niterations = 20\n[cvt-map-elites]\npopulation = 20\ncentroids = 30\nsamples = 500\n[evaluation]\nevery = 5\nepisodes = 1\n",
+		{"elites", "workflow = \"cvt-map-elites\"\nenv = \"arm\"\niterations = 20\n" +
+			"[cvt-map-elites]\npopulation = 20\ncentroids = 30\nsamples = 500\n" +
+			"[evaluation]\nevery = 5\nepisodes = 1\n",
 			[]string{"archive/coverage", "archive/qd_score", "archive/fitness", "fitness/best_ever"}},
-		{"policies", "workflow = \"map-elites\"\nenv = \"Pendulum-v1\"\niterations = 6\n[network]\nhidden = [4]\n[map-elites]\npopulation = 8\ncells = [5]\n[evaluation]\nevery = 3\nepisodes = 2\n",
+		{"policies", "workflow = \"map-elites\"\nenv = \"Pendulum-v1\"\niterations = 6\n" +
+			"[network]\nhidden = [4]\n" +
+			"[map-elites]\npopulation = 8\ncells = [5]\n" +
+			"[evaluation]\nevery = 3\nepisodes = 2\n",
 			[]string{"archive/coverage", "archive/qd_score", "return/median", "evaluation/median"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -15,7 +15,8 @@ import (
 func TestView(t *testing.T) {
 	b := newBox(t)
 	b.must("run", "--out", "run", "--iterations", "4", "tiny.toml")
-	v := b.object(b.must("view", "--json", "--seed", "5", "--member", "3", "--gif", "a.gif", "--png", "a.png", "--out", "a.html", "--at", "0.1", "--seconds", "0.2", "--width", "64", "--height", "48", "run"))
+	v := b.object(b.must("view", "--json", "--seed", "5", "--member", "3", "--gif", "a.gif", "--png", "a.png", "--out", "a.html", "--at", "0.1",
+		"--seconds", "0.2", "--width", "64", "--height", "48", "run"))
 	e := b.object(b.must("eval", "--json", "--seed", "5", "--member", "3", "--episodes", "1", "--policy", "policy.json", "run"))
 	if v["return"] != e["mean_return"] || v["member"] != 3. || v["seed"] != 5. || v["length"] != v["return"] { // CartPole pays 1 a step
 		t.Errorf("viewed: %v; evaluated: %v", v, e)
@@ -65,7 +66,8 @@ func TestView(t *testing.T) {
 	if err != nil || json.Unmarshal(text, &policy) != nil {
 		t.Fatal(err, string(text))
 	}
-	if l := policy.Layers; policy.Format != "evorl policy 1" || policy.Member != 3 || !policy.Action.Discrete || len(l) != 2 || len(l[0].Weight) != 4 || len(l[0].Weight[0]) != 16 || len(l[1].Bias) != 2 {
+	if l := policy.Layers; policy.Format != "evorl policy 1" || policy.Member != 3 || !policy.Action.Discrete || len(l) != 2 || len(l[0].Weight) != 4 ||
+		len(l[0].Weight[0]) != 16 || len(l[1].Bias) != 2 {
 		t.Errorf("policy: %s", text)
 	}
 
@@ -126,7 +128,8 @@ func TestViewElsewhere(t *testing.T) {
 	if err := os.Mkdir(b.path("run", "episode.html"), 0o555); err != nil { // nor can root write to it
 		t.Fatal(err)
 	}
-	if _, stderr, status := b.run("view", "run"); status != statusFailed || !strings.Contains(stderr, "episode.html") || !strings.Contains(stderr, "want --out FILE") {
+	if _, stderr, status := b.run("view", "run"); status != statusFailed || !strings.Contains(stderr, "episode.html") ||
+		!strings.Contains(stderr, "want --out FILE") {
 		t.Errorf("status %d\n%s", status, stderr)
 	}
 	b.must("view", "--out", "page.html", "run")

@@ -285,7 +285,8 @@ func TestFailedSaveLeavesNothing(t *testing.T) {
 		check("full disk", err, syscall.ENOSPC)
 	}
 	broken := errors.New("the device is gone")
-	tensors := append(state(2), Tensor{"z", F32, []int{1}, io.MultiReader(bytes.NewReader([]byte{1}), readerFunc(func([]byte) (int, error) { return 0, broken }))})
+	tensors := append(state(2), Tensor{"z", F32, []int{1}, io.MultiReader(bytes.NewReader([]byte{1}),
+		readerFunc(func([]byte) (int, error) { return 0, broken }))})
 	_, err := Save(dir, 2, slices.Values(tensors))
 	check("read error", err, broken)
 	_, err = Save(dir, 2, slices.Values(state(2)), Version("\xff"))
@@ -340,7 +341,8 @@ func TestPrune(t *testing.T) {
 }
 
 func TestFolderNames(t *testing.T) {
-	for name, want := range map[string]int64{"00000000": 0, "00001234": 1234, "123456789": 123456789, "1234": -1, "000001234": -1, "-0000001": -1, "+0000001": -1, "": -1} {
+	for name, want := range map[string]int64{"00000000": 0, "00001234": 1234, "123456789": 123456789, "1234": -1, "000001234": -1, "-0000001": -1,
+		"+0000001": -1, "": -1} {
 		got, ok := parseFolderName(name)
 		if ok != (want >= 0) || ok && got != want {
 			t.Errorf("%q is %d, %v", name, got, ok)

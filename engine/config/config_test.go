@@ -213,9 +213,11 @@ func TestCallersErrors(t *testing.T) {
 		err  error
 		want string
 	}{
-		{d.UnknownValue("env", "environment", []string{"Pendulum-v1", "CartPole-v1"}), "a.toml:1:7: unknown environment \"CartPol-v1\"\n  env = 'CartPol-v1'\n        ^^^^^^^^^^^^\ndid you mean \"CartPole-v1\"?"},
+		{d.UnknownValue("env", "environment", []string{"Pendulum-v1", "CartPole-v1"}),
+			"a.toml:1:7: unknown environment \"CartPol-v1\"\n  env = 'CartPol-v1'\n        ^^^^^^^^^^^^\ndid you mean \"CartPole-v1\"?"},
 		{d.UnknownValue("workflow", "workflow", []string{"pbt", "es"}), "--set: unknown workflow \"pbo\"\n  workflow=pbo\n           ^^^\ndid you mean \"pbt\"?"},
-		{d.Locate(Unknown("pbt.search.learning_rat", "hyperparameter", []string{"learning_rate"})), "a.toml:2:13: unknown hyperparameter \"learning_rat\"\n  [pbt.search.learning_rat]\n              ^^^^^^^^^^^^\ndid you mean \"learning_rate\"?"},
+		{d.Locate(Unknown("pbt.search.learning_rat", "hyperparameter", []string{"learning_rate"})),
+			"a.toml:2:13: unknown hyperparameter \"learning_rat\"\n  [pbt.search.learning_rat]\n              ^^^^^^^^^^^^\ndid you mean \"learning_rate\"?"},
 		{d.Errorf("pbt.search.learning_rat.low", "too %s", "low"), "a.toml:3:7: too low\n  low = 1\n        ^"},
 		{d.Errorf("pbt.search.learning_rat.high", "missing"), "a.toml:2:1: \"pbt.search.learning_rat.high\": missing\n  [pbt.search.learning_rat]\n  ^^^^^^^^^^^^^^^^^^^^^^^^^"},
 	} {
@@ -273,7 +275,8 @@ type unmarshalOnly int
 func (*unmarshalOnly) UnmarshalText([]byte) error { return nil }
 
 func TestSnake(t *testing.T) {
-	for in, want := range map[string]string{"LearningRate": "learning_rate", "GAELambda": "gae_lambda", "Seed": "seed", "TargetKL": "target_kl", "K": "k", "ClipEpsilon2": "clip_epsilon2"} {
+	for in, want := range map[string]string{"LearningRate": "learning_rate", "GAELambda": "gae_lambda", "Seed": "seed", "TargetKL": "target_kl",
+		"K": "k", "ClipEpsilon2": "clip_epsilon2"} {
 		if got := snake(in); got != want {
 			t.Errorf("%s is %s; want %s", in, got, want)
 		}

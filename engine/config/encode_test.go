@@ -133,7 +133,8 @@ func TestSchema(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, k := range keys {
-			got = append(got, strings.TrimRight(fmt.Sprintf("%s|%s|%s|%s|%s|%s|%v", k.Name, k.Type, k.Default, k.Doc, k.Range, strings.Join(k.Choices, ","), k.Required), "|"))
+			got = append(got, strings.TrimRight(fmt.Sprintf("%s|%s|%s|%s|%s|%s|%v", k.Name, k.Type, k.Default, k.Doc, k.Range, strings.Join(k.Choices, ","),
+				k.Required), "|"))
 		}
 	}
 	want := []string{

@@ -56,7 +56,8 @@ func TestOverridesAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, err := range map[string]error{
-		"New: unknown environment \"CartPol\"\n  env=CartPol\n      ^^^^^^^\ndid you mean \"CartPole-v1\"?": d.UnknownValue("env", "environment", []string{"CartPole-v1"}),
+		"New: unknown environment \"CartPol\"\n  env=CartPol\n      ^^^^^^^\ndid you mean \"CartPole-v1\"?": d.UnknownValue("env", "environment",
+			[]string{"CartPole-v1"}),
 		"New: \"ppo.members\": too few": d.Errorf("ppo.members", "too few"),
 	} {
 		if err.Error() != want {

@@ -22,7 +22,8 @@ func TestNames(t *testing.T) {
 	left := kind(1)
 	err := UnmarshalName(&left, "activation", names, []byte("sine"))
 	var of *NameError
-	if !errors.As(err, &of) || of.Text != "sine" || !slices.Equal(of.Names, names) || left != 1 || err.Error() != `activation "sine"; want one of "linear", "relu"` {
+	if !errors.As(err, &of) || of.Text != "sine" || !slices.Equal(of.Names, names) || left != 1 ||
+		err.Error() != `activation "sine"; want one of "linear", "relu"` {
 		t.Errorf("error %v of an unknown name, value %d", err, left)
 	}
 }

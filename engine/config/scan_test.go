@@ -114,7 +114,8 @@ func mismatch(n *node, value any, path string) string {
 
 var seeds = []string{
 	"", "workflow = 'x'\n[ppo]\nlearning_rate = 3e-4\n", "a.b.c = [1, {x.y = 2}, [\"]\"]]\n[d.\"e f\"]\ng = '''x'''\n[[h]]\ni = 1\n[h.j]\n[[h]]\n",
-	"pbt = {search = {a = {low = 1, high = 2, prior = 'uniform'}}}", "x = 1979-05-27 07:32:00 # c\r\ny = \"\"\"a\\\n  b\"\"\"\"\n", "[network]\nlayers = [{units = 1}]",
+	"pbt = {search = {a = {low = 1, high = 2, prior = 'uniform'}}}", "x = 1979-05-27 07:32:00 # c\r\ny = \"\"\"a\\\n  b\"\"\"\"\n",
+	"[network]\nlayers = [{units = 1}]",
 	"\xef\xbb\xbfseed = 0x10", "a = [", "{", "[", "[[", "=", "'''", "a = {\n b = 1, # c\n}\n",
 }
 

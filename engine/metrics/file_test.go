@@ -45,7 +45,8 @@ func TestRecordLine(t *testing.T) {
 			t.Errorf("no error for a metric named %q", bad)
 		}
 	}
-	for _, bad := range []string{`{}`, `[]`, `{"iteration":1,"env_steps":2}`, `{"iteration":1.5,"env_steps":2,"seconds":1}`, `{"iteration":1,"env_steps":2,"seconds":1,"a":"x"}`} {
+	for _, bad := range []string{`{}`, `[]`, `{"iteration":1,"env_steps":2}`, `{"iteration":1.5,"env_steps":2,"seconds":1}`,
+		`{"iteration":1,"env_steps":2,"seconds":1,"a":"x"}`} {
 		if err := json.Unmarshal([]byte(bad), &back); err == nil {
 			t.Errorf("no error for %s", bad)
 		}

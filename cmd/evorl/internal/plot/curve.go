@@ -112,7 +112,8 @@ func (o Options) pick(records []metrics.Record) (string, error) {
 
 // withoutStatistic is the metric that a value is a statistic of.
 func withoutStatistic(name string) string {
-	for _, suffix := range []string{metrics.MeanSuffix, metrics.MedianSuffix, metrics.MinSuffix, metrics.MaxSuffix, metrics.LowerQuartileSuffix, metrics.UpperQuartileSuffix} {
+	for _, suffix := range []string{metrics.MeanSuffix, metrics.MedianSuffix, metrics.MinSuffix, metrics.MaxSuffix, metrics.LowerQuartileSuffix,
+		metrics.UpperQuartileSuffix} {
 		if base, ok := strings.CutSuffix(name, suffix); ok && base != "" {
 			return base
 		}

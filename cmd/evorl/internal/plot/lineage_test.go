@@ -29,7 +29,8 @@ func TestLineage(t *testing.T) {
 	if f.lineage.best != 3 || !reflect.DeepEqual(f.lineage.class, want) {
 		t.Errorf("the best is %d and the classes %v; want 3 and %v", f.lineage.best, f.lineage.class, want)
 	}
-	if scales := []Scale{f.lineage.panels[0].Scale, f.lineage.panels[1].Scale, f.lineage.panels[2].Scale}; !reflect.DeepEqual(scales, []Scale{Log, Linear, Horizon}) {
+	if scales := []Scale{f.lineage.panels[0].Scale, f.lineage.panels[1].Scale, f.lineage.panels[2].Scale}; !reflect.DeepEqual(scales,
+		[]Scale{Log, Linear, Horizon}) {
 		t.Errorf("scales %v; want that with a 0 linear", scales)
 	}
 	var svg bytes.Buffer

@@ -208,7 +208,8 @@ func TestStrangeRanges(t *testing.T) {
 }
 
 func TestPrettyName(t *testing.T) {
-	for in, want := range map[string]string{"return": "Return", "return/mean": "Return", "loss/actor": "Loss (actor)", "clip_fraction": "Clip fraction", "return/q25": "Return (q25)"} {
+	for in, want := range map[string]string{"return": "Return", "return/mean": "Return", "loss/actor": "Loss (actor)", "clip_fraction": "Clip fraction",
+		"return/q25": "Return (q25)"} {
 		if got := prettyName(in); got != want {
 			t.Errorf("%q is %q; want %q", in, got, want)
 		}
@@ -226,7 +227,8 @@ func TestScale(t *testing.T) {
 // TestScatter: every cloud has dots in its colour; what is not finite is left out, and nothing at all is an error.
 func TestScatter(t *testing.T) {
 	nan := math.NaN()
-	f, err := Scatter([]Cloud{{"A", []float64{1, 2, nan}, []float64{3, 4, 5}, true}, {"B", []float64{1.5}, []float64{-1}, false}, {"C", nil, nil, false}}, "across", Options{YLabel: "up"})
+	f, err := Scatter([]Cloud{{"A", []float64{1, 2, nan}, []float64{3, 4, 5}, true}, {"B", []float64{1.5}, []float64{-1}, false},
+		{"C", nil, nil, false}}, "across", Options{YLabel: "up"})
 	if err != nil {
 		t.Fatal(err)
 	}
