@@ -196,31 +196,36 @@ func TestProblems(t *testing.T) {
 	if searches < 13*(len(evorl.Problems())-2)+6 {
 		t.Errorf("%d searches of problems", searches)
 	}
-	for text, want := range map[string]string{
-		"workflow = \"snes\"\nenv = \"bbob\"\n[bbob]\nfunction = 30":                                              "want 1 to 24",
-		"workflow = \"snes\"\nenv = \"bbob\"\n[bbob]\nfunction = 3\n[network]\n":                                  "[network] is for policies, and env = \"bbob\" is a problem, whose settings are in [bbob]: want an environment",
-		"workflow = \"snes\"\nenv = \"sphere\"\n[bbob]\nfunction = 3":                                             "[bbob] is for env = \"bbob\", and env is \"sphere\"",
-		"workflow = \"snes\"\nenv = \"spere\"":                                                                    "did you mean \"sphere\"?",
-		"workflow = \"snes\"\nenv = \"sphere\"\n[environment]\ntime_limit = 3":                                    "[environment] is for policies, and env = \"sphere\" is a problem",
-		"workflow = \"nsga-ii\"\nenv = \"CartPole-v1\"\n[policy]\ncap = true":                                     "[policy] is for policies, and nsga-ii solves problems of several objectives",
-		"workflow = \"ars\"\nenv = \"CartPole-v1\"\n[openes]\npopulation = 8":                                     "[openes] is for workflow = \"openes\", and workflow is \"ars\"",
-		"workflow = \"ars\"\nenv = \"CartPole-v1\"\n[behaviour]\nbins = 8":                                        "[behaviour] is for workflow = \"map-elites\" or \"cvt-map-elites\", and workflow is \"ars\"",
-		"workflow = \"ppo\"\nenv = \"CartPole-v1\"\n[policy]\ncap = true":                                         "[policy] is for workflow = \"openes\" or \"vanilla-es\" or another search, and",
-		"workflow = \"ars\"\nenv = \"CartPole-v1\"\n[task]\nx = 8":                                                "CartPole-v1 has no options of its own",
-		"workflow = \"ars\"\nenv = \"CartPole-v1\"\n[zdt]\nfunction = 8":                                          "[zdt] is for env = \"zdt\", and env is \"CartPole-v1\"",
-		"workflow = \"ars\"\nenv = \"CartPole-v1\"\n[evalution]\nevery = 8":                                       "did you mean \"evaluation\"?",
-		"workflow = \"ars\"\nenv = \"CartPole-v1\"\npolicy.cap = 8\n[bbob]":                                       "wants a boolean",
-		"workflow = \"nsga-ii\"\nenv = \"CartPole-v1\"":                                                           "its return, and nsga-ii is for several",
-		"workflow = \"nsga-ii\"\nenv = \"dtlz\"\n[dtlz]\nfunction=5\nobjectives=4":                                "front of DTLZ5 with 4 objectives is not known",
-		"workflow = \"nsga-ii\"\nenv = \"dtlz\"\n[dtlz]\nfunction=1\ndimension=2":                                 "want at least as many numbers as objectives",
-		"workflow = \"moead\"\nenv = \"dtlz\"\n[dtlz]\nfunction=2\n[moead]\npopulation=2":                         "a population of 2 for 3 objectives; want at least 3",
-		"workflow = \"nsga-iii\"\nenv = \"dtlz\"\n[dtlz]\nfunction=2\n[nsga-iii]\npopulation=90\npartitions=[12]": "[12] give 91 points for 3 objectives and a population of 90",
-		"workflow = \"moead\"\nenv = \"zdt\"\n[zdt]\nfunction=7":                                                  "at most 6",
-		"workflow = \"map-elites\"\nenv = \"arm\"\n[behaviour]\nobservations = [0]":                               "[behaviour] is for policies, and env = \"arm\" is a problem",
-		"workflow = \"ppo\"\nenv = \"spere\"":                                                                     "unknown environment \"spere\"",
+	for _, c := range []struct{ text, want string }{
+		{"workflow = \"snes\"\nenv = \"bbob\"\n[bbob]\nfunction = 30", "want 1 to 24"},
+		{"workflow = \"snes\"\nenv = \"bbob\"\n[bbob]\nfunction = 3\n[network]\n",
+			"[network] is for policies, and env = \"bbob\" is a problem, whose settings are in [bbob]: want an environment"},
+		{"workflow = \"snes\"\nenv = \"sphere\"\n[bbob]\nfunction = 3", "[bbob] is for env = \"bbob\", and env is \"sphere\""},
+		{"workflow = \"snes\"\nenv = \"spere\"", "did you mean \"sphere\"?"},
+		{"workflow = \"snes\"\nenv = \"sphere\"\n[environment]\ntime_limit = 3", "[environment] is for policies, and env = \"sphere\" is a problem"},
+		{"workflow = \"nsga-ii\"\nenv = \"CartPole-v1\"\n[policy]\ncap = true",
+			"[policy] is for policies, and nsga-ii solves problems of several objectives"},
+		{"workflow = \"ars\"\nenv = \"CartPole-v1\"\n[openes]\npopulation = 8", "[openes] is for workflow = \"openes\", and workflow is \"ars\""},
+		{"workflow = \"ars\"\nenv = \"CartPole-v1\"\n[behaviour]\nbins = 8",
+			"[behaviour] is for workflow = \"map-elites\" or \"cvt-map-elites\", and workflow is \"ars\""},
+		{"workflow = \"ppo\"\nenv = \"CartPole-v1\"\n[policy]\ncap = true",
+			"[policy] is for workflow = \"openes\" or \"vanilla-es\" or another search, and"},
+		{"workflow = \"ars\"\nenv = \"CartPole-v1\"\n[task]\nx = 8", "CartPole-v1 has no options of its own"},
+		{"workflow = \"ars\"\nenv = \"CartPole-v1\"\n[zdt]\nfunction = 8", "[zdt] is for env = \"zdt\", and env is \"CartPole-v1\""},
+		{"workflow = \"ars\"\nenv = \"CartPole-v1\"\n[evalution]\nevery = 8", "did you mean \"evaluation\"?"},
+		{"workflow = \"ars\"\nenv = \"CartPole-v1\"\npolicy.cap = 8\n[bbob]", "wants a boolean"},
+		{"workflow = \"nsga-ii\"\nenv = \"CartPole-v1\"", "its return, and nsga-ii is for several"},
+		{"workflow = \"nsga-ii\"\nenv = \"dtlz\"\n[dtlz]\nfunction=5\nobjectives=4", "front of DTLZ5 with 4 objectives is not known"},
+		{"workflow = \"nsga-ii\"\nenv = \"dtlz\"\n[dtlz]\nfunction=1\ndimension=2", "want at least as many numbers as objectives"},
+		{"workflow = \"moead\"\nenv = \"dtlz\"\n[dtlz]\nfunction=2\n[moead]\npopulation=2", "a population of 2 for 3 objectives; want at least 3"},
+		{"workflow = \"nsga-iii\"\nenv = \"dtlz\"\n[dtlz]\nfunction=2\n[nsga-iii]\npopulation=90\npartitions=[12]",
+			"[12] give 91 points for 3 objectives and a population of 90"},
+		{"workflow = \"moead\"\nenv = \"zdt\"\n[zdt]\nfunction=7", "at most 6"},
+		{"workflow = \"map-elites\"\nenv = \"arm\"\n[behaviour]\nobservations = [0]", "[behaviour] is for policies, and env = \"arm\" is a problem"},
+		{"workflow = \"ppo\"\nenv = \"spere\"", "unknown environment \"spere\""},
 	} {
-		if _, err := parse(t, text); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s\n%v; want it to say %s", text, err, want)
+		if _, err := parse(t, c.text); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s\n%v; want it to say %s", c.text, err, c.want)
 		}
 	}
 }
