@@ -20,6 +20,11 @@ func (c Clock) Tick(r *Recorder, iterations, steps int) {
 	r.Dispatch(tickKernel{Clock: c.t.Range(), Iterations: uint32(iterations), Steps: uint32(steps)}.call(1, 1, 1))
 }
 
+// ScratchClock makes a clock that is not saved, for a part that advances within a step: Recorder.Copy sets it to the count of another.
+func ScratchClock(s *State, name string) Clock {
+	return Clock{s.Scratch(name, Uint32, Axis("count", 2))}
+}
+
 // Read returns the counts.
 func (c Clock) Read(ctx context.Context) (iterations, steps int, err error) {
 	v, err := c.t.ReadUint32(ctx)

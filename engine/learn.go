@@ -68,8 +68,8 @@ func OnReport(h Hook) LearnOption { return func(l *learn) { l.hooks = append(l.h
 //
 // A workflow is for one goroutine: a Learn while another is at work on it is ErrLearning. Arguments that are nil are a *NilError.
 //
-// When ctx ends, the steps under way are finished, a checkpoint is written where they are on, and the error is the context's; nil
-// where those were the last.
+// When ctx ends, the steps under way are finished, and so is an evaluation if it ends within five seconds; a checkpoint is written where
+// they are on, and the error is the context's; nil where those were the last.
 func Learn(ctx context.Context, w Workflow, opts ...LearnOption) error {
 	l, err := newLearn(w, opts)
 	if err != nil {
@@ -166,12 +166,10 @@ func (l *learn) loop(ctx, run context.Context, w Workflow, done int) error {
 		}
 		r := Report{Iteration: done, EnvSteps: w.Metrics().steps(done-1, perIteration), Elapsed: time.Since(start), Metrics: metrics}
 		if l.evaluates(done) {
-			ev, err := w.Evaluate(run, l.episodes)
-			if err != nil {
+			if r.Evaluation, err = l.evaluate(ctx, w, done); err != nil {
 				return fmt.Errorf("engine: evaluation at iteration %d: %w", done, err)
 			}
-			r.Evaluation, r.Elapsed = &ev, time.Since(start)
-			l.log.Info("evaluated", "iteration", done, "returns", ev.Means())
+			r.Elapsed = time.Since(start)
 		}
 		l.log.Debug("iteration done", "iteration", done, "env_steps", r.EnvSteps, "elapsed", r.Elapsed)
 		for _, h := range l.hooks {
@@ -198,6 +196,26 @@ func (l *learn) loop(ctx, run context.Context, w Workflow, done int) error {
 		return nil
 	}
 	return reason
+}
+
+// evaluationGrace is how long an evaluation goes on after its run has been interrupted.
+const evaluationGrace = 5 * time.Second
+
+// evaluate runs the evaluation episodes. The result is nil where they are so long that the end of ctx interrupts them.
+func (l *learn) evaluate(ctx context.Context, w Workflow, done int) (*Evaluation, error) {
+	graced, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(evaluationGrace, cancel) })()
+	ev, err := w.Evaluate(graced, l.episodes)
+	if err != nil && graced.Err() != nil {
+		l.log.Warn("evaluation interrupted", "iteration", done)
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	l.log.Info("evaluated", "iteration", done, "returns", ev.Means())
+	return &ev, nil
 }
 
 // pauses says whether the step after the given number of iterations must wait for something that reads the state.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/evorl/evorl/engine/checkpoint"
 	"github.com/evorl/evorl/vk"
@@ -182,5 +183,30 @@ func TestLearnLogs(t *testing.T) {
 	}
 	if strings.Contains(log.String(), "iteration done") {
 		t.Errorf("iterations are logged above the level of debugging:\n%s", log.String())
+	}
+}
+
+// endless is a workflow whose evaluations end with their context alone.
+type endless struct{ *counting }
+
+func (w endless) Evaluate(ctx context.Context, _ int) (Evaluation, error) {
+	<-ctx.Done()
+	return Evaluation{}, ctx.Err()
+}
+
+// TestInterruptedEvaluation: an evaluation without end ends some seconds after the run is interrupted; the iteration is reported without it.
+func TestInterruptedEvaluation(t *testing.T) {
+	w := endless{newCounting(t)}
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	began, reports := time.Now(), 0
+	err := Learn(ctx, w, Iterations(3), EvaluateEvery(1, 2), OnReport(func(_ context.Context, r Report) error {
+		if reports++; r.Iteration != 1 || r.Evaluation != nil {
+			t.Errorf("report %+v; want one of iteration 1 without an evaluation", r)
+		}
+		return nil
+	}))
+	if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || reports != 1 || took < evaluationGrace {
+		t.Errorf("error %v after %d reports in %v", err, reports, took)
 	}
 }

@@ -52,6 +52,7 @@ type Rollout struct {
 
 	stream, actionStream uint32 // of the random numbers of environments and of actions
 
+	turnClock        engine.Clock   // of the turns of a long rollout
 	state, step, ret *engine.Tensor // [S, P, E], [P, E], [P, E]
 	scale            *engine.Tensor // [2, A]: middle and half of the action range
 	finished         *engine.Tensor // [4, P, E]
@@ -124,6 +125,7 @@ func NewRollout(ctx context.Context, s *engine.State, env *Environment, cfg Roll
 	ro.step = tensor("episode_step", engine.Uint32, p, e)
 	ro.ret = tensor("episode_return", engine.Float32, p, e)
 	ro.scale = engine.Constant(s, "action_scale", env.Action.scales, engine.Axis("bound", 2), engine.Axis("action", env.Action.Size()))
+	ro.turnClock = engine.ScratchClock(s, "turn_clock")
 	ro.finished = s.Scratch("finished", engine.Float32, engine.Axis("sum", 4), p, e)
 	if ro.mapping == Team {
 		ro.tables = engine.Constant(s, "model_tables", env.team.tables.bits, engine.Axis("word", len(env.team.tables.bits())))
@@ -257,14 +259,38 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 	if ro.mapping == Team && !info.Type.GPU() {
 		most = 1
 	}
-	for done := 0; done < steps || done == 0; done += most {
-		k.First, k.Steps = uint32(before+done), uint32(min(most, steps-done))
+	dispatch := func(r *engine.Recorder, first, steps int) {
+		k.First, k.Steps = uint32(first), uint32(steps)
 		call := k.call(ro.shader, uint32(groups), 1, 1)
 		call.Subgroup = info.SubgroupSize
 		r.Dispatch(call)
 		k.Begin = false
 	}
+	done := min(most, steps)
+	dispatch(r, before, done)
+	if turns := (steps - done) / (turnDispatches * most); turns >= leastTurns && !c.Trajectory {
+		// Long episodes without a trajectory: a block, whose turns differ by the clock alone, which is one of its own.
+		r.Copy(ro.turnClock.Tensor(), clock.Tensor())
+		k.Clock = ro.turnClock.Tensor().Range()
+		r.Repeat(turns, func(r *engine.Recorder, _ engine.Counter) {
+			for i := range turnDispatches {
+				dispatch(r, before+done+i*most, most)
+			}
+			ro.turnClock.Tick(r, 0, turnDispatches*most)
+		})
+		k.Clock = clock.Tensor().Range()
+		done += turns * turnDispatches * most
+	}
+	for ; done < steps; done += most {
+		dispatch(r, before+done, min(most, steps-done))
+	}
 }
+
+// A repeated block records the dispatches of a turn once. Shorter rollouts gain nothing by it.
+const (
+	turnDispatches = 16
+	leastTurns     = 2
+)
 
 // transfers is how many iterations of loops carry a step's arrays to and from buffers, were a dispatch of one step: none where they are short
 // (shaders/envs/transfer.glsl).
