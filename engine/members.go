@@ -8,8 +8,12 @@ import "fmt"
 // weight is not nil; NaN where the weights sum to zero. The result is multiplied by scale.
 func Mean(r *Recorder, mean, value, weight *Tensor, scale float32) {
 	outer, p, inner, ok := value.Split(MemberAxis)
-	if !ok {
-		r.Fail(fmt.Errorf("engine: the mean of %v over its members: it has no axis %q", value, MemberAxis))
+	switch {
+	case !ok:
+		r.Fail(fmt.Errorf("engine: the mean of %v for every member: it has no axis %q", value, MemberAxis))
+		return
+	case mean.Len() != p || weight != nil && weight.Len() != value.Len():
+		r.Fail(fmt.Errorf("engine: the mean of %v, weighted by %v, into %v; want %d means, and as many weights as values", value, weight, mean, p))
 		return
 	}
 	k := meanKernel{
@@ -22,13 +26,14 @@ func Mean(r *Recorder, mean, value, weight *Tensor, scale float32) {
 	r.Dispatch(k.call(uint32(p), 1, 1))
 }
 
-// Gather records the copying of members over members in every tensor given: member p becomes a copy of member source[p]. The
-// sources must be their own sources. Tensors without a member axis are left alone.
+// Gather records the copying of members over members in every tensor given: member p becomes a copy of member source[p], source being [P]
+// u32. The sources must be their own sources. A tensor without a member axis, or with one of another length, is an error of the recording.
 func Gather(r *Recorder, source *Tensor, values ...*Tensor) {
 	for _, t := range values {
 		outer, p, inner, ok := t.Split(MemberAxis)
-		if !ok {
-			continue
+		if !ok || p != source.Len() {
+			r.Fail(fmt.Errorf("engine: copying members of %v by their sources %v; want an axis %q of the same length", t, source, MemberAxis))
+			return
 		}
 		groups := r.Share(p, outer*inner)
 		r.Dispatch(gatherKernel{

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sort"
+	"strings"
 	"testing"
 )
 
@@ -136,7 +137,7 @@ func TestGather(t *testing.T) {
 	source := []uint32{0, 3, 0, 3, 5, 5, 0}
 	members := len(source)
 	from := integers(t, s, "source", source, Members(members))
-	shapes := [][]Dim{{Members(members)}, {Time(3), Members(members), Axis("feature", 67)}, {Members(members), Axis("feature", 4)}, {Axis("other", 9)}}
+	shapes := [][]Dim{{Members(members)}, {Time(3), Members(members), Axis("feature", 67)}, {Members(members), Axis("feature", 4)}}
 	var values [][]float32
 	var tensors []*Tensor
 	for i, dims := range shapes {
@@ -145,14 +146,10 @@ func TestGather(t *testing.T) {
 	}
 	runRecorded(t, s, func(r *Recorder) { Gather(r, from, tensors...) })
 	for i, x := range tensors {
-		outer, p, inner, ok := x.Split(MemberAxis)
+		outer, p, inner, _ := x.Split(MemberAxis)
 		for j, got := range readFloats(t, x) {
-			want := values[i][j]
-			if ok {
-				member := j / inner % p
-				want = values[i][(j/inner/p*p+int(source[member]))*inner+j%inner]
-			}
-			if got != want {
+			member := j / inner % p
+			if want := values[i][(j/inner/p*p+int(source[member]))*inner+j%inner]; got != want {
 				t.Fatalf("%v, outer %d: element %d is %v, want %v", x, outer, j, got, want)
 			}
 		}
@@ -291,5 +288,29 @@ func TestMetricsRing(t *testing.T) {
 	}
 	if iterations, steps, err := clock.Read(t.Context()); err != nil || iterations != 2*ringSlots+1 || steps != 7*(2*ringSlots+1) {
 		t.Errorf("the clock says %d iterations, %d steps, %v", iterations, steps, err)
+	}
+}
+
+// TestSizesDiffer: operations on tensors that do not fit each other are errors of the recording that name both.
+func TestSizesDiffer(t *testing.T) {
+	s := New(testDevice(t)).NewState()
+	defer s.Close()
+	three, four := s.Tensor("three", Float32, Members(3)), s.Tensor("four", Float32, Members(4), Axis("x", 2))
+	source, none := s.Tensor("source", Uint32, Members(3)), s.Tensor("none", Float32, Axis("x", 3))
+	for want, record := range map[string]func(r *Recorder){
+		"copying members of four F32[member 4, x 2] by their sources source U32[member 3]":           func(r *Recorder) { Gather(r, source, three, four) },
+		"copying members of none F32[x 3] by":                                                        func(r *Recorder) { Gather(r, source, none) },
+		"the mean of four F32[member 4, x 2], weighted by nothing, into three F32[member 3]; want 4": func(r *Recorder) { Mean(r, three, four, nil, 1) },
+		"weighted by three F32[member 3], into":                                                      func(r *Recorder) { Mean(r, four.View(Members(8)), four, three, 1) },
+		"copying three F32[member 3], of 3 elements, to four F32[member 4, x 2], of 8":               func(r *Recorder) { r.Copy(four, three) },
+		"the counts source U32[member 3] to four":                                                    func(r *Recorder) { CopyCounts(r, four, source) },
+	} {
+		if _, err := s.Engine().Record("wrong", record); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v; want %q in it", err, want)
+		}
+	}
+	s.Scratch("huge", Float32, Axis("a", 1<<31), Axis("b", 1<<31), Axis("c", 1<<31))
+	if err := s.Err(); err == nil || !strings.Contains(err.Error(), "more than 2^56 elements") {
+		t.Errorf("error %v", err)
 	}
 }

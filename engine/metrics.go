@@ -99,6 +99,10 @@ func (m *Metrics) Names() []string { return append([]string(nil), m.names...) }
 
 // CopyCounts records that counts [P] u32 become a row [P] of metrics. They are exact up to 2^24.
 func CopyCounts(r *Recorder, row, counts *Tensor) {
+	if row.Len() != counts.Len() {
+		r.Fail(fmt.Errorf("engine: copying the counts %v to %v; want the same length", counts, row))
+		return
+	}
 	n := uint32(counts.Len())
 	r.Dispatch(countKernel{Count: counts.Range(), Row: row.Range(), Members: n}.call((n+7)/8, 1, 1))
 }

@@ -52,7 +52,7 @@ func (r *Recorder) Dispatch(c vk.Call) { r.prog.Dispatch(c) }
 // Copy records a copy of all elements; the tensors must have the same length.
 func (r *Recorder) Copy(dst, src *Tensor) {
 	if dst.Len() != src.Len() {
-		r.Fail(fmt.Errorf("copying %v to %v: the lengths differ", src, dst))
+		r.Fail(fmt.Errorf("engine: copying %v, of %d elements, to %v, of %d; want the same number", src, src.Len(), dst, dst.Len()))
 		return
 	}
 	r.prog.Copy(dst.Range(), src.Range())

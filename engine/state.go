@@ -132,11 +132,17 @@ func (s *State) make(name string, typ DType, dims []Dim, bytes int64, kind vk.Ki
 	if s.all.err != nil {
 		return t
 	}
+	elements := 1
 	for _, d := range dims {
 		if d.Size < 1 {
 			s.all.err = fmt.Errorf("engine: tensor %v: axis %q has length %d; want at least 1", t, d.Name, d.Size)
 			return t
 		}
+		if elements > maxElements/d.Size {
+			s.all.err = fmt.Errorf("engine: tensor %v has more than 2^56 elements; no device has room for it", t)
+			return t
+		}
+		elements *= d.Size
 	}
 	if s.within != nil {
 		s.place(t, bytes)
@@ -157,6 +163,10 @@ func (s *State) place(t *Tensor, bytes int64) {
 	t.block, t.at = b, (b.bytes+align-1)/align*align
 	b.bytes = t.at + bytes
 }
+
+// maxElements is beyond what any device binds; products of sizes below it overflow nothing. Of the tensors that are allocated, State.Allocate
+// refuses those beyond the device's storage range, which Vulkan limits to 4 GiB: a kernel's index of an element fits 32 bits.
+const maxElements = 1 << 56
 
 // Zero sets every tensor but constants to zeros, scratch too. Call it once after the tensors are made and whenever a run begins anew.
 func (s *State) Zero(ctx context.Context) error {

@@ -140,8 +140,11 @@ func (t *Tensor) Index(i int) *Tensor {
 	return &Tensor{name: fmt.Sprintf("%s[%d]", t.name, i), typ: t.typ, dims: inner, block: t.block, at: t.at + int64(4*i*length(inner))}
 }
 
-// String is "name F32[member 4, feature 2]".
+// String is "name F32[member 4, feature 2]"; "nothing" for nil.
 func (t *Tensor) String() string {
+	if t == nil {
+		return "nothing"
+	}
 	axes := make([]string, len(t.dims))
 	for i, d := range t.dims {
 		axes[i] = fmt.Sprintf("%s %d", d.Name, d.Size)
