@@ -16,7 +16,8 @@ const (
 	stretch   = 10 * time.Millisecond // of the processors
 )
 
-// hostFlops measures the float32 operations a second of all processors that the process may use, by fused multiply-adds in registers.
+// hostFlops measures the float32 operations a second of all processors that the process may use, by fused
+// multiply-adds in registers.
 func hostFlops(ctx context.Context) (float64, error) {
 	const rounds = 100_000 // a fifth of a millisecond
 	work := 2 * rounds * float64(C.evorl_fma_floats())
@@ -26,7 +27,8 @@ func hostFlops(ctx context.Context) (float64, error) {
 	})
 }
 
-// hostBandwidth measures the bytes a second that all processors together read and write when they copy what no cache holds.
+// hostBandwidth measures the bytes a second that all processors together read and write when they copy what no cache
+// holds.
 func hostBandwidth(ctx context.Context) (float64, error) {
 	const size, piece = 64 << 20, 1 << 20 // of a processor
 	src, dst := make([]byte, runtime.NumCPU()*size), make([]byte, runtime.NumCPU()*size)
@@ -42,7 +44,8 @@ func hostBandwidth(ctx context.Context) (float64, error) {
 	})
 }
 
-// hostRate runs f on all processors again and again, each call a small piece of work, and returns the most work a second in a stretch.
+// hostRate runs f on all processors again and again, each call a small piece of work, and returns the most work a
+// second in a stretch.
 func hostRate(ctx context.Context, f func(processor int) (work float64)) (float64, error) {
 	most := 0.0
 	for range stretches {

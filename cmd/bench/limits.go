@@ -35,8 +35,8 @@ func (b *bench) largest(ctx context.Context, limit func(context.Context) (float6
 	return most, nil
 }
 
-// around runs f between two measurements of the device's peak, and returns the larger one: what else the machine does changes from
-// one second to the next.
+// around runs f between two measurements of the device's peak, and returns the larger one: what else the machine does
+// changes from one second to the next.
 func (b *bench) around(ctx context.Context, f func() error) (peak float64, err error) {
 	before, err := b.flops(ctx)
 	if err != nil {
@@ -49,7 +49,8 @@ func (b *bench) around(ctx context.Context, f func() error) (peak float64, err e
 	return max(before, after), err
 }
 
-// flops measures the device's float32 operations a second. A software driver's device is the processor, with instructions that the driver may not use.
+// flops measures the device's float32 operations a second. A software driver's device is the processor, with
+// instructions that the driver may not use.
 func (b *bench) flops(ctx context.Context) (float64, error) {
 	if b.eng.Device().Info().Type == vk.CPU {
 		return hostFlops(ctx)
@@ -86,8 +87,8 @@ func (b *bench) kernelFlops(ctx context.Context, groups, local, rounds int) (flo
 	return peak, nil
 }
 
-// copyBandwidth measures a copy within device memory, in GB/s, reading and writing counted. A software driver copies by one thread, so that the
-// processors measure their memory themselves.
+// copyBandwidth measures a copy within device memory, in GB/s, reading and writing counted. A software driver copies
+// by one thread, so that the processors measure their memory themselves.
 func copyBandwidth(ctx context.Context, b *bench) (figure, error) {
 	dev := b.eng.Device()
 	if dev.Info().Type == vk.CPU {

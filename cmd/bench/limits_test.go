@@ -8,8 +8,8 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// On a software driver the kernel of products and sums reaches at least a third of the processor's peak, and not more than all of it. The driver
-// does not fuse them, which costs half of the peak on some processors.
+// On a software driver the kernel of products and sums reaches at least a third of the processor's peak, and not more
+// than all of it. The driver does not fuse them, which costs half of the peak on some processors.
 func TestPeakOfSoftwareDriver(t *testing.T) {
 	dev, err := vk.Open()
 	if err != nil {

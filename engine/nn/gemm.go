@@ -49,15 +49,17 @@ type Gemm struct {
 	Activation         Activation     // f
 	Kept               *engine.Tensor // takes what goes into f, laid out like C; nil: it is not kept
 
-	// Slope multiplies C by the derivative of this activation, whose inputs and outputs are laid out like C. Only swish needs Inputs.
+	// Slope multiplies C by the derivative of this activation, whose inputs and outputs are laid out like C. Only
+	// swish needs Inputs.
 	Slope           Activation
 	Inputs, Outputs *engine.Tensor
 
-	// Blocks, where C's rows lie apart: row r is row (r + First) mod Inner of block (r + First) / Inner, blocks being Block floats
-	// apart. Inner 0: one block of all rows.
+	// Blocks, where C's rows lie apart: row r is row (r + First) mod Inner of block (r + First) / Inner, blocks being
+	// Block floats apart. Inner 0: one block of all rows.
 	First, Inner, Block int
 
-	// Splits divides the sum over K into parts, each written to a C of its own, SplitStride floats apart, for the reader to add. 0: 1.
+	// Splits divides the sum over K into parts, each written to a C of its own, SplitStride floats apart, for the
+	// reader to add. 0: 1.
 	Splits, SplitStride int
 }
 
@@ -114,11 +116,13 @@ func (f tiledForm) calls(g Gemm) []vk.Call {
 	k := gemmKernel{
 		A: g.A.Tensor.Range(), B: g.B.Tensor.Range(), C: g.C.Tensor.Range(),
 		M: uint32(g.M), N: uint32(g.N), K: uint32(g.K), Population: uint32(g.Members), Chunk: uint32(g.chunk()),
-		AAt: uint32(g.A.At), AStride: uint32(g.A.Stride), ARow: uint32(g.A.Row), BAt: uint32(g.B.At), BStride: uint32(g.B.Stride), BRow: uint32(g.B.Row),
-		CAt: uint32(g.C.At), CStride: uint32(g.C.Stride), CRow: uint32(g.C.Row), CFirst: uint32(g.First), CInner: uint32(g.Inner), CBlock: uint32(g.Block),
-		CSplit: uint32(g.SplitStride), AShared: uint32(g.A.shared()), BShared: uint32(g.B.shared()), Alpha: g.alpha(),
+		AAt: uint32(g.A.At), AStride: uint32(g.A.Stride), ARow: uint32(g.A.Row), AShared: uint32(g.A.shared()),
+		BAt: uint32(g.B.At), BStride: uint32(g.B.Stride), BRow: uint32(g.B.Row), BShared: uint32(g.B.shared()),
+		CAt: uint32(g.C.At), CStride: uint32(g.C.Stride), CRow: uint32(g.C.Row), CSplit: uint32(g.SplitStride),
+		CFirst: uint32(g.First), CInner: uint32(g.Inner), CBlock: uint32(g.Block), Alpha: g.alpha(),
 		Workgroup: f.workgroup, Form: f.form, Rows: f.rows, Columns: f.columns,
-		TransposeA: g.TransposeA, TransposeB: g.TransposeB, Blocks: g.Inner != 0, Activation: uint32(g.Activation), Slope: uint32(g.Slope),
+		TransposeA: g.TransposeA, TransposeB: g.TransposeB, Blocks: g.Inner != 0,
+		Activation: uint32(g.Activation), Slope: uint32(g.Slope),
 		AlignedA: g.A.aligned(4), AlignedB: g.B.aligned(4), AlignedC: g.alignedC(4) && g.N%4 == 0,
 	}
 	if g.Bias != nil {
@@ -155,9 +159,10 @@ func (f tiledForm) calls(g Gemm) []vk.Call {
 	return []vk.Call{call}
 }
 
-// chooseGemm picks a form by device and shape. Products on the software driver take panels, but for few rows or columns, where a lane's
-// share of C is as large as it can be: compiling takes 0.4 s for (1, 4) and 0.8 s for (2, 4). GPUs take the tiles that waste least at the edges, the
-// large ones where enough of them remain to fill the device. A single row is bound by reading B.
+// chooseGemm picks a form by device and shape. On the software driver products take panels, and those of few rows or
+// columns take lanes, whose shares of C are as large as compiling allows: 0.4 s for (1, 4), 0.8 s for (2, 4). GPUs take
+// the tiles that waste least at the edges, the large ones where enough of them remain to fill the device. A single row
+// is bound by reading B.
 func chooseGemm(info vk.Info, g Gemm) gemmForm {
 	if form, ok := choosePanel(info, g); ok {
 		return form

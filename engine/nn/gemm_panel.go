@@ -10,8 +10,8 @@ type panelForm struct {
 	rows    int    // of A that a workgroup multiplies by its panel, a multiple of 4
 }
 
-// choosePanel picks a variant by shape. ok is false where the device lacks what the kernel needs, and for products that are too small to
-// pay for loading a panel, which costs as much as about six rows.
+// choosePanel picks a variant by shape. ok is false where the device lacks what the kernel needs, and for products
+// that are too small to pay for loading a panel, which costs as much as about six rows.
 func choosePanel(info vk.Info, g Gemm) (f panelForm, ok bool) {
 	const (
 		deepest    = 64  // k of a panel: 16 KiB with 8 columns a lane, half of the fastest cache of a core
@@ -35,8 +35,9 @@ func choosePanel(info vk.Info, g Gemm) (f panelForm, ok bool) {
 	return f, true
 }
 
-// calls are one dispatch, or two where K is deeper than a panel and something follows the sum: the first leaves partial sums in C, and
-// the second adds the last panel's. More where K is so deep that a dispatch would loop more often than software drivers do.
+// calls are one dispatch, or two where K is deeper than a panel and something follows the sum: the first leaves
+// partial sums in C, and the second adds the last panel's. More where K is so deep that a dispatch would loop more
+// often than software drivers do.
 func (f panelForm) calls(g Gemm) []vk.Call {
 	const most = 32 // panels of a dispatch: with 256 rows, half of the 65,535 loop passes that lavapipe grants an invocation
 	depth := int(f.depth)
@@ -64,11 +65,13 @@ func (f panelForm) call(g Gemm, begin, end int) vk.Call {
 		A: g.A.Tensor.Range(), B: g.B.Tensor.Range(), Sums: c, SumQuads: c, C: c, C4: c, C8: c,
 		M: uint32(g.M), N: uint32(g.N), K: uint32(g.K), Population: uint32(g.Members), Rows: uint32(f.rows),
 		Chunk: uint32(g.chunk()), Begin: uint32(begin), End: uint32(end),
-		AAt: uint32(g.A.At), AStride: uint32(g.A.Stride), ARow: uint32(g.A.Row), BAt: uint32(g.B.At), BStride: uint32(g.B.Stride), BRow: uint32(g.B.Row),
-		CAt: uint32(g.C.At), CStride: uint32(g.C.Stride), CRow: uint32(g.C.Row), CFirst: uint32(g.First), CInner: uint32(g.Inner), CBlock: uint32(g.Block),
-		CSplit: uint32(g.SplitStride), AShared: uint32(g.A.shared()), BShared: uint32(g.B.shared()), Alpha: g.alpha(),
+		AAt: uint32(g.A.At), AStride: uint32(g.A.Stride), ARow: uint32(g.A.Row), AShared: uint32(g.A.shared()),
+		BAt: uint32(g.B.At), BStride: uint32(g.B.Stride), BRow: uint32(g.B.Row), BShared: uint32(g.B.shared()),
+		CAt: uint32(g.C.At), CStride: uint32(g.C.Stride), CRow: uint32(g.C.Row), CSplit: uint32(g.SplitStride),
+		CFirst: uint32(g.First), CInner: uint32(g.Inner), CBlock: uint32(g.Block), Alpha: g.alpha(),
 		Lanes: f.lanes, Depth: f.depth, Columns: f.columns, Deep: end-begin > int(f.depth),
-		TransposeA: g.TransposeA, TransposeB: g.TransposeB, Blocks: g.Inner != 0, Activation: uint32(g.Activation), Slope: uint32(g.Slope),
+		TransposeA: g.TransposeA, TransposeB: g.TransposeB, Blocks: g.Inner != 0,
+		Activation: uint32(g.Activation), Slope: uint32(g.Slope),
 		AlignedA: g.A.aligned(4), AlignedB: g.B.aligned(4), AlignedC: 1,
 	}
 	columns := int(f.lanes * f.columns)

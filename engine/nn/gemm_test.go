@@ -99,7 +99,8 @@ func (c gemmCase) product(t *testing.T, s *engine.State, av, bv []float32) Gemm 
 		g.Addend = like("addend", normals(g.C.Tensor.Len()))
 	}
 	if c.slope != Linear {
-		g.Inputs, g.Outputs = like("inputs", normals(g.C.Tensor.Len())), like("outputs", normals(g.C.Tensor.Len()))
+		g.Inputs = like("inputs", normals(g.C.Tensor.Len()))
+		g.Outputs = like("outputs", normals(g.C.Tensor.Len()))
 	}
 	return g
 }
@@ -154,7 +155,8 @@ func (c gemmCase) run(t *testing.T) {
 		}
 		return read(t, x)
 	}
-	got, kept, addend, bias, inputs, outputs := read(t, g.C.Tensor), values(g.Kept), values(g.Addend), values(g.Bias), values(g.Inputs), values(g.Outputs)
+	got, kept, addend, bias := read(t, g.C.Tensor), values(g.Kept), values(g.Addend), values(g.Bias)
+	inputs, outputs := values(g.Inputs), values(g.Outputs)
 	ar, ac := shape(c.m, c.k, c.transposeA)
 	br, bc := shape(c.k, c.n, c.transposeB)
 	for p := range c.members {
@@ -242,7 +244,9 @@ func TestGemm(t *testing.T) {
 			for _, aligned := range []bool{true, false} {
 				t.Run(fmt.Sprintf("%s/%s/%v", name, transposed, aligned), func(t *testing.T) {
 					odd := func(most int) int { return 1 + 2*rand.IntN(most/2) }
-					for i, size := range [][3]int{{1, 1, 1}, {odd(40), odd(80), odd(70)}, {40, 7, 64}, {5, 50, 3}, {13, 64, 41}, {14, 4 * odd(20), odd(50)}} {
+					for i, size := range [][3]int{
+						{1, 1, 1}, {odd(40), odd(80), odd(70)}, {40, 7, 64}, {5, 50, 3}, {13, 64, 41}, {14, 4 * odd(20), odd(50)},
+					} {
 						c := gemmCase{members: 1 + i%3, m: size[0], n: size[1], k: size[2], aligned: aligned, form: form, splits: i % 3,
 							transposeA: strings.Contains(transposed, "A"), transposeB: strings.Contains(transposed, "B")}
 						c.run(t)
@@ -261,7 +265,8 @@ func TestGemmEpilogue(t *testing.T) {
 				if testing.Short() && a != Swish {
 					continue
 				}
-				c := gemmCase{members: 2, m: 11 + rand.IntN(20), n: 8 * (1 + rand.IntN(5)), k: 1 + rand.IntN(45), aligned: i%2 == 0, form: form, blocks: i < 2}
+				c := gemmCase{members: 2, m: 11 + rand.IntN(20), n: 8 * (1 + rand.IntN(5)), k: 1 + rand.IntN(45)}
+				c.aligned, c.form, c.blocks = i%2 == 0, form, i < 2
 				if rand.IntN(2) == 0 {
 					c.n = 33 + rand.IntN(10)
 				}

@@ -1,13 +1,15 @@
 #version 450
 
-// Products of matrices on software drivers, as gemm.comp defines them: C = activate(alpha A B + addend + bias), or C = alpha A B * (derivative
-// of an activation), one product a member, the sum over K in splits.
+// Products of matrices on software drivers, as gemm.comp defines them: C = activate(alpha A B + addend + bias), or C
+// = alpha A B * (derivative of an activation), one product a member, the sum over K in splits.
 //
-// A subgroup keeps a panel of B, DEPTH × (COLUMNS * LANES), in private variables and multiplies rows of A by it. A row is loaded once, spread over
-// the lanes, and constant shuffles broadcast its elements. Lane l computes the columns from COLUMNS l on, so that it stores them together. Where K is
-// larger than DEPTH, the partial sums wait in C: each invocation reads back what it stored itself.
+// A subgroup keeps a panel of B, DEPTH × (COLUMNS * LANES), in private variables and multiplies rows of A by it. A
+// row is loaded once, spread over the lanes, and constant shuffles broadcast its elements. Lane l computes the
+// columns from COLUMNS l on, so that it stores them together. Where K is larger than DEPTH, the partial sums wait in
+// C: each invocation reads back what it stored itself.
 //
-// This form rests on what lavapipe does fast: texel loads, constant shuffles, stores of 64-bit vectors, and sums that no loop carries.
+// This form rests on what lavapipe does fast: texel loads, constant shuffles, stores of 64-bit vectors, and sums that
+// no loop carries.
 //
 // Groups: x = ceil(N / (COLUMNS * LANES)), y = ceil(M / rows), z = splits * population.
 
@@ -20,22 +22,22 @@
 #include "engine/nn/activation.glsl"
 
 layout(local_size_x = 8, local_size_x_id = 0) in;
-layout(constant_id = 0) const uint LANES = 8;       // the subgroup size
-layout(constant_id = 1) const uint DEPTH = 64;      // of the panel; a multiple of 4
-layout(constant_id = 2) const uint COLUMNS = 8;     // of a lane: 4 or 8
-layout(constant_id = 3) const bool TRANSPOSE_A = false; // stored as K × M
-layout(constant_id = 4) const bool TRANSPOSE_B = false; // stored as N × K
-layout(constant_id = 5) const bool ALIGNED_A = false;   // rows of A begin at multiples of four floats
+layout(constant_id = 0) const uint LANES = 8;             // the subgroup size
+layout(constant_id = 1) const uint DEPTH = 64;            // of the panel; a multiple of 4
+layout(constant_id = 2) const uint COLUMNS = 8;           // of a lane: 4 or 8
+layout(constant_id = 3) const bool TRANSPOSE_A = false;   // stored as K × M
+layout(constant_id = 4) const bool TRANSPOSE_B = false;   // stored as N × K
+layout(constant_id = 5) const bool ALIGNED_A = false;     // rows of A begin at multiples of four floats
 layout(constant_id = 6) const bool ALIGNED_B = false;
-layout(constant_id = 7) const uint ALIGNED_C = 1;   // 1, 4, 8: rows of C begin at multiples of this
-layout(constant_id = 8) const bool HAS_BIAS = false;    // add bias[n]
+layout(constant_id = 7) const uint ALIGNED_C = 1;         // 1, 4, 8: rows of C begin at multiples of this
+layout(constant_id = 8) const bool HAS_BIAS = false;      // add bias[n]
 layout(constant_id = 9) const uint ACTIVATION = 0;
-layout(constant_id = 10) const bool HAS_KEPT = false;   // keep what goes into the activation
-layout(constant_id = 11) const uint SLOPE = 0;      // multiply by the derivative of this activation, whose outputs are `outputs`
-layout(constant_id = 12) const uint EDGE = 0;       // 0: N fills all panels; 1, 4, 8: the largest of these that divides N
-layout(constant_id = 13) const bool BLOCKS = false;     // the rows of C lie in blocks
-layout(constant_id = 14) const bool DEEP = false;       // the dispatch sums more of K than DEPTH
-layout(constant_id = 15) const bool HAS_ADDEND = false; // add the addend
+layout(constant_id = 10) const bool HAS_KEPT = false;     // keep what goes into the activation
+layout(constant_id = 11) const uint SLOPE = 0;            // multiply by the derivative of this activation, whose outputs are `outputs`
+layout(constant_id = 12) const uint EDGE = 0;             // 0: N fills all panels; 1, 4, 8: the largest of these that divides N
+layout(constant_id = 13) const bool BLOCKS = false;       // the rows of C lie in blocks
+layout(constant_id = 14) const bool DEEP = false;         // the dispatch sums more of K than DEPTH
+layout(constant_id = 15) const bool HAS_ADDEND = false;   // add the addend
 
 layout(std430, set = 0, binding = 0) readonly buffer A { vec4 a[]; };
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer a_texels;
@@ -45,12 +47,12 @@ layout(std430, set = 0, binding = 4) readonly buffer Bias { vec4 bias[]; };
 layout(set = 0, binding = 5, rgba32f) readonly uniform imageBuffer bias_texels;
 layout(std430, set = 0, binding = 6) readonly buffer Outputs { vec4 outputs[]; };  // the shape of C; optional
 layout(set = 0, binding = 7, rgba32f) readonly uniform imageBuffer outputs_texels;
-layout(std430, set = 0, binding = 8) readonly buffer Inputs { vec4 inputs[]; };    // the shape of C: inputs of the activation, for SLOPE swish only; optional
+layout(std430, set = 0, binding = 8) readonly buffer Inputs { vec4 inputs[]; };    // the same: the activation's inputs, for SLOPE swish only; optional
 layout(set = 0, binding = 9, rgba32f) readonly uniform imageBuffer inputs_texels;
 layout(std430, set = 0, binding = 10) readonly buffer Addend { vec4 addend[]; };   // the shape of C
 layout(set = 0, binding = 11, rgba32f) readonly uniform imageBuffer addend_texels;
 layout(std430, set = 0, binding = 12) coherent readonly buffer Sums { float sums[]; }; // C, for the partial sums
-layout(set = 0, binding = 13, r32f) coherent readonly uniform imageBuffer sums_texels; // of one float: another invocation may write the next
+layout(set = 0, binding = 13, r32f) coherent readonly uniform imageBuffer sums_texels; // one float each: others may write the next
 layout(std430, set = 0, binding = 14) coherent readonly buffer SumQuads { vec4 sum_quads[]; }; // the same
 layout(set = 0, binding = 15, rgba32f) coherent readonly uniform imageBuffer sum_quads_texels;
 layout(std430, set = 0, binding = 16) coherent writeonly buffer C { float c[]; };
@@ -85,8 +87,8 @@ vec4 panel_shift(vec4 v, vec4 w, uint o) {
     return (o & 1u) != 0u ? vec4(v.yzw, w.x) : v;
 }
 
-// Declares vec4 name(uint e, uint last): the floats e to e + 3 of a buffer `vec4 x[]` and its texels. Where `aligned` is false, e may be any number. What
-// lies beyond float `last` may be anything.
+// Declares vec4 name(uint e, uint last): the floats e to e + 3 of a buffer `vec4 x[]` and its texels. Where `aligned`
+// is false, e may be any number. What lies beyond float `last` may be anything.
 #define PANEL_LOADER(name, aligned, x, texels)                                                        \
     vec4 name(uint e, uint last) {                                                                    \
         vec4 v = LOAD4(x, texels, e >> 2);                                                            \
@@ -111,7 +113,8 @@ uint column0, stores; // the lane's first column; 1 if C has that column, else 0
 
 // Functions copy push constants before they loop: the driver reads them lane by lane wherever a loop names them.
 
-// Loads the panel. What it holds beyond K or N is finite or in columns that are not stored: A's elements beyond K are zero.
+// Loads the panel. What it holds beyond K or N is finite or in columns that are not stored: A's elements beyond K are
+// zero.
 void panel_load_b() {
     uint b0 = b_begin, row = b_row, left = k_left;
     if (TRANSPOSE_B) {
@@ -145,9 +148,10 @@ float panel_element(uint u) {
     return subgroupShuffle(panel_x[u / (4u * LANES)][u & 3u], u / 4u % LANES);
 }
 
-// Stores panel_sum to the lane's columns of the row that begins at float `begin` of C, or of a buffer of its shape. At C's right edge (EDGE) only
-// columns below n are stored, in a loop of one pass. An `if` instead halves the speed on Mesa 25: it moves the sums into the branch and computes
-// column after column, each addition waiting for the one before.
+// Stores panel_sum to the lane's columns of the row that begins at float `begin` of C, or of a buffer of its shape.
+// At C's right edge (EDGE) only columns below n are stored, in a loop of one pass. An `if` instead halves the speed
+// on Mesa 25: it moves the sums into the branch and computes column after column, each addition waiting for the one
+// before.
 #define PANEL_STORE(one, four, eight, begin)                                                                               \
     if (EDGE == 0u) {                                                                                                      \
         PANEL_EIGHT(one, four, eight, begin)                                                                               \
@@ -184,7 +188,8 @@ float panel_element(uint u) {
 #define PANEL_ONE(one, begin, q) if (q < COLUMNS && column0 + q < n) one[(begin) + column0 + q] = panel_sum[min(q, COLUMNS - 1u)];
 #define PACK(i) packUint2x32(floatBitsToUint(vec2(panel_sum[i], panel_sum[(i) + 1u])))
 
-// Multiplies the row of A in panel_x by the panel and stores the row of C that begins at float `at`. add: C holds partial sums.
+// Multiplies the row of A in panel_x by the panel and stores the row of C that begins at float `at`. add: C holds
+// partial sums.
 void panel_row(uint at, bool add, float scale, uint columns) {
     [[unroll]] for (uint q = 0u; q < COLUMNS; q++) panel_sum[q] = 0.0;
     if (add) {
@@ -222,13 +227,15 @@ void panel_row(uint at, bool add, float scale, uint columns) {
         } else {
             v = activate(ACTIVATION, v);
         }
-        // The selection, always true, stops LLVM 15 from computing the sums lane by lane in the loop that stores floats lane by lane.
+        // The selection, always true, stops LLVM 15 from computing the sums lane by lane in the loop that stores
+        // floats lane by lane.
         [[unroll]] for (uint i = 0u; i < 4u; i++) panel_sum[h + i] = ALIGNED_C >= 4u || columns != 0u ? v[i] : 0.0;
     }
     PANEL_STORE(c, c4, c8, at)
 }
 
-// Where the present row of C begins, and its number in its block. Each row follows from the one before, without the division, which is slow.
+// Where the present row of C begins, and its number in its block. Each row follows from the one before, without the
+// division, which is slow.
 uint row_at, row_inner;
 
 void panel_first_row(uint begin, uint row) {
