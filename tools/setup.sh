@@ -1,10 +1,44 @@
 #!/bin/sh
 # Installs what evorl needs of the system and what is missing, by apt: setup.sh run for what building and running takes, setup.sh test
-# for what the tests take besides. Where everything is there it does nothing.
+# for what the tests take besides. Where everything is there it does nothing. setup.sh swiftshader FOLDER puts the SwiftShader driver of Debian's
+# Chromium into FOLDER, and installs nothing.
 set -eu
 
 purpose=${1:-run}
 packages=
+
+# as_root COMMAND...: runs a command as root.
+as_root() {
+	if [ "$(id -u)" = 0 ]; then
+		"$@"
+	elif command -v sudo >/dev/null; then
+		sudo "$@"
+	else
+		echo "setup: run as root: $*" >&2
+		exit 1
+	fi
+}
+
+# swiftshader FOLDER: the driver is complete where its manifest is, which comes last.
+swiftshader() {
+	[ -e "$1/vk_swiftshader_icd.json" ] && return
+	echo "setup: unpacking SwiftShader from Debian's package chromium-common into $1"
+	temporary=$(mktemp -d)
+	trap 'rm -rf "$temporary"' EXIT
+	if ! (cd "$temporary" && { apt-get download -q chromium-common || { as_root apt-get update -q && apt-get download -q chromium-common; }; } &&
+		dpkg -x chromium-common_*.deb .); then
+		echo "setup: no SwiftShader: apt-get download chromium-common failed" >&2
+		exit 1
+	fi
+	mkdir -p "$1"
+	mv "$temporary/usr/lib/chromium/libvk_swiftshader.so" "$1"
+	mv "$temporary/usr/lib/chromium/vk_swiftshader_icd.json" "$1"
+}
+
+if [ "$purpose" = swiftshader ]; then
+	swiftshader "${2:?setup: name the folder: setup.sh swiftshader FOLDER}"
+	exit 0
+fi
 
 # need PACKAGE TEST...: the package is missing unless the test succeeds.
 need() {
@@ -57,15 +91,7 @@ if ! command -v apt-get >/dev/null; then
 	echo "setup: missing (by the names that Debian has for them):$packages; install them and try again" >&2
 	exit 1
 fi
-as_root=
-if [ "$(id -u)" != 0 ]; then
-	if ! command -v sudo >/dev/null; then
-		echo "setup: run as root: apt-get install$packages" >&2
-		exit 1
-	fi
-	as_root=sudo
-fi
 echo "setup: installing$packages"
-$as_root apt-get update -q
+as_root apt-get update -q
 # shellcheck disable=SC2086 # a list of names
-$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $packages
+as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $packages
