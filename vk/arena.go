@@ -14,14 +14,14 @@ const (
 	arenaAlignment = 256      // bytes; no device asks for more of storage buffers
 )
 
-// memory is the allocator: arenas of device memory, by memory type, cut into spans.
+// memory is the allocator. Each memory type has arenas, which are cut into spans.
 type memory struct {
 	sync.Mutex
 	arenas []*arena
 	stats  MemoryStats
 }
 
-// arena is one allocation from the driver, mapped for its whole life where the host can see it.
+// arena is one allocation from the driver. Host-visible memory stays mapped until it is freed.
 type arena struct {
 	handle vkDeviceMemory
 	typ    memoryType
@@ -34,10 +34,10 @@ type arena struct {
 // span is a piece of an arena.
 type span struct{ offset, size uint64 }
 
-// freeList holds the free spans of an arena: sorted by offset, apart from each other.
+// freeList holds the free spans of an arena, sorted by offset and never adjacent.
 type freeList []span
 
-// take cuts size bytes from the first span that holds them; size and align are powers or multiples of arenaAlignment.
+// take allocates size bytes from the first span that can hold them. size is a multiple of arenaAlignment, align a power of two.
 func (f *freeList) take(size, align uint64) (uint64, bool) {
 	for i, s := range *f {
 		offset := alignUp(s.offset, align)
@@ -57,7 +57,7 @@ func (f *freeList) take(size, align uint64) (uint64, bool) {
 	return 0, false
 }
 
-// give returns a span and joins it with its neighbours.
+// give returns a span and merges it with its neighbours.
 func (f *freeList) give(s span) {
 	i, _ := slices.BinarySearchFunc(*f, s.offset, func(a span, offset uint64) int {
 		if a.offset < offset {
@@ -79,7 +79,7 @@ func (f *freeList) give(s span) {
 
 func alignUp(n, align uint64) uint64 { return (n + align - 1) / align * align }
 
-// place finds room for size bytes of a memory type, in an arena that exists or in a new one. The caller holds d.mem.
+// place allocates size bytes of a memory type, from an existing arena or a new one. The caller holds d.mem.
 func (d *Device) place(what string, size, align uint64, typ memoryType) (*arena, uint64, error) {
 	for _, a := range d.mem.arenas {
 		if a.typ == typ {
@@ -97,7 +97,7 @@ func (d *Device) place(what string, size, align uint64, typ memoryType) (*arena,
 	if want == 0 {
 		want = min(defaultArena, alignUp(d.phys.heaps[typ.heap].size/16, arenaAlignment))
 	}
-	// A large buffer in a shared arena would strand the rest; a small heap has no room to spare.
+	// A large buffer in a shared arena would leave the rest unusable; a small heap has no spare memory.
 	if size > want/2 || want > available {
 		want = size
 	}
@@ -132,7 +132,7 @@ func (d *Device) newArena(size uint64, typ memoryType) (*arena, Result) {
 		case r == resultSuccess:
 			a.mapped = p
 		case typ.flags.has(memLocal) && !d.phys.info.Unified:
-			// The host may have no room for a map of the whole device: then data go by way of staging memory.
+			// The host may be unable to map the whole device. Data then go through staging memory.
 		default:
 			vkFreeMemory(d.handle, a.handle, nil)
 			return nil, r
@@ -145,7 +145,7 @@ func (d *Device) newArena(size uint64, typ memoryType) (*arena, Result) {
 	return a, resultSuccess
 }
 
-// release gives a span back, and the arena to the driver once it is empty. The caller holds d.mem.
+// release frees a span, and its arena once that is empty. The caller holds d.mem.
 func (d *Device) release(a *arena, s span) {
 	a.free.give(s)
 	a.used -= s.size
@@ -163,7 +163,7 @@ func (d *Device) dropArena(a *arena) {
 	d.mem.stats.Allocations--
 }
 
-// flush makes what the host wrote in a span visible to the device, invalidate the reverse; both are nothing on coherent memory.
+// flush makes host writes to a span visible to the device; invalidate does the reverse. Coherent memory needs neither.
 func (d *Device) flush(a *arena, s span) Result {
 	if a.typ.flags.has(memCoherent) {
 		return resultSuccess
@@ -180,7 +180,7 @@ func (d *Device) invalidate(a *arena, s span) Result {
 	return Result(C.evk_invalidate(d.c, handleOf(a.handle), offset, size))
 }
 
-// atoms widens a span to whole units of nonCoherentAtomSize, or the arena's end.
+// atoms widens a span to whole units of nonCoherentAtomSize, at most to the end of the arena.
 func (d *Device) atoms(a *arena, s span) (offset, size C.uint64_t) {
 	atom := max(d.phys.atomSize, 1)
 	from := s.offset / atom * atom

@@ -2,7 +2,7 @@ package vk
 
 import "slices"
 
-// hazards remembers what the commands since the last barrier read and wrote, and finds out which command must wait for them.
+// hazards tracks what the commands since the last barrier read and wrote, and detects commands that need a barrier.
 type hazards struct {
 	reads, writes map[*Buffer]intervals
 }
@@ -11,14 +11,14 @@ func newHazards() *hazards {
 	return &hazards{reads: map[*Buffer]intervals{}, writes: map[*Buffer]intervals{}}
 }
 
-// access is what a command does with a range.
+// access is a read, a write or both of a range by a command.
 type access struct {
 	r    Range
 	kind Access
 }
 
-// add notes a command, and says whether a barrier must precede it: when it reads what was written (read after write), or
-// writes what was read or written (write after read, write after write) since the last barrier.
+// add records the accesses of a command. It reports whether the command needs a barrier before it: because it reads what was
+// written (read after write), or writes what was read or written (write after read, write after write) since the last barrier.
 func (h *hazards) add(accesses []access) (barrier bool) {
 	for _, a := range accesses {
 		if h.writes[a.r.Buffer].overlaps(a.r) || a.kind&Write != 0 && h.reads[a.r.Buffer].overlaps(a.r) {
@@ -41,12 +41,12 @@ func (h *hazards) add(accesses []access) (barrier bool) {
 	return barrier
 }
 
-// intervals are byte intervals of one buffer: sorted, apart from each other.
+// intervals are byte intervals of one buffer, sorted and not adjacent.
 type intervals []interval
 
 type interval struct{ from, to int64 } // bytes [from, to)
 
-// after returns the index of the first interval that ends behind from.
+// after returns the index of the first interval that ends after from.
 func (s intervals) after(from int64) int {
 	i, _ := slices.BinarySearchFunc(s, from, func(a interval, from int64) int {
 		if a.to <= from {
@@ -62,10 +62,10 @@ func (s intervals) overlaps(r Range) bool {
 	return i < len(s) && s[i].from < r.Offset+r.Size
 }
 
-// insert adds a range, joined with the intervals that it touches.
+// insert adds a range and merges it with the intervals that it touches.
 func (s intervals) insert(r Range) intervals {
 	n := interval{r.Offset, r.Offset + r.Size}
-	i := s.after(n.from - 1) // also one that ends just where the range begins
+	i := s.after(n.from - 1) // includes an interval that ends where the range begins
 	j := i
 	for j < len(s) && s[j].from <= n.to {
 		n.from, n.to = min(n.from, s[j].from), max(n.to, s[j].to)

@@ -37,7 +37,7 @@ func benchProgram(d *Device, x *Buffer) *Program {
 	return p
 }
 
-// Checking and noting a dispatch in Go.
+// Validating and recording a dispatch in Go.
 func BenchmarkDispatch(b *testing.B) {
 	d := openBench(b)
 	x := newTestBuffer(b, d, 1024, Local)
@@ -49,7 +49,7 @@ func BenchmarkDispatch(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*benchOps), "ns/dispatch")
 }
 
-// Deriving barriers and everything else of Build but the compilation.
+// Deriving barriers and the rest of Build, without compilation.
 func BenchmarkBuild(b *testing.B) {
 	d := openBench(b)
 	x := newTestBuffer(b, d, 1024, Local)
@@ -61,7 +61,7 @@ func BenchmarkBuild(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*benchOps), "ns/dispatch")
 }
 
-// Replaying the tape into a command buffer, each dispatch with push constants, a descriptor set and half of them with a barrier.
+// Replaying the tape into a command buffer. Each dispatch has push constants and a descriptor set; half of them have a barrier.
 func BenchmarkReplay(b *testing.B) {
 	d := openBench(b)
 	x := newTestBuffer(b, d, 1024, Local)

@@ -4,8 +4,8 @@ package vk
 
 // The default binding: github.com/goki/vulkan v1.0.8 (Vulkan headers 1.3.239).
 //
-// Only calls that take handles and plain structures go through the binding: it frees the C copy of
-// a slice of structures when the garbage collector runs during the call, so those are in the shim.
+// Only calls that take handles and plain structures go through the binding. It frees the C copy of a slice of structures when
+// the garbage collector runs during the call, so the shim makes those calls.
 
 import binding "github.com/goki/vulkan"
 

@@ -2,11 +2,11 @@
 
 package vk
 
-// The second binding, by the build tag vulkango: github.com/vulkan-go/vulkan
+// The second binding, selected by the build tag vulkango: github.com/vulkan-go/vulkan
 // v0.0.0-20221209234627-c0a353ae26c8 (Vulkan headers 1.1.88).
 //
-// Only calls that take handles and plain structures go through the binding: it frees the C copy of
-// a slice of structures when the garbage collector runs during the call, so those are in the shim.
+// Only calls that take handles and plain structures go through the binding. It frees the C copy of a slice of structures when
+// the garbage collector runs during the call, so the shim makes those calls.
 
 import binding "github.com/vulkan-go/vulkan"
 

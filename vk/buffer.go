@@ -11,13 +11,13 @@ import (
 	"unsafe"
 )
 
-// Kind says where a buffer lives.
+// Kind is the kind of memory of a buffer.
 type Kind int
 
 const (
-	// Local memory is the device's own: what kernels read and write.
+	// Local memory is the device's own memory, which kernels read and write.
 	Local Kind = iota
-	// Readback memory is seen by the host through [Buffer.Mapped]; kernels and copies may write it.
+	// Readback memory is visible to the host through [Buffer.Mapped]. Kernels and copies may write it.
 	Readback
 
 	staging // for Write and Read
@@ -36,12 +36,12 @@ func (k Kind) String() string {
 	return fmt.Sprintf("kind %d", int(k))
 }
 
-// Buffer is memory that kernels can use. Its contents are undefined at first. Its methods may be called from several goroutines.
+// Buffer is memory that kernels can use. Its initial contents are undefined. Its methods are safe for concurrent use.
 type Buffer struct {
 	d       *Device
 	handle  vkBuffer
 	kind    Kind
-	size    int64 // bytes, as asked for
+	size    int64 // bytes, as requested
 	arena   *arena
 	span    span
 	lastUse uint64 // the last submission that uses the buffer; guarded by d.queue
@@ -54,8 +54,8 @@ type Range struct {
 	Offset, Size int64
 }
 
-// NewBuffer allocates memory of bytes > 0. It fails with *OutOfMemoryError, with ErrNotMapped when the kind is Readback and
-// the device has no host-visible memory, or with ErrClosed.
+// NewBuffer allocates a buffer of bytes > 0. It fails with *OutOfMemoryError; with ErrNotMapped if the kind is Readback and
+// the device has no host-visible memory; or with ErrClosed.
 func (d *Device) NewBuffer(bytes int64, kind Kind) (*Buffer, error) {
 	if err := d.enter(); err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ func (d *Device) NewBuffer(bytes int64, kind Kind) (*Buffer, error) {
 	case Readback:
 		b, err = d.newBuffer(bytes, kind, useReadback)
 	default:
-		err = fmt.Errorf("vk: NewBuffer: %v is none of vk.Local and vk.Readback", kind)
+		err = fmt.Errorf("vk: NewBuffer: %v is not a buffer kind: want vk.Local or vk.Readback", kind)
 	}
 	if err == nil && d.cfg.poison {
 		err = d.poison(b)
@@ -77,7 +77,7 @@ func (d *Device) NewBuffer(bytes int64, kind Kind) (*Buffer, error) {
 	return b, err
 }
 
-// poison fills a new buffer with a NaN that no kernel computes, which as an integer is far outside any buffer.
+// poison fills a new buffer with a NaN that no kernel computes. Read as an integer, it is an index outside any buffer.
 func (d *Device) poison(b *Buffer) error {
 	words := b.size &^ 3
 	if words == 0 {
@@ -112,7 +112,7 @@ func (d *Device) newBuffer(bytes int64, kind Kind, use memoryUse) (*Buffer, erro
 	d.mem.Lock()
 	defer d.mem.Unlock()
 	b := &Buffer{d: d, kind: kind, size: bytes}
-	// Whole texels of four words, so that views and word-wise kernels reach the last byte.
+	// Round up to texels of four words, so that views and kernels that work by words reach the last byte.
 	end := alignUp(uint64(bytes), 16)
 	if d.phys.exact {
 		end = max(uint64(bytes), 16) // a view is at least one texel
@@ -156,10 +156,10 @@ func (d *Device) newBuffer(bytes int64, kind Kind, use memoryUse) (*Buffer, erro
 	return b, nil
 }
 
-// Size returns the bytes asked for.
+// Size returns the size in bytes, as requested.
 func (b *Buffer) Size() int64 { return b.size }
 
-// Kind returns where the buffer lives.
+// Kind returns the kind of memory.
 func (b *Buffer) Kind() Kind { return b.kind }
 
 // Range returns n bytes from off. Bounds are checked when the range is used.
@@ -168,7 +168,7 @@ func (b *Buffer) Range(off, n int64) Range { return Range{b, off, n} }
 // All returns the whole buffer.
 func (b *Buffer) All() Range { return Range{b, 0, b.size} }
 
-// String says what the range is, for errors.
+// String describes the range in errors.
 func (r Range) String() string {
 	if r.Buffer == nil {
 		return "no buffer"
@@ -176,7 +176,7 @@ func (r Range) String() string {
 	return fmt.Sprintf("bytes %d to %d of a %v buffer of %d bytes", r.Offset, r.Offset+r.Size, r.Buffer.kind, r.Buffer.size)
 }
 
-// check says what is wrong with a range of device d.
+// check validates a range for device d.
 func (r Range) check(d *Device) error {
 	switch {
 	case r.Buffer == nil:
@@ -193,8 +193,8 @@ func (r Range) check(d *Device) error {
 	return nil
 }
 
-// Mapped returns the memory of a Readback buffer, nil for other kinds and after Free. What a program wrote is in it once the
-// program's Run or Wait has returned. It must not be written, nor touched after Free or Close.
+// Mapped returns the memory of a Readback buffer, or nil for other kinds and after Free. It holds what a program wrote once the
+// program's Run or Wait has returned. Callers must not write it, nor use it after Free or Close.
 func (b *Buffer) Mapped() []byte {
 	if b.kind != Readback || b.freed.Load() || b.arena.mapped == nil {
 		return nil
@@ -206,10 +206,10 @@ func (b *Buffer) bytes() []byte {
 	return unsafe.Slice((*byte)(unsafe.Add(b.arena.mapped, b.span.offset)), b.size)
 }
 
-// part returns the span of n bytes at off within the arena.
+// part returns the span of n bytes at offset off of the buffer, as offsets in the arena.
 func (b *Buffer) part(off, n int64) span { return span{b.span.offset + uint64(off), uint64(n)} }
 
-// Free releases the memory, after the submissions that use it. Programs that use it cannot run any more. Free twice is allowed.
+// Free releases the memory once the submissions that use it have finished. Programs that use it can no longer run. Calling Free twice is allowed.
 func (b *Buffer) Free() {
 	d := b.d
 	if d.enter() != nil {
@@ -231,7 +231,7 @@ func (b *Buffer) Free() {
 	d.destroyBuffer(b)
 }
 
-// destroyBuffer needs d.mem.
+// destroyBuffer frees a buffer. The caller holds d.mem.
 func (d *Device) destroyBuffer(b *Buffer) {
 	delete(d.buffers, b)
 	vkDestroyBuffer(d.handle, b.handle, nil)

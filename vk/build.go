@@ -2,7 +2,7 @@ package vk
 
 import "fmt"
 
-// accesses appends what an op reads and writes.
+// accesses appends the accesses of an op.
 func (p *Program) accesses(o *op, to []access) []access {
 	ranges := p.ranges[o.rangeFrom:o.rangeTo]
 	switch o.kind {
@@ -17,8 +17,8 @@ func (p *Program) accesses(o *op, to []access) []access {
 	return to
 }
 
-// Build compiles the kernels that are not compiled yet, derives the barriers and records the command buffers. It returns the first
-// error of the recording. Building twice is allowed.
+// Build compiles the kernels that are not yet compiled, derives the barriers and records the command buffers. It returns the first
+// recording error. Calling Build twice is allowed.
 func (p *Program) Build() error {
 	if err := p.d.enter(); err != nil {
 		return err
@@ -71,7 +71,7 @@ func (p *Program) build() error {
 	return p.record()
 }
 
-// deriveBarriers also lists the buffers.
+// deriveBarriers derives the barriers between ops and lists the program's buffers.
 func (p *Program) deriveBarriers() {
 	h := newHazards()
 	turns := make([]int, len(p.ops)) // of each op's block
@@ -118,7 +118,7 @@ func (p *Program) deriveBarriers() {
 	}
 }
 
-// checkBuffers refuses to record a buffer that is gone.
+// checkBuffers returns an error if a buffer was freed.
 func (p *Program) checkBuffers() error {
 	for _, b := range p.buffers {
 		if b.freed.Load() {
@@ -130,10 +130,10 @@ func (p *Program) checkBuffers() error {
 
 // ProgramStats describes a built program.
 type ProgramStats struct {
-	Commands    int // dispatches, copies and fills, as recorded: a repeated one counts once
-	Dispatches  int // of a run
-	Barriers    int // memory barriers of a run: the derived ones, and those before and behind every turn of a repeated block
-	Submissions int // of a run, as sliced so far
+	Commands    int // recorded dispatches, copies and fills; a repeated one counts once
+	Dispatches  int // per run
+	Barriers    int // memory barriers per run: the derived ones, and those before and after every turn of a repeated block
+	Submissions int // per run, with the current time slicing
 }
 
 // Stats returns the counts of a built program.

@@ -12,15 +12,15 @@ import (
 	"unsafe"
 )
 
-// diskCache keeps the driver's pipeline caches: one file a SPIR-V module, in a folder for the device and the driver's version, so
-// that a changed kernel or driver never meets old data. A file is a magic word, the SHA-256 of the data, and the data.
+// diskCache stores the driver's pipeline caches, one file per SPIR-V module, in a folder per device and driver version. Data of
+// an older kernel or driver are therefore never loaded. A file is a magic word, the SHA-256 of the data, and the data.
 type diskCache struct {
 	dir string // "": off
 }
 
 const cacheMagic = "evorlvk1"
 
-// emptyCache is the size of a driver's cache that holds nothing: its header.
+// emptyCache is the size of a driver cache without entries: its header.
 const emptyCache = 32
 
 func (c *diskCache) open(d *Device) {
@@ -33,7 +33,7 @@ func (c *diskCache) open(d *Device) {
 
 func (c *diskCache) file(m *module) string { return filepath.Join(c.dir, fmt.Sprintf("%x", m.digest)) }
 
-// load creates the module's cache from its file; a file that is missing, torn or not the driver's own gives an empty cache.
+// load creates the module's cache from its file. A missing, damaged or foreign file gives an empty cache.
 func (c *diskCache) load(d *Device, m *module) error {
 	var data []byte
 	if c.dir != "" {
@@ -78,7 +78,7 @@ func digestOf(data []byte) []byte {
 	return sum[:]
 }
 
-// keep writes the caches that changed. The cache is an optimisation: what cannot be written is logged once, and forgotten.
+// keep writes the changed caches. The cache is only an optimisation: the first failed write is logged and turns it off.
 func (c *diskCache) keep(d *Device) {
 	d.pipes.Lock()
 	defer d.pipes.Unlock()
@@ -121,7 +121,7 @@ func writeCache(file string, sum, data []byte) error {
 	return writeBeside(file, append(append([]byte(cacheMagic), sum...), data...))
 }
 
-// writeBeside writes a new file and renames it, so that another process never reads half a file. It makes the folder.
+// writeBeside writes a temporary file and renames it, so that another process never reads a partial file. It creates the folder.
 func writeBeside(file string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err

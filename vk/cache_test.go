@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// A file that is torn or altered in any byte is as good as none, and is replaced.
+// A cache file that is truncated or has any byte altered counts as missing, and is replaced.
 func TestCacheFiles(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "new", "cache")
 	data := []byte("what a driver keeps")
@@ -47,7 +47,7 @@ func TestCacheFiles(t *testing.T) {
 	}
 }
 
-// A cache that cannot be written is no error.
+// A cache that cannot be written is not an error.
 func TestCacheUnwritable(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o644); err != nil {
@@ -61,7 +61,7 @@ func TestCacheUnwritable(t *testing.T) {
 	run(t, p)
 }
 
-// The pipeline cache survives a process, and garbage in it does no harm.
+// The pipeline cache outlives a process, and garbage in it does no harm.
 func TestCacheOnDisk(t *testing.T) {
 	dir := t.TempDir()
 	use := func() {
@@ -82,7 +82,7 @@ func TestCacheOnDisk(t *testing.T) {
 	}
 	use()
 	use()
-	// A digest that is right over data that are not the driver's.
+	// A correct digest over data that are not the driver's.
 	files, _ := filepath.Glob(filepath.Join(dir, "pipelines", "*", "*"))
 	for _, f := range files {
 		if err := writeCache(f, digestOf([]byte("garbage")), []byte("garbage")); err != nil {
@@ -94,8 +94,8 @@ func TestCacheOnDisk(t *testing.T) {
 
 const radeonDriver = "/usr/share/vulkan/icd.d/radeon_icd.x86_64.json"
 
-// AMD's driver compiles without a GPU: every kernel must compile there, and the cache on disk must fill. In child processes, since the
-// driver aborts over an operation that it does not support.
+// AMD's driver compiles without a GPU. Every kernel must compile there, and the disk cache must fill. The test uses child processes,
+// since the driver aborts at operations that it does not support.
 func TestRadeonNullDevice(t *testing.T) {
 	if _, err := os.Stat(radeonDriver); err != nil {
 		if os.Getenv("CI") != "" {
@@ -139,7 +139,7 @@ func init() {
 		if err := d.compileAll([]*pipeline{d.pipeline(addShader, []uint32{64}, 0), d.pipeline(spinShader, []uint32{32, 7}, 64)}); err != nil {
 			return err
 		}
-		// A null device has no memory: an error, no crash.
+		// A null device has no memory: that must give an error, not a crash.
 		for _, kind := range []Kind{Local, Readback} {
 			if b, err := d.NewBuffer(1024, kind); err == nil {
 				b.Free()

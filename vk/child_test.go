@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// Some tests need a process of their own: the test binary runs itself, with childEnv naming what to do.
+// Some tests need a process of their own. The test binary runs itself, with childEnv naming the function to run.
 const childEnv = "EVORL_VK_TEST_CHILD"
 
-// children are what a child process can do.
+// children are the functions that a child process can run.
 var children = map[string]func() error{}
 
 // child is the main function of a child process.
@@ -22,7 +22,7 @@ func child() int {
 	return 0
 }
 
-// runChild runs a child with more environment variables, and returns its output.
+// runChild runs a child with additional environment variables, and returns its output.
 func runChild(t *testing.T, name string, env ...string) (string, error) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])

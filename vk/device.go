@@ -1,11 +1,11 @@
 // Package vk makes Vulkan compute safe and small: devices, buffers, and programs of kernels that are recorded once and run
 // many times. It knows nothing of learning.
 //
-// A [Program] is recorded from [Call]s, copies and fills; [Program.Build] compiles its kernels, derives the memory barriers
-// from the accesses that the kernels declare, and records the command buffers; [Program.Run] submits them and waits. Work is
-// done in the order of submission: programs, and the transfers of [Buffer.Write] and [Buffer.Read], see what those before them wrote.
+// A [Program] is recorded from [Call]s, copies and fills. [Program.Build] compiles its kernels, derives the memory barriers
+// from the accesses that the kernels declare, and records the command buffers. [Program.Run] submits them and waits. Work
+// executes in submission order: programs and the transfers of [Buffer.Write] and [Buffer.Read] see the writes of earlier ones.
 //
-// All methods of a [Device], and of distinct objects made by it, may be used from several goroutines.
+// A [Device] is safe for concurrent use, as are distinct objects made by it.
 package vk
 
 // #include <stdlib.h>
@@ -46,7 +46,7 @@ type Device struct {
 	}
 }
 
-// Devices lists every physical device in the loader's order. It fails with ErrNoLoader or ErrNoDevice.
+// Devices lists all physical devices in the loader's order. It fails with ErrNoLoader or ErrNoDevice.
 func Devices(opts ...Option) ([]Info, error) {
 	in, err := openInstance(newConfig(opts))
 	if err != nil {
@@ -60,7 +60,7 @@ func Devices(opts ...Option) ([]Info, error) {
 	return infos, nil
 }
 
-// Open opens a device: the one that [Index], [Name] or EVORL_DEVICE chooses, else the first GPU, else the first software driver. It fails
+// Open opens a device: the one selected by [Index], [Name] or EVORL_DEVICE, else the first GPU, else the first software driver. It fails
 // with ErrNoLoader, ErrNoDevice, *DeviceIndexError, *DeviceNameError or *DeviceError.
 func Open(opts ...Option) (*Device, error) {
 	cfg := newConfig(opts)
@@ -106,7 +106,7 @@ func Open(opts ...Option) (*Device, error) {
 	return d, nil
 }
 
-// choose applies Index and Name, and the default.
+// choose selects a device by Index, Name or the default.
 func choose(cfg *config, in *instance) (*physical, error) {
 	all := make([]*physical, len(in.devices))
 	names := make([]string, len(all))
@@ -136,7 +136,7 @@ func choose(cfg *config, in *instance) (*physical, error) {
 			}
 		}
 		if chosen == nil {
-			return nil, fmt.Errorf("%w: none of %s can be used: the first one: %s", ErrNoDevice, strings.Join(names, ", "), all[0].usable())
+			return nil, fmt.Errorf("%w: none of %s can be used; the first one: %s", ErrNoDevice, strings.Join(names, ", "), all[0].usable())
 		}
 	}
 	if why := chosen.usable(); why != "" {
@@ -148,7 +148,7 @@ func choose(cfg *config, in *instance) (*physical, error) {
 // Info describes the device. It stays valid after Close.
 func (d *Device) Info() Info { return d.phys.info }
 
-// life counts the calls that are inside the device, so that Close can wait for them and later ones are refused.
+// life counts the calls in progress, so that Close can wait for them and refuse later ones.
 type life struct {
 	mu     sync.Mutex
 	idle   sync.Cond
@@ -156,7 +156,7 @@ type life struct {
 	closed bool
 }
 
-// enter must be paired with exit; it fails once Close has begun. It may be nested.
+// enter must be paired with exit. It fails once Close has begun. Calls may be nested.
 func (d *Device) enter() error {
 	d.life.mu.Lock()
 	defer d.life.mu.Unlock()
@@ -175,8 +175,8 @@ func (d *Device) exit() {
 	d.life.mu.Unlock()
 }
 
-// Close waits for the work that was submitted and for calls in other goroutines, keeps the pipeline cache, and frees
-// everything that the device made. Later calls fail with ErrClosed. Close twice is allowed.
+// Close waits for submitted work and for calls in other goroutines, saves the pipeline cache, and frees everything that the
+// device made. Later calls fail with ErrClosed. Calling Close twice is allowed.
 func (d *Device) Close() error {
 	d.life.mu.Lock()
 	if d.life.closed {
@@ -192,10 +192,10 @@ func (d *Device) Close() error {
 	known := d.lost() != nil
 	err := d.wait(context.Background(), d.queue.submitted)
 	if errors.Is(err, ErrTimeout) {
-		return err // to free what a hanging device uses would be worse than to leave it to the end of the process
+		return err // memory in use by a hanging device must not be freed; it is released when the process ends
 	}
 	if known {
-		err = nil // it was reported before
+		err = nil // already reported
 	}
 	for p := range d.programs.all {
 		p.destroy()
@@ -219,13 +219,13 @@ func (d *Device) Close() error {
 	return err
 }
 
-// Counters count what the device did since it was opened.
+// Counters count the device's work since it was opened.
 type Counters struct {
 	Submissions uint64 // submissions of programs; transfers are not counted
 	Dispatches  uint64 // kernels run
 	Barriers    uint64 // memory barriers inside programs
-	BytesUp     uint64 // bytes that Write moved to the device
-	BytesDown   uint64 // bytes that Read moved from the device
+	BytesUp     uint64 // bytes moved to the device by Write
+	BytesDown   uint64 // bytes moved from the device by Read
 	Pipelines   uint64 // pipelines compiled
 }
 
@@ -233,7 +233,7 @@ type counters struct {
 	submissions, dispatches, barriers, bytesUp, bytesDown, pipelines atomic.Uint64
 }
 
-// Counters returns the counts so far; take the difference of two.
+// Counters returns the current counts. Subtract two results to measure the work in between.
 func (d *Device) Counters() Counters {
 	c := &d.counters
 	return Counters{Submissions: c.submissions.Load(), Dispatches: c.dispatches.Load(), Barriers: c.barriers.Load(),

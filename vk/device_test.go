@@ -38,7 +38,7 @@ func TestDevices(t *testing.T) {
 	}
 }
 
-// What EVORL_DEVICE names is the default, and no more than that.
+// EVORL_DEVICE selects the default device; Index and Name override it.
 func TestDeviceVariable(t *testing.T) {
 	info := openTest(t).Info()
 	for _, variable := range []string{strconv.Itoa(info.Index), strings.ToUpper(info.Name)} {
@@ -106,7 +106,7 @@ func TestNoDriver(t *testing.T) {
 	}
 }
 
-// After Close everything answers with ErrClosed, or nothing, and nothing crashes.
+// After Close every method returns ErrClosed or a zero value, and nothing crashes.
 func TestClose(t *testing.T) {
 	eachVariant(t, func(t *testing.T, d *Device) {
 		ctx := context.Background()

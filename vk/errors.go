@@ -6,27 +6,27 @@ import (
 	"strings"
 )
 
-// Sentinels for errors.Is. Every error of this package that has one of these causes matches it.
+// Sentinel errors for errors.Is. Errors of this package with one of these causes match it.
 var (
 	// ErrNoLoader: the Vulkan loader library could not be opened.
 	ErrNoLoader = errors.New("vk: no Vulkan loader")
-	// ErrNoDevice: the loader knows no Vulkan driver, or none with a device that can compute.
+	// ErrNoDevice: the loader finds no Vulkan driver, or no device that supports compute.
 	ErrNoDevice = errors.New("vk: no Vulkan device")
 	// ErrDeviceLost: the device stopped working (a crash, a watchdog, an unplugged card). It stays
-	// lost: close it, open another, and resume from a checkpoint.
+	// lost: close it, open it again, and resume from a checkpoint.
 	ErrDeviceLost = errors.New("vk: device lost")
 	// ErrTimeout: no submission finished within the time-out (see [Timeout]).
 	ErrTimeout = errors.New("vk: timed out")
-	// ErrClosed: the device, or the program or buffer, was closed or freed before.
+	// ErrClosed: the device was closed, or the program or buffer was freed.
 	ErrClosed = errors.New("vk: used after close")
-	// ErrNotMapped: the buffer's memory cannot be seen by the host.
+	// ErrNotMapped: the buffer's memory is not visible to the host.
 	ErrNotMapped = errors.New("vk: memory is not host-visible")
 )
 
 // Result is a Vulkan result code.
 type Result int32
 
-// Result codes that this package treats by name; the others are passed on.
+// Result codes that this package handles; others are passed on.
 const (
 	resultSuccess      Result = 0
 	resultNotReady     Result = 1
@@ -46,7 +46,7 @@ var resultNames = map[Result]string{
 	-1000012000: "VK_ERROR_INVALID_SHADER_NV",
 }
 
-// String returns the name of the Vulkan specification.
+// String returns the name in the Vulkan specification.
 func (r Result) String() string {
 	if s, ok := resultNames[r]; ok {
 		return s
@@ -54,14 +54,14 @@ func (r Result) String() string {
 	return fmt.Sprintf("VkResult(%d)", int32(r))
 }
 
-// DeviceError is a Vulkan call that failed. It matches [ErrDeviceLost] and [ErrTimeout] by its Result.
+// DeviceError is a failed Vulkan call. It matches [ErrDeviceLost] and [ErrTimeout] by its Result.
 type DeviceError struct {
-	Op      string // what was being done, or the Vulkan function
+	Op      string // the operation, or the Vulkan function
 	Result  Result
-	Running string // the program that was running, "" when none was
+	Running string // the running program, or ""
 }
 
-// Error says what failed, how, and what was running.
+// Error states the operation, the result and the running program.
 func (e *DeviceError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "vk: %s: ", e.Op)
@@ -85,26 +85,26 @@ func (e *DeviceError) Error() string {
 	return b.String()
 }
 
-// Is matches the sentinel of the result.
+// Is reports whether target is the sentinel error of the result.
 func (e *DeviceError) Is(target error) bool {
 	return target == ErrDeviceLost && e.Result == resultDeviceLost || target == ErrTimeout && e.Result == resultTimeout
 }
 
-// OutOfMemoryError says that memory of Need bytes was asked for where Have bytes were to be had.
+// OutOfMemoryError reports an allocation of Need bytes when only Have bytes were available.
 type OutOfMemoryError struct {
-	What string // what was to be allocated, e.g. "local buffer"
-	Need uint64 // bytes asked for
+	What string // what was being allocated, e.g. "local buffer"
+	Need uint64 // bytes requested
 	Have uint64 // bytes available to one allocation now
-	Why  string // the limit that was met
+	Why  string // the limit that was reached
 }
 
-// Error states need and have in bytes and in units.
+// Error states Need and Have in bytes and in larger units.
 func (e *OutOfMemoryError) Error() string {
 	return fmt.Sprintf("vk: out of memory: a %s needs %s (%d bytes), but only %s (%d bytes) are available: %s",
 		e.What, ByteSize(e.Need), e.Need, ByteSize(e.Have), e.Have, e.Why)
 }
 
-// GroupsError is the error of a dispatch with more workgroups along an axis than the device allows, or with none.
+// GroupsError reports a dispatch whose workgroup count along an axis is zero or above the device's limit.
 type GroupsError struct {
 	Groups, Allowed [3]uint32
 }
@@ -119,7 +119,7 @@ type DeviceIndexError struct {
 	Index, Count int
 }
 
-// Error says which indices there are.
+// Error states the valid indices.
 func (e *DeviceIndexError) Error() string {
 	if e.Count == 1 {
 		return fmt.Sprintf("vk: no device %d: there is one device, with index 0", e.Index)
@@ -130,7 +130,7 @@ func (e *DeviceIndexError) Error() string {
 // DeviceNameError: no device's name contains the text asked for.
 type DeviceNameError struct {
 	Name  string
-	Names []string // the devices that there are
+	Names []string // the names of all devices
 }
 
 // Error lists the devices.
@@ -138,7 +138,7 @@ func (e *DeviceNameError) Error() string {
 	return fmt.Sprintf("vk: no device has %q in its name; there are: %s", e.Name, strings.Join(e.Names, ", "))
 }
 
-// ByteSize is a number of bytes to be read, such as 1.5 GiB.
+// ByteSize formats a number of bytes for people, such as 1.5 GiB.
 func ByteSize(n uint64) string {
 	const units = "KMGTPE"
 	if n < 1024 {

@@ -13,7 +13,7 @@ import (
 //go:embed testdata/add.spv
 var spirv []byte
 
-// A kernel adds two vectors, and the result is copied to where the host sees it.
+// A kernel adds two vectors, and the result is copied to host-visible memory.
 func Example() {
 	device, err := vk.Open()
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Both bindings free the C copy of a slice of structures when the garbage collector runs during the call. This package keeps such
-// calls out of them; the hammer collects without a pause beside everything that creates, updates and submits. Through a binding,
-// the creation of pipelines crashes so within seconds.
+// Both bindings free the C copy of a slice of structures when the garbage collector runs during the call. This package makes such
+// calls without them. The test collects garbage continuously while other goroutines create, update and submit. When pipelines are
+// created through a binding, it crashes within seconds.
 func TestGarbageCollectorHammer(t *testing.T) {
 	d := openTest(t)
 	ctx, stop := context.WithTimeout(context.Background(), 3*time.Second)

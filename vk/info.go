@@ -13,10 +13,10 @@ func MakeVersion(major, minor, patch uint32) Version {
 	return Version(major<<22 | minor<<12 | patch)
 }
 
-// Major returns the first number.
+// Major returns the major version.
 func (v Version) Major() uint32 { return uint32(v) >> 22 & 0x7f }
 
-// Minor returns the second number.
+// Minor returns the minor version.
 func (v Version) Minor() uint32 { return uint32(v) >> 12 & 0x3ff }
 
 // String returns "major.minor.patch".
@@ -24,7 +24,7 @@ func (v Version) String() string {
 	return fmt.Sprintf("%d.%d.%d", v.Major(), v.Minor(), uint32(v)&0xfff)
 }
 
-// DeviceType says what kind of device it is, in Vulkan's numbers.
+// DeviceType is the type of a device, with Vulkan's values.
 type DeviceType uint32
 
 // The device types.
@@ -44,13 +44,13 @@ func (t DeviceType) String() string {
 	return fmt.Sprintf("type %d", uint32(t))
 }
 
-// MarshalText makes the type a name in JSON.
+// MarshalText encodes the type as its name.
 func (t DeviceType) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
-// GPU says whether the device is hardware.
+// GPU reports whether the device is hardware.
 func (t DeviceType) GPU() bool { return t == IntegratedGPU || t == DiscreteGPU || t == VirtualGPU }
 
-// Features is a set of optional device features. A feature that is supported is enabled.
+// Features is a set of optional device features. All supported features are enabled.
 type Features uint32
 
 // The features, in the order of the shim's bits.
@@ -66,10 +66,10 @@ const (
 	TimelineSemaphore   // waits by number; fences are used without it
 	MemoryModel         // the Vulkan memory model
 	SubgroupSizeControl // Call.Subgroup may differ from Info.SubgroupSize
-	FullSubgroups       // no lane of a pinned subgroup is off
+	FullSubgroups       // all lanes of a pinned subgroup are active
 	FloatAtomicAdd      // 32-bit, storage buffers
-	PipelineStatistics  // registers and spills of a pipeline
-	MemoryBudget        // how much memory other processes leave
+	PipelineStatistics  // registers and spills per pipeline
+	MemoryBudget        // the memory left by other processes
 	CooperativeMatrix
 )
 
@@ -77,10 +77,10 @@ var featureNames = [...]string{"float64", "int64", "int16", "float16", "int8", "
 	"timeline_semaphore", "memory_model", "subgroup_size_control", "full_subgroups", "float_atomic_add", "pipeline_statistics",
 	"memory_budget", "cooperative_matrix"}
 
-// Has says whether all of f are in the set.
+// Has reports whether the set contains all of f.
 func (s Features) Has(f Features) bool { return s&f == f }
 
-// Names lists the set.
+// Names lists the features of the set.
 func (s Features) Names() []string {
 	var out []string
 	for i, n := range featureNames {
@@ -91,13 +91,13 @@ func (s Features) Names() []string {
 	return out
 }
 
-// String joins the names by spaces.
+// String joins the names with spaces.
 func (s Features) String() string { return strings.Join(s.Names(), " ") }
 
-// MarshalText makes the set its names in JSON.
+// MarshalText encodes the set as its names.
 func (s Features) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// SubgroupOps is the set of subgroup operations that compute shaders may use, in Vulkan's bits.
+// SubgroupOps is a set of subgroup operations available in compute shaders, with Vulkan's bits.
 type SubgroupOps uint32
 
 // The subgroup operations.
@@ -112,25 +112,25 @@ const (
 	SubgroupQuad
 )
 
-// Has says whether all of f are in the set.
+// Has reports whether the set contains all of f.
 func (s SubgroupOps) Has(f SubgroupOps) bool { return s&f == f }
 
-// Limits are the bounds that a caller has to respect.
+// Limits are the device limits that callers must respect.
 type Limits struct {
-	MaxStorageRange  uint64    // bytes one binding may see
-	StorageAlignment uint64    // bytes; every bound range begins at a multiple
+	MaxStorageRange  uint64    // bytes of one binding
+	StorageAlignment uint64    // bytes; the offset of every bound range is a multiple
 	MaxBufferBytes   uint64    // bytes of one buffer
 	MaxPushBytes     uint32    // bytes of push constants
-	MaxSharedBytes   uint32    // bytes of shared memory of a workgroup
-	MaxInvocations   uint32    // invocations of a workgroup
-	MaxLocalSize     [3]uint32 // invocations of a workgroup, each way
-	MaxGroups        [3]uint32 // workgroups of a dispatch, each way
-	MaxBindings      uint32    // storage buffers of a shader
-	MaxTexelBindings uint32    // texel buffers of a shader
-	MaxTexels        uint64    // texels that one binding may see
-	TimestampPeriod  float64   // nanoseconds a tick; 0: the device has no timestamps
-	// MaxLoopIterations is how many iterations all loops of an invocation take together, nested ones counted one by one, before the
-	// driver silently leaves them; 0: no limit. Lavapipe's guard against endless loops stops at 65535; unrolled loops do not count.
+	MaxSharedBytes   uint32    // bytes of shared memory per workgroup
+	MaxInvocations   uint32    // invocations per workgroup
+	MaxLocalSize     [3]uint32 // invocations per workgroup, by dimension
+	MaxGroups        [3]uint32 // workgroups per dispatch, by dimension
+	MaxBindings      uint32    // storage buffers per shader
+	MaxTexelBindings uint32    // texel buffers per shader
+	MaxTexels        uint64    // texels of one binding
+	TimestampPeriod  float64   // nanoseconds per tick; 0: the device has no timestamps
+	// MaxLoopIterations bounds the iterations of all loops of an invocation together, nested loops included. Beyond it the driver
+	// silently leaves the loops. 0: no limit. Lavapipe's guard against endless loops stops at 65535; unrolled loops do not count.
 	MaxLoopIterations uint32
 }
 
@@ -139,20 +139,20 @@ const lavapipeLoopIterations = 65535
 
 // Info describes a device.
 type Info struct {
-	Index         int // place in the list of Devices
+	Index         int // index in the result of Devices
 	Name          string
-	Vendor        string // by VendorID, e.g. "NVIDIA"
-	Driver        string // name and version as the driver tells them
+	Vendor        string // derived from VendorID, e.g. "NVIDIA"
+	Driver        string // name and version as reported by the driver
 	VendorID      uint32
 	DeviceID      uint32
-	DriverVersion uint32 // packed as the vendor likes
+	DriverVersion uint32 // packed in a vendor-specific way
 	API           Version
 	Type          DeviceType
 	MemoryBytes   uint64 // device-local memory
 	Unified       bool   // host and device share all memory
-	ResizableBAR  bool   // a discrete device whose whole memory the host can write
-	SubgroupSize  uint32 // the size that pipelines get when none is asked for
-	// MinSubgroupSize and MaxSubgroupSize bound Call.Subgroup; both are SubgroupSize where the device has no choice.
+	ResizableBAR  bool   // a discrete device whose whole memory is host-visible
+	SubgroupSize  uint32 // the default size for pipelines
+	// MinSubgroupSize and MaxSubgroupSize bound Call.Subgroup. Both equal SubgroupSize if the device supports a single size.
 	MinSubgroupSize, MaxSubgroupSize uint32
 	SubgroupOps                      SubgroupOps
 	PipelineCacheUUID                [16]byte

@@ -26,7 +26,7 @@ const (
 
 const installAdvice = "install the Vulkan loader and a driver (Debian, Ubuntu: apt install libvulkan1 mesa-vulkan-drivers; on NVIDIA the vendor's driver holds one)"
 
-// The bindings keep the loader's functions in C globals, so that a process has one loader.
+// The bindings keep the loader's functions in C globals, so a process can use one loader only.
 var loaded struct {
 	sync.Mutex
 	procAddr unsafe.Pointer
@@ -70,7 +70,7 @@ func openInstance(cfg *config) (*instance, error) {
 	var c *C.evk_instance
 	switch r := Result(C.evk_create_instance(procAddr, C.uint32_t(cfg.maxAPI), C.int(cfg.validate), &c)); r {
 	case resultSuccess:
-	case -9: // VK_ERROR_INCOMPATIBLE_DRIVER: how the loader says that it found no driver
+	case -9: // VK_ERROR_INCOMPATIBLE_DRIVER: the loader found no driver
 		return nil, fmt.Errorf("%w: the loader found no driver; %s", ErrNoDevice, installAdvice)
 	default:
 		return nil, &DeviceError{Op: "vkCreateInstance", Result: r}
@@ -94,7 +94,7 @@ func openInstance(cfg *config) (*instance, error) {
 		r = Result(vkEnumeratePhysicalDevices(handle, &n, in.devices))
 		in.devices = in.devices[:n]
 	}
-	// A driver that fails to start is reported in different ways; without a device all mean the same.
+	// Drivers that fail to start report it in different ways. Without any device the meaning is the same.
 	if len(in.devices) == 0 {
 		in.close()
 		return nil, fmt.Errorf("%w: no driver offers a device (%v); %s", ErrNoDevice, r, installAdvice)
@@ -109,18 +109,18 @@ func (in *instance) close() {
 	}
 }
 
-// physical is what describe learns about a device: the public Info and what the package keeps to itself.
+// physical is what describe finds out about a device: the public Info and internal properties.
 type physical struct {
 	info   Info
-	api    uint32 // the version in use
-	family int    // queue family, -1: none computes
+	api    uint32 // the Vulkan version in use
+	family int    // queue family; -1: none supports compute
 	types  []memoryType
 	heaps  []memoryHeap
-	// requiredSize says that compute pipelines may pin their subgroup size.
+	// requiredSize: compute pipelines may pin their subgroup size.
 	requiredSize  bool
 	exact         bool // see ExactBuffers
 	timestampBits uint32
-	maxSubgroups  uint32 // subgroups of a workgroup with a pinned size
+	maxSubgroups  uint32 // subgroups per workgroup with a pinned size
 	atomSize      uint64 // nonCoherentAtomSize
 }
 
@@ -132,7 +132,7 @@ func (in *instance) describe(index int) *physical {
 	limits := &props.Limits
 	limits.Deref()
 	p := &physical{api: min(props.ApiVersion, uint32(C.evk_instance_api(in.c)))}
-	// A device newer than the instance runs as the instance's version.
+	// A device newer than the instance is used with the instance's version.
 	var c C.evk_physical
 	C.evk_describe(in.c, pointer(pd), C.uint32_t(p.api), &c)
 	p.family, p.timestampBits = int(c.compute_family), uint32(c.timestamp_bits)
@@ -161,7 +161,7 @@ func (in *instance) describe(index int) *physical {
 		},
 	}
 	props.Free()
-	// A null device has an infinite period, and a queue may have no timestamps at all.
+	// A null device has an infinite period, and some queues have no timestamps.
 	if period := float64(limits.TimestampPeriod); p.timestampBits > 0 && period > 0 && !math.IsInf(period, 0) {
 		p.info.Limits.TimestampPeriod = period
 	}
@@ -172,11 +172,11 @@ func (in *instance) describe(index int) *physical {
 	return p
 }
 
-// usable says why a device cannot run programs, or "".
+// usable returns the reason why a device cannot run programs, or "".
 func (p *physical) usable() string {
 	switch {
 	case p.api < uint32(MakeVersion(1, 1, 0)):
-		return fmt.Sprintf("it offers Vulkan %v, and 1.1 is needed", Version(p.api))
+		return fmt.Sprintf("it supports Vulkan %v; 1.1 is needed", Version(p.api))
 	case p.family < 0:
 		return "it has no compute queue"
 	}
@@ -190,8 +190,8 @@ func cString(b []byte) string {
 	return string(b)
 }
 
-// handleOf and fromHandle pass the binding's handles to the shim as the 64-bit numbers that they are. They copy the bits,
-// since a handle is no Go pointer, and some drivers and layers use small numbers that the garbage collector would reject as one.
+// handleOf and fromHandle convert between the binding's handles and the shim's 64-bit numbers. They copy the bits, since a
+// handle is not a Go pointer: some drivers and layers use small numbers, which the garbage collector rejects as pointers.
 func handleOf[H any](h H) C.VkHandle { return *(*C.VkHandle)(unsafe.Pointer(&h)) }
 
 func fromHandle[H any](h C.VkHandle) H { return *(*H)(unsafe.Pointer(&h)) }
@@ -201,7 +201,7 @@ func pointer[H any](h H) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Point
 
 func fromPointer[H any](p unsafe.Pointer) H { return *(*H)(unsafe.Pointer(&p)) }
 
-// create takes a handle from a call by way of a local variable: cgo refuses the address of a field that lies beside Go pointers.
+// create receives a handle in a local variable, since cgo refuses the address of a field in a structure with Go pointers.
 func create[H any](to *H, call func(*H) vkResult) Result {
 	var h H
 	r := call(&h)

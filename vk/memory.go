@@ -33,7 +33,7 @@ type memoryHeap struct {
 	allocated uint64 // bytes taken from the driver
 }
 
-// memoryKind derives the size of the device's own memory and how the host reaches it.
+// memoryKind derives the size of device-local memory and how the host accesses it.
 func (p *physical) memoryKind() (bytes uint64, unified, resizable bool) {
 	unified = p.info.Type == IntegratedGPU || p.info.Type == CPU
 	for _, h := range p.heaps {
@@ -50,7 +50,7 @@ func (p *physical) memoryKind() (bytes uint64, unified, resizable bool) {
 	return bytes, unified, resizable
 }
 
-// memoryUse is what memory is for; it orders the memory types.
+// memoryUse is the purpose of an allocation. It decides the order of the memory types.
 type memoryUse int
 
 const (
@@ -59,7 +59,7 @@ const (
 	useUpload             // the host writes, the device reads
 )
 
-// preferences are the memory flags of a use, best first; every list is tried in order.
+// preferences lists the memory flags for a use, best first.
 func (p *physical) preferences(use memoryUse) []memoryFlags {
 	switch use {
 	case useReadback:
@@ -76,7 +76,7 @@ func (p *physical) preferences(use memoryUse) []memoryFlags {
 	return []memoryFlags{memLocal, 0}
 }
 
-// chooseType returns the best memory type for a use among those in the mask of a buffer's requirements.
+// chooseType returns the best memory type for a use among those allowed by mask.
 func (p *physical) chooseType(use memoryUse, mask uint32) (memoryType, error) {
 	for _, want := range p.preferences(use) {
 		best, found := memoryType{}, false
@@ -84,11 +84,11 @@ func (p *physical) chooseType(use memoryUse, mask uint32) (memoryType, error) {
 			if mask&(1<<t.index) == 0 || !t.flags.has(want) {
 				continue
 			}
-			// The small window is for the driver's own use: a local buffer takes the large heap.
+			// The small window is left to the driver: a local buffer uses the large heap.
 			if use == useLocal && p.heaps[t.heap].local && p.heaps[t.heap].size < p.info.MemoryBytes && !p.info.Unified {
 				continue
 			}
-			// Staging memory should not eat the device's own.
+			// Staging memory should not use device-local memory.
 			if !found || use != useLocal && best.flags.has(memLocal) && !t.flags.has(memLocal) {
 				best, found = t, true
 			}
@@ -103,15 +103,15 @@ func (p *physical) chooseType(use memoryUse, mask uint32) (memoryType, error) {
 	return memoryType{}, fmt.Errorf("device %q: %w", p.info.Name, ErrNotMapped)
 }
 
-// MemoryStats says what the memory is used for, in bytes.
+// MemoryStats are allocation statistics, in bytes.
 type MemoryStats struct {
-	Allocated   uint64      // taken from the driver
-	Used        uint64      // in live buffers, alignment included
-	Peak        uint64      // the most that Used has been
-	Staging     uint64      // the part of Used that carries Write and Read
+	Allocated   uint64      // allocated from the driver
+	Used        uint64      // in live buffers, including alignment
+	Peak        uint64      // maximum of Used
+	Staging     uint64      // the part of Used that serves Write and Read
 	Buffers     int         // live buffers
-	Allocations int         // blocks taken from the driver
-	Heaps       []HeapStats // as the driver lists them
+	Allocations int         // live allocations from the driver
+	Heaps       []HeapStats // in the driver's order
 }
 
 // HeapStats describes one memory heap, in bytes.
@@ -119,7 +119,7 @@ type HeapStats struct {
 	Size      uint64
 	Local     bool
 	Allocated uint64 // by this device object
-	Available uint64 // what the next allocations can have, as far as the driver and the system tell
+	Available uint64 // available to the next allocations, as far as the driver and the system report it
 }
 
 // Memory returns memory statistics. They are zero after Close.
@@ -139,17 +139,17 @@ func (d *Device) Memory() MemoryStats {
 	return m
 }
 
-// available returns how many bytes a heap can still give, and the limit that decides.
+// available returns how many bytes a heap can still allocate, and the limit that decides.
 func (d *Device) available(heap int) (uint64, string) {
 	h := &d.phys.heaps[heap]
-	bytes, why := h.size-min(h.size, h.allocated), fmt.Sprintf("memory heap %d has %s, %s of it in use", heap, ByteSize(h.size), ByteSize(h.allocated))
+	bytes, why := h.size-min(h.size, h.allocated), fmt.Sprintf("memory heap %d has %s, of which %s are in use", heap, ByteSize(h.size), ByteSize(h.allocated))
 	if d.phys.info.Features.Has(MemoryBudget) {
 		budget, usage := d.memoryBudget()
 		if left := budget[heap] - min(budget[heap], usage[heap]); left < bytes {
-			bytes, why = left, fmt.Sprintf("memory heap %d has a budget of %s, %s of it in use", heap, ByteSize(budget[heap]), ByteSize(usage[heap]))
+			bytes, why = left, fmt.Sprintf("memory heap %d has a budget of %s, of which %s are in use", heap, ByteSize(budget[heap]), ByteSize(usage[heap]))
 		}
 	}
-	// A software driver takes the host's memory, and the kernel hands out more than there is.
+	// A software driver uses host memory, and the kernel overcommits.
 	if d.phys.info.Type == CPU {
 		if left, ok := hostAvailable(); ok && left < bytes {
 			bytes, why = left, "this is what the system has left"
@@ -158,8 +158,8 @@ func (d *Device) available(heap int) (uint64, string) {
 	return bytes, why
 }
 
-// Room says whether local buffers of so many bytes together could be allocated now: nil, or an *OutOfMemoryError whose What is given. Each
-// of them may still be refused, where what is free lies in pieces.
+// Room checks whether local buffers of bytes bytes in total could be allocated now. It returns nil or an *OutOfMemoryError with the given What.
+// A single buffer may still be refused if free memory is fragmented.
 func (d *Device) Room(what string, bytes uint64) error {
 	if err := d.enter(); err != nil {
 		return err
@@ -183,7 +183,7 @@ func (d *Device) Room(what string, bytes uint64) error {
 	return nil
 }
 
-// hostAvailable reads the system's estimate of the memory that can be had without swapping.
+// hostAvailable reads the system's estimate of the memory available without swapping.
 func hostAvailable() (uint64, bool) {
 	f, err := os.Open("/proc/meminfo")
 	if err != nil {

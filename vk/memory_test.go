@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The free list never gives a byte twice, and joins what is given back.
+// The free list never allocates a byte twice, and merges freed spans.
 func TestFreeList(t *testing.T) {
 	const size = 1 << 16
 	f := freeList{{0, size}}
@@ -43,7 +43,7 @@ func TestFreeList(t *testing.T) {
 	}
 }
 
-// How well-known devices present their memory, and what must become of it.
+// How common devices present their memory, and the memory type that each use must get.
 func TestMemoryTypes(t *testing.T) {
 	const gib = 1 << 30
 	all := memLocal | memVisible | memCoherent | memCached
@@ -93,7 +93,7 @@ func TestMemoryTypes(t *testing.T) {
 func TestOutOfMemory(t *testing.T) {
 	eachVariant(t, func(t *testing.T, d *Device) {
 		var oom *OutOfMemoryError
-		// More than one allocation may have.
+		// More than the largest allocation.
 		most := d.Info().Limits.MaxBufferBytes
 		_, err := d.NewBuffer(int64(most)+1, Local)
 		if !errors.As(err, &oom) || oom.Need != most+1 || oom.Have > most {
@@ -102,7 +102,7 @@ func TestOutOfMemory(t *testing.T) {
 		if !strings.Contains(err.Error(), "available") {
 			t.Errorf("%q does not say what is available", err)
 		}
-		// More than the heap has. Memory that nobody touches costs a software driver nothing.
+		// More than the heap has. On a software driver, memory that is never touched costs nothing.
 		step := most/2 - 1<<20
 		var all []*Buffer
 		for len(all) < 4096 {
@@ -121,7 +121,7 @@ func TestOutOfMemory(t *testing.T) {
 		for _, b := range all {
 			b.Free()
 		}
-		// What was given back can be had again.
+		// Freed memory can be allocated again.
 		b, err := d.NewBuffer(int64(step), Local)
 		if err != nil {
 			t.Fatalf("after Free: %v", err)
@@ -141,7 +141,7 @@ func TestOutOfMemory(t *testing.T) {
 	})
 }
 
-// Small buffers share an arena, and Memory tells.
+// Small buffers share an arena, and Memory reports it.
 func TestMemoryStats(t *testing.T) {
 	d := openTest(t)
 	var all []*Buffer

@@ -2,8 +2,8 @@ package vk
 
 import "slices"
 
-// complete returns ranges with a stand-in for every optional binding that has none: a descriptor must be bound whether the kernel touches it or
-// not. Stand-ins are parts of ranges that the call already accesses in the same way, so that they order it with no more of the program.
+// complete replaces omitted optional bindings with stand-ins, since a descriptor must be bound even if the kernel does not use it.
+// A stand-in is part of a range that the call already accesses in the same way, so that it adds no dependency.
 func (s *Shader) complete(ranges []Range) []Range {
 	given := ranges
 	for i, b := range s.Bindings {
@@ -18,10 +18,10 @@ func (s *Shader) complete(ranges []Range) []Range {
 	return ranges
 }
 
-// standInBytes is the size of a stand-in: a texel of any format.
+// standInBytes is the size of a stand-in: one texel of any format.
 const standInBytes = 16
 
-// standIn is the beginning of a range given for the same access, or else of one given for more or any.
+// standIn returns the beginning of a range with the same access, or else with a wider one.
 func (s *Shader) standIn(given []Range, access Access) Range {
 	for _, suits := range []func(Access) bool{
 		func(a Access) bool { return a == access },

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Stand-ins are the beginnings of ranges given for the same access, or else for more of it.
+// Stand-ins are the beginnings of ranges with the same access, or else with a wider one.
 func TestStandIns(t *testing.T) {
 	s := &Shader{Bindings: []Binding{
 		{Name: "read", Access: Read, Optional: true}, {Name: "a", Access: ReadWrite}, {Name: "b", Access: Read}, {Name: "write", Access: Write, Optional: true},
@@ -30,7 +30,7 @@ func TestStandIns(t *testing.T) {
 	}
 }
 
-// A kernel runs without the ranges of optional bindings that it does not touch, and no barrier comes of the stand-ins; the others are needed.
+// A kernel runs without the ranges of optional bindings that it does not use, and stand-ins cause no barriers. Other bindings need a range.
 func TestOptionalBindings(t *testing.T) {
 	eachVariant(t, func(t *testing.T, d *Device) {
 		s := *texelsShader

@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// Option changes how [Devices] and [Open] work.
+// Option configures [Devices] and [Open].
 type Option func(*config)
 
 type config struct {
 	index       int
-	indexed     bool // an index was chosen
+	indexed     bool // Index was given
 	name        string
 	logger      *slog.Logger
 	cacheDir    string
@@ -23,21 +23,21 @@ type config struct {
 	validate    int
 	loader      string
 	maxAPI      uint32
-	reshape     func(*physical) // makes the device look like another kind, for tests
+	reshape     func(*physical) // simulates another kind of device in tests
 	arenaSize   uint64          // 0: by heap size
 	exact       bool            // see ExactBuffers
 	poison      bool            // see PoisonMemory
 	pipelineLog string          // folder; "": off
 }
 
-// Index chooses the device with this index in the list of [Devices]. Without Index and Name the environment variable EVORL_DEVICE chooses, which
-// is an index or a part of a name, else the first GPU is taken, else the software driver.
+// Index selects a device by its index in the list of [Devices]. Without Index and Name, the environment variable EVORL_DEVICE selects the
+// device, by index or by part of its name. Without it, the default is the first GPU, or else the software driver.
 func Index(n int) Option { return func(c *config) { c.index, c.indexed, c.name = n, true, "" } }
 
-// Name chooses the first device whose name contains part, in any case.
+// Name selects the first device whose name contains part, ignoring case.
 func Name(part string) Option { return func(c *config) { c.indexed, c.name = false, part } }
 
-// Logger receives validation messages and warnings. The default is silent.
+// Logger receives validation messages and warnings. The default discards them.
 func Logger(l *slog.Logger) Option {
 	return func(c *config) {
 		if l != nil {
@@ -46,40 +46,40 @@ func Logger(l *slog.Logger) Option {
 	}
 }
 
-// CacheDir is the folder of the pipeline cache. The default is "evorl" in [os.UserCacheDir]; "" turns the cache on disk off.
+// CacheDir sets the folder of the pipeline cache. The default is "evorl" in [os.UserCacheDir]; "" turns the disk cache off.
 func CacheDir(dir string) Option { return func(c *config) { c.cacheDir, c.cacheSet = dir, true } }
 
-// SliceBudget is the longest time that one submission should take: longer programs are split.
-// The default is 50 ms on GPUs, whose watchdogs and desktops mind, and 1 s on software drivers.
+// SliceBudget sets the target duration of one submission. Longer programs are split.
+// The default is 50 ms on GPUs, for the sake of watchdogs and desktops, and 1 s on software drivers.
 func SliceBudget(d time.Duration) Option { return func(c *config) { c.budget = d } }
 
-// Timeout is how long a wait lasts without any submission finishing before it becomes [ErrTimeout].
+// Timeout sets how long to wait without any submission finishing before failing with [ErrTimeout].
 // The default is 2 minutes on GPUs and 30 minutes on software drivers, which compile at the first dispatch.
 func Timeout(d time.Duration) Option { return func(c *config) { c.timeout = d } }
 
-// Validate turns the Khronos validation layer on, core and synchronization checks, when it is
-// installed; its messages go to the logger and to [Device.ValidationErrors].
+// Validate turns on the Khronos validation layer with core and synchronization checks, if the layer is installed.
+// Its messages go to the logger and to [Device.ValidationErrors].
 func Validate(on bool) Option {
 	return func(c *config) { c.validate = validationMode(on, validateSync) }
 }
 
-// ValidateShaders turns the layer on with GPU-assisted checks in place of synchronization checks: kernels that reach behind the end
-// of a buffer. The layer sees the end of a [Buffer], not that of a [Range]. It implies [ExactBuffers].
+// ValidateShaders turns on the validation layer with GPU-assisted checks instead of synchronization checks. They detect kernels that
+// access memory beyond the end of a [Buffer], but not of a [Range]. It implies [ExactBuffers].
 func ValidateShaders(on bool) Option {
 	return func(c *config) { c.validate, c.exact = validationMode(on, validateGPU), c.exact || on }
 }
 
-// ExactBuffers has buffers end where their bytes end, those of less than 16 bytes excepted, and kernels load from storage buffers, not
-// by whole texels: so that validation sees a kernel that reaches one element behind the end. The default is off, or on
-// where the environment variable EVORL_EXACT_BUFFERS is not empty.
+// ExactBuffers disables the padding of buffers of 16 bytes and more, and makes kernels load from storage buffers instead of by whole texels.
+// Validation then detects an access one element beyond the end. The default is off, or on if the environment variable
+// EVORL_EXACT_BUFFERS is not empty.
 func ExactBuffers(on bool) Option { return func(c *config) { c.exact = on } }
 
-// PoisonMemory fills new buffers with a NaN, so that tests see a kernel that reads what nobody wrote; else they hold what the
-// memory held before, often zeros. The default is off, or on where the environment variable EVORL_POISON_MEMORY is not empty.
+// PoisonMemory fills new buffers with a NaN, so that tests detect reads of uninitialised memory. Otherwise buffers keep the memory's
+// previous contents, often zeros. The default is off, or on if the environment variable EVORL_POISON_MEMORY is not empty.
 func PoisonMemory(on bool) Option { return func(c *config) { c.poison = on } }
 
-// Loader names the Vulkan loader library. The default is the environment variable EVORL_VULKAN_LOADER, else libvulkan.so.1.
-// A process uses one loader.
+// Loader sets the file name of the Vulkan loader library. The default is the environment variable EVORL_VULKAN_LOADER, else
+// libvulkan.so.1. A process can use one loader only.
 func Loader(library string) Option { return func(c *config) { c.loader = library } }
 
 func validationMode(on bool, mode int) int {
@@ -107,7 +107,7 @@ func newConfig(opts []Option) *config {
 		c.loader = defaultLoader
 	}
 	if !c.cacheSet {
-		// Without a home (a container, a daemon) there is nowhere to keep a cache: that is no fault.
+		// Without a home directory (a container, a daemon) there is no cache on disk. That is not an error.
 		if dir, err := os.UserCacheDir(); err == nil {
 			c.cacheDir = filepath.Join(dir, "evorl")
 		}

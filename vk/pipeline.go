@@ -14,7 +14,7 @@ import (
 	"unsafe"
 )
 
-// pipelines holds the modules and pipelines of a device. They live until it is closed.
+// pipelines holds the modules and pipelines of a device until it is closed.
 type pipelines struct {
 	sync.Mutex
 	modules map[*Shader]*module
@@ -22,7 +22,7 @@ type pipelines struct {
 	cache   diskCache
 }
 
-// module is a shader as the driver has it, with the layouts of its pipelines and its pipeline cache.
+// module is a shader loaded into the driver, with the layouts of its pipelines and its pipeline cache.
 type module struct {
 	shader    *Shader
 	once      sync.Once
@@ -33,12 +33,12 @@ type module struct {
 	layout    vkPipelineLayout
 	cache     vkPipelineCache
 	kept      []byte // digest of the cache data on disk; guarded by pipelines
-	dirty     bool   // compiled since the cache was kept; guarded by pipelines
+	dirty     bool   // compiled since the cache was last written; guarded by pipelines
 }
 
 type pipelineKey struct {
 	module   *module
-	spec     string // the words' bytes
+	spec     string // the bytes of the words
 	subgroup uint32
 }
 
@@ -58,7 +58,7 @@ func (p *pipelines) open(d *Device) {
 	p.cache.open(d)
 }
 
-// pipeline returns the pipeline of a call, not compiled yet.
+// pipeline returns the pipeline of a call without compiling it.
 func (d *Device) pipeline(s *Shader, spec []uint32, subgroup uint32) *pipeline {
 	d.pipes.Lock()
 	defer d.pipes.Unlock()
@@ -79,7 +79,7 @@ func (d *Device) pipeline(s *Shader, spec []uint32, subgroup uint32) *pipeline {
 	return p
 }
 
-// compileAll compiles pipelines in parallel and keeps the cache. It returns the first error, in the order given.
+// compileAll compiles pipelines in parallel and saves the cache. It returns the first error, in the order of all.
 func (d *Device) compileAll(all []*pipeline) error {
 	var group sync.WaitGroup
 	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
@@ -122,8 +122,8 @@ func (d *Device) compile(p *pipeline) error {
 	return nil
 }
 
-// Variants are the kernels that the device's programs run so far and, of each, the specialization constants of its variants that are not the
-// shader's defaults, such as "LANES=8 LOCAL_SIZE_X=64", sorted. Values above 65535, those of floats among them, are written as bits.
+// Variants returns the kernels used by the device's programs so far, each with its variants: the specialization constants that differ from the
+// shader's defaults, such as "LANES=8 LOCAL_SIZE_X=64", sorted. Values above 65535, including those of floats, are written in hexadecimal.
 func (d *Device) Variants() map[string][]string {
 	d.pipes.Lock()
 	defer d.pipes.Unlock()
@@ -160,7 +160,7 @@ func (p *pipeline) variant() string {
 // createPipeline calls the driver's compiler.
 func (d *Device) createPipeline(p *pipeline, cache vkPipelineCache, statistics bool) (vkPipeline, error) {
 	m, n := p.module, len(p.spec)
-	// C memory, since the structure that points to the words is passed to C.
+	// C memory, since a structure that points to the words is passed to C.
 	words := (*[1 << 20]C.uint32_t)(C.calloc(C.size_t(2*n+1), 4))
 	defer C.free(unsafe.Pointer(words))
 	for i, c := range m.shader.Spec {
@@ -187,7 +187,7 @@ func (d *Device) createPipeline(p *pipeline, cache vkPipelineCache, statistics b
 	return fromHandle[vkPipeline](handle), nil
 }
 
-// load creates what a shader's pipelines share.
+// load creates the objects that all pipelines of a shader share.
 func (d *Device) load(m *module) error {
 	s := m.shader
 	m.digest = sha256.Sum256(s.SPIRV)

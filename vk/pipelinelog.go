@@ -12,22 +12,22 @@ import (
 	"unicode/utf8"
 )
 
-// PipelineSource is what a pipeline is compiled from.
+// PipelineSource holds the inputs from which a pipeline is compiled.
 type PipelineSource struct {
 	Shader *Shader
 	Spec   []uint32 // in the order of Shader.Spec; nil: the defaults
 	// Subgroup is the subgroup size that the pipeline requires, 0 for any.
 	Subgroup uint32
-	// DeviceSubgroup is the subgroup size of the device that it was compiled for: what a constant that follows the device was set from.
+	// DeviceSubgroup is the subgroup size of the device. Constants that follow the device were set from it.
 	DeviceSubgroup uint32
 }
 
-// PipelineLog keeps in a folder, one JSON file each, what every pipeline of the device's programs is compiled from, for tools that
-// compile the same pipelines on other devices; [ReadPipelineLog] reads it. Several processes may share the folder. The default is the
+// PipelineLog writes the source of every compiled pipeline to a folder, one JSON file each, for tools that compile the same
+// pipelines on other devices. [ReadPipelineLog] reads it. Several processes may share the folder. The default is the
 // environment variable EVORL_PIPELINE_LOG, else off.
 func PipelineLog(dir string) Option { return func(c *config) { c.pipelineLog = dir } }
 
-// ReadPipelineLog returns the pipelines of a folder that [PipelineLog] named, ordered by kernel.
+// ReadPipelineLog returns the pipelines logged to a folder by [PipelineLog], sorted by kernel.
 func ReadPipelineLog(dir string) ([]PipelineSource, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
 	if err != nil {
@@ -49,7 +49,7 @@ func ReadPipelineLog(dir string) ([]PipelineSource, error) {
 	return all, nil
 }
 
-// logPipeline keeps p's source. The log is for tools: what cannot be written is an error, since a silent gap would pass for a check.
+// logPipeline writes p's source. A failed write is an error, since tools would miss the pipeline without notice.
 func (d *Device) logPipeline(p *pipeline) error {
 	dir := d.cfg.pipelineLog
 	if dir == "" {
@@ -70,7 +70,7 @@ func (d *Device) logPipeline(p *pipeline) error {
 	return nil
 }
 
-// fileName makes a kernel's name one that every file system takes.
+// fileName makes a kernel's name valid on every file system.
 func fileName(name string) string {
 	name = strings.Map(func(c rune) rune {
 		if c < utf8.RuneSelf && (c == '.' || c == '-' || c == '_' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z') {

@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// plan is how a program is submitted. Its ops are divided into pieces, each a command buffer, which submissions list, those of repeated
-// blocks many times.
+// plan defines how a program is submitted. Its ops are divided into pieces, each with its own command buffer. Submissions list pieces;
+// those of repeated blocks are listed many times.
 type plan struct {
 	pieces []piece
 	groups []group
 }
 
-// piece is a range of ops that lies within one block.
+// piece is a range of ops within one block.
 type piece struct{ from, to int }
 
-// group is a sequence of submissions that is sent several times.
+// group is a sequence of submissions that is sent one or more times.
 type group struct {
 	submissions []submission
 	copies      int
@@ -27,13 +27,13 @@ type submission struct {
 	buffers []vkCommandBuffer // of the entries; set by record
 }
 
-// entry is a piece with how often a submission lists it, turn after turn.
+// entry is a piece and the number of times that a submission lists it.
 type entry struct{ piece, turns int }
 
-// maxListed is the most command buffers of a submission; more would gain nothing, and an unmeasured block would be sent in larger parts.
+// maxListed is the most command buffers per submission. More gain nothing, and an unmeasured block would be sent in larger parts.
 const maxListed = 64
 
-// newPlan groups ops into submissions within the budget, where single ops and turns allow it. times are those of each op.
+// newPlan groups ops into submissions within the budget, as far as single ops and turns allow. times holds the time of each op.
 func newPlan(blocks []block, times []time.Duration, budget time.Duration) plan {
 	b := planner{budget: budget}
 	for _, block := range blocks {
@@ -45,7 +45,7 @@ func newPlan(blocks []block, times []time.Duration, budget time.Duration) plan {
 		}
 		b.add(first, block.turns, times)
 	}
-	if len(b.pieces) == 0 { // a program without ops is a submission all the same
+	if len(b.pieces) == 0 { // a program without ops is still a submission
 		b.pieces = []piece{{}}
 		b.list(0, 1, 0)
 	}
@@ -53,7 +53,7 @@ func newPlan(blocks []block, times []time.Duration, budget time.Duration) plan {
 	return b.plan
 }
 
-// planner is a plan in the making.
+// planner builds a plan.
 type planner struct {
 	plan
 	budget time.Duration
@@ -62,10 +62,10 @@ type planner struct {
 	spent  time.Duration
 }
 
-// add adds the turns of a block, whose pieces begin at first.
+// add adds the turns of a block. first is the index of its first piece.
 func (b *planner) add(first, turns int, times []time.Duration) {
 	pieces := b.pieces[first:]
-	if len(pieces) > 1 && turns > 1 { // a turn is longer than a submission
+	if len(pieces) > 1 && turns > 1 { // a turn takes more than one submission
 		b.flush()
 		each := make([]submission, len(pieces))
 		for i := range pieces {
@@ -79,8 +79,7 @@ func (b *planner) add(first, turns int, times []time.Duration) {
 	}
 }
 
-// addTurns adds turns of one piece, each of the given time: as many as there is room for in the submission being filled, then submissions
-// full of them.
+// addTurns adds turns of one piece, each of the given time. It fills the current submission, then further ones.
 func (b *planner) addTurns(piece, turns int, each time.Duration) {
 	if n := min(turns, b.room(each)); n > 0 {
 		b.list(piece, n, each)
@@ -99,7 +98,7 @@ func (b *planner) addTurns(piece, turns int, each time.Duration) {
 	}
 }
 
-// room is how many turns of the given time the submission being filled has room for; at least one where it is empty.
+// room returns how many turns of the given time fit into the current submission: at least one if it is empty.
 func (b *planner) room(each time.Duration) int {
 	n := math.MaxInt
 	if each > 0 {
@@ -119,7 +118,7 @@ func (b *planner) list(piece, turns int, each time.Duration) {
 	b.spent += each * time.Duration(turns)
 }
 
-// flush ends the submission being filled.
+// flush ends the current submission.
 func (b *planner) flush() {
 	if b.listed > 0 {
 		b.groups = append(b.groups, group{[]submission{{entries: b.open}}, 1})
@@ -127,7 +126,7 @@ func (b *planner) flush() {
 	b.open, b.listed, b.spent = nil, 0, 0
 }
 
-// use takes the command buffers of the pieces.
+// use sets the command buffers of the pieces.
 func (p *plan) use(buffers []vkCommandBuffer) {
 	for _, g := range p.groups {
 		for i := range g.submissions {
@@ -142,7 +141,7 @@ func (p *plan) use(buffers []vkCommandBuffer) {
 	}
 }
 
-// count is the number of submissions of a run.
+// count returns the number of submissions per run.
 func (p *plan) count() (n int) {
 	for _, g := range p.groups {
 		n += len(g.submissions) * g.copies
@@ -150,7 +149,7 @@ func (p *plan) count() (n int) {
 	return n
 }
 
-// cut groups ops into slices within the budget, where single ops allow it: it returns the ops that begin a slice, but the first.
+// cut groups ops into slices within the budget, as far as single ops allow. It returns the first op of every slice but the first.
 func cut(times []time.Duration, budget time.Duration) []int {
 	var cuts []int
 	var slice time.Duration

@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// KernelTime is the time that a program spent in the calls with one label.
+// KernelTime is the time that a program spent in commands with the same label.
 type KernelTime struct {
 	Label string
 	Calls int
-	Time  time.Duration // on the device, of one run; repeated commands are taken to last as long as in their last turn
+	Time  time.Duration // on the device, per run; each turn of a repeated command is taken to last as long as its last turn
 }
 
-// Profile runs the program once, with a timestamp after every command, and returns the time of each label, longest first. It is a
-// run like any other: it changes the buffers. Without timestamps on the device the times are the run's time spread evenly.
+// Profile runs the program once, with a timestamp after every command, and returns the time of each label, longest first. The run
+// changes the buffers like any other. If the device has no timestamps, the time of the run is divided evenly.
 func (p *Program) Profile(ctx context.Context) ([]KernelTime, error) {
 	if err := p.d.enter(); err != nil {
 		return nil, err
@@ -32,7 +32,7 @@ func (p *Program) Profile(ctx context.Context) ([]KernelTime, error) {
 	case !p.built:
 		return nil, fmt.Errorf("vk: program %q is not built: call Build before Profile", p.name)
 	}
-	// The query pool and the cuts may be in use by a run in flight.
+	// A run in flight may use the query pool and the cuts.
 	if err := p.d.wait(ctx, p.last); err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func (p *Program) Profile(ctx context.Context) ([]KernelTime, error) {
 	if err != nil {
 		return nil, err
 	}
-	// On an error the command buffers may be in flight: the program's pool frees them with the rest.
+	// After an error the command buffers may be in flight. They are freed with the program's pool.
 	if err := p.d.wait(ctx, p.last); err != nil {
 		return nil, err
 	}

@@ -5,34 +5,34 @@ import (
 	"sync"
 )
 
-// Program is a list of commands that is recorded once and run many times. Recording and Build are for one goroutine; a built
-// program may be run from several. Runs of the same program follow each other.
+// Program is a list of commands that is recorded once and run many times. Recording and Build need a single goroutine. A built
+// program may be run from several; its runs execute one after the other.
 type Program struct {
 	d    *Device
 	name string
-	err  error // the first of the recording
+	err  error // the first recording error
 	ops  []op
-	// blocks are the repeated parts, in order; repeating is set while one is recorded.
+	// blocks are the repeated parts, in order. repeating is set while one is recorded.
 	blocks    []block
 	repeating bool
-	// What ops point into, so that recording allocates little.
+	// ops point into these slices, so that recording allocates little.
 	ranges []Range
 	push   []byte
 	spec   []uint32
-	// checked is the shader of the last dispatch, known to be sound.
+	// checked is the shader of the last dispatch, already validated.
 	checked *Shader
 
-	mu         sync.Mutex // guards all below
+	mu         sync.Mutex // guards all fields below
 	built      bool
 	freed      bool
 	buffers    []*Buffer // distinct
-	visible    bool      // the host can see what the program writes
-	incoherent []*Buffer // those of them whose memory needs an invalidation first
+	visible    bool      // the program writes host-visible memory
+	incoherent []*Buffer // those that need an invalidation before the host reads them
 	dispatches uint64
 	barriers   uint64
 	commands   commands
 	plan       plan
-	lists      [][]vkCommandBuffer // the submissions of send, kept so that a run allocates nothing
+	lists      [][]vkCommandBuffer // the submissions of send, reused so that a run allocates nothing
 	last       uint64
 	measure    measurement
 }
@@ -45,7 +45,7 @@ const (
 	opFill
 )
 
-// op is one command; the from and to are indices into the program's slices.
+// op is one command. The from and to fields are indices into the program's slices.
 type op struct {
 	kind               opKind
 	barrier            bool // derived by Build
@@ -74,17 +74,17 @@ func (d *Device) NewProgram(name string) *Program {
 	return p
 }
 
-// Name returns the name given.
+// Name returns the program's name.
 func (p *Program) Name() string { return p.name }
 
-// reject keeps the first error of the recording.
+// reject stores the first recording error.
 func (p *Program) reject(label string, err error) {
 	if p.err == nil {
 		p.err = fmt.Errorf("vk: program %q: command %d (%s): %w", p.name, len(p.ops), label, err)
 	}
 }
 
-// Dispatch records a kernel. What is wrong with the call is returned by Build.
+// Dispatch records a kernel. Build returns the error of an invalid call.
 func (p *Program) Dispatch(c Call) {
 	if p.err != nil {
 		return
@@ -104,7 +104,7 @@ func (p *Program) Dispatch(c Call) {
 	p.add(o)
 }
 
-// checkCall completes c.Spec and c.Ranges, and checks the call.
+// checkCall fills in c.Spec and c.Ranges, and validates the call.
 func (p *Program) checkCall(c *Call) (err error) {
 	s, limits := c.Shader, &p.d.phys.info.Limits
 	if s == nil {
@@ -152,7 +152,7 @@ func (p *Program) checkCall(c *Call) (err error) {
 	return s.checkSizes(p.d, c.Spec, c.Subgroup)
 }
 
-// Copy records a copy of src's bytes to dst, which has the same size and does not overlap it.
+// Copy records a copy of src to dst. The ranges must have the same size and must not overlap.
 func (p *Program) Copy(dst, src Range) {
 	if p.err != nil {
 		return
@@ -176,7 +176,7 @@ func (p *Program) Copy(dst, src Range) {
 	p.add(o)
 }
 
-// Fill records that every 32-bit word of dst becomes word. Offset and size of dst are multiples of 4.
+// Fill records setting every 32-bit word of dst to word. Offset and size of dst must be multiples of 4.
 func (p *Program) Fill(dst Range, word uint32) {
 	if p.err != nil {
 		return

@@ -140,7 +140,7 @@ func TestSubgroupSize(t *testing.T) {
 	})
 }
 
-// Loops run as long as Limits say.
+// Loops run for as many iterations as Limits promise.
 func TestLoopIterations(t *testing.T) {
 	d := openTest(t)
 	steps := int(d.Info().Limits.MaxLoopIterations)
@@ -160,7 +160,7 @@ func TestLoopIterations(t *testing.T) {
 	}
 }
 
-// Everything that can be wrong with a command is an error of Build that says where and what.
+// Every invalid command makes Build return an error that names the command and the cause.
 func TestRecordingErrors(t *testing.T) {
 	d, other := openTest(t), openTest(t)
 	a, b, freed := newTestBuffer(t, d, 64, Local), newTestBuffer(t, d, 64, Local), newTestBuffer(t, d, 64, Local)
@@ -178,7 +178,7 @@ func TestRecordingErrors(t *testing.T) {
 		record func(*Program)
 	}{
 		{"no shader", add(func(c *Call) { c.Shader = nil })},
-		{"no SPIR-V module", add(func(c *Call) { c.Shader = &broken })},
+		{"not a SPIR-V module", add(func(c *Call) { c.Shader = &broken })},
 		{"2 ranges given, and shader add has 3", add(func(c *Call) { c.Ranges = c.Ranges[:2] })},
 		{`binding "b": no buffer`, add(func(c *Call) { c.Ranges[1] = Range{} })},
 		{"another device", add(func(c *Call) { c.Ranges[1] = foreign.All() })},

@@ -8,7 +8,7 @@ import (
 	"fmt"
 )
 
-// commands are a program's recordings and what they need from the driver.
+// commands holds a program's command buffers and the driver objects that they need.
 type commands struct {
 	pool        vkCommandPool
 	descriptors vkDescriptorPool
@@ -16,11 +16,11 @@ type commands struct {
 	queryCount  int
 	sets        []C.VkHandle
 	views       map[viewKey]C.VkHandle
-	buffers     []vkCommandBuffer // one a piece of the plan
+	buffers     []vkCommandBuffer // one per piece of the plan
 	ready       bool
 }
 
-// open makes the command pool and the descriptor sets of a program.
+// open creates the command pool and the descriptor sets of a program.
 func (c *commands) open(p *Program) error {
 	d := p.d
 	info := vkCommandPoolCreateInfo{SType: structureTypeCommandPoolCreateInfo, QueueFamilyIndex: uint32(d.phys.family)}
@@ -33,7 +33,7 @@ func (c *commands) open(p *Program) error {
 	return c.openSets(p)
 }
 
-// openSets allocates one descriptor set for each distinct list of ranges with a layout.
+// openSets allocates a descriptor set for each distinct pair of ranges and layout.
 func (c *commands) openSets(p *Program) error {
 	d := p.d
 	index := map[string]int{}
@@ -102,14 +102,14 @@ func (c *commands) destroy(d *Device) {
 	if !c.ready {
 		return
 	}
-	vkDestroyCommandPool(d.handle, c.pool, nil) // with its command buffers
+	vkDestroyCommandPool(d.handle, c.pool, nil) // also frees its command buffers
 	vkDestroyDescriptorPool(d.handle, c.descriptors, nil)
 	c.destroyViews(d)
 	vkDestroyQueryPool(d.handle, c.queries, nil)
 	*c = commands{}
 }
 
-// allocate returns n fresh command buffers.
+// allocate returns n new command buffers.
 func (c *commands) allocate(d *Device, n int) ([]vkCommandBuffer, error) {
 	buffers := make([]vkCommandBuffer, n)
 	info := vkCommandBufferAllocateInfo{SType: structureTypeCommandBufferAllocateInfo, CommandPool: c.pool, CommandBufferCount: uint32(n)}
@@ -121,7 +121,7 @@ func (c *commands) allocate(d *Device, n int) ([]vkCommandBuffer, error) {
 	return buffers, nil
 }
 
-// record replaces the program's command buffers, which must not be in flight, by ones for the plan and with or without timestamps.
+// record replaces the program's command buffers, which must not be in flight, with those of the plan.
 func (p *Program) record() error {
 	fresh, err := p.recordAll(p.measure.on)
 	if err != nil {
@@ -139,13 +139,13 @@ func (c *commands) release(d *Device, buffers []vkCommandBuffer) {
 	}
 }
 
-// recordAll records one command buffer a piece.
+// recordAll records one command buffer per piece.
 func (p *Program) recordAll(timestamps bool) ([]vkCommandBuffer, error) {
 	buffers, err := p.commands.allocate(p.d, len(p.plan.pieces))
 	if err != nil {
 		return nil, err
 	}
-	timestamps = timestamps && p.commands.queryCount > 0 // a device may have none
+	timestamps = timestamps && p.commands.queryCount > 0 // the device may have none
 	var t tape
 	for i, c := range buffers {
 		t.words = t.words[:0]
@@ -158,13 +158,13 @@ func (p *Program) recordAll(timestamps bool) ([]vkCommandBuffer, error) {
 	return buffers, nil
 }
 
-// encode appends the ops of piece i to the tape. Its timestamps are one at the beginning and one after each op, so that op k
-// has number k + i + 1.
+// encode appends the ops of piece i to the tape. A piece has a timestamp at its beginning and one after each op, so op k has
+// timestamp k + i + 1.
 func (p *Program) encode(t *tape, i, from, to int, timestamps bool) {
 	if timestamps {
 		t.reset(p.commands.queries, from+i, to-from+1)
 	}
-	// What earlier pieces and earlier turns wrote is not visible by their order alone.
+	// Submission order alone does not make the writes of earlier pieces and turns visible.
 	t.barrier(deviceStages, deviceStages)
 	if timestamps {
 		t.timestamp(p.commands.queries, from+i)
@@ -181,7 +181,7 @@ func (p *Program) encode(t *tape, i, from, to int, timestamps bool) {
 		case opDispatch:
 			layout := o.pipeline.module.layout
 			if o.pipeline != pipeline {
-				// Sets stay bound only under a compatible layout.
+				// Sets stay bound only while the layout is compatible.
 				if pipeline == nil || pipeline.module != o.pipeline.module {
 					set = -1
 				}

@@ -2,12 +2,12 @@ package vk
 
 import "fmt"
 
-// block is a part of a program that runs several times: ops [from, to), n turns.
+// block is a part of a program, ops [from, to), that runs turns times.
 type block struct{ from, to, turns int }
 
-// Repeat records what body records as a block that runs n times. Its commands are recorded once: host memory and recording time do not
-// grow with n. A turn begins when the commands of the turn before it have finished. Blocks cannot be nested. What is wrong with the call is
-// returned by Build.
+// Repeat records body as a block that runs n times. Its commands are recorded once: host memory and recording time do not
+// grow with n. A turn begins when the commands of the previous turn have finished. Blocks cannot be nested. Build returns the
+// error of an invalid call.
 func (p *Program) Repeat(n int, body func()) {
 	switch {
 	case p.err != nil:
@@ -28,7 +28,7 @@ func (p *Program) Repeat(n int, body func()) {
 	}
 }
 
-// turns is the number of commands that a run executes.
+// turns returns the number of commands that a run executes.
 func (p *Program) turns() (n int) {
 	for _, b := range p.stretches() {
 		n += (b.to - b.from) * b.turns
@@ -36,7 +36,7 @@ func (p *Program) turns() (n int) {
 	return n
 }
 
-// stretches lists the program's ops as blocks in their order, those outside of repeated blocks as blocks of one turn.
+// stretches divides the program's ops into blocks in order. Ops outside repeated blocks form blocks of one turn.
 func (p *Program) stretches() []block {
 	var out []block
 	at := 0

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// TestRepeat: a block runs as often as it says, each turn after the one before, between the commands around it.
+// TestRepeat: a block runs n times between the commands around it, and each turn sees the results of the previous one.
 func TestRepeat(t *testing.T) {
 	eachVariant(t, func(t *testing.T, d *Device) {
 		const n, turns = 100, 300
@@ -47,8 +47,8 @@ func TestRepeat(t *testing.T) {
 	})
 }
 
-// TestRepeatSlicing: a repeated block over the budget is split between turns, and inside of a turn longer than the budget, and computes the
-// same.
+// TestRepeatSlicing: a repeated block over the budget is split between turns, or within a turn that is longer than the budget. The results
+// do not change.
 func TestRepeatSlicing(t *testing.T) {
 	for _, c := range []struct {
 		name              string
@@ -89,7 +89,7 @@ func TestRepeatSlicing(t *testing.T) {
 	}
 }
 
-// TestPlan: whatever the times, submissions hold every op of every turn in order, and more than one turn or piece only within the budget.
+// TestPlan: for any times, the submissions hold every op of every turn in order. More than one turn or piece is listed only within the budget.
 func TestPlan(t *testing.T) {
 	dice := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
@@ -141,7 +141,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestRepeatBounded: a block of a billion turns is recorded and sent in bounded memory, and ends soon after its context.
+// TestRepeatBounded: a block of a billion turns is recorded and sent in bounded memory, and ends soon after its context is done.
 func TestRepeatBounded(t *testing.T) {
 	eachVariant(t, func(t *testing.T, d *Device) {
 		x := newTestBuffer(t, d, 8, Local)

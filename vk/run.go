@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Run submits the program and waits for it. When ctx is done before the submission nothing runs; when it is done later Run
-// returns early, but what was submitted still runs. That is the whole program unless it has so many submissions that they are sent one
-// after the other: such a program is then left half done. A context without cancellation forbids that.
+// Run submits the program and waits for it. If ctx is done before the submission, nothing runs. If ctx is done later, Run returns
+// early and the submitted work still finishes. A program with very many submissions is sent in parts, so cancellation can leave it
+// incomplete; use a context without cancellation to prevent that.
 func (p *Program) Run(ctx context.Context) error {
 	t, err := p.submit(ctx, aheadOfRun)
 	if err != nil {
@@ -17,9 +17,9 @@ func (p *Program) Run(ctx context.Context) error {
 	return t.Wait(ctx)
 }
 
-// Submit queues the program behind all that was submitted before, and does not wait for it; runs of one program may queue up. Only
-// while the program's time is being measured, at its first run or two, does Submit wait for the run before; and where a program has very
-// many submissions, Submit waits until all but the last 4096 have finished.
+// Submit queues the program after all earlier submissions and returns without waiting. Runs of one program may queue up. Submit waits
+// for the previous run only while the program's time is being measured, during its first run or two. If a program has very many
+// submissions, Submit waits until all but the last 4096 have finished.
 func (p *Program) Submit(ctx context.Context) (*Ticket, error) {
 	t, err := p.submit(ctx, aheadOfSubmit)
 	if err != nil {
@@ -46,7 +46,7 @@ func (p *Program) submit(ctx context.Context, ahead int) (Ticket, error) {
 	case !p.built:
 		return Ticket{}, fmt.Errorf("vk: program %q is not built: call Build before Run and Submit", p.name)
 	}
-	// A run that is being measured records the program anew when it has finished.
+	// A run that is being measured causes a new recording when it has finished.
 	if p.measure.pending {
 		if err := p.d.wait(ctx, p.last); err != nil {
 			return Ticket{}, err
@@ -68,15 +68,15 @@ func (p *Program) submit(ctx context.Context, ahead int) (Ticket, error) {
 	return Ticket{p: p, value: p.last}, nil
 }
 
-// How many submissions of a run wait for their turn at most, so that a run of millions needs bounded memory and, while somebody waits for
-// it, ends soon after its context; sooner where their time is not known yet.
+// The most submissions of a run that may be queued. They bound the memory of a run of millions, and the time that a waiting run needs to
+// end after its context is done. The bound is lower while their time is not yet known.
 const (
 	aheadOfSubmit  = 4096
 	aheadOfRun     = 64
 	aheadOfUnknown = 4
 )
 
-// send submits the plan. With more submissions than may wait, it sends the next ones, half as many at a time, as earlier ones finish.
+// send submits the plan. If it has more submissions than may be queued, send queues half as many at a time as earlier ones finish.
 func (p *Program) send(ctx context.Context, ahead int) error {
 	c := &p.d.counters
 	lists, sent := p.lists[:0], 0
@@ -117,13 +117,13 @@ func (p *Program) send(ctx context.Context, ahead int) error {
 	return nil
 }
 
-// Ticket stands for one run of a program.
+// Ticket identifies one run of a program.
 type Ticket struct {
 	p     *Program
 	value uint64
 }
 
-// Wait returns when the run has finished: nil, or ErrDeviceLost, ErrTimeout, ErrClosed, or the error of ctx, when that is done before.
+// Wait waits until the run has finished. It returns nil, ErrDeviceLost, ErrTimeout, ErrClosed, or the error of ctx if that is done earlier.
 func (t *Ticket) Wait(ctx context.Context) error {
 	p := t.p
 	if err := p.d.enter(); err != nil {
@@ -147,7 +147,7 @@ func (t *Ticket) Wait(ctx context.Context) error {
 	return nil
 }
 
-// invalidate makes what the program wrote visible to the host where memory is not coherent.
+// invalidate makes the program's writes visible to the host where memory is not coherent.
 func (p *Program) invalidate() error {
 	for _, b := range p.incoherent {
 		if b.freed.Load() {
@@ -160,7 +160,7 @@ func (p *Program) invalidate() error {
 	return nil
 }
 
-// Done says whether the run has finished, without waiting.
+// Done reports whether the run has finished, without waiting.
 func (t *Ticket) Done() bool {
 	if t.p.d.queue.completed.Load() >= t.value {
 		return true
@@ -172,7 +172,7 @@ func (t *Ticket) Done() bool {
 	return t.p.d.poll() >= t.value
 }
 
-// Free waits for the program's runs and releases what it holds; its buffers are not touched. Free twice is allowed.
+// Free waits for the program's runs and releases its resources, but not its buffers. Calling Free twice is allowed.
 func (p *Program) Free() {
 	if p.d.enter() != nil {
 		return // Close freed it

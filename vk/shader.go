@@ -7,10 +7,10 @@ import (
 	"slices"
 )
 
-// Access says what a kernel does with a binding. It must match the shader's readonly and writeonly: barriers are derived from it.
+// Access is how a kernel uses a binding. It must match the shader's readonly and writeonly, since barriers are derived from it.
 type Access uint8
 
-// The accesses.
+// The kinds of access.
 const (
 	Read Access = 1 << iota
 	Write
@@ -30,13 +30,13 @@ func (a Access) String() string {
 	return fmt.Sprintf("access %d", uint8(a))
 }
 
-// Binding is a storage buffer of a shader, or a texel buffer, in descriptor set 0.
+// Binding is a storage buffer or texel buffer of a shader, in descriptor set 0.
 type Binding struct {
 	Name   string
 	Index  uint32 // the number in layout(binding = …)
 	Access Access
 	Texel  Texel // NoTexel: a storage buffer
-	// Optional says that a call may leave the range zero; the kernel then does not touch the binding.
+	// Optional: a call may leave the range zero, and the kernel then does not use the binding.
 	Optional bool
 }
 
@@ -55,7 +55,7 @@ type Shader struct {
 	PushBytes uint32 // size of the push-constant block
 	Spec      []SpecConstant
 	LocalSize [3]uint32
-	// LocalSizeSpec names, each way, the ID of the specialization constant that sets the local size, or -1.
+	// LocalSizeSpec holds, for each dimension, the ID of the specialization constant that sets the local size, or -1.
 	LocalSizeSpec [3]int32
 }
 
@@ -65,17 +65,17 @@ type Call struct {
 	Ranges   []Range   // in the order of Shader.Bindings
 	Push     []byte    // Shader.PushBytes bytes
 	Spec     []uint32  // in the order of Shader.Spec; nil: the defaults
-	Groups   [3]uint32 // workgroups each way
+	Groups   [3]uint32 // workgroups by dimension
 	Subgroup uint32    // the subgroup size that the kernel needs; 0: any
-	Label    string    // names the kernel in profiles and errors; "": Shader.Name
+	Label    string    // the kernel's name in profiles and errors; "": Shader.Name
 }
 
 const spirvMagic = 0x07230203
 
-// check says what is wrong with a shader for device d.
+// check validates a shader for device d.
 func (s *Shader) check(d *Device) error {
 	if len(s.SPIRV) < 20 || len(s.SPIRV)%4 != 0 || binary.LittleEndian.Uint32(s.SPIRV) != spirvMagic {
-		return fmt.Errorf("its SPIRV (%d bytes) is no SPIR-V module", len(s.SPIRV))
+		return fmt.Errorf("its SPIRV (%d bytes) is not a SPIR-V module", len(s.SPIRV))
 	}
 	limits := &d.phys.info.Limits
 	if s.PushBytes > limits.MaxPushBytes || s.PushBytes%4 != 0 {
@@ -94,10 +94,10 @@ func (s *Shader) check(d *Device) error {
 	}
 	for i, b := range s.Bindings {
 		if b.Access == 0 || b.Access > ReadWrite {
-			return fmt.Errorf("binding %q: %v is none of vk.Read, vk.Write and vk.ReadWrite", b.Name, b.Access)
+			return fmt.Errorf("binding %q: %v is not an access: want vk.Read, vk.Write or vk.ReadWrite", b.Name, b.Access)
 		}
 		if b.Texel != NoTexel && (b.Access != Read || int(b.Texel) >= len(texels)) {
-			return fmt.Errorf("binding %q: texel buffers of the known formats can be read, this is %v to %v", b.Name, b.Texel, b.Access)
+			return fmt.Errorf("binding %q: a texel buffer must be read-only and of a known format, not %v to %v", b.Name, b.Texel, b.Access)
 		}
 		for _, c := range s.Bindings[:i] {
 			if b.Index == c.Index {
@@ -108,7 +108,7 @@ func (s *Shader) check(d *Device) error {
 	return nil
 }
 
-// spec returns the values of all specialization constants, and how the shader loads: loads stands in for a TEXEL_LOADS of 0.
+// spec returns the values of all specialization constants, and how the shader loads: loads replaces a TEXEL_LOADS of 0.
 func (s *Shader) spec(values []uint32, loads uint32) ([]uint32, uint32, error) {
 	if values == nil {
 		values = make([]uint32, len(s.Spec))
@@ -133,7 +133,7 @@ func (s *Shader) spec(values []uint32, loads uint32) ([]uint32, uint32, error) {
 	return values, LoadTexels, nil
 }
 
-// localSize returns the workgroup's size with these specialization constants.
+// localSize returns the workgroup size for the given specialization constants.
 func (s *Shader) localSize(spec []uint32) [3]uint32 {
 	size := s.LocalSize
 	for way, id := range s.LocalSizeSpec {
@@ -147,7 +147,7 @@ func (s *Shader) localSize(spec []uint32) [3]uint32 {
 	return size
 }
 
-// checkSizes says what is wrong with a workgroup or subgroup size on device d.
+// checkSizes validates the workgroup and subgroup sizes for device d.
 func (s *Shader) checkSizes(d *Device, spec []uint32, subgroup uint32) error {
 	info, size := &d.phys.info, s.localSize(spec)
 	invocations := uint64(size[0]) * uint64(size[1]) * uint64(size[2])

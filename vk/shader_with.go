@@ -6,10 +6,10 @@ import (
 	"github.com/evorl/evorl/vk/spirv"
 )
 
-// With returns a shader that runs code in place of s's, under another name: a kernel composed with another part, such as an
-// environment registered at run time. Calls made for s fit it too, which is checked: every buffer, push constant
-// and specialization constant that code uses exists in s, with no wider access, and the local size is the same. What code
-// lacks is no error, as optimisers remove what is not used.
+// With returns a shader that runs code instead of s's, under another name: a kernel composed with another part, such as an
+// environment registered at run time. Calls made for s also fit the new shader. With checks this: every buffer, push constant
+// and specialization constant of code must exist in s, with no wider access, and the local size must be equal. Code may lack some
+// of s's interface, since optimisers remove what is not used.
 func (s *Shader) With(name string, code []byte) (*Shader, error) {
 	if s == nil {
 		return nil, fmt.Errorf("vk: shader %q: no shader to make it from", name)
@@ -26,7 +26,7 @@ func (s *Shader) With(name string, code []byte) (*Shader, error) {
 	return &with, nil
 }
 
-// fits compares the interface of a module with the one s declares.
+// fits checks that the interface of a module is contained in the interface of s.
 func (s *Shader) fits(m *spirv.Module) error {
 	bindings := make(map[uint32]Binding, len(s.Bindings))
 	for _, b := range s.Bindings {
@@ -35,7 +35,7 @@ func (s *Shader) fits(m *spirv.Module) error {
 	for _, b := range m.Bindings {
 		want, ok := bindings[b.Index]
 		if !ok {
-			return fmt.Errorf("it binds a buffer %q at %d, where the other has none", b.Name, b.Index)
+			return fmt.Errorf("it binds buffer %q at %d, where the other has none", b.Name, b.Index)
 		}
 		if b.Texel != want.Texel.String() {
 			return fmt.Errorf("its buffer %s (binding %d) has the texels %q, the other's %q", want.Name, b.Index, b.Texel, want.Texel)

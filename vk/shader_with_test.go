@@ -43,7 +43,7 @@ func TestShaderWith(t *testing.T) {
 			}
 		}
 	}
-	if _, err := interfaceShader().With("p/other", []byte("nothing")); err == nil || !strings.Contains(err.Error(), "no module") {
+	if _, err := interfaceShader().With("p/other", []byte("nothing")); err == nil || !strings.Contains(err.Error(), "the header alone") {
 		t.Errorf("malformed code: %v", err)
 	}
 	if _, err := (*Shader)(nil).With("p/other", nil); err == nil {

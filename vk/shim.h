@@ -1,4 +1,4 @@
-// What the Go bindings cannot do safely or at all: calls that take arrays of
+// Calls that the Go bindings cannot make, or not safely: calls with arrays of
 // structures, feature and property chains, everything newer than Vulkan 1.0, and
 // the replay of a recorded tape in one call. Nothing here keeps a Go pointer.
 #ifndef EVORL_VK_SHIM_H
@@ -6,7 +6,7 @@
 
 #include "abi.h"
 
-// One bit a feature; Features in info.go has them in this order.
+// One bit per feature, in the order of Features in info.go.
 enum {
   EVK_FLOAT64 = 1 << 0,
   EVK_INT64 = 1 << 1,
@@ -29,7 +29,7 @@ enum {
 // Validation modes of evk_create_instance.
 enum { EVK_VALIDATE_OFF = 0, EVK_VALIDATE_SYNC = 1, EVK_VALIDATE_GPU = 2 };
 
-// Operations of a tape: a sequence of 64-bit words, the operation in the low byte of the first.
+// Operations of a tape. A tape is a sequence of 64-bit words; the low byte of an operation's first word identifies it.
 enum {
   EVK_OP_PIPELINE = 1, // pipeline
   EVK_OP_SET,          // layout, set
@@ -80,16 +80,16 @@ typedef struct {
 // evk_load opens the loader library and returns its vkGetInstanceProcAddr, or NULL with the reason in err.
 void *evk_load(const char *name, char *err, size_t cap);
 
-// Instance. validate is lowered to EVK_VALIDATE_OFF where the layer is not installed (see evk_validating).
+// Instance. validate is set to EVK_VALIDATE_OFF if the layer is not installed (see evk_validating).
 VkResult evk_create_instance(void *gipa, uint32_t max_api, int validate, evk_instance **out);
 void *evk_instance_handle(evk_instance *in);
 uint32_t evk_instance_api(evk_instance *in);
 int evk_validating(evk_instance *in);
 void evk_destroy_instance(evk_instance *in);
-// evk_next_message copies out the oldest validation message, and returns its severity (0: none).
+// evk_next_message copies the oldest validation message to out and returns its severity (0: no message).
 uint32_t evk_next_message(evk_instance *in, char *out, size_t cap);
 
-// Physical device. api is the version in use: the lower of the instance's and the device's.
+// Physical device. api is the version in use: the lower of the versions of instance and device.
 void evk_describe(evk_instance *in, void *pd, uint32_t api, evk_physical *out);
 void evk_memory_budget(evk_instance *in, void *pd, uint64_t *budget, uint64_t *usage);
 
@@ -100,7 +100,7 @@ void evk_free_device(evk_device *d); // the table only; the device itself is des
 void evk_name(evk_device *d, int32_t type, uint64_t handle, const char *name);
 
 // Pipelines and descriptors.
-// texels says for each binding whether it is a texel buffer.
+// texels holds for each binding whether it is a texel buffer.
 VkResult evk_create_set_layout(evk_device *d, uint32_t n, const uint32_t *bindings, const uint32_t *texels, VkHandle *out);
 VkResult evk_create_pipeline_layout(evk_device *d, VkHandle set_layout, uint32_t push_bytes, VkHandle *out);
 VkResult evk_create_pipeline(evk_device *d, const evk_pipeline_info *info, VkHandle *out);

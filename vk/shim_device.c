@@ -5,7 +5,7 @@
 
 #define API(minor) ((1u << 22) | (minor) << 12)
 
-// The feature structures of a chain; only those the device knows are linked.
+// The feature structures of a chain. Only those that the device knows are linked.
 typedef struct {
   VkPhysicalDeviceFeatures2 core;
   VkPhysicalDevice16BitStorageFeatures storage16;
@@ -20,7 +20,7 @@ typedef struct {
   VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrix;
 } feature_chain;
 
-// Each extension of interest, the version whose core holds it (0: none), and the structure it brings.
+// Each extension in use, the version whose core includes it (0: none), and its structure.
 static const struct {
   const char *name;
   uint32_t core;
@@ -40,7 +40,7 @@ static const struct {
 };
 enum { X_STORAGE8, X_FLOAT16, X_EXTENDED, X_TIMELINE, X_MODEL, X_DRIVER, X_SIZE_CONTROL, X_MAINTENANCE4, X_ATOMIC, X_STATISTICS, X_BUDGET, X_MATRIX, X_COUNT };
 
-// known says for each extension: 0 unknown, 1 in the core version, 2 to be enabled by name.
+// known receives for each extension: 0 unknown, 1 part of the core version, 2 to be enabled by name.
 static void find_extensions(evk_instance *in, VkPhysicalDevice pd, uint32_t api, int known[X_COUNT]) {
   uint32_t n = 0;
   VkExtensionProperties *all = NULL;
@@ -77,7 +77,7 @@ static void link_features(feature_chain *c, const int known[X_COUNT]) {
 #undef LINK
 }
 
-// for_each_feature runs X(bit, boolean of the chain) for every boolean behind a feature bit.
+// FOR_EACH_FEATURE runs X(bit, boolean of the chain) for every boolean of a feature bit.
 #define FOR_EACH_FEATURE(c)                                                   \
   X(EVK_FLOAT64, (c)->core.features[FEATURE_SHADER_FLOAT64])                  \
   X(EVK_INT64, (c)->core.features[FEATURE_SHADER_INT64])                      \
@@ -103,7 +103,7 @@ void evk_describe(evk_instance *in, void *pd, uint32_t api, evk_physical *out) {
   VkQueueFamilyProperties *families = calloc(n ? n : 1, sizeof *families);
   if (!families) return;
   in->GetPhysicalDeviceQueueFamilyProperties(pd, &n, families);
-  // The first compute family: on desktop GPUs the one that also draws, whose clocks and limits are the least surprising.
+  // The first compute family. On desktop GPUs it is the one that also draws, with the most usual clocks and limits.
   for (uint32_t i = 0; i < n && out->compute_family < 0; i++)
     if (families[i].queueFlags & 2 && families[i].queueCount) {
       out->compute_family = (int32_t)i;
@@ -172,7 +172,7 @@ void evk_memory_budget(evk_instance *in, void *pd, uint64_t *budget, uint64_t *u
 VkResult evk_create_device(evk_instance *in, void *pd, uint32_t api, uint32_t features, uint32_t family, evk_device **out) {
   int known[X_COUNT];
   find_extensions(in, pd, api, known);
-  // An extension whose feature is not wanted is left out, so that what runs is what was asked for.
+  // An extension whose feature is not requested is not enabled.
   static const uint32_t needs[X_COUNT] = {EVK_STORAGE8, EVK_FLOAT16 | EVK_INT8, EVK_SUBGROUP_EXTENDED, EVK_TIMELINE, EVK_MEMORY_MODEL, ~0u,
                                           EVK_SUBGROUP_SIZE_CONTROL, ~0u, EVK_FLOAT_ATOMIC_ADD, EVK_PIPELINE_STATISTICS, EVK_MEMORY_BUDGET, EVK_COOPERATIVE_MATRIX};
   const char *names[X_COUNT];

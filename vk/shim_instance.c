@@ -18,7 +18,7 @@ void *evk_load(const char *name, char *err, size_t cap) {
   return gipa; // the library stays open: the binding keeps its functions for the life of the process
 }
 
-// Messages wait here until Go asks: the layer calls from any thread, also from inside a cgo call.
+// Messages are stored until Go reads them, since the layer may call from any thread, also within a cgo call.
 static VkBool32 on_message(VkFlags severity, VkFlags types, const VkDebugUtilsMessengerCallbackDataEXT *data, void *user) {
   evk_instance *in = user;
   (void)types;
@@ -98,7 +98,7 @@ VkResult evk_create_instance(void *gipa_, uint32_t max_api, int validate, evk_in
   const int32_t gpu[] = {VK_VALIDATION_FEATURE_ENABLE_GPU_ASSISTED_EXT, VK_VALIDATION_FEATURE_ENABLE_GPU_ASSISTED_RESERVE_BINDING_SLOT_EXT};
   VkValidationFeaturesEXT features = {
       .sType = VK_STRUCTURE_TYPE_VALIDATION_FEATURES_EXT,
-      .pNext = &messenger, // so that faults of instance creation itself are heard
+      .pNext = &messenger, // reports errors of instance creation itself
       .enabledValidationFeatureCount = in->validating == EVK_VALIDATE_GPU ? 2 : 1,
       .pEnabledValidationFeatures = in->validating == EVK_VALIDATE_GPU ? gpu : sync,
   };

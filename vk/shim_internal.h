@@ -6,7 +6,7 @@
 
 #include "shim.h"
 
-enum { MAX_MESSAGES = 1000 }; // a fault in a loop must not fill the memory
+enum { MAX_MESSAGES = 1000 }; // bounds the memory that a repeated error can take
 
 typedef struct message {
   struct message *next;

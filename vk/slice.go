@@ -5,18 +5,18 @@ import (
 	"unsafe"
 )
 
-// measurement is the state of a program's time slicing. Its first run carries a timestamp after every command; a program that
-// takes longer than the slice budget is then split into several submissions. Since a first run also holds what happens once (a
-// software driver compiles at the first dispatch, a GPU raises its clock), a second measured run decides; until then a GPU, which
-// may have a watchdog, runs as the first one says.
+// measurement is the state of a program's time slicing. The first run has a timestamp after every command. A program that
+// takes longer than the slice budget is then split into several submissions. A first run also includes one-time costs (a
+// software driver compiles at the first dispatch, a GPU raises its clock), so a second measured run decides. Until then the plan
+// of a GPU, which may have a watchdog, follows the first run.
 type measurement struct {
 	on      bool // the command buffers carry timestamps
-	pending bool // a measured run is in flight, or has finished and was not looked at
+	pending bool // a measured run is in flight, or has finished and was not yet evaluated
 	runs    int
 	began   time.Time // of the submission, for devices without timestamps
 }
 
-// firstChunk is how many commands a GPU gets in one submission while nothing is known about their time.
+// firstChunk is the number of commands per submission on a GPU until their time is known.
 const firstChunk = 256
 
 // start plans the first run.
@@ -34,7 +34,7 @@ func (m *measurement) start(p *Program) {
 	p.plan = newPlan(p.stretches(), assumed, p.d.cfg.budget)
 }
 
-// settle looks at a measured run that has finished, and records the program for good.
+// settle evaluates a measured run that has finished, and records the program again.
 func (p *Program) settle() error {
 	m := &p.measure
 	m.pending = false
@@ -60,7 +60,7 @@ func (p *Program) settle() error {
 	return p.record()
 }
 
-// openQueries makes a query pool with a timestamp for every command and, at most, one more for every command that begins a slice.
+// openQueries creates a query pool with a timestamp for every command and for the beginning of every possible slice.
 func (p *Program) openQueries() error {
 	c, n := &p.commands, 2*len(p.ops)+1
 	if p.d.phys.info.Limits.TimestampPeriod == 0 || c.queryCount >= n {
@@ -76,11 +76,11 @@ func (p *Program) openQueries() error {
 	return nil
 }
 
-// times returns how long each command took in the measured run that has just finished; of a repeated one, in the last turn.
+// times returns the duration of each command in the measured run that has just finished; for a repeated command, of its last turn.
 func (p *Program) times() ([]time.Duration, error) {
 	out := make([]time.Duration, len(p.ops))
 	if p.commands.queryCount == 0 {
-		// Without timestamps all commands are taken to be alike.
+		// Without timestamps all commands are assumed to take the same time.
 		each := time.Since(p.measure.began) / time.Duration(max(p.turns(), 1))
 		for i := range out {
 			out[i] = each

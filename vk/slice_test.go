@@ -31,7 +31,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// A program over the budget is split after it was measured, and computes the same.
+// A program over the budget is split after it was measured. The results do not change.
 func TestSlicing(t *testing.T) {
 	const ops, steps, words = 12, 60_000, 160
 	noTimestamps := Option(reshape(func(p *physical) { p.info.Limits.TimestampPeriod = 0 }))

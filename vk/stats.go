@@ -11,28 +11,28 @@ import (
 	"unsafe"
 )
 
-// PipelineStats says what the driver's compiler made of a kernel. A number that the driver does not tell is -1.
+// PipelineStats are the compiler's statistics of a kernel. A value that the driver does not report is -1.
 type PipelineStats struct {
-	Registers    int // vector registers of a lane
-	Spills       int // vector registers kept in memory for want of room; 0 is what a hot kernel needs
-	ScalarSpills int // scalar registers kept in lanes of vector registers: cheap
-	ScratchBytes int // memory of a lane, or of a subgroup, for spills and indexed arrays
-	SharedBytes  int // shared memory of a workgroup
+	Registers    int // vector registers per lane
+	Spills       int // vector registers spilled to memory; should be 0 in hot kernels
+	ScalarSpills int // scalar registers spilled to lanes of vector registers: cheap
+	ScratchBytes int // memory per lane or per subgroup, for spills and indexed arrays
+	SharedBytes  int // shared memory per workgroup
 	Statistics   []Statistic
 }
 
-// Statistic is one number as the driver names it.
+// Statistic is one value with the driver's name for it.
 type Statistic struct {
-	Executable int // a pipeline may become several programs
+	Executable int // index of the executable; a pipeline may have several
 	Name       string
 	Value      float64
 }
 
 const maxStatistics = 256
 
-// Compile compiles a kernel outside the pipeline cache, and returns what the driver tells about the result: nothing where
-// Info.Features lacks PipelineStatistics. spec nil means the defaults. On null devices a driver may abort the process over an
-// operation that it does not support: compile there in a child process.
+// Compile compiles a kernel outside the pipeline cache and returns the driver's statistics, which are empty if
+// Info.Features lacks PipelineStatistics. A nil spec means the defaults. On null devices a driver may abort the process at an
+// operation that it does not support, so compile there in a child process.
 func (d *Device) Compile(s *Shader, spec []uint32, subgroup uint32) (PipelineStats, error) {
 	stats := PipelineStats{Registers: -1, Spills: -1, ScalarSpills: -1, ScratchBytes: -1, SharedBytes: -1}
 	if err := d.enter(); err != nil {
@@ -52,7 +52,7 @@ func (d *Device) Compile(s *Shader, spec []uint32, subgroup uint32) (PipelineSta
 	if err != nil {
 		return stats, fmt.Errorf("vk: kernel %s: %w", s.Name, err)
 	}
-	// The module is shared with the programs' pipelines; the pipeline is not, since capturing statistics makes it another one.
+	// The module is shared with the programs' pipelines. The pipeline is not, since capturing statistics makes it a different one.
 	p := d.pipeline(s, spec, subgroup)
 	p.module.once.Do(func() { p.module.err = d.load(p.module) })
 	if p.module.err != nil {
@@ -88,8 +88,8 @@ func statisticValue(format uint32, bits uint64) float64 {
 	return float64(bits)
 }
 
-// add also sums up the numbers that drivers name alike: RADV ("VGPRs", "Spilled VGPRs", "Spilled SGPRs", "Scratch size", "LDS size"), ANV
-// ("Spill count", "Scratch Memory Size", "Workgroup Memory Size") and NVIDIA ("Register Count", "Local Memory Size", …).
+// add appends x and sets the field that it belongs to. It knows the names of RADV ("VGPRs", "Spilled VGPRs", "Spilled SGPRs", "Scratch size",
+// "LDS size"), ANV ("Spill count", "Scratch Memory Size", "Workgroup Memory Size") and NVIDIA ("Register Count", "Local Memory Size", …).
 func (s *PipelineStats) add(x Statistic) {
 	s.Statistics = append(s.Statistics, x)
 	name := strings.ToLower(x.Name)

@@ -12,22 +12,22 @@ import (
 	"unsafe"
 )
 
-// Waits poll in slices of this length, so that a cancelled context is seen. Without a context to watch they are longer.
+// Waits poll at this interval to notice a cancelled context. The interval is longer if the context cannot be cancelled.
 const (
 	waitSlice     = 20 * time.Millisecond
 	longWaitSlice = 500 * time.Millisecond
 )
 
-// queue numbers submissions 1, 2, …; they finish in that order. A timeline semaphore counts them, or a fence each marks them.
+// queue numbers submissions 1, 2, …; they finish in that order. A timeline semaphore counts them, or each has a fence.
 type queue struct {
 	sync.Mutex
 	handle    vkQueue
-	timeline  vkSemaphore // made by the first submission
+	timeline  vkSemaphore // created by the first submission
 	ready     bool
 	submitted uint64
 	completed atomic.Uint64
 	running   []running // not known to have finished, oldest first
-	fences    []vkFence // unsignalled spares
+	fences    []vkFence // unsignalled, for reuse
 	lost      atomic.Pointer[DeviceError]
 }
 
@@ -36,11 +36,11 @@ type running struct {
 	value   uint64
 	name    string
 	fence   vkFence // without timeline semaphores
-	waiters *int    // goroutines inside a wait for the fence
+	waiters *int    // goroutines that wait for the fence
 }
 
-// submit queues lists of command buffers, each list a submission, with no other submission between them, and returns the number of the last.
-// uses are the buffers they touch.
+// submit queues one submission per list of command buffers, with no other submission between them, and returns the number of the
+// last one. uses are the buffers that they access.
 func (d *Device) submit(name string, lists [][]vkCommandBuffer, uses []*Buffer) (uint64, error) {
 	q := &d.queue
 	q.Lock()
@@ -106,7 +106,7 @@ func (d *Device) lost() error {
 	return nil
 }
 
-// fail makes a *DeviceError, naming what runs; a loss is remembered.
+// fail returns a *DeviceError that names the running program. It records a lost device.
 func (d *Device) fail(op string, r Result) error {
 	d.queue.Lock()
 	defer d.queue.Unlock()
@@ -119,12 +119,12 @@ func (d *Device) failLocked(op string, r Result) error {
 		e.Running = d.queue.running[0].name
 	}
 	if r == resultDeviceLost && !d.queue.lost.CompareAndSwap(nil, e) {
-		return d.queue.lost.Load() // the first report knows best what ran
+		return d.queue.lost.Load() // the first report names the program that ran
 	}
 	return e
 }
 
-// wait returns when submission value has finished, ctx is done, the device is lost, or nothing has finished for the time-out.
+// wait waits until submission value has finished, ctx is done, the device is lost, or no submission has finished within the time-out.
 func (d *Device) wait(ctx context.Context, value uint64) error {
 	q := &d.queue
 	if q.completed.Load() >= value {
@@ -185,7 +185,7 @@ func (d *Device) waitOnce(value uint64, slice time.Duration) Result {
 	return r
 }
 
-// poll asks without waiting how far the device has come.
+// poll returns the number of the last finished submission, without waiting.
 func (d *Device) poll() uint64 {
 	q := &d.queue
 	if d.phys.info.Features.Has(TimelineSemaphore) {
@@ -211,7 +211,7 @@ func (d *Device) poll() uint64 {
 	return q.completed.Load()
 }
 
-// finish notes that the submissions up to value are done.
+// finish records that the submissions up to value are done.
 func (d *Device) finish(value uint64) {
 	q := &d.queue
 	q.Lock()
@@ -223,7 +223,7 @@ func (d *Device) finish(value uint64) {
 	for n < len(q.running) && q.running[n].value <= value {
 		e := q.running[n]
 		if e.waiters != nil && *e.waiters > 0 {
-			break // its fence is being waited for; who waits finishes it
+			break // another goroutine waits for its fence and will finish it
 		}
 		if e.waiters != nil {
 			vkResetFences(d.handle, 1, []vkFence{e.fence})

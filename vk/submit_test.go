@@ -11,7 +11,7 @@ import (
 
 const slowWords = 20_000
 
-// slowSteps are the steps with which slowWords take some tenths of a second.
+// slowSteps is the number of steps for which slowWords take some tenths of a second.
 func slowSteps(d *Device) int {
 	if d.Info().Type == CPU {
 		return 60_000
@@ -19,7 +19,7 @@ func slowSteps(d *Device) int {
 	return 100_000_000
 }
 
-// spinProgram takes steps of the spin kernel.
+// spinProgram runs the spin kernel for the given steps.
 func spinProgram(t *testing.T, d *Device, name string, x *Buffer, steps int) *Program {
 	t.Helper()
 	p := d.NewProgram(name)
@@ -28,7 +28,7 @@ func spinProgram(t *testing.T, d *Device, name string, x *Buffer, steps int) *Pr
 	return p
 }
 
-// A cancelled wait returns at once; the program runs to its end all the same.
+// A cancelled wait returns at once. The program still runs to its end.
 func TestCancel(t *testing.T) {
 	for _, v := range variants[:3] {
 		t.Run(v.name, func(t *testing.T) {
@@ -70,12 +70,12 @@ func TestTimeout(t *testing.T) {
 				t.Errorf("%v, want ErrTimeout of program endless", err)
 			}
 			d.cfg.timeout = time.Minute // so that Close waits for it
-			run(t, p)                   // the device is not given up
+			run(t, p)                   // the device is still usable
 		})
 	}
 }
 
-// A lost device stays lost, and says what was running.
+// A lost device stays lost, and its errors name the program that was running.
 func TestDeviceLost(t *testing.T) {
 	d := openTest(t)
 	x := newTestBuffer(t, d, 1, Local)
@@ -87,7 +87,7 @@ func TestDeviceLost(t *testing.T) {
 	}
 	for d.waitOnce(ticket.value, time.Second) != resultSuccess {
 	}
-	d.fail("waiting", resultDeviceLost) // as wait does when the driver says so
+	d.fail("waiting", resultDeviceLost) // as wait does when the driver reports a loss
 	_, submit := p.Submit(ctx)
 	_, allocate := d.NewBuffer(16, Local)
 	for what, err := range map[string]error{"Wait": ticket.Wait(ctx), "Run": p.Run(ctx), "Submit": submit, "NewBuffer": allocate,
@@ -114,7 +114,7 @@ func TestGoroutines(t *testing.T) {
 	})
 }
 
-// exercise makes, runs and frees programs and buffers; runs are submitted several deep.
+// exercise creates, runs and frees programs and buffers. Several runs are in flight at a time.
 func exercise(d *Device, seed uint32) error {
 	ctx := context.Background()
 	for round := range 5 {
@@ -161,14 +161,14 @@ func exercise(d *Device, seed uint32) error {
 		if got := uint32(raw[128]) | uint32(raw[129])<<8 | uint32(raw[130])<<16 | uint32(raw[131])<<24; got != want {
 			return fmt.Errorf("got %d, want %d", got, want)
 		}
-		b.Free() // also while others submit
+	b.Free() // while other goroutines submit
 		p.Free()
 		out.Free()
 	}
 	return nil
 }
 
-// Close while others work: each call succeeds or says that the device is closed.
+// Close while other goroutines work: each call succeeds or returns ErrClosed.
 func TestCloseInUse(t *testing.T) {
 	for _, v := range variants[:3] {
 		d := openTest(t, v.opts...)

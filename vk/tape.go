@@ -8,7 +8,7 @@ import (
 	"unsafe"
 )
 
-// tape is a sequence of commands for the shim to replay into a command buffer in one call.
+// tape is a sequence of commands that the shim replays into a command buffer in one call.
 type tape struct{ words []uint64 }
 
 // scope is one side of a memory barrier: stages, what they read and what they write.

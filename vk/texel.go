@@ -7,13 +7,13 @@ import (
 	"fmt"
 )
 
-// Texel is the format of a binding that is read as a texel buffer (a readonly imageBuffer in GLSL) instead of as a storage
-// buffer; NoTexel for storage buffers.
+// Texel is the format of a binding that is read as a texel buffer (a readonly imageBuffer in GLSL). It is NoTexel for storage
+// buffers.
 //
-// Why there are such bindings: lavapipe (Mesa 22.3) loads from a storage buffer lane by lane, 207 ns for eight lanes of four floats,
-// and from a texel buffer by a gather, 5 ns. Stores are better through storage buffers (20 ns against 44). On GPUs storage
-// buffers are the better ones. So a kernel that reads much declares both, on one Range, and chooses by a specialization constant of
-// the name TEXEL_LOADS, which vk sets: see TexelLoads.
+// Lavapipe (Mesa 22.3) loads from a storage buffer lane by lane, 207 ns for eight lanes of four floats, and from a texel
+// buffer by a gather, 5 ns. Stores are faster to storage buffers (20 ns against 44). On GPUs storage buffers are faster.
+// A kernel with many loads therefore declares both on one Range. The specialization constant TEXEL_LOADS, which vk sets,
+// selects between them: see TexelLoads.
 type Texel uint8
 
 // The formats.
@@ -39,9 +39,9 @@ func (t Texel) String() string {
 	return fmt.Sprintf("texel %d", uint8(t))
 }
 
-// TexelLoads is the name of the specialization constant by which kernels choose how to read; its default is 0. Where a call leaves
-// it 0, vk sets what is faster on the device, LoadStorage or LoadTexels, but LoadStorage for a call with a range of more texels than the
-// device views: Vulkan promises no more than 65,536. Kernels without the constant always load texels.
+// TexelLoads is the name of the specialization constant that selects how kernels load; its default is 0. If a call leaves
+// it 0, vk sets the faster of LoadStorage and LoadTexels on the device. It always sets LoadStorage for a call with a range of more
+// texels than the device supports; Vulkan guarantees only 65,536. Kernels without the constant always load texels.
 const TexelLoads = "TEXEL_LOADS"
 
 // The values of the constant TEXEL_LOADS.
@@ -50,7 +50,7 @@ const (
 	LoadTexels  = 2 // from texel buffers
 )
 
-// loads is the value of TEXEL_LOADS that is faster on the device.
+// loads returns the faster value of TEXEL_LOADS on the device.
 func (p *physical) loads() uint32 {
 	if p.info.Type == CPU && !p.exact {
 		return LoadTexels
@@ -58,7 +58,7 @@ func (p *physical) loads() uint32 {
 	return LoadStorage
 }
 
-// loads is the value of TEXEL_LOADS that suits a call.
+// loads returns the value of TEXEL_LOADS for a call.
 func (d *Device) loads(s *Shader, ranges []Range) uint32 {
 	for i, b := range s.Bindings {
 		if b.Texel != NoTexel && b.Texel.count(ranges[i]) > d.phys.info.Limits.MaxTexels {
@@ -68,7 +68,7 @@ func (d *Device) loads(s *Shader, ranges []Range) uint32 {
 	return d.phys.loads()
 }
 
-// count is how many texels a range has.
+// count returns the number of texels of a range.
 func (t Texel) count(r Range) uint64 {
 	return alignUp(uint64(r.Size), texels[t].bytes) / texels[t].bytes
 }
@@ -80,8 +80,8 @@ type viewKey struct {
 	texel  Texel
 }
 
-// view returns the view of a range for a texel binding, made once a program. Its last texel may reach beyond the range, never beyond
-// the buffer. Where a range has more texels than the device views, TEXEL_LOADS is LoadStorage, and the view is there only to be bound.
+// view returns the view of a range for a texel binding, created once per program. Its last texel may extend beyond the range, but not
+// beyond the buffer. If a range has more texels than the device supports, TEXEL_LOADS is LoadStorage, and the view is bound but not used.
 func (c *commands) view(d *Device, r Range, t Texel) (C.VkHandle, error) {
 	key := viewKey{handleOf(r.Buffer.handle), r.Offset, r.Size, t}
 	if v, ok := c.views[key]; ok {
@@ -89,7 +89,7 @@ func (c *commands) view(d *Device, r Range, t Texel) (C.VkHandle, error) {
 	}
 	size := texels[t].bytes * min(t.count(r), d.phys.info.Limits.MaxTexels)
 	offset := uint64(r.Offset)
-	if d.phys.exact { // the view is there only to be bound, as above
+	if d.phys.exact { // the view is bound but not used, as above
 		size = min(size, uint64(r.Size)/texels[t].bytes*texels[t].bytes)
 		if size == 0 {
 			offset, size = 0, texels[t].bytes

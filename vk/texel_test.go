@@ -33,8 +33,8 @@ var texelsShader = &Shader{
 	LocalSizeSpec: [3]int32{-1, -1, -1},
 }
 
-// Every format reads what a storage buffer reads, in ranges that end inside a texel and begin inside a buffer, after a dispatch that
-// wrote them; TEXEL_LOADS is the device's where the call leaves it 0.
+// Every format reads the same values as a storage buffer, in ranges that end inside a texel or begin inside a buffer, after a dispatch that
+// wrote them. If the call leaves TEXEL_LOADS 0, the device's value is used.
 func TestTexelBuffers(t *testing.T) {
 	eachVariant(t, func(t *testing.T, d *Device) {
 		align := int(d.Info().Limits.StorageAlignment)
@@ -71,7 +71,7 @@ func TestTexelBuffers(t *testing.T) {
 	})
 }
 
-// Exact buffers are read as storage buffers. A view of less than a texel is there, but of nothing that matters.
+// Exact buffers are read as storage buffers. A range smaller than a texel still gets a view, which is not used.
 func TestExactBuffers(t *testing.T) {
 	d := openTest(t, ExactBuffers(true))
 	align := int(d.Info().Limits.StorageAlignment)
@@ -88,8 +88,8 @@ func TestExactBuffers(t *testing.T) {
 	}
 }
 
-// A call with a range of more texels than the device views loads from storage buffers, all of its ranges; it is refused where it asks for texels or its kernel
-// has no choice.
+// A call with a range of more texels than the device supports loads all its ranges from storage buffers. It is refused if it asks for texels
+// or if its kernel has no TEXEL_LOADS.
 func TestMoreTexelsThanViewed(t *testing.T) {
 	const most = 64
 	d := openTest(t, reshape(func(p *physical) { p.info.Limits.MaxTexels = most }))

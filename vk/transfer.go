@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// stagingBytes is the piece in which Write and Read move data where the host cannot reach a buffer itself.
+// stagingBytes is the size of the pieces in which Write and Read move data if the host cannot access a buffer directly.
 const stagingBytes = 8 << 20
 
 // transfer moves bytes between host and device.
@@ -16,16 +16,16 @@ type transfer struct {
 	pool     vkCommandPool
 	commands []vkCommandBuffer // one
 	up, down *Buffer
-	last     uint64 // the submission that used them last
+	last     uint64 // the last submission that used them
 }
 
-// Write copies data into the buffer at off. It follows all that was submitted before, and is seen by all that is submitted later.
-// When ctx is done a part of the data may have been written.
+// Write copies data to the buffer at offset off. It executes after all earlier submissions and before all later ones.
+// If ctx is done, part of the data may have been written.
 func (b *Buffer) Write(ctx context.Context, off int64, data []byte) error {
 	return b.move(ctx, "Write", off, data, true)
 }
 
-// Read copies from the buffer at off into data. It sees all that was submitted before.
+// Read copies from the buffer at offset off into data. It sees the writes of all earlier submissions.
 func (b *Buffer) Read(ctx context.Context, off int64, data []byte) error {
 	return b.move(ctx, "Read", off, data, false)
 }
@@ -50,7 +50,7 @@ func (b *Buffer) move(ctx context.Context, op string, off int64, data []byte, up
 		return err
 	}
 	var err error
-	// Reading memory that is not cached is slow beyond use: the device's copy engine is better at it.
+	// The host reads uncached memory very slowly; a copy by the device is faster.
 	if b.arena.mapped != nil && (up || b.arena.typ.flags.has(memCached)) {
 		err = d.moveMapped(ctx, r, data, up)
 	} else {
@@ -67,7 +67,7 @@ func (b *Buffer) move(ctx context.Context, op string, off int64, data []byte, up
 	return nil
 }
 
-// moveMapped copies in the host, once the device has done with the buffer.
+// moveMapped copies on the host, once the device no longer uses the buffer.
 func (d *Device) moveMapped(ctx context.Context, r Range, data []byte, up bool) error {
 	b, s := r.Buffer, r.Buffer.part(r.Offset, r.Size)
 	d.queue.Lock()
@@ -91,7 +91,7 @@ func (d *Device) moveMapped(ctx context.Context, r Range, data []byte, up bool) 
 	return nil
 }
 
-// moveStaged copies by way of host-visible memory, a piece at a time.
+// moveStaged copies through host-visible memory, one piece at a time.
 func (d *Device) moveStaged(ctx context.Context, r Range, data []byte, up bool) error {
 	t := &d.transfer
 	t.Lock()
@@ -100,7 +100,7 @@ func (d *Device) moveStaged(ctx context.Context, r Range, data []byte, up bool) 
 	if err != nil {
 		return err
 	}
-	// A transfer that was given up may still be running.
+	// A cancelled transfer may still be running.
 	if err := d.wait(ctx, t.last); err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func (d *Device) moveStaged(ctx context.Context, r Range, data []byte, up bool) 
 	return nil
 }
 
-// open makes what transfers need, at the first one.
+// open creates the objects that transfers need, at the first transfer.
 func (t *transfer) open(d *Device, up bool) (*Buffer, error) {
 	if !t.ready {
 		const resettable = 0x2 // VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT

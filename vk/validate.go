@@ -10,17 +10,17 @@ import (
 	"unsafe"
 )
 
-const messageBytes = 16 << 10 // the longest message that is kept
+const messageBytes = 16 << 10 // the maximum length of a message
 
 const severityError = uint32(C.VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT)
 
-// messages holds what the validation layer said.
+// messages holds the messages of the validation layer.
 type messages struct {
 	sync.Mutex
 	errors []string
 }
 
-// Validating says whether the validation layer is on: asked for and installed.
+// Validating reports whether the validation layer is on: requested and installed.
 func (d *Device) Validating() bool {
 	if d.enter() != nil {
 		return false
@@ -29,7 +29,7 @@ func (d *Device) Validating() bool {
 	return C.evk_validating(d.in.c) != 0
 }
 
-// ValidationErrors returns the errors and warnings that the validation layer reported so far, oldest first. It still answers after Close.
+// ValidationErrors returns the errors and warnings reported so far by the validation layer, oldest first. It also works after Close.
 func (d *Device) ValidationErrors() []string {
 	if d.enter() == nil {
 		d.drainMessages()
@@ -40,7 +40,7 @@ func (d *Device) ValidationErrors() []string {
 	return slices.Clone(d.log.errors)
 }
 
-// drainMessages moves the layer's messages to the logger and the list.
+// drainMessages passes the layer's messages to the logger and appends them to the list.
 func (d *Device) drainMessages() {
 	if C.evk_validating(d.in.c) == 0 {
 		return
@@ -67,7 +67,7 @@ func (d *Device) drainMessages() {
 // objectPipeline is VK_OBJECT_TYPE_PIPELINE.
 const objectPipeline = 19
 
-// name gives an object a name in validation messages.
+// name sets the name of an object in validation messages.
 func (d *Device) name(objectType int, handle C.VkHandle, name string) {
 	if C.evk_validating(d.in.c) == 0 {
 		return

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// The validator must see a barrier that is left out, and an access that is out of bounds: else its silence means nothing. In
-// processes of their own, so that nobody who searches the output for faults finds these.
+// The validator must detect a missing barrier and an access out of bounds; otherwise its silence proves nothing. These tests run in
+// child processes, so that their messages do not appear in the output.
 func TestValidatorSees(t *testing.T) {
 	for _, fault := range []string{"hazard", "out of bounds"} {
 		if out, err := runChild(t, fault, "VK_LAYER_SETTINGS_PATH=/dev/null", "VK_INSTANCE_LAYERS="); err != nil {
@@ -63,7 +63,7 @@ func init() {
 		if err != nil {
 			return err
 		}
-		for _, n := range []int{64, 193} { // the second one reaches behind the end
+		for _, n := range []int{64, 193} { // the second accesses memory beyond the end
 			p := d.NewProgram("bounds")
 			p.Dispatch(addCall(x.Range(0, 256), x.Range(256, 256), x.Range(512, 256), n))
 			if err := p.Build(); err != nil {

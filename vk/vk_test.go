@@ -18,7 +18,7 @@ var (
 	lanesSPIRV []byte
 )
 
-// TestMain has the validation layer also look across submissions, which only its settings file can ask for.
+// TestMain lets the validation layer also check across submissions, which only its settings file can request.
 func TestMain(m *testing.M) {
 	if os.Getenv("VK_LAYER_SETTINGS_PATH") == "" {
 		os.Setenv("VK_LAYER_SETTINGS_PATH", "testdata/vk_layer_settings.txt")
@@ -53,7 +53,7 @@ func spinCall(x Range, steps int) Call {
 	return Call{Shader: spinShader, Ranges: []Range{x}, Push: push, Groups: [3]uint32{(n + 31) / 32, 1, 1}}
 }
 
-// spin is what the kernel computes.
+// spin computes the result of the kernel.
 func spin(x, factor uint32, steps int) uint32 {
 	for range steps {
 		x = x*factor + 1013904223
@@ -61,7 +61,7 @@ func spin(x, factor uint32, steps int) uint32 {
 	return x
 }
 
-// variants are ways to open the test device, so that the paths of other devices run on the one at hand.
+// variants are ways to open the test device that exercise the code paths of other devices.
 var variants = []struct {
 	name string
 	opts []Option
@@ -78,10 +78,10 @@ var variants = []struct {
 
 func reshape(f func(*physical)) Option { return func(c *config) { c.reshape = f } }
 
-// pretendDiscrete gives a device whose only memory type can do everything two types that can do less.
+// pretendDiscrete replaces a device's only memory type, which supports everything, by two types that each support less.
 func pretendDiscrete(p *physical, flags ...memoryFlags) {
 	if p.info.Type != CPU {
-		return // a real device is what it is
+		return // a real device is not changed
 	}
 	p.info.Type = DiscreteGPU
 	p.types = nil
@@ -91,14 +91,14 @@ func pretendDiscrete(p *physical, flags ...memoryFlags) {
 	p.info.MemoryBytes, p.info.Unified, p.info.ResizableBAR = p.memoryKind()
 }
 
-// eachVariant runs a test on every way to open the device.
+// eachVariant runs a test on every variant of the device.
 func eachVariant(t *testing.T, test func(t *testing.T, d *Device)) {
 	for _, v := range variants {
 		t.Run(v.name, func(t *testing.T) { test(t, openTest(t, v.opts...)) })
 	}
 }
 
-// openTest opens the default device with validation on, and fails the test on any message of the layer.
+// openTest opens the default device with validation on, and fails the test on any validation message.
 func openTest(t testing.TB, opts ...Option) *Device {
 	t.Helper()
 	// Poisoning counts as submissions, which tests count.

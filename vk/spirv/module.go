@@ -3,9 +3,8 @@
 // pure Go and needs neither a Vulkan loader nor the SPIR-V tools.
 //
 // It reads the declarations that glslc and glslangValidator write for kernels of this module's conventions (storage
-// buffers and readonly texel buffers in set 0, one push-constant block, one GLCompute entry point) and says what it
-// found instead where a module departs from them. Names are present in modules built with -O0 only; everything else is
-// also there after -O.
+// buffers and readonly texel buffers in set 0, one push-constant block, one GLCompute entry point). A module that departs from
+// them gives an error. Names are present only in modules built with -O0; everything else is also there after -O.
 package spirv
 
 import (
@@ -21,7 +20,7 @@ type Module struct {
 	Bindings      []Binding // set 0, in order of their index
 	Push          Push
 	Spec          []SpecConstant // in order of their id, each id once
-	LocalSize     [3]uint32      // invocations in x, y, z; the default where a specialization constant sets it
+	LocalSize     [3]uint32      // invocations in x, y, z; the default if a specialization constant sets it
 	LocalSizeSpec [3]int32       // id of the specialization constant that sets the dimension, or -1
 	Capabilities  []string       // names as in the SPIR-V specification, e.g. "Shader", "GroupNonUniformArithmetic"
 	Extensions    []string       // SPIR-V extensions the module declares
@@ -30,10 +29,10 @@ type Module struct {
 // Version is the SPIR-V version of a module, e.g. 1.3 for Vulkan 1.1.
 type Version struct{ Major, Minor uint8 }
 
-// String is "1.3".
+// String formats the version as "1.3".
 func (v Version) String() string { return fmt.Sprintf("%d.%d", v.Major, v.Minor) }
 
-// Access says what a kernel does with a buffer.
+// Access is how a kernel uses a buffer.
 type Access uint8
 
 // NoAccess is a buffer declared both readonly and writeonly in GLSL, of which only the length can be used.
@@ -44,7 +43,7 @@ const (
 	ReadWrite        = Read | Write
 )
 
-// String is the GLSL qualifier: "readonly", "writeonly" or "read-write".
+// String returns the GLSL qualifier: "readonly", "writeonly" or "read-write".
 func (a Access) String() string {
 	switch a {
 	case Read:
@@ -61,10 +60,10 @@ func (a Access) String() string {
 // Binding is one storage buffer of set 0, or one texel buffer (imageBuffer in GLSL).
 type Binding struct {
 	Index   uint32
-	Name    string // the block's name in GLSL, of a texel buffer the variable's; empty after optimisation
+	Name    string // name of the block in GLSL, or of the variable for a texel buffer; empty after optimisation
 	Access  Access
 	Element string // type of the block's last member without its array, e.g. "float" or "uvec4"
-	Stride  uint32 // bytes from one element to the next; 0 when the last member is no array
+	Stride  uint32 // bytes from one element to the next; 0 if the last member is not an array
 	Array   string // name of the block's last member; empty for texel buffers and after optimisation
 	Texel   string // format of a texel buffer: r32f, rgba32f, r32ui or rgba32ui; empty for storage buffers
 }
@@ -80,7 +79,7 @@ const (
 	Bool
 )
 
-// String is the GLSL name of the type.
+// String returns the GLSL name of the type.
 func (s Scalar) String() string {
 	switch s {
 	case Uint:
@@ -96,7 +95,7 @@ func (s Scalar) String() string {
 	}
 }
 
-// Push is the push-constant block; Size is 0 when a module has none.
+// Push is the push-constant block. Size is 0 if a module has none.
 type Push struct {
 	Name    string
 	Members []Member // in order of declaration
@@ -109,7 +108,7 @@ type Member struct {
 	Offset     uint32 // bytes from the start of the block
 	Type       Scalar
 	Components uint32 // 1 for a scalar, 2 to 4 for a vector
-	Length     uint32 // elements of an array; 0 when it is none
+	Length     uint32 // elements of an array; 0 if it is not an array
 	Stride     uint32 // bytes from one element of an array to the next
 }
 
@@ -121,8 +120,8 @@ type SpecConstant struct {
 	Default uint32 // bits; 0 or 1 for a bool
 }
 
-// Error says why a module cannot be read: where (the byte offset in the module, or -1 when it concerns no single
-// instruction) and what is wrong there.
+// Error reports why a module cannot be read. Offset is the byte offset in the module, or -1 if the error concerns no single
+// instruction.
 type Error struct {
 	Offset int
 	Reason string
@@ -139,8 +138,8 @@ func failf(offset int, format string, args ...any) error {
 	return &Error{Offset: offset, Reason: fmt.Sprintf(format, args...)}
 }
 
-// Reflect reads the interface of a module of exactly one compute entry point. Any input is safe; what is malformed, or
-// outside the conventions in the package comment, gives an *Error.
+// Reflect reads the interface of a module with exactly one compute entry point. It accepts any input; a malformed module, or
+// one outside the conventions in the package comment, gives an *Error.
 func Reflect(code []byte) (*Module, error) {
 	d := newDeclarations()
 	if err := d.read(code); err != nil {

@@ -109,8 +109,8 @@ func TestReflectErrors(t *testing.T) {
 		code []byte
 		want string
 	}{
-		"empty":           {nil, "0 bytes are no module"},
-		"odd length":      {whole[:len(whole)-1], "no whole number"},
+		"empty":           {nil, "a module of 0 bytes"},
+		"odd length":      {whole[:len(whole)-1], "multiple of 4"},
 		"no magic":        {make([]byte, 40), "not the SPIR-V magic number"},
 		"big-endian":      {swapped, "big-endian"},
 		"truncated":       {whole[:400], "but only"},
@@ -119,17 +119,17 @@ func TestReflectErrors(t *testing.T) {
 		"no entry":        {assemble(), "0 compute entry points"},
 		"two entries":     {assemble(entryPoint, entryPoint), "2 compute entry points"},
 		"fragment shader": {assemble(ins(opEntryPoint, 4, 1, mainWord, 0)), "execution model 4"},
-		"no end of name":  {assemble(ins(opEntryPoint, 5, 1, mainWord)), "does not end"},
+		"no end of name":  {assemble(ins(opEntryPoint, 5, 1, mainWord)), "not terminated"},
 		"no local size":   {assemble(entryPoint), "no local size"},
 		"zero local size": {assemble(entryPoint, ins(opExecMode, 1, modeLocalSize, 8, 0, 1)), "dimension 1 of the local size is 0"},
-		"twice defined":   {assemble(uintType, uintType), "defined before"},
+		"twice defined":   {assemble(uintType, uintType), "already defined"},
 		"uniform":         {buffer(classUniform, ins(opDecorate, 22, decBinding, 0)), `"B" is a uniform buffer`},
 		"image":           {buffer(classUniformConstant), "opaque"},
 		"no binding":      {buffer(classStorageBuffer), `buffer "B" has no binding`},
 		"set":             {buffer(classStorageBuffer, ins(opDecorate, 22, decBinding, 0), ins(opDecorate, 22, decDescriptorSet, 1)), "in set 1"},
 		"no offset":       {buffer(classPushConstant), "no offset"},
 		"runtime array":   {buffer(classPushConstant, ins(opMemberDecorate, 20, 0, decOffset, 0)), "push constants are 32-bit"},
-		"no pointer":      {assemble(entryPoint, localSize, uintType, ins(opVariable, 10, 22, classStorageBuffer)), "no pointer"},
+		"no pointer":      {assemble(entryPoint, localSize, uintType, ins(opVariable, 10, 22, classStorageBuffer)), "not a pointer"},
 		"same binding": {assemble(append(append([][]uint32{}, block...), ins(opDecorate, 22, decBinding, 3), ins(opDecorate, 23, decBinding, 3),
 			ins(opTypePointer, 21, classStorageBuffer, 20), ins(opVariable, 21, 22, classStorageBuffer), ins(opVariable, 21, 23, classStorageBuffer))...), "share binding 3"},
 		"array of blocks": {assemble(append(append([][]uint32{}, block...), ins(opTypeRTArray, 24, 20),
@@ -148,7 +148,7 @@ func TestReflectErrors(t *testing.T) {
 	}
 }
 
-// Older modules keep storage buffers in the class Uniform, decorated BufferBlock, and decorate variables.
+// Older modules declare storage buffers in class Uniform with decoration BufferBlock, and decorate the variables.
 func TestReflectBufferBlock(t *testing.T) {
 	m, err := Reflect(assemble(entryPoint, localSize, ins(opDecorate, 20, decBufferBlock), ins(opDecorate, 22, decBinding, 5),
 		ins(opDecorate, 22, decNonWritable), floatType, floatArray, ins(opTypeStruct, 20, 12),
@@ -193,7 +193,7 @@ func TestReflectTexelBuffer(t *testing.T) {
 	}
 }
 
-// A local size of LocalSizeId, as modules from SPIR-V 1.2 may have it.
+// A local size given by LocalSizeId, which modules from SPIR-V 1.2 on may have.
 func TestReflectLocalSizeID(t *testing.T) {
 	m, err := Reflect(assemble(entryPoint, ins(opExecModeID, 1, modeLocalSizeID, 31, 32, 32), ins(opDecorate, 31, decSpecID, 9),
 		uintType, ins(opSpecConstant, 10, 31, 128), ins(opConstant, 10, 32, 1)))

@@ -60,7 +60,7 @@ const (
 	builtInWorkgroupSize = 25
 )
 
-// instruction is one declaration: its operands after the opcode word, and where it lies.
+// instruction is one declaration: its operands after the opcode word, and its offset.
 type instruction struct {
 	op     uint16
 	args   []uint32
@@ -77,7 +77,7 @@ type entry struct {
 	name string
 }
 
-// declarations holds what precedes the first function of a module, by result id.
+// declarations holds everything before the first function of a module, by result id.
 type declarations struct {
 	version      Version
 	capabilities []string
@@ -86,7 +86,7 @@ type declarations struct {
 	modes        []instruction
 	names        map[uint32]string
 	memberNames  map[memberKey]string
-	decorations  map[uint32]map[uint32]uint32    // id → decoration → first operand (0 when it has none)
+	decorations  map[uint32]map[uint32]uint32    // id → decoration → first operand (0 if it has none)
 	memberDecs   map[memberKey]map[uint32]uint32 // the same for members of structures
 	results      map[uint32]instruction          // types and constants; args start after the result id (and type)
 	resultTypes  map[uint32]uint32               // type of a constant or variable
@@ -110,13 +110,13 @@ func newDeclarations() *declarations {
 	}
 }
 
-// read walks all instructions: those before the first function are recorded, the rest only measured.
+// read walks all instructions. It records those before the first function and only checks the length of the rest.
 func (d *declarations) read(code []byte) error {
 	switch {
 	case len(code) < headerBytes:
-		return failf(-1, "%d bytes are no module: its header alone takes %d", len(code), headerBytes)
+		return failf(-1, "a module of %d bytes: the header alone has %d", len(code), headerBytes)
 	case len(code)%4 != 0:
-		return failf(-1, "%d bytes are no whole number of 32-bit words", len(code))
+		return failf(-1, "a module of %d bytes: the length must be a multiple of 4", len(code))
 	}
 	first := binary.LittleEndian.Uint32(code)
 	if first != magic {
@@ -152,7 +152,7 @@ func (d *declarations) read(code []byte) error {
 	return nil
 }
 
-// least is the smallest number of operands of an instruction that record reads.
+// least is the smallest number of operands of each instruction that record reads.
 var least = map[uint16]int{
 	opName: 2, opMemberName: 3, opExtension: 1, opEntryPoint: 3, opExecMode: 2, opExecModeID: 2, opCapability: 1,
 	opTypeVoid: 1, opTypeBool: 1, opTypeInt: 3, opTypeFloat: 2, opTypeVector: 3, opTypeImage: 8, opTypeArray: 3, opTypeRTArray: 2,
@@ -163,7 +163,7 @@ var least = map[uint16]int{
 
 func (d *declarations) record(in instruction) error {
 	if n, ok := least[in.op]; ok && len(in.args) < n {
-		return failf(in.offset, "an instruction (opcode %d) of %d operands, but it has at least %d", in.op, len(in.args), n)
+		return failf(in.offset, "an instruction (opcode %d) with %d operands; it needs at least %d", in.op, len(in.args), n)
 	}
 	a := in.args
 	switch in.op {
@@ -179,7 +179,7 @@ func (d *declarations) record(in instruction) error {
 	case opEntryPoint:
 		name, ok := text(a[2:])
 		if !ok {
-			return failf(in.offset, "the name of an entry point does not end")
+			return failf(in.offset, "the name of an entry point is not terminated")
 		}
 		if a[0] != modelGLCompute {
 			return failf(in.offset, "entry point %q has execution model %d; kernels are compute shaders (GLCompute, %d)", name, a[0], modelGLCompute)
@@ -219,7 +219,7 @@ func (d *declarations) define(in instruction) error {
 		return nil
 	}
 	if old, ok := d.results[id]; ok {
-		return failf(in.offset, "id %d was defined before, at byte %d", id, old.offset)
+		return failf(in.offset, "id %d is already defined at byte %d", id, old.offset)
 	}
 	d.results[id] = in
 	return nil
@@ -236,7 +236,7 @@ func decorate[K comparable](into map[K]map[uint32]uint32, key K, args []uint32) 
 	into[key][args[0]] = value
 }
 
-// text decodes a literal string; false when no word holds its terminating zero.
+// text decodes a literal string. It returns false if no word holds the terminating zero.
 func text(words []uint32) (string, bool) {
 	var b strings.Builder
 	for _, w := range words {
@@ -252,7 +252,7 @@ func text(words []uint32) (string, bool) {
 	return b.String(), false
 }
 
-// capabilityNames are those a compute kernel may plausibly need; the rest show as their number.
+// capabilityNames are those that compute kernels may need. Others are shown as numbers.
 var capabilityNames = map[uint32]string{
 	0: "Matrix", 1: "Shader", 9: "Float16", 10: "Float64", 11: "Int64", 12: "Int64Atomics", 22: "Int16", 39: "Int8", 46: "SampledBuffer", 47: "ImageBuffer",
 	61: "GroupNonUniform", 62: "GroupNonUniformVote", 63: "GroupNonUniformArithmetic", 64: "GroupNonUniformBallot",

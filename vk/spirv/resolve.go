@@ -11,7 +11,7 @@ const (
 	classPushConstant    = 9
 	classStorageBuffer   = 12
 
-	// pushLimit bounds what is computed for a block, so that hostile offsets and lengths cannot overflow. Vulkan
+	// pushLimit bounds the size of a block, so that malicious offsets and lengths cannot overflow. Vulkan
 	// guarantees 128 bytes; devices give 256 to 4096.
 	pushLimit = 1 << 16
 )
@@ -48,11 +48,11 @@ func (d *declarations) resolveVariables(m *Module) error {
 	return nil
 }
 
-// pointee follows a variable to the structure it points at.
+// pointee returns the structure that a variable points to.
 func (d *declarations) pointee(v variable) (uint32, instruction, error) {
 	pointer, ok := d.results[v.pointer]
 	if !ok || pointer.op != opTypePointer {
-		return 0, instruction{}, failf(v.offset, "variable %d has type %d, which is no pointer", v.id, v.pointer)
+		return 0, instruction{}, failf(v.offset, "variable %d has type %d, which is not a pointer", v.id, v.pointer)
 	}
 	id := pointer.args[1]
 	block, ok := d.results[id]
@@ -60,7 +60,7 @@ func (d *declarations) pointee(v variable) (uint32, instruction, error) {
 	case ok && (block.op == opTypeArray || block.op == opTypeRTArray):
 		return 0, instruction{}, failf(v.offset, "%q is an array of blocks; kernels bind single buffers", d.names[v.id])
 	case !ok || block.op != opTypeStruct:
-		return 0, instruction{}, failf(v.offset, "variable %d does not point at a block (a structure)", v.id)
+		return 0, instruction{}, failf(v.offset, "variable %d does not point to a block (a structure)", v.id)
 	}
 	return id, block, nil
 }
@@ -91,7 +91,7 @@ func (d *declarations) binding(v variable) (Binding, error) {
 	return b, nil
 }
 
-// place reads where a variable is bound.
+// place reads the binding index of a variable.
 func (d *declarations) place(v variable, b *Binding) error {
 	index, ok := d.decorations[v.id][decBinding]
 	if !ok {
@@ -104,7 +104,7 @@ func (d *declarations) place(v variable, b *Binding) error {
 	return nil
 }
 
-// texelFormats are those of SPIR-V's image formats that kernels use, with the GLSL type of a texel.
+// texelFormats are the SPIR-V image formats that kernels use, with the GLSL type of a texel.
 var texelFormats = map[uint32][2]string{1: {"rgba32f", "vec4"}, 3: {"r32f", "float"}, 30: {"rgba32ui", "uvec4"}, 33: {"r32ui", "uint"}}
 
 // texels reads a texel buffer: a readonly imageBuffer of a known format.
@@ -113,7 +113,7 @@ func (d *declarations) texels(v variable) (Binding, error) {
 	b := Binding{Name: d.names[v.id], Access: d.access(v.id, 0, 0)}
 	pointer, ok := d.results[v.pointer]
 	if !ok || pointer.op != opTypePointer {
-		return b, failf(v.offset, "variable %d has type %d, which is no pointer", v.id, v.pointer)
+		return b, failf(v.offset, "variable %d has type %d, which is not a pointer", v.id, v.pointer)
 	}
 	image := d.results[pointer.args[1]]
 	if image.op != opTypeImage || image.args[1] != dimBuffer || image.args[5] != storage {
@@ -130,7 +130,7 @@ func (d *declarations) texels(v variable) (Binding, error) {
 	return b, d.place(v, &b)
 }
 
-// access joins the decorations on the variable with those on all members: one writable member makes the buffer writable.
+// access combines the decorations of the variable with those of all members: one writable member makes the buffer writable.
 func (d *declarations) access(v, block uint32, members int) Access {
 	access := ReadWrite
 	for decoration, bit := range map[uint32]Access{decNonWritable: Write, decNonReadable: Read} {
@@ -150,7 +150,7 @@ func (d *declarations) access(v, block uint32, members int) Access {
 	return access
 }
 
-// typeName is the GLSL name of a scalar or vector, or the name of a structure.
+// typeName returns the GLSL name of a scalar or vector, or the name of a structure.
 func (d *declarations) typeName(id uint32) string {
 	t := d.results[id]
 	switch t.op {
@@ -186,7 +186,7 @@ func (d *declarations) typeName32(id uint32) string {
 	return "unknown"
 }
 
-// scalar is the component type of a 32-bit scalar type, or 0.
+// scalar returns the component type of a 32-bit scalar type, or 0.
 func (d *declarations) scalar(id uint32) Scalar {
 	t := d.results[id]
 	switch {
@@ -213,7 +213,7 @@ func (d *declarations) push(v variable) (Push, error) {
 		m := Member{Name: d.memberNames[key]}
 		offset, ok := d.memberDecs[key][decOffset]
 		if !ok || offset > pushLimit || offset%4 != 0 {
-			return p, failf(v.offset, "push constant %d (%q) has no offset, or one that is no multiple of 4 below %d", i, m.Name, pushLimit)
+			return p, failf(v.offset, "push constant %d (%q) has no offset, or one that is not a multiple of 4 below %d", i, m.Name, pushLimit)
 		}
 		m.Offset = offset
 		size := uint64(4)
@@ -246,7 +246,7 @@ func (d *declarations) push(v variable) (Push, error) {
 	return p, nil
 }
 
-// value is the bits of a scalar constant, specialized or not; 0 for anything else.
+// value returns the bits of a scalar constant, specialized or not, and 0 for anything else.
 func (d *declarations) value(id uint32) uint32 {
 	switch c := d.results[id]; c.op {
 	case opConstant, opSpecConstant:
@@ -268,7 +268,7 @@ func (d *declarations) resolveSpec(m *Module) error {
 		if s.Type == 0 {
 			return failf(d.results[id].offset, "specialization constant %d (%q) is %s; they are 32-bit scalars or bool", specID, s.Name, d.typeName(d.resultTypes[id]))
 		}
-		// A local size and a named constant may share an id: glslc declares the two apart.
+		// A local size and a named constant may share an id: glslc declares them separately.
 		if i, seen := at[specID]; seen {
 			old := &m.Spec[i]
 			if old.Name != "" && s.Name != "" || old.Type != s.Type || old.Default != s.Default {
@@ -311,7 +311,7 @@ func (d *declarations) resolveLocalSize(m *Module) error {
 		}
 		c := d.results[id]
 		if c.op != opSpecComposite && c.op != opConstantComposite || len(c.args) != 3 {
-			return failf(c.offset, "the workgroup size (id %d) is no constant of 3 components", id)
+			return failf(c.offset, "the workgroup size (id %d) is not a constant of 3 components", id)
 		}
 		d.setLocalSize(m, c.args)
 		found = true
@@ -321,7 +321,7 @@ func (d *declarations) resolveLocalSize(m *Module) error {
 	}
 	for i, n := range m.LocalSize {
 		if n == 0 {
-			return failf(-1, "dimension %d of the local size is 0 or no constant", i)
+			return failf(-1, "dimension %d of the local size is 0 or not a constant", i)
 		}
 	}
 	return nil
