@@ -13,8 +13,8 @@ import (
 type ARSConfig struct {
 	Population   int     `min:"2" max:"1048576" doc:"Candidates a generation, P: an even number, two a direction."`
 	Elites       int     `min:"1" max:"524288" doc:"Directions that the mean moves along, those of the best candidates, b."`
-	LearningRate float64 `min:"0" doc:"Step size, α, per member."`
-	NoiseStd     float64 `above:"0" doc:"Deviation of the candidates from their mean, ν, per member."`
+	LearningRate float64 `min:"0" doc:"Step size, α, per member." member:""`
+	NoiseStd     float64 `above:"0" doc:"Deviation of the candidates from their mean, ν, per member." member:""`
 }
 
 // DefaultARS is EvoRL's ARS (B. Zheng et al., 2025, table 3).

@@ -13,9 +13,9 @@ import (
 type CEMConfig struct {
 	Population         int     `min:"1" max:"1048576" doc:"Candidates a generation, P."`
 	Elites             int     `min:"1" max:"1048576" doc:"Candidates that the distribution is fitted to, the best ones."`
-	ExtraVariance      float64 `above:"0" doc:"Variance of the first candidates, and what is at first added to that of the elites, per member."`
-	FinalExtraVariance float64 `above:"0" doc:"What the addition falls to, per member."`
-	ExtraVarianceDecay float64 `min:"0" below:"1" doc:"Share of the way there that is left behind in a generation, per member."`
+	ExtraVariance      float64 `above:"0" doc:"Variance of the first candidates, and what is at first added to that of the elites, per member." member:""`
+	FinalExtraVariance float64 `above:"0" doc:"What the addition falls to, per member." member:""`
+	ExtraVarianceDecay float64 `min:"0" below:"1" doc:"Share of the way there that is left behind in a generation, per member." member:""`
 }
 
 // DefaultCEM has EvoRL's variances (the settings of its CEM-RL); the population is that of its other searches (B.

@@ -11,7 +11,7 @@ import (
 // CSOConfig are the settings of competitive swarm optimization.
 type CSOConfig struct {
 	Population int     `min:"1" max:"16384" doc:"Candidates a generation, P; the swarm has twice as many particles."`
-	Attraction float64 `min:"0" doc:"Attraction phi of losers by the swarm's center, per member."`
+	Attraction float64 `min:"0" doc:"Attraction phi of losers by the swarm's center, per member." member:""`
 	InitialStd float64 `min:"0" doc:"Deviation of the first places from the start, where there are no bounds."`
 }
 

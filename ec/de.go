@@ -35,8 +35,8 @@ type DEConfig struct {
 	Population    int     `min:"3" max:"1048576" doc:"Candidates a generation, P."`
 	Base          Base    `doc:"What differences are added to: rand, best, current_to_best, rand_to_best."`
 	Differences   int     `min:"1" max:"2" doc:"Differences of random candidates that are added."`
-	Weight        float64 `min:"0" max:"2" doc:"Differential weight F, per member."`
-	CrossoverRate float64 `min:"0" max:"1" doc:"Probability CR that a number is the mutant's, per member; one always is."`
+	Weight        float64 `min:"0" max:"2" doc:"Differential weight F, per member." member:""`
+	CrossoverRate float64 `min:"0" max:"1" doc:"Probability CR that a number is the mutant's, per member; one always is." member:""`
 	InitialStd    float64 `min:"0" doc:"Deviation of the first candidates from the start, where there are no bounds."`
 }
 

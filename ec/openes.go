@@ -11,8 +11,8 @@ import (
 // OpenESConfig are the settings of OpenES. Those marked "per member" are tensors on the device that PBT may vary.
 type OpenESConfig struct {
 	Population   int        `min:"1" max:"1048576" doc:"Candidates a generation, P; an even number where they are mirrored."`
-	LearningRate float64    `min:"0" doc:"Step size of the optimizer, per member."`
-	NoiseStd     float64    `above:"0" doc:"Deviation of the candidates from their mean, per member."`
+	LearningRate float64    `min:"0" doc:"Step size of the optimizer, per member." member:"log_uniform 1e-3 1e-1"`
+	NoiseStd     float64    `above:"0" doc:"Deviation of the candidates from their mean, per member." member:"log_uniform 5e-3 5e-1"`
 	WeightDecay  float64    `min:"0" doc:"Weight decay times parameters is subtracted from the estimated gradient."`
 	Optimizer    optim.Rule `doc:"What takes the steps: sgd, rmsprop, adam, adamw, clipup."`
 	Mirrored     bool       `doc:"Candidates come in pairs with opposite noise."`

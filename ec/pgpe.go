@@ -11,10 +11,10 @@ import (
 // PGPEConfig are the settings of PGPE. Those marked "per member" are tensors on the device that PBT may vary.
 type PGPEConfig struct {
 	Population    int        `min:"2" max:"1048576" doc:"Candidates a generation, P: an even number, two a direction."`
-	LearningRate  float64    `min:"0" doc:"Step size of the mean, per member."`
-	DeviationRate float64    `min:"0" doc:"Step size of the deviations, per member."`
+	LearningRate  float64    `min:"0" doc:"Step size of the mean, per member." member:""`
+	DeviationRate float64    `min:"0" doc:"Step size of the deviations, per member." member:""`
 	InitStd       float64    `above:"0" doc:"Deviation of the first candidates from their mean."`
-	MaxChange     float64    `above:"0" below:"1" doc:"Largest change of a deviation in a generation, as a share of it, per member."`
+	MaxChange     float64    `above:"0" below:"1" doc:"Largest change of a deviation in a generation, as a share of it, per member." member:""`
 	Optimizer     optim.Rule `doc:"What takes the steps: sgd, rmsprop, adam, adamw, clipup."`
 	Shaping       Shaping    `doc:"What a candidate's weight is made from: raw, centered_rank, standardize, normalize."`
 }

@@ -11,9 +11,9 @@ import (
 // PSOConfig are the settings of particle swarm optimization.
 type PSOConfig struct {
 	Population int     `min:"1" max:"1048576" doc:"Particles, P."`
-	Inertia    float64 `min:"0" doc:"Factor w of a particle's velocity, per member."`
-	Cognitive  float64 `min:"0" doc:"Attraction c1 by a particle's own best place, per member."`
-	Social     float64 `min:"0" doc:"Attraction c2 by the swarm's best place, per member."`
+	Inertia    float64 `min:"0" doc:"Factor w of a particle's velocity, per member." member:""`
+	Cognitive  float64 `min:"0" doc:"Attraction c1 by a particle's own best place, per member." member:""`
+	Social     float64 `min:"0" doc:"Attraction c2 by the swarm's best place, per member." member:""`
 	InitialStd float64 `min:"0" doc:"Deviation of the first places from the start, where there are no bounds."`
 }
 

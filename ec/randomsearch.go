@@ -10,7 +10,7 @@ import (
 // RandomSearchConfig are the settings of random search.
 type RandomSearchConfig struct {
 	Population int     `min:"1" max:"1048576" doc:"Candidates a generation, P."`
-	NoiseStd   float64 `above:"0" doc:"Deviation of the candidates from the start where the space has no bounds, per member."`
+	NoiseStd   float64 `above:"0" doc:"Deviation of the candidates from the start where the space has no bounds, per member." member:""`
 }
 
 // DefaultRandomSearch has the population of EvoRL's searches (B. Zheng et al., 2025, table 3) and the standard normal

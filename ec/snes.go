@@ -11,8 +11,8 @@ import (
 // SNESConfig are the settings of SNES. Those marked "per member" are tensors on the device that PBT may vary.
 type SNESConfig struct {
 	Population    int     `min:"0" max:"1048576" doc:"Candidates a generation, P; 0: 4 + 3 ln dim."`
-	LearningRate  float64 `min:"0" doc:"Step size of the mean, per member."`
-	DeviationRate float64 `min:"0" doc:"Step size of the deviations, per member; 0: (3 + ln dim) / (5 sqrt dim)."`
+	LearningRate  float64 `min:"0" doc:"Step size of the mean, per member." member:""`
+	DeviationRate float64 `min:"0" doc:"Step size of the deviations, per member; 0: (3 + ln dim) / (5 sqrt dim)." member:""`
 	InitStd       float64 `above:"0" doc:"Deviation of the first candidates from their mean."`
 }
 

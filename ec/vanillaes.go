@@ -13,7 +13,7 @@ import (
 type VanillaESConfig struct {
 	Population int     `min:"1" max:"1048576" doc:"Candidates a generation, P."`
 	Elites     int     `min:"1" max:"1048576" doc:"Candidates that the mean moves to, the best ones."`
-	NoiseStd   float64 `above:"0" doc:"Deviation of the candidates from their mean, per member."`
+	NoiseStd   float64 `above:"0" doc:"Deviation of the candidates from their mean, per member." member:""`
 }
 
 // DefaultVanillaES is EvoRL's VanillaES (B. Zheng et al., 2025, table 3).

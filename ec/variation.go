@@ -56,13 +56,13 @@ func (m Mutation) MarshalText() ([]byte, error) {
 // mutated. Numbers that leave the bounds are put onto them.
 type VariationConfig struct {
 	Crossover      Crossover `doc:"How parents are crossed: none, uniform, one_point, two_point, sbx, line."`
-	CrossoverRate  float64   `min:"0" max:"1" doc:"Probability that a pair of parents is crossed, per member."`
+	CrossoverRate  float64   `min:"0" max:"1" doc:"Probability that a pair of parents is crossed, per member." member:""`
 	ExchangeRate   float64   `min:"0" max:"1" doc:"Probability that a number is crossed where a pair is, by uniform crossover and sbx."`
 	CrossoverIndex float64   `min:"0" max:"1000" doc:"Distribution index of sbx: the larger, the nearer are children to their parents."`
 	LineStd        float64   `min:"0" doc:"Deviation, in distances of the parents, of a child on their line."`
 	Mutation       Mutation  `doc:"How children are mutated: none, gaussian, polynomial."`
-	MutationRate   float64   `min:"-1" max:"1" doc:"Probability that a number is mutated, per member; -1: one number of a candidate on average."`
-	MutationStd    float64   `min:"0" doc:"Deviation of gaussian mutation, largest change by polynomial mutation without bounds; per member."`
+	MutationRate   float64   `min:"-1" max:"1" doc:"Probability that a number is mutated, per member; -1: one number of a candidate on average." member:""`
+	MutationStd    float64   `min:"0" doc:"Deviation of gaussian mutation, largest change by polynomial mutation without bounds; per member." member:""`
 	MutationIndex  float64   `min:"0" max:"1000" doc:"Distribution index of polynomial mutation: the larger, the smaller are changes."`
 }
 

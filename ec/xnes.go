@@ -13,9 +13,9 @@ import (
 // XNESConfig are the settings of xNES. Those marked "per member" are tensors on the device that PBT may vary.
 type XNESConfig struct {
 	Population    int     `min:"0" max:"32768" doc:"Candidates a generation, P; 0: 4 + 3 ln dim."`
-	LearningRate  float64 `min:"0" doc:"Step size of the mean, per member."`
-	DeviationRate float64 `min:"0" doc:"Step size of the deviation, per member; 0: (9 + 3 ln dim) / (5 dim sqrt dim)."`
-	ShapeRate     float64 `min:"0" doc:"Step size of the covariance matrix's shape, per member; 0: that of the deviation by default."`
+	LearningRate  float64 `min:"0" doc:"Step size of the mean, per member." member:""`
+	DeviationRate float64 `min:"0" doc:"Step size of the deviation, per member; 0: (9 + 3 ln dim) / (5 dim sqrt dim)." member:""`
+	ShapeRate     float64 `min:"0" doc:"Step size of the covariance matrix's shape, per member; 0: that of the deviation by default." member:""`
 	InitStd       float64 `above:"0" doc:"Deviation of the first candidates from their mean."`
 }
 
