@@ -14,8 +14,8 @@ var (
 	inf = float32(math.Inf(1))
 )
 
-// TestJudge: what is not finite, ties, the best of all generations, and the summary, against float64.
-func TestJudge(t *testing.T) {
+// TestRanking: what is not finite, ties, the best of all generations, and the summary, against float64.
+func TestRanking(t *testing.T) {
 	eng := engine.New(open(t))
 	for _, c := range []struct {
 		population, dim int
