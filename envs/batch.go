@@ -186,10 +186,10 @@ func (b *Batch) record(ctx context.Context, dev *vk.Device) error {
 		TimeLimit: o.timeLimit, ActionRepeat: o.actionRepeat, AutoReset: o.autoReset, SparseReward: o.sparseReward, RewardScale: o.rewardScale,
 	}
 	b.env.setOptions(&step.Option0, &step.Option1, &step.Option2, &step.Option3, &step.Option4, &step.Option5, &step.Option6, &step.Option7, &step.Option8, &step.Option9, &step.Option10, &step.Option11)
-	if mapping == Team {
+	if mapping == Cooperative {
 		x, y = groups(b.count(), 1, info.Limits.MaxGroups)
-		step.Lanes, step.Worlds = info.SubgroupSize, 1
-		bits := b.env.team.tables.bits()
+		step.Lanes, step.SubgroupEnvironments = info.SubgroupSize, 1
+		bits := b.env.cooperative.tables.bits()
 		tables, err := b.buffer(dev, int64(4*len(bits)), vk.Local)
 		if err != nil {
 			return err
@@ -200,7 +200,7 @@ func (b *Batch) record(ctx context.Context, dev *vk.Device) error {
 		step.Tables = tables.All()
 	}
 	call := step.call(stepShader, x, y, 1)
-	if mapping == Team {
+	if mapping == Cooperative {
 		call.Subgroup = info.SubgroupSize
 	}
 	b.step.Dispatch(call)

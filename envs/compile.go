@@ -15,12 +15,12 @@ type compiled struct {
 	shaders map[string]*vk.Shader
 }
 
-// shader returns a kernel with the environment in it, e.g. "envs/step". builtIn is the kernel's generated table, m the form wanted, Lane or Team: the shader
+// shader returns a kernel with the environment in it, e.g. "envs/step". builtIn is the kernel's generated table, m the form wanted, Lane or Cooperative: the shader
 // itself for a built-in environment, a pattern of the interface for one given as GLSL, which is compiled at the first call.
 func (e *Environment) shader(ctx context.Context, kernel string, m Mapping, builtIn map[string]*vk.Shader) (*vk.Shader, error) {
 	name := e.Name
-	if m == Team {
-		name += teamName
+	if m == Cooperative {
+		name += cooperativeName
 	}
 	if e.IsBuiltIn() {
 		s, ok := builtIn[name]
@@ -35,7 +35,7 @@ func (e *Environment) shader(ctx context.Context, kernel string, m Mapping, buil
 	if s, ok := e.compiled.shaders[key]; ok {
 		return s, nil
 	}
-	source, err := shaders.ComposeEnvironment(kernel, shaders.Environment{Name: e.Name, File: e.Name + ".glsl", Text: e.glsl, Team: m == Team})
+	source, err := shaders.ComposeEnvironment(kernel, shaders.Environment{Name: e.Name, File: e.Name + ".glsl", Text: e.glsl, Cooperative: m == Cooperative})
 	if err != nil {
 		return nil, fmt.Errorf("envs: environment %q: %w", e.Name, err)
 	}

@@ -708,7 +708,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "OUT", ID: 25, Default: 1},
 			{Name: "HAS_CAP", ID: 26, Default: 0},
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
-			{Name: "WORLDS", ID: 28, Default: 8},
+			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -788,7 +788,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "OUT", ID: 25, Default: 1},
 			{Name: "HAS_CAP", ID: 26, Default: 0},
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
-			{Name: "WORLDS", ID: 28, Default: 8},
+			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -821,9 +821,9 @@ var rolloutShader = map[string]*vk.Shader{
 		LocalSize:     [3]uint32{8, 1, 1},
 		LocalSizeSpec: [3]int32{6, -1, -1},
 	},
-	"Ant-v5.team": {
-		Name:  "envs/rollout.Ant-v5.team",
-		SPIRV: shaders.Code("envs/rollout.Ant-v5.team"),
+	"Ant-v5.cooperative": {
+		Name:  "envs/rollout.Ant-v5.cooperative",
+		SPIRV: shaders.Code("envs/rollout.Ant-v5.cooperative"),
 		Bindings: []vk.Binding{
 			{Name: "Params", Index: 0, Access: vk.Read, Optional: true},
 			{Name: "Params4", Index: 1, Access: vk.Read, Optional: true},
@@ -868,7 +868,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "OUT", ID: 25, Default: 1},
 			{Name: "HAS_CAP", ID: 26, Default: 0},
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
-			{Name: "WORLDS", ID: 28, Default: 8},
+			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -948,7 +948,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "OUT", ID: 25, Default: 1},
 			{Name: "HAS_CAP", ID: 26, Default: 0},
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
-			{Name: "WORLDS", ID: 28, Default: 8},
+			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -1028,7 +1028,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "OUT", ID: 25, Default: 1},
 			{Name: "HAS_CAP", ID: 26, Default: 0},
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
-			{Name: "WORLDS", ID: 28, Default: 8},
+			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -1108,7 +1108,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "OUT", ID: 25, Default: 1},
 			{Name: "HAS_CAP", ID: 26, Default: 0},
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
-			{Name: "WORLDS", ID: 28, Default: 8},
+			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -1188,7 +1188,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "OUT", ID: 25, Default: 1},
 			{Name: "HAS_CAP", ID: 26, Default: 0},
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
-			{Name: "WORLDS", ID: 28, Default: 8},
+			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -1268,7 +1268,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "OUT", ID: 25, Default: 1},
 			{Name: "HAS_CAP", ID: 26, Default: 0},
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
-			{Name: "WORLDS", ID: 28, Default: 8},
+			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -1348,7 +1348,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "OUT", ID: 25, Default: 1},
 			{Name: "HAS_CAP", ID: 26, Default: 0},
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
-			{Name: "WORLDS", ID: 28, Default: 8},
+			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -1381,9 +1381,9 @@ var rolloutShader = map[string]*vk.Shader{
 		LocalSize:     [3]uint32{8, 1, 1},
 		LocalSizeSpec: [3]int32{6, -1, -1},
 	},
-	"Humanoid-v5.team": {
-		Name:  "envs/rollout.Humanoid-v5.team",
-		SPIRV: shaders.Code("envs/rollout.Humanoid-v5.team"),
+	"Humanoid-v5.cooperative": {
+		Name:  "envs/rollout.Humanoid-v5.cooperative",
+		SPIRV: shaders.Code("envs/rollout.Humanoid-v5.cooperative"),
 		Bindings: []vk.Binding{
 			{Name: "Params", Index: 0, Access: vk.Read, Optional: true},
 			{Name: "Params4", Index: 1, Access: vk.Read, Optional: true},
@@ -1428,7 +1428,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "OUT", ID: 25, Default: 1},
 			{Name: "HAS_CAP", ID: 26, Default: 0},
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
-			{Name: "WORLDS", ID: 28, Default: 8},
+			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -1508,7 +1508,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "OUT", ID: 25, Default: 1},
 			{Name: "HAS_CAP", ID: 26, Default: 0},
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
-			{Name: "WORLDS", ID: 28, Default: 8},
+			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -1588,7 +1588,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "OUT", ID: 25, Default: 1},
 			{Name: "HAS_CAP", ID: 26, Default: 0},
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
-			{Name: "WORLDS", ID: 28, Default: 8},
+			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -1668,7 +1668,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "OUT", ID: 25, Default: 1},
 			{Name: "HAS_CAP", ID: 26, Default: 0},
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
-			{Name: "WORLDS", ID: 28, Default: 8},
+			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -1748,7 +1748,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "OUT", ID: 25, Default: 1},
 			{Name: "HAS_CAP", ID: 26, Default: 0},
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
-			{Name: "WORLDS", ID: 28, Default: 8},
+			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -1828,7 +1828,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "OUT", ID: 25, Default: 1},
 			{Name: "HAS_CAP", ID: 26, Default: 0},
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
-			{Name: "WORLDS", ID: 28, Default: 8},
+			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -1908,7 +1908,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "OUT", ID: 25, Default: 1},
 			{Name: "HAS_CAP", ID: 26, Default: 0},
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
-			{Name: "WORLDS", ID: 28, Default: 8},
+			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -1988,7 +1988,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "OUT", ID: 25, Default: 1},
 			{Name: "HAS_CAP", ID: 26, Default: 0},
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
-			{Name: "WORLDS", ID: 28, Default: 8},
+			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -2068,7 +2068,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "OUT", ID: 25, Default: 1},
 			{Name: "HAS_CAP", ID: 26, Default: 0},
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
-			{Name: "WORLDS", ID: 28, Default: 8},
+			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 8},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -2144,52 +2144,52 @@ type rolloutKernel struct {
 	StreamLayers uint32
 	StreamHidden [8]uint32
 
-	Lanes         uint32  // specialization constants, zero for their default 8
-	Hidden1       uint32  // default 64
-	Hidden2       uint32  // default 0
-	Activation    uint32  // default 0
-	LayerNorm     bool    // default false
-	Network       uint32  // default 0
-	Workgroup     uint32  // default 8
-	TimeLimit     uint32  // default 0
-	ActionRepeat  uint32  // default 1
-	AutoReset     uint32  // default 0
-	SparseReward  bool    // default false
-	RewardScale   float32 // default 1
-	Policy        uint32  // default 0
-	Trajectory    bool    // default false
-	Applied       bool    // default false
-	Mode          bool    // default false
-	Out           uint32  // default 1
-	Worlds        uint32  // default 8
-	TexelLoads    uint32  // default 0
-	StreamRows    uint32  // default 1
-	StreamQuads   uint32  // default 1
-	StreamAligned bool    // default false
-	GroupRows     uint32  // default 1
-	GroupSlices1  uint32  // default 4
-	GroupSlices2  uint32  // default 4
-	GroupHeld     uint32  // default 0
-	GroupKept     uint32  // default 0
-	Head          uint32  // default 0
-	HeadWidth     uint32  // default 1
-	Squash        bool    // default false
-	LogStdLow     float32 // default -5
-	LogStdHigh    float32 // default 2
-	Explore       bool    // default false
-	NoiseLimit    float32 // default 0
-	Option0       float32 // default 0
-	Option1       float32 // default 0
-	Option2       float32 // default 0
-	Option3       float32 // default 0
-	Option4       float32 // default 0
-	Option5       float32 // default 0
-	Option6       float32 // default 0
-	Option7       float32 // default 0
-	Option8       float32 // default 0
-	Option9       float32 // default 0
-	Option10      float32 // default 0
-	Option11      float32 // default 0
+	Lanes                uint32  // specialization constants, zero for their default 8
+	Hidden1              uint32  // default 64
+	Hidden2              uint32  // default 0
+	Activation           uint32  // default 0
+	LayerNorm            bool    // default false
+	Network              uint32  // default 0
+	Workgroup            uint32  // default 8
+	TimeLimit            uint32  // default 0
+	ActionRepeat         uint32  // default 1
+	AutoReset            uint32  // default 0
+	SparseReward         bool    // default false
+	RewardScale          float32 // default 1
+	Policy               uint32  // default 0
+	Trajectory           bool    // default false
+	Applied              bool    // default false
+	Mode                 bool    // default false
+	Out                  uint32  // default 1
+	SubgroupEnvironments uint32  // default 8
+	TexelLoads           uint32  // default 0
+	StreamRows           uint32  // default 1
+	StreamQuads          uint32  // default 1
+	StreamAligned        bool    // default false
+	GroupRows            uint32  // default 1
+	GroupSlices1         uint32  // default 4
+	GroupSlices2         uint32  // default 4
+	GroupHeld            uint32  // default 0
+	GroupKept            uint32  // default 0
+	Head                 uint32  // default 0
+	HeadWidth            uint32  // default 1
+	Squash               bool    // default false
+	LogStdLow            float32 // default -5
+	LogStdHigh           float32 // default 2
+	Explore              bool    // default false
+	NoiseLimit           float32 // default 0
+	Option0              float32 // default 0
+	Option1              float32 // default 0
+	Option2              float32 // default 0
+	Option3              float32 // default 0
+	Option4              float32 // default 0
+	Option5              float32 // default 0
+	Option6              float32 // default 0
+	Option7              float32 // default 0
+	Option8              float32 // default 0
+	Option9              float32 // default 0
+	Option10             float32 // default 0
+	Option11             float32 // default 0
 }
 
 // call dispatches x × y × z workgroups of shader, one of rolloutShader or made from one by vk.Shader.With.
@@ -2289,8 +2289,8 @@ func (k rolloutKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	if k.Seen.Buffer != nil {
 		a.spec[19] = 1
 	}
-	if k.Worlds != 0 {
-		a.spec[20] = k.Worlds
+	if k.SubgroupEnvironments != 0 {
+		a.spec[20] = k.SubgroupEnvironments
 	}
 	if k.TexelLoads != 0 {
 		a.spec[21] = k.TexelLoads
@@ -2404,7 +2404,7 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
-			{Name: "WORLDS", ID: 28, Default: 64},
+			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -2444,7 +2444,7 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
-			{Name: "WORLDS", ID: 28, Default: 64},
+			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -2461,9 +2461,9 @@ var stepShader = map[string]*vk.Shader{
 		LocalSize:     [3]uint32{64, 1, 1},
 		LocalSizeSpec: [3]int32{0, -1, -1},
 	},
-	"Ant-v5.team": {
-		Name:  "envs/step.Ant-v5.team",
-		SPIRV: shaders.Code("envs/step.Ant-v5.team"),
+	"Ant-v5.cooperative": {
+		Name:  "envs/step.Ant-v5.cooperative",
+		SPIRV: shaders.Code("envs/step.Ant-v5.cooperative"),
 		Bindings: []vk.Binding{
 			{Name: "EnvState", Index: 0, Access: vk.ReadWrite},
 			{Name: "EpisodeStep", Index: 1, Access: vk.ReadWrite},
@@ -2484,7 +2484,7 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
-			{Name: "WORLDS", ID: 28, Default: 64},
+			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -2524,7 +2524,7 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
-			{Name: "WORLDS", ID: 28, Default: 64},
+			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -2564,7 +2564,7 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
-			{Name: "WORLDS", ID: 28, Default: 64},
+			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -2604,7 +2604,7 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
-			{Name: "WORLDS", ID: 28, Default: 64},
+			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -2644,7 +2644,7 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
-			{Name: "WORLDS", ID: 28, Default: 64},
+			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -2684,7 +2684,7 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
-			{Name: "WORLDS", ID: 28, Default: 64},
+			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -2724,7 +2724,7 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
-			{Name: "WORLDS", ID: 28, Default: 64},
+			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -2741,9 +2741,9 @@ var stepShader = map[string]*vk.Shader{
 		LocalSize:     [3]uint32{64, 1, 1},
 		LocalSizeSpec: [3]int32{0, -1, -1},
 	},
-	"Humanoid-v5.team": {
-		Name:  "envs/step.Humanoid-v5.team",
-		SPIRV: shaders.Code("envs/step.Humanoid-v5.team"),
+	"Humanoid-v5.cooperative": {
+		Name:  "envs/step.Humanoid-v5.cooperative",
+		SPIRV: shaders.Code("envs/step.Humanoid-v5.cooperative"),
 		Bindings: []vk.Binding{
 			{Name: "EnvState", Index: 0, Access: vk.ReadWrite},
 			{Name: "EpisodeStep", Index: 1, Access: vk.ReadWrite},
@@ -2764,7 +2764,7 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
-			{Name: "WORLDS", ID: 28, Default: 64},
+			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -2804,7 +2804,7 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
-			{Name: "WORLDS", ID: 28, Default: 64},
+			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -2844,7 +2844,7 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
-			{Name: "WORLDS", ID: 28, Default: 64},
+			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -2884,7 +2884,7 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
-			{Name: "WORLDS", ID: 28, Default: 64},
+			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -2924,7 +2924,7 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
-			{Name: "WORLDS", ID: 28, Default: 64},
+			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -2964,7 +2964,7 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
-			{Name: "WORLDS", ID: 28, Default: 64},
+			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -3004,7 +3004,7 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
-			{Name: "WORLDS", ID: 28, Default: 64},
+			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -3044,7 +3044,7 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
-			{Name: "WORLDS", ID: 28, Default: 64},
+			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -3084,7 +3084,7 @@ var stepShader = map[string]*vk.Shader{
 			{Name: "AUTO_RESET", ID: 12, Default: 0},
 			{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 			{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
-			{Name: "WORLDS", ID: 28, Default: 64},
+			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 64},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -3120,25 +3120,25 @@ type stepKernel struct {
 	Members      uint32
 	Environments uint32
 
-	Lanes        uint32  // specialization constants, zero for their default 64
-	TimeLimit    uint32  // default 0
-	ActionRepeat uint32  // default 1
-	AutoReset    uint32  // default 0
-	SparseReward bool    // default false
-	RewardScale  float32 // default 1
-	Worlds       uint32  // default 64
-	Option0      float32 // default 0
-	Option1      float32 // default 0
-	Option2      float32 // default 0
-	Option3      float32 // default 0
-	Option4      float32 // default 0
-	Option5      float32 // default 0
-	Option6      float32 // default 0
-	Option7      float32 // default 0
-	Option8      float32 // default 0
-	Option9      float32 // default 0
-	Option10     float32 // default 0
-	Option11     float32 // default 0
+	Lanes                uint32  // specialization constants, zero for their default 64
+	TimeLimit            uint32  // default 0
+	ActionRepeat         uint32  // default 1
+	AutoReset            uint32  // default 0
+	SparseReward         bool    // default false
+	RewardScale          float32 // default 1
+	SubgroupEnvironments uint32  // default 64
+	Option0              float32 // default 0
+	Option1              float32 // default 0
+	Option2              float32 // default 0
+	Option3              float32 // default 0
+	Option4              float32 // default 0
+	Option5              float32 // default 0
+	Option6              float32 // default 0
+	Option7              float32 // default 0
+	Option8              float32 // default 0
+	Option9              float32 // default 0
+	Option10             float32 // default 0
+	Option11             float32 // default 0
 }
 
 // call dispatches x × y × z workgroups of shader, one of stepShader or made from one by vk.Shader.With.
@@ -3171,8 +3171,8 @@ func (k stepKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	if k.RewardScale != 0 {
 		a.spec[5] = math.Float32bits(k.RewardScale)
 	}
-	if k.Worlds != 0 {
-		a.spec[6] = k.Worlds
+	if k.SubgroupEnvironments != 0 {
+		a.spec[6] = k.SubgroupEnvironments
 	}
 	if k.Option0 != 0 {
 		a.spec[7] = math.Float32bits(k.Option0)

@@ -35,7 +35,7 @@ func ant() Spec {
 		[]string{"free", "hip_1", "ankle_1", "hip_2", "ankle_2", "hip_3", "ankle_3", "hip_4", "ankle_4"},
 		append([]string{"lag_x", "lag_y"}, numbered("contact_force", 78)...), 105, 1, 8).
 		seen(&antModel, 5, Camera{Body: 1, LookAt: [3]float64{0, 0, 0.45}, Distance: 3.2, Azimuth: 70, Elevation: -24}).
-		withTeam(11804, &antTables).choosing(DefaultAntOptions())
+		withCooperative(11804, &antTables).choosing(DefaultAntOptions())
 }
 
 func humanoid() Spec {
@@ -44,5 +44,5 @@ func humanoid() Spec {
 	remembers := slices.Concat([]string{"lag_x", "lag_y"}, numbered("inertia", 130), numbered("body_velocity", 78), numbered("motor", 17), numbered("contact_force", 78))
 	return robot("Humanoid-v5", "walk forward on two legs, with a body of thirteen parts", "humanoid_v5.py; Tassa, Erez, Todorov 2012", joints, remembers, 348, 0.4, 17).
 		seen(&humanoidModel, 5, Camera{Body: 1, LookAt: [3]float64{0, 0, 1}, Distance: 4, Azimuth: 70, Elevation: -15}).
-		withTeam(18836, &humanoidTables).choosing(DefaultHumanoidOptions())
+		withCooperative(18836, &humanoidTables).choosing(DefaultHumanoidOptions())
 }

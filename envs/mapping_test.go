@@ -11,29 +11,29 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// teams lets a test run teams on any device.
-func teams(t *testing.T) {
-	softwareTeams = true
-	t.Cleanup(func() { softwareTeams = false })
+// allowCooperative lets a test run the cooperative form on any device.
+func allowCooperative(t *testing.T) {
+	cooperativeOnSoftware = true
+	t.Cleanup(func() { cooperativeOnSoftware = false })
 }
 
-// TestTeamStep is TestRobotStep for teams, by one of so many recorded steps.
-func TestTeamStep(t *testing.T) {
-	teams(t)
+// TestCooperativeStep is TestRobotStep for the cooperative form, with one of 60 recorded steps.
+func TestCooperativeStep(t *testing.T) {
+	allowCooperative(t)
 	dev := open(t, vk.Validate(false))
 	for _, name := range []string{"Ant-v5", "Humanoid-v5"} {
-		t.Run(name, func(t *testing.T) { robotStep(t, dev, name, Team, 60) })
+		t.Run(name, func(t *testing.T) { robotStep(t, dev, name, Cooperative, 60) })
 	}
 }
 
-// TestTeamDiverges: with more worlds than a subgroup has lanes, one that diverges ends its episode, and the others go on to the same bits.
-func TestTeamDiverges(t *testing.T) {
-	teams(t)
+// TestCooperativeDiverges: with more environments than a subgroup has lanes, one that diverges ends its episode, and the others go on to the same bits.
+func TestCooperativeDiverges(t *testing.T) {
+	allowCooperative(t)
 	dev := open(t, vk.Validate(false))
 	const n, bad = 9, 4
 	robot := robots["Ant-v5"]
 	run := func(speed float32) (Transition, State) {
-		b := newBatch(t, dev, "Ant-v5", 1, n, Options{Mapping: Team})
+		b := newBatch(t, dev, "Ant-v5", 1, n, Options{Mapping: Cooperative})
 		if _, err := b.Reset(t.Context(), 5); err != nil {
 			t.Fatal(err)
 		}
@@ -61,28 +61,28 @@ func TestTeamDiverges(t *testing.T) {
 		got, after := run(speed)
 		for e, done := range got.Done {
 			if want := map[bool]Done{true: Terminated | Diverged}[e == bad]; done != want {
-				t.Errorf("beside or at a world of the speed %g, world %d is done %d; want %d", speed, e, done, want)
+				t.Errorf("beside or at an environment of the speed %g, environment %d is done %d; want %d", speed, e, done, want)
 			}
 		}
 		for i, v := range after.Env {
 			switch e := i % n; {
 			case e == bad && !(math.Abs(float64(v)) < 10):
-				t.Errorf("after a world at the speed %g the next episode begins with element %d = %g", speed, i/n, v)
+				t.Errorf("after an environment at the speed %g the next episode begins with element %d = %g", speed, i/n, v)
 			case e != bad && math.Float32bits(v) != math.Float32bits(healthy.Env[i]):
-				t.Fatalf("a world at the speed %g changes its neighbour %d", speed, e)
+				t.Fatalf("an environment at the speed %g changes its neighbour %d", speed, e)
 			}
 		}
 	}
 }
 
-// TestTeamShared: what a team's world takes of a workgroup's memory is what the kernels declare.
-func TestTeamShared(t *testing.T) {
+// TestCooperativeShared: the shared memory that an environment is said to take is what the kernels declare.
+func TestCooperativeShared(t *testing.T) {
 	for name, s := range stepShader {
-		name, isTeam := strings.CutSuffix(name, teamName)
-		if !isTeam {
+		name, isCooperative := strings.CutSuffix(name, cooperativeName)
+		if !isCooperative {
 			continue
 		}
-		if got, want := sharedBytes(s.SPIRV), lookup(t, name).team.shared; got != want {
+		if got, want := sharedBytes(s.SPIRV), lookup(t, name).cooperative.shared; got != want {
 			t.Errorf("%s takes %d bytes; its Spec says %d", name, got, want)
 		}
 	}
@@ -111,14 +111,14 @@ func sharedBytes(code []byte) int {
 	return sum
 }
 
-// BenchmarkMapping measures environment steps of both forms: CPU time on software drivers, where teams are not to be chosen.
+// BenchmarkMapping measures environment steps of both forms: CPU time on software drivers, where the cooperative form is not to be chosen.
 func BenchmarkMapping(b *testing.B) {
-	softwareTeams = true
-	b.Cleanup(func() { softwareTeams = false })
+	cooperativeOnSoftware = true
+	b.Cleanup(func() { cooperativeOnSoftware = false })
 	for _, name := range []string{"Ant-v5", "Humanoid-v5"} {
-		for _, m := range []Mapping{Lane, Team} {
+		for _, m := range []Mapping{Lane, Cooperative} {
 			for _, n := range []int{1, 64, 4096} {
-				b.Run(fmt.Sprintf("%s/%v/worlds=%d", name, m, n), func(b *testing.B) {
+				b.Run(fmt.Sprintf("%s/%v/environments=%d", name, m, n), func(b *testing.B) {
 					batch := newBatch(b, open(b, vk.Validate(false)), name, 1, n, Options{Mapping: m})
 					if _, err := batch.Reset(b.Context(), 1); err != nil {
 						b.Fatal(err)
@@ -158,10 +158,10 @@ func TestMapping(t *testing.T) {
 		want  Mapping
 		fails bool
 	}{
-		{"Ant-v5", ByDevice, 64, gpu, Team, false}, {"Humanoid-v5", ByDevice, 2048, gpu, Team, false}, {"Humanoid-v5", ByDevice, 2049, gpu, Lane, false}, {"Humanoid-v5", Team, 2049, gpu, Team, false},
+		{"Ant-v5", ByDevice, 64, gpu, Cooperative, false}, {"Humanoid-v5", ByDevice, 2048, gpu, Cooperative, false}, {"Humanoid-v5", ByDevice, 2049, gpu, Lane, false}, {"Humanoid-v5", Cooperative, 2049, gpu, Cooperative, false},
 		{"Humanoid-v5", ByDevice, 64, small, Lane, false},
-		{"Humanoid-v5", Team, 64, small, Lane, true}, {"Ant-v5", Lane, 64, gpu, Lane, false}, {"Ant-v5", ByDevice, 64, software, Lane, false},
-		{"Ant-v5", Team, 64, software, Lane, true}, {"Hopper-v5", ByDevice, 64, gpu, Lane, false}, {"Hopper-v5", Team, 64, gpu, Lane, true},
+		{"Humanoid-v5", Cooperative, 64, small, Lane, true}, {"Ant-v5", Lane, 64, gpu, Lane, false}, {"Ant-v5", ByDevice, 64, software, Lane, false},
+		{"Ant-v5", Cooperative, 64, software, Lane, true}, {"Hopper-v5", ByDevice, 64, gpu, Lane, false}, {"Hopper-v5", Cooperative, 64, gpu, Lane, true},
 	} {
 		got, err := lookup(t, c.name).mapping(Options{Mapping: c.asked}, c.info, c.count)
 		if got != c.want || (err != nil) != c.fails {
@@ -170,14 +170,14 @@ func TestMapping(t *testing.T) {
 	}
 }
 
-// TestTeamRollout: rollouts by both mappings agree but for rounding, with idle lanes and members that share none, where an action is taken twice, an episode
+// TestCooperativeRollout: rollouts by both mappings agree but for rounding, with idle lanes and members that share none, where an action is taken twice, an episode
 // ends between, and the step after it begins the next one.
-func TestTeamRollout(t *testing.T) {
-	teams(t)
+func TestCooperativeRollout(t *testing.T) {
+	allowCooperative(t)
 	eng := engine.New(open(t, vk.Validate(false)), engine.Seed(31))
 	var both [2][]float32
 	var ended [2][]float32
-	for i, m := range []Mapping{Lane, Team} {
+	for i, m := range []Mapping{Lane, Cooperative} {
 		f := newFixture(t, eng, "Ant-v5", RolloutConfig{Members: 2, Environments: 3, Horizon: 4, Options: Options{
 			Mapping: m, ActionRepeat: 2, TimeLimit: 3, AutoReset: NextStep,
 		}}, nil)
@@ -187,13 +187,13 @@ func TestTeamRollout(t *testing.T) {
 	}
 	for i, n := range ended[1][:6] {
 		if n != 1 || ended[0][i] != 1 || ended[1][12+i] != 3 {
-			t.Errorf("world %d has ended %g episodes by lanes and %g by teams, in %g steps; want 1 in 3", i, ended[0][i], n, ended[1][12+i])
+			t.Errorf("environment %d has ended %g episodes by lane and %g cooperatively, in %g steps; want 1 in 3", i, ended[0][i], n, ended[1][12+i])
 		}
 	}
 	robot := robots["Ant-v5"]
 	for i, v := range both[0][:6*(robot.positions+robot.velocities)] {
 		if d := math.Abs(float64(v - both[1][i])); !(d <= 1e-3) {
-			t.Errorf("element %d of world %d is %g by lanes and %g by teams", i/6, i%6, v, both[1][i])
+			t.Errorf("element %d of environment %d is %g by lane and %g cooperatively", i/6, i%6, v, both[1][i])
 		}
 	}
 }

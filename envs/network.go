@@ -34,8 +34,8 @@ func (ro *Rollout) network(policy *Policy, info vk.Info) (network, error) {
 			n.lanes, err = mlp.LanesForward(info)
 			n.iterations = int(n.lanes.Lanes)
 		case InWorkgroup:
-			if ro.mapping == Team { // which has the shared memory
-				err = fmt.Errorf("the lanes of one subgroup compute each world together (mapping team)")
+			if ro.mapping == Cooperative { // which has the shared memory
+				err = fmt.Errorf("the lanes of one subgroup compute each environment together (mapping cooperative)")
 				break
 			}
 			n.group, err = mlp.Group(info, ro.cfg.Environments, ro.floats(policy))

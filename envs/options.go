@@ -22,8 +22,8 @@ type Options struct {
 	SparseReward bool `doc:"Rewards are held back and paid as one sum at the episode's end."`
 	// AutoReset says what happens after an episode's end.
 	AutoReset AutoReset `doc:"After an episode's end: normal (a new one begins), fast (as normal, from the first initial state each time), next-step, disabled."`
-	// Mapping says how a device's lanes share worlds; the results of both differ by rounding.
-	Mapping Mapping `doc:"How lanes share worlds, of Ant-v5 and Humanoid-v5: lane (one computes a world), team (a subgroup's together), by-device (team for few worlds on GPUs)."`
+	// Mapping says how a device's lanes compute environments; the results of both forms differ by rounding.
+	Mapping Mapping `doc:"How lanes compute Ant-v5 and Humanoid-v5: lane (each an environment), cooperative (a subgroup's one together), by-device (cooperative for few environments on GPUs)."`
 }
 
 // NoTimeLimit as Options.TimeLimit lets episodes run until they terminate.
@@ -108,8 +108,8 @@ func (o Options) resolved(spec Spec) (Options, error) {
 	if int(o.AutoReset) >= len(autoResetNames) {
 		errs = append(errs, fmt.Errorf("AutoReset is %d; want 0 (normal) to %d (disabled)", uint32(o.AutoReset), len(autoResetNames)-1))
 	}
-	if int(o.Mapping) >= len(mappingNames) || o.Mapping == Team && spec.team == nil {
-		errs = append(errs, fmt.Errorf("Mapping is %v; want by-device or lane or, for environments that have that form, team", o.Mapping))
+	if int(o.Mapping) >= len(mappingNames) || o.Mapping == Cooperative && spec.cooperative == nil {
+		errs = append(errs, fmt.Errorf("Mapping is %v; want by-device or lane or, for environments that have that form, cooperative", o.Mapping))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return Options{}, fmt.Errorf("envs: options of %q: %w", spec.Name, err)

@@ -84,7 +84,7 @@ func constantsOf(t *testing.T, path string) map[string]int {
 	return out
 }
 
-// TestRobotBadActions: an action that is no number, or infinite, moves nothing, and costs what it says; other worlds go on to the same bits.
+// TestRobotBadActions: an action that is no number, or infinite, moves nothing, and costs what it says; other environments go on to the same bits.
 func TestRobotBadActions(t *testing.T) {
 	dev := open(t, vk.Validate(false))
 	const n = 9
@@ -124,21 +124,21 @@ func TestRobotBadActions(t *testing.T) {
 				a[4*width] = bad
 			})
 			if !slices.Equal(wordsOf(got), wordsOf(still)) {
-				t.Errorf("%s: an action of %g does not move as a zero one, or another world differs", name, bad)
+				t.Errorf("%s: an action of %g does not move as a zero one, or another environment differs", name, bad)
 			}
 			if r := float64(reward[4]); name == "HalfCheetah-v5" && !(math.IsNaN(r) || r < -1e15) {
 				t.Errorf("%s: an action of %g is paid %g; want its cost", name, bad, r)
 			}
 			for i, r := range reward {
 				if i != 4 && (math.IsNaN(float64(r)) || math.Abs(float64(r)) > 100) {
-					t.Errorf("%s: world %d is paid %g beside an action of %g", name, i, r, bad)
+					t.Errorf("%s: environment %d is paid %g beside an action of %g", name, i, r, bad)
 				}
 			}
 		}
 	}
 }
 
-// TestRobotDiverges: a world whose motion leaves all bounds ends its episode, begins another, and leaves its neighbours alone.
+// TestRobotDiverges: an environment whose motion leaves all bounds ends its episode, begins another, and leaves its neighbours alone.
 func TestRobotDiverges(t *testing.T) {
 	dev := open(t, vk.Validate(false))
 	const n, bad = 9, 4
@@ -173,20 +173,20 @@ func TestRobotDiverges(t *testing.T) {
 			got, after := run(speed)
 			for e, done := range got.Done {
 				if want := map[bool]Done{true: Terminated | Diverged}[e == bad]; done != want {
-					t.Errorf("%s: beside or at a world of the speed %g, world %d is done %d; want %d", name, speed, e, done, want)
+					t.Errorf("%s: beside or at an environment of the speed %g, environment %d is done %d; want %d", name, speed, e, done, want)
 				}
 			}
 			if math.IsNaN(float64(got.Reward[bad])) {
-				t.Errorf("%s: a world at the speed %g is paid NaN", name, speed)
+				t.Errorf("%s: an environment at the speed %g is paid NaN", name, speed)
 			}
 			for f := range len(after.Env) / n {
 				for e := range n {
 					v := after.Env[f*n+e]
 					if e == bad && !(math.Abs(float64(v)) < 10) {
-						t.Errorf("%s: after a world at the speed %g the next episode begins with %s = %g", name, speed, lookup(t, name).State[f], v)
+						t.Errorf("%s: after an environment at the speed %g the next episode begins with %s = %g", name, speed, lookup(t, name).State[f], v)
 					}
 					if e != bad && math.Float32bits(v) != math.Float32bits(healthy.Env[f*n+e]) {
-						t.Fatalf("%s: a world at the speed %g changes its neighbour %d", name, speed, e)
+						t.Fatalf("%s: an environment at the speed %g changes its neighbour %d", name, speed, e)
 					}
 				}
 			}
@@ -194,7 +194,7 @@ func TestRobotDiverges(t *testing.T) {
 	}
 }
 
-// TestRolloutCountsDiverged: worlds that diverge are counted, once each, and a run's other worlds go on to the same bits; a second run gives the same bits.
+// TestRolloutCountsDiverged: environments that diverge are counted, once each, and a run's other environments go on to the same bits; a second run gives the same bits.
 func TestRolloutCountsDiverged(t *testing.T) {
 	eng := engine.New(open(t, vk.Validate(false)), engine.Seed(31))
 	const members, environments = 2, 9
@@ -207,10 +207,10 @@ func TestRolloutCountsDiverged(t *testing.T) {
 	for _, name := range []string{"Swimmer-v5", "Hopper-v5"} {
 		f := newFixture(t, eng, name, RolloutConfig{Members: members, Environments: environments, Horizon: 4}, nil)
 		robot := robots[name]
-		run := func(worlds map[int]float32) (env []float32, diverged []float32) {
+		run := func(environments map[int]float32) (env []float32, diverged []float32) {
 			f.begin()
 			state := f.floats(f.ro.state)
-			for i, speed := range worlds {
+			for i, speed := range environments {
 				state[(robot.positions+robot.velocities-1)*members*environments+i] = speed
 			}
 			if err := f.ro.state.WriteFloat32(t.Context(), state); err != nil {
@@ -230,7 +230,7 @@ func TestRolloutCountsDiverged(t *testing.T) {
 		bad := map[int]float32{3: float32(math.NaN()), environments: 1e30, environments + 5: float32(math.Inf(1))}
 		got, counted := run(bad)
 		if !slices.Equal(none, []float32{0, 0}) || !slices.Equal(counted, []float32{1, 2}) {
-			t.Errorf("%s: %v worlds diverge where none should, %v of [1 2]", name, none, counted)
+			t.Errorf("%s: %v environments diverge where none should, %v of [1 2]", name, none, counted)
 		}
 		for i, v := range got {
 			if _, is := bad[i%(members*environments)]; is {
@@ -238,7 +238,7 @@ func TestRolloutCountsDiverged(t *testing.T) {
 					t.Errorf("%s: element %d is %g after the reset", name, i, v)
 				}
 			} else if math.Float32bits(v) != math.Float32bits(healthy[i]) {
-				t.Fatalf("%s: world %d is touched by others that diverge", name, i%(members*environments))
+				t.Fatalf("%s: environment %d is touched by others that diverge", name, i%(members*environments))
 			}
 		}
 	}

@@ -57,7 +57,7 @@ type Rollout struct {
 	scale            *engine.Tensor // [2, A]: middle and half of the action range
 	finished         *engine.Tensor // [4, P, E]
 	cap              *engine.Tensor // [populations]; nil: none
-	tables           *engine.Tensor // of the model, for teams; nil: not wanted
+	tables           *engine.Tensor // of the model, for the cooperative form; nil: not wanted
 	seen             *engine.Tensor // [1 + 2 O, P, E]; nil: not wanted
 	Trajectory
 }
@@ -127,8 +127,8 @@ func NewRollout(ctx context.Context, s *engine.State, env *Environment, cfg Roll
 	ro.scale = engine.Constant(s, "action_scale", env.Action.scales, engine.Axis("bound", 2), engine.Axis("action", env.Action.Size()))
 	ro.turnClock = engine.ScratchClock(s, "turn_clock")
 	ro.finished = s.Scratch("finished", engine.Float32, engine.Axis("sum", 4), p, e)
-	if ro.mapping == Team {
-		ro.tables = engine.Constant(s, "model_tables", env.team.tables.bits, engine.Axis("word", len(env.team.tables.bits())))
+	if ro.mapping == Cooperative {
+		ro.tables = engine.Constant(s, "model_tables", env.cooperative.tables.bits, engine.Axis("word", len(env.cooperative.tables.bits())))
 	}
 	if cfg.Cap {
 		ro.cap = s.Tensor("episode_cap", engine.Uint32, engine.Members(cfg.Members/ro.share()))
@@ -252,11 +252,11 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 	h := head.Constants()
 	k.Out, k.Head, k.HeadWidth, k.Squash, k.Explore = uint32(head.Outputs()), h.Head, h.HeadWidth, h.Squash, h.Explore
 	k.LogStdLow, k.LogStdHigh, k.NoiseLimit = h.LogStdLow, h.LogStdHigh, h.NoiseLimit
-	worlds := ro.worlds(n.placement, info)
-	k.Worlds = uint32(worlds)
-	groups := n.groups(c.Members, c.Environments, worlds)
+	together := ro.subgroupEnvironments(n.placement, info)
+	k.SubgroupEnvironments = uint32(together)
+	groups := n.groups(c.Members, c.Environments, together)
 	most := dispatchSteps(ro.options.ActionRepeat*(1+ro.env.Iterations) + n.iterations + ro.env.transfers())
-	if ro.mapping == Team && !info.Type.GPU() {
+	if ro.mapping == Cooperative && !info.Type.GPU() {
 		most = 1
 	}
 	dispatch := func(r *engine.Recorder, first, steps int) {

@@ -166,8 +166,8 @@ func (c *composer) include(file string, number int, argument string) error {
 		}
 		return c.within(file, number, c.environment.File, c.environment.Text)
 	}
-	if c.environment != nil && c.environment.Team {
-		if other := teamInclude(c.fsys, name); shown(other) != file { // which may include what it stands for
+	if c.environment != nil && c.environment.Cooperative {
+		if other := cooperativeInclude(c.fsys, name); shown(other) != file { // which may include what it stands for
 			name = other
 		}
 	}

@@ -54,23 +54,23 @@ type Environment struct {
 	Name string // e.g. "CartPole-v1"
 	File string // shown in compiler messages, e.g. "shaders/envs/cartpole.glsl"
 	Text string
-	// Team asks for the form in which the lanes of a subgroup compute a world together: of an include X.glsl, X_team.glsl is taken where there is one.
-	Team bool
+	// Cooperative asks for the form in which the lanes of a subgroup compute an environment together: of an include X.glsl, X_cooperative.glsl is taken where there is one.
+	Cooperative bool
 }
 
-// teamSuffix is how the names of modules in that form end.
-const teamSuffix = ".team"
+// cooperativeSuffix is how the names of modules in that form end.
+const cooperativeSuffix = ".cooperative"
 
 // ModuleName is the name that the environment's modules have behind the kernel's.
 func (e *Environment) ModuleName() string {
-	if e.Team {
-		return e.Name + teamSuffix
+	if e.Cooperative {
+		return e.Name + cooperativeSuffix
 	}
 	return e.Name
 }
 
-// Teams says whether the environment, and the kernel, have the form for teams.
-func (e *Environment) Teams(fsys fs.FS, kernel string) (bool, error) {
+// HasCooperative reports whether the environment and the kernel have the cooperative form.
+func (e *Environment) HasCooperative(fsys fs.FS, kernel string) (bool, error) {
 	file := kernel + ".comp"
 	text, err := fs.ReadFile(fsys, file)
 	if err != nil {
@@ -82,7 +82,7 @@ func (e *Environment) Teams(fsys fs.FS, kernel string) (bool, error) {
 	for _, line := range lines(e.Text) {
 		if directive, rest := splitDirective(line); directive == "include" {
 			name, err := strconv.Unquote(rest)
-			if err == nil && strings.HasPrefix(name, "envs/models/") && teamInclude(fsys, name) != name {
+			if err == nil && strings.HasPrefix(name, "envs/models/") && cooperativeInclude(fsys, name) != name {
 				return true, nil
 			}
 		}
@@ -90,9 +90,9 @@ func (e *Environment) Teams(fsys fs.FS, kernel string) (bool, error) {
 	return false, nil
 }
 
-// teamInclude is the file that stands for an include in the form for teams.
-func teamInclude(fsys fs.FS, name string) string {
-	other := strings.TrimSuffix(name, ".glsl") + "_team.glsl"
+// cooperativeInclude is the file that replaces an include in the cooperative form.
+func cooperativeInclude(fsys fs.FS, name string) string {
+	other := strings.TrimSuffix(name, ".glsl") + "_cooperative.glsl"
 	if _, err := fs.Stat(fsys, other); err != nil {
 		return name
 	}

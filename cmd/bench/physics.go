@@ -20,35 +20,35 @@ var robots = []struct {
 	{"Hopper-v5", 4}, {"HalfCheetah-v5", 5}, {"Walker2d-v5", 4}, {"Ant-v5", 5}, {"Humanoid-v5", 5},
 }
 
-// physics is the environments with MuJoCo's dynamics: many worlds and few, and how long the driver compiles them.
+// physics is the environments with MuJoCo's dynamics: many environments and few, and how long the driver compiles them.
 func physics() (cases []Case) {
 	const horizon = 16
 	for _, r := range robots {
 		short := strings.ToLower(strings.TrimSuffix(r.name, "-v5"))
-		for _, worlds := range []int{1, 64, 4096, 65536} {
+		for _, environments := range []int{1, 64, 4096, 65536} {
 			steps := horizon
-			if worlds > 4096 {
+			if environments > 4096 {
 				steps = 2 // which are seconds of Humanoid's without a GPU
 			}
 			cases = append(cases, Case{
-				Name:    fmt.Sprintf("%s/w%d", short, worlds),
-				Summary: fmt.Sprintf("%s with random actions, %d worlds; %d time steps of MuJoCo in each environment step", r.name, worlds, r.skip),
-				Unit:    "env steps/s", run: rollout(r.name, 1, worlds, steps, false, envs.ByDevice),
+				Name:    fmt.Sprintf("%s/w%d", short, environments),
+				Summary: fmt.Sprintf("%s with random actions, %d environments; %d time steps of MuJoCo in each environment step", r.name, environments, r.skip),
+				Unit:    "env steps/s", run: rollout(r.name, 1, environments, steps, false, envs.ByDevice),
 			})
 		}
-		if env, err := envs.Lookup(r.name); err == nil && env.HasTeams() {
-			for _, m := range []envs.Mapping{envs.Lane, envs.Team} {
-				for _, worlds := range []int{1, 4096, 65536} {
+		if env, err := envs.Lookup(r.name); err == nil && env.HasCooperative() {
+			for _, m := range []envs.Mapping{envs.Lane, envs.Cooperative} {
+				for _, environments := range []int{1, 4096, 65536} {
 					cases = append(cases, Case{
-						Name:    fmt.Sprintf("%s/%v/w%d", short, m, worlds),
-						Summary: fmt.Sprintf("%s with random actions, %d worlds, by the mapping %v", r.name, worlds, m),
-						Unit:    "env steps/s", GPU: true, run: rollout(r.name, 1, worlds, horizon, false, m),
+						Name:    fmt.Sprintf("%s/%v/w%d", short, m, environments),
+						Summary: fmt.Sprintf("%s with random actions, %d environments, by the mapping %v", r.name, environments, m),
+						Unit:    "env steps/s", GPU: true, run: rollout(r.name, 1, environments, horizon, false, m),
 					})
 				}
 			}
 		}
 		cases = append(cases,
-			Case{Name: short + "/mlp", Summary: r.name + " with a [64, 64] network for each of 64 members × 64 worlds", Unit: "env steps/s", run: rollout(r.name, 64, 64, horizon, true, envs.ByDevice)},
+			Case{Name: short + "/mlp", Summary: r.name + " with a [64, 64] network for each of 64 members × 64 environments", Unit: "env steps/s", run: rollout(r.name, 64, 64, horizon, true, envs.ByDevice)},
 			Case{Name: short + "/compile", Summary: "from opening the device to the end of a first rollout of " + r.name + ", no pipeline cached", Unit: "s", run: compile(r.name)},
 			Case{Name: short + "/cached", Summary: "the same with pipelines that an earlier process has left", Unit: "s", run: compileCached(r.name)})
 	}
@@ -70,7 +70,7 @@ func compileCached(name string) func(context.Context, *bench) (figure, error) {
 	}
 }
 
-// firstRollout is the time from opening a device to the end of a first rollout of one world.
+// firstRollout is the time from opening a device to the end of a first rollout of one environment.
 func firstRollout(ctx context.Context, name string, open func() (*vk.Device, error)) (figure, error) {
 	begin := time.Now()
 	dev, err := open()

@@ -12,7 +12,8 @@ float log_1p(float x) {
     return rounded == 0.0 ? x : m_log(sum) * (x / rounded);
 }
 
-// Pairs of floats whose sum is a number more exact than one float: a sum and a product, and what rounding took from them.
+// Pairs of floats whose sum is a number more exact than one float: a sum and a product, and what rounding took from
+// them.
 
 // A sum of two floats, the second of which is small, as the nearest float and what is to be added to it.
 vec2 normalized(float a, float small) {

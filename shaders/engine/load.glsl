@@ -1,6 +1,6 @@
-// Reading much: from a storage buffer or, on devices where that is faster, from a texel buffer (rgba32f) on the same range. lavapipe loads
-// from storage buffers lane by lane, many times slower than from texel buffers, while on GPUs storage buffers are the better
-// ones. vk sets the constant for the device (vk/texel.go).
+// Reading much: from a storage buffer or, on devices where that is faster, from a texel buffer (rgba32f) on the same
+// range. lavapipe loads from storage buffers lane by lane, many times slower than from texel buffers, while on GPUs
+// storage buffers are the better ones. vk sets the constant for the device (vk/texel.go).
 
 layout(constant_id = 31) const uint TEXEL_LOADS = 0; // 2: load from texel buffers
 
@@ -18,8 +18,8 @@ float load_pick(vec4 v, uint i) {
 // Float e of a buffer `vec4 x[]` and its texels.
 #define LOAD1(x, texels, e) (TEXEL_LOADS == 2u ? load_pick(imageLoad(texels, int((e) >> 2)), (e) & 3u) : x[(e) >> 2][(e) & 3u])
 
-// Declares vec4 name(uint e, uint rest): the floats e to e + 3 of a buffer `vec4 x[]` and its texels. Unless `aligned`, e may be any
-// number, and floats beyond e + rest are not read.
+// Declares vec4 name(uint e, uint rest): the floats e to e + 3 of a buffer `vec4 x[]` and its texels. Unless
+// `aligned`, e may be any number, and floats beyond e + rest are not read.
 #define LOADER(name, aligned, x, texels)                                                                       \
     vec4 name(uint e, uint rest) {                                                                             \
         if (aligned) return LOAD4(x, texels, e >> 2);                                                    \

@@ -1,10 +1,10 @@
 // Elementary functions in float32: Vulkan leaves the precision of its own to the device (sin and cos: absolute error
 // 2^-11 within [-pi, pi], nothing outside; tanh: no bound for small arguments; log near 1: absolute 2^-21).
 //
-// All are branch-free and of a few multiply-adds. Errors, in units in the last place (ulp), were measured against float64
-// (engine/math_test.go holds them). NaN gives NaN. m_sin and m_cos are `precise` throughout, and Vulkan rounds sums and products
-// correctly, so they give the same bits on every device; the others may be contracted to fused multiply-adds.
-// Coefficients are minimax for the relative error, fitted for this file by Lawson's iteration.
+// All are branch-free and of a few multiply-adds. Errors, in units in the last place (ulp), were measured against
+// float64 (engine/math_test.go holds them). NaN gives NaN. m_sin and m_cos are `precise` throughout, and Vulkan
+// rounds sums and products correctly, so they give the same bits on every device; the others may be contracted to
+// fused multiply-adds. Coefficients are minimax for the relative error, fitted for this file by Lawson's iteration.
 
 // pi in three parts; the first two have at most 11 bits, so products with integers and halves below 2^12 are exact.
 const float M_PI_HIGH = 3.140625;
@@ -30,8 +30,8 @@ float m_sin_reduced(float x, float n, int turns) {
     return uintBitsToFloat(floatBitsToUint(y) ^ (uint(turns) << 31));
 }
 
-// Sine of |x| <= 1e4: within 2.2 ulp for |x| <= 100 except near multiples of pi, absolutely within 1.3e-7 everywhere. Larger
-// arguments lose precision in proportion; beyond 1e6 the result means nothing and may leave [-1, 1].
+// Sine of |x| <= 1e4: within 2.2 ulp for |x| <= 100 except near multiples of pi, absolutely within 1.3e-7 everywhere.
+// Larger arguments lose precision in proportion; beyond 1e6 the result means nothing and may leave [-1, 1].
 float m_sin(float x) {
     precise float n = roundEven(x * M_INVERSE_PI);
     return m_sin_reduced(x, n, int(n));
@@ -51,12 +51,14 @@ float m_expm1_reduced(float r) {
     return r + (r * r) * p;
 }
 
-// Exponential function, within 2 ulp; 0 below x = -87.33 (1.2e-38), infinite above 88.37 (2.4e38), so that 2^n is normal.
+// Exponential function, within 2 ulp; 0 below x = -87.33 (1.2e-38), infinite above 88.37 (2.4e38), so that 2^n is
+// normal.
 float m_exp(float x) {
     float n = roundEven(x * M_LOG2_E);
     precise float r = (x - n * M_LN2_HIGH) - n * M_LN2_LOW;
     float scale = intBitsToFloat((int(n) << 23) + 0x3F800000); // 2^n
-    float y = scale + scale * m_expm1_reduced(r);
+    precise float y = 1.0 + m_expm1_reduced(r);
+    y *= scale; // the sum first: no product is subnormal, which devices may flush to zero
     y = x < -87.33 ? 0.0 : y;
     return x > 88.37 ? M_INFINITY : y;
 }
@@ -72,8 +74,8 @@ float m_tanh(float x) {
     return x < -10.0 ? -1.0 : y;
 }
 
-// m_tanh of four numbers, step by step for all of them: one alone is a chain in which each operation waits for the one before, and drivers
-// of processors keep operations in about the order in which they are written.
+// m_tanh of four numbers, step by step for all of them: one alone is a chain in which each operation waits for the
+// one before, and drivers of processors keep operations in about the order in which they are written.
 vec4 m_tanh(vec4 x) {
     vec4 n = roundEven(x * (2.0 * M_LOG2_E));
     vec4 r = (x + x) - n * M_LN2;
@@ -85,7 +87,8 @@ vec4 m_tanh(vec4 x) {
     return mix(y, vec4(-1.0), lessThan(x, vec4(-10.0)));
 }
 
-// Natural logarithm, within 2 ulp: -infinity at 0, NaN below. Subnormal numbers count as 0 where the device flushes them.
+// Natural logarithm, within 2 ulp: -infinity at 0, NaN below. Subnormal numbers count as 0 where the device flushes
+// them.
 float m_log(float x) {
     bool subnormal = x < 1.17549435e-38;
     uint word = floatBitsToUint(subnormal ? x * 8388608.0 : x); // 2^23

@@ -1,7 +1,7 @@
 #version 450
 
-// A mean for every member: out[p] = sum(value[., p, .]) / sum(weight[., p, .]), NaN where the weights sum to zero; without weights
-// the number of elements divides. Groups: x = members.
+// A mean for every member: out[p] = sum(value[., p, .]) / sum(weight[., p, .]), NaN where the weights sum to zero;
+// without weights the number of elements divides. Groups: x = members.
 
 layout(local_size_x = 32, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP = 32;

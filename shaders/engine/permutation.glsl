@@ -1,6 +1,7 @@
-// A keyed permutation of [0, n), computed element by element: an eight-round Feistel network over the next even power of two
-// (M. Luby, C. Rackoff, 1988), walked until it falls inside the domain (J. Black, P. Rogaway, 2002). Four rounds, enough for large n,
-// leave pairs of places of n < 100 unevenly likely. engine/permutation.go is the same in Go.
+// A keyed permutation of [0, n), computed element by element: an eight-round Feistel network over the next even power
+// of two (M. Luby, C. Rackoff, 1988), walked until it falls inside the domain (J. Black, P. Rogaway, 2002). Four
+// rounds, enough for large n, leave pairs of places of n < 100 unevenly likely. engine/permutation.go is the same in
+// Go.
 
 // The finalizer of MurmurHash3 (A. Appleby), a bijection of 32-bit words.
 uint permutation_mix(uint x) {

@@ -1,7 +1,7 @@
 #version 450
 
-// The first half of ranking many members: every member's place among the members of its block, and the blocks' fitnesses in that
-// order, for rank_merge.comp to search in. Groups: x = ceil(count / local size), y = populations.
+// The first half of ranking many members: every member's place among the members of its block, and the blocks'
+// fitnesses in that order, for rank_merge.comp to search in. Groups: x = ceil(count / local size), y = populations.
 
 #include "engine/load.glsl"
 #include "engine/rank.glsl"

@@ -1,7 +1,7 @@
 #version 450
 
-// The second half of ranking many members: every member's rank is its place in its own block and, found by bisection, the number of members
-// before it in every other one. Groups: x = ceil(count / local size), y = populations.
+// The second half of ranking many members: every member's rank is its place in its own block and, found by bisection,
+// the number of members before it in every other one. Groups: x = ceil(count / local size), y = populations.
 
 #include "engine/load.glsl"
 #include "engine/rank.glsl"
@@ -28,7 +28,8 @@ void main() {
     uint before = rank[base + p];
     for (uint first = 0u; first < count; first += block) {
         if (first == own) continue;
-        // Of members as fit as p those of earlier blocks stand before it: equal ones compare by their blocks' first members.
+        // Of members as fit as p those of earlier blocks stand before it: equal ones compare by their blocks' first
+        // members.
         uint low = first, high = min(first + block, count); // all before low stand before p, none from high on does
         while (low < high) {
             uint middle = (low + high) / 2u;

@@ -1,7 +1,7 @@
 // Counter-based random numbers: Philox4x32-10.
 //
-// J. K. Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw: "Parallel Random Numbers: As Easy as 1, 2, 3", SC 2011.
-// Word of draw d = philox((seed, stream), (member, environment, step, d / 4))[d % 4]: any draw can be computed alone, in any
+// J. K. Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw: "Parallel Random Numbers: As Easy as 1, 2, 3", SC 2011. Word of
+// draw d = philox((seed, stream), (member, environment, step, d / 4))[d % 4]: any draw can be computed alone, in any
 // order, and is the same integer on every device. engine/rng.go draws the same numbers in Go.
 
 #include "engine/math.glsl"

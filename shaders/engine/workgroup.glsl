@@ -1,5 +1,5 @@
-// Reductions over a one-dimensional workgroup of WORKGROUP invocations, whole subgroups of it, in a fixed order so that the same
-// input gives the same bits. The includer declares WORKGROUP; all invocations call together.
+// Reductions over a one-dimensional workgroup of WORKGROUP invocations, whole subgroups of it, in a fixed order so
+// that the same input gives the same bits. The includer declares WORKGROUP; all invocations call together.
 
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_arithmetic : require

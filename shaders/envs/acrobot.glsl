@@ -1,9 +1,10 @@
 // environment: Acrobot-v1
 //
 // Two links hanging from a pivot, a torque at the joint between them; the tip is to reach one length above the pivot.
-// R. S. Sutton: "Generalization in Reinforcement Learning: Successful Examples Using Sparse Coarse Coding", NIPS 1996, with
-// the equations of motion of R. S. Sutton, A. G. Barto, "Reinforcement Learning: An Introduction" (example 11.3 of the first edition).
-// Constants, one Runge-Kutta step of 0.2 s, limits and reward: gymnasium 1.4.0, acrobot.py ("book" dynamics).
+// R. S. Sutton: "Generalization in Reinforcement Learning: Successful Examples Using Sparse Coarse Coding", NIPS
+// 1996, with the equations of motion of R. S. Sutton, A. G. Barto, "Reinforcement Learning: An Introduction" (example
+// 11.3 of the first edition). Constants, one Runge-Kutta step of 0.2 s, limits and reward: gymnasium 1.4.0,
+// acrobot.py ("book" dynamics).
 
 #include "engine/math.glsl"
 #include "engine/rng.glsl"

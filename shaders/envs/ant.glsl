@@ -1,7 +1,8 @@
 // environment: Ant-v5
 //
-// A body on four legs of two links that is to walk forward: MuJoCo's model, Gymnasium's observation, reward and end. Source: gymnasium 1.4.0,
-// mujoco/ant_v5.py; J. Schulman et al.: "High-Dimensional Continuous Control Using Generalized Advantage Estimation", 2015.
+// A body on four legs of two links that is to walk forward: MuJoCo's model, Gymnasium's observation, reward and end.
+// Source: gymnasium 1.4.0, mujoco/ant_v5.py; J. Schulman et al.: "High-Dimensional Continuous Control Using
+// Generalized Advantage Estimation", 2015.
 
 #include "envs/models/ant.glsl"
 #include "engine/rng.glsl"
@@ -61,7 +62,8 @@ void env_step(inout float s[STATE_SIZE], const float action[ACTION_SIZE], inout 
         float f = clamp(s[S_FORCES + i], CONTACT_FORCE_LOW, CONTACT_FORCE_HIGH);
         contact += f * f;
     }
-    reward = FORWARD_REWARD * (bounded ? travelled : 0.0) / (float(FRAME_SKIP) * TIMESTEP) + (healthy ? HEALTHY_REWARD : 0.0) - CONTROL_COST * cost - CONTACT_COST * contact;
+    reward = FORWARD_REWARD * (bounded ? travelled : 0.0) / (float(FRAME_SKIP) * TIMESTEP) + (healthy ? HEALTHY_REWARD : 0.0)
+        - CONTROL_COST * cost - CONTACT_COST * contact;
     terminated = TERMINATES != 0.0 && !healthy || !bounded;
 }
 

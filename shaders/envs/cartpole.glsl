@@ -1,9 +1,9 @@
 // environment: CartPole-v1
 //
-// A pole balanced on a cart by pushing it left or right.
-// A. G. Barto, R. S. Sutton, C. W. Anderson: "Neuronlike adaptive elements that can solve difficult learning control
-// problems", IEEE Trans. SMC 13, 1983; equations 1 and 2 as corrected by R. V. Florian, "Correct equations for the dynamics
-// of the cart-pole system", 2007, without friction. Constants, integration, limits and reward: gymnasium 1.4.0, cartpole.py.
+// A pole balanced on a cart by pushing it left or right. A. G. Barto, R. S. Sutton, C. W. Anderson: "Neuronlike
+// adaptive elements that can solve difficult learning control problems", IEEE Trans. SMC 13, 1983; equations 1 and 2
+// as corrected by R. V. Florian, "Correct equations for the dynamics of the cart-pole system", 2007, without
+// friction. Constants, integration, limits and reward: gymnasium 1.4.0, cartpole.py.
 
 #include "engine/math.glsl"
 #include "engine/rng.glsl"

@@ -1,7 +1,8 @@
 // environment: HalfCheetah-v5
 //
-// A body on two legs of three links that is to run forward: MuJoCo's model, Gymnasium's observation, reward and end. Source: gymnasium 1.4.0,
-// mujoco/half_cheetah_v5.py; P. Wawrzynski: "A Cat-Like Robot Real-Time Learning to Run", 2009.
+// A body on two legs of three links that is to run forward: MuJoCo's model, Gymnasium's observation, reward and end.
+// Source: gymnasium 1.4.0, mujoco/half_cheetah_v5.py; P. Wawrzynski: "A Cat-Like Robot Real-Time Learning to Run",
+// 2009.
 
 #include "envs/models/half_cheetah.glsl"
 #include "engine/rng.glsl"

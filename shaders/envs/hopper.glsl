@@ -1,7 +1,8 @@
 // environment: Hopper-v5
 //
-// A leg of four links that is to hop forward: MuJoCo's model, Gymnasium's observation, reward and end. Source: gymnasium 1.4.0,
-// mujoco/hopper_v5.py; T. Erez, Y. Tassa, E. Todorov: "Infinite Horizon Model Predictive Control for Nonlinear Periodic Tasks", 2011.
+// A leg of four links that is to hop forward: MuJoCo's model, Gymnasium's observation, reward and end. Source:
+// gymnasium 1.4.0, mujoco/hopper_v5.py; T. Erez, Y. Tassa, E. Todorov: "Infinite Horizon Model Predictive Control for
+// Nonlinear Periodic Tasks", 2011.
 
 #include "envs/models/hopper.glsl"
 #include "engine/rng.glsl"

@@ -1,7 +1,8 @@
 // environment: Humanoid-v5
 //
-// A body of thirteen parts that is to walk on two legs: MuJoCo's model, Gymnasium's observation, reward and end. Source: gymnasium 1.4.0,
-// mujoco/humanoid_v5.py; Y. Tassa, T. Erez, E. Todorov: "Synthesis and Stabilization of Complex Behaviors through Online Trajectory Optimization", 2012.
+// A body of thirteen parts that is to walk on two legs: MuJoCo's model, Gymnasium's observation, reward and end.
+// Source: gymnasium 1.4.0, mujoco/humanoid_v5.py; Y. Tassa, T. Erez, E. Todorov: "Synthesis and Stabilization of
+// Complex Behaviors through Online Trajectory Optimization", 2012.
 
 #include "envs/models/humanoid.glsl"
 #include "engine/rng.glsl"

@@ -1,7 +1,7 @@
 // environment: InvertedDoublePendulum-v5
 //
-// Two poles, one on the other, to be kept upright on a cart: MuJoCo's model, Gymnasium's observation, reward and end. Source: gymnasium 1.4.0,
-// mujoco/inverted_double_pendulum_v5.py.
+// Two poles, one on the other, to be kept upright on a cart: MuJoCo's model, Gymnasium's observation, reward and end.
+// Source: gymnasium 1.4.0, mujoco/inverted_double_pendulum_v5.py.
 
 #include "envs/models/inverted_double_pendulum.glsl"
 #include "engine/rng.glsl"

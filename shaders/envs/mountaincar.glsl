@@ -1,7 +1,7 @@
 // environment: MountainCar-v0
 //
-// A car in a valley, too weak to climb straight out. A. W. Moore: "Efficient Memory-based Learning for Robot Control", PhD
-// thesis, Cambridge 1990. Dynamics, constants, limits and reward: gymnasium 1.4.0, mountain_car.py.
+// A car in a valley, too weak to climb straight out. A. W. Moore: "Efficient Memory-based Learning for Robot
+// Control", PhD thesis, Cambridge 1990. Dynamics, constants, limits and reward: gymnasium 1.4.0, mountain_car.py.
 
 #include "engine/math.glsl"
 #include "engine/rng.glsl"

@@ -1,7 +1,7 @@
 // environment: Pendulum-v1
 //
-// A pendulum to be swung up and held by a torque too weak to lift it at once. Dynamics, constants and cost: gymnasium 1.4.0,
-// pendulum.py (g = 10). Theta is 0 upright; the state keeps it near [-pi, pi] where Gymnasium counts turns.
+// A pendulum to be swung up and held by a torque too weak to lift it at once. Dynamics, constants and cost: gymnasium
+// 1.4.0, pendulum.py (g = 10). Theta is 0 upright; the state keeps it near [-pi, pi] where Gymnasium counts turns.
 
 #include "engine/math.glsl"
 #include "engine/rng.glsl"

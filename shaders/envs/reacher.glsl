@@ -1,7 +1,7 @@
 // environment: Reacher-v5
 //
-// An arm of two links whose tip is to reach a target: MuJoCo's model, Gymnasium's observation, reward and end. Source: gymnasium 1.4.0,
-// mujoco/reacher_v5.py.
+// An arm of two links whose tip is to reach a target: MuJoCo's model, Gymnasium's observation, reward and end.
+// Source: gymnasium 1.4.0, mujoco/reacher_v5.py.
 
 #include "envs/models/reacher.glsl"
 #include "engine/rng.glsl"

@@ -1,21 +1,24 @@
 #version 450
 
-// The fused rollout: policy and environment in one dispatch, many steps. A workgroup is one subgroup; it has one member's
-// network (engine/nn/network.glsl) and steps up to LANES of the member's environments, one a lane. At each step the lanes evaluate the
-// network for their environments, all lanes together, then step their own environments at once. Where members have few environments and
-// small networks, each lane has an environment and the network that acts in it, and evaluates it alone (NETWORK_OWN). Where a subgroup has no
-// room for a network, a workgroup may be of several, which hold it together (NETWORK_GROUP); all but the first help to evaluate it, and have no environments.
+// The fused rollout: policy and environment in one dispatch, many steps. A workgroup is one subgroup; it has one
+// member's network (engine/nn/network.glsl) and steps up to LANES of the member's environments, one a lane. At each
+// step the lanes evaluate the network for their environments, all lanes together, then step their own environments at
+// once. Where members have few environments and small networks, each lane has an environment and the network that
+// acts in it, and evaluates it alone (NETWORK_OWN). Where a subgroup has no room for a network, a workgroup may be of
+// several, which hold it together (NETWORK_GROUP); all but the first help to evaluate it, and have no environments.
 //
-// A subgroup has WORLDS environments at most: LANES or, where its lanes compute each together (ENV_TOGETHER), fewer, and the other lanes help.
+// A subgroup has SUBGROUP_ENVIRONMENTS environments at most: LANES or, where its lanes compute each together
+// (ENV_TOGETHER), fewer, and the other lanes help.
 //
-// Groups: x = members * ceil(environments / WORLDS) or, NETWORK_OWN, ceil(members * environments / WORLDS).
+// Groups: x = members * ceil(environments / SUBGROUP_ENVIRONMENTS) or, NETWORK_OWN, ceil(members * environments /
+// SUBGROUP_ENVIRONMENTS).
 
 #extension GL_KHR_shader_subgroup_vote : require
 
 layout(local_size_x = 8, local_size_x_id = 6) in;
 layout(constant_id = 6) const uint WORKGROUP = 8; // LANES but for NETWORK_GROUP: a multiple
 layout(constant_id = 0) const uint LANES = 8;
-layout(constant_id = 28) const uint WORLDS = 8; // environments a subgroup
+layout(constant_id = 28) const uint SUBGROUP_ENVIRONMENTS = 8; // environments a subgroup
 
 layout(std430, set = 0, binding = 18) readonly buffer Tables { uint tables[]; }; // of the model, for ENV_TOGETHER; optional
 
@@ -44,7 +47,8 @@ layout(std430, set = 0, binding = 4) readonly buffer Clock { uint clock[]; };   
 layout(std430, set = 0, binding = 5) buffer EnvState { float env_state[]; };         // [STATE_SIZE, P, E]
 layout(std430, set = 0, binding = 6) buffer EpisodeStep { uint episode_step[]; };    // [P, E]
 layout(std430, set = 0, binding = 7) buffer EpisodeReturn { float episode_return[]; }; // [P, E]
-layout(std430, set = 0, binding = 8) buffer Finished { float finished[]; };          // [4, P, E]: episodes ended, their returns, their lengths, how many diverged; summed from first = 0 on
+// [4, P, E]: episodes ended, their returns, their lengths, how many diverged; summed from first = 0 on.
+layout(std430, set = 0, binding = 8) buffer Finished { float finished[]; };
 layout(std430, set = 0, binding = 9) writeonly buffer Obs { float obs_out[]; };      // [T, P, E, OBS_SIZE]; optional
 layout(std430, set = 0, binding = 10) writeonly buffer Action { float action_out[]; }; // [T, P, E, DIMS]: as sampled or as applied; optional
 layout(std430, set = 0, binding = 11) writeonly buffer LogProb { float log_prob_out[]; }; // [T, P, E]: of the action in that form; optional
@@ -54,7 +58,8 @@ layout(std430, set = 0, binding = 14) writeonly buffer NextObs { float next_obs_
 layout(set = 0, binding = 15, rgba32f) readonly uniform imageBuffer params_texels;
 
 layout(std430, set = 0, binding = 16) readonly buffer Cap { uint cap[]; };        // [P / share]: steps; 0: none
-layout(std430, set = 0, binding = 17) buffer Seen { float seen[]; };               // [1 + 2 OBS_SIZE, P, E]: observations acted on; sums of their deviations from the normalizer's mean, and of the squares; from first = 0 on
+// [1 + 2 OBS_SIZE, P, E]: observations acted on, sums of their deviations from the normalizer's mean, and of the squares; from first = 0 on.
+layout(std430, set = 0, binding = 17) buffer Seen { float seen[]; };
 layout(std430, set = 0, binding = 19) readonly buffer Noise { float noise[]; };    // [P]: of the head's exploration; optional
 
 layout(push_constant) uniform Push {
@@ -87,16 +92,16 @@ void main() {
     uint member, environment, present; // lanes that have an environment
     uint all = members * environments;
     if (NETWORK == NETWORK_OWN) {
-        uint flat_index = gl_WorkGroupID.x * WORLDS + LANE;
-        present = min(WORLDS, all - gl_WorkGroupID.x * WORLDS);
+        uint flat_index = gl_WorkGroupID.x * SUBGROUP_ENVIRONMENTS + LANE;
+        present = min(SUBGROUP_ENVIRONMENTS, all - gl_WorkGroupID.x * SUBGROUP_ENVIRONMENTS);
         member = min(flat_index, all - 1u) / environments;
         environment = min(flat_index, all - 1u) % environments;
     } else {
-        uint chunks = (environments + WORLDS - 1u) / WORLDS;
-        uint first_environment = (gl_WorkGroupID.x % chunks) * WORLDS;
+        uint chunks = (environments + SUBGROUP_ENVIRONMENTS - 1u) / SUBGROUP_ENVIRONMENTS;
+        uint first_environment = (gl_WorkGroupID.x % chunks) * SUBGROUP_ENVIRONMENTS;
         member = gl_WorkGroupID.x / chunks;
         environment = first_environment + network_lane();
-        present = min(WORLDS, environments - first_environment);
+        present = min(SUBGROUP_ENVIRONMENTS, environments - first_environment);
     }
     bool mine = network_lane() < present;
     bool helps = NETWORK == NETWORK_GROUP && gl_SubgroupID != 0u;

@@ -1,16 +1,16 @@
 #version 450
 
-// One step of every environment, by given actions. One invocation an environment or, where lanes compute their worlds together (ENV_TOGETHER), WORLDS environments
-// a workgroup, which then is a subgroup.
+// One step of every environment, by given actions. One invocation an environment or, where lanes compute their
+// environments together (ENV_TOGETHER), SUBGROUP_ENVIRONMENTS environments a workgroup, which then is a subgroup.
 //
-// Groups: x · y · WORLDS ≥ members · environments.
+// Groups: x · y · SUBGROUP_ENVIRONMENTS ≥ members · environments.
 
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_KHR_shader_subgroup_vote : require
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint LANES = 64;
-layout(constant_id = 28) const uint WORLDS = 64; // environments a workgroup
+layout(constant_id = 28) const uint SUBGROUP_ENVIRONMENTS = 64; // environments a workgroup
 
 layout(std430, set = 0, binding = 9) readonly buffer Tables { uint tables[]; }; // of the model, for ENV_TOGETHER
 
@@ -56,8 +56,8 @@ layout(push_constant) uniform Push {
 void main() {
     uint count = members * environments;
 #ifdef ENV_TOGETHER
-    uint i = (gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x) * WORLDS + gl_SubgroupInvocationID;
-    env_idle = i >= count || gl_SubgroupInvocationID >= WORLDS;
+    uint i = (gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x) * SUBGROUP_ENVIRONMENTS + gl_SubgroupInvocationID;
+    env_idle = i >= count || gl_SubgroupInvocationID >= SUBGROUP_ENVIRONMENTS;
     i = min(i, count - 1u);
     env_load();
 #else

@@ -1,7 +1,8 @@
 // environment: Swimmer-v5
 //
-// Three links in a viscous fluid that are to swim forward: MuJoCo's model, Gymnasium's observation, reward and end. Source: gymnasium 1.4.0,
-// mujoco/swimmer_v5.py; R. Coulom: "Reinforcement Learning Using Neural Networks, with Applications to Motor Control", 2002.
+// Three links in a viscous fluid that are to swim forward: MuJoCo's model, Gymnasium's observation, reward and end.
+// Source: gymnasium 1.4.0, mujoco/swimmer_v5.py; R. Coulom: "Reinforcement Learning Using Neural Networks, with
+// Applications to Motor Control", 2002.
 
 #include "envs/models/swimmer.glsl"
 #include "engine/rng.glsl"

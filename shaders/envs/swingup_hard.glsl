@@ -1,6 +1,7 @@
 // environment: CartPoleSwingUp-hard
 //
-// The swing-up from anywhere on the rail, at speed, the pole in the lower half (evojax 0.2.17, task/cartpole.py, harder=True).
+// The swing-up from anywhere on the rail, at speed, the pole in the lower half (evojax 0.2.17, task/cartpole.py,
+// harder=True).
 
 #include "envs/swingup.glsl"
 

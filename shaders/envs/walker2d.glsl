@@ -1,7 +1,7 @@
 // environment: Walker2d-v5
 //
-// Two legs of three links that are to walk forward: MuJoCo's model, Gymnasium's observation, reward and end. Source: gymnasium 1.4.0,
-// mujoco/walker2d_v5.py; S. Levine, V. Koltun: "Guided Policy Search", 2013.
+// Two legs of three links that are to walk forward: MuJoCo's model, Gymnasium's observation, reward and end. Source:
+// gymnasium 1.4.0, mujoco/walker2d_v5.py; S. Levine, V. Koltun: "Guided Policy Search", 2013.
 
 #include "envs/models/walker2d.glsl"
 #include "engine/rng.glsl"

@@ -22,10 +22,13 @@ const uint AUTO_RESET_DISABLED = 3u;  // the final state stays; further steps do
 
 const uint DONE_TERMINATED = 1u; // the environment ended: nothing to bootstrap from
 const uint DONE_TRUNCATED = 2u;  // the time limit was reached; may stand beside DONE_TERMINATED
-const uint DONE_DIVERGED = 8u;   // stands beside DONE_TERMINATED: the motion left all bounds, or a state, an observation or a reward is not finite; a step's alone, not kept in Episode
+// DONE_DIVERGED stands beside DONE_TERMINATED: the motion left all bounds, or a state, an observation or a reward is not
+// finite. It is a step's alone, not kept in Episode.
+const uint DONE_DIVERGED = 8u;
 const uint DONE_VOID = 4u;       // no transition: the reset of AUTO_RESET_NEXT_STEP, or a step after the end when disabled
 
-// An environment whose motion may leave all bounds defines ENV_DIVERGES and sets env_diverged in env_step where that happened and it terminates for it.
+// An environment whose motion may leave all bounds defines ENV_DIVERGES and sets env_diverged in env_step where that
+// happened and it terminates for it.
 #ifndef ENV_DIVERGES
 const bool env_diverged = false;
 #endif
@@ -44,8 +47,8 @@ struct Episode {
 #define EPISODE_ACTION const float action[ACTION_SIZE]
 #endif
 
-// An environment whose lanes compute their worlds together defines ENV_TOGETHER: all lanes of a subgroup then come to every env_step. Those with env_idle set have no
-// world that moves, and only help.
+// An environment whose lanes compute their environments together defines ENV_TOGETHER: all lanes of a subgroup then
+// come to every env_step. Those with env_idle set have no environment that moves, and only help.
 #ifndef ENV_TOGETHER
 const bool env_idle = false;
 #endif
@@ -62,7 +65,8 @@ void episode_begin(out float s[STATE_SIZE], out Episode ep, inout Rng rng, out f
     ep = Episode(0u, 0.0, 0u);
 }
 
-// episode_finite says whether all numbers of a step are finite: a sum of numbers one of which is not is not finite either.
+// episode_finite says whether all numbers of a step are finite: a sum of numbers one of which is not is not finite
+// either.
 bool episode_finite(const float s[STATE_SIZE], const float obs[OBS_SIZE], float reward) {
     float sum = reward;
     [[unroll]] for (uint f = 0u; f < STATE_SIZE; f++) sum += s[f];
@@ -76,8 +80,8 @@ bool episode_finite(const float s[STATE_SIZE], const float obs[OBS_SIZE], float 
 // A repeated action stops at the end of the episode, whether terminated or at the time limit, so no episode is
 // longer than the limit even where the limit is no multiple of the repeat; its rewards are summed.
 //
-// A step whose numbers are not all finite ends the episode as diverged. Nothing bootstraps from its next_obs, which becomes 0; its reward is 0 if
-// it is not finite.
+// A step whose numbers are not all finite ends the episode as diverged. Nothing bootstraps from its next_obs, which
+// becomes 0; its reward is 0 if it is not finite.
 void episode_advance(inout float s[STATE_SIZE], inout Episode ep, EPISODE_ACTION, inout Rng rng,
                      out float reward, out uint done, out float next_obs[OBS_SIZE], out float obs[OBS_SIZE]) {
     reward = 0.0;
@@ -125,7 +129,8 @@ void episode_advance(inout float s[STATE_SIZE], inout Episode ep, EPISODE_ACTION
             ep.step++;
             truncated = TIME_LIMIT != 0u && ep.step >= TIME_LIMIT;
             taken++;
-            // The first comparison lets drivers see that there is no loop: it makes a step of lavapipe up to 1.8 times as fast.
+            // The first comparison lets drivers see that there is no loop: it makes a step of lavapipe up to 1.8
+            // times as fast.
         } while (ACTION_REPEAT > 1u && taken < ACTION_REPEAT && !terminated && !truncated);
 #endif
         steps = true;

@@ -1,7 +1,8 @@
 #version 450
 
-// Random pairs: in each the worse member is to become a copy of the better one (B. Zheng et al., "EvoRL", 2025, section 5.2.3). In an
-// odd number of members one is left out. Groups: x = ceil(members / 2 / local size), pairs rounded up.
+// Random pairs: in each the worse member is to become a copy of the better one (B. Zheng et al., "EvoRL", 2025,
+// section 5.2.3). In an odd number of members one is left out. Groups: x = ceil(members / 2 / local size), pairs
+// rounded up.
 
 #include "engine/rng.glsl"
 #include "engine/permutation.glsl"

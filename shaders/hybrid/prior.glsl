@@ -1,5 +1,5 @@
-// Priors of hyperparameters; the numbers are those of hybrid.PriorKind. Exploration moves a hyperparameter along its prior's
-// coordinate.
+// Priors of hyperparameters; the numbers are those of hybrid.PriorKind. Exploration moves a hyperparameter along its
+// prior's coordinate.
 
 #include "engine/math.glsl"
 

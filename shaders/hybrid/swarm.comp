@@ -1,9 +1,10 @@
 #version 450
 
-// Competitive swarm optimization of one hyperparameter (R. Cheng, Y. Jin, 2015; the form of B. Zheng et al., "EvoRL", 2025, section
+// Competitive swarm optimization of one hyperparameter (R. Cheng, Y. Jin, 2015; the form of B. Zheng et al., "EvoRL",
+// 2025, section
 // 5.2.3): a student s of teacher t moves by v_s = r1 v_s + r2 (theta_t - theta_s), theta_s = theta_s + v_s, along the prior's
-// coordinate. A student whose own value or velocity is not finite starts again from its teacher's, at rest. Groups: x = ceil(members /
-// local size).
+// coordinate. A student whose own value or velocity is not finite starts again from its teacher's, at rest. Groups: x
+// = ceil(members / local size).
 
 #include "engine/rng.glsl"
 #include "hybrid/prior.glsl"

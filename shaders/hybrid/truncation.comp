@@ -1,7 +1,8 @@
 #version 450
 
-// Truncation selection (M. Jaderberg et al., "Population Based Training of Neural Networks", 2017, section 4.1): each of the `bottom`
-// worst members is to be replaced by one of the `top` best, drawn uniformly. Groups: x = ceil(members / local size).
+// Truncation selection (M. Jaderberg et al., "Population Based Training of Neural Networks", 2017, section 4.1): each
+// of the `bottom` worst members is to be replaced by one of the `top` best, drawn uniformly. Groups: x = ceil(members
+// / local size).
 
 #include "engine/rng.glsl"
 

@@ -1,7 +1,8 @@
 #version 450
 
-// Mean and reciprocal deviation of the advantages of every minibatch of an iteration, which the actor's loss normalizes them by: all
-// minibatches of all epochs at once, since neither the advantages nor the permutations depend on the updates between.
+// Mean and reciprocal deviation of the advantages of every minibatch of an iteration, which the actor's loss
+// normalizes them by: all minibatches of all epochs at once, since neither the advantages nor the permutations depend
+// on the updates between.
 //
 // Groups: x = members, y = epochs * minibatches.
 

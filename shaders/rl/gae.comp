@@ -1,7 +1,8 @@
 #version 450
 
-// Generalized advantage estimation (J. Schulman et al., 2016, equations 11 to 16). A terminated step bootstraps from nothing, a
-// truncated one from the value of its true next observation; neither passes advantage on across the episode's end.
+// Generalized advantage estimation (J. Schulman et al., 2016, equations 11 to 16). A terminated step bootstraps from
+// nothing, a truncated one from the value of its true next observation; neither passes advantage on across the
+// episode's end.
 //
 // Groups: x = ceil(members * environments / local size).
 

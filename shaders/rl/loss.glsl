@@ -1,9 +1,10 @@
-// The losses of one transition and their gradients at the network's outputs (mlp_y, after mlp_forward): PPO's clipped surrogate with
-// an entropy bonus, and the critic's squared error, clipped or not. J. Schulman et al., "Proximal Policy Optimization Algorithms", 2017,
-// equations 7 and 9. With one pass over the data the ratio is 1 and this is advantage actor-critic (V. Mnih et al., 2016).
+// The losses of one transition and their gradients at the network's outputs (mlp_y, after mlp_forward): PPO's clipped
+// surrogate with an entropy bonus, and the critic's squared error, clipped or not. J. Schulman et al., "Proximal
+// Policy Optimization Algorithms", 2017, equations 7 and 9. With one pass over the data the ratio is 1 and this is
+// advantage actor-critic (V. Mnih et al., 2016).
 //
-// The includer declares before: IN, OUT, mlp_y and the constant CLIP_VALUE. The actor's head is one that has log-probabilities of what it sampled
-// (engine/nn/head.glsl).
+// The includer declares before: IN, OUT, mlp_y and the constant CLIP_VALUE. The actor's head is one that has
+// log-probabilities of what it sampled (engine/nn/head.glsl).
 
 #include "engine/nn/head.glsl"
 
@@ -32,8 +33,8 @@ void critic_loss(float target, float old, LossSettings s, inout LossSums sums, o
     dy[0] = plain ? s.weight * s.share * error : 0.0; // beyond the clip the loss does not change with v
 }
 
-// action: as sampled; old: its log-probability when it was chosen; deviation: log standard deviations where those are parameters, whose gradients
-// are added to g_deviation.
+// action: as sampled; old: its log-probability when it was chosen; deviation: log standard deviations where those are
+// parameters, whose gradients are added to g_deviation.
 void actor_loss(const float action[DIMS], float old, float advantage, const float deviation[DIMS], LossSettings s,
                 inout LossSums sums, inout float g_deviation[DIMS], out float dy[OUT]) {
     float norm[DIMS], log_std[DIMS], log_prob = 0.0;

@@ -1,5 +1,5 @@
-// A minibatch: a slice of a permutation of a member's horizon * environments transitions, computed, not stored. The permutation's key is
-// drawn for (member, iteration, epoch).
+// A minibatch: a slice of a permutation of a member's horizon * environments transitions, computed, not stored. The
+// permutation's key is drawn for (member, iteration, epoch).
 
 #include "engine/permutation.glsl"
 #include "engine/rng.glsl"

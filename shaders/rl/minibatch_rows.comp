@@ -1,7 +1,7 @@
 #version 450
 
-// Copies the observations of a minibatch to [P, rows, features], normalized where there is a normalizer, as networks that are evaluated layer by
-// layer take them. A minibatch of fewer transitions than rows repeats its last.
+// Copies the observations of a minibatch to [P, rows, features], normalized where there is a normalizer, as networks
+// that are evaluated layer by layer take them. A minibatch of fewer transitions than rows repeats its last.
 //
 // Groups: x = ceil(rows / local size), y = members.
 

@@ -1,9 +1,9 @@
 #version 450
 
-// The gradient of one minibatch for one network of every member, actor or critic: forward, loss, backward, summed in the lanes'
-// registers (engine/nn/mlp.glsl) and written once.
-// PPO: J. Schulman et al., "Proximal Policy Optimization Algorithms", 2017, equations 7 and 9. With one pass over the data the ratio is 1 and
-// this is the gradient of advantage actor-critic (V. Mnih et al., 2016).
+// The gradient of one minibatch for one network of every member, actor or critic: forward, loss, backward, summed in
+// the lanes' registers (engine/nn/mlp.glsl) and written once. PPO: J. Schulman et al., "Proximal Policy Optimization
+// Algorithms", 2017, equations 7 and 9. With one pass over the data the ratio is 1 and this is the gradient of
+// advantage actor-critic (V. Mnih et al., 2016).
 //
 // Groups: x = members, y = splits; split s writes gradient[s].
 
@@ -34,7 +34,7 @@ layout(std430, set = 0, binding = 12) readonly buffer Clock { uint clock[]; };  
 layout(std430, set = 0, binding = 13) readonly buffer Moments { float moments[]; };      // [epochs * minibatches, P, 2]: of the advantages
 layout(std430, set = 0, binding = 14) writeonly buffer Gradient { float gradient[]; };   // [splits, P, row]
 layout(std430, set = 0, binding = 15) writeonly buffer Gradient4 { vec4 gradient4[]; };  // the same
-layout(std430, set = 0, binding = 16) writeonly buffer Losses { float losses[]; };       // [4, splits, P]: actor: loss, entropy, KL, clipped share; critic: loss, 0, 0, 0
+layout(std430, set = 0, binding = 16) writeonly buffer Losses { float losses[]; };       // [4, splits, P]: the sums of rl/loss.glsl
 layout(std430, set = 0, binding = 24) readonly buffer Update { uint update[]; };         // [1]: of all epochs' minibatches
 layout(set = 0, binding = 17, rgba32f) readonly uniform imageBuffer params_texels;
 layout(set = 0, binding = 18, rgba32f) readonly uniform imageBuffer inputs_texels;
@@ -93,7 +93,8 @@ void main() {
         } else {
             float action[DIMS];
             [[unroll]] for (uint o = 0u; o < DIMS; o++) action[o] = LOAD(actions, actions_texels, at * DIMS + o);
-            actor_loss(action, LOAD(log_probs, log_probs_texels, at), (LOAD(advantages, advantages_texels, at) - mean) * scale, deviation, settings, sums, g_deviation, dy);
+            float advantage = (LOAD(advantages, advantages_texels, at) - mean) * scale;
+            actor_loss(action, LOAD(log_probs, log_probs_texels, at), advantage, deviation, settings, sums, g_deviation, dy);
         }
         mlp_backward(dy);
     }

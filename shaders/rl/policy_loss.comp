@@ -1,10 +1,11 @@
 #version 450
 
-// The losses of one minibatch and their gradients at the outputs of one network of every member, actor or critic, where the network is
-// evaluated layer by layer. The losses are in rl/loss.glsl; networks held in the lanes have policy_gradient.comp.
+// The losses of one minibatch and their gradients at the outputs of one network of every member, actor or critic,
+// where the network is evaluated layer by layer. The losses are in rl/loss.glsl; networks held in the lanes have
+// policy_gradient.comp.
 //
-// Groups: x = members, y = splits; split s sums the losses of its share of the rows, and, of the Gaussian, the gradient of the log standard
-// deviations, into parts of their own.
+// Groups: x = members, y = splits; split s sums the losses of its share of the rows, and, of the Gaussian, the
+// gradient of the log standard deviations, into parts of their own.
 
 #extension GL_EXT_control_flow_attributes : require
 
@@ -34,7 +35,7 @@ layout(std430, set = 0, binding = 10) readonly buffer Clock { uint clock[]; };  
 layout(std430, set = 0, binding = 11) readonly buffer Moments { float moments[]; };      // [epochs * minibatches, P, 2]: of the advantages
 layout(std430, set = 0, binding = 12) writeonly buffer AtOutputs { float at_outputs[]; }; // [P, rows, OUT]; zero beyond the minibatch
 layout(std430, set = 0, binding = 13) writeonly buffer Gradient { float gradient[]; };   // [splits, P, row]
-layout(std430, set = 0, binding = 14) writeonly buffer Losses { float losses[]; };       // [4, splits, P]: actor: loss, entropy, KL, clipped share; critic: loss, 0, 0, 0
+layout(std430, set = 0, binding = 14) writeonly buffer Losses { float losses[]; };       // [4, splits, P]: the sums of rl/loss.glsl
 layout(std430, set = 0, binding = 21) readonly buffer Update { uint update[]; };         // [1]: of all epochs' minibatches
 layout(set = 0, binding = 15, rgba32f) readonly uniform imageBuffer outputs_texels;
 layout(set = 0, binding = 16, rgba32f) readonly uniform imageBuffer actions_texels;
@@ -89,7 +90,8 @@ void main() {
             } else {
                 float action[DIMS];
                 [[unroll]] for (uint o = 0u; o < DIMS; o++) action[o] = LOAD(actions, actions_texels, at * DIMS + o);
-                actor_loss(action, LOAD(log_probs, log_probs_texels, at), (LOAD(advantages, advantages_texels, at) - mean) * scale, deviation, settings, sums, g_deviation, dy);
+                float advantage = (LOAD(advantages, advantages_texels, at) - mean) * scale;
+                actor_loss(action, LOAD(log_probs, log_probs_texels, at), advantage, deviation, settings, sums, g_deviation, dy);
             }
         }
         [[unroll]] for (uint o = 0u; o < OUT; o++) at_outputs[begin + o] = dy[o];

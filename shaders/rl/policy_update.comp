@@ -1,9 +1,9 @@
 #version 450
 
-// Many updates of actor and critic in one dispatch: epochs of minibatches, forward, loss, backward, clipping and Adam, with
-// parameters, gradients and moments of a member in the registers of two subgroups, one an actor and one a critic. What policy_gradient.comp
-// and the optimizer do in three dispatches an update, without the memory between: for drivers whose memory is dear beside their
-// registers. The losses are in rl/loss.glsl.
+// Many updates of actor and critic in one dispatch: epochs of minibatches, forward, loss, backward, clipping and
+// Adam, with parameters, gradients and moments of a member in the registers of two subgroups, one an actor and one a
+// critic. What policy_gradient.comp and the optimizer do in three dispatches an update, without the memory between:
+// for drivers whose memory is dear beside their registers. The losses are in rl/loss.glsl.
 //
 // Groups: x = members.
 
@@ -18,7 +18,7 @@ layout(constant_id = 7) const bool HAS_NORMALIZER = false; // observations pass 
 layout(constant_id = 9) const bool HAS_MOMENTS = false; // advantages are normalized by the minibatch's moments
 layout(constant_id = 10) const bool CLIP_VALUE = false;         // the critic's loss is clipped too
 
-layout(std430, set = 0, binding = 0) readonly buffer Params { float params[]; };         // [3, P, row]: the actors' parameters, first and second moments; from `critic` on the critics'
+layout(std430, set = 0, binding = 0) readonly buffer Params { float params[]; };         // [3, P, row]: the actors' and, from `critic` on, the critics'
 layout(std430, set = 0, binding = 1) readonly buffer Params4 { vec4 params4[]; };        // the same
 layout(std430, set = 0, binding = 2) readonly buffer Normalizer { float normalizer[]; }; // [P, 2, IN]
 layout(std430, set = 0, binding = 3) readonly buffer Obs { float inputs[]; };            // [T, P, E, IN]
@@ -33,13 +33,13 @@ layout(std430, set = 0, binding = 11) readonly buffer ClipEpsilon { float clip_e
 layout(std430, set = 0, binding = 12) readonly buffer ActorWeight { float actor_weight[]; };     // [P]
 layout(std430, set = 0, binding = 13) readonly buffer CriticWeight { float critic_weight[]; };   // [P]
 layout(std430, set = 0, binding = 14) readonly buffer EntropyWeight { float entropy_weight[]; }; // [P]
-layout(std430, set = 0, binding = 15) readonly buffer Clock { uint clock[]; };           // [0]: the iteration, for the permutations; [1]: steps every environment has taken before
+layout(std430, set = 0, binding = 15) readonly buffer Clock { uint clock[]; };           // [0]: the iteration; [1]: steps every environment has taken before
 layout(std430, set = 0, binding = 16) writeonly buffer Updated { float gradient[]; };    // as Params; named as mlp_backward.glsl wants it
 layout(std430, set = 0, binding = 17) writeonly buffer Updated4 { vec4 gradient4[]; };   // the same
 layout(std430, set = 0, binding = 18) writeonly buffer Norm { float norm[]; };           // [P]: of the last gradient; -1: not finite
 layout(std430, set = 0, binding = 19) buffer Updates { uint updates[]; };                // [P]: made
 layout(std430, set = 0, binding = 20) buffer Refused { uint refused[]; };                // [P]: gradients that were not finite
-layout(std430, set = 0, binding = 21) writeonly buffer ActorLosses { float actor_losses[]; };   // [4, P]: loss, entropy, KL, clipped share of the last minibatch
+layout(std430, set = 0, binding = 21) writeonly buffer ActorLosses { float actor_losses[]; };   // [4, P]: the sums of rl/loss.glsl
 layout(std430, set = 0, binding = 22) writeonly buffer CriticLosses { float critic_losses[]; }; // [4, P]: loss, 0, 0, 0
 layout(std430, set = 0, binding = 30) writeonly buffer CriticUpdates { uint critic_updates[]; }; // [P]: as Updates, which are the actors'
 layout(std430, set = 0, binding = 31) buffer CriticRefused { uint critic_refused[]; }; // [P]: as Refused

@@ -2,8 +2,8 @@
 
 // Copies the transitions of a trajectory into the rings, and tells where each went.
 //
-// Groups: x = ceil(T * lanes / REPLAY_CHUNK), y = rings. First an invocation numbers the transitions of its share of the chunk, then all copy
-// them, neighbours taking neighbouring elements.
+// Groups: x = ceil(T * lanes / REPLAY_CHUNK), y = rings. First an invocation numbers the transitions of its share of
+// the chunk, then all copy them, neighbours taking neighbouring elements.
 
 #include "engine/load.glsl"
 #include "rl/replay.glsl"

@@ -1,11 +1,11 @@
 #version 450
 
-// A batch of transitions for every member, drawn uniformly with replacement: row b of member p's update u is the ring's row
-// floor(w size / 2^32), w being the first word of philox((seed, stream), (p, b, iteration, u)).
+// A batch of transitions for every member, drawn uniformly with replacement: row b of member p's update u is the
+// ring's row floor(w size / 2^32), w being the first word of philox((seed, stream), (p, b, iteration, u)).
 //
-// With n > 1 steps (R. S. Sutton, A. G. Barto, 2018, equation 7.1) the reward is the discounted sum over m rows, m = n or what there is of
-// the episode: up to its end, or to its newest row. What the bootstrapped value is multiplied by is discount^m, or 0 after a termination; a
-// truncated episode is bootstrapped from its true next observation.
+// With n > 1 steps (R. S. Sutton, A. G. Barto, 2018, equation 7.1) the reward is the discounted sum over m rows, m =
+// n or what there is of the episode: up to its end, or to its newest row. What the bootstrapped value is multiplied
+// by is discount^m, or 0 after a termination; a truncated episode is bootstrapped from its true next observation.
 //
 // Groups: x = ceil(B / REPLAY_ROWS), y = members.
 

@@ -172,14 +172,14 @@ func (to *target) generate(model *Model) (differs []string, err error) {
 		{filepath.Join(to.glsl, model.Name+".glsl"), []byte(program)},
 		{filepath.Join(to.goFiles, model.Name+"_gen.go"), geometry},
 	}
-	if model.NV >= teamDOFs && to.pkg == "envs" { // models of users' own have no way to hand tables to the engine
+	if model.NV >= cooperativeDOFs && to.pkg == "envs" { // models of users' own have no way to hand tables to the engine
 		tables, source, err := Tables(model, to.pkg)
 		if err != nil {
 			return nil, model.blame(err)
 		}
 		outputs = append(outputs,
-			output{filepath.Join(to.glsl, model.Name+"_team.glsl"), []byte(tables)},
-			output{filepath.Join(to.goFiles, model.Name+"_team_gen.go"), source})
+			output{filepath.Join(to.glsl, model.Name+"_cooperative.glsl"), []byte(tables)},
+			output{filepath.Join(to.goFiles, model.Name+"_cooperative_gen.go"), source})
 	}
 	for _, output := range outputs {
 		old, err := os.ReadFile(output.file)

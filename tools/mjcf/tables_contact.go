@@ -110,9 +110,9 @@ func (t *tables) contacts() error {
 		}
 	}
 	t.define("POINTS", len(pointBody), "that may touch the ground")
-	t.define("TEAM_LINKS", len(all), "that may touch each other")
-	t.define("TEAM_PAIRS", len(pairs), "of them")
-	t.define("TEAM_TOUCHES", min(len(pairs), touchSlots), "pairs at once; those beyond go through each other")
+	t.define("COOP_LINKS", len(all), "that may touch each other")
+	t.define("COOP_PAIRS", len(pairs), "of them")
+	t.define("COOP_TOUCHES", min(len(pairs), touchSlots), "pairs at once; those beyond go through each other")
 	t.soft("CONTACT", law, margin)
 	normal, at, second := [3]float64{0, 0, 1}, [3]float64{}, 1
 	if plane != nil {
@@ -152,13 +152,13 @@ func (t *tables) sensing() error {
 			} else if body < 0 {
 				return fmt.Errorf("sense %q: no such body", text)
 			}
-			t.senses = append(t.senses, fmt.Sprintf("team_sense_position(%du, %du);", at, body))
+			t.senses = append(t.senses, fmt.Sprintf("coop_sense_position(%du, %du);", at, body))
 			n = 2
 		case words[0] == "inertia":
-			t.senses = append(t.senses, fmt.Sprintf("team_sense_inertia(%du);", at))
+			t.senses = append(t.senses, fmt.Sprintf("coop_sense_inertia(%du);", at))
 			n = 10 * (len(t.s.bodies) - 1)
 		case words[0] == "velocity" || words[0] == "forces":
-			t.senses = append(t.senses, fmt.Sprintf("team_sense_%s(%du%s);", words[0], at, map[string]string{"forces": ", slots"}[words[0]]))
+			t.senses = append(t.senses, fmt.Sprintf("coop_sense_%s(%du%s);", words[0], at, map[string]string{"forces": ", slots"}[words[0]]))
 			n = 6 * (len(t.s.bodies) - 1)
 		default:
 			return fmt.Errorf("sense %q; want position BODY xy, position mass xy, inertia, velocity or forces", text)

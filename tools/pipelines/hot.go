@@ -41,9 +41,9 @@ var hot = map[string][]constants{
 		with(network, constants{"IN": 8, "IN_1": 6, "OUT": 1}), // critics of observation and action
 	},
 	"rl/policy_gradient": {
-		with(network, constants{"IN": 4, "OUT": 2, "HEAD": 0, "NORMALIZE_ADVANTAGE": 1}),                 // categorical actor
-		with(network, constants{"IN": 3, "OUT": 1, "HEAD": 1, "NORMALIZE_ADVANTAGE": 1}),                 // Gaussian actor
-		with(network, constants{"IN": 4, "OUT": 1, "HEAD": 2, "CLIP_VALUE": 1}),                          // critic
+		with(network, constants{"IN": 4, "OUT": 2, "HEAD": 0, "NORMALIZE_ADVANTAGE": 1}),                      // categorical actor
+		with(network, constants{"IN": 3, "OUT": 1, "HEAD": 1, "NORMALIZE_ADVANTAGE": 1}),                      // Gaussian actor
+		with(network, constants{"IN": 4, "OUT": 1, "HEAD": 2, "CLIP_VALUE": 1}),                               // critic
 		with(network, constants{"IN": 6, "OUT": 3, "HEAD": 0, "NORMALIZE_ADVANTAGE": 1, "HAS_NORMALIZER": 1}), // the widest task: Acrobot
 	},
 	"engine/nn/gemm": {
@@ -95,7 +95,7 @@ func solves(s *vk.Shader) bool {
 	if !ok {
 		return false
 	}
-	e, err := envs.Lookup(strings.TrimSuffix(environment, ".team"))
+	e, err := envs.Lookup(strings.TrimSuffix(environment, ".cooperative"))
 	return err == nil && e.Iterations > 0
 }
 

@@ -82,7 +82,7 @@ func treePipelines() ([]pipeline, error) {
 			if err = add(kernel, &e); err != nil {
 				break
 			}
-			if e.Team, err = e.Teams(shaders.Files(), kernel); err == nil && e.Team {
+			if e.Cooperative, err = e.HasCooperative(shaders.Files(), kernel); err == nil && e.Cooperative {
 				err = add(kernel, &e)
 			}
 		}

@@ -23,7 +23,7 @@ type builder struct {
 // variant is one module: a kernel, or a kernel with an environment in it.
 type variant struct {
 	kernel      string // "envs/rollout"
-	environment string // "CartPole-v1", "Ant-v5.team", or ""
+	environment string // "CartPole-v1", "Ant-v5.cooperative", or ""
 	source      string // composed
 	code        []byte // optimised, as shipped
 	module      *spirv.Module
@@ -63,13 +63,13 @@ func (b *builder) variants() ([]*variant, error) {
 			with = with[:0]
 			for i := range environments {
 				with = append(with, &environments[i])
-				teams, err := environments[i].Teams(tree, kernel)
+				cooperative, err := environments[i].HasCooperative(tree, kernel)
 				if err != nil {
 					problems = append(problems, err)
 				}
-				if teams {
+				if cooperative {
 					together := environments[i]
-					together.Team = true
+					together.Cooperative = true
 					with = append(with, &together)
 				}
 			}

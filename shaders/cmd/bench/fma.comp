@@ -1,12 +1,13 @@
 #version 450
 
-// Multiplies and adds in registers, as fast as the device can: what the speed of other kernels is measured against. Written as a product
-// and a sum, which a driver may fuse or not, as in every kernel of evorl. Groups: any number. At least one round.
+// Multiplies and adds in registers, as fast as the device can: what the speed of other kernels is measured against.
+// Written as a product and a sum, which a driver may fuse or not, as in every kernel of evorl. Groups: any number. At
+// least one round.
 //
-// Each invocation runs 12 chains that depend on nothing but themselves, and a step of a chain is a tree of products and sums: software drivers
-// write one chain of operations after the other, however they are mixed here, and if each waited for the one before, a processor would see few
-// that it can start. They also read push constants lane by lane wherever a loop names them, and run once more through a loop whose condition
-// comes first.
+// Each invocation runs 12 chains that depend on nothing but themselves, and a step of a chain is a tree of products
+// and sums: software drivers write one chain of operations after the other, however they are mixed here, and if each
+// waited for the one before, a processor would see few that it can start. They also read push constants lane by lane
+// wherever a loop names them, and run once more through a loop whose condition comes first.
 
 layout(local_size_x_id = 0, local_size_x = 64) in;
 

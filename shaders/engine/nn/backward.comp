@@ -1,7 +1,7 @@
 #version 450
 
-// Gradients of every network, weights held in the lanes (mlp.glsl), from gradients at its outputs: the forward pass again, and back. Either
-// those of the parameters or those at parts of the inputs may be left out.
+// Gradients of every network, weights held in the lanes (mlp.glsl), from gradients at its outputs: the forward pass
+// again, and back. Either those of the parameters or those at parts of the inputs may be left out.
 //
 // Groups: x = networks N of all members, y = splits that the rows are divided into; split s writes gradient[s].
 

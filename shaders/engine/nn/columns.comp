@@ -1,8 +1,8 @@
 #version 450
 
-// Sums of a matrix's columns for every member, of its elements or of their products with another matrix's: gradients of biases, and of
-// layer normalization's scales. Invocations next to each other take four columns each; SLICES of them share a column's rows, and
-// their sums are added in order.
+// Sums of a matrix's columns for every member, of its elements or of their products with another matrix's: gradients
+// of biases, and of layer normalization's scales. Invocations next to each other take four columns each; SLICES of
+// them share a column's rows, and their sums are added in order.
 //
 // Groups: x = ceil(columns * SLICES / (4 * local size)), y = splits of the rows, z = members.
 

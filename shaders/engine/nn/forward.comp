@@ -2,9 +2,9 @@
 
 // Outputs of every network for many rows, weights held in the lanes (mlp.glsl).
 //
-// A network has outer * inner rows, stored [outer, N, inner]: [N, B] with outer = 1, or trajectories [T, N, E]; N counts the networks of all
-// members. A part of the inputs that `shared` consecutive networks have in common is stored [outer, N / shared, inner].
-// Groups: x = networks, y = parts that the rows are split into.
+// A network has outer * inner rows, stored [outer, N, inner]: [N, B] with outer = 1, or trajectories [T, N, E]; N
+// counts the networks of all members. A part of the inputs that `shared` consecutive networks have in common is
+// stored [outer, N / shared, inner]. Groups: x = networks, y = parts that the rows are split into.
 
 layout(local_size_x = 8, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint LANES = 8;

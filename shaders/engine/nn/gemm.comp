@@ -1,12 +1,12 @@
 #version 450
 
-// Products of matrices, one a member: C = activate(alpha A B + addend + bias), or C = alpha A B * (derivative of an activation), with A
-// or B or both transposed as they are stored. A is M × K, B is K × N, C is M × N, all row-major, each member's at an offset of its own;
-// consecutive members may share an A or a B.
+// Products of matrices, one a member: C = activate(alpha A B + addend + bias), or C = alpha A B * (derivative of an
+// activation), with A or B or both transposed as they are stored. A is M × K, B is K × N, C is M × N, all row-major,
+// each member's at an offset of its own; consecutive members may share an A or a B.
 //
-// The sum over K may be split over workgroups: split s goes to a C of its own, for the reader to add in order.
-// Three forms: lanes (gemm_lanes.glsl), for small products on software drivers; tiles (gemm_tiles.glsl), for GPUs; vector (gemm_vector.glsl), for a
-// single row. gemm_panel.comp is the form for large products on software drivers.
+// The sum over K may be split over workgroups: split s goes to a C of its own, for the reader to add in order. Three
+// forms: lanes (gemm_lanes.glsl), for small products on software drivers; tiles (gemm_tiles.glsl), for GPUs; vector
+// (gemm_vector.glsl), for a single row. gemm_panel.comp is the form for large products on software drivers.
 //
 // Groups: x = ceil(N / columns of a workgroup), y = ceil(M / rows of a workgroup), z = splits * population.
 
@@ -87,7 +87,8 @@ float gemm_activate(float z) { return activate(ACTIVATION, z); }
 
 float gemm_slope(uint at, float v) {
     if (SLOPE == ACTIVATION_LINEAR) return v;
-    return v * activate_slope(SLOPE, SLOPE == ACTIVATION_SWISH ? LOAD1(inputs, inputs_texels, at) : LOAD1(outputs, outputs_texels, at), LOAD1(outputs, outputs_texels, at));
+    float h = LOAD1(outputs, outputs_texels, at);
+    return v * activate_slope(SLOPE, SLOPE == ACTIVATION_SWISH ? LOAD1(inputs, inputs_texels, at) : h, h);
 }
 
 // Writes one sum to column `column` of the row that begins at `begin`.

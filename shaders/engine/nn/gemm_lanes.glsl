@@ -1,5 +1,6 @@
-// The product by one subgroup: ROWS * lanes rows and COLUMNS * lanes columns of C in its registers, a lane with COLUMNS columns of all
-// the rows. At each step of four along K the lanes load A's part once, spread over them, and hand its elements round by shuffles.
+// The product by one subgroup: ROWS * lanes rows and COLUMNS * lanes columns of C in its registers, a lane with
+// COLUMNS columns of all the rows. At each step of four along K the lanes load A's part once, spread over them, and
+// hand its elements round by shuffles.
 
 const uint LANES_ROWS = ROWS * WORKGROUP; // of C
 

@@ -1,5 +1,5 @@
-// The product by a workgroup with shared memory: TILE_WIDTH invocations along N, the rest along M, each with ROWS × COLUMNS sums in
-// registers. Slices of A and B, TILE_DEPTH along K, pass through shared memory, A's transposed.
+// The product by a workgroup with shared memory: TILE_WIDTH invocations along N, the rest along M, each with ROWS ×
+// COLUMNS sums in registers. Slices of A and B, TILE_DEPTH along K, pass through shared memory, A's transposed.
 
 const uint TILE_DEPTH = 16u;
 const uint TILE_HEIGHT = FORM != FORM_TILES ? 1u : WORKGROUP / TILE_WIDTH; // invocations along M

@@ -1,6 +1,6 @@
-// The product of one row, M = 1, which is as fast as B is read: WORKGROUP / SLICES lines of invocations take four columns each, or one where B is
-// stored transposed, and SLICES share a line's sums over K, which are then added in order. Invocations next to each other read what is
-// next in memory. A must not be transposed.
+// The product of one row, M = 1, which is as fast as B is read: WORKGROUP / SLICES lines of invocations take four
+// columns each, or one where B is stored transposed, and SLICES share a line's sums over K, which are then added in
+// order. Invocations next to each other read what is next in memory. A must not be transposed.
 
 const uint VECTOR_LINES = WORKGROUP / SLICES;
 const uint VECTOR_COLUMNS = TRANSPOSE_B ? 1u : 4u;

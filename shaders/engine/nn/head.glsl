@@ -1,9 +1,9 @@
-// Heads: how the OUT outputs of a policy's network become an action of DIMS dimensions, and its log-probability (engine/nn/head.go). The
-// includer declares OUT before.
+// Heads: how the OUT outputs of a policy's network become an action of DIMS dimensions, and its log-probability
+// (engine/nn/head.go). The includer declares OUT before.
 //
-// A continuous action is in units of half the action range about its middle. It has two forms: as sampled, and as applied, which differ
-// where SQUASH lets a Gaussian's sample u pass tanh. Log-probabilities are those of u unless the tanh correction is subtracted: it depends on u
-// alone, so it cancels in every ratio of probabilities.
+// A continuous action is in units of half the action range about its middle. It has two forms: as sampled, and as
+// applied, which differ where SQUASH lets a Gaussian's sample u pass tanh. Log-probabilities are those of u unless
+// the tanh correction is subtracted: it depends on u alone, so it cancels in every ratio of probabilities.
 
 #include "engine/math.glsl"
 #include "engine/rng.glsl"
@@ -92,7 +92,8 @@ float head_correction(float u) { return HEAD == GAUSSIAN && SQUASH ? squash_log_
 // The output that dimension o's log standard deviation is made from.
 float head_spread(const float y[OUT], uint o) { return y[min(DIMS + o, OUT - 1u)]; }
 
-// The log standard deviation of dimension o: the parameter given, or an output h brought between the limits by low + (high - low) (tanh h + 1) / 2.
+// The log standard deviation of dimension o: the parameter given, or an output h brought between the limits by low +
+// (high - low) (tanh h + 1) / 2.
 float head_log_std(const float y[OUT], uint o, float parameter) {
     if (LOG_STD_PARAMETERS) return parameter;
     return LOG_STD_LOW + 0.5 * (LOG_STD_HIGH - LOG_STD_LOW) * (m_tanh(head_spread(y, o)) + 1.0);
@@ -111,7 +112,8 @@ struct HeadAction {
     float log_prob; // of what was sampled; 0 where nothing is random
 };
 
-// Dimension o of an action: drawn or, mode, the likeliest. log_std is head_log_std's; noise the standard deviation of exploration noise, or epsilon.
+// Dimension o of an action: drawn or, mode, the likeliest. log_std is head_log_std's; noise the standard deviation of
+// exploration noise, or epsilon.
 HeadAction head_act(const float y[OUT], uint o, float log_std, float noise, bool mode, inout Rng rng) {
     HeadAction a = HeadAction(0.0, 0.0, 0.0);
     if (HAS_LOGITS) {

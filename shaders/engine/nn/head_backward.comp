@@ -1,14 +1,15 @@
 #version 450
 
-// Gradients from the actions and log-probabilities of head_sample.comp back to the outputs of the policy's network, and to the log standard
-// deviations where those are parameters.
+// Gradients from the actions and log-probabilities of head_sample.comp back to the outputs of the policy's network,
+// and to the log standard deviations where those are parameters.
 //
-// A Gaussian's sample is u = mean + exp(log_std) noise with the noise fixed (D. P. Kingma, M. Welling, 2014). With a = tanh(u) and
-// log p(a) = -noise^2 / 2 - log_std - log(2 pi) / 2 - log(1 - tanh(u)^2):
+// A Gaussian's sample is u = mean + exp(log_std) noise with the noise fixed (D. P. Kingma, M. Welling, 2014). With a
+// = tanh(u) and log p(a) = -noise^2 / 2 - log_std - log(2 pi) / 2 - log(1 - tanh(u)^2):
 //     da/du = 1 - tanh(u)^2,  d log p/du = 2 tanh(u),  d log p/d log_std at fixed u = -1,  du/d log_std = exp(log_std) noise.
 // Of what is chosen among logits only the log-probability has a gradient.
 //
-// Groups: x = members, y = splits; split s takes its share of the rows and, of log standard deviations that are parameters, writes gradient[s].
+// Groups: x = members, y = splits; split s takes its share of the rows and, of log standard deviations that are
+// parameters, writes gradient[s].
 
 #extension GL_EXT_control_flow_attributes : require
 

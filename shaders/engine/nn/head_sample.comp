@@ -1,7 +1,8 @@
 #version 450
 
-// Actions and their exact log-probabilities from the outputs of a policy's network, for batches: what rollouts do step by step. Random numbers
-// are computed from (member, row, iteration, update), so head_backward.comp draws them again.
+// Actions and their exact log-probabilities from the outputs of a policy's network, for batches: what rollouts do
+// step by step. Random numbers are computed from (member, row, iteration, update), so head_backward.comp draws them
+// again.
 //
 // Groups: x = ceil(rows / local size), y = members.
 

@@ -1,5 +1,6 @@
-// Reads a network's input, by default from the buffer `float inputs[]` [rows, IN] and its texels inputs_texels. Where there is one, the
-// first INPUT_NORMALIZED features are normalized by `float normalizer[]` [P, 2, INPUT_NORMALIZED]: mean and reciprocal deviation.
+// Reads a network's input, by default from the buffer `float inputs[]` [rows, IN] and its texels inputs_texels. Where
+// there is one, the first INPUT_NORMALIZED features are normalized by `float normalizer[]` [P, 2, INPUT_NORMALIZED]:
+// mean and reciprocal deviation.
 
 // Feature k of row `at`.
 #ifndef INPUT

@@ -1,13 +1,15 @@
-// A multilayer perceptron held in the lanes of one subgroup ("weight-stationary"): IN inputs, one or two hidden layers, OUT
-// outputs. Each lane keeps the weights of its hidden units in private arrays for as long as the kernel runs, and activations
-// go round by shuffles. Forward here, back-propagation in mlp_backward.glsl; both run once a sample, on all lanes together.
+// A multilayer perceptron held in the lanes of one subgroup ("weight-stationary"): IN inputs, one or two hidden
+// layers, OUT outputs. Each lane keeps the weights of its hidden units in private arrays for as long as the kernel
+// runs, and activations go round by shuffles. Forward here, back-propagation in mlp_backward.glsl; both run once a
+// sample, on all lanes together.
 //
-// The includer declares before: LANES (the subgroup size), IN, OUT (and, where networks of fewer outputs run in the same kernel,
-// the macro MLP_OUTS with the number that this subgroup's network has), and the buffers `float params[]` and `vec4 params4[]`
-// and the texels params_texels, three views of the same parameters. Everything below is fully unrolled, and arrays have constant indices only, so they are registers.
+// The includer declares before: LANES (the subgroup size), IN, OUT (and, where networks of fewer outputs run in the
+// same kernel, the macro MLP_OUTS with the number that this subgroup's network has), and the buffers `float params[]`
+// and `vec4 params4[]` and the texels params_texels, three views of the same parameters. Everything below is fully
+// unrolled, and arrays have constant indices only, so they are registers.
 //
-// A member's parameters, as engine/nn lays them out: for each layer W[in][out], bias[out] and, with LAYER_NORM in hidden
-// layers, scale[out] and shift[out].
+// A member's parameters, as engine/nn lays them out: for each layer W[in][out], bias[out] and, with LAYER_NORM in
+// hidden layers, scale[out] and shift[out].
 
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_KHR_shader_subgroup_basic : require
@@ -26,8 +28,9 @@ layout(constant_id = 4) const bool LAYER_NORM = false; // layer normalization be
 #define MLP_OUTS OUT
 #endif
 
-// Reading and writing the second matrix takes a turn for each of a lane's units. Unrolled, a turn has registers of its own and memory is waited
-// for once. A kernel whose compilation takes longer than that defines MLP_LOOP: then all turns use the same registers, from where they move on.
+// Reading and writing the second matrix takes a turn for each of a lane's units. Unrolled, a turn has registers of
+// its own and memory is waited for once. A kernel whose compilation takes longer than that defines MLP_LOOP: then all
+// turns use the same registers, from where they move on.
 #ifdef MLP_LOOP
 #define MLP_ROWS [[dont_unroll]]
 #define MLP_TURN(u) (MATRIX_2 - ROWS_2)
@@ -63,7 +66,8 @@ const float NORM_EPSILON = 1e-6; // of layer normalization, as in Flax
 
 #define LANE gl_SubgroupInvocationID
 
-// The sum over the lanes, on all of them. Subgroups of eight lanes or fewer are mostly those of software drivers, which add lane by lane in a loop.
+// The sum over the lanes, on all of them. Subgroups of eight lanes or fewer are mostly those of software drivers,
+// which add lane by lane in a loop.
 float mlp_sum(float v) {
     if (LANES > 8u) return subgroupAdd(v);
     if (LANES > 1u) v += subgroupShuffleXor(v, 1u);
@@ -179,7 +183,9 @@ void mlp_forward() {
     }
     [[unroll]] for (uint o = 0u; o < OUT; o++) {
         float y = 0.0;
-        [[unroll]] for (uint q = 0u; q < UNITS_L; q++) y += (HIDDEN_2 == 0u ? mlp_h1[min(q, UNITS_1 - 1u)] : mlp_h2[min(q, UNITS_2 - 1u)]) * mlp_w3[o * UNITS_L + q];
+        [[unroll]] for (uint q = 0u; q < UNITS_L; q++) {
+            y += (HIDDEN_2 == 0u ? mlp_h1[min(q, UNITS_1 - 1u)] : mlp_h2[min(q, UNITS_2 - 1u)]) * mlp_w3[o * UNITS_L + q];
+        }
         mlp_y[o] = mlp_sum(y) + mlp_b3[o];
     }
 }

@@ -1,5 +1,5 @@
-// Adam in the lanes: the moments of a perceptron's parameters in registers beside them (mlp.glsl, mlp_backward.glsl), so that many
-// updates need no memory between them. D. P. Kingma, J. Ba, 2015, algorithm 1.
+// Adam in the lanes: the moments of a perceptron's parameters in registers beside them (mlp.glsl, mlp_backward.glsl),
+// so that many updates need no memory between them. D. P. Kingma, J. Ba, 2015, algorithm 1.
 
 // Every parameter array that is spread over the lanes, with its gradient and its length.
 #define MLP_ARRAYS(OP)                                                                             \
@@ -13,8 +13,8 @@
 MLP_ARRAYS(MLP_DECLARE)
 float first_b3[OUT], second_b3[OUT];
 
-// mlp_adam_load takes parameters and moments, [3, ...] of `stride` floats each, from `base` on. Last come the parameters, which stay
-// where mlp_load puts them. A loop over the three keeps the code short.
+// mlp_adam_load takes parameters and moments, [3, ...] of `stride` floats each, from `base` on. Last come the
+// parameters, which stay where mlp_load puts them. A loop over the three keeps the code short.
 void mlp_adam_load(uint base, uint stride) {
     uint i = 0u;
     [[dont_unroll]] do {

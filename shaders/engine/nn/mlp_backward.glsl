@@ -1,5 +1,6 @@
-// Back-propagation through the perceptron of mlp.glsl, one sample at a time, gradients summed in the lanes' registers. The
-// includer declares before the buffers `float gradient[]` and `vec4 gradient4[]`, two views of the same gradients.
+// Back-propagation through the perceptron of mlp.glsl, one sample at a time, gradients summed in the lanes'
+// registers. The includer declares before the buffers `float gradient[]` and `vec4 gradient4[]`, two views of the
+// same gradients.
 
 float mlp_g1[IN * UNITS_1], mlp_gb1[UNITS_1], mlp_gscale1[NORM_UNITS_1], mlp_gshift1[NORM_UNITS_1];
 float mlp_g2[MATRIX_2], mlp_gb2[UNITS_2], mlp_gscale2[NORM_UNITS_2], mlp_gshift2[NORM_UNITS_2];
@@ -16,10 +17,11 @@ void mlp_zero() {
     [[unroll]] for (uint i = 0u; i < NORM_UNITS_2; i++) mlp_gscale2[i] = mlp_gshift2[i] = 0.0;
 }
 
-// Reduce-scatter: from values v_p, p < LANES, on every lane to the sum over the lanes of v_p on lane p. The lanes exchange halves: at
-// the first stage those that differ in bit LANES / 2, and lanes with the bit keep the upper half of the values. It costs
-// LANES - 1 shuffles, and the order of the sums is fixed. Values are given in the order of mlp_reduced, in which both partners of each
-// exchange come as early as can be, so that one value a stage waits in a register instead of all LANES.
+// Reduce-scatter: from values v_p, p < LANES, on every lane to the sum over the lanes of v_p on lane p. The lanes
+// exchange halves: at the first stage those that differ in bit LANES / 2, and lanes with the bit keep the upper half
+// of the values. It costs LANES - 1 shuffles, and the order of the sums is fixed. Values are given in the order of
+// mlp_reduced, in which both partners of each exchange come as early as can be, so that one value a stage waits in a
+// register instead of all LANES.
 float mlp_waiting[7]; // for subgroups of up to 128
 
 // The p of the i-th value: the bits of i reversed.
@@ -107,7 +109,8 @@ void mlp_back(const float dy[OUT], const bool add_w2) {
     }
 }
 
-// mlp_backward adds the gradients of a sample whose loss has the gradient dy at the outputs, after mlp_forward of that sample.
+// mlp_backward adds the gradients of a sample whose loss has the gradient dy at the outputs, after mlp_forward of
+// that sample.
 void mlp_backward(const float dy[OUT]) { mlp_back(dy, true); }
 
 // gradient[offset + unit(q)] = from[at + q] for the lane's units q.
@@ -131,7 +134,8 @@ void mlp_backward(const float dy[OUT]) { mlp_back(dy, true); }
 #define MLP_STORED(u) ((u) * ROWS_2)
 #endif
 
-// mlp_store writes the summed gradients, laid out like the parameters, from `base` (a multiple of four) on. The registers lose them.
+// mlp_store writes the summed gradients, laid out like the parameters, from `base` (a multiple of four) on. The
+// registers lose them.
 void mlp_store(uint base) {
     [[unroll]] for (uint k = 0u; k < IN; k++) {
         MLP_STORE(mlp_g1, k * UNITS_1, base + k * HIDDEN_1, UNITS_1, WIDE_1, HIDDEN_1)

@@ -1,12 +1,14 @@
-// The gradient of the second layer's weights in mlp_backward.glsl, by far the largest, over blocks of BLOCK samples: software drivers read,
-// mask and write every register that a loop turn changes, and code beyond the instruction cache costs more than what it computes.
-// So the loop over a block's samples leaves these gradients alone, and they are read and written once a block.
+// The gradient of the second layer's weights in mlp_backward.glsl, by far the largest, over blocks of BLOCK samples:
+// software drivers read, mask and write every register that a loop turn changes, and code beyond the instruction
+// cache costs more than what it computes. So the loop over a block's samples leaves these gradients alone, and they
+// are read and written once a block.
 
 const uint BLOCK = 4u;
 const uint EARLIER = BLOCK - 1u;
 const uint BLOCK_H = HIDDEN_2 == 0u ? 1u : UNITS_1;
 
-// mlp_h1 and mlp_d2 of the samples before the last one, the latest first: as they were at the last sample, and as the next sample is to have them.
+// mlp_h1 and mlp_d2 of the samples before the last one, the latest first: as they were at the last sample, and as the
+// next sample is to have them.
 float mlp_earlier_h[EARLIER * BLOCK_H], mlp_earlier_d[EARLIER * UNITS_2];
 float mlp_next_h[EARLIER * BLOCK_H], mlp_next_d[EARLIER * UNITS_2];
 
@@ -17,8 +19,8 @@ float mlp_next_h[EARLIER * BLOCK_H], mlp_next_d[EARLIER * UNITS_2];
         next[i] = i < (units) ? latest[i % (units)] : earlier[max(i, units) - (units)];                           \
     }
 
-// mlp_backward_block is mlp_backward of one sample of a block, which mlp_block_end closes after BLOCK samples. What is missing to a full block
-// are samples with dy = 0.
+// mlp_backward_block is mlp_backward of one sample of a block, which mlp_block_end closes after BLOCK samples. What
+// is missing to a full block are samples with dy = 0.
 void mlp_backward_block(const float dy[OUT]) {
     mlp_back(dy, false);
     if (HIDDEN_2 != 0u) {

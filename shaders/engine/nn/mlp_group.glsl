@@ -1,12 +1,14 @@
-// A multilayer perceptron held by a workgroup of several subgroups: one or two hidden layers whose weights stay on chip for as long as the
-// kernel runs, where one subgroup's registers have no room for them. Four outputs of a layer belong to as many lanes as there are slices; each
-// takes a share of the inputs, four at a time, and shuffles add the shares. A lane's weights are so many blocks, each from four inputs to four
-// outputs: the first of them are in its registers, the next ones in shared memory, and what is left over is read from the buffer whenever it
-// is wanted. Activations go from layer to layer through shared memory, for GROUP_ROWS inputs at a time.
+// A multilayer perceptron held by a workgroup of several subgroups: one or two hidden layers whose weights stay on
+// chip for as long as the kernel runs, where one subgroup's registers have no room for them. Four outputs of a layer
+// belong to as many lanes as there are slices; each takes a share of the inputs, four at a time, and shuffles add the
+// shares. A lane's weights are so many blocks, each from four inputs to four outputs: the first of them are in its
+// registers, the next ones in shared memory, and what is left over is read from the buffer whenever it is wanted.
+// Activations go from layer to layer through shared memory, for GROUP_ROWS inputs at a time.
 //
-// The includer has mlp.glsl, whose specialization constants and offsets hold here too, and the loader of mlp_stream.glsl; it declares WORKGROUP,
-// the lanes of the workgroup, whole subgroups of LANES. Workgroup barriers are within: all of the workgroup calls together. The loops over
-// blocks are fully unrolled, so that the array of weights has constant indices only.
+// The includer has mlp.glsl, whose specialization constants and offsets hold here too, and the loader of
+// mlp_stream.glsl; it declares WORKGROUP, the lanes of the workgroup, whole subgroups of LANES. Workgroup barriers
+// are within: all of the workgroup calls together. The loops over blocks are fully unrolled, so that the array of
+// weights has constant indices only.
 
 layout(constant_id = 43) const uint GROUP_ROWS = 1;     // inputs evaluated together
 layout(constant_id = 44) const uint GROUP_SLICES_1 = 4; // lanes among which the inputs of the first layer are shared out: a power of two from 4 to LANES
@@ -59,8 +61,8 @@ float group_sum(vec4 sum, uint slices, uint slice) {
     return one;
 }
 
-// A block of the layer of `ins` inputs and `outs` units whose weights begin at `at`: w[i] leads from input i of the four. Zero where there is no such
-// input or unit.
+// A block of the layer of `ins` inputs and `outs` units whose weights begin at `at`: w[i] leads from input i of the
+// four. Zero where there is no such input or unit.
 void group_read(uint at, uint ins, uint outs, uint slices, uint pass, uint turn, out vec4 w[4]) {
     uint unit = 4u * group_four(slices, pass), column = min(unit, (outs - 1u) & ~3u), rest = outs - 1u - column;
     uint input0 = 4u * (turn * slices + group_lane() % slices);
@@ -95,7 +97,8 @@ void group_load(uint base) {
     group_turn = 0u;
     uint lane = group_lane();
     if (HIDDEN_2 != 0u) {
-        GROUP_LOAD(base + W_2, HIDDEN_1, HIDDEN_2, GROUP_SLICES_2, GROUP_TURNS_2, GROUP_PASSES_2, 0u, 0u)
+        GROUP_LOAD(base + W_2, HIDDEN_1, HIDDEN_2, GROUP_SLICES_2, GROUP_TURNS_2,
+                        GROUP_PASSES_2, 0u, 0u)
     }
     GROUP_LOAD(base, IN, HIDDEN_1, GROUP_SLICES_1, GROUP_TURNS_1, GROUP_PASSES_1, GROUP_BLOCKS_2, GROUP_PASSES_2)
     [[dont_unroll]] for (uint i = lane; i < (HIDDEN_L + 1u) * OUT; i += WORKGROUP) {
@@ -109,8 +112,8 @@ void group_load(uint base) {
     barrier();
 }
 
-// The activations of a layer of `outs` units, fours from `to` on, from those of `ins` units, fours from `from` on. Where layer normalization follows, what goes
-// into the activations.
+// The activations of a layer of `outs` units, fours from `to` on, from those of `ins` units, fours from `from` on.
+// Where layer normalization follows, what goes into the activations.
 #define GROUP_LAYER(from, to, at, ins, outs, slices, turns, passes, first, bias)                                                        \
     {                                                                                                                                   \
         uint slice = group_lane() % (slices);                                                                                           \
@@ -152,7 +155,8 @@ void group_load(uint base) {
 
 float group_at(uint row, uint four0, uint unit) { return group_units[row * GROUP_ROW + four0 + (unit >> 2)][unit & 3u]; }
 
-// Layer normalization (J. L. Ba et al., 2016, equation 4) and activation, a row by a subgroup. Scale and shift begin at `scale`.
+// Layer normalization (J. L. Ba et al., 2016, equation 4) and activation, a row by a subgroup. Scale and shift begin
+// at `scale`.
 void group_norm(uint to, uint outs, uint scale) {
     [[dont_unroll]] for (uint e = gl_SubgroupID; e < GROUP_ROWS; e += WORKGROUP / LANES) {
         float mean = 0.0, square = 0.0;
@@ -188,7 +192,8 @@ void group_forward(const float x[IN], uint present, inout float y[OUT]) {
         barrier();
         GROUP_LAYER(0u, GROUP_FOURS_0, group_base, IN, HIDDEN_1, GROUP_SLICES_1, GROUP_TURNS_1, GROUP_PASSES_1, GROUP_BLOCKS_2, GROUP_PASSES_2)
         if (HIDDEN_2 != 0u) {
-            GROUP_LAYER(GROUP_FOURS_0, GROUP_FOURS_0 + GROUP_FOURS_1, group_base + W_2, HIDDEN_1, HIDDEN_2, GROUP_SLICES_2, GROUP_TURNS_2, GROUP_PASSES_2, 0u, 0u)
+            GROUP_LAYER(GROUP_FOURS_0, GROUP_FOURS_0 + GROUP_FOURS_1, group_base + W_2, HIDDEN_1, HIDDEN_2, GROUP_SLICES_2, GROUP_TURNS_2,
+                        GROUP_PASSES_2, 0u, 0u)
         }
         uint last = HIDDEN_2 == 0u ? GROUP_FOURS_0 : GROUP_FOURS_0 + GROUP_FOURS_1;
         [[dont_unroll]] for (uint task = gl_SubgroupID; task < GROUP_ROWS * OUT; task += WORKGROUP / LANES) { // a sum over the units by a subgroup
@@ -209,8 +214,8 @@ void group_forward(const float x[IN], uint present, inout float y[OUT]) {
     } while (row < present);
 }
 
-// Whether v holds in any lane of the workgroup. Three words take turns, so that one barrier is enough: the one that votes are counted in two calls later is
-// cleared when all have read it, and before any lane votes there again.
+// Whether v holds in any lane of the workgroup. Three words take turns, so that one barrier is enough: the one that
+// votes are counted in two calls later is cleared when all have read it, and before any lane votes there again.
 bool group_any(bool v) {
     uint at = group_turn % 3u;
     if (v) group_vote[at] = 1u;

@@ -1,6 +1,7 @@
-// A multilayer perceptron of each lane's own, of one or two hidden layers: a lane keeps all parameters of its network in a private array for as long
-// as the kernel runs, and evaluates it alone. The includer has mlp.glsl, whose specialization constants and offsets hold here too.
-// Everything is fully unrolled, and the arrays have constant indices only.
+// A multilayer perceptron of each lane's own, of one or two hidden layers: a lane keeps all parameters of its network
+// in a private array for as long as the kernel runs, and evaluates it alone. The includer has mlp.glsl, whose
+// specialization constants and offsets hold here too. Everything is fully unrolled, and the arrays have constant
+// indices only.
 
 const uint OWN_HALF = B_1 + (1u + NORMS) * HIDDEN_1 + HIDDEN_1 * HIDDEN_2 + (HIDDEN_2 == 0u ? 0u : (1u + NORMS) * HIDDEN_2);
 const uint OWN_FOURS = (OWN_HALF + (HIDDEN_L + 1u) * OUT + 3u) / 4u;
@@ -17,8 +18,8 @@ void own_load(uint base) {
     }
 }
 
-// What follows a layer's affine map of `width` units whose biases are at `bias`: layer normalization (J. L. Ba et al., 2016, equation 4) and
-// activation.
+// What follows a layer's affine map of `width` units whose biases are at `bias`: layer normalization (J. L. Ba et
+// al., 2016, equation 4) and activation.
 #define OWN_ACTIVATE(h, width, bias)                                                                                     \
     if (LAYER_NORM) {                                                                                              \
         float mean = 0.0, square = 0.0;                                                                                  \

@@ -1,7 +1,8 @@
-// A multilayer perceptron of any size, its weights streamed from the buffer: each is loaded once for STREAM_ROWS inputs, one of them a lane,
-// which all lanes evaluate together. A lane has the activations of its units for all those inputs in a private array, and they go round by
-// shuffles. The includer declares before: LANES, IN, OUT, `vec4 params4[]`, params_texels, and in its push constants
-// `uint stream_layers, stream_hidden[8]`, the number of hidden layers and the units of each.
+// A multilayer perceptron of any size, its weights streamed from the buffer: each is loaded once for STREAM_ROWS
+// inputs, one of them a lane, which all lanes evaluate together. A lane has the activations of its units for all
+// those inputs in a private array, and they go round by shuffles. The includer declares before: LANES, IN, OUT, `vec4
+// params4[]`, params_texels, and in its push constants `uint stream_layers, stream_hidden[8]`, the number of hidden
+// layers and the units of each.
 //
 // Loops ask after their turns, not before: Mesa's software driver else takes each one turn more, with no lane in it.
 
@@ -17,13 +18,14 @@ layout(constant_id = 42) const bool STREAM_ALIGNED = false; // every layer's par
 const uint STREAM_UNITS = 4u * STREAM_QUADS;
 const uint STREAM_HALF = STREAM_ROWS * STREAM_UNITS;
 
-// Activations [2, rows, units of the lane]: a layer's inputs and its outputs, in turns. Inputs of the network lie as unit = register * LANES + lane;
-// outputs of layers as unit = 4 * (register / 4 * LANES + lane) + register % 4.
+// Activations [2, rows, units of the lane]: a layer's inputs and its outputs, in turns. Inputs of the network lie as
+// unit = register * LANES + lane; outputs of layers as unit = 4 * (register / 4 * LANES + lane) + register % 4.
 float stream_units[2u * STREAM_HALF];
 
 LOADER(stream_params, STREAM_ALIGNED, params4, params_texels)
 
-// Many inputs go round by a loop, through a queue that moves on: with shuffles for each, drivers would compile them for long.
+// Many inputs go round by a loop, through a queue that moves on: with shuffles for each, drivers would compile them
+// for long.
 const bool STREAM_LONG = IN > 128u;
 const uint STREAM_QUEUE = STREAM_LONG ? IN : 1u; // and LANES behind
 
@@ -61,7 +63,8 @@ void stream_input(const float x[IN], uint first) {
     }
 }
 
-// One hidden layer, of `ins` inputs and `outs` units, its parameters at `at`: from one half of stream_units to the other.
+// One hidden layer, of `ins` inputs and `outs` units, its parameters at `at`: from one half of stream_units to the
+// other.
 void stream_layer(uint from, uint to, uint ins, bool first, uint outs, uint at) {
     uint registers = first ? (ins + LANES - 1u) / LANES : (ins + 4u * LANES - 1u) / (4u * LANES) * 4u;
     uint bias = at + ins * outs;
@@ -142,7 +145,8 @@ void stream_output(uint from, uint ins, bool first, uint at, uint row, inout flo
     }
 }
 
-// Each of the first `present` lanes has an input x and gets the outputs y of the network whose parameters begin at `base`, a multiple of four.
+// Each of the first `present` lanes has an input x and gets the outputs y of the network whose parameters begin at
+// `base`, a multiple of four.
 void stream_forward(uint base, const float x[IN], uint present, inout float y[OUT]) {
     uint row = 0u;
     [[dont_unroll]] do {

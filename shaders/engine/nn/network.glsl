@@ -1,5 +1,6 @@
-// A network that the lanes of a workgroup evaluate for an input of each lane of a subgroup, in one of four forms. The includer declares what they want,
-// and has a workgroup of one subgroup but for NETWORK_GROUP, where the inputs are the first subgroup's.
+// A network that the lanes of a workgroup evaluate for an input of each lane of a subgroup, in one of four forms. The
+// includer declares what they want, and has a workgroup of one subgroup but for NETWORK_GROUP, where the inputs are
+// the first subgroup's.
 
 layout(constant_id = 5) const uint NETWORK = 0; // one of the following
 const uint NETWORK_LANES = 0u;  // one network for all lanes, held in them (mlp.glsl)
@@ -28,8 +29,8 @@ void network_load(uint base) {
     if (NETWORK == NETWORK_GROUP) group_load(base);
 }
 
-// network_forward sets each lane's outputs y from its inputs x. The first `present` lanes have some; of networks for all lanes, the others'
-// outputs are zero.
+// network_forward sets each lane's outputs y from its inputs x. The first `present` lanes have some; of networks for
+// all lanes, the others' outputs are zero.
 void network_forward(const float x[IN], uint present, out float y[OUT]) {
     [[unroll]] for (uint o = 0u; o < OUT; o++) y[o] = 0.0;
     if (NETWORK == NETWORK_OWN) {

@@ -1,7 +1,7 @@
 #version 450
 
-// Layer normalization and activation (J. L. Ba et al., "Layer Normalization", 2016, equation 4): every row z of a layer's affine outputs
-// becomes n = (z - mean) * rstd in place, and h = activate(scale * n + shift).
+// Layer normalization and activation (J. L. Ba et al., "Layer Normalization", 2016, equation 4): every row z of a
+// layer's affine outputs becomes n = (z - mean) * rstd in place, and h = activate(scale * n + shift).
 //
 // Groups: x = ceil(rows * WIDTH / local size), y = members.
 

@@ -1,5 +1,6 @@
-// What the two kernels of layer normalization share: a row belongs to WIDTH invocations next to each other, each taking four floats in
-// turn. WIDTH is a power of two, at most the subgroup size: 1 where lanes gather as fast as they load in a row.
+// What the two kernels of layer normalization share: a row belongs to WIDTH invocations next to each other, each
+// taking four floats in turn. WIDTH is a power of two, at most the subgroup size: 1 where lanes gather as fast as
+// they load in a row.
 
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_KHR_shader_subgroup_basic : require

@@ -1,7 +1,8 @@
 #version 450
 
-// Back through activation and layer normalization (norm.comp): from the gradient at h to the one at scale * n + shift (`shifted`), whose
-// columns sum to the gradients of shift and, times n, of scale, and to the one at the affine outputs (`affine`).
+// Back through activation and layer normalization (norm.comp): from the gradient at h to the one at scale * n + shift
+// (`shifted`), whose columns sum to the gradients of shift and, times n, of scale, and to the one at the affine
+// outputs (`affine`).
 //
 // Groups: x = ceil(rows * WIDTH / local size), y = members.
 

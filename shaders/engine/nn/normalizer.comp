@@ -1,8 +1,9 @@
 #version 450
 
-// Running mean and deviation of every member's observations, updated by a batch: the batch's moments in two passes, then merged
-// with the running ones (T. F. Chan, G. H. Golub, R. J. LeVeque, "Updating formulae and a pairwise algorithm for computing sample
-// variances", 1979, equation 2.1). Values that are not finite are left out and counted.
+// Running mean and deviation of every member's observations, updated by a batch: the batch's moments in two passes,
+// then merged with the running ones (T. F. Chan, G. H. Golub, R. J. LeVeque, "Updating formulae and a pairwise
+// algorithm for computing sample variances", 1979, equation 2.1). Values that are not finite are left out and
+// counted.
 //
 // Groups: x = members, y = features.
 

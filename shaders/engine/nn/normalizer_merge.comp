@@ -1,7 +1,8 @@
 #version 450
 
-// Running mean and deviation of every member's observations, updated by sums over a batch: the number of observations, their deviations from the
-// running mean, and the squares of those, merged as in normalizer.comp. Groups: x = ceil(members * features / local size).
+// Running mean and deviation of every member's observations, updated by sums over a batch: the number of
+// observations, their deviations from the running mean, and the squares of those, merged as in normalizer.comp.
+// Groups: x = ceil(members * features / local size).
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 

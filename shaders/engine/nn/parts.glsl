@@ -1,5 +1,5 @@
-// Inputs made of two parts, such as observation and action, of networks of which consecutive ones may share a part. The includer declares
-// the buffers `float inputs[]` and `float inputs_2[]` and their texels.
+// Inputs made of two parts, such as observation and action, of networks of which consecutive ones may share a part.
+// The includer declares the buffers `float inputs[]` and `float inputs_2[]` and their texels.
 
 layout(constant_id = 9) const uint IN_1 = 1; // features of the first part; IN: there is no second
 
@@ -7,7 +7,8 @@ const uint IN_2 = IN - IN_1;
 
 uint part_1, part_2; // where the present row of each part begins
 
-// part_row gives row r of a network, counted over blocks of `inner` rows, in a part that `shared` consecutive networks have in common.
+// part_row gives row r of a network, counted over blocks of `inner` rows, in a part that `shared` consecutive
+// networks have in common.
 uint part_row(uint network, uint networks, uint shared_by, uint r, uint inner) {
     return (r / inner * (networks / shared_by) + network / shared_by) * inner + r % inner;
 }

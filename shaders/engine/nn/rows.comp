@@ -1,7 +1,7 @@
 #version 450
 
-// Copies rows of [blocks, N / shared, inner, features] into columns of [N, capacity, width], normalized where there is a normalizer: inputs as
-// matrix products take them.
+// Copies rows of [blocks, N / shared, inner, features] into columns of [N, capacity, width], normalized where there
+// is a normalizer: inputs as matrix products take them.
 //
 // Groups: x = ceil(inner * features / local size), y = blocks, z = N.
 

@@ -1,8 +1,8 @@
 #version 450
 
-// Norm and factors of every member's gradient (norm.glsl). A gradient that is not finite gets the norm -1: update.comp then leaves the member as it
-// is, and the member's refusals are counted. ClipUp's factors are those that bring the gradient to the length 1, and the velocity that
-// this gives to at most max_norm.
+// Norm and factors of every member's gradient (norm.glsl). A gradient that is not finite gets the norm -1:
+// update.comp then leaves the member as it is, and the member's refusals are counted. ClipUp's factors are those that
+// bring the gradient to the length 1, and the velocity that this gives to at most max_norm.
 //
 // Groups: x = members.
 

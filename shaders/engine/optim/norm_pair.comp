@@ -1,7 +1,7 @@
 #version 450
 
-// Norm and factors of every member's gradients in two optimizers, taken as one gradient (norm.glsl). Where it is not finite both leave the
-// member as it is and count a refusal.
+// Norm and factors of every member's gradients in two optimizers, taken as one gradient (norm.glsl). Where it is not
+// finite both leave the member as it is and count a refusal.
 //
 // Groups: x = members.
 

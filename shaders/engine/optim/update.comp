@@ -1,8 +1,8 @@
 #version 450
 
-// One step of an optimizer for every member, with its own learning rate (update.glsl). The gradient is first scaled by the member's factor;
-// a member whose gradient is not finite keeps its parameters. Target parameters may follow those updated (follow.glsl). Parameters are
-// taken in fours.
+// One step of an optimizer for every member, with its own learning rate (update.glsl). The gradient is first scaled
+// by the member's factor; a member whose gradient is not finite keeps its parameters. Target parameters may follow
+// those updated (follow.glsl). Parameters are taken in fours.
 //
 // Groups: x = any number, which share a member's row; y = members.
 

@@ -1,6 +1,7 @@
-// One step of an optimizer on four parameters: params -= learning_rate * direction(gradient). SGD with momentum; RMSprop (Tieleman, Hinton
-// 2012); Adam (Kingma, Ba 2015, algorithm 1); AdamW (Loshchilov, Hutter 2019, algorithm 2); ClipUp (Toklu, Liskowski, Srivastava 2020,
-// algorithm 2). The includer declares the push constants beta_1 ... weight_decay.
+// One step of an optimizer on four parameters: params -= learning_rate * direction(gradient). SGD with momentum;
+// RMSprop (Tieleman, Hinton 2012); Adam (Kingma, Ba 2015, algorithm 1); AdamW (Loshchilov, Hutter 2019, algorithm 2);
+// ClipUp (Toklu, Liskowski, Srivastava 2020, algorithm 2). The includer declares the push constants beta_1 ...
+// weight_decay.
 
 layout(constant_id = 1) const uint RULE = 0u; // one of the following
 const uint SGD = 0u;
@@ -12,8 +13,8 @@ const uint CLIPUP = 4u;
 const bool HAS_FIRST = RULE != RMSPROP; // momentum, velocity, or the mean of gradients
 const bool HAS_SECOND = RULE == RMSPROP || RULE == ADAM || RULE == ADAMW; // the mean of squares
 
-// update steps the parameters w by the gradient g, to be scaled by factor.x, and the moments m and v. rate is the learning rate; the
-// other factors are those of norm.comp.
+// update steps the parameters w by the gradient g, to be scaled by factor.x, and the moments m and v. rate is the
+// learning rate; the other factors are those of norm.comp.
 void update(inout vec4 w, vec4 g, inout vec4 m, inout vec4 v, float rate, vec4 factor) {
     g *= factor.x;
     if (RULE != ADAMW && RULE != CLIPUP) g += weight_decay * w;

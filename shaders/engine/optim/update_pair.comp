@@ -1,7 +1,8 @@
 #version 450
 
-// One step of two optimizers of the same rule and constants for every member, each with its own learning rates (update.glsl). The gradients
-// are first scaled by the member's factors; a member whose gradients are not finite is left alone. Parameters are taken in fours.
+// One step of two optimizers of the same rule and constants for every member, each with its own learning rates
+// (update.glsl). The gradients are first scaled by the member's factors; a member whose gradients are not finite is
+// left alone. Parameters are taken in fours.
 //
 // Groups: x = any number, which share a member's rows, first the one optimizer's, then the other's; y = members.
 

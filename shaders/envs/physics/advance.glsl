@@ -1,14 +1,17 @@
-// An environment step of a model that tools/mjcf wrote: FRAME_SKIP time steps of its integrator. The includer has included the model and defined STATE_SIZE, and it
-// has const uint FRAME_SKIP. The state begins with NQ positions, NV velocities and NV accelerations, those of the last forward pass, where the next one's solver begins.
+// An environment step of a model that tools/mjcf wrote: FRAME_SKIP time steps of its integrator. The includer has
+// included the model and defined STATE_SIZE, and it has const uint FRAME_SKIP. The state begins with NQ positions, NV
+// velocities and NV accelerations, those of the last forward pass, where the next one's solver begins.
 
-// Positions that no force depends on (the first TRAVEL of them) are counted from where the environment step begins: far out, they would lose the digits that rewards are made of.
+// Positions that no force depends on (the first TRAVEL of them) are counted from where the environment step begins:
+// far out, they would lose the digits that rewards are made of.
 const uint TRAVELLED = TRAVEL > 0 ? TRAVEL : 1;
 
 #define ENV_DIVERGES
 bool env_diverged = false; // in the last step
 
-// physics_step(s, action, travel, sensed) takes an environment step under an action. travel is how far the first positions moved, and sensed what the last forward
-// pass saw, which is not one of the state at the end: MuJoCo's fields lag behind in the same way. It returns false, with the state as it was, where the motion left all bounds:
+// physics_step(s, action, travel, sensed) takes an environment step under an action. travel is how far the first
+// positions moved, and sensed what the last forward pass saw, which is not one of the state at the end: MuJoCo's
+// fields lag behind in the same way. It returns false, with the state as it was, where the motion left all bounds:
 // where a position, velocity or acceleration is no number or beyond 1e10, MuJoCo's bound.
 #define physics_step(s, action, travel, sensed) physics_steps(s, action, FRAME_SKIP, travel, sensed)
 bool physics_steps(inout float s[STATE_SIZE], const float action[NU], uint steps, out float travel[TRAVELLED], out float sensed[SENSES]) {
@@ -21,7 +24,8 @@ bool physics_steps(inout float s[STATE_SIZE], const float action[NU], uint steps
     physics_actuate(action, force);
     uint n = 0u;
 #if RUNGE_KUTTA
-    // The classical method of fourth order, one stage an iteration: x, y are the stage's positions and velocities, v_sum and a_sum the weighted rates.
+    // The classical method of fourth order, one stage an iteration: x, y are the stage's positions and velocities,
+    // v_sum and a_sum the weighted rates.
     float x[NQ], y[NV], v_sum[NV], a_sum[NV];
     x = q;
     y = v;

@@ -1,5 +1,6 @@
-// A team is the lanes of a subgroup that compute one world together; its memory is the workgroup's, which is that subgroup. What lanes have written
-// others read after team_sync. All lanes must come to every function here together. The includer has defined LANES, the subgroup's size, and included a model's tables.
+// The memory of the lanes of a subgroup that compute one environment together: shared memory of the workgroup, which
+// is that subgroup. What lanes have written others read after coop_sync. All lanes must come to every function here
+// together. The includer has defined LANES, the subgroup's size, and included a model's tables.
 
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_ballot : require
@@ -7,22 +8,22 @@
 #extension GL_EXT_control_flow_attributes : require
 
 // For each i below n, one a lane. n is constant, so that drivers unroll what is left of the loop.
-#define TEAM_EACH(i, n) [[dont_unroll]] for (uint turn = 0u; turn < ((n) + LANES - 1u) / LANES; turn++) if ((i = turn * LANES + gl_SubgroupInvocationID) < (n))
+#define COOP_EACH(i, n) [[dont_unroll]] for (uint turn = 0u; turn < ((n) + LANES - 1u) / LANES; turn++) if ((i = turn * LANES + gl_SubgroupInvocationID) < (n))
 // The same for n that is not. Narrow subgroups take several turns together, so that there are not too many.
 const uint WIDE = LANES < 32u ? 32u / LANES : 1u;
-#define TEAM_SOME(i, n)                                                             \
+#define COOP_SOME(i, n)                                                             \
     [[dont_unroll]] for (uint begin = 0u; begin < (n); begin += WIDE * LANES)       \
         [[dont_unroll]] for (uint turn = 0u; turn < WIDE; turn++)                   \
             if ((i = begin + turn * LANES + gl_SubgroupInvocationID) < (n))
 
 const uint TRIANGLE = NV * (NV + 1) / 2;
-const uint SLOTS = POINTS + TEAM_TOUCHES; // contacts at once
+const uint SLOTS = POINTS + COOP_TOUCHES; // contacts at once
 
 // Rows of the model's numbers, by body (but the world), degree of freedom, point, link; their lengths.
 const uint BODY_ROW = 22u, DOF_ROW = 15u, POINT_ROW = 9u, LINK_ROW = 9u;
 const uint M_BODY = 0u, M_DOF = M_BODY + BODY_ROW * (BODIES - 1), M_POINT = M_DOF + DOF_ROW * NV, M_LINK = M_POINT + POINT_ROW * POINTS;
 
-// Parts of the team's memory: first elements, and lengths of a row where there are several.
+// Parts of that memory: first elements, and lengths of a row where there are several.
 const uint T_Q = MODEL_SIZE;                   // positions and velocities of a forward pass
 const uint T_V = T_Q + NQ;
 const uint T_A = T_V + NV;                     // accelerations
@@ -49,50 +50,50 @@ const uint T_LIMIT = T_MOVED + NV;             // by degree of freedom: stiffnes
 const uint T_ROW = T_LIMIT + 3u * NV;          // of J, of one contact
 const uint T_SLOT = T_ROW + NV, SLOT = 27u;    // of a contact, see contacts.glsl
 const uint T_LINK = T_SLOT + SLOT * SLOTS;     // centre and half axis
-const uint T_END = T_LINK + 6u * TEAM_LINKS;
+const uint T_END = T_LINK + 6u * COOP_LINKS;
 const uint T_SENSED = T_MASS;                  // after the last forward pass: `sensed`, in what the solver has done with
-const uint TEAM_SIZE = max(T_END, T_SENSED + SENSES);
+const uint COOP_SIZE = max(T_END, T_SENSED + SENSES);
 
 // Parts of its words and, behind them, the contacts' bodies.
 const uint W_BODY = 0u, W_CHAIN = W_BODY + BODIES, W_DOF = W_CHAIN + BODIES, W_ABOVE = W_DOF + NV, W_LEVEL = W_ABOVE + NV, W_START = W_LEVEL + BODIES - 1u;
-const uint W_LIST = W_START + LEVELS + 1u, W_POINT = W_LIST + LIST_SIZE, W_LINK = W_POINT + POINTS, W_PAIR = W_LINK + TEAM_LINKS, W_SLOT = W_PAIR + TEAM_PAIRS;
+const uint W_LIST = W_START + LEVELS + 1u, W_POINT = W_LIST + LIST_SIZE, W_LINK = W_POINT + POINTS, W_PAIR = W_LINK + COOP_LINKS, W_SLOT = W_PAIR + COOP_PAIRS;
 
-shared float team[TEAM_SIZE];
-shared uint team_words[W_SLOT + SLOTS];
+shared float coop[COOP_SIZE];
+shared uint coop_words[W_SLOT + SLOTS];
 
-void team_sync() {
-    // Subgroups as narrow as software drivers' are vectors of a processor, whose lanes are always in step; Mesa's makes each barrier a place where the
-    // kernel can be left and gone back to, and needs minutes to compile them.
+void coop_sync() {
+    // Subgroups as narrow as software drivers' are vectors of a processor, whose lanes are always in step; Mesa's
+    // makes each barrier a place where the kernel can be left and gone back to, and needs minutes to compile them.
     if (LANES < 16u) subgroupMemoryBarrierShared();
     else subgroupBarrier();
 }
 
-// The model, from the kernel's buffer: what all of its worlds need, nearer.
-void team_load() {
-    [[dont_unroll]] for (uint i = gl_SubgroupInvocationID; i < MODEL_SIZE; i += LANES) team[i] = uintBitsToFloat(tables[i]);
-    [[dont_unroll]] for (uint i = gl_SubgroupInvocationID; i < WORDS_SIZE; i += LANES) team_words[i] = tables[MODEL_SIZE + i];
-    team_sync();
+// The model, from the kernel's buffer: what all environments need, nearer.
+void coop_load() {
+    [[dont_unroll]] for (uint i = gl_SubgroupInvocationID; i < MODEL_SIZE; i += LANES) coop[i] = uintBitsToFloat(tables[i]);
+    [[dont_unroll]] for (uint i = gl_SubgroupInvocationID; i < WORDS_SIZE; i += LANES) coop_words[i] = tables[MODEL_SIZE + i];
+    coop_sync();
 }
 
-vec3 team_vec3(uint at) { return vec3(team[at], team[at + 1u], team[at + 2u]); }
-void team_set(uint at, vec3 v) {
-    team[at] = v.x;
-    team[at + 1u] = v.y;
-    team[at + 2u] = v.z;
+vec3 coop_vec3(uint at) { return vec3(coop[at], coop[at + 1u], coop[at + 2u]); }
+void coop_set(uint at, vec3 v) {
+    coop[at] = v.x;
+    coop[at + 1u] = v.y;
+    coop[at + 2u] = v.z;
 }
-mat3 team_mat3(uint at) { return mat3(team_vec3(at), team_vec3(at + 3u), team_vec3(at + 6u)); }
+mat3 coop_mat3(uint at) { return mat3(coop_vec3(at), coop_vec3(at + 3u), coop_vec3(at + 6u)); }
 
 // A symmetric matrix as xx yy zz xy xz yz.
-mat3 team_symmetric(uint at) {
-    float xy = team[at + 3u], xz = team[at + 4u], yz = team[at + 5u];
-    return mat3(team[at], xy, xz, xy, team[at + 1u], yz, xz, yz, team[at + 2u]);
+mat3 coop_symmetric(uint at) {
+    float xy = coop[at + 3u], xz = coop[at + 4u], yz = coop[at + 5u];
+    return mat3(coop[at], xy, xz, xy, coop[at + 1u], yz, xz, yz, coop[at + 2u]);
 }
 
 // Entry i, j of a matrix by its lower triangle.
-uint team_entry(uint i, uint j) { return i >= j ? i * (i + 1u) / 2u + j : j * (j + 1u) / 2u + i; }
+uint coop_entry(uint i, uint j) { return i >= j ? i * (i + 1u) / 2u + j : j * (j + 1u) / 2u + i; }
 
 // Row and column, the second no larger, of the element k of a lower triangle.
-uvec2 team_pair(uint k) {
+uvec2 coop_pair(uint k) {
     uint i = uint((sqrt(8.0 * float(k) + 1.0) - 1.0) * 0.5);
     i += (i + 1u) * (i + 2u) / 2u <= k ? 1u : 0u;
     i -= i * (i + 1u) / 2u > k ? 1u : 0u;

@@ -2,8 +2,8 @@
 
 package envs
 
-// antTables are those of ant.xml for lanes that compute a world together; shaders/envs/physics/team says what is where.
-var antTables = teamTables{
+// antTables are those of ant.xml for lanes that compute an environment together; shaders/envs/physics/cooperative says what is where.
+var antTables = cooperativeTables{
 	// Bodies: position in the parent, axes (columns), centre of mass, inertia about it (xx yy zz xy xz yz), mass. Degrees of freedom: axis, anchor, reference,
 	// rest of the spring, stiffness, damping, armature, least and greatest position, mean inverse inertia where limited. Points: position, axis of their capsule, radius, friction
 	// (0: of the normal alone), mean inverse inertia of a row. Links: centre, half axis, radius, mean inverse inertia. Metres, kilograms, seconds, radians.
