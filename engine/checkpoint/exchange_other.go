@@ -4,5 +4,5 @@ package checkpoint
 
 import "errors"
 
-// exchange swaps two folders in one step: not to be had here.
+// exchange is not supported on this system.
 func exchange(a, b string) error { return errors.ErrUnsupported }

@@ -12,32 +12,32 @@ import (
 	"slices"
 )
 
-// maxManifestBytes is more than a manifest of maxTensors has.
+// maxManifestBytes is above the size of a manifest with maxTensors tensors.
 const maxManifestBytes = 64 << 20
 
-// format names the layout of a checkpoint folder; a reader refuses any other.
+// format identifies the layout of a checkpoint folder. A reader refuses any other.
 const format = "evorl checkpoint 1"
 
-// Manifest describes one checkpoint and carries the digests that guard it. All digests are SHA-256 in lower-case hex.
+// Manifest describes one checkpoint and holds its digests. All digests are SHA-256 in lower-case hex.
 type Manifest struct {
 	Format  string `json:"format"`
 	Step    int64  `json:"step"`    // of the workflow, as in the folder's name
 	Version string `json:"version"` // of the program that wrote it
 
-	// Digest is over all tensors: for each in the order of its name, the name, element type, shape and the digest of the bytes
+	// Digest covers all tensors, sorted by name: for each the name, element type, shape and the digest of its bytes
 	// (see [Digest]). It does not depend on the layout of the file, so equal states have equal digests.
 	Digest string `json:"digest"`
 
 	FileBytes  int64             `json:"file_bytes"`  // length of tensors.safetensors
 	FileSHA256 string            `json:"file_sha256"` // digest of tensors.safetensors
-	Tensors    []TensorDigest    `json:"tensors"`     // in the order of their names
-	Provenance map[string]string `json:"provenance"`  // whatever the caller wants kept
+	Tensors    []TensorDigest    `json:"tensors"`     // sorted by name
+	Provenance map[string]string `json:"provenance"`  // facts given by the caller
 
-	// SHA256 is the digest of the manifest itself: of its file with this value empty.
+	// SHA256 is the digest of the manifest file with this value left empty.
 	SHA256 string `json:"manifest_sha256"`
 }
 
-// TensorDigest is one tensor of a checkpoint as its manifest lists it.
+// TensorDigest is the manifest's entry for one tensor.
 type TensorDigest struct {
 	Name   string `json:"name"`
 	DType  DType  `json:"dtype"`
@@ -45,9 +45,9 @@ type TensorDigest struct {
 	SHA256 string `json:"sha256"` // of the bytes
 }
 
-// Digest is the digest over a set of tensors: SHA-256 over, for each tensor in the order of its name, u64 length and bytes
-// of the name, the same of the element type, u64 rank and dimensions, and the 32 bytes of the digest of its data; all
-// integers little-endian.
+// Digest returns the digest of a set of tensors: SHA-256 over, for each tensor sorted by name, the length of the name as u64 and
+// its bytes, the same for the element type, the rank and dimensions as u64, and the 32 bytes of the digest of its data. All
+// integers are little-endian.
 func Digest(tensors []TensorDigest) (string, error) {
 	sorted := slices.Clone(tensors)
 	slices.SortFunc(sorted, func(a, b TensorDigest) int { return cmp.Compare(a.Name, b.Name) })
@@ -71,13 +71,13 @@ func Digest(tensors []TensorDigest) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// encode is the one text of a manifest: the reader accepts nothing else, so that no byte of the file is without meaning.
+// encode returns the canonical text of a manifest. The reader accepts no other text, so every byte of the file is checked.
 func (m Manifest) encode() ([]byte, error) {
 	text, err := json.MarshalIndent(m, "", "  ")
 	return append(text, '\n'), err
 }
 
-// seal sets the digest over the tensors and the manifest's own, and returns its text.
+// seal sets the digest over the tensors and the manifest's own digest, and returns the text.
 func (m *Manifest) seal() ([]byte, error) {
 	var err error
 	if m.Digest, err = Digest(m.Tensors); err != nil {
@@ -93,7 +93,7 @@ func (m *Manifest) seal() ([]byte, error) {
 	return m.encode()
 }
 
-// parseManifest reads a manifest's text and checks everything that can be checked without the tensors.
+// parseManifest reads a manifest's text and checks everything except the tensors.
 func parseManifest(text []byte) (Manifest, error) {
 	var m Manifest
 	if err := json.Unmarshal(text, &m); err != nil {

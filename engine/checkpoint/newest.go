@@ -7,9 +7,9 @@ import (
 	"os"
 )
 
-// Newest calls use with the newest valid checkpoint in dir, as Latest finds it. A run may be at work there and remove that checkpoint
-// while use reads it: then use is called again with a newer one. Refused checkpoints are returned newest first; when none can be
-// used the error is [ErrNone].
+// Newest calls use with the newest valid checkpoint in dir, as found by Latest. If a run that writes to dir removes that checkpoint
+// while use reads it, use is called again with a newer one. Refused checkpoints are returned newest first. If no checkpoint can be
+// used, the error is [ErrNone].
 func Newest(dir string, use func(*Checkpoint) error) (refused []*CorruptError, err error) {
 	for {
 		c, refused, err := Latest(dir)

@@ -16,14 +16,14 @@ import (
 	"github.com/evorl/evorl/engine/internal/regular"
 )
 
-// ErrNone says that a folder holds no checkpoint that can be used.
+// ErrNone is the error of a folder without a usable checkpoint.
 var ErrNone = errors.New("no checkpoint")
 
-// CorruptError says why a checkpoint is refused.
+// CorruptError is the error of a refused checkpoint.
 type CorruptError struct {
 	Path string // of the file, or of the checkpoint's folder
-	What string // what is wrong with it
-	Err  error  // the cause, when there is one
+	What string // the defect
+	Err  error  // the cause, or nil
 }
 
 func (e *CorruptError) Error() string {
@@ -35,13 +35,13 @@ func (e *CorruptError) Error() string {
 
 func (e *CorruptError) Unwrap() error { return e.Err }
 
-// Checkpoint is one that has been verified.
+// Checkpoint is a verified checkpoint.
 type Checkpoint struct {
 	Path     string // its folder
 	Manifest Manifest
 }
 
-// Open verifies the checkpoint in a folder, reading all of it once. Any defect is a [*CorruptError].
+// Open verifies the checkpoint in a folder and reads all of it once. Any defect is a [*CorruptError].
 func Open(path string) (*Checkpoint, error) {
 	m, err := openManifest(path)
 	if err != nil {
@@ -72,7 +72,7 @@ func Open(path string) (*Checkpoint, error) {
 	return &Checkpoint{path, m}, nil
 }
 
-// openManifest checks the manifest and the size of the tensor file, which costs little however large the checkpoint is.
+// openManifest checks the manifest and the size of the tensor file. Its cost does not depend on the size of the checkpoint.
 func openManifest(path string) (Manifest, error) {
 	name := filepath.Join(path, manifestFile)
 	text, err := regular.ReadFile(name, maxManifestBytes)
@@ -97,8 +97,8 @@ func openManifest(path string) (Manifest, error) {
 	return m, nil
 }
 
-// Latest finds the newest valid checkpoint in dir. Those newer than it that had to be refused are returned beside it, newest
-// first. When there is none the error is [ErrNone]: with no refusals the folder is empty or absent, else all were refused.
+// Latest returns the newest valid checkpoint in dir, and the newer ones that it refused, newest first. If there is no valid
+// checkpoint, the error is [ErrNone]: without refusals the folder is empty or missing, otherwise all checkpoints were refused.
 func Latest(dir string) (*Checkpoint, []*CorruptError, error) {
 	steps, err := Steps(dir)
 	if err != nil {
@@ -112,7 +112,7 @@ func Latest(dir string) (*Checkpoint, []*CorruptError, error) {
 			return c, refused, nil
 		}
 		if _, gone := os.Stat(path); errors.Is(gone, fs.ErrNotExist) {
-			continue // pruned by the run itself since it was listed
+			continue // removed by the run after it was listed
 		}
 		var corrupt *CorruptError
 		if !errors.As(err, &corrupt) {
@@ -126,10 +126,10 @@ func Latest(dir string) (*Checkpoint, []*CorruptError, error) {
 	return nil, nil, fmt.Errorf("%w in %s", ErrNone, dir)
 }
 
-// Path is the folder of the checkpoint of a step.
+// Path returns the folder of the checkpoint of a step.
 func Path(dir string, step int64) string { return filepath.Join(dir, folderName(step)) }
 
-// Steps lists the steps of all checkpoints in dir, valid or not, in ascending order. A folder that does not exist has none.
+// Steps lists the steps of all checkpoints in dir, valid or not, in ascending order. A missing folder has none.
 func Steps(dir string) ([]int64, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -148,8 +148,8 @@ func Steps(dir string) ([]int64, error) {
 	return steps, nil
 }
 
-// Prune removes all but the newest keep checkpoints of dir. One whose manifest or size is wrong does not count as kept, so that
-// the last good ones stay.
+// Prune removes all but the newest keep checkpoints of dir. A checkpoint with a wrong manifest or size does not count towards keep,
+// so that valid ones stay.
 func Prune(dir string, keep int) error {
 	if keep < 1 {
 		return fmt.Errorf("prune checkpoints of %s: keep %d: want at least 1", dir, keep)
@@ -174,7 +174,7 @@ func Prune(dir string, keep int) error {
 	return nil
 }
 
-// Remove removes the checkpoint of a step. It is one step for anyone who looks: no checkpoint is ever seen half removed.
+// Remove removes the checkpoint of a step. Removal is atomic for readers.
 func Remove(dir string, step int64) error {
 	gone := filepath.Join(dir, scratchPrefix+"pruned-"+folderName(step))
 	if err := os.Rename(Path(dir, step), gone); err != nil {
@@ -186,9 +186,9 @@ func Remove(dir string, step int64) error {
 	return nil
 }
 
-// Load hands every tensor to visit, in the order of their names. The bytes are verified again as they pass, since the file may
-// have changed since Open: a mismatch is a [*CorruptError], after visit has seen the data, so what it filled must
-// then be discarded. visit must read all of Data.
+// Load passes every tensor to visit, sorted by name. It verifies the bytes again as they are read, since the file may have
+// changed since Open. A mismatch is a [*CorruptError]; visit has then already seen the data, and the caller must discard
+// what it filled. visit must read all of Data.
 func (c *Checkpoint) Load(visit func(Tensor) error) error {
 	name := filepath.Join(c.Path, tensorsFile)
 	f, err := regular.Open(name, os.O_RDONLY, 0)

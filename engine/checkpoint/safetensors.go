@@ -11,14 +11,14 @@ import (
 	"slices"
 )
 
-// The safetensors layout (https://huggingface.co/docs/safetensors, "Format"): u64 little-endian header size; that many
-// bytes of JSON {name: {dtype, shape, data_offsets}} with string-only __metadata__, padded with spaces; then the data, without holes.
+// The safetensors layout (https://huggingface.co/docs/safetensors, "Format"): the size of the header as little-endian u64; the
+// header as JSON {name: {dtype, shape, data_offsets}} with string-only __metadata__, padded with spaces; the data, without gaps.
 const (
 	metadataKey     = "__metadata__"
 	headerAlignment = 8
 	maxHeaderBytes  = 16 << 20 // the reference reader accepts 100 MB
 	maxTensors      = 1 << 16
-	copyBytes       = 1 << 20 // large reads, as a Data that fetches from a device wants
+	copyBytes       = 1 << 20 // large reads suit a Data that reads from a device
 )
 
 type headerEntry struct {
@@ -27,8 +27,8 @@ type headerEntry struct {
 	Offsets [2]int64 `json:"data_offsets"` // from the end of the header
 }
 
-// WriteSafetensors writes tensors to w, in the order given, with optional metadata. Each tensor's Data is streamed; one that
-// yields fewer or more bytes than its shape says is an error, and so are two tensors of one name.
+// WriteSafetensors writes tensors to w in the given order, with optional metadata. Each tensor's Data is streamed. Data whose
+// length does not match the shape is an error, as are two tensors with one name.
 func WriteSafetensors(w io.Writer, tensors []Tensor, metadata map[string]string) error {
 	if len(tensors) > maxTensors {
 		return fmt.Errorf("safetensors: %d tensors: want at most %d", len(tensors), maxTensors)
@@ -56,7 +56,7 @@ func WriteSafetensors(w io.Writer, tensors []Tensor, metadata map[string]string)
 		header[t.Name] = headerEntry{t.DType, shape, [2]int64{offset, offset + n}}
 		offset += n
 	}
-	text, err := json.Marshal(header) // keys sorted: the bytes depend on the tensors alone
+	text, err := json.Marshal(header) // sorts the keys, so that the bytes depend only on the tensors
 	if err != nil {
 		return fmt.Errorf("safetensors header: %w", err)
 	}
@@ -95,7 +95,7 @@ func copyExactly(w io.Writer, t Tensor) error {
 	if got < want {
 		return fmt.Errorf("data ends after %d bytes; %s of shape %v needs %d", got, t.DType, t.Shape, want)
 	}
-	// A reader that verifies reports at its end, so the end must be reached.
+	// A verifying reader reports its error at the end, so the end must be reached.
 	switch n, err := io.ReadFull(t.Data, make([]byte, 1)); {
 	case n > 0:
 		return fmt.Errorf("data goes on after the %d bytes that %s of shape %v needs", want, t.DType, t.Shape)
@@ -105,9 +105,9 @@ func copyExactly(w io.Writer, t Tensor) error {
 	return nil
 }
 
-// ReadSafetensors reads the header of a safetensors file of the given size and returns its tensors in file order, each
-// with a Data that reads from r when it is used, and the metadata. The header must describe all of the file: offsets that overlap,
-// leave a hole, pass the end or contradict a shape are errors.
+// ReadSafetensors reads the header of a safetensors file of the given size. It returns the metadata and the tensors in file order,
+// whose Data read from r on use. The header must describe the whole file: offsets that overlap, leave a gap, pass the end or
+// contradict a shape are errors.
 func ReadSafetensors(r io.ReaderAt, size int64) ([]Tensor, map[string]string, error) {
 	var prefix [8]byte
 	if size < int64(len(prefix)) {
@@ -163,7 +163,7 @@ func ReadSafetensors(r io.ReaderAt, size int64) ([]Tensor, map[string]string, er
 		tensors = append(tensors, Tensor{name, e.DType, e.Shape, io.NewSectionReader(r, base+e.Offsets[0], n)})
 	}
 	slices.SortFunc(tensors, func(a, b Tensor) int {
-		// Empty tensors share an offset with their neighbour: end, then name, settles the order.
+		// An empty tensor has the same offset as its neighbour, so sort by end, then by name.
 		x, y := spans[a.Name], spans[b.Name]
 		return cmp.Or(cmp.Compare(x[0], y[0]), cmp.Compare(x[1], y[1]), cmp.Compare(a.Name, b.Name))
 	})

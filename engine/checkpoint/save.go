@@ -22,18 +22,18 @@ import (
 const (
 	tensorsFile  = "tensors.safetensors"
 	manifestFile = "manifest.json"
-	// Folders that begin so are unfinished or replaced; nothing reads them and the next Save removes them.
+	// Folders with this prefix are unfinished or replaced. They are never read, and the next Save removes them.
 	scratchPrefix = ".tmp-"
 )
 
-// Option adjusts [Save].
+// Option configures [Save].
 type Option func(*options)
 
 type options struct {
 	version    string
 	provenance map[string]string
 	before     func() error
-	create     func(path string) (file, error) // os.Create; tests hand in a full disk
+	create     func(path string) (file, error) // os.Create; tests simulate a full disk
 }
 
 type file interface {
@@ -41,20 +41,20 @@ type file interface {
 	Sync() error
 }
 
-// Before calls a function before anything is written; its error is that of Save.
+// Before calls check before anything is written. Save returns its error.
 func Before(check func() error) Option { return func(o *options) { o.before = check } }
 
 // Version records the version of the program in the manifest.
 func Version(v string) Option { return func(o *options) { o.version = v } }
 
-// Provenance records facts about the run in the manifest: seed, device, driver, or whatever a reader may want to know.
+// Provenance records facts about the run in the manifest, such as seed, device and driver.
 func Provenance(facts map[string]string) Option { return func(o *options) { o.provenance = facts } }
 
-// Save writes the checkpoint of a step into dir, which is made when it is absent, and returns its manifest. The tensors are
-// stored in the order of their names; each one's Data is read once, as it is written. An earlier checkpoint of the same step is
-// replaced. After a failure (a full disk, a read error) nothing of the attempt remains and earlier checkpoints are as they were.
+// Save writes the checkpoint of a step into dir, which it creates if missing, and returns its manifest. The tensors are
+// stored sorted by name. Each Data is read once, while it is written. An earlier checkpoint of the same step is
+// replaced. After a failure (a full disk, a read error) nothing of the attempt remains, and earlier checkpoints are unchanged.
 //
-// Only one Save may be at work in a folder: it removes what interrupted ones have left.
+// Only one Save may run in a folder at a time, since it removes the remains of interrupted ones.
 func Save(dir string, step int64, tensors iter.Seq[Tensor], opts ...Option) (_ Manifest, err error) {
 	o := options{before: func() error { return nil }, create: func(path string) (file, error) { return os.Create(path) }}
 	for _, opt := range opts {
@@ -130,7 +130,7 @@ func writeFolder(folder string, step int64, tensors iter.Seq[Tensor], o options)
 	if err != nil {
 		return Manifest{}, err
 	}
-	if m, err = parseManifest(text); err != nil { // text that JSON cannot carry, such as invalid UTF-8
+	if m, err = parseManifest(text); err != nil { // text that JSON cannot represent, such as invalid UTF-8
 		return Manifest{}, fmt.Errorf("manifest: %w", err)
 	}
 	return m, writeSynced(filepath.Join(folder, manifestFile), o, func(w io.Writer) error {
@@ -155,8 +155,8 @@ func writeSynced(path string, o options, write func(io.Writer) error) error {
 	return f.Close()
 }
 
-// replaceFolder renames from to to. A folder cannot be renamed over one with content: the two change places in one step,
-// or, where the system cannot do that, the old one steps aside first and a crash between the two renames loses it.
+// replaceFolder renames from to to. A folder cannot be renamed over a non-empty one, so the two are exchanged atomically.
+// Where the system cannot do that, the old one is renamed first, and a crash between the two renames loses it.
 func replaceFolder(from, to string) error {
 	if _, err := os.Lstat(to); errors.Is(err, fs.ErrNotExist) {
 		return os.Rename(from, to)

@@ -1,13 +1,13 @@
-// Package checkpoint keeps the state of a run on disk: named tensors in a safetensors file beside a manifest of
-// digests, one folder a step.
+// Package checkpoint stores the state of a run on disk: named tensors in a safetensors file and a manifest of
+// digests, one folder per step.
 //
 //	checkpoints/
 //	  00001200/  tensors.safetensors  manifest.json
 //	  00001234/  tensors.safetensors  manifest.json
 //
-// A checkpoint is written beside its final place, synced and renamed, so a crash leaves either no checkpoint or a whole
-// one. Every byte of both files is covered by a digest: one that was torn or altered is refused with a [CorruptError]
-// and the one before it is used.
+// A checkpoint is written to a temporary folder, synced and renamed, so a crash leaves either no checkpoint or a whole
+// one. Every byte of both files is covered by a digest. A truncated or altered checkpoint is refused with a [CorruptError],
+// and the previous one is used.
 package checkpoint
 
 import (
@@ -20,14 +20,14 @@ import (
 // DType is the element type of a tensor, by its safetensors name.
 type DType string
 
-// The element types that live in device buffers.
+// The element types of device buffers.
 const (
 	F32 DType = "F32" // IEEE-754 binary32
 	U32 DType = "U32"
 	I32 DType = "I32"
 )
 
-// Size is the number of bytes of one element, or 0 for a type that is none of the above.
+// Size returns the bytes of one element, or 0 for an unknown type.
 func (d DType) Size() int {
 	switch d {
 	case F32, U32, I32:
@@ -36,16 +36,16 @@ func (d DType) Size() int {
 	return 0
 }
 
-// Tensor is one named array on its way to or from a file. Data yields exactly Bytes() bytes, little-endian and
-// row-major; it is read once, so it may fetch from a device as it goes.
+// Tensor is one named array that is read from or written to a file. Data yields exactly Bytes() bytes, little-endian and
+// row-major. It is read once, so it may read from a device on demand.
 type Tensor struct {
 	Name  string
 	DType DType
-	Shape []int // empty: one scalar
+	Shape []int // empty for a scalar
 	Data  io.Reader
 }
 
-// Bytes is the length of Data: the product of the shape times the element size.
+// Bytes returns the length of Data: the product of the shape times the element size.
 func (t Tensor) Bytes() (int64, error) { return byteCount(t.Name, t.DType, t.Shape) }
 
 func byteCount(name string, dtype DType, shape []int) (int64, error) {

@@ -7,8 +7,8 @@ import (
 	"reflect"
 )
 
-// Check says what is wrong with a struct, or one pointed to, that a program filled in rather than a document: its fields' bounds and its
-// Validate methods hold for both. The error names the key.
+// Check validates a struct, or a pointer to one, that a program filled in instead of a document. It checks the bounds of the fields
+// and calls the Validate methods. The error names the key.
 func Check(v any) error {
 	value := reflect.Indirect(reflect.ValueOf(v))
 	if value.Kind() != reflect.Struct {
@@ -69,7 +69,7 @@ func (c *decoder) checkStruct(v reflect.Value, path string) error {
 		}
 	}
 	if !v.CanAddr() {
-		whole := reflect.New(v.Type()).Elem() // addressable, as a method of a pointer needs
+		whole := reflect.New(v.Type()).Elem() // addressable, since Validate may have a pointer receiver
 		whole.Set(v)
 		v = whole
 	}

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Section is one part's configuration: a pointer to its struct, which holds the defaults. The section named "" has the keys at
-// the top level.
+// Section is the configuration of one part of a program: a pointer to a struct that holds the defaults. The section named ""
+// has the keys at the top level.
 type Section struct {
 	Name  string
 	Value any
@@ -16,15 +16,15 @@ type Section struct {
 // Sections are all sections of a document, in the order in which they are documented and written.
 type Sections []Section
 
-// DecodeOption adjusts [Document.Decode].
+// DecodeOption configures [Document.Decode].
 type DecodeOption func(*decoder)
 
-// Absent has the error for a section that belongs to none of them say why it cannot be there and what would be right, where why knows: not "".
+// Absent extends the error for an unknown section by why(section), which explains why it is not allowed and what is right. "" adds nothing.
 func Absent(why func(section string) string) DecodeOption { return func(c *decoder) { c.absent = why } }
 
-// Decode sets the values of all sections from the document. A key that belongs to none of them is an error, like everything else
-// described at [Error]; the first one found is returned, and the values are then partly set. Every section is validated,
-// also one that the document does not mention.
+// Decode sets the values of all sections from the document. An unknown key is an error, as is everything else described at [Error].
+// Decode returns the first error; the values are then partly set. It validates every section, including those that the document
+// does not mention.
 func (d *Document) Decode(sections Sections, opts ...DecodeOption) error {
 	c := &decoder{sections: sections}
 	for _, o := range opts {
@@ -56,7 +56,7 @@ func (d *Document) Decode(sections Sections, opts ...DecodeOption) error {
 	return nil
 }
 
-// Peek sets only the keys at the top level that dst, a pointer to a struct, has, and passes over all others: for what must be known
+// Peek sets only the top-level keys that dst, a pointer to a struct, has, and ignores all others. It reads what must be known
 // before the sections are.
 func (d *Document) Peek(dst any) error {
 	s := Section{"", dst}
@@ -88,11 +88,11 @@ func (s Section) elem() reflect.Value { return reflect.ValueOf(s.Value).Elem() }
 type decoder struct {
 	sections Sections
 	fields   map[reflect.Type][]field
-	began    map[*node]bool              // elements of maps that began as a default
-	absent   func(section string) string // see Absent; nil: nothing is known
+	began    map[*node]bool              // elements of maps that started as a default
+	absent   func(section string) string // see Absent; may be nil
 }
 
-// known checks the declarations of all sections once, so that decoding need not.
+// known checks the declarations of all sections once, so that decoding need not check them.
 func (c *decoder) known() error {
 	c.fields, c.began = map[reflect.Type][]field{}, map[*node]bool{}
 	for i, s := range c.sections {
@@ -157,7 +157,7 @@ func (c *decoder) names(t reflect.Type) []string {
 	return names
 }
 
-// key sets one key of a struct; in is nil when there is no struct, so that every key is unknown.
+// key sets one key of a struct. A nil in means that there is no struct, so that every key is unknown.
 func (c *decoder) key(n *node, name string, in *Section, path string) error {
 	if in == nil {
 		return c.unknown(n, name, nil, path)
@@ -174,7 +174,7 @@ func (c *decoder) structKey(n *node, name string, v reflect.Value, path string) 
 	return c.value(n, v.FieldByIndex(fields[i].index), &fields[i], path)
 }
 
-// unknown is the error for a key that nothing has. valid are those of the table it stands in.
+// unknown returns the error for an unknown key. valid are the keys of its table.
 func (c *decoder) unknown(n *node, name string, valid []string, path string) error {
 	what := "key"
 	if path == "" {

@@ -13,29 +13,29 @@ import (
 	"github.com/evorl/evorl/engine/internal/regular"
 )
 
-// Nobody writes more by hand; the library's time grows with the square of the nesting, and its stack with the nesting.
+// Far above what people write. The library's time grows with the square of the nesting, and its stack with the nesting.
 const (
 	maxBytes = 256 << 10
 	maxDepth = 32
 )
 
-// Document is a configuration that has been read but not yet decoded.
+// Document is a configuration that was read but not yet decoded.
 type Document struct {
 	root *node
 }
 
-// Override is one setting of the command line that goes before the file's: --set ppo.epochs=8, or a flag of its own that
-// stands for a key.
+// Override is one setting on the command line, which takes precedence over the file: --set ppo.epochs=8, or a dedicated flag
+// for a key.
 type Override struct {
-	Flag string // how the user wrote it, for errors
+	Flag string // the flag as written, for errors
 	Text string // key=value
 }
 
-// Set is the override of a --set flag.
+// Set returns the override of a --set flag.
 func Set(text string) Override { return Override{"--set", text} }
 
-// Read reads a TOML file and applies overrides to it; the last one wins. A mistake in the text or in an override is an [*Error]. A file
-// that cannot be read is the error of the system.
+// Read reads a TOML file and applies overrides; the last one wins. A mistake in the text or in an override is an [*Error]. If the
+// file cannot be read, Read returns the system's error.
 func Read(path string, overrides ...Override) (*Document, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return nil, fmt.Errorf("configuration: %s is a folder; want a TOML file", path)
@@ -47,7 +47,7 @@ func Read(path string, overrides ...Override) (*Document, error) {
 	return Parse(path, text, overrides...)
 }
 
-// unreadable leaves out which call of the system it was that failed.
+// unreadable wraps err without the name of the failed system call.
 func unreadable(path string, err error) error {
 	var call *fs.PathError
 	if errors.As(err, &call) {
@@ -56,13 +56,13 @@ func unreadable(path string, err error) error {
 	return fmt.Errorf("configuration %s: %w", path, err)
 }
 
-// Parse is Read for a text that is already in memory; name stands for it in errors.
+// Parse is Read for a text in memory. name identifies it in errors.
 func Parse(name string, text []byte, overrides ...Override) (*Document, error) {
 	src := &source{name: name, text: strings.TrimPrefix(string(text), "\ufeff")}
 	return src.document(overrides)
 }
 
-// Overrides is a document made of overrides alone, for a program that has no file; name stands for it in errors.
+// Overrides returns a document made only of overrides, for a program without a file. name identifies it in errors.
 func Overrides(name string, overrides ...Override) (*Document, error) {
 	return (&source{flag: name}).document(overrides)
 }
@@ -85,13 +85,13 @@ func (s *source) document(overrides []Override) (*Document, error) {
 	return &Document{root}, nil
 }
 
-// parse checks a text and joins the library's values with their places.
+// parse checks a text and combines the library's values with their positions.
 func (s *source) parse() (root *node, statements int, err error) {
 	if len(s.text) > maxBytes {
 		return nil, 0, s.errorAt(span{}, fmt.Sprintf("%d bytes are too many for a configuration: at most %d", len(s.text), maxBytes), "")
 	}
-	// The scanner goes first, to see how deep the text is nested. It agrees with the library up to the first mistake in the
-	// syntax, and no further does the library go.
+	// The scanner runs first to find the depth of the nesting. It agrees with the library up to the first syntax error, where the
+	// library stops.
 	scanned := scan(s)
 	if scanned.tooDeep != nil {
 		return nil, 0, s.errorAt(*scanned.tooDeep, fmt.Sprintf("nested too deeply: at most %d levels", maxDepth), "")
@@ -107,12 +107,12 @@ func (s *source) parse() (root *node, statements int, err error) {
 	return scanned.root, scanned.statements, nil
 }
 
-// wording names what the library shows as characters.
+// wording replaces characters in the library's messages by names.
 var wording = strings.NewReplacer(`'\x00'`, "the end of the file", `'\n'`, "the end of the line", "end of file", "the end of the file")
 
 func (s *source) decode() (values map[string]any, err error) {
 	defer func() {
-		// The library panics on its own defects. None is known, but a configuration must not bring the program down.
+		// The library panics on its own defects. None is known, but a configuration must not crash the program.
 		if r := recover(); r != nil {
 			values, err = nil, s.errorAt(span{}, fmt.Sprintf("not TOML: %v", r), "")
 		}
@@ -132,8 +132,8 @@ func (s *source) decode() (values map[string]any, err error) {
 	return values, nil
 }
 
-// attach gives the nodes their values. The library's view of what there is prevails: a value without a place gets that of what
-// holds it, a place without a value is dropped.
+// attach sets the values of the nodes. The library decides what exists: a value without a position gets the position of its
+// parent, and a position without a value is dropped.
 func attach(n *node, value any) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -178,7 +178,7 @@ func attach(n *node, value any) {
 	}
 }
 
-// parse reads key=value as one line of TOML, or else takes the value as a string, so that --set env=CartPole-v1 needs no quotes.
+// parse reads key=value as one line of TOML. If that fails, the value is taken as a string, so that --set env=CartPole-v1 needs no quotes.
 func (o Override) parse() (*node, error) {
 	src := &source{flag: o.Flag, text: o.Text}
 	if src.flag == "" {
@@ -190,7 +190,7 @@ func (o Override) parse() (*node, error) {
 	if err == nil && statements == 1 && leaf != nil && leaf.val.end == whole {
 		return root, nil
 	}
-	// The key, and then whatever follows its "=".
+	// The key, followed by whatever comes after its "=".
 	scanned := &scanner{src: src}
 	parts := scanned.dotted()
 	scanned.blank(false)
@@ -203,7 +203,7 @@ func (o Override) parse() (*node, error) {
 		return nil, src.errorAt(rest, "the value is not UTF-8", "")
 	}
 	if err != nil && strings.IndexAny(src.slice(rest), `"'[{`) == 0 {
-		return nil, err // meant as TOML
+		return nil, err // intended as TOML
 	}
 	for _, p := range parts {
 		if p.at.start == p.at.end || strings.ContainsAny(p.name, "\n\r") {
@@ -218,7 +218,7 @@ func (o Override) parse() (*node, error) {
 	return root, nil
 }
 
-// leaf follows the only key of each open table to the value given, or nil.
+// leaf follows the only key of each open table to the given value, or nil.
 func (n *node) leaf() *node {
 	for n != nil && n.open {
 		if len(n.order) != 1 {
@@ -229,7 +229,7 @@ func (n *node) leaf() *node {
 	return n
 }
 
-// merge puts the values of from over those of into.
+// merge overwrites values of into by those of from.
 func merge(into, from *node, path string) error {
 	for _, name := range from.order {
 		given, old := from.kids[name], into.kids[name]

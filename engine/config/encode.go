@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// EncodeOption adjusts [Encode].
+// EncodeOption configures [Encode].
 type EncodeOption func(*encoder)
 
 // WithDocs writes each key's documentation as a comment above it.
 func WithDocs() EncodeOption { return func(e *encoder) { e.docs = true } }
 
-// Encode writes all values of sections as TOML that [Document.Decode] reads back to the same values. The text depends on the values
-// alone: fields in their order, maps in the order of their keys. A nil pointer is left out.
+// Encode writes all values of sections as TOML. [Document.Decode] reads back the same values. The text depends only on the
+// values: fields are in declaration order, maps sorted by key. Nil pointers are omitted.
 func Encode(w io.Writer, sections Sections, opts ...EncodeOption) error {
 	c := &decoder{sections: sections}
 	if err := c.known(); err != nil {
@@ -60,7 +60,7 @@ func (e *encoder) header(format, path string) {
 	fmt.Fprintf(&e.out, format+"\n", path)
 }
 
-// table writes the keys of a struct: first its own values, then, as TOML demands, the tables within it.
+// table writes the keys of a struct: first its own values, then the tables within it, as TOML requires.
 func (e *encoder) table(v reflect.Value, path string) error {
 	fields := e.fields[v.Type()]
 	for _, f := range fields {
@@ -97,7 +97,7 @@ func (e *encoder) table(v reflect.Value, path string) error {
 				return err
 			}
 		case reflect.Map:
-			e.header("[%s]", inner) // also an empty one, since it replaces a default that is not
+			e.header("[%s]", inner) // even if empty, since it replaces a default that is not
 			for _, k := range sortedKeys(x) {
 				name := join(inner, k.String())
 				e.header("[%s]", name)

@@ -7,24 +7,24 @@ import (
 	"unicode/utf8"
 )
 
-// Error is one thing wrong with a configuration and where it is. Its text is, for example,
+// Error is an error in a configuration and its position. Its text is, for example,
 //
 //	configs/pbt.toml:7:1: unknown key "learning_rat" in [ppo]
 //	  learning_rat = 3e-4
 //	  ^^^^^^^^^^^^
 //	did you mean "learning_rate"?
 type Error struct {
-	File    string // as it was named; empty when Flag is set
-	Flag    string // the command-line flag the text came from, such as --set
-	Line    int    // from 1; within the flag's text when Flag is set
+	File    string // as given by the caller; empty if Flag is set
+	Flag    string // the command-line flag that contains the text, such as --set
+	Line    int    // from 1; within the flag's text if Flag is set
 	Column  int    // from 1, in characters
 	Width   int    // characters to underline, at least 1
 	Source  string // the line
 	Message string
-	Hint    string // what would be right; may be empty
+	Hint    string // a suggestion; may be empty
 }
 
-// clipColumns is how much of a long line is shown.
+// clipColumns is the number of characters shown of a long line.
 const clipColumns = 100
 
 func (e *Error) Error() string {
@@ -45,7 +45,7 @@ func (e *Error) Error() string {
 		fmt.Fprintf(&b, "\n  %s\n  ", string(line[from:to]))
 		for _, r := range line[from:before] {
 			if r != '\t' {
-				r = ' ' // a tab stays, so that the caret stands below its character
+				r = ' ' // tabs are kept, so that the caret is below its character
 			}
 			b.WriteRune(r)
 		}
@@ -57,7 +57,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// printable keeps a file's control characters from reaching the terminal.
+// printable replaces control characters, so that a file cannot send them to the terminal.
 func printable(r rune) rune {
 	if r != '\t' && unicode.IsControl(r) {
 		return utf8.RuneError
@@ -65,7 +65,7 @@ func printable(r rune) rune {
 	return r
 }
 
-// source is a text that configuration came from.
+// source is a configuration text.
 type source struct {
 	name string
 	flag string
@@ -80,7 +80,7 @@ func (s *source) slice(at span) string {
 	return s.text[start:min(max(at.end, start), len(s.text))]
 }
 
-// errorAt makes an error that points at a range of the text.
+// errorAt returns an error for a range of the text.
 func (s *source) errorAt(at span, message, hint string) *Error {
 	start := min(max(at.start, 0), len(s.text))
 	begin := strings.LastIndexByte(s.text[:start], '\n') + 1

@@ -12,7 +12,7 @@ import (
 	"unicode"
 )
 
-// field is what the tags of a struct field say about its key.
+// field describes a key, from the tags of its struct field.
 type field struct {
 	name     string
 	index    []int
@@ -26,13 +26,13 @@ type field struct {
 	position string // within a list: [0], [1] …
 }
 
-// label is the key as errors name it.
+// label returns the name of the key in errors.
 func (f *field) label() string { return f.name + f.position }
 
-// bound is one end of a range of numbers; for durations it counts seconds.
+// bound is one end of a range of numbers; for durations in seconds.
 type bound struct {
 	value float64
-	open  bool // the value itself is outside
+	open  bool // the value itself is excluded
 	text  string
 }
 
@@ -42,7 +42,7 @@ var (
 	marshalType  = reflect.TypeFor[encoding.TextMarshaler]()
 )
 
-// fieldsOf lists the keys of a struct in the order of its fields. An error is a defect of the struct's declaration.
+// fieldsOf lists the keys of a struct in declaration order. An error is a defect of the declaration.
 func fieldsOf(t reflect.Type) ([]field, error) {
 	var out []field
 	for i := range t.NumField() {
@@ -132,7 +132,7 @@ func (f *field) readTags(sf reflect.StructField) error {
 	return nil
 }
 
-// elementType is what the bounds of a field apply to: the type itself or what it points to, is a list of or maps to.
+// elementType returns the type that a field's bounds apply to: the type itself, or the element type of a pointer, list or map.
 func elementType(t reflect.Type) reflect.Type {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Array || t.Kind() == reflect.Map {
 		if isText(t) {
@@ -143,14 +143,14 @@ func elementType(t reflect.Type) reflect.Type {
 	return t
 }
 
-// isText reports whether a type reads itself from a string.
+// isText reports whether a type decodes itself from a string.
 func isText(t reflect.Type) bool { return reflect.PointerTo(t).Implements(textType) }
 
 func isNumber(t reflect.Type) bool {
 	return t.Kind() >= reflect.Int && t.Kind() <= reflect.Float64 && t.Kind() != reflect.Uintptr
 }
 
-// check returns what a value should have been, or "" when it is right.
+// check returns a description of valid values, or "" if the value is valid.
 func (f *field) check(v reflect.Value) string {
 	if f.choices != nil && v.Kind() == reflect.String && !slices.Contains(f.choices, v.String()) {
 		return "one of " + quoted(f.choices)
@@ -177,7 +177,7 @@ func (f *field) check(v reflect.Value) string {
 	return ""
 }
 
-// rangeText is the range in words, such as "at least 1" or "above 0 and at most 1".
+// rangeText returns the range in words, such as "at least 1" or "above 0 and at most 1".
 func (f *field) rangeText() string {
 	var words []string
 	if f.low != nil {
@@ -210,7 +210,7 @@ func quoted(names []string) string {
 	return strings.Join(q, ", ")
 }
 
-// typeName is the type of a key as the documentation and errors call it.
+// typeName returns the name of a type in the documentation and in errors.
 func typeName(t reflect.Type) string {
 	switch {
 	case t == durationType:
@@ -237,7 +237,7 @@ func typeName(t reflect.Type) string {
 	return t.String()
 }
 
-// intRange is the range of an integer type, for those that are smaller than TOML's.
+// intRange returns the range of an integer type that is smaller than TOML's.
 func intRange(t reflect.Type) string {
 	bits := t.Bits()
 	if t.Kind() >= reflect.Uint && t.Kind() <= reflect.Uint64 {

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// Member is what the tag member says of a field that each member has a value of its own for, so that PBT may search it.
+// Member is the content of the tag member. It marks a field with one value per member, which PBT may search.
 type Member struct {
-	Prior string  `json:"prior,omitempty"` // name of the default prior; "": there is none, and it is searched only when asked for
+	Prior string  `json:"prior,omitempty"` // name of the default prior; "": none, and the field is searched only on request
 	Low   float64 `json:"low,omitempty"`
 	High  float64 `json:"high,omitempty"`
 }
 
-// parseMember reads a tag: a prior and its range with blanks between them, or nothing.
+// parseMember reads a tag: a prior and its range separated by spaces, or nothing.
 func parseMember(tag string) (*Member, error) {
 	parts := strings.Fields(tag)
 	if len(parts) == 0 {
@@ -37,8 +37,8 @@ func parseMember(tag string) (*Member, error) {
 	return &Member{Prior: parts[0], Low: low, High: high}, nil
 }
 
-// MemberFields lists the keys of a section's struct that have the tag member, in the order of its fields. v is the struct, or a pointer to
-// it, with the defaults.
+// MemberFields lists the keys with the tag member in a section's struct, in declaration order. v is the struct with the
+// defaults, or a pointer to it.
 func MemberFields(v any) ([]Key, error) {
 	all, err := Schema(v)
 	if err != nil {
@@ -53,5 +53,5 @@ func MemberFields(v any) ([]Key, error) {
 	return keys, nil
 }
 
-// Want is the range of a key in words if a number is outside it, and "" if not.
+// Want returns the range of a key in words if x is outside it, and "" otherwise.
 func (k Key) Want(x float64) string { return k.field.check(reflect.ValueOf(x)) }

@@ -2,8 +2,8 @@ package config
 
 import "fmt"
 
-// UnmarshalName and MarshalName are the methods UnmarshalText and MarshalText of a type whose values 0, 1, … have names. what is what they
-// are, for errors.
+// UnmarshalName and MarshalName implement UnmarshalText and MarshalText for a type whose values 0, 1, … have names. what
+// describes the values in errors.
 func UnmarshalName[T ~uint32](to *T, what string, names []string, text []byte) error {
 	for i, name := range names {
 		if string(text) == name {
@@ -14,7 +14,7 @@ func UnmarshalName[T ~uint32](to *T, what string, names []string, text []byte) e
 	return &NameError{What: what, Text: string(text), Names: names}
 }
 
-// MarshalName is described at UnmarshalName.
+// MarshalName implements MarshalText: see UnmarshalName.
 func MarshalName[T ~uint32](value T, what string, names []string) ([]byte, error) {
 	if int(value) >= len(names) {
 		return nil, fmt.Errorf("%s %d; want 0 to %d", what, value, len(names)-1)
@@ -22,11 +22,11 @@ func MarshalName[T ~uint32](value T, what string, names []string) ([]byte, error
 	return []byte(names[value]), nil
 }
 
-// NameError is the error of a text that names none of the values of a type.
+// NameError is the error of a text that is not one of the names.
 type NameError struct {
 	What  string // what the values are
 	Text  string
-	Names []string // those there are
+	Names []string // the valid names
 }
 
 func (e *NameError) Error() string {

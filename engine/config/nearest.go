@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Nearest returns the name among valid that a misspelt one most likely meant, or "" when none is near. Letter case, the choice
-// between "-" and "_", and a version at the end such as "-v1" do not count.
+// Nearest returns the valid name that a misspelt one most likely means, or "" if none is close. It ignores letter case, the
+// difference between "-" and "_", and a version suffix such as "-v1".
 func Nearest(name string, valid []string) string {
 	best, distance := "", 0
 	plain := normal(name)
@@ -30,7 +30,7 @@ func normal(s string) string {
 
 var version = regexp.MustCompile(`_v\d+$`)
 
-// abbreviates reports that short is the beginning of long, or the initials of its words, as lr of learning_rate.
+// abbreviates reports whether short is a prefix of long, or the initials of its words, as lr of learning_rate.
 func abbreviates(short, long string) bool {
 	if len(short) < 2 {
 		return false
@@ -69,7 +69,7 @@ func editDistance(a, b string) int {
 	return row[len(y)]
 }
 
-// hintFor suggests a name, or lists them when they are few.
+// hintFor suggests the nearest name, or lists all names if they are few.
 func hintFor(name string, valid []string) string {
 	if near := Nearest(name, valid); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)

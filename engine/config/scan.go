@@ -6,23 +6,23 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// The TOML library checks a document and gives its values, but not where each key and value stands. scan finds the places. It
-// judges nothing and must only be right where the library accepts, so it is lenient.
+// The TOML library checks a document and returns its values, but not the position of each key and value. scan finds the positions.
+// It need only be right where the library accepts, so it is lenient.
 
-// node is a value of a document and where it stands.
+// node is a value of a document and its position.
 type node struct {
 	src  *source
 	key  span // of the part of the key that names it
 	val  span // of its value; for a table with a header, of the header
 	kind kind
 
-	value any // scalar: as the library decodes it
+	value any // scalar: as decoded by the library
 
-	order []string // table: keys in the order of their first mention
+	order []string // table: keys in the order of first mention
 	kids  map[string]*node
 	items []*node // array
 
-	open bool // made by a dotted key or a header, so that more keys or elements may follow
+	open bool // made by a dotted key or a header, so more keys or elements may follow
 }
 
 type kind uint8
@@ -50,11 +50,11 @@ type scanner struct {
 	root       *node
 	statements int   // key/value lines and headers seen
 	depth      int   // of the value being read
-	tooDeep    *span // where the nesting passes maxDepth
-	twice      *span // where something that was closed is defined again, which the library overlooks in places
+	tooDeep    *span // where the nesting exceeds maxDepth
+	twice      *span // where something closed is defined again, which the library does not always detect
 }
 
-// part is one piece of a dotted key.
+// part is one component of a dotted key.
 type part struct {
 	name string
 	at   span
@@ -73,13 +73,13 @@ func scan(src *source) *scanner {
 			s.keyValue(current)
 		}
 		if s.pos == before {
-			s.pos++ // nothing that the library accepts: go on rather than hang
+			s.pos++ // the library rejects this; continue instead of hanging
 		}
 	}
 	return s
 }
 
-// deep notes where the nesting goes too far; what is read after that does not count.
+// deep records where the nesting exceeds the limit. What is read afterwards does not count.
 func (s *scanner) deep(at span) {
 	if s.tooDeep == nil {
 		s.tooDeep = &at
@@ -102,7 +102,7 @@ func (s *scanner) accept(c byte) bool {
 	return true
 }
 
-// blank skips spaces, and with lines also newlines and comments.
+// blank skips spaces, and if lines is set also newlines and comments.
 func (s *scanner) blank(lines bool) {
 	for s.pos < len(s.src.text) {
 		switch c := s.src.text[s.pos]; {
@@ -118,7 +118,7 @@ func (s *scanner) blank(lines bool) {
 	}
 }
 
-// header reads [a.b] or [[a.b]] and returns the table that the following keys belong to.
+// header reads [a.b] or [[a.b]] and returns the table for the keys that follow.
 func (s *scanner) header() *node {
 	start := s.pos
 	s.pos++
@@ -152,11 +152,11 @@ func (s *scanner) header() *node {
 		kid = newTable(s.src, last.at)
 		parent.add(last.name, kid)
 	}
-	kid.key, kid.val, kid.open = last.at, at, true // rather than where a longer name first implied it
+	kid.key, kid.val, kid.open = last.at, at, true // overrides a position implied by an earlier, longer name
 	return kid
 }
 
-// descend follows parts, making tables where there are none.
+// descend follows parts and creates missing tables.
 func (s *scanner) descend(from *node, parts []part) *node {
 	for _, p := range parts {
 		kid := from.kids[p.name]
@@ -189,7 +189,7 @@ func (s *scanner) keyValue(in *node) {
 	within.add(last.name, v)
 }
 
-// clash notes that the key at a place was defined before.
+// clash records that the key at a position is already defined.
 func (s *scanner) clash(old *node, at span) {
 	if old != nil && s.twice == nil {
 		s.twice = &at
@@ -227,7 +227,7 @@ func (s *scanner) dotted() []part {
 	}
 }
 
-// unquote leaves the escapes of a quoted key to the library.
+// unquote decodes a quoted key. The library handles its escapes.
 func unquote(text string) string {
 	var v struct{ K string }
 	if _, err := toml.Decode("K = "+text, &v); err != nil {
@@ -294,11 +294,11 @@ func (s *scanner) text() {
 	for i := len(end); i < len(rest); i++ {
 		switch {
 		case rest[i] == '\\' && quote == `"`:
-			i++ // whatever is escaped does not end the string
+			i++ // an escaped character does not end the string
 		case strings.HasPrefix(rest[i:], end):
 			i += len(end)
 			for extra := 0; long && extra < 2 && strings.HasPrefix(rest[i:], quote); extra++ {
-				i++ // a long string may end in one or two quotes of its own
+				i++ // a multi-line string may end in one or two quotes of its own
 			}
 			s.pos += i
 			return

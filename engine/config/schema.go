@@ -9,21 +9,21 @@ import (
 
 // Key documents one key of a section.
 type Key struct {
-	Name     string   `json:"name"`              // dotted from the section; <name> stands for a free key, [] for an element
+	Name     string   `json:"name"`              // dotted path within the section; <name> stands for a free key, [] for an element
 	Type     string   `json:"type"`              // boolean, integer, number, string, duration, "array of …"
-	Default  string   `json:"default"`           // as TOML; empty when there is none
-	Doc      string   `json:"doc"`               // what it means
+	Default  string   `json:"default"`           // as TOML; empty if there is none
+	Doc      string   `json:"doc"`               // description
 	Unit     string   `json:"unit,omitempty"`    // of a number
 	Range    string   `json:"range,omitempty"`   // in words, such as "above 0 and at most 1"
-	Choices  []string `json:"choices,omitempty"` // the strings allowed
+	Choices  []string `json:"choices,omitempty"` // the allowed strings
 	Required bool     `json:"required,omitempty"`
 	Member   *Member  `json:"member,omitempty"` // nil: all members have the same value
 
 	field field
 }
 
-// Schema lists every key of a section's struct, nested ones included, in the order of its fields. v is the struct, or a pointer to
-// it, with the defaults. A default outside its own range is an error.
+// Schema lists every key of a section's struct, including nested ones, in declaration order. v is the struct with the defaults, or a
+// pointer to it. A default outside its own range is an error.
 func Schema(v any) ([]Key, error) {
 	value := reflect.Indirect(reflect.ValueOf(v))
 	if value.Kind() != reflect.Struct {
@@ -41,10 +41,10 @@ func Schema(v any) ([]Key, error) {
 type lister struct {
 	*decoder
 	keys   []Key
-	within map[reflect.Type]bool // structs being listed: one that holds itself is listed once
+	within map[reflect.Type]bool // structs being listed: a recursive one is listed once
 }
 
-// structure lists a struct; real says that its values are defaults and not those of an element that does not exist yet.
+// structure lists a struct. real: its values are defaults, not those of an element that does not exist yet.
 func (l *lister) structure(v reflect.Value, prefix string, real bool) error {
 	if l.within[v.Type()] {
 		return nil
@@ -82,7 +82,7 @@ func (l *lister) structure(v reflect.Value, prefix string, real bool) error {
 	return nil
 }
 
-// tableOf returns the struct that a field holds, or the one that its elements are, and what stands for the element's name.
+// tableOf returns the struct in a field, or the struct of its elements with the placeholder of the element's name.
 func tableOf(v reflect.Value) (inner reflect.Value, at string, ok bool) {
 	t := v.Type()
 	for t.Kind() == reflect.Pointer {
@@ -114,7 +114,7 @@ func tableOf(v reflect.Value) (inner reflect.Value, at string, ok bool) {
 	return newElement(t), at, true
 }
 
-// checkAll is check for a value and everything it holds.
+// checkAll applies check to a value and everything it contains.
 func (f *field) checkAll(v reflect.Value) string {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -143,13 +143,13 @@ func sortedKeys(m reflect.Value) []reflect.Value {
 	return keys
 }
 
-// Integer is an integer key of a section with a pointer to its value.
+// Integer is an integer key of a section, with a pointer to its value.
 type Integer struct {
 	Name  string
 	Value *int
 }
 
-// Integers lists the keys of a section's struct, given by a pointer, whose type is int, in the order of its fields.
+// Integers lists the keys of type int of a section's struct, given by pointer, in declaration order.
 func Integers(section any) ([]Integer, error) {
 	v := reflect.ValueOf(section)
 	if v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct {

@@ -7,14 +7,14 @@ import (
 	"strconv"
 )
 
-// Invalid is an error at the value of a key. A Validate method returns it with a dotted path from its struct; an error for
-// [Document.Locate] has the path from the top level.
+// Invalid returns an error at the value of a key. Validate methods give a dotted path relative to their struct; errors for
+// [Document.Locate] have a path from the top level.
 func Invalid(key, format string, args ...any) error {
 	return &fieldError{key: key, message: fmt.Sprintf(format, args...)}
 }
 
-// Unknown is the error for a free key of a table that names nothing there is, such as a hyperparameter to search; valid are the names
-// there are. The key is a dotted path, as in Invalid.
+// Unknown returns the error for an invalid free key of a table, such as an unknown hyperparameter to search. valid lists the valid
+// names. The key is a dotted path, as in Invalid.
 func Unknown(key, what string, valid []string) error {
 	s := scanner{src: &source{text: key}}
 	name := key
@@ -24,7 +24,7 @@ func Unknown(key, what string, valid []string) error {
 	return &fieldError{key: key, message: fmt.Sprintf("unknown %s %q", what, name), hint: hintFor(name, valid), atKey: true}
 }
 
-// fieldError is an error that names its key but not its place in a document.
+// fieldError is an error that has a key but no position in a document.
 type fieldError struct {
 	key, message, hint string
 	atKey              bool // the key itself is wrong, not its value
@@ -41,9 +41,9 @@ func (e *fieldError) Error() string {
 	return text
 }
 
-// finish looks for required keys that are missing and calls the Validate methods, inner ones first. n is the node of v, nil when
-// the document does not mention it; within is the nearest node that holds it. An element that is a default, or began as one,
-// lacks nothing: whole says so.
+// finish reports missing required keys and calls the Validate methods, inner ones first. n is the node of v, or nil if the
+// document does not mention it; within is the nearest node that contains it. whole: v is a default, or started as one, so no key
+// is missing.
 func (c *decoder) finish(v reflect.Value, n, within *node, path string, whole bool) error {
 	if n != nil {
 		within = n
@@ -57,7 +57,7 @@ func (c *decoder) finish(v reflect.Value, n, within *node, path string, whole bo
 		return c.finish(v.Elem(), n, within, path, whole)
 	case reflect.Map:
 		for _, key := range sortedKeys(v) {
-			element := reflect.New(v.Type().Elem()).Elem() // addressable, as a method of a pointer needs
+			element := reflect.New(v.Type().Elem()).Elem() // addressable, since Validate may have a pointer receiver
 			element.Set(v.MapIndex(key))
 			kid := n.kid(key.String())
 			if err := c.finish(element, kid, within, join(path, key.String()), whole || kid == nil); err != nil {
@@ -118,7 +118,7 @@ func (n *node) kid(name string) *node {
 	return n.kids[name]
 }
 
-// deepest follows a dotted path as far as there are nodes.
+// deepest follows a dotted path to the last node that exists.
 func (n *node) deepest(path string) *node {
 	s := scanner{src: &source{text: path}}
 	for _, p := range s.dotted() {
@@ -131,7 +131,7 @@ func (n *node) deepest(path string) *node {
 	return n
 }
 
-// Defined reports whether the document gives a key, by its dotted path.
+// Defined reports whether the document contains a key, given by its dotted path.
 func (d *Document) Defined(key string) bool {
 	n := d.root
 	s := scanner{src: &source{text: key}}
@@ -143,8 +143,8 @@ func (d *Document) Defined(key string) bool {
 	return true
 }
 
-// Locate gives an error made by [Invalid] or [Unknown] its place in the document. Where the document does not give the key, that is the
-// nearest table that could hold it, and the message names the key. Other errors, and nil, are returned as they are.
+// Locate adds the position in the document to an error made by [Invalid] or [Unknown]. If the document does not contain the key, the
+// position is the nearest table that could, and the message names the key. Other errors, and nil, are returned unchanged.
 func (d *Document) Locate(err error) error {
 	var of *fieldError
 	if !errors.As(err, &of) {
@@ -161,12 +161,12 @@ func (d *Document) Locate(err error) error {
 	return n.src.errorAt(at, message, of.hint)
 }
 
-// Errorf is an error at the value of a key, by its dotted path, for what only the caller can know.
+// Errorf returns an error at the value of a key, given by its dotted path, for checks that only the caller can make.
 func (d *Document) Errorf(key, format string, args ...any) error {
 	return d.Locate(Invalid(key, format, args...))
 }
 
-// UnknownValue is the error for a value that names nothing there is, such as an environment; valid are the names there are.
+// UnknownValue returns the error for an unknown value, such as the name of an environment. valid lists the valid names.
 func (d *Document) UnknownValue(key, what string, valid []string) error {
 	n := d.root.deepest(key)
 	text, ok := n.text()

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// value sets v from a node. path is the table that holds the key, f what is known about the key.
+// value sets v from a node. path is the table that contains the key; f describes the key.
 func (c *decoder) value(n *node, v reflect.Value, f *field, path string) error {
 	if v.Kind() == reflect.Pointer {
 		if v.IsNil() {
@@ -108,16 +108,16 @@ func (c *decoder) list(n *node, v reflect.Value, f *field, path string) error {
 	return nil
 }
 
-// noChoice is the error of a text that is none of those that a key can have.
+// noChoice returns the error for a text that is not one of the key's choices.
 func (n *node) noChoice(f *field, path, text string, choices []string) error {
-	hint := "" // they are listed already
+	hint := "" // the message lists them
 	if near := Nearest(text, choices); near != "" {
 		hint = fmt.Sprintf("did you mean %q?", near)
 	}
 	return n.src.errorAt(n.val, fmt.Sprintf("%q%s is %q: want one of %s", f.label(), inSection(path), text, quoted(choices)), hint)
 }
 
-// newElement makes an element of a map or slice with the defaults of its type.
+// newElement returns an element of a map or slice with the defaults of its type.
 func newElement(t reflect.Type) reflect.Value {
 	p := reflect.New(t)
 	if d, ok := p.Interface().(interface{ SetDefaults() }); ok {
@@ -200,7 +200,7 @@ func (c *decoder) scalar(n *node, v reflect.Value, f *field, path string, wrong 
 	return nil
 }
 
-// text is a scalar as a string. What the command line gives for a string is taken as it stands: the shell has eaten its quotes.
+// text returns a scalar as a string. Command-line values are taken as they are, since the shell has removed their quotes.
 func (n *node) text() (string, bool) {
 	if n.kind != scalar {
 		return "", false
@@ -211,7 +211,7 @@ func (n *node) text() (string, bool) {
 	return n.src.slice(n.val), n.src.flag != ""
 }
 
-// show is a value as it was written, shortened.
+// show returns a value as it was written, shortened.
 func (n *node) show() string {
 	const most = 40
 	r := []rune(n.src.slice(n.val))
@@ -224,7 +224,7 @@ func (n *node) show() string {
 	return string(r)
 }
 
-// describe is a value with its type, for an error that wants another.
+// describe returns a value with its type, for type errors.
 func (n *node) describe() string {
 	switch n.kind {
 	case table:

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Events writes scalars as a TensorBoard event file. Their step is the number of environment steps.
+// Events writes scalars to a TensorBoard event file. The step is the number of environment steps.
 //
 // The file is a sequence of records, each u64 length, u32 masked CRC-32C of the length, the data, u32 masked CRC-32C of
 // the data, little-endian; the data is a protocol-buffer message Event (tensorflow/core/util/event.proto).
@@ -21,15 +21,15 @@ type Events struct {
 	f *os.File
 }
 
-// NewEvents starts a new event file in dir, which is made when it is absent. envSteps is where the run goes on: 0 for a
-// new one; TensorBoard then hides what an earlier session wrote beyond it.
+// NewEvents creates an event file in dir, which it creates if missing. envSteps is the number of environment steps at which the run
+// continues, 0 for a new run. TensorBoard then hides later steps of an earlier session.
 func NewEvents(dir string, envSteps int64) (*Events, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("tensorboard: %w", err)
 	}
 	host, err := os.Hostname()
 	if err != nil {
-		host = "localhost" // only part of a name
+		host = "localhost" // only used in the file name
 	}
 	var f *os.File
 	now := time.Now()
@@ -69,7 +69,7 @@ func (e *Events) writeAt(t time.Time, r Record) error {
 	return e.write(event(t, r.EnvSteps, appendBytes(nil, fieldSummary, summary)))
 }
 
-// Sync waits until all events are on the disk.
+// Sync waits until all events are on disk.
 func (e *Events) Sync() error {
 	if err := e.f.Sync(); err != nil {
 		return fmt.Errorf("tensorboard: %w", err)
@@ -77,7 +77,7 @@ func (e *Events) Sync() error {
 	return nil
 }
 
-// Close closes the file; a second Close does nothing.
+// Close closes the file. A second Close does nothing.
 func (e *Events) Close() error {
 	if err := e.f.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
 		return fmt.Errorf("tensorboard: %w", err)
@@ -85,7 +85,7 @@ func (e *Events) Close() error {
 	return nil
 }
 
-// write frames each event and hands all of them to the system at once.
+// write frames the events and writes all of them with one system call.
 func (e *Events) write(events ...[]byte) error {
 	var b []byte
 	for _, data := range events {
@@ -104,7 +104,7 @@ func (e *Events) write(events ...[]byte) error {
 	return nil
 }
 
-// maskedCRC is CRC-32C rotated and offset, so that the CRC of data that holds CRCs stays meaningful.
+// maskedCRC is a rotated and offset CRC-32C, so that the CRC of data that contain CRCs is still useful.
 func maskedCRC(data []byte) uint32 {
 	crc := crc32.Checksum(data, castagnoli)
 	return (crc>>15 | crc<<17) + 0xA282EAD8

@@ -12,18 +12,18 @@ import (
 	"github.com/evorl/evorl/engine/internal/regular"
 )
 
-// File appends records to a metrics.jsonl. Each record is handed to the system whole, so that it survives the death of the
-// process; Sync makes it survive that of the machine.
+// File appends records to a metrics.jsonl. Each record is written with one system call, so it survives a crash of the
+// process. After Sync it also survives a crash of the machine.
 type File struct {
 	f    *os.File
 	last int64 // iteration of the last record
 }
 
-// LineError says that lines of a metrics.jsonl are no records.
+// LineError is the error of a metrics.jsonl with lines that are not records.
 type LineError struct {
 	Path  string
-	Lines int   // how many
-	Err   error // why the first of them is not, or the last where the file is read from its end
+	Lines int   // number of bad lines
+	Err   error // error of the first bad line, or of the last if the file is read from its end
 }
 
 func (e *LineError) Error() string {
@@ -35,9 +35,9 @@ func (e *LineError) Error() string {
 
 func (e *LineError) Unwrap() error { return e.Err }
 
-// ResumeFile opens a file to go on after the given iteration, and returns the last record that stays; nil: none. Everything behind it
-// is cut off: records of later iterations, which the resumed run will write again, a torn last line, and lines that are no
-// records, which bad counts where there are any. Only the end of the file is read. A file that does not exist is made.
+// ResumeFile opens a file to continue after the given iteration, and returns the last record that stays, or nil. It truncates
+// everything after that record: records of later iterations, which the resumed run will write again, an incomplete last line, and bad
+// lines, which bad counts if there are any. Only the end of the file is read. A missing file is created.
 func ResumeFile(path string, iteration int64) (m *File, last *Record, bad *LineError, err error) {
 	f, err := regular.Open(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
@@ -61,7 +61,7 @@ func ResumeFile(path string, iteration int64) (m *File, last *Record, bad *LineE
 	return m, last, bad, nil
 }
 
-// Last is the last record of a metrics.jsonl, nil where it has none; only the end of the file is read.
+// Last returns the last record of a metrics.jsonl, or nil if it has none. Only the end of the file is read.
 func Last(path string) (*Record, error) {
 	f, err := regular.Open(path, os.O_RDONLY, 0)
 	if err != nil {
@@ -75,7 +75,7 @@ func Last(path string) (*Record, error) {
 	return last, nil
 }
 
-// Append writes one record. Its iteration must not be below that of the record before it.
+// Append writes one record. Its iteration must not be below that of the previous record.
 func (m *File) Append(r Record) error {
 	if r.Iteration < m.last {
 		return fmt.Errorf("metrics: iteration %d after %d", r.Iteration, m.last)
@@ -91,7 +91,7 @@ func (m *File) Append(r Record) error {
 	return nil
 }
 
-// Sync waits until all records are on the disk.
+// Sync waits until all records are on disk.
 func (m *File) Sync() error {
 	if err := m.f.Sync(); err != nil {
 		return fmt.Errorf("metrics: %w", err)
@@ -99,7 +99,7 @@ func (m *File) Sync() error {
 	return nil
 }
 
-// Close closes the file; a second Close does nothing.
+// Close closes the file. A second Close does nothing.
 func (m *File) Close() error {
 	if err := m.f.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
 		return fmt.Errorf("metrics: %w", err)
@@ -107,8 +107,8 @@ func (m *File) Close() error {
 	return nil
 }
 
-// ReadFile reads all records of a metrics.jsonl. Lines that are no records are left out; bad counts them where there are any,
-// a last line that is still being written or was torn aside.
+// ReadFile reads all records of a metrics.jsonl. It skips lines that are not records; bad counts them if there are any,
+// except an incomplete last line.
 func ReadFile(path string) (records []Record, bad *LineError, err error) {
 	f, err := regular.Open(path, os.O_RDONLY, 0)
 	if err != nil {
@@ -118,7 +118,7 @@ func ReadFile(path string) (records []Record, bad *LineError, err error) {
 	in := bufio.NewScanner(f)
 	in.Buffer(nil, maxLine)
 	in.Split(wholeLines)
-	var torn error // of the newest line, which is torn if it is the last
+	var torn error // of the newest line; an incomplete line if it is the last
 	for in.Scan() {
 		if torn != nil {
 			bad = bad.add(path, torn)
@@ -134,7 +134,7 @@ func ReadFile(path string) (records []Record, bad *LineError, err error) {
 	return records, bad, nil
 }
 
-// wholeLines splits at newlines and leaves out what follows the last one.
+// wholeLines splits at newlines and drops what follows the last one.
 func wholeLines(data []byte, atEOF bool) (advance int, token []byte, err error) {
 	if i := bytes.IndexByte(data, '\n'); i >= 0 {
 		return i + 1, data[:i], nil
@@ -145,7 +145,7 @@ func wholeLines(data []byte, atEOF bool) (advance int, token []byte, err error) 
 	return 0, nil, nil
 }
 
-// add counts a line; e is nil before the first.
+// add counts a bad line. e is nil before the first.
 func (e *LineError) add(path string, err error) *LineError {
 	if e == nil {
 		return &LineError{path, 1, err}

@@ -1,5 +1,5 @@
-// Package metrics keeps the numbers a run reports: as lines of JSON for programs and plots, and as TensorBoard events for
-// people who watch.
+// Package metrics stores the metrics of a run: as lines of JSON for programs and plots, and as TensorBoard events for
+// people.
 package metrics
 
 import (
@@ -13,18 +13,18 @@ import (
 	"unicode/utf8"
 )
 
-// Record is what a run reports at one iteration.
+// Record holds the metrics of one iteration.
 //
-// On disk it is one flat JSON object a line, the three counters first and the values in the order of their names:
+// On disk it is one flat JSON object per line: the three counters first, then the values sorted by name:
 //
 //	{"iteration":3,"env_steps":6144,"seconds":0.25,"loss/actor":-0.01,"return/mean":21.5}
 //
-// JSON has no word for numbers that are not finite: they are the strings "NaN", "Infinity" and "-Infinity", which
-// Number() of JavaScript and float() of Python read as such.
+// JSON cannot represent non-finite numbers. They are written as the strings "NaN", "Infinity" and "-Infinity", which
+// Number() of JavaScript and float() of Python convert.
 type Record struct {
 	Iteration int64   // of the workflow, counted from 1
-	EnvSteps  int64   // environment steps taken so far, by all members together
-	Seconds   float64 // of wall time spent so far, earlier sessions of a resumed run included
+	EnvSteps  int64   // environment steps so far, summed over members
+	Seconds   float64 // wall time so far, including earlier sessions of a resumed run
 	Values    map[string]float64
 }
 
@@ -34,14 +34,14 @@ const (
 	secondsKey   = "seconds"
 )
 
-// MarshalJSON is the record's line without its newline.
+// MarshalJSON returns the record's line without its newline.
 func (r Record) MarshalJSON() ([]byte, error) {
 	b := fmt.Appendf(nil, `{"%s":%d,"%s":%d,"%s":`, iterationKey, r.Iteration, envStepsKey, r.EnvSteps, secondsKey)
 	b = appendNumber(b, r.Seconds)
 	for _, name := range slices.Sorted(maps.Keys(r.Values)) {
 		switch {
 		case name == iterationKey || name == envStepsKey || name == secondsKey:
-			return nil, fmt.Errorf("metric %q has the name of one of the record's own numbers", name)
+			return nil, fmt.Errorf("metric %q has the name of one of the record's counters", name)
 		case name == "" || !utf8.ValidString(name):
 			return nil, fmt.Errorf("metric name %q: want non-empty UTF-8", name)
 		}
@@ -55,7 +55,7 @@ func (r Record) MarshalJSON() ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// UnmarshalJSON reads what MarshalJSON writes; null too stands for NaN.
+// UnmarshalJSON reads the output of MarshalJSON. It also accepts null for NaN.
 func (r *Record) UnmarshalJSON(text []byte) error {
 	var raw map[string]json.RawMessage
 	if err := json.Unmarshal(text, &raw); err != nil {

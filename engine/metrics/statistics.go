@@ -2,7 +2,7 @@ package metrics
 
 import "slices"
 
-// Names, behind that of a metric, of its statistics over the members of a population: return/median, return/q25 and so on.
+// Suffixes of a metric's name for its statistics over the members of a population: return/median, return/q25 and so on.
 const (
 	MeanSuffix          = "/mean"
 	MedianSuffix        = "/median"
@@ -12,8 +12,8 @@ const (
 	UpperQuartileSuffix = "/q75"
 )
 
-// AddStatistics adds the statistics of a metric's values, one a member, under its name; none where there is no value. NaN is not one:
-// leave it out.
+// AddStatistics adds the statistics of a metric's values, one per member, under its name. It adds nothing if values is empty. The
+// caller must leave out NaN.
 func AddStatistics(to map[string]float64, name string, values []float64) {
 	if len(values) == 0 {
 		return
@@ -24,7 +24,7 @@ func AddStatistics(to map[string]float64, name string, values []float64) {
 	to[name+LowerQuartileSuffix], to[name+UpperQuartileSuffix] = Quantile(sorted, 0.25), Quantile(sorted, 0.75)
 }
 
-// Mean is NaN of nothing.
+// Mean returns the mean, or NaN if values is empty.
 func Mean(values []float64) float64 {
 	sum := 0.0
 	for _, v := range values {
@@ -33,8 +33,8 @@ func Mean(values []float64) float64 {
 	return sum / float64(len(values))
 }
 
-// Quantile interpolates linearly between the two nearest of the sorted values, of which there is at least one (type 7 of Hyndman and Fan,
-// 1996, as NumPy's default).
+// Quantile interpolates linearly between the two nearest of the sorted values, which must not be empty (type 7 of Hyndman and Fan,
+// 1996, NumPy's default).
 func Quantile(sorted []float64, q float64) float64 {
 	at := q * float64(len(sorted)-1)
 	i := int(at)

@@ -10,11 +10,11 @@ import (
 
 const (
 	tailChunk = 64 << 10
-	maxLine   = 1 << 20 // bytes of a line that can be a record
+	maxLine   = 1 << 20 // maximum bytes of a record's line
 )
 
-// lastRecord finds the last record of at most the given iteration, nil where there is none, and the offset of its end. bad counts the lines
-// behind it that are no records, except one at the very end, which is torn.
+// lastRecord finds the last record up to the given iteration, or nil, and the offset of its end. bad counts the later
+// lines that are not records, except an incomplete one at the very end.
 func lastRecord(f *os.File, path string, iteration int64) (last *Record, end int64, bad *LineError, err error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -40,10 +40,10 @@ func lastRecord(f *os.File, path string, iteration int64) (last *Record, end int
 
 var errTooLong = fmt.Errorf("it is longer than %d bytes", maxLine)
 
-// backwards visits the lines of a file from its end, each with its newline and the offset behind it, until visit returns false. The line is
-// nil where it is longer than maxLine.
+// backwards visits the lines of a file from its end until visit returns false. It passes each line with its newline, and the offset of
+// its end. line is nil if it is longer than maxLine.
 func backwards(f io.ReaderAt, size int64, visit func(line []byte, end int64) bool) error {
-	var rest []byte // of the line that ends at end, what has been read of it; nil with long: too much
+	var rest []byte // the part already read of the line that ends at end; nil if the line is too long
 	end, long := size, false
 	give := func(line []byte) bool {
 		if long || len(line) > maxLine {

@@ -11,7 +11,7 @@ import (
 	"github.com/evorl/evorl/engine/internal/regular"
 )
 
-// lock is a file that the system unlocks when the process ends, however it ends.
+// lock is a file that the system unlocks when the process ends in any way.
 type lock struct{ f *os.File }
 
 func acquire(path string) (*lock, error) {
@@ -20,7 +20,7 @@ func acquire(path string) (*lock, error) {
 		return nil, err
 	}
 	if err := tryLock(f); err != nil {
-		holder, _ := regular.ReadFile(path, 1<<10) // for the message alone
+		holder, _ := regular.ReadFile(path, 1<<10) // used only in the message
 		f.Close()
 		if !errors.Is(err, errLocked) {
 			return nil, fmt.Errorf("lock %s: %w", path, err)
@@ -42,11 +42,11 @@ func acquire(path string) (*lock, error) {
 	return &lock{f}, nil
 }
 
-// release leaves the file: removing it would let two processes lock two files of one name.
+// release keeps the file, since removing it would let two processes lock different files of the same name.
 func (l *lock) release() error {
 	err := l.f.Truncate(0)
 	return errors.Join(err, l.f.Close())
 }
 
-// errLocked says that another process holds the lock.
+// errLocked: another process holds the lock.
 var errLocked = errors.New("locked")

@@ -13,32 +13,32 @@ import (
 	"github.com/evorl/evorl/engine/internal/regular"
 )
 
-// Provenance says what computed a run. On one binary, device, driver and seed the same bits come out.
+// Provenance identifies what computed a run. The same binary, device, driver and seed give the same bits.
 type Provenance struct {
 	Workflow    string    `json:"workflow"`
 	Environment string    `json:"env"`
 	Seed        uint64    `json:"seed"`
-	Sessions    []Session `json:"sessions"` // the start, then every resume
+	Sessions    []Session `json:"sessions"` // the first start, then every resume
 }
 
 // Session is one process that worked on a run.
 type Session struct {
 	Version   string              `json:"version"`    // of the program
-	GoVersion string              `json:"go_version"` // of its compiler
-	Binding   string              `json:"binding"`    // to Vulkan
+	GoVersion string              `json:"go_version"` // of the compiler
+	Binding   string              `json:"binding"`    // the Vulkan binding
 	Device    string              `json:"device"`
 	Driver    string              `json:"driver"`
 	API       string              `json:"api"`               // Vulkan version of the device
-	Kernels   map[string][]string `json:"kernels,omitempty"` // those that ran, and of each the variants chosen; see vk.Device.Variants
-	Command   []string            `json:"command,omitempty"` // the program's name and its arguments
+	Kernels   map[string][]string `json:"kernels,omitempty"` // kernels that ran, each with its variants; see vk.Device.Variants
+	Command   []string            `json:"command,omitempty"` // program name and arguments
 	Started   time.Time           `json:"started"`
-	Ended     time.Time           `json:"ended,omitzero"`    // not set: it runs, or was killed
-	From      int64               `json:"from"`              // iteration it began after
-	To        int64               `json:"to,omitempty"`      // last iteration it completed
-	Outcome   string              `json:"outcome,omitempty"` // "finished", "interrupted", or what went wrong
+	Ended     time.Time           `json:"ended,omitzero"`    // zero: still running, or killed
+	From      int64               `json:"from"`              // last iteration before the session
+	To        int64               `json:"to,omitempty"`      // last iteration completed
+	Outcome   string              `json:"outcome,omitempty"` // "finished", "interrupted", or an error
 }
 
-// NewSession is a session that starts now, with what the process knows of itself. The program's path is cut to its name.
+// NewSession returns a session that starts now, with the facts known to the process. The program's path is reduced to its name.
 func NewSession() Session {
 	command := append([]string{}, os.Args...)
 	if len(command) > 0 {
@@ -47,8 +47,8 @@ func NewSession() Session {
 	return Session{Version: Version(), GoVersion: runtime.Version(), Command: command, Started: time.Now().UTC().Truncate(time.Millisecond)}
 }
 
-// Version is the version of the program: of its module when it was installed by version, else the revision it was built from when
-// that is known, else "devel".
+// Version returns the version of the program: of its module if it was installed by version, else the revision it was built from if
+// known, else "devel".
 func Version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -78,10 +78,10 @@ func (d *Dir) WriteProvenance(p Provenance) error {
 	return durable.WriteFile(filepath.Join(d.path, ProvenanceFile), append(text, '\n'), 0o644)
 }
 
-// maxProvenance is more bytes than ten thousand sessions have.
+// maxProvenance is above the size of ten thousand sessions.
 const maxProvenance = 64 << 20
 
-// DamagedError is the error of a file of a run directory that cannot be what the run has written.
+// DamagedError is the error of a file in a run directory with content that no run wrote.
 type DamagedError struct {
 	Path string
 	Err  error
@@ -90,7 +90,7 @@ type DamagedError struct {
 func (e *DamagedError) Error() string { return fmt.Sprintf("%s is damaged: %v", e.Path, e.Err) }
 func (e *DamagedError) Unwrap() error { return e.Err }
 
-// ReadProvenance reads the provenance. One that is torn is a *DamagedError.
+// ReadProvenance reads the provenance. A truncated one is a *DamagedError.
 func (d *Dir) ReadProvenance() (Provenance, error) {
 	path := filepath.Join(d.path, ProvenanceFile)
 	text, err := regular.ReadFile(path, maxProvenance)

@@ -2,16 +2,16 @@
 //
 //	RUN_DIR/
 //	  config.toml      the resolved configuration, defaults included
-//	  provenance.json  what computed it: program, device, driver, seed, sessions
+//	  provenance.json  what computed the run: program, device, driver, seed, sessions
 //	  metrics.jsonl    see [metrics.Record]
-//	  lineage.jsonl    of PBT: for every exchange a record of each member, see hybrid.PBT.Lineage
+//	  lineage.jsonl    for PBT: one record per member and exchange, see hybrid.PBT.Lineage
 //	  tensorboard/     event files of the same numbers, for TensorBoard
 //	  checkpoints/     see package checkpoint
 //	  best/            the checkpoint of the best evaluation
 //	  .lock            held by the process that runs
 //
-// config.toml is written last of what a run starts with: a folder that has it can be resumed, from its first iteration when there is
-// no checkpoint yet.
+// A new run writes config.toml last. A folder that contains it can be resumed, from the first iteration if there is no checkpoint
+// yet.
 package rundir
 
 import (
@@ -24,7 +24,7 @@ import (
 	"github.com/evorl/evorl/engine/internal/durable"
 )
 
-// Names of what a run directory holds.
+// Names of the entries of a run directory.
 const (
 	ConfigFile     = "config.toml"
 	ProvenanceFile = "provenance.json"
@@ -38,23 +38,23 @@ const (
 )
 
 var (
-	// ErrNotEmpty says that a new run's folder holds something already.
+	// ErrNotEmpty: the folder of a new run is not empty.
 	ErrNotEmpty = errors.New("the folder is not empty")
-	// ErrNoRun says that a folder holds no run: there is nothing to resume, to evaluate or to show.
+	// ErrNoRun: the folder contains no run to resume, evaluate or show.
 	ErrNoRun = errors.New("no run")
-	// ErrInUse says that another process is running in the folder.
+	// ErrInUse: another process runs in the folder.
 	ErrInUse = errors.New("the run directory is in use")
-	// ErrGone says that the folder was removed, or another was put in its place, while a run was at work in it.
-	ErrGone = errors.New("the run directory was removed or replaced while the run was at work in it")
+	// ErrGone: the folder was removed or replaced during a run.
+	ErrGone = errors.New("the run directory was removed or replaced during the run")
 )
 
-// Dir is a run directory. One from [Create] or [Resume] is locked until Close.
+// Dir is a run directory. [Create] and [Resume] lock it until Close.
 type Dir struct {
 	path string
 	lock *lock
 }
 
-// Create makes the folder of a new run and locks it. A folder that exists must be empty: otherwise the error is [ErrNotEmpty].
+// Create creates and locks the folder of a new run. An existing folder must be empty; otherwise the error is [ErrNotEmpty].
 func Create(path string) (*Dir, error) {
 	if err := os.MkdirAll(path, 0o755); err != nil {
 		return nil, fmt.Errorf("run directory %s: %w", path, err)
@@ -69,7 +69,7 @@ func Create(path string) (*Dir, error) {
 		return nil, fmt.Errorf("run directory %s: %w", path, err)
 	}
 	for _, e := range entries {
-		// A lock and a configuration half written may be what remains of a run that ended before it began.
+		// A run that ended before it began may leave a lock and a temporary configuration file.
 		if e.Name() != lockFile && !durable.IsTemporary(e.Name(), ConfigFile) {
 			d.Close()
 			return nil, fmt.Errorf("run directory %s: %w: resume the run that is there, or choose another folder", path, ErrNotEmpty)
@@ -78,7 +78,7 @@ func Create(path string) (*Dir, error) {
 	return d, nil
 }
 
-// Resume opens and locks the folder of a run that began before. The error is [ErrNoRun] when there is none.
+// Resume opens and locks the folder of an earlier run. If there is none, the error is [ErrNoRun].
 func Resume(path string) (*Dir, error) {
 	if err := hasRun(path); err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func Resume(path string) (*Dir, error) {
 	return open(path)
 }
 
-// Open opens the folder of a run to read from, also while it runs.
+// Open opens the folder of a run for reading. The run may be in progress.
 func Open(path string) (*Dir, error) {
 	if err := hasRun(path); err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ func hasRun(path string) error {
 	return nil
 }
 
-// Check makes sure that the folder of a run at work is still where it was. The error is [ErrGone] when it is not.
+// Check checks that the folder of the current run is still in place. Otherwise the error is [ErrGone].
 func (d *Dir) Check() error {
 	if d.lock == nil {
 		return nil
@@ -137,34 +137,34 @@ func (d *Dir) Check() error {
 	return fmt.Errorf("%w: %s", ErrGone, d.path)
 }
 
-// Path is the folder as it was named.
+// Path returns the folder as given by the caller.
 func (d *Dir) Path() string { return d.path }
 
-// Config is the path of the resolved configuration.
+// Config returns the path of the resolved configuration.
 func (d *Dir) Config() string { return filepath.Join(d.path, ConfigFile) }
 
-// Metrics is the path of the records.
+// Metrics returns the path of the metrics.
 func (d *Dir) Metrics() string { return filepath.Join(d.path, MetricsFile) }
 
-// Lineage is the path of the records of PBT's exchanges.
+// Lineage returns the path of the records of PBT's exchanges.
 func (d *Dir) Lineage() string { return filepath.Join(d.path, LineageFile) }
 
-// Events is the folder of the TensorBoard events.
+// Events returns the folder of the TensorBoard events.
 func (d *Dir) Events() string { return filepath.Join(d.path, EventsDir) }
 
-// Checkpoints is the folder of the checkpoints.
+// Checkpoints returns the folder of the checkpoints.
 func (d *Dir) Checkpoints() string { return filepath.Join(d.path, CheckpointsDir) }
 
-// Best is the folder of the checkpoint of the best evaluation.
+// Best returns the folder of the checkpoint of the best evaluation.
 func (d *Dir) Best() string { return filepath.Join(d.path, BestDir) }
 
-// WriteConfig replaces the resolved configuration. A run writes it once everything else that must be right is right, since from
-// then on the folder is a run.
+// WriteConfig replaces the resolved configuration. A new run writes it after all its checks, since the folder then counts as
+// a run.
 func (d *Dir) WriteConfig(text []byte) error {
 	return durable.WriteFile(d.Config(), text, 0o644)
 }
 
-// Close unlocks the folder; a second Close does nothing.
+// Close unlocks the folder. A second Close does nothing.
 func (d *Dir) Close() error {
 	if d.lock == nil {
 		return nil

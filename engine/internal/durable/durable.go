@@ -1,4 +1,4 @@
-// Package durable writes files so that a crash at any moment leaves either the old content or the new, never a mixture.
+// Package durable writes files so that a crash at any moment leaves either the old or the new content, never a mixture.
 package durable
 
 import (
@@ -11,8 +11,8 @@ import (
 	"syscall"
 )
 
-// WriteFile replaces path by data: written to a temporary file beside it, synced to the disk, renamed over it, and the
-// folder synced. A failure leaves the old content and no temporary file.
+// WriteFile replaces path by data: it writes a temporary file in the same folder, syncs it, renames it over path, and syncs
+// the folder. A failure leaves the old content and no temporary file.
 func WriteFile(path string, data []byte, perm fs.FileMode) (err error) {
 	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, temporary(filepath.Base(path))+"*")
@@ -46,11 +46,11 @@ func WriteFile(path string, data []byte, perm fs.FileMode) (err error) {
 
 func temporary(name string) string { return "." + name + ".tmp-" }
 
-// IsTemporary says whether a file in a folder is what an interrupted WriteFile of a file there has left.
+// IsTemporary reports whether file is a temporary file left by an interrupted WriteFile of name in the same folder.
 func IsTemporary(file, name string) bool { return strings.HasPrefix(file, temporary(name)) }
 
-// SyncDir makes the names in a folder durable: a rename is only sure to survive a power cut after it. Filesystems that
-// cannot sync a folder (some network and user-space ones say EINVAL or ENOTSUP) are left to their own guarantees.
+// SyncDir makes the names in a folder durable: only then is a rename sure to survive a power cut. Filesystems that
+// cannot sync a folder (some network and user-space ones return EINVAL or ENOTSUP) are not an error.
 func SyncDir(path string) error {
 	d, err := os.Open(path)
 	if err != nil {

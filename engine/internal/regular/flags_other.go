@@ -2,7 +2,7 @@
 
 package regular
 
-// Links are looked for before a file is opened; pipes have no paths among files.
+// Links are detected before a file is opened. Pipes have no paths among files.
 const (
 	noFollow = 0
 	nonBlock = 0

@@ -1,5 +1,5 @@
-// Package regular opens files of folders that somebody else may have written: regular files only, so that a device, a pipe or a link in
-// the place of a file ends in an error and not in a hang, an exhausted memory or the loss of what the link points to.
+// Package regular opens files in folders that others may write to. It opens regular files only, so that a device, a pipe or a link in
+// place of a file gives an error instead of a hang, exhausted memory or the loss of the link's target.
 package regular
 
 import (
@@ -10,10 +10,10 @@ import (
 	"os"
 )
 
-// ErrNotRegular is the error of a path that is no regular file.
+// ErrNotRegular is the error of a path that is not a regular file.
 var ErrNotRegular = errors.New("not a regular file")
 
-// TooLargeError is the error of a file with more bytes than are read of its kind.
+// TooLargeError is the error of a file above the size limit.
 type TooLargeError struct {
 	Size, Most int64
 }
@@ -22,7 +22,7 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("it has %d bytes: want at most %d", e.Size, e.Most)
 }
 
-// Open is os.OpenFile for a regular file that is not a symbolic link; with os.O_CREATE it is made when it does not exist.
+// Open is os.OpenFile for regular files that are not symbolic links. With os.O_CREATE it creates a missing file.
 func Open(path string, flag int, perm fs.FileMode) (*os.File, error) {
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
 		return nil, notRegular(path)
@@ -30,7 +30,7 @@ func Open(path string, flag int, perm fs.FileMode) (*os.File, error) {
 	return open(path, flag|noFollow, perm)
 }
 
-// ReadFile is os.ReadFile for a regular file that is not a symbolic link, of at most the given number of bytes.
+// ReadFile is os.ReadFile for regular files that are not symbolic links, of at most the given number of bytes.
 func ReadFile(path string, most int64) ([]byte, error) {
 	f, err := Open(path, os.O_RDONLY, 0)
 	if err != nil {
@@ -40,7 +40,7 @@ func ReadFile(path string, most int64) ([]byte, error) {
 	return read(f, most)
 }
 
-// ReadLinked is ReadFile for a file that the user has named, which may be a symbolic link to a regular file.
+// ReadLinked is ReadFile for a file named by the user, which may be a symbolic link to a regular file.
 func ReadLinked(path string, most int64) ([]byte, error) {
 	f, err := open(path, os.O_RDONLY|nonBlock, 0)
 	if err != nil {
@@ -50,7 +50,7 @@ func ReadLinked(path string, most int64) ([]byte, error) {
 	return read(f, most)
 }
 
-// open checks what was opened, which is not what a check before would have seen if somebody changes the folder meanwhile.
+// open checks the opened file. A check before opening could see a different file if the folder changes in between.
 func open(path string, flag int, perm fs.FileMode) (*os.File, error) {
 	f, err := os.OpenFile(path, flag, perm)
 	if err != nil {
