@@ -207,10 +207,10 @@ func TestRolloutCountsDiverged(t *testing.T) {
 	for _, name := range []string{"Swimmer-v5", "Hopper-v5"} {
 		f := newFixture(t, eng, name, RolloutConfig{Members: members, Environments: environments, Horizon: 4}, nil)
 		robot := robots[name]
-		run := func(environments map[int]float32) (env []float32, diverged []float32) {
+		run := func(speeds map[int]float32) (env []float32, diverged []float32) {
 			f.begin()
 			state := f.floats(f.ro.state)
-			for i, speed := range environments {
+			for i, speed := range speeds {
 				state[(robot.positions+robot.velocities-1)*members*environments+i] = speed
 			}
 			if err := f.ro.state.WriteFloat32(t.Context(), state); err != nil {

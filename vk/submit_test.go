@@ -161,7 +161,7 @@ func exercise(d *Device, seed uint32) error {
 		if got := uint32(raw[128]) | uint32(raw[129])<<8 | uint32(raw[130])<<16 | uint32(raw[131])<<24; got != want {
 			return fmt.Errorf("got %d, want %d", got, want)
 		}
-	b.Free() // while other goroutines submit
+		b.Free() // while other goroutines submit
 		p.Free()
 		out.Free()
 	}

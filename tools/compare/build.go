@@ -16,7 +16,7 @@ var tested = []struct{ pkg, run string }{
 	{"engine/nn", "Gemm|Network|Normalizer|Group"},
 	{"engine/optim", "Optimizers"},
 	{"envs", "OneStep|RobotStep|FreeRunning|Placements$|PlacementsAgree|RolloutNetworks|RolloutReplays|Sampling|Mode|Slices|RobotDiverges"},
-	{"ec", "Noise$|Judge|Shaping$|Updates|Eigen$|SortLikePymoo|Panel|Memory"},
+	{"ec", "Noise$|Ranking|Shaping$|Updates|Eigen$|SortLikePymoo|Objectives|Memory"},
 	{"rl", "GAE|Gradient|Update|Fused|Step$"},
 	{"hybrid", "Exchange|Choosing|Fitness"},
 }

@@ -1,4 +1,4 @@
-// Tables of ant, for lanes that compute a world together, written by tools/mjcf from what MuJoCo 3.12.0's compiler makes of ant.xml. Do not edit.
+// Tables of ant, for lanes that compute an environment together, written by tools/mjcf from what MuJoCo 3.12.0's compiler makes of ant.xml. Do not edit.
 
 #include "envs/models/ant.glsl"
 #include "envs/physics/cooperative/soft.glsl"

@@ -1,4 +1,4 @@
-// Tables of humanoid, for lanes that compute a world together, written by tools/mjcf from what MuJoCo 3.12.0's compiler makes of humanoid.xml. Do not edit.
+// Tables of humanoid, for lanes that compute an environment together, written by tools/mjcf from what MuJoCo 3.12.0's compiler makes of humanoid.xml. Do not edit.
 
 #include "envs/models/humanoid.glsl"
 #include "envs/physics/cooperative/soft.glsl"
