@@ -161,7 +161,7 @@ func (b *Batch) record(ctx context.Context, dev *vk.Device) error {
 	}
 	out := func(s span) vk.Range { return device.Range(s.offset, s.size) }
 	clock := b.input.Buffer.Range(b.layout.clock.offset, b.layout.clock.size)
-	x, y := groups(b.count(), 64, info.Limits.MaxGroups)
+	x, y := groups(b.count(), resetGroup, info.Limits.MaxGroups)
 	stream, members, environments := engine.Stream(Stream), uint32(b.members), uint32(b.environments)
 
 	b.reset = dev.NewProgram("reset " + b.env.Name)

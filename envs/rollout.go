@@ -48,6 +48,7 @@ type Rollout struct {
 	cfg     RolloutConfig
 	options Options
 	shader  *vk.Shader
+	reset   *vk.Shader // nil: RecordReset is not for this rollout
 	mapping Mapping
 
 	stream, actionStream uint32 // of the random numbers of environments and of actions
@@ -59,6 +60,7 @@ type Rollout struct {
 	cap              *engine.Tensor // [populations]; nil: none
 	tables           *engine.Tensor // of the model, for the cooperative form; nil: not wanted
 	seen             *engine.Tensor // [1 + 2 O, P, E]; nil: not wanted
+	seed             *engine.Tensor // [1]: the engine's, as the reset kernel takes it; nil: not wanted
 	Trajectory
 }
 
@@ -147,6 +149,13 @@ func NewRollout(ctx context.Context, s *engine.State, env *Environment, cfg Roll
 			Actions: cfg.Actions,
 		}
 	}
+	if cfg.Trajectory && cfg.Window == nil {
+		if ro.reset, err = env.shader(ctx, "envs/reset", Lane, resetShader); err != nil {
+			return nil, err
+		}
+		seed := s.Engine().Seed()
+		ro.seed = engine.Constant(s, "seed", func() []uint32 { return []uint32{seed} }, engine.Axis("word", 1))
+	}
 	return ro, s.Err()
 }
 
@@ -188,6 +197,27 @@ func (ro *Rollout) share() int {
 func (ro *Rollout) RecordFirst(r *engine.Recorder, clock engine.Clock) {
 	ro.record(r, clock, nil, 0, 0, true, 0)
 }
+
+// RecordReset is RecordFirst before the clock's first tick, of rollouts that keep a trajectory and have no window, by a
+// kernel that only resets: compiling it takes a fraction of the time.
+func (ro *Rollout) RecordReset(r *engine.Recorder) {
+	if ro.reset == nil {
+		r.Fail(fmt.Errorf("envs: resetting %q; want a rollout with a trajectory and without a window", ro.env.Name))
+		return
+	}
+	c := ro.cfg
+	k := resetKernel{
+		EnvState: ro.state.Range(), EpisodeStep: ro.step.Range(), EpisodeReturn: ro.ret.Range(), Obs: ro.Obs.Range(),
+		Clock: ro.seed.Range(), Stream: ro.stream, Members: uint32(c.Members), Environments: uint32(c.Environments),
+	}
+	ro.env.setOptions(&k.Option0, &k.Option1, &k.Option2, &k.Option3, &k.Option4, &k.Option5, &k.Option6, &k.Option7, &k.Option8,
+		&k.Option9, &k.Option10, &k.Option11)
+	x, y := groups(c.Members*c.Environments, resetGroup, r.Engine().Device().Info().Limits.MaxGroups)
+	r.Dispatch(k.call(ro.reset, x, y, 1))
+}
+
+// resetGroup is the local size of shaders/envs/reset.comp.
+const resetGroup = 64
 
 // record records so many steps, the given number of them done before.
 func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy, before, steps int, begin bool, firstCandidate int) {

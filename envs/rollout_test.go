@@ -1,6 +1,7 @@
 package envs
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -442,5 +443,40 @@ func TestPolicyRefused(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v; want %q", c.env, err, c.want)
 		}
+	}
+}
+
+// TestRecordReset: the kernel that only resets begins the episodes that a rollout begins, to the bit.
+func TestRecordReset(t *testing.T) {
+	eng := engine.New(open(t), engine.Seed(3))
+	for _, name := range []string{"CartPole-v1", "Pendulum-v1", "CartPoleSwingUp-hard", "InvertedPendulum-v5"} {
+		f := newFixture(t, eng, name, RolloutConfig{Members: 3, Environments: 23, Horizon: 1, Trajectory: true}, nil)
+		tensors := []*engine.Tensor{f.ro.state, f.ro.step, f.ro.ret}
+		read := func() (all [][]byte) {
+			for _, tensor := range tensors {
+				data, err := tensor.ReadBytes(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				all = append(all, data)
+			}
+			return all
+		}
+		want := read()
+		for _, tensor := range tensors {
+			if err := tensor.WriteBytes(t.Context(), bytes.Repeat([]byte{0xde}, 4*tensor.Len())); err != nil {
+				t.Fatal(err)
+			}
+		}
+		f.run(f.ro.RecordReset)
+		for i, data := range read() {
+			if !bytes.Equal(data, want[i]) {
+				t.Errorf("%s: %v differs from that of RecordFirst", name, tensors[i])
+			}
+		}
+	}
+	f := newFixture(t, eng, "CartPole-v1", RolloutConfig{Members: 1, Environments: 1, Horizon: 1}, nil)
+	if _, err := eng.Record("no trajectory", f.ro.RecordReset); err == nil || !strings.Contains(err.Error(), "want a rollout with a trajectory") {
+		t.Errorf("error %v of a rollout without a trajectory", err)
 	}
 }

@@ -33,8 +33,8 @@ func newCollector(ctx context.Context, s *engine.State, clock engine.Clock, m *e
 // Trajectory is what the last iteration saw.
 func (c *Collector) Trajectory() *envs.Trajectory { return &c.rollout.Trajectory }
 
-// RecordFirst records the beginning of the first episodes.
-func (c *Collector) RecordFirst(r *engine.Recorder) { c.rollout.RecordFirst(r, c.clock) }
+// RecordFirst records the beginning of a run's first episodes.
+func (c *Collector) RecordFirst(r *engine.Recorder) { c.rollout.RecordReset(r) }
 
 // Record records an iteration's steps. Rewards are scaled where the agent does so.
 func (c *Collector) Record(r *engine.Recorder) {
