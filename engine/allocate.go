@@ -7,18 +7,18 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// block is the memory of a tensor, or of several behind each other. It comes with that of the other blocks of its state.
+// block is the memory of one tensor, or of several in a row. All blocks of a state are allocated together.
 type block struct {
 	state  *State
-	tensor *Tensor // the first in it, which errors name
+	tensor *Tensor // the first in the block, for errors
 	bytes  int64
 	kind   vk.Kind
-	buf    *vk.Buffer // nil before
+	buf    *vk.Buffer // nil until allocated
 
-	constant func() []byte // the elements; nil: it is no constant
+	constant func() []byte // the elements; nil if it is not a constant
 }
 
-// buffer allocates the state's memory where that has not been done; nil when it failed.
+// buffer returns the buffer and allocates the state's memory if needed. It returns nil on failure.
 func (b *block) buffer() *vk.Buffer {
 	if b.buf == nil && b.state.Allocate() != nil {
 		return nil
@@ -26,9 +26,9 @@ func (b *block) buffer() *vk.Buffer {
 	return b.buf
 }
 
-// Allocate gives memory to all tensors made since it was last called, and writes the constants among them. It is a *vk.OutOfMemoryError, and nothing is allocated, when
-// all of them together need more than the device has, or one of them more than a kernel can see. Reading, writing or recording a
-// tensor calls it too.
+// Allocate allocates memory for all tensors made since the last call, and writes their constants. If the tensors together need more memory
+// than the device has, or one of them more than a kernel can access, it allocates nothing and returns a *vk.OutOfMemoryError. Reading,
+// writing or recording a tensor also calls it.
 func (s *State) Allocate() error {
 	if s.all.err == nil {
 		s.all.err = s.allocate()
@@ -66,7 +66,7 @@ func (s *State) allocate() error {
 	return nil
 }
 
-// fits says before anything is allocated whether it can be.
+// fits checks before allocation that the blocks fit into memory.
 func (s *State) fits(waiting []*block) error {
 	need, largest := total(waiting), waiting[0].tensor
 	for _, b := range waiting {
@@ -79,7 +79,7 @@ func (s *State) fits(waiting []*block) error {
 	err := s.eng.dev.Room(what, need)
 	var full *vk.OutOfMemoryError
 	if errors.As(err, &full) {
-		full.Need, full.Have = full.Need+held, full.Have+held // the whole of it, as its parts say little to who chose the sizes
+		full.Need, full.Have = full.Need+held, full.Have+held // for the whole state, since users choose sizes for all of it
 	}
 	most := s.eng.dev.Info().Limits.MaxStorageRange
 	if bytes := uint64(4 * largest.Len()); err == nil && bytes > most {
@@ -90,7 +90,7 @@ func (s *State) fits(waiting []*block) error {
 	return err
 }
 
-// size tells how large the state is with the tensors that wait for memory.
+// size describes the size of the state, including the tensors without memory.
 func (s *State) size(waiting []*block) string {
 	return fmt.Sprintf("one of %d that need %s together", len(s.all.blocks)+len(waiting), vk.ByteSize(total(s.all.blocks)+total(waiting)))
 }
@@ -102,7 +102,7 @@ func total(blocks []*block) (bytes uint64) {
 	return bytes
 }
 
-// free gives back all that was allocated.
+// free frees all buffers.
 func (s *State) free() {
 	for _, b := range s.all.blocks {
 		b.buf.Free()

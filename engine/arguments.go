@@ -8,20 +8,20 @@ import (
 	"slices"
 )
 
-// MaxEpisodes is the most episodes of a member that an evaluation may have.
+// MaxEpisodes is the maximum number of evaluation episodes per member.
 const MaxEpisodes = 65536
 
-// ErrLearning is the error of a Learn on a workflow on which another Learn is at work.
+// ErrLearning is the error of a Learn on a workflow while another Learn runs on it.
 var ErrLearning = errors.New("engine: another Learn is at work on the workflow: a workflow is for one goroutine")
 
-// NilError is the error of an argument that must not be nil.
+// NilError is the error of a nil argument.
 type NilError struct {
 	What string // the argument, such as "environment"
 }
 
 func (e *NilError) Error() string { return fmt.Sprintf("the %s is nil", e.What) }
 
-// EpisodesError is the error of an evaluation of too few or too many episodes.
+// EpisodesError is the error of an evaluation with too few or too many episodes.
 type EpisodesError struct {
 	Episodes int
 }
@@ -30,17 +30,17 @@ func (e *EpisodesError) Error() string {
 	return fmt.Sprintf("%d evaluation episodes: want 1 to %d", e.Episodes, MaxEpisodes)
 }
 
-// IterationError is the error of an iteration that a workflow cannot be asked for.
+// IterationError is the error of an invalid iteration.
 type IterationError struct {
 	Iteration int
-	Want      string // in words
+	Want      string // the valid values in words
 }
 
 func (e *IterationError) Error() string {
 	return fmt.Sprintf("engine: iteration %d: want %s", e.Iteration, e.Want)
 }
 
-// Require returns a *NilError for the first argument, by the names, that is nil or is an engine without a device.
+// Require returns a *NilError for the first argument, sorted by name, that is nil or is an engine without a device.
 func Require(arguments map[string]any) error {
 	for _, name := range slices.Sorted(maps.Keys(arguments)) {
 		value := arguments[name]
@@ -54,8 +54,8 @@ func Require(arguments map[string]any) error {
 	return nil
 }
 
-// Advance checks that an iteration is the next one of the state's workflow, whose Step calls it: the iterations follow each other from 0, or from
-// that of the checkpoint that was loaded. Otherwise the error is an *IterationError.
+// Advance checks that an iteration is the next one of the state's workflow, and counts it. Step calls it. Iterations start at 0, or at
+// that of the loaded checkpoint. Otherwise the error is an *IterationError.
 func (s *State) Advance(iteration int) error {
 	switch {
 	case !s.all.begun:
@@ -67,7 +67,7 @@ func (s *State) Advance(iteration int) error {
 	return nil
 }
 
-// isNil tells whether a value is nil, or an interface that holds nil.
+// isNil reports whether a value is nil, or an interface that holds nil.
 func isNil(value any) bool {
 	if value == nil {
 		return true
@@ -79,7 +79,7 @@ func isNil(value any) bool {
 	return false
 }
 
-// CheckEpisodes returns an *EpisodesError where an evaluation cannot have so many episodes of each member.
+// CheckEpisodes returns an *EpisodesError if episodes is not a valid number of evaluation episodes per member.
 func CheckEpisodes(episodes int) error {
 	if episodes < 1 || episodes > MaxEpisodes {
 		return &EpisodesError{episodes}

@@ -7,8 +7,8 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// Base is the life cycle that workflows share. A workflow embeds one, makes its tensors, hyperparameters and metrics on it, and hands
-// it the rest by Complete.
+// Base is the life cycle that workflows share. A workflow embeds a Base, makes its tensors, hyperparameters and metrics on it, and
+// passes the rest to Complete.
 type Base struct {
 	state   *State
 	clock   Clock
@@ -18,12 +18,12 @@ type Base struct {
 	step    *Program
 }
 
-// Parts is what a workflow brings to its Base.
+// Parts are the parts that a workflow gives to its Base.
 type Parts struct {
 	Description Description
-	// Record records an iteration, ending with Base.End; the first Step or Prepare calls it.
+	// Record records one iteration and ends with Base.End. The first Step or Prepare calls it.
 	Record func(r *Recorder, rows func(*Recorder))
-	// Init writes what a run begins with, after the state has been cleared and the hyperparameters have their initial values.
+	// Init writes the initial state, after the state was cleared and the hyperparameters were set to their initial values.
 	Init func(ctx context.Context) error
 	// Evaluator evaluates the members.
 	Evaluator Evaluator
@@ -31,21 +31,21 @@ type Parts struct {
 
 // Evaluator runs evaluation episodes of every member, apart from training.
 type Evaluator interface {
-	// Prepare makes what Run of so many episodes needs.
+	// Prepare makes what Run needs for the given number of episodes.
 	Prepare(ctx context.Context, clock Clock, episodes int) error
-	// Run evaluates so many episodes of every member. The same run at the same count of the clock sees the same episodes.
+	// Run evaluates every member for the given number of episodes. The same run at the same clock count gets the same episodes.
 	Run(ctx context.Context, clock Clock, episodes int) (Evaluation, error)
-	// Close frees everything. It may be called twice.
+	// Close frees everything. Calling it twice is allowed.
 	Close()
 }
 
-// NewBase makes the state, clock and hyperparameters of so many members, and room for so many metrics.
+// NewBase makes the state, clock and hyperparameters for the given number of members, with capacity for rows metrics.
 func NewBase(eng *Engine, members, rows int) Base {
 	s := eng.NewState()
 	return Base{state: s, clock: NewClock(s), hyper: NewHyper(s, members), metrics: NewMetrics(s, members, rows)}
 }
 
-// Complete takes the workflow's parts and allocates the memory of all tensors made so far.
+// Complete stores the workflow's parts and allocates the memory of all tensors made so far.
 func (b *Base) Complete(p Parts) error {
 	b.parts = p
 	return b.state.Allocate()
@@ -63,7 +63,7 @@ func (b *Base) Clock() Clock { return b.clock }
 // Metrics implements Workflow.
 func (b *Base) Metrics() *Metrics { return b.metrics }
 
-// Hyper lists the hyperparameters that may differ between members.
+// Hyper returns the hyperparameters that may differ between members.
 func (b *Base) Hyper() *Hyper { return b.hyper }
 
 // Evaluations implements Trainable.
@@ -77,8 +77,8 @@ func (b *Base) Init(ctx context.Context) error {
 	return errors.Join(b.hyper.Init(ctx), b.parts.Init(ctx))
 }
 
-// End records what ends an iteration of so many steps of every environment: further metrics, unless rows is nil, then putting all of
-// them into their ring, and the clock's tick.
+// End records the end of an iteration of the given steps of every environment: it calls rows, unless nil, for further metrics, writes all
+// metrics to their ring, and advances the clock.
 func (b *Base) End(r *Recorder, rows func(*Recorder), steps int) {
 	if rows != nil {
 		rows(r)

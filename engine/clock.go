@@ -5,17 +5,17 @@ import (
 	"errors"
 )
 
-// Clock counts, on the device, what a run has done. Random numbers and permutations take their counters from it, so a program
-// recorded once draws new ones at every step, and a resumed run goes on with the very next.
+// Clock counts a run's progress on the device. Random numbers and permutations take their counters from it, so a program
+// recorded once draws new numbers at every step, and a resumed run continues the sequence.
 type Clock struct{ t *Tensor }
 
 // NewClock makes the tensor "clock": [iterations, environment steps of every environment].
 func NewClock(s *State) Clock { return Clock{s.Tensor("clock", Uint32, Axis("count", 2))} }
 
-// Tensor is what kernels read.
+// Tensor returns the tensor that kernels read.
 func (c Clock) Tensor() *Tensor { return c.t }
 
-// Tick records the advance at a step's end.
+// Tick records the advance at the end of a step.
 func (c Clock) Tick(r *Recorder, iterations, steps int) {
 	r.Dispatch(tickKernel{Clock: c.t.Range(), Iterations: uint32(iterations), Steps: uint32(steps)}.call(1, 1, 1))
 }

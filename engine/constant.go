@@ -9,9 +9,9 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// Constant makes a tensor whose elements, those that values returns, are the same in every run: bounds, weights by rank, tables. The
-// state writes them when it allocates the memory. A constant is never saved, copied between members, cleared or poisoned. Another
-// number of values than the tensor has elements is an error of Allocate.
+// Constant makes a tensor with the same elements in every run, such as bounds, weights by rank or tables. values returns the elements. The
+// state writes them when it allocates the memory. A constant is never saved, copied between members, cleared or poisoned. If values
+// returns a wrong number of elements, Allocate fails.
 func Constant[T float32 | uint32](s *State, name string, values func() []T, dims ...Dim) *Tensor {
 	typ := Float32
 	if _, integer := any(T(0)).(uint32); integer {
@@ -22,7 +22,7 @@ func Constant[T float32 | uint32](s *State, name string, values func() []T, dims
 	return t
 }
 
-// Same is a list of n equal values, for Constant.
+// Same returns a function for Constant that returns n equal values.
 func Same(n int, value float32) func() []float32 {
 	return func() []float32 {
 		values := make([]float32, n)
@@ -33,7 +33,7 @@ func Same(n int, value float32) func() []float32 {
 	}
 }
 
-// encode gives the elements as little-endian bytes.
+// encode returns the elements as little-endian bytes.
 func encode[T float32 | uint32](values []T) []byte {
 	data := make([]byte, 4*len(values))
 	for i, v := range values {
@@ -47,7 +47,7 @@ func encode[T float32 | uint32](values []T) []byte {
 	return data
 }
 
-// writeConstant fills a constant's memory.
+// writeConstant writes a constant's elements.
 func (b *block) writeConstant() error {
 	data := b.constant()
 	if len(data) != 4*b.tensor.Len() {

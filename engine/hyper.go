@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// Hyper are the hyperparameters that may differ between members, each a [P] tensor "hyper/<name>" on the device: read by kernels at
-// every step, changed by PBT where they are, saved with everything else.
+// Hyper holds the hyperparameters that may differ between members. Each is a [P] tensor "hyper/<name>" on the device. Kernels read them at
+// every step, PBT changes them on the device, and checkpoints save them.
 type Hyper struct {
-	prefix string // of the names within all
+	prefix string // of the names in this scope
 	all    *hypers
 }
 
-// hypers are all hyperparameters of a workflow, by full names.
+// hypers are all hyperparameters of a workflow, by full name.
 type hypers struct {
 	state    *State
 	members  Dim
@@ -22,15 +22,15 @@ type hypers struct {
 	initials map[*Tensor]float64
 }
 
-// NewHyper makes hyperparameters of so many members, none yet.
+// NewHyper makes an empty set of hyperparameters for the given number of members.
 func NewHyper(s *State, members int) *Hyper {
 	return &Hyper{all: &hypers{state: s.Sub("hyper"), members: Members(members), tensors: map[string]*Tensor{}, initials: map[*Tensor]float64{}}}
 }
 
-// Sub is the same hyperparameters seen by a part: the names of those made through it begin with "scope/", and it lists only those.
+// Sub returns the same hyperparameters within a scope: names made through it begin with "scope/", and it lists only those.
 func (h *Hyper) Sub(scope string) *Hyper { return &Hyper{prefix: h.prefix + scope + "/", all: h.all} }
 
-// Add makes a hyperparameter that begins at one value for all members.
+// Add makes a hyperparameter with one initial value for all members.
 func (h *Hyper) Add(name string, initial float64) *Tensor {
 	a, full := h.all, h.prefix+name
 	t := a.state.Tensor(full, Float32, a.members)
@@ -39,14 +39,14 @@ func (h *Hyper) Add(name string, initial float64) *Tensor {
 	return t
 }
 
-// Hide takes a hyperparameter that means nothing to a method off the list, so that none is varied.
+// Hide removes a hyperparameter that a method does not use from the list, so that it is not varied.
 func (h *Hyper) Hide(name string) {
 	full := h.prefix + name
 	h.all.names = slices.DeleteFunc(h.all.names, func(n string) bool { return n == full })
 	delete(h.all.tensors, full)
 }
 
-// Init sets the initial values of all of the workflow's hyperparameters.
+// Init sets the initial values of all hyperparameters of the workflow.
 func (h *Hyper) Init(ctx context.Context) error {
 	for t, initial := range h.all.initials {
 		if err := t.Fill(ctx, float32(initial)); err != nil {
@@ -56,7 +56,7 @@ func (h *Hyper) Init(ctx context.Context) error {
 	return nil
 }
 
-// Names lists the hyperparameters of this scope in the order they were made; for the root all of the workflow's.
+// Names lists the hyperparameters of this scope in creation order; at the root, all of the workflow.
 func (h *Hyper) Names() []string {
 	var names []string
 	for _, full := range h.all.names {
@@ -67,5 +67,5 @@ func (h *Hyper) Names() []string {
 	return names
 }
 
-// Lookup is the [P] tensor of a hyperparameter of this scope, nil when there is none of the name.
+// Lookup returns the [P] tensor of a hyperparameter of this scope, or nil if it does not exist.
 func (h *Hyper) Lookup(name string) *Tensor { return h.all.tensors[h.prefix+name] }

@@ -14,23 +14,23 @@ import (
 	"github.com/evorl/evorl/vk/spirv"
 )
 
-// Kernel is a compute shader whose GLSL is given at run time, for algorithms that the library does not have.
+// Kernel is a compute shader with GLSL given at run time, for algorithms that are not part of the library.
 type Kernel struct {
 	shader *vk.Shader
-	module *spirv.Module // with the names of GLSL
-	mirror []int         // of each binding, the storage buffer whose range it has: itself, or of a texel buffer the one it views
+	module *spirv.Module // with the GLSL names
+	mirror []int         // for each binding, the storage buffer with its range: itself, or for a texel buffer the one it views
 }
 
-// Args are the arguments of a dispatch, by the names in GLSL: a *Tensor for the block of every storage buffer; a bool, an int, a uint32, a float32 or a float64 for
-// every push constant, and for specialization constants other than their default. LOCAL_SIZE_X, _Y and _Z are those of a local size. A texel buffer x_texels is
-// not an argument: it views the storage buffer whose block is X.
+// Args are the arguments of a dispatch, by their GLSL names: a *Tensor for the block of every storage buffer; a bool, int, uint32,
+// float32 or float64 for every push constant, and for each specialization constant that is not at its default. LOCAL_SIZE_X, _Y and _Z
+// set the local size. A texel buffer x_texels is not an argument: it views the storage buffer whose block is X.
 type Args map[string]any
 
-// CompileKernel compiles the text of a whole compute shader. It binds storage buffers, declared readonly or writeonly where they are that, and may have a block of
-// scalar push constants; it may include files of the library's shaders, such as "engine/rng.glsl". Compile a kernel once and record it in any number of programs.
+// CompileKernel compiles the GLSL text of a compute shader. It binds storage buffers, declared readonly or writeonly where possible, and may have a block of
+// scalar push constants. It may include the library's shader files, such as "engine/rng.glsl". Compile a kernel once and record it in any number of programs.
 //
-// Errors: a mistake in the text is a *shaders.CompileError that says shaders/NAME.comp with the line; without a GLSL compiler on the machine it is
-// shaders.ErrNoCompiler; a buffer or constant of a kind that Args do not have.
+// Errors: a *shaders.CompileError with the line in shaders/NAME.comp for a mistake in the text; shaders.ErrNoCompiler if no GLSL compiler
+// is installed; an error for a buffer or constant of a type that Args does not support.
 func CompileKernel(ctx context.Context, name, text string) (*Kernel, error) {
 	k, err := compileKernel(ctx, name, text)
 	if err != nil {
@@ -77,7 +77,7 @@ func compileKernel(ctx context.Context, name, text string) (*Kernel, error) {
 	return k, err
 }
 
-// texelFormats are the views of vk by their names in GLSL.
+// texelFormats maps GLSL names to texel formats of vk.
 var texelFormats = map[string]vk.Texel{"": vk.NoTexel, "r32f": vk.TexelFloat, "rgba32f": vk.TexelFloat4, "r32ui": vk.TexelUint, "rgba32ui": vk.TexelUint4}
 
 // bind declares the module's bindings to vk.
@@ -86,7 +86,7 @@ func (k *Kernel) bind() error {
 		at := i
 		if b.Texel != "" {
 			if at = slices.IndexFunc(k.module.Bindings, func(of spirv.Binding) bool { return of.Texel == "" && snake(of.Name)+"_texels" == b.Name }); at < 0 {
-				return fmt.Errorf("texel buffer %s views none of the storage buffers %v; want the name of one in lower case with _texels behind it", b.Name, k.buffers())
+				return fmt.Errorf("texel buffer %s views none of the storage buffers %v; want the name of one in lower case, followed by _texels", b.Name, k.buffers())
 			}
 		} else if _, ok := elementType(b.Element); !ok {
 			return fmt.Errorf("storage buffer %s is of %s; want float, uint or their vectors", b.Name, b.Element)
@@ -97,7 +97,7 @@ func (k *Kernel) bind() error {
 	return nil
 }
 
-// buffers are the names of the storage buffers.
+// buffers returns the names of the storage buffers.
 func (k *Kernel) buffers() (names []string) {
 	for _, b := range k.module.Bindings {
 		if b.Texel == "" {
@@ -107,7 +107,7 @@ func (k *Kernel) buffers() (names []string) {
 	return names
 }
 
-// snake is FitnessLow as fitness_low.
+// snake converts FitnessLow to fitness_low.
 func snake(name string) string {
 	var b strings.Builder
 	for i, r := range name {
@@ -119,7 +119,7 @@ func snake(name string) string {
 	return b.String()
 }
 
-// elementType is the type of tensors for a buffer of a GLSL type.
+// elementType returns the type of tensors for a buffer of a GLSL type.
 func elementType(glsl string) (DType, bool) {
 	switch glsl {
 	case "float", "vec2", "vec4":
@@ -130,7 +130,7 @@ func elementType(glsl string) (DType, bool) {
 	return 0, false
 }
 
-// Record records a dispatch of x × y × z workgroups. An argument that is missing, unknown or of another type is an error of the recording.
+// Record records a dispatch of x × y × z workgroups. A missing, unknown or mistyped argument is a recording error.
 func (k *Kernel) Record(r *Recorder, x, y, z uint32, args Args) {
 	call, err := k.call(args)
 	if err != nil {
@@ -175,7 +175,7 @@ func (k *Kernel) call(args Args) (vk.Call, error) {
 	return call, nil
 }
 
-// checkNames refuses arguments that the kernel does not have.
+// checkNames refuses unknown arguments.
 func (k *Kernel) checkNames(args Args) error {
 	names := k.buffers()
 	for _, m := range k.module.Push.Members {
@@ -186,13 +186,13 @@ func (k *Kernel) checkNames(args Args) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(args)) {
 		if !slices.Contains(names, name) {
-			return fmt.Errorf("it has no %s; its arguments are %s", name, strings.Join(names, ", "))
+			return fmt.Errorf("unknown argument %s; the arguments are %s", name, strings.Join(names, ", "))
 		}
 	}
 	return nil
 }
 
-// scalarBits are the 32 bits of a constant.
+// scalarBits returns the 32 bits of a constant.
 func scalarBits(name string, typ spirv.Scalar, value any) (uint32, error) {
 	switch v := value.(type) {
 	case bool:

@@ -69,14 +69,14 @@ func TestKernel(t *testing.T) {
 		name  string
 		value any
 	}{
-		"it has no Outvalues":  {"Outvalues", out},
-		"buffer Index":         {"Index", in},
-		"buffer InValues":      {"InValues", nil},
-		"constant scale":       {"scale", 3},
-		"constant count":       {"count", -1},
-		"constant shift":       {"shift", nil},
-		"constant NEGATIVE":    {"NEGATIVE", 1},
-		"it has no in_values_": {"in_values_texels", in},
+		"unknown argument Outvalues":  {"Outvalues", out},
+		"buffer Index":                {"Index", in},
+		"buffer InValues":             {"InValues", nil},
+		"constant scale":              {"scale", 3},
+		"constant count":              {"count", -1},
+		"constant shift":              {"shift", nil},
+		"constant NEGATIVE":           {"NEGATIVE", 1},
+		"unknown argument in_values_": {"in_values_texels", in},
 	} {
 		wrong := Args{}
 		for name, v := range args {

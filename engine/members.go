@@ -4,8 +4,8 @@ import "fmt"
 
 // Operations on members, whatever they are.
 
-// Mean records a mean for every member over all its elements of value [..., P, ...], weighted by a tensor of the same shape where
-// weight is not nil; NaN where the weights sum to zero. The result is multiplied by scale.
+// Mean records the mean over all elements of each member of value [..., P, ...], times scale. If weight is not nil, it has the
+// same shape and weights the elements; the mean is NaN if the weights sum to zero.
 func Mean(r *Recorder, mean, value, weight *Tensor, scale float32) {
 	outer, p, inner, ok := value.Split(MemberAxis)
 	switch {
@@ -26,8 +26,8 @@ func Mean(r *Recorder, mean, value, weight *Tensor, scale float32) {
 	r.Dispatch(k.call(uint32(p), 1, 1))
 }
 
-// Gather records the copying of members over members in every tensor given: member p becomes a copy of member source[p], source being [P]
-// u32. The sources must be their own sources. A tensor without a member axis, or with one of another length, is an error of the recording.
+// Gather records copies between members in every given tensor: member p becomes a copy of member source[p], source being [P]
+// u32. Every source must be its own source. A tensor without a member axis, or with one of another length, is a recording error.
 func Gather(r *Recorder, source *Tensor, values ...*Tensor) {
 	for _, t := range values {
 		outer, p, inner, ok := t.Split(MemberAxis)

@@ -8,25 +8,25 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// Metrics are one number a member and step each, written on the device into a ring that the host reads when a step is over,
+// Metrics are one number per member and step, written on the device to a ring. The host reads them when a step is finished,
 // while the next one runs. Nothing inside a step waits for them.
 type Metrics struct {
 	members int
-	stride  int // elements between rows, so that each row suits the storage alignment
+	stride  int // elements between rows, so that each row has the storage alignment
 	names   []string
 	rows    *Tensor // [metric, stride]
-	ring    *Tensor // [word] u32, which the host sees
+	ring    *Tensor // [word] u32, visible to the host
 	taken   *Tensor // [2] u32, see CountSteps; nil: steps are not counted
 	state   *State
 }
 
-// ringSlots is how many steps the host may be behind; each slot begins with the iteration and the environment steps.
+// ringSlots is the number of steps by which the host may lag. Each slot begins with the iteration and the environment steps.
 const (
 	ringSlots  = 4
 	ringHeader = 3
 )
 
-// NewMetrics makes room for so many metrics of so many members.
+// NewMetrics makes metrics for the given number of members, with capacity for rows metrics.
 func NewMetrics(s *State, members, rows int) *Metrics {
 	align := max(int(s.eng.dev.Info().Limits.StorageAlignment)/4, 1)
 	m := &Metrics{state: s, members: members, stride: (members + align - 1) / align * align}
@@ -38,11 +38,11 @@ func NewMetrics(s *State, members, rows int) *Metrics {
 	return m
 }
 
-// Row adds a metric and returns the [P] tensor that a step writes it to. NaN stands for no value. One more than there is room
-// for is an error of the state.
+// Row adds a metric and returns the [P] tensor to which a step writes it. NaN means no value. Exceeding the capacity
+// is an error of the state.
 func (m *Metrics) Row(name string) *Tensor {
 	if m.state.all.err == nil && len(m.names) == m.rows.dims[0].Size {
-		m.state.all.err = fmt.Errorf("engine: metric %q is one more than the %d there is room for", name, len(m.names))
+		m.state.all.err = fmt.Errorf("engine: metric %q exceeds the capacity of %d metrics", name, len(m.names))
 	}
 	m.names = append(m.names, name)
 	if m.state.all.err != nil {
@@ -53,7 +53,7 @@ func (m *Metrics) Row(name string) *Tensor {
 	return row
 }
 
-// Record writes the rows into the ring, before the clock ticks.
+// Record records writing the rows to the ring. Call it before the clock ticks.
 func (m *Metrics) Record(r *Recorder, c Clock) {
 	count := len(m.names) * m.stride
 	k := ringKernel{Clock: c.t.Range(), Metrics: m.rows.Range(), Ring: m.ring.Range(), Count: uint32(count), Slots: ringSlots}
@@ -63,8 +63,8 @@ func (m *Metrics) Record(r *Recorder, c Clock) {
 	r.Dispatch(k.call(uint32(max(count, 1)+63)/64, 1, 1))
 }
 
-// Read returns the metrics of an iteration (the clock's value before its tick) whose program has ended: for each name a value per
-// member.
+// Read returns the metrics of an iteration (the clock's value before its tick) whose program has finished: for each name, one
+// value per member.
 func (m *Metrics) Read(iteration int) (map[string][]float32, error) {
 	if iteration < 0 {
 		return nil, &IterationError{iteration, "at least 0"}
@@ -87,17 +87,17 @@ func (m *Metrics) Read(iteration int) (map[string][]float32, error) {
 	return out, nil
 }
 
-// slot gives the words that the ring has of an iteration.
+// slot returns a function that reads the ring's words of an iteration.
 func (m *Metrics) slot(iteration int) func(word int) uint32 {
 	data := m.ring.block.buf.Mapped()
 	at := iteration % ringSlots * (ringHeader + len(m.names)*m.stride)
 	return func(word int) uint32 { return binary.LittleEndian.Uint32(data[4*(at+word):]) }
 }
 
-// Names lists the metrics in the order they were added.
+// Names lists the metrics in creation order.
 func (m *Metrics) Names() []string { return append([]string(nil), m.names...) }
 
-// CopyCounts records that counts [P] u32 become a row [P] of metrics. They are exact up to 2^24.
+// CopyCounts records copying counts [P] u32 to a row [P] of metrics. Counts are exact up to 2^24.
 func CopyCounts(r *Recorder, row, counts *Tensor) {
 	if row.Len() != counts.Len() {
 		r.Fail(fmt.Errorf("engine: copying the counts %v to %v; want the same length", counts, row))

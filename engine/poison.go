@@ -5,11 +5,11 @@ import (
 	"fmt"
 )
 
-// poison is a NaN that no kernel computes, and as an integer an index far outside any tensor.
+// poison is a NaN that no kernel computes. As an integer it is an index outside any tensor.
 const poison = 0x7fdecade
 
-// Poison fills all scratch with NaN, for tests. A step after it does bit by bit what it does without; else it reads what it has not
-// written, and a resumed run would differ from an uninterrupted one.
+// Poison fills all scratch tensors with NaN, for tests. The next step must give the same bits as without Poison. Otherwise it reads scratch
+// that it did not write, and a resumed run would differ from an uninterrupted one.
 func (s *State) Poison(ctx context.Context) error {
 	if err := s.Allocate(); err != nil {
 		return err

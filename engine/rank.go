@@ -2,22 +2,22 @@ package engine
 
 import "fmt"
 
-// Sizes of the ways to rank: by comparing every member with every other one, and by blocks that are ranked so and then searched.
+// Sizes for the two ways to rank: comparing all pairs of members, and ranking blocks that are then searched.
 const (
 	rankDirect = 4096    // members; more are ranked by blocks
-	rankBlock  = 1024    // members of a block
-	maxRanked  = 1 << 20 // members; the search of all blocks stays within what loops may take
+	rankBlock  = 1024    // members per block
+	maxRanked  = 1 << 20 // members; the search of all blocks stays within the driver's loop bound
 )
 
-// Rank records the rank u32 of every member by fitness, of the same shape: 0 for the largest, ties in the order of the members, NaN last.
-// Members are along the last axis; each index of those before it, if there are any, is a population of its own.
+// Rank records the rank u32 of every member by fitness, in the same shape: 0 for the largest; ties by member index; NaN last.
+// The last axis is the members. Each index of the earlier axes, if any, is a separate population.
 func Rank(r *Recorder, fitness, rank *Tensor) {
 	populations, n := rows(fitness)
 	if n > maxRanked || rank.Len() != fitness.Len() {
 		r.Fail(fmt.Errorf("engine: ranking %v into %v; want the same length, populations of at most %d", fitness, rank, maxRanked))
 		return
 	}
-	// Every invocation ranks one member, so that its loops stay short.
+	// Every invocation ranks one member, so its loops stay short.
 	size := r.Workgroup()
 	groups := (uint32(n) + size - 1) / size
 	if n <= rankDirect {
@@ -37,7 +37,7 @@ func Rank(r *Recorder, fitness, rank *Tensor) {
 	}.call(groups, populations, 1))
 }
 
-// Order records the members u32 in the order of their ranks u32, the first being the one of rank 0; populations as in Rank.
+// Order records the members u32 in order of their ranks u32, starting with rank 0. Populations are as in Rank.
 func Order(r *Recorder, rank, order *Tensor) {
 	populations, n := rows(rank)
 	if order.Len() != rank.Len() {
@@ -48,7 +48,7 @@ func Order(r *Recorder, rank, order *Tensor) {
 	r.Dispatch(orderKernel{Rank: rank.Range(), Order: order.Range(), Count: uint32(n), LocalSizeX: size}.call((uint32(n)+size-1)/size, populations, 1))
 }
 
-// rows is how many rows a tensor has along its last axis, and their length.
+// rows returns the number of rows along a tensor's last axis, and their length.
 func rows(t *Tensor) (count uint32, length int) {
 	length = t.dims[len(t.dims)-1].Size
 	return uint32(t.Len() / length), length

@@ -7,24 +7,24 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// Recorder takes the commands of a program in order; barriers between dependent ones are derived from what their kernels read
-// and write. The first error is kept and returned by Record.
+// Recorder records the commands of a program in order. Barriers between dependent commands are derived from the reads and writes of
+// their kernels. Record returns the first error.
 type Recorder struct {
 	eng       *Engine
 	prog      *vk.Program
 	err       error
-	counters  *State // of repeated blocks; nil: there are none
+	counters  *State // of repeated blocks; nil if there are none
 	repeating bool   // a block is being recorded
 }
 
-// Program is a recorded sequence of commands on fixed tensors. Running it is one submission, or a few where it is so long that
-// it is cut into time slices.
+// Program is a recorded sequence of commands on fixed tensors. A run is one submission, or a few if the program is so long that
+// it is split into time slices.
 type Program struct {
 	prog     *vk.Program
-	counters *State // nil: there are none
+	counters *State // nil if there are none
 }
 
-// Record makes a program of what f records. Pipelines are compiled here.
+// Record makes a program from what f records. It compiles the pipelines.
 func (e *Engine) Record(name string, f func(*Recorder)) (*Program, error) {
 	if err := Require(map[string]any{"engine": e}); err != nil {
 		return nil, fmt.Errorf("engine: recording %q: %w", name, err)
@@ -43,7 +43,7 @@ func (e *Engine) Record(name string, f func(*Recorder)) (*Program, error) {
 	return p, nil
 }
 
-// Engine is the engine recorded for.
+// Engine returns the engine of the recording.
 func (r *Recorder) Engine() *Engine { return r.eng }
 
 // Dispatch records a kernel.
@@ -61,14 +61,14 @@ func (r *Recorder) Copy(dst, src *Tensor) {
 // Fill records setting every 32-bit element to one word.
 func (r *Recorder) Fill(dst *Tensor, word uint32) { r.prog.Fill(dst.Range(), word) }
 
-// Fail keeps an error of the recording, if it is the first.
+// Fail stores a recording error, if it is the first.
 func (r *Recorder) Fail(err error) {
 	if r.err == nil {
 		r.err = err
 	}
 }
 
-// Submit starts the program after all that was submitted before, and returns a ticket to wait with.
+// Submit queues the program after all earlier submissions, and returns a ticket to wait for it.
 func (p *Program) Submit(ctx context.Context) (*vk.Ticket, error) { return p.prog.Submit(ctx) }
 
 // Run submits and waits.
@@ -77,7 +77,7 @@ func (p *Program) Run(ctx context.Context) error { return p.prog.Run(ctx) }
 // Profile runs the program once and returns the device time of each kernel.
 func (p *Program) Profile(ctx context.Context) ([]vk.KernelTime, error) { return p.prog.Profile(ctx) }
 
-// Free releases the program. It may be called twice, and on nil.
+// Free releases the program. Calling it twice, or on nil, is allowed.
 func (p *Program) Free() {
 	if p == nil {
 		return
@@ -88,8 +88,8 @@ func (p *Program) Free() {
 	}
 }
 
-// Workgroup is a good number of invocations for kernels that reduce within a workgroup: one subgroup on software drivers, which pay
-// for every further one, and 256 on GPUs.
+// Workgroup returns a workgroup size for kernels that reduce within a workgroup: one subgroup on software drivers, where every
+// further one costs time, and 256 on GPUs.
 func (r *Recorder) Workgroup() uint32 {
 	info := r.eng.dev.Info()
 	if info.Type.GPU() {
@@ -98,10 +98,10 @@ func (r *Recorder) Workgroup() uint32 {
 	return info.SubgroupSize
 }
 
-// WorkgroupFor is Workgroup for kernels whose one workgroup loops over count elements: larger where an invocation would else take so
-// many of them that Mesa's software driver, after 65535 iterations in all, silently left its loops.
+// WorkgroupFor is Workgroup for kernels in which one workgroup loops over count elements. It returns a larger size if an invocation would
+// otherwise exceed 65535 iterations, after which Mesa's software driver silently leaves all loops.
 func (r *Recorder) WorkgroupFor(count int) uint32 {
-	const most = 1024 // elements an invocation; loops inside a step count too
+	const most = 1024 // elements per invocation, since loops inside a step also count
 	size := r.Workgroup()
 	for count > most*int(size) && 2*size <= r.eng.dev.Info().Limits.MaxInvocations {
 		size *= 2
@@ -109,8 +109,8 @@ func (r *Recorder) WorkgroupFor(count int) uint32 {
 	return size
 }
 
-// Share is a good number of workgroups to share count elements of one member, of the given number of members, for kernels whose
-// invocations loop over what the grid leaves: enough to fill the device, and on software drivers not many more.
+// Share returns a number of workgroups per member to share count elements, for kernels whose invocations loop over the remaining
+// elements: enough to fill the device, and on software drivers few more.
 func (r *Recorder) Share(members, count int) uint32 {
 	info := r.eng.dev.Info()
 	n := (count + int(r.Workgroup()) - 1) / int(r.Workgroup())
@@ -120,5 +120,5 @@ func (r *Recorder) Share(members, count int) uint32 {
 	return uint32(max(n, 1))
 }
 
-// softwareGroups is how many workgroups keep every core of a software driver busy.
+// softwareGroups is the number of workgroups that keeps every core of a software driver busy.
 const softwareGroups = 64

@@ -2,7 +2,7 @@ package engine
 
 import "fmt"
 
-// Reduction is what Reduce makes of a population's values. The numbers are those of shaders/engine/reduce.comp.
+// Reduction is a kind of reduction. Its values are those of shaders/engine/reduce.comp.
 type Reduction uint32
 
 const (
@@ -12,8 +12,8 @@ const (
 	SmallestOf
 )
 
-// Reduce records a reduction of value [P, ...] over the members, each of the other elements by itself, to result [...]. NaN are left out;
-// the result is NaN where nothing is left.
+// Reduce records a reduction of value [P, ...] over the members, element by element, to result [...]. NaN values are ignored.
+// The result is NaN if no value is left.
 func Reduce(r *Recorder, how Reduction, value, result *Tensor) {
 	outer, members, inner, ok := value.Split(MemberAxis)
 	if !ok || outer != 1 || result.Len() != inner {

@@ -8,7 +8,7 @@ type Counter struct {
 	used *bool
 }
 
-// Tensor is [1] u32, which kernels read: the number of the turn, from 0.
+// Tensor returns [1] u32, which kernels read: the number of the turn, from 0.
 func (c Counter) Tensor() *Tensor {
 	*c.used = true
 	return c.t

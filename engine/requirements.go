@@ -11,10 +11,10 @@ import (
 	"github.com/evorl/evorl/vk/spirv"
 )
 
-// leastInvocations is how many invocations a workgroup must hold: kernels that reduce take so many on GPUs (Recorder.Workgroup).
+// leastInvocations is the required workgroup size: reducing kernels use it on GPUs (Recorder.Workgroup).
 const leastInvocations = 256
 
-// requirement is what one kernel needs the most of.
+// requirement is the largest need of any kernel for one resource.
 type requirement struct {
 	need   uint64
 	kernel string
@@ -26,10 +26,10 @@ func (r *requirement) raise(need int, kernel string) {
 	}
 }
 
-// fast are the kernels that run only where a device has what they need; elsewhere others do their work.
+// fast are kernels that run only on devices with the resources they need. Elsewhere other kernels do their work.
 var fast = map[string]bool{"engine/nn/gemm_panel": true, "rl/policy_update": true}
 
-// Missing lists what the kernels need and a device lacks, one sentence each; none: everything runs there.
+// Missing lists the requirements of the kernels that a device does not meet, one sentence each. Without any, everything runs there.
 func Missing(info vk.Info) ([]string, error) {
 	var buffers, texels, push requirement
 	lacks := map[string]bool{} // capabilities
@@ -79,26 +79,26 @@ func Missing(info vk.Info) ([]string, error) {
 		{buffers, uint64(l.MaxBindings), "storage buffers"}, {texels, uint64(l.MaxTexelBindings), "texel buffers"}, {push, uint64(l.MaxPushBytes), "bytes of push constants"},
 	} {
 		if c.need > c.have {
-			missing = append(missing, fmt.Sprintf("kernel %s needs %d %s, and the device allows %d", c.kernel, c.need, c.what, c.have))
+			missing = append(missing, fmt.Sprintf("kernel %s needs %d %s; the device allows %d", c.kernel, c.need, c.what, c.have))
 		}
 	}
 	if info.API < vk.MakeVersion(1, 1, 0) {
-		missing = append(missing, fmt.Sprintf("Vulkan 1.1 is needed, and the device has %v", info.API))
+		missing = append(missing, fmt.Sprintf("Vulkan 1.1 is needed; the device has %v", info.API))
 	}
 	if l.MaxInvocations < leastInvocations {
-		missing = append(missing, fmt.Sprintf("kernels need workgroups of %d invocations, and the device allows %d", leastInvocations, l.MaxInvocations))
+		missing = append(missing, fmt.Sprintf("kernels need workgroups of %d invocations; the device allows %d", leastInvocations, l.MaxInvocations))
 	}
 	return missing, nil
 }
 
-// subgroupCapabilities are the SPIR-V capabilities of subgroup operations.
+// subgroupCapabilities maps SPIR-V capabilities to subgroup operations.
 var subgroupCapabilities = map[string]vk.SubgroupOps{
 	"GroupNonUniform": vk.SubgroupBasic, "GroupNonUniformVote": vk.SubgroupVote, "GroupNonUniformArithmetic": vk.SubgroupArithmetic,
 	"GroupNonUniformBallot": vk.SubgroupBallot, "GroupNonUniformShuffle": vk.SubgroupShuffle,
 	"GroupNonUniformShuffleRelative": vk.SubgroupShuffleRelative, "GroupNonUniformClustered": vk.SubgroupClustered, "GroupNonUniformQuad": vk.SubgroupQuad,
 }
 
-// capable reports whether a device has a capability: one that every Vulkan device has, or one of subgroup operations; others count as missing.
+// capable reports whether a device has a capability. Only those of every Vulkan device and of subgroup operations are known; others count as missing.
 func capable(info vk.Info, capability string) bool {
 	switch capability {
 	case "Matrix", "Shader", "ImageBuffer", "SampledBuffer":

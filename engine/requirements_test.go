@@ -14,13 +14,13 @@ func TestMissing(t *testing.T) {
 		t.Errorf("%s misses %q, %v", info.Name, missing, err)
 	}
 	for want, change := range map[string]func(*vk.Info){
-		"storage buffers, and the device allows 4":                 func(i *vk.Info) { i.Limits.MaxBindings = 4 },
-		"texel buffers, and the device allows 4":                   func(i *vk.Info) { i.Limits.MaxTexelBindings = 4 },
-		"bytes of push constants, and the device allows 64":        func(i *vk.Info) { i.Limits.MaxPushBytes = 64 },
-		"workgroups of 256 invocations, and the device allows 128": func(i *vk.Info) { i.Limits.MaxInvocations = 128 },
-		"needs the SPIR-V capability GroupNonUniformShuffle":       func(i *vk.Info) { i.SubgroupOps &^= vk.SubgroupShuffle },
-		"kernel envs/rollout.":                                     func(i *vk.Info) { i.Limits.MaxBindings = 4 },
-		"Vulkan 1.1 is needed, and the device has 1.0":             func(i *vk.Info) { i.API = vk.MakeVersion(1, 0, 200) },
+		"storage buffers; the device allows 4":                 func(i *vk.Info) { i.Limits.MaxBindings = 4 },
+		"texel buffers; the device allows 4":                   func(i *vk.Info) { i.Limits.MaxTexelBindings = 4 },
+		"bytes of push constants; the device allows 64":        func(i *vk.Info) { i.Limits.MaxPushBytes = 64 },
+		"workgroups of 256 invocations; the device allows 128": func(i *vk.Info) { i.Limits.MaxInvocations = 128 },
+		"needs the SPIR-V capability GroupNonUniformShuffle":   func(i *vk.Info) { i.SubgroupOps &^= vk.SubgroupShuffle },
+		"kernel envs/rollout.":                                 func(i *vk.Info) { i.Limits.MaxBindings = 4 },
+		"Vulkan 1.1 is needed; the device has 1.0":             func(i *vk.Info) { i.API = vk.MakeVersion(1, 0, 200) },
 	} {
 		less := info
 		change(&less)

@@ -21,22 +21,22 @@ func Philox(key [2]uint32, counter [4]uint32) [4]uint32 {
 	return counter
 }
 
-// Stream is the number of the random stream for a purpose, e.g. "env" or "pbt/perturb/learning_rate": the FNV-1a hash of
-// its name, 32 bits. Streams of one seed are independent.
+// Stream returns the number of the random stream for a purpose, e.g. "env" or "pbt/perturb/learning_rate": the 32-bit FNV-1a
+// hash of its name. Streams of one seed are independent.
 func Stream(name string) uint32 {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(name)) // a hash never fails
 	return h.Sum32()
 }
 
-// Rng draws the numbers that struct Rng of shaders/engine/rng.glsl draws for the same seed, stream, member, environment
-// and step. Integers and uniform numbers have the same bits; normal numbers agree to rounding. Word of draw d is word
-// d mod 4 of Philox((seed, stream), (member, environment, step, d div 4)). The zero value is the generator of all zeros.
+// Rng draws the same numbers as struct Rng of shaders/engine/rng.glsl for the same seed, stream, member, environment
+// and step. Integers and uniform numbers have the same bits; normal numbers agree to rounding. Draw d is word
+// d mod 4 of Philox((seed, stream), (member, environment, step, d div 4)). The zero value has seed, stream and counters zero.
 type Rng struct {
 	key     [2]uint32
 	counter [3]uint32
 	draw    uint32
-	block   [4]uint32 // of draw/4, valid while draw is no multiple of 4
+	block   [4]uint32 // of draw/4, valid while draw is not a multiple of 4
 }
 
 // NewRng returns the generator at its first draw.
@@ -59,13 +59,13 @@ func (r *Rng) Uniform() float32 {
 	return float32(r.Uint32()>>8) * (1.0 / (1 << 24))
 }
 
-// UniformIn returns a number in [low, high); rounding may give high itself. One draw.
+// UniformIn returns a number in [low, high); rounding may give high. One draw.
 func (r *Rng) UniformIn(low, high float32) float32 {
-	// The conversion forbids fusing the product into the sum, as precise does in GLSL.
+	// The conversion forbids a fused multiply-add, as precise does in GLSL.
 	return low + float32((high-low)*r.Uniform())
 }
 
-// Normal returns a standard normal number by the method of Box and Muller; two draws. It is at most 5.77 in size.
+// Normal returns a standard normal number by the Box-Muller method; two draws. Its magnitude is at most 5.77.
 func (r *Rng) Normal() float32 {
 	u := float64(r.Uint32()>>8+1) / (1 << 24)
 	v := float64(r.Uniform())

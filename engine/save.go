@@ -13,12 +13,12 @@ import (
 	"github.com/evorl/evorl/engine/checkpoint"
 )
 
-// Save writes a checkpoint of all saved tensors into dir, named by the iteration.
+// Save writes a checkpoint of all saved tensors to dir, named by the iteration.
 func (s *State) Save(ctx context.Context, dir string, iteration int, opts ...checkpoint.Option) (checkpoint.Manifest, error) {
 	return checkpoint.Save(dir, int64(iteration), s.tensors(ctx), opts...)
 }
 
-// Digest is the digest that a checkpoint of the present state would have: over names, types, shapes and bytes of all saved
+// Digest returns the digest that a checkpoint of the current state would have: over names, types, shapes and bytes of all saved
 // tensors.
 func (s *State) Digest(ctx context.Context) (string, error) {
 	var digests []checkpoint.TensorDigest
@@ -51,7 +51,7 @@ func (t *Tensor) shape() []int {
 	return shape
 }
 
-// tensorReader fetches a tensor when it is first read.
+// tensorReader reads a tensor from the device at its first Read.
 type tensorReader struct {
 	ctx  context.Context
 	t    *Tensor
@@ -70,7 +70,7 @@ func (r *tensorReader) Read(p []byte) (int, error) {
 }
 
 // Load sets all saved tensors from a verified checkpoint. The checkpoint must hold exactly the state's tensors, with their
-// types and shapes; otherwise the error says what differs and nothing is changed.
+// types and shapes. Otherwise the error names the difference and nothing is changed.
 func (s *State) Load(ctx context.Context, c *checkpoint.Checkpoint) error {
 	fail := func(format string, args ...any) error {
 		return fmt.Errorf("engine: checkpoint %s is of another configuration: "+format, append([]any{c.Path}, args...)...)
@@ -81,7 +81,7 @@ func (s *State) Load(ctx context.Context, c *checkpoint.Checkpoint) error {
 	for _, d := range c.Manifest.Tensors {
 		t := s.all.index[d.Name]
 		if t == nil {
-			return fail("it holds tensor %q, which this run has not", d.Name)
+			return fail("it holds tensor %q, which this run does not have", d.Name)
 		}
 		if string(d.DType) != t.typ.String() || !slices.Equal(d.Shape, t.shape()) {
 			return fail("its tensor %q is %s%v; this run's is %v", d.Name, d.DType, d.Shape, t)

@@ -9,16 +9,16 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// State owns the tensors of a workflow. How a tensor is made says how long its contents live:
+// State owns the tensors of a workflow. The constructor of a tensor decides the lifetime of its contents:
 //
-//   - Tensor: they change over a run and are saved in checkpoints. When a member becomes a copy of another, it takes over that
-//     member's elements of every saved tensor with a member axis, unless Tensor.Own says otherwise.
+//   - Tensor: the contents change over a run and are saved in checkpoints. A member that becomes a copy of another inherits that
+//     member's elements of every saved tensor with a member axis, unless Tensor.Own excludes it.
 //   - Constant: the same in every run; neither saved nor changed.
 //   - Scratch: written before they are read within every step; not saved.
 //
-// A state also is the scope of names and of random streams: parts of a workflow get a Sub each.
+// A state is also the scope of names and random streams: each part of a workflow gets its own Sub.
 //
-// The first error in making tensors is kept. Memory is allocated for all of them together, by Allocate: make all tensors, then call it
+// The state keeps the first error in making tensors. Allocate allocates memory for all of them together: make all tensors, then call it
 // once.
 type State struct {
 	eng    *Engine
@@ -37,7 +37,7 @@ type tensors struct {
 	begun   bool // by Zero or Load
 	next    int  // the iteration that Step submits next
 
-	learning atomic.Bool // a Learn is at work
+	learning atomic.Bool // a Learn is running
 	closed   bool
 }
 
@@ -46,7 +46,7 @@ func (e *Engine) NewState() *State {
 	return &State{eng: e, all: &tensors{index: map[string]*Tensor{}}}
 }
 
-// Sub is the same state seen by a part: the names of tensors made through it begin with "name/".
+// Sub returns the same state with a scope: names of tensors made through it begin with "name/".
 func (s *State) Sub(name string) *State {
 	return &State{eng: s.eng, prefix: s.prefix + name + "/", all: s.all, within: s.within}
 }
@@ -66,29 +66,29 @@ func (s *State) apart() *State {
 	return &a
 }
 
-// Temporary is a new, empty state with the scope of Sub(name): the same streams, but memory of its own, which is the caller's to Close.
+// Temporary returns a new, empty state with the scope of Sub(name): the same streams, but its own memory, which the caller must Close.
 func (s *State) Temporary(name string) *State {
 	t := s.eng.NewState()
 	t.prefix = s.prefix + name + "/"
 	return t
 }
 
-// Stream is the number of the random stream for a purpose within this scope. Parts of a workflow, each with a scope of its own,
+// Stream returns the number of the random stream for a purpose within this scope. Parts of a workflow with different scopes
 // draw different numbers for the same purpose.
 func (s *State) Stream(purpose string) uint32 { return Stream(s.prefix + purpose) }
 
-// Engine is the engine that the tensors live on.
+// Engine returns the engine of the tensors.
 func (s *State) Engine() *Engine { return s.eng }
 
-// Err is the first error in making the tensors, or in allocating them.
+// Err returns the first error in making or allocating tensors.
 func (s *State) Err() error { return s.all.err }
 
-// Tensor makes a saved tensor. A name taken before and an axis of length < 1 are errors.
+// Tensor makes a saved tensor. A duplicate name and an axis of length < 1 are errors.
 func (s *State) Tensor(name string, typ DType, dims ...Dim) *Tensor {
 	return s.save(s.make(name, typ, dims, int64(4*length(dims)), vk.Local))
 }
 
-// save makes a tensor one of those that are saved.
+// save registers a tensor as saved.
 func (s *State) save(t *Tensor) *Tensor {
 	if s.all.err != nil {
 		return t
@@ -102,8 +102,8 @@ func (s *State) save(t *Tensor) *Tensor {
 	return t
 }
 
-// Stack makes saved tensors of one type and shape, behind each other in one buffer: kernels that take the first's Stacked range find
-// the i-th one i · stride elements on.
+// Stack makes saved tensors of one type and shape, stored in one buffer. Kernels that take the Stacked range of the first find
+// the i-th one at offset i · stride elements.
 func (s *State) Stack(typ DType, names []string, dims ...Dim) []*Tensor {
 	align := max(int64(s.eng.dev.Info().Limits.StorageAlignment), 16)
 	size := (int64(4*length(dims)) + align - 1) / align * align
@@ -152,7 +152,7 @@ func (s *State) make(name string, typ DType, dims []Dim, bytes int64, kind vk.Ki
 	return t
 }
 
-// place puts a tensor behind those of the contiguous part.
+// place puts a tensor after those of the contiguous part.
 func (s *State) place(t *Tensor, bytes int64) {
 	b := s.within
 	if b.tensor == nil {
@@ -164,11 +164,11 @@ func (s *State) place(t *Tensor, bytes int64) {
 	b.bytes = t.at + bytes
 }
 
-// maxElements is beyond what any device binds; products of sizes below it overflow nothing. Of the tensors that are allocated, State.Allocate
-// refuses those beyond the device's storage range, which Vulkan limits to 4 GiB: a kernel's index of an element fits 32 bits.
+// maxElements is beyond what any device binds, and products of smaller sizes do not overflow. State.Allocate refuses tensors
+// beyond the device's storage range, which Vulkan limits to 4 GiB: a kernel's index of an element fits 32 bits.
 const maxElements = 1 << 56
 
-// Zero sets every tensor but constants to zeros, scratch too. Call it once after the tensors are made and whenever a run begins anew.
+// Zero sets all tensors except constants to zero, including scratch. Call it once after the tensors are made and at the start of every run.
 func (s *State) Zero(ctx context.Context) error {
 	if err := s.Allocate(); err != nil {
 		return err
@@ -188,13 +188,13 @@ func (s *State) Zero(ctx context.Context) error {
 	return p.Run(ctx)
 }
 
-// Begun says whether the tensors hold anything yet: after Zero, which Init calls, or Load.
+// Begun reports whether the tensors have contents: after Zero, which Init calls, or Load.
 func (s *State) Begun() bool { return s.all.begun }
 
-// Tensors lists the saved tensors in the order they were made.
+// Tensors lists the saved tensors in creation order.
 func (s *State) Tensors() []*Tensor { return append([]*Tensor(nil), s.all.named...) }
 
-// Inherited lists the saved tensors that a copied member takes over: those with a member axis that are not Own.
+// Inherited lists the saved tensors that a copied member inherits: those with a member axis that are not Own.
 func (s *State) Inherited() []*Tensor {
 	var inherited []*Tensor
 	for _, t := range s.all.named {
@@ -205,10 +205,10 @@ func (s *State) Inherited() []*Tensor {
 	return inherited
 }
 
-// Lookup is the saved tensor of a full name, nil when there is none.
+// Lookup returns the saved tensor with a full name, or nil.
 func (s *State) Lookup(name string) *Tensor { return s.all.index[name] }
 
-// Close frees all tensors. Programs that use them must not run afterwards. It may be called twice.
+// Close frees all tensors. Programs that use them must not run afterwards. Calling it twice is allowed.
 func (s *State) Close() error {
 	if s.all.closed {
 		return nil

@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// CountSteps makes the tensor "env_steps" [2] u32: the low and the high word of how many environment steps a run has taken, all members
-// together. A workflow whose iterations do not all take the same number of steps counts them there, before its metrics are recorded; of the
-// others, iterations times Description.StepsPerIter is the number.
+// CountSteps makes the tensor "env_steps" [2] u32: the low and high words of the number of environment steps of a run, summed over
+// members. A workflow with a varying number of steps per iteration counts them there, before its metrics are recorded. For
+// other workflows the number is iterations times Description.StepsPerIter.
 func (m *Metrics) CountSteps() *Tensor {
 	if m.taken == nil {
 		m.taken = m.state.Tensor("env_steps", Uint32, Axis("word", 2))
@@ -15,8 +15,8 @@ func (m *Metrics) CountSteps() *Tensor {
 	return m.taken
 }
 
-// steps is the number of environment steps taken up to and with an iteration whose metrics Read can read; perIteration of each where none
-// are counted.
+// steps returns the environment steps up to and including an iteration whose metrics can be read. Without counted steps it assumes
+// perIteration steps per iteration.
 func (m *Metrics) steps(iteration, perIteration int) int64 {
 	if m.taken == nil {
 		return int64(iteration+1) * int64(perIteration)
@@ -25,7 +25,7 @@ func (m *Metrics) steps(iteration, perIteration int) int64 {
 	return int64(slot(1)) | int64(slot(2))<<32
 }
 
-// EnvSteps is how many environment steps a workflow has taken since its run began, by all members together, as its state says.
+// EnvSteps returns the environment steps of a workflow since its run began, summed over members, from its state.
 func EnvSteps(ctx context.Context, w Workflow) (int64, error) {
 	if taken := w.Metrics().taken; taken != nil {
 		words, err := taken.ReadUint32(ctx)

@@ -10,7 +10,7 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// DType is the type of a tensor's elements; every one has 32 bits.
+// DType is the type of a tensor's elements. All types have 32 bits.
 type DType uint8
 
 const (
@@ -18,7 +18,7 @@ const (
 	Uint32
 )
 
-// String is the name in checkpoints: F32 or U32.
+// String returns the name in checkpoints: F32 or U32.
 func (t DType) String() string {
 	if t == Uint32 {
 		return "U32"
@@ -32,27 +32,27 @@ type Dim struct {
 	Size int
 }
 
-// Names of axes that code looks for. Others are free.
+// Axis names with a meaning to the library. Other names are free.
 const (
 	MemberAxis      = "member"
 	EnvironmentAxis = "environment"
 	TimeAxis        = "time"
 )
 
-// Members is the axis of members, P.
+// Members returns the axis of members, P.
 func Members(n int) Dim { return Dim{MemberAxis, n} }
 
-// Environments is the axis of a member's environments, E.
+// Environments returns the axis of a member's environments, E.
 func Environments(n int) Dim { return Dim{EnvironmentAxis, n} }
 
-// Time is the axis of steps, T.
+// Time returns the axis of steps, T.
 func Time(n int) Dim { return Dim{TimeAxis, n} }
 
-// Axis is an axis of any other name.
+// Axis returns an axis of any other name.
 func Axis(name string, n int) Dim { return Dim{name, n} }
 
-// Tensor is a dense row-major array of 32-bit elements on the device, its axes named. Its contents are the device's; Read and
-// Write move them across the bus and are for initialization, tests and reports, not for steps.
+// Tensor is a dense row-major array of 32-bit elements on the device, with named axes. Read and Write methods transfer its contents
+// between host and device. They are for initialization, tests and reports, not for steps.
 type Tensor struct {
 	name   string
 	typ    DType
@@ -63,16 +63,16 @@ type Tensor struct {
 	own    bool  // see Own
 }
 
-// Name is the full one, such as "agent/params".
+// Name returns the full name, such as "agent/params".
 func (t *Tensor) Name() string { return t.name }
 
-// Type is that of the elements.
+// Type returns the type of the elements.
 func (t *Tensor) Type() DType { return t.typ }
 
-// Dims are the axes, the slowest first.
+// Dims returns the axes, the slowest first.
 func (t *Tensor) Dims() []Dim { return append([]Dim(nil), t.dims...) }
 
-// Len is the number of elements.
+// Len returns the number of elements.
 func (t *Tensor) Len() int { return length(t.dims) }
 
 func length(dims []Dim) int {
@@ -83,7 +83,7 @@ func length(dims []Dim) int {
 	return n
 }
 
-// Size is the length of the named axis; 0 when there is none.
+// Size returns the length of the named axis, or 0 if there is none.
 func (t *Tensor) Size(axis string) int {
 	for _, d := range t.dims {
 		if d.Name == axis {
@@ -93,7 +93,7 @@ func (t *Tensor) Size(axis string) int {
 	return 0
 }
 
-// Split gives the tensor as [outer, size, inner] around the named axis; ok is false when there is none.
+// Split returns the shape as [outer, size, inner] around the named axis; ok is false if there is none.
 func (t *Tensor) Split(axis string) (outer, size, inner int, ok bool) {
 	for i, d := range t.dims {
 		if d.Name == axis {
@@ -103,28 +103,28 @@ func (t *Tensor) Split(axis string) (outer, size, inner int, ok bool) {
 	return 0, 0, 0, false
 }
 
-// Range is the tensor's place, as kernels take it.
+// Range returns the tensor's range, for kernels.
 func (t *Tensor) Range() vk.Range { return t.block.buffer().Range(t.at, int64(4*t.Len())) }
 
-// Stacked is the place of the tensor and all behind it in its stack (State.Stack), and the elements from one to the next.
+// Stacked returns the range of the tensor and all that follow in its stack (State.Stack), and the elements from one to the next.
 func (t *Tensor) Stacked() (place vk.Range, stride int) {
 	return t.block.buffer().Range(t.at, t.StackBytes()), t.stride
 }
 
-// Offset is the number of elements from another tensor to this one, which lies in the same buffer behind it (State.Contiguous, State.Stack).
+// Offset returns the number of elements from another tensor to this one, which is after it in the same buffer (State.Contiguous, State.Stack).
 func (t *Tensor) Offset(from *Tensor) int { return int(t.at-from.at) / 4 }
 
-// StackBytes is the size of the place that Stacked returns.
+// StackBytes returns the size of the range that Stacked returns.
 func (t *Tensor) StackBytes() int64 { return t.block.bytes - t.at }
 
-// Own makes a copied member keep its own elements of a saved tensor, instead of taking over those of the member it becomes a copy of
+// Own makes a copied member keep its own elements of a saved tensor, instead of inheriting those of the member that it copies
 // (State.Inherited). It returns the tensor.
 func (t *Tensor) Own() *Tensor {
 	t.own = true
 	return t
 }
 
-// View is the same elements seen with other axes. Another number of elements is an error of the state.
+// View returns the same elements with other axes. A different number of elements is an error of the state.
 func (t *Tensor) View(dims ...Dim) *Tensor {
 	v := *t
 	v.dims = append([]Dim(nil), dims...)
@@ -134,13 +134,13 @@ func (t *Tensor) View(dims ...Dim) *Tensor {
 	return &v
 }
 
-// Index is the view of one index of the first axis. The view's place must suit the device's storage alignment where kernels take it.
+// Index returns the view of one index of the first axis. If kernels take the view, its offset must have the device's storage alignment.
 func (t *Tensor) Index(i int) *Tensor {
 	inner := t.dims[1:]
 	return &Tensor{name: fmt.Sprintf("%s[%d]", t.name, i), typ: t.typ, dims: inner, block: t.block, at: t.at + int64(4*i*length(inner))}
 }
 
-// String is "name F32[member 4, feature 2]"; "nothing" for nil.
+// String formats the tensor as "name F32[member 4, feature 2]", and nil as "nothing".
 func (t *Tensor) String() string {
 	if t == nil {
 		return "nothing"
@@ -152,7 +152,7 @@ func (t *Tensor) String() string {
 	return fmt.Sprintf("%s %v[%s]", t.name, t.typ, strings.Join(axes, ", "))
 }
 
-// ReadBytes copies the elements to the host, little-endian, after all that was submitted before.
+// ReadBytes copies the elements to the host, little-endian, after all earlier submissions.
 func (t *Tensor) ReadBytes(ctx context.Context) ([]byte, error) {
 	out := make([]byte, 4*t.Len())
 	err := t.block.state.Allocate()

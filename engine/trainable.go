@@ -2,21 +2,21 @@ package engine
 
 import "context"
 
-// Trainable is a workflow that another can be made over, such as population based training: one whose members can be compared, copied
+// Trainable is a workflow that another one can train, such as population based training: its members can be compared, copied
 // and varied.
 type Trainable interface {
 	Workflow
-	// Record records an iteration into a program; rows, unless nil, is called before the metrics are put into their ring, to add to them.
+	// Record records an iteration into a program. rows, unless nil, is called before the metrics are written to their ring, to add more.
 	Record(r *Recorder, rows func(*Recorder))
-	// Hyper lists the hyperparameters that may differ between members.
+	// Hyper returns the hyperparameters that may differ between members.
 	Hyper() *Hyper
-	// Evaluations runs the evaluation episodes of Prepare and Evaluate, without recording Step's program.
+	// Evaluations returns the evaluator of Prepare and Evaluate, without recording Step's program.
 	Evaluations() Evaluator
-	// Fitness makes what evaluates the members within a program, its tensors in s, by so many episodes of each where there are episodes.
+	// Fitness makes the evaluation of members for a program, with tensors in s and the given number of episodes per member, if it has episodes.
 	Fitness(ctx context.Context, s *State, episodes int) (Fitness, error)
-	// Config is the configuration of the algorithm. Its fields with the tag member are hyperparameters.
+	// Config returns the configuration of the algorithm. Fields with the tag member are hyperparameters.
 	Config() any
 }
 
-// Fitness records evaluating every member into fitness [P]; greater is better.
+// Fitness records an evaluation of every member to fitness [P]; greater is better.
 type Fitness func(r *Recorder, fitness *Tensor)

@@ -6,45 +6,45 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// Workflow is something that learns, step by step, on the device. Each algorithm is one; Learn runs any. It is for one goroutine.
+// Workflow is a learning algorithm that runs step by step on the device. Learn runs any workflow. It needs a single goroutine.
 type Workflow interface {
-	// Describe says what is being learned.
+	// Describe describes the task and the algorithm.
 	Describe() Description
-	// State holds all that changes; saving it and loading it back resumes exactly.
+	// State holds everything that changes. Saving and loading it resumes exactly.
 	State() *State
 	// Clock counts iterations and environment steps.
 	Clock() Clock
-	// Metrics of each step.
+	// Metrics returns the metrics of each step.
 	Metrics() *Metrics
-	// Init begins a run anew from the engine's seed.
+	// Init starts a new run from the engine's seed.
 	Init(ctx context.Context) error
-	// Step submits one iteration, the given number of them done before, and returns without waiting for it. The number must be the
-	// next, else the error is an *IterationError.
+	// Step submits one iteration and returns without waiting for it. iteration is the number of iterations done before; any other
+	// number is an *IterationError.
 	Step(ctx context.Context, iteration int) (*vk.Ticket, error)
-	// Prepare records the programs of Step and makes what Evaluate of the given number of episodes needs, so that a size that the device
-	// does not allow and a lack of memory show before anything has been learned.
+	// Prepare records the programs of Step and makes what Evaluate needs for the given number of episodes. Unsupported sizes and a
+	// lack of memory are thus reported before learning starts.
 	Prepare(ctx context.Context, episodes int) error
-	// Evaluate runs so many episodes of every member with the present parameters, apart from training.
+	// Evaluate runs the given number of episodes of every member with the current parameters, separate from training.
 	Evaluate(ctx context.Context, episodes int) (Evaluation, error)
-	// Close frees everything. It may be called twice.
+	// Close frees everything. Calling it twice is allowed.
 	Close() error
 }
 
-// Description is what a workflow is.
+// Description describes a workflow.
 type Description struct {
 	Workflow     string // "ppo", "pbt"
 	Environment  string
 	Members      int
-	StepsPerIter int // environment steps an iteration, of all members; where Metrics.CountSteps counts them, the most
+	StepsPerIter int // environment steps per iteration, summed over members; the maximum if Metrics.CountSteps counts them
 }
 
-// Evaluation is the outcome of evaluation episodes.
+// Evaluation is the result of evaluation episodes.
 type Evaluation struct {
 	Returns [][]float32 // [P][episodes]: undiscounted
 	Lengths [][]float32 // [P][episodes]: environment steps
 }
 
-// Means are the members' mean returns.
+// Means returns the mean return of each member.
 func (e Evaluation) Means() []float64 {
 	means := make([]float64, len(e.Returns))
 	for p, returns := range e.Returns {
