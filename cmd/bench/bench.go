@@ -1,5 +1,5 @@
-// Package bench measures how fast a device runs what evorl is made of, each figure beside the limit that the device sets to it, measured
-// too. The command evorl bench is one user of it.
+// Package bench measures the speed of evorl's parts on a device. It compares each figure with the limit of the device, which it measures
+// too. The command evorl bench uses it.
 package bench
 
 import (
@@ -21,7 +21,7 @@ type Suite struct {
 	cases func() []Case
 }
 
-// Cases lists what the suite measures. It looks environments up, which takes a while.
+// Cases lists the cases of the suite. It looks up environments, which takes a while.
 func (s Suite) Cases() []Case { return s.cases() }
 
 // Case is one thing to measure.
@@ -29,16 +29,16 @@ type Case struct {
 	Name    string
 	Summary string
 	Unit    string
-	// GPU leaves the case out on software drivers, which would take minutes.
+	// GPU excludes the case on software drivers, where it would take minutes.
 	GPU bool
 
 	run func(context.Context, *bench) (figure, error)
 }
 
-// errSkip is the error of a case that this device has no room for.
+// errSkip is the error of a case that does not fit this device.
 var errSkip = errors.New("left out")
 
-// figure is an outcome of a case; limit 0: the device sets none that is known.
+// figure is the result of a case. limit 0: the device has no known limit.
 type figure struct {
 	value, limit float64
 	kernels      []Kernel
@@ -52,22 +52,22 @@ type Measurement struct {
 	Device   string   `json:"device"`
 	Value    float64  `json:"value"`
 	Unit     string   `json:"unit"`
-	Limit    *float64 `json:"limit"`             // what the device could do at most, in the same unit; null: not known
-	Fraction *float64 `json:"fraction_of_limit"` // value / limit, or limit / value where less is better
-	Kernels  []Kernel `json:"kernels,omitempty"` // of one run, the longest first; see Options.Profile
+	Limit    *float64 `json:"limit"`             // the limit of the device, in the same unit; null: unknown
+	Fraction *float64 `json:"fraction_of_limit"` // value / limit, or limit / value if less is better
+	Kernels  []Kernel `json:"kernels,omitempty"` // of one run, longest first; see Options.Profile
 }
 
-// Options are the settings of Run.
+// Options configure Run.
 type Options struct {
-	// Time is how long each case is measured, after it has run once. Default 2 s.
+	// Time is how long each case is measured after one run as warm-up. The default is 2 s.
 	Time time.Duration
-	// Profile tells what each kernel of a rollout, of an iteration of PPO and of a generation takes of the device's time.
+	// Profile reports each kernel's share of the device time of a rollout, a PPO iteration and a generation.
 	Profile bool
-	// Match leaves out the cases for which it is false; nil: none.
+	// Match selects the cases to measure; nil selects all.
 	Match func(Case) bool
 }
 
-// Suites lists what there is.
+// Suites lists all suites.
 func Suites() []Suite {
 	return []Suite{
 		{"core", "the device's limits, matrix products, CartPole rollouts, PPO and PBT", core},
@@ -76,7 +76,7 @@ func Suites() []Suite {
 	}
 }
 
-// Lookup is the suite of a name.
+// Lookup returns the suite with the given name.
 func Lookup(name string) (Suite, bool) {
 	for _, s := range Suites() {
 		if s.Name == name {
@@ -86,13 +86,13 @@ func Lookup(name string) (Suite, bool) {
 	return Suite{}, false
 }
 
-// bench is what the cases of one device share.
+// bench is the state shared by the cases on one device.
 type bench struct {
 	eng     *engine.Engine
 	time    time.Duration
 	profile bool
 
-	placed map[int]map[envs.Placement]float64 // environment steps a second, by the number of environments
+	placed map[int]map[envs.Placement]float64 // environment steps per second, by the number of environments
 }
 
 // Run measures a suite on a device and reports each measurement as it is made.
@@ -129,10 +129,10 @@ func (s Suite) Run(ctx context.Context, dev *vk.Device, o Options, report func(M
 
 func lessIsBetter(unit string) bool { return unit == "s" || unit == "µs" || unit == "MB" }
 
-// rate runs f, which does so much work and waits for it, again and again for the time of a case, and returns the work a second. What
-// ran before it is warm-up.
+// rate calls f repeatedly for the time of a case and returns the work per second. Each call does the given work and waits for it.
+// The preceding calls are warm-up.
 func (b *bench) rate(ctx context.Context, work float64, f func() error) (float64, error) {
-	for range 2 { // compiles, and lets the device learn how long the program takes
+	for range 2 { // compiles, and lets vk measure the program's time
 		if err := f(); err != nil {
 			return 0, err
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// The cheap cases give sensible figures; the others are programs that tests elsewhere run.
+// The cheap cases give sensible figures. The others run programs that are tested elsewhere.
 func TestCore(t *testing.T) {
 	dev, err := vk.Open()
 	if err != nil {
@@ -68,8 +68,8 @@ func TestPhysics(t *testing.T) {
 	}
 }
 
-// Of the suite of evolutionary computation, one case of each kind; memory does not grow with the population beyond what each candidate's
-// fitness, rank and weight take, until a window is full.
+// One case of each kind of the evolution suite. Memory grows with the population only by each candidate's
+// fitness, rank and weight, until a window is full.
 func TestEvolution(t *testing.T) {
 	dev, err := vk.Open()
 	if err != nil {

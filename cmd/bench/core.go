@@ -14,7 +14,7 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// core is what every algorithm rests on.
+// core measures what all algorithms use.
 func core() []Case {
 	return []Case{
 		{Name: "fma_peak", Summary: "float32 products and sums in registers", Unit: "GFLOP/s", run: fmaPeak},
@@ -37,7 +37,7 @@ func core() []Case {
 
 func cartPole() (*envs.Environment, error) { return envs.Lookup("CartPole-v1") }
 
-// rollout measures environment steps, with uniformly random actions or with those of a network; horizon is the steps of a recording.
+// rollout measures environment steps with uniformly random actions or those of a network. horizon is the number of steps per recording.
 func rollout(name string, members, environments, horizon int, network bool, mapping envs.Mapping) func(context.Context, *bench) (figure, error) {
 	return func(ctx context.Context, b *bench) (figure, error) {
 		env, err := envs.Lookup(name)
@@ -107,13 +107,13 @@ func rollout(name string, members, environments, horizon int, network bool, mapp
 	}
 }
 
-// forward counts the operations of a [64, 64] network's pass over one observation.
+// forward returns the operations of a [64, 64] network's forward pass for one observation.
 func forward(env *envs.Environment, out int) float64 {
 	return 2 * float64(env.ObsSize()*64+64*64+64*out)
 }
 
-// training counts the operations of PPO's networks for one environment step: the actor and twice the critic for acting and values; in
-// each epoch forward, and backward at twice the cost, of both.
+// training returns the operations of PPO's networks per environment step: the actor once and the critic twice for acting and values; in
+// each epoch a forward pass of both, and a backward pass at twice the cost.
 func training(env *envs.Environment, cfg rl.PPOConfig) float64 {
 	actor, critic := forward(env, env.Action.Size()), forward(env, 1)
 	return actor + 2*critic + float64(cfg.Epochs)*3*(actor+critic)
@@ -130,7 +130,7 @@ func newPPO(ctx context.Context, eng *engine.Engine, members int) (*rl.PPO, rl.P
 	return p, cfg, err
 }
 
-// ppo measures the environment steps that PPO learns from.
+// ppo measures the environment steps per second of PPO training.
 func ppo(members int) func(context.Context, *bench) (figure, error) {
 	return func(ctx context.Context, b *bench) (figure, error) {
 		p, cfg, err := newPPO(ctx, b.eng, members)
@@ -154,7 +154,7 @@ func ppo(members int) func(context.Context, *bench) (figure, error) {
 	}
 }
 
-// step runs one iteration after another.
+// step runs one iteration after the other.
 func step(ctx context.Context, w engine.Workflow) func() error {
 	done := 0
 	return func() error {
@@ -167,7 +167,7 @@ func step(ctx context.Context, w engine.Workflow) func() error {
 	}
 }
 
-// start measures the time until the first iteration is over, compilation included.
+// start measures the time until the end of the first iteration, including compilation.
 func start(members int) func(context.Context, *bench) (figure, error) {
 	return func(ctx context.Context, b *bench) (_ figure, err error) {
 		begin := time.Now()
@@ -191,7 +191,7 @@ func start(members int) func(context.Context, *bench) (figure, error) {
 	}
 }
 
-// uncached opens the device once more, without the caches of pipelines: ours, and that of Mesa's drivers.
+// uncached opens the device again without pipeline caches: neither evorl's nor that of Mesa's drivers.
 func (b *bench) uncached() (*vk.Device, error) {
 	const variable = "MESA_SHADER_CACHE_DISABLE"
 	if _, set := os.LookupEnv(variable); !set {
@@ -203,10 +203,10 @@ func (b *bench) uncached() (*vk.Device, error) {
 	return vk.Open(vk.Index(b.eng.Device().Info().Index), vk.CacheDir(""))
 }
 
-// cached opens the device once more, as evorl run does.
+// cached opens the device again with pipeline caches, as evorl run does.
 func (b *bench) cached() (*vk.Device, error) { return vk.Open(vk.Index(b.eng.Device().Info().Index)) }
 
-// pbt measures an iteration that ends with an exchange.
+// pbt measures an iteration with an exchange.
 func pbt(members int) func(context.Context, *bench) (figure, error) {
 	return func(ctx context.Context, b *bench) (figure, error) {
 		inner, cfg, err := newPPO(ctx, b.eng, members)
@@ -234,7 +234,7 @@ func pbt(members int) func(context.Context, *bench) (figure, error) {
 		if rate == 0 {
 			return figure{}, fmt.Errorf("no iteration")
 		}
-		// Evaluation episodes have no fixed length: the limit leaves them out.
+		// Evaluation episodes have no fixed length, so the limit excludes them.
 		least := training(inner.Environment(), cfg) * float64(inner.Describe().StepsPerIter) / peak
 		return figure{value: 1 / rate, limit: least}, nil
 	}

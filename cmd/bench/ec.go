@@ -12,8 +12,8 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// evolution is how policy search grows with its population, OpenES on EvoJAX's swing-up, one episode of 1000 steps a candidate; and what CMA-ES costs in
-// many dimensions.
+// evolution measures how policy search scales with its population (OpenES on EvoJAX's swing-up, one episode of 1000 steps per candidate),
+// and the cost of CMA-ES in many dimensions.
 func evolution() (cases []Case) {
 	for _, net := range []struct {
 		hidden []int
@@ -63,7 +63,7 @@ func newSearch(ctx context.Context, eng *engine.Engine, hidden []int, population
 	return s, nil
 }
 
-// generationTime measures a generation, beside the time that the networks' products and sums would take.
+// generationTime measures a generation. The limit is the time of the networks' multiply-adds.
 func generationTime(hidden []int, population int) func(context.Context, *bench) (figure, error) {
 	return func(ctx context.Context, b *bench) (figure, error) {
 		s, err := newSearch(ctx, b.eng, hidden, population)
@@ -94,7 +94,7 @@ func generationTime(hidden []int, population int) func(context.Context, *bench) 
 	}
 }
 
-// searchMemory measures the device memory that a search takes, that of its generations included.
+// searchMemory measures the device memory of a search, including its generations.
 func searchMemory(hidden []int, population int) func(context.Context, *bench) (figure, error) {
 	return func(ctx context.Context, b *bench) (figure, error) {
 		before := b.eng.Device().Memory()
@@ -108,7 +108,7 @@ func searchMemory(hidden []int, population int) func(context.Context, *bench) (f
 	}
 }
 
-// startSearch measures the time until the first generation is over, compilation included.
+// startSearch measures the time until the end of the first generation, including compilation.
 func startSearch(hidden []int, population int) func(context.Context, *bench) (figure, error) {
 	return func(ctx context.Context, b *bench) (figure, error) {
 		begin := time.Now()
@@ -129,7 +129,7 @@ func startSearch(hidden []int, population int) func(context.Context, *bench) (fi
 	}
 }
 
-// newCovarianceSearch makes a search by CMA-ES, far enough on for its matrix to have no two eigenvalues the same.
+// newCovarianceSearch makes a CMA-ES search and runs it until all eigenvalues of its matrix differ.
 func newCovarianceSearch(ctx context.Context, eng *engine.Engine) (*ec.Search, error) {
 	cfg := ec.DefaultCMAES()
 	cfg.Population = 128
@@ -147,7 +147,7 @@ func newCovarianceSearch(ctx context.Context, eng *engine.Engine) (*ec.Search, e
 	return s, nil
 }
 
-// matrixGenerations is a number of generations of which CMA-ES of that size decomposes its matrix every other one.
+// matrixGenerations is a number of generations for which CMA-ES of that size decomposes its matrix every second generation.
 const matrixGenerations = 4
 
 // covarianceTime measures the mean time of a generation.
@@ -169,7 +169,7 @@ func covarianceTime(ctx context.Context, b *bench) (figure, error) {
 	return figure{value: 1 / rate}, err
 }
 
-// covarianceShare measures, on the device, what share of some generations kernels for eigenvectors take.
+// covarianceShare measures, on the device, the share of the generations' time that the eigenvector kernels take.
 func covarianceShare(ctx context.Context, b *bench) (figure, error) {
 	s, err := newCovarianceSearch(ctx, b.eng)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/evorl/evorl/engine/nn"
 )
 
-// gemm measures products of m × k by k × n matrices, one for each member, in GFLOP/s, beside the peak of products and sums.
+// gemm measures products of m × k by k × n matrices, one per member, in GFLOP/s. The limit is the multiply-add peak.
 func gemm(members, m, n, k int) func(context.Context, *bench) (figure, error) {
 	return func(ctx context.Context, b *bench) (figure, error) {
 		s := b.eng.NewState()

@@ -2,8 +2,7 @@
 
 enum { CHAINS = 12 };
 
-// One loop for each width of vectors. The chains are names, not an array, so that they stay in registers at any level
-// of optimization that cgo uses.
+// One loop per vector width. The chains are variables, not an array, so that they stay in registers at any optimization level of cgo.
 #define FMA_LOOP(name, attributes, width)                                                            \
   typedef float name##_vector __attribute__((vector_size(4 * width)));                               \
   attributes static float name(long rounds) {                                                        \

@@ -10,14 +10,13 @@ import (
 	"time"
 )
 
-// Limits are measured in stretches, and the best one counts: what else the machine does must not lower a limit.
+// A limit is the maximum over several stretches of time, so that other load on the machine does not lower it.
 const (
 	stretches = 10
 	stretch   = 10 * time.Millisecond // of the processors
 )
 
-// hostFlops measures the float32 operations a second of all processors that the process may use, by fused
-// multiply-adds in registers.
+// hostFlops measures the float32 operations per second of all processors available to the process, by fused multiply-adds in registers.
 func hostFlops(ctx context.Context) (float64, error) {
 	const rounds = 100_000 // a fifth of a millisecond
 	work := 2 * rounds * float64(C.evorl_fma_floats())
@@ -27,12 +26,11 @@ func hostFlops(ctx context.Context) (float64, error) {
 	})
 }
 
-// hostBandwidth measures the bytes a second that all processors together read and write when they copy what no cache
-// holds.
+// hostBandwidth measures the bytes per second that all processors together read and write when they copy data larger than the caches.
 func hostBandwidth(ctx context.Context) (float64, error) {
-	const size, piece = 64 << 20, 1 << 20 // of a processor
+	const size, piece = 64 << 20, 1 << 20 // per processor
 	src, dst := make([]byte, runtime.NumCPU()*size), make([]byte, runtime.NumCPU()*size)
-	for i := 0; i < len(src); i += 4096 { // in memory before the clock runs
+	for i := 0; i < len(src); i += 4096 { // touch all pages before the measurement
 		src[i], dst[i] = 1, 1
 	}
 	done := make([]int, runtime.NumCPU())
@@ -44,8 +42,7 @@ func hostBandwidth(ctx context.Context) (float64, error) {
 	})
 }
 
-// hostRate runs f on all processors again and again, each call a small piece of work, and returns the most work a
-// second in a stretch.
+// hostRate calls f repeatedly on all processors and returns the highest work per second of any stretch. Each call does little work.
 func hostRate(ctx context.Context, f func(processor int) (work float64)) (float64, error) {
 	most := 0.0
 	for range stretches {

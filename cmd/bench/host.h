@@ -1,4 +1,4 @@
-// Multiply-adds as fast as a core can: chains enough to hide their latency, in the widest vectors that the processor has.
+// Multiply-adds at the peak rate of a core: enough chains to hide their latency, in the processor's widest vectors.
 
 // evorl_fma runs rounds of evorl_fma_floats multiply-adds each.
 float evorl_fma(long rounds);

@@ -10,19 +10,19 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// Those of shaders/cmd/bench/fma.comp.
+// The constants of shaders/cmd/bench/fma.comp.
 const (
 	fmaChains = 12
-	fmaStep   = 31 // products and sums of a step
+	fmaStep   = 31 // multiplications and additions per step
 )
 
-// fmaPeak measures float32 multiplications and additions a second, in GFLOP/s.
+// fmaPeak measures float32 multiplications and additions per second, in GFLOP/s.
 func fmaPeak(ctx context.Context, b *bench) (figure, error) {
 	peak, err := b.largest(ctx, b.flops)
 	return figure{value: peak / 1e9}, err
 }
 
-// largest measures a limit again and again for the time of a case.
+// largest measures a limit repeatedly for the time of a case and returns the maximum.
 func (b *bench) largest(ctx context.Context, limit func(context.Context) (float64, error)) (float64, error) {
 	most, begin := 0.0, time.Now()
 	for most == 0 || time.Since(begin) < b.time {
@@ -35,8 +35,8 @@ func (b *bench) largest(ctx context.Context, limit func(context.Context) (float6
 	return most, nil
 }
 
-// around runs f between two measurements of the device's peak, and returns the larger one: what else the machine does
-// changes from one second to the next.
+// around runs f between two measurements of the device's peak and returns the larger one, since other load on the machine changes from
+// second to second.
 func (b *bench) around(ctx context.Context, f func() error) (peak float64, err error) {
 	before, err := b.flops(ctx)
 	if err != nil {
@@ -49,8 +49,7 @@ func (b *bench) around(ctx context.Context, f func() error) (peak float64, err e
 	return max(before, after), err
 }
 
-// flops measures the device's float32 operations a second. A software driver's device is the processor, with
-// instructions that the driver may not use.
+// flops measures the device's float32 operations per second. The device of a software driver is the processor, including instructions that the driver may not use.
 func (b *bench) flops(ctx context.Context) (float64, error) {
 	if b.eng.Device().Info().Type == vk.CPU {
 		return hostFlops(ctx)
@@ -58,7 +57,7 @@ func (b *bench) flops(ctx context.Context) (float64, error) {
 	return b.kernelFlops(ctx, 8192, 256, 16)
 }
 
-// kernelFlops measures the same by a kernel: groups of local invocations, each running rounds of its chains.
+// kernelFlops measures them by a kernel: groups of local invocations, each of which runs rounds of its chains.
 func (b *bench) kernelFlops(ctx context.Context, groups, local, rounds int) (float64, error) {
 	s := b.eng.NewState()
 	defer s.Close()
@@ -87,8 +86,8 @@ func (b *bench) kernelFlops(ctx context.Context, groups, local, rounds int) (flo
 	return peak, nil
 }
 
-// copyBandwidth measures a copy within device memory, in GB/s, reading and writing counted. A software driver copies
-// by one thread, so that the processors measure their memory themselves.
+// copyBandwidth measures a copy within device memory, in GB/s, counting reads and writes. A software driver copies with one thread, so on
+// such a device the processors measure their memory themselves.
 func copyBandwidth(ctx context.Context, b *bench) (figure, error) {
 	dev := b.eng.Device()
 	if dev.Info().Type == vk.CPU {
@@ -125,7 +124,7 @@ func copyBandwidth(ctx context.Context, b *bench) (figure, error) {
 	return figure{value: rate}, err
 }
 
-// submitLatency measures the time from submitting the least program to its end, in µs: the median.
+// submitLatency measures the median time from submitting a minimal program to its end, in µs.
 func submitLatency(ctx context.Context, b *bench) (figure, error) {
 	dev := b.eng.Device()
 	buffer, err := dev.NewBuffer(4, vk.Local)

@@ -8,8 +8,8 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// On a software driver the kernel of products and sums reaches at least a third of the processor's peak, and not more
-// than all of it. The driver does not fuse them, which costs half of the peak on some processors.
+// On a software driver the multiply-add kernel reaches at least a third of the processor's peak, and not more than all of it. The driver
+// does not fuse multiply-adds, which costs half of the peak on some processors.
 func TestPeakOfSoftwareDriver(t *testing.T) {
 	dev, err := vk.Open()
 	if err != nil {
@@ -21,7 +21,7 @@ func TestPeakOfSoftwareDriver(t *testing.T) {
 	}
 	b := &bench{eng: engine.New(dev), time: 200 * time.Millisecond}
 	kernel, peak := 0.0, 0.0
-	for range 3 { // the best of each: what else the machine does lowers both
+	for range 3 { // maximum of each, since other load on the machine lowers both
 		around, err := b.around(t.Context(), func() error {
 			rate, err := b.kernelFlops(t.Context(), 256, int(dev.Info().SubgroupSize), 128)
 			kernel = max(kernel, rate)

@@ -11,7 +11,7 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// robots are the environments with MuJoCo's dynamics, by how many of its time steps one environment step takes.
+// robots are the environments with MuJoCo's dynamics, with the number of MuJoCo time steps per environment step.
 var robots = []struct {
 	name string
 	skip int
@@ -20,7 +20,7 @@ var robots = []struct {
 	{"Hopper-v5", 4}, {"HalfCheetah-v5", 5}, {"Walker2d-v5", 4}, {"Ant-v5", 5}, {"Humanoid-v5", 5},
 }
 
-// physics is the environments with MuJoCo's dynamics: many environments and few, and how long the driver compiles them.
+// physics measures the environments with MuJoCo's dynamics, with many and few environments, and the time to compile them.
 func physics() (cases []Case) {
 	const horizon = 16
 	for _, r := range robots {
@@ -55,12 +55,12 @@ func physics() (cases []Case) {
 	return cases
 }
 
-// compile measures the time until a first rollout is over, by a device that has no cached pipelines.
+// compile measures the time until the end of a first rollout on a device without cached pipelines.
 func compile(name string) func(context.Context, *bench) (figure, error) {
 	return func(ctx context.Context, b *bench) (figure, error) { return firstRollout(ctx, name, b.uncached) }
 }
 
-// compileCached measures the same by a device that another has left its pipelines.
+// compileCached measures the same with the pipelines cached by an earlier device.
 func compileCached(name string) func(context.Context, *bench) (figure, error) {
 	return func(ctx context.Context, b *bench) (figure, error) {
 		if _, err := firstRollout(ctx, name, b.cached); err != nil {
@@ -70,7 +70,7 @@ func compileCached(name string) func(context.Context, *bench) (figure, error) {
 	}
 }
 
-// firstRollout is the time from opening a device to the end of a first rollout of one environment.
+// firstRollout measures the time from opening a device to the end of a first rollout of one environment.
 func firstRollout(ctx context.Context, name string, open func() (*vk.Device, error)) (figure, error) {
 	begin := time.Now()
 	dev, err := open()

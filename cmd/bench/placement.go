@@ -12,15 +12,15 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// placements are cases of networks of [256, 256] with few episodes each: wherever the device has room for them, and what is chosen when
-// nobody asks, beside the fastest.
+// placements are cases of [256, 256] networks with few episodes each, in every placement that a device may support, and the default
+// placement compared with the fastest.
 func placements() []Case {
 	var all []Case
 	for _, environments := range []int{1, 4, 16} {
 		name := func(p envs.Placement) string { return fmt.Sprintf("placement/e%d/%v", environments, p) }
 		for _, p := range envs.Placements() {
 			if p == envs.InLane {
-				continue // no device's lanes have room for it
+				continue // does not fit into the lanes of any device
 			}
 			all = append(all, Case{
 				Name: name(p), Unit: "env steps/s", run: placed(p, environments),
@@ -35,7 +35,7 @@ func placements() []Case {
 	return all
 }
 
-// placed measures environment steps with networks placed so. What Automatic chooses was measured before, where that is not left out.
+// placed measures environment steps with networks in the given placement. What Automatic chooses was measured before, unless that case was not selected.
 func placed(placement envs.Placement, environments int) func(context.Context, *bench) (figure, error) {
 	return func(ctx context.Context, b *bench) (figure, error) {
 		members, horizon := 16, 25
@@ -57,7 +57,7 @@ func placed(placement envs.Placement, environments int) func(context.Context, *b
 		}
 		mlp := nn.MLP{In: env.ObsSize(), Out: env.Action.Size(), Hidden: []int{256, 256}, Activation: nn.Tanh}
 		params := s.Tensor("params", engine.Float32, engine.Members(members), engine.Axis("parameter", nn.Align(mlp.Size()+mlp.Out)))
-		if err := s.Zero(ctx); err != nil { // networks of zeros: no episode ends, the cart stays near its place
+		if err := s.Zero(ctx); err != nil { // zero networks: no episode ends, since the cart hardly moves
 			return figure{}, err
 		}
 		policy := &envs.Policy{Network: mlp, Head: env.Action.Head(), Weights: nn.Weights{Params: params}, Placement: placement}

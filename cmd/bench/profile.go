@@ -7,15 +7,15 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// Kernel is what one run of a case spent in a kernel.
+// Kernel is the time that one run of a case spent in a kernel.
 type Kernel struct {
 	Label   string  `json:"label"`
 	Calls   int     `json:"calls"`
-	Seconds float64 `json:"seconds"` // on the device, of all calls
+	Seconds float64 `json:"seconds"` // on the device, over all calls
 }
 
-// kernels are the kernels of one run of a program, the longest first; nil unless Options asks for them. It changes what the program changes,
-// so it comes after the measurement.
+// kernels returns the kernel times of one run of a program, longest first, or nil unless Options requests them. The run changes the
+// program's tensors, so call it after the measurement.
 func (b *bench) kernels(ctx context.Context, p *engine.Program) ([]Kernel, error) {
 	if !b.profile {
 		return nil, nil
@@ -24,7 +24,7 @@ func (b *bench) kernels(ctx context.Context, p *engine.Program) ([]Kernel, error
 	return kernelsOf(times), err
 }
 
-// recorded are the kernels of what f records, run by itself.
+// recorded returns the kernel times of what f records.
 func (b *bench) recorded(ctx context.Context, name string, f func(*engine.Recorder)) ([]Kernel, error) {
 	if !b.profile {
 		return nil, nil

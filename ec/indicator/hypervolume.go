@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// Hypervolume is the volume of what a set with two or three objectives dominates, down to a reference point that is
-// worse than anything of interest (E. Zitzler, L. Thiele, 1998): exact, for three objectives by sweeping the third
-// (n² steps). The larger, the better. Solutions that are not better than the reference point in every objective add
+// Hypervolume is the volume dominated by a set with two or three objectives, bounded by a reference point that is
+// worse than all solutions of interest (E. Zitzler, L. Thiele, 1998). It is exact; for three objectives it sweeps the third
+// (n² steps). Larger is better. Solutions that are not better than the reference point in every objective contribute
 // nothing.
 func Hypervolume(set [][]float64, reference []float64) (float64, error) {
 	if err := check("hypervolume", [][]float64{reference}, set); err != nil {
@@ -33,12 +33,12 @@ func Hypervolume(set [][]float64, reference []float64) (float64, error) {
 	return 0, fmt.Errorf("indicator: hypervolume with %d objectives; want 2 or 3", len(reference))
 }
 
-// area is that of the union of boxes from the origin to each point.
+// area returns the area of the union of boxes from the origin to each point.
 func area(points [][]float64) float64 {
 	points = slices.Clone(points)
 	slices.SortFunc(points, func(a, b []float64) int { return cmp.Compare(b[0], a[0]) })
 	sum, height := 0.0, 0.0
-	for _, p := range points { // by falling width: each adds what stands above the others
+	for _, p := range points { // in decreasing width: each adds the part above the others
 		if p[1] > height {
 			sum += p[0] * (p[1] - height)
 			height = p[1]
@@ -47,12 +47,12 @@ func area(points [][]float64) float64 {
 	return sum
 }
 
-// volume is that of the union of boxes from the origin to each point.
+// volume returns the volume of the union of boxes from the origin to each point.
 func volume(points [][]float64) float64 {
 	points = slices.Clone(points)
 	slices.SortFunc(points, func(a, b []float64) int { return cmp.Compare(b[2], a[2]) })
 	sum := 0.0
-	var base [][]float64 // what reaches the present height, none dominating another, by falling width
+	var base [][]float64 // the non-dominated points that reach the current height, in decreasing width
 	for i, p := range points {
 		base = insert(base, p)
 		below := 0.0
@@ -66,7 +66,7 @@ func volume(points [][]float64) float64 {
 	return sum
 }
 
-// insert adds a point to a staircase, in which the first two numbers count.
+// insert adds a point to a staircase, which uses the first two coordinates.
 func insert(stairs [][]float64, p []float64) [][]float64 {
 	out := make([][]float64, 0, len(stairs)+1)
 	for _, s := range stairs {
@@ -81,7 +81,7 @@ func insert(stairs [][]float64, p []float64) [][]float64 {
 	return slices.Insert(out, at, p)
 }
 
-// staircase is the area under one.
+// staircase returns the area under a staircase.
 func staircase(stairs [][]float64) float64 {
 	sum, height := 0.0, 0.0
 	for _, s := range stairs {

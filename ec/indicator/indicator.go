@@ -1,6 +1,6 @@
-// Package indicator says how good a set of solutions with several objectives is. As everywhere in evorl objectives
-// are maximised: for a minimisation problem they are its negatives. Sets are [solutions][objectives]; what is not
-// finite in one of them is an error.
+// Package indicator computes quality indicators of solution sets with several objectives. As everywhere in evorl, objectives
+// are maximised: negate those of a minimisation problem. Sets are [solutions][objectives]. Non-finite objectives are an
+// error.
 package indicator
 
 import (
@@ -10,8 +10,8 @@ import (
 )
 
 // GD is the generational distance of a set from the true front: the mean Euclidean distance from its solutions to the
-// nearest point of the front (D. A. Van Veldhuizen, "Multiobjective Evolutionary Algorithms", 1999, with the mean for
-// his root of the sum of squares over n). 0 is best.
+// nearest point of the front (D. A. Van Veldhuizen, "Multiobjective Evolutionary Algorithms", 1999, with the mean instead
+// of the root of the sum of squares divided by n). 0 is best.
 func GD(set, front [][]float64) (float64, error) { return mean("GD", set, front, euclidean) }
 
 // IGD is the inverted generational distance: the mean Euclidean distance from the points of the true front to the
@@ -20,10 +20,10 @@ func IGD(set, front [][]float64) (float64, error) {
 	return mean("IGD", front, set, func(point, solution []float64) float64 { return euclidean(solution, point) })
 }
 
-// IGDPlus is the inverted generational distance in which only those objectives count in which the solution is worse
+// IGDPlus is the inverted generational distance that counts only the objectives in which the solution is worse
 // than the point of the front (H. Ishibuchi et al., "Modified Distance Calculation in Generational Distance and
-// Inverted Generational Distance", 2015, equations 10 and 18). A set that another one dominates never has the smaller
-// value. 0 is best.
+// Inverted Generational Distance", 2015, equations 10 and 18). It is weakly Pareto compliant: a dominated set never has the
+// smaller value. 0 is best.
 func IGDPlus(set, front [][]float64) (float64, error) {
 	return mean("IGD+", front, set, func(point, solution []float64) float64 {
 		sum := 0.0
@@ -35,7 +35,7 @@ func IGDPlus(set, front [][]float64) (float64, error) {
 	})
 }
 
-// mean is the mean over the points from of their distance to the nearest of to.
+// mean returns the mean distance from the points of from to their nearest point of to.
 func mean(name string, from, to [][]float64, distance func(from, to []float64) float64) (float64, error) {
 	if err := check(name, from, to); err != nil {
 		return 0, err
@@ -79,7 +79,7 @@ func check(name string, sets ...[][]float64) error {
 	return nil
 }
 
-// NonDominated lists the numbers of the solutions that no other one dominates: none is at least as good in all
+// NonDominated returns the indices of the non-dominated solutions: no other solution is at least as good in all
 // objectives and better in one.
 func NonDominated(set [][]float64) []int {
 	var out []int

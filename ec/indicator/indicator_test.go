@@ -55,8 +55,8 @@ func TestLikePymoo(t *testing.T) {
 	}
 }
 
-// TestHypervolume: by counting the cells of a grid that are dominated, for points on the grid, ties and dominated
-// ones among them.
+// TestHypervolume compares with the number of dominated cells of a grid, for points on the grid, including ties and dominated
+// points.
 func TestHypervolume(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	const side = 7
@@ -65,7 +65,7 @@ func TestHypervolume(t *testing.T) {
 		set := make([][]float64, rng.IntN(12))
 		for i := range set {
 			for range k {
-				set[i] = append(set[i], float64(rng.IntN(side+2)-1)) // some are no better than the reference, 0
+				set[i] = append(set[i], float64(rng.IntN(side+2)-1)) // some are not better than the reference, 0
 			}
 		}
 		want := 0
@@ -112,7 +112,7 @@ func TestNonDominated(t *testing.T) {
 	}
 }
 
-// TestErrors: sets that have no indicator.
+// TestErrors: sets without an indicator are refused.
 func TestErrors(t *testing.T) {
 	good := [][]float64{{1, 2}}
 	for name, set := range map[string][][]float64{

@@ -1,17 +1,17 @@
-// Command compare measures evorl beside its peers on one device and writes a table of it: evorl's tests and benchmarks on the device, then the
-// same work by the peers of tools/peers, PPO and OpenES in JAX, MJX, and MuJoCo's own rollout.
+// Command compare measures evorl and its peers on one device and writes a table: evorl's tests and benchmarks on the device, then the
+// same work by the peers in tools/peers: PPO and OpenES in JAX, MJX, and MuJoCo's own rollout.
 //
-//	go run ./tools/compare                          on the first GPU, ten minutes at most
-//	go run ./tools/compare -quick                   a few minutes of small sizes, for a look
-//	go run ./tools/compare -only 'mjx' -minutes 20  what the name matches, added to what is in the folder already
+//	go run ./tools/compare                          on the first GPU, at most ten minutes
+//	go run ./tools/compare -quick                   small sizes, a few minutes
+//	go run ./tools/compare -only 'mjx' -minutes 20  only matching parts, added to the results in the folder
 //
-// It runs in the root of the repository. The peers need a Python that has them (-python, tools/peers/requirements-mjx.txt); what is missing or fails is
-// told, and the rest goes on. Where there is no Go, bring the programs:
+// Run it in the root of the repository. The peers need a Python that has them (-python, tools/peers/requirements-mjx.txt). Missing or
+// failing parts are reported, and the rest continues. On a machine without Go, use programs built elsewhere:
 //
-//	go run ./tools/compare -build bin/compare       on a machine that has Go
-//	bin/compare/compare                             there, in the root of a copy of the repository
+//	go run ./tools/compare -build bin/compare       on a machine with Go
+//	bin/compare/compare                             on the other machine, in the root of a copy of the repository
 //
-// The folder -out gets report.md, rewritten after each part; results.jsonl, every figure with its origin; and log.txt, what the programs said.
+// The folder -out receives report.md, rewritten after each part; results.jsonl, every figure with its origin; and log.txt, the programs' output.
 package main
 
 import (
@@ -40,7 +40,7 @@ func main() {
 	}
 }
 
-// options are the flags.
+// options are the values of the flags.
 type options struct {
 	device, out, python, build string
 	minutes                    float64

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// part is a program that is run for a limited time.
+// part is a program that runs for a limited time.
 type part struct {
 	name  string
 	limit time.Duration
@@ -23,7 +23,7 @@ type part struct {
 	env   []string
 }
 
-// run runs the program for as long as there is, and keeps what it prints.
+// run runs the program within the limit and stores its output.
 func (p part) run(ctx context.Context, limit time.Duration, r *results) outcome {
 	if limit < 3*time.Second {
 		return outcome{Said: "left out: no time was left"}
@@ -57,10 +57,10 @@ func (p part) run(ctx context.Context, limit time.Duration, r *results) outcome 
 	return out
 }
 
-// ended is what go test -v says of a test that is not part of another.
+// ended matches the result line of a top-level test in the output of go test -v.
 var ended = regexp.MustCompile(`^--- (PASS|FAIL|SKIP): (\S+)`)
 
-// read keeps lines of JSON and the results of tests, and puts the rest into the log.
+// read stores JSON lines and test results, and writes the rest to the log.
 func (p part) read(from io.Reader, r *results) error {
 	lines := bufio.NewReader(from)
 	for {
@@ -83,7 +83,7 @@ func (p part) read(from io.Reader, r *results) error {
 	}
 }
 
-// lastLine keeps the last line that is written to it and is not empty.
+// lastLine keeps the last non-empty line written to it.
 type lastLine struct{ text, rest string }
 
 func (l *lastLine) Write(b []byte) (int, error) {

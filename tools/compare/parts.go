@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// parts are all that is run, what matters most first: a part that finds no time is left out.
+// parts lists everything to run, most important first. Parts without time left are skipped.
 func parts(o options, bin string, on device) []part {
 	env := []string{fmt.Sprintf("EVORL_DEVICE=%d", on.Index)}
 	var all []part
@@ -21,7 +21,7 @@ func parts(o options, bin string, on device) []part {
 			argv: []string{absolute(filepath.Join(bin, testName(t.pkg))), "-test.v", "-test.run", t.run, "-test.timeout", limit.String()},
 		})
 	}
-	// NVIDIA's driver keeps pipelines by itself, and would make compiling look like nothing.
+	// NVIDIA's driver caches pipelines by itself, which would hide the time to compile.
 	env = append(env, "__GL_SHADER_DISK_CACHE=0")
 	for _, b := range benches {
 		seconds, only := "1", b.only
@@ -36,7 +36,7 @@ func parts(o options, bin string, on device) []part {
 			argv: []string{filepath.Join(bin, "evorl"), "bench", "--suite", b.suite, "--only", only, "--seconds", seconds, "--profile", "--json"},
 		})
 	}
-	// The peers are to run where evorl does.
+	// The peers run on the same device as evorl.
 	env = []string{"PYTHONUNBUFFERED=1"}
 	if !on.gpu() {
 		env = append(env, "JAX_PLATFORMS=cpu")
@@ -57,7 +57,7 @@ func absolute(path string) string {
 	return path
 }
 
-// benches are runs of evorl bench, apart from each other so that one that fails leaves the others.
+// benches are separate runs of evorl bench, so that one failure does not affect the others.
 var benches = append([]bench{
 	{"core", "core", "fma_peak,copy_bandwidth,submit_latency,gemm,cartpole", "fma_peak,copy_bandwidth,submit_latency,gemm/p64,cartpole/mlp", time.Minute},
 	{"ppo", "core", "ppo,pbt", "ppo/p1", time.Minute},
@@ -70,11 +70,11 @@ var benches = append([]bench{
 
 type bench struct {
 	name, suite string
-	only, quick string // cases; "": none
+	only, quick string // regular expressions of cases; "": none
 	limit       time.Duration
 }
 
-// robots are the environments with physics, those that peers run too first.
+// robots lists the physics environments, starting with those that peers also run.
 func robots() (out []bench) {
 	for i, name := range []string{
 		"HalfCheetah", "Hopper", "Ant", "Humanoid", "Walker2d", "Swimmer", "Reacher", "InvertedPendulum", "InvertedDoublePendulum",

@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// peer is a run of a script of tools/peers that writes one line of JSON, and the cases of evorl bench that it is read beside.
+// peer is a run of a script in tools/peers that writes one line of JSON, with the evorl bench cases to compare it with.
 type peer struct {
 	name   string
 	script string
 	args   []string
-	quick  bool // of the small sizes, else of the full ones
+	quick  bool // with the small sizes, else the full ones
 	limit  time.Duration
 	beside []beside
 }
 
-// beside is a figure of both: a case of evorl bench and the fields of the peer's line that come to the same, summed.
+// beside is a figure that both have: a case of evorl bench and the fields of the peer's line whose sum corresponds to it.
 type beside struct {
 	what    string
 	bench   string
@@ -24,7 +24,7 @@ type beside struct {
 	seconds bool // a time, of which less is better; else a rate
 }
 
-// peers are all, those that matter most first.
+// peers lists all peers, most important first.
 var peers = allPeers()
 
 func allPeers() (all []peer) {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// figure is a line of evorl bench.
+// figure is a line of output of evorl bench.
 type figure struct {
 	Suite    string   `json:"suite"`
 	Case     string   `json:"case"`
@@ -22,14 +22,14 @@ type figure struct {
 	} `json:"kernels"`
 }
 
-// summary is what the records say, the newest of each kind.
+// summary holds the newest record of each kind.
 type summary struct {
 	machine  *machine
-	figures  []figure                  // in the order in which they were measured first
+	figures  []figure                  // in the order of their first measurement
 	peers    map[string]map[string]any // by part
 	tests    map[string]map[string]string
 	outcomes map[string]outcome
-	order    []string // parts, as they ended first
+	order    []string // parts, in the order in which they first ended
 }
 
 func summarize(records []record) summary {
@@ -67,7 +67,7 @@ func summarize(records []record) summary {
 	return s
 }
 
-// report is the Markdown page.
+// report returns the Markdown page.
 func report(records []record) string {
 	s := summarize(records)
 	var b strings.Builder
@@ -83,7 +83,7 @@ func report(records []record) string {
 	return b.String()
 }
 
-// writePeers writes the figures that both have. Above 1, the last column says that evorl is faster.
+// writePeers writes the figures that both have. A ratio above 1 means that evorl is faster.
 func (s summary) writePeers(b *strings.Builder) {
 	table := newTable("", "evorl", "peer", "evorl is faster by", "the peer", "ran on")
 	for _, p := range peers {
@@ -117,7 +117,7 @@ func (s summary) writePeers(b *strings.Builder) {
 	table.write(b, "Beside peers")
 }
 
-// version says what a peer is.
+// version describes the version of a peer.
 func version(line map[string]any) string {
 	var words []string
 	if name, ok := line["peer"].(string); ok {
@@ -142,7 +142,7 @@ func ranOn(line map[string]any, script string) string {
 	return script
 }
 
-// writeFigures writes what evorl bench measured, and which kernels take the time.
+// writeFigures writes the measurements of evorl bench, and the kernels that take most of the time.
 func (s summary) writeFigures(b *strings.Builder) {
 	table := newTable("suite", "case", "measured", "of the device's limit", "kernels that take most of the device's time")
 	for _, f := range s.figures {
@@ -163,7 +163,7 @@ func (s summary) writeFigures(b *strings.Builder) {
 	table.write(b, "Measured")
 }
 
-// writeTests writes what the tests came to.
+// writeTests writes the test results.
 func (s summary) writeTests(b *strings.Builder) {
 	table := newTable("tests of", "passed", "failed", "skipped", "which failed")
 	for _, part := range s.order {
@@ -192,7 +192,7 @@ func (s summary) writeTroubles(b *strings.Builder) {
 	table.write(b, "Not finished")
 }
 
-// table is one of Markdown.
+// table is a Markdown table.
 type table struct{ rows []string }
 
 func newTable(columns ...string) *table {
@@ -216,7 +216,7 @@ func (t *table) write(b *strings.Builder, title string) {
 	}
 }
 
-// quantity writes a figure with three digits, a large one in thousands, millions or billions.
+// quantity formats a figure with three digits, large ones in thousands, millions or billions.
 func quantity(x float64, unit string) string {
 	for _, u := range []struct {
 		size float64

@@ -10,29 +10,29 @@ import (
 	"path/filepath"
 )
 
-// record is a line of results.jsonl; one of its last fields is set.
+// record is a line of results.jsonl. One of its last fields is set.
 type record struct {
 	Part    string          `json:"part,omitempty"`
 	Machine *machine        `json:"machine,omitempty"` // a run of this program begins
-	Line    json.RawMessage `json:"line,omitempty"`    // a figure, as the program wrote it
+	Line    json.RawMessage `json:"line,omitempty"`    // a figure, as written by the program
 	Test    *testResult     `json:"test,omitempty"`
 	Outcome *outcome        `json:"outcome,omitempty"` // the part ends
 }
 
-// testResult is a test of Go that has ended.
+// testResult is the result of a Go test.
 type testResult struct {
 	Name   string `json:"name"`
 	Result string `json:"result"` // PASS, FAIL, SKIP
 }
 
-// outcome is how a part ended.
+// outcome describes how a part ended.
 type outcome struct {
 	Finished bool    `json:"finished"`
-	Said     string  `json:"said"` // "finished", or why not
+	Said     string  `json:"said"` // "finished", or the reason why not
 	Seconds  float64 `json:"seconds"`
 }
 
-// results are the records of a folder. They are written as they come, so that nothing is lost with what comes after.
+// results are the records of a folder. Each is written immediately, so that a later failure loses nothing.
 type results struct {
 	records []record
 	file    *os.File

@@ -16,21 +16,21 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// childEnv makes the program the child that compiles what comes on its standard input.
+// childEnv makes the program a child process that compiles the pipelines on its standard input.
 const childEnv = "EVORL_PIPELINES_CHILD"
 
-// result is what became of a pipeline.
+// result is the result of compiling a pipeline.
 type result struct {
 	pipeline `json:"-"`
 	target   target
 	Stats    vk.PipelineStats
-	Error    string // "" when it compiled
+	Error    string // "" if it compiled
 }
 
-// longest is how long a pipeline may take to compile.
+// longest is the time limit for compiling one pipeline.
 const longest = 15 * time.Minute // Humanoid takes RADV one or two on a quiet machine
 
-// child compiles pipelines one after another: a JSON value in, a JSON value out.
+// child compiles pipelines one after the other: one JSON value in, one JSON value out.
 func child(in io.Reader, out io.Writer) int {
 	d, err := vk.Open(vk.CacheDir(""))
 	if err != nil {
@@ -60,7 +60,7 @@ func child(in io.Reader, out io.Writer) int {
 	}
 }
 
-// compileAll compiles pipelines on one target, in so many processes at once.
+// compileAll compiles pipelines for one target, in the given number of parallel processes.
 func compileAll(ctx context.Context, all []pipeline, t target, icd string, parallel int) ([]result, error) {
 	results := make([]result, len(all))
 	jobs := make(chan int)
@@ -82,7 +82,7 @@ func compileAll(ctx context.Context, all []pipeline, t target, icd string, paral
 	return results, ctx.Err()
 }
 
-// worker holds a child process, and starts another when one dies.
+// worker owns a child process, and starts a new one when it dies.
 type worker struct {
 	ctx    context.Context
 	target target
@@ -119,7 +119,7 @@ func (w *worker) start() error {
 	return w.cmd.Start()
 }
 
-// stop ends the child and says how it ended.
+// stop ends the child and returns how it ended.
 func (w *worker) stop() error {
 	if w.cmd == nil {
 		return nil
@@ -141,7 +141,7 @@ func (w *worker) compile(p pipeline) result {
 	return r
 }
 
-// ask has the child compile p. A child that dies over it is the pipeline's failure.
+// ask lets the child compile p. If the child dies, the pipeline has failed.
 func (w *worker) ask(p pipeline, r *result) error {
 	if w.cmd == nil {
 		if err := w.start(); err != nil {

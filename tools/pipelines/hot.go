@@ -11,22 +11,22 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// constants are values of specialization constants by name.
+// constants are values of specialization constants, by name.
 type constants map[string]uint32
 
-// network are the constants of a multilayer perceptron with two hidden layers of 64 and tanh, what the classic control tasks use.
+// network holds the constants of a multilayer perceptron with two hidden layers of 64 and tanh, as used for the classic control tasks.
 var network = constants{"HIDDEN_1": 64, "HIDDEN_2": 64, "ACTIVATION": 2}
 
-// group are those of networks of [256, 256] that a workgroup of 256 lanes holds (nn.MLP.Group): with 64 lanes a subgroup.
+// group holds the constants of [256, 256] networks held by a workgroup of 256 lanes (nn.MLP.Group), for subgroups of 64 lanes.
 var group = constants{
 	"NETWORK": 3, "HIDDEN_1": 256, "HIDDEN_2": 256, "ACTIVATION": 2, "WORKGROUP": 4 * 8, // four subgroups of the default size, which become those of the target
 	"GROUP_ROWS": 4, "GROUP_HELD": 9, "GROUP_KEPT": 3, "STREAM_ALIGNED": 1,
 }
 
-// tiles are the constants of matrix products on GPUs.
+// tiles holds the constants of matrix products on GPUs.
 var tiles = constants{"FORM": 1, "WORKGROUP": 256, "TILE_WIDTH": 16}
 
-// hot are the kernels where a run spends its time, in the shapes that such networks give them: they must not spill.
+// hot lists the kernels where a run spends its time, in the shapes for these networks. They must not spill.
 var hot = map[string][]constants{
 	"envs/rollout": {
 		with(network, constants{"POLICY": 0, "TRAJECTORY": 0, "MODE": 1}), // evaluation
@@ -88,8 +88,8 @@ func hotShapes(kernel string, s *vk.Shader) ([]pipeline, error) {
 	return all, nil
 }
 
-// solves says whether a kernel steps an environment by loops of its own, many passes of a solver. State, observations and the network are idle there, and compilers are right to
-// put them aside.
+// solves reports whether a kernel steps an environment by loops of its own, such as the passes of a solver. State, observations and the network are idle in these
+// loops, so spilling them is acceptable.
 func solves(s *vk.Shader) bool {
 	_, environment, ok := strings.Cut(s.Name, ".")
 	if !ok {
@@ -99,7 +99,7 @@ func solves(s *vk.Shader) bool {
 	return err == nil && e.Iterations > 0
 }
 
-// checkConstant keeps the table above in step with the shaders.
+// checkConstant checks that the table above matches the shaders.
 func checkConstant(kernel, name string) error {
 	environment := ""
 	if takes, err := shaders.TakesEnvironment(shaders.Files(), kernel); err != nil {
@@ -119,7 +119,7 @@ func checkConstant(kernel, name string) error {
 	return fmt.Errorf("kernel %q has no constant %s; tools/pipelines/hot.go sets it", kernel, name)
 }
 
-// isHot says whether a logged pipeline is a hot kernel whose network is no larger than those of the table.
+// isHot reports whether a logged pipeline is a hot kernel whose network is not larger than those of the table.
 func isHot(p pipeline) bool {
 	kernel, _, _ := strings.Cut(p.Shader.Name, ".")
 	if hot[kernel] == nil || solves(p.Shader) {

@@ -1,12 +1,12 @@
-// Command pipelines compiles every pipeline of the repository for AMD GPUs that need not be there: Mesa's RADV makes null devices
-// (RADV_FORCE_FAMILY) that run nothing but compile as the real ones do and tell registers and spills.
+// Command pipelines compiles every pipeline of the repository for AMD GPUs without the hardware. Mesa's RADV provides null devices
+// (RADV_FORCE_FAMILY), which cannot run anything but compile as real ones do and report registers and spills.
 //
-//	go run ./tools/pipelines                    every kernel by its defaults, and the hot kernels as networks of [64, 64] use them
-//	go run ./tools/pipelines -log DIR           also what programs compiled under EVORL_PIPELINE_LOG=DIR (see vk.PipelineLog)
+//	go run ./tools/pipelines                    every kernel with its defaults, and the hot kernels for [64, 64] networks
+//	go run ./tools/pipelines -log DIR           also the pipelines logged with EVORL_PIPELINE_LOG=DIR (see vk.PipelineLog)
 //	go run ./tools/pipelines -targets gfx1100/32 -kernel rl/ -v
 //
-// It prints a table and exits with 1 when a pipeline does not compile or a hot kernel spills. A driver may abort its process over what
-// it does not support, so pipelines are compiled in child processes.
+// It prints a table and exits with 1 if a pipeline does not compile or a hot kernel spills. A driver may abort its process at
+// operations that it does not support, so pipelines are compiled in child processes.
 package main
 
 import (
@@ -33,7 +33,7 @@ func main() {
 	os.Exit(code)
 }
 
-// run is main with its exit status: 0 all is well, 1 errors, 2 usage.
+// run is main with its exit status: 0 success, 1 errors, 2 usage.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("pipelines", flag.ContinueOnError)
 	flags.SetOutput(stderr)
@@ -69,10 +69,10 @@ type options struct {
 	log, icd, kernel string
 	parallel         int
 	verbose          bool
-	once             string // kernels whose name contains it are compiled on the last target alone; "": none
+	once             string // kernels whose name contains it are compiled only for the last target; "": none
 }
 
-// checkAll compiles all pipelines on all targets, prints the table, and says what failed.
+// checkAll compiles all pipelines for all targets, prints the table, and returns an error that lists the failures.
 func checkAll(ctx context.Context, stdout io.Writer, targets []target, o options) error {
 	all, err := treePipelines()
 	if err != nil {
@@ -114,7 +114,7 @@ func checkAll(ctx context.Context, stdout io.Writer, targets []target, o options
 	return faults(results)
 }
 
-// faults joins what is wrong with the results.
+// faults returns an error that lists the failed pipelines, or nil.
 func faults(results []result) error {
 	var all []string
 	for _, r := range results {

@@ -18,7 +18,7 @@ type pipeline struct {
 	hot bool
 }
 
-// String is the kernel with the constants that are not the defaults.
+// String returns the kernel with the constants that differ from the defaults.
 func (p pipeline) String() string {
 	text := p.Shader.Name
 	for i, c := range p.Shader.Spec {
@@ -29,7 +29,7 @@ func (p pipeline) String() string {
 	return text
 }
 
-// set gives a constant a value; kernels without it stay as they are.
+// set sets a constant. Kernels without the constant are not changed.
 func (p *pipeline) set(name string, value uint32) {
 	for i, c := range p.Shader.Spec {
 		if c.Name == name {
@@ -40,11 +40,11 @@ func (p *pipeline) set(name string, value uint32) {
 
 const (
 	lanesConstant = "LANES" // the subgroup size, which the pipeline then requires
-	gpuWorkgroup  = 256     // invocations of kernels that take what suits the device (engine.Recorder.Workgroup)
+	gpuWorkgroup  = 256     // invocations on GPUs of kernels that use engine.Recorder.Workgroup
 )
 
-// treePipelines returns every kernel of the tree with its default constants, and the hot ones in the shapes that networks of two hidden
-// layers of 64 give them.
+// treePipelines returns every kernel of the tree with its default constants, and the hot kernels in the shapes for networks with two
+// hidden layers of 64.
 func treePipelines() ([]pipeline, error) {
 	kernels, err := shaders.Kernels(shaders.Files())
 	if err != nil {
@@ -100,7 +100,7 @@ func treePipelines() ([]pipeline, error) {
 
 var constantLine = regexp.MustCompile(`layout\s*\(\s*constant_id\s*=\s*(\d+)\s*\)\s*const\s+\w+\s+(\w+)`)
 
-// treeShader reads a kernel's embedded module, whose names the optimiser removed, and takes those of constants from the source.
+// treeShader reads a kernel's embedded module. The optimiser removed the names, so it reads the names of constants from the source.
 func treeShader(kernel string, environment *shaders.Environment) (*vk.Shader, error) {
 	name := kernel
 	if environment != nil {
@@ -148,7 +148,7 @@ func access(a spirv.Access) vk.Access {
 	return vk.ReadWrite
 }
 
-// texel is the format of that name.
+// texel returns the format with the given name.
 func texel(name string) vk.Texel {
 	for t := vk.TexelFloat; t <= vk.TexelUint4; t++ {
 		if t.String() == name {
@@ -158,14 +158,14 @@ func texel(name string) vk.Texel {
 	return vk.NoTexel
 }
 
-// loggedPipeline is a pipeline that a program compiled. It is as hot as one of the tree with the same network.
+// loggedPipeline returns a pipeline that a program compiled. It is hot if one of the tree with the same network is.
 func loggedPipeline(source vk.PipelineSource) pipeline {
 	p := pipeline{PipelineSource: source}
 	p.hot = isHot(p)
 	return p
 }
 
-// pipelinesOn returns each distinct pipeline as it would be on a target.
+// pipelinesOn returns each distinct pipeline as compiled for a target.
 func pipelinesOn(all []pipeline, t target, kernel string) []pipeline {
 	var on []pipeline
 	seen := map[string]int{}
@@ -185,7 +185,7 @@ func pipelinesOn(all []pipeline, t target, kernel string) []pipeline {
 	return on
 }
 
-// on returns the pipeline as programs would ask for it on a target: constants that follow the device, changed.
+// on returns the pipeline as programs would request it on a target: with the constants that depend on the device changed.
 func (p pipeline) on(t target) pipeline {
 	p.Spec = slices.Clone(p.Spec)
 	lanes := uint32(0)
@@ -204,7 +204,7 @@ func (p pipeline) on(t target) pipeline {
 	for i, c := range p.Shader.Spec {
 		switch {
 		case int32(c.ID) != p.Shader.LocalSizeSpec[0] || c.Name == lanesConstant:
-		case lanes != 0 && p.Spec[i]%lanes == 0: // so many subgroups
+		case lanes != 0 && p.Spec[i]%lanes == 0: // a multiple of the subgroup size
 			p.Spec[i] = p.Spec[i] / lanes * t.width
 		case p.DeviceSubgroup != 0 && p.Spec[i] == p.DeviceSubgroup:
 			p.Spec[i] = gpuWorkgroup

@@ -31,7 +31,7 @@ func radv(t *testing.T) string {
 	return icd
 }
 
-// Every pipeline of the tree compiles for AMD GPUs of two generations, hot kernels without spills; Humanoid's, which take minutes, for one.
+// Every pipeline of the tree compiles for two generations of AMD GPUs, hot kernels without spills. Humanoid's take minutes and are compiled for one.
 func TestTreeCompiles(t *testing.T) {
 	icd := radv(t)
 	targets, err := parseTargets(defaultTargets)
@@ -45,7 +45,7 @@ func TestTreeCompiles(t *testing.T) {
 	t.Log("\n" + out.String())
 }
 
-// A child that dies is the failure of the pipeline it died over, and of no other.
+// A child that dies fails only the pipeline that it was compiling.
 func TestChildDies(t *testing.T) {
 	icd := radv(t)
 	all, err := treePipelines()
@@ -74,7 +74,7 @@ func TestChildDies(t *testing.T) {
 	}
 }
 
-// Constants that follow the device are those of the target.
+// Constants that depend on the device have the target's values.
 func TestOnTarget(t *testing.T) {
 	s := &vk.Shader{Name: "x", LocalSizeSpec: [3]int32{12, -1, -1}, Spec: []vk.SpecConstant{
 		{Name: "LANES", ID: 0, Default: 8}, {Name: "LOCAL_SIZE_X", ID: 12, Default: 16}, {Name: vk.TexelLoads, ID: 31}, {Name: "OUT", ID: 6, Default: 1},

@@ -9,7 +9,7 @@ import (
 	"text/tabwriter"
 )
 
-// printTable writes a line for the heaviest pipeline of every kernel, or for all, one column group a target.
+// printTable writes a line for the heaviest pipeline of every kernel, or for all pipelines.
 func printTable(w io.Writer, results []result, all bool) {
 	rows := slices.Clone(results)
 	slices.SortStableFunc(rows, func(a, b result) int {
@@ -46,7 +46,7 @@ func printTable(w io.Writer, results []result, all bool) {
 	fmt.Fprintf(w, "%d pipelines, %d of them spill\n", len(results), spilling)
 }
 
-// statistic is a number by the driver's name for it, 0 when it does not tell.
+// statistic returns a value by the driver's name for it, or 0 if the driver does not report it.
 func (r result) statistic(name string) float64 {
 	for _, s := range r.Stats.Statistics {
 		if strings.EqualFold(s.Name, name) {

@@ -16,8 +16,8 @@ type target struct {
 }
 
 // defaultTargets are two generations: GCN and RDNA 2, with waves of 64 lanes, RADV's default. navi21/32
-// also stands for NVIDIA's GPUs (32 lanes, 255 registers). Mesa 22.3 does not yet compile RDNA 3 (gfx1100) by the compiler that it uses for the
-// others, so what it says of spills there means nothing.
+// also approximates NVIDIA's GPUs (32 lanes, 255 registers). Mesa 22.3 compiles RDNA 3 (gfx1100) with a different compiler from the
+// others, so its spills there are not meaningful.
 const defaultTargets = "polaris10/64,navi21/64"
 
 func (t target) String() string { return fmt.Sprintf("%s/%d", t.family, t.width) }
@@ -47,7 +47,7 @@ func findICD() (string, error) {
 		}
 		found = append(found, files...)
 	}
-	// Where there are two, the 64-bit one.
+	// If there are two, take the 64-bit one.
 	if i := slices.IndexFunc(found, func(f string) bool { return strings.Contains(f, "64") }); i >= 0 {
 		return found[i], nil
 	}
