@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// ErrNoCompiler is wrapped by the error of Compile where no GLSL compiler is installed.
+// ErrNoCompiler is wrapped by the error of Compile if no GLSL compiler is installed.
 var ErrNoCompiler = errors.New("no GLSL compiler found")
 
-// CompileError is a source that the compiler refused.
+// CompileError is the error of a source that does not compile.
 type CompileError struct {
 	Compiler string // "glslc" or "glslangValidator"
 	Messages string // as the compiler printed them, with file names and line numbers of the original sources
@@ -24,9 +24,9 @@ func (e *CompileError) Error() string {
 	return fmt.Sprintf("shaders: %s: %s", e.Compiler, e.Messages)
 }
 
-// Compile translates a composed compute shader to SPIR-V for Vulkan 1.1 by glslc or, failing that, glslangValidator, as
-// found on PATH. The error is a *CompileError for a source the compiler refused, wraps ErrNoCompiler when neither is
-// installed, and ctx's error when it ended first.
+// Compile translates a composed compute shader to SPIR-V for Vulkan 1.1 with glslc or, failing that, glslangValidator, as
+// found on PATH. The error is a *CompileError if the source does not compile, wraps ErrNoCompiler if neither compiler is
+// installed, and is ctx's error if ctx ended first.
 func Compile(ctx context.Context, glsl string) ([]byte, error) {
 	if compiler, err := exec.LookPath("glslc"); err == nil {
 		return Glslc(ctx, compiler, glsl, "-O")
@@ -45,7 +45,7 @@ func CompileNamed(ctx context.Context, glsl string) ([]byte, error) {
 	return Compile(ctx, glsl) // glslangValidator keeps names
 }
 
-// Glslc translates a composed compute shader by the glslc at the path compiler, with further flags such as "-O" or "-O0".
+// Glslc translates a composed compute shader with the glslc at the path compiler, with further flags such as "-O" or "-O0".
 func Glslc(ctx context.Context, compiler, glsl string, flags ...string) ([]byte, error) {
 	args := append([]string{"-fshader-stage=compute", "--target-env=vulkan1.1"}, flags...)
 	code, messages, err := pipe(ctx, glsl, compiler, append(args, "-o", "-", "-")...)
@@ -55,7 +55,7 @@ func Glslc(ctx context.Context, compiler, glsl string, flags ...string) ([]byte,
 	return code, nil
 }
 
-// glslang translates by glslangValidator, which writes only to files and mixes messages into its output.
+// glslang translates with glslangValidator, which writes only to files and mixes messages into its output.
 func glslang(ctx context.Context, compiler, glsl string) (code []byte, err error) {
 	dir, err := os.MkdirTemp("", "evorl-shader-")
 	if err != nil {

@@ -18,7 +18,7 @@ const (
 	badSource = "#version 450\n#extension GL_GOOGLE_cpp_style_line_directive : require\n#line 41 \"shaders/p/k.comp\"\nvoid main() { nothing = 1; }\n"
 )
 
-// only makes PATH a folder that holds one program.
+// only sets PATH to a folder that contains one program.
 func only(t *testing.T, name, target string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -28,7 +28,7 @@ func only(t *testing.T, name, target string) {
 	t.Setenv("PATH", dir)
 }
 
-// Each installed compiler translates, and passes on its messages with the file and line of the source.
+// Each installed compiler translates, and its messages have the file and line of the source.
 func TestCompileByEach(t *testing.T) {
 	for _, compiler := range []string{"glslc", "glslangValidator"} {
 		path, err := exec.LookPath(compiler)
@@ -64,7 +64,7 @@ func TestCompileWithoutCompiler(t *testing.T) {
 	}
 }
 
-// A compiler that hangs ends with the context; one that fails without a message is no refusal of the source.
+// A compiler that hangs ends with the context. One that fails without a message gives no CompileError.
 func TestCompileByBrokenCompiler(t *testing.T) {
 	dir := t.TempDir()
 	script := filepath.Join(dir, "glslc")

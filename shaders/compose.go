@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// environmentInclude is the include that an environment's source replaces.
+// environmentInclude is the include that is replaced by an environment's source.
 const environmentInclude = "ENVIRONMENT"
 
 // Compose returns the source of a kernel of the embedded tree as one text that needs no include path: every include is
-// put in its place, once, and #line directives keep compiler messages pointing at the original files. environment names
-// the environment of the embedded tree that replaces #include "ENVIRONMENT"; "" for kernels without that line.
+// inserted once, and #line directives keep compiler messages pointing at the original files. environment names
+// the environment of the embedded tree that replaces #include "ENVIRONMENT"; it is "" for kernels without that line.
 //
-// Errors name file and line: a missing include (wrapping ErrNotFound), a cycle of includes, an include inside #if, an
-// environment that is unknown, missing, or given to a kernel that takes none.
+// Errors name file and line: a missing include (wrapping ErrNotFound), a cycle of includes, an include inside #if, or an
+// environment that is unknown, missing, or not taken by the kernel.
 func Compose(kernel string, environment string) (string, error) {
 	if environment == "" {
 		return ComposeFrom(tree, kernel, nil)
@@ -39,7 +39,7 @@ func ComposeEnvironment(kernel string, environment Environment) (string, error) 
 	return ComposeFrom(tree, kernel, &environment)
 }
 
-// ComposeFrom is Compose over any tree; environment is nil for kernels that take none.
+// ComposeFrom is Compose for any tree. environment is nil for kernels that take none.
 func ComposeFrom(fsys fs.FS, kernel string, environment *Environment) (string, error) {
 	file := kernel + ".comp"
 	text, err := fs.ReadFile(fsys, file)
@@ -59,7 +59,7 @@ func ComposeFrom(fsys fs.FS, kernel string, environment *Environment) (string, e
 	}
 	var out strings.Builder
 	out.WriteString(c.version + "\n")
-	// glslc and glslangValidator take file names in #line only with this extension.
+	// glslc and glslangValidator accept file names in #line only with this extension.
 	out.WriteString("#extension GL_GOOGLE_cpp_style_line_directive : require\n")
 	for _, extension := range c.extensions {
 		out.WriteString(extension)
@@ -68,7 +68,7 @@ func ComposeFrom(fsys fs.FS, kernel string, environment *Environment) (string, e
 	return out.String(), nil
 }
 
-// TakesEnvironment says whether a kernel includes "ENVIRONMENT", itself or through another include.
+// TakesEnvironment reports whether a kernel includes "ENVIRONMENT", directly or through another include.
 func TakesEnvironment(fsys fs.FS, kernel string) (bool, error) {
 	file := kernel + ".comp"
 	text, err := fs.ReadFile(fsys, file)
@@ -88,13 +88,13 @@ type composer struct {
 	environment     *Environment
 	usesEnvironment bool
 	version         string
-	extensions      []string // with their #line, moved to the top: GLSL wants them before all else
+	extensions      []string // with their #line, moved to the top, where GLSL requires them
 	body            strings.Builder
 	done            map[string]bool // files already in the body
 	open            []string        // the files being included, outermost first
 }
 
-// add appends one file. Lines that move or vanish leave an empty line, so that numbers stay right between #line directives.
+// add appends one file. Lines that are moved or removed leave an empty line, so that numbers stay right between #line directives.
 func (c *composer) add(file, text string) error {
 	for i, name := range c.open {
 		if name == file {
@@ -153,7 +153,7 @@ func (c *composer) line(number int, file string) {
 	fmt.Fprintf(&c.body, "#line %d %q\n", number, file)
 }
 
-// include adds the file an #include directive names.
+// include adds the file named by an #include directive.
 func (c *composer) include(file string, number int, argument string) error {
 	name, err := strconv.Unquote(strings.TrimSpace(argument))
 	if err != nil {
@@ -178,7 +178,7 @@ func (c *composer) include(file string, number int, argument string) error {
 	return c.within(file, number, shown(name), string(text))
 }
 
-// within adds a file and says where it was included when that fails.
+// within adds a file. If that fails, the error includes the position of the include.
 func (c *composer) within(file string, number int, included, text string) error {
 	if err := c.add(included, text); err != nil {
 		return fmt.Errorf("%w\n\tincluded from %s:%d", err, file, number)
@@ -200,7 +200,7 @@ func splitDirective(line string) (name, rest string) {
 	return line[:end], strings.TrimSpace(line[end:])
 }
 
-// stripComments removes comments from a line; open says whether a block comment is open before and after it.
+// stripComments removes comments from a line. open is whether a block comment is open before and after it.
 func stripComments(line string, open bool) (string, bool) {
 	var out strings.Builder
 	for line != "" {

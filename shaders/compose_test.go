@@ -137,7 +137,7 @@ func TestComposeErrors(t *testing.T) {
 	}
 }
 
-// Every kernel of the embedded tree has its modules embedded too.
+// The modules of every kernel of the embedded tree are embedded too.
 func TestEmbeddedTree(t *testing.T) {
 	kernels, err := Kernels(Files())
 	if err != nil || len(kernels) == 0 {

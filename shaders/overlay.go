@@ -2,13 +2,13 @@ package shaders
 
 import "io/fs"
 
-// Overlay is a tree of shaders with other texts in the place of some files, or beside them, by their paths. Its zero Tree is the embedded one.
+// Overlay is a tree of shaders in which some files are replaced or added, by path. A nil Tree is the embedded one.
 type Overlay struct {
 	Tree  fs.FS
 	Texts map[string]string
 }
 
-// Open implements fs.FS, for the files of the tree alone.
+// Open implements fs.FS, only for the files of the tree.
 func (o Overlay) Open(name string) (fs.File, error) { return o.tree().Open(name) }
 
 // ReadFile implements fs.ReadFileFS.
@@ -26,7 +26,7 @@ func (o Overlay) tree() fs.FS {
 	return o.Tree
 }
 
-// ComposeText is Compose for the text of a compute shader that is not in the tree, whose files it may include. Compiler messages name it shaders/NAME.comp.
+// ComposeText is Compose for the text of a compute shader outside the tree. It may include files of the tree. Compiler messages call it shaders/NAME.comp.
 func ComposeText(name, text string) (string, error) {
 	return ComposeFrom(Overlay{Texts: map[string]string{name + ".comp": text}}, name, nil)
 }

@@ -1,11 +1,11 @@
 // Package shaders holds the GLSL sources of all kernels, laid out like the packages that use them, and their SPIR-V,
-// both embedded. It composes sources (flattening includes, putting an environment into a kernel) and compiles composed
-// sources at run time where a compiler is installed; the SPIR-V of everything in the tree is built ahead of time by
-// tools/shaders.
+// both embedded. It composes sources (flattening includes, inserting an environment into a kernel) and compiles composed
+// sources at run time if a compiler is installed. tools/shaders builds the SPIR-V of everything in the tree ahead of
+// time.
 //
-// A kernel is a file NAME.comp, named without its ending: "engine/gemm". An include is a file .glsl, named by its path
+// A kernel is a file NAME.comp and is named without its extension: "engine/gemm". An include is a .glsl file, named by its path
 // from the root of the tree: #include "engine/rng.glsl". An environment is a file envs/NAME.glsl whose first line is
-// "// environment: NAME"; it replaces the line #include "ENVIRONMENT" of the kernels that have it.
+// "// environment: NAME". It replaces the line #include "ENVIRONMENT" of kernels that contain it.
 package shaders
 
 import (
@@ -22,16 +22,16 @@ import (
 //go:embed */*
 var tree embed.FS
 
-// ErrNotFound is wrapped by the errors for a kernel, include, environment or module that the tree does not have.
+// ErrNotFound is wrapped by the errors for a kernel, include, environment or module that is not in the tree.
 var ErrNotFound = errors.New("not found")
 
 const environmentHeader = "// environment: "
 
-// Files is the embedded tree: kernels, includes and environments, and below spv/ the compiled modules.
+// Files returns the embedded tree: kernels, includes and environments, and the compiled modules in spv/.
 func Files() fs.FS { return tree }
 
-// SPIRV returns the embedded module of a kernel, e.g. "engine/gemm" or, for a kernel that is compiled once an
-// environment, "envs/rollout.CartPole-v1". The error wraps ErrNotFound when there is none.
+// SPIRV returns the embedded module of a kernel, e.g. "engine/gemm" or, for a kernel that is compiled once per
+// environment, "envs/rollout.CartPole-v1". The error wraps ErrNotFound if there is none.
 func SPIRV(name string) ([]byte, error) {
 	code, err := tree.ReadFile("spv/" + name + ".spv")
 	if err != nil {
@@ -40,7 +40,7 @@ func SPIRV(name string) ([]byte, error) {
 	return code, nil
 }
 
-// Code is SPIRV for generated declarations, which name only modules that were built with them: nil when there is none.
+// Code is SPIRV for generated declarations, whose modules exist. It returns nil if there is none.
 func Code(name string) []byte {
 	code, err := SPIRV(name)
 	if err != nil {
@@ -61,7 +61,7 @@ type Environment struct {
 // cooperativeSuffix is how the names of modules in that form end.
 const cooperativeSuffix = ".cooperative"
 
-// ModuleName is the name that the environment's modules have behind the kernel's.
+// ModuleName returns the environment's part of the names of its modules.
 func (e *Environment) ModuleName() string {
 	if e.Cooperative {
 		return e.Name + cooperativeSuffix
@@ -130,7 +130,7 @@ func Environments(fsys fs.FS) ([]Environment, error) {
 	return found, nil
 }
 
-// checkName keeps an environment's name usable as part of a file name on every system.
+// checkName checks that an environment's name can be part of a file name on every system.
 func checkName(name string) error {
 	for _, c := range name {
 		if !strings.ContainsRune("-_.+", c) && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') {
@@ -164,10 +164,10 @@ func Kernels(fsys fs.FS) ([]string, error) {
 	return kernels, nil
 }
 
-// shown is how a file of the tree appears in messages: its path in the repository.
+// shown returns the path of a file in messages: its path in the repository.
 func shown(file string) string { return "shaders/" + file }
 
-// lines splits a source; the last line need not end in a newline.
+// lines splits a source. The last line need not end in a newline.
 func lines(text string) []string {
 	text = strings.TrimSuffix(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 	return strings.Split(text, "\n")

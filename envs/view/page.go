@@ -27,19 +27,19 @@ var panelJS string
 
 var page = template.Must(template.New("page").Parse(pageHTML))
 
-// WritePage writes a web page that plays the episode. It needs no other file and no network; a browser with WebGL 2 shows it.
+// WritePage writes a web page that plays the episode. It needs no other file and no network. Browsers with WebGL 2 show it.
 func (s *Show) WritePage(w io.Writer) error {
 	text, err := json.Marshal(s.data())
 	if err != nil {
 		return fmt.Errorf("view: the page of %q: %w", s.env.Name, err)
 	}
-	// json.Marshal escapes what could end a script.
+	// json.Marshal escapes text that could end a script.
 	return page.Execute(w, map[string]any{"Title": s.Title, "Caption": s.Caption, "Data": template.JS(text), "Script": template.JS(solidsJS + sceneJS + panelJS)})
 }
 
-// pageData is what the page's script reads.
+// pageData is the input of the page's script.
 type pageData struct {
-	Step    float64     `json:"step"`   // seconds an action
+	Step    float64     `json:"step"`   // seconds per action
 	Steps   int         `json:"steps"`  // actions
 	Length  int         `json:"length"` // environment steps
 	Return  json.Number `json:"return"`
@@ -50,8 +50,8 @@ type pageData struct {
 	Tile    float64     `json:"tile"`
 	Actions pageActions `json:"actions"`
 
-	Poses   string `json:"poses"`   // [T + 1][bodies][7] of little-endian float32 in base 64: place, quaternion w x y z
-	Path    string `json:"path"`    // [T + 1][2]: what the camera follows
+	Poses   string `json:"poses"`   // [T + 1][bodies][7] of little-endian float32 in base 64: position, quaternion w x y z
+	Path    string `json:"path"`    // [T + 1][2]: the position that the camera follows
 	Values  string `json:"values"`  // [T][A]: actions
 	Rewards string `json:"rewards"` // [T]
 	Returns string `json:"returns"` // [T]
@@ -75,7 +75,7 @@ type pageCamera struct {
 	Elevation float64    `json:"elevation"`
 }
 
-// pageActions says what an action is: the names of a discrete space's, or of a box's dimensions and their bounds.
+// pageActions describes actions: the names of a discrete space's actions, or of a box's dimensions and their bounds.
 type pageActions struct {
 	Discrete bool      `json:"discrete"`
 	Names    []string  `json:"names"`
@@ -116,7 +116,7 @@ func (s *Show) data() pageData {
 	return d
 }
 
-// actions names actions and bounds them; where the environment has no bounds, by what the episode has.
+// actions returns the names and bounds of actions. If the environment has no bounds, they are taken from the episode.
 func (s *Show) actions() pageActions {
 	space := s.env.Action
 	a := pageActions{Discrete: space.IsDiscrete(), Names: s.env.Geometry.Actions, Low: []float64{}, High: []float64{}}
@@ -141,7 +141,7 @@ func (s *Show) actions() pageActions {
 	return a
 }
 
-// number is a float32 with as many digits as tell it from others; null where it is not finite.
+// number formats a float32 with as many digits as identify it, or null if it is not finite.
 func number(x float32) json.Number {
 	if !finite(float64(x)) {
 		return "null"

@@ -7,19 +7,19 @@ import (
 	"slices"
 )
 
-// colors are the few colours of a moving picture.
+// colors is the palette of an animation.
 type colors struct {
 	palette color.Palette // the first is transparent
 	nearest [1 << (3 * bits)]uint8
 }
 
-const bits = 5 // of each of red, green, blue that colours are told apart by
+const bits = 5 // of each of red, green and blue that distinguish colours
 
 func cell(r, g, b uint8) int {
 	return int(r>>(8-bits))<<(2*bits) | int(g>>(8-bits))<<bits | int(b>>(8-bits))
 }
 
-// shade is the mean colour of a cell, and how many pixels have it.
+// shade is the sum of the colours in a cell, and the number of pixels.
 type shade struct {
 	cell  int
 	count int
@@ -28,7 +28,7 @@ type shade struct {
 
 func (s *shade) at(channel int) float64 { return float64(s.sum[channel]) / float64(s.count) }
 
-// palette chooses 255 colours for pictures by cutting the pixels' colours at their medians (P. Heckbert, "Color Image Quantization for Frame
+// palette chooses 255 colours for pictures by the median cut of the pixels' colours (P. Heckbert, "Color Image Quantization for Frame
 // Buffer Display", 1982).
 func palette(frames []*image.RGBA) *colors {
 	cells := make([]shade, 1<<(3*bits))
@@ -77,7 +77,7 @@ func palette(frames []*image.RGBA) *colors {
 	return c
 }
 
-// spread is the channel in which colours differ most, and how much it would be worth to cut there: nothing for one colour.
+// spread returns the channel in which colours differ most, and the benefit of a cut there: 0 for one colour.
 func spread(of []shade) (channel int, score float64) {
 	if len(of) < 2 {
 		return 0, 0
@@ -115,7 +115,7 @@ func cut(of []shade, channel int) (low, high []shade) {
 	return of[:at:at], of[at:]
 }
 
-// paint puts a picture into the few colours.
+// paint maps a picture to the palette.
 func (c *colors) paint(img *image.RGBA) *image.Paletted {
 	out := image.NewPaletted(img.Bounds(), c.palette)
 	for i := range out.Pix {
@@ -124,7 +124,7 @@ func (c *colors) paint(img *image.RGBA) *image.Paletted {
 	return out
 }
 
-// change is what of a picture differs from the one before, the rest transparent; all of it where there is none.
+// change returns the pixels that differ from the previous picture, the others transparent. Without a previous picture it returns all.
 func (c *colors) change(before, now *image.Paletted) *image.Paletted {
 	if before == nil {
 		return now

@@ -15,10 +15,10 @@ import (
 	"golang.org/x/image/math/fixed"
 )
 
-// Picture says what a picture of an episode is to be like. The zero value is the episode's beginning, 480 by 320 pixels.
+// Picture configures a picture of an episode. The zero value is the episode's beginning, 480 by 320 pixels.
 type Picture struct {
 	At            float64 // seconds into the episode
-	Seconds       float64 // length of a moving picture; 0: 8; it ends with the episode
+	Seconds       float64 // length of an animation, at most to the end of the episode; 0: 8
 	Width, Height int     // pixels; 0: 480 and 320
 }
 
@@ -36,7 +36,7 @@ func (p Picture) resolved() Picture {
 }
 
 const (
-	stillSamples  = 4 // squared: rays a pixel
+	stillSamples  = 4 // squared: rays per pixel
 	movingSamples = 2
 	frameTime     = 0.05 // seconds; GIF counts hundredths, and browsers slow down below two
 )
@@ -47,7 +47,7 @@ func (s *Show) WritePNG(w io.Writer, p Picture) error {
 	return png.Encode(w, s.frame(p, p.At, stillSamples))
 }
 
-// WriteGIF writes a moving picture, in real time, without end.
+// WriteGIF writes an animation in real time, which repeats forever.
 func (s *Show) WriteGIF(w io.Writer, p Picture) error {
 	p = p.resolved()
 	end := min(p.At+p.Seconds, s.Seconds())
@@ -68,7 +68,7 @@ func (s *Show) WriteGIF(w io.Writer, p Picture) error {
 		out.Disposal = append(out.Disposal, gif.DisposalNone)
 		delay := int(math.Round(100 * frameTime))
 		if i == len(frames)-1 {
-			delay = 100 // before it begins again
+			delay = 100 // before it repeats
 		}
 		out.Delay = append(out.Delay, delay)
 		before = whole
@@ -76,14 +76,14 @@ func (s *Show) WriteGIF(w io.Writer, p Picture) error {
 	return gif.EncodeAll(w, &out)
 }
 
-// frame is a moment with the return so far.
+// frame draws a moment with the return so far.
 func (s *Show) frame(p Picture, at float64, samples int) *image.RGBA {
 	img := s.Draw(at, p.Width, p.Height, samples)
 	label(img, fmt.Sprintf("%s   %.1f s   return %.*f", s.Title, min(at, s.Seconds()), digits(s.episode.Return()), s.returned(at)))
 	return img
 }
 
-// digits is how many digits behind the point a return is shown with.
+// digits returns the number of decimals with which a return is shown.
 func digits(of float32) int {
 	if math.Abs(float64(of)) < 100 {
 		return 1
@@ -91,7 +91,7 @@ func digits(of float32) int {
 	return 0
 }
 
-// label writes a line into the lower left corner.
+// label writes a line in the lower left corner.
 func label(img *image.RGBA, text string) {
 	d := font.Drawer{Dst: img, Face: basicfont.Face7x13, Src: image.NewUniform(color.RGBA{24, 28, 36, 255})}
 	box := image.Rect(0, img.Bounds().Dy()-20, d.MeasureString(text).Ceil()+16, img.Bounds().Dy())

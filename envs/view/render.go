@@ -10,29 +10,29 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// The light that pictures and the page have in common; colours are linear.
+// The lights that pictures and the page share. Colours are linear.
 var (
 	sunward = vec{-0.42, -0.62, 0.95}.unit()
 	sunside = sunward.cross(vec{0, 0, 1}).unit()
 	sunup   = sunside.cross(sunward)
 	sun     = vec{1.05, 0.98, 0.88}
-	sky     = vec{0.40, 0.46, 0.55} // that falls on what faces up
+	sky     = vec{0.40, 0.46, 0.55} // light on surfaces that face up
 	earth   = vec{0.22, 0.21, 0.20} // and down
 	zenith  = vec{0.28, 0.45, 0.70}
 	horizon = vec{0.80, 0.86, 0.92}
 	tiles   = [2]vec{{0.62, 0.66, 0.71}, {0.47, 0.52, 0.58}}
 )
 
-const fieldOfView = 45 // degrees, from the lower to the upper edge: MuJoCo's
+const fieldOfView = 45 // degrees, vertical, as in MuJoCo
 
-// eye is a camera that looks at a moment.
+// eye is the camera at a moment.
 type eye struct {
 	at                 vec
 	right, up, forward vec
 	focal              float64 // pixels
 	width, height      int
 	tile               float64 // edge of the ground's tiles
-	reach              float64 // where the ground has gone into the haze
+	reach              float64 // distance at which the ground disappears in the haze
 }
 
 func (s *Show) eye(followed [2]float64, width, height int) eye {
@@ -42,13 +42,13 @@ func (s *Show) eye(followed [2]float64, width, height int) eye {
 	e := eye{forward: vec{cosE * cosA, cosE * sinA, sinE}, right: vec{sinA, -cosA, 0}, width: width, height: height}
 	e.up = e.right.cross(e.forward)
 	e.at = vec(c.LookAt).add(vec{followed[0], followed[1], 0}).sub(e.forward.mul(c.Distance))
-	// Narrow pictures are seen from farther away, so that what is beside is not lost.
+	// Narrow pictures are seen from farther away, so that the sides stay visible.
 	e.focal = float64(height) / 2 / math.Tan(fieldOfView*math.Pi/360) * min(1, float64(width)/float64(height)/1.2)
 	e.tile, e.reach = tileEdge(c.Distance), 9*c.Distance
 	return e
 }
 
-// tileEdge is a round number about a fourth of the distance.
+// tileEdge returns a round number near a fourth of the distance.
 func tileEdge(distance float64) float64 {
 	scale := math.Pow(10, math.Floor(math.Log10(distance/4)))
 	switch of := distance / 4 / scale; {
@@ -62,7 +62,7 @@ func tileEdge(distance float64) float64 {
 	return 10 * scale
 }
 
-// Draw draws the moment so many seconds into the episode; samples squared is the number of rays a pixel.
+// Draw draws the episode at a time in seconds. A pixel has samples squared rays.
 func (s *Show) Draw(seconds float64, width, height, samples int) *image.RGBA {
 	poses, followed := s.moment(seconds)
 	p := picture{eye: s.eye(followed, width, height), solids: solids(s.env.Geometry.Shapes, poses), samples: samples, image: image.NewRGBA(image.Rect(0, 0, width, height))}
@@ -70,13 +70,13 @@ func (s *Show) Draw(seconds float64, width, height, samples int) *image.RGBA {
 	return p.image
 }
 
-// picture is drawn by rays: first one for each pixel, then more where neighbours differ.
+// picture is drawn with rays: first one per pixel, then more where neighbours differ.
 type picture struct {
 	eye
 	solids  []solid
 	samples int
 	image   *image.RGBA
-	rough   []vec // of one ray a pixel, as screens take it
+	rough   []vec // with one ray per pixel, as screen values
 }
 
 const square = 16 // pixels
@@ -102,7 +102,7 @@ func (p *picture) draw() {
 	})
 }
 
-// uneven says whether a pixel differs from a neighbour by more than one sees.
+// uneven reports whether a pixel differs visibly from a neighbour.
 func (p *picture) uneven(x, y int) bool {
 	const least = 4 // of 255
 	c := p.rough[y*p.width+x]
@@ -118,12 +118,12 @@ func (p *picture) uneven(x, y int) bool {
 	return false
 }
 
-// ray is the direction of a place in a pixel.
+// ray returns the direction of a position in a pixel.
 func (p *picture) ray(x, y int, u, v float64) vec {
 	return p.forward.mul(p.focal).add(p.right.mul(float64(x) + u - float64(p.width)/2)).add(p.up.mul(float64(p.height)/2 - float64(y) - v)).unit()
 }
 
-// squares calls f for every pixel, with what may be seen there, from several goroutines at once.
+// squares calls f for every pixel, with the solids that may be visible there, from several goroutines.
 func (p *picture) squares(f func(x, y int, visible []*solid)) {
 	columns, rows := (p.width+square-1)/square, (p.height+square-1)/square
 	next := make(chan int, columns*rows)
@@ -148,7 +148,7 @@ func (p *picture) squares(f func(x, y int, visible []*solid)) {
 	wait.Wait()
 }
 
-// visible are the solids that may be seen in the square of pixels that begins at a corner.
+// visible returns the solids that may be visible in the square of pixels with the given corner.
 func (p *picture) visible(left, top float64) []*solid {
 	var out []*solid
 	for i := range p.solids {
@@ -169,7 +169,7 @@ func (p *picture) visible(left, top float64) []*solid {
 	return out
 }
 
-// light is what comes from a direction. ray is the ray's number in its pixel, by which it is turned towards another part of the sun.
+// light returns the light from a direction. ray is the number of the ray in its pixel, which selects a part of the sun.
 func (p *picture) light(visible []*solid, along vec, ray int) vec {
 	nearest, normal, at := far, vec{}, (*solid)(nil)
 	for _, s := range visible {
@@ -205,15 +205,15 @@ func (p *picture) light(visible []*solid, along vec, ray int) vec {
 	return color.mix(horizon, haze)
 }
 
-// roughSuns as number of a ray stands for a few over all of the sun at once.
+// roughSuns as the number of a ray stands for several points spread over the sun.
 const roughSuns = -1
 
-// lit is the part of the sun that shines on a point: of one ray 0 or 1.
+// lit returns the part of the sun that shines on a point: 0 or 1 for one ray.
 func (p *picture) lit(point, normal vec, ray int) float64 {
 	if normal.dot(sunward) <= 0 {
 		return 0
 	}
-	var between [16]*solid // what may hide a part of the sun; more than these cannot be seen apart
+	var between [16]*solid // solids that may hide part of the sun; more cannot be distinguished
 	found := between[:0]
 	for i := range p.solids {
 		if s := &p.solids[i]; s.form != envs.PlaneShape && len(found) < len(between) {
@@ -240,10 +240,10 @@ func (p *picture) lit(point, normal vec, ray int) float64 {
 	return sum
 }
 
-// sunSize is half the angle under which the sun is seen, larger than it is, for soft shadows.
+// sunSize is half the angular size of the sun, larger than the real one for soft shadows.
 const sunSize = 0.045
 
-// shines is 1 where one of n points of the sun, which are spread over it by the golden angle, is not hidden, else 0.
+// shines returns 1 if point i of n on the sun, spread by the golden angle, is not hidden, else 0.
 func shines(between []*solid, point vec, i, n int) float64 {
 	radius := sunSize * math.Sqrt((float64(i)+0.5)/float64(n))
 	sin, cos := math.Sincos(float64(i) * 2.399963229728653)
@@ -256,7 +256,7 @@ func shines(between []*solid, point vec, i, n int) float64 {
 	return 1
 }
 
-// ground is the colour of the ground's tiles, averaged over the width of a ray, which grows with the distance and the slant.
+// ground returns the colour of the ground's tiles, averaged over the width of a ray, which grows with distance and slant.
 func (p *picture) ground(s *solid, point vec, distance, slant float64) vec {
 	local := s.axes.in(point.sub(s.pos))
 	width := distance / p.focal / max(slant, 0.02) / p.tile / float64(p.samples)
@@ -266,8 +266,8 @@ func (p *picture) ground(s *solid, point vec, distance, slant float64) vec {
 	return tiles[0].mix(tiles[1], 0.5-0.5*share(local[0]/p.tile)*share(local[1]/p.tile))
 }
 
-// ramp is an integral of the tiles' pattern.
+// ramp is an integral of the tile pattern.
 func ramp(x float64) float64 { return math.Abs(x/2 - math.Floor(x/2) - 0.5) }
 
-// screen is light as screens take it, 0 to 255.
+// screen converts light to a screen value from 0 to 255.
 func screen(x float64) float64 { return 255 * math.Pow(min(max(x, 0), 1), 1/2.2) }

@@ -1,5 +1,5 @@
-// Package view shows recorded episodes in three dimensions: as a web page that plays one, needing nothing but a browser, as moving and as still
-// pictures.
+// Package view shows recorded episodes in three dimensions: as a web page that plays one in a browser, as animations and as
+// still pictures.
 package view
 
 import (
@@ -9,21 +9,21 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// Show is an episode to be shown. New makes one.
+// Show is an episode prepared for display by New.
 type Show struct {
-	Title   string // what is shown; the environment's name when empty
-	Caption string // of what it is, in a line; may be empty
+	Title   string // default: the environment's name
+	Caption string // one line of description; may be empty
 
 	env     *envs.Environment
 	episode *envs.Episode
-	step    float64 // seconds that an action takes
+	step    float64 // seconds per action
 	poses   [][]envs.Pose
-	path    [][2]float64 // [T + 1]: how far the camera has followed, in x and y
+	path    [][2]float64 // [T + 1]: camera position in x and y
 }
 
-// New prepares an episode of an environment in which every action was kept for so many environment steps.
+// New prepares an episode of an environment in which every action was repeated for actionRepeat environment steps.
 //
-// Errors: an environment without a geometry, an episode that is not one of it.
+// It returns an error if the environment has no geometry, or if the episode is not one of the environment.
 func New(env *envs.Environment, episode *envs.Episode, actionRepeat int) (*Show, error) {
 	g := env.Geometry
 	if g == nil {
@@ -44,10 +44,10 @@ func New(env *envs.Environment, episode *envs.Episode, actionRepeat int) (*Show,
 	return s, nil
 }
 
-// Seconds is how long the episode takes.
+// Seconds returns the duration of the episode.
 func (s *Show) Seconds() float64 { return s.step * float64(len(s.episode.Actions)) }
 
-// follow lets the camera glide behind its body: at each moment to the mean place of the half second about it.
+// follow computes the camera's path: at each moment the mean position of its body over the surrounding half second.
 func (s *Show) follow() {
 	s.path = make([][2]float64, len(s.poses))
 	body := s.env.Geometry.Camera.Body
@@ -72,7 +72,7 @@ func (s *Show) follow() {
 	}
 }
 
-// moment is where everything is so many seconds into the episode, between the states before and after.
+// moment returns the poses and the camera position at a time, interpolated between states.
 func (s *Show) moment(seconds float64) ([]envs.Pose, [2]float64) {
 	at := min(max(seconds/s.step, 0), float64(len(s.poses)-1))
 	i := min(int(at), max(0, len(s.poses)-2))
@@ -83,7 +83,7 @@ func (s *Show) moment(seconds float64) ([]envs.Pose, [2]float64) {
 	from, to := s.poses[i], s.poses[i+1]
 	out := make([]envs.Pose, len(from))
 	for b := range out {
-		sign := 1.0 // a quaternion and its negative are the same rotation; the nearer one is wanted
+		sign := 1.0 // a quaternion and its negative are the same rotation; use the nearer one
 		if dot(from[b].Rot[:], to[b].Rot[:]) < 0 {
 			sign = -1
 		}
@@ -98,7 +98,7 @@ func (s *Show) moment(seconds float64) ([]envs.Pose, [2]float64) {
 	return out, [2]float64{a[0] + part*(b[0]-a[0]), a[1] + part*(b[1]-a[1])}
 }
 
-// returned is the return so many seconds into the episode: that of the actions done.
+// returned returns the return at a time: of the actions completed so far.
 func (s *Show) returned(seconds float64) float32 {
 	done := min(int(seconds/s.step+1e-9), len(s.episode.Returns))
 	if done == 0 {

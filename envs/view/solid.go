@@ -6,17 +6,17 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// solid is a shape where it stands.
+// solid is a shape at its position.
 type solid struct {
 	form   envs.Form
 	size   vec
 	pos    vec
 	axes   axes
 	color  vec     // linear
-	radius float64 // of a sphere about it; of the ground infinite
+	radius float64 // of a bounding sphere; infinite for the ground
 }
 
-// solids places the shapes; those whose place is no number are left out.
+// solids positions the shapes. It omits those with a non-finite position.
 func solids(shapes []envs.Shape, poses []envs.Pose) []solid {
 	var out []solid
 	for i := range shapes {
@@ -46,15 +46,15 @@ func solids(shapes []envs.Shape, poses []envs.Pose) []solid {
 	return out
 }
 
-// far is where nothing is.
+// far is the distance of a miss.
 const far = 1e30
 
-// hit is how far along a ray from a point in a direction of length 1 the solid begins, and its normal there; far: it is missed.
+// hit returns the distance along a ray at which it meets the solid, and the normal there, or far for a miss. along has length 1.
 func (s *solid) hit(from, along vec) (float64, vec) {
 	if s.form == envs.PlaneShape {
 		rate := s.axes[2].dot(along)
 		t := s.axes[2].dot(s.pos.sub(from)) / rate
-		if rate >= 0 || !(t > 0) { // seen from below it is clear
+		if rate >= 0 || !(t > 0) { // invisible from below
 			return far, vec{}
 		}
 		return t, s.axes[2]
@@ -87,7 +87,7 @@ func (s *solid) hit(from, along vec) (float64, vec) {
 	return t, s.axes.out(n)
 }
 
-// near says whether a ray meets the sphere about the solid.
+// near reports whether a ray meets the bounding sphere of the solid.
 func (s *solid) near(from, along vec) bool {
 	to := s.pos.sub(from)
 	ahead := to.dot(along)
@@ -107,7 +107,7 @@ func sphere(o, d vec, radius float64) (float64, vec) {
 	return t, o.add(d.mul(t)).mul(1 / radius)
 }
 
-// side is where a ray meets the endless cylinder about z.
+// side returns the distance at which a ray meets the infinite cylinder about z.
 func side(o, d vec, radius float64) float64 {
 	a, b, c := d[0]*d[0]+d[1]*d[1], o[0]*d[0]+o[1]*d[1], o[0]*o[0]+o[1]*o[1]-radius*radius
 	h := b*b - a*c
@@ -173,14 +173,14 @@ func box(o, d, half vec) (float64, vec) {
 	return enter, n
 }
 
-// shade is how much of the sky the solid takes from a point with a normal: as much as a ball at its nearest part would.
+// shade returns how much of the sky the solid hides from a point with a normal, approximated by a ball at its nearest part.
 func (s *solid) shade(point, normal vec) float64 {
 	if s.form == envs.PlaneShape {
 		return 0
 	}
 	core, radius := s.pos, s.size[0]
 	if away := s.pos.sub(point); away.dot(away) > (s.radius+12*radius)*(s.radius+12*radius) {
-		return 0 // less than one sees
+		return 0 // not visible
 	}
 	switch s.form {
 	case envs.CapsuleShape, envs.CylinderShape:
@@ -202,7 +202,7 @@ func (s *solid) shade(point, normal vec) float64 {
 	return max(0, normal.dot(to)/math.Sqrt(square)) * min(1, radius*radius/square)
 }
 
-// linear is a colour as light, from one as screens take it.
+// linear converts a screen colour to linear light.
 func linear(color [4]float64) vec {
 	return vec{math.Pow(color[0], 2.2), math.Pow(color[1], 2.2), math.Pow(color[2], 2.2)}
 }

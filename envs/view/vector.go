@@ -29,8 +29,8 @@ func axesOf(p envs.Pose) axes {
 	return axes{turned.Point([3]float64{1, 0, 0}), turned.Point([3]float64{0, 1, 0}), turned.Point([3]float64{0, 0, 1})}
 }
 
-// in is a vector of the world in the frame.
+// in converts a vector from the world to the frame.
 func (m *axes) in(v vec) vec { return vec{m[0].dot(v), m[1].dot(v), m[2].dot(v)} }
 
-// out is a vector of the frame in the world.
+// out converts a vector from the frame to the world.
 func (m *axes) out(v vec) vec { return m[0].mul(v[0]).add(m[1].mul(v[1])).add(m[2].mul(v[2])) }

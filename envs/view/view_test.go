@@ -19,7 +19,7 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// walk is an episode of a few actions in which everything moves.
+// walk returns an episode of a few actions in which everything moves.
 func walk(t *testing.T, name string, actions int) (*Show, *envs.Episode) {
 	t.Helper()
 	env, err := envs.Lookup(name)
@@ -55,7 +55,7 @@ func walk(t *testing.T, name string, actions int) (*Show, *envs.Episode) {
 
 var script = regexp.MustCompile(`(?s)<script type="application/json" id="episode">(.*?)</script>\s*<script>(.*?)</script>`)
 
-// TestPage: the page holds the episode as it was, asks for nothing beside itself, and its script is JavaScript.
+// TestPage: the page contains the episode unchanged, loads nothing else, and its script is JavaScript.
 func TestPage(t *testing.T) {
 	for _, name := range envs.Names() {
 		s, e := walk(t, name, 7)
@@ -100,7 +100,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestPageScript: the script parses, where there is something to parse it with.
+// TestPageScript: the script parses, if a JavaScript engine is installed.
 func TestPageScript(t *testing.T) {
 	scripts := map[string]string{"solids.js": solidsJS, "scene.js": sceneJS, "panel.js": panelJS}
 	for name, text := range scripts {
@@ -157,7 +157,7 @@ func unpack(t *testing.T, text string) []float32 {
 	return out
 }
 
-// TestPictures: PNG and GIF can be read back, and the GIF's frames, put together, are near what was drawn.
+// TestPictures: PNG and GIF can be decoded, and the combined GIF frames are close to the drawn ones.
 func TestPictures(t *testing.T) {
 	s, _ := walk(t, "Hopper-v5", 50)
 	p := Picture{At: 0.1, Seconds: 0.2, Width: 96, Height: 64}
@@ -200,7 +200,7 @@ func TestPictures(t *testing.T) {
 	}
 }
 
-// TestShows: what is in front is seen, where the camera says, and it throws a shadow.
+// TestShows: what is in front is visible, at the position given by the camera, and casts a shadow.
 func TestShows(t *testing.T) {
 	ball := envs.Shape{Name: "ball", Body: 1, Form: envs.SphereShape, Size: [3]float64{0.5}, Color: [4]float64{1, 0, 0, 1}}
 	floor := envs.Shape{Name: "floor", Form: envs.PlaneShape, Color: [4]float64{1, 1, 1, 1}}
@@ -238,7 +238,7 @@ func TestShows(t *testing.T) {
 	}
 }
 
-// TestSolids: rays meet every form where its surface is, and pass by where it is not.
+// TestSolids: rays hit every form at its surface, and miss it elsewhere.
 func TestSolids(t *testing.T) {
 	pose := envs.Pose{Pos: [3]float64{1, -2, 0.5}, Rot: [4]float64{0.9, 0.1, -0.3, 0.2}}
 	inside := map[envs.Form]func(p vec) float64{ // below 1 inside, above outside
@@ -292,7 +292,7 @@ func TestSolids(t *testing.T) {
 	}
 }
 
-// TestNewRefuses: what cannot be shown is refused.
+// TestNewRefuses: episodes and environments that cannot be shown give errors.
 func TestNewRefuses(t *testing.T) {
 	env, err := envs.Lookup("Hopper-v5")
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// tested are the packages whose tests run on the device, and which of them: those of kernels beside float64 or recorded references.
+// tested lists the packages whose tests run on the device, and the tests: those that compare kernels with float64 or recorded references.
 var tested = []struct{ pkg, run string }{
 	{"engine", "Math|Mean|Gather|Rank|Reduce|Permute|RandomKernel|Metrics"},
 	{"engine/nn", "Gemm|Network|Normalizer|Group"},
@@ -21,10 +21,10 @@ var tested = []struct{ pkg, run string }{
 	{"hybrid", "Exchange|Choosing|Fitness"},
 }
 
-// testName is the file of a package's tests.
+// testName returns the file name of a package's test binary.
 func testName(pkg string) string { return strings.ReplaceAll(pkg, "/", "-") + ".test" }
 
-// build compiles all that runs on the device's machine into a folder: without symbols, as they may have a way to go.
+// build compiles the programs for the device's machine into a folder, without symbols to keep them small.
 func build(ctx context.Context, folder string, stderr io.Writer) error {
 	folder, err := filepath.Abs(folder)
 	if err != nil {
@@ -51,8 +51,8 @@ func build(ctx context.Context, folder string, stderr io.Writer) error {
 	return nil
 }
 
-// programs is the folder of the built programs: the one this program is in, if they are there too, else one that is built now and
-// removed by done.
+// programs returns the folder of the built programs: the folder of this program if they are there too, else a temporary one, which
+// done removes.
 func programs(ctx context.Context, stderr io.Writer) (folder string, done func(), err error) {
 	self, err := os.Executable()
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	suites "github.com/evorl/evorl/cmd/bench"
 )
 
-// childEnv makes the test binary a program to run: its value says how it behaves.
+// childEnv makes the test binary a program to run. Its value selects the behaviour.
 const childEnv = "EVORL_COMPARE_CHILD"
 
 func TestMain(m *testing.M) {
@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// What parts print is kept and summed up, however they end, and again by a later process.
+// The output of parts is stored and summarised, however they end, and also by a later process.
 func TestReport(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
@@ -82,7 +82,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// The parts name what there is: cases of evorl bench, scripts and tests.
+// The parts refer to existing cases of evorl bench, scripts and tests.
 func TestPartsExist(t *testing.T) {
 	root := filepath.Join("..", "..")
 	cases := map[string]bool{}
@@ -171,7 +171,7 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// A figure without kernels and a line that is not the expected one leave the page whole.
+// A figure without kernels and an unexpected line do not break the page.
 func TestReportOfLittle(t *testing.T) {
 	text := report([]record{{Part: "bench core", Line: json.RawMessage(`{"case": "fma_peak", "value": 12345, "unit": "GFLOP/s"}`)}, {Part: "jax ppo p1", Line: json.RawMessage(`[]`)}})
 	if !strings.Contains(text, "12.3k GFLOP/s") || strings.Contains(text, "Beside") {

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// device is what evorl devices tells of one.
+// device is a device as listed by evorl devices.
 type device struct {
 	Index  int    `json:"index"`
 	Name   string `json:"name"`
@@ -25,7 +25,7 @@ type device struct {
 
 func (d device) gpu() bool { return d.Type != "cpu" && d.Type != "other" }
 
-// machine is where and when figures were measured.
+// machine describes where and when figures were measured.
 type machine struct {
 	Date      time.Time `json:"date"`
 	Device    device    `json:"device"`
@@ -36,7 +36,7 @@ type machine struct {
 	Load      string    `json:"load"` // averages over 1, 5 and 15 minutes, before the first part
 }
 
-// findDevice chooses as evorl does: by a number or a part of a name, else the first GPU, else the first device.
+// findDevice selects a device as evorl does: by index or part of a name, else the first GPU, else the first device.
 func findDevice(ctx context.Context, bin, want string) (device, error) {
 	out, err := exec.CommandContext(ctx, filepath.Join(bin, "evorl"), "devices", "--json").Output()
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/evorl/evorl/vk/spirv"
 )
 
-// binding is a buffer of a kernel and the Go field that gives its range.
+// binding is a buffer of a kernel and the Go field that holds its range.
 type binding struct {
 	spirv.Binding
 	field    string
@@ -17,17 +17,17 @@ type binding struct {
 	optional bool // the field may be left zero
 }
 
-// The conventions by which a buffer is another view of the storage buffer whose array is called x: a texel buffer x_texels, and a storage
-// buffer whose array of vec4 is called x4.
+// Naming conventions for another view of the storage buffer whose array is x: a texel buffer x_texels, and a storage
+// buffer whose array of vec4 is x4.
 const (
 	texelSuffix = "_texels"
 	foursSuffix = "4"
 )
 
-// hasPrefix begins the name of a bool specialization constant HAS_X, which is true where the optional buffer X is given.
+// hasPrefix is the prefix of a bool specialization constant HAS_X, which is true if the optional buffer X is given.
 const hasPrefix = "HAS_"
 
-// nameBindings finds which field gives the range of each buffer, and which may be left zero.
+// nameBindings determines the field of each buffer, and which fields are optional.
 func (k *kernel) nameBindings() error {
 	arrays := map[string]spirv.Binding{}
 	for _, b := range k.module.Bindings {
@@ -58,7 +58,7 @@ func (k *kernel) nameBindings() error {
 	return nil
 }
 
-// viewedBy is the storage buffer whose range b binds: itself, unless b is another view.
+// viewedBy returns the storage buffer whose range b binds: b itself, unless b is another view.
 func viewedBy(b spirv.Binding, arrays map[string]spirv.Binding) (of spirv.Binding, view bool, err error) {
 	if b.Texel != "" {
 		array, ok := strings.CutSuffix(b.Name, texelSuffix)
@@ -80,7 +80,7 @@ func viewedBy(b spirv.Binding, arrays map[string]spirv.Binding) (of spirv.Bindin
 	return of, true, nil
 }
 
-// flagged is the buffer whose presence a specialization constant HAS_X tells.
+// flagged returns the buffer whose presence the specialization constant HAS_X indicates.
 func (k *kernel) flagged(s spirv.SpecConstant) (spirv.Binding, error) {
 	if s.Type != spirv.Bool {
 		return spirv.Binding{}, fmt.Errorf("specialization constant %s is a %s; one that tells whether a buffer is given is a bool", s.Name, s.Type)
@@ -101,7 +101,7 @@ var (
 	boolMember   = regexp.MustCompile(`(?m)^\s*bool\s+(\w+)\s*;`)
 )
 
-// optionalBindings are the indices of the buffers whose declaration has a comment with the word "optional".
+// optionalBindings returns the indices of buffers whose declaration has a comment with the word "optional".
 func optionalBindings(source string) map[uint32]bool {
 	found := map[uint32]bool{}
 	for _, line := range optionalLine.FindAllStringSubmatch(source, -1) {
@@ -112,7 +112,7 @@ func optionalBindings(source string) map[uint32]bool {
 	return found
 }
 
-// pushBools are the push constants that are declared as bool: SPIR-V has them as 32-bit integers.
+// pushBools returns the push constants declared as bool, which SPIR-V stores as 32-bit integers.
 func pushBools(source string) map[string]bool {
 	found := map[string]bool{}
 	if block := pushBlock.FindStringSubmatch(source); block != nil {

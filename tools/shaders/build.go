@@ -20,7 +20,7 @@ type builder struct {
 	cache cache
 }
 
-// variant is one module: a kernel, or a kernel with an environment in it.
+// variant is one module: a kernel, or a kernel combined with an environment.
 type variant struct {
 	kernel      string // "envs/rollout"
 	environment string // "CartPole-v1", "Ant-v5.cooperative", or ""
@@ -29,7 +29,7 @@ type variant struct {
 	module      *spirv.Module
 }
 
-// name is the module's name: that of its files and of its Vulkan shader.
+// name returns the name of the module, its files and its Vulkan shader.
 func (v *variant) name() string {
 	if v.environment == "" {
 		return v.kernel
@@ -39,7 +39,7 @@ func (v *variant) name() string {
 
 func (b *builder) tree() fs.FS { return os.DirFS(filepath.Join(b.root, "shaders")) }
 
-// variants composes all kernels, each with every environment where it takes one.
+// variants composes all kernels. Kernels that take an environment are composed with each environment.
 func (b *builder) variants() ([]*variant, error) {
 	tree := b.tree()
 	kernels, err := shaders.Kernels(tree)
@@ -92,7 +92,7 @@ func (b *builder) variants() ([]*variant, error) {
 	return all, errors.Join(problems...)
 }
 
-// compile fills in code and module of all variants, on all processors. It reports every variant that failed.
+// compile sets code and module of all variants, on all processors. It reports every variant that failed.
 func (b *builder) compile(ctx context.Context, glslc compiler, all []*variant) error {
 	problems := make([]error, len(all))
 	next := make(chan int)
@@ -124,7 +124,7 @@ func (b *builder) compileOne(ctx context.Context, glslc compiler, v *variant) er
 	return err
 }
 
-// module is the valid SPIR-V of a variant, from the cache or the compiler.
+// module returns the validated SPIR-V of a variant, from the cache or the compiler.
 func (b *builder) module(ctx context.Context, glslc compiler, v *variant, flag string) ([]byte, error) {
 	key := b.cache.key(glslc.version, flag, v.source)
 	if code, ok := b.cache.get(key); ok {
@@ -133,7 +133,7 @@ func (b *builder) module(ctx context.Context, glslc compiler, v *variant, flag s
 	code, err := shaders.Glslc(ctx, glslc.path, v.source, flag)
 	var refused *shaders.CompileError
 	if errors.As(err, &refused) {
-		// The compiler's lines come first and bare, so that editors find file and line.
+		// The compiler's lines come first and unchanged, so that editors find file and line.
 		return nil, fmt.Errorf("%s\n\tin module %s", refused.Messages, v.name())
 	}
 	if err != nil {

@@ -12,11 +12,11 @@ import (
 // cacheAge is how long a compiled module is kept.
 const cacheAge = 30 * 24 * time.Hour
 
-// cache keeps valid modules by the digest of all that determines them. It only saves time: where it cannot read or write,
+// cache stores validated modules by the digest of all their inputs. It only saves time: if it cannot read or write,
 // modules are compiled.
 type cache struct{ dir string }
 
-// openCache opens the cache in the user's cache folder and drops what is old.
+// openCache opens the cache in the user's cache folder and removes old entries.
 func openCache() cache {
 	user, err := os.UserCacheDir()
 	if err != nil {
@@ -51,7 +51,7 @@ func (c cache) get(key string) ([]byte, bool) {
 	return code, err == nil
 }
 
-// put writes beside and renames, so that a reader never sees half a module.
+// put writes a temporary file and renames it, so that readers never see a partial module.
 func (c cache) put(key string, code []byte) {
 	if c.dir == "" || os.MkdirAll(c.dir, 0o755) != nil {
 		return

@@ -17,7 +17,7 @@ type compiler struct {
 	version string // of glslc and the libraries in it, one a line
 }
 
-// findGlslc finds glslc; the error wraps errNoGlslc when there is none.
+// findGlslc finds glslc. The error wraps errNoGlslc if there is none.
 func findGlslc(ctx context.Context) (compiler, error) {
 	path, err := exec.LookPath("glslc")
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/evorl/evorl/vk/spirv"
 )
 
-// sampleFile is what generate writes for two kernels of a package main; being part of this test, it must compile.
+// sampleFile is the output of generate for two kernels of a package main. It is part of this test, so it must compile.
 const sampleFile = "sample_gen_test.go"
 
 var update = flag.Bool("update", false, "rewrite "+sampleFile)
@@ -33,8 +33,8 @@ func sample(t *testing.T, kernel, environment string) *variant {
 	return &variant{kernel: kernel, environment: environment, module: m}
 }
 
-// viewed is a sample with other views of its buffer A, of which the kernel tells by HAS_A whether it is given, with an optional buffer C, and a bool
-// among its push constants.
+// viewed is a sample with other views of its buffer A, a constant HAS_A for the presence of A, an optional buffer C, and a bool
+// push constant.
 func viewed(t *testing.T, kernel string) *variant {
 	t.Helper()
 	v := sample(t, kernel, "")

@@ -1,18 +1,18 @@
-// Command shaders builds every kernel of the repository: it composes the GLSL below shaders/, compiles each variant by
-// glslc to shaders/spv, validates it by spirv-val, and writes the Go that binds it, kernels_gen.go of each package.
+// Command shaders builds every kernel of the repository: it composes the GLSL in shaders/, compiles each variant
+// with glslc to shaders/spv, validates it with spirv-val, and writes the Go bindings, kernels_gen.go of each package.
 //
 //	go run ./tools/shaders           write what is missing or stale, remove what is left over
 //	go run ./tools/shaders -check    write nothing; exit 1 naming what is missing, stale or left over
 //
-// A kernel's Go struct has a field for each buffer, push constant and specialization constant, but for what follows from others:
+// A kernel's Go struct has a field for each buffer, push constant and specialization constant, except those that follow from others:
 //
-//   - imageBuffer x_texels, and a buffer of vec4 x4[], are other views of the buffer whose array is x[]: they bind its range.
-//   - const bool HAS_X is true where a range is given for buffer X, which then is optional.
-//   - A buffer whose declaration has a comment with the word "optional" may be left out where other constants keep the kernel from touching it.
+//   - imageBuffer x_texels, and a buffer of vec4 x4[], are other views of the buffer whose array is x[] and bind its range.
+//   - const bool HAS_X is true if a range is given for buffer X, which is then optional.
+//   - A buffer whose declaration has a comment with the word "optional" may be omitted if other constants keep the kernel from using it.
 //   - bool, as a specialization constant (false by default) or as a push constant, is a bool in Go.
 //
-// Compiled modules are kept in the user's cache folder by the digest of their composed source, so only what changed is
-// compiled. Modules depend on the compiler's version, which shaders/spv/VERSION records: with another version, -check compares
+// Compiled modules are cached in the user's cache folder by the digest of their composed source, so only changed ones are
+// compiled. Modules depend on the compiler's version, which shaders/spv/VERSION records. With another version, -check compares
 // the digests in shaders/spv/MANIFEST instead of bytes.
 package main
 
@@ -88,7 +88,7 @@ func findRoot() (string, error) {
 	}
 }
 
-// write brings all outputs up to date and prints those it touched.
+// write updates all outputs and prints those that changed.
 func (b *builder) write(ctx context.Context, stdout io.Writer) error {
 	glslc, err := findGlslc(ctx)
 	if err != nil {
@@ -122,7 +122,7 @@ func (b *builder) write(ctx context.Context, stdout io.Writer) error {
 	return nil
 }
 
-// check compares all outputs with what they should be.
+// check compares all outputs with the expected ones.
 func (b *builder) check(ctx context.Context, stdout io.Writer) error {
 	built, err := os.ReadFile(filepath.Join(b.root, filepath.FromSlash(versionFile)))
 	if err != nil {

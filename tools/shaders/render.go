@@ -77,7 +77,7 @@ func (k *kernel) renderShader(w io.Writer, v *variant) {
 	fmt.Fprintf(w, "LocalSize: [3]uint32{%d, %d, %d},\nLocalSizeSpec: [3]int32{%d, %d, %d},\n", size[0], size[1], size[2], spec[0], spec[1], spec[2])
 }
 
-// renderCall writes the call method: what a call refers to lies in one allocation.
+// renderCall writes the call method. Everything that a call refers to is in one allocation.
 func (k *kernel) renderCall(w io.Writer) {
 	shader, parameter := k.goName("Shader"), ""
 	if k.environments() {
@@ -157,7 +157,7 @@ func renderPush(w io.Writer, name string, m spirv.Member) {
 	}
 }
 
-// wordOf is the Go expression for the bits of a field.
+// wordOf returns the Go expression for the bits of a field.
 func wordOf(name string, t spirv.Scalar) string {
 	switch t {
 	case spirv.Float:
@@ -169,7 +169,7 @@ func wordOf(name string, t spirv.Scalar) string {
 	}
 }
 
-// specBits is a default as Go writes its bits.
+// specBits formats the bits of a default in Go.
 func specBits(s spirv.SpecConstant) string {
 	if s.Type == spirv.Uint || s.Type == spirv.Bool {
 		return fmt.Sprint(s.Default)
@@ -177,7 +177,7 @@ func specBits(s spirv.SpecConstant) string {
 	return fmt.Sprintf("%#x", s.Default)
 }
 
-// specDefault is a default as a reader writes it.
+// specDefault formats a default for readers.
 func specDefault(s spirv.SpecConstant) string {
 	switch s.Type {
 	case spirv.Float:

@@ -18,7 +18,7 @@ const (
 	testEnvironment = "// environment: Test-v0\nfloat reward(float x) { return x * 2.0; }\n"
 )
 
-// repository makes a small repository, a folder of the slash-separated files.
+// repository creates a small repository with the given files.
 func repository(t *testing.T, files map[string]string) string {
 	t.Helper()
 	root := t.TempDir()
@@ -47,7 +47,7 @@ func tool(root string, args ...string) (int, string) {
 	return status, out.String()
 }
 
-// expect runs the tool and wants an exit status and texts in its output.
+// expect runs the tool and checks its exit status and output.
 func expect(t *testing.T, root string, status int, args []string, texts ...string) {
 	t.Helper()
 	got, out := tool(root, args...)
@@ -85,7 +85,7 @@ func TestBuildAndCheck(t *testing.T) {
 		t.Errorf("building nothing took %v", took)
 	}
 
-	// Each kind of difference is found, with and without a compiler, and building repairs it.
+	// Each kind of difference is detected, with and without a compiler, and a build repairs it.
 	version := filepath.Join(root, filepath.FromSlash(versionFile))
 	built, err := os.ReadFile(version)
 	if err != nil {

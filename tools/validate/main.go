@@ -1,11 +1,11 @@
-// Command validate runs tests under the Khronos validation layer and fails those during which it said anything.
+// Command validate runs tests under the Khronos validation layer and fails packages for which the layer reports messages.
 //
 //	go run ./tools/validate ./...                        core and synchronization validation
-//	go run ./tools/validate -gpu ./engine/... ./rl       GPU-assisted validation: kernels that reach behind the end of a buffer
-//	go run ./tools/validate -- -run Rollout -v ./envs    flags behind -- are those of go test
+//	go run ./tools/validate -gpu ./engine/... ./rl       GPU-assisted validation: kernels that access memory beyond the end of a buffer
+//	go run ./tools/validate -- -run Rollout -v ./envs    flags after -- are those of go test
 //
-// It is go test -exec with itself as the program that runs each package's test binary, so that a message is its package's failure. The
-// layer's log goes through a named pipe, as a file of it would be cut off by each process that a test starts.
+// It runs go test -exec with itself as the program that runs each package's test binary, so a message fails its package. The
+// layer's log goes through a named pipe, since every process that a test starts would truncate a log file.
 package main
 
 import (
@@ -21,7 +21,7 @@ import (
 
 const layer = "VK_LAYER_KHRONOS_validation"
 
-// wrapperEnv makes the program the one that go test runs test binaries by; its value is the mode of validation.
+// wrapperEnv makes the program the wrapper with which go test runs test binaries. Its value is the mode of validation.
 const wrapperEnv = "EVORL_VALIDATE_TESTS"
 
 // The modes.
@@ -42,7 +42,7 @@ func main() {
 	os.Exit(code)
 }
 
-// run is main with its exit status: go test's, or 2 for usage.
+// run is main with its exit status: that of go test, or 2 for usage.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("validate", flag.ContinueOnError)
 	flags.SetOutput(stderr)
@@ -72,7 +72,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return exitStatus(test.Run(), stderr)
 }
 
-// exitStatus is that of a command which was run.
+// exitStatus returns the exit status of a command that was run.
 func exitStatus(err error, stderr io.Writer) int {
 	var exit *exec.ExitError
 	switch {

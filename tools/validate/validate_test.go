@@ -12,7 +12,7 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// faultEnv makes the test binary a program with a fault, which the layer must see.
+// faultEnv makes the test binary a program with a fault that the layer must detect.
 const faultEnv = "EVORL_VALIDATE_FAULT"
 
 func TestMain(m *testing.M) {
@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// commit adds two tensors of an odd number of elements.
+// commit adds two tensors with an odd number of elements.
 func commit(fault string) error {
 	const n = 67
 	code, err := os.ReadFile("../../vk/testdata/add.spv")
@@ -51,7 +51,7 @@ func commit(fault string) error {
 		Bindings: []vk.Binding{{Name: "a", Index: 0, Access: vk.Read}, {Name: "b", Index: 1, Access: vk.Read}, {Name: "c", Index: 2, Access: vk.Write}}}
 	switch fault {
 	case "hazard":
-		shader.Bindings[2].Access = vk.Read // a lie: no barrier will be derived
+		shader.Bindings[2].Access = vk.Read // wrong on purpose: no barrier will be derived
 	case "overrun":
 		elements++
 	}
@@ -68,8 +68,8 @@ func commit(fault string) error {
 	return p.Run(context.Background())
 }
 
-// The layer sees a missing barrier, and a kernel that reaches one element behind the end of an engine's tensor; it is silent where there
-// is no fault.
+// The layer detects a missing barrier, and a kernel that accesses one element beyond the end of an engine's tensor. It reports nothing
+// without a fault.
 func TestFaultsAreSeen(t *testing.T) {
 	if _, err := os.Stat("/usr/share/vulkan/explicit_layer.d/VkLayer_khronos_validation.json"); err != nil {
 		if os.Getenv("CI") != "" {

@@ -11,9 +11,9 @@ import (
 	"syscall"
 )
 
-// features are what the layer's settings enable in each mode.
+// features are the layer's settings for each mode.
 var features = map[string]string{
-	// Also across submissions, which only the settings can ask for.
+	// Also across submissions, which only the settings file can enable.
 	modeSync: "VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT,VALIDATION_CHECK_ENABLE_SYNCHRONIZATION_VALIDATION_QUEUE_SUBMIT",
 	modeGPU:  "VK_VALIDATION_FEATURE_ENABLE_GPU_ASSISTED_EXT,VK_VALIDATION_FEATURE_ENABLE_GPU_ASSISTED_RESERVE_BINDING_SLOT_EXT",
 }
@@ -24,7 +24,7 @@ func settings(mode, log string) string {
 		"khronos_validation.debug_action = VK_DBG_LAYER_ACTION_LOG_MSG\nkhronos_validation.log_filename = %s\n", features[mode], log)
 }
 
-// wrap runs a test binary with the layer on. Its exit status is the binary's, or 1 when the layer said something.
+// wrap runs a test binary with the layer on. Its exit status is the binary's, or 1 if the layer reported a message.
 func wrap(ctx context.Context, mode string, command []string, stdout, stderr io.Writer) int {
 	if len(command) == 0 || features[mode] == "" {
 		fmt.Fprintf(stderr, "validate: %s=%s with command %q\n", wrapperEnv, mode, command)
@@ -65,7 +65,7 @@ func wrap(ctx context.Context, mode string, command []string, stdout, stderr io.
 	return code
 }
 
-// pipeLog collects what any number of processes write to a named pipe.
+// pipeLog collects the output of any number of processes from a named pipe.
 type pipeLog struct {
 	name string
 	file *os.File
@@ -76,7 +76,7 @@ func openLog(name string) (*pipeLog, error) {
 	if err := syscall.Mkfifo(name, 0o600); err != nil {
 		return nil, fmt.Errorf("making the pipe %s: %w", name, err)
 	}
-	// Open for writing too, so that the pipe does not end when no process holds it.
+	// Open for writing too, so that the pipe does not end when no process has it open.
 	f, err := os.OpenFile(name, os.O_RDWR, 0)
 	if err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func openLog(name string) (*pipeLog, error) {
 	return l, nil
 }
 
-// end marks the end of the log: what processes wrote before is read before it.
+// end marks the end of the log, so that everything written before is read.
 const end = "\x00"
 
 func (l *pipeLog) close() (string, error) {
@@ -113,7 +113,7 @@ func (l *pipeLog) close() (string, error) {
 	return <-l.text, nil
 }
 
-// parse returns the distinct messages of a log, each once with how often it came.
+// parse returns the distinct messages of a log, each with its count.
 func parse(text string) []string {
 	var order []string
 	count := map[string]int{}
