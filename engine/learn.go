@@ -11,26 +11,26 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// Report is what Learn tells its hooks of one iteration.
+// Report describes one iteration to the hooks of Learn.
 type Report struct {
-	Iteration int           // counted from 1: so many are done
+	Iteration int           // counted from 1
 	EnvSteps  int64         // of all members and environments, since the run began
 	Elapsed   time.Duration // of this call to Learn
-	// Metrics holds for each name a value per member; NaN where there is none.
+	// Metrics holds one value per member for each name; NaN means no value.
 	Metrics map[string][]float32
-	// Evaluation is set at the iterations that EvaluateEvery names.
+	// Evaluation is set at the iterations selected by EvaluateEvery; otherwise nil.
 	Evaluation *Evaluation
 }
 
-// Hook sees every iteration's report, in order, before the iteration's checkpoint is written: what it keeps of a report is never
-// behind the state that a run resumes from. Where the report has an evaluation, the state stands still until all hooks are done. An error
-// ends the run, after a checkpoint where they are on; ErrStop ends it as a success.
+// Hook receives every iteration's report, in order, before the iteration's checkpoint is written. What it stores is therefore never
+// behind the state that a run resumes from. If the report has an evaluation, the state does not change until all hooks are done. An error
+// ends the run, after a checkpoint if they are enabled; ErrStop ends it as a success.
 type Hook func(ctx context.Context, r Report) error
 
-// ErrStop is returned by a hook that has seen enough.
+// ErrStop is returned by a hook to end the run as a success.
 var ErrStop = errors.New("stop")
 
-// LearnOption is a setting of Learn.
+// LearnOption configures Learn.
 type LearnOption func(*learn)
 
 type learn struct {
@@ -43,16 +43,16 @@ type learn struct {
 	log                          *slog.Logger
 }
 
-// Iterations is how many iterations the run has in all, those before a resume included.
+// Iterations sets the total number of iterations of the run, including those before a resume.
 func Iterations(n int) LearnOption { return func(l *learn) { l.iterations = n } }
 
-// EvaluateEvery evaluates so many episodes of every member at each n-th iteration and at the last. n = 0: never.
+// EvaluateEvery evaluates every member for the given number of episodes at each n-th iteration and at the last. n = 0: never.
 func EvaluateEvery(n, episodes int) LearnOption {
 	return func(l *learn) { l.evaluateEvery, l.episodes = n, episodes }
 }
 
 // CheckpointTo writes a checkpoint into dir at each n-th iteration (n = 0: only at the end, and when the run is interrupted) and keeps
-// the newest so many (0: all).
+// the newest keep checkpoints (0: all).
 func CheckpointTo(dir string, n, keep int, opts ...checkpoint.Option) LearnOption {
 	return func(l *learn) { l.dir, l.checkpointEvery, l.checkpoints, l.saveOptions = dir, n, keep, opts }
 }
@@ -60,16 +60,16 @@ func CheckpointTo(dir string, n, keep int, opts ...checkpoint.Option) LearnOptio
 // OnReport adds a hook.
 func OnReport(h Hook) LearnOption { return func(l *learn) { l.hooks = append(l.hooks, h) } }
 
-// Learn runs a workflow to the given number of iterations, from where its clock stands: after State.Load from there, after Init, which
-// Learn calls where neither was, from the beginning. Steps are submitted one ahead: while the device works on one, the host reads the
-// metrics of the one before.
+// Learn runs a workflow up to the given number of iterations. It starts at the iteration of the workflow's clock: that of the checkpoint
+// after State.Load, 0 after Init. Learn calls Init if neither was called. Steps are submitted one ahead: while the device computes one,
+// the host reads the metrics of the previous one.
 //
-// The engine's logger is told of evaluations and checkpoints and, at the level of debugging, of every iteration.
+// The engine's logger receives evaluations and checkpoints and, at debug level, every iteration.
 //
-// A workflow is for one goroutine: a Learn while another is at work on it is ErrLearning. Arguments that are nil are a *NilError.
+// A workflow needs a single goroutine: a second Learn while one is running returns ErrLearning. Nil arguments give a *NilError.
 //
-// When ctx ends, the steps under way are finished, and so is an evaluation if it ends within five seconds; a checkpoint is written where
-// they are on, and the error is the context's; nil where those were the last.
+// When ctx ends, Learn finishes the steps in progress, and an evaluation if it takes no more than five further seconds. It writes a
+// checkpoint if they are enabled, and returns the context's error, or nil if all iterations are done.
 func Learn(ctx context.Context, w Workflow, opts ...LearnOption) error {
 	l, err := newLearn(w, opts)
 	if err != nil {
@@ -80,7 +80,7 @@ func Learn(ctx context.Context, w Workflow, opts ...LearnOption) error {
 	}
 	defer w.State().all.learning.Store(false)
 	l.log = w.State().Engine().Logger().With("workflow", w.Describe().Workflow, "environment", w.Describe().Environment)
-	// The device finishes what it has begun: only the loop looks at ctx.
+	// The device finishes submitted work: only the loop checks ctx.
 	run := context.WithoutCancel(ctx)
 	if !w.State().Begun() {
 		if err := w.Init(run); err != nil {
@@ -99,7 +99,7 @@ func Learn(ctx context.Context, w Workflow, opts ...LearnOption) error {
 	return l.loop(ctx, run, w, done)
 }
 
-// newLearn takes the options of Learn and checks its arguments.
+// newLearn applies the options of Learn and checks its arguments.
 func newLearn(w Workflow, opts []LearnOption) (*learn, error) {
 	if err := Require(map[string]any{"workflow": w}); err != nil {
 		return nil, err
@@ -218,7 +218,7 @@ func (l *learn) evaluate(ctx context.Context, w Workflow, done int) (*Evaluation
 	return &ev, nil
 }
 
-// pauses says whether the step after the given number of iterations must wait for something that reads the state.
+// pauses reports whether the step after the given number of iterations must wait for something that reads the state.
 func (l *learn) pauses(done int) bool { return l.evaluates(done) || l.checkpoint(done) }
 
 func (l *learn) evaluates(done int) bool {

@@ -80,7 +80,7 @@ func mathShader(t *testing.T) *vk.Shader {
 	}
 }
 
-// sameCompiler says whether the installed glslc is the one that built the embedded modules, so that bytes must agree.
+// sameCompiler reports whether the installed glslc is the one that built the embedded modules, so that bytes must agree.
 func sameCompiler() bool {
 	built, err := fs.ReadFile(shaders.Files(), "spv/VERSION")
 	if err != nil {
