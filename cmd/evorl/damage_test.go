@@ -90,7 +90,7 @@ func TestRemovedWhileRunning(t *testing.T) {
 			b.write("one/.lock", "")
 		}
 		cmd.Wait() // its status is looked at below
-		if status := cmd.ProcessState.ExitCode(); status != statusFailed || !strings.Contains(stderr.String(), "removed or replaced while the run was at work") {
+		if status := cmd.ProcessState.ExitCode(); status != statusFailed || !strings.Contains(stderr.String(), "removed or replaced during the run") {
 			t.Errorf("status %d\n%s", status, stderr)
 		}
 		if found, _ := filepath.Glob(b.path("one", "*", "*")); len(found) > 0 {

@@ -472,7 +472,7 @@ func TestHeadRefuses(t *testing.T) {
 		"epsilon_greedy head has no": func(r *engine.Recorder) {
 			Head{Kind: EpsilonGreedy, Size: 2}.Backward(r, batch, HeadGradients{Outputs: outputs})
 		},
-		"a gradient <nil> for the": func(r *engine.Recorder) { Head{Kind: Deterministic, Size: 2}.Backward(r, batch, HeadGradients{}) },
+		"a gradient nothing for the": func(r *engine.Recorder) { Head{Kind: Deterministic, Size: 2}.Backward(r, batch, HeadGradients{}) },
 		"log-probabilities [2, 3]": func(r *engine.Recorder) {
 			Head{Kind: Categorical, Size: 2}.Backward(r, batch, HeadGradients{LogProb: other, Outputs: outputs})
 		},
