@@ -11,7 +11,7 @@ import (
 // of MOEA/D.
 type ReferenceConfig struct {
 	Population int   `min:"1" max:"16384" doc:"Candidates a generation, P."`
-	Partitions []int `min:"1" max:"1000" doc:"Parts of each objective, of one layer or of an outer and an inner one. None: the most with no more points than candidates."`
+	Partitions []int `min:"1" max:"1000" doc:"Parts of each objective, in one layer or an outer and an inner. None: the most with no more points than candidates."`
 }
 
 // points are those of the configuration.

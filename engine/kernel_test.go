@@ -83,7 +83,8 @@ func TestKernel(t *testing.T) {
 			wrong[name] = v
 		}
 		wrong[c.name] = c.value
-		if _, err := e.Record("wrong", func(r *Recorder) { k.Record(r, 1, 1, 1, wrong) }); err == nil || !strings.Contains(err.Error(), what) || !strings.Contains(err.Error(), "test/scaled") {
+		_, err := e.Record("wrong", func(r *Recorder) { k.Record(r, 1, 1, 1, wrong) })
+		if err == nil || !strings.Contains(err.Error(), what) || !strings.Contains(err.Error(), "test/scaled") {
 			t.Errorf("%s given %v: error %v; want %q in it", c.name, c.value, err, what)
 		}
 	}
@@ -98,13 +99,16 @@ func TestCompileKernelErrors(t *testing.T) {
 		t.Errorf("error %v; want a *shaders.CompileError at shaders/my/kernel.comp:3", err)
 	}
 	for want, text := range map[string]string{
-		"not found":                   head + "#include \"engine/nothing.glsl\"\nvoid main() {}\n",
-		"does not begin with":         "void main() {}\n",
-		"want float, uint":            head + "layout(std430, set = 0, binding = 0) buffer B { ivec4 b[]; };\nvoid main() { b[0] = ivec4(1); }\n",
-		"a vector or an array":        head + "layout(push_constant) uniform Push { vec4 v; };\nlayout(std430, set = 0, binding = 0) writeonly buffer B { vec4 b[]; };\nvoid main() { b[0] = v; }\n",
-		"views none of the storage b": head + "layout(std430, set = 0, binding = 0) writeonly buffer B { vec4 b[]; };\nlayout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer c_texels;\nvoid main() { b[0] = imageLoad(c_texels, 0); }\n",
+		"not found":           head + "#include \"engine/nothing.glsl\"\nvoid main() {}\n",
+		"does not begin with": "void main() {}\n",
+		"want float, uint":    head + "layout(std430, set = 0, binding = 0) buffer B { ivec4 b[]; };\nvoid main() { b[0] = ivec4(1); }\n",
+		"a vector or an array": head + "layout(push_constant) uniform Push { vec4 v; };\n" +
+			"layout(std430, set = 0, binding = 0) writeonly buffer B { vec4 b[]; };\nvoid main() { b[0] = v; }\n",
+		"views none of the storage b": head + "layout(std430, set = 0, binding = 0) writeonly buffer B { vec4 b[]; };\n" +
+			"layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer c_texels;\nvoid main() { b[0] = imageLoad(c_texels, 0); }\n",
 	} {
-		if _, err := CompileKernel(t.Context(), "my/kernel", text); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "my/kernel") {
+		_, err := CompileKernel(t.Context(), "my/kernel", text)
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "my/kernel") {
 			t.Errorf("error %v; want %q in it", err, want)
 		}
 	}

@@ -98,7 +98,8 @@ func TestView(t *testing.T) {
 		t.Errorf("view %v at %v of %v at %v", view, view.Range(), stack, stack.Range())
 	}
 	stack.View(Members(5), Axis("parameter", 4))
-	if err := s.Err(); err == nil || !strings.Contains(err.Error(), "critics F32[stack 2, member 3, parameter 4], of 24 elements, viewed as critics F32[member 5, parameter 4], of 20") {
+	want := "critics F32[stack 2, member 3, parameter 4], of 24 elements, viewed as critics F32[member 5, parameter 4], of 20"
+	if err := s.Err(); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -129,7 +130,9 @@ func TestScopes(t *testing.T) {
 	if got := hyper.Names(); !slices.Equal(got, []string{"discount", "actor/learning_rate", "critic/learning_rate"}) {
 		t.Errorf("the workflow lists %v", got)
 	}
-	if got := first.Names(); !slices.Equal(got, []string{"learning_rate"}) || first.Lookup("learning_rate") != a || hyper.Lookup("critic/learning_rate") != b || first.Lookup("discount") != nil {
+	if got := first.Names(); !slices.Equal(got, []string{"learning_rate"}) ||
+		first.Lookup("learning_rate") != a ||
+		hyper.Lookup("critic/learning_rate") != b || first.Lookup("discount") != nil {
 		t.Errorf("the actor lists %v", got)
 	}
 	if err := hyper.Init(t.Context()); err != nil {

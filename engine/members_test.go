@@ -301,9 +301,11 @@ func TestSizesDiffer(t *testing.T) {
 		"copying members of four F32[member 4, x 2] by their sources source U32[member 3]":           func(r *Recorder) { Gather(r, source, three, four) },
 		"copying members of none F32[x 3] by":                                                        func(r *Recorder) { Gather(r, source, none) },
 		"the mean of four F32[member 4, x 2], weighted by nothing, into three F32[member 3]; want 4": func(r *Recorder) { Mean(r, three, four, nil, 1) },
-		"weighted by three F32[member 3], into":                                                      func(r *Recorder) { Mean(r, four.View(Members(8)), four, three, 1) },
-		"copying three F32[member 3], of 3 elements, to four F32[member 4, x 2], of 8":               func(r *Recorder) { r.Copy(four, three) },
-		"the counts source U32[member 3] to four":                                                    func(r *Recorder) { CopyCounts(r, four, source) },
+		"weighted by three F32[member 3], into": func(r *Recorder) {
+			Mean(r, four.View(Members(8)), four, three, 1)
+		},
+		"copying three F32[member 3], of 3 elements, to four F32[member 4, x 2], of 8": func(r *Recorder) { r.Copy(four, three) },
+		"the counts source U32[member 3] to four":                                      func(r *Recorder) { CopyCounts(r, four, source) },
 	} {
 		if _, err := s.Engine().Record("wrong", record); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v; want %q in it", err, want)

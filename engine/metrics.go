@@ -31,7 +31,8 @@ func NewMetrics(s *State, members, rows int) *Metrics {
 	align := max(int(s.eng.dev.Info().Limits.StorageAlignment)/4, 1)
 	m := &Metrics{state: s, members: members, stride: (members + align - 1) / align * align}
 	m.rows = s.Scratch("metrics", Float32, Axis("metric", rows), Axis("member", m.stride))
-	m.ring = s.apart().make("metrics_ring", Uint32, []Dim{Axis("word", ringSlots*(ringHeader+m.rows.Len()))}, int64(4*ringSlots*(ringHeader+m.rows.Len())), vk.Readback)
+	words := ringSlots * (ringHeader + m.rows.Len())
+	m.ring = s.apart().make("metrics_ring", Uint32, []Dim{Axis("word", words)}, int64(4*words), vk.Readback)
 	if s.all.err == nil {
 		s.all.scratch = append(s.all.scratch, m.ring)
 	}

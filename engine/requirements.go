@@ -76,7 +76,9 @@ func Missing(info vk.Info) ([]string, error) {
 		have uint64
 		what string
 	}{
-		{buffers, uint64(l.MaxBindings), "storage buffers"}, {texels, uint64(l.MaxTexelBindings), "texel buffers"}, {push, uint64(l.MaxPushBytes), "bytes of push constants"},
+		{buffers, uint64(l.MaxBindings), "storage buffers"},
+		{texels, uint64(l.MaxTexelBindings), "texel buffers"},
+		{push, uint64(l.MaxPushBytes), "bytes of push constants"},
 	} {
 		if c.need > c.have {
 			missing = append(missing, fmt.Sprintf("kernel %s needs %d %s; the device allows %d", c.kernel, c.need, c.what, c.have))

@@ -28,7 +28,9 @@ func (s *State) Digest(ctx context.Context) (string, error) {
 			return "", err
 		}
 		sum := sha256.Sum256(data)
-		digests = append(digests, checkpoint.TensorDigest{Name: t.name, DType: checkpoint.DType(t.typ.String()), Shape: t.shape(), SHA256: hex.EncodeToString(sum[:])})
+		digests = append(digests, checkpoint.TensorDigest{
+			Name: t.name, DType: checkpoint.DType(t.typ.String()), Shape: t.shape(), SHA256: hex.EncodeToString(sum[:]),
+		})
 	}
 	return checkpoint.Digest(digests)
 }

@@ -169,7 +169,8 @@ func (b *Batch) record(ctx context.Context, dev *vk.Device) error {
 		EnvState: b.state, EpisodeStep: b.episodeStep, EpisodeReturn: b.episodeRet, Obs: out(b.layout.obs), Clock: clock,
 		Stream: stream, Members: members, Environments: environments,
 	}
-	b.env.setOptions(&reset.Option0, &reset.Option1, &reset.Option2, &reset.Option3, &reset.Option4, &reset.Option5, &reset.Option6, &reset.Option7, &reset.Option8, &reset.Option9, &reset.Option10, &reset.Option11)
+	b.env.setOptions(&reset.Option0, &reset.Option1, &reset.Option2, &reset.Option3, &reset.Option4, &reset.Option5,
+		&reset.Option6, &reset.Option7, &reset.Option8, &reset.Option9, &reset.Option10, &reset.Option11)
 	b.reset.Dispatch(reset.call(resetShader, x, y, 1))
 	b.reset.Copy(b.host.Range(b.layout.obs.offset, b.layout.obs.size), out(b.layout.obs))
 	if err := b.reset.Build(); err != nil {
@@ -185,7 +186,8 @@ func (b *Batch) record(ctx context.Context, dev *vk.Device) error {
 		Tables: clock, Stream: stream, Members: members, Environments: environments,
 		TimeLimit: o.timeLimit, ActionRepeat: o.actionRepeat, AutoReset: o.autoReset, SparseReward: o.sparseReward, RewardScale: o.rewardScale,
 	}
-	b.env.setOptions(&step.Option0, &step.Option1, &step.Option2, &step.Option3, &step.Option4, &step.Option5, &step.Option6, &step.Option7, &step.Option8, &step.Option9, &step.Option10, &step.Option11)
+	b.env.setOptions(&step.Option0, &step.Option1, &step.Option2, &step.Option3, &step.Option4, &step.Option5,
+		&step.Option6, &step.Option7, &step.Option8, &step.Option9, &step.Option10, &step.Option11)
 	if mapping == Cooperative {
 		x, y = groups(b.count(), 1, info.Limits.MaxGroups)
 		step.Lanes, step.SubgroupEnvironments = info.SubgroupSize, 1

@@ -10,7 +10,8 @@ import (
 
 func TestNamesAndLookup(t *testing.T) {
 	want := []string{
-		"Acrobot-v1", "Ant-v5", "CartPole-v1", "CartPoleSwingUp-easy", "CartPoleSwingUp-hard", "HalfCheetah-v5", "Hopper-v5", "Humanoid-v5", "InvertedDoublePendulum-v5",
+		"Acrobot-v1", "Ant-v5", "CartPole-v1", "CartPoleSwingUp-easy", "CartPoleSwingUp-hard",
+		"HalfCheetah-v5", "Hopper-v5", "Humanoid-v5", "InvertedDoublePendulum-v5",
 		"InvertedPendulum-v5", "MountainCar-v0", "MountainCarContinuous-v0", "Pendulum-v1", "Reacher-v5", "Swimmer-v5", "Walker2d-v5",
 	}
 	if got := strings.Join(Names(), " "); got != strings.Join(want, " ") {
@@ -163,7 +164,10 @@ func TestOptions(t *testing.T) {
 	if got, err := (Options{}).resolved(spec); err != nil || got.TimeLimit != NoTimeLimit || got.constants().timeLimit != 0 {
 		t.Errorf("no limit: %+v, %v", got, err)
 	}
-	for _, o := range []Options{{TimeLimit: -2}, {TimeLimit: 1 << 30}, {ActionRepeat: -1}, {ActionRepeat: 1001}, {RewardScale: float32(math.NaN())}, {AutoReset: 4}} {
+	for _, o := range []Options{
+		{TimeLimit: -2}, {TimeLimit: 1 << 30}, {ActionRepeat: -1}, {ActionRepeat: 1001},
+		{RewardScale: float32(math.NaN())}, {AutoReset: 4},
+	} {
 		if _, err := o.resolved(spec); err == nil || !strings.Contains(err.Error(), `options of "Walk-v0"`) {
 			t.Errorf("%+v: %v", o, err)
 		}

@@ -41,7 +41,10 @@ func BenchmarkFewEpisodes(b *testing.B) {
 					defer s.Close()
 					clock := engine.NewClock(s)
 					net := nn.MLP{In: env.ObsSize(), Out: env.Action.Size(), Hidden: hidden, Activation: nn.Tanh}
-					ro, err := NewRollout(b.Context(), s, env, RolloutConfig{Members: members, Environments: environments, Horizon: horizon, Mode: true, Begin: true, Options: Options{AutoReset: Disabled}})
+					ro, err := NewRollout(b.Context(), s, env, RolloutConfig{
+						Members: members, Environments: environments, Horizon: horizon,
+						Mode: true, Begin: true, Options: Options{AutoReset: Disabled},
+					})
 					if err != nil {
 						b.Fatal(err)
 					}

@@ -83,5 +83,8 @@ func rod(name string, body int, from, to [3]float64, radius float64, color [4]fl
 
 // axle is a cylinder along y.
 func axle(name string, body int, pos [3]float64, radius, length float64, color [4]float64) Shape {
-	return Shape{Name: name, Body: body, Form: CylinderShape, Size: [3]float64{radius, length / 2}, Pose: Pose{pos, about([3]float64{1, 0, 0}, quarter)}, Color: color}
+	return Shape{
+		Name: name, Body: body, Form: CylinderShape, Size: [3]float64{radius, length / 2},
+		Pose: Pose{pos, about([3]float64{1, 0, 0}, quarter)}, Color: color,
+	}
 }

@@ -144,7 +144,8 @@ func TestGeometry(t *testing.T) {
 			end := s.On(g.Poses(c.state)[s.Body]).Point([3]float64{0, 0, 0})
 			if s.Form == CapsuleShape {
 				end = s.On(g.Poses(c.state)[s.Body]).Point([3]float64{0, 0, s.Size[1]})
-				if other := s.On(g.Poses(c.state)[s.Body]).Point([3]float64{0, 0, -s.Size[1]}); math.Hypot(other[0]-c.x, other[2]-c.z) < math.Hypot(end[0]-c.x, end[2]-c.z) {
+				other := s.On(g.Poses(c.state)[s.Body]).Point([3]float64{0, 0, -s.Size[1]})
+				if math.Hypot(other[0]-c.x, other[2]-c.z) < math.Hypot(end[0]-c.x, end[2]-c.z) {
 					end = other
 				}
 			}

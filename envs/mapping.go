@@ -83,7 +83,8 @@ func (e *Environment) mapping(o Options, info vk.Info, environments int) (Mappin
 	case o.Mapping == ByDevice && (!info.Type.GPU() || environments > few || t.shared > int(info.Limits.MaxSharedBytes)):
 		return Lane, nil
 	case t.shared > int(info.Limits.MaxSharedBytes):
-		return Lane, fmt.Errorf("envs: the mapping cooperative of %q takes %d bytes of shared memory; the device has %d", e.Name, t.shared, info.Limits.MaxSharedBytes)
+		return Lane, fmt.Errorf("envs: the mapping cooperative of %q takes %d bytes of shared memory; the device has %d",
+			e.Name, t.shared, info.Limits.MaxSharedBytes)
 	case !info.Type.GPU() && !cooperativeOnSoftware:
 		return Lane, fmt.Errorf("envs: the mapping cooperative of %q needs a GPU: a software driver may leave its loops early; want by-device or lane", e.Name)
 	}

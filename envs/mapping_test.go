@@ -158,7 +158,8 @@ func TestMapping(t *testing.T) {
 		want  Mapping
 		fails bool
 	}{
-		{"Ant-v5", ByDevice, 64, gpu, Cooperative, false}, {"Humanoid-v5", ByDevice, 2048, gpu, Cooperative, false}, {"Humanoid-v5", ByDevice, 2049, gpu, Lane, false}, {"Humanoid-v5", Cooperative, 2049, gpu, Cooperative, false},
+		{"Ant-v5", ByDevice, 64, gpu, Cooperative, false}, {"Humanoid-v5", ByDevice, 2048, gpu, Cooperative, false},
+		{"Humanoid-v5", ByDevice, 2049, gpu, Lane, false}, {"Humanoid-v5", Cooperative, 2049, gpu, Cooperative, false},
 		{"Humanoid-v5", ByDevice, 64, small, Lane, false},
 		{"Humanoid-v5", Cooperative, 64, small, Lane, true}, {"Ant-v5", Lane, 64, gpu, Lane, false}, {"Ant-v5", ByDevice, 64, software, Lane, false},
 		{"Ant-v5", Cooperative, 64, software, Lane, true}, {"Hopper-v5", ByDevice, 64, gpu, Lane, false}, {"Hopper-v5", Cooperative, 64, gpu, Lane, true},

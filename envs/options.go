@@ -23,7 +23,7 @@ type Options struct {
 	// AutoReset says what happens after an episode's end.
 	AutoReset AutoReset `doc:"After an episode's end: normal (a new one begins), fast (as normal, from the first initial state each time), next-step, disabled."`
 	// Mapping says how a device's lanes compute environments; the results of both forms differ by rounding.
-	Mapping Mapping `doc:"How lanes compute Ant-v5 and Humanoid-v5: lane (each an environment), cooperative (a subgroup's one together), by-device (cooperative for few environments on GPUs)."`
+	Mapping Mapping `doc:"Ant-v5, Humanoid-v5: lane (one environment per lane), cooperative (one per subgroup), by-device (cooperative for few on GPUs)."`
 }
 
 // NoTimeLimit as Options.TimeLimit lets episodes run until they terminate.

@@ -100,7 +100,8 @@ func robotStep(t *testing.T, dev *vk.Device, name string, mapping Mapping, every
 		}
 	}
 	terminated, _ := flags(data.done)
-	t.Logf("%-25s %d steps, %d after the end; largest deviation: positions %.1g (median %.1g), velocities %.1g (%.1g), what it remembers %.1g, observations %.1g, rewards %.1g; compiled and run in %v",
+	t.Logf("%-25s %d steps, %d after the end; largest deviation: positions %.1g (median %.1g), "+
+		"velocities %.1g (%.1g), what it remembers %.1g, observations %.1g, rewards %.1g; compiled and run in %v",
 		name, n, terminated, dq.worst, dq.median(), dv.worst, dv.median(), extra.worst, obs.worst, reward.worst, compiled.Round(time.Millisecond))
 	if !(dq.worst <= robot.position) || !(dv.worst <= robot.velocity) {
 		t.Errorf("positions deviate by %g (step %d, element %d), velocities by %g (step %d, element %d); want at most %g and %g",
@@ -113,7 +114,8 @@ func robotStep(t *testing.T, dev *vk.Device, name string, mapping Mapping, every
 		seen = 4e-2
 	}
 	if !(reward.worst <= 1e-3) || !(obs.worst <= seen) || !(extra.worst <= seen) {
-		t.Errorf("rewards deviate by %g (step %d), observations by %g (step %d, element %d), what it remembers by %g (step %d, element %d); want at most 1e-3, %g, %g",
+		t.Errorf("rewards deviate by %g (step %d), observations by %g (step %d, element %d), "+
+			"what it remembers by %g (step %d, element %d); want at most 1e-3, %g, %g",
 			reward.worst, reward.step, obs.worst, obs.step, obs.element, extra.worst, extra.step, extra.element, seen, seen)
 	}
 }

@@ -123,7 +123,10 @@ func TestPlacementErrors(t *testing.T) {
 // GPUs have networks placed by their sizes and numbers of environments: in a subgroup's registers, in a workgroup's for few environments, else nowhere.
 func TestAutomaticPlacement(t *testing.T) {
 	gpu := func(vendor, subgroup, least uint32) vk.Info {
-		return vk.Info{Type: vk.DiscreteGPU, VendorID: vendor, SubgroupSize: subgroup, MinSubgroupSize: least, Limits: vk.Limits{MaxSharedBytes: 48 << 10, MaxInvocations: 1024}}
+		return vk.Info{
+			Type: vk.DiscreteGPU, VendorID: vendor, SubgroupSize: subgroup, MinSubgroupSize: least,
+			Limits: vk.Limits{MaxSharedBytes: 48 << 10, MaxInvocations: 1024},
+		}
 	}
 	nvidia, rdna, gcn, intel, other := gpu(0x10de, 32, 32), gpu(0x1002, 64, 32), gpu(0x1002, 64, 64), gpu(0x8086, 32, 8), gpu(0x13b5, 16, 16)
 	software := vk.Info{Type: vk.CPU, SubgroupSize: 8, MinSubgroupSize: 8, Limits: vk.Limits{MaxSharedBytes: 32 << 10, MaxInvocations: 1024}}

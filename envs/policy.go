@@ -30,7 +30,8 @@ func (p *Policy) check(env *Environment) error {
 	case h.Kind.Discrete() != space.IsDiscrete() || h.Size != space.Size():
 		return fmt.Errorf("envs: %v head of size %d acts in %q, which has %v", h.Kind, h.Size, env.Name, space)
 	case p.Network.In != env.ObsSize() || p.Network.Out != h.Outputs():
-		return fmt.Errorf("envs: network %v acts in %q, which has %d observations and %v; its %v head wants %d outputs", p.Network, env.Name, env.ObsSize(), space, h.Kind, h.Outputs())
+		return fmt.Errorf("envs: network %v acts in %q, which has %d observations and %v; its %v head wants %d outputs",
+			p.Network, env.Name, env.ObsSize(), space, h.Kind, h.Outputs())
 	case p.Base != 0:
 		return fmt.Errorf("envs: network %v begins at %d of the rows %v; want 0", p.Network, p.Base, p.Params)
 	case p.Network.Size()+h.Parameters() > p.Row():

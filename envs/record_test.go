@@ -93,7 +93,8 @@ func replay(t *testing.T, dev *vk.Device, name string, options Options, e *Episo
 	for i := range n {
 		for k, v := range column(after.Env, n, i) {
 			if want := e.States[i+1][k]; !(math.Abs(float64(v-want)) <= 1e-4*max(1, math.Abs(float64(want)))) {
-				t.Fatalf("member %d, action %d: %v leads from %v to %v; the episode goes on from %v", e.Member, i, actions[i], before[i], column(after.Env, n, i), e.States[i+1])
+				t.Fatalf("member %d, action %d: %v leads from %v to %v; the episode goes on from %v",
+					e.Member, i, actions[i], before[i], column(after.Env, n, i), e.States[i+1])
 			}
 		}
 		if !(math.Abs(float64(got.Reward[i]-e.Rewards[i])) <= 1e-4*max(1, math.Abs(float64(e.Rewards[i])))) {

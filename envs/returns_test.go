@@ -85,7 +85,10 @@ func TestSlices(t *testing.T) {
 	short := newFixture(t, eng, "CartPole-v1", cfg, small)
 	for part := range 2 {
 		short.advance()
-		for _, pair := range [][2]*engine.Tensor{{long.ro.Obs, short.ro.Obs}, {long.ro.Action, short.ro.Action}, {long.ro.LogProb, short.ro.LogProb}, {long.ro.NextObs, short.ro.NextObs}} {
+		for _, pair := range [][2]*engine.Tensor{
+			{long.ro.Obs, short.ro.Obs}, {long.ro.Action, short.ro.Action},
+			{long.ro.LogProb, short.ro.LogProb}, {long.ro.NextObs, short.ro.NextObs},
+		} {
 			whole, half := long.floats(pair[0]), short.floats(pair[1])
 			if !slices.Equal(whole[part*len(half):(part+1)*len(half)], half) {
 				t.Errorf("part %d: %v is not as in a recording of its own", part, pair[0])

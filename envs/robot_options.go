@@ -13,7 +13,7 @@ type HopperOptions struct {
 	HealthyZRange                          [2]float32 `unit:"m" doc:"Heights of the torso between which the robot is healthy; 1e10 is no bound."`
 	HealthyAngleRange                      [2]float32 `unit:"rad" doc:"Angles of the torso between which the robot is healthy."`
 	ResetNoiseScale                        float32    `min:"0" doc:"Bound of the uniform noise that a reset adds to positions and velocities."`
-	ExcludeCurrentPositionsFromObservation bool       `define:"POSITIONS" adds:"1" doc:"Leave out the positions that nothing depends on; false needs glslc or glslangValidator."`
+	ExcludeCurrentPositionsFromObservation bool       `define:"POSITIONS" adds:"1" doc:"Omit positions without effect; false needs glslc or glslangValidator."`
 }
 
 // DefaultHopperOptions are Gymnasium's.
@@ -40,7 +40,7 @@ type Walker2dOptions struct {
 	HealthyZRange                          [2]float32 `unit:"m" doc:"Heights of the torso between which the robot is healthy; 1e10 is no bound."`
 	HealthyAngleRange                      [2]float32 `unit:"rad" doc:"Angles of the torso between which the robot is healthy."`
 	ResetNoiseScale                        float32    `min:"0" doc:"Bound of the uniform noise that a reset adds to positions and velocities."`
-	ExcludeCurrentPositionsFromObservation bool       `define:"POSITIONS" adds:"1" doc:"Leave out the positions that nothing depends on; false needs glslc or glslangValidator."`
+	ExcludeCurrentPositionsFromObservation bool       `define:"POSITIONS" adds:"1" doc:"Omit positions without effect; false needs glslc or glslangValidator."`
 }
 
 // DefaultWalker2dOptions are Gymnasium's.
@@ -61,8 +61,8 @@ func DefaultWalker2dOptions() Walker2dOptions {
 type HalfCheetahOptions struct {
 	ForwardRewardWeight                    float32 `doc:"Reward of a metre a second forward."`
 	CtrlCostWeight                         float32 `doc:"Cost of the controls' squares, summed."`
-	ResetNoiseScale                        float32 `min:"0" doc:"Bound of the uniform noise that a reset adds to positions, and deviation of the Gaussian noise that it adds to velocities."`
-	ExcludeCurrentPositionsFromObservation bool    `define:"POSITIONS" adds:"1" doc:"Leave out the positions that nothing depends on; false needs glslc or glslangValidator."`
+	ResetNoiseScale                        float32 `min:"0" doc:"Bound of a reset's uniform position noise and deviation of its Gaussian velocity noise."`
+	ExcludeCurrentPositionsFromObservation bool    `define:"POSITIONS" adds:"1" doc:"Omit positions without effect; false needs glslc or glslangValidator."`
 }
 
 // DefaultHalfCheetahOptions are Gymnasium's.
@@ -80,7 +80,7 @@ type SwimmerOptions struct {
 	ForwardRewardWeight                    float32 `doc:"Reward of a metre a second forward."`
 	CtrlCostWeight                         float32 `doc:"Cost of the controls' squares, summed."`
 	ResetNoiseScale                        float32 `min:"0" doc:"Bound of the uniform noise that a reset adds to positions and velocities."`
-	ExcludeCurrentPositionsFromObservation bool    `define:"POSITIONS" adds:"2" doc:"Leave out the positions that nothing depends on; false needs glslc or glslangValidator."`
+	ExcludeCurrentPositionsFromObservation bool    `define:"POSITIONS" adds:"2" doc:"Omit positions without effect; false needs glslc or glslangValidator."`
 }
 
 // DefaultSwimmerOptions are Gymnasium's.
@@ -102,8 +102,8 @@ type AntOptions struct {
 	TerminateWhenUnhealthy                 bool       `doc:"The episode ends when the robot is not healthy."`
 	HealthyZRange                          [2]float32 `unit:"m" doc:"Heights of the torso between which the robot is healthy; 1e10 is no bound."`
 	ContactForceRange                      [2]float32 `unit:"N and N m" doc:"Bounds of the contacts' forces as they are observed and paid for."`
-	ResetNoiseScale                        float32    `min:"0" doc:"Bound of the uniform noise that a reset adds to positions, and deviation of the Gaussian noise that it adds to velocities."`
-	ExcludeCurrentPositionsFromObservation bool       `define:"POSITIONS" adds:"2" doc:"Leave out the positions that nothing depends on; false needs glslc or glslangValidator."`
+	ResetNoiseScale                        float32    `min:"0" doc:"Bound of a reset's uniform position noise and deviation of its Gaussian velocity noise."`
+	ExcludeCurrentPositionsFromObservation bool       `define:"POSITIONS" adds:"2" doc:"Omit positions without effect; false needs glslc or glslangValidator."`
 }
 
 // DefaultAntOptions are Gymnasium's.
@@ -131,7 +131,7 @@ type HumanoidOptions struct {
 	TerminateWhenUnhealthy                 bool       `doc:"The episode ends when the robot is not healthy."`
 	HealthyZRange                          [2]float32 `unit:"m" doc:"Heights of the torso between which the robot is healthy; 1e10 is no bound."`
 	ResetNoiseScale                        float32    `min:"0" doc:"Bound of the uniform noise that a reset adds to positions and velocities."`
-	ExcludeCurrentPositionsFromObservation bool       `define:"POSITIONS" adds:"2" doc:"Leave out the positions that nothing depends on; false needs glslc or glslangValidator."`
+	ExcludeCurrentPositionsFromObservation bool       `define:"POSITIONS" adds:"2" doc:"Omit positions without effect; false needs glslc or glslangValidator."`
 }
 
 // DefaultHumanoidOptions are Gymnasium's.
@@ -164,7 +164,7 @@ func DefaultInvertedPendulumOptions() InvertedPendulumOptions {
 // InvertedDoublePendulumOptions are those of Gymnasium's InvertedDoublePendulum-v5.
 type InvertedDoublePendulumOptions struct {
 	HealthyReward   float32 `doc:"Reward of each step in which the tip is high enough."`
-	ResetNoiseScale float32 `min:"0" doc:"Bound of the uniform noise that a reset adds to positions, and deviation of the Gaussian noise that it adds to velocities."`
+	ResetNoiseScale float32 `min:"0" doc:"Bound of a reset's uniform position noise and deviation of its Gaussian velocity noise."`
 }
 
 // DefaultInvertedDoublePendulumOptions are Gymnasium's.

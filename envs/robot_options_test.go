@@ -66,7 +66,8 @@ func TestRobotOptions(t *testing.T) {
 			}
 			t.Logf("%s: %d steps; largest deviation of observations %.1g, rewards %.1g", file, n, obs.worst, reward.worst)
 			if !(obs.worst <= 1e-2) || !(reward.worst <= 1e-3) {
-				t.Errorf("observations deviate by %g (step %d, element %d), rewards by %g (step %d); want at most 1e-2 and 1e-3", obs.worst, obs.step, obs.element, reward.worst, reward.step)
+				t.Errorf("observations deviate by %g (step %d, element %d), rewards by %g (step %d); want at most 1e-2 and 1e-3",
+					obs.worst, obs.step, obs.element, reward.worst, reward.step)
 			}
 		})
 	}

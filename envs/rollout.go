@@ -105,7 +105,8 @@ func NewRollout(ctx context.Context, s *engine.State, env *Environment, cfg Roll
 		return nil, fmt.Errorf("envs: a rollout of %d members × %d environments × %d steps; want at least 1 of each", cfg.Members, cfg.Environments, cfg.Horizon)
 	}
 	if w := cfg.Window; w != nil && (w.Count < 1 || w.Count > w.Population || cfg.Members%w.Count != 0) {
-		return nil, fmt.Errorf("envs: a rollout of %d members in windows of %d candidates of %d; want whole windows, no larger than the population", cfg.Members, w.Count, w.Population)
+		return nil, fmt.Errorf("envs: a rollout of %d members in windows of %d candidates of %d; want whole windows, no larger than the population",
+			cfg.Members, w.Count, w.Population)
 	}
 	ro := &Rollout{env: env, cfg: cfg, options: options, stream: s.Stream("env"), actionStream: s.Stream("action")}
 	if cfg.Evaluation {
@@ -234,7 +235,8 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 		DrawWindow: uint32(c.Members), DrawStep: 1, Share: uint32(ro.share()),
 		Begin: begin, Mode: c.Mode, Trajectory: c.Trajectory,
 	}
-	ro.env.setOptions(&k.Option0, &k.Option1, &k.Option2, &k.Option3, &k.Option4, &k.Option5, &k.Option6, &k.Option7, &k.Option8, &k.Option9, &k.Option10, &k.Option11)
+	ro.env.setOptions(&k.Option0, &k.Option1, &k.Option2, &k.Option3, &k.Option4, &k.Option5,
+		&k.Option6, &k.Option7, &k.Option8, &k.Option9, &k.Option10, &k.Option11)
 	if w := c.Window; w != nil {
 		k.DrawWindow, k.DrawStride, k.DrawFirst = uint32(w.Count), uint32(w.Population), uint32(firstCandidate)
 		if w.Common {

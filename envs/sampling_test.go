@@ -82,7 +82,8 @@ func TestSampling(t *testing.T) {
 		chi, chiPairs := chiSquare(single[:3], singleWant[:3]), chiSquare(pairs[:], pairsWant[:])
 		t.Logf("member %d: chi-square %.1f of 2, pairs %.1f of 8 degrees of freedom", m, chi, chiPairs)
 		if chi > quantile(2) || chiPairs > quantile(8) {
-			t.Errorf("member %d: actions %v, expected %v: chi-square %.1f, of pairs %.1f; want at most %.1f and %.1f", m, single[:3], singleWant[:3], chi, chiPairs, quantile(2), quantile(8))
+			t.Errorf("member %d: actions %v, expected %v: chi-square %.1f, of pairs %.1f; want at most %.1f and %.1f",
+				m, single[:3], singleWant[:3], chi, chiPairs, quantile(2), quantile(8))
 		}
 	}
 }

@@ -13,8 +13,9 @@ import (
 
 var (
 	includeLine = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*include[ \t]+"([^"]*)"`)
-	defineLine  = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*define[ \t]+(STATE_SIZE|OBS_SIZE|ACTION_SIZE|DISCRETE|TIME_STEP_ITERATIONS|DYNAMICS_LOOPS)\b[ \t]*([^/\r\n]*)`)
-	constLine   = regexp.MustCompile(`(?m)^[ \t]*const[ \t]+uint[ \t]+(FRAME_SKIP)[ \t]*=[ \t]*([^;\r\n]*?)u?[ \t]*;`)
+	defineLine  = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*define[ \t]+` +
+		`(STATE_SIZE|OBS_SIZE|ACTION_SIZE|DISCRETE|TIME_STEP_ITERATIONS|DYNAMICS_LOOPS)\b[ \t]*([^/\r\n]*)`)
+	constLine = regexp.MustCompile(`(?m)^[ \t]*const[ \t]+uint[ \t]+(FRAME_SKIP)[ \t]*=[ \t]*([^;\r\n]*?)u?[ \t]*;`)
 )
 
 // definesOf gathers the numbers that the GLSL defines, with what it includes, as texts. It must begin with the environment's name.

@@ -73,7 +73,10 @@ func TestPlacementsAgree(t *testing.T) {
 			t.Fatal(err)
 		}
 		program, err := eng.Record(t.Name(), func(r *engine.Recorder) {
-			ro.Record(r, clock, &Policy{Weights: nn.Weights{Params: params}, Network: net, Head: nn.Head{Kind: nn.Deterministic, Size: net.Out, Squash: true}, Placement: placement})
+			ro.Record(r, clock, &Policy{
+				Weights: nn.Weights{Params: params}, Network: net, Placement: placement,
+				Head: nn.Head{Kind: nn.Deterministic, Size: net.Out, Squash: true},
+			})
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -28,7 +28,8 @@ func TestRefused(t *testing.T) {
 		want    string
 	}{
 		{"a population of one", 1, func(*PBTConfig) {}, "a population of 1 has nobody to learn from; want at least 2 members"},
-		{"unknown hyperparameter", 2, search("learning_rat", Prior{LogUniform, 1e-5, 1e-3}), `there is no hyperparameter "learning_rat" to search; did you mean "learning_rate"?`},
+		{"unknown hyperparameter", 2, search("learning_rat", Prior{LogUniform, 1e-5, 1e-3}),
+			`there is no hyperparameter "learning_rat" to search; did you mean "learning_rate"?`},
 		{"unlike any", 2, search("zzz", Prior{Uniform, 0, 1}), "there are: learning_rate, discount,"},
 		{"empty range", 2, search("learning_rate", Prior{Uniform, 2, 1}), `"search.learning_rate": "high": the range is [2, 1]; want low at most high`},
 		{"NaN range", 2, search("learning_rate", Prior{Uniform, math.NaN(), 1}), `"search.learning_rate.low" is NaN: want a finite number`},

@@ -177,7 +177,10 @@ func TestChoosing(t *testing.T) {
 		if err := p.fitness.WriteFloat32(t.Context(), fitness); err != nil {
 			t.Fatal(err)
 		}
-		for _, e := range []exchanger{newTruncation(members, 0.2, 0.2), newTruncation(members, 0, 1), newTruncation(members, 0.5, 0.5), newTruncation(members, 1, 0), &swarm{}} {
+		for _, e := range []exchanger{
+			newTruncation(members, 0.2, 0.2), newTruncation(members, 0, 1), newTruncation(members, 0.5, 0.5),
+			newTruncation(members, 1, 0), &swarm{},
+		} {
 			words := slices.Repeat([]uint32{poison}, members)
 			if err := p.parent.WriteUint32(t.Context(), words); err != nil {
 				t.Fatal(err)

@@ -109,7 +109,9 @@ func TestLineage(t *testing.T) {
 			for i := 1; i <= iterations; i++ {
 				records := exchanges[i]
 				if due := i == 1 || i == 3 || i == 6 || i == 9 || i == 12; due != (records != nil) {
-					t.Fatalf("lineage of iteration %d: %v; the members are as drawn in the first iteration, and exchanges are due before the iterations 3, 6, 9 and 12", i, records)
+					t.Fatalf("lineage of iteration %d: %v; the members are as drawn in the first iteration, "+
+						"and exchanges are due before the iterations 3, 6, 9 and 12",
+						i, records)
 				}
 				next := slices.Clone(ancestors)
 				for m, r := range records {
@@ -268,7 +270,9 @@ func TestLearns(t *testing.T) {
 			}
 			t.Logf("mean fitness from %.0f to %.0f, best %.0f", mean(first), mean(last), slices.Max(last))
 			if m := mean(last); m < 1.5*mean(first) || m < 300 || slices.Max(last) < 400 {
-				t.Errorf("mean fitness went from %.0f to %.0f, the best is %.0f; want half as much again and at least 300, the best at least 400", mean(first), m, slices.Max(last))
+				t.Errorf("mean fitness went from %.0f to %.0f, the best is %.0f; want half as much again "+
+					"and at least 300, the best at least 400",
+					mean(first), m, slices.Max(last))
 			}
 		})
 	}

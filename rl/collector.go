@@ -16,7 +16,10 @@ type Collector struct {
 	returns, lengths, diverged, leftOut *engine.Tensor // metrics [P]; leftOut is nil without a normalizer
 }
 
-func newCollector(ctx context.Context, s *engine.State, clock engine.Clock, m *engine.Metrics, a *Agent, env *envs.Environment, cfg envs.RolloutConfig) (*Collector, error) {
+func newCollector(
+	ctx context.Context, s *engine.State, clock engine.Clock, m *engine.Metrics,
+	a *Agent, env *envs.Environment, cfg envs.RolloutConfig,
+) (*Collector, error) {
 	cfg.Trajectory = true
 	rollout, err := envs.NewRollout(ctx, s, env, cfg)
 	if err != nil {

@@ -37,7 +37,8 @@ func TestRefused(t *testing.T) {
 		if err == nil {
 			p.Close()
 		}
-		if err == nil || !strings.HasPrefix(err.Error(), `rl: ppo on "CartPole-v1": `) || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+		if err == nil || !strings.HasPrefix(err.Error(), `rl: ppo on "CartPole-v1": `) ||
+			!strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("error %v; want one line with %q", err, c.want)
 		}
 		if m := dev.Memory(); m.Buffers != 0 {

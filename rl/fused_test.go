@@ -59,7 +59,8 @@ func TestFused(t *testing.T) {
 				poison(t, p.actorLoss.sums, p.criticLoss.sums, actor.Norm())
 				run(t, eng, p.recordUpdates)
 				results[p.fused] = map[string][]float64{
-					"parameters": p.joint("params").read(t), "first moments": p.joint("optimizer/first_moment").read(t), "second moments": p.joint("optimizer/second_moment").read(t),
+					"parameters":    p.joint("params").read(t),
+					"first moments": p.joint("optimizer/first_moment").read(t), "second moments": p.joint("optimizer/second_moment").read(t),
 					"norms": read(t, actor.Norm()), "updates": read(t, actor.Updates()), "refusals": read(t, actor.Refused()),
 					"critic's updates": read(t, critic.Updates()), "critic's refusals": read(t, critic.Refused()),
 					"actor losses": byMember(t, p.actorLoss.sums, cfg.Members), "critic losses": byMember(t, p.criticLoss.sums, cfg.Members),

@@ -23,7 +23,8 @@ type gradientCase struct {
 func newGradientCase(t *testing.T, eng *engine.Engine, features int, action envs.Space, network NetworkConfig, cfg PPOConfig) *gradientCase {
 	t.Helper()
 	p := newLearner(t, eng, spaces(features, action), network, cfg)
-	g := &gradientCase{ppo: p, eng: eng, name: fmt.Sprintf("%v and critic, %v, state-dependent %v, normalized %v", p.agent.actor.MLP(), p.agent.head.Kind, p.agent.head.StateDependent, network.NormalizeObs)}
+	g := &gradientCase{ppo: p, eng: eng, name: fmt.Sprintf("%v and critic, %v, state-dependent %v, normalized %v",
+		p.agent.actor.MLP(), p.agent.head.Kind, p.agent.head.StateDependent, network.NormalizeObs)}
 	drawn := fmt.Sprintf("%v and critic, gaussian %v, normalized %v", p.agent.actor.MLP(), p.agent.head.Kind == nn.Gaussian, network.NormalizeObs)
 	dice := rand.New(rand.NewPCG(uint64(len(drawn)), 9)) // other words in the name draw no other case
 	draw := func(to *engine.Tensor, f func(i int) float64) []float64 {

@@ -149,7 +149,8 @@ func (g *gradientCase) check(t *testing.T, each int) {
 			d := math.Abs(gradient[m*row+i]-slope) / largest
 			worst = max(worst, d)
 			if !(d <= 5e-6) {
-				t.Errorf("%s: the gradient of member %d by parameter %d is %g; the difference quotient is %g, the largest %g", g.name, m, i, gradient[m*row+i], slope, largest)
+				t.Errorf("%s: the gradient of member %d by parameter %d is %g; the difference quotient is %g, the largest %g",
+					g.name, m, i, gradient[m*row+i], slope, largest)
 			}
 		}
 	}

@@ -71,7 +71,8 @@ func TestPPOLearnsPendulum(t *testing.T) {
 	cfg.LearningRate, cfg.AnnealSteps, cfg.Discount, cfg.EntropyWeight, cfg.ClipValue = 2e-3, 40000, 0.9, 0, false
 	network := smallNetwork()
 	network.Squash = true
-	p, err := NewPPO(t.Context(), engine.New(open(t), engine.Seed(1)), lookup(t, "Pendulum-v1"), cfg, Network(network), Environment(envs.Options{RewardScale: 0.1}))
+	p, err := NewPPO(t.Context(), engine.New(open(t), engine.Seed(1)), lookup(t, "Pendulum-v1"), cfg,
+		Network(network), Environment(envs.Options{RewardScale: 0.1}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +99,8 @@ func TestPPOLearnsInvertedPendulums(t *testing.T) {
 		cfg.LearningRate, cfg.AnnealSteps, cfg.EntropyWeight, cfg.ClipValue = 2e-3, c.steps, 0, false
 		network := smallNetwork()
 		network.LogStd, network.NormalizeObs = -0.5, c.normalize
-		p, err := NewPPO(t.Context(), engine.New(open(t, vk.Validate(false)), engine.Seed(2)), lookup(t, c.name), cfg, Network(network), Environment(envs.Options{RewardScale: c.scale}))
+		p, err := NewPPO(t.Context(), engine.New(open(t, vk.Validate(false)), engine.Seed(2)), lookup(t, c.name), cfg,
+			Network(network), Environment(envs.Options{RewardScale: c.scale}))
 		if err != nil {
 			t.Fatal(err)
 		}

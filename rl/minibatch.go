@@ -28,7 +28,8 @@ type minibatch struct {
 
 func newMinibatches(s *engine.State, clock engine.Clock, c PPOConfig) *minibatches {
 	m := &minibatches{
-		clock: clock, stream: s.Stream("minibatch"), horizon: c.RolloutLength, members: c.Members, environments: c.Environments, epochs: c.Epochs, count: c.Minibatches,
+		clock: clock, stream: s.Stream("minibatch"),
+		horizon: c.RolloutLength, members: c.Members, environments: c.Environments, epochs: c.Epochs, count: c.Minibatches,
 	}
 	if c.NormalizeAdvantage {
 		m.moments = s.Scratch("advantage_moments", engine.Float32, engine.Axis("update", c.Epochs*c.Minibatches), engine.Members(c.Members), engine.Axis("moment", 2))

@@ -18,10 +18,10 @@ type NetworkConfig struct {
 	LogStd      float64        `min:"-10" max:"3" doc:"Initial log standard deviation of continuous actions, in units of half the action range."`
 	Squash      bool           `doc:"Continuous actions pass tanh, so they stay inside the action range."`
 
-	StateDependentStd bool    `doc:"Log standard deviations of continuous actions are outputs of the actor, between min_log_std and max_log_std, instead of parameters."`
+	StateDependentStd bool    `doc:"Continuous actions' log standard deviations are the actor's outputs, from min_log_std to max_log_std, not parameters."`
 	MinLogStd         float64 `min:"-20" max:"2" doc:"Lower limit of state-dependent log standard deviations."`
 	MaxLogStd         float64 `min:"-20" max:"3" doc:"Upper limit of state-dependent log standard deviations."`
-	Bins              int     `min:"0" max:"256" doc:"Values, evenly over its range, that each continuous action can have, the actor's outputs being their logits; 0: any value."`
+	Bins              int     `min:"0" max:"256" doc:"Values, evenly over its range, of each continuous action; the actor outputs their logits. 0: any value."`
 
 	NormalizeObs    bool    `doc:"Observations pass a running normalizer to mean 0 and deviation 1."`
 	ObsLimit        float64 `above:"0" doc:"Normalized observations are clipped to this size."`

@@ -90,7 +90,8 @@ type PPO struct {
 // ppoRows are the metrics [P] of a step besides the collector's. Losses are those of the iteration's last minibatch.
 type ppoRows struct {
 	actorLoss, criticLoss, entropy, divergence, clipped, norm *engine.Tensor
-	refused                                                   *engine.Tensor // gradients that were not finite since the run began, by the optimizer's state: PBT's copies take over their parent's
+	// refused counts gradients that were not finite since the run began. It is the optimizer's state: PBT's copies take over their parent's.
+	refused *engine.Tensor
 }
 
 // NewPPO makes a PPO workflow. Init or a checkpoint must fill its state before the first Step. Close it after use.
@@ -146,7 +147,8 @@ func (p *PPO) buildLearner(network NetworkConfig) (err error) {
 	c, s, hyper := p.cfg, p.State(), p.Hyper()
 	p.rate = hyper.Add("learning_rate", c.LearningRate)
 	discount, lambda := hyper.Add("discount", c.Discount), hyper.Add("gae_lambda", c.GAELambda)
-	actorWeight, criticWeight, entropyWeight := hyper.Add("actor_weight", c.ActorWeight), hyper.Add("critic_weight", c.CriticWeight), hyper.Add("entropy_weight", c.EntropyWeight)
+	actorWeight, criticWeight := hyper.Add("actor_weight", c.ActorWeight), hyper.Add("critic_weight", c.CriticWeight)
+	entropyWeight := hyper.Add("entropy_weight", c.EntropyWeight)
 	clip := hyper.Add("clip_epsilon", c.ClipEpsilon)
 	if c.ClipEpsilon >= unclipped {
 		hyper.Hide("clip_epsilon")

@@ -79,8 +79,9 @@ func NewReplay(s *engine.State, t envs.Trajectory, cfg ReplayConfig) (*Replay, e
 	}
 	rows := horizon * y.lanes
 	if cfg.Capacity < 2*rows || horizon > maxLaneSteps {
-		return nil, fmt.Errorf("rl: %w", config.Invalid("capacity", "%d transitions, beside %d that an iteration appends (%d steps × %d environments); want at least twice as many, "+
-			"and at most %d steps", cfg.Capacity, rows, horizon, y.lanes, maxLaneSteps))
+		return nil, fmt.Errorf("rl: %w", config.Invalid("capacity",
+			"%d transitions, beside %d that an iteration appends (%d steps × %d environments); "+
+				"want at least twice as many, and at most %d steps", cfg.Capacity, rows, horizon, y.lanes, maxLaneSteps))
 	}
 	o, a := engine.Axis("feature", t.Obs.Len()/t.Reward.Len()), engine.Axis("action", t.Action.Len()/t.Reward.Len())
 	row, chunk := engine.Axis("row", cfg.Capacity), engine.Axis("chunk", (rows+replayChunk-1)/replayChunk)
@@ -105,7 +106,9 @@ func NewReplay(s *engine.State, t envs.Trajectory, cfg ReplayConfig) (*Replay, e
 // dropped. fresh says that the trajectory begins with new episodes; else its first steps go on from the one before.
 func (y *Replay) Append(r *engine.Recorder, t envs.Trajectory, fresh bool) {
 	rows := y.slots.Len() / y.rings
-	if t.Reward.Len() != rows*y.rings || t.Obs.Len()*y.reward.Len() != y.obs.Len()*t.Reward.Len() || t.Action.Len()*y.reward.Len() != y.action.Len()*t.Reward.Len() {
+	if t.Reward.Len() != rows*y.rings ||
+		t.Obs.Len()*y.reward.Len() != y.obs.Len()*t.Reward.Len() ||
+		t.Action.Len()*y.reward.Len() != y.action.Len()*t.Reward.Len() {
 		r.Fail(fmt.Errorf("rl: replay of %v is given a trajectory of %v; want the shape it was made for, %d transitions", y.obs, t.Obs, rows*y.rings))
 		return
 	}

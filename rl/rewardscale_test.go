@@ -79,7 +79,8 @@ func TestRewardScale(t *testing.T) {
 		}
 		t.Logf("%d steps, %d members, %d environments: largest deviation %.1e, %d clipped", horizon, members, environments, worst, clipped)
 		if !(worst <= 2e-5) || clipped == 0 {
-			t.Errorf("%d steps, %d members, %d environments: scaled rewards deviate by %g, want at most 2e-5; %d are clipped, want some", horizon, members, environments, worst, clipped)
+			t.Errorf("%d steps, %d members, %d environments: scaled rewards deviate by %g, want at most 2e-5; %d are clipped, want some",
+				horizon, members, environments, worst, clipped)
 		}
 	}
 }

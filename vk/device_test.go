@@ -165,11 +165,12 @@ func TestErrorsMatch(t *testing.T) {
 	}
 	for err, want := range map[error]string{
 		lost: `vk: waiting: device lost while program "ppo step" was running`,
-		&DeviceError{Op: "waiting", Result: resultTimeout}:                           "vk: waiting: timed out; the device made no progress",
-		&DeviceError{Op: "x", Result: -1234}:                                         "vk: x: VkResult(-1234)",
-		&OutOfMemoryError{What: "local buffer", Need: 3 << 30, Have: 1, Why: "heap"}: "a local buffer needs 3.0 GiB (3221225472 bytes), but only 1 B (1 bytes) are available: heap",
-		&DeviceIndexError{Index: 3, Count: 2}:                                        "vk: no device 3: there are 2 devices, with indices 0 to 1",
-		&DeviceIndexError{Index: 3, Count: 1}:                                        "vk: no device 3: there is one device, with index 0",
+		&DeviceError{Op: "waiting", Result: resultTimeout}: "vk: waiting: timed out; the device made no progress",
+		&DeviceError{Op: "x", Result: -1234}:               "vk: x: VkResult(-1234)",
+		&OutOfMemoryError{What: "local buffer", Need: 3 << 30, Have: 1, Why: "heap"}: "a local buffer needs 3.0 GiB (3221225472 bytes), " +
+			"but only 1 B (1 bytes) are available: heap",
+		&DeviceIndexError{Index: 3, Count: 2}: "vk: no device 3: there are 2 devices, with indices 0 to 1",
+		&DeviceIndexError{Index: 3, Count: 1}: "vk: no device 3: there is one device, with index 0",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q, want %q", err, want)

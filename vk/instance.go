@@ -24,7 +24,8 @@ const (
 	validateGPU  = int(C.EVK_VALIDATE_GPU)
 )
 
-const installAdvice = "install the Vulkan loader and a driver (Debian, Ubuntu: apt install libvulkan1 mesa-vulkan-drivers; on NVIDIA the vendor's driver holds one)"
+const installAdvice = "install the Vulkan loader and a driver " +
+	"(Debian, Ubuntu: apt install libvulkan1 mesa-vulkan-drivers; on NVIDIA the vendor's driver holds one)"
 
 // The bindings keep the loader's functions in C globals, so a process can use one loader only.
 var loaded struct {
@@ -152,8 +153,9 @@ func (in *instance) describe(index int) *physical {
 		SubgroupSize: uint32(c.subgroup_size), MinSubgroupSize: uint32(c.min_subgroup_size), MaxSubgroupSize: uint32(c.max_subgroup_size),
 		SubgroupOps: SubgroupOps(c.subgroup_operations), PipelineCacheUUID: props.PipelineCacheUUID, Features: Features(c.features),
 		Limits: Limits{
-			MaxStorageRange: uint64(limits.MaxStorageBufferRange), StorageAlignment: max(uint64(limits.MinStorageBufferOffsetAlignment), uint64(limits.MinTexelBufferOffsetAlignment)),
-			MaxBufferBytes: min(uint64(c.max_allocation), uint64(c.max_buffer)), MaxPushBytes: limits.MaxPushConstantsSize,
+			MaxStorageRange:  uint64(limits.MaxStorageBufferRange),
+			StorageAlignment: max(uint64(limits.MinStorageBufferOffsetAlignment), uint64(limits.MinTexelBufferOffsetAlignment)),
+			MaxBufferBytes:   min(uint64(c.max_allocation), uint64(c.max_buffer)), MaxPushBytes: limits.MaxPushConstantsSize,
 			MaxSharedBytes: limits.MaxComputeSharedMemorySize, MaxInvocations: limits.MaxComputeWorkGroupInvocations,
 			MaxLocalSize: limits.MaxComputeWorkGroupSize, MaxGroups: limits.MaxComputeWorkGroupCount,
 			MaxBindings:      min(limits.MaxPerStageDescriptorStorageBuffers, limits.MaxDescriptorSetStorageBuffers),

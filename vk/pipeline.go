@@ -193,7 +193,11 @@ func (d *Device) load(m *module) error {
 	m.digest = sha256.Sum256(s.SPIRV)
 	code := C.CBytes(s.SPIRV)
 	defer C.free(code)
-	info := vkShaderModuleCreateInfo{SType: structureTypeShaderModuleCreateInfo, CodeSize: vkCount(len(s.SPIRV)), PCode: unsafe.Slice((*uint32)(code), len(s.SPIRV)/4)}
+	info := vkShaderModuleCreateInfo{
+		SType:    structureTypeShaderModuleCreateInfo,
+		CodeSize: vkCount(len(s.SPIRV)),
+		PCode:    unsafe.Slice((*uint32)(code), len(s.SPIRV)/4),
+	}
 	r := create(&m.handle, func(h *vkShaderModule) vkResult { return vkCreateShaderModule(d.handle, &info, nil, h) })
 	info.Free()
 	if r != resultSuccess {

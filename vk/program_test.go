@@ -118,7 +118,10 @@ func TestSpecialization(t *testing.T) {
 }
 
 func TestSubgroupSize(t *testing.T) {
-	lanes := &Shader{Name: "lanes", SPIRV: lanesSPIRV, Bindings: []Binding{{Name: "lanes", Index: 0, Access: Write}}, LocalSize: [3]uint32{64, 1, 1}, LocalSizeSpec: [3]int32{-1, -1, -1}}
+	lanes := &Shader{
+		Name: "lanes", SPIRV: lanesSPIRV, Bindings: []Binding{{Name: "lanes", Index: 0, Access: Write}},
+		LocalSize: [3]uint32{64, 1, 1}, LocalSizeSpec: [3]int32{-1, -1, -1},
+	}
 	eachVariant(t, func(t *testing.T, d *Device) {
 		info := d.Info()
 		for size := info.MinSubgroupSize; size <= info.MaxSubgroupSize; size *= 2 {

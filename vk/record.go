@@ -61,7 +61,10 @@ func (c *commands) openSets(p *Program) error {
 			layouts = append(layouts, handleOf(m.setLayout))
 			for j, r := range ranges {
 				b := o.shader.Bindings[j]
-				w := C.evk_write{set: C.VkHandle(set), buffer: handleOf(r.Buffer.handle), offset: C.uint64_t(r.Offset), _range: C.uint64_t(r.Size), binding: C.uint32_t(b.Index)}
+				w := C.evk_write{
+					set: C.VkHandle(set), buffer: handleOf(r.Buffer.handle),
+					offset: C.uint64_t(r.Offset), _range: C.uint64_t(r.Size), binding: C.uint32_t(b.Index),
+				}
 				if b.Texel != NoTexel {
 					var err error
 					if w.view, err = c.view(d, r, b.Texel); err != nil {
@@ -78,7 +81,9 @@ func (c *commands) openSets(p *Program) error {
 		return nil
 	}
 	var h C.VkHandle
-	if r := Result(C.evk_create_descriptor_pool(d.c, C.uint32_t(len(layouts)), C.uint32_t(max(len(writes)-texels, 1)), C.uint32_t(texels), &h)); r != resultSuccess {
+	r := Result(C.evk_create_descriptor_pool(
+		d.c, C.uint32_t(len(layouts)), C.uint32_t(max(len(writes)-texels, 1)), C.uint32_t(texels), &h))
+	if r != resultSuccess {
 		return d.fail("vkCreateDescriptorPool", r)
 	}
 	c.descriptors = fromHandle[vkDescriptorPool](h)

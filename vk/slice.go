@@ -88,7 +88,9 @@ func (p *Program) times() ([]time.Duration, error) {
 		return out, nil
 	}
 	ticks := make([]uint64, len(p.ops)+len(p.plan.pieces))
-	r := Result(vkGetQueryPoolResults(p.d.handle, p.commands.queries, 0, uint32(len(ticks)), vkCount(8*len(ticks)), unsafe.Pointer(&ticks[0]), 8, 1|2)) // 64 bits, wait
+	const wide, wait = 1, 2 // the results' flags: 64 bits, wait for them
+	r := Result(vkGetQueryPoolResults(p.d.handle, p.commands.queries, 0, uint32(len(ticks)),
+		vkCount(8*len(ticks)), unsafe.Pointer(&ticks[0]), 8, wide|wait))
 	if r != resultSuccess {
 		return nil, p.d.fail("vkGetQueryPoolResults", r)
 	}

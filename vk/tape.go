@@ -49,7 +49,8 @@ func (t *tape) dispatch(g [3]uint32) {
 }
 
 func (t *tape) copy(src, dst Range) {
-	t.words = append(t.words, C.EVK_OP_COPY, uint64(handleOf(src.Buffer.handle)), uint64(handleOf(dst.Buffer.handle)), uint64(src.Offset), uint64(dst.Offset), uint64(src.Size))
+	t.words = append(t.words, C.EVK_OP_COPY, uint64(handleOf(src.Buffer.handle)), uint64(handleOf(dst.Buffer.handle)),
+		uint64(src.Offset), uint64(dst.Offset), uint64(src.Size))
 }
 
 func (t *tape) fill(dst Range, word uint32) {

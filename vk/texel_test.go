@@ -16,7 +16,9 @@ var viewedSPIRV []byte
 
 var viewedShader = &Shader{
 	Name: "viewed", SPIRV: viewedSPIRV, PushBytes: 4,
-	Bindings:      []Binding{{Name: "X", Index: 0, Access: Read}, {Name: "x_texels", Index: 1, Access: Read, Texel: TexelFloat4}, {Name: "Y", Index: 2, Access: Write}},
+	Bindings: []Binding{
+		{Name: "X", Index: 0, Access: Read}, {Name: "x_texels", Index: 1, Access: Read, Texel: TexelFloat4}, {Name: "Y", Index: 2, Access: Write},
+	},
 	Spec:          []SpecConstant{{TexelLoads, 1, 0}},
 	LocalSize:     [3]uint32{64, 1, 1},
 	LocalSizeSpec: [3]int32{-1, -1, -1},

@@ -27,7 +27,9 @@ func TestCore(t *testing.T) {
 		if m.Suite != "core" || m.Device != dev.Info().Name || m.Unit == "" || !(m.Value > 0) {
 			t.Errorf("%+v", m)
 		}
-		if limited := m.Case == "cartpole/mlp" || m.Case == "gemm/p64"; limited != (m.Limit != nil) || limited != (m.Fraction != nil) || limited && (*m.Fraction != m.Value / *m.Limit || *m.Fraction > 1) {
+		limited := m.Case == "cartpole/mlp" || m.Case == "gemm/p64"
+		if limited != (m.Limit != nil) || limited != (m.Fraction != nil) ||
+			limited && (*m.Fraction != m.Value / *m.Limit || *m.Fraction > 1) {
 			t.Errorf("%+v: limit %v, fraction %v", m, m.Limit, m.Fraction)
 		}
 		return nil

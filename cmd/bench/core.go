@@ -22,11 +22,16 @@ func core() []Case {
 		{Name: "submit_latency", Summary: "from the submission of the least program to its end", Unit: "µs", run: submitLatency},
 		{Name: "gemm/p64", Summary: "products of 256 × 64 by 64 × 64 matrices, one for each of 64 members", Unit: "GFLOP/s", run: gemm(64, 256, 64, 64)},
 		{Name: "gemm/p1", Summary: "a product of two 512 × 512 matrices", Unit: "GFLOP/s", run: gemm(1, 512, 512, 512)},
-		{Name: "gemm/p256", Summary: "products of two 1024 × 1024 matrices, one for each of 256 members", Unit: "GFLOP/s", GPU: true, run: gemm(256, 1024, 1024, 1024)},
-		{Name: "cartpole/random", Summary: "CartPole-v1 with random actions, 4096 environments", Unit: "env steps/s", run: rollout("CartPole-v1", 128, 32, 128, false, envs.ByDevice)},
-		{Name: "cartpole/random/p2048", Summary: "the same, 524,288 environments", Unit: "env steps/s", GPU: true, run: rollout("CartPole-v1", 2048, 256, 128, false, envs.ByDevice)},
-		{Name: "cartpole/mlp", Summary: "CartPole-v1 with a [64, 64] network for each of 128 members × 32 environments", Unit: "env steps/s", run: rollout("CartPole-v1", 128, 32, 128, true, envs.ByDevice)},
-		{Name: "cartpole/mlp/p2048", Summary: "the same, 2048 members × 64 environments", Unit: "env steps/s", GPU: true, run: rollout("CartPole-v1", 2048, 64, 128, true, envs.ByDevice)},
+		{Name: "gemm/p256", Summary: "products of two 1024 × 1024 matrices, one for each of 256 members", Unit: "GFLOP/s", GPU: true,
+			run: gemm(256, 1024, 1024, 1024)},
+		{Name: "cartpole/random", Summary: "CartPole-v1 with random actions, 4096 environments", Unit: "env steps/s",
+			run: rollout("CartPole-v1", 128, 32, 128, false, envs.ByDevice)},
+		{Name: "cartpole/random/p2048", Summary: "the same, 524,288 environments", Unit: "env steps/s", GPU: true,
+			run: rollout("CartPole-v1", 2048, 256, 128, false, envs.ByDevice)},
+		{Name: "cartpole/mlp", Summary: "CartPole-v1 with a [64, 64] network for each of 128 members × 32 environments", Unit: "env steps/s",
+			run: rollout("CartPole-v1", 128, 32, 128, true, envs.ByDevice)},
+		{Name: "cartpole/mlp/p2048", Summary: "the same, 2048 members × 64 environments", Unit: "env steps/s", GPU: true,
+			run: rollout("CartPole-v1", 2048, 64, 128, true, envs.ByDevice)},
 		{Name: "ppo/p1", Summary: "PPO on CartPole-v1, one member of 4 environments × 128 steps", Unit: "env steps/s", run: ppo(1)},
 		{Name: "ppo/p256", Summary: "the same, 256 members", Unit: "env steps/s", run: ppo(256)},
 		{Name: "ppo/p2048", Summary: "the same, 2048 members", Unit: "env steps/s", GPU: true, run: ppo(2048)},
@@ -47,7 +52,9 @@ func rollout(name string, members, environments, horizon int, network bool, mapp
 		s := b.eng.NewState()
 		defer s.Close()
 		clock := engine.NewClock(s)
-		ro, err := envs.NewRollout(ctx, s, env, envs.RolloutConfig{Members: members, Environments: environments, Horizon: horizon, Options: envs.Options{Mapping: mapping}})
+		ro, err := envs.NewRollout(ctx, s, env, envs.RolloutConfig{
+			Members: members, Environments: environments, Horizon: horizon, Options: envs.Options{Mapping: mapping},
+		})
 		if err != nil {
 			return figure{}, err
 		}

@@ -36,7 +36,8 @@ func evolution() (cases []Case) {
 		Case{Name: "openes/64x64/p4096", Summary: "a generation of 4096 candidates with [64, 64] networks", Unit: "s", run: generationTime(wide, 4096)},
 		Case{Name: "cma-es/dim1000/p128", Summary: "a generation of CMA-ES on Rosenbrock's function of 1000 numbers, 128 candidates", Unit: "s", run: covarianceTime},
 		Case{Name: "cma-es/dim1000/p128/eigen", Summary: "the share of it that eigenvectors take", Unit: "%", run: covarianceShare},
-		Case{Name: "openes/64x64/p4096/start", Summary: "from opening the device to the end of its first generation, no pipeline cached", Unit: "s", run: startSearch(wide, 4096)},
+		Case{Name: "openes/64x64/p4096/start", Summary: "from opening the device to the end of its first generation, no pipeline cached", Unit: "s",
+			run: startSearch(wide, 4096)},
 	)
 }
 

@@ -48,8 +48,10 @@ func physics() (cases []Case) {
 			}
 		}
 		cases = append(cases,
-			Case{Name: short + "/mlp", Summary: r.name + " with a [64, 64] network for each of 64 members × 64 environments", Unit: "env steps/s", run: rollout(r.name, 64, 64, horizon, true, envs.ByDevice)},
-			Case{Name: short + "/compile", Summary: "from opening the device to the end of a first rollout of " + r.name + ", no pipeline cached", Unit: "s", run: compile(r.name)},
+			Case{Name: short + "/mlp", Summary: r.name + " with a [64, 64] network for each of 64 members × 64 environments", Unit: "env steps/s",
+				run: rollout(r.name, 64, 64, horizon, true, envs.ByDevice)},
+			Case{Name: short + "/compile", Summary: "from opening the device to the end of a first rollout of " + r.name + ", no pipeline cached", Unit: "s",
+				run: compile(r.name)},
 			Case{Name: short + "/cached", Summary: "the same with pipelines that an earlier process has left", Unit: "s", run: compileCached(r.name)})
 	}
 	return cases

@@ -134,7 +134,8 @@ hidden = [ 32,
 units = 3
 [[network.layers]]
 units = 4
-`, Set("ppo.learning_rate=1"), Set("ppo.slice = 1s"), Set("ppo.target_kl=0.5"), Set("ppo.level=high"), Set("ppo.betas=[0,0.5]"), Set("env=Pendulum-v1"), Set("ppo.members=2"), Set("ppo.weights.a=3"))
+`, Set("ppo.learning_rate=1"), Set("ppo.slice = 1s"), Set("ppo.target_kl=0.5"),
+		Set("ppo.level=high"), Set("ppo.betas=[0,0.5]"), Set("env=Pendulum-v1"), Set("ppo.members=2"), Set("ppo.weights.a=3"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +220,8 @@ func TestCallersErrors(t *testing.T) {
 		{d.Locate(Unknown("pbt.search.learning_rat", "hyperparameter", []string{"learning_rate"})),
 			"a.toml:2:13: unknown hyperparameter \"learning_rat\"\n  [pbt.search.learning_rat]\n              ^^^^^^^^^^^^\ndid you mean \"learning_rate\"?"},
 		{d.Errorf("pbt.search.learning_rat.low", "too %s", "low"), "a.toml:3:7: too low\n  low = 1\n        ^"},
-		{d.Errorf("pbt.search.learning_rat.high", "missing"), "a.toml:2:1: \"pbt.search.learning_rat.high\": missing\n  [pbt.search.learning_rat]\n  ^^^^^^^^^^^^^^^^^^^^^^^^^"},
+		{d.Errorf("pbt.search.learning_rat.high", "missing"),
+			"a.toml:2:1: \"pbt.search.learning_rat.high\": missing\n  [pbt.search.learning_rat]\n  ^^^^^^^^^^^^^^^^^^^^^^^^^"},
 	} {
 		if c.err.Error() != c.want {
 			t.Errorf("error\n%v\nwant\n%s", c.err, c.want)

@@ -155,8 +155,11 @@ a string stands in quotes`},
   "\u001b[2J" = 1
   ^^^^^^^^^^^
 valid: workflow, env, seed, iterations, ppo, pbt, network`},
-		{"tab before", "[ppo]\n\tlearning_rat\t= 1", "2:2: unknown key \"learning_rat\" in [ppo]\n  \tlearning_rat\t= 1\n  \t^^^^^^^^^^^^\ndid you mean \"learning_rate\"?"},
-		{"wide text before", "pbt.search = {'é' = {low = 'ü'}}", "1:28: \"low\" in [pbt.search.\"é\"] wants a number, not the string 'ü'\n  pbt.search = {'é' = {low = 'ü'}}\n                             ^^^"},
+		{"tab before", "[ppo]\n\tlearning_rat\t= 1",
+			"2:2: unknown key \"learning_rat\" in [ppo]\n" +
+				"  \tlearning_rat\t= 1\n  \t^^^^^^^^^^^^\ndid you mean \"learning_rate\"?"},
+		{"wide text before", "pbt.search = {'é' = {low = 'ü'}}",
+			"1:28: \"low\" in [pbt.search.\"é\"] wants a number, not the string 'ü'\n  pbt.search = {'é' = {low = 'ü'}}\n                             ^^^"},
 	} {
 		_, err := decode(c.text)
 		var e *Error

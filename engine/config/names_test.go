@@ -36,7 +36,9 @@ func TestNameInFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = d.Decode(Sections{{Value: &c}})
-	if want := "x.toml:1:8: \"mode\" at the top level is \"fsat\": want one of \"slow\", \"fast\"\n  mode = \"fsat\"\n         ^^^^^^\ndid you mean \"fast\"?"; err == nil || err.Error() != want {
+	want := "x.toml:1:8: \"mode\" at the top level is \"fsat\": want one of \"slow\", \"fast\"\n" +
+		"  mode = \"fsat\"\n         ^^^^^^\ndid you mean \"fast\"?"
+	if err == nil || err.Error() != want {
 		t.Errorf("error\n%v\nwant\n%s", err, want)
 	}
 }

@@ -24,7 +24,8 @@ func TestRecordLine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"iteration":3,"env_steps":6144,"seconds":0.25,"a":1e-300,"b":"NaN","c":"Infinity","d":"-Infinity","e":1.7976931348623157e+308,"f":1e+21,"q\"é\u003c":-0.1}`
+	want := `{"iteration":3,"env_steps":6144,"seconds":0.25,"a":1e-300,"b":"NaN","c":"Infinity",` +
+		`"d":"-Infinity","e":1.7976931348623157e+308,"f":1e+21,"q\"é\u003c":-0.1}`
 	if string(line) != want {
 		t.Errorf("line %s\nwant %s", line, want)
 	}

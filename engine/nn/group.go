@@ -55,7 +55,9 @@ func (m MLP) Group(info vk.Info, inputs, floats int) (Group, error) {
 	rows := int(g.Rows)
 	free := int(info.Limits.MaxSharedBytes) - votes - 16*rows*units - 4*(last+1)*m.Out - 4*rows*m.Out
 	if free < 0 {
-		return Group{}, fmt.Errorf("nn: network %v: activations and outputs of %d inputs take %d bytes of shared memory more than the %d of a workgroup: %w", m, rows, -free, info.Limits.MaxSharedBytes, ErrNoRoom)
+		return Group{}, fmt.Errorf("nn: network %v: activations and outputs of %d inputs take %d bytes of shared memory "+
+			"more than the %d of a workgroup: %w",
+			m, rows, -free, info.Limits.MaxSharedBytes, ErrNoRoom)
 	}
 	const (
 		working = 52 // registers of addresses, random numbers and whatever else compilers keep, by what RADV tells of classic control

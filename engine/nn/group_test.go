@@ -22,17 +22,25 @@ func TestGroup(t *testing.T) {
 		{"NVIDIA, four inputs", vendorNVIDIA, 32, 32, 48 << 10, wide, 5, Group{Workgroup: 256, Rows: 4, Slices1: 4, Slices2: 4, Held: 10, Kept: 2, Blocks: 17}},
 		{"RDNA", vendorAMD, 64, 32, 64 << 10, wide, 1, Group{Workgroup: 512, Rows: 1, Slices1: 8, Slices2: 8, Held: 9, Blocks: 9}},
 		{"GCN", vendorAMD, 64, 64, 64 << 10, wide, 1, Group{Workgroup: 256, Rows: 1, Slices1: 4, Slices2: 4, Held: 11, Kept: 3, Blocks: 17}},
-		{"a wide layer", vendorNVIDIA, 32, 32, 48 << 10, MLP{In: 8, Out: 2, Hidden: []int{1025}}, 1, Group{Workgroup: 256, Rows: 1, Slices1: 4, Slices2: 4, Held: 5, Blocks: 5}},
-		{"no room in registers", vendorIntel, 32, 8, 64 << 10, MLP{In: 8, Out: 2, Hidden: []int{64, 64}}, 1, Group{Workgroup: 256, Rows: 1, Slices1: 16, Slices2: 16, Kept: 2, Blocks: 2}},
+		{"a wide layer", vendorNVIDIA, 32, 32, 48 << 10, MLP{In: 8, Out: 2, Hidden: []int{1025}}, 1,
+			Group{Workgroup: 256, Rows: 1, Slices1: 4, Slices2: 4, Held: 5, Blocks: 5}},
+		{"no room in registers", vendorIntel, 32, 8, 64 << 10, MLP{In: 8, Out: 2, Hidden: []int{64, 64}}, 1,
+			Group{Workgroup: 256, Rows: 1, Slices1: 16, Slices2: 16, Kept: 2, Blocks: 2}},
 	} {
-		info := vk.Info{Type: vk.DiscreteGPU, VendorID: c.vendor, SubgroupSize: c.subgroup, MinSubgroupSize: c.least, Limits: vk.Limits{MaxSharedBytes: c.shared, MaxInvocations: 1024}}
+		info := vk.Info{
+			Type: vk.DiscreteGPU, VendorID: c.vendor, SubgroupSize: c.subgroup, MinSubgroupSize: c.least,
+			Limits: vk.Limits{MaxSharedBytes: c.shared, MaxInvocations: 1024},
+		}
 		g, err := c.net.Group(info, c.inputs, 9)
 		got := Group{Workgroup: g.Workgroup, Rows: g.Rows, Slices1: g.Slices1, Slices2: g.Slices2, Held: g.Held, Kept: g.Kept, Blocks: g.Blocks}
 		if err != nil || got != c.want {
 			t.Errorf("%s: %+v, %v; want %+v", c.name, got, err, c.want)
 		}
 	}
-	nvidia := vk.Info{Type: vk.DiscreteGPU, VendorID: vendorNVIDIA, SubgroupSize: 32, MinSubgroupSize: 32, Limits: vk.Limits{MaxSharedBytes: 48 << 10, MaxInvocations: 1024}}
+	nvidia := vk.Info{
+		Type: vk.DiscreteGPU, VendorID: vendorNVIDIA, SubgroupSize: 32, MinSubgroupSize: 32,
+		Limits: vk.Limits{MaxSharedBytes: 48 << 10, MaxInvocations: 1024},
+	}
 	for _, net := range []MLP{{In: 5, Out: 1, Hidden: []int{512, 512}}, {In: 5, Out: 300, Hidden: []int{256}}} {
 		if _, err := net.Group(nvidia, 1, 9); !errors.Is(err, ErrNoRoom) {
 			t.Errorf("network %v: error %v; want one of no room", net, err)

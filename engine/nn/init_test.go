@@ -56,7 +56,9 @@ func TestInitBounds(t *testing.T) {
 		}
 		// The variance is gain^2 variance / in; the largest of n draws is within 10 / n of the bound, and the means within five standard errors.
 		want := gain * gain * variance / in
-		if largest > bound || largest < bound*(1-10/float64(len(w))) || math.Abs(mean) > 5*math.Sqrt(want/float64(len(w))) || math.Abs(square/want-1) > 5*math.Sqrt(0.8/float64(len(w))) {
+		n := float64(len(w))
+		if largest > bound || largest < bound*(1-10/n) || math.Abs(mean) > 5*math.Sqrt(want/n) ||
+			math.Abs(square/want-1) > 5*math.Sqrt(0.8/n) {
 			t.Errorf("%v: mean %v, mean square %v (want %v), largest %v (bound %v)", how, mean, square, want, largest, bound)
 		}
 	}
@@ -123,7 +125,8 @@ func TestNames(t *testing.T) {
 
 func TestCheck(t *testing.T) {
 	for name, net := range map[string]MLP{
-		"no inputs": {Out: 1}, "no outputs": {In: 1}, "an empty layer": {In: 1, Out: 1, Hidden: []int{3, 0}}, "a wide layer": {In: 1, Out: 1, Hidden: []int{maxUnits + 1}},
+		"no inputs": {Out: 1}, "no outputs": {In: 1},
+		"an empty layer": {In: 1, Out: 1, Hidden: []int{3, 0}}, "a wide layer": {In: 1, Out: 1, Hidden: []int{maxUnits + 1}},
 		"many layers": {In: 1, Out: 1, Hidden: make([]int, MaxHidden+1)}, "activation": {In: 1, Out: 1, Activation: 99},
 	} {
 		if net.Check() == nil {

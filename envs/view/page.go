@@ -86,7 +86,8 @@ type pageActions struct {
 func (s *Show) data() pageData {
 	g, e := s.env.Geometry, s.episode
 	d := pageData{
-		Step: s.step, Steps: len(e.Actions), Length: e.Steps, Return: number(e.Return()), Bodies: len(g.Bodies), Actions: s.actions(), Tile: tileEdge(g.Camera.Distance),
+		Step: s.step, Steps: len(e.Actions), Length: e.Steps, Return: number(e.Return()),
+		Bodies: len(g.Bodies), Actions: s.actions(), Tile: tileEdge(g.Camera.Distance),
 		Camera: pageCamera{g.Camera.Body, g.Camera.LookAt, g.Camera.Distance, g.Camera.Azimuth, g.Camera.Elevation},
 	}
 	switch {

@@ -65,7 +65,10 @@ func tileEdge(distance float64) float64 {
 // Draw draws the episode at a time in seconds. A pixel has samples squared rays.
 func (s *Show) Draw(seconds float64, width, height, samples int) *image.RGBA {
 	poses, followed := s.moment(seconds)
-	p := picture{eye: s.eye(followed, width, height), solids: solids(s.env.Geometry.Shapes, poses), samples: samples, image: image.NewRGBA(image.Rect(0, 0, width, height))}
+	p := picture{
+		eye: s.eye(followed, width, height), solids: solids(s.env.Geometry.Shapes, poses),
+		samples: samples, image: image.NewRGBA(image.Rect(0, 0, width, height)),
+	}
 	p.draw()
 	return p.image
 }

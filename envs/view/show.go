@@ -29,7 +29,9 @@ func New(env *envs.Environment, episode *envs.Episode, actionRepeat int) (*Show,
 	if g == nil {
 		return nil, fmt.Errorf("view: %q cannot be seen: its Spec has no Geometry", env.Name)
 	}
-	if n := len(episode.Actions); len(episode.States) != n+1 || len(episode.Returns) != n || len(episode.Rewards) != n || len(episode.States[0]) != env.StateSize() {
+	n := len(episode.Actions)
+	if len(episode.States) != n+1 || len(episode.Returns) != n || len(episode.Rewards) != n ||
+		len(episode.States[0]) != env.StateSize() {
 		return nil, fmt.Errorf("view: an episode of %d states, %d actions, %d returns; want one of %q", len(episode.States), n, len(episode.Returns), env.Name)
 	}
 	s := &Show{Title: env.Name, env: env, episode: episode, step: g.Time * float64(max(1, actionRepeat))}

@@ -67,7 +67,9 @@ func TestReport(t *testing.T) {
 	r.close()
 	text := report(r.records)
 	for _, want := range []string{
-		"Voodoo", "| PPO on CartPole, 1 member | 300 env steps/s | 100 env steps/s | 3 × | JAX 1.2 | Abacus |", "| core | ppo/p1 | 300 env steps/s |", "| rl | 1 | 1 | 1 | TestB |",
+		"Voodoo",
+		"| PPO on CartPole, 1 member | 300 env steps/s | 100 env steps/s | 3 × | JAX 1.2 | Abacus |",
+		"| core | ppo/p1 | 300 env steps/s |", "| rl | 1 | 1 | 1 | TestB |",
 		"| exit status 3: out of memory |", "| stopped after 4 s |", "| late | 0 | left out: no time was left |",
 	} {
 		if !strings.Contains(text, want) {
@@ -173,7 +175,10 @@ func TestUsage(t *testing.T) {
 
 // A figure without kernels and an unexpected line do not break the page.
 func TestReportOfLittle(t *testing.T) {
-	text := report([]record{{Part: "bench core", Line: json.RawMessage(`{"case": "fma_peak", "value": 12345, "unit": "GFLOP/s"}`)}, {Part: "jax ppo p1", Line: json.RawMessage(`[]`)}})
+	text := report([]record{
+		{Part: "bench core", Line: json.RawMessage(`{"case": "fma_peak", "value": 12345, "unit": "GFLOP/s"}`)},
+		{Part: "jax ppo p1", Line: json.RawMessage(`[]`)},
+	})
 	if !strings.Contains(text, "12.3k GFLOP/s") || strings.Contains(text, "Beside") {
 		t.Error(text)
 	}

@@ -58,7 +58,8 @@ func pick(found []device, want string) (device, error) {
 	n, err := strconv.Atoi(want)
 	for _, d := range found {
 		switch {
-		case want == "" && d.gpu(), want != "" && err == nil && d.Index == n, want != "" && err != nil && strings.Contains(strings.ToLower(d.Name), strings.ToLower(want)):
+		case want == "" && d.gpu(), want != "" && err == nil && d.Index == n,
+			want != "" && err != nil && strings.Contains(strings.ToLower(d.Name), strings.ToLower(want)):
 			return d, nil
 		}
 		names = append(names, fmt.Sprintf("%d %s", d.Index, d.Name))

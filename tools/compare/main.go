@@ -53,7 +53,8 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	var only string
 	flags := flag.NewFlagSet("compare", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	flags.StringVar(&o.device, "device", os.Getenv("EVORL_DEVICE"), "`N|NAME` of evorl devices (default $EVORL_DEVICE, else the first GPU, else the software driver)")
+	flags.StringVar(&o.device, "device", os.Getenv("EVORL_DEVICE"),
+		"`N|NAME` of evorl devices (default $EVORL_DEVICE, else the first GPU, else the software driver)")
 	flags.StringVar(&o.out, "out", "comparison", "`FOLDER` for the results; those that are there stay")
 	flags.StringVar(&o.python, "python", "python3", "Python `PROGRAM` that has the peers")
 	flags.StringVar(&o.build, "build", "", "build the programs into `FOLDER` and measure nothing")

@@ -45,7 +45,8 @@ func parts(o options, bin string, on device) []part {
 		if p.quick != o.quick {
 			continue
 		}
-		all = append(all, part{name: p.name, limit: p.limit, env: env, argv: append([]string{o.python, filepath.Join("tools", "peers", p.script), "--json"}, p.args...)})
+		argv := append([]string{o.python, filepath.Join("tools", "peers", p.script), "--json"}, p.args...)
+		all = append(all, part{name: p.name, limit: p.limit, env: env, argv: argv})
 	}
 	return all
 }

@@ -38,7 +38,10 @@ func allPeers() (all []peer) {
 	for _, of := range []struct{ units, population int }{{64, 4096}, {256, 32768}, {256, 128}, {16, 8192}} {
 		p := openES(of.units, of.population, 3)
 		if of.units == 64 {
-			p.beside = append(p.beside, beside{"OpenES, [64, 64], 4096 candidates: until the first generation", "openes/64x64/p4096/start", []string{"to_first_generation_seconds"}, true})
+			p.beside = append(p.beside, beside{
+				"OpenES, [64, 64], 4096 candidates: until the first generation", "openes/64x64/p4096/start",
+				[]string{"to_first_generation_seconds"}, true,
+			})
 		}
 		all = append(all, p)
 	}
@@ -47,7 +50,10 @@ func allPeers() (all []peer) {
 		for _, name := range locomotion {
 			p := mjx(name, worlds, 16)
 			if worlds == 65536 {
-				p.beside = append(p.beside, beside{name + ": start-up and compiling", strings.ToLower(name) + "/compile", []string{"start_up_seconds", "compile_seconds"}, true})
+				p.beside = append(p.beside, beside{
+					name + ": start-up and compiling", strings.ToLower(name) + "/compile",
+					[]string{"start_up_seconds", "compile_seconds"}, true,
+				})
 			}
 			all = append(all, p)
 		}
@@ -75,7 +81,8 @@ func openES(units, population, generations int) peer {
 		name: fmt.Sprintf("jax openes %dx%d p%d", units, units, population), script: "openes_jax.py", limit: 2 * time.Minute,
 		args: []string{"--population", fmt.Sprint(population), "--generations", fmt.Sprint(generations), "--hidden", fmt.Sprint(units), fmt.Sprint(units)},
 		beside: []beside{{
-			fmt.Sprintf("OpenES on swing-up, [%d, %d], %d candidates: a generation", units, units, population), fmt.Sprintf("openes/%dx%d/p%d", units, units, population),
+			fmt.Sprintf("OpenES on swing-up, [%d, %d], %d candidates: a generation", units, units, population),
+			fmt.Sprintf("openes/%dx%d/p%d", units, units, population),
 			[]string{"generation_seconds"}, true,
 		}},
 	}

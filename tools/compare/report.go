@@ -176,7 +176,9 @@ func (s summary) writeTests(b *strings.Builder) {
 			names[result] = append(names[result], name)
 		}
 		slices.SortFunc(names["FAIL"], cmp.Compare)
-		table.row(strings.TrimPrefix(part, "test "), strconv.Itoa(len(names["PASS"])), strconv.Itoa(len(names["FAIL"])), strconv.Itoa(len(names["SKIP"])), strings.Join(names["FAIL"], ", "))
+		table.row(strings.TrimPrefix(part, "test "),
+			strconv.Itoa(len(names["PASS"])), strconv.Itoa(len(names["FAIL"])), strconv.Itoa(len(names["SKIP"])),
+			strings.Join(names["FAIL"], ", "))
 	}
 	table.write(b, "Tests on the device")
 }

@@ -1,5 +1,5 @@
-// Package layout checks what no compiler does: which folders there are, that imports run downwards, and that no file names a place on
-// somebody's machine.
+// Package layout checks what no compiler does: which folders there are, that imports run downwards, that no file names a place on
+// somebody's machine, and that lines are not too long.
 package layout
 
 import (
@@ -160,5 +160,27 @@ func TestNoMachinePaths(t *testing.T) {
 		if got := machinePath.MatchString(text); got != want {
 			t.Errorf("%q: %v", text, got)
 		}
+	}
+}
+
+// maxColumns is the longest line, in characters; a tab counts as one.
+const maxColumns = 160
+
+func TestLines(t *testing.T) {
+	checked := 0
+	files(t, func(name string, read func() []byte) {
+		generated := strings.HasSuffix(name, "_gen.go") || strings.HasPrefix(name, "shaders/envs/models/")
+		if !slices.Contains([]string{".go", ".comp", ".glsl"}, path.Ext(name)) || generated {
+			return
+		}
+		checked++
+		for i, line := range strings.Split(string(read()), "\n") {
+			if n := utf8.RuneCountInString(line); n > maxColumns {
+				t.Errorf("%s:%d: %d characters; want at most %d", name, i+1, n, maxColumns)
+			}
+		}
+	})
+	if checked < 100 {
+		t.Errorf("only %d hand-written source files found", checked)
 	}
 }

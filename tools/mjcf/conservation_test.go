@@ -98,8 +98,10 @@ func (f free) step(q, v []float64) ([]float64, []float64) {
 func TestPendulumKeepsEnergy(t *testing.T) {
 	link := func(name string, parent int, pos [3]float64, dof int) Body {
 		return Body{
-			Name: name, Parent: parent, Weld: dof + 1, Pos: pos, Quat: [4]float64{1}, Mass: 1, COM: [3]float64{0, 0, -0.25}, Frame: [4]float64{1}, Inertia: [3]float64{0.02, 0.02, 0.001},
-			Joints: []Joint{{Name: name, Type: "hinge", Q: dof, DOF: dof, Axis: [3]float64{0, 1, 0}, Reference: []float64{0}, Rest: []float64{0}, Armature: []float64{0}, InvWeight: []float64{1}}},
+			Name: name, Parent: parent, Weld: dof + 1, Pos: pos, Quat: [4]float64{1},
+			Mass: 1, COM: [3]float64{0, 0, -0.25}, Frame: [4]float64{1}, Inertia: [3]float64{0.02, 0.02, 0.001},
+			Joints: []Joint{{Name: name, Type: "hinge", Q: dof, DOF: dof, Axis: [3]float64{0, 1, 0},
+				Reference: []float64{0}, Rest: []float64{0}, Armature: []float64{0}, InvWeight: []float64{1}}},
 		}
 	}
 	m := &Model{Name: "pendulum", Integrator: "RK4", Timestep: 0.002, Gravity: [3]float64{0, 0, -9.81}, NQ: 2, NV: 2,
@@ -135,7 +137,8 @@ func TestFreeBodyKeepsMomentum(t *testing.T) {
 	inertia := [3]float64{0.01, 0.02, 0.025} // about its middle axis, the turn is unstable
 	m := &Model{Name: "body", Integrator: "RK4", Timestep: 0.002, NQ: 7, NV: 6, Bodies: []Body{{Name: "world", Quat: [4]float64{1}}, {
 		Name: "body", Weld: 1, Quat: [4]float64{1}, Mass: 2, COM: [3]float64{0.1, 0, 0.05}, Frame: [4]float64{1}, Inertia: inertia,
-		Joints: []Joint{{Name: "root", Type: "free", Reference: make([]float64, 7), Rest: make([]float64, 7), Armature: make([]float64, 6), InvWeight: make([]float64, 6)}},
+		Joints: []Joint{{Name: "root", Type: "free",
+			Reference: make([]float64, 7), Rest: make([]float64, 7), Armature: make([]float64, 6), InvWeight: make([]float64, 6)}},
 	}}}
 	f := newFree(t, m)
 	measure := func(q, v []float64) (out [7]float64) { // momentum, angular momentum about the centre of mass, energy

@@ -97,13 +97,16 @@ func TestUsage(t *testing.T) {
 		{"an unknown flag", []string{"-models", "x"}, 2, "flag provided but not defined: -models"},
 	} {
 		var stdout, stderr bytes.Buffer
-		if status := run(c.args, &stdout, &stderr); status != c.status || !strings.HasPrefix(stderr.String(), c.want) || strings.Contains(stderr.String(), "Traceback") {
-			t.Errorf("%s: status %d, %s; want %d and %q", c.name, status, stderr.String(), c.status, c.want)
+		status := run(c.args, &stdout, &stderr)
+		text := stderr.String()
+		if status != c.status || !strings.HasPrefix(text, c.want) || strings.Contains(text, "Traceback") {
+			t.Errorf("%s: status %d, %s; want %d and %q", c.name, status, text, c.status, c.want)
 		}
 	}
 	program := python(t)
 	var stdout, stderr bytes.Buffer
-	if status := run(append([]string{"-python", program}, missing...), &stdout, &stderr); status != 1 || stderr.String() != "mjcf: "+missing[2]+": no such file\n" {
+	status := run(append([]string{"-python", program}, missing...), &stdout, &stderr)
+	if status != 1 || stderr.String() != "mjcf: "+missing[2]+": no such file\n" {
 		t.Errorf("a missing file: status %d, %s", status, stderr.String())
 	}
 }

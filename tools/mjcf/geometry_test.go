@@ -23,12 +23,15 @@ func TestGeometry(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%v in\n%s", err, text)
 			}
-			if imports := len(file.Imports); file.Name.Name != pkg || (pkg == "envs") != (imports == 0) || strings.Contains(string(text), "envs.Pose{") != (pkg != "envs") {
+			imports := len(file.Imports)
+			if file.Name.Name != pkg || (pkg == "envs") != (imports == 0) ||
+				strings.Contains(string(text), "envs.Pose{") != (pkg != "envs") {
 				t.Errorf("%s in package %s: package %s with %d imports", name, pkg, file.Name.Name, imports)
 			}
 		}
 	}
-	if _, err := Geometry(&Model{Bodies: []Body{{Geoms: []Geom{{Name: "hull", Type: "mesh"}}}}}, "envs"); err == nil || !strings.Contains(err.Error(), `geom "hull"`) {
+	hull := &Model{Bodies: []Body{{Geoms: []Geom{{Name: "hull", Type: "mesh"}}}}}
+	if _, err := Geometry(hull, "envs"); err == nil || !strings.Contains(err.Error(), `geom "hull"`) {
 		t.Errorf("a mesh: %v", err)
 	}
 }

@@ -312,7 +312,8 @@ func (p *solver) actuation() string {
 	if len(motors) == len(m.Actuators) {
 		fmt.Fprintf(&out, "const uint physics_motor[NU] = uint[](%s); // the degrees of freedom that the actuators drive\n\n", strings.Join(motors, ", "))
 	}
-	out.WriteString("// physics_actuate gives the forces of controls, each within its range. As in MuJoCo, one control that is no number, or beyond 1e10, and all count as zero.\n")
+	out.WriteString("// physics_actuate gives the forces of controls, each within its range. " +
+		"As in MuJoCo, one control that is no number, or beyond 1e10, and all count as zero.\n")
 	out.WriteString("void physics_actuate(const float control[NU], out float force[NU]) {\n    bool valid = true;\n")
 	for i := range m.Actuators {
 		fmt.Fprintf(&out, "    valid = valid && abs(control[%d]) <= 1e10;\n", i)

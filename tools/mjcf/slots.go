@@ -42,7 +42,8 @@ func (t *touching) declaration(s *System) string {
 		say("const %s %s[%s] = %s[](%s); // %s", typ, name, size, typ, strings.Join(values, ", "), what)
 	}
 	say("\n// Links that touch each other: %s.", strings.Join(names, ", "))
-	say("#define LINKS %d\n#define PAIRS %d // of links that may touch\n#define TOUCHES %d // of them at once\n#define REACH %d // degrees of freedom that move some links, but not all",
+	say("#define LINKS %d\n#define PAIRS %d // of links that may touch\n"+
+		"#define TOUCHES %d // of them at once\n#define REACH %d // degrees of freedom that move some links, but not all",
 		len(t.links), len(t.pairs), touchSlots, len(t.dofs))
 	array("float", "LINK_RADIUS", "LINKS", "m", radius)
 	array("float", "LINK_WEIGHT", "LINKS", "mean inverse inertia of the body, 1/kg", weight)
@@ -140,7 +141,9 @@ func (t *touching) load(indent string) string {
 		for k, what := range []string{"_x", "_y", "_z", "_axis_x", "_axis_y", "_axis_z"} {
 			fmt.Fprintf(&out, "%sfloat %s%s = link[6u * %s + %du];\n", indent, end.name, what, end.index, k)
 		}
-		fmt.Fprintf(&out, "%[1]sfloat %[2]s_radius = LINK_RADIUS[%[3]s], %[2]s_weight = LINK_WEIGHT[%[3]s];\n%[1]suint %[2]s_chain = LINK_CHAIN[%[3]s];\n", indent, end.name, end.index)
+		fmt.Fprintf(&out,
+			"%[1]sfloat %[2]s_radius = LINK_RADIUS[%[3]s], %[2]s_weight = LINK_WEIGHT[%[3]s];\n"+
+				"%[1]suint %[2]s_chain = LINK_CHAIN[%[3]s];\n", indent, end.name, end.index)
 	}
 	return out.String()
 }

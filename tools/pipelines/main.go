@@ -122,7 +122,8 @@ func faults(results []result) error {
 		case r.Error != "":
 			all = append(all, fmt.Sprintf("%v: %v does not compile: %s", r.target, r.pipeline, r.Error))
 		case r.hot && (r.Stats.Spills != 0 || r.Stats.ScratchBytes != 0):
-			all = append(all, fmt.Sprintf("%v: hot kernel %v spills %d registers, with %d bytes of scratch memory", r.target, r.pipeline, r.Stats.Spills, r.Stats.ScratchBytes))
+			all = append(all, fmt.Sprintf("%v: hot kernel %v spills %d registers, with %d bytes of scratch memory",
+				r.target, r.pipeline, r.Stats.Spills, r.Stats.ScratchBytes))
 		}
 	}
 	if len(all) == 0 {

@@ -34,7 +34,8 @@ func printTable(w io.Writer, results []result, all bool) {
 			continue
 		}
 		s := r.Stats
-		fmt.Fprintf(table, "%d\t%d\t%d\t%d\t%d\t%.0f\t%v\t  %s\n", s.Registers, s.Spills, s.ScalarSpills, s.ScratchBytes, max(s.SharedBytes, 0), r.statistic("code size"), r.target, name)
+		fmt.Fprintf(table, "%d\t%d\t%d\t%d\t%d\t%.0f\t%v\t  %s\n",
+			s.Registers, s.Spills, s.ScalarSpills, s.ScratchBytes, max(s.SharedBytes, 0), r.statistic("code size"), r.target, name)
 	}
 	table.Flush()
 	spilling := 0

@@ -139,7 +139,9 @@ func (k *kernel) nameLocalSize() error {
 			}
 		}
 		if s.Type == spirv.Bool && s.Default != 0 {
-			return fmt.Errorf("specialization constant %s is a bool that defaults to true; name its opposite and default to false, as the zero field means the default", s.Name)
+			return fmt.Errorf("specialization constant %s is a bool that defaults to true; "+
+				"name its opposite and default to false, as the zero field means the default",
+				s.Name)
 		}
 	}
 	return nil

@@ -49,7 +49,9 @@ func viewed(t *testing.T, kernel string) *variant {
 }
 
 func TestGenerateSample(t *testing.T) {
-	files, err := generate([]*variant{sample(t, "main/plain_kernel", ""), sample(t, "main/roll", "A-v0"), sample(t, "main/roll", "B-v1"), viewed(t, "main/viewed")})
+	files, err := generate([]*variant{
+		sample(t, "main/plain_kernel", ""), sample(t, "main/roll", "A-v0"), sample(t, "main/roll", "B-v1"), viewed(t, "main/viewed"),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +160,9 @@ func TestGenerateRefuses(t *testing.T) {
 }
 
 func TestCamel(t *testing.T) {
-	for name, want := range map[string]string{"A": "A", "env_state": "EnvState", "LOCAL_SIZE_X": "LocalSizeX", "nextObs": "NextObs", "w2": "W2", "_x": "X", "": ""} {
+	for name, want := range map[string]string{
+		"A": "A", "env_state": "EnvState", "LOCAL_SIZE_X": "LocalSizeX", "nextObs": "NextObs", "w2": "W2", "_x": "X", "": "",
+	} {
 		if got := camel(name); got != want {
 			t.Errorf("camel(%q) = %q, want %q", name, got, want)
 		}

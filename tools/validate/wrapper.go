@@ -119,7 +119,8 @@ func parse(text string) []string {
 	count := map[string]int{}
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		if !strings.Contains(line, "VUID") && !strings.Contains(line, "SYNC-HAZARD") && !strings.Contains(line, "Validation ") && !strings.Contains(line, "UNASSIGNED") {
+		if !strings.Contains(line, "VUID") && !strings.Contains(line, "SYNC-HAZARD") &&
+			!strings.Contains(line, "Validation ") && !strings.Contains(line, "UNASSIGNED") {
 			continue
 		}
 		if count[line]++; count[line] == 1 {
