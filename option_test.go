@@ -95,8 +95,14 @@ func TestChangedSettings(t *testing.T) {
 // The hyperparameters that PBT may search, and its default search space, are those that the configuration of PPO declares.
 func TestDefaultSearch(t *testing.T) {
 	got, err := hybrid.DefaultSearch(rl.DefaultPPO())
-	if err != nil || !reflect.DeepEqual(got, hybrid.DefaultPBT().Search) {
-		t.Errorf("declared %v, %v; want %v", got, err, hybrid.DefaultPBT().Search)
+	want := map[string]hybrid.Prior{ // EvoRL's (B. Zheng et al., 2025, table 5)
+		"learning_rate": {Prior: hybrid.LogUniform, Low: 3e-5, High: 3e-3}, "discount": {Prior: hybrid.Horizon, Low: 2, High: 12},
+		"gae_lambda": {Prior: hybrid.Horizon, Low: 1, High: 12}, "clip_epsilon": {Prior: hybrid.LogUniform, Low: 0.01, High: 0.5},
+		"entropy_weight": {Prior: hybrid.LogUniform, Low: 1e-5, High: 1}, "critic_weight": {Prior: hybrid.LogUniform, Low: 0.01, High: 10},
+		"actor_weight": {Prior: hybrid.LogUniform, Low: 0.01, High: 10},
+	}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("declared %v, %v; want %v", got, err, want)
 	}
 	_, err = parse(t, "workflow = \"pbt\"\nenv = \"CartPole-v1\"\n[pbt.search.epochs]\nprior = \"uniform\"\nlow = 1\nhigh = 2\n")
 	var of *config.Error

@@ -72,6 +72,16 @@ func newPPO(t testing.TB, seed uint32, env string, cfg rl.PPOConfig, opts ...rl.
 	return ppo
 }
 
+// overPPO is the default configuration with the search space that PPO's declares.
+func overPPO() PBTConfig {
+	cfg := DefaultPBT()
+	var err error
+	if cfg.Search, err = DefaultSearch(rl.DefaultPPO()); err != nil {
+		panic(err)
+	}
+	return cfg
+}
+
 // kinds are the two ways to exchange.
 var kinds = []struct {
 	name string

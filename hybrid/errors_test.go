@@ -44,7 +44,7 @@ func TestRefused(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			before := open(t).Memory()
 			inner := newPPO(t, 1, "CartPole-v1", small(c.members))
-			cfg := DefaultPBT()
+			cfg := overPPO()
 			c.change(&cfg)
 			p, err := NewPBT(t.Context(), inner, cfg)
 			if err == nil {
@@ -70,7 +70,7 @@ func TestRefused(t *testing.T) {
 // TestTooManyEpisodes: a population fits, and its evaluation does not.
 func TestTooManyEpisodes(t *testing.T) {
 	before := open(t).Memory()
-	cfg := DefaultPBT()
+	cfg := overPPO()
 	cfg.Episodes = 65536
 	most := open(t).Info().Limits.MaxStorageRange
 	members := int(most/4/4/65536) + 1 // CartPole's state is four floats

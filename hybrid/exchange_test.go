@@ -79,7 +79,7 @@ func TestExchange(t *testing.T) {
 	for _, kind := range kinds {
 		for _, members := range []int{2, 3, 33} {
 			t.Run(fmt.Sprintf("%s of %d", kind.name, members), func(t *testing.T) {
-				cfg := DefaultPBT()
+				cfg := overPPO()
 				cfg.Resample = 0.3
 				cfg.Search["critic_weight"] = Prior{Uniform, -1, 2}
 				p := kind.over(t, newPPO(t, 5, "CartPole-v1", small(members)), cfg)
@@ -165,7 +165,7 @@ func TestChoosing(t *testing.T) {
 		s := engine.New(open(t), engine.Seed(3)).NewState()
 		t.Cleanup(func() { s.Close() })
 		n := engine.Members(members)
-		p := &PBT{Workflow: stub{state: s, clock: engine.NewClock(s)}, cfg: DefaultPBT(), scope: s.Sub("pbt")}
+		p := &PBT{Workflow: stub{state: s, clock: engine.NewClock(s)}, cfg: overPPO(), scope: s.Sub("pbt")}
 		p.fitness, p.rank, p.parent = s.Tensor("fitness", engine.Float32, n), s.Tensor("rank", engine.Uint32, n), s.Tensor("parent", engine.Uint32, n)
 		if err := s.Zero(t.Context()); err != nil {
 			t.Fatal(err)

@@ -18,7 +18,7 @@ func BenchmarkIndependentSeeds(b *testing.B) {
 	const members, seeds = 32, 5
 	ppo, network := rl.DefaultPPO(), rl.Network(rl.DefaultNetwork())
 	ppo.Members = members
-	cfg := DefaultPBT()
+	cfg := overPPO()
 	cfg.Warmup, cfg.Interval = 10, 5
 	for _, env := range []string{"CartPole-v1", "Acrobot-v1"} {
 		b.Run(env, func(b *testing.B) {

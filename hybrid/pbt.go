@@ -26,24 +26,16 @@ type PBTConfig struct {
 	Perturb  float64 `min:"0" below:"1" doc:"A replaced member's hyperparameters are multiplied by 1 - perturb or 1 + perturb."`
 	Resample float64 `min:"0" max:"1" doc:"Probability that a hyperparameter is drawn anew instead."`
 
+	// Search is DefaultSearch of the workflow's configuration where it is nil.
 	Search map[string]Prior `doc:"The hyperparameters that are searched, by name."`
 }
 
-// DefaultPBT is EvoRL's PBT-PPO (B. Zheng et al., 2025, table 5), its search space included, with exchanges early enough for small
-// problems.
+// DefaultPBT is EvoRL's PBT-PPO (B. Zheng et al., 2025, table 5), with exchanges early enough for small problems. What is searched is what
+// the workflow's configuration declares.
 func DefaultPBT() PBTConfig {
 	return PBTConfig{
 		Warmup: 20, Interval: 10, Episodes: 16,
 		Top: 0.2, Bottom: 0.2, Perturb: 0.2,
-		Search: map[string]Prior{
-			"learning_rate":  {LogUniform, 3e-5, 3e-3},
-			"discount":       {Horizon, 2, 12},
-			"gae_lambda":     {Horizon, 1, 12},
-			"clip_epsilon":   {LogUniform, 0.01, 0.5},
-			"entropy_weight": {LogUniform, 1e-5, 1},
-			"critic_weight":  {LogUniform, 0.01, 10},
-			"actor_weight":   {LogUniform, 0.01, 10},
-		},
 	}
 }
 
@@ -106,7 +98,7 @@ func newPBT(ctx context.Context, inner engine.Trainable, cfg PBTConfig, by func(
 	if err := engine.Require(map[string]any{"workflow": inner}); err != nil {
 		return nil, fmt.Errorf("hybrid: PBT: %w", err)
 	}
-	p := &PBT{Workflow: inner, inner: inner, cfg: cfg, names: slices.Sorted(maps.Keys(cfg.Search))}
+	p := &PBT{Workflow: inner, inner: inner, cfg: cfg}
 	if err := p.build(ctx, by); err != nil {
 		return nil, errors.Join(fmt.Errorf("hybrid: PBT over %s: %w", inner.Describe().Workflow, err), p.Close())
 	}
@@ -114,9 +106,15 @@ func newPBT(ctx context.Context, inner engine.Trainable, cfg PBTConfig, by func(
 }
 
 func (p *PBT) build(ctx context.Context, by func(*PBT, *engine.State) exchanger) (err error) {
+	if p.cfg.Search == nil {
+		if p.cfg.Search, err = DefaultSearch(p.inner.Config()); err != nil {
+			return err
+		}
+	}
 	if err := config.Check(p.cfg); err != nil {
 		return err
 	}
+	p.names = slices.Sorted(maps.Keys(p.cfg.Search))
 	for _, name := range p.names {
 		if p.inner.Hyper().Lookup(name) == nil {
 			return &HyperError{Name: name, Known: p.inner.Hyper().Names()}

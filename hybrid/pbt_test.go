@@ -15,7 +15,7 @@ import (
 
 // early exchanges soon and often.
 func early() PBTConfig {
-	cfg := DefaultPBT()
+	cfg := overPPO()
 	cfg.Warmup, cfg.Interval, cfg.Episodes = 2, 3, 4
 	cfg.Top, cfg.Bottom, cfg.Resample = 0.25, 0.5, 0.1
 	return cfg
@@ -251,7 +251,7 @@ func TestLearns(t *testing.T) {
 		t.Run(kind.name, func(t *testing.T) {
 			ppo := small(16)
 			ppo.Environments, ppo.RolloutLength, ppo.Epochs, ppo.Minibatches = 4, 128, 4, 4
-			cfg := DefaultPBT()
+			cfg := overPPO()
 			cfg.Warmup, cfg.Interval = 8, 4
 			p := kind.over(t, newPPO(t, 1, "CartPole-v1", ppo), cfg)
 			initialized(t, p)

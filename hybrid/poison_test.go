@@ -6,7 +6,7 @@ import "testing"
 func TestPoison(t *testing.T) {
 	for _, kind := range kinds {
 		t.Run(kind.name, func(t *testing.T) {
-			cfg := DefaultPBT()
+			cfg := overPPO()
 			cfg.Warmup, cfg.Interval, cfg.Episodes = 1, 2, 2
 			digest := func(poisoned bool) string {
 				p := kind.over(t, newPPO(t, 5, "CartPole-v1", small(6)), cfg)

@@ -39,11 +39,11 @@ func TestOverSearches(t *testing.T) {
 			}
 			network := problem.DefaultNetwork()
 			network.Hidden = []int{4}
-			search, err := DefaultSearch(openes)
-			if err != nil || len(search) != 2 {
-				t.Fatalf("search %v, %v; want learning_rate and noise_std", search, err)
+			p := overSearch(t, 3, openes, problem.Policy(env, envs.Options{TimeLimit: 40}, network, problem.DefaultPolicy()), nil)
+			if want := []string{"learning_rate", "noise_std"}; !slices.Equal(p.names, want) {
+				t.Fatalf("by default it searches %v; want %v", p.names, want)
 			}
-			return overSearch(t, 3, openes, problem.Policy(env, envs.Options{TimeLimit: 40}, network, problem.DefaultPolicy()), search)
+			return p
 		},
 		"cma-es on sphere": func() *PBT { return overSearch(t, 3, ec.DefaultCMAES(), problem.Sphere(6), nil) },
 	} {

@@ -13,7 +13,7 @@ import (
 func TestIndependentStreams(t *testing.T) {
 	const members = 4096
 	const limit = 5 / 64.0 // five standard deviations of a correlation of so many
-	cfg := DefaultPBT()
+	cfg := overPPO()
 	cfg.Bottom = 0.99
 	cfg.Top = 0.01
 	small := small(members)
