@@ -10,7 +10,7 @@ import (
 
 // absent says why a section that other configurations have is not in this one, for an error; "" for a section that none has.
 func (c *Config) absent(section string, env string) string {
-	search, searches := c.parts.(searcher)
+	search, searches := c.searcher()
 	_, onProblem := lookupProblem(env)
 	ofPolicies := slices.Contains([]string{"environment", TaskSection, "network", "policy", "behaviour"}, section)
 	switch of, isProblem := lookupProblem(section); {
@@ -25,7 +25,8 @@ func (c *Config) absent(section string, env string) string {
 		return fmt.Sprintf("[%s] is for env = %q, and env is %q", of.Name, of.Name, env)
 	}
 	var of []string
-	for _, w := range Workflows() {
+	name, key, choices := c.learner()
+	for _, w := range choices {
 		if slices.ContainsFunc(w.parts().sections(), func(s config.Section) bool { return s.Name == section }) {
 			of = append(of, fmt.Sprintf("%q", w.Name))
 		}
@@ -36,5 +37,5 @@ func (c *Config) absent(section string, env string) string {
 	case len(of) > 3:
 		of = append(of[:2], "another search")
 	}
-	return fmt.Sprintf("[%s] is for workflow = %s, and workflow is %q", section, strings.Join(of, " or "), c.workflow.Name)
+	return fmt.Sprintf("[%s] is for %s = %s, and %s is %q", section, key, strings.Join(of, " or "), key, name)
 }

@@ -47,7 +47,7 @@ func (a *agent[C, W]) sections() config.Sections {
 
 func (a *agent[C, W]) learner() config.Section { return config.Section{Name: a.name, Value: &a.cfg} }
 
-func (a *agent[C, W]) members() *int { return a.size(&a.cfg) }
+func (a *agent[C, W]) members() (count *int, key string) { return a.size(&a.cfg), a.name + ".members" }
 
 func (a *agent[C, W]) check(*envs.Environment, envs.Options) error { return nil }
 

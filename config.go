@@ -74,26 +74,35 @@ func Parse(name string, text []byte, opts ...Option) (*Config, error) {
 
 // decode makes a configuration of a document: what learns and where decide which sections there are.
 func decode(d *config.Document, o options) (*Config, error) {
-	var names struct {
+	var top struct {
 		Workflow string `required:"true" doc:"Name what learns, for example workflow = \"pbt\"."`
 		Env      string `required:"true" doc:"Name where it learns, for example env = \"CartPole-v1\", or what a search solves, for example env = \"bbob\"."`
 	}
-	if err := d.Peek(&names); err != nil {
+	if err := d.Peek("", &top); err != nil {
 		return nil, err
 	}
-	w, ok := lookupWorkflow(names.Workflow)
+	w, ok := lookupWorkflow(top.Workflow)
 	if !ok {
-		return nil, d.UnknownValue("workflow", "workflow", workflowNames())
+		return nil, d.UnknownValue("workflow", "workflow", names(Workflows()))
 	}
 	cfg := newConfig(w)
-	cfg.Run.Workflow, cfg.Run.Env, cfg.environments, cfg.document = names.Workflow, names.Env, o.environments, d
-	if err := cfg.place(names.Env, d); err != nil {
+	cfg.Run.Workflow, cfg.Run.Env, cfg.environments, cfg.document = top.Workflow, top.Env, o.environments, d
+	over, isPBT := cfg.parts.(*pbt)
+	if isPBT {
+		if err := over.choose(d, o.sections); err != nil {
+			return nil, err
+		}
+	}
+	if err := cfg.place(top.Env, d); err != nil {
 		return nil, err
 	}
 	if err := cfg.with(o.sections); err != nil {
 		return nil, err
 	}
-	if err := d.Decode(cfg.Sections(), config.Absent(func(section string) string { return cfg.absent(section, names.Env) })); err != nil {
+	if isPBT {
+		over.complete()
+	}
+	if err := d.Decode(cfg.Sections(), config.Absent(func(section string) string { return cfg.absent(section, top.Env) })); err != nil {
 		return nil, err
 	}
 	if cfg.task != nil {
@@ -110,11 +119,12 @@ func decode(d *config.Document, o options) (*Config, error) {
 
 // place finds the environment or the problem.
 func (c *Config) place(name string, d *config.Document) error {
-	search, searches := c.parts.(searcher)
+	search, searches := c.searcher()
+	learner, key, _ := c.learner()
 	if of, ok := lookupProblem(name); ok {
 		if !searches {
-			return d.Errorf("env", "%q is a problem, and %s learns in environments: want an environment, or a search such as workflow = \"snes\"",
-				of.Name, c.workflow.Name)
+			return d.Errorf("env", "%q is a problem, and %s learns in environments: want an environment, or a search such as %s = \"snes\"",
+				of.Name, learner, key)
 		}
 		search.on(of)
 		return nil
@@ -138,6 +148,24 @@ func (c *Config) place(name string, d *config.Document) error {
 	return nil
 }
 
+// learner is the name of the workflow that learns, the key that chooses it, and the choices.
+func (c *Config) learner() (name, key string, choices []Workflow) {
+	if p, ok := c.parts.(*pbt); ok {
+		return p.over, "[pbt] over", trainables()
+	}
+	return c.workflow.Name, "workflow", Workflows()
+}
+
+// searcher is the search that learns, if one does.
+func (c *Config) searcher() (searcher, bool) {
+	of := c.parts
+	if p, ok := of.(*pbt); ok {
+		of = p.trainable
+	}
+	s, ok := of.(searcher)
+	return s, ok
+}
+
 // check checks settings against each other. Errors are those of config.Invalid, with the key from the top level.
 func (c *Config) check() error {
 	switch {
@@ -153,7 +181,7 @@ func (c *Config) check() error {
 // Sections are pointers to all settings, in the order in which TOML has them.
 func (c *Config) Sections() config.Sections {
 	s := config.Sections{{Name: "", Value: &c.Run}}
-	if search, ok := c.parts.(searcher); !ok || !search.solves() {
+	if search, ok := c.searcher(); !ok || !search.solves() {
 		s = append(s, config.Section{Name: "environment", Value: &c.Environment})
 		if c.task != nil {
 			s = append(s, config.Section{Name: TaskSection, Value: c.task})
@@ -179,12 +207,15 @@ func (c *Config) Workflow() Workflow { return c.workflow }
 func (c *Config) Env() *envs.Environment { return c.env }
 
 // Members is the number of members: agents, or searches.
-func (c *Config) Members() int { return *c.parts.members() }
+func (c *Config) Members() int {
+	count, _ := c.parts.members()
+	return *count
+}
 
 // Front is about the given number of points of the true front of the problem, [points][objectives], maximised; nil where none is known.
 func (c *Config) Front(points int) [][]float64 {
-	if p, ok := c.parts.(interface{ front(points int) [][]float64 }); ok {
-		return p.front(points)
+	if s, ok := c.searcher(); ok {
+		return s.front(points)
 	}
 	return nil
 }

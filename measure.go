@@ -19,7 +19,7 @@ const (
 
 // Measure names what evaluations of the workflow measure: Return, Fitness or NegativeIGD.
 func (c *Config) Measure() string {
-	s, ok := c.parts.(searcher)
+	s, ok := c.searcher()
 	switch {
 	case !ok || !s.solves():
 		return Return
@@ -31,7 +31,7 @@ func (c *Config) Measure() string {
 
 // evaluations is the number of candidates that a search has evaluated in the given number of iterations, over all members; 0 where none are.
 func evaluations(w engine.Workflow, iterations int) int64 {
-	s, ok := w.(*ec.Search)
+	s, ok := trained(w).(*ec.Search)
 	if !ok {
 		return 0
 	}

@@ -17,19 +17,29 @@ import (
 // hybrids are the workflows of package hybrid.
 var hybrids = []Workflow{
 	{
-		Name: "pbt", Summary: "population based training over PPO: the worst members become copies of the best and explore other hyperparameters",
+		Name: "pbt", Summary: "population based training over an agent or a search: the worst members become copies of the best and explore other hyperparameters",
 		Source: "M. Jaderberg et al., \"Population Based Training of Neural Networks\", 2017",
-		parts:  newPBT("ppo", hybrid.NewPBT),
+		parts:  newPBT(hybrid.NewPBT),
 	},
 	{
-		Name: "pbt-cso", Summary: "population based training over PPO whose losers move towards their winners' hyperparameters, as a competitive swarm",
+		Name: "pbt-cso", Summary: "population based training whose losers move towards their winners' hyperparameters, as a competitive swarm",
 		Source: "B. Zheng et al., \"EvoRL\", 2025, section 5.2.3",
-		parts:  newPBT("ppo", hybrid.NewPBTCSO),
+		parts:  newPBT(hybrid.NewPBTCSO),
 	},
 }
 
 // pbtPopulation is EvoRL's.
 const pbtPopulation = 32
+
+// PBTConfig is [pbt]: which workflow is trained, and how.
+type PBTConfig struct {
+	// Over is the name of the workflow.
+	Over string `doc:"The workflow that is trained, whose sections are then part of the configuration."`
+	hybrid.PBTConfig
+}
+
+// DefaultPBT is hybrid.DefaultPBT over PPO.
+func DefaultPBT() PBTConfig { return PBTConfig{Over: "ppo", PBTConfig: hybrid.DefaultPBT()} }
 
 // trainable are the parts of a workflow whose members PBT can vary.
 type trainable interface {
@@ -38,25 +48,91 @@ type trainable interface {
 	learner() config.Section
 }
 
+// trainables are the workflows that PBT can be over: those whose members can be compared, which takes one objective.
+func trainables() []Workflow {
+	return slices.DeleteFunc(slices.Concat(agents, searches), func(w Workflow) bool {
+		of, ok := w.parts().(searcher)
+		return ok && of.several()
+	})
+}
+
 // pbt is the settings of population based training: those of the workflow that it trains, and [pbt].
 type pbt struct {
 	trainable
-	cfg hybrid.PBTConfig
-	err error // in the declared search space
-	new pbtFunc
+	over  string                  // its name
+	space map[string]hybrid.Prior // that it declares
+	err   error                   // in space
+	cfg   PBTConfig
+	new   pbtFunc
 }
 
 // pbtFunc makes a workflow of package hybrid over another.
 type pbtFunc func(context.Context, engine.Trainable, hybrid.PBTConfig) (*hybrid.PBT, error)
 
-// newPBT makes the settings of PBT over a workflow of package rl, given by its name.
-func newPBT(over string, new pbtFunc) func() parts {
+// newPBT makes the settings of PBT over its default workflow.
+func newPBT(new pbtFunc) func() parts {
 	return func() parts {
-		at := slices.IndexFunc(agents, func(w Workflow) bool { return w.Name == over })
-		p := &pbt{trainable: agents[at].parts().(trainable), cfg: hybrid.DefaultPBT(), new: new}
-		*p.members() = pbtPopulation
-		p.cfg.Search, p.err = hybrid.DefaultSearch(p.learner().Value)
+		p := &pbt{cfg: DefaultPBT(), new: new}
+		p.train(p.cfg.Over)
 		return p
+	}
+}
+
+// train makes the settings those of PBT over a workflow, with its defaults; ok is false where PBT cannot be over it.
+func (p *pbt) train(over string) (ok bool) {
+	all := trainables()
+	at := slices.IndexFunc(all, func(w Workflow) bool { return w.Name == over })
+	if at < 0 {
+		return false
+	}
+	p.trainable, p.over, p.cfg.Over = all[at].parts().(trainable), over, over
+	count, _ := p.members()
+	*count = pbtPopulation
+	p.space, p.err = hybrid.DefaultSearch(p.learner().Value)
+	p.cfg.Search = maps.Clone(p.space)
+	return true
+}
+
+// choose trains the workflow that the document names or, if it names none, a PBTConfig among the values of With.
+func (p *pbt) choose(d *config.Document, values []any) error {
+	chosen := struct {
+		Over string `doc:"Name the workflow that is trained."`
+	}{p.cfg.Over}
+	for _, v := range values {
+		switch of := v.(type) {
+		case PBTConfig:
+			chosen.Over = of.Over
+		case *PBTConfig:
+			if of != nil {
+				chosen.Over = of.Over
+			}
+		}
+	}
+	const key = "pbt.over"
+	if err := d.Peek("pbt", &chosen); err != nil || p.train(chosen.Over) {
+		return err
+	}
+	if of, ok := lookupWorkflow(chosen.Over); ok {
+		return d.Errorf(key, "%s", refusal(of))
+	}
+	if !d.Defined(key) {
+		return d.Errorf(key, "unknown workflow %q: want an agent or a search, such as \"ppo\"", chosen.Over)
+	}
+	return d.UnknownValue(key, "workflow", names(trainables()))
+}
+
+// refusal says why PBT cannot be over a workflow.
+func refusal(of Workflow) string {
+	if s, ok := of.parts().(searcher); ok && s.several() {
+		return fmt.Sprintf("%s has several objectives, and members are compared by one: want a workflow of one, such as over = \"openes\"", of.Name)
+	}
+	return fmt.Sprintf("%s trains other workflows and cannot be trained itself: want an agent or a search, such as over = \"ppo\"", of.Name)
+}
+
+// complete searches the declared space where a value of With has none.
+func (p *pbt) complete() {
+	if p.cfg.Search == nil {
+		p.cfg.Search = maps.Clone(p.space)
 	}
 }
 
@@ -65,14 +141,16 @@ func (p *pbt) sections() config.Sections {
 }
 
 func (p *pbt) check(env *envs.Environment, options envs.Options) error {
-	if p.err != nil {
+	switch {
+	case p.err != nil:
 		return p.err
+	case p.cfg.Over != p.over:
+		return config.Invalid("pbt.over", "it is %q in a configuration made for %q: want a new configuration", p.cfg.Over, p.over)
 	}
-	of := p.learner()
-	if n := *p.members(); n < 2 {
-		return config.Invalid(of.Name+".members", "a population of %d has no other member to learn from: want at least 2", n)
+	if count, key := p.members(); *count < 2 {
+		return config.Invalid(key, "a population of %d has no other member to learn from: want at least 2", *count)
 	}
-	keys, err := config.MemberFields(of.Value)
+	keys, err := config.MemberFields(p.learner().Value)
 	if err != nil {
 		return err
 	}
@@ -110,15 +188,19 @@ func checkSearch(name string, prior hybrid.Prior, keys []config.Key) error {
 	return nil
 }
 
-// documented are keys of [pbt] that its struct does not list: the hyperparameters searched by default.
-func (p *pbt) documented() ([]config.Key, error) {
+// document completes the keys of [pbt]: by the workflows to choose from, and by the hyperparameters searched by default.
+func (p *pbt) document(keys []config.Key) ([]config.Key, error) {
+	for i := range keys {
+		if keys[i].Name == "over" {
+			keys[i].Choices = names(trainables())
+		}
+	}
 	searched, err := config.MemberFields(p.learner().Value)
 	if err != nil {
 		return nil, err
 	}
-	var keys []config.Key
 	for _, k := range searched {
-		if prior, ok := p.cfg.Search[k.Name]; ok {
+		if prior, ok := p.space[k.Name]; ok {
 			keys = append(keys, config.Key{
 				Name: "search." + k.Name, Type: "table", Doc: "Searched unless a configuration has searches of its own.",
 				Default: fmt.Sprintf("{prior = %q, low = %g, high = %g}", prior.Prior, prior.Low, prior.High),
@@ -137,5 +219,5 @@ func (p *pbt) build(ctx context.Context, eng *engine.Engine, env *envs.Environme
 	if !ok {
 		return nil, errors.Join(fmt.Errorf("evorl: %s cannot be trained by PBT", inner.Describe().Workflow), inner.Close())
 	}
-	return p.new(ctx, over, p.cfg)
+	return p.new(ctx, over, p.cfg.PBTConfig)
 }

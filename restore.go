@@ -141,13 +141,17 @@ func (e *MemberError) Error() string {
 	return fmt.Sprintf("%s has no member %d; it has %d to %d", e.Path, e.Member, 0, e.Members-1)
 }
 
+// trained is what learns in a workflow: under PBT the workflow that it is over.
+func trained(w engine.Workflow) engine.Workflow {
+	if p, ok := w.(*hybrid.PBT); ok {
+		return p.Inner()
+	}
+	return w
+}
+
 // evaluator runs the members' policies.
 func (r *Restored) evaluator(ctx context.Context) (*envs.Evaluator, error) {
-	workflow := r.workflow
-	if over, ok := workflow.(*hybrid.PBT); ok {
-		workflow = over.Inner()
-	}
-	switch w := workflow.(type) {
+	switch w := trained(r.workflow).(type) {
 	case *rl.PPO:
 		return w.Evaluator(), nil
 	case *ec.Search:

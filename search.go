@@ -39,6 +39,7 @@ type searcher interface {
 	on(p Problem)
 	solves() bool
 	several() bool // objectives
+	front(points int) [][]float64
 }
 
 func (s *search[C]) on(of Problem) { s.problem, s.settings = of.Name, of.settings() }
@@ -72,10 +73,14 @@ func (s *search[C]) sections() config.Sections {
 	case s.needs == behaviour:
 		of = config.Sections{{Name: "network", Value: &s.network}, {Name: "policy", Value: &s.policy}, {Name: "behaviour", Value: &s.behaviour}}
 	}
-	return append(of, config.Section{Name: "search", Value: &s.cfg}, config.Section{Name: s.algo.Name(), Value: &s.algo})
+	return append(of, config.Section{Name: "search", Value: &s.cfg}, s.learner())
 }
 
-func (s *search[C]) members() *int { return &s.cfg.Members }
+func (s *search[C]) learner() config.Section {
+	return config.Section{Name: s.algo.Name(), Value: &s.algo}
+}
+
+func (s *search[C]) members() (count *int, key string) { return &s.cfg.Members, "search.members" }
 
 // front is the true front of the problem, nil where none is known.
 func (s *search[C]) front(points int) [][]float64 {

@@ -21,8 +21,8 @@ type Workflow struct {
 type parts interface {
 	// sections point to the settings, which hold the defaults until they are decoded.
 	sections() config.Sections
-	// members is the setting of how many members there are.
-	members() *int
+	// members is the setting of how many members there are, and its key from the top level.
+	members() (count *int, key string)
 	// check checks the settings against each other, before any device work. Errors are those of config.Invalid, with the key from the top
 	// level.
 	check(env *envs.Environment, options envs.Options) error
@@ -42,9 +42,9 @@ func lookupWorkflow(name string) (Workflow, bool) {
 	return Workflow{}, false
 }
 
-func workflowNames() []string {
+func names(of []Workflow) []string {
 	var names []string
-	for _, w := range Workflows() {
+	for _, w := range of {
 		names = append(names, w.Name)
 	}
 	return names
@@ -66,11 +66,9 @@ func (w Workflow) Sections() ([]Section, error) {
 			return nil, err
 		}
 		if p, ok := cfg.parts.(*pbt); ok && s.Value == any(&p.cfg) {
-			searched, err := p.documented()
-			if err != nil {
+			if keys, err = p.document(keys); err != nil {
 				return nil, err
 			}
-			keys = append(keys, searched...)
 		}
 		out = append(out, Section{s.Name, keys})
 	}

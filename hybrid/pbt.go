@@ -1,5 +1,5 @@
 // Package hybrid composes evolution and reinforcement learning: population based training (PBT) evolves the hyperparameters and the states of
-// agents that learn by any method of package rl, and PBT-CSO does so as a competitive swarm.
+// the members of any engine.Trainable, such as agents of package rl and searches of package ec; PBT-CSO does so as a competitive swarm.
 package hybrid
 
 import (

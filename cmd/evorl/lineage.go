@@ -82,7 +82,7 @@ func generationsOf(records []metrics.Record) ([]plot.Generation, error) {
 func panelsOf(cfg *evorl.Config, of metrics.Record) []plot.Panel {
 	var priors map[string]hybrid.Prior
 	for _, s := range cfg.Sections() {
-		if pbt, ok := s.Value.(*hybrid.PBTConfig); ok {
+		if pbt, ok := s.Value.(*evorl.PBTConfig); ok {
 			priors = pbt.Search
 		}
 	}

@@ -169,14 +169,24 @@ func TestPeek(t *testing.T) {
 		t.Fatal(err)
 	}
 	var r run
-	if err := d.Peek(&r); err != nil || r.Workflow != "x" {
+	if err := d.Peek("", &r); err != nil || r.Workflow != "x" {
 		t.Errorf("peeked %+v, %v", r, err)
+	}
+	for text, want := range map[string]string{"[s]\nother = 3\nworkflow = 'y'": "y", "s = 3": "default", "workflow = 'z'": "default"} {
+		d, err := Parse("a.toml", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		of := struct{ Workflow string }{"default"}
+		if err := d.Peek("s", &of); err != nil || of.Workflow != want {
+			t.Errorf("%q: peeked %q, %v; want %q", text, of.Workflow, err, want)
+		}
 	}
 	d, err = Parse("a.toml", []byte("workflow = 3"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Peek(&r); err == nil || !strings.Contains(err.Error(), "a.toml:1:12:") {
+	if err := d.Peek("", &r); err == nil || !strings.Contains(err.Error(), "a.toml:1:12:") {
 		t.Errorf("error %v", err)
 	}
 }

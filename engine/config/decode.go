@@ -56,22 +56,25 @@ func (d *Document) Decode(sections Sections, opts ...DecodeOption) error {
 	return nil
 }
 
-// Peek sets only the top-level keys that dst, a pointer to a struct, has, and ignores all others. It reads what must be known
-// before the sections are.
-func (d *Document) Peek(dst any) error {
-	s := Section{"", dst}
+// Peek sets only those keys of a section that dst, a pointer to a struct, has, and ignores all others. It reads what must be known before
+// the sections are. The section named "" is the top level.
+func (d *Document) Peek(section string, dst any) error {
+	s, n := Section{section, dst}, d.root
+	if section != "" {
+		n = n.kid(section)
+	}
 	c := &decoder{sections: Sections{s}}
 	if err := c.known(); err != nil {
 		return err
 	}
-	for _, name := range d.root.order {
-		if slices.Contains(c.names(s.elem().Type()), name) {
-			if err := c.key(d.root.kids[name], name, &s, ""); err != nil {
+	for _, name := range c.names(s.elem().Type()) {
+		if kid := n.kid(name); kid != nil {
+			if err := c.key(kid, name, &s, section); err != nil {
 				return err
 			}
 		}
 	}
-	return c.finish(s.elem(), d.root, d.root, "", false)
+	return c.finish(s.elem(), n, d.root, section, false)
 }
 
 func (s Sections) find(name string) *Section {
