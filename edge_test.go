@@ -139,8 +139,9 @@ func makeSearch(t *testing.T, eng *engine.Engine, algo ec.Algorithm, needs needs
 	return s, p, err
 }
 
-// TestOddFitness: every algorithm, with populations of one, of an odd number and, if it cannot have those, of two, between bounds and without, gets fitness that is constant, not finite, or
-// as large or small as numbers are. Its candidates and solutions are finite and stay between the bounds, and what it says is best is so. A population that it
+// TestOddFitness: every algorithm, with populations of one, of an odd number and, if it cannot have those, of two,
+// between bounds and without, gets fitness that is constant, not finite, or as large or small as numbers are. Its
+// candidates and solutions are finite and stay between the bounds, and what it says is best is so. A population that it
 // cannot have is an error that says so.
 func TestOddFitness(t *testing.T) {
 	dev, err := vk.Open()

@@ -15,8 +15,9 @@ type compiled struct {
 	shaders map[string]*vk.Shader
 }
 
-// shader returns a kernel with the environment in it, e.g. "envs/step". builtIn is the kernel's generated table, m the form wanted, Lane or Cooperative: the shader
-// itself for a built-in environment, a pattern of the interface for one given as GLSL, which is compiled at the first call.
+// shader returns a kernel with the environment in it, e.g. "envs/step". builtIn is the kernel's generated table, m the
+// form wanted, Lane or Cooperative: the shader itself for a built-in environment, a pattern of the interface for one
+// given as GLSL, which is compiled at the first call.
 func (e *Environment) shader(ctx context.Context, kernel string, m Mapping, builtIn map[string]*vk.Shader) (*vk.Shader, error) {
 	name := e.Name
 	if m == Cooperative {

@@ -17,8 +17,8 @@ type Environment struct {
 // may include any file of the embedded tree ("engine/rng.glsl"). New reads only the sizes; the GLSL is compiled when the
 // environment is first put on a device, which needs glslc or glslangValidator.
 //
-// The error says all that is wrong: a Spec that is incomplete or contradicts itself, a missing define, each size in which Spec and GLSL differ, and loops that Spec.Iterations does
-// not count.
+// The error says all that is wrong: a Spec that is incomplete or contradicts itself, a missing define, each size in
+// which Spec and GLSL differ, and loops that Spec.Iterations does not count.
 func New(spec Spec, glsl string) (*Environment, error) {
 	return newEnvironment(spec, glsl, "")
 }

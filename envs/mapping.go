@@ -47,8 +47,9 @@ type cooperative struct {
 	tables *cooperativeTables
 }
 
-// cooperativeOnSoftware lets tests run the cooperative form on the software driver. Its bound on loops, 65,535 iterations of an invocation, is above what an environment step in ordinary states takes in
-// subgroups of eight lanes, but not above the most it can take.
+// cooperativeOnSoftware lets tests run the cooperative form on the software driver. Its bound on loops, 65,535
+// iterations of an invocation, is above what an environment step in ordinary states takes in subgroups of eight lanes,
+// but not above the most it can take.
 var cooperativeOnSoftware = false
 
 // cooperativeTables are a model's numbers and the words that say what belongs to what.

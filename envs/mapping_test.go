@@ -171,8 +171,8 @@ func TestMapping(t *testing.T) {
 	}
 }
 
-// TestCooperativeRollout: rollouts by both mappings agree but for rounding, with idle lanes and members that share none, where an action is taken twice, an episode
-// ends between, and the step after it begins the next one.
+// TestCooperativeRollout: rollouts by both mappings agree but for rounding, with idle lanes and members that share
+// none, where an action is taken twice, an episode ends between, and the step after it begins the next one.
 func TestCooperativeRollout(t *testing.T) {
 	allowCooperative(t)
 	eng := engine.New(open(t, vk.Validate(false)), engine.Seed(31))

@@ -10,8 +10,9 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// robots are the environments with MuJoCo's dynamics: positions, velocities, and how far one environment step may be from MuJoCo's float64 one, from the same float32 state: a few
-// times what rounding does. A Cheetah's is larger where it only just touches the ground.
+// robots are the environments with MuJoCo's dynamics: positions, velocities, and how far one environment step may be
+// from MuJoCo's float64 one, from the same float32 state: a few times what rounding does. A Cheetah's is larger where
+// it only just touches the ground.
 var robots = map[string]struct {
 	positions, velocities int
 	position, velocity    float64

@@ -8,9 +8,11 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// TestRobotFreeRun follows free runs of MuJoCo's in float64 from their first state on, by the same actions, and finds how many environment steps it takes to deviate by 1e-2 in some position.
-// The noise floor is MuJoCo itself with positions and velocities rounded to float32 after each of its time steps. Motions with contacts diverge from any error at all; what a
-// horizon far below the floor would show is an error larger than rounding's. docs/physics.md has the table.
+// TestRobotFreeRun follows free runs of MuJoCo's in float64 from their first state on, by the same actions, and finds
+// how many environment steps it takes to deviate by 1e-2 in some position. The noise floor is MuJoCo itself with
+// positions and velocities rounded to float32 after each of its time steps. Motions with contacts diverge from any
+// error at all; what a horizon far below the floor would show is an error larger than rounding's. docs/physics.md has
+// the table.
 func TestRobotFreeRun(t *testing.T) {
 	dev := open(t, vk.Validate(false))
 	for _, name := range Names() {

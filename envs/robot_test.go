@@ -194,7 +194,8 @@ func TestRobotDiverges(t *testing.T) {
 	}
 }
 
-// TestRolloutCountsDiverged: environments that diverge are counted, once each, and a run's other environments go on to the same bits; a second run gives the same bits.
+// TestRolloutCountsDiverged: environments that diverge are counted, once each, and a run's other environments go on to
+// the same bits; a second run gives the same bits.
 func TestRolloutCountsDiverged(t *testing.T) {
 	eng := engine.New(open(t, vk.Validate(false)), engine.Seed(31))
 	const members, environments = 2, 9

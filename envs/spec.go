@@ -31,9 +31,10 @@ type Spec struct {
 	// RewardThreshold is the mean return at which the environment counts as solved; nil where the source states none.
 	RewardThreshold *float64
 
-	// Iterations is how many iterations the GLSL's loops take in one environment step at most, those unrolled not counted. 0 where the GLSL has no loops, or none but those of dynamics
-	// that tools/mjcf wrote, which count themselves; else it includes theirs. Mesa's software driver leaves all loops of an invocation after 65,535 of them, so dispatches are kept
-	// short of that.
+	// Iterations is how many iterations the GLSL's loops take in one environment step at most, those unrolled not counted.
+	// 0 where the GLSL has no loops, or none but those of dynamics that tools/mjcf wrote, which count themselves; else it
+	// includes theirs. Mesa's software driver leaves all loops of an invocation after 65,535 of them, so dispatches are
+	// kept short of that.
 	Iterations int
 
 	// Options is a struct with what a user may choose about the environment, weights of its reward for example, and their defaults; nil: nothing. Its fields are

@@ -54,7 +54,8 @@ type Environment struct {
 	Name string // e.g. "CartPole-v1"
 	File string // shown in compiler messages, e.g. "shaders/envs/cartpole.glsl"
 	Text string
-	// Cooperative asks for the form in which the lanes of a subgroup compute an environment together: of an include X.glsl, X_cooperative.glsl is taken where there is one.
+	// Cooperative asks for the form in which the lanes of a subgroup compute an environment together: of an include
+	// X.glsl, X_cooperative.glsl is taken where there is one.
 	Cooperative bool
 }
 

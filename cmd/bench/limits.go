@@ -49,7 +49,8 @@ func (b *bench) around(ctx context.Context, f func() error) (peak float64, err e
 	return max(before, after), err
 }
 
-// flops measures the device's float32 operations per second. The device of a software driver is the processor, including instructions that the driver may not use.
+// flops measures the device's float32 operations per second. The device of a software driver is the processor,
+// including instructions that the driver may not use.
 func (b *bench) flops(ctx context.Context) (float64, error) {
 	if b.eng.Device().Info().Type == vk.CPU {
 		return hostFlops(ctx)

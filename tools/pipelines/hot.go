@@ -88,8 +88,8 @@ func hotShapes(kernel string, s *vk.Shader) ([]pipeline, error) {
 	return all, nil
 }
 
-// solves reports whether a kernel steps an environment by loops of its own, such as the passes of a solver. State, observations and the network are idle in these
-// loops, so spilling them is acceptable.
+// solves reports whether a kernel steps an environment by loops of its own, such as the passes of a solver. State,
+// observations and the network are idle in these loops, so spilling them is acceptable.
 func solves(s *vk.Shader) bool {
 	_, environment, ok := strings.Cut(s.Name, ".")
 	if !ok {
