@@ -84,12 +84,13 @@ func constantsOf(t *testing.T, path string) map[string]int {
 	return out
 }
 
-// TestRobotBadActions: an action that is no number, or infinite, moves nothing, and costs what it says; other environments go on to the same bits.
+// TestRobotBadActions: an action that is not finite, or is too large, moves nothing. Where its cost is not finite the
+// episode ends as diverged, without a reward; a finite cost is paid. Other environments go on to the same bits.
 func TestRobotBadActions(t *testing.T) {
 	dev := open(t, vk.Validate(false))
 	const n = 9
 	for _, name := range []string{"Hopper-v5", "HalfCheetah-v5", "InvertedDoublePendulum-v5"} {
-		run := func(change func(actions []float32, width int)) (state []float32, reward []float32) {
+		run := func(change func(actions []float32, width int)) (state, reward []float32, done []Done) {
 			b := newBatch(t, dev, name, 1, n, Options{AutoReset: Disabled})
 			if _, err := b.Reset(t.Context(), 5); err != nil {
 				t.Fatal(err)
@@ -108,26 +109,34 @@ func TestRobotBadActions(t *testing.T) {
 					t.Fatal(err)
 				}
 				if step == 3 {
-					reward = slices.Clone(got.Reward)
+					reward, done = slices.Clone(got.Reward), slices.Clone(got.Done)
 				}
 			}
 			s, err := b.State(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
-			return s.Env, reward
+			return s.Env, reward, done
 		}
-		still, _ := run(func(a []float32, width int) { clear(a[4*width : 5*width]) })
+		still, _, _ := run(func(a []float32, width int) { clear(a[4*width : 5*width]) })
 		for _, bad := range []float32{float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1)), 2e10} {
-			got, reward := run(func(a []float32, width int) {
+			got, reward, done := run(func(a []float32, width int) {
 				clear(a[4*width : 5*width])
 				a[4*width] = bad
 			})
-			if !slices.Equal(wordsOf(got), wordsOf(still)) {
-				t.Errorf("%s: an action of %g does not move as a zero one, or another environment differs", name, bad)
+			finite := !math.IsNaN(float64(bad)) && !math.IsInf(float64(bad), 0)
+			costs := name != "InvertedDoublePendulum-v5"
+			ends := costs && !finite
+			for i, v := range got {
+				if !(ends && i%n == 4) && math.Float32bits(v) != math.Float32bits(still[i]) {
+					t.Errorf("%s: beside an action of %g element %d of environment %d is %g; want %g", name, bad, i/n, i%n, v, still[i])
+				}
 			}
-			if r := float64(reward[4]); name == "HalfCheetah-v5" && !(math.IsNaN(r) || r < -1e15) {
-				t.Errorf("%s: an action of %g is paid %g; want its cost", name, bad, r)
+			if ended := done[4]&Diverged != 0; ended != ends || ended && reward[4] != 0 {
+				t.Errorf("%s: an action of %g is done %d and paid %g; want it to end as diverged without a reward: %v", name, bad, done[4], reward[4], ends)
+			}
+			if name == "HalfCheetah-v5" && finite && !(reward[4] < -1e15) {
+				t.Errorf("%s: an action of %g is paid %g; want its cost", name, bad, reward[4])
 			}
 			for i, r := range reward {
 				if i != 4 && (math.IsNaN(float64(r)) || math.Abs(float64(r)) > 100) {

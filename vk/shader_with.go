@@ -35,7 +35,7 @@ func (s *Shader) fits(m *spirv.Module) error {
 	for _, b := range m.Bindings {
 		want, ok := bindings[b.Index]
 		if !ok {
-			return fmt.Errorf("it binds buffer %q at %d, where the other has none", b.Name, b.Index)
+			return fmt.Errorf("it binds a buffer at %d, where the other has none", b.Index)
 		}
 		if b.Texel != want.Texel.String() {
 			return fmt.Errorf("its buffer %s (binding %d) has the texels %q, the other's %q", want.Name, b.Index, b.Texel, want.Texel)

@@ -41,10 +41,10 @@ var hot = map[string][]constants{
 		with(network, constants{"IN": 8, "IN_1": 6, "OUT": 1}), // critics of observation and action
 	},
 	"rl/policy_gradient": {
-		with(network, constants{"IN": 4, "OUT": 2, "HEAD": 0, "NORMALIZE_ADVANTAGE": 1}),                      // categorical actor
-		with(network, constants{"IN": 3, "OUT": 1, "HEAD": 1, "NORMALIZE_ADVANTAGE": 1}),                      // Gaussian actor
-		with(network, constants{"IN": 4, "OUT": 1, "HEAD": 2, "CLIP_VALUE": 1}),                               // critic
-		with(network, constants{"IN": 6, "OUT": 3, "HEAD": 0, "NORMALIZE_ADVANTAGE": 1, "HAS_NORMALIZER": 1}), // the widest task: Acrobot
+		with(network, constants{"IN": 4, "OUT": 2, "HEAD": 0, "HAS_MOMENTS": 1}),                      // categorical actor
+		with(network, constants{"IN": 3, "OUT": 1, "HEAD": 1, "HAS_MOMENTS": 1}),                      // Gaussian actor
+		with(network, constants{"IN": 4, "OUT": 1, "CRITIC": 1, "CLIP_VALUE": 1}),                               // critic
+		with(network, constants{"IN": 6, "OUT": 3, "HEAD": 0, "HAS_MOMENTS": 1, "HAS_NORMALIZER": 1}), // the widest task: Acrobot
 	},
 	"engine/nn/gemm": {
 		with(tiles, constants{"ROWS": 4, "COLUMNS": 4, "ALIGNED_A": 1, "ALIGNED_B": 1, "ALIGNED_C": 1, "HAS_BIAS": 1, "ACTIVATION": 2}), // forward
