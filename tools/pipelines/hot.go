@@ -43,7 +43,7 @@ var hot = map[string][]constants{
 	"rl/policy_gradient": {
 		with(network, constants{"IN": 4, "OUT": 2, "HEAD": 0, "HAS_MOMENTS": 1}),                      // categorical actor
 		with(network, constants{"IN": 3, "OUT": 1, "HEAD": 1, "HAS_MOMENTS": 1}),                      // Gaussian actor
-		with(network, constants{"IN": 4, "OUT": 1, "CRITIC": 1, "CLIP_VALUE": 1}),                               // critic
+		with(network, constants{"IN": 4, "OUT": 1, "CRITIC": 1, "CLIP_VALUE": 1}),                     // critic
 		with(network, constants{"IN": 6, "OUT": 3, "HEAD": 0, "HAS_MOMENTS": 1, "HAS_NORMALIZER": 1}), // the widest task: Acrobot
 	},
 	"engine/nn/gemm": {
