@@ -34,14 +34,15 @@ validate-gpu: setup-test
 	$(must) go run ./tools/validate -gpu -- -timeout 20m -short -run '$(kernels)' -skip 'GemmPanel|Gemm/.*panel' ./engine/nn ./envs ./ec ./rl ./hybrid
 
 # SwiftShader has subgroups of 4 and little more than what Vulkan guarantees, such as texel views of 65,536 elements: what passes here and on
-# Mesa's driver holds for others. Go's cache of test results does not know the driver.
+# Mesa's driver holds for others. Rollouts run here in one step of every workflow; the tests of envs compile for too long. Go's cache of test
+# results does not know the driver.
 swiftshader_folder = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/evorl/swiftshader
 swiftshader_driver = $(swiftshader_folder)/vk_swiftshader_icd.json
 on_swiftshader = VK_DRIVER_FILES=$(swiftshader_driver) VK_ICD_FILENAMES=$(swiftshader_driver) $(must) go test -count=1 -timeout 20m
 swiftshader: setup-test
 	@tools/setup.sh swiftshader "$(swiftshader_folder)"
 	$(on_swiftshader) ./engine ./engine/optim
-	$(on_swiftshader) -short -run '$(kernels)' ./engine/nn ./envs ./ec ./rl ./hybrid
+	$(on_swiftshader) -short -run '$(kernels)' ./engine/nn ./ec ./rl ./hybrid
 	$(on_swiftshader) -run 'TestBuild$$' .
 
 check: setup-test
