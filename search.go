@@ -25,7 +25,7 @@ type search[C ec.Algorithm] struct {
 	settings problemSettings // of the problem
 }
 
-// needs is what an algorithm is told of its candidates.
+// needs is the information about candidates that an algorithm uses.
 type needs int
 
 const (

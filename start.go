@@ -135,7 +135,7 @@ func (r *Run) build(ctx context.Context, begin func(engine.Workflow) error) erro
 	case <-ctx.Done():
 		go func() {
 			if of := <-done; of.err == nil {
-				_ = of.w.Close() // nobody is left to tell
+				_ = of.w.Close() // the first error is the one reported
 			}
 		}()
 		return ctx.Err()

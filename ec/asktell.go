@@ -24,7 +24,7 @@ type AskTell struct {
 	fitness    *engine.Tensor // [M, P] or [M, P, K]
 	ask, tell  *engine.Program
 	tellOthers *engine.Program // of candidates other than those proposed; nil before the first
-	asked      [][][]float32   // the generation that nothing was told of yet
+	asked      [][][]float32   // the generation whose results have not been told yet
 }
 
 // Results are what became of a generation's candidates. Greater is better; what is not finite is worse than anything
@@ -93,7 +93,7 @@ func (a *AskTell) Begin(ctx context.Context, start [][]float32) error {
 	return errors.Join(a.hyper.Init(ctx), a.generation.Init(ctx, all))
 }
 
-// Ask returns the generation's candidates, [M][P][dim]; the same again until something was told of them.
+// Ask returns the generation's candidates, [M][P][dim]; the same again until their results are told.
 func (a *AskTell) Ask(ctx context.Context) ([][][]float32, error) {
 	if a.asked != nil {
 		return a.asked, nil

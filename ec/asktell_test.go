@@ -81,7 +81,7 @@ func hill(x []float32) (float32, []float32, []float32) {
 }
 
 // TestAskTell: each member comes to the top from its own start; what is best is the fitness of the candidate that is
-// said to have it, and a search that goes on from a checkpoint ends the same.
+// said to have it, and a search resumed from a checkpoint ends the same.
 func TestAskTell(t *testing.T) {
 	dev := open(t)
 	space := ec.Space{Members: 3, Dim: 5}

@@ -108,7 +108,7 @@ func shapes(name string, eng *engine.Engine, member, n, k int) []float32 {
 				f = float32(i) * float32(o+1)
 			case "equal":
 				f = 2
-			case "front": // nobody dominates anybody
+			case "front": // no candidate dominates another
 				f = float32(i)
 				if o == 0 {
 					f = -float32(i)

@@ -56,7 +56,7 @@ type Pick struct {
 	Index *engine.Tensor
 }
 
-// Told is what a strategy is told of a generation. Greater is better. With several objectives only they and the
+// Told is the result of a generation, which a strategy is told. Greater is better. With several objectives only they and the
 // descriptors are there, else all but the objectives.
 type Told struct {
 	Fitness    *engine.Tensor // [M, P]: as evaluated, maybe not finite

@@ -8,7 +8,7 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// All memory of a state comes at once, and what does not fit takes none.
+// The memory of a state is allocated at once; if it does not fit, nothing is allocated.
 func TestAllocate(t *testing.T) {
 	dev := testDevice(t)
 	eng := New(dev)
@@ -26,7 +26,7 @@ func TestAllocate(t *testing.T) {
 			t.Errorf("%d buffers; want 3: a, b and the stack", n)
 		}
 	}
-	// What is made later is allocated by its first use.
+	// Tensors made later are allocated at their first use.
 	later := s.Tensor("later", Float32, Axis("x", 2))
 	if err := s.Zero(t.Context()); err != nil {
 		t.Fatal(err)
@@ -94,7 +94,7 @@ func TestAllocateRefuses(t *testing.T) {
 	}
 }
 
-// What comes to a state that has memory already is counted with it, as it is one run's.
+// Tensors made after an allocation are counted together with those before it, as they belong to one run.
 func TestAllocateRefusesMore(t *testing.T) {
 	dev := testDevice(t)
 	s := New(dev).NewState()

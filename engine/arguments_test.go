@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Arguments that cannot be are typed errors of Learn, of Record and of the metrics.
+// Invalid arguments are typed errors of Learn, of Record and of the metrics.
 func TestArguments(t *testing.T) {
 	w := newCounting(t)
 	var missing *NilError
@@ -49,7 +49,7 @@ func recordOn(e *Engine) error {
 	return err
 }
 
-// A second Learn on a workflow is refused while the first is at work, and not after it.
+// A second Learn on a workflow is refused while the first runs, and accepted after it.
 func TestLearnTwice(t *testing.T) {
 	w := newCounting(t)
 	err := Learn(t.Context(), w, Iterations(3), OnReport(func(ctx context.Context, r Report) error {

@@ -16,7 +16,7 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// counting is a workflow whose members learn to count: an iteration adds nothing but itself to the clock.
+// counting is a workflow that learns nothing: an iteration only advances the clock.
 type counting struct {
 	state   *State
 	clock   Clock
@@ -81,7 +81,7 @@ func (w *counting) Close() error {
 	return w.state.Close()
 }
 
-// report is the hook that writes down what it is told.
+// report is the hook that keeps what it is given.
 func (w *counting) report(_ context.Context, r Report) error {
 	w.events = append(w.events, fmt.Sprintf("report %d, %d env steps, %v", r.Iteration, r.EnvSteps, r.Metrics["count"]))
 	return nil
@@ -104,7 +104,7 @@ func TestLearn(t *testing.T) {
 	if steps, err := checkpoint.Steps(dir); err != nil || !slices.Equal(steps, []int64{4, 5}) {
 		t.Errorf("checkpoints of %v, %v; want the newest two, of 4 and 5", steps, err)
 	}
-	// It goes on from a checkpoint, with the very next step.
+	// It continues from a checkpoint, with the next step.
 	c, err := checkpoint.Open(checkpoint.Path(dir, 4))
 	if err != nil {
 		t.Fatal(err)

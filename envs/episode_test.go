@@ -102,7 +102,7 @@ func drive(t *testing.T, b *Batch, model dynamics, steps int) {
 			check(t, at+": observation", row(got.Obs, len(models), i), want.obs)
 			check(t, at+": reward", got.Reward[i:i+1], []float64{want.reward})
 			check(t, at+": return", state.Return[i:i+1], []float64{m.ret})
-			// One step at a time: the model goes on from the device's state, once seen to be right.
+			// One step at a time: the model continues from the device's state, once that is checked.
 			reached := column(state.Env, len(models), i)
 			check(t, at+": state", reached, m.state)
 			for f, v := range reached {

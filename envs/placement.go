@@ -20,7 +20,7 @@ const (
 	InSubgroup
 	// InWorkgroup: several subgroups hold a network together. One or two hidden layers.
 	InWorkgroup
-	// Streamed: nobody; weights are read from memory at every step, once for all episodes that a subgroup steps. Any network.
+	// Streamed: no lane holds them; weights are read from memory at every step, once for all episodes that a subgroup steps. Any network.
 	Streamed
 )
 

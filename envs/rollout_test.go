@@ -294,7 +294,7 @@ func TestRolloutReplays(t *testing.T) {
 			obs := slices.Clone(first)
 			o, a, n := f.env.ObsSize(), f.env.ActionWords(), members*environments
 			worst, worstLog, ends := 0.0, 0.0, map[Done]int{}
-			for range 2 { // the second recording goes on from the first
+			for range 2 { // the second recording continues the first
 				f.advance()
 				seen, actions, rewards, dones, nexts := f.floats(f.ro.Obs), f.floats(f.ro.Action), f.floats(f.ro.Reward), f.words(f.ro.Done), f.floats(f.ro.NextObs)
 				logProbs := f.floats(f.ro.LogProb)

@@ -10,7 +10,7 @@ import (
 	"fmt"
 )
 
-// Spec describes an environment: what its GLSL cannot say, and what must agree with it.
+// Spec describes an environment: what its GLSL does not contain, and what must agree with it.
 type Spec struct {
 	// Name is what configurations and Lookup call the environment, by custom with a version: "CartPole-v1". It is the name in
 	// the first line of the GLSL, "// environment: CartPole-v1".

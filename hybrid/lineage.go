@@ -8,7 +8,7 @@ import (
 // Names of the metrics that PBT adds to those of its workflow.
 const (
 	fitnessRow = "pbt/fitness" // by which the members were last ranked
-	parentRow  = "pbt/parent"  // whom each was copied from then; itself when it was not replaced
+	parentRow  = "pbt/parent"  // the member that each was copied from then; itself where it was not replaced
 	hyperRow   = "hyper/"      // and a name: a searched hyperparameter
 )
 

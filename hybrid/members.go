@@ -12,7 +12,7 @@ import (
 type Member struct {
 	Index    int
 	Fitness  float64            // mean return before the last exchange, by which it was ranked and perhaps replaced; NaN before the first
-	Parent   int                // whom it was copied from at the last exchange; itself when it was not
+	Parent   int                // the member that it was copied from at the last exchange; itself where it was not
 	Ancestor int                // the member of the first generation that it descends from
 	Hyper    map[string]float64 // the searched hyperparameters
 }

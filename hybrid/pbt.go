@@ -60,7 +60,7 @@ type PBT struct {
 	exchanger exchanger
 
 	fitness  *engine.Tensor // [P]: of the last evaluation, before the exchange; NaN before the first
-	parent   *engine.Tensor // [P] u32: whom the member was copied from at the last exchange
+	parent   *engine.Tensor // [P] u32: the member that each was copied from at the last exchange
 	ancestor *engine.Tensor // [P] u32: the member of the first generation that it descends from
 	rank     *engine.Tensor // [P] u32
 	evaluate engine.Fitness
@@ -78,7 +78,7 @@ type row struct{ metric, from *engine.Tensor }
 type exchanger interface {
 	// name is the workflow's.
 	name() string
-	// choose records whom each member becomes a copy of, parent [P], from rank [P].
+	// choose records which member each becomes a copy of, parent [P], from rank [P].
 	choose(r *engine.Recorder, p *PBT)
 	// explore records the change of one hyperparameter of the replaced members, after they have been copied.
 	explore(r *engine.Recorder, p *PBT, name string, values *engine.Tensor)

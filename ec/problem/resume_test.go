@@ -8,7 +8,7 @@ import (
 	"github.com/evorl/evorl/engine/checkpoint"
 )
 
-// TestPopulationsResume: a search that goes on from a checkpoint ends with the same bits, what is not saved being
+// TestPopulationsResume: a search resumed from a checkpoint ends with the same bits, what is not saved being
 // poisoned.
 func TestPopulationsResume(t *testing.T) {
 	dev := open(t)

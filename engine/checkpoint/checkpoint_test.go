@@ -115,7 +115,7 @@ func TestDigestIsOfTheTensors(t *testing.T) {
 	}
 }
 
-// Whatever single byte of either file is changed, whichever bit, the checkpoint is refused and the one before it is used.
+// Whichever bit of either file is changed, the checkpoint is refused and the one before it is used.
 func TestEveryByteIsGuarded(t *testing.T) {
 	dir := t.TempDir()
 	save(t, dir, 1)
@@ -318,7 +318,7 @@ func TestPrune(t *testing.T) {
 	for step := range int64(6) {
 		save(t, dir, step)
 	}
-	// 5 is torn: 4 and 3 are the newest two that can be used, and 5 stays for whoever wants to look.
+	// 5 is torn: 4 and 3 are the newest two that can be used, and 5 is left in place.
 	if err := os.Truncate(filepath.Join(dir, "00000005", tensorsFile), 3); err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// However a process dies, every checkpoint it has left is whole.
+// Every checkpoint that a killed process leaves is whole.
 func TestKilledWhileSaving(t *testing.T) {
 	exe, err := os.Executable()
 	if err != nil {

@@ -214,7 +214,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// What only the caller can know is reported at its place too.
+// Errors that the caller finds are reported at their place too.
 func TestCallersErrors(t *testing.T) {
 	d, err := Parse("a.toml", []byte("env = 'CartPol-v1'\n[pbt.search.learning_rat]\nlow = 1"), Set("workflow=pbo"))
 	if err != nil {

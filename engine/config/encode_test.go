@@ -71,7 +71,7 @@ layers = [{units = 3}, {units = 4}]
 	}
 }
 
-// Whatever the values are, they come back from their text, which is written the same again.
+// Any values are read back from their text, and written again as the same text.
 func TestEncodeRoundTrip(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	text := func() string {

@@ -28,7 +28,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// A name that is none of a type's is told of as a string that is none of the choices.
+// An unknown name of a named type is reported like an unknown choice.
 func TestNameInFile(t *testing.T) {
 	var c struct{ Mode mode }
 	d, err := Parse("x.toml", []byte("mode = \"fsat\"\n"))

@@ -136,7 +136,7 @@ func TestDefinedTwice(t *testing.T) {
 	}
 }
 
-// No text, however broken, does more than give one error with a place; and the places of a good one are right.
+// Any broken text ends in one error with a place; the places of a valid one are right.
 func FuzzParse(f *testing.F) {
 	for _, s := range seeds {
 		f.Add(s, "ppo.epochs=3")

@@ -229,7 +229,7 @@ func TestResumeReadsTheEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := f.Truncate(1 << 40); err != nil { // a hole of a tebibyte, which nobody reads in a minute
+	if err := f.Truncate(1 << 40); err != nil { // a hole of a tebibyte, which takes far more than a minute to read
 		t.Skip("this filesystem has no sparse files: ", err)
 	}
 	text, err := record(7).MarshalJSON()

@@ -38,7 +38,7 @@ func (l *layered) keep(s *engine.State, rows int) *activations {
 	return a
 }
 
-// passing are activations of an evaluation that nobody goes back through: two scratch tensors in turns.
+// passing are activations of an evaluation without a backward pass: two scratch tensors in turns.
 func (l *layered) passing() *activations {
 	a := &activations{rows: l.capacity}
 	for i := range l.mlp.Hidden {

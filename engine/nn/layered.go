@@ -16,8 +16,8 @@ type layered struct {
 	info     vk.Info
 
 	inputs  *engine.Tensor   // [N, capacity, In]: inputs where they cannot be taken as they are
-	scratch []*engine.Tensor // [N, capacity, most units]: gradients on the way back; layers that nobody goes back through
-	rstd    *engine.Tensor   // [N, capacity], with layer normalization: reciprocal deviations that nobody goes back through
+	scratch []*engine.Tensor // [N, capacity, most units]: gradients of the backward pass; layers without one
+	rstd    *engine.Tensor   // [N, capacity], with layer normalization: reciprocal deviations without a backward pass
 }
 
 // newLayered makes the scratch tensors for batches of up to rows rows a network, fewer where they would not fit a binding.

@@ -37,7 +37,7 @@ func (s *System) onCylinder(c contact, a capsule, b cylinder, sign float64) []*c
 		angle = 1e-3 // rad
 		moved = 1e-3 // relative to the radius of the smaller bounding sphere
 	)
-	origin := b.centre // to which all is relative, so that rounding is small beside how far contacts have moved
+	origin := b.centre // coordinates are relative to it, so that rounding is small beside the movement of contacts
 	a.centre, b.centre = a.centre.Sub(origin), s.vec([3]float64{})
 	distance, normal, middle := s.nearest(a, b)
 	first := s.meet(c, c.name, distance, normal.Mul(s.num(sign)), middle.Add(origin))

@@ -64,7 +64,7 @@ var classStyles = [classes]draw.LineStyle{
 	leads:    {Color: palette[1], Width: vg.Points(2)},
 }
 
-// Lineage makes the figure of who descends from whom, and of hyperparameters over the iterations, up to the last iteration end. Colours tell the
+// Lineage makes the figure of the members' descent and of hyperparameters over the iterations, up to the last iteration end. Colours tell the
 // line of the fittest member of the last exchange, the lines of other members that are alive, and lines that ended.
 func Lineage(generations []Generation, end float64, panels []Panel, o Options) (*Figure, error) {
 	if len(generations) == 0 {
