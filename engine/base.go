@@ -106,12 +106,15 @@ func (b *Base) Step(ctx context.Context, iteration int) (*vk.Ticket, error) {
 	return b.step.Submit(ctx)
 }
 
-// Prepare implements Workflow.
+// Prepare implements Workflow. The evaluator's kernels may still be compiled when it returns, as the first iterations do without them.
 func (b *Base) Prepare(ctx context.Context, episodes int) error {
 	if err := b.record(); err != nil {
 		return err
 	}
-	return b.parts.Evaluator.Prepare(ctx, b.clock, episodes)
+	if err := b.parts.Evaluator.Prepare(ctx, b.clock, episodes); err != nil {
+		return err
+	}
+	return b.step.Build()
 }
 
 // Evaluate implements Workflow.

@@ -24,7 +24,7 @@ type Program struct {
 	counters *State // nil if there are none
 }
 
-// Record makes a program from what f records. It compiles the pipelines.
+// Record makes a program from what f records. Its kernels are compiled in the background: Build, or the first run, waits for them.
 func (e *Engine) Record(name string, f func(*Recorder)) (*Program, error) {
 	if err := Require(map[string]any{"engine": e}); err != nil {
 		return nil, fmt.Errorf("engine: recording %q: %w", name, err)
@@ -33,7 +33,7 @@ func (e *Engine) Record(name string, f func(*Recorder)) (*Program, error) {
 	f(r)
 	err := r.err
 	if err == nil {
-		err = r.prog.Build()
+		err = r.prog.Compile()
 	}
 	p := &Program{r.prog, r.counters}
 	if err != nil {
@@ -68,14 +68,32 @@ func (r *Recorder) Fail(err error) {
 	}
 }
 
+// Build waits until the kernels are compiled and prepares the program for its runs. Runs do so without an earlier Build.
+func (p *Program) Build() error { return p.prog.Build() }
+
 // Submit queues the program after all earlier submissions, and returns a ticket to wait for it.
-func (p *Program) Submit(ctx context.Context) (*vk.Ticket, error) { return p.prog.Submit(ctx) }
+func (p *Program) Submit(ctx context.Context) (*vk.Ticket, error) {
+	if err := p.prog.Build(); err != nil {
+		return nil, err
+	}
+	return p.prog.Submit(ctx)
+}
 
 // Run submits and waits.
-func (p *Program) Run(ctx context.Context) error { return p.prog.Run(ctx) }
+func (p *Program) Run(ctx context.Context) error {
+	if err := p.prog.Build(); err != nil {
+		return err
+	}
+	return p.prog.Run(ctx)
+}
 
 // Profile runs the program once and returns the device time of each kernel.
-func (p *Program) Profile(ctx context.Context) ([]vk.KernelTime, error) { return p.prog.Profile(ctx) }
+func (p *Program) Profile(ctx context.Context) ([]vk.KernelTime, error) {
+	if err := p.prog.Build(); err != nil {
+		return nil, err
+	}
+	return p.prog.Profile(ctx)
+}
 
 // Free releases the program. Calling it twice, or on nil, is allowed.
 func (p *Program) Free() {

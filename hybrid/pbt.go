@@ -239,7 +239,10 @@ func (p *PBT) Prepare(ctx context.Context, episodes int) error {
 	if err := p.record(); err != nil {
 		return err
 	}
-	return p.inner.Evaluations().Prepare(ctx, p.Clock(), episodes)
+	if err := p.inner.Evaluations().Prepare(ctx, p.Clock(), episodes); err != nil {
+		return err
+	}
+	return p.step.Build()
 }
 
 // Close implements engine.Workflow.

@@ -58,6 +58,9 @@ func TestCounters(t *testing.T) {
 			p := kind.over(t, newPPO(t, 4, "CartPole-v1", small(4)), cfg)
 			initialized(t, p)
 			steps(t, p, 0, 1)
+			if err := p.exchange.Build(); err != nil { // else its kernels are compiled in the background
+				t.Fatal(err)
+			}
 			for i := 1; i < 9; i++ {
 				before := open(t).Counters()
 				steps(t, p, i, i+1)

@@ -43,8 +43,29 @@ func (p *Program) Build() error {
 	return nil
 }
 
-func (p *Program) build() error {
-	var pipelines []*pipeline
+// Compile starts compiling the kernels in the background, for a Build that is called later. It returns the first recording error; Build
+// returns those of compiling.
+func (p *Program) Compile() error {
+	if err := p.d.enter(); err != nil {
+		return err
+	}
+	defer p.d.exit()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.err != nil:
+		return p.err
+	case p.freed:
+		return fmt.Errorf("vk: program %q: %w", p.name, ErrClosed)
+	case !p.built:
+		p.d.begin(p.pipelines())
+	}
+	return nil
+}
+
+// pipelines are those of the dispatches, each once.
+func (p *Program) pipelines() []*pipeline {
+	var all []*pipeline
 	seen := map[*pipeline]bool{}
 	for i := range p.ops {
 		o := &p.ops[i]
@@ -54,10 +75,14 @@ func (p *Program) build() error {
 		o.pipeline = p.d.pipeline(o.shader, p.spec[o.specFrom:o.specTo], o.subgroup)
 		if !seen[o.pipeline] {
 			seen[o.pipeline] = true
-			pipelines = append(pipelines, o.pipeline)
+			all = append(all, o.pipeline)
 		}
 	}
-	if err := p.d.compileAll(pipelines); err != nil {
+	return all
+}
+
+func (p *Program) build() error {
+	if err := p.d.compileAll(p.pipelines()); err != nil {
 		return err
 	}
 	p.deriveBarriers()

@@ -161,11 +161,23 @@ func (d *Device) enter() error {
 	d.life.mu.Lock()
 	defer d.life.mu.Unlock()
 	if d.life.closed {
-		return fmt.Errorf("device %q: %w", d.phys.info.Name, ErrClosed)
+		return d.errClosed()
 	}
 	d.life.users++
 	return nil
 }
+
+// open returns an error once Close has begun.
+func (d *Device) open() error {
+	d.life.mu.Lock()
+	defer d.life.mu.Unlock()
+	if d.life.closed {
+		return d.errClosed()
+	}
+	return nil
+}
+
+func (d *Device) errClosed() error { return fmt.Errorf("device %q: %w", d.phys.info.Name, ErrClosed) }
 
 func (d *Device) exit() {
 	d.life.mu.Lock()

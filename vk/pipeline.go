@@ -20,6 +20,7 @@ type pipelines struct {
 	modules map[*Shader]*module
 	byKey   map[pipelineKey]*pipeline
 	cache   diskCache
+	slots   chan struct{} // one for each pipeline that is being compiled
 }
 
 // module is a shader loaded into the driver, with the layouts of its pipelines and its pipeline cache.
@@ -47,7 +48,8 @@ type pipeline struct {
 	module   *module
 	spec     []uint32
 	subgroup uint32
-	once     sync.Once
+	start    sync.Once
+	done     chan struct{} // closed when it is compiled, or err is set
 	err      error
 	handle   vkPipeline
 	compiled bool // guarded by pipelines
@@ -55,6 +57,7 @@ type pipeline struct {
 
 func (p *pipelines) open(d *Device) {
 	p.modules, p.byKey = map[*Shader]*module{}, map[pipelineKey]*pipeline{}
+	p.slots = make(chan struct{}, runtime.GOMAXPROCS(0))
 	p.cache.open(d)
 }
 
@@ -73,24 +76,41 @@ func (d *Device) pipeline(s *Shader, spec []uint32, subgroup uint32) *pipeline {
 	}
 	p := d.pipes.byKey[key]
 	if p == nil {
-		p = &pipeline{module: m, spec: slices.Clone(spec), subgroup: subgroup}
+		p = &pipeline{module: m, spec: slices.Clone(spec), subgroup: subgroup, done: make(chan struct{})}
 		d.pipes.byKey[key] = p
 	}
 	return p
 }
 
-// compileAll compiles pipelines in parallel and saves the cache. It returns the first error, in the order of all.
-func (d *Device) compileAll(all []*pipeline) error {
-	var group sync.WaitGroup
-	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+// begin starts compiling pipelines in the background: as many at once as there are processors, the largest first, as they take longest.
+func (d *Device) begin(all []*pipeline) {
+	all = slices.Clone(all)
+	slices.SortStableFunc(all, func(a, b *pipeline) int { return len(b.module.shader.SPIRV) - len(a.module.shader.SPIRV) })
 	for _, p := range all {
-		slots <- struct{}{}
-		group.Go(func() {
-			p.once.Do(func() { p.err = d.compile(p) })
-			<-slots
+		p.start.Do(func() {
+			if p.err = d.enter(); p.err != nil {
+				close(p.done)
+				return
+			}
+			go func() {
+				defer d.exit()
+				defer close(p.done)
+				d.pipes.slots <- struct{}{}
+				defer func() { <-d.pipes.slots }()
+				if p.err = d.open(); p.err == nil {
+					p.err = d.compile(p)
+				}
+			}()
 		})
 	}
-	group.Wait()
+}
+
+// compileAll compiles pipelines in parallel and saves the cache. It returns the first error, in the order of all.
+func (d *Device) compileAll(all []*pipeline) error {
+	d.begin(all)
+	for _, p := range all {
+		<-p.done
+	}
 	for _, p := range all {
 		if p.err != nil {
 			return p.err

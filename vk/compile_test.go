@@ -1,0 +1,65 @@
+package vk
+
+import (
+	"errors"
+	"testing"
+)
+
+// variantsOf is a program of n variants of a kernel, each of which is a pipeline of its own.
+func variantsOf(d *Device, b *Buffer, n int) *Program {
+	p := d.NewProgram("variants")
+	for i := range n {
+		c := spinCall(b.All(), 1)
+		c.Spec = []uint32{32, uint32(3 + 2*i)}
+		p.Dispatch(c)
+	}
+	return p
+}
+
+// TestCompileInBackground: Build after Compile waits for what is being compiled, which is compiled once.
+func TestCompileInBackground(t *testing.T) {
+	eachVariant(t, func(t *testing.T, d *Device) {
+		const n = 12
+		b := newTestBuffer(t, d, 64, Local)
+		p := variantsOf(d, b, n)
+		for range 2 {
+			if err := p.Compile(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		build(t, p)
+		if made := d.Counters().Pipelines; made != n {
+			t.Errorf("%d pipelines, want %d", made, n)
+		}
+		start := make([]uint32, 64)
+		start[0] = 5
+		writeWords(t, b, start)
+		run(t, p)
+		want := uint32(5)
+		for i := range n {
+			want = spin(want, uint32(3+2*i), 1)
+		}
+		if got := readWords(t, b)[0]; got != want {
+			t.Errorf("%d, want %d", got, want)
+		}
+	})
+}
+
+// TestCloseWhileCompiling: Close waits for the pipelines that are being compiled, and leaves those that wait for a processor.
+func TestCloseWhileCompiling(t *testing.T) {
+	eachVariant(t, func(t *testing.T, d *Device) {
+		b := newTestBuffer(t, d, 64, Local)
+		p := variantsOf(d, b, 64)
+		if err := p.Compile(); err != nil {
+			t.Fatal(err)
+		}
+		if err := d.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for what, err := range map[string]error{"Compile": p.Compile(), "Build": p.Build()} {
+			if !errors.Is(err, ErrClosed) {
+				t.Errorf("%s after Close: %v, want ErrClosed", what, err)
+			}
+		}
+	})
+}
