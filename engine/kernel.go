@@ -53,7 +53,7 @@ func compileKernel(ctx context.Context, name, text string) (*Kernel, error) {
 		return nil, err
 	}
 	k := &Kernel{module: module, shader: &vk.Shader{
-		Name: name, SPIRV: named, PushBytes: module.Push.Size, LocalSize: module.LocalSize, LocalSizeSpec: module.LocalSizeSpec,
+		Name: name, SPIRV: vk.SPIRV(named), PushBytes: module.Push.Size, LocalSize: module.LocalSize, LocalSizeSpec: module.LocalSizeSpec,
 	}}
 	if err := k.bind(); err != nil {
 		return nil, err

@@ -74,7 +74,7 @@ func mathShader(t *testing.T) *vk.Shader {
 		t.Errorf("%s is stale; go test ./engine -run Math -update-math rewrites it", mathModule)
 	}
 	return &vk.Shader{
-		Name: "engine/math", SPIRV: code, PushBytes: 4,
+		Name: "engine/math", SPIRV: vk.SPIRV(code), PushBytes: 4,
 		Bindings:  []vk.Binding{{Name: "X", Index: 0, Access: vk.Read}, {Name: "Y", Index: 1, Access: vk.Write}},
 		LocalSize: [3]uint32{64, 1, 1}, LocalSizeSpec: [3]int32{-1, -1, -1},
 	}

@@ -25,7 +25,7 @@ func (e *Environment) shader(ctx context.Context, kernel string, m Mapping, buil
 	}
 	if e.IsBuiltIn() {
 		s, ok := builtIn[name]
-		if !ok || len(s.SPIRV) == 0 {
+		if !ok || len(s.SPIRV()) == 0 {
 			return nil, fmt.Errorf("envs: kernel %s of %q is not embedded (go run ./tools/shaders builds it): %w", kernel, name, shaders.ErrNotFound)
 		}
 		return s, nil

@@ -82,7 +82,7 @@ func TestCooperativeShared(t *testing.T) {
 		if !isCooperative {
 			continue
 		}
-		if got, want := sharedBytes(s.SPIRV), lookup(t, name).cooperative.shared; got != want {
+		if got, want := sharedBytes(s.SPIRV()), lookup(t, name).cooperative.shared; got != want {
 			t.Errorf("%s takes %d bytes; its Spec says %d", name, got, want)
 		}
 	}

@@ -161,12 +161,12 @@ func TestEmbeddedTree(t *testing.T) {
 			}
 		}
 		for _, name := range names {
-			if code, err := SPIRV(name); err != nil || len(code) == 0 || len(Code(name)) != len(code) {
+			if code, err := SPIRV(name); err != nil || len(code) == 0 || len(Code(name)()) != len(code) {
 				t.Errorf("%s: %d bytes, %v", name, len(code), err)
 			}
 		}
 	}
-	if _, err := SPIRV("engine/none"); !errors.Is(err, ErrNotFound) || Code("engine/none") != nil {
+	if _, err := SPIRV("engine/none"); !errors.Is(err, ErrNotFound) || Code("engine/none")() != nil {
 		t.Errorf("a module there is not: %v", err)
 	}
 }

@@ -40,13 +40,15 @@ func SPIRV(name string) ([]byte, error) {
 	return code, nil
 }
 
-// Code is SPIRV for generated declarations, whose modules exist. It returns nil if there is none.
-func Code(name string) []byte {
-	code, err := SPIRV(name)
-	if err != nil {
-		return nil
+// Code returns a function that returns the module, or nil if there is none: for generated declarations, which copy no module before it is used.
+func Code(name string) func() []byte {
+	return func() []byte {
+		code, err := SPIRV(name)
+		if err != nil {
+			return nil
+		}
+		return code
 	}
-	return code
 }
 
 // Environment is the GLSL source of an environment.

@@ -21,7 +21,7 @@ func Example() {
 	}
 	defer device.Close()
 	add := &vk.Shader{
-		Name: "add", SPIRV: spirv, PushBytes: 4,
+		Name: "add", SPIRV: vk.SPIRV(spirv), PushBytes: 4,
 		Bindings:      []vk.Binding{{Name: "a", Index: 0, Access: vk.Read}, {Name: "b", Index: 1, Access: vk.Read}, {Name: "c", Index: 2, Access: vk.Write}},
 		Spec:          []vk.SpecConstant{{Name: "local_size_x", ID: 0, Default: 64}},
 		LocalSizeSpec: [3]int32{0, -1, -1},

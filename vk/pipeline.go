@@ -82,10 +82,21 @@ func (d *Device) pipeline(s *Shader, spec []uint32, subgroup uint32) *pipeline {
 	return p
 }
 
+// knows reports whether a program of the device was built with the shader.
+func (d *Device) knows(s *Shader) bool {
+	d.pipes.Lock()
+	defer d.pipes.Unlock()
+	return d.pipes.modules[s] != nil
+}
+
 // begin starts compiling pipelines in the background: as many at once as there are processors, the largest first, as they take longest.
 func (d *Device) begin(all []*pipeline) {
 	all = slices.Clone(all)
-	slices.SortStableFunc(all, func(a, b *pipeline) int { return len(b.module.shader.SPIRV) - len(a.module.shader.SPIRV) })
+	size := map[*pipeline]int{}
+	for _, p := range all {
+		size[p] = len(p.module.shader.SPIRV())
+	}
+	slices.SortStableFunc(all, func(a, b *pipeline) int { return size[b] - size[a] })
 	for _, p := range all {
 		p.start.Do(func() {
 			if p.err = d.enter(); p.err != nil {
@@ -210,13 +221,17 @@ func (d *Device) createPipeline(p *pipeline, cache vkPipelineCache, statistics b
 // load creates the objects that all pipelines of a shader share.
 func (d *Device) load(m *module) error {
 	s := m.shader
-	m.digest = sha256.Sum256(s.SPIRV)
-	code := C.CBytes(s.SPIRV)
+	spirv, err := s.code()
+	if err != nil {
+		return fmt.Errorf("kernel %s: %w", s.Name, err)
+	}
+	m.digest = sha256.Sum256(spirv)
+	code := C.CBytes(spirv)
 	defer C.free(code)
 	info := vkShaderModuleCreateInfo{
 		SType:    structureTypeShaderModuleCreateInfo,
-		CodeSize: vkCount(len(s.SPIRV)),
-		PCode:    unsafe.Slice((*uint32)(code), len(s.SPIRV)/4),
+		CodeSize: vkCount(len(spirv)),
+		PCode:    unsafe.Slice((*uint32)(code), len(spirv)/4),
 	}
 	r := create(&m.handle, func(h *vkShaderModule) vkResult { return vkCreateShaderModule(d.handle, &info, nil, h) })
 	info.Free()

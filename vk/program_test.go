@@ -119,7 +119,7 @@ func TestSpecialization(t *testing.T) {
 
 func TestSubgroupSize(t *testing.T) {
 	lanes := &Shader{
-		Name: "lanes", SPIRV: lanesSPIRV, Bindings: []Binding{{Name: "lanes", Index: 0, Access: Write}},
+		Name: "lanes", SPIRV: SPIRV(lanesSPIRV), Bindings: []Binding{{Name: "lanes", Index: 0, Access: Write}},
 		LocalSize: [3]uint32{64, 1, 1}, LocalSizeSpec: [3]int32{-1, -1, -1},
 	}
 	eachVariant(t, func(t *testing.T, d *Device) {
@@ -175,7 +175,7 @@ func TestRecordingErrors(t *testing.T) {
 		return func(p *Program) { p.Dispatch(c) }
 	}
 	broken := *addShader
-	broken.SPIRV = []byte("not SPIR-V, but long enough.")
+	broken.SPIRV = SPIRV([]byte("not SPIR-V, but long enough."))
 	for _, c := range []struct {
 		want   string
 		record func(*Program)

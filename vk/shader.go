@@ -1,6 +1,7 @@
 package vk
 
 import (
+	"encoding/base64"
 	"encoding/binary"
 	"fmt"
 	"math/bits"
@@ -47,10 +48,32 @@ type SpecConstant struct {
 	Default uint32 // the bits of the shader's default
 }
 
+// Code returns a SPIR-V module with one entry point, "main". It is called when the shader is first used, so that declaring shaders
+// that are never used costs nothing.
+type Code func() []byte
+
+// SPIRV is the Code of a module in memory.
+func SPIRV(module []byte) Code { return func() []byte { return module } }
+
+// MarshalText writes the module in base64.
+func (c Code) MarshalText() ([]byte, error) {
+	if c == nil {
+		return nil, nil
+	}
+	return base64.StdEncoding.AppendEncode(nil, c()), nil
+}
+
+// UnmarshalText reads what MarshalText writes.
+func (c *Code) UnmarshalText(text []byte) error {
+	module, err := base64.StdEncoding.AppendDecode(nil, text)
+	*c = SPIRV(module)
+	return err
+}
+
 // Shader is a compute kernel. It must not be changed after its first use.
 type Shader struct {
 	Name      string
-	SPIRV     []byte // one module whose entry point is "main"
+	SPIRV     Code
 	Bindings  []Binding
 	PushBytes uint32 // size of the push-constant block
 	Spec      []SpecConstant
@@ -72,10 +95,23 @@ type Call struct {
 
 const spirvMagic = 0x07230203
 
+// code returns the shader's module.
+func (s *Shader) code() (code []byte, err error) {
+	if s.SPIRV != nil {
+		code = s.SPIRV()
+	}
+	if len(code) < 20 || len(code)%4 != 0 || binary.LittleEndian.Uint32(code) != spirvMagic {
+		return nil, fmt.Errorf("its SPIRV (%d bytes) is not a SPIR-V module", len(code))
+	}
+	return code, nil
+}
+
 // check validates a shader for device d.
 func (s *Shader) check(d *Device) error {
-	if len(s.SPIRV) < 20 || len(s.SPIRV)%4 != 0 || binary.LittleEndian.Uint32(s.SPIRV) != spirvMagic {
-		return fmt.Errorf("its SPIRV (%d bytes) is not a SPIR-V module", len(s.SPIRV))
+	if !d.knows(s) {
+		if _, err := s.code(); err != nil {
+			return err
+		}
 	}
 	limits := &d.phys.info.Limits
 	if s.PushBytes > limits.MaxPushBytes || s.PushBytes%4 != 0 {

@@ -22,7 +22,7 @@ func (s *Shader) With(name string, code []byte) (*Shader, error) {
 		return nil, fmt.Errorf("vk: shader %q cannot stand in for %q: %w", name, s.Name, err)
 	}
 	with := *s
-	with.Name, with.SPIRV = name, code
+	with.Name, with.SPIRV = name, SPIRV(code)
 	return &with, nil
 }
 

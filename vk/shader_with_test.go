@@ -9,7 +9,7 @@ import (
 // interfaceShader declares the interface of spirv/testdata/interface.comp.
 func interfaceShader() *Shader {
 	return &Shader{
-		Name: "p/interface", SPIRV: []byte{1}, PushBytes: 28,
+		Name: "p/interface", SPIRV: SPIRV([]byte{1}), PushBytes: 28,
 		Bindings:      []Binding{{Name: "A", Index: 0, Access: Read}, {Name: "env_state", Index: 1, Access: ReadWrite}, {Name: "C", Index: 2, Access: Write}},
 		Spec:          []SpecConstant{{"LOCAL_SIZE_X", 0, 64}, {"FAST", 3, 0}, {"GAIN", 4, 0x3fc00000}, {"SHIFT", 5, 0xfffffffe}, {"LANES", 7, 4}},
 		LocalSize:     [3]uint32{64, 2, 1},
@@ -24,7 +24,7 @@ func TestShaderWith(t *testing.T) {
 			t.Fatal(err)
 		}
 		s, err := interfaceShader().With("p/other", code)
-		if err != nil || s.Name != "p/other" || len(s.SPIRV) != len(code) || len(s.Bindings) != 3 {
+		if err != nil || s.Name != "p/other" || len(s.SPIRV()) != len(code) || len(s.Bindings) != 3 {
 			t.Errorf("%s: %+v, %v", file, s, err)
 		}
 		for want, change := range map[string]func(s *Shader){

@@ -15,7 +15,7 @@ var texelsSPIRV []byte
 var viewedSPIRV []byte
 
 var viewedShader = &Shader{
-	Name: "viewed", SPIRV: viewedSPIRV, PushBytes: 4,
+	Name: "viewed", SPIRV: SPIRV(viewedSPIRV), PushBytes: 4,
 	Bindings: []Binding{
 		{Name: "X", Index: 0, Access: Read}, {Name: "x_texels", Index: 1, Access: Read, Texel: TexelFloat4}, {Name: "Y", Index: 2, Access: Write},
 	},
@@ -25,7 +25,7 @@ var viewedShader = &Shader{
 }
 
 var texelsShader = &Shader{
-	Name: "texels", SPIRV: texelsSPIRV, PushBytes: 4,
+	Name: "texels", SPIRV: SPIRV(texelsSPIRV), PushBytes: 4,
 	Bindings: []Binding{
 		{Name: "X", Index: 0, Access: Read}, {Name: "X4", Index: 1, Access: Read, Texel: TexelFloat4}, {Name: "X1", Index: 2, Access: Read, Texel: TexelFloat},
 		{Name: "U4", Index: 3, Access: Read, Texel: TexelUint4}, {Name: "U1", Index: 4, Access: Read, Texel: TexelUint}, {Name: "Y", Index: 5, Access: Write},

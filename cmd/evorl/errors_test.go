@@ -2,6 +2,9 @@ package main
 
 import (
 	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -127,5 +130,30 @@ func TestBadInput(t *testing.T) {
 	}
 	if runs, err := os.ReadDir(b.path("runs")); err == nil && len(runs) > 0 {
 		t.Errorf("left %v in runs", runs)
+	}
+}
+
+// Packages start in little memory: modules of SPIR-V, for example, are read when a kernel is used, so that a wrong configuration is refused
+// at once.
+func TestStartsSmall(t *testing.T) {
+	path, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), path, "--version")
+	cmd.Env = append(os.Environ(), "GODEBUG=inittrace=1")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	packages := 0
+	for _, m := range regexp.MustCompile(`init (github\.com/evorl/evorl\S*) .* (\d+) bytes`).FindAllStringSubmatch(string(out), -1) {
+		packages++
+		if bytes, err := strconv.Atoi(m[2]); err != nil || bytes > 256<<10 {
+			t.Errorf("package %s allocates %s bytes before main, %v; want at most 256 KiB", m[1], m[2], err)
+		}
+	}
+	if packages == 0 {
+		t.Fatalf("no package of evorl in\n%s", out)
 	}
 }

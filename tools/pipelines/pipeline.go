@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"regexp"
 	"slices"
@@ -124,7 +125,7 @@ func treeShader(kernel string, environment *shaders.Environment) (*vk.Shader, er
 			constants[uint32(id)] = match[2]
 		}
 	}
-	s := &vk.Shader{Name: name, SPIRV: code, PushBytes: m.Push.Size, LocalSize: m.LocalSize, LocalSizeSpec: m.LocalSizeSpec}
+	s := &vk.Shader{Name: name, SPIRV: vk.SPIRV(code), PushBytes: m.Push.Size, LocalSize: m.LocalSize, LocalSizeSpec: m.LocalSizeSpec}
 	for _, b := range m.Bindings {
 		s.Bindings = append(s.Bindings, vk.Binding{Name: b.Name, Index: b.Index, Access: access(b.Access), Texel: texel(b.Texel)})
 	}
@@ -174,7 +175,7 @@ func pipelinesOn(all []pipeline, t target, kernel string) []pipeline {
 			continue
 		}
 		p = p.on(t)
-		key := fmt.Sprintf("%s %v %d %x", p.Shader.Name, p.Spec, p.Subgroup, p.Shader.SPIRV)
+		key := fmt.Sprintf("%s %v %d %x", p.Shader.Name, p.Spec, p.Subgroup, sha256.Sum256(p.Shader.SPIRV()))
 		if i, ok := seen[key]; ok {
 			on[i].hot = on[i].hot || p.hot
 			continue

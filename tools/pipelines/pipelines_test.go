@@ -57,8 +57,9 @@ func TestChildDies(t *testing.T) {
 		t.Fatal("no kernel engine/tick")
 	}
 	good, torn := all[i], *all[i].Shader
-	torn.SPIRV = append(slices.Clone(torn.SPIRV[:len(torn.SPIRV)/2]), 0xff, 0xff, 0xff, 0xff)
-	torn.SPIRV = torn.SPIRV[:len(torn.SPIRV)/4*4]
+	code := torn.SPIRV()
+	code = append(slices.Clone(code[:len(code)/2]), 0xff, 0xff, 0xff, 0xff)
+	torn.SPIRV = vk.SPIRV(code[:len(code)/4*4])
 	bad := pipeline{PipelineSource: vk.PipelineSource{Shader: &torn}}
 	results, err := compileAll(t.Context(), []pipeline{good, bad, good}, target{"polaris10", 64}, icd, 1)
 	if err != nil {

@@ -46,7 +46,7 @@ func commit(fault string) error {
 		return err
 	}
 	elements := n
-	shader := &vk.Shader{Name: "add", SPIRV: code, PushBytes: 4,
+	shader := &vk.Shader{Name: "add", SPIRV: vk.SPIRV(code), PushBytes: 4,
 		Spec: []vk.SpecConstant{{Name: "LOCAL_SIZE_X", ID: 0, Default: 64}}, LocalSize: [3]uint32{64, 1, 1}, LocalSizeSpec: [3]int32{0, -1, -1},
 		Bindings: []vk.Binding{{Name: "a", Index: 0, Access: vk.Read}, {Name: "b", Index: 1, Access: vk.Read}, {Name: "c", Index: 2, Access: vk.Write}}}
 	switch fault {
