@@ -155,7 +155,7 @@ func (p *Program) checkBuffers() error {
 
 // ProgramStats describes a built program.
 type ProgramStats struct {
-	Commands    int // recorded dispatches, copies and fills; a repeated one counts once
+	Commands    int // recorded dispatches, copies and fills; a repeated block that is recorded once counts once
 	Dispatches  int // per run
 	Barriers    int // memory barriers per run: the derived ones, and those before and after every turn of a repeated block
 	Submissions int // per run, with the current time slicing

@@ -1,14 +1,29 @@
 package vk
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // block is a part of a program, ops [from, to), that runs turns times.
 type block struct{ from, to, turns int }
 
-// Repeat records body as a block that runs n times. Its commands are recorded once: host memory and recording time do not
-// grow with n. A turn begins when the commands of the previous turn have finished. Blocks cannot be nested. Build returns the
-// error of an invalid call.
-func (p *Program) Repeat(n int, body func()) {
+// Counter numbers the turns of a repeated block, from 0, for its commands that read At. In a block recorded turn by turn they read the
+// number from Table instead. In a block recorded once, At is set to 0 before the block, and Next runs at the end of every turn.
+type Counter struct {
+	At    Range // one 32-bit word
+	Table Range // the words 0, 1, 2 …, max(4, Limits.StorageAlignment) bytes apart; min(turns, PlainCommands) of them
+	Next  Call  // adds 1 to the word at At
+}
+
+// PlainCommands is the most commands, counted over all turns, of a repeated block that is recorded turn by turn. Such a block has only the
+// barriers that its commands need, and no commands for the counter.
+const PlainCommands = 256
+
+// Repeat records body as a block that runs n times. Each turn sees what the previous one wrote. Except for short blocks (PlainCommands),
+// the commands are recorded once: host memory and recording time do not grow with n. body is called once. Its commands may read the
+// number of the turn from counter; nil if none does. Blocks cannot be nested. Build returns the error of an invalid call.
+func (p *Program) Repeat(n int, counter *Counter, body func()) {
 	switch {
 	case p.err != nil:
 		return
@@ -23,9 +38,75 @@ func (p *Program) Repeat(n int, body func()) {
 	p.repeating = true
 	body()
 	p.repeating = false
-	if to := len(p.ops); to > from && p.err == nil {
-		p.blocks = append(p.blocks, block{from, to, n})
+	if p.err != nil || len(p.ops) == from {
+		return
 	}
+	if counter != nil && !p.counts(from, counter) {
+		counter = nil
+	}
+	if n == 1 || n <= PlainCommands/(len(p.ops)-from) {
+		p.unroll(from, n, counter)
+		return
+	}
+	if counter != nil {
+		p.Fill(counter.At, 0)
+		last := len(p.ops) - 1
+		begin := p.ops[last]
+		copy(p.ops[from+1:], p.ops[from:last])
+		p.ops[from] = begin
+		from++
+		p.Dispatch(counter.Next)
+	}
+	p.blocks = append(p.blocks, block{from, len(p.ops), n})
+}
+
+// counts reports whether an op from `from` on reads the counter. One that writes it is an error.
+func (p *Program) counts(from int, c *Counter) (found bool) {
+	var accesses []access
+	for i := from; i < len(p.ops); i++ {
+		accesses = p.accesses(&p.ops[i], accesses[:0])
+		for _, a := range accesses {
+			if a.r != c.At {
+				continue
+			}
+			found = true
+			if a.kind&Write != 0 {
+				p.reject("repeat", fmt.Errorf("%s writes the block's counter, %v; want it to be read only", p.ops[i].label, c.At))
+			}
+		}
+	}
+	return found
+}
+
+// unroll records the n turns of a block one by one. Its ops, from `from` on, were recorded once.
+func (p *Program) unroll(from, n int, c *Counter) {
+	turn := slices.Clone(p.ops[from:])
+	p.ops = p.ops[:from]
+	for i := range n {
+		for _, o := range turn {
+			if c != nil {
+				p.number(&o, i, c)
+			}
+			p.ops = append(p.ops, o)
+		}
+	}
+}
+
+// number lets an op that reads the counter read the number of its turn.
+func (p *Program) number(o *op, turn int, c *Counter) {
+	ranges := p.ranges[o.rangeFrom:o.rangeTo]
+	if !slices.Contains(ranges, c.At) {
+		return
+	}
+	stride := int64(max(p.d.phys.info.Limits.StorageAlignment, 4))
+	o.rangeFrom = len(p.ranges)
+	for _, r := range ranges {
+		if r == c.At {
+			r = Range{c.Table.Buffer, c.Table.Offset + int64(turn)*stride, r.Size}
+		}
+		p.ranges = append(p.ranges, r)
+	}
+	o.rangeTo = len(p.ranges)
 }
 
 // turns returns the number of commands that a run executes.

@@ -18,20 +18,20 @@ func TestRepeat(t *testing.T) {
 		a, b := newTestBuffer(t, d, n, Local), newTestBuffer(t, d, n, Readback)
 		p := d.NewProgram("repeated")
 		p.Dispatch(spinCall(a.All(), 1))
-		p.Repeat(turns, func() {
+		p.Repeat(turns, nil, func() {
 			p.Dispatch(spinCall(a.All(), 3))
 			p.Copy(b.All(), a.All())
 			p.Dispatch(spinCall(b.All(), 2))
 			p.Copy(a.All(), b.All())
 		})
-		p.Repeat(1, func() {})
-		p.Repeat(2, func() { p.Dispatch(spinCall(a.All(), 1)) })
+		p.Repeat(1, nil, func() {})
+		p.Repeat(2, nil, func() { p.Dispatch(spinCall(a.All(), 1)) })
 		p.Copy(b.All(), a.All())
 		writeWords(t, a, make([]uint32, n))
 		build(t, p)
 		const want = 1 + 2*turns + 2
-		if s := p.Stats(); s.Commands != 7 || s.Dispatches != want || s.Barriers != 3*turns+turns+2+1 {
-			t.Errorf("%+v; want 7 commands, %d dispatches, %d barriers", s, want, 4*turns+3)
+		if s := p.Stats(); s.Commands != 8 || s.Dispatches != want || s.Barriers != 4*turns+1+1+1 {
+			t.Errorf("%+v; want 8 commands, %d dispatches, %d barriers", s, want, 4*turns+3)
 		}
 		for run1 := range 3 {
 			run(t, p)
@@ -55,14 +55,14 @@ func TestRepeatSlicing(t *testing.T) {
 		steps, ops, turns int
 		budget            time.Duration
 		least, most       int // submissions
-	}{{"between turns", 2_000, 2, 200, 20 * time.Millisecond, 4, 100}, {"inside of turns", 60_000, 8, 3, time.Microsecond, 24, 25}} {
+	}{{"between turns", 2_000, 2, 200, 20 * time.Millisecond, 4, 100}, {"inside of turns", 6_000, 8, 40, time.Microsecond, 320, 321}} {
 		t.Run(c.name, func(t *testing.T) {
 			d := openTest(t, SliceBudget(c.budget))
 			x := newTestBuffer(t, d, 160, Local)
 			writeWords(t, x, make([]uint32, 160))
 			p := d.NewProgram("sliced")
 			p.Dispatch(spinCall(x.All(), 1))
-			p.Repeat(c.turns, func() {
+			p.Repeat(c.turns, nil, func() {
 				for range c.ops {
 					p.Dispatch(spinCall(x.All(), c.steps))
 				}
@@ -146,7 +146,7 @@ func TestRepeatBounded(t *testing.T) {
 	eachVariant(t, func(t *testing.T, d *Device) {
 		x := newTestBuffer(t, d, 8, Local)
 		p := d.NewProgram("endless")
-		p.Repeat(1<<30, func() { p.Dispatch(spinCall(x.All(), 1)) })
+		p.Repeat(1<<30, nil, func() { p.Dispatch(spinCall(x.All(), 1)) })
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		build(t, p)
@@ -178,10 +178,11 @@ func TestRepeatBounded(t *testing.T) {
 
 func TestRepeatErrors(t *testing.T) {
 	d := openTest(t)
-	x := newTestBuffer(t, d, 8, Local)
+	x, y := newTestBuffer(t, d, 8, Local), newTestBuffer(t, d, 8, Local)
 	for want, record := range map[string]func(p *Program){
-		"0 turns; want at least 1":       func(p *Program) { p.Repeat(0, func() {}) },
-		"inside another repeated block;": func(p *Program) { p.Repeat(2, func() { p.Repeat(2, func() { p.Fill(x.All(), 0) }) }) },
+		"copy writes the block's counter": func(p *Program) { p.Repeat(2, &Counter{At: x.All()}, func() { p.Copy(x.All(), y.All()) }) },
+		"0 turns; want at least 1":        func(p *Program) { p.Repeat(0, nil, func() {}) },
+		"inside another repeated block;":  func(p *Program) { p.Repeat(2, nil, func() { p.Repeat(2, nil, func() { p.Fill(x.All(), 0) }) }) },
 	} {
 		p := d.NewProgram("wrong")
 		record(p)
