@@ -45,7 +45,11 @@ func spaces(obs int, action envs.Space) *envs.Environment {
 // newLearner makes a PPO of which only the learning half exists; its trajectories are the test's to write.
 func newLearner(t testing.TB, eng *engine.Engine, env *envs.Environment, network NetworkConfig, cfg PPOConfig) *PPO {
 	t.Helper()
-	p := &PPO{Base: engine.NewBase(eng, cfg.Members, maxMetrics), env: env, cfg: cfg, both: true}
+	common, err := newOnPolicy(eng, env, "ppo", cfg, cfg.common())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &PPO{onPolicy: common, cfg: cfg, both: true}
 	t.Cleanup(func() {
 		if err := p.Close(); err != nil {
 			t.Error(err)

@@ -12,9 +12,9 @@ type estimates struct {
 	discount, lambda                    *engine.Tensor // [P]
 }
 
-func newEstimates(s *engine.State, discount, lambda *engine.Tensor, c PPOConfig) *estimates {
+func newEstimates(s *engine.State, discount, lambda *engine.Tensor, c onPolicyConfig) *estimates {
 	tensor := func(name string) *engine.Tensor {
-		return s.Scratch(name, engine.Float32, engine.Time(c.RolloutLength), engine.Members(c.Members), engine.Environments(c.Environments))
+		return s.Scratch(name, engine.Float32, engine.Time(c.horizon), engine.Members(c.members), engine.Environments(c.environments))
 	}
 	return &estimates{
 		value: tensor("value"), nextValue: tensor("next_value"), advantage: tensor("advantage"), target: tensor("target"),

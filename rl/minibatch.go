@@ -26,15 +26,21 @@ type minibatch struct {
 	update *engine.Tensor
 }
 
-func newMinibatches(s *engine.State, clock engine.Clock, c PPOConfig) *minibatches {
-	m := &minibatches{
+func newMinibatches(s *engine.State, clock engine.Clock, c onPolicyConfig) *minibatches {
+	return &minibatches{
 		clock: clock, stream: s.Stream("minibatch"),
-		horizon: c.RolloutLength, members: c.Members, environments: c.Environments, epochs: c.Epochs, count: c.Minibatches,
+		horizon: c.horizon, members: c.members, environments: c.environments, epochs: c.epochs, count: c.minibatches,
 	}
-	if c.NormalizeAdvantage {
-		m.moments = s.Scratch("advantage_moments", engine.Float32, engine.Axis("update", c.Epochs*c.Minibatches), engine.Members(c.Members), engine.Axis("moment", 2))
-	}
-	return m
+}
+
+// normalizeAdvantage makes room for the moments that advantages are normalized by.
+func (m *minibatches) normalizeAdvantage(s *engine.State) {
+	m.moments = s.Scratch("advantage_moments", engine.Float32, engine.Axis("update", m.epochs*m.count), engine.Members(m.members), engine.Axis("moment", 2))
+}
+
+// observations makes room for a minibatch's observations [P, rows, O].
+func (m *minibatches) observations(s *engine.State, name string, env *envs.Environment) *engine.Tensor {
+	return s.Scratch(name, engine.Float32, engine.Members(m.members), engine.Axis("transition", m.rows()), engine.Axis("feature", env.ObsSize()))
 }
 
 // rows is the number of transitions of the largest minibatch.

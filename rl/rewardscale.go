@@ -20,13 +20,13 @@ type rewardScale struct {
 	sums     *engine.Tensor // [T, P, E, 1]: discounted returns
 }
 
-func newRewardScale(s *engine.State, discount *engine.Tensor, limit float64, c PPOConfig) *rewardScale {
+func newRewardScale(s *engine.State, discount *engine.Tensor, limit float64, c onPolicyConfig) *rewardScale {
 	s = s.Sub("reward_scale")
-	p, e := engine.Members(c.Members), engine.Environments(c.Environments)
+	p, e := engine.Members(c.members), engine.Environments(c.environments)
 	return &rewardScale{
-		returns: nn.NewNormalizer(s, c.Members, 1), discount: discount, limit: float32(limit),
+		returns: nn.NewNormalizer(s, c.members, 1), discount: discount, limit: float32(limit),
 		carried: s.Tensor("discounted_return", engine.Float32, p, e),
-		sums:    s.Scratch("discounted_returns", engine.Float32, engine.Time(c.RolloutLength), p, e, engine.Axis("feature", 1)),
+		sums:    s.Scratch("discounted_returns", engine.Float32, engine.Time(c.horizon), p, e, engine.Axis("feature", 1)),
 	}
 }
 

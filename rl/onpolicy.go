@@ -1,0 +1,157 @@
+package rl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/optim"
+	"github.com/evorl/evorl/envs"
+)
+
+// onPolicy is what PPO and IMPALA share: agents that collect an iteration's trajectories and learn from minibatches of them, the life cycle
+// of their workflow, and its metrics.
+type onPolicy struct {
+	engine.Base
+	name   string
+	config any // as given
+	env    *envs.Environment
+	common onPolicyConfig
+
+	agent       *Agent
+	collector   *Collector
+	minibatches *minibatches
+	actorLoss   *actorLoss
+	criticLoss  *criticLoss
+	evaluator   *envs.Evaluator
+	rate        *engine.Tensor // [P]
+	rows        onPolicyRows
+}
+
+// onPolicyConfig are the settings that the parts of all these workflows take.
+type onPolicyConfig struct {
+	members, environments, horizon int
+	epochs, minibatches            int
+	optimizer                      optim.Rule
+	epsilon                        float64 // of the optimizer
+	annealSteps                    int
+	maxGradNorm                    float64
+}
+
+// onPolicyRows are the metrics [P] of a step besides the collector's. Losses are those of the iteration's last minibatch.
+type onPolicyRows struct {
+	actorLoss, criticLoss, entropy, divergence, clipped, norm *engine.Tensor
+	// refused counts gradients that were not finite since the run began. It is the optimizer's state: PBT's copies take over their parent's.
+	refused *engine.Tensor
+}
+
+// maxMetrics leaves room for those of a method around the workflow.
+const maxMetrics = 32
+
+// newOnPolicy begins a workflow by its name and its configuration as given.
+func newOnPolicy(eng *engine.Engine, env *envs.Environment, name string, config any, c onPolicyConfig) (onPolicy, error) {
+	if err := engine.Require(map[string]any{"engine": eng, "environment": env}); err != nil {
+		return onPolicy{}, fmt.Errorf("rl: %s: %w", name, err)
+	}
+	return onPolicy{Base: engine.NewBase(eng, c.members, maxMetrics), name: name, config: config, env: env, common: c}, nil
+}
+
+// fail closes a workflow that could not be made, and returns the error with what was to be made.
+func (o *onPolicy) fail(err error) error {
+	return errors.Join(fmt.Errorf("rl: %s on %q: %w", o.name, o.env.Name, err), o.Close())
+}
+
+// complete makes what is around the learner: collector, metrics and evaluator. record records an iteration.
+func (o *onPolicy) complete(ctx context.Context, options envs.Options, record func(*engine.Recorder, func(*engine.Recorder))) (err error) {
+	c, s, m := o.common, o.State(), o.Metrics()
+	o.collector, err = newCollector(ctx, s.Sub("rollout"), o.Clock(), m, o.agent, o.env, envs.RolloutConfig{
+		Members: c.members, Environments: c.environments, Horizon: c.horizon, Options: options,
+	})
+	if err != nil {
+		return err
+	}
+	o.minibatches.trajectory = o.collector.Trajectory()
+	o.rows = onPolicyRows{
+		actorLoss: m.Row("loss/actor"), criticLoss: m.Row("loss/critic"), entropy: m.Row("policy/entropy"),
+		divergence: m.Row("policy/kl"), clipped: m.Row("policy/clipped"), norm: m.Row("gradient/norm"), refused: m.Row("gradient/refused"),
+	}
+	if o.evaluator, err = envs.NewEvaluator(ctx, s.Sub("evaluation"), o.env, options, o.agent.Policy()); err != nil {
+		return err
+	}
+	return o.Complete(engine.Parts{Description: o.description(), Record: record, Init: o.begin, Evaluator: o.evaluator})
+}
+
+// buildAgent makes the agent in the scope s, and its optimizers.
+func (o *onPolicy) buildAgent(s *engine.State, cfg NetworkConfig) (err error) {
+	c := o.common
+	rule := optim.Default(c.optimizer)
+	rule.Epsilon = c.epsilon
+	if c.optimizer == optim.ClipUp {
+		rule.MaxNorm = c.maxGradNorm // of the velocity: the steps of actor and critic are limited apart
+	}
+	o.agent, err = newAgent(s, o.env, agentConfig{
+		network: cfg, members: c.members, rows: o.minibatches.rows(), optimizer: rule, rate: o.rate, maxNorm: c.maxGradNorm,
+	})
+	if err != nil {
+		return err
+	}
+	for _, n := range []*network{o.agent.actor, o.agent.critic} {
+		n.optimizer.Anneal(o.Clock(), float64(c.annealSteps)/float64(c.environments))
+	}
+	return nil
+}
+
+// recordMinibatches records an update of actor and critic for every minibatch of every epoch. prepare records what the losses need before.
+func (o *onPolicy) recordMinibatches(r *engine.Recorder, prepare func(r *engine.Recorder, m minibatch)) {
+	for _, g := range []*gradient{o.actorLoss.gradient, o.criticLoss.gradient} {
+		r.Fill(g.values, 0) // behind the parameters, to the end of the rows, no kernel writes
+	}
+	r.Repeat(o.common.epochs*o.common.minibatches, func(r *engine.Recorder, i engine.Counter) {
+		mb := minibatch{o.minibatches, i.Tensor()}
+		prepare(r, mb)
+		o.agent.Step(r, o.actorLoss.Record(r, mb), o.criticLoss.Record(r, mb))
+	})
+}
+
+func (o *onPolicy) recordMetrics(r *engine.Recorder) {
+	o.actorLoss.recordMetrics(r, o.rows.actorLoss, o.rows.entropy, o.rows.divergence, o.rows.clipped)
+	o.criticLoss.recordMetrics(r, o.rows.criticLoss)
+	r.Copy(o.rows.norm, o.agent.actor.optimizer.Norm())
+	engine.CopyCounts(r, o.rows.refused, o.agent.actor.optimizer.Refused())
+}
+
+// description says what is being learned.
+func (o *onPolicy) description() engine.Description {
+	c := o.common
+	return engine.Description{
+		Workflow: o.name, Environment: o.env.Name, Members: c.members, StepsPerIter: c.members * c.environments * c.horizon,
+	}
+}
+
+// begin begins a run: new parameters, new episodes.
+func (o *onPolicy) begin(ctx context.Context) error {
+	begin, err := o.State().Engine().Record(o.name+": first episodes", func(r *engine.Recorder) { o.collector.RecordFirst(r) })
+	if err != nil {
+		return err
+	}
+	defer begin.Free()
+	return errors.Join(o.agent.init(ctx), begin.Run(ctx))
+}
+
+// Evaluator runs the members' policies: deterministic actions in new episodes.
+func (o *onPolicy) Evaluator() *envs.Evaluator { return o.evaluator }
+
+// Agent is the actors and critics of all members.
+func (o *onPolicy) Agent() *Agent { return o.agent }
+
+// Environment is the one that the agents act in.
+func (o *onPolicy) Environment() *envs.Environment { return o.env }
+
+// Fitness implements engine.Trainable: the mean return of evaluation episodes.
+func (o *onPolicy) Fitness(ctx context.Context, s *engine.State, episodes int) (engine.Fitness, error) {
+	return o.evaluator.Fitness(ctx, s, o.Clock(), episodes)
+}
+
+// Config implements engine.Trainable: the configuration that it was made with.
+func (o *onPolicy) Config() any { return o.config }
