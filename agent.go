@@ -17,16 +17,23 @@ var agents = []Workflow{
 		parts:  newAgent("a2c", rl.DefaultA2C, rl.NewA2C, func(c *rl.A2CConfig) *int { return &c.Members }),
 	},
 	{
+		Name: "ddpg", Summary: "deep deterministic policy gradient, a population of independent agents at once",
+		Source: "T. P. Lillicrap et al., \"Continuous control with deep reinforcement learning\", 2016",
+		parts:  newOffPolicy("ddpg", rl.DefaultDDPG, rl.NewDDPG, func(c *rl.DDPGConfig) *int { return &c.Members }),
+	},
+	{
 		Name: "ppo", Summary: "proximal policy optimization, a population of independent agents at once",
 		Source: "J. Schulman et al., \"Proximal Policy Optimization Algorithms\", 2017",
 		parts:  newAgent("ppo", rl.DefaultPPO, rl.NewPPO, func(c *rl.PPOConfig) *int { return &c.Members }),
 	},
 }
 
-// agent is the settings of an algorithm of package rl: [network], and a section of the algorithm's name, whose configuration is C.
+// agent is the settings of an algorithm of package rl: [network], of off-policy algorithms [replay], and a section of the algorithm's name, whose
+// configuration is C.
 type agent[C any, W engine.Workflow] struct {
 	name    string
 	network rl.NetworkConfig
+	replay  *rl.ReplayConfig // nil: it has none
 	cfg     C
 	new     agentFunc[C, W]
 	size    func(*C) *int // the number of members
@@ -41,8 +48,20 @@ func newAgent[C any, W engine.Workflow](name string, defaults func() C, new agen
 	}
 }
 
+// newOffPolicy is newAgent for algorithms with a replay.
+func newOffPolicy[C any, W engine.Workflow](name string, defaults func() C, new agentFunc[C, W], size func(*C) *int) func() parts {
+	return func() parts {
+		replay := rl.DefaultReplay()
+		return &agent[C, W]{name: name, network: rl.DefaultOffPolicyNetwork(), replay: &replay, cfg: defaults(), new: new, size: size}
+	}
+}
+
 func (a *agent[C, W]) sections() config.Sections {
-	return config.Sections{{Name: "network", Value: &a.network}, a.learner()}
+	of := config.Sections{{Name: "network", Value: &a.network}}
+	if a.replay != nil {
+		of = append(of, config.Section{Name: "replay", Value: a.replay})
+	}
+	return append(of, a.learner())
 }
 
 func (a *agent[C, W]) learner() config.Section { return config.Section{Name: a.name, Value: &a.cfg} }
@@ -52,5 +71,9 @@ func (a *agent[C, W]) members() (count *int, key string) { return a.size(&a.cfg)
 func (a *agent[C, W]) check(*envs.Environment, envs.Options) error { return nil }
 
 func (a *agent[C, W]) build(ctx context.Context, eng *engine.Engine, env *envs.Environment, options envs.Options) (engine.Workflow, error) {
-	return a.new(ctx, eng, env, a.cfg, rl.Network(a.network), rl.Environment(options))
+	opts := []rl.Option{rl.Network(a.network), rl.Environment(options)}
+	if a.replay != nil {
+		opts = append(opts, rl.Replays(*a.replay))
+	}
+	return a.new(ctx, eng, env, a.cfg, opts...)
 }

@@ -154,6 +154,8 @@ func (r *Restored) evaluator(ctx context.Context) (*envs.Evaluator, error) {
 	switch w := trained(r.workflow).(type) {
 	case *rl.PPO:
 		return w.Evaluator(), nil
+	case *rl.OffPolicy:
+		return w.Evaluator(), nil
 	case *ec.Search:
 		ev, err := w.Evaluator(ctx)
 		if ev != nil || err != nil {

@@ -487,6 +487,37 @@ func (k ringKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: ringShader, Groups: [3]uint32{x, y, z}, Label: "engine/ring", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var stepsShader = &vk.Shader{
+	Name:  "engine/steps",
+	SPIRV: shaders.Code("engine/steps"),
+	Bindings: []vk.Binding{
+		{Name: "Taken", Index: 0, Access: vk.ReadWrite},
+	},
+	PushBytes:     8,
+	LocalSize:     [3]uint32{1, 1, 1},
+	LocalSizeSpec: [3]int32{-1, -1, -1},
+}
+
+// stepsKernel is shaders/engine/steps.comp.
+type stepsKernel struct {
+	Taken vk.Range // read-write uint
+
+	Low  uint32 // push constants, in order
+	High uint32
+}
+
+// call dispatches x × y × z workgroups.
+func (k stepsKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [1]vk.Range
+		push   [8]byte
+	})
+	a.ranges = [1]vk.Range{k.Taken}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Low)
+	binary.LittleEndian.PutUint32(a.push[4:], k.High)
+	return vk.Call{Shader: stepsShader, Groups: [3]uint32{x, y, z}, Label: "engine/steps", Ranges: a.ranges[:], Push: a.push[:]}
+}
+
 var tickShader = &vk.Shader{
 	Name:  "engine/tick",
 	SPIRV: shaders.Code("engine/tick"),

@@ -12,6 +12,9 @@ type Counter struct{ t *Tensor }
 // Tensor returns [1] u32, which kernels read: the number of the turn, from 0.
 func (c Counter) Tensor() *Tensor { return c.t }
 
+// Next records that a part of the turn ends: what follows reads the next number, for blocks of several updates.
+func (c Counter) Next(r *Recorder) { r.prog.NextPart() }
+
 // Repeat records a block that runs n times, each turn after the one before. body is called once, so that neither recording time nor host
 // memory grows with n, except for short blocks (vk.PlainCommands); what differs between turns, kernels read from the counter. Less than one
 // turn, and a block within another, are errors of the recording.
@@ -25,7 +28,7 @@ func (r *Recorder) Repeat(n int, body func(r *Recorder, i Counter)) {
 	}
 	at := r.counters.Scratch("turn", Uint32, Axis("count", 1))
 	apart := int(max(r.eng.dev.Info().Limits.StorageAlignment, 4)) / 4
-	turns := Axis("turn", min(n, vk.PlainCommands))
+	turns := Axis("turn", vk.PlainCommands)
 	table := Constant(r.counters, "turns", func() []uint32 { return numbers(turns.Size, apart) }, turns, Axis("count", apart))
 	r.repeating = true
 	defer func() { r.repeating = false }()

@@ -42,6 +42,39 @@ func TestRepeat(t *testing.T) {
 	}
 }
 
+// TestRepeatParts: the parts of a turn are numbered on, in blocks recorded turn by turn and in those recorded once.
+func TestRepeatParts(t *testing.T) {
+	for _, turns := range []int{1, 2, 300} {
+		eng := New(testDevice(t))
+		s := eng.NewState()
+		defer s.Close()
+		seen := s.Tensor("seen", Uint32, Axis("part", 3))
+		p, err := eng.Record("parts", func(r *Recorder) {
+			r.Repeat(turns, func(r *Recorder, i Counter) {
+				for part := range 3 {
+					if part > 0 {
+						i.Next(r)
+					}
+					r.Copy(seen.Index(part), i.Tensor())
+				}
+			})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Free()
+		for range 2 {
+			if err := p.Run(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			last := uint32(3 * (turns - 1))
+			if got, want := read32(t, seen), []uint32{last, last + 1, last + 2}; !slices.Equal(got, want) {
+				t.Errorf("%d turns: the last one's parts have the numbers %v; want %v", turns, got, want)
+			}
+		}
+	}
+}
+
 func TestRepeatErrors(t *testing.T) {
 	eng := New(testDevice(t))
 	for what, record := range map[string]func(r *Recorder){

@@ -66,6 +66,9 @@ func (a *Agent) Policy() *envs.Policy {
 	}
 }
 
+// behaviour is the agent as a collector runs it.
+func (a *Agent) behaviour() behaviour { return behaviour{a.Policy(), a.normalizer, a.rewards} }
+
 // Values records the critic's values of observations [T, P, E, O].
 func (a *Agent) Values(r *engine.Recorder, obs, values *engine.Tensor) {
 	a.critic.Evaluate(r, a.critic.weights(), nn.Inputs{Parts: []*engine.Tensor{obs}, Normalizer: a.normalizerValues(), Limit: float32(a.cfg.ObsLimit)}, values)
@@ -123,7 +126,12 @@ type network struct {
 }
 
 func newNetwork(s *engine.State, mlp nn.MLP, row int, c agentConfig) (*network, error) {
-	net, err := nn.New(s, mlp, c.members, c.rows)
+	return newStack(s, mlp, 1, row, c)
+}
+
+// newStack makes a stack of networks of every member, which share rows of an optimizer.
+func newStack(s *engine.State, mlp nn.MLP, networks, row int, c agentConfig) (*network, error) {
+	net, err := nn.NewStack(s, mlp, c.members, networks, c.rows)
 	if err != nil {
 		return nil, err
 	}

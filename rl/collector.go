@@ -4,30 +4,38 @@ import (
 	"context"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/nn"
 	"github.com/evorl/evorl/envs"
 )
 
-// Collector runs an agent in its environments and keeps the transitions of an iteration.
+// Collector runs policies in their environments and keeps the transitions of an iteration.
 type Collector struct {
-	agent   *Agent
+	behaviour
 	rollout *envs.Rollout
 	clock   engine.Clock
 
 	returns, lengths, diverged, leftOut *engine.Tensor // metrics [P]; leftOut is nil without a normalizer
 }
 
+// behaviour is what a collector runs, and what its transitions pass.
+type behaviour struct {
+	policy     *envs.Policy
+	normalizer *nn.Normalizer // of the policy's observations; nil: none
+	rewards    *rewardScale   // nil: none
+}
+
 func newCollector(
 	ctx context.Context, s *engine.State, clock engine.Clock, m *engine.Metrics,
-	a *Agent, env *envs.Environment, cfg envs.RolloutConfig,
+	b behaviour, env *envs.Environment, cfg envs.RolloutConfig,
 ) (*Collector, error) {
 	cfg.Trajectory = true
 	rollout, err := envs.NewRollout(ctx, s, env, cfg)
 	if err != nil {
 		return nil, err
 	}
-	c := &Collector{agent: a, rollout: rollout, clock: clock}
+	c := &Collector{behaviour: b, rollout: rollout, clock: clock}
 	c.returns, c.lengths, c.diverged = m.Row("episode/return"), m.Row("episode/length"), m.Row("episode/diverged")
-	if a.normalizer != nil {
+	if b.normalizer != nil {
 		c.leftOut = m.Row("observation/left_out")
 	}
 	return c, s.Err()
@@ -41,17 +49,27 @@ func (c *Collector) RecordFirst(r *engine.Recorder) { c.rollout.RecordReset(r) }
 
 // Record records an iteration's steps. Rewards are scaled where the agent does so.
 func (c *Collector) Record(r *engine.Recorder) {
-	c.rollout.Record(r, c.clock, c.agent.Policy())
-	if c.agent.rewards != nil {
-		c.agent.rewards.Record(r, c.Trajectory())
+	c.rollout.Record(r, c.clock, c.policy)
+	if c.rewards != nil {
+		c.rewards.Record(r, c.Trajectory())
+	}
+}
+
+// RecordRandom records an iteration's steps by actions that are uniform over the action space.
+func (c *Collector) RecordRandom(r *engine.Recorder) { c.rollout.Record(r, c.clock, nil) }
+
+// RecordMoments records that the observations join the normalizer's moments, where there is one.
+func (c *Collector) RecordMoments(r *engine.Recorder) {
+	if c.normalizer != nil {
+		c.normalizer.Record(r, c.rollout.Obs)
 	}
 }
 
 // Finish records what follows the updates: the observations join the normalizer's moments, now that the whole iteration has seen the inputs that
 // its actions were chosen by, and the metrics of episodes that ended.
 func (c *Collector) Finish(r *engine.Recorder) {
-	if n := c.agent.normalizer; n != nil {
-		n.Record(r, c.rollout.Obs)
+	c.RecordMoments(r)
+	if n := c.normalizer; n != nil {
 		engine.Mean(r, c.leftOut, n.LeftOut(), nil, float32(n.LeftOut().Size("feature")))
 	}
 	c.rollout.RecordReturns(r, c.returns, c.lengths)

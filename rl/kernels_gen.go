@@ -793,6 +793,79 @@ func (k policyUpdateKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: policyUpdateShader, Groups: [3]uint32{x, y, z}, Label: "rl/policy_update", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var qLossShader = &vk.Shader{
+	Name:  "rl/q_loss",
+	SPIRV: shaders.Code("rl/q_loss"),
+	Bindings: []vk.Binding{
+		{Name: "Reward", Index: 0, Access: vk.Read},
+		{Name: "Factor", Index: 1, Access: vk.Read},
+		{Name: "NextValue", Index: 2, Access: vk.Read},
+		{Name: "NextLogProb", Index: 3, Access: vk.Read, Optional: true},
+		{Name: "Temperature", Index: 4, Access: vk.Read, Optional: true},
+		{Name: "RewardScale", Index: 5, Access: vk.Read},
+		{Name: "Value", Index: 6, Access: vk.Read},
+		{Name: "AtValue", Index: 7, Access: vk.Write},
+		{Name: "Loss", Index: 8, Access: vk.Write},
+	},
+	PushBytes: 4,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "CRITICS", ID: 1, Default: 1},
+		{Name: "LOG_TEMPERATURE", ID: 2, Default: 0},
+		{Name: "HAS_NEXT_LOG_PROB", ID: 3, Default: 0},
+		{Name: "HAS_TEMPERATURE", ID: 4, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// qLossKernel is shaders/rl/q_loss.comp.
+type qLossKernel struct {
+	Reward      vk.Range // readonly float
+	Factor      vk.Range // readonly float
+	NextValue   vk.Range // readonly float
+	NextLogProb vk.Range // readonly float, optional
+	Temperature vk.Range // readonly float, optional
+	RewardScale vk.Range // readonly float
+	Value       vk.Range // readonly float
+	AtValue     vk.Range // writeonly float
+	Loss        vk.Range // writeonly float
+
+	Rows uint32 // push constants, in order
+
+	LocalSizeX     uint32 // specialization constants, zero for their default 64
+	Critics        uint32 // default 1
+	LogTemperature bool   // default false
+}
+
+// call dispatches x × y × z workgroups.
+func (k qLossKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [9]vk.Range
+		push   [4]byte
+		spec   [5]uint32
+	})
+	a.ranges = [9]vk.Range{k.Reward, k.Factor, k.NextValue, k.NextLogProb, k.Temperature, k.RewardScale, k.Value, k.AtValue, k.Loss}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Rows)
+	a.spec = [5]uint32{64, 1, 0, 0, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.Critics != 0 {
+		a.spec[1] = k.Critics
+	}
+	if k.LogTemperature {
+		a.spec[2] = 1
+	}
+	if k.NextLogProb.Buffer != nil {
+		a.spec[3] = 1
+	}
+	if k.Temperature.Buffer != nil {
+		a.spec[4] = 1
+	}
+	return vk.Call{Shader: qLossShader, Groups: [3]uint32{x, y, z}, Label: "rl/q_loss", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var replayAppendShader = &vk.Shader{
 	Name:  "rl/replay_append",
 	SPIRV: shaders.Code("rl/replay_append"),

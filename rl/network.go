@@ -11,7 +11,7 @@ type NetworkConfig struct {
 	Hidden      []int          `min:"1" max:"8192" doc:"Units of each hidden layer, of actor and critic each; at most 8 layers."`
 	Activation  nn.Activation  `doc:"Nonlinearity of hidden layers: linear, relu, tanh, elu, swish."`
 	LayerNorm   bool           `doc:"Layer normalization before each activation."`
-	Initializer nn.Initializer `doc:"Initial weights: orthogonal, lecun_uniform, kaiming_uniform."`
+	Initializer nn.Initializer `doc:"Initial weights: orthogonal, lecun_uniform, kaiming_uniform, fan_in_uniform."`
 	HiddenGain  float64        `above:"0" doc:"Factor of the initial weights of hidden layers."`
 	ActorGain   float64        `above:"0" doc:"Factor of the initial weights of the actor's output."`
 	CriticGain  float64        `above:"0" doc:"Factor of the initial weights of the critic's output."`
@@ -35,6 +35,14 @@ func DefaultNetwork() NetworkConfig {
 	return NetworkConfig{
 		Hidden: []int{64, 64}, Activation: nn.Tanh, Initializer: nn.Orthogonal,
 		HiddenGain: 1.4142135623730951, ActorGain: 0.01, CriticGain: 1, MinLogStd: -5, MaxLogStd: 2, ObsLimit: 10, RewardLimit: 10,
+	}
+}
+
+// DefaultOffPolicyNetwork is what CleanRL's DDPG, TD3 and SAC use: two layers of 256 with ReLU, PyTorch's initial weights.
+func DefaultOffPolicyNetwork() NetworkConfig {
+	return NetworkConfig{
+		Hidden: []int{256, 256}, Activation: nn.ReLU, Initializer: nn.FanInUniform, HiddenGain: 1, ActorGain: 1, CriticGain: 1,
+		Squash: true, MinLogStd: -5, MaxLogStd: 2, ObsLimit: 10, RewardLimit: 10,
 	}
 }
 

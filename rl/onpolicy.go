@@ -65,7 +65,7 @@ func (o *onPolicy) fail(err error) error {
 // complete makes what is around the learner: collector, metrics and evaluator. record records an iteration.
 func (o *onPolicy) complete(ctx context.Context, options envs.Options, record func(*engine.Recorder, func(*engine.Recorder))) (err error) {
 	c, s, m := o.common, o.State(), o.Metrics()
-	o.collector, err = newCollector(ctx, s.Sub("rollout"), o.Clock(), m, o.agent, o.env, envs.RolloutConfig{
+	o.collector, err = newCollector(ctx, s.Sub("rollout"), o.Clock(), m, o.agent.behaviour(), o.env, envs.RolloutConfig{
 		Members: c.members, Environments: c.environments, Horizon: c.horizon, Options: options,
 	})
 	if err != nil {

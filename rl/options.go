@@ -12,19 +12,23 @@ type Option func(*settings)
 
 type settings struct {
 	network NetworkConfig
+	replay  ReplayConfig
 	options envs.Options
 }
 
-func newSettings(opts []Option) settings {
-	s := settings{network: DefaultNetwork()}
+// newSettings are an algorithm's defaults, changed by options.
+func newSettings(s settings, opts []Option) settings {
 	for _, o := range opts {
 		o(&s)
 	}
 	return s
 }
 
-// Network sets the networks of actor and critic. Default: DefaultNetwork.
+// Network sets the networks of actor and critic. Default: DefaultNetwork, of off-policy algorithms DefaultOffPolicyNetwork.
 func Network(cfg NetworkConfig) Option { return func(s *settings) { s.network = cfg } }
+
+// Replays sets the replay of an off-policy algorithm. Default: DefaultReplay. Others have none, and it is of no effect.
+func Replays(cfg ReplayConfig) Option { return func(s *settings) { s.replay = cfg } }
 
 // Environment sets how the environment is used: time limit, reward scale and the like. Default: as its Spec describes it.
 func Environment(options envs.Options) Option { return func(s *settings) { s.options = options } }

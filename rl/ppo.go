@@ -88,7 +88,7 @@ func newPPO(ctx context.Context, name string, given any, eng *engine.Engine, env
 	if err != nil {
 		return nil, err
 	}
-	p, with := &PPO{onPolicy: common, cfg: cfg}, newSettings(opts)
+	p, with := &PPO{onPolicy: common, cfg: cfg}, newSettings(settings{network: DefaultNetwork()}, opts)
 	if err = errors.Join(config.Check(cfg), with.check()); err == nil {
 		if err = p.buildLearner(with.network); err == nil {
 			err = p.complete(ctx, with.options, p.Record)

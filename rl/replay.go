@@ -16,6 +16,9 @@ type ReplayConfig struct {
 	Steps    int  `min:"1" max:"64" doc:"Steps of the return that an update bootstraps after, n."`
 }
 
+// DefaultReplay is a ring of a million transitions for each member and batches of 256 (CleanRL's and Stable-Baselines3's DDPG, TD3 and SAC).
+func DefaultReplay() ReplayConfig { return ReplayConfig{Capacity: 1_000_000, Batch: 256, Steps: 1} }
+
 // Replay keeps transitions on the device and draws batches of them: a ring for each member, or one for all (L.-J. Lin, "Self-Improving
 // Reactive Agents Based on Reinforcement Learning, Planning and Teaching", 1992). It is saved with the state: a resumed run draws the
 // batches that the interrupted one would have drawn.

@@ -10,6 +10,8 @@ func (p *Program) accesses(o *op, to []access) []access {
 		return append(to, access{ranges[0], Write}, access{ranges[1], Read})
 	case opFill:
 		return append(to, access{ranges[0], Write})
+	case opNext:
+		return to
 	}
 	for i, r := range ranges {
 		to = append(to, access{r, o.shader.Bindings[i].Access})

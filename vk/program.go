@@ -43,6 +43,7 @@ const (
 	opDispatch opKind = iota
 	opCopy
 	opFill
+	opNext // of Program.NextPart, only while a block is recorded
 )
 
 // op is one command. The from and to fields are indices into the program's slices.

@@ -9,10 +9,11 @@ import (
 type block struct{ from, to, turns int }
 
 // Counter numbers the turns of a repeated block, from 0, for its commands that read At. In a block recorded turn by turn they read the
-// number from Table instead. In a block recorded once, At is set to 0 before the block, and Next runs at the end of every turn.
+// number from Table instead. In a block recorded once, At is set to 0 before the block, and Next runs at the end of every turn. Where a
+// turn has several parts (Program.NextPart), they are numbered instead.
 type Counter struct {
 	At    Range // one 32-bit word
-	Table Range // the words 0, 1, 2 …, max(4, Limits.StorageAlignment) bytes apart; min(turns, PlainCommands) of them
+	Table Range // the words 0, 1, 2 …, max(4, Limits.StorageAlignment) bytes apart; PlainCommands of them
 	Next  Call  // adds 1 to the word at At
 }
 
@@ -41,10 +42,11 @@ func (p *Program) Repeat(n int, counter *Counter, body func()) {
 	if p.err != nil || len(p.ops) == from {
 		return
 	}
-	if counter != nil && !p.counts(from, counter) {
+	if counter == nil || !p.counts(from, counter) {
 		counter = nil
+		p.ops = slices.DeleteFunc(p.ops, func(o op) bool { return o.kind == opNext })
 	}
-	if n == 1 || n <= PlainCommands/(len(p.ops)-from) {
+	if n <= PlainCommands/max(1, len(p.ops)-from) || n == 1 && counter == nil {
 		p.unroll(from, n, counter)
 		return
 	}
@@ -56,8 +58,24 @@ func (p *Program) Repeat(n int, counter *Counter, body func()) {
 		p.ops[from] = begin
 		from++
 		p.Dispatch(counter.Next)
+		next := p.ops[len(p.ops)-1]
+		for i := from; i < len(p.ops); i++ {
+			if p.ops[i].kind == opNext {
+				p.ops[i] = next
+			}
+		}
 	}
 	p.blocks = append(p.blocks, block{from, len(p.ops), n})
+}
+
+// NextPart ends a part of a turn of the block that is being repeated: the commands that follow read the next number from the counter.
+func (p *Program) NextPart() {
+	if p.err == nil && !p.repeating {
+		p.reject("next part", fmt.Errorf("outside a repeated block; want it in one"))
+	}
+	if p.err == nil {
+		p.add(op{kind: opNext})
+	}
 }
 
 // counts reports whether an op from `from` on reads the counter. One that writes it is an error.
@@ -82,17 +100,23 @@ func (p *Program) counts(from int, c *Counter) (found bool) {
 func (p *Program) unroll(from, n int, c *Counter) {
 	turn := slices.Clone(p.ops[from:])
 	p.ops = p.ops[:from]
-	for i := range n {
+	part := 0
+	for range n {
 		for _, o := range turn {
+			if o.kind == opNext {
+				part++
+				continue
+			}
 			if c != nil {
-				p.number(&o, i, c)
+				p.number(&o, part, c)
 			}
 			p.ops = append(p.ops, o)
 		}
+		part++
 	}
 }
 
-// number lets an op that reads the counter read the number of its turn.
+// number lets an op that reads the counter read the number of its turn, or part of a turn.
 func (p *Program) number(o *op, turn int, c *Counter) {
 	ranges := p.ranges[o.rangeFrom:o.rangeTo]
 	if !slices.Contains(ranges, c.At) {

@@ -38,7 +38,7 @@ type NetworkConfig struct {
 	Hidden       []int          `min:"1" max:"8192" doc:"Units of each hidden layer."`
 	Activation   nn.Activation  `doc:"Nonlinearity of hidden layers: linear, relu, tanh, elu, swish."`
 	LayerNorm    bool           `doc:"Layer normalization before each activation."`
-	Initializer  nn.Initializer `doc:"Initial weights: orthogonal, lecun_uniform, kaiming_uniform."`
+	Initializer  nn.Initializer `doc:"Initial weights: orthogonal, lecun_uniform, kaiming_uniform, fan_in_uniform."`
 	HiddenGain   float64        `min:"0" doc:"Factor of the initial weights of hidden layers."`
 	OutputGain   float64        `min:"0" doc:"Factor of the initial weights of the output."`
 	LogStd       float64        `min:"-10" max:"3" doc:"Initial log standard deviation of sampled continuous actions, in units of half the action range."`

@@ -10,7 +10,7 @@ import (
 	"github.com/evorl/evorl/engine/config"
 )
 
-// Initializer is how weights begin. Biases begin at 0, scales of layer normalization at 1.
+// Initializer is how weights begin. Biases begin at 0 unless it says otherwise, scales of layer normalization at 1.
 type Initializer uint32
 
 const (
@@ -20,9 +20,11 @@ const (
 	LecunUniform
 	// KaimingUniform: U(-b, b) with b = gain sqrt(6 / in) (K. He et al., 2015).
 	KaimingUniform
+	// FanInUniform: weights and biases U(-b, b) with b = gain sqrt(1 / in). The default of PyTorch's linear layers.
+	FanInUniform
 )
 
-var initializerNames = [...]string{"orthogonal", "lecun_uniform", "kaiming_uniform"}
+var initializerNames = [...]string{"orthogonal", "lecun_uniform", "kaiming_uniform", "fan_in_uniform"}
 
 func (i Initializer) String() string {
 	if int(i) < len(initializerNames) {
@@ -31,7 +33,7 @@ func (i Initializer) String() string {
 	return fmt.Sprintf("Initializer(%d)", uint32(i))
 }
 
-// UnmarshalText reads an initializer by its name: orthogonal, lecun_uniform or kaiming_uniform.
+// UnmarshalText reads an initializer by its name: orthogonal, lecun_uniform, kaiming_uniform or fan_in_uniform.
 func (i *Initializer) UnmarshalText(text []byte) error {
 	return config.UnmarshalName(i, "initializer", initializerNames[:], text)
 }
@@ -41,7 +43,7 @@ func (i Initializer) MarshalText() ([]byte, error) {
 	return config.MarshalName(i, "initializer", initializerNames[:])
 }
 
-// Init fills a row with initial parameters. hiddenGain and outputGain multiply the weights of the hidden and of the last layer.
+// Init fills a row with initial parameters. hiddenGain and outputGain multiply what is drawn for the hidden and for the last layer.
 func (m MLP) Init(row []float32, how Initializer, hiddenGain, outputGain float64, rng *engine.Rng) {
 	for _, l := range m.Layers() {
 		gain := outputGain
@@ -50,6 +52,9 @@ func (m MLP) Init(row []float32, how Initializer, hiddenGain, outputGain float64
 		}
 		how.fill(row[l.Weight:l.Bias], l.In, l.Out, gain, rng)
 		clear(row[l.Bias : l.Bias+l.Out])
+		if how == FanInUniform {
+			how.fill(row[l.Bias:l.Bias+l.Out], l.In, l.Out, gain, rng)
+		}
 		if l.Norms {
 			for i := range l.Out {
 				row[l.Scale+i], row[l.Shift+i] = 1, 0
@@ -60,11 +65,9 @@ func (m MLP) Init(row []float32, how Initializer, hiddenGain, outputGain float64
 
 func (i Initializer) fill(w []float32, in, out int, gain float64, rng *engine.Rng) {
 	switch i {
-	case LecunUniform, KaimingUniform:
-		bound := gain * math.Sqrt(3/float64(in))
-		if i == KaimingUniform {
-			bound *= math.Sqrt2
-		}
+	case LecunUniform, KaimingUniform, FanInUniform:
+		scale := map[Initializer]float64{LecunUniform: 3, KaimingUniform: 6, FanInUniform: 1}[i]
+		bound := gain * math.Sqrt(scale/float64(in))
 		for k := range w {
 			w[k] = float32(bound * (2*float64(rng.Uniform()) - 1))
 		}

@@ -1,0 +1,186 @@
+package rl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/engine/nn"
+	"github.com/evorl/evorl/engine/optim"
+	"github.com/evorl/evorl/envs"
+)
+
+// actorCritic is an actor of continuous actions and the critics of its actions, for every member: what DDPG, TD3 and SAC share.
+// A member's critics are a stack, one row of an optimizer.
+type actorCritic struct {
+	cfg     NetworkConfig
+	scope   *engine.State
+	clock   engine.Clock
+	members int
+	batch   int     // transitions of an update
+	twins   int     // critics of a member
+	head    nn.Head // of the actor, without exploration
+
+	actor, critics *network
+	targetCritics  *engine.Tensor // [P, twins, row]
+	normalizer     *nn.Normalizer // nil: none
+	rewardScale    *engine.Tensor // [P]
+	tau            *engine.Tensor // [P]
+
+	outputs, atOutputs  *engine.Tensor // [P, B, Out]: of the actor, and the gradient there
+	actions, atActions  *engine.Tensor // [P, B, A]
+	logProb             *engine.Tensor // [P, B]
+	values, atValues    *engine.Tensor // [P, twins, B, 1]
+	nextValues          *engine.Tensor // [P, twins, B, 1]
+	loss                *engine.Tensor // [P, B]: squared errors of the critics
+	actorGradient       *engine.Tensor // [splits, P, row]
+	criticGradient      *engine.Tensor // [splits, P, twins row]
+	lossRow, valueRow   *engine.Tensor // metrics [P]
+	normRow, refusedRow *engine.Tensor
+}
+
+// actorCriticConfig are the sizes and learning rates of an actorCritic.
+type actorCriticConfig struct {
+	learnerParts
+	twins                 int
+	head                  nn.Head
+	actorRate, criticRate *engine.Tensor // [P]
+	tau                   *engine.Tensor // [P]
+}
+
+func newActorCritic(o *OffPolicy, c actorCriticConfig) (*actorCritic, error) {
+	s := o.State().Sub("agent")
+	a := &actorCritic{
+		cfg: c.network, scope: s, clock: o.Clock(), members: o.cfg.Members, batch: c.batch, twins: c.twins, head: c.head,
+		rewardScale: c.rewardScale, tau: c.tau,
+	}
+	actor := a.cfg.mlp(c.env.ObsSize(), a.head.Outputs())
+	critic := a.cfg.mlp(c.env.ObsSize()+a.head.Size, 1)
+	of := agentConfig{members: a.members, rows: a.batch, optimizer: optim.DefaultAdam, rate: c.actorRate}
+	var err error
+	if a.actor, err = newNetwork(s.Sub("actor"), actor, nn.Align(actor.Size()), of); err != nil {
+		return nil, err
+	}
+	of.rate = c.criticRate
+	row := nn.Align(critic.Size())
+	if a.critics, err = newStack(s.Sub("critics"), critic, a.twins, a.twins*row, of); err != nil {
+		return nil, err
+	}
+	a.targetCritics = s.Tensor("target_critics", engine.Float32, engine.Members(a.members), nn.Networks(a.twins), engine.Axis("parameter", row))
+	if a.cfg.NormalizeObs {
+		a.normalizer = nn.NewNormalizer(s, a.members, c.env.ObsSize())
+	}
+	a.makeScratch(o.State().Sub("update"))
+	m := o.Metrics()
+	a.lossRow, a.valueRow = m.Row("loss/critic"), m.Row("value/mean")
+	a.normRow, a.refusedRow = m.Row("gradient/norm"), m.Row("gradient/refused")
+	return a, s.Err()
+}
+
+// makeScratch makes what an update computes.
+func (a *actorCritic) makeScratch(s *engine.State) {
+	p, b, action := engine.Members(a.members), engine.Axis("transition", a.batch), engine.Axis("action", a.head.Size)
+	output, value := engine.Axis("output", a.head.Outputs()), engine.Axis("value", 1)
+	a.outputs, a.atOutputs = s.Scratch("outputs", engine.Float32, p, b, output), s.Scratch("gradient_at_outputs", engine.Float32, p, b, output)
+	a.actions, a.atActions = s.Scratch("actions", engine.Float32, p, b, action), s.Scratch("gradient_at_actions", engine.Float32, p, b, action)
+	a.logProb, a.loss = s.Scratch("log_prob", engine.Float32, p, b), s.Scratch("loss", engine.Float32, p, b)
+	twins := nn.Networks(a.twins)
+	a.values, a.atValues = s.Scratch("values", engine.Float32, p, twins, b, value), s.Scratch("gradient_at_values", engine.Float32, p, twins, b, value)
+	a.nextValues = s.Scratch("next_values", engine.Float32, p, twins, b, value)
+	gradient := func(name string, n *network) *engine.Tensor {
+		return s.Scratch(name, engine.Float32, append([]engine.Dim{engine.Axis("split", n.pass.Splits())}, n.params().Dims()...)...)
+	}
+	a.actorGradient, a.criticGradient = gradient("actor_gradient", a.actor), gradient("critic_gradient", a.critics)
+}
+
+// inputs are observations, and actions unless nil, as networks take them.
+func (a *actorCritic) inputs(obs, actions *engine.Tensor) nn.Inputs {
+	in := nn.Inputs{Parts: []*engine.Tensor{obs}, Limit: float32(a.cfg.ObsLimit)}
+	if actions != nil {
+		in.Parts = append(in.Parts, actions)
+	}
+	if a.normalizer != nil {
+		in.Normalizer = a.normalizer.Values()
+	}
+	return in
+}
+
+// policy is the actor with a head, as rollouts take it.
+func (a *actorCritic) policy(head nn.Head) *envs.Policy {
+	p := &envs.Policy{Weights: a.actor.weights(), Network: a.actor.MLP(), Head: head, ObsLimit: float32(a.cfg.ObsLimit)}
+	if a.normalizer != nil {
+		p.Normalizer = a.normalizer.Values()
+	}
+	return p
+}
+
+// headBatch are outputs of the actor, with the random numbers of an update.
+func (a *actorCritic) headBatch(u update, stream uint32) nn.HeadBatch {
+	return nn.HeadBatch{Parameters: a.actor.weights(), Outputs: a.outputs, Draws: nn.Draws{Stream: stream, Clock: a.clock, Update: u.number}}
+}
+
+// descendCritics records an update of the critics, towards values of the next actions that are in a.actions. temperature, and with it the
+// log-probabilities in a.logProb, have a part in them unless it is nil; logarithms of it are in fours.
+func (a *actorCritic) descendCritics(r *engine.Recorder, u update, temperature *engine.Tensor, logarithms bool) {
+	b := u.batch
+	a.critics.Evaluate(r, nn.Weights{Params: a.targetCritics}, a.inputs(b.NextObs, a.actions), a.nextValues)
+	a.critics.pass.Forward(r, a.critics.weights(), a.inputs(b.Obs, b.Action), a.values)
+	k := qLossKernel{
+		Reward: b.Reward.Range(), Factor: b.Factor.Range(), NextValue: a.nextValues.Range(), RewardScale: a.rewardScale.Range(),
+		Value: a.values.Range(), AtValue: a.atValues.Range(), Loss: a.loss.Range(), Rows: uint32(a.batch), Critics: uint32(a.twins), LocalSizeX: r.Workgroup(),
+	}
+	if temperature != nil {
+		k.Temperature, k.LogTemperature, k.NextLogProb = temperature.Range(), logarithms, a.logProb.Range()
+	}
+	r.Dispatch(k.call((k.Rows+k.LocalSizeX-1)/k.LocalSizeX, uint32(a.members), 1))
+	a.critics.pass.Backward(r, a.atValues, nn.Gradients{Params: a.criticGradient})
+	a.critics.optimizer.Record(r, a.criticGradient)
+}
+
+// prepare implements learner: behind the parameters, to the end of the rows, no kernel writes gradients.
+func (a *actorCritic) prepare(r *engine.Recorder) {
+	r.Fill(a.actorGradient, 0)
+	r.Fill(a.criticGradient, 0)
+}
+
+// recordMetrics implements learner.
+func (a *actorCritic) recordMetrics(r *engine.Recorder) {
+	engine.Mean(r, a.lossRow, a.loss, nil, 1)
+	engine.Mean(r, a.valueRow, a.values, nil, 1)
+	r.Copy(a.normRow, a.critics.optimizer.Norm())
+	engine.CopyCounts(r, a.refusedRow, a.critics.optimizer.Refused())
+}
+
+// init implements learner; targets begin as what they follow.
+func (a *actorCritic) init(ctx context.Context) error {
+	actor, critics := make([]float32, a.actor.params().Len()), make([]float32, a.critics.params().Len())
+	actorRow, criticRow := len(actor)/a.members, len(critics)/(a.members*a.twins)
+	for p := range a.members {
+		rng := engine.NewRng(a.scope.Engine().Seed(), a.scope.Stream("init"), uint32(p), 0, 0)
+		a.actor.MLP().Init(actor[p*actorRow:][:actorRow], a.cfg.Initializer, a.cfg.HiddenGain, a.cfg.ActorGain, rng)
+		for i := range a.twins {
+			a.critics.MLP().Init(critics[(p*a.twins+i)*criticRow:][:criticRow], a.cfg.Initializer, a.cfg.HiddenGain, a.cfg.CriticGain, rng)
+		}
+	}
+	err := errors.Join(
+		a.actor.params().WriteFloat32(ctx, actor), a.critics.params().WriteFloat32(ctx, critics), a.targetCritics.WriteFloat32(ctx, critics))
+	if a.normalizer != nil {
+		err = errors.Join(err, a.normalizer.Init(ctx))
+	}
+	return err
+}
+
+// checkContinuous refuses what an actor of continuous actions cannot be.
+func checkContinuous(name string, env *envs.Environment, c NetworkConfig) error {
+	switch {
+	case env.Action.IsDiscrete():
+		return fmt.Errorf("%s acts continuously, and %q has %v; want an environment with a box of actions, such as Pendulum-v1, or dqn", name, env.Name, env.Action)
+	case c.Bins != 0:
+		return fmt.Errorf("network: %w", config.Invalid("bins", "the critics of %s need the gradient at actions, which bins have none of; want 0", name))
+	case !c.Squash:
+		return fmt.Errorf("network: %w", config.Invalid("squash", "the actions of %s pass tanh; want true", name))
+	}
+	return nil
+}

@@ -1,0 +1,178 @@
+package rl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/envs"
+)
+
+// OffPolicy is what off-policy algorithms share: P members that learn from what they kept of the past. An iteration is one recorded program: T
+// steps of every environment by the exploring policy, appended to the replay; T · E · updates_per_step updates, each by a batch of its
+// own; metrics.
+//
+// Init lets every member take learning_starts environment steps by random actions, rounded up to whole rollouts of T · E. They count as
+// environment steps (engine.EnvSteps, Report.EnvSteps), not as iterations.
+type OffPolicy struct {
+	engine.Base
+	name   string
+	config any // as given
+	env    *envs.Environment
+	cfg    OffPolicyConfig
+
+	learner   learner
+	collector *Collector
+	replay    *Replay
+	evaluator *envs.Evaluator
+	discount  *engine.Tensor // [P]
+}
+
+// learner is what an algorithm adds to OffPolicy.
+type learner interface {
+	// behaviour is the policy that explores. Evaluations take its mode.
+	behaviour() behaviour
+	// init draws the members' initial parameters.
+	init(ctx context.Context) error
+	// block is how many updates are recorded together and repeated; 1 unless the updates of a block differ.
+	block(updates int) int
+	// prepare records what comes before an iteration's updates.
+	prepare(r *engine.Recorder)
+	// update records one update.
+	update(r *engine.Recorder, u update)
+	// recordMetrics records the metrics of an iteration's last update.
+	recordMetrics(r *engine.Recorder)
+}
+
+// update is one of an iteration's updates.
+type update struct {
+	batch  ReplayBatch
+	number *engine.Tensor // [1] u32: of the update in the iteration, for random numbers
+	turn   int            // of the update in its block
+}
+
+// parts of an OffPolicy that its learner is made with.
+type learnerParts struct {
+	env         *envs.Environment
+	network     NetworkConfig
+	batch       int            // transitions of an update
+	rewardScale *engine.Tensor // [P]
+}
+
+// newOffPolicy makes an off-policy workflow. given is the configuration that it reports; build makes its learner.
+func newOffPolicy(
+	ctx context.Context, name string, given any, eng *engine.Engine, env *envs.Environment, cfg OffPolicyConfig, with settings,
+	build func(*OffPolicy, learnerParts) (learner, error),
+) (*OffPolicy, error) {
+	if err := engine.Require(map[string]any{"engine": eng, "environment": env}); err != nil {
+		return nil, fmt.Errorf("rl: %s: %w", name, err)
+	}
+	o := &OffPolicy{Base: engine.NewBase(eng, cfg.Members, maxMetrics), name: name, config: given, env: env, cfg: cfg}
+	if err := o.build(ctx, with, build); err != nil {
+		return nil, errors.Join(fmt.Errorf("rl: %s on %q: %w", name, env.Name, err), o.Close())
+	}
+	return o, nil
+}
+
+func (o *OffPolicy) build(ctx context.Context, with settings, build func(*OffPolicy, learnerParts) (learner, error)) (err error) {
+	c, s, m, hyper := o.cfg, o.State(), o.Metrics(), o.Hyper()
+	if err := errors.Join(config.Check(o.config), with.check(), with.checkOffPolicy()); err != nil {
+		return err
+	}
+	o.discount = hyper.Add("discount", c.Discount)
+	parts := learnerParts{env: o.env, network: with.network, batch: with.replay.Batch, rewardScale: hyper.Add("reward_scale", c.RewardScale)}
+	if o.learner, err = build(o, parts); err != nil {
+		return err
+	}
+	m.CountSteps()
+	o.collector, err = newCollector(ctx, s.Sub("rollout"), o.Clock(), m, o.learner.behaviour(), o.env, envs.RolloutConfig{
+		Members: c.Members, Environments: c.Environments, Horizon: c.RolloutLength, Options: with.options, Actions: envs.Applied,
+	})
+	if err != nil {
+		return err
+	}
+	if o.replay, err = NewReplay(s.Sub("replay"), *o.collector.Trajectory(), with.replay); err != nil {
+		return err
+	}
+	if o.evaluator, err = envs.NewEvaluator(ctx, s.Sub("evaluation"), o.env, with.options, o.learner.behaviour().policy); err != nil {
+		return err
+	}
+	return o.Complete(engine.Parts{Description: o.description(), Record: o.Record, Init: o.begin, Evaluator: o.evaluator})
+}
+
+// description says what is being learned.
+func (o *OffPolicy) description() engine.Description {
+	return engine.Description{Workflow: o.name, Environment: o.env.Name, Members: o.cfg.Members, StepsPerIter: o.cfg.Members * o.cfg.steps()}
+}
+
+// begin begins a run: new parameters, new episodes, and experience by random actions.
+func (o *OffPolicy) begin(ctx context.Context) error {
+	begin, err := o.State().Engine().Record(o.name+": first experience", func(r *engine.Recorder) {
+		o.collector.RecordFirst(r)
+		if n := o.cfg.warmup(); n > 0 {
+			r.Repeat(n, func(r *engine.Recorder, _ engine.Counter) {
+				o.collector.RecordRandom(r)
+				o.keep(r)
+				o.collector.RecordMoments(r)
+				o.Clock().Tick(r, 0, o.cfg.RolloutLength)
+			})
+		}
+	})
+	if err != nil {
+		return err
+	}
+	defer begin.Free()
+	return errors.Join(o.learner.init(ctx), begin.Run(ctx))
+}
+
+// keep records that the collected transitions are appended to the replay and counted.
+func (o *OffPolicy) keep(r *engine.Recorder) {
+	o.replay.Append(r, *o.collector.Trajectory(), false)
+	o.Metrics().AddSteps(r, o.cfg.Members*o.cfg.steps())
+}
+
+// Record implements engine.Trainable.
+func (o *OffPolicy) Record(r *engine.Recorder, rows func(*engine.Recorder)) {
+	o.collector.Record(r)
+	o.keep(r)
+	o.recordUpdates(r)
+	o.collector.Finish(r)
+	o.learner.recordMetrics(r)
+	o.End(r, rows, o.cfg.RolloutLength)
+}
+
+// recordUpdates records an iteration's updates.
+func (o *OffPolicy) recordUpdates(r *engine.Recorder) {
+	updates, err := o.cfg.updates()
+	if err != nil {
+		r.Fail(err)
+		return
+	}
+	o.learner.prepare(r)
+	block := o.learner.block(updates)
+	r.Repeat(updates/block, func(r *engine.Recorder, i engine.Counter) {
+		for turn := range block {
+			if turn > 0 {
+				i.Next(r)
+			}
+			batch := o.replay.Sample(r, o.Clock(), i.Tensor(), o.discount)
+			o.learner.update(r, update{batch: batch, number: i.Tensor(), turn: turn})
+		}
+	})
+}
+
+// Evaluator runs the members' policies: deterministic actions in new episodes.
+func (o *OffPolicy) Evaluator() *envs.Evaluator { return o.evaluator }
+
+// Environment is the one that the agents act in.
+func (o *OffPolicy) Environment() *envs.Environment { return o.env }
+
+// Fitness implements engine.Trainable: the mean return of evaluation episodes.
+func (o *OffPolicy) Fitness(ctx context.Context, s *engine.State, episodes int) (engine.Fitness, error) {
+	return o.evaluator.Fitness(ctx, s, o.Clock(), episodes)
+}
+
+// Config implements engine.Trainable: the configuration that it was made with.
+func (o *OffPolicy) Config() any { return o.config }
