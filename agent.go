@@ -19,12 +19,22 @@ var agents = []Workflow{
 	{
 		Name: "ddpg", Summary: "deep deterministic policy gradient, a population of independent agents at once",
 		Source: "T. P. Lillicrap et al., \"Continuous control with deep reinforcement learning\", 2016",
-		parts:  newOffPolicy("ddpg", rl.DefaultDDPG, rl.NewDDPG, func(c *rl.DDPGConfig) *int { return &c.Members }),
+		parts:  newOffPolicy("ddpg", rl.DefaultOffPolicyNetwork, rl.DefaultDDPG, rl.NewDDPG, func(c *rl.DDPGConfig) *int { return &c.Members }),
 	},
 	{
 		Name: "ppo", Summary: "proximal policy optimization, a population of independent agents at once",
 		Source: "J. Schulman et al., \"Proximal Policy Optimization Algorithms\", 2017",
 		parts:  newAgent("ppo", rl.DefaultPPO, rl.NewPPO, func(c *rl.PPOConfig) *int { return &c.Members }),
+	},
+	{
+		Name: "sac", Summary: "soft actor-critic, a population of independent agents at once",
+		Source: "T. Haarnoja et al., \"Soft Actor-Critic Algorithms and Applications\", 2018",
+		parts:  newOffPolicy("sac", rl.DefaultSACNetwork, rl.DefaultSAC, rl.NewSAC, func(c *rl.SACConfig) *int { return &c.Members }),
+	},
+	{
+		Name: "td3", Summary: "twin delayed deep deterministic policy gradient, a population of independent agents at once",
+		Source: "S. Fujimoto et al., \"Addressing Function Approximation Error in Actor-Critic Methods\", 2018",
+		parts:  newOffPolicy("td3", rl.DefaultOffPolicyNetwork, rl.DefaultTD3, rl.NewTD3, func(c *rl.TD3Config) *int { return &c.Members }),
 	},
 }
 
@@ -48,11 +58,13 @@ func newAgent[C any, W engine.Workflow](name string, defaults func() C, new agen
 	}
 }
 
-// newOffPolicy is newAgent for algorithms with a replay.
-func newOffPolicy[C any, W engine.Workflow](name string, defaults func() C, new agentFunc[C, W], size func(*C) *int) func() parts {
+// newOffPolicy is newAgent for algorithms with a replay, and networks of their own by default.
+func newOffPolicy[C any, W engine.Workflow](
+	name string, network func() rl.NetworkConfig, defaults func() C, new agentFunc[C, W], size func(*C) *int,
+) func() parts {
 	return func() parts {
 		replay := rl.DefaultReplay()
-		return &agent[C, W]{name: name, network: rl.DefaultOffPolicyNetwork(), replay: &replay, cfg: defaults(), new: new, size: size}
+		return &agent[C, W]{name: name, network: network(), replay: &replay, cfg: defaults(), new: new, size: size}
 	}
 }
 

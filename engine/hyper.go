@@ -20,11 +20,12 @@ type hypers struct {
 	names    []string
 	tensors  map[string]*Tensor
 	initials map[*Tensor]float64
+	varied   map[string]bool
 }
 
 // NewHyper makes an empty set of hyperparameters for the given number of members.
 func NewHyper(s *State, members int) *Hyper {
-	return &Hyper{all: &hypers{state: s.Sub("hyper"), members: Members(members), tensors: map[string]*Tensor{}, initials: map[*Tensor]float64{}}}
+	return &Hyper{all: &hypers{state: s.Sub("hyper"), members: Members(members), tensors: map[string]*Tensor{}, initials: map[*Tensor]float64{}, varied: map[string]bool{}}}
 }
 
 // Sub returns the same hyperparameters within a scope: names made through it begin with "scope/", and it lists only those.
@@ -45,6 +46,16 @@ func (h *Hyper) Hide(name string) {
 	h.all.names = slices.DeleteFunc(h.all.names, func(n string) bool { return n == full })
 	delete(h.all.tensors, full)
 }
+
+// Vary declares that a method will give the members values of their own. Call it before the workflow is recorded.
+func (h *Hyper) Vary(names ...string) {
+	for _, name := range names {
+		h.all.varied[h.prefix+name] = true
+	}
+}
+
+// Varied reports whether members may have values of their own. If not, all have the initial one.
+func (h *Hyper) Varied(name string) bool { return h.all.varied[h.prefix+name] }
 
 // Init sets the initial values of all hyperparameters of the workflow.
 func (h *Hyper) Init(ctx context.Context) error {

@@ -120,6 +120,7 @@ func (p *PBT) build(ctx context.Context, by func(*PBT, *engine.State) exchanger)
 			return &HyperError{Name: name, Known: p.inner.Hyper().Names()}
 		}
 	}
+	p.inner.Hyper().Vary(p.names...)
 	members := p.inner.Describe().Members
 	if members < 2 {
 		return fmt.Errorf("a population of %d has nobody to learn from; want at least 2 members", members)

@@ -14,7 +14,7 @@ type DDPGConfig struct {
 	ActorLearningRate  float64 `min:"0" max:"1" doc:"Step size of the actor's optimizer, per member." member:"log_uniform 3e-5 3e-3"`
 	CriticLearningRate float64 `min:"0" max:"1" doc:"Step size of the critic's optimizer, per member." member:"log_uniform 3e-5 3e-3"`
 	Tau                float64 `min:"0" max:"1" doc:"Share of the parameters that the targets take over at an update, per member." member:""`
-	ExplorationNoise   float64 `min:"0" doc:"Standard deviation of the noise added to actions, in units of half the action range, per member." member:"uniform 0 1"`
+	ExplorationNoise   float64 `min:"0" doc:"Deviation of the noise added to actions, in halves of the action range, per member." member:"uniform 0 1"`
 }
 
 // DefaultDDPG is CleanRL's, which EvoRL's has in common but for its clipped gradients: one environment, an update a step, normal noise. Of

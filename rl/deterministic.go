@@ -3,21 +3,26 @@ package rl
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/engine/nn"
 )
 
 // deterministic is the learner of DDPG and TD3.
 type deterministic struct {
 	*actorCritic
+	hyper       *engine.Hyper
 	explorer    nn.Head        // the head with exploration noise
 	targetActor *engine.Tensor // [P, row]
+	smoothing   *smoothing     // nil: none
+	delay       *delay         // nil: none
 
 	first      *nn.Network // the first critic of every member
 	firstPass  *nn.Pass
 	firstValue *engine.Tensor // [P, B, 1]: of the actor's actions
-	ascend     *engine.Tensor // [P, B, 1]: the gradient of its loss there, -1 / B
+	ascent     *engine.Tensor // [P, B, 1]: the gradient of the actor's loss there, -1 / B
 	actorRow   *engine.Tensor // metric [P]
 }
 
@@ -26,13 +31,20 @@ type deterministicConfig struct {
 	twins                 int
 	actorRate, criticRate float64
 	tau, explorationNoise float64
+
+	delay                  float64 // 0: none
+	smooths                bool    // the target policy
+	targetNoise, noiseClip float64
 }
 
 func newDeterministic(o *OffPolicy, parts learnerParts, c deterministicConfig) (*deterministic, error) {
 	if err := checkContinuous(o.name, parts.env, parts.network); err != nil {
 		return nil, err
 	}
-	h := o.Hyper()
+	if parts.network.StateDependentStd {
+		return nil, fmt.Errorf("network: %w", config.Invalid("state_dependent_std", "the actions of %s have no deviation; want false", o.name))
+	}
+	h, s := o.Hyper(), o.State()
 	head := nn.Head{Kind: nn.Deterministic, Size: parts.env.Action.Size(), Squash: true}
 	ac, err := newActorCritic(o, actorCriticConfig{
 		learnerParts: parts, twins: c.twins, head: head,
@@ -41,21 +53,31 @@ func newDeterministic(o *OffPolicy, parts learnerParts, c deterministicConfig) (
 	if err != nil {
 		return nil, err
 	}
-	d := &deterministic{actorCritic: ac, explorer: head}
+	d := &deterministic{actorCritic: ac, hyper: h, explorer: head}
 	d.explorer.Noise = h.Add("exploration_noise", c.explorationNoise)
-	s := o.State()
 	d.targetActor = s.Sub("agent").Tensor("target_actor", engine.Float32, ac.actor.params().Dims()...)
-	if d.first, err = nn.New(s.Sub("update/first"), ac.critics.MLP(), ac.members, ac.batch); err != nil {
-		return nil, err
+	if c.smooths {
+		d.smoothing = &smoothing{noise: h.Add("target_noise", c.targetNoise), clip: h.Add("noise_clip", c.noiseClip), stream: s.Stream("smoothing")}
 	}
-	if d.firstPass, err = d.first.NewPass(s.Sub("update/first"), ac.batch); err != nil {
-		return nil, err
+	if c.delay > 0 {
+		d.delay = newDelay(s, h, ac, c.delay)
 	}
-	dims := []engine.Dim{engine.Members(ac.members), engine.Axis("transition", ac.batch), engine.Axis("value", 1)}
-	d.firstValue = s.Sub("update").Scratch("first_value", engine.Float32, dims...)
-	d.ascend = engine.Constant(s.Sub("update"), "gradient_at_first_value", engine.Same(ac.members*ac.batch, -1/float32(ac.batch)), dims...)
-	d.actorRow = o.Metrics().Row("loss/actor")
-	return d, s.Err()
+	return d, d.makeFirst(s.Sub("update"), o.Metrics())
+}
+
+// makeFirst makes the way through the first critics to actions.
+func (d *deterministic) makeFirst(s *engine.State, m *engine.Metrics) (err error) {
+	if d.first, err = nn.New(s.Sub("first"), d.critics.MLP(), d.members, d.batch); err != nil {
+		return err
+	}
+	if d.firstPass, err = d.first.NewPass(s.Sub("first"), d.batch); err != nil {
+		return err
+	}
+	dims := []engine.Dim{engine.Members(d.members), engine.Axis("transition", d.batch), engine.Axis("value", 1)}
+	d.firstValue = s.Scratch("first_value", engine.Float32, dims...)
+	d.ascent = engine.Constant(s, "gradient_at_first_value", engine.Same(d.members*d.batch, -1/float32(d.batch)), dims...)
+	d.actorRow = m.Row("loss/actor")
+	return s.Err()
 }
 
 // behaviour implements learner.
@@ -63,22 +85,41 @@ func (d *deterministic) behaviour() behaviour {
 	return behaviour{policy: d.policy(d.explorer), normalizer: d.normalizer}
 }
 
-// block implements learner.
-func (d *deterministic) block(int) int { return 1 }
+// block implements learner: as many updates of the critics as there are for one of the actor.
+func (d *deterministic) block(updates int) int {
+	if d.delay == nil {
+		return 1
+	}
+	return d.delay.block(updates, d.hyper.Varied("policy_delay"))
+}
 
-// update implements learner.
+// update implements learner: algorithm 1 of S. Fujimoto et al., 2018; with one critic, of T. P. Lillicrap et al., 2016.
 func (d *deterministic) update(r *engine.Recorder, u update) {
+	now, tau := true, d.tau
+	if d.delay != nil {
+		now, tau = d.delay.record(r, d.tau, u)
+		d.actor.optimizer.Only(d.delay.mask())
+	}
 	d.nextActions(r, u)
-	d.critics.optimizer.Follow(d.targetCritics, d.tau)
+	d.critics.optimizer.Follow(nil, nil)
+	if now {
+		d.critics.optimizer.Follow(d.targetCritics, tau)
+	}
 	d.descendCritics(r, u, nil, false)
-	d.actor.optimizer.Follow(d.targetActor, d.tau)
-	d.descendActor(r, u)
+	if now {
+		d.actor.optimizer.Follow(d.targetActor, tau)
+		d.descendActor(r, u)
+	}
 }
 
 // nextActions records the target actor's actions after the batch's transitions.
 func (d *deterministic) nextActions(r *engine.Recorder, u update) {
 	d.actor.Evaluate(r, nn.Weights{Params: d.targetActor}, d.inputs(u.batch.NextObs, nil), d.outputs)
 	b := d.headBatch(u, 0)
+	if d.smoothing != nil {
+		d.smoothing.record(r, b, d.actions, d.head.Size)
+		return
+	}
 	b.Mode = true
 	d.head.Sample(r, b, d.actions, d.logProb)
 }
@@ -91,7 +132,7 @@ func (d *deterministic) descendActor(r *engine.Recorder, u update) {
 	b.Mode = true
 	d.head.Sample(r, b, d.actions, d.logProb)
 	d.firstPass.Forward(r, d.critics.weights(), d.inputs(obs, d.actions), d.firstValue)
-	d.firstPass.Backward(r, d.ascend, nn.Gradients{Inputs: []*engine.Tensor{nil, d.atActions}})
+	d.firstPass.Backward(r, d.ascent, nn.Gradients{Inputs: []*engine.Tensor{nil, d.atActions}})
 	d.head.Backward(r, b, nn.HeadGradients{Action: d.atActions, Outputs: d.atOutputs})
 	d.actor.pass.Backward(r, d.atOutputs, nn.Gradients{Params: d.actorGradient})
 	d.actor.optimizer.Record(r, d.actorGradient)
@@ -110,4 +151,20 @@ func (d *deterministic) init(ctx context.Context) error {
 	}
 	actor, err := d.actor.params().ReadFloat32(ctx)
 	return errors.Join(err, d.targetActor.WriteFloat32(ctx, actor))
+}
+
+// smoothing is the noise of the target policy (S. Fujimoto et al., 2018, equation 14).
+type smoothing struct {
+	noise, clip *engine.Tensor // [P]
+	stream      uint32
+}
+
+// record records actions of outputs [P, B, A].
+func (s *smoothing) record(r *engine.Recorder, b nn.HeadBatch, actions *engine.Tensor, size int) {
+	_, members, elements, _ := actions.Split(engine.MemberAxis)
+	k := smoothKernel{
+		Output: b.Outputs.Range(), Noise: s.noise.Range(), Clip: s.clip.Range(), Clock: b.Draws.Clock.Tensor().Range(), Update: b.Draws.Update.Range(),
+		Action: actions.Range(), Rows: uint32(elements / size), Seed: r.Engine().Seed(), Stream: s.stream, Out: uint32(size), LocalSizeX: r.Workgroup(),
+	}
+	r.Dispatch(k.call((k.Rows+k.LocalSizeX-1)/k.LocalSizeX, uint32(members), 1))
 }

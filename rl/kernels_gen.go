@@ -112,6 +112,53 @@ func (k discountedReturnsKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: discountedReturnsShader, Groups: [3]uint32{x, y, z}, Label: "rl/discounted_returns", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var dueShader = &vk.Shader{
+	Name:  "rl/due",
+	SPIRV: shaders.Code("rl/due"),
+	Bindings: []vk.Binding{
+		{Name: "Delay", Index: 0, Access: vk.Read},
+		{Name: "Tau", Index: 1, Access: vk.Read},
+		{Name: "Credit", Index: 2, Access: vk.ReadWrite},
+		{Name: "Due", Index: 3, Access: vk.Write},
+		{Name: "DueTau", Index: 4, Access: vk.Write},
+	},
+	PushBytes: 4,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// dueKernel is shaders/rl/due.comp.
+type dueKernel struct {
+	Delay  vk.Range // readonly float
+	Tau    vk.Range // readonly float
+	Credit vk.Range // read-write float
+	Due    vk.Range // writeonly uint
+	DueTau vk.Range // writeonly float
+
+	Members uint32 // push constants, in order
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k dueKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [5]vk.Range
+		push   [4]byte
+		spec   [1]uint32
+	})
+	a.ranges = [5]vk.Range{k.Delay, k.Tau, k.Credit, k.Due, k.DueTau}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
+	a.spec = [1]uint32{64}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	return vk.Call{Shader: dueShader, Groups: [3]uint32{x, y, z}, Label: "rl/due", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var gaeShader = &vk.Shader{
 	Name:  "rl/gae",
 	SPIRV: shaders.Code("rl/gae"),
@@ -1224,4 +1271,169 @@ func (k scaleRewardsKernel) call(x, y, z uint32) vk.Call {
 		a.spec[0] = k.LocalSizeX
 	}
 	return vk.Call{Shader: scaleRewardsShader, Groups: [3]uint32{x, y, z}, Label: "rl/scale_rewards", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var smoothShader = &vk.Shader{
+	Name:  "rl/smooth",
+	SPIRV: shaders.Code("rl/smooth"),
+	Bindings: []vk.Binding{
+		{Name: "Output", Index: 0, Access: vk.Read},
+		{Name: "outputs_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Noise", Index: 2, Access: vk.Read},
+		{Name: "Clip", Index: 3, Access: vk.Read},
+		{Name: "Clock", Index: 4, Access: vk.Read},
+		{Name: "Update", Index: 5, Access: vk.Read},
+		{Name: "Action", Index: 6, Access: vk.Write},
+	},
+	PushBytes: 12,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "OUT", ID: 6, Default: 1},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+		{Name: "HEAD", ID: 60, Default: 0},
+		{Name: "HEAD_WIDTH", ID: 61, Default: 1},
+		{Name: "SQUASH", ID: 62, Default: 0},
+		{Name: "LOG_STD_LOW", ID: 63, Default: 0xc0a00000},
+		{Name: "LOG_STD_HIGH", ID: 64, Default: 0x40000000},
+		{Name: "EXPLORE", ID: 65, Default: 0},
+		{Name: "NOISE_LIMIT", ID: 66, Default: 0x0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// smoothKernel is shaders/rl/smooth.comp.
+type smoothKernel struct {
+	Output vk.Range // readonly float
+	Noise  vk.Range // readonly float
+	Clip   vk.Range // readonly float
+	Clock  vk.Range // readonly uint
+	Update vk.Range // readonly uint
+	Action vk.Range // writeonly float
+
+	Rows   uint32 // push constants, in order
+	Seed   uint32
+	Stream uint32
+
+	LocalSizeX uint32  // specialization constants, zero for their default 64
+	Out        uint32  // default 1
+	TexelLoads uint32  // default 0
+	Head       uint32  // default 0
+	HeadWidth  uint32  // default 1
+	Squash     bool    // default false
+	LogStdLow  float32 // default -5
+	LogStdHigh float32 // default 2
+	Explore    bool    // default false
+	NoiseLimit float32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k smoothKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [7]vk.Range
+		push   [12]byte
+		spec   [10]uint32
+	})
+	a.ranges = [7]vk.Range{k.Output, k.Output, k.Noise, k.Clip, k.Clock, k.Update, k.Action}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Rows)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Seed)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Stream)
+	a.spec = [10]uint32{64, 1, 0, 0, 1, 0, 0xc0a00000, 0x40000000, 0, 0x0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.Out != 0 {
+		a.spec[1] = k.Out
+	}
+	if k.TexelLoads != 0 {
+		a.spec[2] = k.TexelLoads
+	}
+	if k.Head != 0 {
+		a.spec[3] = k.Head
+	}
+	if k.HeadWidth != 0 {
+		a.spec[4] = k.HeadWidth
+	}
+	if k.Squash {
+		a.spec[5] = 1
+	}
+	if k.LogStdLow != 0 {
+		a.spec[6] = math.Float32bits(k.LogStdLow)
+	}
+	if k.LogStdHigh != 0 {
+		a.spec[7] = math.Float32bits(k.LogStdHigh)
+	}
+	if k.Explore {
+		a.spec[8] = 1
+	}
+	if k.NoiseLimit != 0 {
+		a.spec[9] = math.Float32bits(k.NoiseLimit)
+	}
+	return vk.Call{Shader: smoothShader, Groups: [3]uint32{x, y, z}, Label: "rl/smooth", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var softActorShader = &vk.Shader{
+	Name:  "rl/soft_actor",
+	SPIRV: shaders.Code("rl/soft_actor"),
+	Bindings: []vk.Binding{
+		{Name: "Value", Index: 0, Access: vk.Read},
+		{Name: "LogProb", Index: 1, Access: vk.Read},
+		{Name: "Temperature", Index: 2, Access: vk.Read},
+		{Name: "Entropy", Index: 3, Access: vk.Read},
+		{Name: "AtValue", Index: 4, Access: vk.Write},
+		{Name: "AtLogProb", Index: 5, Access: vk.Write},
+		{Name: "AtLog", Index: 6, Access: vk.Write, Optional: true},
+		{Name: "Loss", Index: 7, Access: vk.Write},
+		{Name: "Applied", Index: 8, Access: vk.Write},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "LOG_TEMPERATURE", ID: 1, Default: 0},
+		{Name: "HAS_AT_LOG", ID: 2, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// softActorKernel is shaders/rl/soft_actor.comp.
+type softActorKernel struct {
+	Value       vk.Range // readonly float
+	LogProb     vk.Range // readonly float
+	Temperature vk.Range // readonly float
+	Entropy     vk.Range // readonly float
+	AtValue     vk.Range // writeonly float
+	AtLogProb   vk.Range // writeonly float
+	AtLog       vk.Range // writeonly vec4, optional
+	Loss        vk.Range // writeonly float
+	Applied     vk.Range // writeonly float
+
+	Rows       uint32 // push constants, in order
+	Dimensions uint32
+
+	Workgroup      uint32 // specialization constants, zero for their default 64
+	LogTemperature bool   // default false
+}
+
+// call dispatches x × y × z workgroups.
+func (k softActorKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [9]vk.Range
+		push   [8]byte
+		spec   [3]uint32
+	})
+	a.ranges = [9]vk.Range{k.Value, k.LogProb, k.Temperature, k.Entropy, k.AtValue, k.AtLogProb, k.AtLog, k.Loss, k.Applied}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Rows)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Dimensions)
+	a.spec = [3]uint32{64, 0, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.LogTemperature {
+		a.spec[1] = 1
+	}
+	if k.AtLog.Buffer != nil {
+		a.spec[2] = 1
+	}
+	return vk.Call{Shader: softActorShader, Groups: [3]uint32{x, y, z}, Label: "rl/soft_actor", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }

@@ -46,6 +46,13 @@ func DefaultOffPolicyNetwork() NetworkConfig {
 	}
 }
 
+// DefaultSACNetwork is DefaultOffPolicyNetwork with log standard deviations that depend on the state, from -5 to 2, as in CleanRL's SAC.
+func DefaultSACNetwork() NetworkConfig {
+	c := DefaultOffPolicyNetwork()
+	c.StateDependentStd = true
+	return c
+}
+
 // Validate checks constraints across fields.
 func (c NetworkConfig) Validate() error {
 	if len(c.Hidden) > nn.MaxHidden {

@@ -14,7 +14,7 @@ type OffPolicyConfig struct {
 	Environments   int     `min:"1" max:"1048576" doc:"Environments of each member, E."`
 	RolloutLength  int     `min:"1" max:"32768" doc:"Steps of each environment an iteration, T."`
 	UpdatesPerStep float64 `above:"0" max:"1024" doc:"Updates of a member for each of its environment steps; T × E × this is a whole number."`
-	LearningStarts int     `min:"0" max:"1073741824" doc:"Environment steps of a member by random actions before the first iteration, rounded up to whole rollouts."`
+	LearningStarts int     `min:"0" max:"1073741824" doc:"Environment steps of a member by random actions before the first update, in whole rollouts."`
 
 	Discount    float64 `min:"0" max:"1" doc:"Weight of the reward one step later, per member." member:"horizon 2 7"`
 	RewardScale float64 `above:"0" doc:"Factor of rewards in target values, per member." member:""`
@@ -55,7 +55,8 @@ func (s settings) checkOffPolicy() error {
 		return fmt.Errorf("replay: %w", err)
 	}
 	if s.network.NormalizeReward {
-		return fmt.Errorf("network: %w", config.Invalid("normalize_reward", "rewards of different times would have different units in the replay; want false, and reward_scale"))
+		return fmt.Errorf("network: %w", config.Invalid("normalize_reward",
+			"rewards of different times would have different units in the replay; want false, and reward_scale"))
 	}
 	return nil
 }

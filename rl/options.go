@@ -24,7 +24,7 @@ func newSettings(s settings, opts []Option) settings {
 	return s
 }
 
-// Network sets the networks of actor and critic. Default: DefaultNetwork, of off-policy algorithms DefaultOffPolicyNetwork.
+// Network sets the networks of actor and critic. Default: DefaultNetwork, of off-policy algorithms DefaultOffPolicyNetwork, of SAC DefaultSACNetwork.
 func Network(cfg NetworkConfig) Option { return func(s *settings) { s.network = cfg } }
 
 // Replays sets the replay of an off-policy algorithm. Default: DefaultReplay. Others have none, and it is of no effect.

@@ -174,7 +174,9 @@ func (h Head) Sample(r *engine.Recorder, b HeadBatch, action, logProb *engine.Te
 
 // HeadGradients are the gradients of a loss at the actions and log-probabilities of a batch, and where those at the network go.
 type HeadGradients struct {
-	Action  *engine.Tensor // [P, rows, Words]; nil: none. Of heads with logits, whose actions have none, it must be nil.
+	// Action is [P, rows, Words], or those of several networks, [P, network, rows, Words], which are added; nil: none. Of heads with
+	// logits, whose actions have none, it must be nil.
+	Action  *engine.Tensor
 	LogProb *engine.Tensor // [P, rows]; nil: none
 	Outputs *engine.Tensor // [P, rows, Outputs]: to write
 	// Parameters [splits, P, row] gets the gradients of the head's own parameters, laid out like their rows; nil where the head has none.
@@ -210,7 +212,7 @@ func (h Head) Backward(r *engine.Recorder, b HeadBatch, g HeadGradients) {
 		k.Update = b.Draws.Update.Range()
 	}
 	if g.Action != nil {
-		k.AtAction = g.Action.Range()
+		k.AtAction, k.Networks = g.Action.Range(), uint32(max(g.Action.Size(NetworkAxis), 1))
 	}
 	if g.LogProb != nil {
 		k.AtLogProb = g.LogProb.Range()
@@ -245,7 +247,7 @@ func (h Head) gradients(b HeadBatch, g HeadGradients, members, rows int) (splits
 		return 0, errors.New("nn: an epsilon_greedy head has no gradients")
 	case g.Action != nil && (h.Kind.Discrete() || h.Kind == Binned):
 		return 0, fmt.Errorf("nn: a gradient %v at the actions of a %v head, which have none", g.Action, h.Kind)
-	case g.Action != nil && g.Action.Len() != members*rows*h.Words():
+	case g.Action != nil && g.Action.Len() != members*max(g.Action.Size(NetworkAxis), 1)*rows*h.Words():
 		return 0, fmt.Errorf("nn: a gradient %v at actions [%d, %d, %d]", g.Action, members, rows, h.Words())
 	case g.LogProb != nil && g.LogProb.Len() != members*rows:
 		return 0, fmt.Errorf("nn: a gradient %v at log-probabilities [%d, %d]", g.LogProb, members, rows)

@@ -774,7 +774,7 @@ var headBackwardShader = &vk.Shader{
 		{Name: "AtOutputs", Index: 10, Access: vk.Write},
 		{Name: "Gradient", Index: 11, Access: vk.Write, Optional: true},
 	},
-	PushBytes: 20,
+	PushBytes: 24,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
 		{Name: "OUT", ID: 6, Default: 1},
@@ -812,6 +812,7 @@ type headBackwardKernel struct {
 	HeadBase uint32
 	Seed     uint32
 	Stream   uint32
+	Networks uint32
 
 	Workgroup  uint32  // specialization constants, zero for their default 64
 	Out        uint32  // default 1
@@ -830,7 +831,7 @@ type headBackwardKernel struct {
 func (k headBackwardKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
 		ranges [12]vk.Range
-		push   [20]byte
+		push   [24]byte
 		spec   [14]uint32
 	})
 	a.ranges = [12]vk.Range{k.Output, k.Output, k.Params, k.Noise, k.Clock, k.Update, k.AtAction, k.AtAction, k.AtLogProb, k.AtLogProb, k.AtOutputs, k.Gradient}
@@ -839,6 +840,7 @@ func (k headBackwardKernel) call(x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[8:], k.HeadBase)
 	binary.LittleEndian.PutUint32(a.push[12:], k.Seed)
 	binary.LittleEndian.PutUint32(a.push[16:], k.Stream)
+	binary.LittleEndian.PutUint32(a.push[20:], k.Networks)
 	a.spec = [14]uint32{64, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0xc0a00000, 0x40000000, 0, 0x0}
 	if k.Workgroup != 0 {
 		a.spec[0] = k.Workgroup

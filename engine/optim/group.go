@@ -122,6 +122,9 @@ func (g *Group) check() error {
 	if a.anneal != b.anneal || a.anneal > 0 && a.clock != b.clock {
 		return fmt.Errorf("optim: a group of optimizers whose learning rates fall by %g and %g a step; want the same clock and share", a.anneal, b.anneal)
 	}
+	if a.due != nil || b.due != nil {
+		return fmt.Errorf("optim: a group of optimizers of which %v or %v leaves members alone; want them apart for that", a.params, b.params)
+	}
 	if a.target != nil || b.target != nil {
 		return fmt.Errorf("optim: a group of optimizers of which %v or %v has a target; want nn.Follow for that", a.params, b.params)
 	}

@@ -24,12 +24,14 @@ var normShader = &vk.Shader{
 		{Name: "First", Index: 7, Access: vk.Read, Optional: true},
 		{Name: "first_texels", Index: 8, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
 		{Name: "LearningRate", Index: 9, Access: vk.Read},
+		{Name: "Due", Index: 10, Access: vk.Read, Optional: true},
 	},
 	PushBytes: 28,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
 		{Name: "CLIPUP", ID: 1, Default: 0},
 		{Name: "HAS_CLOCK", ID: 2, Default: 0},
+		{Name: "HAS_DUE", ID: 3, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -46,6 +48,7 @@ type normKernel struct {
 	Clock        vk.Range // readonly uint, optional
 	First        vk.Range // readonly vec4, optional
 	LearningRate vk.Range // readonly float
+	Due          vk.Range // readonly uint, optional
 
 	Splits   uint32 // push constants, in order
 	Row      uint32
@@ -63,11 +66,11 @@ type normKernel struct {
 // call dispatches x × y × z workgroups.
 func (k normKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [10]vk.Range
+		ranges [11]vk.Range
 		push   [28]byte
-		spec   [4]uint32
+		spec   [5]uint32
 	})
-	a.ranges = [10]vk.Range{k.Gradient, k.Norm, k.Factors, k.Updates, k.Refused, k.Clock, k.Gradient, k.First, k.First, k.LearningRate}
+	a.ranges = [11]vk.Range{k.Gradient, k.Norm, k.Factors, k.Updates, k.Refused, k.Clock, k.Gradient, k.First, k.First, k.LearningRate, k.Due}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Splits)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
 	binary.LittleEndian.PutUint32(a.push[8:], math.Float32bits(k.MaxNorm))
@@ -75,7 +78,7 @@ func (k normKernel) call(x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[16:], math.Float32bits(k.LogBeta2))
 	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.Anneal))
 	binary.LittleEndian.PutUint32(a.push[24:], math.Float32bits(k.Beta1))
-	a.spec = [4]uint32{64, 0, 0, 0}
+	a.spec = [5]uint32{64, 0, 0, 0, 0}
 	if k.Workgroup != 0 {
 		a.spec[0] = k.Workgroup
 	}
@@ -85,8 +88,11 @@ func (k normKernel) call(x, y, z uint32) vk.Call {
 	if k.Clock.Buffer != nil {
 		a.spec[2] = 1
 	}
+	if k.Due.Buffer != nil {
+		a.spec[3] = 1
+	}
 	if k.TexelLoads != 0 {
-		a.spec[3] = k.TexelLoads
+		a.spec[4] = k.TexelLoads
 	}
 	return vk.Call{Shader: normShader, Groups: [3]uint32{x, y, z}, Label: "engine/optim/norm", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }

@@ -83,6 +83,7 @@ type Optimizer struct {
 	anneal float64        // share of the learning rate lost a step of the clock
 	target *engine.Tensor // follows the parameters; nil: none
 	tau    *engine.Tensor // [P]
+	due    *engine.Tensor // [P] u32; nil: all are
 }
 
 // New makes parameters "params" [P, row], row a multiple of four, and the state of their optimizer with the learning rates rate [P].
@@ -112,8 +113,12 @@ func (o *Optimizer) Anneal(clock engine.Clock, steps float64) {
 func (o *Optimizer) Annealed() float64 { return o.anneal }
 
 // Follow makes target parameters, of the shape of the parameters, follow them in every update by the share tau [P], as nn.Follow does but in the
-// update's own pass. Call it before Record.
+// update's own pass; nil: none does. Call it before Record.
 func (o *Optimizer) Follow(target, tau *engine.Tensor) { o.target, o.tau = target, tau }
+
+// Only makes updates leave members alone whose element of due [P] u32 is 0; nil: all are updated. Targets follow in every member, by their
+// tau. Call it before Record.
+func (o *Optimizer) Only(due *engine.Tensor) { o.due = due }
 
 // Params are the parameters [P, row].
 func (o *Optimizer) Params() *engine.Tensor { return o.params }
@@ -133,6 +138,9 @@ func (o *Optimizer) Refused() *engine.Tensor { return o.refuse }
 // Record records one update by the sum of gradient [splits, P, ...] over its splits.
 func (o *Optimizer) Record(r *engine.Recorder, gradient *engine.Tensor) {
 	splits, members, row, err := o.shape(gradient)
+	if err == nil && o.due != nil && o.due.Len() != members {
+		err = fmt.Errorf("optim: updates of the parameters %v where %v are due; want one for each member", o.params, o.due)
+	}
 	if err == nil && o.target != nil {
 		_, _, err = nn.CheckFollow(o.target, o.params, o.tau)
 	}
@@ -149,6 +157,9 @@ func (o *Optimizer) Record(r *engine.Recorder, gradient *engine.Tensor) {
 	}
 	if o.anneal > 0 {
 		norm.Clock = o.clock.Tensor().Range()
+	}
+	if o.due != nil {
+		norm.Due = o.due.Range()
 	}
 	r.Dispatch(norm.call(uint32(members), 1, 1))
 	groups := r.Share(members, row/4)

@@ -31,7 +31,7 @@ layout(std430, set = 0, binding = 2) readonly buffer Params { float params[]; };
 layout(std430, set = 0, binding = 3) readonly buffer Noise { float noise[]; };                 // [P]: of exploration; optional
 layout(std430, set = 0, binding = 4) readonly buffer Clock { uint clock[]; };                  // [0]: the iteration
 layout(std430, set = 0, binding = 5) readonly buffer Update { uint update[]; };                // [1]: of the iteration
-layout(std430, set = 0, binding = 6) readonly buffer AtAction { float at_actions[]; };         // [P, rows, DIMS]: the gradient
+layout(std430, set = 0, binding = 6) readonly buffer AtAction { float at_actions[]; };         // [P, networks, rows, DIMS]: the gradient, to be added up
 layout(set = 0, binding = 7, rgba32f) readonly uniform imageBuffer at_actions_texels;
 layout(std430, set = 0, binding = 8) readonly buffer AtLogProb { float at_log_probs[]; };      // [P, rows]: the gradient
 layout(set = 0, binding = 9, rgba32f) readonly uniform imageBuffer at_log_probs_texels;
@@ -44,6 +44,7 @@ layout(push_constant) uniform Push {
     uint head_base; // where the head's begin
     uint seed;
     uint stream;
+    uint networks; // of a member, that the gradient at actions comes from
 };
 
 void main() {
@@ -66,7 +67,12 @@ void main() {
         float g_log_prob = HAS_AT_LOG_PROB ? LOAD(at_log_probs, at_log_probs_texels, at) : 0.0;
         Rng rng = head_rng(seed, stream, member, i, clock[0], HAS_UPDATE ? update[0] : 0u);
         [[unroll]] for (uint o = 0u; o < DIMS; o++) {
-            float g_action = HAS_AT_ACTION ? LOAD(at_actions, at_actions_texels, at * DIMS + o) : 0.0;
+            float g_action = 0.0;
+            if (HAS_AT_ACTION) {
+                for (uint n = 0u; n < networks; n++) {
+                    g_action += LOAD(at_actions, at_actions_texels, ((member * networks + n) * rows + i) * DIMS + o);
+                }
+            }
             float log_std = head_log_std(y, o, parameter[o]);
             HeadAction a = head_act(y, o, log_std, exploration, MODE, rng);
             if (HAS_LOGITS) {

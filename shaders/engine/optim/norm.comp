@@ -2,7 +2,8 @@
 
 // Norm and factors of every member's gradient (norm.glsl). A gradient that is not finite gets the norm -1:
 // update.comp then leaves the member as it is, and the member's refusals are counted. ClipUp's factors are those that
-// bring the gradient to the length 1, and the velocity that this gives to at most max_norm.
+// bring the gradient to the length 1, and the velocity that this gives to at most max_norm. A member that is not due
+// is left as it is too, and not counted.
 //
 // Groups: x = members.
 
@@ -11,6 +12,7 @@ layout(constant_id = 0) const uint WORKGROUP = 64;
 
 layout(constant_id = 1) const bool CLIPUP = false;
 layout(constant_id = 2) const bool HAS_CLOCK = false; // the learning rate is annealed
+layout(constant_id = 3) const bool HAS_DUE = false;   // else every member is
 
 #include "engine/load.glsl"
 #include "engine/workgroup.glsl"
@@ -26,6 +28,7 @@ layout(set = 0, binding = 6, rgba32f) readonly uniform imageBuffer gradient_texe
 layout(std430, set = 0, binding = 7) readonly buffer First { vec4 first[]; };        // [P, row]: ClipUp's velocity; optional
 layout(set = 0, binding = 8, rgba32f) readonly uniform imageBuffer first_texels;
 layout(std430, set = 0, binding = 9) readonly buffer LearningRate { float learning_rate[]; }; // [P]
+layout(std430, set = 0, binding = 10) readonly buffer Due { uint due[]; };           // [P]; optional
 
 layout(push_constant) uniform Push {
     uint splits; // parts that the gradient is summed from
@@ -41,6 +44,10 @@ layout(push_constant) uniform Push {
 
 void main() {
     uint member = gl_WorkGroupID.x;
+    if (HAS_DUE && due[member] == 0u) {
+        if (gl_LocalInvocationID.x == 0u) factors[member] = vec4(1.0, 1.0, 1.0, -1.0);
+        return;
+    }
     float square = 0.0, along = 0.0, speed = 0.0;
     for (uint i = gl_LocalInvocationID.x; i < row / 4u; i += WORKGROUP) {
         vec4 g = vec4(0.0);

@@ -1,0 +1,44 @@
+package rl
+
+import (
+	"context"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/envs"
+)
+
+// TD3Config are the settings of TD3. Fields with the tag member are tensors [P] on the device, which PBT may vary.
+type TD3Config struct {
+	OffPolicyConfig
+
+	ActorLearningRate  float64 `min:"0" max:"1" doc:"Step size of the actor's optimizer, per member." member:"log_uniform 3e-5 3e-3"`
+	CriticLearningRate float64 `min:"0" max:"1" doc:"Step size of the critics' optimizer, per member." member:"log_uniform 3e-5 3e-3"`
+	Tau                float64 `min:"0" max:"1" doc:"Share of the parameters that the targets take over at an update, per member." member:""`
+	ExplorationNoise   float64 `min:"0" doc:"Deviation of the noise added to actions, in halves of the action range, per member." member:"uniform 0 1"`
+	TargetNoise        float64 `min:"0" doc:"Deviation of the noise added to the target policy's actions, per member." member:"uniform 0 1"`
+	NoiseClip          float64 `min:"0" doc:"The target policy's noise is clipped to this size, per member." member:"uniform 0 1"`
+	PolicyDelay        float64 `min:"1" max:"1000" doc:"Critic updates for each update of actor and targets, fractions on average, per member." member:"uniform 1 5"`
+}
+
+// DefaultTD3 is the paper's (S. Fujimoto et al., 2018, section 6.1 and appendix C) with CleanRL's learning rates and batch: those of the authors'
+// later code. Priors are fastpbrl's (A. Flajolet et al., 2022).
+func DefaultTD3() TD3Config {
+	return TD3Config{
+		OffPolicyConfig:   defaultOffPolicy(),
+		ActorLearningRate: 3e-4, CriticLearningRate: 3e-4, Tau: 0.005, ExplorationNoise: 0.1, TargetNoise: 0.2, NoiseClip: 0.5, PolicyDelay: 2,
+	}
+}
+
+// NewTD3 makes a workflow of twin delayed deep deterministic policy gradient (S. Fujimoto et al., "Addressing Function Approximation Error
+// in Actor-Critic Methods", 2018, algorithm 1). Init or a checkpoint must fill its state before the first Step. Close it after use.
+//
+// Errors: those of NewDDPG.
+func NewTD3(ctx context.Context, eng *engine.Engine, env *envs.Environment, cfg TD3Config, opts ...Option) (*OffPolicy, error) {
+	with := newSettings(settings{network: DefaultOffPolicyNetwork(), replay: DefaultReplay()}, opts)
+	return newOffPolicy(ctx, "td3", cfg, eng, env, cfg.OffPolicyConfig, with, func(o *OffPolicy, parts learnerParts) (learner, error) {
+		return newDeterministic(o, parts, deterministicConfig{
+			twins: 2, actorRate: cfg.ActorLearningRate, criticRate: cfg.CriticLearningRate, tau: cfg.Tau, explorationNoise: cfg.ExplorationNoise,
+			delay: cfg.PolicyDelay, smooths: true, targetNoise: cfg.TargetNoise, noiseClip: cfg.NoiseClip,
+		})
+	})
+}

@@ -1,0 +1,29 @@
+#version 450
+
+// Which members update their actors after an update of their critics: each once in `delay` updates, fractions of which
+// are kept on average. Credit counts the updates since, and what was left of it.
+//
+// Groups: x = ceil(members / local size).
+
+layout(local_size_x = 64, local_size_x_id = 0) in;
+
+layout(std430, set = 0, binding = 0) readonly buffer Delay { float delay[]; };     // [P]: at least 1
+layout(std430, set = 0, binding = 1) readonly buffer Tau { float tau[]; };         // [P]
+layout(std430, set = 0, binding = 2) buffer Credit { float credit[]; };            // [P]
+layout(std430, set = 0, binding = 3) writeonly buffer Due { uint due[]; };         // [P]: 1 or 0
+layout(std430, set = 0, binding = 4) writeonly buffer DueTau { float due_tau[]; }; // [P]: tau where it is due, else 0
+
+layout(push_constant) uniform Push {
+    uint members;
+};
+
+void main() {
+    uint member = gl_GlobalInvocationID.x;
+    if (member >= members) return;
+    float have = credit[member] + 1.0;
+    bool now = have >= delay[member];
+    // A member whose delay has become shorter does not make up for the past.
+    credit[member] = now ? min(have - delay[member], 1.0) : have;
+    due[member] = now ? 1u : 0u;
+    due_tau[member] = now ? tau[member] : 0.0;
+}
