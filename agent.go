@@ -80,7 +80,12 @@ func (a *agent[C, W]) learner() config.Section { return config.Section{Name: a.n
 
 func (a *agent[C, W]) members() (count *int, key string) { return a.size(&a.cfg), a.name + ".members" }
 
-func (a *agent[C, W]) check(*envs.Environment, envs.Options) error { return nil }
+func (a *agent[C, W]) check(env *envs.Environment, _ envs.Options) error {
+	if of, ok := any(a.cfg).(rl.Fitting); ok {
+		return of.Fits(env, a.network, *a.replay)
+	}
+	return nil
+}
 
 func (a *agent[C, W]) build(ctx context.Context, eng *engine.Engine, env *envs.Environment, options envs.Options) (engine.Workflow, error) {
 	opts := []rl.Option{rl.Network(a.network), rl.Environment(options)}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -55,13 +56,21 @@ func Require(arguments map[string]any) error {
 }
 
 // Advance checks that an iteration is the next one of the state's workflow, and counts it. Step calls it. Iterations start at 0, or at
-// that of the loaded checkpoint. Otherwise the error is an *IterationError.
-func (s *State) Advance(iteration int) error {
+// that of the loaded checkpoint. Otherwise the error is an *IterationError. The first call after a Load runs what OnResume was given.
+func (s *State) Advance(ctx context.Context, iteration int) error {
 	switch {
 	case !s.all.begun:
 		return &IterationError{iteration, "a state to begin with, by Init or State.Load"}
 	case iteration != s.all.next:
 		return &IterationError{iteration, fmt.Sprintf("%d, the next of the workflow", s.all.next)}
+	}
+	if s.all.resumed {
+		for _, f := range s.all.resume {
+			if err := f(ctx); err != nil {
+				return err
+			}
+		}
+		s.all.resumed = false
 	}
 	s.all.next++
 	return nil

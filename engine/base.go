@@ -100,7 +100,7 @@ func (b *Base) Step(ctx context.Context, iteration int) (*vk.Ticket, error) {
 	if err := b.record(); err != nil {
 		return nil, err
 	}
-	if err := b.state.Advance(iteration); err != nil {
+	if err := b.state.Advance(ctx, iteration); err != nil {
 		return nil, err
 	}
 	return b.step.Submit(ctx)

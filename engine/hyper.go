@@ -25,7 +25,9 @@ type hypers struct {
 
 // NewHyper makes an empty set of hyperparameters for the given number of members.
 func NewHyper(s *State, members int) *Hyper {
-	return &Hyper{all: &hypers{state: s.Sub("hyper"), members: Members(members), tensors: map[string]*Tensor{}, initials: map[*Tensor]float64{}, varied: map[string]bool{}}}
+	return &Hyper{all: &hypers{
+		state: s.Sub("hyper"), members: Members(members), tensors: map[string]*Tensor{}, initials: map[*Tensor]float64{}, varied: map[string]bool{},
+	}}
 }
 
 // Sub returns the same hyperparameters within a scope: names made through it begin with "scope/", and it lists only those.

@@ -89,7 +89,7 @@ func (s *State) Load(ctx context.Context, c *checkpoint.Checkpoint) error {
 			return fail("its tensor %q is %s%v; this run's is %v", d.Name, d.DType, d.Shape, t)
 		}
 	}
-	s.all.begun, s.all.next = true, int(c.Manifest.Step)
+	s.all.begun, s.all.next, s.all.resumed = true, int(c.Manifest.Step), true
 	return c.Load(func(from checkpoint.Tensor) error {
 		data, err := io.ReadAll(from.Data)
 		if err != nil {

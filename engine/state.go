@@ -34,8 +34,10 @@ type tensors struct {
 	blocks  []*block
 	waiting []*block // without memory yet
 	err     error
-	begun   bool // by Zero or Load
-	next    int  // the iteration that Step submits next
+	begun   bool                          // by Zero or Load
+	next    int                           // the iteration that Step submits next
+	resume  []func(context.Context) error // see OnResume
+	resumed bool                          // by Load, and no Advance since
 
 	learning atomic.Bool // a Learn is running
 	closed   bool
@@ -184,9 +186,12 @@ func (s *State) Zero(ctx context.Context) error {
 	if err := p.Build(); err != nil {
 		return fmt.Errorf("engine: clearing the state: %w", err)
 	}
-	s.all.begun, s.all.next = true, 0
+	s.all.begun, s.all.next, s.all.resumed = true, 0, false
 	return p.Run(ctx)
 }
+
+// OnResume adds what the first Advance after a Load runs: making anew what checkpoints do not hold.
+func (s *State) OnResume(f func(context.Context) error) { s.all.resume = append(s.all.resume, f) }
 
 // Begun reports whether the tensors have contents: after Zero, which Init calls, or Load.
 func (s *State) Begun() bool { return s.all.begun }

@@ -219,7 +219,7 @@ func (p *PBT) Step(ctx context.Context, iteration int) (*vk.Ticket, error) {
 	if err := p.record(); err != nil {
 		return nil, err
 	}
-	if err := p.State().Advance(iteration); err != nil {
+	if err := p.State().Advance(ctx, iteration); err != nil {
 		return nil, err
 	}
 	if p.exchanges(iteration) {

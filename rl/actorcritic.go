@@ -3,12 +3,9 @@ package rl
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/evorl/evorl/engine"
-	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/engine/nn"
-	"github.com/evorl/evorl/engine/optim"
 	"github.com/evorl/evorl/envs"
 )
 
@@ -58,7 +55,7 @@ func newActorCritic(o *OffPolicy, c actorCriticConfig) (*actorCritic, error) {
 	}
 	actor := a.cfg.mlp(c.env.ObsSize(), a.head.Outputs())
 	critic := a.cfg.mlp(c.env.ObsSize()+a.head.Size, 1)
-	of := agentConfig{members: a.members, rows: a.batch, optimizer: optim.DefaultAdam, rate: c.actorRate}
+	of := agentConfig{members: a.members, rows: a.batch, optimizer: c.optimizer, rate: c.actorRate}
 	var err error
 	if a.actor, err = newNetwork(s.Sub("actor"), actor, nn.Align(actor.Size()), of); err != nil {
 		return nil, err
@@ -170,17 +167,4 @@ func (a *actorCritic) init(ctx context.Context) error {
 		err = errors.Join(err, a.normalizer.Init(ctx))
 	}
 	return err
-}
-
-// checkContinuous refuses what an actor of continuous actions cannot be.
-func checkContinuous(name string, env *envs.Environment, c NetworkConfig) error {
-	switch {
-	case env.Action.IsDiscrete():
-		return fmt.Errorf("%s acts continuously, and %q has %v; want an environment with a box of actions, such as Pendulum-v1, or dqn", name, env.Name, env.Action)
-	case c.Bins != 0:
-		return fmt.Errorf("network: %w", config.Invalid("bins", "the critics of %s need the gradient at actions, which bins have none of; want 0", name))
-	case !c.Squash:
-		return fmt.Errorf("network: %w", config.Invalid("squash", "the actions of %s pass tanh; want true", name))
-	}
-	return nil
 }

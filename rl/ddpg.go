@@ -34,6 +34,11 @@ func defaultOffPolicy() OffPolicyConfig {
 	}
 }
 
+// Fits implements Fitting.
+func (c DDPGConfig) Fits(env *envs.Environment, network NetworkConfig, replay ReplayConfig) error {
+	return c.fitsDeterministic("ddpg", env, network, replay)
+}
+
 // NewDDPG makes a workflow of deep deterministic policy gradient (T. P. Lillicrap et al., "Continuous control with deep reinforcement
 // learning", 2016). It is TD3 with one critic and neither smoothed targets nor delay. Init or a checkpoint must fill its state before the
 // first Step. Close it after use.
@@ -41,8 +46,8 @@ func defaultOffPolicy() OffPolicyConfig {
 // Errors: settings out of range, an environment without continuous actions, *vk.OutOfMemoryError when the members need more memory than the
 // device has (nothing is allocated then), and those of compiling an environment given as GLSL.
 func NewDDPG(ctx context.Context, eng *engine.Engine, env *envs.Environment, cfg DDPGConfig, opts ...Option) (*OffPolicy, error) {
-	with := newSettings(settings{network: DefaultOffPolicyNetwork(), replay: DefaultReplay()}, opts)
-	return newOffPolicy(ctx, "ddpg", cfg, eng, env, cfg.OffPolicyConfig, with, func(o *OffPolicy, parts learnerParts) (learner, error) {
+	with := offPolicySettings(DefaultOffPolicyNetwork(), opts)
+	return newOffPolicy(ctx, "ddpg", eng, env, cfg, cfg.OffPolicyConfig, with, func(o *OffPolicy, parts learnerParts) (learner, error) {
 		return newDeterministic(o, parts, deterministicConfig{
 			twins: 1, actorRate: cfg.ActorLearningRate, criticRate: cfg.CriticLearningRate, tau: cfg.Tau, explorationNoise: cfg.ExplorationNoise,
 		})

@@ -3,11 +3,11 @@ package rl
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/engine/nn"
+	"github.com/evorl/evorl/envs"
 )
 
 // deterministic is the learner of DDPG and TD3.
@@ -38,12 +38,6 @@ type deterministicConfig struct {
 }
 
 func newDeterministic(o *OffPolicy, parts learnerParts, c deterministicConfig) (*deterministic, error) {
-	if err := checkContinuous(o.name, parts.env, parts.network); err != nil {
-		return nil, err
-	}
-	if parts.network.StateDependentStd {
-		return nil, fmt.Errorf("network: %w", config.Invalid("state_dependent_std", "the actions of %s have no deviation; want false", o.name))
-	}
 	h, s := o.Hyper(), o.State()
 	head := nn.Head{Kind: nn.Deterministic, Size: parts.env.Action.Size(), Squash: true}
 	ac, err := newActorCritic(o, actorCriticConfig{
@@ -63,6 +57,14 @@ func newDeterministic(o *OffPolicy, parts learnerParts, c deterministicConfig) (
 		d.delay = newDelay(s, h, ac, c.delay)
 	}
 	return d, d.makeFirst(s.Sub("update"), o.Metrics())
+}
+
+// fitsDeterministic checks the networks of DDPG and TD3.
+func (c OffPolicyConfig) fitsDeterministic(name string, env *envs.Environment, network NetworkConfig, replay ReplayConfig) error {
+	if network.StateDependentStd {
+		return config.Invalid("network.state_dependent_std", "the actions of %s have no deviation; want false", name)
+	}
+	return c.fitsContinuous(name, env, network, replay)
 }
 
 // makeFirst makes the way through the first critics to actions.

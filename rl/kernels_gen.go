@@ -1089,8 +1089,9 @@ var replayLinkShader = &vk.Shader{
 		{Name: "Slots", Index: 1, Access: vk.Read},
 		{Name: "Newest", Index: 2, Access: vk.ReadWrite},
 		{Name: "Link", Index: 3, Access: vk.Write},
+		{Name: "Owner", Index: 4, Access: vk.ReadWrite},
 	},
-	PushBytes: 16,
+	PushBytes: 20,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 	},
@@ -1104,11 +1105,13 @@ type replayLinkKernel struct {
 	Slots  vk.Range // readonly uint
 	Newest vk.Range // read-write uint
 	Link   vk.Range // writeonly uint
+	Owner  vk.Range // read-write uint
 
-	Rows     uint32 // push constants, in order
-	Lanes    uint32
-	Capacity uint32
-	Fresh    bool
+	Rows         uint32 // push constants, in order
+	Lanes        uint32
+	Capacity     uint32
+	Environments uint32
+	Fresh        bool
 
 	LocalSizeX uint32 // specialization constants, zero for their default 64
 }
@@ -1116,16 +1119,17 @@ type replayLinkKernel struct {
 // call dispatches x × y × z workgroups.
 func (k replayLinkKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [4]vk.Range
-		push   [16]byte
+		ranges [5]vk.Range
+		push   [20]byte
 		spec   [1]uint32
 	})
-	a.ranges = [4]vk.Range{k.Done, k.Slots, k.Newest, k.Link}
+	a.ranges = [5]vk.Range{k.Done, k.Slots, k.Newest, k.Link, k.Owner}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Rows)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Lanes)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Capacity)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Environments)
 	if k.Fresh {
-		a.push[12] = 1
+		a.push[16] = 1
 	}
 	a.spec = [1]uint32{64}
 	if k.LocalSizeX != 0 {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/engine/optim"
 	"github.com/evorl/evorl/envs"
 )
 
@@ -15,11 +16,12 @@ import (
 // own; metrics.
 //
 // Init lets every member take learning_starts environment steps by random actions, rounded up to whole rollouts of T · E. They count as
-// environment steps (engine.EnvSteps, Report.EnvSteps), not as iterations.
+// environment steps (engine.EnvSteps, Report.EnvSteps), not as iterations. A run that resumes without the replay of its checkpoint
+// (ReplayConfig.Save) takes and counts as many again, by the policies that it has.
 type OffPolicy struct {
 	engine.Base
 	name   string
-	config any // as given
+	config Fitting // as given
 	env    *envs.Environment
 	cfg    OffPolicyConfig
 
@@ -53,17 +55,18 @@ type update struct {
 	turn   int            // of the update in its block
 }
 
-// parts of an OffPolicy that its learner is made with.
+// learnerParts are what a learner is made with.
 type learnerParts struct {
 	env         *envs.Environment
 	network     NetworkConfig
 	batch       int            // transitions of an update
+	optimizer   optim.Config   // of every network
 	rewardScale *engine.Tensor // [P]
 }
 
-// newOffPolicy makes an off-policy workflow. given is the configuration that it reports; build makes its learner.
+// newOffPolicy makes an off-policy workflow of a configuration and the part of it that all have in common; build makes its learner.
 func newOffPolicy(
-	ctx context.Context, name string, given any, eng *engine.Engine, env *envs.Environment, cfg OffPolicyConfig, with settings,
+	ctx context.Context, name string, eng *engine.Engine, env *envs.Environment, given Fitting, cfg OffPolicyConfig, with settings,
 	build func(*OffPolicy, learnerParts) (learner, error),
 ) (*OffPolicy, error) {
 	if err := engine.Require(map[string]any{"engine": eng, "environment": env}); err != nil {
@@ -78,11 +81,16 @@ func newOffPolicy(
 
 func (o *OffPolicy) build(ctx context.Context, with settings, build func(*OffPolicy, learnerParts) (learner, error)) (err error) {
 	c, s, m, hyper := o.cfg, o.State(), o.Metrics(), o.Hyper()
-	if err := errors.Join(config.Check(o.config), with.check(), with.checkOffPolicy()); err != nil {
+	if err := errors.Join(config.Check(o.config), with.check()); err != nil {
+		return err
+	}
+	if err := o.config.Fits(o.env, with.network, *with.replay); err != nil {
 		return err
 	}
 	o.discount = hyper.Add("discount", c.Discount)
-	parts := learnerParts{env: o.env, network: with.network, batch: with.replay.Batch, rewardScale: hyper.Add("reward_scale", c.RewardScale)}
+	parts := learnerParts{
+		env: o.env, network: with.network, batch: with.replay.Batch, optimizer: optim.DefaultAdam, rewardScale: hyper.Add("reward_scale", c.RewardScale),
+	}
 	if o.learner, err = build(o, parts); err != nil {
 		return err
 	}
@@ -93,11 +101,14 @@ func (o *OffPolicy) build(ctx context.Context, with settings, build func(*OffPol
 	if err != nil {
 		return err
 	}
-	if o.replay, err = NewReplay(s.Sub("replay"), *o.collector.Trajectory(), with.replay); err != nil {
+	if o.replay, err = NewReplay(s.Sub("replay"), *o.collector.Trajectory(), *with.replay); err != nil {
 		return err
 	}
 	if o.evaluator, err = envs.NewEvaluator(ctx, s.Sub("evaluation"), o.env, with.options, o.learner.behaviour().policy); err != nil {
 		return err
+	}
+	if !with.replay.Save {
+		s.OnResume(o.refill)
 	}
 	return o.Complete(engine.Parts{Description: o.description(), Record: o.Record, Init: o.begin, Evaluator: o.evaluator})
 }
@@ -109,22 +120,45 @@ func (o *OffPolicy) description() engine.Description {
 
 // begin begins a run: new parameters, new episodes, and experience by random actions.
 func (o *OffPolicy) begin(ctx context.Context) error {
-	begin, err := o.State().Engine().Record(o.name+": first experience", func(r *engine.Recorder) {
+	if err := o.learner.init(ctx); err != nil {
+		return err
+	}
+	return o.run(ctx, ": first experience", func(r *engine.Recorder) {
 		o.collector.RecordFirst(r)
-		if n := o.cfg.warmup(); n > 0 {
-			r.Repeat(n, func(r *engine.Recorder, _ engine.Counter) {
-				o.collector.RecordRandom(r)
-				o.keep(r)
-				o.collector.RecordMoments(r)
-				o.Clock().Tick(r, 0, o.cfg.RolloutLength)
-			})
-		}
+		o.recordExperience(r, o.collector.RecordRandom)
 	})
+}
+
+// refill fills a replay that checkpoints do not hold with as much experience as a run begins with, of the present policies.
+func (o *OffPolicy) refill(ctx context.Context) error {
+	return o.run(ctx, ": new experience", func(r *engine.Recorder) {
+		o.replay.Clear(r)
+		o.recordExperience(r, o.collector.Record)
+	})
+}
+
+// recordExperience records learning_starts environment steps of every member without an update.
+func (o *OffPolicy) recordExperience(r *engine.Recorder, collect func(*engine.Recorder)) {
+	n := o.cfg.warmup()
+	if n == 0 {
+		return
+	}
+	r.Repeat(n, func(r *engine.Recorder, _ engine.Counter) {
+		collect(r)
+		o.keep(r)
+		o.collector.RecordMoments(r)
+		o.Clock().Tick(r, 0, o.cfg.RolloutLength)
+	})
+}
+
+// run records a program and runs it once.
+func (o *OffPolicy) run(ctx context.Context, what string, record func(*engine.Recorder)) error {
+	program, err := o.State().Engine().Record(o.name+what, record)
 	if err != nil {
 		return err
 	}
-	defer begin.Free()
-	return errors.Join(o.learner.init(ctx), begin.Run(ctx))
+	defer program.Free()
+	return program.Run(ctx)
 }
 
 // keep records that the collected transitions are appended to the replay and counted.

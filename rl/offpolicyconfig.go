@@ -1,10 +1,10 @@
 package rl
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/envs"
 )
 
 // OffPolicyConfig are the settings that off-policy algorithms share; the configuration of each embeds them. Fields with the tag member are
@@ -49,14 +49,31 @@ func (c OffPolicyConfig) updates() (int, error) {
 // maxUpdates of an iteration are submitted as one program.
 const maxUpdates = 1 << 20
 
-// checkOffPolicy refuses settings that would have no effect, or a wrong one.
-func (s settings) checkOffPolicy() error {
-	if err := config.Check(s.replay); err != nil {
-		return fmt.Errorf("replay: %w", err)
+// Fitting is the configuration of an off-policy algorithm.
+type Fitting interface {
+	// Fits checks the configuration against the environment, the networks and the replay, before any device work. Errors are those of
+	// config.Invalid, with the key from the top level.
+	Fits(env *envs.Environment, network NetworkConfig, replay ReplayConfig) error
+}
+
+// fits checks what all off-policy algorithms have in common.
+func (c OffPolicyConfig) fits(network NetworkConfig, replay ReplayConfig) error {
+	if network.NormalizeReward {
+		return config.Invalid("network.normalize_reward", "rewards of different times would have different units in the replay; want false, and reward_scale")
 	}
-	if s.network.NormalizeReward {
-		return fmt.Errorf("network: %w", config.Invalid("normalize_reward",
-			"rewards of different times would have different units in the replay; want false, and reward_scale"))
+	return replay.holds(c.Members, c.Environments, c.RolloutLength)
+}
+
+// fitsContinuous checks what algorithms with an actor of continuous actions have in common.
+func (c OffPolicyConfig) fitsContinuous(name string, env *envs.Environment, network NetworkConfig, replay ReplayConfig) error {
+	switch {
+	case env.Action.IsDiscrete():
+		return config.Invalid("env", "%s acts continuously, and %q has actions %v; want an environment with a box of actions, such as env = \"Pendulum-v1\"",
+			name, env.Name, env.Action)
+	case network.Bins != 0:
+		return config.Invalid("network.bins", "%s needs the gradient at actions, and bins have none; want 0", name)
+	case !network.Squash:
+		return config.Invalid("network.squash", "the actions of %s pass tanh; want true", name)
 	}
-	return nil
+	return c.fits(network, replay)
 }

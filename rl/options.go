@@ -12,7 +12,7 @@ type Option func(*settings)
 
 type settings struct {
 	network NetworkConfig
-	replay  ReplayConfig
+	replay  *ReplayConfig // nil: the algorithm has none
 	options envs.Options
 }
 
@@ -24,11 +24,17 @@ func newSettings(s settings, opts []Option) settings {
 	return s
 }
 
+// offPolicySettings are the defaults of an off-policy algorithm, changed by options.
+func offPolicySettings(network NetworkConfig, opts []Option) settings {
+	replay := DefaultReplay()
+	return newSettings(settings{network: network, replay: &replay}, opts)
+}
+
 // Network sets the networks of actor and critic. Default: DefaultNetwork, of off-policy algorithms DefaultOffPolicyNetwork, of SAC DefaultSACNetwork.
 func Network(cfg NetworkConfig) Option { return func(s *settings) { s.network = cfg } }
 
 // Replays sets the replay of an off-policy algorithm. Default: DefaultReplay. Others have none, and it is of no effect.
-func Replays(cfg ReplayConfig) Option { return func(s *settings) { s.replay = cfg } }
+func Replays(cfg ReplayConfig) Option { return func(s *settings) { s.replay = &cfg } }
 
 // Environment sets how the environment is used: time limit, reward scale and the like. Default: as its Spec describes it.
 func Environment(options envs.Options) Option { return func(s *settings) { s.options = options } }
@@ -39,6 +45,12 @@ func (s settings) check() error {
 	}
 	if mode := s.options.AutoReset; mode != envs.Normal && mode != envs.Fast {
 		return fmt.Errorf("auto-reset mode %v; want %v or %v, which lose no transition", mode, envs.Normal, envs.Fast)
+	}
+	if s.replay == nil {
+		return nil
+	}
+	if err := config.Check(*s.replay); err != nil {
+		return fmt.Errorf("replay: %w", err)
 	}
 	return nil
 }

@@ -14,14 +14,43 @@ type ReplayConfig struct {
 	Shared   bool `doc:"All members' transitions go into one ring, from which each member draws batches of its own."`
 	Batch    int  `min:"1" max:"1048576" doc:"Transitions of a member's update."`
 	Steps    int  `min:"1" max:"64" doc:"Steps of the return that an update bootstraps after, n."`
+	Inherit  bool `doc:"A member that becomes a copy of another takes its ring over; else it keeps its own."`
+	Save     bool `doc:"Checkpoints hold the replay; else a resumed run fills it anew by its policies, and goes on with other numbers."`
 }
 
-// DefaultReplay is a ring of a million transitions for each member and batches of 256 (CleanRL's and Stable-Baselines3's DDPG, TD3 and SAC).
-func DefaultReplay() ReplayConfig { return ReplayConfig{Capacity: 1_000_000, Batch: 256, Steps: 1} }
+// Validate checks constraints across fields.
+func (c ReplayConfig) Validate() error {
+	switch {
+	case c.Inherit && c.Shared:
+		return config.Invalid("inherit", "the members share one ring, so there is none to take over; want false")
+	case c.Inherit && !c.Save:
+		return config.Invalid("inherit", "what is copied is what checkpoints hold; want save = true, or inherit = false")
+	}
+	return nil
+}
+
+// holds checks the capacity against the trajectories [T, P, E] that are appended.
+func (c ReplayConfig) holds(members, environments, horizon int) error {
+	lanes := environments
+	if c.Shared {
+		lanes *= members
+	}
+	if c.Capacity < 2*horizon*lanes || horizon > maxLaneSteps {
+		return config.Invalid("replay.capacity", "%d transitions, beside %d that an iteration appends (%d steps × %d environments); "+
+			"want at least twice as many, and at most %d steps", c.Capacity, horizon*lanes, horizon, lanes, maxLaneSteps)
+	}
+	return nil
+}
+
+// DefaultReplay is a ring of a million transitions for each member and batches of 256 (CleanRL's and Stable-Baselines3's DDPG, TD3 and SAC). A
+// copied member keeps its own ring, as in fastpbrl's PBT (A. Flajolet et al., 2022).
+func DefaultReplay() ReplayConfig {
+	return ReplayConfig{Capacity: 1_000_000, Batch: 256, Steps: 1, Save: true}
+}
 
 // Replay keeps transitions on the device and draws batches of them: a ring for each member, or one for all (L.-J. Lin, "Self-Improving
-// Reactive Agents Based on Reinforcement Learning, Planning and Teaching", 1992). It is saved with the state: a resumed run draws the
-// batches that the interrupted one would have drawn.
+// Reactive Agents Based on Reinforcement Learning, Planning and Teaching", 1992). Where it is saved, a resumed run draws the batches
+// that the interrupted one would have drawn.
 //
 // Rows are appended in the order of time. A row keeps the true next observation and whether the episode terminated or was truncated
 // there, so that truncated episodes bootstrap, and is linked to the next row of its episode.
@@ -37,6 +66,7 @@ type Replay struct {
 	link         *engine.Tensor // [rings, C] u32: the next row of the episode; 2^32 − 1: there is none
 	head         *engine.Tensor // [rings, 2] u32: the row to be written next, rows held
 	newest       *engine.Tensor // [rings, lanes] u32: one more than the row of an episode that goes on, 0 where there is none
+	owner        *engine.Tensor // [P, E] u32: one more than the member whose episode goes on, which is another's after a copy
 
 	counts, begins *engine.Tensor // [rings, chunks] u32: transitions of a chunk of a trajectory, and where they begin
 	slots          *engine.Tensor // [rings, T · lanes] u32: the row of each of a trajectory's transitions
@@ -81,18 +111,16 @@ func NewReplay(s *engine.State, t envs.Trajectory, cfg ReplayConfig) (*Replay, e
 		ring = engine.Axis("ring", 1)
 	}
 	rows := horizon * y.lanes
-	if cfg.Capacity < 2*rows || horizon > maxLaneSteps {
-		return nil, fmt.Errorf("rl: %w", config.Invalid("capacity",
-			"%d transitions, beside %d that an iteration appends (%d steps × %d environments); "+
-				"want at least twice as many, and at most %d steps", cfg.Capacity, rows, horizon, y.lanes, maxLaneSteps))
+	if err := cfg.holds(members, environments, horizon); err != nil {
+		return nil, fmt.Errorf("rl: %w", err)
 	}
 	o, a := engine.Axis("feature", t.Obs.Len()/t.Reward.Len()), engine.Axis("action", t.Action.Len()/t.Reward.Len())
 	row, chunk := engine.Axis("row", cfg.Capacity), engine.Axis("chunk", (rows+replayChunk-1)/replayChunk)
-	y.obs, y.nextObs = s.Tensor("obs", engine.Float32, ring, row, o), s.Tensor("next_obs", engine.Float32, ring, row, o)
-	y.action = s.Tensor("action", t.Action.Type(), ring, row, a)
-	y.reward, y.done = s.Tensor("reward", engine.Float32, ring, row), s.Tensor("done", engine.Uint32, ring, row)
-	y.link, y.head = s.Tensor("link", engine.Uint32, ring, row), s.Tensor("head", engine.Uint32, ring, engine.Axis("count", 2))
-	y.newest = s.Tensor("newest", engine.Uint32, ring, engine.Axis("lane", y.lanes))
+	y.makeRing(s, ring, row, o, a, t.Action.Type())
+	y.owner = s.Tensor("owner", engine.Uint32, engine.Members(members), engine.Environments(environments))
+	if cfg.Inherit {
+		y.owner.Own() // the episodes that go on are those of the ring
+	}
 	y.counts, y.begins = s.Scratch("counts", engine.Uint32, ring, chunk), s.Scratch("begins", engine.Uint32, ring, chunk)
 	y.slots = s.Scratch("slots", engine.Uint32, ring, engine.Axis("transition", rows))
 
@@ -103,6 +131,31 @@ func NewReplay(s *engine.State, t envs.Trajectory, cfg ReplayConfig) (*Replay, e
 		Factor: to.Scratch("factor", engine.Float32, p, b), Index: to.Scratch("index", engine.Uint32, p, b),
 	}
 	return y, s.Err()
+}
+
+// makeRing makes what keeps transitions.
+func (y *Replay) makeRing(s *engine.State, ring, row, feature, action engine.Dim, actions engine.DType) {
+	tensor := func(name string, typ engine.DType, dims ...engine.Dim) *engine.Tensor {
+		dims = append([]engine.Dim{ring}, dims...)
+		switch {
+		case !y.cfg.Save:
+			return s.Scratch(name, typ, dims...)
+		case !y.cfg.Inherit:
+			return s.Tensor(name, typ, dims...).Own()
+		}
+		return s.Tensor(name, typ, dims...)
+	}
+	y.obs, y.nextObs = tensor("obs", engine.Float32, row, feature), tensor("next_obs", engine.Float32, row, feature)
+	y.action = tensor("action", actions, row, action)
+	y.reward, y.done = tensor("reward", engine.Float32, row), tensor("done", engine.Uint32, row)
+	y.link, y.head = tensor("link", engine.Uint32, row), tensor("head", engine.Uint32, engine.Axis("count", 2))
+	y.newest = tensor("newest", engine.Uint32, engine.Axis("lane", y.lanes))
+}
+
+// Clear records that nothing is held any more.
+func (y *Replay) Clear(r *engine.Recorder) {
+	r.Fill(y.head, 0)
+	r.Fill(y.newest, 0)
 }
 
 // Append records that a trajectory's transitions are kept, the oldest making room for them. Rows that are no transitions (envs.Void) are
@@ -134,7 +187,7 @@ func (y *Replay) Append(r *engine.Recorder, t envs.Trajectory, fresh bool) {
 	}.call(chunks, rings, 1))
 	link := replayLinkKernel{
 		Done: t.Done.Range(), Slots: y.slots.Range(), Newest: y.newest.Range(), Link: y.link.Range(),
-		Rows: n, Lanes: lanes, Capacity: uint32(y.cfg.Capacity), Fresh: fresh,
+		Owner: y.owner.Range(), Rows: n, Lanes: lanes, Capacity: uint32(y.cfg.Capacity), Environments: uint32(y.owner.Size(engine.EnvironmentAxis)), Fresh: fresh,
 	}
 	r.Dispatch(link.call((lanes+63)/64, rings, 1))
 }

@@ -3,7 +3,6 @@ package rl
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 
 	"github.com/evorl/evorl/engine"
@@ -39,6 +38,14 @@ func DefaultSAC() SACConfig {
 	return c
 }
 
+// Fits implements Fitting.
+func (c SACConfig) Fits(env *envs.Environment, network NetworkConfig, replay ReplayConfig) error {
+	if !network.StateDependentStd {
+		return config.Invalid("network.state_dependent_std", "the deviations of sac's actions are outputs of the actor; want true")
+	}
+	return c.fitsContinuous("sac", env, network, replay)
+}
+
 // sac is the learner of SAC.
 type sac struct {
 	*actorCritic
@@ -62,20 +69,14 @@ type sac struct {
 //
 // Errors: those of NewDDPG.
 func NewSAC(ctx context.Context, eng *engine.Engine, env *envs.Environment, cfg SACConfig, opts ...Option) (*OffPolicy, error) {
-	with := newSettings(settings{network: DefaultSACNetwork(), replay: DefaultReplay()}, opts)
-	return newOffPolicy(ctx, "sac", cfg, eng, env, cfg.OffPolicyConfig, with, func(o *OffPolicy, parts learnerParts) (learner, error) {
+	with := offPolicySettings(DefaultSACNetwork(), opts)
+	return newOffPolicy(ctx, "sac", eng, env, cfg, cfg.OffPolicyConfig, with, func(o *OffPolicy, parts learnerParts) (learner, error) {
 		return newSAC(o, parts, cfg)
 	})
 }
 
 func newSAC(o *OffPolicy, parts learnerParts, c SACConfig) (*sac, error) {
-	if err := checkContinuous(o.name, parts.env, parts.network); err != nil {
-		return nil, err
-	}
 	h, s, m := o.Hyper(), o.State(), o.Metrics()
-	if !parts.network.StateDependentStd {
-		return nil, fmt.Errorf("network: %w", config.Invalid("state_dependent_std", "the deviations of sac's actions are outputs of the actor; want true"))
-	}
 	ac, err := newActorCritic(o, actorCriticConfig{
 		learnerParts: parts, twins: 2, head: parts.network.head(parts.env.Action),
 		actorRate: h.Add("actor_learning_rate", c.ActorLearningRate), criticRate: h.Add("critic_learning_rate", c.CriticLearningRate), tau: h.Add("tau", c.Tau),
@@ -88,7 +89,7 @@ func newSAC(o *OffPolicy, parts learnerParts, c SACConfig) (*sac, error) {
 	rate := h.Add("temperature_learning_rate", c.TemperatureLearningRate)
 	a.targetEntropy = h.Add("target_entropy", c.TargetEntropy)
 	if c.LearnTemperature {
-		a.optimizer = optim.New(s.Sub("agent/temperature"), optim.DefaultAdam, rate, 4)
+		a.optimizer = optim.New(s.Sub("agent/temperature"), parts.optimizer, rate, 4)
 		a.temperature = a.optimizer.Params()
 		a.atLog = s.Sub("update").Scratch("temperature_gradient", engine.Float32, append([]engine.Dim{engine.Axis("split", 1)}, a.temperature.Dims()...)...)
 		if a.group, err = optim.NewGroup(0, ac.actor.optimizer, a.optimizer); err != nil {

@@ -17,7 +17,7 @@ type TD3Config struct {
 	ExplorationNoise   float64 `min:"0" doc:"Deviation of the noise added to actions, in halves of the action range, per member." member:"uniform 0 1"`
 	TargetNoise        float64 `min:"0" doc:"Deviation of the noise added to the target policy's actions, per member." member:"uniform 0 1"`
 	NoiseClip          float64 `min:"0" doc:"The target policy's noise is clipped to this size, per member." member:"uniform 0 1"`
-	PolicyDelay        float64 `min:"1" max:"1000" doc:"Critic updates for each update of actor and targets, fractions on average, per member." member:"uniform 1 5"`
+	PolicyDelay        float64 `min:"1" max:"1000" doc:"Critic updates for each of actor and targets, fractions on average, per member." member:"uniform 1 5"`
 }
 
 // DefaultTD3 is the paper's (S. Fujimoto et al., 2018, section 6.1 and appendix C) with CleanRL's learning rates and batch: those of the authors'
@@ -29,13 +29,18 @@ func DefaultTD3() TD3Config {
 	}
 }
 
+// Fits implements Fitting.
+func (c TD3Config) Fits(env *envs.Environment, network NetworkConfig, replay ReplayConfig) error {
+	return c.fitsDeterministic("td3", env, network, replay)
+}
+
 // NewTD3 makes a workflow of twin delayed deep deterministic policy gradient (S. Fujimoto et al., "Addressing Function Approximation Error
 // in Actor-Critic Methods", 2018, algorithm 1). Init or a checkpoint must fill its state before the first Step. Close it after use.
 //
 // Errors: those of NewDDPG.
 func NewTD3(ctx context.Context, eng *engine.Engine, env *envs.Environment, cfg TD3Config, opts ...Option) (*OffPolicy, error) {
-	with := newSettings(settings{network: DefaultOffPolicyNetwork(), replay: DefaultReplay()}, opts)
-	return newOffPolicy(ctx, "td3", cfg, eng, env, cfg.OffPolicyConfig, with, func(o *OffPolicy, parts learnerParts) (learner, error) {
+	with := offPolicySettings(DefaultOffPolicyNetwork(), opts)
+	return newOffPolicy(ctx, "td3", eng, env, cfg, cfg.OffPolicyConfig, with, func(o *OffPolicy, parts learnerParts) (learner, error) {
 		return newDeterministic(o, parts, deterministicConfig{
 			twins: 2, actorRate: cfg.ActorLearningRate, criticRate: cfg.CriticLearningRate, tau: cfg.Tau, explorationNoise: cfg.ExplorationNoise,
 			delay: cfg.PolicyDelay, smooths: true, targetNoise: cfg.TargetNoise, noiseClip: cfg.NoiseClip,

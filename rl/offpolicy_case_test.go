@@ -1,0 +1,244 @@
+package rl
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/nn"
+	"github.com/evorl/evorl/engine/optim"
+	"github.com/evorl/evorl/envs"
+)
+
+const (
+	updateMembers, updateRows = 3, 13
+	updateObs, updateAction   = 5, 2
+)
+
+// updateCase is a learner with random parameters and batch, of which every member has hyperparameters of its own.
+type updateCase struct {
+	o          *OffPolicy
+	ac         *actorCritic
+	batch      ReplayBatch
+	references []*memberReference
+}
+
+// newUpdateCase makes a learner without environments. extra are values of each member for hyperparameters besides those that all learners have.
+func newUpdateCase(t *testing.T, network NetworkConfig, build func(*OffPolicy, learnerParts) (learner, error), extra map[string][updateMembers]float64) *updateCase {
+	t.Helper()
+	env := spaces(updateObs, envs.Symmetric(make([]float32, updateAction)...))
+	network.Activation = nn.Tanh
+	o := &OffPolicy{Base: engine.NewBase(engine.New(open(t), engine.Seed(3)), updateMembers, maxMetrics), env: env, cfg: OffPolicyConfig{Members: updateMembers}}
+	t.Cleanup(func() {
+		if err := o.State().Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	adam := optim.DefaultAdam
+	adam.Epsilon = 1e-3 // so that the first steps depend on the size of gradients, not on their signs alone
+	hyper := map[string][updateMembers]float64{
+		"reward_scale": {1, 0.1, 3}, "actor_learning_rate": {3e-4, 1e-2, 1e-3}, "critic_learning_rate": {1e-3, 1e-2, 3e-4}, "tau": {0.005, 0.3, 1},
+	}
+	var err error
+	o.learner, err = build(o, learnerParts{env: env, network: network, batch: updateRows, optimizer: adam, rewardScale: o.Hyper().Add("reward_scale", 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, values := range extra {
+		hyper[name] = values
+	}
+	c := &updateCase{o: o}
+	switch of := o.learner.(type) {
+	case *deterministic:
+		c.ac = of.actorCritic
+	case *sac:
+		c.ac = of.actorCritic
+	}
+	s, p, b := o.State().Sub("batch"), engine.Members(updateMembers), engine.Axis("transition", updateRows)
+	c.batch = ReplayBatch{
+		Obs: s.Scratch("obs", engine.Float32, p, b, engine.Axis("feature", updateObs)), NextObs: s.Scratch("next", engine.Float32, p, b, engine.Axis("feature", updateObs)),
+		Action: s.Scratch("action", engine.Float32, p, b, engine.Axis("action", updateAction)),
+		Reward: s.Scratch("reward", engine.Float32, p, b), Factor: s.Scratch("factor", engine.Float32, p, b),
+	}
+	if err := o.State().Zero(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.State().Poison(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	c.draw(t, hyper)
+	return c
+}
+
+// draw draws batch, parameters and hyperparameters, and gives them to the references.
+func (c *updateCase) draw(t *testing.T, hyper map[string][updateMembers]float64) {
+	t.Helper()
+	c.references = nil
+	for m := range updateMembers {
+		c.references = append(c.references, &memberReference{c: c, member: m, hyper: map[string]float64{}, values: map[string][]float64{}, moments: map[string][2][]float64{}})
+	}
+	dice := rand.New(rand.NewPCG(4, 2))
+	set := func(name string, x *engine.Tensor, draw func(i int) float64) {
+		values, n := make([]float64, x.Len()), x.Len()/updateMembers
+		for i := range values {
+			values[i] = float64(float32(draw(i)))
+		}
+		write(t, x, values)
+		for m, f := range c.references {
+			f.values[name] = append([]float64(nil), values[m*n:][:n]...)
+		}
+	}
+	normal := func(scale float64) func(int) float64 { return func(int) float64 { return scale * dice.NormFloat64() } }
+	set("obs", c.batch.Obs, normal(1))
+	set("next", c.batch.NextObs, normal(1))
+	set("action", c.batch.Action, func(int) float64 { return 2*dice.Float64() - 1 })
+	set("reward", c.batch.Reward, normal(1))
+	set("factor", c.batch.Factor, func(i int) float64 { return []float64{0.9, 0.99, 0, 0.5}[i%4] })
+	set("actor", c.ac.actor.params(), normal(0.4))
+	set("critics", c.ac.critics.params(), normal(0.4))
+	set("target critics", c.ac.targetCritics, normal(0.4))
+	switch of := c.o.learner.(type) {
+	case *deterministic:
+		set("target actor", of.targetActor, normal(0.4))
+	case *sac:
+		if of.optimizer != nil {
+			set("temperature", of.temperature, func(i int) float64 { return []float64{math.Log(0.1 + 0.3*float64(i)), 0, 0, 0}[i%4] })
+		}
+	}
+	for name, values := range hyper {
+		set(name, c.o.Hyper().Lookup(name), func(m int) float64 { return values[m] })
+		for m, f := range c.references {
+			f.hyper[name] = f.values[name][0]
+			_ = m
+		}
+	}
+}
+
+// run runs updates, and compares the tensors with the references after each.
+func (c *updateCase) run(t *testing.T, updates int, step func(f *memberReference), compared map[string]*engine.Tensor) {
+	t.Helper()
+	ctx, eng := t.Context(), c.o.State().Engine()
+	number := c.o.State().Sub("test").Scratch("number", engine.Uint32, engine.Axis("count", 1))
+	block := c.o.learner.block(updates)
+	for first := 0; first < updates; first += block {
+		for turn := range block {
+			if err := number.WriteUint32(ctx, []uint32{uint32(first + turn)}); err != nil {
+				t.Fatal(err)
+			}
+			run(t, eng, func(r *engine.Recorder) {
+				c.o.learner.prepare(r)
+				c.o.learner.update(r, update{batch: c.batch, number: number, turn: turn})
+			})
+			for _, f := range c.references {
+				step(f)
+				f.updates++
+			}
+			for name, x := range compared {
+				all := read(t, x)
+				n := len(all) / updateMembers
+				for m, f := range c.references {
+					off := deviation(all[m*n:][:n], f.values[name])
+					t.Logf("update %d: %s of member %d: deviation %.1e of the largest", first+turn, name, m, off)
+					if !(off <= 1e-5) {
+						t.Errorf("update %d: %s of member %d deviates by %g of the largest", first+turn, name, m, off)
+					}
+				}
+			}
+		}
+	}
+}
+
+// memberReference is one member in float64, gradients by central differences of the losses.
+type memberReference struct {
+	c       *updateCase
+	member  int
+	hyper   map[string]float64
+	values  map[string][]float64
+	moments map[string][2][]float64
+	steps   map[string]int
+	updates int
+	credit  float64
+}
+
+// rng draws the random numbers of a row's action.
+func (f *memberReference) rng(stream uint32, row int) *engine.Rng {
+	key := engine.Philox([2]uint32{f.c.o.State().Engine().Seed(), stream}, [4]uint32{uint32(f.member), 0, 0, uint32(f.updates)})
+	return engine.NewRng(key[0], key[1], uint32(f.member), uint32(row), 0)
+}
+
+func (f *memberReference) row(name string, i, n int) []float64 { return f.values[name][i*n:][:n] }
+
+// q are the values of a stack of critics.
+func (f *memberReference) q(critics, obs, action []float64) []float64 {
+	x, row := append(append([]float64(nil), obs...), action...), len(critics)/f.c.ac.twins
+	var q []float64
+	for i := range f.c.ac.twins {
+		q = append(q, forward(f.c.ac.critics.MLP(), critics[i*row:], x)[0])
+	}
+	return q
+}
+
+// descendCritics steps the critics towards the target values of next actions, and log-probabilities.
+func (f *memberReference) descendCritics(alpha float64, next func(row int) (action []float64, logProb float64)) {
+	y := make([]float64, updateRows)
+	for i := range y {
+		action, logProb := next(i)
+		least := math.Inf(1)
+		for _, q := range f.q(f.values["target critics"], f.row("next", i, updateObs), action) {
+			least = min(least, q)
+		}
+		y[i] = f.hyper["reward_scale"]*f.values["reward"][i] + f.values["factor"][i]*(least-alpha*logProb)
+	}
+	f.descend("critics", "critic_learning_rate", func(critics []float64) (loss float64) {
+		for i := range y {
+			for _, q := range f.q(critics, f.row("obs", i, updateObs), f.row("action", i, updateAction)) {
+				loss += (q - y[i]) * (q - y[i]) / updateRows
+			}
+		}
+		return loss
+	})
+}
+
+// descend steps values by the central differences of a loss.
+func (f *memberReference) descend(name, rate string, loss func([]float64) float64) {
+	const h = 1e-5
+	x := f.values[name]
+	gradient := make([]float64, len(x))
+	for i := range x {
+		was := x[i]
+		x[i] = was + h
+		up := loss(x)
+		x[i] = was - h
+		gradient[i] = (up - loss(x)) / (2 * h)
+		x[i] = was
+	}
+	f.adam(name, rate, gradient)
+}
+
+// adam steps values by a gradient (D. P. Kingma, J. Ba, 2015, algorithm 1).
+func (f *memberReference) adam(name, rate string, gradient []float64) {
+	c, x := f.c.ac.actor.optimizer.Config(), f.values[name]
+	moments, ok := f.moments[name]
+	if !ok {
+		moments = [2][]float64{make([]float64, len(x)), make([]float64, len(x))}
+		f.moments[name] = moments
+	}
+	if f.steps == nil {
+		f.steps = map[string]int{}
+	}
+	f.steps[name]++
+	t := float64(f.steps[name])
+	for i, g := range gradient {
+		m, v := &moments[0][i], &moments[1][i]
+		*m, *v = c.Beta1**m+(1-c.Beta1)*g, c.Beta2**v+(1-c.Beta2)*g*g
+		x[i] -= f.hyper[rate] * *m / (1 - math.Pow(c.Beta1, t)) / (math.Sqrt(*v/(1-math.Pow(c.Beta2, t))) + c.Epsilon)
+	}
+}
+
+// follow lets a target follow its source.
+func (f *memberReference) follow(target, source string) {
+	for i, w := range f.values[source] {
+		f.values[target][i] += f.hyper["tau"] * (w - f.values[target][i])
+	}
+}

@@ -1,0 +1,159 @@
+package rl
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/evorl/evorl/engine"
+)
+
+// updateForms are networks in lanes and layer by layer.
+var updateForms = [][]int{{16, 12}, {9, 7, 5}}
+
+// stepDeterministic is an update of DDPG and TD3 (S. Fujimoto et al., 2018, algorithm 1).
+func stepDeterministic(f *memberReference) {
+	d := f.c.o.learner.(*deterministic)
+	policy := func(actor, obs []float64) []float64 {
+		y := forward(d.actor.MLP(), actor, obs)
+		for o := range y {
+			y[o] = math.Tanh(y[o])
+		}
+		return y
+	}
+	f.descendCritics(0, func(row int) ([]float64, float64) {
+		action := policy(f.values["target actor"], f.row("next", row, updateObs))
+		if d.smoothing != nil {
+			rng, c := f.rng(d.smoothing.stream, row), f.hyper["noise_clip"]
+			for o := range action {
+				action[o] = min(max(action[o]+min(max(f.hyper["target_noise"]*float64(rng.Normal()), -c), c), -1), 1)
+			}
+		}
+		return action, 0
+	})
+	if d.delay != nil {
+		f.credit++
+		if f.credit < f.hyper["policy_delay"] {
+			return
+		}
+		f.credit -= f.hyper["policy_delay"]
+	}
+	f.descend("actor", "actor_learning_rate", func(actor []float64) (loss float64) {
+		for i := range updateRows {
+			obs := f.row("obs", i, updateObs)
+			loss -= f.q(f.values["critics"], obs, policy(actor, obs))[0] / updateRows
+		}
+		return loss
+	})
+	f.follow("target critics", "critics")
+	f.follow("target actor", "actor")
+}
+
+// Updates of DDPG and TD3 against float64, with a delay that is a pattern and one that is a mask.
+func TestDeterministicUpdates(t *testing.T) {
+	all := func(x float64) [updateMembers]float64 { return [updateMembers]float64{x, x, x} }
+	ddpg := deterministicConfig{twins: 1}
+	td3 := deterministicConfig{twins: 2, smooths: true, delay: 2}
+	noise := map[string][updateMembers]float64{"target_noise": {0.2, 1, 0}, "noise_clip": {0.5, 0.3, 0.1}}
+	for _, c := range []struct {
+		name    string
+		cfg     deterministicConfig
+		updates int
+		delay   [updateMembers]float64
+		varied  bool
+	}{
+		{"ddpg", ddpg, 2, all(0), false},
+		{"td3, delay by pattern", td3, 4, all(2), false},
+		{"td3, delay by mask", td3, 4, [updateMembers]float64{2, 1, 1.5}, true},
+	} {
+		for _, hidden := range updateForms {
+			t.Run(fmt.Sprint(c.name, hidden), func(t *testing.T) {
+				network := DefaultOffPolicyNetwork()
+				network.Hidden = hidden
+				extra := map[string][updateMembers]float64{}
+				if c.cfg.smooths {
+					extra["policy_delay"] = c.delay
+					for name, values := range noise {
+						extra[name] = values
+					}
+				}
+				u := newUpdateCase(t, network, func(o *OffPolicy, parts learnerParts) (learner, error) {
+					if c.varied {
+						o.Hyper().Vary("policy_delay")
+					}
+					return newDeterministic(o, parts, c.cfg)
+				}, extra)
+				d := u.o.learner.(*deterministic)
+				u.run(t, c.updates, stepDeterministic, map[string]*engine.Tensor{
+					"actor": d.actor.params(), "critics": d.critics.params(), "target critics": d.targetCritics, "target actor": d.targetActor,
+				})
+			})
+		}
+	}
+}
+
+// stepSAC is an update of SAC (T. Haarnoja et al., 2018, algorithm 1).
+func stepSAC(f *memberReference) {
+	a := f.c.o.learner.(*sac)
+	alpha := f.hyper["temperature"]
+	if a.optimizer != nil {
+		alpha = math.Exp(f.values["temperature"][0])
+	}
+	sample := func(actor, obs []float64, stream uint32, row int) (action []float64, logProb float64) {
+		rng, y := f.rng(stream, row), forward(a.actor.MLP(), actor, obs)
+		for o := range updateAction {
+			low, high := float64(a.head.LogStdLow), float64(a.head.LogStdHigh)
+			logStd, noise := low+(high-low)*(math.Tanh(y[updateAction+o])+1)/2, float64(rng.Normal())
+			u := y[o] + math.Exp(logStd)*noise
+			action = append(action, math.Tanh(u))
+			logProb += -noise*noise/2 - logStd - math.Log(2*math.Pi)/2 + 2*math.Log(math.Cosh(u))
+		}
+		return action, logProb
+	}
+	f.descendCritics(alpha, func(row int) ([]float64, float64) {
+		return sample(f.values["actor"], f.row("next", row, updateObs), a.nextStream, row)
+	})
+	f.follow("target critics", "critics")
+	entropy := 0.0
+	for i := range updateRows {
+		_, logProb := sample(f.values["actor"], f.row("obs", i, updateObs), a.ownStream, i)
+		entropy -= logProb / updateRows
+	}
+	f.descend("actor", "actor_learning_rate", func(actor []float64) (loss float64) {
+		for i := range updateRows {
+			obs := f.row("obs", i, updateObs)
+			action, logProb := sample(actor, obs, a.ownStream, i)
+			q := f.q(f.values["critics"], obs, action)
+			loss += (alpha*logProb - min(q[0], q[1])) / updateRows
+		}
+		return loss
+	})
+	if a.optimizer != nil {
+		f.adam("temperature", "temperature_learning_rate", []float64{alpha * (entropy - updateAction*f.hyper["target_entropy"])})
+	}
+}
+
+// Two updates of SAC against float64, with a temperature that is learned and one that is not.
+func TestSACUpdates(t *testing.T) {
+	for _, learned := range []bool{true, false} {
+		for _, hidden := range updateForms {
+			t.Run(fmt.Sprintf("learned %v, %v", learned, hidden), func(t *testing.T) {
+				network := DefaultSACNetwork()
+				network.Hidden = hidden
+				extra := map[string][updateMembers]float64{"target_entropy": {-1, -0.5, -2}, "temperature_learning_rate": {1e-2, 1e-3, 0.1}}
+				if !learned {
+					extra["temperature"] = [updateMembers]float64{0.2, 1, 0.01}
+				}
+				u := newUpdateCase(t, network, func(o *OffPolicy, parts learnerParts) (learner, error) {
+					return newSAC(o, parts, SACConfig{LearnTemperature: learned})
+				}, extra)
+				a := u.o.learner.(*sac)
+				compared := map[string]*engine.Tensor{"actor": a.actor.params(), "critics": a.critics.params(), "target critics": a.targetCritics}
+				if learned {
+					compared["temperature"] = a.temperature
+				}
+				u.run(t, 2, stepSAC, compared)
+			})
+		}
+	}
+}
