@@ -14,6 +14,9 @@ type criticLoss struct {
 func (l *criticLoss) Record(r *engine.Recorder, m minibatch) *engine.Tensor {
 	k := l.kernel(r, m)
 	k.ClipEpsilon, k.LossWeight, k.Critic, k.ClipValue = l.clip.Range(), l.weight.Range(), true, l.clipped
+	if l.clipped {
+		k.Value = m.estimates.value.Range()
+	}
 	return l.record(r, m, k)
 }
 

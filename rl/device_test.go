@@ -59,23 +59,49 @@ func newLearner(t testing.TB, eng *engine.Engine, env *envs.Environment, network
 		t.Fatal(err)
 	}
 	p.minibatches.stream = engine.Stream("minibatch") // of the permutations that the reference data were made with
-	tpe := []engine.Dim{engine.Time(cfg.RolloutLength), engine.Members(cfg.Members), engine.Environments(cfg.Environments)}
-	tensor := func(name string, typ engine.DType, more ...engine.Dim) *engine.Tensor {
-		return p.State().Sub("rollout").Scratch(name, typ, append(append([]engine.Dim(nil), tpe...), more...)...)
+	p.makeTrajectory(t)
+	return p
+}
+
+// newIMPALALearner is newLearner of IMPALA.
+func newIMPALALearner(t testing.TB, eng *engine.Engine, env *envs.Environment, network NetworkConfig, cfg IMPALAConfig) *IMPALA {
+	t.Helper()
+	common, err := newOnPolicy(eng, env, "impala", cfg, cfg.common())
+	if err != nil {
+		t.Fatal(err)
 	}
-	feature := engine.Axis("feature", env.ObsSize())
-	p.minibatches.trajectory = &envs.Trajectory{
-		Obs: tensor("obs", engine.Float32, feature), Action: tensor("action", engine.Float32, engine.Axis("action", p.agent.head.Words())),
+	p := &IMPALA{onPolicy: common, cfg: cfg}
+	t.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := p.buildLearner(network); err != nil {
+		t.Fatal(err)
+	}
+	p.makeTrajectory(t)
+	return p
+}
+
+// makeTrajectory makes the tensors that a collector would write, and sets everything saved to its initial value.
+func (o *onPolicy) makeTrajectory(t testing.TB) {
+	t.Helper()
+	tpe := []engine.Dim{engine.Time(o.common.horizon), engine.Members(o.common.members), engine.Environments(o.common.environments)}
+	tensor := func(name string, typ engine.DType, more ...engine.Dim) *engine.Tensor {
+		return o.State().Sub("rollout").Scratch(name, typ, append(append([]engine.Dim(nil), tpe...), more...)...)
+	}
+	feature := engine.Axis("feature", o.env.ObsSize())
+	o.minibatches.trajectory = &envs.Trajectory{
+		Obs: tensor("obs", engine.Float32, feature), Action: tensor("action", engine.Float32, engine.Axis("action", o.agent.head.Words())),
 		LogProb: tensor("log_prob", engine.Float32), Reward: tensor("reward", engine.Float32), Done: tensor("done", engine.Uint32),
 		NextObs: tensor("next_obs", engine.Float32, feature),
 	}
-	if err := p.State().Zero(t.Context()); err != nil {
+	if err := o.State().Zero(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Hyper().Init(t.Context()); err != nil {
+	if err := o.Hyper().Init(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	return p
 }
 
 // run records and runs a program.
@@ -169,11 +195,11 @@ func zero(t testing.TB, tensors ...*engine.Tensor) {
 type joint struct{ actor, critic *engine.Tensor }
 
 // joint looks up a saved tensor of actors and critics.
-func (p *PPO) joint(name string) joint {
-	return joint{p.State().Lookup("agent/actor/" + name), p.State().Lookup("agent/critic/" + name)}
+func (o *onPolicy) joint(name string) joint {
+	return joint{o.State().Lookup("agent/actor/" + name), o.State().Lookup("agent/critic/" + name)}
 }
 
-func (p *PPO) gradients() joint { return joint{p.actorLoss.values, p.criticLoss.values} }
+func (o *onPolicy) gradients() joint { return joint{o.actorLoss.values, o.criticLoss.values} }
 
 // row is the number of elements of a member.
 func (j joint) row() int { return rowOf(j.actor) + rowOf(j.critic) }

@@ -14,6 +14,7 @@ type gradient struct {
 	values             *engine.Tensor // [splits, P, row]; nil where updates are fused
 	sums               *engine.Tensor // [4, splits, P]: of the loss and its parts
 	outputs, atOutputs *engine.Tensor // [P, rows, Out], and the gradient there; nil for networks held in lanes
+	ahead              bool           // forward is recorded before the loss, as something else needs the outputs too
 }
 
 // newGradient makes the tensors of a gradient. Where updates are fused only the sums of the loss are wanted.
@@ -27,7 +28,7 @@ func newGradient(s *engine.State, a *Agent, n *network, m *minibatches, fused bo
 	}
 	g.sums = s.Scratch("losses", engine.Float32, engine.Axis("loss", 4), splits, engine.Members(m.members))
 	if n.Layered() && !fused {
-		dims := []engine.Dim{engine.Members(m.members), engine.Axis("transition", m.rows()), engine.Axis("output", n.MLP().Out)}
+		dims := g.outputDims(m)
 		g.outputs, g.atOutputs = s.Scratch("outputs", engine.Float32, dims...), s.Scratch("gradient_at_outputs", engine.Float32, dims...)
 	}
 	return g
@@ -38,10 +39,10 @@ func (g *gradient) kernel(r *engine.Recorder, m minibatch) policyGradientKernel 
 	t, e, params := m.trajectory, m.estimates, g.network.params()
 	k := policyGradientKernel{
 		Params: params.Range(), Obs: t.Obs.Range(), Action: t.Action.Range(), LogProb: t.LogProb.Range(),
-		Advantage: e.advantage.Range(), Target: e.target.Range(), Value: e.value.Range(), Clock: m.clock.Tensor().Range(),
+		Advantage: e.advantage.Range(), Target: e.target.Range(), Clock: m.clock.Tensor().Range(),
 		Gradient: g.values.Range(), Losses: g.sums.Range(),
 		Horizon: uint32(m.horizon), Environments: uint32(m.environments), Row: uint32(params.Size("parameter")),
-		Seed: r.Engine().Seed(), Stream: m.stream, Update: m.update.Range(), Minibatches: uint32(m.count),
+		Seed: r.Engine().Seed(), Stream: m.stream, Update: m.update.Range(), Minibatches: uint32(m.count), Trajectories: m.trajectories,
 		ObsLimit: float32(g.agent.cfg.ObsLimit), HeadWidth: 1,
 	}
 	if values := g.agent.normalizerValues(); values != nil {
@@ -53,7 +54,7 @@ func (g *gradient) kernel(r *engine.Recorder, m minibatch) policyGradientKernel 
 // record records the gradient with the loss's settings in k, and returns it.
 func (g *gradient) record(r *engine.Recorder, m minibatch, k policyGradientKernel) *engine.Tensor {
 	splits := g.values.Size("split")
-	if g.outputs != nil {
+	if g.network.Layered() {
 		g.recordLayered(r, m, k, splits)
 		return g.values
 	}
@@ -71,9 +72,32 @@ func (g *gradient) record(r *engine.Recorder, m minibatch, k policyGradientKerne
 	return g.values
 }
 
+// keepOutputs makes room for the outputs [P, rows, Out] of a minibatch, which forward is to write before each record.
+func (g *gradient) keepOutputs(s *engine.State, m *minibatches) {
+	g.ahead = true
+	if g.outputs == nil {
+		g.outputs = s.Scratch("outputs", engine.Float32, g.outputDims(m)...)
+	}
+}
+
+func (g *gradient) outputDims(m *minibatches) []engine.Dim {
+	return []engine.Dim{engine.Members(m.members), engine.Axis("transition", m.rows()), engine.Axis("output", g.network.MLP().Out)}
+}
+
+// forward records the outputs of the minibatch whose observations have been gathered.
+func (g *gradient) forward(r *engine.Recorder, m minibatch) {
+	forward := g.network.Evaluate
+	if g.network.Layered() {
+		forward = g.network.pass.Forward
+	}
+	forward(r, g.network.weights(), nn.Inputs{Parts: []*engine.Tensor{m.obs}}, g.outputs)
+}
+
 // recordLayered is record for the minibatch whose observations have been gathered.
 func (g *gradient) recordLayered(r *engine.Recorder, m minibatch, k policyGradientKernel, splits int) {
-	g.network.pass.Forward(r, g.network.weights(), nn.Inputs{Parts: []*engine.Tensor{m.obs}}, g.outputs)
+	if !g.ahead {
+		g.forward(r, m)
+	}
 	loss := policyLossKernel{
 		Output: g.outputs.Range(), Params: k.Params, Action: k.Action, LogProb: k.LogProb, Advantage: k.Advantage, Target: k.Target, Value: k.Value,
 		ClipEpsilon: k.ClipEpsilon, LossWeight: k.LossWeight, EntropyWeight: k.EntropyWeight, Clock: k.Clock, Moments: k.Moments,
@@ -81,7 +105,8 @@ func (g *gradient) recordLayered(r *engine.Recorder, m minibatch, k policyGradie
 		Horizon: k.Horizon, Environments: k.Environments, Rows: uint32(m.rows()), Row: k.Row, HeadBase: k.HeadBase,
 		Seed: k.Seed, Stream: k.Stream, Update: k.Update, Minibatches: k.Minibatches,
 		Out: uint32(g.network.MLP().Out), Critic: k.Critic, Head: k.Head, HeadWidth: k.HeadWidth, LogStdLow: k.LogStdLow, LogStdHigh: k.LogStdHigh,
-		ClipValue: k.ClipValue, Workgroup: r.WorkgroupFor((m.rows() + splits - 1) / splits),
+		ClipValue: k.ClipValue, Trajectories: k.Trajectories, RatioInAdvantage: k.RatioInAdvantage,
+		Workgroup: r.WorkgroupFor((m.rows() + splits - 1) / splits),
 	}
 	r.Dispatch(loss.call(uint32(m.members), uint32(splits), 1))
 	g.network.pass.Backward(r, g.atOutputs, nn.Gradients{Params: g.values})

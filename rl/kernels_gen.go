@@ -21,6 +21,7 @@ var advantageMomentsShader = &vk.Shader{
 	PushBytes: 20,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "TRAJECTORIES", ID: 50, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
 	LocalSizeSpec: [3]int32{0, -1, -1},
@@ -38,7 +39,8 @@ type advantageMomentsKernel struct {
 	Seed         uint32
 	Stream       uint32
 
-	Workgroup uint32 // specialization constants, zero for their default 64
+	Workgroup    uint32 // specialization constants, zero for their default 64
+	Trajectories bool   // default false
 }
 
 // call dispatches x × y × z workgroups.
@@ -46,7 +48,7 @@ func (k advantageMomentsKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
 		ranges [3]vk.Range
 		push   [20]byte
-		spec   [1]uint32
+		spec   [2]uint32
 	})
 	a.ranges = [3]vk.Range{k.Advantage, k.Clock, k.Moments}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Horizon)
@@ -54,9 +56,12 @@ func (k advantageMomentsKernel) call(x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[8:], k.Minibatches)
 	binary.LittleEndian.PutUint32(a.push[12:], k.Seed)
 	binary.LittleEndian.PutUint32(a.push[16:], k.Stream)
-	a.spec = [1]uint32{64}
+	a.spec = [2]uint32{64, 0}
 	if k.Workgroup != 0 {
 		a.spec[0] = k.Workgroup
+	}
+	if k.Trajectories {
+		a.spec[1] = 1
 	}
 	return vk.Call{Shader: advantageMomentsShader, Groups: [3]uint32{x, y, z}, Label: "rl/advantage_moments", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
@@ -233,6 +238,7 @@ var minibatchRowsShader = &vk.Shader{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 		{Name: "HAS_NORMALIZER", ID: 1, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+		{Name: "TRAJECTORIES", ID: 50, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
 	LocalSizeSpec: [3]int32{0, -1, -1},
@@ -255,8 +261,9 @@ type minibatchRowsKernel struct {
 	Minibatches  uint32
 	ObsLimit     float32
 
-	LocalSizeX uint32 // specialization constants, zero for their default 64
-	TexelLoads uint32 // default 0
+	LocalSizeX   uint32 // specialization constants, zero for their default 64
+	TexelLoads   uint32 // default 0
+	Trajectories bool   // default false
 }
 
 // call dispatches x × y × z workgroups.
@@ -264,7 +271,7 @@ func (k minibatchRowsKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
 		ranges [7]vk.Range
 		push   [32]byte
-		spec   [3]uint32
+		spec   [4]uint32
 	})
 	a.ranges = [7]vk.Range{k.Obs, k.Obs, k.Normalizer, k.Normalizer, k.Clock, k.Batch, k.Update}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Horizon)
@@ -275,7 +282,7 @@ func (k minibatchRowsKernel) call(x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[20:], k.Stream)
 	binary.LittleEndian.PutUint32(a.push[24:], k.Minibatches)
 	binary.LittleEndian.PutUint32(a.push[28:], math.Float32bits(k.ObsLimit))
-	a.spec = [3]uint32{64, 0, 0}
+	a.spec = [4]uint32{64, 0, 0, 0}
 	if k.LocalSizeX != 0 {
 		a.spec[0] = k.LocalSizeX
 	}
@@ -284,6 +291,9 @@ func (k minibatchRowsKernel) call(x, y, z uint32) vk.Call {
 	}
 	if k.TexelLoads != 0 {
 		a.spec[2] = k.TexelLoads
+	}
+	if k.Trajectories {
+		a.spec[3] = 1
 	}
 	return vk.Call{Shader: minibatchRowsShader, Groups: [3]uint32{x, y, z}, Label: "rl/minibatch_rows", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
@@ -300,7 +310,7 @@ var policyGradientShader = &vk.Shader{
 		{Name: "LogProb", Index: 5, Access: vk.Read},
 		{Name: "Advantage", Index: 6, Access: vk.Read},
 		{Name: "Target", Index: 7, Access: vk.Read},
-		{Name: "Value", Index: 8, Access: vk.Read},
+		{Name: "Value", Index: 8, Access: vk.Read, Optional: true},
 		{Name: "ClipEpsilon", Index: 9, Access: vk.Read},
 		{Name: "LossWeight", Index: 10, Access: vk.Read},
 		{Name: "EntropyWeight", Index: 11, Access: vk.Read, Optional: true},
@@ -315,7 +325,7 @@ var policyGradientShader = &vk.Shader{
 		{Name: "log_probs_texels", Index: 20, Access: vk.Read, Texel: vk.TexelFloat4},
 		{Name: "advantages_texels", Index: 21, Access: vk.Read, Texel: vk.TexelFloat4},
 		{Name: "targets_texels", Index: 22, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "values_texels", Index: 23, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "values_texels", Index: 23, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
 		{Name: "Update", Index: 24, Access: vk.Read},
 	},
 	PushBytes: 32,
@@ -332,6 +342,8 @@ var policyGradientShader = &vk.Shader{
 		{Name: "HAS_MOMENTS", ID: 9, Default: 0},
 		{Name: "CLIP_VALUE", ID: 10, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+		{Name: "TRAJECTORIES", ID: 50, Default: 0},
+		{Name: "RATIO_IN_ADVANTAGE", ID: 51, Default: 0},
 		{Name: "HEAD", ID: 60, Default: 0},
 		{Name: "HEAD_WIDTH", ID: 61, Default: 1},
 		{Name: "SQUASH", ID: 62, Default: 0},
@@ -353,7 +365,7 @@ type policyGradientKernel struct {
 	LogProb       vk.Range // readonly float
 	Advantage     vk.Range // readonly float
 	Target        vk.Range // readonly float
-	Value         vk.Range // readonly float
+	Value         vk.Range // readonly float, optional
 	ClipEpsilon   vk.Range // readonly float
 	LossWeight    vk.Range // readonly float
 	EntropyWeight vk.Range // readonly float, optional
@@ -372,23 +384,25 @@ type policyGradientKernel struct {
 	Minibatches  uint32
 	ObsLimit     float32
 
-	Lanes      uint32  // specialization constants, zero for their default 8
-	Hidden1    uint32  // default 64
-	Hidden2    uint32  // default 0
-	Activation uint32  // default 0
-	LayerNorm  bool    // default false
-	In         uint32  // default 1
-	Out        uint32  // default 1
-	Critic     bool    // default false
-	ClipValue  bool    // default false
-	TexelLoads uint32  // default 0
-	Head       uint32  // default 0
-	HeadWidth  uint32  // default 1
-	Squash     bool    // default false
-	LogStdLow  float32 // default -5
-	LogStdHigh float32 // default 2
-	Explore    bool    // default false
-	NoiseLimit float32 // default 0
+	Lanes            uint32  // specialization constants, zero for their default 8
+	Hidden1          uint32  // default 64
+	Hidden2          uint32  // default 0
+	Activation       uint32  // default 0
+	LayerNorm        bool    // default false
+	In               uint32  // default 1
+	Out              uint32  // default 1
+	Critic           bool    // default false
+	ClipValue        bool    // default false
+	TexelLoads       uint32  // default 0
+	Trajectories     bool    // default false
+	RatioInAdvantage bool    // default false
+	Head             uint32  // default 0
+	HeadWidth        uint32  // default 1
+	Squash           bool    // default false
+	LogStdLow        float32 // default -5
+	LogStdHigh       float32 // default 2
+	Explore          bool    // default false
+	NoiseLimit       float32 // default 0
 }
 
 // call dispatches x × y × z workgroups.
@@ -396,7 +410,7 @@ func (k policyGradientKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
 		ranges [25]vk.Range
 		push   [32]byte
-		spec   [19]uint32
+		spec   [21]uint32
 	})
 	a.ranges = [25]vk.Range{k.Params, k.Params, k.Normalizer, k.Obs, k.Action, k.LogProb, k.Advantage, k.Target, k.Value, k.ClipEpsilon, k.LossWeight, k.EntropyWeight, k.Clock, k.Moments, k.Gradient, k.Gradient, k.Losses, k.Params, k.Obs, k.Action, k.LogProb, k.Advantage, k.Target, k.Value, k.Update}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Horizon)
@@ -407,7 +421,7 @@ func (k policyGradientKernel) call(x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[20:], k.Stream)
 	binary.LittleEndian.PutUint32(a.push[24:], k.Minibatches)
 	binary.LittleEndian.PutUint32(a.push[28:], math.Float32bits(k.ObsLimit))
-	a.spec = [19]uint32{8, 64, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0xc0a00000, 0x40000000, 0, 0x0}
+	a.spec = [21]uint32{8, 64, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0xc0a00000, 0x40000000, 0, 0x0}
 	if k.Lanes != 0 {
 		a.spec[0] = k.Lanes
 	}
@@ -444,26 +458,32 @@ func (k policyGradientKernel) call(x, y, z uint32) vk.Call {
 	if k.TexelLoads != 0 {
 		a.spec[11] = k.TexelLoads
 	}
+	if k.Trajectories {
+		a.spec[12] = 1
+	}
+	if k.RatioInAdvantage {
+		a.spec[13] = 1
+	}
 	if k.Head != 0 {
-		a.spec[12] = k.Head
+		a.spec[14] = k.Head
 	}
 	if k.HeadWidth != 0 {
-		a.spec[13] = k.HeadWidth
+		a.spec[15] = k.HeadWidth
 	}
 	if k.Squash {
-		a.spec[14] = 1
+		a.spec[16] = 1
 	}
 	if k.LogStdLow != 0 {
-		a.spec[15] = math.Float32bits(k.LogStdLow)
+		a.spec[17] = math.Float32bits(k.LogStdLow)
 	}
 	if k.LogStdHigh != 0 {
-		a.spec[16] = math.Float32bits(k.LogStdHigh)
+		a.spec[18] = math.Float32bits(k.LogStdHigh)
 	}
 	if k.Explore {
-		a.spec[17] = 1
+		a.spec[19] = 1
 	}
 	if k.NoiseLimit != 0 {
-		a.spec[18] = math.Float32bits(k.NoiseLimit)
+		a.spec[20] = math.Float32bits(k.NoiseLimit)
 	}
 	return vk.Call{Shader: policyGradientShader, Groups: [3]uint32{x, y, z}, Label: "rl/policy_gradient", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
@@ -478,7 +498,7 @@ var policyLossShader = &vk.Shader{
 		{Name: "LogProb", Index: 3, Access: vk.Read},
 		{Name: "Advantage", Index: 4, Access: vk.Read},
 		{Name: "Target", Index: 5, Access: vk.Read},
-		{Name: "Value", Index: 6, Access: vk.Read},
+		{Name: "Value", Index: 6, Access: vk.Read, Optional: true},
 		{Name: "ClipEpsilon", Index: 7, Access: vk.Read},
 		{Name: "LossWeight", Index: 8, Access: vk.Read},
 		{Name: "EntropyWeight", Index: 9, Access: vk.Read, Optional: true},
@@ -492,7 +512,7 @@ var policyLossShader = &vk.Shader{
 		{Name: "log_probs_texels", Index: 17, Access: vk.Read, Texel: vk.TexelFloat4},
 		{Name: "advantages_texels", Index: 18, Access: vk.Read, Texel: vk.TexelFloat4},
 		{Name: "targets_texels", Index: 19, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "values_texels", Index: 20, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "values_texels", Index: 20, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
 		{Name: "Update", Index: 21, Access: vk.Read},
 	},
 	PushBytes: 32,
@@ -503,6 +523,8 @@ var policyLossShader = &vk.Shader{
 		{Name: "HAS_MOMENTS", ID: 9, Default: 0},
 		{Name: "CLIP_VALUE", ID: 10, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+		{Name: "TRAJECTORIES", ID: 50, Default: 0},
+		{Name: "RATIO_IN_ADVANTAGE", ID: 51, Default: 0},
 		{Name: "HEAD", ID: 60, Default: 0},
 		{Name: "HEAD_WIDTH", ID: 61, Default: 1},
 		{Name: "SQUASH", ID: 62, Default: 0},
@@ -523,7 +545,7 @@ type policyLossKernel struct {
 	LogProb       vk.Range // readonly float
 	Advantage     vk.Range // readonly float
 	Target        vk.Range // readonly float
-	Value         vk.Range // readonly float
+	Value         vk.Range // readonly float, optional
 	ClipEpsilon   vk.Range // readonly float
 	LossWeight    vk.Range // readonly float
 	EntropyWeight vk.Range // readonly float, optional
@@ -543,18 +565,20 @@ type policyLossKernel struct {
 	Stream       uint32
 	Minibatches  uint32
 
-	Workgroup  uint32  // specialization constants, zero for their default 64
-	Out        uint32  // default 1
-	Critic     bool    // default false
-	ClipValue  bool    // default false
-	TexelLoads uint32  // default 0
-	Head       uint32  // default 0
-	HeadWidth  uint32  // default 1
-	Squash     bool    // default false
-	LogStdLow  float32 // default -5
-	LogStdHigh float32 // default 2
-	Explore    bool    // default false
-	NoiseLimit float32 // default 0
+	Workgroup        uint32  // specialization constants, zero for their default 64
+	Out              uint32  // default 1
+	Critic           bool    // default false
+	ClipValue        bool    // default false
+	TexelLoads       uint32  // default 0
+	Trajectories     bool    // default false
+	RatioInAdvantage bool    // default false
+	Head             uint32  // default 0
+	HeadWidth        uint32  // default 1
+	Squash           bool    // default false
+	LogStdLow        float32 // default -5
+	LogStdHigh       float32 // default 2
+	Explore          bool    // default false
+	NoiseLimit       float32 // default 0
 }
 
 // call dispatches x × y × z workgroups.
@@ -562,7 +586,7 @@ func (k policyLossKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
 		ranges [22]vk.Range
 		push   [32]byte
-		spec   [13]uint32
+		spec   [15]uint32
 	})
 	a.ranges = [22]vk.Range{k.Output, k.Params, k.Action, k.LogProb, k.Advantage, k.Target, k.Value, k.ClipEpsilon, k.LossWeight, k.EntropyWeight, k.Clock, k.Moments, k.AtOutputs, k.Gradient, k.Losses, k.Output, k.Action, k.LogProb, k.Advantage, k.Target, k.Value, k.Update}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Horizon)
@@ -573,7 +597,7 @@ func (k policyLossKernel) call(x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[20:], k.Seed)
 	binary.LittleEndian.PutUint32(a.push[24:], k.Stream)
 	binary.LittleEndian.PutUint32(a.push[28:], k.Minibatches)
-	a.spec = [13]uint32{64, 1, 0, 0, 0, 0, 0, 1, 0, 0xc0a00000, 0x40000000, 0, 0x0}
+	a.spec = [15]uint32{64, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0xc0a00000, 0x40000000, 0, 0x0}
 	if k.Workgroup != 0 {
 		a.spec[0] = k.Workgroup
 	}
@@ -592,26 +616,32 @@ func (k policyLossKernel) call(x, y, z uint32) vk.Call {
 	if k.TexelLoads != 0 {
 		a.spec[5] = k.TexelLoads
 	}
+	if k.Trajectories {
+		a.spec[6] = 1
+	}
+	if k.RatioInAdvantage {
+		a.spec[7] = 1
+	}
 	if k.Head != 0 {
-		a.spec[6] = k.Head
+		a.spec[8] = k.Head
 	}
 	if k.HeadWidth != 0 {
-		a.spec[7] = k.HeadWidth
+		a.spec[9] = k.HeadWidth
 	}
 	if k.Squash {
-		a.spec[8] = 1
+		a.spec[10] = 1
 	}
 	if k.LogStdLow != 0 {
-		a.spec[9] = math.Float32bits(k.LogStdLow)
+		a.spec[11] = math.Float32bits(k.LogStdLow)
 	}
 	if k.LogStdHigh != 0 {
-		a.spec[10] = math.Float32bits(k.LogStdHigh)
+		a.spec[12] = math.Float32bits(k.LogStdHigh)
 	}
 	if k.Explore {
-		a.spec[11] = 1
+		a.spec[13] = 1
 	}
 	if k.NoiseLimit != 0 {
-		a.spec[12] = math.Float32bits(k.NoiseLimit)
+		a.spec[14] = math.Float32bits(k.NoiseLimit)
 	}
 	return vk.Call{Shader: policyLossShader, Groups: [3]uint32{x, y, z}, Label: "rl/policy_loss", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
@@ -667,6 +697,8 @@ var policyUpdateShader = &vk.Shader{
 		{Name: "CLIP_VALUE", ID: 10, Default: 0},
 		{Name: "LOCAL_SIZE_X", ID: 12, Default: 16},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+		{Name: "TRAJECTORIES", ID: 50, Default: 0},
+		{Name: "RATIO_IN_ADVANTAGE", ID: 51, Default: 0},
 		{Name: "HEAD", ID: 60, Default: 0},
 		{Name: "HEAD_WIDTH", ID: 61, Default: 1},
 		{Name: "SQUASH", ID: 62, Default: 0},
@@ -729,23 +761,25 @@ type policyUpdateKernel struct {
 	Epsilon      float32
 	Anneal       float32
 
-	Lanes      uint32  // specialization constants, zero for their default 8
-	Hidden1    uint32  // default 64
-	Hidden2    uint32  // default 0
-	Activation uint32  // default 0
-	LayerNorm  bool    // default false
-	In         uint32  // default 1
-	Out        uint32  // default 1
-	ClipValue  bool    // default false
-	LocalSizeX uint32  // default 16
-	TexelLoads uint32  // default 0
-	Head       uint32  // default 0
-	HeadWidth  uint32  // default 1
-	Squash     bool    // default false
-	LogStdLow  float32 // default -5
-	LogStdHigh float32 // default 2
-	Explore    bool    // default false
-	NoiseLimit float32 // default 0
+	Lanes            uint32  // specialization constants, zero for their default 8
+	Hidden1          uint32  // default 64
+	Hidden2          uint32  // default 0
+	Activation       uint32  // default 0
+	LayerNorm        bool    // default false
+	In               uint32  // default 1
+	Out              uint32  // default 1
+	ClipValue        bool    // default false
+	LocalSizeX       uint32  // default 16
+	TexelLoads       uint32  // default 0
+	Trajectories     bool    // default false
+	RatioInAdvantage bool    // default false
+	Head             uint32  // default 0
+	HeadWidth        uint32  // default 1
+	Squash           bool    // default false
+	LogStdLow        float32 // default -5
+	LogStdHigh       float32 // default 2
+	Explore          bool    // default false
+	NoiseLimit       float32 // default 0
 }
 
 // call dispatches x × y × z workgroups.
@@ -753,7 +787,7 @@ func (k policyUpdateKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
 		ranges [32]vk.Range
 		push   [92]byte
-		spec   [19]uint32
+		spec   [21]uint32
 	})
 	a.ranges = [32]vk.Range{k.Params, k.Params, k.Normalizer, k.Obs, k.Action, k.LogProb, k.Advantage, k.Target, k.Value, k.Moments, k.LearningRate, k.ClipEpsilon, k.ActorWeight, k.CriticWeight, k.EntropyWeight, k.Clock, k.Updated, k.Updated, k.Norm, k.Updates, k.Refused, k.ActorLosses, k.CriticLosses, k.Params, k.Obs, k.Action, k.LogProb, k.Advantage, k.Target, k.Value, k.CriticUpdates, k.CriticRefused}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Horizon)
@@ -779,7 +813,7 @@ func (k policyUpdateKernel) call(x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[80:], math.Float32bits(k.LogBeta2))
 	binary.LittleEndian.PutUint32(a.push[84:], math.Float32bits(k.Epsilon))
 	binary.LittleEndian.PutUint32(a.push[88:], math.Float32bits(k.Anneal))
-	a.spec = [19]uint32{8, 64, 0, 0, 0, 1, 1, 0, 0, 0, 16, 0, 0, 1, 0, 0xc0a00000, 0x40000000, 0, 0x0}
+	a.spec = [21]uint32{8, 64, 0, 0, 0, 1, 1, 0, 0, 0, 16, 0, 0, 0, 0, 1, 0, 0xc0a00000, 0x40000000, 0, 0x0}
 	if k.Lanes != 0 {
 		a.spec[0] = k.Lanes
 	}
@@ -816,26 +850,32 @@ func (k policyUpdateKernel) call(x, y, z uint32) vk.Call {
 	if k.TexelLoads != 0 {
 		a.spec[11] = k.TexelLoads
 	}
+	if k.Trajectories {
+		a.spec[12] = 1
+	}
+	if k.RatioInAdvantage {
+		a.spec[13] = 1
+	}
 	if k.Head != 0 {
-		a.spec[12] = k.Head
+		a.spec[14] = k.Head
 	}
 	if k.HeadWidth != 0 {
-		a.spec[13] = k.HeadWidth
+		a.spec[15] = k.HeadWidth
 	}
 	if k.Squash {
-		a.spec[14] = 1
+		a.spec[16] = 1
 	}
 	if k.LogStdLow != 0 {
-		a.spec[15] = math.Float32bits(k.LogStdLow)
+		a.spec[17] = math.Float32bits(k.LogStdLow)
 	}
 	if k.LogStdHigh != 0 {
-		a.spec[16] = math.Float32bits(k.LogStdHigh)
+		a.spec[18] = math.Float32bits(k.LogStdHigh)
 	}
 	if k.Explore {
-		a.spec[17] = 1
+		a.spec[19] = 1
 	}
 	if k.NoiseLimit != 0 {
-		a.spec[18] = math.Float32bits(k.NoiseLimit)
+		a.spec[20] = math.Float32bits(k.NoiseLimit)
 	}
 	return vk.Call{Shader: policyUpdateShader, Groups: [3]uint32{x, y, z}, Label: "rl/policy_update", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
@@ -1440,4 +1480,139 @@ func (k softActorKernel) call(x, y, z uint32) vk.Call {
 		a.spec[2] = 1
 	}
 	return vk.Call{Shader: softActorShader, Groups: [3]uint32{x, y, z}, Label: "rl/soft_actor", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var vtraceShader = &vk.Shader{
+	Name:  "rl/vtrace",
+	SPIRV: shaders.Code("rl/vtrace"),
+	Bindings: []vk.Binding{
+		{Name: "Output", Index: 0, Access: vk.Read},
+		{Name: "Params", Index: 1, Access: vk.Read},
+		{Name: "Value", Index: 2, Access: vk.Read},
+		{Name: "NextValue", Index: 3, Access: vk.Read},
+		{Name: "Action", Index: 4, Access: vk.Read},
+		{Name: "LogProb", Index: 5, Access: vk.Read},
+		{Name: "Reward", Index: 6, Access: vk.Read},
+		{Name: "Done", Index: 7, Access: vk.Read},
+		{Name: "Discount", Index: 8, Access: vk.Read},
+		{Name: "Lambda", Index: 9, Access: vk.Read},
+		{Name: "Rho", Index: 10, Access: vk.Read},
+		{Name: "C", Index: 11, Access: vk.Read},
+		{Name: "PgRho", Index: 12, Access: vk.Read},
+		{Name: "Clock", Index: 13, Access: vk.Read},
+		{Name: "Update", Index: 14, Access: vk.Read},
+		{Name: "Advantage", Index: 15, Access: vk.Write},
+		{Name: "Target", Index: 16, Access: vk.Write},
+	},
+	PushBytes: 32,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "OUT", ID: 6, Default: 1},
+		{Name: "MIX_VALUES", ID: 7, Default: 0},
+		{Name: "TRAJECTORIES", ID: 50, Default: 0},
+		{Name: "HEAD", ID: 60, Default: 0},
+		{Name: "HEAD_WIDTH", ID: 61, Default: 1},
+		{Name: "SQUASH", ID: 62, Default: 0},
+		{Name: "LOG_STD_LOW", ID: 63, Default: 0xc0a00000},
+		{Name: "LOG_STD_HIGH", ID: 64, Default: 0x40000000},
+		{Name: "EXPLORE", ID: 65, Default: 0},
+		{Name: "NOISE_LIMIT", ID: 66, Default: 0x0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// vtraceKernel is shaders/rl/vtrace.comp.
+type vtraceKernel struct {
+	Output    vk.Range // readonly float
+	Params    vk.Range // readonly float
+	Value     vk.Range // readonly float
+	NextValue vk.Range // readonly float
+	Action    vk.Range // readonly float
+	LogProb   vk.Range // readonly float
+	Reward    vk.Range // readonly float
+	Done      vk.Range // readonly uint
+	Discount  vk.Range // readonly float
+	Lambda    vk.Range // readonly float
+	Rho       vk.Range // readonly float
+	C         vk.Range // readonly float
+	PgRho     vk.Range // readonly float
+	Clock     vk.Range // readonly uint
+	Update    vk.Range // readonly uint
+	Advantage vk.Range // writeonly float
+	Target    vk.Range // writeonly float
+
+	Horizon      uint32 // push constants, in order
+	Environments uint32
+	Rows         uint32
+	Row          uint32
+	HeadBase     uint32
+	Seed         uint32
+	Stream       uint32
+	Minibatches  uint32
+
+	LocalSizeX   uint32  // specialization constants, zero for their default 64
+	Out          uint32  // default 1
+	MixValues    bool    // default false
+	Trajectories bool    // default false
+	Head         uint32  // default 0
+	HeadWidth    uint32  // default 1
+	Squash       bool    // default false
+	LogStdLow    float32 // default -5
+	LogStdHigh   float32 // default 2
+	Explore      bool    // default false
+	NoiseLimit   float32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k vtraceKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [17]vk.Range
+		push   [32]byte
+		spec   [11]uint32
+	})
+	a.ranges = [17]vk.Range{k.Output, k.Params, k.Value, k.NextValue, k.Action, k.LogProb, k.Reward, k.Done, k.Discount, k.Lambda, k.Rho, k.C, k.PgRho, k.Clock, k.Update, k.Advantage, k.Target}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Horizon)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Environments)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Rows)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[16:], k.HeadBase)
+	binary.LittleEndian.PutUint32(a.push[20:], k.Seed)
+	binary.LittleEndian.PutUint32(a.push[24:], k.Stream)
+	binary.LittleEndian.PutUint32(a.push[28:], k.Minibatches)
+	a.spec = [11]uint32{64, 1, 0, 0, 0, 1, 0, 0xc0a00000, 0x40000000, 0, 0x0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.Out != 0 {
+		a.spec[1] = k.Out
+	}
+	if k.MixValues {
+		a.spec[2] = 1
+	}
+	if k.Trajectories {
+		a.spec[3] = 1
+	}
+	if k.Head != 0 {
+		a.spec[4] = k.Head
+	}
+	if k.HeadWidth != 0 {
+		a.spec[5] = k.HeadWidth
+	}
+	if k.Squash {
+		a.spec[6] = 1
+	}
+	if k.LogStdLow != 0 {
+		a.spec[7] = math.Float32bits(k.LogStdLow)
+	}
+	if k.LogStdHigh != 0 {
+		a.spec[8] = math.Float32bits(k.LogStdHigh)
+	}
+	if k.Explore {
+		a.spec[9] = 1
+	}
+	if k.NoiseLimit != 0 {
+		a.spec[10] = math.Float32bits(k.NoiseLimit)
+	}
+	return vk.Call{Shader: vtraceShader, Groups: [3]uint32{x, y, z}, Label: "rl/vtrace", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // learn runs a workflow for so many environment steps of a member and returns the mean return of 20 evaluation episodes of each.
-func learn(t *testing.T, p *PPO, steps int) float64 {
+func learn(t *testing.T, p engine.Workflow, steps int) float64 {
 	t.Helper()
 	if err := p.Init(t.Context()); err != nil {
 		t.Fatal(err)
@@ -20,7 +20,8 @@ func learn(t *testing.T, p *PPO, steps int) float64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	iterations := steps / (p.cfg.Environments * p.cfg.RolloutLength)
+	what := p.Describe()
+	iterations := steps / (what.StepsPerIter / what.Members)
 	if err := engine.Learn(t.Context(), p, engine.Iterations(iterations)); err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +42,8 @@ func learn(t *testing.T, p *PPO, steps int) float64 {
 		means = append(means, mean)
 		sum += mean / float64(len(after.Returns))
 	}
-	t.Logf("%s on %s, %d steps a member: mean return %.1f (before: member 0 had %.1f); members %.1f", p.name, p.env.Name, steps, sum, before.Returns[0][0], means)
+	t.Logf("%s on %s, %d steps a member: mean return %.1f (before: member 0 had %.1f); members %.1f",
+		what.Workflow, what.Environment, steps, sum, before.Returns[0][0], means)
 	return sum
 }
 
@@ -122,6 +124,20 @@ func TestA2CLearnsCartPole(t *testing.T) {
 	defer p.Close()
 	if got := learn(t, p, 150000); !(got >= 300) {
 		t.Errorf("mean return %.1f; want at least 300 of 500", got)
+	}
+}
+
+func TestIMPALALearnsCartPole(t *testing.T) {
+	cfg := DefaultIMPALA()
+	cfg.Members, cfg.Environments, cfg.RolloutLength, cfg.Epochs, cfg.Minibatches = 4, 16, 32, 4, 4
+	cfg.LearningRate, cfg.AnnealSteps, cfg.Discount = 2e-3, 100000, 0.98
+	p, err := NewIMPALA(t.Context(), engine.New(open(t), engine.Seed(1)), lookup(t, "CartPole-v1"), cfg, Network(smallNetwork()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if got := learn(t, p, 100000); !(got >= 400) {
+		t.Errorf("mean return %.1f; want at least 400 of 500", got)
 	}
 }
 

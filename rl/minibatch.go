@@ -5,8 +5,8 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// minibatches divides each member's transitions of an iteration, anew in every epoch: slices of a permutation that is computed from (member,
-// iteration, epoch), not stored (shaders/rl/minibatch.glsl).
+// minibatches divides each member's transitions of an iteration, anew in every epoch: slices of a permutation of the transitions or of whole
+// trajectories, that is of environments. The permutation is computed from (member, iteration, epoch), not stored (shaders/rl/minibatch.glsl).
 type minibatches struct {
 	trajectory *envs.Trajectory
 	estimates  *estimates
@@ -15,6 +15,7 @@ type minibatches struct {
 
 	horizon, members, environments int
 	epochs, count                  int // passes over the transitions; minibatches a pass
+	trajectories                   bool
 
 	moments *engine.Tensor // [epochs * count, P, 2]: of the advantages; nil: those are not normalized
 	obs     *engine.Tensor // [P, rows, O]: observations of a minibatch; nil where no network needs them together
@@ -44,7 +45,12 @@ func (m *minibatches) observations(s *engine.State, name string, env *envs.Envir
 }
 
 // rows is the number of transitions of the largest minibatch.
-func (m *minibatches) rows() int { return (m.horizon*m.environments + m.count - 1) / m.count }
+func (m *minibatches) rows() int {
+	if m.trajectories {
+		return (m.environments + m.count - 1) / m.count * m.horizon
+	}
+	return (m.horizon*m.environments + m.count - 1) / m.count
+}
 
 // recordMoments records the advantages' moments of every minibatch, where advantages are normalized.
 func (m *minibatches) recordMoments(r *engine.Recorder) {
@@ -54,7 +60,7 @@ func (m *minibatches) recordMoments(r *engine.Recorder) {
 	r.Dispatch(advantageMomentsKernel{
 		Advantage: m.estimates.advantage.Range(), Clock: m.clock.Tensor().Range(), Moments: m.moments.Range(),
 		Horizon: uint32(m.horizon), Environments: uint32(m.environments), Minibatches: uint32(m.count),
-		Seed: r.Engine().Seed(), Stream: m.stream, Workgroup: r.WorkgroupFor(m.rows()),
+		Seed: r.Engine().Seed(), Stream: m.stream, Trajectories: m.trajectories, Workgroup: r.WorkgroupFor(m.rows()),
 	}.call(uint32(m.members), uint32(m.epochs*m.count), 1))
 }
 
@@ -63,10 +69,15 @@ func (m minibatch) recordObs(r *engine.Recorder, a *Agent) {
 	if m.obs == nil {
 		return
 	}
+	m.gather(r, a, m.trajectory.Obs, m.obs)
+}
+
+// gather records the minibatch's rows [P, rows, O] of observations [T, P, E, O], normalized.
+func (m minibatch) gather(r *engine.Recorder, a *Agent, obs, rows *engine.Tensor) {
 	k := minibatchRowsKernel{
-		Obs: m.trajectory.Obs.Range(), Clock: m.clock.Tensor().Range(), Batch: m.obs.Range(),
-		Horizon: uint32(m.horizon), Environments: uint32(m.environments), Features: uint32(m.obs.Size("feature")), Rows: uint32(m.rows()),
-		Seed: r.Engine().Seed(), Stream: m.stream, Update: m.update.Range(), Minibatches: uint32(m.count),
+		Obs: obs.Range(), Clock: m.clock.Tensor().Range(), Batch: rows.Range(),
+		Horizon: uint32(m.horizon), Environments: uint32(m.environments), Features: uint32(rows.Size("feature")), Rows: uint32(m.rows()),
+		Seed: r.Engine().Seed(), Stream: m.stream, Update: m.update.Range(), Minibatches: uint32(m.count), Trajectories: m.trajectories,
 		ObsLimit: float32(a.cfg.ObsLimit),
 	}
 	if values := a.normalizerValues(); values != nil {

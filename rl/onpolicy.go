@@ -10,8 +10,8 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// onPolicy is what PPO and IMPALA share: agents that collect an iteration's trajectories and learn from minibatches of them, the life cycle
-// of their workflow, and its metrics.
+// onPolicy is what PPO and IMPALA share: agents that collect an iteration's trajectories and learn from minibatches of
+// them, the life cycle of their workflow, and its metrics.
 type onPolicy struct {
 	engine.Base
 	name   string
@@ -39,10 +39,12 @@ type onPolicyConfig struct {
 	maxGradNorm                    float64
 }
 
-// onPolicyRows are the metrics [P] of a step besides the collector's. Losses are those of the iteration's last minibatch.
+// onPolicyRows are the metrics [P] of a step besides the collector's. Losses are those of the iteration's last
+// minibatch.
 type onPolicyRows struct {
 	actorLoss, criticLoss, entropy, divergence, clipped, norm *engine.Tensor
-	// refused counts gradients that were not finite since the run began. It is the optimizer's state: PBT's copies take over their parent's.
+	// refused counts gradients that were not finite since the run began. It is the optimizer's state: PBT's copies
+	// take over their parent's.
 	refused *engine.Tensor
 }
 
@@ -102,7 +104,8 @@ func (o *onPolicy) buildAgent(s *engine.State, cfg NetworkConfig) (err error) {
 	return nil
 }
 
-// recordMinibatches records an update of actor and critic for every minibatch of every epoch. prepare records what the losses need before.
+// recordMinibatches records an update of actor and critic for every minibatch of every epoch. prepare records what the
+// losses need before.
 func (o *onPolicy) recordMinibatches(r *engine.Recorder, prepare func(r *engine.Recorder, m minibatch)) {
 	for _, g := range []*gradient{o.actorLoss.gradient, o.criticLoss.gradient} {
 		r.Fill(g.values, 0) // behind the parameters, to the end of the rows, no kernel writes

@@ -37,14 +37,14 @@ func TestPoison(t *testing.T) {
 }
 
 // poisonState leaves of p what a checkpoint would bring back.
-func poisonState(t testing.TB, p *PPO) {
+func poisonState(t testing.TB, p engine.Workflow) {
 	t.Helper()
 	if err := p.State().Poison(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func evaluate(t testing.TB, p *PPO) engine.Evaluation {
+func evaluate(t testing.TB, p engine.Workflow) engine.Evaluation {
 	t.Helper()
 	ev, err := p.Evaluate(t.Context(), 2)
 	if err != nil {

@@ -14,7 +14,13 @@ import (
 // workflow is something small that the tests of steps and of resuming make again and again.
 type workflow struct {
 	name string
-	make func(t testing.TB, eng *engine.Engine) (*PPO, error)
+	make func(t testing.TB, eng *engine.Engine) (counted, error)
+}
+
+// counted is a workflow whose steps are counted.
+type counted interface {
+	engine.Trainable
+	dispatches() int // kernels of a step
 }
 
 func workflows() []workflow {
@@ -26,22 +32,32 @@ func workflows() []workflow {
 	one.Members, one.AnnealSteps, one.NormalizeAdvantage = 1, 400, false
 	a2c := DefaultA2C()
 	a2c.Members, a2c.Environments = 2, 9
+	impala := DefaultIMPALA()
+	impala.Members, impala.Environments, impala.RolloutLength, impala.Epochs, impala.Minibatches, impala.AnnealSteps = 3, 5, 9, 2, 2, 400
+	single := impala
+	single.Members, single.Epochs, single.Minibatches, single.MixValues, single.MaxGradNorm = 1, 1, 1, true, 0.5
 	plain := network
 	plain.NormalizeObs, plain.LayerNorm, plain.NormalizeReward = false, true, true
 	return []workflow{
-		{"ppo", func(t testing.TB, eng *engine.Engine) (*PPO, error) {
+		{"ppo", func(t testing.TB, eng *engine.Engine) (counted, error) {
 			return NewPPO(t.Context(), eng, lookup(t, "CartPole-v1"), ppo, Network(network), Environment(envs.Options{TimeLimit: 8}))
 		}},
-		{"ppo of one member", func(t testing.TB, eng *engine.Engine) (*PPO, error) {
+		{"ppo of one member", func(t testing.TB, eng *engine.Engine) (counted, error) {
 			return NewPPO(t.Context(), eng, lookup(t, "Pendulum-v1"), one, Network(plain), Environment(envs.Options{TimeLimit: 12}))
 		}},
-		{"a2c", func(t testing.TB, eng *engine.Engine) (*PPO, error) {
+		{"a2c", func(t testing.TB, eng *engine.Engine) (counted, error) {
 			return NewA2C(t.Context(), eng, lookup(t, "Acrobot-v1"), a2c, Network(network), Environment(envs.Options{TimeLimit: 11}))
+		}},
+		{"impala", func(t testing.TB, eng *engine.Engine) (counted, error) {
+			return NewIMPALA(t.Context(), eng, lookup(t, "CartPole-v1"), impala, Network(network), Environment(envs.Options{TimeLimit: 8}))
+		}},
+		{"impala of continuous actions", func(t testing.TB, eng *engine.Engine) (counted, error) {
+			return NewIMPALA(t.Context(), eng, lookup(t, "Pendulum-v1"), single, Network(plain), Environment(envs.Options{TimeLimit: 12}))
 		}},
 	}
 }
 
-func (w workflow) open(t testing.TB, dev *vk.Device, seed uint32) *PPO {
+func (w workflow) open(t testing.TB, dev *vk.Device, seed uint32) counted {
 	t.Helper()
 	p, err := w.make(t, engine.New(dev, engine.Seed(seed)))
 	if err != nil {
@@ -56,7 +72,7 @@ func (w workflow) open(t testing.TB, dev *vk.Device, seed uint32) *PPO {
 }
 
 // begin is open with a run begun.
-func (w workflow) begin(t testing.TB, dev *vk.Device, seed uint32) *PPO {
+func (w workflow) begin(t testing.TB, dev *vk.Device, seed uint32) counted {
 	t.Helper()
 	p := w.open(t, dev, seed)
 	if err := p.Init(t.Context()); err != nil {
@@ -66,7 +82,7 @@ func (w workflow) begin(t testing.TB, dev *vk.Device, seed uint32) *PPO {
 }
 
 // steps runs iterations and returns the digest of the state after them.
-func steps(t testing.TB, p *PPO, from, to int) string {
+func steps(t testing.TB, p engine.Workflow, from, to int) string {
 	t.Helper()
 	for i := from; i < to; i++ {
 		ticket, err := p.Step(t.Context(), i)

@@ -46,23 +46,33 @@ func TestStep(t *testing.T) {
 
 // dispatches is how many kernels a step runs, of rollouts within one dispatch.
 func (p *PPO) dispatches() int {
-	n := 1 + 2 + 1 // rollout, values of both observations, advantages
+	n := 2 + 1 // values of both observations, advantages
 	if p.cfg.NormalizeAdvantage {
 		n++
 	}
 	if p.fused {
-		n++
-	} else {
-		updates := p.cfg.Epochs * p.cfg.Minibatches
-		n += updates * 4 // two gradients, their norm, the update
-		if updates > 1 {
-			n += updates // the counter
-		}
+		return n + 1 + p.around()
 	}
-	if p.agent.normalizer != nil {
+	return n + p.updates(0) + p.around()
+}
+
+func (p *IMPALA) dispatches() int {
+	return p.updates(2+1+2+1) + p.around() // rows of both observations, next values, outputs of actor and critic, V-trace
+}
+
+// updates is how many kernels the updates run, each after so many of preparation. There are few enough that none counts them
+// (vk.PlainCommands).
+func (o *onPolicy) updates(prepare int) int {
+	return o.common.epochs * o.common.minibatches * (prepare + 4) // two gradients, their norm, the update
+}
+
+// around is how many kernels a step runs beside the updates.
+func (o *onPolicy) around() int {
+	n := 1 // the rollout
+	if o.agent.normalizer != nil {
 		n += 2 // the moments, and values left out
 	}
-	if p.agent.rewards != nil {
+	if o.agent.rewards != nil {
 		n += 3 // discounted returns, their moments, scaling
 	}
 	return n + 3 + 4 + 1 + 1 + 1 + 1 // returns, lengths and diverged episodes, the actor's losses, the critic's, refused gradients, ring, clock
@@ -100,9 +110,10 @@ func TestMetrics(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		members := p.Describe().Members
 		for name, values := range rows {
-			if len(values) != p.cfg.Members {
-				t.Errorf("%s: %d values of %s; want %d", w.name, len(values), name, p.cfg.Members)
+			if len(values) != members {
+				t.Errorf("%s: %d values of %s; want %d", w.name, len(values), name, members)
 			}
 			for m, v := range values {
 				if v != v || name == "gradient/norm" && !(v > 0) {
@@ -110,8 +121,23 @@ func TestMetrics(t *testing.T) {
 				}
 			}
 		}
-		if d := p.Describe(); d.Members != p.cfg.Members || d.StepsPerIter != p.cfg.Members*p.cfg.Environments*p.cfg.RolloutLength || d.Environment != p.env.Name {
-			t.Errorf("%s is described as %+v", w.name, d)
+	}
+}
+
+// TestDescribe: a workflow says what it learns where, and how many steps an iteration takes.
+func TestDescribe(t *testing.T) {
+	dev := open(t)
+	for _, w := range workflows() {
+		p := w.open(t, dev, 2)
+		want := map[string]engine.Description{
+			"ppo":                          {Workflow: "ppo", Environment: "CartPole-v1", Members: fusedMembers, StepsPerIter: fusedMembers * 45},
+			"ppo of one member":            {Workflow: "ppo", Environment: "Pendulum-v1", Members: 1, StepsPerIter: 45},
+			"a2c":                          {Workflow: "a2c", Environment: "Acrobot-v1", Members: 2, StepsPerIter: 90},
+			"impala":                       {Workflow: "impala", Environment: "CartPole-v1", Members: 3, StepsPerIter: 135},
+			"impala of continuous actions": {Workflow: "impala", Environment: "Pendulum-v1", Members: 1, StepsPerIter: 45},
+		}[w.name]
+		if got := p.Describe(); got != want {
+			t.Errorf("%s is described as %+v; want %+v", w.name, got, want)
 		}
 	}
 }

@@ -1,15 +1,18 @@
 // The losses of one transition and their gradients at the network's outputs (mlp_y, after mlp_forward): PPO's clipped
 // surrogate with an entropy bonus, and the critic's squared error, clipped or not. J. Schulman et al., "Proximal
 // Policy Optimization Algorithms", 2017, equations 7 and 9. With one pass over the data the ratio is 1 and this is
-// advantage actor-critic (V. Mnih et al., 2016).
+// advantage actor-critic (V. Mnih et al., 2016). With RATIO_IN_ADVANTAGE the actor's loss is -advantage log(pi), whose
+// advantage is a constant that has been multiplied by the importance ratio (V-trace, shaders/rl/vtrace.comp).
 //
 // The includer declares before: IN, OUT, mlp_y and the constant CLIP_VALUE. The actor's head is one that has
 // log-probabilities of what it sampled (engine/nn/head.glsl).
 
 #include "engine/nn/head.glsl"
 
+layout(constant_id = 51) const bool RATIO_IN_ADVANTAGE = false;
+
 struct LossSettings {
-    float clip;   // epsilon
+    float clip;   // epsilon; with RATIO_IN_ADVANTAGE the largest ratio that is not clipped
     float weight; // of the loss
     float bonus;  // weight of the entropy
     float share;  // 1 / transitions of the minibatch: losses are means
@@ -49,11 +52,18 @@ void actor_loss(const float action[DIMS], float old, float advantage, const floa
     }
     float log_ratio = log_prob - old;
     float ratio = m_exp(log_ratio);
-    bool inside = advantage >= 0.0 ? ratio <= 1.0 + s.clip : ratio >= 1.0 - s.clip;
-    sums.loss -= min(ratio * advantage, clamp(ratio, 1.0 - s.clip, 1.0 + s.clip) * advantage); // equation 7
     sums.divergence += ratio - 1.0 - log_ratio; // J. Schulman, "Approximating KL Divergence", 2020
-    sums.clipped += abs(ratio - 1.0) > s.clip ? 1.0 : 0.0;
-    float d = inside ? -s.weight * s.share * ratio * advantage : 0.0; // by the log-probability
+    float d; // by the log-probability
+    if (RATIO_IN_ADVANTAGE) {
+        sums.loss -= advantage * log_prob;
+        sums.clipped += ratio > s.clip ? 1.0 : 0.0;
+        d = -s.weight * s.share * advantage;
+    } else {
+        bool inside = advantage >= 0.0 ? ratio <= 1.0 + s.clip : ratio >= 1.0 - s.clip;
+        sums.loss -= min(ratio * advantage, clamp(ratio, 1.0 - s.clip, 1.0 + s.clip) * advantage); // equation 7
+        sums.clipped += abs(ratio - 1.0) > s.clip ? 1.0 : 0.0;
+        d = inside ? -s.weight * s.share * ratio * advantage : 0.0;
+    }
     [[unroll]] for (uint o = 0u; o < DIMS; o++) {
         if (HAS_LOGITS) {
             uint chosen = uint(max(action[o], 0.0));

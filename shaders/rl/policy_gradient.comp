@@ -26,7 +26,7 @@ layout(std430, set = 0, binding = 4) readonly buffer Action { float actions[]; }
 layout(std430, set = 0, binding = 5) readonly buffer LogProb { float log_probs[]; };     // [T, P, E], of the policy that acted
 layout(std430, set = 0, binding = 6) readonly buffer Advantage { float advantages[]; };  // [T, P, E]
 layout(std430, set = 0, binding = 7) readonly buffer Target { float targets[]; };        // [T, P, E]
-layout(std430, set = 0, binding = 8) readonly buffer Value { float values[]; };          // [T, P, E], before the update
+layout(std430, set = 0, binding = 8) readonly buffer Value { float values[]; };          // [T, P, E], before the update; optional
 layout(std430, set = 0, binding = 9) readonly buffer ClipEpsilon { float clip_epsilon[]; }; // [P]
 layout(std430, set = 0, binding = 10) readonly buffer LossWeight { float loss_weight[]; };  // [P]: of the actor's or the critic's loss
 layout(std430, set = 0, binding = 11) readonly buffer EntropyWeight { float entropy_weight[]; }; // [P]: of the entropy bonus; optional
@@ -89,7 +89,8 @@ void main() {
         mlp_forward();
         float dy[OUT];
         if (CRITIC) {
-            critic_loss(LOAD(targets, targets_texels, at), LOAD(values, values_texels, at), settings, sums, dy);
+            float old = CLIP_VALUE ? LOAD(values, values_texels, at) : 0.0;
+            critic_loss(LOAD(targets, targets_texels, at), old, settings, sums, dy);
         } else {
             float action[DIMS];
             [[unroll]] for (uint o = 0u; o < DIMS; o++) action[o] = LOAD(actions, actions_texels, at * DIMS + o);

@@ -27,7 +27,7 @@ layout(std430, set = 0, binding = 2) readonly buffer Action { float actions[]; }
 layout(std430, set = 0, binding = 3) readonly buffer LogProb { float log_probs[]; };     // [T, P, E], of the policy that acted
 layout(std430, set = 0, binding = 4) readonly buffer Advantage { float advantages[]; };  // [T, P, E]
 layout(std430, set = 0, binding = 5) readonly buffer Target { float targets[]; };        // [T, P, E]
-layout(std430, set = 0, binding = 6) readonly buffer Value { float values[]; };          // [T, P, E], before the update
+layout(std430, set = 0, binding = 6) readonly buffer Value { float values[]; };          // [T, P, E], before the update; optional
 layout(std430, set = 0, binding = 7) readonly buffer ClipEpsilon { float clip_epsilon[]; }; // [P]
 layout(std430, set = 0, binding = 8) readonly buffer LossWeight { float loss_weight[]; };   // [P]: of the actor's or the critic's loss
 layout(std430, set = 0, binding = 9) readonly buffer EntropyWeight { float entropy_weight[]; }; // [P]: of the entropy bonus; optional
@@ -86,7 +86,8 @@ void main() {
             uint at = minibatch_at(mb, i); // in [T, P, E]
             [[unroll]] for (uint o = 0u; o < OUT; o++) mlp_y[o] = LOAD(outputs, outputs_texels, begin + o);
             if (CRITIC) {
-                critic_loss(LOAD(targets, targets_texels, at), LOAD(values, values_texels, at), settings, sums, dy);
+                float old = CLIP_VALUE ? LOAD(values, values_texels, at) : 0.0;
+                critic_loss(LOAD(targets, targets_texels, at), old, settings, sums, dy);
             } else {
                 float action[DIMS];
                 [[unroll]] for (uint o = 0u; o < DIMS; o++) action[o] = LOAD(actions, actions_texels, at * DIMS + o);

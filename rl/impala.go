@@ -1,0 +1,146 @@
+package rl
+
+import (
+	"context"
+	"errors"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/engine/optim"
+	"github.com/evorl/evorl/envs"
+)
+
+// IMPALAConfig are the settings of IMPALA. Fields with the tag member are tensors [P] on the device, which PBT may
+// vary.
+type IMPALAConfig struct {
+	Members       int `min:"1" max:"1048576" doc:"Agents trained at once, P."`
+	Environments  int `min:"1" max:"1048576" doc:"Environments of each member, E: as many trajectories an iteration."`
+	RolloutLength int `min:"1" max:"32768" doc:"Steps of each environment an iteration, T: the length of a trajectory."`
+	Epochs        int `min:"1" max:"1000" doc:"Passes over an iteration's trajectories."`
+	Minibatches   int `min:"1" max:"65536" doc:"Minibatches of whole trajectories a pass; each is one update."`
+
+	LearningRate   float64 `min:"0" max:"1" doc:"Step size of the optimizer, per member." member:"log_uniform 3e-5 3e-3"`
+	Discount       float64 `min:"0" max:"1" doc:"Weight of the reward one step later, per member." member:"horizon 2 12"`
+	Lambda         float64 `min:"0" max:"1" doc:"Decay of what V-trace targets pass on, per member." member:"horizon 1 12"`
+	RhoThreshold   float64 `above:"0" doc:"Largest importance ratio in V-trace targets, per member." member:"log_uniform 1 10"`
+	CThreshold     float64 `above:"0" doc:"Largest importance ratio in what targets pass on, per member: at most rho_threshold." member:"log_uniform 0.1 1"`
+	PGRhoThreshold float64 `above:"0" doc:"Largest importance ratio in the actor's gradient, per member." member:"log_uniform 1 10"`
+	ActorWeight    float64 `min:"0" doc:"Weight of the actor's loss, per member." member:"log_uniform 0.01 10"`
+	CriticWeight   float64 `min:"0" doc:"Weight of the critic's loss, half the squared error, per member." member:"log_uniform 0.01 10"`
+	EntropyWeight  float64 `doc:"Weight of the entropy bonus, per member." member:"log_uniform 1e-5 1"`
+
+	Optimizer        optim.Rule `doc:"What takes the steps: sgd, rmsprop, adam, adamw, clipup."`
+	OptimizerEpsilon float64    `above:"0" doc:"Added to the optimizer's denominator."`
+	AnnealSteps      int        `min:"0" doc:"The learning rate falls linearly to 0 over so many environment steps of a member; 0: it stays."`
+	MaxGradNorm      float64    `min:"0" doc:"Gradients of actor and critic together are scaled down to this norm; 0: never."`
+
+	MixValues bool `doc:"The actor's target mixes lambda of V-trace's value with 1 - lambda of the critic's, as acme; else V-trace's, as the paper."`
+}
+
+// DefaultIMPALA is EvoRL's (configs/agent/impala.yaml of its repository, September 2025), which is synchronous as this
+// one, with two differences: the entropy's weight is .01, as DeepMind's acme and most others have it, not .1; and
+// EvoRL's critic weight .5 is that of the squared error, here 1 is that of half of it, which is the same gradient.
+func DefaultIMPALA() IMPALAConfig {
+	return IMPALAConfig{
+		Members: 1, Environments: 256, RolloutLength: 512, Epochs: 4, Minibatches: 16,
+		LearningRate: 3e-4, Discount: 0.99, Lambda: 0.95, RhoThreshold: 1, CThreshold: 1, PGRhoThreshold: 1,
+		ActorWeight: 1, CriticWeight: 1, EntropyWeight: 0.01,
+		Optimizer: optim.Adam, OptimizerEpsilon: 1e-8,
+	}
+}
+
+// Validate checks constraints across fields.
+func (c IMPALAConfig) Validate() error {
+	if c.Minibatches > c.Environments {
+		return config.Invalid("minibatches", "%d minibatches of %d trajectories (environments); want at least one trajectory each", c.Minibatches, c.Environments)
+	}
+	if n := c.RolloutLength * c.Environments; n > maxTransitions {
+		return config.Invalid("environments", "%d transitions of a member an iteration (rollout_length × environments); want at most %d", n, maxTransitions)
+	}
+	return nil
+}
+
+// common are the settings of the parts that other algorithms share.
+func (c IMPALAConfig) common() onPolicyConfig {
+	return onPolicyConfig{
+		members: c.Members, environments: c.Environments, horizon: c.RolloutLength, epochs: c.Epochs, minibatches: c.Minibatches,
+		optimizer: c.Optimizer, epsilon: c.OptimizerEpsilon, annealSteps: c.AnnealSteps, maxGradNorm: c.MaxGradNorm,
+	}
+}
+
+// IMPALA is an advantage actor-critic whose targets and gradients V-trace corrects for the updates since the
+// trajectories were made (L. Espeholt et al., "IMPALA", 2018), of P members at once. Actors and learner take turns: an
+// iteration is one recorded program of rollout, epochs × minibatches updates and metrics.
+type IMPALA struct {
+	onPolicy
+	cfg    IMPALAConfig
+	vtrace *vtrace
+}
+
+// NewIMPALA makes an IMPALA workflow. Init or a checkpoint must fill its state before the first Step. Close it after
+// use. Errors are those of NewPPO.
+func NewIMPALA(ctx context.Context, eng *engine.Engine, env *envs.Environment, cfg IMPALAConfig, opts ...Option) (*IMPALA, error) {
+	common, err := newOnPolicy(eng, env, "impala", cfg, cfg.common())
+	if err != nil {
+		return nil, err
+	}
+	p, with := &IMPALA{onPolicy: common, cfg: cfg}, newSettings(settings{network: DefaultNetwork()}, opts)
+	if err = errors.Join(config.Check(cfg), with.check()); err == nil {
+		if err = p.buildLearner(with.network); err == nil {
+			err = p.complete(ctx, with.options, p.Record)
+		}
+	}
+	if err != nil {
+		return nil, p.fail(err)
+	}
+	return p, nil
+}
+
+// buildLearner makes what turns trajectories into updates.
+func (p *IMPALA) buildLearner(network NetworkConfig) error {
+	c, s, hyper := p.cfg, p.State(), p.Hyper()
+	p.rate = hyper.Add("learning_rate", c.LearningRate)
+	p.vtrace = &vtrace{
+		discount: hyper.Add("discount", c.Discount), lambda: hyper.Add("lambda", c.Lambda), rho: hyper.Add("rho_threshold", c.RhoThreshold),
+		c: hyper.Add("c_threshold", c.CThreshold), policyRho: hyper.Add("pg_rho_threshold", c.PGRhoThreshold), mixed: c.MixValues,
+	}
+	scratch := s.Sub("impala")
+	m := newMinibatches(scratch, p.Clock(), p.common)
+	m.trajectories, p.minibatches = true, m
+	if err := p.buildAgent(s.Sub("agent"), network); err != nil {
+		return err
+	}
+	if network.NormalizeReward {
+		p.agent.rewards = newRewardScale(s.Sub("agent"), p.vtrace.discount, network.RewardLimit, p.common)
+	}
+	m.obs = m.observations(scratch, "observations", p.env)
+	p.vtrace.makeTensors(scratch, p.env, m)
+	m.estimates = &estimates{advantage: p.vtrace.advantage, target: p.vtrace.target}
+	actor := newGradient(scratch.Sub("actor"), p.agent, p.agent.actor, m, false)
+	actor.keepOutputs(scratch.Sub("actor"), m)
+	critic := newGradient(scratch.Sub("critic"), p.agent, p.agent.critic, m, false)
+	critic.keepOutputs(scratch.Sub("critic"), m)
+	p.actorLoss = &actorLoss{
+		gradient: actor, clip: p.vtrace.rho, ratioInAdvantage: true,
+		weight: hyper.Add("actor_weight", c.ActorWeight), entropyWeight: hyper.Add("entropy_weight", c.EntropyWeight),
+	}
+	p.criticLoss = &criticLoss{gradient: critic, clip: p.vtrace.rho, weight: hyper.Add("critic_weight", c.CriticWeight)}
+	return s.Err()
+}
+
+// Record implements engine.Trainable.
+func (p *IMPALA) Record(r *engine.Recorder, rows func(*engine.Recorder)) {
+	p.collector.Record(r)
+	p.recordUpdates(r)
+	p.collector.Finish(r)
+	p.recordMetrics(r)
+	p.End(r, rows, p.cfg.RolloutLength)
+}
+
+// recordUpdates records the updates of every epoch and minibatch, each with V-trace by the networks that the one
+// before left.
+func (p *IMPALA) recordUpdates(r *engine.Recorder) {
+	p.recordMinibatches(r, func(r *engine.Recorder, m minibatch) {
+		p.vtrace.Record(r, m, p.actorLoss.gradient, p.criticLoss.gradient)
+	})
+}

@@ -1,0 +1,287 @@
+package rl
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/nn"
+	"github.com/evorl/evorl/envs"
+)
+
+// trajectory is a trajectory's data of one environment, and the present networks' outputs, in float64.
+type trajectory struct {
+	value, nextValue, ratio, reward []float64 // [T]
+	done                            []envs.Done
+}
+
+// thresholds are a member's hyperparameters.
+type thresholds struct{ discount, lambda, rho, c, policyRho float64 }
+
+// targets are equation 1 as a sum: every temporal difference up to the episode's end, by the product of the ratios
+// before it.
+func (x trajectory) targets(h thresholds) []float64 {
+	out := make([]float64, len(x.value))
+	for s := range out {
+		out[s] = x.value[s]
+		weight := 1.0
+		for t := s; t < len(x.value); t++ {
+			out[s] += weight * min(h.rho, x.ratio[t]) * x.difference(t, x.nextValue[t], h)
+			if x.done[t].Over() {
+				break
+			}
+			weight *= h.discount * h.lambda * min(h.c, x.ratio[t])
+		}
+	}
+	return out
+}
+
+// difference is r + γ next - V(s) of step t.
+func (x trajectory) difference(t int, next float64, h thresholds) float64 {
+	if x.done[t]&envs.Terminated != 0 {
+		next = 0
+	}
+	return x.reward[t] + h.discount*next - x.value[t]
+}
+
+// advantages are those of section 4.2 or, mixed, of acme.
+func (x trajectory) advantages(targets []float64, mixed bool, h thresholds) []float64 {
+	out := make([]float64, len(targets))
+	for t := range out {
+		next := x.nextValue[t]
+		if t+1 < len(out) && !x.done[t].Over() {
+			next = targets[t+1]
+			if mixed {
+				next = h.lambda*next + (1-h.lambda)*x.value[t+1]
+			}
+		}
+		out[t] = min(h.policyRho, x.ratio[t]) * x.difference(t, next, h)
+	}
+	return out
+}
+
+// lambdaReturns are those of R. Sutton, A. Barto, "Reinforcement Learning", 2018, equation 12.2 in its recursive form.
+func (x trajectory) lambdaReturns(h thresholds) []float64 {
+	out := make([]float64, len(x.value))
+	for t := len(out) - 1; t >= 0; t-- {
+		next := x.nextValue[t]
+		if t+1 < len(out) && !x.done[t].Over() {
+			next = (1-h.lambda)*next + h.lambda*out[t+1]
+		}
+		out[t] = x.value[t] + x.difference(t, next, h)
+	}
+	return out
+}
+
+// environmentsOf lists the environments of a member's minibatch of whole trajectories.
+func (m *minibatches) environmentsOf(seed uint32, member, iteration, epoch, index int) []int {
+	key := engine.Philox([2]uint32{seed, m.stream}, [4]uint32{uint32(member), 0, uint32(iteration), uint32(epoch)})
+	size, more := m.environments/m.count, m.environments%m.count
+	begin := index*size + min(index, more)
+	if index < more {
+		size++
+	}
+	out := make([]int, size)
+	for i := range out {
+		out[i] = int(engine.Permute(uint32(begin+i), uint32(m.environments), key))
+	}
+	return out
+}
+
+// TestVTrace compares targets and advantages with the definition in float64: every head, thresholds on both sides of
+// the ratios, episodes that end in every way, every minibatch of two epochs. On policy the targets are the
+// lambda-returns.
+func TestVTrace(t *testing.T) {
+	eng := engine.New(open(t), engine.Seed(5))
+	heads := []func(*NetworkConfig) envs.Space{
+		func(*NetworkConfig) envs.Space { return envs.Discrete(3) },
+		func(*NetworkConfig) envs.Space { return envs.Symmetric(1, 1) },
+		func(n *NetworkConfig) envs.Space {
+			n.StateDependentStd, n.Squash, n.MinLogStd, n.MaxLogStd = true, true, -1, 0.5
+			return envs.Symmetric(1, 1, 1)
+		},
+		func(n *NetworkConfig) envs.Space { n.Bins = 4; return envs.Symmetric(1, 1) },
+	}
+	for i, size := range [][4]int{{1, 1, 1, 1}, {7, 3, 5, 2}, {33, 2, 67, 4}, {129, 5, 13, 3}} {
+		for j, head := range heads {
+			for _, spread := range []float64{0, 0.4} { // of the log-ratios: 0 is on policy
+				cfg, network := DefaultIMPALA(), DefaultNetwork()
+				cfg.RolloutLength, cfg.Members, cfg.Environments, cfg.Minibatches, cfg.Epochs = size[0], size[1], size[2], size[3], 2
+				cfg.MixValues = (i+j)%2 == 1
+				network.Hidden = []int{4}
+				action := head(&network)
+				t.Run(fmt.Sprintf("%v, %d, %g", size, j, spread), func(t *testing.T) {
+					newVTraceCase(t, newIMPALALearner(t, eng, spaces(2, action), network, cfg), spread).check(t, eng)
+				})
+			}
+		}
+	}
+}
+
+// vtraceCase is a learner with random trajectories and outputs.
+type vtraceCase struct {
+	*IMPALA
+	onPolicy                        bool
+	outputs                         []float64 // [T, P, E, Out]
+	value, nextValue, ratio, reward []float64 // [T, P, E]
+	done                            []float64
+	hyper                           []thresholds // [P]
+}
+
+func newVTraceCase(t *testing.T, p *IMPALA, spread float64) *vtraceCase {
+	t.Helper()
+	dice := rand.New(rand.NewPCG(3, uint64(p.common.horizon)))
+	numbers := func(n int, f func() float64) []float64 {
+		values := make([]float64, n)
+		for i := range values {
+			values[i] = float64(float32(f()))
+		}
+		return values
+	}
+	draw := func(to *engine.Tensor, f func() float64) []float64 {
+		values := numbers(to.Len(), f)
+		write(t, to, values)
+		return values
+	}
+	uniform := func(low, high float64) func() float64 {
+		return func() float64 { return low + (high-low)*dice.Float64() }
+	}
+	x, h, v := p.minibatches.trajectory, p.agent.head, p.vtrace
+	c := &vtraceCase{IMPALA: p, onPolicy: spread == 0, reward: draw(x.Reward, dice.NormFloat64)}
+	c.done = draw(x.Done, func() float64 { return float64(max(0, dice.IntN(16)-12)) }) // terminated, truncated, or both
+	n, all := len(c.reward), p.common.members*p.common.environments
+	c.outputs, c.value = numbers(n*h.Outputs(), dice.NormFloat64), numbers(n, dice.NormFloat64)
+	c.nextValue = numbers(n, dice.NormFloat64)
+	for i := range n - all {
+		if c.done[i] == 0 {
+			c.nextValue[i] = c.value[i+all]
+		}
+	}
+	action := make([]float64, n*h.Words())
+	for i := range action {
+		action[i] = float64(dice.IntN(h.Width()))
+		if h.Kind == nn.Gaussian { // near its mean, so that log-probabilities are small
+			action[i] = float64(float32(c.outputs[i/h.Words()*h.Outputs()+i%h.Words()] + 0.3*dice.NormFloat64()))
+		}
+	}
+	write(t, x.Action, action)
+	params, row := draw(p.agent.Actor(), uniform(-1, 0.5)), rowOf(p.agent.Actor())
+	c.ratio = make([]float64, n)
+	old := draw(x.LogProb, dice.NormFloat64)
+	for i := range n {
+		m := i / p.common.environments % p.common.members
+		logStd := params[m*row+p.agent.headBase() : m*row+p.agent.headBase()+h.Parameters()]
+		now, _ := logProb(h, c.outputs[i*h.Outputs():(i+1)*h.Outputs()], logStd, action[i*h.Words():(i+1)*h.Words()])
+		old[i] = float64(float32(now + spread*old[i]))
+		c.ratio[i] = math.Exp(now - old[i])
+	}
+	write(t, x.LogProb, old)
+	low := 0.6
+	if c.onPolicy {
+		low = 1.1 // so that ratios of 1 but for rounding are not clipped
+	}
+	discount, lambda := draw(v.discount, uniform(0.9, 1)), draw(v.lambda, uniform(0.7, 1))
+	rho, cs, policyRho := draw(v.rho, uniform(low, 1.7)), draw(v.c, uniform(low, 1.7)), draw(v.policyRho, uniform(low, 1.7))
+	for m := range p.common.members {
+		c.hyper = append(c.hyper, thresholds{discount[m], lambda[m], rho[m], cs[m], policyRho[m]})
+	}
+	write(t, p.Clock().Tensor(), []float64{11, 0})
+	return c
+}
+
+// check compares every minibatch. Elements of other minibatches must stay poisoned.
+func (c *vtraceCase) check(t *testing.T, eng *engine.Engine) {
+	t.Helper()
+	s := eng.NewState()
+	defer s.Close()
+	update := s.Scratch("update", engine.Uint32, engine.Axis("update", 1))
+	if err := s.Zero(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	m, worst, size, compared := c.minibatches, 0.0, 0.0, 0
+	for u := range c.cfg.Epochs * c.cfg.Minibatches {
+		var of [][]int // environments of each member
+		for member := range m.members {
+			of = append(of, m.environmentsOf(eng.Seed(), member, 11, u/m.count, u%m.count))
+		}
+		c.writeOutputs(t, of)
+		write(t, update, []float64{float64(u)})
+		poison(t, c.vtrace.advantage, c.vtrace.target)
+		run(t, eng, func(r *engine.Recorder) {
+			c.vtrace.recordCorrection(r, minibatch{m, update}, c.actorLoss.gradient, c.criticLoss.outputs)
+		})
+		advantage, target := read(t, c.vtrace.advantage), read(t, c.vtrace.target)
+		for member, h := range c.hyper {
+			for _, e := range of[member] {
+				x := c.trajectory(member, e)
+				wantTarget := x.targets(h)
+				if c.onPolicy {
+					wantTarget = x.lambdaReturns(h)
+				}
+				for step, want := range x.advantages(wantTarget, c.cfg.MixValues, h) {
+					at := c.at(step, member, e)
+					for _, d := range []float64{advantage[at] - want, target[at] - wantTarget[step]} {
+						if worst = max(worst, math.Abs(d)); d != d {
+							t.Fatalf("step %d of environment %d, member %d is not a number", step, e, member)
+						}
+					}
+					size = max(size, math.Abs(want), math.Abs(wantTarget[step]))
+					advantage[at], target[at] = math.NaN(), math.NaN()
+					compared++
+				}
+			}
+		}
+		for at := range target {
+			if advantage[at] == advantage[at] || target[at] == target[at] {
+				t.Fatalf("element %d is of another minibatch and was written", at)
+			}
+		}
+	}
+	if want := c.cfg.Epochs * len(c.reward); compared != want {
+		t.Errorf("two epochs have %d transitions; want %d", compared, want)
+	}
+	t.Logf("largest deviation %.1e", worst/size)
+	if !(worst <= 2e-6*size) {
+		t.Errorf("targets and advantages deviate by %g of the largest; want at most 2e-6", worst/size)
+	}
+}
+
+// writeOutputs writes the rows that networks would give for a minibatch; those beyond it are not numbers.
+func (c *vtraceCase) writeOutputs(t *testing.T, of [][]int) {
+	t.Helper()
+	m, out := c.minibatches, c.agent.head.Outputs()
+	rows := m.rows()
+	y, value, next := make([]float64, m.members*rows*out), make([]float64, m.members*rows), make([]float64, m.members*rows)
+	for i := range y {
+		y[i], value[i/out], next[i/out] = math.NaN(), math.NaN(), math.NaN()
+	}
+	for member, environments := range of {
+		for step := range m.horizon {
+			for j, e := range environments {
+				at, row := c.at(step, member, e), member*rows+step*len(environments)+j
+				copy(y[row*out:(row+1)*out], c.outputs[at*out:])
+				value[row], next[row] = c.value[at], c.nextValue[at]
+			}
+		}
+	}
+	write(t, c.actorLoss.outputs, y)
+	write(t, c.criticLoss.outputs, value)
+	write(t, c.vtrace.nextValue, next)
+}
+
+// at is the element of [T, P, E].
+func (c *vtraceCase) at(step, member, environment int) int {
+	return (step*c.common.members+member)*c.common.environments + environment
+}
+
+func (c *vtraceCase) trajectory(member, environment int) trajectory {
+	var x trajectory
+	for step := range c.common.horizon {
+		at := c.at(step, member, environment)
+		x.value, x.nextValue = append(x.value, c.value[at]), append(x.nextValue, c.nextValue[at])
+		x.ratio, x.reward, x.done = append(x.ratio, c.ratio[at]), append(x.reward, c.reward[at]), append(x.done, envs.Done(c.done[at]))
+	}
+	return x
+}
