@@ -22,6 +22,11 @@ var agents = []Workflow{
 		parts:  newOffPolicy("ddpg", rl.DefaultOffPolicyNetwork, rl.DefaultDDPG, rl.NewDDPG, func(c *rl.DDPGConfig) *int { return &c.Members }),
 	},
 	{
+		Name: "impala", Summary: "actor-critic of trajectories of older policies by V-trace, a population of independent agents at once",
+		Source: "L. Espeholt et al., \"IMPALA: Scalable Distributed Deep-RL with Importance Weighted Actor-Learner Architectures\", 2018",
+		parts:  newAgent("impala", rl.DefaultIMPALA, rl.NewIMPALA, func(c *rl.IMPALAConfig) *int { return &c.Members }),
+	},
+	{
 		Name: "ppo", Summary: "proximal policy optimization, a population of independent agents at once",
 		Source: "J. Schulman et al., \"Proximal Policy Optimization Algorithms\", 2017",
 		parts:  newAgent("ppo", rl.DefaultPPO, rl.NewPPO, func(c *rl.PPOConfig) *int { return &c.Members }),

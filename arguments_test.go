@@ -34,6 +34,7 @@ func TestNilArguments(t *testing.T) {
 		{"device of the engine", only(rl.NewPPO(ctx, engine.New(nil), env, rl.DefaultPPO()))},
 		{"environment", only(rl.NewPPO(ctx, eng, nil, rl.DefaultPPO()))},
 		{"environment", only(rl.NewA2C(ctx, eng, nil, rl.DefaultA2C()))},
+		{"environment", only(rl.NewIMPALA(ctx, eng, nil, rl.DefaultIMPALA()))},
 		{"engine", only(ec.NewSearch(ctx, nil, ec.DefaultOpenES(), problem.Sphere(3), 1))},
 		{"algorithm", only(ec.NewSearch(ctx, eng, nil, problem.Sphere(3), 1))},
 		{"problem", only(ec.NewSearch(ctx, eng, ec.DefaultOpenES(), nil, 1))},

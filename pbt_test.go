@@ -31,6 +31,8 @@ func TestPBTOver(t *testing.T) {
 	}{
 		{"a2c", "CartPole-v1", []string{"a2c.members=4", "network.hidden=[4]"},
 			[]string{"actor_weight", "critic_weight", "discount", "entropy_weight", "gae_lambda", "learning_rate"}},
+		{"impala", "CartPole-v1", []string{"impala.members=4", "impala.environments=4", "impala.minibatches=2", "network.hidden=[4]"},
+			[]string{"actor_weight", "c_threshold", "critic_weight", "discount", "entropy_weight", "lambda", "learning_rate", "pg_rho_threshold", "rho_threshold"}},
 		{"openes", "CartPole-v1", []string{"search.members=4", "openes.population=8", "network.hidden=[4]"}, []string{"learning_rate", "noise_std"}},
 		{"cma-es", "sphere", []string{"search.members=4"}, nil},
 	} {
@@ -122,7 +124,7 @@ func TestBuildPBTOver(t *testing.T) {
 		switch {
 		case several(w) || strings.HasPrefix(w.Name, "pbt"):
 			continue
-		case w.Name == "a2c" || w.Name == "ppo":
+		case w.Name == "a2c" || w.Name == "impala" || w.Name == "ppo":
 			env, members = "CartPole-v1", w.Name+".members=3"
 		}
 		cfg, err := parse(t, over(w.Name, env), members)
