@@ -42,13 +42,13 @@ func TestIMPALAUpdate(t *testing.T) {
 			cfg.OptimizerEpsilon, cfg.MaxGradNorm = 1e-4, 0.3
 			network.Hidden = []int{7, 6}
 			action := change(&network, &cfg)
-			newUpdateCase(t, newIMPALALearner(t, eng, spaces(4, action), network, cfg)).check(t, eng)
+			newImpalaCase(t, newIMPALALearner(t, eng, spaces(4, action), network, cfg)).check(t, eng)
 		})
 	}
 }
 
-// updateCase is a learner with random parameters and trajectories.
-type updateCase struct {
+// impalaCase is a learner with random parameters and trajectories.
+type impalaCase struct {
 	*IMPALA
 	params                                                   []float64 // [P, row] of actor and critic
 	obs, nextObs, normalizer, action, logProb, reward, flags []float64
@@ -58,7 +58,7 @@ type updateCase struct {
 
 const clockAt, stepsBefore = 11, 6 // iteration, and steps of each environment before it
 
-func newUpdateCase(t *testing.T, p *IMPALA) *updateCase {
+func newImpalaCase(t *testing.T, p *IMPALA) *impalaCase {
 	t.Helper()
 	dice := rand.New(rand.NewPCG(1, uint64(p.agent.head.Kind)))
 	draw := func(to *engine.Tensor, f func() float64) []float64 {
@@ -72,7 +72,7 @@ func newUpdateCase(t *testing.T, p *IMPALA) *updateCase {
 	uniform := func(low, high float64) func() float64 {
 		return func() float64 { return low + (high-low)*dice.Float64() }
 	}
-	c := &updateCase{IMPALA: p, params: make([]float64, p.common.members*p.joint("params").row())}
+	c := &impalaCase{IMPALA: p, params: make([]float64, p.common.members*p.joint("params").row())}
 	for i := range c.params {
 		c.params[i] = float64(float32(0.5 * dice.NormFloat64()))
 	}
@@ -114,12 +114,12 @@ func newUpdateCase(t *testing.T, p *IMPALA) *updateCase {
 	return c
 }
 
-func (c *updateCase) member(m int) []float64 {
+func (c *impalaCase) member(m int) []float64 {
 	row := c.joint("params").row()
 	return c.params[m*row : (m+1)*row]
 }
 
-func (c *updateCase) input(obs []float64, m, at int) []float64 {
+func (c *impalaCase) input(obs []float64, m, at int) []float64 {
 	n := c.env.ObsSize()
 	var values []float64
 	if c.normalizer != nil {
@@ -129,18 +129,18 @@ func (c *updateCase) input(obs []float64, m, at int) []float64 {
 }
 
 // policy is the log-probability of the action at an element of [T, P, E], and the entropy.
-func (c *updateCase) policy(params []float64, m, at int) (logp, entropy float64) {
+func (c *impalaCase) policy(params []float64, m, at int) (logp, entropy float64) {
 	a, words := c.agent, c.agent.head.Words()
 	y := forward(a.actor.MLP(), params, c.input(c.obs, m, at))
 	return logProb(a.head, y, params[a.headBase():a.headBase()+a.head.Parameters()], c.action[at*words:(at+1)*words])
 }
 
-func (c *updateCase) critic(params, obs []float64, m, at int) float64 {
+func (c *impalaCase) critic(params, obs []float64, m, at int) float64 {
 	return forward(c.agent.critic.MLP(), params[rowOf(c.agent.Actor()):], c.input(obs, m, at))[0]
 }
 
 // check runs the updates and compares.
-func (c *updateCase) check(t *testing.T, eng *engine.Engine) {
+func (c *impalaCase) check(t *testing.T, eng *engine.Engine) {
 	t.Helper()
 	poison(t, c.actorLoss.sums, c.criticLoss.sums, c.actorLoss.outputs, c.criticLoss.outputs, c.vtrace.nextValue, c.vtrace.advantage, c.vtrace.target)
 	run(t, eng, c.recordUpdates)
@@ -176,7 +176,7 @@ func (c *updateCase) check(t *testing.T, eng *engine.Engine) {
 }
 
 // update is a member's parameters after all updates, and the losses of the last.
-func (c *updateCase) update(seed uint32, m int) ([]float64, losses) {
+func (c *impalaCase) update(seed uint32, m int) ([]float64, losses) {
 	params, adam := append([]float64(nil), c.member(m)...), c.agent.actor.optimizer.Config()
 	first, second := make([]float64, len(params)), make([]float64, len(params))
 	var last losses
@@ -215,7 +215,7 @@ func (c *updateCase) update(seed uint32, m int) ([]float64, losses) {
 
 // loss is the loss of a member over trajectories, as a function of parameters; targets and advantages are those of the
 // parameters now.
-func (c *updateCase) loss(now []float64, m int, environments []int) func(params []float64) losses {
+func (c *impalaCase) loss(now []float64, m int, environments []int) func(params []float64) losses {
 	h, targets, advantages := c.hyper[m], map[int]float64{}, map[int]float64{}
 	for _, e := range environments {
 		var x trajectory
