@@ -52,7 +52,8 @@ func (r *Run) Path() string { return r.dir.Path() }
 func (r *Run) Seconds() float64 { return r.before + time.Since(r.began).Seconds() }
 
 // Learn runs the configured iterations, or those that remain. Every iteration is in metrics.jsonl and the TensorBoard events before the
-// hooks see it. When ctx ends, the iterations under way are finished and a checkpoint is written, from which Resume continues.
+// hooks see it. When ctx ends, the iterations under way are finished and a checkpoint is written, from which Resume continues. An iteration
+// too long to finish is given up, with an *engine.InterruptedError, and Resume continues from the checkpoint before it.
 func (r *Run) Learn(ctx context.Context, hooks ...engine.Hook) error {
 	facts, err := r.facts()
 	if err != nil {

@@ -59,6 +59,8 @@ func Require(arguments map[string]any) error {
 // that of the loaded checkpoint. Otherwise the error is an *IterationError. The first call after a Load runs what OnResume was given.
 func (s *State) Advance(ctx context.Context, iteration int) error {
 	switch {
+	case s.all.torn > 0:
+		return s.refuse(iteration)
 	case !s.all.begun:
 		return &IterationError{iteration, "a state to begin with, by Init or State.Load"}
 	case iteration != s.all.next:
@@ -74,6 +76,11 @@ func (s *State) Advance(ctx context.Context, iteration int) error {
 	}
 	s.all.next++
 	return nil
+}
+
+// refuse is the error of a state in which an iteration was given up half-way.
+func (s *State) refuse(iteration int) error {
+	return &IterationError{iteration, fmt.Sprintf("a new Init or State.Load, since iteration %d was given up half-way", s.all.torn)}
 }
 
 // isNil reports whether a value is nil, or an interface that holds nil.

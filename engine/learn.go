@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/evorl/evorl/engine/checkpoint"
@@ -41,6 +42,7 @@ type learn struct {
 	saveOptions                  []checkpoint.Option
 	hooks                        []Hook
 	log                          *slog.Logger
+	took                         atomic.Int64 // nanoseconds of the step before; 0: there was none
 }
 
 // Iterations sets the total number of iterations of the run, including those before a resume.
@@ -61,7 +63,7 @@ func CheckpointTo(dir string, n, keep int, opts ...checkpoint.Option) LearnOptio
 func OnReport(h Hook) LearnOption { return func(l *learn) { l.hooks = append(l.hooks, h) } }
 
 // Learn runs a workflow up to the given number of iterations. It starts at the iteration of the workflow's clock: that of the checkpoint
-// after State.Load, 0 after Init. Learn calls Init if neither was called. Steps are submitted one ahead: while the device computes one,
+// after State.Load, 0 after Init. Learn calls Init if neither was called. Short steps are submitted one ahead: while the device computes one,
 // the host reads the metrics of the previous one.
 //
 // The engine's logger receives evaluations and checkpoints and, at debug level, every iteration.
@@ -69,7 +71,9 @@ func OnReport(h Hook) LearnOption { return func(l *learn) { l.hooks = append(l.h
 // A workflow needs a single goroutine: a second Learn while one is running returns ErrLearning. Nil arguments give a *NilError.
 //
 // When ctx ends, Learn finishes the steps in progress, and an evaluation if it takes no more than five further seconds. It writes a
-// checkpoint if they are enabled, and returns the context's error, or nil if all iterations are done.
+// checkpoint if they are enabled, and returns the context's error, or nil if all iterations are done. A step that is likely to take more
+// than half a minute is given up after five seconds, and others at twice the time of the step before: the error is then an *InterruptedError,
+// and the state needs a Load or Init.
 func Learn(ctx context.Context, w Workflow, opts ...LearnOption) error {
 	l, err := newLearn(w, opts)
 	if err != nil {
@@ -80,8 +84,11 @@ func Learn(ctx context.Context, w Workflow, opts ...LearnOption) error {
 	}
 	defer w.State().all.learning.Store(false)
 	l.log = w.State().Engine().Logger().With("workflow", w.Describe().Workflow, "environment", w.Describe().Environment)
-	// The device finishes submitted work: only the loop checks ctx.
+	// What has begun is finished: only the loop checks ctx, and long steps give up.
 	run := context.WithoutCancel(ctx)
+	if w.State().all.torn > 0 {
+		return fmt.Errorf("engine: learning: %w", w.State().refuse(w.State().all.next))
+	}
 	if !w.State().Begun() {
 		if err := w.Init(run); err != nil {
 			return fmt.Errorf("engine: learning: %w", err)
@@ -130,21 +137,28 @@ func newLearn(w Workflow, opts []LearnOption) (*learn, error) {
 }
 
 func (l *learn) loop(ctx, run context.Context, w Workflow, done int) error {
+	stepping, cancel := context.WithCancel(run)
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(l.stepGrace(), cancel) })()
 	var pending *vk.Ticket
 	start, saved := time.Now(), done
+	began := start // of the step in progress
 	perIteration := w.Describe().StepsPerIter
 	submitted := done
 	var reason error
 	for done < l.iterations {
-		// One step ahead, except where the state must hold still for evaluation or a checkpoint.
+		// One step ahead, except where the state must hold still for evaluation or a checkpoint, and where nothing is gained by it.
 		if reason == nil && ctx.Err() != nil {
 			reason = ctx.Err()
 		}
 		var next *vk.Ticket
-		if reason == nil && submitted < l.iterations && (pending == nil || !l.pauses(submitted)) {
+		if reason == nil && submitted < l.iterations && (pending == nil || l.ahead() && !l.pauses(submitted)) {
+			if pending == nil {
+				began = time.Now()
+			}
 			var err error
-			if next, err = w.Step(run, submitted); err != nil {
-				return fmt.Errorf("engine: iteration %d: %w", submitted+1, err)
+			if next, err = w.Step(stepping, submitted); err != nil {
+				return l.failed(ctx, stepping, w, err, submitted+1, saved)
 			}
 			submitted++
 		}
@@ -155,10 +169,11 @@ func (l *learn) loop(ctx, run context.Context, w Workflow, done int) error {
 			pending = next
 			continue
 		}
-		if err := pending.Wait(run); err != nil {
-			return fmt.Errorf("engine: iteration %d: %w", done+1, err)
+		if err := pending.Wait(stepping); err != nil {
+			return l.failed(ctx, stepping, w, err, done+1, saved)
 		}
-		pending = next
+		l.took.Store(int64(time.Since(began)))
+		pending, began = next, time.Now()
 		done++
 		metrics, err := w.Metrics().Read(done - 1)
 		if err != nil {
@@ -197,6 +212,56 @@ func (l *learn) loop(ctx, run context.Context, w Workflow, done int) error {
 	}
 	return reason
 }
+
+// Learn submits a step ahead where steps are shorter than aheadBelow. After the end of ctx it finishes those shorter than finishBelow.
+const (
+	aheadBelow  = 5 * time.Second
+	finishBelow = 30 * time.Second
+	leastGrace  = 5 * time.Second
+)
+
+// ahead reports whether a step may be submitted before the one in progress has finished: its time is known, and short.
+func (l *learn) ahead() bool {
+	took := time.Duration(l.took.Load())
+	return took > 0 && took < aheadBelow
+}
+
+// stepGrace is how long the steps in progress go on after ctx has ended: as they are expected to take, if that is not long.
+func (l *learn) stepGrace() time.Duration {
+	if took := time.Duration(l.took.Load()); took < finishBelow {
+		return leastGrace + 2*took
+	}
+	return leastGrace
+}
+
+// failed is the error of a step, which the end of ctx may have interrupted.
+func (l *learn) failed(ctx, stepping context.Context, w Workflow, err error, iteration, saved int) error {
+	if stepping.Err() == nil || !errors.Is(err, stepping.Err()) {
+		return fmt.Errorf("engine: iteration %d: %w", iteration, err)
+	}
+	w.State().all.torn = iteration
+	l.log.Warn("step interrupted", "iteration", iteration)
+	return &InterruptedError{Iteration: iteration, Saved: saved, Err: ctx.Err()}
+}
+
+// InterruptedError is returned by Learn when a long step was given up after the end of its context. The state then lies between two
+// iterations, so that Step, Learn and Save refuse it until Init or State.Load.
+type InterruptedError struct {
+	Iteration int   // given up, counted from 1
+	Saved     int   // iterations up to the last checkpoint, or those that were done when Learn began
+	Err       error // of the context
+}
+
+func (e *InterruptedError) Error() string {
+	text := fmt.Sprintf("engine: iteration %d was given up: %v", e.Iteration, e.Err)
+	if e.Iteration > e.Saved+1 {
+		text += fmt.Sprintf("; iterations after %d are lost, since no checkpoint was written", e.Saved)
+	}
+	return text
+}
+
+// Unwrap returns the context's error.
+func (e *InterruptedError) Unwrap() error { return e.Err }
 
 // evaluationGrace is how long an evaluation goes on after its run has been interrupted.
 const evaluationGrace = 5 * time.Second

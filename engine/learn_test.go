@@ -51,6 +51,9 @@ func (w *counting) Init(ctx context.Context) error {
 }
 
 func (w *counting) Step(ctx context.Context, iteration int) (*vk.Ticket, error) {
+	if err := w.state.Advance(ctx, iteration); err != nil {
+		return nil, err
+	}
 	w.events = append(w.events, fmt.Sprint("step ", iteration))
 	if w.step == nil {
 		var err error
@@ -87,14 +90,14 @@ func (w *counting) report(_ context.Context, r Report) error {
 	return nil
 }
 
-// Steps are submitted one ahead, but not past what reads the state.
+// Steps are submitted one ahead once their time is known, but not past what reads the state.
 func TestLearn(t *testing.T) {
 	w, dir := newCounting(t), t.TempDir()
 	if err := Learn(t.Context(), w, Iterations(5), EvaluateEvery(3, 4), CheckpointTo(dir, 2, 2), OnReport(w.report)); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{
-		"init", "prepare 4", "step 0", "step 1", "report 1, 10 env steps, [7 7]", "report 2, 20 env steps, [7 7]",
+		"init", "prepare 4", "step 0", "report 1, 10 env steps, [7 7]", "step 1", "report 2, 20 env steps, [7 7]",
 		"step 2", "evaluate after 3", "report 3, 30 env steps, [7 7]", "step 3", "report 4, 40 env steps, [7 7]", "step 4",
 		"evaluate after 5", "report 5, 50 env steps, [7 7]",
 	}
@@ -113,10 +116,12 @@ func TestLearn(t *testing.T) {
 	if err := again.state.Load(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
-	if err := Learn(t.Context(), again, Iterations(6), OnReport(again.report)); err != nil {
+	if err := Learn(t.Context(), again, Iterations(7), OnReport(again.report)); err != nil {
 		t.Fatal(err)
 	}
-	want = []string{"step 4", "step 5", "report 5, 50 env steps, [7 7]", "report 6, 60 env steps, [7 7]"}
+	want = []string{
+		"step 4", "report 5, 50 env steps, [7 7]", "step 5", "step 6", "report 6, 60 env steps, [7 7]", "report 7, 70 env steps, [7 7]",
+	}
 	if !slices.Equal(again.events, want) {
 		t.Errorf("resumed it went\n%s\nwant\n%s", strings.Join(again.events, "\n"), strings.Join(want, "\n"))
 	}
@@ -208,5 +213,65 @@ func TestInterruptedEvaluation(t *testing.T) {
 	}))
 	if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || reports != 1 || took < evaluationGrace {
 		t.Errorf("error %v after %d reports in %v", err, reports, took)
+	}
+}
+
+// stuck is a workflow whose second step takes for ever, until it is loaded.
+type stuck struct {
+	*counting
+	endless *Program
+}
+
+func (w *stuck) Step(ctx context.Context, iteration int) (*vk.Ticket, error) {
+	if iteration != 1 || w.endless == nil {
+		return w.counting.Step(ctx, iteration)
+	}
+	if err := w.state.Advance(ctx, iteration); err != nil {
+		return nil, err
+	}
+	return w.endless.Submit(ctx)
+}
+
+// TestInterruptedStep: a step without end is given up some seconds after the run is interrupted. What it left is refused, and the run goes on
+// from the checkpoint before it.
+func TestInterruptedStep(t *testing.T) {
+	w, dir := &stuck{counting: newCounting(t)}, t.TempDir()
+	var err error
+	if w.endless, err = w.state.Engine().Record("endless", func(r *Recorder) {
+		r.Repeat(1<<30, func(r *Recorder, _ Counter) { w.clock.Tick(r, 1, 5) })
+	}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	began := time.Now()
+	err = Learn(ctx, w, Iterations(4), CheckpointTo(dir, 1, 0), OnReport(w.report))
+	var given *InterruptedError
+	if !errors.As(err, &given) || !errors.Is(err, context.DeadlineExceeded) || given.Iteration != 2 || given.Saved != 1 {
+		t.Fatalf("error %v; want iteration 2 given up", err)
+	}
+	if took := time.Since(began); took < leastGrace || took > leastGrace+20*time.Second {
+		t.Errorf("it ended after %v", took)
+	}
+	if err := Learn(t.Context(), w, Iterations(4)); err == nil || !strings.Contains(err.Error(), "iteration 2 was given up") {
+		t.Errorf("learning from the state that was left: %v", err)
+	}
+	if _, err := w.state.Save(t.Context(), dir, 2); err == nil || !strings.Contains(err.Error(), "iteration 2 was given up") {
+		t.Errorf("saving the state that was left: %v", err)
+	}
+	w.endless.Free()
+	w.endless = nil
+	c, err := checkpoint.Open(checkpoint.Path(dir, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.state.Load(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	if err := Learn(t.Context(), w, Iterations(4), OnReport(w.report)); err != nil {
+		t.Fatal(err)
+	}
+	if last := w.events[len(w.events)-1]; last != "report 4, 40 env steps, [7 7]" {
+		t.Errorf("it ended with %q", last)
 	}
 }

@@ -15,6 +15,9 @@ import (
 
 // Save writes a checkpoint of all saved tensors to dir, named by the iteration.
 func (s *State) Save(ctx context.Context, dir string, iteration int, opts ...checkpoint.Option) (checkpoint.Manifest, error) {
+	if s.all.torn > 0 {
+		return checkpoint.Manifest{}, s.refuse(iteration)
+	}
 	return checkpoint.Save(dir, int64(iteration), s.tensors(ctx), opts...)
 }
 
@@ -89,7 +92,7 @@ func (s *State) Load(ctx context.Context, c *checkpoint.Checkpoint) error {
 			return fail("its tensor %q is %s%v; this run's is %v", d.Name, d.DType, d.Shape, t)
 		}
 	}
-	s.all.begun, s.all.next, s.all.resumed = true, int(c.Manifest.Step), true
+	s.all.begun, s.all.torn, s.all.next, s.all.resumed = true, 0, int(c.Manifest.Step), true
 	return c.Load(func(from checkpoint.Tensor) error {
 		data, err := io.ReadAll(from.Data)
 		if err != nil {

@@ -35,6 +35,7 @@ type tensors struct {
 	waiting []*block // without memory yet
 	err     error
 	begun   bool                          // by Zero or Load
+	torn    int                           // the iteration that was given up half-way; 0: none
 	next    int                           // the iteration that Step submits next
 	resume  []func(context.Context) error // see OnResume
 	resumed bool                          // by Load, and no Advance since
@@ -186,7 +187,7 @@ func (s *State) Zero(ctx context.Context) error {
 	if err := p.Build(); err != nil {
 		return fmt.Errorf("engine: clearing the state: %w", err)
 	}
-	s.all.begun, s.all.next, s.all.resumed = true, 0, false
+	s.all.begun, s.all.torn, s.all.next, s.all.resumed = true, 0, 0, false
 	return p.Run(ctx)
 }
 

@@ -30,12 +30,13 @@ type submission struct {
 // entry is a piece and the number of times that a submission lists it.
 type entry struct{ piece, turns int }
 
-// maxListed is the most command buffers per submission. More gain nothing, and an unmeasured block would be sent in larger parts.
+// maxListed is the most command buffers per submission. More gain nothing.
 const maxListed = 64
 
-// newPlan groups ops into submissions within the budget, as far as single ops and turns allow. times holds the time of each op.
-func newPlan(blocks []block, times []time.Duration, budget time.Duration) plan {
-	b := planner{budget: budget}
+// newPlan groups ops into submissions within the budget, as far as single ops and turns allow. times holds the time of each op. Where
+// they are assumed, not measured, every turn of a repeated block is a submission, since turns may be long.
+func newPlan(blocks []block, times []time.Duration, budget time.Duration, measured bool) plan {
+	b := planner{budget: budget, measured: measured}
 	for _, block := range blocks {
 		first := len(b.pieces)
 		from := block.from
@@ -56,16 +57,17 @@ func newPlan(blocks []block, times []time.Duration, budget time.Duration) plan {
 // planner builds a plan.
 type planner struct {
 	plan
-	budget time.Duration
-	open   []entry // of the submission being filled
-	listed int
-	spent  time.Duration
+	budget   time.Duration
+	measured bool
+	open     []entry // of the submission being filled
+	listed   int
+	spent    time.Duration
 }
 
 // add adds the turns of a block. first is the index of its first piece.
 func (b *planner) add(first, turns int, times []time.Duration) {
 	pieces := b.pieces[first:]
-	if len(pieces) > 1 && turns > 1 { // a turn takes more than one submission
+	if turns > 1 && (len(pieces) > 1 || !b.measured) { // a turn takes a submission or several
 		b.flush()
 		each := make([]submission, len(pieces))
 		for i := range pieces {

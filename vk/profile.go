@@ -53,7 +53,7 @@ func (p *Program) Profile(ctx context.Context) ([]KernelTime, error) {
 	}
 	p.measure.began = time.Now()
 	p.plan.use(buffers)
-	err = p.send(ctx, aheadOfRun)
+	err = p.send(ctx, aheadOfKnown)
 	p.plan.use(p.commands.buffers)
 	if err != nil {
 		return nil, err

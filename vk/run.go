@@ -10,7 +10,7 @@ import (
 // early and the submitted work still finishes. A program with very many submissions is sent in parts, so cancellation can leave it
 // incomplete; use a context without cancellation to prevent that.
 func (p *Program) Run(ctx context.Context) error {
-	t, err := p.submit(ctx, aheadOfRun)
+	t, err := p.submit(ctx)
 	if err != nil {
 		return err
 	}
@@ -18,17 +18,17 @@ func (p *Program) Run(ctx context.Context) error {
 }
 
 // Submit queues the program after all earlier submissions and returns without waiting. Runs of one program may queue up. Submit waits
-// for the previous run only while the program's time is being measured, during its first run or two. If a program has very many
-// submissions, Submit waits until all but the last 4096 have finished.
+// for the previous run only while the program's time is being measured, during its first run or two. If a program has many
+// submissions, Submit waits until all but the last 64 have finished, or until ctx is done, which can leave the program incomplete as in Run.
 func (p *Program) Submit(ctx context.Context) (*Ticket, error) {
-	t, err := p.submit(ctx, aheadOfSubmit)
+	t, err := p.submit(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return &t, nil
 }
 
-func (p *Program) submit(ctx context.Context, ahead int) (Ticket, error) {
+func (p *Program) submit(ctx context.Context) (Ticket, error) {
 	if err := ctx.Err(); err != nil {
 		return Ticket{}, err
 	}
@@ -56,7 +56,8 @@ func (p *Program) submit(ctx context.Context, ahead int) (Ticket, error) {
 		}
 	}
 	began := time.Now()
-	if p.measure.on && ahead == aheadOfRun {
+	ahead := aheadOfKnown
+	if p.measure.on {
 		ahead = aheadOfUnknown
 	}
 	if err := p.send(ctx, ahead); err != nil {
@@ -68,11 +69,10 @@ func (p *Program) submit(ctx context.Context, ahead int) (Ticket, error) {
 	return Ticket{p: p, value: p.last}, nil
 }
 
-// The most submissions of a run that may be queued. They bound the memory of a run of millions, and the time that a waiting run needs to
-// end after its context is done. The bound is lower while their time is not yet known.
+// The most submissions of a run that may be queued. They bound the memory of a run of millions, and the time that the device needs to
+// end after a context is done. The bound is lower while their time is not yet known.
 const (
-	aheadOfSubmit  = 4096
-	aheadOfRun     = 64
+	aheadOfKnown   = 64
 	aheadOfUnknown = 4
 )
 
@@ -81,6 +81,9 @@ func (p *Program) send(ctx context.Context, ahead int) error {
 	c := &p.d.counters
 	lists, sent := p.lists[:0], 0
 	flush := func() error {
+		if err := ctx.Err(); err != nil { // a wait that is short does not look
+			return err
+		}
 		if sent > 0 {
 			if err := p.d.wait(ctx, p.last-uint64(min(sent, ahead-ahead/2))); err != nil {
 				return err

@@ -8,7 +8,7 @@ import (
 // measurement is the state of a program's time slicing. The first run has a timestamp after every command. A program that
 // takes longer than the slice budget is then split into several submissions. A first run also includes one-time costs (a
 // software driver compiles at the first dispatch, a GPU raises its clock), so a second measured run decides. Until then the plan
-// of a GPU, which may have a watchdog, follows the first run.
+// of a GPU, which may have a watchdog, follows the first run; that of a software driver follows it in repeated blocks.
 type measurement struct {
 	on      bool // the command buffers carry timestamps
 	pending bool // a measured run is in flight, or has finished and was not yet evaluated
@@ -31,7 +31,7 @@ func (m *measurement) start(p *Program) {
 			assumed[i] = p.d.cfg.budget / firstChunk
 		}
 	}
-	p.plan = newPlan(p.stretches(), assumed, p.d.cfg.budget)
+	p.plan = newPlan(p.stretches(), assumed, p.d.cfg.budget, false)
 }
 
 // settle evaluates a measured run that has finished, and records the program again.
@@ -49,14 +49,18 @@ func (p *Program) settle() error {
 	}
 	budget := p.d.cfg.budget
 	first := total > budget && m.runs == 1
-	if first && p.d.phys.info.Type == CPU {
-		return nil
-	}
 	if p.checkBuffers() != nil {
 		return nil // it will not run again
 	}
+	if first && p.d.phys.info.Type == CPU {
+		for _, b := range p.stretches() {
+			if b.turns == 1 { // the times are of compiling; those of repeated blocks are of the last turn
+				clear(times[b.from:b.to])
+			}
+		}
+	}
 	m.on = first
-	p.plan = newPlan(p.stretches(), times, budget)
+	p.plan = newPlan(p.stretches(), times, budget, true)
 	return p.record()
 }
 

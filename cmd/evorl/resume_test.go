@@ -310,3 +310,46 @@ func TestSignalWhileCompiling(t *testing.T) {
 		t.Errorf("it ended %v after the signal", took)
 	}
 }
+
+// A signal ends a run within seconds also in an iteration of hours, and the run can be resumed.
+func TestSignalInLongIteration(t *testing.T) {
+	b := newBox(t)
+	b.write("long.toml", `
+workflow = "openes"
+env = "Pendulum-v1"
+iterations = 2
+[environment]
+time_limit = 100_000_000
+[openes]
+population = 64
+[evaluation]
+every = 0
+`)
+	cmd, _, stderr := b.command("run", "--out", "long", "long.toml")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for begin := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		if _, err := os.Stat(b.path("long", "metrics.jsonl")); err == nil {
+			break
+		}
+		if time.Since(begin) > time.Minute {
+			t.Fatal("no run directory within a minute")
+		}
+	}
+	time.Sleep(time.Second) // into the iteration
+	begin := time.Now()
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Wait() // its status is looked at below
+	if took := time.Since(begin); took > 30*time.Second {
+		t.Errorf("it ended %v after the signal", took)
+	}
+	if got, want := cmd.ProcessState.ExitCode(), statusSignal+int(syscall.SIGTERM); got != want {
+		t.Errorf("status %d; want %d", got, want)
+	}
+	if !strings.Contains(stderr.String(), "in iteration 1") || !strings.Contains(stderr.String(), "evorl run --resume --out long") {
+		t.Errorf("no word of the iteration or of how to go on in\n%s", stderr)
+	}
+}

@@ -41,7 +41,8 @@ func newRun() *cobra.Command {
 		Long: paragraphs(
 			"Learn what a configuration says, and keep it in a run directory: the configuration with all defaults, metrics (metrics.jsonl "+
 				"and TensorBoard events), checkpoints and provenance. The best members are shown at the end.",
-			"Ctrl-C (SIGINT) and SIGTERM write a checkpoint first. --resume goes on from the newest checkpoint, to the very same end that "+
+			"Ctrl-C (SIGINT) and SIGTERM finish the iteration and write a checkpoint; an iteration that takes more than half a minute is given "+
+				"up. --resume goes on from the newest checkpoint, to the very same end that "+
 				"an uninterrupted run has; only iterations may have changed. Without a CONFIG.toml it takes the run's own.",
 		),
 		Example: "  evorl run configs/pbt.toml\n  evorl run --device nvidia --seed 7 --set ppo.learning_rate=1e-3 --out runs/fast configs/ppo.toml\n" +
@@ -163,6 +164,12 @@ func (f *runFlags) learn(ctx context.Context, cmd *cobra.Command, cfg *evorl.Con
 	}
 	if learned != nil && ctx.Err() == nil {
 		return learned
+	}
+	var given *engine.InterruptedError
+	if errors.As(learned, &given) { // no iteration's state is left to show
+		fmt.Fprintf(screen, "evorl: %v in iteration %d, which was too long to finish; go on from iteration %d with: evorl run --resume --out %s\n",
+			context.Cause(ctx), given.Iteration, given.Saved, s.Path())
+		return cause(ctx, learned)
 	}
 	r, err := s.Result(context.WithoutCancel(ctx))
 	if err != nil {
