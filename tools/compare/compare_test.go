@@ -165,6 +165,51 @@ func TestPick(t *testing.T) {
 	}
 }
 
+// Figures are those of the device and driver that they were measured with, whichever were measured later in the same folder.
+func TestReportByDevice(t *testing.T) {
+	on := func(name, driver string) record {
+		return record{Machine: &machine{Device: device{Name: name, Driver: driver}, Processor: "Abacus"}}
+	}
+	figure := func(value int) record {
+		return record{Part: "bench ppo", Line: json.RawMessage(fmt.Sprintf(`{"case": "ppo/p1", "suite": "core", "value": %d, "unit": "env steps/s"}`, value))}
+	}
+	peer := record{Part: "jax ppo p1", Line: json.RawMessage(`{"steps_per_second": 100}`)}
+	text := report([]record{
+		on("Voodoo", "1.0"), figure(300), peer, on("llvmpipe", "2.0"), figure(200), on("Voodoo", "1.1"), figure(400), on("Voodoo", "1.0"), figure(500),
+	})
+	sections := strings.Split(text, "\n## ")
+	if len(sections) != 4 {
+		t.Fatalf("%d sections; want 3 after the title:\n%s", len(sections), text)
+	}
+	for i, want := range [][]string{
+		{"Voodoo, driver 1.0\n", "| core | ppo/p1 | 500 env steps/s |", "| 500 env steps/s | 100 env steps/s | 5 × |"},
+		{"llvmpipe, driver 2.0\n", "| core | ppo/p1 | 200 env steps/s |"},
+		{"Voodoo, driver 1.1\n", "| core | ppo/p1 | 400 env steps/s |"},
+	} {
+		for _, w := range want {
+			if !strings.Contains(sections[i+1], w) {
+				t.Errorf("no %q in section %d:\n%s", w, i, sections[i+1])
+			}
+		}
+		if beside := strings.Contains(sections[i+1], "Beside peers"); beside != (i == 0) {
+			t.Errorf("section %d has a table of peers: %v", i, beside)
+		}
+	}
+}
+
+// A pattern that matches no part is refused before anything is built, with the parts that there are.
+func TestOnlyMatchesNothing(t *testing.T) {
+	t.Chdir(filepath.Join("..", ".."))
+	out := filepath.Join(t.TempDir(), "out")
+	err := run(t.Context(), []string{"-only", "mxj", "-out", out}, os.Stdout, new(strings.Builder))
+	if err == nil || !strings.Contains(err.Error(), `"mxj" matches no part`) || !strings.Contains(err.Error(), "mjx halfcheetah w4096") {
+		t.Errorf("error %v; want one with the parts", err)
+	}
+	if _, err := os.Stat(out); err == nil {
+		t.Error("the folder was made")
+	}
+}
+
 func TestUsage(t *testing.T) {
 	for _, args := range [][]string{{"-minutes", "0"}, {"more"}, {"-only", "("}} {
 		if err := run(context.Background(), args, os.Stdout, new(strings.Builder)); err == nil {

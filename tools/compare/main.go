@@ -11,7 +11,8 @@
 //	go run ./tools/compare -build bin/compare       on a machine with Go
 //	bin/compare/compare                             on the other machine, in the root of a copy of the repository
 //
-// The folder -out receives report.md, rewritten after each part; results.jsonl, every figure with its origin; and log.txt, the programs' output.
+// The folder -out receives report.md, rewritten after each part, with a section for each device and driver; results.jsonl, every figure with
+// its origin; and log.txt, the programs' output.
 package main
 
 import (
@@ -24,6 +25,8 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -74,6 +77,23 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	return o, nil
 }
 
+// selected returns the parts that match -only.
+func (o options) selected(bin string, on device) []part {
+	return slices.DeleteFunc(parts(o, bin, on), func(p part) bool { return !o.only.MatchString(p.name) })
+}
+
+// checkOnly returns an error that lists the parts if -only matches none.
+func (o options) checkOnly() error {
+	if len(o.selected("", device{})) > 0 {
+		return nil
+	}
+	var names []string
+	for _, p := range parts(o, "", device{}) {
+		names = append(names, p.name)
+	}
+	return fmt.Errorf("-only %q matches no part; there are: %s", o.only, strings.Join(names, ", "))
+}
+
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	o, err := parse(args, stderr)
 	if err != nil {
@@ -84,6 +104,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	}
 	if o.build != "" {
 		return build(ctx, o.build, stderr)
+	}
+	if err := o.checkOnly(); err != nil {
+		return err
 	}
 	deadline := time.Now().Add(time.Duration(o.minutes * float64(time.Minute)))
 	bin, done, err := programs(ctx, stderr)
@@ -103,10 +126,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err := r.add(record{Machine: describe(ctx, bin, chosen)}); err != nil {
 		return err
 	}
-	for _, p := range parts(o, bin, chosen) {
-		if !o.only.MatchString(p.name) {
-			continue
-		}
+	for _, p := range o.selected(bin, chosen) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}

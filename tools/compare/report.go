@@ -22,7 +22,7 @@ type figure struct {
 	} `json:"kernels"`
 }
 
-// summary holds the newest record of each kind.
+// summary holds the newest record of each kind, of one device and driver.
 type summary struct {
 	machine  *machine
 	figures  []figure                  // in the order of their first measurement
@@ -67,19 +67,21 @@ func summarize(records []record) summary {
 	return s
 }
 
-// report returns the Markdown page.
+// report returns the Markdown page, a section for each device and driver.
 func report(records []record) string {
-	s := summarize(records)
 	var b strings.Builder
-	b.WriteString("# evorl beside its peers\n\n")
-	if m := s.machine; m != nil {
-		fmt.Fprintf(&b, "%s, %s; driver %s, Vulkan %s; evorl %s; %s, %d cores of %s, load averages %s at the beginning.\n",
-			m.Date.Format("2 January 2006 15:04 MST"), m.Device.Name, m.Device.Driver, m.Device.API, m.Evorl, m.System, m.Cores, m.Processor, m.Load)
+	b.WriteString("# evorl beside its peers\n")
+	for _, of := range byDevice(records) {
+		s := summarize(of)
+		if m := s.machine; m != nil {
+			fmt.Fprintf(&b, "\n## %s, driver %s\n\n%s; Vulkan %s; evorl %s; %s, %d cores of %s, load averages %s at the beginning.\n", m.Device.Name, m.Device.Driver,
+				m.Date.Format("2 January 2006 15:04 MST"), m.Device.API, m.Evorl, m.System, m.Cores, m.Processor, m.Load)
+		}
+		s.writePeers(&b)
+		s.writeFigures(&b)
+		s.writeTests(&b)
+		s.writeFailures(&b)
 	}
-	s.writePeers(&b)
-	s.writeFigures(&b)
-	s.writeTests(&b)
-	s.writeTroubles(&b)
 	return b.String()
 }
 
@@ -183,9 +185,9 @@ func (s summary) writeTests(b *strings.Builder) {
 	table.write(b, "Tests on the device")
 }
 
-// writeTroubles writes the parts that did not finish.
-func (s summary) writeTroubles(b *strings.Builder) {
-	table := newTable("part", "seconds", "")
+// writeFailures writes the parts that did not finish.
+func (s summary) writeFailures(b *strings.Builder) {
+	table := newTable("part", "seconds", "failure")
 	for _, part := range s.order {
 		if o := s.outcomes[part]; !o.Finished {
 			table.row(part, fmt.Sprintf("%.0f", o.Seconds), o.Said)
@@ -214,7 +216,7 @@ func (t *table) row(cells ...string) {
 // write writes the table under a title, unless it is empty.
 func (t *table) write(b *strings.Builder, title string) {
 	if len(t.rows) > 2 {
-		fmt.Fprintf(b, "\n## %s\n\n%s\n", title, strings.Join(t.rows, "\n"))
+		fmt.Fprintf(b, "\n### %s\n\n%s\n", title, strings.Join(t.rows, "\n"))
 	}
 }
 

@@ -75,6 +75,25 @@ func (r *results) add(one record) error {
 	return err
 }
 
+// byDevice groups records by the device and driver of the last machine before them, in the order of their first records.
+func byDevice(records []record) (groups [][]record) {
+	type key struct{ name, driver string }
+	var now key
+	at := map[key]int{}
+	for _, r := range records {
+		if r.Machine != nil {
+			now = key{r.Machine.Device.Name, r.Machine.Device.Driver}
+		}
+		i, ok := at[now]
+		if !ok {
+			i = len(groups)
+			at[now], groups = i, append(groups, nil)
+		}
+		groups[i] = append(groups[i], r)
+	}
+	return groups
+}
+
 func (r *results) close() {
 	_ = r.file.Close() // every line has been written
 	_ = r.log.Close()
