@@ -25,11 +25,14 @@ type updateCase struct {
 }
 
 // newUpdateCase makes a learner without environments. extra are values of each member for hyperparameters besides those that all learners have.
-func newUpdateCase(t *testing.T, network NetworkConfig, build func(*OffPolicy, learnerParts) (learner, error), extra map[string][updateMembers]float64) *updateCase {
+func newUpdateCase(
+	t *testing.T, network NetworkConfig, build func(*OffPolicy, learnerParts) (learner, error), extra map[string][updateMembers]float64,
+) *updateCase {
 	t.Helper()
 	env := spaces(updateObs, envs.Symmetric(make([]float32, updateAction)...))
 	network.Activation = nn.Tanh
-	o := &OffPolicy{Base: engine.NewBase(engine.New(open(t), engine.Seed(3)), updateMembers, maxMetrics), env: env, cfg: OffPolicyConfig{Members: updateMembers}}
+	eng := engine.New(open(t), engine.Seed(3))
+	o := &OffPolicy{Base: engine.NewBase(eng, updateMembers, maxMetrics), env: env, cfg: OffPolicyConfig{Members: updateMembers}}
 	t.Cleanup(func() {
 		if err := o.State().Close(); err != nil {
 			t.Error(err)
@@ -55,11 +58,14 @@ func newUpdateCase(t *testing.T, network NetworkConfig, build func(*OffPolicy, l
 	case *sac:
 		c.ac = of.actorCritic
 	}
-	s, p, b := o.State().Sub("batch"), engine.Members(updateMembers), engine.Axis("transition", updateRows)
+	tensor := func(name string, more ...engine.Dim) *engine.Tensor {
+		dims := append([]engine.Dim{engine.Members(updateMembers), engine.Axis("transition", updateRows)}, more...)
+		return o.State().Sub("batch").Scratch(name, engine.Float32, dims...)
+	}
+	feature := engine.Axis("feature", updateObs)
 	c.batch = ReplayBatch{
-		Obs: s.Scratch("obs", engine.Float32, p, b, engine.Axis("feature", updateObs)), NextObs: s.Scratch("next", engine.Float32, p, b, engine.Axis("feature", updateObs)),
-		Action: s.Scratch("action", engine.Float32, p, b, engine.Axis("action", updateAction)),
-		Reward: s.Scratch("reward", engine.Float32, p, b), Factor: s.Scratch("factor", engine.Float32, p, b),
+		Obs: tensor("obs", feature), NextObs: tensor("next", feature), Action: tensor("action", engine.Axis("action", updateAction)),
+		Reward: tensor("reward"), Factor: tensor("factor"),
 	}
 	if err := o.State().Zero(t.Context()); err != nil {
 		t.Fatal(err)
@@ -76,7 +82,9 @@ func (c *updateCase) draw(t *testing.T, hyper map[string][updateMembers]float64)
 	t.Helper()
 	c.references = nil
 	for m := range updateMembers {
-		c.references = append(c.references, &memberReference{c: c, member: m, hyper: map[string]float64{}, values: map[string][]float64{}, moments: map[string][2][]float64{}})
+		c.references = append(c.references, &memberReference{
+			c: c, member: m, hyper: map[string]float64{}, values: map[string][]float64{}, moments: map[string][2][]float64{}, steps: map[string]int{},
+		})
 	}
 	dice := rand.New(rand.NewPCG(4, 2))
 	set := func(name string, x *engine.Tensor, draw func(i int) float64) {
@@ -108,9 +116,8 @@ func (c *updateCase) draw(t *testing.T, hyper map[string][updateMembers]float64)
 	}
 	for name, values := range hyper {
 		set(name, c.o.Hyper().Lookup(name), func(m int) float64 { return values[m] })
-		for m, f := range c.references {
+		for _, f := range c.references {
 			f.hyper[name] = f.values[name][0]
-			_ = m
 		}
 	}
 }
@@ -154,11 +161,11 @@ type memberReference struct {
 	c       *updateCase
 	member  int
 	hyper   map[string]float64
-	values  map[string][]float64
-	moments map[string][2][]float64
-	steps   map[string]int
+	values  map[string][]float64    // of tensors, by the test's names
+	moments map[string][2][]float64 // of Adam
+	steps   map[string]int          // of Adam
 	updates int
-	credit  float64
+	credit  float64 // updates of the critics since one of the actor
 }
 
 // rng draws the random numbers of a row's action.
@@ -223,9 +230,6 @@ func (f *memberReference) adam(name, rate string, gradient []float64) {
 	if !ok {
 		moments = [2][]float64{make([]float64, len(x)), make([]float64, len(x))}
 		f.moments[name] = moments
-	}
-	if f.steps == nil {
-		f.steps = map[string]int{}
 	}
 	f.steps[name]++
 	t := float64(f.steps[name])

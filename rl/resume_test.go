@@ -17,10 +17,10 @@ type workflow struct {
 	make func(t testing.TB, eng *engine.Engine) (counted, error)
 }
 
-// counted is a workflow whose steps are counted.
+// counted is a workflow of which is known how many kernels a step runs, of rollouts within one dispatch.
 type counted interface {
 	engine.Trainable
-	dispatches() int // kernels of a step
+	dispatches() int
 }
 
 func workflows() []workflow {
@@ -38,7 +38,7 @@ func workflows() []workflow {
 	single.Members, single.Epochs, single.Minibatches, single.MixValues, single.MaxGradNorm = 1, 1, 1, true, 0.5
 	plain := network
 	plain.NormalizeObs, plain.LayerNorm, plain.NormalizeReward = false, true, true
-	return []workflow{
+	return append([]workflow{
 		{"ppo", func(t testing.TB, eng *engine.Engine) (counted, error) {
 			return NewPPO(t.Context(), eng, lookup(t, "CartPole-v1"), ppo, Network(network), Environment(envs.Options{TimeLimit: 8}))
 		}},
@@ -54,7 +54,7 @@ func workflows() []workflow {
 		{"impala of continuous actions", func(t testing.TB, eng *engine.Engine) (counted, error) {
 			return NewIMPALA(t.Context(), eng, lookup(t, "Pendulum-v1"), single, Network(plain), Environment(envs.Options{TimeLimit: 12}))
 		}},
-	}
+	}, offPolicies()...)
 }
 
 func (w workflow) open(t testing.TB, dev *vk.Device, seed uint32) counted {

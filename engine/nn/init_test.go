@@ -43,7 +43,7 @@ func TestInitOrthogonal(t *testing.T) {
 
 // Uniform weights fill their interval and keep inside it.
 func TestInitBounds(t *testing.T) {
-	for how, variance := range map[Initializer]float64{LecunUniform: 1, KaimingUniform: 2} {
+	for how, variance := range map[Initializer]float64{LecunUniform: 1, KaimingUniform: 2, FanInUniform: 1.0 / 3} {
 		const in, out, gain = 64, 200, 0.5
 		w := make([]float32, in*out)
 		how.fill(w, in, out, gain, engine.NewRng(1, engine.Stream("init"), 0, 0, 0))
@@ -89,6 +89,25 @@ func TestInitRow(t *testing.T) {
 					t.Errorf("layer %d, unit %d: the bias, scale or shift is not what they begin with", i, j)
 				}
 			}
+		}
+	}
+}
+
+// FanInUniform draws biases too, within the bound of their layer.
+func TestInitBiases(t *testing.T) {
+	net := MLP{In: 3, Out: 2, Hidden: []int{50, 40}}
+	row := make([]float32, net.Size())
+	net.Init(row, FanInUniform, 1, 0.01, engine.NewRng(1, engine.Stream("init"), 0, 0, 0))
+	for i, l := range net.Layers() {
+		bound, largest := 1/math.Sqrt(float64(l.In)), 0.0
+		if !l.Hidden {
+			bound *= 0.01
+		}
+		for _, v := range row[l.Bias : l.Bias+l.Out] {
+			largest = max(largest, math.Abs(float64(v)))
+		}
+		if largest > bound || largest < bound/4 {
+			t.Errorf("layer %d has biases up to %g; want up to %g", i, largest, bound)
 		}
 	}
 }

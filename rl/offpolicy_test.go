@@ -1,0 +1,381 @@
+package rl
+
+import (
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/checkpoint"
+	"github.com/evorl/evorl/envs"
+	"github.com/evorl/evorl/vk"
+)
+
+// smallOffPolicy are settings of off-policy algorithms that take no time: three rollouts of random actions, six updates an iteration.
+func smallOffPolicy() (OffPolicyConfig, ReplayConfig) {
+	replay := DefaultReplay()
+	replay.Capacity, replay.Batch, replay.Steps = 100, 9, 3
+	return OffPolicyConfig{
+		Members: 3, Environments: 2, RolloutLength: 6, UpdatesPerStep: 0.5, LearningStarts: 25, Discount: 0.95, RewardScale: 0.1,
+	}, replay
+}
+
+// offPolicies are small workflows.
+func offPolicies() []workflow {
+	common, replay := smallOffPolicy()
+	network := DefaultOffPolicyNetwork()
+	network.Hidden, network.NormalizeObs = []int{8}, true
+	stochastic := network
+	stochastic.StateDependentStd = true
+	deep := DefaultSACNetwork()
+	deep.Hidden = []int{5, 6, 7}
+	ddpg, td3, sac := DefaultDDPG(), DefaultTD3(), DefaultSAC()
+	ddpg.OffPolicyConfig, td3.OffPolicyConfig, sac.OffPolicyConfig = common, common, common
+	masked := td3
+	masked.PolicyDelay = 4
+	shared := replay
+	shared.Shared = true
+	limit := Environment(envs.Options{TimeLimit: 8})
+	return []workflow{
+		{"ddpg", func(t testing.TB, eng *engine.Engine) (counted, error) {
+			return NewDDPG(t.Context(), eng, lookup(t, "Pendulum-v1"), ddpg, Network(network), Replays(replay), limit)
+		}},
+		{"td3", func(t testing.TB, eng *engine.Engine) (counted, error) {
+			return NewTD3(t.Context(), eng, lookup(t, "Pendulum-v1"), td3, Network(network), Replays(shared), limit)
+		}},
+		{"td3 with a mask", func(t testing.TB, eng *engine.Engine) (counted, error) {
+			return NewTD3(t.Context(), eng, lookup(t, "Pendulum-v1"), masked, Network(network), Replays(replay), limit)
+		}},
+		{"sac", func(t testing.TB, eng *engine.Engine) (counted, error) {
+			return NewSAC(t.Context(), eng, lookup(t, "Pendulum-v1"), sac, Network(stochastic), Replays(replay), limit)
+		}},
+		{"sac, layer by layer", func(t testing.TB, eng *engine.Engine) (counted, error) {
+			return NewSAC(t.Context(), eng, lookup(t, "MountainCarContinuous-v0"), sac, Network(deep), Replays(replay), limit)
+		}},
+	}
+}
+
+// dispatches implements counted, for networks without a normalizer or in lanes, whose products are small.
+func (o *OffPolicy) dispatches() int {
+	updates, _ := o.cfg.updates()
+	n, actors := 1+4+1+3+3+1+1+1, updates // rollout, append, environment steps; three metrics of episodes, three of updates, one of the actor; ring, clock
+	var ac *actorCritic
+	switch of := o.learner.(type) {
+	case *deterministic:
+		ac = of.actorCritic
+		if of.delay != nil && of.delay.masked {
+			n += updates
+		} else if of.delay != nil {
+			actors /= of.delay.turns
+		}
+	case *sac:
+		ac = of.actorCritic
+		n += updates // the actor's loss
+	}
+	if ac.normalizer != nil {
+		n += 2 // the moments, and values left out
+	}
+	// Sample, counter; actions and their values, values, loss, gradient, norm and step.
+	n += updates * (2 + passes(ac.actor, 1) + 1 + 2*passes(ac.critics, 2) + 1 + gradients(ac.critics, 2) + 2)
+	// Actions and their values; gradients at actions, outputs and parameters, norm and step.
+	return n + actors*(passes(ac.actor, 1)+1+passes(ac.critics, 2)+ascents(ac.critics)+1+gradients(ac.actor, 1)+2)
+}
+
+// passes, gradients and ascents are how many kernels a way through a network takes: forward; back to parameters; back to the actions alone.
+func passes(n *network, parts int) int {
+	if !n.Layered() {
+		return 1
+	}
+	return len(n.MLP().Layers()) + parts - 1
+}
+
+func gradients(n *network, parts int) int {
+	if !n.Layered() {
+		return 1
+	}
+	layers := len(n.MLP().Layers())
+	return layers*2 + parts - 1 + layers - 1
+}
+
+func ascents(n *network) int {
+	if !n.Layered() {
+		return 1
+	}
+	return len(n.MLP().Layers())
+}
+
+// learnOffPolicy runs a workflow for so many iterations and returns the mean return of 20 evaluation episodes of each member.
+func learnOffPolicy(t *testing.T, o *OffPolicy, iterations int) float64 {
+	t.Helper()
+	if err := engine.Learn(t.Context(), o, engine.Iterations(iterations)); err != nil {
+		t.Fatal(err)
+	}
+	e, err := o.Evaluate(t.Context(), 20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := 0.0
+	for _, m := range e.Means() {
+		sum += m / float64(len(e.Returns))
+	}
+	t.Logf("%s on %s, %d environment steps: mean return %.1f; members %.1f", o.name, o.env.Name, envSteps(t, o), sum, e.Means())
+	return sum
+}
+
+// newSmall makes a TD3 of smallOffPolicy, changed by a test.
+func newSmall(t *testing.T, dev *vk.Device, change func(*TD3Config, *ReplayConfig)) *OffPolicy {
+	t.Helper()
+	cfg := DefaultTD3()
+	common, replay := smallOffPolicy()
+	cfg.OffPolicyConfig = common
+	change(&cfg, &replay)
+	network := DefaultOffPolicyNetwork()
+	network.Hidden = []int{8}
+	o, err := NewTD3(t.Context(), engine.New(dev, engine.Seed(5)), lookup(t, "Pendulum-v1"), cfg, Network(network), Replays(replay),
+		Environment(envs.Options{TimeLimit: 8}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { o.Close() })
+	return o
+}
+
+func begun(t *testing.T, o *OffPolicy) *OffPolicy {
+	t.Helper()
+	if err := o.Init(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// TestWarmup: a run begins with whole rollouts of random actions in the replay, which count as environment steps and not as iterations.
+func TestWarmup(t *testing.T) {
+	dev := open(t)
+	for _, c := range []struct{ starts, rollouts int }{{0, 0}, {1, 1}, {24, 2}, {25, 3}} {
+		o := begun(t, newSmall(t, dev, func(cfg *TD3Config, _ *ReplayConfig) { cfg.LearningStarts = c.starts }))
+		iterations, steps, err := o.Clock().Read(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if iterations != 0 || steps != 6*c.rollouts || envSteps(t, o) != int64(36*c.rollouts) {
+			t.Errorf("learning_starts = %d: %d iterations, %d steps of each environment, %d of all; want 0, %d and %d",
+				c.starts, iterations, steps, envSteps(t, o), 6*c.rollouts, 36*c.rollouts)
+		}
+		head, action := read(t, o.replay.head), read(t, o.replay.action)
+		for p := range 3 {
+			if held := int(head[2*p+1]); held != 12*c.rollouts {
+				t.Errorf("learning_starts = %d: member %d has %d transitions; want %d", c.starts, p, held, 12*c.rollouts)
+			}
+			low, high := 0.0, 0.0
+			for _, a := range action[100*p:][:12*c.rollouts] {
+				low, high = min(low, a), max(high, a)
+			}
+			if c.rollouts > 1 && (low > -0.6 || high < 0.6 || low < -1 || high > 1) {
+				t.Errorf("learning_starts = %d: actions of member %d are from %g to %g; want them all over [-1, 1]", c.starts, p, low, high)
+			}
+		}
+	}
+}
+
+// TestDelayForms: a delay that all members share gives the same bits as pattern and as mask.
+func TestDelayForms(t *testing.T) {
+	dev := open(t)
+	for _, delay := range []float64{1, 2, 3} {
+		var forms [2]map[string][]float64
+		for i := range forms {
+			o := newSmall(t, dev, func(cfg *TD3Config, _ *ReplayConfig) { cfg.PolicyDelay = delay })
+			if i == 1 {
+				o.Hyper().Vary("policy_delay")
+			}
+			steps(t, begun(t, o), 0, 3)
+			if masked := o.learner.(*deterministic).delay.masked; masked != (i == 1) {
+				t.Fatalf("delay %g: masked %v in form %d", delay, masked, i)
+			}
+			forms[i] = map[string][]float64{}
+			for _, x := range o.State().Tensors() {
+				if !strings.Contains(x.Name(), "policy_delay") {
+					forms[i][x.Name()] = read(t, x)
+				}
+			}
+		}
+		for name, values := range forms[0] {
+			for i, v := range values {
+				if v != forms[1][name][i] {
+					t.Fatalf("delay %g: element %d of %s is %g as a pattern, %g as a mask", delay, i, name, v, forms[1][name][i])
+				}
+			}
+		}
+	}
+}
+
+// TestReplayNotSaved: a run whose checkpoints have no replay goes on after filling it anew, which counts as environment steps.
+func TestReplayNotSaved(t *testing.T) {
+	dev := open(t)
+	unsaved := func(_ *TD3Config, replay *ReplayConfig) { replay.Save = false }
+	half := begun(t, newSmall(t, dev, unsaved))
+	steps(t, half, 0, 2)
+	dir := t.TempDir()
+	if _, err := half.State().Save(t.Context(), dir, 2); err != nil {
+		t.Fatal(err)
+	}
+	saved, err := checkpoint.Open(filepath.Join(dir, "00000002"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range saved.Manifest.Tensors {
+		if strings.HasPrefix(x.Name, "replay/") && x.Name != "replay/owner" {
+			t.Errorf("the checkpoint holds %s", x.Name)
+		}
+	}
+	before := envSteps(t, half)
+	fresh := newSmall(t, dev, unsaved)
+	if err := fresh.State().Poison(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := fresh.State().Load(t.Context(), saved); err != nil {
+		t.Fatal(err)
+	}
+	steps(t, fresh, 2, 4)
+	if took := envSteps(t, fresh) - before; took != 3*36+2*36 {
+		t.Errorf("the resumed run took %d environment steps in two iterations; want %d", took, 3*36+2*36)
+	}
+	for p, v := range read(t, fresh.replay.head) {
+		if p%2 == 1 && v != 5*12 {
+			t.Errorf("the resumed run holds %g transitions of member %d; want %d", v, p/2, 5*12)
+		}
+	}
+	rows, err := fresh.Metrics().Read(3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for p, refused := range rows["gradient/refused"] {
+		if refused != 0 {
+			t.Errorf("%g updates of member %d were refused", refused, p)
+		}
+	}
+}
+
+// TestCopiedMember: a member that becomes a copy keeps its own replay, where the copied episode does not go on, or takes the other's over.
+func TestCopiedMember(t *testing.T) {
+	dev := open(t)
+	for _, inherit := range []bool{false, true} {
+		o := begun(t, newSmall(t, dev, func(_ *TD3Config, replay *ReplayConfig) { replay.Inherit = inherit }))
+		steps(t, o, 0, 1)
+		source := o.State().Sub("test").Scratch("source", engine.Uint32, engine.Members(3))
+		write(t, source, []float64{1, 1, 2})
+		before, newest := read(t, o.replay.obs), read(t, o.replay.newest)
+		run(t, o.State().Engine(), func(r *engine.Recorder) { engine.Gather(r, source, o.State().Inherited()...) })
+		n, after := len(before)/3, read(t, o.replay.obs)
+		from := 0
+		if inherit {
+			from = n
+		}
+		for i, v := range after[:n] {
+			if v != before[from+i] {
+				t.Fatalf("inherit %v: element %d of the copy's replay is %g; want %g", inherit, i, v, before[from+i])
+			}
+		}
+		steps(t, o, 1, 2)
+		link := read(t, o.replay.link)
+		for lane, row := range newest[:2] {
+			if inherit {
+				row = newest[2+lane]
+			}
+			if row == 0 {
+				continue // the episode ended with the iteration
+			}
+			if linked := link[int(row)-1] != math.MaxUint32; linked != inherit {
+				t.Errorf("inherit %v: the last transition of environment %d is linked: %v", inherit, lane, linked)
+			}
+		}
+	}
+}
+
+// TestOffPolicyRefused: settings that cannot be are one error each, which names the setting, and nothing stays allocated.
+func TestOffPolicyRefused(t *testing.T) {
+	dev := open(t)
+	for _, c := range []struct {
+		env    string
+		change func(cfg *TD3Config, network *NetworkConfig, replay *ReplayConfig)
+		want   string
+	}{
+		{"", func(c *TD3Config, _ *NetworkConfig, _ *ReplayConfig) { c.Members = 0 }, `"members" is 0: want at least 1`},
+		{"", func(c *TD3Config, _ *NetworkConfig, _ *ReplayConfig) { c.UpdatesPerStep = 0.025 }, `the nearest is updates_per_step = 0.02`},
+		{"", func(c *TD3Config, _ *NetworkConfig, _ *ReplayConfig) { c.UpdatesPerStep = 0.001 }, `the nearest is updates_per_step = 0.02`},
+		{"", func(c *TD3Config, _ *NetworkConfig, _ *ReplayConfig) { c.PolicyDelay = 0.5 }, `"policy_delay" is 0.5: want at least 1`},
+		{"", func(_ *TD3Config, _ *NetworkConfig, r *ReplayConfig) { r.Capacity = 99 }, `"replay.capacity": 99 transitions, beside 50`},
+		{"", func(_ *TD3Config, _ *NetworkConfig, r *ReplayConfig) { r.Batch = 0 }, `replay: "batch" is 0: want at least 1`},
+		{"", func(_ *TD3Config, _ *NetworkConfig, r *ReplayConfig) { r.Shared, r.Inherit = true, true }, `replay: "inherit": the members share one ring`},
+		{"", func(_ *TD3Config, _ *NetworkConfig, r *ReplayConfig) { r.Save, r.Inherit = false, true }, `replay: "inherit": what is copied`},
+		{"", func(_ *TD3Config, n *NetworkConfig, _ *ReplayConfig) { n.Bins = 5 }, `"network.bins": td3 needs the gradient at actions`},
+		{"", func(_ *TD3Config, n *NetworkConfig, _ *ReplayConfig) { n.Squash = false }, `"network.squash"`},
+		{"", func(_ *TD3Config, n *NetworkConfig, _ *ReplayConfig) { n.NormalizeReward = true }, `"network.normalize_reward"`},
+		{"", func(_ *TD3Config, n *NetworkConfig, _ *ReplayConfig) { n.StateDependentStd = true }, `"network.state_dependent_std"`},
+		{"CartPole-v1", func(*TD3Config, *NetworkConfig, *ReplayConfig) {}, `"env": td3 acts continuously, and "CartPole-v1" has actions Discrete(2)`},
+	} {
+		cfg, network, replay := DefaultTD3(), DefaultOffPolicyNetwork(), DefaultReplay()
+		c.change(&cfg, &network, &replay)
+		name := "Pendulum-v1"
+		if c.env != "" {
+			name = c.env
+		}
+		o, err := NewTD3(t.Context(), engine.New(dev), lookup(t, name), cfg, Network(network), Replays(replay))
+		if err == nil {
+			o.Close()
+		}
+		if err == nil || !strings.HasPrefix(err.Error(), "rl: td3 on \""+name+"\": ") ||
+			!strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("error %v; want one line with %q", err, c.want)
+		}
+		if m := dev.Memory(); m.Buffers != 0 {
+			t.Errorf("%v: %d buffers are left", err, m.Buffers)
+		}
+	}
+	network := DefaultOffPolicyNetwork()
+	if _, err := NewSAC(t.Context(), engine.New(dev), lookup(t, "Pendulum-v1"), DefaultSAC(), Network(network)); err == nil ||
+		!strings.Contains(err.Error(), `"network.state_dependent_std"`) {
+		t.Errorf("sac without state-dependent deviations: error %v", err)
+	}
+}
+
+// TestOffPolicyLearns: DDPG, TD3 and SAC swing a pendulum up in 3,000 steps of a member.
+func TestOffPolicyLearns(t *testing.T) {
+	common := OffPolicyConfig{Members: 4, Environments: 1, RolloutLength: 50, UpdatesPerStep: 1, LearningStarts: 500, Discount: 0.95, RewardScale: 0.1}
+	replay := DefaultReplay()
+	replay.Capacity, replay.Batch = 10000, 64
+	network, stochastic := DefaultOffPolicyNetwork(), DefaultSACNetwork()
+	network.Hidden, stochastic.Hidden = []int{32, 32}, []int{32, 32}
+	ddpg, td3, sac := DefaultDDPG(), DefaultTD3(), DefaultSAC()
+	ddpg.OffPolicyConfig, td3.OffPolicyConfig, sac.OffPolicyConfig = common, common, common
+	ddpg.ActorLearningRate, td3.ActorLearningRate, sac.ActorLearningRate = 2e-3, 2e-3, 2e-3
+	ddpg.CriticLearningRate, td3.CriticLearningRate, sac.CriticLearningRate = 2e-3, 2e-3, 2e-3
+	ddpg.Tau, td3.Tau, sac.Tau = 0.02, 0.02, 0.02
+	sac.TemperatureLearningRate, sac.Temperature = 2e-3, 0.2
+	env := lookup(t, "Pendulum-v1")
+	for _, c := range []struct {
+		name string
+		make func(eng *engine.Engine) (*OffPolicy, error)
+	}{
+		{"ddpg", func(eng *engine.Engine) (*OffPolicy, error) {
+			return NewDDPG(t.Context(), eng, env, ddpg, Network(network), Replays(replay))
+		}},
+		{"td3", func(eng *engine.Engine) (*OffPolicy, error) {
+			return NewTD3(t.Context(), eng, env, td3, Network(network), Replays(replay))
+		}},
+		{"sac", func(eng *engine.Engine) (*OffPolicy, error) {
+			return NewSAC(t.Context(), eng, env, sac, Network(stochastic), Replays(replay))
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o, err := c.make(engine.New(open(t, vk.Validate(false)), engine.Seed(1)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer o.Close()
+			if got := learnOffPolicy(t, o, 50); !(got >= -300) {
+				t.Errorf("mean return %.1f; want at least -300, where hanging about has -1200 and standing upright -150", got)
+			}
+		})
+	}
+}
