@@ -76,8 +76,8 @@ func (o *OffPolicy) dispatches() int {
 	if ac.normalizer != nil {
 		n += 2 // the moments, and values left out
 	}
-	// Sample, counter; actions and their values, values, loss, gradient, norm and step.
-	n += updates * (2 + passes(ac.actor, 1) + 1 + 2*passes(ac.critics, 2) + 1 + gradients(ac.critics, 2) + 2)
+	// Sample; actions and their values, values, loss, gradient, norm and step. There are few enough that none counts the updates (vk.PlainCommands).
+	n += updates * (1 + passes(ac.actor, 1) + 1 + 2*passes(ac.critics, 2) + 1 + gradients(ac.critics, 2) + 2)
 	// Actions and their values; gradients at actions, outputs and parameters, norm and step.
 	return n + actors*(passes(ac.actor, 1)+1+passes(ac.critics, 2)+ascents(ac.critics)+1+gradients(ac.actor, 1)+2)
 }
