@@ -59,27 +59,32 @@ func offPolicies() []workflow {
 // dispatches implements counted, for networks without a normalizer or in lanes, whose products are small.
 func (o *OffPolicy) dispatches() int {
 	updates, _ := o.cfg.updates()
-	n, actors := 1+4+1+3+3+1+1+1, updates // rollout, append, environment steps; three metrics of episodes, three of updates, one of the actor; ring, clock
+	n := 1 + 4 + 1 + 3 + 3 + 1 + 1 + 1 // rollout, append, environment steps; metrics of episodes, of updates, of the actor; ring, clock
+	actors, inside := updates, 0
 	var ac *actorCritic
 	switch of := o.learner.(type) {
 	case *deterministic:
 		ac = of.actorCritic
 		if of.delay != nil && of.delay.masked {
-			n += updates
+			inside += updates
 		} else if of.delay != nil {
 			actors /= of.delay.turns
 		}
 	case *sac:
 		ac = of.actorCritic
-		n += updates // the actor's loss
+		inside += updates // the actor's loss
 	}
 	if ac.normalizer != nil {
 		n += 2 // the moments, and values left out
 	}
-	// Sample; actions and their values, values, loss, gradient, norm and step. There are few enough that none counts the updates (vk.PlainCommands).
-	n += updates * (1 + passes(ac.actor, 1) + 1 + 2*passes(ac.critics, 2) + 1 + gradients(ac.critics, 2) + 2)
+	// Sample; actions and their values, values, loss, gradient, norm and step.
+	inside += updates * (1 + passes(ac.actor, 1) + 1 + 2*passes(ac.critics, 2) + 1 + gradients(ac.critics, 2) + 2)
 	// Actions and their values; gradients at actions, outputs and parameters, norm and step.
-	return n + actors*(passes(ac.actor, 1)+1+passes(ac.critics, 2)+ascents(ac.critics)+1+gradients(ac.actor, 1)+2)
+	inside += actors * (passes(ac.actor, 1) + 1 + passes(ac.critics, 2) + ascents(ac.critics) + 1 + gradients(ac.actor, 1) + 2)
+	if inside > vk.PlainCommands {
+		inside += updates // a kernel counts them
+	}
+	return n + inside
 }
 
 // passes, gradients and ascents are how many kernels a way through a network takes: forward; back to parameters; back to the actions alone.
