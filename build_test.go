@@ -24,7 +24,11 @@ func TestBuild(t *testing.T) {
 			continue // see TestBuildProblems
 		}
 		t.Run(w.Name, func(t *testing.T) {
-			cfg, err := parse(t, "workflow = \""+w.Name+"\"\nenv = \"CartPole-v1\"\n", "network.hidden=[8]")
+			env, ok := home(w)
+			if !ok {
+				env = "CartPole-v1"
+			}
+			cfg, err := parse(t, "workflow = \""+w.Name+"\"\nenv = \""+env+"\"\n", "network.hidden=[8]")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -51,6 +55,17 @@ func TestBuild(t *testing.T) {
 			}
 		})
 	}
+}
+
+// home is an environment that an agent can act in; ok is false for other workflows.
+func home(w evorl.Workflow) (env string, ok bool) {
+	switch w.Name {
+	case "a2c", "impala", "ppo":
+		return "CartPole-v1", true
+	case "ddpg", "sac", "td3":
+		return "Pendulum-v1", true
+	}
+	return "", false
 }
 
 // Every problem can be built, and every search does a step on one and evaluates its solutions.

@@ -92,7 +92,11 @@ func pbtOf(t *testing.T, cfg *evorl.Config) *evorl.PBTConfig {
 // PBT itself are refused.
 func TestPBTOverEveryWorkflow(t *testing.T) {
 	for _, w := range evorl.Workflows() {
-		cfg, err := parse(t, over(w.Name, "CartPole-v1"))
+		env, ok := home(w)
+		if !ok {
+			env = "CartPole-v1"
+		}
+		cfg, err := parse(t, over(w.Name, env))
 		if several(w) || strings.HasPrefix(w.Name, "pbt") {
 			if err == nil || !strings.Contains(err.Error(), "x.toml:6:8") {
 				t.Errorf("over %s: error %v; want one at the value of over", w.Name, err)
@@ -121,11 +125,11 @@ func TestBuildPBTOver(t *testing.T) {
 	eng := open(t, 3)
 	for _, w := range evorl.Workflows() {
 		env, members := "arm", "search.members=3"
-		switch {
-		case several(w) || strings.HasPrefix(w.Name, "pbt"):
+		if several(w) || strings.HasPrefix(w.Name, "pbt") {
 			continue
-		case w.Name == "a2c" || w.Name == "impala" || w.Name == "ppo":
-			env, members = "CartPole-v1", w.Name+".members=3"
+		}
+		if at, agent := home(w); agent {
+			env, members = at, w.Name+".members=3"
 		}
 		cfg, err := parse(t, over(w.Name, env), members)
 		if err != nil {
