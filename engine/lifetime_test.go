@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -64,6 +66,57 @@ func TestLifetimes(t *testing.T) {
 	constants("Load")
 	if got, err := own.ReadFloat32(ctx); err != nil || !slices.Equal(got, []float32{4, 5, 6}) {
 		t.Errorf("loaded %v, %v", got, err)
+	}
+}
+
+// TestOnResume: what checkpoints do not hold is made anew once, by the first Advance after a Load.
+func TestOnResume(t *testing.T) {
+	ctx := t.Context()
+	s := New(testDevice(t)).NewState()
+	defer s.Close()
+	s.Tensor("learned", Float32, Members(2))
+	ran := 0
+	s.OnResume(func(context.Context) error {
+		ran++
+		return nil
+	})
+	advance := func(iteration, want int) {
+		t.Helper()
+		if err := s.Advance(ctx, iteration); err != nil || ran != want {
+			t.Errorf("iteration %d: error %v, it ran %d times; want %d", iteration, err, ran, want)
+		}
+	}
+	if err := s.Zero(ctx); err != nil {
+		t.Fatal(err)
+	}
+	advance(0, 0)
+	dir := t.TempDir()
+	if _, err := s.Save(ctx, dir, 1); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		ran = 0
+		c, _, err := checkpoint.Latest(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Load(ctx, c); err != nil {
+			t.Fatal(err)
+		}
+		advance(1, 1)
+		advance(2, 1)
+	}
+	failed := errors.New("failed")
+	s.OnResume(func(context.Context) error { return failed })
+	c, _, err := checkpoint.Latest(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Load(ctx, c); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Advance(ctx, 1); !errors.Is(err, failed) {
+		t.Errorf("error %v; want %v", err, failed)
 	}
 }
 

@@ -292,6 +292,32 @@ func TestMetricsRing(t *testing.T) {
 }
 
 // TestSizesDiffer: operations on tensors that do not fit each other are errors of the recording that name both.
+// TestAddSteps: environment steps are counted in 64 bits.
+func TestAddSteps(t *testing.T) {
+	eng := New(testDevice(t))
+	s := eng.NewState()
+	defer s.Close()
+	m := NewMetrics(s, 1, 1)
+	const steps = 5<<32 | 0xC0000001
+	p, err := eng.Record("steps", func(r *Recorder) { m.AddSteps(r, steps) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Free()
+	if err := s.Zero(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for run := range 5 {
+		if err := p.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		words := read32(t, m.CountSteps())
+		if got, want := uint64(words[0])|uint64(words[1])<<32, uint64(run+1)*steps; got != want {
+			t.Errorf("%d steps are counted; want %d", got, want)
+		}
+	}
+}
+
 func TestSizesDiffer(t *testing.T) {
 	s := New(testDevice(t)).NewState()
 	defer s.Close()

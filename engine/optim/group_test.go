@@ -328,3 +328,65 @@ func TestFollowErrors(t *testing.T) {
 		t.Errorf("a target shorter than the parameters: error %v", err)
 	}
 }
+
+// Members that are not due keep parameters, moments and counts; targets follow in all of them.
+func TestOnly(t *testing.T) {
+	eng := open(t)
+	const members, row = 5, 68
+	s := eng.NewState()
+	defer s.Close()
+	some := newTrained(t, s.Sub("some"), DefaultAdam, members, row, 2)
+	all := newTrained(t, s.Sub("all"), DefaultAdam, members, row, 2)
+	write(t, all.params, read(t, some.params))
+	begin := read(t, some.params)
+	p := engine.Members(members)
+	due, tau, target := s.Tensor("due", engine.Uint32, p), s.Tensor("tau", engine.Float32, p), s.Tensor("target", engine.Float32, some.params.Dims()...)
+	if err := due.WriteUint32(t.Context(), []uint32{0, 1, 1, 0, 1}); err != nil {
+		t.Fatal(err)
+	}
+	write(t, tau, []float32{1, 1, 0, 0, 1})
+	write(t, target, make([]float32, members*row))
+	some.Only(due)
+	some.Follow(target, tau)
+	program, err := eng.Record("only", func(r *engine.Recorder) {
+		some.Record(r, some.gradient)
+		all.Record(r, all.gradient)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer program.Free()
+	for range 3 {
+		some.draw(t, -1)
+		write(t, all.gradient, read(t, some.gradient))
+		if err := program.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, want, targets := read(t, some.params), read(t, all.params), read(t, target)
+	for i := range got {
+		m := i / row
+		if m == 0 || m == 3 {
+			want[i] = begin[i]
+		}
+		if got[i] != want[i] {
+			t.Fatalf("parameter %d of member %d is %v; want %v", i%row, m, got[i], want[i])
+		}
+		if follows := m == 0 || m == 1 || m == 4; follows && targets[i] != got[i] || !follows && targets[i] != 0 {
+			t.Fatalf("target %d of member %d is %v, its parameter %v", i%row, m, targets[i], got[i])
+		}
+	}
+	counts, err := some.Updates().ReadUint32(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for m, n := range counts {
+		if want := []uint32{0, 3, 3, 0, 3}[m]; n != want {
+			t.Errorf("member %d counts %d updates; want %d", m, n, want)
+		}
+	}
+	some.Only(s.Tensor("short", engine.Uint32, engine.Members(2)))
+	if _, err := eng.Record("wrong", func(r *engine.Recorder) { some.Record(r, some.gradient) }); err == nil {
+		t.Error("due members of another number are no error")
+	}
+}

@@ -1,0 +1,118 @@
+package hybrid
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/envs"
+	"github.com/evorl/evorl/rl"
+)
+
+// TestOverOffPolicy: PBT over TD3 and SAC searches what they declare. A replaced member has everything of its parent's but its hyperparameters and
+// its replay, and a run that is resumed between two exchanges ends with the same digest.
+func TestOverOffPolicy(t *testing.T) {
+	env, err := envs.Lookup("Pendulum-v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	td3, sac, replay := rl.DefaultTD3(), rl.DefaultSAC(), rl.DefaultReplay()
+	td3.Members, td3.Environments, td3.RolloutLength, td3.LearningStarts = 4, 2, 4, 8
+	sac.OffPolicyConfig = td3.OffPolicyConfig
+	replay.Capacity, replay.Batch = 64, 8
+	network, stochastic := rl.DefaultOffPolicyNetwork(), rl.DefaultSACNetwork()
+	network.Hidden, stochastic.Hidden, network.NormalizeObs = []int{8}, []int{8}, true
+	options := rl.Environment(envs.Options{TimeLimit: 12})
+	for _, c := range []struct {
+		name string
+		make func() (*rl.OffPolicy, error)
+		want []string
+	}{
+		{"td3", func() (*rl.OffPolicy, error) {
+			return rl.NewTD3(t.Context(), engine.New(open(t), engine.Seed(3)), env, td3, rl.Network(network), rl.Replays(replay), options)
+		}, []string{"actor_learning_rate", "critic_learning_rate", "discount", "exploration_noise", "noise_clip", "policy_delay", "target_noise"}},
+		{"sac", func() (*rl.OffPolicy, error) {
+			return rl.NewSAC(t.Context(), engine.New(open(t), engine.Seed(3)), env, sac, rl.Network(stochastic), rl.Replays(replay), options)
+		}, []string{"actor_learning_rate", "critic_learning_rate", "discount", "target_entropy", "temperature_learning_rate"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			fresh := func() *PBT {
+				inner, err := c.make()
+				if err != nil {
+					t.Fatal(err)
+				}
+				cfg := DefaultPBT()
+				cfg.Warmup, cfg.Interval, cfg.Episodes, cfg.Bottom = 1, 2, 2, 0.5
+				return kinds[0].over(t, inner, cfg)
+			}
+			through := fresh()
+			if !slices.Equal(through.names, c.want) {
+				t.Fatalf("it searches %v; want %v", through.names, c.want)
+			}
+			initialized(t, through)
+			steps(t, through, 0, 2)
+			dir := t.TempDir()
+			if _, err := through.State().Save(t.Context(), dir, 2); err != nil {
+				t.Fatal(err)
+			}
+			steps(t, through, 2, 5)
+			want := digest(t, through)
+			resumed := fresh()
+			if err := resumed.State().Poison(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			load(t, resumed, dir, 2)
+			steps(t, resumed, 2, 5)
+			if got := digest(t, resumed); got != want {
+				t.Errorf("resumed between two exchanges: digest %s; want %s", got, want)
+			}
+			replaced(t, through)
+		})
+	}
+}
+
+// replaced exchanges, and compares the replaced members with their parents.
+func replaced(t *testing.T, p *PBT) {
+	t.Helper()
+	ring := p.State().Lookup("replay/obs")
+	before, err := ring.ReadBytes(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, p, p.recordExchange)
+	after, err := ring.ReadBytes(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(before, after) {
+		t.Error("the exchange changed replays")
+	}
+	members, err := p.Members(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	copies := 0
+	for _, m := range members {
+		if m.Parent == m.Index {
+			continue
+		}
+		copies++
+		for _, name := range []string{"agent/actor/params", "agent/critics/optimizer/second_moment", "agent/target_critics", "rollout/env_state"} {
+			x := p.State().Lookup(name)
+			data, err := x.ReadFloat32(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			outer, count, inner, _ := x.Split(engine.MemberAxis)
+			for i := range outer * inner {
+				at := i / inner * count * inner
+				if data[at+m.Index*inner+i%inner] != data[at+m.Parent*inner+i%inner] {
+					t.Fatalf("%s of member %d differs from that of its parent %d", name, m.Index, m.Parent)
+				}
+			}
+		}
+	}
+	if copies != 2 {
+		t.Errorf("%d members of 4 are copies; want 2", copies)
+	}
+}
