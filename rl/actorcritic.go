@@ -92,16 +92,12 @@ func (a *actorCritic) makeScratch(s *engine.State) {
 	a.actorGradient, a.criticGradient = gradient("actor_gradient", a.actor), gradient("critic_gradient", a.critics)
 }
 
-// inputs are observations, and actions unless nil, as networks take them.
-func (a *actorCritic) inputs(obs, actions *engine.Tensor) nn.Inputs {
-	in := nn.Inputs{Parts: []*engine.Tensor{obs}, Limit: float32(a.cfg.ObsLimit)}
-	if actions != nil {
-		in.Parts = append(in.Parts, actions)
+// inputs are a batch's observations, and actions unless nil, as networks take them.
+func inputs(obs, actions *engine.Tensor) nn.Inputs {
+	if actions == nil {
+		return nn.Inputs{Parts: []*engine.Tensor{obs}}
 	}
-	if a.normalizer != nil {
-		in.Normalizer = a.normalizer.Values()
-	}
-	return in
+	return nn.Inputs{Parts: []*engine.Tensor{obs, actions}}
 }
 
 // policy is the actor with a head, as rollouts take it.
@@ -122,8 +118,8 @@ func (a *actorCritic) headBatch(u update, stream uint32) nn.HeadBatch {
 // log-probabilities in a.logProb, have a part in them unless it is nil; logarithms of it are in fours.
 func (a *actorCritic) descendCritics(r *engine.Recorder, u update, temperature *engine.Tensor, logarithms bool) {
 	b := u.batch
-	a.critics.Evaluate(r, nn.Weights{Params: a.targetCritics}, a.inputs(b.NextObs, a.actions), a.nextValues)
-	a.critics.pass.Forward(r, a.critics.weights(), a.inputs(b.Obs, b.Action), a.values)
+	a.critics.Evaluate(r, nn.Weights{Params: a.targetCritics}, inputs(b.NextObs, a.actions), a.nextValues)
+	a.critics.pass.Forward(r, a.critics.weights(), inputs(b.Obs, b.Action), a.values)
 	k := qLossKernel{
 		Reward: b.Reward.Range(), Factor: b.Factor.Range(), NextValue: a.nextValues.Range(), RewardScale: a.rewardScale.Range(),
 		Value: a.values.Range(), AtValue: a.atValues.Range(), Loss: a.loss.Range(), Rows: uint32(a.batch), Critics: uint32(a.twins), LocalSizeX: r.Workgroup(),

@@ -116,7 +116,7 @@ func (d *deterministic) update(r *engine.Recorder, u update) {
 
 // nextActions records the target actor's actions after the batch's transitions.
 func (d *deterministic) nextActions(r *engine.Recorder, u update) {
-	d.actor.Evaluate(r, nn.Weights{Params: d.targetActor}, d.inputs(u.batch.NextObs, nil), d.outputs)
+	d.actor.Evaluate(r, nn.Weights{Params: d.targetActor}, inputs(u.batch.NextObs, nil), d.outputs)
 	b := d.headBatch(u, 0)
 	if d.smoothing != nil {
 		d.smoothing.record(r, b, d.actions, d.head.Size)
@@ -129,11 +129,11 @@ func (d *deterministic) nextActions(r *engine.Recorder, u update) {
 // descendActor records an update of the actor, whose loss is minus the first critic's mean value of its actions.
 func (d *deterministic) descendActor(r *engine.Recorder, u update) {
 	obs := u.batch.Obs
-	d.actor.pass.Forward(r, d.actor.weights(), d.inputs(obs, nil), d.outputs)
+	d.actor.pass.Forward(r, d.actor.weights(), inputs(obs, nil), d.outputs)
 	b := d.headBatch(u, 0)
 	b.Mode = true
 	d.head.Sample(r, b, d.actions, d.logProb)
-	d.firstPass.Forward(r, d.critics.weights(), d.inputs(obs, d.actions), d.firstValue)
+	d.firstPass.Forward(r, d.critics.weights(), inputs(obs, d.actions), d.firstValue)
 	d.firstPass.Backward(r, d.ascent, nn.Gradients{Inputs: []*engine.Tensor{nil, d.atActions}})
 	d.head.Backward(r, b, nn.HeadGradients{Action: d.atActions, Outputs: d.atOutputs})
 	d.actor.pass.Backward(r, d.atOutputs, nn.Gradients{Params: d.actorGradient})

@@ -1200,10 +1200,13 @@ var replaySampleShader = &vk.Shader{
 		{Name: "ToReward", Index: 15, Access: vk.Write},
 		{Name: "Factor", Index: 16, Access: vk.Write},
 		{Name: "Index", Index: 17, Access: vk.Write},
+		{Name: "Normalizer", Index: 18, Access: vk.Read, Optional: true},
+		{Name: "normalizer_texels", Index: 19, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
 	},
-	PushBytes: 32,
+	PushBytes: 36,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "HAS_NORMALIZER", ID: 1, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -1212,22 +1215,23 @@ var replaySampleShader = &vk.Shader{
 
 // replaySampleKernel is shaders/rl/replay_sample.comp.
 type replaySampleKernel struct {
-	Obs       vk.Range // readonly float
-	NextObs   vk.Range // readonly float
-	Action    vk.Range // readonly uint
-	Reward    vk.Range // readonly float
-	Done      vk.Range // readonly uint
-	Link      vk.Range // readonly uint
-	Head      vk.Range // readonly uint
-	Discount  vk.Range // readonly float
-	Clock     vk.Range // readonly uint
-	Update    vk.Range // readonly uint
-	ToObs     vk.Range // writeonly float
-	ToNextObs vk.Range // writeonly float
-	ToAction  vk.Range // writeonly uint
-	ToReward  vk.Range // writeonly float
-	Factor    vk.Range // writeonly float
-	Index     vk.Range // writeonly uint
+	Obs        vk.Range // readonly float
+	NextObs    vk.Range // readonly float
+	Action     vk.Range // readonly uint
+	Reward     vk.Range // readonly float
+	Done       vk.Range // readonly uint
+	Link       vk.Range // readonly uint
+	Head       vk.Range // readonly uint
+	Discount   vk.Range // readonly float
+	Clock      vk.Range // readonly uint
+	Update     vk.Range // readonly uint
+	ToObs      vk.Range // writeonly float
+	ToNextObs  vk.Range // writeonly float
+	ToAction   vk.Range // writeonly uint
+	ToReward   vk.Range // writeonly float
+	Factor     vk.Range // writeonly float
+	Index      vk.Range // writeonly uint
+	Normalizer vk.Range // readonly float, optional
 
 	Batch    uint32 // push constants, in order
 	Capacity uint32
@@ -1237,6 +1241,7 @@ type replaySampleKernel struct {
 	Own      bool
 	Seed     uint32
 	Stream   uint32
+	Limit    float32
 
 	Workgroup  uint32 // specialization constants, zero for their default 64
 	TexelLoads uint32 // default 0
@@ -1245,11 +1250,11 @@ type replaySampleKernel struct {
 // call dispatches x × y × z workgroups.
 func (k replaySampleKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [18]vk.Range
-		push   [32]byte
-		spec   [2]uint32
+		ranges [20]vk.Range
+		push   [36]byte
+		spec   [3]uint32
 	})
-	a.ranges = [18]vk.Range{k.Obs, k.Obs, k.NextObs, k.NextObs, k.Action, k.Reward, k.Done, k.Link, k.Head, k.Discount, k.Clock, k.Update, k.ToObs, k.ToNextObs, k.ToAction, k.ToReward, k.Factor, k.Index}
+	a.ranges = [20]vk.Range{k.Obs, k.Obs, k.NextObs, k.NextObs, k.Action, k.Reward, k.Done, k.Link, k.Head, k.Discount, k.Clock, k.Update, k.ToObs, k.ToNextObs, k.ToAction, k.ToReward, k.Factor, k.Index, k.Normalizer, k.Normalizer}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Batch)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Capacity)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Features)
@@ -1260,12 +1265,16 @@ func (k replaySampleKernel) call(x, y, z uint32) vk.Call {
 	}
 	binary.LittleEndian.PutUint32(a.push[24:], k.Seed)
 	binary.LittleEndian.PutUint32(a.push[28:], k.Stream)
-	a.spec = [2]uint32{64, 0}
+	binary.LittleEndian.PutUint32(a.push[32:], math.Float32bits(k.Limit))
+	a.spec = [3]uint32{64, 0, 0}
 	if k.Workgroup != 0 {
 		a.spec[0] = k.Workgroup
 	}
+	if k.Normalizer.Buffer != nil {
+		a.spec[1] = 1
+	}
 	if k.TexelLoads != 0 {
-		a.spec[1] = k.TexelLoads
+		a.spec[2] = k.TexelLoads
 	}
 	return vk.Call{Shader: replaySampleShader, Groups: [3]uint32{x, y, z}, Label: "rl/replay_sample", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }

@@ -104,6 +104,7 @@ func (o *OffPolicy) build(ctx context.Context, with settings, build func(*OffPol
 	if o.replay, err = NewReplay(s.Sub("replay"), *o.collector.Trajectory(), *with.replay); err != nil {
 		return err
 	}
+	o.replay.Normalize(o.learner.behaviour().normalizer, with.network.ObsLimit)
 	if o.evaluator, err = envs.NewEvaluator(ctx, s.Sub("evaluation"), o.env, with.options, o.learner.behaviour().policy); err != nil {
 		return err
 	}

@@ -56,7 +56,7 @@ func offPolicies() []workflow {
 	}
 }
 
-// dispatches implements counted, for networks without a normalizer or in lanes, whose products are small.
+// dispatches implements counted, for networks whose products are small.
 func (o *OffPolicy) dispatches() int {
 	updates, _ := o.cfg.updates()
 	n := 1 + 4 + 1 + 3 + 3 + 1 + 1 + 1 // rollout, append, environment steps; metrics of episodes, of updates, of the actor; ring, clock

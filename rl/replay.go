@@ -5,6 +5,7 @@ import (
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/engine/nn"
 	"github.com/evorl/evorl/envs"
 )
 
@@ -73,11 +74,14 @@ type Replay struct {
 
 	batch  ReplayBatch
 	stream uint32
+
+	normalizer *nn.Normalizer // of the batches' observations; nil: none
+	limit      float64
 }
 
 // ReplayBatch is what a replay draws for every member, in order of the batch's rows.
 type ReplayBatch struct {
-	Obs     *engine.Tensor // [P, B, O]
+	Obs     *engine.Tensor // [P, B, O]: normalized where Replay.Normalize says so
 	Action  *engine.Tensor // [P, B, A]
 	Reward  *engine.Tensor // [P, B]: discounted sum over the n steps, or those there are of the episode
 	NextObs *engine.Tensor // [P, B, O]: the true observation after them
@@ -152,6 +156,10 @@ func (y *Replay) makeRing(s *engine.State, ring, row, feature, action engine.Dim
 	y.newest = tensor("newest", engine.Uint32, engine.Axis("lane", y.lanes))
 }
 
+// Normalize makes batches of observations that have passed a normalizer, with the moments of the time, and are clipped to ±limit; nil: they
+// are as they were seen. Call it before Sample.
+func (y *Replay) Normalize(n *nn.Normalizer, limit float64) { y.normalizer, y.limit = n, limit }
+
 // Clear records that nothing is held any more.
 func (y *Replay) Clear(r *engine.Recorder) {
 	r.Fill(y.head, 0)
@@ -208,6 +216,9 @@ func (y *Replay) Sample(r *engine.Recorder, clock engine.Clock, update, discount
 		ToObs: b.Obs.Range(), ToNextObs: b.NextObs.Range(), ToAction: b.Action.Range(), ToReward: b.Reward.Range(), Factor: b.Factor.Range(), Index: b.Index.Range(),
 		Batch: uint32(batch), Capacity: uint32(y.cfg.Capacity), Features: uint32(features), Actions: uint32(actions), Steps: uint32(y.cfg.Steps),
 		Seed: r.Engine().Seed(), Stream: y.stream, Own: !y.cfg.Shared, Workgroup: r.Workgroup(),
+	}
+	if y.normalizer != nil {
+		k.Normalizer, k.Limit = y.normalizer.Values().Range(), float32(y.limit)
 	}
 	r.Dispatch(k.call(uint32((batch+replayRows-1)/replayRows), uint32(members), 1))
 	return b

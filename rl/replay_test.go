@@ -10,14 +10,16 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/nn"
 	"github.com/evorl/evorl/envs"
 )
 
 // replayModel is the replay in Go: rows of a ring in the order of appending, the oldest dropped.
 type replayModel struct {
-	rows    [][]replayRow  // of each ring
-	at      []int          // rows appended to each ring since the beginning
-	running map[[2]int]int // the number of the newest row of an episode that goes on, by ring and lane
+	normalizer []float64      // [P, 2, O]; nil: none
+	rows       [][]replayRow  // of each ring
+	at         []int          // rows appended to each ring since the beginning
+	running    map[[2]int]int // the number of the newest row of an episode that goes on, by ring and lane
 }
 
 type replayRow struct {
@@ -33,13 +35,14 @@ type replayCase struct {
 	horizon, members, environments, features, actions, rows int
 	shared                                                  bool
 	steps, batch                                            int
+	normalizes                                              bool
 }
 
 var replayCases = []replayCase{
-	{"one member", 5, 1, 1, 3, 1, 11, false, 1, 7},
-	{"own rings", 7, 3, 5, 4, 2, 83, false, 3, 33},
-	{"shared ring", 7, 3, 5, 11, 3, 211, true, 5, 70},
-	{"several chunks", 67, 2, 37, 2, 1, 5003, false, 2, 40},
+	{"one member", 5, 1, 1, 3, 1, 11, false, 1, 7, false},
+	{"own rings", 7, 3, 5, 4, 2, 83, false, 3, 33, true},
+	{"shared ring", 7, 3, 5, 11, 3, 211, true, 5, 70, true},
+	{"several chunks", 67, 2, 37, 2, 1, 5003, false, 2, 40, false},
 }
 
 func newReplayCase(t *testing.T, c replayCase) (*engine.Engine, *engine.State, envs.Trajectory, *Replay) {
@@ -139,6 +142,14 @@ func TestReplay(t *testing.T) {
 				m.rows = append(m.rows, make([]replayRow, c.rows))
 			}
 			dice := rand.New(rand.NewPCG(2, uint64(c.rows)))
+			if c.normalizes {
+				n := nn.NewNormalizer(s, c.members, c.features)
+				y.Normalize(n, 1.5)
+				for range n.Values().Len() {
+					m.normalizer = append(m.normalizer, float64(float32(0.5+dice.Float64())))
+				}
+				write(t, n.Values(), m.normalizer)
+			}
 			for turn := range 6 {
 				fresh := turn == 3
 				m.append(t, c, tr, dice, fresh)
@@ -153,6 +164,18 @@ func TestReplay(t *testing.T) {
 			}
 		})
 	}
+}
+
+// normalized is an observation as a member's networks take it.
+func (m *replayModel) normalized(member int, obs []float64) []float64 {
+	if m.normalizer == nil {
+		return obs
+	}
+	out, values := make([]float64, len(obs)), m.normalizer[2*member*len(obs):]
+	for i, x := range obs {
+		out[i] = float64(min(max(float32(x-values[i])*float32(values[len(obs)+i]), -1.5), 1.5))
+	}
+	return out
 }
 
 // check compares the batch of an update with the model.
@@ -196,8 +219,8 @@ func (m *replayModel) check(t *testing.T, c replayCase, y *Replay, gammas []floa
 			if last.done&envs.Terminated != 0 {
 				power = 0
 			}
-			equal("observation", p, i, obs[at*c.features:(at+1)*c.features], first.obs)
-			equal("next observation", p, i, next[at*c.features:(at+1)*c.features], last.next)
+			equal("observation", p, i, obs[at*c.features:(at+1)*c.features], m.normalized(p, first.obs))
+			equal("next observation", p, i, next[at*c.features:(at+1)*c.features], m.normalized(p, last.next))
 			equal("action", p, i, action[at*c.actions:(at+1)*c.actions], first.action)
 			if !(math.Abs(reward[at]-sum) <= 1e-6*size && math.Abs(factor[at]-power) <= 1e-6) {
 				t.Fatalf("update %d, member %d, row %d: reward %g, factor %g; want %g, %g", update, p, i, reward[at], factor[at], sum, power)
@@ -209,7 +232,7 @@ func (m *replayModel) check(t *testing.T, c replayCase, y *Replay, gammas []floa
 // TestReplayUniform compares how often rows are drawn with the uniform distribution, by χ² with a bound that a fair draw exceeds once in a
 // million times.
 func TestReplayUniform(t *testing.T) {
-	c := replayCase{"uniform", 10, 2, 4, 1, 1, 100, false, 1, 1 << 15}
+	c := replayCase{"uniform", 10, 2, 4, 1, 1, 100, false, 1, 1 << 15, false}
 	eng, s, tr, y := newReplayCase(t, c)
 	clock := engine.NewClock(s)
 	discount, update := s.Scratch("discount", engine.Float32, engine.Members(c.members)), s.Scratch("update", engine.Uint32, engine.Axis("count", 1))

@@ -116,7 +116,7 @@ func (a *sac) block(int) int { return 1 }
 
 // update implements learner: algorithm 1.
 func (a *sac) update(r *engine.Recorder, u update) {
-	a.actor.Evaluate(r, a.actor.weights(), a.inputs(u.batch.NextObs, nil), a.outputs)
+	a.actor.Evaluate(r, a.actor.weights(), inputs(u.batch.NextObs, nil), a.outputs)
 	a.head.Sample(r, a.headBatch(u, a.nextStream), a.actions, a.logProb)
 	a.descendCritics(r, u, a.temperature, a.cfg.LearnTemperature) // equations 5 and 6
 	a.descendActor(r, u)
@@ -126,9 +126,9 @@ func (a *sac) update(r *engine.Recorder, u update) {
 // actions.
 func (a *sac) descendActor(r *engine.Recorder, u update) {
 	obs, b := u.batch.Obs, a.headBatch(u, a.ownStream)
-	a.actor.pass.Forward(r, a.actor.weights(), a.inputs(obs, nil), a.outputs)
+	a.actor.pass.Forward(r, a.actor.weights(), inputs(obs, nil), a.outputs)
 	a.head.Sample(r, b, a.actions, a.logProb)
-	a.critics.pass.Forward(r, a.critics.weights(), a.inputs(obs, a.actions), a.values)
+	a.critics.pass.Forward(r, a.critics.weights(), inputs(obs, a.actions), a.values)
 	k := softActorKernel{
 		Value: a.values.Range(), LogProb: a.logProb.Range(), Temperature: a.temperature.Range(), Entropy: a.targetEntropy.Range(),
 		AtValue: a.atValues.Range(), AtLogProb: a.atLogProb.Range(), Loss: a.actorRow.Range(), Applied: a.temperatureRow.Range(),

@@ -7,6 +7,8 @@
 // n or what there is of the episode: up to its end, or to its newest row. What the bootstrapped value is multiplied
 // by is discount^m, or 0 after a termination; a truncated episode is bootstrapped from its true next observation.
 //
+// Observations are kept as they were, and normalized here by the moments of the present.
+//
 // Groups: x = ceil(B / REPLAY_ROWS), y = members.
 
 #include "engine/load.glsl"
@@ -15,6 +17,7 @@
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP = 64;
+layout(constant_id = 1) const bool HAS_NORMALIZER = false;
 
 const uint REPLAY_ROWS = 32u; // rows of the batch that a workgroup gathers
 
@@ -36,6 +39,8 @@ layout(std430, set = 0, binding = 14) writeonly buffer ToAction { uint to_action
 layout(std430, set = 0, binding = 15) writeonly buffer ToReward { float to_reward[]; }; // [P, B]
 layout(std430, set = 0, binding = 16) writeonly buffer Factor { float factor[]; };      // [P, B]: of the bootstrapped value
 layout(std430, set = 0, binding = 17) writeonly buffer Index { uint index[]; };         // [P, B]: the ring's row
+layout(std430, set = 0, binding = 18) readonly buffer Normalizer { float normalizer[]; }; // [P, 2, O]: mean, 1 / deviation; optional
+layout(set = 0, binding = 19, rgba32f) readonly uniform imageBuffer normalizer_texels;
 
 layout(push_constant) uniform Push {
     uint batch; // B
@@ -46,10 +51,18 @@ layout(push_constant) uniform Push {
     bool own;      // each member has a ring; else they share one
     uint seed;
     uint stream;
+    float limit; // of normalized observations
 };
 
 shared uint from_row[REPLAY_ROWS]; // the first row of the window
 shared uint to_row[REPLAY_ROWS];   // its last
+
+// Feature f of an observation as networks take it.
+float normalized(uint member, uint f, float x) {
+    if (!HAS_NORMALIZER) return x;
+    uint at = 2u * member * features + f;
+    return clamp((x - LOAD(normalizer, normalizer_texels, at)) * LOAD(normalizer, normalizer_texels, at + features), -limit, limit);
+}
 
 void main() {
     uint member = gl_WorkGroupID.y, lane = gl_LocalInvocationID.x;
@@ -79,8 +92,8 @@ void main() {
     uint to = (member * batch + begin) * features;
     for (uint k = lane; k < count * features; k += WORKGROUP) {
         uint i = k / features, f = k - i * features;
-        to_obs[to + k] = LOAD(obs, obs_texels, from_row[i] * features + f);
-        to_next_obs[to + k] = LOAD(next_obs, next_obs_texels, to_row[i] * features + f);
+        to_obs[to + k] = normalized(member, f, LOAD(obs, obs_texels, from_row[i] * features + f));
+        to_next_obs[to + k] = normalized(member, f, LOAD(next_obs, next_obs_texels, to_row[i] * features + f));
     }
     to = (member * batch + begin) * actions;
     for (uint k = lane; k < count * actions; k += WORKGROUP) {
