@@ -1082,12 +1082,20 @@ var replayCountShader = &vk.Shader{
 	Name:  "rl/replay_count",
 	SPIRV: shaders.Code("rl/replay_count"),
 	Bindings: []vk.Binding{
-		{Name: "Done", Index: 0, Access: vk.Read},
+		{Name: "Done", Index: 0, Access: vk.ReadWrite},
 		{Name: "Counts", Index: 1, Access: vk.Write},
+		{Name: "Obs", Index: 2, Access: vk.Read},
+		{Name: "obs_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "NextObs", Index: 4, Access: vk.Read},
+		{Name: "next_obs_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Action", Index: 6, Access: vk.Read},
+		{Name: "action_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Reward", Index: 8, Access: vk.Read},
 	},
-	PushBytes: 8,
+	PushBytes: 16,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
 	LocalSizeSpec: [3]int32{0, -1, -1},
@@ -1095,28 +1103,40 @@ var replayCountShader = &vk.Shader{
 
 // replayCountKernel is shaders/rl/replay_count.comp.
 type replayCountKernel struct {
-	Done   vk.Range // readonly uint
-	Counts vk.Range // writeonly uint
+	Done    vk.Range // read-write uint
+	Counts  vk.Range // writeonly uint
+	Obs     vk.Range // readonly float
+	NextObs vk.Range // readonly float
+	Action  vk.Range // readonly float
+	Reward  vk.Range // readonly float
 
-	Rows  uint32 // push constants, in order
-	Lanes uint32
+	Rows     uint32 // push constants, in order
+	Lanes    uint32
+	Features uint32
+	Actions  uint32
 
-	Workgroup uint32 // specialization constants, zero for their default 64
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
 }
 
 // call dispatches x × y × z workgroups.
 func (k replayCountKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [2]vk.Range
-		push   [8]byte
-		spec   [1]uint32
+		ranges [9]vk.Range
+		push   [16]byte
+		spec   [2]uint32
 	})
-	a.ranges = [2]vk.Range{k.Done, k.Counts}
+	a.ranges = [9]vk.Range{k.Done, k.Counts, k.Obs, k.Obs, k.NextObs, k.NextObs, k.Action, k.Action, k.Reward}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Rows)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Lanes)
-	a.spec = [1]uint32{64}
+	binary.LittleEndian.PutUint32(a.push[8:], k.Features)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Actions)
+	a.spec = [2]uint32{64, 0}
 	if k.Workgroup != 0 {
 		a.spec[0] = k.Workgroup
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
 	}
 	return vk.Call{Shader: replayCountShader, Groups: [3]uint32{x, y, z}, Label: "rl/replay_count", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }

@@ -167,7 +167,7 @@ func (y *Replay) Clear(r *engine.Recorder) {
 }
 
 // Append records that a trajectory's transitions are kept, the oldest making room for them. Rows that are no transitions (envs.Void) are
-// dropped. fresh says that the trajectory begins with new episodes; else its first steps go on from the one before.
+// dropped, and so are those with a number that is not finite, which are marked as void. fresh says that the trajectory begins with new episodes; else its first steps go on from the one before.
 func (y *Replay) Append(r *engine.Recorder, t envs.Trajectory, fresh bool) {
 	rows := y.slots.Len() / y.rings
 	if t.Reward.Len() != rows*y.rings ||
@@ -177,21 +177,22 @@ func (y *Replay) Append(r *engine.Recorder, t envs.Trajectory, fresh bool) {
 		return
 	}
 	chunks, rings, n, lanes := uint32(y.counts.Len()/y.rings), uint32(y.rings), uint32(rows), uint32(y.lanes)
-	size := r.WorkgroupFor(replayChunk)
+	features, actions := y.obs.Len()/y.reward.Len(), y.action.Len()/y.reward.Len()
+	size := r.WorkgroupFor(replayChunk * (features + actions) / replayTurns)
 	r.Dispatch(replayCountKernel{
-		Done: t.Done.Range(), Counts: y.counts.Range(), Rows: n, Lanes: lanes, Workgroup: size,
+		Obs: t.Obs.Range(), NextObs: t.NextObs.Range(), Action: t.Action.Range(), Reward: t.Reward.Range(),
+		Done: t.Done.Range(), Counts: y.counts.Range(), Rows: n, Lanes: lanes, Features: uint32(features), Actions: uint32(actions), Workgroup: size,
 	}.call(chunks, rings, 1))
 	r.Dispatch(replayBeginKernel{
 		Counts: y.counts.Range(), Head: y.head.Range(), Begins: y.begins.Range(), Rings: rings, Chunks: chunks, Capacity: uint32(y.cfg.Capacity),
 	}.call((rings+63)/64, 1, 1))
-	features, actions := y.obs.Len()/y.reward.Len(), y.action.Len()/y.reward.Len()
 	r.Dispatch(replayAppendKernel{
 		Obs: t.Obs.Range(), NextObs: t.NextObs.Range(),
 		Action: t.Action.Range(), Reward: t.Reward.Range(), Done: t.Done.Range(), Begins: y.begins.Range(),
 		ToObs: y.obs.Range(), ToNextObs: y.nextObs.Range(), ToAction: y.action.Range(), ToReward: y.reward.Range(), ToDone: y.done.Range(),
 		Link: y.link.Range(), Slots: y.slots.Range(),
 		Rows: n, Lanes: lanes, Capacity: uint32(y.cfg.Capacity), Features: uint32(features), Actions: uint32(actions),
-		Workgroup: r.WorkgroupFor(replayChunk * (features + actions) / replayTurns),
+		Workgroup: size,
 	}.call(chunks, rings, 1))
 	link := replayLinkKernel{
 		Done: t.Done.Range(), Slots: y.slots.Range(), Newest: y.newest.Range(), Link: y.link.Range(),

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -77,8 +78,13 @@ func (m *replayModel) append(t *testing.T, c replayCase, tr envs.Trajectory, dic
 		write(t, to, values)
 		return values
 	}
-	obs, next := fill(tr.Obs, dice.NormFloat64), fill(tr.NextObs, dice.NormFloat64)
-	action, reward := fill(tr.Action, dice.NormFloat64), fill(tr.Reward, dice.NormFloat64)
+	odd := func() float64 { // some are not finite
+		if x := dice.IntN(300); x < 3 {
+			return []float64{math.NaN(), math.Inf(1), math.Inf(-1)}[x]
+		}
+		return dice.NormFloat64()
+	}
+	obs, next, action, reward := fill(tr.Obs, odd), fill(tr.NextObs, odd), fill(tr.Action, odd), fill(tr.Reward, odd)
 	done := fill(tr.Done, func() float64 {
 		if dice.Float64() < 0.6 {
 			return 0
@@ -97,7 +103,12 @@ func (m *replayModel) append(t *testing.T, c replayCase, tr envs.Trajectory, dic
 		lane := i % (c.members * c.environments)
 		ring, in := lane/lanes%rings, lane%lanes
 		d := envs.Done(done[i])
-		if d&envs.Void != 0 {
+		whole := func(values []float64) bool {
+			return !slices.ContainsFunc(values, func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) })
+		}
+		if d&envs.Void != 0 || !whole(obs[i*c.features:][:c.features]) || !whole(next[i*c.features:][:c.features]) ||
+			!whole(action[i*c.actions:][:c.actions]) || !whole(reward[i:i+1]) {
+			delete(m.running, [2]int{ring, in})
 			continue
 		}
 		row := replayRow{

@@ -1,9 +1,11 @@
 #version 450
 
-// Counts the transitions of every chunk of a trajectory.
+// Counts the transitions of every chunk of a trajectory. Rows with a number that is not finite, such as the action of a
+// network that has diverged, are marked as no transitions: one of them would spoil every batch that it is drawn for.
 //
 // Groups: x = ceil(T * lanes / REPLAY_CHUNK), y = rings.
 
+#include "engine/load.glsl"
 #include "rl/replay.glsl"
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
@@ -11,20 +13,49 @@ layout(constant_id = 0) const uint WORKGROUP = 64;
 
 #include "engine/workgroup.glsl"
 
-layout(std430, set = 0, binding = 0) readonly buffer Done { uint done[]; };      // [T, P, E]: flags
+layout(std430, set = 0, binding = 0) buffer Done { uint done[]; };               // [T, P, E]: flags
 layout(std430, set = 0, binding = 1) writeonly buffer Counts { uint counts[]; }; // [rings, chunks]
 
+layout(std430, set = 0, binding = 2) readonly buffer Obs { float obs[]; };          // [T, P, E, O]
+layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer obs_texels;
+layout(std430, set = 0, binding = 4) readonly buffer NextObs { float next_obs[]; }; // [T, P, E, O]
+layout(set = 0, binding = 5, rgba32f) readonly uniform imageBuffer next_obs_texels;
+layout(std430, set = 0, binding = 6) readonly buffer Action { float action[]; };    // [T, P, E, A]
+layout(set = 0, binding = 7, rgba32f) readonly uniform imageBuffer action_texels;
+layout(std430, set = 0, binding = 8) readonly buffer Reward { float reward[]; };    // [T, P, E]
+
 layout(push_constant) uniform Push {
-    uint rows;  // T * lanes
-    uint lanes; // that share a ring
+    uint rows;     // T * lanes
+    uint lanes;    // that share a ring
+    uint features; // O
+    uint actions;  // A
 };
+
+bool finite(float x) { return !isnan(x) && !isinf(x); }
+
+// Whether all numbers of an element of [T, P, E] are finite.
+bool whole(uint element) {
+    bool all = finite(reward[element]);
+    for (uint k = 0u; k < features; k++) {
+        uint at = element * features + k;
+        all = all && finite(LOAD(obs, obs_texels, at)) && finite(LOAD(next_obs, next_obs_texels, at));
+    }
+    for (uint k = 0u; k < actions; k++) all = all && finite(LOAD(action, action_texels, element * actions + k));
+    return all;
+}
 
 void main() {
     uint ring = gl_WorkGroupID.y, all = lanes * gl_NumWorkGroups.y;
     uint begin = gl_WorkGroupID.x * REPLAY_CHUNK, end = min(begin + REPLAY_CHUNK, rows);
     uint count = 0u;
     for (uint i = begin + gl_LocalInvocationID.x; i < end; i += WORKGROUP) {
-        count += (done[replay_element(i, ring, lanes, all)] & DONE_VOID) == 0u ? 1u : 0u;
+        uint element = replay_element(i, ring, lanes, all), flags = done[element];
+        bool kept = (flags & DONE_VOID) == 0u;
+        if (kept && !whole(element)) {
+            done[element] = flags | DONE_VOID;
+            kept = false;
+        }
+        count += kept ? 1u : 0u;
     }
     count = workgroup_sum(count);
     if (gl_LocalInvocationID.x == 0u) counts[ring * gl_NumWorkGroups.x + gl_WorkGroupID.x] = count;

@@ -31,7 +31,10 @@ void main() {
     uint last = fresh || owner[at] != number ? 0u : newest[at];
     for (uint i = lane; i < rows; i += lanes) {
         uint row = slots[ring * rows + i];
-        if (row == REPLAY_NONE) continue;
+        if (row == REPLAY_NONE) {
+            last = 0u;
+            continue;
+        }
         if (last != 0u) link[ring * capacity + last - 1u] = row;
         last = (done[replay_element(i, ring, lanes, all)] & DONE_OVER) != 0u ? 0u : row + 1u;
     }
