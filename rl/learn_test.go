@@ -127,17 +127,19 @@ func TestA2CLearnsCartPole(t *testing.T) {
 	}
 }
 
+// The settings of configs/impala-cartpole.toml, with fewer steps.
 func TestIMPALALearnsCartPole(t *testing.T) {
 	cfg := DefaultIMPALA()
-	cfg.Members, cfg.Environments, cfg.RolloutLength, cfg.Epochs, cfg.Minibatches = 4, 16, 32, 4, 4
-	cfg.LearningRate, cfg.AnnealSteps, cfg.Discount = 2e-3, 100000, 0.98
-	p, err := NewIMPALA(t.Context(), engine.New(open(t), engine.Seed(1)), lookup(t, "CartPole-v1"), cfg, Network(smallNetwork()))
+	cfg.Members, cfg.Environments, cfg.RolloutLength, cfg.Epochs, cfg.Minibatches = 4, 16, 32, 2, 4
+	cfg.LearningRate, cfg.AnnealSteps = 1e-3, 100000
+	p, err := NewIMPALA(t.Context(), engine.New(open(t), engine.Seed(1)), lookup(t, "CartPole-v1"), cfg,
+		Network(smallNetwork()), Environment(envs.Options{RewardScale: 0.1}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	if got := learn(t, p, 100000); !(got >= 400) {
-		t.Errorf("mean return %.1f; want at least 400 of 500", got)
+	if got := learn(t, p, 100000); !(got >= 450) {
+		t.Errorf("mean return %.1f; want at least 450 of 500", got)
 	}
 }
 
