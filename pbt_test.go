@@ -131,7 +131,11 @@ func TestBuildPBTOver(t *testing.T) {
 		if at, agent := home(w); agent {
 			env, members = at, w.Name+".members=3"
 		}
-		cfg, err := parse(t, over(w.Name, env), members)
+		set := []string{members}
+		if w.Name == "impala" {
+			set = append(set, "impala.environments=16") // 256 by default
+		}
+		cfg, err := parse(t, over(w.Name, env), set...)
 		if err != nil {
 			t.Fatal(err)
 		}
