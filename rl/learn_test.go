@@ -143,6 +143,23 @@ func TestIMPALALearnsCartPole(t *testing.T) {
 	}
 }
 
+func TestIMPALALearnsPendulum(t *testing.T) {
+	cfg := DefaultIMPALA()
+	cfg.Members, cfg.Environments, cfg.RolloutLength, cfg.Epochs, cfg.Minibatches = 4, 16, 64, 2, 8
+	cfg.LearningRate, cfg.Discount, cfg.Lambda, cfg.EntropyWeight = 1e-3, 0.9, 0.8, 0.003
+	network := smallNetwork()
+	network.Squash = true
+	p, err := NewIMPALA(t.Context(), engine.New(open(t, vk.Validate(false)), engine.Seed(1)), lookup(t, "Pendulum-v1"), cfg,
+		Network(network), Environment(envs.Options{RewardScale: 0.02}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if got := learn(t, p, 300000); !(got >= -500) {
+		t.Errorf("mean return %.1f; want at least -500, where hanging about has -1200 and standing upright -150", got)
+	}
+}
+
 // TestNewRefuses: what cannot learn is refused with what would be right.
 func TestNewRefuses(t *testing.T) {
 	eng := engine.New(open(t))
