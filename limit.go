@@ -13,30 +13,46 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// explain turns the error of a configuration that needs more workgroups than the device allows into one that names a key and its largest
-// value that works, with all other settings as they are. Other errors are returned as they are.
+// mostKeys is how many keys an error of sizes names.
+const mostKeys = 3
+
+// explain turns the error of a configuration that needs more workgroups or memory than the device has into one that names keys and their
+// largest values that work, each with all other settings as they are. Other errors are returned as they are.
 func (c *Config) explain(ctx context.Context, eng *engine.Engine, err error) error {
-	var groups *vk.GroupsError
-	if !errors.As(err, &groups) {
+	factor, within := exceeds(err), 0.0
+	if factor <= 1 {
 		return err
+	}
+	if memory := new(vk.OutOfMemoryError); errors.As(err, &memory) {
+		within = 0.01 // what memory is left changes, and values that nearly take it all take long to try
 	}
 	keys, e := c.sizes()
 	if e != nil {
 		return e
 	}
-	for _, key := range keys {
-		value := *key.Value
-		most, ok := c.largest(ctx, eng, key.Value, groups)
+	var first *config.Integer
+	var text string
+	for found := 0; len(keys) > 0 && found < mostKeys; keys = keys[1:] {
+		key, value := keys[0], *keys[0].Value
+		most, ok := c.largest(ctx, eng, key.Value, factor, within)
 		*key.Value = value
 		if e := ctx.Err(); e != nil {
 			return e
 		}
-		if ok {
-			return c.document.Locate(config.Invalid(key.Name, "%s = %d is more than this device can run with the other settings: want at most %d (%v)",
-				key.Name, value, most, err))
+		switch {
+		case !ok:
+			continue
+		case found == 0:
+			first, text = &key, fmt.Sprintf("%s = %d is more than this device can run with the other settings: want at most %d", key.Name, value, most)
+		default:
+			text += fmt.Sprintf(", or %s at most %d", key.Name, most)
 		}
+		found++
 	}
-	return err
+	if first == nil {
+		return err
+	}
+	return c.document.Locate(config.Invalid(first.Name, "%s (%v)", text, err))
 }
 
 // sizes are the integers that may be sizes, by their dotted names, the largest first.
@@ -60,15 +76,15 @@ func (c *Config) sizes() ([]config.Integer, error) {
 	return keys, nil
 }
 
-// largest finds the largest value of a setting with which the device allows the number of workgroups; with the value that it has, it does
-// not. ok is false when the number does not depend on the setting.
-func (c *Config) largest(ctx context.Context, eng *engine.Engine, value *int, groups *vk.GroupsError) (most int, ok bool) {
-	least, excess := *value, exceeds(groups) // the smallest value known not to work
+// largest finds the largest value of a setting with which the configuration fits the device; with the value that it has, it needs more by a
+// factor. It is exact but for a fraction within. ok is false when the need does not depend on the setting, or no value fits.
+func (c *Config) largest(ctx context.Context, eng *engine.Engine, value *int, factor, within float64) (most int, ok bool) {
+	least := *value // the smallest value known not to work
 	// try is x, or x - 1 where x is refused for another reason, as where it must be even; and by how much that is too large.
 	try := func(x int) (int, float64) {
 		*value = x
 		now, err := c.excess(ctx, eng)
-		if err != nil {
+		if err != nil && x > 1 {
 			*value = x - 1
 			now, err = c.excess(ctx, eng)
 		}
@@ -77,14 +93,14 @@ func (c *Config) largest(ctx context.Context, eng *engine.Engine, value *int, gr
 		}
 		return *value, now
 	}
-	x := max(1, min(int(float64(least)/excess), least-1))
+	x := max(1, min(int(float64(least)/factor), least-1))
 	if _, smallest := try(2); smallest > 1 { // more members, environments or episodes do it, or 2 is refused for another reason
-		if _, now := try(x); now >= excess {
+		if _, now := try(x); now >= factor {
 			return 0, false
 		}
 	}
 	for ; most == 0; x /= 2 { // what is evaluated at once may shrink with the number or not, so that the first guess may fail
-		if x < 2 {
+		if x < 1 || ctx.Err() != nil {
 			return 0, false
 		}
 		if got, now := try(x); now <= 1 {
@@ -93,8 +109,8 @@ func (c *Config) largest(ctx context.Context, eng *engine.Engine, value *int, gr
 			least = x
 		}
 	}
-	// The number of workgroups is rounded up, so that a few more may work.
-	for far := most + most/1024 + 2; most+1 < least; far = (most + least) / 2 {
+	// Numbers are rounded up, so that a few more may work.
+	for far := most + most/1024 + 2; float64(least-most) > max(1, within*float64(most)) && ctx.Err() == nil; far = (most + least) / 2 {
 		if x, now := try(min(far, least-1)); now <= 1 && x > most {
 			most = x
 		} else {
@@ -104,24 +120,29 @@ func (c *Config) largest(ctx context.Context, eng *engine.Engine, value *int, gr
 	return most, true
 }
 
-// exceeds is the factor by which a dispatch is too large.
-func exceeds(e *vk.GroupsError) float64 {
-	x := 0.0
-	for i, n := range e.Groups {
-		x = max(x, float64(n)/float64(e.Allowed[i]))
+// exceeds is the factor by which a dispatch or the memory needed is too large; 0: err is another error.
+func exceeds(err error) (x float64) {
+	var groups *vk.GroupsError
+	var memory *vk.OutOfMemoryError
+	switch {
+	case errors.As(err, &groups):
+		for i, n := range groups.Groups {
+			x = max(x, float64(n)/float64(groups.Allowed[i]))
+		}
+	case errors.As(err, &memory) && memory.Have > 0:
+		x = float64(memory.Need) / float64(memory.Have)
 	}
 	return x
 }
 
-// excess is the factor by which the largest dispatch of the configuration is too large for the device; at most 1 when all work.
+// excess is the factor by which the configuration is too large for the device; at most 1 when it fits.
 func (c *Config) excess(ctx context.Context, eng *engine.Engine) (float64, error) {
 	w, err := c.prepared(ctx, eng)
 	if err == nil {
 		return 1, w.Close()
 	}
-	var groups *vk.GroupsError
-	if errors.As(err, &groups) {
-		return exceeds(groups), nil
+	if x := exceeds(err); x > 1 {
+		return x, nil
 	}
 	return 0, err
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // A value within its documented range either runs or is refused at its place, before there is a run directory, with the largest value
-// that this device runs: that one starts, and two more do not.
+// that this device runs, for the number of its workgroups or its memory: that one starts, and 2 more, or 2% more, do not.
 func TestLargestValues(t *testing.T) {
 	eng := open(t, 0)
 	for _, c := range []struct {
@@ -29,6 +29,10 @@ func TestLargestValues(t *testing.T) {
 		{"policy.episodes", 1 << 16, "workflow = \"openes\"\nenv = \"CartPole-v1\"\nopenes.population = 64\n"},
 		{"evaluation.episodes", 1 << 16, "workflow = \"snes\"\nenv = \"CartPole-v1\"\nnetwork.hidden = [2]\nsearch.members = 64\n"},
 		{"ppo.environments", 1 << 20, "workflow = \"ppo\"\nenv = \"CartPole-v1\"\nnetwork.hidden = [2]\nppo.rollout_length = 2\nppo.minibatches = 1\n"},
+		{"ppo.members", 1 << 20, "workflow = \"ppo\"\nenv = \"CartPole-v1\"\nppo.environments = 100\n"},
+		{"ppo.members", 1 << 20, "workflow = \"ppo\"\nenv = \"CartPole-v1\"\nnetwork.hidden = [1000, 1000]\nnetwork.initializer = \"lecun_uniform\"\n"},
+		{"openes.population", 1 << 20, "workflow = \"openes\"\nenv = \"CartPole-v1\"\npolicy.episodes = 10_000\n"},
+		{"search.members", 4000, "workflow = \"cma-es\"\nenv = \"HalfCheetah-v5\"\n"},
 	} {
 		t.Run(fmt.Sprintf("%s=%d", c.key, c.value), func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "run")
@@ -65,7 +69,7 @@ func TestLargestValues(t *testing.T) {
 			if err := start(most); err != nil {
 				t.Errorf("%d does not start: %v", most, err)
 			}
-			if more := min(most+2, c.value); start(more) == nil {
+			if more := min(most+2*max(1, most/100), c.value); start(more) == nil {
 				t.Errorf("%d starts too", more)
 			}
 		})

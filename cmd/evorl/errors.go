@@ -87,7 +87,7 @@ func describe(err error) string {
 	case errors.As(err, &index), errors.As(err, &name):
 		text += "\nsee: evorl devices"
 	case errors.As(err, &memory):
-		text += "\nuse fewer members, environments, steps or episodes, or a smaller network"
+		text += "\nuse fewer members, environments, steps, episodes or cells, or a smaller network"
 	case errors.As(err, &place) && errors.Is(err, syscall.ENOSPC):
 		text += "\nfree some space; a run goes on from its last checkpoint with --resume"
 	case errors.Is(err, vk.ErrDeviceLost), errors.Is(err, vk.ErrTimeout):

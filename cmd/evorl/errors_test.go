@@ -36,6 +36,7 @@ func TestBadInput(t *testing.T) {
 	b.write("missing.toml", "workflow = \"ppo\"\n")
 	b.write("key.toml", "workflow = \"ppo\"\nenv = \"CartPole-v1\"\n[ppo]\nlearning_rat = 1e-3\n")
 	b.write("alone.toml", "workflow = \"ppo\"\nenv = \"CartPole-v1\"\n")
+	b.write("elites.toml", "workflow = \"map-elites\"\nenv = \"CartPole-v1\"\n")
 	b.write("file", "")
 	if err := os.Mkdir(b.path("full"), 0o755); err != nil {
 		t.Fatal(err)
@@ -83,13 +84,15 @@ func TestBadInput(t *testing.T) {
 		{"run --out file/run tiny.toml", "", failed, []string{"run directory file/run", "not a directory"}},
 		{"run --out full tiny.toml", "", failed, []string{"full", "not empty"}},
 		{"run --out /proc/evorl tiny.toml", "", failed, []string{"run directory /proc/evorl"}},
-		{"run --set ppo.members=1000000 --set ppo.environments=100 tiny.toml", "", failed,
-			[]string{"out of memory: a state of", "needs", "GiB", "available", "use fewer members"}},
-		{"run --set ppo.members=1000000 --set network.hidden=[4000,4000] alone.toml", "", failed,
-			[]string{"1000000 members of network 4-4000-4000-2", "this device has room", "use fewer members, or a smaller network"}},
+		{"run --set ppo.members=1000000 --set ppo.environments=100 tiny.toml", "", usage,
+			[]string{"--set", "ppo.members = 1000000 is more than this device can run", "want at most", "out of memory: a state of", "needs", "GiB", "available"}},
+		{"run --set ppo.members=1000000 --set network.hidden=[4000,4000] alone.toml", "", usage,
+			[]string{"--set", "ppo.members = 1000000", "want at most", "1000000 members of network 4-4000-4000-2", "available"}},
 		{"run --set ppo.members=60000 --set ppo.environments=1 --set ppo.rollout_length=2 --set ppo.minibatches=1 --set network.hidden=[2] " +
-			"--set evaluation.episodes=65536 alone.toml", "", failed,
-			[]string{"evaluating 65536 episodes of 60000 members", "out of memory: a state of", "needs", "GiB", "available", "fewer members"}},
+			"--set evaluation.episodes=65536 alone.toml", "", usage,
+			[]string{"evaluation.episodes = 65536", "want at most", "or ppo.members at most", "evaluating 65536 episodes of 60000 members", "out of memory"}},
+		{"run --set network.hidden=[256,256] --set search.members=1000 elites.toml", "", failed,
+			[]string{"out of memory: a state of", "needs", "GiB", "available", "use fewer members", "cells"}},
 		{"eval", "", usage, []string{"want one RUN_DIR"}},
 		{"eval none", "", failed, []string{"no run in none"}},
 		{"eval --episodes 0 none", "", usage, []string{"--episodes 0", "want 1 to"}},

@@ -2,6 +2,7 @@ package nn
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/vk"
@@ -23,10 +24,7 @@ type layered struct {
 // newLayered makes the scratch tensors for batches of up to rows rows a network, fewer where they would not fit a binding.
 func newLayered(s *engine.State, mlp MLP, networks, rows int) *layered {
 	l := &layered{mlp: mlp, layers: mlp.Layers(), networks: networks, info: s.Engine().Device().Info()}
-	widest := max(mlp.In, mlp.Out)
-	for _, n := range mlp.Hidden {
-		widest = max(widest, n)
-	}
+	widest := mlp.widest()
 	// Where not even one row can be bound, allocating the state says so.
 	l.capacity = max(1, min(rows, int(l.info.Limits.MaxStorageRange)/(4*networks*widest)))
 	n, b := engine.Members(networks), engine.Axis("row", l.capacity)
@@ -43,6 +41,18 @@ func newLayered(s *engine.State, mlp MLP, networks, rows int) *layered {
 		l.scratch = append(l.scratch, s.Scratch(fmt.Sprintf("scratch_%d", i+1), engine.Float32, n, b, engine.Axis("unit", widest)))
 	}
 	return l
+}
+
+// widest is the most features or units of a layer.
+func (m MLP) widest() int { return max(m.In, m.Out, slices.Max(append([]int{1}, m.Hidden...))) }
+
+// room returns a *vk.OutOfMemoryError where rows of a network do not fit a binding.
+func (l *layered) room(what string, rows int) error {
+	need, have := 4*uint64(l.networks)*uint64(l.mlp.widest())*uint64(max(rows, 1)), l.info.Limits.MaxStorageRange
+	if need <= have {
+		return nil
+	}
+	return &vk.OutOfMemoryError{What: what, Need: need, Have: have, Why: "a kernel of this device sees no more of a tensor"}
 }
 
 // splits implements form: enough parts for one network to fill a device, each of rows enough to be worth a gradient of its own.

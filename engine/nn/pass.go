@@ -17,11 +17,16 @@ type Pass struct {
 	batch  batch            // of the open pass
 }
 
-// NewPass makes a pass over up to rows rows of a network, at most as many as the network has room for.
+// NewPass makes a pass over up to rows rows of a network, at most as many as the network was made for. It fails with a
+// *vk.OutOfMemoryError where the device has no room for them.
 func (n *Network) NewPass(s *engine.State, rows int) (*Pass, error) {
+	if l, ok := n.form.(*layered); ok {
+		if err := l.room(fmt.Sprintf("pass of %v over %d rows", n, rows), rows); err != nil {
+			return nil, fmt.Errorf("nn: %w", err)
+		}
+	}
 	if rows < 1 || rows > n.rows {
-		return nil, fmt.Errorf("nn: a pass of %v over %d rows; want 1 to %d, which the network was made for and this device has room for: "+
-			"use fewer members, or a smaller network", n, rows, n.rows)
+		return nil, fmt.Errorf("nn: a pass of %v over %d rows; want 1 to %d, which the network was made for", n, rows, n.rows)
 	}
 	p := &Pass{net: n, rows: rows, kept: n.form.keep(s, rows)}
 	return p, s.Err()
