@@ -93,10 +93,10 @@ func (a *ars) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
 // σ_R the deviation of their fitness (lines 6, 7).
 func (a *ars) Tell(r *engine.Recorder, told Told) {
 	members, directions := a.space.Members, a.cfg.Population/2
-	size := r.Workgroup()
+	size, groups := r.Invocations(members * directions)
 	r.Dispatch(pairsKernel{
 		Fitness: told.Finite.Range(), Better: a.better.Range(), Pairs: uint32(members * directions), LocalSizeX: size,
-	}.call((uint32(members*directions)+size-1)/size, 1, 1))
+	}.call(groups, 1, 1))
 	engine.Rank(r, a.better, a.rank)
 	r.Dispatch(arsKernel{
 		Fitness: told.Finite.Range(), Rank: a.rank.Range(), Weight: a.weights.Range(),

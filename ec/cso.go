@@ -63,11 +63,12 @@ func (w *cso) Init(ctx context.Context, start []float32) error {
 
 // Ask implements Strategy: the competitions, and what losers learn (equations 6 and 7).
 func (w *cso) Ask(r *engine.Recorder) {
-	size, members, row, p := r.Workgroup(), w.space.Members, w.space.Row(), w.cfg.Population
+	members, row, p := w.space.Members, w.space.Row(), w.cfg.Population
+	size, pairs := r.Invocations(p)
 	r.Dispatch(csoPairKernel{
 		Fitness: w.fitness.Range(), Clock: w.clock.Tensor().Range(), Pair: w.pair.Range(), Seed: r.Engine().Seed(), Stream: w.scope.Stream("pair"),
 		Population: uint32(p), LocalSizeX: size,
-	}.call((uint32(p)+size-1)/size, uint32(members), 1))
+	}.call(pairs, uint32(members), 1))
 	r.Dispatch(centerKernel{
 		Population: w.rows.Range(), Center: w.center.Range(), Row: uint32(row), Size: uint32(w.size), LocalSizeX: size,
 	}.call((uint32(row/4)+size-1)/size, uint32(members), 1))

@@ -112,7 +112,8 @@ func (d *de) Init(ctx context.Context, start []float32) error {
 func (d *de) Ask(r *engine.Recorder) {
 	engine.Rank(r, d.fitness, d.rank)
 	engine.Order(r, d.rank, d.order)
-	size, members, row := r.Workgroup(), d.space.Members, d.space.Row()
+	members, row := d.space.Members, d.space.Row()
+	size, each := r.Invocations(d.size)
 	choose := deChooseKernel{
 		Order: d.order.Range(), Weight: d.weight.Range(), Rate: d.rate.Range(), Clock: d.clock.Tensor().Range(), Index: d.index.Range(),
 		Scale: d.scale.Range(), Seed: r.Engine().Seed(), Stream: d.scope.Stream("de/choose"), Dim: uint32(d.space.Dim), Population: uint32(d.size),
@@ -128,7 +129,7 @@ func (d *de) Ask(r *engine.Recorder) {
 		choose.History, choose.Stored, choose.Memory, choose.Pbest = true, h.archived.Range(), uint32(h.memory), float32(h.pbest)
 		trial.Archive = h.archive.Range()
 	}
-	r.Dispatch(choose.call((uint32(d.size)+size-1)/size, uint32(members), 1))
+	r.Dispatch(choose.call(each, uint32(members), 1))
 	count := d.size * row / 4
 	groups := r.Share(members, count)
 	trial.LocalSizeX = r.WorkgroupFor(count / int(groups))

@@ -52,8 +52,8 @@ func (c *merged) fours() uint32 { return uint32(nn.Align(c.space.Objectives) / 4
 
 // groups are those of kernels with one invocation a candidate.
 func (c *merged) groups(r *engine.Recorder) (groups, size uint32) {
-	size = r.Workgroup()
-	return (uint32(c.size()) + size - 1) / size, size
+	size, groups = r.Invocations(c.size())
+	return groups, size
 }
 
 // record records merging the objectives of parents [M, kept, K] with those of offspring [M, P, K], and sorting them

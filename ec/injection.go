@@ -69,11 +69,11 @@ func (g *Generation) extremes(r *engine.Recorder, fitness *engine.Tensor, n int,
 		return index
 	}
 	value, rank := g.state.Scratch("extremes/fitness", engine.Float32, g.dims()...), g.state.Scratch("extremes/rank", engine.Uint32, g.dims()...)
-	size := r.Workgroup()
-	groups := (uint32(population) + size - 1) / size
+	size, groups := r.Invocations(fitness.Len())
 	r.Dispatch(worthKernel{Fitness: fitness.Range(), Value: value.Range(), Count: uint32(fitness.Len()),
-		LocalSizeX: size}.call((uint32(fitness.Len())+size-1)/size, 1, 1))
+		LocalSizeX: size}.call(groups, 1, 1))
 	engine.Rank(r, value, rank)
+	size, groups = r.Invocations(population)
 	r.Dispatch(extremesKernel{
 		Rank: rank.Range(), Index: index.Range(), Population: uint32(population), Count: uint32(n), Worst: worst, LocalSizeX: size,
 	}.call(groups, uint32(members), 1))

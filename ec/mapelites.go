@@ -158,7 +158,8 @@ func (a *archive) Tell(r *engine.Recorder, told Told) {
 		r.Fail(errors.New("ec: a map of elites was told no fitness or no descriptors"))
 		return
 	}
-	size, members, row, p := r.Workgroup(), uint32(a.bounds.space.Members), a.bounds.space.Row(), uint32(a.cfg.Population)
+	members, row, p := uint32(a.bounds.space.Members), a.bounds.space.Row(), uint32(a.cfg.Population)
+	size, each := r.Invocations(a.cfg.Population)
 	k := elitesCellKernel{
 		Fitness: told.Fitness.Range(), Descriptor: told.Descriptor.Range(), Grid: a.grid.Range(), Cell: a.cell.Range(), Population: p,
 		Cells: uint32(a.cells), Descriptors: uint32(a.descriptor), LocalSizeX: size,
@@ -166,12 +167,12 @@ func (a *archive) Tell(r *engine.Recorder, told Told) {
 	if a.centroids {
 		k.Centroids = true
 	}
-	r.Dispatch(k.call((p+size-1)/size, members, 1))
+	r.Dispatch(k.call(each, members, 1))
 	r.Dispatch(elitesEnterKernel{
 		CandidateFitness: told.Fitness.Range(), Rank: told.Rank.Range(), Descriptor: told.Descriptor.Range(), Cell: a.cell.Range(),
 		Entered: a.entered.Range(), Fitness: a.fitness.Range(), Behaviour: a.behaviour.Range(), Population: p, Cells: uint32(a.cells),
 		Descriptors: uint32(a.descriptor), LocalSizeX: size,
-	}.call((p+size-1)/size, members, 1))
+	}.call(each, members, 1))
 	count := int(p) * row / 4
 	groups := r.Share(int(members), count)
 	r.Dispatch(elitesPlaceKernel{

@@ -172,12 +172,12 @@ func (d *moead) Init(ctx context.Context, start []float32) error {
 
 // Ask implements Strategy: two parents of every child, from its subproblem's neighbours (step 2.1).
 func (d *moead) Ask(r *engine.Recorder) {
-	size, n := r.Workgroup(), uint32(d.stored.size)
+	size, groups := r.Invocations(d.stored.size)
 	r.Dispatch(moeadMateKernel{
 		Neighbor: d.neighbor.Range(), Clock: d.clock.Tensor().Range(), Parent: d.parents.Range(), Seed: r.Engine().Seed(),
 		Stream:     d.stored.scope.Stream("mating"),
-		Population: n, Neighbors: uint32(len(d.near[0])), LocalSizeX: size,
-	}.call((n+size-1)/size, uint32(d.stored.space.Members), 1))
+		Population: uint32(d.stored.size), Neighbors: uint32(len(d.near[0])), LocalSizeX: size,
+	}.call(groups, uint32(d.stored.space.Members), 1))
 }
 
 // Candidates implements Strategy.
@@ -192,12 +192,12 @@ func (d *moead) Tell(r *engine.Recorder, told Told) {
 		Children: told.Objectives.Range(), Ideal: d.ideal.Range(), Population: n, Objective: uint32(objectives),
 		Workgroup: r.WorkgroupFor(int(n)),
 	}.call(uint32(objectives), uint32(members), 1))
-	size := r.Workgroup()
+	size, groups := r.Invocations(d.stored.size)
 	r.Dispatch(moeadUpdateKernel{
 		Children: told.Objectives.Range(), Own: d.objectives.Range(), Ideal: d.ideal.Range(), Weight: d.weight.Range(),
 		Reader: d.reader.Range(), Clock: d.clock.Tensor().Range(), Order: d.order.Range(), Population: n, Objective: uint32(objectives),
 		Penalty: float32(d.cfg.Penalty), Decomposition: uint32(d.cfg.Decomposition), Fours: uint32((objectives + 3) / 4), LocalSizeX: size,
-	}.call((n+size-1)/size, uint32(members), 1))
+	}.call(groups, uint32(members), 1))
 	d.variation.Offspring(r, d.stored.rows, d.parents, Pick{Index: d.order}, d.stored.size, d.next)
 	r.Copy(d.stored.rows, d.next)
 }

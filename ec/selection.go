@@ -25,8 +25,8 @@ func (t Tournament) Select(r *engine.Recorder, clock engine.Clock, order *engine
 		r.Fail(fmt.Errorf("ec: tournaments of %d among %d candidates in the order of %v; want at least 1 of both, the order of all", t.Size, among, order))
 		return
 	}
-	size := r.Workgroup()
 	n := parents.Len() / members
+	size, groups := r.Invocations(n)
 	k := selectKernel{
 		Clock: clock.Tensor().Range(), Parent: parents.Range(), Seed: r.Engine().Seed(), Stream: t.Stream,
 		Candidates: uint32(among), Parents: uint32(n), Size: uint32(t.Size), LocalSizeX: size,
@@ -40,7 +40,7 @@ func (t Tournament) Select(r *engine.Recorder, clock engine.Clock, order *engine
 	if count != nil {
 		k.Among = count.Range()
 	}
-	r.Dispatch(k.call((uint32(n)+size-1)/size, uint32(members), 1))
+	r.Dispatch(k.call(groups, uint32(members), 1))
 }
 
 // survivors is truncation selection of those who live on: kept of the kept parents, if they compete, and the
@@ -65,7 +65,8 @@ func newSurvivors(s *engine.State, members, kept, population int, plus bool) *su
 // record records choosing them after the fitness of the offspring [M, P], as evaluated. The first kept of order are
 // those who live on: of numbers below kept, parents; child c has number kept + c.
 func (s *survivors) record(r *engine.Recorder, offspring *engine.Tensor) {
-	size, n := r.Workgroup(), uint32(s.kept+s.population)
+	n := s.kept + s.population
+	size, groups := r.Invocations(n)
 	k := mergeKernel{
 		Parents: s.fitness.Range(), Offspring: offspring.Range(), Merged: s.merged.Range(), Kept: uint32(s.kept),
 		Population: uint32(s.population), LocalSizeX: size,
@@ -73,10 +74,11 @@ func (s *survivors) record(r *engine.Recorder, offspring *engine.Tensor) {
 	if s.plus {
 		k.Plus = true
 	}
-	r.Dispatch(k.call((n+size-1)/size, uint32(s.members), 1))
+	r.Dispatch(k.call(groups, uint32(s.members), 1))
 	engine.Rank(r, s.merged, s.rank)
 	engine.Order(r, s.rank, s.order)
+	size, groups = r.Invocations(s.kept)
 	r.Dispatch(survivorsKernel{
-		Merged: s.merged.Range(), Order: s.order.Range(), Fitness: s.fitness.Range(), N: n, Kept: uint32(s.kept), LocalSizeX: size,
-	}.call((uint32(s.kept)+size-1)/size, uint32(s.members), 1))
+		Merged: s.merged.Range(), Order: s.order.Range(), Fitness: s.fitness.Range(), N: uint32(n), Kept: uint32(s.kept), LocalSizeX: size,
+	}.call(groups, uint32(s.members), 1))
 }

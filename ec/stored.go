@@ -30,11 +30,11 @@ func (p *stored) init(ctx context.Context, start []float32) error {
 
 // compare records who takes whose place after the fitness [M, P] of new candidates.
 func (p *stored) compare(r *engine.Recorder, fitness *engine.Tensor) {
-	size := r.Workgroup()
+	size, groups := r.Invocations(p.size)
 	r.Dispatch(compareKernel{
 		CandidateFitness: fitness.Range(), Fitness: p.fitness.Range(), Verdict: p.verdict.Range(), Gain: p.gain.Range(),
 		Population: uint32(p.size), LocalSizeX: size,
-	}.call((uint32(p.size)+size-1)/size, uint32(p.space.Members), 1))
+	}.call(groups, uint32(p.space.Members), 1))
 }
 
 // replace records that candidates [M, P, row] take places; whose place was taken by a better one goes into archive

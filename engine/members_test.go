@@ -168,6 +168,34 @@ func fitnesses(n int) []float32 {
 	return values
 }
 
+// Populations of more workgroups than the device allows, if each had the usual size, are put in order by larger ones.
+func TestOrderOfMany(t *testing.T) {
+	s := memberState(t)
+	info := s.Engine().Device().Info()
+	n := min(int(info.Limits.MaxGroups[0]), maxRanked/int(info.SubgroupSize)-1)*int(info.SubgroupSize) + 5
+	want := rand.Perm(n)
+	ranks := make([]uint32, n)
+	for at, member := range want {
+		ranks[member] = uint32(at)
+	}
+	rank, order := integers(t, s, "rank", ranks, Axis("candidate", n)), integers(t, s, "order", nil, Axis("candidate", n))
+	runRecorded(t, s, func(r *Recorder) {
+		size, groups := r.Invocations(n)
+		if uint64(size)*uint64(groups) < uint64(n) || groups > info.Limits.MaxGroups[0] || size%r.Workgroup() != 0 {
+			t.Errorf("%d invocations in %d workgroups of %d", n, groups, size)
+		}
+		if size, _ := r.Invocations(100); size != r.Workgroup() {
+			t.Errorf("few invocations are in workgroups of %d", size)
+		}
+		Order(r, rank, order)
+	})
+	for at, member := range readIntegers(t, order) {
+		if member != uint32(want[at]) {
+			t.Fatalf("member %d of %d stands at %d; want %d", member, n, at, want[at])
+		}
+	}
+}
+
 // Ranks of populations that are compared directly and by blocks, the last of them not full; two populations at once.
 func TestRank(t *testing.T) {
 	for _, n := range []int{1, 2, 129, rankDirect, rankDirect + 1, 9*rankBlock + 17} {

@@ -18,8 +18,7 @@ func Rank(r *Recorder, fitness, rank *Tensor) {
 		return
 	}
 	// Every invocation ranks one member, so its loops stay short.
-	size := r.Workgroup()
-	groups := (uint32(n) + size - 1) / size
+	size, groups := r.Invocations(n)
 	if n <= rankDirect {
 		r.Dispatch(rankKernel{
 			Fitness: fitness.Range(), Rank: rank.Range(), Count: uint32(n), LocalSizeX: size,
@@ -44,8 +43,8 @@ func Order(r *Recorder, rank, order *Tensor) {
 		r.Fail(fmt.Errorf("engine: the order of %v into %v; want the same length", rank, order))
 		return
 	}
-	size := r.Workgroup()
-	r.Dispatch(orderKernel{Rank: rank.Range(), Order: order.Range(), Count: uint32(n), LocalSizeX: size}.call((uint32(n)+size-1)/size, populations, 1))
+	size, groups := r.Invocations(n)
+	r.Dispatch(orderKernel{Rank: rank.Range(), Order: order.Range(), Count: uint32(n), LocalSizeX: size}.call(groups, populations, 1))
 }
 
 // rows returns the number of rows along a tensor's last axis, and their length.

@@ -116,6 +116,19 @@ func (r *Recorder) Workgroup() uint32 {
 	return info.SubgroupSize
 }
 
+// Invocations returns a workgroup size, and the number of workgroups along x, for kernels in which one invocation computes one of count
+// elements: Workgroup, or larger if there would be more workgroups than the device allows.
+func (r *Recorder) Invocations(count int) (size, groups uint32) {
+	limits := r.eng.dev.Info().Limits
+	size = r.Workgroup()
+	for groups = ceil(count, size); groups > limits.MaxGroups[0] && 2*size <= limits.MaxInvocations; groups = ceil(count, size) {
+		size *= 2
+	}
+	return size, groups
+}
+
+func ceil(count int, size uint32) uint32 { return uint32((count + int(size) - 1) / int(size)) }
+
 // WorkgroupFor is Workgroup for kernels in which one workgroup loops over count elements. It returns a larger size if an invocation would
 // otherwise exceed 65535 iterations, after which Mesa's software driver silently leaves all loops.
 func (r *Recorder) WorkgroupFor(count int) uint32 {

@@ -18,7 +18,7 @@ func Arm(joints int) *Function {
 	f.space.DescriptorLow, f.space.DescriptorHigh = []float32{-1, -1}, []float32{1, 1}
 	f.start = func(*engine.Rng, int) []float32 { return make([]float32, joints) } // stretched
 	f.call = func(r *engine.Recorder, of functionOf) vk.Call {
-		size, n := r.Workgroup(), uint32(of.count())
+		size, groups := r.Invocations(of.count())
 		k := armKernel{
 			Candidates: of.candidates, Fitness: of.objectives, Members: of.members,
 			Window: of.window, Joints: of.dim, Row: of.row, Population: of.population, First: of.first, LocalSizeX: size,
@@ -26,7 +26,7 @@ func Arm(joints int) *Function {
 		if of.descriptors != nil {
 			k.Descriptor = of.descriptors.Range()
 		}
-		return k.call((n+size-1)/size, 1, 1)
+		return k.call(groups, 1, 1)
 	}
 	return f
 }

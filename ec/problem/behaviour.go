@@ -108,7 +108,8 @@ func (b *behaviour) record(r *engine.Recorder, e *rollouts, first int) {
 	if b.features == nil || b.descriptors == nil {
 		return
 	}
-	size, seen := r.Workgroup(), e.rollout.Seen()
+	seen := e.rollout.Seen()
+	size, groups := r.Invocations(e.members * e.window)
 	k := behaviourKernel{
 		Seen: seen.Range(), Feature: b.features.Range(), Descriptor: b.descriptors.Range(), Members: uint32(e.members), Window: uint32(e.window),
 		Episodes: uint32(b.cfg.Episodes), Population: uint32(e.population), First: uint32(first), Features: uint32(b.env.ObsSize()),
@@ -118,5 +119,5 @@ func (b *behaviour) record(r *engine.Recorder, e *rollouts, first int) {
 	if values := e.observations.values(); values != nil {
 		k.Normalizer = values.Range()
 	}
-	r.Dispatch(k.call((uint32(e.members*e.window)+size-1)/size, 1, 1))
+	r.Dispatch(k.call(groups, 1, 1))
 }

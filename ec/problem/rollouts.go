@@ -86,13 +86,13 @@ func (e *rollouts) act(params *engine.Tensor) *envs.Policy {
 // Record implements ec.Evaluation.
 func (e *rollouts) Record(r *engine.Recorder, candidates *engine.Tensor, first int, fitness *engine.Tensor) {
 	e.rollout.RecordWindow(r, e.clock, e.act(candidates), first)
-	size := r.Workgroup()
+	size, groups := r.Invocations(e.members * e.window)
 	finished := e.rollout.Finished()
 	r.Dispatch(returnsKernel{
 		Finished: finished.Range(), Fitness: fitness.Range(), Steps: e.steps.Range(), Diverged: e.diverged.Range(),
 		Members: uint32(e.members), Window: uint32(e.window),
 		Episodes: uint32(e.cfg.Episodes), Population: uint32(e.population), First: uint32(first), LocalSizeX: size,
-	}.call((uint32(e.members*e.window)+size-1)/size, 1, 1))
+	}.call(groups, 1, 1))
 	e.observations.see(r, e, first)
 	e.behaviour.record(r, e, first)
 }
