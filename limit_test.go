@@ -26,6 +26,7 @@ func TestLargestValues(t *testing.T) {
 		{"openes.population", 1 << 20, "workflow = \"openes\"\nenv = \"sphere\"\n"},
 		{"openes.population", 1 << 20, "workflow = \"openes\"\nenv = \"CartPole-v1\"\nnetwork.hidden = [2]\n"},
 		{"search.members", 1 << 16, "workflow = \"openes\"\nenv = \"sphere\"\nopenes.population = 16\n"},
+		{"pgpe.population", 1 << 15, "workflow = \"pgpe\"\nenv = \"sphere\"\nsearch.members = 2\n"},
 		{"policy.episodes", 1 << 16, "workflow = \"openes\"\nenv = \"CartPole-v1\"\nopenes.population = 64\n"},
 		{"evaluation.episodes", 1 << 16, "workflow = \"snes\"\nenv = \"CartPole-v1\"\nnetwork.hidden = [2]\nsearch.members = 64\n"},
 		{"ppo.environments", 1 << 20, "workflow = \"ppo\"\nenv = \"CartPole-v1\"\nnetwork.hidden = [2]\nppo.rollout_length = 2\nppo.minibatches = 1\n"},
