@@ -27,7 +27,7 @@ func workflows() []workflow {
 	network := DefaultNetwork()
 	network.Hidden, network.Activation, network.NormalizeObs = []int{7}, nn.Swish, true
 	ppo := DefaultPPO()
-	ppo.Members, ppo.Environments, ppo.RolloutLength, ppo.Epochs, ppo.Minibatches = fusedMembers, 5, 9, 2, 2 // so many that their updates are fused
+	ppo.Members, ppo.Environments, ppo.RolloutLength, ppo.Epochs, ppo.Minibatches = 32, 5, 9, 2, 2 // so many that their updates are fused
 	one := ppo
 	one.Members, one.AnnealSteps, one.NormalizeAdvantage = 1, 400, false
 	a2c := DefaultA2C()

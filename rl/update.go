@@ -12,7 +12,7 @@ import (
 // Limits of policy_update.comp: Mesa's software driver leaves all loops of an invocation after 65535 iterations. Eight transitions, or
 // what there is of them, take a dozen and those that the walk of their permutation takes: ten on average where the walk is longest.
 const (
-	fusedMembers       = 64 // compiling takes half a minute, which fewer members do not earn back
+	fusedPasses        = 2048 // transitions that the updates of an iteration take; fewer do not earn back the seconds of compiling
 	maxFusedIterations = 60000
 	fusedPerTransition = 4
 	fusedBlock         = 4 // transitions that add the largest gradient at once, BLOCK in mlp_block.glsl; the lanes that read them are as many or a multiple
@@ -20,19 +20,23 @@ const (
 )
 
 // canFuse reports whether the updates of an iteration can be a few dispatches of policy_update.comp: on software drivers, whose memory is slow
-// beside their registers, with members enough to keep the cores busy and networks small enough.
+// beside their registers, with networks that are small enough and work that earns back the longer compilation. The other form takes two to
+// four times as long for an update.
 func canFuse(info vk.Info, c PPOConfig, actor nn.MLP) bool {
-	if info.Type.GPU() || c.Members < fusedMembers || c.Optimizer != optim.Adam || info.Limits.MaxBindings < fusedBindings {
+	if info.Type.GPU() || passes(c) < fusedPasses || c.Optimizer != optim.Adam || info.Limits.MaxBindings < fusedBindings {
 		return false
 	}
 	lanes, err := actor.Lanes(info)
-	return err == nil && lanes.Lanes%fusedBlock == 0 && fusedIterations(c) <= maxFusedIterations
+	return err == nil && lanes.Lanes%fusedBlock == 0 && fusedIterations(c, actor) <= maxFusedIterations
 }
 
-// fusedIterations is what loops of an update may take.
-func fusedIterations(c PPOConfig) int {
+// passes is the number of transitions that the updates of an iteration take, each as often as there are epochs.
+func passes(c PPOConfig) int { return c.Members * c.Environments * c.RolloutLength * c.Epochs }
+
+// fusedIterations is what loops of an update may take: over the minibatch, and over the rows of the matrices.
+func fusedIterations(c PPOConfig, actor nn.MLP) int {
 	rows := (c.RolloutLength*c.Environments + c.Minibatches - 1) / c.Minibatches
-	return (rows + 7) / 8 * 8 * fusedPerTransition
+	return (rows+7)/8*8*fusedPerTransition + actor.In + actor.Hidden[0] + actor.Out
 }
 
 // recordFused records all updates of an iteration in as few dispatches as loops may be long.
@@ -73,7 +77,7 @@ func (p *PPO) recordFused(r *engine.Recorder) {
 		k.Moments = m.moments.Range()
 	}
 	updates := m.epochs * m.count
-	step := max(1, maxFusedIterations/fusedIterations(p.cfg))
+	step := max(1, maxFusedIterations/fusedIterations(p.cfg, net))
 	for first := 0; first < updates; first += step {
 		k.First, k.Last = uint32(first), uint32(min(first+step, updates))
 		call := k.call(uint32(m.members), 1, 1)

@@ -1,8 +1,9 @@
 #version 450
 
 // Many updates of actor and critic in one dispatch: epochs of minibatches, forward, loss, backward, clipping and
-// Adam, with parameters, gradients and moments of a member in the registers of two subgroups, one an actor and one a
-// critic. What policy_gradient.comp and the optimizer do in three dispatches an update, without the memory between:
+// Adam, with parameters and gradients of a member in the registers of two subgroups, one an actor and one a critic.
+// Adam's moments, which an update takes once, are in memory: held in registers they double the time to compile.
+// What policy_gradient.comp and the optimizer do in three dispatches an update, without most of the memory between:
 // for drivers whose memory is dear beside their registers. The losses are in rl/loss.glsl.
 //
 // Groups: x = members.
@@ -18,8 +19,8 @@ layout(constant_id = 7) const bool HAS_NORMALIZER = false; // observations pass 
 layout(constant_id = 9) const bool HAS_MOMENTS = false; // advantages are normalized by the minibatch's moments
 layout(constant_id = 10) const bool CLIP_VALUE = false;         // the critic's loss is clipped too
 
-layout(std430, set = 0, binding = 0) readonly buffer Params { float params[]; };         // [3, P, row]: the actors' and, from `critic` on, the critics'
-layout(std430, set = 0, binding = 1) readonly buffer Params4 { vec4 params4[]; };        // the same
+layout(std430, set = 0, binding = 0) coherent readonly buffer Params { float params[]; };         // [3, P, row]: actors, from `critic` on critics
+layout(std430, set = 0, binding = 1) coherent readonly buffer Params4 { vec4 params4[]; };        // the same
 layout(std430, set = 0, binding = 2) readonly buffer Normalizer { float normalizer[]; }; // [P, 2, IN]
 layout(std430, set = 0, binding = 3) readonly buffer Obs { float inputs[]; };            // [T, P, E, IN]
 layout(std430, set = 0, binding = 4) readonly buffer Action { float actions[]; };        // [T, P, E, A]
@@ -34,8 +35,8 @@ layout(std430, set = 0, binding = 12) readonly buffer ActorWeight { float actor_
 layout(std430, set = 0, binding = 13) readonly buffer CriticWeight { float critic_weight[]; };   // [P]
 layout(std430, set = 0, binding = 14) readonly buffer EntropyWeight { float entropy_weight[]; }; // [P]
 layout(std430, set = 0, binding = 15) readonly buffer Clock { uint clock[]; };           // [0]: the iteration; [1]: steps every environment has taken before
-layout(std430, set = 0, binding = 16) writeonly buffer Updated { float gradient[]; };    // as Params; named as mlp_backward.glsl wants it
-layout(std430, set = 0, binding = 17) writeonly buffer Updated4 { vec4 gradient4[]; };   // the same
+layout(std430, set = 0, binding = 16) coherent writeonly buffer Updated { float gradient[]; };    // as Params; named as mlp_backward.glsl wants it
+layout(std430, set = 0, binding = 17) coherent writeonly buffer Updated4 { vec4 gradient4[]; };   // the same
 layout(std430, set = 0, binding = 18) writeonly buffer Norm { float norm[]; };           // [P]: of the last gradient; -1: not finite
 layout(std430, set = 0, binding = 19) buffer Updates { uint updates[]; };                // [P]: made
 layout(std430, set = 0, binding = 20) buffer Refused { uint refused[]; };                // [P]: gradients that were not finite
@@ -43,7 +44,7 @@ layout(std430, set = 0, binding = 21) writeonly buffer ActorLosses { float actor
 layout(std430, set = 0, binding = 22) writeonly buffer CriticLosses { float critic_losses[]; }; // [4, P]: loss, 0, 0, 0
 layout(std430, set = 0, binding = 30) writeonly buffer CriticUpdates { uint critic_updates[]; }; // [P]: as Updates, which are the actors'
 layout(std430, set = 0, binding = 31) buffer CriticRefused { uint critic_refused[]; }; // [P]: as Refused
-layout(set = 0, binding = 23, rgba32f) readonly uniform imageBuffer params_texels;
+layout(set = 0, binding = 23, rgba32f) coherent readonly uniform imageBuffer params_texels;
 layout(set = 0, binding = 24, rgba32f) readonly uniform imageBuffer inputs_texels;
 layout(set = 0, binding = 25, rgba32f) readonly uniform imageBuffer actions_texels;
 layout(set = 0, binding = 26, rgba32f) readonly uniform imageBuffer log_probs_texels;
@@ -98,6 +99,7 @@ void main() {
     outputs = is_critic ? 1u : OUT;
     uint base = is_critic ? critic + member * critic_row : member * actor_row, stride = is_critic ? critic_stride : actor_stride;
     mlp_adam_load(base, stride);
+    mlp_zero();
     mlp_input_begin(member);
     float deviation[DIMS], first_deviation[DIMS], second_deviation[DIMS], g_deviation[DIMS];
     [[unroll]] for (uint o = 0u; o < DIMS; o++) {
@@ -121,7 +123,6 @@ void main() {
         float mean = HAS_MOMENTS ? moments[2u * (update * members + member)] : 0.0;
         float scale = HAS_MOMENTS ? moments[2u * (update * members + member) + 1u] : 1.0;
         sums = LossSums(0.0, 0.0, 0.0, 0.0);
-        mlp_zero();
         [[unroll]] for (uint o = 0u; o < DIMS; o++) g_deviation[o] = 0.0;
 
         uint begin = 0u, i = 0u;
@@ -166,13 +167,12 @@ void main() {
         size = sqrt(square);
         bool finite = !isnan(square) && !isinf(square);
         float t = float(done + 1u);
-        Adam a = Adam(max_norm > 0.0 && size > max_norm ? max_norm / size : 1.0, beta_1, beta_2, gain_1, gain_2,
+        Adam a = Adam(finite, max_norm > 0.0 && size > max_norm ? max_norm / size : 1.0, beta_1, beta_2, gain_1, gain_2,
                       rate * bias_correction(t, log_beta_1), bias_correction(t, log_beta_2), epsilon);
-        if (finite) {
-            mlp_adam(a);
-            if (LOG_STD_PARAMETERS && !is_critic) {
-                [[unroll]] for (uint o = 0u; o < DIMS; o++) deviation[o] -= adam(first_deviation[o], second_deviation[o], g_deviation[o], a);
-            }
+        mlp_adam(a, base, stride);
+        groupMemoryBarrier(); // the next update reads the moments
+        if (finite && LOG_STD_PARAMETERS && !is_critic) {
+            [[unroll]] for (uint o = 0u; o < DIMS; o++) deviation[o] -= adam(first_deviation[o], second_deviation[o], g_deviation[o], a);
         }
         done += finite ? 1u : 0u;
         refusals += finite ? 0u : 1u;

@@ -1,48 +1,167 @@
-// Adam in the lanes: the moments of a perceptron's parameters in registers beside them (mlp.glsl, mlp_backward.glsl),
-// so that many updates need no memory between them. D. P. Kingma, J. Ba, 2015, algorithm 1.
+// Adam for the perceptron of mlp.glsl, whose parameters and gradients (mlp_backward.glsl) stay in the lanes' registers
+// over many updates. The moments are in memory behind the parameters: an update reads and writes each once. They are
+// written through `gradient[]` and `gradient4[]`, which the includer declares as views of the memory of `params[]`,
+// all of them coherent. D. P. Kingma, J. Ba, 2015, algorithm 1.
+//
+// Matrices take a loop over their rows, whose registers move on: unrolled, drivers would compile the loads for long.
 
-// Every parameter array that is spread over the lanes, with its gradient and its length.
-#define MLP_ARRAYS(OP)                                                                             \
-    OP(w1, g1, IN * UNITS_1) OP(b1, gb1, UNITS_1)                                                  \
-    OP(scale1, gscale1, NORM_UNITS_1) OP(shift1, gshift1, NORM_UNITS_1)                            \
-    OP(w2, g2, MATRIX_2) OP(b2, gb2, UNITS_2)                                                      \
-    OP(scale2, gscale2, NORM_UNITS_2) OP(shift2, gshift2, NORM_UNITS_2)                            \
-    OP(w3, g3, OUT * UNITS_L)
+// An update's numbers, the same for all parameters.
+struct Adam {
+    bool taken;   // else nothing changes
+    float factor; // of the gradient, to clip its norm
+    float beta_1, beta_2, gain_1, gain_2; // gain = 1 - beta
+    float rate;         // the learning rate / (1 - beta_1^t)
+    float correction_2; // 1 / (1 - beta_2^t)
+    float epsilon;
+};
 
-#define MLP_DECLARE(w, g, n) float first_##w[n], second_##w[n];
-MLP_ARRAYS(MLP_DECLARE)
-float first_b3[OUT], second_b3[OUT];
+#define MLP_ADAM_STEP(T)                                                                                              \
+T adam(inout T first, inout T second, T gradient, Adam a) {               \
+    T g = a.factor * gradient;                                                                                        \
+    first = a.beta_1 * first + a.gain_1 * g;                                                                          \
+    second = a.beta_2 * second + a.gain_2 * g * g;                                                                    \
+    T d = a.rate * first / (sqrt(second * a.correction_2) + a.epsilon);                                               \
+    return a.taken ? d : T(0.0);                                                                                      \
+}
+MLP_ADAM_STEP(float)
+MLP_ADAM_STEP(vec4)
 
-// mlp_adam_load takes parameters and moments, [3, ...] of `stride` floats each, from `base` on. Last come the
-// parameters, which stay where mlp_load puts them. A loop over the three keeps the code short.
+// Updates the lane's parameters w[at + q] of the units q, which are from `offset` on in memory; first moments are
+// `stride` floats behind them, and second ones as far again.
+#define MLP_ADAM(to, g, at, offset, units, wide, width)                                                               \
+    if (wide) {                                                                                                       \
+        [[unroll]] for (uint q = 0u; q < (units); q += 4u) {                                                          \
+            uint i = (at) + q, from = ((offset) + stride + q * LANES) / 4u + LANE;                                    \
+            vec4 first = LOAD4(params4, params_texels, from), second = LOAD4(params4, params_texels, from + stride / 4u); \
+            vec4 d = adam(first, second, vec4(g[i], g[i + 1u], g[i + 2u], g[i + 3u]), a);                             \
+            to[i] -= d.x; to[i + 1u] -= d.y; to[i + 2u] -= d.z; to[i + 3u] -= d.w;                                    \
+            if (a.taken) {                                                                                            \
+                gradient4[from] = first;                                                                              \
+                gradient4[from + stride / 4u] = second;                                                               \
+            }                                                                                                         \
+        }                                                                                                             \
+    } else {                                                                                                          \
+        [[unroll]] for (uint q = 0u; q < (units); q++) {                                                              \
+            uint unit = q * LANES + LANE, from = (offset) + stride + unit;                                            \
+            if (unit < (width)) {                                                                                     \
+                float first = LOAD(params, params_texels, from), second = LOAD(params, params_texels, from + stride); \
+                to[(at) + q] -= adam(first, second, g[(at) + q], a);                                                  \
+                if (a.taken) {                                                                                        \
+                    gradient[from] = first;                                                                           \
+                    gradient[from + stride] = second;                                                                 \
+                }                                                                                                     \
+            }                                                                                                         \
+        }                                                                                                             \
+    }
+
+// After a row's turn the next one moves to the front of w and g; the row itself goes to the end, its gradients to zero.
+#define MLP_ADAM_NEXT(w, g, row, n)                                                                                   \
+    {                                                                                                                 \
+        float front[row];                                                                                             \
+        [[unroll]] for (uint i = 0u; i < (row); i++) front[i] = w[i];                                                 \
+        [[unroll]] for (uint i = 0u; i < (n) - (row); i++) {                                                          \
+            w[i] = w[i + (row)];                                                                                      \
+            g[i] = g[i + (row)];                                                                                      \
+        }                                                                                                             \
+        [[unroll]] for (uint i = 0u; i < (row); i++) {                                                                \
+            w[(n) - (row) + i] = front[i];                                                                            \
+            g[(n) - (row) + i] = 0.0;                                                                                 \
+        }                                                                                                             \
+    }
+
+float first_b3[OUT], second_b3[OUT]; // the same on every lane, in registers
+
+// mlp_adam_load takes the parameters that begin at `base`.
 void mlp_adam_load(uint base, uint stride) {
-    uint i = 0u;
-    [[dont_unroll]] do {
-        mlp_load(base + (2u - i) * stride);
-#define MLP_KEEP(w, g, n)                                                    \
-        [[unroll]] for (uint k = 0u; k < n; k++) {                           \
-            second_##w[k] = i == 0u ? mlp_##w[k] : second_##w[k];            \
-            first_##w[k] = i == 1u ? mlp_##w[k] : first_##w[k];              \
-        }
-        MLP_ARRAYS(MLP_KEEP)
-        MLP_KEEP(b3, gb3, OUT)
-        i++;
-    } while (i < 3u);
+    mlp_load(base);
+    [[unroll]] for (uint o = 0u; o < OUT; o++) {
+        bool present = o < MLP_OUTS;
+        first_b3[o] = present ? LOAD(params, params_texels, base + stride + B_3 + o) : 0.0;
+        second_b3[o] = present ? LOAD(params, params_texels, base + 2u * stride + B_3 + o) : 0.0;
+    }
 }
 
-// mlp_adam_store writes back what mlp_adam_load took; the gradients are lost.
-void mlp_adam_store(uint base, uint stride) {
-    uint i = 0u;
+// mlp_adam updates the parameters by the summed gradients, and clears these.
+void mlp_adam(Adam a, uint base, uint stride) {
+    uint k = 0u;
     [[dont_unroll]] do {
-#define MLP_TAKE(w, g, n)                                                    \
-        [[unroll]] for (uint k = 0u; k < n; k++) {                           \
-            mlp_##g[k] = i == 0u ? mlp_##w[k] : i == 1u ? first_##w[k] : second_##w[k]; \
+        MLP_ADAM(mlp_w1, mlp_g1, 0u, base + k * HIDDEN_1, UNITS_1, WIDE_1, HIDDEN_1)
+        MLP_ADAM_NEXT(mlp_w1, mlp_g1, UNITS_1, IN * UNITS_1)
+        k++;
+    } while (k < IN);
+    MLP_ADAM(mlp_b1, mlp_gb1, 0u, base + B_1, UNITS_1, WIDE_1, HIDDEN_1)
+    if (LAYER_NORM) {
+        MLP_ADAM(mlp_scale1, mlp_gscale1, 0u, base + B_1 + HIDDEN_1, UNITS_1, WIDE_1, HIDDEN_1)
+        MLP_ADAM(mlp_shift1, mlp_gshift1, 0u, base + B_1 + 2u * HIDDEN_1, UNITS_1, WIDE_1, HIDDEN_1)
+    }
+    if (HIDDEN_2 != 0u) {
+        uint u = 0u;
+        [[dont_unroll]] do {
+            [[unroll]] for (uint p = 0u; p < LANES; p++) {
+                uint row = mlp_unit(WIDE_1, u, p);
+                if (row < HIDDEN_1) {
+                    MLP_ADAM(mlp_w2, mlp_g2, p * UNITS_2, base + W_2 + row * HIDDEN_2, UNITS_2, WIDE_2, HIDDEN_2)
+                }
+            }
+            MLP_ADAM_NEXT(mlp_w2, mlp_g2, ROWS_2, MATRIX_2)
+            u++;
+        } while (u < UNITS_1);
+        MLP_ADAM(mlp_b2, mlp_gb2, 0u, base + B_2, UNITS_2, WIDE_2, HIDDEN_2)
+        if (LAYER_NORM) {
+            MLP_ADAM(mlp_scale2, mlp_gscale2, 0u, base + B_2 + HIDDEN_2, UNITS_2, WIDE_2, HIDDEN_2)
+            MLP_ADAM(mlp_shift2, mlp_gshift2, 0u, base + B_2 + 2u * HIDDEN_2, UNITS_2, WIDE_2, HIDDEN_2)
         }
-        MLP_ARRAYS(MLP_TAKE)
-        MLP_TAKE(b3, gb3, OUT)
-        mlp_store(base + i * stride);
-        i++;
-    } while (i < 3u);
+    }
+    uint o = 0u;
+    [[dont_unroll]] do {
+        [[unroll]] for (uint q = 0u; q < UNITS_L; q++) {
+            uint unit = mlp_unit(WIDE_L, q, LANE), from = base + stride + W_3 + unit * MLP_OUTS + o;
+            if (unit < HIDDEN_L && o < MLP_OUTS) {
+                float first = LOAD(params, params_texels, from), second = LOAD(params, params_texels, from + stride);
+                mlp_w3[q] -= adam(first, second, mlp_g3[q], a);
+                if (a.taken) {
+                    gradient[from] = first;
+                    gradient[from + stride] = second;
+                }
+            }
+        }
+        MLP_ADAM_NEXT(mlp_w3, mlp_g3, UNITS_L, OUT * UNITS_L)
+        o++;
+    } while (o < OUT);
+    [[unroll]] for (uint i = 0u; i < OUT; i++) {
+        float first = first_b3[i], second = second_b3[i];
+        mlp_b3[i] -= adam(first, second, mlp_gb3[i], a);
+        first_b3[i] = a.taken ? first : first_b3[i];
+        second_b3[i] = a.taken ? second : second_b3[i];
+        mlp_gb3[i] = 0.0;
+    }
+#define MLP_ZERO(g, n) [[unroll]] for (uint i = 0u; i < n; i++) g[i] = 0.0;
+    MLP_ZERO(mlp_gb1, UNITS_1) MLP_ZERO(mlp_gscale1, NORM_UNITS_1) MLP_ZERO(mlp_gshift1, NORM_UNITS_1)
+    MLP_ZERO(mlp_gb2, UNITS_2) MLP_ZERO(mlp_gscale2, NORM_UNITS_2) MLP_ZERO(mlp_gshift2, NORM_UNITS_2)
+}
+
+// Every parameter array, with its gradient and its length.
+#define MLP_ARRAYS(OP)                                                                             \
+    OP(w1, g1, IN * UNITS_1) OP(b1, gb1, UNITS_1)                                                                     \
+    OP(scale1, gscale1, NORM_UNITS_1) OP(shift1, gshift1, NORM_UNITS_1)                                               \
+    OP(w2, g2, MATRIX_2) OP(b2, gb2, UNITS_2)                                                                         \
+    OP(scale2, gscale2, NORM_UNITS_2) OP(shift2, gshift2, NORM_UNITS_2)                                               \
+    OP(w3, g3, OUT * UNITS_L)
+
+// mlp_adam_store writes the parameters back; the gradients are lost.
+void mlp_adam_store(uint base, uint stride) {
+#define MLP_TAKE(w, g, n) [[unroll]] for (uint k = 0u; k < n; k++) mlp_##g[k] = mlp_##w[k];
+    MLP_ARRAYS(MLP_TAKE)
+    MLP_TAKE(b3, gb3, OUT)
+    mlp_store(base);
+    if (LANE == 0u) {
+        [[unroll]] for (uint o = 0u; o < OUT; o++) {
+            if (o < MLP_OUTS) {
+                gradient[base + stride + B_3 + o] = first_b3[o];
+                gradient[base + 2u * stride + B_3 + o] = second_b3[o];
+            }
+        }
+    }
 }
 
 // The squared norm of this lane's gradients; sum it over the lanes. Those that all lanes share count on lane 0.
@@ -54,27 +173,4 @@ float mlp_gradient_square() {
         MLP_SQUARE(b3, gb3, OUT)
     }
     return square;
-}
-
-// An update's numbers, the same for all parameters.
-struct Adam {
-    float factor; // of the gradient, to clip its norm
-    float beta_1, beta_2, gain_1, gain_2; // gain = 1 - beta
-    float rate;         // the learning rate / (1 - beta_1^t)
-    float correction_2; // 1 / (1 - beta_2^t)
-    float epsilon;
-};
-
-float adam(inout float first, inout float second, float gradient, Adam a) {
-    float g = a.factor * gradient;
-    first = a.beta_1 * first + a.gain_1 * g;
-    second = a.beta_2 * second + a.gain_2 * g * g;
-    return a.rate * first / (sqrt(second * a.correction_2) + a.epsilon);
-}
-
-// mlp_adam updates the parameters by the summed gradients.
-void mlp_adam(Adam a) {
-#define MLP_UPDATE(w, g, n) [[unroll]] for (uint k = 0u; k < n; k++) mlp_##w[k] -= adam(first_##w[k], second_##w[k], mlp_##g[k], a);
-    MLP_ARRAYS(MLP_UPDATE)
-    MLP_UPDATE(b3, gb3, OUT)
 }
