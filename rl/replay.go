@@ -167,7 +167,8 @@ func (y *Replay) Clear(r *engine.Recorder) {
 }
 
 // Append records that a trajectory's transitions are kept, the oldest making room for them. Rows that are no transitions (envs.Void) are
-// dropped, and so are those with a number that is not finite, which are marked as void. fresh says that the trajectory begins with new episodes; else its first steps go on from the one before.
+// dropped, and so are those with a number that is not finite, which are marked as void. fresh says that the trajectory begins with new
+// episodes; else its first steps go on from the one before.
 func (y *Replay) Append(r *engine.Recorder, t envs.Trajectory, fresh bool) {
 	rows := y.slots.Len() / y.rings
 	if t.Reward.Len() != rows*y.rings ||

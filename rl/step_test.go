@@ -141,7 +141,7 @@ func TestMetrics(t *testing.T) {
 func TestDescribe(t *testing.T) {
 	dev := open(t)
 	wants := map[string]engine.Description{
-		"ppo":                          {Workflow: "ppo", Environment: "CartPole-v1", Members: fusedMembers, StepsPerIter: fusedMembers * 45},
+		"ppo":                          {Workflow: "ppo", Environment: "CartPole-v1", Members: 32, StepsPerIter: 32 * 45},
 		"ppo of one member":            {Workflow: "ppo", Environment: "Pendulum-v1", Members: 1, StepsPerIter: 45},
 		"a2c":                          {Workflow: "a2c", Environment: "Acrobot-v1", Members: 2, StepsPerIter: 90},
 		"impala":                       {Workflow: "impala", Environment: "CartPole-v1", Members: 3, StepsPerIter: 135},

@@ -23,15 +23,17 @@ const (
 // beside their registers, with networks that are small enough and work that earns back the longer compilation. The other form takes two to
 // four times as long for an update.
 func canFuse(info vk.Info, c PPOConfig, actor nn.MLP) bool {
-	if info.Type.GPU() || passes(c) < fusedPasses || c.Optimizer != optim.Adam || info.Limits.MaxBindings < fusedBindings {
+	if info.Type.GPU() || updatedTransitions(c) < fusedPasses || c.Optimizer != optim.Adam || info.Limits.MaxBindings < fusedBindings {
 		return false
 	}
 	lanes, err := actor.Lanes(info)
 	return err == nil && lanes.Lanes%fusedBlock == 0 && fusedIterations(c, actor) <= maxFusedIterations
 }
 
-// passes is the number of transitions that the updates of an iteration take, each as often as there are epochs.
-func passes(c PPOConfig) int { return c.Members * c.Environments * c.RolloutLength * c.Epochs }
+// updatedTransitions is the number of transitions that the updates of an iteration take, each as often as there are epochs.
+func updatedTransitions(c PPOConfig) int {
+	return c.Members * c.Environments * c.RolloutLength * c.Epochs
+}
 
 // fusedIterations is what loops of an update may take: over the minibatch, and over the rows of the matrices.
 func fusedIterations(c PPOConfig, actor nn.MLP) int {
