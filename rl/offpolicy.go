@@ -105,7 +105,9 @@ func (o *OffPolicy) build(ctx context.Context, with settings, build func(*OffPol
 		return err
 	}
 	o.replay.Normalize(o.learner.behaviour().normalizer, with.network.ObsLimit)
-	if o.evaluator, err = envs.NewEvaluator(ctx, s.Sub("evaluation"), o.env, with.options, o.learner.behaviour().policy); err != nil {
+	policy := *o.learner.behaviour().policy
+	policy.Head.Noise = nil // evaluations explore nothing
+	if o.evaluator, err = envs.NewEvaluator(ctx, s.Sub("evaluation"), o.env, with.options, &policy); err != nil {
 		return err
 	}
 	if !with.replay.Save {

@@ -183,6 +183,21 @@ func TestWarmup(t *testing.T) {
 	}
 }
 
+// TestOffPolicyEpisode: an episode of one member can be recorded, and has the return that its evaluation has.
+func TestOffPolicyEpisode(t *testing.T) {
+	o := begun(t, newSmall(t, open(t), func(*TD3Config, *ReplayConfig) {}))
+	steps(t, o, 0, 1)
+	for member, returns := range evaluate(t, o).Returns {
+		episode, err := o.Evaluator().Record(t.Context(), o.Clock(), member)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := episode.Return(); math.Abs(float64(got-returns[0])) > 1e-3 {
+			t.Errorf("the episode of member %d has the return %g; evaluated, it has %g", member, got, returns[0])
+		}
+	}
+}
+
 // TestDelayForms: a delay that all members share gives the same bits as pattern and as mask.
 func TestDelayForms(t *testing.T) {
 	dev := open(t)
