@@ -120,14 +120,15 @@ func (a *actorCritic) descendCritics(r *engine.Recorder, u update, temperature *
 	b := u.batch
 	a.critics.Evaluate(r, nn.Weights{Params: a.targetCritics}, inputs(b.NextObs, a.actions), a.nextValues)
 	a.critics.pass.Forward(r, a.critics.weights(), inputs(b.Obs, b.Action), a.values)
+	size, groups := r.Invocations(a.batch)
 	k := qLossKernel{
 		Reward: b.Reward.Range(), Factor: b.Factor.Range(), NextValue: a.nextValues.Range(), RewardScale: a.rewardScale.Range(),
-		Value: a.values.Range(), AtValue: a.atValues.Range(), Loss: a.loss.Range(), Rows: uint32(a.batch), Critics: uint32(a.twins), LocalSizeX: r.Workgroup(),
+		Value: a.values.Range(), AtValue: a.atValues.Range(), Loss: a.loss.Range(), Rows: uint32(a.batch), Critics: uint32(a.twins), LocalSizeX: size,
 	}
 	if temperature != nil {
 		k.Temperature, k.LogTemperature, k.NextLogProb = temperature.Range(), logarithms, a.logProb.Range()
 	}
-	r.Dispatch(k.call((k.Rows+k.LocalSizeX-1)/k.LocalSizeX, uint32(a.members), 1))
+	r.Dispatch(k.call(groups, uint32(a.members), 1))
 	a.critics.pass.Backward(r, a.atValues, nn.Gradients{Params: a.criticGradient})
 	a.critics.optimizer.Record(r, a.criticGradient)
 }

@@ -51,9 +51,9 @@ func (d *delay) record(r *engine.Recorder, tau *engine.Tensor, u update) (now bo
 	if !d.masked {
 		return u.turn == d.turns-1, tau
 	}
-	n, size := uint32(d.due.Len()), r.Workgroup()
+	size, groups := r.Invocations(d.due.Len())
 	r.Dispatch(dueKernel{
-		Delay: d.each.Range(), Tau: tau.Range(), Credit: d.credit.Range(), Due: d.due.Range(), DueTau: d.tau.Range(), Members: n, LocalSizeX: size,
-	}.call((n+size-1)/size, 1, 1))
+		Delay: d.each.Range(), Tau: tau.Range(), Credit: d.credit.Range(), Due: d.due.Range(), DueTau: d.tau.Range(), Members: uint32(d.due.Len()), LocalSizeX: size,
+	}.call(groups, 1, 1))
 	return true, d.tau
 }

@@ -164,9 +164,10 @@ type smoothing struct {
 // record records actions of outputs [P, B, A].
 func (s *smoothing) record(r *engine.Recorder, b nn.HeadBatch, actions *engine.Tensor, size int) {
 	_, members, elements, _ := actions.Split(engine.MemberAxis)
+	local, groups := r.Invocations(elements / size)
 	k := smoothKernel{
 		Output: b.Outputs.Range(), Noise: s.noise.Range(), Clip: s.clip.Range(), Clock: b.Draws.Clock.Tensor().Range(), Update: b.Draws.Update.Range(),
-		Action: actions.Range(), Rows: uint32(elements / size), Seed: r.Engine().Seed(), Stream: s.stream, Out: uint32(size), LocalSizeX: r.Workgroup(),
+		Action: actions.Range(), Rows: uint32(elements / size), Seed: r.Engine().Seed(), Stream: s.stream, Out: uint32(size), LocalSizeX: local,
 	}
-	r.Dispatch(k.call((k.Rows+k.LocalSizeX-1)/k.LocalSizeX, uint32(members), 1))
+	r.Dispatch(k.call(groups, uint32(members), 1))
 }
