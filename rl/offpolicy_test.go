@@ -78,17 +78,17 @@ func (o *OffPolicy) dispatches() int {
 		n += 2 // the moments, and values left out
 	}
 	// Sample; actions and their values, values, loss, gradient, norm and step.
-	inside += updates * (1 + passes(ac.actor, 1) + 1 + 2*passes(ac.critics, 2) + 1 + gradients(ac.critics, 2) + 2)
+	inside += updates * (1 + ways(ac.actor, 1) + 1 + 2*ways(ac.critics, 2) + 1 + gradients(ac.critics, 2) + 2)
 	// Actions and their values; gradients at actions, outputs and parameters, norm and step.
-	inside += actors * (passes(ac.actor, 1) + 1 + passes(ac.critics, 2) + ascents(ac.critics) + 1 + gradients(ac.actor, 1) + 2)
+	inside += actors * (ways(ac.actor, 1) + 1 + ways(ac.critics, 2) + ascents(ac.critics) + 1 + gradients(ac.actor, 1) + 2)
 	if inside > vk.PlainCommands {
 		inside += updates // a kernel counts them
 	}
 	return n + inside
 }
 
-// passes, gradients and ascents are how many kernels a way through a network takes: forward; back to parameters; back to the actions alone.
-func passes(n *network, parts int) int {
+// ways, gradients and ascents are how many kernels a way through a network takes: forward; back to parameters; back to the actions alone.
+func ways(n *network, parts int) int {
 	if !n.Layered() {
 		return 1
 	}
