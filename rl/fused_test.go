@@ -50,15 +50,16 @@ func TestFused(t *testing.T) {
 			write(t, p.estimates.advantage, advantage)
 			write(t, p.Clock().Tensor(), []float64{11, 10}) // a third of the annealing
 			actor, critic := p.agent.actor.optimizer, p.agent.critic.optimizer
-			results := map[bool]map[string][]float64{}
-			for _, p.fused = range []bool{false, true} {
+			results := map[string]map[string][]float64{}
+			for _, form := range []string{"separate", "fused", "fused, moments held"} {
+				p.fused, p.held = form != "separate", form == "fused, moments held"
 				p.joint("params").write(t, g.params)
 				for _, name := range []string{"optimizer/first_moment", "optimizer/second_moment", "optimizer/updates", "optimizer/refused"} {
 					zero(t, p.joint(name).actor, p.joint(name).critic)
 				}
 				poison(t, p.actorLoss.sums, p.criticLoss.sums, actor.Norm())
 				run(t, eng, p.recordUpdates)
-				results[p.fused] = map[string][]float64{
+				results[form] = map[string][]float64{
 					"parameters":    p.joint("params").read(t),
 					"first moments": p.joint("optimizer/first_moment").read(t), "second moments": p.joint("optimizer/second_moment").read(t),
 					"norms": read(t, actor.Norm()), "updates": read(t, actor.Updates()), "refusals": read(t, actor.Refused()),
@@ -66,35 +67,37 @@ func TestFused(t *testing.T) {
 					"actor losses": byMember(t, p.actorLoss.sums, cfg.Members), "critic losses": byMember(t, p.criticLoss.sums, cfg.Members),
 				}
 			}
-			for what, want := range results[false] {
+			for what, want := range results["separate"] {
 				n := len(want) / cfg.Members
 				for m := range cfg.Members {
 					if m == broken && what == "actor losses" {
 						continue // not numbers
 					}
-					a, b := results[true][what][m*n:(m+1)*n], want[m*n:(m+1)*n]
-					if d := deviation(a, b); !(d <= 5e-6) && deviation(b, make([]float64, len(b))) > 0 {
-						t.Errorf("%s of member %d: fused deviates by %g of the largest of %d", what, m, d, n)
+					for form, result := range results {
+						a, b := result[what][m*n:(m+1)*n], want[m*n:(m+1)*n]
+						if d := deviation(a, b); !(d <= 5e-6) && deviation(b, make([]float64, len(b))) > 0 {
+							t.Errorf("%s of member %d, %s: they deviate by %g of the largest of %d", what, m, form, d, n)
+						}
 					}
 				}
 			}
 			updates, row := float64(cfg.Epochs*cfg.Minibatches), p.joint("params").row()
-			for fused, r := range results {
+			for form, r := range results {
 				for m := range cfg.Members {
 					made, refused := updates, 0.0
 					if m == broken {
 						made, refused = 0, updates
 						if d := deviation(r["parameters"][m*row:(m+1)*row], g.memberParams(m)); d != 0 {
-							t.Errorf("fused %v: the member without a finite gradient moved by %g", fused, d)
+							t.Errorf("%s: the member without a finite gradient moved by %g", form, d)
 						}
 						if r["norms"][m] != -1 {
-							t.Errorf("fused %v: the norm of a gradient that is not finite is %g; want -1", fused, r["norms"][m])
+							t.Errorf("%s: the norm of a gradient that is not finite is %g; want -1", form, r["norms"][m])
 						}
 					} else if d := deviation(r["parameters"][m*row:(m+1)*row], g.memberParams(m)); !(d > 1e-3) {
-						t.Errorf("fused %v: member %d moved by %g only", fused, m, d)
+						t.Errorf("%s: member %d moved by %g only", form, m, d)
 					}
 					if r["updates"][m] != made || r["refusals"][m] != refused {
-						t.Errorf("fused %v: member %d made %g updates and refused %g; want %g and %g", fused, m, r["updates"][m], r["refusals"][m], made, refused)
+						t.Errorf("%s: member %d made %g updates and refused %g; want %g and %g", form, m, r["updates"][m], r["refusals"][m], made, refused)
 					}
 				}
 			}

@@ -695,6 +695,7 @@ var policyUpdateShader = &vk.Shader{
 		{Name: "HAS_NORMALIZER", ID: 7, Default: 0},
 		{Name: "HAS_MOMENTS", ID: 9, Default: 0},
 		{Name: "CLIP_VALUE", ID: 10, Default: 0},
+		{Name: "MOMENTS_HELD", ID: 11, Default: 0},
 		{Name: "LOCAL_SIZE_X", ID: 12, Default: 16},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 		{Name: "TRAJECTORIES", ID: 50, Default: 0},
@@ -769,6 +770,7 @@ type policyUpdateKernel struct {
 	In               uint32  // default 1
 	Out              uint32  // default 1
 	ClipValue        bool    // default false
+	MomentsHeld      bool    // default false
 	LocalSizeX       uint32  // default 16
 	TexelLoads       uint32  // default 0
 	Trajectories     bool    // default false
@@ -787,7 +789,7 @@ func (k policyUpdateKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
 		ranges [32]vk.Range
 		push   [92]byte
-		spec   [21]uint32
+		spec   [22]uint32
 	})
 	a.ranges = [32]vk.Range{k.Params, k.Params, k.Normalizer, k.Obs, k.Action, k.LogProb, k.Advantage, k.Target, k.Value, k.Moments, k.LearningRate, k.ClipEpsilon, k.ActorWeight, k.CriticWeight, k.EntropyWeight, k.Clock, k.Updated, k.Updated, k.Norm, k.Updates, k.Refused, k.ActorLosses, k.CriticLosses, k.Params, k.Obs, k.Action, k.LogProb, k.Advantage, k.Target, k.Value, k.CriticUpdates, k.CriticRefused}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Horizon)
@@ -813,7 +815,7 @@ func (k policyUpdateKernel) call(x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[80:], math.Float32bits(k.LogBeta2))
 	binary.LittleEndian.PutUint32(a.push[84:], math.Float32bits(k.Epsilon))
 	binary.LittleEndian.PutUint32(a.push[88:], math.Float32bits(k.Anneal))
-	a.spec = [21]uint32{8, 64, 0, 0, 0, 1, 1, 0, 0, 0, 16, 0, 0, 0, 0, 1, 0, 0xc0a00000, 0x40000000, 0, 0x0}
+	a.spec = [22]uint32{8, 64, 0, 0, 0, 1, 1, 0, 0, 0, 0, 16, 0, 0, 0, 0, 1, 0, 0xc0a00000, 0x40000000, 0, 0x0}
 	if k.Lanes != 0 {
 		a.spec[0] = k.Lanes
 	}
@@ -844,38 +846,41 @@ func (k policyUpdateKernel) call(x, y, z uint32) vk.Call {
 	if k.ClipValue {
 		a.spec[9] = 1
 	}
+	if k.MomentsHeld {
+		a.spec[10] = 1
+	}
 	if k.LocalSizeX != 0 {
-		a.spec[10] = k.LocalSizeX
+		a.spec[11] = k.LocalSizeX
 	}
 	if k.TexelLoads != 0 {
-		a.spec[11] = k.TexelLoads
+		a.spec[12] = k.TexelLoads
 	}
 	if k.Trajectories {
-		a.spec[12] = 1
-	}
-	if k.RatioInAdvantage {
 		a.spec[13] = 1
 	}
+	if k.RatioInAdvantage {
+		a.spec[14] = 1
+	}
 	if k.Head != 0 {
-		a.spec[14] = k.Head
+		a.spec[15] = k.Head
 	}
 	if k.HeadWidth != 0 {
-		a.spec[15] = k.HeadWidth
+		a.spec[16] = k.HeadWidth
 	}
 	if k.Squash {
-		a.spec[16] = 1
+		a.spec[17] = 1
 	}
 	if k.LogStdLow != 0 {
-		a.spec[17] = math.Float32bits(k.LogStdLow)
+		a.spec[18] = math.Float32bits(k.LogStdLow)
 	}
 	if k.LogStdHigh != 0 {
-		a.spec[18] = math.Float32bits(k.LogStdHigh)
+		a.spec[19] = math.Float32bits(k.LogStdHigh)
 	}
 	if k.Explore {
-		a.spec[19] = 1
+		a.spec[20] = 1
 	}
 	if k.NoiseLimit != 0 {
-		a.spec[20] = math.Float32bits(k.NoiseLimit)
+		a.spec[21] = math.Float32bits(k.NoiseLimit)
 	}
 	return vk.Call{Shader: policyUpdateShader, Groups: [3]uint32{x, y, z}, Label: "rl/policy_update", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }

@@ -71,6 +71,7 @@ type PPO struct {
 	estimates *estimates
 
 	fused bool // updates are a few dispatches, see recordFused
+	held  bool // these keep Adam's moments in registers
 	both  bool // tests: they may be, and have the tensors of separate ones too
 }
 
@@ -132,6 +133,7 @@ func (p *PPO) buildLearner(network NetworkConfig) error {
 	if err := p.buildAgent(agent, network); err != nil {
 		return err
 	}
+	p.held = updatedTransitions(c) >= heldPasses
 	p.fused = together && !p.both && uint64(p.agent.Actor().StackBytes()) <= info.Limits.MaxStorageRange
 	if network.NormalizeReward {
 		p.agent.rewards = newRewardScale(s.Sub("agent"), discount, network.RewardLimit, p.common)

@@ -12,7 +12,8 @@ import (
 // Limits of policy_update.comp: Mesa's software driver leaves all loops of an invocation after 65535 iterations. Eight transitions, or
 // what there is of them, take a dozen and those that the walk of their permutation takes: ten on average where the walk is longest.
 const (
-	fusedPasses        = 2048 // transitions that the updates of an iteration take; fewer do not earn back the seconds of compiling
+	fusedPasses        = 2048    // transitions that the updates of an iteration take; fewer do not earn back the seconds of compiling
+	heldPasses         = 1 << 19 // with as many, Adam's moments stay in registers: faster, and twice as long to compile
 	maxFusedIterations = 60000
 	fusedPerTransition = 4
 	fusedBlock         = 4 // transitions that add the largest gradient at once, BLOCK in mlp_block.glsl; the lanes that read them are as many or a multiple
@@ -71,6 +72,7 @@ func (p *PPO) recordFused(r *engine.Recorder) {
 		LocalSizeX: 2 * lanes.Lanes, Lanes: lanes.Lanes, Hidden1: lanes.Hidden1, Hidden2: lanes.Hidden2,
 		Activation: lanes.Activation, LayerNorm: lanes.LayerNorm, In: uint32(net.In), Out: uint32(net.Out),
 		Head: head.Head, HeadWidth: head.HeadWidth, LogStdLow: head.LogStdLow, LogStdHigh: head.LogStdHigh, ClipValue: p.criticLoss.clipped,
+		MomentsHeld: p.held,
 	}
 	if values := a.normalizerValues(); values != nil {
 		k.Normalizer = values.Range()

@@ -2,7 +2,6 @@
 
 // Many updates of actor and critic in one dispatch: epochs of minibatches, forward, loss, backward, clipping and
 // Adam, with parameters and gradients of a member in the registers of two subgroups, one an actor and one a critic.
-// Adam's moments, which an update takes once, are in memory: held in registers they double the time to compile.
 // What policy_gradient.comp and the optimizer do in three dispatches an update, without most of the memory between:
 // for drivers whose memory is dear beside their registers. The losses are in rl/loss.glsl.
 //

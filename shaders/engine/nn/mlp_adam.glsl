@@ -1,9 +1,10 @@
 // Adam for the perceptron of mlp.glsl, whose parameters and gradients (mlp_backward.glsl) stay in the lanes' registers
-// over many updates. The moments are in memory behind the parameters: an update reads and writes each once. They are
-// written through `gradient[]` and `gradient4[]`, which the includer declares as views of the memory of `params[]`,
-// all of them coherent. D. P. Kingma, J. Ba, 2015, algorithm 1.
-//
-// Matrices take a loop over their rows, whose registers move on: unrolled, drivers would compile the loads for long.
+// over many updates. D. P. Kingma, J. Ba, 2015, algorithm 1. The moments are in memory behind the parameters, [3, ...]
+// of `stride` floats each. With MOMENTS_HELD they stay in registers too: updates are some 15 % faster and take more than
+// twice as long to compile. Otherwise an update reads and writes each moment once, through `gradient[]` and
+// `gradient4[]`, which the includer declares as views of the memory of `params[]`, all of them coherent.
+
+layout(constant_id = 11) const bool MOMENTS_HELD = false;
 
 // An update's numbers, the same for all parameters.
 struct Adam {
@@ -32,7 +33,8 @@ MLP_ADAM_STEP(vec4)
     if (wide) {                                                                                                       \
         [[unroll]] for (uint q = 0u; q < (units); q += 4u) {                                                          \
             uint i = (at) + q, from = ((offset) + stride + q * LANES) / 4u + LANE;                                    \
-            vec4 first = LOAD4(params4, params_texels, from), second = LOAD4(params4, params_texels, from + stride / 4u); \
+            vec4 first = LOAD4(params4, params_texels, from);                                                         \
+            vec4 second = LOAD4(params4, params_texels, from + stride / 4u);                                          \
             vec4 d = adam(first, second, vec4(g[i], g[i + 1u], g[i + 2u], g[i + 3u]), a);                             \
             to[i] -= d.x; to[i + 1u] -= d.y; to[i + 2u] -= d.z; to[i + 3u] -= d.w;                                    \
             if (a.taken) {                                                                                            \
@@ -69,11 +71,38 @@ MLP_ADAM_STEP(vec4)
         }                                                                                                             \
     }
 
-float first_b3[OUT], second_b3[OUT]; // the same on every lane, in registers
+// Every parameter array, with its gradient and its length.
+#define MLP_ARRAYS(OP)                                                                             \
+    OP(w1, g1, IN * UNITS_1) OP(b1, gb1, UNITS_1)                                                                     \
+    OP(scale1, gscale1, NORM_UNITS_1) OP(shift1, gshift1, NORM_UNITS_1)                                               \
+    OP(w2, g2, MATRIX_2) OP(b2, gb2, UNITS_2)                                                                         \
+    OP(scale2, gscale2, NORM_UNITS_2) OP(shift2, gshift2, NORM_UNITS_2)                                               \
+    OP(w3, g3, OUT * UNITS_L)
 
-// mlp_adam_load takes the parameters that begin at `base`.
+#define MLP_DECLARE(w, g, n) float first_##w[MOMENTS_HELD ? n : 1u], second_##w[MOMENTS_HELD ? n : 1u];
+MLP_ARRAYS(MLP_DECLARE)
+float first_b3[OUT], second_b3[OUT]; // held in any case: the same on every lane
+
+#define MLP_ZERO(g, n) [[unroll]] for (uint k = 0u; k < n; k++) mlp_##g[k] = 0.0;
+#define MLP_UPDATE(w, g, n) \
+    [[unroll]] for (uint k = 0u; k < n; k++) mlp_##w[k] -= adam(first_##w[k], second_##w[k], mlp_##g[k], a);
+
+// mlp_adam_load takes the parameters that begin at `base`, and moments that are held: the last first, they move on
+// through the registers. A loop over the three keeps the code short.
 void mlp_adam_load(uint base, uint stride) {
-    mlp_load(base);
+    uint i = MOMENTS_HELD ? 3u : 1u;
+    [[dont_unroll]] do {
+        i--;
+        if (MOMENTS_HELD) {
+#define MLP_MOVE_IN(w, g, n)                                                 \
+            [[unroll]] for (uint k = 0u; k < n; k++) {                       \
+                second_##w[k] = first_##w[k];                                \
+                first_##w[k] = mlp_##w[k];                                   \
+            }
+            MLP_ARRAYS(MLP_MOVE_IN)
+        }
+        mlp_load(base + i * stride);
+    } while (MOMENTS_HELD && i > 0u);
     [[unroll]] for (uint o = 0u; o < OUT; o++) {
         bool present = o < MLP_OUTS;
         first_b3[o] = present ? LOAD(params, params_texels, base + stride + B_3 + o) : 0.0;
@@ -81,8 +110,8 @@ void mlp_adam_load(uint base, uint stride) {
     }
 }
 
-// mlp_adam updates the parameters by the summed gradients, and clears these.
-void mlp_adam(Adam a, uint base, uint stride) {
+// mlp_adam_rows updates the parameters but b3 by the summed gradients, with moments in memory.
+void mlp_adam_rows(Adam a, uint base, uint stride) {
     uint k = 0u;
     [[dont_unroll]] do {
         MLP_ADAM(mlp_w1, mlp_g1, 0u, base + k * HIDDEN_1, UNITS_1, WIDE_1, HIDDEN_1)
@@ -128,33 +157,42 @@ void mlp_adam(Adam a, uint base, uint stride) {
         MLP_ADAM_NEXT(mlp_w3, mlp_g3, UNITS_L, OUT * UNITS_L)
         o++;
     } while (o < OUT);
-    [[unroll]] for (uint i = 0u; i < OUT; i++) {
-        float first = first_b3[i], second = second_b3[i];
-        mlp_b3[i] -= adam(first, second, mlp_gb3[i], a);
-        first_b3[i] = a.taken ? first : first_b3[i];
-        second_b3[i] = a.taken ? second : second_b3[i];
-        mlp_gb3[i] = 0.0;
-    }
-#define MLP_ZERO(g, n) [[unroll]] for (uint i = 0u; i < n; i++) g[i] = 0.0;
-    MLP_ZERO(mlp_gb1, UNITS_1) MLP_ZERO(mlp_gscale1, NORM_UNITS_1) MLP_ZERO(mlp_gshift1, NORM_UNITS_1)
-    MLP_ZERO(mlp_gb2, UNITS_2) MLP_ZERO(mlp_gscale2, NORM_UNITS_2) MLP_ZERO(mlp_gshift2, NORM_UNITS_2)
+    MLP_ZERO(gb1, UNITS_1) MLP_ZERO(gscale1, NORM_UNITS_1) MLP_ZERO(gshift1, NORM_UNITS_1)
+    MLP_ZERO(gb2, UNITS_2) MLP_ZERO(gscale2, NORM_UNITS_2) MLP_ZERO(gshift2, NORM_UNITS_2)
 }
 
-// Every parameter array, with its gradient and its length.
-#define MLP_ARRAYS(OP)                                                                             \
-    OP(w1, g1, IN * UNITS_1) OP(b1, gb1, UNITS_1)                                                                     \
-    OP(scale1, gscale1, NORM_UNITS_1) OP(shift1, gshift1, NORM_UNITS_1)                                               \
-    OP(w2, g2, MATRIX_2) OP(b2, gb2, UNITS_2)                                                                         \
-    OP(scale2, gscale2, NORM_UNITS_2) OP(shift2, gshift2, NORM_UNITS_2)                                               \
-    OP(w3, g3, OUT * UNITS_L)
+// mlp_adam updates the parameters by the summed gradients, and clears these.
+void mlp_adam(Adam a, uint base, uint stride) {
+    if (a.taken) {
+        MLP_UPDATE(b3, gb3, OUT)
+    }
+    if (MOMENTS_HELD) {
+        if (a.taken) {
+            MLP_ARRAYS(MLP_UPDATE)
+        }
+        mlp_zero();
+    } else {
+        mlp_adam_rows(a, base, stride);
+        MLP_ZERO(gb3, OUT)
+    }
+}
 
-// mlp_adam_store writes the parameters back; the gradients are lost.
+// mlp_adam_store writes back what mlp_adam_load took; the registers lose it.
 void mlp_adam_store(uint base, uint stride) {
-#define MLP_TAKE(w, g, n) [[unroll]] for (uint k = 0u; k < n; k++) mlp_##g[k] = mlp_##w[k];
-    MLP_ARRAYS(MLP_TAKE)
-    MLP_TAKE(b3, gb3, OUT)
-    mlp_store(base);
-    if (LANE == 0u) {
+    uint i = 0u;
+    [[dont_unroll]] do {
+#define MLP_MOVE_OUT(w, g, n)                                                \
+        [[unroll]] for (uint k = 0u; k < n; k++) {                           \
+            mlp_##g[k] = mlp_##w[k];                                         \
+            mlp_##w[k] = first_##w[MOMENTS_HELD ? k : 0u];                   \
+            first_##w[MOMENTS_HELD ? k : 0u] = second_##w[MOMENTS_HELD ? k : 0u]; \
+        }
+        MLP_ARRAYS(MLP_MOVE_OUT)
+        [[unroll]] for (uint o = 0u; o < OUT; o++) mlp_gb3[o] = i == 0u ? mlp_b3[o] : i == 1u ? first_b3[o] : second_b3[o];
+        mlp_store(base + i * stride);
+        i++;
+    } while (MOMENTS_HELD && i < 3u);
+    if (!MOMENTS_HELD && LANE == 0u) {
         [[unroll]] for (uint o = 0u; o < OUT; o++) {
             if (o < MLP_OUTS) {
                 gradient[base + stride + B_3 + o] = first_b3[o];
