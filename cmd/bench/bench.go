@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/evorl/evorl/engine"
@@ -31,6 +32,10 @@ type Case struct {
 	Unit    string
 	// GPU excludes the case on software drivers, where it would take minutes.
 	GPU bool
+	// Rank orders the cases of a suite by importance, the most important at 0, for Options.Budget. Cases of a rank are in the suite's order.
+	Rank int
+	// Least is the time that must be left of Options.Budget for the case to be begun, where its compiling takes long and cannot be stopped.
+	Least time.Duration
 
 	run func(context.Context, *bench) (figure, error)
 }
@@ -65,6 +70,11 @@ type Options struct {
 	Profile bool
 	// Match selects the cases to measure; nil selects all.
 	Match func(Case) bool
+	// Budget is the time for the whole suite, 0 for any time. The cases are measured in order of importance, each for a shorter time if need be,
+	// and those that are not done by then are left out.
+	Budget time.Duration
+	// Left is told of each case that Budget left out; nil for none.
+	Left func(Case)
 }
 
 // Suites lists all suites.
@@ -97,34 +107,44 @@ type bench struct {
 
 // Run measures a suite on a device and reports each measurement as it is made.
 func (s Suite) Run(ctx context.Context, dev *vk.Device, o Options, report func(Measurement) error) error {
-	b := &bench{eng: engine.New(dev, engine.Seed(1)), time: o.Time, profile: o.Profile, placed: map[int]map[envs.Placement]float64{}}
-	if b.time <= 0 {
-		b.time = 2 * time.Second
+	if o.Time <= 0 {
+		o.Time = 2 * time.Second
 	}
-	for _, c := range s.Cases() {
-		if c.GPU && !dev.Info().Type.GPU() || o.Match != nil && !o.Match(c) {
+	b := &bench{eng: engine.New(dev, engine.Seed(1)), time: o.Time, profile: o.Profile, placed: map[int]map[envs.Placement]float64{}}
+	cases := slices.DeleteFunc(s.Cases(), func(c Case) bool { return c.GPU && !dev.Info().Type.GPU() || o.Match != nil && !o.Match(c) })
+	within := o.budget()
+	within.order(cases)
+	for i, c := range cases {
+		f, err := within.run(ctx, b, c, len(cases)-i)
+		if errors.Is(err, errSkip) {
 			continue
 		}
-		f, err := c.run(ctx, b)
-		if errors.Is(err, errSkip) {
+		if errors.Is(err, errBudget) {
+			if o.Left != nil {
+				o.Left(c)
+			}
 			continue
 		}
 		if err != nil {
 			return fmt.Errorf("bench: %s: %w", c.Name, err)
 		}
-		m := Measurement{Suite: s.Name, Case: c.Name, Summary: c.Summary, Device: dev.Info().Name, Value: f.value, Unit: c.Unit, Kernels: f.kernels}
-		if f.limit > 0 {
-			fraction := f.value / f.limit
-			if lessIsBetter(c.Unit) {
-				fraction = f.limit / f.value
-			}
-			m.Limit, m.Fraction = &f.limit, &fraction
-		}
-		if err := report(m); err != nil {
+		if err := report(s.measurement(dev, c, f)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (s Suite) measurement(dev *vk.Device, c Case, f figure) Measurement {
+	m := Measurement{Suite: s.Name, Case: c.Name, Summary: c.Summary, Device: dev.Info().Name, Value: f.value, Unit: c.Unit, Kernels: f.kernels}
+	if f.limit > 0 {
+		fraction := f.value / f.limit
+		if lessIsBetter(c.Unit) {
+			fraction = f.limit / f.value
+		}
+		m.Limit, m.Fraction = &f.limit, &fraction
+	}
+	return m
 }
 
 func lessIsBetter(unit string) bool { return unit == "s" || unit == "µs" || unit == "MB" }

@@ -23,12 +23,12 @@ func placements() []Case {
 				continue // does not fit into the lanes of any device
 			}
 			all = append(all, Case{
-				Name: name(p), Unit: "env steps/s", run: placed(p, environments),
+				Name: name(p), Unit: "env steps/s", Rank: 2, run: placed(p, environments),
 				Summary: fmt.Sprintf("swing-up with a [256, 256] network for every %d environments, its weights placed: %v", environments, p),
 			})
 		}
 		all = append(all, Case{
-			Name: name(envs.Automatic), Unit: "env steps/s", run: placed(envs.Automatic, environments),
+			Name: name(envs.Automatic), Unit: "env steps/s", Rank: 2, run: placed(envs.Automatic, environments),
 			Summary: "the same, placed as a search has it by default; the limit is the fastest of them",
 		})
 	}

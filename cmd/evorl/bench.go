@@ -18,6 +18,7 @@ import (
 func newBench() *cobra.Command {
 	var name, device, only string
 	var seconds float64
+	var budget time.Duration
 	var asJSON, profile bool
 	cmd := &cobra.Command{
 		Use:   "bench [flags]",
@@ -28,7 +29,7 @@ func newBench() *cobra.Command {
 			"Suites:",
 		) + suitesText(),
 		Example: "  evorl bench --suite core\n  evorl bench --suite core --device all --json\n  evorl bench --only 'ppo/*' --seconds 5\n" +
-			"  evorl bench --suite ec --only openes/16x16/p2048 --profile",
+			"  evorl bench --suite ec --only openes/16x16/p2048 --profile\n  evorl bench --suite physics --budget 50s",
 		Args: between(0, 0, "want no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			suite, ok := bench.Lookup(name)
@@ -38,7 +39,10 @@ func newBench() *cobra.Command {
 			if !(seconds > 0 && seconds <= 3600) {
 				return usagef("--seconds %g: want more than 0 and at most 3600", seconds)
 			}
-			o := bench.Options{Time: time.Duration(seconds * float64(time.Second)), Profile: profile, Match: func(c bench.Case) bool {
+			if cmd.Flags().Changed("budget") && budget <= 0 {
+				return usagef("--budget %v: want more than 0, such as 50s", budget)
+			}
+			o := bench.Options{Time: time.Duration(seconds * float64(time.Second)), Budget: budget, Profile: profile, Match: func(c bench.Case) bool {
 				return only == "" || slices.ContainsFunc(strings.Split(only, ","), func(pattern string) bool {
 					ok, _ := path.Match(pattern, c.Name)
 					return ok || strings.HasPrefix(c.Name, pattern)
@@ -74,7 +78,10 @@ func newBench() *cobra.Command {
 				_, err := fmt.Fprintln(cmd.OutOrStdout(), measurementText(m))
 				return err
 			}
+			var left []string
+			o.Left = func(c bench.Case) { left = append(left, c.Name) }
 			for _, d := range devices {
+				left = nil
 				dev, err := openDevice(d)
 				if err != nil {
 					return err
@@ -89,6 +96,9 @@ func newBench() *cobra.Command {
 				if err != nil {
 					return cause(cmd.Context(), err)
 				}
+				if left != nil {
+					fmt.Fprintf(cmd.ErrOrStderr(), "  no time was left for %d of the cases: %s\n", len(left), strings.Join(left, ", "))
+				}
 			}
 			return nil
 		},
@@ -97,6 +107,7 @@ func newBench() *cobra.Command {
 	cmd.Flags().StringVar(&device, "device", "", "device `N|NAME|all` (default $EVORL_DEVICE, else the first GPU, else the software driver)")
 	cmd.Flags().StringVar(&only, "only", "", "only the cases that match `PATTERN` or begin with it, such as ppo/* or cartpole; several with commas between them")
 	cmd.Flags().Float64Var(&seconds, "seconds", 2, "measure each case for `S` seconds")
+	cmd.Flags().DurationVar(&budget, "budget", 0, "measure the most important cases for `TIME`, such as 50s, on each device (default all cases)")
 	cmd.Flags().BoolVar(&profile, "profile", false, "tell what each kernel of a case takes of the device's time")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one line of JSON for each measurement")
 	return cmd

@@ -92,7 +92,7 @@ func TestBenchForm(t *testing.T) {
 	demand(t, "bench", m, map[string]string{
 		"suite": "string", "case": "string", "device": "string", "value": "number", "unit": "string", "limit": "null", "fraction_of_limit": "null",
 	})
-	for _, args := range [][]string{{"--suite", "cor"}, {"--seconds", "0"}, {"--only", "["}} {
+	for _, args := range [][]string{{"--suite", "cor"}, {"--seconds", "0"}, {"--budget", "0s"}, {"--only", "["}} {
 		if _, stderr, status := b.run(append([]string{"bench"}, args...)...); status != statusUsage || !strings.Contains(stderr, args[0]) {
 			t.Errorf("bench %v: status %d\n%s", args, status, stderr)
 		}
