@@ -29,42 +29,52 @@ func newUpdateCase(
 	t *testing.T, network NetworkConfig, build func(*OffPolicy, learnerParts) (learner, error), extra map[string][updateMembers]float64,
 ) *updateCase {
 	t.Helper()
-	env := spaces(updateObs, envs.Symmetric(make([]float32, updateAction)...))
 	network.Activation = nn.Tanh
-	eng := engine.New(open(t), engine.Seed(3))
-	o := &OffPolicy{Base: engine.NewBase(eng, updateMembers, maxMetrics), env: env, cfg: OffPolicyConfig{Members: updateMembers}}
-	t.Cleanup(func() {
-		if err := o.State().Close(); err != nil {
-			t.Error(err)
-		}
-	})
 	adam := optim.DefaultAdam
 	adam.Epsilon = 1e-3 // so that the first steps depend on the size of gradients, not on their signs alone
 	hyper := map[string][updateMembers]float64{
 		"reward_scale": {1, 0.1, 3}, "actor_learning_rate": {3e-4, 1e-2, 1e-3}, "critic_learning_rate": {1e-3, 1e-2, 3e-4}, "tau": {0.005, 0.3, 1},
 	}
-	var err error
-	o.learner, err = build(o, learnerParts{env: env, network: network, batch: updateRows, optimizer: adam, rewardScale: o.Hyper().Add("reward_scale", 1)})
-	if err != nil {
-		t.Fatal(err)
-	}
 	for name, values := range extra {
 		hyper[name] = values
 	}
-	c := &updateCase{o: o}
+	env := spaces(updateObs, envs.Symmetric(make([]float32, updateAction)...))
+	parts := learnerParts{env: env, network: network, batch: updateRows, optimizer: adam}
+	o, batch := bareOffPolicy(t, engine.New(open(t), engine.Seed(3)), updateMembers, parts, build)
+	c := &updateCase{o: o, batch: batch}
 	switch of := o.learner.(type) {
 	case *deterministic:
 		c.ac = of.actorCritic
 	case *sac:
 		c.ac = of.actorCritic
 	}
+	c.draw(t, hyper)
+	return c
+}
+
+// bareOffPolicy makes an off-policy workflow of which only the learner exists, and the batch of its updates, all poisoned.
+func bareOffPolicy(
+	t *testing.T, eng *engine.Engine, members int, parts learnerParts, build func(*OffPolicy, learnerParts) (learner, error),
+) (*OffPolicy, ReplayBatch) {
+	t.Helper()
+	o := &OffPolicy{Base: engine.NewBase(eng, members, maxMetrics), env: parts.env, cfg: OffPolicyConfig{Members: members}}
+	t.Cleanup(func() {
+		if err := o.State().Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	parts.rewardScale = o.Hyper().Add("reward_scale", 1)
+	var err error
+	if o.learner, err = build(o, parts); err != nil {
+		t.Fatal(err)
+	}
 	tensor := func(name string, more ...engine.Dim) *engine.Tensor {
-		dims := append([]engine.Dim{engine.Members(updateMembers), engine.Axis("transition", updateRows)}, more...)
+		dims := append([]engine.Dim{engine.Members(members), engine.Axis("transition", parts.batch)}, more...)
 		return o.State().Sub("batch").Scratch(name, engine.Float32, dims...)
 	}
-	feature := engine.Axis("feature", updateObs)
-	c.batch = ReplayBatch{
-		Obs: tensor("obs", feature), NextObs: tensor("next", feature), Action: tensor("action", engine.Axis("action", updateAction)),
+	feature := engine.Axis("feature", parts.env.ObsSize())
+	batch := ReplayBatch{
+		Obs: tensor("obs", feature), NextObs: tensor("next", feature), Action: tensor("action", engine.Axis("action", parts.env.Action.Size())),
 		Reward: tensor("reward"), Factor: tensor("factor"),
 	}
 	if err := o.State().Zero(t.Context()); err != nil {
@@ -73,8 +83,7 @@ func newUpdateCase(
 	if err := o.State().Poison(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	c.draw(t, hyper)
-	return c
+	return o, batch
 }
 
 // draw draws batch, parameters and hyperparameters, and gives them to the references.

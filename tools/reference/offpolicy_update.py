@@ -217,12 +217,17 @@ def attempt(case, seed):
             of = lambda arrays: {k: torch.tensor(x[p]) for k, x in arrays.items()}
             found = algorithm(member, of(batch), of(drawn))
             found |= {"params/" + k: w for k, w in member.params.items()} | {"target/" + k: w for k, w in member.targets.items()}
-            results.append({k: x.detach().numpy() for k, x in found.items()})
+            results.append({k: shaped(case, k, x.detach().numpy()) for k, x in found.items()})
         expect = {k: np.stack([r[k] for r in results]) for k in results[0]}
         if one_sided := [what for what, sides in losses.SIDES.items() if len(sides) < 2]:
             raise losses.TooClose("always alike: " + ", ".join(one_sided))
         document["updates"].append({"batch": {} if shared and update else tensors(batch), "noise": tensors(drawn), "expect": tensors(expect)})
     return document
+
+
+def shaped(case, name, x):
+    """Critics by network."""
+    return x.reshape(case["critics"], -1) if name.endswith("/critics") and x.ndim else x
 
 
 def tensors(arrays):

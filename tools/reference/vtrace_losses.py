@@ -80,7 +80,11 @@ def trajectories(rng, case, members, P, OBS, ACTIONS, CHOICES):
     obs, final = float32(rng.normal(size=(P, T + 1, E, OBS))), float32(rng.normal(size=(P, T, E, OBS)))
     done = np.maximum(terminated, truncated)
     discrete = case["distribution"] == "categorical"
-    action = rng.integers(0, CHOICES, (P, T, E, 1)).astype(float) if discrete else float32(rng.normal(0, 0.9, (P, T, E, ACTIONS)))
+    action = rng.integers(0, CHOICES, (P, T, E, 1)).astype(float)
+    if not discrete:  # actions of the members' own policies
+        means = [forward(m.params["actor"], m.sizes["actor"], torch.tensor(obs[p, :T]).reshape(T * E, -1)) for p, m in enumerate(members)]
+        stds = np.stack([m.params["log_std"].exp().detach().numpy() for m in members])[:, None, None]
+        action = float32(np.stack([x.detach().numpy().reshape(T, E, -1) for x in means]) + stds * rng.normal(size=(P, T, E, ACTIONS)))
     own = [policy(m, torch.tensor(obs[p, :T]).reshape(T * E, -1), torch.tensor(action[p]).reshape(T * E, -1))[0] for p, m in enumerate(members)]
     log_prob = float32(np.stack([x.detach().numpy().reshape(T, E) for x in own]) + rng.normal(0, 0.3, (P, T, E)))
     next_obs = np.where(done[..., None] == 1, final, obs[:, 1:])  # the next observation unless an episode ended between
