@@ -174,14 +174,14 @@ func (o *OffPolicy) keep(r *engine.Recorder) {
 func (o *OffPolicy) Record(r *engine.Recorder, rows func(*engine.Recorder)) {
 	o.collector.Record(r)
 	o.keep(r)
-	o.recordUpdates(r)
+	o.RecordUpdates(r)
 	o.collector.Finish(r)
 	o.learner.recordMetrics(r)
 	o.End(r, rows, o.cfg.RolloutLength)
 }
 
-// recordUpdates records an iteration's updates.
-func (o *OffPolicy) recordUpdates(r *engine.Recorder) {
+// RecordUpdates records an iteration's updates alone, by batches of the replay as it is.
+func (o *OffPolicy) RecordUpdates(r *engine.Recorder) {
 	updates, err := o.cfg.updates()
 	if err != nil {
 		r.Fail(err)

@@ -28,7 +28,7 @@ func benchmarkUpdate(b *testing.B, algorithm string, units, batch, members int) 
 	const block = 10 // updates of a submission
 	o := newPreloaded(b, algorithm, units, batch, members)
 	defer o.State().Close()
-	program, err := o.State().Engine().Record("updates", func(r *engine.Recorder) { o.recordUpdates(r) })
+	program, err := o.State().Engine().Record("updates", o.RecordUpdates)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -82,6 +82,7 @@ func Suites() []Suite {
 	return []Suite{
 		{"core", "the device's limits, matrix products, CartPole rollouts, PPO and PBT", core},
 		{"physics", "rollouts of MuJoCo's locomotion suite with random actions, and compiling them", physics},
+		{"rl", "updates of populations of TD3 and SAC agents, one and 50 a submission", offPolicy},
 		{"ec", "generations of OpenES on swing-up and their memory; placements of networks; CMA-ES with a large matrix", evolution},
 	}
 }
@@ -147,7 +148,9 @@ func (s Suite) measurement(dev *vk.Device, c Case, f figure) Measurement {
 	return m
 }
 
-func lessIsBetter(unit string) bool { return unit == "s" || unit == "µs" || unit == "MB" }
+func lessIsBetter(unit string) bool {
+	return unit == "s" || unit == "ms" || unit == "µs" || unit == "MB"
+}
 
 // rate calls f repeatedly for the time of a case and returns the work per second. Each call does the given work and waits for it.
 // The preceding calls are warm-up.

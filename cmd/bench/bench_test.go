@@ -112,3 +112,31 @@ func TestEvolution(t *testing.T) {
 		t.Errorf("%g MB for 2048 candidates, %g MB for 131072", small, large)
 	}
 }
+
+// An update of each algorithm, within the limit that its operations set.
+func TestOffPolicy(t *testing.T) {
+	dev, err := vk.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dev.Close()
+	suite, ok := bench.Lookup("rl")
+	if !ok {
+		t.Fatal("there is no suite rl")
+	}
+	measure := map[string]bool{"td3/64x64/p2/k1": true, "sac/64x64/p1/k50": true}
+	o := bench.Options{Time: 20 * time.Millisecond, Match: func(c bench.Case) bool { return measure[c.Name] }}
+	err = suite.Run(t.Context(), dev, o, func(m bench.Measurement) error {
+		delete(measure, m.Case)
+		if m.Unit != "ms" || m.Limit == nil || !(*m.Limit > 0 && *m.Limit < m.Value) || *m.Fraction != *m.Limit/m.Value {
+			t.Errorf("%+v: limit %v, fraction %v", m, m.Limit, m.Fraction)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range measure {
+		t.Errorf("%s was not measured", name)
+	}
+}

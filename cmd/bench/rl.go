@@ -1,0 +1,143 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/envs"
+	"github.com/evorl/evorl/rl"
+)
+
+// offPolicy measures updates of populations of off-policy agents, as A. Flajolet et al. do ("Fast Population-Based Reinforcement Learning on a
+// Single Machine", 2022, figure 2): all members at once, by batches of a replay that is filled before, HalfCheetah's shapes; batches are drawn
+// within the time.
+func offPolicy() (cases []Case) {
+	for _, of := range []struct {
+		name string
+		make func(updateShape) (updateMaker, float64)
+	}{{"td3", td3Updates}, {"sac", sacUpdates}} {
+		for _, net := range []struct {
+			hidden []int
+			batch  int
+			most   [2]int // members on a software driver, of submissions of one update and of 50
+		}{{[]int{64, 64}, 64, [2]int{80, 80}}, {[]int{256, 256}, 256, [2]int{80, 1}}} {
+			for _, members := range []int{1, 2, 5, 10, 20, 40, 80, 160} {
+				for i, updates := range []int{1, 50} {
+					s := updateShape{net.hidden, net.batch, members, updates}
+					rank := 2
+					if updates == 50 && (members == 1 || members == 10 || members == 80) {
+						rank = 0
+					}
+					build, operations := of.make(s)
+					cases = append(cases, Case{
+						Name:    fmt.Sprintf("%s/%dx%d/p%d/k%d", of.name, net.hidden[0], net.hidden[1], members, updates),
+						Summary: fmt.Sprintf("an update of %d members with %v networks and batches of %d, %d updates a submission", members, net.hidden, net.batch, updates),
+						Unit:    "ms", GPU: members > net.most[i], Rank: rank, run: updateTime(s, build, operations),
+					})
+				}
+			}
+		}
+	}
+	return cases
+}
+
+// updateShape is what an update is of. Its networks have the shapes of HalfCheetah-v5.
+type updateShape struct {
+	hidden  []int
+	batch   int
+	members int
+	updates int // of a submission
+}
+
+// updateMaker makes a workflow whose iterations have the updates of a submission.
+type updateMaker func(ctx context.Context, eng *engine.Engine, env *envs.Environment, opts ...rl.Option) (*rl.OffPolicy, error)
+
+// common are settings of which most do not matter here: only updates are run.
+func (s updateShape) common(c rl.OffPolicyConfig) rl.OffPolicyConfig {
+	c.Members, c.Environments, c.RolloutLength, c.LearningStarts = s.members, 1, 50, 500
+	c.UpdatesPerStep = float64(s.updates) / float64(c.RolloutLength)
+	return c
+}
+
+// Sizes of HalfCheetah-v5.
+const cheetahObs, cheetahAction = 17, 6
+
+// products are the multiplications and additions of a pass of a batch through a network, forward, and of its first layer alone.
+func (s updateShape) products(in, out int) (forward, first float64) {
+	for i, width := range append(append([]int(nil), s.hidden...), out) {
+		if forward += 2 * float64(s.batch*in*width); i == 0 {
+			first = forward
+		}
+		in = width
+	}
+	return forward, first
+}
+
+// actorCritic are the operations of a critics' update and of an actor's through so many critics, actors having so many outputs. Backward a layer
+// takes as much again for the gradients at its weights, and as much for those at its inputs, which the first layer's weights do not need.
+func (s updateShape) actorCritic(outputs, through int) (critics, actor float64) {
+	f, first := s.products(cheetahObs, outputs)
+	g, gFirst := s.products(cheetahObs+cheetahAction, 1)
+	critics = f + 2*g + 2*(3*g-gFirst)
+	actor = 3*f - first + float64(through)*2*g
+	return critics, actor
+}
+
+func td3Updates(s updateShape) (updateMaker, float64) {
+	cfg := rl.DefaultTD3()
+	cfg.OffPolicyConfig = s.common(cfg.OffPolicyConfig)
+	critics, actor := s.actorCritic(cheetahAction, 1)
+	return func(ctx context.Context, eng *engine.Engine, env *envs.Environment, opts ...rl.Option) (*rl.OffPolicy, error) {
+		return rl.NewTD3(ctx, eng, env, cfg, append(opts, rl.Network(s.network(rl.DefaultOffPolicyNetwork())))...)
+	}, critics + actor/cfg.PolicyDelay
+}
+
+func sacUpdates(s updateShape) (updateMaker, float64) {
+	cfg := rl.DefaultSAC()
+	cfg.OffPolicyConfig = s.common(cfg.OffPolicyConfig)
+	critics, actor := s.actorCritic(2*cheetahAction, 2)
+	return func(ctx context.Context, eng *engine.Engine, env *envs.Environment, opts ...rl.Option) (*rl.OffPolicy, error) {
+		return rl.NewSAC(ctx, eng, env, cfg, append(opts, rl.Network(s.network(rl.DefaultSACNetwork())))...)
+	}, critics + actor
+}
+
+func (s updateShape) network(c rl.NetworkConfig) rl.NetworkConfig {
+	c.Hidden = s.hidden
+	return c
+}
+
+// updateTime measures an update of all members. The limit is the time of the networks' operations, of which it takes so many a member.
+func updateTime(s updateShape, build updateMaker, operations float64) func(context.Context, *bench) (figure, error) {
+	return func(ctx context.Context, b *bench) (figure, error) {
+		env, err := envs.Lookup("HalfCheetah-v5")
+		if err != nil {
+			return figure{}, err
+		}
+		replay := rl.DefaultReplay()
+		replay.Capacity, replay.Batch = 1000, s.batch
+		w, err := build(ctx, b.eng, env, rl.Replays(replay))
+		if err != nil {
+			return figure{}, err
+		}
+		defer w.Close()
+		if err := w.Init(ctx); err != nil {
+			return figure{}, err
+		}
+		p, err := b.eng.Record("updates", w.RecordUpdates)
+		if err != nil {
+			return figure{}, err
+		}
+		defer p.Free()
+		var rate float64
+		peak, err := b.around(ctx, func() error {
+			rate, err = b.rate(ctx, float64(s.updates), func() error { return p.Run(ctx) })
+			return err
+		})
+		if err != nil {
+			return figure{}, err
+		}
+		kernels, err := b.kernels(ctx, p)
+		return figure{1e3 / rate, 1e3 * operations * float64(s.members) / peak, kernels}, err
+	}
+}
