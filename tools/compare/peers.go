@@ -18,10 +18,10 @@ type peer struct {
 
 // beside is a figure that both have: a case of evorl bench and the fields of the peer's line whose sum corresponds to it.
 type beside struct {
-	what    string
-	bench   string
-	fields  []string
-	seconds bool // a time, of which less is better; else a rate
+	what   string
+	bench  string
+	fields []string
+	time   string // the unit of a time, of which less is better; "" for a rate
 }
 
 // peers lists all peers, most important first.
@@ -31,7 +31,7 @@ func allPeers() (all []peer) {
 	for _, members := range []int{256, 1, 2048} {
 		p := ppo(members, 50_000)
 		if members == 256 {
-			p.beside = append(p.beside, beside{"PPO, 256 members: start-up and compiling", "ppo/p256/start", []string{"start_up_seconds", "compile_seconds"}, true})
+			p.beside = append(p.beside, beside{"PPO, 256 members: start-up and compiling", "ppo/p256/start", []string{"start_up_seconds", "compile_seconds"}, "s"})
 		}
 		all = append(all, p)
 	}
@@ -40,10 +40,13 @@ func allPeers() (all []peer) {
 		if of.units == 64 {
 			p.beside = append(p.beside, beside{
 				"OpenES, [64, 64], 4096 candidates: until the first generation", "openes/64x64/p4096/start",
-				[]string{"to_first_generation_seconds"}, true,
+				[]string{"to_first_generation_seconds"}, "s",
 			})
 		}
 		all = append(all, p)
+	}
+	for _, members := range []int{80, 10, 1} {
+		all = append(all, updates("td3", 256, 256, members), updates("sac", 256, 256, members))
 	}
 	locomotion := []string{"HalfCheetah", "Hopper", "Ant", "Humanoid"}
 	for _, worlds := range []int{65536, 4096} {
@@ -52,7 +55,7 @@ func allPeers() (all []peer) {
 			if worlds == 65536 {
 				p.beside = append(p.beside, beside{
 					name + ": start-up and compiling", strings.ToLower(name) + "/compile",
-					[]string{"start_up_seconds", "compile_seconds"}, true,
+					[]string{"start_up_seconds", "compile_seconds"}, "s",
 				})
 			}
 			all = append(all, p)
@@ -61,7 +64,7 @@ func allPeers() (all []peer) {
 	for _, name := range locomotion {
 		all = append(all, mujoco(name, 4096))
 	}
-	for _, p := range []peer{ppo(1, 20_000), openES(16, 512, 1), mjx("HalfCheetah", 64, 2), mujoco("HalfCheetah", 64)} {
+	for _, p := range []peer{ppo(1, 20_000), openES(16, 512, 1), updates("td3", 64, 64, 1), mjx("HalfCheetah", 64, 2), mujoco("HalfCheetah", 64)} {
 		p.name, p.quick = "quick "+p.name, true
 		all = append(all, p)
 	}
@@ -72,7 +75,7 @@ func ppo(members, steps int) peer {
 	return peer{
 		name: fmt.Sprintf("jax ppo p%d", members), script: "ppo_jax.py", limit: 2 * time.Minute,
 		args:   []string{"--members", fmt.Sprint(members), "--steps", fmt.Sprint(steps)},
-		beside: []beside{{fmt.Sprintf("PPO on CartPole, %s", plural(members, "member")), fmt.Sprintf("ppo/p%d", members), []string{"steps_per_second"}, false}},
+		beside: []beside{{fmt.Sprintf("PPO on CartPole, %s", plural(members, "member")), fmt.Sprintf("ppo/p%d", members), []string{"steps_per_second"}, ""}},
 	}
 }
 
@@ -83,7 +86,22 @@ func openES(units, population, generations int) peer {
 		beside: []beside{{
 			fmt.Sprintf("OpenES on swing-up, [%d, %d], %d candidates: a generation", units, units, population),
 			fmt.Sprintf("openes/%dx%d/p%d", units, units, population),
-			[]string{"generation_seconds"}, true,
+			[]string{"generation_seconds"}, "s",
+		}},
+	}
+}
+
+// updates are those of a population, 50 a call.
+func updates(algorithm string, units, batch, members int) peer {
+	return peer{
+		name: fmt.Sprintf("jax %s %dx%d p%d", algorithm, units, units, members), script: "offpolicy_jax.py", limit: 2 * time.Minute,
+		args: []string{
+			"--algorithm", algorithm, "--members", fmt.Sprint(members), "--hidden", fmt.Sprint(units), fmt.Sprint(units), "--batch", fmt.Sprint(batch),
+			"--updates", "50",
+		},
+		beside: []beside{{
+			fmt.Sprintf("%s, [%d, %d], %s: an update", strings.ToUpper(algorithm), units, units, plural(members, "member")),
+			fmt.Sprintf("%s/%dx%d/p%d/k50", algorithm, units, units, members), []string{"milliseconds"}, "ms",
 		}},
 	}
 }
@@ -101,7 +119,7 @@ func physics(by, script, name string, worlds int, args ...string) peer {
 	return peer{
 		name: fmt.Sprintf("%s %s w%d", by, short, worlds), script: script, limit: 3 * time.Minute,
 		args:   append([]string{name + "-v5", "--worlds", fmt.Sprint(worlds)}, args...),
-		beside: []beside{{fmt.Sprintf("%s, %d worlds", name, worlds), fmt.Sprintf("%s/w%d", short, worlds), []string{"env_steps_per_second"}, false}},
+		beside: []beside{{fmt.Sprintf("%s, %d worlds", name, worlds), fmt.Sprintf("%s/w%d", short, worlds), []string{"env_steps_per_second"}, ""}},
 	}
 }
 

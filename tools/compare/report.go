@@ -100,14 +100,11 @@ func (s summary) writePeers(b *strings.Builder) {
 				theirs += x
 			}
 			at := slices.IndexFunc(s.figures, func(f figure) bool { return f.Case == of.bench })
-			unit, ours, ratio := "env steps/s", "", ""
-			if of.seconds {
-				unit = "s"
-			}
+			unit, ours, ratio := cmp.Or(of.time, "env steps/s"), "", ""
 			if at >= 0 {
 				f := s.figures[at]
 				ours = quantity(f.Value, f.Unit)
-				if of.seconds {
+				if of.time != "" {
 					ratio = strconv.FormatFloat(theirs/f.Value, 'g', 3, 64) + " ×"
 				} else {
 					ratio = strconv.FormatFloat(f.Value/theirs, 'g', 3, 64) + " ×"
