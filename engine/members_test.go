@@ -98,10 +98,12 @@ func TestMean(t *testing.T) {
 	plain, weighted := floats(t, s, "plain", nil, Members(members)), floats(t, s, "weighted", nil, Members(members))
 	// One index of an axis need not begin where kernels may bind.
 	part := floats(t, s, "part", nil, Members(members))
+	one, ones := floats(t, s, "one", nil, Members(members)), floats(t, s, "ones", values[:2*members], Axis("split", 2), Members(members))
 	runRecorded(t, s, func(r *Recorder) {
 		Mean(r, plain, value, nil, 2)
 		Mean(r, weighted, value, weight, 1)
 		Mean(r, part, value.Index(1), nil, 1)
+		Mean(r, one, ones.Index(1).View(Axis("split", 1), Members(members)), nil, 1)
 	})
 	for p := range members {
 		var sum, all, first float64
@@ -117,7 +119,7 @@ func TestMean(t *testing.T) {
 		// Weighted values are sums already: the weights only count.
 		for name, c := range map[string][2]float64{
 			"plain": {float64(readFloats(t, plain)[p]), 2 * sum / (outer * inner)}, "weighted": {float64(readFloats(t, weighted)[p]), sum / all},
-			"part": {float64(readFloats(t, part)[p]), first},
+			"part": {float64(readFloats(t, part)[p]), first}, "one": {float64(readFloats(t, one)[p]), float64(values[members+p])},
 		} {
 			if name == "weighted" && all == 0 {
 				if !math.IsNaN(c[0]) {
