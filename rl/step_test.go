@@ -77,7 +77,10 @@ func (o *onPolicy) around() int {
 	if o.agent.rewards != nil {
 		n += 3 // discounted returns, their moments, scaling
 	}
-	return n + 3 + 4 + 1 + 1 + 1 + 1 // returns, lengths and diverged episodes, the actor's losses, the critic's, refused gradients, ring, clock
+	if o.actorLoss.sums.Size("split") > 1 {
+		n += 4 + 1 // sums of the actor's losses, of the critic's; single parts are copied
+	}
+	return n + 3 + 1 + 1 + 1 // returns, lengths and diverged episodes, refused gradients, ring, clock
 }
 
 // TestSubmissions: at default slicing a step of an ordinary size is at most four submissions.
