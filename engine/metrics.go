@@ -11,9 +11,17 @@ import (
 // Metrics are one number per member and step, written on the device to a ring. The host reads them when a step is finished,
 // while the next one runs. Nothing inside a step waits for them.
 type Metrics struct {
+	*metricRows
+	prefix string // of names in this scope
+	each   int    // consecutive members that share a value in this scope
+}
+
+// metricRows are all metrics of a workflow.
+type metricRows struct {
 	members int
 	stride  int // elements between rows, so that each row has the storage alignment
 	names   []string
+	shared  []int   // by row: consecutive members that share a value
 	rows    *Tensor // [metric, stride]
 	ring    *Tensor // [word] u32, visible to the host
 	taken   *Tensor // [2] u32, see CountSteps; nil: steps are not counted
@@ -29,7 +37,7 @@ const (
 // NewMetrics makes metrics for the given number of members, with capacity for rows metrics.
 func NewMetrics(s *State, members, rows int) *Metrics {
 	align := max(int(s.eng.dev.Info().Limits.StorageAlignment)/4, 1)
-	m := &Metrics{state: s, members: members, stride: (members + align - 1) / align * align}
+	m := &Metrics{metricRows: &metricRows{state: s, members: members, stride: (members + align - 1) / align * align}, each: 1}
 	m.rows = s.Scratch("metrics", Float32, Axis("metric", rows), Axis("member", m.stride))
 	words := ringSlots * (ringHeader + m.rows.Len())
 	m.ring = s.apart().make("metrics_ring", Uint32, []Dim{Axis("word", words)}, int64(4*words), vk.Readback)
@@ -39,20 +47,33 @@ func NewMetrics(s *State, members, rows int) *Metrics {
 	return m
 }
 
+// Sub returns the same metrics in a scope: names of rows added through it begin with prefix, and each consecutive members share a value, so that
+// the rows are [P / each] and Read repeats their values. P must be a multiple of each.
+func (m *Metrics) Sub(prefix string, each int) *Metrics {
+	if m.state.all.err == nil && (each < 1 || m.members%each != 0) {
+		m.state.all.err = fmt.Errorf("engine: metrics %q of groups of %d of %d members; want whole groups", m.prefix+prefix, each, m.members)
+	}
+	return &Metrics{metricRows: m.metricRows, prefix: m.prefix + prefix, each: max(each, 1)}
+}
+
 // Row adds a metric and returns the [P] tensor to which a step writes it. NaN means no value. Exceeding the capacity
 // is an error of the state.
 func (m *Metrics) Row(name string) *Tensor {
 	if m.state.all.err == nil && len(m.names) == m.rows.dims[0].Size {
-		m.state.all.err = fmt.Errorf("engine: metric %q exceeds the capacity of %d metrics", name, len(m.names))
+		m.state.all.err = fmt.Errorf("engine: metric %q exceeds the capacity of %d metrics", m.prefix+name, len(m.names))
 	}
-	m.names = append(m.names, name)
+	name = m.prefix + name
+	m.names, m.shared = append(m.names, name), append(m.shared, m.each)
 	if m.state.all.err != nil {
-		return &Tensor{name: name, dims: []Dim{Members(m.members)}}
+		return &Tensor{name: name, dims: []Dim{Members(m.members / m.each)}}
 	}
 	row := m.rows.Index(len(m.names) - 1)
-	row.name, row.dims = name, []Dim{Members(m.members)}
+	row.name, row.dims = name, []Dim{Members(m.members / m.each)}
 	return row
 }
+
+// Clear records that no metric has a value, until it is written again: for workflows whose iterations do not all write the same ones.
+func (m *Metrics) Clear(r *Recorder) { r.Fill(m.rows, math.Float32bits(float32(math.NaN()))) }
 
 // Record records writing the rows to the ring. Call it before the clock ticks.
 func (m *Metrics) Record(r *Recorder, c Clock) {
@@ -81,7 +102,7 @@ func (m *Metrics) Read(iteration int) (map[string][]float32, error) {
 	for i, name := range m.names {
 		values := make([]float32, m.members)
 		for p := range values {
-			values[p] = math.Float32frombits(slot(ringHeader + i*m.stride + p))
+			values[p] = math.Float32frombits(slot(ringHeader + i*m.stride + p/m.shared[i]))
 		}
 		out[name] = values
 	}

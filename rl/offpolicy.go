@@ -24,6 +24,7 @@ type OffPolicy struct {
 	config Fitting // as given
 	env    *envs.Environment
 	cfg    OffPolicyConfig
+	with   settings
 
 	learner   learner
 	collector *Collector
@@ -72,7 +73,7 @@ func newOffPolicy(
 	if err := engine.Require(map[string]any{"engine": eng, "environment": env}); err != nil {
 		return nil, fmt.Errorf("rl: %s: %w", name, err)
 	}
-	o := &OffPolicy{Base: engine.NewBase(eng, cfg.Members, maxMetrics), name: name, config: given, env: env, cfg: cfg}
+	o := &OffPolicy{Base: engine.NewBase(eng, cfg.Members, maxMetrics), name: name, config: given, env: env, cfg: cfg, with: with}
 	if err := o.build(ctx, with, build); err != nil {
 		return nil, errors.Join(fmt.Errorf("rl: %s on %q: %w", name, env.Name, err), o.Close())
 	}
@@ -172,12 +173,23 @@ func (o *OffPolicy) keep(r *engine.Recorder) {
 
 // Record implements engine.Trainable.
 func (o *OffPolicy) Record(r *engine.Recorder, rows func(*engine.Recorder)) {
+	o.Collect(r)
+	o.RecordUpdates(r)
+	o.Finish(r)
+	o.End(r, rows, o.cfg.RolloutLength)
+}
+
+// Collect records an iteration's steps by the exploring policies, and that they are kept in the replay and counted. With RecordUpdates and Finish it is an
+// iteration for workflows that put something between them; engine.Base.End ends it.
+func (o *OffPolicy) Collect(r *engine.Recorder) {
 	o.collector.Record(r)
 	o.keep(r)
-	o.RecordUpdates(r)
+}
+
+// Finish records what follows an iteration's steps and updates: metrics, and that the observations join the normalizer's moments.
+func (o *OffPolicy) Finish(r *engine.Recorder) {
 	o.collector.Finish(r)
 	o.learner.recordMetrics(r)
-	o.End(r, rows, o.cfg.RolloutLength)
 }
 
 // RecordUpdates records an iteration's updates alone, by batches of the replay as it is.
@@ -198,6 +210,24 @@ func (o *OffPolicy) RecordUpdates(r *engine.Recorder) {
 			o.learner.update(r, update{batch: batch, number: i.Tensor(), turn: turn})
 		}
 	})
+}
+
+// Replay is what the agents learn from.
+func (o *OffPolicy) Replay() *Replay { return o.replay }
+
+// Policy is what the agents explore by: actors [P, row] and their head. Where the actions of its head are continuous, a row is one that a search for
+// policies could have proposed (ec/problem.Actors).
+func (o *OffPolicy) Policy() *envs.Policy { return o.learner.behaviour().policy }
+
+// Network describes the agents' networks.
+func (o *OffPolicy) Network() NetworkConfig { return o.with.network }
+
+// Options is how the environment is used.
+func (o *OffPolicy) Options() envs.Options { return o.with.options }
+
+// Steps is the steps of every environment an iteration, by which the clock advances, and the environment steps of all members.
+func (o *OffPolicy) Steps() (clock, all int) {
+	return o.cfg.RolloutLength, o.cfg.Members * o.cfg.steps()
 }
 
 // Evaluator runs the members' policies: deterministic actions in new episodes.

@@ -284,7 +284,7 @@ func TestCopiedMember(t *testing.T) {
 		steps(t, o, 0, 1)
 		source := o.State().Sub("test").Scratch("source", engine.Uint32, engine.Members(3))
 		write(t, source, []float64{1, 1, 2})
-		before, newest := read(t, o.replay.obs), read(t, o.replay.newest)
+		before, newest := read(t, o.replay.obs), read(t, o.replay.own.newest)
 		run(t, o.State().Engine(), func(r *engine.Recorder) { engine.Gather(r, source, o.State().Inherited()...) })
 		n, after := len(before)/3, read(t, o.replay.obs)
 		from := 0

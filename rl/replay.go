@@ -36,9 +36,14 @@ func (c ReplayConfig) holds(members, environments, horizon int) error {
 	if c.Shared {
 		lanes *= members
 	}
-	if c.Capacity < 2*horizon*lanes || horizon > maxLaneSteps {
-		return config.Invalid("replay.capacity", "%d transitions, beside %d that an iteration appends (%d steps × %d environments); "+
-			"want at least twice as many, and at most %d steps", c.Capacity, horizon*lanes, horizon, lanes, maxLaneSteps)
+	return c.keeps(horizon*lanes, horizon)
+}
+
+// keeps checks the capacity against the transitions that an iteration appends to a ring, in trajectories of so many steps.
+func (c ReplayConfig) keeps(rows, horizon int) error {
+	if c.Capacity < 2*rows || horizon > maxLaneSteps {
+		return config.Invalid("replay.capacity", "%d transitions, beside %d that an iteration appends, in %d steps; "+
+			"want at least twice as many, and at most %d steps", c.Capacity, rows, horizon, maxLaneSteps)
 	}
 	return nil
 }
@@ -58,7 +63,6 @@ func DefaultReplay() ReplayConfig {
 type Replay struct {
 	cfg   ReplayConfig
 	rings int
-	lanes int // environments of the members that share a ring
 
 	obs, nextObs *engine.Tensor // [rings, C, O]
 	action       *engine.Tensor // [rings, C, A]: words of the trajectory's type
@@ -66,11 +70,9 @@ type Replay struct {
 	done         *engine.Tensor // [rings, C] u32: envs.Done
 	link         *engine.Tensor // [rings, C] u32: the next row of the episode; 2^32 − 1: there is none
 	head         *engine.Tensor // [rings, 2] u32: the row to be written next, rows held
-	newest       *engine.Tensor // [rings, lanes] u32: one more than the row of an episode that goes on, 0 where there is none
-	owner        *engine.Tensor // [P, E] u32: one more than the member whose episode goes on, which is another's after a copy
 
-	counts, begins *engine.Tensor // [rings, chunks] u32: transitions of a chunk of a trajectory, and where they begin
-	slots          *engine.Tensor // [rings, T · lanes] u32: the row of each of a trajectory's transitions
+	own      *ReplaySource // of Append
+	appended int           // transitions that a trajectory of each source appends to a ring
 
 	batch  ReplayBatch
 	stream uint32
@@ -108,25 +110,21 @@ func NewReplay(s *engine.State, t envs.Trajectory, cfg ReplayConfig) (*Replay, e
 	if !ok || t.Obs.Len()%t.Reward.Len() != 0 || t.Action.Len()%t.Reward.Len() != 0 {
 		return nil, fmt.Errorf("rl: replay of trajectories with rewards %v, observations %v; want [T, P, E] and [T, P, E, O]", t.Reward, t.Obs)
 	}
-	y := &Replay{cfg: cfg, rings: members, lanes: environments, stream: s.Stream("sample")}
-	ring := engine.Members(members)
+	y := &Replay{cfg: cfg, rings: members, stream: s.Stream("sample")}
 	if cfg.Shared {
-		y.rings, y.lanes = 1, members*environments
-		ring = engine.Axis("ring", 1)
+		y.rings = 1
 	}
-	rows := horizon * y.lanes
 	if err := cfg.holds(members, environments, horizon); err != nil {
 		return nil, fmt.Errorf("rl: %w", err)
 	}
 	o, a := engine.Axis("feature", t.Obs.Len()/t.Reward.Len()), engine.Axis("action", t.Action.Len()/t.Reward.Len())
-	row, chunk := engine.Axis("row", cfg.Capacity), engine.Axis("chunk", (rows+replayChunk-1)/replayChunk)
-	y.makeRing(s, ring, row, o, a, t.Action.Type())
-	y.owner = s.Tensor("owner", engine.Uint32, engine.Members(members), engine.Environments(environments))
+	y.makeRing(s, engine.Axis("row", cfg.Capacity), o, a, t.Action.Type())
+	y.own = y.newSource(s, horizon, members, environments)
+	y.own.newest = y.tensor(s, "newest", engine.Uint32, engine.Axis("lane", y.own.lanes))
+	y.own.owner = s.Tensor("owner", engine.Uint32, engine.Members(members), engine.Environments(environments))
 	if cfg.Inherit {
-		y.owner.Own() // the episodes that go on are those of the ring
+		y.own.owner.Own() // the episodes that go on are those of the ring
 	}
-	y.counts, y.begins = s.Scratch("counts", engine.Uint32, ring, chunk), s.Scratch("begins", engine.Uint32, ring, chunk)
-	y.slots = s.Scratch("slots", engine.Uint32, ring, engine.Axis("transition", rows))
 
 	p, b, to := engine.Members(members), engine.Axis("transition", cfg.Batch), s.Sub("batch")
 	y.batch = ReplayBatch{
@@ -137,23 +135,38 @@ func NewReplay(s *engine.State, t envs.Trajectory, cfg ReplayConfig) (*Replay, e
 	return y, s.Err()
 }
 
+// Shared is whether all members draw from one ring.
+func (y *Replay) Shared() bool { return y.cfg.Shared }
+
+// ring is the axis of rings.
+func (y *Replay) ring() engine.Dim {
+	if y.cfg.Shared {
+		return engine.Axis("ring", 1)
+	}
+	return engine.Members(y.rings)
+}
+
+// tensor makes a part of the rings, [rings, …].
+func (y *Replay) tensor(s *engine.State, name string, typ engine.DType, dims ...engine.Dim) *engine.Tensor {
+	dims = append([]engine.Dim{y.ring()}, dims...)
+	switch {
+	case !y.cfg.Save:
+		return s.Scratch(name, typ, dims...)
+	case !y.cfg.Inherit:
+		return s.Tensor(name, typ, dims...).Own()
+	}
+	return s.Tensor(name, typ, dims...)
+}
+
 // makeRing makes what keeps transitions.
-func (y *Replay) makeRing(s *engine.State, ring, row, feature, action engine.Dim, actions engine.DType) {
+func (y *Replay) makeRing(s *engine.State, row, feature, action engine.Dim, actions engine.DType) {
 	tensor := func(name string, typ engine.DType, dims ...engine.Dim) *engine.Tensor {
-		dims = append([]engine.Dim{ring}, dims...)
-		switch {
-		case !y.cfg.Save:
-			return s.Scratch(name, typ, dims...)
-		case !y.cfg.Inherit:
-			return s.Tensor(name, typ, dims...).Own()
-		}
-		return s.Tensor(name, typ, dims...)
+		return y.tensor(s, name, typ, dims...)
 	}
 	y.obs, y.nextObs = tensor("obs", engine.Float32, row, feature), tensor("next_obs", engine.Float32, row, feature)
 	y.action = tensor("action", actions, row, action)
 	y.reward, y.done = tensor("reward", engine.Float32, row), tensor("done", engine.Uint32, row)
 	y.link, y.head = tensor("link", engine.Uint32, row), tensor("head", engine.Uint32, engine.Axis("count", 2))
-	y.newest = tensor("newest", engine.Uint32, engine.Axis("lane", y.lanes))
 }
 
 // Normalize makes batches of observations that have passed a normalizer, with the moments of the time, and are clipped to ±limit; nil: they
@@ -163,41 +176,45 @@ func (y *Replay) Normalize(n *nn.Normalizer, limit float64) { y.normalizer, y.li
 // Clear records that nothing is held any more.
 func (y *Replay) Clear(r *engine.Recorder) {
 	r.Fill(y.head, 0)
-	r.Fill(y.newest, 0)
+	r.Fill(y.own.newest, 0)
 }
 
 // Append records that a trajectory's transitions are kept, the oldest making room for them. Rows that are no transitions (envs.Void) are
 // dropped, and so are those with a number that is not finite, which are marked as void. fresh says that the trajectory begins with new
 // episodes; else its first steps go on from the one before.
 func (y *Replay) Append(r *engine.Recorder, t envs.Trajectory, fresh bool) {
-	rows := y.slots.Len() / y.rings
+	y.append(r, y.own, t, fresh)
+}
+
+func (y *Replay) append(r *engine.Recorder, from *ReplaySource, t envs.Trajectory, fresh bool) {
+	rows := from.slots.Len() / y.rings
 	if t.Reward.Len() != rows*y.rings ||
 		t.Obs.Len()*y.reward.Len() != y.obs.Len()*t.Reward.Len() ||
 		t.Action.Len()*y.reward.Len() != y.action.Len()*t.Reward.Len() {
 		r.Fail(fmt.Errorf("rl: replay of %v is given a trajectory of %v; want the shape it was made for, %d transitions", y.obs, t.Obs, rows*y.rings))
 		return
 	}
-	chunks, rings, n, lanes := uint32(y.counts.Len()/y.rings), uint32(y.rings), uint32(rows), uint32(y.lanes)
+	chunks, rings, n, lanes := uint32(from.counts.Len()/y.rings), uint32(y.rings), uint32(rows), uint32(from.lanes)
 	features, actions := y.obs.Len()/y.reward.Len(), y.action.Len()/y.reward.Len()
 	size := r.WorkgroupFor(replayChunk * (features + actions) / replayTurns)
 	r.Dispatch(replayCountKernel{
 		Obs: t.Obs.Range(), NextObs: t.NextObs.Range(), Action: t.Action.Range(), Reward: t.Reward.Range(),
-		Done: t.Done.Range(), Counts: y.counts.Range(), Rows: n, Lanes: lanes, Features: uint32(features), Actions: uint32(actions), Workgroup: size,
+		Done: t.Done.Range(), Counts: from.counts.Range(), Rows: n, Lanes: lanes, Features: uint32(features), Actions: uint32(actions), Workgroup: size,
 	}.call(chunks, rings, 1))
 	r.Dispatch(replayBeginKernel{
-		Counts: y.counts.Range(), Head: y.head.Range(), Begins: y.begins.Range(), Rings: rings, Chunks: chunks, Capacity: uint32(y.cfg.Capacity),
+		Counts: from.counts.Range(), Head: y.head.Range(), Begins: from.begins.Range(), Rings: rings, Chunks: chunks, Capacity: uint32(y.cfg.Capacity),
 	}.call((rings+63)/64, 1, 1))
 	r.Dispatch(replayAppendKernel{
 		Obs: t.Obs.Range(), NextObs: t.NextObs.Range(),
-		Action: t.Action.Range(), Reward: t.Reward.Range(), Done: t.Done.Range(), Begins: y.begins.Range(),
+		Action: t.Action.Range(), Reward: t.Reward.Range(), Done: t.Done.Range(), Begins: from.begins.Range(),
 		ToObs: y.obs.Range(), ToNextObs: y.nextObs.Range(), ToAction: y.action.Range(), ToReward: y.reward.Range(), ToDone: y.done.Range(),
-		Link: y.link.Range(), Slots: y.slots.Range(),
+		Link: y.link.Range(), Slots: from.slots.Range(),
 		Rows: n, Lanes: lanes, Capacity: uint32(y.cfg.Capacity), Features: uint32(features), Actions: uint32(actions),
 		Workgroup: size,
 	}.call(chunks, rings, 1))
 	link := replayLinkKernel{
-		Done: t.Done.Range(), Slots: y.slots.Range(), Newest: y.newest.Range(), Link: y.link.Range(),
-		Owner: y.owner.Range(), Rows: n, Lanes: lanes, Capacity: uint32(y.cfg.Capacity), Environments: uint32(y.owner.Size(engine.EnvironmentAxis)), Fresh: fresh,
+		Done: t.Done.Range(), Slots: from.slots.Range(), Newest: from.newest.Range(), Link: y.link.Range(),
+		Owner: from.owner.Range(), Rows: n, Lanes: lanes, Capacity: uint32(y.cfg.Capacity), Environments: uint32(from.environments), Fresh: fresh,
 	}
 	r.Dispatch(link.call((lanes+63)/64, rings, 1))
 }

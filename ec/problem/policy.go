@@ -88,6 +88,7 @@ type policy struct {
 	memory  int // about how many bytes the candidates of a window take
 
 	described described // for quality diversity; nothing: candidates are not described
+	actor     *nn.Head  // the head that candidates have; nil: the environment's
 }
 
 // windowBytes is so much that a device is busy, and no more for larger populations.
@@ -141,6 +142,9 @@ func (p *policy) mlp() nn.MLP {
 
 // head is what makes actions of the network's outputs.
 func (p *policy) head() nn.Head {
+	if p.actor != nil {
+		return *p.actor
+	}
 	h := p.env.Action.Head()
 	h.Squash = p.network.Squash
 	switch {

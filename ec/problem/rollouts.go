@@ -39,6 +39,9 @@ func (p *policy) New(ctx context.Context, s *engine.State, clock engine.Clock, m
 		each += 4 * p.cfg.Episodes * (1 + 2*p.env.ObsSize())
 	}
 	most := max(1, p.memory/(each*members))
+	if p.actor != nil {
+		most = population
+	}
 	windows := (population + most - 1) / most
 	e := &rollouts{policy: p, clock: clock, members: members, population: population, window: (population + windows - 1) / windows,
 		state: s, evaluators: map[*engine.Tensor]*envs.Evaluator{}}
@@ -46,7 +49,7 @@ func (p *policy) New(ctx context.Context, s *engine.State, clock engine.Clock, m
 	e.rollout, err = envs.NewRollout(ctx, s.Sub("rollout"), p.env, envs.RolloutConfig{
 		Members: members * e.window, Environments: p.cfg.Episodes, Horizon: p.horizon(), Options: p.options,
 		Mode: !p.cfg.Sample, Begin: true, Window: &envs.Window{Population: population, Count: e.window, Common: p.cfg.Common},
-		Cap: p.cfg.Cap, Seen: seen,
+		Cap: p.cfg.Cap, Seen: seen, Trajectory: p.actor != nil, Actions: envs.Applied,
 	})
 	if err != nil {
 		return nil, err

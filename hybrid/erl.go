@@ -1,0 +1,188 @@
+package hybrid
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/evorl/evorl/ec"
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/rl"
+	"github.com/evorl/evorl/vk"
+)
+
+// ERLConfig are the settings of evolution-guided reinforcement learning.
+type ERLConfig struct {
+	Agents    int `min:"1" max:"4096" doc:"Agents beside each population; there are as many populations as groups of so many agents."`
+	Warmup    int `min:"0" doc:"Iterations of the populations alone, before the agents act and learn."`
+	Injection int `min:"1" doc:"Iterations from one injection of the agents' actors into the populations to the next."`
+	PopulationConfig
+}
+
+// DefaultERL is EvoRL's (B. Zheng et al., 2025, table 4 a), with random numbers that a generation has in common.
+func DefaultERL() ERLConfig {
+	return ERLConfig{Agents: 1, Warmup: 10, Injection: 1, PopulationConfig: PopulationConfig{Episodes: 1, Common: true}}
+}
+
+// ERL is evolution-guided reinforcement learning (S. Khadka, K. Tumer, "Evolution-Guided Policy Gradient in Reinforcement Learning", 2018, algorithm
+// 1), in EvoRL's order (B. Zheng et al., 2025): a population of actors is evaluated, and every transition goes into the replay of the agents beside
+// it; the agents act with exploration and learn; in every so many iterations their actors are evaluated as candidates are, and take the
+// places of the worst of them before the algorithm is told. An agent's updates of an iteration are those of its own settings, rollout_length ·
+// environments · updates_per_step. All of that is recorded and stays on the device.
+//
+// Members are the agents, and their actors are what is evaluated; those of one population are next to each other, and share its metrics.
+type ERL struct {
+	engine.Workflow // the agents; what follows differs from it
+	agents          *rl.OffPolicy
+	cfg             ERLConfig
+	population      *population
+	actors          *evaluated // the agents', before they are injected
+	programs        [injecting + 1]*engine.Program
+}
+
+// phase is what an iteration does.
+type phase int
+
+const (
+	warming   phase = iota // the population alone
+	learning               // the agents too
+	injecting              // and their actors join the population
+)
+
+// NewERL makes ERL of agents, which it owns from then on, and of a search by any algorithm that can be told candidates other than its own: they are
+// closed with the ERL, or here when there is an error.
+//
+// Errors: settings out of range, groups that the agents do not fill, agents that normalize observations, several agents of a group without a shared
+// replay, a replay that is too small, a population of fewer candidates than agents, an *ec.CandidatesError, and *vk.OutOfMemoryError.
+func NewERL(ctx context.Context, agents *rl.OffPolicy, algorithm ec.Algorithm, cfg ERLConfig) (*ERL, error) {
+	if err := engine.Require(map[string]any{"agents": agents, "algorithm": algorithm}); err != nil {
+		return nil, fmt.Errorf("hybrid: ERL: %w", err)
+	}
+	e := &ERL{Workflow: agents, agents: agents, cfg: cfg}
+	if err := e.build(ctx, algorithm); err != nil {
+		return nil, errors.Join(fmt.Errorf("hybrid: ERL of %s and %s: %w", agents.Describe().Workflow, algorithm.Name(), err), e.Close())
+	}
+	return e, nil
+}
+
+func (e *ERL) build(ctx context.Context, algorithm ec.Algorithm) (err error) {
+	if err := config.Check(e.cfg); err != nil {
+		return err
+	}
+	if e.population, err = newPopulation(ctx, e.agents, e.cfg.Agents, algorithm, e.cfg.PopulationConfig); err != nil {
+		return err
+	}
+	if n := e.population.generation.Population(); n < e.cfg.Agents {
+		return config.Invalid("agents", "%d actors are to take the places of candidates, of which there are %d; want fewer agents, or more candidates", e.cfg.Agents, n)
+	}
+	if e.actors, err = e.population.evaluate(ctx, "injected", e.cfg.Agents); err != nil {
+		return err
+	}
+	e.actors.measure("injected/")
+	return e.State().Allocate()
+}
+
+// phase is that of the iteration that follows so many others.
+func (e *ERL) phase(done int) phase {
+	switch {
+	case done < e.cfg.Warmup:
+		return warming
+	case (done+1)%e.cfg.Injection == 0:
+		return injecting
+	}
+	return learning
+}
+
+// record records an iteration.
+func (e *ERL) record(r *engine.Recorder, phase phase) {
+	p := e.population
+	e.Metrics().Clear(r)
+	p.ask(r)
+	p.candidates.record(r, p.candidates.rows)
+	if phase != warming {
+		e.agents.Collect(r)
+		e.agents.RecordUpdates(r)
+		e.agents.Finish(r)
+	}
+	if phase == injecting {
+		e.inject(r)
+	} else {
+		p.generation.Tell(r, p.candidates.fitness)
+	}
+	p.rows(r)
+	_, episode := p.steps(0)
+	rollout, _ := e.agents.Steps()
+	e.agents.End(r, nil, max(episode, rollout))
+}
+
+// inject records that the agents' actors take the places of the worst candidates, with fitness of their own, and that the algorithm learns from both.
+func (e *ERL) inject(r *engine.Recorder) {
+	g, all, actors := e.population.generation, e.population.candidates, e.agents.Policy().Params
+	e.actors.record(r, actors)
+	worst := g.Worst(r, all.fitness, e.cfg.Agents)
+	g.Replace(r, all.rows, worst, actors)
+	g.Replace(r, all.fitness, worst, e.actors.fitness)
+	g.TellCandidates(r, all.rows, all.fitness)
+}
+
+// program is that of a phase, recorded when it is first asked for.
+func (e *ERL) program(of phase) (_ *engine.Program, err error) {
+	if e.programs[of] == nil {
+		e.programs[of], err = e.State().Engine().Record("erl", func(r *engine.Recorder) { e.record(r, of) })
+	}
+	return e.programs[of], err
+}
+
+// Describe implements engine.Workflow.
+func (e *ERL) Describe() engine.Description {
+	d := e.Workflow.Describe()
+	episodes, _ := e.population.steps(e.population.generation.Population() + e.cfg.Agents)
+	d.Workflow, d.StepsPerIter = "erl", d.StepsPerIter+episodes
+	return d
+}
+
+// Agents are those that learn beside the populations.
+func (e *ERL) Agents() *rl.OffPolicy { return e.agents }
+
+// Generation is the algorithm at work on the populations, a member of it for each group of agents.
+func (e *ERL) Generation() *ec.Generation { return e.population.generation }
+
+// Init implements engine.Workflow.
+func (e *ERL) Init(ctx context.Context) error {
+	return errors.Join(e.agents.Init(ctx), e.population.init(ctx))
+}
+
+// Step implements engine.Workflow.
+func (e *ERL) Step(ctx context.Context, iteration int) (*vk.Ticket, error) {
+	program, err := e.program(e.phase(iteration))
+	if err != nil {
+		return nil, err
+	}
+	if err := e.State().Advance(ctx, iteration); err != nil {
+		return nil, err
+	}
+	return program.Submit(ctx)
+}
+
+// Prepare implements engine.Workflow.
+func (e *ERL) Prepare(ctx context.Context, episodes int) error {
+	for _, done := range []int{0, e.cfg.Warmup, e.cfg.Warmup + e.cfg.Injection - 1} {
+		program, err := e.program(e.phase(done))
+		if err == nil {
+			err = program.Build()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return e.agents.Evaluations().Prepare(ctx, e.Clock(), episodes)
+}
+
+// Close implements engine.Workflow.
+func (e *ERL) Close() error {
+	for _, p := range e.programs {
+		p.Free()
+	}
+	return e.agents.Close()
+}

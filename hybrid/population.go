@@ -1,0 +1,146 @@
+package hybrid
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/evorl/evorl/ec"
+	"github.com/evorl/evorl/ec/problem"
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/envs"
+	"github.com/evorl/evorl/rl"
+)
+
+// PopulationConfig are the settings of a population of actors, whose episodes fill the replay that agents learn from.
+type PopulationConfig struct {
+	Episodes int  `min:"1" max:"65536" doc:"Episodes whose mean return is a candidate's fitness; all of their steps go into the replay."`
+	Common   bool `doc:"All candidates of a generation meet the same random numbers."`
+}
+
+// population is a search of every group of agents, a member of the search. Candidates are actors of the agents.
+type population struct {
+	agents     *rl.OffPolicy
+	each       int           // agents of a group
+	state      *engine.State // of its tensors and streams
+	hyper      *engine.Hyper // of the algorithm
+	problem    ec.Problem
+	space      ec.Space
+	generation *ec.Generation
+	candidates *evaluated
+	rows       func(*engine.Recorder) // records the generation's metrics
+}
+
+// newPopulation makes the searches of agents in groups of each.
+//
+// Errors: agents whose actors cannot be candidates, an algorithm that learns only from its own candidates, settings out of range, a replay that
+// is too small.
+func newPopulation(ctx context.Context, agents *rl.OffPolicy, each int, algorithm ec.Algorithm, cfg PopulationConfig) (*population, error) {
+	members, policy := agents.Describe().Members, agents.Policy()
+	switch {
+	case members%each != 0:
+		return nil, config.Invalid("agents", "%d agents in groups of %d; want whole groups", members, each)
+	case each > 1 && !agents.Replay().Shared():
+		return nil, config.Invalid("replay.shared", "%d agents learn from the episodes of one population, in rings of their own; want true", each)
+	case policy.Normalizer != nil:
+		return nil, config.Invalid("network.normalize_obs", "each agent has moments of its own, and candidates have none; want false")
+	case policy.Head.Parameters() > 0:
+		return nil, fmt.Errorf("actors with a %v head, which has parameters of its own; want agents of ddpg, td3 or sac", policy.Head.Kind)
+	}
+	p := &population{agents: agents, each: each, state: agents.State().Sub("population")}
+	p.hyper = engine.NewHyper(p.state, members/each)
+	p.problem = actors(agents, policy, cfg)
+	p.space = p.problem.Space(members / each)
+	if row := policy.Params.Size("parameter"); row != p.space.Row() {
+		return nil, fmt.Errorf("actors of %d numbers, where candidates have %d; want agents of ddpg, td3 or sac", row, p.space.Row())
+	}
+	var err error
+	if p.generation, err = ec.NewGeneration(p.state, agents.Clock(), p.hyper, algorithm, p.space); err != nil {
+		return nil, err
+	}
+	if err := p.generation.Accepts(); err != nil {
+		return nil, err
+	}
+	if p.candidates, err = p.evaluate(ctx, "candidates", p.generation.Population()); err != nil {
+		return nil, err
+	}
+	p.candidates.measure("population/")
+	p.rows = p.generation.Rows(agents.Metrics().Sub("", each))
+	return p, nil
+}
+
+// actors is the problem of finding actors for the agents.
+func actors(agents *rl.OffPolicy, policy *envs.Policy, cfg PopulationConfig) ec.Problem {
+	given, network, of := agents.Network(), problem.DefaultNetwork(), problem.DefaultPolicy()
+	network.Hidden, network.Activation, network.LayerNorm = given.Hidden, given.Activation, given.LayerNorm
+	network.Initializer, network.HiddenGain, network.OutputGain = given.Initializer, given.HiddenGain, given.ActorGain
+	of.Episodes, of.Common = cfg.Episodes, cfg.Common
+	head := policy.Head
+	head.Noise = nil
+	return problem.Actors(agents.Environment(), agents.Options(), network, head, of)
+}
+
+// init begins the searches.
+func (p *population) init(ctx context.Context) error {
+	start := p.problem.Start(p.state.Engine().Seed(), p.state.Stream("init"), p.space.Members)
+	return errors.Join(p.hyper.Init(ctx), p.candidates.Init(ctx), p.generation.Init(ctx, start))
+}
+
+// ask records forming a generation's candidates.
+func (p *population) ask(r *engine.Recorder) {
+	p.generation.Ask(r)
+	p.generation.Candidates(r, ec.Pick{}, p.candidates.rows)
+}
+
+// steps is the most environment steps that evaluating a number of candidates of every group takes, and what the clock advances by meanwhile.
+func (p *population) steps(candidates int) (all, clock int) {
+	one, clock := p.candidates.Steps()
+	return p.space.Members * candidates * one, clock
+}
+
+// evaluated is a number of actors of every group with their fitness.
+type evaluated struct {
+	problem.Experience
+	population *population
+	source     *rl.ReplaySource
+	rows       *engine.Tensor         // [M · n, row]; nil: they are somewhere else
+	fitness    *engine.Tensor         // [M, n]
+	metrics    func(*engine.Recorder) // records the evaluation's
+}
+
+// evaluate makes what evaluates n actors of every group. All that the population makes meet the same episodes where random numbers are common.
+func (p *population) evaluate(ctx context.Context, name string, n int) (*evaluated, error) {
+	evaluation, err := p.problem.New(ctx, p.state.Sub("episodes"), p.agents.Clock(), p.space.Members, n)
+	if err != nil {
+		return nil, err
+	}
+	experience, ok := evaluation.(problem.Experience)
+	if !ok {
+		return nil, fmt.Errorf("%s keeps no trajectory", p.problem.Name())
+	}
+	e := &evaluated{Experience: experience, population: p}
+	m, s := engine.Members(p.space.Members), p.state.Sub(name)
+	e.rows = s.Scratch("rows", engine.Float32, engine.Members(p.space.Members*n), engine.Axis("parameter", p.space.Row()))
+	e.fitness = s.Scratch("fitness", engine.Float32, m, engine.Axis("candidate", n))
+	e.source, err = p.agents.Replay().NewSource(s, *experience.Trajectory())
+	return e, err
+}
+
+// measure adds the evaluation's metrics, whose names begin with prefix.
+func (e *evaluated) measure(prefix string) {
+	m := e.population.agents.Metrics().Sub(prefix, e.population.each)
+	rows, returns := e.Rows(m), m.Row("episode/return")
+	e.metrics = func(r *engine.Recorder) {
+		rows(r)
+		engine.Mean(r, returns, e.fitness, nil, 1)
+	}
+}
+
+// record records evaluating the actors [M · n, row], without exploration; every transition goes into the replay.
+func (e *evaluated) record(r *engine.Recorder, actors *engine.Tensor) {
+	e.Experience.Record(r, actors, 0, e.fitness)
+	e.Finish(r)
+	e.source.Append(r, *e.Trajectory())
+	e.metrics(r)
+}
