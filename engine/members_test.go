@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -318,6 +319,51 @@ func TestMetricsRing(t *testing.T) {
 	}
 	if iterations, steps, err := clock.Read(t.Context()); err != nil || iterations != 2*ringSlots+1 || steps != 7*(2*ringSlots+1) {
 		t.Errorf("the clock says %d iterations, %d steps, %v", iterations, steps, err)
+	}
+}
+
+// Members may share the values of a scope's metrics; what is not written has none after Clear.
+func TestMetricsSub(t *testing.T) {
+	s := memberState(t)
+	clock := NewClock(s)
+	m := NewMetrics(s, 6, 3)
+	own, pairs := m.Row("own"), m.Sub("pairs/", 2)
+	shared := pairs.Row("shared")
+	unwritten := pairs.Sub("never/", 3).Row("written")
+	if err := s.Zero(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	from := normals(9)
+	a, b := s.Sub("a").Tensor("six", Float32, Members(6)), s.Sub("b").Tensor("three", Float32, Members(3))
+	if err := errors.Join(s.Allocate(), a.WriteFloat32(t.Context(), from[:6]), b.WriteFloat32(t.Context(), from[6:])); err != nil {
+		t.Fatal(err)
+	}
+	step, err := s.Engine().Record("step", func(r *Recorder) {
+		m.Clear(r)
+		r.Copy(own, a)
+		r.Copy(shared, b)
+		m.Record(r, clock)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer step.Free()
+	if err := step.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	got, err := m.Read(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []float32{from[6], from[6], from[7], from[7], from[8], from[8]}; !slices.Equal(got["own"], from[:6]) || !slices.Equal(got["pairs/shared"], want) {
+		t.Errorf("metrics %v; want %v, shared %v", got, from[:6], want)
+	}
+	if never := got["pairs/never/written"]; unwritten.Len() != 2 || len(never) != 6 || never[5] == never[5] {
+		t.Errorf("%d values, %v, of a row that is not written; want 2, NaN of each member", unwritten.Len(), never)
+	}
+	m.Sub("", 4)
+	if err := s.Err(); err == nil || !strings.Contains(err.Error(), "groups of 4 of 6 members") {
+		t.Errorf("error %v; want one of groups", err)
 	}
 }
 

@@ -226,7 +226,7 @@ func one() ec.GAConfig {
 	return c
 }
 
-// TestERLLearns: agents beside populations balance the pendulum, and the populations' best do as well.
+// TestERLLearns: agents beside populations balance the pendulum.
 func TestERLLearns(t *testing.T) {
 	g := smallERL("td3", genetic())
 	env, err := envs.Lookup("Pendulum-v1")

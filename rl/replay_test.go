@@ -51,20 +51,25 @@ func newReplayCase(t *testing.T, c replayCase) (*engine.Engine, *engine.State, e
 	eng := engine.New(open(t), engine.Seed(5))
 	s := eng.NewState()
 	t.Cleanup(func() { s.Close() })
-	dims := []engine.Dim{engine.Time(c.horizon), engine.Members(c.members), engine.Environments(c.environments)}
-	tensor := func(name string, typ engine.DType, more ...engine.Dim) *engine.Tensor {
-		return s.Scratch(name, typ, append(append([]engine.Dim(nil), dims...), more...)...)
-	}
-	o, a := engine.Axis("feature", c.features), engine.Axis("action", c.actions)
-	tr := envs.Trajectory{
-		Obs: tensor("t/obs", engine.Float32, o), NextObs: tensor("t/next_obs", engine.Float32, o), Action: tensor("t/action", engine.Float32, a),
-		Reward: tensor("t/reward", engine.Float32), Done: tensor("t/done", engine.Uint32),
-	}
+	tr := c.trajectory(s.Sub("t"))
 	y, err := NewReplay(s.Sub("replay"), tr, ReplayConfig{Capacity: c.rows, Shared: c.shared, Batch: c.batch, Steps: c.steps})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return eng, s, tr, y
+}
+
+// trajectory makes what is appended.
+func (c replayCase) trajectory(s *engine.State) envs.Trajectory {
+	dims := []engine.Dim{engine.Time(c.horizon), engine.Members(c.members), engine.Environments(c.environments)}
+	tensor := func(name string, typ engine.DType, more ...engine.Dim) *engine.Tensor {
+		return s.Scratch(name, typ, append(append([]engine.Dim(nil), dims...), more...)...)
+	}
+	o, a := engine.Axis("feature", c.features), engine.Axis("action", c.actions)
+	return envs.Trajectory{
+		Obs: tensor("obs", engine.Float32, o), NextObs: tensor("next_obs", engine.Float32, o), Action: tensor("action", engine.Float32, a),
+		Reward: tensor("reward", engine.Float32), Done: tensor("done", engine.Uint32),
+	}
 }
 
 // append draws a trajectory, writes it and appends it to the model.
