@@ -24,6 +24,11 @@ func (c *Config) absent(section string, env string) string {
 	case isProblem:
 		return fmt.Sprintf("[%s] is for env = %q, and env is %q", of.Name, of.Name, env)
 	}
+	if g, ok := c.parts.(*guided); ok {
+		if why := g.absent(section); why != "" {
+			return why
+		}
+	}
 	var of []string
 	name, key, choices := c.learner()
 	for _, w := range choices {

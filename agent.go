@@ -2,6 +2,8 @@ package evorl
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
@@ -93,9 +95,31 @@ func (a *agent[C, W]) check(env *envs.Environment, _ envs.Options) error {
 }
 
 func (a *agent[C, W]) build(ctx context.Context, eng *engine.Engine, env *envs.Environment, options envs.Options) (engine.Workflow, error) {
+	return a.make(ctx, eng, env, options)
+}
+
+func (a *agent[C, W]) make(ctx context.Context, eng *engine.Engine, env *envs.Environment, options envs.Options, more ...rl.Option) (W, error) {
 	opts := []rl.Option{rl.Network(a.network), rl.Environment(options)}
 	if a.replay != nil {
 		opts = append(opts, rl.Replays(*a.replay))
 	}
-	return a.new(ctx, eng, env, a.cfg, opts...)
+	return a.new(ctx, eng, env, a.cfg, append(opts, more...)...)
+}
+
+// shared implements offPolicyParts.
+func (a *agent[C, W]) shared() (rl.NetworkConfig, rl.ReplayConfig) { return a.network, *a.replay }
+
+// agents implements offPolicyParts.
+func (a *agent[C, W]) agents(
+	ctx context.Context, eng *engine.Engine, env *envs.Environment, options envs.Options, opts ...rl.Option,
+) (*rl.OffPolicy, error) {
+	w, err := a.make(ctx, eng, env, options, opts...)
+	if err != nil {
+		return nil, err
+	}
+	of, ok := any(w).(*rl.OffPolicy)
+	if !ok {
+		return nil, errors.Join(fmt.Errorf("evorl: %s does not learn off-policy", a.name), w.Close())
+	}
+	return of, nil
 }

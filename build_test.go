@@ -57,12 +57,15 @@ func TestBuild(t *testing.T) {
 	}
 }
 
-// home is an environment that an agent can act in; ok is false for other workflows.
+// composed says whether a workflow is made of others.
+func composed(w evorl.Workflow) bool { return w.Name == "erl" || strings.HasPrefix(w.Name, "pbt") }
+
+// home is an environment that an agent can act in; ok is false for workflows without an agent of their own.
 func home(w evorl.Workflow) (env string, ok bool) {
 	switch w.Name {
 	case "a2c", "impala", "ppo":
 		return "CartPole-v1", true
-	case "ddpg", "sac", "td3":
+	case "ddpg", "erl", "sac", "td3":
 		return "Pendulum-v1", true
 	}
 	return "", false

@@ -87,9 +87,9 @@ func decode(d *config.Document, o options) (*Config, error) {
 	}
 	cfg := newConfig(w)
 	cfg.Run.Workflow, cfg.Run.Env, cfg.environments, cfg.document = top.Workflow, top.Env, o.environments, d
-	over, isPBT := cfg.parts.(*pbt)
-	if isPBT {
-		if err := over.choose(d, o.sections); err != nil {
+	of, composes := cfg.parts.(composed)
+	if composes {
+		if err := of.choose(d, o.sections); err != nil {
 			return nil, err
 		}
 	}
@@ -99,8 +99,8 @@ func decode(d *config.Document, o options) (*Config, error) {
 	if err := cfg.with(o.sections); err != nil {
 		return nil, err
 	}
-	if isPBT {
-		over.complete()
+	if composes {
+		of.complete()
 	}
 	if err := d.Decode(cfg.Sections(), config.Absent(func(section string) string { return cfg.absent(section, top.Env) })); err != nil {
 		return nil, err

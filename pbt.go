@@ -17,6 +17,11 @@ import (
 // hybrids are the workflows of package hybrid.
 var hybrids = []Workflow{
 	{
+		Name: "erl", Summary: "evolution-guided reinforcement learning: a population's episodes are agents' experience, and their actors join it",
+		Source: "S. Khadka, K. Tumer, \"Evolution-Guided Policy Gradient in Reinforcement Learning\", 2018",
+		parts:  newGuided("erl", func() guide { c := DefaultERL(); return &c }, "ddpg", "sac", "td3"),
+	},
+	{
 		Name: "pbt", Summary: "population based training over an agent or a search: the worst members become copies of the best and explore other hyperparameters",
 		Source: "M. Jaderberg et al., \"Population Based Training of Neural Networks\", 2017",
 		parts:  newPBT(hybrid.NewPBT),
@@ -26,6 +31,18 @@ var hybrids = []Workflow{
 		Source: "B. Zheng et al., \"EvoRL\", 2025, section 5.2.3",
 		parts:  newPBT(hybrid.NewPBTCSO),
 	},
+}
+
+// composed are the settings of a workflow whose sections depend on others that it is made of.
+type composed interface {
+	parts
+	// choose chooses those that the document names or, if it names none, a value of With.
+	choose(d *config.Document, values []any) error
+	// complete fills in what depends on the choice, after the values of With.
+	complete()
+	// section is the name of its own section, and document completes the keys of that.
+	section() string
+	document(keys []config.Key) ([]config.Key, error)
 }
 
 // pbtPopulation is EvoRL's.
@@ -135,6 +152,8 @@ func (p *pbt) complete() {
 		p.cfg.Search = maps.Clone(p.space)
 	}
 }
+
+func (p *pbt) section() string { return "pbt" }
 
 func (p *pbt) sections() config.Sections {
 	return append(p.trainable.sections(), config.Section{Name: "pbt", Value: &p.cfg})

@@ -97,7 +97,7 @@ func TestPBTOverEveryWorkflow(t *testing.T) {
 			env = "CartPole-v1"
 		}
 		cfg, err := parse(t, over(w.Name, env))
-		if several(w) || strings.HasPrefix(w.Name, "pbt") {
+		if several(w) || composed(w) {
 			if err == nil || !strings.Contains(err.Error(), "x.toml:6:8") {
 				t.Errorf("over %s: error %v; want one at the value of over", w.Name, err)
 			}
@@ -125,7 +125,7 @@ func TestBuildPBTOver(t *testing.T) {
 	eng := open(t, 3)
 	for _, w := range evorl.Workflows() {
 		env, members := "arm", "search.members=3"
-		if several(w) || strings.HasPrefix(w.Name, "pbt") {
+		if several(w) || composed(w) {
 			continue
 		}
 		if at, agent := home(w); agent {

@@ -141,10 +141,13 @@ func (e *MemberError) Error() string {
 	return fmt.Sprintf("%s has no member %d; it has %d to %d", e.Path, e.Member, 0, e.Members-1)
 }
 
-// trained is what learns in a workflow: under PBT the workflow that it is over.
+// trained is what learns in a workflow: under PBT the workflow that it is over, of ERL the agents.
 func trained(w engine.Workflow) engine.Workflow {
-	if p, ok := w.(*hybrid.PBT); ok {
-		return p.Inner()
+	switch of := w.(type) {
+	case *hybrid.PBT:
+		return of.Inner()
+	case *hybrid.ERL:
+		return of.Agents()
 	}
 	return w
 }

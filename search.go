@@ -80,6 +80,9 @@ func (s *search[C]) learner() config.Section {
 	return config.Section{Name: s.algo.Name(), Value: &s.algo}
 }
 
+// configured implements algorithmParts.
+func (s *search[C]) configured() ec.Algorithm { return s.algo }
+
 func (s *search[C]) members() (count *int, key string) { return &s.cfg.Members, "search.members" }
 
 // front is the true front of the problem, nil where none is known.

@@ -65,8 +65,8 @@ func (w Workflow) Sections() ([]Section, error) {
 		if err != nil {
 			return nil, err
 		}
-		if p, ok := cfg.parts.(*pbt); ok && s.Value == any(&p.cfg) {
-			if keys, err = p.document(keys); err != nil {
+		if of, ok := cfg.parts.(composed); ok && s.Name == of.section() {
+			if keys, err = of.document(keys); err != nil {
 				return nil, err
 			}
 		}

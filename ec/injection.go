@@ -2,6 +2,7 @@ package ec
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/evorl/evorl/engine"
 )
@@ -24,12 +25,17 @@ type Given struct {
 // CandidatesError is what an algorithm returns that can only be told candidates that it proposed itself.
 type CandidatesError struct{ Algorithm string }
 
-// candidateStrategies are the algorithms that are a CandidateStrategy, for errors.
-const candidateStrategies = "openes, vanilla-es, pgpe, snes, cem, cma-es, sep-cma-es, lm-ma-es, cr-fm-nes, ga, de, shade, pso, cso, random-search"
+// CandidateAlgorithms are the names of the algorithms of one objective that are a CandidateStrategy.
+func CandidateAlgorithms() []string {
+	return []string{
+		"openes", "vanilla-es", "pgpe", "snes", "cem", "cma-es", "sep-cma-es", "lm-ma-es", "cr-fm-nes", "ga", "de", "shade", "pso", "cso", "random-search",
+	}
+}
 
 // Error implements error.
 func (e *CandidatesError) Error() string {
-	return fmt.Sprintf("ec: %s learns only from candidates that it proposed itself; those that can be told others are %s", e.Algorithm, candidateStrategies)
+	return fmt.Sprintf("ec: %s learns only from candidates that it proposed itself; those that can be told others are %s", e.Algorithm,
+		strings.Join(CandidateAlgorithms(), ", "))
 }
 
 // compare records finding out which of the given candidates [M · P, row] are the strategy's own, and replacing those

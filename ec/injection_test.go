@@ -263,7 +263,7 @@ func TestBrokenCandidates(t *testing.T) {
 // TestCandidatesError: the other algorithms say that they cannot, and the list of those that can is complete.
 func TestCandidatesError(t *testing.T) {
 	eng := engine.New(open(t))
-	named := strings.Split(candidateStrategies, ", ")
+	named := CandidateAlgorithms()
 	var can []string
 	for algorithm := range candidateAlgorithms() {
 		can = append(can, algorithm.Name())

@@ -25,6 +25,17 @@ func DefaultERL() ERLConfig {
 	return ERLConfig{Agents: 1, Warmup: 10, Injection: 1, PopulationConfig: PopulationConfig{Episodes: 1, Common: true}}
 }
 
+// Fits checks the settings against those of the agents, before any device work. Errors are those of config.Invalid, with the key from the top level.
+func (c ERLConfig) Fits(agents int, network rl.NetworkConfig, replay rl.ReplayConfig) error {
+	switch {
+	case agents%c.Agents != 0:
+		return config.Invalid("erl.agents", "%d agents in groups of %d; want whole groups", agents, c.Agents)
+	case c.Agents > 1 && !replay.Shared:
+		return config.Invalid("replay.shared", "%d agents learn from the episodes of one population, in rings of their own; want true", c.Agents)
+	}
+	return c.PopulationConfig.fits(network)
+}
+
 // ERL is evolution-guided reinforcement learning (S. Khadka, K. Tumer, "Evolution-Guided Policy Gradient in Reinforcement Learning", 2018, algorithm
 // 1), in EvoRL's order (B. Zheng et al., 2025): a population of actors is evaluated, and every transition goes into the replay of the agents beside
 // it; the agents act with exploration and learn; in every so many iterations their actors are evaluated as candidates are, and take the
@@ -70,11 +81,14 @@ func (e *ERL) build(ctx context.Context, algorithm ec.Algorithm) (err error) {
 	if err := config.Check(e.cfg); err != nil {
 		return err
 	}
+	if err := e.cfg.Fits(e.agents.Describe().Members, e.agents.Network(), e.agents.Replay().Config()); err != nil {
+		return err
+	}
 	if e.population, err = newPopulation(ctx, e.agents, e.cfg.Agents, algorithm, e.cfg.PopulationConfig); err != nil {
 		return err
 	}
 	if n := e.population.generation.Population(); n < e.cfg.Agents {
-		return config.Invalid("agents", "%d actors are to take the places of candidates, of which there are %d; want fewer agents, or more candidates", e.cfg.Agents, n)
+		return config.Invalid("erl.agents", "%d actors are to take the places of candidates, of which there are %d; want fewer agents, or more candidates", e.cfg.Agents, n)
 	}
 	if e.actors, err = e.population.evaluate(ctx, "injected", e.cfg.Agents); err != nil {
 		return err

@@ -19,6 +19,14 @@ type PopulationConfig struct {
 	Common   bool `doc:"All candidates of a generation meet the same random numbers."`
 }
 
+// fits checks the networks of agents.
+func (c PopulationConfig) fits(network rl.NetworkConfig) error {
+	if network.NormalizeObs {
+		return config.Invalid("network.normalize_obs", "each agent has moments of its own, and candidates have none; want false")
+	}
+	return nil
+}
+
 // population is a search of every group of agents, a member of the search. Candidates are actors of the agents.
 type population struct {
 	agents     *rl.OffPolicy
@@ -32,20 +40,12 @@ type population struct {
 	rows       func(*engine.Recorder) // records the generation's metrics
 }
 
-// newPopulation makes the searches of agents in groups of each.
+// newPopulation makes the searches of agents in whole groups of each.
 //
-// Errors: agents whose actors cannot be candidates, an algorithm that learns only from its own candidates, settings out of range, a replay that
-// is too small.
+// Errors: agents whose actors cannot be candidates, an algorithm that learns only from its own candidates, a replay that is too small.
 func newPopulation(ctx context.Context, agents *rl.OffPolicy, each int, algorithm ec.Algorithm, cfg PopulationConfig) (*population, error) {
 	members, policy := agents.Describe().Members, agents.Policy()
-	switch {
-	case members%each != 0:
-		return nil, config.Invalid("agents", "%d agents in groups of %d; want whole groups", members, each)
-	case each > 1 && !agents.Replay().Shared():
-		return nil, config.Invalid("replay.shared", "%d agents learn from the episodes of one population, in rings of their own; want true", each)
-	case policy.Normalizer != nil:
-		return nil, config.Invalid("network.normalize_obs", "each agent has moments of its own, and candidates have none; want false")
-	case policy.Head.Parameters() > 0:
+	if policy.Head.Parameters() > 0 {
 		return nil, fmt.Errorf("actors with a %v head, which has parameters of its own; want agents of ddpg, td3 or sac", policy.Head.Kind)
 	}
 	p := &population{agents: agents, each: each, state: agents.State().Sub("population")}

@@ -135,8 +135,8 @@ func NewReplay(s *engine.State, t envs.Trajectory, cfg ReplayConfig) (*Replay, e
 	return y, s.Err()
 }
 
-// Shared is whether all members draw from one ring.
-func (y *Replay) Shared() bool { return y.cfg.Shared }
+// Config is what the replay was made with.
+func (y *Replay) Config() ReplayConfig { return y.cfg }
 
 // ring is the axis of rings.
 func (y *Replay) ring() engine.Dim {

@@ -1,0 +1,189 @@
+package evorl
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/evorl/evorl/ec"
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/envs"
+	"github.com/evorl/evorl/hybrid"
+	"github.com/evorl/evorl/rl"
+)
+
+// ERLConfig is [erl]: which agents learn beside which search, and how.
+type ERLConfig struct {
+	Agent  string `doc:"The algorithm of the agents, whose sections are then part of the configuration."`
+	Search string `doc:"The algorithm of the populations, whose section is then part of the configuration."`
+	hybrid.ERLConfig
+}
+
+// DefaultERL is hybrid.DefaultERL of TD3 and a genetic algorithm.
+func DefaultERL() ERLConfig {
+	return ERLConfig{Agent: "td3", Search: "ga", ERLConfig: hybrid.DefaultERL()}
+}
+
+func (c *ERLConfig) chosen() (agent, search *string) { return &c.Agent, &c.Search }
+
+func (c *ERLConfig) build(ctx context.Context, agents agentsFunc, algorithm ec.Algorithm) (engine.Workflow, error) {
+	of, err := agents()
+	if err != nil {
+		return nil, err
+	}
+	e, err := hybrid.NewERL(ctx, of, algorithm, c.ERLConfig)
+	if err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+// guide are the settings of a method of agents that a search guides: a pointer to its section.
+type guide interface {
+	// chosen are the names of the algorithms.
+	chosen() (agent, search *string)
+	// Fits checks the settings against the agents', before any device work. Errors are those of config.Invalid, with the key from the top level.
+	Fits(members int, network rl.NetworkConfig, replay rl.ReplayConfig) error
+	build(ctx context.Context, agents agentsFunc, algorithm ec.Algorithm) (engine.Workflow, error)
+}
+
+// agentsFunc makes the agents that are configured, with further options.
+type agentsFunc func(...rl.Option) (*rl.OffPolicy, error)
+
+// offPolicyParts are the settings of off-policy agents.
+type offPolicyParts interface {
+	trainable
+	// shared are the settings that they have in common.
+	shared() (rl.NetworkConfig, rl.ReplayConfig)
+	agents(context.Context, *engine.Engine, *envs.Environment, envs.Options, ...rl.Option) (*rl.OffPolicy, error)
+}
+
+// algorithmParts are the settings of a search.
+type algorithmParts interface {
+	trainable
+	configured() ec.Algorithm
+}
+
+// guided is the settings of a method of agents that a search guides: those of the agents, the section of the search's algorithm, and the method's
+// own.
+type guided struct {
+	offPolicyParts // the agents
+	search         algorithmParts
+	of             [2]string // agents and search that the sections are of
+	name           string
+	cfg            guide
+	choices        [2][]Workflow
+}
+
+// newGuided makes the settings of a method with its default agents and search. agents are the names of those that it is made for.
+func newGuided(name string, cfg func() guide, agentNames ...string) func() parts {
+	return func() parts {
+		among := func(of []Workflow, names []string) []Workflow {
+			return slices.DeleteFunc(slices.Clone(of), func(w Workflow) bool { return !slices.Contains(names, w.Name) })
+		}
+		g := &guided{name: name, cfg: cfg(), choices: [2][]Workflow{among(agents, agentNames), among(searches, ec.CandidateAlgorithms())}}
+		agent, search := g.cfg.chosen()
+		g.of = [2]string{*agent, *search}
+		g.take()
+		return g
+	}
+}
+
+// take makes the sections those of the chosen agents and search, with their defaults; at is the number of one that there is not, -1 without.
+func (g *guided) take() (at int) {
+	var found [2]parts
+	for i, of := range g.choices {
+		k := slices.IndexFunc(of, func(w Workflow) bool { return w.Name == g.of[i] })
+		if k < 0 {
+			return i
+		}
+		found[i] = of[k].parts()
+	}
+	g.offPolicyParts, g.search = found[0].(offPolicyParts), found[1].(algorithmParts)
+	agent, search := g.cfg.chosen()
+	*agent, *search = g.of[0], g.of[1]
+	return -1
+}
+
+// choose takes the agents and the search that the document names or, where it names none, a value of With.
+func (g *guided) choose(d *config.Document, values []any) error {
+	chosen := struct {
+		Agent  string `doc:"Name the algorithm of the agents."`
+		Search string `doc:"Name the algorithm of the populations."`
+	}{g.of[0], g.of[1]}
+	for _, v := range values {
+		if of := reflect.Indirect(reflect.ValueOf(v)); of.IsValid() && of.Type() == reflect.TypeOf(g.cfg).Elem() {
+			chosen.Agent, chosen.Search = of.FieldByName("Agent").String(), of.FieldByName("Search").String()
+		}
+	}
+	if err := d.Peek(g.name, &chosen); err != nil {
+		return err
+	}
+	g.of = [2]string{chosen.Agent, chosen.Search}
+	at := g.take()
+	if at < 0 {
+		return nil
+	}
+	key, what := g.name+"."+[2]string{"agent", "search"}[at], [2]string{"agent", "search"}[at]
+	if _, ok := lookupWorkflow(g.of[at]); ok {
+		return d.Errorf(key, "%s does not serve as the %s of %s: want one of %v", g.of[at], what, g.name, names(g.choices[at]))
+	}
+	if !d.Defined(key) {
+		return d.Errorf(key, "unknown %s %q: want one of %v", what, g.of[at], names(g.choices[at]))
+	}
+	return d.UnknownValue(key, what, names(g.choices[at]))
+}
+
+// complete implements composed.
+func (g *guided) complete() {}
+
+// absent says why a section is not there that other choices have; "" where none has it.
+func (g *guided) absent(section string) string {
+	for i, of := range g.choices {
+		if slices.ContainsFunc(of, func(w Workflow) bool { return w.Name == section }) {
+			key := [2]string{"agent", "search"}[i]
+			return fmt.Sprintf("[%s] is for [%s] %s = %q, and that is %q", section, g.name, key, section, g.of[i])
+		}
+	}
+	return ""
+}
+
+func (g *guided) section() string { return g.name }
+
+func (g *guided) sections() config.Sections {
+	return append(g.offPolicyParts.sections(), g.search.learner(), config.Section{Name: g.name, Value: g.cfg})
+}
+
+func (g *guided) check(env *envs.Environment, options envs.Options) error {
+	agent, search := g.cfg.chosen()
+	for i, is := range []string{*agent, *search} {
+		if is != g.of[i] {
+			return config.Invalid(g.name+"."+[2]string{"agent", "search"}[i], "it is %q in a configuration made for %q: want a new configuration", is, g.of[i])
+		}
+	}
+	if err := g.offPolicyParts.check(env, options); err != nil {
+		return err
+	}
+	count, _ := g.members()
+	network, replay := g.shared()
+	return g.cfg.Fits(*count, network, replay)
+}
+
+// document adds the choices of agents and searches.
+func (g *guided) document(keys []config.Key) ([]config.Key, error) {
+	for i := range keys {
+		switch keys[i].Name {
+		case "agent":
+			keys[i].Choices = names(g.choices[0])
+		case "search":
+			keys[i].Choices = names(g.choices[1])
+		}
+	}
+	return keys, nil
+}
+
+func (g *guided) build(ctx context.Context, eng *engine.Engine, env *envs.Environment, options envs.Options) (engine.Workflow, error) {
+	return g.cfg.build(ctx, func(opts ...rl.Option) (*rl.OffPolicy, error) { return g.agents(ctx, eng, env, options, opts...) }, g.search.configured())
+}

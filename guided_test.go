@@ -1,0 +1,118 @@
+package evorl_test
+
+import (
+	"errors"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/evorl/evorl"
+	"github.com/evorl/evorl/engine/config"
+)
+
+// guide is the start of a configuration of agents that a search guides: two agents in the pendulum, populations of six.
+func guide(workflow, agent, search string) string {
+	return "workflow = \"" + workflow + "\"\nenv = \"Pendulum-v1\"\niterations = 3\nseed = 3\n[" + workflow + "]\nagent = \"" + agent + "\"\nsearch = \"" +
+		search + "\"\nwarmup = 1\n[" + agent + "]\nmembers = 2\nrollout_length = 8\nlearning_starts = 8\n[network]\nhidden = [8]\n" +
+		"[replay]\ncapacity = 1000\nbatch = 8\n[" + search + "]\npopulation = 6\n[environment]\ntime_limit = 10\n[evaluation]\nepisodes = 2\n"
+}
+
+// A run of agents that a search guides ends with the same digest after it was interrupted; its policies can be evaluated and recorded.
+func TestGuided(t *testing.T) {
+	for _, c := range []struct {
+		workflow, agent, search string
+		set                     []string
+	}{
+		{"erl", "td3", "ga", nil},
+		{"erl", "sac", "openes", nil},
+		{"erl", "ddpg", "cem", []string{"erl.agents=2", "replay.shared=true", "cem.elites=3"}},
+	} {
+		t.Run(c.workflow+" of "+c.agent+" and "+c.search, func(t *testing.T) {
+			cfg, err := parse(t, guide(c.workflow, c.agent, c.search), c.set...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			eng, dir := open(t, 3), t.TempDir()
+			whole := learn(t, evorl.Start, eng, cfg, filepath.Join(dir, "whole"))
+			result, err := whole.Result(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			cfg.Run.Iterations = 2
+			path := filepath.Join(dir, "interrupted")
+			if err := learn(t, evorl.Start, eng, cfg, path).Close(); err != nil {
+				t.Fatal(err)
+			}
+			cfg.Run.Iterations = 3
+			resumed, err := learn(t, evorl.Resume, eng, cfg, path).Result(t.Context())
+			if err != nil || resumed.Digest != result.Digest {
+				t.Errorf("resumed, the digest is %s, %v; want %s", resumed.Digest, err, result.Digest)
+			}
+			restored, err := evorl.Restore(t.Context(), eng, cfg, path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer restored.Close()
+			evaluation, err := restored.Evaluate(t.Context(), 1, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			episode, err := restored.Record(t.Context(), 1)
+			if err != nil || len(episode.Actions) != 10 || math.Abs(float64(evaluation.MemberReturns[1])-float64(episode.Return())) > 1e-4 {
+				t.Errorf("member 1 is evaluated to %v and recorded as %+v, %v", evaluation.MemberReturns, episode, err)
+			}
+		})
+	}
+}
+
+// What a configuration of agents and a search has wrong is said with the key, and what would be right.
+func TestGuidedErrors(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		set        []string
+		want       []string
+	}{
+		{"an unknown agent", guide("erl", "tdd", "ga"), nil, []string{"x.toml:6:9", `unknown agent "tdd"`, `did you mean "td3"?`}},
+		{"an agent that keeps nothing", guide("erl", "ppo", "ga"), nil, []string{"x.toml:6:9", "ppo does not serve as the agent of erl", "td3"}},
+		{"a search that knows only its own", guide("erl", "td3", "ars"), nil, []string{"x.toml:7:10", "ars does not serve as the search of erl", "ga"}},
+		{"another agent's section", guide("erl", "td3", "ga") + "[sac]\ntau = 0.1\n", nil, []string{`[sac] is for [erl] agent = "sac", and that is "td3"`}},
+		{"a part of a group", guide("erl", "td3", "ga"), []string{"erl.agents=3"}, []string{"--set", "2 agents in groups of 3"}},
+		{"rings of their own", guide("erl", "td3", "ga"), []string{"erl.agents=2"}, []string{"replay.shared", "want true"}},
+		{"normalized observations", guide("erl", "td3", "ga"), []string{"network.normalize_obs=true"}, []string{"--set", "want false"}},
+		{"discrete actions", strings.Replace(guide("erl", "td3", "ga"), "Pendulum-v1", "CartPole-v1", 1), nil, []string{"x.toml:2:7", "td3 acts continuously"}},
+		{"a problem", "workflow = \"erl\"\nenv = \"sphere\"\n", nil, []string{"x.toml:2:7", "is a problem"}},
+		{"PBT over it", "workflow = \"pbt\"\nenv = \"Pendulum-v1\"\n[pbt]\nover = \"erl\"\n", nil, []string{"x.toml:4:8", "cannot be trained itself"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := parse(t, c.text, c.set...)
+			var of *config.Error
+			if !errors.As(err, &of) {
+				t.Fatalf("error %v; want a *config.Error", err)
+			}
+			for _, w := range c.want {
+				if !strings.Contains(err.Error(), w) {
+					t.Errorf("error\n%v\nlacks %q", err, w)
+				}
+			}
+		})
+	}
+}
+
+// The value of With chooses agents and search too.
+func TestGuidedWith(t *testing.T) {
+	of := evorl.DefaultERL()
+	of.Agent, of.Search = "sac", "cma-es"
+	cfg, err := evorl.New("erl", "Pendulum-v1", evorl.With(of))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sections []string
+	for _, s := range cfg.Sections() {
+		sections = append(sections, s.Name)
+	}
+	if !slices.Contains(sections, "sac") || !slices.Contains(sections, "cma-es") || slices.Contains(sections, "td3") {
+		t.Errorf("sections %v; want those of sac and cma-es", sections)
+	}
+}
