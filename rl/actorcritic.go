@@ -16,7 +16,9 @@ type actorCritic struct {
 	scope   *engine.State
 	clock   engine.Clock
 	members int
-	batch   int     // transitions of an update
+	actors  int     // of a member, which share its critics
+	batch   int     // transitions of an actor's update
+	rows    int     // of an update of all actors of a member, which is one of the critics
 	twins   int     // critics of a member
 	head    nn.Head // of the actor, without exploration
 
@@ -25,6 +27,8 @@ type actorCritic struct {
 	normalizer     *nn.Normalizer // nil: none
 	rewardScale    *engine.Tensor // [P]
 	tau            *engine.Tensor // [P]
+	actorTau       *engine.Tensor // [P · actors]
+	copies         []actorCopies  // none where a member has one actor
 
 	outputs, atOutputs  *engine.Tensor // [P, B, Out]: of the actor, and the gradient there
 	actions, atActions  *engine.Tensor // [P, B, A]
@@ -47,20 +51,25 @@ type actorCriticConfig struct {
 	tau                   *engine.Tensor // [P]
 }
 
+// actorCopies are hyperparameters of members for each of their actors.
+type actorCopies struct{ of, each *engine.Tensor } // [P], [P · actors]
+
 func newActorCritic(o *OffPolicy, c actorCriticConfig) (*actorCritic, error) {
 	s := o.State().Sub("agent")
 	a := &actorCritic{
-		cfg: c.network, scope: s, clock: o.Clock(), members: o.cfg.Members, batch: c.batch, twins: c.twins, head: c.head,
+		cfg: c.network, scope: s, clock: o.Clock(), members: o.cfg.Members,
+		actors: max(c.actors, 1), batch: c.batch, rows: max(c.actors, 1) * c.batch, twins: c.twins, head: c.head,
 		rewardScale: c.rewardScale, tau: c.tau,
 	}
 	actor := a.cfg.mlp(c.env.ObsSize(), a.head.Outputs())
 	critic := a.cfg.mlp(c.env.ObsSize()+a.head.Size, 1)
-	of := agentConfig{members: a.members, rows: a.batch, optimizer: c.optimizer, rate: c.actorRate}
+	of := agentConfig{members: a.members * a.actors, rows: a.batch, optimizer: c.optimizer, rate: a.forActors(s, "learning_rate", c.actorRate)}
+	a.actorTau = a.forActors(s, "tau", c.tau)
 	var err error
 	if a.actor, err = newNetwork(s.Sub("actor"), actor, nn.Align(actor.Size()), of); err != nil {
 		return nil, err
 	}
-	of.rate = c.criticRate
+	of.members, of.rows, of.rate = a.members, a.rows, c.criticRate
 	row := nn.Align(critic.Size())
 	if a.critics, err = newStack(s.Sub("critics"), critic, a.twins, a.twins*row, of); err != nil {
 		return nil, err
@@ -78,7 +87,7 @@ func newActorCritic(o *OffPolicy, c actorCriticConfig) (*actorCritic, error) {
 
 // makeScratch makes what an update computes.
 func (a *actorCritic) makeScratch(s *engine.State) {
-	p, b, action := engine.Members(a.members), engine.Axis("transition", a.batch), engine.Axis("action", a.head.Size)
+	p, b, action := engine.Members(a.members), engine.Axis("transition", a.rows), engine.Axis("action", a.head.Size)
 	output, value := engine.Axis("output", a.head.Outputs()), engine.Axis("value", 1)
 	a.outputs, a.atOutputs = s.Scratch("outputs", engine.Float32, p, b, output), s.Scratch("gradient_at_outputs", engine.Float32, p, b, output)
 	a.actions, a.atActions = s.Scratch("actions", engine.Float32, p, b, action), s.Scratch("gradient_at_actions", engine.Float32, p, b, action)
@@ -90,6 +99,24 @@ func (a *actorCritic) makeScratch(s *engine.State) {
 		return s.Scratch(name, engine.Float32, append([]engine.Dim{engine.Axis("split", n.pass.Splits())}, n.params().Dims()...)...)
 	}
 	a.actorGradient, a.criticGradient = gradient("actor_gradient", a.actor), gradient("critic_gradient", a.critics)
+}
+
+// forActors is a hyperparameter [P] as the actors take it, [P · actors].
+func (a *actorCritic) forActors(s *engine.State, name string, of *engine.Tensor) *engine.Tensor {
+	if a.actors == 1 {
+		return of
+	}
+	each := s.Scratch("actors/"+name, engine.Float32, engine.Members(a.members*a.actors))
+	a.copies = append(a.copies, actorCopies{of, each})
+	return each
+}
+
+// perActor is a tensor [P, actors · B, …] as that of the actors, [P · actors, B, …].
+func (a *actorCritic) perActor(x *engine.Tensor) *engine.Tensor {
+	if a.actors == 1 {
+		return x
+	}
+	return x.View(append([]engine.Dim{engine.Members(a.members * a.actors), engine.Axis("transition", a.batch)}, x.Dims()[2:]...)...)
 }
 
 // inputs are a batch's observations, and actions unless nil, as networks take them.
@@ -120,10 +147,10 @@ func (a *actorCritic) descendCritics(r *engine.Recorder, u update, temperature *
 	b := u.batch
 	a.critics.Evaluate(r, nn.Weights{Params: a.targetCritics}, inputs(b.NextObs, a.actions), a.nextValues)
 	a.critics.pass.Forward(r, a.critics.weights(), inputs(b.Obs, b.Action), a.values)
-	size, groups := r.Invocations(a.batch)
+	size, groups := r.Invocations(a.rows)
 	k := qLossKernel{
 		Reward: b.Reward.Range(), Factor: b.Factor.Range(), NextValue: a.nextValues.Range(), RewardScale: a.rewardScale.Range(),
-		Value: a.values.Range(), AtValue: a.atValues.Range(), Loss: a.loss.Range(), Rows: uint32(a.batch), Critics: uint32(a.twins), LocalSizeX: size,
+		Value: a.values.Range(), AtValue: a.atValues.Range(), Loss: a.loss.Range(), Rows: uint32(a.rows), Critics: uint32(a.twins), LocalSizeX: size,
 	}
 	if temperature != nil {
 		k.Temperature, k.LogTemperature, k.NextLogProb = temperature.Range(), logarithms, a.logProb.Range()
@@ -135,6 +162,11 @@ func (a *actorCritic) descendCritics(r *engine.Recorder, u update, temperature *
 
 // prepare implements learner: behind the parameters, to the end of the rows, no kernel writes gradients.
 func (a *actorCritic) prepare(r *engine.Recorder) {
+	for _, c := range a.copies {
+		for i := range c.each.Len() {
+			r.Copy(c.each.Index(i), c.of.Index(i/a.actors))
+		}
+	}
 	r.Fill(a.actorGradient, 0)
 	r.Fill(a.criticGradient, 0)
 }
@@ -150,10 +182,12 @@ func (a *actorCritic) recordMetrics(r *engine.Recorder) {
 // init implements learner; targets begin as what they follow.
 func (a *actorCritic) init(ctx context.Context) error {
 	actor, critics := make([]float32, a.actor.params().Len()), make([]float32, a.critics.params().Len())
-	actorRow, criticRow := len(actor)/a.members, len(critics)/(a.members*a.twins)
+	actorRow, criticRow := len(actor)/(a.members*a.actors), len(critics)/(a.members*a.twins)
 	for p := range a.members {
 		rng := engine.NewRng(a.scope.Engine().Seed(), a.scope.Stream("init"), uint32(p), 0, 0)
-		a.actor.MLP().Init(actor[p*actorRow:][:actorRow], a.cfg.Initializer, a.cfg.HiddenGain, a.cfg.ActorGain, rng)
+		for i := range a.actors {
+			a.actor.MLP().Init(actor[(p*a.actors+i)*actorRow:][:actorRow], a.cfg.Initializer, a.cfg.HiddenGain, a.cfg.ActorGain, rng)
+		}
 		for i := range a.twins {
 			a.critics.MLP().Init(critics[(p*a.twins+i)*criticRow:][:criticRow], a.cfg.Initializer, a.cfg.HiddenGain, a.cfg.CriticGain, rng)
 		}

@@ -55,6 +55,10 @@ func newDeterministic(o *OffPolicy, parts learnerParts, c deterministicConfig) (
 	}
 	if c.delay > 0 {
 		d.delay = newDelay(s, h, ac, c.delay)
+		if updates, err := o.cfg.updates(); parts.actors > 1 && (err != nil || d.delay.block(updates, false) == 1 && d.delay.masked) {
+			return nil, errors.Join(err, config.Invalid("td3.policy_delay", "members of %d actors leave out the same updates of all; want a whole number that divides "+
+				"the %d updates of an iteration", parts.actors, updates))
+		}
 	}
 	return d, d.makeFirst(s.Sub("update"), o.Metrics())
 }
@@ -69,15 +73,15 @@ func (c OffPolicyConfig) fitsDeterministic(name string, env *envs.Environment, n
 
 // makeFirst makes the way through the first critics to actions.
 func (d *deterministic) makeFirst(s *engine.State, m *engine.Metrics) (err error) {
-	if d.first, err = nn.New(s.Sub("first"), d.critics.MLP(), d.members, d.batch); err != nil {
+	if d.first, err = nn.New(s.Sub("first"), d.critics.MLP(), d.members, d.rows); err != nil {
 		return err
 	}
-	if d.firstPass, err = d.first.NewPass(s.Sub("first"), d.batch); err != nil {
+	if d.firstPass, err = d.first.NewPass(s.Sub("first"), d.rows); err != nil {
 		return err
 	}
-	dims := []engine.Dim{engine.Members(d.members), engine.Axis("transition", d.batch), engine.Axis("value", 1)}
+	dims := []engine.Dim{engine.Members(d.members), engine.Axis("transition", d.rows), engine.Axis("value", 1)}
 	d.firstValue = s.Scratch("first_value", engine.Float32, dims...)
-	d.ascent = engine.Constant(s, "gradient_at_first_value", engine.Same(d.members*d.batch, -1/float32(d.batch)), dims...)
+	d.ascent = engine.Constant(s, "gradient_at_first_value", engine.Same(d.members*d.rows, -1/float32(d.batch)), dims...)
 	d.actorRow = m.Row("loss/actor")
 	return s.Err()
 }
@@ -97,9 +101,12 @@ func (d *deterministic) block(updates int) int {
 
 // update implements learner: algorithm 1 of S. Fujimoto et al., 2018; with one critic, of T. P. Lillicrap et al., 2016.
 func (d *deterministic) update(r *engine.Recorder, u update) {
-	now, tau := true, d.tau
+	now, tau, actorTau := true, d.tau, d.actorTau
 	if d.delay != nil {
 		now, tau = d.delay.record(r, d.tau, u)
+		if d.actors == 1 {
+			actorTau = tau
+		}
 		d.actor.optimizer.Only(d.delay.mask())
 	}
 	d.nextActions(r, u)
@@ -109,14 +116,14 @@ func (d *deterministic) update(r *engine.Recorder, u update) {
 	}
 	d.descendCritics(r, u, nil, false)
 	if now {
-		d.actor.optimizer.Follow(d.targetActor, tau)
+		d.actor.optimizer.Follow(d.targetActor, actorTau)
 		d.descendActor(r, u)
 	}
 }
 
 // nextActions records the target actor's actions after the batch's transitions.
 func (d *deterministic) nextActions(r *engine.Recorder, u update) {
-	d.actor.Evaluate(r, nn.Weights{Params: d.targetActor}, inputs(u.batch.NextObs, nil), d.outputs)
+	d.actor.Evaluate(r, nn.Weights{Params: d.targetActor}, inputs(d.perActor(u.batch.NextObs), nil), d.perActor(d.outputs))
 	b := d.headBatch(u, 0)
 	if d.smoothing != nil {
 		d.smoothing.record(r, b, d.actions, d.head.Size)
@@ -129,14 +136,14 @@ func (d *deterministic) nextActions(r *engine.Recorder, u update) {
 // descendActor records an update of the actor, whose loss is minus the first critic's mean value of its actions.
 func (d *deterministic) descendActor(r *engine.Recorder, u update) {
 	obs := u.batch.Obs
-	d.actor.pass.Forward(r, d.actor.weights(), inputs(obs, nil), d.outputs)
+	d.actor.pass.Forward(r, d.actor.weights(), inputs(d.perActor(obs), nil), d.perActor(d.outputs))
 	b := d.headBatch(u, 0)
 	b.Mode = true
 	d.head.Sample(r, b, d.actions, d.logProb)
 	d.firstPass.Forward(r, d.critics.weights(), inputs(obs, d.actions), d.firstValue)
 	d.firstPass.Backward(r, d.ascent, nn.Gradients{Inputs: []*engine.Tensor{nil, d.atActions}})
 	d.head.Backward(r, b, nn.HeadGradients{Action: d.atActions, Outputs: d.atOutputs})
-	d.actor.pass.Backward(r, d.atOutputs, nn.Gradients{Params: d.actorGradient})
+	d.actor.pass.Backward(r, d.perActor(d.atOutputs), nn.Gradients{Params: d.actorGradient})
 	d.actor.optimizer.Record(r, d.actorGradient)
 }
 

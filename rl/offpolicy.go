@@ -60,7 +60,8 @@ type update struct {
 type learnerParts struct {
 	env         *envs.Environment
 	network     NetworkConfig
-	batch       int            // transitions of an update
+	batch       int            // transitions of an update of an actor
+	actors      int            // of a member, which share its critics
 	optimizer   optim.Config   // of every network
 	rewardScale *engine.Tensor // [P]
 }
@@ -90,7 +91,7 @@ func (o *OffPolicy) build(ctx context.Context, with settings, build func(*OffPol
 	}
 	o.discount = hyper.Add("discount", c.Discount)
 	parts := learnerParts{
-		env: o.env, network: with.network, batch: with.replay.Batch, optimizer: optim.DefaultAdam, rewardScale: hyper.Add("reward_scale", c.RewardScale),
+		env: o.env, network: with.network, batch: with.replay.Batch, actors: max(with.actors, 1), optimizer: optim.DefaultAdam, rewardScale: hyper.Add("reward_scale", c.RewardScale),
 	}
 	if o.learner, err = build(o, parts); err != nil {
 		return err
@@ -102,7 +103,9 @@ func (o *OffPolicy) build(ctx context.Context, with settings, build func(*OffPol
 	if err != nil {
 		return err
 	}
-	if o.replay, err = NewReplay(s.Sub("replay"), *o.collector.Trajectory(), *with.replay); err != nil {
+	replay := *with.replay
+	replay.Batch *= parts.actors
+	if o.replay, err = NewReplay(s.Sub("replay"), *o.collector.Trajectory(), replay); err != nil {
 		return err
 	}
 	o.replay.Normalize(o.learner.behaviour().normalizer, with.network.ObsLimit)
@@ -182,6 +185,10 @@ func (o *OffPolicy) Record(r *engine.Recorder, rows func(*engine.Recorder)) {
 // Collect records an iteration's steps by the exploring policies, and that they are kept in the replay and counted. With RecordUpdates and Finish it is an
 // iteration for workflows that put something between them; engine.Base.End ends it.
 func (o *OffPolicy) Collect(r *engine.Recorder) {
+	if o.with.actors > 1 {
+		r.Fail(fmt.Errorf("rl: %s: members of %d actors act only at random", o.name, o.with.actors))
+		return
+	}
 	o.collector.Record(r)
 	o.keep(r)
 }
@@ -189,8 +196,11 @@ func (o *OffPolicy) Collect(r *engine.Recorder) {
 // Finish records what follows an iteration's steps and updates: metrics, and that the observations join the normalizer's moments.
 func (o *OffPolicy) Finish(r *engine.Recorder) {
 	o.collector.Finish(r)
-	o.learner.recordMetrics(r)
+	o.Measure(r)
 }
+
+// Measure records the metrics of an iteration's last update.
+func (o *OffPolicy) Measure(r *engine.Recorder) { o.learner.recordMetrics(r) }
 
 // RecordUpdates records an iteration's updates alone, by batches of the replay as it is.
 func (o *OffPolicy) RecordUpdates(r *engine.Recorder) {
@@ -210,6 +220,18 @@ func (o *OffPolicy) RecordUpdates(r *engine.Recorder) {
 			o.learner.update(r, update{batch: batch, number: i.Tensor(), turn: turn})
 		}
 	})
+}
+
+// Restart records that the actors begin to learn anew from where their parameters are: targets are copies of them, and optimizers forget. The critics
+// go on.
+func (o *OffPolicy) Restart(r *engine.Recorder) {
+	of, ok := o.learner.(*deterministic)
+	if !ok {
+		r.Fail(fmt.Errorf("rl: %s does not restart; want ddpg or td3", o.name))
+		return
+	}
+	r.Copy(of.targetActor, of.actor.params())
+	of.actor.optimizer.Reset(r)
 }
 
 // Replay is what the agents learn from.

@@ -120,6 +120,13 @@ func (o *Optimizer) Follow(target, tau *engine.Tensor) { o.target, o.tau = targe
 // tau. Call it before Record.
 func (o *Optimizer) Only(due *engine.Tensor) { o.due = due }
 
+// Reset records that the moments and the numbers of updates, and of refused gradients, are as at the beginning.
+func (o *Optimizer) Reset(r *engine.Recorder) {
+	for _, x := range []*engine.Tensor{o.first, o.second, o.count, o.refuse} {
+		r.Fill(x, 0)
+	}
+}
+
 // Params are the parameters [P, row].
 func (o *Optimizer) Params() *engine.Tensor { return o.params }
 
