@@ -361,6 +361,9 @@ func TestMetricsSub(t *testing.T) {
 	if never := got["pairs/never/written"]; unwritten.Len() != 2 || len(never) != 6 || never[5] == never[5] {
 		t.Errorf("%d values, %v, of a row that is not written; want 2, NaN of each member", unwritten.Len(), never)
 	}
+	if again := pairs.Row("shared"); again.Range() != shared.Range() || len(m.Names()) != 3 {
+		t.Errorf("metrics %v; want one row for each name", m.Names())
+	}
 	m.Sub("", 4)
 	if err := s.Err(); err == nil || !strings.Contains(err.Error(), "groups of 4 of 6 members") {
 		t.Errorf("error %v; want one of groups", err)

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/evorl/evorl/vk"
 )
@@ -56,19 +57,27 @@ func (m *Metrics) Sub(prefix string, each int) *Metrics {
 	return &Metrics{metricRows: m.metricRows, prefix: m.prefix + prefix, each: max(each, 1)}
 }
 
-// Row adds a metric and returns the [P] tensor to which a step writes it. NaN means no value. Exceeding the capacity
-// is an error of the state.
+// Row adds a metric and returns the [P / each] tensor to which a step writes it; of a name that there is, it returns the same values. NaN means no
+// value. Exceeding the capacity is an error of the state.
 func (m *Metrics) Row(name string) *Tensor {
-	if m.state.all.err == nil && len(m.names) == m.rows.dims[0].Size {
-		m.state.all.err = fmt.Errorf("engine: metric %q exceeds the capacity of %d metrics", m.prefix+name, len(m.names))
-	}
 	name = m.prefix + name
-	m.names, m.shared = append(m.names, name), append(m.shared, m.each)
-	if m.state.all.err != nil {
-		return &Tensor{name: name, dims: []Dim{Members(m.members / m.each)}}
+	at := slices.Index(m.names, name)
+	if at < 0 {
+		at = len(m.names)
+		if m.state.all.err == nil && at == m.rows.dims[0].Size {
+			m.state.all.err = fmt.Errorf("engine: metric %q exceeds the capacity of %d metrics", name, at)
+		}
+		m.names, m.shared = append(m.names, name), append(m.shared, m.each)
 	}
-	row := m.rows.Index(len(m.names) - 1)
-	row.name, row.dims = name, []Dim{Members(m.members / m.each)}
+	if m.state.all.err == nil && m.shared[at] != m.each {
+		m.state.all.err = fmt.Errorf("engine: metric %q has a value for %d members, and one for %d", name, m.shared[at], m.each)
+	}
+	dims := []Dim{Members(m.members / m.each)}
+	if m.state.all.err != nil {
+		return &Tensor{name: name, dims: dims}
+	}
+	row := m.rows.Index(at)
+	row.name, row.dims = name, dims
 	return row
 }
 
