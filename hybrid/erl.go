@@ -93,6 +93,7 @@ func (e *ERL) build(ctx context.Context, algorithm ec.Algorithm) (err error) {
 	if e.actors, err = e.population.evaluate(ctx, "injected", e.cfg.Agents); err != nil {
 		return err
 	}
+	e.population.candidates.measure("population/")
 	e.actors.measure("injected/")
 	return e.State().Allocate()
 }

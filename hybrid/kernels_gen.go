@@ -10,6 +10,43 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
+var learnersShader = &vk.Shader{
+	Name:  "hybrid/learners",
+	SPIRV: shaders.Code("hybrid/learners"),
+	Bindings: []vk.Binding{
+		{Name: "Clock", Index: 0, Access: vk.Read},
+		{Name: "Learners", Index: 1, Access: vk.Write},
+	},
+	PushBytes:     16,
+	LocalSize:     [3]uint32{8, 1, 1},
+	LocalSizeSpec: [3]int32{-1, -1, -1},
+}
+
+// learnersKernel is shaders/hybrid/learners.comp.
+type learnersKernel struct {
+	Clock    vk.Range // readonly uint
+	Learners vk.Range // writeonly uint
+
+	Population uint32 // push constants, in order
+	Count      uint32
+	Seed       uint32
+	Stream     uint32
+}
+
+// call dispatches x × y × z workgroups.
+func (k learnersKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [2]vk.Range
+		push   [16]byte
+	})
+	a.ranges = [2]vk.Range{k.Clock, k.Learners}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Count)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Seed)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Stream)
+	return vk.Call{Shader: learnersShader, Groups: [3]uint32{x, y, z}, Label: "hybrid/learners", Ranges: a.ranges[:], Push: a.push[:]}
+}
+
 var pairingShader = &vk.Shader{
 	Name:  "hybrid/pairing",
 	SPIRV: shaders.Code("hybrid/pairing"),

@@ -1,6 +1,6 @@
 // Package hybrid composes evolution and reinforcement learning: population based training (PBT) evolves the hyperparameters and the states of
 // the members of any engine.Trainable, such as agents of package rl and searches of package ec; PBT-CSO does so as a competitive swarm. ERL lets
-// agents learn from the episodes of a population, which their actors join.
+// agents learn from the episodes of a population, which their actors join; in CEM-RL some of a search's candidates learn before all are evaluated.
 package hybrid
 
 import (

@@ -65,7 +65,6 @@ func newPopulation(ctx context.Context, agents *rl.OffPolicy, each int, algorith
 	if p.candidates, err = p.evaluate(ctx, "candidates", p.generation.Population()); err != nil {
 		return nil, err
 	}
-	p.candidates.measure("population/")
 	p.rows = p.generation.Rows(agents.Metrics().Sub("", each))
 	return p, nil
 }

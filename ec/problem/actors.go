@@ -20,6 +20,7 @@ type Experience interface {
 	ec.Evaluation
 	// Trajectory is [T, M P, E, …], of whole episodes: steps after their ends are envs.Void. Actions are envs.Applied.
 	Trajectory() *envs.Trajectory
+	ec.Acting
 }
 
 // Trajectory implements Experience.

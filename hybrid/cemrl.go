@@ -1,0 +1,217 @@
+package hybrid
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/evorl/evorl/ec"
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/envs"
+	"github.com/evorl/evorl/rl"
+	"github.com/evorl/evorl/vk"
+)
+
+// CEMRLConfig are the settings of CEM-RL.
+type CEMRLConfig struct {
+	Learners       int  `min:"1" max:"4096" doc:"Candidates of each population that learn in an iteration."`
+	RandomLearners bool `doc:"The learners are drawn anew in every iteration; else they are the first candidates."`
+	Warmup         int  `min:"0" doc:"Iterations of the search alone, before any candidate learns."`
+	PopulationConfig
+}
+
+// DefaultCEMRL is EvoRL's (B. Zheng et al., 2025, table 4 b), of a population of 10, with random numbers that a generation has in common.
+func DefaultCEMRL() CEMRLConfig {
+	return CEMRLConfig{Learners: 5, RandomLearners: true, Warmup: 10, PopulationConfig: PopulationConfig{Episodes: 1, Common: true}}
+}
+
+// Fits checks the settings against those of the agents, before any device work. Errors are those of config.Invalid, with the key from the top level.
+func (c CEMRLConfig) Fits(_ int, network rl.NetworkConfig, _ rl.ReplayConfig) error {
+	return c.PopulationConfig.fits(network)
+}
+
+// CEMRL is CEM-RL (A. Pourchot, O. Sigaud, "CEM-RL: Combining evolutionary and gradient-based methods for policy search", 2019, algorithm 1), of any search
+// that can be told candidates other than its own: in an iteration some of the candidates learn by gradient descent from their own parameters, by
+// critics that they share and that go on from iteration to iteration (B. Zheng et al., 2025, appendix B.2); then all are evaluated, every transition
+// goes into the replay, and the search is told what they have become. A learner's updates of an iteration are those of the agents' settings,
+// rollout_length · environments · updates_per_step. All of that is recorded and stays on the device.
+//
+// A member is a search with its critics. What is evaluated is its solution: the mean of a distribution, the best of a genetic algorithm.
+type CEMRL struct {
+	engine.Workflow // the agents; what follows differs from it
+	agents          *rl.OffPolicy
+	cfg             CEMRLConfig
+	population      *population
+	learners        *engine.Tensor     // [M, L] u32: numbers of the candidates that learn
+	stream          uint32             // of the choice of them
+	programs        [2]*engine.Program // of the search alone, and of an iteration with learners
+}
+
+// AgentsFunc makes agents with further options.
+type AgentsFunc func(...rl.Option) (*rl.OffPolicy, error)
+
+// NewCEMRL makes CEM-RL of the agents that make makes, DDPG or TD3, as many members as there are searches. The agents are closed with the CEM-RL, or here when
+// there is an error.
+//
+// Errors: settings out of range, agents that normalize observations or have other actors, a replay that is too small, a population of fewer candidates
+// than learners, an *ec.CandidatesError, and *vk.OutOfMemoryError.
+func NewCEMRL(ctx context.Context, make AgentsFunc, algorithm ec.Algorithm, cfg CEMRLConfig) (*CEMRL, error) {
+	if err := engine.Require(map[string]any{"agents": make, "algorithm": algorithm}); err != nil {
+		return nil, fmt.Errorf("hybrid: CEM-RL: %w", err)
+	}
+	if err := config.Check(cfg); err != nil {
+		return nil, fmt.Errorf("hybrid: CEM-RL: %w", err)
+	}
+	agents, err := make(rl.Actors(cfg.Learners))
+	if err != nil {
+		return nil, fmt.Errorf("hybrid: CEM-RL: %w", err)
+	}
+	c := &CEMRL{Workflow: agents, agents: agents, cfg: cfg}
+	if err := c.build(ctx, algorithm); err != nil {
+		return nil, errors.Join(fmt.Errorf("hybrid: CEM-RL of %s and %s: %w", agents.Describe().Workflow, algorithm.Name(), err), c.Close())
+	}
+	return c, nil
+}
+
+func (c *CEMRL) build(ctx context.Context, algorithm ec.Algorithm) (err error) {
+	if err := c.cfg.Fits(c.agents.Describe().Members, c.agents.Network(), c.agents.Replay().Config()); err != nil {
+		return err
+	}
+	if c.population, err = newPopulation(ctx, c.agents, 1, algorithm, c.cfg.PopulationConfig); err != nil {
+		return err
+	}
+	c.population.candidates.measure("")
+	if n := c.population.generation.Population(); n < c.cfg.Learners {
+		return config.Invalid("cem-rl.learners", "%d of %d candidates are to learn; want at most all", c.cfg.Learners, n)
+	}
+	p, s := c.population, c.population.state.Sub("learners")
+	dims := []engine.Dim{engine.Members(p.space.Members), engine.Axis("learner", c.cfg.Learners)}
+	c.stream = s.Stream("choice")
+	if c.cfg.RandomLearners {
+		c.learners = s.Scratch("index", engine.Uint32, dims...)
+	} else {
+		c.learners = engine.Constant(s, "index", c.first, dims...)
+	}
+	return c.State().Allocate()
+}
+
+// first are the first candidates of every population.
+func (c *CEMRL) first() []uint32 {
+	index := make([]uint32, c.population.space.Members*c.cfg.Learners)
+	for i := range index {
+		index[i] = uint32(i % c.cfg.Learners)
+	}
+	return index
+}
+
+// record records an iteration.
+func (c *CEMRL) record(r *engine.Recorder, learns bool) {
+	p := c.population
+	c.Metrics().Clear(r)
+	p.ask(r)
+	if learns {
+		c.learn(r)
+	}
+	p.candidates.record(r, p.candidates.rows)
+	if learns {
+		p.generation.TellCandidates(r, p.candidates.rows, p.candidates.fitness)
+		c.agents.Measure(r)
+	} else {
+		p.generation.Tell(r, p.candidates.fitness)
+	}
+	p.rows(r)
+	_, episode := p.steps(0)
+	c.agents.End(r, nil, episode)
+}
+
+// learn records that some of the candidates become actors, learn, and take their places again.
+func (c *CEMRL) learn(r *engine.Recorder) {
+	p, actors := c.population, c.agents.Policy().Params
+	if c.cfg.RandomLearners {
+		n := uint32(c.cfg.Learners)
+		r.Dispatch(learnersKernel{
+			Clock: c.Clock().Tensor().Range(), Learners: c.learners.Range(), Population: uint32(p.generation.Population()), Count: n,
+			Seed: r.Engine().Seed(), Stream: c.stream,
+		}.call((n+7)/8, uint32(p.space.Members), 1))
+	}
+	p.space.PickRows(r, p.candidates.rows, ec.Pick{Index: c.learners}, actors)
+	c.agents.Restart(r)
+	c.agents.RecordUpdates(r)
+	p.generation.Replace(r, p.candidates.rows, c.learners, actors)
+}
+
+// program is that of an iteration with learners or of the search alone, recorded when it is first asked for.
+func (c *CEMRL) program(learns bool) (_ *engine.Program, err error) {
+	at := 0
+	if learns {
+		at = 1
+	}
+	if c.programs[at] == nil {
+		c.programs[at], err = c.State().Engine().Record("cem-rl", func(r *engine.Recorder) { c.record(r, learns) })
+	}
+	return c.programs[at], err
+}
+
+// Describe implements engine.Workflow.
+func (c *CEMRL) Describe() engine.Description {
+	d := c.Workflow.Describe()
+	d.Workflow = "cem-rl"
+	d.StepsPerIter, _ = c.population.steps(c.population.generation.Population())
+	return d
+}
+
+// Generation is the algorithm at work.
+func (c *CEMRL) Generation() *ec.Generation { return c.population.generation }
+
+// Init implements engine.Workflow.
+func (c *CEMRL) Init(ctx context.Context) error {
+	return errors.Join(c.agents.Init(ctx), c.population.init(ctx))
+}
+
+// Step implements engine.Workflow.
+func (c *CEMRL) Step(ctx context.Context, iteration int) (*vk.Ticket, error) {
+	program, err := c.program(iteration >= c.cfg.Warmup)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.State().Advance(ctx, iteration); err != nil {
+		return nil, err
+	}
+	return program.Submit(ctx)
+}
+
+// Prepare implements engine.Workflow.
+func (c *CEMRL) Prepare(ctx context.Context, episodes int) error {
+	for _, learns := range []bool{c.cfg.Warmup == 0, true} {
+		program, err := c.program(learns)
+		if err == nil {
+			err = program.Build()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return c.population.candidates.Prepare(ctx, c.Generation().Solution(), episodes)
+}
+
+// Evaluate implements engine.Workflow: episodes of the searches' solutions.
+func (c *CEMRL) Evaluate(ctx context.Context, episodes int) (engine.Evaluation, error) {
+	return c.population.candidates.Evaluate(ctx, c.Generation().Solution(), episodes)
+}
+
+// Evaluator runs the policies that the searches have found.
+func (c *CEMRL) Evaluator(ctx context.Context) (*envs.Evaluator, error) {
+	return c.population.candidates.Evaluator(ctx, c.Generation().Solution())
+}
+
+// Close implements engine.Workflow.
+func (c *CEMRL) Close() error {
+	for _, p := range c.programs {
+		p.Free()
+	}
+	if c.population != nil {
+		c.population.candidates.Close()
+	}
+	return c.agents.Close()
+}

@@ -1,0 +1,217 @@
+package hybrid
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/evorl/evorl/ec"
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/envs"
+	"github.com/evorl/evorl/rl"
+)
+
+// smallCEMRL has two searches of six candidates, three of which learn after an iteration of warm-up.
+func smallCEMRL(agent string) (guided, CEMRLConfig) {
+	g := smallERL(agent, crossEntropy())
+	c := DefaultCEMRL()
+	c.Learners, c.Warmup, c.Episodes = 3, 1, 2
+	return g, c
+}
+
+func crossEntropy() ec.CEMConfig {
+	c := ec.DefaultCEM()
+	c.Population, c.Elites = 6, 3
+	return c
+}
+
+func (g guided) newCEMRL(t testing.TB, seed uint32, cfg CEMRLConfig) (*CEMRL, error) {
+	return NewCEMRL(t.Context(), func(opts ...rl.Option) (*rl.OffPolicy, error) { return g.agents(t, seed, opts...) }, g.algorithm, cfg)
+}
+
+func (g guided) openCEMRL(t testing.TB, seed uint32, cfg CEMRLConfig) *CEMRL {
+	t.Helper()
+	c, err := g.newCEMRL(t, seed, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+// TestCEMRLIteration: which candidates learn, what an iteration puts into the replay, and what the search learns of it, against a model in Go. A run
+// whose warm-up never ends is the same up to there.
+func TestCEMRLIteration(t *testing.T) {
+	for _, random := range []bool{true, false} {
+		g, cfg := smallCEMRL("td3")
+		cfg.RandomLearners = random
+		c := g.openCEMRL(t, 5, cfg)
+		initialized(t, c)
+		cfg.Warmup = 100
+		other := g.openCEMRL(t, 5, cfg)
+		initialized(t, other)
+		steps(t, c, 0, 2)
+		steps(t, other, 0, 2)
+		const total = 7 + 2*6*2*10
+		if head := words(t, saved(t, c, "replay/head")); !slices.Equal(head, []uint32{total, total, total, total}) {
+			t.Errorf("heads and sizes of the rings %v; want %d", head, total)
+		}
+		asked, given := values(t, other.population.candidates.rows), values(t, c.population.candidates.rows)
+		actors, fitness := values(t, c.agents.Policy().Params), values(t, c.population.candidates.fitness)
+		told, row := values(t, c.Generation().Solution()), len(asked)/12
+		for m := range 2 {
+			learners := []int{0, 1, 2}
+			if random {
+				key := engine.Philox([2]uint32{5, c.stream}, [4]uint32{uint32(m), 0, 1, 0})
+				for i := range learners {
+					learners[i] = int(engine.Permute(uint32(i), 6, key))
+				}
+			}
+			x := rows(given, m, 2, 6)
+			for k, before := range rows(asked, m, 2, 6) {
+				i := slices.Index(learners, k)
+				switch {
+				case i < 0 && !slices.Equal(x[k], before):
+					t.Errorf("search %d: candidate %d has changed; learners are %v", m, k, learners)
+				case i >= 0 && (slices.Equal(x[k], before) || !slices.Equal(x[k], rows(actors, m, 2, 3)[i])):
+					t.Errorf("search %d: candidate %d is not what learner %d has become", m, k, i)
+				case i >= 0 && !near(x[k], before, 7.1*3e-4): // as far as so many steps of Adam go
+					t.Errorf("search %d: learner %d did not begin where candidate %d is", m, i, k)
+				}
+			}
+			// Equation 1 of the paper: the weighted mean of the elites.
+			want := make([]float32, row)
+			for i, k := range orderOf(fitness[m*6:][:6])[:3] {
+				weight := math.Log(4/float64(i+1)) / math.Log(4*4*4/6.0)
+				for j, v := range x[k] {
+					want[j] += float32(weight * float64(v))
+				}
+			}
+			if got := rows(told, m, 2, 1)[0]; !near(got, want, 1e-6) {
+				t.Errorf("search %d: the mean is %v; want %v", m, got, want)
+			}
+		}
+		if got := words(t, saved(t, c, "agent/actor/optimizer/updates")); !slices.Equal(got, []uint32{7, 7, 7, 7, 7, 7}) {
+			t.Errorf("updates %v; want 7 of each learner", got)
+		}
+		steps(t, c, 2, 3)
+		if got, critics := words(t, saved(t, c, "agent/actor/optimizer/updates")), words(t, saved(t, c, "agent/critics/optimizer/updates")); got[0] != 7 || critics[0] != 14 {
+			t.Errorf("updates of actors %v, of critics %v; want those of one iteration, and of all", got, critics)
+		}
+	}
+}
+
+// TestCEMRLCounters: an iteration is one submission, and nothing crosses the bus.
+func TestCEMRLCounters(t *testing.T) {
+	g, cfg := smallCEMRL("ddpg")
+	c := g.openCEMRL(t, 7, cfg)
+	initialized(t, c)
+	steps(t, c, 0, 3)
+	before := open(t).Counters()
+	steps(t, c, 3, 8)
+	after := open(t).Counters()
+	if n := after.Submissions - before.Submissions; n != 5 {
+		t.Errorf("5 iterations took %d submissions", n)
+	}
+	if up, down := after.BytesUp-before.BytesUp, after.BytesDown-before.BytesDown; up != 0 || down != 0 {
+		t.Errorf("5 iterations moved %d bytes up and %d down; want none", up, down)
+	}
+}
+
+// TestCEMRLResume: a run that was interrupted ends with the same bits as one that was not, of CEM-RL-OpenES too.
+func TestCEMRLResume(t *testing.T) {
+	open := ec.DefaultOpenES()
+	open.Population = 6
+	for _, algorithm := range []ec.Algorithm{crossEntropy(), open} {
+		g, cfg := smallCEMRL("td3")
+		g.algorithm = algorithm
+		whole := g.openCEMRL(t, 8, cfg)
+		initialized(t, whole)
+		steps(t, whole, 0, 5)
+		want, err := whole.State().Digest(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		half, dir := g.openCEMRL(t, 8, cfg), t.TempDir()
+		initialized(t, half)
+		steps(t, half, 0, 3)
+		if _, err := half.State().Save(t.Context(), dir, 3); err != nil {
+			t.Fatal(err)
+		}
+		resumed := g.openCEMRL(t, 8, cfg)
+		if err := resumed.State().Poison(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		load(t, resumed, dir, 3)
+		steps(t, resumed, 3, 5)
+		if got, err := resumed.State().Digest(t.Context()); err != nil || got != want {
+			t.Errorf("%s: the resumed run ends with %s, %v; want %s", algorithm.Name(), got, err, want)
+		}
+	}
+}
+
+// TestCEMRLErrors: what does not fit is refused with what would be right.
+func TestCEMRLErrors(t *testing.T) {
+	for want, change := range map[string]func(*guided, *CEMRLConfig){
+		"of 6 candidates are to learn": func(_ *guided, c *CEMRLConfig) { c.Learners = 7 },
+		"a member has one actor":       func(g *guided, _ *CEMRLConfig) { g.agent = "sac" },
+		"learns only from candidates":  func(g *guided, _ *CEMRLConfig) { g.algorithm = ec.DefaultARS() },
+		"replay.capacity":              func(g *guided, _ *CEMRLConfig) { g.replay.Capacity = 253 },
+		"\"learners\" is 0":            func(_ *guided, c *CEMRLConfig) { c.Learners = 0 },
+	} {
+		g, cfg := smallCEMRL("td3")
+		change(&g, &cfg)
+		c, err := g.newCEMRL(t, 1, cfg)
+		if err == nil {
+			c.Close()
+			t.Errorf("no error where one says %q", want)
+			continue
+		}
+		if t.Log(err); !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v; want one that says %q", err, want)
+		}
+	}
+	if _, err := NewCEMRL(t.Context(), nil, crossEntropy(), DefaultCEMRL()); err == nil {
+		t.Error("CEM-RL of no agents")
+	}
+}
+
+// TestCEMRLLearns: the means of the searches balance the pendulum.
+func TestCEMRLLearns(t *testing.T) {
+	env, err := envs.Lookup("Pendulum-v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	network, replay, agent := rl.DefaultOffPolicyNetwork(), rl.DefaultReplay(), rl.DefaultTD3()
+	network.Hidden, replay.Capacity, replay.Batch = []int{32, 32}, 40000, 64
+	agent.Members, agent.RolloutLength, agent.LearningStarts, agent.UpdatesPerStep, agent.PolicyDelay = 2, 200, 1000, 2, 1
+	agent.ActorLearningRate, agent.CriticLearningRate, agent.Discount = 1e-3, 2e-3, 0.98
+	search, cfg := ec.DefaultCEM(), DefaultCEMRL()
+	search.Population, search.Elites, search.ExtraVariance, search.ExtraVarianceDecay = 8, 4, 1e-3, 0.05
+	cfg.Learners, cfg.Warmup, cfg.Episodes = 4, 0, 2
+	c, err := NewCEMRL(t.Context(), func(opts ...rl.Option) (*rl.OffPolicy, error) {
+		opts = append(opts, rl.Network(network), rl.Replays(replay))
+		return rl.NewTD3(t.Context(), engine.New(open(t), engine.Seed(1)), env, agent, opts...)
+	}, search, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := engine.Learn(t.Context(), c, engine.Iterations(18)); err != nil {
+		t.Fatal(err)
+	}
+	evaluation, err := c.Evaluate(t.Context(), 50)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for m, mean := range evaluation.Means() {
+		if t.Logf("search %d: mean return %.1f", m, mean); !(mean >= -250) {
+			t.Errorf("search %d: mean return %.1f; want at least -250", m, mean)
+		}
+	}
+}
