@@ -58,14 +58,16 @@ func TestBuild(t *testing.T) {
 }
 
 // composed says whether a workflow is made of others.
-func composed(w evorl.Workflow) bool { return w.Name == "erl" || strings.HasPrefix(w.Name, "pbt") }
+func composed(w evorl.Workflow) bool {
+	return w.Name == "cem-rl" || w.Name == "erl" || strings.HasPrefix(w.Name, "pbt")
+}
 
 // home is an environment that an agent can act in; ok is false for workflows without an agent of their own.
 func home(w evorl.Workflow) (env string, ok bool) {
 	switch w.Name {
 	case "a2c", "impala", "ppo":
 		return "CartPole-v1", true
-	case "ddpg", "erl", "sac", "td3":
+	case "cem-rl", "ddpg", "erl", "sac", "td3":
 		return "Pendulum-v1", true
 	}
 	return "", false

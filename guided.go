@@ -40,6 +40,28 @@ func (c *ERLConfig) build(ctx context.Context, agents agentsFunc, algorithm ec.A
 	return e, nil
 }
 
+// CEMRLConfig is [cem-rl]: which agents' updates the candidates of which search learn by, and how.
+type CEMRLConfig struct {
+	Agent  string `doc:"The algorithm that candidates learn by, whose sections are then part of the configuration."`
+	Search string `doc:"The algorithm of the search, whose section is then part of the configuration."`
+	hybrid.CEMRLConfig
+}
+
+// DefaultCEMRL is hybrid.DefaultCEMRL of TD3 and the cross-entropy method.
+func DefaultCEMRL() CEMRLConfig {
+	return CEMRLConfig{Agent: "td3", Search: "cem", CEMRLConfig: hybrid.DefaultCEMRL()}
+}
+
+func (c *CEMRLConfig) chosen() (agent, search *string) { return &c.Agent, &c.Search }
+
+func (c *CEMRLConfig) build(ctx context.Context, agents agentsFunc, algorithm ec.Algorithm) (engine.Workflow, error) {
+	w, err := hybrid.NewCEMRL(ctx, hybrid.AgentsFunc(agents), algorithm, c.CEMRLConfig)
+	if err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
 // guide are the settings of a method of agents that a search guides: a pointer to its section.
 type guide interface {
 	// chosen are the names of the algorithms.

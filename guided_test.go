@@ -28,6 +28,8 @@ func TestGuided(t *testing.T) {
 		{"erl", "td3", "ga", nil},
 		{"erl", "sac", "openes", nil},
 		{"erl", "ddpg", "cem", []string{"erl.agents=2", "replay.shared=true", "cem.elites=3"}},
+		{"cem-rl", "td3", "cem", []string{"cem.elites=3"}},
+		{"cem-rl", "ddpg", "openes", []string{"cem-rl.random_learners=false"}},
 	} {
 		t.Run(c.workflow+" of "+c.agent+" and "+c.search, func(t *testing.T) {
 			cfg, err := parse(t, guide(c.workflow, c.agent, c.search), c.set...)
@@ -82,6 +84,7 @@ func TestGuidedErrors(t *testing.T) {
 		{"rings of their own", guide("erl", "td3", "ga"), []string{"erl.agents=2"}, []string{"replay.shared", "want true"}},
 		{"normalized observations", guide("erl", "td3", "ga"), []string{"network.normalize_obs=true"}, []string{"--set", "want false"}},
 		{"discrete actions", strings.Replace(guide("erl", "td3", "ga"), "Pendulum-v1", "CartPole-v1", 1), nil, []string{"x.toml:2:7", "td3 acts continuously"}},
+		{"an agent of one actor", guide("cem-rl", "sac", "cem"), nil, []string{"x.toml:6:9", "sac does not serve as the agent of cem-rl", "td3"}},
 		{"a problem", "workflow = \"erl\"\nenv = \"sphere\"\n", nil, []string{"x.toml:2:7", "is a problem"}},
 		{"PBT over it", "workflow = \"pbt\"\nenv = \"Pendulum-v1\"\n[pbt]\nover = \"erl\"\n", nil, []string{"x.toml:4:8", "cannot be trained itself"}},
 	} {

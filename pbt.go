@@ -17,6 +17,11 @@ import (
 // hybrids are the workflows of package hybrid.
 var hybrids = []Workflow{
 	{
+		Name: "cem-rl", Summary: "a search some of whose candidates learn by gradient descent, with critics that they share, before all are evaluated",
+		Source: "A. Pourchot, O. Sigaud, \"CEM-RL: Combining evolutionary and gradient-based methods for policy search\", 2019",
+		parts:  newGuided("cem-rl", func() guide { c := DefaultCEMRL(); return &c }, "ddpg", "td3"),
+	},
+	{
 		Name: "erl", Summary: "evolution-guided reinforcement learning: a population's episodes are agents' experience, and their actors join it",
 		Source: "S. Khadka, K. Tumer, \"Evolution-Guided Policy Gradient in Reinforcement Learning\", 2018",
 		parts:  newGuided("erl", func() guide { c := DefaultERL(); return &c }, "ddpg", "sac", "td3"),

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/evorl/evorl/ec"
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/checkpoint"
 	"github.com/evorl/evorl/engine/metrics"
@@ -159,7 +158,9 @@ func (r *Restored) evaluator(ctx context.Context) (*envs.Evaluator, error) {
 		return w.Evaluator(), nil
 	case *rl.OffPolicy:
 		return w.Evaluator(), nil
-	case *ec.Search:
+	case interface {
+		Evaluator(context.Context) (*envs.Evaluator, error)
+	}: // a search, or CEM-RL
 		ev, err := w.Evaluator(ctx)
 		if ev != nil || err != nil {
 			return ev, err
