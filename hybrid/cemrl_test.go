@@ -100,8 +100,9 @@ func TestCEMRLIteration(t *testing.T) {
 			t.Errorf("updates %v; want 7 of each learner", got)
 		}
 		steps(t, c, 2, 3)
-		if got, critics := words(t, saved(t, c, "agent/actor/optimizer/updates")), words(t, saved(t, c, "agent/critics/optimizer/updates")); got[0] != 7 || critics[0] != 14 {
-			t.Errorf("updates of actors %v, of critics %v; want those of one iteration, and of all", got, critics)
+		made, critics := words(t, saved(t, c, "agent/actor/optimizer/updates")), words(t, saved(t, c, "agent/critics/optimizer/updates"))
+		if made[0] != 7 || critics[0] != 14 {
+			t.Errorf("updates of actors %v, of critics %v; want those of one iteration, and of all", made, critics)
 		}
 	}
 }

@@ -88,7 +88,8 @@ func (e *ERL) build(ctx context.Context, algorithm ec.Algorithm) (err error) {
 		return err
 	}
 	if n := e.population.generation.Population(); n < e.cfg.Agents {
-		return config.Invalid("erl.agents", "%d actors are to take the places of candidates, of which there are %d; want fewer agents, or more candidates", e.cfg.Agents, n)
+		return config.Invalid("erl.agents", "%d actors are to take the places of candidates, of which there are %d; want fewer agents, or more candidates",
+			e.cfg.Agents, n)
 	}
 	if e.actors, err = e.population.evaluate(ctx, "injected", e.cfg.Agents); err != nil {
 		return err

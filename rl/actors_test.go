@@ -39,9 +39,10 @@ func newSharedCase(t *testing.T, eng *engine.Engine, actors int) *sharedCase {
 	c := &sharedCase{o: o, d: d}
 	s, p, b := o.State().Sub("batch"), engine.Members(members), engine.Axis("transition", actors*updateRows)
 	c.batch = ReplayBatch{
-		Obs: s.Scratch("obs", engine.Float32, p, b, engine.Axis("feature", updateObs)), NextObs: s.Scratch("next", engine.Float32, p, b, engine.Axis("feature", updateObs)),
-		Action: s.Scratch("action", engine.Float32, p, b, engine.Axis("action", updateAction)),
-		Reward: s.Scratch("reward", engine.Float32, p, b), Factor: s.Scratch("factor", engine.Float32, p, b),
+		Obs:     s.Scratch("obs", engine.Float32, p, b, engine.Axis("feature", updateObs)),
+		NextObs: s.Scratch("next", engine.Float32, p, b, engine.Axis("feature", updateObs)),
+		Action:  s.Scratch("action", engine.Float32, p, b, engine.Axis("action", updateAction)),
+		Reward:  s.Scratch("reward", engine.Float32, p, b), Factor: s.Scratch("factor", engine.Float32, p, b),
 	}
 	if err := o.State().Zero(t.Context()); err != nil {
 		t.Fatal(err)

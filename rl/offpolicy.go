@@ -91,7 +91,8 @@ func (o *OffPolicy) build(ctx context.Context, with settings, build func(*OffPol
 	}
 	o.discount = hyper.Add("discount", c.Discount)
 	parts := learnerParts{
-		env: o.env, network: with.network, batch: with.replay.Batch, actors: max(with.actors, 1), optimizer: optim.DefaultAdam, rewardScale: hyper.Add("reward_scale", c.RewardScale),
+		env: o.env, network: with.network, batch: with.replay.Batch, actors: max(with.actors, 1),
+		optimizer: optim.DefaultAdam, rewardScale: hyper.Add("reward_scale", c.RewardScale),
 	}
 	if o.learner, err = build(o, parts); err != nil {
 		return err
