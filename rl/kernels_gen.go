@@ -885,6 +885,229 @@ func (k policyUpdateKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: policyUpdateShader, Groups: [3]uint32{x, y, z}, Label: "rl/policy_update", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var priorityDrawShader = &vk.Shader{
+	Name:  "rl/priority_draw",
+	SPIRV: shaders.Code("rl/priority_draw"),
+	Bindings: []vk.Binding{
+		{Name: "Priority", Index: 0, Access: vk.Read},
+		{Name: "priority_texels", Index: 1, Access: vk.Read, Texel: vk.TexelUint4},
+		{Name: "Sums", Index: 2, Access: vk.Read},
+		{Name: "sums_texels", Index: 3, Access: vk.Read, Texel: vk.TexelUint4},
+		{Name: "Exponent", Index: 4, Access: vk.Read},
+		{Name: "Clock", Index: 5, Access: vk.Read},
+		{Name: "Update", Index: 6, Access: vk.Read},
+		{Name: "Drawn", Index: 7, Access: vk.ReadWrite},
+		{Name: "Weight", Index: 8, Access: vk.Write},
+	},
+	PushBytes: 24,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// priorityDrawKernel is shaders/rl/priority_draw.comp.
+type priorityDrawKernel struct {
+	Priority vk.Range // readonly uvec4
+	Sums     vk.Range // readonly uvec4
+	Exponent vk.Range // readonly float
+	Clock    vk.Range // readonly uint
+	Update   vk.Range // readonly uint
+	Drawn    vk.Range // read-write uint
+	Weight   vk.Range // writeonly float
+
+	Batch  uint32 // push constants, in order
+	Rows   uint32
+	Nodes  uint32
+	Seed   uint32
+	Stream uint32
+	Anneal float32
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k priorityDrawKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [9]vk.Range
+		push   [24]byte
+		spec   [2]uint32
+	})
+	a.ranges = [9]vk.Range{k.Priority, k.Priority, k.Sums, k.Sums, k.Exponent, k.Clock, k.Update, k.Drawn, k.Weight}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Batch)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Rows)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Nodes)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Seed)
+	binary.LittleEndian.PutUint32(a.push[16:], k.Stream)
+	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.Anneal))
+	a.spec = [2]uint32{64, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: priorityDrawShader, Groups: [3]uint32{x, y, z}, Label: "rl/priority_draw", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var priorityInsertShader = &vk.Shader{
+	Name:  "rl/priority_insert",
+	SPIRV: shaders.Code("rl/priority_insert"),
+	Bindings: []vk.Binding{
+		{Name: "Slots", Index: 0, Access: vk.Read},
+		{Name: "Largest", Index: 1, Access: vk.Read},
+		{Name: "Priority", Index: 2, Access: vk.ReadWrite},
+		{Name: "Sums", Index: 3, Access: vk.ReadWrite},
+	},
+	PushBytes: 20,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// priorityInsertKernel is shaders/rl/priority_insert.comp.
+type priorityInsertKernel struct {
+	Slots    vk.Range // readonly uint
+	Largest  vk.Range // readonly uint
+	Priority vk.Range // read-write uint
+	Sums     vk.Range // read-write uint
+
+	Transitions uint32 // push constants, in order
+	Chunks      uint32
+	Rows        uint32
+	Nodes       uint32
+	Own         bool
+
+	Workgroup uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k priorityInsertKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [4]vk.Range
+		push   [20]byte
+		spec   [1]uint32
+	})
+	a.ranges = [4]vk.Range{k.Slots, k.Largest, k.Priority, k.Sums}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Transitions)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Chunks)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Rows)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Nodes)
+	if k.Own {
+		a.push[16] = 1
+	}
+	a.spec = [1]uint32{64}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	return vk.Call{Shader: priorityInsertShader, Groups: [3]uint32{x, y, z}, Label: "rl/priority_insert", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var priorityLargestShader = &vk.Shader{
+	Name:  "rl/priority_largest",
+	SPIRV: shaders.Code("rl/priority_largest"),
+	Bindings: []vk.Binding{
+		{Name: "Priority", Index: 0, Access: vk.Read},
+		{Name: "priority_texels", Index: 1, Access: vk.Read, Texel: vk.TexelUint4},
+		{Name: "Largest", Index: 2, Access: vk.Write},
+	},
+	PushBytes: 4,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// priorityLargestKernel is shaders/rl/priority_largest.comp.
+type priorityLargestKernel struct {
+	Priority vk.Range // readonly uvec4
+	Largest  vk.Range // writeonly uint
+
+	Rows uint32 // push constants, in order
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k priorityLargestKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [3]vk.Range
+		push   [4]byte
+		spec   [2]uint32
+	})
+	a.ranges = [3]vk.Range{k.Priority, k.Priority, k.Largest}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Rows)
+	a.spec = [2]uint32{64, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: priorityLargestShader, Groups: [3]uint32{x, y, z}, Label: "rl/priority_largest", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var priorityUpdateShader = &vk.Shader{
+	Name:  "rl/priority_update",
+	SPIRV: shaders.Code("rl/priority_update"),
+	Bindings: []vk.Binding{
+		{Name: "Error", Index: 0, Access: vk.Read},
+		{Name: "Index", Index: 1, Access: vk.Read},
+		{Name: "Exponent", Index: 2, Access: vk.Read},
+		{Name: "Priority", Index: 3, Access: vk.ReadWrite},
+		{Name: "Sums", Index: 4, Access: vk.ReadWrite},
+	},
+	PushBytes: 16,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// priorityUpdateKernel is shaders/rl/priority_update.comp.
+type priorityUpdateKernel struct {
+	Error    vk.Range // readonly float
+	Index    vk.Range // readonly uint
+	Exponent vk.Range // readonly float
+	Priority vk.Range // read-write uint
+	Sums     vk.Range // read-write uint
+
+	Batch   uint32 // push constants, in order
+	Rows    uint32
+	Nodes   uint32
+	Epsilon float32
+
+	Workgroup uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k priorityUpdateKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [5]vk.Range
+		push   [16]byte
+		spec   [1]uint32
+	})
+	a.ranges = [5]vk.Range{k.Error, k.Index, k.Exponent, k.Priority, k.Sums}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Batch)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Rows)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Nodes)
+	binary.LittleEndian.PutUint32(a.push[12:], math.Float32bits(k.Epsilon))
+	a.spec = [1]uint32{64}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	return vk.Call{Shader: priorityUpdateShader, Groups: [3]uint32{x, y, z}, Label: "rl/priority_update", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var qLossShader = &vk.Shader{
 	Name:  "rl/q_loss",
 	SPIRV: shaders.Code("rl/q_loss"),
@@ -1227,11 +1450,13 @@ var replaySampleShader = &vk.Shader{
 		{Name: "Index", Index: 17, Access: vk.Write},
 		{Name: "Normalizer", Index: 18, Access: vk.Read, Optional: true},
 		{Name: "normalizer_texels", Index: 19, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "Drawn", Index: 20, Access: vk.Read, Optional: true},
 	},
 	PushBytes: 36,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
 		{Name: "HAS_NORMALIZER", ID: 1, Default: 0},
+		{Name: "HAS_DRAWN", ID: 2, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -1257,6 +1482,7 @@ type replaySampleKernel struct {
 	Factor     vk.Range // writeonly float
 	Index      vk.Range // writeonly uint
 	Normalizer vk.Range // readonly float, optional
+	Drawn      vk.Range // readonly uint, optional
 
 	Batch    uint32 // push constants, in order
 	Capacity uint32
@@ -1275,11 +1501,11 @@ type replaySampleKernel struct {
 // call dispatches x × y × z workgroups.
 func (k replaySampleKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [20]vk.Range
+		ranges [21]vk.Range
 		push   [36]byte
-		spec   [3]uint32
+		spec   [4]uint32
 	})
-	a.ranges = [20]vk.Range{k.Obs, k.Obs, k.NextObs, k.NextObs, k.Action, k.Reward, k.Done, k.Link, k.Head, k.Discount, k.Clock, k.Update, k.ToObs, k.ToNextObs, k.ToAction, k.ToReward, k.Factor, k.Index, k.Normalizer, k.Normalizer}
+	a.ranges = [21]vk.Range{k.Obs, k.Obs, k.NextObs, k.NextObs, k.Action, k.Reward, k.Done, k.Link, k.Head, k.Discount, k.Clock, k.Update, k.ToObs, k.ToNextObs, k.ToAction, k.ToReward, k.Factor, k.Index, k.Normalizer, k.Normalizer, k.Drawn}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Batch)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Capacity)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Features)
@@ -1291,15 +1517,18 @@ func (k replaySampleKernel) call(x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[24:], k.Seed)
 	binary.LittleEndian.PutUint32(a.push[28:], k.Stream)
 	binary.LittleEndian.PutUint32(a.push[32:], math.Float32bits(k.Limit))
-	a.spec = [3]uint32{64, 0, 0}
+	a.spec = [4]uint32{64, 0, 0, 0}
 	if k.Workgroup != 0 {
 		a.spec[0] = k.Workgroup
 	}
 	if k.Normalizer.Buffer != nil {
 		a.spec[1] = 1
 	}
+	if k.Drawn.Buffer != nil {
+		a.spec[2] = 1
+	}
 	if k.TexelLoads != 0 {
-		a.spec[2] = k.TexelLoads
+		a.spec[3] = k.TexelLoads
 	}
 	return vk.Call{Shader: replaySampleShader, Groups: [3]uint32{x, y, z}, Label: "rl/replay_sample", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }

@@ -106,7 +106,7 @@ func (o *OffPolicy) build(ctx context.Context, with settings, build func(*OffPol
 	}
 	replay := *with.replay
 	replay.Batch *= parts.actors
-	if o.replay, err = NewReplay(s.Sub("replay"), *o.collector.Trajectory(), replay); err != nil {
+	if o.replay, err = NewReplay(s.Sub("replay"), hyper, *o.collector.Trajectory(), replay); err != nil {
 		return err
 	}
 	o.replay.Normalize(o.learner.behaviour().normalizer, with.network.ObsLimit)

@@ -17,6 +17,12 @@ type ReplayConfig struct {
 	Steps    int  `min:"1" max:"64" doc:"Steps of the return that an update bootstraps after, n."`
 	Inherit  bool `doc:"A member that becomes a copy of another takes its ring over; else it keeps its own."`
 	Save     bool `doc:"Checkpoints hold the replay; else a resumed run fills it anew by its policies, and goes on with other numbers."`
+
+	Prioritized           bool    `doc:"Batches are drawn by priorities, of errors (T. Schaul et al., 2016, proportional), else uniformly."`
+	PriorityExponent      float64 `min:"0" max:"1" doc:"How far priorities count, alpha: 0: not at all. Per member." member:"uniform 0 1"`
+	ImportanceExponent    float64 `min:"0" max:"1" doc:"How far weights make up for priorities, beta: 1: wholly. Per member." member:"uniform 0 1"`
+	ImportanceAnnealSteps int     `min:"0" doc:"beta rises linearly to 1 over so many environment steps of a member; 0: it stays."`
+	PriorityEpsilon       float64 `min:"0" doc:"Added to the size of errors. Every priority is at least 2^-16, so that every row is drawn some time."`
 }
 
 // Validate checks constraints across fields.
@@ -26,6 +32,8 @@ func (c ReplayConfig) Validate() error {
 		return config.Invalid("inherit", "the members share one ring, so there is none to take over; want false")
 	case c.Inherit && !c.Save:
 		return config.Invalid("inherit", "what is copied is what checkpoints hold; want save = true, or inherit = false")
+	case c.Prioritized && c.Batch > maxPrioritized:
+		return config.Invalid("batch", "%d transitions by priorities; want at most %d", c.Batch, maxPrioritized)
 	}
 	return nil
 }
@@ -49,9 +57,12 @@ func (c ReplayConfig) keeps(rows, horizon int) error {
 }
 
 // DefaultReplay is a ring of a million transitions for each member and batches of 256 (CleanRL's and Stable-Baselines3's DDPG, TD3 and SAC). A
-// copied member keeps its own ring, as in fastpbrl's PBT (A. Flajolet et al., 2022).
+// copied member keeps its own ring, as in fastpbrl's PBT (A. Flajolet et al., 2022). Priorities, where batches are drawn by them, are those of T.
+// Schaul et al., 2016, table 3, but for the epsilon, of OpenAI Baselines, and beta, which stays.
 func DefaultReplay() ReplayConfig {
-	return ReplayConfig{Capacity: 1_000_000, Batch: 256, Steps: 1, Save: true}
+	return ReplayConfig{
+		Capacity: 1_000_000, Batch: 256, Steps: 1, Save: true, PriorityExponent: 0.6, ImportanceExponent: 0.4, PriorityEpsilon: 1e-6,
+	}
 }
 
 // Replay keeps transitions on the device and draws batches of them: a ring for each member, or one for all (L.-J. Lin, "Self-Improving
@@ -74,6 +85,8 @@ type Replay struct {
 	own      *ReplaySource // of Append
 	appended int           // transitions that a trajectory of each source appends to a ring
 
+	priorities *priorities // nil: rows are drawn uniformly
+
 	batch  ReplayBatch
 	stream uint32
 
@@ -90,6 +103,10 @@ type ReplayBatch struct {
 	// Factor is what the value of NextObs is multiplied by, [P, B]: the discount to the power of the steps, 0 after a termination.
 	Factor *engine.Tensor
 	Index  *engine.Tensor // [P, B] u32: the ring's row of Obs
+	// Weight is the importance weight of each row, [P, B], at most 1; nil without priorities: all are 1.
+	Weight *engine.Tensor
+
+	priorities *priorities // nil: none
 }
 
 // Sizes of shaders/rl/replay.glsl and replay_sample.comp.
@@ -99,10 +116,10 @@ const (
 	maxLaneSteps = 60000 // rows of a lane that an invocation links, within what loops may take (vk.Limits.MaxLoopIterations)
 )
 
-// NewReplay makes an empty replay for trajectories of t's shape, [T, P, E, …].
+// NewReplay makes an empty replay for trajectories of t's shape, [T, P, E, …]. A prioritized one adds its exponents to hyper.
 //
 // Errors: settings out of range; a capacity of less than two trajectories, which a ring must hold for its links to be whole.
-func NewReplay(s *engine.State, t envs.Trajectory, cfg ReplayConfig) (*Replay, error) {
+func NewReplay(s *engine.State, hyper *engine.Hyper, t envs.Trajectory, cfg ReplayConfig) (*Replay, error) {
 	if err := config.Check(cfg); err != nil {
 		return nil, fmt.Errorf("rl: replay: %w", err)
 	}
@@ -132,6 +149,10 @@ func NewReplay(s *engine.State, t envs.Trajectory, cfg ReplayConfig) (*Replay, e
 		Action: to.Scratch("action", t.Action.Type(), p, b, a), Reward: to.Scratch("reward", engine.Float32, p, b),
 		Factor: to.Scratch("factor", engine.Float32, p, b), Index: to.Scratch("index", engine.Uint32, p, b),
 	}
+	if cfg.Prioritized {
+		y.priorities = newPriorities(s, hyper, cfg, members, environments)
+		y.batch.Weight, y.batch.priorities = y.priorities.weight, y.priorities
+	}
 	return y, s.Err()
 }
 
@@ -148,14 +169,7 @@ func (y *Replay) ring() engine.Dim {
 
 // tensor makes a part of the rings, [rings, …].
 func (y *Replay) tensor(s *engine.State, name string, typ engine.DType, dims ...engine.Dim) *engine.Tensor {
-	dims = append([]engine.Dim{y.ring()}, dims...)
-	switch {
-	case !y.cfg.Save:
-		return s.Scratch(name, typ, dims...)
-	case !y.cfg.Inherit:
-		return s.Tensor(name, typ, dims...).Own()
-	}
-	return s.Tensor(name, typ, dims...)
+	return y.cfg.keep(s, !y.cfg.Inherit, name, typ, append([]engine.Dim{y.ring()}, dims...)...)
 }
 
 // makeRing makes what keeps transitions.
@@ -173,10 +187,26 @@ func (y *Replay) makeRing(s *engine.State, row, feature, action engine.Dim, acti
 // are as they were seen. Call it before Sample.
 func (y *Replay) Normalize(n *nn.Normalizer, limit float64) { y.normalizer, y.limit = n, limit }
 
+// keep makes a tensor of what is kept, or known of it. own: a copied member keeps its own.
+func (c ReplayConfig) keep(s *engine.State, own bool, name string, typ engine.DType, dims ...engine.Dim) *engine.Tensor {
+	if !c.Save {
+		return s.Scratch(name, typ, dims...)
+	}
+	t := s.Tensor(name, typ, dims...)
+	if own {
+		t.Own()
+	}
+	return t
+}
+
 // Clear records that nothing is held any more.
 func (y *Replay) Clear(r *engine.Recorder) {
 	r.Fill(y.head, 0)
 	r.Fill(y.own.newest, 0)
+	if y.priorities != nil {
+		r.Fill(y.priorities.priority, 0)
+		r.Fill(y.priorities.sums, 0)
+	}
 }
 
 // Append records that a trajectory's transitions are kept, the oldest making room for them. Rows that are no transitions (envs.Void) are
@@ -217,13 +247,16 @@ func (y *Replay) append(r *engine.Recorder, from *ReplaySource, t envs.Trajector
 		Owner: from.owner.Range(), Rows: n, Lanes: lanes, Capacity: uint32(y.cfg.Capacity), Environments: uint32(from.environments), Fresh: fresh,
 	}
 	r.Dispatch(link.call((lanes+63)/64, rings, 1))
+	if y.priorities != nil {
+		y.priorities.insert(r, from.slots)
+	}
 }
 
 // replayTurns is how many elements of a row's copy weigh as much as one of the elements that Recorder.WorkgroupFor counts.
 const replayTurns = 16
 
-// Sample records drawing a batch for every member: row b of update u of an iteration is drawn by (seed, member, b, iteration, u), uniformly
-// with replacement. discount is [P]; update is [1] u32. The batch is overwritten by the next Sample.
+// Sample records drawing a batch for every member, with replacement: row b of update u of an iteration is drawn by (seed, member, b, iteration, u),
+// uniformly or by priorities. discount is [P]; update is [1] u32. The batch is overwritten by the next Sample.
 func (y *Replay) Sample(r *engine.Recorder, clock engine.Clock, update, discount *engine.Tensor) ReplayBatch {
 	b := y.batch
 	members, batch := b.Obs.Size(engine.MemberAxis), y.cfg.Batch
@@ -238,6 +271,10 @@ func (y *Replay) Sample(r *engine.Recorder, clock engine.Clock, update, discount
 	}
 	if y.normalizer != nil {
 		k.Normalizer, k.Limit = y.normalizer.Values().Range(), float32(y.limit)
+	}
+	if y.priorities != nil {
+		y.priorities.draw(r, clock, update, y.stream)
+		k.Drawn = y.priorities.drawn.Range()
 	}
 	r.Dispatch(k.call(uint32((batch+replayRows-1)/replayRows), uint32(members), 1))
 	return b

@@ -48,11 +48,20 @@ var replayCases = []replayCase{
 
 func newReplayCase(t *testing.T, c replayCase) (*engine.Engine, *engine.State, envs.Trajectory, *Replay) {
 	t.Helper()
+	return newReplayOf(t, c, c.config())
+}
+
+func (c replayCase) config() ReplayConfig {
+	return ReplayConfig{Capacity: c.rows, Shared: c.shared, Batch: c.batch, Steps: c.steps}
+}
+
+func newReplayOf(t *testing.T, c replayCase, cfg ReplayConfig) (*engine.Engine, *engine.State, envs.Trajectory, *Replay) {
+	t.Helper()
 	eng := engine.New(open(t), engine.Seed(5))
 	s := eng.NewState()
 	t.Cleanup(func() { s.Close() })
 	tr := c.trajectory(s.Sub("t"))
-	y, err := NewReplay(s.Sub("replay"), tr, ReplayConfig{Capacity: c.rows, Shared: c.shared, Batch: c.batch, Steps: c.steps})
+	y, err := NewReplay(s.Sub("replay"), engine.NewHyper(s, c.members), tr, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -293,9 +302,10 @@ func TestReplayErrors(t *testing.T) {
 		`"batch" is 0`:          {Capacity: 100, Batch: 0, Steps: 1},
 		`"steps" is 0`:          {Capacity: 100, Batch: 1},
 		"35 that an iteration":  {Capacity: 69, Batch: 1, Steps: 1},
+		"want at most 8192":     {Capacity: 100, Batch: 8193, Steps: 1, Prioritized: true},
 		"105 that an iteration": {Capacity: 209, Shared: true, Batch: 1, Steps: 1},
 	} {
-		if _, err := NewReplay(s.Sub(fmt.Sprint("bad/", name)), tr, cfg); err == nil || !strings.Contains(err.Error(), name) {
+		if _, err := NewReplay(s.Sub(fmt.Sprint("bad/", name)), nil, tr, cfg); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("error %v; want %s", err, name)
 		}
 	}

@@ -1,7 +1,8 @@
 #version 450
 
 // A batch of transitions for every member, drawn uniformly with replacement: row b of member p's update u is the
-// ring's row floor(w size / 2^32), w being the first word of philox((seed, stream), (p, b, iteration, u)).
+// ring's row floor(w size / 2^32), w being the first word of philox((seed, stream), (p, b, iteration, u)). Or, HAS_DRAWN,
+// of the rows that were drawn before.
 //
 // With n > 1 steps (R. S. Sutton, A. G. Barto, 2018, equation 7.1) the reward is the discounted sum over m rows, m =
 // n or what there is of the episode: up to its end, or to its newest row. What the bootstrapped value is multiplied
@@ -18,6 +19,7 @@
 layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP = 64;
 layout(constant_id = 1) const bool HAS_NORMALIZER = false;
+layout(constant_id = 2) const bool HAS_DRAWN = false;
 
 const uint REPLAY_ROWS = 32u; // rows of the batch that a workgroup gathers
 
@@ -41,6 +43,7 @@ layout(std430, set = 0, binding = 16) writeonly buffer Factor { float factor[]; 
 layout(std430, set = 0, binding = 17) writeonly buffer Index { uint index[]; };         // [P, B]: the ring's row
 layout(std430, set = 0, binding = 18) readonly buffer Normalizer { float normalizer[]; }; // [P, 2, O]: mean, 1 / deviation; optional
 layout(set = 0, binding = 19, rgba32f) readonly uniform imageBuffer normalizer_texels;
+layout(std430, set = 0, binding = 20) readonly buffer Drawn { uint drawn[]; };          // [P, B]
 
 layout(push_constant) uniform Push {
     uint batch; // B
@@ -71,7 +74,8 @@ void main() {
     for (uint i = lane; i < count; i += WORKGROUP) {
         uint b = begin + i, high, low;
         umulExtended(philox(uvec2(seed, stream), uvec4(member, b, clock[0], update[0])).x, size, high, low);
-        uint row = high, last = row, flags = done[base + row];
+        uint at = member * batch + b;
+        uint row = HAS_DRAWN ? drawn[at] : high, last = row, flags = done[base + row];
         float gamma = discount[member], sum = reward[base + row], power = gamma;
         for (uint k = 1u; k < steps; k++) {
             uint next = link[base + last];
@@ -81,7 +85,6 @@ void main() {
             sum += power * reward[base + last];
             power *= gamma;
         }
-        uint at = member * batch + b;
         to_reward[at] = sum;
         factor[at] = (flags & DONE_TERMINATED) != 0u ? 0.0 : power;
         index[at] = row;

@@ -1,0 +1,108 @@
+package rl
+
+import (
+	"fmt"
+
+	"github.com/evorl/evorl/engine"
+)
+
+// priorities are the priorities of a replay's rows for every member (T. Schaul et al., "Prioritized Experience
+// Replay", 2016, the proportional variant), by which its batches are drawn. Members that share a ring have priorities
+// of their own for its rows.
+//
+// Priorities are whole numbers of 2^-16, from 1 to 2^31 of them, and their sums are exact, so that draws and updates
+// give the same bits in any order. Importance weights are those of the priorities as kept. Sums are a tree of 32
+// children a node: a draw reads up to 32 numbers a level, a changed priority adds to one sum a level; appending reads
+// the members' priorities once, for the largest.
+type priorities struct {
+	cfg   ReplayConfig
+	rows  int // of a member: the capacity, filled up to a multiple of a node's children
+	nodes int // sums of a member
+
+	alpha, beta *engine.Tensor // [P]
+	anneal      float64        // share of beta's way to 1 that a step of the clock takes
+
+	priority *engine.Tensor // [P, rows] u32
+	sums     *engine.Tensor // [P, nodes, 2] u32: low and high words, of all levels from the lowest
+	largest  *engine.Tensor // [P, chunks] u32
+	drawn    *engine.Tensor // [P, B] u32: the ring's rows
+	weight   *engine.Tensor // [P, B]
+}
+
+const (
+	priorityFan   = 32   // children of a node
+	priorityChunk = 4096 // priorities that a workgroup of priority_largest reads
+	// maxPrioritized is the largest batch by priorities. One workgroup draws it, with at most 64 rows an invocation on
+	// the smallest devices that Vulkan allows: 260 iterations of loops each, within vk.Limits.MaxLoopIterations.
+	maxPrioritized = 8192
+)
+
+// newPriorities makes the priorities of a replay, all 0.
+func newPriorities(s *engine.State, hyper *engine.Hyper, cfg ReplayConfig, members, environments int) *priorities {
+	up := func(n int) int { return (n + priorityFan - 1) / priorityFan * priorityFan }
+	y := &priorities{cfg: cfg, rows: up(cfg.Capacity)}
+	for n := y.rows; n > priorityFan || y.nodes == 0; {
+		n = up(n / priorityFan)
+		y.nodes += n
+	}
+	if n := cfg.ImportanceAnnealSteps; n > 0 {
+		y.anneal = float64(environments) / float64(n)
+	}
+	y.alpha, y.beta = hyper.Add("priority_exponent", cfg.PriorityExponent), hyper.Add("importance_exponent", cfg.ImportanceExponent)
+	p, b := engine.Members(members), engine.Axis("transition", cfg.Batch)
+	y.priority = cfg.keep(s, !cfg.Inherit && !cfg.Shared, "priority", engine.Uint32, p, engine.Axis("row", y.rows))
+	y.sums = cfg.keep(s, !cfg.Inherit && !cfg.Shared, "priority_sums", engine.Uint32, p, engine.Axis("node", y.nodes), engine.Axis("word", 2))
+	y.largest = s.Scratch("priority_largest", engine.Uint32, p, engine.Axis("chunk", (y.rows+priorityChunk-1)/priorityChunk))
+	y.drawn, y.weight = s.Scratch("drawn", engine.Uint32, p, b), s.Scratch("weight", engine.Float32, p, b)
+	return y
+}
+
+func (y *priorities) members() int { return y.alpha.Len() }
+
+// insert records that rows [rings, n] were appended; those that are no transitions are 2^32 − 1.
+func (y *priorities) insert(r *engine.Recorder, slots *engine.Tensor) {
+	members, n := uint32(y.members()), uint32(slots.Len())
+	if !y.cfg.Shared {
+		n /= members
+	}
+	chunks := uint32(y.largest.Size("chunk"))
+	r.Dispatch(priorityLargestKernel{
+		Priority: y.priority.Range(), Largest: y.largest.Range(), Rows: uint32(y.rows), Workgroup: r.Workgroup(),
+	}.call(chunks, members, 1))
+	r.Dispatch(priorityInsertKernel{
+		Slots: slots.Range(), Largest: y.largest.Range(), Priority: y.priority.Range(), Sums: y.sums.Range(),
+		Transitions: n, Chunks: chunks, Rows: uint32(y.rows), Nodes: uint32(y.nodes), Own: !y.cfg.Shared,
+		Workgroup: r.WorkgroupFor(max(int(n)*8, int(chunks))),
+	}.call(members, 1, 1))
+}
+
+// draw records choosing the rows of an update's batch, and their weights.
+func (y *priorities) draw(r *engine.Recorder, clock engine.Clock, update *engine.Tensor, stream uint32) {
+	r.Dispatch(priorityDrawKernel{
+		Priority: y.priority.Range(), Sums: y.sums.Range(), Exponent: y.beta.Range(), Clock: clock.Tensor().Range(), Update: update.Range(),
+		Drawn: y.drawn.Range(), Weight: y.weight.Range(), Batch: uint32(y.cfg.Batch), Rows: uint32(y.rows), Nodes: uint32(y.nodes),
+		Seed: r.Engine().Seed(), Stream: stream, Anneal: float32(y.anneal), Workgroup: r.WorkgroupFor(y.cfg.Batch * priorityTurns),
+	}.call(uint32(y.members()), 1, 1))
+}
+
+// priorityTurns is how many elements of Recorder.WorkgroupFor a draw weighs.
+const priorityTurns = 16
+
+// Reprioritize records that a batch's rows have the errors [P, B], whose absolute values priorities are made of; where a
+// row's error is not finite it keeps its priority. It is to come before the next Sample. Batches of a replay without
+// priorities ignore it.
+func (b ReplayBatch) Reprioritize(r *engine.Recorder, errors *engine.Tensor) {
+	q := b.priorities
+	if q == nil {
+		return
+	}
+	if errors.Len() != q.drawn.Len() {
+		r.Fail(fmt.Errorf("rl: errors %v of the batch %v; want one of each row", errors, b.Index))
+		return
+	}
+	r.Dispatch(priorityUpdateKernel{
+		Error: errors.Range(), Index: q.drawn.Range(), Exponent: q.alpha.Range(), Priority: q.priority.Range(), Sums: q.sums.Range(),
+		Batch: uint32(q.cfg.Batch), Rows: uint32(q.rows), Nodes: uint32(q.nodes), Epsilon: float32(q.cfg.PriorityEpsilon),
+		Workgroup: r.WorkgroupFor(q.cfg.Batch * priorityTurns),
+	}.call(uint32(q.members()), 1, 1))
+}

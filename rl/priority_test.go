@@ -1,0 +1,335 @@
+package rl
+
+import (
+	"math"
+	"math/bits"
+	"math/rand/v2"
+	"path/filepath"
+	"testing"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/checkpoint"
+	"github.com/evorl/evorl/envs"
+)
+
+// prioritized is a replay with priorities, and what its kernels read.
+type prioritized struct {
+	c                        replayCase
+	eng                      *engine.Engine
+	state                    *engine.State
+	tr                       envs.Trajectory
+	replay                   *Replay
+	clock                    engine.Clock
+	discount, update, errors *engine.Tensor
+	alpha, beta              []float64
+	model                    *replayModel
+	held                     []map[int]bool // of each ring: rows
+}
+
+const annealed = 400 // environment steps of a member
+
+func newPrioritized(t *testing.T, c replayCase) *prioritized {
+	t.Helper()
+	cfg := c.config()
+	cfg.Prioritized, cfg.Save, cfg.PriorityEpsilon, cfg.ImportanceAnnealSteps = true, true, 0.01, annealed
+	f := &prioritized{c: c, model: &replayModel{running: map[[2]int]int{}}}
+	f.eng, f.state, f.tr, f.replay = newReplayOf(t, c, cfg)
+	f.clock = engine.NewClock(f.state)
+	p, b := engine.Members(c.members), engine.Axis("transition", c.batch)
+	f.discount, f.update = f.state.Scratch("discount", engine.Float32, p), f.state.Scratch("update", engine.Uint32, engine.Axis("count", 1))
+	f.errors = f.state.Scratch("errors", engine.Float32, p, b)
+	if err := f.state.Zero(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for m := range c.members {
+		f.alpha, f.beta = append(f.alpha, 1/float64(m+1)), append(f.beta, float64(float32(0.4))*float64(m%3))
+	}
+	write(t, f.replay.priorities.alpha, f.alpha)
+	write(t, f.replay.priorities.beta, f.beta)
+	for range f.replay.rings {
+		f.model.rows, f.model.at = append(f.model.rows, make([]replayRow, c.rows)), append(f.model.at, 0)
+		f.held = append(f.held, map[int]bool{})
+	}
+	return f
+}
+
+// words reads the priorities of a member, without what fills them up.
+func (f *prioritized) words(t *testing.T, member int) []uint64 {
+	t.Helper()
+	q := f.replay.priorities
+	all := read(t, q.priority)[member*q.rows : (member+1)*q.rows]
+	out := make([]uint64, f.c.rows)
+	for i, v := range all {
+		if i < f.c.rows {
+			out[i] = uint64(v)
+		} else if v != 0 {
+			t.Fatalf("member %d: row %d, beyond the capacity %d, has the priority %v", member, i, f.c.rows, v)
+		}
+	}
+	return out
+}
+
+// checkSums compares every sum with the priorities below it.
+func (f *prioritized) checkSums(t *testing.T) {
+	t.Helper()
+	q := f.replay.priorities
+	priorities, sums := read(t, q.priority), read(t, q.sums)
+	for m := range f.c.members {
+		below, at := make([]uint64, q.rows), m*q.nodes
+		for i := range below {
+			below[i] = uint64(priorities[m*q.rows+i])
+		}
+		for at < (m+1)*q.nodes {
+			above := make([]uint64, (len(below)/32+31)/32*32)
+			for i, v := range below {
+				above[i/32] += v
+			}
+			for i, want := range above {
+				if got := uint64(sums[2*(at+i)]) | uint64(sums[2*(at+i)+1])<<32; got != want {
+					t.Fatalf("member %d: sum %d of %d is %d; want %d", m, at+i-m*q.nodes, q.nodes, got, want)
+				}
+			}
+			below, at = above, at+len(above)
+		}
+		if at != (m+1)*q.nodes || len(below) != 32 {
+			t.Fatalf("%d rows have %d sums, the highest level %d", q.rows, q.nodes, len(below))
+		}
+	}
+}
+
+// append appends a trajectory and checks the priorities of its rows.
+func (f *prioritized) append(t *testing.T, dice *rand.Rand) {
+	t.Helper()
+	var before [][]uint64
+	for m := range f.c.members {
+		before = append(before, f.words(t, m))
+	}
+	from := append([]int(nil), f.model.at...)
+	f.model.append(t, f.c, f.tr, dice, false)
+	poison(t, f.replay.priorities.weight)
+	run(t, f.eng, func(r *engine.Recorder) { f.replay.Append(r, f.tr, false) })
+	for m := range f.c.members {
+		ring, top := m%f.replay.rings, uint64(0)
+		for _, v := range before[m] {
+			top = max(top, v)
+		}
+		if top == 0 {
+			top = 1 << 16
+		}
+		for i := from[ring]; i < f.model.at[ring]; i++ {
+			before[m][i%f.c.rows] = top
+		}
+		for i, got := range f.words(t, m) {
+			if got != before[m][i] {
+				t.Fatalf("member %d: row %d has the priority %d; want %d", m, i, got, before[m][i])
+			}
+		}
+	}
+	f.checkSums(t)
+}
+
+// draw draws an update's batch and checks its rows and weights.
+func (f *prioritized) draw(t *testing.T, update, steps int) []float64 {
+	t.Helper()
+	q := f.replay.priorities
+	write(t, f.update, []float64{float64(update)})
+	write(t, f.clock.Tensor(), []float64{7, float64(steps)})
+	poison(t, q.weight)
+	zero(t, q.drawn)
+	run(t, f.eng, func(r *engine.Recorder) { f.replay.Sample(r, f.clock, f.update, f.discount) })
+	index, weight := read(t, f.replay.batch.Index), read(t, q.weight)
+	for m := range f.c.members {
+		words, total := f.words(t, m), uint64(0)
+		for _, v := range words {
+			total += v
+		}
+		least := uint64(math.MaxUint64)
+		rows := index[m*f.c.batch : (m+1)*f.c.batch]
+		for b, got := range rows {
+			w := engine.Philox([2]uint32{5, f.replay.stream}, [4]uint32{uint32(m), uint32(b), 7, uint32(update)})[0]
+			high, low := bits.Mul64(total, (uint64(b)<<32|uint64(w))/uint64(f.c.batch))
+			at, want := high<<32|low>>32, 0
+			for at >= words[want] {
+				at -= words[want]
+				want++
+			}
+			if int(got) != want {
+				t.Fatalf("update %d, member %d: row %d of the batch is row %v of the ring; want %d", update, m, b, got, want)
+			}
+			least = min(least, words[want])
+		}
+		beta := f.beta[m] + (1-f.beta[m])*min(1, float64(steps*f.c.environments)/annealed)
+		for b, row := range rows {
+			want := math.Pow(float64(least)/float64(words[int(row)]), beta)
+			if got := weight[m*f.c.batch+b]; !(math.Abs(got-want) <= 2e-6) {
+				t.Fatalf("update %d, member %d: weight %g; want (%d / %d)^%g = %g", update, m, got, least, words[int(row)], beta, want)
+			}
+		}
+	}
+	return index
+}
+
+// reprioritize gives the rows of the last batch errors of their own, some of which are not finite, and checks what
+// their priorities become.
+func (f *prioritized) reprioritize(t *testing.T, dice *rand.Rand, index []float64) {
+	t.Helper()
+	var before [][]uint64
+	for m := range f.c.members {
+		before = append(before, f.words(t, m))
+	}
+	errors := make([]float64, len(index))
+	for i := range errors {
+		errors[i] = float64(float32(math.Exp(3*dice.NormFloat64()) * dice.NormFloat64()))
+		switch dice.IntN(20) {
+		case 0:
+			errors[i] = math.NaN()
+		case 1:
+			errors[i] = math.Inf(-1)
+		case 2:
+			errors[i] = 1e30
+		case 3:
+			errors[i] = 0
+		}
+	}
+	write(t, f.errors, errors)
+	run(t, f.eng, func(r *engine.Recorder) { f.replay.batch.Reprioritize(r, f.errors) })
+	for m := range f.c.members {
+		want := map[int]float64{}
+		for b, row := range index[m*f.c.batch : (m+1)*f.c.batch] {
+			if e := math.Abs(errors[m*f.c.batch+b]); e <= math.MaxFloat32 {
+				q := math.Pow(e+float64(float32(0.01)), f.alpha[m]) * (1 << 16)
+				want[int(row)] = max(want[int(row)], min(max(q, 1), 1<<31))
+			}
+		}
+		for i, got := range f.words(t, m) {
+			w, changed := want[i]
+			if !changed {
+				w = float64(before[m][i])
+			}
+			if !(math.Abs(float64(got)-w) <= 0.51+5e-6*w) || !changed && float64(got) != w {
+				t.Fatalf("member %d: row %d has the priority %d after %d; want %g", m, i, got, before[m][i], w)
+			}
+		}
+	}
+	f.checkSums(t)
+}
+
+var priorityCases = append(replayCases, replayCase{"three levels", 67, 1, 37, 1, 1, 40007, false, 1, 130, false})
+
+// TestPriorities appends, draws and reprioritizes until the rings have gone round, and compares everything with a
+// model of whole numbers.
+func TestPriorities(t *testing.T) {
+	for _, c := range priorityCases {
+		t.Run(c.name, func(t *testing.T) {
+			f := newPrioritized(t, c)
+			dice := rand.New(rand.NewPCG(4, uint64(c.rows)))
+			for turn := range 5 {
+				f.append(t, dice)
+				f.reprioritize(t, dice, f.draw(t, 2*turn, 20*turn))
+				f.draw(t, 2*turn+1, 20*turn)
+			}
+		})
+	}
+}
+
+// TestPriorityFrequencies compares how often rows are drawn with their priorities, by χ² with a bound that a fair
+// independent draw exceeds once in a million times. Rows that are not held have none; the last row has its share.
+func TestPriorityFrequencies(t *testing.T) {
+	c := replayCase{"frequencies", 10, 2, 4, 1, 1, 107, false, 1, maxPrioritized, false}
+	f := newPrioritized(t, c)
+	dice := rand.New(rand.NewPCG(4, 9))
+	q := f.replay.priorities
+	words, total := make([]float64, q.priority.Len()), make([]float64, c.members)
+	for i := range words {
+		if row := i % q.rows; row < 100 || row == c.rows-1 {
+			words[i] = float64(1 + dice.IntN(100000))
+			total[i/q.rows] += words[i]
+		}
+	}
+	write(t, q.priority, words)
+	sums := make([]float64, q.sums.Len()) // one level, whose sums fit one word
+	for i, v := range words {
+		sums[2*(i/q.rows*q.nodes+i%q.rows/32)] += v
+	}
+	write(t, q.sums, sums)
+	const updates = 8
+	counts := make([]float64, len(words))
+	for u := range updates {
+		write(t, f.update, []float64{float64(u)})
+		run(t, f.eng, func(r *engine.Recorder) { f.replay.Sample(r, f.clock, f.update, f.discount) })
+		for i, row := range read(t, f.replay.batch.Index) {
+			counts[i/c.batch*q.rows+int(row)]++
+		}
+	}
+	bound := distuv.ChiSquared{K: 100}.Quantile(1 - 1e-6)
+	for m := range c.members {
+		sum := 0.0
+		for row := range q.rows {
+			want, n := updates*float64(c.batch)*words[m*q.rows+row]/total[m], counts[m*q.rows+row]
+			if want == 0 && n != 0 {
+				t.Errorf("member %d: row %d is not held and was drawn %g times", m, row, n)
+			} else if want != 0 {
+				sum += (n - want) * (n - want) / want
+			}
+		}
+		t.Logf("member %d: χ² %.1f; the last row was drawn %g times", m, sum, counts[m*q.rows+c.rows-1])
+		if !(sum <= bound) {
+			t.Errorf("member %d: χ² is %g; want at most %g", m, sum, bound)
+		}
+	}
+}
+
+// TestPrioritiesResume: a replay that was saved draws what the other goes on to draw, and a rerun ends with the same
+// bits.
+func TestPrioritiesResume(t *testing.T) {
+	c := priorityCases[2]
+	digest := func(f *prioritized) string {
+		t.Helper()
+		d, err := f.state.Digest(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	turn := func(f *prioritized, i int) {
+		dice := rand.New(rand.NewPCG(6, uint64(i)))
+		f.append(t, dice)
+		f.reprioritize(t, dice, f.draw(t, i, 10*i))
+	}
+	var ends []string
+	dir := t.TempDir()
+	for range 2 {
+		f := newPrioritized(t, c)
+		for i := range 4 {
+			if i == 2 {
+				if _, err := f.state.Save(t.Context(), dir, 2); err != nil {
+					t.Fatal(err)
+				}
+			}
+			turn(f, i)
+		}
+		ends = append(ends, digest(f))
+	}
+	f := newPrioritized(t, c)
+	for i := range 2 { // of the model
+		f.model.append(t, c, f.tr, rand.New(rand.NewPCG(6, uint64(i))), false)
+	}
+	if err := f.state.Poison(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	saved, err := checkpoint.Open(filepath.Join(dir, "00000002"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.state.Load(t.Context(), saved); err != nil {
+		t.Fatal(err)
+	}
+	for i := 2; i < 4; i++ {
+		turn(f, i)
+	}
+	if ends = append(ends, digest(f)); ends[0] != ends[1] || ends[0] != ends[2] {
+		t.Errorf("digests of a run, of a rerun and of a resumed one: %q; want them equal", ends)
+	}
+}
