@@ -725,6 +725,8 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "LOG_STD_HIGH", ID: 64, Default: 0x40000000},
 			{Name: "EXPLORE", ID: 65, Default: 0},
 			{Name: "NOISE_LIMIT", ID: 66, Default: 0x0},
+			{Name: "HEAD_ATOMS", ID: 67, Default: 1},
+			{Name: "HEAD_DUELING", ID: 68, Default: 0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -805,6 +807,8 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "LOG_STD_HIGH", ID: 64, Default: 0x40000000},
 			{Name: "EXPLORE", ID: 65, Default: 0},
 			{Name: "NOISE_LIMIT", ID: 66, Default: 0x0},
+			{Name: "HEAD_ATOMS", ID: 67, Default: 1},
+			{Name: "HEAD_DUELING", ID: 68, Default: 0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -885,6 +889,8 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "LOG_STD_HIGH", ID: 64, Default: 0x40000000},
 			{Name: "EXPLORE", ID: 65, Default: 0},
 			{Name: "NOISE_LIMIT", ID: 66, Default: 0x0},
+			{Name: "HEAD_ATOMS", ID: 67, Default: 1},
+			{Name: "HEAD_DUELING", ID: 68, Default: 0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -965,6 +971,8 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "LOG_STD_HIGH", ID: 64, Default: 0x40000000},
 			{Name: "EXPLORE", ID: 65, Default: 0},
 			{Name: "NOISE_LIMIT", ID: 66, Default: 0x0},
+			{Name: "HEAD_ATOMS", ID: 67, Default: 1},
+			{Name: "HEAD_DUELING", ID: 68, Default: 0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -1045,6 +1053,8 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "LOG_STD_HIGH", ID: 64, Default: 0x40000000},
 			{Name: "EXPLORE", ID: 65, Default: 0},
 			{Name: "NOISE_LIMIT", ID: 66, Default: 0x0},
+			{Name: "HEAD_ATOMS", ID: 67, Default: 1},
+			{Name: "HEAD_DUELING", ID: 68, Default: 0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -1125,6 +1135,8 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "LOG_STD_HIGH", ID: 64, Default: 0x40000000},
 			{Name: "EXPLORE", ID: 65, Default: 0},
 			{Name: "NOISE_LIMIT", ID: 66, Default: 0x0},
+			{Name: "HEAD_ATOMS", ID: 67, Default: 1},
+			{Name: "HEAD_DUELING", ID: 68, Default: 0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -1205,6 +1217,8 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "LOG_STD_HIGH", ID: 64, Default: 0x40000000},
 			{Name: "EXPLORE", ID: 65, Default: 0},
 			{Name: "NOISE_LIMIT", ID: 66, Default: 0x0},
+			{Name: "HEAD_ATOMS", ID: 67, Default: 1},
+			{Name: "HEAD_DUELING", ID: 68, Default: 0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -1285,6 +1299,8 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "LOG_STD_HIGH", ID: 64, Default: 0x40000000},
 			{Name: "EXPLORE", ID: 65, Default: 0},
 			{Name: "NOISE_LIMIT", ID: 66, Default: 0x0},
+			{Name: "HEAD_ATOMS", ID: 67, Default: 1},
+			{Name: "HEAD_DUELING", ID: 68, Default: 0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -1365,6 +1381,8 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "LOG_STD_HIGH", ID: 64, Default: 0x40000000},
 			{Name: "EXPLORE", ID: 65, Default: 0},
 			{Name: "NOISE_LIMIT", ID: 66, Default: 0x0},
+			{Name: "HEAD_ATOMS", ID: 67, Default: 1},
+			{Name: "HEAD_DUELING", ID: 68, Default: 0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -1445,6 +1463,8 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "LOG_STD_HIGH", ID: 64, Default: 0x40000000},
 			{Name: "EXPLORE", ID: 65, Default: 0},
 			{Name: "NOISE_LIMIT", ID: 66, Default: 0x0},
+			{Name: "HEAD_ATOMS", ID: 67, Default: 1},
+			{Name: "HEAD_DUELING", ID: 68, Default: 0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -1525,6 +1545,8 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "LOG_STD_HIGH", ID: 64, Default: 0x40000000},
 			{Name: "EXPLORE", ID: 65, Default: 0},
 			{Name: "NOISE_LIMIT", ID: 66, Default: 0x0},
+			{Name: "HEAD_ATOMS", ID: 67, Default: 1},
+			{Name: "HEAD_DUELING", ID: 68, Default: 0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -1605,6 +1627,8 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "LOG_STD_HIGH", ID: 64, Default: 0x40000000},
 			{Name: "EXPLORE", ID: 65, Default: 0},
 			{Name: "NOISE_LIMIT", ID: 66, Default: 0x0},
+			{Name: "HEAD_ATOMS", ID: 67, Default: 1},
+			{Name: "HEAD_DUELING", ID: 68, Default: 0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -1685,6 +1709,8 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "LOG_STD_HIGH", ID: 64, Default: 0x40000000},
 			{Name: "EXPLORE", ID: 65, Default: 0},
 			{Name: "NOISE_LIMIT", ID: 66, Default: 0x0},
+			{Name: "HEAD_ATOMS", ID: 67, Default: 1},
+			{Name: "HEAD_DUELING", ID: 68, Default: 0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -1765,6 +1791,8 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "LOG_STD_HIGH", ID: 64, Default: 0x40000000},
 			{Name: "EXPLORE", ID: 65, Default: 0},
 			{Name: "NOISE_LIMIT", ID: 66, Default: 0x0},
+			{Name: "HEAD_ATOMS", ID: 67, Default: 1},
+			{Name: "HEAD_DUELING", ID: 68, Default: 0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -1845,6 +1873,8 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "LOG_STD_HIGH", ID: 64, Default: 0x40000000},
 			{Name: "EXPLORE", ID: 65, Default: 0},
 			{Name: "NOISE_LIMIT", ID: 66, Default: 0x0},
+			{Name: "HEAD_ATOMS", ID: 67, Default: 1},
+			{Name: "HEAD_DUELING", ID: 68, Default: 0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -1925,6 +1955,8 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "LOG_STD_HIGH", ID: 64, Default: 0x40000000},
 			{Name: "EXPLORE", ID: 65, Default: 0},
 			{Name: "NOISE_LIMIT", ID: 66, Default: 0x0},
+			{Name: "HEAD_ATOMS", ID: 67, Default: 1},
+			{Name: "HEAD_DUELING", ID: 68, Default: 0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -2005,6 +2037,8 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "LOG_STD_HIGH", ID: 64, Default: 0x40000000},
 			{Name: "EXPLORE", ID: 65, Default: 0},
 			{Name: "NOISE_LIMIT", ID: 66, Default: 0x0},
+			{Name: "HEAD_ATOMS", ID: 67, Default: 1},
+			{Name: "HEAD_DUELING", ID: 68, Default: 0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -2085,6 +2119,8 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "LOG_STD_HIGH", ID: 64, Default: 0x40000000},
 			{Name: "EXPLORE", ID: 65, Default: 0},
 			{Name: "NOISE_LIMIT", ID: 66, Default: 0x0},
+			{Name: "HEAD_ATOMS", ID: 67, Default: 1},
+			{Name: "HEAD_DUELING", ID: 68, Default: 0},
 			{Name: "OPTION_0", ID: 100, Default: 0x0},
 			{Name: "OPTION_1", ID: 101, Default: 0x0},
 			{Name: "OPTION_2", ID: 102, Default: 0x0},
@@ -2178,6 +2214,8 @@ type rolloutKernel struct {
 	LogStdHigh           float32 // default 2
 	Explore              bool    // default false
 	NoiseLimit           float32 // default 0
+	HeadAtoms            uint32  // default 1
+	HeadDueling          bool    // default false
 	Option0              float32 // default 0
 	Option1              float32 // default 0
 	Option2              float32 // default 0
@@ -2197,7 +2235,7 @@ func (k rolloutKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	a := new(struct {
 		ranges [20]vk.Range
 		push   [104]byte
-		spec   [49]uint32
+		spec   [51]uint32
 	})
 	a.ranges = [20]vk.Range{k.Params, k.Params, k.Normalizer, k.ActionScale, k.Clock, k.EnvState, k.EpisodeStep, k.EpisodeReturn, k.Finished, k.Obs, k.Action, k.LogProb, k.Reward, k.Done, k.NextObs, k.Params, k.Cap, k.Seen, k.Tables, k.Noise}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
@@ -2228,7 +2266,7 @@ func (k rolloutKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[92:], k.StreamHidden[5])
 	binary.LittleEndian.PutUint32(a.push[96:], k.StreamHidden[6])
 	binary.LittleEndian.PutUint32(a.push[100:], k.StreamHidden[7])
-	a.spec = [49]uint32{8, 64, 0, 0, 0, 0, 8, 0, 1, 0, 0, 0x3f800000, 0, 0, 0, 0, 0, 1, 0, 0, 8, 0, 1, 1, 0, 1, 4, 4, 0, 0, 0, 1, 0, 0xc0a00000, 0x40000000, 0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0}
+	a.spec = [51]uint32{8, 64, 0, 0, 0, 0, 8, 0, 1, 0, 0, 0x3f800000, 0, 0, 0, 0, 0, 1, 0, 0, 8, 0, 1, 1, 0, 1, 4, 4, 0, 0, 0, 1, 0, 0xc0a00000, 0x40000000, 0, 0x0, 1, 0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0}
 	if k.Lanes != 0 {
 		a.spec[0] = k.Lanes
 	}
@@ -2340,41 +2378,47 @@ func (k rolloutKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	if k.NoiseLimit != 0 {
 		a.spec[36] = math.Float32bits(k.NoiseLimit)
 	}
+	if k.HeadAtoms != 0 {
+		a.spec[37] = k.HeadAtoms
+	}
+	if k.HeadDueling {
+		a.spec[38] = 1
+	}
 	if k.Option0 != 0 {
-		a.spec[37] = math.Float32bits(k.Option0)
+		a.spec[39] = math.Float32bits(k.Option0)
 	}
 	if k.Option1 != 0 {
-		a.spec[38] = math.Float32bits(k.Option1)
+		a.spec[40] = math.Float32bits(k.Option1)
 	}
 	if k.Option2 != 0 {
-		a.spec[39] = math.Float32bits(k.Option2)
+		a.spec[41] = math.Float32bits(k.Option2)
 	}
 	if k.Option3 != 0 {
-		a.spec[40] = math.Float32bits(k.Option3)
+		a.spec[42] = math.Float32bits(k.Option3)
 	}
 	if k.Option4 != 0 {
-		a.spec[41] = math.Float32bits(k.Option4)
+		a.spec[43] = math.Float32bits(k.Option4)
 	}
 	if k.Option5 != 0 {
-		a.spec[42] = math.Float32bits(k.Option5)
+		a.spec[44] = math.Float32bits(k.Option5)
 	}
 	if k.Option6 != 0 {
-		a.spec[43] = math.Float32bits(k.Option6)
+		a.spec[45] = math.Float32bits(k.Option6)
 	}
 	if k.Option7 != 0 {
-		a.spec[44] = math.Float32bits(k.Option7)
+		a.spec[46] = math.Float32bits(k.Option7)
 	}
 	if k.Option8 != 0 {
-		a.spec[45] = math.Float32bits(k.Option8)
+		a.spec[47] = math.Float32bits(k.Option8)
 	}
 	if k.Option9 != 0 {
-		a.spec[46] = math.Float32bits(k.Option9)
+		a.spec[48] = math.Float32bits(k.Option9)
 	}
 	if k.Option10 != 0 {
-		a.spec[47] = math.Float32bits(k.Option10)
+		a.spec[49] = math.Float32bits(k.Option10)
 	}
 	if k.Option11 != 0 {
-		a.spec[48] = math.Float32bits(k.Option11)
+		a.spec[50] = math.Float32bits(k.Option11)
 	}
 	return vk.Call{Shader: shader, Groups: [3]uint32{x, y, z}, Label: "envs/rollout", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }

@@ -284,6 +284,7 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 	h := head.Constants()
 	k.Out, k.Head, k.HeadWidth, k.Squash, k.Explore = uint32(head.Outputs()), h.Head, h.HeadWidth, h.Squash, h.Explore
 	k.LogStdLow, k.LogStdHigh, k.NoiseLimit = h.LogStdLow, h.LogStdHigh, h.NoiseLimit
+	k.HeadAtoms, k.HeadDueling = h.HeadAtoms, h.HeadDueling
 	together := ro.subgroupEnvironments(n.placement, info)
 	k.SubgroupEnvironments = uint32(together)
 	groups := n.groups(c.Members, c.Environments, together)

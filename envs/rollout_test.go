@@ -231,7 +231,7 @@ func (f *fixture) logProb(member int, y []float64, action []float32) float64 {
 		case nn.EpsilonGreedy:
 			epsilon := float64(f.noise[member])
 			p := epsilon / float64(h.Size)
-			if int(a) == slices.Index(y, slices.Max(y)) {
+			if values := actionValues(h, y); int(a) == slices.Index(values, slices.Max(values)) {
 				p += 1 - epsilon
 			}
 			lp += math.Log(p)
@@ -248,6 +248,37 @@ func (f *fixture) logProb(member int, y []float64, action []float32) float64 {
 		}
 	}
 	return lp
+}
+
+// actionValues are the values of an epsilon-greedy head's actions, of atoms in units of their spacing.
+func actionValues(h nn.Head, y []float64) []float64 {
+	atoms := max(h.Atoms, 1)
+	values := make([]float64, h.Size)
+	for a := range values {
+		sum, weighted := 0.0, 0.0
+		for i := range atoms {
+			logit := y[a*atoms+i]
+			if h.Dueling {
+				logit += y[h.Size*atoms+i]
+				for b := range h.Size {
+					logit -= y[b*atoms+i] / float64(h.Size)
+				}
+			}
+			if values[a] = logit; h.Atoms > 1 {
+				sum, weighted = sum+math.Exp(logit), weighted+float64(i)*math.Exp(logit)
+				values[a] = weighted / sum
+			}
+		}
+	}
+	return values
+}
+
+// valueOutputs makes a policy epsilon-greedy, with so many atoms.
+func valueOutputs(atoms int, dueling bool) func(*Policy) {
+	return func(p *Policy) {
+		p.Head.Kind, p.Head.Atoms, p.Head.Dueling = nn.EpsilonGreedy, atoms, dueling
+		p.Network.Out = p.Head.Outputs()
+	}
 }
 
 // stateDependent makes a policy's deviations outputs of its network.
@@ -278,7 +309,10 @@ func TestRolloutReplays(t *testing.T) {
 		{"MountainCarContinuous-v0", Options{TimeLimit: 19}, func(p *Policy) { p.Head.Squash = true }},
 		{"CartPoleSwingUp-easy", Options{TimeLimit: 40}, func(*Policy) {}},
 		{"CartPoleSwingUp-hard", Options{}, func(p *Policy) { p.Head.Squash = true }},
-		{"Acrobot-v1", Options{TimeLimit: 18}, func(p *Policy) { p.Head.Kind = nn.EpsilonGreedy }},
+		{"Acrobot-v1", Options{TimeLimit: 18}, valueOutputs(0, false)},
+		{"Acrobot-v1", Options{TimeLimit: 18}, valueOutputs(0, true)},
+		{"Acrobot-v1", Options{TimeLimit: 18}, valueOutputs(5, false)},
+		{"CartPole-v1", Options{TimeLimit: 18}, valueOutputs(11, true)},
 		{"Pendulum-v1", Options{TimeLimit: 11}, func(p *Policy) { p.Head.Kind, p.Head.Squash = nn.Deterministic, true }},
 		{"Pendulum-v1", Options{TimeLimit: 11}, func(p *Policy) { p.Head.Kind, p.Head.Bins, p.Network.Out = nn.Binned, 5, 5 }},
 		{"Pendulum-v1", Options{TimeLimit: 12}, stateDependent},

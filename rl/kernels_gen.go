@@ -351,6 +351,8 @@ var policyGradientShader = &vk.Shader{
 		{Name: "LOG_STD_HIGH", ID: 64, Default: 0x40000000},
 		{Name: "EXPLORE", ID: 65, Default: 0},
 		{Name: "NOISE_LIMIT", ID: 66, Default: 0x0},
+		{Name: "HEAD_ATOMS", ID: 67, Default: 1},
+		{Name: "HEAD_DUELING", ID: 68, Default: 0},
 	},
 	LocalSize:     [3]uint32{8, 1, 1},
 	LocalSizeSpec: [3]int32{0, -1, -1},
@@ -403,6 +405,8 @@ type policyGradientKernel struct {
 	LogStdHigh       float32 // default 2
 	Explore          bool    // default false
 	NoiseLimit       float32 // default 0
+	HeadAtoms        uint32  // default 1
+	HeadDueling      bool    // default false
 }
 
 // call dispatches x × y × z workgroups.
@@ -410,7 +414,7 @@ func (k policyGradientKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
 		ranges [25]vk.Range
 		push   [32]byte
-		spec   [21]uint32
+		spec   [23]uint32
 	})
 	a.ranges = [25]vk.Range{k.Params, k.Params, k.Normalizer, k.Obs, k.Action, k.LogProb, k.Advantage, k.Target, k.Value, k.ClipEpsilon, k.LossWeight, k.EntropyWeight, k.Clock, k.Moments, k.Gradient, k.Gradient, k.Losses, k.Params, k.Obs, k.Action, k.LogProb, k.Advantage, k.Target, k.Value, k.Update}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Horizon)
@@ -421,7 +425,7 @@ func (k policyGradientKernel) call(x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[20:], k.Stream)
 	binary.LittleEndian.PutUint32(a.push[24:], k.Minibatches)
 	binary.LittleEndian.PutUint32(a.push[28:], math.Float32bits(k.ObsLimit))
-	a.spec = [21]uint32{8, 64, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0xc0a00000, 0x40000000, 0, 0x0}
+	a.spec = [23]uint32{8, 64, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0xc0a00000, 0x40000000, 0, 0x0, 1, 0}
 	if k.Lanes != 0 {
 		a.spec[0] = k.Lanes
 	}
@@ -485,6 +489,12 @@ func (k policyGradientKernel) call(x, y, z uint32) vk.Call {
 	if k.NoiseLimit != 0 {
 		a.spec[20] = math.Float32bits(k.NoiseLimit)
 	}
+	if k.HeadAtoms != 0 {
+		a.spec[21] = k.HeadAtoms
+	}
+	if k.HeadDueling {
+		a.spec[22] = 1
+	}
 	return vk.Call{Shader: policyGradientShader, Groups: [3]uint32{x, y, z}, Label: "rl/policy_gradient", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
@@ -532,6 +542,8 @@ var policyLossShader = &vk.Shader{
 		{Name: "LOG_STD_HIGH", ID: 64, Default: 0x40000000},
 		{Name: "EXPLORE", ID: 65, Default: 0},
 		{Name: "NOISE_LIMIT", ID: 66, Default: 0x0},
+		{Name: "HEAD_ATOMS", ID: 67, Default: 1},
+		{Name: "HEAD_DUELING", ID: 68, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
 	LocalSizeSpec: [3]int32{0, -1, -1},
@@ -579,6 +591,8 @@ type policyLossKernel struct {
 	LogStdHigh       float32 // default 2
 	Explore          bool    // default false
 	NoiseLimit       float32 // default 0
+	HeadAtoms        uint32  // default 1
+	HeadDueling      bool    // default false
 }
 
 // call dispatches x × y × z workgroups.
@@ -586,7 +600,7 @@ func (k policyLossKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
 		ranges [22]vk.Range
 		push   [32]byte
-		spec   [15]uint32
+		spec   [17]uint32
 	})
 	a.ranges = [22]vk.Range{k.Output, k.Params, k.Action, k.LogProb, k.Advantage, k.Target, k.Value, k.ClipEpsilon, k.LossWeight, k.EntropyWeight, k.Clock, k.Moments, k.AtOutputs, k.Gradient, k.Losses, k.Output, k.Action, k.LogProb, k.Advantage, k.Target, k.Value, k.Update}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Horizon)
@@ -597,7 +611,7 @@ func (k policyLossKernel) call(x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[20:], k.Seed)
 	binary.LittleEndian.PutUint32(a.push[24:], k.Stream)
 	binary.LittleEndian.PutUint32(a.push[28:], k.Minibatches)
-	a.spec = [15]uint32{64, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0xc0a00000, 0x40000000, 0, 0x0}
+	a.spec = [17]uint32{64, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0xc0a00000, 0x40000000, 0, 0x0, 1, 0}
 	if k.Workgroup != 0 {
 		a.spec[0] = k.Workgroup
 	}
@@ -642,6 +656,12 @@ func (k policyLossKernel) call(x, y, z uint32) vk.Call {
 	}
 	if k.NoiseLimit != 0 {
 		a.spec[14] = math.Float32bits(k.NoiseLimit)
+	}
+	if k.HeadAtoms != 0 {
+		a.spec[15] = k.HeadAtoms
+	}
+	if k.HeadDueling {
+		a.spec[16] = 1
 	}
 	return vk.Call{Shader: policyLossShader, Groups: [3]uint32{x, y, z}, Label: "rl/policy_loss", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
@@ -707,6 +727,8 @@ var policyUpdateShader = &vk.Shader{
 		{Name: "LOG_STD_HIGH", ID: 64, Default: 0x40000000},
 		{Name: "EXPLORE", ID: 65, Default: 0},
 		{Name: "NOISE_LIMIT", ID: 66, Default: 0x0},
+		{Name: "HEAD_ATOMS", ID: 67, Default: 1},
+		{Name: "HEAD_DUELING", ID: 68, Default: 0},
 	},
 	LocalSize:     [3]uint32{16, 1, 1},
 	LocalSizeSpec: [3]int32{12, -1, -1},
@@ -782,6 +804,8 @@ type policyUpdateKernel struct {
 	LogStdHigh       float32 // default 2
 	Explore          bool    // default false
 	NoiseLimit       float32 // default 0
+	HeadAtoms        uint32  // default 1
+	HeadDueling      bool    // default false
 }
 
 // call dispatches x × y × z workgroups.
@@ -789,7 +813,7 @@ func (k policyUpdateKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
 		ranges [32]vk.Range
 		push   [92]byte
-		spec   [22]uint32
+		spec   [24]uint32
 	})
 	a.ranges = [32]vk.Range{k.Params, k.Params, k.Normalizer, k.Obs, k.Action, k.LogProb, k.Advantage, k.Target, k.Value, k.Moments, k.LearningRate, k.ClipEpsilon, k.ActorWeight, k.CriticWeight, k.EntropyWeight, k.Clock, k.Updated, k.Updated, k.Norm, k.Updates, k.Refused, k.ActorLosses, k.CriticLosses, k.Params, k.Obs, k.Action, k.LogProb, k.Advantage, k.Target, k.Value, k.CriticUpdates, k.CriticRefused}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Horizon)
@@ -815,7 +839,7 @@ func (k policyUpdateKernel) call(x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[80:], math.Float32bits(k.LogBeta2))
 	binary.LittleEndian.PutUint32(a.push[84:], math.Float32bits(k.Epsilon))
 	binary.LittleEndian.PutUint32(a.push[88:], math.Float32bits(k.Anneal))
-	a.spec = [22]uint32{8, 64, 0, 0, 0, 1, 1, 0, 0, 0, 0, 16, 0, 0, 0, 0, 1, 0, 0xc0a00000, 0x40000000, 0, 0x0}
+	a.spec = [24]uint32{8, 64, 0, 0, 0, 1, 1, 0, 0, 0, 0, 16, 0, 0, 0, 0, 1, 0, 0xc0a00000, 0x40000000, 0, 0x0, 1, 0}
 	if k.Lanes != 0 {
 		a.spec[0] = k.Lanes
 	}
@@ -881,6 +905,12 @@ func (k policyUpdateKernel) call(x, y, z uint32) vk.Call {
 	}
 	if k.NoiseLimit != 0 {
 		a.spec[21] = math.Float32bits(k.NoiseLimit)
+	}
+	if k.HeadAtoms != 0 {
+		a.spec[22] = k.HeadAtoms
+	}
+	if k.HeadDueling {
+		a.spec[23] = 1
 	}
 	return vk.Call{Shader: policyUpdateShader, Groups: [3]uint32{x, y, z}, Label: "rl/policy_update", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
@@ -1604,6 +1634,8 @@ var smoothShader = &vk.Shader{
 		{Name: "LOG_STD_HIGH", ID: 64, Default: 0x40000000},
 		{Name: "EXPLORE", ID: 65, Default: 0},
 		{Name: "NOISE_LIMIT", ID: 66, Default: 0x0},
+		{Name: "HEAD_ATOMS", ID: 67, Default: 1},
+		{Name: "HEAD_DUELING", ID: 68, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
 	LocalSizeSpec: [3]int32{0, -1, -1},
@@ -1622,16 +1654,18 @@ type smoothKernel struct {
 	Seed   uint32
 	Stream uint32
 
-	LocalSizeX uint32  // specialization constants, zero for their default 64
-	Out        uint32  // default 1
-	TexelLoads uint32  // default 0
-	Head       uint32  // default 0
-	HeadWidth  uint32  // default 1
-	Squash     bool    // default false
-	LogStdLow  float32 // default -5
-	LogStdHigh float32 // default 2
-	Explore    bool    // default false
-	NoiseLimit float32 // default 0
+	LocalSizeX  uint32  // specialization constants, zero for their default 64
+	Out         uint32  // default 1
+	TexelLoads  uint32  // default 0
+	Head        uint32  // default 0
+	HeadWidth   uint32  // default 1
+	Squash      bool    // default false
+	LogStdLow   float32 // default -5
+	LogStdHigh  float32 // default 2
+	Explore     bool    // default false
+	NoiseLimit  float32 // default 0
+	HeadAtoms   uint32  // default 1
+	HeadDueling bool    // default false
 }
 
 // call dispatches x × y × z workgroups.
@@ -1639,13 +1673,13 @@ func (k smoothKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
 		ranges [7]vk.Range
 		push   [12]byte
-		spec   [10]uint32
+		spec   [12]uint32
 	})
 	a.ranges = [7]vk.Range{k.Output, k.Output, k.Noise, k.Clip, k.Clock, k.Update, k.Action}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Rows)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Seed)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Stream)
-	a.spec = [10]uint32{64, 1, 0, 0, 1, 0, 0xc0a00000, 0x40000000, 0, 0x0}
+	a.spec = [12]uint32{64, 1, 0, 0, 1, 0, 0xc0a00000, 0x40000000, 0, 0x0, 1, 0}
 	if k.LocalSizeX != 0 {
 		a.spec[0] = k.LocalSizeX
 	}
@@ -1675,6 +1709,12 @@ func (k smoothKernel) call(x, y, z uint32) vk.Call {
 	}
 	if k.NoiseLimit != 0 {
 		a.spec[9] = math.Float32bits(k.NoiseLimit)
+	}
+	if k.HeadAtoms != 0 {
+		a.spec[10] = k.HeadAtoms
+	}
+	if k.HeadDueling {
+		a.spec[11] = 1
 	}
 	return vk.Call{Shader: smoothShader, Groups: [3]uint32{x, y, z}, Label: "rl/smooth", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
@@ -1780,6 +1820,8 @@ var vtraceShader = &vk.Shader{
 		{Name: "LOG_STD_HIGH", ID: 64, Default: 0x40000000},
 		{Name: "EXPLORE", ID: 65, Default: 0},
 		{Name: "NOISE_LIMIT", ID: 66, Default: 0x0},
+		{Name: "HEAD_ATOMS", ID: 67, Default: 1},
+		{Name: "HEAD_DUELING", ID: 68, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
 	LocalSizeSpec: [3]int32{0, -1, -1},
@@ -1825,6 +1867,8 @@ type vtraceKernel struct {
 	LogStdHigh   float32 // default 2
 	Explore      bool    // default false
 	NoiseLimit   float32 // default 0
+	HeadAtoms    uint32  // default 1
+	HeadDueling  bool    // default false
 }
 
 // call dispatches x × y × z workgroups.
@@ -1832,7 +1876,7 @@ func (k vtraceKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
 		ranges [17]vk.Range
 		push   [32]byte
-		spec   [11]uint32
+		spec   [13]uint32
 	})
 	a.ranges = [17]vk.Range{k.Output, k.Params, k.Value, k.NextValue, k.Action, k.LogProb, k.Reward, k.Done, k.Discount, k.Lambda, k.Rho, k.C, k.PgRho, k.Clock, k.Update, k.Advantage, k.Target}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Horizon)
@@ -1843,7 +1887,7 @@ func (k vtraceKernel) call(x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[20:], k.Seed)
 	binary.LittleEndian.PutUint32(a.push[24:], k.Stream)
 	binary.LittleEndian.PutUint32(a.push[28:], k.Minibatches)
-	a.spec = [11]uint32{64, 1, 0, 0, 0, 1, 0, 0xc0a00000, 0x40000000, 0, 0x0}
+	a.spec = [13]uint32{64, 1, 0, 0, 0, 1, 0, 0xc0a00000, 0x40000000, 0, 0x0, 1, 0}
 	if k.LocalSizeX != 0 {
 		a.spec[0] = k.LocalSizeX
 	}
@@ -1876,6 +1920,12 @@ func (k vtraceKernel) call(x, y, z uint32) vk.Call {
 	}
 	if k.NoiseLimit != 0 {
 		a.spec[10] = math.Float32bits(k.NoiseLimit)
+	}
+	if k.HeadAtoms != 0 {
+		a.spec[11] = k.HeadAtoms
+	}
+	if k.HeadDueling {
+		a.spec[12] = 1
 	}
 	return vk.Call{Shader: vtraceShader, Groups: [3]uint32{x, y, z}, Label: "rl/vtrace", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }

@@ -51,11 +51,30 @@ type Head struct {
 	// the range; of EpsilonGreedy epsilon. nil: none.
 	Noise      *engine.Tensor
 	NoiseLimit float32 // Deterministic's noise is clipped to ±NoiseLimit (S. Fujimoto et al., 2018, equation 14); 0: it is not
+
+	// Atoms of EpsilonGreedy are the outputs of each action: 0 or 1: its value; else logits of so many returns, evenly spaced, whose mean is the
+	// value (M. G. Bellemare et al., "A Distributional Perspective on Reinforcement Learning", 2017).
+	Atoms int
+
+	// Dueling makes EpsilonGreedy's outputs of actions advantages; behind them are those of the state, as many as of one action. An action's value is
+	// the state's plus its advantage over the mean of the actions; with atoms, these are logits (Z. Wang et al., 2016, equation 9).
+	Dueling bool
+}
+
+// valueOutputs is the number of outputs of EpsilonGreedy.
+func (h Head) valueOutputs() int {
+	actions := h.Size
+	if h.Dueling {
+		actions++
+	}
+	return actions * max(h.Atoms, 1)
 }
 
 // Width is the number of outputs for each dimension of an action.
 func (h Head) Width() int {
 	switch {
+	case h.Kind == EpsilonGreedy:
+		return h.valueOutputs()
 	case h.Kind.Discrete():
 		return h.Size
 	case h.Kind == Binned:
@@ -99,6 +118,10 @@ func (h Head) Check() error {
 		return fmt.Errorf("nn: gaussian head with log standard deviations from %g to %g; want the lower limit below the upper", h.LogStdLow, h.LogStdHigh)
 	case h.Noise != nil && h.Kind != Deterministic && h.Kind != EpsilonGreedy:
 		return fmt.Errorf("nn: %v head with exploration noise; only deterministic and epsilon_greedy heads have it", h.Kind)
+	case (h.Atoms > 1 || h.Dueling) && h.Kind != EpsilonGreedy:
+		return fmt.Errorf("nn: %v head with %d atoms, dueling %v; only epsilon_greedy heads have them", h.Kind, h.Atoms, h.Dueling)
+	case h.Atoms < 0:
+		return fmt.Errorf("nn: head with %d atoms; want at least 0", h.Atoms)
 	case !(h.NoiseLimit >= 0):
 		return fmt.Errorf("nn: noise limit %g; want at least 0", h.NoiseLimit)
 	}
@@ -107,8 +130,8 @@ func (h Head) Check() error {
 
 // HeadConstants are the specialization constants of shaders/engine/nn/head.glsl.
 type HeadConstants struct {
-	Head, HeadWidth                   uint32
-	Squash, Explore                   bool
+	Head, HeadWidth, HeadAtoms        uint32
+	Squash, Explore, HeadDueling      bool
 	LogStdLow, LogStdHigh, NoiseLimit float32
 }
 
@@ -123,6 +146,7 @@ func (h Head) Constants() HeadConstants {
 	return HeadConstants{
 		Head: uint32(h.Kind), HeadWidth: uint32(h.Width()), Squash: h.Squash, Explore: h.Noise != nil,
 		LogStdLow: nonzero(h.LogStdLow), LogStdHigh: nonzero(h.LogStdHigh), NoiseLimit: h.NoiseLimit,
+		HeadAtoms: uint32(max(h.Atoms, 1)), HeadDueling: h.Dueling,
 	}
 }
 
@@ -159,6 +183,7 @@ func (h Head) Sample(r *engine.Recorder, b HeadBatch, action, logProb *engine.Te
 		Action: action.Range(), LogProb: logProb.Range(), Rows: uint32(rows), Seed: r.Engine().Seed(), Stream: b.Draws.Stream,
 		Out: uint32(h.Outputs()), LocalSizeX: size,
 		Head: c.Head, HeadWidth: c.HeadWidth, Squash: c.Squash, Explore: c.Explore, LogStdLow: c.LogStdLow, LogStdHigh: c.LogStdHigh, NoiseLimit: c.NoiseLimit,
+		HeadAtoms: c.HeadAtoms, HeadDueling: c.HeadDueling,
 	}
 	if h.Parameters() > 0 {
 		k.Params, k.Row, k.HeadBase = b.Parameters.Params.Range(), uint32(b.Parameters.Row()), uint32(b.Parameters.Base)

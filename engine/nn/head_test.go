@@ -434,6 +434,47 @@ func TestEpsilonGreedyHead(t *testing.T) {
 	}
 }
 
+// TestValueHeads: the greedy action is that of the largest value, of atoms by the expectation over their softmax, of advantages with the state's
+// outputs; without exploration it is the only one.
+func TestValueHeads(t *testing.T) {
+	for _, h := range []Head{{Size: 3, Dueling: true}, {Size: 4, Atoms: 5}, {Size: 2, Atoms: 51, Dueling: true}, {Size: 1, Atoms: 2, Dueling: true}} {
+		h.Kind = EpsilonGreedy
+		const members, rows = 3, 203
+		atoms := max(h.Atoms, 1)
+		c := newHeadCase(t, h, members, rows, func(m, i, o int) float64 { return 3 * math.Sin(float64(11*m+7*i+3*o)) })
+		fill(t, c.head.Noise, make([]float32, members))
+		action, logProb := c.sample(t)
+		counts := make([]int, h.Size)
+		for j, got := range action {
+			y := c.y(j/rows, j%rows)
+			values := make([]float64, h.Size)
+			for a := range values {
+				sum, weighted := 0.0, 0.0
+				for i := range atoms {
+					logit, mean := y[a*atoms+i], 0.0
+					for b := range h.Size {
+						mean += y[b*atoms+i] / float64(h.Size)
+					}
+					if h.Dueling {
+						logit += y[h.Size*atoms+i] - mean
+					}
+					if values[a] = logit; h.Atoms > 1 {
+						sum, weighted = sum+math.Exp(logit), weighted+float64(i)*math.Exp(logit)
+						values[a] = weighted / sum
+					}
+				}
+			}
+			counts[int(got)]++
+			if best := slices.Max(values); !(values[int(got)] >= best-1e-5) || logProb[j] != 0 {
+				t.Errorf("%d atoms, dueling %v: action %g with log-probability %g of the values %g", h.Atoms, h.Dueling, got, logProb[j], values)
+			}
+		}
+		if slices.Contains(counts, 0) {
+			t.Errorf("%d atoms, dueling %v: some actions are never taken: %d", h.Atoms, h.Dueling, counts)
+		}
+	}
+}
+
 // TestHeadRefuses: heads and tensors that do not agree are errors which say what was wanted.
 func TestHeadRefuses(t *testing.T) {
 	s := testState(t)
@@ -448,6 +489,9 @@ func TestHeadRefuses(t *testing.T) {
 		{Head{Kind: Gaussian, Size: 2, StateDependent: true, LogStdLow: 1, LogStdHigh: 1}, "want the lower limit below the upper"},
 		{Head{Kind: Gaussian, Size: 2, Noise: noise}, "only deterministic and epsilon_greedy heads"},
 		{Head{Kind: Deterministic, Size: 2, NoiseLimit: float32(math.NaN())}, "want at least 0"},
+		{Head{Kind: EpsilonGreedy, Size: 2, Atoms: -1}, "-1 atoms; want at least 0"},
+		{Head{Kind: Categorical, Size: 2, Dueling: true}, "only epsilon_greedy heads"},
+		{Head{Kind: Categorical, Size: 2, Atoms: 5}, "only epsilon_greedy heads"},
 	} {
 		if err := c.head.Check(); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: error %v; want %q", c.head, err, c.want)

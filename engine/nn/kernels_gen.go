@@ -790,6 +790,8 @@ var headBackwardShader = &vk.Shader{
 		{Name: "LOG_STD_HIGH", ID: 64, Default: 0x40000000},
 		{Name: "EXPLORE", ID: 65, Default: 0},
 		{Name: "NOISE_LIMIT", ID: 66, Default: 0x0},
+		{Name: "HEAD_ATOMS", ID: 67, Default: 1},
+		{Name: "HEAD_DUELING", ID: 68, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
 	LocalSizeSpec: [3]int32{0, -1, -1},
@@ -814,17 +816,19 @@ type headBackwardKernel struct {
 	Stream   uint32
 	Networks uint32
 
-	Workgroup  uint32  // specialization constants, zero for their default 64
-	Out        uint32  // default 1
-	Mode       bool    // default false
-	TexelLoads uint32  // default 0
-	Head       uint32  // default 0
-	HeadWidth  uint32  // default 1
-	Squash     bool    // default false
-	LogStdLow  float32 // default -5
-	LogStdHigh float32 // default 2
-	Explore    bool    // default false
-	NoiseLimit float32 // default 0
+	Workgroup   uint32  // specialization constants, zero for their default 64
+	Out         uint32  // default 1
+	Mode        bool    // default false
+	TexelLoads  uint32  // default 0
+	Head        uint32  // default 0
+	HeadWidth   uint32  // default 1
+	Squash      bool    // default false
+	LogStdLow   float32 // default -5
+	LogStdHigh  float32 // default 2
+	Explore     bool    // default false
+	NoiseLimit  float32 // default 0
+	HeadAtoms   uint32  // default 1
+	HeadDueling bool    // default false
 }
 
 // call dispatches x × y × z workgroups.
@@ -832,7 +836,7 @@ func (k headBackwardKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
 		ranges [12]vk.Range
 		push   [24]byte
-		spec   [14]uint32
+		spec   [16]uint32
 	})
 	a.ranges = [12]vk.Range{k.Output, k.Output, k.Params, k.Noise, k.Clock, k.Update, k.AtAction, k.AtAction, k.AtLogProb, k.AtLogProb, k.AtOutputs, k.Gradient}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Rows)
@@ -841,7 +845,7 @@ func (k headBackwardKernel) call(x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[12:], k.Seed)
 	binary.LittleEndian.PutUint32(a.push[16:], k.Stream)
 	binary.LittleEndian.PutUint32(a.push[20:], k.Networks)
-	a.spec = [14]uint32{64, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0xc0a00000, 0x40000000, 0, 0x0}
+	a.spec = [16]uint32{64, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0xc0a00000, 0x40000000, 0, 0x0, 1, 0}
 	if k.Workgroup != 0 {
 		a.spec[0] = k.Workgroup
 	}
@@ -884,6 +888,12 @@ func (k headBackwardKernel) call(x, y, z uint32) vk.Call {
 	if k.NoiseLimit != 0 {
 		a.spec[13] = math.Float32bits(k.NoiseLimit)
 	}
+	if k.HeadAtoms != 0 {
+		a.spec[14] = k.HeadAtoms
+	}
+	if k.HeadDueling {
+		a.spec[15] = 1
+	}
 	return vk.Call{Shader: headBackwardShader, Groups: [3]uint32{x, y, z}, Label: "engine/nn/head_backward", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
@@ -914,6 +924,8 @@ var headSampleShader = &vk.Shader{
 		{Name: "LOG_STD_HIGH", ID: 64, Default: 0x40000000},
 		{Name: "EXPLORE", ID: 65, Default: 0},
 		{Name: "NOISE_LIMIT", ID: 66, Default: 0x0},
+		{Name: "HEAD_ATOMS", ID: 67, Default: 1},
+		{Name: "HEAD_DUELING", ID: 68, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
 	LocalSizeSpec: [3]int32{0, -1, -1},
@@ -935,17 +947,19 @@ type headSampleKernel struct {
 	Seed     uint32
 	Stream   uint32
 
-	LocalSizeX uint32  // specialization constants, zero for their default 64
-	Out        uint32  // default 1
-	Mode       bool    // default false
-	TexelLoads uint32  // default 0
-	Head       uint32  // default 0
-	HeadWidth  uint32  // default 1
-	Squash     bool    // default false
-	LogStdLow  float32 // default -5
-	LogStdHigh float32 // default 2
-	Explore    bool    // default false
-	NoiseLimit float32 // default 0
+	LocalSizeX  uint32  // specialization constants, zero for their default 64
+	Out         uint32  // default 1
+	Mode        bool    // default false
+	TexelLoads  uint32  // default 0
+	Head        uint32  // default 0
+	HeadWidth   uint32  // default 1
+	Squash      bool    // default false
+	LogStdLow   float32 // default -5
+	LogStdHigh  float32 // default 2
+	Explore     bool    // default false
+	NoiseLimit  float32 // default 0
+	HeadAtoms   uint32  // default 1
+	HeadDueling bool    // default false
 }
 
 // call dispatches x × y × z workgroups.
@@ -953,7 +967,7 @@ func (k headSampleKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
 		ranges [8]vk.Range
 		push   [20]byte
-		spec   [12]uint32
+		spec   [14]uint32
 	})
 	a.ranges = [8]vk.Range{k.Output, k.Output, k.Params, k.Noise, k.Clock, k.Update, k.Action, k.LogProb}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Rows)
@@ -961,7 +975,7 @@ func (k headSampleKernel) call(x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[8:], k.HeadBase)
 	binary.LittleEndian.PutUint32(a.push[12:], k.Seed)
 	binary.LittleEndian.PutUint32(a.push[16:], k.Stream)
-	a.spec = [12]uint32{64, 1, 0, 0, 0, 0, 1, 0, 0xc0a00000, 0x40000000, 0, 0x0}
+	a.spec = [14]uint32{64, 1, 0, 0, 0, 0, 1, 0, 0xc0a00000, 0x40000000, 0, 0x0, 1, 0}
 	if k.LocalSizeX != 0 {
 		a.spec[0] = k.LocalSizeX
 	}
@@ -997,6 +1011,12 @@ func (k headSampleKernel) call(x, y, z uint32) vk.Call {
 	}
 	if k.NoiseLimit != 0 {
 		a.spec[11] = math.Float32bits(k.NoiseLimit)
+	}
+	if k.HeadAtoms != 0 {
+		a.spec[12] = k.HeadAtoms
+	}
+	if k.HeadDueling {
+		a.spec[13] = 1
 	}
 	return vk.Call{Shader: headSampleShader, Groups: [3]uint32{x, y, z}, Label: "engine/nn/head_sample", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }

@@ -12,7 +12,7 @@ layout(constant_id = 60) const uint HEAD = 0; // one of the following
 const uint CATEGORICAL = 0u;    // outputs: logits of the actions
 const uint GAUSSIAN = 1u;       // outputs: means and, where HEAD_WIDTH is 2, behind them log standard deviations; else those are parameters
 const uint DETERMINISTIC = 2u;  // outputs: actions, to which exploration adds noise
-const uint EPSILON_GREEDY = 3u; // outputs: values of the actions
+const uint EPSILON_GREEDY = 3u; // outputs: for each action HEAD_ATOMS, from which its value is computed; HEAD_DUELING: behind them those of the state
 const uint BINNED = 4u;         // outputs: for each dimension logits of HEAD_WIDTH values, evenly over the range
 layout(constant_id = 61) const uint HEAD_WIDTH = 1;         // outputs for each dimension of an action
 layout(constant_id = 62) const bool SQUASH = false;         // continuous actions pass tanh
@@ -20,10 +20,14 @@ layout(constant_id = 63) const float LOG_STD_LOW = -5.0;    // limits of log sta
 layout(constant_id = 64) const float LOG_STD_HIGH = 2.0;
 layout(constant_id = 65) const bool EXPLORE = false;        // DETERMINISTIC and EPSILON_GREEDY explore
 layout(constant_id = 66) const float NOISE_LIMIT = 0.0;     // above 0: noise is clipped to +- this
+layout(constant_id = 67) const uint HEAD_ATOMS = 1;         // EPSILON_GREEDY: 1: an output is a value; else logits of so many returns, evenly spaced
+layout(constant_id = 68) const bool HEAD_DUELING = false;   // outputs of actions are advantages
 
 const uint DIMS = OUT / HEAD_WIDTH;
 const bool HAS_LOGITS = HEAD == CATEGORICAL || HEAD == BINNED;
 const bool LOG_STD_PARAMETERS = HEAD == GAUSSIAN && HEAD_WIDTH == 1u;
+
+const uint HEAD_ACTIONS = HEAD_WIDTH / HEAD_ATOMS - (HEAD_DUELING ? 1u : 0u); // of EPSILON_GREEDY
 
 const float HALF_LOG_TAU = 0.91893853320467274; // log(2 pi) / 2
 
@@ -66,6 +70,41 @@ float logits_at(const float y[OUT], uint o, uint chosen) {
     float x = y[o * HEAD_WIDTH];
     [[unroll]] for (uint b = 1u; b < HEAD_WIDTH; b++) x = chosen == b ? y[o * HEAD_WIDTH + b] : x;
     return x;
+}
+
+// The action of the largest value, the first of equals. With atoms a value is the expectation over their softmax (M. G.
+// Bellemare et al., "A Distributional Perspective on Reinforcement Learning", 2017, section 4), here as the mean number of
+// the atom, which orders the actions alike; dueling, the logits are those of the state plus the advantages over the mean of
+// the actions (M. Hessel et al., "Rainbow", 2018). Single outputs need no state's: it is the same for all actions.
+uint greedy_action(float z[OUT]) { // not const: drivers would be given a copy of the array for every element that is read
+    if (HEAD_ATOMS > 1u && HEAD_DUELING) {
+        [[unroll]] for (uint i = 0u; i < HEAD_ATOMS; i++) {
+            float sum = 0.0;
+            [[unroll]] for (uint a = 0u; a < HEAD_ACTIONS; a++) sum += z[a * HEAD_ATOMS + i];
+            float shift = z[min(HEAD_ACTIONS * HEAD_ATOMS + i, OUT - 1u)] - sum / float(HEAD_ACTIONS);
+            [[unroll]] for (uint a = 0u; a < HEAD_ACTIONS; a++) z[a * HEAD_ATOMS + i] += shift;
+        }
+    }
+    uint best = 0u;
+    float highest = 0.0;
+    [[unroll]] for (uint a = 0u; a < HEAD_ACTIONS; a++) {
+        float value = z[a * HEAD_ATOMS];
+        if (HEAD_ATOMS > 1u) {
+            float top = value, sum = 0.0, weighted = 0.0;
+            [[unroll]] for (uint i = 1u; i < HEAD_ATOMS; i++) top = max(top, z[a * HEAD_ATOMS + i]);
+            [[unroll]] for (uint i = 0u; i < HEAD_ATOMS; i++) {
+                float p = m_exp(z[a * HEAD_ATOMS + i] - top);
+                sum += p;
+                weighted += p * float(i);
+            }
+            value = weighted / sum;
+        }
+        if (a == 0u || value > highest) {
+            highest = value;
+            best = a;
+        }
+    }
+    return best;
 }
 
 // The log-density of the sample u of a Gaussian with the given mean and log standard deviation.
@@ -122,14 +161,14 @@ HeadAction head_act(const float y[OUT], uint o, float log_std, float noise, bool
         if (!mode) chosen = logits_sample(y, o, norm, rng_uniform(rng));
         a = HeadAction(float(chosen), HEAD == BINNED ? head_bin(chosen) : float(chosen), logits_at(y, o, chosen) - norm);
     } else if (HEAD == EPSILON_GREEDY) {
-        uint best = logits_mode(y, o), chosen = best;
+        uint best = greedy_action(y), chosen = best;
         float epsilon = EXPLORE && !mode ? noise : 0.0;
         if (EXPLORE && !mode) {
             bool explores = rng_uniform(rng) < epsilon;
-            uint any = min(uint(rng_uniform(rng) * float(HEAD_WIDTH)), HEAD_WIDTH - 1u);
+            uint any = min(uint(rng_uniform(rng) * float(HEAD_ACTIONS)), HEAD_ACTIONS - 1u);
             chosen = explores ? any : best;
         }
-        a = HeadAction(float(chosen), float(chosen), m_log(epsilon / float(HEAD_WIDTH) + (chosen == best ? 1.0 - epsilon : 0.0)));
+        a = HeadAction(float(chosen), float(chosen), m_log(epsilon / float(HEAD_ACTIONS) + (chosen == best ? 1.0 - epsilon : 0.0)));
     } else if (HEAD == DETERMINISTIC) {
         float x = SQUASH ? m_tanh(y[o]) : y[o];
         if (EXPLORE && !mode) {
