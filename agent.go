@@ -21,7 +21,12 @@ var agents = []Workflow{
 	{
 		Name: "ddpg", Summary: "deep deterministic policy gradient, a population of independent agents at once",
 		Source: "T. P. Lillicrap et al., \"Continuous control with deep reinforcement learning\", 2016",
-		parts:  newOffPolicy("ddpg", rl.DefaultOffPolicyNetwork, rl.DefaultDDPG, rl.NewDDPG, func(c *rl.DDPGConfig) *int { return &c.Members }),
+		parts:  newOffPolicy("ddpg", rl.DefaultOffPolicyNetwork, rl.DefaultReplay, rl.DefaultDDPG, rl.NewDDPG, func(c *rl.DDPGConfig) *int { return &c.Members }),
+	},
+	{
+		Name: "dqn", Summary: "deep Q-learning, with the parts of Rainbow as options, a population of independent agents at once",
+		Source: "V. Mnih et al., \"Human-level control through deep reinforcement learning\", 2015",
+		parts:  newOffPolicy("dqn", rl.DefaultDQNNetwork, rl.DefaultDQNReplay, rl.DefaultDQN, rl.NewDQN, func(c *rl.DQNConfig) *int { return &c.Members }),
 	},
 	{
 		Name: "impala", Summary: "actor-critic of trajectories of older policies by V-trace, a population of independent agents at once",
@@ -36,12 +41,12 @@ var agents = []Workflow{
 	{
 		Name: "sac", Summary: "soft actor-critic, a population of independent agents at once",
 		Source: "T. Haarnoja et al., \"Soft Actor-Critic Algorithms and Applications\", 2018",
-		parts:  newOffPolicy("sac", rl.DefaultSACNetwork, rl.DefaultSAC, rl.NewSAC, func(c *rl.SACConfig) *int { return &c.Members }),
+		parts:  newOffPolicy("sac", rl.DefaultSACNetwork, rl.DefaultReplay, rl.DefaultSAC, rl.NewSAC, func(c *rl.SACConfig) *int { return &c.Members }),
 	},
 	{
 		Name: "td3", Summary: "twin delayed deep deterministic policy gradient, a population of independent agents at once",
 		Source: "S. Fujimoto et al., \"Addressing Function Approximation Error in Actor-Critic Methods\", 2018",
-		parts:  newOffPolicy("td3", rl.DefaultOffPolicyNetwork, rl.DefaultTD3, rl.NewTD3, func(c *rl.TD3Config) *int { return &c.Members }),
+		parts:  newOffPolicy("td3", rl.DefaultOffPolicyNetwork, rl.DefaultReplay, rl.DefaultTD3, rl.NewTD3, func(c *rl.TD3Config) *int { return &c.Members }),
 	},
 }
 
@@ -65,13 +70,13 @@ func newAgent[C any, W engine.Workflow](name string, defaults func() C, new agen
 	}
 }
 
-// newOffPolicy is newAgent for algorithms with a replay, and networks of their own by default.
+// newOffPolicy is newAgent for algorithms with a replay, and networks and replays of their own by default.
 func newOffPolicy[C any, W engine.Workflow](
-	name string, network func() rl.NetworkConfig, defaults func() C, new agentFunc[C, W], size func(*C) *int,
+	name string, network func() rl.NetworkConfig, replay func() rl.ReplayConfig, defaults func() C, new agentFunc[C, W], size func(*C) *int,
 ) func() parts {
 	return func() parts {
-		replay := rl.DefaultReplay()
-		return &agent[C, W]{name: name, network: network(), replay: &replay, cfg: defaults(), new: new, size: size}
+		of := replay()
+		return &agent[C, W]{name: name, network: network(), replay: &of, cfg: defaults(), new: new, size: size}
 	}
 }
 

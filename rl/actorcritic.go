@@ -160,6 +160,9 @@ func (a *actorCritic) descendCritics(r *engine.Recorder, u update, temperature *
 	a.critics.optimizer.Record(r, a.criticGradient)
 }
 
+// explore implements learner: the head has all that exploration takes.
+func (a *actorCritic) explore(*engine.Recorder) {}
+
 // prepare implements learner: behind the parameters, to the end of the rows, no kernel writes gradients.
 func (a *actorCritic) prepare(r *engine.Recorder) {
 	for _, c := range a.copies {

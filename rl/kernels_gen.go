@@ -117,6 +117,206 @@ func (k discountedReturnsKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: discountedReturnsShader, Groups: [3]uint32{x, y, z}, Label: "rl/discounted_returns", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var dqnCategoricalLossShader = &vk.Shader{
+	Name:  "rl/dqn_categorical_loss",
+	SPIRV: shaders.Code("rl/dqn_categorical_loss"),
+	Bindings: []vk.Binding{
+		{Name: "Value", Index: 0, Access: vk.Read},
+		{Name: "values_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "NextValue", Index: 2, Access: vk.Read},
+		{Name: "next_values_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "NextChoice", Index: 4, Access: vk.Read, Optional: true},
+		{Name: "next_choices_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "Action", Index: 6, Access: vk.Read},
+		{Name: "Reward", Index: 7, Access: vk.Read},
+		{Name: "Factor", Index: 8, Access: vk.Read},
+		{Name: "Weight", Index: 9, Access: vk.Read, Optional: true},
+		{Name: "RewardScale", Index: 10, Access: vk.Read},
+		{Name: "Clock", Index: 11, Access: vk.Read},
+		{Name: "Update", Index: 12, Access: vk.Read},
+		{Name: "Interval", Index: 13, Access: vk.Read},
+		{Name: "Tau", Index: 14, Access: vk.Read},
+		{Name: "AtValue", Index: 15, Access: vk.Write},
+		{Name: "Error", Index: 16, Access: vk.Write},
+		{Name: "Loss", Index: 17, Access: vk.Write},
+		{Name: "Chosen", Index: 18, Access: vk.Write},
+		{Name: "Share", Index: 19, Access: vk.Write},
+	},
+	PushBytes: 24,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "HAS_NEXT_CHOICE", ID: 1, Default: 0},
+		{Name: "HAS_WEIGHT", ID: 2, Default: 0},
+		{Name: "DUELING", ID: 3, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// dqnCategoricalLossKernel is shaders/rl/dqn_categorical_loss.comp.
+type dqnCategoricalLossKernel struct {
+	Value       vk.Range // readonly float
+	NextValue   vk.Range // readonly float
+	NextChoice  vk.Range // readonly float, optional
+	Action      vk.Range // readonly float
+	Reward      vk.Range // readonly float
+	Factor      vk.Range // readonly float
+	Weight      vk.Range // readonly float, optional
+	RewardScale vk.Range // readonly float
+	Clock       vk.Range // readonly uint
+	Update      vk.Range // readonly uint
+	Interval    vk.Range // readonly float
+	Tau         vk.Range // readonly float
+	AtValue     vk.Range // writeonly float
+	Error       vk.Range // writeonly float
+	Loss        vk.Range // writeonly float
+	Chosen      vk.Range // writeonly float
+	Share       vk.Range // writeonly float
+
+	Rows    uint32 // push constants, in order
+	Actions uint32
+	Atoms   uint32
+	Updates uint32
+	Low     float32
+	High    float32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Dueling    bool   // default false
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k dqnCategoricalLossKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [20]vk.Range
+		push   [24]byte
+		spec   [5]uint32
+	})
+	a.ranges = [20]vk.Range{k.Value, k.Value, k.NextValue, k.NextValue, k.NextChoice, k.NextChoice, k.Action, k.Reward, k.Factor, k.Weight, k.RewardScale, k.Clock, k.Update, k.Interval, k.Tau, k.AtValue, k.Error, k.Loss, k.Chosen, k.Share}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Rows)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Actions)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Atoms)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Updates)
+	binary.LittleEndian.PutUint32(a.push[16:], math.Float32bits(k.Low))
+	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.High))
+	a.spec = [5]uint32{64, 0, 0, 0, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.NextChoice.Buffer != nil {
+		a.spec[1] = 1
+	}
+	if k.Weight.Buffer != nil {
+		a.spec[2] = 1
+	}
+	if k.Dueling {
+		a.spec[3] = 1
+	}
+	if k.TexelLoads != 0 {
+		a.spec[4] = k.TexelLoads
+	}
+	return vk.Call{Shader: dqnCategoricalLossShader, Groups: [3]uint32{x, y, z}, Label: "rl/dqn_categorical_loss", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var dqnLossShader = &vk.Shader{
+	Name:  "rl/dqn_loss",
+	SPIRV: shaders.Code("rl/dqn_loss"),
+	Bindings: []vk.Binding{
+		{Name: "Value", Index: 0, Access: vk.Read},
+		{Name: "values_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "NextValue", Index: 2, Access: vk.Read},
+		{Name: "next_values_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "NextChoice", Index: 4, Access: vk.Read, Optional: true},
+		{Name: "next_choices_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "Action", Index: 6, Access: vk.Read},
+		{Name: "Reward", Index: 7, Access: vk.Read},
+		{Name: "Factor", Index: 8, Access: vk.Read},
+		{Name: "Weight", Index: 9, Access: vk.Read, Optional: true},
+		{Name: "RewardScale", Index: 10, Access: vk.Read},
+		{Name: "Clock", Index: 11, Access: vk.Read},
+		{Name: "Update", Index: 12, Access: vk.Read},
+		{Name: "Interval", Index: 13, Access: vk.Read},
+		{Name: "Tau", Index: 14, Access: vk.Read},
+		{Name: "AtValue", Index: 15, Access: vk.Write},
+		{Name: "Error", Index: 16, Access: vk.Write},
+		{Name: "Loss", Index: 17, Access: vk.Write},
+		{Name: "Chosen", Index: 18, Access: vk.Write},
+		{Name: "Share", Index: 19, Access: vk.Write},
+	},
+	PushBytes: 16,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "HAS_NEXT_CHOICE", ID: 1, Default: 0},
+		{Name: "HAS_WEIGHT", ID: 2, Default: 0},
+		{Name: "DUELING", ID: 3, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// dqnLossKernel is shaders/rl/dqn_loss.comp.
+type dqnLossKernel struct {
+	Value       vk.Range // readonly float
+	NextValue   vk.Range // readonly float
+	NextChoice  vk.Range // readonly float, optional
+	Action      vk.Range // readonly float
+	Reward      vk.Range // readonly float
+	Factor      vk.Range // readonly float
+	Weight      vk.Range // readonly float, optional
+	RewardScale vk.Range // readonly float
+	Clock       vk.Range // readonly uint
+	Update      vk.Range // readonly uint
+	Interval    vk.Range // readonly float
+	Tau         vk.Range // readonly float
+	AtValue     vk.Range // writeonly float
+	Error       vk.Range // writeonly float
+	Loss        vk.Range // writeonly float
+	Chosen      vk.Range // writeonly float
+	Share       vk.Range // writeonly float
+
+	Rows    uint32 // push constants, in order
+	Actions uint32
+	Updates uint32
+	Huber   float32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Dueling    bool   // default false
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k dqnLossKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [20]vk.Range
+		push   [16]byte
+		spec   [5]uint32
+	})
+	a.ranges = [20]vk.Range{k.Value, k.Value, k.NextValue, k.NextValue, k.NextChoice, k.NextChoice, k.Action, k.Reward, k.Factor, k.Weight, k.RewardScale, k.Clock, k.Update, k.Interval, k.Tau, k.AtValue, k.Error, k.Loss, k.Chosen, k.Share}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Rows)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Actions)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Updates)
+	binary.LittleEndian.PutUint32(a.push[12:], math.Float32bits(k.Huber))
+	a.spec = [5]uint32{64, 0, 0, 0, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.NextChoice.Buffer != nil {
+		a.spec[1] = 1
+	}
+	if k.Weight.Buffer != nil {
+		a.spec[2] = 1
+	}
+	if k.Dueling {
+		a.spec[3] = 1
+	}
+	if k.TexelLoads != 0 {
+		a.spec[4] = k.TexelLoads
+	}
+	return vk.Call{Shader: dqnLossShader, Groups: [3]uint32{x, y, z}, Label: "rl/dqn_loss", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var dueShader = &vk.Shader{
 	Name:  "rl/due",
 	SPIRV: shaders.Code("rl/due"),
@@ -162,6 +362,43 @@ func (k dueKernel) call(x, y, z uint32) vk.Call {
 		a.spec[0] = k.LocalSizeX
 	}
 	return vk.Call{Shader: dueShader, Groups: [3]uint32{x, y, z}, Label: "rl/due", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var exploreShader = &vk.Shader{
+	Name:  "rl/explore",
+	SPIRV: shaders.Code("rl/explore"),
+	Bindings: []vk.Binding{
+		{Name: "Start", Index: 0, Access: vk.Read},
+		{Name: "End", Index: 1, Access: vk.Read},
+		{Name: "Clock", Index: 2, Access: vk.Read},
+		{Name: "Epsilon", Index: 3, Access: vk.Write},
+	},
+	PushBytes:     8,
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{-1, -1, -1},
+}
+
+// exploreKernel is shaders/rl/explore.comp.
+type exploreKernel struct {
+	Start   vk.Range // readonly float
+	End     vk.Range // readonly float
+	Clock   vk.Range // readonly uint
+	Epsilon vk.Range // writeonly float
+
+	Members uint32 // push constants, in order
+	Anneal  float32
+}
+
+// call dispatches x × y × z workgroups.
+func (k exploreKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [4]vk.Range
+		push   [8]byte
+	})
+	a.ranges = [4]vk.Range{k.Start, k.End, k.Clock, k.Epsilon}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
+	binary.LittleEndian.PutUint32(a.push[4:], math.Float32bits(k.Anneal))
+	return vk.Call{Shader: exploreShader, Groups: [3]uint32{x, y, z}, Label: "rl/explore", Ranges: a.ranges[:], Push: a.push[:]}
 }
 
 var gaeShader = &vk.Shader{

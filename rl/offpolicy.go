@@ -41,6 +41,8 @@ type learner interface {
 	init(ctx context.Context) error
 	// block is how many updates are recorded together and repeated; 1 unless the updates of a block differ.
 	block(updates int) int
+	// explore records what comes before a rollout by the exploring policy.
+	explore(r *engine.Recorder)
 	// prepare records what comes before an iteration's updates.
 	prepare(r *engine.Recorder)
 	// update records one update.
@@ -141,7 +143,10 @@ func (o *OffPolicy) begin(ctx context.Context) error {
 func (o *OffPolicy) refill(ctx context.Context) error {
 	return o.run(ctx, ": new experience", func(r *engine.Recorder) {
 		o.replay.Clear(r)
-		o.recordExperience(r, o.collector.Record)
+		o.recordExperience(r, func(r *engine.Recorder) {
+			o.learner.explore(r)
+			o.collector.Record(r)
+		})
 	})
 }
 
@@ -190,6 +195,7 @@ func (o *OffPolicy) Collect(r *engine.Recorder) {
 		r.Fail(fmt.Errorf("rl: %s: members of %d actors act only at random", o.name, o.with.actors))
 		return
 	}
+	o.learner.explore(r)
 	o.collector.Record(r)
 	o.keep(r)
 }

@@ -1,0 +1,106 @@
+package rl
+
+import (
+	"context"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/engine/nn"
+	"github.com/evorl/evorl/envs"
+)
+
+// DQNConfig are the settings of DQN. Fields with the tag member are tensors [P] on the device, which PBT may vary. The
+// replay's settings are part of the algorithm too: steps (n-step returns) and prioritized.
+type DQNConfig struct {
+	OffPolicyConfig
+
+	LearningRate   float64 `min:"0" max:"1" doc:"Step size of Adam, per member." member:"log_uniform 3e-5 3e-3"`
+	AnnealSteps    int     `min:"0" doc:"Environment steps of a member over which the learning rate falls to 0; 0: it stays."`
+	TargetInterval float64 `min:"1" max:"1e6" doc:"Updates from one that the targets follow to the next, per member." member:""`
+	Tau            float64 `min:"0" max:"1" doc:"Share of the parameters that targets then take over, per member." member:""`
+
+	ExplorationStart float64 `min:"0" max:"1" doc:"Probability of a random action at the beginning, per member." member:""`
+	ExplorationEnd   float64 `min:"0" max:"1" doc:"The same after exploration_steps, per member." member:"log_uniform 0.01 0.2"`
+	ExplorationSteps int     `min:"1" max:"1073741824" doc:"Environment steps of a member over which that falls linearly."`
+
+	Double  bool `doc:"The network, not its target, chooses the next action (H. van Hasselt et al., 2016)."`
+	Dueling bool `doc:"The network outputs the state's value and advantages (Z. Wang et al., 2016)."`
+
+	Atoms    int     `min:"0" max:"256" doc:"Atoms of the returns' distribution (M. G. Bellemare et al., 2017); 0: values."`
+	MinValue float64 `doc:"The lowest of the atoms."`
+	MaxValue float64 `doc:"The highest of the atoms."`
+
+	Huber            float64 `min:"0" doc:"Errors count linearly beyond this size, without atoms; 0: never."`
+	OptimizerEpsilon float64 `above:"0" doc:"Added to Adam's denominator."`
+	MaxGradNorm      float64 `min:"0" doc:"Gradients are scaled down to this norm; 0: never."`
+}
+
+// DefaultDQN is CleanRL's dqn.py for classic control: an update every 10 steps, copied to the targets every 500 steps,
+// epsilon from 1 to 0.05 over half of 500,000 steps; of distributions, where atoms are asked for, the ends of its
+// c51.py.
+func DefaultDQN() DQNConfig {
+	return DQNConfig{
+		OffPolicyConfig: OffPolicyConfig{
+			Members: 1, Environments: 1, RolloutLength: 10, UpdatesPerStep: 0.1, LearningStarts: 10000,
+			Discount: 0.99, RewardScale: 1,
+		},
+		LearningRate: 2.5e-4, TargetInterval: 50, Tau: 1, ExplorationStart: 1, ExplorationEnd: 0.05, ExplorationSteps: 250000,
+		MinValue: -100, MaxValue: 100, OptimizerEpsilon: 1e-8,
+	}
+}
+
+// DefaultDQNNetwork is that of CleanRL's dqn.py: layers of 120 and 84 with ReLU, PyTorch's initial weights.
+func DefaultDQNNetwork() NetworkConfig {
+	c := DefaultOffPolicyNetwork()
+	c.Hidden = []int{120, 84}
+	return c
+}
+
+// DefaultDQNReplay is that of CleanRL's dqn.py: 10,000 transitions and batches of 128. Its priorities are
+// DefaultReplay's.
+func DefaultDQNReplay() ReplayConfig {
+	c := DefaultReplay()
+	c.Capacity, c.Batch = 10000, 128
+	return c
+}
+
+// Validate checks constraints across fields.
+func (c DQNConfig) Validate() error {
+	switch {
+	case c.Atoms == 1:
+		return config.Invalid("atoms", "a distribution of 1 atom has no other value; want 0, or at least 2")
+	case c.Atoms > 0 && !(c.MinValue < c.MaxValue):
+		return config.Invalid("max_value", "%g is not above min_value, %g", c.MaxValue, c.MinValue)
+	case c.Atoms > 0 && c.Huber > 0:
+		return config.Invalid("huber", "the loss of distributions is their cross-entropy, not one of errors; want 0 with atoms")
+	}
+	return c.OffPolicyConfig.Validate()
+}
+
+// head is what makes actions of the network's outputs.
+func (c DQNConfig) head(actions int) nn.Head {
+	return nn.Head{Kind: nn.EpsilonGreedy, Size: actions, Atoms: c.Atoms, Dueling: c.Dueling}
+}
+
+// Fits implements Fitting.
+func (c DQNConfig) Fits(env *envs.Environment, network NetworkConfig, replay ReplayConfig) error {
+	if !env.Action.IsDiscrete() {
+		return config.Invalid("env", "dqn chooses among actions, and %q has actions %v; want an environment with discrete ones, "+
+			"such as env = \"CartPole-v1\"", env.Name, env.Action)
+	}
+	return c.fits(network, replay)
+}
+
+// NewDQN makes a workflow of deep Q-learning (V. Mnih et al., "Human-level control through deep reinforcement
+// learning", 2015). With double, dueling, atoms and a prioritized replay of several steps it is Rainbow (M. Hessel et
+// al., "Rainbow: Combining Improvements in Deep Reinforcement Learning", 2018) but for its noisy networks:
+// epsilon-greedy actions explore. Init or a checkpoint must fill its state before the first Step. Close it after use.
+//
+// Errors: settings out of range, an environment without discrete actions, *vk.OutOfMemoryError when the members need
+// more memory than the device has (nothing is allocated then), and those of compiling an environment given as GLSL.
+func NewDQN(ctx context.Context, eng *engine.Engine, env *envs.Environment, cfg DQNConfig, opts ...Option) (*OffPolicy, error) {
+	with := offPolicySettings(DefaultDQNNetwork(), append([]Option{Replays(DefaultDQNReplay())}, opts...))
+	return newOffPolicy(ctx, "dqn", eng, env, cfg, cfg.OffPolicyConfig, with, func(o *OffPolicy, parts learnerParts) (learner, error) {
+		return newQLearner(o, parts, cfg)
+	})
+}

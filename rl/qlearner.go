@@ -1,0 +1,178 @@
+package rl
+
+import (
+	"context"
+	"errors"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/nn"
+	"github.com/evorl/evorl/envs"
+)
+
+// qLearner is the learner of DQN: for every member a network of the actions' values, and its target.
+type qLearner struct {
+	cfg     DQNConfig
+	shape   NetworkConfig
+	scope   *engine.State
+	clock   engine.Clock
+	parts   learnerParts
+	head    nn.Head // explores
+	updates int     // of an iteration
+
+	network    *network
+	target     *engine.Tensor // [P, row]
+	normalizer *nn.Normalizer // nil: none
+
+	start, end, epsilon  *engine.Tensor // [P]: of exploration
+	interval, tau, share *engine.Tensor // [P]: see shaders/rl/dqn.glsl
+
+	values, atValues     *engine.Tensor // [P, B, Out]: at the observations, and the gradient there
+	nextValues           *engine.Tensor // [P, B, Out]: of the targets, at the next observations
+	nextChoices          *engine.Tensor // [P, B, Out]: of the networks there; nil without double
+	errors, loss, chosen *engine.Tensor // [P, B]
+	gradient             *engine.Tensor // [splits, P, row]
+
+	rows struct{ loss, value, norm, refused, epsilon *engine.Tensor } // metrics [P]
+}
+
+func newQLearner(o *OffPolicy, parts learnerParts, c DQNConfig) (*qLearner, error) {
+	h, s := o.Hyper(), o.State().Sub("agent")
+	q := &qLearner{cfg: c, shape: parts.network, scope: s, clock: o.Clock(), parts: parts}
+	q.head = c.head(parts.env.Action.Size())
+	q.start, q.end = h.Add("exploration_start", c.ExplorationStart), h.Add("exploration_end", c.ExplorationEnd)
+	q.interval, q.tau = h.Add("target_interval", c.TargetInterval), h.Add("tau", c.Tau)
+	rule := parts.optimizer
+	rule.Epsilon, rule.MaxNorm = c.OptimizerEpsilon, c.MaxGradNorm
+	mlp := q.shape.mlp(parts.env.ObsSize(), q.head.Outputs())
+	var err error
+	if q.updates, err = c.updates(); err != nil {
+		return nil, err
+	}
+	q.network, err = newNetwork(s.Sub("network"), mlp, nn.Align(mlp.Size()), agentConfig{
+		members: c.Members, rows: parts.batch, optimizer: rule, rate: h.Add("learning_rate", c.LearningRate),
+	})
+	if err != nil {
+		return nil, err
+	}
+	q.target = s.Tensor("target", engine.Float32, q.network.params().Dims()...)
+	if q.shape.NormalizeObs {
+		q.normalizer = nn.NewNormalizer(s, c.Members, parts.env.ObsSize())
+	}
+	q.makeScratch(o.State().Sub("update"))
+	q.network.optimizer.Follow(q.target, q.share)
+	q.network.optimizer.Anneal(q.clock, float64(c.AnnealSteps)/float64(c.Environments))
+	q.head.Noise = q.epsilon
+	m := o.Metrics()
+	q.rows.loss, q.rows.value = m.Row("loss/critic"), m.Row("value/mean")
+	q.rows.norm, q.rows.refused, q.rows.epsilon = m.Row("gradient/norm"), m.Row("gradient/refused"), m.Row("exploration/epsilon")
+	return q, s.Err()
+}
+
+func (q *qLearner) makeScratch(s *engine.State) {
+	p, b, out := engine.Members(q.members()), engine.Axis("transition", q.parts.batch), engine.Axis("output", q.head.Outputs())
+	q.epsilon, q.share = s.Scratch("epsilon", engine.Float32, p), s.Scratch("target_share", engine.Float32, p)
+	q.values, q.nextValues = s.Scratch("values", engine.Float32, p, b, out), s.Scratch("next_values", engine.Float32, p, b, out)
+	q.atValues = s.Scratch("gradient_at_values", engine.Float32, p, b, out)
+	if q.cfg.Double {
+		q.nextChoices = s.Scratch("next_choices", engine.Float32, p, b, out)
+	}
+	q.errors, q.loss = s.Scratch("errors", engine.Float32, p, b), s.Scratch("loss", engine.Float32, p, b)
+	q.chosen = s.Scratch("chosen", engine.Float32, p, b)
+	dims := append([]engine.Dim{engine.Axis("split", q.network.pass.Splits())}, q.network.params().Dims()...)
+	q.gradient = s.Scratch("gradient", engine.Float32, dims...)
+}
+
+func (q *qLearner) members() int { return q.cfg.Members }
+
+// behaviour implements learner.
+func (q *qLearner) behaviour() behaviour {
+	p := &envs.Policy{Weights: q.network.weights(), Network: q.network.MLP(), Head: q.head, ObsLimit: float32(q.shape.ObsLimit)}
+	if q.normalizer != nil {
+		p.Normalizer = q.normalizer.Values()
+	}
+	return behaviour{policy: p, normalizer: q.normalizer}
+}
+
+// block implements learner.
+func (q *qLearner) block(int) int { return 1 }
+
+// explore implements learner: epsilon, which falls with the environment steps.
+func (q *qLearner) explore(r *engine.Recorder) {
+	r.Dispatch(exploreKernel{
+		Start: q.start.Range(), End: q.end.Range(), Clock: q.clock.Tensor().Range(), Epsilon: q.epsilon.Range(),
+		Members: uint32(q.members()), Anneal: float32(float64(q.cfg.Environments) / float64(q.cfg.ExplorationSteps)),
+	}.call(uint32(q.members()+63)/64, 1, 1))
+}
+
+// prepare implements learner: behind the parameters, to the end of the rows, no kernel writes gradients.
+func (q *qLearner) prepare(r *engine.Recorder) { r.Fill(q.gradient, 0) }
+
+// update implements learner.
+func (q *qLearner) update(r *engine.Recorder, u update) {
+	b := u.batch
+	q.network.Evaluate(r, nn.Weights{Params: q.target}, inputs(b.NextObs, nil), q.nextValues)
+	if q.cfg.Double {
+		q.network.Evaluate(r, q.network.weights(), inputs(b.NextObs, nil), q.nextChoices)
+	}
+	q.network.pass.Forward(r, q.network.weights(), inputs(b.Obs, nil), q.values)
+	q.recordLoss(r, u)
+	b.Reprioritize(r, q.errors)
+	q.network.pass.Backward(r, q.atValues, nn.Gradients{Params: q.gradient})
+	q.network.optimizer.Record(r, q.gradient) // the targets follow
+}
+
+// recordLoss records the loss of a batch, its gradient at the outputs, and errors for priorities.
+func (q *qLearner) recordLoss(r *engine.Recorder, u update) {
+	b, size := u.batch, r.Workgroup()
+	k := dqnLossKernel{
+		Value: q.values.Range(), NextValue: q.nextValues.Range(), Action: b.Action.Range(), Reward: b.Reward.Range(), Factor: b.Factor.Range(),
+		RewardScale: q.parts.rewardScale.Range(), Clock: q.clock.Tensor().Range(), Update: u.number.Range(),
+		Interval: q.interval.Range(), Tau: q.tau.Range(), Share: q.share.Range(),
+		AtValue: q.atValues.Range(), Error: q.errors.Range(), Loss: q.loss.Range(), Chosen: q.chosen.Range(),
+		Rows: uint32(q.parts.batch), Actions: uint32(q.head.Size), Updates: uint32(q.updates), Huber: float32(q.cfg.Huber),
+		Dueling: q.cfg.Dueling, LocalSizeX: size,
+	}
+	if q.cfg.Double {
+		k.NextChoice = q.nextChoices.Range()
+	}
+	if b.Weight != nil {
+		k.Weight = b.Weight.Range()
+	}
+	groups := (k.Rows + size - 1) / size
+	if q.cfg.Atoms == 0 {
+		r.Dispatch(k.call(groups, uint32(q.members()), 1))
+		return
+	}
+	r.Dispatch(dqnCategoricalLossKernel{
+		Value: k.Value, NextValue: k.NextValue, NextChoice: k.NextChoice, Action: k.Action, Reward: k.Reward, Factor: k.Factor, Weight: k.Weight,
+		RewardScale: k.RewardScale, Clock: k.Clock, Update: k.Update, Interval: k.Interval, Tau: k.Tau, Share: k.Share,
+		AtValue: k.AtValue, Error: k.Error, Loss: k.Loss, Chosen: k.Chosen,
+		Rows: k.Rows, Actions: k.Actions, Updates: k.Updates, Dueling: k.Dueling, LocalSizeX: k.LocalSizeX,
+		Atoms: uint32(q.cfg.Atoms), Low: float32(q.cfg.MinValue), High: float32(q.cfg.MaxValue),
+	}.call(groups, uint32(q.members()), 1))
+}
+
+// init implements learner; targets begin as what they follow.
+func (q *qLearner) init(ctx context.Context) error {
+	params := q.network.params()
+	values := make([]float32, params.Len())
+	row := len(values) / q.members()
+	for p := range q.members() {
+		rng := engine.NewRng(q.scope.Engine().Seed(), q.scope.Stream("init"), uint32(p), 0, 0)
+		q.network.MLP().Init(values[p*row:][:row], q.shape.Initializer, q.shape.HiddenGain, q.shape.CriticGain, rng)
+	}
+	err := errors.Join(params.WriteFloat32(ctx, values), q.target.WriteFloat32(ctx, values))
+	if q.normalizer != nil {
+		err = errors.Join(err, q.normalizer.Init(ctx))
+	}
+	return err
+}
+
+// recordMetrics implements learner.
+func (q *qLearner) recordMetrics(r *engine.Recorder) {
+	engine.Mean(r, q.rows.loss, q.loss, nil, 1)
+	engine.Mean(r, q.rows.value, q.chosen, nil, 1)
+	r.Copy(q.rows.norm, q.network.optimizer.Norm())
+	engine.CopyCounts(r, q.rows.refused, q.network.optimizer.Refused())
+	r.Copy(q.rows.epsilon, q.epsilon)
+}

@@ -1,0 +1,23 @@
+#version 450
+
+// Epsilon of every member: from start linearly to end over a number of environment steps, then end.
+//
+// Groups: x = ceil(members / local size).
+
+layout(local_size_x = 64) in;
+
+layout(std430, set = 0, binding = 0) readonly buffer Start { float start[]; };        // [P]
+layout(std430, set = 0, binding = 1) readonly buffer End { float end[]; };            // [P]
+layout(std430, set = 0, binding = 2) readonly buffer Clock { uint clock[]; };         // [1]: steps of every environment
+layout(std430, set = 0, binding = 3) writeonly buffer Epsilon { float epsilon[]; };   // [P]
+
+layout(push_constant) uniform Push {
+    uint members;
+    float anneal; // share of the way that a step of the clock takes
+};
+
+void main() {
+    uint member = gl_GlobalInvocationID.x;
+    if (member >= members) return;
+    epsilon[member] = mix(start[member], end[member], min(float(clock[1]) * anneal, 1.0));
+}
