@@ -19,13 +19,22 @@ type Lanes struct {
 // driver's eight lanes.
 const maxLaneWeights = 1024
 
+// maxLaneOutputs bounds the outputs of networks that learn: forward and backward pass of 93 outputs compile for 20 and 63 seconds, layer by layer
+// for 2 and 4.
+const maxLaneOutputs = 48
+
 // maxForwardWeights is that of kernels which only evaluate the network: the second-level cache feeds a software driver nearly as fast, where
 // streaming a network of [128, 128] takes three times as long. Beyond, compilation takes longer than a minute.
 const maxForwardWeights = 2048
 
-// Lanes says how a subgroup of the device holds the network. It is an error for a network of no or more than two hidden layers, or of
-// more weights than lanes can keep.
-func (m MLP) Lanes(info vk.Info) (Lanes, error) { return m.lanes(info, maxLaneWeights) }
+// Lanes says how a subgroup of the device holds the network. It is an error for a network of no or more than two hidden layers, of
+// more weights than lanes can keep, or of more than 48 outputs.
+func (m MLP) Lanes(info vk.Info) (Lanes, error) {
+	if m.Out > maxLaneOutputs {
+		return Lanes{}, fmt.Errorf("nn: network %v has %d outputs; the lanes of a subgroup learn those of at most %d: %w", m, m.Out, maxLaneOutputs, ErrNoRoom)
+	}
+	return m.lanes(info, maxLaneWeights)
+}
 
 // ErrNoRoom is wrapped by the errors of networks that are too large to be held so.
 var ErrNoRoom = errors.New("no room")
