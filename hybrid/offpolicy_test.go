@@ -9,7 +9,7 @@ import (
 	"github.com/evorl/evorl/rl"
 )
 
-// TestOverOffPolicy: PBT over TD3 and SAC searches what they declare. A replaced member has everything of its parent's but its hyperparameters and
+// TestOverOffPolicy: PBT over TD3, SAC and DQN searches what they declare. A replaced member has everything of its parent's but its hyperparameters and
 // its replay, and a run that is resumed between two exchanges ends with the same digest.
 func TestOverOffPolicy(t *testing.T) {
 	env, err := envs.Lookup("Pendulum-v1")
@@ -23,17 +23,30 @@ func TestOverOffPolicy(t *testing.T) {
 	network, stochastic := rl.DefaultOffPolicyNetwork(), rl.DefaultSACNetwork()
 	network.Hidden, stochastic.Hidden, network.NormalizeObs = []int{8}, []int{8}, true
 	options := rl.Environment(envs.Options{TimeLimit: 12})
+	cartpole, err := envs.Lookup("CartPole-v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dqn, prioritized := rl.DefaultDQN(), replay
+	dqn.OffPolicyConfig, dqn.Double, dqn.Dueling, dqn.Atoms = td3.OffPolicyConfig, true, true, 5
+	prioritized.Prioritized, prioritized.Steps = true, 2
+	critics := []string{"agent/actor/params", "agent/critics/optimizer/second_moment", "agent/target_critics", "rollout/env_state"}
 	for _, c := range []struct {
 		name string
 		make func() (*rl.OffPolicy, error)
 		want []string
+		has  []string // tensors that copies take over
 	}{
 		{"td3", func() (*rl.OffPolicy, error) {
 			return rl.NewTD3(t.Context(), engine.New(open(t), engine.Seed(3)), env, td3, rl.Network(network), rl.Replays(replay), options)
-		}, []string{"actor_learning_rate", "critic_learning_rate", "discount", "exploration_noise", "noise_clip", "policy_delay", "target_noise"}},
+		}, []string{"actor_learning_rate", "critic_learning_rate", "discount", "exploration_noise", "noise_clip", "policy_delay", "target_noise"}, critics},
 		{"sac", func() (*rl.OffPolicy, error) {
 			return rl.NewSAC(t.Context(), engine.New(open(t), engine.Seed(3)), env, sac, rl.Network(stochastic), rl.Replays(replay), options)
-		}, []string{"actor_learning_rate", "critic_learning_rate", "discount", "target_entropy", "temperature_learning_rate"}},
+		}, []string{"actor_learning_rate", "critic_learning_rate", "discount", "target_entropy", "temperature_learning_rate"}, critics},
+		{"dqn", func() (*rl.OffPolicy, error) {
+			return rl.NewDQN(t.Context(), engine.New(open(t), engine.Seed(3)), cartpole, dqn, rl.Network(network), rl.Replays(prioritized), options)
+		}, []string{"discount", "exploration_end", "learning_rate"},
+			[]string{"agent/network/params", "agent/network/optimizer/second_moment", "agent/target", "rollout/env_state"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			fresh := func() *PBT {
@@ -66,13 +79,13 @@ func TestOverOffPolicy(t *testing.T) {
 			if got := digest(t, resumed); got != want {
 				t.Errorf("resumed between two exchanges: digest %s; want %s", got, want)
 			}
-			replaced(t, through)
+			replaced(t, through, c.has)
 		})
 	}
 }
 
 // replaced exchanges, and compares the replaced members with their parents.
-func replaced(t *testing.T, p *PBT) {
+func replaced(t *testing.T, p *PBT, has []string) {
 	t.Helper()
 	ring := p.State().Lookup("replay/obs")
 	before, err := ring.ReadBytes(t.Context())
@@ -97,7 +110,7 @@ func replaced(t *testing.T, p *PBT) {
 			continue
 		}
 		copies++
-		for _, name := range []string{"agent/actor/params", "agent/critics/optimizer/second_moment", "agent/target_critics", "rollout/env_state"} {
+		for _, name := range has {
 			x := p.State().Lookup(name)
 			data, err := x.ReadFloat32(t.Context())
 			if err != nil {
