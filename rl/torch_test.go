@@ -25,6 +25,10 @@ type torchCase struct {
 	Name, Distribution string
 	Critics, Delay     int
 	Discrete, Mixed    bool
+	Double, Dueling    bool
+	Huber, Weighted    bool
+	Actions, Atoms     int
+	Range              []float64        // of the atoms
 	MaxGradNorm        float64          `json:"max_grad_norm"`
 	LogStd             []float64        `json:"log_std"`
 	Sizes              map[string][]int // of each network, from inputs to outputs
