@@ -82,7 +82,7 @@ func Suites() []Suite {
 	return []Suite{
 		{"core", "the device's limits, matrix products, CartPole rollouts, PPO and PBT", core},
 		{"physics", "rollouts of MuJoCo's locomotion suite with random actions, and compiling them", physics},
-		{"rl", "updates of populations of TD3 and SAC agents, one and 50 a submission", offPolicy},
+		{"rl", "updates of populations of TD3, SAC and DQN agents, one and 50 a submission", offPolicy},
 		{"ec", "generations of OpenES on swing-up and their memory; placements of networks; CMA-ES with a large matrix", evolution},
 	}
 }

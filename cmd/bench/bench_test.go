@@ -124,7 +124,7 @@ func TestOffPolicy(t *testing.T) {
 	if !ok {
 		t.Fatal("there is no suite rl")
 	}
-	measure := map[string]bool{"td3/64x64/p2/k1": true, "sac/64x64/p1/k50": true}
+	measure := map[string]bool{"td3/64x64/p2/k1": true, "sac/64x64/p1/k50": true, "dqn/120x84/p2/k1": true}
 	o := bench.Options{Time: 20 * time.Millisecond, Match: func(c bench.Case) bool { return measure[c.Name] }}
 	err = suite.Run(t.Context(), dev, o, func(m bench.Measurement) error {
 		delete(measure, m.Case)

@@ -10,39 +10,40 @@ import (
 )
 
 // offPolicy measures updates of populations of off-policy agents, as A. Flajolet et al. do ("Fast Population-Based Reinforcement Learning on a
-// Single Machine", 2022, figure 2): all members at once, by batches of a replay that is filled before, HalfCheetah's shapes; batches are drawn
-// within the time.
+// Single Machine", 2022, figure 2): all members at once, by batches of a replay that is filled before, HalfCheetah's shapes (DQN: CartPole's);
+// batches are drawn within the time.
 func offPolicy() (cases []Case) {
 	for _, of := range []struct {
-		name string
-		make func(updateShape) (updateMaker, float64)
-	}{{"td3", td3Updates}, {"sac", sacUpdates}} {
-		for _, net := range []struct {
-			hidden []int
-			batch  int
-			most   [2]int // members on a software driver, of submissions of one update and of 50
-		}{{[]int{64, 64}, 64, [2]int{80, 80}}, {[]int{256, 256}, 256, [2]int{80, 1}}} {
-			for _, members := range []int{1, 2, 5, 10, 20, 40, 80, 160} {
-				for i, updates := range []int{1, 50} {
-					s := updateShape{net.hidden, net.batch, members, updates}
-					rank := 2
-					if updates == 50 && (members == 1 || members == 10 || members == 80) {
-						rank = 0
-					}
-					build, operations := of.make(s)
-					cases = append(cases, Case{
-						Name:    fmt.Sprintf("%s/%dx%d/p%d/k%d", of.name, net.hidden[0], net.hidden[1], members, updates),
-						Summary: fmt.Sprintf("an update of %d members with %v networks and batches of %d, %d updates a submission", members, net.hidden, net.batch, updates),
-						Unit:    "ms", GPU: members > net.most[i], Rank: rank, run: updateTime(s, build, operations),
-					})
+		name   string
+		make   func(updateShape) (updateMaker, float64)
+		hidden []int
+		batch  int
+		most   [2]int // members on a software driver, of submissions of one update and of 50
+	}{
+		{"td3", td3Updates, []int{64, 64}, 64, [2]int{80, 80}}, {"td3", td3Updates, []int{256, 256}, 256, [2]int{80, 1}},
+		{"sac", sacUpdates, []int{64, 64}, 64, [2]int{80, 80}}, {"sac", sacUpdates, []int{256, 256}, 256, [2]int{80, 1}},
+		{"dqn", dqnUpdates, []int{120, 84}, 128, [2]int{80, 80}},
+	} {
+		for _, members := range []int{1, 2, 5, 10, 20, 40, 80, 160} {
+			for i, updates := range []int{1, 50} {
+				s := updateShape{of.hidden, of.batch, members, updates}
+				rank := 2
+				if updates == 50 && (members == 1 || members == 10 || members == 80) {
+					rank = 0
 				}
+				build, operations := of.make(s)
+				cases = append(cases, Case{
+					Name:    fmt.Sprintf("%s/%dx%d/p%d/k%d", of.name, of.hidden[0], of.hidden[1], members, updates),
+					Summary: fmt.Sprintf("an update of %d members with %v networks and batches of %d, %d updates a submission", members, of.hidden, of.batch, updates),
+					Unit:    "ms", GPU: members > of.most[i], Rank: rank, run: updateTime(s, build, operations),
+				})
 			}
 		}
 	}
 	return cases
 }
 
-// updateShape is what an update is of. Its networks have the shapes of HalfCheetah-v5.
+// updateShape is what an update is of.
 type updateShape struct {
 	hidden  []int
 	batch   int
@@ -51,7 +52,7 @@ type updateShape struct {
 }
 
 // updateMaker makes a workflow whose iterations have the updates of a submission.
-type updateMaker func(ctx context.Context, eng *engine.Engine, env *envs.Environment, opts ...rl.Option) (*rl.OffPolicy, error)
+type updateMaker func(ctx context.Context, eng *engine.Engine, opts ...rl.Option) (*rl.OffPolicy, error)
 
 // common are settings of which most do not matter here: only updates are run.
 func (s updateShape) common(c rl.OffPolicyConfig) rl.OffPolicyConfig {
@@ -60,8 +61,11 @@ func (s updateShape) common(c rl.OffPolicyConfig) rl.OffPolicyConfig {
 	return c
 }
 
-// Sizes of HalfCheetah-v5.
-const cheetahObs, cheetahAction = 17, 6
+// Sizes of HalfCheetah-v5 and of CartPole-v1.
+const (
+	cheetahObs, cheetahAction = 17, 6
+	cartPoleObs, cartPoleMove = 4, 2
+)
 
 // products are the multiplications and additions of a pass of a batch through a network, forward, and of its first layer alone.
 func (s updateShape) products(in, out int) (forward, first float64) {
@@ -88,7 +92,11 @@ func td3Updates(s updateShape) (updateMaker, float64) {
 	cfg := rl.DefaultTD3()
 	cfg.OffPolicyConfig = s.common(cfg.OffPolicyConfig)
 	critics, actor := s.actorCritic(cheetahAction, 1)
-	return func(ctx context.Context, eng *engine.Engine, env *envs.Environment, opts ...rl.Option) (*rl.OffPolicy, error) {
+	return func(ctx context.Context, eng *engine.Engine, opts ...rl.Option) (*rl.OffPolicy, error) {
+		env, err := envs.Lookup("HalfCheetah-v5")
+		if err != nil {
+			return nil, err
+		}
 		return rl.NewTD3(ctx, eng, env, cfg, append(opts, rl.Network(s.network(rl.DefaultOffPolicyNetwork())))...)
 	}, critics + actor/cfg.PolicyDelay
 }
@@ -97,9 +105,26 @@ func sacUpdates(s updateShape) (updateMaker, float64) {
 	cfg := rl.DefaultSAC()
 	cfg.OffPolicyConfig = s.common(cfg.OffPolicyConfig)
 	critics, actor := s.actorCritic(2*cheetahAction, 2)
-	return func(ctx context.Context, eng *engine.Engine, env *envs.Environment, opts ...rl.Option) (*rl.OffPolicy, error) {
+	return func(ctx context.Context, eng *engine.Engine, opts ...rl.Option) (*rl.OffPolicy, error) {
+		env, err := envs.Lookup("HalfCheetah-v5")
+		if err != nil {
+			return nil, err
+		}
 		return rl.NewSAC(ctx, eng, env, cfg, append(opts, rl.Network(s.network(rl.DefaultSACNetwork())))...)
 	}, critics + actor
+}
+
+func dqnUpdates(s updateShape) (updateMaker, float64) {
+	cfg := rl.DefaultDQN()
+	cfg.OffPolicyConfig = s.common(cfg.OffPolicyConfig)
+	forward, first := s.products(cartPoleObs, cartPoleMove)
+	return func(ctx context.Context, eng *engine.Engine, opts ...rl.Option) (*rl.OffPolicy, error) {
+		env, err := cartPole()
+		if err != nil {
+			return nil, err
+		}
+		return rl.NewDQN(ctx, eng, env, cfg, append(opts, rl.Network(s.network(rl.DefaultDQNNetwork())))...)
+	}, 4*forward - first
 }
 
 func (s updateShape) network(c rl.NetworkConfig) rl.NetworkConfig {
@@ -110,13 +135,9 @@ func (s updateShape) network(c rl.NetworkConfig) rl.NetworkConfig {
 // updateTime measures an update of all members. The limit is the time of the networks' operations, of which it takes so many a member.
 func updateTime(s updateShape, build updateMaker, operations float64) func(context.Context, *bench) (figure, error) {
 	return func(ctx context.Context, b *bench) (figure, error) {
-		env, err := envs.Lookup("HalfCheetah-v5")
-		if err != nil {
-			return figure{}, err
-		}
 		replay := rl.DefaultReplay()
 		replay.Capacity, replay.Batch = 1000, s.batch
-		w, err := build(ctx, b.eng, env, rl.Replays(replay))
+		w, err := build(ctx, b.eng, rl.Replays(replay))
 		if err != nil {
 			return figure{}, err
 		}

@@ -64,6 +64,7 @@ var benches = append([]bench{
 	{"ppo", "core", "ppo,pbt", "ppo/p1", time.Minute},
 	{"updates of td3", "rl", "td3", "td3/64x64/p1/", time.Minute},
 	{"updates of sac", "rl", "sac", "", time.Minute},
+	{"updates of dqn", "rl", "dqn", "", time.Minute},
 	{"openes 16x16", "ec", "openes/16x16", "openes/16x16/p512", time.Minute},
 	{"openes 64x64", "ec", "openes/64x64", "", time.Minute},
 	{"openes 256x256", "ec", "openes/256x256", "", time.Minute},

@@ -46,7 +46,8 @@ func allPeers() (all []peer) {
 		all = append(all, p)
 	}
 	for _, members := range []int{80, 10, 1} {
-		all = append(all, updates("td3", 256, 256, members), updates("sac", 256, 256, members))
+		all = append(all, updates("td3", []int{256, 256}, 256, members), updates("sac", []int{256, 256}, 256, members))
+		all = append(all, updates("dqn", []int{120, 84}, 128, members))
 	}
 	locomotion := []string{"HalfCheetah", "Hopper", "Ant", "Humanoid"}
 	for _, worlds := range []int{65536, 4096} {
@@ -64,7 +65,7 @@ func allPeers() (all []peer) {
 	for _, name := range locomotion {
 		all = append(all, mujoco(name, 4096))
 	}
-	for _, p := range []peer{ppo(1, 20_000), openES(16, 512, 1), updates("td3", 64, 64, 1), mjx("HalfCheetah", 64, 2), mujoco("HalfCheetah", 64)} {
+	for _, p := range []peer{ppo(1, 20_000), openES(16, 512, 1), updates("td3", []int{64, 64}, 64, 1), mjx("HalfCheetah", 64, 2), mujoco("HalfCheetah", 64)} {
 		p.name, p.quick = "quick "+p.name, true
 		all = append(all, p)
 	}
@@ -92,16 +93,16 @@ func openES(units, population, generations int) peer {
 }
 
 // updates are those of a population, 50 a call.
-func updates(algorithm string, units, batch, members int) peer {
+func updates(algorithm string, hidden []int, batch, members int) peer {
 	return peer{
-		name: fmt.Sprintf("jax %s %dx%d p%d", algorithm, units, units, members), script: "offpolicy_jax.py", limit: 2 * time.Minute,
+		name: fmt.Sprintf("jax %s %dx%d p%d", algorithm, hidden[0], hidden[1], members), script: "offpolicy_jax.py", limit: 2 * time.Minute,
 		args: []string{
-			"--algorithm", algorithm, "--members", fmt.Sprint(members), "--hidden", fmt.Sprint(units), fmt.Sprint(units), "--batch", fmt.Sprint(batch),
-			"--updates", "50",
+			"--algorithm", algorithm, "--members", fmt.Sprint(members), "--hidden", fmt.Sprint(hidden[0]), fmt.Sprint(hidden[1]),
+			"--batch", fmt.Sprint(batch), "--updates", "50",
 		},
 		beside: []beside{{
-			fmt.Sprintf("%s, [%d, %d], %s: an update", strings.ToUpper(algorithm), units, units, plural(members, "member")),
-			fmt.Sprintf("%s/%dx%d/p%d/k50", algorithm, units, units, members), []string{"milliseconds"}, "ms",
+			fmt.Sprintf("%s, %v, %s: an update", strings.ToUpper(algorithm), hidden, plural(members, "member")),
+			fmt.Sprintf("%s/%dx%d/p%d/k50", algorithm, hidden[0], hidden[1], members), []string{"milliseconds"}, "ms",
 		}},
 	}
 }
