@@ -9,7 +9,9 @@ import (
 	"testing"
 
 	"github.com/evorl/evorl"
+	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/vk"
 )
 
 // guide is the start of a configuration of agents that a search guides: two agents in the pendulum, populations of six.
@@ -117,5 +119,53 @@ func TestGuidedWith(t *testing.T) {
 	}
 	if !slices.Contains(sections, "sac") || !slices.Contains(sections, "cma-es") || slices.Contains(sections, "td3") {
 		t.Errorf("sections %v; want those of sac and cma-es", sections)
+	}
+}
+
+// EvoRL's settings of agents that a search guides run, here with small networks, short episodes and few updates. Those of Ant differ from the others
+// by numbers alone, and its rollout takes a minute to compile.
+func TestGuidedConfigurations(t *testing.T) {
+	dev, err := vk.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dev.Close()
+	for _, workflow := range []string{"erl", "cem-rl"} {
+		files, err := filepath.Glob("configs/evorl/" + workflow + "-*.toml")
+		if err != nil || len(files) != 4 {
+			t.Fatalf("configurations %v, %v; want four of %s", files, err, workflow)
+		}
+		for _, file := range slices.DeleteFunc(files, func(f string) bool { return strings.HasSuffix(f, "-ant.toml") }) {
+			t.Run(filepath.Base(file), func(t *testing.T) {
+				var set []evorl.Option
+				for _, s := range []string{"network.hidden=[8]", "environment.time_limit=5", "td3.rollout_length=10", "td3.updates_per_step=0.2",
+					"td3.learning_starts=10", "replay.batch=4", "replay.capacity=1000", workflow + ".warmup=0"} {
+					set = append(set, evorl.Set(s))
+				}
+				cfg, err := evorl.Read(file, set...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				run, err := cfg.Build(t.Context(), engine.New(dev))
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer run.Close()
+				if err := run.Init(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				ticket, err := run.Step(t.Context(), 0)
+				if err == nil {
+					err = ticket.Wait(t.Context())
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				m, err := run.Metrics().Read(0)
+				if err != nil || !(m["loss/critic"][0] > 0) || m["fitness/not_finite"][0] != 0 {
+					t.Errorf("metrics %v, %v; want a loss, and fitness that is finite", m, err)
+				}
+			})
+		}
 	}
 }
