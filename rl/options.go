@@ -31,10 +31,11 @@ func offPolicySettings(network NetworkConfig, opts []Option) settings {
 	return newSettings(settings{network: network, replay: &replay}, opts)
 }
 
-// Network sets the networks of actor and critic. Default: DefaultNetwork, of off-policy algorithms DefaultOffPolicyNetwork, of SAC DefaultSACNetwork.
+// Network sets the networks of actor and critic. Default: DefaultNetwork, of off-policy algorithms DefaultOffPolicyNetwork, of SAC DefaultSACNetwork,
+// of DQN DefaultDQNNetwork.
 func Network(cfg NetworkConfig) Option { return func(s *settings) { s.network = cfg } }
 
-// Replays sets the replay of an off-policy algorithm. Default: DefaultReplay. Others have none, and it is of no effect.
+// Replays sets the replay of an off-policy algorithm. Default: DefaultReplay, of DQN DefaultDQNReplay. Others have none, and it is of no effect.
 func Replays(cfg ReplayConfig) Option { return func(s *settings) { s.replay = &cfg } }
 
 // Actors gives each member of DDPG or TD3 n actors, for methods that train candidates of a search (hybrid.CEMRL). They share the member's critics, whose
