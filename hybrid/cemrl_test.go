@@ -156,6 +156,24 @@ func TestCEMRLResume(t *testing.T) {
 	}
 }
 
+// TestCEMRLReplayNotSaved: a run whose checkpoints leave the replay out goes on with experience by random actions.
+func TestCEMRLReplayNotSaved(t *testing.T) {
+	g, cfg := smallCEMRL("td3")
+	g.replay.Save = false
+	c, dir := g.openCEMRL(t, 8, cfg), t.TempDir()
+	initialized(t, c)
+	steps(t, c, 0, 2)
+	if _, err := c.State().Save(t.Context(), dir, 2); err != nil {
+		t.Fatal(err)
+	}
+	resumed := g.openCEMRL(t, 8, cfg)
+	load(t, resumed, dir, 2)
+	steps(t, resumed, 2, 4)
+	if taken, err := engine.EnvSteps(t.Context(), resumed); err != nil || taken != 2*(7+4*6*2*10+7) {
+		t.Errorf("%d environment steps, %v; want those of four iterations, and of random actions twice", taken, err)
+	}
+}
+
 // TestCEMRLErrors: what does not fit is refused with what would be right.
 func TestCEMRLErrors(t *testing.T) {
 	for want, change := range map[string]func(*guided, *CEMRLConfig){

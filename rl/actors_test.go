@@ -174,6 +174,10 @@ func TestActorsErrors(t *testing.T) {
 			}
 		}
 	}
+	dqn := DefaultDQN()
+	if _, err := NewDQN(t.Context(), eng, lookup(t, "CartPole-v1"), dqn, Actors(2)); err == nil || !strings.Contains(err.Error(), "a member has one actor") {
+		t.Errorf("error %v; want one that a member of DQN has one actor", err)
+	}
 	o, err := NewTD3(t.Context(), eng, env, small, Network(network), Actors(2))
 	if err != nil {
 		t.Fatal(err)

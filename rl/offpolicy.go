@@ -88,6 +88,13 @@ func (o *OffPolicy) build(ctx context.Context, with settings, build func(*OffPol
 	if err := errors.Join(config.Check(o.config), with.check()); err != nil {
 		return err
 	}
+	switch o.config.(type) {
+	case DDPGConfig, TD3Config:
+	default:
+		if with.actors > 1 {
+			return fmt.Errorf("a member has one actor, not %d; want ddpg or td3", with.actors)
+		}
+	}
 	if err := o.config.Fits(o.env, with.network, *with.replay); err != nil {
 		return err
 	}
@@ -143,6 +150,10 @@ func (o *OffPolicy) begin(ctx context.Context) error {
 func (o *OffPolicy) refill(ctx context.Context) error {
 	return o.run(ctx, ": new experience", func(r *engine.Recorder) {
 		o.replay.Clear(r)
+		if o.with.actors > 1 { // which act only at random
+			o.recordExperience(r, o.collector.RecordRandom)
+			return
+		}
 		o.recordExperience(r, func(r *engine.Recorder) {
 			o.learner.explore(r)
 			o.collector.Record(r)

@@ -330,6 +330,7 @@ func TestOffPolicyRefused(t *testing.T) {
 		{"", func(_ *TD3Config, _ *NetworkConfig, r *ReplayConfig) { r.Save, r.Inherit = false, true }, `replay: "inherit": what is copied`},
 		{"", func(_ *TD3Config, n *NetworkConfig, _ *ReplayConfig) { n.Bins = 5 }, `"network.bins": td3 needs the gradient at actions`},
 		{"", func(_ *TD3Config, n *NetworkConfig, _ *ReplayConfig) { n.Squash = false }, `"network.squash"`},
+		{"", func(_ *TD3Config, _ *NetworkConfig, r *ReplayConfig) { r.Prioritized = true }, `"replay.prioritized"`},
 		{"", func(_ *TD3Config, n *NetworkConfig, _ *ReplayConfig) { n.NormalizeReward = true }, `"network.normalize_reward"`},
 		{"", func(_ *TD3Config, n *NetworkConfig, _ *ReplayConfig) { n.StateDependentStd = true }, `"network.state_dependent_std"`},
 		{"CartPole-v1", func(*TD3Config, *NetworkConfig, *ReplayConfig) {}, `"env": td3 acts continuously, and "CartPole-v1" has actions Discrete(2)`},

@@ -72,6 +72,8 @@ func (c OffPolicyConfig) fitsContinuous(name string, env *envs.Environment, netw
 			name, env.Name, env.Action)
 	case network.Bins != 0:
 		return config.Invalid("network.bins", "%s needs the gradient at actions, and bins have none; want 0", name)
+	case replay.Prioritized:
+		return config.Invalid("replay.prioritized", "%s takes its batches as equally weighted, and tells no errors; want false", name)
 	case !network.Squash:
 		return config.Invalid("network.squash", "the actions of %s pass tanh; want true", name)
 	}

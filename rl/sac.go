@@ -3,7 +3,6 @@ package rl
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 
 	"github.com/evorl/evorl/engine"
@@ -77,9 +76,6 @@ func NewSAC(ctx context.Context, eng *engine.Engine, env *envs.Environment, cfg 
 }
 
 func newSAC(o *OffPolicy, parts learnerParts, c SACConfig) (*sac, error) {
-	if parts.actors > 1 {
-		return nil, fmt.Errorf("a member has one actor, not %d", parts.actors)
-	}
 	h, s, m := o.Hyper(), o.State(), o.Metrics()
 	ac, err := newActorCritic(o, actorCriticConfig{
 		learnerParts: parts, twins: 2, head: parts.network.head(parts.env.Action),
