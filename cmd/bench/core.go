@@ -33,11 +33,11 @@ func core() []Case {
 		{Name: "cartpole/mlp/p2048", Summary: "the same, 2048 members × 64 environments", Unit: "env steps/s", GPU: true,
 			run: rollout("CartPole-v1", 2048, 64, 128, true, envs.ByDevice)},
 		{Name: "ppo/p1", Summary: "PPO on CartPole-v1, one member of 4 environments × 128 steps", Unit: "env steps/s", run: ppo(1)},
-		{Name: "ppo/p256", Summary: "the same, 256 members", Unit: "env steps/s", Least: 2 * time.Second, run: ppo(256)},
+		{Name: "ppo/p256", Summary: "the same, 256 members", Unit: "env steps/s", Least: 15 * time.Second, run: ppo(256)},
 		{Name: "ppo/p2048", Summary: "the same, 2048 members", Unit: "env steps/s", GPU: true, run: ppo(2048)},
 		{Name: "ppo/p256/start", Summary: "from opening the device to the end of the first iteration, no pipeline cached", Unit: "s", Rank: 2,
-			Least: 3 * time.Second, run: start(256)},
-		{Name: "pbt/p32", Summary: "an iteration of PBT over PPO with an exchange, 32 members", Unit: "s", Rank: 1, run: pbt(32)},
+			Least: 20 * time.Second, run: start(256)},
+		{Name: "pbt/p32", Summary: "an iteration of PBT over PPO with an exchange, 32 members", Unit: "s", Rank: 1, Least: 10 * time.Second, run: pbt(32)},
 	}
 }
 
