@@ -6,8 +6,8 @@ takes the least time on a CPU: the two critics by torch.bmm over a stack of two,
 
     python tools/peers/offpolicy_torch.py --algorithm td3 --members 1 10 80 --threads 1 --json
 
---threads is what torch.set_num_threads is given: two threads a product are slower than one for networks of this size, and a process a core
-would be faster (their times would be this one's divided by the cores). There are no calls of several updates: a call is an update.
+--threads is what torch.set_num_threads is given. Products of this size leave little to a second thread, and on a busy machine its waiting
+costs much; a process a core would take this one's time divided by the cores. There are no calls of several updates: a call is an update.
 """
 
 import argparse
