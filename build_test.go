@@ -65,7 +65,7 @@ func composed(w evorl.Workflow) bool {
 // home is an environment that an agent can act in; ok is false for workflows without an agent of their own.
 func home(w evorl.Workflow) (env string, ok bool) {
 	switch w.Name {
-	case "a2c", "impala", "ppo":
+	case "a2c", "dqn", "impala", "ppo":
 		return "CartPole-v1", true
 	case "cem-rl", "ddpg", "erl", "sac", "td3":
 		return "Pendulum-v1", true

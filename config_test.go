@@ -88,7 +88,11 @@ func TestTOMLRoundTrip(t *testing.T) {
 		if several(w) {
 			continue // they learn in no environment; see TestProblems
 		}
-		first, err := parse(t, "workflow = \""+w.Name+"\"\nenv = \"Pendulum-v1\"\nseed = 9\n", "network.hidden=[8]", "environment.auto_reset=fast")
+		env, ok := home(w)
+		if !ok {
+			env = "Pendulum-v1"
+		}
+		first, err := parse(t, "workflow = \""+w.Name+"\"\nenv = \""+env+"\"\nseed = 9\n", "network.hidden=[8]", "environment.auto_reset=fast")
 		if err != nil {
 			t.Fatal(err)
 		}
