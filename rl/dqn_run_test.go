@@ -126,18 +126,6 @@ func TestExploration(t *testing.T) {
 	}
 }
 
-// TestDQNActors: several actors of a member, which share critics, are for others.
-func TestDQNActors(t *testing.T) {
-	dev := open(t)
-	d, err := NewDQN(t.Context(), engine.New(dev), lookup(t, "CartPole-v1"), DefaultDQN(), Actors(2))
-	if err == nil {
-		d.Close()
-	}
-	if err == nil || !strings.Contains(err.Error(), "one network that acts, not 2") {
-		t.Errorf("error %v; want one that names the number of actors", err)
-	}
-}
-
 // TestDQNRefused: settings that cannot be are one error each, which names the setting as TOML does, and nothing stays
 // allocated.
 func TestDQNRefused(t *testing.T) {
