@@ -3,7 +3,6 @@ package rl
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/nn"
@@ -37,9 +36,6 @@ type qLearner struct {
 }
 
 func newQLearner(o *OffPolicy, parts learnerParts, c DQNConfig) (*qLearner, error) {
-	if parts.actors > 1 {
-		return nil, fmt.Errorf("a member has one network that acts, not %d", parts.actors)
-	}
 	h, s := o.Hyper(), o.State().Sub("agent")
 	q := &qLearner{cfg: c, shape: parts.network, scope: s, clock: o.Clock(), parts: parts}
 	q.head = c.head(parts.env.Action.Size())
