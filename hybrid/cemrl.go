@@ -181,18 +181,19 @@ func (c *CEMRL) Step(ctx context.Context, iteration int) (*vk.Ticket, error) {
 	return program.Submit(ctx)
 }
 
-// Prepare implements engine.Workflow.
+// Prepare implements engine.Workflow. What the first iteration does without may still be compiled when it returns.
 func (c *CEMRL) Prepare(ctx context.Context, episodes int) error {
-	for _, learns := range []bool{c.cfg.Warmup == 0, true} {
-		program, err := c.program(learns)
-		if err == nil {
-			err = program.Build()
-		}
-		if err != nil {
-			return err
-		}
+	first, err := c.program(c.cfg.Warmup == 0)
+	if err != nil {
+		return err
 	}
-	return c.population.candidates.Prepare(ctx, c.Generation().Solution(), episodes)
+	if _, err := c.program(true); err != nil {
+		return err
+	}
+	if err := c.population.candidates.Prepare(ctx, c.Generation().Solution(), episodes); err != nil {
+		return err
+	}
+	return first.Build()
 }
 
 // Evaluate implements engine.Workflow: episodes of the searches' solutions.

@@ -181,18 +181,21 @@ func (e *ERL) Step(ctx context.Context, iteration int) (*vk.Ticket, error) {
 	return program.Submit(ctx)
 }
 
-// Prepare implements engine.Workflow.
+// Prepare implements engine.Workflow. What the first iteration does without may still be compiled when it returns.
 func (e *ERL) Prepare(ctx context.Context, episodes int) error {
-	for _, done := range []int{0, e.cfg.Warmup, e.cfg.Warmup + e.cfg.Injection - 1} {
-		program, err := e.program(e.phase(done))
+	first, err := e.program(e.phase(0))
+	for _, done := range []int{e.cfg.Warmup, e.cfg.Warmup + e.cfg.Injection - 1} {
 		if err == nil {
-			err = program.Build()
-		}
-		if err != nil {
-			return err
+			_, err = e.program(e.phase(done))
 		}
 	}
-	return e.agents.Evaluations().Prepare(ctx, e.Clock(), episodes)
+	if err != nil {
+		return err
+	}
+	if err := e.agents.Evaluations().Prepare(ctx, e.Clock(), episodes); err != nil {
+		return err
+	}
+	return first.Build()
 }
 
 // Close implements engine.Workflow.

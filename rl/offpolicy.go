@@ -68,6 +68,14 @@ type learnerParts struct {
 	rewardScale *engine.Tensor // [P]
 }
 
+// oneActor is the error of several actors, for learners whose members have one.
+func (p learnerParts) oneActor() error {
+	if p.actors > 1 {
+		return fmt.Errorf("a member has one actor, not %d; want ddpg or td3", p.actors)
+	}
+	return nil
+}
+
 // newOffPolicy makes an off-policy workflow of a configuration and the part of it that all have in common; build makes its learner.
 func newOffPolicy(
 	ctx context.Context, name string, eng *engine.Engine, env *envs.Environment, given Fitting, cfg OffPolicyConfig, with settings,
@@ -87,13 +95,6 @@ func (o *OffPolicy) build(ctx context.Context, with settings, build func(*OffPol
 	c, s, m, hyper := o.cfg, o.State(), o.Metrics(), o.Hyper()
 	if err := errors.Join(config.Check(o.config), with.check()); err != nil {
 		return err
-	}
-	switch o.config.(type) {
-	case DDPGConfig, TD3Config:
-	default:
-		if with.actors > 1 {
-			return fmt.Errorf("a member has one actor, not %d; want ddpg or td3", with.actors)
-		}
 	}
 	if err := o.config.Fits(o.env, with.network, *with.replay); err != nil {
 		return err

@@ -36,6 +36,9 @@ type qLearner struct {
 }
 
 func newQLearner(o *OffPolicy, parts learnerParts, c DQNConfig) (*qLearner, error) {
+	if err := parts.oneActor(); err != nil {
+		return nil, err
+	}
 	h, s := o.Hyper(), o.State().Sub("agent")
 	q := &qLearner{cfg: c, shape: parts.network, scope: s, clock: o.Clock(), parts: parts}
 	q.head = c.head(parts.env.Action.Size())

@@ -76,6 +76,9 @@ func NewSAC(ctx context.Context, eng *engine.Engine, env *envs.Environment, cfg 
 }
 
 func newSAC(o *OffPolicy, parts learnerParts, c SACConfig) (*sac, error) {
+	if err := parts.oneActor(); err != nil {
+		return nil, err
+	}
 	h, s, m := o.Hyper(), o.State(), o.Metrics()
 	ac, err := newActorCritic(o, actorCriticConfig{
 		learnerParts: parts, twins: 2, head: parts.network.head(parts.env.Action),
