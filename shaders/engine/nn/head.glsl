@@ -107,10 +107,12 @@ uint greedy_action(float z[OUT]) { // not const: drivers would be given a copy o
     return best;
 }
 
+// The log-density of a Gaussian's sample that is z standard deviations from its mean.
+float gauss_log_density(float z, float log_std) { return -0.5 * z * z - log_std - HALF_LOG_TAU; }
+
 // The log-density of the sample u of a Gaussian with the given mean and log standard deviation.
 float gauss_log_prob(float u, float mean, float log_std) {
-    float z = (u - mean) * m_exp(-log_std);
-    return -0.5 * z * z - log_std - HALF_LOG_TAU;
+    return gauss_log_density((u - mean) * m_exp(-log_std), log_std);
 }
 
 // The derivative of tanh, 1 - tanh(u)^2, without cancellation.
@@ -178,9 +180,13 @@ HeadAction head_act(const float y[OUT], uint o, float log_std, float noise, bool
         }
         a = HeadAction(x, x, 0.0);
     } else {
-        float u = y[o];
-        if (!mode) u += m_exp(log_std) * rng_normal(rng);
-        a = HeadAction(u, SQUASH ? m_tanh(u) : u, gauss_log_prob(u, y[o], log_std));
+        float z = 0.0, u = y[o];
+        if (!mode) {
+            z = rng_normal(rng);
+            u += m_exp(log_std) * z;
+        }
+        // The density is z's: u less the mean would have lost digits of it.
+        a = HeadAction(u, SQUASH ? m_tanh(u) : u, gauss_log_density(z, log_std));
     }
     return a;
 }
