@@ -6,16 +6,17 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// activations are what a layered pass keeps of every hidden layer for its way back.
+// activations are the values of the hidden layers that a layered forward pass keeps for the backward pass.
 type activations struct {
-	rows   int              // of a network that there is room for
+	rows   int              // capacity, in rows per network
 	hidden []*engine.Tensor // [N, rows, units]
-	// affine holds what went into the activation, of swish, or with layer normalization the normalized values; empty for others.
+	// affine holds the affine outputs with swish, the normalized values with layer normalization, and is empty
+	// otherwise.
 	affine []*engine.Tensor // [N, rows, units]
-	rstd   []*engine.Tensor // [N, rows]: reciprocal deviations of layer normalization
+	rstd   []*engine.Tensor // [N, rows]: reciprocal standard deviations of layer normalization
 }
 
-// matrix is a layer's values as products take them.
+// matrix describes the tensor t of a layer's values as a matrix operand.
 func (a *activations) matrix(t *engine.Tensor, units int) Matrix {
 	return Matrix{Tensor: t, Stride: a.rows * units, Row: units}
 }
@@ -38,7 +39,8 @@ func (l *layered) keep(s *engine.State, rows int) *activations {
 	return a
 }
 
-// passing are activations of an evaluation without a backward pass: two scratch tensors in turns.
+// passing returns the activations of an evaluation without a backward pass: hidden layers alternate between two
+// scratch tensors.
 func (l *layered) passing() *activations {
 	a := &activations{rows: l.capacity}
 	for i := range l.mlp.Hidden {

@@ -19,7 +19,7 @@ var shared struct {
 	dev *vk.Device
 }
 
-// TestMain closes the device that the tests share.
+// TestMain closes the shared device after all tests.
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if shared.dev != nil {
@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// testState is an empty state on the device that kernels are tested on.
+// testState returns an empty state on the device under test.
 func testState(t testing.TB) *engine.State {
 	t.Helper()
 	shared.Lock()
@@ -50,12 +50,12 @@ func testState(t testing.TB) *engine.State {
 	return s
 }
 
-// poison is what outputs hold before a kernel runs: a NaN that no kernel computes.
+// poison fills outputs before a kernel runs: a NaN that no kernel computes.
 var poison = math.Float32frombits(0x7fdecade)
 
 func isPoison(x float32) bool { return math.Float32bits(x) == 0x7fdecade }
 
-// fill writes values to a tensor: poison where values is nil.
+// fill writes values to a tensor, or poison if values is nil.
 func fill(t testing.TB, x *engine.Tensor, values []float32) {
 	t.Helper()
 	if values == nil {
@@ -78,7 +78,7 @@ func read(t testing.TB, x *engine.Tensor) []float32 {
 	return values
 }
 
-// normals are standard normal numbers.
+// normals returns n standard normal numbers.
 func normals(n int) []float32 {
 	values := make([]float32, n)
 	for i := range values {
@@ -87,7 +87,7 @@ func normals(n int) []float32 {
 	return values
 }
 
-// vector is a tensor of one axis that holds the values, poison where there are none.
+// vector makes a tensor of one axis with the values, or with poison if values is nil.
 func vector(t testing.TB, s *engine.State, name string, n int, values []float32) *engine.Tensor {
 	t.Helper()
 	x := s.Scratch(name, engine.Float32, engine.Axis("element", n))
@@ -98,7 +98,7 @@ func vector(t testing.TB, s *engine.State, name string, n int, values []float32)
 	return x
 }
 
-// record runs what f records.
+// record records f as a program and runs it.
 func record(t testing.TB, s *engine.State, f func(*engine.Recorder)) {
 	t.Helper()
 	p, err := s.Engine().Record(t.Name(), f)
@@ -111,7 +111,7 @@ func record(t testing.TB, s *engine.State, f func(*engine.Recorder)) {
 	}
 }
 
-// cpuTime is the seconds of processor time that the process has used, the software driver's threads included.
+// cpuTime returns the processor time used by the process in seconds, including the software driver's threads.
 func cpuTime() float64 {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -6,9 +6,10 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// Follow records the members' target parameters following their sources by Polyak averaging: target = (1 - tau) target + tau source, both
-// [P, ...] and tau [P] (T. P. Lillicrap et al., "Continuous control with deep reinforcement learning", 2016, algorithm 1). Targets that follow
-// at every update of an optimizer do so faster in its own pass (optim.Optimizer.Follow), to the same bits.
+// Follow records Polyak averaging of each member's target parameters: target = (1 - tau) target + tau source, both
+// [P, ...] and tau [P] (T. P. Lillicrap et al., "Continuous control with deep reinforcement learning", 2016,
+// algorithm 1). For targets that follow at every optimizer update, optim.Optimizer.Follow is faster, since it needs
+// no dispatch of its own; its results are bit-identical.
 func Follow(r *engine.Recorder, target, source, tau *engine.Tensor) {
 	members, size, err := CheckFollow(target, source, tau)
 	if err != nil {
@@ -22,17 +23,18 @@ func Follow(r *engine.Recorder, target, source, tau *engine.Tensor) {
 	}.call(groups, uint32(members), 1))
 }
 
-// CheckFollow checks the shapes of targets, sources and tau, and returns the members and the floats of each.
+// CheckFollow checks the shapes of targets, sources and tau. It returns the number of members and the floats per
+// member.
 func CheckFollow(target, source, tau *engine.Tensor) (members, size int, err error) {
 	outer, members, size, ok := source.Split(engine.MemberAxis)
 	targetOuter, targetMembers, targetSize, targetOk := target.Split(engine.MemberAxis)
 	switch {
 	case !ok || outer != 1 || size%4 != 0:
-		err = fmt.Errorf("nn: a target that follows %v; want [member, n] with n a multiple of 4", source)
+		err = fmt.Errorf("nn: source parameters %v; want [member, n] with n a multiple of 4", source)
 	case !targetOk || targetOuter != 1 || targetMembers != members || targetSize != size:
-		err = fmt.Errorf("nn: a target %v that follows %v; want the same members and sizes", target, source)
+		err = fmt.Errorf("nn: target %v of source %v; want the same members and sizes", target, source)
 	case tau.Len() != members:
-		err = fmt.Errorf("nn: a target %v that follows by the shares %v; want one for each of %d members", target, tau, members)
+		err = fmt.Errorf("nn: target %v with tau %v; want one for each of %d members", target, tau, members)
 	case target == source:
 		err = fmt.Errorf("nn: %v is its own target", target)
 	}

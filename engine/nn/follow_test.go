@@ -9,7 +9,7 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// Polyak averaging against float64, with a share of each member's own.
+// Polyak averaging with one tau per member agrees with float64.
 func TestFollow(t *testing.T) {
 	for _, members := range []int{1, 3, 17} {
 		for _, size := range []int{4, 36, 4100} {

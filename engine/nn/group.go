@@ -6,26 +6,27 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// Group is the shape of a network that a workgroup of several subgroups holds on chip (shaders/engine/nn/mlp_group.glsl), in the form its
-// specialization constants take.
+// Group is the layout of a network that a workgroup of several subgroups holds on chip. Its fields are specialization
+// constants of shaders/engine/nn/mlp_group.glsl.
 type Group struct {
-	Workgroup, Lanes             uint32 // lanes of the workgroup, and of a subgroup
+	Workgroup, Lanes             uint32 // lanes per workgroup and per subgroup
 	Hidden1, Hidden2, Activation uint32
 	LayerNorm, Aligned           bool
 	Rows                         uint32 // inputs evaluated together
-	Slices1, Slices2             uint32 // lanes among which the inputs of a unit are shared out
-	Held, Kept                   uint32 // blocks of 16 weights a lane: in registers, in shared memory
+	Slices1, Slices2             uint32 // per layer: lanes among which the inputs of a unit are divided
+	Held, Kept                   uint32 // blocks of 16 weights per lane: in registers, in shared memory
 
-	Blocks     uint32 // all of a lane's: those neither held nor kept are read from memory at every evaluation
-	Iterations int    // of loops that an evaluation takes an invocation through
+	Blocks     uint32 // all blocks of a lane; those neither held nor kept are read from memory at every evaluation
+	Iterations int    // loop iterations of an invocation per evaluation
 }
 
-// groupWeights are the weights of a block: from four inputs to four units.
+// groupWeights is the number of weights in a block: four inputs by four units.
 const groupWeights = 16
 
-// Group says how a workgroup of the device holds the network, which begins at a multiple of four floats, for so many inputs at a time; its kernel keeps
-// so many floats of its own in each lane's registers. It is an error for a network of no or more than two hidden layers, or of which registers and shared
-// memory have no room for half.
+// Group plans how a workgroup of the device holds the network while it evaluates the given number of inputs at a
+// time. The network's parameters must begin at a multiple of four floats. floats is the number of registers per lane
+// that the kernel needs for itself. It fails if the network has not one or two hidden layers, or if registers and
+// shared memory hold less than half of its weights.
 func (m MLP) Group(info vk.Info, inputs, floats int) (Group, error) {
 	if n := len(m.Hidden); n < 1 || n > 2 {
 		return Group{}, fmt.Errorf("nn: network %v has %d hidden layers; a workgroup holds one or two", m, n)
@@ -38,7 +39,7 @@ func (m MLP) Group(info vk.Info, inputs, floats int) (Group, error) {
 		Workgroup: uint32(on.workgroup), Lanes: uint32(on.lanes), Hidden1: uint32(m.Hidden[0]), Activation: uint32(m.Activation),
 		Rows: 1, Slices1: on.slices(m.Hidden[0]), Slices2: 4, Aligned: m.aligned(), LayerNorm: m.LayerNorm,
 	}
-	// Inputs evaluated together share barriers and what is read from memory, and each takes registers for its sums.
+	// Inputs evaluated together share barriers and the weights read from memory; each needs registers for its sums.
 	const most = 4
 	for 2*int(g.Rows) <= min(most, inputs) {
 		g.Rows *= 2
@@ -51,7 +52,7 @@ func (m MLP) Group(info vk.Info, inputs, floats int) (Group, error) {
 		g.Blocks += on.blocks(m.Hidden[0], last, g.Slices2)
 		units, weights = units+fours(last), weights+m.Hidden[0]*last
 	}
-	const votes = 5 * 16 // bytes of what is left, and of the elements that keep arrays from being empty
+	const votes = 5 * 16 // bytes of the remaining shared arrays, and of the elements that keep arrays from being empty
 	rows := int(g.Rows)
 	free := int(info.Limits.MaxSharedBytes) - votes - 16*rows*units - 4*(last+1)*m.Out - 4*rows*m.Out
 	if free < 0 {
@@ -60,8 +61,8 @@ func (m MLP) Group(info vk.Info, inputs, floats int) (Group, error) {
 			m, rows, -free, info.Limits.MaxSharedBytes, ErrNoRoom)
 	}
 	const (
-		working = 52 // registers of addresses, random numbers and whatever else compilers keep, by what RADV tells of classic control
-		row     = 5  // registers of sums and activations
+		working = 52 // registers for addresses, random numbers and temporaries, estimated from RADV's statistics of classic control
+		row     = 5  // registers for sums and activations
 	)
 	g.Held = min(g.Blocks, uint32(max(0, on.registers-working-row*rows-floats)/groupWeights))
 	g.Kept = min(g.Blocks-g.Held, uint32(free/(4*groupWeights*on.workgroup)))
@@ -78,20 +79,20 @@ func (m MLP) Group(info vk.Info, inputs, floats int) (Group, error) {
 	return g, nil
 }
 
-// Left is how many bytes of weights an evaluation of the rows reads from memory.
+// Left returns how many bytes of weights an evaluation of Rows inputs reads from memory.
 func (g Group) Left() int {
 	return int(g.Blocks-g.Held-g.Kept) * 4 * groupWeights * int(g.Workgroup)
 }
 
 func fours(n int) int { return (n + 3) / 4 }
 
-// workgroup is what a device's workgroup has room for.
+// workgroup describes the workgroup size and registers available to a network.
 type workgroup struct {
-	lanes, workgroup int // of a subgroup, of the workgroup
-	registers        int // of a lane
+	lanes, workgroup int // per subgroup, per workgroup
+	registers        int // per lane
 }
 
-// slices is among how many lanes the inputs of a layer's units are shared out: as many as make use of all lanes.
+// slices returns among how many lanes the inputs of a unit are divided: enough to use all lanes.
 func (w workgroup) slices(units int) uint32 {
 	slices := 4
 	for 2*slices <= w.lanes && 2*slices*fours(units) <= w.workgroup {
@@ -100,29 +101,31 @@ func (w workgroup) slices(units int) uint32 {
 	return uint32(slices)
 }
 
-// blocks is how many blocks of a layer a lane has.
+// blocks returns how many blocks of a layer each lane has.
 func (w workgroup) blocks(ins, units int, slices uint32) uint32 {
 	n := int(slices)
 	turns, passes := (fours(ins)+n-1)/n, (fours(units)*n+w.workgroup-1)/w.workgroup
 	return uint32(turns * passes)
 }
 
-// Vendors by Vulkan's numbers.
+// Vulkan vendor IDs.
 const (
 	vendorAMD    = 0x1002
 	vendorNVIDIA = 0x10de
 	vendorIntel  = 0x8086
 )
 
-// groupOn is what a workgroup of the device holds. Vulkan does not tell how many registers of 32 bits there are. The vendors do:
+// groupOn returns what a workgroup of the device offers. Vulkan does not report the number of 32-bit registers; the
+// vendors document it:
 //
-//	NVIDIA     255 a lane, 65,536 of a multiprocessor (CUDA C++ Programming Guide, "Compute Capabilities")
-//	AMD, GCN   256 a lane, 65,536 of a compute unit ("Vega" Instruction Set Architecture)
-//	AMD, RDNA  256 a lane, 131,072 of a workgroup processor ("RDNA 2" Instruction Set Architecture); subgroups may have 32 lanes, unlike GCN's
-//	Intel      1024 of a hardware thread, which has a subgroup (oneAPI GPU Optimization Guide, "Intel Xe GPU Architecture")
-//	others     64 a lane, as Arm's GPUs, which have among the fewest (Arm GPU Best Practices Developer Guide)
+//	NVIDIA     255 per lane, 65,536 per multiprocessor (CUDA C++ Programming Guide, "Compute Capabilities")
+//	AMD, GCN   256 per lane, 65,536 per compute unit ("Vega" Instruction Set Architecture)
+//	AMD, RDNA  256 per lane, 131,072 per workgroup processor ("RDNA 2" Instruction Set Architecture); subgroups may have 32 lanes, unlike GCN's
+//	Intel      1024 per hardware thread, which runs one subgroup (oneAPI GPU Optimization Guide, "Intel Xe GPU Architecture")
+//	others     64 per lane, as on Arm's GPUs, which have among the fewest (Arm GPU Best Practices Developer Guide)
 //
-// 256 lanes have them all, of RDNA 512. The registers of a software driver are memory; it is given as many.
+// A workgroup of 256 lanes, or 512 on RDNA, uses all registers. The registers of a software driver are memory; the
+// same number is assumed.
 func groupOn(info vk.Info) workgroup {
 	lanes, registers := 256, laneRegisters
 	switch {

@@ -7,7 +7,7 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// What a workgroup holds follows the device's vendor and limits: registers first, then shared memory, which keeps within its bounds.
+// Registers are filled first, then shared memory, within the limits of the device and its vendor.
 func TestGroup(t *testing.T) {
 	wide := MLP{In: 5, Out: 1, Hidden: []int{256, 256}}
 	for _, c := range []struct {

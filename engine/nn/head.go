@@ -8,15 +8,15 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// HeadKind is a way to turn a network's outputs into actions. The numbers are those of shaders/engine/nn/head.glsl.
+// HeadKind is the kind of action distribution. The numbers are those of shaders/engine/nn/head.glsl.
 type HeadKind uint32
 
 const (
 	Categorical   HeadKind = iota // discrete actions; the outputs are logits
-	Gaussian                      // continuous actions; the outputs are means, and log standard deviations if these depend on the state
+	Gaussian                      // continuous actions; the outputs are means, followed by log standard deviations if these depend on the state
 	Deterministic                 // continuous actions; the outputs are the actions, to which exploration adds noise
-	EpsilonGreedy                 // discrete actions; the outputs are their values, exploration takes any action with probability epsilon
-	Binned                        // continuous actions of so many values, evenly over the range; the outputs are their logits
+	EpsilonGreedy                 // discrete actions; the outputs are action values; exploration takes a uniformly random action with probability epsilon
+	Binned                        // continuous actions from a grid of Bins values over the range; the outputs are their logits
 )
 
 var headKindNames = [...]string{"categorical", "gaussian", "deterministic", "epsilon_greedy", "binned"}
@@ -28,40 +28,43 @@ func (k HeadKind) String() string {
 	return fmt.Sprintf("HeadKind(%d)", uint32(k))
 }
 
-// Discrete says whether the actions are numbers 0 … Size-1 instead of vectors of Size dimensions.
+// Discrete reports whether the actions are numbers 0 … Size-1 instead of vectors of Size dimensions.
 func (k HeadKind) Discrete() bool { return k == Categorical || k == EpsilonGreedy }
 
-// Head says how a network's outputs become an action and its log-probability. Continuous actions are in units of half the action range about its
-// middle: ±1 are its ends.
+// Head defines how a network's outputs become an action and its log-probability. Continuous actions are in units of
+// half the action range about its middle: its ends are ±1.
 type Head struct {
 	Kind HeadKind
 	Size int // number of discrete actions, or dimensions of continuous ones
-	Bins int // of Binned: values of each dimension, at least 2
+	Bins int // Binned: values per dimension, at least 2
 
-	// Squash lets the actions of Gaussian and Deterministic pass tanh, so that they stay inside the range. Log-probabilities of a Gaussian's
-	// applied actions then have the tanh correction (T. Haarnoja et al., 2018, appendix C).
+	// Squash applies tanh to the actions of Gaussian and Deterministic, so that they stay inside the range. The
+	// log-probabilities of a squashed Gaussian include the tanh correction (T. Haarnoja et al., 2018, appendix C).
 	Squash bool
 
-	// StateDependent makes the log standard deviations of Gaussian outputs of the network, behind the means; an output h gives
-	// LogStdLow + (LogStdHigh - LogStdLow) (tanh h + 1) / 2. Else they are parameters behind the network's in its row, without limits.
+	// StateDependent makes the log standard deviations of Gaussian outputs of the network, after the means: an output
+	// h gives LogStdLow + (LogStdHigh - LogStdLow) (tanh h + 1) / 2. Otherwise they are unbounded parameters, stored
+	// after the network's in its row.
 	StateDependent        bool
 	LogStdLow, LogStdHigh float32
 
-	// Noise [P] is the exploration of each network: of Deterministic the standard deviation of normal noise, after which actions are clipped to
-	// the range; of EpsilonGreedy epsilon. nil: none.
+	// Noise [P] is the exploration noise of each member: the standard deviation of normal noise for Deterministic,
+	// whose noisy actions are clipped to the range; epsilon for EpsilonGreedy. nil: no exploration.
 	Noise      *engine.Tensor
-	NoiseLimit float32 // Deterministic's noise is clipped to ±NoiseLimit (S. Fujimoto et al., 2018, equation 14); 0: it is not
+	NoiseLimit float32 // Deterministic's noise is clipped to ±NoiseLimit (S. Fujimoto et al., 2018, equation 14); 0: not clipped
 
-	// Atoms of EpsilonGreedy are the outputs of each action: 0 or 1: its value; else logits of so many returns, evenly spaced, whose mean is the
-	// value (M. G. Bellemare et al., "A Distributional Perspective on Reinforcement Learning", 2017).
+	// Atoms is the number of outputs per action of EpsilonGreedy. 0 or 1: the output is the action value. Otherwise
+	// the outputs are logits of that many evenly spaced returns, whose expectation is the value (M. G. Bellemare et
+	// al., "A Distributional Perspective on Reinforcement Learning", 2017).
 	Atoms int
 
-	// Dueling makes EpsilonGreedy's outputs of actions advantages; behind them are those of the state, as many as of one action. An action's value is
-	// the state's plus its advantage over the mean of the actions; with atoms, these are logits (Z. Wang et al., 2016, equation 9).
+	// Dueling makes the action outputs of EpsilonGreedy advantages, followed by the outputs of the state value, as
+	// many as one action has. An action's value is the state value plus its advantage minus the mean advantage; with
+	// atoms, these are logits (Z. Wang et al., 2016, equation 9).
 	Dueling bool
 }
 
-// valueOutputs is the number of outputs of EpsilonGreedy.
+// valueOutputs returns the number of outputs of EpsilonGreedy.
 func (h Head) valueOutputs() int {
 	actions := h.Size
 	if h.Dueling {
@@ -70,7 +73,7 @@ func (h Head) valueOutputs() int {
 	return actions * max(h.Atoms, 1)
 }
 
-// Width is the number of outputs for each dimension of an action.
+// Width returns the number of outputs per dimension of an action.
 func (h Head) Width() int {
 	switch {
 	case h.Kind == EpsilonGreedy:
@@ -85,7 +88,7 @@ func (h Head) Width() int {
 	return 1
 }
 
-// Words is the number of floats of an action: 1 for a discrete one, its index.
+// Words returns the number of floats of an action: 1 for a discrete one, its index.
 func (h Head) Words() int {
 	if h.Kind.Discrete() {
 		return 1
@@ -93,11 +96,11 @@ func (h Head) Words() int {
 	return h.Size
 }
 
-// Outputs is the number of outputs that the network must have.
+// Outputs returns the number of outputs that the network must have.
 func (h Head) Outputs() int { return h.Words() * h.Width() }
 
-// Parameters is the number of the head's own parameters, directly behind the network's: log standard deviations of a Gaussian that do not depend
-// on the state.
+// Parameters returns the number of the head's own parameters, stored directly after the network's: the log standard
+// deviations of a Gaussian that do not depend on the state.
 func (h Head) Parameters() int {
 	if h.Kind == Gaussian && !h.StateDependent {
 		return h.Size
@@ -135,9 +138,9 @@ type HeadConstants struct {
 	LogStdLow, LogStdHigh, NoiseLimit float32
 }
 
-// Constants is the head as kernels take it.
+// Constants returns the head's specialization constants.
 func (h Head) Constants() HeadConstants {
-	nonzero := func(x float32) float32 { // kernels take a constant of 0 for its default
+	nonzero := func(x float32) float32 { // a constant of 0 selects the kernel's default
 		if x == 0 {
 			return math.SmallestNonzeroFloat32
 		}
@@ -150,22 +153,23 @@ func (h Head) Constants() HeadConstants {
 	}
 }
 
-// Draws names the random numbers of a batch of actions.
+// Draws identifies the random numbers of a batch of actions.
 type Draws struct {
 	Stream uint32         // of the state that draws them
-	Clock  engine.Clock   // its iteration is part of the numbers
-	Update *engine.Tensor // [1] u32: number of the update in the iteration, such as a loop's counter; nil: there is one
+	Clock  engine.Clock   // its iteration is part of the counter
+	Update *engine.Tensor // [1] u32: index of the update in the iteration, such as a loop's counter; nil: one update per iteration
 }
 
-// HeadBatch is a batch of outputs that a head makes actions of.
+// HeadBatch is a batch of network outputs to turn into actions.
 type HeadBatch struct {
-	Parameters Weights        // rows of the members, with the head's parameters at Base
-	Outputs    *engine.Tensor // [P, rows, Outputs]: of the network
+	Parameters Weights        // the members' rows, with the head's parameters at Base
+	Outputs    *engine.Tensor // [P, rows, Outputs], of the network
 	Draws      Draws
-	Mode       bool // the likeliest actions without exploration, instead of samples
+	Mode       bool // take the most likely actions without exploration instead of samples
 }
 
-// Sample records the actions [P, rows, Words], as applied, and their exact log-probabilities [P, rows]. Those of Deterministic are 0.
+// Sample records the applied actions [P, rows, Words] and their exact log-probabilities [P, rows]. The
+// log-probabilities of Deterministic are 0.
 func (h Head) Sample(r *engine.Recorder, b HeadBatch, action, logProb *engine.Tensor) {
 	members, rows, err := h.batch(b)
 	if err == nil && (action.Len() != members*rows*h.Words() || logProb.Len() != members*rows) {
@@ -197,19 +201,22 @@ func (h Head) Sample(r *engine.Recorder, b HeadBatch, action, logProb *engine.Te
 	r.Dispatch(k.call((uint32(rows)+size-1)/size, uint32(members), 1))
 }
 
-// HeadGradients are the gradients of a loss at the actions and log-probabilities of a batch, and where those at the network go.
+// HeadGradients are the loss gradients with respect to actions and log-probabilities, and the gradient tensors that
+// Backward writes.
 type HeadGradients struct {
-	// Action is [P, rows, Words], or those of several networks, [P, network, rows, Words], which are added; nil: none. Of heads with
-	// logits, whose actions have none, it must be nil.
+	// Action is [P, rows, Words], or [P, network, rows, Words] to be summed over the networks; nil: none. It must be
+	// nil for heads with logits, whose actions have no gradient.
 	Action  *engine.Tensor
 	LogProb *engine.Tensor // [P, rows]; nil: none
-	Outputs *engine.Tensor // [P, rows, Outputs]: to write
-	// Parameters [splits, P, row] gets the gradients of the head's own parameters, laid out like their rows; nil where the head has none.
+	Outputs *engine.Tensor // [P, rows, Outputs]: written
+	// Parameters [splits, P, row] receives the gradients of the head's own parameters, laid out like the rows of
+	// Weights; nil if the head has none.
 	Parameters *engine.Tensor
 }
 
-// Backward records the gradients at the outputs of the batch that Sample was given, by the same random numbers: of actions with the noise held
-// fixed (D. P. Kingma, M. Welling, "Auto-Encoding Variational Bayes", 2014), and of log-probabilities.
+// Backward records the gradient at the outputs of a batch that was passed to Sample, drawing the same random numbers:
+// the gradient through the actions, with the noise held fixed (D. P. Kingma, M. Welling, "Auto-Encoding Variational
+// Bayes", 2014), plus that through the log-probabilities.
 func (h Head) Backward(r *engine.Recorder, b HeadBatch, g HeadGradients) {
 	members, rows, err := h.batch(b)
 	splits := 1
@@ -264,7 +271,7 @@ func (h Head) batch(b HeadBatch) (members, rows int, err error) {
 	return members, rows, err
 }
 
-// gradients checks the tensors of Backward and returns the splits of the parameters' gradient.
+// gradients checks the tensors of Backward and returns the number of splits of the parameter gradient.
 func (h Head) gradients(b HeadBatch, g HeadGradients, members, rows int) (splits int, err error) {
 	splits = 1
 	switch {
@@ -281,7 +288,7 @@ func (h Head) gradients(b HeadBatch, g HeadGradients, members, rows int) (splits
 	}
 	if h.Parameters() > 0 {
 		if g.Parameters == nil {
-			return 0, fmt.Errorf("nn: a %v head has parameters, and there is no tensor for their gradient", h.Kind)
+			return 0, fmt.Errorf("nn: a %v head has parameters; want a tensor for their gradient", h.Kind)
 		}
 		var p, row int
 		var ok bool

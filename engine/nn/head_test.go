@@ -11,11 +11,11 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// headCase is a batch of a head's outputs, and its tensors.
+// headCase is a batch of a head's outputs with its tensors.
 type headCase struct {
 	head          Head
 	members, rows int
-	base, row     int // the head's parameters in the members' rows
+	base, row     int // the offset of the head's parameters in the members' rows, and the floats of a row
 	batch         HeadBatch
 
 	outputs, params, noise []float32
@@ -29,7 +29,7 @@ const (
 	headUpdate    = 3
 )
 
-// newHeadCase makes a batch with the outputs that draw gives for (member, row, output).
+// newHeadCase makes a batch whose output (member, row, output) is drawn by draw.
 func newHeadCase(t *testing.T, head Head, members, rows int, draw func(m, i, o int) float64) *headCase {
 	t.Helper()
 	s := testState(t)
@@ -90,7 +90,7 @@ func (c *headCase) logStds(m int) []float64 {
 	return out
 }
 
-// rng draws the random numbers of a row.
+// rng returns the random number generator of a row.
 func (c *headCase) rng(m, i int) *engine.Rng {
 	key := engine.Philox([2]uint32{c.state.Engine().Seed(), headStream}, [4]uint32{uint32(m), 0, headIteration, headUpdate})
 	return engine.NewRng(key[0], key[1], uint32(m), uint32(i), 0)
@@ -105,8 +105,8 @@ func (c *headCase) sample(t *testing.T) (action, logProb []float32) {
 	return read(t, c.action), read(t, c.logProb)
 }
 
-// gaussian is the action that a Gaussian head makes of the outputs y with the given noise, and its log-probability, in float64 from the
-// definitions.
+// gaussian computes in float64, from the definitions, the action of a Gaussian head with outputs y and the given
+// noise, and its log-probability.
 func gaussian(h Head, y, logStds, noise []float64) (action []float64, logProb float64) {
 	for o := range h.Size {
 		logStd := 0.0
@@ -141,7 +141,8 @@ func headName(h Head) string {
 	return fmt.Sprintf("%v of %d, squashed %v, state-dependent %v", h.Kind, h.Size, h.Squash, h.StateDependent)
 }
 
-// TestGaussianHead: actions and exact log-probabilities are those of the definitions in float64, for samples to ±20 where tanh is 1 in float32.
+// TestGaussianHead compares samples and exact log-probabilities with the definitions in float64, for samples to ±20,
+// where tanh is 1 in float32.
 func TestGaussianHead(t *testing.T) {
 	for _, h := range gaussianHeads() {
 		for _, members := range []int{1, 3, 17} {
@@ -168,7 +169,7 @@ func TestGaussianHead(t *testing.T) {
 				worstLog = max(worstLog, math.Abs(float64(got)-wantLog)/max(1, math.Abs(wantLog)))
 			}
 			t.Logf("%s, %d members: largest deviation of actions %.1e, of log-probabilities %.1e", headName(h), members, worst, worstLog)
-			// The product of deviation and noise, to 30, is rounded before it passes tanh.
+			// The product of deviation and noise, up to 30, is rounded before tanh.
 			if !(worst <= 5e-6 && worstLog <= 2e-6) {
 				t.Errorf("%s, %d members: actions deviate by %g, log-probabilities by %g; want at most 5e-6 and 2e-6", headName(h), members, worst, worstLog)
 			}
@@ -186,7 +187,7 @@ func headLoss(h Head, y, logStds, noise, atAction []float64, atLogProb float64) 
 	return sum
 }
 
-// difference is the central difference of f by x[i].
+// difference returns the central difference of f with respect to x[i].
 func difference(x []float64, i int, f func() float64) float64 {
 	const step = 1e-5
 	at := x[i]
@@ -197,7 +198,8 @@ func difference(x []float64, i int, f func() float64) float64 {
 	return (above - f()) / (2 * step)
 }
 
-// TestGaussianHeadBackward: gradients at outputs and parameters, with the noise held fixed, are the central differences in float64.
+// TestGaussianHeadBackward compares the gradients at outputs and parameters, with the noise held fixed, with central
+// differences in float64.
 func TestGaussianHeadBackward(t *testing.T) {
 	for _, h := range gaussianHeads() {
 		const members, rows, splits = 3, 41, 2
@@ -265,7 +267,7 @@ func TestGaussianHeadBackward(t *testing.T) {
 	}
 }
 
-// vectorOf is a scratch tensor that holds the values.
+// vectorOf makes a scratch tensor with the values.
 func vectorOf(t *testing.T, s *engine.State, name string, values []float32, dims ...engine.Dim) *engine.Tensor {
 	t.Helper()
 	x := s.Scratch(name, engine.Float32, dims...)
@@ -295,7 +297,8 @@ func TestSquashSaturates(t *testing.T) {
 	}
 }
 
-// TestLogitHeads: indices are drawn by their probabilities, log-probabilities and their gradients are those of the definitions.
+// TestLogitHeads: indices are drawn with their probabilities; log-probabilities and gradients agree with the
+// definitions.
 func TestLogitHeads(t *testing.T) {
 	for _, h := range []Head{{Kind: Categorical, Size: 5}, {Kind: Binned, Size: 3, Bins: 4}, {Kind: Binned, Size: 1, Bins: 2}} {
 		const members, rows = 3, 37
@@ -332,7 +335,7 @@ func TestLogitHeads(t *testing.T) {
 				}
 				p := math.Exp(logits[chosen]) / sum
 				if u := float64(rng.Uniform()); u < below-1e-6 || u > below+p+1e-6 {
-					t.Errorf("%v head: index %d for %g; its share is %g to %g", h.Kind, chosen, u, below, below+p)
+					t.Errorf("%v head: index %d for %g; its interval is %g to %g", h.Kind, chosen, u, below, below+p)
 				}
 				want += math.Log(p)
 				for b, l := range logits {
@@ -353,8 +356,8 @@ func TestLogitHeads(t *testing.T) {
 	}
 }
 
-// TestDeterministicHead: exploration noise has each member's deviation and limit and does not leave the range; without it and as the mode the
-// action is the network's.
+// TestDeterministicHead: exploration noise has each member's deviation and limit, and noisy actions stay in the
+// range; without noise, and in mode, the action is the network's output.
 func TestDeterministicHead(t *testing.T) {
 	for _, h := range []Head{{Kind: Deterministic, Size: 3, Squash: true}, {Kind: Deterministic, Size: 2, NoiseLimit: 0.25}} {
 		const members, rows = 3, 53
@@ -395,7 +398,8 @@ func TestDeterministicHead(t *testing.T) {
 	}
 }
 
-// TestEpsilonGreedyHead: with probability epsilon, each member's, any action is taken, else the one of the largest value, the first of equals.
+// TestEpsilonGreedyHead: with each member's probability epsilon the action is uniformly random, otherwise the one of
+// the largest value, the first among equals.
 func TestEpsilonGreedyHead(t *testing.T) {
 	h := Head{Kind: EpsilonGreedy, Size: 4}
 	const members, rows = 3, 4001
@@ -434,8 +438,8 @@ func TestEpsilonGreedyHead(t *testing.T) {
 	}
 }
 
-// TestValueHeads: the greedy action is that of the largest value, of atoms by the expectation over their softmax, of advantages with the state's
-// outputs; without exploration it is the only one.
+// TestValueHeads: the greedy action has the largest value, with atoms the expectation over their softmax, with
+// dueling the value including the state's outputs. Without exploration every action is greedy.
 func TestValueHeads(t *testing.T) {
 	for _, h := range []Head{{Size: 3, Dueling: true}, {Size: 4, Atoms: 5}, {Size: 2, Atoms: 51, Dueling: true}, {Size: 1, Atoms: 2, Dueling: true}} {
 		h.Kind = EpsilonGreedy
@@ -475,7 +479,7 @@ func TestValueHeads(t *testing.T) {
 	}
 }
 
-// TestHeadRefuses: heads and tensors that do not agree are errors which say what was wanted.
+// TestHeadRefuses: invalid heads and mismatched tensors give errors that say what was wanted.
 func TestHeadRefuses(t *testing.T) {
 	s := testState(t)
 	noise := s.Scratch("noise", engine.Float32, engine.Members(2))

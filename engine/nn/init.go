@@ -10,11 +10,13 @@ import (
 	"github.com/evorl/evorl/engine/config"
 )
 
-// Initializer is how weights begin. Biases begin at 0 unless it says otherwise, scales of layer normalization at 1.
+// Initializer is the distribution of initial weights. Biases begin at 0 unless stated otherwise, scales of layer
+// normalization at 1.
 type Initializer uint32
 
 const (
-	// Orthogonal: a random orthogonal matrix (A. M. Saxe et al., 2014), the gain multiplied in. What PPO implementations use.
+	// Orthogonal: a random orthogonal matrix times the gain (A. M. Saxe et al., 2014). The customary choice of PPO
+	// implementations.
 	Orthogonal Initializer = iota
 	// LecunUniform: U(-b, b) with b = gain sqrt(3 / in) (Y. LeCun et al., 1998). The default of Flax and Brax.
 	LecunUniform
@@ -33,17 +35,18 @@ func (i Initializer) String() string {
 	return fmt.Sprintf("Initializer(%d)", uint32(i))
 }
 
-// UnmarshalText reads an initializer by its name: orthogonal, lecun_uniform, kaiming_uniform or fan_in_uniform.
+// UnmarshalText parses an initializer's name: orthogonal, lecun_uniform, kaiming_uniform or fan_in_uniform.
 func (i *Initializer) UnmarshalText(text []byte) error {
 	return config.UnmarshalName(i, "initializer", initializerNames[:], text)
 }
 
-// MarshalText writes an initializer's name.
+// MarshalText returns an initializer's name.
 func (i Initializer) MarshalText() ([]byte, error) {
 	return config.MarshalName(i, "initializer", initializerNames[:])
 }
 
-// Init fills a row with initial parameters. hiddenGain and outputGain multiply what is drawn for the hidden and for the last layer.
+// Init fills a row with initial parameters. hiddenGain multiplies the weights drawn for hidden layers, outputGain
+// those of the last layer.
 func (m MLP) Init(row []float32, how Initializer, hiddenGain, outputGain float64, rng *engine.Rng) {
 	for _, l := range m.Layers() {
 		gain := outputGain
@@ -76,8 +79,8 @@ func (i Initializer) fill(w []float32, in, out int, gain float64, rng *engine.Rn
 	}
 }
 
-// orthogonal sets w [in, out] to a matrix with orthonormal columns or rows, whichever are fewer, times gain: the Q of a Gaussian
-// matrix's QR decomposition, its signs made unique by a positive diagonal of R.
+// orthogonal sets w [in, out] to gain times a matrix with orthonormal columns or rows, whichever are fewer: Q of a
+// Gaussian matrix's QR decomposition, made unique by a positive diagonal of R.
 func orthogonal(w []float32, in, out int, gain float64, rng *engine.Rng) {
 	rows, cols := max(in, out), min(in, out)
 	a := mat.NewDense(rows, cols, nil)

@@ -41,7 +41,7 @@ func TestInitOrthogonal(t *testing.T) {
 	}
 }
 
-// Uniform weights fill their interval and keep inside it.
+// Uniform weights cover their interval and stay inside it.
 func TestInitBounds(t *testing.T) {
 	for how, variance := range map[Initializer]float64{LecunUniform: 1, KaimingUniform: 2, FanInUniform: 1.0 / 3} {
 		const in, out, gain = 64, 200, 0.5
@@ -54,7 +54,8 @@ func TestInitBounds(t *testing.T) {
 			square += float64(v) * float64(v) / float64(len(w))
 			largest = max(largest, math.Abs(float64(v)))
 		}
-		// The variance is gain^2 variance / in; the largest of n draws is within 10 / n of the bound, and the means within five standard errors.
+		// The expected variance is gain^2 variance / in. The largest of n draws is within 10 / n of the bound, and
+		// the means within five standard errors.
 		want := gain * gain * variance / in
 		n := float64(len(w))
 		if largest > bound || largest < bound*(1-10/n) || math.Abs(mean) > 5*math.Sqrt(want/n) ||
@@ -64,7 +65,8 @@ func TestInitBounds(t *testing.T) {
 	}
 }
 
-// Init fills the whole row and nothing else: biases and shifts with 0, scales with 1, each layer with its gain.
+// Init fills the whole row and nothing else: biases and shifts with 0, scales with 1, the weights of each layer with
+// its gain.
 func TestInitRow(t *testing.T) {
 	for _, norm := range []bool{false, true} {
 		net := MLP{In: 3, Out: 2, Hidden: []int{5, 4}, LayerNorm: norm}
@@ -86,14 +88,14 @@ func TestInitRow(t *testing.T) {
 			}
 			for j := range l.Out {
 				if row[l.Bias+j] != 0 || l.Norms && (row[l.Scale+j] != 1 || row[l.Shift+j] != 0) {
-					t.Errorf("layer %d, unit %d: the bias, scale or shift is not what they begin with", i, j)
+					t.Errorf("layer %d, unit %d: wrong initial bias, scale or shift", i, j)
 				}
 			}
 		}
 	}
 }
 
-// FanInUniform draws biases too, within the bound of their layer.
+// FanInUniform also draws biases, within the bound of their layer.
 func TestInitBiases(t *testing.T) {
 	net := MLP{In: 3, Out: 2, Hidden: []int{50, 40}}
 	row := make([]float32, net.Size())
@@ -131,7 +133,7 @@ func TestNames(t *testing.T) {
 	}
 	for _, err := range []error{new(Activation).UnmarshalText([]byte("sine")), new(Initializer).UnmarshalText([]byte("zeros"))} {
 		if err == nil {
-			t.Error("an unknown name was taken")
+			t.Error("an unknown name was accepted")
 		}
 	}
 	if _, err := Activation(99).MarshalText(); err == nil {
@@ -157,6 +159,6 @@ func TestCheck(t *testing.T) {
 		t.Error(err)
 	}
 	if got, want := fmt.Sprint(net), "4-64-64-2 tanh layer-norm"; got != want {
-		t.Errorf("it is called %q; want %q", got, want)
+		t.Errorf("String returns %q; want %q", got, want)
 	}
 }

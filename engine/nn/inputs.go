@@ -6,37 +6,39 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// Inputs are rows of features for networks: [P, B, In], or trajectories [T, P, E, In].
+// Inputs are the input rows of networks: [P, B, In], or trajectories [T, P, E, In].
 type Inputs struct {
-	// Parts are one tensor of rows, or two whose features follow each other, such as observation [P, B, O] and action [P, B, A]. The last
-	// axis of two parts is their features. A part with the axis NetworkAxis has rows of its own for each network of a stack.
+	// Parts are one tensor, or two whose features are concatenated, such as observation [P, B, O] and action [P, B,
+	// A]. With two parts, the last axis of each is its features. A part with the axis NetworkAxis has separate rows
+	// for each network of a stack.
 	Parts []*engine.Tensor
-	// Normalizer [P, 2, features of the first part] holds mean and reciprocal deviation of the first part, nil for none.
+	// Normalizer [P, 2, features of the first part] holds mean and reciprocal deviation of the first part; nil: not
+	// normalized.
 	Normalizer *engine.Tensor
 	Limit      float32 // normalized features are clipped to ±Limit
 }
 
-// MaxParts is how many parts inputs may have.
+// MaxParts is the maximum number of input parts.
 const MaxParts = 2
 
-// batch is what a network is evaluated for, its shapes checked.
+// batch is one evaluation with checked shapes.
 type batch struct {
 	weights      Weights
-	row          int // floats of a network's parameters
+	row          int // floats of a network's parameter row
 	inputs       []part
 	normalizer   *engine.Tensor
 	limit        float32
 	outputs      *engine.Tensor
-	outer, inner int // a network's rows: inner in each of outer blocks
-	stack        int // consecutive networks that belong to a member
+	outer, inner int // a network's rows: inner rows in each of outer blocks
+	stack        int // networks per member, consecutive
 }
 
 // part is one part of the inputs.
 type part struct {
 	tensor   *engine.Tensor
-	at       int // the first feature
+	at       int // index of its first feature
 	features int
-	shared   int // consecutive networks that have its rows in common
+	shared   int // number of consecutive networks that share its rows
 }
 
 // rowsOf splits a tensor of rows into blocks [outer, networks / shared, inner elements].

@@ -8,24 +8,25 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// layered is the form of networks of any size: a layer is a product of matrices over all networks at once.
+// layered computes networks of any size layer by layer. Each layer is one matrix product, batched over all networks.
 type layered struct {
 	mlp      MLP
 	layers   []Layer
-	networks int // N, of all members
-	capacity int // rows of a network that the scratch tensors hold
+	networks int // N, over all members
+	capacity int // rows per network that the scratch tensors hold
 	info     vk.Info
 
-	inputs  *engine.Tensor   // [N, capacity, In]: inputs where they cannot be taken as they are
-	scratch []*engine.Tensor // [N, capacity, most units]: gradients of the backward pass; layers without one
-	rstd    *engine.Tensor   // [N, capacity], with layer normalization: reciprocal deviations without a backward pass
+	inputs  *engine.Tensor   // [N, capacity, In]: normalized or concatenated inputs
+	scratch []*engine.Tensor // [N, capacity, widest layer]: gradients of the backward pass, and layers of evaluations without one
+	rstd    *engine.Tensor   // [N, capacity], with layer normalization: reciprocal deviations of evaluations without a backward pass
 }
 
-// newLayered makes the scratch tensors for batches of up to rows rows a network, fewer where they would not fit a binding.
+// newLayered makes the scratch tensors for batches of up to rows rows per network, or fewer if they would exceed the
+// size of a binding.
 func newLayered(s *engine.State, mlp MLP, networks, rows int) *layered {
 	l := &layered{mlp: mlp, layers: mlp.Layers(), networks: networks, info: s.Engine().Device().Info()}
 	widest := mlp.widest()
-	// Where not even one row can be bound, allocating the state says so.
+	// If not even one row fits, the allocation reports it.
 	l.capacity = max(1, min(rows, int(l.info.Limits.MaxStorageRange)/(4*networks*widest)))
 	n, b := engine.Members(networks), engine.Axis("row", l.capacity)
 	l.inputs = s.Scratch("inputs", engine.Float32, n, b, engine.Axis("feature", mlp.In))
@@ -43,10 +44,10 @@ func newLayered(s *engine.State, mlp MLP, networks, rows int) *layered {
 	return l
 }
 
-// widest is the most features or units of a layer.
+// widest returns the largest number of features or units of a layer.
 func (m MLP) widest() int { return max(m.In, m.Out, slices.Max(append([]int{1}, m.Hidden...))) }
 
-// room returns a *vk.OutOfMemoryError where rows of a network do not fit a binding.
+// room returns a *vk.OutOfMemoryError if the given rows of every network exceed the size of a binding.
 func (l *layered) room(what string, rows int) error {
 	need, have := 4*uint64(l.networks)*uint64(l.mlp.widest())*uint64(max(rows, 1)), l.info.Limits.MaxStorageRange
 	if need <= have {
@@ -55,12 +56,13 @@ func (l *layered) room(what string, rows int) error {
 	return &vk.OutOfMemoryError{What: what, Need: need, Have: have, Why: "a kernel of this device sees no more of a tensor"}
 }
 
-// splits implements form: enough parts for one network to fill a device, each of rows enough to be worth a gradient of its own.
+// splits implements form: enough parts that one network fills a device, each of enough rows to be worth a separate
+// gradient.
 func (l *layered) splits(rows int) int {
 	const (
 		workgroups = 64
-		tile       = 64 * 64 // weights a workgroup
-		least      = 256     // rows a part
+		tile       = 64 * 64 // weights per workgroup
+		least      = 256     // rows per part
 	)
 	n := l.networks * (l.mlp.Size() + tile - 1) / tile
 	return max(1, min((workgroups+n-1)/n, rows/least))
@@ -73,12 +75,12 @@ func (l *layered) forward(r *engine.Recorder, b batch, kept *activations) {
 	}
 	all := b.outer * b.inner
 	for first := 0; first < all; first += kept.rows {
-		l.turn(r, b, kept, first, min(kept.rows, all-first))
+		l.chunk(r, b, kept, first, min(kept.rows, all-first))
 	}
 }
 
-// turn evaluates count rows of each network from row first on.
-func (l *layered) turn(r *engine.Recorder, b batch, kept *activations, first, count int) {
+// chunk evaluates count rows of each network, beginning at row first.
+func (l *layered) chunk(r *engine.Recorder, b batch, kept *activations, first, count int) {
 	inputs := l.take(r, b, first, count)
 	for i, layer := range l.layers {
 		g := Gemm{
@@ -112,7 +114,8 @@ func (l *layered) turn(r *engine.Recorder, b batch, kept *activations, first, co
 	}
 }
 
-// first completes the product g of the first layer with its inputs. Of two parts, the product of the first is an addend of the other's.
+// first completes the first layer's product g with its inputs. With two parts, the product of the first part is added
+// to that of the second.
 func (l *layered) first(r *engine.Recorder, b batch, g Gemm, inputs []input) Gemm {
 	if len(inputs) == 2 {
 		if g.Addend = l.scratch[0]; g.C.Tensor == g.Addend {
@@ -125,7 +128,7 @@ func (l *layered) first(r *engine.Recorder, b batch, g Gemm, inputs []input) Gem
 	return g
 }
 
-// line is a number of invocations for kernels that treat every element by itself.
+// line returns the workgroup size of elementwise kernels.
 func (l *layered) line() uint32 {
 	if l.info.Type == vk.CPU {
 		return 8 * l.info.SubgroupSize
@@ -133,17 +136,18 @@ func (l *layered) line() uint32 {
 	return 256
 }
 
-// matrix is a layer's weights, from input `from` on.
+// matrix returns a layer's weights, beginning at input `from`.
 func (b batch) matrix(layer Layer, from int) Matrix {
 	return Matrix{Tensor: b.weights.Params, At: b.weights.Base + layer.Weight + from*layer.Out, Stride: b.row, Row: layer.Out}
 }
 
-// aligned reports whether rows of a layer and its parameters begin at multiples of four floats.
+// aligned reports whether the rows and parameters of a layer begin at multiples of four floats.
 func (b batch) aligned(layer Layer) bool {
 	return layer.Out%4 == 0 && (b.weights.Base+layer.Weight)%4 == 0 && layer.Bias%4 == 0
 }
 
-// normWidth is how many lanes share a row of layer normalization: one where lanes gather as fast as they load in a row.
+// normWidth returns how many lanes share a row in layer normalization: one where gathers are as fast as contiguous
+// loads.
 func (l *layered) normWidth() uint32 {
 	if l.info.Type == vk.CPU {
 		return 1

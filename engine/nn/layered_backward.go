@@ -7,7 +7,7 @@ import (
 
 // backward implements form.
 func (l *layered) backward(r *engine.Recorder, b batch, kept *activations, back gradients) {
-	// dz is the gradient at the present layer's affine outputs.
+	// dz is the gradient at the affine outputs of layer i.
 	last := l.layers[len(l.layers)-1]
 	dz := Matrix{Tensor: back.outputs, Stride: b.inner * last.Out, Row: last.Out}
 	for i := len(l.layers) - 1; i >= 0; i-- {
@@ -28,7 +28,7 @@ func (l *layered) backward(r *engine.Recorder, b batch, kept *activations, back 
 	}
 }
 
-// weights records the gradient of a layer's weights: its inputs, transposed, times the gradient at its affine outputs.
+// weights records the gradient of a layer's weights: its transposed inputs times the gradient at its affine outputs.
 func (l *layered) weights(r *engine.Recorder, b batch, kept *activations, i int, dz Matrix, back gradients) {
 	layer := l.layers[i]
 	var inputs []input
@@ -45,12 +45,13 @@ func (l *layered) weights(r *engine.Recorder, b batch, kept *activations, i int,
 	}
 }
 
-// inputsOf is the product that gives the gradient at some inputs of a layer, from input `from` on.
+// inputsOf returns the product that computes the gradient at count inputs of a layer, beginning at input `from`.
 func (l *layered) inputsOf(b batch, layer Layer, from, count int, dz, to Matrix) Gemm {
 	return Gemm{Members: l.networks, M: b.inner, N: count, K: layer.Out, A: dz, B: b.matrix(layer, from), TransposeB: true, C: to}
 }
 
-// below records the way from the gradient dz at layer i's affine outputs to the one at those of layer i-1, and returns it.
+// below records the backward step from dz, the gradient at layer i's affine outputs, to the gradient at those of
+// layer i-1, which it returns.
 func (l *layered) below(r *engine.Recorder, b batch, kept *activations, i int, dz Matrix, back gradients) Matrix {
 	var free []*engine.Tensor
 	for _, t := range l.scratch {
@@ -69,9 +70,9 @@ func (l *layered) below(r *engine.Recorder, b batch, kept *activations, i int, d
 		return g.C
 	}
 	g.Record(r)
-	shifted, affine := kept.matrix(free[1], under.Out), kept.matrix(dz.Tensor, under.Out) // the work of dz is done
+	shifted, affine := kept.matrix(free[1], under.Out), kept.matrix(dz.Tensor, under.Out) // dz is no longer needed
 	if len(free) == 3 {
-		affine.Tensor = free[2] // dz is the caller's
+		affine.Tensor = free[2] // dz belongs to the caller
 	}
 	l.normBackward(r, b, kept, i-1, free[0], shifted.Tensor, affine.Tensor)
 	if back.params != nil {
@@ -81,7 +82,8 @@ func (l *layered) below(r *engine.Recorder, b batch, kept *activations, i int, d
 	return affine
 }
 
-// normBackward records the way from the gradient at layer i's activations to those at its normalized, scaled values and at its affine outputs.
+// normBackward records the backward step through layer i's activation and normalization. From the gradient at its
+// activations it computes those at its scaled and shifted values (shifted) and at its affine outputs (affine).
 func (l *layered) normBackward(r *engine.Recorder, b batch, kept *activations, i int, gradient, shifted, affine *engine.Tensor) {
 	layer, n, hidden := l.layers[i], kept.affine[i].Range(), kept.hidden[i].Range()
 	k := normBackwardKernel{
@@ -97,7 +99,8 @@ func (l *layered) normBackward(r *engine.Recorder, b batch, kept *activations, i
 	r.Dispatch(call)
 }
 
-// columns records the sums over rows of x, or of x times y, which is laid out like x, into the gradient's floats from `at` of a row on.
+// columns records sums over the rows of x, or of x times y of the same layout, into the gradient, beginning at float
+// `at` of a row.
 func (l *layered) columns(r *engine.Recorder, b batch, x Matrix, y *engine.Tensor, at int, back gradients) {
 	units := x.Row
 	k := columnsKernel{

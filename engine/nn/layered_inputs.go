@@ -4,21 +4,21 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// input is a matrix of inputs that a product of the first layer takes, [N, rows, features].
+// input is an input matrix [N, rows, features] of the first layer's product.
 type input struct {
 	matrix   Matrix
-	at       int // its first feature
+	at       int // index of its first feature
 	features int
 }
 
-// direct reports whether products can take the parts of a batch's inputs as they are: not normalized, the rows of a network together, and
-// two parts only where there is a scratch tensor for the product of the first.
+// direct reports whether products can read the parts of a batch in place: if they are not normalized, the rows of
+// each network are contiguous and, for two parts, a scratch tensor exists for the product of the first.
 func (l *layered) direct(b batch) bool {
 	return b.normalizer == nil && b.outer == 1 && (len(b.inputs) == 1 || len(l.scratch) > 0)
 }
 
-// take gives the inputs of count rows of each network from row first on, and records copying them to one matrix where products cannot take them
-// as they are.
+// take returns the inputs of count rows of each network, beginning at row first. If products cannot read them in
+// place, it records copying them into one matrix.
 func (l *layered) take(r *engine.Recorder, b batch, first, count int) []input {
 	if !l.direct(b) {
 		for i := range b.inputs {
@@ -34,10 +34,11 @@ func (l *layered) take(r *engine.Recorder, b batch, first, count int) []input {
 	return inputs
 }
 
-// copy records copying part i of the inputs, the first one normalized, into the columns of l.inputs.
+// copy records copying part i of the inputs into the columns of l.inputs. The first part is normalized if there is a
+// normalizer.
 func (l *layered) copy(r *engine.Recorder, b batch, i, first, count int) {
 	p := b.inputs[i]
-	begin, end := first/b.inner, (first+count+b.inner-1)/b.inner // blocks
+	begin, end := first/b.inner, (first+count+b.inner-1)/b.inner // in blocks
 	k := rowsKernel{
 		Source: p.tensor.Range(), Rows: l.inputs.Range(),
 		Inner: uint32(b.inner), Features: uint32(p.features), Width: uint32(l.mlp.In), Column: uint32(p.at), SharedBy: uint32(p.shared),

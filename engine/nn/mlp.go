@@ -1,26 +1,26 @@
-// Package nn holds networks whose weights are one flat row of floats a member, so that whatever handles members (optimizers, evolution,
-// exchange) need not know their shape.
+// Package nn holds neural networks whose parameters are one flat row of floats per member, so that optimizers,
+// evolution and exchange need not know their shape.
 package nn
 
 import "fmt"
 
-// MLP describes a multilayer perceptron: affine maps with an activation, and optionally layer normalization, after each but the
-// last.
+// MLP describes a multilayer perceptron: affine maps, all but the last followed by optional layer normalization and
+// an activation.
 //
-// Its parameters are one row: for each layer W[in][out] row-major, bias[out] and, in hidden layers with LayerNorm, scale[out] and
-// shift[out].
+// Its parameters are one row; for each layer: W[in][out] row-major, bias[out] and, in hidden layers with LayerNorm,
+// scale[out] and shift[out].
 type MLP struct {
 	In, Out    int
-	Hidden     []int      // units of each hidden layer; may be empty, 8 at most
-	Activation Activation // of the hidden layers
+	Hidden     []int      // units of each hidden layer; at most 8 layers, may be empty
+	Activation Activation // of hidden layers
 	LayerNorm  bool       // before each activation (Ba et al., 2016)
 }
 
-// Layer places one layer in the row.
+// Layer is the place of one layer in the row.
 type Layer struct {
 	In, Out       int
-	Weight, Bias  int // offsets: [In, Out] and [Out]
-	Scale, Shift  int // offsets: [Out] each; only in hidden layers with LayerNorm
+	Weight, Bias  int // offsets of [In, Out] and [Out]
+	Scale, Shift  int // offsets of [Out] each; only in hidden layers with LayerNorm
 	Hidden, Norms bool
 }
 
@@ -45,14 +45,14 @@ func (m MLP) Layers() []Layer {
 	return layers
 }
 
-// Size is the number of parameters.
+// Size returns the number of parameters.
 func (m MLP) Size() int {
 	layers := m.Layers()
 	last := layers[len(layers)-1]
 	return last.Bias + last.Out
 }
 
-// Check says what is wrong with the description.
+// Check validates the description.
 func (m MLP) Check() error {
 	if m.In < 1 || m.Out < 1 {
 		return fmt.Errorf("nn: a network of %d inputs and %d outputs; want at least 1 of each", m.In, m.Out)
@@ -76,7 +76,7 @@ const (
 	MaxHidden = 8 // layers
 )
 
-// String is like "4-64-64-2 tanh".
+// String formats the network as, for example, "4-64-64-2 tanh".
 func (m MLP) String() string {
 	s := fmt.Sprint(m.In)
 	for _, n := range m.Hidden {
@@ -89,5 +89,5 @@ func (m MLP) String() string {
 	return s
 }
 
-// Align rounds a number of floats up so that what follows in a row begins where kernels may read four at once.
+// Align rounds a number of floats up to a multiple of four, so that kernels may read four floats at once from there.
 func Align(floats int) int { return (floats + 3) &^ 3 }

@@ -6,43 +6,45 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// NetworkAxis is the axis of a stack: the networks of one shape that each member has, such as twin critics.
+// NetworkAxis is the axis of a stack: the networks of equal shape that each member has, such as twin critics.
 const NetworkAxis = "network"
 
-// Networks is the axis of a stack of n networks a member, behind the member axis.
+// Networks returns the axis of a stack of n networks per member. It follows the member axis.
 func Networks(n int) engine.Dim { return engine.Axis(NetworkAxis, n) }
 
-// Network evaluates a perceptron, or a stack of several, for every member. It chooses between two forms: held in the lanes of a subgroup
-// where that has room (MLP.Lanes), else layer by layer as products of matrices. A stack of S networks is one batch of P S networks.
+// Network evaluates a perceptron, or a stack of several, for every member. It chooses between two forms: weights held
+// in the lanes of a subgroup if they fit (MLP.Lanes), else matrix products layer by layer. A stack of S networks is
+// one batch of P S networks.
 //
-// Tensors of a stack have the axis NetworkAxis behind the member axis: parameters [P, S, row], outputs [P, S, B, Out]. Inputs without that
-// axis are shared by the networks of a member.
+// Tensors of a stack have the axis NetworkAxis after the member axis: parameters [P, S, row], outputs [P, S, B, Out].
+// Inputs without that axis are shared by all networks of a member.
 type Network struct {
 	mlp     MLP
 	members int
-	stack   int // networks a member
-	rows    int // of a network that the form has room for
+	stack   int // networks per member
+	rows    int // capacity of the form, in rows per network
 	form    form
 }
 
 // form is a way to compute a network.
 type form interface {
-	// splits is a good number of parts of the gradient over rows.
+	// splits returns a good number of parts of the gradient over rows.
 	splits(rows int) int
-	// keep makes room for what a pass over up to rows rows of a network keeps for its way back.
+	// keep allocates the activations that a pass over up to rows rows of a network keeps for the backward pass, nil
+	// if none.
 	keep(s *engine.State, rows int) *activations
-	// forward records the outputs of a batch, and what the way back needs where kept is not nil.
+	// forward records the outputs of a batch. If kept is not nil, it stores there what the backward pass needs.
 	forward(r *engine.Recorder, b batch, kept *activations)
-	// backward records gradients of a batch that forward has kept.
+	// backward records gradients of a batch that forward evaluated with kept.
 	backward(r *engine.Recorder, b batch, kept *activations, back gradients)
 }
 
-// New makes a network of each of the members, with the scratch memory to work on up to rows rows of a member at a time.
+// New makes one network per member, with scratch memory for rows rows per member at a time.
 func New(s *engine.State, mlp MLP, members, rows int) (*Network, error) {
 	return NewStack(s, mlp, members, 1, rows)
 }
 
-// NewStack makes a stack of networks of each of the members, with the scratch memory to work on up to rows rows of a network at a time.
+// NewStack makes a stack of networks per member, with scratch memory for rows rows per network at a time.
 func NewStack(s *engine.State, mlp MLP, members, networks, rows int) (*Network, error) {
 	n, err := newNetwork(mlp, members, networks, rows)
 	if err != nil {
@@ -65,14 +67,14 @@ func newNetwork(mlp MLP, members, networks, rows int) (*Network, error) {
 	return &Network{mlp: mlp, members: members, stack: networks, rows: rows}, nil
 }
 
-// layers makes the network one that is computed layer by layer.
+// layers selects the layered form.
 func (n *Network) layers(s *engine.State) (*Network, error) {
 	l := newLayered(s.Sub("layers"), n.mlp, n.members*n.stack, n.rows)
 	n.form, n.rows = l, l.capacity
 	return n, s.Err()
 }
 
-// MLP is the perceptron.
+// MLP returns the perceptron.
 func (n *Network) MLP() MLP { return n.mlp }
 
 // Layered reports whether the network is computed layer by layer.
@@ -81,7 +83,7 @@ func (n *Network) Layered() bool {
 	return layered
 }
 
-// String is like "4 members of 2 networks 4-64-64-2 tanh".
+// String formats the network as, for example, "4 members of 2 networks 4-64-64-2 tanh".
 func (n *Network) String() string {
 	if n.stack == 1 {
 		return fmt.Sprintf("%d members of network %v", n.members, n.mlp)
@@ -89,7 +91,8 @@ func (n *Network) String() string {
 	return fmt.Sprintf("%d members of %d networks %v", n.members, n.stack, n.mlp)
 }
 
-// Evaluate records the outputs [..., P, ..., Out] of all rows of inputs, and keeps nothing for a way back. It takes any number of rows.
+// Evaluate records the outputs [..., P, ..., Out] of all rows of the inputs without keeping activations for a
+// backward pass. It accepts any number of rows.
 func (n *Network) Evaluate(r *engine.Recorder, w Weights, inputs Inputs, outputs *engine.Tensor) {
 	b, err := n.batch(w, inputs, outputs)
 	if err != nil {

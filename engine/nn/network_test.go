@@ -8,9 +8,9 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// The reference's way back against central differences of its way forward.
+// The reference's backward pass agrees with central differences of its forward pass.
 func TestReferenceGradient(t *testing.T) {
-	for _, activation := range []Activation{Linear, Tanh, ELU, Swish} { // relu has a kink
+	for _, activation := range []Activation{Linear, Tanh, ELU, Swish} { // not relu, which has a kink
 		for _, norm := range []bool{false, true} {
 			net := MLP{In: 3, Out: 2, Hidden: []int{5, 4}, Activation: activation, LayerNorm: norm}
 			r := newReference(net, normals(net.Size()))
@@ -48,31 +48,31 @@ func TestReferenceGradient(t *testing.T) {
 	}
 }
 
-// networkCase is a network in one of its forms on one batch.
+// networkCase is a network in one form, evaluated on one batch.
 type networkCase struct {
 	net       MLP
-	layered   bool // else the form that New chooses
+	layered   bool // false: the form that New chooses
 	members   int
-	stack     int // networks a member; 0: 1
-	outer     int // more than 1: forward only; 0: 1
-	inner     int // rows of a network in each of outer blocks
+	stack     int // networks per member; 0: 1
+	outer     int // more than 1: forward pass only; 0: 1
+	inner     int // rows per network in each outer block
 	capacity  int // 0: all rows
 	normalize bool
 	first     int  // features of the first of two parts; 0: one part
-	own       bool // each network of a stack has rows of its own in the second part
+	own       bool // each network of a stack has separate rows in the second part
 	splits    int
 
-	withoutParams bool   // no gradient of the parameters
-	without       []bool // parts of the inputs at which no gradient is wanted
+	withoutParams bool   // do not compute the gradient of the parameters
+	without       []bool // parts of the inputs whose gradient is not computed
 }
 
-// networkFixture is a case's tensors on the device, and what they hold.
+// networkFixture holds a case's tensors on the device and their values.
 type networkFixture struct {
 	networkCase
 	network            *Network
 	row                int
-	features           []int // of each part of the inputs
-	rows, networks     int   // of a network, of all members
+	features           []int // of each input part
+	rows, networks     int   // per network, over all members
 	w                  Weights
 	inputs             Inputs
 	outputs, atOutputs *engine.Tensor
@@ -86,7 +86,7 @@ const (
 	testLimit = 1.5
 )
 
-// network makes the network of a case in the form that it asks for.
+// network makes the network of a case in the requested form.
 func (c networkCase) network(t *testing.T, s *engine.State, rows int) *Network {
 	t.Helper()
 	n, err := NewStack(s, c.net, c.members, c.stack, rows)
@@ -101,7 +101,7 @@ func (c networkCase) network(t *testing.T, s *engine.State, rows int) *Network {
 	return n
 }
 
-// axes are those of rows of features: of every network, or shared by those of a member.
+// axes returns the axes of rows of features: separate for every network, or shared by a member's networks.
 func (c networkCase) axes(own bool, last string, n int) []engine.Dim {
 	var dims []engine.Dim
 	if c.outer > 1 {
@@ -167,7 +167,7 @@ func (c networkCase) fixture(t *testing.T, s *engine.State) *networkFixture {
 	return f
 }
 
-// wanted are the gradients that the case asks for.
+// wanted returns the gradients that the case asks for.
 func (f *networkFixture) wanted() Gradients {
 	g := Gradients{Params: f.gradients.Params, Inputs: append([]*engine.Tensor(nil), f.gradients.Inputs...)}
 	if f.withoutParams {
@@ -181,12 +181,12 @@ func (f *networkFixture) wanted() Gradients {
 	return g
 }
 
-// place is the number of row i of network n among the rows of all.
+// place returns the index of row i of network n among the rows of all networks.
 func (f *networkFixture) place(n, networks, i int) int {
 	return (i/f.inner*networks+n)*f.inner + i%f.inner
 }
 
-// input is row i of network n in float64, normalized.
+// input returns row i of network n in float64, normalized.
 func (f *networkFixture) input(n, i int) []float64 {
 	var x []float64
 	for part, features := range f.features {
@@ -207,7 +207,7 @@ func (f *networkFixture) input(n, i int) []float64 {
 	return x
 }
 
-// check compares outputs and, where back is true, gradients with the reference.
+// check compares the outputs, and the gradients if back is true, with the reference.
 func (f *networkFixture) check(t *testing.T, back bool) {
 	t.Helper()
 	net := f.net
@@ -245,7 +245,8 @@ func (f *networkFixture) check(t *testing.T, back bool) {
 	}
 }
 
-// checkParams compares the gradient of network n's parameters, added over splits, with sum; nothing else must be written.
+// checkParams compares the gradient of network n's parameters, added over splits, with sum. It also checks that no
+// other element was written.
 func (f *networkFixture) checkParams(t *testing.T, n int, values []float32, sum []float64, wanted bool) {
 	t.Helper()
 	got := make([]float64, len(sum))
@@ -286,7 +287,7 @@ func (c networkCase) run(t *testing.T) {
 	f.check(t, true)
 }
 
-// closeTo compares, the largest element being the scale of errors.
+// closeTo compares values; tolerances are relative to the largest element.
 func closeTo(t *testing.T, what string, got, want []float64) {
 	t.Helper()
 	size := 1.0
@@ -308,11 +309,11 @@ func (c networkCase) forms(t *testing.T, name string) {
 	}
 }
 
-// Every activation with and without layer normalization, in both forms.
+// Every activation, with and without layer normalization, in both forms.
 func TestNetworkActivations(t *testing.T) {
 	for _, activation := range []Activation{ReLU, Tanh, ELU, Swish} {
 		for _, norm := range []bool{false, true} {
-			// An instrumented kernel takes seconds to compile: these two have all that the others have.
+			// An instrumented kernel takes seconds to compile; these two cases cover the code paths of the others.
 			if testing.Short() && !(activation == Tanh && !norm || activation == Swish && norm) {
 				continue
 			}
@@ -322,7 +323,7 @@ func TestNetworkActivations(t *testing.T) {
 	}
 }
 
-// Networks of all shapes, by the form that New chooses or by the other.
+// Networks of many shapes, in the form that New chooses and in the other.
 func TestNetworkShapes(t *testing.T) {
 	for _, c := range []networkCase{
 		{net: MLP{In: 5, Out: 3}, members: 2, inner: 11, normalize: true},
@@ -342,7 +343,7 @@ func TestNetworkShapes(t *testing.T) {
 	}
 }
 
-// Trajectories [T, P, E, …], in turns of fewer rows than there are.
+// Trajectories [T, P, E, …], in chunks smaller than the number of rows.
 func TestNetworkTrajectories(t *testing.T) {
 	for _, normalize := range []bool{false, true} {
 		net := MLP{In: 3, Out: 2, Hidden: []int{7, 6}, Activation: Tanh}
@@ -353,7 +354,7 @@ func TestNetworkTrajectories(t *testing.T) {
 	}
 }
 
-// Inputs of two parts, with gradients at all, one or none of them, of the parameters or not.
+// Inputs of two parts, with gradients at both, one or none of them, with and without that of the parameters.
 func TestNetworkParts(t *testing.T) {
 	wide := MLP{In: 7, Out: 3, Hidden: []int{6, 9}, Activation: Tanh}
 	norm := MLP{In: 7, Out: 3, Hidden: []int{9}, Activation: Swish, LayerNorm: true}
@@ -373,7 +374,7 @@ func TestNetworkParts(t *testing.T) {
 	networkCase{net: MLP{In: 5, Out: 2}, members: 3, inner: 7, first: 2, without: []bool{true}}.run(t)
 }
 
-// Stacks of networks whose inputs are shared, or of which one part is each network's own.
+// Stacks of networks with shared inputs, or with one part separate for each network.
 func TestNetworkStacks(t *testing.T) {
 	net := MLP{In: 5, Out: 1, Hidden: []int{7, 6}, Activation: ReLU}
 	norm := MLP{In: 5, Out: 2, Hidden: []int{6, 10}, Activation: ELU, LayerNorm: true}
@@ -389,7 +390,7 @@ func TestNetworkStacks(t *testing.T) {
 	networkCase{net: MLP{In: 5, Out: 2}, members: 3, stack: 2, inner: 7, first: 2, own: true}.run(t)
 }
 
-// Twin critics as one stack equal two networks to the bit.
+// A stack of twin critics is bit-identical to two separate networks.
 func TestStackEqualsNetworks(t *testing.T) {
 	for _, layered := range []bool{false, true} {
 		t.Run(fmt.Sprint("layered ", layered), func(t *testing.T) {
@@ -413,14 +414,15 @@ func TestStackEqualsNetworks(t *testing.T) {
 	}
 }
 
-// compareTwin evaluates one network of each member's stack by itself and compares outputs and gradients of the stack to the bit.
+// compareTwin evaluates one network of each member's stack separately and checks that outputs and gradients are
+// bit-identical to the stack's.
 func compareTwin(t *testing.T, f *networkFixture, twin int, outputs, gradient, atActions []float32) {
 	t.Helper()
 	s := testState(t)
 	c := f.networkCase
 	c.stack = 1
 	one := c.fixture(t, s)
-	of := func(values []float32) []float32 { // the network's share of the stack's values
+	of := func(values []float32) []float32 { // the network's part of the stack's values
 		n := len(values) / f.networks
 		var own []float32
 		for m := range f.members {

@@ -7,12 +7,13 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// Normalizer keeps running mean and deviation of observations, one pair a member and feature, and normalizes by them: observation
-// features of any scale reach the network with mean 0 and deviation 1. Its moments are saved with the state.
+// Normalizer tracks the running mean and standard deviation of every observation feature of each member and
+// normalizes by them, so that features of any scale reach the network with mean 0 and deviation 1. Its moments are
+// saved with the state.
 type Normalizer struct {
 	moments *engine.Tensor // [P, 3, O]: count, mean, sum of squared deviations
 	values  *engine.Tensor // [P, 2, O]: mean, 1 / deviation
-	leftOut *engine.Tensor // [P, O]: values of the last batch that were not finite
+	leftOut *engine.Tensor // [P, O]: number of non-finite values in the last batch
 }
 
 // NewNormalizer makes a normalizer of observations with the given number of features.
@@ -26,10 +27,11 @@ func NewNormalizer(s *engine.State, members, features int) *Normalizer {
 	}
 }
 
-// Values is [P, 2, O]: mean and reciprocal deviation, as kernels take it.
+// Values returns [P, 2, O]: mean and reciprocal deviation, as kernels read them.
 func (n *Normalizer) Values() *engine.Tensor { return n.values }
 
-// LeftOut is [P, O]: how many values of the last batch that Record took were not finite. They are left out of the moments.
+// LeftOut returns [P, O]: the number of non-finite values in the last batch that Record saw. They are excluded from
+// the moments.
 func (n *Normalizer) LeftOut() *engine.Tensor { return n.leftOut }
 
 // Init sets mean 0 and deviation 1.
@@ -45,7 +47,8 @@ func (n *Normalizer) Init(ctx context.Context) error {
 	return n.values.WriteFloat32(ctx, values)
 }
 
-// Record records taking a batch of observations [T, P, E, O] into the running moments. Values that are not finite are left out and counted.
+// Record records an update of the running moments by a batch of observations [T, P, E, O]. Non-finite values are
+// excluded and counted.
 func (n *Normalizer) Record(r *engine.Recorder, obs *engine.Tensor) {
 	horizon, members, inner, ok := obs.Split(engine.MemberAxis)
 	features := n.values.Dims()[2].Size
@@ -59,8 +62,9 @@ func (n *Normalizer) Record(r *engine.Recorder, obs *engine.Tensor) {
 	}.call(uint32(members), uint32(features), 1))
 }
 
-// Merge records taking sums [P, 1 + 2 O] over a batch of observations into the running moments: how many there are, and the sums of
-// their deviations from the normalizer's mean and of the squares of those. No observations change nothing.
+// Merge records an update of the running moments by the sums [P, 1 + 2 O] over a batch of observations: their number,
+// then the sums of their deviations from the normalizer's mean, then those of the squared deviations. An empty batch
+// changes nothing.
 func (n *Normalizer) Merge(r *engine.Recorder, sums *engine.Tensor) {
 	members, features := n.values.Dims()[0].Size, n.values.Dims()[2].Size
 	if sums.Len() != members*(1+2*features) {

@@ -10,7 +10,8 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// TestNormalizer: after several batches mean and deviation are those of all finite observations together, of each member and feature.
+// TestNormalizer: after several batches, mean and deviation are those of all finite observations together, for each
+// member and feature.
 func TestNormalizer(t *testing.T) {
 	for _, size := range [][4]int{{1, 1, 1, 1}, {5, 3, 7, 4}, {33, 2, 65, 3}, {3, 1, 9000, 2}} {
 		t.Run(fmt.Sprint(size), func(t *testing.T) {
@@ -45,12 +46,13 @@ func TestNormalizer(t *testing.T) {
 				data, leftOut := make([]float32, obs.Len()), make([]float32, members*features)
 				for i := range data {
 					f, m := i%features, i/features/environments%members
-					// Far from zero and moving, as what an agent sees while it learns; the last feature of several never changes.
+					// Far from zero and drifting, like the observations of a learning agent. The last of several
+					// features is constant.
 					data[i] = float32(100*float64(m) + 10*float64(f) + float64(batch) + (0.1+float64(m))*dice.NormFloat64())
 					if f == features-1 && features > 1 {
 						data[i] = 3
 					}
-					if dice.IntN(9) == 0 && batch > 0 { // one batch that is wholly finite, so that all have values
+					if dice.IntN(9) == 0 && batch > 0 { // one batch is wholly finite, so that every feature has values
 						data[i] = []float32{float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1))}[dice.IntN(3)]
 						leftOut[m*features+f]++
 						continue

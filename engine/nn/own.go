@@ -2,19 +2,19 @@ package nn
 
 import "fmt"
 
-// Own is the shape of a network that each lane of a subgroup holds alone (shaders/engine/nn/mlp_own.glsl), in the form its specialization
-// constants take.
+// Own is the layout of a network that each lane of a subgroup holds alone. Its fields are specialization constants of
+// shaders/engine/nn/mlp_own.glsl.
 type Own struct {
 	Hidden1, Hidden2, Activation uint32
 	LayerNorm                    bool
 }
 
-// maxOwn bounds the parameters that a lane holds alone: the kernel's code grows with them, and so does the time to compile it, which is a second
-// for [32, 32].
+// maxOwn bounds the parameters that a lane holds alone. The kernel's code grows with them, and so does its compile
+// time, a second for [32, 32].
 const maxOwn = 1536
 
-// Own says how each lane holds a network of its own. It is an error for a network of no or more than two hidden layers, or of more
-// parameters than code is made for.
+// Own plans how each lane holds a network of its own. It fails if the network has not one or two hidden layers, or
+// has more than maxOwn parameters.
 func (m MLP) Own() (Own, error) {
 	if n := len(m.Hidden); n < 1 || n > 2 {
 		return Own{}, fmt.Errorf("nn: network %v has %d hidden layers; a lane holds one or two", m, n)

@@ -6,19 +6,19 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// Pass is a forward pass of a network that can be asked for its backward pass: it owns the activations between the two. A pass is open from
-// Forward until Backward or Release; several may be open. Until then weights, inputs and normalizer must keep their values, as Backward
-// may read them again.
+// Pass is a forward pass of a network that supports a backward pass. It owns the activations between the two and is
+// open from Forward until Backward or Release. Several passes may be open. While one is open, weights, inputs and
+// normalizer must keep their values, since Backward may read them again.
 type Pass struct {
 	net    *Network
 	rows   int
-	kept   *activations     // nil where the form keeps none
-	opened *engine.Recorder // the recording in which the pass is open; nil: none
+	kept   *activations     // nil if the form keeps none
+	opened *engine.Recorder // the recording in which the pass is open; nil: not open
 	batch  batch            // of the open pass
 }
 
-// NewPass makes a pass over up to rows rows of a network, at most as many as the network was made for. It fails with a
-// *vk.OutOfMemoryError where the device has no room for them.
+// NewPass makes a pass over up to rows rows of a network; rows must not exceed the network's own. It fails with a
+// *vk.OutOfMemoryError if the device has too little memory.
 func (n *Network) NewPass(s *engine.State, rows int) (*Pass, error) {
 	if l, ok := n.form.(*layered); ok {
 		if err := l.room(fmt.Sprintf("pass of %v over %d rows", n, rows), rows); err != nil {
@@ -32,11 +32,12 @@ func (n *Network) NewPass(s *engine.State, rows int) (*Pass, error) {
 	return p, s.Err()
 }
 
-// Splits is a good number of parts of a gradient of the parameters. It depends on sizes only, never on the device: sums split by it are the
-// same everywhere.
+// Splits returns a good number of parts for a gradient of the parameters. It depends on sizes only, never on the
+// device, so that sums over the parts are the same everywhere.
 func (p *Pass) Splits() int { return p.net.form.splits(p.rows) }
 
-// Forward records the outputs [P, B, Out] of inputs [P, B, In] and opens the pass. It is an error where the pass is open.
+// Forward records the outputs [P, B, Out] of inputs [P, B, In] and opens the pass. It is an error if the pass is
+// open.
 func (p *Pass) Forward(r *engine.Recorder, w Weights, inputs Inputs, outputs *engine.Tensor) {
 	b, err := p.net.batch(w, inputs, outputs)
 	switch {
@@ -45,7 +46,7 @@ func (p *Pass) Forward(r *engine.Recorder, w Weights, inputs Inputs, outputs *en
 		err = fmt.Errorf("nn: %v: Forward to %v overwrites the activations of the open pass to %v; want its Backward or Release first",
 			p.net, outputs, p.batch.outputs)
 	case b.outer != 1:
-		err = fmt.Errorf("nn: %v: a pass over inputs %v, whose rows of a member are not together; want [member, rows, features]", p.net, inputs.Parts)
+		err = fmt.Errorf("nn: %v: a pass over inputs %v, whose rows of a member are not contiguous; want [member, rows, features]", p.net, inputs.Parts)
 	case b.inner > p.rows:
 		err = fmt.Errorf("nn: %v: a pass over %d rows; it has room for %d", p.net, b.inner, p.rows)
 	}
@@ -57,24 +58,24 @@ func (p *Pass) Forward(r *engine.Recorder, w Weights, inputs Inputs, outputs *en
 	p.net.form.forward(r, b, p.kept)
 }
 
-// Gradients are the tensors that Backward writes; at least one of them.
+// Gradients are the tensors that Backward writes; at least one must be set.
 type Gradients struct {
-	// Params [splits, P, row], laid out like the rows of the weights, takes the gradient of the parameters, its parts to be added over splits.
-	// Only the network's own floats are written. nil: not wanted.
+	// Params [splits, P, row], laid out like the rows of the weights, receives the gradient of the parameters, in
+	// parts to be added over splits. Only the network's own floats are written. nil: not computed.
 	Params *engine.Tensor
-	// Inputs take the gradients at the parts of the inputs, after normalization; nil where not wanted. Each has rows of its own for every
-	// network: [P, B, features], of a stack [P, network, B, features].
+	// Inputs receive the gradients at the parts of the inputs, after normalization; nil: not computed. Every network
+	// has separate rows: [P, B, features], for a stack [P, network, B, features].
 	Inputs []*engine.Tensor
 }
 
-// gradients are those of a batch, their shapes checked.
+// gradients are the checked gradient tensors of a batch.
 type gradients struct {
 	outputs, params *engine.Tensor
 	splits          int // of params
 	inputs          [MaxParts]*engine.Tensor
 }
 
-// Backward records the gradients of the open pass, of which gradOutputs is the gradient at the outputs, and closes the pass.
+// Backward records the gradients of the open pass and closes it. gradOutputs is the loss gradient at the outputs.
 func (p *Pass) Backward(r *engine.Recorder, gradOutputs *engine.Tensor, g Gradients) {
 	if p.opened != r {
 		r.Fail(fmt.Errorf("nn: %v: Backward of a pass that is not open; want its Forward first, in the same recording", p.net))

@@ -8,7 +8,7 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// Two passes of one network open at once, and an evaluation between them, do not disturb each other.
+// Two open passes of one network, with an evaluation between them, do not affect each other.
 func TestPassesOpen(t *testing.T) {
 	for _, layered := range []bool{false, true} {
 		for _, net := range []MLP{
@@ -86,7 +86,7 @@ func TestNetworkErrors(t *testing.T) {
 		{"rows of parts", "five", forward(w, of(five), y)},
 		{"members of inputs", "others", forward(w, of(others), y)},
 		{"rows beyond the pass", "7 rows; it has room for 6", forward(w, of(long), many)},
-		{"trajectories", "not together", forward(w, of(trajectory), values)},
+		{"trajectories", "not contiguous", forward(w, of(trajectory), values)},
 		{"parameters too few", "rows of 40; want at least 44", forward(Weights{Params: narrow}, of(x), y)},
 		{"base", "multiples of 4", forward(Weights{Params: params, Base: 2}, of(x), y)},
 		{"backward first", "not open", func(r *engine.Recorder, p *Pass) { p.Backward(r, y, Gradients{Params: gradient}) }},
@@ -123,7 +123,7 @@ func TestNetworkErrors(t *testing.T) {
 	}
 }
 
-// A pass whose recording ended while it was open, or which was released, takes another Forward.
+// A pass accepts another Forward after Release, or after its recording ended.
 func TestPassAgain(t *testing.T) {
 	s := testState(t)
 	f := networkCase{net: MLP{In: 3, Out: 2, Hidden: []int{7}, Activation: Tanh}, members: 2, inner: 5}.fixture(t, s)
@@ -160,7 +160,7 @@ func TestNewErrors(t *testing.T) {
 	if _, err := n.NewPass(s, 7); err == nil {
 		t.Error("a pass over more rows than the network has room for: no error")
 	}
-	// A stack's outputs and inputs must say which network their rows belong to.
+	// The outputs and inputs of a stack must have the network axis.
 	twins, err := NewStack(s, net, 1, 2, 6)
 	if err != nil {
 		t.Fatal(err)

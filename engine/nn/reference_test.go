@@ -2,11 +2,11 @@ package nn
 
 import "math"
 
-// reference evaluates a perceptron in float64, and goes back through it.
+// reference evaluates a perceptron in float64 and back-propagates through it.
 type reference struct {
 	net MLP
 	row []float64 // parameters
-	// of the last sample, by layer: inputs, values before and after normalization, what went into the activation
+	// of the last sample, by layer: inputs, affine outputs before and after normalization, inputs of the activation
 	in, n, z [][]float64
 	rstd     []float64
 }
@@ -73,7 +73,7 @@ func (r *reference) forward(x []float64) []float64 {
 	return x
 }
 
-// backward adds the gradient of the last sample's parameters to sum and returns the one of its inputs.
+// backward adds the gradient of the last sample's parameters to sum and returns that of its inputs.
 func (r *reference) backward(d []float64, sum []float64) []float64 {
 	layers := r.net.Layers()
 	for i := len(layers) - 1; i >= 0; i-- {

@@ -7,7 +7,7 @@ import (
 	"github.com/evorl/evorl/engine/nn"
 )
 
-// sacReference is one member in float64, gradients by central differences of the losses.
+// sacReference is one member in float64, with gradients by central differences of the losses.
 type sacReference struct {
 	a                                        *sac
 	member                                   int
@@ -19,7 +19,7 @@ type sacReference struct {
 	obs, action, reward, nextObs, terminated []float64
 }
 
-// sample is the action and log-probability for an observation, by the random numbers of a row.
+// sample returns the action and log-probability for an observation, drawn with the random numbers of a row.
 func (f *sacReference) sample(actor, obs []float64, stream uint32, row int) (action []float64, logProb float64) {
 	key := engine.Philox([2]uint32{f.a.state.Engine().Seed(), stream}, [4]uint32{uint32(f.member), 0, 0, uint32(f.updates)})
 	rng := engine.NewRng(key[0], key[1], uint32(f.member), uint32(row), 0)
@@ -34,7 +34,7 @@ func (f *sacReference) sample(actor, obs []float64, stream uint32, row int) (act
 	return action, logProb
 }
 
-// values are those of both critics.
+// values returns the values of both critics.
 func (f *sacReference) values(critics, obs, action []float64) [2]float64 {
 	x, row := append(append([]float64(nil), obs...), action...), len(critics)/2
 	net := f.a.critics.MLP()

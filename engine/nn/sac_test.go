@@ -13,8 +13,8 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// Losses of soft actor-critic (T. Haarnoja et al., "Soft Actor-Critic Algorithms and Applications", 2018), an invocation for each row of a member.
-// Groups: x = ceil(rows / local size), y = members.
+// Losses of soft actor-critic (T. Haarnoja et al., "Soft Actor-Critic Algorithms and Applications", 2018), one
+// invocation per row of a member. Groups: x = ceil(rows / local size), y = members.
 const sacHeader = `#version 450
 layout(local_size_x = 8) in;
 layout(push_constant) uniform Push { uint rows; };
@@ -49,7 +49,8 @@ void main() {
 }
 `
 
-// Equation 9, temperature * log-probability - the smaller value: its gradients at the critics' outputs and at the log-probabilities.
+// Equation 9, temperature * log-probability - the smaller value: its gradients at the critics' outputs and at the
+// log-probabilities.
 const sacActorLoss = sacHeader + `
 layout(std430, set = 0, binding = 0) readonly buffer Value { float value[]; };             // [P, 2, rows]
 layout(std430, set = 0, binding = 1) readonly buffer Temperature { float temperature[]; }; // [P]
@@ -64,7 +65,7 @@ void main() {
 }
 `
 
-// The gradient at the actions, over both critics; rows counts elements here.
+// The gradient at the actions, summed over both critics; rows counts elements here.
 const sacActions = sacHeader + `
 layout(std430, set = 0, binding = 0) readonly buffer AtActions { float at_actions[]; };   // [P, 2, rows]
 layout(std430, set = 0, binding = 1) writeonly buffer AtAction { float at_action[]; };    // [P, rows]
@@ -79,7 +80,7 @@ const (
 	sacObs, sacAction   = 5, 2
 )
 
-// sac is one update of soft actor-critic, put together from public parts.
+// sac is one update of soft actor-critic, composed of public parts.
 type sac struct {
 	state                                         *engine.State
 	head                                          nn.Head
@@ -87,7 +88,7 @@ type sac struct {
 	actorPass, criticPass                         *nn.Pass
 	actorOptimizer, criticOptimizer               *optim.Optimizer
 	clock                                         engine.Clock
-	update                                        *engine.Tensor // [1]: its number
+	update                                        *engine.Tensor // [1]: index of the update
 	targets                                       *engine.Tensor // [P, 2, row]
 	tau, discount, temperature                    *engine.Tensor // [P]
 	actorRate, criticRate                         *engine.Tensor // [P]
@@ -99,7 +100,7 @@ type sac struct {
 	computeTarget, criticLoss, actorLoss, actions *engine.Kernel
 }
 
-// Streams of the random numbers of next actions, and of the actor's own.
+// Streams of the random numbers of next actions and of the actor's own actions.
 const sacNextStream, sacOwnStream = 11, 12
 
 func newSAC(t *testing.T, hidden []int) *sac {
@@ -135,7 +136,7 @@ func newSAC(t *testing.T, hidden []int) *sac {
 	return a
 }
 
-// tensor makes a tensor of the members.
+// tensor makes a tensor that leads with the member axis.
 func (a *sac) tensor(name string, dims ...engine.Dim) *engine.Tensor {
 	return a.state.Tensor(name, engine.Float32, append([]engine.Dim{engine.Members(sacMembers)}, dims...)...)
 }
@@ -157,7 +158,7 @@ func (a *sac) makeNetworks(t *testing.T, hidden []int) {
 	must(t, err)
 
 	adam := optim.DefaultAdam
-	adam.Epsilon = 1e-3 // so that the first steps depend on the size of gradients, not on their signs alone
+	adam.Epsilon = 1e-3 // so that the first steps depend on the size of gradients, not only on their signs
 	actorRow, criticRow := nn.Align(actor.Size()), nn.Align(critic.Size())
 	a.actorOptimizer = optim.New(actorState, adam, a.actorRate, actorRow)
 	a.criticOptimizer = optim.New(criticState, adam, a.criticRate, 2*criticRow)
@@ -168,7 +169,7 @@ func (a *sac) makeNetworks(t *testing.T, hidden []int) {
 	a.criticGradient = a.state.Scratch("critic_gradient", engine.Float32, split, p, nn.Networks(2), engine.Axis("parameter", criticRow))
 }
 
-// makeBatch makes the batch and what is computed of it.
+// makeBatch makes the tensors of the batch and those computed from it.
 func (a *sac) makeBatch() {
 	rows, obs, action, twins := engine.Axis("row", sacRows), engine.Axis("feature", sacObs), engine.Axis("dimension", sacAction), nn.Networks(2)
 	outputs := engine.Axis("output", a.head.Outputs())
@@ -188,7 +189,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// loss records one of the kernels above on count elements of each member.
+// loss records one of the kernels above over count elements of each member.
 func (a *sac) loss(r *engine.Recorder, k *engine.Kernel, count int, args engine.Args) {
 	args["rows"] = count
 	k.Record(r, uint32(count+7)/8, sacMembers, 1, args)
@@ -218,14 +219,14 @@ func (a *sac) record(r *engine.Recorder) {
 	a.head.Sample(r, own, a.sampled, a.logProb)
 	a.criticPass.Forward(r, critics, nn.Inputs{Parts: []*engine.Tensor{a.obs, a.sampled}}, a.value)
 	a.loss(r, a.actorLoss, sacRows, engine.Args{"Value": a.value, "Temperature": a.temperature, "AtValue": a.atValue, "AtLogProb": a.atLogProb})
-	a.criticPass.Backward(r, a.atValue, nn.Gradients{Inputs: []*engine.Tensor{nil, a.atActions}}) // at the actions alone
+	a.criticPass.Backward(r, a.atValue, nn.Gradients{Inputs: []*engine.Tensor{nil, a.atActions}}) // at the actions only
 	a.loss(r, a.actions, sacRows*sacAction, engine.Args{"AtActions": a.atActions, "AtAction": a.atAction})
 	a.head.Backward(r, own, nn.HeadGradients{Action: a.atAction, LogProb: a.atLogProb, Outputs: a.atOutputs})
 	a.actorPass.Backward(r, a.atOutputs, nn.Gradients{Params: a.actorGradient})
 	a.actorOptimizer.Record(r, a.actorGradient)
 }
 
-// begin draws batch, parameters and hyperparameters, and gives them to the references.
+// begin draws batch, parameters and hyperparameters, and copies them to the references.
 func (a *sac) begin(t *testing.T) []*sacReference {
 	t.Helper()
 	references := make([]*sacReference, sacMembers)
@@ -272,7 +273,8 @@ func (a *sac) begin(t *testing.T) []*sacReference {
 	return references
 }
 
-// Two updates of three members with hyperparameters of their own against float64, with networks in lanes and layer by layer.
+// Two updates of three members with separate hyperparameters agree with float64, for networks in lanes and layer by
+// layer.
 func TestSACUpdate(t *testing.T) {
 	for _, hidden := range [][]int{{16, 12}, {9, 7, 5}} {
 		t.Run(fmt.Sprint(hidden), func(t *testing.T) {
@@ -304,7 +306,7 @@ func TestSACUpdate(t *testing.T) {
 	}
 }
 
-// member are a member's floats of a tensor.
+// member returns one member's floats of a tensor.
 func member(t *testing.T, x *engine.Tensor, m int) []float32 {
 	t.Helper()
 	values, err := x.ReadFloat32(t.Context())
@@ -315,7 +317,7 @@ func member(t *testing.T, x *engine.Tensor, m int) []float32 {
 	return values[m*n:][:n]
 }
 
-// near compares, the largest element being the scale of errors.
+// near compares values; the tolerance is relative to the largest element.
 func near(t *testing.T, what string, got []float32, want []float64) {
 	t.Helper()
 	size, worst := 0.0, 0.0
@@ -327,6 +329,6 @@ func near(t *testing.T, what string, got []float32, want []float64) {
 	}
 	t.Logf("%s: deviation %.1e of the largest", what, worst/size)
 	if !(worst <= 1e-5*size) {
-		t.Errorf("%s: deviates by %g of the largest", what, worst/size)
+		t.Errorf("%s: the largest deviation is %g of the largest element", what, worst/size)
 	}
 }

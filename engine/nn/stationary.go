@@ -6,23 +6,24 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// stationary is the form of networks whose weights a subgroup holds in its lanes (shaders/engine/nn/mlp.glsl). It keeps nothing between the
-// ways: the way back evaluates the network again.
+// stationary is the form of networks whose weights a subgroup holds in its lanes (shaders/engine/nn/mlp.glsl). It
+// keeps no activations: the backward pass evaluates the network again.
 type stationary struct {
 	mlp      MLP
-	networks int // of all members
+	networks int // over all members
 	lanes    Lanes
 }
 
-// mostRows is how many rows an invocation may loop over; Mesa's software driver leaves loops after 65535 iterations in all.
+// mostRows is how many rows an invocation may loop over. Mesa's software driver leaves all loops after 65535
+// iterations in total.
 const mostRows = 2048
 
-// splits implements form. Even one network fills a device, loading the weights stays small beside using them, and no invocation loops for too
-// long.
+// splits implements form. Even one network fills a device, loading the weights costs little compared with using them,
+// and no invocation loops too long.
 func (n *stationary) splits(rows int) int {
 	const (
 		workgroups = 64
-		least      = 64 // rows a workgroup
+		least      = 64 // rows per workgroup
 	)
 	parts := (workgroups + n.networks - 1) / n.networks
 	return max(1, min(parts, rows/least), (rows+mostRows-1)/mostRows)

@@ -6,27 +6,28 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// Stream is the shape of a network whose weights a subgroup streams from memory (shaders/engine/nn/mlp_stream.glsl), in the form its
-// push and specialization constants take.
+// Stream is the layout of a network whose weights a subgroup streams from memory. Its fields are push and
+// specialization constants of shaders/engine/nn/mlp_stream.glsl.
 type Stream struct {
-	Layers uint32            // hidden ones
+	Layers uint32            // hidden layers
 	Hidden [MaxHidden]uint32 // their units
 
 	Rows, Quads, Activation uint32
 	Aligned, LayerNorm      bool
-	Iterations              int // of loops that an evaluation takes an invocation through
+	Iterations              int // loop iterations of an invocation per evaluation
 }
 
-// streamLong is how many inputs go round unrolled; more take a loop (shaders/engine/nn/mlp_stream.glsl, STREAM_LONG).
+// streamLong is the largest number of inputs whose loop is unrolled (shaders/engine/nn/mlp_stream.glsl, STREAM_LONG).
 const streamLong = 128
 
-// Stream says how a subgroup of the device streams the network, which begins at a multiple of four floats, for so many inputs at a time.
+// Stream plans how a subgroup of the device streams the network while it evaluates the given number of inputs at a
+// time. The network's parameters must begin at a multiple of four floats.
 func (m MLP) Stream(info vk.Info, inputs int) (Stream, error) {
 	s := Stream{Layers: uint32(len(m.Hidden)), Activation: uint32(m.Activation), Aligned: m.aligned(), LayerNorm: m.LayerNorm}
 	if len(m.Hidden) > len(s.Hidden) {
 		return Stream{}, fmt.Errorf("nn: network %v has %d hidden layers; a stream has room for %d", m, len(m.Hidden), len(s.Hidden))
 	}
-	// Inputs evaluated together share the loads of weights, and each takes registers for its sums.
+	// Inputs evaluated together share the loads of weights; each needs registers for its sums.
 	const most = 16
 	lanes := int(info.SubgroupSize)
 	s.Rows = 1
@@ -54,7 +55,7 @@ func (m MLP) Stream(info vk.Info, inputs int) (Stream, error) {
 	return s, nil
 }
 
-// aligned is true where every hidden layer's parameters, and their rows, begin at multiples of four floats.
+// aligned reports whether the parameters of every hidden layer, and their rows, begin at multiples of four floats.
 func (m MLP) aligned() bool {
 	for _, l := range m.Layers() {
 		if l.Hidden && (l.Out%4 != 0 || l.Weight%4 != 0) {

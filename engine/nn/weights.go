@@ -6,14 +6,14 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// Weights is where the parameters of networks are: rows of a [P, row] tensor, or of [P, network, row] for a stack, each network beginning at
-// Base in its row.
+// Weights locates the parameters of networks: rows of a [P, row] tensor, or of [P, network, row] for a stack. Each
+// network begins at float Base of its row.
 type Weights struct {
 	Params *engine.Tensor // [P, row] or [P, network, row]; row a multiple of four
 	Base   int            // a multiple of four
 }
 
-// Row is the number of floats of a member's row.
+// Row returns the number of floats of a member's row.
 func (w Weights) Row() int { return w.Params.Len() / w.Params.Size(engine.MemberAxis) }
 
 // rowOf checks that weights hold the networks and returns the floats of a row.

@@ -12,8 +12,8 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// BenchmarkUpdate measures 20 updates by Adam a run: of one optimizer, with a target that follows in its pass or apart, and of two, grouped or
-// one after the other.
+// BenchmarkUpdate measures 20 Adam updates per run: of one optimizer, with its target following in the same pass or
+// separately, and of two, grouped or one after the other.
 func BenchmarkUpdate(b *testing.B) {
 	dev, err := vk.Open()
 	if err != nil {
@@ -79,7 +79,7 @@ func BenchmarkUpdate(b *testing.B) {
 	}
 }
 
-// cpuTime is the seconds of processor time that the process has used, the software driver's threads included.
+// cpuTime returns the processor time used by the process in seconds, including the software driver's threads.
 func cpuTime() float64 {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

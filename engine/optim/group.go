@@ -8,25 +8,27 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// Group steps two optimizers together, such as an actor's and a critic's: their gradients are scaled by one factor, to the norm of both
-// taken as one vector, and where either is not finite both leave the member as it is. It takes as many dispatches as one optimizer.
+// Group steps two optimizers together, such as an actor's and a critic's. Their gradients are scaled by one factor,
+// from the norm of both taken as one vector; if either gradient is not finite, neither optimizer updates the member.
+// It takes as many dispatches as one optimizer.
 type Group struct {
 	maxNorm       float64
 	first, second *Optimizer
 }
 
-// NewGroup groups two optimizers of the same members, rule, constants and schedule, each with parameters and learning rates of its own. Gradients
-// are scaled down to the norm maxNorm, 0: never; the optimizers' own MaxNorm must be 0.
+// NewGroup groups two optimizers of the same members, rule, constants and schedule; each has its own parameters and
+// learning rates. Gradients are scaled down to the norm maxNorm; 0: no clipping. The optimizers' own MaxNorm must be
+// 0.
 func NewGroup(maxNorm float64, first, second *Optimizer) (*Group, error) {
 	a, b := first.cfg, second.cfg
 	if first == second {
-		return nil, fmt.Errorf("optim: a group of one optimizer, of parameters %v; want two", first.params)
+		return nil, fmt.Errorf("optim: a group of one optimizer, given twice, of parameters %v; want two", first.params)
 	}
 	if first.rate.Len() != second.rate.Len() {
 		return nil, fmt.Errorf("optim: a group of optimizers of %d and of %d members; want the same", first.rate.Len(), second.rate.Len())
 	}
 	if a.Rule == ClipUp || b.Rule == ClipUp {
-		return nil, fmt.Errorf("optim: a group of optimizers %v and %v; clipup, whose steps have a length of their own, cannot share a norm", a.Rule, b.Rule)
+		return nil, fmt.Errorf("optim: a group of optimizers %v and %v; clipup, whose step length ignores the gradient's norm, cannot share a norm", a.Rule, b.Rule)
 	}
 	if a.MaxNorm != 0 || b.MaxNorm != 0 || !(maxNorm >= 0) {
 		return nil, fmt.Errorf("optim: a group with the norm %g of optimizers with norms %g and %g; want at least 0, and 0 for each optimizer",
@@ -38,7 +40,7 @@ func NewGroup(maxNorm float64, first, second *Optimizer) (*Group, error) {
 	return &Group{maxNorm: maxNorm, first: first, second: second}, nil
 }
 
-// differ names the first constant in which two optimizers differ.
+// differ returns an error that names the first constant in which two optimizers differ.
 func differ(a, b Config) error {
 	for _, c := range []struct {
 		name string
@@ -54,17 +56,18 @@ func differ(a, b Config) error {
 	return nil
 }
 
-// Norm is the norm [P] of the last gradients of both before clipping; -1 where one was not finite and the member was left alone.
+// Norm returns the norm [P] of the last gradients of both before clipping, or -1 if one was not finite and the update
+// was skipped.
 func (g *Group) Norm() *engine.Tensor { return g.first.norm }
 
-// Record records one update of each optimizer by its gradient [splits, P, ...], added over splits.
+// Record records one update of each optimizer by its gradient [splits, P, ...], summed over splits.
 func (g *Group) Record(r *engine.Recorder, first, second *engine.Tensor) {
-	var of [2]share
+	var of [2]part
 	var err error
 	for i, gradient := range []*engine.Tensor{first, second} {
 		o := []*Optimizer{g.first, g.second}[i]
 		splits, _, row, wrong := o.shape(gradient)
-		of[i], err = share{o, gradient, splits, row}, errors.Join(err, wrong)
+		of[i], err = part{o, gradient, splits, row}, errors.Join(err, wrong)
 	}
 	if err := errors.Join(err, g.check()); err != nil {
 		r.Fail(err)
@@ -74,18 +77,18 @@ func (g *Group) Record(r *engine.Recorder, first, second *engine.Tensor) {
 	g.update(r, of[0], of[1])
 }
 
-// share is one optimizer's share of an update.
-type share struct {
+// part is one optimizer's part of an update.
+type part struct {
 	*Optimizer
 	gradient    *engine.Tensor
 	splits, row int
 }
 
-// loads is about how many fours of floats the kernels load for a member.
-func (s share) loads() int { return s.row / 4 * (s.splits + 1) }
+// loads returns approximately how many vec4 the kernels load per member.
+func (p part) loads() int { return p.row / 4 * (p.splits + 1) }
 
 // norm records the norm of both gradients and the factors of both updates.
-func (g *Group) norm(r *engine.Recorder, a, b share) {
+func (g *Group) norm(r *engine.Recorder, a, b part) {
 	c := a.cfg
 	k := normPairKernel{
 		Gradient: a.gradient.Range(), Norm: a.Norm().Range(), Factors: a.factor.Range(), Updates: a.count.Range(), Refused: a.refuse.Range(),
@@ -101,7 +104,7 @@ func (g *Group) norm(r *engine.Recorder, a, b share) {
 }
 
 // update records both updates.
-func (g *Group) update(r *engine.Recorder, a, b share) {
+func (g *Group) update(r *engine.Recorder, a, b part) {
 	c, members := a.cfg, a.rate.Len()
 	groups := r.Share(members, max(a.row, b.row)/4)
 	r.Dispatch(updatePairKernel{
@@ -116,14 +119,14 @@ func (g *Group) update(r *engine.Recorder, a, b share) {
 	}.call(groups, uint32(members), 1))
 }
 
-// check validates what is set after NewGroup.
+// check validates settings that were changed after NewGroup.
 func (g *Group) check() error {
 	a, b := g.first, g.second
 	if a.anneal != b.anneal || a.anneal > 0 && a.clock != b.clock {
-		return fmt.Errorf("optim: a group of optimizers whose learning rates fall by %g and %g a step; want the same clock and share", a.anneal, b.anneal)
+		return fmt.Errorf("optim: a group of optimizers whose learning rates fall by %g and %g per step; want the same clock and schedule", a.anneal, b.anneal)
 	}
 	if a.due != nil || b.due != nil {
-		return fmt.Errorf("optim: a group of optimizers of which %v or %v leaves members alone; want them apart for that", a.params, b.params)
+		return fmt.Errorf("optim: a group of optimizers of which %v or %v skips members; want separate optimizers for that", a.params, b.params)
 	}
 	if a.target != nil || b.target != nil {
 		return fmt.Errorf("optim: a group of optimizers of which %v or %v has a target; want nn.Follow for that", a.params, b.params)

@@ -12,7 +12,7 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// open opens a device that the test closes.
+// open opens a device and closes it after the test.
 func open(t *testing.T) *engine.Engine {
 	t.Helper()
 	dev, err := vk.Open(vk.Validate(true), vk.CacheDir(""))
@@ -28,7 +28,7 @@ func open(t *testing.T) *engine.Engine {
 	return engine.New(dev)
 }
 
-// trained is an optimizer with a gradient of random numbers, and its models.
+// trained is an optimizer with a random gradient, and the models of its members.
 type trained struct {
 	*Optimizer
 	gradient    *engine.Tensor
@@ -36,7 +36,7 @@ type trained struct {
 	models      []*model
 }
 
-// newTrained makes an optimizer of random parameters whose members learn at rates of their own.
+// newTrained makes an optimizer of random parameters. Its members have different learning rates.
 func newTrained(t *testing.T, s *engine.State, cfg Config, members, row, splits int) *trained {
 	t.Helper()
 	p := engine.Members(members)
@@ -82,7 +82,7 @@ func read(t *testing.T, x *engine.Tensor) []float32 {
 	return values
 }
 
-// draw writes a new gradient, that of member broken not finite (-1: none), and returns it added over splits.
+// draw writes a new gradient, not finite for member broken (-1: none), and returns it summed over splits.
 func (o *trained) draw(t *testing.T, broken int) [][]float64 {
 	t.Helper()
 	values, sums := make([]float32, o.gradient.Len()), make([][]float64, len(o.models))
@@ -123,7 +123,8 @@ func (o *trained) check(t *testing.T, what string) {
 	}
 }
 
-// Two optimizers with rows, splits and learning rates of their own, clipped to the norm of both; where one gradient is not finite neither steps.
+// Two optimizers with different rows, splits and learning rates, clipped to the norm of both. If one gradient is not
+// finite, neither steps.
 func TestGroup(t *testing.T) {
 	eng := open(t)
 	adam := Default(Adam)
@@ -170,7 +171,7 @@ func TestGroup(t *testing.T) {
 			const steps, refused = 5, 2
 			for step := range steps {
 				broken := [2]int{-1, -1}
-				if step == 1 || step == 3 { // once each optimizer's
+				if step == 1 || step == 3 { // once for each optimizer
 					broken[step/2] = c.members - 1
 				}
 				ga, gb := a.draw(t, broken[0]), b.draw(t, broken[1])
@@ -253,7 +254,8 @@ func TestGroupErrors(t *testing.T) {
 	fails("has a target", a.gradient, b.gradient)
 }
 
-// Targets that follow in the update's own pass equal those that follow apart, to the bit, also those of members whose gradient is refused.
+// Targets that follow in the update's own pass are bit-identical to those that follow separately, also for members
+// whose gradient is refused.
 func TestFollow(t *testing.T) {
 	eng := open(t)
 	for _, c := range []struct {
@@ -269,7 +271,7 @@ func TestFollow(t *testing.T) {
 			p := engine.Members(c.members)
 			tau := s.Tensor("tau", engine.Float32, p)
 			var targets [2]*engine.Tensor
-			for i := range targets { // of another shape
+			for i := range targets { // different shapes
 				targets[i] = s.Tensor(fmt.Sprint("target_", i), engine.Float32, p, nn.Networks(2), engine.Axis("parameter", c.row/2))
 			}
 			shares, begin := make([]float32, c.members), make([]float32, c.members*c.row)
@@ -387,6 +389,6 @@ func TestOnly(t *testing.T) {
 	}
 	some.Only(s.Tensor("short", engine.Uint32, engine.Members(2)))
 	if _, err := eng.Record("wrong", func(r *engine.Recorder) { some.Record(r, some.gradient) }); err == nil {
-		t.Error("due members of another number are no error")
+		t.Error("due of the wrong length: no error")
 	}
 }

@@ -1,4 +1,4 @@
-// Package optim holds the optimizers: one step for every member at once, each with a learning rate of its own.
+// Package optim holds the optimizers. They update all members at once, each with its own learning rate.
 package optim
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/evorl/evorl/engine/nn"
 )
 
-// Rule is an optimizer. The numbers are those of shaders/engine/optim/update.comp.
+// Rule is an update rule. The numbers are those of shaders/engine/optim/update.comp.
 type Rule uint32
 
 const (
@@ -18,7 +18,7 @@ const (
 	RMSProp             // decay Beta2 of the squares (Tieleman, Hinton, 2012)
 	Adam                // Kingma, Ba, 2015, algorithm 1
 	AdamW               // Loshchilov, Hutter, 2019, algorithm 2
-	ClipUp              // N. E. Toklu, P. Liskowski, R. K. Srivastava, 2020, algorithm 2: steps of one length, a velocity with momentum Beta1 and a limit
+	ClipUp              // N. E. Toklu, P. Liskowski, R. K. Srivastava, 2020, algorithm 2: normalized steps, and a velocity with momentum Beta1 and a maximum norm
 )
 
 var ruleNames = [...]string{"sgd", "rmsprop", "adam", "adamw", "clipup"}
@@ -30,31 +30,32 @@ func (o Rule) String() string {
 	return fmt.Sprintf("Rule(%d)", uint32(o))
 }
 
-// UnmarshalText reads a rule by its name: sgd, rmsprop, adam, adamw or clipup.
+// UnmarshalText parses a rule's name: sgd, rmsprop, adam, adamw or clipup.
 func (o *Rule) UnmarshalText(text []byte) error {
 	return config.UnmarshalName(o, "optimizer", ruleNames[:], text)
 }
 
-// MarshalText writes a rule's name.
+// MarshalText returns a rule's name.
 func (o Rule) MarshalText() ([]byte, error) {
 	return config.MarshalName(o, "optimizer", ruleNames[:])
 }
 
-// Config is an optimizer with its constants.
+// Config is an update rule with its constants.
 type Config struct {
 	Rule        Rule
-	Beta1       float64 // decay of the mean of gradients; SGD, ClipUp: momentum
+	Beta1       float64 // decay of the mean of gradients; for SGD and ClipUp the momentum
 	Beta2       float64 // decay of the mean of squares
 	Epsilon     float64
 	WeightDecay float64 // decoupled in AdamW and ClipUp; the others add it to the gradient (L2)
-	MaxNorm     float64 // gradients, in ClipUp the velocity, are scaled down to this norm; 0: never
+	MaxNorm     float64 // gradients, for ClipUp the velocity, are scaled down to this norm; 0: no clipping
 }
 
 // DefaultAdam is Adam with the paper's constants.
 var DefaultAdam = Config{Rule: Adam, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8}
 
-// Default is a rule with customary constants: SGD with momentum 0.9, RMSProp with decay 0.99 (V. Mnih et al., 2016), Adam, AdamW with decay
-// 0.01, and ClipUp with momentum 0.9 and a speed of at most 0.15 (N. E. Toklu et al., 2020, section 4).
+// Default returns a rule with customary constants: SGD with momentum 0.9, RMSProp with decay 0.99 (V. Mnih et al.,
+// 2016), Adam, AdamW with decay 0.01, and ClipUp with momentum 0.9 and a maximum speed of 0.15 (N. E. Toklu et al.,
+// 2020, section 4).
 func Default(rule Rule) Config {
 	c := DefaultAdam
 	switch c.Rule = rule; rule {
@@ -75,19 +76,19 @@ type Optimizer struct {
 	rate   *engine.Tensor
 	first  *engine.Tensor // [P, row]
 	second *engine.Tensor // [P, row]
-	count  *engine.Tensor // [P]: updates made
-	refuse *engine.Tensor // [P]: gradients that were not finite
+	count  *engine.Tensor // [P]: number of updates made
+	refuse *engine.Tensor // [P]: number of gradients that were not finite
 	norm   *engine.Tensor // [P]
 	factor *engine.Tensor // [P, 4]
 	clock  engine.Clock
-	anneal float64        // share of the learning rate lost a step of the clock
-	target *engine.Tensor // follows the parameters; nil: none
+	anneal float64        // fraction of the learning rate lost per step of the clock
+	target *engine.Tensor // follows the parameters; nil: no target
 	tau    *engine.Tensor // [P]
-	due    *engine.Tensor // [P] u32; nil: all are
+	due    *engine.Tensor // [P] u32; nil: all members are due
 }
 
-// New makes parameters "params" [P, row], row a multiple of four, and the state of their optimizer with the learning rates rate [P].
-// Parameters, first and second moments are a stack.
+// New makes the parameters "params" [P, row], row a multiple of four, and their optimizer's state. rate [P] holds the
+// learning rates. Parameters, first and second moments are one stack of tensors.
 func New(s *engine.State, cfg Config, rate *engine.Tensor, row int) *Optimizer {
 	p := engine.Members(rate.Len())
 	stack := s.Stack(engine.Float32, []string{"params", "optimizer/first_moment", "optimizer/second_moment"}, p, engine.Axis("parameter", row))
@@ -101,52 +102,53 @@ func New(s *engine.State, cfg Config, rate *engine.Tensor, row int) *Optimizer {
 	}
 }
 
-// Anneal makes the learning rates fall linearly, to nothing when the clock has counted so many environment steps; 0: they stay. Call it
-// before Record.
+// Anneal makes the learning rates fall linearly, to zero when the clock has counted the given number of environment
+// steps; 0: constant. Call it before Record.
 func (o *Optimizer) Anneal(clock engine.Clock, steps float64) {
 	if o.clock, o.anneal = clock, 0; steps > 0 {
 		o.anneal = 1 / steps
 	}
 }
 
-// Annealed is the share of the learning rates lost a step of the clock.
+// Annealed returns the fraction of the learning rates lost per step of the clock.
 func (o *Optimizer) Annealed() float64 { return o.anneal }
 
-// Follow makes target parameters, of the shape of the parameters, follow them in every update by the share tau [P], as nn.Follow does but in the
-// update's own pass; nil: none does. Call it before Record.
+// Follow makes target parameters, of the shape of the parameters, follow them in every update by Polyak averaging
+// with tau [P], as nn.Follow does but in the update's own pass. nil: no target. Call it before Record.
 func (o *Optimizer) Follow(target, tau *engine.Tensor) { o.target, o.tau = target, tau }
 
-// Only makes updates leave members alone whose element of due [P] u32 is 0; nil: all are updated. Targets follow in every member, by their
-// tau. Call it before Record.
+// Only restricts updates to members whose element of due [P] u32 is not 0; nil: all are updated. Targets follow in
+// every member. Call it before Record.
 func (o *Optimizer) Only(due *engine.Tensor) { o.due = due }
 
-// Reset records that the moments and the numbers of updates, and of refused gradients, are as at the beginning.
+// Reset records setting the moments and the counts of updates and refused gradients to zero.
 func (o *Optimizer) Reset(r *engine.Recorder) {
 	for _, x := range []*engine.Tensor{o.first, o.second, o.count, o.refuse} {
 		r.Fill(x, 0)
 	}
 }
 
-// Params are the parameters [P, row].
+// Params returns the parameters [P, row].
 func (o *Optimizer) Params() *engine.Tensor { return o.params }
 
-// Config is what the optimizer was made with.
+// Config returns the configuration that the optimizer was made with.
 func (o *Optimizer) Config() Config { return o.cfg }
 
-// Updates counts [P] the updates made.
+// Updates returns the numbers of updates made, [P].
 func (o *Optimizer) Updates() *engine.Tensor { return o.count }
 
-// Norm is the norm [P] of the last gradients before clipping; -1 where one was not finite and its member was left alone.
+// Norm returns the norm [P] of the last gradients before clipping, or -1 if a gradient was not finite and the update
+// was skipped.
 func (o *Optimizer) Norm() *engine.Tensor { return o.norm }
 
-// Refused counts [P] the gradients that were not finite.
+// Refused returns the numbers of gradients that were not finite, [P].
 func (o *Optimizer) Refused() *engine.Tensor { return o.refuse }
 
-// Record records one update by the sum of gradient [splits, P, ...] over its splits.
+// Record records one update by the gradient [splits, P, ...], summed over splits.
 func (o *Optimizer) Record(r *engine.Recorder, gradient *engine.Tensor) {
 	splits, members, row, err := o.shape(gradient)
 	if err == nil && o.due != nil && o.due.Len() != members {
-		err = fmt.Errorf("optim: updates of the parameters %v where %v are due; want one for each member", o.params, o.due)
+		err = fmt.Errorf("optim: updates of parameters %v with due members %v; want one element for each member", o.params, o.due)
 	}
 	if err == nil && o.target != nil {
 		_, _, err = nn.CheckFollow(o.target, o.params, o.tau)

@@ -23,7 +23,7 @@ func (m *model) update(gradient []float64) (norm float64) {
 	return m.updateWith(gradient, norm2(gradient))
 }
 
-// norm2 is the Euclidean norm of gradients taken as one vector.
+// norm2 returns the Euclidean norm of gradients taken as one vector.
 func norm2(gradients ...[]float64) (norm float64) {
 	for _, gradient := range gradients {
 		for _, g := range gradient {
@@ -33,7 +33,7 @@ func norm2(gradients ...[]float64) (norm float64) {
 	return math.Sqrt(norm)
 }
 
-// updateWith is an update by a gradient that counts as one of the given norm.
+// updateWith makes an update by a gradient, clipped as if its norm were the given one.
 func (m *model) updateWith(gradient []float64, norm float64) float64 {
 	if math.IsNaN(norm) || math.IsInf(norm, 0) {
 		return -1
@@ -94,8 +94,8 @@ func (m *model) clipUp(gradient []float64, norm float64) {
 	}
 }
 
-// TestOptimizers runs every rule beside its model, members with learning rates of their own, one of them with a gradient that is not
-// finite now and then.
+// TestOptimizers compares every rule with its model. Members have different learning rates, and one of them sometimes
+// gets a gradient that is not finite.
 func TestOptimizers(t *testing.T) {
 	dev, err := vk.Open(vk.Validate(true), vk.CacheDir(""))
 	if err != nil {
@@ -124,7 +124,7 @@ func TestOptimizers(t *testing.T) {
 		{Default(SGD), 12, 1, 0}, {decay, 4, 3, 0}, {Default(RMSProp), 1028, 2, 0}, {Default(Adam), 4, 1, 0},
 		{clip, 12, 2, 0}, {clip, 516, 5, 50}, {heavy, 36, 1, 0}, {heavy, 4100, 3, 80},
 		{Default(ClipUp), 4, 1, 0}, {slow, 516, 3, 100}, {slow, 1028, 1, 0},
-		{Default(Adam), 262148, 8, 0}, // more than a software driver's smallest workgroup could loop over
+		{Default(Adam), 262148, 8, 0}, // more elements than the smallest workgroup of a software driver could loop over
 	} {
 		t.Run(fmt.Sprintf("%v/row %d/splits %d/anneal %g", c.cfg.Rule, c.row, c.splits, c.anneal), func(t *testing.T) {
 			run(t, eng, c.cfg, c.row, c.splits, c.anneal)
@@ -213,7 +213,7 @@ func run(t *testing.T, eng *engine.Engine, cfg Config, row, splits int, anneal f
 		}
 		worst = max(worst, d/size)
 		if !(d <= 2e-6*size) {
-			t.Errorf("%s of member %d deviate by %g of the largest", what, m, d/size)
+			t.Errorf("%s of member %d deviate by %g of the largest element", what, m, d/size)
 		}
 	}
 	for m, want := range models {
@@ -246,7 +246,7 @@ func TestRule(t *testing.T) {
 		text, err := rule.MarshalText()
 		var back Rule
 		if err != nil || back.UnmarshalText(text) != nil || back != rule || Default(rule).Rule != rule {
-			t.Errorf("rule %d is written %q and read back as %d", rule, text, back)
+			t.Errorf("rule %d is marshalled as %q and unmarshalled as %d", rule, text, back)
 		}
 	}
 	var rule Rule
