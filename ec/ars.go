@@ -11,13 +11,13 @@ import (
 // ARSConfig are the settings of augmented random search. Those marked "per member" are tensors on the device that PBT
 // may vary.
 type ARSConfig struct {
-	Population   int     `min:"2" max:"1048576" doc:"Candidates a generation, P: an even number, two a direction."`
-	Elites       int     `min:"1" max:"524288" doc:"Directions that the mean moves along, those of the best candidates, b."`
+	Population   int     `min:"2" max:"1048576" doc:"Candidates per generation, P: an even number, two per direction."`
+	Elites       int     `min:"1" max:"524288" doc:"Number of best directions that update the mean, b."`
 	LearningRate float64 `min:"0" doc:"Step size, α, per member." member:""`
 	NoiseStd     float64 `above:"0" doc:"Deviation of the candidates from their mean, ν, per member." member:""`
 }
 
-// DefaultARS is EvoRL's ARS (B. Zheng et al., 2025, table 3).
+// DefaultARS has the settings of EvoRL's ARS (B. Zheng et al., 2025, table 3).
 func DefaultARS() ARSConfig {
 	return ARSConfig{Population: 128, Elites: 16, LearningRate: 0.02, NoiseStd: 0.03}
 }
@@ -41,16 +41,16 @@ func checkPairs(population int) error {
 }
 
 // ars is augmented random search (H. Mania, A. Guy, B. Recht, "Simple random search provides a competitive approach
-// to reinforcement learning", 2018, algorithm 2, its version V1-t). V2-t differs in the policy alone, which
-// normalizes observations by running statistics.
+// to reinforcement learning", 2018, algorithm 2, version V1-t). V2-t differs only in the policy, which normalizes
+// observations by running statistics.
 type ars struct {
 	cfg     ARSConfig
 	space   Space
 	noise   *Noise
 	std     *engine.Tensor   // [M]
 	mean    *optim.Optimizer // plain gradient ascent
-	better  *engine.Tensor   // [M, P / 2]: a direction's larger fitness
-	rank    *engine.Tensor   // [M, P / 2] u32: of directions
+	better  *engine.Tensor   // [M, P / 2]: the larger fitness of each direction
+	rank    *engine.Tensor   // [M, P / 2] u32: ranks of the directions
 	weights *engine.Tensor   // [M, P]
 	sums    *engine.Tensor   // [splits, M, row]
 }
@@ -81,7 +81,7 @@ func (a *ars) Init(ctx context.Context, start []float32) error {
 	return a.mean.Params().WriteFloat32(ctx, a.space.Pad(start))
 }
 
-// Ask implements Strategy: candidates are formed from the mean alone.
+// Ask implements Strategy. It records nothing: candidates depend on the mean only.
 func (a *ars) Ask(*engine.Recorder) {}
 
 // Candidates implements Strategy: θ + ν δ and θ − ν δ (line 5).
@@ -89,8 +89,8 @@ func (a *ars) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
 	a.noise.Candidates(r, a.mean.Params(), a.std, pick, into)
 }
 
-// Tell implements Strategy: θ + α/(b σ_R) Σ (F(+) − F(−)) δ over the b directions whose larger fitness is largest,
-// σ_R the deviation of their fitness (lines 6, 7).
+// Tell implements Strategy: θ + α/(b σ_R) Σ (F(+) − F(−)) δ over the b directions with the largest max(F(+), F(−)),
+// where σ_R is the deviation of their fitness (lines 6, 7).
 func (a *ars) Tell(r *engine.Recorder, told Told) {
 	members, directions := a.space.Members, a.cfg.Population/2
 	size, groups := r.Invocations(members * directions)

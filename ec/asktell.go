@@ -10,9 +10,9 @@ import (
 	"github.com/evorl/evorl/engine/checkpoint"
 )
 
-// AskTell is an algorithm whose candidates the caller evaluates, by whatever takes them: ask for a generation's
-// candidates, tell how fit they are, and so on. Candidates and fitness pass through the host's memory; where a
-// Problem can evaluate them on the device, a Search is faster.
+// AskTell runs an algorithm whose candidates the caller evaluates: ask for a generation's candidates, tell their
+// fitness, and repeat. Candidates and fitness pass through host memory; if a Problem can evaluate them on the device,
+// a Search is faster.
 type AskTell struct {
 	space      Space
 	eng        *engine.Engine
@@ -23,22 +23,22 @@ type AskTell struct {
 	candidates *engine.Tensor // [M · P, row]
 	fitness    *engine.Tensor // [M, P] or [M, P, K]
 	ask, tell  *engine.Program
-	tellOthers *engine.Program // of candidates other than those proposed; nil before the first
-	asked      [][][]float32   // the generation whose results have not been told yet
+	tellOthers *engine.Program // for candidates other than those proposed; nil until first used
+	asked      [][][]float32   // the generation whose results have not been told yet; nil: none
 }
 
-// Results are what became of a generation's candidates. Greater is better; what is not finite is worse than anything
-// that is.
+// Results are the results of a generation's candidates. Greater is better; values that are not finite rank below all
+// finite ones.
 type Results struct {
 	Fitness     [][]float32   // [M][P]: with one objective
-	Objectives  [][][]float32 // [M][P][K]: with several
-	Descriptors [][][]float32 // [M][P][B]: how candidates behave, where the space bounds descriptors
+	Objectives  [][][]float32 // [M][P][K]: with several objectives
+	Descriptors [][][]float32 // [M][P][B]: behaviour of the candidates, if the space bounds descriptors
 }
 
-// NewAskTell makes as many searches at once as the space has members. Begin or a checkpoint must fill their state
-// before the first Ask. Close it after use.
+// NewAskTell makes one search for each member of the space. Begin or a checkpoint must fill their state before the
+// first Ask. Close it after use.
 //
-// Errors: settings out of range, a space that the algorithm cannot search, *vk.OutOfMemoryError when memory does not
+// Errors: settings out of range, a space that the algorithm cannot search, *vk.OutOfMemoryError if memory does not
 // suffice (nothing is allocated then).
 func NewAskTell(eng *engine.Engine, algo Algorithm, space Space) (*AskTell, error) {
 	if err := engine.Require(map[string]any{"engine": eng, "algorithm": algo}); err != nil {
@@ -75,7 +75,7 @@ func (a *AskTell) build(algo Algorithm, space Space) (err error) {
 	return err
 }
 
-// Begin begins the searches, each at its start [M][dim].
+// Begin begins the searches, each at its start point [M][dim].
 func (a *AskTell) Begin(ctx context.Context, start [][]float32) error {
 	all, err := flatten("the start", start, a.space.Members, a.space.Dim)
 	if err != nil {
@@ -93,7 +93,7 @@ func (a *AskTell) Begin(ctx context.Context, start [][]float32) error {
 	return errors.Join(a.hyper.Init(ctx), a.generation.Init(ctx, all))
 }
 
-// Ask returns the generation's candidates, [M][P][dim]; the same again until their results are told.
+// Ask returns the generation's candidates [M][P][dim]. It returns the same ones until their results are told.
 func (a *AskTell) Ask(ctx context.Context) ([][][]float32, error) {
 	if a.asked != nil {
 		return a.asked, nil
@@ -109,7 +109,7 @@ func (a *AskTell) Ask(ctx context.Context) ([][][]float32, error) {
 	return rows, err
 }
 
-// Tell says how fit the candidates are that were asked for last.
+// Tell reports the results of the candidates asked for last.
 func (a *AskTell) Tell(ctx context.Context, results Results) error {
 	if err := a.write(ctx, results); err != nil {
 		return err
@@ -118,10 +118,10 @@ func (a *AskTell) Tell(ctx context.Context, results Results) error {
 	return a.tell.Run(ctx)
 }
 
-// TellCandidates tells of other candidates [M][P][dim], with their results, than those that were asked for last:
-// improved by a local search, for example. Those that are the same, bit by bit, count as in Tell; those outside of
-// the bounds are moved to the nearest point inside. The error is a *CandidatesError where the algorithm learns only
-// from its own.
+// TellCandidates reports candidates [M][P][dim] other than those asked for last, with their results: improved by a
+// local search, for example. Candidates that are bit-identical to the proposed ones count as in Tell; candidates
+// outside the bounds are moved to the nearest point inside. The error is a *CandidatesError if the algorithm can
+// learn only from its own candidates.
 func (a *AskTell) TellCandidates(ctx context.Context, others [][][]float32, results Results) error {
 	if err := a.generation.Accepts(); err != nil {
 		return err
@@ -149,10 +149,10 @@ func (a *AskTell) TellCandidates(ctx context.Context, others [][][]float32, resu
 	return a.tellOthers.Run(ctx)
 }
 
-// write brings results to the device.
+// write copies results to the device.
 func (a *AskTell) write(ctx context.Context, results Results) error {
 	if a.asked == nil {
-		return errors.New("ec: told of candidates that nobody asked for: call Ask first")
+		return errors.New("ec: told results of no candidates: call Ask first")
 	}
 	members, population := a.space.Members, a.generation.Population()
 	var fitness []float32
@@ -177,19 +177,19 @@ func (a *AskTell) write(ctx context.Context, results Results) error {
 	return a.fitness.WriteFloat32(ctx, fitness)
 }
 
-// Best is the best fitness of all generations [M], NaN before the first, and the candidates [M][dim] that had it, at
+// Best returns the best fitness of all generations [M], NaN before the first, and its candidates [M][dim], before the
 // first the start; nil with several objectives.
 func (a *AskTell) Best(ctx context.Context) (fitness []float32, x [][]float32, err error) {
 	return a.generation.ranking.read(ctx)
 }
 
-// Solution is what the searches would hand out now, [M][N][dim]: the mean of a distribution or the best of a
-// population, N = 1; with several objectives the population, whose Objectives they are.
+// Solution returns the current solutions [M][N][dim]: the mean of a distribution or the best of a population, N = 1;
+// with several objectives the population, whose values Objectives returns.
 func (a *AskTell) Solution(ctx context.Context) ([][][]float32, error) {
 	return a.space.read(ctx, a.generation.Solution())
 }
 
-// Objectives are those of the solution, [M][N][K]; nil with one objective.
+// Objectives returns the objectives of the solutions [M][N][K]; nil with one objective.
 func (a *AskTell) Objectives(ctx context.Context) ([][][]float32, error) {
 	_, objectives := a.generation.Front()
 	if objectives == nil {
@@ -203,19 +203,19 @@ func (a *AskTell) Objectives(ctx context.Context) ([][][]float32, error) {
 	return blocks(values, a.space.Members, len(values)/a.space.Members/k, k, k), nil
 }
 
-// Generation is the algorithm at work.
+// Generation returns the algorithm on the device.
 func (a *AskTell) Generation() *Generation { return a.generation }
 
-// State is what a checkpoint saves; Load loads one.
+// State returns the state that a checkpoint saves; Load restores it.
 func (a *AskTell) State() *engine.State { return a.state }
 
-// Load continues searches from a checkpoint of their state. Candidates that were asked for before are forgotten.
+// Load continues searches from a checkpoint of their state. Candidates asked for earlier are discarded.
 func (a *AskTell) Load(ctx context.Context, c *checkpoint.Checkpoint) error {
 	a.asked = nil
 	return a.state.Load(ctx, c)
 }
 
-// Close frees the memory. It may be called twice.
+// Close frees the memory. Calling Close twice is allowed.
 func (a *AskTell) Close() error {
 	a.ask.Free()
 	a.tell.Free()
@@ -223,7 +223,7 @@ func (a *AskTell) Close() error {
 	return a.state.Close()
 }
 
-// read reads candidates [M, count, row] as [M][count][dim], between the bounds.
+// read reads candidates [M, count, row] as [M][count][dim] and clamps them to the bounds.
 func (s Space) read(ctx context.Context, tensor *engine.Tensor) ([][][]float32, error) {
 	values, err := tensor.ReadFloat32(ctx)
 	if err != nil {
@@ -238,7 +238,7 @@ func (s Space) read(ctx context.Context, tensor *engine.Tensor) ([][][]float32, 
 	return out, nil
 }
 
-// blocks are the first `used` of every row of [members, count, row].
+// blocks returns the first `used` values of every row of [members, count, row].
 func blocks(values []float32, members, count, row, used int) [][][]float32 {
 	out := make([][][]float32, members)
 	for m := range out {
@@ -249,7 +249,7 @@ func blocks(values []float32, members, count, row, used int) [][][]float32 {
 	return out
 }
 
-// flatten joins rows of n numbers.
+// flatten concatenates count rows of n numbers; what names them in errors.
 func flatten(what string, rows [][]float32, count, n int) ([]float32, error) {
 	if len(rows) != count {
 		return nil, fmt.Errorf("ec: %s of %d members; want %d", what, len(rows), count)

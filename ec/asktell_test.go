@@ -28,7 +28,7 @@ func askTell(t testing.TB, dev *vk.Device, algo ec.Algorithm, space ec.Space) *e
 	return a
 }
 
-// from are starts: every number of member m is m.
+// from returns start points: every coordinate of member m is m.
 func from(members, dim int) [][]float32 {
 	out := make([][]float32, members)
 	for m := range out {
@@ -37,10 +37,10 @@ func from(members, dim int) [][]float32 {
 	return out
 }
 
-// judge is the fitness, objectives and descriptors of one candidate.
+// judge returns the fitness, objectives and descriptors of one candidate.
 type judge func(x []float32) (fitness float32, objectives, descriptor []float32)
 
-// generations asks and tells.
+// generations runs n generations of ask and tell.
 func generations(t testing.TB, a *ec.AskTell, n int, f judge) {
 	t.Helper()
 	for range n {
@@ -68,7 +68,7 @@ func generations(t testing.TB, a *ec.AskTell, n int, f judge) {
 	}
 }
 
-// hill is highest, 0, where all numbers are 1/4; elsewhere it is now and then not finite.
+// hill has its maximum, 0, at 1/4 in every coordinate. Elsewhere it is sometimes not finite.
 func hill(x []float32) (float32, []float32, []float32) {
 	sum := 0.0
 	for _, v := range x {
@@ -80,8 +80,8 @@ func hill(x []float32) (float32, []float32, []float32) {
 	return float32(sum), nil, nil
 }
 
-// TestAskTell: each member comes to the top from its own start; what is best is the fitness of the candidate that is
-// said to have it, and a search resumed from a checkpoint ends the same.
+// TestAskTell: each member reaches the maximum from its own start; the best fitness is that of the best candidate; a
+// search resumed from a checkpoint ends with the same result.
 func TestAskTell(t *testing.T) {
 	dev := open(t)
 	space := ec.Space{Members: 3, Dim: 5}
@@ -128,7 +128,7 @@ func TestAskTell(t *testing.T) {
 	}
 }
 
-// TestAskTellSeveral: fronts and archives of what the caller makes of candidates.
+// TestAskTellSeveral: fronts and archives of candidates that the caller evaluates.
 func TestAskTellSeveral(t *testing.T) {
 	dev := open(t)
 	space := ec.Space{Members: 2, Dim: 3, Objectives: 2, Low: []float32{0, 0, 0}, High: []float32{1, 1, 1}}
@@ -138,7 +138,7 @@ func TestAskTellSeveral(t *testing.T) {
 	if err := a.Begin(t.Context(), from(2, 3)); err != nil {
 		t.Fatal(err)
 	}
-	// Best are all that are 0 but in the first number.
+	// The optima have 0 in all coordinates but the first.
 	trade := func(x []float32) (float32, []float32, []float32) {
 		return 0, []float32{x[0] - x[1] - x[2], 1 - x[0] - x[1] - x[2]}, nil
 	}
@@ -191,8 +191,8 @@ func TestAskTellSeveral(t *testing.T) {
 	}
 }
 
-// TestAskTellOtherCandidates: a search whose candidates a local search improves comes to the top at once; errors
-// leave the search as it was.
+// TestAskTellOtherCandidates: a search whose candidates a local search improves reaches the maximum at once; errors
+// leave the search unchanged.
 func TestAskTellOtherCandidates(t *testing.T) {
 	dev := open(t)
 	de := ec.DefaultDE()
@@ -210,7 +210,7 @@ func TestAskTellOtherCandidates(t *testing.T) {
 	}
 	fitness := make([][]float32, 2)
 	for m := range x {
-		x[m][5] = []float32{0.25, 7, 0.5} // outside of the bounds in one number
+		x[m][5] = []float32{0.25, 7, 0.5} // outside the bounds in one coordinate
 		for c := range x[m] {
 			fitness[m] = append(fitness[m], float32(c%6))
 		}
@@ -229,8 +229,7 @@ func TestAskTellOtherCandidates(t *testing.T) {
 	}
 }
 
-// TestAskTellErrors: what is not as it was asked for is one error that says so, and what comes right afterwards is
-// taken.
+// TestAskTellErrors: results of the wrong shape give one error that says so; correct results are accepted afterwards.
 func TestAskTellErrors(t *testing.T) {
 	dev := open(t)
 	algo := ec.DefaultRandomSearch()
@@ -258,7 +257,7 @@ func TestAskTellErrors(t *testing.T) {
 	if err := a.Begin(t.Context(), from(2, 4)); err != nil {
 		t.Fatal(err)
 	}
-	want(a.Tell(t.Context(), ec.Results{}), "nobody asked")
+	want(a.Tell(t.Context(), ec.Results{}), "call Ask first")
 	if _, err := a.Ask(t.Context()); err != nil {
 		t.Fatal(err)
 	}

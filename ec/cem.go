@@ -11,15 +11,15 @@ import (
 // CEMConfig are the settings of the cross-entropy method. Those marked "per member" are tensors on the device that
 // PBT may vary.
 type CEMConfig struct {
-	Population         int     `min:"1" max:"1048576" doc:"Candidates a generation, P."`
-	Elites             int     `min:"1" max:"1048576" doc:"Candidates that the distribution is fitted to, the best ones."`
-	ExtraVariance      float64 `above:"0" doc:"Variance of the first candidates, and what is at first added to that of the elites, per member." member:""`
-	FinalExtraVariance float64 `above:"0" doc:"What the addition falls to, per member." member:""`
-	ExtraVarianceDecay float64 `min:"0" below:"1" doc:"Share of the way there that is left behind in a generation, per member." member:""`
+	Population         int     `min:"1" max:"1048576" doc:"Candidates per generation, P."`
+	Elites             int     `min:"1" max:"1048576" doc:"Number of best candidates that the distribution is fitted to."`
+	ExtraVariance      float64 `above:"0" doc:"Initial variance of the candidates, and initial addition to that of the elites, per member." member:""`
+	FinalExtraVariance float64 `above:"0" doc:"Final addition to the variance of the elites, per member." member:""`
+	ExtraVarianceDecay float64 `min:"0" below:"1" doc:"Decay rate of the addition towards its final value per generation, per member." member:""`
 }
 
-// DefaultCEM has EvoRL's variances (the settings of its CEM-RL); the population is that of its other searches (B.
-// Zheng et al., 2025, table 3), and half of it are elites (A. Pourchot, O. Sigaud, 2019, section 4.1).
+// DefaultCEM has the variances of EvoRL's CEM-RL and the population of its other searches (B. Zheng et al., 2025,
+// table 3). Half of the population are elites (A. Pourchot, O. Sigaud, 2019, section 4.1).
 func DefaultCEM() CEMConfig {
 	return CEMConfig{Population: 128, Elites: 64, ExtraVariance: 1e-2, FinalExtraVariance: 1e-5, ExtraVarianceDecay: 1e-3}
 }
@@ -75,7 +75,7 @@ func (es *cem) Init(ctx context.Context, start []float32) error {
 	return es.mean.WriteFloat32(ctx, es.space.Pad(start))
 }
 
-// Ask implements Strategy: candidates are formed from mean and deviations alone.
+// Ask implements Strategy. It records nothing: candidates depend on mean and deviations only.
 func (es *cem) Ask(*engine.Recorder) {}
 
 // Candidates implements Strategy: N(μ, Σ).
@@ -83,11 +83,11 @@ func (es *cem) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
 	es.noise.Candidates(r, es.mean, es.deviation, pick, into)
 }
 
-// Tell implements Strategy: μ' = Σ λ z over the elites z, and Σ' = Σ λ (z − μ)² + ε, μ the old mean (equations 1, 2).
-// After g generations, ε = final + (first − final) (1 − decay)^g.
+// Tell implements Strategy: μ' = Σ λ z and Σ' = Σ λ (z − μ)² + ε over the elites z, where μ is the old mean
+// (equations 1, 2). After g generations, ε = final + (first − final) (1 − decay)^g.
 func (es *cem) Tell(r *engine.Recorder, told Told) { es.learn(r, told, es.noise) }
 
-// TellCandidates implements CandidateStrategy: z are the candidates as given, as in CEM-RL (algorithm 1).
+// TellCandidates implements CandidateStrategy: z are the given candidates, as in CEM-RL (algorithm 1).
 func (es *cem) TellCandidates(r *engine.Recorder, given Given, told Told) {
 	es.learn(r, told, es.noise.Of(r, given, es.mean, es.deviation, 0))
 }

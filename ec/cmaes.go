@@ -14,21 +14,21 @@ import (
 
 // CMAESConfig are the settings of CMA-ES.
 type CMAESConfig struct {
-	Population int     `min:"0" max:"32768" doc:"Candidates a generation, P; 0: 4 + 3 ln dim."`
-	InitStd    float64 `above:"0" doc:"Deviation of the first candidates from their mean."`
+	Population int     `min:"0" max:"32768" doc:"Candidates per generation, P; 0: 4 + 3 ln dim."`
+	InitStd    float64 `above:"0" doc:"Deviation of the initial candidates from their mean."`
 }
 
-// DefaultCMAES has the population of the paper and, as EvoRL's CMA-ES (B. Zheng et al., 2025, table 3), the deviation
-// 0.1 at first.
+// DefaultCMAES has the population of the paper and the initial deviation 0.1 of EvoRL's CMA-ES (B. Zheng et al.,
+// 2025, table 3).
 func DefaultCMAES() CMAESConfig { return CMAESConfig{InitStd: 0.1} }
 
 // cmaES is CMA-ES with negative weights: N. Hansen, "The CMA Evolution Strategy: A Tutorial", 2016
-// (arXiv:1604.00772v2, 2023). Its equations have the numbers of that paper; its constants are those of pycma 4.5,
-// which differ a little (see covariant).
+// (arXiv:1604.00772v2, 2023). Equation numbers are those of that paper; constants are those of pycma 4.5, which
+// differ slightly (see covariant).
 //
-// The covariance matrix is kept as C = B H Bᵀ, B being the eigenvectors it had when last decomposed, and D the roots
-// of the eigenvalues: H is nearly diagonal then, and its small numbers are not lost beside large ones as those of C
-// were. In that basis candidates' steps are D z.
+// The covariance matrix is stored as C = B H Bᵀ. B holds the eigenvectors of the last decomposition, D the square
+// roots of the eigenvalues. H is nearly diagonal, so that its small elements are not lost beside large ones as those
+// of C would be. In this basis the steps of candidates are D z.
 type cmaES struct {
 	cfg    CMAESConfig
 	space  Space
@@ -39,25 +39,25 @@ type cmaES struct {
 	origin *engine.Tensor // [M, row]: zero
 
 	mean      *engine.Tensor // [M, row]
-	meanLow   *engine.Tensor // [M, row]: the low part of the mean, which one float does not resolve
+	meanLow   *engine.Tensor // [M, row]: the low part of the mean, a double float
 	sigma     *engine.Tensor // [M]
 	paths     [2]*engine.Tensor
 	utilities *engine.Tensor // [P]
 	weights   *engine.Tensor // [M, P]
-	noise     *engine.Tensor // [M, P + 1, row]: D z of the candidates; in Tell the path of C follows them
+	noise     *engine.Tensor // [M, P + 1, row]: D z of the candidates; in Tell followed by the evolution path of C
 	steps     *engine.Tensor // [M, P + 1, row]: B D z; in Tell the noise times its weights
 	sums      *engine.Tensor // [M, 2, row]
 	moved     *engine.Tensor // [M, 2, row]
 }
 
-// covariant are the constants of CMA-ES (N. Hansen, 2016, table 1), as pycma 4.5 has them: c_1 smaller for
-// populations below six, c_σ with n + μ_eff + 3 and at most a half, d_σ larger for large populations, E‖N(0, I)‖
-// exact.
+// covariant holds the constants of CMA-ES (N. Hansen, 2016, table 1) as pycma 4.5 computes them: c_1 is smaller for
+// populations below six, c_σ uses n + μ_eff + 3 and is at most a half, d_σ is larger for large populations, E‖N(0,
+// I)‖ is exact.
 type covariant struct {
 	cmaRates
-	weights []float32 // by rank: positive ones sum to one, the others are negative (equations 49 to 53)
-	sum     float64   // of them
-	gap     int       // generations from one decomposition to the next
+	weights []float32 // by rank: the positive ones sum to one, the others are negative (equations 49 to 53)
+	sum     float64   // of the weights
+	gap     int       // generations between decompositions
 }
 
 func newCovariant(dim, population int) covariant {
@@ -80,7 +80,7 @@ func newCovariant(dim, population int) covariant {
 	inner := max(1, 3*(1-math.Pow(0.5, n/9)))
 	r.ds = 1 + 2*max(0, inner*math.Sqrt((mass-1)/(n+1))-1) + r.cs
 	r.gap = max(1, int(math.Ceil(1/(10*n*(r.c1+r.cmu)))))
-	most := 0.0 // what negative weights sum to: the matrix neither shrinks nor ceases to be positive definite
+	most := 0.0 // the sum of the negative weights is limited so that the matrix keeps its trace and stays positive definite
 	if negative > 0 {
 		most = min(1+r.c1/r.cmu, 1+2*negative*negative/below/(mass+2), (1-r.c1-r.cmu)/(n*r.cmu))
 	}
@@ -95,7 +95,7 @@ func newCovariant(dim, population int) covariant {
 	return r
 }
 
-// expectedLength is that of a standard normal vector: √2 Γ((n + 1)/2) / Γ(n/2).
+// expectedLength returns the expected length of a standard normal vector: √2 Γ((n + 1)/2) / Γ(n/2).
 func expectedLength(dim int) float64 {
 	above, _ := math.Lgamma(float64(dim+1) / 2)
 	below, _ := math.Lgamma(float64(dim) / 2)
@@ -105,8 +105,8 @@ func expectedLength(dim int) float64 {
 // Name implements Algorithm.
 func (c CMAESConfig) Name() string { return "cma-es" }
 
-// New implements Algorithm. Where the memory for a covariance matrix does not suffice, its error is an
-// *vk.OutOfMemoryError that names the algorithms that need less.
+// New implements Algorithm. If memory does not suffice for a covariance matrix, the error is a *vk.OutOfMemoryError
+// that names algorithms which need less.
 func (c CMAESConfig) New(s *engine.State, clock engine.Clock, _ *engine.Hyper, space Space) (Strategy, error) {
 	if err := config.Check(c); err != nil {
 		return nil, err
@@ -145,7 +145,7 @@ func roomForMatrices(s *engine.State, space Space, count int) error {
 	return smaller(err, space)
 }
 
-// smaller adds to an error, if there is one, which algorithms need less.
+// smaller adds to a non-nil error which algorithms need less memory.
 func smaller(err error, space Space) error {
 	if err != nil {
 		err = fmt.Errorf("%w; sep-cma-es, lm-ma-es, cr-fm-nes, snes and openes need only a few numbers for each of the %d dimensions", err, space.Dim)
@@ -156,7 +156,7 @@ func smaller(err error, space Space) error {
 func (es *cmaES) Population() int          { return es.cfg.Population }
 func (es *cmaES) Solution() *engine.Tensor { return es.mean }
 
-// Init implements Strategy: σ is the first deviation, C the identity, the paths zero.
+// Init implements Strategy: σ is the initial deviation, C the identity, and the paths are zero.
 func (es *cmaES) Init(ctx context.Context, start []float32) error {
 	return errors.Join(
 		es.sigma.Fill(ctx, float32(es.cfg.InitStd)), es.paths[0].Fill(ctx, 0), es.paths[1].Fill(ctx, 0), es.mean.WriteFloat32(ctx, es.space.Pad(start)),
@@ -164,7 +164,7 @@ func (es *cmaES) Init(ctx context.Context, start []float32) error {
 	)
 }
 
-// matrix is a tensor [M, count, row] from its first numbers on.
+// matrix describes a tensor [M, count, row] as a matrix operand.
 func (s Space) matrix(t *engine.Tensor) nn.Matrix {
 	return nn.Matrix{Tensor: t, Stride: t.Len() / s.Members, Row: s.Row()}
 }
@@ -188,8 +188,8 @@ func (es *cmaES) CandidatesLow(r *engine.Recorder, pick Pick, into *engine.Tenso
 	es.space.form(r, es.mean, es.meanLow, es.sigma, es.steps, pick, into, true)
 }
 
-// form records forming candidates mean + sigma · steps, steps being [M, P or more, row]: their high parts or the low
-// ones, what rounding takes from them. The low part of the mean [M, row] is nil where there is none.
+// form records forming candidates mean + sigma · steps from steps [M, P or more, row]: their high parts, or their low
+// parts, which are the rounding errors of the high ones. meanLow is the low part of the mean [M, row]; nil: none.
 func (s Space) form(r *engine.Recorder, mean, meanLow, sigma, steps *engine.Tensor, pick Pick, into *engine.Tensor, low bool) {
 	row := s.Row()
 	k := formKernel{
@@ -209,7 +209,7 @@ func (s Space) form(r *engine.Recorder, mean, meanLow, sigma, steps *engine.Tens
 	r.Dispatch(k.call(groups, uint32(s.Members), 1))
 }
 
-// TellCandidates implements CandidateStrategy: the noise of a changed candidate x is D⁻¹ Bᵀ (x − m) / σ, of limited
+// TellCandidates implements CandidateStrategy: the noise of a changed candidate x is D⁻¹ Bᵀ (x − m) / σ, limited in
 // length.
 func (es *cmaES) TellCandidates(r *engine.Recorder, given Given, told Told) {
 	members, row, population := es.space.Members, es.space.Row(), es.cfg.Population
@@ -231,8 +231,8 @@ func (es *cmaES) TellCandidates(r *engine.Recorder, given Given, told Told) {
 	es.Tell(r, told)
 }
 
-// Tell implements Strategy: mean, paths and σ from the weighted sum of the noise (equations 41 to 45), then the
-// covariance matrix (equation 47).
+// Tell implements Strategy: mean, paths and σ are updated by the weighted sum of the noise (equations 41 to 45), then
+// the covariance matrix (equation 47).
 func (es *cmaES) Tell(r *engine.Recorder, told Told) {
 	Utilities(r, told, es.utilities, es.weights)
 	c, members, dim, row, population := es.rates, es.space.Members, es.space.Dim, es.space.Row(), es.cfg.Population
@@ -268,5 +268,5 @@ func (es *cmaES) Tell(r *engine.Recorder, told Told) {
 	es.eigen.record(r)
 }
 
-// narrow is the workgroup of kernels that sum rows of numbers: one subgroup.
+// narrow returns the workgroup size of kernels that sum rows: one subgroup.
 func (es *cmaES) narrow(r *engine.Recorder) uint32 { return r.Engine().Device().Info().SubgroupSize }

@@ -48,8 +48,7 @@ func newRefCMAES(start []float64, std float64) *refCMAES {
 	return r
 }
 
-// tell learns from steps y = (x − m)/σ [P][n], whose mean step C^(-1/2) y is made of by root [n][n], the inverse root
-// of the matrix they were drawn from.
+// tell learns from steps y = (x − m)/σ [P][n]. root [n][n] is C^(-1/2) of the matrix that the steps were drawn from.
 func (r *refCMAES) tell(steps [][]float64, fitness []float64, root mat.Matrix) {
 	n, lambda := float64(r.n), float64(len(fitness))
 	rank := ranks(fitness)
@@ -119,7 +118,7 @@ func (r *refCMAES) tell(steps [][]float64, fitness []float64, root mat.Matrix) {
 	r.sigma *= math.Exp(min(1, cs/ds*(size/length-1)))
 }
 
-// frame is a search's eigenvectors, a row each, and the roots of its eigenvalues on the device.
+// frame returns a search's eigenvectors, one per row, and the square roots of its eigenvalues from the device.
 func (tr *trial) frame(member int) (basis *mat.Dense, scale []float64) {
 	es := tr.strategy.(*cmaES)
 	basis = mat.NewDense(tr.space.Dim, tr.space.Dim, nil)
@@ -129,7 +128,7 @@ func (tr *trial) frame(member int) (basis *mat.Dense, scale []float64) {
 	return basis, wide(tr.rows(es.eigen.scale, 1)[member][0])
 }
 
-// covariance is a search's C = Bᵀ H B of the device, an eigenvector being a row of B.
+// covariance returns a search's C = Bᵀ H B from the device; the rows of B are the eigenvectors.
 func (tr *trial) covariance(member int) *mat.Dense {
 	basis, _ := tr.frame(member)
 	h := mat.NewDense(tr.space.Dim, tr.space.Dim, nil)
@@ -141,7 +140,7 @@ func (tr *trial) covariance(member int) *mat.Dense {
 	return h
 }
 
-// inverseRoot is C^(-1/2) of a frame.
+// inverseRoot returns C^(-1/2) of a frame.
 func inverseRoot(basis *mat.Dense, scale []float64) *mat.Dense {
 	root := mat.DenseCopyOf(basis)
 	for i, d := range scale {
@@ -153,8 +152,8 @@ func inverseRoot(basis *mat.Dense, scale []float64) *mat.Dense {
 	return root
 }
 
-// checkFrame says by how much eigenvectors deviate from being orthogonal, and roots of eigenvalues, relatively, from
-// those of a matrix.
+// checkFrame returns the deviation of eigenvectors from orthogonality, and the relative deviation of the square roots
+// of eigenvalues from those of a matrix.
 func checkFrame(t *testing.T, basis *mat.Dense, scale []float64, c *mat.Dense) (orthogonal, roots float64) {
 	t.Helper()
 	n := len(scale)
@@ -182,7 +181,7 @@ func checkFrame(t *testing.T, basis *mat.Dense, scale []float64, c *mat.Dense) (
 	return orthogonal, roots
 }
 
-// TestCMAES: generations beside float64, several searches at once.
+// TestCMAES compares generations of several searches with float64.
 func TestCMAES(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(5))
 	const members = 2
@@ -270,8 +269,8 @@ func TestCMAES(t *testing.T) {
 	}
 }
 
-// TestCMA: generations of pycma (tools/reference/ec/cma_es.py), whose candidates take the place of those drawn here,
-// as eigenvectors have no order and no sign that two programs would share.
+// TestCMA compares generations with pycma's (tools/reference/ec/cma_es.py). Its candidates replace those drawn here,
+// since order and signs of eigenvectors differ between programs.
 func TestCMA(t *testing.T) {
 	text, err := os.ReadFile("testdata/cma.json")
 	if err != nil {
@@ -343,7 +342,7 @@ func TestCMA(t *testing.T) {
 	}
 }
 
-// TestCMAESMemory: where the matrix does not fit, the error says what it needs and what fits.
+// TestCMAESMemory: if the matrix does not fit, the error states what it needs and what fits.
 func TestCMAESMemory(t *testing.T) {
 	eng := engine.New(open(t))
 	s := eng.NewState()

@@ -11,28 +11,28 @@ import (
 
 // CRFMNESConfig are the settings of CR-FM-NES.
 type CRFMNESConfig struct {
-	Population int     `min:"0" max:"1048576" doc:"Candidates a generation, P, an even number; 0: 4 + 3 ln dim, made even."`
-	InitStd    float64 `above:"0" doc:"Deviation of the first candidates from their mean."`
+	Population int     `min:"0" max:"1048576" doc:"Candidates per generation, P, an even number; 0: 4 + 3 ln dim, made even."`
+	InitStd    float64 `above:"0" doc:"Deviation of the initial candidates from their mean."`
 }
 
-// DefaultCRFMNES has the population of the paper, section 4, and begins with deviation 0.1 as the other methods that
+// DefaultCRFMNES has the population of the paper, section 4, and the initial deviation 0.1 of the other methods that
 // adapt a covariance matrix.
 func DefaultCRFMNES() CRFMNESConfig { return CRFMNESConfig{InitStd: 0.1} }
 
-// Validate refuses populations that cannot be mirrored.
+// Validate rejects populations that cannot be mirrored.
 func (c CRFMNESConfig) Validate() error { return checkPairs(c.Population) }
 
 // crFMNES is the cost-reduced fast-moving natural evolution strategy: M. Nomura, I. Ono, "Fast Moving Natural
 // Evolution Strategy for High-Dimensional Problems", 2022 (arXiv:2201.11422), algorithm 1. Its covariance matrix σ² D
-// (I + v vᵀ) D needs a few numbers a dimension, and all it learns from are sums over the candidates' noise, so that
-// no candidate is stored.
+// (I + v vᵀ) D takes O(dim) memory, and it learns only from sums over the candidates' noise, so that no candidate is
+// stored.
 type crFMNES struct {
 	cfg        CRFMNESConfig
 	space      Space
 	clock      engine.Clock
 	noise      *Noise
 	seed       uint32
-	first      uint32 // the stream that the first v is drawn from
+	first      uint32 // stream of the random numbers of the initial v
 	rates      fastMoving
 	mean       *engine.Tensor // [M, row]
 	v          *engine.Tensor // [M, row]
@@ -41,18 +41,18 @@ type crFMNES struct {
 	paths      [2]*engine.Tensor
 	utilities  *engine.Tensor    // [P]
 	weights    *engine.Tensor    // [M, P]
-	along      *engine.Tensor    // [M, P]: weights times the product of z with the direction of v
-	projection *engine.Tensor    // [M, P, 2]: that product, and the square of the length of z
-	sums       [3]*engine.Tensor // [splits, M, row]: of w z, w z², and w z times the product
+	along      *engine.Tensor    // [M, P]: weights times (zᵀ v̄)
+	projection *engine.Tensor    // [M, P, 2]: zᵀ v̄ and |z|²
+	sums       [3]*engine.Tensor // [splits, M, row]: sums of w z, w z² and w z (zᵀ v̄)
 	factors    *engine.Tensor    // [M, 4]
 	gradients  *engine.Tensor    // [M, 2, row]
 }
 
-// fastMoving are the constants of CR-FM-NES (M. Nomura, I. Ono, 2022, section 3.5).
+// fastMoving holds the constants of CR-FM-NES (M. Nomura, I. Ono, 2022, section 3.5).
 type fastMoving struct {
 	cmaRates
-	distance                 float64 // α: how much of a weight is due to the length of z
-	move, stagnate, converge float64 // rates of σ
+	distance                 float64 // α: strength of the distance weight
+	move, stagnate, converge float64 // learning rates of σ
 	rate                     float64 // η_B
 }
 
@@ -75,9 +75,9 @@ func newFastMoving(dim, population int) fastMoving {
 	}
 }
 
-// distanceWeight is the a of (1 + a²) exp(a²/2) / 0.24 − 10 = dim.
+// distanceWeight returns the solution a of (1 + a²) exp(a²/2) / 0.24 − 10 = dim.
 func distanceWeight(dim float64) float64 {
-	low, high := 0.0, 10.0 // the left side grows, to 10^24
+	low, high := 0.0, 10.0 // the left side increases with a, to 10^24
 	for range 100 {
 		a := (low + high) / 2
 		if (1+a*a)*math.Exp(a*a/2)/0.24-10 < dim {
@@ -121,7 +121,7 @@ func (c CRFMNESConfig) New(s *engine.State, clock engine.Clock, _ *engine.Hyper,
 func (es *crFMNES) Population() int          { return es.cfg.Population }
 func (es *crFMNES) Solution() *engine.Tensor { return es.mean }
 
-// Init implements Strategy: D is one, v small and random, N(0, I/dim).
+// Init implements Strategy: D is one, v is drawn from N(0, I/dim).
 func (es *crFMNES) Init(ctx context.Context, start []float32) error {
 	members, dim := es.space.Members, es.space.Dim
 	v, one := make([]float32, members*dim), make([]float32, members*dim)
@@ -135,7 +135,7 @@ func (es *crFMNES) Init(ctx context.Context, start []float32) error {
 	)
 }
 
-// Ask implements Strategy: what candidates need to know of all their noise at once.
+// Ask implements Strategy: it records the projections zᵀ v̄ of all candidates.
 func (es *crFMNES) Ask(r *engine.Recorder) {
 	k := crfmnesProjectKernel{
 		V: es.v.Range(), Projection: es.projection.Range(), Clock: es.clock.Tensor().Range(), Seed: es.seed, Stream: es.noise.stream,

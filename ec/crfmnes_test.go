@@ -11,7 +11,8 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// TestCRFMNES: generations that the authors' package made of the same noise (tools/reference/ec/cr_fm_nes.py).
+// TestCRFMNES compares generations with those of the authors' package for the same noise
+// (tools/reference/ec/cr_fm_nes.py).
 func TestCRFMNES(t *testing.T) {
 	text, err := os.ReadFile("testdata/crfmnes.json")
 	if err != nil {

@@ -10,19 +10,20 @@ import (
 
 // CSOConfig are the settings of competitive swarm optimization.
 type CSOConfig struct {
-	Population int     `min:"1" max:"16384" doc:"Candidates a generation, P; the swarm has twice as many particles."`
+	Population int     `min:"1" max:"16384" doc:"Candidates per generation, P; the swarm has twice as many particles."`
 	Attraction float64 `min:"0" doc:"Attraction phi of losers by the swarm's center, per member." member:""`
-	InitialStd float64 `min:"0" doc:"Deviation of the first places from the start, where there are no bounds."`
+	InitialStd float64 `min:"0" doc:"Deviation of the initial positions from the start, without bounds."`
 }
 
-// DefaultCSO is EvoX's (B. Huang et al., 2024) and the paper's for swarms of at most 100: no attraction by the center.
+// DefaultCSO has EvoX's settings (B. Huang et al., 2024) and the paper's for swarms of at most 100: no attraction by
+// the center.
 func DefaultCSO() CSOConfig { return CSOConfig{Population: 50, InitialStd: 1} }
 
 // Name implements Algorithm.
 func (c CSOConfig) Name() string { return "cso" }
 
 // cso is competitive swarm optimization: R. Cheng, Y. Jin, "A Competitive Swarm Optimizer for Large Scale
-// Optimization", 2015. Only losers move and are evaluated; the first two generations evaluate the swarm as it begins.
+// Optimization", 2015. Only losers move and are evaluated. The first two generations evaluate the initial swarm.
 type cso struct {
 	*population // the swarm
 	cfg         CSOConfig
@@ -56,12 +57,12 @@ func (c CSOConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hyper,
 func (w *cso) Population() int          { return w.cfg.Population }
 func (w *cso) Solution() *engine.Tensor { return w.best }
 
-// Init implements Strategy: particles are at rest and not evaluated.
+// Init implements Strategy: particles start at rest and are not evaluated.
 func (w *cso) Init(ctx context.Context, start []float32) error {
 	return errors.Join(w.init(ctx, start), w.fitness.Fill(ctx, notEvaluated), w.best.WriteFloat32(ctx, w.space.Pad(start)))
 }
 
-// Ask implements Strategy: the competitions, and what losers learn (equations 6 and 7).
+// Ask implements Strategy: it records the competitions and the update of the losers (equations 6 and 7).
 func (w *cso) Ask(r *engine.Recorder) {
 	members, row, p := w.space.Members, w.space.Row(), w.cfg.Population
 	size, pairs := r.Invocations(p)
@@ -88,7 +89,7 @@ func (w *cso) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
 	w.space.PickRows(r, w.moved, pick, into)
 }
 
-// TellCandidates implements CandidateStrategy: losers are where the candidates are, with the velocities they had.
+// TellCandidates implements CandidateStrategy: the losers move to the given candidates and keep their velocities.
 func (w *cso) TellCandidates(r *engine.Recorder, given Given, told Told) {
 	r.Copy(w.moved, given.Candidates)
 	w.Tell(r, told)

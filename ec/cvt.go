@@ -15,11 +15,11 @@ import (
 type CVTMAPElitesConfig struct {
 	ArchiveConfig
 	Centroids int `min:"1" max:"16384" doc:"Cells, K: one around each centroid."`
-	Samples   int `min:"1" max:"262144" doc:"Random descriptors that the centroids are found from."`
+	Samples   int `min:"1" max:"262144" doc:"Number of random descriptors from which the centroids are computed."`
 }
 
-// DefaultCVTMAPElites has QDax's 1024 centroids (F. Chalumeau et al., 2023) and the samples of the paper (section
-// III-B).
+// DefaultCVTMAPElites has QDax's 1024 centroids (F. Chalumeau et al., 2023) and the paper's number of samples
+// (section III-B).
 func DefaultCVTMAPElites() CVTMAPElitesConfig {
 	return CVTMAPElitesConfig{ArchiveConfig: defaultArchive(), Centroids: 1024, Samples: 25000}
 }
@@ -35,8 +35,8 @@ func (c CVTMAPElitesConfig) Validate() error {
 // Name implements Algorithm.
 func (c CVTMAPElitesConfig) Name() string { return "cvt-map-elites" }
 
-// cvt is MAP-Elites whose cells are those of a centroidal Voronoi tessellation: V. Vassiliades, K. Chatzilygeroudis,
-// J.-B. Mouret, "Using Centroidal Voronoi Tessellations to Scale Up the Multidimensional Archive of Phenotypic Elites
+// cvt is MAP-Elites with the cells of a centroidal Voronoi tessellation: V. Vassiliades, K. Chatzilygeroudis, J.-B.
+// Mouret, "Using Centroidal Voronoi Tessellations to Scale Up the Multidimensional Archive of Phenotypic Elites
 // Algorithm", 2018.
 type cvt struct {
 	*archive
@@ -60,7 +60,7 @@ func (c CVTMAPElitesConfig) New(s *engine.State, clock engine.Clock, hyper *engi
 	return &cvt{archive: a, samples: c.Samples}, s.Err()
 }
 
-// Init implements Strategy: the centroids are found once and saved.
+// Init implements Strategy: the centroids are computed once and saved.
 func (c *cvt) Init(ctx context.Context, start []float32) error {
 	space := c.bounds.space
 	found, err := centroids(ctx, c.descriptor, c.cells, c.samples, engine.NewRng(c.bounds.scope.Engine().Seed(), c.bounds.scope.Stream("centroids"), 0, 0, 0))
@@ -71,10 +71,10 @@ func (c *cvt) Init(ctx context.Context, start []float32) error {
 	return errors.Join(c.archive.Init(ctx, start), c.grid.WriteFloat32(ctx, append(grid, found...)))
 }
 
-// lloydIterations is how often centroids move at most: the gain of later ones is small.
+// lloydIterations bounds the iterations of Lloyd's method; later ones improve little.
 const lloydIterations = 30
 
-// centroids are k points [k, b] of a centroidal Voronoi tessellation of the unit box, by the method of S. Lloyd on
+// centroids returns k points [k, b] of a centroidal Voronoi tessellation of the unit box, found by Lloyd's method on
 // random samples (algorithm 1).
 func centroids(ctx context.Context, b, k, samples int, rng *engine.Rng) ([]float32, error) {
 	points := make([]float32, samples*b)
@@ -122,8 +122,9 @@ func centroids(ctx context.Context, b, k, samples int, rng *engine.Rng) ([]float
 	return all, nil
 }
 
-// nearestOf is which of the centers [k][len(p)], ordered by their first number, is nearest to p. It looks away from p
-// along that number until no other can be nearer; the better the guess, the sooner.
+// nearestOf returns the index of the center [k][len(p)] that is nearest to p. The centers must be sorted by their
+// first coordinate. The search moves away from the guess along that coordinate until no other center can be nearer; a
+// better guess ends it sooner.
 func nearestOf(centers [][]float32, p []float32, guess int) int {
 	at, least := guess, distance(centers[guess], p)
 	from, _ := slices.BinarySearchFunc(centers, p[0], func(c []float32, x float32) int { return cmp.Compare(c[0], x) })
@@ -146,7 +147,7 @@ func nearestOf(centers [][]float32, p []float32, guess int) int {
 	return at
 }
 
-// distance is the square of it.
+// distance returns the squared Euclidean distance.
 func distance(x, y []float32) float32 {
 	var far float32
 	for i, v := range x {

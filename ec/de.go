@@ -8,39 +8,39 @@ import (
 	"github.com/evorl/evorl/engine/config"
 )
 
-// Base is what differences are added to, x_base + F (x_to - x_from). The numbers are those of
+// Base is the base vector that differences are added to: x_base + F (x_to - x_from). The numbers are those of
 // shaders/ec/de_choose.comp.
 type Base uint32
 
 const (
 	Rand           Base = iota // a random candidate
 	BestBase                   // the best candidate
-	CurrentToBest              // the candidate that is to be replaced, moved towards the best
+	CurrentToBest              // the candidate to be replaced, moved towards the best
 	RandToBest                 // a random candidate, moved towards the best
 	currentToPBest             // SHADE's
 )
 
 var baseNames = []string{"rand", "best", "current_to_best", "rand_to_best"}
 
-// UnmarshalText reads a base by its name: rand, best, current_to_best or rand_to_best.
+// UnmarshalText parses a base's name: rand, best, current_to_best or rand_to_best.
 func (b *Base) UnmarshalText(text []byte) error {
 	return config.UnmarshalName(b, "base", baseNames, text)
 }
 
-// MarshalText writes a base's name.
+// MarshalText returns a base's name.
 func (b Base) MarshalText() ([]byte, error) { return config.MarshalName(b, "base", baseNames) }
 
 // DEConfig are the settings of differential evolution.
 type DEConfig struct {
-	Population    int     `min:"3" max:"1048576" doc:"Candidates a generation, P."`
-	Base          Base    `doc:"What differences are added to: rand, best, current_to_best, rand_to_best."`
+	Population    int     `min:"3" max:"1048576" doc:"Candidates per generation, P."`
+	Base          Base    `doc:"Base vector that differences are added to: rand, best, current_to_best, rand_to_best."`
 	Differences   int     `min:"1" max:"2" doc:"Differences of random candidates that are added."`
 	Weight        float64 `min:"0" max:"2" doc:"Differential weight F, per member." member:""`
-	CrossoverRate float64 `min:"0" max:"1" doc:"Probability CR that a number is the mutant's, per member; one always is." member:""`
-	InitialStd    float64 `min:"0" doc:"Deviation of the first candidates from the start, where there are no bounds."`
+	CrossoverRate float64 `min:"0" max:"1" doc:"Probability CR that a coordinate is the mutant's, per member; one always is." member:""`
+	InitialStd    float64 `min:"0" doc:"Deviation of the initial candidates from the start, without bounds."`
 }
 
-// DefaultDE is rand/1/bin with EvoX's weights (B. Huang et al., 2024).
+// DefaultDE is DE/rand/1/bin with EvoX's weights (B. Huang et al., 2024).
 func DefaultDE() DEConfig {
 	return DEConfig{Population: 100, Base: Rand, Differences: 1, Weight: 0.5, CrossoverRate: 0.9, InitialStd: 1}
 }
@@ -73,7 +73,7 @@ type de struct {
 	scale        *engine.Tensor // [M, P, 2]: F, CR
 	trial        *engine.Tensor // [M, P, row]
 	best         *engine.Tensor // [M, row]
-	history      *history       // nil but for SHADE
+	history      *history       // nil except for SHADE
 }
 
 // New implements Algorithm.
@@ -144,13 +144,13 @@ func (d *de) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
 // Tell implements Strategy: selection.
 func (d *de) Tell(r *engine.Recorder, told Told) { d.selection(r, d.trial, nil, told) }
 
-// TellCandidates implements CandidateStrategy: the trial vectors are those given.
+// TellCandidates implements CandidateStrategy: the trial vectors are the given candidates.
 func (d *de) TellCandidates(r *engine.Recorder, given Given, told Told) {
 	d.selection(r, given.Candidates, given.Changed, told)
 }
 
-// selection records selection between trial vectors [M · P, row] and the candidates at their places. changed [M, P]
-// may be nil.
+// selection records selection between each trial vector [M · P, row] and the candidate that it competes with. changed
+// [M, P] may be nil.
 func (d *de) selection(r *engine.Recorder, trial, changed *engine.Tensor, told Told) {
 	d.compare(r, told.Fitness)
 	if d.history != nil {

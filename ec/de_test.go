@@ -9,7 +9,7 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// TestDE: generations of every base against float64.
+// TestDE compares generations of every base with float64.
 func TestDE(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(6))
 	worst := 0.0
@@ -30,19 +30,19 @@ func TestDE(t *testing.T) {
 	t.Logf("largest deviation %.1e", worst)
 }
 
-// TestSHADE: the same with a history, more generations so that the archive overflows and the memory wraps.
+// TestSHADE does the same with a history, over enough generations that the archive overflows and the memory wraps.
 func TestSHADE(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(6))
 	for k, space := range []Space{{Members: 2, Dim: 6}, box(3, 5), box(1, 2)} {
 		c := DefaultSHADE()
-		c.Population, c.Memory, c.InitialStd, c.PBest = []int{11, 70, 4700}[k], 4, 0.8, 0.5 // the last: more than is ranked at once
+		c.Population, c.Memory, c.InitialStd, c.PBest = []int{11, 70, 4700}[k], 4, 0.8, 0.5 // the last: more than are ranked at once
 		t.Run(fmt.Sprint(c.Population), func(t *testing.T) {
 			t.Logf("largest deviation %.1e", generationsOfDE(t, eng, c, space, nil))
 		})
 	}
 }
 
-// chooser draws words as shaders/ec/de_choose.comp does.
+// chooser draws random words as shaders/ec/de_choose.comp does.
 type chooser struct {
 	eng                   *engine.Engine
 	search, p, generation int
@@ -56,7 +56,7 @@ func (c *chooser) word() uint32 {
 	return w[(c.drawn-1)%4]
 }
 
-// other is one of n that is not taken: the x-th of those left.
+// other returns one of n indices that are not taken: the x-th of those left.
 func (c *chooser) other(n int) int {
 	x := belowOf(c.word(), n-len(c.taken))
 	for i := range n {
@@ -83,7 +83,7 @@ func generationsOfDE(t *testing.T, eng *engine.Engine, algo Algorithm, space Spa
 	read := func(what string) []float32 { return tr.values(tr.state.Lookup("ec/" + what)) }
 	rows := func(what string) [][][]float32 { return tr.rows(tr.state.Lookup("ec/"+what), n) }
 	checkInitial(tr, rows("population"), start, c.InitialStd)
-	place := make([]int, space.Members) // in SHADE's memory
+	place := make([]int, space.Members) // position in SHADE's memory
 	for g := range 6 {
 		before, fitness := rows("population"), read("population_fitness")
 		var old [][][]float32
@@ -109,7 +109,7 @@ func generationsOfDE(t *testing.T, eng *engine.Engine, algo Algorithm, space Spa
 			type success struct {
 				p           int
 				gain, F, CR float64
-				own         bool // as it was proposed: F and CR are learned from it
+				own         bool // told unchanged: F and CR are learned from it
 			}
 			var successes []success
 			for p, x := range trials[m] { // as told
@@ -247,7 +247,7 @@ func generationsOfDE(t *testing.T, eng *engine.Engine, algo Algorithm, space Spa
 	return worst
 }
 
-// checkArchive: all that were replaced by better ones are in it, beside as many of those from before as it holds.
+// checkArchive: the archive holds all candidates replaced by better ones, and as many of the earlier ones as fit.
 func checkArchive(t *testing.T, before, after, population [][]float32, stored, now, successes int, each func(func(p int))) {
 	t.Helper()
 	n := len(population)

@@ -2,8 +2,8 @@ package ec
 
 import "github.com/evorl/evorl/engine"
 
-// diagonal is how a kernel is dispatched that updates every number of the searches by itself, from sums [splits, M,
-// row].
+// diagonal holds the dispatch sizes of kernels that update every coordinate of the searches separately, from sums
+// [splits, M, row].
 type diagonal struct{ splits, members, row, groups, size uint32 }
 
 func (s Space) diagonal(r *engine.Recorder, sums *engine.Tensor) diagonal {

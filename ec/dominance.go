@@ -7,22 +7,22 @@ import (
 	"github.com/evorl/evorl/engine/nn"
 )
 
-// maxObjectives is the most objectives that kernels have room for.
+// maxObjectives is the most objectives that kernels support.
 const maxObjectives = 16
 
-// merged is the populations of parents and offspring of several objectives, among whom survivors are found:
-// non-dominated sort, crowding distance and truncation, as parts.
+// merged is the merged population of parents and offspring with several objectives, with the parts that select
+// survivors: non-dominated sorting, crowding distance and truncation.
 type merged struct {
 	space            Space
 	kept, population int
-	twins            bool           // those with the same objectives stand in one front
-	objectives       *engine.Tensor // [M, N, fours · 4]: N = kept + P
+	twins            bool           // candidates with equal objectives share a front
+	objectives       *engine.Tensor // [M, N, vec4s · 4]: N = kept + P
 	dominators       *engine.Tensor // [M, words, N] u32
 	number           *engine.Tensor // [M, N] u32
 	front            *engine.Tensor // [M, N] u32: 0 for the non-dominated
-	divided          *engine.Tensor // [M, 2] u32: the front of the last survivor, and how many stand before it
+	divided          *engine.Tensor // [M, 2] u32: the front of the last survivor, and the number of candidates in better fronts
 	key              *engine.Tensor // [M, N, 4] u32
-	order            *engine.Tensor // [M, kept] u32: the survivors; child c has number kept + c
+	order            *engine.Tensor // [M, kept] u32: the survivors; child c has index kept + c
 }
 
 func newMerged(s *engine.State, space Space, kept, population int) (*merged, error) {
@@ -32,7 +32,7 @@ func newMerged(s *engine.State, space Space, kept, population int) (*merged, err
 	n := kept + population
 	limits := s.Engine().Device().Info().Limits
 	if most := uint64(limits.MaxLoopIterations) * uint64(limits.MaxInvocations); limits.MaxLoopIterations > 0 && 4*uint64(n)*uint64(n) > most {
-		return nil, fmt.Errorf("sorting %d candidates takes longer loops than this device's driver allows; want a smaller population", n)
+		return nil, fmt.Errorf("sorting %d candidates takes more loop iterations than this device's driver allows; want a smaller population", n)
 	}
 	m, all := engine.Members(space.Members), candidates(n)
 	return &merged{
@@ -50,7 +50,7 @@ func newMerged(s *engine.State, space Space, kept, population int) (*merged, err
 func (c *merged) size() int     { return c.kept + c.population }
 func (c *merged) fours() uint32 { return uint32(nn.Align(c.space.Objectives) / 4) }
 
-// groups are those of kernels with one invocation a candidate.
+// groups returns workgroup count and size of kernels with one invocation per candidate.
 func (c *merged) groups(r *engine.Recorder) (groups, size uint32) {
 	size, groups = r.Invocations(c.size())
 	return groups, size
@@ -84,7 +84,7 @@ func (c *merged) crowd(r *engine.Recorder) {
 	}.call(groups, uint32(c.space.Members), 1))
 }
 
-// survive records finding the first in the order of their keys; their objectives go into [M, kept, K].
+// survive records selecting the candidates with the smallest keys and copying their objectives into [M, kept, K].
 func (c *merged) survive(r *engine.Recorder, objectives *engine.Tensor) {
 	groups, size := c.groups(r)
 	r.Dispatch(placeKernel{
@@ -93,8 +93,8 @@ func (c *merged) survive(r *engine.Recorder, objectives *engine.Tensor) {
 	}.call(groups, uint32(c.space.Members), 1))
 }
 
-// pairsWorkgroup is a workgroup for kernels in which one of them compares all pairs of n candidates, taking so many
-// iterations a pair.
+// pairsWorkgroup returns the workgroup size of kernels in which one workgroup compares all pairs of n candidates,
+// with the given iterations per pair.
 func pairsWorkgroup(r *engine.Recorder, n, iterations int) uint32 {
-	return r.WorkgroupFor(n * n / 32 * iterations) // up to 32 · 1024 of them an invocation
+	return r.WorkgroupFor(n * n / 32 * iterations) // up to 32 · 1024 of them per invocation
 }

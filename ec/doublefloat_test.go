@@ -9,7 +9,7 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// doubleFloatGiven is given with fitness that is the sum of two floats.
+// doubleFloatGiven is given with double-float fitness.
 type doubleFloatGiven struct{ given }
 
 func (g doubleFloatGiven) New(_ context.Context, _ *engine.State, _ engine.Clock, _, population int) (Evaluation, error) {
@@ -22,8 +22,8 @@ func (doubleFloatGivenEvaluation) DoubleFloatFitness() bool { return true }
 func (doubleFloatGivenEvaluation) RecordDoubleFloat(*engine.Recorder, *engine.Tensor, *engine.Tensor, int, *engine.Tensor, *engine.Tensor) {
 }
 
-// TestDoubleFloatFitness: candidates whose fitness differs only in what one float does not hold are ranked by it, and
-// what is seen of the generation and its candidates is as exact; against float64.
+// TestDoubleFloatFitness: candidates whose fitness differs only in the low part are ranked by it, and metrics and
+// candidates have the same precision; against float64.
 func TestDoubleFloatFitness(t *testing.T) {
 	const members, dim = 4, 6
 	eng := engine.New(open(t), engine.Seed(9))
@@ -44,16 +44,16 @@ func TestDoubleFloatFitness(t *testing.T) {
 			must(s.State().Poison(ctx))
 			must(s.generation.strategy.(*cmaES).mean.Fill(ctx, 3))
 			raw, rest := make([]float32, members*population), make([]float32, members*population)
-			exact := make([]float64, members*population) // what counts
+			exact := make([]float64, members*population) // the exact fitness
 			for m := range members {
 				worst := math.Inf(1)
 				for p := range population {
 					at := m*population + p
-					// Three neighbouring floats, and steps far below what is between them.
+					// Three neighbouring floats, with steps far below their spacing.
 					raw[at] = math.Float32frombits(math.Float32bits(-150) + uint32(p*p%3))
 					rest[at] = float32(p*37%population-population/2) / float32(population) * (1 << 15) / (1 << 32)
 					switch {
-					case m == 1: // one float says it all
+					case m == 1: // the low part is zero
 						raw[at], rest[at] = float32(math.Sin(float64(p*p))), 0
 					case m == 2 && p%11 == 3, m == 3:
 						raw[at], rest[at] = []float32{nan, inf, -inf}[p%3], nan

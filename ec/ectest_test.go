@@ -9,7 +9,7 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// open opens the device of a test; its validation's messages fail the test.
+// open opens the device of a test. Validation messages fail the test.
 func open(t testing.TB) *vk.Device {
 	t.Helper()
 	dev, err := vk.Open(vk.Validate(true), vk.CacheDir(""))
@@ -27,8 +27,8 @@ func open(t testing.TB) *vk.Device {
 	return dev
 }
 
-// trial is a Generation whose fitness the test makes up: asked and told by programs of their own, so that what lies
-// between can be seen.
+// trial is a Generation whose fitness comes from the test. Ask and Tell are separate programs, so that the test can
+// inspect the state between them.
 type trial struct {
 	t          testing.TB
 	eng        *engine.Engine
@@ -40,13 +40,13 @@ type trial struct {
 	strategy   Strategy
 	formed     *engine.Tensor // [M · P, row]
 	fitness    *engine.Tensor // [M, P] or [M, P, K]
-	behaved    *engine.Tensor // [M, P, B]: descriptors, which the test writes; nil: the space has none
+	behaved    *engine.Tensor // [M, P, B]: descriptors written by the test; nil: the space has none
 	ask        *engine.Program
 	tell       *engine.Program
-	// others changes candidates before they are told; nil: the strategy is told its own.
+	// others changes candidates before they are told; nil: the strategy is told its own candidates.
 	others     func(member, candidate int, x []float32) []float32
 	tellOthers *engine.Program
-	proposed   [][][]float32 // by the strategy, as asked last: [M][P][dim]
+	proposed   [][][]float32 // the candidates asked for last: [M][P][dim]
 }
 
 // newTrial makes a trial. Tensors that are not saved begin poisoned.
@@ -83,12 +83,12 @@ func newTrial(t testing.TB, eng *engine.Engine, algo Algorithm, space Space, sta
 	return tr
 }
 
-// scoped is an algorithm whose tensors and random streams have the same names whatever it is: "ec/<name>".
+// scoped gives the tensors and random streams of any algorithm the same names, "ec/<name>".
 type scoped struct{ Algorithm }
 
 func (scoped) Name() string { return "ec" }
 
-// scope is that of the trial's algorithm.
+// scope returns the algorithm's part of the trial's state.
 func (tr *trial) scope() *engine.State { return tr.state.Sub("ec") }
 
 func (tr *trial) must(err error) {
@@ -98,14 +98,14 @@ func (tr *trial) must(err error) {
 	}
 }
 
-// candidates asks for a generation: [M][P][dim].
+// candidates asks for a generation [M][P][dim].
 func (tr *trial) candidates() [][][]float32 {
 	tr.t.Helper()
 	tr.must(tr.ask.Run(tr.t.Context()))
 	return tr.rows(tr.formed, tr.strategy.Population())
 }
 
-// learn tells the fitness [M][P], with several objectives [M][P · K], of the generation.
+// learn tells the fitness of the generation: [M][P], with several objectives [M][P · K].
 func (tr *trial) learn(fitness [][]float32) {
 	tr.t.Helper()
 	var all []float32
@@ -120,7 +120,7 @@ func (tr *trial) learn(fitness [][]float32) {
 	tr.must(tr.tellOthers.Run(tr.t.Context()))
 }
 
-// change makes the trial tell candidates that a function changes.
+// change makes the trial tell candidates changed by a function.
 func (tr *trial) change(others func(member, candidate int, x []float32) []float32) {
 	tr.t.Helper()
 	var err error
@@ -134,7 +134,7 @@ func (tr *trial) change(others func(member, candidate int, x []float32) []float3
 	tr.t.Cleanup(tr.tellOthers.Free)
 }
 
-// changed are candidates as others makes them, which it writes to where they are told from.
+// changed returns the candidates changed by others and writes them to the tensor that is told.
 func (tr *trial) changed(population [][][]float32) [][][]float32 {
 	tr.t.Helper()
 	out, values := make([][][]float32, len(population)), []float32(nil)
@@ -148,7 +148,7 @@ func (tr *trial) changed(population [][][]float32) [][][]float32 {
 	return out
 }
 
-// step does both, with the fitness of a function, and returns the candidates and the fitness told.
+// step asks and tells with the fitness of a function. It returns the candidates and the fitness told.
 func (tr *trial) step(f func(member, candidate int, x []float32) float32) (population [][][]float32, fitness [][]float32) {
 	tr.t.Helper()
 	population = tr.candidates()
@@ -166,7 +166,7 @@ func (tr *trial) step(f func(member, candidate int, x []float32) float32) (popul
 	return population, fitness
 }
 
-// solution is what the strategy would hand out: [M][dim].
+// solution returns the strategy's solution [M][dim].
 func (tr *trial) solution() [][]float32 {
 	tr.t.Helper()
 	var out [][]float32
@@ -176,7 +176,7 @@ func (tr *trial) solution() [][]float32 {
 	return out
 }
 
-// rows reads [M, count, row] as [M][count][dim]. What pads the rows must be zero.
+// rows reads [M, count, row] as [M][count][dim]. The padding of the rows must be zero.
 func (tr *trial) rows(tensor *engine.Tensor, count int) [][][]float32 {
 	tr.t.Helper()
 	values := tr.values(tensor)
@@ -203,7 +203,8 @@ func (tr *trial) values(tensor *engine.Tensor) []float32 {
 	return values
 }
 
-// deviation is how far got is from want, relative to the largest of want; infinite where a number is missing.
+// deviation returns the largest difference between got and want relative to the largest element of want; infinite if
+// an element of got is NaN.
 func deviation(got []float32, want []float64) float64 {
 	largest, far := 1e-30, 0.0
 	if len(got) != len(want) {
@@ -219,7 +220,7 @@ func deviation(got []float32, want []float64) float64 {
 	return far / largest
 }
 
-// ranks are those of float64 fitness: 0 for the largest, ties in the order of the candidates.
+// ranks returns the ranks of float64 fitness: 0 for the largest, ties in the order of the candidates.
 func ranks(fitness []float64) []int {
 	rank := make([]int, len(fitness))
 	for i, a := range fitness {
@@ -240,7 +241,7 @@ func wide(values []float32) []float64 {
 	return out
 }
 
-// sphere has its largest value, 0, at 1.
+// sphere has its maximum, 0, at 1.
 func sphere(_, _ int, x []float32) float32 {
 	sum := 0.0
 	for _, v := range x {

@@ -11,7 +11,7 @@ import (
 	"github.com/evorl/evorl/engine/optim"
 )
 
-// gaussians are the algorithms of the normal distribution, and random search.
+// gaussians returns the algorithms that sample a normal distribution, and random search.
 func gaussians(population int) []Algorithm {
 	openES, vanilla, ars, pgpe := DefaultOpenES(), DefaultVanillaES(), DefaultARS(), DefaultPGPE()
 	snes, sep, cem, random := DefaultSNES(), DefaultSepCMAES(), DefaultCEM(), DefaultRandomSearch()
@@ -32,18 +32,18 @@ func gaussians(population int) []Algorithm {
 	return all
 }
 
-// TestLearning: a function of ten dimensions is maximised, by every member.
+// TestLearning: every member maximises a function of ten dimensions.
 func TestLearning(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(2))
 	openES, ars := DefaultOpenES(), DefaultARS()
 	openES.Population, openES.LearningRate, openES.NoiseStd, openES.WeightDecay = 32, 0.05, 0.05, 0
 	ars.Population, ars.Elites, ars.LearningRate, ars.NoiseStd = 32, 8, 0.01, 0.05
 	pgpe := DefaultPGPE()
-	pgpe.LearningRate = 0.02 // ClipUp's steps have one length: the mean stays about so far from the optimum
+	pgpe.LearningRate = 0.02 // ClipUp's steps have constant length: the mean stays about this far from the optimum
 	for _, c := range []struct {
 		algorithm   Algorithm
 		generations int
-		want        float32 // the solution's fitness, below 0, the maximum
+		want        float32 // the fitness to reach, below the maximum 0
 	}{
 		{openES, 300, -0.01}, {VanillaESConfig{Population: 32, Elites: 8, NoiseStd: 0.05}, 300, -0.1}, {ars, 300, -0.02},
 		{pgpe, 300, -0.02}, {DefaultSNES(), 300, -1e-6}, {DefaultSepCMAES(), 300, -1e-6}, {DefaultCMAES(), 300, -1e-6}, {DefaultCRFMNES(),
@@ -69,8 +69,8 @@ func TestLearning(t *testing.T) {
 	}
 }
 
-// TestOddFitness: populations of one and others on fitness that is constant, not finite, or as large as numbers are:
-// solutions stay finite.
+// TestOddFitness: with populations of one and others, on fitness that is constant, not finite, or as large as float32
+// allows, solutions stay finite.
 func TestOddFitness(t *testing.T) {
 	eng := engine.New(open(t))
 	kinds := map[string]func(g, candidate int) float32{
@@ -113,14 +113,14 @@ func TestOddFitness(t *testing.T) {
 	}
 }
 
-// TestConstantFitness: what compares fitness learns nothing where there is nothing to compare.
+// TestConstantFitness: algorithms that compare fitness learn nothing from constant fitness.
 func TestConstantFitness(t *testing.T) {
 	eng := engine.New(open(t))
 	for _, algorithm := range gaussians(12) {
 		switch algorithm.(type) {
 		case OpenESConfig, ARSConfig, PGPEConfig:
 		default:
-			continue // by rank alone: they wander
+			continue // by rank only: they perform a random walk
 		}
 		start := []float32{1, -2, 3, 0.5, -0.5}
 		tr := newTrial(t, eng, algorithm, Space{Members: 1, Dim: 5}, start)
@@ -135,7 +135,7 @@ func TestConstantFitness(t *testing.T) {
 	}
 }
 
-// TestResume: half a run, saved, and the other half in tensors that were poisoned end with the bits of a whole one.
+// TestResume: a run that is saved halfway and resumed in poisoned tensors is bit-identical to an uninterrupted one.
 func TestResume(t *testing.T) {
 	dev := open(t)
 	for _, algorithm := range gaussians(14) {
@@ -177,7 +177,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// TestSettings: what cannot be is one clear error.
+// TestSettings: invalid settings give one clear error.
 func TestSettings(t *testing.T) {
 	eng := engine.New(open(t))
 	with := func(change func(*PGPEConfig)) Algorithm {
@@ -220,7 +220,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// TestDefaultPopulation against the formula's values (N. Hansen, 2016).
+// TestDefaultPopulation compares with the formula's values (N. Hansen, 2016).
 func TestDefaultPopulation(t *testing.T) {
 	for dim, want := range map[int]int{1: 4, 2: 6, 10: 10, 100: 17, 1000: 24} {
 		if got := defaultPopulation(dim); got != want {

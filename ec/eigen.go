@@ -9,20 +9,20 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// eigen is the covariance matrix C = B H Bᵀ of every search, in the basis B of the eigenvectors it had when last
-// decomposed. Decomposing it anew makes H diagonal: the squares of scale.
+// eigen is the covariance matrix C = B H Bᵀ of every search, in the basis B of the eigenvectors of the last
+// decomposition. A decomposition makes H diagonal, with the squares of scale.
 type eigen struct {
 	space Space
 	clock engine.Clock
-	gap   int // generations from one decomposition to the next
+	gap   int // generations between decompositions
 
-	basis      *engine.Tensor // [M, dim, row]: an eigenvector a row
-	scale      *engine.Tensor // [M, row]: D, roots of the eigenvalues
+	basis      *engine.Tensor // [M, dim, row]: one eigenvector per row
+	scale      *engine.Tensor // [M, row]: D, square roots of the eigenvalues
 	covariance *engine.Tensor // [M, dim, row]: H
-	change     *engine.Tensor // [M, dim, row]: what record adds to H
-	keep       *engine.Tensor // [M]: times what it was
+	change     *engine.Tensor // [M, dim, row]: added to H by record
+	keep       *engine.Tensor // [M]: factor of H in record
 
-	tridiagonal *tridiagonal // nil where Jacobi's method is used
+	tridiagonal *tridiagonal // nil if Jacobi's method is used
 }
 
 // roomForEigen checks that the device can hold and decompose the matrices of a space.
@@ -54,7 +54,7 @@ func newEigen(s *engine.State, clock engine.Clock, space Space, gap int) *eigen 
 	return e
 }
 
-// init makes the matrices those of a standard normal distribution.
+// init sets the matrices of a standard normal distribution.
 func (e *eigen) init(ctx context.Context) error {
 	dim, row := e.space.Dim, e.space.Row()
 	one, scale := make([]float32, e.space.Members*dim*row), make([]float32, e.space.Members*row)
@@ -66,8 +66,8 @@ func (e *eigen) init(ctx context.Context) error {
 	return errors.Join(e.basis.WriteFloat32(ctx, one), e.covariance.WriteFloat32(ctx, one), e.scale.WriteFloat32(ctx, scale))
 }
 
-// record records keep H + change and, every gap generations, its decomposition: by Jacobi's method where matrices fit
-// a workgroup's shared memory, else by reduction to a tridiagonal one and QL iterations.
+// record records H = keep H + change and, every gap generations, its decomposition: by Jacobi's method if matrices
+// fit a workgroup's shared memory, else by reduction to tridiagonal form and QL iterations.
 func (e *eigen) record(r *engine.Recorder) {
 	if e.tridiagonal != nil {
 		e.tridiagonal.record(r, e)
@@ -81,9 +81,9 @@ func (e *eigen) record(r *engine.Recorder) {
 	}.call(uint32(e.space.Members), 1, 1))
 }
 
-// jacobiFits says whether Jacobi's method is the better one, and two matrices, and a little more, fit the shared
-// memory of a workgroup. On the software driver its many small steps cost as much as the other method's dispatches at
-// a dimension of 10, and five times as much at 20.
+// jacobiFits reports whether Jacobi's method is faster, and two matrices and some more data fit the shared memory of
+// a workgroup. On the software driver its many small steps cost as much as the other method's dispatches at dimension
+// 10, and five times as much at 20.
 func jacobiFits(info vk.Info, dim int) bool {
 	if info.Type == vk.CPU && dim > 12 {
 		return false
@@ -91,7 +91,7 @@ func jacobiFits(info vk.Info, dim int) bool {
 	return 4*(2*dim*(dim|1)+dim+int(jacobiWorkgroup(info, dim))+8) <= int(info.Limits.MaxSharedBytes)
 }
 
-// jacobiWorkgroup is a good number of invocations for a dimension: about dim²/16, whole subgroups of them.
+// jacobiWorkgroup returns a good number of invocations for a dimension: about dim²/16, in whole subgroups.
 func jacobiWorkgroup(info vk.Info, dim int) uint32 {
 	size := info.SubgroupSize
 	for int(size)*16 < dim*dim && 2*size <= min(info.Limits.MaxInvocations, 256) {

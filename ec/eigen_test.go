@@ -14,7 +14,7 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// decomposition is an eigen by itself.
+// decomposition is a stand-alone eigen.
 type decomposition struct {
 	*eigen
 	state *engine.State
@@ -47,7 +47,7 @@ func newDecomposition(t testing.TB, eng *engine.Engine, space Space, jacobi bool
 	return d
 }
 
-// spectrum is a matrix [dim][dim] of a kind.
+// spectrum returns a matrix [dim][dim] of a kind.
 func spectrum(kind string, dim int, random *rand.Rand) *mat.Dense {
 	h := mat.NewDense(dim, dim, nil)
 	switch kind {
@@ -67,7 +67,7 @@ func spectrum(kind string, dim int, random *rand.Rand) *mat.Dense {
 				h.Set(j, i, v)
 			}
 		}
-	case "update": // as CMA-ES makes it: a few steps beside the identity
+	case "update": // as in CMA-ES: a few steps added to the identity
 		for i := range dim {
 			h.Set(i, i, 0.98)
 		}
@@ -90,7 +90,7 @@ func spectrum(kind string, dim int, random *rand.Rand) *mat.Dense {
 	return h
 }
 
-// TestEigen: decompositions beside gonum's, by both methods.
+// TestEigen compares decompositions by both methods with gonum's.
 func TestEigen(t *testing.T) {
 	eng := engine.New(open(t))
 	random := rand.New(rand.NewPCG(1, 2))
@@ -117,7 +117,7 @@ func TestEigen(t *testing.T) {
 					matrices[m] = h
 				}
 				ctx := t.Context()
-				unit := make([]float32, members*row) // that of the matrix before
+				unit := make([]float32, members*row) // of the previous matrix
 				for i := range unit {
 					unit[i] = float32(math.Sqrt(mat.Max(matrices[0])))
 				}
@@ -159,9 +159,9 @@ func TestEigen(t *testing.T) {
 					most := 2e-5
 					switch {
 					case kind == "random":
-						most = 5e-3 // of conditions up to 1e5, which the matrix tells in float32 no better
+						most = 5e-3 // condition numbers up to 1e5 limit the accuracy in float32
 					case kind == "graded" && !c.jacobi:
-						most = 2e-3 // from 1 to 1e-10
+						most = 2e-3 // eigenvalues from 1 to 1e-10
 					}
 					if !(orthogonal <= 1e-5 && far <= 1e-5 && roots <= most) {
 						t.Errorf("member %d deviates too much: %v", m, slices.Sorted(slices.Values(d))[:min(4, c.dim)])
@@ -172,7 +172,7 @@ func TestEigen(t *testing.T) {
 	}
 }
 
-// BenchmarkEigen: decompositions of matrices as CMA-ES makes them, by both methods.
+// BenchmarkEigen measures decompositions of CMA-ES matrices by both methods.
 func BenchmarkEigen(b *testing.B) {
 	eng := engine.New(open(b))
 	for _, c := range []struct {

@@ -10,8 +10,8 @@ import (
 	"github.com/evorl/evorl/engine/optim"
 )
 
-// TestExtremes: the best and the worst candidates by fitness that is not all finite, and rows that take their places,
-// against Go.
+// TestExtremes compares with Go the best and the worst candidates by partly non-finite fitness, and the replacement
+// of rows.
 func TestExtremes(t *testing.T) {
 	eng := engine.New(open(t))
 	for _, c := range []struct{ members, population, n, dim int }{{1, 1, 1, 1}, {3, 37, 5, 6}, {2, 5, 5, 3}, {2, 4200, 17, 2}} {
@@ -82,7 +82,7 @@ func TestExtremes(t *testing.T) {
 	}
 }
 
-// TestExtremesErrors: numbers and shapes that do not fit are errors of the recording.
+// TestExtremesErrors: wrong counts and shapes are recording errors.
 func TestExtremesErrors(t *testing.T) {
 	eng := engine.New(open(t))
 	tr := newTrial(t, eng, VanillaESConfig{Population: 6, Elites: 1, NoiseStd: 1}, Space{Members: 2, Dim: 3}, make([]float32, 6))
@@ -102,10 +102,10 @@ func TestExtremesErrors(t *testing.T) {
 	}
 }
 
-// TestERL: an iteration of evolutionary reinforcement learning (S. Khadka, K. Tumer, 2018) from public parts, in one
-// program: a generation is asked for and evaluated, an actor that something else has trained takes the place of the
-// worst candidate with a fitness of its own, and the strategy is told all of that. Its fitness, minus the mean of its
-// row, stands in for episodes. Against float64 with the same noise.
+// TestERL compares with float64, for the same noise, an iteration of evolutionary reinforcement learning (S. Khadka,
+// K. Tumer, 2018) composed of public parts in one program: a generation is asked for and evaluated, an externally
+// trained actor with its own fitness replaces the worst candidate, and the strategy is told the result. The fitness,
+// minus the mean of its row, stands in for episodes.
 func TestERL(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(3))
 	vanilla := VanillaESConfig{Population: 21, Elites: 6, NoiseStd: 0.3}
@@ -149,17 +149,17 @@ func TestERL(t *testing.T) {
 	})
 }
 
-// erl is a trial after one iteration.
+// erl is the state of a trial after one iteration.
 type erl struct {
 	*trial
 	start    [][]float64   // [M][dim]
 	actors   [][]float32   // [M][dim]
-	parents  [][][]float32 // [M][elites][dim]: of a genetic algorithm, before
+	parents  [][][]float32 // [M][elites][dim]: the parents of a genetic algorithm before the iteration
 	given    [][][]float32 // [M][P][dim]: the candidates told
 	replaced []uint32      // [M]
 }
 
-// erlReturns are the actors' fitness: that of the first member is the best, that of the second the worst.
+// erlReturns are the actors' fitness: the first member's is the best, the second's the worst.
 var erlReturns = []float32{100, -100}
 
 func newERL(t *testing.T, eng *engine.Engine, algorithm Algorithm) *erl {
@@ -201,11 +201,11 @@ func newERL(t *testing.T, eng *engine.Engine, algorithm Algorithm) *erl {
 	return it
 }
 
-// worst is the candidate of a member that the actor has replaced.
+// worst returns the index of a member's candidate that the actor replaced.
 func (it *erl) worst(m int) int { return int(it.replaced[m]) }
 
-// check compares a member's candidates with those of a reference, but for the one that the actor has replaced, which
-// must be the worst of them, and returns the fitness that the strategy was told.
+// check compares a member's candidates with those of a reference, except the replaced one, which must be the worst.
+// It returns the fitness that the strategy was told.
 func (it *erl) check(m int, candidate func(k int) []float64) []float64 {
 	it.t.Helper()
 	var fitness []float64

@@ -13,11 +13,11 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// A small network learns to balance a pole: four searches at once, each of 128 candidates a generation, wholly on the
-// device.
+// A small network learns to balance a pole: four searches run at once on the device, each with 128 candidates per
+// generation.
 func Example() {
 	ctx := context.Background()
-	dev, err := vk.Open() // the first GPU, or else the software driver
+	dev, err := vk.Open() // the first GPU, else the software driver
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func Example() {
 	// 3 balances for 475 of 500 steps: true
 }
 
-// Any function of Go can be minimised: its negative is told as fitness.
+// Any Go function can be minimised by telling its negative as fitness.
 func ExampleAskTell() {
 	rosenbrock := func(x []float32) float32 {
 		a, b := x[0], x[1]
@@ -74,7 +74,7 @@ func ExampleAskTell() {
 		log.Fatal(err)
 	}
 	for range 100 {
-		candidates, err := search.Ask(ctx) // of each member
+		candidates, err := search.Ask(ctx) // candidates of each member
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -94,7 +94,7 @@ func ExampleAskTell() {
 	// Output: [1.00 1.00] with a loss below 1e-6: true
 }
 
-// NSGA-II spreads 100 solutions over the front between two objectives.
+// NSGA-II spreads 100 solutions over the front of two objectives.
 func ExampleSearch_severalObjectives() {
 	ctx := context.Background()
 	dev, err := vk.Open()

@@ -7,8 +7,8 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// TestDoubleFloatCMAES: mean and candidates are sums of two floats, far more exact than one: steps that are small
-// beside the mean are not lost.
+// TestDoubleFloatCMAES: mean and candidates are sums of two floats, far more exact than one, so that steps much
+// smaller than the mean are not lost.
 func TestDoubleFloatCMAES(t *testing.T) {
 	const members, dim, std = 2, 7, 1e-5
 	space := Space{Members: members, Dim: dim}

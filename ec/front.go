@@ -2,26 +2,26 @@ package ec
 
 import "context"
 
-// Front is what a search with several objectives has found: solutions [N][dim] and their objectives [N][K],
-// maximised. Some may be dominated by others, indicator.NonDominated tells which are not.
+// Front is the result of a search with several objectives: solutions [N][dim] and their objectives [N][K], maximised.
+// Some may be dominated; indicator.NonDominated selects the others.
 type Front struct {
 	Solutions  [][]float32
 	Objectives [][]float64
 }
 
-// ReadSolution reads what every member would hand out now, [M][N][dim]: the mean of a distribution or the best of a
+// ReadSolution reads every member's current solutions [M][N][dim]: the mean of a distribution or the best of a
 // population, N = 1; with several objectives the population, see ReadFront.
 func (s *Search) ReadSolution(ctx context.Context) ([][][]float32, error) {
 	return s.space.read(ctx, s.generation.Solution())
 }
 
-// ReadBest reads the best fitness of all generations [M], NaN before the first, and the candidates [M][dim] that had
-// it, at first the start; nil with several objectives.
+// ReadBest reads the best fitness of all generations [M], NaN before the first, and its candidates [M][dim], before
+// the first the start; nil with several objectives.
 func (s *Search) ReadBest(ctx context.Context) (fitness []float32, x [][]float32, err error) {
 	return s.generation.ranking.read(ctx)
 }
 
-// ReadFront reads what every member has found; nil with one objective.
+// ReadFront reads every member's front; nil with one objective.
 func (s *Search) ReadFront(ctx context.Context) ([]Front, error) {
 	candidates, objectives := s.generation.Front()
 	if candidates == nil {

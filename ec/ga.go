@@ -9,22 +9,22 @@ import (
 
 // GAConfig are the settings of the genetic algorithm.
 type GAConfig struct {
-	Population int     `min:"1" max:"524288" doc:"Children a generation, P."`
-	EliteRatio float64 `above:"0" max:"1" doc:"Part of the population that become parents, at least one."`
-	Plus       bool    `doc:"Parents compete with their children to become parents again; else they die."`
+	Population int     `min:"1" max:"524288" doc:"Children per generation, P."`
+	EliteRatio float64 `above:"0" max:"1" doc:"Fraction of the population that becomes parents, at least one."`
+	Plus       bool    `doc:"Parents compete with their children to survive; otherwise they die."`
 	Tournament int     `min:"1" max:"64" doc:"Size of the tournaments in which parents are chosen; 1: all parents are equally likely."`
-	InitialStd float64 `min:"0" doc:"Deviation of the first parents from the start, where there are no bounds."`
+	InitialStd float64 `min:"0" doc:"Deviation of the initial parents from the start, without bounds."`
 	VariationConfig
 }
 
 // DefaultGA is EvoJAX's SimpleGA (Y. Tang et al., 2022), which is evosax's (R. T. Lange, 2022) without crossover: the
-// better half become parents, children are parents with noise.
+// better half become parents, and children are parents plus noise.
 func DefaultGA() GAConfig {
 	return GAConfig{Population: 128, EliteRatio: 0.5, Tournament: 1, VariationConfig: GaussianVariation()}
 }
 
-// RealCodedGA is the genetic algorithm of K. Deb: binary tournaments, SBX, polynomial mutation, and the best of
-// parents and children live on; settings of pymoo (J. Blank, K. Deb, 2020).
+// RealCodedGA is the genetic algorithm of K. Deb: binary tournaments, SBX and polynomial mutation; the best of
+// parents and children survive. Its settings are pymoo's (J. Blank, K. Deb, 2020).
 func RealCodedGA() GAConfig {
 	return GAConfig{Population: 100, EliteRatio: 1, Plus: true, Tournament: 2, InitialStd: 1, VariationConfig: RealCodedVariation()}
 }
@@ -35,8 +35,8 @@ func (c GAConfig) Validate() error { return c.VariationConfig.validate() }
 // Name implements Algorithm.
 func (c GAConfig) Name() string { return "ga" }
 
-// ga is a genetic algorithm with truncation selection. Children are not stored: they are formed from their parents
-// and counters wherever they are wanted.
+// ga is a genetic algorithm with truncation selection. Children are not stored: they are formed again from parents
+// and counters wherever they are needed.
 type ga struct {
 	cfg       GAConfig
 	clock     engine.Clock
@@ -69,7 +69,7 @@ func (c GAConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hyper, 
 func (g *ga) Population() int          { return g.cfg.Population }
 func (g *ga) Solution() *engine.Tensor { return g.best }
 
-// Init implements Strategy: the first parents have no fitness, so that no child ranks behind one.
+// Init implements Strategy: the first parents have no fitness, so that every child ranks before them.
 func (g *ga) Init(ctx context.Context, start []float32) error {
 	if err := g.elites.init(ctx, start); err != nil {
 		return err
@@ -97,14 +97,14 @@ func (g *ga) Tell(r *engine.Recorder, told Told) {
 	g.succeed(r)
 }
 
-// TellCandidates implements CandidateStrategy: the children are those given.
+// TellCandidates implements CandidateStrategy: the children are the given candidates.
 func (g *ga) TellCandidates(r *engine.Recorder, given Given, told Told) {
 	g.survivors.record(r, told.Fitness)
 	g.elites.space.pickEither(r, g.elites.rows, given.Candidates, Pick{Index: g.survivors.order}, g.next)
 	g.succeed(r)
 }
 
-// succeed records that the next parents take the place of the present ones.
+// succeed records that the next parents replace the present ones.
 func (g *ga) succeed(r *engine.Recorder) {
 	r.Copy(g.elites.rows, g.next)
 	g.elites.space.PickRows(r, g.elites.rows, Pick{}, g.best)

@@ -10,7 +10,7 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// TestGA: generations of every crossover and mutation against float64, from parents and children to survivors.
+// TestGA compares generations of every crossover and mutation with float64: parents, children and survivors.
 func TestGA(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(5))
 	worst := 0.0
@@ -18,7 +18,7 @@ func TestGA(t *testing.T) {
 		for mutation := NoMutation; mutation <= PolynomialMutation; mutation++ {
 			for k, space := range []Space{{Members: 2, Dim: 7}, box(2, 7), box(1, 1)} {
 				if k != (int(crossover)+int(mutation))%3 && !(crossover == SBX && mutation == PolynomialMutation) {
-					continue // compiling them all takes long
+					continue // compiling all of them takes long
 				}
 				c := DefaultGA()
 				c.Population, c.EliteRatio, c.Tournament, c.Plus, c.InitialStd = 9-2*k, []float64{0.5, 1, 0.4}[k], 1+int(mutation), crossover%2 == 0, 0.7
@@ -65,7 +65,7 @@ func generationsOfGA(t *testing.T, eng *engine.Engine, c GAConfig, space Space, 
 				fitness float64
 				x       []float32
 			}
-			var all []one // parents first, as ties go
+			var all []one // parents first, which decides ties
 			if c.Plus && g > 0 {
 				for i, x := range before[m] {
 					all = append(all, one{float64(fitness[m*elites+i]), x})
@@ -85,8 +85,8 @@ func generationsOfGA(t *testing.T, eng *engine.Engine, c GAConfig, space Space, 
 	return worst
 }
 
-// TestNearBounds: where a bound is 0, children of parents much nearer to it than a float32 of the bounds' size
-// resolves are as precise as their parents: functions such as ZDT6 tell them apart.
+// TestNearBounds: if a bound is 0, children of parents closer to it than the spacing of float32 at the size of the
+// bounds are as precise as their parents. Functions such as ZDT6 depend on it.
 func TestNearBounds(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(12))
 	space := Space{Members: 1, Dim: 16}
@@ -102,7 +102,7 @@ func TestNearBounds(t *testing.T) {
 			c.crossover, 1, 1, c.mutation, 1
 		cfg.Tournament = 1
 		tr := newTrial(t, eng, cfg, space, make([]float32, space.Dim))
-		tr.step(sphere) // the first is as it was drawn
+		tr.step(sphere) // the first generation is the initial population
 		elites := tr.strategy.(*ga).elites.size
 		parents := make([]float32, elites*space.Dim)
 		for i := range parents {

@@ -8,31 +8,31 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// Generation is an algorithm at work on the device: it proposes candidates, ranks the fitness they had and learns
-// from it. Search evaluates its candidates by a Problem, AskTell hands them to the caller, and hybrids put it beside
-// gradient descent. In every iteration a program records, in this order,
+// Generation runs an algorithm on the device: it proposes candidates, ranks their fitness and learns from it. Search
+// evaluates its candidates by a Problem, AskTell passes them to the caller, and hybrids combine it with gradient
+// descent. In every iteration a program records, in this order,
 //
 //	g.Ask(r)
 //	g.Candidates(r, Pick{}, candidates) // whole or window by window, to be evaluated into fitness
-//	g.Tell(r, fitness)                  // or TellCandidates, where somebody has changed the candidates
+//	g.Tell(r, fitness)                  // or TellCandidates, if the candidates were changed
 //
-// and ticks the clock. Nothing of it passes through the host.
+// and ticks the clock. No data pass through the host.
 type Generation struct {
 	algorithm   Algorithm
 	space       Space
-	state       *engine.State // of what the algorithm does not make
+	state       *engine.State // state of everything but the algorithm
 	strategy    Strategy
-	repair      *repair        // nil where candidates keep the bounds
+	repair      *repair        // nil if candidates always stay in the bounds
 	ranking     *ranking       // nil with several objectives
 	objectives  *objectives    // nil with one objective
-	descriptors *engine.Tensor // nil where the space bounds none
+	descriptors *engine.Tensor // nil if the space has no descriptors
 }
 
-// NewGeneration makes an algorithm's tensors, and those of the ranking, in s and its hyperparameters in hyper. clock
-// counts generations. A space of 0 objectives has one.
+// NewGeneration makes the tensors of an algorithm and of the ranking in s, and its hyperparameters in hyper. clock
+// counts generations. Objectives = 0 in the space means 1.
 //
-// Errors: settings out of range, a space that the algorithm cannot search, *vk.OutOfMemoryError where it needs
-// matrices that do not fit the device.
+// Errors: settings out of range, a space that the algorithm cannot search, *vk.OutOfMemoryError if its matrices do
+// not fit the device.
 func NewGeneration(s *engine.State, clock engine.Clock, hyper *engine.Hyper, algorithm Algorithm, space Space) (*Generation, error) {
 	space.Objectives = max(1, space.Objectives)
 	if err := space.Check(); err != nil {
@@ -47,7 +47,7 @@ func NewGeneration(s *engine.State, clock engine.Clock, hyper *engine.Hyper, alg
 	if k := space.Objectives; k > 1 {
 		several, ok := strategy.(MultiObjective)
 		if !ok {
-			return nil, fmt.Errorf("it maximises one value and the problem has %d; want an algorithm for several objectives, such as nsga-ii", k)
+			return nil, fmt.Errorf("it maximises one objective and the problem has %d; want an algorithm for several objectives, such as nsga-ii", k)
 		}
 		g.objectives = newObjectives(g.state, space, strategy.Population(), several)
 	} else {
@@ -59,25 +59,25 @@ func NewGeneration(s *engine.State, clock engine.Clock, hyper *engine.Hyper, alg
 	return g, s.Err()
 }
 
-// Population is the number of candidates a generation, P.
+// Population returns the number of candidates per generation, P.
 func (g *Generation) Population() int { return g.strategy.Population() }
 
-// Space is where candidates are.
+// Space returns the search space.
 func (g *Generation) Space() Space { return g.space }
 
-// Strategy is the algorithm at work. Its candidates and its solution may lie outside of the bounds; Generation
+// Strategy returns the algorithm's strategy. Its candidates and its solution may lie outside the bounds; Generation
 // repairs them.
 func (g *Generation) Strategy() Strategy { return g.strategy }
 
-// Descriptors [M, P, B] are where an evaluation for quality diversity writes how candidates behave, before Tell; nil
-// where the space bounds none.
+// Descriptors returns [M, P, B], into which an evaluation for quality diversity writes the candidates' behaviour
+// before Tell; nil if the space has no descriptors.
 func (g *Generation) Descriptors() *engine.Tensor { return g.descriptors }
 
 func (g *Generation) dims() []engine.Dim {
 	return []engine.Dim{engine.Members(g.space.Members), candidates(g.Population())}
 }
 
-// NewFitness makes a scratch tensor that Tell takes: [M, P] or, with several objectives, [M, P, K].
+// NewFitness makes a scratch tensor for the fitness that Tell takes: [M, P], with several objectives [M, P, K].
 func (g *Generation) NewFitness(name string) *engine.Tensor {
 	dims := g.dims()
 	if k := g.space.Objectives; k > 1 {
@@ -91,7 +91,7 @@ func (g *Generation) NewCandidates(name string, count int) *engine.Tensor {
 	return g.state.Scratch(name, engine.Float32, engine.Members(g.space.Members*count), engine.Axis("parameter", g.space.Row()))
 }
 
-// Init begins the searches at start [M, dim]. Every saved tensor is zero before.
+// Init begins the searches at start [M, dim]. Every saved tensor must be zero.
 func (g *Generation) Init(ctx context.Context, start []float32) error {
 	if want := g.space.Members * g.space.Dim; len(start) != want {
 		return fmt.Errorf("ec: a start of %d numbers; want %d, %d of each of %d members", len(start), want, g.space.Dim, g.space.Members)
@@ -104,29 +104,29 @@ func (g *Generation) Init(ctx context.Context, start []float32) error {
 	return err
 }
 
-// Ask records what candidates are formed from, once a generation.
+// Ask records the preparation of the generation's candidates, once per generation.
 func (g *Generation) Ask(r *engine.Recorder) { g.strategy.Ask(r) }
 
-// Candidates records forming some of the generation's candidates, between the bounds, into [M · count, row]. It may
-// be recorded any number of times between Ask and Tell.
+// Candidates records forming the picked candidates of the generation, moved into the bounds, into [M · count, row].
+// It may be recorded any number of times between Ask and Tell.
 func (g *Generation) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
 	g.strategy.Candidates(r, pick, into)
 	g.repair.record(r, into)
 }
 
-// Tell records learning from the candidates that were proposed. Their fitness is [M, P], with several objectives [M,
-// P, K]; greater is better, and what is not finite is worse than all that is.
+// Tell records learning from the proposed candidates. Their fitness is [M, P], with several objectives [M, P, K].
+// Greater is better; values that are not finite rank below all finite ones.
 func (g *Generation) Tell(r *engine.Recorder, fitness *engine.Tensor) {
 	if g.checkFitness(r, fitness) {
 		g.strategy.Tell(r, g.rank(r, fitness, g.Candidates))
 	}
 }
 
-// TellCandidates records learning from other candidates [M · P, row] than those proposed, or partly others: trained
-// by gradient descent, injected by Replace, or whatever the caller makes. Where there are bounds they must lie
-// between them. Those that are what the strategy proposed, bit by bit, count as in Tell; it forms them again to find
-// that out, which takes memory for a population. One that is not finite is replaced by the strategy's own, its
-// fitness by NaN. The recording fails where Accepts returns an error.
+// TellCandidates records learning from candidates [M · P, row] of which some differ from the proposed ones: trained
+// by gradient descent or injected by Replace, for example. They must lie in the bounds. Candidates that are
+// bit-identical to the proposed ones count as in Tell; to detect them the strategy forms its candidates again, which
+// takes memory for a population. A candidate that is not finite is replaced by the strategy's own, with fitness NaN.
+// The recording fails if Accepts returns an error.
 func (g *Generation) TellCandidates(r *engine.Recorder, given, fitness *engine.Tensor) {
 	if err := g.Accepts(); err != nil {
 		r.Fail(err)
@@ -146,7 +146,7 @@ func (g *Generation) TellCandidates(r *engine.Recorder, given, fitness *engine.T
 	}
 }
 
-// Accepts is nil where the strategy can be told candidates other than those it proposed, else a *CandidatesError.
+// Accepts returns nil if the strategy can be told candidates that it did not propose, else a *CandidatesError.
 func (g *Generation) Accepts() error {
 	if _, ok := g.strategy.(CandidateStrategy); !ok {
 		return &CandidatesError{Algorithm: g.algorithm.Name()}
@@ -154,7 +154,7 @@ func (g *Generation) Accepts() error {
 	return nil
 }
 
-// rank records ranking the fitness of candidates that form forms.
+// rank records ranking the fitness of candidates formed by form.
 func (g *Generation) rank(r *engine.Recorder, fitness *engine.Tensor, form func(*engine.Recorder, Pick, *engine.Tensor)) Told {
 	var told Told
 	if g.objectives != nil {
@@ -166,7 +166,7 @@ func (g *Generation) rank(r *engine.Recorder, fitness *engine.Tensor, form func(
 	return told
 }
 
-// checkFitness is whether the fitness has the size that Tell wants.
+// checkFitness reports whether the fitness has the size that Tell expects; if not, the recording fails.
 func (g *Generation) checkFitness(r *engine.Recorder, fitness *engine.Tensor) bool {
 	want := g.space.Members * g.Population() * g.space.Objectives
 	if fitness.Len() != want {
@@ -176,19 +176,19 @@ func (g *Generation) checkFitness(r *engine.Recorder, fitness *engine.Tensor) bo
 	return fitness.Len() == want
 }
 
-// Solution is what the searches would hand out now, [M, row] or, with several objectives, [M, N, row]: see Strategy.
-// Repair puts it between the bounds.
+// Solution returns the current solutions [M, row], with several objectives [M, N, row]; see Strategy. Repair moves
+// them into the bounds.
 func (g *Generation) Solution() *engine.Tensor { return g.strategy.Solution() }
 
-// Repairs is whether candidates and solutions may leave the bounds, so that they have to be repaired.
+// Repairs reports whether candidates and solutions may leave the bounds and need Repair.
 func (g *Generation) Repairs() bool { return g.repair != nil }
 
-// Repair records moving candidates [.., row] that left the bounds to the nearest point inside.
+// Repair records moving candidates [.., row] outside the bounds to the nearest point inside.
 func (g *Generation) Repair(r *engine.Recorder, candidates *engine.Tensor) {
 	g.repair.record(r, candidates)
 }
 
-// Best is the best fitness [M] of all generations, NaN before the first, and the candidates [M, row] that had it, at
+// Best returns the best fitness [M] of all generations, NaN before the first, and its candidates [M, row], before the
 // first the start; nil with several objectives.
 func (g *Generation) Best() (fitness, candidates *engine.Tensor) {
 	if g.ranking == nil {
@@ -197,7 +197,7 @@ func (g *Generation) Best() (fitness, candidates *engine.Tensor) {
 	return g.ranking.best, g.ranking.fittest
 }
 
-// Front is the population [M, N, row] that has been found with several objectives, and its objectives [M, N, K]; nil
+// Front returns the population [M, N, row] of a search with several objectives, and its objectives [M, N, K]; nil
 // with one objective.
 func (g *Generation) Front() (candidates, objectives *engine.Tensor) {
 	if g.objectives == nil {
@@ -206,7 +206,7 @@ func (g *Generation) Front() (candidates, objectives *engine.Tensor) {
 	return g.strategy.Solution(), g.objectives.strategy.Objectives()
 }
 
-// Rows adds the metrics of the ranking, and of the strategy where it is Measured; the function returned records them
+// Rows adds the metrics of the ranking, and those of a strategy that is Measured. The returned function records them
 // after Tell.
 func (g *Generation) Rows(m *engine.Metrics) func(*engine.Recorder) {
 	var all []func(*engine.Recorder)

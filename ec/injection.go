@@ -7,25 +7,25 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// CandidateStrategy is a Strategy that can be told candidates other than those it proposed.
+// CandidateStrategy is a Strategy that can be told candidates that it did not propose.
 type CandidateStrategy interface {
 	Strategy
-	// TellCandidates records learning from a generation whose candidates somebody may have changed. Told of its own
-	// candidates, it does what Tell does.
+	// TellCandidates records learning from a generation of which some candidates were changed. If none was, it does
+	// what Tell does.
 	TellCandidates(r *engine.Recorder, given Given, told Told)
 }
 
-// Given are a generation's candidates as somebody changed them.
+// Given is a generation of which some candidates were changed.
 type Given struct {
-	Candidates *engine.Tensor // [M · P, row]: those that have the fitness that the strategy is told
-	Changed    *engine.Tensor // [M, P] u32: 1 where a candidate is another than the strategy's own, else 0
-	Proposed   *engine.Tensor // [M, P, row]: the strategy's own; it may overwrite them
+	Candidates *engine.Tensor // [M · P, row]: the candidates that the fitness belongs to
+	Changed    *engine.Tensor // [M, P] u32: 1 for changed candidates, else 0
+	Proposed   *engine.Tensor // [M, P, row]: the strategy's own candidates; may be overwritten
 }
 
-// CandidatesError is what an algorithm returns that can only be told candidates that it proposed itself.
+// CandidatesError is the error of an algorithm that can be told only its own candidates.
 type CandidatesError struct{ Algorithm string }
 
-// CandidateAlgorithms are the names of the algorithms of one objective that are a CandidateStrategy.
+// CandidateAlgorithms returns the names of the single-objective algorithms whose strategy is a CandidateStrategy.
 func CandidateAlgorithms() []string {
 	return []string{
 		"openes", "vanilla-es", "pgpe", "snes", "cem", "cma-es", "sep-cma-es", "lm-ma-es", "cr-fm-nes", "ga", "de", "shade", "pso", "cso", "random-search",
@@ -38,8 +38,8 @@ func (e *CandidatesError) Error() string {
 		strings.Join(CandidateAlgorithms(), ", "))
 }
 
-// compare records finding out which of the given candidates [M · P, row] are the strategy's own, and replacing those
-// that are not finite.
+// compare records detecting which given candidates [M · P, row] are the strategy's own, and replacing those that are
+// not finite.
 func (g *Generation) compare(r *engine.Recorder, given, fitness *engine.Tensor) Given {
 	dims := g.dims()
 	of := Given{
@@ -55,13 +55,13 @@ func (g *Generation) compare(r *engine.Recorder, given, fitness *engine.Tensor) 
 	return of
 }
 
-// Elites records finding the n best of a generation's candidates by their fitness [M, P], [M, n] u32, the best first;
-// what is not finite is the worst.
+// Elites records finding the n best candidates of a generation by their fitness [M, P] and returns their indices [M,
+// n] u32, best first. Fitness that is not finite is the worst.
 func (g *Generation) Elites(r *engine.Recorder, fitness *engine.Tensor, n int) *engine.Tensor {
 	return g.extremes(r, fitness, n, false)
 }
 
-// Worst records finding the n worst, [M, n] u32, the worst first.
+// Worst records finding the n worst candidates and returns their indices [M, n] u32, worst first.
 func (g *Generation) Worst(r *engine.Recorder, fitness *engine.Tensor, n int) *engine.Tensor {
 	return g.extremes(r, fitness, n, true)
 }
@@ -86,8 +86,8 @@ func (g *Generation) extremes(r *engine.Recorder, fitness *engine.Tensor, n int,
 	return index
 }
 
-// Replace records that rows [M, n, …] take the places of those in into [M, P, …], candidates or their fitness, that
-// index [M, n] u32 names, which must differ; a number beyond P names none. rows and into may also be given as [M · n,
+// Replace records replacing the rows of into [M, P, …], candidates or their fitness, at index [M, n] u32 by rows [M,
+// n, …]. Indices must differ; an index of P or more replaces nothing. rows and into may also have the shapes [M · n,
 // row] and [M · P, row].
 func (g *Generation) Replace(r *engine.Recorder, into, index, rows *engine.Tensor) {
 	members, population := g.space.Members, g.Population()

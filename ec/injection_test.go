@@ -14,7 +14,7 @@ import (
 	"github.com/evorl/evorl/engine/optim"
 )
 
-// otherCandidates leaves every third candidate as it is, moves one a little and one far.
+// otherCandidates leaves every third candidate unchanged, and moves one a little and one far.
 func otherCandidates(m, c int, x []float32) []float32 {
 	for i := range x {
 		x[i] += []float32{0, 0.02, 0.7}[c%3] * float32(math.Sin(float64(5*i+3*c+m)))
@@ -22,8 +22,8 @@ func otherCandidates(m, c int, x []float32) []float32 {
 	return x
 }
 
-// noiseOf is the noise that a reference would have formed a candidate from, by the inverse of that linear map in
-// float64, and no longer than N. Hansen, 2011, allows where the algorithm adapts its steps to their lengths.
+// noiseOf returns the noise from which a reference would have formed a candidate, by inverting that linear map in
+// float64. If the algorithm adapts its steps to their length, the noise is limited as in N. Hansen, 2011.
 func noiseOf(ref reference, x []float64, algorithm Algorithm) []float64 {
 	n := len(x)
 	center := ref.candidate(make([]float64, n))
@@ -47,13 +47,13 @@ func noiseOf(ref reference, x []float64, algorithm Algorithm) []float64 {
 	return slices.Clone(z.RawVector().Data)
 }
 
-// limitLength scales a vector down to the length √n + 2 n / (n + 2).
+// limitLength shortens a vector to at most √n + 2 n / (n + 2).
 func limitLength(z *mat.VecDense) {
 	n := float64(z.Len())
 	z.ScaleVec(min(1, (math.Sqrt(n)+2*n/(n+2))/mat.Norm(z, 2)), z)
 }
 
-// TestUpdatesByOtherCandidates: generations in which most candidates were changed, some by much, beside float64
+// TestUpdatesByOtherCandidates compares generations in which most candidates were changed, some by much, with float64
 // references.
 func TestUpdatesByOtherCandidates(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(5))
@@ -81,7 +81,7 @@ func TestUpdatesByOtherCandidates(t *testing.T) {
 	}
 }
 
-// TestPopulationsOfOtherCandidates: algorithms whose state is a population take over the candidates given; against
+// TestPopulationsOfOtherCandidates: algorithms whose state is a population adopt the given candidates; against
 // float64.
 func TestPopulationsOfOtherCandidates(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(6))
@@ -102,7 +102,7 @@ func TestPopulationsOfOtherCandidates(t *testing.T) {
 		c.Population, c.Memory, c.InitialStd = 70, 4, 0.8
 		generationsOfDE(t, eng, c, Space{Members: 2, Dim: 6}, otherCandidates)
 	})
-	inside := func(m, c int, x []float32) []float32 { // of the bounds of box
+	inside := func(m, c int, x []float32) []float32 { // in the bounds of box
 		s := box(1, len(x))
 		if x = otherCandidates(m, c, x); m < 2 && len(x) < 7 {
 			s.clamp(x)
@@ -113,8 +113,8 @@ func TestPopulationsOfOtherCandidates(t *testing.T) {
 	t.Run("cso", func(t *testing.T) { generationsOfCSO(t, inside) })
 }
 
-// candidateAlgorithms are the algorithms that can be told other candidates, and by how much their state may deviate
-// where they are told their own: those that draw noise in pairs sum it in another order then.
+// candidateAlgorithms returns the algorithms that can be told other candidates, with the tolerance of their state
+// when told their own: those that draw mirrored noise then sum it in another order.
 func candidateAlgorithms() map[Algorithm]float64 {
 	const rounding = 2e-6
 	shade, de, pso := DefaultSHADE(), DefaultDE(), DefaultPSO()
@@ -130,7 +130,7 @@ func candidateAlgorithms() map[Algorithm]float64 {
 	}
 }
 
-// TestOwnCandidates: told the candidates that it proposed, an algorithm makes the same update as by Tell.
+// TestOwnCandidates: told its own candidates, an algorithm makes the same update as by Tell.
 func TestOwnCandidates(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(11))
 	for algorithm, tolerance := range candidateAlgorithms() {
@@ -150,7 +150,7 @@ func TestOwnCandidates(t *testing.T) {
 					continue
 				}
 				got, want := given.values(given.state.Lookup(tensor.Name())), told.values(tensor)
-				for i := range want { // NaN stands for nothing in some
+				for i := range want { // some tensors use NaN for empty
 					if want[i] != want[i] && got[i] != got[i] {
 						want[i], got[i] = 0, 0
 					}
@@ -163,7 +163,8 @@ func TestOwnCandidates(t *testing.T) {
 	}
 }
 
-// TestCMAESByOtherCandidates: generations of the full matrix in which most candidates were changed, beside float64.
+// TestCMAESByOtherCandidates compares generations of full-matrix CMA-ES in which most candidates were changed with
+// float64.
 func TestCMAESByOtherCandidates(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(5))
 	for _, c := range []struct {
@@ -225,8 +226,8 @@ func checkCMAESByOthers(t *testing.T, eng *engine.Engine, dim, population int, s
 	}
 }
 
-// TestBrokenCandidates: candidates that are not finite do not spread: an algorithm is told its own in their place,
-// with fitness that is not finite.
+// TestBrokenCandidates: candidates that are not finite do not spread: the algorithm is told its own in their place,
+// with fitness NaN.
 func TestBrokenCandidates(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(12))
 	for algorithm, tolerance := range candidateAlgorithms() {
@@ -260,7 +261,8 @@ func TestBrokenCandidates(t *testing.T) {
 	}
 }
 
-// TestCandidatesError: the other algorithms say that they cannot, and the list of those that can is complete.
+// TestCandidatesError: the other algorithms return a CandidatesError, and the list of CandidateStrategy algorithms is
+// complete.
 func TestCandidatesError(t *testing.T) {
 	eng := engine.New(open(t))
 	named := CandidateAlgorithms()

@@ -8,8 +8,8 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// TestCurvedValley: what adapts a whole covariance matrix, or directions of it, follows Rosenbrock's valley in ten
-// dimensions to its end. One search in some ends in the other optimum, whose value is about −4.
+// TestCurvedValley: algorithms that adapt a covariance matrix, or directions of it, follow Rosenbrock's valley in ten
+// dimensions to the optimum. A few searches end in the other optimum, whose value is about −4.
 func TestCurvedValley(t *testing.T) {
 	dev := open(t)
 	const members = 5

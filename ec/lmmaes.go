@@ -12,19 +12,19 @@ import (
 
 // LMMAESConfig are the settings of LM-MA-ES.
 type LMMAESConfig struct {
-	Population int     `min:"0" max:"65536" doc:"Candidates a generation, P; 0: 4 + 3 ln dim."`
+	Population int     `min:"0" max:"65536" doc:"Candidates per generation, P; 0: 4 + 3 ln dim."`
 	Vectors    int     `min:"0" max:"1024" doc:"Vectors of the memory; 0: 4 + 3 ln dim."`
-	InitStd    float64 `above:"0" doc:"Deviation of the first candidates from their mean."`
+	InitStd    float64 `above:"0" doc:"Deviation of the initial candidates from their mean."`
 }
 
-// DefaultLMMAES has the population and the memory of the paper, and begins with deviation 0.1 as the other methods
+// DefaultLMMAES has the population and the memory of the paper, and the initial deviation 0.1 of the other methods
 // that adapt a covariance matrix.
 func DefaultLMMAES() LMMAESConfig { return LMMAESConfig{InitStd: 0.1} }
 
 // lmMAES is the limited-memory matrix adaptation evolution strategy: I. Loshchilov, T. Glasmachers, H.-G. Beyer,
-// "Large Scale Black-Box Optimization by Limited-Memory Matrix Adaptation", 2019 (arXiv:1705.06693), algorithm 2.
-// Rates that would be above one where the dimension is small, for which the paper does not mean it, are one. A
-// candidate is its noise and shares of the memory's vectors, and is not stored.
+// "Large Scale Black-Box Optimization by Limited-Memory Matrix Adaptation", 2019 (arXiv:1705.06693), algorithm 2. In
+// small dimensions, for which the method is not intended, rates are limited to one. A candidate is a linear
+// combination of its noise and the memory's vectors, and is not stored.
 type lmMAES struct {
 	cfg        LMMAESConfig
 	space      Space
@@ -40,7 +40,7 @@ type lmMAES struct {
 	weights    *engine.Tensor // [M, P]
 	projection *engine.Tensor // [M, P, vectors]
 	gram       *engine.Tensor // [M, vectors, vectors]
-	shares     *engine.Tensor // [M, P, vectors + 1]
+	shares     *engine.Tensor // [M, P, vectors + 1]: coefficients of the noise and the memory's vectors
 	sums       *engine.Tensor // [splits, M, row]
 	factors    *engine.Tensor // [M, vectors + 1]
 }
@@ -76,14 +76,14 @@ func (c LMMAESConfig) New(s *engine.State, clock engine.Clock, _ *engine.Hyper, 
 	return es, s.Err()
 }
 
-// weightsByRank are ln(μ + 1/2) − ln i of the better half, that sum to one.
+// weightsByRank returns the weights ln(μ + 1/2) − ln i of the better half, normalised to sum to one.
 func (es *lmMAES) weightsByRank() []float32 {
 	parents := max(1, es.cfg.Population/2)
 	return logWeights(es.cfg.Population, parents, float64(parents)+0.5)
 }
 
-// ratesByVector are c_d = 1/(1.5^j dim), 1 − c_c and √(μ_eff c_c (2 − c_c)), c_c = P/(4^j dim), j = 0 to the number
-// of vectors; four numbers each.
+// ratesByVector returns four numbers for each memory vector j = 0, 1, …: c_d = 1/(1.5^j dim), 1 − c_c and √(μ_eff c_c
+// (2 − c_c)), where c_c = P/(4^j dim).
 func (es *lmMAES) ratesByVector() []float32 {
 	n, rates := float64(es.space.Dim), make([]float32, 4*es.cfg.Vectors)
 	for j := range es.cfg.Vectors {
@@ -103,7 +103,7 @@ func (es *lmMAES) Init(ctx context.Context, start []float32) error {
 		es.space.Pad(start)))
 }
 
-// Ask implements Strategy: the shares that candidates have of the noise and of the memory's vectors.
+// Ask implements Strategy: it records the coefficients of the candidates' noise and of the memory's vectors.
 func (es *lmMAES) Ask(r *engine.Recorder) {
 	members, row, vectors := es.space.Members, es.space.Row(), es.cfg.Vectors
 	memory := es.space.matrix(es.memory)
@@ -114,7 +114,8 @@ func (es *lmMAES) Ask(r *engine.Recorder) {
 	es.share(r, es.noise)
 }
 
-// share records finding the shares that candidates with some noise have of it and of the memory's vectors.
+// share records computing, for candidates with the given noise, the coefficients of the noise and of the memory's
+// vectors.
 func (es *lmMAES) share(r *engine.Recorder, noise *Noise) {
 	members, row, vectors, population := es.space.Members, es.space.Row(), es.cfg.Vectors, es.cfg.Population
 	k := lmmaesProjectKernel{

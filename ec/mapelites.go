@@ -9,15 +9,15 @@ import (
 	"github.com/evorl/evorl/engine/config"
 )
 
-// ArchiveConfig are the settings that both kinds of MAP-Elites have.
+// ArchiveConfig are the settings shared by both kinds of MAP-Elites.
 type ArchiveConfig struct {
-	Population int     `min:"1" max:"32768" doc:"Candidates a generation, P."`
-	InitialStd float64 `min:"0" doc:"Deviation of the first candidates from the start, where there are no bounds."`
-	Worst      float64 `doc:"Fitness that adds nothing to the quality-diversity score: the metric is the sum of what elites have above it."`
+	Population int     `min:"1" max:"32768" doc:"Candidates per generation, P."`
+	InitialStd float64 `min:"0" doc:"Deviation of the initial candidates from the start, without bounds."`
+	Worst      float64 `doc:"Baseline of the quality-diversity score, which is the sum of the elites' fitness above it."`
 	VariationConfig
 }
 
-// defaultArchive has the variation of V. Vassiliades, J.-B. Mouret, 2018.
+// defaultArchive has the variation operator of V. Vassiliades, J.-B. Mouret, 2018.
 func defaultArchive() ArchiveConfig {
 	return ArchiveConfig{Population: 128, InitialStd: 1, VariationConfig: LineVariation()}
 }
@@ -32,7 +32,7 @@ type MAPElitesConfig struct {
 	Cells []int `min:"1" max:"65536" doc:"Cells of the grid along each descriptor; one number: the same along all."`
 }
 
-// maxCells is the most cells that an archive may have.
+// maxCells is the maximum number of cells of an archive.
 const maxCells = 1 << 20
 
 // DefaultMAPElites has QDax's grid of 50 cells along each descriptor (F. Chalumeau et al., 2023).
@@ -61,7 +61,7 @@ func (c MAPElitesConfig) New(s *engine.State, clock engine.Clock, hyper *engine.
 		return nil, err
 	}
 	if len(c.Cells) != 1 && len(c.Cells) != b {
-		return nil, fmt.Errorf("ec: a grid of %d axes for %d descriptors; want one number of cells, or one a descriptor", len(c.Cells), b)
+		return nil, fmt.Errorf("ec: a grid of %d axes for %d descriptors; want one number of cells, or one per descriptor", len(c.Cells), b)
 	}
 	grid, total := make([]float32, 3*b), 1
 	copy(grid, space.DescriptorLow)
@@ -83,32 +83,32 @@ func (c MAPElitesConfig) New(s *engine.State, clock engine.Clock, hyper *engine.
 
 func described(b int) error {
 	if b == 0 {
-		return errors.New("ec: the problem does not describe how candidates behave, which a map of elites is made by")
+		return errors.New("ec: the problem does not describe the behaviour of candidates, which MAP-Elites needs")
 	}
 	return nil
 }
 
 // archive is MAP-Elites: J.-B. Mouret, J. Clune, "Illuminating Search Spaces by Mapping Elites", 2015. The archive is
-// the state; a generation's candidates are offspring of elites, each equally likely to be a parent.
+// the state. A generation's candidates are offspring of elites; each elite is equally likely to be a parent.
 type archive struct {
 	cfg        ArchiveConfig
 	clock      engine.Clock
 	bounds     *bounds
 	cells      int            // K
-	grid       *engine.Tensor // a constant; [3, B]: low, high, cells; or saved, then centroids [K, B] between 0 and 1
+	grid       *engine.Tensor // [3, B], a constant: low, high, cells; or the saved centroids [K, B], between 0 and 1
 	centroids  bool
 	rows       *engine.Tensor // [M, K, row]
 	fitness    *engine.Tensor // [M, K]: NaN: the cell is empty
 	behaviour  *engine.Tensor // [M, K, B]
-	occupied   *engine.Tensor // [M, K] u32: the cells that are not
-	held       *engine.Tensor // [M] u32: how many
+	occupied   *engine.Tensor // [M, K] u32: indices of the cells that are not empty
+	held       *engine.Tensor // [M] u32: their number
 	start      *engine.Tensor // [M, row]
 	mating     Tournament
 	variation  *Variation
 	parents    *engine.Tensor // [M, P or P + 1] u32
 	offspring  *engine.Tensor // [M, P, row]
 	cell       *engine.Tensor // [M, P] u32
-	entered    *engine.Tensor // [M, P] u32: the cell, K for those that do not enter
+	entered    *engine.Tensor // [M, P] u32: the cell that a candidate enters; K: none
 	best       *engine.Tensor // [M, row]
 	parts      [3]*engine.Tensor
 	summary    *engine.Tensor // [3, M]
@@ -140,7 +140,7 @@ func (a *archive) Init(ctx context.Context, start []float32) error {
 	return errors.Join(a.start.WriteFloat32(ctx, rows), a.best.WriteFloat32(ctx, rows), a.fitness.Fill(ctx, notEvaluated))
 }
 
-// Ask implements Strategy: offspring of elites or, while there are none, first candidates.
+// Ask implements Strategy: it records forming offspring of elites or, while the archive is empty, initial candidates.
 func (a *archive) Ask(r *engine.Recorder) {
 	a.mating.Select(r, a.clock, a.occupied, a.cells, a.held, a.parents)
 	a.variation.Offspring(r, a.rows, a.parents, Pick{}, 0, a.offspring)
@@ -152,10 +152,11 @@ func (a *archive) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor)
 	a.bounds.space.PickRows(r, a.offspring, pick, into)
 }
 
-// Tell implements Strategy: each candidate enters the cell of its descriptor if that is empty or its elite is less fit.
+// Tell implements Strategy: each candidate enters the cell of its descriptor if the cell is empty or the candidate is
+// fitter than its elite.
 func (a *archive) Tell(r *engine.Recorder, told Told) {
 	if told.Descriptor == nil || told.Fitness == nil {
-		r.Fail(errors.New("ec: a map of elites was told no fitness or no descriptors"))
+		r.Fail(errors.New("ec: MAP-Elites was told no fitness or no descriptors; want both"))
 		return
 	}
 	members, row, p := uint32(a.bounds.space.Members), a.bounds.space.Row(), uint32(a.cfg.Population)
@@ -198,14 +199,14 @@ func (a *archive) Rows(m *engine.Metrics) func(*engine.Recorder) {
 	}
 }
 
-// Archive is a map of elites as it lies on the device.
+// Archive is a MAP-Elites archive on the device.
 type Archive struct {
 	Fitness    *engine.Tensor // [M, K]: NaN: the cell is empty
 	Descriptor *engine.Tensor // [M, K, B]
 	Elites     *engine.Tensor // [M, K, row]
 }
 
-// Archiver is a Strategy that fills an archive: a search's Strategy is one where its algorithm is a kind of MAP-Elites.
+// Archiver is a Strategy that fills an archive: the strategy of MAP-Elites and CVT-MAP-Elites.
 type Archiver interface {
 	Archive() Archive
 }

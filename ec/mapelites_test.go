@@ -13,8 +13,8 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// TestMAPElites: generations of both kinds of archive against float64: who the parents are, what their offspring are,
-// in whose cells they end.
+// TestMAPElites compares generations of both kinds of archive with float64: parents, offspring, and the cells that
+// they enter.
 func TestMAPElites(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(9))
 	behave := func(space Space) Space {
@@ -75,7 +75,7 @@ func generationsOfElites(t *testing.T, eng *engine.Engine, algo Algorithm, space
 				told[m] = append(told[m], rough(eng, g)(m, c, nil))
 				for i := range b {
 					w := words(eng, "descriptor", uint32(m), uint32(c), uint32(g), uint32(i))
-					d := space.DescriptorLow[i] + (1.2*float32(unit(w[0]))-0.1)*(space.DescriptorHigh[i]-space.DescriptorLow[i]) // now and then outside
+					d := space.DescriptorLow[i] + (1.2*float32(unit(w[0]))-0.1)*(space.DescriptorHigh[i]-space.DescriptorLow[i]) // sometimes outside
 					if w[1]%32 == 0 {
 						d = float32(math.NaN())
 					}
@@ -157,7 +157,7 @@ func centroidsOf(t *testing.T, b, k, samples int, seed uint32) []float32 {
 	return centers
 }
 
-// nearestOfAll is the first of the centers [k, len(p)] that is nearest to p.
+// nearestOfAll returns the index of the first of the centers [k, len(p)] nearest to p.
 func nearestOfAll(centers, p []float32) int {
 	at, least := 0, math.Inf(1)
 	for c := 0; c*len(p) < len(centers); c++ {
@@ -168,8 +168,8 @@ func nearestOfAll(centers, p []float32) int {
 	return at
 }
 
-// TestCentroids: cells of a tessellation are about equally likely, and each centroid is the mean of what is nearest
-// to it.
+// TestCentroids: cells of a tessellation are about equally likely, and each centroid is the mean of the points
+// nearest to it.
 func TestCentroids(t *testing.T) {
 	const k, samples = 20, 4000
 	centers := centroidsOf(t, 2, k, samples, 3)
@@ -195,8 +195,7 @@ func TestCentroids(t *testing.T) {
 	}
 }
 
-// TestNearestOf: what is not looked at is not nearer, whatever the guess, also where centers have a first number in
-// common.
+// TestNearestOf: the search returns the nearest center for every guess, also if centers share a first coordinate.
 func TestNearestOf(t *testing.T) {
 	rng := engine.NewRng(5, engine.Stream("near"), 0, 0, 0)
 	for _, b := range []int{1, 2, 5} {
@@ -225,7 +224,7 @@ func TestNearestOf(t *testing.T) {
 	}
 }
 
-// TestCentroidsCancelled: a large tessellation does not hold up who wants to leave.
+// TestCentroidsCancelled: cancellation interrupts the computation of a large tessellation.
 func TestCentroidsCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -234,7 +233,7 @@ func TestCentroidsCancelled(t *testing.T) {
 	}
 }
 
-// TestMAPElitesRefuses: one clear error.
+// TestMAPElitesRefuses: invalid settings give one clear error.
 func TestMAPElitesRefuses(t *testing.T) {
 	eng := engine.New(open(t))
 	grid := DefaultMAPElites()

@@ -12,23 +12,23 @@ import (
 	"github.com/evorl/evorl/engine/config"
 )
 
-// Decomposition is how MOEA/D makes one value of several objectives. The numbers are those of
-// shaders/ec/moead_update.comp.
+// Decomposition is the scalarizing function of MOEA/D, which turns several objectives into one value. The numbers are
+// those of shaders/ec/moead_update.comp.
 type Decomposition uint32
 
 const (
-	Tchebycheff Decomposition = iota // the largest weighted loss against the ideal point
-	PBI                              // penalty-based boundary intersection: loss along the weights' direction, and a penalty times that across
+	Tchebycheff Decomposition = iota // the largest weighted loss relative to the ideal point
+	PBI                              // penalty-based boundary intersection: the loss along the weights' direction plus a penalty times the distance from it
 )
 
 var decompositionNames = []string{"tchebycheff", "pbi"}
 
-// UnmarshalText reads a decomposition by its name: tchebycheff or pbi.
+// UnmarshalText parses a decomposition's name: tchebycheff or pbi.
 func (d *Decomposition) UnmarshalText(text []byte) error {
 	return config.UnmarshalName(d, "decomposition", decompositionNames, text)
 }
 
-// MarshalText writes a decomposition's name.
+// MarshalText returns a decomposition's name.
 func (d Decomposition) MarshalText() ([]byte, error) {
 	return config.MarshalName(d, "decomposition", decompositionNames)
 }
@@ -36,15 +36,15 @@ func (d Decomposition) MarshalText() ([]byte, error) {
 // MOEADConfig are the settings of MOEA/D.
 type MOEADConfig struct {
 	ReferenceConfig
-	Neighbors     int           `min:"2" max:"16384" doc:"Subproblems with the nearest weights, with which one exchanges solutions, itself included."`
-	Decomposition Decomposition `doc:"What a subproblem minimises: tchebycheff, pbi."`
-	Penalty       float64       `min:"0" doc:"Weight of the distance from the direction, of pbi."`
-	InitialStd    float64       `min:"0" doc:"Deviation of the first candidates from the start, where there are no bounds."`
+	Neighbors     int           `min:"2" max:"16384" doc:"Neighbours of a subproblem, which exchange solutions: those with the nearest weights, itself included."`
+	Decomposition Decomposition `doc:"Scalarizing function that a subproblem minimises: tchebycheff, pbi."`
+	Penalty       float64       `min:"0" doc:"Penalty weight of the distance from the direction, of pbi."`
+	InitialStd    float64       `min:"0" doc:"Deviation of the initial candidates from the start, without bounds."`
 	VariationConfig
 }
 
-// DefaultMOEAD is that of Q. Zhang, H. Li, 2007, section V.B: Tchebycheff, 100 subproblems with 20 neighbours, SBX of
-// every pair and polynomial mutation with distribution indices of 20. With three objectives and 100 candidates there
+// DefaultMOEAD has the settings of Q. Zhang, H. Li, 2007, section V.B: Tchebycheff, 100 subproblems with 20
+// neighbours, SBX of every pair and polynomial mutation with distribution indices of 20. With three objectives there
 // are 91 subproblems.
 func DefaultMOEAD() MOEADConfig {
 	c := MOEADConfig{ReferenceConfig: ReferenceConfig{Population: 100}, Neighbors: 20, Penalty: 5, InitialStd: 1, VariationConfig: RealCodedVariation()}
@@ -94,27 +94,27 @@ func (c MOEADConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hype
 }
 
 // moead is MOEA/D: Q. Zhang, H. Li, "MOEA/D: A Multiobjective Evolutionary Algorithm Based on Decomposition", 2007.
-// Where the paper makes one child after the other, which may be parents to the next, all children of a generation are
-// made of the same parents here; then they are taken in the paper's order.
+// In the paper each child may become a parent of the next one. Here all children of a generation are formed from the
+// same parents, and then replace solutions in the paper's order.
 type moead struct {
 	cfg        MOEADConfig
 	clock      engine.Clock
 	weights    [][]float64 // [P][K]
-	near       [][]int     // [P][T]: the subproblems with the nearest weights, the nearest first
-	readers    []uint32    // of every subproblem, who has it as a neighbour: P + 1 places, then what stands there
+	near       [][]int     // [P][T]: the subproblems with the nearest weights, nearest first
+	readers    []uint32    // for every subproblem, those that have it as a neighbour: P + 1 offsets, then the lists
 	stored     *population
 	objectives *engine.Tensor // [M, P, K]
 	ideal      *engine.Tensor // [M, K]
 	next       *engine.Tensor // [M, P, row]
 	variation  *Variation
 	parents    *engine.Tensor // [M, 2 P] u32
-	order      *engine.Tensor // [M, P] u32: whose solution a subproblem has; child c has number P + c
-	weight     *engine.Tensor // [P, fours · 4]
+	order      *engine.Tensor // [M, P] u32: whose solution each subproblem takes; child c has index P + c
+	weight     *engine.Tensor // [P, vec4s · 4]
 	neighbor   *engine.Tensor // [P, T] u32
 	reader     *engine.Tensor // u32: readers
 }
 
-// neighbors are the nearest points of each point, by Euclidean distance, ties in their order.
+// neighbors returns the nearest points of each point by Euclidean distance, ties in the order of the points.
 func neighbors(points [][]float64, count int) [][]int {
 	out := make([][]int, len(points))
 	for i, p := range points {
@@ -133,8 +133,8 @@ func neighbors(points [][]float64, count int) [][]int {
 	return out
 }
 
-// readers turns lists of neighbours round: those who have i as a neighbour stand from place out[i] to before out[i +
-// 1], in their order.
+// readers inverts lists of neighbours: out[out[i]] to out[out[i + 1] - 1] are those that have i as a neighbour, in
+// their order.
 func readers(near [][]int) []uint32 {
 	lists := make([][]uint32, len(near))
 	for j, list := range near {
@@ -165,12 +165,13 @@ func (d *moead) Population() int            { return d.stored.size }
 func (d *moead) Solution() *engine.Tensor   { return d.stored.rows }
 func (d *moead) Objectives() *engine.Tensor { return d.objectives }
 
-// Init implements Strategy (step 1): the first generation evaluates the first population.
+// Init implements Strategy (step 1). The first generation evaluates the initial population.
 func (d *moead) Init(ctx context.Context, start []float32) error {
 	return errors.Join(d.stored.init(ctx, start), d.objectives.Fill(ctx, -math.MaxFloat32), d.ideal.Fill(ctx, -math.MaxFloat32))
 }
 
-// Ask implements Strategy: two parents of every child, from its subproblem's neighbours (step 2.1).
+// Ask implements Strategy: it records choosing two parents of every child among its subproblem's neighbours (step
+// 2.1).
 func (d *moead) Ask(r *engine.Recorder) {
 	size, groups := r.Invocations(d.stored.size)
 	r.Dispatch(moeadMateKernel{
@@ -185,7 +186,7 @@ func (d *moead) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
 	d.variation.Offspring(r, d.stored.rows, d.parents, pick, 0, into)
 }
 
-// Tell implements Strategy: the ideal point, then whose child each subproblem has (steps 2.3 and 2.4).
+// Tell implements Strategy: it records the ideal point, then which child each subproblem takes (steps 2.3 and 2.4).
 func (d *moead) Tell(r *engine.Recorder, told Told) {
 	n, members, objectives := uint32(d.stored.size), d.stored.space.Members, d.stored.space.Objectives
 	r.Dispatch(moeadIdealKernel{

@@ -9,7 +9,8 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// decomposedOf is what a subproblem minimises (Q. Zhang, H. Li, 2007, equations 5 and 7), of losses.
+// decomposedOf returns the value that a subproblem minimises (Q. Zhang, H. Li, 2007, equations 5 and 7), given
+// losses.
 func decomposedOf(how Decomposition, penalty float64, losses, weights []float64) float64 {
 	largest, along, size, across := 0.0, 0.0, 0.0, 0.0
 	for k, w := range weights {
@@ -28,7 +29,7 @@ func decomposedOf(how Decomposition, penalty float64, losses, weights []float64)
 	return min(along+penalty*math.Sqrt(across), math.MaxFloat32)
 }
 
-// TestDecompositionLikePymoo: the reference of TestMOEAD is what pymoo computes.
+// TestDecompositionLikePymoo: the reference of TestMOEAD agrees with pymoo.
 func TestDecompositionLikePymoo(t *testing.T) {
 	for _, c := range readSeveral(t).Decompositions {
 		for i, f := range c.F {
@@ -45,7 +46,7 @@ func TestDecompositionLikePymoo(t *testing.T) {
 	}
 }
 
-// TestMOEAD: generations of MOEA/D against float64, children being taken one after the other.
+// TestMOEAD compares generations of MOEA/D with float64, which takes the children one after the other.
 func TestMOEAD(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(9))
 	for i, space := range []Space{box(2, 7), {Members: 1, Dim: 3}, box(2, 2), box(1, 5)} {
@@ -55,7 +56,7 @@ func TestMOEAD(t *testing.T) {
 		start := starts(space)
 		tr := newTrial(t, eng, c, space, start)
 		n, k := tr.strategy.Population(), space.Objectives
-		weights, err := DasDennis(k, []int{3, 6, 1, 2}[i]) // the most that the population has room for
+		weights, err := DasDennis(k, []int{3, 6, 1, 2}[i]) // the most points that the population has room for
 		tr.must(err)
 		if n != len(weights) {
 			t.Fatalf("%d subproblems for a population of %d; want %d", n, c.Population, len(weights))

@@ -13,7 +13,7 @@ import (
 	"github.com/evorl/evorl/engine/nn"
 )
 
-// TestPypop: generations that pypop7 made of the same noise (tools/reference/ec/pypop.py).
+// TestPypop compares generations with pypop7's for the same noise (tools/reference/ec/pypop.py).
 func TestPypop(t *testing.T) {
 	text, err := os.ReadFile("testdata/pypop.json")
 	if err != nil {
@@ -65,7 +65,7 @@ func TestPypop(t *testing.T) {
 	}
 }
 
-// padded lays vectors out as rows of a tensor.
+// padded pads vectors to rows of a tensor.
 func padded(vectors [][]float64) []float64 {
 	row := nn.Align(len(vectors[0]))
 	out := make([]float64, len(vectors)*row)
@@ -224,13 +224,13 @@ func (r *refLMMAES) tell(noise [][]float64, fitness []float64) {
 	r.generation++
 }
 
-// refCRFMNES is algorithm 1 of M. Nomura, I. Ono, 2022, every candidate's gradient by itself.
+// refCRFMNES is algorithm 1 of M. Nomura, I. Ono, 2022, with the gradient of each candidate computed separately.
 type refCRFMNES struct {
 	sigma              float64
 	mean, v, d, ps, pc []float64
 }
 
-// newCRFMNES makes references in the order of the members, each with the first v that the device draws for it.
+// newCRFMNES makes references in the order of the members, each with the initial v that the device draws for it.
 func newCRFMNES(std float64) func(settings, []float64, int) reference {
 	member := uint32(0)
 	return func(_ settings, start []float64, _ int) reference {

@@ -8,8 +8,8 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// Noise is the standard normal noise of a population's candidates, dim numbers each. It is formed from counters
-// wherever it is needed and never stored, so that memory does not grow with the population: see
+// Noise is the standard normal noise of a population's candidates, dim numbers each. It is computed from counters
+// wherever it is needed and never stored, so that memory does not grow with the population; see
 // shaders/ec/noise.glsl.
 type Noise struct {
 	space      Space
@@ -18,17 +18,17 @@ type Noise struct {
 	population int
 	mirrored   bool
 	table      *engine.Tensor // [numbers]; nil: none
-	stored     *engine.Tensor // [M, P, row]: noise of candidates that somebody changed; nil: it is drawn
+	stored     *engine.Tensor // [M, P, row]: noise of changed candidates; nil: noise is drawn
 }
 
-// NewNoise makes the noise of a population, from the stream "noise" of s. Where it is mirrored, candidate 2 q + 1 has
-// the noise of candidate 2 q with the opposite sign.
+// NewNoise makes the noise of a population, from the stream "noise" of s. With mirrored, candidate 2 q + 1 has the
+// negative noise of candidate 2 q.
 func NewNoise(s *engine.State, clock engine.Clock, space Space, population int, mirrored bool) *Noise {
 	return &Noise{space: space, clock: clock, stream: s.Stream("noise"), population: population, mirrored: mirrored}
 }
 
-// UseTable reads the noise from a table of so many numbers, drawn once and shared by all members, instead of drawing
-// each (T. Salimans et al., 2017, section 2.1).
+// UseTable reads the noise from a shared table of the given size, which is drawn once, instead of drawing each number
+// (T. Salimans et al., 2017, section 2.1).
 func (n *Noise) UseTable(s *engine.State, numbers int) error {
 	if err := checkTable(numbers, n.space); err != nil {
 		return err
@@ -72,7 +72,7 @@ func (n *Noise) Candidates(r *engine.Recorder, mean, deviation *engine.Tensor, p
 	r.Dispatch(k.call(groups, uint32(members), 1))
 }
 
-// source is where kernels take the noise from, in the form of their fields.
+// source returns the kernel fields that select where noise is read from.
 func (n *Noise) source() (mirrored bool, stored uint32, table vk.Range, fours uint32) {
 	switch {
 	case n.stored != nil:
@@ -83,9 +83,9 @@ func (n *Noise) source() (mirrored bool, stored uint32, table vk.Range, fours ui
 	return n.mirrored, 0, vk.Range{}, 0
 }
 
-// Of records finding the noise of candidates as they were given: (x - mean) / deviation of a changed one x, not
-// longer than limit unless that is 0, and what the others were drawn with. mean is [M, row], deviation [M] or [M,
-// row]. It takes the place of the proposed candidates.
+// Of records computing the noise of given candidates: (x - mean) / deviation for changed ones, shortened to limit (0:
+// no limit), and the drawn noise for the others. mean is [M, row], deviation [M] or [M, row]. The noise overwrites
+// the proposed candidates.
 func (n *Noise) Of(r *engine.Recorder, given Given, mean, deviation *engine.Tensor, limit float64) *Noise {
 	row := n.space.Row()
 	k := whitenKernel{
@@ -99,34 +99,34 @@ func (n *Noise) Of(r *engine.Recorder, given Given, mean, deviation *engine.Tens
 	return n.from(given)
 }
 
-// from is the noise that lies in the place of the proposed candidates.
+// from returns the noise stored in place of the proposed candidates.
 func (n *Noise) from(given Given) *Noise {
 	stored := *n
 	stored.stored, stored.mirrored, stored.table = given.Proposed, false, nil
 	return &stored
 }
 
-// stepLimit is the length to which the noise of changed candidates is cut where a strategy adapts its steps to how
-// long they are: √n + 2 n / (n + 2) (N. Hansen, "Injecting External Solutions Into CMA-ES", 2011).
+// stepLimit is the maximum length of the noise of changed candidates in strategies that adapt their steps to its
+// length: √n + 2 n / (n + 2) (N. Hansen, "Injecting External Solutions Into CMA-ES", 2011).
 func (s Space) stepLimit() float64 {
 	n := float64(s.Dim)
 	return math.Sqrt(n) + 2*n/(n+2)
 }
 
-// rowGroups is a good number of workgroups for kernels in which each takes one candidate of a member after the other,
-// in at most 1024 iterations each.
+// rowGroups returns a good number of workgroups for kernels in which each workgroup loops over candidates of a
+// member, in at most 1024 iterations per candidate.
 func rowGroups(r *engine.Recorder, members, candidates int) uint32 {
-	const most = 32 // candidates a workgroup: Mesa's software driver leaves an invocation's loops after 65535 iterations
+	const most = 32 // candidates per workgroup: Mesa's software driver leaves an invocation's loops after 65535 iterations
 	return max(r.Share(members, candidates*int(r.Workgroup())), uint32(candidates+most-1)/most)
 }
 
-// Splits is how many parts sums of noise are best recorded in: the first axis of what Sum writes.
+// Splits returns a good number of partial sums of noise: the first axis of what Sum writes.
 func (n *Noise) Splits(dev *vk.Device) int {
 	pairs, fours, lanes := n.population, n.space.Row()/4, int(dev.Info().SubgroupSize)
 	if n.mirrored {
 		pairs = (pairs + 1) / 2
 	}
-	want := 16 // invocations by subgroups, to fill a software driver's cores
+	want := 16 // subgroups' worth of invocations, to fill a software driver's cores
 	if dev.Info().Type.GPU() {
 		want = 4096
 	}
@@ -135,19 +135,18 @@ func (n *Noise) Splits(dev *vk.Device) int {
 	return max(1, least, min((want+busy-1)/busy, (pairs+7)/8))
 }
 
-// Sums makes a tensor [splits, M, row] for what Sum writes.
+// Sums makes a tensor [splits, M, row] for the results of Sum.
 func (n *Noise) Sums(s *engine.State, name string) *engine.Tensor {
 	return s.Scratch(name, engine.Float32, engine.Axis("split", n.Splits(s.Engine().Device())), engine.Members(n.space.Members),
 		engine.Axis("parameter", n.space.Row()))
 }
 
-// maxPairs is the most pairs that one invocation sums, which Mesa's software driver lets it finish
-// (vk.Limits.MaxLoopIterations).
+// maxPairs is the most pairs that one invocation may sum on Mesa's software driver (vk.Limits.MaxLoopIterations).
 const maxPairs = 16384
 
 // Sum records scale · Σ weight · noise over the candidates into first [splits, M, row], to be added over the splits,
-// divided by deviation [M] if that is not nil. second, unless nil, becomes scale · Σ weight · noise². weight is [M,
-// P].
+// divided by deviation [M] if that is not nil. If second is not nil it receives scale · Σ weight · noise². weight is
+// [M, P].
 func (n *Noise) Sum(r *engine.Recorder, weight *engine.Tensor, scale float64, deviation, first, second *engine.Tensor) {
 	members, row := n.space.Members, n.space.Row()
 	splits := first.Len() / (members * row)
@@ -163,12 +162,12 @@ func (n *Noise) Sum(r *engine.Recorder, weight *engine.Tensor, scale float64, de
 	if second != nil {
 		k.Second = second.Range()
 	}
-	// One block of four numbers an invocation: its loop is over candidates.
+	// One vec4 per invocation, which loops over candidates.
 	groups := (uint32(row/4) + k.LocalSizeX - 1) / k.LocalSizeX
 	r.Dispatch(k.call(groups, uint32(splits), uint32(members)))
 }
 
-// Draw is candidate c's noise, as the device draws it but for rounding, unless it comes from a table.
+// Draw returns candidate c's noise as the device draws it, except for rounding. It does not support tables.
 func (n *Noise) Draw(seed uint32, member, candidate, generation int) []float64 {
 	pair, sign := candidate, 1.0
 	if n.mirrored {
@@ -183,7 +182,7 @@ func (n *Noise) Draw(seed uint32, member, candidate, generation int) []float64 {
 	return out
 }
 
-// normals are the four standard normal numbers of four words, by the method of Box and Muller.
+// normals returns the four standard normal numbers of four random words, by the Box-Muller method.
 func normals(w [4]uint32) (z [4]float32) {
 	for i := 0; i < 4; i += 2 {
 		u := float64(w[i]>>8+1) / (1 << 24)

@@ -9,8 +9,8 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// TestNoise: candidates and weighted sums of their noise against float64, for populations and dimensions that fit no
-// tile.
+// TestNoise compares candidates and weighted sums of their noise with float64, for populations and dimensions that
+// are no multiple of a tile.
 func TestNoise(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(11))
 	for _, c := range []struct {
@@ -21,11 +21,11 @@ func TestNoise(t *testing.T) {
 		{members: 1, dim: 1, population: 1, splits: 1},
 		{members: 3, dim: 5, population: 7, diagonal: true, squares: true, splits: 3},
 		{members: 2, dim: 37, population: 10, mirrored: true, squares: true, splits: 2},
-		{members: 2, dim: 4, population: 9, mirrored: true, splits: 1},                                   // the last has no twin
+		{members: 2, dim: 4, population: 9, mirrored: true, splits: 1},                                   // the last candidate has no mirrored twin
 		{members: 1, dim: 1027, population: 6, mirrored: true, diagonal: true, squares: true, splits: 4}, // more splits than pairs
 		{members: 2, dim: 30, population: 12, table: 333, squares: true, splits: 2},
 		{members: 1, dim: 8, population: 6, mirrored: true, table: 16, splits: 1}, // the smallest table
-		{members: 1, dim: 3, population: 70000, splits: 5},                        // more candidates than a software driver's loop may take
+		{members: 1, dim: 3, population: 70000, splits: 5},                        // more candidates than one loop of a software driver can take
 	} {
 		t.Run(fmt.Sprintf("%+v", c), func(t *testing.T) {
 			space := Space{Members: c.members, Dim: c.dim}
@@ -173,7 +173,7 @@ func total(parts []float32, splits, members, row, member int) []float32 {
 	return out
 }
 
-// fromTable is a candidate's noise out of a table: from the place that its counter gives on.
+// fromTable returns a candidate's noise from a table, beginning at the offset that its counter gives.
 func fromTable(table []float32, seed uint32, mirrored bool, space Space, member, candidate, generation int) []float64 {
 	sign := 1.0
 	if mirrored {
@@ -204,7 +204,7 @@ func checkNormal(t *testing.T, values []float32) {
 	}
 }
 
-// TestSplits: enough of them that no invocation sums more than a software driver lets it.
+// TestSplits: there are enough splits that no invocation sums more than a software driver allows.
 func TestSplits(t *testing.T) {
 	dev := open(t)
 	eng := engine.New(dev)
@@ -224,7 +224,7 @@ func TestSplits(t *testing.T) {
 	}
 }
 
-// TestNoiseTableTooSmall: one clear error.
+// TestNoiseTableTooSmall: a small table gives one clear error.
 func TestNoiseTableTooSmall(t *testing.T) {
 	eng := engine.New(open(t))
 	cfg := DefaultOpenES()

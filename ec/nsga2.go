@@ -11,16 +11,16 @@ import (
 
 // NSGA2Config are the settings of NSGA-II.
 type NSGA2Config struct {
-	Population int     `min:"1" max:"16384" doc:"Candidates a generation, P, and those who survive it."`
+	Population int     `min:"1" max:"16384" doc:"Candidates per generation, P, and the number of survivors."`
 	Tournament int     `min:"1" max:"64" doc:"Size of the tournaments in which parents are chosen."`
-	Twins      bool    `doc:"Candidates with the same objectives stand side by side in a front, as in the paper; else the later ones stand behind."`
-	InitialStd float64 `min:"0" doc:"Deviation of the first candidates from the start, where there are no bounds."`
+	Twins      bool    `doc:"Candidates with equal objectives share a front, as in the paper; otherwise the later ones rank behind."`
+	InitialStd float64 `min:"0" doc:"Deviation of the initial candidates from the start, without bounds."`
 	VariationConfig
 }
 
-// DefaultNSGA2 is that of K. Deb et al., 2002, section IV: 100 candidates, SBX and polynomial mutation with
-// distribution indices of 20. That copies stand behind is in the place of pymoo's elimination of duplicates (J.
-// Blank, K. Deb, 2020).
+// DefaultNSGA2 has the settings of K. Deb et al., 2002, section IV: 100 candidates, SBX and polynomial mutation with
+// distribution indices of 20. Ranking duplicates last replaces pymoo's elimination of duplicates (J. Blank, K. Deb,
+// 2020).
 func DefaultNSGA2() NSGA2Config {
 	c := NSGA2Config{Population: 100, Tournament: 2, InitialStd: 1, VariationConfig: RealCodedVariation()}
 	c.CrossoverIndex = 20
@@ -50,7 +50,7 @@ func (c NSGA2Config) New(s *engine.State, clock engine.Clock, hyper *engine.Hype
 // Algorithm: NSGA-II", 2002.
 type nsga2 struct{ *elitist }
 
-// Tell implements Strategy: the best of parents and offspring by front, within a front by crowding distance (section
+// Tell implements Strategy: it selects the best of parents and offspring by front, then by crowding distance (section
 // III.C).
 func (n *nsga2) Tell(r *engine.Recorder, told Told) {
 	n.merged.record(r, n.objectives, told.Objectives)
@@ -58,12 +58,12 @@ func (n *nsga2) Tell(r *engine.Recorder, told Told) {
 	n.survive(r)
 }
 
-// elitist is what algorithms for several objectives share whose population is the best of parents and offspring.
-// Children are not stored: they are formed from their parents and counters wherever they are wanted.
+// elitist is the common part of multi-objective algorithms whose population is the best of parents and offspring.
+// Children are not stored: they are formed again from parents and counters wherever they are needed.
 type elitist struct {
 	clock      engine.Clock
 	stored     *population    // [M, P, row]: in the order of survival
-	objectives *engine.Tensor // [M, P, K]: theirs
+	objectives *engine.Tensor // [M, P, K]: their objectives
 	next       *engine.Tensor // [M, P, row]
 	merged     *merged
 	variation  *Variation
@@ -94,12 +94,12 @@ func (e *elitist) Population() int            { return e.stored.size }
 func (e *elitist) Solution() *engine.Tensor   { return e.stored.rows }
 func (e *elitist) Objectives() *engine.Tensor { return e.objectives }
 
-// Init implements Strategy: the first generation evaluates the first population; before that it counts as the worst.
+// Init implements Strategy. The first generation evaluates the initial population, which ranks last until then.
 func (e *elitist) Init(ctx context.Context, start []float32) error {
 	return errors.Join(e.stored.init(ctx, start), e.objectives.Fill(ctx, -math.MaxFloat32))
 }
 
-// Ask implements Strategy: parents are chosen.
+// Ask implements Strategy: it records choosing the parents.
 func (e *elitist) Ask(r *engine.Recorder) {
 	e.mating.Select(r, e.clock, nil, e.stored.size, nil, e.parents)
 }
@@ -109,7 +109,7 @@ func (e *elitist) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor)
 	e.variation.Offspring(r, e.stored.rows, e.parents, pick, 0, into)
 }
 
-// survive records that those with the first keys become the population.
+// survive records that the candidates with the smallest keys become the population.
 func (e *elitist) survive(r *engine.Recorder) {
 	e.merged.survive(r, e.objectives)
 	e.variation.Offspring(r, e.stored.rows, e.parents, Pick{Index: e.merged.order}, e.stored.size, e.next)

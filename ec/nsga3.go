@@ -12,14 +12,14 @@ import (
 // NSGA3Config are the settings of NSGA-III.
 type NSGA3Config struct {
 	ReferenceConfig
-	Twins      bool    `doc:"Candidates with the same objectives stand side by side in a front, as in the paper; else the later ones stand behind."`
-	InitialStd float64 `min:"0" doc:"Deviation of the first candidates from the start, where there are no bounds."`
+	Twins      bool    `doc:"Candidates with equal objectives share a front, as in the paper; otherwise the later ones rank behind."`
+	InitialStd float64 `min:"0" doc:"Deviation of the initial candidates from the start, without bounds."`
 	VariationConfig
 }
 
-// DefaultNSGA3 is that of K. Deb, H. Jain, 2014, section V, for three objectives: 92 candidates, for which there are
-// 91 reference points, SBX of every pair with a distribution index of 30, and polynomial mutation with one of 20.
-// That copies stand behind is in the place of pymoo's elimination of duplicates (J. Blank, K. Deb, 2020).
+// DefaultNSGA3 has the settings of K. Deb, H. Jain, 2014, section V, for three objectives: 92 candidates and 91
+// reference points, SBX of every pair with a distribution index of 30, and polynomial mutation with one of 20.
+// Ranking duplicates last replaces pymoo's elimination of duplicates (J. Blank, K. Deb, 2020).
 func DefaultNSGA3() NSGA3Config {
 	c := NSGA3Config{ReferenceConfig: ReferenceConfig{Population: 92}, InitialStd: 1, VariationConfig: RealCodedVariation()}
 	c.CrossoverRate, c.CrossoverIndex = 1, 30
@@ -77,10 +77,10 @@ func (c NSGA3Config) New(s *engine.State, clock engine.Clock, hyper *engine.Hype
 type nsga3 struct {
 	*elitist
 	points          [][]float64    // [H][K], of length 1: the directions of the reference lines
-	lines           *engine.Tensor // [H, fours · 4]: the same
-	ideal, worst    *engine.Tensor // [M, K]: of all generations
+	lines           *engine.Tensor // [H, vec4s · 4]: points as kernels read them
+	ideal, worst    *engine.Tensor // [M, K]: over all generations
 	extreme         *engine.Tensor // [M, K, K]: extreme points; NaN before the first
-	origin, inverse *engine.Tensor // [M, fours · 4]: the ideal point, 1 / range
+	origin, inverse *engine.Tensor // [M, vec4s · 4]: the ideal point, 1 / range
 	niche           *engine.Tensor // [M, N, 4] u32
 }
 
@@ -91,8 +91,8 @@ func (n *nsga3) Init(ctx context.Context, start []float32) error {
 	)
 }
 
-// Tell implements Strategy: the best fronts of parents and offspring; of the front that does not fit as a whole those
-// on reference lines that few others are near to (algorithms 1 to 4).
+// Tell implements Strategy: it selects the best fronts of parents and offspring; from the front that does not fit as
+// a whole, the candidates on the least crowded reference lines (algorithms 1 to 4).
 func (n *nsga3) Tell(r *engine.Recorder, told Told) {
 	c, members := n.merged, uint32(n.merged.space.Members)
 	groups, size := c.groups(r)

@@ -9,7 +9,7 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// shuffledOf is the winner of a tournament without replacement.
+// shuffledOf returns the winner of a tournament without replacement.
 func shuffledOf(eng *engine.Engine, stream string, search, p, generation, n, size int) int {
 	winner := n - 1
 	for k := range size {
@@ -20,8 +20,9 @@ func shuffledOf(eng *engine.Engine, stream string, search, p, generation, n, siz
 	return winner
 }
 
-// severalTrial runs generations of an elitist algorithm on objectives of every shape and checks all but who survives:
-// parents and children against float64, and that the population is those who survive.
+// severalTrial runs generations of an elitist algorithm on objectives of every shape and compares parents and
+// children with float64. The caller checks which candidates survive; severalTrial checks that they become the
+// population.
 func severalTrial(t *testing.T, eng *engine.Engine, algo Algorithm, variation VariationConfig, tournament int, space Space,
 	survivors func(tr *trial, m int, sets [][]float64) []int) (worst float64) {
 	start := starts(space)
@@ -43,7 +44,7 @@ func severalTrial(t *testing.T, eng *engine.Engine, algo Algorithm, variation Va
 				return wide(before[m][shuffledOf(eng, "ec/mating", m, i, g, n, tournament)])
 			}
 			for child, x := range children[m] {
-				want := wide(before[m][child]) // the first generation is the first population
+				want := wide(before[m][child]) // the first generation is the initial population
 				if g > 0 {
 					want = offspringOf(eng, variation, space, [2][]float64{chosen(child), chosen(child ^ 1)}, m, child, g)
 				}
@@ -65,7 +66,7 @@ func severalTrial(t *testing.T, eng *engine.Engine, algo Algorithm, variation Va
 	return worst
 }
 
-// TestNSGA2: generations of NSGA-II against float64.
+// TestNSGA2 compares generations of NSGA-II with float64.
 func TestNSGA2(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(5))
 	for i, space := range []Space{box(2, 7), {Members: 1, Dim: 3}, box(3, 2), box(1, 5)} {
@@ -79,7 +80,7 @@ func TestNSGA2(t *testing.T) {
 			keys, err := tr.strategy.(*nsga2).merged.key.ReadUint32(t.Context())
 			tr.must(err)
 			order := make([]int, len(sets))
-			rounded := make([]float64, len(sets)) // distances as the device has them, which decide between those that are nearly equal
+			rounded := make([]float64, len(sets)) // distances rounded as on the device, since they decide between candidates that are nearly equal
 			for i := range order {
 				order[i], rounded[i] = i, float64(math.Float32frombits(^keys[4*(m*len(sets)+i)+1]))
 				if d := rounded[i] - distance[i]; rounded[i] != distance[i] && !(math.Abs(d) <= 1e-6*max(1, distance[i])) {
@@ -95,7 +96,8 @@ func TestNSGA2(t *testing.T) {
 	}
 }
 
-// TestNSGA3: generations of NSGA-III against float64, the niching as the paper has it, one candidate after the other.
+// TestNSGA3 compares generations of NSGA-III with float64, whose niching takes one candidate after the other as in
+// the paper.
 func TestNSGA3(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(6))
 	for i, space := range []Space{box(2, 7), {Members: 1, Dim: 3}, box(2, 2), box(1, 5)} {
@@ -113,8 +115,8 @@ func TestNSGA3(t *testing.T) {
 	}
 }
 
-// nichingOf is who survives: K. Deb, H. Jain, 2014, algorithms 1, 3 and 4, from the ranges that the device has found
-// (TestNSGA3LikePymoo checks those).
+// nichingOf returns the survivors by K. Deb, H. Jain, 2014, algorithms 1, 3 and 4, from the device's ranges (which
+// TestNSGA3LikePymoo checks).
 func nichingOf(tr *trial, m int, sets [][]float64, keep int) []int {
 	n, k := tr.strategy.(*nsga3), len(sets[0])
 	width := (k + 3) / 4 * 4
@@ -124,7 +126,7 @@ func nichingOf(tr *trial, m int, sets [][]float64, keep int) []int {
 	generation := uint32(0)
 	clock, err := n.clock.Tensor().ReadUint32(tr.t.Context())
 	tr.must(err)
-	generation = clock[0] - 1 // it has ticked
+	generation = clock[0] - 1 // the clock has ticked
 	front := frontsOf(sets, n.merged.twins)
 	var order []int
 	for i := range sets {
@@ -134,7 +136,7 @@ func nichingOf(tr *trial, m int, sets [][]float64, keep int) []int {
 	last := front[order[keep-1]]
 	var kept, competing []int
 	line := make([]int, len(sets))
-	distance := make([]uint32, len(sets)) // bits, as the device rounds it
+	distance := make([]uint32, len(sets)) // as float32 bits, rounded as on the device
 	word := make([]uint32, len(sets))
 	count := make([]int, len(n.points))
 	for _, i := range order {
@@ -175,7 +177,7 @@ func nichingOf(tr *trial, m int, sets [][]float64, keep int) []int {
 		}
 	}
 	for len(kept) < keep {
-		// Of the lines that candidates compete for those of the smallest count; among these a random one (step 3).
+		// Of the lines that candidates compete for, those with the smallest count; among these a random one (step 3).
 		best, bestWord := -1, uint32(0)
 		for _, i := range competing {
 			h := line[i]
@@ -184,7 +186,7 @@ func nichingOf(tr *trial, m int, sets [][]float64, keep int) []int {
 				best, bestWord = h, w
 			}
 		}
-		// The nearest candidate of a line that had none, else a random one (steps 7 and 9).
+		// The nearest candidate of a line without survivors, else a random one (steps 7 and 9).
 		chosen := -1
 		for _, i := range competing {
 			if line[i] != best {
@@ -201,8 +203,8 @@ func nichingOf(tr *trial, m int, sets [][]float64, keep int) []int {
 	return kept
 }
 
-// TestNSGA3LikePymoo: ideal point, range and reference lines of generations that come nearer to a front, against
-// pymoo's.
+// TestNSGA3LikePymoo compares ideal point, range and reference lines with pymoo's over generations that approach a
+// front.
 func TestNSGA3LikePymoo(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(6))
 	worstRange, worstDistance := 0.0, 0.0

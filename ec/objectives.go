@@ -6,14 +6,15 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// objectives prepares several objectives for the strategy: a candidate one of whose objectives is not finite is worse
-// in all of them than any other. After every generation it summarises the front of the strategy's population.
+// objectives prepares several objectives for the strategy: if one objective of a candidate is not finite, the
+// candidate is worse in all objectives than any other. After every generation it summarises the front of the
+// strategy's population.
 type objectives struct {
 	space     Space
 	strategy  MultiObjective
 	finite    *engine.Tensor // [M, P, K]
-	notFinite *engine.Tensor // [M]: candidates of the generation
-	summary   *engine.Tensor // [1 + K, M]: non-dominated solutions, the best value of every objective
+	notFinite *engine.Tensor // [M]: number of such candidates in the generation
+	summary   *engine.Tensor // [1 + K, M]: number of non-dominated solutions, best value of every objective
 }
 
 func newObjectives(s *engine.State, space Space, population int, strategy MultiObjective) *objectives {

@@ -10,17 +10,17 @@ import (
 
 // OpenESConfig are the settings of OpenES. Those marked "per member" are tensors on the device that PBT may vary.
 type OpenESConfig struct {
-	Population   int        `min:"1" max:"1048576" doc:"Candidates a generation, P; an even number where they are mirrored."`
+	Population   int        `min:"1" max:"1048576" doc:"Candidates per generation, P; an even number if mirrored."`
 	LearningRate float64    `min:"0" doc:"Step size of the optimizer, per member." member:"log_uniform 1e-3 1e-1"`
 	NoiseStd     float64    `above:"0" doc:"Deviation of the candidates from their mean, per member." member:"log_uniform 5e-3 5e-1"`
 	WeightDecay  float64    `min:"0" doc:"Weight decay times parameters is subtracted from the estimated gradient."`
-	Optimizer    optim.Rule `doc:"What takes the steps: sgd, rmsprop, adam, adamw, clipup."`
+	Optimizer    optim.Rule `doc:"Optimizer of the mean: sgd, rmsprop, adam, adamw, clipup."`
 	Mirrored     bool       `doc:"Candidates come in pairs with opposite noise."`
-	Shaping      Shaping    `doc:"What a candidate's weight is made from: raw, centered_rank, standardize, normalize."`
-	NoiseTable   int        `min:"0" max:"268435456" doc:"Numbers of a shared table that noise is read from; 0: all noise is drawn anew."`
+	Shaping      Shaping    `doc:"Transformation of fitness into weights: raw, centered_rank, standardize, normalize."`
+	NoiseTable   int        `min:"0" max:"268435456" doc:"Size of a shared table that noise is read from; 0: noise is drawn."`
 }
 
-// DefaultOpenES is EvoRL's OpenES (B. Zheng et al., 2025, table 3).
+// DefaultOpenES has the settings of EvoRL's OpenES (B. Zheng et al., 2025, table 3).
 func DefaultOpenES() OpenESConfig {
 	return OpenESConfig{
 		Population: 128, LearningRate: 0.01, NoiseStd: 0.02, WeightDecay: 0.005, Optimizer: optim.Adam, Mirrored: true, Shaping: CenteredRank,
@@ -35,7 +35,7 @@ func (c OpenESConfig) Validate() error {
 	return nil
 }
 
-// Suits checks that the settings suit candidates of a space, before any device work.
+// Suits checks that the settings suit candidates of a space. It needs no device.
 func (c OpenESConfig) Suits(space Space) error {
 	if c.NoiseTable > 0 {
 		return checkTable(c.NoiseTable, space)
@@ -87,7 +87,7 @@ func (es *openES) Init(ctx context.Context, start []float32) error {
 	return es.optimizer.Params().WriteFloat32(ctx, es.space.Pad(start))
 }
 
-// Ask implements Strategy: candidates are formed from the mean alone.
+// Ask implements Strategy. It records nothing: candidates depend on the mean only.
 func (es *openES) Ask(*engine.Recorder) {}
 
 // Candidates implements Strategy: θ + σ ε (line 4).

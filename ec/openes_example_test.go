@@ -10,8 +10,8 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// OpenES follows the gradient of any fitness, estimated from candidates that the program evaluates itself: here a
-// cubic is fitted to four points.
+// OpenES follows the gradient of any fitness, estimated from candidates that the caller evaluates: here a cubic is
+// fitted to four points.
 func ExampleOpenESConfig() {
 	points := [][2]float32{{-1, -3}, {0, 1}, {1, 1}, {2, 3}} // of 1 + x - 2x² + x³
 	fitness := func(c []float32) (sum float32) {

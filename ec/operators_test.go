@@ -7,7 +7,7 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// What follows is the float64 reference of shaders/ec/draw.glsl, crossover.glsl, sbx.glsl, mutation.glsl and
+// The following is the float64 reference of shaders/ec/draw.glsl, crossover.glsl, sbx.glsl, mutation.glsl and
 // tournament.glsl, written from the papers' equations.
 
 func words(eng *engine.Engine, stream string, counter ...uint32) [4]uint32 {
@@ -26,7 +26,7 @@ func gauss(first, second uint32) float64 {
 	return math.Sqrt(-2*math.Log(u)) * math.Cos(2*math.Pi*unit(second))
 }
 
-// tournamentOf is the place of the winner.
+// tournamentOf returns the position of the winner.
 func tournamentOf(eng *engine.Engine, stream string, search, p, generation, n, size int) int {
 	winner := n - 1
 	for k := range size {
@@ -36,7 +36,7 @@ func tournamentOf(eng *engine.Engine, stream string, search, p, generation, n, s
 	return winner
 }
 
-// sbxOf is the child of a with the mate b (K. Deb, R. B. Agrawal, 1995; K. Deb, S. Agrawal, 1999).
+// sbxOf returns the child of a with the mate b (K. Deb, R. B. Agrawal, 1995; K. Deb, S. Agrawal, 1999).
 func sbxOf(a, b, low, high float64, bounded bool, u, index float64) float64 {
 	y1, y2 := min(a, b), max(a, b)
 	if y1 == y2 {
@@ -62,7 +62,7 @@ func sbxOf(a, b, low, high float64, bounded bool, u, index float64) float64 {
 	return 0.5 * ((y1 + y2) + spread(room)*(y2-y1))
 }
 
-// polynomialOf is polynomial mutation (K. Deb, S. Tiwari, 2008), without bounds with the largest change given.
+// polynomialOf applies polynomial mutation (K. Deb, S. Tiwari, 2008); without bounds reach is the largest change.
 func polynomialOf(x, low, high float64, bounded bool, reach, u, index float64) float64 {
 	d1, d2, width := 1.0, 1.0, reach
 	if bounded {
@@ -74,7 +74,7 @@ func polynomialOf(x, low, high float64, bounded bool, reach, u, index float64) f
 	return x + width*(1-math.Pow(2*(1-u)+2*(u-0.5)*math.Pow(1-d2, index+1), 1/(index+1)))
 }
 
-// offspringOf is a child's numbers.
+// offspringOf returns a child.
 func offspringOf(eng *engine.Engine, c VariationConfig, space Space, parents [2][]float64, search, child, generation int) []float64 {
 	dim := space.Dim
 	a, b := parents[0], parents[1]
@@ -149,7 +149,7 @@ func offspringOf(eng *engine.Engine, c VariationConfig, space Space, parents [2]
 	return out
 }
 
-// box is a space with bounds that differ by dimension.
+// box returns a space with bounds that differ by dimension.
 func box(members, dim int) Space {
 	s := Space{Members: members, Dim: dim}
 	for i := range dim {
@@ -158,7 +158,7 @@ func box(members, dim int) Space {
 	return s
 }
 
-// starts are points to begin at.
+// starts returns start points.
 func starts(space Space) []float32 {
 	out := make([]float32, space.Members*space.Dim)
 	for i := range out {
@@ -167,7 +167,7 @@ func starts(space Space) []float32 {
 	return out
 }
 
-// checkInitial checks a first population [M][N][dim].
+// checkInitial checks an initial population [M][N][dim].
 func checkInitial(tr *trial, rows [][][]float32, start []float32, std float64) {
 	tr.t.Helper()
 	s := tr.space
@@ -188,7 +188,7 @@ func checkInitial(tr *trial, rows [][][]float32, start []float32, std float64) {
 				}
 			}
 			if s.Bounded() {
-				// Near 0 what a sum of two floats loses is large beside the sum, not beside the bounds.
+				// Near 0 the rounding error of a sum is large relative to the sum, but not relative to the bounds.
 				for i, v := range x {
 					bound := max(math.Abs(float64(s.Low[i])), math.Abs(float64(s.High[i])))
 					if d := math.Abs(float64(v)-want[i]) / bound; !(d <= 2.5e-7) {
@@ -202,7 +202,7 @@ func checkInitial(tr *trial, rows [][][]float32, start []float32, std float64) {
 	}
 }
 
-// worthOf is what fitness counts as for selection.
+// worthOf returns the value that selection uses for a fitness.
 func worthOf(f float32) float64 {
 	if v := float64(f); !math.IsNaN(v) && !math.IsInf(v, 0) {
 		return v
@@ -210,7 +210,7 @@ func worthOf(f float32) float64 {
 	return -math.MaxFloat32
 }
 
-// rough is fitness that is random but for ties, and not finite now and then.
+// rough returns random fitness with ties and occasional non-finite values.
 func rough(eng *engine.Engine, generation int) func(m, c int, x []float32) float32 {
 	return func(m, c int, x []float32) float32 {
 		w := words(eng, "test", uint32(m), uint32(c), uint32(generation), 0)

@@ -9,7 +9,7 @@ import (
 	"github.com/evorl/evorl/engine/optim"
 )
 
-// TestPeers: generations that evosax made from the same noise (tools/reference/ec/strategies.py).
+// TestPeers compares generations with evosax's for the same noise (tools/reference/ec/strategies.py).
 func TestPeers(t *testing.T) {
 	text, err := os.ReadFile("testdata/strategies.json")
 	if err != nil {

@@ -10,16 +10,17 @@ import (
 
 // PGPEConfig are the settings of PGPE. Those marked "per member" are tensors on the device that PBT may vary.
 type PGPEConfig struct {
-	Population    int        `min:"2" max:"1048576" doc:"Candidates a generation, P: an even number, two a direction."`
+	Population    int        `min:"2" max:"1048576" doc:"Candidates per generation, P: an even number, two per direction."`
 	LearningRate  float64    `min:"0" doc:"Step size of the mean, per member." member:""`
 	DeviationRate float64    `min:"0" doc:"Step size of the deviations, per member." member:""`
-	InitStd       float64    `above:"0" doc:"Deviation of the first candidates from their mean."`
-	MaxChange     float64    `above:"0" below:"1" doc:"Largest change of a deviation in a generation, as a share of it, per member." member:""`
-	Optimizer     optim.Rule `doc:"What takes the steps: sgd, rmsprop, adam, adamw, clipup."`
-	Shaping       Shaping    `doc:"What a candidate's weight is made from: raw, centered_rank, standardize, normalize."`
+	InitStd       float64    `above:"0" doc:"Deviation of the initial candidates from their mean."`
+	MaxChange     float64    `above:"0" below:"1" doc:"Largest relative change of a deviation per generation, per member." member:""`
+	Optimizer     optim.Rule `doc:"Optimizer of the mean: sgd, rmsprop, adam, adamw, clipup."`
+	Shaping       Shaping    `doc:"Transformation of fitness into weights: raw, centered_rank, standardize, normalize."`
 }
 
-// DefaultPGPE is EvoJAX's PGPE, with ClipUp (Y. Tang et al., 2022; its population is that of its cart-pole).
+// DefaultPGPE has the settings of EvoJAX's PGPE with ClipUp (Y. Tang et al., 2022), with the population of its
+// cart-pole example.
 func DefaultPGPE() PGPEConfig {
 	return PGPEConfig{Population: 64, LearningRate: 0.15, DeviationRate: 0.1, InitStd: 0.1, MaxChange: 0.2, Optimizer: optim.ClipUp, Shaping: CenteredRank}
 }
@@ -28,14 +29,14 @@ func DefaultPGPE() PGPEConfig {
 func (c PGPEConfig) Validate() error { return checkPairs(c.Population) }
 
 // pgpe is policy gradients with parameter-based exploration and symmetric sampling: F. Sehnke et al.,
-// "Parameter-exploring policy gradients", 2010, section 3, with the steps of N. E. Toklu, P. Liskowski, R. K.
+// "Parameter-exploring policy gradients", 2010, section 3, with the optimizer of N. E. Toklu, P. Liskowski, R. K.
 // Srivastava, "ClipUp: A Simple and Powerful Optimizer for Distribution-based Policy Evolution", 2020.
 type pgpe struct {
 	cfg       PGPEConfig
 	space     Space
 	noise     *Noise
 	deviation *engine.Tensor // [M, row]
-	rate      *engine.Tensor // [M]: of deviations
+	rate      *engine.Tensor // [M]: learning rate of the deviations
 	change    *engine.Tensor // [M]
 	optimizer *optim.Optimizer
 	weights   *engine.Tensor // [M, P]
@@ -72,21 +73,21 @@ func (p *pgpe) Init(ctx context.Context, start []float32) error {
 	return p.optimizer.Params().WriteFloat32(ctx, p.space.Pad(start))
 }
 
-// Ask implements Strategy: candidates are formed from mean and deviations alone.
+// Ask implements Strategy. It records nothing: candidates depend on mean and deviations only.
 func (p *pgpe) Ask(*engine.Recorder) {}
 
-// Candidates implements Strategy: μ + ε and μ − ε, ε of deviations σ.
+// Candidates implements Strategy: μ + ε and μ − ε, where ε has deviations σ.
 func (p *pgpe) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
 	p.noise.Candidates(r, p.optimizer.Params(), p.deviation, pick, into)
 }
 
-// Tell implements Strategy: the gradients over the P/2 directions, b the mean fitness,
+// Tell implements Strategy: the gradients over the P/2 directions, where b is the mean fitness,
 //
 //	∇μ = 2/P Σ (F(+) − F(−))/2 ε                        (F. Sehnke et al., 2010, equation 17)
 //	∇σ = 2/P Σ ((F(+) + F(−))/2 − b) (ε² − σ²)/σ        (equation 18)
 func (p *pgpe) Tell(r *engine.Recorder, told Told) { p.learn(r, told, p.noise) }
 
-// TellCandidates implements CandidateStrategy: the sums are over candidates, whether or not they come in pairs.
+// TellCandidates implements CandidateStrategy: the sums are over single candidates, mirrored or not.
 func (p *pgpe) TellCandidates(r *engine.Recorder, given Given, told Told) {
 	p.learn(r, told, p.noise.Of(r, given, p.optimizer.Params(), p.deviation, 0))
 }

@@ -7,11 +7,11 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// bounds are a space's on the device: constants [row].
+// bounds holds a space's bounds on the device, constants [row].
 type bounds struct {
-	scope     *engine.State // of the algorithm that they belong to
+	scope     *engine.State // of the algorithm that owns them
 	space     Space
-	low, high *engine.Tensor // [row]; zeros where there are none
+	low, high *engine.Tensor // [row]; zero without bounds
 }
 
 func newBounds(s *engine.State, space Space) *bounds {
@@ -29,16 +29,16 @@ func newBounds(s *engine.State, space Space) *bounds {
 	}
 }
 
-// notEvaluated is the fitness of stored candidates that have none yet.
+// notEvaluated is the fitness of stored candidates that have not been evaluated.
 var notEvaluated = float32(math.NaN())
 
-// population is stored candidates [M, N, row], for algorithms whose state they are.
+// population is stored candidates [M, N, row], for algorithms whose state is a population.
 type population struct {
 	*bounds
 	rows  *engine.Tensor // [M, N, row]
-	start *engine.Tensor // [M, row], used by Init alone
+	start *engine.Tensor // [M, row], used by Init only
 	size  int            // N
-	std   float64        // of the first ones around the start, where there are no bounds
+	std   float64        // deviation of the initial candidates from the start, without bounds
 }
 
 // newPopulation makes a population of n candidates of each member.
@@ -51,7 +51,7 @@ func newPopulation(s *engine.State, name string, b *bounds, n int, std float64) 
 	}
 }
 
-// init forms the first candidates: number 0 is the start [M, dim], the others are uniform between the bounds or,
+// init forms the initial candidates: the first is the start [M, dim], the others are uniform in the bounds or,
 // without bounds, normal around the start.
 func (p *population) init(ctx context.Context, start []float32) error {
 	if err := p.start.WriteFloat32(ctx, p.space.Pad(start)); err != nil {
@@ -65,8 +65,8 @@ func (p *population) init(ctx context.Context, start []float32) error {
 	return program.Run(ctx)
 }
 
-// recordInitial records forming first candidates into [M, N, row], where held [M] u32 is not nil only those of
-// members that hold nothing.
+// recordInitial records forming initial candidates into [M, N, row]. If held [M] u32 is not nil, only members whose
+// element is 0 get them.
 func recordInitial(r *engine.Recorder, b *bounds, start *engine.Tensor, std float64, held, into *engine.Tensor) {
 	members, row := b.space.Members, b.space.Row()
 	k := initialKernel{
@@ -83,14 +83,14 @@ func recordInitial(r *engine.Recorder, b *bounds, start *engine.Tensor, std floa
 	r.Dispatch(k.call(groups, uint32(members), 1))
 }
 
-// PickRows records copying candidates of a stored population [M, N, row] into [M, count, row]: the Candidates of a
-// Strategy that stores them.
+// PickRows records copying picked candidates of a stored population [M, N, row] into [M, count, row]. It implements
+// Candidates for strategies that store them.
 func (s Space) PickRows(r *engine.Recorder, from *engine.Tensor, pick Pick, into *engine.Tensor) {
 	s.pickEither(r, from, nil, pick, into)
 }
 
-// pickEither is PickRows of two populations: numbers from N on are rows of others [M, .., row], unless that is nil.
-// Of a pick's index [M, .. ≥ count] the first count of each member are wanted.
+// pickEither is PickRows from two populations: indices from N on are rows of others [M, .., row], which may be nil.
+// Of a pick's index [M, .. ≥ count] the first count of each member are used.
 func (s Space) pickEither(r *engine.Recorder, from, others *engine.Tensor, pick Pick, into *engine.Tensor) {
 	members, row := s.Members, s.Row()
 	k := pickKernel{

@@ -10,7 +10,7 @@ import (
 	"github.com/evorl/evorl/engine/config"
 )
 
-// square is a space of 10 numbers from -5 to 5 for five searches, and points in it to begin at.
+// square returns a space of 10 dimensions from -5 to 5 for five searches, and start points in it.
 func square() (Space, []float32) {
 	s := Space{Members: 5, Dim: 10}
 	for range s.Dim {
@@ -42,8 +42,8 @@ func rastrigin(_, _ int, x []float32) float32 {
 	return float32(-sum)
 }
 
-// TestPopulationsLearn: every member of five reaches what the algorithm is known to reach in so many evaluations.
-// Rastrigin's function is for those that cross over numbers one by one.
+// TestPopulationsLearn: every member of five reaches a fitness that is known for the algorithm in the given
+// evaluations. Rastrigin's function is for algorithms that cross over single coordinates.
 func TestPopulationsLearn(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(2))
 	de, best := DefaultDE(), DefaultDE()
@@ -94,8 +94,8 @@ func TestPopulationsLearn(t *testing.T) {
 	}
 }
 
-// TestPopulationsOfFew: populations of one and odd ones, and fitness that says nothing, have defined outcomes: no
-// number becomes NaN or leaves the bounds, and candidates that are not finite never displace ones that are.
+// TestPopulationsOfFew: populations of one and of odd sizes, and uninformative fitness, have defined outcomes: no
+// value becomes NaN or leaves the bounds, and candidates that are not finite never displace finite ones.
 func TestPopulationsOfFew(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(4))
 	ga, pso, cso, de, shade := DefaultGA(), DefaultPSO(), DefaultCSO(), DefaultDE(), DefaultSHADE()
@@ -137,7 +137,7 @@ func TestPopulationsOfFew(t *testing.T) {
 						t.Errorf("member %d: best fitness %g", m, f)
 					}
 				}
-				if what == "nan first" && algo.Name() != "ga" && algo.Name() != "cso" { // theirs die, or lose and stay what they are
+				if what == "nan first" && algo.Name() != "ga" && algo.Name() != "cso" { // their parents die, or their losers stay unchanged
 					for _, tensor := range tr.state.Tensors() {
 						if !strings.HasSuffix(tensor.Name(), "fitness") || strings.HasPrefix(tensor.Name(), "search/") {
 							continue
@@ -154,7 +154,7 @@ func TestPopulationsOfFew(t *testing.T) {
 	}
 }
 
-// TestPopulationConfigs: what cannot be is one error that names the setting.
+// TestPopulationConfigs: an invalid setting gives one error that names it.
 func TestPopulationConfigs(t *testing.T) {
 	eng := engine.New(open(t))
 	de, small, shade, ga, pso := DefaultDE(), DefaultDE(), DefaultSHADE(), DefaultGA(), DefaultPSO()
@@ -184,7 +184,7 @@ func TestPopulationConfigs(t *testing.T) {
 	}
 }
 
-// TestPopulationTOML: settings are read by their names, those of operators too, and written back the same.
+// TestPopulationTOML: settings, including those of operators, are decoded by their names and encoded unchanged.
 func TestPopulationTOML(t *testing.T) {
 	ga, grid, tessellation, de := DefaultGA(), DefaultMAPElites(), DefaultCVTMAPElites(), DefaultDE()
 	sections := config.Sections{{Name: "ga", Value: &ga}, {Name: "map-elites", Value: &grid}, {Name: "cvt-map-elites",

@@ -11,13 +11,13 @@ import (
 // PSOConfig are the settings of particle swarm optimization.
 type PSOConfig struct {
 	Population int     `min:"1" max:"1048576" doc:"Particles, P."`
-	Inertia    float64 `min:"0" doc:"Factor w of a particle's velocity, per member." member:""`
-	Cognitive  float64 `min:"0" doc:"Attraction c1 by a particle's own best place, per member." member:""`
-	Social     float64 `min:"0" doc:"Attraction c2 by the swarm's best place, per member." member:""`
-	InitialStd float64 `min:"0" doc:"Deviation of the first places from the start, where there are no bounds."`
+	Inertia    float64 `min:"0" doc:"Inertia weight w of a particle's velocity, per member." member:""`
+	Cognitive  float64 `min:"0" doc:"Attraction c1 by a particle's own best position, per member." member:""`
+	Social     float64 `min:"0" doc:"Attraction c2 by the swarm's best position, per member." member:""`
+	InitialStd float64 `min:"0" doc:"Deviation of the initial positions from the start, without bounds."`
 }
 
-// DefaultPSO is EvoX's (B. Huang et al., 2024).
+// DefaultPSO has EvoX's settings (B. Huang et al., 2024).
 func DefaultPSO() PSOConfig {
 	return PSOConfig{Population: 100, Inertia: 0.6, Cognitive: 2.5, Social: 0.8, InitialStd: 1}
 }
@@ -26,9 +26,10 @@ func DefaultPSO() PSOConfig {
 func (c PSOConfig) Name() string { return "pso" }
 
 // pso is particle swarm optimization: J. Kennedy, R. Eberhart, "Particle Swarm Optimization", 1995, with the inertia
-// weight of Y. Shi, R. Eberhart, "A Modified Particle Swarm Optimizer", 1998, all particles being neighbours.
+// weight of Y. Shi, R. Eberhart, "A Modified Particle Swarm Optimizer", 1998. All particles are neighbours (global
+// best).
 type pso struct {
-	*stored                    // each particle's best place
+	*stored                    // each particle's best position
 	cfg                        PSOConfig
 	clock                      engine.Clock
 	position                   *population
@@ -56,12 +57,12 @@ func (c PSOConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hyper,
 func (p *pso) Population() int          { return p.cfg.Population }
 func (p *pso) Solution() *engine.Tensor { return p.best }
 
-// Init implements Strategy: particles are at rest.
+// Init implements Strategy: particles start at rest.
 func (p *pso) Init(ctx context.Context, start []float32) error {
 	return errors.Join(p.stored.init(ctx, start), p.position.init(ctx, start), p.best.WriteFloat32(ctx, p.space.Pad(start)))
 }
 
-// Ask implements Strategy: particles have moved already.
+// Ask implements Strategy. It records nothing: Tell has already moved the particles.
 func (p *pso) Ask(*engine.Recorder) {}
 
 // Candidates implements Strategy.
@@ -69,7 +70,7 @@ func (p *pso) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
 	p.space.PickRows(r, p.position.rows, pick, into)
 }
 
-// TellCandidates implements CandidateStrategy: particles are where the candidates are, with the velocities they had.
+// TellCandidates implements CandidateStrategy: the particles move to the given candidates and keep their velocities.
 func (p *pso) TellCandidates(r *engine.Recorder, given Given, told Told) {
 	r.Copy(p.position.rows, given.Candidates)
 	p.Tell(r, told)

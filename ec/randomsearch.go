@@ -9,8 +9,8 @@ import (
 
 // RandomSearchConfig are the settings of random search.
 type RandomSearchConfig struct {
-	Population int     `min:"1" max:"1048576" doc:"Candidates a generation, P."`
-	NoiseStd   float64 `above:"0" doc:"Deviation of the candidates from the start where the space has no bounds, per member." member:""`
+	Population int     `min:"1" max:"1048576" doc:"Candidates per generation, P."`
+	NoiseStd   float64 `above:"0" doc:"Deviation of the candidates from the start, without bounds, per member." member:""`
 }
 
 // DefaultRandomSearch has the population of EvoRL's searches (B. Zheng et al., 2025, table 3) and the standard normal
@@ -20,8 +20,8 @@ func DefaultRandomSearch() RandomSearchConfig {
 }
 
 // randomSearch is pure random search (S. H. Brooks, "A Discussion of Random Methods for Seeking Maxima", 1958): all
-// candidates come from one distribution, uniform between the bounds or, where there are none, normal around the
-// start. Its solution is the best of them.
+// candidates come from one distribution, uniform in the bounds or, without bounds, normal around the start. Its
+// solution is the best of them.
 type randomSearch struct {
 	cfg    RandomSearchConfig
 	space  Space
@@ -30,7 +30,7 @@ type randomSearch struct {
 	start  *engine.Tensor // [M, row]
 	best   *engine.Tensor // [M, row]
 	std    *engine.Tensor // [M]
-	bounds *bounds        // nil: there are none
+	bounds *bounds        // nil: no bounds
 }
 
 // Name implements Algorithm.
@@ -63,7 +63,7 @@ func (rs *randomSearch) Init(ctx context.Context, start []float32) error {
 	return rs.best.WriteFloat32(ctx, rs.space.Pad(start))
 }
 
-// Ask implements Strategy: candidates depend on nothing.
+// Ask implements Strategy. It records nothing: candidates do not depend on the state.
 func (rs *randomSearch) Ask(*engine.Recorder) {}
 
 // Candidates implements Strategy.

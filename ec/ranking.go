@@ -8,23 +8,23 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// ranking prepares a generation's fitness for the strategy: what is not finite is replaced by the worst that is,
-// candidates are ranked, and the best of all generations is kept.
+// ranking prepares a generation's fitness for the strategy: values that are not finite are replaced by the worst
+// finite one, candidates are ranked, and the best of all generations is kept.
 type ranking struct {
 	space   Space
-	finite  *engine.Tensor // [M, P]: fitness, what is not finite replaced by the worst that is
+	finite  *engine.Tensor // [M, P]: fitness, with non-finite values replaced by the worst finite one
 	rank    *engine.Tensor // [M, P] u32
 	best    *engine.Tensor // [M]: the best fitness of all generations; NaN before the first
-	fittest *engine.Tensor // [M, row]: the candidate that had it; the start before the first
+	fittest *engine.Tensor // [M, row]: its candidate; before the first the start
 
 	candidate *engine.Tensor // [M] u32: the generation's best
 	improved  *engine.Tensor // [M] u32
 	formed    *engine.Tensor // [M, row]: the generation's best
-	summary   *engine.Tensor // [4, M]: best, mean and deviation of the finite, number of the others
+	summary   *engine.Tensor // [4, M]: best, mean and deviation of the finite values, number of the others
 
-	// Of double-float fitness, the sum of a high and a low float; else nil.
+	// Double-float fitness only, the sum of a high and a low float; else nil.
 	low     *engine.Tensor // [M, P]: the low parts
-	gap     *engine.Tensor // [M, P]: the fitness less the generation's best
+	gap     *engine.Tensor // [M, P]: the fitness minus the generation's best
 	bestLow *engine.Tensor // [M]: the low part of the generation's best
 }
 
@@ -40,7 +40,7 @@ func newRanking(s *engine.State, space Space, population int) *ranking {
 	return k
 }
 
-// useDoubleFloat makes the ranking one of double-float fitness and returns where the low parts go, [M, P].
+// useDoubleFloat makes the ranking use double-float fitness and returns the tensor [M, P] for the low parts.
 func (k *ranking) useDoubleFloat(s *engine.State) *engine.Tensor {
 	k.low = s.Scratch("fitness_low", engine.Float32, k.finite.Dims()...)
 	k.gap = s.Scratch("fitness_gap", engine.Float32, k.finite.Dims()...)
@@ -53,7 +53,7 @@ func (k *ranking) init(ctx context.Context, start []float32) error {
 	return errors.Join(k.best.Fill(ctx, float32(math.NaN())), k.fittest.WriteFloat32(ctx, k.space.Pad(start)))
 }
 
-// record records ranking the fitness [M, P] of candidates that form forms.
+// record records ranking the fitness [M, P] of candidates formed by form.
 func (k *ranking) record(r *engine.Recorder, fitness *engine.Tensor, form func(*engine.Recorder, Pick, *engine.Tensor)) Told {
 	members, population := k.space.Members, fitness.Len()/k.space.Members
 	r.Dispatch(summarizeKernel{
@@ -73,7 +73,7 @@ func (k *ranking) record(r *engine.Recorder, fitness *engine.Tensor, form func(*
 	return Told{Fitness: fitness, Finite: k.finite, Rank: k.rank, Fittest: k.fittest}
 }
 
-// keep records keeping the generation's best candidate where it is the best of all generations.
+// keep records storing the generation's best candidate if it is the best of all generations.
 func (k *ranking) keep(r *engine.Recorder, form func(*engine.Recorder, Pick, *engine.Tensor)) {
 	form(r, Pick{Index: k.candidate}, k.formed)
 	members, row := k.space.Members, k.space.Row()
@@ -99,7 +99,7 @@ func (k *ranking) Rows(m *engine.Metrics) func(*engine.Recorder) {
 	}
 }
 
-// read is the best fitness [M] and the candidates that had it [M][dim]; nil where there is no ranking.
+// read reads the best fitness [M] and its candidates [M][dim]; nil without a ranking.
 func (k *ranking) read(ctx context.Context) (fitness []float32, x [][]float32, err error) {
 	if k == nil {
 		return nil, nil, nil

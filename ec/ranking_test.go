@@ -14,7 +14,7 @@ var (
 	inf = float32(math.Inf(1))
 )
 
-// TestRanking: what is not finite, ties, the best of all generations, and the summary, against float64.
+// TestRanking compares with float64: non-finite values, ties, the best of all generations, and the summary.
 func TestRanking(t *testing.T) {
 	eng := engine.New(open(t))
 	for _, c := range []struct {
@@ -22,7 +22,7 @@ func TestRanking(t *testing.T) {
 		make            func(generation, member, candidate int) float32
 	}{
 		{1, 3, func(g, m, c int) float32 { return []float32{nan, 3, 2, 5}[g] }},
-		{7, 1, func(g, m, c int) float32 { return []float32{nan, inf, -inf, 4}[g] }}, // all of a generation are the same
+		{7, 1, func(g, m, c int) float32 { return []float32{nan, inf, -inf, 4}[g] }}, // equal within a generation
 		{129, 9, func(g, m, c int) float32 {
 			switch {
 			case c%11 == g:
@@ -100,7 +100,7 @@ func TestRanking(t *testing.T) {
 	}
 }
 
-// finite is fitness with the worst finite one, or 0, in place of what is not finite, and how many those are.
+// finite returns fitness with non-finite values replaced by the worst finite one, or 0, and their number.
 func finite(fitness []float32) (clean []float64, broken int) {
 	worst := math.Inf(1)
 	for _, f := range fitness {
@@ -131,7 +131,7 @@ func mustUint32(t testing.TB, tensor *engine.Tensor) []uint32 {
 	return values
 }
 
-// TestShaping against float64, fitness that is constant included.
+// TestShaping compares with float64, including constant fitness.
 func TestShaping(t *testing.T) {
 	eng := engine.New(open(t))
 	const members = 3
@@ -150,9 +150,9 @@ func TestShaping(t *testing.T) {
 					values[i] = float32(100 + 5*dice.NormFloat64())
 					switch i / population {
 					case 1:
-						values[i] = -7.5 // all the same
+						values[i] = -7.5 // all equal
 					case 2:
-						values[i] *= 1e36 // whose squares no float holds
+						values[i] *= 1e36 // the squares overflow float32
 					}
 				}
 				utilities := make([]float32, population)
@@ -197,7 +197,7 @@ func TestShaping(t *testing.T) {
 						}
 						for i := range want {
 							if want[i] -= mean; m == 1 {
-								want[i] = 0 // but for rounding
+								want[i] = 0 // except for rounding
 							}
 						}
 					}
@@ -210,7 +210,7 @@ func TestShaping(t *testing.T) {
 	}
 }
 
-// shape is what shaping makes of fitness, from the definitions.
+// shape applies a shaping to fitness, from the definitions.
 func shape(s Shaping, fitness, utilities []float64) []float64 {
 	n := float64(len(fitness))
 	mean, variance, low, high := 0.0, 0.0, math.Inf(1), math.Inf(-1)

@@ -6,8 +6,8 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// repair moves candidates that leave the bounds of a space to the nearest point inside, for algorithms that do not
-// keep bounds; nil: there is nothing to do.
+// repair moves candidates outside the bounds of a space to the nearest point inside, for algorithms that may leave
+// the bounds; nil: nothing to do.
 type repair struct{ bounds *bounds }
 
 func newRepair(s *engine.State, space Space) *repair {
@@ -31,14 +31,14 @@ func (p *repair) record(r *engine.Recorder, candidates *engine.Tensor) {
 	}.call(groups, 1, 1))
 }
 
-// clamped are numbers [.., dim] of the host, those that leave the bounds moved onto them.
+// clamped returns values [.., dim] clamped to the bounds.
 func (s Space) clamped(values []float32) []float32 {
 	values = slices.Clone(values)
 	s.clamp(values)
 	return values
 }
 
-// clamp moves numbers [.., dim] of the host that leave the bounds onto them, in place.
+// clamp clamps values [.., dim] to the bounds in place.
 func (s Space) clamp(values []float32) {
 	if !s.Bounded() || s.Open {
 		return

@@ -13,25 +13,24 @@ import (
 // RestartConfig are the settings of restarts.
 type RestartConfig struct {
 	StopConfig
-	// Bipop restarts by turns with ever larger populations and with small ones; else populations only grow.
-	Bipop    bool    `doc:"Restart by turns with ever larger and with small populations; else only with larger ones."`
-	Increase float64 `above:"1" doc:"Factor from one larger population to the next."`
-	Budget   int     `min:"1" doc:"Evaluations of a member, over all its runs."`
-	// Target is the fitness at which a member has found what it looks for; math.MaxFloat64: it goes on until its
-	// budget is spent.
-	Target float64 `doc:"Fitness at which a member has found what it looks for."`
+	// Bipop alternates between ever larger populations and small ones; otherwise populations only grow.
+	Bipop    bool    `doc:"Alternate between ever larger and small populations (BIPOP); otherwise populations only grow (IPOP)."`
+	Increase float64 `above:"1" doc:"Growth factor of the population."`
+	Budget   int     `min:"1" doc:"Evaluations per member, over all its runs."`
+	// Target is the fitness at which a member is solved; math.MaxFloat64: it continues until its budget is spent.
+	Target float64 `doc:"Fitness at which a member is solved."`
 }
 
-// DefaultRestart are IPOP's, with a budget of 100,000 evaluations: A. Auger, N. Hansen, "A Restart CMA Evolution
-// Strategy With Increasing Population Size", 2005.
+// DefaultRestart has the settings of IPOP with a budget of 100,000 evaluations: A. Auger, N. Hansen, "A Restart CMA
+// Evolution Strategy With Increasing Population Size", 2005.
 func DefaultRestart() RestartConfig {
 	return RestartConfig{StopConfig: DefaultStop(), Increase: 2, Budget: 100000, Target: math.MaxFloat64}
 }
 
-// Outcome is what became of a member.
+// Outcome is the result of a member's runs.
 type Outcome struct {
 	Fitness     float64   // the best of all runs; NaN where none was finite
-	Solution    []float32 // [dim]: the candidate that had it
+	Solution    []float32 // [dim]: its candidate
 	Evaluations int
 	Solved      bool // the target was reached
 	Runs        []Run
@@ -40,30 +39,29 @@ type Outcome struct {
 // Run is one of a member's runs.
 type Run struct {
 	Population  int
-	Deviation   float64 // the first one, relative to the first run's
+	Deviation   float64 // the initial one, relative to the first run's
 	Evaluations int
 	Fitness     float64 // its best; NaN where none was finite
-	// Why it ended: "target", "budget", or a criterion of StopConfig: "tolfun", "tolfunhist", "tolx", "no effect"
-	// (candidates are the same in the numbers' precision), "flat fitness", "stagnation", "not finite" (no fitness of
-	// a generation is).
+	// Reason for the end: "target", "budget", or a criterion of StopConfig: "tolfun", "tolfunhist", "tolx", "no
+	// effect" (candidates are equal within the precision), "flat fitness", "stagnation", "not finite" (no finite
+	// fitness in a generation).
 	End string
 }
 
-// MemberProblem is a Problem that is not the same for all members.
+// MemberProblem is a Problem that differs between members.
 type MemberProblem interface {
 	Problem
-	// Only is the problem of some of its members.
+	// Only returns the problem restricted to some members.
 	Only(members []int) Problem
 }
 
-// Restart searches with so many members until each has reached the target or spent its budget: a run that has come to
-// its end is followed by one that begins elsewhere, with another population (A. Auger, N. Hansen, 2005) and, with
-// Bipop, by turns also with a small population and deviation (N. Hansen, "Benchmarking a BI-Population CMA-ES on the
-// BBOB-2009 Function Testbed", 2009). Members go their own ways; those that next need the same population run
-// together on the device. Evaluations are counted in whole generations.
+// Restart searches with the given number of members until each has reached the target or spent its budget. After a
+// run ends, the member begins another at a different start with a larger population (A. Auger, N. Hansen, 2005); with
+// Bipop, runs with a small population and deviation alternate with these (N. Hansen, "Benchmarking a BI-Population
+// CMA-ES on the BBOB-2009 Function Testbed", 2009). Members are independent; those whose next runs have the same
+// population and deviation run together on the device. Evaluations are counted in whole generations.
 //
-// algorithm makes the algorithm for a population and a first deviation, relative to its usual one; population 0
-// stands for its usual one.
+// algorithm returns the algorithm for a population (0: its default) and an initial deviation relative to its default.
 func Restart(ctx context.Context, eng *engine.Engine, cfg RestartConfig, algorithm func(population int, deviation float64) Algorithm,
 	problem Problem, members int) ([]Outcome, error) {
 	if err := config.Check(cfg); err != nil {
@@ -93,7 +91,7 @@ func Restart(ctx context.Context, eng *engine.Engine, cfg RestartConfig, algorit
 	return out, nil
 }
 
-// restarts are members on their ways.
+// restarts holds the members in progress.
 type restarts struct {
 	eng       *engine.Engine
 	cfg       RestartConfig
@@ -102,19 +100,20 @@ type restarts struct {
 	members   []restarting
 }
 
-// restarting is a member on its way.
+// restarting is a member in progress.
 type restarting struct {
 	Outcome
 	rng   *engine.Rng
 	next  Run
-	small bool // next is one of the small populations
-	most  int  // evaluations of the next run; 0: what is left
-	// Evaluations with large and small populations, the first run apart, and how many times the population has grown.
+	small bool // the next run has a small population
+	most  int  // evaluations of the next run; 0: the rest of the budget
+	// Evaluations with large and with small populations, without the first run, and how many times the population has
+	// grown.
 	large, smalls, grown int
 	last                 int // evaluations of the last run with a large population
 }
 
-// left is how many evaluations a member's next run may take.
+// left returns how many evaluations a member's next run may take.
 func (m *restarting) left(budget int) int {
 	left := budget - m.Evaluations
 	if m.most > 0 {
@@ -123,7 +122,7 @@ func (m *restarting) left(budget int) int {
 	return left
 }
 
-// group are the members whose next run is like that of the first one that is not done.
+// group returns the unfinished members whose next run has the same population and deviation as the first one's.
 func (rs *restarts) group() (of []int) {
 	for i, m := range rs.members {
 		if m.Solved || m.Evaluations >= rs.cfg.Budget {
@@ -137,14 +136,14 @@ func (rs *restarts) group() (of []int) {
 	return of
 }
 
-// run is one run of a group.
+// run runs a group's next run.
 func (rs *restarts) run(ctx context.Context, group []int, round uint32) error {
 	problem := rs.problem
 	if of, ok := problem.(MemberProblem); ok {
 		problem = of.Only(group)
 	}
 	next := rs.members[group[0]].next
-	// A seed of its own for each run: else all would draw the same.
+	// Each run has its own seed; otherwise all would draw the same numbers.
 	seed := engine.Philox([2]uint32{rs.eng.Seed(), engine.Stream("ec/restart/run")}, [4]uint32{round})[0]
 	s, err := NewSearch(ctx, engine.New(rs.eng.Device(), engine.Seed(seed)), rs.algorithm(next.Population, next.Deviation), problem, len(group))
 	if err != nil {
@@ -180,7 +179,7 @@ func (rs *restarts) learn(ctx context.Context, s *Search, group []int) error {
 		if err != nil {
 			return err
 		}
-		var rows []float32 // the best candidates, once a member needs its own
+		var rows []float32 // the best candidates, read when the first run ends
 		for i, m := range group {
 			run, member := &runs[i], &rs.members[m]
 			if run.End != "" {
@@ -209,7 +208,7 @@ func (rs *restarts) learn(ctx context.Context, s *Search, group []int) error {
 	return nil
 }
 
-// after takes in a run, whose best candidate is x, and says what comes next.
+// after adds a finished run, whose best candidate is x, and chooses the next one.
 func (m *restarting) after(cfg RestartConfig, run Run, x []float32) {
 	m.Runs = append(m.Runs, run)
 	m.Evaluations += run.Evaluations
@@ -227,8 +226,8 @@ func (m *restarting) after(cfg RestartConfig, run Run, x []float32) {
 	usual := float64(m.Runs[0].Population)
 	m.small, m.most = cfg.Bipop && m.large > 0 && m.smalls < m.large, 0
 	if m.small {
-		// Half of what the last large population took at most; the population between the usual and half of the large
-		// one, mostly small.
+		// At most half the evaluations of the last large run. The population is between the usual one and half the
+		// large one, mostly small.
 		u, v := float64(m.rng.Uniform()), float64(m.rng.Uniform())
 		larger := math.Pow(cfg.Increase, float64(m.grown)) / 2
 		m.next = Run{Population: max(2, int(usual*math.Pow(max(larger, 1), u*u))), Deviation: math.Pow(10, -2*v)}
@@ -236,6 +235,6 @@ func (m *restarting) after(cfg RestartConfig, run Run, x []float32) {
 		return
 	}
 	m.grown++
-	// No larger than what is left: a last generation.
+	// At most the remaining budget: a last generation.
 	m.next = Run{Population: max(2, min(int(math.Round(usual*math.Pow(cfg.Increase, float64(m.grown)))), cfg.Budget-m.Evaluations)), Deviation: 1}
 }

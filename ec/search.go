@@ -9,8 +9,8 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// Search is an algorithm on a problem: an engine.Workflow whose iteration is a generation of every member, one
-// recorded program.
+// Search runs an algorithm on a problem. It is an engine.Workflow whose iteration is one generation of every member,
+// one recorded program.
 type Search struct {
 	engine.Base
 	algo    Algorithm
@@ -19,21 +19,21 @@ type Search struct {
 
 	generation  *Generation
 	evaluation  Evaluation
-	doubleFloat DoubleFloatEvaluation    // nil where candidates are single floats
+	doubleFloat DoubleFloatEvaluation    // nil if candidates are single floats
 	window      *engine.Tensor           // [M · window, row]: the candidates that are evaluated together
-	windowLow   *engine.Tensor           // [M · window, row]: their low parts; nil where they are single floats
+	windowLow   *engine.Tensor           // [M · window, row]: their low parts; nil if they are single floats
 	fitness     *engine.Tensor           // [M, P] or [M, P, K]
-	fitnessLow  *engine.Tensor           // [M, P]: the low parts; nil where fitness is single floats
+	fitnessLow  *engine.Tensor           // [M, P]: the low parts; nil if fitness is single floats
 	rows        []func(*engine.Recorder) // record the metrics
 
-	solution *engine.Tensor  // the generation's, between the bounds
-	repair   *engine.Program // brings it there; nil where it is the generation's own
+	solution *engine.Tensor  // the generation's solution, repaired
+	repair   *engine.Program // repairs it; nil if solution is the generation's own
 }
 
-// NewSearch makes a number of searches at once. Init or a checkpoint must fill their state before the first Step. Close
-// it after use.
+// NewSearch makes one search per member. Init or a checkpoint must fill their state before the first Step. Close it
+// after use.
 //
-// Errors: settings out of range, a problem that the algorithm cannot solve, *vk.OutOfMemoryError when memory does not
+// Errors: settings out of range, a problem that the algorithm cannot solve, *vk.OutOfMemoryError if memory does not
 // suffice (nothing is allocated then).
 func NewSearch(ctx context.Context, eng *engine.Engine, algo Algorithm, problem Problem, members int) (*Search, error) {
 	err := engine.Require(map[string]any{"engine": eng, "algorithm": algo, "problem": problem})
@@ -67,7 +67,7 @@ func (s *Search) build(ctx context.Context, members int) (err error) {
 	if descriptors := s.generation.Descriptors(); descriptors != nil {
 		describer, ok := s.evaluation.(Describer)
 		if !ok {
-			return fmt.Errorf("the problem's space has %d descriptors, but its evaluation describes nothing", len(s.space.DescriptorLow))
+			return fmt.Errorf("the problem's space has %d descriptors, but its evaluation writes none", len(s.space.DescriptorLow))
 		}
 		describer.Describe(descriptors)
 	}
@@ -75,8 +75,8 @@ func (s *Search) build(ctx context.Context, members int) (err error) {
 	return s.Complete(engine.Parts{Description: s.description(), Record: s.Record, Init: s.begin, Evaluator: solutions{s}})
 }
 
-// useDoubleFloat evaluates candidates as double floats where algorithm and problem know them. What is repaired is
-// where float32 puts it.
+// useDoubleFloat evaluates candidates as double floats if algorithm and problem support them. Repaired candidates are
+// single floats.
 func (s *Search) useDoubleFloat() {
 	_, formed := s.generation.Strategy().(DoubleFloatStrategy)
 	evaluation, evaluated := s.evaluation.(DoubleFloatEvaluation)
@@ -99,7 +99,7 @@ func (s *Search) addMetrics() {
 	s.rows = append(s.rows, s.evaluation.Rows(s.Metrics()))
 }
 
-// maxMetrics leaves room for those of problems and of methods around a search.
+// maxMetrics leaves room for the metrics of problems and of methods around a search.
 const maxMetrics = 32
 
 // Record implements engine.Trainable: it records one generation.
@@ -107,7 +107,7 @@ func (s *Search) Record(r *engine.Recorder, rows func(*engine.Recorder)) {
 	s.generation.Ask(r)
 	population, window := s.generation.Population(), s.evaluation.Window()
 	for first := 0; first < population; first += window {
-		s.evaluate(r, min(first, population-window)) // the last window ends with the population; what two share is evaluated to the same twice
+		s.evaluate(r, min(first, population-window)) // the last window ends with the population; candidates in two windows get the same fitness twice
 	}
 	s.evaluation.Finish(r)
 	s.generation.Tell(r, s.fitness)
@@ -130,8 +130,8 @@ func (s *Search) evaluate(r *engine.Recorder, first int) {
 	s.doubleFloat.RecordDoubleFloat(r, s.window, s.windowLow, first, s.fitness, s.fitnessLow)
 }
 
-// description is the workflow's. A search of policies takes no more steps than StepsPerIter; engine.EnvSteps
-// says how many.
+// description returns the workflow's description. A search of policies takes at most StepsPerIter steps;
+// engine.EnvSteps counts them.
 func (s *Search) description() engine.Description {
 	steps, _ := s.evaluation.Steps()
 	return engine.Description{
@@ -140,19 +140,19 @@ func (s *Search) description() engine.Description {
 	}
 }
 
-// Generation is the algorithm at work.
+// Generation returns the algorithm on the device.
 func (s *Search) Generation() *Generation { return s.generation }
 
-// Config implements engine.Trainable: the Algorithm.
+// Config implements engine.Trainable: it returns the Algorithm.
 func (s *Search) Config() any { return s.algo }
 
-// begin begins a run at the start that the problem draws.
+// begin begins a run at the problem's start points.
 func (s *Search) begin(ctx context.Context) error {
 	start := s.problem.Start(s.State().Engine().Seed(), s.State().Stream("init"), s.space.Members)
 	return errors.Join(s.evaluation.Init(ctx), s.generation.Init(ctx, start))
 }
 
-// recordSolution records bringing what the searches would hand out now, between the bounds, into solution.
+// recordSolution records copying the current solutions, moved into the bounds, into solution.
 func (s *Search) recordSolution(r *engine.Recorder) {
 	if s.generation.Repairs() {
 		r.Copy(s.solution, s.generation.Solution())
@@ -160,7 +160,7 @@ func (s *Search) recordSolution(r *engine.Recorder) {
 	}
 }
 
-// repaired is recordSolution, done.
+// repaired runs recordSolution.
 func (s *Search) repaired(ctx context.Context) (err error) {
 	if !s.generation.Repairs() {
 		return nil
@@ -173,8 +173,8 @@ func (s *Search) repaired(ctx context.Context) (err error) {
 	return s.repair.Run(ctx)
 }
 
-// Fitness implements engine.Trainable: that of the searches' solutions. With several objectives there is none, which
-// is an error.
+// Fitness implements engine.Trainable: it returns the fitness of the searches' solutions. With several objectives it
+// returns an error.
 func (s *Search) Fitness(ctx context.Context, scope *engine.State, episodes int) (engine.Fitness, error) {
 	if s.space.Objectives > 1 {
 		return nil, fmt.Errorf("ec: %s on %s has %d objectives; members are compared by one", s.algo.Name(), s.problem.Name(), s.space.Objectives)
@@ -189,7 +189,7 @@ func (s *Search) Fitness(ctx context.Context, scope *engine.State, episodes int)
 	}, nil
 }
 
-// Evaluator runs the policies that the searches have found; nil where the problem is another.
+// Evaluator returns what runs the policies that the searches have found; nil if the candidates are not policies.
 func (s *Search) Evaluator(ctx context.Context) (*envs.Evaluator, error) {
 	acting, ok := s.evaluation.(Acting)
 	if !ok {
@@ -201,7 +201,7 @@ func (s *Search) Evaluator(ctx context.Context) (*envs.Evaluator, error) {
 	return acting.Evaluator(ctx, s.solution)
 }
 
-// solutions evaluates those of a search: an engine.Evaluator.
+// solutions is an engine.Evaluator of a search's solutions.
 type solutions struct{ *Search }
 
 // Prepare implements engine.Evaluator.

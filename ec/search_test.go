@@ -68,8 +68,8 @@ func algorithms() []ec.Algorithm {
 	}
 }
 
-// TestSearch: a generation is one submission that reads nothing back, and half a run that is resumed ends with the
-// bits of a whole one.
+// TestSearch: a generation is one submission that reads nothing back, and a run resumed halfway is bit-identical to
+// an uninterrupted one.
 func TestSearch(t *testing.T) {
 	dev := open(t)
 	for _, algorithm := range algorithms() {
@@ -134,7 +134,7 @@ func TestSearch(t *testing.T) {
 			}
 			for _, name := range []string{"fitness/best", "fitness/mean", "fitness/best_ever", "episode/length"} {
 				for m, v := range metrics[name] {
-					if !(v >= 1 && v <= 12) { // one a step
+					if !(v >= 1 && v <= 12) { // one per step
 						t.Errorf("%s of member %d is %g; want 1 to 12", name, m, v)
 					}
 				}
@@ -157,7 +157,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// TestMemory: a population twice as large needs only a few more bytes a candidate, however many numbers those have.
+// TestMemory: doubling the population needs only a few bytes per additional candidate, whatever the dimension.
 func TestMemory(t *testing.T) {
 	dev := open(t)
 	used := func(population int) uint64 {
@@ -183,7 +183,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestMembers: a search among several goes the way it goes among fewer; members differ.
+// TestMembers: a search takes the same course among more or fewer members; members differ.
 func TestMembers(t *testing.T) {
 	dev := open(t)
 	for _, algorithm := range algorithms() {
@@ -202,7 +202,7 @@ func TestMembers(t *testing.T) {
 		one, three := solution(1), solution(3)
 		row := len(one)
 		for i, v := range one {
-			if d := math.Abs(float64(v - three[i])); !(d <= 1e-5) { // sums are shared in other ways
+			if d := math.Abs(float64(v - three[i])); !(d <= 1e-5) { // sums are split differently
 				t.Fatalf("%s: number %d is %g in a search alone, %g among three", algorithm.Name(), i, v, three[i])
 			}
 		}

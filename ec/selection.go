@@ -6,19 +6,18 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// Tournament chooses parents among candidates in the order of their ranks: each is the best of so many drawn with
-// replacement (D. E. Goldberg, K. Deb, "A Comparative Analysis of Selection Schemes Used in Genetic Algorithms",
-// 1991). Of size 1, all candidates are equally likely, which with truncation before it is truncation selection. See
-// shaders/ec/tournament.glsl.
+// Tournament chooses parents among ranked candidates: each parent is the best of Size drawn with replacement (D. E.
+// Goldberg, K. Deb, "A Comparative Analysis of Selection Schemes Used in Genetic Algorithms", 1991). With size 1 all
+// candidates are equally likely, which after truncation is truncation selection. See shaders/ec/tournament.glsl.
 type Tournament struct {
 	Size     int
 	Stream   uint32 // of the random numbers
-	Shuffled bool   // without replacement: all candidates are drawn, in random order, before one is drawn again, as in K. Deb's code
+	Shuffled bool   // without replacement: all candidates are drawn in random order before one is drawn again, as in K. Deb's code
 }
 
-// Select records choosing parents u32 [M, parents] among so many candidates, the numbers of which are order [M,
-// candidates] in the order of their ranks or, where that is nil, already are in that order. count, unless nil, is how
-// many there really are [M] u32; where there is none, parents are number 0.
+// Select records choosing parents u32 [M, parents] among the given number of candidates. order [M, candidates] lists
+// their indices by rank; nil: they are sorted already. count [M] u32, unless nil, is the actual number of candidates;
+// if it is 0, parents are index 0.
 func (t Tournament) Select(r *engine.Recorder, clock engine.Clock, order *engine.Tensor, among int, count, parents *engine.Tensor) {
 	members := parents.Dims()[0].Size
 	if t.Size < 1 || among < 1 || order != nil && order.Len() != members*among {
@@ -43,12 +42,11 @@ func (t Tournament) Select(r *engine.Recorder, clock engine.Clock, order *engine
 	r.Dispatch(k.call(groups, uint32(members), 1))
 }
 
-// survivors is truncation selection of those who live on: kept of the kept parents, if they compete, and the
-// population of offspring.
+// survivors is truncation selection: it keeps the best of the offspring and, with plus, of the kept parents.
 type survivors struct {
 	members, kept, population int
 	plus                      bool           // parents compete
-	fitness                   *engine.Tensor // [M, kept]: the best first; NaN: not evaluated
+	fitness                   *engine.Tensor // [M, kept]: best first; NaN: not evaluated
 	merged                    *engine.Tensor // [M, kept + P]
 	rank, order               *engine.Tensor // [M, kept + P] u32
 }
@@ -62,8 +60,8 @@ func newSurvivors(s *engine.State, members, kept, population int, plus bool) *su
 	}
 }
 
-// record records choosing them after the fitness of the offspring [M, P], as evaluated. The first kept of order are
-// those who live on: of numbers below kept, parents; child c has number kept + c.
+// record records the selection by the fitness of the offspring [M, P], as evaluated. The first kept elements of order
+// are the survivors: parents below kept; child c has index kept + c.
 func (s *survivors) record(r *engine.Recorder, offspring *engine.Tensor) {
 	n := s.kept + s.population
 	size, groups := r.Invocations(n)

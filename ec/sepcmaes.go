@@ -10,12 +10,12 @@ import (
 
 // SepCMAESConfig are the settings of Sep-CMA-ES.
 type SepCMAESConfig struct {
-	Population int     `min:"0" max:"1048576" doc:"Candidates a generation, P; 0: 4 + 3 ln dim."`
-	InitStd    float64 `above:"0" doc:"Deviation of the first candidates from their mean."`
+	Population int     `min:"0" max:"1048576" doc:"Candidates per generation, P; 0: 4 + 3 ln dim."`
+	InitStd    float64 `above:"0" doc:"Deviation of the initial candidates from their mean."`
 }
 
-// DefaultSepCMAES has the population of the papers and, as EvoRL's CMA-ES (B. Zheng et al., 2025, table 3), the
-// deviation 0.1 at first.
+// DefaultSepCMAES has the population of the papers and the initial deviation 0.1 of EvoRL's CMA-ES (B. Zheng et al.,
+// 2025, table 3).
 func DefaultSepCMAES() SepCMAESConfig { return SepCMAESConfig{InitStd: 0.1} }
 
 // sepCMAES is CMA-ES with a diagonal covariance matrix: R. Ros, N. Hansen, "A Simple Modification in CMA-ES Achieving
@@ -39,15 +39,15 @@ type sepCMAES struct {
 	factors   *engine.Tensor // [M, 4]
 }
 
-// cmaRates are the constants of CMA-ES (N. Hansen, 2016, table 1).
+// cmaRates holds the constants of CMA-ES (N. Hansen, 2016, table 1).
 type cmaRates struct {
 	mass             float64 // μ_eff
 	cs, ds, cc       float64 // c_σ, d_σ, c_c
 	c1, cmu, lengthN float64 // c_1, c_μ, E‖N(0, I)‖
 }
 
-// separable are the constants with a diagonal matrix, whose learning rates are (dim + 2)/3 times those of a full one
-// (R. Ros, N. Hansen, 2008, equation 8).
+// separable returns the constants for a diagonal matrix, whose learning rates are (dim + 2)/3 times those of a full
+// one (R. Ros, N. Hansen, 2008, equation 8).
 func separable(dim int, mass float64) cmaRates {
 	n := float64(dim)
 	r := cmaRates{mass: mass, cs: (mass + 2) / (n + mass + 5), cc: (4 + mass/n) / (n + 4 + 2*mass/n)}
@@ -85,7 +85,7 @@ func (c SepCMAESConfig) New(s *engine.State, clock engine.Clock, _ *engine.Hyper
 	return es, s.Err()
 }
 
-// weightsByRank are ln((λ + 1)/2) − ln i of the better half, that sum to one (equation 49).
+// weightsByRank returns the weights ln((λ + 1)/2) − ln i of the better half, normalised to sum to one (equation 49).
 func (es *sepCMAES) weightsByRank() []float32 {
 	return logWeights(es.cfg.Population, max(1, es.cfg.Population/2), (float64(max(2, es.cfg.Population))+1)/2)
 }
@@ -93,7 +93,7 @@ func (es *sepCMAES) weightsByRank() []float32 {
 func (es *sepCMAES) Population() int          { return es.cfg.Population }
 func (es *sepCMAES) Solution() *engine.Tensor { return es.mean }
 
-// Init implements Strategy: σ is the first deviation, C the identity, the paths zero.
+// Init implements Strategy: σ is the initial deviation, C the identity, and the paths are zero.
 func (es *sepCMAES) Init(ctx context.Context, start []float32) error {
 	for t, value := range map[*engine.Tensor]float64{es.sigma: es.cfg.InitStd, es.deviation: es.cfg.InitStd, es.variance: 1} {
 		if err := t.Fill(ctx, float32(value)); err != nil {
@@ -103,7 +103,7 @@ func (es *sepCMAES) Init(ctx context.Context, start []float32) error {
 	return es.mean.WriteFloat32(ctx, es.space.Pad(start))
 }
 
-// Ask implements Strategy: candidates are formed from mean and deviations alone.
+// Ask implements Strategy. It records nothing: candidates depend on mean and deviations only.
 func (es *sepCMAES) Ask(*engine.Recorder) {}
 
 // Candidates implements Strategy: x = m + σ √C z (equations 38 to 40).
@@ -111,8 +111,8 @@ func (es *sepCMAES) Candidates(r *engine.Recorder, pick Pick, into *engine.Tenso
 	es.noise.Candidates(r, es.mean, es.deviation, pick, into)
 }
 
-// Tell implements Strategy, from the sums Σ w z and Σ w z²: the path of σ and its length, then everything else, each
-// number by itself.
+// Tell implements Strategy: from the sums Σ w z and Σ w z² it computes the path of σ and its length, then everything
+// else coordinate by coordinate.
 func (es *sepCMAES) Tell(r *engine.Recorder, told Told) { es.learn(r, told, es.noise) }
 
 // TellCandidates implements CandidateStrategy.

@@ -11,7 +11,7 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// What follows is the float64 reference of the parts for several objectives, written from the papers. Objectives are
+// The following is the float64 reference of the parts for several objectives, written from the papers. Objectives are
 // [candidates][K], maximised.
 
 func dominatesAnother(a, b []float64) bool {
@@ -25,8 +25,8 @@ func dominatesAnother(a, b []float64) bool {
 	return better
 }
 
-// frontsOf takes one front after the other (K. Deb et al., 2002, section III.A). Without twins the first of those
-// with the same objectives dominates the others.
+// frontsOf removes one front after the other (K. Deb et al., 2002, section III.A). Without twins, the first of
+// several candidates with equal objectives dominates the others.
 func frontsOf(all [][]float64, twins bool) []int {
 	front := make([]int, len(all))
 	for i := range front {
@@ -51,7 +51,7 @@ func frontsOf(all [][]float64, twins bool) []int {
 	return front
 }
 
-// crowdingOf sorts every front along every objective (K. Deb et al., 2002, section III.B).
+// crowdingOf sorts every front by every objective (K. Deb et al., 2002, section III.B).
 func crowdingOf(all [][]float64, front []int) []float64 {
 	distance := make([]float64, len(all))
 	for f := range slices.Max(front) + 1 {
@@ -78,8 +78,8 @@ func crowdingOf(all [][]float64, front []int) []float64 {
 	return distance
 }
 
-// finiteObjectives are objectives [P][K], those of a candidate that has one that is not finite being the lowest there
-// are.
+// finiteObjectives returns objectives [P][K]. If one objective of a candidate is not finite, all its objectives are
+// the lowest value.
 func finiteObjectives(flat []float32, k int) [][]float64 {
 	out := make([][]float64, len(flat)/k)
 	for i := range out {
@@ -93,7 +93,7 @@ func finiteObjectives(flat []float32, k int) [][]float64 {
 	return out
 }
 
-// shapes are objectives of n candidates that are hard to sort: [n · K].
+// shapes returns objectives [n · K] of n candidates that are hard to sort.
 func shapes(name string, eng *engine.Engine, member, n, k int) []float32 {
 	out := make([]float32, n*k)
 	for i := range n {
@@ -104,7 +104,7 @@ func shapes(name string, eng *engine.Engine, member, n, k int) []float32 {
 			switch name {
 			case "ties":
 				f = float32(u % 3)
-			case "line": // each dominates all before
+			case "line": // each dominates all earlier ones
 				f = float32(i) * float32(o+1)
 			case "equal":
 				f = 2
@@ -130,8 +130,8 @@ func shapes(name string, eng *engine.Engine, member, n, k int) []float32 {
 
 var shapeNames = []string{"random", "ties", "line", "equal", "front", "not finite", "nothing finite", "largest"}
 
-// TestDominance: fronts, crowding distances and survivors against float64, for populations that fit no word, of
-// several members.
+// TestDominance compares fronts, crowding distances and survivors of several members with float64, for populations
+// that are no multiple of a word.
 func TestDominance(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(8))
 	worst := 0.0
@@ -168,7 +168,7 @@ func TestDominance(t *testing.T) {
 			for m := range c.members {
 				whole := shapes(name, eng, m, c.kept+c.population, c.k)
 				sets[m] = finiteObjectives(whole, c.k)
-				for _, point := range sets[m][:c.kept] { // parents are finite already
+				for _, point := range sets[m][:c.kept] { // parents are already finite
 					for _, v := range point {
 						first = append(first, float32(v))
 					}
@@ -212,7 +212,7 @@ func TestDominance(t *testing.T) {
 						t.Fatalf("%v %s: member %d, candidate %d has crowding distance %g; want %g", c, name, m, i, got[i], distance[i])
 					}
 				}
-				// The order is by the distances as they were rounded.
+				// The order is by the rounded distances.
 				slices.SortStableFunc(numbers, func(a, b int) int { return cmp.Or(cmp.Compare(front[a], front[b]), cmp.Compare(got[b], got[a])) })
 				before := 0
 				for _, f := range front {
@@ -238,7 +238,7 @@ func TestDominance(t *testing.T) {
 	t.Logf("largest deviation of crowding distances %.1e", worst)
 }
 
-// severalReference is what tools/reference/ec/several.py writes; pymoo minimises.
+// severalReference is the output of tools/reference/ec/several.py; pymoo minimises.
 type severalReference struct {
 	Sorts []struct {
 		F        [][]float64
@@ -278,7 +278,7 @@ func readSeveral(t testing.TB) (r severalReference) {
 	return r
 }
 
-// TestSortLikePymoo: the reference of TestDominance is what pymoo computes.
+// TestSortLikePymoo: the reference of TestDominance agrees with pymoo.
 func TestSortLikePymoo(t *testing.T) {
 	for i, c := range readSeveral(t).Sorts {
 		set := make([][]float64, len(c.F))
@@ -303,8 +303,8 @@ func TestSortLikePymoo(t *testing.T) {
 	}
 }
 
-// TestObjectives: the metrics of a search: how large the front of the population is, its ideal point, and how many
-// candidates had objectives that are not finite.
+// TestObjectives: the metrics of a search: the size of the population's front, its ideal point, and the number of
+// candidates with non-finite objectives.
 func TestObjectives(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(8))
 	for _, name := range shapeNames {

@@ -10,13 +10,13 @@ import (
 
 // SHADEConfig are the settings of SHADE.
 type SHADEConfig struct {
-	Population int     `min:"3" max:"1048576" doc:"Candidates a generation, P; as many that were replaced are kept in the archive."`
+	Population int     `min:"3" max:"1048576" doc:"Candidates per generation, P; the archive holds as many that were replaced."`
 	Memory     int     `min:"1" max:"65536" doc:"Entries of the memory of successful settings, H."`
-	PBest      float64 `above:"0" max:"1" doc:"Largest part of the population that a candidate moves towards one of."`
-	InitialStd float64 `min:"0" doc:"Deviation of the first candidates from the start, where there are no bounds."`
+	PBest      float64 `above:"0" max:"1" doc:"Largest fraction of the population from which pbest is drawn."`
+	InitialStd float64 `min:"0" doc:"Deviation of the initial candidates from the start, without bounds."`
 }
 
-// DefaultSHADE is the paper's (section IV).
+// DefaultSHADE has the paper's settings (section IV).
 func DefaultSHADE() SHADEConfig {
 	return SHADEConfig{Population: 100, Memory: 100, PBest: 0.2, InitialStd: 1}
 }
@@ -24,15 +24,15 @@ func DefaultSHADE() SHADEConfig {
 // Name implements Algorithm.
 func (c SHADEConfig) Name() string { return "shade" }
 
-// history is what SHADE has beside differential evolution: R. Tanabe, A. Fukunaga, "Success-History Based Parameter
+// history is what SHADE adds to differential evolution: R. Tanabe, A. Fukunaga, "Success-History Based Parameter
 // Adaptation for Differential Evolution", 2013.
 type history struct {
 	memory       int
 	pbest        float64
 	weight, rate *engine.Tensor // [M, H]: M_F, M_CR
-	state        *engine.Tensor // [M, 2] u32: place in the memory, successes in all
+	state        *engine.Tensor // [M, 2] u32: position in the memory, total successes
 	archive      *engine.Tensor // [M, P, row]
-	archived     *engine.Tensor // [M] u32: how many
+	archived     *engine.Tensor // [M] u32: candidates in the archive
 	slot         *engine.Tensor // [M, P] u32
 }
 
@@ -58,8 +58,8 @@ func (h *history) init(ctx context.Context) error {
 	return errors.Join(h.weight.Fill(ctx, 0.5), h.rate.Fill(ctx, 0.5))
 }
 
-// learn records the memory's update by successes, before they take their places. Candidates that were changed, [M, P]
-// if not nil, say nothing of F and CR.
+// learn records the memory's update by successful candidates, before these replace others. Changed candidates
+// (changed [M, P], may be nil) are ignored, as they carry no information about F and CR.
 func (h *history) learn(r *engine.Recorder, d *de, changed *engine.Tensor) {
 	k := shadeLearnKernel{
 		Verdict: d.verdict.Range(), Gain: d.gain.Range(), Scale: d.scale.Range(), Clock: d.clock.Tensor().Range(), Weight: h.weight.Range(),

@@ -7,7 +7,8 @@ import (
 	"github.com/evorl/evorl/engine/config"
 )
 
-// Shaping is how fitness becomes the weights of an update. The numbers are those of shaders/ec/shape.comp.
+// Shaping is the transformation of fitness into the weights of an update. The numbers are those of
+// shaders/ec/shape.comp.
 type Shaping uint32
 
 const (
@@ -27,29 +28,29 @@ func (s Shaping) String() string {
 	return fmt.Sprintf("Shaping(%d)", uint32(s))
 }
 
-// UnmarshalText reads a shaping by its name: raw, centered_rank, standardize or normalize.
+// UnmarshalText parses a shaping's name: raw, centered_rank, standardize or normalize.
 func (s *Shaping) UnmarshalText(text []byte) error {
 	return config.UnmarshalName(s, "shaping", shapingNames[:], text)
 }
 
-// MarshalText writes a shaping's name.
+// MarshalText returns a shaping's name.
 func (s Shaping) MarshalText() ([]byte, error) {
 	return config.MarshalName(s, "shaping", shapingNames[:])
 }
 
-// Weights records the weights [M, P] that a shaping gives a generation's candidates. A generation whose fitness is
-// all the same gets zeros.
+// Weights records the weights [M, P] of a generation's candidates. If their fitness is constant, all weights are
+// zero.
 func (s Shaping) Weights(r *engine.Recorder, told Told, weights *engine.Tensor) {
 	recordShape(r, s, false, told, told.Finite, weights)
 }
 
-// Advantages records Weights less their mean: the baseline of policy gradients (R. J. Williams, 1992).
+// Advantages records Weights minus their mean: the baseline of policy gradients (R. J. Williams, 1992).
 func (s Shaping) Advantages(r *engine.Recorder, told Told, weights *engine.Tensor) {
 	recordShape(r, s, true, told, told.Finite, weights)
 }
 
-// Utilities records the weights [M, P] of a generation's candidates by their ranks: utilities [P], the best one's
-// first.
+// Utilities records the weights [M, P] of a generation's candidates by their ranks, from utilities [P], the best
+// candidate's first.
 func Utilities(r *engine.Recorder, told Told, utilities, weights *engine.Tensor) {
 	recordShape(r, byRank, false, told, utilities, weights)
 }

@@ -7,14 +7,14 @@ import (
 	"github.com/evorl/evorl/engine/config"
 )
 
-// ReferenceConfig chooses points on the simplex of so many objectives: the reference points of NSGA-III, the weights
-// of MOEA/D.
+// ReferenceConfig chooses points on the simplex of the objectives: the reference points of NSGA-III, the weights of
+// MOEA/D.
 type ReferenceConfig struct {
-	Population int   `min:"1" max:"16384" doc:"Candidates a generation, P."`
-	Partitions []int `min:"1" max:"1000" doc:"Parts of each objective, in one layer or an outer and an inner. None: the most with no more points than candidates."`
+	Population int   `min:"1" max:"16384" doc:"Candidates per generation, P."`
+	Partitions []int `min:"1" max:"1000" doc:"Partitions per objective, in one layer or outer and inner. None: the most with no more points than candidates."`
 }
 
-// points are those of the configuration.
+// points returns the points [points][objectives].
 func (c ReferenceConfig) points(objectives int) ([][]float64, error) {
 	partitions := c.Partitions
 	if len(partitions) == 0 {
@@ -38,7 +38,7 @@ func (c ReferenceConfig) points(objectives int) ([][]float64, error) {
 	return DasDennis(objectives, partitions...)
 }
 
-// Fits checks that the configuration suits a number of objectives, before any device work.
+// Fits checks that the configuration suits a number of objectives. It needs no device.
 func (c ReferenceConfig) Fits(objectives int) error {
 	_, err := c.points(objectives)
 	return err
@@ -52,10 +52,10 @@ func (c ReferenceConfig) validate() error {
 	return nil
 }
 
-// DasDennis is points that are evenly spread over the simplex of non-negative numbers with the sum 1,
-// [points][objectives]: those whose every number is a multiple of 1 / partitions (I. Das, J. E. Dennis,
-// "Normal-Boundary Intersection", 1998). The points of a second layer are drawn halfway to the centre (K. Deb, H.
-// Jain, 2014, section V), so that there are some inside where the first has none.
+// DasDennis returns points [points][objectives] spread evenly over the simplex of non-negative numbers with the sum
+// 1: those whose coordinates are multiples of 1 / partitions (I. Das, J. E. Dennis, "Normal-Boundary Intersection",
+// 1998). The points of a second layer are moved halfway to the centre (K. Deb, H. Jain, 2014, section V), where a
+// coarse first layer has none.
 func DasDennis(objectives int, partitions ...int) ([][]float64, error) {
 	if objectives < 1 || len(partitions) < 1 || len(partitions) > 2 {
 		return nil, fmt.Errorf("ec: points for %d objectives in %d layers; want at least 1 objective and 1 or 2 layers", objectives, len(partitions))
@@ -80,10 +80,10 @@ func DasDennis(objectives int, partitions ...int) ([][]float64, error) {
 	return points, nil
 }
 
-// maxPoints is the most points there may be.
+// maxPoints is the maximum number of points.
 const maxPoints = 1 << 20
 
-// simplexSize is the number of points, (p + k - 1 choose p), or too large a one.
+// simplexSize returns the number of points, (p + k - 1 choose p), or a number above maxPoints.
 func simplexSize(objectives, p int) int {
 	n := 1.0
 	for i := 1; i < objectives; i++ {
@@ -92,7 +92,7 @@ func simplexSize(objectives, p int) int {
 	return int(min(math.Round(n), math.MaxInt32))
 }
 
-// simplex appends all ways to share so many parts, those that give the first most being last.
+// simplex appends all ways to divide parts among objectives, in ascending order of the first objective's parts.
 func simplex(head []int, objectives, parts int, all [][]int) [][]int {
 	if len(head) == objectives-1 {
 		return append(all, append(append(make([]int, 0, objectives), head...), parts))
@@ -103,7 +103,7 @@ func simplex(head []int, objectives, parts int, all [][]int) [][]int {
 	return all
 }
 
-// pad4 lays points out for kernels: each padded with zeros to whole fours.
+// pad4 pads each point with zeros to a multiple of four, as kernels read them.
 func pad4(points [][]float64) []float32 {
 	width := (len(points[0]) + 3) / 4 * 4
 	out := make([]float32, len(points)*width)

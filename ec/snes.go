@@ -10,13 +10,13 @@ import (
 
 // SNESConfig are the settings of SNES. Those marked "per member" are tensors on the device that PBT may vary.
 type SNESConfig struct {
-	Population    int     `min:"0" max:"1048576" doc:"Candidates a generation, P; 0: 4 + 3 ln dim."`
+	Population    int     `min:"0" max:"1048576" doc:"Candidates per generation, P; 0: 4 + 3 ln dim."`
 	LearningRate  float64 `min:"0" doc:"Step size of the mean, per member." member:""`
 	DeviationRate float64 `min:"0" doc:"Step size of the deviations, per member; 0: (3 + ln dim) / (5 sqrt dim)." member:""`
-	InitStd       float64 `above:"0" doc:"Deviation of the first candidates from their mean."`
+	InitStd       float64 `above:"0" doc:"Deviation of the initial candidates from their mean."`
 }
 
-// DefaultSNES is the paper's (D. Wierstra et al., 2014, table 1), beginning with deviation 1.
+// DefaultSNES has the paper's settings (D. Wierstra et al., 2014, table 1) and the initial deviation 1.
 func DefaultSNES() SNESConfig { return SNESConfig{LearningRate: 1, InitStd: 1} }
 
 // snes is the separable natural evolution strategy: T. Schaul, T. Glasmachers, J. Schmidhuber, "High Dimensions and
@@ -69,8 +69,8 @@ func (es *snes) Init(ctx context.Context, start []float32) error {
 	return es.mean.WriteFloat32(ctx, es.space.Pad(start))
 }
 
-// naturalUtilities are those of natural evolution strategies by rank, max(0, ln(P/2 + 1) − ln i) / Σ − 1/P (table 1):
-// they sum to zero.
+// naturalUtilities returns the utilities of natural evolution strategies by rank, max(0, ln(P/2 + 1) − ln i) / Σ −
+// 1/P (table 1). They sum to zero.
 func naturalUtilities(population int) []float32 {
 	values, sum := make([]float64, population), 0.0
 	for i := range values {
@@ -84,7 +84,7 @@ func naturalUtilities(population int) []float32 {
 	return out
 }
 
-// Ask implements Strategy: candidates are formed from mean and deviations alone.
+// Ask implements Strategy. It records nothing: candidates depend on mean and deviations only.
 func (es *snes) Ask(*engine.Recorder) {}
 
 // Candidates implements Strategy: μ + σ s.
@@ -92,10 +92,11 @@ func (es *snes) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
 	es.noise.Candidates(r, es.mean, es.deviation, pick, into)
 }
 
-// Tell implements Strategy: μ + η_μ σ Σ u s and σ exp(η_σ/2 Σ u (s² − 1)), the utilities u of a sum of zero.
+// Tell implements Strategy: μ + η_μ σ Σ u s and σ exp(η_σ/2 Σ u (s² − 1)), where the utilities u sum to zero.
 func (es *snes) Tell(r *engine.Recorder, told Told) { es.learn(r, told, es.noise) }
 
-// TellCandidates implements CandidateStrategy. Deviations grow with the squares of noise, so its length is limited.
+// TellCandidates implements CandidateStrategy. Deviations grow with the squares of the noise, so its length is
+// limited.
 func (es *snes) TellCandidates(r *engine.Recorder, given Given, told Told) {
 	es.learn(r, told, es.noise.Of(r, given, es.mean, es.deviation, es.space.stepLimit()))
 }

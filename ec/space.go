@@ -8,27 +8,26 @@ import (
 	"github.com/evorl/evorl/engine/nn"
 )
 
-// Space is where a search looks for solutions.
+// Space is the search space.
 type Space struct {
-	Members int // searches at once, M
-	Dim     int // numbers a candidate has
-	// Objectives is how many values a candidate is judged by, K; NewSearch sets it from the problem.
+	Members int // number of searches, M
+	Dim     int // coordinates of a candidate
+	// Objectives is the number of objectives, K; NewSearch sets it from the problem.
 	Objectives int
-	// Low and High bound each of them, [dim] each; nil: there are no bounds. Candidates lie between them: those that
-	// an algorithm forms outside, as all do that draw from a normal distribution, are moved to the nearest point
-	// inside.
+	// Low and High bound each coordinate, [dim] each; nil: no bounds. Candidates that an algorithm forms outside, as
+	// those that sample a normal distribution do, are moved to the nearest point inside.
 	Low, High []float32
-	// Open leaves such candidates where they are: the bounds only say where to begin.
+	// Open leaves such candidates unchanged: the bounds define only the initial region.
 	Open bool
-	// DescriptorLow and DescriptorHigh bound the numbers that describe how a candidate behaves, [B] each; nil:
-	// nothing does.
+	// DescriptorLow and DescriptorHigh bound the descriptors of a candidate's behaviour, [B] each; nil: no
+	// descriptors.
 	DescriptorLow, DescriptorHigh []float32
 }
 
-// Row is the number of floats from one candidate to the next.
+// Row returns the number of floats between consecutive candidates: dim rounded up to a multiple of four.
 func (s Space) Row() int { return nn.Align(s.Dim) }
 
-// Bounded is whether there are bounds.
+// Bounded reports whether the space has bounds.
 func (s Space) Bounded() bool { return s.Low != nil }
 
 // Check validates the space.
@@ -61,7 +60,7 @@ func (s Space) Tensor(state *engine.State, name string) *engine.Tensor {
 	return state.Tensor(name, engine.Float32, engine.Members(s.Members), engine.Axis("parameter", s.Row()))
 }
 
-// Pad lays out rows of dim numbers, such as [M, dim], as rows of Row numbers.
+// Pad pads rows of dim numbers, such as [M, dim], to rows of Row numbers.
 func (s Space) Pad(values []float32) []float32 {
 	count := len(values) / s.Dim
 	out := make([]float32, count*s.Row())
@@ -71,5 +70,5 @@ func (s Space) Pad(values []float32) []float32 {
 	return out
 }
 
-// candidates is an axis of a population's members.
+// candidates returns an axis of n candidates.
 func candidates(n int) engine.Dim { return engine.Axis("candidate", n) }

@@ -9,7 +9,7 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// TestSpaceCheck: what is wrong with a space is one clear error.
+// TestSpaceCheck: an invalid space gives one clear error.
 func TestSpaceCheck(t *testing.T) {
 	nan := float32(math.NaN())
 	for want, s := range map[string]Space{
@@ -47,7 +47,7 @@ func (s silent) New(context.Context, *engine.State, engine.Clock, int, int) (Eva
 
 func TestSearchOfWhatDescribesNothing(t *testing.T) {
 	s, err := NewSearch(t.Context(), engine.New(open(t)), DefaultMAPElites(), silent{}, 1)
-	if err == nil || !strings.Contains(err.Error(), "map-elites on silent: the problem's space has 1 descriptors, but its evaluation describes nothing") {
+	if err == nil || !strings.Contains(err.Error(), "map-elites on silent: the problem's space has 1 descriptors, but its evaluation writes none") {
 		t.Errorf("search %v, error %v", s, err)
 	}
 }

@@ -5,22 +5,22 @@ import (
 	"slices"
 )
 
-// StopConfig are the criteria by which a run ends that has not reached its target.
+// StopConfig holds the criteria that end a run before it reaches its target.
 type StopConfig struct {
-	TolFun     float64 `min:"0" doc:"Range of the fitness of a generation, and of the best fitness of the newest 10 + 30 dim / P generations, that ends a run."`
-	TolFunHist float64 `min:"0" doc:"Range of the best fitness of the newest 10 + 30 dim / P generations that ends a run."`
-	TolX       float64 `min:"0" doc:"Range of the candidates of a generation, in every number, that ends a run."`
-	Stagnation float64 `min:"0" doc:"Times 100 + 100 dim^1.5 / P: generations without better medians of best and median fitness that end a run; 0: none."`
+	TolFun     float64 `min:"0" doc:"Range of the fitness, in a generation and of the best of the newest 10 + 30 dim / P generations, at which a run ends."`
+	TolFunHist float64 `min:"0" doc:"Range of the best fitness over the newest 10 + 30 dim / P generations at which a run ends."`
+	TolX       float64 `min:"0" doc:"Range of the candidates of a generation, in every coordinate, at which a run ends."`
+	Stagnation float64 `min:"0" doc:"Factor of the 100 + 100 dim^1.5 / P generations without better medians of best and median fitness that end a run; 0: none."`
 }
 
-// DefaultStop are the criteria of pycma 4.5 and N. Hansen, "Benchmarking a BI-Population CMA-ES on the BBOB-2009
+// DefaultStop has the criteria of pycma 4.5 and N. Hansen, "Benchmarking a BI-Population CMA-ES on the BBOB-2009
 // Function Testbed", 2009, section 2.
 func DefaultStop() StopConfig {
 	return StopConfig{TolFun: 1e-11, TolFunHist: 1e-12, TolX: 1e-11, Stagnation: 1}
 }
 
-// The precision of float32: fitness that differs by less than two units in the last place is equal, candidates by
-// less than four. That of double floats is the square of these.
+// The precision of float32: fitness values are equal if they differ by less than two units in the last place,
+// candidates if by less than four. For double floats these are squared.
 const (
 	equalFitness    = 1.0 / (1 << 22)
 	equalCandidates = 1.0 / (1 << 21)
@@ -29,26 +29,26 @@ const (
 // stopMetrics are the metrics of a member's generation that the criteria need.
 type stopMetrics struct{ best, median, quarter, worst, notFinite, spread, relative float64 }
 
-// stopper applies the criteria to a member's generations, one after the other.
+// stopper applies the criteria to successive generations of a member.
 type stopper struct {
 	cfg             StopConfig
 	dim, population int
 	doubleFloat     bool      // fitness and candidates are double floats
-	newest          []float64 // best fitness of 10 + 30 dim / P generations
+	newest          []float64 // best fitness of the newest 10 + 30 dim / P generations
 	bests, medians  []float64 // of every fifth generation
 	count, flat     int
 	best            float64
-	bestAt          int // generation
+	bestAt          int // in generations
 }
 
 func newStopper(cfg StopConfig, dim, population int, doubleFloat bool) *stopper {
 	return &stopper{cfg: cfg, dim: dim, population: population, doubleFloat: doubleFloat, best: math.Inf(-1)}
 }
 
-// sparsity: every fifth generation is kept for the stagnation criterion.
+// sparsity: every fifth generation is recorded for the stagnation criterion.
 const sparsity = 5
 
-// add takes the metrics of a generation and returns the criterion by which the run ends with it; "" if it goes on.
+// add adds the metrics of a generation and returns the criterion that ends the run; "": the run continues.
 func (s *stopper) add(g stopMetrics) string {
 	s.count++
 	if g.best > s.best {
@@ -90,8 +90,8 @@ func (s *stopper) add(g stopMetrics) string {
 	return ""
 }
 
-// stagnates is whether neither the best nor the median fitness of recent generations is better than that of those
-// before, by their medians.
+// stagnates reports whether neither the best nor the median fitness has improved: whether the medians of both over
+// recent generations are no better than over earlier ones.
 func (s *stopper) stagnates() bool {
 	n, p := float64(s.dim), float64(s.population)
 	period := s.cfg.Stagnation * (100 + 100*math.Pow(n, 1.5)/p)
@@ -106,7 +106,7 @@ func (s *stopper) stagnates() bool {
 	return worse(s.medians) && worse(s.bests)
 }
 
-// middle is the median.
+// middle returns the median.
 func middle(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	n := len(sorted)

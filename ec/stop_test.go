@@ -8,9 +8,9 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// TestStopper: runs end by the criterion that they meet, and not before.
+// TestStopper: each run ends by the criterion that it meets, and not before.
 func TestStopper(t *testing.T) {
-	const dim, population = 4, 10 // 22 generations are the newest
+	const dim, population = 4, 10 // 22 generations are recent
 	spread := stopMetrics{spread: 1, relative: 1}
 	progress := func(i int) stopMetrics {
 		g := spread
@@ -20,7 +20,7 @@ func TestStopper(t *testing.T) {
 	}
 	for _, c := range []struct {
 		end      string
-		at       int // the first generation that may be the last, and the last
+		at       int // the range of the last generation
 		atMost   int
 		generate func(i int) stopMetrics
 	}{
@@ -40,7 +40,7 @@ func TestStopper(t *testing.T) {
 		{"no effect", 1, 1, func(i int) stopMetrics { g := progress(i); g.relative = 1e-7; return g }},
 		{"flat fitness", 2, 2, func(i int) stopMetrics { g := progress(i); g.quarter = g.best; return g }},
 		{"not finite", 1, 1, func(i int) stopMetrics { g := progress(i); g.notFinite = population; return g }},
-		// Better until 600, then neither better nor worse on average; the median of three quarters of what is kept
+		// Improves until 600, then constant on average; the median of three quarters of the recorded generations
 		// decides.
 		{"stagnation", 700, 1400, func(i int) stopMetrics {
 			g := progress(min(i, 600))
@@ -95,7 +95,7 @@ func (e givenEvaluation) Rows(*engine.Metrics) func(*engine.Recorder) {
 }
 func (e givenEvaluation) Close() {}
 
-// TestStopMetrics: the metrics of stopping criteria are those of a generation's fitness and candidates.
+// TestStopMetrics: the metrics of stopping criteria agree with a generation's fitness and candidates.
 func TestStopMetrics(t *testing.T) {
 	const members, dim = 2, 6
 	eng := engine.New(open(t), engine.Seed(9))

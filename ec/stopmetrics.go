@@ -2,16 +2,16 @@ package ec
 
 import "github.com/evorl/evorl/engine"
 
-// The metrics that stopping criteria need beside fitness/best, of every generation: the fitness of the ranks P/2, 3
-// P/4 and P − 1, the largest range that a number has among the candidates evaluated together, and the largest
-// relative to the number's size.
+// The metrics that stopping criteria need besides fitness/best: the fitness of the ranks P/2, 3 P/4 and P − 1, the
+// largest range of a coordinate over the candidates evaluated together, and the largest such range relative to the
+// coordinate's magnitude.
 const (
 	stopMedian   = "fitness/median"
 	stopQuarter  = "fitness/three_quarters"
 	stopWorst    = "fitness/worst"
 	stopSpread   = "candidates/spread"
 	stopRelative = "candidates/relative_spread"
-	stopBestLow  = "fitness/best_low" // of double-float fitness: to be added to the best; the first three are relative to the best then
+	stopBestLow  = "fitness/best_low" // double-float fitness only: added to the best; the first three are then relative to the best
 )
 
 // addStopMetrics adds these metrics to a search of one objective that has not been recorded.
@@ -41,7 +41,7 @@ func (s *Search) addStopMetrics() {
 	})
 }
 
-// stopMetrics are those of a member's generation.
+// stopMetrics returns the metrics of a member's generation.
 func (s *Search) stopMetrics(metrics map[string][]float32, member int) stopMetrics {
 	at := func(name string) float64 { return float64(metrics[name][member]) }
 	g := stopMetrics{

@@ -7,7 +7,7 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// stored is a population whose every candidate has a fitness, and which a new candidate enters only at its own place.
+// stored is an evaluated population in which a new candidate can replace only the one at its own index.
 type stored struct {
 	*population
 	fitness *engine.Tensor // [M, P]: NaN: not evaluated
@@ -23,12 +23,12 @@ func newStored(s *engine.State, name string, b *bounds, n int, std float64) *sto
 	}
 }
 
-// init forms the first candidates; none is evaluated.
+// init forms the initial candidates; none is evaluated.
 func (p *stored) init(ctx context.Context, start []float32) error {
 	return errors.Join(p.population.init(ctx, start), p.fitness.Fill(ctx, notEvaluated))
 }
 
-// compare records who takes whose place after the fitness [M, P] of new candidates.
+// compare records which new candidates replace stored ones, given their fitness [M, P].
 func (p *stored) compare(r *engine.Recorder, fitness *engine.Tensor) {
 	size, groups := r.Invocations(p.size)
 	r.Dispatch(compareKernel{
@@ -37,8 +37,8 @@ func (p *stored) compare(r *engine.Recorder, fitness *engine.Tensor) {
 	}.call(groups, uint32(p.space.Members), 1))
 }
 
-// replace records that candidates [M, P, row] take places; whose place was taken by a better one goes into archive
-// [M, P, row] at slot [M, P] u32, unless they are nil.
+// replace records that candidates [M, P, row] replace stored ones. Candidates replaced by better ones go into archive
+// [M, P, row] at slot [M, P] u32, unless these are nil.
 func (p *stored) replace(r *engine.Recorder, by, slot, archive *engine.Tensor) {
 	row := p.space.Row()
 	k := replaceKernel{

@@ -14,11 +14,11 @@ import (
 )
 
 // oneFifth is an elitist evolution strategy with the one-fifth success rule (I. Rechenberg, 1973): candidates are
-// normal around the best one so far; the step grows in generations that find a better one and shrinks in the others.
-// It is an ec.Algorithm with kernels of its own.
+// normal around the best one so far; the step size grows in generations that find a better one and shrinks in the
+// others. It is an ec.Algorithm with its own kernels.
 type oneFifth struct {
 	Candidates     int
-	Step           float64 // the first
+	Step           float64 // initial step size
 	propose, adapt *engine.Kernel
 }
 
@@ -109,7 +109,7 @@ func (s *oneFifthStrategy) Tell(r *engine.Recorder, told ec.Told) {
 	r.Copy(s.best, told.Fittest)
 }
 
-// A strategy of one's own, with shaders of its own, searches on the device and by ask and tell like those of the
+// A user-defined strategy, with its own shaders, searches on the device and by ask and tell like those of the
 // package.
 func ExampleStrategy() {
 	ctx := context.Background()

@@ -8,7 +8,7 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// TestPSO: generations against float64, with and without bounds.
+// TestPSO compares generations with float64, with and without bounds.
 func TestPSO(t *testing.T) { generationsOfPSO(t, nil) }
 
 func generationsOfPSO(t *testing.T, others func(int, int, []float32) []float32) {
@@ -78,7 +78,7 @@ func generationsOfPSO(t *testing.T, others func(int, int, []float32) []float32) 
 	t.Logf("largest deviation %.1e", worst)
 }
 
-// TestCSO: generations against float64, with and without bounds; the first two evaluate the swarm.
+// TestCSO compares generations with float64, with and without bounds; the first two evaluate the initial swarm.
 func TestCSO(t *testing.T) { generationsOfCSO(t, nil) }
 
 func generationsOfCSO(t *testing.T, others func(int, int, []float32) []float32) {

@@ -5,8 +5,8 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// tridiagonal decomposes symmetric matrices of any size: Householder's reflections make them tridiagonal, QL
-// iterations diagonal, and both turn the eigenvectors.
+// tridiagonal decomposes symmetric matrices of any size: Householder reflections reduce them to tridiagonal form, QL
+// iterations to diagonal form; both are applied to the eigenvectors.
 type tridiagonal struct {
 	reflectors *engine.Tensor // [M, blocks, dim, 8]
 	grams      *engine.Tensor // [M, blocks, 9, 8]
@@ -18,7 +18,7 @@ type tridiagonal struct {
 	rotations  *engine.Tensor // [M, blocks, dim + 8, 8, 2]
 }
 
-// sweepBlocks is how many blocks of eight QL sweeps a dispatch makes at most.
+// sweepBlocks is the maximum number of blocks of eight QL sweeps per dispatch.
 const sweepBlocks = 12
 
 func newTridiagonal(s *engine.State, space Space) *tridiagonal {
@@ -36,8 +36,8 @@ func newTridiagonal(s *engine.State, space Space) *tridiagonal {
 	return t
 }
 
-// tridiagonalMost is the most dimensions that QL iterations can do: two numbers of each lie in a workgroup's shared
-// memory.
+// tridiagonalMost returns the largest dimension that QL iterations support: they keep two numbers per dimension in
+// shared memory.
 func tridiagonalMost(info vk.Info) int { return int(info.Limits.MaxSharedBytes)/8 - 64 }
 
 // record records the update of e's matrices and, every gap generations, the decomposition.
@@ -52,7 +52,7 @@ func (t *tridiagonal) record(r *engine.Recorder, e *eigen) {
 	for step := dim - 1; step >= 0; step-- {
 		groups := r.Share(e.space.Members, (step/4+1)*int(r.Workgroup()))
 		if info.Type == vk.CPU {
-			groups = min(groups, 8) // what every workgroup finds for itself costs as much as its rows
+			groups = min(groups, 8) // the redundant work of every workgroup costs as much as its rows
 		}
 		size := r.Workgroup()
 		for size > info.SubgroupSize && int(size)*4 > step { // an invocation has four columns
@@ -85,7 +85,7 @@ func (t *tridiagonal) record(r *engine.Recorder, e *eigen) {
 	}.call(rows, members, 1))
 }
 
-// loops is how many loop iterations an invocation may take.
+// loops returns how many loop iterations an invocation may take.
 func (t *tridiagonal) loops(r *engine.Recorder) int {
 	if most := r.Engine().Device().Info().Limits.MaxLoopIterations; most > 0 {
 		return int(most) * 9 / 10
@@ -93,7 +93,8 @@ func (t *tridiagonal) loops(r *engine.Recorder) int {
 	return 1 << 20
 }
 
-// ql records QL iterations, twice as many as matrices are known to need: three a dimension, over half of it on average.
+// ql records twice as many QL iterations as matrices are known to need: three per dimension, on average over half of
+// it.
 func (t *tridiagonal) ql(r *engine.Recorder, e *eigen, columns uint32) {
 	members, dim, row, info := uint32(e.space.Members), e.space.Dim, e.space.Row(), r.Engine().Device().Info()
 	most, sweeps := t.loops(r)*3/4, 8*sweepBlocks

@@ -13,18 +13,18 @@ import (
 
 // reference is one search of an algorithm in float64, from its paper's equations.
 type reference interface {
-	// candidate has the given noise.
+	// candidate forms the candidate of the given noise.
 	candidate(noise []float64) []float64
 	// tell learns from candidates with the given noise and fitness, in the order of the population.
 	tell(noise [][]float64, fitness []float64)
-	// tensors are those of the device that must be the same, by their names in the checkpoint.
+	// tensors returns what the device's tensors must equal, by their names in the checkpoint.
 	tensors() map[string][]float64
 }
 
 // settings are hyperparameters by name.
 type settings map[string]float64
 
-// TestUpdates: generations of every algorithm beside its reference, every member with hyperparameters of its own.
+// TestUpdates compares generations of every algorithm with its reference. Every member has its own hyperparameters.
 func TestUpdates(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(5))
 	for _, c := range []updateCase{
@@ -81,8 +81,8 @@ type updateCase struct {
 	make      func(h settings, start []float64, population int) reference
 }
 
-// checkUpdates compares five generations of three members with references. others, unless nil, changes the candidates
-// told.
+// checkUpdates compares five generations of three members with references. others changes the candidates told; nil:
+// unchanged.
 func checkUpdates(t *testing.T, eng *engine.Engine, c updateCase, others func(member, candidate int, x []float32) []float32) {
 	const members = 3
 	space := Space{Members: members, Dim: c.dim}
@@ -129,7 +129,7 @@ func checkUpdates(t *testing.T, eng *engine.Engine, c updateCase, others func(me
 	t.Logf("largest relative deviation %.1e", worst)
 }
 
-// references are those of a trial's members, each with hyperparameters of its own.
+// references returns those of a trial's members, each with its own hyperparameters.
 func references(tr *trial, c updateCase, start []float32) []reference {
 	tr.t.Helper()
 	refs := make([]reference, tr.space.Members)
@@ -162,7 +162,7 @@ func mirrored(a Algorithm) bool {
 	return false
 }
 
-// ellipsoid has its largest value, 0, at 1, and dimensions of different weight.
+// ellipsoid has its maximum, 0, at 1, and dimensions of different weight.
 func ellipsoid(_, _ int, x []float32) float32 {
 	sum := 0.0
 	for i, v := range x {
@@ -171,7 +171,7 @@ func ellipsoid(_, _ int, x []float32) float32 {
 	return float32(sum)
 }
 
-// step is an optimizer in float64 (engine/optim tests it by itself).
+// step is an optimizer in float64 (tested itself in engine/optim).
 type step struct {
 	rule          optim.Rule
 	rate, decay   float64
@@ -224,7 +224,7 @@ func (o *step) ascend(gradient []float64) {
 	}
 }
 
-// isotropic is what distributions with one deviation have in common.
+// isotropic is the common part of distributions with one deviation.
 type isotropic struct {
 	step
 	std float64
@@ -324,7 +324,7 @@ func (s *refARS) tell(noise [][]float64, fitness []float64) {
 	}
 }
 
-// separate is what distributions with deviations of every dimension have in common.
+// separate is the common part of distributions with a deviation per dimension.
 type separate struct {
 	step
 	deviation []float64
@@ -374,7 +374,7 @@ func (s *refPGPE) tell(noise [][]float64, fitness []float64) {
 	}
 	mean, deviation := make([]float64, len(s.mean)), make([]float64, len(s.mean))
 	for d := range len(fitness) / 2 {
-		if noise[2*d+1][0] != -noise[2*d][0] { // a pair that was changed: each candidate has half of a direction's part
+		if noise[2*d+1][0] != -noise[2*d][0] { // a changed pair: each candidate has half of a direction's weight
 			for k := 2 * d; k <= 2*d+1; k++ {
 				for i, z := range noise[k] {
 					e, sigma := s.deviation[i]*z, s.deviation[i]
@@ -504,7 +504,7 @@ func (s *refSepCMAES) tell(noise [][]float64, fitness []float64) {
 		square += weights[k] * weights[k]
 	}
 	mass := 1 / square
-	// Table 1, the learning rates of C by (n + 2)/3 larger.
+	// Table 1, with the learning rates of C multiplied by (n + 2)/3.
 	cs := (mass + 2) / (n + mass + 5)
 	ds := 1 + 2*max(0, math.Sqrt((mass-1)/(n+1))-1) + cs
 	cc := (4 + mass/n) / (n + 4 + 2*mass/n)
@@ -539,7 +539,7 @@ func (s *refSepCMAES) tell(noise [][]float64, fitness []float64) {
 	}
 }
 
-// TestRandomSearch: candidates between the bounds, spread evenly, and the best of all kept.
+// TestRandomSearch: candidates are spread evenly in the bounds, and the best of all is kept.
 func TestRandomSearch(t *testing.T) {
 	eng := engine.New(open(t))
 	const members, dim = 2, 6

@@ -8,15 +8,15 @@ import (
 	"github.com/evorl/evorl/engine/optim"
 )
 
-// VanillaESConfig are the settings of the canonical evolution strategy. NoiseStd is a tensor on the device, one a
-// member, that PBT may vary.
+// VanillaESConfig are the settings of the canonical evolution strategy. NoiseStd is a tensor on the device, one value
+// per member, that PBT may vary.
 type VanillaESConfig struct {
-	Population int     `min:"1" max:"1048576" doc:"Candidates a generation, P."`
-	Elites     int     `min:"1" max:"1048576" doc:"Candidates that the mean moves to, the best ones."`
+	Population int     `min:"1" max:"1048576" doc:"Candidates per generation, P."`
+	Elites     int     `min:"1" max:"1048576" doc:"Number of best candidates whose weighted mean becomes the mean."`
 	NoiseStd   float64 `above:"0" doc:"Deviation of the candidates from their mean, per member." member:""`
 }
 
-// DefaultVanillaES is EvoRL's VanillaES (B. Zheng et al., 2025, table 3).
+// DefaultVanillaES has the settings of EvoRL's VanillaES (B. Zheng et al., 2025, table 3).
 func DefaultVanillaES() VanillaESConfig {
 	return VanillaESConfig{Population: 128, Elites: 16, NoiseStd: 0.02}
 }
@@ -69,7 +69,7 @@ func (es *vanillaES) Init(ctx context.Context, start []float32) error {
 	return es.mean.Params().WriteFloat32(ctx, es.space.Pad(start))
 }
 
-// Ask implements Strategy: candidates are formed from the mean alone.
+// Ask implements Strategy. It records nothing: candidates depend on the mean only.
 func (es *vanillaES) Ask(*engine.Recorder) {}
 
 // Candidates implements Strategy: θ + σ ε (line 6).
@@ -77,7 +77,7 @@ func (es *vanillaES) Candidates(r *engine.Recorder, pick Pick, into *engine.Tens
 	es.noise.Candidates(r, es.mean.Params(), es.std, pick, into)
 }
 
-// Tell implements Strategy: θ + σ Σ w ε of the best (line 9).
+// Tell implements Strategy: θ + σ Σ w ε over the best (line 9).
 func (es *vanillaES) Tell(r *engine.Recorder, told Told) { es.learn(r, told, es.noise) }
 
 // TellCandidates implements CandidateStrategy.

@@ -7,68 +7,68 @@ import (
 	"github.com/evorl/evorl/engine/config"
 )
 
-// Crossover is how two parents are crossed. The numbers are those of shaders/ec/vary.comp.
+// Crossover is a crossover operator of two parents. The numbers are those of shaders/ec/vary.comp.
 type Crossover uint32
 
 const (
 	NoCrossover      Crossover = iota // a child is a copy of its first parent
-	UniformCrossover                  // every number is exchanged with a probability (G. Syswerda, 1989)
-	OnePoint                          // all numbers from one on are exchanged (J. H. Holland, 1975)
-	TwoPoint                          // all numbers between two points are exchanged (K. A. De Jong, 1975)
-	SBX                               // simulated binary crossover (K. Deb, R. B. Agrawal, 1995), between bounds that of K. Deb, S. Agrawal, 1999
+	UniformCrossover                  // every coordinate is exchanged with a probability (G. Syswerda, 1989)
+	OnePoint                          // all coordinates from one point on are exchanged (J. H. Holland, 1975)
+	TwoPoint                          // all coordinates between two points are exchanged (K. A. De Jong, 1975)
+	SBX                               // simulated binary crossover (K. Deb, R. B. Agrawal, 1995); with bounds that of K. Deb, S. Agrawal, 1999
 	Line                              // a point on the line through both (V. Vassiliades, J.-B. Mouret, 2018)
 )
 
 var crossoverNames = []string{"none", "uniform", "one_point", "two_point", "sbx", "line"}
 
-// UnmarshalText reads a crossover by its name: none, uniform, one_point, two_point, sbx or line.
+// UnmarshalText parses a crossover's name: none, uniform, one_point, two_point, sbx or line.
 func (c *Crossover) UnmarshalText(text []byte) error {
 	return config.UnmarshalName(c, "crossover", crossoverNames, text)
 }
 
-// MarshalText writes a crossover's name.
+// MarshalText returns a crossover's name.
 func (c Crossover) MarshalText() ([]byte, error) {
 	return config.MarshalName(c, "crossover", crossoverNames)
 }
 
-// Mutation is how a child is mutated. The numbers are those of shaders/ec/vary.comp.
+// Mutation is a mutation operator. The numbers are those of shaders/ec/vary.comp.
 type Mutation uint32
 
 const (
 	NoMutation         Mutation = iota
-	GaussianMutation            // noise is added
-	PolynomialMutation          // K. Deb, M. Goyal, 1996; between bounds that of K. Deb, S. Tiwari, 2008
+	GaussianMutation            // normal noise is added
+	PolynomialMutation          // K. Deb, M. Goyal, 1996; with bounds that of K. Deb, S. Tiwari, 2008
 )
 
 var mutationNames = []string{"none", "gaussian", "polynomial"}
 
-// UnmarshalText reads a mutation by its name: none, gaussian or polynomial.
+// UnmarshalText parses a mutation's name: none, gaussian or polynomial.
 func (m *Mutation) UnmarshalText(text []byte) error {
 	return config.UnmarshalName(m, "mutation", mutationNames, text)
 }
 
-// MarshalText writes a mutation's name.
+// MarshalText returns a mutation's name.
 func (m Mutation) MarshalText() ([]byte, error) {
 	return config.MarshalName(m, "mutation", mutationNames)
 }
 
-// VariationConfig is how offspring are made of parents: two are crossed and have two children, each of which is
-// mutated. Numbers that leave the bounds are put onto them.
+// VariationConfig defines how offspring are formed: two parents are crossed and have two children, each of which is
+// mutated. Coordinates that leave the bounds are clamped to them.
 type VariationConfig struct {
 	Crossover      Crossover `doc:"How parents are crossed: none, uniform, one_point, two_point, sbx, line."`
 	CrossoverRate  float64   `min:"0" max:"1" doc:"Probability that a pair of parents is crossed, per member." member:""`
-	ExchangeRate   float64   `min:"0" max:"1" doc:"Probability that a number is crossed where a pair is, by uniform crossover and sbx."`
-	CrossoverIndex float64   `min:"0" max:"1000" doc:"Distribution index of sbx: the larger, the nearer are children to their parents."`
+	ExchangeRate   float64   `min:"0" max:"1" doc:"Probability that a coordinate of a crossed pair is crossed, by uniform crossover and sbx."`
+	CrossoverIndex float64   `min:"0" max:"1000" doc:"Distribution index of sbx: larger values keep children nearer to their parents."`
 	LineStd        float64   `min:"0" doc:"Deviation, in distances of the parents, of a child on their line."`
 	Mutation       Mutation  `doc:"How children are mutated: none, gaussian, polynomial."`
-	MutationRate   float64   `min:"-1" max:"1" doc:"Probability that a number is mutated, per member; -1: one number of a candidate on average." member:""`
+	MutationRate   float64   `min:"-1" max:"1" doc:"Probability that a coordinate is mutated, per member; -1: one coordinate per candidate on average." member:""`
 	MutationStd    float64   `min:"0" doc:"Deviation of gaussian mutation, largest change by polynomial mutation without bounds; per member." member:""`
-	MutationIndex  float64   `min:"0" max:"1000" doc:"Distribution index of polynomial mutation: the larger, the smaller are changes."`
+	MutationIndex  float64   `min:"0" max:"1000" doc:"Distribution index of polynomial mutation: larger values make smaller changes."`
 }
 
-// GaussianVariation is that of simple genetic algorithms, by mutation alone: evosax's (R. T. Lange, 2022) and
-// EvoJAX's SimpleGA (Y. Tang et al., 2022), whose deviation it has. Where a crossover is chosen, every pair is
-// crossed and half of the numbers are exchanged.
+// GaussianVariation is that of simple genetic algorithms, by mutation only: evosax's (R. T. Lange, 2022) and EvoJAX's
+// SimpleGA (Y. Tang et al., 2022), whose deviation it has. If a crossover is chosen, every pair is crossed and half
+// of the coordinates are exchanged.
 func GaussianVariation() VariationConfig {
 	return VariationConfig{
 		CrossoverRate: 1, ExchangeRate: 0.5, CrossoverIndex: 15, LineStd: 0.2, Mutation: GaussianMutation, MutationRate: 1,
@@ -76,8 +76,8 @@ func GaussianVariation() VariationConfig {
 	}
 }
 
-// RealCodedVariation is that of real-coded genetic algorithms: SBX and polynomial mutation of one number on average,
-// with the indices of pymoo's (J. Blank, K. Deb, 2020) and the rates of K. Deb et al., 2002.
+// RealCodedVariation is that of real-coded genetic algorithms: SBX, and polynomial mutation of one coordinate on
+// average, with the indices of pymoo (J. Blank, K. Deb, 2020) and the rates of K. Deb et al., 2002.
 func RealCodedVariation() VariationConfig {
 	return VariationConfig{
 		Crossover: SBX, CrossoverRate: 0.9, ExchangeRate: 0.5, CrossoverIndex: 15, LineStd: 0.2,
@@ -86,7 +86,7 @@ func RealCodedVariation() VariationConfig {
 }
 
 // LineVariation is that of V. Vassiliades, J.-B. Mouret, 2018 (section 4): a step along the line to another elite,
-// and noise in all directions. The deviation of the noise is for bounds 0 and 1.
+// plus noise in all directions. The deviation of the noise is for bounds 0 and 1.
 func LineVariation() VariationConfig {
 	c := GaussianVariation()
 	c.Crossover = Line
@@ -101,15 +101,15 @@ func (c VariationConfig) validate() error {
 	return nil
 }
 
-// Variation is a VariationConfig at work.
+// Variation applies a VariationConfig on the device.
 type Variation struct {
 	cfg                                      VariationConfig
 	bounds                                   *bounds
 	clock                                    engine.Clock
 	crossoverStream, mutationStream          uint32
 	crossoverRate, mutationRate, mutationStd *engine.Tensor // [M]
-	beginAsIs                                bool           // in generation 0 the children are the population as it is, number for number
-	oneChild                                 bool           // parents 2 q and 2 q + 1 have one child, number q
+	beginAsIs                                bool           // in generation 0 the children are the unchanged population
+	oneChild                                 bool           // parents 2 q and 2 q + 1 have one child, index q
 }
 
 func newVariation(s *engine.State, c VariationConfig, clock engine.Clock, hyper *engine.Hyper, b *bounds) *Variation {
@@ -120,9 +120,9 @@ func newVariation(s *engine.State, c VariationConfig, clock engine.Clock, hyper 
 	}
 }
 
-// Offspring records forming offspring of a population [M, N, row] into [M, count, row]. parents u32 [M, ...] are an
-// even number, the population's candidates that become parents: those at 2 q and 2 q + 1 have children 2 q and 2 q +
-// 1. A pick's numbers below kept are candidates of the population as they are; child c has number kept + c.
+// Offspring records forming offspring of a population [M, N, row] into [M, count, row]. parents u32 [M, ...] holds an
+// even number of indices into the population; parents 2 q and 2 q + 1 have children 2 q and 2 q + 1. An index of pick
+// below kept is a candidate of the population, unchanged; child c has index kept + c.
 func (v *Variation) Offspring(r *engine.Recorder, population, parents *engine.Tensor, pick Pick, kept int, into *engine.Tensor) {
 	space := v.bounds.space
 	members, row := space.Members, space.Row()

@@ -6,7 +6,7 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// logWeights are the weights ln(from) − ln i of the best candidates, i = 1 to parents, made to sum to one; those of
+// logWeights returns the weights ln(from) − ln i of the best candidates, i = 1 to parents, normalised to sum to one;
 // the others are zero.
 func logWeights(population, parents int, from float64) []float32 {
 	weights, sum := make([]float64, parents), 0.0
@@ -26,7 +26,8 @@ func rankWeights(s *engine.State, weights []float32) *engine.Tensor {
 	return engine.Constant(s, "utilities", func() []float32 { return weights }, candidates(len(weights)))
 }
 
-// selectionMass is the variance effective selection mass of weights that sum to one (N. Hansen, 2016, equation 8).
+// selectionMass returns the variance effective selection mass of weights that sum to one (N. Hansen, 2016, equation
+// 8).
 func selectionMass(weights []float32) float64 {
 	square := 0.0
 	for _, w := range weights {
@@ -35,6 +36,6 @@ func selectionMass(weights []float32) float64 {
 	return 1 / square
 }
 
-// defaultPopulation is the population that CMA-ES and natural evolution strategies take for a dimension: 4 + ⌊3 ln
-// dim⌋ (N. Hansen, 2016, equation 48; D. Wierstra et al., 2014, table 1).
+// defaultPopulation returns the population size of CMA-ES and natural evolution strategies: 4 + ⌊3 ln dim⌋ (N.
+// Hansen, 2016, equation 48; D. Wierstra et al., 2014, table 1).
 func defaultPopulation(dim int) int { return 4 + int(3*math.Log(float64(dim))) }

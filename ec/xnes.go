@@ -12,36 +12,36 @@ import (
 
 // XNESConfig are the settings of xNES. Those marked "per member" are tensors on the device that PBT may vary.
 type XNESConfig struct {
-	Population    int     `min:"0" max:"32768" doc:"Candidates a generation, P; 0: 4 + 3 ln dim."`
+	Population    int     `min:"0" max:"32768" doc:"Candidates per generation, P; 0: 4 + 3 ln dim."`
 	LearningRate  float64 `min:"0" doc:"Step size of the mean, per member." member:""`
 	DeviationRate float64 `min:"0" doc:"Step size of the deviation, per member; 0: (9 + 3 ln dim) / (5 dim sqrt dim)." member:""`
 	ShapeRate     float64 `min:"0" doc:"Step size of the covariance matrix's shape, per member; 0: that of the deviation by default." member:""`
-	InitStd       float64 `above:"0" doc:"Deviation of the first candidates from their mean."`
+	InitStd       float64 `above:"0" doc:"Deviation of the initial candidates from their mean."`
 }
 
-// DefaultXNES is the paper's (T. Glasmachers et al., 2010, table 1), beginning with deviation 1.
+// DefaultXNES has the paper's settings (T. Glasmachers et al., 2010, table 1) and the initial deviation 1.
 func DefaultXNES() XNESConfig { return XNESConfig{LearningRate: 1, InitStd: 1} }
 
 // xNES is the exponential natural evolution strategy: T. Glasmachers, T. Schaul, Y. Sun, D. Wierstra, J. Schmidhuber,
-// "Exponential Natural Evolution Strategies", 2010, algorithm 1. The covariance matrix is σ² B Bᵀ, the determinant of
-// B being one.
+// "Exponential Natural Evolution Strategies", 2010, algorithm 1. The covariance matrix is σ² B Bᵀ, where B has
+// determinant one.
 type xNES struct {
 	cfg    XNESConfig
 	space  Space
 	clock  engine.Clock
 	draw   *Noise
-	rates  [3]*engine.Tensor // [M]: of mean, σ and B
+	rates  [3]*engine.Tensor // [M]: learning rates of mean, σ and B
 	origin *engine.Tensor    // [M, row]: zero
 	one    *engine.Tensor    // [M]
 
 	mean      *engine.Tensor // [M, row]
 	sigma     *engine.Tensor // [M]
-	shape     *engine.Tensor // [M, dim, row]: B, a column a row
+	shape     *engine.Tensor // [M, dim, row]: B, one column per row
 	utilities *engine.Tensor // [P]
 	weights   *engine.Tensor // [M, P]
 	noise     *engine.Tensor // [M, P, row]: z
 	steps     *engine.Tensor // [M, P, row]: B z; in Tell the noise times its weights
-	sum       *engine.Tensor // [M, 1, row]: of the noise times its weights
+	sum       *engine.Tensor // [M, 1, row]: sum of the weighted noise
 	moved     *engine.Tensor // [M, 1, row]
 	trace     *engine.Tensor // [M]
 	gradient  *engine.Tensor // [M, dim, row]
@@ -49,7 +49,8 @@ type xNES struct {
 	term      *engine.Tensor // [M, dim, row]
 }
 
-// The exponential of a matrix X is found as that of X / 2^halvings by so many terms of its series, squared again.
+// The exponential of a matrix X is computed as that of X / 2^halvings from exponentTerms terms of its series, then
+// squared repeatedly.
 const (
 	exponentTerms    = 6
 	exponentHalvings = 3
@@ -58,8 +59,8 @@ const (
 // Name implements Algorithm.
 func (c XNESConfig) Name() string { return "xnes" }
 
-// New implements Algorithm. Where the memory for a covariance matrix does not suffice, its error is an
-// *vk.OutOfMemoryError that names the algorithms that need less.
+// New implements Algorithm. If memory does not suffice for a covariance matrix, the error is a *vk.OutOfMemoryError
+// that names algorithms which need less.
 func (c XNESConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hyper, space Space) (Strategy, error) {
 	if err := config.Check(c); err != nil {
 		return nil, err
@@ -118,7 +119,7 @@ func (es *xNES) Ask(r *engine.Recorder) {
 	es.product(r, es.cfg.Population, es.noise, es.shape, es.steps)
 }
 
-// product records c = a b, a being [M, rows, dim] in rows of the space's length, b [M, dim, row].
+// product records c = a b, where a is [M, rows, dim] in rows of the space's length and b is [M, dim, row].
 func (es *xNES) product(r *engine.Recorder, rows int, a, b, c *engine.Tensor) {
 	nn.Gemm{Members: es.space.Members, M: rows, N: es.space.Row(), K: es.space.Dim, A: es.space.matrix(a), B: es.space.matrix(b),
 		C: es.space.matrix(c)}.Record(r)
@@ -129,8 +130,8 @@ func (es *xNES) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
 	es.space.form(r, es.mean, nil, es.sigma, es.steps, pick, into, false)
 }
 
-// Tell implements Strategy: with utilities u whose sum is zero, G_δ = Σ u z and G_M = Σ u z zᵀ, μ + η_μ σ B G_δ, σ
-// exp(η_σ/2 tr(G_M)/dim) and B exp(η_B/2 (G_M − tr(G_M)/dim I)).
+// Tell implements Strategy: with utilities u that sum to zero, G_δ = Σ u z and G_M = Σ u z zᵀ, it computes μ + η_μ σ
+// B G_δ, σ exp(η_σ/2 tr(G_M)/dim) and B exp(η_B/2 (G_M − tr(G_M)/dim I)).
 func (es *xNES) Tell(r *engine.Recorder, told Told) {
 	Utilities(r, told, es.utilities, es.weights)
 	members, dim, row, population := es.space.Members, es.space.Dim, es.space.Row(), es.cfg.Population
@@ -159,8 +160,8 @@ func (es *xNES) Tell(r *engine.Recorder, told Told) {
 		Exponent: es.exponent.Range(), Term: es.term.Range(), Dim: uint32(dim), Row: uint32(row), Terms: exponentTerms, By: 1 << exponentHalvings,
 		LocalSizeX: r.WorkgroupFor(dim * row / 4 / int(share)),
 	}.call(share, uint32(members), 1))
-	// exp(X) − 1 = X (1 + X/2 (1 + X/3 …)): without the one no digits of small numbers are lost beside it. The
-	// gradient's place is free.
+	// exp(X) − 1 = X (1 + X/2 (1 + X/3 …)): without the one, small elements lose no digits. The gradient's tensor is
+	// no longer needed.
 	for k := exponentTerms - 1; k > 0; k-- {
 		es.product(r, dim, es.exponent, es.term, es.gradient)
 		es.add(r, 1/float64(k), es.exponent, 1/float64(k), es.gradient, es.term)

@@ -31,12 +31,12 @@ func (m Mapping) String() string {
 	return fmt.Sprintf("Mapping(%d)", uint32(m))
 }
 
-// UnmarshalText reads a mapping by its name: by-device, lane or cooperative.
+// UnmarshalText parses a mapping's name: by-device, lane or cooperative.
 func (m *Mapping) UnmarshalText(text []byte) error {
 	return config.UnmarshalName(m, "mapping", mappingNames[:], text)
 }
 
-// MarshalText writes a mapping's name.
+// MarshalText returns a mapping's name.
 func (m Mapping) MarshalText() ([]byte, error) {
 	return config.MarshalName(m, "mapping", mappingNames[:])
 }

@@ -54,12 +54,12 @@ func (a AutoReset) String() string {
 	return fmt.Sprintf("AutoReset(%d)", uint32(a))
 }
 
-// UnmarshalText reads a mode by its name: normal, fast, next-step or disabled.
+// UnmarshalText parses a mode's name: normal, fast, next-step or disabled.
 func (a *AutoReset) UnmarshalText(text []byte) error {
 	return config.UnmarshalName(a, "auto-reset mode", autoResetNames[:], text)
 }
 
-// MarshalText writes a mode's name.
+// MarshalText returns a mode's name.
 func (a AutoReset) MarshalText() ([]byte, error) {
 	return config.MarshalName(a, "auto-reset mode", autoResetNames[:])
 }

@@ -36,12 +36,12 @@ func (p Placement) String() string {
 	return fmt.Sprintf("Placement(%d)", uint32(p))
 }
 
-// UnmarshalText reads a placement by its name: auto, lane, subgroup, workgroup or streamed.
+// UnmarshalText parses a placement's name: auto, lane, subgroup, workgroup or streamed.
 func (p *Placement) UnmarshalText(text []byte) error {
 	return config.UnmarshalName(p, "placement", placementNames[:], text)
 }
 
-// MarshalText writes a placement's name.
+// MarshalText returns a placement's name.
 func (p Placement) MarshalText() ([]byte, error) {
 	return config.MarshalName(p, "placement", placementNames[:])
 }

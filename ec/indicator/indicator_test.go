@@ -18,7 +18,7 @@ func negative(set [][]float64) [][]float64 {
 	return out
 }
 
-// TestLikePymoo: indicators against pymoo's, which minimises: tools/reference/ec/several.py.
+// TestLikePymoo compares indicators with pymoo's, which minimises (tools/reference/ec/several.py).
 func TestLikePymoo(t *testing.T) {
 	data, err := os.ReadFile("testdata/several.json")
 	if err != nil {
@@ -112,7 +112,7 @@ func TestNonDominated(t *testing.T) {
 	}
 }
 
-// TestErrors: sets without an indicator are refused.
+// TestErrors: sets whose indicator is undefined are rejected.
 func TestErrors(t *testing.T) {
 	good := [][]float64{{1, 2}}
 	for name, set := range map[string][][]float64{

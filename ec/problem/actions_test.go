@@ -8,7 +8,7 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// constant is a row whose network gives the same outputs for whatever it sees.
+// constant returns a row whose network gives the same outputs for every input.
 func constant(p *policy, outputs ...float64) []float32 {
 	layers := p.mlp().Layers()
 	row := make([]float32, p.Space(1).Row())
@@ -18,7 +18,7 @@ func constant(p *policy, outputs ...float64) []float32 {
 	return row
 }
 
-// TestBins: a bin is the very action that a continuous policy takes with the same value.
+// TestBins: a bin is exactly the action that a continuous policy takes with the same value.
 func TestBins(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(8))
 	const bins = 5
@@ -53,8 +53,8 @@ func TestBins(t *testing.T) {
 	}
 }
 
-// TestSampledActions: bins are drawn as often as their probabilities say, and continuous actions with the deviation
-// that the candidate has. In a single step of MountainCarContinuous, the reward is -0.1 times the squared action.
+// TestSampledActions: bins are drawn with their probabilities, and continuous actions with the candidate's deviation.
+// In a single step of MountainCarContinuous the reward is -0.1 times the squared action.
 func TestSampledActions(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(9))
 	const population = 4000
@@ -107,7 +107,7 @@ func TestSampledActions(t *testing.T) {
 	}
 }
 
-// TestCap: episodes end at twice the mean length of the generation before, and no earlier.
+// TestCap: episodes end at twice the mean length of the previous generation, and no earlier.
 func TestCap(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(10))
 	const members, population, episodes, limit = 2, 9, 2, 500
@@ -119,13 +119,14 @@ func TestCap(t *testing.T) {
 	if p.limit() != limit {
 		t.Fatalf("a limit of %d steps", p.limit())
 	}
-	// Of the first search one candidate can balance; of the second all can.
+	// In the first search one candidate can balance, in the second all can.
 	balances := func(m, c int) bool { return m == 1 || c == 3 }
 	g.set(func(m, c int) []float32 {
 		if !balances(m, c) {
 			return constant(p, 1, 0)
 		}
-		// Unit u is tanh of a combination of observations, which the output follows: push to where the pole falls.
+		// Unit u is tanh of a combination of observations, and the output follows it: push in the direction in which
+		// the pole falls.
 		row := constant(p)
 		layers := p.mlp().Layers()
 		for k, w := range []float32{0.1, 0.3, 2, 1} {

@@ -7,11 +7,11 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// Arm makes the repertoire of a planar arm with so many joints of equal length a problem of quality diversity (A.
-// Cully et al., "Robots that can adapt like animals", 2015; V. Vassiliades, J.-B. Mouret, "Discovering the Elite
-// Hypervolume by Leveraging Interspecies Correlation", 2018, section 4.2): a candidate is the joints' angles, in half
-// turns from −1 to 1; it is the fitter, the less they deviate from each other (0 at most); its descriptor is where
-// the arm of length 1 ends.
+// Arm makes the repertoire of a planar arm with joints of equal length a quality-diversity problem (A. Cully et al.,
+// "Robots that can adapt like animals", 2015; V. Vassiliades, J.-B. Mouret, "Discovering the Elite Hypervolume by
+// Leveraging Interspecies Correlation", 2018, section 4.2). A candidate is the joints' angles, in half turns from −1
+// to 1; its fitness, at most 0, is higher the less the angles deviate from each other; its descriptor is the end
+// point of the arm, whose length is 1.
 func Arm(joints int) *Function {
 	f := &Function{name: fmt.Sprintf("arm-%d", joints), objectives: 1, space: box(max(joints, 0), -1, 1)}
 	f.space.Dim = joints

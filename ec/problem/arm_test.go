@@ -10,7 +10,7 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// TestArm: fitness and descriptors of a search's candidates against float64, windows of them too.
+// TestArm compares fitness and descriptors of a search's candidates with float64, also in windows.
 func TestArm(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(2))
 	for _, joints := range []int{1, 7, 12} {
@@ -87,8 +87,8 @@ func TestArm(t *testing.T) {
 	}
 }
 
-// TestMAPElitesLearns: most cells that an arm can reach hold an elite, whose joints hardly differ; the metrics say
-// so, and every elite lies in the cell of its descriptor.
+// TestMAPElitesLearns: most cells that an arm can reach hold an elite whose joints hardly differ; the metrics agree,
+// and every elite is in the cell of its descriptor.
 func TestMAPElitesLearns(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(4))
 	grid, tessellation := ec.DefaultMAPElites(), ec.DefaultCVTMAPElites()
@@ -158,9 +158,9 @@ func replaceNaN(values []float32) []float32 {
 	return out
 }
 
-// TestBounds: a search by a normal distribution far wider than the bounds has candidates, the best of them and a
-// solution between the bounds, and it is that solution which is evaluated; where the space is open they are what the
-// distribution gives.
+// TestBounds: in a search by a normal distribution far wider than the bounds, all candidates, the best one and the
+// solution are in the bounds, and the evaluated solution is the clamped one. In an open space they are as the
+// distribution gives them.
 func TestBounds(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(6))
 	algo := ec.DefaultOpenES()

@@ -12,12 +12,12 @@ import (
 // BBOBConfig are the settings of a function of the black-box optimization benchmark.
 type BBOBConfig struct {
 	Function  int  `required:"true" min:"1" max:"130" doc:"Number of the function: 1 to 24 without noise, 101 to 130 with noise."`
-	Dimension int  `min:"2" max:"1000" doc:"Numbers a candidate has."`
+	Dimension int  `min:"2" max:"1000" doc:"Dimensions of a candidate."`
 	Instance  int  `min:"1" max:"100000" doc:"Instance of the first member; each further member has the next one."`
 	Centred   bool `doc:"Candidates are relative to a point within 1/512 of the optimum, so that float32 resolves 1e-10 there; without bounds."`
 }
 
-// DefaultBBOB has the dimension that comparisons are mostly made in.
+// DefaultBBOB has the dimension of most comparisons.
 func DefaultBBOB() BBOBConfig { return BBOBConfig{Function: 1, Dimension: 10, Instance: 1} }
 
 // Validate checks constraints across fields.
@@ -30,18 +30,18 @@ func (c BBOBConfig) Validate() error {
 
 // BBOB is a function of the black-box optimization benchmark: N. Hansen, S. Finck, R. Ros, A. Auger, "Real-Parameter
 // Black-Box Optimization Benchmarking 2009: Noiseless Functions Definitions", 2009, and S. Finck, N. Hansen, R. Ros,
-// A. Auger, "... Noisy Functions Definitions", 2009. Each member of a search has an instance of its own, with the
-// optima, rotations and peaks of COCO's.
+// A. Auger, "... Noisy Functions Definitions", 2009. Each member of a search has its own instance, with COCO's
+// optima, rotations and peaks.
 //
-// What is evaluated, and maximised, is the negative distance from the optimal value, f_opt − f(x) (Optimum knows
-// f_opt). It is formed from x − x_opt so that float32 resolves it down to 1e-30. x itself, with numbers up to 5, has
-// a resolution of 2⁻²² only; rounding it to the nearest keeps what the functions can reach above about 6e-5 for f13
-// (which is 100 times the distance from a ridge), 1e-5 for f23, 2e-6 for f18 and 5e-7 for f17, in 10 dimensions; all
-// others reach 1e-7. An ec.FineStrategy, such as CMA-ES, comes nearer, its candidates, and on f13 their fitness,
-// being sums of two floats; for others, let candidates be Centred.
+// The fitness is f_opt − f(x), the negative distance from the optimal value (Optimum returns f_opt). It is computed
+// from x − x_opt, so that float32 resolves it down to 1e-30. The coordinates of x, up to 5, have a resolution of only
+// 2⁻²². In 10 dimensions this rounding limits the reachable distance to about 6e-5 for f13 (which is 100 times the
+// distance from a ridge), 1e-5 for f23, 2e-6 for f18 and 5e-7 for f17; all others reach 1e-7. An
+// ec.DoubleFloatStrategy, such as CMA-ES, comes nearer, since its candidates, and on f13 their fitness, are sums of
+// two floats; for other algorithms set Centred.
 //
-// Points to start at are uniform in [−4, 4], as in the benchmark; the bounds are −5 and 5, unless candidates are
-// Centred; they may be left, as in the benchmark.
+// Start points are uniform in [−4, 4], as in the benchmark. The bounds are −5 and 5, unless Centred is set;
+// candidates may leave them, as in the benchmark.
 func BBOB(c BBOBConfig) (*Function, error) {
 	if err := config.Check(c); err != nil {
 		return nil, err
@@ -77,20 +77,20 @@ func BBOB(c BBOBConfig) (*Function, error) {
 	return f, nil
 }
 
-// Optimum is where the member's instance is optimal, x_opt, and its value there, f_opt, to be minimised.
+// Optimum returns the optimum x_opt of the member's instance and the value there, f_opt, which is minimised.
 func (c BBOBConfig) Optimum(member int) (x []float64, value float64) {
 	_, base := bbobFormula(c)
 	of := newInstance(base, c.Dimension, c.Instance+member)
 	return of.optimum, of.value(c.Function, c.Instance+member)
 }
 
-// noise is how values differ from what they are.
+// noise is a function's noise model.
 type noise struct {
-	kind uint32 // 0: not at all; 1: Gaussian, 2: uniform, 3: Cauchy
+	kind uint32 // 0: none; 1: Gaussian, 2: uniform, 3: Cauchy
 	a, b float64
 }
 
-// bbobFormula is the formula of a function, and the number of the function without noise whose instances it has.
+// bbobFormula returns the formula of a function, and the number of the noiseless function whose instances it uses.
 func bbobFormula(c BBOBConfig) (f formula, base int) {
 	base = c.Function
 	if base > 100 {
@@ -138,8 +138,8 @@ func bbobFormula(c BBOBConfig) (f formula, base int) {
 	return f, base
 }
 
-// noisyBase is what the functions 101 to 130 are without noise, and their noise: three kinds of it, moderate for the
-// first two functions.
+// noisyBase returns the noiseless function and the noise of functions 101 to 130: three kinds of noise, moderate for
+// the first two functions.
 func noisyBase(number, dim int) (base int, of noise) {
 	at := number - 101
 	base = []int{1, 8, 1, 8, 7, 10, 14, 17, 19, 21}[at/3]
@@ -163,5 +163,5 @@ func noisyBase(number, dim int) (base int, of noise) {
 	return base, of
 }
 
-// rosenbrockScale is max(1, √n / 8).
+// rosenbrockScale returns max(1, √n / 8).
 func rosenbrockScale(dim int) float64 { return max(1, math.Sqrt(float64(dim))/8) }

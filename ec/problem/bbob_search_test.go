@@ -11,14 +11,14 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// attempt is a member's run on a function: the evaluations it took, whether to the target or not.
+// attempt is a member's run on a function: its evaluations, and whether it reached the target.
 type attempt struct {
 	evaluations int
 	solved      bool
 }
 
-// attempts runs an algorithm so often on each of the instances 1 to 15 of a function, until it has reached the target
-// or spent the budget. Evaluations are counted in whole generations.
+// attempts runs an algorithm repeatedly on each of the instances 1 to 15 of a function, until it has reached the
+// target or spent the budget. Evaluations are counted in whole generations.
 func attempts(t testing.TB, dev *vk.Device, algo ec.Algorithm, function, dim, repeats, budget int, target float64) []attempt {
 	t.Helper()
 	f, err := BBOB(BBOBConfig{Function: function, Dimension: dim, Instance: 1})
@@ -59,11 +59,11 @@ func attempts(t testing.TB, dev *vk.Device, algo ec.Algorithm, function, dim, re
 	return runs
 }
 
-// summary is what came of attempts.
+// summary summarises attempts.
 type summary struct {
 	solved      int
-	expected    float64 // evaluations to a success: all there were by the successes (ERT)
-	mean, error float64 // evaluations of those that succeeded, and the mean's standard error
+	expected    float64 // expected running time (ERT): evaluations of all attempts divided by the number of successes
+	mean, error float64 // evaluations of the successful attempts: mean and its standard error
 }
 
 func sum(runs []attempt) (s summary) {
@@ -82,11 +82,11 @@ func sum(runs []attempt) (s summary) {
 	return s
 }
 
-// pycma is what tools/peers/bbob_cma.py measured on 45 runs of pycma 4.5.0: the evaluations that they take, all
-// succeeding, and the standard error.
+// pycma holds what tools/peers/bbob_cma.py measured on 45 runs of pycma 4.5.0, all successful: mean evaluations and
+// their standard error.
 var pycma = map[int][2]float64{1: {1170, 11}, 2: {3915, 34}, 6: {3358, 41}, 10: {3884, 32}, 11: {2791, 19}}
 
-// TestCMAESLikePycma: CMA-ES solves BBOB's functions with the evaluations that pycma takes.
+// TestCMAESLikePycma: CMA-ES solves BBOB functions with as many evaluations as pycma.
 func TestCMAESLikePycma(t *testing.T) {
 	dev := open(t)
 	for _, function := range []int{1, 6, 10, 11} {
@@ -99,15 +99,15 @@ func TestCMAESLikePycma(t *testing.T) {
 	}
 }
 
-// BenchmarkBBOB is what tools/peers/bbob_cma.py --budget 20000 measures of pycma, for CMA-ES.
+// BenchmarkBBOB measures for CMA-ES what tools/peers/bbob_cma.py --budget 20000 measures for pycma.
 func BenchmarkBBOB(b *testing.B) {
 	for _, function := range []int{1, 2, 5, 6, 8, 9, 10, 11, 12, 13, 14} {
 		b.Run(fmt.Sprintf("f%d", function), func(b *testing.B) {
 			dev, repeats := open(b), 4
 			switch function {
-			case 8, 9, 12: // a local optimum holds some of the first two, evaluations vary much on the third
+			case 8, 9, 12: // some runs on the first two end in a local optimum; on the third evaluations vary widely
 				repeats = 8
-			case 13: // few come to rest before they are there
+			case 13: // few runs converge at the optimum
 				repeats = 24
 			}
 			for b.Loop() {
@@ -117,8 +117,8 @@ func BenchmarkBBOB(b *testing.B) {
 	}
 }
 
-// BenchmarkBBOBRestarts is what tools/peers/bbob_cma.py --ipop --budget 200000 --repeats 1 measures of pycma, for
-// CMA-ES with IPOP's restarts.
+// BenchmarkBBOBRestarts measures for CMA-ES with IPOP what tools/peers/bbob_cma.py --ipop --budget 200000 --repeats 1
+// measures for pycma.
 func BenchmarkBBOBRestarts(b *testing.B) {
 	for _, function := range []int{7, 13, 15, 17, 18, 21, 22} {
 		b.Run(fmt.Sprintf("f%d", function), func(b *testing.B) {
@@ -153,8 +153,8 @@ func report(b *testing.B, runs []attempt) {
 	b.ReportMetric(float64(len(runs)), "runs")
 }
 
-// TestFineSearch: in BBOB's own coordinates CMA-ES comes nearer to an optimum than one float lets it: rounding the
-// numbers to floats alone costs f14 about 1e-7.
+// TestFineSearch: in BBOB's own coordinates CMA-ES comes nearer to an optimum than single floats allow: rounding the
+// coordinates to floats alone costs f14 about 1e-7.
 func TestFineSearch(t *testing.T) {
 	runs := attempts(t, open(t), ec.CMAESConfig{InitStd: 2}, 14, 5, 1, 8000, 1e-9)
 	if s := sum(runs); s.solved < len(runs) {

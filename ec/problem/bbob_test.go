@@ -12,16 +12,16 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// bbobReference is what COCO makes of the functions: tools/reference/ec/bbob.py.
+// bbobReference holds COCO's values of the functions (tools/reference/ec/bbob.py).
 type bbobReference struct {
-	Points    [][][]float64 // of each number of dimensions
+	Points    [][][]float64 // by dimension
 	Functions []struct {
 		Function int
 		Instance int
 		XOpt     []float64 `json:"x_opt"`
 		FOpt     float64   `json:"f_opt"`
 		Near     []float64
-		Values   []float64 // at the points and, without noise, at Near
+		Values   []float64 // at Points and, without noise, at Near
 	}
 }
 
@@ -40,10 +40,10 @@ func readBBOB(t *testing.T) (out bbobReference) {
 	return out
 }
 
-// dimensions of an entry: there are two of each function and instance.
+// dimension returns the dimension of an entry; there are two entries of each function and instance.
 func (r bbobReference) dimension(entry int) int { return len(r.Points[entry%4/2][0]) }
 
-// TestBBOBInstances: optima and optimal values are COCO's.
+// TestBBOBInstances: optima and optimal values agree with COCO.
 func TestBBOBInstances(t *testing.T) {
 	reference := readBBOB(t)
 	for i, entry := range reference.Functions {
@@ -60,9 +60,9 @@ func TestBBOBInstances(t *testing.T) {
 	}
 }
 
-// bbobDeviation is how far a value may be from COCO's, relative to it: float32's rounding of A (x - x_opt) is carried
-// far by Weierstrass's and Katsuura's functions, whose finest ripples are 1/3^11 and 1/2^32 wide, and by the
-// arguments of sines that are large far from the optimum.
+// bbobDeviation returns the tolerance of a value relative to COCO's. The functions of Weierstrass and Katsuura, whose
+// finest ripples are 1/3^11 and 1/2^32 wide, and sines of large arguments far from the optimum amplify float32's
+// rounding of A (x - x_opt).
 func bbobDeviation(function int) float64 {
 	switch function {
 	case 16:
@@ -75,7 +75,7 @@ func bbobDeviation(function int) float64 {
 	return 2e-5
 }
 
-// TestBBOBLikeCOCO: values are COCO's, wherever candidates are counted from.
+// TestBBOBLikeCOCO: values agree with COCO, for candidates in absolute and centred coordinates.
 func TestBBOBLikeCOCO(t *testing.T) {
 	reference := readBBOB(t)
 	eng := engine.New(open(t))
@@ -116,7 +116,7 @@ func TestBBOBLikeCOCO(t *testing.T) {
 					batch[m] = append(batch[m], relative)
 				}
 			}
-			got := valuesOf(t, eng, f, batch, true, centred)[member] // relative to another point they are no floats
+			got := valuesOf(t, eng, f, batch, true, centred)[member] // relative to another point they are not representable as floats
 			for j, want := range entry.Values {
 				d := math.Abs(-float64(got[j])-want) / max(math.Abs(want), 1e-6)
 				worst[entry.Function] = max(worst[entry.Function], d)
@@ -136,8 +136,8 @@ func TestBBOBLikeCOCO(t *testing.T) {
 	t.Logf("largest deviation %.1e; of f16 %.1e, f19 %.1e, f23 %.1e", largest, worst[16], worst[19], worst[23])
 }
 
-// TestBBOBOptima: every function is best at its optimum, where it is 0 but for the rounding of x: what its
-// documentation says can be reached.
+// TestBBOBOptima: every function is best at its optimum, where it is 0 except for the rounding of x, within the
+// limits that the documentation of BBOB states.
 func TestBBOBOptima(t *testing.T) {
 	eng := engine.New(open(t))
 	const members, n = 8, 10
@@ -185,8 +185,8 @@ func TestBBOBOptima(t *testing.T) {
 	}
 }
 
-// TestBBOBNoise: values with noise are those without it, made noisy by the definitions' formulas with the counters'
-// random numbers; what is asked for apart from the search has none.
+// TestBBOBNoise: noisy values are the noiseless ones with noise by the definitions' formulas and the counters' random
+// numbers. Evaluations apart from the search have no noise.
 func TestBBOBNoise(t *testing.T) {
 	const seed, n, count, first = 5, 10, 6, 3
 	eng := engine.New(open(t), engine.Seed(seed))
@@ -207,7 +207,7 @@ func TestBBOBNoise(t *testing.T) {
 				points[m] = append(points[m], p)
 			}
 			x, _ := c.Optimum(m)
-			if function < 110 { // a sphere is below 1e-8 there, which is left as it is
+			if function < 110 { // the sphere is below 1e-8 there and gets no noise
 				points[m][0] = x
 			}
 		}
@@ -253,9 +253,9 @@ func TestBBOBNoise(t *testing.T) {
 	}
 }
 
-// TestFineRidge: of candidates that are sums of two floats f13's fitness is so too. Of its two terms the square, of
-// what is along the ridge, is exact to 1e-13 of it, and the length, of what is across, to what one float holds: near
-// the ridge, far from the optimum, that is little.
+// TestFineRidge: for double-float candidates the fitness of f13 is a double float too. Of its two terms, the square
+// of the coordinate along the ridge is exact to 1e-13 relative; the length across the ridge has the precision of one
+// float, which suffices near the ridge, far from the optimum.
 func TestFineRidge(t *testing.T) {
 	const members, n = 2, 10
 	c := BBOBConfig{Function: 13, Dimension: n, Instance: 1}
@@ -268,7 +268,7 @@ func TestFineRidge(t *testing.T) {
 		of := newInstance(13, n, 1+m)
 		constants := of.constants(make([]float64, n), f.space.Row())
 		row := f.space.Row()
-		a := mat.NewDense(n, n, nil) // as float32 has it
+		a := mat.NewDense(n, n, nil) // rounded to float32
 		for i := range n {
 			for j := range n {
 				a.Set(i, j, float64(constants[(3+i)*row+j]))
@@ -289,7 +289,7 @@ func TestFineRidge(t *testing.T) {
 			for i := range x {
 				from := float64(constants[i]) + float64(constants[row+i])
 				x[i] = from + d.AtVec(i)
-				high := float64(float32(x[i])) // what can be told to the kernel
+				high := float64(float32(x[i])) // the double float passed to the kernel
 				x[i] = high + float64(float32(x[i]-high))
 				d.SetVec(i, x[i]-from)
 			}

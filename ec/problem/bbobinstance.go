@@ -7,8 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// instance is what makes an instance of a BBOB function, in float64: drawn as COCO does, by the generators that the
-// benchmark began with.
+// instance is an instance of a BBOB function in float64, drawn as COCO does, by the benchmark's original generators.
 type instance struct {
 	optimum []float64 // x_opt
 	a, b    *mat.Dense
@@ -33,7 +32,7 @@ func newInstance(function, dim, number int) *instance {
 	of := &instance{optimum: usualOptimum(seed, dim)}
 	first := func() *mat.Dense { return rotation(seed+1000000, dim) }
 	second := func() *mat.Dense { return rotation(seed, dim) }
-	// between is R Λ Q, with the numbers of Λ from 1 to the square root of the condition.
+	// between returns R Λ Q, with the elements of Λ from 1 to the square root of the condition.
 	between := func(condition float64) *mat.Dense { return product(first(), rows(second(), condition)) }
 	switch function {
 	case 4:
@@ -55,7 +54,7 @@ func newInstance(function, dim, number int) *instance {
 	case 9, 19:
 		of.a = second()
 		scale := rosenbrockScale(dim)
-		for j := range of.optimum { // where A x is 1/2
+		for j := range of.optimum { // the point where A x is 1/2
 			of.optimum[j] = mat.Sum(of.a.ColView(j)) / (2 * scale)
 		}
 		of.a.Scale(scale, of.a)
@@ -91,8 +90,8 @@ func newInstance(function, dim, number int) *instance {
 	return of
 }
 
-// gallagher places so many peaks, the first of which is the optimum, uniformly in a box of that width; condition is
-// the first one's.
+// gallagher places the peaks uniformly in a box of the given width; the first peak is the optimum, and condition is
+// its condition number.
 func (of *instance) gallagher(seed, dim, peaks int, width, condition float64) {
 	of.a = rotation(seed, dim)
 	conditions := []float64{condition}
@@ -122,7 +121,7 @@ func (of *instance) gallagher(seed, dim, peaks int, width, condition float64) {
 	}
 }
 
-// value is f_opt of a function's instance.
+// value returns f_opt of a function's instance.
 func (of *instance) value(function, number int) float64 {
 	switch {
 	case function > 100:
@@ -137,7 +136,7 @@ func (of *instance) value(function, number int) float64 {
 	return min(1000, max(-1000, math.Floor(10000*ratio+0.5)/100))
 }
 
-// constants are what shaders/ec/problem/function.comp reads, candidates being given relative to origin.
+// constants returns the constants that shaders/ec/problem/function.comp reads, for candidates relative to origin.
 func (of *instance) constants(origin []float64, row int) []float32 {
 	out := make([]float32, 3*row)
 	for i, v := range of.optimum {
@@ -178,8 +177,7 @@ func usualOptimum(seed, dim int) []float64 {
 	return x
 }
 
-// rotation draws an orthogonal matrix: normal numbers, column after column, made orthonormal by Gram and Schmidt's
-// method.
+// rotation draws an orthogonal matrix: normal numbers, column by column, orthonormalised by the Gram-Schmidt method.
 func rotation(seed, dim int) *mat.Dense {
 	g := gaussians(dim*dim, seed)
 	columns := make([][]float64, dim)
@@ -210,7 +208,7 @@ func rotation(seed, dim int) *mat.Dense {
 	return m
 }
 
-// rows is Λ M: the rows of m times numbers from 1 to the square root of the condition.
+// rows returns Λ M: the rows of m scaled by factors from 1 to the square root of the condition.
 func rows(m *mat.Dense, condition float64) *mat.Dense {
 	n, _ := m.Dims()
 	for i := range n {
@@ -228,7 +226,7 @@ func product(a, b *mat.Dense) *mat.Dense {
 	return &out
 }
 
-// order is the permutation that sorts: the first is the index of the least.
+// order returns the permutation that sorts values in ascending order.
 func order(values []float64) []int {
 	out := make([]int, len(values))
 	for i := range out {
@@ -271,7 +269,7 @@ func uniforms(n, seed int) []float64 {
 	return out
 }
 
-// gaussians draws n standard normal numbers by the method of Box and Muller.
+// gaussians draws n standard normal numbers by the Box-Muller method.
 func gaussians(n, seed int) []float64 {
 	u := uniforms(2*n, seed)
 	out := make([]float64, n)

@@ -10,21 +10,21 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// BehaviourConfig says how the behaviour of a policy is described, for algorithms of quality diversity: by the means
-// of some of its observations over all steps of its episodes.
+// BehaviourConfig selects the descriptors of a policy's behaviour, for quality-diversity algorithms: the means of
+// some of its observations over all steps of its episodes.
 type BehaviourConfig struct {
 	Observations []int     `min:"0" max:"65535" doc:"Observations, from 0, whose means describe a candidate; none: the first two with bounds."`
-	Low          []float64 `doc:"The least that each mean is told apart by; none: the environment's lower bounds."`
-	High         []float64 `doc:"The greatest; none: the environment's upper bounds."`
+	Low          []float64 `doc:"Lower bounds of the descriptors; none: the environment's lower bounds."`
+	High         []float64 `doc:"Upper bounds of the descriptors; none: the environment's upper bounds."`
 }
 
-// described are the observations of a policy's descriptors and what bounds them.
+// described holds the observations that are a policy's descriptors, and their bounds.
 type described struct {
 	observations []int
 	low, high    []float32
 }
 
-// features are the numbers of the observations.
+// features returns the indices of the observations.
 func (d described) features() (numbers []uint32) {
 	for _, k := range d.observations {
 		numbers = append(numbers, uint32(k))
@@ -32,7 +32,7 @@ func (d described) features() (numbers []uint32) {
 	return numbers
 }
 
-// of is what describes policies in an environment; its errors are *SettingError.
+// of returns the descriptors of policies in an environment; its errors are *SettingError.
 func (c BehaviourConfig) of(env *envs.Environment) (described, error) {
 	space := env.Observation
 	bounded := func(k int) bool {
@@ -74,7 +74,7 @@ func (c BehaviourConfig) of(env *envs.Environment) (described, error) {
 	return d, nil
 }
 
-// DescribedPolicy is Policy for algorithms of quality diversity: candidates are described too.
+// DescribedPolicy is Policy for quality-diversity algorithms: candidates also have descriptors.
 func DescribedPolicy(env *envs.Environment, options envs.Options, network NetworkConfig, cfg PolicyConfig, behaviour BehaviourConfig) (ec.Problem, error) {
 	if err := config.Check(behaviour); err != nil {
 		return nil, err
@@ -88,11 +88,11 @@ func DescribedPolicy(env *envs.Environment, options envs.Options, network Networ
 	return p, nil
 }
 
-// behaviour is the descriptors of a policy's evaluation.
+// behaviour computes the descriptors of evaluated policies.
 type behaviour struct {
 	*policy
 	descriptors *engine.Tensor // [M, P, B]; nil: not wanted
-	features    *engine.Tensor // [B] u32; nil: nothing is described
+	features    *engine.Tensor // [B] u32; nil: no descriptors
 }
 
 func newBehaviour(s *engine.State, p *policy) *behaviour {
@@ -103,7 +103,7 @@ func newBehaviour(s *engine.State, p *policy) *behaviour {
 	return b
 }
 
-// record records describing the window of candidates that begins with first.
+// record records the descriptors of the window of candidates that begins at first.
 func (b *behaviour) record(r *engine.Recorder, e *rollouts, first int) {
 	if b.features == nil || b.descriptors == nil {
 		return

@@ -14,8 +14,8 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// TestBehaviour: descriptors are the means of the chosen observations over all that a candidate has acted on, whether
-// they are normalized or not, in windows that overlap.
+// TestBehaviour: descriptors are the means of the chosen observations over all steps on which a candidate acted,
+// normalized or not, in overlapping windows.
 func TestBehaviour(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(8))
 	const members, population, episodes, limit = 2, 5, 3, 40
@@ -33,7 +33,7 @@ func TestBehaviour(t *testing.T) {
 			t.Errorf("descriptors are bounded by %v and %v", s.DescriptorLow, s.DescriptorHigh)
 		}
 		p := made.(*policy)
-		p.memory = 3 * 4 * members * (p.Space(1).Row() + 3*(4+5) + 3*9) // three candidates a window
+		p.memory = 3 * 4 * members * (p.Space(1).Row() + 3*(4+5) + 3*9) // three candidates per window
 		g := newGeneration(t, eng, p, members, population)
 		if g.e.Window() != 3 {
 			t.Fatalf("windows of %d candidates; want 3", g.e.Window())
@@ -87,7 +87,7 @@ func TestBehaviour(t *testing.T) {
 	}
 }
 
-// TestBehaviourErrors: what cannot describe policies is one error that names the setting.
+// TestBehaviourErrors: an invalid setting gives one error that names it.
 func TestBehaviourErrors(t *testing.T) {
 	for _, c := range []struct {
 		env       string
@@ -115,7 +115,7 @@ func TestBehaviourErrors(t *testing.T) {
 	}
 }
 
-// TestElitesOfPolicies: policies that let the pole stand are found wherever the cart may be on average.
+// TestElitesOfPolicies: the archive finds policies that balance the pole at all mean positions of the cart.
 func TestElitesOfPolicies(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(5))
 	network, policy, algo := DefaultNetwork(), DefaultPolicy(), ec.DefaultMAPElites()

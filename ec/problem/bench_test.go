@@ -8,8 +8,7 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// BenchmarkPopulations is the time of a generation by algorithms that hold a population, on a problem that costs
-// little itself.
+// BenchmarkPopulations measures the time of a generation of algorithms that store a population, on a cheap problem.
 func BenchmarkPopulations(b *testing.B) {
 	eng := engine.New(open(b), engine.Seed(1))
 	for _, joints := range []int{64, 1024} {
@@ -39,7 +38,7 @@ func BenchmarkPopulations(b *testing.B) {
 						b.Fatal(err)
 					}
 				}
-				step() // compiles
+				step() // compiles the kernels
 				for b.Loop() {
 					step()
 				}

@@ -10,8 +10,8 @@ import (
 )
 
 // DTLZ is one of the functions DTLZ1 to DTLZ7 of K. Deb, L. Thiele, M. Laumanns, E. Zitzler, "Scalable Test Problems
-// for Evolutionary Multi-Objective Optimization", 2001, of 2 to 16 objectives and so many numbers between 0 and 1; 0:
-// of the paper's, 5, 10 or, for DTLZ7, 20 more than objectives but one.
+// for Evolutionary Multi-Objective Optimization", 2001, with 2 to 16 objectives and dim variables in [0, 1]. dim 0:
+// the paper's number, objectives − 1 plus 5 for DTLZ1, 20 for DTLZ7 and 10 for the others.
 func DTLZ(number, objectives, dim int) (*Function, error) {
 	if number < 1 || number > 7 || objectives < 2 || objectives > 16 {
 		return nil, fmt.Errorf("problem: DTLZ%d of %d objectives; want DTLZ1 to DTLZ7 of 2 to 16", number, objectives)
@@ -20,7 +20,7 @@ func DTLZ(number, objectives, dim int) (*Function, error) {
 		dim = objectives - 1 + []int{5, 10, 10, 10, 10, 10, 20}[number-1]
 	}
 	if dim < objectives {
-		return nil, fmt.Errorf("problem: DTLZ%d of %d objectives and %d numbers; want at least as many numbers as objectives", number, objectives, dim)
+		return nil, fmt.Errorf("problem: DTLZ%d of %d objectives and %d dimensions; want at least as many dimensions as objectives", number, objectives, dim)
 	}
 	p := &Function{
 		name: fmt.Sprintf("dtlz%d", number), objectives: objectives,
@@ -37,11 +37,12 @@ func DTLZ(number, objectives, dim int) (*Function, error) {
 	return p, nil
 }
 
-// dtlzFront is the true front, where g is the least it can be.
+// dtlzFront returns the true front, where g has its minimum.
 func dtlzFront(number, objectives, points int) ([][]float64, error) {
 	switch number {
 	case 5, 6:
-		// With more objectives there are solutions beside the curve that none on it dominates (S. Huband et al., 2006).
+		// With more objectives there are solutions outside the curve that no solution on it dominates (S. Huband et
+		// al., 2006).
 		if objectives > 3 {
 			return nil, fmt.Errorf("problem: the front of DTLZ%d with %d objectives is not known; want 2 or 3", number, objectives)
 		}
@@ -60,7 +61,7 @@ func dtlzFront(number, objectives, points int) ([][]float64, error) {
 		}
 		return dtlz7Front(objectives, points), nil
 	}
-	// DTLZ1: the simplex of sum 1/2; DTLZ2 to DTLZ4: the unit sphere's part with positive numbers.
+	// DTLZ1: the simplex of sum 1/2; DTLZ2 to DTLZ4: the part of the unit sphere with non-negative coordinates.
 	partitions := 1
 	for {
 		next, err := ec.DasDennis(objectives, partitions+1)
@@ -86,7 +87,7 @@ func dtlzFront(number, objectives, points int) ([][]float64, error) {
 	return out, err
 }
 
-// dtlz7Front is those of a grid over all objectives but the last that no other one dominates.
+// dtlz7Front returns the non-dominated points of a grid over all objectives but the last.
 func dtlz7Front(objectives, points int) [][]float64 {
 	axes := objectives - 1
 	// Along each axis about half of the grid is dominated.

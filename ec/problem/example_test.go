@@ -13,7 +13,7 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// styblinskiTang is to be minimised, so what is set is its negative.
+// styblinskiTang is to be minimised; its negative is the fitness.
 const styblinskiTang = `
 void evaluate(inout float f[OBJECTIVES]) {
     for (uint i = 0u; i < DIM; i++) {
@@ -23,7 +23,8 @@ void evaluate(inout float f[OBJECTIVES]) {
 }
 `
 
-// A function of one's own is a few lines of GLSL: all candidates of all searches are evaluated at once, on the device.
+// A user-defined function is a few lines of GLSL: all candidates of all searches are evaluated at once, on the
+// device.
 func ExampleGLSL() {
 	ctx := context.Background()
 	spec := problem.GLSLSpec{Name: "styblinski-tang", Space: ec.Space{Dim: 2, Low: []float32{-5, -5}, High: []float32{5, 5}}}
@@ -32,9 +33,9 @@ func ExampleGLSL() {
 		log.Fatal("functions of one's own need a GLSL compiler: ", err)
 	}
 	if err != nil {
-		log.Fatal(err) // a mistake in the GLSL is a *shaders.CompileError, with line and column
+		log.Fatal(err) // a mistake in the GLSL is a *shaders.CompileError with line and column
 	}
-	dev, err := vk.Open() // the first GPU, or else the software driver
+	dev, err := vk.Open() // the first GPU, else the software driver
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -8,12 +8,12 @@ import (
 
 // formula is one of the functions of shaders/ec/problem/function.comp.
 type formula struct {
-	number    uint32 // BBOB's, or one of the following
+	number    uint32 // BBOB's number, or one of the following
 	matrices  uint32 // A, or A and B
 	peaks     uint32
 	scale     float64
 	condition float64 // decimal logarithm
-	penalty   float64 // of leaving [-5, 5]
+	penalty   float64 // factor of the penalty for leaving [-5, 5]
 	noise     noise
 }
 
@@ -22,12 +22,12 @@ const (
 	plainRastriginNumber = 26
 )
 
-// call dispatches it.
+// call returns the dispatch.
 func (f formula) call(r *engine.Recorder, of functionOf) vk.Call {
 	info := r.Engine().Device().Info()
 	size := info.SubgroupSize
-	// On a GPU an invocation takes one of a candidate's numbers, on a software driver, which pays for each subgroup,
-	// several.
+	// On a GPU an invocation takes one coordinate of a candidate; on a software driver, where each subgroup costs
+	// time, several.
 	most := min(256, info.Limits.MaxInvocations)
 	if !info.Type.GPU() {
 		most = size
@@ -54,7 +54,7 @@ func (f formula) call(r *engine.Recorder, of functionOf) vk.Call {
 	n := uint32(of.count())
 	groups := min(n, 1<<16-1)
 	if !info.Type.GPU() {
-		// An invocation that loops more often than the driver lets it would silently stop.
+		// An invocation that exceeds the driver's limit of loop iterations would silently stop.
 		const most = 32768
 		turns := (of.dim+size-1)/size*(f.matrices*of.row/4+40) + (f.peaks+size-1)/size*(of.row/4+1)
 		groups = max(r.Share(1, int(n)), (n*turns+most-1)/most)
@@ -63,11 +63,11 @@ func (f formula) call(r *engine.Recorder, of functionOf) vk.Call {
 	return k.call(groups, 1, 1)
 }
 
-// classic is a function whose optimum every number has at the same place, between bounds that are the same for all.
+// classic makes a function whose optimum and bounds are the same in every coordinate.
 func classic(name string, dim int, optimum, bound float32, of formula) *Function {
 	f := &Function{name: name, objectives: 1, space: box(dim, -bound, bound), call: of.call}
 	if dim < 1 {
-		f.space = ec.Space{Dim: dim} // which no search takes
+		f.space = ec.Space{Dim: dim} // no search accepts it
 		return f
 	}
 	row := f.space.Row()
@@ -79,24 +79,24 @@ func classic(name string, dim int, optimum, bound float32, of formula) *Function
 	return f
 }
 
-// Sphere is Σ xᵢ², of so many numbers from −5.12 to 5.12: 0 at 0.
+// Sphere is Σ xᵢ² in [−5.12, 5.12]^dim, with minimum 0 at 0.
 func Sphere(dim int) *Function {
 	return classic("sphere", dim, 0, 5.12, formula{number: 1})
 }
 
 // Rosenbrock is Σ 100 (xᵢ² − xᵢ₊₁)² + (xᵢ − 1)² (H. H. Rosenbrock, "An Automatic Method for Finding the Greatest or
-// Least Value of a Function", 1960), of so many numbers from −2.048 to 2.048: 0 at 1.
+// Least Value of a Function", 1960), in [−2.048, 2.048]^dim, with minimum 0 at 1.
 func Rosenbrock(dim int) *Function {
 	return classic("rosenbrock", dim, 1, 2.048, formula{number: 8, scale: 1})
 }
 
-// Rastrigin is Σ 10 − 10 cos 2π xᵢ + xᵢ² (L. A. Rastrigin, 1974), of so many numbers from −5.12 to 5.12: 0 at 0.
+// Rastrigin is Σ 10 − 10 cos 2π xᵢ + xᵢ² (L. A. Rastrigin, 1974), in [−5.12, 5.12]^dim, with minimum 0 at 0.
 func Rastrigin(dim int) *Function {
 	return classic("rastrigin", dim, 0, 5.12, formula{number: plainRastriginNumber})
 }
 
 // Ackley is 20 − 20 exp(−0.2 √(Σ xᵢ²/n)) + e − exp(Σ cos 2π xᵢ / n) (D. H. Ackley, "A Connectionist Machine for
-// Genetic Hillclimbing", 1987), of so many numbers from −32.768 to 32.768: 0 at 0.
+// Genetic Hillclimbing", 1987), in [−32.768, 32.768]^dim, with minimum 0 at 0.
 func Ackley(dim int) *Function {
 	return classic("ackley", dim, 0, 32.768, formula{number: ackleyNumber})
 }

@@ -8,7 +8,7 @@ import (
 
 const quarterTurn = math.Pi / 2
 
-// uniform are n numbers from low to high, both included.
+// uniform returns n evenly spaced numbers from low to high, both included.
 func uniform(n int, low, high float64) []float64 {
 	out := make([]float64, n)
 	for i := range out {
@@ -17,7 +17,7 @@ func uniform(n int, low, high float64) []float64 {
 	return out
 }
 
-// best are the points, to be minimised, that no other one dominates.
+// best returns the non-dominated points; objectives are minimised.
 func best(points [][]float64) [][]float64 {
 	negative := make([][]float64, len(points))
 	for i, p := range points {

@@ -9,45 +9,45 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// Function is a problem given by a formula, of one objective or several, whose best solutions are known: an
-// ec.Problem. Most such functions are minimisation problems; as everywhere fitness and objectives are maximised, so
-// they are the functions' negatives.
+// Function is a problem defined by a formula with one or several objectives, whose optima are known. It implements
+// ec.Problem. Most such functions are minimisation problems; as fitness and objectives are maximised everywhere, they
+// are the functions' negatives.
 type Function struct {
 	name       string
 	objectives int
-	space      ec.Space // of any number of members
-	// start is where a member begins; nil: at a point drawn uniformly between the bounds.
+	space      ec.Space // for any number of members
+	// start returns a member's start point; nil: it is drawn uniformly in the bounds.
 	start func(rng *engine.Rng, member int) []float32
-	// constants are the numbers that a member's candidates are evaluated with, the same count for each; nil: there
-	// are none.
+	// constants returns the numbers with which a member's candidates are evaluated, equally many for each member;
+	// nil: none.
 	constants func(member int) []float32
-	// front is the true front, minimised; nil with one objective, or where it is not known.
+	// front returns the true front, minimised; nil with one objective, or if unknown.
 	front func(points int) ([][]float64, error)
-	// doubleFloat: the fitness of candidates that are double floats is one too.
+	// doubleFloat: double-float candidates have double-float fitness.
 	doubleFloat bool
-	// call evaluates candidates.
+	// call returns the dispatch that evaluates candidates.
 	call func(r *engine.Recorder, k functionOf) vk.Call
 }
 
-// functionOf is what kernels of functions have in common, see shaders/ec/problem/several.glsl.
+// functionOf holds the arguments common to the kernels of functions; see shaders/ec/problem/several.glsl.
 type functionOf struct {
 	candidates                                              vk.Range // [M · window, row]
 	objectives                                              vk.Range // [M, P] or [M, P, K]
-	constants                                               vk.Range // [M, numbers]; the candidates where there are none
+	constants                                               vk.Range // [M, numbers]; without constants the candidates
 	descriptors                                             *engine.Tensor
 	low                                                     *engine.Tensor // [M · window, row]: the low parts of the candidates; nil: none
 	objectivesLow                                           *engine.Tensor // [M, P]: the low parts of the fitness; nil: not wanted
 	clock                                                   vk.Range
 	members, window, dim, row, population, first, objective uint32
 	numbers, stream                                         uint32
-	// exact leaves out the noise of a function that has some.
+	// exact omits a function's noise.
 	exact bool
 }
 
-// count is how many candidates there are.
+// count returns the number of candidates.
 func (k functionOf) count() int { return int(k.members * k.window) }
 
-// shared is how they are shared among the invocations of kernels that loop over them.
+// shared returns workgroup count and size of kernels that loop over candidates.
 func (k functionOf) shared(r *engine.Recorder) (groups, size uint32) {
 	groups = r.Share(1, k.count())
 	return groups, r.WorkgroupFor(k.count() * int(k.dim) / int(groups))
@@ -94,11 +94,11 @@ func (f *Function) Only(members []int) ec.Problem {
 	return &some
 }
 
-// Front is the true front of several objectives, [points][objectives], maximised: about so many points, evenly
-// spread. An error where it is not known.
+// Front returns approximately the given number of points of the true front of several objectives,
+// [points][objectives], maximised and evenly spread. It fails if the front is unknown.
 func (f *Function) Front(points int) ([][]float64, error) {
 	if f.objectives == 1 {
-		return nil, fmt.Errorf("problem: the front of %s, which has one objective; want a function of several", f.name)
+		return nil, fmt.Errorf("problem: %s has one objective and no front; want a function with several", f.name)
 	}
 	if f.front == nil {
 		return nil, fmt.Errorf("problem: the front of %s is not known", f.name)
@@ -125,7 +125,7 @@ func (f *Function) New(_ context.Context, s *engine.State, clock engine.Clock, m
 	return e, s.Err()
 }
 
-// box are the same bounds for n numbers.
+// box returns equal bounds for n coordinates.
 func box(n int, low, high float32) ec.Space {
 	s := ec.Space{Dim: n}
 	for range n {

@@ -12,7 +12,7 @@ import (
 )
 
 // values evaluates points [M][n][dim] of a problem's members, as a window that begins in the middle of the
-// population; what is outside of it must stay as it was. Noise is left out if exact is set.
+// population, and checks that nothing outside it is written. exact omits noise.
 func values(t testing.TB, eng *engine.Engine, f *Function, points [][][]float64, exact bool) [][]float32 {
 	t.Helper()
 	out := make([][]float32, len(points))
@@ -24,8 +24,8 @@ func values(t testing.TB, eng *engine.Engine, f *Function, points [][][]float64,
 	return out
 }
 
-// valuesOf are values of the points, as double floats if doubleFloat is set, of a function without noise. The values
-// are so too then, if the function has such.
+// valuesOf evaluates points of a noiseless function, as double floats if doubleFloat is set. The values are then
+// double floats too, if the function supports that.
 func valuesOf(t testing.TB, eng *engine.Engine, f *Function, points [][][]float64, exact, doubleFloat bool) [][]float64 {
 	t.Helper()
 	const first, behind = 3, 2
@@ -100,7 +100,7 @@ func valuesOf(t testing.TB, eng *engine.Engine, f *Function, points [][][]float6
 	return out
 }
 
-// TestClassicFunctions: against their formulas, with candidates that are no numbers.
+// TestClassicFunctions compares with the formulas, also for candidates that are not finite.
 func TestClassicFunctions(t *testing.T) {
 	eng := engine.New(open(t))
 	formulas := map[string]func(x []float64) float64{
@@ -171,8 +171,8 @@ func TestClassicFunctions(t *testing.T) {
 	}
 }
 
-// TestFineCandidates: points on the sharp ridge of f13, far along it and next to nothing beside it, have the value
-// that they have in float64 if they are sums of two floats.
+// TestFineCandidates: double-float points on the sharp ridge of f13, far along it and very close beside it, have
+// their float64 value.
 func TestFineCandidates(t *testing.T) {
 	const n = 10
 	for _, centred := range []bool{false, true} {
@@ -217,7 +217,7 @@ func TestFineCandidates(t *testing.T) {
 	}
 }
 
-// TestLargeFunctions: with so many numbers that invocations loop much and workgroups are large.
+// TestLargeFunctions: dimensions so large that invocations loop often and workgroups are large.
 func TestLargeFunctions(t *testing.T) {
 	const n, count = 301, 3
 	c := BBOBConfig{Function: 12, Dimension: n, Instance: 1}
@@ -260,7 +260,7 @@ func TestLargeFunctions(t *testing.T) {
 	}
 }
 
-// TestFunctionSettings: what cannot be asked for.
+// TestFunctionSettings: invalid settings are errors.
 func TestFunctionSettings(t *testing.T) {
 	for _, c := range []struct {
 		function, dim, instance int

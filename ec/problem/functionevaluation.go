@@ -16,13 +16,13 @@ type functionEvaluation struct {
 	stream              uint32 // of the noise
 	clock               engine.Clock
 	members, population int
-	numbers             int            // a member's constants
-	constants           *engine.Tensor // [M, numbers]; nil: there are none
+	numbers             int            // count of a member's constants
+	constants           *engine.Tensor // [M, numbers]; nil: none
 	descriptors         *engine.Tensor // [M, P, B]; nil: not wanted
 	evaluators          []*evaluator
 }
 
-// allConstants are those of all members.
+// allConstants returns the constants of all members.
 func (e *functionEvaluation) allConstants() (all []float32) {
 	for m := range e.members {
 		all = append(all, e.Function.constants(m)...)
@@ -88,7 +88,7 @@ type evaluator struct {
 	front                 [][]float64 // nil with one objective
 }
 
-// frontPoints is how many points of the true front an evaluation measures distances from.
+// frontPoints is the number of points of the true front to which an evaluation measures distances.
 const frontPoints = 500
 
 func (e *functionEvaluation) prepare(solutions *engine.Tensor) (_ *evaluator, err error) {
@@ -123,8 +123,8 @@ func (e *functionEvaluation) Prepare(_ context.Context, solutions *engine.Tensor
 	return err
 }
 
-// Evaluate implements ec.Evaluation: with one objective the fitness of the solutions, without noise; with several a
-// population is worth the negative of its IGD+ from the true front. It is the same in every episode.
+// Evaluate implements ec.Evaluation: with one objective, the fitness of the solutions without noise; with several,
+// the negative IGD+ of each population from the true front. It is the same in every episode.
 func (e *functionEvaluation) Evaluate(ctx context.Context, solutions *engine.Tensor, episodes int) (engine.Evaluation, error) {
 	if err := engine.CheckEpisodes(episodes); err != nil {
 		return engine.Evaluation{}, fmt.Errorf("problem: %w", err)
@@ -154,7 +154,7 @@ func (e *functionEvaluation) Evaluate(ctx context.Context, solutions *engine.Ten
 	return out, nil
 }
 
-// Fitness implements ec.Evaluation: the values of the solutions, without noise.
+// Fitness implements ec.Evaluation: the fitness of the solutions, without noise.
 func (e *functionEvaluation) Fitness(_ context.Context, _ *engine.State, solutions *engine.Tensor, _ int) (engine.Fitness, error) {
 	return func(r *engine.Recorder, fitness *engine.Tensor) {
 		k := e.of(solutions, 0, fitness)
@@ -163,7 +163,7 @@ func (e *functionEvaluation) Fitness(_ context.Context, _ *engine.State, solutio
 	}, nil
 }
 
-// worth sums up the objectives of a member's solutions.
+// worth summarises the objectives of a member's solutions by one number.
 func (e *functionEvaluation) worth(values []float32, front [][]float64) (float32, error) {
 	if e.objectives == 1 {
 		return values[0], nil
@@ -182,7 +182,7 @@ func (e *functionEvaluation) worth(values []float32, front [][]float64) (float32
 func (e *functionEvaluation) Close() {
 	for _, v := range e.evaluators {
 		v.program.Free()
-		_ = v.state.Close() // frees memory, nothing more
+		_ = v.state.Close() // only frees memory
 	}
 	e.evaluators = nil
 }

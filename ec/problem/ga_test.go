@@ -8,12 +8,12 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// TestGALearns: five searches each, from random networks to a pole that stands and to one that is swung up.
+// TestGALearns: five searches each learn, from random networks, to balance a pole and to swing one up.
 func TestGALearns(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(3))
 	for _, c := range []struct {
 		env         string
-		episodes    int // so many that the best of a generation is not the luckiest
+		episodes    int // enough that the best of a generation is not the luckiest
 		generations int
 		want        float64
 	}{{"CartPole-v1", 8, 20, 475}, {"Pendulum-v1", 16, 100, -250}} {

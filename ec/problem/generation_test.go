@@ -8,7 +8,7 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// generation evaluates candidates that a test makes up, generation after generation.
+// generation evaluates candidates that a test provides, generation by generation.
 type generation struct {
 	t          testing.TB
 	problem    *policy
@@ -20,7 +20,7 @@ type generation struct {
 	window     *engine.Tensor // [M · window, row]
 	fitness    *engine.Tensor // [M, P]
 	length     *engine.Tensor // [M]
-	described  *engine.Tensor // [M, P, B]; nil: candidates are not described
+	described  *engine.Tensor // [M, P, B]; nil: no descriptors
 	members    int
 	population int
 	row        int
@@ -36,7 +36,7 @@ func lookup(t testing.TB, name string) *envs.Environment {
 	return env
 }
 
-// newGeneration makes one whose candidates are all zero. What is not saved begins poisoned.
+// newGeneration makes a generation whose candidates are zero. Tensors that are not saved begin poisoned.
 func newGeneration(t testing.TB, eng *engine.Engine, p ec.Problem, members, population int) *generation {
 	t.Helper()
 	ctx := t.Context()
@@ -94,7 +94,7 @@ func (g *generation) run() {
 	g.must(g.program.Run(g.t.Context()))
 }
 
-// set gives every candidate its parameters.
+// set sets the parameters of every candidate.
 func (g *generation) set(of func(member, candidate int) []float32) {
 	g.t.Helper()
 	all := make([]float32, g.candidates.Len())

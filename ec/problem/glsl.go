@@ -13,21 +13,21 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// GLSLSpec describes a function that GLSL takes.
+// GLSLSpec describes a function defined in GLSL.
 type GLSLSpec struct {
 	Name       string    // shown in reports and errors
-	Space      ec.Space  // dimensions and bounds; the other fields do not count
+	Space      ec.Space  // dimensions and bounds; the other fields are ignored
 	Objectives int       // 0: one
-	Start      []float32 // [dim]; nil: drawn uniformly between the bounds or, without bounds, 0
+	Start      []float32 // [dim]; nil: drawn uniformly in the bounds or, without bounds, 0
 }
 
-// GLSL makes a function of one's own a problem that is evaluated on the device. Its text defines
+// GLSL makes a problem of a function in GLSL, evaluated on the device. The text defines
 //
 //	void evaluate(inout float f[OBJECTIVES])
 //
-// which sets f, zeros before, to the fitness or the objectives of one candidate: they are maximised. Number i of the
-// candidate is x(i), there are DIM of them, and the functions of shaders/engine/math.glsl, as m_sin or m_exp, are
-// there too, which are the same on every device.
+// which sets f, initially zero, to the fitness or the objectives of one candidate; they are maximised. x(i) is
+// coordinate i of the candidate, of DIM. The functions of shaders/engine/math.glsl, such as m_sin or m_exp, are
+// available; they are the same on every device.
 //
 // Errors: a mistake in the text is a *shaders.CompileError with line and column; without a GLSL compiler on the
 // machine it is shaders.ErrNoCompiler.
@@ -65,7 +65,7 @@ func GLSL(ctx context.Context, spec GLSLSpec, text string) (*Function, error) {
 	return f, nil
 }
 
-// givenAs is the kernel with a text in it.
+// givenAs returns the kernel that contains the text.
 func givenAs(ctx context.Context, name, text string, dim, objectives int) (*vk.Shader, error) {
 	const kernel = "ec/problem/given"
 	whole, err := fs.ReadFile(shaders.Files(), kernel+".comp")
@@ -88,7 +88,7 @@ func givenAs(ctx context.Context, name, text string, dim, objectives int) (*vk.S
 	return givenShader.With(kernel+"."+name, code)
 }
 
-// plain replaces what cannot be in the name of a file that GLSL includes.
+// plain replaces characters that the name of a file included by GLSL cannot contain.
 func plain(r rune) rune {
 	if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.", r) {
 		return r

@@ -12,8 +12,8 @@ import (
 	"github.com/evorl/evorl/shaders"
 )
 
-// TestGLSL: a function of one's own is evaluated as in Go, of several members, in a window that begins in the middle
-// of the population.
+// TestGLSL: a user-defined function gives the same values as in Go, for several members, in a window that begins in
+// the middle of the population.
 func TestGLSL(t *testing.T) {
 	eng := engine.New(open(t))
 	const dim, members, population, first, window = 7, 2, 11, 3, 5
@@ -86,7 +86,7 @@ void evaluate(inout float f[OBJECTIVES]) {
 	}
 }
 
-// TestGLSLErrors: a mistake in the text has its place, and what cannot be searched is one error.
+// TestGLSLErrors: a mistake in the text is located, and an invalid specification gives one error.
 func TestGLSLErrors(t *testing.T) {
 	_, err := GLSL(t.Context(), GLSLSpec{Name: "typo", Space: ec.Space{Dim: 2}}, "void evaluate(inout float f[OBJECTIVES]) {\n    f[0] = y(0u);\n}\n")
 	var of *shaders.CompileError

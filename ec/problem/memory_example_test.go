@@ -12,8 +12,9 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// blindCartPole is CartPole-v1 without its velocities, and a memory: what a policy writes into it by its last actions, it
-// observes a step later. So a feedforward network is a recurrent one (J. L. Elman, "Finding Structure in Time", 1990).
+// blindCartPole is CartPole-v1 without velocities but with a memory: the policy's last actions write into it, and it
+// is observed one step later. This makes a feedforward network recurrent (J. L. Elman, "Finding Structure in Time",
+// 1990).
 const blindCartPole = `
 // environment: BlindCartPole-v0
 #include "engine/math.glsl"
@@ -49,7 +50,7 @@ void env_observe(const float s[STATE_SIZE], out float obs[OBS_SIZE]) {
 }
 `
 
-// A policy that remembers: the state that it carries from step to step is part of the environment's.
+// A policy with memory: the state that it carries from step to step is part of the environment's state.
 func ExamplePolicy_memory() {
 	env, err := envs.New(envs.Spec{
 		Name: "BlindCartPole-v0", Observation: envs.Symmetric(5, 5, 1, 1, 1, 1), Action: envs.Symmetric(1, 1, 1, 1, 1),

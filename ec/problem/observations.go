@@ -9,14 +9,14 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// observations are the moments by which a policy's observations are normalized, of each search its own.
+// observations holds each search's moments for normalizing a policy's observations.
 type observations struct {
 	*policy
 	state      *engine.State
 	members    int
 	normalizer *nn.Normalizer
-	sums       *engine.Tensor // [M, 1 + 2 O]: over a generation; nil: it does not count
-	seen       int            // candidates of each member that are in the sums, while recording
+	sums       *engine.Tensor // [M, 1 + 2 O]: over a generation; nil: not collected
+	seen       int            // while recording: candidates of each member included in the sums
 }
 
 func newObservations(s *engine.State, p *policy, members int) *observations {
@@ -30,7 +30,7 @@ func newObservations(s *engine.State, p *policy, members int) *observations {
 	return o
 }
 
-// values is [M, 2, O], mean and reciprocal deviation; nil where observations are not normalized.
+// values returns [M, 2, O], mean and reciprocal deviation; nil if observations are not normalized.
 func (o *observations) values() *engine.Tensor {
 	if o == nil {
 		return nil
@@ -38,8 +38,7 @@ func (o *observations) values() *engine.Tensor {
 	return o.normalizer.Values()
 }
 
-// init begins a search: with the moments of random steps where there is a virtual batch. The steps are added to those
-// taken.
+// init begins a search. With a virtual batch it computes the moments of random steps and adds these steps to taken.
 func (o *observations) init(ctx context.Context, taken *engine.Tensor) error {
 	if o == nil {
 		return nil
@@ -57,7 +56,7 @@ func (o *observations) init(ctx context.Context, taken *engine.Tensor) error {
 	return taken.WriteUint32(ctx, []uint32{uint32(steps), uint32(steps >> 32)})
 }
 
-// batch takes random steps, whole episodes where there are enough of them, and their observations into the moments.
+// batch takes random steps, in whole episodes if there are enough, and adds their observations to the moments.
 func (o *observations) batch(ctx context.Context) (steps int64, err error) {
 	s := o.state.Temporary("virtual_batch")
 	defer s.Close()
@@ -87,7 +86,7 @@ func (o *observations) batch(ctx context.Context) (steps int64, err error) {
 	return int64(o.members) * int64(cfg.Environments) * int64(horizon) * int64(max(1, options.ActionRepeat)), p.Run(ctx)
 }
 
-// see records taking what the window of candidates that begins with first has seen into the generation's sums.
+// see records adding the observations of the window of candidates that begins at first to the generation's sums.
 func (o *observations) see(r *engine.Recorder, e *rollouts, first int) {
 	if o == nil || o.sums == nil {
 		return
@@ -103,7 +102,7 @@ func (o *observations) see(r *engine.Recorder, e *rollouts, first int) {
 	r.Dispatch(k.call(uint32(o.members), uint32(1+2*o.env.ObsSize()), 1))
 }
 
-// learn records merging the generation's sums with the moments.
+// learn records merging the generation's sums into the moments.
 func (o *observations) learn(r *engine.Recorder) {
 	if o != nil && o.sums != nil {
 		o.normalizer.Merge(r, o.sums)

@@ -12,14 +12,14 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// moments are those of observations in float64.
+// moments are the moments of observations in float64.
 type moments struct{ count, mean, square []float64 }
 
 func newMoments(features int) *moments {
 	return &moments{make([]float64, features), make([]float64, features), make([]float64, features)}
 }
 
-// add takes one observation, by B. P. Welford, 1962.
+// add adds one observation, by B. P. Welford, 1962.
 func (m *moments) add(obs []float32) {
 	for k, x := range obs {
 		m.count[k]++
@@ -43,8 +43,8 @@ func (m *moments) compare(t *testing.T, what string, values []float32) {
 	}
 }
 
-// trajectory runs a rollout, with the random numbers of that scope of a problem, and returns its observations [T, P,
-// E, O] and flags [T, P, E].
+// trajectory runs a rollout with the random numbers of a problem's scope and returns its observations [T, P, E, O]
+// and flags [T, P, E].
 func trajectory(t *testing.T, eng *engine.Engine, scope string, env *envs.Environment, cfg envs.RolloutConfig, count uint32,
 	policy func(s *engine.State) *envs.Policy) (obs []float32, done []uint32) {
 	t.Helper()
@@ -83,8 +83,7 @@ func trajectory(t *testing.T, eng *engine.Engine, scope string, env *envs.Enviro
 	return obs, done
 }
 
-// TestVirtualBatch: a search normalizes by the moments of random steps, its own ones for each member, and counts the
-// steps.
+// TestVirtualBatch: each member of a search normalizes by the moments of its own random steps, which are counted.
 func TestVirtualBatch(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(6))
 	const members, random = 2, 1300
@@ -93,7 +92,7 @@ func TestVirtualBatch(t *testing.T) {
 	network.NormalizeObs, network.RandomSteps = VirtualBatch, random
 	g := newGeneration(t, eng, Policy(env, envs.Options{}, network, DefaultPolicy()), members, 4)
 	want := []*moments{newMoments(4), newMoments(4)}
-	const environments, horizon = 3, 500 // whole episodes, no fewer steps than asked for
+	const environments, horizon = 3, 500 // whole episodes, at least as many steps as requested
 	obs, _ := trajectory(t, eng, "virtual_batch", env, envs.RolloutConfig{Members: members, Environments: environments, Horizon: horizon}, 0, nil)
 	for i := range len(obs) / 4 {
 		want[i/environments%members].add(obs[4*i : 4*i+4])
@@ -113,11 +112,11 @@ func TestVirtualBatch(t *testing.T) {
 	}
 }
 
-// TestRunningObservations: the moments are those of all that candidates have acted on, whatever windows they were
-// evaluated in; a generation is normalized by those of the generations before it.
+// TestRunningObservations: the moments are those of all observations on which candidates acted, whatever the windows.
+// A generation is normalized by those of the generations before it.
 func TestRunningObservations(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(7))
-	// Networks that lanes evaluate alone, that they hold together, and that they stream.
+	// Networks evaluated by single lanes, by several lanes together, and streamed.
 	for _, hidden := range [][]int{{6}, {40, 40}, {6, 5, 4}} {
 		t.Run(fmt.Sprint(hidden), func(t *testing.T) { runningObservations(t, eng, hidden) })
 	}
@@ -129,7 +128,7 @@ func runningObservations(t *testing.T, eng *engine.Engine, hidden []int) {
 	network, cfg := DefaultNetwork(), DefaultPolicy()
 	network.Hidden, network.NormalizeObs, network.ObsLimit, cfg.Episodes, cfg.Common = hidden, Running, 1.5, episodes, false
 	p := Policy(env, envs.Options{TimeLimit: limit}, network, cfg).(*policy)
-	p.memory = 3 * 4 * members * (p.Space(1).Row() + 3*(4+5) + 3*9) // three candidates a window, the last of which overlap
+	p.memory = 3 * 4 * members * (p.Space(1).Row() + 3*(4+5) + 3*9) // three candidates per window, the last of which overlaps
 	g := newGeneration(t, eng, p, members, population)
 	if g.e.Window() != 3 {
 		t.Fatalf("windows of %d candidates; want 3", g.e.Window())

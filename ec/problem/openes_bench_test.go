@@ -19,8 +19,8 @@ func cpu(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkOpenES is a generation of OpenES, one episode of 1000 steps of swing-up a candidate: CPU time of the
-// process, which on a software driver is what the device took, and each kernel's share of the device's time.
+// BenchmarkOpenES measures a generation of OpenES with one episode of 1000 swing-up steps per candidate: CPU time of
+// the process, which on a software driver is the device's, and the fraction of device time of each kernel.
 func BenchmarkOpenES(b *testing.B) {
 	eng := engine.New(open(b), engine.Seed(1))
 	for _, c := range []struct {

@@ -11,24 +11,25 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// PolicyConfig is how a policy is evaluated.
+// PolicyConfig defines how a policy is evaluated.
 type PolicyConfig struct {
 	Episodes int  `min:"1" max:"65536" doc:"Episodes whose mean return is a candidate's fitness."`
-	Common   bool `doc:"All candidates of a generation meet the same random numbers."`
-	Sample   bool `doc:"Actions are sampled from the policy; else the likeliest are taken. The deviations of continuous ones are searched too."`
-	Bins     int  `min:"0" max:"256" doc:"Values, evenly over its range, of each continuous action; the network's outputs are their logits; 0: any value."`
-	Cap      bool `doc:"Episodes are cut short at twice the mean length of the last generation's."`
+	Common   bool `doc:"All candidates of a generation are evaluated with the same random numbers."`
+	Sample   bool `doc:"Actions are sampled from the policy; otherwise the most likely are taken. The deviations of continuous actions are then searched too."`
+	Bins     int  `min:"0" max:"256" doc:"Number of evenly spaced values of each continuous action; the network's outputs are their logits; 0: any value."`
+	Cap      bool `doc:"Episodes are cut off at twice the mean episode length of the last generation."`
 
-	Placement envs.Placement `doc:"Where a network's weights are during episodes: auto (the fastest), lane, subgroup, workgroup, streamed (memory)."`
+	Placement envs.Placement `doc:"Where a network's weights are stored during episodes: auto (the fastest), lane, subgroup, workgroup, streamed (memory)."`
 }
 
-// DefaultPolicy is EvoRL's and EvoJAX's way: one episode, likeliest actions, and the same initial states for all.
+// DefaultPolicy evaluates as EvoRL and EvoJAX do: one episode, most likely actions, and the same initial states for
+// all candidates.
 func DefaultPolicy() PolicyConfig { return PolicyConfig{Episodes: 1, Common: true} }
 
 // Validate checks constraints across fields.
 func (c PolicyConfig) Validate() error {
 	if c.Bins == 1 {
-		return config.Invalid("bins", "an action of 1 value is no choice; want 0, or at least 2")
+		return config.Invalid("bins", "an action with 1 value leaves no choice; want 0, or at least 2")
 	}
 	return nil
 }
@@ -48,8 +49,8 @@ type NetworkConfig struct {
 	ObsLimit     float64        `above:"0" doc:"Normalized observations are clipped to this size."`
 }
 
-// DefaultNetwork is EvoRL's for evolution strategies (B. Zheng et al., 2025, appendix B.1): two layers of 16; with
-// tanh. A virtual batch is EvoRL's 10000 steps, the limit of observations EvoJAX's (Y. Tang et al., 2022).
+// DefaultNetwork is EvoRL's network for evolution strategies (B. Zheng et al., 2025, appendix B.1), two layers of 16,
+// with tanh. The virtual batch of 10000 steps is EvoRL's, the limit of observations EvoJAX's (Y. Tang et al., 2022).
 func DefaultNetwork() NetworkConfig {
 	return NetworkConfig{
 		Hidden: []int{16, 16}, Activation: nn.Tanh, Initializer: nn.LecunUniform, HiddenGain: 1, OutputGain: 1, LogStd: -1, Squash: true,
@@ -57,41 +58,41 @@ func DefaultNetwork() NetworkConfig {
 	}
 }
 
-// Normalization is how a policy's observations are normalized.
+// Normalization is a method of normalizing a policy's observations.
 type Normalization uint32
 
 const (
 	Unnormalized Normalization = iota
 	VirtualBatch               // T. Salimans et al., 2017, section 2.1: by the moments of random steps before the search
-	Running                    // H. Mania et al., 2018, algorithm 2: by the moments of all that candidates have seen
+	Running                    // H. Mania et al., 2018, algorithm 2: by the moments of all observations so far
 )
 
 var normalizationNames = [...]string{"none", "virtual_batch", "running"}
 
-// UnmarshalText reads a normalization by its name: none, virtual_batch or running.
+// UnmarshalText parses a normalization's name: none, virtual_batch or running.
 func (n *Normalization) UnmarshalText(text []byte) error {
 	return config.UnmarshalName(n, "normalization", normalizationNames[:], text)
 }
 
-// MarshalText writes a normalization's name.
+// MarshalText returns a normalization's name.
 func (n Normalization) MarshalText() ([]byte, error) {
 	return config.MarshalName(n, "normalization", normalizationNames[:])
 }
 
-// policy is the search for a policy in an environment: a candidate is the parameters of its network and, directly
-// behind them, those of its head.
+// policy is the search for a policy in an environment. A candidate is the parameters of its network, followed by
+// those of its head.
 type policy struct {
 	env     *envs.Environment
 	options envs.Options
 	network NetworkConfig
 	cfg     PolicyConfig
-	memory  int // about how many bytes the candidates of a window take
+	memory  int // approximate bytes of the candidates of a window
 
-	described described // for quality diversity; nothing: candidates are not described
-	actor     *nn.Head  // the head that candidates have; nil: the environment's
+	described described // for quality diversity; zero: no descriptors
+	actor     *nn.Head  // the candidates' head; nil: derived from the environment
 }
 
-// windowBytes is so much that a device is busy, and no more for larger populations.
+// windowBytes is enough to keep a device busy, and bounds the memory of larger populations.
 const windowBytes = 64 << 20
 
 // Policy makes the search for a policy in an environment a problem.
@@ -100,8 +101,8 @@ func Policy(env *envs.Environment, options envs.Options, network NetworkConfig, 
 	return &policy{env: env, options: options, network: network, cfg: cfg, memory: windowBytes}
 }
 
-// CheckPolicy validates the settings of a policy, before any device work. The error of a setting that
-// does not suit the environment is a *SettingError.
+// CheckPolicy validates the settings of a policy. It needs no device. Settings that do not suit the environment give
+// a *SettingError.
 func CheckPolicy(env *envs.Environment, options envs.Options, network NetworkConfig, cfg PolicyConfig) error {
 	p := &policy{env: env, options: options, network: network, cfg: cfg}
 	if err := errors.Join(config.Check(cfg), config.Check(network)); err != nil {
@@ -140,7 +141,7 @@ func (p *policy) mlp() nn.MLP {
 	return nn.MLP{In: p.env.ObsSize(), Out: p.head().Outputs(), Hidden: n.Hidden, Activation: n.Activation, LayerNorm: n.LayerNorm}
 }
 
-// head is what makes actions of the network's outputs.
+// head returns the head of the candidates.
 func (p *policy) head() nn.Head {
 	if p.actor != nil {
 		return *p.actor
@@ -157,7 +158,7 @@ func (p *policy) head() nn.Head {
 	return h
 }
 
-// limit is the most environment steps of an episode; not above 0 where there is none.
+// limit returns the maximum number of environment steps in an episode; 0 or less: unlimited.
 func (p *policy) limit() int {
 	if p.options.TimeLimit == 0 {
 		return p.env.MaxSteps
@@ -165,13 +166,13 @@ func (p *policy) limit() int {
 	return p.options.TimeLimit
 }
 
-// horizon is the most actions of an episode.
+// horizon returns the maximum number of actions in an episode.
 func (p *policy) horizon() int {
 	repeat := max(1, p.options.ActionRepeat)
 	return (p.limit() + repeat - 1) / repeat
 }
 
-// Check checks what the problem was made from.
+// Check checks the arguments that the problem was made from.
 func (p *policy) Check() error { return engine.Require(map[string]any{"environment": p.env}) }
 
 // Space implements ec.Problem.

@@ -26,7 +26,7 @@ func open(t testing.TB) *vk.Device {
 	return dev
 }
 
-// TestOpenESLearns: from random networks to a pole that stands.
+// TestOpenESLearns: searches learn, from random networks, to balance a pole.
 func TestOpenESLearns(t *testing.T) {
 	env, err := envs.Lookup("CartPole-v1")
 	if err != nil {

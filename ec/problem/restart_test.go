@@ -16,7 +16,7 @@ func cmaES(std float64) func(population int, deviation float64) ec.Algorithm {
 	}
 }
 
-// TestRestartsSolveRastrigin: one run of CMA-ES ends in a local optimum, with larger populations it finds the global
+// TestRestartsSolveRastrigin: one run of CMA-ES ends in a local optimum; with larger populations it finds the global
 // one (A. Auger, N. Hansen, 2005).
 func TestRestartsSolveRastrigin(t *testing.T) {
 	const members, dim, target = 3, 10, -1e-6
@@ -65,8 +65,8 @@ func TestRestartsSolveRastrigin(t *testing.T) {
 	}
 }
 
-// TestRestartsOfInstances: each member goes its own way on its own instance, the same every time, and what a search
-// finds is where it says.
+// TestRestartsOfInstances: each member runs independently on its own instance, reproducibly, and its solution has the
+// fitness that it reports.
 func TestRestartsOfInstances(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(2))
 	c := BBOBConfig{Function: 21, Dimension: 5, Instance: 4}
@@ -91,8 +91,8 @@ func TestRestartsOfInstances(t *testing.T) {
 		for i := range batch {
 			batch[i] = [][]float64{point}
 		}
-		// The search knew its solution as a sum of two floats. One of them is up to 2^-23 from it in [2, 4), 1e-3
-		// from the optimum or more.
+		// The search held its solution as a sum of two floats. One float is up to 2^-23 from it in [2, 4), 1e-3 from
+		// the optimum or more.
 		if v := values(t, eng, f, batch, true)[m][0]; math.Abs(float64(v)-o.Fitness) > 1e-3*math.Abs(o.Fitness) {
 			t.Errorf("member %d: %g at its solution; it says %g", m, v, o.Fitness)
 		}
@@ -104,7 +104,7 @@ func TestRestartsOfInstances(t *testing.T) {
 		for i := range x {
 			far = max(far, math.Abs(x[i]-point[i]))
 		}
-		if o.Solved && far > 0.2 { // it is flat there
+		if o.Solved && far > 0.2 { // the function is flat there
 			t.Errorf("member %d is solved at %v, the optimum is %v", m, point, x)
 		}
 	}
@@ -117,7 +117,7 @@ func TestRestartsOfInstances(t *testing.T) {
 	}
 }
 
-// TestRestartsEnd: searches that nothing can come of end with their budget.
+// TestRestartsEnd: searches that cannot succeed end with their budget.
 func TestRestartsEnd(t *testing.T) {
 	eng := engine.New(open(t))
 	cfg := ec.DefaultRestart()
@@ -135,9 +135,9 @@ func TestRestartsEnd(t *testing.T) {
 		{cmaES(1e-12), Sphere(3), "tolx|no effect|tolfun|flat"},
 		// A population of one.
 		{func(int, float64) ec.Algorithm { return ec.RandomSearchConfig{Population: 1, NoiseStd: 1} }, Sphere(3), "budget|tol"},
-		// Far out of bounds: all candidates are put into a corner.
+		// Far outside the bounds: all candidates are clamped to a corner.
 		{cmaES(1e30), Sphere(3), "tolx|flat fitness"},
-		// Beyond what float32 can hold: fitness is not finite.
+		// Beyond float32's range: fitness is not finite.
 		{cmaES(1e30), boundless, "not finite"},
 	} {
 		out, err := ec.Restart(t.Context(), eng, cfg, c.algorithm, c.problem, 1)

@@ -8,8 +8,7 @@ import (
 	"github.com/evorl/evorl/engine/checkpoint"
 )
 
-// TestPopulationsResume: a search resumed from a checkpoint ends with the same bits, what is not saved being
-// poisoned.
+// TestPopulationsResume: a search resumed from a checkpoint is bit-identical, with poisoned unsaved tensors.
 func TestPopulationsResume(t *testing.T) {
 	dev := open(t)
 	ga, coded, de, shade, pso, cso := ec.DefaultGA(), ec.RealCodedGA(), ec.DefaultDE(), ec.DefaultSHADE(), ec.DefaultPSO(), ec.DefaultCSO()
@@ -23,7 +22,7 @@ func TestPopulationsResume(t *testing.T) {
 			const members = 2
 			problem := Arm(6)
 			switch {
-			case i > 10: // noise of its own, instances, candidates that are sums of two floats
+			case i > 10: // noise, instances, and double-float candidates
 				var err error
 				if problem, err = BBOB(BBOBConfig{Function: 122, Dimension: 6, Instance: 3}); err != nil {
 					t.Fatal(err)

@@ -9,22 +9,22 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// rollouts is a policy's evaluation.
+// rollouts evaluates policies by episodes.
 type rollouts struct {
 	*policy
 	clock               engine.Clock
 	members, population int
 	window              int
 	rollout             *envs.Rollout
-	steps               *engine.Tensor // [M, P] u32: taken by each candidate
-	observations        *observations  // nil: they are not normalized
+	steps               *engine.Tensor // [M, P] u32: steps taken by each candidate
+	observations        *observations  // nil: not normalized
 	behaviour           *behaviour
 	each                *engine.Tensor                     // [M, 2] u32: environment steps of the generation, low and high word
 	taken               *engine.Tensor                     // [2] u32: environment steps of the run
-	length              *engine.Tensor                     // [M]: of episodes, on average
-	diverged            *engine.Tensor                     // [M, P]: episodes that ended because the motion left all bounds
-	cap                 *engine.Tensor                     // [M] u32: the step at which the next generation's episodes are cut short
-	evaluators          map[*engine.Tensor]*envs.Evaluator // by solutions
+	length              *engine.Tensor                     // [M]: mean episode length
+	diverged            *engine.Tensor                     // [M, P]: episodes that ended because the state diverged
+	cap                 *engine.Tensor                     // [M] u32: the step at which the next generation's episodes are cut off
+	evaluators          map[*engine.Tensor]*envs.Evaluator // by solutions tensor
 	state               *engine.State
 }
 
@@ -57,7 +57,7 @@ func (p *policy) New(ctx context.Context, s *engine.State, clock engine.Clock, m
 	e.steps = s.Scratch("steps", engine.Uint32, engine.Members(members), engine.Axis("candidate", population))
 	e.diverged = s.Scratch("diverged", engine.Float32, engine.Members(members), engine.Axis("candidate", population))
 	if e.cap = e.rollout.Cap(); e.cap == nil {
-		e.cap = s.Scratch("episode_cap", engine.Uint32, engine.Members(members)) // counted all the same, and not used
+		e.cap = s.Scratch("episode_cap", engine.Uint32, engine.Members(members)) // written in any case, but not used
 	}
 	e.observations, e.behaviour = newObservations(s, p, members), newBehaviour(s, p)
 	return e, s.Err()
@@ -78,7 +78,7 @@ func (e *rollouts) Init(ctx context.Context) error { return e.observations.init(
 // Describe implements ec.Describer.
 func (e *rollouts) Describe(descriptors *engine.Tensor) { e.behaviour.descriptors = descriptors }
 
-// act is the policy of networks [.., row].
+// act returns the policy of networks [.., row].
 func (e *rollouts) act(params *engine.Tensor) *envs.Policy {
 	return &envs.Policy{
 		Weights: nn.Weights{Params: params}, Network: e.mlp(), Head: e.head(), Placement: e.cfg.Placement,
@@ -143,7 +143,8 @@ func (e *rollouts) Prepare(ctx context.Context, solutions *engine.Tensor, episod
 	return ev.Prepare(ctx, e.clock, episodes)
 }
 
-// Evaluate implements ec.Evaluation: episodes of the environment's own rewards, apart from those of the search.
+// Evaluate implements ec.Evaluation: it runs episodes with the environment's own rewards, apart from those of the
+// search.
 func (e *rollouts) Evaluate(ctx context.Context, solutions *engine.Tensor, episodes int) (engine.Evaluation, error) {
 	ev, err := e.Evaluator(ctx, solutions)
 	if err != nil {

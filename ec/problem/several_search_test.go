@@ -14,7 +14,7 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// budget is how long a function is searched, as in tools/peers/moo_pymoo.py.
+// budget is the length of a search, as in tools/peers/moo_pymoo.py.
 type budget struct {
 	name        string
 	make        func() (*Function, error)
@@ -34,8 +34,8 @@ func dtlz(n int) func() (*Function, error) {
 	return func() (*Function, error) { return DTLZ(n, 3, 0) }
 }
 
-// likePymoo are the settings of pymoo's algorithms for a budget. Its polynomial mutation leaves one of ten children
-// as it is.
+// likePymoo returns the settings of pymoo's algorithms for a budget. Its polynomial mutation leaves one of ten
+// children unchanged.
 func (b budget) likePymoo(algorithm string, dim int) ec.Algorithm {
 	const mutated = 0.9
 	switch algorithm {
@@ -53,7 +53,7 @@ func (b budget) likePymoo(algorithm string, dim int) ec.Algorithm {
 	return c
 }
 
-// distances runs searches at once and returns their populations' IGD.
+// distances runs several searches and returns their populations' IGD.
 func (b budget) distances(t testing.TB, dev *vk.Device, algorithm string, seed uint32, searches, generations int) []float64 {
 	t.Helper()
 	p, err := b.make()
@@ -111,8 +111,8 @@ func meanOf(values []float64) float64 {
 	return sum / float64(len(values))
 }
 
-// BenchmarkSeveralObjectives logs the lines that tools/peers/moo_pymoo.py prints: IGD of whole budgets, of so many
-// searches at once as that has seeds. The table of docs/several-objectives.md is made of both.
+// BenchmarkSeveralObjectives logs the lines that tools/peers/moo_pymoo.py prints: IGD at the end of the budget, for
+// as many searches as that has seeds. The table of docs/several-objectives.md is made from both.
 func BenchmarkSeveralObjectives(b *testing.B) {
 	const searches = 31
 	dev, err := vk.Open()
@@ -139,8 +139,8 @@ func BenchmarkSeveralObjectives(b *testing.B) {
 	}
 }
 
-// TestSeveralObjectivesLearn: shortened searches come near to the true fronts; two at once differ. What a search
-// evaluates to is the IGD+ of its front, and the metrics say what the front is.
+// TestSeveralObjectivesLearn: shortened searches come near to the true fronts; two at once differ. The evaluation is
+// the IGD+ of a search's front, and the metrics describe the front.
 func TestSeveralObjectivesLearn(t *testing.T) {
 	dev := open(t)
 	for _, c := range []struct {

@@ -15,7 +15,7 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// named is one of the functions by its name in the reference data.
+// named returns a function by its name in the reference data.
 func named(t testing.TB, name string, objectives, dim int) *Function {
 	t.Helper()
 	number := int(name[len(name)-1] - '0')
@@ -32,8 +32,8 @@ func named(t testing.TB, name string, objectives, dim int) *Function {
 	return p
 }
 
-// TestFunctionsLikePymoo: ZDT and DTLZ against pymoo's values: tools/reference/ec/several.py. Candidates of two
-// members come in a window that begins in the middle of the population; what is outside stays as it was.
+// TestFunctionsLikePymoo compares ZDT and DTLZ with pymoo (tools/reference/ec/several.py). Candidates of two members
+// are in a window that begins in the middle of the population; nothing outside it is written.
 func TestFunctionsLikePymoo(t *testing.T) {
 	data, err := os.ReadFile("testdata/several.json")
 	if err != nil {
@@ -109,9 +109,8 @@ func TestFunctionsLikePymoo(t *testing.T) {
 	t.Logf("largest deviation %.1e", worst)
 }
 
-// TestNothingBeatsTheFront: where solutions of DTLZ1 to DTLZ6 on the front are 0 in an objective, those far from it
-// are not better, though rounding might make of a factor that is 0 a small negative number, of which they would have
-// a large multiple.
+// TestNothingBeatsTheFront: where solutions of DTLZ1 to DTLZ6 on the front are 0 in an objective, distant solutions
+// are not better. Rounding could make a factor of 0 slightly negative, and distant solutions multiply it.
 func TestNothingBeatsTheFront(t *testing.T) {
 	eng := engine.New(open(t))
 	var x [][]float32
@@ -163,8 +162,8 @@ func TestNothingBeatsTheFront(t *testing.T) {
 	}
 }
 
-// TestFronts: the true fronts are what the functions give for solutions known to be best, nothing on one is
-// dominated, and there are about as many points as asked for.
+// TestFronts: the true fronts agree with the functions at known optima, no point is dominated by another, and there
+// are about as many points as requested.
 func TestFronts(t *testing.T) {
 	for _, name := range []string{"zdt1", "zdt2", "zdt3", "zdt4", "zdt5", "zdt6", "dtlz1", "dtlz2", "dtlz3", "dtlz4", "dtlz5", "dtlz6", "dtlz7"} {
 		for _, k := range []int{2, 3, 4} {
@@ -201,7 +200,7 @@ func TestFronts(t *testing.T) {
 	}
 }
 
-// offFront is how far a point, maximised, is from the equation of a front.
+// offFront returns the distance of a maximised point from the equation of a front.
 func offFront(name string, point []float64) float64 {
 	sum, square := 0.0, 0.0
 	for _, v := range point {
@@ -231,7 +230,7 @@ func offFront(name string, point []float64) float64 {
 	return square - 1
 }
 
-// TestFunctionErrors: functions that there are not, and fronts of sizes that make no sense.
+// TestFunctionErrors: functions that do not exist, and fronts of invalid sizes.
 func TestFunctionErrors(t *testing.T) {
 	for _, c := range [][2]int{{0, 0}, {7, 0}, {1, 1}, {5, 30}, {2, -3}} {
 		if p, err := ZDT(c[0], c[1]); err == nil {

@@ -9,8 +9,8 @@ import (
 )
 
 // ZDT is one of the six two-objective functions of E. Zitzler, K. Deb, L. Thiele, "Comparison of Multiobjective
-// Evolutionary Algorithms: Empirical Results", 2000, of so many numbers; 0: of the paper's, 30 for ZDT1 to ZDT3 and
-// 10 for ZDT4 and ZDT6. ZDT5 is a function of 80 bits: a number of 1/2 or more is a one.
+// Evolutionary Algorithms: Empirical Results", 2000, with dim variables. dim 0: the paper's number, 30 for ZDT1 to
+// ZDT3 and 10 for ZDT4 and ZDT6. ZDT5 is a function of 80 bits: a coordinate of 1/2 or more is a one.
 func ZDT(number, dim int) (*Function, error) {
 	if number < 1 || number > 6 {
 		return nil, fmt.Errorf("problem: ZDT%d; want ZDT1 to ZDT6", number)
@@ -20,7 +20,7 @@ func ZDT(number, dim int) (*Function, error) {
 		dim = usual
 	}
 	if dim < 2 || number == 5 && dim != usual {
-		return nil, fmt.Errorf("problem: ZDT%d of %d numbers; want 0 for the paper's %d, or at least 2 where they are no bits", number, dim, usual)
+		return nil, fmt.Errorf("problem: ZDT%d with %d dimensions; want 0 for the paper's %d or, except for ZDT5, at least 2", number, dim, usual)
 	}
 	p := &Function{name: fmt.Sprintf("zdt%d", number), objectives: 2, front: func(points int) ([][]float64, error) { return zdtFront(number, points), nil }}
 	p.space = box(dim, 0, 1)
@@ -38,7 +38,7 @@ func ZDT(number, dim int) (*Function, error) {
 	return p, nil
 }
 
-// zdtFront is the true front, where g is the least it can be, 1, but for ZDT5's 10.
+// zdtFront returns the true front, where g has its minimum: 1, or 10 for ZDT5.
 func zdtFront(number, points int) [][]float64 {
 	var out [][]float64
 	switch number {
@@ -48,7 +48,7 @@ func zdtFront(number, points int) [][]float64 {
 		}
 		return out
 	case 3:
-		// Parts of a curve: those that nothing else on it dominates. They take about a quarter of it.
+		// The non-dominated parts of a curve, about a quarter of it.
 		for _, x := range uniform(4*points, 0, 0.8518328654) {
 			out = append(out, []float64{x, 1 - math.Sqrt(x) - x*math.Sin(10*math.Pi*x)})
 		}
@@ -68,7 +68,7 @@ func zdtFront(number, points int) [][]float64 {
 	return out
 }
 
-// zdt6Least is the least 1 − exp(−4 x) sin⁶(6 π x), at x = atan(9 π) / 6 π.
+// zdt6Least is the minimum of 1 − exp(−4 x) sin⁶(6 π x), at x = atan(9 π) / 6 π.
 var zdt6Least = func() float64 {
 	x := math.Atan(9*math.Pi) / (6 * math.Pi)
 	return 1 - math.Exp(-4*x)*math.Pow(math.Sin(6*math.Pi*x), 6)

@@ -26,12 +26,12 @@ func (a Activation) String() string {
 	return fmt.Sprintf("Activation(%d)", uint32(a))
 }
 
-// UnmarshalText reads an activation by its name: linear, relu, tanh, elu or swish.
+// UnmarshalText parses an activation's name: linear, relu, tanh, elu or swish.
 func (a *Activation) UnmarshalText(text []byte) error {
 	return config.UnmarshalName(a, "activation", activationNames[:], text)
 }
 
-// MarshalText writes an activation's name.
+// MarshalText returns an activation's name.
 func (a Activation) MarshalText() ([]byte, error) {
 	return config.MarshalName(a, "activation", activationNames[:])
 }
