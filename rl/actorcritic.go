@@ -9,8 +9,8 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// actorCritic is an actor of continuous actions and the critics of its actions, for every member: what DDPG, TD3 and SAC share.
-// A member's critics are a stack, one row of an optimizer.
+// actorCritic is an actor and the critics of its actions, for every member: what DDPG, TD3 and SAC share. A member's critics are a stack, one
+// row of an optimizer. Critics of continuous actions take them as inputs; those of discrete ones have an output for each.
 type actorCritic struct {
 	cfg     NetworkConfig
 	scope   *engine.State
@@ -33,8 +33,9 @@ type actorCritic struct {
 	outputs, atOutputs  *engine.Tensor // [P, B, Out]: of the actor, and the gradient there
 	actions, atActions  *engine.Tensor // [P, B, A]
 	logProb             *engine.Tensor // [P, B]
-	values, atValues    *engine.Tensor // [P, twins, B, 1]
-	nextValues          *engine.Tensor // [P, twins, B, 1]
+	values, atValues    *engine.Tensor // [P, twins, B, 1], of discrete actions [P, twins, B, A]
+	nextValues          *engine.Tensor // the same of the targets
+	chosen              *engine.Tensor // [P, twins, B]: values of the actions taken
 	loss                *engine.Tensor // [P, B]: squared errors of the critics
 	actorGradient       *engine.Tensor // [splits, P, row]
 	criticGradient      *engine.Tensor // [splits, P, twins row]
@@ -63,6 +64,9 @@ func newActorCritic(o *OffPolicy, c actorCriticConfig) (*actorCritic, error) {
 	}
 	actor := a.cfg.mlp(c.env.ObsSize(), a.head.Outputs())
 	critic := a.cfg.mlp(c.env.ObsSize()+a.head.Size, 1)
+	if a.head.Kind.Discrete() {
+		critic = a.cfg.mlp(c.env.ObsSize(), a.head.Size)
+	}
 	of := agentConfig{members: a.members * a.actors, rows: a.batch, optimizer: c.optimizer, rate: a.forActors(s, "learning_rate", c.actorRate)}
 	a.actorTau = a.forActors(s, "tau", c.tau)
 	var err error
@@ -87,14 +91,17 @@ func newActorCritic(o *OffPolicy, c actorCriticConfig) (*actorCritic, error) {
 
 // makeScratch makes what an update computes.
 func (a *actorCritic) makeScratch(s *engine.State) {
-	p, b, action := engine.Members(a.members), engine.Axis("transition", a.rows), engine.Axis("action", a.head.Size)
-	output, value := engine.Axis("output", a.head.Outputs()), engine.Axis("value", 1)
+	p, b, action := engine.Members(a.members), engine.Axis("transition", a.rows), engine.Axis("action", a.head.Words())
+	output, value := engine.Axis("output", a.head.Outputs()), engine.Axis("value", a.critics.MLP().Out)
 	a.outputs, a.atOutputs = s.Scratch("outputs", engine.Float32, p, b, output), s.Scratch("gradient_at_outputs", engine.Float32, p, b, output)
 	a.actions, a.atActions = s.Scratch("actions", engine.Float32, p, b, action), s.Scratch("gradient_at_actions", engine.Float32, p, b, action)
 	a.logProb, a.loss = s.Scratch("log_prob", engine.Float32, p, b), s.Scratch("loss", engine.Float32, p, b)
 	twins := nn.Networks(a.twins)
 	a.values, a.atValues = s.Scratch("values", engine.Float32, p, twins, b, value), s.Scratch("gradient_at_values", engine.Float32, p, twins, b, value)
 	a.nextValues = s.Scratch("next_values", engine.Float32, p, twins, b, value)
+	if a.chosen = a.values; value.Size > 1 {
+		a.chosen = s.Scratch("chosen_values", engine.Float32, p, twins, b)
+	}
 	gradient := func(name string, n *network) *engine.Tensor {
 		return s.Scratch(name, engine.Float32, append([]engine.Dim{engine.Axis("split", n.pass.Splits())}, n.params().Dims()...)...)
 	}
@@ -177,7 +184,7 @@ func (a *actorCritic) prepare(r *engine.Recorder) {
 // recordMetrics implements learner.
 func (a *actorCritic) recordMetrics(r *engine.Recorder) {
 	engine.Mean(r, a.lossRow, a.loss, nil, 1)
-	engine.Mean(r, a.valueRow, a.values, nil, 1)
+	engine.Mean(r, a.valueRow, a.chosen, nil, 1)
 	r.Copy(a.normRow, a.critics.optimizer.Norm())
 	engine.CopyCounts(r, a.refusedRow, a.critics.optimizer.Refused())
 }

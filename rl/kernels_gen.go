@@ -117,6 +117,152 @@ func (k discountedReturnsKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: discountedReturnsShader, Groups: [3]uint32{x, y, z}, Label: "rl/discounted_returns", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var discreteSoftActorShader = &vk.Shader{
+	Name:  "rl/discrete_soft_actor",
+	SPIRV: shaders.Code("rl/discrete_soft_actor"),
+	Bindings: []vk.Binding{
+		{Name: "Logit", Index: 0, Access: vk.Read},
+		{Name: "logits_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Value", Index: 2, Access: vk.Read},
+		{Name: "values_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Temperature", Index: 4, Access: vk.Read},
+		{Name: "Entropy", Index: 5, Access: vk.Read},
+		{Name: "AtLogit", Index: 6, Access: vk.Write},
+		{Name: "AtLog", Index: 7, Access: vk.Write, Optional: true},
+		{Name: "Loss", Index: 8, Access: vk.Write},
+		{Name: "Applied", Index: 9, Access: vk.Write},
+		{Name: "Mean", Index: 10, Access: vk.Write},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "LOG_TEMPERATURE", ID: 1, Default: 0},
+		{Name: "HAS_AT_LOG", ID: 2, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// discreteSoftActorKernel is shaders/rl/discrete_soft_actor.comp.
+type discreteSoftActorKernel struct {
+	Logit       vk.Range // readonly float
+	Value       vk.Range // readonly float
+	Temperature vk.Range // readonly float
+	Entropy     vk.Range // readonly float
+	AtLogit     vk.Range // writeonly float
+	AtLog       vk.Range // writeonly vec4, optional
+	Loss        vk.Range // writeonly float
+	Applied     vk.Range // writeonly float
+	Mean        vk.Range // writeonly float
+
+	Rows    uint32 // push constants, in order
+	Actions uint32
+
+	Workgroup      uint32 // specialization constants, zero for their default 64
+	LogTemperature bool   // default false
+	TexelLoads     uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k discreteSoftActorKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [11]vk.Range
+		push   [8]byte
+		spec   [4]uint32
+	})
+	a.ranges = [11]vk.Range{k.Logit, k.Logit, k.Value, k.Value, k.Temperature, k.Entropy, k.AtLogit, k.AtLog, k.Loss, k.Applied, k.Mean}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Rows)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Actions)
+	a.spec = [4]uint32{64, 0, 0, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.LogTemperature {
+		a.spec[1] = 1
+	}
+	if k.AtLog.Buffer != nil {
+		a.spec[2] = 1
+	}
+	if k.TexelLoads != 0 {
+		a.spec[3] = k.TexelLoads
+	}
+	return vk.Call{Shader: discreteSoftActorShader, Groups: [3]uint32{x, y, z}, Label: "rl/discrete_soft_actor", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var discreteSoftQShader = &vk.Shader{
+	Name:  "rl/discrete_soft_q",
+	SPIRV: shaders.Code("rl/discrete_soft_q"),
+	Bindings: []vk.Binding{
+		{Name: "Reward", Index: 0, Access: vk.Read},
+		{Name: "Factor", Index: 1, Access: vk.Read},
+		{Name: "Action", Index: 2, Access: vk.Read},
+		{Name: "Logit", Index: 3, Access: vk.Read},
+		{Name: "logits_texels", Index: 4, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "NextValue", Index: 5, Access: vk.Read},
+		{Name: "next_values_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Value", Index: 7, Access: vk.Read},
+		{Name: "Temperature", Index: 8, Access: vk.Read},
+		{Name: "RewardScale", Index: 9, Access: vk.Read},
+		{Name: "AtValue", Index: 10, Access: vk.Write},
+		{Name: "Loss", Index: 11, Access: vk.Write},
+		{Name: "Chosen", Index: 12, Access: vk.Write},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "LOG_TEMPERATURE", ID: 1, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// discreteSoftQKernel is shaders/rl/discrete_soft_q.comp.
+type discreteSoftQKernel struct {
+	Reward      vk.Range // readonly float
+	Factor      vk.Range // readonly float
+	Action      vk.Range // readonly float
+	Logit       vk.Range // readonly float
+	NextValue   vk.Range // readonly float
+	Value       vk.Range // readonly float
+	Temperature vk.Range // readonly float
+	RewardScale vk.Range // readonly float
+	AtValue     vk.Range // writeonly float
+	Loss        vk.Range // writeonly float
+	Chosen      vk.Range // writeonly float
+
+	Rows    uint32 // push constants, in order
+	Actions uint32
+
+	LocalSizeX     uint32 // specialization constants, zero for their default 64
+	LogTemperature bool   // default false
+	TexelLoads     uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k discreteSoftQKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [13]vk.Range
+		push   [8]byte
+		spec   [3]uint32
+	})
+	a.ranges = [13]vk.Range{k.Reward, k.Factor, k.Action, k.Logit, k.Logit, k.NextValue, k.NextValue, k.Value, k.Temperature, k.RewardScale, k.AtValue, k.Loss, k.Chosen}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Rows)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Actions)
+	a.spec = [3]uint32{64, 0, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.LogTemperature {
+		a.spec[1] = 1
+	}
+	if k.TexelLoads != 0 {
+		a.spec[2] = k.TexelLoads
+	}
+	return vk.Call{Shader: discreteSoftQShader, Groups: [3]uint32{x, y, z}, Label: "rl/discrete_soft_q", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var dqnCategoricalLossShader = &vk.Shader{
 	Name:  "rl/dqn_categorical_loss",
 	SPIRV: shaders.Code("rl/dqn_categorical_loss"),

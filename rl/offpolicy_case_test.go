@@ -24,9 +24,18 @@ type updateCase struct {
 	references []*memberReference
 }
 
-// newUpdateCase makes a learner without environments. extra are values of each member for hyperparameters besides those that all learners have.
+// newUpdateCase makes a learner of continuous actions without environments. extra are values of each member for hyperparameters besides those that
+// all learners have.
 func newUpdateCase(
 	t *testing.T, network NetworkConfig, build func(*OffPolicy, learnerParts) (learner, error), extra map[string][updateMembers]float64,
+) *updateCase {
+	t.Helper()
+	return newUpdateCaseOf(t, envs.Symmetric(make([]float32, updateAction)...), network, build, extra)
+}
+
+// newUpdateCaseOf is newUpdateCase of any actions.
+func newUpdateCaseOf(
+	t *testing.T, action envs.Space, network NetworkConfig, build func(*OffPolicy, learnerParts) (learner, error), extra map[string][updateMembers]float64,
 ) *updateCase {
 	t.Helper()
 	network.Activation = nn.Tanh
@@ -38,14 +47,15 @@ func newUpdateCase(
 	for name, values := range extra {
 		hyper[name] = values
 	}
-	env := spaces(updateObs, envs.Symmetric(make([]float32, updateAction)...))
-	parts := learnerParts{env: env, network: network, batch: updateRows, optimizer: adam}
+	parts := learnerParts{env: spaces(updateObs, action), network: network, batch: updateRows, optimizer: adam}
 	o, batch := bareOffPolicy(t, engine.New(open(t), engine.Seed(3)), updateMembers, parts, build)
 	c := &updateCase{o: o, batch: batch}
 	switch of := o.learner.(type) {
 	case *deterministic:
 		c.ac = of.actorCritic
 	case *sac:
+		c.ac = of.actorCritic
+	case *discreteSAC:
 		c.ac = of.actorCritic
 	}
 	c.draw(t, hyper)
@@ -74,7 +84,7 @@ func bareOffPolicy(
 	}
 	feature := engine.Axis("feature", parts.env.ObsSize())
 	batch := ReplayBatch{
-		Obs: tensor("obs", feature), NextObs: tensor("next", feature), Action: tensor("action", engine.Axis("action", parts.env.Action.Size())),
+		Obs: tensor("obs", feature), NextObs: tensor("next", feature), Action: tensor("action", engine.Axis("action", parts.env.Action.Head().Words())),
 		Reward: tensor("reward"), Factor: tensor("factor"),
 	}
 	if err := o.State().Zero(t.Context()); err != nil {
@@ -109,19 +119,28 @@ func (c *updateCase) draw(t *testing.T, hyper map[string][updateMembers]float64)
 	normal := func(scale float64) func(int) float64 { return func(int) float64 { return scale * dice.NormFloat64() } }
 	set("obs", c.batch.Obs, normal(1))
 	set("next", c.batch.NextObs, normal(1))
-	set("action", c.batch.Action, func(int) float64 { return 2*dice.Float64() - 1 })
+	set("action", c.batch.Action, func(int) float64 {
+		if space := c.o.env.Action; space.IsDiscrete() {
+			return float64(dice.IntN(space.Size()))
+		}
+		return 2*dice.Float64() - 1
+	})
 	set("reward", c.batch.Reward, normal(1))
 	set("factor", c.batch.Factor, func(i int) float64 { return []float64{0.9, 0.99, 0, 0.5}[i%4] })
 	set("actor", c.ac.actor.params(), normal(0.4))
 	set("critics", c.ac.critics.params(), normal(0.4))
 	set("target critics", c.ac.targetCritics, normal(0.4))
+	var temperature temperatures
 	switch of := c.o.learner.(type) {
 	case *deterministic:
 		set("target actor", of.targetActor, normal(0.4))
 	case *sac:
-		if of.optimizer != nil {
-			set("temperature", of.temperature, func(i int) float64 { return []float64{math.Log(0.1 + 0.3*float64(i)), 0, 0, 0}[i%4] })
-		}
+		temperature = of.temperatures
+	case *discreteSAC:
+		temperature = of.temperatures
+	}
+	if temperature.learned() {
+		set("temperature", temperature.temperature, func(i int) float64 { return []float64{math.Log(0.1 + 0.3*float64(i)), 0, 0, 0}[i%4] })
 	}
 	for name, values := range hyper {
 		set(name, c.o.Hyper().Lookup(name), func(m int) float64 { return values[m] })

@@ -53,12 +53,18 @@ func offPolicies() []workflow {
 		{"sac, layer by layer", func(t testing.TB, eng *engine.Engine) (counted, error) {
 			return NewSAC(t.Context(), eng, lookup(t, "MountainCarContinuous-v0"), sac, Network(deep), Replays(replay), limit)
 		}},
+		{"sac of discrete actions", func(t testing.TB, eng *engine.Engine) (counted, error) {
+			return NewSAC(t.Context(), eng, lookup(t, "CartPole-v1"), sac, Network(network), Replays(replay), limit)
+		}},
 	}
 }
 
 // dispatches implements counted, for networks whose products are small.
 func (o *OffPolicy) dispatches() int {
 	updates, _ := o.cfg.updates()
+	if of, ok := o.learner.(*discreteSAC); ok {
+		return of.dispatches(updates)
+	}
 	n := 1 + 4 + 1 + 3 + 3 + 1 + 1 + 1 // rollout, append, environment steps; metrics of episodes, of updates, of the actor; ring, clock
 	actors, inside := updates, 0
 	var ac *actorCritic
@@ -357,6 +363,12 @@ func TestOffPolicyRefused(t *testing.T) {
 	if _, err := NewSAC(t.Context(), engine.New(dev), lookup(t, "Pendulum-v1"), DefaultSAC(), Network(network)); err == nil ||
 		!strings.Contains(err.Error(), `"network.state_dependent_std"`) {
 		t.Errorf("sac without state-dependent deviations: error %v", err)
+	}
+	replay := DefaultReplay()
+	replay.Prioritized = true
+	if _, err := NewSAC(t.Context(), engine.New(dev), lookup(t, "CartPole-v1"), DefaultSAC(), Replays(replay)); err == nil ||
+		!strings.Contains(err.Error(), `"replay.prioritized"`) {
+		t.Errorf("sac of discrete actions by priorities: error %v", err)
 	}
 }
 

@@ -1,0 +1,81 @@
+package rl
+
+import (
+	"context"
+	"errors"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/nn"
+)
+
+// discreteSAC is the learner of SAC with discrete actions (P. Christodoulou, "Soft Actor-Critic for Discrete Action Settings", 2019).
+type discreteSAC struct {
+	*actorCritic
+	temperatures
+
+	entropyRow *engine.Tensor // metric [P]
+}
+
+func newDiscreteSAC(o *OffPolicy, parts learnerParts, c SACConfig) (*discreteSAC, error) {
+	ac, t, err := newSoft(o, parts, c, nn.Head{Kind: nn.Categorical, Size: parts.env.Action.Size()})
+	if err != nil {
+		return nil, err
+	}
+	a := &discreteSAC{actorCritic: ac, temperatures: t, entropyRow: o.Metrics().Row("policy/entropy")}
+	a.targetEntropy = o.Hyper().Add("target_entropy_scale", c.TargetEntropyScale)
+	return a, o.State().Err()
+}
+
+// behaviour implements learner.
+func (a *discreteSAC) behaviour() behaviour {
+	return behaviour{policy: a.policy(a.head), normalizer: a.normalizer}
+}
+
+// block implements learner.
+func (a *discreteSAC) block(int) int { return 1 }
+
+// update implements learner: algorithm 1.
+func (a *discreteSAC) update(r *engine.Recorder, u update) {
+	a.descendValues(r, u)
+	a.descendActor(r, u)
+}
+
+// descendValues records an update of the critics towards the soft values of the next states (equations 4 and 10).
+func (a *discreteSAC) descendValues(r *engine.Recorder, u update) {
+	b := u.batch
+	a.actor.Evaluate(r, a.actor.weights(), inputs(b.NextObs, nil), a.outputs)
+	a.critics.Evaluate(r, nn.Weights{Params: a.targetCritics}, inputs(b.NextObs, nil), a.nextValues)
+	a.critics.pass.Forward(r, a.critics.weights(), inputs(b.Obs, nil), a.values)
+	size, groups := r.Invocations(a.rows)
+	r.Dispatch(discreteSoftQKernel{
+		Reward: b.Reward.Range(), Factor: b.Factor.Range(), Action: b.Action.Range(), Logit: a.outputs.Range(), NextValue: a.nextValues.Range(),
+		Value: a.values.Range(), Temperature: a.temperature.Range(), RewardScale: a.rewardScale.Range(),
+		AtValue: a.atValues.Range(), Loss: a.loss.Range(), Chosen: a.chosen.Range(),
+		Rows: uint32(a.rows), Actions: uint32(a.head.Size), LogTemperature: a.learned(), LocalSizeX: size,
+	}.call(groups, uint32(a.members), 1))
+	a.critics.pass.Backward(r, a.atValues, nn.Gradients{Params: a.criticGradient})
+	a.critics.optimizer.Record(r, a.criticGradient)
+}
+
+// descendActor records an update of the actor (equation 12) and, where it is learned, of the temperature (equation 11).
+func (a *discreteSAC) descendActor(r *engine.Recorder, u update) {
+	obs := inputs(u.batch.Obs, nil)
+	a.actor.pass.Forward(r, a.actor.weights(), obs, a.outputs)
+	a.critics.Evaluate(r, a.critics.weights(), obs, a.values)
+	k := discreteSoftActorKernel{
+		Logit: a.outputs.Range(), Value: a.values.Range(), Temperature: a.temperature.Range(), Entropy: a.targetEntropy.Range(),
+		AtLogit: a.atOutputs.Range(), Loss: a.actorRow.Range(), Applied: a.temperatureRow.Range(), Mean: a.entropyRow.Range(),
+		Rows: uint32(a.rows), Actions: uint32(a.head.Size), LogTemperature: a.learned(), Workgroup: r.WorkgroupFor(a.rows),
+	}
+	if a.learned() {
+		k.AtLog = a.atLog.Range()
+	}
+	r.Dispatch(k.call(uint32(a.members), 1, 1))
+	a.actor.pass.Backward(r, a.atOutputs, nn.Gradients{Params: a.actorGradient})
+	a.descend(r, a.actor, a.actorGradient)
+}
+
+// init implements learner.
+func (a *discreteSAC) init(ctx context.Context) error {
+	return errors.Join(a.actorCritic.init(ctx), a.temperatures.init(ctx))
+}

@@ -1,0 +1,79 @@
+package rl
+
+import (
+	"context"
+	"math"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/nn"
+	"github.com/evorl/evorl/engine/optim"
+)
+
+// temperatures are the weights of the members' entropies in soft actor-critic, learned so that their policies have a target entropy, or given
+// (T. Haarnoja et al., 2018, section 5).
+type temperatures struct {
+	first float64 // of a run, where they are learned
+
+	temperature   *engine.Tensor   // [P], or learned: its logarithm [P, 4], of which the first counts
+	optimizer     *optim.Optimizer // of the temperature's logarithm; nil: it is not learned
+	group         *optim.Group     // of actor and temperature
+	atLog         *engine.Tensor   // [1, P, 4]: gradient of the logarithm
+	targetEntropy *engine.Tensor   // [P]: in the unit of the learner
+
+	actorRow, temperatureRow *engine.Tensor // metrics [P]
+}
+
+// newSoft makes what the learners of SAC share, but for the target entropy: an actor with a head, twin critics that targets follow in every
+// update, and temperatures.
+func newSoft(o *OffPolicy, parts learnerParts, c SACConfig, head nn.Head) (ac *actorCritic, t temperatures, err error) {
+	if err = parts.oneActor(); err != nil {
+		return nil, t, err
+	}
+	h, s, m := o.Hyper(), o.State(), o.Metrics()
+	ac, err = newActorCritic(o, actorCriticConfig{
+		learnerParts: parts, twins: 2, head: head,
+		actorRate: h.Add("actor_learning_rate", c.ActorLearningRate), criticRate: h.Add("critic_learning_rate", c.CriticLearningRate), tau: h.Add("tau", c.Tau),
+	})
+	if err != nil {
+		return nil, t, err
+	}
+	ac.critics.optimizer.Follow(ac.targetCritics, ac.tau)
+	t.first = c.Temperature
+	rate := h.Add("temperature_learning_rate", c.TemperatureLearningRate)
+	if c.LearnTemperature {
+		t.optimizer = optim.New(s.Sub("agent/temperature"), parts.optimizer, rate, 4)
+		t.temperature = t.optimizer.Params()
+		t.atLog = s.Sub("update").Scratch("temperature_gradient", engine.Float32, append([]engine.Dim{engine.Axis("split", 1)}, t.temperature.Dims()...)...)
+		if t.group, err = optim.NewGroup(0, ac.actor.optimizer, t.optimizer); err != nil {
+			return nil, t, err
+		}
+	} else {
+		t.temperature = h.Add("temperature", c.Temperature)
+	}
+	t.actorRow, t.temperatureRow = m.Row("loss/actor"), m.Row("policy/temperature")
+	return ac, t, s.Err()
+}
+
+// learned reports whether the temperatures are learned.
+func (t *temperatures) learned() bool { return t.optimizer != nil }
+
+// descend records an update of the actor and, where they are learned, of the temperatures.
+func (t *temperatures) descend(r *engine.Recorder, actor *network, gradient *engine.Tensor) {
+	if t.learned() {
+		t.group.Record(r, gradient, t.atLog)
+		return
+	}
+	actor.optimizer.Record(r, gradient)
+}
+
+// init writes the first temperatures of a run, where they are learned.
+func (t *temperatures) init(ctx context.Context) error {
+	if !t.learned() {
+		return nil
+	}
+	logs := make([]float32, t.temperature.Len())
+	for i := 0; i < len(logs); i += 4 {
+		logs[i] = float32(math.Log(t.first))
+	}
+	return t.temperature.WriteFloat32(ctx, logs)
+}
