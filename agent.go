@@ -50,6 +50,15 @@ var agents = []Workflow{
 	},
 }
 
+// populations are the workflows of package rl whose members learn from each other, so that none can be copied alone.
+var populations = []Workflow{
+	{
+		Name: "dvd", Summary: "TD3 of a population whose agents share critics and experience, and are rewarded for acting differently",
+		Source: "J. Parker-Holder et al., \"Effective Diversity in Population Based Reinforcement Learning\", 2020",
+		parts:  newOffPolicy("dvd", rl.DefaultOffPolicyNetwork, rl.DefaultDvDReplay, rl.DefaultDvD, rl.NewDvD, func(c *rl.DvDConfig) *int { return &c.Members }),
+	},
+}
+
 // agent is the settings of an algorithm of package rl: [network], of off-policy algorithms [replay], and a section of the algorithm's name, whose
 // configuration is C.
 type agent[C any, W engine.Workflow] struct {

@@ -57,9 +57,9 @@ func TestBuild(t *testing.T) {
 	}
 }
 
-// composed says whether a workflow is made of others.
+// composed says whether a workflow is made of others, or its members depend on each other: PBT cannot be over it.
 func composed(w evorl.Workflow) bool {
-	return w.Name == "cem-rl" || w.Name == "erl" || strings.HasPrefix(w.Name, "pbt")
+	return w.Name == "dvd" || w.Name == "cem-rl" || w.Name == "erl" || strings.HasPrefix(w.Name, "pbt")
 }
 
 // home is an environment that an agent can act in; ok is false for workflows without an agent of their own.
@@ -67,7 +67,7 @@ func home(w evorl.Workflow) (env string, ok bool) {
 	switch w.Name {
 	case "a2c", "dqn", "impala", "ppo":
 		return "CartPole-v1", true
-	case "cem-rl", "ddpg", "erl", "sac", "td3":
+	case "cem-rl", "ddpg", "dvd", "erl", "sac", "td3":
 		return "Pendulum-v1", true
 	}
 	return "", false

@@ -148,6 +148,9 @@ func refusal(of Workflow) string {
 	if s, ok := of.parts().(searcher); ok && s.several() {
 		return fmt.Sprintf("%s has several objectives, and members are compared by one: want a workflow of one, such as over = \"openes\"", of.Name)
 	}
+	if slices.ContainsFunc(populations, func(w Workflow) bool { return w.Name == of.Name }) {
+		return fmt.Sprintf("the members of %s learn from each other, so that none can be copied alone: want an agent or a search, such as over = \"ppo\"", of.Name)
+	}
 	return fmt.Sprintf("%s trains other workflows and cannot be trained itself: want an agent or a search, such as over = \"ppo\"", of.Name)
 }
 

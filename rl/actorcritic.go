@@ -22,6 +22,9 @@ type actorCritic struct {
 	twins   int     // critics of a member
 	head    nn.Head // of the actor, without exploration
 
+	together bool            // the actors are the workflow's members, which share all but that: members is 1
+	metrics  *engine.Metrics // of the members that have critics
+
 	actor, critics *network
 	targetCritics  *engine.Tensor // [P, twins, row]
 	normalizer     *nn.Normalizer // nil: none
@@ -57,10 +60,17 @@ type actorCopies struct{ of, each *engine.Tensor } // [P], [P · actors]
 
 func newActorCritic(o *OffPolicy, c actorCriticConfig) (*actorCritic, error) {
 	s := o.State().Sub("agent")
+	members, actors := o.cfg.Members, max(c.actors, 1)
+	if c.together {
+		members, actors = 1, members
+	}
 	a := &actorCritic{
-		cfg: c.network, scope: s, clock: o.Clock(), members: o.cfg.Members,
-		actors: max(c.actors, 1), batch: c.batch, rows: max(c.actors, 1) * c.batch, twins: c.twins, head: c.head,
-		rewardScale: c.rewardScale, tau: c.tau,
+		cfg: c.network, scope: s, clock: o.Clock(), members: members, actors: actors, batch: c.batch, rows: actors * c.batch, twins: c.twins, head: c.head,
+		rewardScale: c.rewardScale, tau: c.tau, metrics: o.Metrics(), together: c.together,
+	}
+	if c.together {
+		// What the critics have of it is the first agent's; none varies it.
+		a.tau, c.criticRate, a.metrics = c.tau.Index(0), c.criticRate.Index(0), o.Metrics().Sub("", actors)
 	}
 	actor := a.cfg.mlp(c.env.ObsSize(), a.head.Outputs())
 	critic := a.cfg.mlp(c.env.ObsSize()+a.head.Size, 1)
@@ -83,7 +93,7 @@ func newActorCritic(o *OffPolicy, c actorCriticConfig) (*actorCritic, error) {
 		a.normalizer = nn.NewNormalizer(s, a.members, c.env.ObsSize())
 	}
 	a.makeScratch(o.State().Sub("update"))
-	m := o.Metrics()
+	m := a.metrics
 	a.lossRow, a.valueRow = m.Row("loss/critic"), m.Row("value/mean")
 	a.normRow, a.refusedRow = m.Row("gradient/norm"), m.Row("gradient/refused")
 	return a, s.Err()
@@ -110,7 +120,7 @@ func (a *actorCritic) makeScratch(s *engine.State) {
 
 // forActors is a hyperparameter [P] as the actors take it, [P · actors].
 func (a *actorCritic) forActors(s *engine.State, name string, of *engine.Tensor) *engine.Tensor {
-	if a.actors == 1 {
+	if a.actors == 1 || a.together {
 		return of
 	}
 	each := s.Scratch("actors/"+name, engine.Float32, engine.Members(a.members*a.actors))
@@ -124,6 +134,17 @@ func (a *actorCritic) perActor(x *engine.Tensor) *engine.Tensor {
 		return x
 	}
 	return x.View(append([]engine.Dim{engine.Members(a.members * a.actors), engine.Axis("transition", a.batch)}, x.Dims()[2:]...)...)
+}
+
+// ofCritics is a batch as the critics take it: where agents learn together, the rows of all are one member's.
+func (a *actorCritic) ofCritics(b ReplayBatch) ReplayBatch {
+	if !a.together {
+		return b
+	}
+	for _, x := range []**engine.Tensor{&b.Obs, &b.Action, &b.Reward, &b.NextObs, &b.Factor} {
+		*x = (*x).View(append([]engine.Dim{engine.Members(a.members), engine.Axis("transition", a.rows)}, (*x).Dims()[2:]...)...)
+	}
+	return b
 }
 
 // inputs are a batch's observations, and actions unless nil, as networks take them.

@@ -18,6 +18,7 @@ type deterministic struct {
 	targetActor *engine.Tensor // [P, row]
 	smoothing   *smoothing     // nil: none
 	delay       *delay         // nil: none
+	diversity   *diversity     // nil: none
 
 	first      *nn.Network // the first critic of every member
 	firstPass  *nn.Pass
@@ -35,6 +36,8 @@ type deterministicConfig struct {
 	delay                  float64 // 0: none
 	smooths                bool    // the target policy
 	targetNoise, noiseClip float64
+
+	diversity *diversityConfig // nil: agents learn without regard to each other
 }
 
 func newDeterministic(o *OffPolicy, parts learnerParts, c deterministicConfig) (*deterministic, error) {
@@ -55,12 +58,15 @@ func newDeterministic(o *OffPolicy, parts learnerParts, c deterministicConfig) (
 	}
 	if c.delay > 0 {
 		d.delay = newDelay(s, h, ac, c.delay)
-		if updates, err := o.cfg.updates(); parts.actors > 1 && (err != nil || d.delay.block(updates, false) == 1 && d.delay.masked) {
-			return nil, errors.Join(err, config.Invalid("td3.policy_delay", "members of %d actors leave out the same updates of all; want a whole number that divides "+
-				"the %d updates of an iteration", parts.actors, updates))
+		if updates, err := o.cfg.updates(); ac.actors > 1 && (err != nil || d.delay.block(updates, false) == 1 && d.delay.masked) {
+			return nil, errors.Join(err, config.Invalid(o.name+".policy_delay", "members of %d actors leave out the same updates of all; want a whole number "+
+				"that divides the %d updates of an iteration", ac.actors, updates))
 		}
 	}
-	return d, d.makeFirst(s.Sub("update"), o.Metrics())
+	if c.diversity != nil {
+		d.diversity = newDiversity(s.Sub("update"), o, ac, *c.diversity)
+	}
+	return d, d.makeFirst(s.Sub("update"), ac.metrics)
 }
 
 // fitsDeterministic checks the networks of DDPG and TD3.
@@ -101,6 +107,7 @@ func (d *deterministic) block(updates int) int {
 
 // update implements learner: algorithm 1 of S. Fujimoto et al., 2018; with one critic, of T. P. Lillicrap et al., 2016.
 func (d *deterministic) update(r *engine.Recorder, u update) {
+	u.batch = d.ofCritics(u.batch)
 	now, tau, actorTau := true, d.tau, d.actorTau
 	if d.delay != nil {
 		now, tau = d.delay.record(r, d.tau, u)
@@ -133,15 +140,24 @@ func (d *deterministic) nextActions(r *engine.Recorder, u update) {
 	d.head.Sample(r, b, d.actions, d.logProb)
 }
 
-// descendActor records an update of the actor, whose loss is minus the first critic's mean value of its actions.
+// descendActor records an update of the actor, whose loss is minus the first critic's mean value of its actions. Agents that are to differ see the
+// same states, those of the first agent's batch, which have the places of the others' from then on.
 func (d *deterministic) descendActor(r *engine.Recorder, u update) {
 	obs := u.batch.Obs
+	if d.diversity != nil {
+		for i, each := 1, d.perActor(obs); i < d.actors; i++ {
+			r.Copy(each.Index(i), each.Index(0))
+		}
+	}
 	d.actor.pass.Forward(r, d.actor.weights(), inputs(d.perActor(obs), nil), d.perActor(d.outputs))
 	b := d.headBatch(u, 0)
 	b.Mode = true
 	d.head.Sample(r, b, d.actions, d.logProb)
 	d.firstPass.Forward(r, d.critics.weights(), inputs(obs, d.actions), d.firstValue)
 	d.firstPass.Backward(r, d.ascent, nn.Gradients{Inputs: []*engine.Tensor{nil, d.atActions}})
+	if d.diversity != nil {
+		d.diversity.record(r, d.actions, d.atActions)
+	}
 	d.head.Backward(r, b, nn.HeadGradients{Action: d.atActions, Outputs: d.atOutputs})
 	d.actor.pass.Backward(r, d.perActor(d.atOutputs), nn.Gradients{Params: d.actorGradient})
 	d.actor.optimizer.Record(r, d.actorGradient)
@@ -151,6 +167,9 @@ func (d *deterministic) descendActor(r *engine.Recorder, u update) {
 func (d *deterministic) recordMetrics(r *engine.Recorder) {
 	d.actorCritic.recordMetrics(r)
 	engine.Mean(r, d.actorRow, d.firstValue, nil, -1)
+	if d.diversity != nil {
+		d.diversity.recordMetrics(r)
+	}
 }
 
 // init implements learner.

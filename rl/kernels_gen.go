@@ -263,6 +263,157 @@ func (k discreteSoftQKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: discreteSoftQShader, Groups: [3]uint32{x, y, z}, Label: "rl/discrete_soft_q", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var diversityDistanceShader = &vk.Shader{
+	Name:  "rl/diversity_distance",
+	SPIRV: shaders.Code("rl/diversity_distance"),
+	Bindings: []vk.Binding{
+		{Name: "Action", Index: 0, Access: vk.Read},
+		{Name: "Distance", Index: 1, Access: vk.Write},
+	},
+	PushBytes: 12,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// diversityDistanceKernel is shaders/rl/diversity_distance.comp.
+type diversityDistanceKernel struct {
+	Action   vk.Range // readonly float
+	Distance vk.Range // writeonly float
+
+	Agents uint32 // push constants, in order
+	Size   uint32
+	Stride uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k diversityDistanceKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [2]vk.Range
+		push   [12]byte
+		spec   [1]uint32
+	})
+	a.ranges = [2]vk.Range{k.Action, k.Distance}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Agents)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Size)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Stride)
+	a.spec = [1]uint32{64}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	return vk.Call{Shader: diversityDistanceShader, Groups: [3]uint32{x, y, z}, Label: "rl/diversity_distance", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var diversityFactorShader = &vk.Shader{
+	Name:  "rl/diversity_factor",
+	SPIRV: shaders.Code("rl/diversity_factor"),
+	Bindings: []vk.Binding{
+		{Name: "Distance", Index: 0, Access: vk.Read},
+		{Name: "Schedule", Index: 1, Access: vk.Read},
+		{Name: "Clock", Index: 2, Access: vk.Read},
+		{Name: "Coefficient", Index: 3, Access: vk.Write},
+		{Name: "LogDeterminant", Index: 4, Access: vk.Write},
+		{Name: "Weight", Index: 5, Access: vk.Write},
+	},
+	PushBytes: 24,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 8},
+	},
+	LocalSize:     [3]uint32{8, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// diversityFactorKernel is shaders/rl/diversity_factor.comp.
+type diversityFactorKernel struct {
+	Distance       vk.Range // readonly float
+	Schedule       vk.Range // readonly float
+	Clock          vk.Range // readonly uint
+	Coefficient    vk.Range // writeonly float
+	LogDeterminant vk.Range // writeonly float
+	Weight         vk.Range // writeonly float
+
+	Agents       uint32 // push constants, in order
+	Stages       uint32
+	Environments uint32
+	Scale        float32
+	Jitter       float32
+	Gain         float32
+
+	Workgroup uint32 // specialization constants, zero for their default 8
+}
+
+// call dispatches x × y × z workgroups.
+func (k diversityFactorKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [6]vk.Range
+		push   [24]byte
+		spec   [1]uint32
+	})
+	a.ranges = [6]vk.Range{k.Distance, k.Schedule, k.Clock, k.Coefficient, k.LogDeterminant, k.Weight}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Agents)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Stages)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Environments)
+	binary.LittleEndian.PutUint32(a.push[12:], math.Float32bits(k.Scale))
+	binary.LittleEndian.PutUint32(a.push[16:], math.Float32bits(k.Jitter))
+	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.Gain))
+	a.spec = [1]uint32{8}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	return vk.Call{Shader: diversityFactorShader, Groups: [3]uint32{x, y, z}, Label: "rl/diversity_factor", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var diversityGradientShader = &vk.Shader{
+	Name:  "rl/diversity_gradient",
+	SPIRV: shaders.Code("rl/diversity_gradient"),
+	Bindings: []vk.Binding{
+		{Name: "Action", Index: 0, Access: vk.Read},
+		{Name: "Coefficient", Index: 1, Access: vk.Read},
+		{Name: "AtAction", Index: 2, Access: vk.ReadWrite},
+	},
+	PushBytes: 12,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// diversityGradientKernel is shaders/rl/diversity_gradient.comp.
+type diversityGradientKernel struct {
+	Action      vk.Range // readonly float
+	Coefficient vk.Range // readonly float
+	AtAction    vk.Range // read-write float
+
+	Agents uint32 // push constants, in order
+	Size   uint32
+	Stride uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k diversityGradientKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [3]vk.Range
+		push   [12]byte
+		spec   [1]uint32
+	})
+	a.ranges = [3]vk.Range{k.Action, k.Coefficient, k.AtAction}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Agents)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Size)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Stride)
+	a.spec = [1]uint32{64}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	return vk.Call{Shader: diversityGradientShader, Groups: [3]uint32{x, y, z}, Label: "rl/diversity_gradient", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var dqnCategoricalLossShader = &vk.Shader{
 	Name:  "rl/dqn_categorical_loss",
 	SPIRV: shaders.Code("rl/dqn_categorical_loss"),

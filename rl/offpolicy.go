@@ -64,6 +64,7 @@ type learnerParts struct {
 	network     NetworkConfig
 	batch       int            // transitions of an update of an actor
 	actors      int            // of a member, which share its critics
+	together    bool           // all members share one member's critics: they are its actors
 	optimizer   optim.Config   // of every network
 	rewardScale *engine.Tensor // [P]
 }

@@ -37,7 +37,13 @@ func offPolicies() []workflow {
 	shared := replay
 	shared.Shared = true
 	limit := Environment(envs.Options{TimeLimit: 8})
+	together, plain := DefaultDvD(), DefaultOffPolicyNetwork()
+	together.OffPolicyConfig, together.States, plain.Hidden = common, 7, []int{8}
+	together.RolloutLength, together.Diversity, together.DiversityFrom = 8, []float64{0.1, 0.3}, []int{0, 150}
 	return []workflow{
+		{"dvd", func(t testing.TB, eng *engine.Engine) (counted, error) {
+			return NewDvD(t.Context(), eng, lookup(t, "Pendulum-v1"), together, Network(plain), Replays(shared), limit)
+		}},
 		{"ddpg", func(t testing.TB, eng *engine.Engine) (counted, error) {
 			return NewDDPG(t.Context(), eng, lookup(t, "Pendulum-v1"), ddpg, Network(network), Replays(replay), limit)
 		}},
@@ -71,6 +77,9 @@ func (o *OffPolicy) dispatches() int {
 	switch of := o.learner.(type) {
 	case *deterministic:
 		ac = of.actorCritic
+		if of.diversity != nil {
+			inside += 3 * updates / of.delay.turns
+		}
 		if of.delay != nil && of.delay.masked {
 			inside += updates
 		} else if of.delay != nil {

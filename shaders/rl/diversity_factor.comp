@@ -1,0 +1,84 @@
+#version 450
+
+// DvD (J. Parker-Holder et al., 2020): the kernel matrix of agents, the logarithm of its determinant by Cholesky's
+// factorization, and what the differences of actions are multiplied by in the gradient of the loss: equations 1 and 2 of
+// rl/diversity.go. Groups: one.
+
+layout(local_size_x = 8, local_size_x_id = 0) in;
+layout(constant_id = 0) const uint WORKGROUP = 8;
+
+#include "engine/math.glsl"
+
+const uint AGENTS = 32u; // most agents
+
+layout(std430, set = 0, binding = 0) readonly buffer Distance { float distances[]; };         // [P, P]: mean squared differences, where i < j
+layout(std430, set = 0, binding = 1) readonly buffer Schedule { float schedule[]; };          // [2, stages]: steps from which on, weight
+layout(std430, set = 0, binding = 2) readonly buffer Clock { uint clock[]; };                 // [1]: steps of every environment
+layout(std430, set = 0, binding = 3) writeonly buffer Coefficient { float coefficient[]; };   // [P, P]
+layout(std430, set = 0, binding = 4) writeonly buffer LogDeterminant { float log_determinant[]; }; // [1]
+layout(std430, set = 0, binding = 5) writeonly buffer Weight { float weight[]; };             // [1]
+
+layout(push_constant) uniform Push {
+    uint agents;       // P
+    uint stages;
+    uint environments; // of all agents
+    float scale;       // 1 / width^2
+    float jitter;
+    float gain;        // 2 / (N width^2)
+};
+
+shared float similar[AGENTS * AGENTS]; // exp(...), symmetric
+shared float factor[AGENTS * AGENTS];  // L, lower triangle
+shared float inverse[AGENTS * AGENTS]; // columns of K^-1
+
+void main() {
+    uint me = gl_LocalInvocationID.x;
+    for (uint at = me; at < agents * agents; at += WORKGROUP) {
+        uint i = at / agents, j = at % agents;
+        float s = i == j ? 1.0 : m_exp(-0.5 * scale * distances[min(i, j) * agents + max(i, j)]);
+        similar[at] = s;
+        factor[at] = i == j ? 1.0 : (1.0 - jitter) * s;
+    }
+    barrier();
+    // K = L L^T, column by column: of every column, the rows below the diagonal are independent.
+    for (uint j = 0u; j < agents; j++) {
+        if (me == 0u) {
+            float d = factor[j * agents + j];
+            for (uint k = 0u; k < j; k++) d -= factor[j * agents + k] * factor[j * agents + k];
+            factor[j * agents + j] = sqrt(d);
+        }
+        barrier();
+        for (uint i = j + 1u + me; i < agents; i += WORKGROUP) {
+            float x = factor[i * agents + j];
+            for (uint k = 0u; k < j; k++) x -= factor[i * agents + k] * factor[j * agents + k];
+            factor[i * agents + j] = x / factor[j * agents + j];
+        }
+        barrier();
+    }
+    // Column c of the inverse: L y = e_c, then L^T x = y.
+    for (uint c = me; c < agents; c += WORKGROUP) {
+        for (uint i = 0u; i < agents; i++) {
+            float y = i == c ? 1.0 : 0.0;
+            for (uint k = c; k < i; k++) y -= factor[i * agents + k] * inverse[k * agents + c];
+            inverse[i * agents + c] = y / factor[i * agents + i];
+        }
+        for (uint back = 0u; back < agents; back++) {
+            uint i = agents - 1u - back;
+            float x = inverse[i * agents + c];
+            for (uint k = i + 1u; k < agents; k++) x -= factor[k * agents + i] * inverse[k * agents + c];
+            inverse[i * agents + c] = x / factor[i * agents + i];
+        }
+    }
+    barrier();
+    float steps = float(clock[1]) * float(environments), lambda = 0.0;
+    for (uint s = 0u; s < stages; s++) lambda = steps >= schedule[s] ? schedule[stages + s] : lambda;
+    for (uint at = me; at < agents * agents; at += WORKGROUP) {
+        coefficient[at] = lambda * gain * (1.0 - jitter) * inverse[at] * similar[at];
+    }
+    if (me == 0u) {
+        float sum = 0.0;
+        for (uint i = 0u; i < agents; i++) sum += 2.0 * m_log(factor[i * agents + i]);
+        log_determinant[0] = sum;
+        weight[0] = lambda;
+    }
+}

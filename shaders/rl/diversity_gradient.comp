@@ -1,0 +1,24 @@
+#version 450
+
+// DvD (J. Parker-Holder et al., 2020): the gradient of the loss's diversity at the actions in common states is added to
+// that of the rest of the loss, equation 2 of rl/diversity.go. Groups: x = ceil(agents * size / local size).
+
+layout(local_size_x = 64, local_size_x_id = 0) in;
+
+layout(std430, set = 0, binding = 0) readonly buffer Action { float action[]; };           // [P, stride], of which the first size count
+layout(std430, set = 0, binding = 1) readonly buffer Coefficient { float coefficient[]; }; // [P, P]
+layout(std430, set = 0, binding = 2) buffer AtAction { float at_action[]; };               // [P, stride]
+
+layout(push_constant) uniform Push {
+    uint agents; // P
+    uint size;   // N: states times actions
+    uint stride; // from one agent's actions to the next's
+};
+
+void main() {
+    uint at = gl_GlobalInvocationID.x, k = at / size, n = at % size;
+    if (at >= agents * size) return;
+    float own = action[k * stride + n], sum = 0.0;
+    for (uint j = 0u; j < agents; j++) sum += coefficient[k * agents + j] * (own - action[j * stride + n]);
+    at_action[k * stride + n] += sum;
+}
