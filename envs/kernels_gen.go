@@ -10,6 +10,122 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
+var contactSharesShader = &vk.Shader{
+	Name:  "envs/contact_shares",
+	SPIRV: shaders.Code("envs/contact_shares"),
+	Bindings: []vk.Binding{
+		{Name: "Counts", Index: 0, Access: vk.Read},
+		{Name: "Shares", Index: 1, Access: vk.Write},
+	},
+	PushBytes: 24,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// contactSharesKernel is shaders/envs/contact_shares.comp.
+type contactSharesKernel struct {
+	Counts vk.Range // readonly float
+	Shares vk.Range // writeonly float
+
+	Members      uint32 // push constants, in order
+	Environments uint32
+	Feet         uint32
+	Window       uint32
+	Population   uint32
+	First        uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k contactSharesKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [2]vk.Range
+		push   [24]byte
+		spec   [1]uint32
+	})
+	a.ranges = [2]vk.Range{k.Counts, k.Shares}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Environments)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Feet)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Window)
+	binary.LittleEndian.PutUint32(a.push[16:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[20:], k.First)
+	a.spec = [1]uint32{64}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	return vk.Call{Shader: contactSharesShader, Groups: [3]uint32{x, y, z}, Label: "envs/contact_shares", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var contactsShader = &vk.Shader{
+	Name:  "envs/contacts",
+	SPIRV: shaders.Code("envs/contacts"),
+	Bindings: []vk.Binding{
+		{Name: "Obs", Index: 0, Access: vk.Read},
+		{Name: "obs_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Done", Index: 2, Access: vk.Read},
+		{Name: "Link", Index: 3, Access: vk.Read},
+		{Name: "link_texels", Index: 4, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Point", Index: 5, Access: vk.Read},
+		{Name: "point_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Counts", Index: 7, Access: vk.Write},
+	},
+	PushBytes: 24,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// contactsKernel is shaders/envs/contacts.comp.
+type contactsKernel struct {
+	Obs    vk.Range // readonly float
+	Done   vk.Range // readonly uint
+	Link   vk.Range // readonly vec4
+	Point  vk.Range // readonly vec4
+	Counts vk.Range // writeonly float
+
+	Steps        uint32 // push constants, in order
+	Members      uint32
+	Environments uint32
+	Features     uint32
+	Points       uint32
+	Feet         uint32
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k contactsKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [8]vk.Range
+		push   [24]byte
+		spec   [2]uint32
+	})
+	a.ranges = [8]vk.Range{k.Obs, k.Obs, k.Done, k.Link, k.Link, k.Point, k.Point, k.Counts}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Steps)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Members)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Environments)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Features)
+	binary.LittleEndian.PutUint32(a.push[16:], k.Points)
+	binary.LittleEndian.PutUint32(a.push[20:], k.Feet)
+	a.spec = [2]uint32{64, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: contactsShader, Groups: [3]uint32{x, y, z}, Label: "envs/contacts", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 // resetShader maps the name of an environment to shaders/envs/reset.comp with that environment.
 var resetShader = map[string]*vk.Shader{
 	"Acrobot-v1": {

@@ -13,6 +13,7 @@ func walker2d() Spec {
 	return robot("Walker2d-v5", "walk forward on two legs of three links, in a plane", "walker2d_v5.py; Levine, Koltun 2013",
 		[]string{"x", "z", "angle", "thigh", "leg", "foot", "thigh_left", "leg_left", "foot_left"}, nil, 17, 1, 6).
 		seen(&walker2dModel, 4, Camera{Body: 1, LookAt: [3]float64{0, 0, 0.75}, Distance: 2.7, Azimuth: 70, Elevation: -12}).
+		standing(feet{model: &walker2dModel, shapes: []string{"foot_geom", "foot_left_geom"}, hidden: 1}).
 		choosing(DefaultWalker2dOptions())
 }
 
@@ -20,6 +21,7 @@ func halfCheetah() Spec {
 	return robot("HalfCheetah-v5", "run forward on two legs of three links, in a plane", "half_cheetah_v5.py; Wawrzynski 2009",
 		[]string{"x", "z", "angle", "bthigh", "bshin", "bfoot", "fthigh", "fshin", "ffoot"}, nil, 17, 1, 6).
 		seen(&halfCheetahModel, 5, Camera{Body: 1, LookAt: [3]float64{0, 0, 0.45}, Distance: 2.6, Azimuth: 75, Elevation: -14}).
+		standing(feet{model: &halfCheetahModel, shapes: []string{"bfoot", "ffoot"}, hidden: 1}).
 		choosing(DefaultHalfCheetahOptions())
 }
 
@@ -35,6 +37,9 @@ func ant() Spec {
 		[]string{"free", "hip_1", "ankle_1", "hip_2", "ankle_2", "hip_3", "ankle_3", "hip_4", "ankle_4"},
 		append([]string{"lag_x", "lag_y"}, numbered("contact_force", 78)...), 105, 1, 8).
 		seen(&antModel, 5, Camera{Body: 1, LookAt: [3]float64{0, 0, 0.45}, Distance: 3.2, Azimuth: 70, Elevation: -24}).
+		standing(feet{
+			model: &antModel, shapes: []string{"left_ankle_geom", "right_ankle_geom", "third_ankle_geom", "fourth_ankle_geom"}, margin: 0.02, hidden: 2,
+		}).
 		withCooperative(11804, &antTables).choosing(DefaultAntOptions())
 }
 

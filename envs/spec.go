@@ -43,6 +43,7 @@ type Spec struct {
 	// is #define NAME, 0 at its default and else 1, and adds as many observations as its tag adds:"…" says. See Environment.With.
 	Options any
 
+	feet        *feet        // nil: it has none
 	cooperative *cooperative // the form in which lanes compute an environment together; nil: there is none
 
 	// Geometry is what a viewer shows; nil: there is nothing to be seen.
