@@ -442,6 +442,55 @@ func (k reduceKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: reduceShader, Groups: [3]uint32{x, y, z}, Label: "engine/reduce", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var renewShader = &vk.Shader{
+	Name:  "engine/renew",
+	SPIRV: shaders.Code("engine/renew"),
+	Bindings: []vk.Binding{
+		{Name: "Source", Index: 0, Access: vk.Read},
+		{Name: "From", Index: 1, Access: vk.Read, Optional: true},
+		{Name: "Values", Index: 2, Access: vk.Write},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "HAS_FROM", ID: 1, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// renewKernel is shaders/engine/renew.comp.
+type renewKernel struct {
+	Source vk.Range // readonly uint
+	From   vk.Range // readonly uint, optional
+	Values vk.Range // writeonly uint
+
+	Outer uint32 // push constants, in order
+	Inner uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k renewKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [3]vk.Range
+		push   [8]byte
+		spec   [2]uint32
+	})
+	a.ranges = [3]vk.Range{k.Source, k.From, k.Values}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Outer)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Inner)
+	a.spec = [2]uint32{64, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.From.Buffer != nil {
+		a.spec[1] = 1
+	}
+	return vk.Call{Shader: renewShader, Groups: [3]uint32{x, y, z}, Label: "engine/renew", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var ringShader = &vk.Shader{
 	Name:  "engine/ring",
 	SPIRV: shaders.Code("engine/ring"),

@@ -45,3 +45,22 @@ func Gather(r *Recorder, source *Tensor, values ...*Tensor) {
 		}.call(groups, uint32(p), 1))
 	}
 }
+
+// Renew records giving the members that Gather copied over, those whose source [P] u32 is another member, the elements of from in values, a tensor of
+// the same shape; zeros if from is nil. Other members keep theirs. Tensors without a member axis of that length, or of two shapes, are recording errors.
+func Renew(r *Recorder, source, values, from *Tensor) {
+	outer, p, inner, ok := values.Split(MemberAxis)
+	if !ok || p != source.Len() || from != nil && from.Len() != values.Len() {
+		r.Fail(fmt.Errorf("engine: renewing members of %v by their sources %v from %v; want an axis %q of the same length, and one shape", values, source, from,
+			MemberAxis))
+		return
+	}
+	groups := r.Share(p, outer*inner)
+	k := renewKernel{
+		Source: source.Range(), Values: values.Range(), Outer: uint32(outer), Inner: uint32(inner), LocalSizeX: r.WorkgroupFor(outer * inner / int(groups)),
+	}
+	if from != nil {
+		k.From = from.Range()
+	}
+	r.Dispatch(k.call(groups, uint32(p), 1))
+}

@@ -423,3 +423,37 @@ func TestSizesDiffer(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// TestRenew: copied members get the elements of another tensor, or zeros, and the others keep theirs; axes before the members', and sizes that are no
+// multiple of a workgroup.
+func TestRenew(t *testing.T) {
+	for _, c := range []struct{ outer, members, inner int }{{1, 2, 1}, {3, 5, 7}, {1, 3, 1025}} {
+		s := memberState(t)
+		dims := []Dim{Axis("outer", c.outer), Members(c.members), Axis("inner", c.inner)}
+		n := c.outer * c.members * c.inner
+		source, words, others := make([]uint32, c.members), make([]uint32, n), make([]uint32, n)
+		for i := range source {
+			source[i] = uint32(i / 2 * 2)
+		}
+		for i := range words {
+			words[i], others[i] = uint32(i)+1, 0x40000000+uint32(i)
+		}
+		of := integers(t, s, "source", source, Members(c.members))
+		zeroed, given := integers(t, s, "zeroed", words, dims...), integers(t, s, "given", words, dims...)
+		from := integers(t, s, "from", others, dims...)
+		runRecorded(t, s, func(r *Recorder) {
+			Renew(r, of, zeroed, nil)
+			Renew(r, of, given, from)
+		})
+		zeros, values := readIntegers(t, zeroed), readIntegers(t, given)
+		for i, w := range words {
+			wantZero, want := w, w
+			if i/c.inner%c.members%2 == 1 {
+				wantZero, want = 0, others[i]
+			}
+			if zeros[i] != wantZero || values[i] != want {
+				t.Fatalf("%+v: element %d is %#x and %#x; want %#x and %#x", c, i, zeros[i], values[i], wantZero, want)
+			}
+		}
+	}
+}

@@ -49,7 +49,7 @@ func (ev *Evaluator) steps() int {
 // Policy is what is evaluated.
 func (ev *Evaluator) Policy() *Policy { return ev.policy }
 
-// Fitness makes an engine.Fitness: the mean return of so many episodes a member. Its tensors are in a workflow's own state s.
+// Fitness makes an engine.Fitness: the mean return of so many episodes a member, or each of them. Its tensors are in a workflow's own state s.
 func (ev *Evaluator) Fitness(ctx context.Context, s *engine.State, clock engine.Clock, episodes int) (engine.Fitness, error) {
 	rollout, err := ev.newRollout(ctx, s, episodes)
 	if err != nil {
@@ -57,6 +57,10 @@ func (ev *Evaluator) Fitness(ctx context.Context, s *engine.State, clock engine.
 	}
 	return func(r *engine.Recorder, fitness *engine.Tensor) {
 		rollout.Record(r, clock, ev.policy)
+		if fitness.Len() == rollout.ret.Len() {
+			r.Copy(fitness, rollout.ret) // every environment runs one episode
+			return
+		}
 		rollout.RecordReturns(r, fitness, nil)
 	}, nil
 }

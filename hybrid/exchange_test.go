@@ -177,7 +177,7 @@ func TestChoosing(t *testing.T) {
 		if err := p.fitness.WriteFloat32(t.Context(), fitness); err != nil {
 			t.Fatal(err)
 		}
-		for _, e := range []exchanger{
+		for _, e := range []chooser{
 			newTruncation(members, 0.2, 0.2), newTruncation(members, 0, 1), newTruncation(members, 0.5, 0.5),
 			newTruncation(members, 1, 0), &swarm{},
 		} {

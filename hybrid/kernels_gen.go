@@ -10,6 +10,57 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
+var duelShader = &vk.Shader{
+	Name:  "hybrid/duel",
+	SPIRV: shaders.Code("hybrid/duel"),
+	Bindings: []vk.Binding{
+		{Name: "Fitness", Index: 0, Access: vk.Read},
+		{Name: "Variance", Index: 1, Access: vk.Read, Optional: true},
+		{Name: "Critical", Index: 2, Access: vk.Read, Optional: true},
+		{Name: "Clock", Index: 3, Access: vk.Read},
+		{Name: "Source", Index: 4, Access: vk.Write},
+	},
+	PushBytes: 16,
+	Spec: []vk.SpecConstant{
+		{Name: "HAS_VARIANCE", ID: 0, Default: 0},
+	},
+	LocalSize:     [3]uint32{8, 1, 1},
+	LocalSizeSpec: [3]int32{-1, -1, -1},
+}
+
+// duelKernel is shaders/hybrid/duel.comp.
+type duelKernel struct {
+	Fitness  vk.Range // readonly float
+	Variance vk.Range // readonly float, optional
+	Critical vk.Range // readonly float, optional
+	Clock    vk.Range // readonly uint
+	Source   vk.Range // writeonly uint
+
+	Members  uint32 // push constants, in order
+	Episodes uint32
+	Seed     uint32
+	Stream   uint32
+}
+
+// call dispatches x × y × z workgroups.
+func (k duelKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [5]vk.Range
+		push   [16]byte
+		spec   [1]uint32
+	})
+	a.ranges = [5]vk.Range{k.Fitness, k.Variance, k.Critical, k.Clock, k.Source}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Episodes)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Seed)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Stream)
+	a.spec = [1]uint32{0}
+	if k.Variance.Buffer != nil {
+		a.spec[0] = 1
+	}
+	return vk.Call{Shader: duelShader, Groups: [3]uint32{x, y, z}, Label: "hybrid/duel", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var learnersShader = &vk.Shader{
 	Name:  "hybrid/learners",
 	SPIRV: shaders.Code("hybrid/learners"),
@@ -129,6 +180,57 @@ func (k perturbKernel) call(x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[24:], math.Float32bits(k.Factor))
 	binary.LittleEndian.PutUint32(a.push[28:], math.Float32bits(k.Resample))
 	return vk.Call{Shader: perturbShader, Groups: [3]uint32{x, y, z}, Label: "hybrid/perturb", Ranges: a.ranges[:], Push: a.push[:]}
+}
+
+var spreadShader = &vk.Shader{
+	Name:  "hybrid/spread",
+	SPIRV: shaders.Code("hybrid/spread"),
+	Bindings: []vk.Binding{
+		{Name: "Returns", Index: 0, Access: vk.Read},
+		{Name: "Fitness", Index: 1, Access: vk.Write},
+		{Name: "Variance", Index: 2, Access: vk.Write},
+		{Name: "Objectives", Index: 3, Access: vk.Write},
+		{Name: "Steadiness", Index: 4, Access: vk.Write, Optional: true},
+	},
+	PushBytes: 4,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "HAS_STEADINESS", ID: 1, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// spreadKernel is shaders/hybrid/spread.comp.
+type spreadKernel struct {
+	Returns    vk.Range // readonly float
+	Fitness    vk.Range // writeonly float
+	Variance   vk.Range // writeonly float
+	Objectives vk.Range // writeonly float
+	Steadiness vk.Range // writeonly float, optional
+
+	Episodes uint32 // push constants, in order
+
+	Workgroup uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k spreadKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [5]vk.Range
+		push   [4]byte
+		spec   [2]uint32
+	})
+	a.ranges = [5]vk.Range{k.Returns, k.Fitness, k.Variance, k.Objectives, k.Steadiness}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Episodes)
+	a.spec = [2]uint32{64, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.Steadiness.Buffer != nil {
+		a.spec[1] = 1
+	}
+	return vk.Call{Shader: spreadShader, Groups: [3]uint32{x, y, z}, Label: "hybrid/spread", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
 var swarmShader = &vk.Shader{

@@ -7,9 +7,10 @@ import (
 
 // Names of the metrics that PBT adds to those of its workflow.
 const (
-	fitnessRow = "pbt/fitness" // by which the members were last ranked
-	parentRow  = "pbt/parent"  // the member that each was copied from then; itself where it was not replaced
-	hyperRow   = "hyper/"      // and a name: a searched hyperparameter
+	fitnessRow    = "pbt/fitness"    // by which the members were last ranked
+	steadinessRow = "pbt/steadiness" // minus the deviation of its episodes, where that is an objective
+	parentRow     = "pbt/parent"     // the member that each was copied from then; itself where it was not replaced
+	hyperRow      = "hyper/"         // and a name: a searched hyperparameter
 )
 
 // Lineage has a record for each member if the reported iteration began with an exchange, or is the first; else none. The values are

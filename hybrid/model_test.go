@@ -57,8 +57,8 @@ func (c contents) copyMember(tensor *engine.Tensor, p, from int) {
 	}
 }
 
-// ranking lists the members by fitness, the best first: ties in their order, NaN last.
-func ranking(c contents, members int) []int {
+// byFitness lists the members by fitness, the best first: ties in their order, NaN last.
+func byFitness(c contents, members int) []int {
 	order := make([]int, members)
 	for i := range order {
 		order[i] = i
@@ -119,14 +119,48 @@ func ends(p Prior) (low, high float64) {
 
 // truncation is PBT's exchange with so many members copied from and so many replaced.
 func (m model) truncation(before contents, members, top, bottom int) contents {
-	after := before.clone()
-	order := ranking(before, members)
-	for p := range members {
-		after["pbt/parent"][p] = uint32(p)
-	}
+	order, parents := byFitness(before, members), selves(members)
 	for _, p := range order[members-bottom:] {
-		from := order[int(m.rng("select", "", p, before).Uniform()*float32(top))]
+		parents[p] = order[int(m.rng("select", "", p, before).Uniform()*float32(top))]
+	}
+	return m.perturbed(before, parents)
+}
+
+// duels is PBT's exchange by meetings of two; beats says whether the first of them has a greater fitness, and great enough.
+func (m model) duels(before contents, members int, beats func(q, p int) bool) contents {
+	parents := selves(members)
+	for p := range members {
+		for from := p; ; {
+			q := int(m.rng("select", "", from, before).Uniform() * float32(members-1))
+			if q >= from {
+				q++
+			}
+			if !beats(q, from) {
+				parents[p] = from
+				break
+			}
+			from = q
+		}
+	}
+	return m.perturbed(before, parents)
+}
+
+func selves(members int) []int {
+	out := make([]int, members)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+// perturbed makes members copies of their parents, and perturbs their hyperparameters.
+func (m model) perturbed(before contents, parents []int) contents {
+	after := before.clone()
+	for p, from := range parents {
 		after["pbt/parent"][p] = uint32(from)
+		if p == from {
+			continue
+		}
 		for _, tensor := range m.state.Tensors() {
 			if name := tensor.Name(); name != "pbt/fitness" && name != "pbt/parent" {
 				after.copyMember(tensor, p, from)
@@ -158,7 +192,7 @@ func (m model) truncation(before contents, members, top, bottom int) contents {
 // swarm is PBT-CSO's exchange.
 func (m model) swarm(before contents, members int) contents {
 	after := before.clone()
-	order := ranking(before, members)
+	order := byFitness(before, members)
 	key := engine.Philox([2]uint32{m.seed, engine.Stream("pbt/pair/")}, [4]uint32{0, 0, before["clock"][0], 0})
 	seats := make([]int, members)
 	for i := range seats {

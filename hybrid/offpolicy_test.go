@@ -2,6 +2,7 @@ package hybrid
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/evorl/evorl/engine"
@@ -12,51 +13,22 @@ import (
 // TestOverOffPolicy: PBT over TD3, SAC and DQN searches what they declare. A replaced member has everything of its parent's but its hyperparameters and
 // its replay, and a run that is resumed between two exchanges ends with the same digest.
 func TestOverOffPolicy(t *testing.T) {
-	env, err := envs.Lookup("Pendulum-v1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	td3, sac, replay := rl.DefaultTD3(), rl.DefaultSAC(), rl.DefaultReplay()
-	td3.Members, td3.Environments, td3.RolloutLength, td3.LearningStarts = 4, 2, 4, 8
-	sac.OffPolicyConfig = td3.OffPolicyConfig
-	replay.Capacity, replay.Batch = 64, 8
-	network, stochastic := rl.DefaultOffPolicyNetwork(), rl.DefaultSACNetwork()
-	network.Hidden, stochastic.Hidden, network.NormalizeObs = []int{8}, []int{8}, true
-	options := rl.Environment(envs.Options{TimeLimit: 12})
-	cartpole, err := envs.Lookup("CartPole-v1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dqn, prioritized := rl.DefaultDQN(), replay
-	dqn.OffPolicyConfig, dqn.Double, dqn.Dueling, dqn.Atoms = td3.OffPolicyConfig, true, true, 5
-	prioritized.Prioritized, prioritized.Steps = true, 2
 	critics := []string{"agent/actor/params", "agent/critics/optimizer/second_moment", "agent/target_critics", "rollout/env_state"}
 	for _, c := range []struct {
 		name string
-		make func() (*rl.OffPolicy, error)
 		want []string
 		has  []string // tensors that copies take over
 	}{
-		{"td3", func() (*rl.OffPolicy, error) {
-			return rl.NewTD3(t.Context(), engine.New(open(t), engine.Seed(3)), env, td3, rl.Network(network), rl.Replays(replay), options)
-		}, []string{"actor_learning_rate", "critic_learning_rate", "discount", "exploration_noise", "noise_clip", "policy_delay", "target_noise"}, critics},
-		{"sac", func() (*rl.OffPolicy, error) {
-			return rl.NewSAC(t.Context(), engine.New(open(t), engine.Seed(3)), env, sac, rl.Network(stochastic), rl.Replays(replay), options)
-		}, []string{"actor_learning_rate", "critic_learning_rate", "discount", "target_entropy", "temperature_learning_rate"}, critics},
-		{"dqn", func() (*rl.OffPolicy, error) {
-			return rl.NewDQN(t.Context(), engine.New(open(t), engine.Seed(3)), cartpole, dqn, rl.Network(network), rl.Replays(prioritized), options)
-		}, []string{"discount", "exploration_end", "learning_rate"},
+		{"td3", []string{"actor_learning_rate", "critic_learning_rate", "discount", "exploration_noise", "noise_clip", "policy_delay", "target_noise"}, critics},
+		{"sac", []string{"actor_learning_rate", "critic_learning_rate", "discount", "target_entropy", "temperature_learning_rate"}, critics},
+		{"dqn", []string{"discount", "exploration_end", "learning_rate"},
 			[]string{"agent/network/params", "agent/network/optimizer/second_moment", "agent/target", "rollout/env_state"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			fresh := func() *PBT {
-				inner, err := c.make()
-				if err != nil {
-					t.Fatal(err)
-				}
 				cfg := DefaultPBT()
 				cfg.Warmup, cfg.Interval, cfg.Episodes, cfg.Bottom = 1, 2, 2, 0.5
-				return kinds[0].over(t, inner, cfg)
+				return kinds[0].over(t, smallAgents(t, c.name), cfg)
 			}
 			through := fresh()
 			if !slices.Equal(through.names, c.want) {
@@ -80,6 +52,98 @@ func TestOverOffPolicy(t *testing.T) {
 				t.Errorf("resumed between two exchanges: digest %s; want %s", got, want)
 			}
 			replaced(t, through, c.has)
+		})
+	}
+}
+
+// smallAgents are four agents in the pendulum, of DQN in CartPole, that normalize observations; DQN's with all its parts.
+func smallAgents(t testing.TB, name string) *rl.OffPolicy {
+	t.Helper()
+	env, err := envs.Lookup("Pendulum-v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	td3, sac, replay := rl.DefaultTD3(), rl.DefaultSAC(), rl.DefaultReplay()
+	td3.Members, td3.Environments, td3.RolloutLength, td3.LearningStarts = 4, 2, 4, 8
+	sac.OffPolicyConfig = td3.OffPolicyConfig
+	replay.Capacity, replay.Batch = 64, 8
+	network, stochastic := rl.DefaultOffPolicyNetwork(), rl.DefaultSACNetwork()
+	network.Hidden, stochastic.Hidden = []int{8}, []int{8}
+	network.NormalizeObs, stochastic.NormalizeObs = true, true
+	options := rl.Environment(envs.Options{TimeLimit: 12})
+	cartpole, err := envs.Lookup("CartPole-v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dqn, prioritized := rl.DefaultDQN(), replay
+	dqn.OffPolicyConfig, dqn.Double, dqn.Dueling, dqn.Atoms = td3.OffPolicyConfig, true, true, 5
+	prioritized.Prioritized, prioritized.Steps = true, 2
+	eng := engine.New(open(t), engine.Seed(3))
+	var o *rl.OffPolicy
+	switch name {
+	case "td3":
+		o, err = rl.NewTD3(t.Context(), eng, env, td3, rl.Network(network), rl.Replays(replay), options)
+	case "sac":
+		o, err = rl.NewSAC(t.Context(), eng, env, sac, rl.Network(stochastic), rl.Replays(replay), options)
+	default:
+		o, err = rl.NewDQN(t.Context(), eng, cartpole, dqn, rl.Network(network), rl.Replays(prioritized), options)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// TestPolicyOnly: with inherit = policy a replaced member takes over its parent's actor, normalizer and hyperparameters; the actor's optimizer forgets,
+// its target is a copy of it, SAC's temperature is the initial one, and all else stays its own.
+func TestPolicyOnly(t *testing.T) {
+	for agent, of := range map[string]struct{ actor, target string }{
+		"td3": {"agent/actor/params", "agent/target_actor"}, "sac": {"agent/actor/params", ""}, "dqn": {"agent/network/params", "agent/target"},
+	} {
+		t.Run(agent, func(t *testing.T) {
+			cfg := DefaultPBT()
+			cfg.Inherit, cfg.Bottom, cfg.Episodes = PolicyOnly, 0.5, 2
+			p := kinds[0].over(t, smallAgents(t, agent), cfg)
+			initialized(t, p)
+			steps(t, p, 0, 3)
+			before := snapshot(t, p.State())
+			run(t, p, func(r *engine.Recorder) {
+				p.ranking.recordRank(r, p)
+				p.exchange.choose(r, p)
+				p.inherit(r)
+			})
+			after, want := snapshot(t, p.State()), before.clone()
+			replaced := 0
+			for m, parent := range after["pbt/parent"] {
+				want["pbt/parent"][m] = parent
+				if int(parent) == m {
+					continue
+				}
+				replaced++
+				for _, x := range p.State().Tensors() {
+					name := x.Name()
+					critics, optimizer := strings.Contains(name, "critics"), strings.Contains(name, "optimizer/")
+					switch {
+					case name == of.actor || name == "pbt/ancestor" || strings.HasPrefix(name, "hyper/") || strings.Contains(name, "normalizer"):
+						want.copyMember(x, m, int(parent))
+					case optimizer && !critics || name == "agent/temperature/params": // whose logarithm begins at 0
+						inner := x.Len() / 4
+						clear(want[name][m*inner:][:inner])
+					}
+				}
+				if of.target != "" {
+					inner := p.State().Lookup(of.target).Len() / 4
+					copy(want[of.target][m*inner:][:inner], want[of.actor][int(parent)*inner:])
+				}
+			}
+			if replaced != 2 {
+				t.Errorf("%d of 4 members were replaced; want 2", replaced)
+			}
+			for name := range want {
+				if !slices.Equal(after[name], want[name]) {
+					t.Errorf("%s is %x; want %x", name, after[name][:min(16, len(after[name]))], want[name][:min(16, len(want[name]))])
+				}
+			}
 		})
 	}
 }

@@ -16,86 +16,70 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// PBTConfig are the settings of population based training.
-type PBTConfig struct {
-	Warmup   int `min:"0" doc:"Iterations before the first exchange."`
-	Interval int `min:"1" doc:"Iterations from one exchange to the next."`
-	Episodes int `min:"1" max:"65536" doc:"Evaluation episodes of each member whose mean return is its fitness."`
-
-	Top      float64 `min:"0" max:"1" doc:"Share of the population that is copied from; at least the best member."`
-	Bottom   float64 `min:"0" max:"1" doc:"Share of the population that is replaced; at least the worst member, unless 0."`
-	Perturb  float64 `min:"0" below:"1" doc:"A replaced member's hyperparameters are multiplied by 1 - perturb or 1 + perturb."`
-	Resample float64 `min:"0" max:"1" doc:"Probability that a hyperparameter is drawn anew instead."`
-
-	// Search is DefaultSearch of the workflow's configuration where it is nil.
-	Search map[string]Prior `doc:"The hyperparameters that are searched, by name."`
-}
-
-// DefaultPBT is EvoRL's PBT-PPO (B. Zheng et al., 2025, table 5), with exchanges early enough for small problems. What is searched is what
-// the workflow's configuration declares.
-func DefaultPBT() PBTConfig {
-	return PBTConfig{
-		Warmup: 20, Interval: 10, Episodes: 16,
-		Top: 0.2, Bottom: 0.2, Perturb: 0.2,
-	}
-}
-
-// Validate says what is wrong with the shares together.
-func (c PBTConfig) Validate() error {
-	if c.Top+c.Bottom > 1 {
-		return config.Invalid("bottom", "top and bottom are %g and %g; want at most 1 together", c.Top, c.Bottom)
-	}
-	return nil
-}
-
 // PBT is population based training (M. Jaderberg et al., "Population Based Training of Neural Networks", 2017) over the members of a
-// workflow. An iteration is one of the workflow's; some of them begin with an exchange: the members are evaluated, the worst become
-// copies of the best with everything they have, and explore other hyperparameters. All of that is recorded and stays on the device.
+// workflow. An iteration is one of the workflow's; some of them begin with an exchange: the members are evaluated, worse ones become
+// copies of better ones, and explore other hyperparameters. All of that is recorded and stays on the device.
 type PBT struct {
 	engine.Workflow // the inner one; what follows differs from it
 	inner           engine.Trainable
 	cfg             PBTConfig
 	names           []string // of the searched hyperparameters, sorted
 
-	scope     *engine.State // of its tensors and streams
-	exchanger exchanger
+	scope    *engine.State // of its tensors and streams
+	exchange exchange
+	ranking  *ranking
 
 	fitness  *engine.Tensor // [P]: of the last evaluation, before the exchange; NaN before the first
 	parent   *engine.Tensor // [P] u32: the member that each was copied from at the last exchange
 	ancestor *engine.Tensor // [P] u32: the member of the first generation that it descends from
 	rank     *engine.Tensor // [P] u32
-	evaluate engine.Fitness
 
 	rows      []row
 	parentRow *engine.Tensor // [P]
 	step      *engine.Program
-	exchange  *engine.Program
+	exchanged *engine.Program
 }
 
 // row is a metric that is a copy of a tensor [P].
 type row struct{ metric, from *engine.Tensor }
 
-// exchanger is how members are chosen and how hyperparameters move: what PBT and PBT-CSO differ in.
-type exchanger interface {
-	// name is the workflow's.
-	name() string
-	// choose records which member each becomes a copy of, parent [P], from rank [P].
+// exchange is how members are chosen and how hyperparameters move.
+type exchange struct {
+	name string // the workflow's
+	chooser
+	explorer
+}
+
+// chooser chooses which members become copies.
+type chooser interface {
+	// choose records which member each becomes a copy of, parent [P], from fitness and rank [P]. Every parent is its own.
 	choose(r *engine.Recorder, p *PBT)
-	// explore records the change of one hyperparameter of the replaced members, after they have been copied.
-	explore(r *engine.Recorder, p *PBT, name string, values *engine.Tensor)
+}
+
+// explorer moves hyperparameters.
+type explorer interface {
+	// observe records what it learns from the fitness, before members are copied.
+	observe(r *engine.Recorder, p *PBT)
+	// explore records the change of the replaced members' hyperparameters, after they have been copied.
+	explore(r *engine.Recorder, p *PBT)
 }
 
 // NewPBT makes PBT over a workflow, which it owns from then on: it is closed with the PBT, or here when there is an error.
 //
-// Errors: settings out of range, a population of less than two, a *HyperError for a hyperparameter that the workflow has not, and
-// *vk.OutOfMemoryError.
+// Errors: settings out of range, a population of less than two, a *HyperError for a hyperparameter that the workflow has not, the inheritance of
+// policies where the workflow is no engine.Heir, and *vk.OutOfMemoryError.
 func NewPBT(ctx context.Context, inner engine.Trainable, cfg PBTConfig) (*PBT, error) {
-	return newPBT(ctx, inner, cfg, func(p *PBT, _ *engine.State) exchanger {
-		return newTruncation(inner.Describe().Members, cfg.Top, cfg.Bottom)
+	return newPBT(ctx, inner, cfg, func(p *PBT, s *engine.State) (exchange, error) {
+		members := inner.Describe().Members
+		e := exchange{"pbt", newTruncation(members, cfg.Top, cfg.Bottom), &perturbation{factor: cfg.Perturb, resample: cfg.Resample}}
+		if cfg.Exploit != Truncation {
+			e.chooser = newDuel(s, cfg)
+		}
+		return e, nil
 	})
 }
 
-func newPBT(ctx context.Context, inner engine.Trainable, cfg PBTConfig, by func(*PBT, *engine.State) exchanger) (*PBT, error) {
+func newPBT(ctx context.Context, inner engine.Trainable, cfg PBTConfig, by func(*PBT, *engine.State) (exchange, error)) (*PBT, error) {
 	if err := engine.Require(map[string]any{"workflow": inner}); err != nil {
 		return nil, fmt.Errorf("hybrid: PBT: %w", err)
 	}
@@ -106,7 +90,7 @@ func newPBT(ctx context.Context, inner engine.Trainable, cfg PBTConfig, by func(
 	return p, nil
 }
 
-func (p *PBT) build(ctx context.Context, by func(*PBT, *engine.State) exchanger) (err error) {
+func (p *PBT) build(ctx context.Context, by func(*PBT, *engine.State) (exchange, error)) (err error) {
 	if p.cfg.Search == nil {
 		if p.cfg.Search, err = DefaultSearch(p.inner.Config()); err != nil {
 			return err
@@ -126,14 +110,21 @@ func (p *PBT) build(ctx context.Context, by func(*PBT, *engine.State) exchanger)
 	if members < 2 {
 		return fmt.Errorf("a population of %d has nobody to learn from; want at least 2 members", members)
 	}
+	if _, ok := p.inner.(engine.Heir); !ok && p.cfg.Inherit == PolicyOnly {
+		return config.Invalid("inherit", "a policy of %s cannot be told from the rest of a member; want everything, or an off-policy agent",
+			p.inner.Describe().Workflow)
+	}
 	s, n := p.inner.State().Sub("pbt"), engine.Members(members)
 	p.scope = s
 	p.fitness = s.Tensor("fitness", engine.Float32, n).Own()
 	p.parent = s.Tensor("parent", engine.Uint32, n).Own()
 	p.ancestor = s.Tensor("ancestor", engine.Uint32, n)
 	p.rank = s.Scratch("rank", engine.Uint32, n)
-	p.exchanger = by(p, s)
-	if p.evaluate, err = p.inner.Fitness(ctx, s.Sub("evaluation"), p.cfg.Episodes); err != nil {
+	if p.exchange, err = by(p, s); err != nil {
+		return err
+	}
+	evaluate, err := p.inner.Fitness(ctx, s.Sub("evaluation"), p.cfg.Episodes)
+	if err != nil {
 		return err
 	}
 	p.rows = []row{{p.inner.Metrics().Row(fitnessRow), p.fitness}}
@@ -141,20 +132,23 @@ func (p *PBT) build(ctx context.Context, by func(*PBT, *engine.State) exchanger)
 		p.rows = append(p.rows, row{p.inner.Metrics().Row(hyperRow + name), p.inner.Hyper().Lookup(name)})
 	}
 	p.parentRow = p.inner.Metrics().Row(parentRow)
+	if p.ranking, err = newRanking(p, s, evaluate); err != nil {
+		return err
+	}
 	return s.Allocate()
 }
 
 // record records the programs of Step, once.
 func (p *PBT) record() (err error) {
-	if p.exchange != nil {
+	if p.exchanged != nil {
 		return nil
 	}
 	eng := p.State().Engine()
 	if p.step, err = eng.Record("pbt: "+p.inner.Describe().Workflow, func(r *engine.Recorder) { p.inner.Record(r, p.recordRows) }); err != nil {
 		return err
 	}
-	p.exchange, err = eng.Record("pbt: exchange", func(r *engine.Recorder) {
-		p.evaluate(r, p.fitness)
+	p.exchanged, err = eng.Record("pbt: exchange", func(r *engine.Recorder) {
+		p.ranking.recordFitness(r, p)
 		p.recordExchange(r)
 	})
 	return err
@@ -170,12 +164,26 @@ func (p *PBT) recordRows(r *engine.Recorder) {
 
 // recordExchange records selection by fitness, the copying of members and exploration.
 func (p *PBT) recordExchange(r *engine.Recorder) {
-	engine.Rank(r, p.fitness, p.rank)
-	p.exchanger.choose(r, p)
-	engine.Gather(r, p.parent, p.State().Inherited()...)
-	for _, name := range p.names {
-		p.exchanger.explore(r, p, name, p.inner.Hyper().Lookup(name))
+	p.ranking.recordRank(r, p)
+	p.exchange.observe(r, p)
+	p.exchange.choose(r, p)
+	p.inherit(r)
+	p.exchange.explore(r, p)
+}
+
+// inherit records that the replaced members take over what is inherited.
+func (p *PBT) inherit(r *engine.Recorder) {
+	if p.cfg.Inherit == Everything {
+		engine.Gather(r, p.parent, p.State().Inherited()...)
+		return
 	}
+	engine.Gather(r, p.parent, p.ancestor)
+	for _, t := range p.State().Inherited() {
+		if slices.ContainsFunc(p.inner.Hyper().Names(), func(name string) bool { return p.inner.Hyper().Lookup(name) == t }) {
+			engine.Gather(r, p.parent, t)
+		}
+	}
+	p.inner.(engine.Heir).InheritPolicy(r, p.parent)
 }
 
 // stream is the random stream of one purpose of one hyperparameter.
@@ -186,7 +194,7 @@ func (p *PBT) stream(purpose, name string) uint32 {
 // Describe implements engine.Workflow.
 func (p *PBT) Describe() engine.Description {
 	d := p.inner.Describe()
-	d.Workflow = p.exchanger.name()
+	d.Workflow = p.exchange.name
 	return d
 }
 
@@ -224,7 +232,7 @@ func (p *PBT) Step(ctx context.Context, iteration int) (*vk.Ticket, error) {
 		return nil, err
 	}
 	if p.exchanges(iteration) {
-		if _, err := p.exchange.Submit(ctx); err != nil {
+		if _, err := p.exchanged.Submit(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -250,6 +258,6 @@ func (p *PBT) Prepare(ctx context.Context, episodes int) error {
 // Close implements engine.Workflow.
 func (p *PBT) Close() error {
 	p.step.Free()
-	p.exchange.Free()
+	p.exchanged.Free()
 	return p.inner.Close()
 }

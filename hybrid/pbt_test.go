@@ -30,7 +30,7 @@ func TestFitness(t *testing.T) {
 	if err := p.fitness.Fill(t.Context(), -1); err != nil {
 		t.Fatal(err)
 	}
-	run(t, p, func(r *engine.Recorder) { p.evaluate(r, p.fitness) })
+	run(t, p, func(r *engine.Recorder) { p.ranking.evaluate(r, p.fitness) })
 	fitness, err := p.fitness.ReadFloat32(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +58,7 @@ func TestCounters(t *testing.T) {
 			p := kind.over(t, newPPO(t, 4, "CartPole-v1", small(4)), cfg)
 			initialized(t, p)
 			steps(t, p, 0, 1)
-			if err := p.exchange.Build(); err != nil { // else its kernels are compiled in the background
+			if err := p.exchanged.Build(); err != nil { // else its kernels are compiled in the background
 				t.Fatal(err)
 			}
 			for i := 1; i < 9; i++ {

@@ -51,7 +51,7 @@ func TestOverSearches(t *testing.T) {
 			p := make()
 			initialized(t, p)
 			steps(t, p, 0, 3)
-			run(t, p, func(r *engine.Recorder) { p.evaluate(r, p.fitness) })
+			run(t, p, func(r *engine.Recorder) { p.ranking.evaluate(r, p.fitness) })
 			e, err := p.Evaluate(t.Context(), p.cfg.Episodes)
 			if err != nil {
 				t.Fatal(err)

@@ -2,8 +2,7 @@ package hybrid
 
 import "github.com/evorl/evorl/engine"
 
-// truncation is the exchange of Jaderberg et al., 2017: the worst are replaced by random ones of the best, whose hyperparameters are
-// then perturbed.
+// truncation chooses as Jaderberg et al., 2017: the worst are replaced by random ones of the best.
 type truncation struct{ top, bottom int }
 
 // newTruncation turns shares of a population into numbers of members.
@@ -16,22 +15,10 @@ func newTruncation(members int, top, bottom float64) *truncation {
 	return t
 }
 
-func (t *truncation) name() string { return "pbt" }
-
 func (t *truncation) choose(r *engine.Recorder, p *PBT) {
 	n := uint32(p.fitness.Len())
 	r.Dispatch(truncationKernel{
 		Rank: p.rank.Range(), Clock: p.Clock().Tensor().Range(), Source: p.parent.Range(),
 		Members: n, Top: uint32(t.top), Bottom: uint32(t.bottom), Seed: r.Engine().Seed(), Stream: p.stream("select", ""),
-	}.call((n+7)/8, 1, 1))
-}
-
-func (t *truncation) explore(r *engine.Recorder, p *PBT, name string, values *engine.Tensor) {
-	n, prior := uint32(p.fitness.Len()), p.cfg.Search[name]
-	low, high := prior.coordinates()
-	r.Dispatch(perturbKernel{
-		Source: p.parent.Range(), Clock: p.Clock().Tensor().Range(), Values: values.Range(),
-		Members: n, Seed: r.Engine().Seed(), Stream: p.stream("perturb", name),
-		Prior: uint32(prior.Prior), Low: float32(low), High: float32(high), Factor: float32(p.cfg.Perturb), Resample: float32(p.cfg.Resample),
 	}.call((n+7)/8, 1, 1))
 }

@@ -3,6 +3,7 @@ package rl
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/nn"
@@ -200,6 +201,19 @@ func (a *actorCritic) prepare(r *engine.Recorder) {
 	}
 	r.Fill(a.actorGradient, 0)
 	r.Fill(a.criticGradient, 0)
+}
+
+// inherit implements learner.
+func (a *actorCritic) inherit(r *engine.Recorder, source *engine.Tensor) {
+	if a.actors > 1 {
+		r.Fail(fmt.Errorf("rl: members of %d actors have no policy to inherit", a.actors))
+		return
+	}
+	engine.Gather(r, source, a.actor.params())
+	a.actor.optimizer.Renew(r, source)
+	if a.normalizer != nil {
+		a.normalizer.Inherit(r, source)
+	}
 }
 
 // recordMetrics implements learner.

@@ -163,6 +163,12 @@ func (d *deterministic) descendActor(r *engine.Recorder, u update) {
 	d.actor.optimizer.Record(r, d.actorGradient)
 }
 
+// inherit implements learner.
+func (d *deterministic) inherit(r *engine.Recorder, source *engine.Tensor) {
+	d.actorCritic.inherit(r, source)
+	engine.Renew(r, source, d.targetActor, d.actor.params())
+}
+
 // recordMetrics implements learner.
 func (d *deterministic) recordMetrics(r *engine.Recorder) {
 	d.actorCritic.recordMetrics(r)

@@ -75,6 +75,12 @@ func (a *discreteSAC) descendActor(r *engine.Recorder, u update) {
 	a.descend(r, a.actor, a.actorGradient)
 }
 
+// inherit implements learner.
+func (a *discreteSAC) inherit(r *engine.Recorder, source *engine.Tensor) {
+	a.actorCritic.inherit(r, source)
+	a.temperatures.inherit(r, source)
+}
+
 // init implements learner.
 func (a *discreteSAC) init(ctx context.Context) error {
 	return errors.Join(a.actorCritic.init(ctx), a.temperatures.init(ctx))

@@ -49,6 +49,8 @@ type learner interface {
 	update(r *engine.Recorder, u update)
 	// recordMetrics records the metrics of an iteration's last update.
 	recordMetrics(r *engine.Recorder)
+	// inherit records engine.Heir's InheritPolicy.
+	inherit(r *engine.Recorder, source *engine.Tensor)
 }
 
 // update is one of an iteration's updates.
@@ -281,6 +283,12 @@ func (o *OffPolicy) Environment() *envs.Environment { return o.env }
 // Fitness implements engine.Trainable: the mean return of evaluation episodes.
 func (o *OffPolicy) Fitness(ctx context.Context, s *engine.State, episodes int) (engine.Fitness, error) {
 	return o.evaluator.Fitness(ctx, s, o.Clock(), episodes)
+}
+
+// InheritPolicy implements engine.Heir: what fastpbrl's PBT copies (A. Flajolet et al., 2022). A policy's optimizer forgets, its target is a copy of it,
+// and a temperature that is learned is the initial one. Critics go on; DQN's networks are its policies.
+func (o *OffPolicy) InheritPolicy(r *engine.Recorder, source *engine.Tensor) {
+	o.learner.inherit(r, source)
 }
 
 // Config implements engine.Trainable: the configuration that it was made with.

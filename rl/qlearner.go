@@ -171,6 +171,16 @@ func (q *qLearner) init(ctx context.Context) error {
 	return err
 }
 
+// inherit implements learner.
+func (q *qLearner) inherit(r *engine.Recorder, source *engine.Tensor) {
+	engine.Gather(r, source, q.network.params())
+	engine.Renew(r, source, q.target, q.network.params())
+	q.network.optimizer.Renew(r, source)
+	if q.normalizer != nil {
+		q.normalizer.Inherit(r, source)
+	}
+}
+
 // recordMetrics implements learner.
 func (q *qLearner) recordMetrics(r *engine.Recorder) {
 	engine.Mean(r, q.rows.loss, q.loss, nil, 1)

@@ -134,6 +134,12 @@ func (a *sac) descendActor(r *engine.Recorder, u update) {
 	a.descend(r, a.actor, a.actorGradient)
 }
 
+// inherit implements learner.
+func (a *sac) inherit(r *engine.Recorder, source *engine.Tensor) {
+	a.actorCritic.inherit(r, source)
+	a.temperatures.inherit(r, source)
+}
+
 // recordMetrics implements learner.
 func (a *sac) recordMetrics(r *engine.Recorder) {
 	a.actorCritic.recordMetrics(r)

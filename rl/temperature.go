@@ -12,7 +12,8 @@ import (
 // temperatures are the weights of the members' entropies in soft actor-critic, learned so that their policies have a target entropy, or given
 // (T. Haarnoja et al., 2018, section 5).
 type temperatures struct {
-	first float64 // of a run, where they are learned
+	first float64        // of a run, where they are learned
+	begin *engine.Tensor // [P, 4]: the first logarithms; nil: they are not learned
 
 	temperature   *engine.Tensor   // [P], or learned: its logarithm [P, 4], of which the first counts
 	optimizer     *optim.Optimizer // of the temperature's logarithm; nil: it is not learned
@@ -43,6 +44,7 @@ func newSoft(o *OffPolicy, parts learnerParts, c SACConfig, head nn.Head) (ac *a
 	if c.LearnTemperature {
 		t.optimizer = optim.New(s.Sub("agent/temperature"), parts.optimizer, rate, 4)
 		t.temperature = t.optimizer.Params()
+		t.begin = engine.Constant(s.Sub("agent"), "initial_temperature", t.logarithms, t.temperature.Dims()...)
 		t.atLog = s.Sub("update").Scratch("temperature_gradient", engine.Float32, append([]engine.Dim{engine.Axis("split", 1)}, t.temperature.Dims()...)...)
 		if t.group, err = optim.NewGroup(0, ac.actor.optimizer, t.optimizer); err != nil {
 			return nil, t, err
@@ -71,9 +73,22 @@ func (t *temperatures) init(ctx context.Context) error {
 	if !t.learned() {
 		return nil
 	}
+	return t.temperature.WriteFloat32(ctx, t.logarithms())
+}
+
+// logarithms returns those of the first temperatures, [P, 4], of which the first of four counts.
+func (t *temperatures) logarithms() []float32 {
 	logs := make([]float32, t.temperature.Len())
 	for i := 0; i < len(logs); i += 4 {
 		logs[i] = float32(math.Log(t.first))
 	}
-	return t.temperature.WriteFloat32(ctx, logs)
+	return logs
+}
+
+// inherit records that members whose source [P] is another begin anew, where temperatures are learned.
+func (t *temperatures) inherit(r *engine.Recorder, source *engine.Tensor) {
+	if t.learned() {
+		engine.Renew(r, source, t.temperature, t.begin)
+		t.optimizer.Renew(r, source)
+	}
 }

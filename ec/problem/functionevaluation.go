@@ -157,6 +157,10 @@ func (e *functionEvaluation) Evaluate(ctx context.Context, solutions *engine.Ten
 // Fitness implements ec.Evaluation: the fitness of the solutions, without noise.
 func (e *functionEvaluation) Fitness(_ context.Context, _ *engine.State, solutions *engine.Tensor, _ int) (engine.Fitness, error) {
 	return func(r *engine.Recorder, fitness *engine.Tensor) {
+		if fitness.Len() != e.members {
+			r.Fail(fmt.Errorf("problem: %s: %v for the returns of episodes; it has none, and one value for each of %d members", e.name, fitness, e.members))
+			return
+		}
 		k := e.of(solutions, 0, fitness)
 		k.exact, k.descriptors = true, nil
 		r.Dispatch(e.call(r, k))

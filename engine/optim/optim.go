@@ -128,6 +128,13 @@ func (o *Optimizer) Reset(r *engine.Recorder) {
 	}
 }
 
+// Renew records that the members whose source [P] u32 is another have moments and numbers as at the beginning (engine.Renew).
+func (o *Optimizer) Renew(r *engine.Recorder, source *engine.Tensor) {
+	for _, x := range []*engine.Tensor{o.first, o.second, o.count, o.refuse} {
+		engine.Renew(r, source, x, nil)
+	}
+}
+
 // Params returns the parameters [P, row].
 func (o *Optimizer) Params() *engine.Tensor { return o.params }
 
