@@ -9,9 +9,7 @@ import (
 	"testing"
 
 	"github.com/evorl/evorl"
-	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
-	"github.com/evorl/evorl/vk"
 )
 
 // guide is the start of a configuration of agents that a search guides: two agents in the pendulum, populations of six.
@@ -125,47 +123,69 @@ func TestGuidedWith(t *testing.T) {
 // EvoRL's settings of agents that a search guides run, here with small networks, short episodes and few updates. Those of Ant differ from the others
 // by numbers alone, and its rollout takes a minute to compile.
 func TestGuidedConfigurations(t *testing.T) {
-	dev, err := vk.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer dev.Close()
 	for _, workflow := range []string{"erl", "cem-rl"} {
-		files, err := filepath.Glob("configs/evorl/" + workflow + "-*.toml")
-		if err != nil || len(files) != 4 {
-			t.Fatalf("configurations %v, %v; want four of %s", files, err, workflow)
-		}
-		for _, file := range slices.DeleteFunc(files, func(f string) bool { return strings.HasSuffix(f, "-ant.toml") }) {
-			t.Run(filepath.Base(file), func(t *testing.T) {
-				var set []evorl.Option
-				for _, s := range []string{"network.hidden=[8]", "environment.time_limit=5", "td3.rollout_length=10", "td3.updates_per_step=0.2",
-					"td3.learning_starts=10", "replay.batch=4", "replay.capacity=1000", workflow + ".warmup=0"} {
-					set = append(set, evorl.Set(s))
-				}
-				cfg, err := evorl.Read(file, set...)
-				if err != nil {
-					t.Fatal(err)
-				}
-				run, err := cfg.Build(t.Context(), engine.New(dev))
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer run.Close()
-				if err := run.Init(t.Context()); err != nil {
-					t.Fatal(err)
-				}
-				ticket, err := run.Step(t.Context(), 0)
-				if err == nil {
-					err = ticket.Wait(t.Context())
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
-				m, err := run.Metrics().Read(0)
-				if err != nil || !(m["loss/critic"][0] > 0) || m["fitness/not_finite"][0] != 0 {
-					t.Errorf("metrics %v, %v; want a loss, and fitness that is finite", m, err)
-				}
-			})
+		for _, file := range configurations(t, "configs/evorl/"+workflow+"-*.toml", 4) {
+			started(t, file, "network.hidden=[8]", "environment.time_limit=5", "td3.rollout_length=10", "td3.updates_per_step=0.2",
+				"td3.learning_starts=10", "replay.batch=4", "replay.capacity=1000", workflow+".warmup=0")
 		}
 	}
+}
+
+// The settings of EvoRL's and fastpbrl's PBT over off-policy agents run: here with few members, small networks, short episodes, and an exchange before
+// the second iteration.
+func TestPBTConfigurations(t *testing.T) {
+	for pattern, n := range map[string]int{"configs/evorl/pbt-sac-*.toml": 4, "configs/fastpbrl/pbt-sac-*.toml": 5, "configs/fastpbrl/pbt-td3-*.toml": 5} {
+		for _, file := range configurations(t, pattern, n) {
+			agent := strings.Split(filepath.Base(file), "-")[1]
+			started(t, file, "network.hidden=[8]", "environment.time_limit=5", agent+".rollout_length=10", agent+".learning_starts=10", agent+".members=4",
+				"replay.batch=4", "replay.capacity=1000", "pbt.warmup=1", "pbt.interval=1")
+		}
+	}
+}
+
+// configurations are the files of a pattern, of which there are so many, but for the robots whose rollouts take a minute to compile.
+func configurations(t *testing.T, pattern string, n int) []string {
+	t.Helper()
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) != n {
+		t.Fatalf("configurations %v, %v; want %d of %s", files, err, n, pattern)
+	}
+	return slices.DeleteFunc(files, func(f string) bool {
+		return strings.HasSuffix(f, "-ant.toml") || strings.HasSuffix(f, "-humanoid.toml")
+	})
+}
+
+// started runs the first two iterations of a configuration.
+func started(t *testing.T, file string, set ...string) {
+	t.Run(filepath.Base(file), func(t *testing.T) {
+		var opts []evorl.Option
+		for _, s := range set {
+			opts = append(opts, evorl.Set(s))
+		}
+		cfg, err := evorl.Read(file, opts...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		run, err := cfg.Build(t.Context(), open(t, 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer run.Close()
+		if err := run.Init(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 2 {
+			ticket, err := run.Step(t.Context(), i)
+			if err == nil {
+				err = ticket.Wait(t.Context())
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		m, err := run.Metrics().Read(1)
+		if err != nil || !(m["loss/critic"][0] > 0) || slices.ContainsFunc(m["fitness/not_finite"], func(n float32) bool { return n != 0 }) {
+			t.Errorf("metrics %v, %v; want a loss, and fitness that is finite", m, err)
+		}
+	})
 }
