@@ -212,6 +212,25 @@ func (c *Config) Members() int {
 	return *count
 }
 
+// MembersKey is the dotted key of the number of members, such as ppo.members.
+func (c *Config) MembersKey() string {
+	_, key := c.parts.members()
+	return key
+}
+
+// Independent tells whether members are independent repetitions of one experiment, so that each of them counts as a run: those of agents and
+// searches. Members of other workflows work together or compete.
+func (c *Config) Independent() bool {
+	_, composes := c.parts.(composed)
+	return !composes
+}
+
+// Selects tells whether members are a population under selection (PBT), which stands for its best member.
+func (c *Config) Selects() bool {
+	_, ok := c.parts.(*pbt)
+	return ok
+}
+
 // Front is about the given number of points of the true front of the problem, [points][objectives], maximised; nil where none is known.
 func (c *Config) Front(points int) [][]float64 {
 	if s, ok := c.searcher(); ok {

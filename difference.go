@@ -33,6 +33,13 @@ func (c *Config) Differences(other *Config) []Difference {
 	return out
 }
 
+// Value is a setting as TOML, by its dotted key; ok is false where the configuration has no such key.
+func (c *Config) Value(key string) (text string, ok bool) {
+	_, values := c.flat()
+	text, ok = values[key]
+	return text, ok
+}
+
 // DifferenceError is the error of resuming a run with other settings than it has.
 type DifferenceError struct {
 	Path        string // the run directory

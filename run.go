@@ -23,10 +23,12 @@ type Run struct {
 
 	provenance rundir.Provenance
 	file       *metrics.File
+	members    *metrics.File // nil: there is one member
 	lineage    *metrics.File // nil: the workflow has none
 	events     *metrics.Events
 
 	began   time.Time
+	pace    pace
 	before  float64 // seconds that earlier sessions took
 	from    int     // iterations that earlier sessions did
 	done    int
@@ -111,12 +113,16 @@ func (r *Run) keep(ctx context.Context, report engine.Report) error {
 		return err
 	}
 	record := metrics.Record{Iteration: int64(report.Iteration), EnvSteps: report.EnvSteps, Seconds: r.Seconds(), Values: values}
-	return errors.Join(noted, r.file.Append(record), r.events.Write(record), r.keepLineage(report), r.keepBest(ctx, report))
+	return errors.Join(noted, r.file.Append(record), r.events.Write(record), r.keepMembers(report, record), r.keepLineage(report),
+		r.keepBest(ctx, report))
 }
 
 // values are what metrics.jsonl has of a report.
 func (r *Run) values(ctx context.Context, report engine.Report) (map[string]float64, error) {
 	values := valuesOf(report)
+	if rate, ok := r.pace.rate(time.Now(), report.EnvSteps); ok {
+		values[StepsPerSecond] = rate
+	}
 	if n := evaluations(r.workflow, report.Iteration); n > 0 {
 		values["evaluations"] = float64(n)
 	}
@@ -128,6 +134,18 @@ func (r *Run) values(ctx context.Context, report engine.Report) (map[string]floa
 		metrics.AddStatistics(values, "hypervolume", volumes)
 	}
 	return values, err
+}
+
+// keepMembers writes down what each member has of its own: the returns of training episodes that ended, and of evaluations.
+func (r *Run) keepMembers(report engine.Report, record metrics.Record) error {
+	if r.members == nil {
+		return nil
+	}
+	record.Values = memberValues(report)
+	if len(record.Values) == 0 {
+		return nil
+	}
+	return r.members.Append(record)
 }
 
 // lineal is a workflow whose members descend from each other.
@@ -160,6 +178,9 @@ func (r *Run) Close() error {
 	}
 	if r.file != nil {
 		errs = append(errs, r.file.Close())
+	}
+	if r.members != nil {
+		errs = append(errs, r.members.Close())
 	}
 	if r.lineage != nil {
 		errs = append(errs, r.lineage.Close())

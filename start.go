@@ -214,12 +214,14 @@ func (r *Run) open(ctx context.Context, done int) (err error) {
 	if bad != nil {
 		r.warnings.addf("%v: cut off, with all that follows the checkpoint", bad)
 	}
-	if _, ok := r.workflow.(lineal); ok {
-		if r.lineage, _, bad, err = metrics.ResumeFile(r.dir.Lineage(), int64(done)); err != nil {
+	if r.workflow.Describe().Members > 1 {
+		if r.members, err = r.resumeFile(r.dir.Members(), done); err != nil {
 			return err
 		}
-		if bad != nil {
-			r.warnings.addf("%v: cut off, with all that follows the checkpoint", bad)
+	}
+	if _, ok := r.workflow.(lineal); ok {
+		if r.lineage, err = r.resumeFile(r.dir.Lineage(), done); err != nil {
+			return err
 		}
 	}
 	if r.events, err = metrics.NewEvents(r.dir.Events(), r.steps); err != nil {
@@ -230,4 +232,13 @@ func (r *Run) open(ctx context.Context, done int) (err error) {
 	now.Binding, now.Device, now.Driver, now.API, now.From = vk.BindingName, info.Name, info.Driver, info.API.String(), int64(done)
 	r.provenance.Sessions = append(r.provenance.Sessions, now)
 	return r.dir.WriteProvenance(r.provenance)
+}
+
+// resumeFile opens a file of records beside the metrics, to continue after the given number of iterations.
+func (r *Run) resumeFile(path string, done int) (*metrics.File, error) {
+	file, _, bad, err := metrics.ResumeFile(path, int64(done))
+	if bad != nil {
+		r.warnings.addf("%v: cut off, with all that follows the checkpoint", bad)
+	}
+	return file, err
 }

@@ -1,9 +1,11 @@
 package evorl
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/metrics"
@@ -34,6 +36,49 @@ func valuesOf(r engine.Report) map[string]float64 {
 		metrics.AddStatistics(values, "evaluation", returns(r.Evaluation))
 	}
 	return values
+}
+
+// MemberMetric is the name under which members.jsonl has a metric of a member, such as return/3.
+func MemberMetric(metric string, member int) string { return fmt.Sprintf("%s/%d", metric, member) }
+
+// memberValues is what members.jsonl has of a report, under the names of MemberMetric: the mean return of the member's training episodes that
+// ended, and of its evaluation. Members without a value (NaN) are left out.
+func memberValues(r engine.Report) map[string]float64 {
+	values := map[string]float64{}
+	add := func(metric string, member int, x float64) {
+		if !math.IsNaN(x) {
+			values[MemberMetric(metric, member)] = x
+		}
+	}
+	for member, x := range r.Metrics["episode/return"] {
+		add("return", member, float64(x))
+	}
+	if r.Evaluation != nil {
+		for member, x := range r.Evaluation.Means() {
+			add("evaluation", member, x)
+		}
+	}
+	return values
+}
+
+// StepsPerSecond is the metric of the speed of a session: environment steps of all members for each second since its first iteration, in which
+// kernels are compiled.
+const StepsPerSecond = "time/steps_per_second"
+
+// pace measures the speed of a session.
+type pace struct {
+	began time.Time // the end of the first iteration; zero: not yet
+	from  int64     // environment steps then
+}
+
+// rate is the number of steps for each second; ok is false in the first iteration and where there are no steps.
+func (p *pace) rate(now time.Time, steps int64) (rate float64, ok bool) {
+	if p.began.IsZero() {
+		p.began, p.from = now, steps
+		return 0, false
+	}
+	seconds := now.Sub(p.began).Seconds()
+	return float64(steps-p.from) / seconds, steps > p.from && seconds > 0
 }
 
 // returns are the members' mean returns, without those that have none.

@@ -2,8 +2,10 @@ package evorl
 
 import (
 	"encoding/json"
+	"maps"
 	"math"
 	"testing"
+	"time"
 
 	"github.com/evorl/evorl/engine"
 )
@@ -55,5 +57,32 @@ func TestLargest(t *testing.T) {
 		if got := largest(c.of); got != c.want {
 			t.Errorf("the largest of %v is number %d; want %d", c.of, got, c.want)
 		}
+	}
+}
+
+func TestMemberValues(t *testing.T) {
+	nan := float32(math.NaN())
+	got := memberValues(engine.Report{
+		Metrics:    map[string][]float32{"episode/return": {4, nan, 1}, "loss/actor": {1, 2, 3}},
+		Evaluation: &engine.Evaluation{Returns: [][]float32{{1, 3}, {2, 2}, {nan}}},
+	})
+	want := map[string]float64{"return/0": 4, "return/2": 1, "evaluation/0": 2, "evaluation/1": 2}
+	if !maps.Equal(got, want) {
+		t.Errorf("%v; want %v", got, want)
+	}
+}
+
+func TestPace(t *testing.T) {
+	var p pace
+	at := time.Unix(100, 0)
+	if _, ok := p.rate(at, 50); ok {
+		t.Error("a speed of the first iteration")
+	}
+	if rate, ok := p.rate(at.Add(2*time.Second), 250); !ok || rate != 100 {
+		t.Errorf("%v, %v; want 100 steps a second", rate, ok)
+	}
+	later := pace{began: at}
+	if _, ok := later.rate(at.Add(time.Second), 0); ok {
+		t.Error("a speed without steps")
 	}
 }

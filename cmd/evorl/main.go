@@ -3,6 +3,7 @@
 //	evorl run configs/pbt.toml       learn, on the first device
 //	evorl eval RUN_DIR               evaluate the newest checkpoint of a run
 //	evorl view RUN_DIR               show an episode in three dimensions
+//	evorl compare runs/*             compare methods by the scores of their runs
 //	evorl plot runs/*                draw learning curves
 //	evorl inspect RUN_DIR            show where a run came from and what it has saved
 //	evorl list                       every workflow, environment and configuration key
@@ -87,7 +88,7 @@ func newRoot() *cobra.Command {
 	})
 	root.SetUsageTemplate(usageTemplate)
 	cobra.EnableCommandSorting = false // they are in the order in which one meets them
-	root.AddCommand(newRun(), newEval(), newView(), newPlot(), newInspect(), newList(), newDevices(), newBench())
+	root.AddCommand(newRun(), newEval(), newView(), newCompare(), newPlot(), newInspect(), newList(), newDevices(), newBench())
 	return root
 }
 

@@ -52,13 +52,13 @@ type group struct {
 	runs          [][]metrics.Record
 }
 
-// readSeries reads runs and puts those together that differ only in their seed. what is what all have in common, for a title.
-func readSeries(paths []string, warn func(string, ...any)) (series []plot.Series, what string, err error) {
+// readGroups reads runs and puts those together that differ only in their seed.
+func readGroups(paths []string, warn func(string, ...any)) ([]*group, error) {
 	var groups []*group
 	for _, path := range paths {
 		g, err := readRun(path, warn)
 		if err != nil {
-			return nil, "", err
+			return nil, err
 		}
 		at := slices.IndexFunc(groups, func(of *group) bool { return onlySeedsDiffer(of.cfg, g.cfg) })
 		if at < 0 {
@@ -66,6 +66,15 @@ func readSeries(paths []string, warn func(string, ...any)) (series []plot.Series
 			continue
 		}
 		groups[at].paths, groups[at].runs = append(groups[at].paths, path), append(groups[at].runs, g.runs...)
+	}
+	return groups, nil
+}
+
+// readSeries reads runs as lines, one of each group. what is what all have in common, for a title.
+func readSeries(paths []string, warn func(string, ...any)) (series []plot.Series, what string, err error) {
+	groups, err := readGroups(paths, warn)
+	if err != nil {
+		return nil, "", err
 	}
 	env, workflow := groups[0].env, groups[0].workflow
 	for _, g := range groups {

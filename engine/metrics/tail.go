@@ -10,7 +10,7 @@ import (
 
 const (
 	tailChunk = 64 << 10
-	maxLine   = 1 << 20 // maximum bytes of a record's line
+	maxLine   = 8 << 20 // maximum bytes of a record's line, which may have a few values of each of 65536 members
 )
 
 // lastRecord finds the last record up to the given iteration, or nil, and the offset of its end. bad counts the later

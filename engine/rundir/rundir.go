@@ -4,6 +4,7 @@
 //	  config.toml      the resolved configuration, defaults included
 //	  provenance.json  what computed the run: program, device, driver, seed, sessions
 //	  metrics.jsonl    see [metrics.Record]
+//	  members.jsonl    for several members: the same with each member's own values, such as return/0 and return/1
 //	  lineage.jsonl    for PBT: one record per member and exchange, see hybrid.PBT.Lineage
 //	  tensorboard/     event files of the same numbers, for TensorBoard
 //	  checkpoints/     see package checkpoint
@@ -29,6 +30,7 @@ const (
 	ConfigFile     = "config.toml"
 	ProvenanceFile = "provenance.json"
 	MetricsFile    = "metrics.jsonl"
+	MembersFile    = "members.jsonl"
 	LineageFile    = "lineage.jsonl"
 	EventsDir      = "tensorboard"
 	CheckpointsDir = "checkpoints"
@@ -145,6 +147,9 @@ func (d *Dir) Config() string { return filepath.Join(d.path, ConfigFile) }
 
 // Metrics returns the path of the metrics.
 func (d *Dir) Metrics() string { return filepath.Join(d.path, MetricsFile) }
+
+// Members returns the path of the metrics of each member.
+func (d *Dir) Members() string { return filepath.Join(d.path, MembersFile) }
 
 // Lineage returns the path of the records of PBT's exchanges.
 func (d *Dir) Lineage() string { return filepath.Join(d.path, LineageFile) }

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/evorl/evorl"
+)
+
+// taskLabel and methodLabel name where a group's runs learn and what learns.
+type labelled struct {
+	*group
+	method, task string
+}
+
+// labelGroups names the method and the task of groups: the workflow and the environment, and settings in which groups differ that share these. Settings of
+// the environment or the problem are the task's, others the method's.
+func labelGroups(groups []*group) []labelled {
+	out := make([]labelled, len(groups))
+	var ofTask, ofMethod []string // keys
+	for i, a := range groups {
+		for _, b := range groups[:i] {
+			if a.cfg == nil || b.cfg == nil || a.env != b.env {
+				continue
+			}
+			for _, d := range a.cfg.Differences(b.cfg) {
+				if isTaskKey(a.cfg, d.Key) {
+					ofTask = appendNew(ofTask, d.Key)
+				}
+			}
+		}
+	}
+	for i, g := range groups {
+		out[i] = labelled{g, g.workflow, withKeys(cmp.Or(g.env, "?"), g.cfg, ofTask)}
+	}
+	for i, a := range out {
+		for _, b := range out[:i] {
+			if a.cfg == nil || b.cfg == nil || a.task != b.task || a.workflow != b.workflow {
+				continue
+			}
+			for _, d := range a.cfg.Differences(b.cfg) {
+				if d.Key != "seed" && d.Key != a.cfg.MembersKey() || a.cfg.Selects() && d.Key == a.cfg.MembersKey() {
+					ofMethod = appendNew(ofMethod, d.Key)
+				}
+			}
+		}
+	}
+	for i, g := range groups {
+		out[i].method = withKeys(cmp.Or(g.workflow, g.paths[0]), g.cfg, ofMethod)
+	}
+	return out
+}
+
+// isTaskKey tells whether a key is part of what is to be learned, not of how.
+func isTaskKey(cfg *evorl.Config, key string) bool {
+	section, _, _ := strings.Cut(key, ".")
+	return section == evorl.TaskSection || section == "environment" || section == cfg.Run.Env
+}
+
+func appendNew(to []string, key string) []string {
+	if slices.Contains(to, key) {
+		return to
+	}
+	return append(to, key)
+}
+
+// withKeys adds the values of keys to a name.
+func withKeys(name string, cfg *evorl.Config, keys []string) string {
+	if cfg == nil {
+		return name
+	}
+	for _, key := range keys {
+		if value, ok := cfg.Value(key); ok {
+			name += ", " + key[strings.LastIndexByte(key, '.')+1:] + "=" + strings.Trim(value, `"`)
+		}
+	}
+	return name
+}
