@@ -2,14 +2,16 @@ package evorl
 
 import (
 	"context"
+	"math"
 
 	"github.com/evorl/evorl/engine/nn"
 )
 
 // Policy is a member's policy with all that another program needs to act by it: layers applied to the observation in turn,
-// x → activation(norm(x · weight + bias)), the last one without norm and activation. tools/peers/transfer.py is such a program.
+// x → activation(norm(x · weight + bias)), the last one without norm and activation. tools/peers/transfer.py is such a program. As JSON it
+// is written by evorl export --policy; ONNX and Tensors are other forms of it.
 type Policy struct {
-	Format    string `json:"format"` // "evorl policy 1"
+	Format    string `json:"format"` // policyFormat
 	Workflow  string `json:"workflow"`
 	Env       string `json:"env"`
 	Iteration int    `json:"iteration"`
@@ -24,6 +26,12 @@ type Policy struct {
 	Layers      []PolicyLayer      `json:"layers"`
 	Action      PolicyAction       `json:"action"`
 }
+
+// policyFormat changes where a program that reads the one before would act wrongly.
+const policyFormat = "evorl policy 2"
+
+// outputs is the number of the network's outputs.
+func (p *Policy) outputs() int { return len(p.Layers[len(p.Layers)-1].Bias) }
 
 // PolicyObservation is x → clip((x - mean) · scale, ±limit).
 type PolicyObservation struct {
@@ -40,15 +48,39 @@ type PolicyLayer struct {
 	Shift  []float32   `json:"shift,omitempty"`
 }
 
-// PolicyAction turns the outputs y into the likeliest action. Discrete: the index of the largest. Bins above 1: of each dimension's outputs,
-// bins of them, the index i of the largest means y = 2 i / (bins - 1) - 1. Continuous: (low + high) / 2 + (high - low) / 2 · y, where y passes tanh
-// first if Squash; y itself in a dimension without bounds.
+// PolicyAction turns the outputs y into the likeliest action, of Size choices or dimensions.
+//
+// Discrete: the index of the largest of the first Size outputs. With Atoms above 1 there are so many outputs for each action; its value is
+// the mean number of an atom under their softmax, and the action is that of the largest value. Dueling, the outputs of actions are
+// advantages: behind them are outputs of the state, as many as of one action, and each action's are the state's plus its own less their mean
+// over the actions.
+//
+// Continuous: (low + high) / 2 + (high - low) / 2 · y, where y passes tanh first if Squash; y itself in a dimension without bounds. Bins above
+// 1: of each dimension's outputs, bins of them, the index i of the largest means y = 2 i / (bins - 1) - 1. Without bins outputs behind the
+// first Size are log standard deviations.
 type PolicyAction struct {
-	Discrete bool     `json:"discrete"`
-	Low      []Number `json:"low,omitempty"` // null: no bound
-	High     []Number `json:"high,omitempty"`
-	Squash   bool     `json:"squash"`
-	Bins     int      `json:"bins"`
+	Head     string    `json:"head"` // nn.HeadKind: categorical, gaussian, deterministic, epsilon_greedy, binned
+	Discrete bool      `json:"discrete"`
+	Size     int       `json:"size"`
+	Low      []Number  `json:"low,omitempty"` // null: no bound
+	High     []Number  `json:"high,omitempty"`
+	Squash   bool      `json:"squash"`
+	Bins     int       `json:"bins"`
+	Atoms    int       `json:"atoms"`
+	Dueling  bool      `json:"dueling"`
+	LogStd   []float32 `json:"log_std,omitempty"` // of the exploration of a Gaussian head whose deviations do not depend on the state
+}
+
+// scales are the middle and half of the range of each dimension; 0 and 1 where it has no bounds.
+func (a PolicyAction) scales() (middle, half []float32) {
+	for i, low := range a.Low {
+		m, h := float32(0), float32(1)
+		if width := float64(a.High[i] - low); !math.IsInf(width, 0) {
+			m, h = float32(low+a.High[i])/2, float32(a.High[i]-low)/2
+		}
+		middle, half = append(middle, m), append(half, h)
+	}
+	return middle, half
 }
 
 // Policy reads the policy of a member.
@@ -66,9 +98,15 @@ func (r *Restored) Policy(ctx context.Context, member int) (*Policy, error) {
 		return nil, err
 	}
 	p := &Policy{
-		Format: "evorl policy 1", Workflow: r.cfg.Run.Workflow, Env: r.cfg.Run.Env, Iteration: r.Iteration(), Member: member,
+		Format: policyFormat, Workflow: r.cfg.Run.Workflow, Env: r.cfg.Run.Env, Iteration: r.Iteration(), Member: member,
 		Digest: r.checkpoint.Manifest.Digest, TimeLimit: r.cfg.Environment.TimeLimit, ActionRepeat: max(1, r.cfg.Environment.ActionRepeat),
-		Activation: of.Network.Activation, Action: PolicyAction{Squash: of.Head.Squash, Bins: of.Head.Bins},
+		Activation: of.Network.Activation, Action: PolicyAction{
+			Head: of.Head.Kind.String(), Size: of.Head.Size, Squash: of.Head.Squash && of.Head.Kind != nn.Binned,
+			Bins: of.Head.Bins, Atoms: of.Head.Atoms, Dueling: of.Head.Dueling,
+		},
+	}
+	if n := of.Head.Parameters(); n > 0 {
+		p.Action.LogStd = params[of.Network.Size():][:n]
 	}
 	if n := of.Network.In; normalizer != nil {
 		p.Observation = &PolicyObservation{normalizer[:n], normalizer[n:], of.ObsLimit}

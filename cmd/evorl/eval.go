@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -17,7 +16,7 @@ import (
 )
 
 func newEval() *cobra.Command {
-	var device, seed, policy string
+	var device, seed string
 	var episodes, member int
 	var asJSON, best bool
 	cmd := &cobra.Command{
@@ -29,12 +28,9 @@ func newEval() *cobra.Command {
 				"unless --member names one. The episodes of seed S are the same every time; without --seed it is the run's own.",
 			"--best takes, in place of the newest checkpoint, the state of the run in which a member had the highest mean return of all "+
 				"evaluations, and that member. That choice favours luck, so its episodes are others than the run's: those of the next seed.",
-			"--policy writes the member's policy as JSON, for programs that are to act by it; where the figures are not of one member, it is "+
-				"the one that is best in ten episodes.",
 		),
-		Example: "  evorl eval --episodes 100 runs/pbt-CartPole-v1-1\n  evorl eval --best runs/openes-CartPole-v1-1\n" +
-			"  evorl eval --member 3 --policy policy.json runs/ppo-Hopper-v5-1",
-		Args: between(1, 1, "want one RUN_DIR"),
+		Example: "  evorl eval --episodes 100 runs/pbt-CartPole-v1-1\n  evorl eval --best runs/openes-CartPole-v1-1",
+		Args:    between(1, 1, "want one RUN_DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if episodes < 1 || episodes > maxEpisodes {
 				return usagef("--episodes %d: want 1 to %d", episodes, maxEpisodes)
@@ -57,11 +53,6 @@ func newEval() *cobra.Command {
 				if err != nil {
 					return cause(ctx, err)
 				}
-				if policy != "" {
-					if err := writePolicy(ctx, restored, e.Member, policy); err != nil {
-						return cause(ctx, err)
-					}
-				}
 				for _, refused := range e.Refused {
 					warn(cmd.ErrOrStderr(), "%v", refused)
 				}
@@ -77,7 +68,6 @@ func newEval() *cobra.Command {
 	cmd.Flags().BoolVar(&best, "best", false, "evaluate the best state of the run, not its newest checkpoint")
 	cmd.Flags().StringVar(&seed, "seed", "", "seed `S` of the episodes (default the run's, or with --best the next)")
 	cmd.Flags().IntVar(&member, "member", 0, "figures of member `N` (default for PBT the best of these episodes, else all)")
-	cmd.Flags().StringVar(&policy, "policy", "", "write the policy to `FILE`, as JSON")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "end with one line of JSON on standard output")
 	return cmd
 }
@@ -91,26 +81,6 @@ func named(cmd *cobra.Command, flag string, value *int) *int {
 		return value
 	}
 	return nil
-}
-
-// writePolicy writes the policy of a member; nil: of the best.
-func writePolicy(ctx context.Context, restored *evorl.Restored, member *int, path string) error {
-	if member == nil {
-		best, err := restored.Best(ctx)
-		if err != nil {
-			return err
-		}
-		member = &best
-	}
-	p, err := restored.Policy(ctx, *member)
-	if err != nil {
-		return err
-	}
-	text, err := json.Marshal(p)
-	if err != nil {
-		return fmt.Errorf("the policy of member %d cannot be written: %w", *member, err)
-	}
-	return os.WriteFile(path, append(text, '\n'), 0o644)
 }
 
 func writeEvaluation(cmd *cobra.Command, e evorl.Evaluation) error {

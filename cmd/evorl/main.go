@@ -6,6 +6,7 @@
 //	evorl compare runs/*             compare methods by the scores of their runs
 //	evorl plot runs/*                draw learning curves
 //	evorl inspect RUN_DIR            show where a run came from and what it has saved
+//	evorl export --onnx FILE RUN_DIR write a policy for other programs
 //	evorl list                       every workflow, environment and configuration key
 //	evorl devices                    what there is to compute on
 //	evorl bench --suite core         how fast it computes
@@ -88,7 +89,7 @@ func newRoot() *cobra.Command {
 	})
 	root.SetUsageTemplate(usageTemplate)
 	cobra.EnableCommandSorting = false // they are in the order in which one meets them
-	root.AddCommand(newRun(), newEval(), newView(), newCompare(), newPlot(), newInspect(), newList(), newDevices(), newBench())
+	root.AddCommand(newRun(), newEval(), newView(), newCompare(), newPlot(), newInspect(), newExport(), newList(), newDevices(), newBench())
 	return root
 }
 

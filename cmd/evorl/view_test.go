@@ -17,7 +17,8 @@ func TestView(t *testing.T) {
 	b.must("run", "--out", "run", "--iterations", "4", "tiny.toml")
 	v := b.object(b.must("view", "--json", "--seed", "5", "--member", "3", "--gif", "a.gif", "--png", "a.png", "--out", "a.html", "--at", "0.1",
 		"--seconds", "0.2", "--width", "64", "--height", "48", "run"))
-	e := b.object(b.must("eval", "--json", "--seed", "5", "--member", "3", "--episodes", "1", "--policy", "policy.json", "run"))
+	e := b.object(b.must("eval", "--json", "--seed", "5", "--member", "3", "--episodes", "1", "run"))
+	b.must("export", "--seed", "5", "--member", "3", "--policy", "policy.json", "run")
 	if v["return"] != e["mean_return"] || v["member"] != 3. || v["seed"] != 5. || v["length"] != v["return"] { // CartPole pays 1 a step
 		t.Errorf("viewed: %v; evaluated: %v", v, e)
 	}
@@ -66,7 +67,7 @@ func TestView(t *testing.T) {
 	if err != nil || json.Unmarshal(text, &policy) != nil {
 		t.Fatal(err, string(text))
 	}
-	if l := policy.Layers; policy.Format != "evorl policy 1" || policy.Member != 3 || !policy.Action.Discrete || len(l) != 2 || len(l[0].Weight) != 4 ||
+	if l := policy.Layers; policy.Format != "evorl policy 2" || policy.Member != 3 || !policy.Action.Discrete || len(l) != 2 || len(l[0].Weight) != 4 ||
 		len(l[0].Weight[0]) != 16 || len(l[1].Bias) != 2 {
 		t.Errorf("policy: %s", text)
 	}
@@ -108,7 +109,8 @@ func TestViewSearch(t *testing.T) {
 		"[network]\nnormalize_obs = \"virtual_batch\"\n[openes]\npopulation = 8\n[evaluation]\nepisodes = 2\n")
 	b.must("run", "--out", "es", "es.toml")
 	v := b.object(b.must("view", "--json", "--out", "es.html", "--member", "1", "es"))
-	e := b.object(b.must("eval", "--json", "--episodes", "1", "--member", "1", "--policy", "policy.json", "es"))
+	e := b.object(b.must("eval", "--json", "--episodes", "1", "--member", "1", "es"))
+	b.must("export", "--member", "1", "--policy", "policy.json", "es")
 	if got, want := v["return"].(float64), e["mean_return"].(float64); got != want || math.IsNaN(got) || v["length"] != 30. {
 		t.Errorf("viewed: %v; evaluated: %v", v, e)
 	}

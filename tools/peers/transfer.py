@@ -3,7 +3,7 @@
     python -m venv /tmp/mujoco && /tmp/mujoco/bin/pip install -r tools/mjcf/requirements.txt
     /tmp/mujoco/bin/python tools/peers/transfer.py --evorl bin/evorl runs/ppo-Hopper-v5-1 …
 
-For each run directory it calls evorl eval, which evaluates the newest checkpoint in so many episodes and writes the policy, and then runs as many
+For each run directory it calls evorl export, which writes the policy, and evorl eval, which evaluates the newest checkpoint in so many episodes. Then it runs as many
 episodes in the environment of the same name of Gymnasium, with its own MuJoCo in float64. The last line is JSON. The episodes are not the same ones: the
 difference of the two means is to be seen beside the standard error of the means, which is printed too.
 """
@@ -31,12 +31,12 @@ def activation(name):
 
 
 class Policy:
-    """The likeliest actions of a policy that evorl eval --policy has written; policy.go documents the format."""
+    """The likeliest actions of a policy that evorl export --policy has written; policy.go documents the format."""
 
     def __init__(self, path):
         self.data = json.loads(pathlib.Path(path).read_text())
-        if self.data["format"] != "evorl policy 1":
-            sys.exit(f"{path}: format {self.data['format']!r}; want evorl policy 1")
+        if self.data["format"] != "evorl policy 2":
+            sys.exit(f"{path}: format {self.data['format']!r}; want evorl policy 2")
         self.act = activation(self.data["activation"])
         self.layers = [{k: np.array(v, np.float32) for k, v in layer.items()} for layer in self.data["layers"]]
         self.observation = self.data["observation"]
@@ -56,7 +56,12 @@ class Policy:
                 x = self.act(x)
         action = self.data["action"]
         if action["discrete"]:
-            return int(np.argmax(x))
+            if action["atoms"] > 1:
+                z = x.reshape(-1, action["atoms"])
+                z = z[: action["size"]] + (z[-1] - z[: action["size"]].mean(0) if action["dueling"] else 0)
+                p = np.exp(z - z.max(1, keepdims=True))
+                x = p @ np.arange(action["atoms"]) / p.sum(1)
+            return int(np.argmax(x[: action["size"]]))
         if action["bins"] > 1:
             x = 2 * np.argmax(x.reshape(-1, action["bins"]), 1) / (action["bins"] - 1) - 1
         elif action["squash"]:
@@ -103,16 +108,14 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "policy.json"
 
-            def evaluate(*more):
-                command = [args.evorl, "eval", "--json", "--policy", str(path), *more, str(run)]
-                return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()[-1])
+            def evorl(*command):
+                return subprocess.run([args.evorl, *command, str(run)], check=True, capture_output=True, text=True).stdout
 
-            member = args.member
-            if member is None:
-                evaluate("--episodes", "1", "--seed", str(args.seed + 1))
-                member = json.loads(path.read_text())["member"]
-            ours = evaluate("--episodes", str(args.episodes), "--seed", str(args.seed), "--member", str(member))
+            chosen = [] if args.member is None else ["--member", str(args.member)]
+            evorl("export", "--policy", str(path), "--seed", str(args.seed + 1), *chosen)
             policy = Policy(path)
+            member = policy.data["member"]
+            ours = json.loads(evorl("eval", "--json", "--episodes", str(args.episodes), "--seed", str(args.seed), "--member", str(member)).splitlines()[-1])
         theirs = gymnasium_returns(policy, task(run), args.episodes, args.seed)
         row = {
             "run": str(run), "workflow": ours["workflow"], "env": ours["env"], "iteration": ours["iteration"], "member": member, "episodes": args.episodes,

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/evorl/evorl"
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/checkpoint"
+	"github.com/evorl/evorl/engine/metrics"
+	"github.com/evorl/evorl/engine/rundir"
+)
+
+// exports are the files that evorl export writes; "" those that it does not.
+type exports struct{ onnx, safetensors, policy, csv string }
+
+func newExport() *cobra.Command {
+	var to exports
+	var device, seed string
+	var member int
+	var best bool
+	cmd := &cobra.Command{
+		Use:   "export [flags] RUN_DIR",
+		Short: "Write a policy or metrics for other programs",
+		Long: paragraphs(
+			"Write the policy of a member in the newest checkpoint of a run, with the normalization of observations and what makes actions of "+
+				"the network's outputs: as ONNX, as safetensors with names by layer, or as JSON. It acts by its likeliest actions. The member is "+
+				"the best in ten episodes; --best takes the state and the member that did best in the run's own evaluations.",
+			"--csv writes all metrics as a table. TensorBoard reads a run directory as it is.",
+			"docs/exports.md shows how other programs load each, Weights & Biases among them.",
+		),
+		Example: "  evorl export --onnx policy.onnx runs/ppo-Hopper-v5-1\n  evorl export --best --safetensors policy.safetensors runs/pbt-CartPole-v1-1\n" +
+			"  evorl export --csv metrics.csv runs/ppo-Hopper-v5-1",
+		Args: between(1, 1, "want one RUN_DIR"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if to == (exports{}) {
+				return usagef("nothing to write: want --onnx FILE, --safetensors FILE, --policy FILE or --csv FILE")
+			}
+			if to.csv != "" {
+				if err := exportMetrics(cmd, args[0], to.csv); err != nil {
+					return err
+				}
+			}
+			to.csv = ""
+			if to == (exports{}) {
+				return nil
+			}
+			cfg, err := evorl.Stored(args[0])
+			if err != nil {
+				return err
+			}
+			engineSeed, err := episodeSeed(seed, cfg, best)
+			if err != nil {
+				return err
+			}
+			return withEngine(cmd.Context(), device, engineSeed, func(ctx context.Context, eng *engine.Engine) error {
+				restored, err := restore(ctx, eng, cfg, args[0], best)
+				if err != nil {
+					return cause(ctx, err)
+				}
+				defer func() { _ = restored.Close() }() // nothing was changed
+				for _, refused := range restored.Refused() {
+					warn(cmd.ErrOrStderr(), "%v", refused)
+				}
+				p, err := policyOf(ctx, restored, named(cmd, "member", &member))
+				if err != nil {
+					return cause(ctx, err)
+				}
+				return to.write(p, cmd.OutOrStdout())
+			})
+		},
+	}
+	cmd.Flags().StringVar(&to.onnx, "onnx", "", "write the policy to `FILE` as ONNX")
+	cmd.Flags().StringVar(&to.safetensors, "safetensors", "", "write the policy's arrays to `FILE`, by layer")
+	cmd.Flags().StringVar(&to.policy, "policy", "", "write the policy to `FILE` as JSON")
+	cmd.Flags().StringVar(&to.csv, "csv", "", "write the metrics to `FILE` as comma-separated values")
+	cmd.Flags().IntVar(&member, "member", 0, "the policy of member `N` (default the best in ten episodes)")
+	cmd.Flags().BoolVar(&best, "best", false, "of the best state of the run, not its newest checkpoint")
+	cmd.Flags().StringVar(&seed, "seed", "", "seed `S` of the ten episodes (default the run's)")
+	addDevice(cmd, &device)
+	return cmd
+}
+
+// policyOf reads the policy of a member; nil: of the best.
+func policyOf(ctx context.Context, restored *evorl.Restored, member *int) (*evorl.Policy, error) {
+	if member == nil {
+		best, err := restored.Best(ctx)
+		if err != nil {
+			return nil, err
+		}
+		member = &best
+	}
+	return restored.Policy(ctx, *member)
+}
+
+// write writes a policy in the forms that are wanted.
+func (to exports) write(p *evorl.Policy, out io.Writer) error {
+	fmt.Fprintf(out, "member %d of %s on %s at iteration %d\n", p.Member, p.Workflow, p.Env, p.Iteration)
+	if to.onnx != "" {
+		if err := exportFile(out, to.onnx, p.ONNX().Encode()); err != nil {
+			return err
+		}
+	}
+	if to.safetensors != "" {
+		var b bytes.Buffer
+		tensors, facts := p.Tensors()
+		if err := checkpoint.WriteSafetensors(&b, tensors, facts); err != nil {
+			return err
+		}
+		if err := exportFile(out, to.safetensors, b.Bytes()); err != nil {
+			return err
+		}
+	}
+	if to.policy != "" {
+		text, err := json.Marshal(p)
+		if err != nil {
+			return fmt.Errorf("the policy of member %d cannot be written as JSON: %w", p.Member, err)
+		}
+		return exportFile(out, to.policy, append(text, '\n'))
+	}
+	return nil
+}
+
+func exportMetrics(cmd *cobra.Command, run, file string) error {
+	dir, err := rundir.Open(run)
+	if err != nil {
+		return err
+	}
+	records, bad, err := metrics.ReadFile(dir.Metrics())
+	if err != nil {
+		return err
+	}
+	if bad != nil {
+		warn(cmd.ErrOrStderr(), "%v", bad)
+	}
+	var b bytes.Buffer
+	if err := metrics.WriteCSV(&b, records); err != nil {
+		return err
+	}
+	return exportFile(cmd.OutOrStdout(), file, b.Bytes())
+}
+
+// exportFile writes a file and says so.
+func exportFile(out io.Writer, file string, data []byte) error {
+	if err := os.WriteFile(file, data, 0o644); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(out, "wrote %s (%d bytes)\n", plain(file), len(data))
+	return err
+}

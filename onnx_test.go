@@ -1,0 +1,283 @@
+package evorl
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"flag"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/evorl/evorl/engine/nn"
+)
+
+// writeModels is how tools/reference/onnx_rows.py gets the models.
+var writeModels = flag.String("onnx-models", "", "write the models and rows of TestONNX to this folder")
+
+// modelCase is a policy by its parts; its numbers are random.
+type modelCase struct {
+	name       string
+	in         int
+	hidden     []int
+	activation nn.Activation
+	norms      bool
+	normalized bool
+	outputs    int
+	action     PolicyAction
+}
+
+func modelCases() []modelCase {
+	inf := Number(math.Inf(1))
+	low, high := []Number{-2, -1, -inf}, []Number{2, 3, inf}
+	box := func(head nn.HeadKind) PolicyAction {
+		return PolicyAction{Head: head.String(), Size: 3, Low: low, High: high}
+	}
+	choices := func(head nn.HeadKind, n int) PolicyAction {
+		return PolicyAction{Head: head.String(), Size: n, Discrete: true}
+	}
+	greedy := func(atoms int, dueling bool) PolicyAction {
+		a := choices(nn.EpsilonGreedy, 4)
+		a.Atoms, a.Dueling = atoms, dueling
+		return a
+	}
+	squashed, binned, of := box(nn.Gaussian), box(nn.Binned), box(nn.Deterministic)
+	squashed.Squash, of.Squash, binned.Bins = true, true, 5
+	return []modelCase{
+		{"categorical", 4, []int{9, 7}, nn.Tanh, false, true, 3, choices(nn.Categorical, 3)},
+		{"gaussian", 5, []int{8}, nn.ReLU, false, false, 3, box(nn.Gaussian)},
+		{"gaussian-squashed-state", 5, []int{11, 6}, nn.Swish, true, true, 6, squashed},
+		{"deterministic", 3, []int{10}, nn.ELU, true, false, 3, of},
+		{"linear", 7, nil, nn.Linear, false, true, 3, box(nn.Deterministic)},
+		{"values", 4, []int{6, 5, 4}, nn.ReLU, false, false, 4, greedy(1, false)},
+		{"dueling", 4, []int{6}, nn.ReLU, false, true, 5, greedy(1, true)},
+		{"atoms", 4, []int{6}, nn.Tanh, true, false, 4 * 7, greedy(7, false)},
+		{"atoms-dueling", 4, []int{6}, nn.Swish, false, true, 5 * 7, greedy(7, true)},
+		{"binned", 6, []int{8, 8}, nn.Tanh, false, true, 15, binned},
+	}
+}
+
+// policy makes the case's policy, the same every time.
+func (c modelCase) policy() *Policy {
+	rng := rand.New(rand.NewPCG(7, uint64(len(c.name))))
+	random := func(n int, scale, about float64) []float32 {
+		out := make([]float32, n)
+		for i := range out {
+			out[i] = float32(about + scale*rng.NormFloat64())
+		}
+		return out
+	}
+	p := &Policy{Format: policyFormat, Workflow: "none", Env: c.name, Activation: c.activation, Action: c.action, ActionRepeat: 1}
+	if c.normalized {
+		p.Observation = &PolicyObservation{Mean: random(c.in, 1, 0), Scale: random(c.in, 0.2, 1), Limit: 5}
+	}
+	in := c.in
+	for i := range len(c.hidden) + 1 {
+		n := c.outputs
+		if i < len(c.hidden) {
+			n = c.hidden[i]
+		}
+		l := PolicyLayer{Bias: random(n, 0.5, 0)}
+		for range in {
+			l.Weight = append(l.Weight, random(n, 1/math.Sqrt(float64(in)), 0))
+		}
+		if c.norms && i < len(c.hidden) {
+			l.Scale, l.Shift = random(n, 0.2, 1), random(n, 0.2, 0)
+		}
+		p.Layers, in = append(p.Layers, l), n
+	}
+	return p
+}
+
+// observations are random rows and extreme ones.
+func (c modelCase) observations() (rows [][]float32) {
+	rng := rand.New(rand.NewPCG(11, uint64(len(c.name))))
+	for _, scale := range []float64{1, 1, 1, 1, 1, 10, 1000, 1e6} {
+		row := make([]float32, c.in)
+		for i := range row {
+			row[i] = float32(scale * rng.NormFloat64())
+		}
+		rows = append(rows, row)
+	}
+	rows = append(rows, make([]float32, c.in))
+	ends := make([]float32, c.in)
+	for i := range ends {
+		ends[i] = float32(1 - 2*(i%2))
+	}
+	return append(rows, ends)
+}
+
+// act is what the documentation of Policy says, in float64. scores are nil for continuous actions.
+func act(p *Policy, obs []float32) (action, scores []float64) {
+	x := widen(obs)
+	if o := p.Observation; o != nil {
+		for i := range x {
+			x[i] = min(max((x[i]-float64(o.Mean[i]))*float64(o.Scale[i]), -float64(o.Limit)), float64(o.Limit))
+		}
+	}
+	for i, l := range p.Layers {
+		y := widen(l.Bias)
+		for j, row := range l.Weight {
+			for o, w := range row {
+				y[o] += x[j] * float64(w)
+			}
+		}
+		if x = y; i == len(p.Layers)-1 {
+			break
+		}
+		if l.Scale != nil {
+			x = normalized(x, widen(l.Scale), widen(l.Shift), 1e-6)
+		}
+		for o := range x {
+			x[o] = activated(p.Activation, x[o])
+		}
+	}
+	if p.Action.Discrete {
+		scores = scored(p.Action, x)
+		return []float64{float64(largest(scores))}, scores
+	}
+	return controlled(p.Action, x), nil
+}
+
+func activated(kind nn.Activation, x float64) float64 {
+	switch kind {
+	case nn.ReLU:
+		return max(x, 0)
+	case nn.Tanh:
+		return math.Tanh(x)
+	case nn.ELU:
+		return max(x, 0) + math.Expm1(min(x, 0))
+	case nn.Swish:
+		return x / (1 + math.Exp(-x))
+	}
+	return x
+}
+
+func scored(a PolicyAction, y []float64) []float64 {
+	atoms := max(a.Atoms, 1)
+	of := func(action, atom int) float64 { return y[action*atoms+atom] }
+	var values []float64
+	for k := range a.Size {
+		z := make([]float64, atoms)
+		for i := range z {
+			z[i] = of(k, i)
+			if a.Dueling {
+				mean := 0.0
+				for j := range a.Size {
+					mean += of(j, i) / float64(a.Size)
+				}
+				z[i] += of(a.Size, i) - mean
+			}
+		}
+		value := z[0]
+		if atoms > 1 {
+			value = 0
+			for i, p := range softmax(z) {
+				value += p * float64(i)
+			}
+		}
+		values = append(values, value)
+	}
+	return values
+}
+
+func controlled(a PolicyAction, y []float64) (out []float64) {
+	for i := range a.Size {
+		v := y[i]
+		if a.Bins > 1 {
+			v = 2*float64(largest(y[i*a.Bins:(i+1)*a.Bins]))/float64(a.Bins-1) - 1
+		}
+		if a.Squash {
+			v = math.Tanh(v)
+		}
+		if low, high := float64(a.Low[i]), float64(a.High[i]); !math.IsInf(high-low, 0) {
+			v = (low+high)/2 + (high-low)/2*v
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+// reference is a case of engine/onnx/testdata/onnx.json: what onnxruntime computed, by tools/reference/onnx_rows.py.
+type reference struct {
+	SHA256  string      `json:"sha256"` // of the model
+	Action  [][]float64 `json:"action"` // [row]
+	Scores  [][]float64 `json:"scores"`
+	Runtime string      `json:"runtime"`
+}
+
+// The graph computes what the policy is documented to, by the interpreter here and by onnxruntime, whose results for these very models, to the byte,
+// are in engine/onnx/testdata.
+func TestONNX(t *testing.T) {
+	var references map[string]reference
+	text, err := os.ReadFile("engine/onnx/testdata/onnx.json")
+	if err != nil && *writeModels == "" {
+		t.Fatal(err)
+	}
+	if err == nil && json.Unmarshal(text, &references) != nil {
+		t.Fatal("engine/onnx/testdata/onnx.json is not JSON")
+	}
+	for _, c := range modelCases() {
+		t.Run(c.name, func(t *testing.T) {
+			p, obs := c.policy(), c.observations()
+			model := p.ONNX()
+			model.ProducerVersion = "test"
+			data := model.Encode()
+			if *writeModels != "" {
+				writeModel(t, c.name, data, obs)
+				return
+			}
+			got := interpret(t, data, obs)
+			digest := sha256.Sum256(data)
+			want := references[c.name]
+			if hex.EncodeToString(digest[:]) != want.SHA256 {
+				t.Errorf("the model is another than onnxruntime's results are of: tools/reference/onnx_rows.py makes them again")
+			}
+			for i, row := range obs {
+				action, scores := act(p, row)
+				compare(t, "the documentation", i, got["action"].row(i), action)
+				compare(t, "onnxruntime", i, got["action"].row(i), want.Action[i])
+				if scores != nil {
+					name := map[bool]string{false: "logits", true: "values"}[c.action.Head == nn.EpsilonGreedy.String()]
+					compare(t, "the documentation", i, got[name].row(i), scores)
+					compare(t, "onnxruntime", i, got[name].row(i), want.Scores[i])
+				}
+			}
+		})
+	}
+}
+
+// compare wants 1e-5 of the largest value of a row, or of 1.
+func compare(t *testing.T, with string, row int, got, want []float64) {
+	t.Helper()
+	scale := 1.0
+	for _, v := range want {
+		scale = max(scale, math.Abs(v))
+	}
+	for i := range want {
+		if len(got) != len(want) || !(math.Abs(got[i]-want[i]) <= 1e-5*scale) {
+			t.Errorf("row %d: %v; by %s %v", row, got, with, want)
+			return
+		}
+	}
+}
+
+func (a array) row(i int) []float64 {
+	n := len(a.v) / a.shape[0]
+	return a.v[i*n : (i+1)*n]
+}
+
+func writeModel(t *testing.T, name string, data []byte, obs [][]float32) {
+	t.Helper()
+	text, err := json.Marshal(obs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, content := range map[string][]byte{name + ".onnx": data, name + ".json": text} {
+		if err := os.WriteFile(filepath.Join(*writeModels, file), content, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
