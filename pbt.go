@@ -246,5 +246,9 @@ func (p *pbt) build(ctx context.Context, eng *engine.Engine, env *envs.Environme
 	if !ok {
 		return nil, errors.Join(fmt.Errorf("evorl: %s cannot be trained by PBT", inner.Describe().Workflow), inner.Close())
 	}
-	return p.new(ctx, over, p.cfg.PBTConfig)
+	cfg := p.cfg.PBTConfig
+	if maps.Equal(cfg.Search, p.space) {
+		cfg.Search = nil // its default: what the workflow declares and has in this environment
+	}
+	return p.new(ctx, over, cfg)
 }

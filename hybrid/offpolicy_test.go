@@ -21,6 +21,7 @@ func TestOverOffPolicy(t *testing.T) {
 	}{
 		{"td3", []string{"actor_learning_rate", "critic_learning_rate", "discount", "exploration_noise", "noise_clip", "policy_delay", "target_noise"}, critics},
 		{"sac", []string{"actor_learning_rate", "critic_learning_rate", "discount", "target_entropy", "temperature_learning_rate"}, critics},
+		{"discrete sac", []string{"actor_learning_rate", "critic_learning_rate", "discount", "target_entropy_scale", "temperature_learning_rate"}, critics},
 		{"dqn", []string{"discount", "exploration_end", "learning_rate"},
 			[]string{"agent/network/params", "agent/network/optimizer/second_moment", "agent/target", "rollout/env_state"}},
 	} {
@@ -56,7 +57,7 @@ func TestOverOffPolicy(t *testing.T) {
 	}
 }
 
-// smallAgents are four agents in the pendulum, of DQN in CartPole, that normalize observations; DQN's with all its parts.
+// smallAgents are four agents in the pendulum, of DQN and discrete SAC in CartPole, that normalize observations; DQN's with all its parts.
 func smallAgents(t testing.TB, name string) *rl.OffPolicy {
 	t.Helper()
 	env, err := envs.Lookup("Pendulum-v1")
@@ -85,6 +86,8 @@ func smallAgents(t testing.TB, name string) *rl.OffPolicy {
 		o, err = rl.NewTD3(t.Context(), eng, env, td3, rl.Network(network), rl.Replays(replay), options)
 	case "sac":
 		o, err = rl.NewSAC(t.Context(), eng, env, sac, rl.Network(stochastic), rl.Replays(replay), options)
+	case "discrete sac":
+		o, err = rl.NewSAC(t.Context(), eng, cartpole, sac, rl.Network(stochastic), rl.Replays(replay), options)
 	default:
 		o, err = rl.NewDQN(t.Context(), eng, cartpole, dqn, rl.Network(network), rl.Replays(prioritized), options)
 	}
@@ -98,7 +101,7 @@ func smallAgents(t testing.TB, name string) *rl.OffPolicy {
 // its target is a copy of it, SAC's temperature is the initial one, and all else stays its own.
 func TestPolicyOnly(t *testing.T) {
 	for agent, of := range map[string]struct{ actor, target string }{
-		"td3": {"agent/actor/params", "agent/target_actor"}, "sac": {"agent/actor/params", ""}, "dqn": {"agent/network/params", "agent/target"},
+		"td3": {"agent/actor/params", "agent/target_actor"}, "sac": {"agent/actor/params", ""}, "discrete sac": {"agent/actor/params", ""}, "dqn": {"agent/network/params", "agent/target"},
 	} {
 		t.Run(agent, func(t *testing.T) {
 			cfg := DefaultPBT()

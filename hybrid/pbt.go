@@ -95,6 +95,8 @@ func (p *PBT) build(ctx context.Context, by func(*PBT, *engine.State) (exchange,
 		if p.cfg.Search, err = DefaultSearch(p.inner.Config()); err != nil {
 			return err
 		}
+		// Some keys are hyperparameters of some environments alone, such as SAC's target entropy of continuous actions.
+		maps.DeleteFunc(p.cfg.Search, func(name string, _ Prior) bool { return p.inner.Hyper().Lookup(name) == nil })
 	}
 	if err := config.Check(p.cfg); err != nil {
 		return err
