@@ -2,7 +2,8 @@ package envs
 
 import "math"
 
-// Constants of Acrobot-v1 that spaces and drawing need; gymnasium 1.4.0, acrobot.py. The others are in shaders/envs/acrobot.glsl.
+// Constants of Acrobot-v1 for spaces and drawing; gymnasium 1.4.0, acrobot.py. The others are in
+// shaders/envs/acrobot.glsl.
 const (
 	acrobotMaxSpeed1 = 4 * math.Pi
 	acrobotMaxSpeed2 = 9 * math.Pi
@@ -37,7 +38,7 @@ func acrobotGeometry() *Geometry {
 			axle("joint", 2, [3]float64{}, 0.11, 0.24, wood),
 		},
 		Poses: func(state []float32) []Pose {
-			first, both := tilted(-float64(state[0])), tilted(-float64(state[0])-float64(state[1])) // 0 hangs down, and turns counter-clockwise
+			first, both := tilted(-float64(state[0])), tilted(-float64(state[0])-float64(state[1])) // at angle 0 it hangs down; angles increase counter-clockwise
 			return []Pose{{}, {Rot: first}, {turned(first, [3]float64{0, 0, -acrobotLength1}), both}}
 		},
 		Camera: Camera{LookAt: [3]float64{0, 0, -0.2}, Distance: 5.4, Azimuth: 90, Elevation: -12},

@@ -9,14 +9,14 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// Stream is the random stream of resets and steps.
+// Stream is the name of the random stream of resets and steps.
 const Stream = "env"
 
-// Batch is members × environments copies of an environment on a device, stepped together by actions of the host: for
-// use as a library and for tests. Training uses the fused rollouts instead, which keep actions on the device.
+// Batch is members × environments copies of an environment on a device, stepped together by actions from the host, as
+// a library and for tests. Training uses the fused rollouts instead, which keep actions on the device.
 //
 // Element (p, e) of every result is environment e of member p, at index p·environments + e. The same seed and actions
-// give the same results. A Batch must not be used by several goroutines at once.
+// give the same results. A Batch is not safe for concurrent use.
 type Batch struct {
 	env                   *Environment
 	options               Options
@@ -33,11 +33,11 @@ type Batch struct {
 	reset  *vk.Program
 	step   *vk.Program
 
-	upload []uint32 // the input buffer's contents: seed, number of the step, padding, actions
+	upload []uint32 // contents of the input buffer: seed, step number, padding, actions
 	result Transition
 }
 
-// layout places the parts of the input buffer and of the output buffers, in bytes.
+// layout holds the offsets of the input buffer's and output buffers' parts, in bytes.
 type layout struct {
 	clock, action, input               span
 	obs, nextObs, reward, done, output span
@@ -45,19 +45,19 @@ type layout struct {
 
 type span struct{ offset, size int64 }
 
-// Transition is what a step gave, for all environments. The slices are overwritten by the next Step or Reset.
+// Transition is the result of a step for all environments. The slices are overwritten by the next Step or Reset.
 type Transition struct {
-	Obs     []float32 // [P, E, O]: to act on next; the first of a new episode where the step also reset
+	Obs     []float32 // [P, E, O]: the observation to act on next; the first of a new episode if the step also reset
 	NextObs []float32 // [P, E, O]: the true observation after the action
 	Reward  []float32 // [P, E]
 	Done    []Done    // [P, E]
 }
 
-// NewBatch puts an environment on a device. The environments must be Reset before the first Step. An environment given as
-// GLSL is compiled here.
+// NewBatch makes a batch on a device. Call Reset before the first Step. An environment given as GLSL is compiled
+// here.
 //
-// Errors: options out of range, sizes below 1 or too large for the device's buffers, *vk.OutOfMemoryError, those of
-// compiling (*shaders.CompileError, shaders.ErrNoCompiler), and the device's.
+// Errors: options out of range, sizes below 1 or too large for the device's buffers, *vk.OutOfMemoryError, compile
+// errors (*shaders.CompileError, shaders.ErrNoCompiler), and device errors.
 func NewBatch(ctx context.Context, dev *vk.Device, env *Environment, members, environments int, options Options) (*Batch, error) {
 	if err := engine.Require(map[string]any{"device": dev, "environment": env}); err != nil {
 		return nil, fmt.Errorf("envs: batch: %w", err)
@@ -81,13 +81,13 @@ func NewBatch(ctx context.Context, dev *vk.Device, env *Environment, members, en
 	return b, nil
 }
 
-// Environment is what the batch runs.
+// Environment returns the batch's environment.
 func (b *Batch) Environment() *Environment { return b.env }
 
-// Options are those in force, defaults filled in.
+// Options returns the options in force, with defaults filled in.
 func (b *Batch) Options() Options { return b.options }
 
-// count is the number of environments in all.
+// count returns the total number of environments.
 func (b *Batch) count() int { return b.members * b.environments }
 
 func (b *Batch) allocate(dev *vk.Device) error {
@@ -213,14 +213,14 @@ func (b *Batch) record(ctx context.Context, dev *vk.Device) error {
 	return nil
 }
 
-// groups splits enough workgroups of size invocations for count into two dimensions.
+// groups returns a two-dimensional workgroup count with enough workgroups of size invocations for count.
 func groups(count, size int, most [3]uint32) (x, y uint32) {
 	n := (count + size - 1) / size
 	rows := (n + int(most[0]) - 1) / int(most[0])
 	return uint32((n + rows - 1) / rows), uint32(rows)
 }
 
-// Close releases the batch's memory. Closing twice is allowed.
+// Close releases the batch's memory. Calling Close twice is allowed.
 func (b *Batch) Close() {
 	for _, program := range []*vk.Program{b.reset, b.step} {
 		if program != nil {

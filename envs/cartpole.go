@@ -2,7 +2,8 @@ package envs
 
 import "math"
 
-// Constants of CartPole-v1 that spaces and drawing need; gymnasium 1.4.0, cartpole.py. The others are in shaders/envs/cartpole.glsl.
+// Constants of CartPole-v1 for spaces and drawing; gymnasium 1.4.0, cartpole.py. The others are in
+// shaders/envs/cartpole.glsl.
 const (
 	cartPoleXLimit     = 2.4
 	cartPoleThetaLimit = 12 * 2 * math.Pi / 360
@@ -15,7 +16,7 @@ func cartPole() Spec {
 		Name:            "CartPole-v1",
 		Summary:         "balance a pole by pushing its cart left or right",
 		Source:          "gymnasium 1.4.0, classic_control/cartpole.py; Barto, Sutton, Anderson 1983; Florian 2007",
-		Observation:     Symmetric(2*cartPoleXLimit, inf, 2*cartPoleThetaLimit, inf), // twice the limits: a failing state lies within
+		Observation:     Symmetric(2*cartPoleXLimit, inf, 2*cartPoleThetaLimit, inf), // twice the limits, so that a failing state is inside
 		Action:          Discrete(2),
 		State:           []string{"x", "x_dot", "theta", "theta_dot"},
 		MaxSteps:        500,
@@ -24,7 +25,7 @@ func cartPole() Spec {
 	}
 }
 
-// cartPoleGeometry is drawn as Gymnasium does, with the poles' and carts' own lengths.
+// cartPoleGeometry draws as Gymnasium does, with the pole's and cart's own lengths.
 func cartPoleGeometry() *Geometry {
 	return &Geometry{
 		Bodies: []string{"world", "cart", "pole"},

@@ -9,15 +9,15 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// compiled keeps the kernels of an environment that is given as GLSL, by name.
+// compiled holds the compiled kernels of an environment given as GLSL, by name.
 type compiled struct {
 	sync.Mutex
 	shaders map[string]*vk.Shader
 }
 
-// shader returns a kernel with the environment in it, e.g. "envs/step". builtIn is the kernel's generated table, m the
-// form wanted, Lane or Cooperative: the shader itself for a built-in environment, a pattern of the interface for one
-// given as GLSL, which is compiled at the first call.
+// shader returns a kernel, e.g. "envs/step", for the environment and the form m, Lane or Cooperative. builtIn is the
+// kernel's generated table: it holds the shader of a built-in environment. For an environment given as GLSL it holds
+// the interface, and the kernel is compiled at the first call.
 func (e *Environment) shader(ctx context.Context, kernel string, m Mapping, builtIn map[string]*vk.Shader) (*vk.Shader, error) {
 	name := e.Name
 	if m == Cooperative {

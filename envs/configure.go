@@ -10,11 +10,12 @@ import (
 	"github.com/evorl/evorl/engine/config"
 )
 
-// optionConstants is how many specialization constants shaders/envs/options.glsl has.
+// optionConstants is the number of specialization constants in shaders/envs/options.glsl.
 const optionConstants = 12
 
-// With is the environment with other options, a struct of the type of Spec.Options: envs.HopperOptions for Hopper-v5. Start from DefaultHopperOptions or from
-// the Spec's. Options that change what is observed make GLSL that is compiled when the environment is first put on a device, as of New.
+// With returns the environment with other options: a struct of the type of Spec.Options, such as envs.HopperOptions
+// for Hopper-v5. Start from DefaultHopperOptions or from the Spec's options. Options that change the observation
+// change the GLSL, which is then compiled at first use on a device, as with New.
 //
 // Errors: options of another type, values out of range.
 func (e *Environment) With(options any) (*Environment, error) {
@@ -48,7 +49,7 @@ func (e *Environment) With(options any) (*Environment, error) {
 	return out, checkSizes(out.Spec, defines)
 }
 
-// define turns a macro of the GLSL on, which adds observations.
+// define enables a macro of the GLSL, which adds observations.
 func (e *Environment) define(name, adds string) {
 	n, _ := strconv.Atoi(adds)
 	size := e.ObsSize() + n
@@ -60,7 +61,7 @@ func (e *Environment) define(name, adds string) {
 
 var obsSizeLine = regexp.MustCompile(`(?m)^#define OBS_SIZE \d+`)
 
-// constants are the specialization constants of options.
+// constants returns the specialization constants of options.
 func constants(options any) (out [optionConstants]float32, err error) {
 	value := reflect.ValueOf(options)
 	if value.Kind() != reflect.Struct {
@@ -88,14 +89,14 @@ func constants(options any) (out [optionConstants]float32, err error) {
 	return out, nil
 }
 
-// setOptions sets a kernel's constants.
+// setOptions sets a kernel's option constants.
 func (e *Environment) setOptions(constants ...*float32) {
 	for i, c := range constants {
 		*c = e.constant[i]
 	}
 }
 
-// flatten is a field as numbers.
+// flatten returns a field as numbers.
 func flatten(v reflect.Value) ([]float32, error) {
 	switch v.Kind() {
 	case reflect.Float32:

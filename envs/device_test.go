@@ -6,8 +6,8 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// open opens the default device for a test, with core and synchronization validation unless other options are given. What the
-// validation layer says fails the test.
+// open opens the default device for a test, by default with core and synchronization validation. Validation messages
+// fail the test.
 func open(t testing.TB, options ...vk.Option) *vk.Device {
 	t.Helper()
 	if len(options) == 0 {

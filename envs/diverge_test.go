@@ -10,8 +10,8 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// lostGLSL is an environment in which one number of a step is not finite where the state reaches 3: the next state, an observation or the reward,
-// as FAULT says. The state counts steps.
+// lostGLSL is an environment whose state counts steps. When it reaches 3, the next state, an observation or the
+// reward, as selected by FAULT, is not finite.
 const lostGLSL = `// environment: Lost-v0
 #define STATE_SIZE 2
 #define OBS_SIZE 2
@@ -46,8 +46,8 @@ func lostEnvironment(t *testing.T, fault string) *Environment {
 	return env
 }
 
-// TestDiverges: a state, an observation or a reward that is not finite ends the episode as diverged, with an observation and a reward that are
-// finite, and the next episode begins as after any other end.
+// TestDiverges: a state, an observation or a reward that is not finite ends the episode as diverged, with finite
+// observation and reward, and the next episode begins as usual.
 func TestDiverges(t *testing.T) {
 	dev := open(t, vk.Validate(false))
 	for _, fault := range []string{"0u", "1u", "2u"} {
@@ -98,7 +98,7 @@ func TestDiverges(t *testing.T) {
 	}
 }
 
-// TestRolloutCountsLost: rollouts count the episodes of an environment given as GLSL that diverge.
+// TestRolloutCountsLost: rollouts count the diverged episodes of an environment given as GLSL.
 func TestRolloutCountsLost(t *testing.T) {
 	eng := engine.New(open(t, vk.Validate(false)), engine.Seed(5))
 	s := eng.NewState()

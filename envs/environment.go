@@ -2,23 +2,23 @@ package envs
 
 import "fmt"
 
-// Environment is a Spec with the GLSL that runs it. It does not change and may be used by several goroutines.
+// Environment is a Spec with its GLSL. It is immutable and safe for concurrent use.
 type Environment struct {
 	Spec
 	glsl     string
-	file     string // of the embedded tree, for a built-in environment; "" for one given at run time
+	file     string // in the embedded tree, for a built-in environment; "" for one given at run time
 	compiled compiled
-	constant [optionConstants]float32 // of the options
-	base     *Environment             // the one that With began from; nil: this one
+	constant [optionConstants]float32 // specialization constants of the options
+	base     *Environment             // the environment that With was first called on; nil: this one
 }
 
-// New makes an environment from GLSL source, for library users with environments of their own. The source defines
-// STATE_SIZE, OBS_SIZE, ACTION_SIZE, DISCRETE, env_reset, env_step and env_observe as the files of shaders/envs do, and
-// may include any file of the embedded tree ("engine/rng.glsl"). New reads only the sizes; the GLSL is compiled when the
-// environment is first put on a device, which needs glslc or glslangValidator.
+// New makes a user-defined environment from GLSL source. Like the files of shaders/envs, the source must define
+// STATE_SIZE, OBS_SIZE, ACTION_SIZE, DISCRETE, env_reset, env_step and env_observe; it may include any file of the
+// embedded tree ("engine/rng.glsl"). New reads only the sizes; the GLSL is compiled at first use on a device, which
+// needs glslc or glslangValidator.
 //
-// The error says all that is wrong: a Spec that is incomplete or contradicts itself, a missing define, each size in
-// which Spec and GLSL differ, and loops that Spec.Iterations does not count.
+// The error lists everything that is wrong: an incomplete or contradictory Spec, a missing define, sizes that differ
+// between Spec and GLSL, and loops not covered by Spec.Iterations.
 func New(spec Spec, glsl string) (*Environment, error) {
 	return newEnvironment(spec, glsl, "")
 }
@@ -47,8 +47,8 @@ func newEnvironment(spec Spec, glsl, file string) (*Environment, error) {
 	return e, nil
 }
 
-// GLSL is the environment's source, includes unresolved.
+// GLSL returns the environment's source with unresolved includes.
 func (e *Environment) GLSL() string { return e.glsl }
 
-// IsBuiltIn says whether the environment is one of this package's, whose kernels are compiled ahead of time.
+// IsBuiltIn reports whether the environment is one of this package's, whose kernels are compiled ahead of time.
 func (e *Environment) IsBuiltIn() bool { return e.file != "" }

@@ -55,7 +55,7 @@ func TestLookupSuggests(t *testing.T) {
 	}
 }
 
-// walkGLSL is a smallest environment: a counter that ends at 5.
+// walkGLSL is a minimal environment: a counter that ends at 5.
 const walkGLSL = `// environment: Walk-v0
 #include "engine/rng.glsl"
 #define STATE_SIZE 1
@@ -110,7 +110,7 @@ func TestNewRefuses(t *testing.T) {
 		change func(*Spec, *string)
 		want   string
 	}{
-		{"no name", func(s *Spec, _ *string) { s.Name = "" }, "no name"},
+		{"no name", func(s *Spec, _ *string) { s.Name = "" }, "no Name"},
 		{"other name", func(s *Spec, _ *string) { s.Name = "Run-v0" }, `want "// environment: Run-v0"`},
 		{"state size", func(s *Spec, _ *string) { s.State = []string{"a", "b"} }, "#define STATE_SIZE 1, but the Spec names 2 state elements"},
 		{"observation size", func(s *Spec, _ *string) { s.Observation = Symmetric(1) }, "#define OBS_SIZE 2, but the Spec's observation space has 1 dimensions"},

@@ -10,7 +10,7 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// TestEpisode drives batches beside the float64 model of the episode, under every option.
+// TestEpisode compares batches with the float64 model of the episode, under every option.
 func TestEpisode(t *testing.T) {
 	dev := open(t)
 	for _, c := range []struct {
@@ -37,8 +37,8 @@ func TestEpisode(t *testing.T) {
 	}
 }
 
-// TestInBounds steps batches of odd sizes, discrete and continuous, under the validation layer's checks of every access. The
-// other environments differ in the sizes only, and take seconds each to compile with the checks.
+// TestInBounds steps batches of odd sizes, discrete and continuous, with validation of every memory access. The other
+// environments differ only in sizes, and each takes seconds to compile with the checks.
 func TestInBounds(t *testing.T) {
 	dev := open(t, vk.ValidateShaders(true))
 	for _, name := range []string{"MountainCar-v0", "Pendulum-v1"} {
@@ -54,7 +54,7 @@ func TestInBounds(t *testing.T) {
 	}
 }
 
-// drive steps a batch and the model of its environments together and compares all they give.
+// drive steps a batch and the model of its environments together and compares all results.
 func drive(t *testing.T, b *Batch, model dynamics, steps int) {
 	t.Helper()
 	const seed = 11
@@ -102,7 +102,7 @@ func drive(t *testing.T, b *Batch, model dynamics, steps int) {
 			check(t, at+": observation", row(got.Obs, len(models), i), want.obs)
 			check(t, at+": reward", got.Reward[i:i+1], []float64{want.reward})
 			check(t, at+": return", state.Return[i:i+1], []float64{m.ret})
-			// One step at a time: the model continues from the device's state, once that is checked.
+			// After each step the model continues from the device's state, once that is checked.
 			reached := column(state.Env, len(models), i)
 			check(t, at+": state", reached, m.state)
 			for f, v := range reached {
@@ -116,7 +116,7 @@ func drive(t *testing.T, b *Batch, model dynamics, steps int) {
 	t.Logf("steps by done flags: %v", ends)
 }
 
-// row takes environment i's part of a result [P, E, …].
+// row returns environment i's part of a result [P, E, …].
 func row(values []float32, count, i int) []float32 {
 	size := len(values) / count
 	return values[i*size : (i+1)*size]
@@ -132,7 +132,7 @@ func check(t *testing.T, what string, got []float32, want []float64) {
 	}
 }
 
-// TestRerun: the same seed and actions give the same bits, another seed gives others.
+// TestRerun: the same seed and actions give bit-identical results, another seed gives others.
 func TestRerun(t *testing.T) {
 	dev := open(t)
 	for _, name := range Names() {

@@ -7,8 +7,9 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// Evaluator runs whole episodes of every member, all members × episodes in one flat batch, without auto-reset and with the
-// policy's mode as action. Rewards are those of the environment, whatever reward scale or sparsity training uses.
+// Evaluator runs whole episodes of every member, all members × episodes in one batch, without auto-reset and with the
+// mode of the policy's distribution as action. Rewards are the environment's own; reward scale and sparsity of the
+// training options are ignored.
 type Evaluator struct {
 	eng     *engine.Engine
 	env     *Environment
@@ -16,7 +17,7 @@ type Evaluator struct {
 	policy  *Policy
 	members int
 
-	runs map[int]*evaluation // by episodes a member
+	runs map[int]*evaluation // by episodes per member
 }
 
 type evaluation struct {
@@ -25,7 +26,8 @@ type evaluation struct {
 	program *engine.Program
 }
 
-// NewEvaluator makes an evaluator of a policy. Its tensors are made when a number of episodes is first asked for, and are not saved.
+// NewEvaluator makes an evaluator of a policy. Its tensors are made when a number of episodes is first requested, and
+// are not saved.
 func NewEvaluator(ctx context.Context, s *engine.State, env *Environment, options Options, policy *Policy) (*Evaluator, error) {
 	options.AutoReset, options.RewardScale, options.SparseReward = Disabled, 1, false
 	resolved, err := options.resolved(env.Spec)
@@ -41,12 +43,12 @@ func NewEvaluator(ctx context.Context, s *engine.State, env *Environment, option
 	}, nil
 }
 
-// steps is the longest an episode can be, in actions.
+// steps returns the maximum length of an episode, in actions.
 func (ev *Evaluator) steps() int {
 	return (ev.options.TimeLimit + ev.options.ActionRepeat - 1) / ev.options.ActionRepeat
 }
 
-// Policy is what is evaluated.
+// Policy returns the evaluated policy.
 func (ev *Evaluator) Policy() *Policy { return ev.policy }
 
 // Fitness makes an engine.Fitness: the mean return of so many episodes a member, or each of them. Its tensors are in a workflow's own state s.
@@ -65,15 +67,15 @@ func (ev *Evaluator) Fitness(ctx context.Context, s *engine.State, clock engine.
 	}, nil
 }
 
-// newRollout makes a rollout of so many episodes a member, its tensors in s.
+// newRollout makes a rollout of the given number of episodes per member, with tensors in s.
 func (ev *Evaluator) newRollout(ctx context.Context, s *engine.State, episodes int) (*Rollout, error) {
 	return NewRollout(ctx, s, ev.env, RolloutConfig{
 		Members: ev.members, Environments: episodes, Horizon: ev.steps(), Options: ev.options, Mode: true, Begin: true, Evaluation: true,
 	})
 }
 
-// Run runs so many episodes of every member. The episodes are those of the clock's present count: the same run at the same
-// iteration sees the same ones.
+// Run runs the given number of episodes of every member. Their random numbers depend on the clock's count, so that
+// the same run at the same iteration sees the same episodes.
 func (ev *Evaluator) Run(ctx context.Context, clock engine.Clock, episodes int) (engine.Evaluation, error) {
 	if err := ev.Prepare(ctx, clock, episodes); err != nil {
 		return engine.Evaluation{}, err
@@ -101,7 +103,7 @@ func (ev *Evaluator) Run(ctx context.Context, clock engine.Clock, episodes int) 
 	return out, nil
 }
 
-// Prepare makes the tensors and the program of Run with so many episodes, where that has not been done.
+// Prepare makes the tensors and the program of Run for the given number of episodes, if that has not been done.
 //
 // Errors: less than one episode, *vk.OutOfMemoryError.
 func (ev *Evaluator) Prepare(ctx context.Context, clock engine.Clock, episodes int) error {
@@ -139,7 +141,7 @@ func (run *evaluation) close() {
 	run.state.Close()
 }
 
-// Close frees what evaluations used. It may be called twice, and on nil.
+// Close frees the memory of evaluations. Calling it twice, or on nil, is allowed.
 func (ev *Evaluator) Close() {
 	if ev == nil {
 		return

@@ -13,7 +13,7 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// thermostat is a room to be kept at 20 degrees by a heater that is on or off. Its state is the temperature.
+// thermostat is a room that a heater, on or off, should keep at 20 degrees. Its state is the temperature.
 const thermostat = `
 // environment: Thermostat-v0
 #include "engine/rng.glsl"
@@ -37,7 +37,7 @@ void env_observe(const float s[STATE_SIZE], out float obs[OBS_SIZE]) {
 }
 `
 
-// An environment of one's own is a few lines of GLSL, compiled into the kernels when it is first used, and a description.
+// A user-defined environment is a few lines of GLSL, compiled into the kernels at first use, and a description.
 func ExampleNew() {
 	env, err := envs.New(envs.Spec{
 		Name:        "Thermostat-v0",
@@ -63,7 +63,7 @@ func ExampleNew() {
 		log.Fatal("environments of one's own need a GLSL compiler: ", err)
 	}
 	if err != nil {
-		log.Fatal(err) // a mistake in the GLSL is a *shaders.CompileError, with line and column
+		log.Fatal(err) // a mistake in the GLSL is a *shaders.CompileError with line and column
 	}
 	defer ppo.Close()
 	if err := engine.Learn(ctx, ppo, engine.Iterations(20)); err != nil {

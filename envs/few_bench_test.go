@@ -19,8 +19,9 @@ func cpu() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkFewEpisodes measures what an environment step costs where every member has few environments, wherever its network is placed: CPU time
-// of the process, which on a software driver is what the device took. No episode ends: networks are zero, and the cart stays near its place.
+// BenchmarkFewEpisodes measures the cost of an environment step for few environments per member, for every placement
+// of the network: CPU time of the process, which on a software driver is the device's. No episode ends: networks are
+// zero, and the cart stays near its start.
 func BenchmarkFewEpisodes(b *testing.B) {
 	dev, err := vk.Open()
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestModelPoses: bodies and shapes are where MuJoCo's forward kinematics puts them (tools/reference/geometry.py).
+// TestModelPoses: poses of bodies and shapes agree with MuJoCo's forward kinematics (tools/reference/geometry.py).
 func TestModelPoses(t *testing.T) {
 	data, err := os.ReadFile("testdata/geometry.json")
 	if err != nil {
@@ -81,7 +81,7 @@ func TestModelPoses(t *testing.T) {
 	}
 }
 
-// TestGeometry: every environment can be seen, in every state.
+// TestGeometry: every environment can be drawn in every state.
 func TestGeometry(t *testing.T) {
 	for _, name := range Names() {
 		e := lookup(t, name)
@@ -122,7 +122,7 @@ func TestGeometry(t *testing.T) {
 			}
 		}
 	}
-	// The moving parts' ends, where Gymnasium and EvoJAX draw them.
+	// The ends of the moving parts are where Gymnasium and EvoJAX draw them.
 	for _, c := range []struct {
 		name, shape string
 		state       []float32
@@ -159,9 +159,9 @@ func TestGeometry(t *testing.T) {
 	}
 }
 
-// TestGeometryTime: a step takes as long as the GLSL's.
+// TestGeometryTime: the duration of a step agrees with the GLSL.
 func TestGeometryTime(t *testing.T) {
-	steps := map[string]float64{"MountainCar-v0": 1. / 30, "MountainCarContinuous-v0": 1. / 30} // they have no time; as Gymnasium shows them
+	steps := map[string]float64{"MountainCar-v0": 1. / 30, "MountainCarContinuous-v0": 1. / 30} // these define no time; as Gymnasium shows them
 	for _, b := range builtIn() {
 		want := steps[b.spec.Name]
 		for _, file := range []string{b.file, strings.NewReplacer("_easy", "", "_hard", "").Replace(b.file)} {

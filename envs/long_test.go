@@ -13,8 +13,8 @@ import (
 	"github.com/evorl/evorl/engine/nn"
 )
 
-// TestLongRollout: a rollout so long that its dispatches are a repeated block ends in the same states, with the same sums, as one that keeps
-// its trajectory, whose dispatches are recorded one by one.
+// TestLongRollout: a rollout so long that its dispatches are a repeated block ends in the same states, with the same
+// sums, as one with a trajectory, whose dispatches are recorded one by one.
 func TestLongRollout(t *testing.T) {
 	const members, environments, horizon = 2, 3, 37*1024 + 777
 	run := func(trajectory bool) (all [][]uint32, commands int) {
@@ -71,7 +71,8 @@ func TestLongRollout(t *testing.T) {
 	}
 }
 
-// TestEndlessEvaluation: episodes of a billion steps are recorded in bounded memory, and end with their context.
+// TestEndlessEvaluation: episodes of a billion steps are recorded in bounded memory, and stop when the context is
+// cancelled.
 func TestEndlessEvaluation(t *testing.T) {
 	eng := engine.New(open(t))
 	f := newFixture(t, eng, "Pendulum-v1", RolloutConfig{Members: 2, Environments: 1, Horizon: 1}, &nn.MLP{In: 3, Out: 1, Hidden: []int{4}})

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestLoopsAreCounted: GLSL with loops and no count of their iterations is refused, by the line; generated dynamics bring their count.
+// TestLoopsAreCounted: GLSL with uncounted loops is rejected with the line; generated dynamics bring their own count.
 func TestLoopsAreCounted(t *testing.T) {
 	const dynamics = "#define TIME_STEP_ITERATIONS 109\n#define DYNAMICS_LOOPS 1\nvoid forward() { for (uint i = 0u; i < 109u; i++) { } }\n"
 	const skip = "const uint FRAME_SKIP = 4u;\n"

@@ -9,16 +9,16 @@ import (
 )
 
 // Mapping is how the lanes of a device compute the dynamics of environments. Ant-v5 and Humanoid-v5 have two forms,
-// which agree but for rounding; other environments have the first.
+// whose results differ only by rounding; other environments have only the first.
 type Mapping uint32
 
 const (
 	// ByDevice: Cooperative for up to 2048 environments on GPUs whose shared memory holds one, else Lane. The bound is an
 	// estimate (docs/physics.md).
 	ByDevice Mapping = iota
-	// Lane: each lane computes an environment.
+	// Lane: each lane computes one environment.
 	Lane
-	// Cooperative: the lanes of a subgroup compute an environment together.
+	// Cooperative: the lanes of a subgroup compute one environment together.
 	Cooperative
 )
 
@@ -41,29 +41,29 @@ func (m Mapping) MarshalText() ([]byte, error) {
 	return config.MarshalName(m, "mapping", mappingNames[:])
 }
 
-// cooperative describes an environment's cooperative form (shaders/envs/physics/cooperative).
+// cooperative is an environment's cooperative form (shaders/envs/physics/cooperative).
 type cooperative struct {
-	shared int // bytes of a workgroup's memory
+	shared int // bytes of shared memory per workgroup
 	tables *cooperativeTables
 }
 
-// cooperativeOnSoftware lets tests run the cooperative form on the software driver. Its bound on loops, 65,535
-// iterations of an invocation, is above what an environment step in ordinary states takes in subgroups of eight lanes,
-// but not above the most it can take.
+// cooperativeOnSoftware lets tests run the cooperative form on the software driver. The driver's bound of 65,535 loop
+// iterations per invocation suffices for environment steps in ordinary states with subgroups of eight lanes, but not
+// for the worst case.
 var cooperativeOnSoftware = false
 
-// cooperativeTables are a model's numbers and the words that say what belongs to what.
+// cooperativeTables holds a model's parameters (numbers) and its structure (words).
 type cooperativeTables struct {
 	numbers []float32
 	words   []uint32
 }
 
-// bits are the tables as the kernels' buffer has them.
+// bits returns the tables in the layout of the kernels' buffer.
 func (t *cooperativeTables) bits() []uint32 {
 	return append(slices.Clone(wordsOf(t.numbers)), t.words...)
 }
 
-// withCooperative gives a Spec the cooperative form: the bytes of shared memory that an environment takes, and the model.
+// withCooperative adds the cooperative form to a Spec: the shared memory per environment in bytes, and the model.
 func (s Spec) withCooperative(shared int, tables *cooperativeTables) Spec {
 	s.cooperative = &cooperative{shared, tables}
 	return s
@@ -72,7 +72,7 @@ func (s Spec) withCooperative(shared int, tables *cooperativeTables) Spec {
 // HasCooperative reports whether the environment has the mapping Cooperative.
 func (e *Environment) HasCooperative() bool { return e.cooperative != nil }
 
-// mapping is Lane or Cooperative, whichever the options, the device and the number of environments ask for.
+// mapping returns Lane or Cooperative, chosen by the options, the device and the number of environments.
 func (e *Environment) mapping(o Options, info vk.Info, environments int) (Mapping, error) {
 	const few = 2048
 	t := e.cooperative
@@ -95,9 +95,9 @@ func (e *Environment) mapping(o Options, info vk.Info, environments int) (Mappin
 // cooperativeName is the key of the cooperative form in a kernel's table.
 const cooperativeName = ".cooperative"
 
-// subgroupEnvironments is the number of environments of a subgroup in a rollout's kernel. The cooperative form has one,
-// so that as many subgroups as possible are busy; where a network is streamed from memory it has four, which are
-// evaluated together.
+// subgroupEnvironments returns the number of environments per subgroup in a rollout's kernel. The cooperative form
+// has one, so that as many subgroups as possible are busy; with a network streamed from memory it has four, whose
+// evaluations share the loads of weights.
 func (ro *Rollout) subgroupEnvironments(p Placement, info vk.Info) int {
 	const streamed = 4
 	switch {

@@ -26,7 +26,8 @@ func TestCooperativeStep(t *testing.T) {
 	}
 }
 
-// TestCooperativeDiverges: with more environments than a subgroup has lanes, one that diverges ends its episode, and the others go on to the same bits.
+// TestCooperativeDiverges: with more environments than a subgroup has lanes, one that diverges ends its episode, and
+// the others are bit-identical to a run without it.
 func TestCooperativeDiverges(t *testing.T) {
 	allowCooperative(t)
 	dev := open(t, vk.Validate(false))
@@ -75,7 +76,7 @@ func TestCooperativeDiverges(t *testing.T) {
 	}
 }
 
-// TestCooperativeShared: the shared memory that an environment is said to take is what the kernels declare.
+// TestCooperativeShared: the declared shared memory per environment agrees with the kernels.
 func TestCooperativeShared(t *testing.T) {
 	for name, s := range stepShader {
 		name, isCooperative := strings.CutSuffix(name, cooperativeName)
@@ -88,10 +89,10 @@ func TestCooperativeShared(t *testing.T) {
 	}
 }
 
-// sharedBytes adds up the arrays of 32-bit numbers that a SPIR-V module has in storage class Workgroup.
+// sharedBytes returns the total size of the arrays of 32-bit numbers in storage class Workgroup of a SPIR-V module.
 func sharedBytes(code []byte) int {
 	const opTypeArray, opTypePointer, opConstant, opVariable, workgroup = 28, 32, 43, 59, 4
-	constants, arrays, pointers := map[uint32]uint32{}, map[uint32]uint32{}, map[uint32]uint32{} // values; lengths' ids; what they point to
+	constants, arrays, pointers := map[uint32]uint32{}, map[uint32]uint32{}, map[uint32]uint32{} // values; ids of lengths; pointee types
 	sum := 0
 	word := func(i int) uint32 { return binary.LittleEndian.Uint32(code[4*i:]) }
 	for i := 5; i < len(code)/4; i += int(word(i) >> 16) {
@@ -111,7 +112,8 @@ func sharedBytes(code []byte) int {
 	return sum
 }
 
-// BenchmarkMapping measures environment steps of both forms: CPU time on software drivers, where the cooperative form is not to be chosen.
+// BenchmarkMapping measures environment steps of both forms, in CPU time on software drivers, where the cooperative
+// form is not used by default.
 func BenchmarkMapping(b *testing.B) {
 	cooperativeOnSoftware = true
 	b.Cleanup(func() { cooperativeOnSoftware = false })
@@ -127,7 +129,7 @@ func BenchmarkMapping(b *testing.B) {
 					for i := range actions {
 						actions[i] = float32(math.Sin(float64(i)))
 					}
-					if _, err := batch.StepContinuous(b.Context(), actions); err != nil { // compiles
+					if _, err := batch.StepContinuous(b.Context(), actions); err != nil { // compiles the kernels
 						b.Fatal(err)
 					}
 					for b.Loop() {
@@ -142,7 +144,7 @@ func BenchmarkMapping(b *testing.B) {
 	}
 }
 
-// TestMapping: which form runs is a matter of the environment, the options and the device alone.
+// TestMapping: the choice of form depends only on the environment, the options and the device.
 func TestMapping(t *testing.T) {
 	gpu := vk.Info{Type: vk.DiscreteGPU}
 	gpu.Limits.MaxSharedBytes = 32 << 10
@@ -171,8 +173,8 @@ func TestMapping(t *testing.T) {
 	}
 }
 
-// TestCooperativeRollout: rollouts by both mappings agree but for rounding, with idle lanes and members that share
-// none, where an action is taken twice, an episode ends between, and the step after it begins the next one.
+// TestCooperativeRollout: rollouts by both mappings differ only by rounding, with idle lanes, members that share no
+// subgroup, action repeat, episodes that end within a repeated action, and steps that begin the next episode.
 func TestCooperativeRollout(t *testing.T) {
 	allowCooperative(t)
 	eng := engine.New(open(t, vk.Validate(false)), engine.Seed(31))

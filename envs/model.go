@@ -1,42 +1,41 @@
 package envs
 
-// Model is what a viewer needs of a model of MuJoCo, as tools/mjcf writes it: a tree of bodies moved by joints, and the
-// shapes on them.
+// Model is a MuJoCo model reduced to what a viewer needs, as written by tools/mjcf: a tree of bodies moved by joints,
+// and their shapes.
 type Model struct {
 	Timestep  float64 // seconds
 	Bodies    []Body  // the first is the world; parents come before children
 	Shapes    []Shape
-	Actuators []string // the joints that they drive
+	Actuators []string // the joints that the actuators drive
 }
 
 // Body is a body of a model.
 type Body struct {
 	Name   string
 	Parent int
-	Pose           // in the frame of the parent, before the joints move it
-	Joints []Joint // in the order in which they move it
+	Pose           // in the frame of the parent, in the reference position of the joints
+	Joints []Joint // in the order of application
 }
 
 // Joint moves a body.
 type Joint struct {
 	Name      string
 	Kind      JointKind
-	Q         int        // its first index in the positions
-	Axis, Pos [3]float64 // in the frame of the body; Pos is a point that a hinge leaves where it is
-	Reference float64    // the position at which it does not move the body
+	Q         int        // index of its first position
+	Axis, Pos [3]float64 // in the frame of the body; Pos is a point on a hinge's axis
+	Reference float64    // the position in which the joint does not move the body
 }
 
-// JointKind is what positions of a joint are.
+// JointKind defines the positions of a joint.
 type JointKind uint8
 
 const (
 	FreeJoint  JointKind = iota // x, y, z and a quaternion of any length: the pose in the world
 	HingeJoint                  // an angle about Axis through Pos
-	SlideJoint                  // a way along Axis
+	SlideJoint                  // a distance along Axis
 )
 
-// Poses places the bodies at given positions of the joints; what follows the positions in q is not looked at. It is
-// what MuJoCo calls forward kinematics, in float64.
+// Poses computes the forward kinematics of joint positions q in float64; further elements of q are ignored.
 func (m *Model) Poses(q []float32) []Pose {
 	poses := make([]Pose, len(m.Bodies))
 	for i, b := range m.Bodies {
@@ -70,8 +69,8 @@ func (j *Joint) move(p *Pose, q []float32) {
 	}
 }
 
-// Geometry is what a viewer shows of a model, for Spec.Geometry, in an environment whose state begins with the
-// positions. An environment step is so many time steps of the model.
+// Geometry returns the Spec.Geometry of a model, for an environment whose state begins with the positions. An
+// environment step is timeSteps time steps of the model.
 func (m *Model) Geometry(timeSteps int, camera Camera) *Geometry {
 	g := &Geometry{Shapes: m.Shapes, Poses: m.Poses, Camera: camera, Time: float64(timeSteps) * m.Timestep, Actions: m.Actuators}
 	for _, b := range m.Bodies {
@@ -80,7 +79,7 @@ func (m *Model) Geometry(timeSteps int, camera Camera) *Geometry {
 	return g
 }
 
-// seen gives a Spec what a viewer shows of a model.
+// seen adds the geometry of a model to a Spec.
 func (s Spec) seen(m *Model, timeSteps int, camera Camera) Spec {
 	s.Geometry = m.Geometry(timeSteps, camera)
 	return s

@@ -6,7 +6,8 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// dynamics is an environment in float64, written apart from the GLSL from the same equations, for the tests of the episode.
+// dynamics is an environment in float64, written from the same equations independently of the GLSL, for the tests of
+// the episode.
 type dynamics struct {
 	name    string
 	reset   func(rng *engine.Rng) []float64
@@ -54,7 +55,7 @@ func modelPendulum() dynamics {
 	}
 }
 
-// episode is one environment under shaders/envs/wrapper.glsl, in float64.
+// episode is one environment within shaders/envs/wrapper.glsl, in float64.
 type episode struct {
 	dynamics
 	options             Options // resolved
@@ -66,7 +67,7 @@ type episode struct {
 	ret   float64
 }
 
-// transition is what one step of one environment gave.
+// transition is the result of one step of one environment.
 type transition struct {
 	obs, nextObs []float64
 	reward       float64

@@ -2,8 +2,8 @@ package envs
 
 import "math"
 
-// Constants of both mountain cars that spaces and drawing need; gymnasium 1.4.0, mountain_car.py and continuous_mountain_car.py.
-// The others are in shaders/envs/mountaincar.glsl and mountaincar_continuous.glsl.
+// Constants of both mountain cars for spaces and drawing; gymnasium 1.4.0, mountain_car.py and
+// continuous_mountain_car.py. The others are in shaders/envs/mountaincar.glsl and mountaincar_continuous.glsl.
 const (
 	mountainCarMin            = -1.2
 	mountainCarMax            = 0.6
@@ -40,7 +40,7 @@ func mountainCarContinuous() Spec {
 	}
 }
 
-// mountainCarHeight is the track, as Gymnasium draws it.
+// mountainCarHeight returns the height of the track, as Gymnasium draws it.
 func mountainCarHeight(x float64) float64 { return 0.45*math.Sin(3*x) + 0.55 }
 
 func mountainCarGeometry(goal float64, actions ...string) *Geometry {

@@ -7,17 +7,17 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// network is a policy's network as a rollout's kernel evaluates it.
+// network is a policy's network with its placement in a rollout's kernel.
 type network struct {
 	placement  Placement
 	lanes      nn.Lanes
 	stream     nn.Stream
 	own        nn.Own
 	group      nn.Group
-	iterations int // of loops, that evaluating it takes an invocation through
+	iterations int // loop iterations of an invocation per evaluation
 }
 
-// network places the policy's network where it is asked for or, Automatic, where it costs least.
+// network places the policy's network as requested or, with Automatic, where it costs least.
 func (ro *Rollout) network(policy *Policy, info vk.Info) (network, error) {
 	mlp := policy.Network
 	choices := []Placement{policy.Placement}
@@ -34,7 +34,7 @@ func (ro *Rollout) network(policy *Policy, info vk.Info) (network, error) {
 			n.lanes, err = mlp.LanesForward(info)
 			n.iterations = int(n.lanes.Lanes)
 		case InWorkgroup:
-			if ro.mapping == Cooperative { // which has the shared memory
+			if ro.mapping == Cooperative { // the environment uses the shared memory
 				err = fmt.Errorf("the lanes of one subgroup compute each environment together (mapping cooperative)")
 				break
 			}
@@ -56,15 +56,15 @@ func (ro *Rollout) network(policy *Policy, info vk.Info) (network, error) {
 	return n, err
 }
 
-// Placement is where a device has a policy's network.
+// Placement returns where a device stores a policy's network.
 //
-// Errors: one asked for that has no room.
+// Errors: the requested placement does not fit.
 func (ro *Rollout) Placement(policy *Policy, info vk.Info) (Placement, error) {
 	n, err := ro.network(policy, info)
 	return n.placement, err
 }
 
-// placements lists what to try, one after the other; the last always has room.
+// placements lists the placements to try, in order; the last always fits.
 func (ro *Rollout) placements(policy *Policy, info vk.Info) []Placement {
 	switch {
 	case !info.Type.GPU() && ro.alone(policy.Network):
@@ -75,15 +75,16 @@ func (ro *Rollout) placements(policy *Policy, info vk.Info) []Placement {
 	return []Placement{InSubgroup, Streamed}
 }
 
-// alone says whether lanes of a software driver had better evaluate networks alone than together: nanoseconds of CPU time a step in
-// swing-up, alone and together, Mesa 22.3.6 with eight lanes (BenchmarkFewEpisodes):
+// alone reports whether on a software driver it is faster for each lane to hold a network alone than for the lanes of
+// a subgroup to hold it together. Nanoseconds of CPU time per swing-up step, alone and together, Mesa 22.3.6 with
+// eight lanes (BenchmarkFewEpisodes):
 //
-//	environments of a member      1           8
+//	environments per member     1           8
 //	[8]                         18 107      14  26
 //	[16, 16]                    45 161      38  68
 //	[32, 32]                   136 175     134 103
 //
-// A GPU's lanes have no room for it in their registers.
+// On GPUs the network would not fit a lane's registers.
 func (ro *Rollout) alone(mlp nn.MLP) bool {
 	const (
 		little = 512 // parameters
@@ -92,17 +93,18 @@ func (ro *Rollout) alone(mlp nn.MLP) bool {
 	return mlp.Size() <= little || ro.cfg.Environments < few
 }
 
-// together says whether a GPU's workgroup had better hold a network, for which a subgroup has no room, than stream it, by an estimate of the
-// clocks that a step of all the member's environments then takes a compute unit that is kept busy. Streamed, weights come from the second-level
-// cache, once for up to 16 environments; that takes longer than their products unless there are many. Held, only what is left over is read,
-// from the first-level cache, but subgroups wait for each other after every layer. Environments that solve for constraints need the registers
+// together reports whether a GPU's workgroup should hold a network that does not fit a subgroup, instead of streaming
+// it. It estimates the clocks that one step of all environments of a member takes a busy compute unit. Streamed
+// weights are read from the second-level cache, once for up to 16 environments, which takes longer than the
+// multiplications unless there are many. A held network reads only the rest of its weights, from the first-level
+// cache, but its subgroups synchronise after every layer. Environments with constraint solvers need the registers
 // themselves.
 func (ro *Rollout) together(policy *Policy, info vk.Info) bool {
 	const (
-		products = 128 // a clock: NVIDIA's multiprocessors since Pascal, AMD's dual compute units
-		second   = 32  // bytes a clock from the second-level cache, of what it has for all: 24 on H200, 47 on A100, 57 on RX 6900 XT
-		first    = 64  // bytes a clock from the first-level cache, of 128
-		wait     = 40  // clocks
+		products = 128 // per clock: NVIDIA's multiprocessors since Pascal, AMD's dual compute units
+		second   = 32  // bytes per clock from the second-level cache, per compute unit if all read: 24 on H200, 47 on A100, 57 on RX 6900 XT
+		first    = 64  // bytes per clock from the first-level cache, of 128
+		wait     = 40  // clocks per barrier
 	)
 	mlp := policy.Network
 	g, err := mlp.Group(info, ro.cfg.Environments, ro.floats(policy))
@@ -121,7 +123,7 @@ func (ro *Rollout) together(policy *Policy, info vk.Info) bool {
 	return held < streamed
 }
 
-// floats is about how many floats of the environment a lane keeps from step to step.
+// floats returns approximately how many floats of the environment a lane keeps between steps.
 func (ro *Rollout) floats(policy *Policy) int {
 	each := 1 // the observation
 	if policy.Normalizer != nil {
@@ -133,7 +135,7 @@ func (ro *Rollout) floats(policy *Policy) int {
 	return ro.env.StateSize() + each*ro.env.ObsSize()
 }
 
-// The numbers of shaders/engine/nn/network.glsl.
+// The constants of shaders/engine/nn/network.glsl.
 const (
 	networkLanes uint32 = iota
 	networkStream
@@ -141,7 +143,7 @@ const (
 	networkGroup
 )
 
-// set sets what a rollout's kernel wants to know.
+// set sets the network's fields of a rollout's kernel.
 func (n network) set(k *rolloutKernel) {
 	switch n.placement {
 	case InLane:
@@ -163,7 +165,7 @@ func (n network) set(k *rolloutKernel) {
 	}
 }
 
-// groups is how many workgroups step the environments of all members.
+// groups returns the number of workgroups that step the environments of all members.
 func (n network) groups(members, environments, lanes int) int {
 	if n.placement == InLane {
 		return (members*environments + lanes - 1) / lanes

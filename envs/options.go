@@ -8,38 +8,39 @@ import (
 	"github.com/evorl/evorl/engine/config"
 )
 
-// Options say how an environment is used: the episode around it. The zero value is the environment as its Spec describes it,
-// reset automatically.
+// Options define the episode around an environment. The zero value is the environment as its Spec describes it, reset
+// automatically.
 type Options struct {
 	// TimeLimit is the number of environment steps after which an episode is truncated; 0: the Spec's MaxSteps; NoTimeLimit: none.
 	TimeLimit int `min:"-1" max:"1073741823" doc:"Environment steps after which an episode is truncated; 0: the environment's own limit, -1: none."`
-	// ActionRepeat is the number of environment steps an action is kept for, their rewards summed; 0: 1. The time limit and
-	// the length of an episode count environment steps, as EvoRL and Brax do.
+	// ActionRepeat is the number of environment steps for which an action is repeated, with their rewards summed; 0:
+	// 1. The time limit and the length of an episode count environment steps, as in EvoRL and Brax.
 	ActionRepeat int `min:"0" max:"1000" doc:"Environment steps an action is kept for, their rewards summed; 0 is 1."`
 	// RewardScale multiplies the rewards that learners see; 0: 1. Episode returns stay in the environment's unit.
 	RewardScale float32 `doc:"Factor of the rewards that are learned from; reported returns stay as they are. 0 is 1."`
-	// SparseReward holds rewards back until the episode's end and pays their sum there.
+	// SparseReward withholds rewards until the end of the episode and pays their sum there.
 	SparseReward bool `doc:"Rewards are held back and paid as one sum at the episode's end."`
-	// AutoReset says what happens after an episode's end.
+	// AutoReset defines what happens after the end of an episode.
 	AutoReset AutoReset `doc:"After an episode's end: normal (a new one begins), fast (as normal, from the first initial state each time), next-step, disabled."`
-	// Mapping says how a device's lanes compute environments; the results of both forms differ by rounding.
+	// Mapping defines how a device's lanes compute environments; the results of both forms differ by rounding.
 	Mapping Mapping `doc:"Ant-v5, Humanoid-v5: lane (one environment per lane), cooperative (one per subgroup), by-device (cooperative for few on GPUs)."`
 }
 
 // NoTimeLimit as Options.TimeLimit lets episodes run until they terminate.
 const NoTimeLimit = -1
 
-// AutoReset is what happens after an episode's end. The values are those of AUTO_RESET in shaders/envs/wrapper.glsl; the modes
-// are EvoRL's.
+// AutoReset defines what happens after the end of an episode. The values are those of AUTO_RESET in
+// shaders/envs/wrapper.glsl; the modes are EvoRL's.
 type AutoReset uint32
 
 const (
-	// Normal: the step that ends an episode resets too; its observation is the next episode's first, the final one is kept
-	// beside it.
+	// Normal: the step that ends an episode also resets; its observation is the first of the next episode, and the
+	// final one is kept beside it.
 	Normal AutoReset = iota
 	// Fast is Normal with the environment's first initial state every time.
 	Fast
-	// NextStep: the step after the end ignores its action, resets and pays nothing (Gymnasium's default, EnvPool's).
+	// NextStep: the step after the end ignores its action, resets, and has no reward (the default of Gymnasium and
+	// EnvPool).
 	NextStep
 	// Disabled: the final state stays and further steps change nothing, until Reset.
 	Disabled
@@ -68,29 +69,30 @@ func (a AutoReset) MarshalText() ([]byte, error) {
 type Done uint32
 
 const (
-	Terminated Done = 1 // the environment ended: nothing to bootstrap from
-	Truncated  Done = 2 // the time limit was reached; may stand beside Terminated
-	Void       Done = 4 // no transition: the reset of NextStep, or a step after the end when Disabled
-	// Diverged stands beside Terminated: a robot's motion left all bounds (beyond 1e10), or a state, an observation or a reward was not finite. Such a
-	// step's next observation is 0, and so is a reward that is not finite. The next episode begins as after any other end, and other
-	// environments never notice; a policy that makes it happen often finds a flaw of the simulation.
+	Terminated Done = 1 // the environment terminated: no bootstrapping
+	Truncated  Done = 2 // the time limit was reached; may be combined with Terminated
+	Void       Done = 4 // no transition: the reset of NextStep, or a step after the end with Disabled
+	// Diverged is combined with Terminated: a robot's state left all bounds (beyond 1e10), or a state, an observation
+	// or a reward was not finite. The next observation of such a step is 0, and so is a reward that is not finite.
+	// The next episode begins as usual, and other environments are not affected. A policy that often causes it
+	// exploits a flaw of the simulation.
 	Diverged Done = 8
 )
 
-// Over says whether the step ended an episode (or, when Void, came after the end).
+// Over reports whether the step ended an episode (or, with Void, came after the end).
 func (d Done) Over() bool { return d&(Terminated|Truncated) != 0 }
 
-// EpisodeWord is an element of the tensor episode_step: the environment steps of the episode in the low 30 bits, the flags
-// of its last step in the high two. After the step that ends an episode it keeps both, until the next step.
+// EpisodeWord is an element of the tensor episode_step: the environment steps of the episode in the low 30 bits, the
+// flags of its last step in the high two. After the step that ends an episode it keeps both until the next step.
 type EpisodeWord uint32
 
-// Steps are those of the episode so far.
+// Steps returns the environment steps of the episode so far.
 func (w EpisodeWord) Steps() int { return int(w & maxEpisodeSteps) }
 
-// Done is Terminated, Truncated, both or neither.
+// Done returns Terminated, Truncated, both or neither.
 func (w EpisodeWord) Done() Done { return Done(w >> 30) }
 
-// resolved checks the options against a Spec and puts the defaults in.
+// resolved checks the options against a Spec and fills in the defaults.
 func (o Options) resolved(spec Spec) (Options, error) {
 	var errs []error
 	if o.TimeLimit < NoTimeLimit || o.TimeLimit > maxEpisodeSteps {
@@ -132,7 +134,7 @@ func (o Options) resolved(spec Spec) (Options, error) {
 // maxActionRepeat keeps one dispatch from running for seconds.
 const maxActionRepeat = 1000
 
-// constants are the specialization constants of shaders/envs/wrapper.glsl for resolved options.
+// constants returns the specialization constants of shaders/envs/wrapper.glsl for resolved options.
 func (o Options) constants() wrapperConstants {
 	c := wrapperConstants{actionRepeat: uint32(o.ActionRepeat), autoReset: uint32(o.AutoReset), sparseReward: o.SparseReward, rewardScale: o.RewardScale}
 	if o.TimeLimit != NoTimeLimit {

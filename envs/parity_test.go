@@ -9,17 +9,17 @@ import (
 	"testing"
 )
 
-// parity is what a test found for one environment. Deviations are relative to the largest size an element of state or
-// observation has in the data; angles differ modulo whole turns; rewards are relative to the largest reward.
+// parity is the result for one environment. Deviations are relative to the largest magnitude of the same element of
+// state or observation in the data; angles differ modulo full turns; rewards are relative to the largest reward.
 type parity struct {
 	state, obs, reward float64
 	where              string
 }
 
-// angles are the elements of the state that the references leave unwrapped.
+// angles are the state elements that the references do not wrap.
 var angles = map[string]int{"Pendulum-v1": 0, "CartPoleSwingUp-easy": 2, "CartPoleSwingUp-hard": 2}
 
-// comparison measures results against a trajectory.
+// comparison compares results with a trajectory.
 type comparison struct {
 	name                 string
 	data                 *trajectory
@@ -40,7 +40,7 @@ func compare(name string, data *trajectory) *comparison {
 	return c
 }
 
-// scales is the largest size of each column.
+// scales returns the largest magnitude of each column.
 func scales(rows [][]float64) []float64 {
 	most := make([]float64, len(rows[0]))
 	for _, row := range rows {
@@ -51,7 +51,7 @@ func scales(rows [][]float64) []float64 {
 	return most
 }
 
-// row compares one environment's state and observation with a row of the data, and its reward with that of the step there.
+// row compares one environment's state and observation with a row of the data, and its reward with that of the step.
 func (c *comparison) row(row, step int, state, obs []float32, reward float32) (deviation float64) {
 	for i, got := range state {
 		d := math.Abs(float64(got) - c.data.state[row][i])
@@ -74,8 +74,8 @@ func (c *comparison) row(row, step int, state, obs []float32, reward float32) (d
 	return max(deviation, d)
 }
 
-// toFloat32 gathers rows of the data as a State's tensor [S, 1, E]. Whole turns are taken off angles while they are float64:
-// a float32 has no digits to spare for them.
+// toFloat32 arranges rows of the data as a State's tensor [S, 1, E]. Full turns are subtracted from angles in
+// float64, since float32 has no digits to spare for them.
 func toFloat32(name string, rows [][]float64) []float32 {
 	angle, wraps := angles[name]
 	out := make([]float32, len(rows)*len(rows[0]))
@@ -90,7 +90,7 @@ func toFloat32(name string, rows [][]float64) []float32 {
 	return out
 }
 
-// column takes the elements of environment e out of a State's tensor [S, 1, E].
+// column returns the elements of environment e from a State's tensor [S, 1, E].
 func column(tensor []float32, count, e int) []float32 {
 	out := make([]float32, len(tensor)/count)
 	for i := range out {
@@ -99,7 +99,7 @@ func column(tensor []float32, count, e int) []float32 {
 	return out
 }
 
-// act steps a batch by actions of the data.
+// act steps a batch with actions of the data.
 func act(ctx context.Context, b *Batch, actions [][]float64) (Transition, error) {
 	if b.Environment().Action.IsDiscrete() {
 		words := make([]uint32, len(actions))
@@ -117,7 +117,7 @@ func act(ctx context.Context, b *Batch, actions [][]float64) (Transition, error)
 	return b.StepContinuous(ctx, values)
 }
 
-// TestObservation: the observation of a recorded state is the recorded one. A step after the end of a disabled episode
+// TestObservation: the observation of a recorded state is the recorded one. A step after the end with Disabled
 // observes without moving.
 func TestObservation(t *testing.T) {
 	dev := open(t)
@@ -143,7 +143,7 @@ func TestObservation(t *testing.T) {
 			}
 		}
 		t.Logf("%-25s largest deviation of an observation %.2g", name, worst)
-		// An angle of pi in float32 is known to 1.2e-7, and so are its sine and the sine's own rounding.
+		// An angle of pi in float32 has an error of 1.2e-7, and so has its sine, plus the sine's own rounding.
 		limit := 3e-7
 		if len(data.state[0]) == len(data.obs[0]) {
 			limit = 0 // the observation is the state
@@ -154,7 +154,8 @@ func TestObservation(t *testing.T) {
 	}
 }
 
-// oneStep bounds the deviation after one step from a recorded state, rounded to float32 (half a unit in the last place: 6e-8).
+// oneStep bounds the deviation after one step from a recorded state, rounded to float32 (half a unit in the last
+// place: 6e-8).
 const oneStep = 1e-6
 
 // TestOneStep takes every recorded step from its recorded state.
@@ -211,12 +212,13 @@ func flags(done []Done) (terminated, truncated int) {
 	return terminated, truncated
 }
 
-// followed is the deviation up to which a free-running episode counts as the recorded one. A pole near upright multiplies a
-// deviation by a factor a step, a double pendulum by more, so in any arithmetic they part from the record in the end; how
-// many steps that takes, and that every flag is right until then, is what TestFreeRunning asserts.
+// followed is the deviation up to which a free-running episode counts as following the record. A pole near upright
+// multiplies a deviation by a factor per step, a double pendulum by more, so that in any arithmetic episodes
+// eventually diverge from the record. TestFreeRunning asserts how many steps that takes, and that every flag is right
+// until then.
 const followed = 1e-3
 
-// freeRun is how many steps an episode must be followed at least (or to its end).
+// freeRun is the minimum number of steps for which an episode must be followed (or to its end).
 var freeRun = map[string]int{
 	"CartPole-v1":              100,
 	"Pendulum-v1":              150,
@@ -227,7 +229,7 @@ var freeRun = map[string]int{
 	"CartPoleSwingUp-hard":     500,
 }
 
-// TestFreeRunning takes whole recorded episodes from their recorded first states.
+// TestFreeRunning runs whole recorded episodes from their recorded initial states.
 func TestFreeRunning(t *testing.T) {
 	dev := open(t)
 	for _, name := range classic() {

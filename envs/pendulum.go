@@ -1,6 +1,7 @@
 package envs
 
-// Constants of Pendulum-v1 that spaces and drawing need; gymnasium 1.4.0, pendulum.py. The others are in shaders/envs/pendulum.glsl.
+// Constants of Pendulum-v1 for spaces and drawing; gymnasium 1.4.0, pendulum.py. The others are in
+// shaders/envs/pendulum.glsl.
 const (
 	pendulumMaxSpeed  = 8
 	pendulumMaxTorque = 2
@@ -29,7 +30,7 @@ func pendulumGeometry() *Geometry {
 			rod("rod", 1, [3]float64{}, [3]float64{0, 0, pendulumLength}, 0.08, red),
 		},
 		Poses: func(state []float32) []Pose {
-			return []Pose{{}, {Rot: tilted(-float64(state[0]))}} // theta turns counter-clockwise
+			return []Pose{{}, {Rot: tilted(-float64(state[0]))}} // theta increases counter-clockwise
 		},
 		Camera: Camera{Distance: 3, Azimuth: 90, Elevation: -12},
 		Time:   0.05, Actions: []string{"torque"},

@@ -10,9 +10,9 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// robots are the environments with MuJoCo's dynamics: positions, velocities, and how far one environment step may be
-// from MuJoCo's float64 one, from the same float32 state: a few times what rounding does. A Cheetah's is larger where
-// it only just touches the ground.
+// robots are the environments with MuJoCo's dynamics: their positions and velocities, and the tolerance of one
+// environment step relative to MuJoCo's float64 step from the same float32 state, a few times the effect of rounding.
+// The Cheetah's is larger for states that barely touch the ground.
 var robots = map[string]struct {
 	positions, velocities int
 	position, velocity    float64
@@ -46,7 +46,7 @@ func TestRobotStep(t *testing.T) {
 	}
 }
 
-// robotStep takes one of so many recorded steps by one of the forms of an environment's dynamics, and compares.
+// robotStep takes every every-th recorded step with one form of an environment's dynamics and compares.
 func robotStep(t *testing.T, dev *vk.Device, name string, mapping Mapping, every int) {
 	robot := robots[name]
 	data := readTrajectory(t, name)
@@ -110,8 +110,9 @@ func robotStep(t *testing.T, dev *vk.Device, name string, mapping Mapping, every
 	}
 	seen := 1e-2
 	if name == "Humanoid-v5" {
-		// Its model asks MuJoCo for the solver PGS, which stops before the minimum: over these steps MuJoCo with Newton's method deviates from the record by up to
-		// 0.031 in a contact's force and 2.1e-4 in a velocity, at the same step.
+		// The model selects MuJoCo's PGS solver, which stops before the minimum: over these steps, MuJoCo with
+		// Newton's method deviates from the record by up to 0.031 in a contact force and 2.1e-4 in a velocity, at the
+		// same step.
 		seen = 4e-2
 	}
 	if !(reward.worst <= 1e-3) || !(obs.worst <= seen) || !(extra.worst <= seen) {
@@ -121,7 +122,7 @@ func robotStep(t *testing.T, dev *vk.Device, name string, mapping Mapping, every
 	}
 }
 
-// deviation keeps the largest of many, and where it was.
+// deviation keeps the largest of many deviations and its position.
 type deviation struct {
 	worst         float64
 	step, element int
@@ -131,7 +132,7 @@ type deviation struct {
 func (d *deviation) note(by float64, step, element int) {
 	by = math.Abs(by)
 	d.all = append(d.all, by)
-	if !(by <= d.worst) { // NaN too
+	if !(by <= d.worst) { // also NaN
 		d.worst, d.step, d.element = by, step, element
 	}
 }
@@ -141,7 +142,7 @@ func (d *deviation) median() float64 {
 	return d.all[len(d.all)/2]
 }
 
-// BenchmarkRobotStep measures environment steps of batches by given actions.
+// BenchmarkRobotStep measures environment steps of batches with given actions.
 func BenchmarkRobotStep(b *testing.B) {
 	for _, name := range Names() {
 		if _, ok := robots[name]; !ok {

@@ -6,25 +6,27 @@ import (
 	"github.com/evorl/evorl/engine/config"
 )
 
-// Placement is who holds the weights of a policy's network while its episodes run. Returns differ by it as sums do that are added up in
-// another order.
+// Placement defines where the weights of a policy's network are stored during episodes. Returns of different
+// placements differ by the order of summation.
 type Placement uint32
 
 const (
-	// Automatic: the placement that costs least. It depends on the device, the network, the environment and the number of episodes, and on
-	// nothing that is timed: the same run has the same one again.
+	// Automatic: the placement that costs least, determined by the device, the network, the environment and the
+	// number of episodes, never by timing: the same run always has the same placement.
 	Automatic Placement = iota
-	// InLane: each lane of a subgroup holds the network that acts in its environment. Small ones of one or two hidden layers.
+	// InLane: each lane of a subgroup holds the network that acts in its environment. For small networks of one or
+	// two hidden layers.
 	InLane
 	// InSubgroup: the lanes of a subgroup hold a network together. One or two hidden layers.
 	InSubgroup
 	// InWorkgroup: several subgroups hold a network together. One or two hidden layers.
 	InWorkgroup
-	// Streamed: no lane holds them; weights are read from memory at every step, once for all episodes that a subgroup steps. Any network.
+	// Streamed: weights are not held but read from memory at every step, once for all environments of a subgroup. Any
+	// network.
 	Streamed
 )
 
-// Placements lists those that can be asked for.
+// Placements lists the placements that can be requested.
 func Placements() []Placement { return []Placement{InLane, InSubgroup, InWorkgroup, Streamed} }
 
 var placementNames = [...]string{"auto", "lane", "subgroup", "workgroup", "streamed"}

@@ -12,8 +12,8 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// Networks of all kinds act as float64 says, wherever they are placed: at every observation of trajectories of one, several and more environments
-// than a subgroup has lanes. What the rollout writes was NaN before.
+// Networks of all kinds act as in float64 in every placement: at every observation of trajectories of one, several
+// and more environments than a subgroup has lanes. Outputs are NaN before the rollout.
 func TestPlacements(t *testing.T) {
 	dev := open(t)
 	for _, c := range []struct {
@@ -44,7 +44,7 @@ func TestPlacements(t *testing.T) {
 	}
 }
 
-// checkActions compares what the policy did in a trajectory with its network in float64.
+// checkActions compares the policy's actions in a trajectory with its network in float64.
 func (f *fixture) checkActions() {
 	f.t.Helper()
 	seen, actions, logProbs := f.floats(f.ro.Obs), f.floats(f.ro.Action), f.floats(f.ro.LogProb)
@@ -81,7 +81,8 @@ func (f *fixture) checkActions() {
 	f.t.Logf("largest deviation %.1e", worst)
 }
 
-// Rollouts without auto-reset end when the last episode does, and count each once: over several dispatches.
+// Rollouts without auto-reset end when the last episode ends, and count each episode once, also over several
+// dispatches.
 func TestPlacementsEnd(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(9))
 	const members, environments = 2, 19
@@ -108,7 +109,7 @@ func TestPlacementsEnd(t *testing.T) {
 	}
 }
 
-// What a device has no room for, and what is no placement, are errors that say so.
+// Placements that do not fit a device, and invalid ones, are errors that say so.
 func TestPlacementErrors(t *testing.T) {
 	f := newFixture(t, engine.New(open(t)), "CartPole-v1", RolloutConfig{Members: 1, Environments: 1, Horizon: 1}, &nn.MLP{Hidden: []int{1024, 1024}})
 	for placement, want := range map[Placement]error{InLane: nn.ErrNoRoom, InSubgroup: nn.ErrNoRoom, InWorkgroup: nn.ErrNoRoom, 17: nil} {
@@ -120,7 +121,8 @@ func TestPlacementErrors(t *testing.T) {
 	}
 }
 
-// GPUs have networks placed by their sizes and numbers of environments: in a subgroup's registers, in a workgroup's for few environments, else nowhere.
+// On GPUs networks are placed by their sizes and the number of environments: in a subgroup's registers, in a
+// workgroup's for few environments, else streamed.
 func TestAutomaticPlacement(t *testing.T) {
 	gpu := func(vendor, subgroup, least uint32) vk.Info {
 		return vk.Info{

@@ -8,19 +8,19 @@ import (
 	"github.com/evorl/evorl/engine/nn"
 )
 
-// Policy is a network that acts, with the head that makes actions of its outputs.
+// Policy is a network that acts, with the head that converts its outputs into actions.
 type Policy struct {
 	nn.Weights
 	Network nn.MLP
-	Head    nn.Head // its parameters, if it has any, are directly behind the network's in the row
+	Head    nn.Head // its parameters, if any, directly follow the network's in the row
 
-	Placement Placement // who holds the network's weights while episodes run; Automatic: what costs least
+	Placement Placement // where the network's weights are stored during episodes; Automatic: where it costs least
 
 	Normalizer *engine.Tensor // [P, 2, In]: mean and reciprocal deviation of observations; nil: none
 	ObsLimit   float32        // normalized observations are clipped to ±ObsLimit
 }
 
-// check checks the policy against the environment that it is to act in.
+// check checks the policy against the environment in which it acts.
 func (p *Policy) check(env *Environment) error {
 	h, space := p.Head, env.Action
 	if err := h.Check(); err != nil {
@@ -44,8 +44,7 @@ func (p *Policy) check(env *Environment) error {
 	return nil
 }
 
-// Member reads the parameters of a member and what normalizes its observations [2, In]: mean and
-// reciprocal deviation; nil: nothing does.
+// Member reads the parameters of a member and its normalizer [2, In]: mean and reciprocal deviation; nil without one.
 func (p *Policy) Member(ctx context.Context, member int) (params, normalizer []float32, err error) {
 	if params, err = p.Params.Index(member).ReadFloat32(ctx); err != nil {
 		return nil, nil, err

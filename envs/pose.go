@@ -2,7 +2,8 @@ package envs
 
 import "math"
 
-// Pose is where a body is: its origin, and its rotation as a unit quaternion w x y z. A quaternion of zeros is no rotation.
+// Pose is the position and rotation of a body: its origin, and a unit quaternion w x y z. A zero quaternion is no
+// rotation.
 type Pose struct {
 	Pos [3]float64
 	Rot [4]float64
@@ -10,34 +11,35 @@ type Pose struct {
 
 const quarter = math.Pi / 2
 
-// about is the rotation about a unit axis.
+// about returns the rotation about a unit axis.
 func about(axis [3]float64, angle float64) [4]float64 {
 	sin, cos := math.Sincos(angle / 2)
 	return [4]float64{cos, axis[0] * sin, axis[1] * sin, axis[2] * sin}
 }
 
-// tilted is the rotation in the plane of x and z that takes up to the right: clockwise for who looks along y.
+// tilted returns the rotation in the plane of x and z that turns up towards the right: clockwise when looking along
+// y.
 func tilted(angle float64) [4]float64 { return about([3]float64{0, 1, 0}, angle) }
 
-// between is the pose whose z-axis leads from one point through the middle, which is its origin, to another, and how far that is. They
-// have the same y.
+// between returns the pose whose origin is midway between two points and whose z-axis points from the first to the
+// second, and their distance. Both points have the same y.
 func between(from, to [3]float64) (Pose, float64) {
 	x, z := to[0]-from[0], to[2]-from[2]
 	return Pose{[3]float64{from[0] + x/2, from[1], from[2] + z/2}, tilted(math.Atan2(x, z))}, math.Hypot(x, z)
 }
 
-// On is the pose, given in the frame of another, in the frame that the other is given in.
+// On converts the pose from frame to the frame in which frame is given.
 func (p Pose) On(frame Pose) Pose {
 	return Pose{frame.Point(p.Pos), times(frame.Rot, p.Rot)}
 }
 
-// Point is a point, given in the pose's frame, in the frame that the pose is given in.
+// Point converts a point from the pose's frame to the frame in which the pose is given.
 func (p Pose) Point(at [3]float64) [3]float64 {
 	r := turned(p.Rot, at)
 	return [3]float64{p.Pos[0] + r[0], p.Pos[1] + r[1], p.Pos[2] + r[2]}
 }
 
-// unit is a quaternion brought to length 1; of zeros: no rotation.
+// unit returns a quaternion normalised to length 1; a zero quaternion becomes no rotation.
 func unit(q [4]float64) [4]float64 {
 	n := math.Sqrt(q[0]*q[0] + q[1]*q[1] + q[2]*q[2] + q[3]*q[3])
 	if n == 0 {
@@ -46,7 +48,7 @@ func unit(q [4]float64) [4]float64 {
 	return [4]float64{q[0] / n, q[1] / n, q[2] / n, q[3] / n}
 }
 
-// times is the rotation b in the frame of a.
+// times returns the rotation b in the frame of a.
 func times(a, b [4]float64) [4]float64 {
 	a, b = unit(a), unit(b)
 	return [4]float64{
@@ -57,7 +59,7 @@ func times(a, b [4]float64) [4]float64 {
 	}
 }
 
-// turned is a vector turned by a quaternion.
+// turned returns a vector rotated by a quaternion.
 func turned(q [4]float64, v [3]float64) [3]float64 {
 	q = unit(q)
 	u := [3]float64{q[1], q[2], q[3]}

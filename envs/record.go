@@ -9,18 +9,18 @@ import (
 	"github.com/evorl/evorl/engine/nn"
 )
 
-// Episode is one episode as it went, action by action.
+// Episode is one recorded episode, action by action.
 type Episode struct {
-	Member  int         // whose policy acted
-	States  [][]float32 // [T + 1][S]: the first one, and those after each action
-	Actions [][]float32 // [T][A]: in the environment's units, before it clips them; of a discrete one the index
-	Rewards []float32   // [T]: of all environment steps of the action
-	Returns []float32   // [T]: sums of the rewards, as the environment adds them
+	Member  int         // index of the member whose policy acted
+	States  [][]float32 // [T + 1][S]: the initial state, and those after each action
+	Actions [][]float32 // [T][A]: in the environment's units, before it clips them; for a discrete space the index
+	Rewards []float32   // [T]: summed over the environment steps of the action
+	Returns []float32   // [T]: cumulative sums of the rewards, added as in the environment
 	Steps   int         // environment steps
 	Done    Done        // how it ended
 }
 
-// Return is the undiscounted sum of the rewards, as evaluations report it; 0 without an action.
+// Return returns the undiscounted sum of the rewards, as evaluations report it; 0 without actions.
 func (e *Episode) Return() float32 {
 	if len(e.Returns) == 0 {
 		return 0
@@ -28,9 +28,9 @@ func (e *Episode) Return() float32 {
 	return e.Returns[len(e.Returns)-1]
 }
 
-// Record runs one episode of a member and keeps all of it. It is the first episode that Run gives the member at the same clock.
+// Record runs and records one episode of a member: the first episode that Run gives the member at the same clock.
 //
-// Errors: a member that there is not, *vk.OutOfMemoryError.
+// Errors: a member out of range, *vk.OutOfMemoryError.
 func (ev *Evaluator) Record(ctx context.Context, clock engine.Clock, member int) (_ *Episode, err error) {
 	failed := func(err error) error {
 		return fmt.Errorf("envs: recording an episode of member %d in %q: %w", member, ev.env.Name, err)
@@ -56,7 +56,7 @@ func (ev *Evaluator) Record(ctx context.Context, clock engine.Clock, member int)
 	return e, nil
 }
 
-// camera is a rollout of one episode, step by step, whose states are kept.
+// camera is a rollout of one episode that keeps the state after each step.
 type camera struct {
 	ev      *Evaluator
 	policy  Policy
@@ -114,7 +114,7 @@ func (c *camera) build(ctx context.Context, s *engine.State, clock engine.Clock,
 	return err
 }
 
-// develop reads what the rollout kept.
+// develop reads the recorded episode.
 func (c *camera) develop(ctx context.Context) (*Episode, error) {
 	ro, env := c.rollout, c.ev.env
 	var values [4][]float32

@@ -10,7 +10,8 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// TestRecord: a recorded episode is the one that the evaluation of the member runs, and its actions lead from each of its states to the next.
+// TestRecord: a recorded episode is the one that the evaluation of the member runs, and its actions lead from each
+// state to the next.
 func TestRecord(t *testing.T) {
 	dev := open(t)
 	eng := engine.New(dev, engine.Seed(3))
@@ -29,7 +30,7 @@ func TestRecord(t *testing.T) {
 	} {
 		t.Run(c.title, func(t *testing.T) {
 			f := newFixture(t, eng, c.name, RolloutConfig{Members: members, Environments: 1, Horizon: 5, Options: c.options}, small, c.policy)
-			f.advance() // so that the clock stands somewhere
+			f.advance() // so that the clock's count is not zero
 			ev, err := NewEvaluator(t.Context(), f.state, f.env, c.options, f.policy)
 			if err != nil {
 				t.Fatal(err)
@@ -57,7 +58,7 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// replay steps a batch from every state of an episode by its action.
+// replay steps a batch from every state of an episode with its action.
 func replay(t *testing.T, dev *vk.Device, name string, options Options, e *Episode) {
 	t.Helper()
 	n := len(e.Actions)
@@ -111,7 +112,7 @@ func floats64(x []float32) []float64 {
 	return out
 }
 
-// TestRecordRefuses: a member that is not there is an error.
+// TestRecordRefuses: a member out of range is an error.
 func TestRecordRefuses(t *testing.T) {
 	f := newFixture(t, engine.New(open(t)), "CartPole-v1", RolloutConfig{Members: 2, Environments: 1, Horizon: 5}, small)
 	ev, err := NewEvaluator(t.Context(), f.state, f.env, Options{}, f.policy)

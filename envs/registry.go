@@ -11,7 +11,7 @@ import (
 	"github.com/evorl/evorl/shaders"
 )
 
-// builtIn lists this package's environments and their files in shaders/envs.
+// builtIn lists the built-in environments and their files in shaders/envs.
 func builtIn() []builtInSpec {
 	return []builtInSpec{
 		{cartPole(), "cartpole.glsl"},
@@ -44,14 +44,15 @@ func Lookup(name string) (*Environment, error) { return new(Registry).Lookup(nam
 // Names lists the built-in environments, sorted.
 func Names() []string { return new(Registry).Names() }
 
-// Registry finds environments by name: the built-in ones and those registered with it. The zero Registry has the built-in
-// ones. It is safe for concurrent use.
+// Registry finds environments by name: the built-in ones and those registered with it. The zero Registry has only the
+// built-in ones. It is safe for concurrent use.
 type Registry struct {
 	mu    sync.RWMutex
 	added map[string]*Environment
 }
 
-// Register adds an environment given as GLSL; the errors are those of New, and one for a name that is taken.
+// Register adds an environment given as GLSL. Its errors are those of New, and one for a name that is already
+// registered.
 func (r *Registry) Register(spec Spec, glsl string) error {
 	e, err := New(spec, glsl)
 	if err != nil {
@@ -60,7 +61,7 @@ func (r *Registry) Register(spec Spec, glsl string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if slices.Contains(r.names(), spec.Name) {
-		return fmt.Errorf("envs: environment %q is registered already; want a name of its own", spec.Name)
+		return fmt.Errorf("envs: environment %q is registered already; want another name", spec.Name)
 	}
 	if r.added == nil {
 		r.added = map[string]*Environment{}
@@ -69,7 +70,7 @@ func (r *Registry) Register(spec Spec, glsl string) error {
 	return nil
 }
 
-// Lookup returns the environment of a name. The error of an unknown name is an *UnknownError.
+// Lookup returns the environment with the given name. The error of an unknown name is an *UnknownError.
 func (r *Registry) Lookup(name string) (*Environment, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -108,10 +109,10 @@ func (r *Registry) names() []string {
 	return names
 }
 
-// UnknownError is the error of a name that no environment has.
+// UnknownError reports a name that no environment has.
 type UnknownError struct {
 	Name    string
-	Nearest string // the known name most like it; "" when none is like it
+	Nearest string // the most similar known name; "" if none is similar
 	Known   []string
 }
 

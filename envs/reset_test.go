@@ -8,7 +8,7 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// initial are the distributions of the first states, as the sources give them.
+// initial holds the distributions of initial states stated by the sources.
 var initial = map[string][]distribution{
 	"CartPole-v1":              {uniform(-0.05, 0.05), uniform(-0.05, 0.05), uniform(-0.05, 0.05), uniform(-0.05, 0.05)},
 	"Pendulum-v1":              {uniform(-math.Pi, math.Pi), uniform(-1, 1)},
@@ -19,7 +19,7 @@ var initial = map[string][]distribution{
 	"CartPoleSwingUp-hard":     {uniform(-2.4, 2.4), uniform(-10, 10), uniform(math.Pi/2, 3*math.Pi/2), uniform(-10, 10)},
 }
 
-// distribution is a cumulative distribution function with the range it may give; the zero one is always 0.
+// distribution is a cumulative distribution function with its range; the zero value is always 0.
 type distribution struct {
 	low, high float64
 	below     func(x float64) float64
@@ -34,8 +34,8 @@ func normal(mean, std float64) distribution {
 	return distribution{mean - 6*std, mean + 6*std, func(x float64) float64 { return 0.5 * math.Erfc((mean-x)/std/math.Sqrt2) }}
 }
 
-// TestResetDistribution applies Kolmogorov and Smirnov's test to every element of the first states, and looks for correlation
-// between elements and between neighbours.
+// TestResetDistribution applies the Kolmogorov-Smirnov test to every element of the initial states, and tests for
+// correlation between elements and between neighbours.
 func TestResetDistribution(t *testing.T) {
 	const members, environments = 32, 512
 	const n = members * environments
@@ -108,7 +108,7 @@ func correlation(a, b []float64) float64 {
 	return ab / math.Sqrt(aa*bb)
 }
 
-// TestResetNumbers: uniform first states are, to the bit, what the stream "env" gives for step 0.
+// TestResetNumbers: uniform initial states are bit-identical to the numbers of stream "env" for step 0.
 func TestResetNumbers(t *testing.T) {
 	const members, environments, seed = 3, 50, 99
 	b := newBatch(t, open(t), "CartPole-v1", members, environments, Options{})

@@ -8,8 +8,8 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// TestReturnsOnly: without trajectories a rollout leaves the same states and returns, and the returns are the sums of the
-// trajectories' rewards.
+// TestReturnsOnly: a rollout without trajectories ends in the same states and returns, and the returns are the sums
+// of the trajectories' rewards.
 func TestReturnsOnly(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(31))
 	for name, options := range map[string]Options{"CartPole-v1": {TimeLimit: 30}, "Pendulum-v1": {TimeLimit: 8, ActionRepeat: 3}} {
@@ -30,7 +30,7 @@ func TestReturnsOnly(t *testing.T) {
 			if !slices.Equal(full.words(full.ro.step), short.words(short.ro.step)) {
 				t.Errorf("%s: the episodes' steps differ without trajectories", name)
 			}
-			// The same from the rewards; the action repeat cuts the last action of an episode short.
+			// The same from the rewards; action repeat cuts the last action of an episode short.
 			reward, done := full.floats(full.ro.Reward), full.words(full.ro.Done)
 			count, total, steps := make([]float64, cfg.Members), make([]float64, cfg.Members), make([]float64, cfg.Members)
 			for i, r := range reward {
@@ -60,7 +60,7 @@ func TestReturnsOnly(t *testing.T) {
 	}
 }
 
-// TestReturnsOfNoEpisode: where no episode ended there is no mean.
+// TestReturnsOfNoEpisode: the mean is NaN if no episode ended.
 func TestReturnsOfNoEpisode(t *testing.T) {
 	eng := engine.New(open(t))
 	f := newFixture(t, eng, "Pendulum-v1", RolloutConfig{Members: 2, Environments: 3, Horizon: 5}, small)
@@ -74,8 +74,8 @@ func TestReturnsOfNoEpisode(t *testing.T) {
 	}
 }
 
-// TestSlices: a horizon of several dispatches gives the same bits as several recordings, and a long action repeat does not exceed
-// what a driver's loops allow.
+// TestSlices: a horizon of several dispatches gives the same bits as several recordings, and a long action repeat
+// stays within a driver's loop limit.
 func TestSlices(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(32))
 	cfg := RolloutConfig{Members: 2, Environments: 9, Horizon: 2200, Trajectory: true}
@@ -111,8 +111,8 @@ func TestSlices(t *testing.T) {
 	}
 }
 
-// TestRolloutRerun: the same seed gives the same bits, another seed gives others, and what an environment sees does not depend on how many
-// there are beside it.
+// TestRolloutRerun: the same seed gives the same bits, another seed gives others, and an environment does not depend
+// on how many others there are.
 func TestRolloutRerun(t *testing.T) {
 	dev := open(t)
 	for _, name := range []string{"CartPole-v1", "CartPoleSwingUp-hard"} {

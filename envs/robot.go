@@ -5,9 +5,9 @@ import (
 	"math"
 )
 
-// robot is a Spec of an environment with MuJoCo's dynamics: its state is the joints' positions, velocities and
-// accelerations, then what the environment remembers of the last forward pass. Positions of a free joint are x, y, z
-// and a quaternion; its velocities are six.
+// robot returns the Spec of an environment with MuJoCo's dynamics. Its state is the joints' positions, velocities and
+// accelerations, then the values remembered from the last forward pass. Positions of a free joint are x, y, z and a
+// quaternion; its velocities are six.
 func robot(name, summary, source string, joints []string, remembers []string, observations int, control float32, actuators int) Spec {
 	var q, v, a []string
 	for _, j := range joints {
@@ -35,7 +35,7 @@ func repeated(n int, v float32) []float32 {
 	return out
 }
 
-// numbered are the names of n numbers of one kind.
+// numbered returns n names: name followed by an index.
 func numbered(name string, n int) []string {
 	var out []string
 	for i := range n {
@@ -44,7 +44,7 @@ func numbered(name string, n int) []string {
 	return out
 }
 
-// choosing gives a Spec options.
+// choosing adds options to a Spec.
 func (s Spec) choosing(options any) Spec {
 	s.Options = options
 	return s

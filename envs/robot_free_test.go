@@ -8,11 +8,10 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// TestRobotFreeRun follows free runs of MuJoCo's in float64 from their first state on, by the same actions, and finds
-// how many environment steps it takes to deviate by 1e-2 in some position. The noise floor is MuJoCo itself with
-// positions and velocities rounded to float32 after each of its time steps. Motions with contacts diverge from any
-// error at all; what a horizon far below the floor would show is an error larger than rounding's. docs/physics.md has
-// the table.
+// TestRobotFreeRun compares free runs with MuJoCo's in float64, from the same initial state with the same actions,
+// and finds after how many environment steps some position deviates by 1e-2. The noise floor is MuJoCo itself with
+// positions and velocities rounded to float32 after each time step. Motions with contacts amplify any error; a
+// horizon far below the floor would indicate errors larger than rounding. docs/physics.md has the table.
 func TestRobotFreeRun(t *testing.T) {
 	dev := open(t, vk.Validate(false))
 	for _, name := range Names() {
@@ -28,7 +27,7 @@ func TestRobotFreeRun(t *testing.T) {
 			width := b.Environment().StateSize()
 			rows := make([][]float64, n)
 			for i := range rows {
-				rows[i] = make([]float64, width) // what a state remembers besides does not move it
+				rows[i] = make([]float64, width) // the remembered elements of a state do not affect the motion
 				copy(rows[i], begin[i])
 			}
 			state := State{toFloat32(name, rows), make([]EpisodeWord, n), make([]float32, n)}
@@ -51,7 +50,7 @@ func TestRobotFreeRun(t *testing.T) {
 				if state, err = b.State(t.Context()); err != nil {
 					t.Fatal(err)
 				}
-				clear(state.Episode) // a robot that has fallen goes on
+				clear(state.Episode) // continue after a robot has fallen
 				for i := range n {
 					for f := range robot.positions {
 						if d := math.Abs(float64(state.Env[f*n+i]) - position[i*steps+step][f]); !(d <= 1e-2) {

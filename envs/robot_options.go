@@ -1,22 +1,22 @@
 package envs
 
-// noBound stands for an end of a range that is open: no motion goes so far.
+// noBound is an open end of a range: no motion reaches it.
 const noBound = 1e10
 
-// HopperOptions are those of Gymnasium's Hopper-v5.
+// HopperOptions are the options of Gymnasium's Hopper-v5.
 type HopperOptions struct {
-	ForwardRewardWeight                    float32    `doc:"Reward of a metre a second forward."`
-	CtrlCostWeight                         float32    `doc:"Cost of the controls' squares, summed."`
+	ForwardRewardWeight                    float32    `doc:"Reward per metre per second of forward velocity."`
+	CtrlCostWeight                         float32    `doc:"Cost of the sum of the squared controls."`
 	HealthyReward                          float32    `doc:"Reward of each step in which the robot is healthy: within the ranges below."`
 	TerminateWhenUnhealthy                 bool       `doc:"The episode ends when the robot is not healthy."`
-	HealthyStateRange                      [2]float32 `doc:"Values of each position and velocity, but for x and z, between which the robot is healthy."`
-	HealthyZRange                          [2]float32 `unit:"m" doc:"Heights of the torso between which the robot is healthy; 1e10 is no bound."`
-	HealthyAngleRange                      [2]float32 `unit:"rad" doc:"Angles of the torso between which the robot is healthy."`
+	HealthyStateRange                      [2]float32 `doc:"Range of each position and velocity, except x and z, in which the robot is healthy."`
+	HealthyZRange                          [2]float32 `unit:"m" doc:"Range of the torso's height in which the robot is healthy; 1e10 is no bound."`
+	HealthyAngleRange                      [2]float32 `unit:"rad" doc:"Range of the torso's angle in which the robot is healthy."`
 	ResetNoiseScale                        float32    `min:"0" doc:"Bound of the uniform noise that a reset adds to positions and velocities."`
 	ExcludeCurrentPositionsFromObservation bool       `define:"POSITIONS" adds:"1" doc:"Omit positions without effect; false needs glslc or glslangValidator."`
 }
 
-// DefaultHopperOptions are Gymnasium's.
+// DefaultHopperOptions returns Gymnasium's defaults.
 func DefaultHopperOptions() HopperOptions {
 	return HopperOptions{
 		ForwardRewardWeight:                    1,
@@ -31,19 +31,19 @@ func DefaultHopperOptions() HopperOptions {
 	}
 }
 
-// Walker2dOptions are those of Gymnasium's Walker2d-v5.
+// Walker2dOptions are the options of Gymnasium's Walker2d-v5.
 type Walker2dOptions struct {
-	ForwardRewardWeight                    float32    `doc:"Reward of a metre a second forward."`
-	CtrlCostWeight                         float32    `doc:"Cost of the controls' squares, summed."`
+	ForwardRewardWeight                    float32    `doc:"Reward per metre per second of forward velocity."`
+	CtrlCostWeight                         float32    `doc:"Cost of the sum of the squared controls."`
 	HealthyReward                          float32    `doc:"Reward of each step in which the robot is healthy: within the ranges below."`
 	TerminateWhenUnhealthy                 bool       `doc:"The episode ends when the robot is not healthy."`
-	HealthyZRange                          [2]float32 `unit:"m" doc:"Heights of the torso between which the robot is healthy; 1e10 is no bound."`
-	HealthyAngleRange                      [2]float32 `unit:"rad" doc:"Angles of the torso between which the robot is healthy."`
+	HealthyZRange                          [2]float32 `unit:"m" doc:"Range of the torso's height in which the robot is healthy; 1e10 is no bound."`
+	HealthyAngleRange                      [2]float32 `unit:"rad" doc:"Range of the torso's angle in which the robot is healthy."`
 	ResetNoiseScale                        float32    `min:"0" doc:"Bound of the uniform noise that a reset adds to positions and velocities."`
 	ExcludeCurrentPositionsFromObservation bool       `define:"POSITIONS" adds:"1" doc:"Omit positions without effect; false needs glslc or glslangValidator."`
 }
 
-// DefaultWalker2dOptions are Gymnasium's.
+// DefaultWalker2dOptions returns Gymnasium's defaults.
 func DefaultWalker2dOptions() Walker2dOptions {
 	return Walker2dOptions{
 		ForwardRewardWeight:                    1,
@@ -57,15 +57,15 @@ func DefaultWalker2dOptions() Walker2dOptions {
 	}
 }
 
-// HalfCheetahOptions are those of Gymnasium's HalfCheetah-v5.
+// HalfCheetahOptions are the options of Gymnasium's HalfCheetah-v5.
 type HalfCheetahOptions struct {
-	ForwardRewardWeight                    float32 `doc:"Reward of a metre a second forward."`
-	CtrlCostWeight                         float32 `doc:"Cost of the controls' squares, summed."`
+	ForwardRewardWeight                    float32 `doc:"Reward per metre per second of forward velocity."`
+	CtrlCostWeight                         float32 `doc:"Cost of the sum of the squared controls."`
 	ResetNoiseScale                        float32 `min:"0" doc:"Bound of a reset's uniform position noise and deviation of its Gaussian velocity noise."`
 	ExcludeCurrentPositionsFromObservation bool    `define:"POSITIONS" adds:"1" doc:"Omit positions without effect; false needs glslc or glslangValidator."`
 }
 
-// DefaultHalfCheetahOptions are Gymnasium's.
+// DefaultHalfCheetahOptions returns Gymnasium's defaults.
 func DefaultHalfCheetahOptions() HalfCheetahOptions {
 	return HalfCheetahOptions{
 		ForwardRewardWeight:                    1,
@@ -75,15 +75,15 @@ func DefaultHalfCheetahOptions() HalfCheetahOptions {
 	}
 }
 
-// SwimmerOptions are those of Gymnasium's Swimmer-v5.
+// SwimmerOptions are the options of Gymnasium's Swimmer-v5.
 type SwimmerOptions struct {
-	ForwardRewardWeight                    float32 `doc:"Reward of a metre a second forward."`
-	CtrlCostWeight                         float32 `doc:"Cost of the controls' squares, summed."`
+	ForwardRewardWeight                    float32 `doc:"Reward per metre per second of forward velocity."`
+	CtrlCostWeight                         float32 `doc:"Cost of the sum of the squared controls."`
 	ResetNoiseScale                        float32 `min:"0" doc:"Bound of the uniform noise that a reset adds to positions and velocities."`
 	ExcludeCurrentPositionsFromObservation bool    `define:"POSITIONS" adds:"2" doc:"Omit positions without effect; false needs glslc or glslangValidator."`
 }
 
-// DefaultSwimmerOptions are Gymnasium's.
+// DefaultSwimmerOptions returns Gymnasium's defaults.
 func DefaultSwimmerOptions() SwimmerOptions {
 	return SwimmerOptions{
 		ForwardRewardWeight:                    1,
@@ -93,20 +93,20 @@ func DefaultSwimmerOptions() SwimmerOptions {
 	}
 }
 
-// AntOptions are those of Gymnasium's Ant-v5.
+// AntOptions are the options of Gymnasium's Ant-v5.
 type AntOptions struct {
-	ForwardRewardWeight                    float32    `doc:"Reward of a metre a second forward."`
-	CtrlCostWeight                         float32    `doc:"Cost of the controls' squares, summed."`
-	ContactCostWeight                      float32    `doc:"Cost of the squares of the contacts' forces within their range, summed."`
+	ForwardRewardWeight                    float32    `doc:"Reward per metre per second of forward velocity."`
+	CtrlCostWeight                         float32    `doc:"Cost of the sum of the squared controls."`
+	ContactCostWeight                      float32    `doc:"Cost of the sum of the squared contact forces, clipped to their range."`
 	HealthyReward                          float32    `doc:"Reward of each step in which the robot is healthy: within the ranges below."`
 	TerminateWhenUnhealthy                 bool       `doc:"The episode ends when the robot is not healthy."`
-	HealthyZRange                          [2]float32 `unit:"m" doc:"Heights of the torso between which the robot is healthy; 1e10 is no bound."`
-	ContactForceRange                      [2]float32 `unit:"N and N m" doc:"Bounds of the contacts' forces as they are observed and paid for."`
+	HealthyZRange                          [2]float32 `unit:"m" doc:"Range of the torso's height in which the robot is healthy; 1e10 is no bound."`
+	ContactForceRange                      [2]float32 `unit:"N and N m" doc:"Bounds of the contact forces in observation and cost."`
 	ResetNoiseScale                        float32    `min:"0" doc:"Bound of a reset's uniform position noise and deviation of its Gaussian velocity noise."`
 	ExcludeCurrentPositionsFromObservation bool       `define:"POSITIONS" adds:"2" doc:"Omit positions without effect; false needs glslc or glslangValidator."`
 }
 
-// DefaultAntOptions are Gymnasium's.
+// DefaultAntOptions returns Gymnasium's defaults.
 func DefaultAntOptions() AntOptions {
 	return AntOptions{
 		ForwardRewardWeight:                    1,
@@ -121,20 +121,20 @@ func DefaultAntOptions() AntOptions {
 	}
 }
 
-// HumanoidOptions are those of Gymnasium's Humanoid-v5.
+// HumanoidOptions are the options of Gymnasium's Humanoid-v5.
 type HumanoidOptions struct {
-	ForwardRewardWeight                    float32    `doc:"Reward of a metre a second forward."`
-	CtrlCostWeight                         float32    `doc:"Cost of the controls' squares, summed."`
-	ContactCostWeight                      float32    `doc:"Cost of the squares of the contacts' forces, summed."`
+	ForwardRewardWeight                    float32    `doc:"Reward per metre per second of forward velocity."`
+	CtrlCostWeight                         float32    `doc:"Cost of the sum of the squared controls."`
+	ContactCostWeight                      float32    `doc:"Cost of the sum of the squared contact forces."`
 	ContactCostRange                       [2]float32 `doc:"Bounds of that cost; 1e10 is no bound."`
 	HealthyReward                          float32    `doc:"Reward of each step in which the robot is healthy: within the ranges below."`
 	TerminateWhenUnhealthy                 bool       `doc:"The episode ends when the robot is not healthy."`
-	HealthyZRange                          [2]float32 `unit:"m" doc:"Heights of the torso between which the robot is healthy; 1e10 is no bound."`
+	HealthyZRange                          [2]float32 `unit:"m" doc:"Range of the torso's height in which the robot is healthy; 1e10 is no bound."`
 	ResetNoiseScale                        float32    `min:"0" doc:"Bound of the uniform noise that a reset adds to positions and velocities."`
 	ExcludeCurrentPositionsFromObservation bool       `define:"POSITIONS" adds:"2" doc:"Omit positions without effect; false needs glslc or glslangValidator."`
 }
 
-// DefaultHumanoidOptions are Gymnasium's.
+// DefaultHumanoidOptions returns Gymnasium's defaults.
 func DefaultHumanoidOptions() HumanoidOptions {
 	return HumanoidOptions{
 		ForwardRewardWeight:                    1.25,
@@ -149,25 +149,25 @@ func DefaultHumanoidOptions() HumanoidOptions {
 	}
 }
 
-// InvertedPendulumOptions are those of Gymnasium's InvertedPendulum-v5.
+// InvertedPendulumOptions are the options of Gymnasium's InvertedPendulum-v5.
 type InvertedPendulumOptions struct {
 	ResetNoiseScale float32 `min:"0" doc:"Bound of the uniform noise that a reset adds to positions and velocities."`
 }
 
-// DefaultInvertedPendulumOptions are Gymnasium's.
+// DefaultInvertedPendulumOptions returns Gymnasium's defaults.
 func DefaultInvertedPendulumOptions() InvertedPendulumOptions {
 	return InvertedPendulumOptions{
 		ResetNoiseScale: 0.01,
 	}
 }
 
-// InvertedDoublePendulumOptions are those of Gymnasium's InvertedDoublePendulum-v5.
+// InvertedDoublePendulumOptions are the options of Gymnasium's InvertedDoublePendulum-v5.
 type InvertedDoublePendulumOptions struct {
 	HealthyReward   float32 `doc:"Reward of each step in which the tip is high enough."`
 	ResetNoiseScale float32 `min:"0" doc:"Bound of a reset's uniform position noise and deviation of its Gaussian velocity noise."`
 }
 
-// DefaultInvertedDoublePendulumOptions are Gymnasium's.
+// DefaultInvertedDoublePendulumOptions returns Gymnasium's defaults.
 func DefaultInvertedDoublePendulumOptions() InvertedDoublePendulumOptions {
 	return InvertedDoublePendulumOptions{
 		HealthyReward:   10,
@@ -175,13 +175,13 @@ func DefaultInvertedDoublePendulumOptions() InvertedDoublePendulumOptions {
 	}
 }
 
-// ReacherOptions are those of Gymnasium's Reacher-v5.
+// ReacherOptions are the options of Gymnasium's Reacher-v5.
 type ReacherOptions struct {
 	RewardDistWeight    float32 `doc:"Cost of the distance between fingertip and target."`
-	RewardControlWeight float32 `doc:"Cost of the controls' squares, summed."`
+	RewardControlWeight float32 `doc:"Cost of the sum of the squared controls."`
 }
 
-// DefaultReacherOptions are Gymnasium's.
+// DefaultReacherOptions returns Gymnasium's defaults.
 func DefaultReacherOptions() ReacherOptions {
 	return ReacherOptions{
 		RewardDistWeight:    1,

@@ -15,7 +15,8 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// TestRobotOptions takes steps that were recorded from Gymnasium's environments with other constructor options, by the options of the same names.
+// TestRobotOptions takes recorded steps of Gymnasium's environments with other constructor options, using the options
+// of the same names.
 func TestRobotOptions(t *testing.T) {
 	dev := open(t, vk.Validate(false))
 	paths, err := filepath.Glob("testdata/*_options?.npz")
@@ -73,7 +74,7 @@ func TestRobotOptions(t *testing.T) {
 	}
 }
 
-// withGymnasium is an environment with the options that the file's meta names.
+// withGymnasium returns an environment with the options that the file's metadata name.
 func withGymnasium(t *testing.T, name, meta string) *Environment {
 	t.Helper()
 	var file struct{ Options map[string]any }
@@ -108,7 +109,7 @@ func withGymnasium(t *testing.T, name, meta string) *Environment {
 	return env
 }
 
-// TestRobotResetNoise: without noise an episode begins where Gymnasium's does, with it within its bounds.
+// TestRobotResetNoise: without noise an episode begins where Gymnasium's does; noise stays within its bounds.
 func TestRobotResetNoise(t *testing.T) {
 	dev := open(t, vk.Validate(false))
 	for _, name := range []string{"Hopper-v5", "HalfCheetah-v5", "InvertedDoublePendulum-v5"} {
@@ -149,7 +150,7 @@ func TestRobotResetNoise(t *testing.T) {
 	}
 }
 
-// TestOptionNames: the GLSL names its constants as the options' fields are, in their order.
+// TestOptionNames: names and order of the GLSL's constants agree with the options' fields.
 func TestOptionNames(t *testing.T) {
 	for _, b := range builtIn() {
 		text, err := os.ReadFile("../shaders/envs/" + b.file)
@@ -184,7 +185,8 @@ func TestOptionNames(t *testing.T) {
 	}
 }
 
-// TestWrongOptions: options of another environment and values out of range are errors that say so, and With begins from the environment as it is registered.
+// TestWrongOptions: options of another environment and values out of range are errors that say so, and With begins
+// from the registered environment.
 func TestWrongOptions(t *testing.T) {
 	hopper := lookup(t, "Hopper-v5")
 	options := DefaultHopperOptions()

@@ -13,7 +13,7 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// TestRobotIterations: an environment counts the loops that its dynamics have, by the bounds of the solver's GLSL.
+// TestRobotIterations: an environment counts the loops of its dynamics by the solver's bounds in GLSL.
 func TestRobotIterations(t *testing.T) {
 	solver := constantsOf(t, "../shaders/envs/physics/solver.glsl")
 	for _, b := range builtIn() {
@@ -38,7 +38,7 @@ func TestRobotIterations(t *testing.T) {
 		if searches, o, i := modelLoops(t, string(model[1])); searches {
 			loops, once, often = solver["SOLVER_ITERATIONS"]*(1+solver["SEARCH_ITERATIONS"]), o, i
 		}
-		if slots := defines["TOUCHES"]; slots > 0 { // loops that fill the slots and add up their forces; two in an iteration
+		if slots := defines["TOUCHES"]; slots > 0 { // loops that fill the slots and sum their forces; two per iteration
 			loops += once*slots + solver["SOLVER_ITERATIONS"]*often*slots
 		}
 		if got, want := lookup(t, b.spec.Name).Iterations, passes*(1+loops); got != want {
@@ -47,7 +47,8 @@ func TestRobotIterations(t *testing.T) {
 	}
 }
 
-// modelLoops says whether a model's solver iterates, and counts its loops over slots outside and inside the solver's iterations.
+// modelLoops reports whether a model's solver iterates, and counts its loops over slots outside and inside the
+// solver's iterations.
 func modelLoops(t *testing.T, path string) (searches bool, once, often int) {
 	t.Helper()
 	text, err := os.ReadFile("../shaders/" + path)
@@ -70,7 +71,7 @@ func modelLoops(t *testing.T, path string) (searches bool, once, often int) {
 	return searches, once, often
 }
 
-// constantsOf reads the whole numbers that a GLSL file defines.
+// constantsOf reads the integers that a GLSL file defines.
 func constantsOf(t *testing.T, path string) map[string]int {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -84,8 +85,9 @@ func constantsOf(t *testing.T, path string) map[string]int {
 	return out
 }
 
-// TestRobotBadActions: an action that is not finite, or is too large, moves nothing. Where its cost is not finite the
-// episode ends as diverged, without a reward; a finite cost is paid. Other environments go on to the same bits.
+// TestRobotBadActions: an action that is not finite, or too large, has no effect. If its cost is not finite the
+// episode ends as diverged, without a reward; a finite cost is charged. Other environments are bit-identical to a run
+// without it.
 func TestRobotBadActions(t *testing.T) {
 	dev := open(t, vk.Validate(false))
 	const n = 9
@@ -147,7 +149,8 @@ func TestRobotBadActions(t *testing.T) {
 	}
 }
 
-// TestRobotDiverges: an environment whose motion leaves all bounds ends its episode, begins another, and leaves its neighbours alone.
+// TestRobotDiverges: an environment that diverges ends its episode and begins another; its neighbours are not
+// affected.
 func TestRobotDiverges(t *testing.T) {
 	dev := open(t, vk.Validate(false))
 	const n, bad = 9, 4
@@ -203,8 +206,8 @@ func TestRobotDiverges(t *testing.T) {
 	}
 }
 
-// TestRolloutCountsDiverged: environments that diverge are counted, once each, and a run's other environments go on to
-// the same bits; a second run gives the same bits.
+// TestRolloutCountsDiverged: diverged episodes are counted once each, and the other environments are bit-identical to
+// a run without them; a second run gives the same bits.
 func TestRolloutCountsDiverged(t *testing.T) {
 	eng := engine.New(open(t, vk.Validate(false)), engine.Seed(31))
 	const members, environments = 2, 9
@@ -254,7 +257,7 @@ func TestRolloutCountsDiverged(t *testing.T) {
 	}
 }
 
-// TestAntRests: without actions an Ant comes to rest on the ground, and stays.
+// TestAntRests: without actions an Ant comes to rest on the ground and stays.
 func TestAntRests(t *testing.T) {
 	dev := open(t, vk.Validate(false))
 	const n = 8

@@ -8,37 +8,38 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// RolloutConfig says what a rollout runs.
+// RolloutConfig are the settings of a rollout.
 type RolloutConfig struct {
 	Members      int
-	Environments int // a member
-	Horizon      int // steps a recording
+	Environments int // per member
+	Horizon      int // steps per recording
 	Options      Options
-	// Trajectory keeps every transition, for learning; else only returns are kept.
+	// Trajectory keeps every transition, for learning; otherwise only returns are kept.
 	Trajectory bool
-	// Actions is the form in which trajectories keep actions.
+	// Actions is the form of the actions in trajectories.
 	Actions ActionForm
-	// Mode takes the likeliest actions, without exploration, instead of samples.
+	// Mode takes the most likely actions, without exploration, instead of samples.
 	Mode bool
-	// Begin starts new episodes at every recording, else they go on from the last.
+	// Begin starts new episodes at every recording; otherwise they continue from the last one.
 	Begin bool
 	// Window makes the members candidates of populations; nil: they are not.
 	Window *Window
-	// Cap truncates episodes at the step that the tensor Cap has for their population, or does not where that is 0.
+	// Cap truncates episodes at the step given by the tensor Cap for their population, if that is not 0.
 	Cap bool
-	// Seen sums up observations, see Rollout.Seen.
+	// Seen sums up observations; see Rollout.Seen.
 	Seen bool
-	// Evaluation draws the random numbers of evaluation episodes: those of all states together, so that every evaluation at one count of
-	// the clock sees the same episodes. Else they are those of the rollout's own state.
+	// Evaluation draws the random numbers of evaluation episodes, which are shared by all states: every evaluation at
+	// the same count of the clock sees the same episodes. Otherwise they are drawn from the rollout's own state.
 	Evaluation bool
 }
 
-// Window says that a rollout's members are part of larger populations: Members / Count populations, of each of which Count candidates are
-// evaluated at once. Candidates draw the same random numbers whatever window they are in.
+// Window makes a rollout's members part of larger populations: there are Members / Count populations, of each of
+// which Count candidates are evaluated at once. Candidates draw the same random numbers whatever window they are in.
 type Window struct {
-	Population int // candidates of a population
-	Count      int // of them that are evaluated at once
-	// Common gives all candidates of a population the same random numbers: what they meet differs only by what they do.
+	Population int // candidates per population
+	Count      int // of which are evaluated at once
+	// Common gives all candidates of a population the same random numbers, so that only their actions make a
+	// difference.
 	Common bool
 }
 
@@ -48,31 +49,31 @@ type Rollout struct {
 	cfg     RolloutConfig
 	options Options
 	shader  *vk.Shader
-	reset   *vk.Shader // nil: RecordReset is not for this rollout
+	reset   *vk.Shader // nil: RecordReset is not supported
 	mapping Mapping
 
 	stream, actionStream uint32 // of the random numbers of environments and of actions
 
-	turnClock        engine.Clock   // of the turns of a long rollout
+	blockClock       engine.Clock   // of the repeated blocks of a long rollout
 	state, step, ret *engine.Tensor // [S, P, E], [P, E], [P, E]
 	scale            *engine.Tensor // [2, A]: middle and half of the action range
 	finished         *engine.Tensor // [4, P, E]
 	cap              *engine.Tensor // [populations]; nil: none
-	tables           *engine.Tensor // of the model, for the cooperative form; nil: not wanted
-	seen             *engine.Tensor // [1 + 2 O, P, E]; nil: not wanted
-	seed             *engine.Tensor // [1]: the engine's, as the reset kernel takes it; nil: not wanted
+	tables           *engine.Tensor // of the model, for the cooperative form; nil: not used
+	seen             *engine.Tensor // [1 + 2 O, P, E]; nil: not collected
+	seed             *engine.Tensor // [1]: the engine's seed, as the reset kernel reads it; nil: not used
 	Trajectory
 }
 
-// ActionForm is a form in which trajectories keep actions. Discrete actions are indices in both.
+// ActionForm is the form of actions in trajectories. Discrete actions are indices in both forms.
 type ActionForm uint32
 
 const (
-	// Sampled is a continuous action as its head drew it: a Gaussian's sample before tanh, the index of a bin. Losses that need its
-	// log-probability take this form.
+	// Sampled is a continuous action as its head drew it: a Gaussian's sample before tanh, or the index of a bin. For
+	// losses that need its log-probability.
 	Sampled ActionForm = iota
-	// Applied is a continuous action as the environment was given it, in units of half the action range about its middle. Critics of actions
-	// take this form.
+	// Applied is a continuous action as the environment received it, in units of half the action range about its
+	// middle. For critics that take actions.
 	Applied
 )
 
@@ -83,9 +84,10 @@ func (f ActionForm) String() string {
 	return "sampled"
 }
 
-// Trajectory is what a rollout saw, [T, P, E, …] each; nil tensors without RolloutConfig.Trajectory.
+// Trajectory holds the transitions of a rollout, [T, P, E, …] each; its tensors are nil without
+// RolloutConfig.Trajectory.
 type Trajectory struct {
-	Obs     *engine.Tensor // [T, P, E, O]: acted on
+	Obs     *engine.Tensor // [T, P, E, O]: the observation acted on
 	Action  *engine.Tensor // [T, P, E, A]: discrete: A = 1, the index; continuous: in the form Actions
 	LogProb *engine.Tensor // [T, P, E]: of the action in that form
 	Reward  *engine.Tensor // [T, P, E]
@@ -94,8 +96,8 @@ type Trajectory struct {
 	Actions ActionForm
 }
 
-// NewRollout allocates a rollout's tensors in s: the environments' state is saved, trajectories are not. An environment given as GLSL is
-// compiled here. Allocation errors are the state's.
+// NewRollout allocates a rollout's tensors in s: the state of the environments is saved, trajectories are not. An
+// environment given as GLSL is compiled here. Allocation errors are reported by the state.
 func NewRollout(ctx context.Context, s *engine.State, env *Environment, cfg RolloutConfig) (*Rollout, error) {
 	options, err := cfg.Options.resolved(env.Spec)
 	if err != nil {
@@ -122,13 +124,13 @@ func NewRollout(ctx context.Context, s *engine.State, env *Environment, cfg Roll
 	o, a := engine.Axis("feature", env.ObsSize()), engine.Axis("action", env.ActionWords())
 	tensor := s.Tensor
 	if cfg.Begin {
-		tensor = s.Scratch // nothing is carried over
+		tensor = s.Scratch // nothing is carried over between recordings
 	}
 	ro.state = tensor("env_state", engine.Float32, engine.Axis("field", env.StateSize()), p, e)
 	ro.step = tensor("episode_step", engine.Uint32, p, e)
 	ro.ret = tensor("episode_return", engine.Float32, p, e)
 	ro.scale = engine.Constant(s, "action_scale", env.Action.scales, engine.Axis("bound", 2), engine.Axis("action", env.Action.Size()))
-	ro.turnClock = engine.ScratchClock(s, "turn_clock")
+	ro.blockClock = engine.ScratchClock(s, "turn_clock")
 	ro.finished = s.Scratch("finished", engine.Float32, engine.Axis("sum", 4), p, e)
 	if ro.mapping == Cooperative {
 		ro.tables = engine.Constant(s, "model_tables", env.cooperative.tables.bits, engine.Axis("word", len(env.cooperative.tables.bits())))
@@ -165,28 +167,28 @@ func (ro *Rollout) Record(r *engine.Recorder, clock engine.Clock, policy *Policy
 	ro.record(r, clock, policy, 0, ro.cfg.Horizon, ro.cfg.Begin, 0)
 }
 
-// RecordWindow is Record for the window of candidates that begins with number first of each population.
+// RecordWindow is Record for the window of candidates that begins with index first of each population.
 func (ro *Rollout) RecordWindow(r *engine.Recorder, clock engine.Clock, policy *Policy, first int) {
 	ro.record(r, clock, policy, 0, ro.cfg.Horizon, ro.cfg.Begin, first)
 }
 
-// Horizon is the number of steps of a recording.
+// Horizon returns the number of steps per recording.
 func (ro *Rollout) Horizon() int { return ro.cfg.Horizon }
 
-// Finished is [4, P, E]: how many episodes ended in the last recording, their returns and their lengths, summed, and how many of them ended because
-// the motion left all bounds (Diverged).
+// Finished returns [4, P, E], over the episodes that ended in the last recording: their number, the sum of their
+// returns, the sum of their lengths, and how many of them diverged (Diverged).
 func (ro *Rollout) Finished() *engine.Tensor { return ro.finished }
 
-// Cap is how many steps the episodes of each population [populations] have at most, u32; 0: as many as the time limit allows. Only
-// with RolloutConfig.Cap.
+// Cap returns the maximum number of steps of each population's episodes, [populations] u32; 0: only the time limit
+// applies. It requires RolloutConfig.Cap.
 func (ro *Rollout) Cap() *engine.Tensor { return ro.cap }
 
-// Seen is what the last recording's policy has acted on, [1 + 2 O, P, E]: the number of observations, and for each feature the sums
-// of their deviations from the normalizer's mean and of the squares of those. Environments that diverged count none. Only
-// with RolloutConfig.Seen.
+// Seen returns sums over the observations on which the last recording's policy acted, [1 + 2 O, P, E]: their number,
+// and for each feature the sums of their deviations from the normalizer's mean and of the squared deviations.
+// Environments that diverged count none. It requires RolloutConfig.Seen.
 func (ro *Rollout) Seen() *engine.Tensor { return ro.seen }
 
-// share is how many members are one population.
+// share returns how many consecutive members are of one population.
 func (ro *Rollout) share() int {
 	if ro.cfg.Window != nil {
 		return ro.cfg.Window.Count
@@ -199,8 +201,8 @@ func (ro *Rollout) RecordFirst(r *engine.Recorder, clock engine.Clock) {
 	ro.record(r, clock, nil, 0, 0, true, 0)
 }
 
-// RecordReset is RecordFirst before the clock's first tick, of rollouts that keep a trajectory and have no window, by a
-// kernel that only resets: compiling it takes a fraction of the time.
+// RecordReset is RecordFirst before the clock's first tick, for rollouts with a trajectory and without a window. Its
+// kernel only resets, which takes a fraction of the time to compile.
 func (ro *Rollout) RecordReset(r *engine.Recorder) {
 	if ro.reset == nil {
 		r.Fail(fmt.Errorf("envs: resetting %q; want a rollout with a trajectory and without a window", ro.env.Name))
@@ -220,7 +222,7 @@ func (ro *Rollout) RecordReset(r *engine.Recorder) {
 // resetGroup is the local size of shaders/envs/reset.comp.
 const resetGroup = 64
 
-// record records so many steps, the given number of them done before.
+// record records the given number of steps; before is how many steps of the episodes are already recorded.
 func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy, before, steps int, begin bool, firstCandidate int) {
 	info := r.Engine().Device().Info()
 	c, o := ro.cfg, ro.options.constants()
@@ -301,57 +303,58 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 	}
 	done := min(most, steps)
 	dispatch(r, before, done)
-	if turns := (steps - done) / (turnDispatches * most); turns >= leastTurns && !c.Trajectory {
-		// Long episodes without a trajectory: a block, whose turns differ by the clock alone, which is one of its own.
-		r.Copy(ro.turnClock.Tensor(), clock.Tensor())
-		k.Clock = ro.turnClock.Tensor().Range()
-		r.Repeat(turns, func(r *engine.Recorder, _ engine.Counter) {
-			for i := range turnDispatches {
+	if blocks := (steps - done) / (blockDispatches * most); blocks >= leastBlocks && !c.Trajectory {
+		// Long episodes without a trajectory are a repeated block. Its iterations differ only by the clock, so it has
+		// its own.
+		r.Copy(ro.blockClock.Tensor(), clock.Tensor())
+		k.Clock = ro.blockClock.Tensor().Range()
+		r.Repeat(blocks, func(r *engine.Recorder, _ engine.Counter) {
+			for i := range blockDispatches {
 				dispatch(r, before+done+i*most, most)
 			}
-			ro.turnClock.Tick(r, 0, turnDispatches*most)
+			ro.blockClock.Tick(r, 0, blockDispatches*most)
 		})
 		k.Clock = clock.Tensor().Range()
-		done += turns * turnDispatches * most
+		done += blocks * blockDispatches * most
 	}
 	for ; done < steps; done += most {
 		dispatch(r, before+done, min(most, steps-done))
 	}
 }
 
-// A repeated block records the dispatches of a turn once. Shorter rollouts gain nothing by it.
+// A repeated block records the dispatches of one iteration. Shorter rollouts gain nothing by it.
 const (
-	turnDispatches = 16
-	leastTurns     = 2
+	blockDispatches = 16
+	leastBlocks     = 2
 )
 
-// transfers is how many iterations of loops carry a step's arrays to and from buffers, were a dispatch of one step: none where they are short
-// (shaders/envs/transfer.glsl).
+// transfers returns how many loop iterations transfer a step's arrays to and from buffers, if a dispatch has one
+// step: none if they are short (shaders/envs/transfer.glsl).
 func (e *Environment) transfers() int {
 	const (
 		short = 256
-		turn  = 8 // elements an iteration
+		chunk = 8 // elements per iteration
 		most  = 8 // arrays: the state twice, the normalizer's two, two observations, two sums
 	)
 	if e.StateSize()+e.ObsSize() <= short {
 		return 0
 	}
-	return most * (max(e.StateSize(), e.ObsSize()) + turn - 1) / turn
+	return most * (max(e.StateSize(), e.ObsSize()) + chunk - 1) / chunk
 }
 
-// dispatchSteps is the most steps of one dispatch: what follows is another one. It keeps a dispatch short on any device, and within the
-// 65535 iterations after which Mesa's software driver leaves an invocation's loops: a step takes so many of the environment and the network,
-// and one for each round of its random numbers.
+// dispatchSteps returns the maximum number of steps per dispatch. It keeps dispatches short on any device, and below
+// the 65535 iterations after which Mesa's software driver leaves an invocation's loops. A step takes the given
+// iterations of environment and network, and one for each round of its random numbers.
 func dispatchSteps(iterations int) int {
 	const (
 		most    = 1024
-		perStep = 50 // besides
+		perStep = 50 // in addition
 	)
 	return max(1, min(most, maxIterations/(perStep+iterations)))
 }
 
-// RecordReturns records the mean return [P] and mean length [P] of the episodes that ended in the last recording; NaN where none
-// did.
+// RecordReturns records the mean return [P] and mean length [P] of the episodes that ended in the last recording; NaN
+// if none did.
 func (ro *Rollout) RecordReturns(r *engine.Recorder, returns, lengths *engine.Tensor) {
 	count := ro.finished.Index(0)
 	engine.Mean(r, returns, ro.finished.Index(1), count, 1)
@@ -360,7 +363,7 @@ func (ro *Rollout) RecordReturns(r *engine.Recorder, returns, lengths *engine.Te
 	}
 }
 
-// RecordDiverged records how many episodes [P] the last recording ended because the motion left all bounds.
+// RecordDiverged records how many episodes [P] diverged in the last recording.
 func (ro *Rollout) RecordDiverged(r *engine.Recorder, count *engine.Tensor) {
 	engine.Mean(r, count, ro.finished.Index(3), nil, float32(ro.cfg.Environments))
 }

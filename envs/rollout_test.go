@@ -13,7 +13,7 @@ import (
 	"github.com/evorl/evorl/engine/nn"
 )
 
-// fixture is a rollout with a policy of random parameters, and what it needs.
+// fixture is a rollout with a policy of random parameters, and their host copies.
 type fixture struct {
 	t      testing.TB
 	eng    *engine.Engine
@@ -25,10 +25,11 @@ type fixture struct {
 	params []float32 // [P, row]
 	values []float32 // [P, 2, O], of the normalizer
 	noise  []float32 // [P], of the head's exploration; nil: none
-	steps  int       // of every environment before
+	steps  int       // taken by every environment so far
 }
 
-// newFixture makes a rollout and begins its first episodes. network is the hidden part of the policy; nil acts at random.
+// newFixture makes a rollout and begins its first episodes. network is the hidden part of the policy; nil acts at
+// random.
 func newFixture(t testing.TB, eng *engine.Engine, name string, cfg RolloutConfig, network *nn.MLP, more ...func(*Policy)) *fixture {
 	t.Helper()
 	s := eng.NewState()
@@ -73,7 +74,7 @@ func newFixture(t testing.TB, eng *engine.Engine, name string, cfg RolloutConfig
 	return f
 }
 
-// begin begins the run anew.
+// begin restarts the run.
 func (f *fixture) begin() {
 	f.t.Helper()
 	must := func(err error) {
@@ -113,7 +114,7 @@ func (f *fixture) run(record func(*engine.Recorder)) {
 	}
 }
 
-// advance runs the recording once and moves the clock.
+// advance runs the recording once and advances the clock.
 func (f *fixture) advance() {
 	f.t.Helper()
 	f.run(func(r *engine.Recorder) {
@@ -141,7 +142,7 @@ func (f *fixture) words(tensor *engine.Tensor) []uint32 {
 	return values
 }
 
-// everything is all that a recording leaves, as words.
+// everything returns all results of a recording, as words.
 func (f *fixture) everything() []uint32 {
 	var all []uint32
 	for _, tensor := range []*engine.Tensor{f.ro.Obs, f.ro.Action, f.ro.LogProb, f.ro.Reward, f.ro.NextObs, f.ro.state, f.ro.ret, f.ro.finished} {
@@ -155,7 +156,7 @@ func (f *fixture) everything() []uint32 {
 	return append(all, f.words(f.ro.step)...)
 }
 
-// outputs is the policy's network in float64 at an observation.
+// outputs evaluates the policy's network in float64 at an observation.
 func (f *fixture) outputs(member int, obs []float32) []float64 {
 	net := f.policy.Network
 	row := f.params[member*f.policy.Row():]
@@ -189,7 +190,7 @@ func (f *fixture) outputs(member int, obs []float32) []float64 {
 	return x
 }
 
-// normalizeLayer is layer normalization of y (J. L. Ba et al., 2016, equation 4).
+// normalizeLayer applies layer normalization to y (J. L. Ba et al., 2016, equation 4).
 func normalizeLayer(y []float64, scale, shift []float32) {
 	mean, square := 0.0, 0.0
 	for _, v := range y {
@@ -217,7 +218,7 @@ func activate(kind nn.Activation, z float64) float64 {
 	return z
 }
 
-// logProb is that of an action as trajectories hold it.
+// logProb returns the log-probability of an action in the form of trajectories.
 func (f *fixture) logProb(member int, y []float64, action []float32) float64 {
 	h, lp := f.policy.Head, 0.0
 	for i, a := range action {
@@ -250,7 +251,7 @@ func (f *fixture) logProb(member int, y []float64, action []float32) float64 {
 	return lp
 }
 
-// actionValues are the values of an epsilon-greedy head's actions, of atoms in units of their spacing.
+// actionValues returns the values of an epsilon-greedy head's actions, with atoms in units of their spacing.
 func actionValues(h nn.Head, y []float64) []float64 {
 	atoms := max(h.Atoms, 1)
 	values := make([]float64, h.Size)
@@ -273,7 +274,7 @@ func actionValues(h nn.Head, y []float64) []float64 {
 	return values
 }
 
-// valueOutputs makes a policy epsilon-greedy, with so many atoms.
+// valueOutputs makes a policy epsilon-greedy with the given number of atoms.
 func valueOutputs(atoms int, dueling bool) func(*Policy) {
 	return func(p *Policy) {
 		p.Head.Kind, p.Head.Atoms, p.Head.Dueling = nn.EpsilonGreedy, atoms, dueling
@@ -289,8 +290,8 @@ func stateDependent(p *Policy) {
 
 var small = &nn.MLP{Hidden: []int{7, 6}, Activation: nn.Tanh}
 
-// TestRolloutReplays takes the actions of trajectories through a Batch and finds the same observations, rewards and ends; and
-// computes the log-probabilities again in float64.
+// TestRolloutReplays replays the actions of trajectories in a Batch, compares observations, rewards and flags, and
+// recomputes the log-probabilities in float64.
 func TestRolloutReplays(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(5))
 	const members, environments, horizon = 3, 11, 25 // eleven environments are a full subgroup of eight and three
@@ -380,7 +381,7 @@ func TestRolloutReplays(t *testing.T) {
 	}
 }
 
-// environmentAction is an action of a trajectory in the environment's units.
+// environmentAction converts an action of a trajectory to the environment's units.
 func (f *fixture) environmentAction(raw []float32) []float64 {
 	out := make([]float64, len(raw))
 	for i, u := range raw {
@@ -397,7 +398,7 @@ func (f *fixture) environmentAction(raw []float32) []float64 {
 	return out
 }
 
-// applied is what a continuous action as sampled becomes.
+// applied converts a sampled continuous action to the applied one.
 func (f *fixture) applied(sampled float32) float64 {
 	switch h := f.policy.Head; {
 	case h.Kind == nn.Binned:
@@ -408,8 +409,8 @@ func (f *fixture) applied(sampled float32) float64 {
 	return float64(sampled)
 }
 
-// TestActionForms: actions as applied are those as sampled after squashing or binning, with exact log-probabilities; everything else of the
-// trajectories is the same.
+// TestActionForms: applied actions are the sampled ones after squashing or binning, with exact log-probabilities; the
+// rest of the trajectories is equal.
 func TestActionForms(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(15))
 	for _, c := range []struct {
@@ -452,7 +453,7 @@ func TestActionForms(t *testing.T) {
 	}
 }
 
-// TestPolicyRefused: policies that do not suit the environment are errors which say what was wanted.
+// TestPolicyRefused: policies that do not suit the environment give errors that say what was wanted.
 func TestPolicyRefused(t *testing.T) {
 	eng := engine.New(open(t))
 	for _, c := range []struct {
@@ -480,7 +481,7 @@ func TestPolicyRefused(t *testing.T) {
 	}
 }
 
-// TestRecordReset: the kernel that only resets begins the episodes that a rollout begins, to the bit.
+// TestRecordReset: the kernel that only resets begins bit-identical episodes.
 func TestRecordReset(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(3))
 	for _, name := range []string{"CartPole-v1", "Pendulum-v1", "CartPoleSwingUp-hard", "InvertedPendulum-v5"} {

@@ -9,7 +9,7 @@ import (
 	"github.com/evorl/evorl/engine/nn"
 )
 
-// constant gives the policy fixed outputs, whatever it sees, by biases alone; logStd for continuous actions.
+// constant gives the policy constant outputs, by biases only, with logStd for continuous actions.
 func (f *fixture) constant(outputs func(member int) []float64, logStd float64) {
 	clear(f.params)
 	net, row := f.policy.Network, f.policy.Row()
@@ -25,7 +25,7 @@ func (f *fixture) constant(outputs func(member int) []float64, logStd float64) {
 	f.begin()
 }
 
-// chiSquare is of counts against expectations.
+// chiSquare returns the chi-square statistic of counts.
 func chiSquare(counts, expected []float64) float64 {
 	sum := 0.0
 	for i, e := range expected {
@@ -34,14 +34,14 @@ func chiSquare(counts, expected []float64) float64 {
 	return sum
 }
 
-// quantile is the value a chi-square variable of so many degrees of freedom stays below with probability 0.999, by E. B. Wilson and
+// quantile returns the 0.999 quantile of the chi-square distribution with df degrees of freedom, by E. B. Wilson and
 // M. M. Hilferty, 1931.
 func quantile(df float64) float64 {
 	x := 1 - 2/(9*df) + 3.0902*math.Sqrt(2/(9*df))
 	return df * x * x * x
 }
 
-// TestSampling: discrete actions come as often as their probabilities say, alone and one after another, for each member by its own
+// TestSampling: discrete actions have their probabilities, singly and in successive pairs, with each member's own
 // parameters.
 func TestSampling(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(21))
@@ -67,7 +67,7 @@ func TestSampling(t *testing.T) {
 			for step := range cfg.Horizon {
 				a := int(actions[step*n+m*cfg.Environments+e])
 				single[a]++
-				if step%2 == 1 { // pairs apart from each other, so that they are independent
+				if step%2 == 1 { // disjoint pairs, so that they are independent
 					pairs[3*int(actions[(step-1)*n+m*cfg.Environments+e])+a]++
 				}
 			}
@@ -88,7 +88,7 @@ func TestSampling(t *testing.T) {
 	}
 }
 
-// TestSamplingGaussian: continuous samples, standardized, are normal, and independent from one step to the next.
+// TestSamplingGaussian: standardized continuous samples are normal, and independent between steps.
 func TestSamplingGaussian(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(22))
 	cfg := RolloutConfig{Members: 2, Environments: 9, Horizon: 1000, Trajectory: true}
@@ -147,7 +147,7 @@ func TestRandomPolicy(t *testing.T) {
 	}
 }
 
-// TestMode: without sampling the action is the likeliest one, the first of equals.
+// TestMode: in mode the action is the most likely one, the first among equals.
 func TestMode(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(24))
 	cfg := RolloutConfig{Members: 3, Environments: 9, Horizon: 20, Trajectory: true, Mode: true}

@@ -18,9 +18,10 @@ var (
 	constLine = regexp.MustCompile(`(?m)^[ \t]*const[ \t]+uint[ \t]+(FRAME_SKIP)[ \t]*=[ \t]*([^;\r\n]*?)u?[ \t]*;`)
 )
 
-// definesOf gathers the numbers that the GLSL defines, with what it includes, as texts. It must begin with the environment's name.
+// definesOf collects the defines of the GLSL and its includes, as text. The GLSL must begin with the environment's
+// name.
 func definesOf(spec Spec, glsl string) (map[string]string, error) {
-	first, _, _ := strings.Cut(strings.TrimLeft(glsl, "\r\n"), "\n") // a raw string likes to begin with a line break
+	first, _, _ := strings.Cut(strings.TrimLeft(glsl, "\r\n"), "\n") // a raw string usually begins with a line break
 	if name, ok := strings.CutPrefix(strings.TrimRight(first, " \r"), "// environment: "); !ok || name != spec.Name {
 		return nil, fmt.Errorf("the first line of the GLSL is %q; want %q", first, "// environment: "+spec.Name)
 	}
@@ -60,7 +61,8 @@ func checkSizes(spec Spec, found map[string]string) error {
 	return errors.Join(errs...)
 }
 
-// declarations are the lines of a source that begin with # or const: few of many, for which regular expressions take long.
+// declarations returns the lines of a source that begin with # or const, to which slow regular expressions are then
+// applied.
 func declarations(glsl string) string {
 	var b strings.Builder
 	for line := range strings.Lines(glsl) {
@@ -72,7 +74,7 @@ func declarations(glsl string) string {
 	return b.String()
 }
 
-// collectDefines gathers the defines of a source and of what it includes.
+// collectDefines collects the defines of a source and of its includes.
 func collectDefines(glsl string, found map[string]string, seen map[string]bool) error {
 	glsl = declarations(glsl)
 	for _, m := range defineLine.FindAllStringSubmatch(glsl, -1) {

@@ -9,20 +9,20 @@ import (
 	"github.com/evorl/evorl/engine/nn"
 )
 
-// Space is a set of observations or actions: either discrete, the whole numbers 0 … N-1, or a box of real vectors. The zero
-// Space is neither and valid nowhere; use Discrete or Box.
+// Space is a set of observations or actions: either discrete, the integers 0 … N-1, or a box of real vectors. The
+// zero Space is invalid; use Discrete or Box.
 type Space struct {
 	N         int       // number of elements of a discrete space, 0 for a box
-	Low, High []float32 // inclusive bounds of a box, one a dimension; infinite where there is none
+	Low, High []float32 // inclusive bounds of a box, one per dimension; infinite if unbounded
 }
 
-// Discrete is the space 0 … n-1.
+// Discrete returns the space 0 … n-1.
 func Discrete(n int) Space { return Space{N: n} }
 
-// Box is the space of vectors between low and high, which must be of one length.
+// Box returns the space of vectors between low and high, which must have equal length.
 func Box(low, high []float32) Space { return Space{Low: low, High: high} }
 
-// Symmetric is the box from -high to high.
+// Symmetric returns the box from -high to high.
 func Symmetric(high ...float32) Space {
 	low := make([]float32, len(high))
 	for i, h := range high {
@@ -31,10 +31,11 @@ func Symmetric(high ...float32) Space {
 	return Box(low, high)
 }
 
-// IsDiscrete says whether the space is discrete.
+// IsDiscrete reports whether the space is discrete.
 func (s Space) IsDiscrete() bool { return s.N > 0 }
 
-// Size is the number of actions of a discrete space, of dimensions of a box: the width of a network's output for it.
+// Size returns the number of actions of a discrete space, or of dimensions of a box: the width of a network's output
+// for it.
 func (s Space) Size() int {
 	if s.IsDiscrete() {
 		return s.N
@@ -42,7 +43,7 @@ func (s Space) Size() int {
 	return len(s.Low)
 }
 
-// scale is the middle of a dimension's range and half its width; 0 and 1 where it has no bounds, and of a discrete space.
+// scale returns the middle of a dimension's range and half its width; 0 and 1 if unbounded or discrete.
 func (s Space) scale(i int) (middle, half float32) {
 	if s.IsDiscrete() || !isFinite(s.Low[i]) || !isFinite(s.High[i]) {
 		return 0, 1
@@ -50,7 +51,7 @@ func (s Space) scale(i int) (middle, half float32) {
 	return (s.Low[i] + s.High[i]) / 2, (s.High[i] - s.Low[i]) / 2
 }
 
-// scales are the scale of every action, [2, A]: middles, then halves.
+// scales returns the scale of every action, [2, A]: middles, then half widths.
 func (s Space) scales() []float32 {
 	n := s.Size()
 	scales := make([]float32, 2*n)
@@ -60,7 +61,8 @@ func (s Space) scales() []float32 {
 	return scales
 }
 
-// unscaled is an action in the environment's units, given in units of half its range about the middle; a discrete one is an index in both.
+// unscaled converts an action from units of half its range about the middle to the environment's units; a discrete
+// action is an index in both.
 func (s Space) unscaled(action []float32) []float32 {
 	if s.IsDiscrete() {
 		return action
@@ -73,7 +75,7 @@ func (s Space) unscaled(action []float32) []float32 {
 	return out
 }
 
-// bounded says whether all dimensions of a box have finite bounds.
+// bounded reports whether all dimensions of a box have finite bounds.
 func (s Space) bounded() bool {
 	for i := range s.Low {
 		if !isFinite(s.Low[i]) || !isFinite(s.High[i]) {
@@ -83,7 +85,8 @@ func (s Space) bounded() bool {
 	return true
 }
 
-// Head is the usual head of a policy that acts in the space: categorical, or Gaussian with its deviations as parameters.
+// Head returns the usual head of a policy that acts in the space: categorical, or Gaussian with its deviations as
+// parameters.
 func (s Space) Head() nn.Head {
 	if s.IsDiscrete() {
 		return nn.Head{Kind: nn.Categorical, Size: s.N}
@@ -93,7 +96,7 @@ func (s Space) Head() nn.Head {
 
 func isFinite(x float32) bool { return x-x == 0 }
 
-// Contains says whether a vector lies in the space; an element of a discrete space is a vector of one whole number.
+// Contains reports whether a vector is in the space; an element of a discrete space is a vector of one integer.
 func (s Space) Contains(x []float32) bool {
 	if s.IsDiscrete() {
 		return len(x) == 1 && x[0] >= 0 && x[0] < float32(s.N) && x[0] == float32(math.Trunc(float64(x[0])))
@@ -109,8 +112,8 @@ func (s Space) Contains(x []float32) bool {
 	return true
 }
 
-// String shows the space as Gymnasium does: Discrete(2), Box([-1 0], [1 +Inf]); with bounds that are the same in all of several
-// dimensions, Box(-1, 1, (8)).
+// String formats the space as Gymnasium does: Discrete(2), Box([-1 0], [1 +Inf]); if the bounds of several dimensions
+// are equal, Box(-1, 1, (8)).
 func (s Space) String() string {
 	if s.IsDiscrete() {
 		return fmt.Sprintf("Discrete(%d)", s.N)
@@ -128,12 +131,12 @@ func (s Space) String() string {
 	return "Box(" + row(s.Low) + ", " + row(s.High) + ")"
 }
 
-// same says whether all values are the first.
+// same reports whether all values are equal.
 func same(v []float32) bool {
 	return !slices.ContainsFunc(v, func(x float32) bool { return x != v[0] })
 }
 
-// check says what is wrong with a space.
+// check validates the space.
 func (s Space) check() error {
 	switch {
 	case s.N < 0:
@@ -143,7 +146,7 @@ func (s Space) check() error {
 	case s.N == 0 && len(s.Low) == 0 && len(s.High) == 0:
 		return fmt.Errorf("an empty space; want Discrete(n) or Box(low, high)")
 	case len(s.Low) != len(s.High):
-		return fmt.Errorf("a box with %d lower and %d upper bounds; want one of each a dimension", len(s.Low), len(s.High))
+		return fmt.Errorf("a box with %d lower and %d upper bounds; want one of each per dimension", len(s.Low), len(s.High))
 	}
 	for i := range s.Low {
 		if !(s.Low[i] < s.High[i]) {

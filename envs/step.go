@@ -10,7 +10,8 @@ import (
 // ErrClosed is returned by the methods of a closed Batch.
 var ErrClosed = errors.New("envs: the batch is closed")
 
-// Reset begins a first episode everywhere and returns the observations [P, E, O], overwritten by the next Step or Reset.
+// Reset begins a new episode in every environment and returns the observations [P, E, O], overwritten by the next
+// Step or Reset.
 func (b *Batch) Reset(ctx context.Context, seed uint32) ([]float32, error) {
 	if b.reset == nil {
 		return nil, ErrClosed
@@ -26,7 +27,7 @@ func (b *Batch) Reset(ctx context.Context, seed uint32) ([]float32, error) {
 	return b.result.Obs, nil
 }
 
-// Step takes the actions [P, E] of a discrete environment.
+// Step takes the actions [P, E] in a discrete environment.
 func (b *Batch) Step(ctx context.Context, actions []uint32) (Transition, error) {
 	if !b.env.Action.IsDiscrete() {
 		return Transition{}, fmt.Errorf("envs: %q has the continuous actions %v; want StepContinuous", b.env.Name, b.env.Action)
@@ -39,8 +40,8 @@ func (b *Batch) Step(ctx context.Context, actions []uint32) (Transition, error) 
 	return b.advance(ctx, actions)
 }
 
-// StepContinuous takes the actions [P, E, A] of a continuous environment, in its units; what lies outside its space is
-// clipped as the environment's source does.
+// StepContinuous takes the actions [P, E, A] in a continuous environment, in its units. Actions outside its space are
+// clipped as in the environment's source.
 func (b *Batch) StepContinuous(ctx context.Context, actions []float32) (Transition, error) {
 	if b.env.Action.IsDiscrete() {
 		return Transition{}, fmt.Errorf("envs: %q has the discrete actions %v; want Step", b.env.Name, b.env.Action)
@@ -71,7 +72,7 @@ func (b *Batch) advance(ctx context.Context, actions []uint32) (Transition, erro
 	return b.result, nil
 }
 
-// fetch copies results out of the device's memory, which Close unmaps.
+// fetch copies results from the device's memory, which Close unmaps.
 func (b *Batch) fetch(into []float32, from span) {
 	copy(bytesOf(into), b.host.Mapped()[from.offset:])
 }
@@ -80,14 +81,14 @@ func (b *Batch) failed(what string, err error) error {
 	return fmt.Errorf("envs: %s of %d × %d × %q: %w", what, b.members, b.environments, b.env.Name, err)
 }
 
-// State is where all environments stand.
+// State is the state of all environments.
 type State struct {
 	Env     []float32     // [S, P, E]
 	Episode []EpisodeWord // [P, E]
 	Return  []float32     // [P, E]: undiscounted sum of the episode's unscaled rewards so far
 }
 
-// State reads where all environments stand.
+// State reads the state of all environments.
 func (b *Batch) State(ctx context.Context) (State, error) {
 	if b.step == nil {
 		return State{}, ErrClosed
@@ -109,7 +110,7 @@ func (b *Batch) State(ctx context.Context) (State, error) {
 	return s, nil
 }
 
-// SetState puts all environments where a State says; its slices have the lengths of those that State returns.
+// SetState sets the state of all environments. Its slices have the lengths of those that State returns.
 func (b *Batch) SetState(ctx context.Context, s State) error {
 	if b.step == nil {
 		return ErrClosed
@@ -134,7 +135,7 @@ func (b *Batch) SetState(ctx context.Context, s State) error {
 	return nil
 }
 
-// bytesOf and wordsOf are the memory of a slice, in the byte order that host and device share.
+// bytesOf and wordsOf return the memory of a slice, in the byte order shared by host and device.
 func bytesOf[T ~uint32 | ~float32](s []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), 4*len(s))
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/evorl/evorl/engine/nn"
 )
 
-// Policies of all sizes act as their network says, evaluated afterwards on the observations that the rollout kept: in trajectories longer than
-// a dispatch, of more environments than lanes.
+// Policies of all sizes act as their network does in float64 on the recorded observations: in trajectories longer
+// than a dispatch, of more environments than lanes.
 func TestRolloutNetworks(t *testing.T) {
 	dev := open(t)
 	for _, c := range []struct {
@@ -37,8 +37,8 @@ func TestRolloutNetworks(t *testing.T) {
 	}
 }
 
-// A policy earns the same wherever its network is placed, but for rounding: 100 steps of swing-up carry a difference of one
-// part in 10^7 on to at most 10^-4.
+// The returns of a policy differ between placements only by rounding: over 100 steps of swing-up, a difference of one
+// part in 10^7 grows to at most 10^-4.
 func TestPlacementsAgree(t *testing.T) {
 	dev := open(t)
 	const members, environments, horizon = 5, 3, 100

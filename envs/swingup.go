@@ -2,7 +2,7 @@ package envs
 
 import "math"
 
-// Constants of the cart-pole swing-up that spaces and drawing need; evojax 0.2.17, task/cartpole.py. The others are in
+// Constants of the cart-pole swing-up for spaces and drawing; evojax 0.2.17, task/cartpole.py. The others are in
 // shaders/envs/swingup.glsl.
 const (
 	swingUpXLimit = 2.4

@@ -25,7 +25,7 @@ type trajectory struct {
 
 func (t *trajectory) episodes() int { return len(t.start) - 1 }
 
-// episode returns the rows and steps of one: step k leads from row first+k to the next.
+// episode returns the rows and steps of an episode: step k leads from row first+k to the next.
 func (t *trajectory) episode(i int) (firstRow, firstStep, steps int) {
 	return t.start[i], t.start[i] - i, t.start[i+1] - t.start[i] - 1
 }
@@ -72,7 +72,8 @@ func readArrays(tb testing.TB, name string) map[string][][]float64 {
 
 var arrayHeader = regexp.MustCompile(`'descr': '[<|]([a-z][0-9])', 'fortran_order': False, 'shape': \(([0-9]+),(?: ([0-9]+))?`)
 
-// readArray reads one or two dimensions of numbers in NumPy's format 1.0, https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html.
+// readArray reads a one- or two-dimensional array in NumPy's format 1.0,
+// https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html.
 func readArray(file *zip.File) ([][]float64, error) {
 	r, err := file.Open()
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/evorl/evorl/engine/nn"
 )
 
-// longGLSL has arrays that go to and from buffers by loops, of sizes that are no multiples of a turn's.
+// longGLSL has arrays that loops transfer to and from buffers, of sizes that are no multiples of a chunk.
 const longGLSL = `// environment: Long-v0
 #include "engine/rng.glsl"
 #define STATE_SIZE 150
@@ -46,7 +46,7 @@ func newLong(t *testing.T) *Environment {
 	return env
 }
 
-// TestLongArrays: states and observations of many elements arrive whole, of resets and steps alike.
+// TestLongArrays: states and observations of many elements are transferred completely, by resets and steps.
 func TestLongArrays(t *testing.T) {
 	b, err := NewBatch(t.Context(), open(t), newLong(t), 2, 19, Options{})
 	if err != nil {
@@ -79,7 +79,7 @@ func TestLongArrays(t *testing.T) {
 	}, 40)
 }
 
-// TestLongInputs: networks of many inputs act as they say, on what trajectories keep.
+// TestLongInputs: networks of many inputs act correctly on the recorded observations.
 func TestLongInputs(t *testing.T) {
 	checkRollout(t, engine.New(open(t), engine.Seed(5)), newLong(t), nn.MLP{Hidden: []int{16, 8}, Activation: nn.Tanh}, true, Streamed, 11)
 }

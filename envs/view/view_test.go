@@ -122,7 +122,7 @@ func TestPageScript(t *testing.T) {
 			t.Errorf("%s: %v\n%s", name, err, out)
 		}
 	}
-	// The page's own functions, in the values that need no browser.
+	// The page's own functions that need no browser.
 	check := `const episode = {camera: {distance: 3}}; ` + solidsJS[strings.Index(solidsJS, "// Vectors and matrices"):] + `
 const m = product(placed([1, 2, 3], [Math.SQRT1_2, 0, 0, Math.SQRT1_2]), placed([1, 0, 0], [1, 0, 0, 0]));
 const ends = shape => {
@@ -231,7 +231,7 @@ func TestShows(t *testing.T) {
 		return s.Draw(0, 90, 60, 2)
 	}
 	red := func(c color.RGBA) bool { return c.R > 90 && int(c.R) > 2*int(c.G) && int(c.R) > 2*int(c.B) }
-	empty := show(nan) // a body whose place is no number is not drawn
+	empty := show(nan) // a body with a non-finite position is not drawn
 	middle := show(0)
 	if !red(middle.RGBAAt(45, 30)) || red(empty.RGBAAt(45, 30)) {
 		t.Errorf("in the middle is %v with the ball there, %v without", middle.RGBAAt(45, 30), empty.RGBAAt(45, 30))
