@@ -135,6 +135,269 @@ func (k pairingKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: pairingShader, Groups: [3]uint32{x, y, z}, Label: "hybrid/pairing", Ranges: a.ranges[:], Push: a.push[:]}
 }
 
+var pb2ApplyShader = &vk.Shader{
+	Name:  "hybrid/pb2_apply",
+	SPIRV: shaders.Code("hybrid/pb2_apply"),
+	Bindings: []vk.Binding{
+		{Name: "Source", Index: 0, Access: vk.Read},
+		{Name: "Units", Index: 1, Access: vk.Read},
+		{Name: "Values", Index: 2, Access: vk.Write},
+	},
+	PushBytes:     24,
+	LocalSize:     [3]uint32{8, 1, 1},
+	LocalSizeSpec: [3]int32{-1, -1, -1},
+}
+
+// pb2ApplyKernel is shaders/hybrid/pb2_apply.comp.
+type pb2ApplyKernel struct {
+	Source vk.Range // readonly uint
+	Units  vk.Range // readonly float
+	Values vk.Range // writeonly float
+
+	Members uint32 // push constants, in order
+	Row     uint32
+	At      uint32
+	Prior   uint32
+	Low     float32
+	High    float32
+}
+
+// call dispatches x × y × z workgroups.
+func (k pb2ApplyKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [3]vk.Range
+		push   [24]byte
+	})
+	a.ranges = [3]vk.Range{k.Source, k.Units, k.Values}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[8:], k.At)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Prior)
+	binary.LittleEndian.PutUint32(a.push[16:], math.Float32bits(k.Low))
+	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.High))
+	return vk.Call{Shader: pb2ApplyShader, Groups: [3]uint32{x, y, z}, Label: "hybrid/pb2_apply", Ranges: a.ranges[:], Push: a.push[:]}
+}
+
+var pb2ChooseShader = &vk.Shader{
+	Name:  "hybrid/pb2_choose",
+	SPIRV: shaders.Code("hybrid/pb2_choose"),
+	Bindings: []vk.Binding{
+		{Name: "Inputs", Index: 0, Access: vk.Read},
+		{Name: "Gains", Index: 1, Access: vk.Read},
+		{Name: "Times", Index: 2, Access: vk.Read},
+		{Name: "Likelihood", Index: 3, Access: vk.Read},
+		{Name: "Source", Index: 4, Access: vk.Read},
+		{Name: "Units", Index: 5, Access: vk.Read},
+		{Name: "Fitness", Index: 6, Access: vk.Read},
+		{Name: "Clock", Index: 7, Access: vk.Read},
+		{Name: "Chosen", Index: 8, Access: vk.Write},
+		{Name: "Previous", Index: 9, Access: vk.Write},
+		{Name: "Count", Index: 10, Access: vk.ReadWrite},
+	},
+	PushBytes: 24,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 256},
+		{Name: "QUADS", ID: 1, Default: 1},
+		{Name: "DIMENSIONS", ID: 2, Default: 1},
+	},
+	LocalSize:     [3]uint32{256, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// pb2ChooseKernel is shaders/hybrid/pb2_choose.comp.
+type pb2ChooseKernel struct {
+	Inputs     vk.Range // readonly vec4
+	Gains      vk.Range // readonly float
+	Times      vk.Range // readonly float
+	Likelihood vk.Range // readonly float
+	Source     vk.Range // readonly uint
+	Units      vk.Range // readonly vec4
+	Fitness    vk.Range // readonly float
+	Clock      vk.Range // readonly uint
+	Chosen     vk.Range // writeonly vec4
+	Previous   vk.Range // writeonly float
+	Count      vk.Range // read-write uint
+
+	Rows     uint32 // push constants, in order
+	Members  uint32
+	Settings uint32
+	Seed     uint32
+	Stream   uint32
+	Spread   float32
+
+	Workgroup  uint32 // specialization constants, zero for their default 256
+	Quads      uint32 // default 1
+	Dimensions uint32 // default 1
+}
+
+// call dispatches x × y × z workgroups.
+func (k pb2ChooseKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [11]vk.Range
+		push   [24]byte
+		spec   [3]uint32
+	})
+	a.ranges = [11]vk.Range{k.Inputs, k.Gains, k.Times, k.Likelihood, k.Source, k.Units, k.Fitness, k.Clock, k.Chosen, k.Previous, k.Count}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Rows)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Members)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Settings)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Seed)
+	binary.LittleEndian.PutUint32(a.push[16:], k.Stream)
+	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.Spread))
+	a.spec = [3]uint32{256, 1, 1}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.Quads != 0 {
+		a.spec[1] = k.Quads
+	}
+	if k.Dimensions != 0 {
+		a.spec[2] = k.Dimensions
+	}
+	return vk.Call{Shader: pb2ChooseShader, Groups: [3]uint32{x, y, z}, Label: "hybrid/pb2_choose", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var pb2FitShader = &vk.Shader{
+	Name:  "hybrid/pb2_fit",
+	SPIRV: shaders.Code("hybrid/pb2_fit"),
+	Bindings: []vk.Binding{
+		{Name: "Inputs", Index: 0, Access: vk.Read},
+		{Name: "Gains", Index: 1, Access: vk.Read},
+		{Name: "Times", Index: 2, Access: vk.Read},
+		{Name: "Likelihood", Index: 3, Access: vk.Write},
+	},
+	PushBytes: 4,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 128},
+		{Name: "QUADS", ID: 1, Default: 1},
+		{Name: "DIMENSIONS", ID: 2, Default: 1},
+	},
+	LocalSize:     [3]uint32{128, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// pb2FitKernel is shaders/hybrid/pb2_fit.comp.
+type pb2FitKernel struct {
+	Inputs     vk.Range // readonly vec4
+	Gains      vk.Range // readonly float
+	Times      vk.Range // readonly float
+	Likelihood vk.Range // writeonly float
+
+	Rows uint32 // push constants, in order
+
+	Workgroup  uint32 // specialization constants, zero for their default 128
+	Quads      uint32 // default 1
+	Dimensions uint32 // default 1
+}
+
+// call dispatches x × y × z workgroups.
+func (k pb2FitKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [4]vk.Range
+		push   [4]byte
+		spec   [3]uint32
+	})
+	a.ranges = [4]vk.Range{k.Inputs, k.Gains, k.Times, k.Likelihood}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Rows)
+	a.spec = [3]uint32{128, 1, 1}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.Quads != 0 {
+		a.spec[1] = k.Quads
+	}
+	if k.Dimensions != 0 {
+		a.spec[2] = k.Dimensions
+	}
+	return vk.Call{Shader: pb2FitShader, Groups: [3]uint32{x, y, z}, Label: "hybrid/pb2_fit", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var pb2LocateShader = &vk.Shader{
+	Name:  "hybrid/pb2_locate",
+	SPIRV: shaders.Code("hybrid/pb2_locate"),
+	Bindings: []vk.Binding{
+		{Name: "Values", Index: 0, Access: vk.Read},
+		{Name: "Units", Index: 1, Access: vk.Write},
+	},
+	PushBytes:     24,
+	LocalSize:     [3]uint32{8, 1, 1},
+	LocalSizeSpec: [3]int32{-1, -1, -1},
+}
+
+// pb2LocateKernel is shaders/hybrid/pb2_locate.comp.
+type pb2LocateKernel struct {
+	Values vk.Range // readonly float
+	Units  vk.Range // writeonly float
+
+	Members uint32 // push constants, in order
+	Row     uint32
+	At      uint32
+	Prior   uint32
+	Low     float32
+	High    float32
+}
+
+// call dispatches x × y × z workgroups.
+func (k pb2LocateKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [2]vk.Range
+		push   [24]byte
+	})
+	a.ranges = [2]vk.Range{k.Values, k.Units}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[8:], k.At)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Prior)
+	binary.LittleEndian.PutUint32(a.push[16:], math.Float32bits(k.Low))
+	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.High))
+	return vk.Call{Shader: pb2LocateShader, Groups: [3]uint32{x, y, z}, Label: "hybrid/pb2_locate", Ranges: a.ranges[:], Push: a.push[:]}
+}
+
+var pb2ObserveShader = &vk.Shader{
+	Name:  "hybrid/pb2_observe",
+	SPIRV: shaders.Code("hybrid/pb2_observe"),
+	Bindings: []vk.Binding{
+		{Name: "Fitness", Index: 0, Access: vk.Read},
+		{Name: "Previous", Index: 1, Access: vk.Read},
+		{Name: "Units", Index: 2, Access: vk.Read},
+		{Name: "Count", Index: 3, Access: vk.Read},
+		{Name: "Inputs", Index: 4, Access: vk.Write},
+		{Name: "Gains", Index: 5, Access: vk.Write},
+		{Name: "Times", Index: 6, Access: vk.Write},
+	},
+	PushBytes:     12,
+	LocalSize:     [3]uint32{8, 1, 1},
+	LocalSizeSpec: [3]int32{-1, -1, -1},
+}
+
+// pb2ObserveKernel is shaders/hybrid/pb2_observe.comp.
+type pb2ObserveKernel struct {
+	Fitness  vk.Range // readonly float
+	Previous vk.Range // readonly float
+	Units    vk.Range // readonly float
+	Count    vk.Range // readonly uint
+	Inputs   vk.Range // writeonly float
+	Gains    vk.Range // writeonly float
+	Times    vk.Range // writeonly float
+
+	Members uint32 // push constants, in order
+	Row     uint32
+	Rows    uint32
+}
+
+// call dispatches x × y × z workgroups.
+func (k pb2ObserveKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [7]vk.Range
+		push   [12]byte
+	})
+	a.ranges = [7]vk.Range{k.Fitness, k.Previous, k.Units, k.Count, k.Inputs, k.Gains, k.Times}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Rows)
+	return vk.Call{Shader: pb2ObserveShader, Groups: [3]uint32{x, y, z}, Label: "hybrid/pb2_observe", Ranges: a.ranges[:], Push: a.push[:]}
+}
+
 var perturbShader = &vk.Shader{
 	Name:  "hybrid/perturb",
 	SPIRV: shaders.Code("hybrid/perturb"),

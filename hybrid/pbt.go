@@ -64,6 +64,11 @@ type explorer interface {
 	explore(r *engine.Recorder, p *PBT)
 }
 
+// initializer is a part of an exchange with a state of its own.
+type initializer interface {
+	init(ctx context.Context) error
+}
+
 // NewPBT makes PBT over a workflow, which it owns from then on: it is closed with the PBT, or here when there is an error.
 //
 // Errors: settings out of range, a population of less than two, a *HyperError for a hyperparameter that the workflow has not, the inheritance of
@@ -74,6 +79,13 @@ func NewPBT(ctx context.Context, inner engine.Trainable, cfg PBTConfig) (*PBT, e
 		e := exchange{"pbt", newTruncation(members, cfg.Top, cfg.Bottom), &perturbation{factor: cfg.Perturb, resample: cfg.Resample}}
 		if cfg.Exploit != Truncation {
 			e.chooser = newDuel(s, cfg)
+		}
+		if cfg.Explore == PB2 {
+			bandit, err := newPB2(p, s)
+			if err != nil {
+				return exchange{}, err
+			}
+			e.explorer = bandit
 		}
 		return e, nil
 	})
@@ -219,6 +231,11 @@ func (p *PBT) Init(ctx context.Context) error {
 			values[i] = p.cfg.Search[name].draw(engine.NewRng(p.State().Engine().Seed(), p.stream("init", name), uint32(i), 0, 0))
 		}
 		if err := p.inner.Hyper().Lookup(name).WriteFloat32(ctx, values); err != nil {
+			return err
+		}
+	}
+	if e, ok := p.exchange.explorer.(initializer); ok {
+		if err := e.init(ctx); err != nil {
 			return err
 		}
 	}

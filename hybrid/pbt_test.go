@@ -252,26 +252,7 @@ func TestOverA2C(t *testing.T) {
 func TestLearns(t *testing.T) {
 	for _, kind := range kinds {
 		t.Run(kind.name, func(t *testing.T) {
-			ppo := small(16)
-			ppo.Environments, ppo.RolloutLength, ppo.Epochs, ppo.Minibatches = 4, 128, 4, 4
-			cfg := overPPO()
-			cfg.Warmup, cfg.Interval = 8, 4
-			p := kind.over(t, newPPO(t, 1, "CartPole-v1", ppo), cfg)
-			initialized(t, p)
-			var first, last []float32
-			err := engine.Learn(t.Context(), p, engine.Iterations(41), engine.OnReport(func(_ context.Context, r engine.Report) error {
-				if r.Iteration > 1 && p.Lineage(r) != nil {
-					last = r.Metrics[fitnessRow]
-					if first == nil {
-						first = last
-					}
-				}
-				return nil
-			}))
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Logf("mean fitness from %.0f to %.0f, best %.0f", mean(first), mean(last), slices.Max(last))
+			first, last := learnedBy(t, kind.over, overPPO())
 			if m := mean(last); m < 1.5*mean(first) || m < 300 || slices.Max(last) < 400 {
 				t.Errorf("mean fitness went from %.0f to %.0f, the best is %.0f; want half as much again "+
 					"and at least 300, the best at least 400",
@@ -279,6 +260,30 @@ func TestLearns(t *testing.T) {
 			}
 		})
 	}
+}
+
+// learnedBy is the fitness at the first and at the last exchange of PBT over 16 agents in CartPole.
+func learnedBy(t *testing.T, over func(testing.TB, engine.Trainable, PBTConfig) *PBT, cfg PBTConfig) (first, last []float32) {
+	t.Helper()
+	ppo := small(16)
+	ppo.Environments, ppo.RolloutLength, ppo.Epochs, ppo.Minibatches = 4, 128, 4, 4
+	cfg.Warmup, cfg.Interval = 8, 4
+	p := over(t, newPPO(t, 1, "CartPole-v1", ppo), cfg)
+	initialized(t, p)
+	err := engine.Learn(t.Context(), p, engine.Iterations(41), engine.OnReport(func(_ context.Context, r engine.Report) error {
+		if r.Iteration > 1 && p.Lineage(r) != nil {
+			last = r.Metrics[fitnessRow]
+			if first == nil {
+				first = last
+			}
+		}
+		return nil
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("mean fitness from %.0f to %.0f, best %.0f", mean(first), mean(last), slices.Max(last))
+	return first, last
 }
 
 func mean(x []float32) float64 {

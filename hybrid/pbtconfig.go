@@ -19,8 +19,9 @@ type PBTConfig struct {
 	Objective    Objective   `doc:"A second objective beside the return, for non-dominated ranks (MO-PBT): none, steadiness (minus the deviation of returns)."`
 	Inherit      Inheritance `doc:"What a replaced member takes over: everything, or policy (fastpbrl: critics, replay and episodes stay its own)."`
 
-	Perturb  float64 `min:"0" below:"1" doc:"A replaced member's hyperparameters are multiplied by 1 - perturb or 1 + perturb."`
-	Resample float64 `min:"0" max:"1" doc:"Probability that a hyperparameter is drawn anew instead."`
+	Explore  Explore `doc:"How a replaced member's hyperparameters move: perturb, pb2 (a bandit of a Gaussian process that changes with time)."`
+	Perturb  float64 `min:"0" below:"1" doc:"perturb multiplies a replaced member's hyperparameters by 1 - perturb or 1 + perturb."`
+	Resample float64 `min:"0" max:"1" doc:"Probability that perturb draws a hyperparameter anew instead."`
 
 	// Search is DefaultSearch of the workflow's configuration where it is nil.
 	Search map[string]Prior `doc:"The hyperparameters that are searched, by name."`
@@ -83,6 +84,26 @@ func (e *Exploit) UnmarshalText(text []byte) error {
 
 // MarshalText writes its name.
 func (e Exploit) MarshalText() ([]byte, error) { return config.MarshalName(e, "exploit", exploitNames) }
+
+// Explore is how PBT moves the hyperparameters of replaced members.
+type Explore uint32
+
+const (
+	// Perturbation multiplies them by factors, or draws them anew.
+	Perturbation Explore = iota
+	// PB2 chooses them by the upper confidence bounds of a time-varying Gaussian process.
+	PB2
+)
+
+var exploreNames = []string{"perturb", "pb2"}
+
+// UnmarshalText reads a way to explore by its name: perturb or pb2.
+func (e *Explore) UnmarshalText(text []byte) error {
+	return config.UnmarshalName(e, "explore", exploreNames, text)
+}
+
+// MarshalText writes its name.
+func (e Explore) MarshalText() ([]byte, error) { return config.MarshalName(e, "explore", exploreNames) }
 
 // Inheritance is what a member takes over that becomes a copy.
 type Inheritance uint32

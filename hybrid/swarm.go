@@ -10,11 +10,11 @@ import (
 // NewPBTCSO makes PBT-CSO over a workflow, which it owns from then on: PBT whose exchange is competitive swarm optimization (B. Zheng
 // et al., "EvoRL", 2025, section 5.2.3; R. Cheng, Y. Jin, 2015). Members meet in random pairs; the worse one takes over the state
 // of the better one, and its hyperparameters move towards the better one's with a velocity of their own. Top, Bottom, Perturb and
-// Resample of the configuration mean nothing here, and another Exploit than the default is an error.
+// Resample of the configuration mean nothing here, and another Exploit or Explore than the default is an error.
 func NewPBTCSO(ctx context.Context, inner engine.Trainable, cfg PBTConfig) (*PBT, error) {
 	return newPBT(ctx, inner, cfg, func(p *PBT, s *engine.State) (exchange, error) {
-		if cfg.Exploit != Truncation {
-			return exchange{}, config.Invalid("exploit", "pbt-cso chooses by pairs of its own; want it not set")
+		if cfg.Exploit != Truncation || cfg.Explore != Perturbation {
+			return exchange{}, config.Invalid("exploit", "pbt-cso has its own exploit and explore; want neither set")
 		}
 		e := &swarm{velocity: map[string]*engine.Tensor{}}
 		for _, name := range p.names {

@@ -1,0 +1,27 @@
+#version 450
+
+// Gives the members that became copies the hyperparameter that was chosen for them. Groups: x = ceil(members / local
+// size).
+
+#include "hybrid/prior.glsl"
+
+layout(local_size_x = 8) in;
+
+layout(std430, set = 0, binding = 0) readonly buffer Source { uint source[]; };  // [P]
+layout(std430, set = 0, binding = 1) readonly buffer Units { float units[]; };   // [P, row]: chosen
+layout(std430, set = 0, binding = 2) writeonly buffer Values { float values[]; }; // [P]
+
+layout(push_constant) uniform Push {
+    uint members;
+    uint row;
+    uint at; // in the row
+    uint prior;
+    float low; // coordinates
+    float high;
+};
+
+void main() {
+    uint p = gl_GlobalInvocationID.x;
+    if (p >= members || source[p] == p) return;
+    values[p] = prior_value(prior, clamp(low + (high - low) * units[p * row + at], low, high));
+}
