@@ -46,7 +46,7 @@ func TestRefused(t *testing.T) {
 		{"no significance", 2, func(c *PBTConfig) { c.Exploit, c.Significance = TTest, 0 },
 			`"significance": it is 0, where nothing is significant; want more, such as 0.05`},
 		{"a large population of pb2", 35, func(c *PBTConfig) { c.Explore = PB2 }, "pb2 of 35 members; want at most 34"},
-		{"pb2 of nothing", 2, func(c *PBTConfig) { c.Explore, c.Search = PB2, map[string]Prior{} }, `"search": pb2 of 0 hyperparameters; want 1 to 16`},
+		{"pb2 of nothing", 2, func(c *PBTConfig) { c.Explore, c.Search = PB2, map[string]Prior{} }, `"search": pb2 of 0 values to choose; want 1 to 16`},
 		{"no interval", 2, func(c *PBTConfig) { c.Interval = 0 }, `"interval" is 0: want at least 1`},
 		{"no episodes", 2, func(c *PBTConfig) { c.Episodes = 0 }, `"episodes" is 0: want at least 1`},
 		{"a warm-up below 0", 2, func(c *PBTConfig) { c.Warmup = -1 }, `"warmup" is -1: want at least 0`},

@@ -37,7 +37,7 @@ func newPB2(p *PBT, s *engine.State) (*pb2, error) {
 	members, d := p.inner.Describe().Members, len(p.names)
 	switch {
 	case d < 1 || d > pb2Dimensions:
-		return nil, config.Invalid("search", "pb2 of %d hyperparameters; want 1 to %d", d, pb2Dimensions)
+		return nil, config.Invalid("search", "pb2 of %d values to choose; want 1 to %d", d, pb2Dimensions)
 	case 2*members > pb2Places:
 		return nil, fmt.Errorf("pb2 of %d members; want at most %d", members, pb2Places/2)
 	case p.State().Engine().Device().Info().Limits.MaxInvocations < pb2Candidates:
