@@ -11,8 +11,10 @@ import (
 )
 
 // BehaviourConfig selects the descriptors of a policy's behaviour, for quality-diversity algorithms: the means of
-// some of its observations over all steps of its episodes.
+// some of its observations over all steps of its episodes, or the shares of the steps after which its feet touch the
+// ground (A. Cully et al., "Robots that can adapt like animals", 2015).
 type BehaviourConfig struct {
+	Feet         bool      `doc:"The descriptors are the shares of the steps after which each foot touches the ground, not observations."`
 	Observations []int     `min:"0" max:"65535" doc:"Observations, from 0, whose means describe a candidate; none: the first two with bounds."`
 	Low          []float64 `doc:"Lower bounds of the descriptors; none: the environment's lower bounds."`
 	High         []float64 `doc:"Upper bounds of the descriptors; none: the environment's upper bounds."`
@@ -22,6 +24,7 @@ type BehaviourConfig struct {
 type described struct {
 	observations []int
 	low, high    []float32
+	feet         bool // not observations
 }
 
 // features returns the indices of the observations.
@@ -46,6 +49,9 @@ func (c BehaviourConfig) of(env *envs.Environment) (described, error) {
 	}
 	wrong := func(key, format string, args ...any) (described, error) {
 		return described{}, &SettingError{"behaviour", key, fmt.Sprintf(format, args...)}
+	}
+	if c.Feet {
+		return c.ofFeet(env, wrong)
 	}
 	if len(d.observations) == 0 {
 		return wrong("observations", "%q bounds none of its %d observations: choose some, and give low and high", env.Name, space.Size())
@@ -74,6 +80,22 @@ func (c BehaviourConfig) of(env *envs.Environment) (described, error) {
 	return d, nil
 }
 
+// ofFeet returns the descriptors of feet.
+func (c BehaviourConfig) ofFeet(env *envs.Environment, wrong func(key, format string, args ...any) (described, error)) (described, error) {
+	feet := len(env.Feet())
+	switch {
+	case feet == 0:
+		return wrong("feet", "%q has no feet: want false, or an environment that has, such as \"Walker2d-v5\"", env.Name)
+	case len(c.Observations)+len(c.Low)+len(c.High) > 0:
+		return wrong("feet", "the shares of %d feet are between 0 and 1: want neither observations nor low and high beside them", feet)
+	}
+	d := described{feet: true}
+	for range feet {
+		d.low, d.high = append(d.low, 0), append(d.high, 1)
+	}
+	return d, nil
+}
+
 // DescribedPolicy is Policy for quality-diversity algorithms: candidates also have descriptors.
 func DescribedPolicy(env *envs.Environment, options envs.Options, network NetworkConfig, cfg PolicyConfig, behaviour BehaviourConfig) (ec.Problem, error) {
 	if err := config.Check(behaviour); err != nil {
@@ -92,20 +114,30 @@ func DescribedPolicy(env *envs.Environment, options envs.Options, network Networ
 type behaviour struct {
 	*policy
 	descriptors *engine.Tensor // [M, P, B]; nil: not wanted
-	features    *engine.Tensor // [B] u32; nil: no descriptors
+	features    *engine.Tensor // [B] u32; nil: the descriptors are not of observations
+	contacts    *envs.Contacts // nil: they are not of feet
 }
 
-func newBehaviour(s *engine.State, p *policy) *behaviour {
+func newBehaviour(s *engine.State, p *policy, candidates int) (*behaviour, error) {
 	b := &behaviour{policy: p}
+	if p.described.feet {
+		var err error
+		b.contacts, err = envs.NewContacts(s.Sub("feet"), p.env, candidates, p.cfg.Episodes)
+		return b, err
+	}
 	if n := len(p.described.observations); n > 0 {
 		b.features = engine.Constant(s, "described", p.described.features, engine.Axis("descriptor", n))
 	}
-	return b
+	return b, s.Err()
 }
 
 // record records the descriptors of the window of candidates that begins at first.
 func (b *behaviour) record(r *engine.Recorder, e *rollouts, first int) {
-	if b.features == nil || b.descriptors == nil {
+	if b.descriptors == nil {
+		return
+	}
+	if b.contacts != nil {
+		b.contacts.Record(r, e.rollout.Trajectory, e.window, first, b.descriptors)
 		return
 	}
 	seen := e.rollout.Seen()

@@ -101,6 +101,8 @@ func TestBehaviourErrors(t *testing.T) {
 		{"CartPole-v1", BehaviourConfig{Low: []float64{1, 1}, High: []float64{0, 2}}, "from 1 to 0; want a finite number below"},
 		{"CartPole-v1", BehaviourConfig{Low: []float64{math.NaN(), 0}}, "NaN"},
 		{"CartPole-v1", BehaviourConfig{Observations: []int{-1}}, "observations"},
+		{"Swimmer-v5", BehaviourConfig{Feet: true}, "behaviour.feet: \"Swimmer-v5\" has no feet"},
+		{"Walker2d-v5", BehaviourConfig{Feet: true, Observations: []int{1}}, "behaviour.feet: the shares of 2 feet"},
 		{"Hopper-v5", BehaviourConfig{}, "bounds none of its 11 observations"},
 	} {
 		_, err := DescribedPolicy(lookup(t, c.env), envs.Options{}, DefaultNetwork(), DefaultPolicy(), c.behaviour)
@@ -154,5 +156,70 @@ func TestElitesOfPolicies(t *testing.T) {
 		if held < 15 || len(columns) < 4 {
 			t.Errorf("member %d: %d cells are held, good ones in %d places; want at least 15 and 4", m, held, len(columns))
 		}
+	}
+}
+
+// TestFeet: MAP-Elites of walkers is told the shares of steps after which their feet touch the ground, window by window, and finds several ways to
+// stand. Candidates that fall at once touch the ground with neither foot in some steps.
+func TestFeet(t *testing.T) {
+	eng := engine.New(open(t), engine.Seed(6))
+	network, cfg := DefaultNetwork(), DefaultPolicy()
+	network.Hidden, cfg.Episodes, cfg.Common = []int{8}, 2, true
+	options := envs.Options{TimeLimit: 30}
+	described := func(memory int) ec.Problem {
+		p, err := DescribedPolicy(lookup(t, "Walker2d-v5"), options, network, cfg, BehaviourConfig{Feet: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.(*policy).memory = memory
+		return p
+	}
+	algo := ec.DefaultMAPElites()
+	algo.Population, algo.Cells, algo.MutationStd = 7, []int{5}, 0.3
+	var digests []string
+	for _, memory := range []int{windowBytes, 3 * 4 * 2 * 30 * 2 * 50} { // whole, and in windows of a few
+		s, err := ec.NewSearch(t.Context(), eng, algo, described(memory), 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		if whole := s.Describe().StepsPerIter; whole != 2*7*2*30 {
+			t.Errorf("%d steps an iteration", whole)
+		}
+		if err := engine.Learn(t.Context(), s, engine.Iterations(4)); err != nil {
+			t.Fatal(err)
+		}
+		digest, err := s.State().Digest(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		digests = append(digests, digest)
+		archive := s.Generation().Strategy().(ec.Archiver).Archive()
+		fitness, err := archive.Fitness.ReadFloat32(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		shares, err := archive.Descriptor.ReadFloat32(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		held := [2]int{}
+		for i, f := range fitness {
+			if f != f {
+				continue
+			}
+			held[i/25]++
+			for k, cell := range []int{i % 25 / 5, i % 5} {
+				if v := shares[2*i+k]; !(v >= 0 && v <= 1) || min(int(5*v), 4) != cell {
+					t.Errorf("cell %d holds an elite with shares %v", i, shares[2*i:][:2])
+				}
+			}
+		}
+		if held[0] < 3 || held[1] < 3 {
+			t.Errorf("%v cells are held; want at least 3 of each search", held)
+		}
+	}
+	if digests[0] != digests[1] {
+		t.Error("windows change the search")
 	}
 }

@@ -38,6 +38,10 @@ func (p *policy) New(ctx context.Context, s *engine.State, clock engine.Clock, m
 	if seen {
 		each += 4 * p.cfg.Episodes * (1 + 2*p.env.ObsSize())
 	}
+	trajectory := p.actor != nil || p.described.feet
+	if trajectory {
+		each += 4 * p.horizon() * p.cfg.Episodes * (2*p.env.ObsSize() + p.env.ActionWords() + 3)
+	}
 	most := max(1, p.memory/(each*members))
 	if p.actor != nil {
 		most = population
@@ -49,7 +53,7 @@ func (p *policy) New(ctx context.Context, s *engine.State, clock engine.Clock, m
 	e.rollout, err = envs.NewRollout(ctx, s.Sub("rollout"), p.env, envs.RolloutConfig{
 		Members: members * e.window, Environments: p.cfg.Episodes, Horizon: p.horizon(), Options: p.options,
 		Mode: !p.cfg.Sample, Begin: true, Window: &envs.Window{Population: population, Count: e.window, Common: p.cfg.Common},
-		Cap: p.cfg.Cap, Seen: seen, Trajectory: p.actor != nil, Actions: envs.Applied,
+		Cap: p.cfg.Cap, Seen: seen, Trajectory: trajectory, Actions: envs.Applied,
 	})
 	if err != nil {
 		return nil, err
@@ -59,7 +63,10 @@ func (p *policy) New(ctx context.Context, s *engine.State, clock engine.Clock, m
 	if e.cap = e.rollout.Cap(); e.cap == nil {
 		e.cap = s.Scratch("episode_cap", engine.Uint32, engine.Members(members)) // written in any case, but not used
 	}
-	e.observations, e.behaviour = newObservations(s, p, members), newBehaviour(s, p)
+	e.observations = newObservations(s, p, members)
+	if e.behaviour, err = newBehaviour(s, p, members*e.window); err != nil {
+		return nil, err
+	}
 	return e, s.Err()
 }
 
