@@ -25,12 +25,17 @@ type Given struct {
 // CandidatesError is the error of an algorithm that can be told only its own candidates.
 type CandidatesError struct{ Algorithm string }
 
-// CandidateAlgorithms returns the names of the single-objective algorithms whose strategy is a CandidateStrategy.
+// CandidateAlgorithms returns the names of the single-objective algorithms whose strategy is a CandidateStrategy and
+// needs no descriptors, unlike those of ArchiveAlgorithms.
 func CandidateAlgorithms() []string {
 	return []string{
 		"openes", "vanilla-es", "pgpe", "snes", "cem", "cma-es", "sep-cma-es", "lm-ma-es", "cr-fm-nes", "ga", "de", "shade", "pso", "cso", "random-search",
 	}
 }
+
+// ArchiveAlgorithms returns the names of the quality-diversity algorithms, whose strategy is an Archiver and a
+// CandidateStrategy.
+func ArchiveAlgorithms() []string { return []string{"map-elites", "cvt-map-elites"} }
 
 // Error implements error.
 func (e *CandidatesError) Error() string {

@@ -278,12 +278,9 @@ func TestCandidatesError(t *testing.T) {
 	for _, c := range []struct {
 		algorithm  Algorithm
 		objectives int
-	}{{DefaultARS(), 1}, {DefaultXNES(), 1}, {DefaultNSGA2(), 2}, {DefaultNSGA3(), 2}, {DefaultMOEAD(), 2}, {DefaultMAPElites(), 1}} {
+	}{{DefaultARS(), 1}, {DefaultXNES(), 1}, {DefaultNSGA2(), 2}, {DefaultNSGA3(), 2}, {DefaultMOEAD(), 2}} {
 		s := eng.NewState()
 		space := Space{Members: 1, Dim: 3, Objectives: c.objectives}
-		if c.algorithm.Name() == "map-elites" {
-			space.DescriptorLow, space.DescriptorHigh = []float32{0}, []float32{1}
-		}
 		g, err := NewGeneration(s, engine.NewClock(s), engine.NewHyper(s, 1), c.algorithm, space)
 		if err != nil {
 			t.Fatal(err)

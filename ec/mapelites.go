@@ -154,7 +154,15 @@ func (a *archive) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor)
 
 // Tell implements Strategy: each candidate enters the cell of its descriptor if the cell is empty or the candidate is
 // fitter than its elite.
-func (a *archive) Tell(r *engine.Recorder, told Told) {
+func (a *archive) Tell(r *engine.Recorder, told Told) { a.enter(r, a.offspring, told) }
+
+// TellCandidates implements CandidateStrategy: what enters are the candidates as they were changed.
+func (a *archive) TellCandidates(r *engine.Recorder, given Given, told Told) {
+	a.enter(r, given.Candidates, told)
+}
+
+// enter records that candidates [M, P, row] enter the archive.
+func (a *archive) enter(r *engine.Recorder, candidates *engine.Tensor, told Told) {
 	if told.Descriptor == nil || told.Fitness == nil {
 		r.Fail(errors.New("ec: MAP-Elites was told no fitness or no descriptors; want both"))
 		return
@@ -177,7 +185,7 @@ func (a *archive) Tell(r *engine.Recorder, told Told) {
 	count := int(p) * row / 4
 	groups := r.Share(int(members), count)
 	r.Dispatch(elitesPlaceKernel{
-		Cell: a.entered.Range(), Candidates: a.offspring.Range(), Archive: a.rows.Range(), Row: uint32(row), Population: p,
+		Cell: a.entered.Range(), Candidates: candidates.Range(), Archive: a.rows.Range(), Row: uint32(row), Population: p,
 		Cells: uint32(a.cells), LocalSizeX: r.WorkgroupFor(count / int(groups)),
 	}.call(groups, members, 1))
 	r.Dispatch(elitesListKernel{
@@ -204,6 +212,15 @@ type Archive struct {
 	Fitness    *engine.Tensor // [M, K]: NaN: the cell is empty
 	Descriptor *engine.Tensor // [M, K, B]
 	Elites     *engine.Tensor // [M, K, row]
+	Occupied   *engine.Tensor // [M, K] u32: the cells that are not empty, in their order, then anything
+	Held       *engine.Tensor // [M] u32: how many there are
+}
+
+// Draw records drawing elites, each equally likely and with replacement, into rows [M · n, row]: their cells into cells
+// [M, n] u32. The archives must not be empty. stream is that of the random numbers.
+func (a Archive) Draw(r *engine.Recorder, space Space, clock engine.Clock, stream uint32, cells, rows *engine.Tensor) {
+	Tournament{Size: 1, Stream: stream}.Select(r, clock, a.Occupied, a.Occupied.Len()/space.Members, a.Held, cells)
+	space.PickRows(r, a.Elites, Pick{Index: cells}, rows)
 }
 
 // Archiver is a Strategy that fills an archive: the strategy of MAP-Elites and CVT-MAP-Elites.
@@ -213,5 +230,5 @@ type Archiver interface {
 
 // Archive implements Archiver.
 func (a *archive) Archive() Archive {
-	return Archive{Fitness: a.fitness, Descriptor: a.behaviour, Elites: a.rows}
+	return Archive{Fitness: a.fitness, Descriptor: a.behaviour, Elites: a.rows, Occupied: a.occupied, Held: a.held}
 }
