@@ -143,17 +143,23 @@ func NewReplay(s *engine.State, hyper *engine.Hyper, t envs.Trajectory, cfg Repl
 		y.own.owner.Own() // the episodes that go on are those of the ring
 	}
 
-	p, b, to := engine.Members(members), engine.Axis("transition", cfg.Batch), s.Sub("batch")
-	y.batch = ReplayBatch{
-		Obs: to.Scratch("obs", engine.Float32, p, b, o), NextObs: to.Scratch("next_obs", engine.Float32, p, b, o),
-		Action: to.Scratch("action", t.Action.Type(), p, b, a), Reward: to.Scratch("reward", engine.Float32, p, b),
-		Factor: to.Scratch("factor", engine.Float32, p, b), Index: to.Scratch("index", engine.Uint32, p, b),
-	}
+	y.batch = y.newBatch(s.Sub("batch"), members, cfg.Batch)
 	if cfg.Prioritized {
 		y.priorities = newPriorities(s, hyper, cfg, members, environments)
 		y.batch.Weight, y.batch.priorities = y.priorities.weight, y.priorities
 	}
 	return y, s.Err()
+}
+
+// newBatch makes room for a batch of so many transitions of each member, its tensors in s.
+func (y *Replay) newBatch(s *engine.State, members, size int) ReplayBatch {
+	p, b := engine.Members(members), engine.Axis("transition", size)
+	o, a := y.obs.Dims()[2], y.action.Dims()[2]
+	return ReplayBatch{
+		Obs: s.Scratch("obs", engine.Float32, p, b, o), NextObs: s.Scratch("next_obs", engine.Float32, p, b, o),
+		Action: s.Scratch("action", y.action.Type(), p, b, a), Reward: s.Scratch("reward", engine.Float32, p, b),
+		Factor: s.Scratch("factor", engine.Float32, p, b), Index: s.Scratch("index", engine.Uint32, p, b),
+	}
 }
 
 // Config is what the replay was made with.
@@ -258,24 +264,34 @@ const replayTurns = 16
 // Sample records drawing a batch for every member, with replacement: row b of update u of an iteration is drawn by (seed, member, b, iteration, u),
 // uniformly or by priorities. discount is [P]; update is [1] u32. The batch is overwritten by the next Sample.
 func (y *Replay) Sample(r *engine.Recorder, clock engine.Clock, update, discount *engine.Tensor) ReplayBatch {
-	b := y.batch
-	members, batch := b.Obs.Size(engine.MemberAxis), y.cfg.Batch
+	k := y.sampler(y.batch, y.stream, clock, update, discount)
+	if y.priorities != nil {
+		y.priorities.draw(r, clock, update, y.stream)
+		k.Drawn = y.priorities.drawn.Range()
+	}
+	y.gather(r, k, y.batch)
+	return y.batch
+}
+
+// sampler is the kernel that draws a batch with the random numbers of a stream.
+func (y *Replay) sampler(b ReplayBatch, stream uint32, clock engine.Clock, update, discount *engine.Tensor) replaySampleKernel {
 	features, actions := y.obs.Len()/y.reward.Len(), y.action.Len()/y.reward.Len()
 	k := replaySampleKernel{
 		Obs: y.obs.Range(), NextObs: y.nextObs.Range(),
 		Action: y.action.Range(), Reward: y.reward.Range(), Done: y.done.Range(), Link: y.link.Range(), Head: y.head.Range(),
 		Discount: discount.Range(), Clock: clock.Tensor().Range(), Update: update.Range(),
 		ToObs: b.Obs.Range(), ToNextObs: b.NextObs.Range(), ToAction: b.Action.Range(), ToReward: b.Reward.Range(), Factor: b.Factor.Range(), Index: b.Index.Range(),
-		Batch: uint32(batch), Capacity: uint32(y.cfg.Capacity), Features: uint32(features), Actions: uint32(actions), Steps: uint32(y.cfg.Steps),
-		Seed: r.Engine().Seed(), Stream: y.stream, Own: !y.cfg.Shared, Workgroup: r.Workgroup(),
+		Batch: uint32(b.Obs.Size("transition")), Capacity: uint32(y.cfg.Capacity), Features: uint32(features), Actions: uint32(actions),
+		Steps: uint32(y.cfg.Steps), Stream: stream, Own: !y.cfg.Shared,
 	}
 	if y.normalizer != nil {
 		k.Normalizer, k.Limit = y.normalizer.Values().Range(), float32(y.limit)
 	}
-	if y.priorities != nil {
-		y.priorities.draw(r, clock, update, y.stream)
-		k.Drawn = y.priorities.drawn.Range()
-	}
-	r.Dispatch(k.call(uint32((batch+replayRows-1)/replayRows), uint32(members), 1))
-	return b
+	return k
+}
+
+// gather records drawing a batch by a kernel that sampler made.
+func (y *Replay) gather(r *engine.Recorder, k replaySampleKernel, b ReplayBatch) {
+	k.Seed, k.Workgroup = r.Engine().Seed(), r.Workgroup()
+	r.Dispatch(k.call((k.Batch+replayRows-1)/replayRows, uint32(b.Obs.Size(engine.MemberAxis)), 1))
 }

@@ -1,0 +1,104 @@
+package rl
+
+import (
+	"fmt"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/engine/nn"
+)
+
+// AscentConfig are the settings of an ascent.
+type AscentConfig struct {
+	Actors       int     // of each member
+	Steps        int     // gradient steps
+	LearningRate float64 // of their optimizer
+}
+
+// Ascent lets actors other than the agents' own follow the gradient of the first critic: the policy-gradient variation of PGA-MAP-Elites (O. Nilsson, A.
+// Cully, "Policy Gradient Assisted MAP-Elites", 2021, algorithm 4). An actor's loss is minus the critic's mean value of its actions in a batch of its
+// own; the critics stay as they are. What comes before and after, such as which actors climb, is for the caller.
+type Ascent struct {
+	cfg     AscentConfig
+	agents  *OffPolicy
+	learner *deterministic
+	actors  *network // [M · n, row]
+	critic  *nn.Network
+	climb   *nn.Pass // through the critic
+	batch   ReplayBatch
+	stream  uint32
+
+	outputs, atOutputs *engine.Tensor // [M, n · B, Out]
+	actions, atActions *engine.Tensor // [M, n · B, A]
+	logProb            *engine.Tensor // [M, n · B]
+	value, atValue     *engine.Tensor // [M, n · B, 1]
+	gradient           *engine.Tensor // [splits, M · n, row]
+}
+
+// NewAscent makes an ascent of DDPG's or TD3's actors by the critics of the agents, its tensors in s. Batches are as large as the agents' replay has them.
+//
+// Errors: settings out of range, other agents, agents whose members have several actors or share a critic, and *vk.OutOfMemoryError.
+func (o *OffPolicy) NewAscent(s *engine.State, cfg AscentConfig) (*Ascent, error) {
+	d, ok := o.learner.(*deterministic)
+	switch {
+	case !ok:
+		return nil, fmt.Errorf("rl: %s has no critic to climb; want ddpg or td3", o.name)
+	case d.actors != 1:
+		return nil, fmt.Errorf("rl: %s whose actors share critics has no ascent; want one actor a member", o.name)
+	case cfg.Actors < 1 || cfg.Steps < 1 || !(cfg.LearningRate >= 0):
+		return nil, config.Invalid("ascent", "%d actors, %d steps of size %g; want at least one of each, and a size of at least 0", cfg.Actors, cfg.Steps, cfg.LearningRate)
+	}
+	members, rows := d.members, cfg.Actors*d.batch
+	all := engine.Members(members * cfg.Actors)
+	a := &Ascent{cfg: cfg, agents: o, learner: d, stream: s.Stream("sample"), batch: o.replay.newBatch(s.Sub("batch"), members, rows)}
+	rate := engine.Constant(s, "learning_rate", engine.Same(all.Size, float32(cfg.LearningRate)), all)
+	mlp := d.actor.MLP()
+	var err error
+	a.actors, err = newNetwork(s.Sub("actors"), mlp, nn.Align(mlp.Size()), agentConfig{
+		members: all.Size, rows: d.batch, optimizer: d.actor.optimizer.Config(), rate: rate,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if a.critic, err = nn.New(s.Sub("critic"), d.critics.MLP(), members, rows); err != nil {
+		return nil, err
+	}
+	if a.climb, err = a.critic.NewPass(s.Sub("critic"), rows); err != nil {
+		return nil, err
+	}
+	p, b := engine.Members(members), engine.Axis("transition", rows)
+	output, action, value := engine.Axis("output", d.head.Outputs()), engine.Axis("action", d.head.Size), engine.Axis("value", 1)
+	a.outputs, a.atOutputs = s.Scratch("outputs", engine.Float32, p, b, output), s.Scratch("gradient_at_outputs", engine.Float32, p, b, output)
+	a.actions, a.atActions = s.Scratch("actions", engine.Float32, p, b, action), s.Scratch("gradient_at_actions", engine.Float32, p, b, action)
+	a.logProb, a.value = s.Scratch("log_prob", engine.Float32, p, b), s.Scratch("value", engine.Float32, p, b, value)
+	a.atValue = engine.Constant(s, "gradient_at_value", engine.Same(members*rows, -1/float32(d.batch)), p, b, value)
+	a.gradient = s.Scratch("gradient", engine.Float32, engine.Axis("split", a.actors.pass.Splits()), all, engine.Axis("parameter", nn.Align(mlp.Size())))
+	return a, s.Err()
+}
+
+// Actors are the parameters [M · n, row], which Record changes.
+func (a *Ascent) Actors() *engine.Tensor { return a.actors.params() }
+
+// Record records the steps of all actors, with new moments of their optimizer.
+func (a *Ascent) Record(r *engine.Recorder) {
+	o, d := a.agents, a.learner
+	a.actors.optimizer.Reset(r)
+	r.Fill(a.gradient, 0) // behind the parameters, to the end of the rows, no kernel writes gradients
+	r.Repeat(a.cfg.Steps, func(r *engine.Recorder, i engine.Counter) {
+		o.replay.gather(r, o.replay.sampler(a.batch, a.stream, o.Clock(), i.Tensor(), o.discount), a.batch)
+		a.actors.pass.Forward(r, a.actors.weights(), inputs(a.each(a.batch.Obs), nil), a.each(a.outputs))
+		b := nn.HeadBatch{Parameters: a.actors.weights(), Outputs: a.outputs, Draws: nn.Draws{Clock: o.Clock(), Update: i.Tensor()}, Mode: true}
+		d.head.Sample(r, b, a.actions, a.logProb)
+		a.climb.Forward(r, d.critics.weights(), inputs(a.batch.Obs, a.actions), a.value)
+		a.climb.Backward(r, a.atValue, nn.Gradients{Inputs: []*engine.Tensor{nil, a.atActions}})
+		d.head.Backward(r, b, nn.HeadGradients{Action: a.atActions, Outputs: a.atOutputs})
+		a.actors.pass.Backward(r, a.each(a.atOutputs), nn.Gradients{Params: a.gradient})
+		a.actors.optimizer.Record(r, a.gradient)
+	})
+}
+
+// each is a tensor [M, n · B, …] as that of the actors, [M · n, B, …].
+func (a *Ascent) each(x *engine.Tensor) *engine.Tensor {
+	dims := []engine.Dim{engine.Members(a.learner.members * a.cfg.Actors), engine.Axis("transition", a.learner.batch)}
+	return x.View(append(dims, x.Dims()[2:]...)...)
+}
