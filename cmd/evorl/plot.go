@@ -18,32 +18,42 @@ var (
 	axes = map[string]plot.Axis{
 		"env_steps": plot.EnvSteps, "evaluations": plot.Evaluations, "seconds": plot.Seconds, "iterations": plot.Iterations,
 	}
-	centers = map[string]plot.Center{"median": plot.Median, "mean": plot.Mean}
-	bands   = map[string]plot.Band{"quartiles": plot.Quartiles, "range": plot.Range, "none": plot.NoBand}
+	centers = map[string]plot.Center{"median": plot.Median, "mean": plot.Mean, "iqm": plot.IQM}
+	logs    = map[string][2]bool{"": {}, "x": {true, false}, "y": {false, true}, "xy": {true, true}}
+	bands   = map[string]plot.Band{"quartiles": plot.Quartiles, "range": plot.Range, "bootstrap": plot.Bootstrap, "none": plot.NoBand}
 )
 
 // plotFlags are the flags of evorl plot.
 type plotFlags struct {
 	out, metric, x, center, band, title string
+	log, xLabel, yLabel                 string
+	smooth                              int
 	labels                              []string
-	total, front, lineage               bool
+	total                               bool
+
+	front, lineage, scores, improvement, profile bool // figures other than curves
+
+	comparison comparisonFlags
 }
 
 func newPlot() *cobra.Command {
 	f := &plotFlags{}
 	cmd := &cobra.Command{
 		Use:   "plot [flags] RUN_DIR...",
-		Short: "Draw learning curves",
+		Short: "Draw learning curves, scores, fronts or lineages",
 		Long: paragraphs(
 			"Draw learning curves with their spread, as SVG or PNG. Runs that differ only in their seed become one line, whose spread is "+
 				"over the runs; a single run's is over its members. Steps and evaluations along the bottom are those of one member, or with "+
-				"--total of all members together.",
+				"--total of all members together. Several environments get panels of their own.",
+			"With --band bootstrap or --center iqm every member of an agent or a search counts as a run. --scores, --improvement and --profile draw what evorl "+
+				"compare tells: statistics, probabilities of improvement and performance profiles of methods, with 95% bootstrap intervals.",
 			"With --front: what runs with several objectives have found, and the true front. With --lineage: who descends from whom in a run of "+
 				"PBT, and the hyperparameters over the iterations, on logarithmic axes where their priors are logarithmic.",
 		),
 		Example: "  evorl plot runs/pbt-CartPole-v1-1\n  evorl plot -o compare.png --metric evaluation --x seconds runs/*\n" +
 			"  evorl plot --label PPO --label OpenES runs/ppo-Hopper-v5-* runs/openes-Hopper-v5-*\n" +
-			"  evorl plot --metric hyper/learning_rate runs/pbt-CartPole-v1-1\n  evorl plot --front runs/nsga-ii-zdt-1\n" +
+			"  evorl plot --metric hyper/learning_rate runs/pbt-CartPole-v1-1\n  evorl plot --center iqm --band bootstrap --smooth 5 runs/*\n" +
+			"  evorl plot --scores runs/*\n  evorl plot --front runs/nsga-ii-zdt-1\n" +
 			"  evorl plot --lineage runs/pbt-CartPole-v1-1",
 		Args: between(1, math.MaxInt, "want at least one RUN_DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -62,18 +72,34 @@ func newPlot() *cobra.Command {
 	cmd.Flags().StringVar(&f.metric, "metric", "return", "draw `NAME`: return (evaluation where there is none), fitness, hyper/… or any other in metrics.jsonl")
 	cmd.Flags().StringVar(&f.x, "x", "env_steps", "`AXIS` along the bottom: env_steps, evaluations (where there are no steps), seconds or iterations")
 	cmd.Flags().BoolVar(&f.total, "total", false, "steps and evaluations of all members together")
-	cmd.Flags().StringVar(&f.center, "center", "median", "the line is the `CENTER`: median or mean")
-	cmd.Flags().StringVar(&f.band, "band", "quartiles", "`BAND` around it: quartiles, range or none")
+	cmd.Flags().StringVar(&f.center, "center", "median", "the line is the `CENTER`: median, mean or iqm (inter-quartile mean)")
+	cmd.Flags().StringVar(&f.band, "band", "quartiles", "`BAND` around it: quartiles, range, bootstrap (95% interval of the center) or none")
+	cmd.Flags().IntVar(&f.smooth, "smooth", 1, "running mean over `N` values of each run")
+	cmd.Flags().StringVar(&f.log, "log", "", "logarithmic `AXES`: x, y or xy")
+	cmd.Flags().StringVar(&f.xLabel, "xlabel", "", "`LABEL` along the bottom")
+	cmd.Flags().StringVar(&f.yLabel, "ylabel", "", "`LABEL` upwards")
 	cmd.Flags().StringArrayVar(&f.labels, "label", nil, "`LABEL` of a line, once for each (default the names of the folders)")
 	cmd.Flags().BoolVar(&f.front, "front", false, "draw the first two objectives of the newest checkpoint's solutions instead")
 	cmd.Flags().BoolVar(&f.lineage, "lineage", false, "draw the descent of a run's members and their hyperparameters instead")
+	cmd.Flags().BoolVar(&f.scores, "scores", false, "draw statistics of methods instead")
+	cmd.Flags().BoolVar(&f.improvement, "improvement", false, "draw the probabilities that a run of a method scores higher than one of another instead")
+	cmd.Flags().BoolVar(&f.profile, "profile", false, "draw the share of runs above each score instead")
+	f.comparison.add(cmd)
 	cmd.Flags().StringVar(&f.title, "title", "", "`TITLE` (default the workflow and environment)")
 	return cmd
 }
 
 // options checks the flags.
 func (f *plotFlags) options() (o plot.Options, err error) {
-	o = plot.Options{Metric: f.metric, Title: f.title, Total: f.total}
+	o = plot.Options{Metric: f.metric, Title: f.title, Total: f.total, XLabel: f.xLabel, YLabel: f.yLabel, Smooth: f.smooth}
+	if f.smooth < 1 {
+		return o, usagef("--smooth %d: want at least 1", f.smooth)
+	}
+	logarithmic, err := choose("--log", f.log, logs)
+	if err != nil {
+		return o, err
+	}
+	o.LogX, o.LogY = logarithmic[0], logarithmic[1]
 	if o.X, err = choose("--x", f.x, axes); err != nil {
 		return o, err
 	}
@@ -95,42 +121,52 @@ func (f *plotFlags) draw(cmd *cobra.Command, paths []string) (*plot.Figure, erro
 		return nil, err
 	}
 	warning := func(format string, args ...any) { warn(cmd.ErrOrStderr(), format, args...) }
+	figures := 0
+	for _, chosen := range []bool{f.front, f.lineage, f.scores, f.improvement, f.profile} {
+		if chosen {
+			figures++
+		}
+	}
 	switch {
-	case f.front && f.lineage:
-		return nil, usagef("--front and --lineage: want one of them")
+	case figures > 1:
+		return nil, usagef("want at most one of --front, --lineage, --scores, --improvement and --profile")
 	case f.front:
 		return drawFronts(paths, o)
 	case f.lineage && len(paths) > 1:
 		return nil, usagef("--lineage: want one RUN_DIR, got %d", len(paths))
 	case f.lineage:
 		return drawLineage(paths[0], o, warning)
+	case figures == 1:
+		if cmd.Flags().Changed("metric") {
+			f.comparison.metric = f.metric
+		}
+		return f.drawScores(paths, o, warning)
 	}
-	series, what, err := readSeries(paths, warning)
+	return f.drawCurves(cmd, paths, o, warning)
+}
+
+// drawCurves draws learning curves.
+func (f *plotFlags) drawCurves(cmd *cobra.Command, paths []string, o plot.Options, warn func(string, ...any)) (*plot.Figure, error) {
+	read, err := readSeries(paths, o.Center == plot.IQM || o.Band == plot.Bootstrap, f.metric, warn)
 	if err != nil {
 		return nil, err
 	}
-	if len(f.labels) > 0 {
-		if len(f.labels) != len(series) {
-			var names []string
-			for _, s := range series {
-				names = append(names, s.Label)
-			}
-			return nil, usagef("--label: %d labels for %d lines, which are: %s", len(f.labels), len(series), strings.Join(names, "; "))
-		}
-		for i := range series {
-			series[i].Label = f.labels[i]
-		}
+	if err := read.rename(f.labels); err != nil {
+		return nil, err
 	}
 	if o.Title == "" {
-		o.Title = what
+		o.Title = read.what
 	}
 	if !cmd.Flags().Changed("metric") {
-		o.Metric = shownMetric(series)
+		o.Metric = shownMetric(read.all())
 	}
 	if !cmd.Flags().Changed("x") {
-		o.X = shownAxis(series)
+		o.X = shownAxis(read.all())
 	}
-	return plot.Draw(series, o)
+	if len(read.panels) == 1 {
+		return plot.Draw(read.panels[0].Series, o)
+	}
+	return plot.DrawPanels(read.panels, o)
 }
 
 // choose finds the value of a flag among those it can have.

@@ -99,8 +99,37 @@ func TestPlotOfSeveral(t *testing.T) {
 		t.Errorf("status %d\n%s", status, stderr)
 	}
 	b.must("run", "--out", "other", "--set", "env=ackley", "es.toml")
-	if _, stderr, status = draw("s0", "other"); status != 0 || !strings.Contains(stderr, "warning: returns of sphere and ackley are on one axis") {
-		t.Errorf("status %d\n%s", status, stderr)
+	if svg, stderr, status = draw("s0", "other"); status != 0 || stderr != "" || !strings.Contains(svg, ">sphere<") || !strings.Contains(svg, ">ackley<") {
+		t.Errorf("status %d\n%s; want a panel of sphere and one of ackley", status, stderr)
+	}
+	for _, c := range []struct {
+		args []string
+		want string // in the figure
+	}{
+		{[]string{"--center", "iqm", "--band", "bootstrap", "--smooth", "2", "--metric", "evaluation"}, "inter-quartile mean, band: 95% bootstrap interval of 3 runs, smoothed over 2"},
+		{[]string{"--log", "x", "--xlabel", "Work", "--ylabel", "Height"}, ">Height<"},
+		{[]string{"--scores"}, ">IQM<"},
+		{[]string{"--improvement"}, "pso over snes"},
+		{[]string{"--profile", "--label", "Evolution", "--label", "Swarm"}, "Share of runs above"},
+	} {
+		if svg, stderr, status = draw(append(c.args, runs...)...); status != 0 || !strings.Contains(svg, c.want) {
+			t.Errorf("plot %v: status %d\n%s; want %q", c.args, status, stderr, c.want)
+		}
+	}
+	for _, c := range []struct {
+		args   []string
+		status int
+		want   string
+	}{
+		{[]string{"--log", "y", "s0"}, statusFailed, "is not above 0, as a logarithmic axis needs it"},
+		{[]string{"--log", "z", "s0"}, statusUsage, "want one of"},
+		{[]string{"--smooth", "0", "s0"}, statusUsage, "want at least 1"},
+		{[]string{"--scores", "--profile", "s0"}, statusUsage, "want at most one of"},
+		{[]string{"--improvement", "s0"}, statusUsage, "want runs of two methods"},
+	} {
+		if _, stderr, status = draw(c.args...); status != c.status || !strings.Contains(stderr, c.want) {
+			t.Errorf("plot %v: status %d\n%s; want %q", c.args, status, stderr, c.want)
+		}
 	}
 	b.replace("s0/metrics.jsonl", "\"seconds\":", "\"seconds\":\"NaN\",\"was\":")
 	if _, stderr, status = draw("--x", "seconds", "--metric", "fitness/best", "s0"); status != statusFailed ||

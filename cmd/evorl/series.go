@@ -70,37 +70,79 @@ func readGroups(paths []string, warn func(string, ...any)) ([]*group, error) {
 	return groups, nil
 }
 
-// readSeries reads runs as lines, one of each group. what is what all have in common, for a title.
-func readSeries(paths []string, warn func(string, ...any)) (series []plot.Series, what string, err error) {
+// seriesRead is lines to be drawn, in a panel for each environment.
+type seriesRead struct {
+	panels []plot.Group
+	what   string // all have in common, for a title
+}
+
+// readSeries reads runs as lines, one of each group. With repeated each repetition of a metric is a run, see group.repetitions.
+func readSeries(paths []string, repeated bool, metric string, warn func(string, ...any)) (seriesRead, error) {
 	groups, err := readGroups(paths, warn)
 	if err != nil {
-		return nil, "", err
+		return seriesRead{}, err
 	}
-	env, workflow := groups[0].env, groups[0].workflow
-	for _, g := range groups {
-		if g.env != env {
-			if env != "" {
-				warn("returns of %s and %s are on one axis", env, g.env)
+	var out seriesRead
+	byTask := map[string][]labelled{}
+	var tasks []string
+	for _, g := range labelGroups(groups) {
+		byTask[g.task] = append(byTask[g.task], g)
+		indexOf(&tasks, g.task)
+	}
+	for _, task := range tasks {
+		panel := plot.Group{Title: task}
+		for _, g := range byTask[task] {
+			members := 1
+			if g.cfg != nil {
+				members = g.cfg.Members()
 			}
-			env = ""
+			s := plot.Series{Label: g.method, Runs: g.runs, Members: members}
+			if repeated {
+				if s.Runs, err = g.repetitions(metric, warn); err != nil {
+					return out, err
+				}
+			}
+			panel.Series = append(panel.Series, s)
 		}
-		if g.workflow != workflow {
-			workflow = ""
+		out.panels = append(out.panels, panel)
+	}
+	if len(tasks) == 1 {
+		for i, label := range labelsOf(groups) {
+			out.panels[0].Series[i].Label = label
+		}
+		if out.what = groups[0].env; out.what != "" && !slices.ContainsFunc(groups, func(g *group) bool { return g.workflow != groups[0].workflow }) {
+			out.what = groups[0].workflow + " on " + out.what
 		}
 	}
-	labels := labelsOf(groups)
-	for i, g := range groups {
-		members := 1
-		if g.cfg != nil {
-			members = g.cfg.Members()
+	return out, nil
+}
+
+// all are the lines of all panels.
+func (r seriesRead) all() (series []plot.Series) {
+	for _, p := range r.panels {
+		series = append(series, p.Series...)
+	}
+	return series
+}
+
+// rename gives the lines other labels, if there are any; a line that is in several panels has one.
+func (r seriesRead) rename(labels []string) error {
+	if len(labels) == 0 {
+		return nil
+	}
+	var names []string
+	for _, s := range r.all() {
+		indexOf(&names, s.Label)
+	}
+	if len(labels) != len(names) {
+		return usagef("--label: %d labels for %d lines, which are: %s", len(labels), len(names), strings.Join(names, "; "))
+	}
+	for _, p := range r.panels {
+		for i := range p.Series {
+			p.Series[i].Label = labels[slices.Index(names, p.Series[i].Label)]
 		}
-		series = append(series, plot.Series{Label: labels[i], Runs: g.runs, Members: members})
 	}
-	what = env
-	if env != "" && workflow != "" {
-		what = workflow + " on " + env
-	}
-	return series, what, nil
+	return nil
 }
 
 // labelsOf names groups: a single run by its folder, runs that differ in their seed by what the names of their folders begin with, or else

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/evorl/evorl/engine/metrics"
+	"github.com/evorl/evorl/engine/scores"
 )
 
 // Series is one line of a figure: one run, or several that differ only in their seed.
@@ -40,6 +41,7 @@ type Center int
 const (
 	Median Center = iota
 	Mean
+	IQM // the inter-quartile mean, of several runs
 )
 
 // Band is what the band shows around the line.
@@ -49,6 +51,7 @@ type Band int
 const (
 	Quartiles Band = iota // the middle half
 	Range                 // smallest to largest
+	Bootstrap             // the 95% bootstrap interval of the centre, of several runs
 	NoBand
 )
 
@@ -77,17 +80,22 @@ func Summarize(s Series, o Options) (Curve, error) {
 		if len(lines[i].x) == 0 {
 			return Curve{}, fmt.Errorf("plot: %s: metric %q is never finite", s.Label, name)
 		}
+		lines[i] = lines[i].smooth(o.Smooth)
 	}
 	if len(lines) == 1 {
 		return overMembers(s, lines[0], o)
 	}
-	return overRuns(s.Label, lines, o)
+	c, err := overRuns(s.Label, lines, o)
+	if err != nil {
+		return Curve{}, err
+	}
+	return c, c.estimate(lines, o)
 }
 
 // pick finds the name under which a run reports the metric of the options.
 func (o Options) pick(records []metrics.Record) (string, error) {
 	center := []string{metrics.MedianSuffix, metrics.MeanSuffix}
-	if o.Center == Mean {
+	if o.Center != Median {
 		slices.Reverse(center)
 	}
 	var known []string
@@ -147,6 +155,18 @@ func extract(records []metrics.Record, name string, x func(metrics.Record) (stri
 	return l, nil
 }
 
+// smooth is the mean of each value and the values before it, n in all; 0 and 1 leave the line as it is.
+func (l line) smooth(n int) line {
+	if n < 2 {
+		return l
+	}
+	out := line{l.x, make([]float64, len(l.y))}
+	for i := range l.y {
+		out.y[i] = metrics.Mean(l.y[max(0, i-n+1) : i+1])
+	}
+	return out
+}
+
 // axis is what runs along the bottom, and its name in records.
 func (o Options) axis(s Series) func(metrics.Record) (string, float64) {
 	share := float64(max(s.Members, 1))
@@ -186,7 +206,7 @@ func (l line) at(x float64) float64 {
 func overMembers(s Series, l line, o Options) (Curve, error) {
 	c := Curve{X: l.x, Center: l.y}
 	names := map[Band][2]string{Quartiles: {metrics.LowerQuartileSuffix, metrics.UpperQuartileSuffix}, Range: {metrics.MinSuffix, metrics.MaxSuffix}}[o.Band]
-	if o.Band == NoBand {
+	if o.Band == NoBand || o.Band == Bootstrap {
 		return c, nil
 	}
 	base := o.Metric
@@ -204,6 +224,7 @@ func overMembers(s Series, l line, o Options) (Curve, error) {
 		return c, err
 	}
 	c.Over = "members"
+	low, high = low.smooth(o.Smooth), high.smooth(o.Smooth)
 	for _, x := range c.X {
 		c.Low, c.High = append(c.Low, low.at(x)), append(c.High, high.at(x))
 	}
@@ -238,24 +259,40 @@ func overRuns(label string, lines []line, o Options) (Curve, error) {
 		}
 		grid = thin
 	}
-	c := Curve{X: grid, Over: "runs"}
-	for _, x := range grid {
+	return Curve{X: grid, Over: "runs"}, nil
+}
+
+// statistics are the centres of the values of runs.
+var statistics = map[Center]scores.Statistic{
+	Median: func(s scores.Scores) float64 { return metrics.Quantile(slices.Sorted(slices.Values(s[0])), 0.5) },
+	Mean:   scores.Mean,
+	IQM:    scores.IQM,
+}
+
+// bootstrapDraws suffice for a band that is a few points high.
+const bootstrapDraws = 500
+
+// estimate fills in the centre and the band over runs.
+func (c *Curve) estimate(lines []line, o Options) error {
+	for _, x := range c.X {
 		values := make([]float64, len(lines))
 		for i, l := range lines {
 			values[i] = l.at(x)
 		}
 		slices.Sort(values)
-		center := metrics.Quantile(values, 0.5)
-		if o.Center == Mean {
-			center = metrics.Mean(values)
-		}
-		c.Center = append(c.Center, center)
+		c.Center = append(c.Center, statistics[o.Center](scores.Scores{values}))
 		switch o.Band {
 		case Quartiles:
 			c.Low, c.High = append(c.Low, metrics.Quantile(values, 0.25)), append(c.High, metrics.Quantile(values, 0.75))
 		case Range:
 			c.Low, c.High = append(c.Low, values[0]), append(c.High, values[len(values)-1])
+		case Bootstrap:
+			b, err := scores.Bootstrap{Draws: bootstrapDraws}.Of(scores.Scores{values}, statistics[o.Center])
+			if err != nil {
+				return err
+			}
+			c.Low, c.High = append(c.Low, b.Low), append(c.High, b.High)
 		}
 	}
-	return c, nil
+	return nil
 }

@@ -30,7 +30,11 @@ type Options struct {
 	Center Center
 	Band   Band
 	Title  string
-	YLabel string  // the metric's name when empty
+	XLabel string // the axis's name when empty
+	YLabel string // the metric's name when empty
+	Smooth int    // values that a running mean is over; below 2: none
+	LogX   bool   // logarithmic axis along the bottom
+	LogY   bool
 	Width  float64 // inches; 8 when 0
 	Height float64 // inches; 4.5 when 0
 }
@@ -39,15 +43,27 @@ type Options struct {
 type Figure struct {
 	options Options
 	labels  []string
+	styles  []int // of the labels
 	curves  []Curve
-	clouds  []Cloud  // of a scatter, which has no curves
-	lineage *lineage // of a descent, which has neither
+	panels  []*Figure  // side by side under one head, instead of curves
+	rows    *intervals // of methods, instead of curves
+	clouds  []Cloud    // of a scatter, which has no curves
+	lineage *lineage   // of a descent, which has neither
 	note    string
 	scale   axisScale
 }
 
 // Draw makes the figure of one or more series.
 func Draw(series []Series, o Options) (*Figure, error) {
+	styles := make([]int, len(series))
+	for i := range styles {
+		styles[i] = i
+	}
+	return drawStyled(series, styles, o)
+}
+
+// drawStyled is Draw with the styles of the lines.
+func drawStyled(series []Series, styles []int, o Options) (*Figure, error) {
 	o.Metric = cmp.Or(o.Metric, "return")
 	o.YLabel = cmp.Or(o.YLabel, prettyName(o.Metric))
 	o.Width, o.Height = cmp.Or(o.Width, 8), cmp.Or(o.Height, 4.5)
@@ -56,27 +72,30 @@ func Draw(series []Series, o Options) (*Figure, error) {
 	}
 	f := &Figure{options: o}
 	largest := 0.0
-	for _, s := range series {
+	for i, s := range series {
 		c, err := Summarize(s, o)
 		if err != nil {
 			return nil, err
 		}
-		f.labels, f.curves = append(f.labels, s.Label), append(f.curves, c)
+		f.labels, f.styles, f.curves = append(f.labels, s.Label), append(f.styles, styles[i]), append(f.curves, c)
 		largest = max(largest, c.X[len(c.X)-1])
 	}
 	f.note = note(f.curves, series, o)
 	f.scale = scaleFor(o.X, largest)
+	if o.XLabel != "" {
+		f.scale.label = o.XLabel
+	}
 	several := func(s Series) bool { return s.Members > 1 }
-	if !o.Total && (o.X == EnvSteps || o.X == Evaluations) && slices.ContainsFunc(series, several) {
+	if o.XLabel == "" && !o.Total && (o.X == EnvSteps || o.X == Evaluations) && slices.ContainsFunc(series, several) {
 		f.scale.label += " per member"
 	}
-	return f, nil
+	return f, f.checkLogarithms()
 }
 
 // note says what line and band are.
 func note(curves []Curve, series []Series, o Options) string {
-	center := map[Center]string{Median: "median", Mean: "mean"}[o.Center]
-	band := map[Band]string{Quartiles: "inter-quartile range", Range: "min–max"}[o.Band]
+	center := map[Center]string{Median: "median", Mean: "mean", IQM: "inter-quartile mean"}[o.Center]
+	band := map[Band]string{Quartiles: "inter-quartile range", Range: "min–max", Bootstrap: "95% bootstrap interval"}[o.Band]
 	over := ""
 	for i, c := range curves {
 		switch {
@@ -96,7 +115,11 @@ func note(curves []Curve, series []Series, o Options) string {
 	case o.Band == NoBand:
 		return center + " of " + over
 	}
-	return fmt.Sprintf("line: %s, band: %s of %s", center, band, over)
+	text := fmt.Sprintf("line: %s, band: %s of %s", center, band, over)
+	if o.Smooth > 1 {
+		text += fmt.Sprintf(", smoothed over %d values", o.Smooth)
+	}
+	return text
 }
 
 // Save writes the figure as SVG or PNG, by the extension of the path.
@@ -191,8 +214,13 @@ func (f *Figure) draw(c draw.Canvas) error {
 	c.Fill(c.Rectangle.Path())
 	c = draw.Crop(c, vg.Points(14), -vg.Points(18), vg.Points(12), -vg.Points(14))
 	c = f.drawHead(c)
-	if f.lineage != nil {
+	switch {
+	case f.lineage != nil:
 		return f.drawLineage(c)
+	case f.panels != nil:
+		return f.drawPanels(c)
+	case f.rows != nil:
+		return f.drawIntervals(c)
 	}
 	p, err := f.plot()
 	if err != nil {
@@ -239,7 +267,7 @@ func (f *Figure) plot() (*plot.Plot, error) {
 			if err != nil {
 				return nil, err
 			}
-			fill := palette[i%len(palette)]
+			fill := palette[f.styles[i]%len(palette)]
 			fill.A = 0x30
 			band.Color, band.LineStyle.Width = fill, 0
 			p.Add(band)
@@ -254,7 +282,7 @@ func (f *Figure) plot() (*plot.Plot, error) {
 		if err != nil {
 			return nil, err
 		}
-		l.LineStyle = lineStyle(i)
+		l.LineStyle = lineStyle(f.styles[i])
 		p.Add(l)
 		if len(points) == 1 { // no line to see yet
 			dot, err := plotter.NewScatter(points)
@@ -268,9 +296,51 @@ func (f *Figure) plot() (*plot.Plot, error) {
 	if err := f.drawClouds(p); err != nil {
 		return nil, err
 	}
-	widen(&p.X, f.clouds == nil)
-	widen(&p.Y, false)
+	f.finish(&p.X, f.options.LogX, f.clouds == nil)
+	f.finish(&p.Y, f.options.LogY, false)
 	return p, nil
+}
+
+// finish sets the range of an axis.
+func (f *Figure) finish(a *plot.Axis, logarithmic, alongBottom bool) {
+	if !logarithmic {
+		widen(a, alongBottom)
+		return
+	}
+	a.Scale, a.Tick.Marker = plot.LogScale{}, logTicks{}
+	if !alongBottom || a.Min == a.Max {
+		a.Min, a.Max = a.Min/1.1, a.Max*1.1
+	}
+}
+
+// checkLogarithms leaves out what lies at or below 0 of a logarithmic axis along the bottom, as the beginning of a run does, and refuses curves
+// that are not above 0 of one upwards.
+func (f *Figure) checkLogarithms() error {
+	for i := range f.curves {
+		c := &f.curves[i]
+		if f.options.LogX {
+			first := 0
+			for first < len(c.X) && c.X[first] <= 0 {
+				first++
+			}
+			if first == len(c.X) {
+				return fmt.Errorf("plot: %s: nothing above 0 on a logarithmic axis", f.labels[i])
+			}
+			c.X, c.Center = c.X[first:], c.Center[first:]
+			if c.Low != nil {
+				c.Low, c.High = c.Low[first:], c.High[first:]
+			}
+		}
+		if !f.options.LogY {
+			continue
+		}
+		for _, values := range [][]float64{c.Center, c.Low} {
+			if len(values) > 0 && slices.Min(values) <= 0 {
+				return fmt.Errorf("plot: %s: %v is not above 0, as a logarithmic axis needs it; want another --log or --band", f.labels[i], slices.Min(values))
+			}
+		}
+	}
+	return nil
 }
 
 // outline runs along the top of a band and back along its bottom.

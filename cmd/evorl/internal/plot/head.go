@@ -45,7 +45,7 @@ func (f *Figure) drawLegend(c draw.Canvas, y vg.Length) vg.Length {
 		}
 		// The sample stands at the middle of the letters.
 		middle := y + vg.Points(3.6)
-		c.StrokeLine2(lineStyle(i), x, middle, x+vg.Points(sample), middle)
+		c.StrokeLine2(lineStyle(f.styles[i]), x, middle, x+vg.Points(sample), middle)
 		c.FillText(style, vg.Point{X: x + vg.Points(sample+gap), Y: y}, label)
 		x += width + vg.Points(between)
 	}

@@ -23,18 +23,18 @@ func Scatter(clouds []Cloud, x string, o Options) (*Figure, error) {
 	o.Width, o.Height = cmp.Or(o.Width, 6), cmp.Or(o.Height, 5)
 	f := &Figure{options: o, scale: axisScale{x, 1}}
 	points := 0
-	for _, c := range clouds {
+	for i, c := range clouds {
 		if len(c.X) != len(c.Y) {
 			return nil, fmt.Errorf("plot: %s: %d numbers along the bottom and %d upwards; want as many", c.Label, len(c.X), len(c.Y))
 		}
 		drawn := Cloud{Label: c.Label, Small: c.Small}
-		for i := range c.X {
-			if v := c.X[i] + c.Y[i]; !math.IsNaN(v) && !math.IsInf(v, 0) {
-				drawn.X, drawn.Y = append(drawn.X, c.X[i]), append(drawn.Y, c.Y[i])
+		for j := range c.X {
+			if v := c.X[j] + c.Y[j]; !math.IsNaN(v) && !math.IsInf(v, 0) {
+				drawn.X, drawn.Y = append(drawn.X, c.X[j]), append(drawn.Y, c.Y[j])
 			}
 		}
 		points += len(drawn.X)
-		f.labels, f.clouds = append(f.labels, c.Label), append(f.clouds, drawn)
+		f.labels, f.styles, f.clouds = append(f.labels, c.Label), append(f.styles, i), append(f.clouds, drawn)
 	}
 	if points == 0 {
 		return nil, fmt.Errorf("plot: no finite points")
