@@ -101,7 +101,8 @@ func smallAgents(t testing.TB, name string) *rl.OffPolicy {
 // its target is a copy of it, SAC's temperature is the initial one, and all else stays its own.
 func TestPolicyOnly(t *testing.T) {
 	for agent, of := range map[string]struct{ actor, target string }{
-		"td3": {"agent/actor/params", "agent/target_actor"}, "sac": {"agent/actor/params", ""}, "discrete sac": {"agent/actor/params", ""}, "dqn": {"agent/network/params", "agent/target"},
+		"td3": {"agent/actor/params", "agent/target_actor"}, "dqn": {"agent/network/params", "agent/target"},
+		"sac": {"agent/actor/params", ""}, "discrete sac": {"agent/actor/params", ""},
 	} {
 		t.Run(agent, func(t *testing.T) {
 			cfg := DefaultPBT()

@@ -46,7 +46,8 @@ func (o *OffPolicy) NewAscent(s *engine.State, cfg AscentConfig) (*Ascent, error
 	case d.actors != 1:
 		return nil, fmt.Errorf("rl: %s whose actors share critics has no ascent; want one actor a member", o.name)
 	case cfg.Actors < 1 || cfg.Steps < 1 || !(cfg.LearningRate >= 0):
-		return nil, config.Invalid("ascent", "%d actors, %d steps of size %g; want at least one of each, and a size of at least 0", cfg.Actors, cfg.Steps, cfg.LearningRate)
+		return nil, config.Invalid("ascent", "%d actors, %d steps of size %g; want at least one of each, and a size of at least 0",
+			cfg.Actors, cfg.Steps, cfg.LearningRate)
 	}
 	members, rows := d.members, cfg.Actors*d.batch
 	all := engine.Members(members * cfg.Actors)

@@ -106,7 +106,8 @@ func TestPlotOfSeveral(t *testing.T) {
 		args []string
 		want string // in the figure
 	}{
-		{[]string{"--center", "iqm", "--band", "bootstrap", "--smooth", "2", "--metric", "evaluation"}, "inter-quartile mean, band: 95% bootstrap interval of 3 runs, smoothed over 2"},
+		{[]string{"--center", "iqm", "--band", "bootstrap", "--smooth", "2", "--metric", "evaluation"},
+			"inter-quartile mean, band: 95% bootstrap interval of 3 runs, smoothed over 2"},
 		{[]string{"--log", "x", "--xlabel", "Work", "--ylabel", "Height"}, ">Height<"},
 		{[]string{"--scores"}, ">IQM<"},
 		{[]string{"--improvement"}, "pso over snes"},
