@@ -220,7 +220,7 @@ func TestProblems(t *testing.T) {
 		{"workflow = \"ars\"\nenv = \"CartPole-v1\"\npolicy.cap = 8\n[bbob]", "wants a boolean"},
 		{"workflow = \"nsga-ii\"\nenv = \"CartPole-v1\"", "its return, and nsga-ii is for several"},
 		{"workflow = \"nsga-ii\"\nenv = \"dtlz\"\n[dtlz]\nfunction=5\nobjectives=4", "front of DTLZ5 with 4 objectives is not known"},
-		{"workflow = \"nsga-ii\"\nenv = \"dtlz\"\n[dtlz]\nfunction=1\ndimension=2", "want at least as many numbers as objectives"},
+		{"workflow = \"nsga-ii\"\nenv = \"dtlz\"\n[dtlz]\nfunction=1\ndimension=2", "want at least as many dimensions as objectives"},
 		{"workflow = \"moead\"\nenv = \"dtlz\"\n[dtlz]\nfunction=2\n[moead]\npopulation=2", "a population of 2 for 3 objectives; want at least 3"},
 		{"workflow = \"nsga-iii\"\nenv = \"dtlz\"\n[dtlz]\nfunction=2\n[nsga-iii]\npopulation=90\npartitions=[12]",
 			"[12] give 91 points for 3 objectives and a population of 90"},
