@@ -12,6 +12,7 @@ import (
 type RolloutConfig struct {
 	Members      int
 	Environments int // per member
+	Policies     int // per member; they share its environments evenly, in order; 0: one
 	Horizon      int // steps per recording
 	Options      Options
 	// Trajectory keeps every transition, for learning; otherwise only returns are kept.
@@ -110,6 +111,11 @@ func NewRollout(ctx context.Context, s *engine.State, env *Environment, cfg Roll
 		return nil, fmt.Errorf("envs: a rollout of %d members in windows of %d candidates of %d; want whole windows, no larger than the population",
 			cfg.Members, w.Count, w.Population)
 	}
+	policies := max(cfg.Policies, 1)
+	if cfg.Environments%policies != 0 || policies > 1 && cfg.Window != nil {
+		return nil, fmt.Errorf("envs: a rollout of %d policies a member, which has %d environments; want policies that divide them, and no window",
+			policies, cfg.Environments)
+	}
 	ro := &Rollout{env: env, cfg: cfg, options: options, stream: s.Stream("env"), actionStream: s.Stream("action")}
 	if cfg.Evaluation {
 		ro.stream, ro.actionStream = engine.Stream("evaluation"), engine.Stream("evaluation/action")
@@ -121,6 +127,8 @@ func NewRollout(ctx context.Context, s *engine.State, env *Environment, cfg Roll
 		return nil, err
 	}
 	p, e, t := engine.Members(cfg.Members), engine.Environments(cfg.Environments), engine.Time(cfg.Horizon)
+	// To the kernels a policy and its environments are a member: the tensors' order is the same.
+	ro.cfg.Members, ro.cfg.Environments = cfg.Members*policies, cfg.Environments/policies
 	o, a := engine.Axis("feature", env.ObsSize()), engine.Axis("action", env.ActionWords())
 	tensor := s.Tensor
 	if cfg.Begin {
@@ -136,7 +144,7 @@ func NewRollout(ctx context.Context, s *engine.State, env *Environment, cfg Roll
 		ro.tables = engine.Constant(s, "model_tables", env.cooperative.tables.bits, engine.Axis("word", len(env.cooperative.tables.bits())))
 	}
 	if cfg.Cap {
-		ro.cap = s.Tensor("episode_cap", engine.Uint32, engine.Members(cfg.Members/ro.share()))
+		ro.cap = s.Tensor("episode_cap", engine.Uint32, engine.Members(ro.cfg.Members/ro.share()))
 	}
 	if cfg.Seen {
 		ro.seen = s.Scratch("seen", engine.Float32, engine.Axis("sum", 1+2*env.ObsSize()), p, e)
@@ -188,12 +196,13 @@ func (ro *Rollout) Cap() *engine.Tensor { return ro.cap }
 // Environments that diverged count none. It requires RolloutConfig.Seen.
 func (ro *Rollout) Seen() *engine.Tensor { return ro.seen }
 
-// share returns how many consecutive members are of one population.
+// share returns how many consecutive members, as the kernels count them, share a normalizer and a cap: those of a
+// population, or a member's policies.
 func (ro *Rollout) share() int {
 	if ro.cfg.Window != nil {
 		return ro.cfg.Window.Count
 	}
-	return 1
+	return max(ro.cfg.Policies, 1)
 }
 
 // RecordFirst records the beginning of the first episodes, without a step.
@@ -365,5 +374,5 @@ func (ro *Rollout) RecordReturns(r *engine.Recorder, returns, lengths *engine.Te
 
 // RecordDiverged records how many episodes [P] diverged in the last recording.
 func (ro *Rollout) RecordDiverged(r *engine.Recorder, count *engine.Tensor) {
-	engine.Mean(r, count, ro.finished.Index(3), nil, float32(ro.cfg.Environments))
+	engine.Mean(r, count, ro.finished.Index(3), nil, float32(ro.cfg.Environments*max(ro.cfg.Policies, 1)))
 }

@@ -40,6 +40,7 @@ type actorCritic struct {
 	values, atValues    *engine.Tensor // [P, twins, B, 1], of discrete actions [P, twins, B, A]
 	nextValues          *engine.Tensor // the same of the targets
 	chosen              *engine.Tensor // [P, twins, B]: values of the actions taken
+	distribution        *distribution  // of which values are the mean, [P, twins, B, atoms] then; nil: none
 	loss                *engine.Tensor // [P, B]: squared errors of the critics
 	actorGradient       *engine.Tensor // [splits, P, row]
 	criticGradient      *engine.Tensor // [splits, P, twins row]
@@ -54,6 +55,7 @@ type actorCriticConfig struct {
 	head                  nn.Head
 	actorRate, criticRate *engine.Tensor // [P]
 	tau                   *engine.Tensor // [P]
+	critic                CriticConfig   // of continuous actions
 }
 
 // actorCopies are hyperparameters of members for each of their actors.
@@ -74,7 +76,7 @@ func newActorCritic(o *OffPolicy, c actorCriticConfig) (*actorCritic, error) {
 		a.tau, c.criticRate, a.metrics = c.tau.Index(0), c.criticRate.Index(0), o.Metrics().Sub("", actors)
 	}
 	actor := a.cfg.mlp(c.env.ObsSize(), a.head.Outputs())
-	critic := a.cfg.mlp(c.env.ObsSize()+a.head.Size, 1)
+	critic := a.cfg.mlp(c.env.ObsSize()+a.head.Size, max(c.critic.Atoms, 1))
 	if a.head.Kind.Discrete() {
 		critic = a.cfg.mlp(c.env.ObsSize(), a.head.Size)
 	}
@@ -94,6 +96,7 @@ func newActorCritic(o *OffPolicy, c actorCriticConfig) (*actorCritic, error) {
 		a.normalizer = nn.NewNormalizer(s, a.members, c.env.ObsSize())
 	}
 	a.makeScratch(o.State().Sub("update"))
+	a.makeDistribution(o.State().Sub("update"), c.critic)
 	m := a.metrics
 	a.lossRow, a.valueRow = m.Row("loss/critic"), m.Row("value/mean")
 	a.normRow, a.refusedRow = m.Row("gradient/norm"), m.Row("gradient/refused")
@@ -184,7 +187,11 @@ func (a *actorCritic) descendCritics(r *engine.Recorder, u update, temperature *
 	if temperature != nil {
 		k.Temperature, k.LogTemperature, k.NextLogProb = temperature.Range(), logarithms, a.logProb.Range()
 	}
-	r.Dispatch(k.call(groups, uint32(a.members), 1))
+	if a.distribution != nil {
+		a.distribution.loss(r, a, k)
+	} else {
+		r.Dispatch(k.call(groups, uint32(a.members), 1))
+	}
 	a.critics.pass.Backward(r, a.atValues, nn.Gradients{Params: a.criticGradient})
 	a.critics.optimizer.Record(r, a.criticGradient)
 }

@@ -67,7 +67,9 @@ func (a *Agent) Policy() *envs.Policy {
 }
 
 // behaviour is the agent as a collector runs it.
-func (a *Agent) behaviour() behaviour { return behaviour{a.Policy(), a.normalizer, a.rewards} }
+func (a *Agent) behaviour() behaviour {
+	return behaviour{policy: a.Policy(), normalizer: a.normalizer, rewards: a.rewards}
+}
 
 // Values records the critic's values of observations [T, P, E, O].
 func (a *Agent) Values(r *engine.Recorder, obs, values *engine.Tensor) {

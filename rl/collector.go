@@ -20,6 +20,8 @@ type Collector struct {
 // behaviour is what a collector runs, and what its transitions pass.
 type behaviour struct {
 	policy     *envs.Policy
+	explorer   *envs.Policy   // what acts instead; nil: the policy
+	explorers  int            // policies of it that a member has, which share its environments; 0: one
 	normalizer *nn.Normalizer // of the policy's observations; nil: none
 	rewards    *rewardScale   // nil: none
 }
@@ -49,7 +51,11 @@ func (c *Collector) RecordFirst(r *engine.Recorder) { c.rollout.RecordReset(r) }
 
 // Record records an iteration's steps. Rewards are scaled where the agent does so.
 func (c *Collector) Record(r *engine.Recorder) {
-	c.rollout.Record(r, c.clock, c.policy)
+	acts := c.policy
+	if c.explorer != nil {
+		acts = c.explorer
+	}
+	c.rollout.Record(r, c.clock, acts)
 	if c.rewards != nil {
 		c.rewards.Record(r, c.Trajectory())
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/engine/nn"
+	"github.com/evorl/evorl/engine/optim"
 	"github.com/evorl/evorl/envs"
 )
 
@@ -15,12 +16,13 @@ type deterministic struct {
 	*actorCritic
 	hyper       *engine.Hyper
 	explorer    nn.Head        // the head with exploration noise
-	targetActor *engine.Tensor // [P, row]
+	spread      *spread        // nil: all environments of a member explore alike
+	targetActor *engine.Tensor // [P, row]; nil: none, the actor's own actions are the next ones
 	smoothing   *smoothing     // nil: none
 	delay       *delay         // nil: none
 	diversity   *diversity     // nil: none
 
-	first      *nn.Network // the first critic of every member
+	first      *nn.Network // the first critic of every member, whose value the actor's loss has; nil: that of distributions
 	firstPass  *nn.Pass
 	firstValue *engine.Tensor // [P, B, 1]: of the actor's actions
 	ascent     *engine.Tensor // [P, B, 1]: the gradient of the actor's loss there, -1 / B
@@ -37,14 +39,22 @@ type deterministicConfig struct {
 	smooths                bool    // the target policy
 	targetNoise, noiseClip float64
 
-	diversity *diversityConfig // nil: agents learn without regard to each other
+	diversity   *diversityConfig // nil: agents learn without regard to each other
+	critic      CriticConfig
+	ownNext     bool    // there is no target actor
+	levels      int     // of exploration; 0 or 1: one
+	noiseMost   float64 // of the levels
+	weightDecay float64 // above 0: by AdamW
 }
 
 func newDeterministic(o *OffPolicy, parts learnerParts, c deterministicConfig) (*deterministic, error) {
 	h, s := o.Hyper(), o.State()
 	head := nn.Head{Kind: nn.Deterministic, Size: parts.env.Action.Size(), Squash: true}
+	if c.weightDecay > 0 {
+		parts.optimizer.Rule, parts.optimizer.WeightDecay = optim.AdamW, c.weightDecay
+	}
 	ac, err := newActorCritic(o, actorCriticConfig{
-		learnerParts: parts, twins: c.twins, head: head,
+		learnerParts: parts, twins: c.twins, head: head, critic: c.critic,
 		actorRate: h.Add("actor_learning_rate", c.actorRate), criticRate: h.Add("critic_learning_rate", c.criticRate), tau: h.Add("tau", c.tau),
 	})
 	if err != nil {
@@ -52,7 +62,12 @@ func newDeterministic(o *OffPolicy, parts learnerParts, c deterministicConfig) (
 	}
 	d := &deterministic{actorCritic: ac, hyper: h, explorer: head}
 	d.explorer.Noise = h.Add("exploration_noise", c.explorationNoise)
-	d.targetActor = s.Sub("agent").Tensor("target_actor", engine.Float32, ac.actor.params().Dims()...)
+	if c.levels > 1 {
+		d.spread = newSpread(s.Sub("spread"), c.levels, d.explorer.Noise, h.Add("exploration_noise_max", c.noiseMost), ac.actor.params())
+	}
+	if !c.ownNext {
+		d.targetActor = s.Sub("agent").Tensor("target_actor", engine.Float32, ac.actor.params().Dims()...)
+	}
 	if c.smooths {
 		d.smoothing = &smoothing{noise: h.Add("target_noise", c.targetNoise), clip: h.Add("noise_clip", c.noiseClip), stream: s.Stream("smoothing")}
 	}
@@ -66,7 +81,11 @@ func newDeterministic(o *OffPolicy, parts learnerParts, c deterministicConfig) (
 	if c.diversity != nil {
 		d.diversity = newDiversity(s.Sub("update"), o, ac, *c.diversity)
 	}
-	return d, d.makeFirst(s.Sub("update"), ac.metrics)
+	d.actorRow = ac.metrics.Row("loss/actor")
+	if d.distribution != nil {
+		return d, s.Err()
+	}
+	return d, d.makeFirst(s.Sub("update"))
 }
 
 // fitsDeterministic checks the networks of DDPG and TD3.
@@ -78,7 +97,7 @@ func (c OffPolicyConfig) fitsDeterministic(name string, env *envs.Environment, n
 }
 
 // makeFirst makes the way through the first critics to actions.
-func (d *deterministic) makeFirst(s *engine.State, m *engine.Metrics) (err error) {
+func (d *deterministic) makeFirst(s *engine.State) (err error) {
 	if d.first, err = nn.New(s.Sub("first"), d.critics.MLP(), d.members, d.rows); err != nil {
 		return err
 	}
@@ -88,13 +107,23 @@ func (d *deterministic) makeFirst(s *engine.State, m *engine.Metrics) (err error
 	dims := []engine.Dim{engine.Members(d.members), engine.Axis("transition", d.rows), engine.Axis("value", 1)}
 	d.firstValue = s.Scratch("first_value", engine.Float32, dims...)
 	d.ascent = engine.Constant(s, "gradient_at_first_value", engine.Same(d.members*d.rows, -1/float32(d.batch)), dims...)
-	d.actorRow = m.Row("loss/actor")
 	return s.Err()
 }
 
 // behaviour implements learner.
 func (d *deterministic) behaviour() behaviour {
-	return behaviour{policy: d.policy(d.explorer), normalizer: d.normalizer}
+	b := behaviour{policy: d.policy(d.explorer), normalizer: d.normalizer}
+	if d.spread != nil {
+		b.explorer, b.explorers = d.spread.policy(*b.policy), d.spread.levels
+	}
+	return b
+}
+
+// explore implements learner.
+func (d *deterministic) explore(r *engine.Recorder) {
+	if d.spread != nil {
+		d.spread.record(r, d.actor.params())
+	}
 }
 
 // block implements learner: as many updates of the critics as there are for one of the actor.
@@ -123,14 +152,20 @@ func (d *deterministic) update(r *engine.Recorder, u update) {
 	}
 	d.descendCritics(r, u, nil, false)
 	if now {
-		d.actor.optimizer.Follow(d.targetActor, actorTau)
+		if d.targetActor != nil {
+			d.actor.optimizer.Follow(d.targetActor, actorTau)
+		}
 		d.descendActor(r, u)
 	}
 }
 
-// nextActions records the target actor's actions after the batch's transitions.
+// nextActions records the target actor's actions after the batch's transitions, or the actor's own.
 func (d *deterministic) nextActions(r *engine.Recorder, u update) {
-	d.actor.Evaluate(r, nn.Weights{Params: d.targetActor}, inputs(d.perActor(u.batch.NextObs), nil), d.perActor(d.outputs))
+	weights := d.actor.weights()
+	if d.targetActor != nil {
+		weights.Params = d.targetActor
+	}
+	d.actor.Evaluate(r, weights, inputs(d.perActor(u.batch.NextObs), nil), d.perActor(d.outputs))
 	b := d.headBatch(u, 0)
 	if d.smoothing != nil {
 		d.smoothing.record(r, b, d.actions, d.head.Size)
@@ -140,8 +175,8 @@ func (d *deterministic) nextActions(r *engine.Recorder, u update) {
 	d.head.Sample(r, b, d.actions, d.logProb)
 }
 
-// descendActor records an update of the actor, whose loss is minus the first critic's mean value of its actions. Agents that are to differ see the
-// same states, those of the first agent's batch, which have the places of the others' from then on.
+// descendActor records an update of the actor, whose loss is minus the first critic's mean value of its actions; of distributions that of both
+// critics. Agents that are to differ see the same states, those of the first agent's batch, which have the places of the others' from then on.
 func (d *deterministic) descendActor(r *engine.Recorder, u update) {
 	obs := u.batch.Obs
 	if d.diversity != nil {
@@ -153,12 +188,18 @@ func (d *deterministic) descendActor(r *engine.Recorder, u update) {
 	b := d.headBatch(u, 0)
 	b.Mode = true
 	d.head.Sample(r, b, d.actions, d.logProb)
-	d.firstPass.Forward(r, d.critics.weights(), inputs(obs, d.actions), d.firstValue)
-	d.firstPass.Backward(r, d.ascent, nn.Gradients{Inputs: []*engine.Tensor{nil, d.atActions}})
-	if d.diversity != nil {
-		d.diversity.record(r, d.actions, d.atActions)
+	atActions := d.atActions
+	if d.distribution != nil {
+		d.distribution.ascend(r, d.actorCritic, obs)
+		atActions = d.distribution.atTwins
+	} else {
+		d.firstPass.Forward(r, d.critics.weights(), inputs(obs, d.actions), d.firstValue)
+		d.firstPass.Backward(r, d.ascent, nn.Gradients{Inputs: []*engine.Tensor{nil, d.atActions}})
 	}
-	d.head.Backward(r, b, nn.HeadGradients{Action: d.atActions, Outputs: d.atOutputs})
+	if d.diversity != nil {
+		d.diversity.record(r, d.actions, atActions)
+	}
+	d.head.Backward(r, b, nn.HeadGradients{Action: atActions, Outputs: d.atOutputs})
 	d.actor.pass.Backward(r, d.perActor(d.atOutputs), nn.Gradients{Params: d.actorGradient})
 	d.actor.optimizer.Record(r, d.actorGradient)
 }
@@ -172,7 +213,11 @@ func (d *deterministic) inherit(r *engine.Recorder, source *engine.Tensor) {
 // recordMetrics implements learner.
 func (d *deterministic) recordMetrics(r *engine.Recorder) {
 	d.actorCritic.recordMetrics(r)
-	engine.Mean(r, d.actorRow, d.firstValue, nil, -1)
+	taken := d.firstValue
+	if d.distribution != nil {
+		taken = d.distribution.taken
+	}
+	engine.Mean(r, d.actorRow, taken, nil, -1)
 	if d.diversity != nil {
 		d.diversity.recordMetrics(r)
 	}
@@ -180,7 +225,7 @@ func (d *deterministic) recordMetrics(r *engine.Recorder) {
 
 // init implements learner.
 func (d *deterministic) init(ctx context.Context) error {
-	if err := d.actorCritic.init(ctx); err != nil {
+	if err := d.actorCritic.init(ctx); err != nil || d.targetActor == nil {
 		return err
 	}
 	actor, err := d.actor.params().ReadFloat32(ctx)

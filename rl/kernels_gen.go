@@ -66,6 +66,172 @@ func (k advantageMomentsKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: advantageMomentsShader, Groups: [3]uint32{x, y, z}, Label: "rl/advantage_moments", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var categoricalQLossShader = &vk.Shader{
+	Name:  "rl/categorical_q_loss",
+	SPIRV: shaders.Code("rl/categorical_q_loss"),
+	Bindings: []vk.Binding{
+		{Name: "Reward", Index: 0, Access: vk.Read},
+		{Name: "Factor", Index: 1, Access: vk.Read},
+		{Name: "NextValue", Index: 2, Access: vk.Read},
+		{Name: "next_values_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "NextLogProb", Index: 4, Access: vk.Read, Optional: true},
+		{Name: "Temperature", Index: 5, Access: vk.Read, Optional: true},
+		{Name: "RewardScale", Index: 6, Access: vk.Read},
+		{Name: "Value", Index: 7, Access: vk.Read},
+		{Name: "values_texels", Index: 8, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "AtValue", Index: 9, Access: vk.Write},
+		{Name: "Loss", Index: 10, Access: vk.Write},
+		{Name: "Chosen", Index: 11, Access: vk.Write},
+	},
+	PushBytes: 16,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "CRITICS", ID: 1, Default: 2},
+		{Name: "UNCLIPPED", ID: 2, Default: 0},
+		{Name: "LOG_TEMPERATURE", ID: 3, Default: 0},
+		{Name: "HAS_NEXT_LOG_PROB", ID: 4, Default: 0},
+		{Name: "HAS_TEMPERATURE", ID: 5, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// categoricalQLossKernel is shaders/rl/categorical_q_loss.comp.
+type categoricalQLossKernel struct {
+	Reward      vk.Range // readonly float
+	Factor      vk.Range // readonly float
+	NextValue   vk.Range // readonly float
+	NextLogProb vk.Range // readonly float, optional
+	Temperature vk.Range // readonly float, optional
+	RewardScale vk.Range // readonly float
+	Value       vk.Range // readonly float
+	AtValue     vk.Range // writeonly float
+	Loss        vk.Range // writeonly float
+	Chosen      vk.Range // writeonly float
+
+	Rows  uint32 // push constants, in order
+	Atoms uint32
+	Low   float32
+	High  float32
+
+	LocalSizeX     uint32 // specialization constants, zero for their default 64
+	Critics        uint32 // default 2
+	Unclipped      bool   // default false
+	LogTemperature bool   // default false
+	TexelLoads     uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k categoricalQLossKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [12]vk.Range
+		push   [16]byte
+		spec   [7]uint32
+	})
+	a.ranges = [12]vk.Range{k.Reward, k.Factor, k.NextValue, k.NextValue, k.NextLogProb, k.Temperature, k.RewardScale, k.Value, k.Value, k.AtValue, k.Loss, k.Chosen}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Rows)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Atoms)
+	binary.LittleEndian.PutUint32(a.push[8:], math.Float32bits(k.Low))
+	binary.LittleEndian.PutUint32(a.push[12:], math.Float32bits(k.High))
+	a.spec = [7]uint32{64, 2, 0, 0, 0, 0, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.Critics != 0 {
+		a.spec[1] = k.Critics
+	}
+	if k.Unclipped {
+		a.spec[2] = 1
+	}
+	if k.LogTemperature {
+		a.spec[3] = 1
+	}
+	if k.NextLogProb.Buffer != nil {
+		a.spec[4] = 1
+	}
+	if k.Temperature.Buffer != nil {
+		a.spec[5] = 1
+	}
+	if k.TexelLoads != 0 {
+		a.spec[6] = k.TexelLoads
+	}
+	return vk.Call{Shader: categoricalQLossShader, Groups: [3]uint32{x, y, z}, Label: "rl/categorical_q_loss", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var categoricalSlopeShader = &vk.Shader{
+	Name:  "rl/categorical_slope",
+	SPIRV: shaders.Code("rl/categorical_slope"),
+	Bindings: []vk.Binding{
+		{Name: "Value", Index: 0, Access: vk.Read},
+		{Name: "values_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "AtMean", Index: 2, Access: vk.Read, Optional: true},
+		{Name: "AtValue", Index: 3, Access: vk.Write},
+		{Name: "Taken", Index: 4, Access: vk.Write},
+	},
+	PushBytes: 20,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "CRITICS", ID: 1, Default: 2},
+		{Name: "UNCLIPPED", ID: 2, Default: 0},
+		{Name: "HAS_AT_MEAN", ID: 3, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// categoricalSlopeKernel is shaders/rl/categorical_slope.comp.
+type categoricalSlopeKernel struct {
+	Value   vk.Range // readonly float
+	AtMean  vk.Range // readonly float, optional
+	AtValue vk.Range // writeonly float
+	Taken   vk.Range // writeonly float
+
+	Rows  uint32 // push constants, in order
+	Atoms uint32
+	Low   float32
+	High  float32
+	Share float32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Critics    uint32 // default 2
+	Unclipped  bool   // default false
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k categoricalSlopeKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [5]vk.Range
+		push   [20]byte
+		spec   [5]uint32
+	})
+	a.ranges = [5]vk.Range{k.Value, k.Value, k.AtMean, k.AtValue, k.Taken}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Rows)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Atoms)
+	binary.LittleEndian.PutUint32(a.push[8:], math.Float32bits(k.Low))
+	binary.LittleEndian.PutUint32(a.push[12:], math.Float32bits(k.High))
+	binary.LittleEndian.PutUint32(a.push[16:], math.Float32bits(k.Share))
+	a.spec = [5]uint32{64, 2, 0, 0, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.Critics != 0 {
+		a.spec[1] = k.Critics
+	}
+	if k.Unclipped {
+		a.spec[2] = 1
+	}
+	if k.AtMean.Buffer != nil {
+		a.spec[3] = 1
+	}
+	if k.TexelLoads != 0 {
+		a.spec[4] = k.TexelLoads
+	}
+	return vk.Call{Shader: categoricalSlopeShader, Groups: [3]uint32{x, y, z}, Label: "rl/categorical_slope", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var discountedReturnsShader = &vk.Shader{
 	Name:  "rl/discounted_returns",
 	SPIRV: shaders.Code("rl/discounted_returns"),
@@ -2317,6 +2483,61 @@ func (k softActorKernel) call(x, y, z uint32) vk.Call {
 		a.spec[2] = 1
 	}
 	return vk.Call{Shader: softActorShader, Groups: [3]uint32{x, y, z}, Label: "rl/soft_actor", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var spreadShader = &vk.Shader{
+	Name:  "rl/spread",
+	SPIRV: shaders.Code("rl/spread"),
+	Bindings: []vk.Binding{
+		{Name: "Params", Index: 0, Access: vk.Read},
+		{Name: "params_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Lowest", Index: 2, Access: vk.Read},
+		{Name: "Highest", Index: 3, Access: vk.Read},
+		{Name: "Spread", Index: 4, Access: vk.Write},
+		{Name: "Noise", Index: 5, Access: vk.Write},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// spreadKernel is shaders/rl/spread.comp.
+type spreadKernel struct {
+	Params  vk.Range // readonly vec4
+	Lowest  vk.Range // readonly float
+	Highest vk.Range // readonly float
+	Spread  vk.Range // writeonly vec4
+	Noise   vk.Range // writeonly float
+
+	Row    uint32 // push constants, in order
+	Copies uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k spreadKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [6]vk.Range
+		push   [8]byte
+		spec   [2]uint32
+	})
+	a.ranges = [6]vk.Range{k.Params, k.Params, k.Lowest, k.Highest, k.Spread, k.Noise}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Copies)
+	a.spec = [2]uint32{64, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: spreadShader, Groups: [3]uint32{x, y, z}, Label: "rl/spread", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
 var vtraceShader = &vk.Shader{

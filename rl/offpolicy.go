@@ -113,6 +113,7 @@ func (o *OffPolicy) build(ctx context.Context, with settings, build func(*OffPol
 	m.CountSteps()
 	o.collector, err = newCollector(ctx, s.Sub("rollout"), o.Clock(), m, o.learner.behaviour(), o.env, envs.RolloutConfig{
 		Members: c.Members, Environments: c.Environments, Horizon: c.RolloutLength, Options: with.options, Actions: envs.Applied,
+		Policies: o.learner.behaviour().explorers,
 	})
 	if err != nil {
 		return err
@@ -252,7 +253,9 @@ func (o *OffPolicy) Restart(r *engine.Recorder) {
 		r.Fail(fmt.Errorf("rl: %s does not restart; want ddpg or td3", o.name))
 		return
 	}
-	r.Copy(of.targetActor, of.actor.params())
+	if of.targetActor != nil {
+		r.Copy(of.targetActor, of.actor.params())
+	}
 	of.actor.optimizer.Reset(r)
 }
 

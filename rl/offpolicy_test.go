@@ -40,7 +40,11 @@ func offPolicies() []workflow {
 	together, plain := DefaultDvD(), DefaultOffPolicyNetwork()
 	together.OffPolicyConfig, together.States, plain.Hidden = common, 7, []int{8}
 	together.RolloutLength, together.Diversity, together.DiversityFrom = 8, []float64{0.1, 0.3}, []int{0, 150}
+	fast, fastNetwork, fastReplay := fastSettings()
 	return []workflow{
+		{"td3 of many environments", func(t testing.TB, eng *engine.Engine) (counted, error) {
+			return NewTD3(t.Context(), eng, lookup(t, "Pendulum-v1"), fast, Network(fastNetwork), Replays(fastReplay), limit)
+		}},
 		{"dvd", func(t testing.TB, eng *engine.Engine) (counted, error) {
 			return NewDvD(t.Context(), eng, lookup(t, "Pendulum-v1"), together, Network(plain), Replays(shared), limit)
 		}},
@@ -96,6 +100,12 @@ func (o *OffPolicy) dispatches() int {
 	inside += updates * (1 + ways(ac.actor, 1) + 1 + 2*ways(ac.critics, 2) + 1 + gradients(ac.critics, 2) + 2)
 	// Actions and their values; gradients at actions, outputs and parameters, norm and step.
 	inside += actors * (ways(ac.actor, 1) + 1 + ways(ac.critics, 2) + ascents(ac.critics) + 1 + gradients(ac.actor, 1) + 2)
+	if d, ok := o.learner.(*deterministic); ok && d.spread != nil {
+		n++
+	}
+	if ac.distribution != nil {
+		inside += actors // the slope of its mean
+	}
 	if inside > vk.PlainCommands {
 		inside += updates // a kernel counts them
 	}

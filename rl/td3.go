@@ -4,12 +4,14 @@ import (
 	"context"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/envs"
 )
 
 // TD3Config are the settings of TD3. Fields with the tag member are tensors [P] on the device, which PBT may vary.
 type TD3Config struct {
 	OffPolicyConfig
+	CriticConfig
 
 	ActorLearningRate  float64 `min:"0" max:"1" doc:"Step size of the actor's optimizer, per member." member:"log_uniform 3e-5 3e-3"`
 	CriticLearningRate float64 `min:"0" max:"1" doc:"Step size of the critics' optimizer, per member." member:"log_uniform 3e-5 3e-3"`
@@ -18,15 +20,34 @@ type TD3Config struct {
 	TargetNoise        float64 `min:"0" doc:"Deviation of the noise added to the target policy's actions, per member." member:"uniform 0 1"`
 	NoiseClip          float64 `min:"0" doc:"The target policy's noise is clipped to this size, per member." member:"uniform 0 1"`
 	PolicyDelay        float64 `min:"1" max:"1000" doc:"Critic updates for each of actor and targets, fractions on average, per member." member:"uniform 1 5"`
+
+	TargetActor         bool    `doc:"A target actor, which follows the actor, chooses the next actions; else the actor does (FastTD3, PQL)."`
+	ExplorationLevels   int     `min:"1" max:"4096" doc:"Deviations, from exploration_noise to exploration_noise_max, that a member's environments share evenly."`
+	ExplorationNoiseMax float64 `min:"0" doc:"The largest of the deviations, where there are several, per member." member:""`
+	WeightDecay         float64 `min:"0" max:"1" doc:"Weight decay of AdamW, by which actor and critics are optimized then; 0: by Adam."`
 }
 
 // DefaultTD3 is the paper's (S. Fujimoto et al., 2018, section 6.1 and appendix C) with CleanRL's learning rates and batch: those of the authors'
-// later code. Priors are fastpbrl's (A. Flajolet et al., 2022).
+// later code. Priors are fastpbrl's (A. Flajolet et al., 2022). The recipes for many environments at once, FastTD3 (Y. Seo et al., 2025) and PQL (Z.
+// Li et al., 2023), are settings: many environments, few updates of large batches, atoms, no target actor, a large tau, several exploration levels,
+// weight decay (configs/fast-td3-halfcheetah.toml).
 func DefaultTD3() TD3Config {
 	return TD3Config{
-		OffPolicyConfig:   defaultOffPolicy(),
+		OffPolicyConfig: defaultOffPolicy(), CriticConfig: defaultCritic(),
 		ActorLearningRate: 3e-4, CriticLearningRate: 3e-4, Tau: 0.005, ExplorationNoise: 0.1, TargetNoise: 0.2, NoiseClip: 0.5, PolicyDelay: 2,
+		TargetActor: true, ExplorationLevels: 1, ExplorationNoiseMax: 0.4,
 	}
+}
+
+// Validate checks constraints across fields.
+func (c TD3Config) Validate() error {
+	if c.ExplorationLevels > 1 && c.Environments%c.ExplorationLevels != 0 {
+		return config.Invalid("exploration_levels", "%d deviations of %d environments; want a number that divides them", c.ExplorationLevels, c.Environments)
+	}
+	if err := c.OffPolicyConfig.Validate(); err != nil {
+		return err
+	}
+	return c.CriticConfig.Validate()
 }
 
 // Fits implements Fitting.
@@ -44,6 +65,7 @@ func NewTD3(ctx context.Context, eng *engine.Engine, env *envs.Environment, cfg 
 		return newDeterministic(o, parts, deterministicConfig{
 			twins: 2, actorRate: cfg.ActorLearningRate, criticRate: cfg.CriticLearningRate, tau: cfg.Tau, explorationNoise: cfg.ExplorationNoise,
 			delay: cfg.PolicyDelay, smooths: true, targetNoise: cfg.TargetNoise, noiseClip: cfg.NoiseClip,
+			critic: cfg.CriticConfig, ownNext: !cfg.TargetActor, levels: cfg.ExplorationLevels, noiseMost: cfg.ExplorationNoiseMax, weightDecay: cfg.WeightDecay,
 		})
 	})
 }

@@ -27,6 +27,9 @@ type torchCase struct {
 	Discrete, Mixed    bool
 	Double, Dueling    bool
 	Huber, Weighted    bool
+	Clipped            bool
+	Epsilon            float64 // of Adam; 0: the file's
+	WeightDecay        float64 `json:"weight_decay"`
 	Actions, Atoms     int
 	Range              []float64        // of the atoms
 	MaxGradNorm        float64          `json:"max_grad_norm"`
@@ -129,7 +132,9 @@ func TestTorchActorCritics(t *testing.T) {
 
 func (c torchCase) actorCritic(t *testing.T, eng *engine.Engine, ref torchReference) {
 	adam, network := optim.DefaultAdam, DefaultSACNetwork()
-	adam.Epsilon, network.Hidden = ref.Adam.Epsilon, c.hidden()
+	if adam.Epsilon, network.Hidden = ref.Adam.Epsilon, c.hidden(); c.Epsilon > 0 {
+		adam.Epsilon = c.Epsilon
+	}
 	obs := c.Sizes["actor"][0]
 	actions := c.Sizes["critics"][0] - obs
 	parts := learnerParts{
@@ -145,6 +150,10 @@ func (c torchCase) actorCritic(t *testing.T, eng *engine.Engine, ref torchRefere
 		cfg := deterministicConfig{twins: c.Critics, smooths: c.Hyper["noise_clip"] != nil}
 		if c.Delay > 1 {
 			cfg.delay = float64(c.Delay)
+		}
+		if c.Atoms > 0 {
+			cfg.critic = CriticConfig{Atoms: c.Atoms, MinValue: c.Range[0], MaxValue: c.Range[1], ClippedDouble: c.Clipped}
+			cfg.ownNext, cfg.weightDecay = true, c.WeightDecay
 		}
 		return newDeterministic(o, parts, cfg)
 	})
@@ -182,6 +191,9 @@ func (c torchCase) actorCritic(t *testing.T, eng *engine.Engine, ref torchRefere
 			}
 			torchCompare(t, fmt.Sprintf("update %d: %s", i, what), c.members(), got, want.aligned(), tolerance)
 		}
+		if d, ok := o.learner.(*deterministic); ok && d.distribution != nil {
+			torchCompare(t, "values", c.members(), read(t, d.chosen), u.Expect["value"].Data, torchGradient)
+		}
 		for name, x := range gradients {
 			compare("gradient of "+name, summed(t, x), "gradient/"+name, torchGradient)
 		}
@@ -201,7 +213,9 @@ func (c torchCase) tensors(l learner) (tensors, gradients map[string]*engine.Ten
 	tensors = map[string]*engine.Tensor{}
 	switch of := l.(type) {
 	case *deterministic:
-		ac, tensors["target_actor"] = of.actorCritic, of.targetActor
+		if ac = of.actorCritic; of.targetActor != nil {
+			tensors["target_actor"] = of.targetActor
+		}
 		if of.smoothing != nil {
 			of.smoothing.stream = engine.Stream("next")
 		}

@@ -151,6 +151,37 @@ def deterministic(member, batch, noise):
     return out
 
 
+def fast(member, batch, noise):
+    """Y. Seo et al., "FastTD3", 2025, section 2: TD3 whose critics are distributions of returns (M. G. Bellemare et al., 2017), without a target
+    actor. Clipped, both critics take the projected target of the smaller mean, and the actor the smaller mean; else each takes its own, and the
+    actor the average."""
+    case = member.case
+    support = torch.linspace(*case["range"], case["atoms"], dtype=torch.float64)
+    actor = lambda row, obs: torch.tanh(forward(row, member.sizes["actor"], obs))
+    def logits(row, obs, action):
+        return torch.stack([forward(r, member.sizes["critics"], torch.cat([obs, action], 1)) for r in row.reshape(case["critics"], -1)])
+    with torch.no_grad():
+        limit = member.hyper["noise_clip"]
+        action = actor(member.params["actor"], batch["next_obs"])
+        action = clip("action", action + clip("noise", member.hyper["target_noise"] * noise["next"], -limit, limit), -1, 1)
+        reward = member.hyper["reward_scale"] * batch["reward"]
+        out = logits(member.targets["critics"], batch["next_obs"], action).softmax(2)
+        target = torch.stack([project(support, reward, batch["factor"], p) for p in out])
+        if case["clipped"]:
+            means = (target * support).sum(2)
+            decide("twins", (means[0] - means[1])[batch["factor"] != 0])  # where nothing is bootstrapped both are the same
+            target = torch.where((means[0] < means[1])[:, None], target[0], target[1]).expand_as(target)
+    out = logits(member.params["critics"], batch["obs"], batch["action"])
+    loss = -(target * out.log_softmax(2)).sum(2).mean(1).sum()
+    found = {"next_action": action, "value": (out.softmax(2) * support).sum(2), "loss/critics": loss}
+    found["gradient/critics"] = member.descend("critics", loss, member.hyper["critic_learning_rate"])
+    means = (logits(member.params["critics"], batch["obs"], actor(member.params["actor"], batch["obs"])).softmax(2) * support).sum(2)
+    loss = -(smaller(means) if case["clipped"] else means.mean(0)).mean()
+    found |= {"loss/actor": loss, "gradient/actor": member.descend("actor", loss, member.hyper["actor_learning_rate"])}
+    member.follow("critics")
+    return found
+
+
 def squashed(member, row, obs, noise):
     """Action tanh(u), u = mean + std N, and its log-probability with the exact correction log(1 - tanh(u)^2) = 2 (log 2 - u - softplus(-2u)).
     An output h gives log std = low + (high - low) (tanh h + 1) / 2."""

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Two exact updates of every off-policy algorithm in float64, written as rl/testdata/{dqn,deterministic,sac,impala}_update.json for the Go tests.
 
-    pip install torch numpy && python tools/reference/offpolicy_update.py
+    pip install torch numpy && python tools/reference/offpolicy_update.py [deterministic]
 
 The equations are those of offpolicy_losses.py and vtrace_losses.py, beside this file; gradients are PyTorch's, nothing is shared with the Go
 code or the shaders. Inputs are rounded to float32 first, so that a float32 implementation starts from the same numbers. Seeds are tried in
@@ -32,6 +32,7 @@ import json
 import math
 import pathlib
 import platform
+import sys
 
 import numpy as np
 import torch
@@ -70,6 +71,10 @@ FILES = {
         {"name": "ddpg", "critics": 1, "delay": 1, "hyper": AC},
         {"name": "td3", "critics": 2, "delay": 2, "hyper": TD3, "noise": ["next"]},
         {"name": "td3 without delay", "critics": 2, "delay": 1, "hyper": TD3, "noise": ["next"]},
+        {"name": "distributional", "algorithm": "fast", "critics": 2, "delay": 1, "hyper": TD3, "noise": ["next"], "atoms": ATOMS, "range": [-2.0, 3.0],
+         "clipped": True, "weight_decay": 0.1, "epsilon": 1e-3},
+        {"name": "distributional, unclipped", "algorithm": "fast", "critics": 2, "delay": 1, "hyper": TD3, "noise": ["next"], "atoms": ATOMS,
+         "range": [-2.0, 3.0], "clipped": False, "epsilon": 1e-3},
     ],
     "sac": [
         {"name": "continuous", "algorithm": "sac", "critics": 2, "log_std": [-5.0, 2.0], "noise": ["next", "own"],
@@ -102,7 +107,7 @@ def complete(file, case):
         return case | {"hyper": VTRACE, "max_grad_norm": 1.2}
     case["discrete"] = case["algorithm"] == "discrete_sac"
     outputs = CHOICES if case["discrete"] else ACTIONS * (1 + ("log_std" in case))
-    critic = [OBS, *HIDDEN, CHOICES] if case["discrete"] else [OBS + ACTIONS, *HIDDEN, 1]
+    critic = [OBS, *HIDDEN, CHOICES] if case["discrete"] else [OBS + ACTIONS, *HIDDEN, case.get("atoms", 1)]
     return case | {"sizes": {"actor": [OBS, *HIDDEN, outputs], "critics": critic}}
 
 
@@ -110,7 +115,7 @@ class Member:
     """Parameters, targets and Adam's moments of one member."""
 
     def __init__(self, case, p, initial):
-        self.case, self.sizes = case, case["sizes"]
+        self.case, self.sizes, self.epsilon = case, case["sizes"], case.get("epsilon", EPSILON)  # of distributions most gradients are small
         self.hyper = {k: float(float32(values[p])) for k, values in case["hyper"].items()}
         get = lambda k: torch.tensor(initial[k][p]).flatten()
         self.params = {k: get(k).requires_grad_() for k in initial if not k.startswith("target_")}
@@ -119,7 +124,7 @@ class Member:
         self.updates = {k: 0 for k in self.params}
 
     def descend(self, names, loss, rate, max_norm=None):
-        """One step of Adam; returns the gradient before clipping, of several names as a dictionary."""
+        """One step of Adam, or AdamW (I. Loshchilov, F. Hutter, 2019, algorithm 2); returns the gradient before clipping, of several names as a dictionary."""
         several = [names] if isinstance(names, str) else names
         gradient = torch.autograd.grad(loss, [self.params[k] for k in several])
         norm = torch.cat(gradient).norm()
@@ -128,8 +133,9 @@ class Member:
             self.updates[k] += 1
             self.moments[k] = [BETA1 * self.moments[k][0] + (1 - BETA1) * scale * g, BETA2 * self.moments[k][1] + (1 - BETA2) * (scale * g) ** 2]
             m, v = (moment / (1 - beta ** self.updates[k]) for moment, beta in zip(self.moments[k], (BETA1, BETA2)))
-            self.params[k] = (self.params[k].detach() - rate * m / (v.sqrt() + EPSILON)).requires_grad_()
-            if rate * 2e-7 * g.abs().max() > SLACK * g[g != 0].abs().min():
+            decay = self.case.get("weight_decay", 0) * self.params[k].detach()
+            self.params[k] = (self.params[k].detach() - rate * (m / (v.sqrt() + self.epsilon) + decay)).requires_grad_()
+            if rate * 2e-7 * g.abs().max() > SLACK * (g[g != 0].abs().min() + self.epsilon):
                 raise losses.TooClose("small gradient")
         return gradient[0] if isinstance(names, str) else dict(zip(several, gradient), norm=norm)
 
@@ -243,7 +249,8 @@ def shorten(f):
 
 def main():
     folder = pathlib.Path(__file__).resolve().parents[2] / "rl" / "testdata"
-    for file, cases in FILES.items():
+    for file in sys.argv[1:] or FILES:
+        cases = FILES[file]
         document = {
             "source": "tools/reference/offpolicy_update.py",
             "versions": {"python": platform.python_version(), "torch": torch.__version__, "numpy": np.__version__},

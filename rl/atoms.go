@@ -1,0 +1,76 @@
+package rl
+
+import (
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/engine/nn"
+)
+
+// CriticConfig are the settings of the critics of continuous actions; the configurations of TD3 and SAC embed them.
+type CriticConfig struct {
+	Atoms         int     `min:"0" max:"256" doc:"Atoms of the returns' distribution that critics output (M. G. Bellemare et al., 2017); 0: values."`
+	MinValue      float64 `doc:"The lowest of the atoms."`
+	MaxValue      float64 `doc:"The highest of the atoms."`
+	ClippedDouble bool    `doc:"Targets and the actor take the critic of the smaller value; else targets each their own critic's, and the actor the mean of both."`
+}
+
+// defaultCritic is values, the smaller of which counts (S. Fujimoto et al., 2018); of distributions, where atoms are asked for, the ends of CleanRL's
+// c51.py.
+func defaultCritic() CriticConfig {
+	return CriticConfig{MinValue: -100, MaxValue: 100, ClippedDouble: true}
+}
+
+// Validate checks constraints across fields.
+func (c CriticConfig) Validate() error {
+	switch {
+	case c.Atoms == 1:
+		return config.Invalid("atoms", "a distribution of 1 atom has no other value; want 0, or at least 2")
+	case c.Atoms > 0 && !(c.MinValue < c.MaxValue):
+		return config.Invalid("max_value", "%g is not above min_value, %g", c.MaxValue, c.MinValue)
+	case c.Atoms == 0 && !c.ClippedDouble:
+		return config.Invalid("clipped_double", "critics that are values take the smaller of both; want true without atoms")
+	}
+	return nil
+}
+
+// distribution is the critics' outputs as distributions of returns.
+type distribution struct {
+	CriticConfig
+	atTwins *engine.Tensor // [P, twins, B, A]: the gradient at actions
+	taken   *engine.Tensor // [P, B, 1]: the values that the actor's loss has
+}
+
+// makeDistribution makes what the critics' distributions need, where they are such.
+func (a *actorCritic) makeDistribution(s *engine.State, c CriticConfig) {
+	if c.Atoms == 0 {
+		return
+	}
+	p, b := engine.Members(a.members), engine.Axis("transition", a.rows)
+	a.distribution = &distribution{
+		CriticConfig: c,
+		atTwins:      s.Scratch("gradient_at_twins_actions", engine.Float32, p, nn.Networks(a.twins), b, engine.Axis("action", a.head.Size)),
+		taken:        s.Scratch("taken_values", engine.Float32, p, b, engine.Axis("value", 1)),
+	}
+}
+
+// loss records the critics' cross-entropies, as descendCritics does their squared errors.
+func (d *distribution) loss(r *engine.Recorder, a *actorCritic, k qLossKernel) {
+	r.Dispatch(categoricalQLossKernel{
+		Reward: k.Reward, Factor: k.Factor, NextValue: k.NextValue, NextLogProb: k.NextLogProb, Temperature: k.Temperature, RewardScale: k.RewardScale,
+		Value: k.Value, AtValue: k.AtValue, Loss: k.Loss, Chosen: a.chosen.Range(), Rows: k.Rows,
+		Atoms: uint32(d.Atoms), Low: float32(d.MinValue), High: float32(d.MaxValue),
+		LocalSizeX: k.LocalSizeX, Critics: k.Critics, Unclipped: !d.ClippedDouble, LogTemperature: k.LogTemperature,
+	}.call((k.Rows+k.LocalSizeX-1)/k.LocalSizeX, uint32(a.members), 1))
+}
+
+// ascend records the gradient at actions, atTwins, of the loss of a deterministic actor: minus the mean value of its actions, or of those the smaller.
+func (d *distribution) ascend(r *engine.Recorder, a *actorCritic, obs *engine.Tensor) {
+	a.critics.pass.Forward(r, a.critics.weights(), inputs(obs, a.actions), a.values)
+	size, groups := r.Invocations(a.rows)
+	r.Dispatch(categoricalSlopeKernel{
+		Value: a.values.Range(), AtValue: a.atValues.Range(), Taken: d.taken.Range(), Rows: uint32(a.rows),
+		Atoms: uint32(d.Atoms), Low: float32(d.MinValue), High: float32(d.MaxValue), Share: 1 / float32(a.batch),
+		LocalSizeX: size, Critics: uint32(a.twins), Unclipped: !d.ClippedDouble,
+	}.call(groups, uint32(a.members), 1))
+	a.critics.pass.Backward(r, a.atValues, nn.Gradients{Inputs: []*engine.Tensor{nil, d.atTwins}})
+}
