@@ -44,18 +44,27 @@ type population struct {
 //
 // Errors: agents whose actors cannot be candidates, an algorithm that learns only from its own candidates, a replay that is too small.
 func newPopulation(ctx context.Context, agents *rl.OffPolicy, each int, algorithm ec.Algorithm, cfg PopulationConfig) (*population, error) {
+	return newDescribedPopulation(ctx, agents, each, algorithm, cfg, nil)
+}
+
+// newDescribedPopulation is newPopulation for algorithms of quality diversity, whose descriptors behaviour selects; nil: there are none.
+func newDescribedPopulation(
+	ctx context.Context, agents *rl.OffPolicy, each int, algorithm ec.Algorithm, cfg PopulationConfig, behaviour *problem.BehaviourConfig,
+) (*population, error) {
 	members, policy := agents.Describe().Members, agents.Policy()
 	if policy.Head.Parameters() > 0 {
 		return nil, fmt.Errorf("actors with a %v head, which has parameters of its own; want agents of ddpg, td3 or sac", policy.Head.Kind)
 	}
 	p := &population{agents: agents, each: each, state: agents.State().Sub("population")}
 	p.hyper = engine.NewHyper(p.state, members/each)
-	p.problem = actors(agents, policy, cfg)
+	var err error
+	if p.problem, err = actors(agents, policy, cfg, behaviour); err != nil {
+		return nil, err
+	}
 	p.space = p.problem.Space(members / each)
 	if row := policy.Params.Size("parameter"); row != p.space.Row() {
 		return nil, fmt.Errorf("actors of %d numbers, where candidates have %d; want agents of ddpg, td3 or sac", row, p.space.Row())
 	}
-	var err error
 	if p.generation, err = ec.NewGeneration(p.state, agents.Clock(), p.hyper, algorithm, p.space); err != nil {
 		return nil, err
 	}
@@ -70,14 +79,17 @@ func newPopulation(ctx context.Context, agents *rl.OffPolicy, each int, algorith
 }
 
 // actors is the problem of finding actors for the agents.
-func actors(agents *rl.OffPolicy, policy *envs.Policy, cfg PopulationConfig) ec.Problem {
+func actors(agents *rl.OffPolicy, policy *envs.Policy, cfg PopulationConfig, behaviour *problem.BehaviourConfig) (ec.Problem, error) {
 	given, network, of := agents.Network(), problem.DefaultNetwork(), problem.DefaultPolicy()
 	network.Hidden, network.Activation, network.LayerNorm = given.Hidden, given.Activation, given.LayerNorm
 	network.Initializer, network.HiddenGain, network.OutputGain = given.Initializer, given.HiddenGain, given.ActorGain
 	of.Episodes, of.Common = cfg.Episodes, cfg.Common
 	head := policy.Head
 	head.Noise = nil
-	return problem.Actors(agents.Environment(), agents.Options(), network, head, of)
+	if behaviour != nil {
+		return problem.DescribedActors(agents.Environment(), agents.Options(), network, head, of, *behaviour)
+	}
+	return problem.Actors(agents.Environment(), agents.Options(), network, head, of), nil
 }
 
 // init begins the searches.
@@ -117,6 +129,9 @@ func (p *population) evaluate(ctx context.Context, name string, n int) (*evaluat
 	experience, ok := evaluation.(problem.Experience)
 	if !ok {
 		return nil, fmt.Errorf("%s keeps no trajectory", p.problem.Name())
+	}
+	if descriptors := p.generation.Descriptors(); descriptors != nil {
+		evaluation.(ec.Describer).Describe(descriptors)
 	}
 	e := &evaluated{Experience: experience, population: p}
 	m, s := engine.Members(p.space.Members), p.state.Sub(name)

@@ -15,6 +15,19 @@ func Actors(env *envs.Environment, options envs.Options, network NetworkConfig, 
 	return p
 }
 
+// DescribedActors is Actors for quality-diversity algorithms: candidates also have descriptors.
+func DescribedActors(
+	env *envs.Environment, options envs.Options, network NetworkConfig, head nn.Head, cfg PolicyConfig, behaviour BehaviourConfig,
+) (ec.Problem, error) {
+	p, err := DescribedPolicy(env, options, network, cfg, behaviour)
+	if err != nil {
+		return nil, err
+	}
+	p.(*policy).actor = &head
+	p.(*policy).cfg.Sample, p.(*policy).cfg.Bins = false, 0
+	return p, nil
+}
+
 // Experience is the evaluation of Actors. The trajectory of its last recording is experience to learn from.
 type Experience interface {
 	ec.Evaluation

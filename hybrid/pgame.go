@@ -1,0 +1,234 @@
+package hybrid
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/evorl/evorl/ec"
+	"github.com/evorl/evorl/ec/problem"
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/envs"
+	"github.com/evorl/evorl/rl"
+	"github.com/evorl/evorl/vk"
+)
+
+// PGAMEConfig are the settings of PGA-MAP-Elites.
+type PGAMEConfig struct {
+	Climbers     int     `min:"1" max:"4096" doc:"Candidates of a generation that are elites after steps along the critic's gradient; the others are the archive's offspring."`
+	Greedy       bool    `doc:"The agent's own actor is a candidate too, in place of another offspring."`
+	Steps        int     `min:"1" max:"65536" doc:"Gradient steps of a climber."`
+	LearningRate float64 `min:"0" max:"1" doc:"Step size of the climbers' optimizer."`
+	Warmup       int     `min:"1" doc:"Generations of the archive alone, before any candidate climbs."`
+	PopulationConfig
+}
+
+// DefaultPGAME is QDax's (F. Chalumeau et al., 2023) for a population of 100: half of it by gradients, among them the agent's own actor.
+func DefaultPGAME() PGAMEConfig {
+	return PGAMEConfig{Climbers: 49, Greedy: true, Steps: 100, LearningRate: 1e-3, Warmup: 1, PopulationConfig: PopulationConfig{Episodes: 1, Common: true}}
+}
+
+// gradients is how many candidates of a generation come of gradients.
+func (c PGAMEConfig) gradients() int {
+	if c.Greedy {
+		return c.Climbers + 1
+	}
+	return c.Climbers
+}
+
+// Fits checks the settings against those of the agents, before any device work. Errors are those of config.Invalid, with the key from the top level.
+func (c PGAMEConfig) Fits(_ int, network rl.NetworkConfig, _ rl.ReplayConfig) error {
+	return c.PopulationConfig.fits(network)
+}
+
+// PGAME is PGA-MAP-Elites (O. Nilsson, A. Cully, "Policy Gradient Assisted MAP-Elites", 2021, algorithm 1) over any archive: of every generation,
+// some candidates are the archive's offspring, others elites that have made steps along the gradient of the agents' first critic, each in batches of its
+// own, and one is the agents' own actor. All are evaluated, every transition goes into the replay, the archive is told, and then the agents learn by
+// their own updates, rollout_length · environments · updates_per_step; they do not act themselves. All of that is recorded and stays on the device.
+//
+// A member is an archive with its agent. Its solution is the fittest candidate that it has seen.
+type PGAME struct {
+	engine.Workflow // the agents; what follows differs from it
+	agents          *rl.OffPolicy
+	cfg             PGAMEConfig
+	population      *population
+	archive         ec.Archive
+	ascent          *rl.Ascent
+	stream          uint32
+	parents         *engine.Tensor     // [M, n] u32: cells of the elites that climb
+	places          *engine.Tensor     // [M, n] u32: numbers of the candidates that they become
+	own             *engine.Tensor     // [M, 1] u32: that of the agents' own actor; nil: none
+	programs        [2]*engine.Program // of the archive alone, and of a generation with climbers
+}
+
+// NewPGAME makes PGA-MAP-Elites of agents, DDPG or TD3, which it owns from then on, and of as many archives; behaviour selects the descriptors. The
+// agents are closed with it, or here when there is an error.
+//
+// Errors: settings out of range, agents that normalize observations or have other actors, a replay that is too small, a population of fewer
+// candidates than come of gradients, an algorithm without an archive, an environment without the descriptors, and *vk.OutOfMemoryError.
+func NewPGAME(
+	ctx context.Context, agents *rl.OffPolicy, algorithm ec.Algorithm, behaviour problem.BehaviourConfig, cfg PGAMEConfig,
+) (*PGAME, error) {
+	if err := engine.Require(map[string]any{"agents": agents, "algorithm": algorithm}); err != nil {
+		return nil, fmt.Errorf("hybrid: PGA-MAP-Elites: %w", err)
+	}
+	g := &PGAME{Workflow: agents, agents: agents, cfg: cfg}
+	if err := g.build(ctx, algorithm, behaviour); err != nil {
+		return nil, errors.Join(fmt.Errorf("hybrid: PGA-MAP-Elites of %s and %s: %w", agents.Describe().Workflow, algorithm.Name(), err), g.Close())
+	}
+	return g, nil
+}
+
+func (g *PGAME) build(ctx context.Context, algorithm ec.Algorithm, behaviour problem.BehaviourConfig) (err error) {
+	if err := config.Check(g.cfg); err != nil {
+		return err
+	}
+	if err := g.cfg.Fits(g.agents.Describe().Members, g.agents.Network(), g.agents.Replay().Config()); err != nil {
+		return err
+	}
+	if g.population, err = newDescribedPopulation(ctx, g.agents, 1, algorithm, g.cfg.PopulationConfig, &behaviour); err != nil {
+		return err
+	}
+	g.population.candidates.measure("")
+	p, s := g.population, g.population.state.Sub("gradients")
+	of, ok := p.generation.Strategy().(ec.Archiver)
+	if !ok {
+		return fmt.Errorf("%s keeps no archive; want one of %v", algorithm.Name(), ec.ArchiveAlgorithms())
+	}
+	g.archive = of.Archive()
+	if n := p.generation.Population(); n < g.cfg.gradients() {
+		return config.Invalid("pga-me.climbers", "%d of %d candidates are to come of gradients; want at most all", g.cfg.gradients(), n)
+	}
+	if g.ascent, err = g.agents.NewAscent(s, rl.AscentConfig{Actors: g.cfg.Climbers, Steps: g.cfg.Steps, LearningRate: g.cfg.LearningRate}); err != nil {
+		return err
+	}
+	m := engine.Members(p.space.Members)
+	g.stream = s.Stream("parents")
+	g.parents = s.Scratch("parents", engine.Uint32, m, engine.Axis("climber", g.cfg.Climbers))
+	g.places = engine.Constant(s, "places", g.last(g.cfg.gradients(), g.cfg.Climbers), m, engine.Axis("climber", g.cfg.Climbers))
+	if g.cfg.Greedy {
+		g.own = engine.Constant(s, "own_place", g.last(1, 1), m, engine.Axis("actor", 1))
+	}
+	return g.State().Allocate()
+}
+
+// last are the numbers of n candidates of every population, from the one that so many follow on.
+func (g *PGAME) last(from, n int) func() []uint32 {
+	return func() (index []uint32) {
+		for range g.population.space.Members {
+			for i := range n {
+				index = append(index, uint32(g.population.generation.Population()-from+i))
+			}
+		}
+		return index
+	}
+}
+
+// record records an iteration.
+func (g *PGAME) record(r *engine.Recorder, climbs bool) {
+	p := g.population
+	g.Metrics().Clear(r)
+	p.ask(r)
+	if climbs {
+		g.climb(r)
+	}
+	p.candidates.record(r, p.candidates.rows)
+	if climbs {
+		p.generation.TellCandidates(r, p.candidates.rows, p.candidates.fitness)
+	} else {
+		p.generation.Tell(r, p.candidates.fitness)
+	}
+	g.agents.RecordUpdates(r)
+	g.agents.Measure(r)
+	p.rows(r)
+	_, episode := p.steps(0)
+	g.agents.End(r, nil, episode)
+}
+
+// climb records that elites climb the critic, and that they and the agents' own actors become the last candidates.
+func (g *PGAME) climb(r *engine.Recorder) {
+	p := g.population
+	g.archive.Draw(r, p.space, g.Clock(), g.stream, g.parents, g.ascent.Actors())
+	g.ascent.Record(r)
+	p.generation.Replace(r, p.candidates.rows, g.places, g.ascent.Actors())
+	if g.own != nil {
+		p.generation.Replace(r, p.candidates.rows, g.own, g.agents.Policy().Params)
+	}
+}
+
+// program is that of a generation with climbers or of the archive alone, recorded when it is first asked for.
+func (g *PGAME) program(climbs bool) (_ *engine.Program, err error) {
+	at := 0
+	if climbs {
+		at = 1
+	}
+	if g.programs[at] == nil {
+		g.programs[at], err = g.State().Engine().Record("pga-me", func(r *engine.Recorder) { g.record(r, climbs) })
+	}
+	return g.programs[at], err
+}
+
+// Describe implements engine.Workflow.
+func (g *PGAME) Describe() engine.Description {
+	d := g.Workflow.Describe()
+	d.Workflow = "pga-me"
+	d.StepsPerIter, _ = g.population.steps(g.population.generation.Population())
+	return d
+}
+
+// Generation is the archive's algorithm at work.
+func (g *PGAME) Generation() *ec.Generation { return g.population.generation }
+
+// Init implements engine.Workflow.
+func (g *PGAME) Init(ctx context.Context) error {
+	return errors.Join(g.agents.Init(ctx), g.population.init(ctx))
+}
+
+// Step implements engine.Workflow.
+func (g *PGAME) Step(ctx context.Context, iteration int) (*vk.Ticket, error) {
+	program, err := g.program(iteration >= g.cfg.Warmup)
+	if err != nil {
+		return nil, err
+	}
+	if err := g.State().Advance(ctx, iteration); err != nil {
+		return nil, err
+	}
+	return program.Submit(ctx)
+}
+
+// Prepare implements engine.Workflow. What the first iteration does without may still be compiled when it returns.
+func (g *PGAME) Prepare(ctx context.Context, episodes int) error {
+	first, err := g.program(false)
+	if err != nil {
+		return err
+	}
+	if _, err := g.program(true); err != nil {
+		return err
+	}
+	if err := g.population.candidates.Prepare(ctx, g.Generation().Solution(), episodes); err != nil {
+		return err
+	}
+	return first.Build()
+}
+
+// Evaluate implements engine.Workflow: episodes of the fittest candidates.
+func (g *PGAME) Evaluate(ctx context.Context, episodes int) (engine.Evaluation, error) {
+	return g.population.candidates.Evaluate(ctx, g.Generation().Solution(), episodes)
+}
+
+// Evaluator runs the fittest policies that the archives have seen.
+func (g *PGAME) Evaluator(ctx context.Context) (*envs.Evaluator, error) {
+	return g.population.candidates.Evaluator(ctx, g.Generation().Solution())
+}
+
+// Close implements engine.Workflow.
+func (g *PGAME) Close() error {
+	for _, p := range g.programs {
+		p.Free()
+	}
+	if g.population != nil {
+		g.population.candidates.Close()
+	}
+	return g.agents.Close()
+}
