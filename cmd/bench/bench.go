@@ -3,6 +3,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,15 +52,19 @@ type figure struct {
 
 // Measurement is one case on one device.
 type Measurement struct {
-	Suite    string   `json:"suite"`
-	Case     string   `json:"case"`
-	Summary  string   `json:"summary"` // of the case
-	Device   string   `json:"device"`
-	Value    float64  `json:"value"`
-	Unit     string   `json:"unit"`
-	Limit    *float64 `json:"limit"`             // the limit of the device, in the same unit; null: unknown
-	Fraction *float64 `json:"fraction_of_limit"` // value / limit, or limit / value if less is better
-	Kernels  []Kernel `json:"kernels,omitempty"` // of one run, longest first; see Options.Profile
+	Suite    string    `json:"suite"`
+	Case     string    `json:"case"`
+	Summary  string    `json:"summary"` // of the case
+	Device   string    `json:"device"`
+	Value    float64   `json:"value"`             // the median of the repetitions, the lower of two
+	Samples  []float64 `json:"samples,omitempty"` // of more than one repetition, in the order in which they were measured
+	Min      float64   `json:"min"`
+	Max      float64   `json:"max"`
+	Spread   float64   `json:"spread"` // (max - min) / value
+	Unit     string    `json:"unit"`
+	Limit    *float64  `json:"limit"`             // the limit of the device, in the same unit; null: unknown
+	Fraction *float64  `json:"fraction_of_limit"` // value / limit, or limit / value if less is better
+	Kernels  []Kernel  `json:"kernels,omitempty"` // of one run, longest first; see Options.Profile
 }
 
 // Options configure Run.
@@ -73,6 +78,11 @@ type Options struct {
 	// Budget is the time for the whole suite, 0 for any time. The cases are measured in order of importance, each for a shorter time if need be,
 	// and those that are not done by then are left out.
 	Budget time.Duration
+	// Repetitions of the suite, one after the other, so that a change of the machine's load meets all cases alike. The default is 1. With more, cases are
+	// reported in the last one, and there can be no budget.
+	Repetitions int
+	// Began is told of each case of each repetition before it is measured; nil for none.
+	Began func(c Case, repetition int)
 	// Left is told of each case that Budget left out; nil for none.
 	Left func(Case)
 }
@@ -83,6 +93,7 @@ func Suites() []Suite {
 		{"core", "the device's limits, matrix products, CartPole rollouts, PPO and PBT", core},
 		{"physics", "rollouts of MuJoCo's locomotion suite with random actions, and compiling them", physics},
 		{"rl", "updates of populations of TD3, SAC and DQN agents, one and 50 a submission", offPolicy},
+		{"score", "five cases of the others in two minutes, and one figure of all: the geometric mean", score},
 		{"ec", "generations of OpenES on swing-up and their memory; placements of networks; CMA-ES with a large matrix", evolution},
 	}
 }
@@ -106,38 +117,71 @@ type bench struct {
 	placed map[int]map[envs.Placement]float64 // environment steps per second, by the number of environments
 }
 
-// Run measures a suite on a device and reports each measurement as it is made.
-func (s Suite) Run(ctx context.Context, dev *vk.Device, o Options, report func(Measurement) error) error {
+func (o Options) withDefaults() Options {
 	if o.Time <= 0 {
 		o.Time = 2 * time.Second
+	}
+	o.Repetitions = max(o.Repetitions, 1)
+	return o
+}
+
+// Run measures a suite on a device and reports each measurement as it is made.
+//
+// Errors: a budget for several repetitions, a case that fails, and those of report.
+func (s Suite) Run(ctx context.Context, dev *vk.Device, o Options, report func(Measurement) error) error {
+	o = o.withDefaults()
+	if o.Budget > 0 && o.Repetitions > 1 {
+		return fmt.Errorf("bench: a budget of %v for %d repetitions; want one repetition, or no budget", o.Budget, o.Repetitions)
 	}
 	b := &bench{eng: engine.New(dev, engine.Seed(1)), time: o.Time, profile: o.Profile, placed: map[int]map[envs.Placement]float64{}}
 	cases := slices.DeleteFunc(s.Cases(), func(c Case) bool { return c.GPU && !dev.Info().Type.GPU() || o.Match != nil && !o.Match(c) })
 	within := o.budget()
 	within.order(cases)
-	for i, c := range cases {
-		f, err := within.run(ctx, b, c, len(cases)-i)
-		if errors.Is(err, errSkip) {
-			continue
-		}
-		if errors.Is(err, errBudget) {
-			if o.Left != nil {
-				o.Left(c)
+	figures := map[string][]figure{}
+	for repetition := range o.Repetitions {
+		clear(b.placed)
+		for i, c := range cases {
+			if o.Began != nil {
+				o.Began(c, repetition)
 			}
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("bench: %s: %w", c.Name, err)
-		}
-		if err := report(s.measurement(dev, c, f)); err != nil {
-			return err
+			f, err := within.run(ctx, b, c, len(cases)-i)
+			switch {
+			case errors.Is(err, errSkip):
+				continue
+			case errors.Is(err, errBudget):
+				if o.Left != nil {
+					o.Left(c)
+				}
+				continue
+			case err != nil:
+				return fmt.Errorf("bench: %s: %w", c.Name, err)
+			}
+			figures[c.Name] = append(figures[c.Name], f)
+			if repetition < o.Repetitions-1 {
+				continue
+			}
+			if err := report(s.measurement(dev.Info().Name, c, figures[c.Name])); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-func (s Suite) measurement(dev *vk.Device, c Case, f figure) Measurement {
-	m := Measurement{Suite: s.Name, Case: c.Name, Summary: c.Summary, Device: dev.Info().Name, Value: f.value, Unit: c.Unit, Kernels: f.kernels}
+// measurement sums up the figures of a case.
+func (s Suite) measurement(device string, c Case, figures []figure) Measurement {
+	m := Measurement{Suite: s.Name, Case: c.Name, Summary: c.Summary, Device: device, Unit: c.Unit}
+	if len(figures) > 1 {
+		for _, f := range figures {
+			m.Samples = append(m.Samples, f.value)
+		}
+	}
+	figures = slices.SortedFunc(slices.Values(figures), func(a, b figure) int { return cmp.Compare(a.value, b.value) })
+	f := figures[(len(figures)-1)/2]
+	m.Value, m.Min, m.Max, m.Kernels = f.value, figures[0].value, figures[len(figures)-1].value, f.kernels
+	if f.value > 0 {
+		m.Spread = (m.Max - m.Min) / m.Value
+	}
 	if f.limit > 0 {
 		fraction := f.value / f.limit
 		if lessIsBetter(c.Unit) {

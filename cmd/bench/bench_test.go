@@ -140,3 +140,78 @@ func TestOffPolicy(t *testing.T) {
 		t.Errorf("%s was not measured", name)
 	}
 }
+
+// Repetitions are of the whole suite, one after the other, and a result says on what it was measured.
+func TestRepetitions(t *testing.T) {
+	dev, err := vk.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dev.Close()
+	suite, ok := bench.Lookup("core")
+	if !ok {
+		t.Fatal("there is no suite core")
+	}
+	var order []string
+	o := bench.Options{
+		Time: 10 * time.Millisecond, Repetitions: 3, Match: func(c bench.Case) bool { return c.Name == "submit_latency" || c.Name == "gemm/p1" },
+		Began: func(c bench.Case, _ int) { order = append(order, c.Name) },
+	}
+	reported := 0
+	r, err := suite.Measure(t.Context(), dev, o, func(bench.Measurement) error { reported++; return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := slices.Repeat([]string{"submit_latency", "gemm/p1"}, 3); !slices.Equal(order, want) || reported != 2 {
+		t.Errorf("measured %q and reported %d; want %q and 2", order, reported, want)
+	}
+	for _, m := range r.Cases {
+		if slices.Sort(m.Samples); len(m.Samples) != 3 || m.Value != m.Samples[1] || m.Min != m.Samples[0] || m.Max != m.Samples[2] {
+			t.Errorf("%+v", m)
+		}
+	}
+	if info := dev.Info(); r.Device.Name != info.Name || r.Device.Driver != info.Driver || r.Host.Processors < 1 || r.Host.Processor == "" || r.Repetitions != 3 ||
+		r.Seconds != 0.01 || time.Since(r.Date) > time.Hour || r.Device.MemoryBytes != info.MemoryBytes || r.Version == "" {
+		t.Errorf("%+v", r)
+	}
+	if _, err := r.Score(); err == nil {
+		t.Error("a score without the suite's cases")
+	}
+	o.Budget = time.Second
+	if err := suite.Run(t.Context(), dev, o, nil); err == nil {
+		t.Error("a budget for three repetitions is accepted")
+	}
+}
+
+// The cases of the suite score give figures of one unit, and their mean.
+func TestScore(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles five programs")
+	}
+	dev, err := vk.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dev.Close()
+	suite, ok := bench.Lookup("score")
+	if !ok || len(suite.Cases()) != 5 {
+		t.Fatalf("suite score has %d cases", len(suite.Cases()))
+	}
+	for _, c := range suite.Cases() {
+		if c.Unit != "env steps/s" || c.GPU {
+			t.Errorf("%+v", c)
+		}
+	}
+	o := bench.Options{Time: time.Millisecond}
+	r, err := suite.Measure(t.Context(), dev, o, func(bench.Measurement) error { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	low, high := r.Cases[0].Value, r.Cases[0].Value
+	for _, c := range r.Cases {
+		low, high = min(low, c.Value), max(high, c.Value)
+	}
+	if score, err := r.Score(); err != nil || !(score > low && score < high) {
+		t.Errorf("score %g of %g to %g: %v", score, low, high, err)
+	}
+}

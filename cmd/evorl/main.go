@@ -95,7 +95,8 @@ func newRoot() *cobra.Command {
 
 // usageTemplate is cobra's without what evorl does not use.
 const usageTemplate = `Usage:
-  {{if .HasAvailableSubCommands}}{{.CommandPath}} COMMAND{{else}}{{.UseLine}}{{end}}
+{{if .HasParent}}  {{.UseLine}}{{end}}{{if .HasAvailableSubCommands}}{{if .HasParent}}
+{{end}}  {{.CommandPath}} COMMAND{{end}}
 
 Examples:
 {{.Example}}

@@ -8,10 +8,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/evorl/evorl/cmd/bench"
 )
 
 // device is a device as listed by evorl devices.
@@ -71,25 +72,13 @@ func pick(found []device, want string) (device, error) {
 }
 
 func describe(ctx context.Context, bin string, d device) *machine {
-	m := &machine{Date: time.Now().UTC().Truncate(time.Second), Device: d, System: runtime.GOOS + "/" + runtime.GOARCH, Cores: runtime.NumCPU()}
+	host := bench.ThisHost()
+	m := &machine{Date: time.Now().UTC().Truncate(time.Second), Device: d, System: host.System, Processor: host.Processor, Cores: host.Processors}
 	if out, err := exec.CommandContext(ctx, filepath.Join(bin, "evorl"), "--version").Output(); err == nil {
 		m.Evorl = strings.TrimSpace(strings.TrimPrefix(string(out), "evorl version "))
 	}
-	m.System = valueIn("/etc/os-release", "PRETTY_NAME=", m.System)
-	m.Processor = valueIn("/proc/cpuinfo", "model name\t: ", runtime.GOARCH)
 	if load, err := os.ReadFile("/proc/loadavg"); err == nil {
 		m.Load = strings.Join(strings.Fields(string(load))[:3], " ")
 	}
 	return m
-}
-
-// valueIn is what follows the key at the beginning of a line of a file; without one it is otherwise.
-func valueIn(file, key, otherwise string) string {
-	text, _ := os.ReadFile(file) // not there on every system
-	for line := range strings.Lines(string(text)) {
-		if value, ok := strings.CutPrefix(line, key); ok {
-			return strings.Trim(strings.TrimSpace(value), `"`)
-		}
-	}
-	return otherwise
 }

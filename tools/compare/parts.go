@@ -59,7 +59,7 @@ func absolute(path string) string {
 }
 
 // benches are separate runs of evorl bench, so that one failure does not affect the others.
-var benches = append([]bench{
+var benches = append([]benchRun{
 	{"core", "core", "fma_peak,copy_bandwidth,submit_latency,gemm,cartpole", "fma_peak,copy_bandwidth,submit_latency,gemm/p64,cartpole/mlp", time.Minute},
 	{"ppo", "core", "ppo,pbt", "ppo/p1", time.Minute},
 	{"updates of td3", "rl", "td3", "td3/64x64/p1/", time.Minute},
@@ -72,19 +72,19 @@ var benches = append([]bench{
 	{"cma-es", "ec", "cma-es", "", time.Minute},
 }, robots()...)
 
-type bench struct {
+type benchRun struct {
 	name, suite string
 	only, quick string // regular expressions of cases; "": none
 	limit       time.Duration
 }
 
 // robots lists the physics environments, starting with those that peers also run.
-func robots() (out []bench) {
+func robots() (out []benchRun) {
 	for i, name := range []string{
 		"HalfCheetah", "Hopper", "Ant", "Humanoid", "Walker2d", "Swimmer", "Reacher", "InvertedPendulum", "InvertedDoublePendulum",
 	} {
 		short := strings.ToLower(name)
-		b := bench{name: short, suite: "physics", only: short, limit: time.Minute}
+		b := benchRun{name: short, suite: "physics", only: short, limit: time.Minute}
 		if i == 0 {
 			b.quick = short + "/w64"
 		}

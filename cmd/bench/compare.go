@@ -1,0 +1,122 @@
+package bench
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Comparison sets results side by side, relative to one of them.
+type Comparison struct {
+	Results  []*Result
+	Baseline int // its number among the results
+	Suites   []ComparedSuite
+}
+
+// ComparedSuite is the cases of a suite that any result has.
+type ComparedSuite struct {
+	Name  string
+	Cases []ComparedCase
+	// Means are the geometric means of the ratios, over the cases that a result and the baseline both have; 0: there is none.
+	Means []float64
+}
+
+// ComparedCase is a case in all results.
+type ComparedCase struct {
+	Case, Unit string
+	Values     []float64 // NaN where a result does not have the case
+	// Ratios are times as fast as the baseline, or as little memory; NaN where either lacks the case.
+	Ratios []float64
+}
+
+// Compare sets results side by side.
+//
+// Errors: no result, a baseline that is none of them, a case with different units.
+func Compare(results []*Result, baseline int) (*Comparison, error) {
+	if len(results) == 0 {
+		return nil, fmt.Errorf("bench: no results to compare")
+	}
+	if baseline < 0 || baseline >= len(results) {
+		return nil, fmt.Errorf("bench: baseline %d of %d results; want 0 to %d", baseline, len(results), len(results)-1)
+	}
+	c := &Comparison{Results: results, Baseline: baseline}
+	for i, r := range results {
+		for _, m := range r.Cases {
+			of := c.at(m)
+			if of.Unit != m.Unit {
+				return nil, fmt.Errorf("bench: %s of %s is in %s, and in %s elsewhere", m.Case, r.Device.Name, m.Unit, of.Unit)
+			}
+			of.Values[i] = m.Value
+		}
+	}
+	for s := range c.Suites {
+		c.Suites[s].relate(len(results), baseline)
+	}
+	return c, nil
+}
+
+// at is the case of a measurement, made where there is none yet.
+func (c *Comparison) at(m Measurement) *ComparedCase {
+	s := slices.IndexFunc(c.Suites, func(s ComparedSuite) bool { return s.Name == m.Suite })
+	if s < 0 {
+		s = len(c.Suites)
+		c.Suites = append(c.Suites, ComparedSuite{Name: m.Suite})
+	}
+	of := &c.Suites[s]
+	i := slices.IndexFunc(of.Cases, func(k ComparedCase) bool { return k.Case == m.Case })
+	if i < 0 {
+		i = len(of.Cases)
+		of.Cases = append(of.Cases, ComparedCase{Case: m.Case, Unit: m.Unit, Values: slices.Repeat([]float64{math.NaN()}, len(c.Results))})
+	}
+	return &of.Cases[i]
+}
+
+// relate computes ratios and their means.
+func (s *ComparedSuite) relate(results, baseline int) {
+	s.Means = make([]float64, results)
+	for i := range results {
+		logs, n := 0.0, 0
+		for k := range s.Cases {
+			c := &s.Cases[k]
+			ratio := c.Values[i] / c.Values[baseline]
+			if lessIsBetter(c.Unit) {
+				ratio = 1 / ratio
+			}
+			if !(ratio > 0) || math.IsInf(ratio, 0) {
+				ratio = math.NaN()
+			} else {
+				logs, n = logs+math.Log(ratio), n+1
+			}
+			c.Ratios = append(c.Ratios, ratio)
+		}
+		if n > 0 {
+			s.Means[i] = math.Exp(logs / float64(n))
+		}
+	}
+}
+
+// Letter is how tables call a result: A, B, … Z, AA.
+func Letter(i int) string {
+	if i < 26 {
+		return string(rune('A' + i))
+	}
+	return Letter(i/26-1) + Letter(i%26)
+}
+
+// Title is the result's device and circumstances, in a line.
+func (r *Result) Title() string {
+	text := fmt.Sprintf("%s; %s; Vulkan %s; %s, %d processors; evorl %s; %s", r.Device.Name, r.Device.Driver, r.Device.API, r.Host.Processor,
+		r.Host.Processors, short(r.Version), r.Date.Format("2006-01-02"))
+	if r.Busy {
+		text += "; busy machine"
+	}
+	return text
+}
+
+// short is a version without most of a revision's digits.
+func short(version string) string {
+	if len(version) > 24 {
+		return version[:12]
+	}
+	return version
+}

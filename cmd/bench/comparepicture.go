@@ -1,0 +1,115 @@
+package bench
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+)
+
+// Sizes of the picture, in pixels.
+const (
+	pictureNames  = 240 // left of the bars
+	pictureBars   = 520
+	pictureRight  = 70 // of the bars, for the longest one's number
+	pictureBar    = 9
+	pictureGap    = 7
+	pictureTitles = 18 // height of a line of text
+)
+
+// pictureColors are those of E. Okabe and K. Ito, "Color Universal Design", 2008.
+var pictureColors = []string{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"}
+
+// WriteSVG draws the comparison: a bar for each case of each result but the baseline, by the logarithm of how many times it is as fast.
+func (c *Comparison) WriteSVG(w io.Writer) error {
+	p := &picture{most: 2}
+	for _, s := range c.Suites {
+		for _, k := range s.Cases {
+			for _, r := range k.Ratios {
+				if r > 0 {
+					p.most = max(p.most, r, 1/r)
+				}
+			}
+		}
+	}
+	p.y = pictureTitles
+	p.text(8, "Times as fast as "+Letter(c.Baseline)+": "+c.Results[c.Baseline].Title(), "bold")
+	for i, r := range c.Results {
+		if i != c.Baseline {
+			p.y += pictureTitles
+			p.bar(8, 12, i)
+			p.text(26, Letter(i)+": "+r.Title(), "normal")
+		}
+	}
+	p.y += pictureGap
+	top := p.y
+	for _, s := range c.Suites {
+		p.y += pictureTitles
+		p.text(8, s.Name, "bold")
+		for _, k := range s.Cases {
+			p.group(c, k.Case, k.Ratios)
+		}
+		p.group(c, "geometric mean", s.Means)
+	}
+	middle := pictureNames + pictureBars/2
+	for _, ratio := range []float64{1 / p.most, 1 / math.Sqrt(p.most), 1, math.Sqrt(p.most), p.most} {
+		x := float64(middle) + p.length(ratio)
+		width := 0.4
+		if ratio == 1 {
+			width = 1
+		}
+		fmt.Fprintf(&p.b, `<line x1="%.1f" y1="%d" x2="%.1f" y2="%d" stroke="#999" stroke-width="%g"/>`+"\n", x, top, x, p.y+4, width)
+		fmt.Fprintf(&p.b, `<text x="%.1f" y="%d" text-anchor="middle">%s</text>`+"\n", x, p.y+pictureTitles, ratioText(ratio))
+	}
+	p.y += pictureTitles + 8
+	width := pictureNames + pictureBars + pictureRight
+	_, err := fmt.Fprintf(w, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">
+<rect width="100%%" height="100%%" fill="#fff"/>
+%s</svg>
+`, width, p.y, width, p.y, p.b.String())
+	return err
+}
+
+// picture is a drawing from top to bottom.
+type picture struct {
+	b    strings.Builder
+	y    int
+	most float64 // the largest ratio
+}
+
+// length is how far a ratio is from the middle, in pixels.
+func (p *picture) length(ratio float64) float64 {
+	return math.Log(ratio) / math.Log(p.most) * pictureBars / 2
+}
+
+func (p *picture) text(x int, text, weight string) {
+	fmt.Fprintf(&p.b, `<text x="%d" y="%d" font-weight="%s">`, x, p.y, weight)
+	_ = xml.EscapeText(&p.b, []byte(text)) // a builder never fails
+	p.b.WriteString("</text>\n")
+}
+
+// bar draws the legend's square of a result.
+func (p *picture) bar(x, size, result int) {
+	fmt.Fprintf(&p.b, `<rect x="%d" y="%d" width="%d" height="%d" fill="%s"/>`+"\n", x, p.y-size+2, size, size, pictureColors[result%len(pictureColors)])
+}
+
+// group draws the bars of a case.
+func (p *picture) group(c *Comparison, name string, ratios []float64) {
+	p.y += pictureGap + pictureBar
+	p.text(20, name, "normal")
+	first := true
+	for i, r := range ratios {
+		if i == c.Baseline || !(r > 0) {
+			continue
+		}
+		if !first {
+			p.y += pictureBar + 1
+		}
+		first = false
+		middle, length := float64(pictureNames+pictureBars/2), p.length(r)
+		fmt.Fprintf(&p.b, `<rect x="%.1f" y="%d" width="%.1f" height="%d" fill="%s"/>`+"\n", middle+min(length, 0), p.y-pictureBar+1,
+			math.Abs(length), pictureBar, pictureColors[i%len(pictureColors)])
+		fmt.Fprintf(&p.b, `<text x="%.1f" y="%d" font-size="9">%s</text>`+"\n", middle+max(length, 0)+4, p.y, ratioText(r))
+	}
+}
