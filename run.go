@@ -198,11 +198,14 @@ func (r *Run) Close() error {
 // interrupted is the outcome of a session that was stopped before its last iteration.
 const interrupted = "interrupted"
 
+// finished is the outcome of a session that did the last iteration.
+const finished = "finished"
+
 // outcomeText says how the session ended.
 func (r *Run) outcomeText() string {
 	switch {
 	case r.outcome == nil && r.done >= r.cfg.Run.Iterations:
-		return "finished"
+		return finished
 	case r.outcome == nil, errors.Is(r.outcome, context.Canceled), errors.Is(r.outcome, context.DeadlineExceeded):
 		return interrupted
 	}

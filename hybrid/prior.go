@@ -73,13 +73,18 @@ func (p Prior) coordinates() (low, high float64) {
 
 // draw takes a value from the prior.
 func (p Prior) draw(rng *engine.Rng) float32 {
+	return float32(p.Quantile(float64(rng.Uniform())))
+}
+
+// Quantile is the value below which a share u of the prior lies; u is between 0 and 1.
+func (p Prior) Quantile(u float64) float64 {
 	low, high := p.coordinates()
-	x := low + (high-low)*float64(rng.Uniform())
+	x := low + (high-low)*u
 	switch p.Prior {
 	case LogUniform:
 		x = math.Exp(x)
 	case Horizon:
 		x = -math.Expm1(-x)
 	}
-	return float32(x)
+	return x
 }

@@ -1,6 +1,7 @@
 // Command evorl trains populations of agents on any GPU, or on the processor by a software driver.
 //
 //	evorl run configs/pbt.toml       learn, on the first device
+//	evorl sweep FILE.toml            try settings of a configuration
 //	evorl eval RUN_DIR               evaluate the newest checkpoint of a run
 //	evorl view RUN_DIR               show an episode in three dimensions
 //	evorl compare runs/*             compare methods by the scores of their runs
@@ -89,7 +90,7 @@ func newRoot() *cobra.Command {
 	})
 	root.SetUsageTemplate(usageTemplate)
 	cobra.EnableCommandSorting = false // they are in the order in which one meets them
-	root.AddCommand(newRun(), newEval(), newView(), newCompare(), newPlot(), newInspect(), newExport(), newList(), newDevices(), newBench())
+	root.AddCommand(newRun(), newSweep(), newEval(), newView(), newCompare(), newPlot(), newInspect(), newExport(), newList(), newDevices(), newBench())
 	return root
 }
 

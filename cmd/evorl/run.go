@@ -6,15 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/evorl/evorl"
-	"github.com/evorl/evorl/cmd/evorl/internal/progress"
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/engine/rundir"
@@ -31,6 +28,8 @@ type runFlags struct {
 	out        string
 	resume     bool
 	json       bool
+	seeds      int
+	line       lineFlags
 }
 
 func newRun() *cobra.Command {
@@ -59,6 +58,8 @@ func newRun() *cobra.Command {
 	cmd.Flags().StringVar(&f.out, "out", "", "run directory `DIR` (default runs/WORKFLOW-ENV-N with the next N)")
 	cmd.Flags().BoolVar(&f.resume, "resume", false, "continue the run in --out, or else the newest of its workflow and environment; "+
 		"begin it when there is none")
+	cmd.Flags().IntVar(&f.seeds, "seeds", 1, "`N` repetitions: members of one run where they are independent, else runs one after the other")
+	f.line.add(cmd)
 	cmd.Flags().BoolVar(&f.json, "json", false, "end with one line of JSON on standard output")
 	return cmd
 }
@@ -99,24 +100,34 @@ func (f *runFlags) config(args []string) (*evorl.Config, error) {
 }
 
 func (f *runFlags) run(cmd *cobra.Command, args []string) error {
+	if err := f.line.check(); err != nil {
+		return err
+	}
+	switch {
+	case len(args) == 0 && f.hasSeeds():
+		return f.resumeSeeds(cmd)
+	case cmd.Flags().Changed("seeds"):
+		return f.runSeeds(cmd, args)
+	}
 	cfg, err := f.config(args)
 	if err != nil {
 		return err
 	}
+	return f.runOne(cmd, cfg)
+}
+
+// runOne learns a configuration in one run.
+func (f *runFlags) runOne(cmd *cobra.Command, cfg *evorl.Config) error {
 	return withEngine(cmd.Context(), f.device, cfg.Run.Seed, func(ctx context.Context, eng *engine.Engine) error {
 		path, resume, err := f.place(cfg)
 		if err != nil {
 			return err
 		}
-		screen := cmd.ErrOrStderr()
 		begin := evorl.Start
 		if resume {
 			begin = evorl.Resume
 		}
-		if onTerminal(screen) {
-			fmt.Fprintf(screen, "%s on %s, seed %d, on %s\nin %s\n", cfg.Run.Workflow, cfg.Run.Env, cfg.Run.Seed, eng.Device().Info().Name, path)
-		}
-		line := newLine(screen, int64(cfg.Run.Iterations))
+		line := f.line.newLine(cmd.ErrOrStderr(), cfg, eng, path)
 		defer line.end()
 		s, err := begin(ctx, eng, cfg, path)
 		if err != nil {
@@ -145,11 +156,11 @@ func (f *runFlags) place(cfg *evorl.Config) (path string, resume bool, err error
 	return path, err == nil, nil
 }
 
-func (f *runFlags) learn(ctx context.Context, cmd *cobra.Command, cfg *evorl.Config, s *evorl.Run, line *line) error {
-	screen := cmd.ErrOrStderr()
+// learnShown learns with progress and warnings.
+func learnShown(ctx context.Context, screen io.Writer, s *evorl.Run, line *line) error {
 	resuming := s.Warnings()
 	for _, text := range resuming {
-		warn(line, "%s", text)
+		line.warn(text)
 	}
 	line.begin(s)
 	defer context.AfterFunc(ctx, func() {
@@ -157,11 +168,17 @@ func (f *runFlags) learn(ctx context.Context, cmd *cobra.Command, cfg *evorl.Con
 			fmt.Fprintf(line, "%v: finishing the iteration and writing a checkpoint (again to stop at once)\n", context.Cause(ctx))
 		}
 	})()
-	learned := s.Learn(ctx, line.show)
+	err := s.Learn(ctx, line.show)
 	line.end()
 	for _, text := range s.Warnings()[len(resuming):] {
-		warn(screen, "%s", text)
+		line.warn(text)
 	}
+	return err
+}
+
+func (f *runFlags) learn(ctx context.Context, cmd *cobra.Command, cfg *evorl.Config, s *evorl.Run, line *line) error {
+	screen := cmd.ErrOrStderr()
+	learned := learnShown(ctx, screen, s, line)
 	if learned != nil && ctx.Err() == nil {
 		return learned
 	}
@@ -186,71 +203,6 @@ func (f *runFlags) learn(ctx context.Context, cmd *cobra.Command, cfg *evorl.Con
 		return errors.Join(cause(ctx, learned), err)
 	}
 	return err
-}
-
-// line shows progress on a terminal and passes on what else is written there; elsewhere it shows nothing.
-type line struct {
-	io.Writer
-	bar   *progress.Bar
-	score float64
-}
-
-func newLine(w io.Writer, total int64) *line {
-	l := &line{Writer: w, score: math.NaN()}
-	if file, ok := w.(*os.File); ok {
-		l.bar = progress.New(file, total)
-		l.bar.Await("compiling kernels")
-		l.Writer = l.bar
-	}
-	return l
-}
-
-// begin says where the run stands, and that the first iteration is under way.
-func (l *line) begin(s *evorl.Run) {
-	if l.bar != nil {
-		l.bar.Begin(int64(s.From()), s.EnvSteps())
-		l.bar.Await("first iteration")
-	}
-}
-
-// show is an engine.Hook.
-func (l *line) show(_ context.Context, r engine.Report) error {
-	if x := meanReturn(r); !math.IsNaN(x) {
-		l.score = x // the last one stays while no episode ends
-	}
-	if l.bar != nil {
-		l.bar.Update(int64(r.Iteration), r.EnvSteps, l.score)
-	}
-	return nil
-}
-
-// meanReturn is the mean return of the training episodes that ended, over the members; NaN when none did.
-func meanReturn(r engine.Report) float64 {
-	sum, n := 0.0, 0
-	for _, x := range r.Metrics["episode/return"] {
-		if !math.IsNaN(float64(x)) {
-			sum, n = sum+float64(x), n+1
-		}
-	}
-	return sum / float64(n)
-}
-
-// clear takes the line away when nothing has been learned.
-func (l *line) clear() {
-	if l.bar != nil {
-		l.bar.Clear()
-	}
-}
-
-func (l *line) end() {
-	if l.bar != nil {
-		l.bar.End()
-	}
-}
-
-func onTerminal(w io.Writer) bool {
-	file, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(file.Fd()))
 }
 
 // cause makes the error of a context that has ended what ended it.

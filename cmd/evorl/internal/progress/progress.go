@@ -19,7 +19,6 @@ import (
 
 const (
 	redrawEvery = 100 * time.Millisecond // more often is only flicker
-	rateWindow  = 15 * time.Second       // the rates are over the last of these
 	widestBar   = 40
 	clearLine   = "\r\x1b[K"
 )
@@ -31,17 +30,10 @@ type Bar struct {
 	out     io.Writer
 	width   func() int // columns; 0: no terminal
 	now     func() time.Time
-	total   int64
-	samples []sample
+	tracker // of the run
 	line    string
 	drawn   time.Time
-	awaits  bool // see Await
 	ended   bool
-}
-
-type sample struct {
-	at                  time.Time
-	iteration, envSteps int64
 }
 
 // New begins a line on f for a run that will have total iterations.
@@ -57,7 +49,7 @@ func New(f *os.File, total int64) *Bar {
 }
 
 func newBar(out io.Writer, width func() int, now func() time.Time, total int64) *Bar {
-	b := &Bar{out: out, width: width, now: now, total: total}
+	b := &Bar{out: out, width: width, now: now, tracker: tracker{total: total}}
 	b.Begin(0, 0)
 	return b
 }
@@ -88,13 +80,7 @@ func (b *Bar) Update(iteration, envSteps int64, score float64) {
 	if b.ended || now.Sub(b.drawn) < redrawEvery && iteration < b.total {
 		return
 	}
-	if b.awaits {
-		b.samples, b.awaits = nil, false
-	}
-	b.samples = append(b.samples, sample{now, iteration, envSteps})
-	for len(b.samples) > 2 && now.Sub(b.samples[1].at) > rateWindow {
-		b.samples = b.samples[1:]
-	}
+	b.add(sample{now, iteration, envSteps})
 	b.drawn = now
 	if width := b.width(); width > 0 {
 		b.line = b.render(width, b.facts(score)...)
@@ -142,17 +128,14 @@ func (b *Bar) draw(text string) { _, _ = io.WriteString(b.out, text) }
 
 // facts are what is known of the run: its speed, return and remaining time.
 func (b *Bar) facts(score float64) (facts []string) {
-	first, last := b.samples[0], b.samples[len(b.samples)-1]
-	seconds := last.at.Sub(first.at).Seconds()
-	if seconds > 0 && last.envSteps > first.envSteps {
-		facts = append(facts, short(float64(last.envSteps-first.envSteps)/seconds)+" env steps/s")
+	if rate, ok := b.speed(); ok {
+		facts = append(facts, short(rate)+" env steps/s")
 	}
 	if !math.IsNaN(score) {
 		facts = append(facts, "return "+strconv.FormatFloat(score, 'f', 1, 64))
 	}
-	if left := b.total - last.iteration; left > 0 && last.iteration > first.iteration {
-		eta := time.Duration(float64(left) / float64(last.iteration-first.iteration) * seconds * float64(time.Second))
-		facts = append(facts, "ETA "+clock(eta))
+	if left, ok := b.left(); ok {
+		facts = append(facts, "ETA "+clock(left))
 	}
 	return facts
 }

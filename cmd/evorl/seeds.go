@@ -1,0 +1,62 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/evorl/evorl"
+)
+
+// runSeeds learns a configuration several times: as independent members of one run, or as runs in one folder.
+func (f *runFlags) runSeeds(cmd *cobra.Command, args []string) error {
+	if f.seeds < 1 {
+		return usagef("--seeds %d: want at least 1", f.seeds)
+	}
+	cfg, err := f.config(args)
+	if err != nil {
+		return err
+	}
+	if cfg.Independent() && (cfg.Members() == 1 || len(args) == 0) {
+		f.set = append(f.set, fmt.Sprintf("%s=%d", cfg.MembersKey(), f.seeds))
+		if cfg, err = f.config(args); err != nil {
+			return err
+		}
+		return f.runOne(cmd, cfg)
+	}
+	s, err := evorl.NewSweep(cfg, f.seeds)
+	if err != nil {
+		return err
+	}
+	sweep := f.sweepFlags()
+	if sweep.out == "" {
+		if sweep.out, err = studyPath(fmt.Sprintf("%s-%s-seeds", cfg.Run.Workflow, cfg.Run.Env), f.resume); err != nil {
+			return err
+		}
+	}
+	return sweep.run(cmd, s)
+}
+
+// hasSeeds tells whether --out has runs of several seeds, to be continued.
+func (f *runFlags) hasSeeds() bool {
+	_, err := os.Stat(filepath.Join(f.out, evorl.SweepFile))
+	return f.resume && f.out != "" && err == nil
+}
+
+// resumeSeeds continues runs whose folder is given.
+func (f *runFlags) resumeSeeds(cmd *cobra.Command) error {
+	s, err := evorl.StoredSweep(f.out)
+	if err != nil {
+		return err
+	}
+	if cmd.Flags().Changed("seeds") && s.Config.Seeds != f.seeds {
+		return usagef("--seeds %d: %s has %d", f.seeds, f.out, s.Config.Seeds)
+	}
+	return f.sweepFlags().run(cmd, s)
+}
+
+func (f *runFlags) sweepFlags() *sweepFlags {
+	return &sweepFlags{device: f.device, out: f.out, resume: f.resume, json: f.json, line: f.line}
+}

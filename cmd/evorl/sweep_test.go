@@ -1,0 +1,155 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+const sweepOfProblem = `
+config = "es.toml"
+method = "METHOD"
+trials = 9
+seeds = 2
+seed = 5
+set = ["iterations=12"]
+[keys."snes.population"]
+prior = "log_uniform"
+low = 4
+high = 40
+[keys."snes.learning_rate"]
+values = [0.5, 1]
+[halving]
+iterations = 2
+`
+
+// A sweep ranks its trials; a run that is lost is made again with the same bits, and others stay. Halving takes the best further.
+func TestSweep(t *testing.T) {
+	b := newBox(t)
+	b.write("es.toml", "workflow = \"snes\"\nenv = \"sphere\"\niterations = 500\n[evaluation]\nevery = 4\n")
+	b.write("grid.toml", "config = \"es.toml\"\nset = [\"iterations=8\"]\n[keys.\"snes.population\"]\nvalues = [8, 16]\n[keys.seed]\nvalues = [1, 2]\n")
+	table := b.must("sweep", "-q", "--out", "grid", "grid.toml")
+	csv := string(b.read("grid/results.csv"))
+	if strings.Count(csv, "\n") != 5 || !strings.HasPrefix(csv, "trial,seed,snes.population,iterations,seeds,mean,scores,run_dirs\n") {
+		t.Errorf("%s; want four trials", csv)
+	}
+	for _, row := range []string{"sweep   grid", "snes.population"} {
+		if !strings.Contains(table, row) {
+			t.Errorf("no %q in\n%s", row, table)
+		}
+	}
+	if err := os.RemoveAll(b.path("grid", "trial-2")); err != nil {
+		t.Fatal(err)
+	}
+	before := string(b.read("grid/trial-1/provenance.json"))
+	if again := b.must("sweep", "-q", "--resume", "--out", "grid"); again != table || string(b.read("grid/results.csv")) != csv {
+		t.Errorf("resumed:\n%s\nwant\n%s", again, table)
+	}
+	if string(b.read("grid/trial-1/provenance.json")) != before {
+		t.Error("a trial that was done has been run again")
+	}
+	b.write("halving.toml", strings.ReplaceAll(sweepOfProblem, "METHOD", "halving"))
+	halved := b.must("sweep", "-q", "--out", "halving", "halving.toml")
+	at := map[string]int{}
+	for _, row := range strings.Split(string(b.read("halving/results.csv")), "\n")[1:] {
+		if fields := strings.Split(row, ","); len(fields) > 4 {
+			at[fields[3]]++
+			if fields[4] != "2" {
+				t.Errorf("%s; want the scores of two members", row)
+			}
+		}
+	}
+	if at["2"] != 6 || at["6"] != 2 || at["12"] != 1 {
+		t.Errorf("trials by their iterations: %v; want 6 at 2, 2 at 6, 1 at 12", at)
+	}
+	if again := b.must("sweep", "-q", "--resume", "--out", "halving", "halving.toml"); again != halved {
+		t.Errorf("resumed at its end:\n%s\nwant\n%s", again, halved)
+	}
+}
+
+func TestSweepMistakes(t *testing.T) {
+	b := newBox(t)
+	b.write("es.toml", "workflow = \"snes\"\nenv = \"sphere\"\niterations = 5\n")
+	for name, c := range map[string]struct {
+		text, want string
+		status     int
+	}{
+		"a key that is none":    {"config = \"es.toml\"\n[keys.\"snes.populaton\"]\nvalues = [8]\n", `did you mean "population"?`, statusUsage},
+		"a value out of range":  {"config = \"es.toml\"\n[keys.\"snes.population\"]\nvalues = [8, -1]\n", "population", statusUsage},
+		"a range on a grid":     {"config = \"es.toml\"\n[keys.\"snes.population\"]\nlow = 4\nhigh = 8\n", "a grid needs values or choices", statusUsage},
+		"nothing to try":        {"config = \"es.toml\"\n", "no keys to try", statusUsage},
+		"two ways":              {"config = \"es.toml\"\n[keys.seed]\nvalues = [1]\nlow = 1\nhigh = 2\n", "want one of values, choices", statusUsage},
+		"no such configuration": {"config = \"no.toml\"\n[keys.seed]\nvalues = [1]\n", "no.toml", statusUsage},
+		"too long a rung":       {"config = \"es.toml\"\nmethod = \"halving\"\n[keys.seed]\nvalues = [1]\n[halving]\niterations = 6\n", "want no more", statusUsage},
+	} {
+		b.write("s.toml", c.text)
+		if _, stderr, status := b.run("sweep", "--out", "s", "s.toml"); status != c.status || !strings.Contains(stderr, c.want) {
+			t.Errorf("%s: status %d\n%s; want %q", name, status, stderr, c.want)
+		}
+		if _, err := os.Stat(b.path("s")); err == nil {
+			t.Fatalf("%s: it has begun", name)
+		}
+	}
+	b.write("s.toml", "config = \"es.toml\"\n[keys.seed]\nvalues = [1]\n")
+	b.must("sweep", "-q", "--out", "s", "s.toml")
+	if _, stderr, status := b.run("sweep", "--out", "s", "s.toml"); status != statusUsage || !strings.Contains(stderr, "want --resume, or another folder") {
+		t.Errorf("status %d\n%s", status, stderr)
+	}
+	b.write("s.toml", "config = \"es.toml\"\n[keys.seed]\nvalues = [2]\n")
+	if _, stderr, status := b.run("sweep", "--resume", "--out", "s", "s.toml"); status == 0 || !strings.Contains(stderr, "has another sweep") {
+		t.Errorf("status %d\n%s", status, stderr)
+	}
+}
+
+// Seeds are members where these are independent, and runs where they are not; both go on with --resume.
+func TestSeeds(t *testing.T) {
+	b := newBox(t)
+	b.write("es.toml", "workflow = \"snes\"\nenv = \"sphere\"\niterations = 4\n")
+	if r := b.object(b.must("run", "-q", "--seeds", "3", "--out", "batch", "--json", "es.toml")); r["run_dir"] != "batch" ||
+		!strings.Contains(string(b.read("batch/config.toml")), "members = 3") {
+		t.Errorf("%v; want one run of three members", r)
+	}
+	table := b.must("run", "-q", "--seeds", "2", "--out", "runs", "--iterations", "6", "tiny.toml")
+	for _, seed := range []string{"seed-3", "seed-4"} {
+		if text := string(b.read("runs/" + seed + "/metrics.jsonl")); strings.Count(text, "\n") != 6 {
+			t.Errorf("%s has\n%s; want 6 iterations", seed, text)
+		}
+	}
+	if err := os.RemoveAll(b.path("runs", "seed-4")); err != nil {
+		t.Fatal(err)
+	}
+	if again := b.must("run", "-q", "--resume", "--out", "runs"); again != table {
+		t.Errorf("resumed:\n%s\nwant\n%s", again, table)
+	}
+	if _, stderr, status := b.run("run", "--resume", "--seeds", "5", "--out", "runs"); status != statusUsage || !strings.Contains(stderr, "has 2") {
+		t.Errorf("status %d\n%s", status, stderr)
+	}
+	if _, stderr, status := b.run("run", "--seeds", "0", "es.toml"); status != statusUsage || !strings.Contains(stderr, "want at least 1") {
+		t.Errorf("status %d\n%s", status, stderr)
+	}
+}
+
+// Where there is no terminal the run directory comes first, then lines of progress, which are JSON when asked for; --quiet shows nothing.
+func TestProgressWithoutTerminal(t *testing.T) {
+	b := newBox(t)
+	_, stderr, _ := b.run("run", "--out", "text", "--log-every", "0s", "--iterations", "3", "tiny.toml")
+	lines := strings.Split(strings.TrimSpace(stderr), "\n")
+	if len(lines) != 5 || lines[1] != "in text" || !strings.HasPrefix(lines[4], "iteration 3/3  steps 1.54k  return ") {
+		t.Errorf("%q; want the run directory and three iterations", lines)
+	}
+	_, stderr, _ = b.run("run", "--out", "json", "--log-format", "json", "--iterations", "3", "tiny.toml")
+	first, _, _ := strings.Cut(stderr, "\n")
+	if v := b.object(first); v["event"] != "run" || v["run_dir"] != "json" || v["seed"] != 3.0 {
+		t.Errorf("%v", v)
+	}
+	if v := b.object(stderr); v["event"] != "progress" || v["iteration"] != 3.0 || v["env_steps"] != 1536.0 {
+		t.Errorf("%v", v)
+	}
+	if _, stderr, _ = b.run("run", "--out", "quiet", "--quiet", "--iterations", "3", "tiny.toml"); stderr != "" {
+		t.Errorf("%q; want nothing", stderr)
+	}
+	if _, stderr, status := b.run("run", "--out", "x", "--log-format", "xml", "tiny.toml"); status != statusUsage ||
+		!strings.Contains(stderr, "want one of json, text") {
+		t.Errorf("status %d\n%s", status, stderr)
+	}
+}

@@ -1,0 +1,95 @@
+package evorl
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"slices"
+
+	"github.com/evorl/evorl/engine/metrics"
+	"github.com/evorl/evorl/engine/rundir"
+)
+
+// Repetitions are the records of each repetition of a run's experiment for a metric: of each member where members are independent and members.jsonl has
+// the metric of each, under the metric's own name, else of the run. cfg is the run's configuration; nil: unknown. damage is of lines that were left
+// out.
+func Repetitions(cfg *Config, path, metric string) (of [][]metrics.Record, damage *metrics.LineError, err error) {
+	dir, err := rundir.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	if cfg != nil && cfg.Independent() && cfg.Members() > 1 && slices.Contains([]string{"return", "evaluation"}, metric) {
+		records, damage, err := metrics.ReadFile(dir.Members())
+		if err == nil {
+			return ofMembers(records, metric, cfg.Members()), damage, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return nil, nil, err
+		}
+	}
+	records, damage, err := metrics.ReadFile(dir.Metrics())
+	return [][]metrics.Record{records}, damage, err
+}
+
+// ofMembers are the records of each member that has any.
+func ofMembers(records []metrics.Record, metric string, members int) (of [][]metrics.Record) {
+	for member := range members {
+		name := MemberMetric(metric, member)
+		var own []metrics.Record
+		for _, r := range records {
+			if x, ok := r.Values[name]; ok {
+				r.Values = map[string]float64{metric: x}
+				own = append(own, r)
+			}
+		}
+		if own != nil {
+			of = append(of, own)
+		}
+	}
+	return of
+}
+
+// Scores are the final values of a metric of each repetition of a run, see Repetitions: the mean of the last over values. Of a metric that
+// metrics.jsonl has as statistics it is the mean over the members, and of a population under selection the best member's. Repetitions that have no
+// finite value are left out; without any there is an error.
+func Scores(cfg *Config, path, metric string, over int) (of []float64, damage *metrics.LineError, err error) {
+	return scoresUntil(math.MaxInt64, cfg, path, metric, over)
+}
+
+// scoresUntil is Scores of the iterations up to the given one.
+func scoresUntil(iteration int64, cfg *Config, path, metric string, over int) (of []float64, damage *metrics.LineError, err error) {
+	repetitions, damage, err := Repetitions(cfg, path, metric)
+	if err != nil {
+		return nil, nil, err
+	}
+	statistic := metrics.MeanSuffix
+	if cfg != nil && cfg.Selects() {
+		statistic = metrics.MaxSuffix
+	}
+	for _, records := range repetitions {
+		var last []float64
+		for _, r := range slices.Backward(records) {
+			if r.Iteration > iteration {
+				continue
+			}
+			x, ok := r.Values[metric]
+			if !ok {
+				x, ok = r.Values[metric+statistic]
+			}
+			if ok && !math.IsNaN(x) && !math.IsInf(x, 0) {
+				last = append(last, x)
+			}
+			if len(last) == over {
+				break
+			}
+		}
+		if len(last) > 0 {
+			of = append(of, metrics.Mean(last))
+		}
+	}
+	if of == nil {
+		return nil, damage, fmt.Errorf("%s: no metric %q with a finite value yet; see evorl plot --metric", path, metric)
+	}
+	return of, damage, nil
+}

@@ -1,0 +1,270 @@
+package evorl
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/hybrid"
+)
+
+// Methods of a sweep.
+const (
+	// Grid tries every combination.
+	Grid = "grid"
+	// Random draws combinations at random: J. Bergstra, Y. Bengio, "Random Search for Hyper-Parameter Optimization", 2012.
+	Random = "random"
+	// Halving is random, and the best of each rung go on for longer: K. Jamieson, A. Talwalkar, "Non-stochastic Best Arm Identification and
+	// Hyperparameter Optimization", 2016.
+	Halving = "halving"
+)
+
+// SweepConfig says which settings of a configuration are tried.
+type SweepConfig struct {
+	Config  string              `required:"true" doc:"The configuration that all trials begin from: a path, from this file's folder."`
+	Method  string              `choices:"grid,random,halving" doc:"Combinations that are tried: all, random ones, or random ones of which the best go on."`
+	Trials  int                 `min:"1" max:"100000" doc:"Combinations that random and halving draw."`
+	Seeds   int                 `min:"1" max:"10000" doc:"Repetitions of each trial: independent members of one run, or where a method has none, runs."`
+	Seed    uint64              `doc:"Seed of the draws."`
+	Metric  string              `doc:"What trials are ranked by: evaluation, return or another name in metrics.jsonl, higher is better."`
+	Set     []string            `doc:"KEY=VALUE of the configuration that all trials have."`
+	Keys    map[string]SweepKey `doc:"Keys of the configuration that differ between trials."`
+	Halving HalvingConfig
+}
+
+// SweepKey is what one key of the configuration may be.
+type SweepKey struct {
+	Values  []float64        `doc:"Numbers."`
+	Choices []string         `doc:"Other values, as --set takes them, such as \"true\"."`
+	Prior   hybrid.PriorKind `doc:"Shape of the range that random and halving draw from: uniform, log_uniform, or horizon."`
+	Low     *float64         `doc:"Lower end of the range."`
+	High    *float64         `doc:"Upper end of the range."`
+}
+
+// Validate checks constraints across fields.
+func (k SweepKey) Validate() error {
+	ways := 0
+	for _, given := range []bool{len(k.Values) > 0, len(k.Choices) > 0, k.Low != nil || k.High != nil} {
+		if given {
+			ways++
+		}
+	}
+	switch {
+	case ways != 1:
+		return config.Invalid("", "want one of values, choices, and low with high")
+	case (k.Low == nil) != (k.High == nil):
+		return config.Invalid("low", "want low and high")
+	case k.Low != nil:
+		return hybrid.Prior{Prior: k.Prior, Low: *k.Low, High: *k.High}.Validate()
+	}
+	return nil
+}
+
+// texts are the values of a key that does not have a range.
+func (k SweepKey) texts() []string {
+	out := slices.Clone(k.Choices)
+	for _, x := range k.Values {
+		out = append(out, strconv.FormatFloat(x, 'f', -1, 64))
+	}
+	return out
+}
+
+// HalvingConfig are the rungs of successive halving.
+type HalvingConfig struct {
+	Eta        int `min:"2" max:"1000" doc:"One of so many trials goes on to the next rung, which is so many times as long."`
+	Iterations int `min:"1" doc:"Iterations of the first rung; the last rung has the configuration's."`
+}
+
+// DefaultSweep is a grid, one run of each trial. The rungs are those of L. Li et al., "Hyperband", 2018.
+func DefaultSweep() SweepConfig {
+	return SweepConfig{Method: Grid, Trials: 20, Seeds: 1, Metric: "evaluation", Halving: HalvingConfig{Eta: 3, Iterations: 10}}
+}
+
+// maxTrials bounds a grid.
+const maxTrials = 100000
+
+// Validate checks constraints across fields.
+func (c SweepConfig) Validate() error {
+	product := 1
+	for _, name := range slices.Sorted(maps.Keys(c.Keys)) {
+		key := c.Keys[name]
+		if c.Method == Grid && key.Low != nil {
+			return config.Invalid("method", "a grid needs values or choices of %q, which has a range: want them, or method = \"random\"", name)
+		}
+		if product *= max(len(key.texts()), 1); product > maxTrials {
+			return config.Invalid("keys", "a grid of more than %d trials", maxTrials)
+		}
+	}
+	if len(c.Keys) == 0 && c.Seeds == 1 {
+		return config.Invalid("keys", "no keys to try and one seed: want for example [keys.\"ppo.learning_rate\"] with values = [1e-4, 1e-3]")
+	}
+	return nil
+}
+
+// Setting is a key of a configuration and its value as --set takes it.
+type Setting struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+}
+
+// Trial is a combination of settings.
+type Trial struct {
+	Number   int       `json:"trial"` // from 0
+	Settings []Setting `json:"settings"`
+}
+
+// Sweep is a validated sweep: a configuration and the trials of it.
+type Sweep struct {
+	Config SweepConfig
+	Base   *Config // what all trials begin from
+	Trials []Trial
+
+	base []byte // the text of the base configuration
+}
+
+// ReadSweep reads a sweep from a TOML file. Mistakes in it, in the configuration that it names, and values that a trial's configuration cannot have
+// are *config.Error.
+func ReadSweep(path string) (*Sweep, error) {
+	d, err := config.Read(path)
+	if err != nil {
+		return nil, err
+	}
+	s := &Sweep{Config: DefaultSweep()}
+	if err := d.Decode(config.Sections{{Name: "", Value: &s.Config}}); err != nil {
+		return nil, err
+	}
+	var options []Option
+	for _, text := range s.Config.Set {
+		options = append(options, Flag("set of "+path, text))
+	}
+	file := s.Config.Config
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(filepath.Dir(path), file)
+	}
+	if s.Base, err = Read(file, options...); err != nil {
+		return nil, err
+	}
+	return s, s.complete(path)
+}
+
+// NewSweep is a sweep of no keys: seeds runs of a configuration, with its seed and those that follow it.
+func NewSweep(base *Config, seeds int) (*Sweep, error) {
+	s := &Sweep{Config: DefaultSweep(), Base: base}
+	s.Config.Config, s.Config.Seeds, s.Config.Keys = baseFile, seeds, map[string]SweepKey{}
+	return s, s.complete("evorl.NewSweep")
+}
+
+// complete draws the trials and checks their configurations; name stands for the sweep in errors.
+func (s *Sweep) complete(name string) (err error) {
+	if s.base, err = s.Base.TOML(); err != nil {
+		return err
+	}
+	if s.Config.Method == Halving && s.Config.Halving.Iterations > s.Base.Run.Iterations {
+		return fmt.Errorf("%s: halving.iterations is %d and the configuration has %d iterations: want no more", name, s.Config.Halving.Iterations,
+			s.Base.Run.Iterations)
+	}
+	s.Trials = s.draw()
+	for _, t := range s.Trials {
+		if _, err := s.configs(t, "keys of "+name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// draw makes the trials.
+func (s *Sweep) draw() (trials []Trial) {
+	names := slices.Sorted(maps.Keys(s.Config.Keys))
+	if s.Config.Method == Grid {
+		combinations := [][]Setting{nil}
+		for _, name := range names {
+			var longer [][]Setting
+			for _, c := range combinations {
+				for _, text := range s.Config.Keys[name].texts() {
+					longer = append(longer, append(slices.Clone(c), Setting{name, text}))
+				}
+			}
+			combinations = longer
+		}
+		for i, c := range combinations {
+			trials = append(trials, Trial{i, c})
+		}
+		return trials
+	}
+	rng := rand.New(rand.NewPCG(s.Config.Seed, 0))
+	for i := range s.Config.Trials {
+		t := Trial{Number: i}
+		for _, name := range names {
+			t.Settings = append(t.Settings, Setting{name, s.drawKey(rng, name)})
+		}
+		trials = append(trials, t)
+	}
+	return trials
+}
+
+// drawKey draws a key's value: a whole number where the configuration has one.
+func (s *Sweep) drawKey(rng *rand.Rand, name string) string {
+	key := s.Config.Keys[name]
+	if texts := key.texts(); len(texts) > 0 {
+		return texts[rng.IntN(len(texts))]
+	}
+	x := hybrid.Prior{Prior: key.Prior, Low: *key.Low, High: *key.High}.Quantile(rng.Float64())
+	if text, _ := s.Base.Value(name); isWhole(text) {
+		return strconv.FormatFloat(math.Round(x), 'f', 0, 64)
+	}
+	text := strconv.FormatFloat(x, 'g', 6, 64)
+	if isWhole(text) {
+		text += ".0"
+	}
+	return text
+}
+
+func isWhole(text string) bool {
+	_, err := strconv.ParseInt(text, 10, 64)
+	return err == nil
+}
+
+// configs are the configurations of a trial's runs, with the flag that errors name the settings by: one with the repetitions as members, or one for
+// each seed.
+func (s *Sweep) configs(t Trial, flag string) (of []*Config, err error) {
+	parse := func(more ...string) error {
+		options := []Option{Environments(s.Base.environments)}
+		for _, set := range t.Settings {
+			options = append(options, Flag(flag, set.Key+"="+set.Value))
+		}
+		for _, text := range more {
+			options = append(options, Flag("seeds of "+flag, text))
+		}
+		cfg, err := Parse(baseFile, s.base, options...)
+		of = append(of, cfg)
+		return err
+	}
+	if s.Batched() {
+		err = parse(fmt.Sprintf("%s=%d", s.Base.MembersKey(), s.Config.Seeds))
+		return of, err
+	}
+	for i := range s.Config.Seeds {
+		if err = parse(fmt.Sprintf("seed=%d", s.Base.Run.Seed+uint32(i))); err != nil {
+			return nil, err
+		}
+	}
+	return of, nil
+}
+
+// Batched tells whether the repetitions of a trial are the members of one run: where they are independent, and the configuration has one itself.
+func (s *Sweep) Batched() bool { return s.Base.Independent() && s.Base.Members() == 1 }
+
+// TOML writes the sweep, which reads back beside its base configuration.
+func (s *Sweep) TOML() ([]byte, error) {
+	cfg := s.Config
+	cfg.Config, cfg.Set = baseFile, nil // base.toml has what was set
+	var b bytes.Buffer
+	err := config.Encode(&b, config.Sections{{Name: "", Value: &cfg}})
+	return b.Bytes(), err
+}

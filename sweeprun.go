@@ -1,0 +1,213 @@
+package evorl
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/metrics"
+	"github.com/evorl/evorl/engine/rundir"
+	"github.com/evorl/evorl/vk"
+)
+
+// Names of the files in the folder of a sweep. Runs are in folders beside them.
+const (
+	SweepFile = "sweep.toml"
+	baseFile  = "base.toml"
+)
+
+// ErrNoSweep: the folder contains no sweep to resume.
+var ErrNoSweep = errors.New("no sweep")
+
+// TrialResult is what a trial has come to.
+type TrialResult struct {
+	Trial
+	Folders    []string  `json:"run_dirs"`
+	Iterations int       `json:"iterations"` // of each run
+	Scores     []float64 `json:"scores"`     // of each repetition, see Scores
+	Mean       Number    `json:"mean"`       // of them
+}
+
+// LearnFunc learns one run of a sweep to its end, from Start or Resume: it calls Run.Learn.
+type LearnFunc func(ctx context.Context, cfg *Config, run *Run, of Trial) error
+
+// CreateSweep makes the folder of a sweep, or checks that the folder has this one, to go on with it.
+func (s *Sweep) CreateSweep(folder string) error {
+	text, err := s.TOML()
+	if err != nil {
+		return err
+	}
+	stored, err := os.ReadFile(filepath.Join(folder, SweepFile))
+	if err == nil {
+		base, err := os.ReadFile(filepath.Join(folder, baseFile))
+		if err == nil && (!bytes.Equal(stored, text) || !bytes.Equal(base, s.base)) {
+			err = fmt.Errorf("%s has another sweep: want the same settings, or another folder", folder)
+		}
+		return err
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(folder)
+	if err == nil && len(entries) > 0 {
+		err = fmt.Errorf("sweep folder %s: %w", folder, rundir.ErrNotEmpty)
+	}
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(folder, baseFile), s.base, 0o644); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(folder, SweepFile), text, 0o644)
+}
+
+// StoredSweep is the sweep in a folder.
+func StoredSweep(folder string) (*Sweep, error) {
+	path := filepath.Join(folder, SweepFile)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w in %s: it has no %s", ErrNoSweep, folder, SweepFile)
+	}
+	return ReadSweep(path)
+}
+
+// folders are those of a trial's runs.
+func (s *Sweep) folders(folder string, t Trial, runs int) (out []string) {
+	name := fmt.Sprintf("trial-%0*d", len(fmt.Sprint(len(s.Trials)-1)), t.Number)
+	for i := range runs {
+		switch {
+		case len(s.Config.Keys) == 0:
+			name = fmt.Sprintf("seed-%d", s.Base.Run.Seed+uint32(i))
+		case runs > 1:
+			name = fmt.Sprintf("trial-%0*d-seed-%d", len(fmt.Sprint(len(s.Trials)-1)), t.Number, s.Base.Run.Seed+uint32(i))
+		}
+		out = append(out, filepath.Join(folder, name))
+	}
+	return out
+}
+
+// rungs are the iterations to which trials go on: one number, except for halving.
+func (s *Sweep) rungs() (out []int) {
+	last := s.Base.Run.Iterations
+	if s.Config.Method == Halving {
+		for n := s.Config.Halving.Iterations; n < last; n *= s.Config.Halving.Eta {
+			out = append(out, n)
+		}
+	}
+	return append(out, last)
+}
+
+// Run does all that remains of a sweep in its folder, which CreateSweep has made, on a device, and ranks the trials: those that went furthest
+// first, then by their mean score. Runs that are done are not begun again, and one that was interrupted goes on. report is told of each trial that
+// is at the end of a rung.
+func (s *Sweep) Run(ctx context.Context, dev *vk.Device, folder string, learn LearnFunc, report func(TrialResult)) ([]TrialResult, error) {
+	results := make([]TrialResult, len(s.Trials))
+	alive := slices.Clone(s.Trials)
+	for rung, iterations := range s.rungs() {
+		if rung > 0 {
+			alive = s.promote(results, alive)
+		}
+		for _, t := range alive {
+			r, err := s.runTrial(ctx, dev, folder, t, iterations, learn)
+			if err != nil {
+				return nil, fmt.Errorf("trial %d: %w", t.Number, err)
+			}
+			results[t.Number] = r
+			report(r)
+		}
+	}
+	slices.SortStableFunc(results, func(a, b TrialResult) int {
+		return cmp.Or(cmp.Compare(b.Iterations, a.Iterations), cmp.Compare(b.Mean, a.Mean))
+	})
+	return results, nil
+}
+
+// promote are the trials that go on to the next rung.
+func (s *Sweep) promote(results []TrialResult, alive []Trial) []Trial {
+	ranked := slices.Clone(alive)
+	slices.SortStableFunc(ranked, func(a, b Trial) int { return cmp.Compare(results[b.Number].Mean, results[a.Number].Mean) })
+	keep := max(1, len(alive)/s.Config.Halving.Eta)
+	ranked = ranked[:keep]
+	slices.SortFunc(ranked, func(a, b Trial) int { return cmp.Compare(a.Number, b.Number) })
+	return ranked
+}
+
+// runTrial takes all runs of a trial to a number of iterations.
+func (s *Sweep) runTrial(ctx context.Context, dev *vk.Device, folder string, t Trial, iterations int, learn LearnFunc) (TrialResult, error) {
+	configs, err := s.configs(t, SweepFile)
+	if err != nil {
+		return TrialResult{}, err
+	}
+	out := TrialResult{Trial: t, Iterations: iterations, Folders: s.folders(folder, t, len(configs))}
+	for i, cfg := range configs {
+		if err := ctx.Err(); err != nil {
+			return out, err
+		}
+		most := cfg.Run.Iterations // a key may be iterations
+		if s.Config.Method == Halving {
+			most = iterations
+		}
+		out.Iterations, cfg.Run.Iterations = most, most
+		if err := runTo(ctx, dev, cfg, out.Folders[i], func(ctx context.Context, r *Run) error { return learn(ctx, cfg, r, t) }); err != nil {
+			return out, err
+		}
+		scores, _, err := scoresUntil(int64(most), cfg, out.Folders[i], s.Config.Metric, 1)
+		if err != nil {
+			scores = nil // no episode has ended, or all members diverged: the trial is the last
+		}
+		out.Scores = append(out.Scores, scores...)
+	}
+	out.Mean = Number(metrics.Mean(out.Scores))
+	return out, nil
+}
+
+// runTo takes one run to the iterations of its configuration, if it is not there yet.
+func runTo(ctx context.Context, dev *vk.Device, cfg *Config, path string, learn func(context.Context, *Run) error) error {
+	begin := Start
+	stored, err := Stored(path, Environments(cfg.environments))
+	switch {
+	case err == nil:
+		last, err := lastIteration(path)
+		if err != nil {
+			return err
+		}
+		if last >= cfg.Run.Iterations {
+			return nil
+		}
+		cfg.Run.Iterations = max(cfg.Run.Iterations, stored.Run.Iterations)
+		begin = Resume
+	case !errors.Is(err, rundir.ErrNoRun):
+		return err
+	}
+	run, err := begin(ctx, engine.New(dev, engine.Seed(cfg.Run.Seed)), cfg, path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(learn(ctx, run), run.Close())
+}
+
+// lastIteration is the last one that a run's newest session has completed and saved; 0: none.
+func lastIteration(path string) (int, error) {
+	dir, err := rundir.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	p, err := dir.ReadProvenance()
+	if err != nil || len(p.Sessions) == 0 {
+		return 0, nil // killed before it began, or damaged: resuming finds what there is
+	}
+	if last := p.Sessions[len(p.Sessions)-1]; last.Outcome == finished {
+		return int(min(last.To, math.MaxInt)), nil
+	}
+	return 0, nil
+}
