@@ -16,7 +16,7 @@ import (
 
 // PGAMEConfig are the settings of PGA-MAP-Elites.
 type PGAMEConfig struct {
-	Climbers     int     `min:"1" max:"4096" doc:"Candidates of a generation that are elites after steps along the critic's gradient; the others are the archive's offspring."`
+	Climbers     int     `min:"1" max:"4096" doc:"Candidates of a generation that are elites moved along the critic's gradient; the others are offspring."`
 	Greedy       bool    `doc:"The agent's own actor is a candidate too, in place of another offspring."`
 	Steps        int     `min:"1" max:"65536" doc:"Gradient steps of a climber."`
 	LearningRate float64 `min:"0" max:"1" doc:"Step size of the climbers' optimizer."`

@@ -221,7 +221,8 @@ func TestPGAMELearns(t *testing.T) {
 	}
 	for m, mean := range evaluation.Means() {
 		coverage := rows["archive/coverage"][m]
-		if t.Logf("archive %d: mean return %.1f, coverage %.2f, fitness %.1f", m, mean, coverage, rows["archive/fitness"][m]); !(mean >= -300) || !(coverage >= 0.15) {
+		t.Logf("archive %d: mean return %.1f, coverage %.2f, fitness %.1f", m, mean, coverage, rows["archive/fitness"][m])
+		if !(mean >= -300) || !(coverage >= 0.15) {
 			t.Errorf("archive %d: mean return %.1f, coverage %.2f; want at least -300 and 0.15", m, mean, coverage)
 		}
 	}
