@@ -36,6 +36,11 @@ func (r *Recorder) Repeat(n int, body func(r *Recorder, i Counter)) {
 	r.prog.Repeat(n, &counter, func() { body(r, Counter{at}) })
 }
 
+// Next records adding 1 to a number [1] u32, for blocks of one counter that several programs run.
+func Next(r *Recorder, number *Tensor) {
+	r.Dispatch(turnKernel{Turn: number.Range()}.call(1, 1, 1))
+}
+
 // numbers returns 0, 1, … n-1, every so many elements apart.
 func numbers(n, apart int) []uint32 {
 	out := make([]uint32, n*apart)

@@ -18,6 +18,8 @@ type CEMRLConfig struct {
 	Learners       int  `min:"1" max:"4096" doc:"Candidates of each population that learn in an iteration."`
 	RandomLearners bool `doc:"The learners are drawn anew in every iteration; else they are the first candidates."`
 	Warmup         int  `min:"0" doc:"Iterations of the search alone, before any candidate learns."`
+
+	Updates Count `doc:"The steps that updates_per_step counts: fixed (the agents' own settings), iteration (all of the last one, as the original), run (all so far)."`
 	PopulationConfig
 }
 
@@ -35,7 +37,8 @@ func (c CEMRLConfig) Fits(_ int, network rl.NetworkConfig, _ rl.ReplayConfig) er
 // that can be told candidates other than its own: in an iteration some of the candidates learn by gradient descent from their own parameters, by
 // critics that they share and that go on from iteration to iteration (B. Zheng et al., 2025, appendix B.2); then all are evaluated, every transition
 // goes into the replay, and the search is told what they have become. A learner's updates of an iteration are those of the agents' settings,
-// rollout_length · environments · updates_per_step. All of that is recorded and stays on the device.
+// rollout_length · environments · updates_per_step, or follow from the steps taken (CEMRLConfig.Updates). All of that is recorded and stays on the device,
+// but for the number of steps that updates follow from.
 //
 // A member is a search with its critics. What is evaluated is its solution: the mean of a distribution, the best of a genetic algorithm.
 type CEMRL struct {
@@ -43,9 +46,10 @@ type CEMRL struct {
 	agents          *rl.OffPolicy
 	cfg             CEMRLConfig
 	population      *population
-	learners        *engine.Tensor     // [M, L] u32: numbers of the candidates that learn
-	stream          uint32             // of the choice of them
-	programs        [2]*engine.Program // of the search alone, and of an iteration with learners
+	learners        *engine.Tensor // [M, L] u32: numbers of the candidates that learn
+	stream          uint32         // of the choice of them
+	counted         *counted       // nil: the updates are fixed
+	programs        [2]stages      // of the search alone, and of an iteration with learners
 }
 
 // AgentsFunc makes agents with further options.
@@ -82,6 +86,9 @@ func (c *CEMRL) build(ctx context.Context, algorithm ec.Algorithm) (err error) {
 		return err
 	}
 	c.population.candidates.measure("")
+	if c.cfg.Updates != Fixed {
+		c.counted = newCounted(c.agents, c.cfg.Updates, c.population.space.Members)
+	}
 	if n := c.population.generation.Population(); n < c.cfg.Learners {
 		return config.Invalid("cem-rl.learners", "%d of %d candidates are to learn; want at most all", c.cfg.Learners, n)
 	}
@@ -105,15 +112,28 @@ func (c *CEMRL) first() []uint32 {
 	return index
 }
 
-// record records an iteration.
-func (c *CEMRL) record(r *engine.Recorder, learns bool) {
-	p := c.population
+// before records an iteration up to its updates, and those that are fixed.
+func (c *CEMRL) before(r *engine.Recorder, learns bool) {
 	c.Metrics().Clear(r)
-	p.ask(r)
+	c.population.ask(r)
 	if learns {
-		c.learn(r)
+		c.begin(r)
+		if c.counted == nil {
+			c.agents.RecordUpdates(r)
+		}
+	}
+}
+
+// after records an iteration from its updates on.
+func (c *CEMRL) after(r *engine.Recorder, learns bool) {
+	p := c.population
+	if learns {
+		p.generation.Replace(r, p.candidates.rows, c.learners, c.agents.Policy().Params)
 	}
 	p.candidates.record(r, p.candidates.rows)
+	if c.counted != nil {
+		c.counted.next(r)
+	}
 	if learns {
 		p.generation.TellCandidates(r, p.candidates.rows, p.candidates.fitness)
 		c.agents.Measure(r)
@@ -125,9 +145,9 @@ func (c *CEMRL) record(r *engine.Recorder, learns bool) {
 	c.agents.End(r, nil, episode)
 }
 
-// learn records that some of the candidates become actors, learn, and take their places again.
-func (c *CEMRL) learn(r *engine.Recorder) {
-	p, actors := c.population, c.agents.Policy().Params
+// begin records that some of the candidates become actors, which are to learn from there.
+func (c *CEMRL) begin(r *engine.Recorder) {
+	p := c.population
 	if c.cfg.RandomLearners {
 		n := uint32(c.cfg.Learners)
 		r.Dispatch(learnersKernel{
@@ -135,22 +155,21 @@ func (c *CEMRL) learn(r *engine.Recorder) {
 			Seed: r.Engine().Seed(), Stream: c.stream,
 		}.call((n+7)/8, uint32(p.space.Members), 1))
 	}
-	p.space.PickRows(r, p.candidates.rows, ec.Pick{Index: c.learners}, actors)
+	p.space.PickRows(r, p.candidates.rows, ec.Pick{Index: c.learners}, c.agents.Policy().Params)
 	c.agents.Restart(r)
-	c.agents.RecordUpdates(r)
-	p.generation.Replace(r, p.candidates.rows, c.learners, actors)
+	if c.counted != nil {
+		c.counted.reset(r)
+	}
 }
 
-// program is that of an iteration with learners or of the search alone, recorded when it is first asked for.
-func (c *CEMRL) program(learns bool) (_ *engine.Program, err error) {
-	at := 0
+// stages are those of an iteration with learners or of the search alone, recorded when they are first asked for.
+func (c *CEMRL) stages(learns bool) (*stages, error) {
+	p := &c.programs[0]
 	if learns {
-		at = 1
+		p = &c.programs[1]
+		p.counted, p.late = c.counted, true
 	}
-	if c.programs[at] == nil {
-		c.programs[at], err = c.State().Engine().Record("cem-rl", func(r *engine.Recorder) { c.record(r, learns) })
-	}
-	return c.programs[at], err
+	return p, p.record(c.State().Engine(), "cem-rl", func(r *engine.Recorder) { c.before(r, learns) }, func(r *engine.Recorder) { c.after(r, learns) })
 }
 
 // Describe implements engine.Workflow.
@@ -169,31 +188,31 @@ func (c *CEMRL) Init(ctx context.Context) error {
 	return errors.Join(c.agents.Init(ctx), c.population.init(ctx))
 }
 
-// Step implements engine.Workflow.
+// Step implements engine.Workflow. Where updates follow from steps, it waits for the iteration before.
 func (c *CEMRL) Step(ctx context.Context, iteration int) (*vk.Ticket, error) {
-	program, err := c.program(iteration >= c.cfg.Warmup)
+	stages, err := c.stages(iteration >= c.cfg.Warmup)
 	if err != nil {
 		return nil, err
 	}
 	if err := c.State().Advance(ctx, iteration); err != nil {
 		return nil, err
 	}
-	return program.Submit(ctx)
+	return stages.submit(ctx)
 }
 
 // Prepare implements engine.Workflow. What the first iteration does without may still be compiled when it returns.
 func (c *CEMRL) Prepare(ctx context.Context, episodes int) error {
-	first, err := c.program(c.cfg.Warmup == 0)
+	first, err := c.stages(c.cfg.Warmup == 0)
 	if err != nil {
 		return err
 	}
-	if _, err := c.program(true); err != nil {
+	if _, err := c.stages(true); err != nil {
 		return err
 	}
 	if err := c.population.candidates.Prepare(ctx, c.Generation().Solution(), episodes); err != nil {
 		return err
 	}
-	return first.Build()
+	return first.build()
 }
 
 // Evaluate implements engine.Workflow: episodes of the searches' solutions.
@@ -208,9 +227,10 @@ func (c *CEMRL) Evaluator(ctx context.Context) (*envs.Evaluator, error) {
 
 // Close implements engine.Workflow.
 func (c *CEMRL) Close() error {
-	for _, p := range c.programs {
-		p.Free()
+	for i := range c.programs {
+		c.programs[i].free()
 	}
+	c.counted.free()
 	if c.population != nil {
 		c.population.candidates.Close()
 	}

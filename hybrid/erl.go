@@ -17,6 +17,8 @@ type ERLConfig struct {
 	Agents    int `min:"1" max:"4096" doc:"Agents beside each population; there are as many populations as groups of so many agents."`
 	Warmup    int `min:"0" doc:"Iterations of the populations alone, before the agents act and learn."`
 	Injection int `min:"1" doc:"Iterations from one injection of the agents' actors into the populations to the next."`
+
+	Updates Count `doc:"The steps that updates_per_step counts: fixed (an agent's own), iteration (all of an iteration), run (all so far, as the original)."`
 	PopulationConfig
 }
 
@@ -40,7 +42,8 @@ func (c ERLConfig) Fits(agents int, network rl.NetworkConfig, replay rl.ReplayCo
 // 1), in EvoRL's order (B. Zheng et al., 2025): a population of actors is evaluated, and every transition goes into the replay of the agents beside
 // it; the agents act with exploration and learn; in every so many iterations their actors are evaluated as candidates are, and take the
 // places of the worst of them before the algorithm is told. An agent's updates of an iteration are those of its own settings, rollout_length ·
-// environments · updates_per_step. All of that is recorded and stays on the device.
+// environments · updates_per_step, or follow from the steps taken (ERLConfig.Updates). All of that is recorded and stays on the device, but for the number
+// of steps that updates follow from.
 //
 // Members are the agents, and their actors are what is evaluated; those of one population are next to each other, and share its metrics.
 type ERL struct {
@@ -49,7 +52,8 @@ type ERL struct {
 	cfg             ERLConfig
 	population      *population
 	actors          *evaluated // the agents', before they are injected
-	programs        [injecting + 1]*engine.Program
+	counted         *counted   // nil: the updates are fixed
+	programs        [injecting + 1]stages
 }
 
 // phase is what an iteration does.
@@ -94,6 +98,9 @@ func (e *ERL) build(ctx context.Context, algorithm ec.Algorithm) (err error) {
 	if e.actors, err = e.population.evaluate(ctx, "injected", e.cfg.Agents); err != nil {
 		return err
 	}
+	if e.cfg.Updates != Fixed {
+		e.counted = newCounted(e.agents, e.cfg.Updates, e.population.space.Members)
+	}
 	e.population.candidates.measure("population/")
 	e.actors.measure("injected/")
 	return e.State().Allocate()
@@ -110,15 +117,31 @@ func (e *ERL) phase(done int) phase {
 	return learning
 }
 
-// record records an iteration.
-func (e *ERL) record(r *engine.Recorder, phase phase) {
+// before records an iteration up to its updates, and those that are fixed.
+func (e *ERL) before(r *engine.Recorder, phase phase) {
 	p := e.population
 	e.Metrics().Clear(r)
+	if e.counted != nil {
+		e.counted.reset(r)
+		e.counted.begin(r)
+	}
 	p.ask(r)
 	p.candidates.record(r, p.candidates.rows)
 	if phase != warming {
 		e.agents.Collect(r)
+	}
+	switch {
+	case e.counted != nil:
+		e.counted.end(r)
+	case phase != warming:
 		e.agents.RecordUpdates(r)
+	}
+}
+
+// after records an iteration from its updates on.
+func (e *ERL) after(r *engine.Recorder, phase phase) {
+	p := e.population
+	if phase != warming {
 		e.agents.Finish(r)
 	}
 	if phase == injecting {
@@ -142,12 +165,13 @@ func (e *ERL) inject(r *engine.Recorder) {
 	g.TellCandidates(r, all.rows, all.fitness)
 }
 
-// program is that of a phase, recorded when it is first asked for.
-func (e *ERL) program(of phase) (_ *engine.Program, err error) {
-	if e.programs[of] == nil {
-		e.programs[of], err = e.State().Engine().Record("erl", func(r *engine.Recorder) { e.record(r, of) })
+// stages are those of a phase, recorded when they are first asked for.
+func (e *ERL) stages(of phase) (*stages, error) {
+	p := &e.programs[of]
+	if of != warming {
+		p.counted = e.counted
 	}
-	return e.programs[of], err
+	return p, p.record(e.State().Engine(), "erl", func(r *engine.Recorder) { e.before(r, of) }, func(r *engine.Recorder) { e.after(r, of) })
 }
 
 // Describe implements engine.Workflow.
@@ -169,24 +193,24 @@ func (e *ERL) Init(ctx context.Context) error {
 	return errors.Join(e.agents.Init(ctx), e.population.init(ctx))
 }
 
-// Step implements engine.Workflow.
+// Step implements engine.Workflow. Where updates follow from steps, it waits for the iteration's episodes.
 func (e *ERL) Step(ctx context.Context, iteration int) (*vk.Ticket, error) {
-	program, err := e.program(e.phase(iteration))
+	stages, err := e.stages(e.phase(iteration))
 	if err != nil {
 		return nil, err
 	}
 	if err := e.State().Advance(ctx, iteration); err != nil {
 		return nil, err
 	}
-	return program.Submit(ctx)
+	return stages.submit(ctx)
 }
 
 // Prepare implements engine.Workflow. What the first iteration does without may still be compiled when it returns.
 func (e *ERL) Prepare(ctx context.Context, episodes int) error {
-	first, err := e.program(e.phase(0))
+	first, err := e.stages(e.phase(0))
 	for _, done := range []int{e.cfg.Warmup, e.cfg.Warmup + e.cfg.Injection - 1} {
 		if err == nil {
-			_, err = e.program(e.phase(done))
+			_, err = e.stages(e.phase(done))
 		}
 	}
 	if err != nil {
@@ -195,13 +219,14 @@ func (e *ERL) Prepare(ctx context.Context, episodes int) error {
 	if err := e.agents.Evaluations().Prepare(ctx, e.Clock(), episodes); err != nil {
 		return err
 	}
-	return first.Build()
+	return first.build()
 }
 
 // Close implements engine.Workflow.
 func (e *ERL) Close() error {
-	for _, p := range e.programs {
-		p.Free()
+	for i := range e.programs {
+		e.programs[i].free()
 	}
+	e.counted.free()
 	return e.agents.Close()
 }

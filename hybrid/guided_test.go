@@ -20,6 +20,7 @@ type guided struct {
 	options          envs.Options
 	algorithm        ec.Algorithm
 	cfg              ERLConfig
+	perStep          float64 // updates for each step; 0: 1
 }
 
 // smallERL has two populations with an agent each, whose iterations are: warm-up, learning, injection, learning, injection …
@@ -52,6 +53,9 @@ func (g guided) agents(t testing.TB, seed uint32, opts ...rl.Option) (*rl.OffPol
 	}
 	return offPolicy(t.Context(), engine.New(open(t), engine.Seed(seed)), env, g.agent, func(c *rl.OffPolicyConfig) {
 		c.Members, c.RolloutLength, c.LearningStarts = g.members, g.horizon, g.horizon
+		if g.perStep > 0 {
+			c.UpdatesPerStep = g.perStep
+		}
 	}, append([]rl.Option{rl.Replays(g.replay), rl.Environment(g.options)}, opts...))
 }
 

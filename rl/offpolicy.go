@@ -239,11 +239,36 @@ func (o *OffPolicy) RecordUpdates(r *engine.Recorder) {
 			if turn > 0 {
 				i.Next(r)
 			}
-			batch := o.replay.Sample(r, o.Clock(), i.Tensor(), o.discount)
-			o.learner.update(r, update{batch: batch, number: i.Tensor(), turn: turn})
+			o.recordUpdate(r, i.Tensor(), turn)
 		}
 	})
 }
+
+// recordUpdate records one update, of a turn of its block.
+func (o *OffPolicy) recordUpdate(r *engine.Recorder, number *engine.Tensor, turn int) {
+	batch := o.replay.Sample(r, o.Clock(), number, o.discount)
+	o.learner.update(r, update{batch: batch, number: number, turn: turn})
+}
+
+// BlockSize is the least number of updates that RecordBlocks takes: as many of the critics as there are for one of an actor, where that is a whole number
+// and the same for all members, else 1.
+func (o *OffPolicy) BlockSize() int { return o.learner.block(0) }
+
+// RecordBlocks records n blocks of BlockSize updates, for workflows that say in every iteration anew how many there are. number [1] u32 counts the
+// iteration's updates: it is 0 before the first, and what updates draw follows from it.
+func (o *OffPolicy) RecordBlocks(r *engine.Recorder, n int, number *engine.Tensor) {
+	o.learner.prepare(r)
+	size := o.BlockSize()
+	r.Repeat(n, func(r *engine.Recorder, _ engine.Counter) {
+		for turn := range size {
+			o.recordUpdate(r, number, turn)
+			engine.Next(r, number)
+		}
+	})
+}
+
+// UpdatesPerStep is how many updates a member makes for each of its environment steps.
+func (o *OffPolicy) UpdatesPerStep() float64 { return o.cfg.UpdatesPerStep }
 
 // Restart records that the actors begin to learn anew from where their parameters are: targets are copies of them, and optimizers forget. The critics
 // go on.

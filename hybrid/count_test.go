@@ -1,0 +1,92 @@
+package hybrid
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/evorl/evorl/engine"
+)
+
+// TestCountedUpdates: how many updates iterations make whose number follows from steps, in blocks of the delay, and that equal numbers of fixed and of
+// counted updates give the same bits.
+func TestCountedUpdates(t *testing.T) {
+	const episodes, rollout = 6 * 2 * 10, 7 // steps of a population, and of an agent
+	g := smallERL("td3", genetic())
+	g.cfg.Injection = 100
+	updates := func(w engine.Workflow) uint32 { return words(t, saved(t, w, "agent/critics/optimizer/updates"))[0] }
+	for _, c := range []struct {
+		by   Count
+		want []uint32 // after each iteration, the first of which is warm-up; 7 random steps come before
+	}{
+		{PerIteration, []uint32{0, episodes + rollout, 2 * (episodes + rollout)}},
+		{PerRun, []uint32{0, 2*episodes + 2*rollout, (2*episodes + 2*rollout) + (3*episodes + 3*rollout)}},
+	} {
+		g.cfg.Updates = c.by
+		e := g.begin(t, 5)
+		for i, want := range c.want {
+			steps(t, e, i, i+1)
+			if got := updates(e); got != want {
+				t.Errorf("count %d: %d updates after %d iterations; want %d", c.by, got, i+1, want)
+			}
+		}
+	}
+	const each = 18 // for 7 of an agent's steps, and, to the nearest number, a seventh of all
+	g.cfg.Updates, g.perStep = Fixed, each/float64(rollout)
+	fixed := g.begin(t, 5)
+	steps(t, fixed, 0, 2)
+	g.cfg.Updates, g.perStep = PerIteration, 1/float64(rollout)
+	counted := g.begin(t, 5)
+	steps(t, counted, 0, 2)
+	if updates(counted) != each || updates(fixed) != each {
+		t.Fatalf("%d and %d updates; want %d", updates(counted), updates(fixed), each)
+	}
+	for _, name := range []string{"agent/actor/params", "agent/critics/params", "replay/obs", "population/ga/elites"} {
+		if !slices.Equal(values(t, saved(t, fixed, name)), values(t, saved(t, counted, name))) {
+			t.Errorf("%s differs from that of fixed updates", name)
+		}
+	}
+}
+
+// TestCountedLearners: learners of CEM-RL make as many updates as the iteration before took steps, or all before. The random steps at the beginning
+// belong to the first.
+func TestCountedLearners(t *testing.T) {
+	const episodes = 6 * 2 * 10
+	g, cfg := smallCEMRL("td3")
+	for by, want := range map[Count]uint32{PerIteration: 7 + 2*episodes, PerRun: (7 + episodes) + (7 + 2*episodes)} {
+		cfg.Updates = by
+		c := g.openCEMRL(t, 5, cfg)
+		initialized(t, c)
+		steps(t, c, 0, 3) // one of warm-up
+		if got := words(t, saved(t, c, "agent/critics/optimizer/updates"))[0]; got != want {
+			t.Errorf("count %d: %d updates in two iterations; want %d", by, got, want)
+		}
+	}
+}
+
+// TestCountedResume: runs whose updates follow from steps end with the same bits after they were interrupted.
+func TestCountedResume(t *testing.T) {
+	for _, by := range []Count{PerIteration, PerRun} {
+		g, cfg := smallCEMRL("td3")
+		g.cfg.Updates, cfg.Updates = by, by
+		for _, fresh := range []func() engine.Workflow{
+			func() engine.Workflow { return g.open(t, 8) }, func() engine.Workflow { return g.openCEMRL(t, 8, cfg) },
+		} {
+			through, dir := fresh(), t.TempDir()
+			initialized(t, through)
+			steps(t, through, 0, 3)
+			if _, err := through.State().Save(t.Context(), dir, 3); err != nil {
+				t.Fatal(err)
+			}
+			steps(t, through, 3, 5)
+			resumed := fresh()
+			if err := resumed.State().Poison(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			load(t, resumed, dir, 3)
+			steps(t, resumed, 3, 5)
+			if got, want := digest(t, resumed), digest(t, through); got != want {
+				t.Errorf("%s, count %d: resumed, the digest is %s; want %s", through.Describe().Workflow, by, got, want)
+			}
+		}
+	}
+}
