@@ -120,8 +120,8 @@ func TestGuidedWith(t *testing.T) {
 	}
 }
 
-// EvoRL's settings of agents that a search guides, with fixed updates and with updates by steps, run, here with small networks, short episodes and few updates. Those of Ant differ from the others
-// by numbers alone, and its rollout takes a minute to compile.
+// EvoRL's settings of agents that a search guides, with fixed updates and with updates by steps, run, here with small networks, short
+// episodes and few updates. Those of Ant differ from the others by numbers alone, and its rollout takes a minute to compile.
 func TestGuidedConfigurations(t *testing.T) {
 	for _, workflow := range []string{"erl", "cem-rl"} {
 		for _, file := range configurations(t, "configs/evorl/"+workflow+"-*.toml", 8) {

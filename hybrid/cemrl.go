@@ -19,7 +19,7 @@ type CEMRLConfig struct {
 	RandomLearners bool `doc:"The learners are drawn anew in every iteration; else they are the first candidates."`
 	Warmup         int  `min:"0" doc:"Iterations of the search alone, before any candidate learns."`
 
-	Updates Count `doc:"The steps that updates_per_step counts: fixed (the agents' own settings), iteration (all of the last one, as the original), run (all so far)."`
+	Updates Count `doc:"The steps that updates_per_step counts: fixed (the agents' own settings), iteration (of the last one, as the original), run (all so far)."`
 	PopulationConfig
 }
 
