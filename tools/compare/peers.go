@@ -16,7 +16,8 @@ type peer struct {
 	beside []beside
 }
 
-// beside is a figure that both have: a case of evorl bench and the fields of the peer's line whose sum corresponds to it.
+// beside is a figure measured by both: a case of evorl bench and the fields of the peer's line whose sum corresponds
+// to it.
 type beside struct {
 	what   string
 	bench  string
@@ -92,7 +93,7 @@ func openES(units, population, generations int) peer {
 	}
 }
 
-// updates are those of a population, 50 a call.
+// updates returns the updates of a population, 50 per call.
 func updates(algorithm string, hidden []int, batch, members int) peer {
 	return peer{
 		name: fmt.Sprintf("jax %s %dx%d p%d", algorithm, hidden[0], hidden[1], members), script: "offpolicy_jax.py", limit: 2 * time.Minute,

@@ -1,5 +1,5 @@
-// Package layout checks what no compiler does: which folders there are, that imports run downwards, that no file names a place on
-// somebody's machine, and that lines are not too long.
+// Package layout checks what no compiler checks: the set of folders, the direction of imports, that no file contains
+// a path of a machine, and that lines are not too long.
 package layout
 
 import (
@@ -19,7 +19,8 @@ import (
 
 const module = "github.com/evorl/evorl"
 
-// imports lists for every top-level folder with Go in it, and for the root, what its packages may import besides themselves.
+// imports lists, for every top-level folder with Go in it and for the root, which packages it may import besides its
+// own.
 var imports = map[string][]string{
 	"shaders": {},
 	"vk":      {},
@@ -33,13 +34,13 @@ var imports = map[string][]string{
 	"tools":   {"cmd", ".", "hybrid", "ec", "rl", "envs", "engine", "vk", "shaders"},
 }
 
-// folders are the other top-level folders.
+// folders lists the other top-level folders.
 var folders = []string{"configs", "docs"}
 
-// ignored are folders that the repository does not keep.
+// ignored lists folders outside version control.
 var ignored = []string{"bin", "runs"}
 
-// files calls f for every file of the repository, by its path from the root.
+// files calls f for every file of the repository, with its path from the root.
 func files(t *testing.T, f func(name string, read func() []byte)) {
 	t.Helper()
 	root := os.DirFS("../..")
@@ -69,7 +70,7 @@ func files(t *testing.T, f func(name string, read func() []byte)) {
 func TestImportsRunDownwards(t *testing.T) {
 	checked := 0
 	files(t, func(name string, read func() []byte) {
-		if path.Ext(name) != ".go" || path.Base(name) == "example_test.go" { // an example shows a thing in use, by those above it
+		if path.Ext(name) != ".go" || path.Base(name) == "example_test.go" { // an example may use any package above its own
 			return
 		}
 		checked++
@@ -102,7 +103,7 @@ func TestImportsRunDownwards(t *testing.T) {
 	}
 }
 
-// folder is the top-level folder of a path, "." for the root itself.
+// folder returns the top-level folder of a path, "." for the root.
 func folder(name string) string {
 	top, _, within := strings.Cut(name, "/")
 	if !within {
@@ -133,7 +134,7 @@ func TestTopLevelFolders(t *testing.T) {
 	}
 }
 
-// machinePath matches paths below folders that hold one person's or one machine's files.
+// machinePath matches paths in folders that hold one person's or one machine's files.
 var machinePath = regexp.MustCompile(`(^|[^\w.$}/-])/(home|root|Users|work|mnt|media)/[\w.-]+`)
 
 func TestNoMachinePaths(t *testing.T) {
@@ -152,7 +153,7 @@ func TestNoMachinePaths(t *testing.T) {
 			}
 		}
 	})
-	at := func(parts ...string) string { return strings.Join(parts, "/") } // apart, so that this file may be looked at too
+	at := func(parts ...string) string { return strings.Join(parts, "/") } // in parts, so that this file itself passes
 	for text, want := range map[string]bool{
 		at("see ", "home", "jane", "evorl"): true, at(`"`, "root", `x"`): true, at("(", "work", "main)"): true, at("", "usr", "share", "vulkan"): false,
 		at("net", "work", "x"): false, at("$ROOT", "work", "x"): false, at("..", "work", "x"): false,

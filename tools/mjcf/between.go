@@ -1,14 +1,14 @@
 package main
 
-// between places the contact of two spheres or capsules, or those of one of them with a cylinder. The first body may be
-// at rest, the second moves.
+// between makes the contact of two spheres or capsules, or those of one of them with a cylinder. The first body may
+// be static, the second moves.
 func (s *System) between(c contact, b1 int, g1 *Geom, b2 int, g2 *Geom) []*contact {
 	c.other, c.body = b1, b2
 	if s.bodies[b1].fixed {
 		c.other = 0
 	}
 	c.across = s.origin[b2].Sub(s.origin[b1])
-	p1, p2 := s.place(b1, g1, 0), s.place(b2, g2, 0).Add(c.across) // relative to the first body's tree
+	p1, p2 := s.place(b1, g1, 0), s.place(b2, g2, 0).Add(c.across) // relative to the origin of the first body's tree
 	switch {
 	case g2.Type == "cylinder":
 		return s.onCylinder(c, capsule{p1, s.halfAxis(b1, g1), g1.Size[0], g1.Size[1]}, s.cylinder(b2, g2, p2), 1)
@@ -24,7 +24,8 @@ func (s *System) between(c contact, b1 int, g1 *Geom, b2 int, g2 *Geom) []*conta
 	return []*contact{s.meet(c, c.name, distance, normal, middle)}
 }
 
-// meet is a contact at a distance, along a normal, and half way between the surfaces, relative to the first body's tree.
+// meet makes a contact with the given distance and normal, midway between the surfaces, relative to the first body's
+// tree.
 func (s *System) meet(c contact, name string, distance expr, normal, middle vec) *contact {
 	c.name = name
 	c.distance, c.frame[0] = distance.As("distance_"+name), normal.As("normal_"+name)
@@ -35,7 +36,7 @@ func (s *System) meet(c contact, name string, distance expr, normal, middle vec)
 	return &c
 }
 
-// halfAxis is the vector from a capsule's centre to its end, or none.
+// halfAxis returns the vector from a capsule's centre to its end, or zero for a sphere.
 func (s *System) halfAxis(body int, g *Geom) vec {
 	if g.Type != "capsule" {
 		return s.vec([3]float64{})
@@ -43,8 +44,8 @@ func (s *System) halfAxis(body int, g *Geom) vec {
 	return s.direction(body, g, 2).Mul(s.num(g.Size[1]))
 }
 
-// closest gives the points of two axes that are closest: of the lines, then within the ends. p are the axes' centres, a
-// their halves, and aa and bb those' squares, not zero where there is no axis but a point.
+// closest returns the closest points of two axes: of the lines, then clamped to the ends. p are the axes' centres, a
+// their half axes, aa and bb the squared lengths of these, not zero unless the axis is known to be zero.
 func (s *System) closest(p1, a1 vec, aa expr, p2, a2 vec, bb expr) (vec, vec) {
 	one := s.num(1)
 	unit := func(x expr) expr { return x.Clamp(one.Neg(), one) }
@@ -67,8 +68,8 @@ func (s *System) closest(p1, a1 vec, aa expr, p2, a2 vec, bb expr) (vec, vec) {
 	return p1.Add(a1.Mul(x1)), p2.Add(a2.Mul(x2))
 }
 
-// surfaces gives the distance of two spheres, the normal from the first to the second, and the point half way between
-// their surfaces. Where the centres meet the normal has no length, and nothing pushes.
+// surfaces returns the distance of two spheres, the normal from the first to the second, and the point midway between
+// their surfaces. If the centres coincide, the normal is zero and no force acts.
 func (s *System) surfaces(p1 vec, radius1 expr, p2 vec, radius2 expr) (distance expr, normal, middle vec) {
 	towards := p2.Sub(p1)
 	length := towards.Dot(towards).Max(s.num(1e-12)).Sqrt()
@@ -77,8 +78,9 @@ func (s *System) surfaces(p1 vec, radius1 expr, p2 vec, radius2 expr) (distance 
 	return distance, normal, p1.Add(normal.Mul(radius1.Add(distance.Scale(0.5))))
 }
 
-// crossing is surfaces for contacts with friction, which needs a normal where the axes a1 and a2 meet, as those of
-// planar robots' links do: it is across both, as in MuJoCo, or the first axis of the world where they are parallel.
+// crossing is surfaces for contacts with friction, which need a normal even where the axes a1 and a2 intersect, as
+// those of a planar robot's links do. It is perpendicular to both, as in MuJoCo, or the first axis of the world if
+// they are parallel.
 func (s *System) crossing(p1 vec, radius1 expr, a1, p2 vec, radius2 expr, a2 vec) (distance expr, normal, middle vec) {
 	const tiny = 1e-12
 	towards, across, first := p2.Sub(p1), a1.Cross(a2), s.g.Unit(0)

@@ -14,8 +14,8 @@ import (
 //go:embed dump.py fields.py places.py
 var scripts embed.FS
 
-// compile lets MuJoCo's compiler read MJCF files, by dump.py. Its warnings go to stderr; an error has a line for
-// everything in a file that is not supported.
+// compile runs MuJoCo's compiler on MJCF files, by dump.py. Its warnings go to stderr; an error has one line for
+// every unsupported element.
 func compile(python string, files []string, stderr io.Writer) ([]*Model, error) {
 	folder, err := os.MkdirTemp("", "mjcf")
 	if err != nil {
@@ -52,13 +52,13 @@ func compile(python string, files []string, stderr io.Writer) ([]*Model, error) 
 	return models, nil
 }
 
-// dump runs dump.py on a file, and returns its warnings.
+// dump runs dump.py on a file and returns its warnings.
 func dump(python, folder, file string) (warnings []string, err error) {
 	var text strings.Builder
 	command := exec.Command(python, filepath.Join(folder, "dump.py"), "--out", folder, file)
 	command.Stderr = &text
 	err = command.Run()
-	var lines []string // of dump.py, and not what MuJoCo prints besides
+	var lines []string // only lines of dump.py, not other output of MuJoCo
 	for line := range strings.SplitSeq(text.String(), "\n") {
 		if line, ok := strings.CutPrefix(line, "dump.py: "); ok {
 			lines = append(lines, line)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// free is a system that only inertia and gravity move.
+// free is a system moved only by inertia and gravity.
 type free struct {
 	s    *System
 	rate func(q, v []float64) []float64 // accelerations, in float32
@@ -63,7 +63,7 @@ func (f free) move(q, v []float64, time float64) []float64 {
 	return out
 }
 
-// step is one of the classical Runge-Kutta method, in float32, as shaders/envs/physics/advance.glsl takes it.
+// step is one step of the classical Runge-Kutta method in float32, as in shaders/envs/physics/advance.glsl.
 func (f free) step(q, v []float64) ([]float64, []float64) {
 	h := f.s.Model.Timestep
 	x, y := q, v
@@ -93,8 +93,8 @@ func (f free) step(q, v []float64) ([]float64, []float64) {
 	return x, y
 }
 
-// TestPendulumKeepsEnergy: two links without friction keep their energy over 10,000 steps, but for the method's and
-// float32's errors.
+// TestPendulumKeepsEnergy: two links without friction keep their energy over 10,000 steps, up to the errors of the
+// method and of float32.
 func TestPendulumKeepsEnergy(t *testing.T) {
 	link := func(name string, parent int, pos [3]float64, dof int) Body {
 		return Body{
@@ -119,7 +119,7 @@ func TestPendulumKeepsEnergy(t *testing.T) {
 		}
 		return sum
 	}
-	q, v := []float64{1.2, 0.5}, []float64{0, 0} // not over the top, where the links whirl faster than the steps resolve
+	q, v := []float64{1.2, 0.5}, []float64{0, 0} // not over the top, where the links swing too fast for the time step
 	begin, worst, fastest := energy(q, v), 0.0, 0.0
 	for range 10000 {
 		q, v = f.step(q, v)
@@ -131,10 +131,10 @@ func TestPendulumKeepsEnergy(t *testing.T) {
 	}
 }
 
-// TestFreeBodyKeepsMomentum: a body that tumbles without forces keeps its momentum, angular momentum and energy over
+// TestFreeBodyKeepsMomentum: a body tumbling without forces keeps its momentum, angular momentum and energy over
 // 10,000 steps.
 func TestFreeBodyKeepsMomentum(t *testing.T) {
-	inertia := [3]float64{0.01, 0.02, 0.025} // about its middle axis, the turn is unstable
+	inertia := [3]float64{0.01, 0.02, 0.025} // rotation about the middle axis is unstable
 	m := &Model{Name: "body", Integrator: "RK4", Timestep: 0.002, NQ: 7, NV: 6, Bodies: []Body{{Name: "world", Quat: [4]float64{1}}, {
 		Name: "body", Weld: 1, Quat: [4]float64{1}, Mass: 2, COM: [3]float64{0.1, 0, 0.05}, Frame: [4]float64{1}, Inertia: inertia,
 		Joints: []Joint{{Name: "root", Type: "free",

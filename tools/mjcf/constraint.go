@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// limit is a joint's or tendon's: one row, of the end of its range that is nearer.
+// limit is the limit of a joint or tendon: one row, for the nearer end of its range.
 type limit struct {
 	of   coordinate
 	sign expr // of the row: 1 at the lower end
@@ -13,13 +13,13 @@ type limit struct {
 	at   expr
 }
 
-// reference holds a constraint's soft law (MuJoCo documentation, Computation, "Reference", "Impedance").
+// reference holds a constraint's solver parameters (MuJoCo documentation, Computation, "Reference", "Impedance").
 type reference struct {
 	k, b float64    // stiffness and damping of the reference acceleration -b velocity - k impedance distance
-	imp  [5]float64 // least and greatest impedance, width, middle, power
+	imp  [5]float64 // minimum and maximum impedance, width, midpoint, power
 }
 
-// soften reads solref and solimp as MuJoCo does, with the time constant kept above twice the time step.
+// soften reads solref and solimp as MuJoCo does: the time constant is at least twice the time step.
 func (s *System) soften(name string, solref [2]float64, solimp [5]float64) (reference, error) {
 	within := func(v float64) float64 { return math.Min(0.9999, math.Max(0.0001, v)) }
 	r := reference{imp: [5]float64{within(solimp[0]), within(solimp[1]), math.Max(0, solimp[2]), within(solimp[3]), math.Max(1, solimp[4])}}
@@ -38,7 +38,7 @@ func (s *System) soften(name string, solref [2]float64, solimp [5]float64) (refe
 	return r, nil
 }
 
-// impedance is that of a constraint at a distance beyond its margin.
+// impedance returns the impedance of a constraint at a distance beyond its margin.
 func (s *System) impedance(r reference, beyond expr) expr {
 	low, high, width, middle, power := r.imp[0], r.imp[1], r.imp[2], r.imp[3], int(r.imp[4])
 	if low == high || width <= 1e-15 {
@@ -61,13 +61,13 @@ func (s *System) impedance(r reference, beyond expr) expr {
 	return s.num(low).Add(y.Scale(high - low))
 }
 
-// stiff is a row's D = imp / ((1 - imp) weight) where present, else 0.
+// stiff returns a row's D = imp / ((1 - imp) weight) where present, else 0.
 func (s *System) stiff(imp expr, weight float64, present expr) expr {
 	d := imp.Div(s.num(1).Sub(imp).Scale(weight))
 	return present.Select(d, s.num(0))
 }
 
-// limits makes the rows of the joints' and tendons' limits.
+// limits makes the rows of joint and tendon limits.
 func (s *System) limits(warm []expr) ([]*limit, error) {
 	var all []*limit
 	for i := range s.dofs {
@@ -91,7 +91,7 @@ func (s *System) limits(warm []expr) ([]*limit, error) {
 	return all, nil
 }
 
-// limit makes the row of the limit of a coordinate, of a soft law.
+// limit makes the row of a coordinate's limit with the given solver parameters.
 func (s *System) limit(of coordinate, within [2]float64, margin float64, ref reference, warm []expr) *limit {
 	name, length := of.name, s.length(of)
 	above, below := length.Sub(s.num(within[0])), s.num(within[1]).Sub(length)
@@ -106,14 +106,14 @@ func (s *System) limit(of coordinate, within [2]float64, margin float64, ref ref
 	return l
 }
 
-// tie is the row of an equality, which pushes both ways.
+// tie is the row of an equality constraint, which acts in both directions.
 type tie struct {
 	row []expr // by degree of freedom
 	d   expr
 	at  expr
 }
 
-// ties makes the rows of the equalities.
+// ties makes the rows of the equality constraints.
 func (s *System) ties(warm []expr) ([]*tie, error) {
 	var all []*tie
 	for i := range s.Model.Equalities {
@@ -131,7 +131,7 @@ func (s *System) ties(warm []expr) ([]*tie, error) {
 			second := s.end(e.Ends[1])
 			x := s.length(second).Sub(s.num(second.reference))
 			value, slope := s.num(0), s.num(0)
-			for k := 4; k > 0; k-- { // Horner's scheme, of the polynomial and its derivative
+			for k := 4; k > 0; k-- { // Horner's scheme for the polynomial and its derivative
 				value = value.Add(s.num(e.Poly[k])).Mul(x)
 				slope = slope.Mul(x).Add(s.num(float64(k) * e.Poly[k]))
 			}
@@ -155,7 +155,7 @@ func (s *System) zeros() []expr {
 	return out
 }
 
-// resist gives the contacts their stiffness and residual.
+// resist computes the contacts' stiffness and residual.
 func (s *System) resist(contacts []*contact, warm []expr) error {
 	start := s.twists(warm)
 	for _, c := range contacts {
@@ -165,7 +165,7 @@ func (s *System) resist(contacts []*contact, warm []expr) error {
 		}
 		beyond := c.distance.Sub(s.num(c.params.margin))
 		imp := s.impedance(ref, beyond).As("impedance_" + c.name)
-		// The approximate diagonal of A = J M⁻¹ Jᵀ, and how a pyramid shares it among its rows
+		// The approximate diagonal of A = J M⁻¹ Jᵀ, and its division among the rows of a pyramid
 		// (engine_core_constraint.c).
 		weight := s.Model.Bodies[c.body].InvWeight[0] + s.Model.Bodies[c.other].InvWeight[0]
 		if mu := c.params.friction; c.params.condim == 3 {
@@ -188,7 +188,7 @@ func (s *System) resist(contacts []*contact, warm []expr) error {
 	return nil
 }
 
-// directions is how many directions a contact's rows act in.
+// directions returns the number of directions of a contact.
 func (c *contact) directions() int {
 	if c.params.condim == 3 {
 		return 3
@@ -196,7 +196,7 @@ func (c *contact) directions() int {
 	return 1
 }
 
-// along is J x of a contact, in its directions, for x whose twists are given too.
+// along returns J x of a contact, by direction; twists are the bodies' twists for x.
 func (s *System) along(c *contact, x []expr, twists []twist) []expr {
 	out := make([]expr, c.directions())
 	for k := range out {
@@ -213,7 +213,8 @@ func (s *System) along(c *contact, x []expr, twists []twist) []expr {
 	return out
 }
 
-// row is the row of J of a contact of two bodies that move, in one of its directions. What moves both does not appear.
+// row returns the row of J, in one direction, of a contact between two moving bodies. Degrees of freedom that move
+// both have zero entries.
 func (s *System) row(c *contact, direction int) []expr {
 	out := s.zeros()
 	of, to := s.chain(c.body), s.chain(c.other)
@@ -233,7 +234,7 @@ func (s *System) row(c *contact, direction int) []expr {
 	return out
 }
 
-// chain says which degrees of freedom move a body.
+// chain returns which degrees of freedom move a body.
 func (s *System) chain(body int) []bool {
 	out := make([]bool, len(s.dofs))
 	for i := s.last(body); i >= 0; i = s.dofs[i].parent {

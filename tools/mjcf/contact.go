@@ -2,25 +2,25 @@ package main
 
 import "fmt"
 
-// Contact is a place where two geoms may touch. Its rows are those of a pyramidal cone (condim 3), or one of the normal
-// alone (condim 1).
+// contact is a possible contact of two geoms. Its rows are those of a pyramidal cone (condim 3), or only that of the
+// normal (condim 1).
 type contact struct {
 	name   string
-	body   int // the second geom's
-	other  int // the first geom's; 0: the world
+	body   int // of the second geom
+	other  int // of the first geom; 0: the world
 	params contactParams
 
 	distance expr
 	point    vec    // relative to the origin of body's tree
-	across   vec    // what to add for a point relative to the origin of other's tree
+	across   vec    // to be added to a point relative to the origin of other's tree
 	frame    [3]vec // normal, from the first geom to the second, and two tangents
-	only     expr   // whether there is the contact where its distance allows it; none: there is
+	only     expr   // additional condition for the contact; none: always
 
-	d  expr    // the rows' stiffness: 0 where they are apart
-	at [3]expr // of the constraints' residual J a - aref, by direction, at the acceleration the solver begins with
+	d  expr    // stiffness of the rows: 0 without contact
+	at [3]expr // residuals J a - aref of the constraint, by direction, at the solver's initial acceleration
 }
 
-// contactParams are what MuJoCo makes of the parameters of two geoms.
+// contactParams are the contact parameters that MuJoCo derives from two geoms.
 type contactParams struct {
 	condim   int
 	friction float64
@@ -31,7 +31,7 @@ type contactParams struct {
 
 // mix combines the parameters of two geoms (MuJoCo documentation, Computation, "Contact parameters").
 func mix(a, b *Geom) contactParams {
-	if a.Priority != b.Priority { // the parameters are those of the geom with the higher one
+	if a.Priority != b.Priority { // the geom with the higher priority determines the parameters
 		if b.Priority > a.Priority {
 			a, b = b, a
 		}
@@ -63,8 +63,8 @@ type link struct {
 	geom *Geom
 }
 
-// pairs finds the pairs of geoms that may touch, by MuJoCo's rules: those with a plane or another geom of the world,
-// and those of links that both move.
+// pairs returns the pairs of geoms that may touch, by MuJoCo's rules: pairs with a plane or another geom of the
+// world, and pairs of moving links.
 func (s *System) pairs() (world, links []pair) {
 	bodies := s.Model.Bodies
 	for b1 := range bodies {
@@ -91,7 +91,7 @@ func (s *System) pairs() (world, links []pair) {
 	return world, links
 }
 
-// contacts places the contacts of pairs of geoms.
+// contacts makes the contacts of pairs of geoms.
 func (s *System) contacts(pairs []pair) ([]*contact, error) {
 	var all []*contact
 	for _, p := range pairs {
@@ -106,7 +106,7 @@ func (s *System) contacts(pairs []pair) ([]*contact, error) {
 
 func round(g *Geom) bool { return g.Type == "sphere" || g.Type == "capsule" }
 
-// apart says whether bodies never touch: both at rest in the world, welded together, parent and child, or excluded.
+// apart reports whether bodies never touch: both static, welded together, parent and child, or excluded.
 func (s *System) apart(b1, b2 int) bool {
 	w1, w2 := s.Model.Bodies[b1].Weld, s.Model.Bodies[b2].Weld
 	if w1 == w2 {
@@ -124,7 +124,7 @@ func (s *System) apart(b1, b2 int) bool {
 	return false
 }
 
-// touch places the contacts of two geoms.
+// touch makes the contacts of two geoms.
 func (s *System) touch(b1, b2 int, g1, g2 *Geom) ([]*contact, error) {
 	if g1.Type != "plane" && g2.Type == "plane" || g1.Type == "cylinder" && round(g2) {
 		b1, b2, g1, g2 = b2, b1, g2, g1
@@ -154,7 +154,7 @@ func (s *System) touch(b1, b2 int, g1, g2 *Geom) ([]*contact, error) {
 	return s.between(c, b1, g1, b2, g2), nil
 }
 
-// geomName is how contacts of a geom are called.
+// geomName names a geom in the names of its contacts.
 func (s *System) geomName(body int, g *Geom) string {
 	if g.Name != "" {
 		return identifier(g.Name)
@@ -162,7 +162,7 @@ func (s *System) geomName(body int, g *Geom) string {
 	return s.bodies[body].name
 }
 
-// place is a point of a geom, at the fraction `along` of its half length, relative to the body's tree.
+// place returns a point of a geom, at the fraction `along` of its half length, relative to the body's tree.
 func (s *System) place(body int, g *Geom, along float64) vec {
 	local := g.Pos
 	axis := rotation(g.Quat)

@@ -5,16 +5,16 @@ import (
 	"math"
 )
 
-// capsule is a sphere or capsule in place: its centre, and the half axis, which a sphere does not have.
+// capsule is a sphere or capsule in the world: its centre and half axis, zero for a sphere.
 type capsule struct {
 	centre, along vec
 	radius, half  float64
 }
 
-// cylinder is one in place.
+// cylinder is a cylinder in the world.
 type cylinder struct {
 	centre       vec
-	axes         [3]vec // the third along it
+	axes         [3]vec // the third is the cylinder's axis
 	radius, half float64
 }
 
@@ -26,18 +26,18 @@ func (s *System) cylinder(body int, g *Geom, centre vec) cylinder {
 	return out
 }
 
-// onCylinder places the contacts of a sphere or capsule with a cylinder, with normals from the first to the second
+// onCylinder makes the contacts of a sphere or capsule with a cylinder, with normals from the first to the second,
 // times sign.
 //
-// MuJoCo looks for more contacts of a capsule than the one where it is nearest ("multiccd"): it turns both shapes a
-// little about that contact, each way about two axes across the normal, and adds a contact where the nearest points
-// have moved, at the distance of the first.
+// For a capsule MuJoCo looks for contacts besides the nearest one ("multiccd"): it rotates both shapes by small
+// angles about that contact, in both directions about two axes perpendicular to the normal, and adds a contact where
+// the nearest points have moved, with the distance of the first.
 func (s *System) onCylinder(c contact, a capsule, b cylinder, sign float64) []*contact {
 	const (
 		angle = 1e-3 // rad
-		moved = 1e-3 // relative to the radius of the smaller bounding sphere
+		moved = 1e-3 // relative to the smaller radius of the two bounding spheres
 	)
-	origin := b.centre // coordinates are relative to it, so that rounding is small beside the movement of contacts
+	origin := b.centre // coordinates are relative to origin, so that rounding is small compared with the movement of contacts
 	a.centre, b.centre = a.centre.Sub(origin), s.vec([3]float64{})
 	distance, normal, middle := s.nearest(a, b)
 	first := s.meet(c, c.name, distance, normal.Mul(s.num(sign)), middle.Add(origin))
@@ -57,7 +57,7 @@ func (s *System) onCylinder(c contact, a capsule, b cylinder, sign float64) []*c
 			turned.axes[i] = back(b.axes[i], false)
 		}
 		reach, normal, middle := s.nearest(capsule{turn(a.centre, true), turn(a.along, false), a.radius, a.half}, turned)
-		close := s.num(0) // how many of those before are close to it
+		close := s.num(0) // number of earlier contacts close to it
 		for i, other := range middles {
 			gap := middle.Sub(other)
 			near := gap.Dot(gap).Less(s.num(apart*apart)).Select(s.num(1), s.num(0))
@@ -74,7 +74,7 @@ func (s *System) onCylinder(c contact, a capsule, b cylinder, sign float64) []*c
 	return all
 }
 
-// turnAbout turns points about an axis through a centre, or directions about the axis.
+// turnAbout returns a function that rotates points about an axis through a centre, or directions about the axis.
 func (s *System) turnAbout(centre, axis vec, angle float64) func(v vec, point bool) vec {
 	sin, rest := s.num(math.Sin(angle)), s.num(1-math.Cos(angle))
 	return func(v vec, point bool) vec {
@@ -90,14 +90,14 @@ func (s *System) turnAbout(centre, axis vec, angle float64) func(v vec, point bo
 	}
 }
 
-// nearest gives the distance of a sphere or capsule from a cylinder, the normal from the first to the second, and the
-// point half way between their surfaces. Where a capsule's axis enters the cylinder, the point of it that counts is any
-// that is inside.
+// nearest returns the distance of a sphere or capsule from a cylinder, the normal from the first to the second, and
+// the point midway between their surfaces. If the capsule's axis enters the cylinder, any point of it that is inside
+// may be used.
 func (s *System) nearest(a capsule, b cylinder) (distance expr, normal, middle vec) {
 	zero, one, radius, half := s.num(0), s.num(1), s.num(b.radius), s.num(b.half)
 	local := func(v vec) vec { return vec{v.Dot(b.axes[0]), v.Dot(b.axes[1]), v.Dot(b.axes[2])} }
 	centre, axis := local(a.centre.Sub(b.centre)), local(a.along)
-	// beyond is how far a point of the capsule's axis is from the nearest of the cylinder.
+	// beyond returns the distance of a point of the capsule's axis from the nearest point of the cylinder.
 	beyond := func(t expr) (out, at vec, reach expr) {
 		at = centre.Add(axis.Mul(t))
 		reach = at[0].Square().Add(at[1].Square()).Max(s.num(1e-12)).Sqrt()
@@ -115,7 +115,7 @@ func (s *System) nearest(a capsule, b cylinder) (distance expr, normal, middle v
 	square := out.Dot(out)
 	length := square.Max(s.num(1e-12)).Sqrt()
 	inside := square.Less(s.num(1e-12))
-	side, end := radius.Sub(reach), half.Sub(at[2].Abs()) // how deep it is inside
+	side, end := radius.Sub(reach), half.Sub(at[2].Abs()) // depth of the point below the side and below the end
 	flank := side.Less(end)
 	up := at[2].Less(zero).Select(one.Neg(), one)
 	inner := vec{flank.Select(at[0].Div(reach), zero), flank.Select(at[1].Div(reach), zero), flank.Select(zero, up)}
@@ -127,8 +127,8 @@ func (s *System) nearest(a capsule, b cylinder) (distance expr, normal, middle v
 	return distance, normal, a.centre.Add(a.along.Mul(t)).Add(normal.Mul(distance.Scale(0.5).Add(s.num(a.radius))))
 }
 
-// rootWithin is where a function that grows is zero between -1 and 1, or the end that is nearer: by bisection, and at
-// last by the secant.
+// rootWithin returns the zero between -1 and 1 of an increasing function, or the nearer end if it has none: by
+// bisection, then one secant step.
 func (s *System) rootWithin(of func(expr) expr) expr {
 	const halvings = 16
 	zero := s.num(0)

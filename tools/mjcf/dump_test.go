@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// python is a Python with MuJoCo: $MUJOCO_PYTHON or python3. Tests that compile MJCF files are skipped without one.
+// python returns a Python with MuJoCo: $MUJOCO_PYTHON or python3. Tests that compile MJCF files are skipped without
+// one.
 func python(t *testing.T) string {
 	t.Helper()
 	program := os.Getenv("MUJOCO_PYTHON")
@@ -32,7 +33,8 @@ func TestDump(t *testing.T) {
 	}
 }
 
-// TestModelsAreCurrent: the committed models of robots are what dump.py makes of their files, where the repository has those.
+// TestModelsAreCurrent: the committed models of robots are the output of dump.py for their files, where the
+// repository has those.
 func TestModelsAreCurrent(t *testing.T) {
 	program, folder := python(t), t.TempDir()
 	for _, name := range []string{"parts", "flags", "tied"} {
@@ -50,7 +52,7 @@ func TestModelsAreCurrent(t *testing.T) {
 	}
 }
 
-// TestOwnModel writes a model of one's own, by an MJCF file alone.
+// TestOwnModel generates a user's own model from an MJCF file outside the repository.
 func TestOwnModel(t *testing.T) {
 	program, folder := python(t), filepath.Join(t.TempDir(), "Robot-lab")
 	var stdout, stderr bytes.Buffer
@@ -80,7 +82,7 @@ func TestOwnModel(t *testing.T) {
 	}
 }
 
-// TestUsage: bad files and arguments end in one line that says what is wrong, and status 1 or 2.
+// TestUsage: bad files and arguments give one line that says what is wrong, and status 1 or 2.
 func TestUsage(t *testing.T) {
 	missing := []string{"-out", t.TempDir(), filepath.Join(t.TempDir(), "missing.xml")}
 	for _, c := range []struct {

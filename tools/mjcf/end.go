@@ -1,16 +1,16 @@
 package main
 
-// coordinate is a sum of positions that springs, limits, equalities and actuators act on: a joint's position, or the
-// length of a tendon.
+// coordinate is a linear combination of positions on which springs, limits, equalities and actuators act: a joint's
+// position or a tendon's length.
 type coordinate struct {
 	name      string
 	dofs      []int
 	factors   []float64
-	reference float64 // where the joints are at their reference
+	reference float64 // value in the joints' reference position
 	weight    float64 // mean inverse inertia
 }
 
-// end is the coordinate of an end.
+// end returns the coordinate of an end.
 func (s *System) end(e End) coordinate {
 	if e.Tendon != nil {
 		return s.tendon(*e.Tendon)
@@ -18,7 +18,7 @@ func (s *System) end(e End) coordinate {
 	return s.single(*e.DOF)
 }
 
-// single is the coordinate of a hinge or slide joint.
+// single returns the coordinate of a hinge or slide joint.
 func (s *System) single(dof int) coordinate {
 	j := s.dofs[dof].joint
 	return coordinate{s.dofs[dof].name, []int{dof}, []float64{1}, j.Reference[0], j.InvWeight[0]}
@@ -35,7 +35,7 @@ func (s *System) tendon(number int) coordinate {
 	return c
 }
 
-// length is the coordinate's value.
+// length returns the coordinate's value.
 func (s *System) length(c coordinate) expr {
 	sum := s.num(0)
 	for k, dof := range c.dofs {
@@ -44,7 +44,7 @@ func (s *System) length(c coordinate) expr {
 	return sum
 }
 
-// of is how fast the coordinate changes when the degrees of freedom move by x.
+// of returns the coordinate's rate of change for the velocities x.
 func (s *System) of(c coordinate, x []expr) expr {
 	sum := s.num(0)
 	for k, dof := range c.dofs {
@@ -53,14 +53,14 @@ func (s *System) of(c coordinate, x []expr) expr {
 	return sum
 }
 
-// spread adds to each degree of freedom its part of a force along a coordinate.
+// spread adds a force along a coordinate to the generalized forces.
 func (s *System) spread(c coordinate, force expr, onto []expr) {
 	for k, dof := range c.dofs {
 		onto[dof] = onto[dof].Add(force.Scale(c.factors[k]))
 	}
 }
 
-// holds adds a stiffness along a coordinate to a symmetric matrix.
+// hold adds a stiffness along a coordinate to a symmetric matrix.
 func (s *System) hold(c coordinate, stiff expr, onto [][]expr) {
 	for k, i := range c.dofs {
 		for l, j := range c.dofs {
@@ -69,7 +69,7 @@ func (s *System) hold(c coordinate, stiff expr, onto [][]expr) {
 	}
 }
 
-// pulls gives the generalized forces of the actuators.
+// pulls returns the generalized forces of the actuators.
 func (s *System) pulls() []expr {
 	out := s.zeros()
 	for a := range s.Model.Actuators {
@@ -83,8 +83,8 @@ func (s *System) pulls() []expr {
 	return out
 }
 
-// effort is the force of an actuator along its end: what the control makes of it, which physics_actuate gives, and what
-// position and velocity do.
+// effort returns the force of an actuator along its end: the part of its control, computed by physics_actuate, plus
+// those of position and velocity.
 func (s *System) effort(number int) expr {
 	a := &s.Model.Actuators[number]
 	force := s.force[number]
@@ -100,10 +100,10 @@ func (s *System) effort(number int) expr {
 	return force.As("effort_" + end.name)
 }
 
-// feedback says whether an actuator's force depends on position or velocity.
+// feedback reports whether an actuator's force depends on position or velocity.
 func (a *Actuator) feedback() bool { return a.Bias[1] != 0 || a.Bias[2] != 0 }
 
-// bounds are those of an actuator's force along its end.
+// bounds returns the bounds of an actuator's force along its end.
 func (a *Actuator) bounds() (low, high float64) {
 	low, high = a.Gear*a.ForceRange[0], a.Gear*a.ForceRange[1]
 	return min(low, high), max(low, high)

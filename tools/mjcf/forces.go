@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// constantName is how a constant of a part is written.
+// constantName returns the name of a constant of a part.
 func constantName(part, what string) string { return strings.ToUpper(part + "_" + what) }
 
-// bias computes the forces of gravity and inertia, what it takes for no joint to accelerate, less the forces of the
-// medium: Newton's and Euler's equations outwards, what they ask for inwards.
+// bias computes the bias forces: gravity and inertia, by the recursive Newton-Euler algorithm for zero joint
+// accelerations, minus the forces of the medium.
 func (s *System) bias() {
 	zero := s.vec([3]float64{})
 	forces, torques := make([]vec, len(s.bodies)), make([]vec, len(s.bodies))
@@ -42,8 +42,8 @@ func (s *System) bias() {
 	}
 }
 
-// medium is the force on a body at its centre of mass, and the torque, of the medium around it: MuJoCo's model of drag
-// and viscosity on the box of the same inertia (MuJoCo documentation, Computation, "Inertia model").
+// medium returns the force of the surrounding medium on a body at its centre of mass, and the torque, by MuJoCo's
+// model of drag and viscosity on the box of equal inertia (MuJoCo documentation, Computation, "Inertia model").
 func (s *System) medium(i int) (force, torque vec) {
 	m, b, state := s.Model, &s.Model.Bodies[i], &s.bodies[i]
 	zero := s.vec([3]float64{})
@@ -76,7 +76,7 @@ func (s *System) medium(i int) (force, torque vec) {
 	return axes.Apply(force), axes.Apply(torque)
 }
 
-// smooth adds up all forces but those of constraints: of springs, dampers and actuators, less the bias.
+// smooth sums all forces except those of constraints: springs, dampers and actuators, minus the bias.
 func (s *System) smooth() {
 	tendons, pulls := s.tendonForces(), s.pulls()
 	for i := range s.dofs {
@@ -93,7 +93,8 @@ func (s *System) smooth() {
 	}
 }
 
-// tendonForces gives the generalized forces of the tendons' springs and dampers. A spring rests between two lengths.
+// tendonForces returns the generalized forces of the tendons' springs and dampers. A spring has no force between its
+// two rest lengths.
 func (s *System) tendonForces() []expr {
 	out := s.zeros()
 	for i := range s.Model.Tendons {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Geometry writes the Go of a model that viewers draw: its bodies with their joints, and the shapes on them.
+// Geometry writes the Go source of a model for viewers: its bodies with their joints and shapes.
 func Geometry(m *Model, pkg string) ([]byte, error) {
 	of := ""
 	var out bytes.Buffer
@@ -62,7 +62,7 @@ func Geometry(m *Model, pkg string) ([]byte, error) {
 	return format.Source(out.Bytes())
 }
 
-// actuators names the actuators by the joints or tendons that they drive.
+// actuators returns names of the actuators: those of the joints or tendons that they drive.
 func actuators(m *Model) []string {
 	var out []string
 	for i := range m.Actuators {
@@ -107,7 +107,7 @@ func form(g *Geom) (string, error) {
 	return "", fmt.Errorf("geom %q: type %q cannot be drawn", g.Name, g.Type)
 }
 
-// pose is the field of a place that is not the origin.
+// pose returns the Pose field of a body or shape; "" at the origin.
 func pose(of string, pos [3]float64, quat [4]float64) string {
 	still := quat == [4]float64{1, 0, 0, 0}
 	if still && pos == [3]float64{} {
@@ -131,10 +131,10 @@ func vector(v []float64) string {
 	return fmt.Sprintf("[%d]float64{%s}", len(v), strings.Join(words, ", "))
 }
 
-// number is without what rounding leaves.
+// number formats a number without rounding residue.
 func number(x float64) string { return fmt.Sprintf("%g", math.Round(x*1e12)/1e12+0) }
 
-// camel makes half_cheetah halfCheetah.
+// camel converts half_cheetah to halfCheetah.
 func camel(name string) string {
 	words := strings.Split(name, "_")
 	for i, w := range words[1:] {

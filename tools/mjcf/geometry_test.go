@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestGeometry: the Go of every model is Go, also in a package of its user's.
+// TestGeometry: the output for every model is valid Go, also in a user's package.
 func TestGeometry(t *testing.T) {
 	for _, name := range models(t) {
 		m, states := read(t, name)

@@ -1,9 +1,9 @@
 package main
 
-// stiffness is a symmetric form on twists (spin, at): spin·A spin + 2 spin·B at + at·C at. Twice the kinetic energy of
-// bodies is one, and so is what contacts add to the Hessian of the constraint problem; both come together along a tree
-// in the same way (R. Featherstone, "Rigid Body Dynamics Algorithms", 2008, section 6.2: the composite rigid body
-// algorithm).
+// stiffness is a quadratic form on twists (spin, at): spin·A spin + 2 spin·B at + at·C at. It represents twice the
+// kinetic energy of bodies, and what contacts add to the Hessian of the constraint problem; both are accumulated
+// along a tree in the same way (R. Featherstone, "Rigid Body Dynamics Algorithms", 2008, section 6.2: the composite
+// rigid body algorithm).
 type stiffness struct{ a, b, c mat }
 
 func (s *System) noStiffness() stiffness {
@@ -15,12 +15,12 @@ func (k stiffness) add(l stiffness) stiffness {
 	return stiffness{k.a.Add(l.a), k.b.Add(l.b), k.c.Add(l.c)}
 }
 
-// apply gives the torque about the origin and the force that belong to a twist.
+// apply returns the torque about the origin and the force for a twist.
 func (k stiffness) apply(t twist) (torque, force vec) {
 	return k.a.Apply(t.spin).Add(k.b.Apply(t.at)), k.b.Transposed().Apply(t.spin).Add(k.c.Apply(t.at))
 }
 
-// unit is the twist of a degree of freedom that moves by one.
+// unit returns the twist of a degree of freedom with velocity one.
 func (s *System) unit(d *dof) twist {
 	if d.slide {
 		return twist{s.vec([3]float64{}), d.axis}
@@ -28,7 +28,8 @@ func (s *System) unit(d *dof) twist {
 	return twist{d.axis, d.arm()}
 }
 
-// project carries a form of each body to the degrees of freedom: the matrix x → form(twists(x)), both triangles.
+// project maps the bodies' forms to the degrees of freedom: it returns the matrix of x → form(twists(x)), both
+// triangles.
 func (s *System) project(of []stiffness, name string) [][]expr {
 	of = append([]stiffness(nil), of...)
 	for i := len(of) - 1; i > 0; i-- {
@@ -63,7 +64,7 @@ func (s *System) matrix() [][]expr {
 	return out
 }
 
-// pointStiffness is the form of a symmetric matrix w acting on the velocity of the point r.
+// pointStiffness returns the form of a symmetric matrix w acting on the velocity of the point r.
 func (s *System) pointStiffness(w mat, r vec) stiffness {
 	// velocity = at + spin × r; with X = [r]×: spin × r = -X spin, so C = w, B = X w, A = X w Xᵀ.
 	var b, a mat
@@ -108,7 +109,7 @@ func (s *System) mass() {
 	}
 }
 
-// inertia is a body's about its centre of mass, in the world's axes.
+// inertia returns a body's inertia about its centre of mass, in the world's axes.
 func (s *System) inertia(i int) mat {
 	b := &s.Model.Bodies[i]
 	frame := rotation(b.Frame)
@@ -143,7 +144,7 @@ func (s *System) inertia(i int) mat {
 	return symmetric(rot.Mul(m).Mul(rot.Transposed()))
 }
 
-// symmetric takes the entries below the diagonal from above it, where they are the same number by other operations.
+// symmetric copies the entries above the diagonal to those below, which are equal but computed by other operations.
 func symmetric(m mat) mat {
 	m[1][0], m[2][0], m[2][1] = m[0][1], m[0][2], m[1][2]
 	return m

@@ -13,10 +13,10 @@ type (
 	mat  = symbolic.Mat
 )
 
-// System is a model in motion: everything as expressions of positions, velocities and actuator forces.
+// System is a model's dynamics as expressions of positions, velocities and actuator forces.
 //
 // Positions are relative to the origin of a body's tree, the position of the tree's first body, in the axes of the
-// world: far from the world's origin nothing is lost to rounding.
+// world, so that precision does not depend on the distance from the world's origin.
 type System struct {
 	Model *Model
 	g     *symbolic.Graph
@@ -26,15 +26,15 @@ type System struct {
 
 	bodies []bodyState
 	dofs   []dof
-	origin []vec // in the world, by body: its tree's
+	origin []vec // in the world, by body: the origin of its tree
 
-	names       map[string]bool // of bodies, joints and tendons in the program
+	names       map[string]bool // of bodies, joints and tendons, used in the program
 	tendonNames []string
 
 	twist  []twist // of the velocities
 	Mass   [][]expr
-	Bias   []expr // forces of gravity, of inertia and, negated, of the medium
-	Smooth []expr // all forces but those of constraints
+	Bias   []expr // forces of gravity and inertia, minus those of the medium
+	Smooth []expr // all forces except those of constraints
 }
 
 type bodyState struct {
@@ -44,10 +44,10 @@ type bodyState struct {
 	com   vec
 	omega vec // angular velocity
 	vel   vec // of pos
-	alpha vec // angular acceleration when no joint accelerates
-	acc   vec // of pos, likewise, gravity taken off
+	alpha vec // angular acceleration for zero joint accelerations
+	acc   vec // of pos, likewise, minus gravity
 	dofs  []int
-	fixed bool // in the world
+	fixed bool // static
 }
 
 // dof is a degree of freedom: translation along, or rotation about, an axis through anchor.
@@ -66,8 +66,8 @@ func (s *System) vec(v [3]float64) vec           { return s.g.Vec(snap3(v)) }
 func (s *System) mat(q [4]float64) mat           { return s.g.Mat(rotation(q)) }
 func (s *System) named(n string, v float64) expr { return s.g.Named(n, snap(v)) }
 
-// identifier makes a name of GLSL: without two underscores in a row, which GLSL reserves, and not beginning with a
-// digit.
+// identifier converts a name to a GLSL identifier: without two consecutive underscores, which GLSL reserves, and not
+// beginning with a digit.
 func identifier(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
@@ -84,8 +84,8 @@ func identifier(name string) string {
 	return name
 }
 
-// unique is the identifier of an element of a kind that no other element has: of its name or, where it has none, of the
-// kind and its number.
+// unique returns a unique identifier for an element of a kind, from its name or, if it has none, from the kind and
+// its number.
 func (s *System) unique(kind, name string, number int) string {
 	name = identifier(name)
 	if name == "" {
@@ -122,7 +122,7 @@ func NewSystem(m *Model) *System {
 	return s
 }
 
-// kinematics places the bodies and gives them the velocities and, joints not accelerating, the accelerations.
+// kinematics computes the bodies' positions, velocities and, for zero joint accelerations, accelerations.
 func (s *System) kinematics() {
 	zero, one := s.vec([3]float64{}), s.mat([4]float64{1, 0, 0, 0})
 	world := bodyState{name: "world", rot: one, pos: zero, com: zero, omega: zero, vel: zero, alpha: zero, acc: s.vec(s.Model.Gravity).Neg(), fixed: true}
@@ -142,7 +142,7 @@ func (s *System) kinematics() {
 		for k := range b.Joints {
 			s.joint(i, &state, &b.Joints[k])
 		}
-		if first { // what was in the world becomes relative to this body
+		if first { // positions in the world become relative to this body
 			s.origin = append(s.origin, state.pos)
 			for k := before; k < len(s.dofs); k++ {
 				s.dofs[k].anchor = s.dofs[k].anchor.Sub(state.pos)
@@ -161,12 +161,12 @@ func (s *System) kinematics() {
 	}
 }
 
-// carried is the acceleration of a point at r from one that does not accelerate, on a body that turns.
+// carried returns the acceleration of a point at r from a point without acceleration, on a rotating body.
 func (s *System) carried(omega, alpha, r vec) vec {
 	return alpha.Cross(r).Add(omega.Cross(omega.Cross(r)))
 }
 
-// last is the innermost degree of freedom of a body, or -1.
+// last returns the innermost degree of freedom of a body, or -1.
 func (s *System) last(body int) int {
 	for b := body; b > 0; b = s.Model.Bodies[b].Parent {
 		for i := len(s.dofs) - 1; i >= 0; i-- {
@@ -213,7 +213,7 @@ func (s *System) joint(body int, state *bodyState, j *Joint) {
 		state.vel = velocity.Add(state.omega.Cross(arm))
 		state.acc = acceleration.Add(s.carried(state.omega, state.alpha, arm))
 	case "free":
-		// Translations along the world's axes, rotations about the body's.
+		// Translations along the world's axes, rotations about the body's axes.
 		state.pos = vec{s.q[j.Q], s.q[j.Q+1], s.q[j.Q+2]}
 		state.rot = s.quaternion(s.q[j.Q+3], s.q[j.Q+4], s.q[j.Q+5], s.q[j.Q+6])
 		state.vel = vec{s.v[j.DOF], s.v[j.DOF+1], s.v[j.DOF+2]}
@@ -228,7 +228,7 @@ func (s *System) joint(body int, state *bodyState, j *Joint) {
 	}
 }
 
-// turn is the rotation about a constant axis.
+// turn returns the rotation about a constant axis.
 func (s *System) turn(axis [3]float64, sin, cos expr) mat {
 	a := s.vec(axis)
 	rest := s.num(1).Sub(cos)
@@ -251,7 +251,7 @@ func (s *System) turn(axis [3]float64, sin, cos expr) mat {
 	return out
 }
 
-// quaternion is the rotation of a quaternion of any length.
+// quaternion returns the rotation of a quaternion of any length.
 func (s *System) quaternion(w, x, y, z expr) mat {
 	scale := s.num(2).Div(w.Square().Add(x.Square()).Add(y.Square()).Add(z.Square())).As("quaternion_scale")
 	wx, wy, wz := w.Mul(x).Mul(scale), w.Mul(y).Mul(scale), w.Mul(z).Mul(scale)
@@ -265,13 +265,13 @@ func (s *System) quaternion(w, x, y, z expr) mat {
 	}
 }
 
-// twist is the velocity of a body: its spin, and the velocity of the point of it that is at the tree's origin.
+// twist is the velocity of a body: its angular velocity (spin), and the velocity of its point at the tree's origin.
 type twist struct{ spin, at vec }
 
-// arm is the velocity at the tree's origin of a rotation about dof i's axis.
+// arm returns the velocity at the tree's origin due to a rotation about the axis.
 func (d *dof) arm() vec { return d.anchor.Cross(d.axis) }
 
-// twists gives the bodies' twists when the degrees of freedom move by x.
+// twists returns the bodies' twists for the velocities x.
 func (s *System) twists(x []expr) []twist {
 	zero := s.vec([3]float64{})
 	out := []twist{{zero, zero}}
@@ -290,5 +290,5 @@ func (s *System) twists(x []expr) []twist {
 	return out
 }
 
-// velocity is that of a point of a body at r.
+// velocity returns the velocity of a point of the body at r.
 func (t twist) velocity(r vec) vec { return t.at.Add(t.spin.Cross(r)) }

@@ -1,24 +1,24 @@
-// Command mjcf writes the GLSL of environments' dynamics from models of MuJoCo: straight-line programs with the models'
-// constants in them, and the Go of what viewers draw of them.
+// Command mjcf generates the dynamics of environments from MuJoCo models: GLSL that is straight-line code with the
+// model's constants, and the geometry for viewers as Go.
 //
 //	go run github.com/evorl/evorl/tools/mjcf robot.xml
 //
-// writes robot.glsl and robot_gen.go into the working folder, in a module of one's own. It needs Python with MuJoCo
-// (pip install mujoco==3.12.0), for MuJoCo's own compiler of MJCF. docs/physics.md says which models it takes, and how
-// the environment goes on.
+// writes robot.glsl and robot_gen.go into the working folder, in a user's module. It needs Python with MuJoCo (pip
+// install mujoco==3.12.0) for MuJoCo's MJCF compiler. docs/physics.md describes the supported models and how to make
+// an environment of the output.
 //
 //	-python PROGRAM   Python with MuJoCo (default python3)
 //	-out DIR          folder of the GLSL (default .)
 //	-go DIR           folder of the Go (default that of the GLSL)
 //	-package NAME     package of the Go (default the name of its folder)
-//	-sense TEXT       what a forward pass gives beside accelerations, such as "site tip xz"; may be repeated
+//	-sense TEXT       output of a forward pass besides accelerations, such as "site tip xz"; may be repeated
 //
 // In this repository,
 //
 //	go run ./tools/mjcf           write what is missing or stale below shaders/envs/models and in envs
 //	go run ./tools/mjcf -check    write nothing; exit 1 naming what is missing or stale
 //
-// works on the models that an environment includes. It reads what dump.py made of them (tools/mjcf/models), so that it
+// processes the models that an environment includes. It reads them as written by dump.py (tools/mjcf/models), so it
 // needs neither Python nor MuJoCo.
 package main
 
@@ -36,10 +36,10 @@ import (
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
-// target is where the outputs of a model go.
+// target is the destination of a model's outputs.
 type target struct {
 	glsl, goFiles, pkg string
-	check              bool // write nothing
+	check              bool // compare without writing
 }
 
 // run is main with its exit status: 0 done or up to date, 1 errors or differences, 2 usage.
@@ -97,7 +97,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// own puts in the defaults for models of a user's own.
+// own sets the defaults for users' models.
 func (to *target) own() error {
 	if to.glsl == "" {
 		to.glsl = "."
@@ -118,7 +118,7 @@ func (to *target) own() error {
 	return nil
 }
 
-// builtIn puts in this repository's defaults, and reads the models that its environments include.
+// builtIn sets the defaults for this repository and reads the models that its environments include.
 func (to *target) builtIn() ([]*Model, error) {
 	if to.glsl != "" || to.goFiles != "" || to.pkg != "" {
 		return nil, errors.New("-out, -go and -package are for models of one's own; want MJCF files after them")
@@ -143,7 +143,7 @@ func (to *target) builtIn() ([]*Model, error) {
 	return models, nil
 }
 
-// included says whether an environment beside the folder of models includes a model.
+// included reports whether an environment next to the folder of models includes a model.
 func included(to, name string) bool {
 	paths, _ := filepath.Glob(filepath.Join(filepath.Dir(to), "*.glsl"))
 	for _, path := range paths {
@@ -154,7 +154,7 @@ func included(to, name string) bool {
 	return false
 }
 
-// generate writes the GLSL and the Go of one model, or compares them, and says what it did or found.
+// generate writes or compares the GLSL and the Go of one model, and reports what it did or found.
 func (to *target) generate(model *Model) (differs []string, err error) {
 	program, err := Program(model)
 	if err != nil {
@@ -172,7 +172,7 @@ func (to *target) generate(model *Model) (differs []string, err error) {
 		{filepath.Join(to.glsl, model.Name+".glsl"), []byte(program)},
 		{filepath.Join(to.goFiles, model.Name+"_gen.go"), geometry},
 	}
-	if model.NV >= cooperativeDOFs && to.pkg == "envs" { // models of users' own have no way to hand tables to the engine
+	if model.NV >= cooperativeDOFs && to.pkg == "envs" { // tables are not available to users' environments
 		tables, source, err := Tables(model, to.pkg)
 		if err != nil {
 			return nil, model.blame(err)

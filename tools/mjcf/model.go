@@ -9,15 +9,15 @@ import (
 	"regexp"
 )
 
-// Model is what MuJoCo's compiler made of an MJCF file, as dump.py writes it. Units are MuJoCo's: metres, kilograms,
-// seconds, radians; quaternions are w x y z.
+// Model is a model compiled by MuJoCo from an MJCF file, as written by dump.py. Units are MuJoCo's: metres,
+// kilograms, seconds, radians; quaternions are w x y z.
 type Model struct {
 	Name        string     `json:"name"`
 	Source      string     `json:"source"` // the MJCF file
 	MuJoCo      string     `json:"mujoco"` // the compiler's version
 	Integrator  string     `json:"integrator"`
-	EulerDamp   bool       `json:"eulerdamp"` // Euler's method takes the joints' damping at the step's end
-	MultiCCD    bool       `json:"multiccd"`  // more than one contact where capsules touch cylinders
+	EulerDamp   bool       `json:"eulerdamp"` // Euler's method treats joint damping implicitly
+	MultiCCD    bool       `json:"multiccd"`  // several contacts of a capsule with a cylinder
 	Timestep    float64    `json:"timestep"`
 	Gravity     [3]float64 `json:"gravity"`
 	Density     float64    `json:"density"` // of the medium
@@ -30,17 +30,17 @@ type Model struct {
 	Tendons     []Tendon   `json:"tendons"`
 	Equalities  []Equality `json:"equalities"`
 	Actuators   []Actuator `json:"actuators"`
-	Excluded    [][2]int   `json:"excluded"` // pairs of bodies that do not touch
+	Excluded    [][2]int   `json:"excluded"` // pairs of bodies that cannot touch
 
-	Senses        []string `json:"-"` // what the environment wants to know of a forward pass: see builtInSenses
-	SensedAtReset bool     `json:"-"` // and of a state that no step has led to
+	Senses        []string `json:"-"` // outputs of a forward pass: see builtInSenses
+	SensedAtReset bool     `json:"-"` // also at a reset
 }
 
 // Body is a rigid body in the frame of its parent.
 type Body struct {
 	Name      string     `json:"name"`
 	Parent    int        `json:"parent"`
-	Weld      int        `json:"weld"` // the outermost body it is welded to, itself when it moves
+	Weld      int        `json:"weld"` // the outermost body it is welded to; itself if it moves
 	Pos       [3]float64 `json:"pos"`
 	Quat      [4]float64 `json:"quat"`
 	Mass      float64    `json:"mass"`
@@ -62,8 +62,8 @@ type Joint struct {
 	DOF          int        `json:"dof"` // its first degree of freedom
 	Pos          [3]float64 `json:"pos"`
 	Axis         [3]float64 `json:"axis"`
-	Reference    []float64  `json:"reference"` // position at which the body is where the model has it
-	Rest         []float64  `json:"rest"`      // position at which the spring rests
+	Reference    []float64  `json:"reference"` // position in which the body has its place in the model
+	Rest         []float64  `json:"rest"`      // rest position of the spring
 	Stiffness    float64    `json:"stiffness"`
 	Damping      float64    `json:"damping"`
 	Armature     []float64  `json:"armature"`
@@ -74,10 +74,10 @@ type Joint struct {
 	SolImp       [5]float64 `json:"solimp"`
 	InvWeight    []float64  `json:"invweight"`
 	ForceLimited bool       `json:"forcelimited"`
-	ForceRange   [2]float64 `json:"forcerange"` // of the actuators' forces on it, all together
+	ForceRange   [2]float64 `json:"forcerange"` // of the total force of the actuators on it
 }
 
-// Geom is a shape that touches others or is only seen.
+// Geom is a shape that collides or is only visible.
 type Geom struct {
 	Name        string     `json:"name"`
 	At          string     `json:"at"`
@@ -103,13 +103,13 @@ type Site struct {
 	Pos  [3]float64 `json:"pos"`
 }
 
-// Tendon is a fixed tendon: its length is a sum of joints' positions.
+// Tendon is a fixed tendon: its length is a linear combination of joint positions.
 type Tendon struct {
 	Name      string       `json:"name"`
 	At        string       `json:"at"`
 	Joints    [][2]float64 `json:"joints"`    // degree of freedom, factor
-	Reference float64      `json:"reference"` // length where all joints are at theirs
-	Rest      [2]float64   `json:"rest"`      // lengths between which the spring rests
+	Reference float64      `json:"reference"` // length in the joints' reference position
+	Rest      [2]float64   `json:"rest"`      // range of lengths in which the spring has no force
 	Stiffness float64      `json:"stiffness"`
 	Damping   float64      `json:"damping"`
 	Armature  float64      `json:"armature"`
@@ -121,14 +121,14 @@ type Tendon struct {
 	InvWeight float64      `json:"invweight"`
 }
 
-// End is what an actuator or an equality acts on: a joint, by its degree of freedom, or a tendon, by its number.
+// End is what an actuator or an equality acts on: a joint, by its degree of freedom, or a tendon, by its index.
 type End struct {
 	DOF    *int `json:"dof,omitempty"`
 	Tendon *int `json:"tendon,omitempty"`
 }
 
-// Equality keeps the first end's position, less its reference, at a polynomial of the second's, or at its constant
-// where there is no second.
+// Equality constrains the first end's position, relative to its reference, to a polynomial of the second's, or to a
+// constant without a second end.
 type Equality struct {
 	Name   string     `json:"name"`
 	At     string     `json:"at"`
@@ -139,8 +139,8 @@ type Equality struct {
 }
 
 // Actuator drives a joint or a tendon by gear · (gain · control + bias · (1, length, velocity)), where length and
-// velocity are gear times the end's. The control is within Range, and what the gear multiplies within ForceRange, where
-// they are limited.
+// velocity are gear times the end's. If limited, the control is within Range, and the factor of the gear within
+// ForceRange.
 type Actuator struct {
 	Name string `json:"name"`
 	At   string `json:"at"`
@@ -154,7 +154,7 @@ type Actuator struct {
 	ForceRange   [2]float64 `json:"forcerange"`
 }
 
-// ReadModel reads a file that dump.py wrote. The error says what in it does not fit together.
+// ReadModel reads a file written by dump.py. The error describes inconsistencies in it.
 func ReadModel(path string) (*Model, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -172,7 +172,7 @@ func ReadModel(path string) (*Model, error) {
 	return m, nil
 }
 
-// blame names the MJCF file in an error that does not begin with a place in it, or in a file that it includes.
+// blame adds the MJCF file to an error that does not begin with a location in it or in an included file.
 func (m *Model) blame(err error) error {
 	if place.MatchString(err.Error()) {
 		return err
@@ -182,7 +182,7 @@ func (m *Model) blame(err error) error {
 
 var place = regexp.MustCompile(`^[^ :]+(:[0-9]+)?: `)
 
-// mostDOFs bounds the time that a program takes to write: its matrices are written out.
+// mostDOFs bounds the time to write a program, since its matrices are written element by element.
 const mostDOFs = 128
 
 func (m *Model) check() error {
@@ -218,7 +218,7 @@ func (m *Model) check() error {
 	return m.checkEnds()
 }
 
-// check validates a joint whose first position and degree of freedom are given.
+// check validates a joint; q and dof are the expected first position and degree of freedom.
 func (j *Joint) check(q, dof int) error {
 	width, size := 1, 1
 	if j.Type == "free" {
@@ -281,7 +281,7 @@ func (m *Model) checkEnd(e End) error {
 	return nil
 }
 
-// rotation is the matrix of a quaternion. What rounding leaves where a zero or one should be is taken off, so that it
+// rotation returns the matrix of a quaternion. Entries within rounding of zero or one are snapped to it, so that they
 // can be folded.
 func rotation(q [4]float64) [3][3]float64 {
 	n := 1 / math.Sqrt(q[0]*q[0]+q[1]*q[1]+q[2]*q[2]+q[3]*q[3])
@@ -299,7 +299,7 @@ func rotation(q [4]float64) [3][3]float64 {
 	return m
 }
 
-// snap rounds to twelve digits behind the point, and −0 to 0.
+// snap rounds to twelve decimals, and −0 to 0.
 func snap(v float64) float64 { return math.Round(v*1e12)/1e12 + 0 }
 
 func snap3(v [3]float64) [3]float64 { return [3]float64{snap(v[0]), snap(v[1]), snap(v[2])} }

@@ -6,38 +6,39 @@ import (
 	"github.com/evorl/evorl/tools/mjcf/symbolic"
 )
 
-// solver is the constraint problem as MuJoCo's primal Newton method solves it (MuJoCo documentation, Computation,
+// solver is MuJoCo's primal Newton method for the constraint problem (MuJoCo documentation, Computation,
 // "Algorithms"): minimise over accelerations a
 //
 //	1/2 (a - a₀)·M (a - a₀) + Σ 1/2 d min(0, J a - aref)²
 //
-// where M a₀ are the smooth forces; of equalities' rows the square counts on both sides. The program carries `residual`
-// = M a - M a₀ and `at` = J a - aref from iteration to iteration. The cost is piecewise quadratic: after a whole Newton
-// step that leaves the set of pushing rows as it was, the minimum is reached, but for rounding.
+// where M a₀ are the smooth forces; rows of equalities have the square without min. The program carries `residual` =
+// M a - M a₀ and `at` = J a - aref between iterations. The cost is piecewise quadratic: a full Newton step that does
+// not change the set of active rows reaches the minimum, up to rounding.
 type solver struct {
 	s        *System
 	limits   []*limit
 	ties     []*tie
 	contacts []*contact
-	touching *touching // nil: all contacts are written out
+	touching *touching // nil: all contacts are unrolled
 	warm     []expr
 
-	residual []expr // at the acceleration the solver begins with
-	at       []expr // likewise, one of each limit and equality, then of each contact's directions
+	residual []expr // at the solver's initial acceleration
+	at       []expr // likewise, by row: limits, equalities, then the directions of each contact
 
 	iteration *symbolic.Block
-	step      []expr // Newton's
+	step      []expr // the Newton step
 	moved     []expr // M step
 	passed    []expr // J step
-	slope     expr   // of the cost along the step, at its beginning
+	slope     expr   // derivative of the cost along the step, at its beginning
 
 	search    *symbolic.Block
-	rise      expr // derivative of the cost at alpha
-	curvature expr // and the second
-	changed   expr // whether the set of pushing rows is another at alpha; none where no row pushes one way only
+	rise      expr // first derivative of the cost at alpha
+	curvature expr // second derivative
+	changed   expr // whether the set of active rows differs at alpha; none if all rows are equalities
 }
 
-// newSolver poses the problem. Links that touch each other have a contact for each pair if those are few, else slots.
+// newSolver sets up the problem. Contacts between links are unrolled if there are at most few pairs; otherwise they
+// use slots.
 func newSolver(s *System, few int) (*solver, error) {
 	n := s.Model.NV
 	p := &solver{s: s}
@@ -90,7 +91,7 @@ func newSolver(s *System, few int) (*solver, error) {
 	return p, nil
 }
 
-// product is M x, of a matrix with zeros.
+// product returns M x for a matrix with zeros.
 func (s *System) product(m [][]expr, x []expr) []expr {
 	out := make([]expr, len(x))
 	for i := range out {
@@ -110,8 +111,8 @@ func (s *System) dot(x, y []expr) expr {
 	return sum
 }
 
-// push is what a row with residual x does: its force, negated, d x, and its stiffness d, where x is below zero, else
-// nothing.
+// push is the effect of a row with residual x. Where x is below zero: its negated force d x and its stiffness d;
+// otherwise zero.
 type push struct{ force, stiff, on expr }
 
 func (s *System) push(d, x expr) push {
@@ -120,16 +121,16 @@ func (s *System) push(d, x expr) push {
 	return push{pull.Min(s.num(0)), on.Select(d, s.num(0)), on}
 }
 
-// cone is what the rows of a contact do together: forces and stiffness in the contact's directions. The stiffness of
-// the two tangents together is none.
+// cone is the combined effect of a contact's rows: forces and stiffness by direction. The mixed stiffness of the two
+// tangents is zero.
 type cone struct {
 	force [3]expr
-	stiff [3]expr // normal, and each tangent
+	stiff [3]expr // of the normal and of each tangent
 	mixed [3]expr // between the normal and each tangent
 	on    []expr
 }
 
-// cone adds up the rows n ± mu t of a contact.
+// cone sums the rows n ± mu t of a contact.
 func (s *System) cone(c *contact, at []expr) cone {
 	zero := s.num(0)
 	out := cone{force: [3]expr{zero, zero, zero}, stiff: [3]expr{zero, zero, zero}, mixed: [3]expr{zero, zero, zero}}
@@ -156,11 +157,12 @@ func (s *System) cone(c *contact, at []expr) cone {
 	return out
 }
 
-// searches says whether a step may change the set of pushing rows, so that it takes a search and more steps.
+// searches reports whether a step may change the set of active rows, so that a line search and further steps are
+// needed.
 func (p *solver) searches() bool { return p.changed != (expr{}) || p.touching != nil }
 
-// variables are what the program carries from iteration to iteration. What is known to be zero is not carried: the
-// motions across a planar model's plane.
+// variables declares the variables that the program carries between iterations. Values known to be zero are omitted,
+// such as the motions of a planar model out of its plane.
 func (p *solver) variables(block *symbolic.Block, name string, like []expr) []expr {
 	out, slot := make([]expr, len(like)), 0
 	for i := range out {
@@ -172,7 +174,7 @@ func (p *solver) variables(block *symbolic.Block, name string, like []expr) []ex
 	return out
 }
 
-// newton computes the step -H⁻¹ g, with g = residual + Jᵀ forces and H = M + Jᵀ D J over the rows that push.
+// newton computes the step -H⁻¹ g, with g = residual + Jᵀ forces and H = M + Jᵀ D J over the active rows.
 func (p *solver) newton() {
 	s := p.s
 	p.iteration = symbolic.NewBlock(s.block)
@@ -207,7 +209,7 @@ func (p *solver) newton() {
 			}
 			continue
 		}
-		// Contacts with the world act like bodies: a form at a point, to be projected with all others of the tree.
+		// Contacts with the world act like bodies: a form at a point, projected together with the others of the tree.
 		w, force := s.coneForm(c, all)
 		forms[c.body] = forms[c.body].add(s.pointStiffness(w, c.point))
 		forces[c.body] = forces[c.body].Add(force)
@@ -259,11 +261,11 @@ func (p *solver) newton() {
 	}
 }
 
-// pushRow adds what a row does to the gradient, and to both triangles of the Hessian.
+// pushRow adds a row to the gradient and to both triangles of the Hessian.
 func (s *System) pushRow(row []expr, force, stiff expr, gradient []expr, hessian [][]expr) {
 	for i := range row {
 		gradient[i] = gradient[i].Add(row[i].Mul(force))
-		held := row[i].Mul(stiff) // not row[i] row[j], which would be kept through the solver's loop
+		held := row[i].Mul(stiff) // not row[i] row[j], which would be kept in registers through the solver's loop
 		for j := 0; j <= i; j++ {
 			entry := hessian[i][j].Add(held.Mul(row[j]))
 			hessian[i][j], hessian[j][i] = entry, entry
@@ -271,7 +273,7 @@ func (s *System) pushRow(row []expr, force, stiff expr, gradient []expr, hessian
 	}
 }
 
-// mix adds the stiffness between two rows to the Hessian.
+// mix adds the mixed stiffness of two rows to the Hessian.
 func (s *System) mix(a, b []expr, stiff expr, hessian [][]expr) {
 	for i := range a {
 		heldA, heldB := a[i].Mul(stiff), b[i].Mul(stiff)
@@ -282,7 +284,7 @@ func (s *System) mix(a, b []expr, stiff expr, hessian [][]expr) {
 	}
 }
 
-// coneForm is a contact's stiffness as a matrix in the world's axes, and its force.
+// coneForm returns a contact's stiffness as a matrix in the world's axes, and its force.
 func (s *System) coneForm(c *contact, all cone) (mat, vec) {
 	w := s.g.Mat([3][3]float64{})
 	force := s.vec([3]float64{})
@@ -290,7 +292,7 @@ func (s *System) coneForm(c *contact, all cone) (mat, vec) {
 		force = force.Add(c.frame[k].Mul(all.force[k]))
 	}
 	for i := range 3 {
-		// Row i of the stiffness, its columns the contact's directions. Products of the frame alone would be kept
+		// Row i of the stiffness, by the contact's directions. Products of the frame alone would be kept in registers
 		// through the solver's loop.
 		var along [3]expr
 		along[0] = c.frame[0][i].Mul(all.stiff[0])
@@ -309,8 +311,9 @@ func (s *System) coneForm(c *contact, all cone) (mat, vec) {
 	return w, force
 }
 
-// lineSearch computes the cost's derivatives along the step. Its products begin with what changes from turn to turn:
-// squares of the step alone would be kept through the search, one in a register for each row.
+// lineSearch computes the derivatives of the cost along the step. Its products begin with factors that change between
+// iterations of the search: squares of the step alone would be kept in registers through the search, one for each
+// row.
 func (p *solver) lineSearch() {
 	s := p.s
 	p.search = symbolic.NewBlock(p.iteration)
@@ -363,9 +366,9 @@ func (p *solver) lineSearch() {
 	}
 }
 
-// factors is H = Lᵀ D L with L lower triangular of unit diagonal: from the leaves of the tree to the root, so that the
-// zeros of branches stay zeros (R. Featherstone, "Efficient Factorization of the Joint-Space Inertia Matrix for
-// Branched Kinematic Trees", 2005).
+// factors is H = Lᵀ D L with L lower triangular and of unit diagonal, factorized from the leaves of the tree to the
+// root, so that zeros between branches stay zeros (R. Featherstone, "Efficient Factorization of the Joint-Space
+// Inertia Matrix for Branched Kinematic Trees", 2005).
 type factors struct {
 	s       *System
 	lower   [][]expr

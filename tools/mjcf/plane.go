@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// onPlane places the contacts of a geom that moves with a plane at rest, of body b1.
+// onPlane makes the contacts of a moving geom with a static plane, of body b1.
 func (s *System) onPlane(c contact, b1 int, plane, g *Geom) ([]*contact, error) {
 	normal, at := s.planeOf(b1, plane)
 	switch g.Type {
@@ -20,7 +20,7 @@ func (s *System) onPlane(c contact, b1 int, plane, g *Geom) ([]*contact, error) 
 		g.At, plane.Name, g.Name, g.Type)
 }
 
-// planeOf is the normal of a plane and a point on it, in the world.
+// planeOf returns the normal of a plane and a point on it, in the world.
 func (s *System) planeOf(body int, plane *Geom) (normal, at vec) {
 	if body == 0 {
 		frame := rotation(plane.Quat)
@@ -29,7 +29,7 @@ func (s *System) planeOf(body int, plane *Geom) (normal, at vec) {
 	return s.direction(body, plane, 2), s.origin[body].Add(s.place(body, plane, 0))
 }
 
-// roundOnPlane places the contact of a sphere, or those of a capsule's ends.
+// roundOnPlane makes the contact of a sphere, or those of a capsule's ends.
 func (s *System) roundOnPlane(c contact, normal, at vec, g *Geom) []*contact {
 	ends := map[string][]float64{"sphere": {0}, "capsule": {1, -1}}[g.Type]
 	var out []*contact
@@ -42,9 +42,9 @@ func (s *System) roundOnPlane(c contact, normal, at vec, g *Geom) []*contact {
 		height := normal.Dot(s.origin[c.body].Sub(at)).Add(normal.Dot(centre))
 		radius := s.num(g.Size[0])
 		one.distance = height.Sub(radius).As("distance_" + one.name)
-		one.point = centre.Sub(normal.Mul(height.Add(radius).Mul(s.num(0.5)))).As("contact_" + one.name) // half way between the surfaces
+		one.point = centre.Sub(normal.Mul(height.Add(radius).Mul(s.num(0.5)))).As("contact_" + one.name) // midway between the surfaces
 		one.frame = s.tangents(normal)
-		if g.Type == "capsule" { // the first tangent goes along it
+		if g.Type == "capsule" { // the first tangent is along the capsule
 			axis := s.direction(c.body, g, 2)
 			one.frame[1] = s.unitVec(axis.Sub(normal.Mul(axis.Dot(normal))))
 			one.frame[2] = normal.Cross(one.frame[1])
@@ -54,7 +54,7 @@ func (s *System) roundOnPlane(c contact, normal, at vec, g *Geom) []*contact {
 	return out
 }
 
-// boxOnPlane places the contacts of the four corners of a box that face the plane: of each of its diagonals one.
+// boxOnPlane makes the contacts of the four corners of a box that face the plane: one of each diagonal.
 func (s *System) boxOnPlane(c contact, normal, at vec, g *Geom) []*contact {
 	centre := s.place(c.body, g, 0)
 	height := normal.Dot(s.origin[c.body].Sub(at)).Add(normal.Dot(centre))
@@ -74,16 +74,17 @@ func (s *System) boxOnPlane(c contact, normal, at vec, g *Geom) []*contact {
 	return out
 }
 
-// cylinderOnPlane places four contacts: of the point nearest to the plane, of the one above it on the other disc, and
-// of two more on the near disc, so that the three are a triangle.
+// cylinderOnPlane makes four contacts: the point nearest to the plane, the one above it on the other disc, and two
+// more on the near disc that form a triangle with the first.
 func (s *System) cylinderOnPlane(c contact, normal, at vec, g *Geom) []*contact {
 	centre := s.place(c.body, g, 0)
 	height := normal.Dot(s.origin[c.body].Sub(at)).Add(normal.Dot(centre))
 	first, second, axis := s.direction(c.body, g, 0), s.direction(c.body, g, 1), s.direction(c.body, g, 2)
 	rise := normal.Dot(axis)
-	down := s.num(0).Less(rise).Select(s.num(-1), s.num(1)) // the axis points towards the plane
+	down := s.num(0).Less(rise).Select(s.num(-1), s.num(1)) // make the axis point towards the plane
 	axis, rise = axis.Mul(down), rise.Abs().Neg()
-	// Along the disc towards the plane: the normal's part across the axis. Of an upright cylinder the least tilt counts.
+	// Along the disc towards the plane: the component of the normal perpendicular to the axis. An upright cylinder
+	// uses its slightest tilt.
 	x, y := normal.Dot(first).Neg(), normal.Dot(second).Neg()
 	square := x.Square().Add(y.Square())
 	upright := square.Less(s.num(1e-30))
@@ -92,7 +93,7 @@ func (s *System) cylinderOnPlane(c contact, normal, at vec, g *Geom) []*contact 
 	out := first.Mul(x).Add(second.Mul(y))
 	fall := normal.Dot(out)
 	axis, rise = axis.Mul(s.num(g.Size[1])), rise.Scale(g.Size[1])
-	side := out.Cross(axis).Mul(s.num(math.Sqrt(3) / 2 / g.Size[1])) // as long as out, times √3/2
+	side := out.Cross(axis).Mul(s.num(math.Sqrt(3) / 2 / g.Size[1])) // the length of out times √3/2
 	half := out.Mul(s.num(-0.5))
 	point := func(name string, above expr, offset vec) *contact {
 		return s.pointOnPlane(c, c.name+name, normal, height.Add(above), centre.Add(offset))
@@ -105,17 +106,17 @@ func (s *System) cylinderOnPlane(c contact, normal, at vec, g *Geom) []*contact 
 	}
 }
 
-// pointOnPlane is the contact of a point of a surface with a plane at a distance.
+// pointOnPlane makes the contact of a point of a surface at a distance from a plane.
 func (s *System) pointOnPlane(c contact, name string, normal vec, distance expr, point vec) *contact {
 	c.name = name
 	c.distance = distance.As("distance_" + name)
-	c.point = point.Sub(normal.Mul(c.distance.Scale(0.5))).As("contact_" + name) // half way between the surfaces
+	c.point = point.Sub(normal.Mul(c.distance.Scale(0.5))).As("contact_" + name) // midway between the surfaces
 	c.frame = s.tangents(normal)
 	return &c
 }
 
-// tangents completes a normal to a frame as MuJoCo does: the second axis is the world's y or, where that is too close
-// to the normal, z, less its part along the normal.
+// tangents completes a normal to a frame as MuJoCo does: the second axis is the world's y or, if that is too close to
+// the normal, z, orthogonalised to the normal.
 func (s *System) tangents(normal vec) [3]vec {
 	y, z := s.g.Unit(1), s.g.Unit(2)
 	side := y
@@ -133,7 +134,8 @@ func (s *System) tangents(normal vec) [3]vec {
 	return [3]vec{normal, first, normal.Cross(first)}
 }
 
-// unitVec is v at length 1, or the first axis where v vanishes. Of a vector along one axis the sign is lost.
+// unitVec returns v normalised to length 1, or the first axis if v is zero. For a vector along one axis the sign is
+// lost.
 func (s *System) unitVec(v vec) vec {
 	var along []int
 	for i := range 3 {
@@ -141,7 +143,7 @@ func (s *System) unitVec(v vec) vec {
 			along = append(along, i)
 		}
 	}
-	if len(along) == 1 { // of no consequence: the cone is symmetric
+	if len(along) == 1 { // the sign does not matter: the cone is symmetric
 		return s.g.Unit(along[0])
 	}
 	square := v.Dot(v)

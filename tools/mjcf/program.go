@@ -10,7 +10,7 @@ import (
 	"github.com/evorl/evorl/tools/mjcf/symbolic"
 )
 
-// Program writes the GLSL of a model: constants, the actuators, a forward pass.
+// Program returns the GLSL of a model: constants, actuators, and a forward pass.
 func Program(m *Model) (string, error) {
 	s := NewSystem(m)
 	p, err := newSolver(s, fewPairs)
@@ -20,7 +20,7 @@ func Program(m *Model) (string, error) {
 	return p.text()
 }
 
-// text is the program, with the count of its loops.
+// text returns the program with the count of its loops.
 func (p *solver) text() (string, error) {
 	body, err := p.body()
 	if err != nil {
@@ -49,7 +49,7 @@ const (
 	searchIterations = 8
 )
 
-// iterations is how many iterations the loops of a time step take at most: its forward passes, and in each the solver's
+// iterations returns the maximum number of loop iterations in a time step: in each forward pass those of the solver
 // and those over slots.
 func (p *solver) iterations() int {
 	passes, loops := 1, 0
@@ -60,7 +60,7 @@ func (p *solver) iterations() int {
 		loops = solverIterations * (1 + searchIterations)
 	}
 	if p.touching != nil {
-		loops += touchSlots + solverIterations*2*touchSlots // found; gathered and passed
+		loops += touchSlots + solverIterations*2*touchSlots // one to find, two in each solver iteration
 		if p.senseForces() {
 			loops += touchSlots
 		}
@@ -68,15 +68,15 @@ func (p *solver) iterations() int {
 	return passes * (1 + loops)
 }
 
-// senseForces says whether the slots' forces are sensed.
+// senseForces reports whether the slots' forces are among the senses.
 func (p *solver) senseForces() bool {
 	return p.touching != nil && slices.Contains(p.s.Model.Senses, "forces")
 }
 
-// body is the program without its head.
+// body returns the program without its header.
 func (p *solver) body() (string, error) {
 	s, m, t := p.s, p.s.Model, p.touching
-	after := symbolic.NewBlock(s.block) // of the solver's loop
+	after := symbolic.NewBlock(s.block) // after the solver's loop
 	rates := p.rates(after)
 	seen, err := p.sense(after)
 	if err != nil {
@@ -96,7 +96,7 @@ func (p *solver) body() (string, error) {
 		p.iteration: append(append(append([]expr{p.slope}, p.step...), p.moved...), p.passed...),
 		after:       rates,
 	}
-	travel := p.travel(s.g.NewEmitter(roots)) // senses do depend on those positions
+	travel := p.travel(s.g.NewEmitter(roots)) // unlike the rest, senses depend on those positions
 	roots = with(roots, after, seen)
 	constrained := p.searches()
 	if constrained {
@@ -107,8 +107,7 @@ func (p *solver) body() (string, error) {
 			roots = with(roots, block, list)
 		}
 	}
-	// Constants are written once for both functions, so both are emitted by the names that all of the program gives
-	// them.
+	// Constants are shared by both functions, so both are emitted with the names that the whole program gives them.
 	all := s.g.NewEmitter(with(roots, s.block, atReset))
 	constants := all.Constants()
 	em := s.g.NewEmitterWith(roots, all)
@@ -227,14 +226,14 @@ func (p *solver) body() (string, error) {
 	return out.String(), nil
 }
 
-// with is roots and more.
+// with returns roots with more expressions of a block.
 func with(roots map[*symbolic.Block][]expr, block *symbolic.Block, more []expr) map[*symbolic.Block][]expr {
 	out := maps.Clone(roots)
 	out[block] = append(slices.Clone(roots[block]), more...)
 	return out
 }
 
-// slots are the expressions that the program carries: those not known to be zero.
+// slots returns the expressions that the program carries: those not known to be zero.
 func slots(list []expr) []expr {
 	var out []expr
 	for _, e := range list {
@@ -245,7 +244,7 @@ func slots(list []expr) []expr {
 	return out
 }
 
-// atom puts parentheses around a text of several words.
+// atom parenthesizes a text of several words.
 func atom(text string) string {
 	if strings.ContainsAny(text, " ") {
 		return "(" + text + ")"
@@ -253,9 +252,9 @@ func atom(text string) string {
 	return text
 }
 
-// rates are what the velocities advance by: the accelerations that the solver found or, where Euler's method meets
-// damped joints, those with the damping at the step's end: (M + h D) rate = M a (MuJoCo documentation, Computation,
-// "Numerical integration").
+// rates returns the rates by which velocities advance: the solver's accelerations or, with Euler's method and damped
+// joints, those with implicit damping: (M + h D) rate = M a (MuJoCo documentation, Computation, "Numerical
+// integration").
 func (p *solver) rates(after *symbolic.Block) []expr {
 	s := p.s
 	var rates []expr
@@ -281,7 +280,7 @@ func (p *solver) rates(after *symbolic.Block) []expr {
 	return s.factor(matrix).solve(forces)
 }
 
-// travel counts the positions, from the first on, that nothing depends on.
+// travel counts the leading positions on which nothing depends.
 func (p *solver) travel(em *symbolic.Emitter) int {
 	for i, q := range p.s.q {
 		if em.Needs(q) {
@@ -299,7 +298,7 @@ func (p *solver) names() string {
 	return strings.Join(names, ", ")
 }
 
-// actuation writes the function from controls to forces.
+// actuation returns the function from controls to forces.
 func (p *solver) actuation() string {
 	var out strings.Builder
 	m := p.s.Model
@@ -325,7 +324,7 @@ func (p *solver) actuation() string {
 	return out.String()
 }
 
-// force writes the part of an actuator's force that its control makes. A control that is not valid counts as 0.
+// force returns the part of an actuator's force that depends on its control. An invalid control counts as 0.
 func (a *Actuator) force(control string) string {
 	clamp := func(text string, low, high float64) string {
 		return fmt.Sprintf("clamp(%s, %s, %s)", text, symbolic.Literal(low), symbolic.Literal(high))
@@ -347,7 +346,7 @@ func (a *Actuator) force(control string) string {
 	return text
 }
 
-// integration writes the function that moves positions by velocities.
+// integration returns the function that advances positions by velocities.
 func (p *solver) integration() string {
 	var out strings.Builder
 	out.WriteString("// physics_move moves positions by velocities for a time.\n")

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// recorded is a state with its dynamics as MuJoCo computes them, of a file that tools/reference/physics.py wrote.
+// recorded is a state with MuJoCo's dynamics, from a file written by tools/reference/physics.py.
 type recorded struct {
 	Q, V, Warm, Control                             []float64
 	Mass                                            [][]float64 // the lower triangle
@@ -19,8 +19,7 @@ type recorded struct {
 	Contacts, Rows                                  int
 }
 
-// models lists the models that there are recorded states of: those of this repository's environments, and those of
-// robots.
+// models lists the models with recorded states: those of this repository's environments, and those of robots.
 func models(t *testing.T) []string {
 	t.Helper()
 	names := robots(t)
@@ -74,7 +73,7 @@ func read(t *testing.T, name string) (*Model, []recorded) {
 	return m, file.States
 }
 
-// inputs are a state's variables of the program.
+// inputs returns the values of the program's variables for a state.
 func inputs(m *Model, r recorded) map[string]float64 {
 	vars := map[string]float64{}
 	put := func(name string, values []float64) {
@@ -99,7 +98,7 @@ func inputs(m *Model, r recorded) map[string]float64 {
 	return vars
 }
 
-// scaled is the deviation of values, relative to the largest of those wanted or to 1.
+// scaled returns the largest deviation of values, relative to the largest wanted value or to 1.
 func scaled(got []float64, want []float64) float64 {
 	most, worst := 1.0, 0.0
 	for _, w := range want {
@@ -107,14 +106,14 @@ func scaled(got []float64, want []float64) float64 {
 	}
 	for i := range want {
 		d := math.Abs(got[i] - want[i])
-		if !(d <= worst) { // NaN too
+		if !(d <= worst) { // also NaN
 			worst = d
 		}
 	}
 	return worst / most
 }
 
-// TestSmooth: inertia, bias and the sum of smooth forces are MuJoCo's, to rounding in float64 and within 5e-4 in
+// TestSmooth: inertia, bias and the sum of smooth forces agree with MuJoCo, to rounding in float64 and within 5e-4 in
 // float32.
 func TestSmooth(t *testing.T) {
 	for _, name := range models(t) {
@@ -143,7 +142,7 @@ func TestSmooth(t *testing.T) {
 					return out
 				}
 				smooth = max(smooth, scaled(values(s.Smooth), r.Smooth))
-				if m.Density == 0 && m.Viscosity == 0 { // else the medium's forces count as bias here
+				if m.Density == 0 && m.Viscosity == 0 { // with a medium, its forces are part of the bias here
 					bias = max(bias, scaled(values(s.Bias), r.Bias))
 				}
 			}
@@ -155,7 +154,7 @@ func TestSmooth(t *testing.T) {
 	}
 }
 
-// solve runs the program's loops as its text does.
+// solve runs the loops of the program.
 func solve(p *solver, vars map[string]float64) (acceleration []float64, iterations int) {
 	s := p.s
 	ev := s.g.Evaluate(vars, false)
@@ -223,8 +222,8 @@ func solve(p *solver, vars map[string]float64) (acceleration []float64, iteratio
 	return a, iterations
 }
 
-// TestAcceleration: the constraint problem has MuJoCo's solution, also where joints are at their limits and many
-// contacts push.
+// TestAcceleration: the solution of the constraint problem agrees with MuJoCo, also with joints at their limits and
+// many contacts.
 func TestAcceleration(t *testing.T) {
 	for _, name := range models(t) {
 		m, states := read(t, name)

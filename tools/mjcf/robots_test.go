@@ -15,7 +15,7 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// bare is an environment of a model alone: its observation is the state.
+// bare is an environment of only a model: its observation is the state.
 const bare = `
 #include "engine/rng.glsl"
 #define STATE_SIZE %[1]d
@@ -33,7 +33,7 @@ void env_step(inout float s[STATE_SIZE], const float action[ACTION_SIZE], inout 
 void env_observe(const float s[STATE_SIZE], out float obs[OBS_SIZE]) { [[unroll]] for (uint i = 0u; i < OBS_SIZE; i++) obs[i] = s[i]; }
 `
 
-// steps are recorded rows of tools/reference/robots.py.
+// steps are rows recorded by tools/reference/robots.py.
 type steps struct {
 	skip, rows             int
 	before, control, after []float64
@@ -73,7 +73,7 @@ func readSteps(t *testing.T, name string) steps {
 	return steps{file.Meta.FrameSkip, file.Meta.Rows, decode(file.Before, 4), decode(file.Control, 4), decode(file.After, 8)}
 }
 
-// robotBatch puts rows of a robot on the device, one world each.
+// robotBatch puts rows of a robot on the device, one environment each.
 func robotBatch(t *testing.T, dev *vk.Device, m *Model, skip, rows int) *envs.Batch {
 	t.Helper()
 	text, err := Program(m)
@@ -105,13 +105,13 @@ func unbounded(n int) envs.Space {
 	return envs.Symmetric(limits...)
 }
 
-// positionBounds are those of robots whose positions may deviate by more than 2e-5. Of Pusher, fingers of 2 cm radius
-// are pressed up to 1.6 cm into the object: what is left to tell the normal is 4 mm, which the rounding of positions of
-// the size of a metre turns by some 1e-5.
+// positionBounds holds the tolerance of robots whose positions deviate by more than 2e-5. Pusher's fingers of 2 cm
+// radius penetrate the object by up to 1.6 cm. The remaining 4 mm determine the normal, and rounding of positions of
+// the order of a metre turns it by some 1e-5.
 var positionBounds = map[string]float64{"pusher": 5e-5}
 
-// TestRobotSteps: one environment step from each of MuJoCo's recorded states, on the device. docs/physics.md has the
-// table.
+// TestRobotSteps takes one environment step from each of MuJoCo's recorded states, on the device. docs/physics.md has
+// the table.
 func TestRobotSteps(t *testing.T) {
 	dev, err := vk.Open(vk.Validate(false))
 	if err != nil {

@@ -9,17 +9,17 @@ import (
 	"github.com/evorl/evorl/tools/mjcf/symbolic"
 )
 
-// builtInSenses are what this repository's environments want to know of a forward pass, by model, beyond positions,
-// velocities and accelerations:
+// builtInSenses are the outputs of a forward pass that this repository's environments use, by model, besides
+// positions, velocities and accelerations:
 //
 //	site NAME AXES         position of a site
-//	apart A B AXES         position of body A less that of body B
+//	apart A B AXES         position of body A minus that of body B
 //	position BODY AXES     position of a body's origin
 //	position mass AXES     that of the centre of mass of all bodies
 //	constraint DOF         generalized force of contacts and limits
-//	forces                 torque and force of contacts on each body but the world, about the centre of mass of its tree: MuJoCo's cfrc_ext
+//	forces                 torque and force of contacts on each body except the world, about the centre of mass of its tree: MuJoCo's cfrc_ext
 //	inertia                each body's inertia about that point (xx yy zz xy xz yz), mass times offset, mass: cinert
-//	velocity               spin, and velocity at that point: cvel
+//	velocity               angular velocity, and velocity at that point: cvel
 var builtInSenses = map[string][]string{
 	"inverted_double_pendulum": {"site tip xz", "constraint 0"},
 	"reacher":                  {"apart fingertip target xy"},
@@ -27,15 +27,16 @@ var builtInSenses = map[string][]string{
 	"humanoid":                 {"position mass xy", "inertia", "velocity", "forces"},
 }
 
-// builtInResets lists the models whose environments observe senses of a state that no step has led to.
+// builtInResets lists the models whose environments observe senses at a reset.
 var builtInResets = map[string]bool{"humanoid": true, "reacher": true}
 
-// sense gives the expressions of a model's senses, in a block where the solver has found the accelerations.
+// sense returns the expressions of a model's senses, in a block after the solver has found the accelerations.
 func (p *solver) sense(after *symbolic.Block) ([]expr, error) {
 	return p.senses(after, p.s.Model.Senses)
 }
 
-// senseAtReset gives those senses, if wanted at a reset, that depend on positions and velocities alone; they come first.
+// senseAtReset returns the senses that depend only on positions and velocities, if needed at a reset; they come
+// first.
 func (p *solver) senseAtReset() ([]expr, error) {
 	if !p.s.Model.SensedAtReset {
 		return nil, nil
@@ -43,7 +44,7 @@ func (p *solver) senseAtReset() ([]expr, error) {
 	return p.senses(nil, p.s.Model.kinematicSenses())
 }
 
-// kinematicSenses are those that depend on positions and velocities alone.
+// kinematicSenses returns the senses that depend only on positions and velocities.
 func (m *Model) kinematicSenses() []string {
 	return slices.DeleteFunc(slices.Clone(m.Senses), func(text string) bool {
 		return text == "forces" || strings.HasPrefix(text, "constraint")
@@ -136,7 +137,7 @@ func (s *System) find(name string) int {
 	return -1
 }
 
-// root is the first body of a body's tree.
+// root returns the first body of a body's tree.
 func (s *System) root(body int) int {
 	for !s.bodies[s.Model.Bodies[body].Parent].fixed {
 		body = s.Model.Bodies[body].Parent
@@ -144,7 +145,7 @@ func (s *System) root(body int) int {
 	return body
 }
 
-// centre is the centre of mass of a body's tree.
+// centre returns the centre of mass of a body's tree.
 func (s *System) centre(body int) vec {
 	mass, sum := 0.0, s.vec([3]float64{})
 	for b := 1; b < len(s.bodies); b++ {
@@ -157,7 +158,7 @@ func (s *System) centre(body int) vec {
 	return sum.Mul(s.num(1 / mass)).As("centre_of_mass")
 }
 
-// contactForces are MuJoCo's cfrc_ext, without the contacts in slots.
+// contactForces returns MuJoCo's cfrc_ext, without the contacts in slots.
 func (p *solver) contactForces(after *symbolic.Block) []expr {
 	s := p.s
 	at := p.variables(after, "at", p.at)[len(p.limits)+len(p.ties):]
@@ -171,7 +172,7 @@ func (p *solver) contactForces(after *symbolic.Block) []expr {
 		at = at[c.directions():]
 		force := zero
 		for k := range c.directions() {
-			force = force.Sub(c.frame[k].Mul(all.force[k])) // the cone's is negated
+			force = force.Sub(c.frame[k].Mul(all.force[k])) // the cone's force is negated
 		}
 		forces[c.body] = forces[c.body].Add(force)
 		torques[c.body] = torques[c.body].Add(c.point.Sub(s.centre(c.body)).Cross(force))
@@ -187,7 +188,7 @@ func (p *solver) contactForces(after *symbolic.Block) []expr {
 	return out
 }
 
-// sensedText says what `sensed` holds.
+// sensedText describes the layout of `sensed`.
 func (p *solver) sensedText() string {
 	if list := p.s.Model.Senses; len(list) > 0 {
 		return "sensed is " + strings.Join(list, ", ") + "."
@@ -195,7 +196,7 @@ func (p *solver) sensedText() string {
 	return "There is nothing in sensed."
 }
 
-// sensing writes what fills `sensed`. Where contacts are in slots, touch_force holds their part of the forces.
+// sensing returns the code that fills `sensed`. With contacts in slots, touch_force holds their part of the forces.
 func (p *solver) sensing(em *symbolic.Emitter, list []expr, touches bool) string {
 	var out strings.Builder
 	if len(list) == 0 {

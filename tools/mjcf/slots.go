@@ -8,14 +8,14 @@ import (
 	"github.com/evorl/evorl/tools/mjcf/symbolic"
 )
 
-// eachSlot begins a loop over the slots in use, which endEachSlot ends. It asks after its turn: Mesa's software driver
-// else takes one turn more, with no lane in it.
+// eachSlot begins a loop over the slots in use, which endEachSlot ends. The condition is at the end of the body:
+// otherwise Mesa's software driver executes one more iteration, without active lanes.
 const (
 	eachSlot    = "if (touches > 0u) {\n%[1]s    uint slot = 0u;\n%[1]s    [[dont_unroll]] do {\n"
 	endEachSlot = "%[1]s    } while (++slot < touches);\n%[1]s}\n"
 )
 
-// declaration writes the constants of the links and the slots.
+// declaration returns the constants of the links and the slots.
 func (t *touching) declaration(s *System) string {
 	if t == nil {
 		return ""
@@ -53,7 +53,7 @@ func (t *touching) declaration(s *System) string {
 	return out.String()
 }
 
-// places are the links' centres and half axes.
+// places returns the links' centres and half axes.
 func (t *touching) places(s *System) []expr {
 	var out []expr
 	for _, l := range t.links {
@@ -66,7 +66,7 @@ func (t *touching) places(s *System) []expr {
 	return out
 }
 
-// roots are what the slots' code asks an emitter for, by block.
+// roots returns the expressions that the slots' code needs from an emitter, by block.
 func (t *touching) roots(s *System, forces bool) map[*symbolic.Block][]expr {
 	out := map[*symbolic.Block][]expr{
 		s.block:     slices.Concat(t.places(s), t.near),
@@ -82,7 +82,7 @@ func (t *touching) roots(s *System, forces bool) map[*symbolic.Block][]expr {
 	return out
 }
 
-// find writes what notes the pairs that touch, and the loop that puts them into slots.
+// find returns the code that marks the pairs that touch, and the loop that assigns them to slots.
 func (t *touching) find(s *System, em *symbolic.Emitter) string {
 	var out strings.Builder
 	say := func(format string, args ...any) { fmt.Fprintf(&out, format+"\n", args...) }
@@ -134,7 +134,7 @@ func (t *touching) find(s *System, em *symbolic.Emitter) string {
 	return out.String()
 }
 
-// load writes the variables of the links numbered i and j.
+// load returns the variables of the links with indices i and j.
 func (t *touching) load(indent string) string {
 	var out strings.Builder
 	for _, end := range []struct{ name, index string }{{"from", "i"}, {"to", "j"}} {
@@ -148,7 +148,7 @@ func (t *touching) load(indent string) string {
 	return out.String()
 }
 
-// kept is the place in an array of what a slot keeps.
+// kept returns the array element of what a slot stores.
 func (t *touching) kept(slot string, k int) string {
 	if t.params.condim == 3 {
 		return fmt.Sprintf("touch_kept[9u * %s + %du]", slot, k)
@@ -156,7 +156,7 @@ func (t *touching) kept(slot string, k int) string {
 	return fmt.Sprintf("touch_wrench[6u * %s + %du]", slot, k)
 }
 
-// direction is the index of a slot's direction.
+// direction returns the index of a slot's direction.
 func (t *touching) direction(slot string, k int) string {
 	if t.params.condim == 3 {
 		return fmt.Sprintf("3u * %s + %du", slot, k)
@@ -164,7 +164,7 @@ func (t *touching) direction(slot string, k int) string {
 	return slot
 }
 
-// wrench writes the variables of what a slot keeps.
+// wrench returns the variables of what a slot stores.
 func (t *touching) wrench(indent string) string {
 	var out strings.Builder
 	for k, name := range t.keptNames() {
@@ -173,12 +173,12 @@ func (t *touching) wrench(indent string) string {
 	return out.String()
 }
 
-// ends writes what a slot's links are in a table of links: variables from_… and to_….
+// ends returns the variables from_… and to_…: the entries of a slot's links in a table of links.
 func (t *touching) ends(indent, typ, what, table string) string {
 	return fmt.Sprintf("%[1]s%[2]s from_%[3]s = %[4]s[touch_pair[slot] >> 8], to_%[3]s = %[4]s[touch_pair[slot] & 255u];\n", indent, typ, what, table)
 }
 
-// gather writes what the slots add to gradient and Hessian.
+// gather returns the code that adds the slots to gradient and Hessian.
 func (t *touching) gather(em *symbolic.Emitter) string {
 	const indent = "                "
 	n := len(t.dofs)
@@ -212,7 +212,7 @@ func (t *touching) gather(em *symbolic.Emitter) string {
 	return out.String()
 }
 
-// pass writes how the slots' residuals change along a step.
+// pass returns the code that computes the change of the slots' residuals along a step.
 func (t *touching) pass(em *symbolic.Emitter) string {
 	const indent = "                "
 	var out strings.Builder
@@ -227,7 +227,7 @@ func (t *touching) pass(em *symbolic.Emitter) string {
 	return out.String()
 }
 
-// search writes what the slots add to a search along the step.
+// search returns the code that adds the slots to a search along the step.
 func (t *touching) search(em *symbolic.Emitter) string {
 	if t.params.condim == 3 {
 		return t.searchConeText(em)
@@ -241,7 +241,7 @@ func (t *touching) search(em *symbolic.Emitter) string {
 `
 }
 
-// forces writes the loop that adds up the forces of the contacts in slots, by body.
+// forces returns the loop that sums the forces of the contacts in slots, by body.
 func (t *touching) forces(s *System, em *symbolic.Emitter) string {
 	const indent = "            "
 	var out strings.Builder

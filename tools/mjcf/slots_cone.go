@@ -7,10 +7,10 @@ import (
 	"github.com/evorl/evorl/tools/mjcf/symbolic"
 )
 
-// What slots of condim 3 do otherwise than those of condim 1: their contacts have pyramidal cones, of four rows in
+// What differs for slots of condim 3 from those of condim 1: their contacts have pyramidal cones, of four rows in
 // three directions.
 
-// coneRows are the rows of J in a contact's directions.
+// coneRows returns the rows of J in a contact's directions.
 func (t *touching) coneRows(s *System, block *symbolic.Block, point vec, frame [3]vec) [][]expr {
 	var rows [][]expr
 	for k, name := range []string{"reach", "slide1", "slide2"} {
@@ -19,19 +19,19 @@ func (t *touching) coneRows(s *System, block *symbolic.Block, point vec, frame [
 	return rows
 }
 
-// keptRows are the rows of J of a slot.
+// keptRows returns the rows of J of a slot.
 func (t *touching) keptRows(s *System, block *symbolic.Block) [][]expr {
 	normal, side := s.three(block, "normal"), s.three(block, "side")
 	return t.coneRows(s, block, s.three(block, "point"), [3]vec{normal, side, normal.Cross(side)})
 }
 
-// slotContact is a slot's contact, of the variables d and at0 to at2.
+// slotContact returns a slot's contact, with the variables d and at0 to at2.
 func (t *touching) slotContact(s *System, block *symbolic.Block) (*contact, []expr) {
 	at := []expr{s.g.Var(block, "at0"), s.g.Var(block, "at1"), s.g.Var(block, "at2")}
 	return &contact{params: t.params, d: s.g.Var(block, "d")}, at
 }
 
-// gatherCone makes what a slot adds to gradient and Hessian.
+// gatherCone makes the expressions that a slot adds to gradient and Hessian.
 func (t *touching) gatherCone(s *System) {
 	rows := t.keptRows(s, t.gathering)
 	c, at := t.slotContact(s, t.gathering)
@@ -58,7 +58,8 @@ func (t *touching) gatherCone(s *System) {
 	}
 }
 
-// searchCone makes what a slot adds to a search along the step, of the variables passed0 to passed2 besides.
+// searchCone makes the expressions that a slot adds to a search along the step, with the additional variables passed0
+// to passed2.
 func (t *touching) searchCone(s *System, search *symbolic.Block) {
 	t.searching = symbolic.NewBlock(search)
 	c, before := t.slotContact(s, t.searching)
@@ -85,12 +86,12 @@ func (t *touching) searchCone(s *System, search *symbolic.Block) {
 	}
 }
 
-// residuals writes the variables of a slot's stiffness and residuals.
+// residuals returns the variables of a slot's stiffness and residuals.
 func residuals(indent string) string {
 	return indent + "float d = touch_d[slot], at0 = touch_at[3u * slot], at1 = touch_at[3u * slot + 1u], at2 = touch_at[3u * slot + 2u];\n"
 }
 
-// gatherConeText writes what the slots add to gradient and Hessian.
+// gatherConeText returns the code that adds the slots to gradient and Hessian.
 func (t *touching) gatherConeText(em *symbolic.Emitter, indent string) string {
 	var out strings.Builder
 	out.WriteString(residuals(indent))
@@ -104,7 +105,7 @@ func (t *touching) gatherConeText(em *symbolic.Emitter, indent string) string {
 	return out.String()
 }
 
-// searchConeText writes what the slots add to a search along the step.
+// searchConeText returns the code that adds the slots to a search along the step.
 func (t *touching) searchConeText(em *symbolic.Emitter) string {
 	const indent = "                "
 	var out strings.Builder

@@ -9,13 +9,13 @@ import (
 	"github.com/evorl/evorl/tools/mjcf/symbolic"
 )
 
-// cooperativeDOFs is how many degrees of freedom a model has, at least, for which tables are written: where one lane a world
-// has too few registers on a GPU.
+// cooperativeDOFs is the minimum number of degrees of freedom for which tables are written: from there one lane per
+// environment has too few registers on a GPU.
 const cooperativeDOFs = 14
 
-// Tables writes a model for the form of its dynamics in which several lanes compute one world
-// (shaders/envs/physics/cooperative): constants as GLSL and, as Go, rows of numbers by body, degree of freedom, point and
-// link, and words that say what belongs to what. The error says what of the model that form does not have.
+// Tables writes a model for the cooperative form of its dynamics, in which several lanes compute one environment
+// (shaders/envs/physics/cooperative): constants as GLSL and, as Go, rows of numbers by body, degree of freedom, point
+// and link, and words for their structure. The error names what that form does not support.
 func Tables(m *Model, pkg string) (glsl string, source []byte, err error) {
 	s := NewSystem(m)
 	t := &tables{s: s}
@@ -28,7 +28,7 @@ func Tables(m *Model, pkg string) (glsl string, source []byte, err error) {
 	return t.text(), source, err
 }
 
-// tables gathers the rows.
+// tables collects the rows.
 type tables struct {
 	s *System
 
@@ -38,7 +38,7 @@ type tables struct {
 	senses    []string
 }
 
-// row is a row of a table, told by a comment.
+// row is a row of a table, with its comment.
 type row struct {
 	name   string
 	values []string
@@ -68,14 +68,14 @@ func (t *tables) word(name string, values ...uint32) {
 	t.words = append(t.words, r)
 }
 
-// Kinds of degrees of freedom; those of a free joint are six, the first of them of this kind.
+// Kinds of degrees of freedom; a free joint has six, of which the first has this kind.
 const (
 	slideKind = iota
 	hingeKind
 	freeKind
 )
 
-// shape says what the form does not have.
+// shape returns an error that names what the form does not support.
 func (t *tables) shape() error {
 	m, s := t.s.Model, t.s
 	if m.Integrator != "RK4" {
@@ -224,14 +224,14 @@ func literal3(v [3]float64) string {
 	return fmt.Sprintf("vec3(%s, %s, %s)", symbolic.Literal(v[0]), symbolic.Literal(v[1]), symbolic.Literal(v[2]))
 }
 
-// soft writes the constants of a soft law, which all constraints of a kind share.
+// soft writes the solver parameters shared by all constraints of a kind.
 func (t *tables) soft(kind string, r reference, margin float64) {
 	t.constant("Soft", kind, fmt.Sprintf("Soft(%s, %s, %s, %s, %s, %s, %s, %s)", symbolic.Literal(margin), symbolic.Literal(r.k), symbolic.Literal(r.b),
 		symbolic.Literal(r.imp[0]), symbolic.Literal(r.imp[1]),
 		symbolic.Literal(math.Max(r.imp[2], 1e-15)), symbolic.Literal(r.imp[3]), symbolic.Literal(r.imp[4])), "soft law")
 }
 
-// limits writes the joints' soft law.
+// limits writes the solver parameters of the joint limits.
 func (t *tables) limits() error {
 	var law reference
 	margin, found := 0.0, ""
@@ -253,7 +253,7 @@ func (t *tables) limits() error {
 	return nil
 }
 
-// text is the GLSL.
+// text returns the GLSL.
 func (t *tables) text() string {
 	m := t.s.Model
 	var out strings.Builder
@@ -279,7 +279,7 @@ func count(rows []row) int {
 	return n
 }
 
-// source is the Go of the tables.
+// source returns the Go source of the tables.
 func (t *tables) source(pkg string) ([]byte, error) {
 	m := t.s.Model
 	var out strings.Builder

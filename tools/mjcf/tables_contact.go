@@ -7,8 +7,8 @@ import (
 	"github.com/evorl/evorl/tools/mjcf/symbolic"
 )
 
-// contacts writes the points that may touch the ground, the links that may touch each other, and the soft law that all
-// share.
+// contacts writes the points that may touch the ground, the links that may touch each other, and the solver
+// parameters of all contacts.
 func (t *tables) contacts() error {
 	s := t.s
 	world, links := s.pairs()
@@ -78,7 +78,7 @@ func (t *tables) contacts() error {
 		return len(all) - 1
 	}
 	for _, p := range links {
-		number(p.first) // links are numbered as in the other form, by the pairs they come first in
+		number(p.first) // links are numbered as in the other form, in order of appearance in the pairs
 	}
 	for _, p := range links {
 		if params := mix(p.first.geom, p.second.geom); !round(p.first.geom) || !round(p.second.geom) || params.condim != 1 {
@@ -148,7 +148,7 @@ func (t *tables) sensing() error {
 		case words[0] == "position" && words[2] == "xy":
 			body := t.s.find(words[1])
 			if words[1] == "mass" {
-				body = 0 // the world has no other place
+				body = 0 // the world has only one position
 			} else if body < 0 {
 				return fmt.Errorf("sense %q: no such body", text)
 			}
@@ -166,7 +166,7 @@ func (t *tables) sensing() error {
 		at += n
 	}
 	if most := t.s.Model.NV * (t.s.Model.NV + 1); at > most {
-		return fmt.Errorf("%d senses; want at most %d", at, most) // they take the place of two triangular matrices
+		return fmt.Errorf("%d senses; want at most %d", at, most) // they overlay two triangular matrices
 	}
 	return nil
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What tables have no place for is refused by its name.
+// Models that tables do not support are rejected with the name of the element.
 func TestTablesRefuse(t *testing.T) {
 	for _, c := range []struct {
 		model  string
@@ -30,7 +30,7 @@ func TestTablesRefuse(t *testing.T) {
 	}
 }
 
-// Tables hold every number of the model that the dynamics need, under its name.
+// Tables hold all parameters of the model that the dynamics need.
 func TestTables(t *testing.T) {
 	m := modelOf(t, "humanoid")
 	glsl, source, err := Tables(m, "envs")

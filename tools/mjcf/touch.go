@@ -7,29 +7,29 @@ import (
 	"github.com/evorl/evorl/tools/mjcf/symbolic"
 )
 
-// fewPairs is how many pairs of links that may touch each other are written out, each with its row in the constraint
-// problem. Of more pairs only the distances are, and a loop puts those that touch into slots: rows for every pair would
-// take drivers minutes to compile, and hardly any pair touches.
+// fewPairs is the maximum number of pairs of links that are unrolled, each with its row in the constraint problem.
+// With more pairs only the distances are unrolled, and a loop assigns the pairs that touch to slots: rows for every
+// pair would take drivers minutes to compile, and few pairs ever touch.
 const fewPairs = 8
 
-// touchSlots is how many of those may push at once. It is more than any recorded state of Gymnasium's Humanoid has;
-// what exceeds it goes through.
+// touchSlots is the number of slots. No recorded state of Gymnasium's Humanoid needs more; further pairs are ignored.
 const touchSlots = 12
 
-// touching is links that touch each other, by slots. Their contacts have the same parameters and are of one tree.
+// touching holds the links that may touch each other, by slots. Their contacts have the same parameters and belong to
+// one tree.
 //
-// A slot keeps what its rows of J come from anew wherever they are wanted: that is fewer loads from an array than the
-// rows have entries. For condim 1 it is the wrench of a unit force between the links, for condim 3 the point, the
-// normal and a tangent.
+// A slot stores data from which its rows of J are recomputed wherever they are needed, since these are fewer loads
+// from an array than the entries of the rows. For condim 1 it is the wrench of a unit force between the links, for
+// condim 3 the point, the normal and a tangent.
 type touching struct {
 	links  []link
-	pairs  [][2]int // by number of a pair: its links
-	near   []expr   // by number of a pair: whether it touches
+	pairs  [][2]int // by pair: its links
+	near   []expr   // by pair: whether it touches
 	params contactParams
-	dofs   []int // that move some links, but not all: the entries of a row
+	dofs   []int // degrees of freedom that move some of the links, but not all: the entries of a row
 
 	touch *symbolic.Block // of a pair that touches
-	keeps []expr          // what a slot keeps: see keptNames
+	keeps []expr          // data stored by a slot: see keptNames
 	d     expr            // stiffness, as of a contact
 	at    []expr          // residuals, by direction
 
@@ -37,16 +37,16 @@ type touching struct {
 	row                      []expr          // of J, by dofs, for condim 1
 	pull                     []expr          // what the slot adds to the gradient, by dofs, for condim 3
 	pulled                   []expr          // and to the lower triangle of the Hessian
-	passing                  *symbolic.Block // of a slot, where the step is known
+	passing                  *symbolic.Block // of a slot, after the step is known
 	passed                   []expr          // J step, by direction
 	searching                *symbolic.Block // of a slot, in the search along the step, for condim 3
 	rise, curvature, changed expr
 
-	weighing *symbolic.Block // of a slot, when all is done
+	weighing *symbolic.Block // of a slot, after the solver
 	moment   vec             // the torque about the tree's centre of mass
 }
 
-// touches makes slots for the pairs. What keeps them from sharing code is an error.
+// touches makes slots for the pairs. It returns an error if the pairs cannot share code.
 func (s *System) touches(pairs []pair, warm []expr) (*touching, error) {
 	t := &touching{params: mixSlots(pairs[0]), touch: symbolic.NewBlock(s.block)}
 	number := func(l link) int {
@@ -98,7 +98,7 @@ func (s *System) touches(pairs []pair, warm []expr) (*touching, error) {
 	return t, s.touchWrench(t, warm)
 }
 
-// mixSlots are the parameters of a pair's contact that matter: without friction where condim is 1.
+// mixSlots returns the relevant parameters of a pair's contact: without friction if condim is 1.
 func mixSlots(p pair) contactParams {
 	params := mix(p.first.geom, p.second.geom)
 	if params.condim == 1 {
@@ -107,7 +107,7 @@ func mixSlots(p pair) contactParams {
 	return params
 }
 
-// near says whether the surfaces of a pair are closer than the margin.
+// near reports whether the surfaces of a pair are closer than the margin.
 func (s *System) near(p pair, margin float64) expr {
 	axis := func(l link) (vec, expr) {
 		if l.geom.Type != "capsule" {
@@ -122,11 +122,11 @@ func (s *System) near(p pair, margin float64) expr {
 	return apart.Dot(apart).Less(s.num(reach * reach))
 }
 
-// approach gives the distance of two links, the normal and the point half way between them, of the variables from_… and
-// to_….
+// approach returns the distance of two links, the normal and the point midway between them, from the variables from_…
+// and to_….
 func (s *System) approach(block *symbolic.Block, condim int) (distance expr, normal, middle vec) {
 	in := func(name string) expr { return s.g.Var(block, name) }
-	square := func(v vec) expr { return v.Dot(v).Max(s.num(1e-12)) } // of a sphere, whose axis has no length
+	square := func(v vec) expr { return v.Dot(v).Max(s.num(1e-12)) } // at least 1e-12, for spheres, whose axis has no length
 	a1, a2 := s.three(block, "from_axis"), s.three(block, "to_axis")
 	p1, p2 := s.closest(s.three(block, "from"), a1, square(a1), s.three(block, "to"), a2, square(a2))
 	if condim == 3 {
@@ -139,20 +139,20 @@ func (s *System) three(block *symbolic.Block, name string) vec {
 	return vec{s.g.Var(block, name+"_x"), s.g.Var(block, name+"_y"), s.g.Var(block, name+"_z")}
 }
 
-// entries are the row of J of a pair that pushes with a torque about the tree's origin and a force, in a block with the
-// variables from_chain and to_chain.
+// entries returns the row of J of a pair, for a unit force with the given normal and torque about the tree's origin,
+// in a block with the variables from_chain and to_chain.
 func (t *touching) entries(s *System, block *symbolic.Block, torque, normal vec, name string) []expr {
 	var row []expr
 	for _, i := range t.dofs {
 		unit := s.unit(&s.dofs[i])
-		// 1 where the degree of freedom moves the second link alone, -1 the first.
+		// 1 if the degree of freedom moves only the second link, -1 if only the first.
 		side := s.g.Var(block, fmt.Sprintf("float(int(to_chain >> %d & 1u) - int(from_chain >> %d & 1u))", i, i))
 		row = append(row, side.Mul(unit.spin.Dot(torque).Add(unit.at.Dot(normal))).As(name+"_"+s.dofs[i].name))
 	}
 	return row
 }
 
-// along is a row's product with a vector of all degrees of freedom.
+// along returns a row's product with a vector of all degrees of freedom.
 func (t *touching) along(s *System, row, x []expr) expr {
 	sum := s.num(0)
 	for k, i := range t.dofs {
@@ -161,7 +161,7 @@ func (t *touching) along(s *System, row, x []expr) expr {
 	return sum
 }
 
-// keptNames are the variables of what a slot keeps.
+// keptNames returns the variables that a slot stores.
 func (t *touching) keptNames() []string {
 	if t.params.condim == 3 {
 		return []string{"point_x", "point_y", "point_z", "normal_x", "normal_y", "normal_z", "side_x", "side_y", "side_z"}
@@ -169,7 +169,7 @@ func (t *touching) keptNames() []string {
 	return []string{"torque_x", "torque_y", "torque_z", "normal_x", "normal_y", "normal_z"}
 }
 
-// touchWrench makes what a slot keeps, the stiffness and the residuals of a pair that touches.
+// touchWrench makes the data stored by a slot, and the stiffness and residuals, of a pair that touches.
 func (s *System) touchWrench(t *touching, warm []expr) error {
 	ref, err := s.soften("contacts of links", t.params.solref, t.params.solimp)
 	if err != nil {
@@ -204,7 +204,7 @@ func (s *System) touchWrench(t *touching, warm []expr) error {
 	return nil
 }
 
-// again makes of what a slot keeps what the solver wants in an iteration, whose step is given, and after.
+// again computes from a slot's stored data what the solver needs in an iteration with the given step, and after it.
 func (t *touching) again(s *System, iteration *symbolic.Block, step []expr) {
 	t.gathering, t.passing, t.weighing = symbolic.NewBlock(s.block), symbolic.NewBlock(iteration), symbolic.NewBlock(s.block)
 	if t.params.condim == 3 {
@@ -219,7 +219,8 @@ func (t *touching) again(s *System, iteration *symbolic.Block, step []expr) {
 	t.moment = s.three(t.weighing, "torque").Sub(s.centre(t.links[0].body).Cross(s.three(t.weighing, "normal")))
 }
 
-// pullVar is the variable of what the slots add to entry i of the gradient, pulledVar to entry i, j of the Hessian.
+// pullVar returns the variable of what the slots add to entry i of the gradient, pulledVar to entry i, j of the
+// Hessian.
 func (t *touching) pullVar(g *symbolic.Graph, iteration *symbolic.Block, i int) expr {
 	return g.Var(iteration, fmt.Sprintf("pull[%d]", i))
 }

@@ -7,21 +7,23 @@ import (
 	"strings"
 )
 
-// Emitter writes a graph's expressions as GLSL, block by block: each value once, in the outermost block it can be known in.
+// Emitter writes a graph's expressions as GLSL, block by block: each value once, in the outermost block in which it
+// is known.
 type Emitter struct {
 	g      *Graph
 	uses   []int  // by expressions and roots
 	needed []bool // by some root
-	apart  []bool // used in a block further in, so it must have a name
+	apart  []bool // used in an inner block, so that it must have a name
 	text   []string
 	taken  map[string]bool
 	serial int
 }
 
-// longest is how long the text of an expression without a name may be.
+// longest is the maximum length of an expression without a name.
 const longest = 90
 
-// NewEmitter prepares to write a program. Roots are all expressions that the text around the blocks will ask for by Ref.
+// NewEmitter prepares to write a program. roots are all expressions that the text around the blocks will request by
+// Ref.
 func (g *Graph) NewEmitter(roots map[*Block][]Expr) *Emitter {
 	n := len(g.nodes)
 	em := &Emitter{g: g, uses: make([]int, n), needed: make([]bool, n), apart: make([]bool, n), text: make([]string, n), taken: map[string]bool{}}
@@ -49,7 +51,8 @@ func (g *Graph) NewEmitter(roots map[*Block][]Expr) *Emitter {
 	return em
 }
 
-// NewEmitterWith prepares to write a part of a program whose constants another emitter has written, with its roots among that one's.
+// NewEmitterWith prepares to write a part of a program whose constants are written by another emitter, whose roots
+// must include this one's.
 func (g *Graph) NewEmitterWith(roots map[*Block][]Expr, constants *Emitter) *Emitter {
 	em := g.NewEmitter(roots)
 	for id := range g.nodes {
@@ -77,7 +80,7 @@ func (n *node) operands() []int32 {
 	return out
 }
 
-// Constants writes the constants with names: `const float NAME = value;` each.
+// Constants returns the named constants: `const float NAME = value;` each.
 func (em *Emitter) Constants() string {
 	var s strings.Builder
 	for id := range em.g.nodes {
@@ -90,7 +93,7 @@ func (em *Emitter) Constants() string {
 	return s.String()
 }
 
-// Block writes the values of a block, indented. Blocks are written from the outside in.
+// Block returns the values of a block, indented. Blocks are written from the outside in.
 func (em *Emitter) Block(block *Block, indent string) string {
 	var s strings.Builder
 	for id := range em.g.nodes {
@@ -124,10 +127,10 @@ func (em *Emitter) Block(block *Block, indent string) string {
 	return s.String()
 }
 
-// Ref is the text of a value where the block it was a root of has been written.
+// Ref returns the text of a value, after the block it is a root of has been written.
 func (em *Emitter) Ref(e Expr) string { return strip(em.text[e.id]) }
 
-// Needs says whether some root depends on e.
+// Needs reports whether some root depends on e.
 func (em *Emitter) Needs(e Expr) bool { return int(e.id) < len(em.needed) && em.needed[e.id] }
 
 func (em *Emitter) name(id int32, constant bool) string {
@@ -210,7 +213,7 @@ func stripIf(text string, o op, ops ...op) string {
 	return text
 }
 
-// strip takes the outermost parentheses off.
+// strip removes the outermost parentheses.
 func strip(text string) string {
 	if !strings.HasPrefix(text, "(") || !strings.HasSuffix(text, ")") {
 		return text
@@ -230,10 +233,10 @@ func strip(text string) string {
 	return text[1 : len(text)-1]
 }
 
-// Literal is the shortest GLSL of a float32.
+// Literal returns the shortest GLSL literal of a float32.
 func Literal(v float64) string {
 	if math.IsInf(v, 0) || math.IsNaN(v) || math.Abs(v) > math.MaxFloat32 {
-		panic(fmt.Sprintf("symbolic: the constant %g has no literal", v)) // a mistake of the generator's
+		panic(fmt.Sprintf("symbolic: the constant %g has no literal", v)) // a bug of the generator
 	}
 	text := strconv.FormatFloat(v, 'g', -1, 32)
 	if !strings.ContainsAny(text, ".e") {

@@ -14,12 +14,13 @@ type Evaluation struct {
 	value  []float64
 }
 
-// Evaluate computes with float64, or rounds every result to float32 as a device does. Conditions are 0 or 1.
+// Evaluate computes in float64, or with single rounds every result to float32 as a device does. Conditions are 0 or
+// 1.
 func (g *Graph) Evaluate(vars map[string]float64, single bool) *Evaluation {
 	return &Evaluation{g, vars, single, make([]bool, len(g.nodes)), make([]float64, len(g.nodes))}
 }
 
-// Of is the value of an expression. A variable without a value panics: a mistake of the caller's.
+// Of returns the value of an expression. It panics if a variable has no value: a bug of the caller.
 func (ev *Evaluation) Of(e Expr) float64 { return ev.at(e.id) }
 
 func (ev *Evaluation) at(id int32) float64 {

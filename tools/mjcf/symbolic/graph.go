@@ -1,5 +1,6 @@
-// Package symbolic builds straight-line float programs as graphs of expressions: what is zero, one or said twice disappears while they are
-// built, so that code written for the general case comes out as if written for the special one.
+// Package symbolic builds straight-line float programs as graphs of expressions. It folds zeros and ones and shares
+// common subexpressions while building, so that code written for the general case is as efficient as code for the
+// special one.
 package symbolic
 
 import "math"
@@ -8,7 +9,7 @@ type op uint8
 
 const (
 	opConst op = iota
-	opNamed    // a constant with a name
+	opNamed    // a named constant
 	opVar
 	opAdd
 	opSub
@@ -28,14 +29,14 @@ const (
 	opSelect // bool ? float : float
 )
 
-// Graph holds expressions; equal ones are held once.
+// Graph holds expressions, each distinct one once.
 type Graph struct {
 	nodes []node
 	index map[key]int32
 	names map[int32]string
 }
 
-// key is what makes a node itself.
+// key identifies a node.
 type key struct {
 	op      op
 	a, b, c int32
@@ -46,13 +47,14 @@ type key struct {
 
 type node struct{ key }
 
-// Expr is an expression of a graph. The zero Expr is none.
+// Expr is an expression of a graph. The zero Expr means none.
 type Expr struct {
 	g  *Graph
 	id int32
 }
 
-// Block is a scope of the program: variables belong to one, and expressions to the innermost of their variables'.
+// Block is a scope of the program. A variable belongs to a block, an expression to the innermost block of its
+// variables.
 type Block struct {
 	parent *Block
 	depth  int
@@ -61,7 +63,7 @@ type Block struct {
 // NewGraph makes an empty graph.
 func NewGraph() *Graph { return &Graph{index: map[key]int32{}, names: map[int32]string{}} }
 
-// NewBlock makes a scope within parent, or an outermost one.
+// NewBlock makes a scope in parent; nil: an outermost one.
 func NewBlock(parent *Block) *Block {
 	b := &Block{parent: parent}
 	if parent != nil {
@@ -90,7 +92,7 @@ func (g *Graph) add(k key, block *Block) Expr {
 	return Expr{g, id}
 }
 
-// Const is a number.
+// Const returns a number.
 func (g *Graph) Const(v float64) Expr {
 	if v == 0 {
 		v = 0 // no negative zero
@@ -98,7 +100,7 @@ func (g *Graph) Const(v float64) Expr {
 	return g.add(key{op: opConst, value: v}, nil)
 }
 
-// Named is a constant that has a name in the program, unless it is 0, 1 or -1.
+// Named returns a constant with a name in the program, unless it is 0, 1 or -1.
 func (g *Graph) Named(name string, v float64) Expr {
 	if v == 0 || v == 1 || v == -1 {
 		return g.Const(v)
@@ -106,14 +108,14 @@ func (g *Graph) Named(name string, v float64) Expr {
 	return g.add(key{op: opNamed, value: v, name: name}, nil)
 }
 
-// Var is an input of the program, written as name, that has a value in a block.
+// Var returns an input of the program, written as name, whose value is known in a block.
 func (g *Graph) Var(block *Block, name string) Expr {
 	return g.add(key{op: opVar, name: name}, block)
 }
 
 func (e Expr) node() *node { return &e.g.nodes[e.id] }
 
-// constant says whether e is a number without a name, and which.
+// constant returns e's number if e is a constant without a name.
 func (e Expr) constant() (float64, bool) {
 	n := e.node()
 	return n.value, n.op == opConst
@@ -124,16 +126,16 @@ func (e Expr) is(v float64) bool {
 	return ok && c == v
 }
 
-// IsZero says whether e is known to be zero.
+// IsZero reports whether e is known to be zero.
 func (e Expr) IsZero() bool { return e.is(0) }
 
-// Value is e's number where it is a constant, with a name or without.
+// Value returns e's number if e is a constant, named or not.
 func (e Expr) Value() (float64, bool) {
 	n := e.node()
 	return n.value, n.op == opConst || n.op == opNamed
 }
 
-// As names an expression, for reading: the first name given stays.
+// As names an expression, for readability; the first name given stays.
 func (e Expr) As(name string) Expr {
 	if _, named := e.g.names[e.id]; !named && e.node().op > opVar {
 		e.g.names[e.id] = name
@@ -160,7 +162,7 @@ func (g *Graph) make(o op, operands ...Expr) Expr {
 	}
 	for _, e := range operands {
 		if at := g.nodes[e.id].block; !block.within(at) {
-			panic("symbolic: operands of blocks that are not within each other") // a mistake of the generator's, not of its input
+			panic("symbolic: operands of blocks that are not within each other") // a bug of the generator, not of its input
 		}
 	}
 	return g.add(k, block)
@@ -210,7 +212,7 @@ func (e Expr) Sub(f Expr) Expr {
 	case e.node().op == opNeg:
 		return e.operand(e.node().a).Add(f).Neg()
 	}
-	// What is added and taken off again would be lost to rounding.
+	// (e + f) - e: computed literally, f would be lost to rounding.
 	if n := f.node(); n.op == opAdd && n.a == e.id {
 		return e.operand(n.b).Neg()
 	} else if n.op == opAdd && n.b == e.id {
@@ -321,10 +323,10 @@ func (e Expr) binary(o op, f Expr, apply func(a, b float64) float64) Expr {
 func (e Expr) Min(f Expr) Expr { return e.binary(opMin, f, math.Min) }
 func (e Expr) Max(f Expr) Expr { return e.binary(opMax, f, math.Max) }
 
-// Clamp is e within low and high.
+// Clamp clamps e to low and high.
 func (e Expr) Clamp(low, high Expr) Expr { return e.Max(low).Min(high) }
 
-// Less is e < f, a condition.
+// Less is the condition e < f.
 func (e Expr) Less(f Expr) Expr { return e.g.make(opLess, e, f) }
 
 // And, Or and Xor combine conditions.
@@ -337,7 +339,7 @@ func (e Expr) Or(f Expr) Expr {
 }
 func (e Expr) Xor(f Expr) Expr { return e.g.make(opXor, e, f) }
 
-// Select is the condition e ? yes : no.
+// Select is e ? yes : no, for a condition e.
 func (e Expr) Select(yes, no Expr) Expr {
 	if yes == no {
 		return yes

@@ -6,10 +6,10 @@ type Vec [3]Expr
 // Mat is a matrix of three rows.
 type Mat [3]Vec
 
-// Vec makes a vector of numbers.
+// Vec returns a vector of numbers.
 func (g *Graph) Vec(v [3]float64) Vec { return Vec{g.Const(v[0]), g.Const(v[1]), g.Const(v[2])} }
 
-// Mat makes a matrix of numbers.
+// Mat returns a matrix of numbers.
 func (g *Graph) Mat(m [3][3]float64) Mat { return Mat{g.Vec(m[0]), g.Vec(m[1]), g.Vec(m[2])} }
 
 func (v Vec) Add(w Vec) Vec    { return Vec{v[0].Add(w[0]), v[1].Add(w[1]), v[2].Add(w[2])} }
@@ -35,13 +35,13 @@ func (v Vec) Cross(w Vec) Vec {
 	}
 }
 
-// IsZero says whether all of v is known to be zero.
+// IsZero reports whether all elements of v are known to be zero.
 func (v Vec) IsZero() bool { return v[0].IsZero() && v[1].IsZero() && v[2].IsZero() }
 
-// Transposed is mᵀ.
+// Transposed returns mᵀ.
 func (m Mat) Transposed() Mat { return Mat{m.Column(0), m.Column(1), m.Column(2)} }
 
-// Mul is the product of matrices.
+// Mul returns the matrix product.
 func (m Mat) Mul(n Mat) Mat {
 	t := n.Transposed()
 	var out Mat
@@ -53,7 +53,7 @@ func (m Mat) Mul(n Mat) Mat {
 	return out
 }
 
-// Unit is the i-th axis.
+// Unit returns the i-th axis.
 func (g *Graph) Unit(i int) Vec {
 	var v [3]float64
 	v[i] = 1
