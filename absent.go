@@ -8,7 +8,8 @@ import (
 	"github.com/evorl/evorl/engine/config"
 )
 
-// absent says why a section that other configurations have is not in this one, for an error; "" for a section that none has.
+// absent returns the reason why a section of other configurations is not part of this one, for an error; "" if no
+// configuration has it.
 func (c *Config) absent(section string, env string) string {
 	search, searches := c.searcher()
 	_, onProblem := lookupProblem(env)

@@ -59,12 +59,12 @@ var populations = []Workflow{
 	},
 }
 
-// agent is the settings of an algorithm of package rl: [network], of off-policy algorithms [replay], and a section of the algorithm's name, whose
-// configuration is C.
+// agent holds the settings of an algorithm of package rl: [network], for off-policy algorithms [replay], and the
+// section of the algorithm's name, whose configuration is C.
 type agent[C any, W engine.Workflow] struct {
 	name    string
 	network rl.NetworkConfig
-	replay  *rl.ReplayConfig // nil: it has none
+	replay  *rl.ReplayConfig // nil: none
 	cfg     C
 	new     agentFunc[C, W]
 	size    func(*C) *int // the number of members
@@ -79,7 +79,7 @@ func newAgent[C any, W engine.Workflow](name string, defaults func() C, new agen
 	}
 }
 
-// newOffPolicy is newAgent for algorithms with a replay, and networks and replays of their own by default.
+// newOffPolicy is newAgent for algorithms with a replay buffer; network and replay have their own defaults.
 func newOffPolicy[C any, W engine.Workflow](
 	name string, network func() rl.NetworkConfig, replay func() rl.ReplayConfig, defaults func() C, new agentFunc[C, W], size func(*C) *int,
 ) func() parts {

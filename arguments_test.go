@@ -15,7 +15,7 @@ import (
 	"github.com/evorl/evorl/rl"
 )
 
-// A nil argument of a constructor is a *engine.NilError that names it.
+// A nil argument of a constructor gives a *engine.NilError that names it.
 func TestNilArguments(t *testing.T) {
 	ctx, eng, cfg, path := t.Context(), open(t, 3), small(t), filepath.Join(t.TempDir(), "run")
 	env, err := envs.Lookup("CartPole-v1")
@@ -58,7 +58,7 @@ func TestNilArguments(t *testing.T) {
 	}
 }
 
-// Iterations follow each other, from the first or from a checkpoint's.
+// Iterations must be consecutive, from the first or from that of a checkpoint.
 func TestIterationsFollow(t *testing.T) {
 	eng := open(t, 3)
 	for _, text := range []string{"workflow = \"ppo\"\nenv = \"CartPole-v1\"\n", "workflow = \"pbt\"\nenv = \"CartPole-v1\"\n",
@@ -86,7 +86,7 @@ func TestIterationsFollow(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		step(0, false) // nothing to begin with
+		step(0, false) // nothing has begun
 		if err := w.Init(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -108,7 +108,7 @@ func TestIterationsFollow(t *testing.T) {
 	}
 }
 
-// Every workflow refuses numbers of episodes that no evaluation has.
+// Every workflow rejects invalid numbers of evaluation episodes.
 func TestEpisodes(t *testing.T) {
 	eng := open(t, 3)
 	for _, text := range []string{

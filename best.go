@@ -12,14 +12,14 @@ import (
 	"github.com/evorl/evorl/engine/rundir"
 )
 
-// Best is the state of a run in which a member had the highest mean return of all evaluations so far. As the highest of many means it is
-// biased upwards: new episodes return less.
+// Best is the state of a run in which a member had the highest mean return of all evaluations so far. As the maximum
+// of many means it is biased upwards: new episodes return less.
 type Best struct {
 	Iteration  int    `json:"iteration"`
 	Member     int    `json:"member"`
-	Return     Number `json:"return"`     // that mean
+	Return     Number `json:"return"`     // the mean return
 	Episodes   int    `json:"episodes"`   // of the mean
-	Checkpoint string `json:"checkpoint"` // of all members
+	Checkpoint string `json:"checkpoint"` // of the state of all members
 	Digest     string `json:"digest"`
 
 	from *checkpoint.Checkpoint
@@ -32,7 +32,8 @@ const (
 	bestEpisodes = "best_episodes"
 )
 
-// FindBest finds the best state of the run in a folder, whose configuration is cfg; nil: none was kept, or all are refused.
+// FindBest finds the best state of the run in a folder with configuration cfg; nil: none was kept, or all are
+// refused.
 func FindBest(cfg *Config, path string) (best *Best, refused []*checkpoint.CorruptError, err error) {
 	dir, err := rundir.Open(path)
 	if err != nil {
@@ -46,7 +47,7 @@ func (c *Config) findBest(dir *rundir.Dir) (best *Best, refused []*checkpoint.Co
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, step := range steps { // two where the run was killed between writing one and removing the other
+	for _, step := range steps { // two if the run was killed between writing one and removing the other
 		from, err := checkpoint.Open(checkpoint.Path(dir.Best(), step))
 		var corrupt *checkpoint.CorruptError
 		if errors.As(err, &corrupt) {
@@ -66,7 +67,7 @@ func (c *Config) findBest(dir *rundir.Dir) (best *Best, refused []*checkpoint.Co
 	return best, refused, nil
 }
 
-// bestOf reads the facts of a Best of a number of members from its manifest.
+// bestOf reads a Best from the facts of its manifest; members bounds its member.
 func bestOf(path string, m checkpoint.Manifest, members int) (*Best, error) {
 	member, e1 := strconv.Atoi(m.Provenance[bestMember])
 	mean, e2 := strconv.ParseFloat(m.Provenance[bestReturn], 64)
@@ -84,8 +85,8 @@ func bestOf(path string, m checkpoint.Manifest, members int) (*Best, error) {
 	return &Best{Iteration: int(m.Step), Member: member, Return: Number(mean), Episodes: episodes, Checkpoint: path, Digest: m.Digest}, nil
 }
 
-// keepBest saves the state if an evaluation found a member better than all before it. A resumed run may repeat evaluations: they give the
-// same means, so nothing is saved again.
+// keepBest saves the state if an evaluation found a member better than all before. A resumed run may repeat
+// evaluations: they give the same means, so nothing is saved again.
 func (r *Run) keepBest(ctx context.Context, report engine.Report) error {
 	if !r.cfg.Checkpoint.Best || report.Evaluation == nil {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// Every workflow can be built from its defaults in two lines, and does a step.
+// Every workflow can be built from its defaults in two lines, and makes a step.
 func TestBuild(t *testing.T) {
 	dev, err := vk.Open()
 	if err != nil {
@@ -57,12 +57,13 @@ func TestBuild(t *testing.T) {
 	}
 }
 
-// composed says whether a workflow is made of others, or its members depend on each other: PBT cannot be over it.
+// composed reports whether a workflow is composed of others, or its members depend on each other; PBT cannot train
+// it.
 func composed(w evorl.Workflow) bool {
 	return w.Name == "dvd" || w.Name == "cem-rl" || w.Name == "erl" || strings.HasPrefix(w.Name, "pbt")
 }
 
-// home is an environment that an agent can act in; ok is false for workflows without an agent of their own.
+// home returns an environment in which an agent can act; ok is false for workflows without an agent of their own.
 func home(w evorl.Workflow) (env string, ok bool) {
 	switch w.Name {
 	case "a2c", "dqn", "impala", "ppo":
@@ -73,7 +74,7 @@ func home(w evorl.Workflow) (env string, ok bool) {
 	return "", false
 }
 
-// Every problem can be built, and every search does a step on one and evaluates its solutions.
+// Every problem can be built; every search makes a step on one and evaluates its solutions.
 func TestBuildProblems(t *testing.T) {
 	dev, err := vk.Open()
 	if err != nil {

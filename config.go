@@ -15,20 +15,21 @@ import (
 // TaskSection is the name of the section of an environment's own options, envs.Spec.Options.
 const TaskSection = "task"
 
-// Config is a validated configuration: what learns, where, and with which settings. It is made by New, Read or Parse.
+// Config is a validated configuration: the workflow, its environment or problem, and all settings. It is made by New,
+// Read or Parse.
 type Config struct {
 	Run         RunConfig        // the top level
-	Environment envs.Options     // [environment]; of no effect where a problem is solved
+	Environment envs.Options     // [environment]; ignored for problems
 	Evaluation  EvaluationConfig // [evaluation]
 	Checkpoint  CheckpointConfig // [checkpoint]
 
 	workflow Workflow
-	env      *envs.Environment // nil: a problem is solved
-	task     any               // pointer to the environment's options; nil: it has none
+	env      *envs.Environment // nil for problems
+	task     any               // pointer to the environment's options; nil: none
 	parts    parts
 
 	environments *envs.Registry   // where env was looked up
-	document     *config.Document // for the places of errors
+	document     *config.Document // for the locations of errors
 }
 
 func newConfig(w Workflow) *Config {
@@ -38,8 +39,8 @@ func newConfig(w Workflow) *Config {
 	}
 }
 
-// New makes a configuration of a workflow on an environment or problem, by their names, with defaults for all that options do not
-// set. A wrong setting is a *config.Error, or an error that names its section and key.
+// New makes a configuration of a workflow on an environment or problem, by their names, with defaults for all other
+// settings. An invalid setting gives a *config.Error, or an error that names its section and key.
 func New(workflow, env string, opts ...Option) (*Config, error) {
 	const name = "evorl.New"
 	o := newOptions(opts)
@@ -51,8 +52,8 @@ func New(workflow, env string, opts ...Option) (*Config, error) {
 	return decode(d, o)
 }
 
-// Read reads a configuration from a TOML file. A mistake in the file or in an option is a *config.Error with file, line and what would be
-// right; a file that cannot be read is the error of the system.
+// Read reads a configuration from a TOML file. A mistake in the file or in an option gives a *config.Error with file,
+// line and what would be right; a file that cannot be read gives the system's error.
 func Read(path string, opts ...Option) (*Config, error) {
 	o := newOptions(opts)
 	d, err := config.Read(path, o.overrides...)
@@ -62,7 +63,7 @@ func Read(path string, opts ...Option) (*Config, error) {
 	return decode(d, o)
 }
 
-// Parse is Read for a text in memory; name stands for the file in errors.
+// Parse is Read for a text in memory; name is the file name in errors.
 func Parse(name string, text []byte, opts ...Option) (*Config, error) {
 	o := newOptions(opts)
 	d, err := config.Parse(name, text, o.overrides...)
@@ -72,11 +73,11 @@ func Parse(name string, text []byte, opts ...Option) (*Config, error) {
 	return decode(d, o)
 }
 
-// decode makes a configuration of a document: what learns and where decide which sections there are.
+// decode makes a configuration from a document. Workflow and environment determine its sections.
 func decode(d *config.Document, o options) (*Config, error) {
 	var top struct {
-		Workflow string `required:"true" doc:"Name what learns, for example workflow = \"pbt\"."`
-		Env      string `required:"true" doc:"Name where it learns, for example env = \"CartPole-v1\", or what a search solves, for example env = \"bbob\"."`
+		Workflow string `required:"true" doc:"Name the workflow, for example workflow = \"pbt\"."`
+		Env      string `required:"true" doc:"Name the environment, for example env = \"CartPole-v1\", or the problem of a search, for example env = \"bbob\"."`
 	}
 	if err := d.Peek("", &top); err != nil {
 		return nil, err
@@ -117,7 +118,7 @@ func decode(d *config.Document, o options) (*Config, error) {
 	return cfg, nil
 }
 
-// place finds the environment or the problem.
+// place looks up the environment or problem.
 func (c *Config) place(name string, d *config.Document) error {
 	search, searches := c.searcher()
 	learner, key, _ := c.learner()
@@ -148,7 +149,7 @@ func (c *Config) place(name string, d *config.Document) error {
 	return nil
 }
 
-// learner is the name of the workflow that learns, the key that chooses it, and the choices.
+// learner returns the name of the innermost workflow, the key that selects it, and the choices.
 func (c *Config) learner() (name, key string, choices []Workflow) {
 	if p, ok := c.parts.(*pbt); ok {
 		return p.over, "[pbt] over", trainables()
@@ -156,7 +157,7 @@ func (c *Config) learner() (name, key string, choices []Workflow) {
 	return c.workflow.Name, "workflow", Workflows()
 }
 
-// searcher is the search that learns, if one does.
+// searcher returns the innermost workflow if it is a search.
 func (c *Config) searcher() (searcher, bool) {
 	of := c.parts
 	if p, ok := of.(*pbt); ok {
@@ -166,7 +167,7 @@ func (c *Config) searcher() (searcher, bool) {
 	return s, ok
 }
 
-// check checks settings against each other. Errors are those of config.Invalid, with the key from the top level.
+// check checks constraints between settings. Errors are those of config.Invalid, with the key from the top level.
 func (c *Config) check() error {
 	switch {
 	case c.env == nil:
@@ -178,7 +179,7 @@ func (c *Config) check() error {
 	return c.parts.check(c.env, c.Environment)
 }
 
-// Sections are pointers to all settings, in the order in which TOML has them.
+// Sections returns pointers to all settings, in TOML's order.
 func (c *Config) Sections() config.Sections {
 	s := config.Sections{{Name: "", Value: &c.Run}}
 	if search, ok := c.searcher(); !ok || !search.solves() {
@@ -191,7 +192,7 @@ func (c *Config) Sections() config.Sections {
 	return append(s, config.Section{Name: "evaluation", Value: &c.Evaluation}, config.Section{Name: "checkpoint", Value: &c.Checkpoint})
 }
 
-// TOML writes all settings, defaults included; Parse reads it back to the same configuration.
+// TOML encodes all settings, including defaults; Parse decodes it to the same configuration.
 func (c *Config) TOML() ([]byte, error) {
 	var b bytes.Buffer
 	if err := config.Encode(&b, c.Sections(), config.WithDocs()); err != nil {
@@ -200,38 +201,39 @@ func (c *Config) TOML() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Workflow describes what learns.
+// Workflow returns the description of the workflow.
 func (c *Config) Workflow() Workflow { return c.workflow }
 
-// Env is the environment, nil where a problem is solved.
+// Env returns the environment, nil for problems.
 func (c *Config) Env() *envs.Environment { return c.env }
 
-// Members is the number of members: agents, or searches.
+// Members returns the number of members: agents, or searches.
 func (c *Config) Members() int {
 	count, _ := c.parts.members()
 	return *count
 }
 
-// MembersKey is the dotted key of the number of members, such as ppo.members.
+// MembersKey returns the dotted key of the number of members, such as ppo.members.
 func (c *Config) MembersKey() string {
 	_, key := c.parts.members()
 	return key
 }
 
-// Independent tells whether members are independent repetitions of one experiment, so that each of them counts as a run: those of agents and
-// searches. Members of other workflows work together or compete.
+// Independent reports whether members are independent repetitions of one experiment, each of which counts as a run,
+// as for agents and searches. Members of other workflows cooperate or compete.
 func (c *Config) Independent() bool {
 	_, composes := c.parts.(composed)
 	return !composes
 }
 
-// Selects tells whether members are a population under selection (PBT), which stands for its best member.
+// Selects reports whether members are a population under selection (PBT), which is represented by its best member.
 func (c *Config) Selects() bool {
 	_, ok := c.parts.(*pbt)
 	return ok
 }
 
-// Front is about the given number of points of the true front of the problem, [points][objectives], maximised; nil where none is known.
+// Front returns approximately the given number of points of the problem's true front, [points][objectives],
+// maximised; nil if unknown.
 func (c *Config) Front(points int) [][]float64 {
 	if s, ok := c.searcher(); ok {
 		return s.front(points)
@@ -239,8 +241,8 @@ func (c *Config) Front(points int) [][]float64 {
 	return nil
 }
 
-// Build makes the workflow on an engine, whose seed the workflow's random numbers come from. Init or a checkpoint must fill its state
-// before the first step. Settings that were changed since the configuration was made are checked again.
+// Build makes the workflow on an engine, whose seed determines its random numbers. Init or a checkpoint must fill its
+// state before the first step. Settings that were changed after the configuration was made are checked again.
 func (c *Config) Build(ctx context.Context, eng *engine.Engine) (engine.Workflow, error) {
 	if err := engine.Require(map[string]any{"configuration": c, "engine": eng}); err != nil {
 		return nil, fmt.Errorf("evorl: %w", err)
@@ -255,7 +257,7 @@ func (c *Config) Build(ctx context.Context, eng *engine.Engine) (engine.Workflow
 	}
 	w, err := c.parts.build(ctx, eng, c.env, c.Environment)
 	if err != nil {
-		return nil, err // without a nil pointer in the interface
+		return nil, err // no nil pointer in the interface
 	}
 	return w, nil
 }

@@ -23,7 +23,7 @@ func parse(t *testing.T, text string, set ...string) (*evorl.Config, error) {
 	return evorl.Parse("x.toml", []byte(text), overrides...)
 }
 
-// several says whether a workflow is for several objectives.
+// several reports whether a workflow is for several objectives.
 func several(w evorl.Workflow) bool {
 	return w.Name == "nsga-ii" || w.Name == "nsga-iii" || w.Name == "moead"
 }
@@ -82,11 +82,11 @@ func TestWrongConfigurations(t *testing.T) {
 	}
 }
 
-// What a run stores is read back as the same configuration.
+// The configuration that a run stores is decoded unchanged.
 func TestTOMLRoundTrip(t *testing.T) {
 	for _, w := range evorl.Workflows() {
 		if several(w) {
-			continue // they learn in no environment; see TestProblems
+			continue // these have no environment; see TestProblems
 		}
 		env, ok := home(w)
 		if !ok {
@@ -134,8 +134,8 @@ func TestEveryKeyIsDocumented(t *testing.T) {
 	}
 }
 
-// Every problem is documented, can be solved by every search that is for as many objectives and descriptors as it has, and by nothing else; what is written is
-// read back.
+// Every problem is documented, can be solved by every search that suits its numbers of objectives and descriptors and
+// by nothing else, and its configuration is decoded unchanged.
 func TestProblems(t *testing.T) {
 	searches := 0
 	for _, p := range evorl.Problems() {
@@ -234,7 +234,7 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// The configurations that the repository ships are right.
+// The configurations in the repository are valid.
 func TestShippedConfigurations(t *testing.T) {
 	files, err := filepath.Glob("configs/*.toml")
 	more, _ := filepath.Glob("configs/*/*.toml")
@@ -283,7 +283,7 @@ func TestOwnEnvironment(t *testing.T) {
 	}
 }
 
-// TestTask: the options of an environment come from [task], and are written back.
+// TestTask: the options of an environment come from [task], and are encoded there.
 func TestTask(t *testing.T) {
 	cfg, err := parse(t, "workflow = \"ppo\"\nenv = \"Hopper-v5\"\n[task]\nhealthy_z_range = [0.5, 2.0]\nterminate_when_unhealthy = false\n")
 	if err != nil {

@@ -15,7 +15,7 @@ type Difference struct {
 	Value, Other string // as TOML; "": the configuration has no such key
 }
 
-// Differences lists the settings in which a configuration differs from another, the number of iterations aside.
+// Differences lists the settings in which a configuration differs from another, except the number of iterations.
 func (c *Config) Differences(other *Config) []Difference {
 	keys, values := c.flat()
 	otherKeys, otherValues := other.flat()
@@ -33,14 +33,14 @@ func (c *Config) Differences(other *Config) []Difference {
 	return out
 }
 
-// Value is a setting as TOML, by its dotted key; ok is false where the configuration has no such key.
+// Value returns a setting as TOML, by its dotted key; ok is false if the configuration has no such key.
 func (c *Config) Value(key string) (text string, ok bool) {
 	_, values := c.flat()
 	text, ok = values[key]
 	return text, ok
 }
 
-// DifferenceError is the error of resuming a run with other settings than it has.
+// DifferenceError is the error of resuming a run with different settings.
 type DifferenceError struct {
 	Path        string // the run directory
 	Differences []Difference
@@ -62,7 +62,7 @@ func orNotSet(value string) string {
 	return value
 }
 
-// continues checks that a run with the configuration stored can be resumed with this one.
+// continues checks that a run with the stored configuration can be resumed with this one.
 func (c *Config) continues(stored *Config, path string) error {
 	d := c.Differences(stored)
 	if n, has := c.Run.Iterations, stored.Run.Iterations; n < has {
@@ -74,10 +74,10 @@ func (c *Config) continues(stored *Config, path string) error {
 	return nil
 }
 
-// configFact is the name of the configuration among the facts of a checkpoint.
+// configFact names the configuration among the facts of a checkpoint.
 const configFact = "config"
 
-// of reads the configuration that a checkpoint was written with.
+// of reads the configuration with which a checkpoint was written.
 func (c *Config) of(from *checkpoint.Checkpoint) (*Config, error) {
 	text, ok := from.Manifest.Provenance[configFact]
 	if !ok {
@@ -90,11 +90,11 @@ func (c *Config) of(from *checkpoint.Checkpoint) (*Config, error) {
 	return stored, nil
 }
 
-// flat lists all keys by their dotted names, in TOML's order, and their values as TOML.
+// flat lists all keys by their dotted names, in TOML's order, with their values as TOML.
 func (c *Config) flat() (keys []string, values map[string]string) {
 	var b bytes.Buffer
 	if err := config.Encode(&b, c.Sections()); err != nil {
-		return nil, nil // what was decoded can be encoded
+		return nil, nil // a decoded configuration can be encoded
 	}
 	values = map[string]string{}
 	section := ""

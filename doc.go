@@ -1,10 +1,10 @@
 // Package evorl trains populations of agents, by reinforcement learning, evolution and their hybrids, on any GPU.
 //
-// A [Config] says what learns, where, and with which settings. It comes from a TOML file ([Read], [Parse]) or from Go values ([New]), and
-// every mistake in it is found before any device work. [Config.Build] makes its workflow for a program that drives it by itself, with
-// package engine. [Start] runs a configuration in a run directory, which keeps metrics, checkpoints and provenance; [Resume]
-// continues such a run to the same bits that an uninterrupted one ends with; [Restore] loads its newest checkpoint to evaluate it or
-// to read its policies.
+// A [Config] selects a workflow, an environment or problem, and all settings. It comes from a TOML file ([Read],
+// [Parse]) or from Go values ([New]), and every mistake in it is found before any device work. [Config.Build] makes
+// its workflow for programs that drive it themselves, with package engine. [Start] runs a configuration in a run
+// directory, which keeps metrics, checkpoints and provenance; [Resume] continues such a run, bit-identical to an
+// uninterrupted one; [Restore] loads its newest checkpoint to evaluate it or to read its policies.
 //
 //	cfg, err := evorl.Read("configs/pbt.toml", evorl.Set("seed=7"))
 //	...
@@ -14,5 +14,5 @@
 //	err = run.Learn(ctx)
 //	result, err := run.Result(ctx)
 //
-// [Workflows] and [Problems] list what a configuration can name, and package envs its environments.
+// [Workflows] and [Problems] list the names that a configuration can use, and package envs its environments.
 package evorl

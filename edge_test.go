@@ -15,7 +15,7 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// made is a problem whose fitness the test makes up; candidates can be read after each generation.
+// made is a problem whose fitness the test provides; candidates can be read after each generation.
 type made struct {
 	space      ec.Space
 	objectives int
@@ -41,7 +41,7 @@ func (p *made) Start(_, _ uint32, members int) []float32 {
 	return out
 }
 
-// New implements ec.Problem: a problem is used once here.
+// New implements ec.Problem. A problem is used only once here.
 func (p *made) New(_ context.Context, s *engine.State, _ engine.Clock, members, population int) (ec.Evaluation, error) {
 	m, candidates := engine.Members(members), engine.Axis("candidate", population)
 	p.told = s.Scratch("told", engine.Float32, m, candidates, engine.Axis("objective", p.objectives))
@@ -77,7 +77,7 @@ func (e *evaluated) Record(r *engine.Recorder, candidates *engine.Tensor, _ int,
 	r.Copy(e.descriptors, e.behaviour)
 }
 
-// space has five numbers and two descriptors.
+// space has five dimensions and two descriptors.
 func space(bounded bool) ec.Space {
 	s := ec.Space{Dim: 5, DescriptorLow: []float32{0, 0}, DescriptorHigh: []float32{1, 1}}
 	if bounded {
@@ -86,7 +86,8 @@ func space(bounded bool) ec.Space {
 	return s
 }
 
-// algorithm reads an algorithm's configuration with a population of so many and, so that it suits, other settings; nil: the workflow is none of ec's.
+// algorithm reads an algorithm's configuration with the given population and compatible settings; nil: the workflow
+// is not one of ec's.
 func algorithm(w Workflow, population int, more ...string) (ec.Algorithm, needs, error) {
 	type searches interface{ algorithm() (ec.Algorithm, needs) }
 	of, ok := w.parts().(searches)
@@ -112,7 +113,7 @@ func algorithm(w Workflow, population int, more ...string) (ec.Algorithm, needs,
 
 func (s *search[C]) algorithm() (ec.Algorithm, needs) { return s.algo, s.needs }
 
-// suited are settings that default to more than a small population has, or a small problem needs.
+// suited returns settings whose defaults are too large for a small population, or that a small problem needs.
 func suited(name string, population int) []string {
 	elites := fmt.Sprintf("elites=%d", max(1, population/2))
 	switch name {
@@ -128,7 +129,8 @@ func suited(name string, population int) []string {
 	return nil
 }
 
-// makeSearch makes a search of two members on a made-up problem of one objective or, where the algorithm is for several, two.
+// makeSearch makes a search of two members on a made problem with one objective or, for multi-objective algorithms,
+// two.
 func makeSearch(t *testing.T, eng *engine.Engine, algo ec.Algorithm, needs needs, in ec.Space) (*ec.Search, *made, error) {
 	t.Helper()
 	p := &made{space: in, objectives: 1}
@@ -140,9 +142,9 @@ func makeSearch(t *testing.T, eng *engine.Engine, algo ec.Algorithm, needs needs
 }
 
 // TestOddFitness: every algorithm, with populations of one, of an odd number and, if it cannot have those, of two,
-// between bounds and without, gets fitness that is constant, not finite, or as large or small as numbers are. Its
-// candidates and solutions are finite and stay between the bounds, and what it says is best is so. A population that it
-// cannot have is an error that says so.
+// with and without bounds, gets fitness that is constant, not finite, or as large or small as float32 allows. Its
+// candidates and solutions stay finite and in the bounds, and its best candidate is the best. An impossible
+// population gives an error that says so.
 func TestOddFitness(t *testing.T) {
 	dev, err := vk.Open()
 	if err != nil {
@@ -272,7 +274,7 @@ func TestOddFitness(t *testing.T) {
 	}
 }
 
-// TestReversedBounds: no algorithm searches a space whose bounds are the wrong way round, equal or missing.
+// TestReversedBounds: no algorithm accepts a space whose bounds are reversed, equal or missing.
 func TestReversedBounds(t *testing.T) {
 	dev, err := vk.Open()
 	if err != nil {

@@ -9,31 +9,32 @@ import (
 	"github.com/evorl/evorl/engine/metrics"
 )
 
-// Evaluation is the outcome of new episodes with a checkpoint of a run.
+// Evaluation is the result of new episodes with a checkpoint of a run.
 type Evaluation struct {
 	Workflow   string `json:"workflow"`
 	Env        string `json:"env"`
 	Seed       uint32 `json:"seed"` // of the episodes
 	Iteration  int    `json:"iteration"`
 	Members    int    `json:"members"`
-	Measure    string `json:"measure"`     // what the returns are, see Config.Measure
-	Member     *int   `json:"member"`      // the one whose returns these are; null: all members
+	Measure    string `json:"measure"`     // the meaning of the returns; see Config.Measure
+	Member     *int   `json:"member"`      // the member of these returns; null: all members
 	MeanReturn Number `json:"mean_return"` // undiscounted, over the episodes
 	StdReturn  Number `json:"std_return"`
 	Episodes   int    `json:"episodes"`    // of each member
-	BestReturn Number `json:"best_return"` // the highest mean of a member
+	BestReturn Number `json:"best_return"` // the highest mean return of a member
 	Checkpoint string `json:"checkpoint"`
 	Digest     string `json:"digest"`         // of the checkpoint
 	Best       *Best  `json:"best,omitempty"` // the state's own evaluation, if it is the best of the run
 
-	MemberReturns    []Number `json:"member_returns"`    // means over the episodes, member by member
-	MemberDeviations []Number `json:"member_deviations"` // standard deviations over them
+	MemberReturns    []Number `json:"member_returns"`    // means over the episodes, by member
+	MemberDeviations []Number `json:"member_deviations"` // standard deviations over the episodes, by member
 
 	Refused []*checkpoint.CorruptError `json:"-"` // newer checkpoints that could not be used
 }
 
-// Evaluate runs the given number of new episodes of every member. MeanReturn and StdReturn are of one member; nil: of the member of
-// RestoreBest, else of a population under selection (PBT) the best member of this evaluation, else of all members.
+// Evaluate runs the given number of new episodes of every member. MeanReturn and StdReturn are of one member; nil
+// selects the member of RestoreBest, else for a population under selection (PBT) the best member of this evaluation,
+// else all members.
 func (r *Restored) Evaluate(ctx context.Context, episodes int, member *int) (Evaluation, error) {
 	if member != nil {
 		if err := r.check(*member); err != nil {

@@ -58,7 +58,7 @@ func train(ctx context.Context) (best float64, err error) {
 	return float64(evaluation.BestReturn), err
 }
 
-// Mistakes are found before any device work, and say what would be right.
+// Mistakes are found before any device work, with a message that says what would be right.
 func ExampleParse() {
 	_, err := evorl.Parse("cartpole.toml", []byte("workflow = \"ppo\"\nenv = \"CartPol\"\n"))
 	fmt.Println(err)
@@ -69,7 +69,7 @@ func ExampleParse() {
 	// did you mean "CartPole-v1"?
 }
 
-// A program can drive the workflow of a configuration by itself, without a run directory.
+// A program can drive the workflow of a configuration itself, without a run directory.
 func ExampleConfig_Build() {
 	ctx := context.Background()
 	es := ec.DefaultOpenES()

@@ -8,7 +8,8 @@ import (
 	"github.com/evorl/evorl/engine/config"
 )
 
-// Whatever a configuration says, it is read or refused with its place, and what was read can be stored and read back.
+// Any configuration text is either decoded or rejected with a location, and a decoded one can be encoded and decoded
+// again.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{
 		"workflow = \"pbt\"\nenv = \"Pendulum-v1\"\n[pbt.search.discount]\nprior = \"horizon\"\nlow = 1\nhigh = 3.5\n",

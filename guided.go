@@ -14,14 +14,14 @@ import (
 	"github.com/evorl/evorl/rl"
 )
 
-// ERLConfig is [erl]: which agents learn beside which search, and how.
+// ERLConfig is [erl]: the algorithms of the agents and of the search, and how they are combined.
 type ERLConfig struct {
-	Agent  string `doc:"The algorithm of the agents, whose sections are then part of the configuration."`
-	Search string `doc:"The algorithm of the populations, whose section is then part of the configuration."`
+	Agent  string `doc:"Algorithm of the agents; its sections become part of the configuration."`
+	Search string `doc:"Algorithm of the populations; its section becomes part of the configuration."`
 	hybrid.ERLConfig
 }
 
-// DefaultERL is hybrid.DefaultERL of TD3 and a genetic algorithm.
+// DefaultERL is hybrid.DefaultERL with TD3 and a genetic algorithm.
 func DefaultERL() ERLConfig {
 	return ERLConfig{Agent: "td3", Search: "ga", ERLConfig: hybrid.DefaultERL()}
 }
@@ -40,14 +40,14 @@ func (c *ERLConfig) build(ctx context.Context, agents agentsFunc, algorithm ec.A
 	return e, nil
 }
 
-// CEMRLConfig is [cem-rl]: which agents' updates the candidates of which search learn by, and how.
+// CEMRLConfig is [cem-rl]: the algorithms that update the candidates and that search, and how they are combined.
 type CEMRLConfig struct {
-	Agent  string `doc:"The algorithm that candidates learn by, whose sections are then part of the configuration."`
-	Search string `doc:"The algorithm of the search, whose section is then part of the configuration."`
+	Agent  string `doc:"Algorithm that updates the candidates; its sections become part of the configuration."`
+	Search string `doc:"Algorithm of the search; its section becomes part of the configuration."`
 	hybrid.CEMRLConfig
 }
 
-// DefaultCEMRL is hybrid.DefaultCEMRL of TD3 and the cross-entropy method.
+// DefaultCEMRL is hybrid.DefaultCEMRL with TD3 and the cross-entropy method.
 func DefaultCEMRL() CEMRLConfig {
 	return CEMRLConfig{Agent: "td3", Search: "cem", CEMRLConfig: hybrid.DefaultCEMRL()}
 }
@@ -62,22 +62,23 @@ func (c *CEMRLConfig) build(ctx context.Context, agents agentsFunc, algorithm ec
 	return w, nil
 }
 
-// guide are the settings of a method of agents that a search guides: a pointer to its section.
+// guide is the section of a hybrid of agents and a search, a pointer to its settings.
 type guide interface {
-	// chosen are the names of the algorithms.
+	// chosen returns the names of the algorithms.
 	chosen() (agent, search *string)
-	// Fits checks the settings against the agents', before any device work. Errors are those of config.Invalid, with the key from the top level.
+	// Fits checks the settings against those of the agents. It needs no device. Errors are those of config.Invalid,
+	// with the key from the top level.
 	Fits(members int, network rl.NetworkConfig, replay rl.ReplayConfig) error
 	build(ctx context.Context, agents agentsFunc, algorithm ec.Algorithm) (engine.Workflow, error)
 }
 
-// agentsFunc makes the agents that are configured, with further options.
+// agentsFunc makes the configured agents, with further options.
 type agentsFunc func(...rl.Option) (*rl.OffPolicy, error)
 
 // offPolicyParts are the settings of off-policy agents.
 type offPolicyParts interface {
 	trainable
-	// shared are the settings that they have in common.
+	// shared returns the settings common to all of them.
 	shared() (rl.NetworkConfig, rl.ReplayConfig)
 	agents(context.Context, *engine.Engine, *envs.Environment, envs.Options, ...rl.Option) (*rl.OffPolicy, error)
 }
@@ -88,18 +89,19 @@ type algorithmParts interface {
 	configured() ec.Algorithm
 }
 
-// guided is the settings of a method of agents that a search guides: those of the agents, the section of the search's algorithm, and the method's
-// own.
+// guided holds the settings of a hybrid of agents and a search: those of the agents, the section of the search's
+// algorithm, and the hybrid's own.
 type guided struct {
 	offPolicyParts // the agents
 	search         algorithmParts
-	of             [2]string // agents and search that the sections are of
+	of             [2]string // the agent and the search whose sections these are
 	name           string
 	cfg            guide
 	choices        [2][]Workflow
 }
 
-// newGuided makes the settings of a method with its default agents and search. agents are the names of those that it is made for.
+// newGuided makes the settings of a hybrid with its default agent and search. agentNames are the agents that it
+// supports.
 func newGuided(name string, cfg func() guide, agentNames ...string) func() parts {
 	return func() parts {
 		among := func(of []Workflow, names []string) []Workflow {
@@ -113,7 +115,8 @@ func newGuided(name string, cfg func() guide, agentNames ...string) func() parts
 	}
 }
 
-// take makes the sections those of the chosen agents and search, with their defaults; at is the number of one that there is not, -1 without.
+// take installs the sections of the chosen agent and search, with their defaults. at is the index of an invalid
+// choice; -1: none.
 func (g *guided) take() (at int) {
 	var found [2]parts
 	for i, of := range g.choices {
@@ -129,7 +132,7 @@ func (g *guided) take() (at int) {
 	return -1
 }
 
-// choose takes the agents and the search that the document names or, where it names none, a value of With.
+// choose selects the agent and the search named in the document or, if it names none, in a value of With.
 func (g *guided) choose(d *config.Document, values []any) error {
 	chosen := struct {
 		Agent  string `doc:"Name the algorithm of the agents."`
@@ -161,7 +164,7 @@ func (g *guided) choose(d *config.Document, values []any) error {
 // complete implements composed.
 func (g *guided) complete() {}
 
-// absent says why a section is not there that other choices have; "" where none has it.
+// absent returns the reason why a section of other choices is not part of this one; "" if none has it.
 func (g *guided) absent(section string) string {
 	for i, of := range g.choices {
 		if slices.ContainsFunc(of, func(w Workflow) bool { return w.Name == section }) {

@@ -12,14 +12,14 @@ import (
 	"github.com/evorl/evorl/engine/config"
 )
 
-// guide is the start of a configuration of agents that a search guides: two agents in the pendulum, populations of six.
+// guide returns the beginning of a hybrid's configuration: two agents in the pendulum, populations of six.
 func guide(workflow, agent, search string) string {
 	return "workflow = \"" + workflow + "\"\nenv = \"Pendulum-v1\"\niterations = 3\nseed = 3\n[" + workflow + "]\nagent = \"" + agent + "\"\nsearch = \"" +
 		search + "\"\nwarmup = 1\n[" + agent + "]\nmembers = 2\nrollout_length = 8\nlearning_starts = 8\n[network]\nhidden = [8]\n" +
 		"[replay]\ncapacity = 1000\nbatch = 8\n[" + search + "]\npopulation = 6\n[environment]\ntime_limit = 10\n[evaluation]\nepisodes = 2\n"
 }
 
-// A run of agents that a search guides ends with the same digest after it was interrupted; its policies can be evaluated and recorded.
+// A run of a hybrid ends with the same digest after an interruption; its policies can be evaluated and recorded.
 func TestGuided(t *testing.T) {
 	for _, c := range []struct {
 		workflow, agent, search string
@@ -69,7 +69,7 @@ func TestGuided(t *testing.T) {
 	}
 }
 
-// What a configuration of agents and a search has wrong is said with the key, and what would be right.
+// Mistakes in a hybrid's configuration are reported with the key and what would be right.
 func TestGuidedErrors(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
@@ -103,7 +103,7 @@ func TestGuidedErrors(t *testing.T) {
 	}
 }
 
-// The value of With chooses agents and search too.
+// The value of With also chooses agent and search.
 func TestGuidedWith(t *testing.T) {
 	of := evorl.DefaultERL()
 	of.Agent, of.Search = "sac", "cma-es"

@@ -13,18 +13,19 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// mostKeys is how many keys an error of sizes names.
+// mostKeys is the maximum number of keys that an error of sizes names.
 const mostKeys = 3
 
-// explain turns the error of a configuration that needs more workgroups or memory than the device has into one that names keys and their
-// largest values that work, each with all other settings as they are. Other errors are returned as they are.
+// explain turns the error of a configuration that needs more workgroups or memory than the device has into one that
+// names keys and, for each, the largest value that works with all other settings unchanged. Other errors are returned
+// unchanged.
 func (c *Config) explain(ctx context.Context, eng *engine.Engine, err error) error {
 	factor, within := exceeds(err), 0.0
 	if factor <= 1 {
 		return err
 	}
 	if memory := new(vk.OutOfMemoryError); errors.As(err, &memory) {
-		within = 0.01 // what memory is left changes, and values that nearly take it all take long to try
+		within = 0.01 // available memory varies, and values that use nearly all of it take long to try
 	}
 	keys, e := c.sizes()
 	if e != nil {
@@ -55,7 +56,7 @@ func (c *Config) explain(ctx context.Context, eng *engine.Engine, err error) err
 	return c.document.Locate(config.Invalid(first.Name, "%s (%v)", text, err))
 }
 
-// sizes are the integers that may be sizes, by their dotted names, the largest first.
+// sizes lists the integer settings that may be sizes, by their dotted names, largest first.
 func (c *Config) sizes() ([]config.Integer, error) {
 	var keys []config.Integer
 	for _, s := range c.Sections() {
@@ -76,11 +77,13 @@ func (c *Config) sizes() ([]config.Integer, error) {
 	return keys, nil
 }
 
-// largest finds the largest value of a setting with which the configuration fits the device; with the value that it has, it needs more by a
-// factor. It is exact but for a fraction within. ok is false when the need does not depend on the setting, or no value fits.
+// largest finds the largest value of a setting with which the configuration fits the device, to a relative accuracy
+// of within. With its present value the configuration is too large by factor. ok is false if the need does not depend
+// on the setting, or no value fits.
 func (c *Config) largest(ctx context.Context, eng *engine.Engine, value *int, factor, within float64) (most int, ok bool) {
 	least := *value // the smallest value known not to work
-	// try is x, or x - 1 where x is refused for another reason, as where it must be even; and by how much that is too large.
+	// try tests x, or x - 1 if x is rejected for another reason, such as having to be even. It returns the tested
+	// value and the factor by which it is too large.
 	try := func(x int) (int, float64) {
 		*value = x
 		now, err := c.excess(ctx, eng)
@@ -94,12 +97,12 @@ func (c *Config) largest(ctx context.Context, eng *engine.Engine, value *int, fa
 		return *value, now
 	}
 	x := max(1, min(int(float64(least)/factor), least-1))
-	if _, smallest := try(2); smallest > 1 { // more members, environments or episodes do it, or 2 is refused for another reason
+	if _, smallest := try(2); smallest > 1 { // the need is from members, environments or episodes, or 2 is rejected for another reason
 		if _, now := try(x); now >= factor {
 			return 0, false
 		}
 	}
-	for ; most == 0; x /= 2 { // what is evaluated at once may shrink with the number or not, so that the first guess may fail
+	for ; most == 0; x /= 2 { // the number of candidates evaluated at once may depend on the setting, so the first guess may fail
 		if x < 1 || ctx.Err() != nil {
 			return 0, false
 		}
@@ -109,7 +112,7 @@ func (c *Config) largest(ctx context.Context, eng *engine.Engine, value *int, fa
 			least = x
 		}
 	}
-	// Numbers are rounded up, so that a few more may work.
+	// Needs are rounded up, so a few more may work.
 	for far := most + most/1024 + 2; float64(least-most) > max(1, within*float64(most)) && ctx.Err() == nil; far = (most + least) / 2 {
 		if x, now := try(min(far, least-1)); now <= 1 && x > most {
 			most = x
@@ -120,7 +123,7 @@ func (c *Config) largest(ctx context.Context, eng *engine.Engine, value *int, fa
 	return most, true
 }
 
-// exceeds is the factor by which a dispatch or the memory needed is too large; 0: err is another error.
+// exceeds returns the factor by which a dispatch or the memory is too large; 0: err is another error.
 func exceeds(err error) (x float64) {
 	var groups *vk.GroupsError
 	var memory *vk.OutOfMemoryError
@@ -135,7 +138,7 @@ func exceeds(err error) (x float64) {
 	return x
 }
 
-// excess is the factor by which the configuration is too large for the device; at most 1 when it fits.
+// excess returns the factor by which the configuration is too large for the device; at most 1: it fits.
 func (c *Config) excess(ctx context.Context, eng *engine.Engine) (float64, error) {
 	w, err := c.prepared(ctx, eng)
 	if err == nil {
@@ -147,7 +150,8 @@ func (c *Config) excess(ctx context.Context, eng *engine.Engine) (float64, error
 	return 0, err
 }
 
-// prepared is the workflow with all that a run needs, so that a wrong size and a lack of memory show before anything has been learned.
+// prepared makes the workflow and everything that a run needs, so that sizes and memory are checked before learning
+// begins.
 func (c *Config) prepared(ctx context.Context, eng *engine.Engine) (engine.Workflow, error) {
 	w, err := c.Build(ctx, eng)
 	if err != nil {

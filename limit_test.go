@@ -14,8 +14,9 @@ import (
 	"github.com/evorl/evorl/engine/config"
 )
 
-// A value within its documented range either runs or is refused at its place, before there is a run directory, with the largest value
-// that this device runs, for the number of its workgroups or its memory: that one starts, and 2 more, or 2% more, do not.
+// A value in its documented range either runs, or is rejected at its location before there is a run directory, with
+// the largest value that this device supports, limited by workgroups or memory. That value starts; one larger by 2,
+// or by 2%, does not.
 func TestLargestValues(t *testing.T) {
 	eng := open(t, 0)
 	for _, c := range []struct {
@@ -53,7 +54,7 @@ func TestLargestValues(t *testing.T) {
 			}
 			err := start(c.value)
 			if err == nil {
-				return // this device allows it
+				return // this device supports it
 			}
 			var of *config.Error
 			if !errors.As(err, &of) || of.Line != strings.Count(c.settings, "\n")+1 || !strings.Contains(of.Message, fmt.Sprintf("%s = %d", c.key, c.value)) {

@@ -12,12 +12,12 @@ import (
 
 // Measures of evaluations. All are maximised.
 const (
-	Return      = "return"  // undiscounted, of an episode
+	Return      = "return"  // undiscounted, per episode
 	Fitness     = "fitness" // of a problem's solution
-	NegativeIGD = "-IGD+"   // the negative of the distance of a set of solutions from the true front, see indicator.IGDPlus
+	NegativeIGD = "-IGD+"   // the negative distance of a set of solutions from the true front; see indicator.IGDPlus
 )
 
-// Measure names what evaluations of the workflow measure: Return, Fitness or NegativeIGD.
+// Measure returns what evaluations of the workflow measure: Return, Fitness or NegativeIGD.
 func (c *Config) Measure() string {
 	s, ok := c.searcher()
 	switch {
@@ -29,7 +29,8 @@ func (c *Config) Measure() string {
 	return Fitness
 }
 
-// evaluations is the number of candidates that a search has evaluated in the given number of iterations, over all members; 0 where none are.
+// evaluations returns the number of candidates that a search evaluated in the given number of iterations, over all
+// members; 0 without a search.
 func evaluations(w engine.Workflow, iterations int) int64 {
 	s, ok := trained(w).(*ec.Search)
 	if !ok {
@@ -38,11 +39,12 @@ func evaluations(w engine.Workflow, iterations int) int64 {
 	return int64(iterations) * int64(s.Describe().Members) * int64(s.Generation().Population())
 }
 
-// frontPoints is the number of points of the true front that bounds a hypervolume.
+// frontPoints is the number of points of the true front from which the reference point is computed.
 const frontPoints = 200
 
-// hypervolumes are the members' hypervolumes, nil where there are not two or three objectives or no true front. The reference point is a tenth of
-// the true front's range behind its worst value in each objective.
+// hypervolumes returns the members' hypervolumes; nil without a true front, or if there are not two or three
+// objectives. In each objective, the reference point is worse than the worst value of the true front by a tenth of
+// the front's range.
 func (c *Config) hypervolumes(ctx context.Context, w engine.Workflow) ([]float64, error) {
 	s, ok := w.(*ec.Search)
 	front := c.Front(frontPoints)

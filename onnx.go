@@ -9,15 +9,16 @@ import (
 	"github.com/evorl/evorl/engine/rundir"
 )
 
-// normEpsilon is what layer normalization adds to the variance (shaders/engine/nn/mlp.glsl).
+// normEpsilon is added to the variance by layer normalization (shaders/engine/nn/mlp.glsl).
 const normEpsilon = 1e-6
 
-// ONNX is the policy as a model for onnxruntime and its like, with the normalization of observations before the network and the head behind it.
+// ONNX returns the policy as a model for onnxruntime and similar runtimes, including the normalization of
+// observations and the head.
 //
-// Its input is obs, float [batch, observations], in the environment's units. Its first output is action: int64 [batch] of discrete actions,
-// else float [batch, dimensions] in the environment's units, before the environment clips it to its bounds. Discrete actions have a second
-// output, float [batch, actions]: logits of categorical heads, else values, the returns that are expected; distributional values are mean
-// numbers of atoms, which order actions alike.
+// Its input is obs, float [batch, observations], in the environment's units. Its first output is action: int64
+// [batch] for discrete actions, else float [batch, dimensions] in the environment's units, before the environment
+// clips it to its bounds. Discrete actions have a second output, float [batch, actions]: logits of categorical heads,
+// otherwise values, the expected returns. Distributional values are mean atom indices, which order actions equally.
 func (p *Policy) ONNX() onnx.Model {
 	g := &policyGraph{}
 	g.Name = p.Workflow + " on " + p.Env
@@ -40,7 +41,7 @@ func (p *Policy) ONNX() onnx.Model {
 	}
 }
 
-// facts describe the policy to programs, as texts.
+// facts describes the policy to programs, as text.
 func (p *Policy) facts() map[string]string {
 	return map[string]string{
 		"format": p.Format, "workflow": p.Workflow, "env": p.Env, "iteration": strconv.Itoa(p.Iteration), "member": strconv.Itoa(p.Member),
@@ -48,13 +49,13 @@ func (p *Policy) facts() map[string]string {
 	}
 }
 
-// policyGraph is a graph under construction: its methods add nodes and return the name of what these make.
+// policyGraph is a graph under construction. Its methods add nodes and return the names of their results.
 type policyGraph struct {
 	onnx.Graph
 	made int
 }
 
-// node adds a node whose result has a name of its own.
+// node adds a node whose result has a unique name.
 func (g *policyGraph) node(op string, inputs []string, attributes ...onnx.Attribute) string {
 	g.made++
 	return g.named(op+strconv.Itoa(g.made), op, inputs, attributes...)
@@ -87,7 +88,7 @@ func (g *policyGraph) observation(o *PolicyObservation) string {
 	return g.node("Clip", []string{x, g.floats("observation.low", []float32{-o.Limit}), g.floats("observation.high", []float32{o.Limit})})
 }
 
-// network is the outputs of the layers.
+// network adds the layers and returns their outputs.
 func (g *policyGraph) network(p *Policy, x string) string {
 	for i, l := range p.Layers {
 		name := fmt.Sprintf("layers.%d.", i)
@@ -120,12 +121,12 @@ func (g *policyGraph) activate(of nn.Activation, x string) string {
 	return x
 }
 
-// argMax is the index of the largest along the last axis, the first of equals.
+// argMax adds the index of the largest value along the last axis, the first among equals.
 func (g *policyGraph) argMax(result, x string) string {
 	return g.named(result, "ArgMax", []string{x}, onnx.Int("axis", -1), onnx.Int("keepdims", 0))
 }
 
-// choose is a discrete action, and the scores of all actions of which it has the highest.
+// choose adds a discrete action, and the scores of all actions, of which it has the highest.
 func (g *policyGraph) choose(a PolicyAction, y string) (action, scores string) {
 	if a.Head != nn.EpsilonGreedy.String() {
 		scores = g.named("logits", "Identity", []string{y})
@@ -136,9 +137,9 @@ func (g *policyGraph) choose(a PolicyAction, y string) (action, scores string) {
 		if a.Dueling {
 			outputs++
 		}
-		y = g.node("Reshape", []string{y, g.ints("atoms.shape", 0, outputs, int64(a.Atoms))}) // 0: the batch's size
+		y = g.node("Reshape", []string{y, g.ints("atoms.shape", 0, outputs, int64(a.Atoms))}) // 0: the batch size
 	}
-	ordered := y // what orders actions as the device does, before values of the state round them
+	ordered := y // orders actions as the device does, without the rounding of the state value
 	if a.Dueling {
 		along, start, split, end := g.ints("axis", 1), g.ints("first", 0), g.ints("actions", int64(a.Size)), g.ints("outputs", int64(a.Size)+1)
 		advantages := g.node("Slice", []string{y, start, split, along})
@@ -160,7 +161,7 @@ func (g *policyGraph) choose(a PolicyAction, y string) (action, scores string) {
 	return g.argMax("action", ordered), scores
 }
 
-// control is a continuous action in the environment's units.
+// control adds a continuous action in the environment's units.
 func (g *policyGraph) control(a PolicyAction, outputs int, y string) string {
 	switch {
 	case a.Bins > 1:
@@ -168,7 +169,7 @@ func (g *policyGraph) control(a PolicyAction, outputs int, y string) string {
 		y = g.node("Cast", []string{g.argMax("bins", y)}, onnx.Int("to", int64(onnx.Float32)))
 		y = g.node("Mul", []string{y, g.floats("bins.width", []float32{2 / float32(a.Bins-1)})})
 		y = g.node("Sub", []string{y, g.floats("bins.middle", []float32{1})})
-	case outputs > a.Size: // behind the means are log standard deviations
+	case outputs > a.Size: // log standard deviations follow the means
 		y = g.node("Slice", []string{y, g.ints("first", 0), g.ints("dimensions", int64(a.Size)), g.ints("axis", 1)})
 	}
 	if a.Squash {

@@ -10,7 +10,7 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// The exported graph acts as the device does, in the observations of an episode, with every head and the forms of networks.
+// The exported graph acts as the device does on the observations of an episode, for every head and form of network.
 func TestONNXActsAsTheDevice(t *testing.T) {
 	dev, err := vk.Open()
 	if err != nil {

@@ -10,13 +10,13 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// array is a tensor of a graph that is interpreted, row-major.
+// array is a tensor of an interpreted graph, row-major.
 type array struct {
 	shape []int
 	v     []float64
 }
 
-// message is a protocol-buffer message: the values of each field in order, whole numbers or bytes.
+// message is a protocol-buffer message: the values of each field in order, integers or bytes.
 type message map[protowire.Number][]any
 
 func parse(t *testing.T, b []byte) message {
@@ -121,7 +121,7 @@ func constant(of message) (string, array) {
 	return of.text(8), a
 }
 
-// elementwise are the operators of one operand.
+// elementwise holds the operators of one operand.
 var elementwise = map[string]func(float64) float64{
 	"Identity": func(x float64) float64 { return x },
 	"Cast":     func(x float64) float64 { return x },
@@ -136,7 +136,7 @@ var elementwise = map[string]func(float64) float64{
 	},
 }
 
-// pairwise are the operators of two operands that are broadcast.
+// pairwise holds the operators of two operands, which are broadcast.
 var pairwise = map[string]func(a, b float64) float64{
 	"Add": func(a, b float64) float64 { return a + b },
 	"Sub": func(a, b float64) float64 { return a - b },
@@ -222,7 +222,7 @@ func broadcast(t *testing.T, a, b array, f func(a, b float64) float64) array {
 	return out
 }
 
-// gemm is x · w or x · wᵀ, plus a bias.
+// gemm returns x · w or x · wᵀ, plus a bias.
 func gemm(t *testing.T, x, w, bias array, transposed bool) array {
 	t.Helper()
 	in, width := w.shape[0], w.shape[1]
@@ -249,7 +249,7 @@ func gemm(t *testing.T, x, w, bias array, transposed bool) array {
 	return out
 }
 
-// rows applies f along the last axis, which is kept or goes.
+// rows applies f along the last axis, which is kept or removed.
 func rows(a array, keep bool, f func([]float64) []float64) array {
 	n := a.shape[len(a.shape)-1]
 	out := array{shape: a.shape}
@@ -262,7 +262,7 @@ func rows(a array, keep bool, f func([]float64) []float64) array {
 	return out
 }
 
-// axis1 applies f, whose results have n values, along the axis behind the batch's.
+// axis1 applies f, whose results have n values, along the axis after the batch axis.
 func axis1(a array, n int, f func([]float64) []float64) array {
 	inner := size(a.shape[2:])
 	out := array{shape: append([]int{a.shape[0], n}, a.shape[2:]...)}

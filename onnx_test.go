@@ -14,10 +14,10 @@ import (
 	"github.com/evorl/evorl/engine/nn"
 )
 
-// writeModels is how tools/reference/onnx_rows.py gets the models.
+// writeModels makes TestONNX write the models for tools/reference/onnx_rows.py.
 var writeModels = flag.String("onnx-models", "", "write the models and rows of TestONNX to this folder")
 
-// modelCase is a policy by its parts; its numbers are random.
+// modelCase is a policy by its parts; its parameters are random.
 type modelCase struct {
 	name       string
 	in         int
@@ -59,7 +59,7 @@ func modelCases() []modelCase {
 	}
 }
 
-// policy makes the case's policy, the same every time.
+// policy makes the case's policy, always the same.
 func (c modelCase) policy() *Policy {
 	rng := rand.New(rand.NewPCG(7, uint64(len(c.name))))
 	random := func(n int, scale, about float64) []float32 {
@@ -91,7 +91,7 @@ func (c modelCase) policy() *Policy {
 	return p
 }
 
-// observations are random rows and extreme ones.
+// observations returns random rows and extreme ones.
 func (c modelCase) observations() (rows [][]float32) {
 	rng := rand.New(rand.NewPCG(11, uint64(len(c.name))))
 	for _, scale := range []float64{1, 1, 1, 1, 1, 10, 1000, 1e6} {
@@ -109,7 +109,7 @@ func (c modelCase) observations() (rows [][]float32) {
 	return append(rows, ends)
 }
 
-// act is what the documentation of Policy says, in float64. scores are nil for continuous actions.
+// act computes the action in float64 by the documentation of Policy. scores are nil for continuous actions.
 func act(p *Policy, obs []float32) (action, scores []float64) {
 	x := widen(obs)
 	if o := p.Observation; o != nil {
@@ -200,7 +200,8 @@ func controlled(a PolicyAction, y []float64) (out []float64) {
 	return out
 }
 
-// reference is a case of engine/onnx/testdata/onnx.json: what onnxruntime computed, by tools/reference/onnx_rows.py.
+// reference is a case of engine/onnx/testdata/onnx.json: results of onnxruntime, written by
+// tools/reference/onnx_rows.py.
 type reference struct {
 	SHA256  string      `json:"sha256"` // of the model
 	Action  [][]float64 `json:"action"` // [row]
@@ -208,8 +209,8 @@ type reference struct {
 	Runtime string      `json:"runtime"`
 }
 
-// The graph computes what the policy is documented to, by the interpreter here and by onnxruntime, whose results for these very models, to the byte,
-// are in engine/onnx/testdata.
+// The graph computes what the documentation of Policy states, both in the interpreter here and in onnxruntime, whose
+// results for byte-identical models are in engine/onnx/testdata.
 func TestONNX(t *testing.T) {
 	var references map[string]reference
 	text, err := os.ReadFile("engine/onnx/testdata/onnx.json")
@@ -249,7 +250,7 @@ func TestONNX(t *testing.T) {
 	}
 }
 
-// compare wants 1e-5 of the largest value of a row, or of 1.
+// compare allows 1e-5 of the largest value of a row, or of 1.
 func compare(t *testing.T, with string, row int, got, want []float64) {
 	t.Helper()
 	scale := 1.0

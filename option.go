@@ -9,7 +9,7 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// Option is a setting of New, Read and Parse.
+// Option is an option of New, Read and Parse.
 type Option func(*options)
 
 type options struct {
@@ -18,23 +18,26 @@ type options struct {
 	environments *envs.Registry
 }
 
-// Set sets a key of the configuration, as --set does on the command line: evorl.Set("ppo.members=64"). It goes before the file's value.
+// Set sets a key of the configuration, as --set does on the command line: evorl.Set("ppo.members=64"). It overrides
+// the file.
 func Set(text string) Option { return override(config.Set(text)) }
 
-// Flag is Set on behalf of a command-line flag, by which errors name it: evorl.Flag("--seed", "seed=7").
+// Flag is Set on behalf of a command-line flag, which errors then name: evorl.Flag("--seed", "seed=7").
 func Flag(flag, text string) Option { return override(config.Override{Flag: flag, Text: text}) }
 
 func override(of config.Override) Option {
 	return func(o *options) { o.overrides = append(o.overrides, of) }
 }
 
-// With replaces the defaults of sections by Go values, each of them the section of its type: evorl.With(rl.PPOConfig{...}) is [ppo]. Keys of
-// a file or of Set go before them. A type that the workflow and environment have no section of is an error.
+// With replaces the defaults of sections by Go values, each of the type of its section: evorl.With(rl.PPOConfig{...})
+// is [ppo]. Keys of a file or of Set override them. It is an error if the workflow and environment have no section of
+// a value's type.
 func With(sections ...any) Option {
 	return func(o *options) { o.sections = append(o.sections, sections...) }
 }
 
-// Environments looks environments up in a registry, which may have more than the built-in ones. Default, and for nil: those.
+// Environments looks up environments in a registry, which may have more than the built-in ones. nil, the default, has
+// the built-in ones.
 func Environments(r *envs.Registry) Option {
 	return func(o *options) {
 		if r != nil {
@@ -66,14 +69,14 @@ func (c *Config) with(values []any) error {
 	return nil
 }
 
-// sectionOf is the section of the type of a value, or of what it points to.
+// sectionOf returns the section of the type of a value, or of what it points to.
 func (c *Config) sectionOf(value any) (config.Section, error) {
 	want := reflect.Indirect(reflect.ValueOf(value))
 	var types []string
 	for _, s := range c.Sections() {
 		t := reflect.TypeOf(s.Value).Elem()
 		if s.Name == "" {
-			continue // workflow and env are given already; Set has the others
+			continue // workflow and env are given separately; Set can set the others
 		}
 		if want.IsValid() && want.Type() == t {
 			return s, nil

@@ -16,7 +16,8 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// Go values become the sections of their types, and Set goes before them; the configuration is the one that the same TOML gives.
+// Go values replace the sections of their types, and Set overrides them; the configuration equals that of the same
+// TOML.
 func TestNew(t *testing.T) {
 	ppo, hopper := rl.DefaultPPO(), envs.DefaultHopperOptions()
 	ppo.Members, ppo.Epochs, hopper.HealthyReward = 3, 2, 0.5
@@ -35,7 +36,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// What is wrong with a Go value is an error that names the section and key, and what is wrong with a name has a hint.
+// A mistake in a Go value gives an error that names section and key, and a mistake in a name gives a hint.
 func TestWrongValues(t *testing.T) {
 	ppo := rl.DefaultPPO()
 	ppo.Members = 0
@@ -67,7 +68,7 @@ func TestWrongValues(t *testing.T) {
 	}
 }
 
-// Settings that are changed after a configuration was made are checked before anything is built.
+// Settings changed after a configuration was made are checked before anything is built.
 func TestChangedSettings(t *testing.T) {
 	dev, err := vk.Open()
 	if err != nil {
@@ -92,7 +93,7 @@ func TestChangedSettings(t *testing.T) {
 	}
 }
 
-// The hyperparameters that PBT may search, and its default search space, are those that the configuration of PPO declares.
+// The hyperparameters that PBT can search, and its default search space, are those declared by PPO's configuration.
 func TestDefaultSearch(t *testing.T) {
 	got, err := hybrid.DefaultSearch(rl.DefaultPPO())
 	want := map[string]hybrid.Prior{ // EvoRL's (B. Zheng et al., 2025, table 5)

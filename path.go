@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 )
 
-// NewPath makes the folder of a new run below a folder: WORKFLOW-ENV-N, with the next N after all that are there. Several processes at once
-// get folders of their own.
+// NewPath makes the folder of a new run in a folder: WORKFLOW-ENV-N, with N above all existing ones. It is safe for
+// concurrent processes.
 func NewPath(below string, cfg *Config) (string, error) {
 	if err := os.MkdirAll(below, 0o755); err != nil {
 		return "", err
@@ -26,7 +26,7 @@ func NewPath(below string, cfg *Config) (string, error) {
 	}
 }
 
-// NewestPath is the folder of the newest run that NewPath has made; "" when there is none.
+// NewestPath returns the folder of the newest run made by NewPath; "" if there is none.
 func NewestPath(below string, cfg *Config) (string, error) {
 	n, err := newest(below, cfg)
 	if n == 0 || err != nil {
@@ -39,7 +39,7 @@ func numbered(below string, cfg *Config, n int) string {
 	return filepath.Join(below, fmt.Sprintf("%s-%s-%d", cfg.Run.Workflow, cfg.Run.Env, n))
 }
 
-// newest is the largest number of a run below a folder; 0: there is none.
+// newest returns the largest number of a run in a folder; 0: none.
 func newest(below string, cfg *Config) (int, error) {
 	entries, err := os.ReadDir(below)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

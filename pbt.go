@@ -38,14 +38,14 @@ var hybrids = []Workflow{
 	},
 }
 
-// composed are the settings of a workflow whose sections depend on others that it is made of.
+// composed are the settings of a workflow composed of others, on which its sections depend.
 type composed interface {
 	parts
-	// choose chooses those that the document names or, if it names none, a value of With.
+	// choose selects the workflows named in the document or, if it names none, in a value of With.
 	choose(d *config.Document, values []any) error
-	// complete fills in what depends on the choice, after the values of With.
+	// complete sets what depends on the choice, after the values of With.
 	complete()
-	// section is the name of its own section, and document completes the keys of that.
+	// section returns the name of its own section; document completes the section's keys.
 	section() string
 	document(keys []config.Key) ([]config.Key, error)
 }
@@ -53,24 +53,24 @@ type composed interface {
 // pbtPopulation is EvoRL's.
 const pbtPopulation = 32
 
-// PBTConfig is [pbt]: which workflow is trained, and how.
+// PBTConfig is [pbt]: the workflow that is trained, and the settings of PBT.
 type PBTConfig struct {
 	// Over is the name of the workflow.
-	Over string `doc:"The workflow that is trained, whose sections are then part of the configuration."`
+	Over string `doc:"Workflow that is trained; its sections become part of the configuration."`
 	hybrid.PBTConfig
 }
 
 // DefaultPBT is hybrid.DefaultPBT over PPO.
 func DefaultPBT() PBTConfig { return PBTConfig{Over: "ppo", PBTConfig: hybrid.DefaultPBT()} }
 
-// trainable are the parts of a workflow whose members PBT can vary.
+// trainable are the settings of a workflow whose members PBT can vary.
 type trainable interface {
 	parts
-	// learner is the section whose keys with the tag member can be varied.
+	// learner returns the section whose keys with the tag member can be varied.
 	learner() config.Section
 }
 
-// trainables are the workflows that PBT can be over: those whose members can be compared, which takes one objective.
+// trainables returns the workflows that PBT can train: those with one objective, by which members can be compared.
 func trainables() []Workflow {
 	return slices.DeleteFunc(slices.Concat(agents, searches), func(w Workflow) bool {
 		of, ok := w.parts().(searcher)
@@ -78,17 +78,17 @@ func trainables() []Workflow {
 	})
 }
 
-// pbt is the settings of population based training: those of the workflow that it trains, and [pbt].
+// pbt holds the settings of population based training: those of the workflow that it trains, and [pbt].
 type pbt struct {
 	trainable
-	over  string                  // its name
-	space map[string]hybrid.Prior // that it declares
-	err   error                   // in space
+	over  string                  // the workflow's name
+	space map[string]hybrid.Prior // declared by the workflow
+	err   error                   // error of space
 	cfg   PBTConfig
 	new   pbtFunc
 }
 
-// pbtFunc makes a workflow of package hybrid over another.
+// pbtFunc makes a workflow of package hybrid from another.
 type pbtFunc func(context.Context, engine.Trainable, hybrid.PBTConfig) (*hybrid.PBT, error)
 
 // newPBT makes the settings of PBT over its default workflow.
@@ -100,7 +100,7 @@ func newPBT(new pbtFunc) func() parts {
 	}
 }
 
-// train makes the settings those of PBT over a workflow, with its defaults; ok is false where PBT cannot be over it.
+// train installs the settings of a workflow, with its defaults; ok is false if PBT cannot train it.
 func (p *pbt) train(over string) (ok bool) {
 	all := trainables()
 	at := slices.IndexFunc(all, func(w Workflow) bool { return w.Name == over })
@@ -115,7 +115,7 @@ func (p *pbt) train(over string) (ok bool) {
 	return true
 }
 
-// choose trains the workflow that the document names or, if it names none, a PBTConfig among the values of With.
+// choose trains the workflow named in the document or, if it names none, in a PBTConfig among the values of With.
 func (p *pbt) choose(d *config.Document, values []any) error {
 	chosen := struct {
 		Over string `doc:"Name the workflow that is trained."`
@@ -143,7 +143,7 @@ func (p *pbt) choose(d *config.Document, values []any) error {
 	return d.UnknownValue(key, "workflow", names(trainables()))
 }
 
-// refusal says why PBT cannot be over a workflow.
+// refusal returns the reason why PBT cannot train a workflow.
 func refusal(of Workflow) string {
 	if s, ok := of.parts().(searcher); ok && s.several() {
 		return fmt.Sprintf("%s has several objectives, and members are compared by one: want a workflow of one, such as over = \"openes\"", of.Name)
@@ -154,7 +154,7 @@ func refusal(of Workflow) string {
 	return fmt.Sprintf("%s trains other workflows and cannot be trained itself: want an agent or a search, such as over = \"ppo\"", of.Name)
 }
 
-// complete searches the declared space where a value of With has none.
+// complete uses the declared search space if a value of With has none.
 func (p *pbt) complete() {
 	if p.cfg.Search == nil {
 		p.cfg.Search = maps.Clone(p.space)
@@ -215,7 +215,7 @@ func checkSearch(name string, prior hybrid.Prior, keys []config.Key) error {
 	return nil
 }
 
-// document completes the keys of [pbt]: by the workflows to choose from, and by the hyperparameters searched by default.
+// document completes the keys of [pbt] with the choices of workflows and the hyperparameters searched by default.
 func (p *pbt) document(keys []config.Key) ([]config.Key, error) {
 	for i := range keys {
 		if keys[i].Name == "over" {

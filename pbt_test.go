@@ -16,13 +16,13 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// over is the start of a configuration of PBT whose second iteration begins with an exchange.
+// over returns the beginning of a configuration of PBT whose second iteration begins with an exchange.
 func over(workflow, env string) string {
 	return "workflow = \"pbt\"\nenv = \"" + env + "\"\niterations = 2\nseed = 3\n[pbt]\nover = \"" + workflow +
 		"\"\nwarmup = 1\ninterval = 1\nepisodes = 2\nbottom = 0.5\n[evaluation]\nepisodes = 2\n"
 }
 
-// PBT over an agent and over searches runs, exchanges members, and ends with the same digest after it was interrupted.
+// PBT over an agent and over searches runs, exchanges members, and ends with the same digest after an interruption.
 func TestPBTOver(t *testing.T) {
 	for _, c := range []struct {
 		over, env string
@@ -88,8 +88,8 @@ func pbtOf(t *testing.T, cfg *evorl.Config) *evorl.PBTConfig {
 	return nil
 }
 
-// PBT can be over every agent and every search of one objective, and what a run stores of it is read back; those of several objectives and
-// PBT itself are refused.
+// PBT accepts every agent and every single-objective search, and their stored configurations are decoded unchanged;
+// multi-objective searches and PBT itself are rejected.
 func TestPBTOverEveryWorkflow(t *testing.T) {
 	for _, w := range evorl.Workflows() {
 		env, ok := home(w)
@@ -120,7 +120,7 @@ func TestPBTOverEveryWorkflow(t *testing.T) {
 	}
 }
 
-// Every workflow that PBT can be over exchanges members between two iterations.
+// Every workflow that PBT can train exchanges members between two iterations.
 func TestBuildPBTOver(t *testing.T) {
 	eng := open(t, 3)
 	for _, w := range evorl.Workflows() {
@@ -209,7 +209,7 @@ func TestWrongPBTOver(t *testing.T) {
 	}
 }
 
-// A Go value of [pbt] chooses the workflow too, before the values of its sections, and a document's choice goes before it.
+// A Go value of [pbt] also chooses the workflow, before the values of its sections; a document's choice overrides it.
 func TestPBTOverByValue(t *testing.T) {
 	openes := ec.DefaultOpenES()
 	openes.Population = 8

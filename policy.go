@@ -7,9 +7,10 @@ import (
 	"github.com/evorl/evorl/engine/nn"
 )
 
-// Policy is a member's policy with all that another program needs to act by it: layers applied to the observation in turn,
-// x → activation(norm(x · weight + bias)), the last one without norm and activation. tools/peers/transfer.py is such a program. As JSON it
-// is written by evorl export --policy; ONNX and Tensors are other forms of it.
+// Policy is a member's policy with everything that another program needs to act with it: layers applied to the
+// observation in turn, x → activation(norm(x · weight + bias)), the last one without norm and activation.
+// tools/peers/transfer.py is such a program. evorl export --policy writes it as JSON; ONNX and Tensors return other
+// forms.
 type Policy struct {
 	Format    string `json:"format"` // policyFormat
 	Workflow  string `json:"workflow"`
@@ -19,18 +20,18 @@ type Policy struct {
 	Digest    string `json:"digest"` // of the checkpoint
 
 	TimeLimit    int `json:"time_limit"`    // environment steps of an episode; 0: the environment's own
-	ActionRepeat int `json:"action_repeat"` // environment steps an action is kept for
+	ActionRepeat int `json:"action_repeat"` // environment steps for which an action is repeated
 
-	Observation *PolicyObservation `json:"observation"` // how observations are normalized; null: they are not
+	Observation *PolicyObservation `json:"observation"` // normalization of observations; null: none
 	Activation  nn.Activation      `json:"activation"`  // linear, relu, tanh, elu, swish
 	Layers      []PolicyLayer      `json:"layers"`
 	Action      PolicyAction       `json:"action"`
 }
 
-// policyFormat changes where a program that reads the one before would act wrongly.
+// policyFormat must change if programs that read the previous format would act wrongly.
 const policyFormat = "evorl policy 2"
 
-// outputs is the number of the network's outputs.
+// outputs returns the number of the network's outputs.
 func (p *Policy) outputs() int { return len(p.Layers[len(p.Layers)-1].Bias) }
 
 // PolicyObservation is x → clip((x - mean) · scale, ±limit).
@@ -48,30 +49,30 @@ type PolicyLayer struct {
 	Shift  []float32   `json:"shift,omitempty"`
 }
 
-// PolicyAction turns the outputs y into the likeliest action, of Size choices or dimensions.
+// PolicyAction turns the outputs y into the most likely action, of Size choices or dimensions.
 //
-// Discrete: the index of the largest of the first Size outputs. With Atoms above 1 there are so many outputs for each action; its value is
-// the mean number of an atom under their softmax, and the action is that of the largest value. Dueling, the outputs of actions are
-// advantages: behind them are outputs of the state, as many as of one action, and each action's are the state's plus its own less their mean
-// over the actions.
+// Discrete: the index of the largest of the first Size outputs. With Atoms above 1 each action has that many outputs;
+// its value is the mean atom index under their softmax, and the action is that of the largest value. With Dueling the
+// outputs of actions are advantages, followed by the outputs of the state value, as many as one action has; each
+// action's outputs are the state's plus its own minus their mean over the actions.
 //
-// Continuous: (low + high) / 2 + (high - low) / 2 · y, where y passes tanh first if Squash; y itself in a dimension without bounds. Bins above
-// 1: of each dimension's outputs, bins of them, the index i of the largest means y = 2 i / (bins - 1) - 1. Without bins outputs behind the
-// first Size are log standard deviations.
+// Continuous: (low + high) / 2 + (high - low) / 2 · y, where y passes tanh first if Squash; y itself in a dimension
+// without bounds. With Bins above 1 every dimension has Bins outputs; the index i of the largest gives y = 2 i /
+// (bins - 1) - 1. Otherwise outputs after the first Size are log standard deviations.
 type PolicyAction struct {
 	Head     string    `json:"head"` // nn.HeadKind: categorical, gaussian, deterministic, epsilon_greedy, binned
 	Discrete bool      `json:"discrete"`
 	Size     int       `json:"size"`
-	Low      []Number  `json:"low,omitempty"` // null: no bound
+	Low      []Number  `json:"low,omitempty"` // null: unbounded
 	High     []Number  `json:"high,omitempty"`
 	Squash   bool      `json:"squash"`
 	Bins     int       `json:"bins"`
 	Atoms    int       `json:"atoms"`
 	Dueling  bool      `json:"dueling"`
-	LogStd   []float32 `json:"log_std,omitempty"` // of the exploration of a Gaussian head whose deviations do not depend on the state
+	LogStd   []float32 `json:"log_std,omitempty"` // of the exploration of a Gaussian head, if they do not depend on the state
 }
 
-// scales are the middle and half of the range of each dimension; 0 and 1 where it has no bounds.
+// scales returns the middle and half width of the range of each dimension; 0 and 1 if unbounded.
 func (a PolicyAction) scales() (middle, half []float32) {
 	for i, low := range a.Low {
 		m, h := float32(0), float32(1)

@@ -10,16 +10,16 @@ import (
 	"github.com/evorl/evorl/engine/checkpoint"
 )
 
-// Tensors are the policy's arrays, by layer, with what describes them, for checkpoint.WriteSafetensors. The names and shapes are those of PyTorch's
-// linear and normalizing layers:
+// Tensors returns the policy's arrays, by layer, and its metadata, for checkpoint.WriteSafetensors. The names and
+// shapes are those of PyTorch's linear and normalizing layers:
 //
-//	observation.mean, observation.scale           [observations], where they are normalized
+//	observation.mean, observation.scale           [observations], if normalized
 //	layers.0.weight, layers.0.bias                [out, in], [out]
 //	layers.0.norm.weight, layers.0.norm.bias      [out], of hidden layers with layer normalization
 //	action.middle, action.half                    [dimensions], of continuous actions
 //	log_std                                       [dimensions], of Gaussian heads whose deviations do not depend on the state
 //
-// The metadata are texts: the fields of Policy and PolicyAction by their names in JSON, and observation_limit.
+// The metadata are the fields of Policy and PolicyAction as text, by their names in JSON, and observation_limit.
 func (p *Policy) Tensors() ([]checkpoint.Tensor, map[string]string) {
 	var tensors []checkpoint.Tensor
 	add := func(name string, values []float32, shape ...int) {
@@ -59,7 +59,7 @@ func (p *Policy) Tensors() ([]checkpoint.Tensor, map[string]string) {
 	return tensors, facts
 }
 
-// byOutput are the weights [out][in], row-major.
+// byOutput returns the weights as [out][in], row-major.
 func (l PolicyLayer) byOutput() []float32 {
 	out := make([]float32, 0, len(l.Weight)*len(l.Bias))
 	for o := range l.Bias {

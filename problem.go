@@ -6,15 +6,16 @@ import (
 	"github.com/evorl/evorl/engine/config"
 )
 
-// Problem describes what a search can solve in place of learning in an environment: env = "bbob" and a section [bbob].
+// Problem describes a problem that a search can solve instead of learning in an environment: env = "bbob" and a
+// section [bbob].
 type Problem struct {
 	Name     string
-	Summary  string // what it is, in a line
+	Summary  string // description in one line
 	Source   string // the paper
 	settings func() problemSettings
 }
 
-// problemSettings are the section of a problem, a pointer to a struct that holds defaults until it is decoded.
+// problemSettings is the section of a problem, a pointer to a struct that holds the defaults until it is decoded.
 type problemSettings interface {
 	Problem() (ec.Problem, error)
 }
@@ -67,7 +68,7 @@ func Problems() []Problem {
 
 // arm is [arm].
 type arm struct {
-	Joints int `min:"1" max:"1000" doc:"Joints of the arm, the numbers a candidate has."`
+	Joints int `min:"1" max:"1000" doc:"Joints of the arm, the dimensions of a candidate."`
 }
 
 func (a *arm) Problem() (ec.Problem, error) { return problem.Arm(a.Joints), nil }
@@ -75,7 +76,7 @@ func (a *arm) Problem() (ec.Problem, error) { return problem.Arm(a.Joints), nil 
 // zdt is [zdt].
 type zdt struct {
 	Function  int `required:"true" min:"1" max:"6" doc:"Number of the function."`
-	Dimension int `min:"0" max:"1000" doc:"Numbers a candidate has; 0: as many as in the paper."`
+	Dimension int `min:"0" max:"1000" doc:"Dimensions of a candidate; 0: the paper's number."`
 }
 
 func (z *zdt) Problem() (ec.Problem, error) { return found(problem.ZDT(z.Function, z.Dimension)) }
@@ -84,14 +85,14 @@ func (z *zdt) Problem() (ec.Problem, error) { return found(problem.ZDT(z.Functio
 type dtlz struct {
 	Function   int `required:"true" min:"1" max:"7" doc:"Number of the function."`
 	Objectives int `min:"2" max:"16" doc:"Objectives, K."`
-	Dimension  int `min:"0" max:"1000" doc:"Numbers a candidate has; 0: as many as in the paper."`
+	Dimension  int `min:"0" max:"1000" doc:"Dimensions of a candidate; 0: the paper's number."`
 }
 
 func (z *dtlz) Problem() (ec.Problem, error) {
 	return found(problem.DTLZ(z.Function, z.Objectives, z.Dimension))
 }
 
-// found refuses a function whose front is not known, which evaluations need.
+// found rejects a function whose front is unknown, which evaluations need.
 func found(f *problem.Function, err error) (ec.Problem, error) {
 	if err == nil {
 		_, err = f.Front(2)
@@ -107,9 +108,9 @@ type bbob struct{ problem.BBOBConfig }
 
 func (b *bbob) Problem() (ec.Problem, error) { return problem.BBOB(b.BBOBConfig) }
 
-// classicSettings are the section of a function that has only a dimension.
+// classicSettings is the section of a function that has only a dimension.
 type classicSettings struct {
-	Dimension int `min:"1" max:"1000" doc:"Numbers a candidate has."`
+	Dimension int `min:"1" max:"1000" doc:"Dimensions of a candidate."`
 	function  func(dim int) *problem.Function
 }
 

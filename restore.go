@@ -16,19 +16,20 @@ import (
 	"github.com/evorl/evorl/rl"
 )
 
-// Restored is a workflow with the state of a checkpoint of a run, to be evaluated. It does not learn.
+// Restored is a workflow with the state of a run's checkpoint, for evaluation. It cannot learn.
 type Restored struct {
 	cfg        *Config
 	path       string
 	eng        *engine.Engine
 	workflow   engine.Workflow
 	checkpoint *checkpoint.Checkpoint
-	best       *Best // nil: it stands at the newest checkpoint
+	best       *Best // nil: the newest checkpoint
 	refused    []*checkpoint.CorruptError
 }
 
-// Restore loads the newest valid checkpoint of a run. cfg is the run's configuration, see Stored: where it differs from the checkpoint's,
-// except in iterations, the error is a *DifferenceError. The seed of the engine is that of the episodes of evaluations and recordings.
+// Restore loads the newest valid checkpoint of a run. cfg is the run's configuration, see Stored; if it differs from
+// the checkpoint's, except in iterations, the error is a *DifferenceError. The engine's seed determines the episodes
+// of evaluations and recordings.
 func Restore(ctx context.Context, eng *engine.Engine, cfg *Config, path string) (*Restored, error) {
 	return restore(ctx, eng, cfg, path, func(r *Restored, dir *rundir.Dir) (err error) {
 		r.refused, err = checkpoint.Newest(dir.Checkpoints(), func(newest *checkpoint.Checkpoint) error { return r.load(ctx, newest) })
@@ -36,7 +37,7 @@ func Restore(ctx context.Context, eng *engine.Engine, cfg *Config, path string) 
 	})
 }
 
-// RestoreBest loads the best state of a run, see Best; the member that Evaluate and Best choose is the one that was best.
+// RestoreBest loads the best state of a run, see Best. Evaluate and Best choose the member that was best.
 func RestoreBest(ctx context.Context, eng *engine.Engine, cfg *Config, path string) (*Restored, error) {
 	return restore(ctx, eng, cfg, path, func(r *Restored, dir *rundir.Dir) error { return r.loadBest(ctx, dir) })
 }
@@ -51,7 +52,7 @@ func restore(ctx context.Context, eng *engine.Engine, cfg *Config, path string, 
 		return nil, err
 	}
 	if err := load(r, dir); err != nil {
-		_ = r.Close() // the reason is err
+		_ = r.Close() // err is the reason
 		return nil, fmt.Errorf("loading %s: %w", path, err)
 	}
 	return r, nil
@@ -70,7 +71,7 @@ func (r *Restored) load(ctx context.Context, c *checkpoint.Checkpoint) error {
 	return load(ctx, r.workflow, c)
 }
 
-// loadBest loads the best state. A run at work may replace it meanwhile.
+// loadBest loads the best state. A running run may replace it meanwhile.
 func (r *Restored) loadBest(ctx context.Context, dir *rundir.Dir) error {
 	for {
 		best, refused, err := r.cfg.findBest(dir)
@@ -91,19 +92,19 @@ func (r *Restored) loadBest(ctx context.Context, dir *rundir.Dir) error {
 	}
 }
 
-// Refused are newer checkpoints that could not be used.
+// Refused returns newer checkpoints that could not be used.
 func (r *Restored) Refused() []*checkpoint.CorruptError { return r.refused }
 
-// Iteration is the iteration of the checkpoint.
+// Iteration returns the iteration of the checkpoint.
 func (r *Restored) Iteration() int { return int(r.checkpoint.Manifest.Step) }
 
 // Close frees the workflow.
 func (r *Restored) Close() error { return r.workflow.Close() }
 
-// trial is the number of episodes that choose a member.
+// trial is the number of episodes by which a member is chosen.
 const trial = 10
 
-// Best is the member of RestoreBest; after Restore it is the member with the highest mean return in ten episodes.
+// Best returns the member of RestoreBest; after Restore, the member with the highest mean return in ten episodes.
 func (r *Restored) Best(ctx context.Context) (int, error) {
 	if r.best != nil {
 		return r.best.Member, nil
@@ -122,7 +123,7 @@ func (r *Restored) Best(ctx context.Context) (int, error) {
 	return largest(means), nil
 }
 
-// check refuses a member that does not exist.
+// check rejects a member that does not exist.
 func (r *Restored) check(member int) error {
 	if n := r.workflow.Describe().Members; member < 0 || member >= n {
 		return &MemberError{Member: member, Members: n, Path: r.path}
@@ -130,7 +131,7 @@ func (r *Restored) check(member int) error {
 	return nil
 }
 
-// MemberError is the error of asking for a member that a run does not have.
+// MemberError reports a member that a run does not have.
 type MemberError struct {
 	Member, Members int
 	Path            string // the run directory
@@ -140,7 +141,7 @@ func (e *MemberError) Error() string {
 	return fmt.Sprintf("%s has no member %d; it has %d to %d", e.Path, e.Member, 0, e.Members-1)
 }
 
-// trained is what learns in a workflow: under PBT the workflow that it is over, of ERL the agents.
+// trained returns the workflow that learns: for PBT the one that it trains, for ERL the agents.
 func trained(w engine.Workflow) engine.Workflow {
 	switch of := w.(type) {
 	case *hybrid.PBT:
@@ -151,7 +152,7 @@ func trained(w engine.Workflow) engine.Workflow {
 	return w
 }
 
-// evaluator runs the members' policies.
+// evaluator returns an evaluator of the members' policies.
 func (r *Restored) evaluator(ctx context.Context) (*envs.Evaluator, error) {
 	switch w := trained(r.workflow).(type) {
 	case *rl.PPO:
@@ -169,7 +170,7 @@ func (r *Restored) evaluator(ctx context.Context) (*envs.Evaluator, error) {
 	return nil, fmt.Errorf("%s: %s on %s has no policy", r.path, r.cfg.Run.Workflow, r.cfg.Run.Env)
 }
 
-// Record runs one episode of a member, the first of those that Evaluate runs, and keeps every step.
+// Record runs and records one episode of a member, the first of those that Evaluate runs.
 func (r *Restored) Record(ctx context.Context, member int) (*envs.Episode, error) {
 	if err := r.check(member); err != nil {
 		return nil, err

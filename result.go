@@ -18,25 +18,25 @@ type Result struct {
 	Env        string  `json:"env"`
 	Seed       uint32  `json:"seed"`
 	Device     string  `json:"device"`
-	Iterations int     `json:"iterations"`  // done
-	EnvSteps   int64   `json:"env_steps"`   // of all members together; 0 where a problem is solved
-	Evaluated  int64   `json:"evaluations"` // candidates of a search, of all members together; 0 of agents
-	Measure    string  `json:"measure"`     // what the returns below are, see Config.Measure
-	Seconds    float64 `json:"seconds"`     // of wall time, start-up and compilation included
+	Iterations int     `json:"iterations"`  // completed
+	EnvSteps   int64   `json:"env_steps"`   // over all members; 0 for problems
+	Evaluated  int64   `json:"evaluations"` // candidates evaluated by a search, over all members; 0 for agents
+	Measure    string  `json:"measure"`     // the meaning of the returns below; see Config.Measure
+	Seconds    float64 `json:"seconds"`     // wall time, including start-up and compilation
 	BestReturn Number  `json:"best_return"` // of the best member: the mean over its evaluation episodes
 	MeanReturn Number  `json:"mean_return"` // over the members
 	RunDir     string  `json:"run_dir"`
 	Digest     string  `json:"digest"`                // over all checkpointed tensors
-	From       int     `json:"resumed_from"`          // iterations that earlier sessions did
-	Stopped    bool    `json:"interrupted,omitempty"` // before the last iteration
+	From       int     `json:"resumed_from"`          // iterations completed by earlier sessions
+	Stopped    bool    `json:"interrupted,omitempty"` // stopped before the last iteration
 
-	Best *Best `json:"best"` // by all evaluations; null: none is kept
+	Best *Best `json:"best"` // over all evaluations; null: none is kept
 
-	EvaluatedAt int      `json:"evaluated_at"` // iteration after which the returns were measured; 0: not yet
-	Members     []Member `json:"-"`            // the best first; those without a return last
+	EvaluatedAt int      `json:"evaluated_at"` // iteration after which the returns were measured; 0: none
+	Members     []Member `json:"-"`            // best first; those without a return last
 }
 
-// Number is a float64 that is null in JSON where it is not finite.
+// Number is a float64 that is null in JSON if it is not finite.
 type Number float64
 
 // MarshalJSON implements json.Marshaler.
@@ -51,12 +51,13 @@ func (n Number) MarshalJSON() ([]byte, error) {
 type Member struct {
 	Index     int
 	Return    float64            // mean over its evaluation episodes
-	Deviation float64            // standard deviation over them
-	Ancestor  int                // PBT: the member of the first generation that it descends from; else itself
-	Hyper     map[string]float64 // what was searched; empty where nothing is
+	Deviation float64            // standard deviation over its evaluation episodes
+	Ancestor  int                // with PBT the member of the first generation from which it descends, else itself
+	Hyper     map[string]float64 // values of the searched hyperparameters; empty if none
 }
 
-// Result is the summary of what the run has learned. Members are evaluated if the last iteration did not, unless the run was interrupted.
+// Result returns the summary of the run. It evaluates the members if the last iteration did not, unless the run was
+// interrupted.
 func (r *Run) Result(ctx context.Context) (Result, error) {
 	out := Result{
 		Workflow: r.cfg.Run.Workflow, Env: r.cfg.Run.Env, Seed: r.cfg.Run.Seed, Device: r.eng.Device().Info().Name,
@@ -86,12 +87,12 @@ func (r *Run) Result(ctx context.Context) (Result, error) {
 	return out, err
 }
 
-// populated is a workflow that knows more about its members than their returns.
+// populated is a workflow with further information about its members.
 type populated interface {
 	Members(ctx context.Context) ([]hybrid.Member, error)
 }
 
-// rankMembers lists the members of a workflow by an evaluation, the best first and those without a return last.
+// rankMembers lists the members of a workflow by an evaluation, best first and those without a return last.
 func rankMembers(ctx context.Context, w engine.Workflow, e engine.Evaluation) ([]Member, error) {
 	members := make([]Member, len(e.Returns))
 	for i, episodes := range e.Returns {
@@ -107,7 +108,7 @@ func rankMembers(ctx context.Context, w engine.Workflow, e engine.Evaluation) ([
 			members[m.Index].Ancestor, members[m.Index].Hyper = m.Ancestor, m.Hyper
 		}
 	}
-	// cmp.Compare puts NaN below every number.
+	// cmp.Compare orders NaN below every number.
 	slices.SortStableFunc(members, func(a, b Member) int { return cmp.Compare(b.Return, a.Return) })
 	return members, nil
 }

@@ -14,7 +14,8 @@ import (
 	"github.com/evorl/evorl/engine/rundir"
 )
 
-// Run is a configuration at work in a run directory, from Start or Resume to Close. It is for one goroutine.
+// Run is a running configuration with its run directory, from Start or Resume to Close. It is not safe for concurrent
+// use.
 type Run struct {
 	cfg      *Config
 	dir      *rundir.Dir
@@ -23,14 +24,14 @@ type Run struct {
 
 	provenance rundir.Provenance
 	file       *metrics.File
-	members    *metrics.File // nil: there is one member
-	lineage    *metrics.File // nil: the workflow has none
+	members    *metrics.File // nil: one member
+	lineage    *metrics.File // nil: the workflow has no lineage
 	events     *metrics.Events
 
 	began   time.Time
 	pace    pace
 	before  float64 // seconds that earlier sessions took
-	from    int     // iterations that earlier sessions did
+	from    int     // iterations completed by earlier sessions
 	done    int
 	steps   int64 // of all environments, since the run began
 	outcome error
@@ -41,21 +42,22 @@ type Run struct {
 	warnings    warnings
 }
 
-// From is the number of iterations that earlier sessions have done.
+// From returns the number of iterations completed by earlier sessions.
 func (r *Run) From() int { return r.from }
 
-// EnvSteps is the number of environment steps of the run, over all members and earlier sessions.
+// EnvSteps returns the number of environment steps of the run, over all members and sessions.
 func (r *Run) EnvSteps() int64 { return r.steps }
 
-// Path is the run directory.
+// Path returns the run directory.
 func (r *Run) Path() string { return r.dir.Path() }
 
-// Seconds is the wall time of the run, earlier sessions included.
+// Seconds returns the wall time of the run, including earlier sessions.
 func (r *Run) Seconds() float64 { return r.before + time.Since(r.began).Seconds() }
 
-// Learn runs the configured iterations, or those that remain. Every iteration is in metrics.jsonl and the TensorBoard events before the
-// hooks see it. When ctx ends, the iterations under way are finished and a checkpoint is written, from which Resume continues. An iteration
-// too long to finish is given up, with an *engine.InterruptedError, and Resume continues from the checkpoint before it.
+// Learn runs the remaining configured iterations. Every iteration is written to metrics.jsonl and the TensorBoard
+// events before the hooks see it. When ctx ends, the iterations in progress are completed and a checkpoint is
+// written, from which Resume continues. An iteration too long to complete is abandoned with an
+// *engine.InterruptedError; Resume then continues from the previous checkpoint.
 func (r *Run) Learn(ctx context.Context, hooks ...engine.Hook) error {
 	facts, err := r.facts()
 	if err != nil {
@@ -73,13 +75,13 @@ func (r *Run) Learn(ctx context.Context, hooks ...engine.Hook) error {
 	}
 	r.outcome = engine.Learn(ctx, r.workflow, options...)
 	if gone := r.dir.Check(); gone != nil {
-		r.outcome = gone // whatever else went wrong for that
+		r.outcome = gone // the cause of any other error
 		return gone
 	}
 	return errors.Join(r.outcome, r.file.Sync(), r.events.Sync())
 }
 
-// facts are kept with each checkpoint.
+// facts returns the facts that are stored with each checkpoint.
 func (r *Run) facts() (map[string]string, error) {
 	var settings bytes.Buffer
 	if err := config.Encode(&settings, r.cfg.Sections()); err != nil {
@@ -117,7 +119,7 @@ func (r *Run) keep(ctx context.Context, report engine.Report) error {
 		r.keepBest(ctx, report))
 }
 
-// values are what metrics.jsonl has of a report.
+// values returns the values that metrics.jsonl stores of a report.
 func (r *Run) values(ctx context.Context, report engine.Report) (map[string]float64, error) {
 	values := valuesOf(report)
 	if rate, ok := r.pace.rate(time.Now(), report.EnvSteps); ok {
@@ -136,7 +138,7 @@ func (r *Run) values(ctx context.Context, report engine.Report) (map[string]floa
 	return values, err
 }
 
-// keepMembers writes down what each member has of its own: the returns of training episodes that ended, and of evaluations.
+// keepMembers writes the values of each member: the returns of finished training episodes and of evaluations.
 func (r *Run) keepMembers(report engine.Report, record metrics.Record) error {
 	if r.members == nil {
 		return nil
@@ -153,7 +155,7 @@ type lineal interface {
 	Lineage(engine.Report) []metrics.Record
 }
 
-// keepLineage writes an exchange down.
+// keepLineage writes an exchange to the lineage.
 func (r *Run) keepLineage(report engine.Report) error {
 	if r.lineage == nil {
 		return nil
@@ -167,7 +169,8 @@ func (r *Run) keepLineage(report engine.Report) error {
 	return nil
 }
 
-// Close ends the session: what it learned stays, and the provenance says how it ended. It may be called twice.
+// Close ends the session and records in the provenance how it ended; the run directory stays. Calling Close twice is
+// allowed.
 func (r *Run) Close() error {
 	var errs []error
 	if n := len(r.provenance.Sessions); r.events != nil && n > 0 && r.dir.Check() == nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// small is a run of a second.
+// small returns a configuration that runs for a second.
 func small(t *testing.T, opts ...evorl.Option) *evorl.Config {
 	t.Helper()
 	cfg, err := evorl.New("openes", "CartPole-v1", append([]evorl.Option{
@@ -40,7 +40,7 @@ func open(t *testing.T, seed uint32) *engine.Engine {
 	return engine.New(dev, engine.Seed(seed))
 }
 
-// learn starts a run, or resumes it, and learns to its end.
+// learn starts or resumes a run and learns to its end.
 func learn(t *testing.T, begin func(context.Context, *engine.Engine, *evorl.Config, string) (*evorl.Run, error), eng *engine.Engine,
 	cfg *evorl.Config, path string) *evorl.Run {
 	t.Helper()
@@ -55,7 +55,7 @@ func learn(t *testing.T, begin func(context.Context, *engine.Engine, *evorl.Conf
 	return run
 }
 
-// A run that continues on another device than its checkpoint's says so.
+// A run that is resumed on another device than its checkpoint's warns about it.
 func TestAnotherDevice(t *testing.T) {
 	eng, cfg, path := open(t, 3), small(t), filepath.Join(t.TempDir(), "run")
 	if err := learn(t, evorl.Start, eng, cfg, path).Close(); err != nil {
@@ -76,7 +76,7 @@ func TestAnotherDevice(t *testing.T) {
 	}
 }
 
-// rewrite writes the newest checkpoint of a folder again with another fact.
+// rewrite rewrites the newest checkpoint of a folder with one fact changed.
 func rewrite(t *testing.T, folder, fact, value string) {
 	t.Helper()
 	var tensors []checkpoint.Tensor
@@ -100,7 +100,7 @@ func rewrite(t *testing.T, folder, fact, value string) {
 	}
 }
 
-// An engine with another seed than the configuration's is refused before there is a run directory.
+// An engine whose seed differs from the configuration's is rejected before there is a run directory.
 func TestSeedsAgree(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "run")
 	_, err := evorl.Start(t.Context(), open(t, 4), small(t), path)
@@ -112,7 +112,7 @@ func TestSeedsAgree(t *testing.T) {
 	}
 }
 
-// A run in an environment of the caller's resumes and is restored by a configuration that knows it.
+// A run in a user-defined environment is resumed and restored with a configuration that has it in its registry.
 func TestRunInOwnEnvironment(t *testing.T) {
 	const still = "// environment: Still\n#include \"engine/rng.glsl\"\n#define STATE_SIZE 1\n#define OBS_SIZE 1\n#define ACTION_SIZE 2\n#define DISCRETE 1\n" +
 		"void env_reset(out float s[STATE_SIZE], inout Rng rng) { s[0] = 0.5; }\n" +
@@ -146,7 +146,7 @@ func TestRunInOwnEnvironment(t *testing.T) {
 	}
 }
 
-// A best state that names a member that the run does not have is refused, however well it is sealed.
+// A best state that names a nonexistent member is refused, even with correct digests.
 func TestBestOfNoMember(t *testing.T) {
 	eng, cfg, path := open(t, 3), small(t), filepath.Join(t.TempDir(), "run")
 	if err := learn(t, evorl.Start, eng, cfg, path).Close(); err != nil {

@@ -11,8 +11,9 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// search is the settings of an algorithm of package ec, whose configuration is C: [search], the algorithm's section, and those of what is
-// searched for. That is policies ([network], [policy] and, for descriptors, [behaviour]) or the solution of a problem (its section).
+// search holds the settings of an algorithm of package ec, whose configuration is C: [search], the algorithm's
+// section, and those of the candidates. Candidates are policies ([network], [policy] and, for descriptors,
+// [behaviour]) or solutions of a problem (its section).
 type search[C ec.Algorithm] struct {
 	needs     needs
 	network   problem.NetworkConfig
@@ -31,7 +32,7 @@ type needs int
 const (
 	fitness    needs = iota
 	objectives       // several
-	behaviour        // fitness, and descriptors
+	behaviour        // fitness and descriptors
 )
 
 // searcher are the settings of a search, which can solve problems.
@@ -44,17 +45,18 @@ type searcher interface {
 
 func (s *search[C]) on(of Problem) { s.problem, s.settings = of.Name, of.settings() }
 
-// solves tells whether a problem is solved, not a policy learned. With several objectives it always is, since an environment has one return.
+// solves reports whether candidates are solutions of a problem instead of policies. With several objectives they
+// always are, since an environment has one return.
 func (s *search[C]) solves() bool { return s.settings != nil || s.needs == objectives }
 
 func (s *search[C]) several() bool { return s.needs == objectives }
 
 // SearchConfig are the settings of a search by any algorithm.
 type SearchConfig struct {
-	Members int `min:"1" max:"65536" doc:"Independent searches at once, each with random numbers of its own."`
+	Members int `min:"1" max:"65536" doc:"Number of independent searches, each with its own random numbers."`
 }
 
-// newSearch makes the settings of an algorithm of one objective from its defaults.
+// newSearch makes the settings of a single-objective algorithm from its defaults.
 func newSearch[C ec.Algorithm](algo func() C) func() parts { return newSearchOf(fitness, algo) }
 
 func newSearchOf[C ec.Algorithm](needs needs, algo func() C) func() parts {
@@ -85,7 +87,7 @@ func (s *search[C]) configured() ec.Algorithm { return s.algo }
 
 func (s *search[C]) members() (count *int, key string) { return &s.cfg.Members, "search.members" }
 
-// front is the true front of the problem, nil where none is known.
+// front returns the true front of the problem; nil if unknown.
 func (s *search[C]) front(points int) [][]float64 {
 	if s.settings == nil {
 		return nil
@@ -94,7 +96,7 @@ func (s *search[C]) front(points int) [][]float64 {
 	if f, ok := of.(interface {
 		Front(points int) ([][]float64, error)
 	}); ok && err == nil {
-		front, _ := f.Front(points) // none is known
+		front, _ := f.Front(points) // unknown
 		return front
 	}
 	return nil
@@ -115,7 +117,7 @@ func (s *search[C]) check(env *envs.Environment, options envs.Options) error {
 		return config.Invalid("env", "%q has %d objectives, and %s maximises one: want an algorithm for several, "+
 			"such as workflow = \"nsga-ii\"", s.problem, k, name)
 	case s.needs == behaviour && len(of.Space(1).DescriptorLow) == 0:
-		return config.Invalid("env", "%q does not describe how candidates behave, which %s needs: want a problem that does, such as env = \"arm\", "+
+		return config.Invalid("env", "%q does not describe the behaviour of candidates, which %s needs: want a problem that does, such as env = \"arm\", "+
 			"or an environment", s.problem, name)
 	}
 	if points, ok := any(s.algo).(interface{ Fits(objectives int) error }); ok {
@@ -126,7 +128,7 @@ func (s *search[C]) check(env *envs.Environment, options envs.Options) error {
 	return s.suits(of)
 }
 
-// suits checks the algorithm's settings against the candidates of the problem.
+// suits checks the algorithm's settings against the problem's candidates.
 func (s *search[C]) suits(of ec.Problem) error {
 	if algo, ok := any(s.algo).(interface{ Suits(ec.Space) error }); ok {
 		if err := algo.Suits(of.Space(s.cfg.Members)); err != nil {
@@ -155,7 +157,7 @@ func (s *search[C]) checkPolicy(env *envs.Environment, options envs.Options) err
 	return err
 }
 
-// inEnvironment is the problem of finding a policy.
+// inEnvironment returns the problem of finding a policy.
 func (s *search[C]) inEnvironment(env *envs.Environment, options envs.Options) (ec.Problem, error) {
 	if s.needs == behaviour {
 		return problem.DescribedPolicy(env, options, s.network, s.policy, s.behaviour)

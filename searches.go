@@ -2,7 +2,7 @@ package evorl
 
 import "github.com/evorl/evorl/ec"
 
-// searches are the workflows of package ec: one algorithm each, on policies or on problems.
+// searches are the workflows of package ec: each is one algorithm, on policies or on problems.
 var searches = []Workflow{
 	{
 		Name: "openes", Summary: "evolution strategy that follows an estimated gradient by an optimizer",

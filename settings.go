@@ -1,23 +1,23 @@
 package evorl
 
-// RunConfig are the keys at the top level of every configuration.
+// RunConfig holds the keys at the top level of every configuration.
 type RunConfig struct {
-	Workflow   string `required:"true" doc:"What learns: the name of a workflow."`
-	Env        string `required:"true" doc:"Where it learns: the name of an environment; or what a search solves: the name of a problem."`
-	Seed       uint32 `doc:"Seed of every random number of the run."`
+	Workflow   string `required:"true" doc:"Name of the workflow that learns."`
+	Env        string `required:"true" doc:"Name of the environment in which it learns, or of the problem that a search solves."`
+	Seed       uint32 `doc:"Seed of all random numbers of the run."`
 	Iterations int    `min:"1" max:"2147483647" doc:"Iterations of the whole run."`
 }
 
-// EvaluationConfig is when members are evaluated, apart from training, and in how many episodes.
+// EvaluationConfig defines when members are evaluated, apart from training, and in how many episodes.
 type EvaluationConfig struct {
-	Every    int `min:"0" doc:"Iterations from one evaluation to the next; 0: only at the end."`
-	Episodes int `min:"1" max:"65536" doc:"Episodes of each member."`
+	Every    int `min:"0" doc:"Iterations between evaluations; 0: only at the end."`
+	Episodes int `min:"1" max:"65536" doc:"Episodes per member."`
 }
 
-// CheckpointConfig is when the state is saved, and how many checkpoints are kept.
+// CheckpointConfig defines when the state is saved, and how many checkpoints are kept.
 type CheckpointConfig struct {
-	Every int  `min:"0" doc:"Iterations from one checkpoint to the next; 0: only at the end and when interrupted."`
-	Keep  int  `min:"0" doc:"Checkpoints that are kept, the newest ones; 0: all."`
+	Every int  `min:"0" doc:"Iterations between checkpoints; 0: only at the end and when interrupted."`
+	Keep  int  `min:"0" doc:"Number of newest checkpoints that are kept; 0: all."`
 	Best  bool `doc:"Also keep the state in which a member had the highest mean return of all evaluations, for evorl eval --best and evorl view --best."`
 }
 

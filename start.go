@@ -15,8 +15,9 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// Start begins a run in a folder, which is made; a folder that exists must be empty (else rundir.ErrNotEmpty). The engine must have the
-// seed of the configuration. After an error nothing is left of the run, and the folder is removed, also one that was there.
+// Start begins a run in a new folder; an existing folder must be empty (else rundir.ErrNotEmpty). The engine must
+// have the seed of the configuration. After an error nothing is left of the run, and the folder is removed, even if
+// it existed.
 func Start(ctx context.Context, eng *engine.Engine, cfg *Config, path string) (_ *Run, err error) {
 	if err := checkSeed(eng, cfg); err != nil {
 		return nil, err
@@ -40,10 +41,10 @@ func Start(ctx context.Context, eng *engine.Engine, cfg *Config, path string) (_
 	return r, r.open(ctx, 0)
 }
 
-// Resume continues the run in a folder from its newest checkpoint, or from the beginning when there is none yet. The configuration
-// must be the one in the folder and in the checkpoint, except that the number of iterations may grow: otherwise the error is a
-// *DifferenceError, and nothing is changed. Torn and altered checkpoints are passed over; Warnings names them, and another
-// device than the checkpoint's. The engine must have the seed of the configuration.
+// Resume continues the run in a folder from its newest checkpoint, or from the beginning if there is none yet. The
+// configuration must equal those of the folder and of the checkpoint, except that the number of iterations may grow;
+// otherwise the error is a *DifferenceError, and nothing is changed. Torn and altered checkpoints are skipped;
+// Warnings names them, and a device other than the checkpoint's. The engine must have the seed of the configuration.
 func Resume(ctx context.Context, eng *engine.Engine, cfg *Config, path string) (_ *Run, err error) {
 	if err := checkSeed(eng, cfg); err != nil {
 		return nil, err
@@ -76,7 +77,7 @@ func Resume(ctx context.Context, eng *engine.Engine, cfg *Config, path string) (
 	}
 	refused, err := checkpoint.Newest(dir.Checkpoints(), func(c *checkpoint.Checkpoint) error { return r.restore(ctx, c) })
 	if errors.Is(err, checkpoint.ErrNone) && len(refused) == 0 {
-		err = r.workflow.Init(ctx) // killed before the first one: from the beginning
+		err = r.workflow.Init(ctx) // killed before the first checkpoint
 	}
 	if err != nil {
 		return nil, err
@@ -95,7 +96,7 @@ func Resume(ctx context.Context, eng *engine.Engine, cfg *Config, path string) (
 	return r, r.open(ctx, r.from)
 }
 
-// checkSeed refuses an engine whose random numbers are not those of the configuration.
+// checkSeed rejects an engine whose seed is not that of the configuration.
 func checkSeed(eng *engine.Engine, cfg *Config) error {
 	if err := engine.Require(map[string]any{"configuration": cfg, "engine": eng}); err != nil {
 		return fmt.Errorf("evorl: %w", err)
@@ -106,8 +107,8 @@ func checkSeed(eng *engine.Engine, cfg *Config) error {
 	return nil
 }
 
-// build makes the workflow with all that the run will need, and begins it. When ctx ends, it returns at once: a kernel that is being
-// compiled cannot be stopped, so the rest ends in the background.
+// build makes and initialises the workflow with everything that the run will need. When ctx ends, it returns at once:
+// kernel compilation cannot be stopped, so the rest ends in the background.
 func (r *Run) build(ctx context.Context, begin func(engine.Workflow) error) error {
 	type result struct {
 		w   engine.Workflow
@@ -142,7 +143,8 @@ func (r *Run) build(ctx context.Context, begin func(engine.Workflow) error) erro
 	}
 }
 
-// Stored is the configuration of the run in a folder. A run in an environment of the caller's needs the option Environments.
+// Stored returns the configuration of the run in a folder. A run in a user-defined environment needs the option
+// Environments.
 func Stored(path string, opts ...Option) (*Config, error) {
 	dir, err := rundir.Open(path)
 	if err != nil {
@@ -165,7 +167,7 @@ func (r *Run) restore(ctx context.Context, c *checkpoint.Checkpoint) (err error)
 		r.warnings.addf("it continues on %s with driver %s, and its checkpoint is from %s with driver %s: results differ by rounding from those of one device",
 			info.Name, info.Driver, facts["device"], facts["driver"])
 	}
-	if len(r.provenance.Sessions) == 0 { // it was damaged or lost
+	if len(r.provenance.Sessions) == 0 { // the provenance was damaged or lost
 		r.provenance.Sessions = []rundir.Session{{
 			Version: c.Manifest.Version, Device: facts["device"], Driver: facts["driver"], Binding: facts["binding"], To: c.Manifest.Step,
 			Outcome: "known from a checkpoint alone",

@@ -11,9 +11,10 @@ import (
 	"github.com/evorl/evorl/engine/metrics"
 )
 
-// valuesOf is what a run keeps of a report. Returns of training episodes, fitness, evaluation returns and hyperparameters are kept as
-// statistics over the members (return/mean, median, min, max, q25, q75, and so on), other metrics as their mean, under the metric's own
-// name. Members without a value (NaN) do not count; a metric that no member has is left out.
+// valuesOf returns what a run stores of a report. Training returns, fitness, evaluation returns and hyperparameters
+// are stored as statistics over the members (return/mean, median, min, max, q25, q75, and so on), other metrics as
+// their mean, under the metric's own name. Members without a value (NaN) are excluded; a metric that no member has is
+// omitted.
 func valuesOf(r engine.Report) map[string]float64 {
 	values := map[string]float64{}
 	for name, of := range r.Metrics {
@@ -25,7 +26,7 @@ func valuesOf(r engine.Report) map[string]float64 {
 		case strings.HasPrefix(name, "hyper/"):
 			metrics.AddStatistics(values, name, numbers(of))
 		case name == "pbt/parent":
-			// numbers of members have no mean; lineage.jsonl has them
+			// member indices have no mean; lineage.jsonl has them
 		default:
 			if x := numbers(of); len(x) > 0 {
 				values[name] = metrics.Mean(x)
@@ -38,11 +39,11 @@ func valuesOf(r engine.Report) map[string]float64 {
 	return values
 }
 
-// MemberMetric is the name under which members.jsonl has a metric of a member, such as return/3.
+// MemberMetric returns the name under which members.jsonl stores a metric of a member, such as return/3.
 func MemberMetric(metric string, member int) string { return fmt.Sprintf("%s/%d", metric, member) }
 
-// memberValues is what members.jsonl has of a report, under the names of MemberMetric: the mean return of the member's training episodes that
-// ended, and of its evaluation. Members without a value (NaN) are left out.
+// memberValues returns what members.jsonl stores of a report, by the names of MemberMetric: the mean returns of each
+// member's finished training episodes and of its evaluation. Members without a value (NaN) are omitted.
 func memberValues(r engine.Report) map[string]float64 {
 	values := map[string]float64{}
 	add := func(metric string, member int, x float64) {
@@ -61,8 +62,8 @@ func memberValues(r engine.Report) map[string]float64 {
 	return values
 }
 
-// StepsPerSecond is the metric of the speed of a session: environment steps of all members for each second since its first iteration, in which
-// kernels are compiled.
+// StepsPerSecond is the speed of a session: environment steps of all members per second since its first iteration, in
+// which kernels are compiled.
 const StepsPerSecond = "time/steps_per_second"
 
 // pace measures the speed of a session.
@@ -71,7 +72,7 @@ type pace struct {
 	from  int64     // environment steps then
 }
 
-// rate is the number of steps for each second; ok is false in the first iteration and where there are no steps.
+// rate returns the number of steps per second; ok is false in the first iteration and if there are no steps.
 func (p *pace) rate(now time.Time, steps int64) (rate float64, ok bool) {
 	if p.began.IsZero() {
 		p.began, p.from = now, steps
@@ -81,7 +82,7 @@ func (p *pace) rate(now time.Time, steps int64) (rate float64, ok bool) {
 	return float64(steps-p.from) / seconds, steps > p.from && seconds > 0
 }
 
-// returns are the members' mean returns, without those that have none.
+// returns lists the members' mean returns, without NaN.
 func returns(e *engine.Evaluation) []float64 {
 	var out []float64
 	for _, episodes := range e.Returns {
@@ -92,7 +93,7 @@ func returns(e *engine.Evaluation) []float64 {
 	return out
 }
 
-// numbers are the values that are not NaN.
+// numbers lists the values that are not NaN.
 func numbers(of []float32) []float64 {
 	return slices.DeleteFunc(widen(of), math.IsNaN)
 }
@@ -105,7 +106,7 @@ func widen(of []float32) []float64 {
 	return x
 }
 
-// largest is the index of the largest value, the first where several are; NaN is below every number.
+// largest returns the index of the largest value, the first among equals; NaN is below every number.
 func largest(x []float64) int {
 	at := 0
 	for i, v := range x {
@@ -116,7 +117,7 @@ func largest(x []float64) int {
 	return at
 }
 
-// deviation is the standard deviation of a population.
+// deviation returns the population standard deviation.
 func deviation(x []float64) float64 {
 	m, sum := metrics.Mean(x), 0.0
 	for _, v := range x {

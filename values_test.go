@@ -24,7 +24,7 @@ func TestValues(t *testing.T) {
 		"loss/actor":          2,
 		"hyper/discount/mean": 0.5, "hyper/discount/median": 0.5, "hyper/discount/min": 0.5, "hyper/discount/max": 0.5,
 		"hyper/discount/q25": 0.5, "hyper/discount/q75": 0.5,
-		// A member whose episode went wrong has no return.
+		// A member with a non-finite episode has no return.
 		"evaluation/mean": 6, "evaluation/median": 6, "evaluation/min": 2, "evaluation/max": 10, "evaluation/q25": 4, "evaluation/q75": 8,
 	}
 	for name, x := range want {
@@ -39,7 +39,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// A number that is not finite is null, so that a result always is JSON.
+// A number that is not finite is null, so that a result is always valid JSON.
 func TestNumber(t *testing.T) {
 	text, err := json.Marshal([]Number{1.5, Number(math.NaN()), Number(math.Inf(-1))})
 	if err != nil || string(text) != "[1.5,null,null]" {
@@ -47,7 +47,7 @@ func TestNumber(t *testing.T) {
 	}
 }
 
-// A member without a return is neither the best nor hides who is.
+// A member without a return is never the best and does not hide the best.
 func TestLargest(t *testing.T) {
 	nan := math.NaN()
 	for _, c := range []struct {

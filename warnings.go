@@ -7,18 +7,18 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// warnings count what a run survives and its user should know.
+// warnings counts what a run survives but its user should know.
 type warnings struct {
 	resuming []string  // found on resuming
 	diverged float64   // episodes of this session
-	refused  []float32 // gradients of each member since the run began; PBT's copies take over the count of their parent
+	refused  []float32 // gradients of each member since the run began; with PBT a copied member takes over its parent's count
 }
 
 func (w *warnings) addf(format string, args ...any) {
 	w.resuming = append(w.resuming, fmt.Sprintf(format, args...))
 }
 
-// count adds what a report has.
+// count adds the counts of a report.
 func (w *warnings) count(r engine.Report) {
 	for _, n := range r.Metrics["episode/diverged"] {
 		if n > 0 { // NaN stands for no value
@@ -28,8 +28,8 @@ func (w *warnings) count(r engine.Report) {
 	w.refused = r.Metrics["gradient/refused"]
 }
 
-// Warnings says what went wrong without ending the run: first what Resume found, then what the metrics episode/diverged and
-// gradient/refused say of the iterations since; empty where nothing did.
+// Warnings lists what went wrong without ending the run: first what Resume found, then what the metrics
+// episode/diverged and gradient/refused report of the iterations since; empty if nothing did.
 func (r *Run) Warnings() []string {
 	out := slices.Clone(r.warnings.resuming)
 	if n := r.warnings.diverged; n > 0 {

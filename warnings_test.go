@@ -9,7 +9,8 @@ import (
 	"github.com/evorl/evorl/engine/rundir"
 )
 
-// TestWarnings: diverged episodes are added up over reports, refused gradients are counted by the device, and a run without either has no warnings.
+// TestWarnings: diverged episodes are summed over reports, refused gradients are counted by the device, and a run
+// without either has no warnings.
 func TestWarnings(t *testing.T) {
 	dir, err := rundir.Create(t.TempDir() + "/run")
 	if err != nil {

@@ -9,22 +9,22 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// Workflow describes a method that learns. A new one is an entry in the list of its family.
+// Workflow describes a learning method. A new one is an entry in the list of its family.
 type Workflow struct {
 	Name    string
-	Summary string // what it does, in a line
+	Summary string // description in one line
 	Source  string // the paper
 	parts   func() parts
 }
 
-// parts are the settings that one workflow has beside those of every run.
+// parts are the settings that one workflow has besides those of every run.
 type parts interface {
-	// sections point to the settings, which hold the defaults until they are decoded.
+	// sections returns pointers to the settings, which hold the defaults until they are decoded.
 	sections() config.Sections
-	// members is the setting of how many members there are, and its key from the top level.
+	// members returns the setting of the number of members, and its key from the top level.
 	members() (count *int, key string)
-	// check checks the settings against each other, before any device work. Errors are those of config.Invalid, with the key from the top
-	// level.
+	// check checks constraints between settings. It needs no device. Errors are those of config.Invalid, with the key
+	// from the top level.
 	check(env *envs.Environment, options envs.Options) error
 	// build makes the workflow.
 	build(ctx context.Context, eng *engine.Engine, env *envs.Environment, options envs.Options) (engine.Workflow, error)
@@ -50,7 +50,7 @@ func names(of []Workflow) []string {
 	return names
 }
 
-// Section documents one section of a configuration; the keys at the top level have the name "".
+// Section documents one section of a configuration; that of the top level is named "".
 type Section struct {
 	Name string       `json:"name"`
 	Keys []config.Key `json:"keys"`

@@ -6,15 +6,15 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// feet are the shapes of a robot that it stands on, and what is needed to see from an observation whether they touch the ground.
+// feet are the shapes on which a robot stands, and what is needed to detect their ground contact from an observation.
 type feet struct {
 	model  *Model
 	shapes []string // capsules and spheres
-	margin float64  // the model's: the distance from the ground at which forces begin
-	hidden int      // positions, the first ones, that are not observed by default; the height does not depend on them
+	margin float64  // the model's: the distance from the ground at which contact forces begin
+	hidden int      // number of first positions that are not observed by default; the height does not depend on them
 }
 
-// standing gives a Spec feet.
+// standing adds feet to a Spec.
 func (s Spec) standing(f feet) Spec {
 	s.feet = &f
 	return s
@@ -23,7 +23,7 @@ func (s Spec) standing(f feet) Spec {
 // maxFeet is FEET of shaders/envs/contacts.comp.
 const maxFeet = 4
 
-// Feet names the robot's feet; nil where the environment has none.
+// Feet returns the names of the robot's feet; nil if the environment has none.
 func (e *Environment) Feet() []string {
 	if e.feet == nil {
 		return nil
@@ -45,13 +45,14 @@ const (
 	pointFloats = 8
 )
 
-// tables are, for every end of every foot, the way of a point from the foot's frame to the world's: links [12] of kind, observation, reference and 0,
-// axis or quaternion, point and 0; and points [8] of first link, links, foot, distance at which it touches, and the place in the foot's frame and 0.
+// footTables returns, for the ends of every foot, the transforms of a point from the foot's frame to the world: links
+// [12] of kind, observation, reference and 0, axis or quaternion, point and 0; and points [8] of first link, links,
+// foot, contact distance, and the position in the foot's frame and 0.
 func (e *Environment) footTables() (links, points []float32, err error) {
 	f := e.feet
 	hidden := f.hidden
 	if e.base != nil {
-		hidden -= e.ObsSize() - e.base.ObsSize() // an option lets all positions be observed
+		hidden -= e.ObsSize() - e.base.ObsSize() // with an option, all positions are observed
 	}
 	for foot, name := range f.shapes {
 		shape, err := f.model.shape(name)
@@ -75,7 +76,7 @@ func (e *Environment) footTables() (links, points []float32, err error) {
 	return links, points, nil
 }
 
-// appendLinks appends a body's joints, the last that moves it first, and its pose.
+// appendLinks appends a body's joints, in reverse order of application, and its pose.
 func appendLinks(links []float32, b Body, hidden int) []float32 {
 	pose := Pose{b.Pos, unit(b.Rot)}
 	for i := len(b.Joints) - 1; i >= 0; i-- {
@@ -84,7 +85,7 @@ func appendLinks(links []float32, b Body, hidden int) []float32 {
 		links = append(links, kind, float32(j.Q-hidden), float32(j.Reference), 0)
 		links = append(links, float32(j.Axis[0]), float32(j.Axis[1]), float32(j.Axis[2]), 0, float32(j.Pos[0]), float32(j.Pos[1]), float32(j.Pos[2]), 0)
 		if j.Kind == FreeJoint {
-			return links // the pose in the world, whatever the body's is
+			return links // the pose in the world, independent of the body's
 		}
 	}
 	links = append(links, linkBody, 0, 0, 0)
@@ -94,7 +95,7 @@ func appendLinks(links []float32, b Body, hidden int) []float32 {
 	return append(links, float32(pose.Pos[0]), float32(pose.Pos[1]), float32(pose.Pos[2]), 0)
 }
 
-// shape finds a sphere or capsule by its name.
+// shape returns the sphere or capsule with the given name.
 func (m *Model) shape(name string) (Shape, error) {
 	for _, s := range m.Shapes {
 		if s.Name == name && (s.Form == SphereShape || s.Form == CapsuleShape) {
@@ -104,16 +105,17 @@ func (m *Model) shape(name string) (Shape, error) {
 	return Shape{}, fmt.Errorf("envs: no sphere or capsule %q in the model", name)
 }
 
-// Contacts describes trajectories by the feet that touch the ground, as A. Cully et al., "Robots that can adapt like animals", 2015, do: a foot touches
-// it where a part of it is within the model's margin of the plane z = 0. Feet are found by forward kinematics from the observation after each step.
+// Contacts describes trajectories by the ground contacts of the feet, as in A. Cully et al., "Robots that can adapt
+// like animals", 2015. A foot touches the ground if a part of it is within the model's margin of the plane z = 0.
+// Feet are located by forward kinematics from the observation after each step.
 type Contacts struct {
 	env           *Environment
 	links, points *engine.Tensor // see footTables
-	counts        *engine.Tensor // [1 + F, P, E]: transitions, and those after which each foot touches the ground
-	each          int            // links that a step's loops take
+	counts        *engine.Tensor // [1 + F, P, E]: number of transitions, and of those after which each foot touches the ground
+	each          int            // loop iterations per step
 }
 
-// NewContacts makes what describes trajectories [T, P, E] of so many members and environments.
+// NewContacts makes the descriptors of trajectories [T, P, E] with the given numbers of members and environments.
 //
 // Errors: an environment without feet.
 func NewContacts(s *engine.State, env *Environment, members, environments int) (*Contacts, error) {
@@ -135,9 +137,10 @@ func NewContacts(s *engine.State, env *Environment, members, environments int) (
 	return c, s.Err()
 }
 
-// Record records describing every member of a trajectory by the shares of its transitions after which each foot touches the ground, of all its
-// environments together; NaN without a transition. Steps that diverged do not count. The shares of member m are those of candidate first + m % window
-// of its population m / window, in shares [populations, candidates, F], of which others keep what they have.
+// Record records, for every member of a trajectory, the fractions of its transitions after which each foot touches
+// the ground, over all its environments; NaN without transitions. Steps that diverged are excluded. The fractions of
+// member m are those of candidate first + m % window of its population m / window, in shares [populations,
+// candidates, F]; other elements are not written.
 func (c *Contacts) Record(r *engine.Recorder, t Trajectory, window, first int, shares *engine.Tensor) {
 	horizon, members, environments, ok := t.Done.Split(engine.MemberAxis)
 	size, feet := r.Workgroup(), len(c.env.feet.shapes)

@@ -11,15 +11,16 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// lowest is the height above the ground of the lowest point of a shape, by the viewer's forward kinematics in float64.
+// lowest returns the height above the ground of the lowest point of a shape, by the viewer's forward kinematics in
+// float64.
 func lowest(m *Model, name string, q []float32) float64 {
 	shape := m.Shapes[slices.IndexFunc(m.Shapes, func(s Shape) bool { return s.Name == name })]
 	pose := shape.Pose.On(m.Poses(q)[shape.Body])
 	return min(pose.Point([3]float64{0, 0, -shape.Size[1]})[2], pose.Point([3]float64{0, 0, shape.Size[1]})[2]) - shape.Size[0]
 }
 
-// TestContacts: the shares of steps in which feet touch the ground are those of float64, of some windows of candidates, with steps that are none, and
-// nothing else is written.
+// TestContacts: the fractions of steps in which feet touch the ground agree with float64, for windows of candidates
+// and with void steps, and nothing else is written.
 func TestContacts(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(3))
 	const horizon, members, environments, window, population, first = 37, 6, 3, 3, 5, 1
@@ -63,7 +64,7 @@ func TestContacts(t *testing.T) {
 				member := i / environments % members
 				q := make([]float32, env.feet.hidden+env.ObsSize())
 				clear := false
-				for !clear { // of what rounding decides
+				for !clear { // until rounding cannot decide
 					for k := range q {
 						q[k] = float32(0.5 * dice.NormFloat64())
 					}
@@ -134,7 +135,7 @@ func TestContacts(t *testing.T) {
 	}
 }
 
-// TestContactsSeen: where an option lets all positions be observed, feet are found from the others all the same.
+// TestContactsSeen: with an option that observes all positions, the contacts are the same.
 func TestContactsSeen(t *testing.T) {
 	env := lookup(t, "Walker2d-v5")
 	links, _, err := env.footTables()
@@ -158,7 +159,7 @@ func TestContactsSeen(t *testing.T) {
 	}
 }
 
-// TestContactsRefused: environments without feet are refused.
+// TestContactsRefused: environments without feet are rejected.
 func TestContactsRefused(t *testing.T) {
 	s := engine.New(open(t)).NewState()
 	defer s.Close()
