@@ -12,7 +12,7 @@ import (
 	"unsafe"
 )
 
-// diskCache stores the driver's pipeline caches, one file per SPIR-V module, in a folder per device and driver version. Data of
+// diskCache stores the driver's pipeline caches, one file per SPIR-V module, in a folder per device, driver version and subgroup size. Data of
 // an older kernel or driver are therefore never loaded. A file is a magic word, the SHA-256 of the data, and the data.
 type diskCache struct {
 	dir string // "": off
@@ -28,7 +28,8 @@ func (c *diskCache) open(d *Device) {
 		return
 	}
 	info := &d.phys.info
-	c.dir = filepath.Join(d.cfg.cacheDir, "pipelines", fmt.Sprintf("%x-%x-%04x%04x", info.PipelineCacheUUID, info.DriverVersion, info.VendorID, info.DeviceID))
+	c.dir = filepath.Join(d.cfg.cacheDir, "pipelines", fmt.Sprintf("%x-%x-%04x%04x-%d",
+		info.PipelineCacheUUID, info.DriverVersion, info.VendorID, info.DeviceID, info.SubgroupSize))
 }
 
 func (c *diskCache) file(m *module) string { return filepath.Join(c.dir, fmt.Sprintf("%x", m.digest)) }
