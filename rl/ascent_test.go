@@ -45,7 +45,7 @@ func TestAscent(t *testing.T) {
 	}
 	run(t, o.State().Engine(), func(r *engine.Recorder) { a.Record(r) })
 	obs, got, after := read(t, a.batch.Obs), read(t, a.gradient), read(t, a.Actors())
-	index, ring := read(t, a.batch.Index), read(t, o.replay.obs)
+	index, ring := read(t, a.batch.Index), read(t, o.replay.parts[0].obs)
 	row, batch, size := len(rows)/6, d.batch, d.actor.MLP().Size()
 	capacity, twin := o.replay.cfg.Capacity, len(critics)/2/d.twins
 	distinct := map[float64]bool{}

@@ -1931,9 +1931,10 @@ var replayAppendShader = &vk.Shader{
 		{Name: "Link", Index: 13, Access: vk.Write},
 		{Name: "Slots", Index: 14, Access: vk.Write},
 	},
-	PushBytes: 20,
+	PushBytes: 28,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "REPLAY_FORMAT", ID: 20, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -1948,30 +1949,33 @@ type replayAppendKernel struct {
 	Reward    vk.Range // readonly float
 	Done      vk.Range // readonly uint
 	Begins    vk.Range // readonly uint
-	ToObs     vk.Range // writeonly float
-	ToNextObs vk.Range // writeonly float
+	ToObs     vk.Range // writeonly uint
+	ToNextObs vk.Range // writeonly uint
 	ToAction  vk.Range // writeonly uint
 	ToReward  vk.Range // writeonly float
 	ToDone    vk.Range // writeonly uint
 	Link      vk.Range // writeonly uint
 	Slots     vk.Range // writeonly uint
 
-	Rows     uint32 // push constants, in order
-	Lanes    uint32
-	Capacity uint32
-	Features uint32
-	Actions  uint32
+	Rows      uint32 // push constants, in order
+	Lanes     uint32
+	Capacity  uint32
+	Features  uint32
+	Actions   uint32
+	PartFirst uint32
+	PartRows  uint32
 
-	Workgroup  uint32 // specialization constants, zero for their default 64
-	TexelLoads uint32 // default 0
+	Workgroup    uint32 // specialization constants, zero for their default 64
+	ReplayFormat uint32 // default 0
+	TexelLoads   uint32 // default 0
 }
 
 // call dispatches x × y × z workgroups.
 func (k replayAppendKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
 		ranges [15]vk.Range
-		push   [20]byte
-		spec   [2]uint32
+		push   [28]byte
+		spec   [3]uint32
 	})
 	a.ranges = [15]vk.Range{k.Obs, k.Obs, k.NextObs, k.NextObs, k.Action, k.Reward, k.Done, k.Begins, k.ToObs, k.ToNextObs, k.ToAction, k.ToReward, k.ToDone, k.Link, k.Slots}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Rows)
@@ -1979,12 +1983,17 @@ func (k replayAppendKernel) call(x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[8:], k.Capacity)
 	binary.LittleEndian.PutUint32(a.push[12:], k.Features)
 	binary.LittleEndian.PutUint32(a.push[16:], k.Actions)
-	a.spec = [2]uint32{64, 0}
+	binary.LittleEndian.PutUint32(a.push[20:], k.PartFirst)
+	binary.LittleEndian.PutUint32(a.push[24:], k.PartRows)
+	a.spec = [3]uint32{64, 0, 0}
 	if k.Workgroup != 0 {
 		a.spec[0] = k.Workgroup
 	}
+	if k.ReplayFormat != 0 {
+		a.spec[1] = k.ReplayFormat
+	}
 	if k.TexelLoads != 0 {
-		a.spec[1] = k.TexelLoads
+		a.spec[2] = k.TexelLoads
 	}
 	return vk.Call{Shader: replayAppendShader, Groups: [3]uint32{x, y, z}, Label: "rl/replay_append", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
@@ -2161,9 +2170,9 @@ var replaySampleShader = &vk.Shader{
 	SPIRV: shaders.Code("rl/replay_sample"),
 	Bindings: []vk.Binding{
 		{Name: "Obs", Index: 0, Access: vk.Read},
-		{Name: "obs_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "obs_texels", Index: 1, Access: vk.Read, Texel: vk.TexelUint4},
 		{Name: "NextObs", Index: 2, Access: vk.Read},
-		{Name: "next_obs_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "next_obs_texels", Index: 3, Access: vk.Read, Texel: vk.TexelUint4},
 		{Name: "Action", Index: 4, Access: vk.Read},
 		{Name: "Reward", Index: 5, Access: vk.Read},
 		{Name: "Done", Index: 6, Access: vk.Read},
@@ -2182,11 +2191,12 @@ var replaySampleShader = &vk.Shader{
 		{Name: "normalizer_texels", Index: 19, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
 		{Name: "Drawn", Index: 20, Access: vk.Read, Optional: true},
 	},
-	PushBytes: 36,
+	PushBytes: 44,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
 		{Name: "HAS_NORMALIZER", ID: 1, Default: 0},
 		{Name: "HAS_DRAWN", ID: 2, Default: 0},
+		{Name: "REPLAY_FORMAT", ID: 20, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -2195,8 +2205,8 @@ var replaySampleShader = &vk.Shader{
 
 // replaySampleKernel is shaders/rl/replay_sample.comp.
 type replaySampleKernel struct {
-	Obs        vk.Range // readonly float
-	NextObs    vk.Range // readonly float
+	Obs        vk.Range // readonly uint
+	NextObs    vk.Range // readonly uint
 	Action     vk.Range // readonly uint
 	Reward     vk.Range // readonly float
 	Done       vk.Range // readonly uint
@@ -2214,26 +2224,29 @@ type replaySampleKernel struct {
 	Normalizer vk.Range // readonly float, optional
 	Drawn      vk.Range // readonly uint, optional
 
-	Batch    uint32 // push constants, in order
-	Capacity uint32
-	Features uint32
-	Actions  uint32
-	Steps    uint32
-	Own      bool
-	Seed     uint32
-	Stream   uint32
-	Limit    float32
+	Batch     uint32 // push constants, in order
+	Capacity  uint32
+	Features  uint32
+	Actions   uint32
+	Steps     uint32
+	Own       bool
+	Seed      uint32
+	Stream    uint32
+	Limit     float32
+	PartFirst uint32
+	PartRows  uint32
 
-	Workgroup  uint32 // specialization constants, zero for their default 64
-	TexelLoads uint32 // default 0
+	Workgroup    uint32 // specialization constants, zero for their default 64
+	ReplayFormat uint32 // default 0
+	TexelLoads   uint32 // default 0
 }
 
 // call dispatches x × y × z workgroups.
 func (k replaySampleKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
 		ranges [21]vk.Range
-		push   [36]byte
-		spec   [4]uint32
+		push   [44]byte
+		spec   [5]uint32
 	})
 	a.ranges = [21]vk.Range{k.Obs, k.Obs, k.NextObs, k.NextObs, k.Action, k.Reward, k.Done, k.Link, k.Head, k.Discount, k.Clock, k.Update, k.ToObs, k.ToNextObs, k.ToAction, k.ToReward, k.Factor, k.Index, k.Normalizer, k.Normalizer, k.Drawn}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Batch)
@@ -2247,7 +2260,9 @@ func (k replaySampleKernel) call(x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[24:], k.Seed)
 	binary.LittleEndian.PutUint32(a.push[28:], k.Stream)
 	binary.LittleEndian.PutUint32(a.push[32:], math.Float32bits(k.Limit))
-	a.spec = [4]uint32{64, 0, 0, 0}
+	binary.LittleEndian.PutUint32(a.push[36:], k.PartFirst)
+	binary.LittleEndian.PutUint32(a.push[40:], k.PartRows)
+	a.spec = [5]uint32{64, 0, 0, 0, 0}
 	if k.Workgroup != 0 {
 		a.spec[0] = k.Workgroup
 	}
@@ -2257,8 +2272,11 @@ func (k replaySampleKernel) call(x, y, z uint32) vk.Call {
 	if k.Drawn.Buffer != nil {
 		a.spec[2] = 1
 	}
+	if k.ReplayFormat != 0 {
+		a.spec[3] = k.ReplayFormat
+	}
 	if k.TexelLoads != 0 {
-		a.spec[3] = k.TexelLoads
+		a.spec[4] = k.TexelLoads
 	}
 	return vk.Call{Shader: replaySampleShader, Groups: [3]uint32{x, y, z}, Label: "rl/replay_sample", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }

@@ -192,7 +192,7 @@ func TestWarmup(t *testing.T) {
 			t.Errorf("learning_starts = %d: %d iterations, %d steps of each environment, %d of all; want 0, %d and %d",
 				c.starts, iterations, steps, envSteps(t, o), 6*c.rollouts, 36*c.rollouts)
 		}
-		head, action := read(t, o.replay.head), read(t, o.replay.action)
+		head, action := read(t, o.replay.head), read(t, o.replay.parts[0].action)
 		for p := range 3 {
 			if held := int(head[2*p+1]); held != 12*c.rollouts {
 				t.Errorf("learning_starts = %d: member %d has %d transitions; want %d", c.starts, p, held, 12*c.rollouts)
@@ -309,9 +309,9 @@ func TestCopiedMember(t *testing.T) {
 		steps(t, o, 0, 1)
 		source := o.State().Sub("test").Scratch("source", engine.Uint32, engine.Members(3))
 		write(t, source, []float64{1, 1, 2})
-		before, newest := read(t, o.replay.obs), read(t, o.replay.own.newest)
+		before, newest := read(t, o.replay.parts[0].obs), read(t, o.replay.own.newest)
 		run(t, o.State().Engine(), func(r *engine.Recorder) { engine.Gather(r, source, o.State().Inherited()...) })
-		n, after := len(before)/3, read(t, o.replay.obs)
+		n, after := len(before)/3, read(t, o.replay.parts[0].obs)
 		from := 0
 		if inherit {
 			from = n

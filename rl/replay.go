@@ -11,12 +11,14 @@ import (
 
 // ReplayConfig are the settings of a replay.
 type ReplayConfig struct {
-	Capacity int  `min:"1" max:"1073741824" doc:"Transitions that are kept: of each member, or of all where they share them."`
-	Shared   bool `doc:"All members' transitions go into one ring, from which each member draws batches of its own."`
-	Batch    int  `min:"1" max:"1048576" doc:"Transitions of a member's update."`
-	Steps    int  `min:"1" max:"64" doc:"Steps of the return that an update bootstraps after, n."`
-	Inherit  bool `doc:"A member that becomes a copy of another takes its ring over; else it keeps its own."`
-	Save     bool `doc:"Checkpoints hold the replay; else a resumed run fills it anew by its policies, and goes on with other numbers."`
+	Capacity     int          `min:"1" max:"1073741824" doc:"Transitions that are kept: of each member, or of all where they share them."`
+	Shared       bool         `doc:"All members' transitions go into one ring, from which each member draws batches of its own."`
+	Batch        int          `min:"1" max:"1048576" doc:"Transitions of a member's update."`
+	Steps        int          `min:"1" max:"64" doc:"Steps of the return that an update bootstraps after, n."`
+	Inherit      bool         `doc:"A member that becomes a copy of another takes its ring over; else it keeps its own."`
+	Observations ReplayFormat `doc:"How observations are kept: float32, float16, or bits of features that are 0 or 1."`
+
+	Save bool `doc:"Checkpoints hold the replay; else a resumed run fills it anew by its policies, and goes on with other numbers."`
 
 	Prioritized           bool    `doc:"Batches are drawn by priorities, of errors (T. Schaul et al., 2016, proportional), else uniformly."`
 	PriorityExponent      float64 `min:"0" max:"1" doc:"How far priorities count, alpha: 0: not at all. Per member." member:"uniform 0 1"`
@@ -75,12 +77,13 @@ type Replay struct {
 	cfg   ReplayConfig
 	rings int
 
-	obs, nextObs *engine.Tensor // [rings, C, O]
-	action       *engine.Tensor // [rings, C, A]: words of the trajectory's type
-	reward       *engine.Tensor // [rings, C]
-	done         *engine.Tensor // [rings, C] u32: envs.Done
-	link         *engine.Tensor // [rings, C] u32: the next row of the episode; 2^32 − 1: there is none
-	head         *engine.Tensor // [rings, 2] u32: the row to be written next, rows held
+	features, actions int          // of a transition: O, A
+	parts             []replayPart // observations and actions
+
+	reward *engine.Tensor // [rings, C]
+	done   *engine.Tensor // [rings, C] u32: envs.Done
+	link   *engine.Tensor // [rings, C] u32: the next row of the episode; 2^32 − 1: there is none
+	head   *engine.Tensor // [rings, 2] u32: the row to be written next, rows held
 
 	own      *ReplaySource // of Append
 	appended int           // transitions that a trajectory of each source appends to a ring
@@ -118,8 +121,14 @@ const (
 
 // NewReplay makes an empty replay for trajectories of t's shape, [T, P, E, …]. A prioritized one adds its exponents to hyper.
 //
-// Errors: settings out of range; a capacity of less than two trajectories, which a ring must hold for its links to be whole.
+// Errors: settings out of range; a capacity of less than two trajectories, which a ring must hold for its links to be whole, or of more than the
+// device's kernels see.
 func NewReplay(s *engine.State, hyper *engine.Hyper, t envs.Trajectory, cfg ReplayConfig) (*Replay, error) {
+	return newReplay(s, hyper, t, cfg, s.Engine().Device().Info().Limits.MaxStorageRange)
+}
+
+// newReplay is NewReplay with tensors of observations and actions of at most so many bytes.
+func newReplay(s *engine.State, hyper *engine.Hyper, t envs.Trajectory, cfg ReplayConfig, most uint64) (*Replay, error) {
 	if err := config.Check(cfg); err != nil {
 		return nil, fmt.Errorf("rl: replay: %w", err)
 	}
@@ -127,15 +136,18 @@ func NewReplay(s *engine.State, hyper *engine.Hyper, t envs.Trajectory, cfg Repl
 	if !ok || t.Obs.Len()%t.Reward.Len() != 0 || t.Action.Len()%t.Reward.Len() != 0 {
 		return nil, fmt.Errorf("rl: replay of trajectories with rewards %v, observations %v; want [T, P, E] and [T, P, E, O]", t.Reward, t.Obs)
 	}
-	y := &Replay{cfg: cfg, rings: members, stream: s.Stream("sample")}
+	y := &Replay{
+		cfg: cfg, rings: members, features: t.Obs.Len() / t.Reward.Len(), actions: t.Action.Len() / t.Reward.Len(), stream: s.Stream("sample"),
+	}
 	if cfg.Shared {
 		y.rings = 1
 	}
 	if err := cfg.holds(members, environments, horizon); err != nil {
 		return nil, fmt.Errorf("rl: %w", err)
 	}
-	o, a := engine.Axis("feature", t.Obs.Len()/t.Reward.Len()), engine.Axis("action", t.Action.Len()/t.Reward.Len())
-	y.makeRing(s, engine.Axis("row", cfg.Capacity), o, a, t.Action.Type())
+	if err := y.makeRing(s, t.Action.Type(), most); err != nil {
+		return nil, fmt.Errorf("rl: %w", err)
+	}
 	y.own = y.newSource(s, horizon, members, environments)
 	y.own.newest = y.tensor(s, "newest", engine.Uint32, engine.Axis("lane", y.own.lanes))
 	y.own.owner = s.Tensor("owner", engine.Uint32, engine.Members(members), engine.Environments(environments))
@@ -154,10 +166,10 @@ func NewReplay(s *engine.State, hyper *engine.Hyper, t envs.Trajectory, cfg Repl
 // newBatch makes room for a batch of so many transitions of each member, its tensors in s.
 func (y *Replay) newBatch(s *engine.State, members, size int) ReplayBatch {
 	p, b := engine.Members(members), engine.Axis("transition", size)
-	o, a := y.obs.Dims()[2], y.action.Dims()[2]
+	o, a := engine.Axis("feature", y.features), engine.Axis("action", y.actions)
 	return ReplayBatch{
 		Obs: s.Scratch("obs", engine.Float32, p, b, o), NextObs: s.Scratch("next_obs", engine.Float32, p, b, o),
-		Action: s.Scratch("action", y.action.Type(), p, b, a), Reward: s.Scratch("reward", engine.Float32, p, b),
+		Action: s.Scratch("action", y.parts[0].action.Type(), p, b, a), Reward: s.Scratch("reward", engine.Float32, p, b),
 		Factor: s.Scratch("factor", engine.Float32, p, b), Index: s.Scratch("index", engine.Uint32, p, b),
 	}
 }
@@ -179,31 +191,16 @@ func (y *Replay) tensor(s *engine.State, name string, typ engine.DType, dims ...
 }
 
 // makeRing makes what keeps transitions.
-func (y *Replay) makeRing(s *engine.State, row, feature, action engine.Dim, actions engine.DType) {
-	tensor := func(name string, typ engine.DType, dims ...engine.Dim) *engine.Tensor {
-		return y.tensor(s, name, typ, dims...)
-	}
-	y.obs, y.nextObs = tensor("obs", engine.Float32, row, feature), tensor("next_obs", engine.Float32, row, feature)
-	y.action = tensor("action", actions, row, action)
-	y.reward, y.done = tensor("reward", engine.Float32, row), tensor("done", engine.Uint32, row)
-	y.link, y.head = tensor("link", engine.Uint32, row), tensor("head", engine.Uint32, engine.Axis("count", 2))
+func (y *Replay) makeRing(s *engine.State, actions engine.DType, most uint64) error {
+	row := engine.Axis("row", y.cfg.Capacity)
+	y.reward, y.done = y.tensor(s, "reward", engine.Float32, row), y.tensor(s, "done", engine.Uint32, row)
+	y.link, y.head = y.tensor(s, "link", engine.Uint32, row), y.tensor(s, "head", engine.Uint32, engine.Axis("count", 2))
+	return y.makeParts(s, actions, most)
 }
 
 // Normalize makes batches of observations that have passed a normalizer, with the moments of the time, and are clipped to ±limit; nil: they
 // are as they were seen. Call it before Sample.
 func (y *Replay) Normalize(n *nn.Normalizer, limit float64) { y.normalizer, y.limit = n, limit }
-
-// keep makes a tensor of what is kept, or known of it. own: a copied member keeps its own.
-func (c ReplayConfig) keep(s *engine.State, own bool, name string, typ engine.DType, dims ...engine.Dim) *engine.Tensor {
-	if !c.Save {
-		return s.Scratch(name, typ, dims...)
-	}
-	t := s.Tensor(name, typ, dims...)
-	if own {
-		t.Own()
-	}
-	return t
-}
 
 // Clear records that nothing is held any more.
 func (y *Replay) Clear(r *engine.Recorder) {
@@ -224,30 +221,29 @@ func (y *Replay) Append(r *engine.Recorder, t envs.Trajectory, fresh bool) {
 
 func (y *Replay) append(r *engine.Recorder, from *ReplaySource, t envs.Trajectory, fresh bool) {
 	rows := from.slots.Len() / y.rings
-	if t.Reward.Len() != rows*y.rings ||
-		t.Obs.Len()*y.reward.Len() != y.obs.Len()*t.Reward.Len() ||
-		t.Action.Len()*y.reward.Len() != y.action.Len()*t.Reward.Len() {
-		r.Fail(fmt.Errorf("rl: replay of %v is given a trajectory of %v; want the shape it was made for, %d transitions", y.obs, t.Obs, rows*y.rings))
+	if t.Reward.Len() != rows*y.rings || !y.fits(t.Obs, t.Action, t.Reward) {
+		r.Fail(fmt.Errorf("rl: replay of %v is given a trajectory of %v; want the shape it was made for, %d transitions", y.parts[0].obs, t.Obs, rows*y.rings))
 		return
 	}
 	chunks, rings, n, lanes := uint32(from.counts.Len()/y.rings), uint32(y.rings), uint32(rows), uint32(from.lanes)
-	features, actions := y.obs.Len()/y.reward.Len(), y.action.Len()/y.reward.Len()
-	size := r.WorkgroupFor(replayChunk * (features + actions) / replayTurns)
+	size := r.WorkgroupFor(replayChunk * (y.features + y.actions) / replayTurns)
 	r.Dispatch(replayCountKernel{
 		Obs: t.Obs.Range(), NextObs: t.NextObs.Range(), Action: t.Action.Range(), Reward: t.Reward.Range(),
-		Done: t.Done.Range(), Counts: from.counts.Range(), Rows: n, Lanes: lanes, Features: uint32(features), Actions: uint32(actions), Workgroup: size,
+		Done: t.Done.Range(), Counts: from.counts.Range(), Rows: n, Lanes: lanes, Features: uint32(y.features), Actions: uint32(y.actions), Workgroup: size,
 	}.call(chunks, rings, 1))
 	r.Dispatch(replayBeginKernel{
 		Counts: from.counts.Range(), Head: y.head.Range(), Begins: from.begins.Range(), Rings: rings, Chunks: chunks, Capacity: uint32(y.cfg.Capacity),
 	}.call((rings+63)/64, 1, 1))
-	r.Dispatch(replayAppendKernel{
-		Obs: t.Obs.Range(), NextObs: t.NextObs.Range(),
-		Action: t.Action.Range(), Reward: t.Reward.Range(), Done: t.Done.Range(), Begins: from.begins.Range(),
-		ToObs: y.obs.Range(), ToNextObs: y.nextObs.Range(), ToAction: y.action.Range(), ToReward: y.reward.Range(), ToDone: y.done.Range(),
-		Link: y.link.Range(), Slots: from.slots.Range(),
-		Rows: n, Lanes: lanes, Capacity: uint32(y.cfg.Capacity), Features: uint32(features), Actions: uint32(actions),
-		Workgroup: size,
-	}.call(chunks, rings, 1))
+	for _, part := range y.parts {
+		r.Dispatch(replayAppendKernel{
+			Obs: t.Obs.Range(), NextObs: t.NextObs.Range(),
+			Action: t.Action.Range(), Reward: t.Reward.Range(), Done: t.Done.Range(), Begins: from.begins.Range(),
+			ToObs: part.obs.Range(), ToNextObs: part.nextObs.Range(), ToAction: part.action.Range(), ToReward: y.reward.Range(), ToDone: y.done.Range(),
+			Link: y.link.Range(), Slots: from.slots.Range(),
+			Rows: n, Lanes: lanes, Capacity: uint32(y.cfg.Capacity), Features: uint32(y.features), Actions: uint32(y.actions),
+			PartFirst: uint32(part.first), PartRows: uint32(part.rows), ReplayFormat: uint32(y.cfg.Observations), Workgroup: size,
+		}.call(chunks, rings, 1))
+	}
 	link := replayLinkKernel{
 		Done: t.Done.Range(), Slots: from.slots.Range(), Newest: from.newest.Range(), Link: y.link.Range(),
 		Owner: from.owner.Range(), Rows: n, Lanes: lanes, Capacity: uint32(y.cfg.Capacity), Environments: uint32(from.environments), Fresh: fresh,
@@ -275,14 +271,12 @@ func (y *Replay) Sample(r *engine.Recorder, clock engine.Clock, update, discount
 
 // sampler is the kernel that draws a batch with the random numbers of a stream.
 func (y *Replay) sampler(b ReplayBatch, stream uint32, clock engine.Clock, update, discount *engine.Tensor) replaySampleKernel {
-	features, actions := y.obs.Len()/y.reward.Len(), y.action.Len()/y.reward.Len()
 	k := replaySampleKernel{
-		Obs: y.obs.Range(), NextObs: y.nextObs.Range(),
-		Action: y.action.Range(), Reward: y.reward.Range(), Done: y.done.Range(), Link: y.link.Range(), Head: y.head.Range(),
+		Reward: y.reward.Range(), Done: y.done.Range(), Link: y.link.Range(), Head: y.head.Range(),
 		Discount: discount.Range(), Clock: clock.Tensor().Range(), Update: update.Range(),
 		ToObs: b.Obs.Range(), ToNextObs: b.NextObs.Range(), ToAction: b.Action.Range(), ToReward: b.Reward.Range(), Factor: b.Factor.Range(), Index: b.Index.Range(),
-		Batch: uint32(b.Obs.Size("transition")), Capacity: uint32(y.cfg.Capacity), Features: uint32(features), Actions: uint32(actions),
-		Steps: uint32(y.cfg.Steps), Stream: stream, Own: !y.cfg.Shared,
+		Batch: uint32(b.Obs.Size("transition")), Capacity: uint32(y.cfg.Capacity), Features: uint32(y.features), Actions: uint32(y.actions),
+		Steps: uint32(y.cfg.Steps), Stream: stream, Own: !y.cfg.Shared, ReplayFormat: uint32(y.cfg.Observations),
 	}
 	if y.normalizer != nil {
 		k.Normalizer, k.Limit = y.normalizer.Values().Range(), float32(y.limit)
@@ -293,5 +287,9 @@ func (y *Replay) sampler(b ReplayBatch, stream uint32, clock engine.Clock, updat
 // gather records drawing a batch by a kernel that sampler made.
 func (y *Replay) gather(r *engine.Recorder, k replaySampleKernel, b ReplayBatch) {
 	k.Seed, k.Workgroup = r.Engine().Seed(), r.Workgroup()
-	r.Dispatch(k.call((k.Batch+replayRows-1)/replayRows, uint32(b.Obs.Size(engine.MemberAxis)), 1))
+	for _, part := range y.parts {
+		k.Obs, k.NextObs, k.Action = part.obs.Range(), part.nextObs.Range(), part.action.Range()
+		k.PartFirst, k.PartRows = uint32(part.first), uint32(part.rows)
+		r.Dispatch(k.call((k.Batch+replayRows-1)/replayRows, uint32(b.Obs.Size(engine.MemberAxis)), 1))
+	}
 }

@@ -37,13 +37,20 @@ type replayCase struct {
 	shared                                                  bool
 	steps, batch                                            int
 	normalizes                                              bool
+	format                                                  ReplayFormat
+	most                                                    uint64 // bytes of a tensor of observations or actions; 0: as many as the device sees
 }
 
 var replayCases = []replayCase{
-	{"one member", 5, 1, 1, 3, 1, 11, false, 1, 7, false},
-	{"own rings", 7, 3, 5, 4, 2, 83, false, 3, 33, true},
-	{"shared ring", 7, 3, 5, 11, 3, 211, true, 5, 70, true},
-	{"several chunks", 67, 2, 37, 2, 1, 5003, false, 2, 40, false},
+	{"one member", 5, 1, 1, 3, 1, 11, false, 1, 7, false, Float32, 0},
+	{"own rings", 7, 3, 5, 4, 2, 83, false, 3, 33, true, Float32, 0},
+	{"shared ring", 7, 3, 5, 11, 3, 211, true, 5, 70, true, Float32, 0},
+	{"several chunks", 67, 2, 37, 2, 1, 5003, false, 2, 40, false, Float32, 0},
+	{"in parts", 7, 3, 5, 4, 2, 83, false, 3, 33, true, Float32, 3 * 4 * 4 * 30},
+	{"shared, in parts of one row", 3, 2, 2, 3, 4, 29, true, 4, 70, false, Float32, 4 * 4},
+	{"float16", 7, 3, 5, 7, 2, 83, false, 3, 33, true, Float16, 0},
+	{"float16, in parts", 7, 3, 5, 4, 2, 211, true, 2, 33, false, Float16, 4 * 2 * 50},
+	{"bits", 7, 2, 5, 67, 1, 83, false, 3, 33, false, Bits, 0},
 }
 
 func newReplayCase(t *testing.T, c replayCase) (*engine.Engine, *engine.State, envs.Trajectory, *Replay) {
@@ -52,7 +59,7 @@ func newReplayCase(t *testing.T, c replayCase) (*engine.Engine, *engine.State, e
 }
 
 func (c replayCase) config() ReplayConfig {
-	return ReplayConfig{Capacity: c.rows, Shared: c.shared, Batch: c.batch, Steps: c.steps}
+	return ReplayConfig{Capacity: c.rows, Shared: c.shared, Batch: c.batch, Steps: c.steps, Observations: c.format}
 }
 
 func newReplayOf(t *testing.T, c replayCase, cfg ReplayConfig) (*engine.Engine, *engine.State, envs.Trajectory, *Replay) {
@@ -61,7 +68,11 @@ func newReplayOf(t *testing.T, c replayCase, cfg ReplayConfig) (*engine.Engine, 
 	s := eng.NewState()
 	t.Cleanup(func() { s.Close() })
 	tr := c.trajectory(s.Sub("t"))
-	y, err := NewReplay(s.Sub("replay"), engine.NewHyper(s, c.members), tr, cfg)
+	most := c.most
+	if most == 0 {
+		most = eng.Device().Info().Limits.MaxStorageRange
+	}
+	y, err := newReplay(s.Sub("replay"), engine.NewHyper(s, c.members), tr, cfg, most)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +109,17 @@ func (m *replayModel) append(t *testing.T, c replayCase, tr envs.Trajectory, dic
 		}
 		return dice.NormFloat64()
 	}
-	obs, next, action, reward := fill(tr.Obs, odd), fill(tr.NextObs, odd), fill(tr.Action, odd), fill(tr.Reward, odd)
+	seen := func() float64 { // of every size, and zeros
+		switch x := odd(); {
+		case c.format == Float32:
+			return x
+		case dice.IntN(4) == 0:
+			return 0
+		default:
+			return x * math.Exp2(float64(dice.IntN(44)-26))
+		}
+	}
+	obs, next, action, reward := fill(tr.Obs, seen), fill(tr.NextObs, seen), fill(tr.Action, odd), fill(tr.Reward, odd)
 	done := fill(tr.Done, func() float64 {
 		if dice.Float64() < 0.6 {
 			return 0
@@ -126,7 +147,7 @@ func (m *replayModel) append(t *testing.T, c replayCase, tr envs.Trajectory, dic
 			continue
 		}
 		row := replayRow{
-			obs: obs[i*c.features : (i+1)*c.features], next: next[i*c.features : (i+1)*c.features], action: action[i*c.actions : (i+1)*c.actions],
+			obs: c.kept(obs[i*c.features : (i+1)*c.features]), next: c.kept(next[i*c.features : (i+1)*c.features]), action: action[i*c.actions : (i+1)*c.actions],
 			reward: reward[i], done: d, number: m.at[ring], link: -1,
 		}
 		key := [2]int{ring, in}
@@ -140,6 +161,22 @@ func (m *replayModel) append(t *testing.T, c replayCase, tr envs.Trajectory, dic
 			m.running[key] = row.number
 		}
 	}
+}
+
+// kept are observations as the replay's format has them.
+func (c replayCase) kept(obs []float64) []float64 {
+	out := append([]float64(nil), obs...)
+	for i, x := range out {
+		switch {
+		case c.format == Bits && x != 0:
+			out[i] = 1
+		case c.format == Float16:
+			_, e := math.Frexp(x)
+			unit := math.Ldexp(1, max(e-11, -24)) // of the last place
+			out[i] = min(max(math.RoundToEven(x/unit)*unit, -65504), 65504)
+		}
+	}
+	return out
 }
 
 func (m *replayModel) row(c replayCase, ring, number int) *replayRow {
@@ -257,7 +294,7 @@ func (m *replayModel) check(t *testing.T, c replayCase, y *Replay, gammas []floa
 // TestReplayUniform compares how often rows are drawn with the uniform distribution, by χ² with a bound that a fair draw exceeds once in a
 // million times.
 func TestReplayUniform(t *testing.T) {
-	c := replayCase{"uniform", 10, 2, 4, 1, 1, 100, false, 1, 1 << 15, false}
+	c := replayCase{"uniform", 10, 2, 4, 1, 1, 100, false, 1, 1 << 15, false, Float32, 0}
 	eng, s, tr, y := newReplayCase(t, c)
 	clock := engine.NewClock(s)
 	discount, update := s.Scratch("discount", engine.Float32, engine.Members(c.members)), s.Scratch("update", engine.Uint32, engine.Axis("count", 1))
@@ -308,5 +345,10 @@ func TestReplayErrors(t *testing.T) {
 		if _, err := NewReplay(s.Sub(fmt.Sprint("bad/", name)), nil, tr, cfg); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("error %v; want %s", err, name)
 		}
+	}
+	// Parts of ten rows of four features in three rings.
+	cfg := ReplayConfig{Capacity: 641, Batch: 1, Steps: 1}
+	if _, err := newReplay(s.Sub("large"), nil, tr, cfg, 480); err == nil || !strings.Contains(err.Error(), "want at most 640 transitions") {
+		t.Errorf("error %v; want one that says how many transitions there is room for", err)
 	}
 }

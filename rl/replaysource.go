@@ -26,9 +26,9 @@ type ReplaySource struct {
 // Errors: members that cannot share the rings evenly; transitions of another size; a capacity of less than two trajectories of every source.
 func (y *Replay) NewSource(s *engine.State, t envs.Trajectory) (*ReplaySource, error) {
 	horizon, members, environments, ok := t.Reward.Split(engine.MemberAxis)
-	if !ok || members%y.rings != 0 || t.Obs.Len()*y.reward.Len() != y.obs.Len()*t.Reward.Len() || t.Action.Len()*y.reward.Len() != y.action.Len()*t.Reward.Len() {
+	if !ok || members%y.rings != 0 || !y.fits(t.Obs, t.Action, t.Reward) {
 		return nil, fmt.Errorf("rl: replay of %v in %d rings with a source of rewards %v, observations %v, actions %v; want [T, S, E], S a multiple of the rings, "+
-			"and transitions of the same size", y.obs, y.rings, t.Reward, t.Obs, t.Action)
+			"and transitions of the same size", y.parts[0].obs, y.rings, t.Reward, t.Obs, t.Action)
 	}
 	if err := y.cfg.keeps(y.appended+horizon*members/y.rings*environments, horizon); err != nil {
 		return nil, fmt.Errorf("rl: %w", err)

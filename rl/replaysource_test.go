@@ -12,7 +12,7 @@ import (
 // TestReplaySources appends trajectories of two shapes in turns: one whose episodes go on, one of whole episodes and three times as many members.
 func TestReplaySources(t *testing.T) {
 	for _, shared := range []bool{false, true} {
-		c := replayCase{"sources", 7, 2, 3, 4, 2, 300, shared, 3, 40, false}
+		c := replayCase{"sources", 7, 2, 3, 4, 2, 300, shared, 3, 40, false, Float32, 0}
 		other := c
 		other.horizon, other.environments = 5, 3*2 // three members of two environments lie as one of six does
 		if shared {
@@ -62,7 +62,7 @@ func TestReplaySources(t *testing.T) {
 
 // TestReplaySourceErrors: a source that does not fit the replay is refused.
 func TestReplaySourceErrors(t *testing.T) {
-	c := replayCase{"own", 7, 2, 3, 4, 2, 100, false, 1, 4, false}
+	c := replayCase{"own", 7, 2, 3, 4, 2, 100, false, 1, 4, false, Float32, 0}
 	_, s, _, y := newReplayCase(t, c)
 	for want, change := range map[string]func(*replayCase){
 		"a multiple of the rings":     func(c *replayCase) { c.members = 3 },

@@ -17,7 +17,7 @@ func fastSettings() (TD3Config, NetworkConfig, ReplayConfig) {
 	cfg.OffPolicyConfig, cfg.Atoms, cfg.MinValue, cfg.MaxValue = common, 11, -3, 1
 	cfg.TargetActor, cfg.ExplorationNoise, cfg.ExplorationNoiseMax, cfg.ExplorationLevels, cfg.WeightDecay = false, 0.05, 0.8, 4, 0.1
 	network.Hidden, network.NormalizeObs, network.LayerNorm = []int{8}, true, true
-	replay.Capacity = 500
+	replay.Capacity, replay.Observations = 500, Float16
 	return cfg, network, replay
 }
 

@@ -7,6 +7,7 @@
 
 #include "engine/load.glsl"
 #include "rl/replay.glsl"
+#include "rl/replay_format.glsl"
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP = 64;
@@ -22,9 +23,9 @@ layout(std430, set = 0, binding = 4) readonly buffer Action { uint action[]; }; 
 layout(std430, set = 0, binding = 5) readonly buffer Reward { float reward[]; };         // [T, P, E]
 layout(std430, set = 0, binding = 6) readonly buffer Done { uint done[]; };              // [T, P, E]: flags
 layout(std430, set = 0, binding = 7) readonly buffer Begins { uint begins[]; };          // [rings, chunks]
-layout(std430, set = 0, binding = 8) writeonly buffer ToObs { float to_obs[]; };         // [rings, C, O]
-layout(std430, set = 0, binding = 9) writeonly buffer ToNextObs { float to_next_obs[]; }; // [rings, C, O]
-layout(std430, set = 0, binding = 10) writeonly buffer ToAction { uint to_action[]; };   // [rings, C, A]
+layout(std430, set = 0, binding = 8) writeonly buffer ToObs { uint to_obs[]; };          // [rings, part, words]: of O features
+layout(std430, set = 0, binding = 9) writeonly buffer ToNextObs { uint to_next_obs[]; }; // [rings, part, words]
+layout(std430, set = 0, binding = 10) writeonly buffer ToAction { uint to_action[]; };   // [rings, part, A]
 layout(std430, set = 0, binding = 11) writeonly buffer ToReward { float to_reward[]; };  // [rings, C]
 layout(std430, set = 0, binding = 12) writeonly buffer ToDone { uint to_done[]; };       // [rings, C]
 layout(std430, set = 0, binding = 13) writeonly buffer Link { uint link[]; };            // [rings, C]: none yet
@@ -36,10 +37,24 @@ layout(push_constant) uniform Push {
     uint capacity;
     uint features; // O
     uint actions;  // A
+    uint part_first; // row of the part; with the first part goes all that is not in parts
+    uint part_rows;
 };
 
 shared uint chunk_slots[REPLAY_CHUNK];
 shared uint before[WORKGROUP]; // transitions of the subgroups before; one a subgroup is used
+
+bool first_part() { return part_first == 0u; }
+
+// Whether a row is in the part; REPLAY_NONE is in none.
+bool here(uint row) { return row != REPLAY_NONE && row - part_first < part_rows; }
+
+// Feature n of a word, at its place in it.
+uint packed(float x, uint n) {
+    if (REPLAY_FORMAT == REPLAY_BITS) return x != 0.0 ? 1u << n : 0u;
+    if (REPLAY_FORMAT == REPLAY_FLOAT16) return replay_half(x) << (16u * n);
+    return floatBitsToUint(x);
+}
 
 void main() {
     uint ring = gl_WorkGroupID.y, all = lanes * gl_NumWorkGroups.y, lane = gl_LocalInvocationID.x;
@@ -60,10 +75,10 @@ void main() {
         uint row = is ? slot % capacity : REPLAY_NONE;
         slot += is ? 1u : 0u;
         chunk_slots[i] = row;
-        slots[ring * rows + begin + i] = row;
+        if (first_part()) slots[ring * rows + begin + i] = row;
     }
     barrier();
-    for (uint k = lane; k < count; k += WORKGROUP) {
+    for (uint k = lane; first_part() && k < count; k += WORKGROUP) {
         uint row = chunk_slots[k], from = replay_element(begin + k, ring, lanes, all);
         if (row == REPLAY_NONE) continue;
         uint to = ring * capacity + row;
@@ -71,16 +86,23 @@ void main() {
         to_done[to] = done[from];
         link[to] = REPLAY_NONE;
     }
-    for (uint k = lane; k < count * features; k += WORKGROUP) {
-        uint i = k / features, f = k - i * features, row = chunk_slots[i];
-        if (row == REPLAY_NONE) continue;
-        uint from = replay_element(begin + i, ring, lanes, all) * features + f, to = (ring * capacity + row) * features + f;
-        to_obs[to] = LOAD(obs, obs_texels, from);
-        to_next_obs[to] = LOAD(next_obs, next_obs_texels, from);
+    uint words = replay_words(features);
+    for (uint k = lane; k < count * words; k += WORKGROUP) {
+        uint i = k / words, w = k - i * words, row = chunk_slots[i];
+        if (!here(row)) continue;
+        uint from = replay_element(begin + i, ring, lanes, all) * features, to = (ring * part_rows + row - part_first) * words + w;
+        uint word = 0u, next_word = 0u;
+        for (uint n = 0u; n < REPLAY_FEATURES && w * REPLAY_FEATURES + n < features; n++) {
+            uint f = from + w * REPLAY_FEATURES + n;
+            word |= packed(LOAD(obs, obs_texels, f), n);
+            next_word |= packed(LOAD(next_obs, next_obs_texels, f), n);
+        }
+        to_obs[to] = word;
+        to_next_obs[to] = next_word;
     }
     for (uint k = lane; k < count * actions; k += WORKGROUP) {
         uint i = k / actions, a = k - i * actions, row = chunk_slots[i];
-        if (row == REPLAY_NONE) continue;
-        to_action[(ring * capacity + row) * actions + a] = action[replay_element(begin + i, ring, lanes, all) * actions + a];
+        if (!here(row)) continue;
+        to_action[(ring * part_rows + row - part_first) * actions + a] = action[replay_element(begin + i, ring, lanes, all) * actions + a];
     }
 }

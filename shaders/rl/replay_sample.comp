@@ -8,13 +8,14 @@
 // n or what there is of the episode: up to its end, or to its newest row. What the bootstrapped value is multiplied
 // by is discount^m, or 0 after a termination; a truncated episode is bootstrapped from its true next observation.
 //
-// Observations are kept as they were, and normalized here by the moments of the present.
+// Observations are kept as they were, in a format of the replay's, and normalized here by the moments of the present.
 //
 // Groups: x = ceil(B / REPLAY_ROWS), y = members.
 
 #include "engine/load.glsl"
 #include "engine/rng.glsl"
 #include "rl/replay.glsl"
+#include "rl/replay_format.glsl"
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP = 64;
@@ -23,11 +24,11 @@ layout(constant_id = 2) const bool HAS_DRAWN = false;
 
 const uint REPLAY_ROWS = 32u; // rows of the batch that a workgroup gathers
 
-layout(std430, set = 0, binding = 0) readonly buffer Obs { float obs[]; };              // [rings, C, O]
-layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer obs_texels;
-layout(std430, set = 0, binding = 2) readonly buffer NextObs { float next_obs[]; };     // [rings, C, O]
-layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer next_obs_texels;
-layout(std430, set = 0, binding = 4) readonly buffer Action { uint action[]; };         // [rings, C, A]
+layout(std430, set = 0, binding = 0) readonly buffer Obs { uint obs[]; };               // [rings, part, words]: of O features
+layout(set = 0, binding = 1, rgba32ui) readonly uniform uimageBuffer obs_texels;
+layout(std430, set = 0, binding = 2) readonly buffer NextObs { uint next_obs[]; };      // [rings, part, words]
+layout(set = 0, binding = 3, rgba32ui) readonly uniform uimageBuffer next_obs_texels;
+layout(std430, set = 0, binding = 4) readonly buffer Action { uint action[]; };         // [rings, part, A]
 layout(std430, set = 0, binding = 5) readonly buffer Reward { float reward[]; };        // [rings, C]
 layout(std430, set = 0, binding = 6) readonly buffer Done { uint done[]; };             // [rings, C]
 layout(std430, set = 0, binding = 7) readonly buffer Link { uint link[]; };             // [rings, C]
@@ -55,10 +56,20 @@ layout(push_constant) uniform Push {
     uint seed;
     uint stream;
     float limit; // of normalized observations
+    uint part_first; // row of the part; each part writes what it holds, the first what is not in parts
+    uint part_rows;
 };
 
 shared uint from_row[REPLAY_ROWS]; // the first row of the window
 shared uint to_row[REPLAY_ROWS];   // its last
+
+uint load_pick(uvec4 v, uint i) {
+    uvec2 pair = (i & 2u) == 0u ? v.xy : v.zw;
+    return (i & 1u) == 0u ? pair.x : pair.y;
+}
+
+// A row of a ring as one of the part; REPLAY_NONE: it is in another.
+uint place(uint ring, uint row) { return row - part_first < part_rows ? ring * part_rows + row - part_first : REPLAY_NONE; }
 
 // Feature f of an observation as networks take it.
 float normalized(uint member, uint f, float x) {
@@ -85,22 +96,28 @@ void main() {
             sum += power * reward[base + last];
             power *= gamma;
         }
-        to_reward[at] = sum;
-        factor[at] = (flags & DONE_TERMINATED) != 0u ? 0.0 : power;
-        index[at] = row;
-        from_row[i] = base + row;
-        to_row[i] = base + last;
+        if (part_first == 0u) {
+            to_reward[at] = sum;
+            factor[at] = (flags & DONE_TERMINATED) != 0u ? 0.0 : power;
+            index[at] = row;
+        }
+        from_row[i] = place(ring, row);
+        to_row[i] = place(ring, last);
     }
     barrier();
-    uint to = (member * batch + begin) * features;
+    uint to = (member * batch + begin) * features, words = replay_words(features);
     for (uint k = lane; k < count * features; k += WORKGROUP) {
-        uint i = k / features, f = k - i * features;
-        to_obs[to + k] = normalized(member, f, LOAD(obs, obs_texels, from_row[i] * features + f));
-        to_next_obs[to + k] = normalized(member, f, LOAD(next_obs, next_obs_texels, to_row[i] * features + f));
+        uint i = k / features, f = k - i * features, w = f / REPLAY_FEATURES;
+        if (from_row[i] != REPLAY_NONE) {
+            to_obs[to + k] = normalized(member, f, replay_feature(LOAD(obs, obs_texels, from_row[i] * words + w), f));
+        }
+        if (to_row[i] != REPLAY_NONE) {
+            to_next_obs[to + k] = normalized(member, f, replay_feature(LOAD(next_obs, next_obs_texels, to_row[i] * words + w), f));
+        }
     }
     to = (member * batch + begin) * actions;
     for (uint k = lane; k < count * actions; k += WORKGROUP) {
         uint i = k / actions, a = k - i * actions;
-        to_action[to + k] = action[from_row[i] * actions + a];
+        if (from_row[i] != REPLAY_NONE) to_action[to + k] = action[from_row[i] * actions + a];
     }
 }

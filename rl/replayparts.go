@@ -1,0 +1,96 @@
+package rl
+
+import (
+	"fmt"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/config"
+)
+
+// ReplayFormat is how a replay keeps observations. The numbers are those of shaders/rl/replay_format.glsl.
+type ReplayFormat uint32
+
+const (
+	Float32 ReplayFormat = iota
+	Float16              // in half the memory: rounded to the nearest, at most ±65504
+	Bits                 // in a 32nd of the memory: whether a feature is not 0
+)
+
+var replayFormatNames = [...]string{"float32", "float16", "bits"}
+
+func (f ReplayFormat) String() string {
+	if int(f) < len(replayFormatNames) {
+		return replayFormatNames[f]
+	}
+	return fmt.Sprintf("ReplayFormat(%d)", uint32(f))
+}
+
+// UnmarshalText parses a format's name: float32, float16 or bits.
+func (f *ReplayFormat) UnmarshalText(text []byte) error {
+	return config.UnmarshalName(f, "format of observations", replayFormatNames[:], text)
+}
+
+// MarshalText returns a format's name.
+func (f ReplayFormat) MarshalText() ([]byte, error) {
+	return config.MarshalName(f, "format of observations", replayFormatNames[:])
+}
+
+// words is how many 32-bit words an observation takes.
+func (f ReplayFormat) words(features int) int {
+	each := map[ReplayFormat]int{Float32: 1, Float16: 2, Bits: 32}[f]
+	return (features + each - 1) / each
+}
+
+// replayPart is what a replay keeps of some rows of every ring, each tensor small enough for a kernel to see it whole.
+type replayPart struct {
+	first, rows  int
+	obs, nextObs *engine.Tensor // [rings, rows, words]
+	action       *engine.Tensor // [rings, rows, A]: words of the trajectory's type
+}
+
+// makeParts makes what keeps observations and actions, in parts of so many bytes a tensor.
+func (y *Replay) makeParts(s *engine.State, actions engine.DType, most uint64) error {
+	words := y.cfg.Observations.words(y.features)
+	rows := int(min(most/uint64(4*y.rings*max(words, y.actions)), uint64(y.cfg.Capacity)))
+	if parts := (y.cfg.Capacity + max(rows, 1) - 1) / max(rows, 1); rows == 0 || parts > maxReplayParts {
+		return config.Invalid("replay.capacity", "%d transitions of %d features in %d rings are more than %d tensors of %d bytes, "+
+			"which a kernel of this device sees; want at most %d transitions", y.cfg.Capacity, y.features, y.rings, maxReplayParts, most, maxReplayParts*rows)
+	}
+	typ := engine.Float32
+	if y.cfg.Observations != Float32 {
+		typ = engine.Uint32
+	}
+	word, action := engine.Axis("feature", words), engine.Axis("action", y.actions)
+	for first := 0; first < y.cfg.Capacity; first += rows {
+		name := ""
+		if rows < y.cfg.Capacity {
+			name = fmt.Sprintf("/%d", first/rows)
+		}
+		row := engine.Axis("row", min(rows, y.cfg.Capacity-first))
+		y.parts = append(y.parts, replayPart{
+			first: first, rows: row.Size, obs: y.tensor(s, "obs"+name, typ, row, word), nextObs: y.tensor(s, "next_obs"+name, typ, row, word),
+			action: y.tensor(s, "action"+name, actions, row, action),
+		})
+	}
+	return nil
+}
+
+// maxReplayParts bounds the dispatches of a batch: each part is one.
+const maxReplayParts = 64
+
+// fits reports whether a trajectory's transitions have the size of the replay's.
+func (y *Replay) fits(obs, action, reward *engine.Tensor) bool {
+	return obs.Len() == y.features*reward.Len() && action.Len() == y.actions*reward.Len()
+}
+
+// keep makes a tensor of what is kept, or known of it. own: a copied member keeps its own.
+func (c ReplayConfig) keep(s *engine.State, own bool, name string, typ engine.DType, dims ...engine.Dim) *engine.Tensor {
+	if !c.Save {
+		return s.Scratch(name, typ, dims...)
+	}
+	t := s.Tensor(name, typ, dims...)
+	if own {
+		t.Own()
+	}
+	return t
+}

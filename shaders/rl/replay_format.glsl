@@ -1,0 +1,24 @@
+// Observations are kept as 32-bit words, of which an observation begins a new one. A ring's rows may be in several parts,
+// since no binding holds them all: a kernel writes or reads those of one.
+layout(constant_id = 20) const uint REPLAY_FORMAT = 0; // one of the following
+const uint REPLAY_FLOAT32 = 0u;
+const uint REPLAY_FLOAT16 = 1u; // two a word, the first low; rounded to nearest, to even, and to the largest there is
+const uint REPLAY_BITS = 2u;    // 32 a word, the first lowest: whether a feature is not 0
+const uint REPLAY_FEATURES = REPLAY_FORMAT == REPLAY_BITS ? 32u : REPLAY_FORMAT == REPLAY_FLOAT16 ? 2u : 1u; // of a word
+
+uint replay_words(uint features) { return (features + REPLAY_FEATURES - 1u) / REPLAY_FEATURES; }
+
+// The bits of the float16 nearest to x, which packHalf2x16 rounds as the device likes.
+uint replay_half(float x) {
+    float size = min(abs(x), 65504.0);
+    uint bits = floatBitsToUint(size), half_bits = (bits + 0xFFFu + ((bits >> 13) & 1u)) >> 13;
+    half_bits = size < 6.103515625e-5 ? uint(roundEven(size * 16777216.0)) : half_bits - (112u << 10); // the former without a leading one
+    return (floatBitsToUint(x) >> 16 & 0x8000u) | half_bits;
+}
+
+// Feature f of an observation, of the word that it is in.
+float replay_feature(uint word, uint f) {
+    if (REPLAY_FORMAT == REPLAY_BITS) return float(word >> (f % 32u) & 1u);
+    if (REPLAY_FORMAT == REPLAY_FLOAT16) return unpackHalf2x16(f % 2u == 0u ? word : word >> 16).x;
+    return uintBitsToFloat(word);
+}
