@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/evorl/evorl/ec"
+	"github.com/evorl/evorl/ec/problem"
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/envs"
@@ -28,12 +29,12 @@ func DefaultERL() ERLConfig {
 
 func (c *ERLConfig) chosen() (agent, search *string) { return &c.Agent, &c.Search }
 
-func (c *ERLConfig) build(ctx context.Context, agents agentsFunc, algorithm ec.Algorithm) (engine.Workflow, error) {
+func (c *ERLConfig) build(ctx context.Context, agents agentsFunc, search algorithmParts) (engine.Workflow, error) {
 	of, err := agents()
 	if err != nil {
 		return nil, err
 	}
-	e, err := hybrid.NewERL(ctx, of, algorithm, c.ERLConfig)
+	e, err := hybrid.NewERL(ctx, of, search.configured(), c.ERLConfig)
 	if err != nil {
 		return nil, err
 	}
@@ -54,8 +55,34 @@ func DefaultCEMRL() CEMRLConfig {
 
 func (c *CEMRLConfig) chosen() (agent, search *string) { return &c.Agent, &c.Search }
 
-func (c *CEMRLConfig) build(ctx context.Context, agents agentsFunc, algorithm ec.Algorithm) (engine.Workflow, error) {
-	w, err := hybrid.NewCEMRL(ctx, hybrid.AgentsFunc(agents), algorithm, c.CEMRLConfig)
+func (c *CEMRLConfig) build(ctx context.Context, agents agentsFunc, search algorithmParts) (engine.Workflow, error) {
+	w, err := hybrid.NewCEMRL(ctx, hybrid.AgentsFunc(agents), search.configured(), c.CEMRLConfig)
+	if err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+// PGAMEConfig is [pga-me]: by which agents' critics the candidates of which archive climb, and how.
+type PGAMEConfig struct {
+	Agent  string `doc:"The algorithm of the agents, whose sections are then part of the configuration."`
+	Search string `doc:"The algorithm of the archives, whose section is then part of the configuration."`
+	hybrid.PGAMEConfig
+}
+
+// DefaultPGAME is hybrid.DefaultPGAME of TD3 and MAP-Elites.
+func DefaultPGAME() PGAMEConfig {
+	return PGAMEConfig{Agent: "td3", Search: "map-elites", PGAMEConfig: hybrid.DefaultPGAME()}
+}
+
+func (c *PGAMEConfig) chosen() (agent, search *string) { return &c.Agent, &c.Search }
+
+func (c *PGAMEConfig) build(ctx context.Context, agents agentsFunc, search algorithmParts) (engine.Workflow, error) {
+	of, err := agents()
+	if err != nil {
+		return nil, err
+	}
+	w, err := hybrid.NewPGAME(ctx, of, search.configured(), *search.described(), c.PGAMEConfig)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +96,7 @@ type guide interface {
 	// Fits checks the settings against those of the agents. It needs no device. Errors are those of config.Invalid,
 	// with the key from the top level.
 	Fits(members int, network rl.NetworkConfig, replay rl.ReplayConfig) error
-	build(ctx context.Context, agents agentsFunc, algorithm ec.Algorithm) (engine.Workflow, error)
+	build(ctx context.Context, agents agentsFunc, search algorithmParts) (engine.Workflow, error)
 }
 
 // agentsFunc makes the configured agents, with further options.
@@ -87,6 +114,8 @@ type offPolicyParts interface {
 type algorithmParts interface {
 	trainable
 	configured() ec.Algorithm
+	// described returns the settings of the descriptors, or nil if the algorithm uses none.
+	described() *problem.BehaviourConfig
 }
 
 // guided holds the settings of a hybrid of agents and a search: those of the agents, the section of the search's
@@ -100,14 +129,14 @@ type guided struct {
 	choices        [2][]Workflow
 }
 
-// newGuided makes the settings of a hybrid with its default agent and search. agentNames are the agents that it
-// supports.
-func newGuided(name string, cfg func() guide, agentNames ...string) func() parts {
+// newGuided makes the settings of a hybrid with its default agent and search. searchNames and agentNames are those that
+// it supports.
+func newGuided(name string, cfg func() guide, searchNames []string, agentNames ...string) func() parts {
 	return func() parts {
 		among := func(of []Workflow, names []string) []Workflow {
 			return slices.DeleteFunc(slices.Clone(of), func(w Workflow) bool { return !slices.Contains(names, w.Name) })
 		}
-		g := &guided{name: name, cfg: cfg(), choices: [2][]Workflow{among(agents, agentNames), among(searches, ec.CandidateAlgorithms())}}
+		g := &guided{name: name, cfg: cfg(), choices: [2][]Workflow{among(agents, agentNames), among(searches, searchNames)}}
 		agent, search := g.cfg.chosen()
 		g.of = [2]string{*agent, *search}
 		g.take()
@@ -178,7 +207,11 @@ func (g *guided) absent(section string) string {
 func (g *guided) section() string { return g.name }
 
 func (g *guided) sections() config.Sections {
-	return append(g.offPolicyParts.sections(), g.search.learner(), config.Section{Name: g.name, Value: g.cfg})
+	of := g.offPolicyParts.sections()
+	if behaviour := g.search.described(); behaviour != nil {
+		of = append(of, config.Section{Name: "behaviour", Value: behaviour})
+	}
+	return append(of, g.search.learner(), config.Section{Name: g.name, Value: g.cfg})
 }
 
 func (g *guided) check(env *envs.Environment, options envs.Options) error {
@@ -193,7 +226,13 @@ func (g *guided) check(env *envs.Environment, options envs.Options) error {
 	}
 	count, _ := g.members()
 	network, replay := g.shared()
-	return g.cfg.Fits(*count, network, replay)
+	if err := g.cfg.Fits(*count, network, replay); err != nil {
+		return err
+	}
+	if behaviour := g.search.described(); behaviour != nil {
+		return keyed(behaviour.Fits(env))
+	}
+	return nil
 }
 
 // document adds the choices of agents and searches.
@@ -210,5 +249,5 @@ func (g *guided) document(keys []config.Key) ([]config.Key, error) {
 }
 
 func (g *guided) build(ctx context.Context, eng *engine.Engine, env *envs.Environment, options envs.Options) (engine.Workflow, error) {
-	return g.cfg.build(ctx, func(opts ...rl.Option) (*rl.OffPolicy, error) { return g.agents(ctx, eng, env, options, opts...) }, g.search.configured())
+	return g.cfg.build(ctx, func(opts ...rl.Option) (*rl.OffPolicy, error) { return g.agents(ctx, eng, env, options, opts...) }, g.search)
 }

@@ -30,6 +30,8 @@ func TestGuided(t *testing.T) {
 		{"erl", "ddpg", "cem", []string{"erl.agents=2", "replay.shared=true", "cem.elites=3"}},
 		{"cem-rl", "td3", "cem", []string{"cem.elites=3"}},
 		{"cem-rl", "ddpg", "openes", []string{"cem-rl.random_learners=false"}},
+		{"pga-me", "td3", "map-elites", []string{"pga-me.climbers=2", "pga-me.steps=2", "behaviour.observations=[0, 1]"}},
+		{"pga-me", "ddpg", "cvt-map-elites", []string{"pga-me.climbers=2", "pga-me.steps=2", "pga-me.greedy=false"}},
 	} {
 		t.Run(c.workflow+" of "+c.agent+" and "+c.search, func(t *testing.T) {
 			cfg, err := parse(t, guide(c.workflow, c.agent, c.search), c.set...)
@@ -84,6 +86,9 @@ func TestGuidedErrors(t *testing.T) {
 		{"rings of their own", guide("erl", "td3", "ga"), []string{"erl.agents=2"}, []string{"replay.shared", "want true"}},
 		{"normalized observations", guide("erl", "td3", "ga"), []string{"network.normalize_obs=true"}, []string{"--set", "want false"}},
 		{"discrete actions", strings.Replace(guide("erl", "td3", "ga"), "Pendulum-v1", "CartPole-v1", 1), nil, []string{"x.toml:2:7", "td3 acts continuously"}},
+		{"a search without an archive", guide("pga-me", "td3", "ga"), nil, []string{"x.toml:7:10", "ga does not serve as the search of pga-me", "cvt-map-elites"}},
+		{"an archive for agents without descriptors", guide("erl", "td3", "map-elites"), nil, []string{"map-elites does not serve as the search of erl"}},
+		{"no feet", guide("pga-me", "td3", "map-elites"), []string{"behaviour.feet=true"}, []string{"--set", "\"Pendulum-v1\" has no feet"}},
 		{"an agent of one actor", guide("cem-rl", "sac", "cem"), nil, []string{"x.toml:6:9", "sac does not serve as the agent of cem-rl", "td3"}},
 		{"a problem", "workflow = \"erl\"\nenv = \"sphere\"\n", nil, []string{"x.toml:2:7", "is a problem"}},
 		{"PBT over it", "workflow = \"pbt\"\nenv = \"Pendulum-v1\"\n[pbt]\nover = \"erl\"\n", nil, []string{"x.toml:4:8", "cannot be trained itself"}},

@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/evorl/evorl/ec"
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/envs"
@@ -19,12 +20,17 @@ var hybrids = []Workflow{
 	{
 		Name: "cem-rl", Summary: "a search some of whose candidates learn by gradient descent, with critics that they share, before all are evaluated",
 		Source: "A. Pourchot, O. Sigaud, \"CEM-RL: Combining evolutionary and gradient-based methods for policy search\", 2019",
-		parts:  newGuided("cem-rl", func() guide { c := DefaultCEMRL(); return &c }, "ddpg", "td3"),
+		parts:  newGuided("cem-rl", func() guide { c := DefaultCEMRL(); return &c }, ec.CandidateAlgorithms(), "ddpg", "td3"),
 	},
 	{
 		Name: "erl", Summary: "evolution-guided reinforcement learning: a population's episodes are agents' experience, and their actors join it",
 		Source: "S. Khadka, K. Tumer, \"Evolution-Guided Policy Gradient in Reinforcement Learning\", 2018",
-		parts:  newGuided("erl", func() guide { c := DefaultERL(); return &c }, "ddpg", "sac", "td3"),
+		parts:  newGuided("erl", func() guide { c := DefaultERL(); return &c }, ec.CandidateAlgorithms(), "ddpg", "sac", "td3"),
+	},
+	{
+		Name: "pga-me", Summary: "MAP-Elites some of whose candidates are elites that have followed the gradient of agents' critics",
+		Source: "O. Nilsson, A. Cully, \"Policy Gradient Assisted MAP-Elites\", 2021",
+		parts:  newGuided("pga-me", func() guide { c := DefaultPGAME(); return &c }, ec.ArchiveAlgorithms(), "ddpg", "td3"),
 	},
 	{
 		Name: "pbt", Summary: "population based training over an agent or a search: the worst members become copies of the best and explore other hyperparameters",

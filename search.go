@@ -85,6 +85,14 @@ func (s *search[C]) learner() config.Section {
 // configured implements algorithmParts.
 func (s *search[C]) configured() ec.Algorithm { return s.algo }
 
+// described implements algorithmParts.
+func (s *search[C]) described() *problem.BehaviourConfig {
+	if s.needs != behaviour {
+		return nil
+	}
+	return &s.behaviour
+}
+
 func (s *search[C]) members() (count *int, key string) { return &s.cfg.Members, "search.members" }
 
 // front returns the true front of the problem; nil if unknown.
@@ -150,6 +158,11 @@ func (s *search[C]) checkPolicy(env *envs.Environment, options envs.Options) err
 			err = s.suits(of)
 		}
 	}
+	return keyed(err)
+}
+
+// keyed is the error of a setting of policies with its key from the top level.
+func keyed(err error) error {
 	var of *problem.SettingError
 	if errors.As(err, &of) {
 		return config.Invalid(of.Section+"."+of.Key, "%s", of.Message)

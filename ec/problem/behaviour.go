@@ -96,6 +96,12 @@ func (c BehaviourConfig) ofFeet(env *envs.Environment, wrong func(key, format st
 	return d, nil
 }
 
+// Fits checks the settings against the environment, before any device work. The error is a *SettingError.
+func (c BehaviourConfig) Fits(env *envs.Environment) error {
+	_, err := c.of(env)
+	return err
+}
+
 // DescribedPolicy is Policy for quality-diversity algorithms: candidates also have descriptors.
 func DescribedPolicy(env *envs.Environment, options envs.Options, network NetworkConfig, cfg PolicyConfig, behaviour BehaviourConfig) (ec.Problem, error) {
 	if err := config.Check(behaviour); err != nil {
