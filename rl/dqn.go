@@ -26,6 +26,8 @@ type DQNConfig struct {
 	Double  bool `doc:"The network, not its target, chooses the next action (H. van Hasselt et al., 2016)."`
 	Dueling bool `doc:"The network outputs the state's value and advantages (Z. Wang et al., 2016)."`
 
+	NoisyStd float64 `min:"0" max:"10" doc:"First deviation of the parameters' learned noise, times the root of a layer's inputs; 0: none."`
+
 	Atoms    int     `min:"0" max:"256" doc:"Atoms of the returns' distribution (M. G. Bellemare et al., 2017); 0: values."`
 	MinValue float64 `doc:"The lowest of the atoms."`
 	MaxValue float64 `doc:"The highest of the atoms."`
@@ -92,9 +94,10 @@ func (c DQNConfig) Fits(env *envs.Environment, network NetworkConfig, replay Rep
 }
 
 // NewDQN makes a workflow of deep Q-learning (V. Mnih et al., "Human-level control through deep reinforcement
-// learning", 2015). With double, dueling, atoms and a prioritized replay of several steps it is Rainbow (M. Hessel et
-// al., "Rainbow: Combining Improvements in Deep Reinforcement Learning", 2018) but for its noisy networks:
-// epsilon-greedy actions explore. Init or a checkpoint must fill its state before the first Step. Close it after use.
+// learning", 2015). With double, dueling, atoms, noisy networks and a prioritized replay of several steps it is Rainbow (M.
+// Hessel et al., "Rainbow: Combining Improvements in Deep Reinforcement Learning", 2018), whose noise begins at 0.5 and whose
+// epsilon is 0. A rollout acts by one draw of the noise, for all environments of a member. Init or a checkpoint must fill
+// its state before the first Step. Close it after use.
 //
 // Errors: settings out of range, an environment without discrete actions, *vk.OutOfMemoryError when the members need
 // more memory than the device has (nothing is allocated then), and those of compiling an environment given as GLSL.

@@ -28,13 +28,15 @@ func dqnCases() []dqnCase {
 		{"categorical", "CartPole-v1", func(c *DQNConfig, _ *NetworkConfig, _ *ReplayConfig) { categorical(c) }},
 		{"categorical, double", "Acrobot-v1", func(c *DQNConfig, _ *NetworkConfig, _ *ReplayConfig) { categorical(c); c.Double = true }},
 		{"categorical, dueling", "CartPole-v1", func(c *DQNConfig, _ *NetworkConfig, _ *ReplayConfig) { categorical(c); c.Dueling = true }},
+		{"noisy", "CartPole-v1", func(c *DQNConfig, n *NetworkConfig, _ *ReplayConfig) { c.NoisyStd, n.LayerNorm = 0.5, true }},
+		{"noisy, double", "Acrobot-v1", func(c *DQNConfig, _ *NetworkConfig, _ *ReplayConfig) { c.NoisyStd, c.Double = 0.5, true }},
 		{"all", "CartPole-v1", func(c *DQNConfig, _ *NetworkConfig, r *ReplayConfig) { rainbow(c, r); categorical(c) }},
 	}
 }
 
 // rainbow turns all options on.
 func rainbow(c *DQNConfig, r *ReplayConfig) {
-	c.Double, c.Dueling, c.Atoms = true, true, 51
+	c.Double, c.Dueling, c.Atoms, c.NoisyStd = true, true, 51, 0.5
 	r.Prioritized, r.Steps, r.ImportanceAnnealSteps = true, 3, 100
 }
 
@@ -72,7 +74,8 @@ type dqnReference struct {
 	hyper          map[string]float64
 	params, target []float64
 	moments        [2][]float64
-	done           float64 // updates
+	done           float64      // updates
+	factors        [3][]float64 // of the noise of an update; nil: none
 
 	gradient, errors, chosen []float64 // of the last update
 	loss                     float64
@@ -120,10 +123,10 @@ func (f *dqnReference) value(y []float64, action int) float64 {
 
 // towards is what an update brings a row's outputs towards: the value y, or the distribution m over the atoms.
 func (f *dqnReference) towards(row dqnRow) (y float64, m []float64) {
-	next := forward(f.mlp, f.target, row.next)
+	next := forward(f.mlp, f.net(f.target, 1), row.next)
 	choice := next
 	if f.cfg.Double {
-		choice = forward(f.mlp, f.params, row.next)
+		choice = forward(f.mlp, f.net(f.params, 2), row.next)
 	}
 	best := 0
 	for a := range f.actions {
@@ -148,7 +151,7 @@ func (f *dqnReference) towards(row dqnRow) (y float64, m []float64) {
 
 // lossOf is a row's loss by the parameters, without its weight, and the error that its priority is made of.
 func (f *dqnReference) lossOf(params []float64, row dqnRow, y float64, m []float64) (loss, err float64) {
-	out := forward(f.mlp, params, row.obs)
+	out := forward(f.mlp, f.net(params, 0), row.obs)
 	if m == nil {
 		d := f.value(out, row.action) - y
 		switch h := f.cfg.Huber; {
@@ -179,7 +182,7 @@ func (f *dqnReference) update(rows []dqnRow) {
 		loss, err := f.lossOf(f.params, row, values[i], distributions[i])
 		f.loss += row.weight * loss / float64(len(rows))
 		f.errors = append(f.errors, err)
-		f.chosen = append(f.chosen, f.value(forward(f.mlp, f.params, row.obs), row.action))
+		f.chosen = append(f.chosen, f.value(forward(f.mlp, f.net(f.params, 0), row.obs), row.action))
 	}
 	mean := func(params []float64) (sum float64) {
 		for i, row := range rows {
@@ -189,7 +192,7 @@ func (f *dqnReference) update(rows []dqnRow) {
 		return sum
 	}
 	const step = 1e-5
-	f.gradient = make([]float64, f.mlp.Size())
+	f.gradient = make([]float64, len(f.params))
 	norm := 0.0
 	for i := range f.gradient {
 		moved := append([]float64(nil), f.params...)
@@ -246,6 +249,9 @@ func newDQNReferences(t *testing.T, o *OffPolicy) []*dqnReference {
 		for name, values := range dqnHyper {
 			f.hyper[name] = float64(float32(values[m]))
 		}
+		if q.noisy != nil {
+			size = row
+		}
 		f.params, f.target = params[m*row:m*row+size], target[m*row:m*row+size]
 		f.moments = [2][]float64{make([]float64, size), make([]float64, size)}
 		all = append(all, f)
@@ -298,12 +304,16 @@ func TestDQNUpdate(t *testing.T) {
 				})
 				gradient, params, target := read(t, q.gradient), read(t, q.network.params()), read(t, q.target)
 				errors, losses, chosen := read(t, q.errors), read(t, q.loss), read(t, q.chosen)
+				noise := noisyFactors(t, o, u)
 				for m, f := range references {
 					rows := dqnRows(t, o, m)
 					for _, r := range rows {
 						if r.factor == 0 {
 							ended++
 						}
+					}
+					if noise != nil {
+						f.factors = noise[m]
 					}
 					f.update(rows)
 					sum, loss := make([]float64, len(f.gradient)), 0.0

@@ -998,6 +998,155 @@ func (k minibatchRowsKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: minibatchRowsShader, Groups: [3]uint32{x, y, z}, Label: "rl/minibatch_rows", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var noisyDrawShader = &vk.Shader{
+	Name:  "rl/noisy_draw",
+	SPIRV: shaders.Code("rl/noisy_draw"),
+	Bindings: []vk.Binding{
+		{Name: "Clock", Index: 0, Access: vk.Read},
+		{Name: "Update", Index: 1, Access: vk.Read, Optional: true},
+		{Name: "Factor", Index: 2, Access: vk.Write},
+	},
+	PushBytes: 16,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "HAS_UPDATE", ID: 1, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// noisyDrawKernel is shaders/rl/noisy_draw.comp.
+type noisyDrawKernel struct {
+	Clock  vk.Range // readonly uint
+	Update vk.Range // readonly uint, optional
+	Factor vk.Range // writeonly float
+
+	Members uint32 // push constants, in order
+	Units   uint32
+	Seed    uint32
+	Stream  uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k noisyDrawKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [3]vk.Range
+		push   [16]byte
+		spec   [2]uint32
+	})
+	a.ranges = [3]vk.Range{k.Clock, k.Update, k.Factor}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Units)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Seed)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Stream)
+	a.spec = [2]uint32{64, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.Update.Buffer != nil {
+		a.spec[1] = 1
+	}
+	return vk.Call{Shader: noisyDrawShader, Groups: [3]uint32{x, y, z}, Label: "rl/noisy_draw", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var noisyGradientShader = &vk.Shader{
+	Name:  "rl/noisy_gradient",
+	SPIRV: shaders.Code("rl/noisy_gradient"),
+	Bindings: []vk.Binding{
+		{Name: "Gradient", Index: 0, Access: vk.Read},
+		{Name: "Factor", Index: 1, Access: vk.Read},
+		{Name: "Table", Index: 2, Access: vk.Read},
+		{Name: "AtParams", Index: 3, Access: vk.Write},
+	},
+	PushBytes: 12,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// noisyGradientKernel is shaders/rl/noisy_gradient.comp.
+type noisyGradientKernel struct {
+	Gradient vk.Range // readonly float
+	Factor   vk.Range // readonly float
+	Table    vk.Range // readonly uint
+	AtParams vk.Range // writeonly float
+
+	Splits uint32 // push constants, in order
+	Row    uint32
+	Units  uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k noisyGradientKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [4]vk.Range
+		push   [12]byte
+		spec   [1]uint32
+	})
+	a.ranges = [4]vk.Range{k.Gradient, k.Factor, k.Table, k.AtParams}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Splits)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Units)
+	a.spec = [1]uint32{64}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	return vk.Call{Shader: noisyGradientShader, Groups: [3]uint32{x, y, z}, Label: "rl/noisy_gradient", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var noisyWeightsShader = &vk.Shader{
+	Name:  "rl/noisy_weights",
+	SPIRV: shaders.Code("rl/noisy_weights"),
+	Bindings: []vk.Binding{
+		{Name: "Params", Index: 0, Access: vk.Read},
+		{Name: "Factor", Index: 1, Access: vk.Read},
+		{Name: "Table", Index: 2, Access: vk.Read},
+		{Name: "Weight", Index: 3, Access: vk.Write},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// noisyWeightsKernel is shaders/rl/noisy_weights.comp.
+type noisyWeightsKernel struct {
+	Params vk.Range // readonly float
+	Factor vk.Range // readonly float
+	Table  vk.Range // readonly uint
+	Weight vk.Range // writeonly float
+
+	Row   uint32 // push constants, in order
+	Units uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k noisyWeightsKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [4]vk.Range
+		push   [8]byte
+		spec   [1]uint32
+	})
+	a.ranges = [4]vk.Range{k.Params, k.Factor, k.Table, k.Weight}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Units)
+	a.spec = [1]uint32{64}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	return vk.Call{Shader: noisyWeightsShader, Groups: [3]uint32{x, y, z}, Label: "rl/noisy_weights", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var policyGradientShader = &vk.Shader{
 	Name:  "rl/policy_gradient",
 	SPIRV: shaders.Code("rl/policy_gradient"),

@@ -21,6 +21,7 @@ type qLearner struct {
 
 	network    *network
 	target     *engine.Tensor // [P, row]
+	noisy      *noisy         // nil: parameters have no noise
 	normalizer *nn.Normalizer // nil: none
 
 	start, end, epsilon  *engine.Tensor // [P]: of exploration
@@ -51,7 +52,12 @@ func newQLearner(o *OffPolicy, parts learnerParts, c DQNConfig) (*qLearner, erro
 	if q.updates, err = c.updates(); err != nil {
 		return nil, err
 	}
-	q.network, err = newNetwork(s.Sub("network"), mlp, nn.Align(mlp.Size()), agentConfig{
+	row := nn.Align(mlp.Size())
+	if c.NoisyStd > 0 {
+		q.noisy = newNoisy(s.Sub("noise"), q.clock, mlp, c.Members, c.NoisyStd)
+		row *= 2
+	}
+	q.network, err = newNetwork(s.Sub("network"), mlp, row, agentConfig{
 		members: c.Members, rows: parts.batch, optimizer: rule, rate: h.Add("learning_rate", c.LearningRate),
 	})
 	if err != nil {
@@ -81,8 +87,12 @@ func (q *qLearner) makeScratch(s *engine.State) {
 	}
 	q.errors, q.loss = s.Scratch("errors", engine.Float32, p, b), s.Scratch("loss", engine.Float32, p, b)
 	q.chosen = s.Scratch("chosen", engine.Float32, p, b)
-	dims := append([]engine.Dim{engine.Axis("split", q.network.pass.Splits())}, q.network.params().Dims()...)
-	q.gradient = s.Scratch("gradient", engine.Float32, dims...)
+	split := engine.Axis("split", q.network.pass.Splits())
+	if q.noisy != nil {
+		q.noisy.gradient = s.Scratch("noisy_gradient", engine.Float32, split, p, engine.Axis("parameter", q.noisy.row))
+		split.Size = 1
+	}
+	q.gradient = s.Scratch("gradient", engine.Float32, append([]engine.Dim{split}, q.network.params().Dims()...)...)
 }
 
 func (q *qLearner) members() int { return q.cfg.Members }
@@ -93,14 +103,23 @@ func (q *qLearner) behaviour() behaviour {
 	if q.normalizer != nil {
 		p.Normalizer = q.normalizer.Values()
 	}
-	return behaviour{policy: p, normalizer: q.normalizer}
+	b := behaviour{policy: p, normalizer: q.normalizer}
+	if q.noisy != nil {
+		explorer := *p
+		explorer.Weights = nn.Weights{Params: q.noisy.actor}
+		b.explorer = &explorer
+	}
+	return b
 }
 
 // block implements learner.
 func (q *qLearner) block(int) int { return 1 }
 
-// explore implements learner: epsilon, which falls with the environment steps.
+// explore implements learner: epsilon, which falls with the environment steps, and the noise of parameters.
 func (q *qLearner) explore(r *engine.Recorder) {
+	if q.noisy != nil {
+		q.noisy.act(r, q.network.params())
+	}
 	r.Dispatch(exploreKernel{
 		Start: q.start.Range(), End: q.end.Range(), Clock: q.clock.Tensor().Range(), Epsilon: q.epsilon.Range(),
 		Members: uint32(q.members()), Anneal: float32(float64(q.cfg.Environments) / float64(q.cfg.ExplorationSteps)),
@@ -108,19 +127,35 @@ func (q *qLearner) explore(r *engine.Recorder) {
 }
 
 // prepare implements learner: behind the parameters, to the end of the rows, no kernel writes gradients.
-func (q *qLearner) prepare(r *engine.Recorder) { r.Fill(q.gradient, 0) }
+func (q *qLearner) prepare(r *engine.Recorder) { r.Fill(q.ofNetwork(), 0) }
+
+// ofNetwork is the gradient [splits, P, row] at the network's parameters, of noisy ones with their noise.
+func (q *qLearner) ofNetwork() *engine.Tensor {
+	if q.noisy != nil {
+		return q.noisy.gradient
+	}
+	return q.gradient
+}
 
 // update implements learner.
 func (q *qLearner) update(r *engine.Recorder, u update) {
 	b := u.batch
-	q.network.Evaluate(r, nn.Weights{Params: q.target}, inputs(b.NextObs, nil), q.nextValues)
-	if q.cfg.Double {
-		q.network.Evaluate(r, q.network.weights(), inputs(b.NextObs, nil), q.nextChoices)
+	online, target, choice := q.network.params(), q.target, q.network.params()
+	if q.noisy != nil {
+		q.noisy.learn(r, online, target, u.number, q.cfg.Double)
+		online, target, choice = q.noisy.online, q.noisy.target, q.noisy.choice
 	}
-	q.network.pass.Forward(r, q.network.weights(), inputs(b.Obs, nil), q.values)
+	q.network.Evaluate(r, nn.Weights{Params: target}, inputs(b.NextObs, nil), q.nextValues)
+	if q.cfg.Double {
+		q.network.Evaluate(r, nn.Weights{Params: choice}, inputs(b.NextObs, nil), q.nextChoices)
+	}
+	q.network.pass.Forward(r, nn.Weights{Params: online}, inputs(b.Obs, nil), q.values)
 	q.recordLoss(r, u)
 	b.Reprioritize(r, q.errors)
-	q.network.pass.Backward(r, q.atValues, nn.Gradients{Params: q.gradient})
+	q.network.pass.Backward(r, q.atValues, nn.Gradients{Params: q.ofNetwork()})
+	if q.noisy != nil {
+		q.noisy.back(r, q.gradient)
+	}
 	q.network.optimizer.Record(r, q.gradient) // the targets follow
 }
 
@@ -163,6 +198,9 @@ func (q *qLearner) init(ctx context.Context) error {
 	for p := range q.members() {
 		rng := engine.NewRng(q.scope.Engine().Seed(), q.scope.Stream("init"), uint32(p), 0, 0)
 		q.network.MLP().Init(values[p*row:][:row], q.shape.Initializer, q.shape.HiddenGain, q.shape.CriticGain, rng)
+		if q.noisy != nil {
+			q.noisy.init(values[p*row:][:row])
+		}
 	}
 	err := errors.Join(params.WriteFloat32(ctx, values), q.target.WriteFloat32(ctx, values))
 	if q.normalizer != nil {

@@ -1,0 +1,129 @@
+package rl
+
+import (
+	"math"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/nn"
+)
+
+// noisy are the parameters of noisy networks (M. Fortunato et al., "Noisy Networks for Exploration", 2018): every weight and bias is a learned mean plus
+// a learned deviation times noise, factorized. A row has the means and, behind them, the deviations; scales and shifts of layer normalization
+// have no noise. Networks act and learn by rows of means with the noise added.
+type noisy struct {
+	clock      engine.Clock
+	mlp        nn.MLP
+	first      float64        // sigma_0: deviations begin at sigma_0 / sqrt(inputs of the layer)
+	row, units int            // floats of a network; factors of its noise
+	table      *engine.Tensor // [row, 2] u32: the factors of each parameter
+
+	learning, acting             *engine.Tensor // [3, P, units], [1, P, units]: factors of updates, of a rollout
+	learningStream, actingStream uint32
+	online, target, choice       *engine.Tensor // [P, row]: of an update's losses, of its targets, of what chooses its next actions
+	actor                        *engine.Tensor // [P, row]: of a rollout
+	gradient                     *engine.Tensor // [splits, P, row]
+}
+
+// Factors that all rows of factors begin with (shaders/rl/noisy_draw.comp).
+const (
+	noisyOne = iota
+	noisyNone
+	noisyUnits
+)
+
+func newNoisy(s *engine.State, clock engine.Clock, mlp nn.MLP, members int, first float64) *noisy {
+	y := &noisy{
+		clock: clock, mlp: mlp, first: first, row: nn.Align(mlp.Size()), units: noisyUnits,
+		learningStream: s.Stream("noise"), actingStream: s.Stream("acting_noise"),
+	}
+	for _, l := range mlp.Layers() {
+		y.units += l.In + l.Out
+	}
+	y.units = nn.Align(y.units) // each set is a binding of its own
+	p, row, unit := engine.Members(members), engine.Axis("parameter", y.row), engine.Axis("unit", y.units)
+	y.table = engine.Constant(s, "factors_of_parameters", y.factors, row, engine.Axis("factor", 2))
+	y.learning = s.Scratch("learning", engine.Float32, engine.Axis("set", 3), p, unit)
+	y.acting = s.Scratch("acting", engine.Float32, engine.Axis("set", 1), p, unit)
+	y.online, y.target = s.Scratch("online", engine.Float32, p, row), s.Scratch("target", engine.Float32, p, row)
+	y.choice, y.actor = s.Scratch("choice", engine.Float32, p, row), s.Scratch("actor", engine.Float32, p, row)
+	return y
+}
+
+// factors are the two factors of every parameter's noise.
+func (y *noisy) factors() []uint32 {
+	table := make([]uint32, 2*y.row)
+	for k := range table {
+		table[k] = noisyNone
+	}
+	at := uint32(noisyUnits)
+	for _, l := range y.mlp.Layers() {
+		outputs := at + uint32(l.In)
+		for k := range l.In * l.Out {
+			table[2*(l.Weight+k)], table[2*(l.Weight+k)+1] = at+uint32(k/l.Out), outputs+uint32(k%l.Out)
+		}
+		for o := range l.Out {
+			table[2*(l.Bias+o)], table[2*(l.Bias+o)+1] = noisyOne, outputs+uint32(o)
+		}
+		at = outputs + uint32(l.Out)
+	}
+	return table
+}
+
+// init sets the first deviations behind a row's means.
+func (y *noisy) init(row []float32) {
+	for _, l := range y.mlp.Layers() {
+		for k := l.Weight; k < l.Bias+l.Out; k++ {
+			row[y.row+k] = float32(y.first / math.Sqrt(float64(l.In)))
+		}
+	}
+}
+
+// draw records factors; update is nil for those of a rollout.
+func (y *noisy) draw(r *engine.Recorder, factors, update *engine.Tensor, stream uint32) {
+	sets, members, _, _ := factors.Split(engine.MemberAxis)
+	size, groups := r.Invocations(y.units)
+	k := noisyDrawKernel{
+		Clock: y.clock.Tensor().Range(), Factor: factors.Range(), Members: uint32(members), Units: uint32(y.units), Seed: r.Engine().Seed(), Stream: stream,
+		LocalSizeX: size,
+	}
+	if update != nil {
+		k.Update = update.Range()
+	}
+	r.Dispatch(k.call(groups, uint32(sets*members), 1))
+}
+
+// weights records parameters [P, row] with the noise of factors [P, units].
+func (y *noisy) weights(r *engine.Recorder, params, factors, to *engine.Tensor) {
+	members := to.Size(engine.MemberAxis)
+	groups := r.Share(members, y.row)
+	r.Dispatch(noisyWeightsKernel{
+		Params: params.Range(), Factor: factors.Range(), Table: y.table.Range(), Weight: to.Range(), Row: uint32(y.row), Units: uint32(y.units),
+		LocalSizeX: r.WorkgroupFor(y.row / int(groups)),
+	}.call(groups, uint32(members), 1))
+}
+
+// act records the parameters of a rollout.
+func (y *noisy) act(r *engine.Recorder, params *engine.Tensor) {
+	y.draw(r, y.acting, nil, y.actingStream)
+	y.weights(r, params, y.acting, y.actor)
+}
+
+// learn records the parameters of an update, by noise of their own (algorithm 1, lines 13 to 18).
+func (y *noisy) learn(r *engine.Recorder, params, target, update *engine.Tensor, chooses bool) {
+	y.draw(r, y.learning, update, y.learningStream)
+	y.weights(r, params, y.learning.Index(0), y.online)
+	y.weights(r, target, y.learning.Index(1), y.target)
+	if chooses {
+		y.weights(r, params, y.learning.Index(2), y.choice)
+	}
+}
+
+// back records the gradient [1, P, 2 row] at means and deviations of that at an update's parameters.
+func (y *noisy) back(r *engine.Recorder, gradient *engine.Tensor) {
+	splits, members, _, _ := y.gradient.Split(engine.MemberAxis)
+	groups := r.Share(members, y.row)
+	r.Dispatch(noisyGradientKernel{
+		Gradient: y.gradient.Range(), Factor: y.learning.Index(0).Range(), Table: y.table.Range(), AtParams: gradient.Range(),
+		Splits: uint32(splits), Row: uint32(y.row), Units: uint32(y.units), LocalSizeX: r.WorkgroupFor(y.row / int(groups)),
+	}.call(groups, uint32(members), 1))
+}
