@@ -99,6 +99,9 @@ func (a *agent[C, W]) sections() config.Sections {
 
 func (a *agent[C, W]) learner() config.Section { return config.Section{Name: a.name, Value: &a.cfg} }
 
+// replays returns the settings of the replay; nil: there is none.
+func (a *agent[C, W]) replays() *rl.ReplayConfig { return a.replay }
+
 func (a *agent[C, W]) members() (count *int, key string) { return a.size(&a.cfg), a.name + ".members" }
 
 func (a *agent[C, W]) check(env *envs.Environment, _ envs.Options) error {

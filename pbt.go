@@ -13,6 +13,7 @@ import (
 	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/envs"
 	"github.com/evorl/evorl/hybrid"
+	"github.com/evorl/evorl/rl"
 )
 
 // hybrids are the workflows of package hybrid.
@@ -183,7 +184,7 @@ func (p *pbt) check(env *envs.Environment, options envs.Options) error {
 	if count, key := p.members(); *count < 2 {
 		return config.Invalid(key, "a population of %d has no other member to learn from: want at least 2", *count)
 	}
-	keys, err := config.MemberFields(p.learner().Value)
+	keys, err := p.memberFields()
 	if err != nil {
 		return err
 	}
@@ -193,6 +194,20 @@ func (p *pbt) check(env *envs.Environment, options envs.Options) error {
 		}
 	}
 	return p.trainable.check(env, options)
+}
+
+// memberFields are the keys that may be searched: those of the learner and, where batches are drawn by priorities, those of the replay. The latter are
+// searched on request only.
+func (p *pbt) memberFields() ([]config.Key, error) {
+	keys, err := config.MemberFields(p.learner().Value)
+	if of, ok := p.trainable.(interface{ replays() *rl.ReplayConfig }); ok && err == nil {
+		if replay := of.replays(); replay != nil && replay.Prioritized {
+			var more []config.Key
+			more, err = config.MemberFields(replay)
+			keys = append(keys, more...)
+		}
+	}
+	return keys, err
 }
 
 // checkSearch checks the ends of a hyperparameter's prior against the range of its key.

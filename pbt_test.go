@@ -2,6 +2,7 @@ package evorl_test
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -206,6 +207,34 @@ func TestWrongPBTOver(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// The exponents of priorities can be searched where batches are drawn by them, in each member, and else cannot.
+func TestPBTSearchesPriorities(t *testing.T) {
+	text := over("dqn", "CartPole-v1") + "[dqn]\nmembers = 3\nlearning_starts = 10\nrollout_length = 10\n[replay]\ncapacity = 100\nprioritized = %v\n" +
+		"[pbt.search.priority_exponent]\nprior = \"uniform\"\nlow = 0.2\nhigh = 0.9\n[pbt.search.importance_exponent]\nprior = \"uniform\"\nlow = 0.1\nhigh = 0.2\n"
+	if _, err := parse(t, fmt.Sprintf(text, false)); err == nil || !strings.Contains(err.Error(), `unknown hyperparameter "importance_exponent"`) {
+		t.Errorf("without priorities: error %v", err)
+	}
+	c, err := parse(t, fmt.Sprintf(text, true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := c.Build(t.Context(), open(t, 3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer run.Close()
+	if err := run.Init(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	exponents, err := run.State().Lookup("hyper/priority_exponent").ReadFloat32(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if exponents[0] == exponents[1] || exponents[1] == exponents[2] || min(exponents[0], exponents[1], exponents[2]) < 0.2 {
+		t.Errorf("exponents %v; want three from 0.2 to 0.9", exponents)
 	}
 }
 
