@@ -128,10 +128,13 @@ func TestGuidedWith(t *testing.T) {
 // EvoRL's settings of agents that a search guides, with fixed updates and with updates by steps, run, here with small networks, short
 // episodes and few updates. Those of Ant differ from the others by numbers alone, and its rollout takes a minute to compile.
 func TestGuidedConfigurations(t *testing.T) {
-	for _, workflow := range []string{"erl", "cem-rl"} {
-		for _, file := range configurations(t, "configs/evorl/"+workflow+"-*.toml", 8) {
-			started(t, file, "network.hidden=[8]", "environment.time_limit=5", "td3.rollout_length=10", "td3.updates_per_step=0.2",
-				"td3.learning_starts=10", "replay.batch=4", "replay.capacity=1000", workflow+".warmup=0")
+	for _, c := range []struct {
+		pattern, workflow, agent string
+		n                        int
+	}{{"configs/evorl/erl-*.toml", "erl", "td3", 8}, {"configs/evorl/cem-rl-*.toml", "cem-rl", "td3", 8}, {"configs/khadka/*.toml", "erl", "ddpg", 1}} {
+		for _, file := range configurations(t, c.pattern, c.n) {
+			started(t, file, "network.hidden=[8]", "environment.time_limit=5", c.agent+".rollout_length=10", c.agent+".updates_per_step=0.2",
+				c.agent+".learning_starts=10", "replay.batch=4", "replay.capacity=1000", c.workflow+".warmup=0")
 		}
 	}
 }

@@ -34,6 +34,18 @@ func TestGA(t *testing.T) {
 	t.Logf("largest deviation %.1e", worst)
 }
 
+// TestWeightMutation: ERL's mutation of a network's matrices against float64, with biases between them, and of a space without a network.
+func TestWeightMutation(t *testing.T) {
+	eng := engine.New(open(t), engine.Seed(6))
+	network := Space{Members: 2, Dim: 11, Matrices: []uint32{1, 1, 1, 1, 1, 0, 0, 2, 2, 2, 0}}
+	for name, space := range map[string]Space{"network": network, "none": {Members: 2, Dim: 7}} {
+		c := DefaultGA()
+		c.Population, c.EliteRatio, c.InitialStd = 33, 0.5, 0.7
+		c.Mutation, c.MutationRate, c.MutationStd = WeightMutation, 0.5, 0.1
+		t.Run(name, func(t *testing.T) { generationsOfGA(t, eng, c, space, nil) })
+	}
+}
+
 func generationsOfGA(t *testing.T, eng *engine.Engine, c GAConfig, space Space, others func(int, int, []float32) []float32) (worst float64) {
 	start := starts(space)
 	tr := newTrial(t, eng, c, space, start)

@@ -4924,6 +4924,7 @@ var varyShader = &vk.Shader{
 		{Name: "MutationRate", Index: 6, Access: vk.Read},
 		{Name: "MutationStd", Index: 7, Access: vk.Read},
 		{Name: "Candidates", Index: 8, Access: vk.Write},
+		{Name: "Matrix", Index: 9, Access: vk.Read, Optional: true},
 		{Name: "Low", Index: 11, Access: vk.Read},
 		{Name: "low_texels", Index: 12, Access: vk.Read, Texel: vk.TexelFloat4},
 		{Name: "High", Index: 13, Access: vk.Read},
@@ -4937,6 +4938,7 @@ var varyShader = &vk.Shader{
 		{Name: "HAS_PICK", ID: 3, Default: 0},
 		{Name: "BEGIN_AS_IS", ID: 4, Default: 0},
 		{Name: "ONE_CHILD", ID: 5, Default: 0},
+		{Name: "HAS_MATRIX", ID: 6, Default: 0},
 		{Name: "BOUNDED", ID: 22, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
@@ -4954,6 +4956,7 @@ type varyKernel struct {
 	MutationRate  vk.Range // readonly float
 	MutationStd   vk.Range // readonly float
 	Candidates    vk.Range // writeonly vec4
+	Matrix        vk.Range // readonly uint, optional
 	Low           vk.Range // readonly vec4
 	High          vk.Range // readonly vec4
 
@@ -4984,11 +4987,11 @@ type varyKernel struct {
 // call dispatches x × y × z workgroups.
 func (k varyKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [13]vk.Range
+		ranges [14]vk.Range
 		push   [56]byte
-		spec   [8]uint32
+		spec   [9]uint32
 	})
-	a.ranges = [13]vk.Range{k.Population, k.Population, k.Parent, k.Pick, k.Clock, k.CrossoverRate, k.MutationRate, k.MutationStd, k.Candidates, k.Low, k.Low, k.High, k.High}
+	a.ranges = [14]vk.Range{k.Population, k.Population, k.Parent, k.Pick, k.Clock, k.CrossoverRate, k.MutationRate, k.MutationStd, k.Candidates, k.Matrix, k.Low, k.Low, k.High, k.High}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
 	binary.LittleEndian.PutUint32(a.push[4:], k.CrossoverStream)
 	binary.LittleEndian.PutUint32(a.push[8:], k.MutationStream)
@@ -5003,7 +5006,7 @@ func (k varyKernel) call(x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[44:], math.Float32bits(k.CrossoverIndex))
 	binary.LittleEndian.PutUint32(a.push[48:], math.Float32bits(k.LineStd))
 	binary.LittleEndian.PutUint32(a.push[52:], math.Float32bits(k.MutationIndex))
-	a.spec = [8]uint32{64, 0, 0, 0, 0, 0, 0, 0}
+	a.spec = [9]uint32{64, 0, 0, 0, 0, 0, 0, 0, 0}
 	if k.LocalSizeX != 0 {
 		a.spec[0] = k.LocalSizeX
 	}
@@ -5022,11 +5025,14 @@ func (k varyKernel) call(x, y, z uint32) vk.Call {
 	if k.OneChild {
 		a.spec[5] = 1
 	}
-	if k.Bounded {
+	if k.Matrix.Buffer != nil {
 		a.spec[6] = 1
 	}
+	if k.Bounded {
+		a.spec[7] = 1
+	}
 	if k.TexelLoads != 0 {
-		a.spec[7] = k.TexelLoads
+		a.spec[8] = k.TexelLoads
 	}
 	return vk.Call{Shader: varyShader, Groups: [3]uint32{x, y, z}, Label: "ec/vary", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }

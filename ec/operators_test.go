@@ -139,6 +139,8 @@ func offspringOf(eng *engine.Engine, c VariationConfig, space Space, parents [2]
 				x += c.MutationStd * float64(normals(m)[k])
 			case PolynomialMutation:
 				x = polynomialOf(x, low, high, space.Bounded(), c.MutationStd, unit(m[k]), c.MutationIndex)
+			case WeightMutation:
+				x = weightOf(eng, x, c.MutationStd, float64(normals(m)[k]), unit(chosen)/rate, space, search, child, generation, i)
 			}
 		}
 		if space.Bounded() {
@@ -147,6 +149,24 @@ func offspringOf(eng *engine.Engine, c VariationConfig, space Space, parents [2]
 		out[i] = x
 	}
 	return out
+}
+
+// weightOf returns a mutated weight (S. Khadka, K. Tumer, 2018, algorithm 3): noise is standard normal, kind uniform.
+func weightOf(eng *engine.Engine, x, std, noise, kind float64, space Space, search, child, generation, i int) float64 {
+	matrix := uint32(1)
+	if space.Matrices != nil {
+		matrix = space.Matrices[i]
+	}
+	gate := words(eng, "ec/mutation", uint32(search), uint32(child), uint32(generation), math.MaxUint32-matrix)
+	switch {
+	case matrix == 0 || !(unit(gate[0]) < 2*unit(gate[1])):
+		return x
+	case kind < 0.05:
+		return x + 100*std*math.Abs(x)*noise
+	case kind < 0.1:
+		return noise
+	}
+	return x + std*math.Abs(x)*noise
 }
 
 // box returns a space with bounds that differ by dimension.

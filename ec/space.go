@@ -19,6 +19,8 @@ type Space struct {
 	Low, High []float32
 	// Open leaves such candidates unchanged: the bounds define only the initial region.
 	Open bool
+	// Matrices is the number of the weight matrix that each coordinate belongs to, from 1, [dim]; 0: none, as biases; nil: the candidates are no networks.
+	Matrices []uint32
 	// DescriptorLow and DescriptorHigh bound the descriptors of a candidate's behaviour, [B] each; nil: no
 	// descriptors.
 	DescriptorLow, DescriptorHigh []float32

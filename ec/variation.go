@@ -2,6 +2,7 @@ package ec
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
@@ -38,11 +39,12 @@ const (
 	NoMutation         Mutation = iota
 	GaussianMutation            // normal noise is added
 	PolynomialMutation          // K. Deb, M. Goyal, 1996; with bounds that of K. Deb, S. Tiwari, 2008
+	WeightMutation              // of weight matrices, relative to each weight: S. Khadka, K. Tumer, 2018, algorithm 3
 )
 
-var mutationNames = []string{"none", "gaussian", "polynomial"}
+var mutationNames = []string{"none", "gaussian", "polynomial", "weights"}
 
-// UnmarshalText parses a mutation's name: none, gaussian or polynomial.
+// UnmarshalText parses a mutation's name: none, gaussian, polynomial or weights.
 func (m *Mutation) UnmarshalText(text []byte) error {
 	return config.UnmarshalName(m, "mutation", mutationNames, text)
 }
@@ -60,9 +62,9 @@ type VariationConfig struct {
 	ExchangeRate   float64   `min:"0" max:"1" doc:"Probability that a coordinate of a crossed pair is crossed, by uniform crossover and sbx."`
 	CrossoverIndex float64   `min:"0" max:"1000" doc:"Distribution index of sbx: larger values keep children nearer to their parents."`
 	LineStd        float64   `min:"0" doc:"Deviation, in distances of the parents, of a child on their line."`
-	Mutation       Mutation  `doc:"How children are mutated: none, gaussian, polynomial."`
+	Mutation       Mutation  `doc:"How children are mutated: none, gaussian, polynomial, weights (weight matrices only, relative to each weight)."`
 	MutationRate   float64   `min:"-1" max:"1" doc:"Probability that a coordinate is mutated, per member; -1: one coordinate per candidate on average." member:""`
-	MutationStd    float64   `min:"0" doc:"Deviation of gaussian mutation, largest change by polynomial mutation without bounds; per member." member:""`
+	MutationStd    float64   `min:"0" doc:"Deviation of gaussian mutation, of weights relative to each; largest change by polynomial mutation." member:""`
 	MutationIndex  float64   `min:"0" max:"1000" doc:"Distribution index of polynomial mutation: larger values make smaller changes."`
 }
 
@@ -109,15 +111,21 @@ type Variation struct {
 	crossoverStream, mutationStream          uint32
 	crossoverRate, mutationRate, mutationStd *engine.Tensor // [M]
 	beginAsIs                                bool           // in generation 0 the children are the unchanged population
+	matrix                                   *engine.Tensor // [row] u32: Space.Matrices; nil: unused
 	oneChild                                 bool           // parents 2 q and 2 q + 1 have one child, index q
 }
 
 func newVariation(s *engine.State, c VariationConfig, clock engine.Clock, hyper *engine.Hyper, b *bounds) *Variation {
-	return &Variation{
+	v := &Variation{
 		cfg: c, bounds: b, clock: clock, crossoverStream: s.Stream("crossover"), mutationStream: s.Stream("mutation"),
 		crossoverRate: hyper.Add("crossover_rate", c.CrossoverRate), mutationRate: hyper.Add("mutation_rate", c.MutationRate),
 		mutationStd: hyper.Add("mutation_std", c.MutationStd),
 	}
+	if of := b.space.Matrices; c.Mutation == WeightMutation && of != nil {
+		padded := func() []uint32 { return append(slices.Clone(of), make([]uint32, b.space.Row()-len(of))...) }
+		v.matrix = engine.Constant(s, "matrix", padded, engine.Axis("parameter", b.space.Row()))
+	}
+	return v
 }
 
 // Offspring records forming offspring of a population [M, N, row] into [M, count, row]. parents u32 [M, ...] holds an
@@ -136,6 +144,9 @@ func (v *Variation) Offspring(r *engine.Recorder, population, parents *engine.Te
 		CrossoverIndex: float32(v.cfg.CrossoverIndex), LineStd: float32(v.cfg.LineStd),
 		MutationIndex: float32(v.cfg.MutationIndex), Crossover: uint32(v.cfg.Crossover), Mutation: uint32(v.cfg.Mutation), Bounded: v.bounds.space.Bounded(),
 		BeginAsIs: v.beginAsIs, OneChild: v.oneChild,
+	}
+	if v.matrix != nil {
+		k.Matrix = v.matrix.Range()
 	}
 	if k.Parents%2 != 0 {
 		r.Fail(fmt.Errorf("ec: %d parents; want an even number", k.Parents))

@@ -177,7 +177,19 @@ func (p *policy) Check() error { return engine.Require(map[string]any{"environme
 
 // Space implements ec.Problem.
 func (p *policy) Space(members int) ec.Space {
-	return ec.Space{Members: members, Dim: p.mlp().Size() + p.head().Parameters(), DescriptorLow: p.described.low, DescriptorHigh: p.described.high}
+	dim := p.mlp().Size() + p.head().Parameters()
+	return ec.Space{Members: members, Dim: dim, Matrices: matrices(p.mlp(), dim), DescriptorLow: p.described.low, DescriptorHigh: p.described.high}
+}
+
+// matrices is ec.Space's Matrices.
+func matrices(m nn.MLP, dim int) []uint32 {
+	of := make([]uint32, dim)
+	for i, l := range m.Layers() {
+		for k := range l.In * l.Out {
+			of[l.Weight+k] = uint32(i + 1)
+		}
+	}
+	return of
 }
 
 // Start implements ec.Problem: initial networks.

@@ -26,3 +26,14 @@ vec4 polynomial_mutation(vec4 x, vec4 low, vec4 high, bool bounded, float reach,
         polynomial_change(x.z, low.z, high.z, bounded, reach, u.z, index), polynomial_change(x.w, low.w, high.w, bounded, reach, u.w, index));
     return mix(x, y, lessThan(units(choices), vec4(rate)));
 }
+
+// Of a network's weights (S. Khadka, K. Tumer, 2018, algorithm 3): noise of a deviation in proportion to the weight, in one case
+// of twenty a hundred times as large, and in one of twenty a weight is drawn anew. A matrix mutates with the probability
+// min(1, 2 u) with u uniform, which `gate` has drawn.
+vec4 weight_mutation(vec4 x, float deviation, uvec4 words, uvec4 choices, float rate, bvec4 gate) {
+    vec4 n = normals(words), u = units(choices), kind = u / rate; // uniform where u < rate
+    vec4 y = x + n * abs(x) * mix(vec4(deviation), vec4(100.0 * deviation), lessThan(kind, vec4(0.05)));
+    y = mix(y, n, bvec4(uvec4(greaterThanEqual(kind, vec4(0.05))) & uvec4(lessThan(kind, vec4(0.1)))));
+    y = clamp(y, vec4(-1e6), vec4(1e6));
+    return mix(x, y, bvec4(uvec4(lessThan(u, vec4(rate))) & uvec4(gate)));
+}

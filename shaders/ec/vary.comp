@@ -17,6 +17,8 @@ layout(constant_id = 2) const uint MUTATION = 0; // one of the following
 const uint NO_MUTATION = 0u;
 const uint GAUSSIAN = 1u;
 const uint POLYNOMIAL = 2u;
+const uint WEIGHTS = 3u;
+layout(constant_id = 6) const bool HAS_MATRIX = false; // without it all numbers are weights of one matrix
 layout(constant_id = 4) const bool BEGIN_AS_IS = false; // in generation 0 child c is candidate c of the population as it is
 layout(constant_id = 5) const bool ONE_CHILD = false;   // every pair has one child, its first
 layout(constant_id = 3) const bool HAS_PICK = false; // what is wanted are the numbers of `pick`, else `first` and those behind it
@@ -30,6 +32,8 @@ layout(std430, set = 0, binding = 5) readonly buffer CrossoverRate { float cross
 layout(std430, set = 0, binding = 6) readonly buffer MutationRate { float mutation_rate[]; };   // [M]: probability that a number is mutated; below 0: 1 / dim
 layout(std430, set = 0, binding = 7) readonly buffer MutationStd { float mutation_std[]; };     // [M]
 layout(std430, set = 0, binding = 8) writeonly buffer Candidates { vec4 candidates[]; };        // [M, count, row]
+
+layout(std430, set = 0, binding = 9) readonly buffer Matrix { uint matrix[]; }; // [row]: number of the weight matrix, 0 for others; optional
 
 layout(push_constant) uniform Push {
     uint seed;
@@ -79,6 +83,13 @@ vec4 crossed(uint search, uint child, uint block) {
     return sbx(a, b, low4(block), high4(block), BOUNDED, words, choices, crossover_index, exchange_rate);
 }
 
+// Whether the matrix of a weight mutates.
+bool gate(uvec2 key, uint search, uint child, uint number) {
+    if (number == 0u) return false;
+    uvec4 words = philox(key, uvec4(search, child, clock[0], WHOLE - number));
+    return rng_unit(words.x) < 2.0 * rng_unit(words.y);
+}
+
 vec4 mutated(vec4 x, uint search, uint child, uint block) {
     if (MUTATION == NO_MUTATION) return x;
     uvec2 key = uvec2(seed, mutation_stream);
@@ -87,6 +98,18 @@ vec4 mutated(vec4 x, uint search, uint child, uint block) {
     float rate = mutation_rate[search], deviation = mutation_std[search];
     rate = rate < 0.0 ? 1.0 / float(dim) : rate;
     if (MUTATION == GAUSSIAN) return gaussian_mutation(x, deviation, words, choices, rate);
+    if (MUTATION == WEIGHTS) {
+        bvec4 mutates;
+        uint before = 0u;
+        bool open = false;
+        for (uint k = 0u; k < 4u; k++) {
+            uint number = HAS_MATRIX ? matrix[4u * block + k] : 1u;
+            if (number != before) open = gate(key, search, child, number);
+            mutates[k] = number != 0u && open;
+            before = number;
+        }
+        return weight_mutation(x, deviation, words, choices, rate, mutates);
+    }
     return polynomial_mutation(x, low4(block), high4(block), BOUNDED, deviation, words, choices, mutation_index, rate);
 }
 
