@@ -141,13 +141,10 @@ func (e *MemberError) Error() string {
 	return fmt.Sprintf("%s has no member %d; it has %d to %d", e.Path, e.Member, 0, e.Members-1)
 }
 
-// trained returns the workflow that learns: for PBT the one that it trains, for ERL the agents.
+// trained returns the workflow that learns: for PBT the one that it trains.
 func trained(w engine.Workflow) engine.Workflow {
-	switch of := w.(type) {
-	case *hybrid.PBT:
+	if of, ok := w.(*hybrid.PBT); ok {
 		return of.Inner()
-	case *hybrid.ERL:
-		return of.Agents()
 	}
 	return w
 }
@@ -161,7 +158,7 @@ func (r *Restored) evaluator(ctx context.Context) (*envs.Evaluator, error) {
 		return w.Evaluator(), nil
 	case interface {
 		Evaluator(context.Context) (*envs.Evaluator, error)
-	}: // a search, or CEM-RL
+	}: // a search, ERL or CEM-RL
 		ev, err := w.Evaluator(ctx)
 		if ev != nil || err != nil {
 			return ev, err

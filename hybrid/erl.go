@@ -8,6 +8,7 @@ import (
 	"github.com/evorl/evorl/ec"
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/envs"
 	"github.com/evorl/evorl/rl"
 	"github.com/evorl/evorl/vk"
 )
@@ -19,8 +20,30 @@ type ERLConfig struct {
 	Injection int `min:"1" doc:"Iterations from one injection of the agents' actors into the populations to the next."`
 
 	Updates Count `doc:"The steps that updates_per_step counts: fixed (an agent's own), iteration (all of an iteration), run (all so far, as the original)."`
+
+	Evaluate Side `doc:"Whose policies evaluations run: agents, or population (the search's solution: of a genetic algorithm the best, as in the paper)."`
 	PopulationConfig
 }
+
+// Side is one of the two that learn.
+type Side uint32
+
+const (
+	// Agents learn by gradients.
+	Agents Side = iota
+	// Population learns by evolution.
+	Population
+)
+
+var sideNames = []string{"agents", "population"}
+
+// UnmarshalText parses a side's name: agents or population.
+func (s *Side) UnmarshalText(text []byte) error {
+	return config.UnmarshalName(s, "side", sideNames, text)
+}
+
+// MarshalText returns a side's name.
+func (s Side) MarshalText() ([]byte, error) { return config.MarshalName(s, "side", sideNames) }
 
 // DefaultERL is EvoRL's (B. Zheng et al., 2025, table 4 a), with random numbers that a generation has in common.
 func DefaultERL() ERLConfig {
@@ -34,6 +57,8 @@ func (c ERLConfig) Fits(agents int, network rl.NetworkConfig, replay rl.ReplayCo
 		return config.Invalid("erl.agents", "%d agents in groups of %d; want whole groups", agents, c.Agents)
 	case c.Agents > 1 && !replay.Shared:
 		return config.Invalid("replay.shared", "%d agents learn from the episodes of one population, in rings of their own; want true", c.Agents)
+	case c.Agents > 1 && c.Evaluate == Population:
+		return config.Invalid("erl.evaluate", "the members are %d agents beside each population; want agents", c.Agents)
 	}
 	return c.PopulationConfig.fits(network)
 }
@@ -45,7 +70,8 @@ func (c ERLConfig) Fits(agents int, network rl.NetworkConfig, replay rl.ReplayCo
 // environments · updates_per_step, or follow from the steps taken (ERLConfig.Updates). All of that is recorded and stays on the device, but for the number
 // of steps that updates follow from.
 //
-// Members are the agents, and their actors are what is evaluated; those of one population are next to each other, and share its metrics.
+// Members are the agents, and their actors are what is evaluated unless ERLConfig.Evaluate says otherwise; those of one population are next to each
+// other, and share its metrics.
 type ERL struct {
 	engine.Workflow // the agents; what follows differs from it
 	agents          *rl.OffPolicy
@@ -216,10 +242,31 @@ func (e *ERL) Prepare(ctx context.Context, episodes int) error {
 	if err != nil {
 		return err
 	}
-	if err := e.agents.Evaluations().Prepare(ctx, e.Clock(), episodes); err != nil {
+	if e.cfg.Evaluate == Population {
+		err = e.population.candidates.Prepare(ctx, e.Generation().Solution(), episodes)
+	} else {
+		err = e.agents.Evaluations().Prepare(ctx, e.Clock(), episodes)
+	}
+	if err != nil {
 		return err
 	}
 	return first.build()
+}
+
+// Evaluate implements engine.Workflow: episodes of the side that ERLConfig.Evaluate says.
+func (e *ERL) Evaluate(ctx context.Context, episodes int) (engine.Evaluation, error) {
+	if e.cfg.Evaluate == Population {
+		return e.population.candidates.Evaluate(ctx, e.Generation().Solution(), episodes)
+	}
+	return e.agents.Evaluate(ctx, episodes)
+}
+
+// Evaluator runs the policies of that side.
+func (e *ERL) Evaluator(ctx context.Context) (*envs.Evaluator, error) {
+	if e.cfg.Evaluate == Population {
+		return e.population.candidates.Evaluator(ctx, e.Generation().Solution())
+	}
+	return e.agents.Evaluator(), nil
 }
 
 // Close implements engine.Workflow.
@@ -228,5 +275,8 @@ func (e *ERL) Close() error {
 		e.programs[i].free()
 	}
 	e.counted.free()
+	if e.population != nil && e.population.candidates != nil {
+		e.population.candidates.Close()
+	}
 	return e.agents.Close()
 }

@@ -116,6 +116,35 @@ func TestERLFitness(t *testing.T) {
 	}
 }
 
+// TestERLEvaluates: the side that is asked for is evaluated: agents, or the best candidate of each population.
+func TestERLEvaluates(t *testing.T) {
+	g := smallERL("td3", genetic())
+	g.cfg.Injection = 100
+	returns := map[Side][]float64{}
+	for _, side := range []Side{Agents, Population} {
+		g.cfg.Evaluate = side
+		e := g.begin(t, 5)
+		steps(t, e, 0, 3)
+		best := rows(values(t, e.Generation().Solution()), 0, 2, 1)[0]
+		evaluation, err := e.Evaluate(t.Context(), 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		returns[side] = evaluation.Means()
+		ev, err := e.Evaluator(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		params, _, err := ev.Policy().Member(t.Context(), 0)
+		if err != nil || slices.Equal(params, best[:len(params)]) != (side == Population) {
+			t.Errorf("side %d: the evaluator's first policy is %v, %v; the population's best %v", side, params[:2], err, best[:2])
+		}
+	}
+	if a, p := returns[Agents], returns[Population]; len(p) != 2 || a[0] == p[0] || a[1] == p[1] {
+		t.Errorf("returns %v of agents, %v of populations; want those of other policies", a, p)
+	}
+}
+
 // TestERLCounters: an iteration is one submission, and nothing crosses the bus.
 func TestERLCounters(t *testing.T) {
 	e := smallERL("td3", genetic()).begin(t, 7)
@@ -190,7 +219,11 @@ func TestERLErrors(t *testing.T) {
 	normalized := rl.DefaultOffPolicyNetwork()
 	normalized.Hidden, normalized.NormalizeObs = []int{8}, true
 	for want, c := range map[string]func(*guided) []rl.Option{
-		"2 agents in groups of 3":     func(g *guided) []rl.Option { g.cfg.Agents = 3; return nil },
+		"2 agents in groups of 3": func(g *guided) []rl.Option { g.cfg.Agents = 3; return nil },
+		"erl.evaluate": func(g *guided) []rl.Option {
+			g.cfg.Agents, g.replay.Shared, g.cfg.Evaluate = 2, true, Population
+			return nil
+		},
 		"replay.shared":               func(g *guided) []rl.Option { g.cfg.Agents, g.replay.Shared = 2, false; return nil },
 		"network.normalize_obs":       func(*guided) []rl.Option { return []rl.Option{rl.Network(normalized)} },
 		"replay.capacity":             func(g *guided) []rl.Option { g.replay.Capacity = 292; return nil },
