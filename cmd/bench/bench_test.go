@@ -141,6 +141,34 @@ func TestOffPolicy(t *testing.T) {
 	}
 }
 
+// An iteration of each hybrid of the smallest population.
+func TestHybrids(t *testing.T) {
+	dev, err := vk.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dev.Close()
+	suite, ok := bench.Lookup("hybrid")
+	if !ok {
+		t.Fatal("there is no suite hybrid")
+	}
+	measure := map[string]bool{"erl/64x64/p16": true, "cem-rl/64x64/p16": true, "pbt-sac/64x64/p16": true}
+	o := bench.Options{Time: 20 * time.Millisecond, Match: func(c bench.Case) bool { return measure[c.Name] }}
+	err = suite.Run(t.Context(), dev, o, func(m bench.Measurement) error {
+		delete(measure, m.Case)
+		if m.Unit != "s" || !(m.Value > 0) || m.Limit != nil {
+			t.Errorf("%+v; want seconds, without a limit", m)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range measure {
+		t.Errorf("%s was not measured", name)
+	}
+}
+
 // Repetitions are of the whole suite, one after the other, and a result says on what it was measured.
 func TestRepetitions(t *testing.T) {
 	dev, err := vk.Open()

@@ -1,0 +1,141 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/evorl/evorl/ec"
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/envs"
+	"github.com/evorl/evorl/hybrid"
+	"github.com/evorl/evorl/rl"
+)
+
+// hybrids measures iterations of ERL, CEM-RL and PBT over SAC against the population, as B. Zheng et al. do ("EvoRL", 2025, figure 5): Swimmer-v5,
+// episodes of 1000 steps. On GPUs with their networks, batches and 4096 updates; on software drivers with smaller ones and 64.
+func hybrids() (cases []Case) {
+	for _, k := range []struct {
+		name, summary string
+		make          func(hybridShape, context.Context, *engine.Engine) (engine.Workflow, error)
+	}{
+		{"erl", "an iteration of ERL: %d candidates, one of TD3's agents, %d updates, an injection", hybridShape.erl},
+		{"cem-rl", "an iteration of CEM-RL: %d candidates, half of which make %d updates of TD3's", hybridShape.cemRL},
+		{"pbt-sac", "an iteration of PBT over %d members of SAC: %d updates each, and an exchange", hybridShape.pbtSAC},
+	} {
+		for _, s := range []hybridShape{{hidden: []int{64, 64}, batch: 64, updates: 64}, {hidden: []int{256, 256}, batch: 256, updates: 4096, large: true}} {
+			for s.population = 16; s.population <= 8192; s.population *= 2 {
+				c := Case{
+					Name: fmt.Sprintf("%s/%dx%d/p%d", k.name, s.hidden[0], s.hidden[1], s.population), Summary: fmt.Sprintf(k.summary, s.population, s.updates),
+					Unit: "s", GPU: s.large || s.population > 64, Rank: 2, Least: 2 * time.Minute,
+				}
+				if s.population == 16 || s.population == 256 {
+					c.Rank = 0
+				}
+				of, build := s, k.make
+				c.run = func(ctx context.Context, b *bench) (figure, error) {
+					w, err := build(of, ctx, b.eng)
+					if err != nil {
+						return figure{}, err
+					}
+					return b.iterations(ctx, w)
+				}
+				cases = append(cases, c)
+			}
+		}
+	}
+	return cases
+}
+
+// hybridShape is what an iteration is of.
+type hybridShape struct {
+	hidden     []int
+	batch      int
+	updates    int
+	population int
+	large      bool
+}
+
+// iterations measures iterations of a workflow, which it closes.
+func (b *bench) iterations(ctx context.Context, w engine.Workflow) (_ figure, err error) {
+	defer func() { err = errors.Join(err, w.Close()) }()
+	if err := w.Init(ctx); err != nil {
+		return figure{}, err
+	}
+	rate, err := b.rate(ctx, 1, step(ctx, w))
+	return figure{value: 1 / rate}, err
+}
+
+// common are settings of members agents that take 128 steps of an iteration, and make the updates that the shape says.
+func (s hybridShape) common(c rl.OffPolicyConfig, members int) rl.OffPolicyConfig {
+	c.Members, c.Environments, c.RolloutLength, c.LearningStarts = members, 1, 128, 1024
+	c.UpdatesPerStep = float64(s.updates) / float64(c.RolloutLength)
+	return c
+}
+
+// options are the networks and a replay, shared by all members, of three times what an iteration of about so many steps keeps.
+func (s hybridShape) options(network rl.NetworkConfig, steps int) []rl.Option {
+	network.Hidden = s.hidden
+	replay := rl.DefaultReplay()
+	replay.Shared, replay.Batch, replay.Capacity = true, s.batch, 3*steps
+	return []rl.Option{rl.Network(network), rl.Replays(replay)}
+}
+
+const swimmerSteps = 1000 // of an episode
+
+func (s hybridShape) td3(ctx context.Context, eng *engine.Engine, more ...rl.Option) (*rl.OffPolicy, error) {
+	env, err := envs.Lookup("Swimmer-v5")
+	if err != nil {
+		return nil, err
+	}
+	cfg := rl.DefaultTD3()
+	cfg.OffPolicyConfig, cfg.PolicyDelay = s.common(cfg.OffPolicyConfig, 1), 1
+	opts := s.options(rl.DefaultOffPolicyNetwork(), (s.population+1)*swimmerSteps)
+	return rl.NewTD3(ctx, eng, env, cfg, append(opts, more...)...)
+}
+
+func (s hybridShape) erl(ctx context.Context, eng *engine.Engine) (engine.Workflow, error) {
+	agents, err := s.td3(ctx, eng)
+	if err != nil {
+		return nil, err
+	}
+	search, cfg := ec.DefaultGA(), hybrid.DefaultERL()
+	search.Population, search.InitialStd, cfg.Warmup = s.population, 0.05, 0
+	e, err := hybrid.NewERL(ctx, agents, search, cfg)
+	if err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+func (s hybridShape) cemRL(ctx context.Context, eng *engine.Engine) (engine.Workflow, error) {
+	search, cfg := ec.DefaultCEM(), hybrid.DefaultCEMRL()
+	search.Population, search.Elites, cfg.Learners, cfg.Warmup = s.population, s.population/2, s.population/2, 0
+	c, err := hybrid.NewCEMRL(ctx, func(more ...rl.Option) (*rl.OffPolicy, error) { return s.td3(ctx, eng, more...) }, search, cfg)
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+func (s hybridShape) pbtSAC(ctx context.Context, eng *engine.Engine) (engine.Workflow, error) {
+	env, err := envs.Lookup("Swimmer-v5")
+	if err != nil {
+		return nil, err
+	}
+	sac, cfg := rl.DefaultSAC(), hybrid.DefaultPBT()
+	sac.OffPolicyConfig = s.common(sac.OffPolicyConfig, s.population)
+	agents, err := rl.NewSAC(ctx, eng, env, sac, s.options(rl.DefaultSACNetwork(), s.population*sac.RolloutLength)...)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Warmup, cfg.Interval, cfg.Episodes = 0, 1, 16; !s.large {
+		cfg.Episodes = 1
+	}
+	p, err := hybrid.NewPBT(ctx, agents, cfg)
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
