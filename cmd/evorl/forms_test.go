@@ -13,7 +13,7 @@ func TestForms(t *testing.T) {
 	b := newBox(t)
 	stdout, stderr, status := b.run("run", "--device", "0", "--seed", "7", "--set", "ppo.epochs=1", "--set", "pbt.episodes=1",
 		"--iterations", "8", "--out", "r", "--json", "tiny.toml")
-	if status != 0 || stderr != "" {
+	if status != 0 || !strings.HasPrefix(stderr, "pbt on CartPole-v1, seed 7, on ") || strings.Contains(stderr, "warning") || strings.Contains(stderr, "\x1b") {
 		t.Fatalf("status %d; on standard error, which is no terminal:\n%s", status, stderr)
 	}
 	run := b.object(stdout)
