@@ -29,6 +29,19 @@ func (e *estimates) Record(r *engine.Recorder, a *Agent, t *envs.Trajectory) {
 	gae(r, t.Reward, t.Done, e.value, e.nextValue, e.discount, e.lambda, e.advantage, e.target)
 }
 
+// explained records the explained variance of each member's critic to [P], see shaders/rl/explained_variance.comp.
+func (e *estimates) explained(r *engine.Recorder, to *engine.Tensor) {
+	t, p, environments, ok := e.value.Split(engine.MemberAxis)
+	if !ok || to.Len() != p {
+		r.Fail(errShape("value", e.value, "[T, P, E] of the members that "+to.Name()+" has"))
+		return
+	}
+	r.Dispatch(explainedVarianceKernel{
+		Value: e.value.Range(), Target: e.target.Range(), Explained: to.Range(), Horizon: uint32(t), Environments: uint32(environments),
+		Workgroup: r.WorkgroupFor(t * environments),
+	}.call(uint32(p), 1, 1))
+}
+
 // gae records generalized advantage estimation over trajectories: reward, done, value and nextValue [T, P, E] to advantage and target
 // [T, P, E], with discount and lambda [P] of each member.
 func gae(r *engine.Recorder, reward, done, value, nextValue, discount, lambda, advantage, target *engine.Tensor) {

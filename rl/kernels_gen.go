@@ -827,6 +827,51 @@ func (k dueKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: dueShader, Groups: [3]uint32{x, y, z}, Label: "rl/due", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var explainedVarianceShader = &vk.Shader{
+	Name:  "rl/explained_variance",
+	SPIRV: shaders.Code("rl/explained_variance"),
+	Bindings: []vk.Binding{
+		{Name: "Value", Index: 0, Access: vk.Read},
+		{Name: "Target", Index: 1, Access: vk.Read},
+		{Name: "Explained", Index: 2, Access: vk.Write},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// explainedVarianceKernel is shaders/rl/explained_variance.comp.
+type explainedVarianceKernel struct {
+	Value     vk.Range // readonly float
+	Target    vk.Range // readonly float
+	Explained vk.Range // writeonly float
+
+	Horizon      uint32 // push constants, in order
+	Environments uint32
+
+	Workgroup uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k explainedVarianceKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [3]vk.Range
+		push   [8]byte
+		spec   [1]uint32
+	})
+	a.ranges = [3]vk.Range{k.Value, k.Target, k.Explained}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Horizon)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Environments)
+	a.spec = [1]uint32{64}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	return vk.Call{Shader: explainedVarianceShader, Groups: [3]uint32{x, y, z}, Label: "rl/explained_variance", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var exploreShader = &vk.Shader{
 	Name:  "rl/explore",
 	SPIRV: shaders.Code("rl/explore"),

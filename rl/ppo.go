@@ -69,6 +69,7 @@ type PPO struct {
 	onPolicy
 	cfg       PPOConfig
 	estimates *estimates
+	explained *engine.Tensor // [P], a metric
 
 	fused bool // updates are a few dispatches, see recordFused
 	held  bool // these keep Adam's moments in registers
@@ -140,6 +141,7 @@ func (p *PPO) buildLearner(network NetworkConfig) error {
 	}
 	p.estimates = newEstimates(scratch, discount, lambda, p.common)
 	p.minibatches.estimates = p.estimates
+	p.explained = p.Metrics().Row("critic/explained_variance")
 	actor := newGradient(scratch.Sub("actor"), p.agent, p.agent.actor, p.minibatches, p.fused)
 	critic := newGradient(scratch.Sub("critic"), p.agent, p.agent.critic, p.minibatches, p.fused)
 	if actor.outputs != nil || critic.outputs != nil {
@@ -154,6 +156,7 @@ func (p *PPO) buildLearner(network NetworkConfig) error {
 func (p *PPO) Record(r *engine.Recorder, rows func(*engine.Recorder)) {
 	p.collector.Record(r)
 	p.estimates.Record(r, p.agent, p.collector.Trajectory())
+	p.estimates.explained(r, p.explained)
 	p.recordUpdates(r)
 	p.collector.Finish(r)
 	p.recordMetrics(r)

@@ -48,7 +48,7 @@ func TestStep(t *testing.T) {
 
 // dispatches is how many kernels a step runs, of rollouts within one dispatch.
 func (p *PPO) dispatches() int {
-	n := 2 + 1 // values of both observations, advantages
+	n := 2 + 1 + 1 // values of both observations, advantages, explained variance
 	if p.cfg.NormalizeAdvantage {
 		n++
 	}
