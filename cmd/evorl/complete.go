@@ -1,11 +1,177 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/evorl/evorl"
+	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/envs"
+	"github.com/evorl/evorl/vk"
+)
+
+// completer proposes what can stand for a word that has been begun.
+type completer = func(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective)
+
+const noFiles = cobra.ShellCompDirectiveNoFileComp
 
 // complete lets the shell complete a flag by fixed words.
 func complete(cmd *cobra.Command, flag string, words ...string) {
-	err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
-	if err != nil {
+	completeBy(cmd, flag, cobra.FixedCompletions(words, noFiles))
+}
+
+func completeBy(cmd *cobra.Command, flag string, by completer) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, by); err != nil {
 		panic(err) // the command has no such flag: a defect of the program
 	}
+}
+
+// addCompletions lets the shell complete what several commands take: devices, keys, run directories, configurations and names.
+func addCompletions(root *cobra.Command) {
+	for _, cmd := range root.Commands() {
+		if cmd.Flag("device") != nil {
+			completeBy(cmd, "device", completeDevices)
+		}
+		if cmd.Flag("set") != nil {
+			completeBy(cmd, "set", completeSettings)
+		}
+		if cmd.ValidArgsFunction != nil {
+			continue
+		}
+		switch use := cmd.Use; {
+		case strings.Contains(use, "RUN_DIR"):
+			cmd.ValidArgsFunction = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
+		case strings.Contains(use, ".toml"):
+			cmd.ValidArgsFunction = cobra.FixedCompletions([]cobra.Completion{"toml"}, cobra.ShellCompDirectiveFilterFileExt)
+		case strings.Contains(use, "FILE") || strings.Contains(use, "DIR"):
+		default:
+			cmd.ValidArgsFunction = cobra.NoFileCompletions
+		}
+	}
+}
+
+// completeDevices proposes the numbers of devices.
+func completeDevices(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	found, err := vk.Devices()
+	if err != nil {
+		return nil, noFiles
+	}
+	var out []cobra.Completion
+	for _, d := range found {
+		out = append(out, cobra.CompletionWithDesc(fmt.Sprint(d.Index), d.Name))
+	}
+	return out, noFiles
+}
+
+// completeSettings proposes KEY= of the configuration on the command line, or without one of all workflows; and behind it the values of keys that have
+// few.
+func completeSettings(_ *cobra.Command, args []string, begun string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
+	name, _, given := strings.Cut(begun, "=")
+	for _, k := range settings(args) {
+		switch {
+		case !given && strings.HasPrefix(k.name, name):
+			out = append(out, cobra.CompletionWithDesc(k.name+"=", firstSentence(k.key.Doc)))
+		case given && k.name == name:
+			values := k.key.Choices
+			if k.key.Type == "boolean" {
+				values = []string{"true", "false"}
+			}
+			for _, v := range values {
+				out = append(out, name+"="+v)
+			}
+			return out, noFiles
+		}
+	}
+	return out, noFiles | cobra.ShellCompDirectiveNoSpace
+}
+
+// configKey is a key of configurations by its dotted name.
+type configKey struct {
+	name string
+	key  config.Key
+}
+
+// settings are the keys of the first configuration that can be read, or of all workflows and problems.
+func settings(files []string) (out []configKey) {
+	add := func(section string, keys []config.Key) {
+		for _, k := range keys {
+			name := k.Name
+			if section != "" {
+				name = section + "." + k.Name
+			}
+			if !slices.ContainsFunc(out, func(of configKey) bool { return of.name == name }) {
+				out = append(out, configKey{name, k})
+			}
+		}
+	}
+	for _, path := range files {
+		cfg, err := evorl.Read(path)
+		if err != nil {
+			continue
+		}
+		for _, s := range cfg.Sections() {
+			if keys, err := config.Schema(s.Value); err == nil {
+				add(s.Name, keys)
+			}
+		}
+		return out
+	}
+	all, err := everything()
+	if err != nil {
+		return nil
+	}
+	for _, x := range all {
+		for _, s := range x.Sections {
+			add(s.Name, s.Keys)
+		}
+	}
+	return out
+}
+
+// firstSentence is a text up to its first full stop.
+func firstSentence(text string) string {
+	if at := strings.Index(text, ". "); at >= 0 {
+		text = text[:at]
+	}
+	return strings.TrimSuffix(text, ".")
+}
+
+// workflowNames and placeNames are names with what they are, for completion.
+func workflowNames() (out []cobra.Completion) {
+	for _, w := range evorl.Workflows() {
+		out = append(out, cobra.CompletionWithDesc(w.Name, w.Summary))
+	}
+	return out
+}
+
+func placeNames() (out []cobra.Completion) {
+	for _, name := range envs.Names() {
+		out = append(out, cobra.Completion(name))
+	}
+	for _, p := range evorl.Problems() {
+		out = append(out, cobra.CompletionWithDesc(p.Name, p.Summary))
+	}
+	return out
+}
+
+// completeWorkflowAndPlace proposes a workflow, then an environment or a problem.
+func completeWorkflowAndPlace(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	switch len(args) {
+	case 0:
+		return workflowNames(), noFiles
+	case 1:
+		return placeNames(), noFiles
+	}
+	return nil, noFiles
+}
+
+// completeListed proposes what evorl list takes.
+func completeListed(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, noFiles
+	}
+	return append(workflowNames(), placeNames()...), noFiles
 }

@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"os"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -32,35 +34,47 @@ type listed struct {
 }
 
 func newList() *cobra.Command {
-	var asJSON bool
+	var asJSON, full bool
 	cmd := &cobra.Command{
-		Use:   "list [flags] [NAME]",
+		Use:   "list [flags] [NAME|WORD...]",
 		Short: "List workflows, environments, problems and configuration keys",
 		Long: paragraphs(
-			"List every workflow, environment, problem and configuration key with its default, range and meaning; or only those of NAME.",
+			"List the names of all workflows, environments and problems. With the NAME of one: what it is, and every key of its configuration with default, range " +
+				"and meaning. With other words: the keys whose names have all of them or, if there are none, whose meanings have. With --all: everything.",
 		),
-		Example: "  evorl list\n  evorl list pbt\n  evorl list --json",
-		Args:    between(0, 1, "want at most one NAME"),
+		Example: "  evorl list\n  evorl list pbt\n  evorl list learning_rate\n  evorl list --all --json",
+		Args:    between(0, math.MaxInt, ""),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			all, err := everything()
 			if err != nil {
 				return err
 			}
-			if len(args) == 1 {
-				if all, err = only(all, args[0]); err != nil {
-					return err
+			l := &lister{width: columns(cmd.OutOrStdout()), known: all}
+			switch query := strings.Join(args, " "); {
+			case query == "" && !full && !asJSON:
+				l.overview(all)
+			case query == "" || has(all, query):
+				all = slices.DeleteFunc(slices.Clone(all), func(x listed) bool { return query != "" && x.Name != query })
+				l.known = all
+				l.list(all)
+			default:
+				found := keysWith(all, query)
+				if found == nil {
+					return nothing(all, query)
 				}
+				all = found
+				l.sections(all)
 			}
 			if asJSON {
 				return json.NewEncoder(cmd.OutOrStdout()).Encode(all)
 			}
-			l := &lister{width: columns(cmd.OutOrStdout())}
-			l.list(all)
 			_, err = io.WriteString(cmd.OutOrStdout(), l.text.String())
 			return err
 		},
+		ValidArgsFunction: completeListed,
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "one line of JSON: an array")
+	cmd.Flags().BoolVar(&full, "all", false, "everything, with every configuration key")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "one line of JSON: an array, of everything unless NAME or words are given")
 	return cmd
 }
 
@@ -101,19 +115,26 @@ func everything() ([]listed, error) {
 	return all, nil
 }
 
-func only(all []listed, name string) ([]listed, error) {
+func has(all []listed, name string) bool {
+	return slices.ContainsFunc(all, func(x listed) bool { return x.Name == name })
+}
+
+// nothing is the error of a query that finds nothing.
+func nothing(all []listed, query string) error {
 	var names []string
-	for _, l := range all {
-		if l.Name == name {
-			return []listed{l}, nil
+	for _, x := range all {
+		names = append(names, x.Name)
+		for _, s := range x.Sections {
+			for _, k := range s.Keys {
+				names = append(names, k.Name)
+			}
 		}
-		names = append(names, l.Name)
 	}
-	hint := "there are: " + strings.Join(names, ", ")
-	if near := config.Nearest(name, names); near != "" {
+	hint := "see: evorl list"
+	if near := config.Nearest(query, names); near != "" {
 		hint = fmt.Sprintf("did you mean %q?", near)
 	}
-	return nil, usagef("there is no workflow, environment or problem %q; %s", name, hint)
+	return usagef("there is no workflow, environment, problem or key %q; %s", query, hint)
 }
 
 // columns is the width to write to.
@@ -134,6 +155,7 @@ func columns(w io.Writer) int {
 type lister struct {
 	text  strings.Builder
 	width int
+	known []listed // among which the users of a section are told
 }
 
 func (l *lister) list(all []listed) {

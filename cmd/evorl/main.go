@@ -8,7 +8,8 @@
 //	evorl plot runs/*                draw learning curves
 //	evorl inspect RUN_DIR            show where a run came from and what it has saved
 //	evorl export --onnx FILE RUN_DIR write a policy for other programs
-//	evorl list                       every workflow, environment and configuration key
+//	evorl list                       workflows, environments, problems and configuration keys
+//	evorl init ppo Hopper-v5         write a commented configuration
 //	evorl devices                    what there is to compute on
 //	evorl bench --suite core         how fast it computes
 //
@@ -67,9 +68,6 @@ func newRoot() *cobra.Command {
 		},
 		SilenceErrors: true, // execute reports them
 		SilenceUsage:  true,
-		CompletionOptions: cobra.CompletionOptions{
-			HiddenDefaultCmd: true,
-		},
 	}
 	root.Args = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
@@ -90,7 +88,11 @@ func newRoot() *cobra.Command {
 	})
 	root.SetUsageTemplate(usageTemplate)
 	cobra.EnableCommandSorting = false // they are in the order in which one meets them
-	root.AddCommand(newRun(), newSweep(), newEval(), newView(), newCompare(), newPlot(), newInspect(), newExport(), newList(), newDevices(), newBench())
+	root.AddCommand(
+		newRun(), newSweep(), newEval(), newView(), newCompare(), newPlot(),
+		newInspect(), newExport(), newList(), newInit(), newDevices(), newBench(), newMan(),
+	)
+	addCompletions(root)
 	return root
 }
 

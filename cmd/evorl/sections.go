@@ -52,7 +52,7 @@ func sameKeys(a, b []config.Key) bool {
 // sections writes the sections of all workflows, environments and problems.
 func (l *lister) sections(all []listed) {
 	var workflows []string
-	for _, x := range all {
+	for _, x := range l.known {
 		if x.Kind == "workflow" {
 			workflows = append(workflows, x.Name)
 		}

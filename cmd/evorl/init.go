@@ -1,0 +1,43 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/evorl/evorl"
+)
+
+func newInit() *cobra.Command {
+	var set []string
+	cmd := &cobra.Command{
+		Use:   "init [flags] WORKFLOW ENV",
+		Short: "Write a commented configuration",
+		Long: paragraphs(
+			"Write the configuration of a workflow on an environment or a problem to standard output: every key with its default, range and meaning. Keys " +
+				"that are not wanted can be deleted, since a missing key has its default.",
+		),
+		Example: "  evorl init ppo Hopper-v5 > my.toml\n  evorl init --set iterations=100 --set bbob.function=8 cma-es bbob > rosenbrock.toml",
+		Args:    between(2, 2, "want a WORKFLOW and an ENV or problem; see evorl list"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var options []evorl.Option
+			for _, text := range set {
+				options = append(options, evorl.Set(text))
+			}
+			cfg, err := evorl.New(args[0], args[1], options...)
+			if err != nil {
+				return err
+			}
+			text, err := cfg.TOML()
+			if err != nil {
+				return err
+			}
+			w := cfg.Workflow()
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "# %s on %s: %s\n# %s\n\n%s", w.Name, args[1], w.Summary, w.Source, text)
+			return err
+		},
+		ValidArgsFunction: completeWorkflowAndPlace,
+	}
+	cmd.Flags().StringArrayVar(&set, "set", nil, "set a `KEY=VALUE`, such as ppo.members=64 (repeatable)")
+	return cmd
+}
