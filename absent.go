@@ -13,6 +13,7 @@ import (
 func (c *Config) absent(section string, env string) string {
 	search, searches := c.searcher()
 	_, onProblem := lookupProblem(env)
+	onProblem = onProblem || searches && c.source != nil && search.solves()
 	ofPolicies := slices.Contains([]string{"environment", TaskSection, "network", "policy", "behaviour"}, section)
 	switch of, isProblem := lookupProblem(section); {
 	case ofPolicies && onProblem:

@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"reflect"
+	"strings"
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
@@ -28,6 +30,7 @@ type Config struct {
 	task     any               // pointer to the environment's options; nil: none
 	parts    parts
 
+	source       *source          // nil: env is a name
 	environments *envs.Registry   // where env was looked up
 	document     *config.Document // for the locations of errors
 }
@@ -39,8 +42,9 @@ func newConfig(w Workflow) *Config {
 	}
 }
 
-// New makes a configuration of a workflow on an environment or problem, by their names, with defaults for all other
-// settings. An invalid setting gives a *config.Error, or an error that names its section and key.
+// New makes a configuration of a workflow on an environment or problem, by their names or a file's (see SourceSuffix),
+// with defaults for all other settings. An invalid setting gives a *config.Error, or an error that names its section and
+// key.
 func New(workflow, env string, opts ...Option) (*Config, error) {
 	const name = "evorl.New"
 	o := newOptions(opts)
@@ -56,6 +60,7 @@ func New(workflow, env string, opts ...Option) (*Config, error) {
 // line and what would be right; a file that cannot be read gives the system's error.
 func Read(path string, opts ...Option) (*Config, error) {
 	o := newOptions(opts)
+	o.folder = filepath.Dir(path)
 	d, err := config.Read(path, o.overrides...)
 	if err != nil {
 		return nil, err
@@ -79,6 +84,7 @@ func decode(d *config.Document, o options) (*Config, error) {
 		Workflow string `required:"true" doc:"Name the workflow, for example workflow = \"pbt\"."`
 		Env      string `required:"true" doc:"Name the environment, for example env = \"CartPole-v1\", or the problem of a search, for example env = \"bbob\"."`
 	}
+	d.Rename("problem", "env") // the other name of the key
 	if err := d.Peek("", &top); err != nil {
 		return nil, err
 	}
@@ -94,7 +100,11 @@ func decode(d *config.Document, o options) (*Config, error) {
 			return nil, err
 		}
 	}
-	if err := cfg.place(top.Env, d); err != nil {
+	if strings.HasSuffix(top.Env, SourceSuffix) {
+		if err := cfg.placeSource(top.Env, d, o); err != nil {
+			return nil, err
+		}
+	} else if err := cfg.place(top.Env, d); err != nil {
 		return nil, err
 	}
 	if err := cfg.with(o.sections); err != nil {
@@ -105,6 +115,9 @@ func decode(d *config.Document, o options) (*Config, error) {
 	}
 	if err := d.Decode(cfg.Sections(), config.Absent(func(section string) string { return cfg.absent(section, top.Env) })); err != nil {
 		return nil, err
+	}
+	if cfg.source != nil { // as the run directory has it
+		cfg.Run.Env, cfg.source.settings = cfg.source.name, SourceConfig{cfg.source.digest}
 	}
 	if cfg.task != nil {
 		var err error
@@ -182,6 +195,9 @@ func (c *Config) check() error {
 // Sections returns pointers to all settings, in TOML's order.
 func (c *Config) Sections() config.Sections {
 	s := config.Sections{{Name: "", Value: &c.Run}}
+	if c.source != nil {
+		s = append(s, config.Section{Name: sourceSection, Value: &c.source.settings})
+	}
 	if search, ok := c.searcher(); !ok || !search.solves() {
 		s = append(s, config.Section{Name: "environment", Value: &c.Environment})
 		if c.task != nil {

@@ -16,6 +16,8 @@ type options struct {
 	overrides    []config.Override
 	sections     []any
 	environments *envs.Registry
+	folder       string  // where the paths of files begin
+	source       *source // of the file that env names; nil: it is read
 }
 
 // Set sets a key of the configuration, as --set does on the command line: evorl.Set("ppo.members=64"). It overrides

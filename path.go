@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // NewPath makes the folder of a new run in a folder: WORKFLOW-ENV-N, with N above all existing ones. It is safe for
@@ -36,7 +37,7 @@ func NewestPath(below string, cfg *Config) (string, error) {
 }
 
 func numbered(below string, cfg *Config, n int) string {
-	return filepath.Join(below, fmt.Sprintf("%s-%s-%d", cfg.Run.Workflow, cfg.Run.Env, n))
+	return filepath.Join(below, fmt.Sprintf("%s%d", prefixOf(cfg), n))
 }
 
 // newest returns the largest number of a run in a folder; 0: none.
@@ -48,10 +49,15 @@ func newest(below string, cfg *Config) (int, error) {
 	most := 0
 	for _, e := range entries {
 		var n int
-		prefix := cfg.Run.Workflow + "-" + cfg.Run.Env + "-"
+		prefix := prefixOf(cfg)
 		if _, err := fmt.Sscanf(e.Name(), prefix+"%d", &n); err == nil && e.Name() == fmt.Sprint(prefix, n) {
 			most = max(most, n)
 		}
 	}
 	return most, nil
+}
+
+// prefixOf begins the names of the folders of a configuration's runs.
+func prefixOf(cfg *Config) string {
+	return cfg.Run.Workflow + "-" + strings.TrimSuffix(cfg.Run.Env, SourceSuffix) + "-"
 }

@@ -35,6 +35,11 @@ func Start(ctx context.Context, eng *engine.Engine, cfg *Config, path string) (_
 	if err := r.build(ctx, func(w engine.Workflow) error { return w.Init(ctx) }); err != nil {
 		return nil, err
 	}
+	if of := cfg.source; of != nil {
+		if err := dir.WriteSource(of.name, of.text); err != nil {
+			return nil, err
+		}
+	}
 	if err := r.writeConfig(); err != nil {
 		return nil, err
 	}

@@ -36,7 +36,7 @@ func (e *Environment) shader(ctx context.Context, kernel string, m Mapping, buil
 	if s, ok := e.compiled.shaders[key]; ok {
 		return s, nil
 	}
-	source, err := shaders.ComposeEnvironment(kernel, shaders.Environment{Name: e.Name, File: e.Name + ".glsl", Text: e.glsl, Cooperative: m == Cooperative})
+	source, err := shaders.ComposeEnvironment(kernel, shaders.Environment{Name: e.Name, File: e.shown(), Text: e.glsl, Cooperative: m == Cooperative})
 	if err != nil {
 		return nil, fmt.Errorf("envs: environment %q: %w", e.Name, err)
 	}

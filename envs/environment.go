@@ -7,6 +7,7 @@ type Environment struct {
 	Spec
 	glsl     string
 	file     string // in the embedded tree, for a built-in environment; "" for one given at run time
+	source   string // name of the GLSL of one given at run time in compiler messages; "": its name and .glsl
 	compiled compiled
 	constant [optionConstants]float32 // specialization constants of the options
 	base     *Environment             // the environment that With was first called on; nil: this one
@@ -49,6 +50,14 @@ func newEnvironment(spec Spec, glsl, file string) (*Environment, error) {
 
 // GLSL returns the environment's source with unresolved includes.
 func (e *Environment) GLSL() string { return e.glsl }
+
+// shown returns the name of the GLSL in compiler messages.
+func (e *Environment) shown() string {
+	if e.source != "" {
+		return e.source
+	}
+	return e.Name + ".glsl"
+}
 
 // IsBuiltIn reports whether the environment is one of this package's, whose kernels are compiled ahead of time.
 func (e *Environment) IsBuiltIn() bool { return e.file != "" }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/evorl/evorl"
 	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/shaders"
 	"github.com/evorl/evorl/vk"
 )
 
@@ -51,12 +52,13 @@ func exitStatus(err error) int {
 		name   *vk.DeviceNameError
 		member *evorl.MemberError
 		file   *configFileError
+		source *shaders.CompileError
 	)
 	switch {
 	case errors.As(err, &signal):
 		return statusSignal + int(signal.signal)
 	case errors.As(err, &usage), errors.As(err, &cfg), errors.As(err, &other), errors.As(err, &index), errors.As(err, &name), errors.As(err, &member),
-		errors.As(err, &file):
+		errors.As(err, &file), errors.As(err, &source):
 		return statusUsage
 	}
 	return statusFailed
@@ -78,6 +80,10 @@ func describe(err error) string {
 	if errors.As(err, &signal) {
 		return ""
 	}
+	var source *shaders.CompileError
+	if errors.As(err, &source) {
+		return plainLines(source.Messages) // likewise
+	}
 	text := "evorl: " + plainLines(strings.TrimPrefix(strings.TrimSpace(err.Error()), "evorl: "))
 	var index *vk.DeviceIndexError
 	var name *vk.DeviceNameError
@@ -90,11 +96,17 @@ func describe(err error) string {
 		text += "\nuse fewer members, environments, steps, episodes or cells, or a smaller network"
 	case errors.As(err, &place) && errors.Is(err, syscall.ENOSPC):
 		text += "\nfree some space; a run goes on from its last checkpoint with --resume"
+	case errors.Is(err, shaders.ErrNoCompiler):
+		text += "\n" + compilerHint
 	case errors.Is(err, vk.ErrDeviceLost), errors.Is(err, vk.ErrTimeout):
 		text += "\nthe run goes on from its last checkpoint with --resume"
 	}
 	return text
 }
+
+// compilerHint says how to get what compiles environments and problems of one's own; nothing else needs it.
+const compilerHint = "environments and problems of your own need a GLSL compiler: apt install glslc (or glslang-tools), dnf install glslc, " +
+	"pacman -S shaderc, apk add shaderc, brew install shaderc, or the Vulkan SDK"
 
 // warn tells of something that does not end the command.
 func warn(w io.Writer, format string, args ...any) {

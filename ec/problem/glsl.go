@@ -2,6 +2,7 @@ package problem
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
@@ -19,6 +20,7 @@ type GLSLSpec struct {
 	Space      ec.Space  // dimensions and bounds; the other fields are ignored
 	Objectives int       // 0: one
 	Start      []float32 // [dim]; nil: drawn uniformly in the bounds or, without bounds, 0
+	File       string    // name of the text in compiler messages; "": a name made from Name
 }
 
 // GLSL makes a problem of a function in GLSL, evaluated on the device. The text defines
@@ -44,7 +46,7 @@ func GLSL(ctx context.Context, spec GLSLSpec, text string) (*Function, error) {
 	if spec.Start != nil && len(spec.Start) != space.Dim {
 		return nil, fmt.Errorf("problem: %s: a start of %d numbers; want %d", spec.Name, len(spec.Start), space.Dim)
 	}
-	shader, err := givenAs(ctx, spec.Name, text, space.Dim, k)
+	shader, err := spec.shader(ctx, text, space.Dim, k)
 	if err != nil {
 		return nil, fmt.Errorf("problem: %s: %w", spec.Name, err)
 	}
@@ -65,14 +67,14 @@ func GLSL(ctx context.Context, spec GLSLSpec, text string) (*Function, error) {
 	return f, nil
 }
 
-// givenAs returns the kernel that contains the text.
-func givenAs(ctx context.Context, name, text string, dim, objectives int) (*vk.Shader, error) {
+// shader returns the kernel that contains the text.
+func (spec GLSLSpec) shader(ctx context.Context, text string, dim, objectives int) (*vk.Shader, error) {
 	const kernel = "ec/problem/given"
 	whole, err := fs.ReadFile(shaders.Files(), kernel+".comp")
 	if err != nil {
 		return nil, err
 	}
-	file := "given/" + strings.Map(plain, name) + ".glsl"
+	file := "given/" + strings.Map(plain, spec.Name) + ".glsl"
 	made := strings.NewReplacer(
 		"#define DIM 1u", fmt.Sprintf("#define DIM %du", dim), "#define OBJECTIVES 1u", fmt.Sprintf("#define OBJECTIVES %du", objectives),
 		`"`+kernel+`.glsl"`, `"`+file+`"`,
@@ -82,10 +84,14 @@ func givenAs(ctx context.Context, name, text string, dim, objectives int) (*vk.S
 		return nil, err
 	}
 	code, err := shaders.Compile(ctx, source)
+	var mistake *shaders.CompileError
+	if errors.As(err, &mistake) && spec.File != "" {
+		mistake.Messages = strings.ReplaceAll(mistake.Messages, "shaders/"+file+":", spec.File+":")
+	}
 	if err != nil {
 		return nil, err
 	}
-	return givenShader.With(kernel+"."+name, code)
+	return givenShader.With(kernel+"."+spec.Name, code)
 }
 
 // plain replaces characters that the name of a file included by GLSL cannot contain.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -65,6 +66,17 @@ func Parse(name string, text []byte, overrides ...Override) (*Document, error) {
 // Overrides returns a document made only of overrides, for a program without a file. name identifies it in errors.
 func Overrides(name string, overrides ...Override) (*Document, error) {
 	return (&source{flag: name}).document(overrides)
+}
+
+// Rename gives the value of a key of the top level another name, unless there is one of that name or it is a section.
+func (d *Document) Rename(from, to string) {
+	n := d.root.kid(from)
+	if n == nil || n.kind == table || d.root.kid(to) != nil {
+		return
+	}
+	delete(d.root.kids, from)
+	d.root.order = slices.DeleteFunc(d.root.order, func(name string) bool { return name == from })
+	d.root.add(to, n)
 }
 
 // document parses the text and applies overrides.

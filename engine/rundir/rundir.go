@@ -169,6 +169,14 @@ func (d *Dir) WriteConfig(text []byte) error {
 	return durable.WriteFile(d.Config(), text, 0o644)
 }
 
+// WriteSource keeps a file that the configuration names, under the file's own name.
+func (d *Dir) WriteSource(name string, text []byte) error {
+	if name != filepath.Base(name) || !filepath.IsLocal(name) {
+		return fmt.Errorf("run directory: a source %q; want the name of a file", name)
+	}
+	return durable.WriteFile(filepath.Join(d.path, name), text, 0o644)
+}
+
 // Close unlocks the folder. A second Close does nothing.
 func (d *Dir) Close() error {
 	if d.lock == nil {

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// ownBox has the examples of docs/own.md, and needs a compiler.
+func ownBox(t *testing.T) *box {
+	t.Helper()
+	b := newBox(t)
+	if _, err := exec.LookPath("glslc"); err != nil && os.Getenv("CI") == "" {
+		t.Skip("no glslc: ", err)
+	}
+	for _, name := range []string{"point.glsl", "point.toml", "styblinski-tang.glsl", "styblinski-tang.toml"} {
+		text, err := os.ReadFile("../../configs/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.write(name, string(text))
+	}
+	return b
+}
+
+// TestOwnEnvironment: an environment in a file is learned in, evaluated, seen, exported, plotted and gone on with, from the copy in the run directory.
+func TestOwnEnvironment(t *testing.T) {
+	b := ownBox(t)
+	whole := b.object(b.must("run", "--json", "--out", "whole", "point.toml"))
+	if mean, ok := whole["mean_return"].(float64); !ok || mean < -14 { // it is about -25 of an agent that does nothing
+		t.Errorf("mean return %v; want at least -14", whole["mean_return"])
+	}
+	b.must("run", "--out", "half", "--iterations", "30", "point.toml")
+	for _, name := range []string{"point.glsl", "point.toml"} { // the run has its own
+		if err := os.Remove(b.path(name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	resumed := b.object(b.must("run", "--json", "--resume", "--iterations", "60", "--out", "half"))
+	if resumed["digest"] != whole["digest"] || resumed["resumed_from"] != 30. {
+		t.Errorf("resumed: %v; want the digest %v after iteration 30", resumed, whole["digest"])
+	}
+	e := b.object(b.must("eval", "--json", "--member", "0", "--seed", "3", "--episodes", "1", "half"))
+	v := b.object(b.must("view", "--json", "--member", "0", "--seed", "3", "--png", "a.png", "--width", "32", "--height", "32", "half"))
+	if e["mean_return"] != v["return"] || v["length"] != 50. {
+		t.Errorf("evaluated %v, viewed %v", e, v)
+	}
+	b.must("plot", "--out", "a.svg", "half", "whole")
+	b.must("export", "--onnx", "p.onnx", "half")
+	text := b.must("inspect", "half")
+	if !strings.Contains(text, "point.glsl") {
+		t.Errorf("%s", text)
+	}
+	b.write("half/point.glsl", "// environment: Point-v0\n")
+	if _, stderr, status := b.run("eval", "half"); status != 2 || !strings.Contains(stderr, "config.toml:") ||
+		!strings.Contains(stderr, "another file than the run's") {
+		t.Errorf("a changed copy: status %d, %s", status, stderr)
+	}
+}
+
+func TestOwnProblem(t *testing.T) {
+	b := ownBox(t)
+	r := b.object(b.must("run", "--json", "--out", "run", "styblinski-tang.toml"))
+	if best, ok := r["best_return"].(float64); !ok || best < 156.6 || best > 156.7 { // 39.166 a dimension
+		t.Errorf("best %v; want 156.66", r["best_return"])
+	}
+	again := b.object(b.must("run", "--json", "--resume", "--out", "run", "--iterations", "81"))
+	if again["resumed_from"] != 80. {
+		t.Errorf("%v", again)
+	}
+	b.must("run", "--out", "cma", "--set", "workflow=cma-es", "--iterations", "2", "styblinski-tang.toml")
+}
+
+// Mistakes in a file are told by its name and line, before there is a run directory.
+func TestOwnMistakes(t *testing.T) {
+	b := ownBox(t)
+	point, f := string(b.read("point.glsl")), string(b.read("styblinski-tang.glsl"))
+	for _, c := range []struct {
+		name, config, file, text string
+		want                     string
+	}{
+		{"code", "point.toml", "point.glsl", strings.Replace(point, "s[1] = 0.0;", "s[1] = nothing;", 1), "point.glsl:20: "},
+		{"a key", "point.toml", "point.glsl", strings.Replace(point, "max_steps", "max_step", 1), "point.glsl:4:5: unknown key \"max_step\""},
+		{"a bound", "point.toml", "point.glsl", strings.Replace(point, "max_steps = 50", "action_low = [1, 2]", 1), "point.glsl:4:18: 2 bounds of 1 dimensions"},
+		{"a time limit", "point.toml", "point.glsl", strings.Replace(point, "max_steps = 50", "", 1), "without a time limit"},
+		{"a size", "point.toml", "point.glsl", strings.Replace(point, "#define OBS_SIZE 2", "", 1), "#define OBS_SIZE"},
+		{"a place", "point.toml", "point.glsl", strings.Replace(point, `["x"]`, `["y"]`, 1), `there is no "y" in the state, which has x, v`},
+		{"the first line", "point.toml", "point.glsl", "void f() {}\n", "want // environment: NAME"},
+		{"a loop", "point.toml", "point.glsl", strings.Replace(point, "terminated = false;", "for (uint i = 0u; i < 3u; i++) s[0] += 0.0;", 1), "has a loop"},
+		{"no file", "point.toml", "other.glsl", point, "point.glsl: no such file"},
+		{"a function's code", "styblinski-tang.toml", "styblinski-tang.glsl", strings.Replace(f, "f[0] -=", "f[0] -= no", 1),
+			"styblinski-tang.glsl:11: "},
+		{"a function's bounds", "styblinski-tang.toml", "styblinski-tang.glsl", strings.Replace(f, "low = [-5]", "low = [-5, -5]", 1),
+			"low has 2 numbers, and candidates have 4"},
+		{"a function's key", "styblinski-tang.toml", "styblinski-tang.glsl", strings.Replace(f, "dimension", "dim", 1),
+			"styblinski-tang.glsl:2:5: unknown key \"dim\""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b.t = t
+			if c.name == "no file" {
+				if err := os.Remove(b.path("point.glsl")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			b.write(c.file, c.text)
+			_, stderr, status := b.run("run", "--out", "run", c.config)
+			if status != 2 || !strings.Contains(stderr, c.want) {
+				t.Errorf("status %d, %s; want %q", status, stderr, c.want)
+			}
+			if _, err := os.Stat(b.path("run")); err == nil {
+				t.Error("there is a run directory")
+			}
+			b.write("point.glsl", point)
+			b.write("styblinski-tang.glsl", f)
+		})
+	}
+	b.t = t
+	if _, stderr, status := b.run("run", "--set", "workflow=ppo", "styblinski-tang.toml"); status != 2 || !strings.Contains(stderr, "learns in environments") {
+		t.Errorf("an agent on a problem: status %d, %s", status, stderr)
+	}
+	b.env = []string{"PATH="}
+	if _, stderr, status := b.run("run", "point.toml"); status != 1 || !strings.Contains(stderr, "apt install glslc") {
+		t.Errorf("without a compiler: status %d, %s", status, stderr)
+	}
+}

@@ -1,0 +1,179 @@
+package envs
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/evorl/evorl/engine/config"
+)
+
+// sourceHeader is what the header of a file of FromGLSL may set.
+type sourceHeader struct {
+	Summary         string    `doc:"What is to be done, in a line."`
+	State           []string  `doc:"Names of the elements of the state; default s0, s1 …"`
+	ObservationLow  []float32 `doc:"Lower bounds of observations, one or one a dimension; default none."`
+	ObservationHigh []float32 `doc:"Upper bounds of observations."`
+	ActionLow       []float32 `doc:"Lower bounds of continuous actions, one or one a dimension; default -1."`
+	ActionHigh      []float32 `doc:"Upper bounds of continuous actions; default 1."`
+	MaxSteps        int       `min:"0" max:"1073741823" doc:"Steps after which an episode is truncated; 0: the configuration's [environment] time_limit must say."`
+	Iterations      int       `min:"0" max:"60000" doc:"The most iterations that all loops take in a step, those with [[unroll]] not counted."`
+	Position        []string  `doc:"One to three elements of the state that are the place of a ball, for evorl view: x; x and z; or x, y and z (up)."`
+	ViewSize        float64   `doc:"Width of what evorl view shows, in the unit of position."`
+}
+
+// headerMark begins a line of a header.
+const headerMark = "//!"
+
+// FromGLSL makes an environment of a file's text, which says itself what a Spec says: its first line is "// environment: NAME", and lines that
+// begin with //! are TOML, which may set
+//
+//	//! summary = "reach the middle"
+//	//! state = ["x", "v"]          # default s0, s1 …
+//	//! observation_low = [-10]     # one for all or one a dimension; default none
+//	//! observation_high = [10]
+//	//! action_low = [-1]           # of continuous actions; default -1
+//	//! action_high = [1]
+//	//! max_steps = 200             # default: the configuration must have a time limit
+//	//! iterations = 0              # of all loops in a step
+//	//! position = ["x"]            # what evorl view shows: a ball at one to three elements of the state
+//	//! view_size = 4.0             # width of the view
+//
+// The sizes of spaces and state are those that the GLSL defines; see New for what else it has to. The file's name is for errors.
+//
+// Errors: a mistake in the header is a *config.Error with line and column; others are those of New.
+func FromGLSL(file string, text []byte) (*Environment, error) {
+	glsl := string(text)
+	first, _, _ := strings.Cut(glsl, "\n")
+	name, ok := strings.CutPrefix(strings.TrimRight(first, " \r"), "// environment: ")
+	if !ok {
+		return nil, fmt.Errorf("%s:1: the file begins with %.60q; want // environment: NAME", file, first)
+	}
+	d, err := config.ParseHeader(file, text, headerMark)
+	if err != nil {
+		return nil, err
+	}
+	h := sourceHeader{ViewSize: 4}
+	if err := d.Decode(config.Sections{{Name: "", Value: &h}}); err != nil {
+		return nil, err
+	}
+	spec := Spec{Name: name, Summary: h.Summary, Source: file, MaxSteps: h.MaxSteps, Iterations: h.Iterations}
+	if err := h.spaces(d, &spec, glsl); err != nil {
+		return nil, err
+	}
+	if err := h.view(d, &spec); err != nil {
+		return nil, err
+	}
+	e, err := newEnvironment(spec, glsl, "")
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	e.source = file
+	return e, nil
+}
+
+// spaces puts the spaces and the state in a Spec, by the sizes that the GLSL defines.
+func (h *sourceHeader) spaces(d *config.Document, spec *Spec, glsl string) error {
+	found, err := definesOf(*spec, glsl)
+	if err != nil {
+		return fmt.Errorf("%s: %w", spec.Source, err)
+	}
+	sizes := map[string]int{}
+	for _, name := range []string{"STATE_SIZE", "OBS_SIZE", "ACTION_SIZE", "DISCRETE"} {
+		n, err := strconv.Atoi(found[name])
+		if err != nil || n < 0 || n == 0 && name != "DISCRETE" || n > maxSourceSize {
+			return fmt.Errorf("%s: #define %s %s; want a whole number from 1 to %d (of DISCRETE 0 or 1)", spec.Source, name, found[name], maxSourceSize)
+		}
+		sizes[name] = n
+	}
+	if spec.State = h.State; h.State == nil {
+		for i := range sizes["STATE_SIZE"] {
+			spec.State = append(spec.State, fmt.Sprintf("s%d", i))
+		}
+	}
+	inf := float32(math.Inf(1))
+	if spec.Observation, err = boxOf(d, "observation", h.ObservationLow, h.ObservationHigh, inf, sizes["OBS_SIZE"]); err != nil {
+		return err
+	}
+	if sizes["DISCRETE"] == 0 {
+		spec.Action, err = boxOf(d, "action", h.ActionLow, h.ActionHigh, 1, sizes["ACTION_SIZE"])
+		return err
+	}
+	spec.Action = Discrete(sizes["ACTION_SIZE"])
+	if h.ActionLow != nil || h.ActionHigh != nil {
+		return d.Errorf("action_low", "bounds of actions that are discrete (#define DISCRETE 1): want none")
+	}
+	return nil
+}
+
+// maxSourceSize is above what a kernel can hold of a state.
+const maxSourceSize = 4096
+
+// boxOf is a box of n dimensions, whose bounds are given once, one a dimension, or not.
+func boxOf(d *config.Document, name string, low, high []float32, otherwise float32, n int) (Space, error) {
+	expand := func(key string, bounds []float32, otherwise float32) ([]float32, error) {
+		switch len(bounds) {
+		case 0:
+			return slices.Repeat([]float32{otherwise}, n), nil
+		case 1:
+			return slices.Repeat(bounds, n), nil
+		case n:
+			return bounds, nil
+		}
+		return nil, d.Errorf(key, "%d bounds of %d dimensions: want one, or one a dimension", len(bounds), n)
+	}
+	l, err := expand(name+"_low", low, -otherwise)
+	if err != nil {
+		return Space{}, err
+	}
+	h, err := expand(name+"_high", high, otherwise)
+	if err != nil {
+		return Space{}, err
+	}
+	for i := range l {
+		if !(l[i] < h[i]) {
+			return Space{}, d.Errorf(name+"_low", "%g is not below %g, the upper bound of dimension %d", l[i], h[i], i)
+		}
+	}
+	return Box(l, h), nil
+}
+
+// view makes a geometry of a ball, where the header has its position.
+func (h *sourceHeader) view(d *config.Document, spec *Spec) error {
+	if h.Position == nil {
+		return nil
+	}
+	if len(h.Position) > 3 {
+		return d.Errorf("position", "%d elements of the state: want one to three", len(h.Position))
+	}
+	if !(h.ViewSize > 0 && h.ViewSize < 1e9) {
+		return d.Errorf("view_size", "%g: want more than 0", h.ViewSize)
+	}
+	axes := [][]int{{0}, {0, 2}, {0, 1, 2}}[len(h.Position)-1]
+	var at []int
+	for _, name := range h.Position {
+		i := slices.Index(spec.State, name)
+		if i < 0 {
+			return d.Errorf("position", "there is no %q in the state, which has %s", name, strings.Join(spec.State, ", "))
+		}
+		at = append(at, i)
+	}
+	radius := h.ViewSize / 40
+	spec.Geometry = &Geometry{
+		Bodies: []string{"world", "ball"},
+		Shapes: []Shape{floor(-h.ViewSize / 4), {Name: "ball", Body: 1, Form: SphereShape, Size: [3]float64{radius}, Color: red},
+			{Name: "middle", Form: SphereShape, Size: [3]float64{radius / 2}, Color: dark}},
+		Poses: func(state []float32) []Pose {
+			var ball Pose
+			for k, i := range at {
+				ball.Pos[axes[k]] = float64(state[i])
+			}
+			return []Pose{{}, ball}
+		},
+		Camera: Camera{Distance: h.ViewSize, Azimuth: 90, Elevation: -15},
+		Time:   0.05,
+	}
+	return nil
+}

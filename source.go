@@ -1,0 +1,150 @@
+package evorl
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/evorl/evorl/ec"
+	"github.com/evorl/evorl/ec/problem"
+	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/envs"
+)
+
+// SourceSuffix ends the names of files that env may name: an environment or a problem of the user's own, in GLSL.
+const SourceSuffix = ".glsl"
+
+// Names of sections of a configuration whose env is a file.
+const (
+	sourceSection   = "source"
+	functionSection = "function"
+)
+
+// SourceConfig is [source], which a configuration has whose env is a file.
+type SourceConfig struct {
+	Digest string `doc:"SHA-256 of the file that env names, so that a run goes on with what it began with; empty: whatever it is."`
+}
+
+// source is a file of an environment or a problem. A run keeps a copy in its directory.
+type source struct {
+	name     string // without folders
+	text     []byte
+	digest   string
+	settings SourceConfig
+}
+
+// again is the same file for another configuration; nil: there is none.
+func (s *source) again() *source {
+	if s == nil {
+		return nil
+	}
+	return &source{name: s.name, text: s.text}
+}
+
+// maxSource is above the size of any robot's dynamics.
+const maxSource = 16 << 20
+
+// placeSource makes the environment or the problem of the file that env names, whose path is from the folder of the configuration.
+func (c *Config) placeSource(name string, d *config.Document, o options) error {
+	c.Run.Env = filepath.Base(name)
+	c.source = o.source
+	path := c.Run.Env
+	if c.source == nil {
+		if path = filepath.FromSlash(name); !filepath.IsAbs(path) {
+			path = filepath.Join(o.folder, path)
+		}
+		text, err := readSource(path)
+		if err != nil {
+			return d.Errorf("env", "%v", err)
+		}
+		c.source = &source{name: c.Run.Env, text: text}
+	}
+	digest := sha256.Sum256(c.source.text)
+	want := SourceConfig{}
+	if err := d.Peek(sourceSection, &want); err != nil {
+		return err
+	}
+	c.source.digest = hex.EncodeToString(digest[:])
+	if want.Digest != "" && want.Digest != c.source.digest {
+		return d.Errorf(sourceSection+".digest", "%s has the digest %s, and is another file than the run's: want the file that it began with",
+			path, c.source.digest)
+	}
+	first, _, _ := strings.Cut(string(c.source.text), "\n")
+	if strings.HasPrefix(first, "// problem: ") {
+		return c.placeFunction(path, d)
+	}
+	var err error
+	c.env, err = envs.FromGLSL(path, c.source.text)
+	var wrong *config.Error
+	if err != nil && !errors.As(err, &wrong) {
+		return d.Errorf("env", "%v", err)
+	}
+	return err
+}
+
+// placeFunction makes the problem of a file.
+func (c *Config) placeFunction(path string, d *config.Document) error {
+	search, ok := c.searcher()
+	learner, key, _ := c.learner()
+	if !ok {
+		return d.Errorf("env", "%s is a problem, and %s learns in environments: want an environment, or a search such as %s = \"snes\"", path, learner, key)
+	}
+	of, err := problem.FromGLSL(path, c.source.text)
+	var wrong *config.Error
+	if err != nil && !errors.As(err, &wrong) {
+		return d.Errorf("env", "%v", err)
+	}
+	if err != nil {
+		return err
+	}
+	search.on(Problem{Name: functionSection, settings: func() problemSettings { return &function{Dimension: of.Dimension(), source: of} }})
+	return nil
+}
+
+// function is [function], of a problem of the user's own.
+type function struct {
+	Dimension int `min:"1" max:"1000" doc:"Numbers a candidate has."`
+	source    *problem.Source
+	made      *problem.Function // of the dimension that it was last asked for
+	dimension int
+}
+
+func (f *function) Problem() (ec.Problem, error) {
+	if f.made != nil && f.dimension == f.Dimension {
+		return f.made, nil
+	}
+	made, err := f.source.Function(context.Background(), f.Dimension)
+	if err != nil {
+		return nil, err
+	}
+	f.made, f.dimension = made, f.Dimension
+	return made, nil
+}
+
+// readSource reads a file that a user has named.
+func readSource(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	var of *fs.PathError
+	if errors.As(err, &of) {
+		return nil, fmt.Errorf("%s: %w", path, of.Err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no regular file", path)
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxSource+1))
+	if err == nil && len(text) > maxSource {
+		err = fmt.Errorf("%s has more than %d bytes", path, maxSource)
+	}
+	return text, err
+}
