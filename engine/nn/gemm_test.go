@@ -294,7 +294,8 @@ func TestGemmPanel(t *testing.T) {
 		return
 	}
 	gemmCase{members: 2, m: 67, n: 128, k: 130, aligned: true, bias: true, activation: Tanh}.run(t)
-	gemmCase{members: 2, m: 64, n: 71, k: 129, transposeA: true, splits: 2}.run(t)
+	gemmCase{members: 2, m: 64, n: 71, k: 259, transposeA: true, splits: 2}.run(t)
+	gemmCase{members: 2, m: 65, n: 23, k: 131, transposeB: true}.run(t)
 }
 
 // Members that share an A or a B, with and without an addend, in every form.
