@@ -196,15 +196,17 @@ func (p *pbt) check(env *envs.Environment, options envs.Options) error {
 	return p.trainable.check(env, options)
 }
 
-// memberFields are the keys that may be searched: those of the learner and, where batches are drawn by priorities, those of the replay. The latter are
-// searched on request only.
+// memberFields are the keys that may be searched: those of the learner and, on request only, those of the replay.
 func (p *pbt) memberFields() ([]config.Key, error) {
 	keys, err := config.MemberFields(p.learner().Value)
-	if of, ok := p.trainable.(interface{ replays() *rl.ReplayConfig }); ok && err == nil {
-		if replay := of.replays(); replay != nil && replay.Prioritized {
-			var more []config.Key
-			more, err = config.MemberFields(replay)
-			keys = append(keys, more...)
+	of, ok := p.trainable.(interface{ replays() *rl.ReplayConfig })
+	if !ok || of.replays() == nil || err != nil {
+		return keys, err
+	}
+	more, err := config.MemberFields(of.replays())
+	for _, k := range more {
+		if (k.Name == "batch_share") != of.replays().Prioritized { // which has exponents instead
+			keys = append(keys, k)
 		}
 	}
 	return keys, err

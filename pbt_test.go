@@ -217,6 +217,13 @@ func TestPBTSearchesPriorities(t *testing.T) {
 	if _, err := parse(t, fmt.Sprintf(text, false)); err == nil || !strings.Contains(err.Error(), `unknown hyperparameter "importance_exponent"`) {
 		t.Errorf("without priorities: error %v", err)
 	}
+	shares := over("dqn", "CartPole-v1") + "[replay]\nprioritized = %v\n[pbt.search.batch_share]\nprior = \"uniform\"\nlow = 0.2\nhigh = 1.0\n"
+	if _, err := parse(t, fmt.Sprintf(shares, true)); err == nil || !strings.Contains(err.Error(), `unknown hyperparameter "batch_share"`) {
+		t.Errorf("shares of batches by priorities: error %v", err)
+	}
+	if _, err := parse(t, fmt.Sprintf(shares, false)); err != nil {
+		t.Error(err)
+	}
 	c, err := parse(t, fmt.Sprintf(text, true))
 	if err != nil {
 		t.Fatal(err)

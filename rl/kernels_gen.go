@@ -2384,12 +2384,14 @@ var replaySampleShader = &vk.Shader{
 		{Name: "Normalizer", Index: 18, Access: vk.Read, Optional: true},
 		{Name: "normalizer_texels", Index: 19, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
 		{Name: "Drawn", Index: 20, Access: vk.Read, Optional: true},
+		{Name: "Share", Index: 21, Access: vk.Read, Optional: true},
 	},
 	PushBytes: 44,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
 		{Name: "HAS_NORMALIZER", ID: 1, Default: 0},
 		{Name: "HAS_DRAWN", ID: 2, Default: 0},
+		{Name: "HAS_SHARE", ID: 3, Default: 0},
 		{Name: "REPLAY_FORMAT", ID: 20, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
@@ -2417,6 +2419,7 @@ type replaySampleKernel struct {
 	Index      vk.Range // writeonly uint
 	Normalizer vk.Range // readonly float, optional
 	Drawn      vk.Range // readonly uint, optional
+	Share      vk.Range // readonly float, optional
 
 	Batch     uint32 // push constants, in order
 	Capacity  uint32
@@ -2438,11 +2441,11 @@ type replaySampleKernel struct {
 // call dispatches x × y × z workgroups.
 func (k replaySampleKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [21]vk.Range
+		ranges [22]vk.Range
 		push   [44]byte
-		spec   [5]uint32
+		spec   [6]uint32
 	})
-	a.ranges = [21]vk.Range{k.Obs, k.Obs, k.NextObs, k.NextObs, k.Action, k.Reward, k.Done, k.Link, k.Head, k.Discount, k.Clock, k.Update, k.ToObs, k.ToNextObs, k.ToAction, k.ToReward, k.Factor, k.Index, k.Normalizer, k.Normalizer, k.Drawn}
+	a.ranges = [22]vk.Range{k.Obs, k.Obs, k.NextObs, k.NextObs, k.Action, k.Reward, k.Done, k.Link, k.Head, k.Discount, k.Clock, k.Update, k.ToObs, k.ToNextObs, k.ToAction, k.ToReward, k.Factor, k.Index, k.Normalizer, k.Normalizer, k.Drawn, k.Share}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Batch)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Capacity)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Features)
@@ -2456,7 +2459,7 @@ func (k replaySampleKernel) call(x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[32:], math.Float32bits(k.Limit))
 	binary.LittleEndian.PutUint32(a.push[36:], k.PartFirst)
 	binary.LittleEndian.PutUint32(a.push[40:], k.PartRows)
-	a.spec = [5]uint32{64, 0, 0, 0, 0}
+	a.spec = [6]uint32{64, 0, 0, 0, 0, 0}
 	if k.Workgroup != 0 {
 		a.spec[0] = k.Workgroup
 	}
@@ -2466,11 +2469,14 @@ func (k replaySampleKernel) call(x, y, z uint32) vk.Call {
 	if k.Drawn.Buffer != nil {
 		a.spec[2] = 1
 	}
+	if k.Share.Buffer != nil {
+		a.spec[3] = 1
+	}
 	if k.ReplayFormat != 0 {
-		a.spec[3] = k.ReplayFormat
+		a.spec[4] = k.ReplayFormat
 	}
 	if k.TexelLoads != 0 {
-		a.spec[4] = k.TexelLoads
+		a.spec[5] = k.TexelLoads
 	}
 	return vk.Call{Shader: replaySampleShader, Groups: [3]uint32{x, y, z}, Label: "rl/replay_sample", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }

@@ -14,6 +14,7 @@ type ReplayConfig struct {
 	Capacity     int          `min:"1" max:"1073741824" doc:"Transitions that are kept: of each member, or of all where they share them."`
 	Shared       bool         `doc:"All members' transitions go into one ring, from which each member draws batches of its own."`
 	Batch        int          `min:"1" max:"1048576" doc:"Transitions of a member's update."`
+	BatchShare   float64      `above:"0" max:"1" doc:"Share of the batch that is drawn; the rest repeats it. Per member." member:"uniform 0.1 1"`
 	Steps        int          `min:"1" max:"64" doc:"Steps of the return that an update bootstraps after, n."`
 	Inherit      bool         `doc:"A member that becomes a copy of another takes its ring over; else it keeps its own."`
 	Observations ReplayFormat `doc:"How observations are kept: float32, float16, or bits of features that are 0 or 1."`
@@ -34,6 +35,8 @@ func (c ReplayConfig) Validate() error {
 		return config.Invalid("inherit", "the members share one ring, so there is none to take over; want false")
 	case c.Inherit && !c.Save:
 		return config.Invalid("inherit", "what is copied is what checkpoints hold; want save = true, or inherit = false")
+	case c.Prioritized && c.BatchShare != 1:
+		return config.Invalid("batch_share", "batches by priorities are drawn as a whole; want 1")
 	case c.Prioritized && c.Batch > maxPrioritized:
 		return config.Invalid("batch", "%d transitions by priorities; want at most %d", c.Batch, maxPrioritized)
 	}
@@ -63,7 +66,7 @@ func (c ReplayConfig) keeps(rows, horizon int) error {
 // Schaul et al., 2016, table 3, but for the epsilon, of OpenAI Baselines, and beta, which stays.
 func DefaultReplay() ReplayConfig {
 	return ReplayConfig{
-		Capacity: 1_000_000, Batch: 256, Steps: 1, Save: true, PriorityExponent: 0.6, ImportanceExponent: 0.4, PriorityEpsilon: 1e-6,
+		Capacity: 1_000_000, Batch: 256, BatchShare: 1, Steps: 1, Save: true, PriorityExponent: 0.6, ImportanceExponent: 0.4, PriorityEpsilon: 1e-6,
 	}
 }
 
@@ -91,6 +94,7 @@ type Replay struct {
 	priorities *priorities // nil: rows are drawn uniformly
 
 	batch  ReplayBatch
+	share  *engine.Tensor // [P]: of a batch that is drawn; nil with priorities: all
 	stream uint32
 
 	normalizer *nn.Normalizer // of the batches' observations; nil: none
@@ -119,7 +123,7 @@ const (
 	maxLaneSteps = 60000 // rows of a lane that an invocation links, within what loops may take (vk.Limits.MaxLoopIterations)
 )
 
-// NewReplay makes an empty replay for trajectories of t's shape, [T, P, E, …]. A prioritized one adds its exponents to hyper.
+// NewReplay makes an empty replay for trajectories of t's shape, [T, P, E, …]. It adds the share of batches or, a prioritized one, its exponents to hyper.
 //
 // Errors: settings out of range; a capacity of less than two trajectories, which a ring must hold for its links to be whole, or of more than the
 // device's kernels see.
@@ -159,6 +163,8 @@ func newReplay(s *engine.State, hyper *engine.Hyper, t envs.Trajectory, cfg Repl
 	if cfg.Prioritized {
 		y.priorities = newPriorities(s, hyper, cfg, members, environments)
 		y.batch.Weight, y.batch.priorities = y.priorities.weight, y.priorities
+	} else {
+		y.share = hyper.Add("batch_share", cfg.BatchShare)
 	}
 	return y, s.Err()
 }
@@ -277,6 +283,9 @@ func (y *Replay) sampler(b ReplayBatch, stream uint32, clock engine.Clock, updat
 		ToObs: b.Obs.Range(), ToNextObs: b.NextObs.Range(), ToAction: b.Action.Range(), ToReward: b.Reward.Range(), Factor: b.Factor.Range(), Index: b.Index.Range(),
 		Batch: uint32(b.Obs.Size("transition")), Capacity: uint32(y.cfg.Capacity), Features: uint32(y.features), Actions: uint32(y.actions),
 		Steps: uint32(y.cfg.Steps), Stream: stream, Own: !y.cfg.Shared, ReplayFormat: uint32(y.cfg.Observations),
+	}
+	if y.share != nil {
+		k.Share = y.share.Range()
 	}
 	if y.normalizer != nil {
 		k.Normalizer, k.Limit = y.normalizer.Values().Range(), float32(y.limit)

@@ -59,7 +59,7 @@ func newReplayCase(t *testing.T, c replayCase) (*engine.Engine, *engine.State, e
 }
 
 func (c replayCase) config() ReplayConfig {
-	return ReplayConfig{Capacity: c.rows, Shared: c.shared, Batch: c.batch, Steps: c.steps, Observations: c.format}
+	return ReplayConfig{Capacity: c.rows, Shared: c.shared, Batch: c.batch, BatchShare: 1, Steps: c.steps, Observations: c.format}
 }
 
 func newReplayOf(t *testing.T, c replayCase, cfg ReplayConfig) (*engine.Engine, *engine.State, envs.Trajectory, *Replay) {
@@ -199,6 +199,7 @@ func TestReplay(t *testing.T) {
 				gammas[p] = float64(float32(0.9 + 0.01*float64(p)))
 			}
 			write(t, discount, gammas)
+			shareBatches(t, y)
 			m := &replayModel{at: make([]int, y.rings), running: map[[2]int]int{}}
 			for range y.rings {
 				m.rows = append(m.rows, make([]replayRow, c.rows))
@@ -240,6 +241,18 @@ func (m *replayModel) normalized(member int, obs []float64) []float64 {
 	return out
 }
 
+// batchShares are how much of their batches members draw, in turn.
+var batchShares = []float64{1, 0.3, 0.001}
+
+func shareBatches(t *testing.T, y *Replay) {
+	t.Helper()
+	shares := make([]float64, y.share.Len())
+	for p := range shares {
+		shares[p] = batchShares[p%3]
+	}
+	write(t, y.share, shares)
+}
+
 // check compares the batch of an update with the model.
 func (m *replayModel) check(t *testing.T, c replayCase, y *Replay, gammas []float64, update uint32) {
 	t.Helper()
@@ -262,7 +275,8 @@ func (m *replayModel) check(t *testing.T, c replayCase, y *Replay, gammas []floa
 		}
 		for i := range c.batch {
 			at := p*c.batch + i
-			word := engine.Philox([2]uint32{5, y.stream}, [4]uint32{uint32(p), uint32(i), 0, update})[0]
+			drawn := max(int(math.Round(batchShares[p%3]*float64(c.batch))), 1)
+			word := engine.Philox([2]uint32{5, y.stream}, [4]uint32{uint32(p), uint32(i % drawn), 0, update})[0]
 			slot := int(uint64(word) * uint64(size) >> 32)
 			if index[at] != float64(slot) {
 				t.Fatalf("update %d, member %d, row %d is row %v of the ring; want %d", update, p, i, index[at], slot)
@@ -301,6 +315,7 @@ func TestReplayUniform(t *testing.T) {
 	if err := s.Zero(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	write(t, y.share, []float64{1, 1})
 	counts := make([][]float64, c.members)
 	for p := range counts {
 		counts[p] = make([]float64, c.rows)
@@ -335,19 +350,21 @@ func TestReplayErrors(t *testing.T) {
 	c := replayCases[1]
 	_, s, tr, _ := newReplayCase(t, c)
 	for name, cfg := range map[string]ReplayConfig{
-		`"capacity" is 0`:       {Capacity: 0, Batch: 1, Steps: 1},
-		`"batch" is 0`:          {Capacity: 100, Batch: 0, Steps: 1},
-		`"steps" is 0`:          {Capacity: 100, Batch: 1},
-		"35 that an iteration":  {Capacity: 69, Batch: 1, Steps: 1},
-		"want at most 8192":     {Capacity: 100, Batch: 8193, Steps: 1, Prioritized: true},
-		"105 that an iteration": {Capacity: 209, Shared: true, Batch: 1, Steps: 1},
+		`"capacity" is 0`:       {Capacity: 0, Batch: 1, BatchShare: 1, Steps: 1},
+		`"batch" is 0`:          {Capacity: 100, Batch: 0, BatchShare: 1, Steps: 1},
+		`"steps" is 0`:          {Capacity: 100, Batch: 1, BatchShare: 1},
+		"35 that an iteration":  {Capacity: 69, Batch: 1, BatchShare: 1, Steps: 1},
+		"want at most 8192":     {Capacity: 100, Batch: 8193, BatchShare: 1, Steps: 1, Prioritized: true},
+		`"batch_share" is 0`:    {Capacity: 100, Batch: 1, Steps: 1},
+		"drawn as a whole":      {Capacity: 100, Batch: 9, BatchShare: 0.5, Steps: 1, Prioritized: true},
+		"105 that an iteration": {Capacity: 209, Shared: true, Batch: 1, BatchShare: 1, Steps: 1},
 	} {
 		if _, err := NewReplay(s.Sub(fmt.Sprint("bad/", name)), nil, tr, cfg); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("error %v; want %s", err, name)
 		}
 	}
 	// Parts of ten rows of four features in three rings.
-	cfg := ReplayConfig{Capacity: 641, Batch: 1, Steps: 1}
+	cfg := ReplayConfig{Capacity: 641, Batch: 1, BatchShare: 1, Steps: 1}
 	if _, err := newReplay(s.Sub("large"), nil, tr, cfg, 480); err == nil || !strings.Contains(err.Error(), "want at most 640 transitions") {
 		t.Errorf("error %v; want one that says how many transitions there is room for", err)
 	}

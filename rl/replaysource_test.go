@@ -36,6 +36,7 @@ func TestReplaySources(t *testing.T) {
 		if err := s.Zero(t.Context()); err != nil {
 			t.Fatal(err)
 		}
+		shareBatches(t, y)
 		gammas := []float64{float64(float32(0.9)), float64(float32(0.95))}
 		write(t, discount, gammas)
 		m := &replayModel{at: make([]int, y.rings), running: map[[2]int]int{}}

@@ -1,8 +1,9 @@
 #version 450
 
 // A batch of transitions for every member, drawn uniformly with replacement: row b of member p's update u is the
-// ring's row floor(w size / 2^32), w being the first word of philox((seed, stream), (p, b, iteration, u)). Or, HAS_DRAWN,
-// of the rows that were drawn before.
+// ring's row floor(w size / 2^32), w being the first word of philox((seed, stream), (p, b, iteration, u)). A member that
+// draws a share of the batch repeats it in the rest: row b is row b mod n, n = share B. Or, HAS_DRAWN, of the rows that were
+// drawn before.
 //
 // With n > 1 steps (R. S. Sutton, A. G. Barto, 2018, equation 7.1) the reward is the discounted sum over m rows, m =
 // n or what there is of the episode: up to its end, or to its newest row. What the bootstrapped value is multiplied
@@ -21,6 +22,7 @@ layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP = 64;
 layout(constant_id = 1) const bool HAS_NORMALIZER = false;
 layout(constant_id = 2) const bool HAS_DRAWN = false;
+layout(constant_id = 3) const bool HAS_SHARE = false;
 
 const uint REPLAY_ROWS = 32u; // rows of the batch that a workgroup gathers
 
@@ -45,6 +47,7 @@ layout(std430, set = 0, binding = 17) writeonly buffer Index { uint index[]; }; 
 layout(std430, set = 0, binding = 18) readonly buffer Normalizer { float normalizer[]; }; // [P, 2, O]: mean, 1 / deviation; optional
 layout(set = 0, binding = 19, rgba32f) readonly uniform imageBuffer normalizer_texels;
 layout(std430, set = 0, binding = 20) readonly buffer Drawn { uint drawn[]; };          // [P, B]
+layout(std430, set = 0, binding = 21) readonly buffer Share { float share[]; };         // [P]: of the batch that is drawn
 
 layout(push_constant) uniform Push {
     uint batch; // B
@@ -82,9 +85,10 @@ void main() {
     uint member = gl_WorkGroupID.y, lane = gl_LocalInvocationID.x;
     uint begin = gl_WorkGroupID.x * REPLAY_ROWS, count = min(REPLAY_ROWS, batch - begin);
     uint ring = own ? member : 0u, base = ring * capacity, size = head[2u * ring + 1u];
+    uint drawn_rows = HAS_SHARE ? clamp(uint(round(share[member] * float(batch))), 1u, batch) : batch;
     for (uint i = lane; i < count; i += WORKGROUP) {
         uint b = begin + i, high, low;
-        umulExtended(philox(uvec2(seed, stream), uvec4(member, b, clock[0], update[0])).x, size, high, low);
+        umulExtended(philox(uvec2(seed, stream), uvec4(member, b % drawn_rows, clock[0], update[0])).x, size, high, low);
         uint at = member * batch + b;
         uint row = HAS_DRAWN ? drawn[at] : high, last = row, flags = done[base + row];
         float gamma = discount[member], sum = reward[base + row], power = gamma;
