@@ -50,12 +50,17 @@ var agents = []Workflow{
 	},
 }
 
-// populations are the workflows of package rl whose members learn from each other, so that none can be copied alone.
+// populations are the workflows whose members learn from each other, so that none can be copied alone.
 var populations = []Workflow{
 	{
 		Name: "dvd", Summary: "TD3 of a population whose agents share critics and experience, and are rewarded for acting differently",
 		Source: "J. Parker-Holder et al., \"Effective Diversity in Population Based Reinforcement Learning\", 2020",
 		parts:  newOffPolicy("dvd", rl.DefaultOffPolicyNetwork, rl.DefaultDvDReplay, rl.DefaultDvD, rl.NewDvD, func(c *rl.DvDConfig) *int { return &c.Members }),
+	},
+	{
+		Name: "dvd-es", Summary: "OpenES of every agent of a population, whose candidates are told how different they act from the others' beside their returns",
+		Source: "J. Parker-Holder et al., \"Effective Diversity in Population Based Reinforcement Learning\", 2020",
+		parts:  newDvDES,
 	},
 }
 

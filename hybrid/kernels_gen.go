@@ -10,6 +10,165 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
+var banditShader = &vk.Shader{
+	Name:  "hybrid/bandit",
+	SPIRV: shaders.Code("hybrid/bandit"),
+	Bindings: []vk.Binding{
+		{Name: "Return", Index: 0, Access: vk.Read},
+		{Name: "Clock", Index: 1, Access: vk.Read},
+		{Name: "Arms", Index: 2, Access: vk.Read},
+		{Name: "Outcome", Index: 3, Access: vk.ReadWrite},
+		{Name: "Best", Index: 4, Access: vk.ReadWrite},
+		{Name: "Weight", Index: 5, Access: vk.Write},
+	},
+	PushBytes:     24,
+	LocalSize:     [3]uint32{1, 1, 1},
+	LocalSizeSpec: [3]int32{-1, -1, -1},
+}
+
+// banditKernel is shaders/hybrid/bandit.comp.
+type banditKernel struct {
+	Return  vk.Range // readonly float
+	Clock   vk.Range // readonly uint
+	Arms    vk.Range // readonly float
+	Outcome vk.Range // read-write uint
+	Best    vk.Range // read-write float
+	Weight  vk.Range // writeonly float
+
+	Agents uint32 // push constants, in order
+	Count  uint32
+	Window uint32
+	Memory uint32
+	Seed   uint32
+	Stream uint32
+}
+
+// call dispatches x × y × z workgroups.
+func (k banditKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [6]vk.Range
+		push   [24]byte
+	})
+	a.ranges = [6]vk.Range{k.Return, k.Clock, k.Arms, k.Outcome, k.Best, k.Weight}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Agents)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Count)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Window)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Memory)
+	binary.LittleEndian.PutUint32(a.push[16:], k.Seed)
+	binary.LittleEndian.PutUint32(a.push[20:], k.Stream)
+	return vk.Call{Shader: banditShader, Groups: [3]uint32{x, y, z}, Label: "hybrid/bandit", Ranges: a.ranges[:], Push: a.push[:]}
+}
+
+var determinantsShader = &vk.Shader{
+	Name:  "hybrid/determinants",
+	SPIRV: shaders.Code("hybrid/determinants"),
+	Bindings: []vk.Binding{
+		{Name: "Outputs", Index: 0, Access: vk.Read},
+		{Name: "outputs_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Determinant", Index: 2, Access: vk.Write},
+	},
+	PushBytes: 20,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 8},
+		{Name: "CLIPPED", ID: 1, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{8, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// determinantsKernel is shaders/hybrid/determinants.comp.
+type determinantsKernel struct {
+	Outputs     vk.Range // readonly float
+	Determinant vk.Range // writeonly float
+
+	Agents     uint32 // push constants, in order
+	Candidates uint32
+	Size       uint32
+	Scale      float32
+	Jitter     float32
+
+	Workgroup  uint32 // specialization constants, zero for their default 8
+	Clipped    bool   // default false
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k determinantsKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [3]vk.Range
+		push   [20]byte
+		spec   [3]uint32
+	})
+	a.ranges = [3]vk.Range{k.Outputs, k.Outputs, k.Determinant}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Agents)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Candidates)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Size)
+	binary.LittleEndian.PutUint32(a.push[12:], math.Float32bits(k.Scale))
+	binary.LittleEndian.PutUint32(a.push[16:], math.Float32bits(k.Jitter))
+	a.spec = [3]uint32{8, 0, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.Clipped {
+		a.spec[1] = 1
+	}
+	if k.TexelLoads != 0 {
+		a.spec[2] = k.TexelLoads
+	}
+	return vk.Call{Shader: determinantsShader, Groups: [3]uint32{x, y, z}, Label: "hybrid/determinants", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var diverseFitnessShader = &vk.Shader{
+	Name:  "hybrid/diverse_fitness",
+	SPIRV: shaders.Code("hybrid/diverse_fitness"),
+	Bindings: []vk.Binding{
+		{Name: "Return", Index: 0, Access: vk.Read},
+		{Name: "Determinant", Index: 1, Access: vk.Read},
+		{Name: "Weight", Index: 2, Access: vk.Read},
+		{Name: "Fitness", Index: 3, Access: vk.Write},
+	},
+	PushBytes: 4,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 8},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{8, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// diverseFitnessKernel is shaders/hybrid/diverse_fitness.comp.
+type diverseFitnessKernel struct {
+	Return      vk.Range // readonly float
+	Determinant vk.Range // readonly float
+	Weight      vk.Range // readonly float
+	Fitness     vk.Range // writeonly float
+
+	Candidates uint32 // push constants, in order
+
+	Workgroup  uint32 // specialization constants, zero for their default 8
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k diverseFitnessKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [4]vk.Range
+		push   [4]byte
+		spec   [2]uint32
+	})
+	a.ranges = [4]vk.Range{k.Return, k.Determinant, k.Weight, k.Fitness}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Candidates)
+	a.spec = [2]uint32{8, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: diverseFitnessShader, Groups: [3]uint32{x, y, z}, Label: "hybrid/diverse_fitness", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var duelShader = &vk.Shader{
 	Name:  "hybrid/duel",
 	SPIRV: shaders.Code("hybrid/duel"),
@@ -494,6 +653,51 @@ func (k spreadKernel) call(x, y, z uint32) vk.Call {
 		a.spec[1] = 1
 	}
 	return vk.Call{Shader: spreadShader, Groups: [3]uint32{x, y, z}, Label: "hybrid/spread", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var statesShader = &vk.Shader{
+	Name:  "hybrid/states",
+	SPIRV: shaders.Code("hybrid/states"),
+	Bindings: []vk.Binding{
+		{Name: "Obs", Index: 0, Access: vk.Read},
+		{Name: "Done", Index: 1, Access: vk.Read},
+		{Name: "Clock", Index: 2, Access: vk.Read},
+		{Name: "States", Index: 3, Access: vk.Write},
+	},
+	PushBytes:     24,
+	LocalSize:     [3]uint32{8, 1, 1},
+	LocalSizeSpec: [3]int32{-1, -1, -1},
+}
+
+// statesKernel is shaders/hybrid/states.comp.
+type statesKernel struct {
+	Obs    vk.Range // readonly float
+	Done   vk.Range // readonly uint
+	Clock  vk.Range // readonly uint
+	States vk.Range // writeonly float
+
+	Count    uint32 // push constants, in order
+	Steps    uint32
+	Lanes    uint32
+	Features uint32
+	Seed     uint32
+	Stream   uint32
+}
+
+// call dispatches x × y × z workgroups.
+func (k statesKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [4]vk.Range
+		push   [24]byte
+	})
+	a.ranges = [4]vk.Range{k.Obs, k.Done, k.Clock, k.States}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Count)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Steps)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Lanes)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Features)
+	binary.LittleEndian.PutUint32(a.push[16:], k.Seed)
+	binary.LittleEndian.PutUint32(a.push[20:], k.Stream)
+	return vk.Call{Shader: statesShader, Groups: [3]uint32{x, y, z}, Label: "hybrid/states", Ranges: a.ranges[:], Push: a.push[:]}
 }
 
 var swarmShader = &vk.Shader{

@@ -11,6 +11,8 @@ layout(constant_id = 0) const uint WORKGROUP = 8;
 
 const uint AGENTS = 32u; // most agents
 
+#include "engine/cholesky.glsl"
+
 layout(std430, set = 0, binding = 0) readonly buffer Distance { float distances[]; };         // [P, P]: mean squared differences, where i < j
 layout(std430, set = 0, binding = 1) readonly buffer Schedule { float schedule[]; };          // [2, stages]: steps from which on, weight
 layout(std430, set = 0, binding = 2) readonly buffer Clock { uint clock[]; };                 // [1]: steps of every environment
@@ -28,7 +30,6 @@ layout(push_constant) uniform Push {
 };
 
 shared float similar[AGENTS * AGENTS]; // exp(...), symmetric
-shared float factor[AGENTS * AGENTS];  // L, lower triangle
 shared float inverse[AGENTS * AGENTS]; // columns of K^-1
 
 void main() {
@@ -40,21 +41,7 @@ void main() {
         factor[at] = i == j ? 1.0 : (1.0 - jitter) * s;
     }
     barrier();
-    // K = L L^T, column by column: of every column, the rows below the diagonal are independent.
-    for (uint j = 0u; j < agents; j++) {
-        if (me == 0u) {
-            float d = factor[j * agents + j];
-            for (uint k = 0u; k < j; k++) d -= factor[j * agents + k] * factor[j * agents + k];
-            factor[j * agents + j] = sqrt(d);
-        }
-        barrier();
-        for (uint i = j + 1u + me; i < agents; i += WORKGROUP) {
-            float x = factor[i * agents + j];
-            for (uint k = 0u; k < j; k++) x -= factor[i * agents + k] * factor[j * agents + k];
-            factor[i * agents + j] = x / factor[j * agents + j];
-        }
-        barrier();
-    }
+    cholesky(agents);
     // Column c of the inverse: L y = e_c, then L^T x = y.
     for (uint c = me; c < agents; c += WORKGROUP) {
         for (uint i = 0u; i < agents; i++) {

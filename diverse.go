@@ -1,0 +1,47 @@
+package evorl
+
+import (
+	"context"
+
+	"github.com/evorl/evorl/ec"
+	"github.com/evorl/evorl/ec/problem"
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/envs"
+	"github.com/evorl/evorl/hybrid"
+)
+
+// dvdES is the settings of DvD-ES: [network] and [policy] of the agents, [openes] of the search of each, and [dvd-es].
+type dvdES struct {
+	network problem.NetworkConfig
+	policy  problem.PolicyConfig
+	search  ec.OpenESConfig
+	cfg     hybrid.DvDESConfig
+}
+
+func newDvDES() parts {
+	return &dvdES{network: problem.DefaultNetwork(), policy: problem.DefaultPolicy(), search: ec.DefaultOpenES(), cfg: hybrid.DefaultDvDES()}
+}
+
+func (d *dvdES) sections() config.Sections {
+	return config.Sections{
+		{Name: "network", Value: &d.network}, {Name: "policy", Value: &d.policy}, {Name: d.search.Name(), Value: &d.search}, {Name: "dvd-es", Value: &d.cfg},
+	}
+}
+
+func (d *dvdES) members() (count *int, key string) { return &d.cfg.Agents, "dvd-es.agents" }
+
+func (d *dvdES) check(env *envs.Environment, options envs.Options) error {
+	if err := problem.CheckPolicy(env, options, d.network, d.policy); err != nil {
+		return keyed(err)
+	}
+	return d.cfg.Fits(env, d.network, d.policy)
+}
+
+func (d *dvdES) build(ctx context.Context, eng *engine.Engine, env *envs.Environment, options envs.Options) (engine.Workflow, error) {
+	w, err := hybrid.NewDvDES(ctx, eng, env, options, d.network, d.policy, d.search, d.cfg)
+	if err != nil {
+		return nil, err
+	}
+	return w, nil
+}

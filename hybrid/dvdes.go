@@ -1,0 +1,265 @@
+package hybrid
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/evorl/evorl/ec"
+	"github.com/evorl/evorl/ec/problem"
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/engine/nn"
+	"github.com/evorl/evorl/envs"
+)
+
+// DvDESConfig are the settings of DvD-ES.
+type DvDESConfig struct {
+	Agents      int       `min:"2" max:"32" doc:"Agents of the population, each a search of its own."`
+	States      int       `min:"1" max:"4096" doc:"States, of the agents' own episodes, in which their candidates' actions are compared."`
+	KernelWidth float64   `above:"0" doc:"Width of the kernel, in root mean squares of the differences of actions."`
+	Jitter      float64   `above:"0" max:"1" doc:"Share of the identity in the kernel matrix."`
+	Diversity   []float64 `min:"0" max:"1" doc:"Weights of the determinant beside returns, among which a bandit chooses; at most 8."`
+	Window      int       `min:"1" max:"4096" doc:"Iterations whose successes the bandit counts."`
+	Memory      int       `min:"1" max:"4096" doc:"Iterations whose best returns an agent's must exceed for a success."`
+}
+
+// DefaultDvDES is the paper's (J. Parker-Holder et al., 2020, section 5 and appendix B). Width and jitter are this library's.
+func DefaultDvDES() DvDESConfig {
+	return DvDESConfig{Agents: 5, States: 20, KernelWidth: 1, Jitter: 0.01, Diversity: []float64{0, 0.5}, Window: 50, Memory: 5}
+}
+
+// Validate checks constraints across fields.
+func (c DvDESConfig) Validate() error {
+	if n := len(c.Diversity); n < 1 || n > maxArms {
+		return config.Invalid("diversity", "%d weights to choose among; want 1 to %d", n, maxArms)
+	}
+	return nil
+}
+
+// Fits checks the settings against environment and network, before any device work. Errors are those of config.Invalid, with the key from the top level.
+func (c DvDESConfig) Fits(env *envs.Environment, network problem.NetworkConfig, policy problem.PolicyConfig) error {
+	switch {
+	case env.Action.IsDiscrete():
+		return config.Invalid("env", "the agents of dvd-es act continuously, and %q has actions %v; want an environment with a box of actions", env.Name, env.Action)
+	case network.NormalizeObs != problem.Unnormalized:
+		return config.Invalid("network.normalize_obs", "each agent would have moments of its own, and their actions in the same states be of no use; want \"none\"")
+	case policy.Sample || policy.Bins > 0:
+		return config.Invalid("policy.sample", "actions are compared as the networks give them; want false, and 0 bins")
+	}
+	return nil
+}
+
+// DvDES is DvD-ES (J. Parker-Holder et al., "Effective Diversity in Population Based Reinforcement Learning", 2020, algorithm 1): each agent of a
+// population is the mean of a search, whose k-th candidate is told, in place of its return R,
+//
+//	(1 − λ) z(R) + λ z(det K_k),  K_ij = (1 − jitter) exp(−‖φ_i − φ_j‖² / (2 N width²)) + jitter [i = j]  (1)
+//
+// z standardizes over an agent's candidates, φ_i are the actions of agent i's k-th candidate in common states, N numbers, and λ is chosen by a bandit by
+// what became of the agents' own returns. All of that is recorded and stays on the device. Members are the agents.
+type DvDES struct {
+	engine.Base
+	cfg        DvDESConfig
+	env        *envs.Environment
+	generation *ec.Generation
+	evaluation ec.Evaluation      // of candidates
+	own        problem.Experience // of the agents themselves
+	bandit     *thompson
+	network    *nn.Network // of all candidates
+	clipped    bool        // actions do not pass tanh
+	stream     uint32      // of the states
+
+	rows             *engine.Tensor // [M · P, row]: all candidates
+	window           *engine.Tensor // [M · window, row]: those evaluated together; nil: all
+	ownReturn        *engine.Tensor // [M, 1]
+	returns, fitness *engine.Tensor // [M, P]
+	states           *engine.Tensor // [1, D, O]
+	outputs          *engine.Tensor // [1, M · P, D, A]
+	determinant      *engine.Tensor // [P]
+	metrics          []func(*engine.Recorder)
+	start            func() []float32
+}
+
+// NewDvDES makes DvD-ES of a search by any algorithm of one objective, in an environment with continuous actions. Close it after use.
+//
+// Errors: settings out of range, an environment with discrete actions, observations that are to be normalized, and *vk.OutOfMemoryError.
+func NewDvDES(
+	ctx context.Context, eng *engine.Engine, env *envs.Environment, options envs.Options, network problem.NetworkConfig, policy problem.PolicyConfig,
+	algorithm ec.Algorithm, cfg DvDESConfig,
+) (*DvDES, error) {
+	if err := engine.Require(map[string]any{"engine": eng, "environment": env, "algorithm": algorithm}); err != nil {
+		return nil, fmt.Errorf("hybrid: DvD-ES: %w", err)
+	}
+	if err := errors.Join(config.Check(cfg), problem.CheckPolicy(env, options, network, policy)); err != nil {
+		return nil, fmt.Errorf("hybrid: DvD-ES: %w", err)
+	}
+	d := &DvDES{Base: engine.NewBase(eng, cfg.Agents, maxDvDESMetrics), cfg: cfg, env: env, clipped: !network.Squash}
+	if err := d.build(ctx, options, network, policy, algorithm); err != nil {
+		return nil, errors.Join(fmt.Errorf("hybrid: DvD-ES of %s on %q: %w", algorithm.Name(), env.Name, err), d.Close())
+	}
+	return d, nil
+}
+
+const maxDvDESMetrics = 32
+
+func (d *DvDES) build(
+	ctx context.Context, options envs.Options, network problem.NetworkConfig, policy problem.PolicyConfig, algorithm ec.Algorithm,
+) (err error) {
+	if err := d.cfg.Fits(d.env, network, policy); err != nil {
+		return err
+	}
+	s, m := d.State(), d.cfg.Agents
+	of := problem.Policy(d.env, options, network, policy)
+	space := of.Space(m)
+	d.start = func() []float32 { return of.Start(s.Engine().Seed(), s.Stream("init"), m) }
+	if d.generation, err = ec.NewGeneration(s, d.Clock(), d.Hyper(), algorithm, space); err != nil {
+		return err
+	}
+	population := d.generation.Population()
+	if d.evaluation, err = of.New(ctx, s.Sub("candidates"), d.Clock(), m, population); err != nil {
+		return err
+	}
+	head := nn.Head{Kind: nn.Deterministic, Size: d.env.Action.Size(), Squash: network.Squash}
+	policy.Cap = false
+	own, err := problem.Actors(d.env, options, network, head, policy).New(ctx, s.Sub("agents"), d.Clock(), m, 1)
+	if err != nil {
+		return err
+	}
+	d.own = own.(problem.Experience)
+	mlp := nn.MLP{In: d.env.ObsSize(), Out: head.Outputs(), Hidden: network.Hidden, Activation: network.Activation, LayerNorm: network.LayerNorm}
+	if d.network, err = nn.NewStack(s.Sub("embedding"), mlp, 1, m*population, d.cfg.States); err != nil {
+		return err
+	}
+	d.bandit = newThompson(s.Sub("bandit"), d.Clock(), d.cfg.Diversity, d.cfg.Window, d.cfg.Memory)
+	d.makeScratch(s.Sub("diversity"), space, population)
+	if most := int(s.Engine().Device().Info().Limits.MaxLoopIterations); most > 0 {
+		if n := (m*m + 7) / 8 * d.cfg.States * d.env.Action.Size(); n > most-4096 {
+			return config.Invalid("dvd-es.states", "%d actions of %d agents in %d states; this device can compare them in at most %d",
+				d.env.Action.Size(), m, d.cfg.States, (most-4096)*d.cfg.States/n)
+		}
+	}
+	d.addMetrics()
+	candidate, _ := d.evaluation.Steps()
+	one, _ := d.own.Steps()
+	return d.Complete(engine.Parts{
+		Description: engine.Description{
+			Workflow: "dvd-es", Environment: d.env.Name, Members: m, StepsPerIter: m * (population*candidate + one),
+		},
+		Record: d.record, Init: d.begin, Evaluator: agentsOf{d},
+	})
+}
+
+// makeScratch makes what an iteration computes.
+func (d *DvDES) makeScratch(s *engine.State, space ec.Space, population int) {
+	m, size := d.cfg.Agents, d.env.Action.Size()
+	d.stream = s.Stream("states")
+	d.rows = s.Scratch("rows", engine.Float32, engine.Members(m*population), engine.Axis("parameter", space.Row()))
+	if window := d.evaluation.Window(); window < population {
+		d.window = d.generation.NewCandidates("window", window)
+	}
+	d.ownReturn = s.Scratch("agent_return", engine.Float32, engine.Members(m), engine.Axis("candidate", 1))
+	dims := []engine.Dim{engine.Members(m), engine.Axis("candidate", population)}
+	d.returns, d.fitness = s.Scratch("return", engine.Float32, dims...), s.Scratch("fitness", engine.Float32, dims...)
+	one, state := engine.Members(1), engine.Axis("state", d.cfg.States)
+	d.states = s.Scratch("states", engine.Float32, one, state, engine.Axis("feature", d.env.ObsSize()))
+	d.outputs = s.Scratch("outputs", engine.Float32, one, nn.Networks(m*population), state, engine.Axis("output", size))
+	d.determinant = s.Scratch("determinant", engine.Float32, one, engine.Axis("candidate", population))
+}
+
+// addMetrics adds those of the agents and of their diversity; those of the searches are of what they are told.
+func (d *DvDES) addMetrics() {
+	m := d.Metrics()
+	candidates, own := d.evaluation.Rows(m), d.own.Rows(m.Sub("agent/", 1))
+	returns, shared := m.Row("episode/return"), m.Sub("", d.cfg.Agents)
+	determinant, weight := shared.Row("diversity/determinant"), shared.Row("diversity/weight")
+	d.metrics = []func(*engine.Recorder){candidates, own, func(r *engine.Recorder) {
+		r.Copy(returns, d.ownReturn)
+		engine.Mean(r, determinant, d.determinant, nil, 1)
+		r.Copy(weight, d.bandit.weight)
+	}}
+}
+
+// record records an iteration.
+func (d *DvDES) record(r *engine.Recorder, rows func(*engine.Recorder)) {
+	g, m, population := d.generation, d.cfg.Agents, d.generation.Population()
+	d.own.Record(r, g.Solution(), 0, d.ownReturn)
+	d.own.Finish(r)
+	d.bandit.record(r, d.ownReturn)
+	d.sample(r, *d.own.Trajectory())
+	g.Ask(r)
+	g.Candidates(r, ec.Pick{}, d.rows)
+	window := d.evaluation.Window()
+	for first := 0; first < population; first += window {
+		d.evaluate(r, min(first, population-window))
+	}
+	d.evaluation.Finish(r)
+	row := d.rows.Size("parameter")
+	weights := nn.Weights{Params: d.rows.View(engine.Members(1), nn.Networks(m*population), engine.Axis("parameter", row))}
+	d.network.Evaluate(r, weights, nn.Inputs{Parts: []*engine.Tensor{d.states}}, d.outputs)
+	size := d.cfg.States * d.env.Action.Size()
+	r.Dispatch(determinantsKernel{
+		Outputs: d.outputs.Range(), Determinant: d.determinant.Range(), Agents: uint32(m), Candidates: uint32(population), Size: uint32(size),
+		Scale: float32(1 / (d.cfg.KernelWidth * d.cfg.KernelWidth)), Jitter: float32(d.cfg.Jitter), Clipped: d.clipped, Workgroup: r.Workgroup(),
+	}.call(uint32(population), 1, 1))
+	r.Dispatch(diverseFitnessKernel{
+		Return: d.returns.Range(), Determinant: d.determinant.Range(), Weight: d.bandit.weight.Range(), Fitness: d.fitness.Range(),
+		Candidates: uint32(population), Workgroup: r.WorkgroupFor(3 * population),
+	}.call(uint32(m), 1, 1))
+	g.Tell(r, d.fitness)
+	for _, record := range d.metrics {
+		record(r)
+	}
+	_, steps := d.evaluation.Steps()
+	d.End(r, rows, steps)
+}
+
+// evaluate records evaluating a window of candidates, that of the whole population where it is as large.
+func (d *DvDES) evaluate(r *engine.Recorder, first int) {
+	if d.window == nil {
+		d.evaluation.Record(r, d.rows, 0, d.returns)
+		return
+	}
+	d.generation.Candidates(r, ec.Pick{First: first}, d.window)
+	d.evaluation.Record(r, d.window, first, d.returns)
+}
+
+// sample records drawing states from a trajectory [T, M, 1].
+func (d *DvDES) sample(r *engine.Recorder, t envs.Trajectory) {
+	horizon, agents, episodes, _ := t.Done.Split(engine.MemberAxis)
+	r.Dispatch(statesKernel{
+		Obs: t.Obs.Range(), Done: t.Done.Range(), Clock: d.Clock().Tensor().Range(), States: d.states.Range(), Count: uint32(d.cfg.States),
+		Steps: uint32(horizon), Lanes: uint32(agents * episodes), Features: uint32(d.env.ObsSize()), Seed: r.Engine().Seed(), Stream: d.stream,
+	}.call(uint32(d.cfg.States+7)/8, 1, 1))
+}
+
+// begin begins a run.
+func (d *DvDES) begin(ctx context.Context) error {
+	return errors.Join(d.evaluation.Init(ctx), d.own.Init(ctx), d.generation.Init(ctx, d.start()))
+}
+
+// Generation is the searches at work.
+func (d *DvDES) Generation() *ec.Generation { return d.generation }
+
+// Evaluator runs the agents' policies.
+func (d *DvDES) Evaluator(ctx context.Context) (*envs.Evaluator, error) {
+	return d.own.Evaluator(ctx, d.generation.Solution())
+}
+
+// agentsOf evaluates the agents: an engine.Evaluator.
+type agentsOf struct{ *DvDES }
+
+// Prepare implements engine.Evaluator.
+func (d agentsOf) Prepare(ctx context.Context, _ engine.Clock, episodes int) error {
+	return d.own.Prepare(ctx, d.generation.Solution(), episodes)
+}
+
+// Run implements engine.Evaluator.
+func (d agentsOf) Run(ctx context.Context, _ engine.Clock, episodes int) (engine.Evaluation, error) {
+	return d.own.Evaluate(ctx, d.generation.Solution(), episodes)
+}
+
+// Close implements engine.Evaluator.
+func (d agentsOf) Close() {
+	d.evaluation.Close()
+	d.own.Close()
+}
