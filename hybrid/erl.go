@@ -164,8 +164,8 @@ func (e *ERL) before(r *engine.Recorder, phase phase) {
 	}
 }
 
-// after records an iteration from its updates on.
-func (e *ERL) after(r *engine.Recorder, phase phase) {
+// after records an iteration from its updates on. rows, unless nil, records further metrics.
+func (e *ERL) after(r *engine.Recorder, phase phase, rows func(*engine.Recorder)) {
 	p := e.population
 	if phase != warming {
 		e.agents.Finish(r)
@@ -178,7 +178,7 @@ func (e *ERL) after(r *engine.Recorder, phase phase) {
 	p.rows(r)
 	_, episode := p.steps(0)
 	rollout, _ := e.agents.Steps()
-	e.agents.End(r, nil, max(episode, rollout))
+	e.agents.End(r, rows, max(episode, rollout))
 }
 
 // inject records that the agents' actors take the places of the worst candidates, with fitness of their own, and that the algorithm learns from both.
@@ -197,7 +197,7 @@ func (e *ERL) stages(of phase) (*stages, error) {
 	if of != warming {
 		p.counted = e.counted
 	}
-	return p, p.record(e.State().Engine(), "erl", func(r *engine.Recorder) { e.before(r, of) }, func(r *engine.Recorder) { e.after(r, of) })
+	return p, p.record(e.State().Engine(), "erl", func(r *engine.Recorder) { e.before(r, of) }, func(r *engine.Recorder) { e.after(r, of, nil) })
 }
 
 // Describe implements engine.Workflow.
@@ -242,12 +242,7 @@ func (e *ERL) Prepare(ctx context.Context, episodes int) error {
 	if err != nil {
 		return err
 	}
-	if e.cfg.Evaluate == Population {
-		err = e.population.candidates.Prepare(ctx, e.Generation().Solution(), episodes)
-	} else {
-		err = e.agents.Evaluations().Prepare(ctx, e.Clock(), episodes)
-	}
-	if err != nil {
+	if err := e.Evaluations().Prepare(ctx, e.Clock(), episodes); err != nil {
 		return err
 	}
 	return first.build()
@@ -255,10 +250,7 @@ func (e *ERL) Prepare(ctx context.Context, episodes int) error {
 
 // Evaluate implements engine.Workflow: episodes of the side that ERLConfig.Evaluate says.
 func (e *ERL) Evaluate(ctx context.Context, episodes int) (engine.Evaluation, error) {
-	if e.cfg.Evaluate == Population {
-		return e.population.candidates.Evaluate(ctx, e.Generation().Solution(), episodes)
-	}
-	return e.agents.Evaluate(ctx, episodes)
+	return e.Evaluations().Run(ctx, e.Clock(), episodes)
 }
 
 // Evaluator runs the policies of that side.
