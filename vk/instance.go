@@ -1,7 +1,7 @@
 package vk
 
 /*
-#cgo LDFLAGS: -ldl
+#cgo linux LDFLAGS: -ldl
 #include <stdlib.h>
 #include "shim.h"
 */
@@ -16,16 +16,11 @@ import (
 	"unsafe"
 )
 
-const defaultLoader = "libvulkan.so.1"
-
 const (
 	validateOff  = int(C.EVK_VALIDATE_OFF)
 	validateSync = int(C.EVK_VALIDATE_SYNC)
 	validateGPU  = int(C.EVK_VALIDATE_GPU)
 )
-
-const installAdvice = "install the Vulkan loader and a driver " +
-	"(Debian, Ubuntu: apt install libvulkan1 mesa-vulkan-drivers; on NVIDIA the vendor's driver holds one)"
 
 // The bindings keep the loader's functions in C globals, so a process can use one loader only.
 var loaded struct {
@@ -33,7 +28,21 @@ var loaded struct {
 	procAddr unsafe.Pointer
 }
 
-func loadLibrary(name string) (unsafe.Pointer, error) {
+// loadLibrary loads the first library of the names that there is.
+func loadLibrary(names []string) (p unsafe.Pointer, err error) {
+	var first error
+	for _, name := range names {
+		if p, err = loadNamed(name); err == nil {
+			return p, nil
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return nil, first
+}
+
+func loadNamed(name string) (unsafe.Pointer, error) {
 	cname := C.CString(name)
 	defer C.free(unsafe.Pointer(cname))
 	why := (*C.char)(C.calloc(1, 512))
@@ -41,7 +50,7 @@ func loadLibrary(name string) (unsafe.Pointer, error) {
 	separateCaches()
 	procAddr := C.evk_load(cname, why, 512)
 	if procAddr == nil {
-		return nil, fmt.Errorf("%w: %s; %s", ErrNoLoader, C.GoString(why), installAdvice)
+		return nil, fmt.Errorf("%w: %s; %s", ErrNoLoader, C.GoString(why), advice)
 	}
 	loaded.Lock()
 	defer loaded.Unlock()
@@ -65,7 +74,7 @@ type instance struct {
 }
 
 func openInstance(cfg *config) (*instance, error) {
-	procAddr, err := loadLibrary(cfg.loader)
+	procAddr, err := loadLibrary(cfg.loaders)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +82,7 @@ func openInstance(cfg *config) (*instance, error) {
 	switch r := Result(C.evk_create_instance(procAddr, C.uint32_t(cfg.maxAPI), C.int(cfg.validate), &c)); r {
 	case resultSuccess:
 	case -9: // VK_ERROR_INCOMPATIBLE_DRIVER: the loader found no driver
-		return nil, fmt.Errorf("%w: the loader found no driver; %s", ErrNoDevice, installAdvice)
+		return nil, fmt.Errorf("%w: the loader found no driver; %s", ErrNoDevice, advice)
 	default:
 		return nil, &DeviceError{Op: "vkCreateInstance", Result: r}
 	}
@@ -99,7 +108,7 @@ func openInstance(cfg *config) (*instance, error) {
 	// Drivers that fail to start report it in different ways. Without any device the meaning is the same.
 	if len(in.devices) == 0 {
 		in.close()
-		return nil, fmt.Errorf("%w: no driver offers a device (%v); %s", ErrNoDevice, r, installAdvice)
+		return nil, fmt.Errorf("%w: no driver offers a device (%v); %s", ErrNoDevice, r, advice)
 	}
 	return in, nil
 }

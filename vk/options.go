@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"time"
 )
@@ -22,6 +23,7 @@ type config struct {
 	timeout     time.Duration // 0: by device type
 	validate    int
 	loader      string
+	loaders     []string // loader, or the default ones
 	maxAPI      uint32
 	reshape     func(*physical) // simulates another kind of device in tests
 	arenaSize   uint64          // 0: by heap size
@@ -79,7 +81,7 @@ func ExactBuffers(on bool) Option { return func(c *config) { c.exact = on } }
 func PoisonMemory(on bool) Option { return func(c *config) { c.poison = on } }
 
 // Loader sets the file name of the Vulkan loader library. The default is the environment variable EVORL_VULKAN_LOADER, else
-// libvulkan.so.1. A process can use one loader only.
+// the system's: libvulkan.so.1, vulkan-1.dll, libvulkan.1.dylib. A process can use one loader only.
 func Loader(library string) Option { return func(c *config) { c.loader = library } }
 
 func validationMode(on bool, mode int) int {
@@ -103,8 +105,9 @@ func newConfig(opts []Option) *config {
 	for _, o := range opts {
 		o(c)
 	}
+	c.loaders = []string{c.loader}
 	if c.loader == "" {
-		c.loader = defaultLoader
+		c.loaders = loaderNames(runtime.GOOS)
 	}
 	if !c.cacheSet {
 		// Without a home directory (a container, a daemon) there is no cache on disk. That is not an error.

@@ -37,8 +37,9 @@ static const struct {
     {"VK_KHR_pipeline_executable_properties", 0},
     {"VK_EXT_memory_budget", 0},
     {"VK_KHR_cooperative_matrix", 0},
+    {"VK_KHR_portability_subset", 0}, // a device that has it demands it to be enabled
 };
-enum { X_STORAGE8, X_FLOAT16, X_EXTENDED, X_TIMELINE, X_MODEL, X_DRIVER, X_SIZE_CONTROL, X_MAINTENANCE4, X_ATOMIC, X_STATISTICS, X_BUDGET, X_MATRIX, X_COUNT };
+enum { X_STORAGE8, X_FLOAT16, X_EXTENDED, X_TIMELINE, X_MODEL, X_DRIVER, X_SIZE_CONTROL, X_MAINTENANCE4, X_ATOMIC, X_STATISTICS, X_BUDGET, X_MATRIX, X_PORTABILITY, X_COUNT };
 
 // known receives for each extension: 0 unknown, 1 part of the core version, 2 to be enabled by name.
 static void find_extensions(evk_instance *in, VkPhysicalDevice pd, uint32_t api, int known[X_COUNT]) {
@@ -174,11 +175,11 @@ VkResult evk_create_device(evk_instance *in, void *pd, uint32_t api, uint32_t fe
   find_extensions(in, pd, api, known);
   // An extension whose feature is not requested is not enabled.
   static const uint32_t needs[X_COUNT] = {EVK_STORAGE8, EVK_FLOAT16 | EVK_INT8, EVK_SUBGROUP_EXTENDED, EVK_TIMELINE, EVK_MEMORY_MODEL, ~0u,
-                                          EVK_SUBGROUP_SIZE_CONTROL, ~0u, EVK_FLOAT_ATOMIC_ADD, EVK_PIPELINE_STATISTICS, EVK_MEMORY_BUDGET, EVK_COOPERATIVE_MATRIX};
+                                          EVK_SUBGROUP_SIZE_CONTROL, ~0u, EVK_FLOAT_ATOMIC_ADD, EVK_PIPELINE_STATISTICS, EVK_MEMORY_BUDGET, EVK_COOPERATIVE_MATRIX, 0};
   const char *names[X_COUNT];
   uint32_t n = 0;
   for (int x = 0; x < X_COUNT; x++) {
-    if (!(needs[x] & features)) known[x] = 0;
+    if (x != X_PORTABILITY && !(needs[x] & features)) known[x] = 0;
     if (known[x] == 2) names[n++] = extensions[x].name;
   }
   feature_chain c;

@@ -1,22 +1,12 @@
 #include "shim.h"
 
-#include <dlfcn.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "shim_internal.h"
 
-void *evk_load(const char *name, char *err, size_t cap) {
-  void *lib = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-  void *gipa = lib ? dlsym(lib, "vkGetInstanceProcAddr") : NULL;
-  if (!gipa && cap) {
-    const char *why = dlerror();
-    strncpy(err, why ? why : "no reason given", cap - 1);
-    err[cap - 1] = 0;
-  }
-  return gipa; // the library stays open: the binding keeps its functions for the life of the process
-}
+// The library stays open: the binding keeps its functions for the life of the process.
+void *evk_load(const char *name, char *err, size_t cap) { return evk_library_function(name, "vkGetInstanceProcAddr", err, cap); }
 
 // Messages are stored until Go reads them, since the layer may call from any thread, also within a cgo call.
 static VkBool32 on_message(VkFlags severity, VkFlags types, const VkDebugUtilsMessengerCallbackDataEXT *data, void *user) {
@@ -28,27 +18,27 @@ static VkBool32 on_message(VkFlags severity, VkFlags types, const VkDebugUtilsMe
   m->next = NULL;
   m->severity = severity;
   strcpy(m->text, text);
-  pthread_mutex_lock(&in->lock);
+  evk_lock_take(&in->lock);
   if (in->message_count < MAX_MESSAGES) {
     *in->tail = m;
     in->tail = &m->next;
     in->message_count++;
     m = NULL;
   }
-  pthread_mutex_unlock(&in->lock);
+  evk_lock_release(&in->lock);
   free(m);
   return 0;
 }
 
 uint32_t evk_next_message(evk_instance *in, char *out, size_t cap) {
-  pthread_mutex_lock(&in->lock);
+  evk_lock_take(&in->lock);
   message *m = in->head;
   if (m) {
     in->head = m->next;
     in->message_count--;
     if (!in->head) in->tail = &in->head;
   }
-  pthread_mutex_unlock(&in->lock);
+  evk_lock_release(&in->lock);
   if (!m) return 0;
   uint32_t severity = m->severity;
   strncpy(out, m->text, cap - 1);
@@ -69,6 +59,18 @@ static int has_layer(PFN_vkGetInstanceProcAddr gipa, const char *name) {
   return found;
 }
 
+static int has_instance_extension(PFN_vkGetInstanceProcAddr gipa, const char *name) {
+  VkResult (*list)(const char *, uint32_t *, VkExtensionProperties *) = (void *)gipa(NULL, "vkEnumerateInstanceExtensionProperties");
+  uint32_t n = 0;
+  if (!list || list(NULL, &n, NULL) < 0 || n == 0) return 0;
+  VkExtensionProperties *all = calloc(n, sizeof *all);
+  int found = 0;
+  if (all && list(NULL, &n, all) >= 0)
+    for (uint32_t i = 0; i < n && !found; i++) found = !strcmp(all[i].extensionName, name);
+  free(all);
+  return found;
+}
+
 VkResult evk_create_instance(void *gipa_, uint32_t max_api, int validate, evk_instance **out) {
   static const char *layer = "VK_LAYER_KHRONOS_validation";
   PFN_vkGetInstanceProcAddr gipa = (PFN_vkGetInstanceProcAddr)gipa_;
@@ -84,7 +86,7 @@ VkResult evk_create_instance(void *gipa_, uint32_t max_api, int validate, evk_in
   in->gipa = gipa;
   in->api = api;
   in->tail = &in->head;
-  pthread_mutex_init(&in->lock, NULL);
+  evk_lock_init(&in->lock);
   in->validating = validate && has_layer(gipa, layer) ? validate : EVK_VALIDATE_OFF;
 
   VkDebugUtilsMessengerCreateInfoEXT messenger = {
@@ -102,16 +104,24 @@ VkResult evk_create_instance(void *gipa_, uint32_t max_api, int validate, evk_in
       .enabledValidationFeatureCount = in->validating == EVK_VALIDATE_GPU ? 2 : 1,
       .pEnabledValidationFeatures = in->validating == EVK_VALIDATE_GPU ? gpu : sync,
   };
-  const char *extensions[] = {"VK_EXT_debug_utils", "VK_EXT_validation_features"};
+  static const char *portability = "VK_KHR_portability_enumeration";
+  const char *extensions[3];
+  uint32_t n = 0;
   VkApplicationInfo app = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO, .pApplicationName = "evorl", .pEngineName = "evorl", .apiVersion = api};
   VkInstanceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO, .pApplicationInfo = &app};
   if (in->validating) {
     info.pNext = &features;
     info.enabledLayerCount = 1;
     info.ppEnabledLayerNames = &layer;
-    info.enabledExtensionCount = 2;
-    info.ppEnabledExtensionNames = extensions;
+    extensions[n++] = "VK_EXT_debug_utils";
+    extensions[n++] = "VK_EXT_validation_features";
   }
+  if (has_instance_extension(gipa, portability)) { // else the loader hides MoltenVK, which lacks parts of Vulkan that are of no use here
+    extensions[n++] = portability;
+    info.flags |= VK_INSTANCE_CREATE_ENUMERATE_PORTABILITY_BIT_KHR;
+  }
+  info.enabledExtensionCount = n;
+  info.ppEnabledExtensionNames = extensions;
   VkResult r = create(&info, NULL, &in->handle);
   if (r != VK_SUCCESS) {
     evk_destroy_instance(in);
@@ -149,6 +159,6 @@ void evk_destroy_instance(evk_instance *in) {
     free(m);
     m = next;
   }
-  pthread_mutex_destroy(&in->lock);
+  evk_lock_destroy(&in->lock);
   free(in);
 }

@@ -2,9 +2,8 @@
 #ifndef EVORL_VK_SHIM_INTERNAL_H
 #define EVORL_VK_SHIM_INTERNAL_H
 
-#include <pthread.h>
-
 #include "shim.h"
+#include "shim_platform.h"
 
 enum { MAX_MESSAGES = 1000 }; // bounds the memory that a repeated error can take
 
@@ -20,7 +19,7 @@ struct evk_instance {
   uint32_t api;
   int validating;
   VkHandle messenger;
-  pthread_mutex_t lock; // guards the messages
+  evk_lock lock; // guards the messages
   message *head, **tail;
   uint32_t message_count;
 

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 )
@@ -50,8 +51,11 @@ func temporary(name string) string { return "." + name + ".tmp-" }
 func IsTemporary(file, name string) bool { return strings.HasPrefix(file, temporary(name)) }
 
 // SyncDir makes the names in a folder durable: only then is a rename sure to survive a power cut. Filesystems that
-// cannot sync a folder (some network and user-space ones return EINVAL or ENOTSUP) are not an error.
+// cannot sync a folder (some network and user-space ones return EINVAL or ENOTSUP) are not an error, nor is Windows, where no program can.
 func SyncDir(path string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
 	d, err := os.Open(path)
 	if err != nil {
 		return err

@@ -1,0 +1,49 @@
+// What differs between operating systems: shared libraries and locks.
+#ifndef EVORL_VK_SHIM_PLATFORM_H
+#define EVORL_VK_SHIM_PLATFORM_H
+
+#ifdef _WIN32
+
+#define WIN32_LEAN_AND_MEAN
+#include <stdio.h>
+#include <windows.h>
+
+typedef SRWLOCK evk_lock;
+static inline void evk_lock_init(evk_lock *l) { InitializeSRWLock(l); }
+static inline void evk_lock_take(evk_lock *l) { AcquireSRWLockExclusive(l); }
+static inline void evk_lock_release(evk_lock *l) { ReleaseSRWLockExclusive(l); }
+static inline void evk_lock_destroy(evk_lock *l) { (void)l; }
+
+// The function of a library that stays open, or NULL and the reason.
+static inline void *evk_library_function(const char *library, const char *function, char *err, size_t cap) {
+  HMODULE lib = LoadLibraryA(library);
+  void *f = lib ? (void *)GetProcAddress(lib, function) : NULL;
+  if (!f && cap) snprintf(err, cap, "%s: Windows error %lu", library, GetLastError());
+  return f;
+}
+
+#else
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <string.h>
+
+typedef pthread_mutex_t evk_lock;
+static inline void evk_lock_init(evk_lock *l) { pthread_mutex_init(l, NULL); }
+static inline void evk_lock_take(evk_lock *l) { pthread_mutex_lock(l); }
+static inline void evk_lock_release(evk_lock *l) { pthread_mutex_unlock(l); }
+static inline void evk_lock_destroy(evk_lock *l) { pthread_mutex_destroy(l); }
+
+static inline void *evk_library_function(const char *library, const char *function, char *err, size_t cap) {
+  void *lib = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+  void *f = lib ? dlsym(lib, function) : NULL;
+  if (!f && cap) {
+    const char *why = dlerror();
+    strncpy(err, why ? why : "no reason given", cap - 1);
+    err[cap - 1] = 0;
+  }
+  return f;
+}
+
+#endif
+#endif
