@@ -63,14 +63,15 @@ func (c *CEMRLConfig) build(ctx context.Context, agents agentsFunc, search algor
 	return w, nil
 }
 
-// PGAMEConfig is [pga-me]: by which agents' critics the candidates of which archive climb, and how.
+// PGAMEConfig is [pga-me]: the agents by whose critics candidates are improved, the archive, and how they are
+// combined.
 type PGAMEConfig struct {
-	Agent  string `doc:"The algorithm of the agents, whose sections are then part of the configuration."`
-	Search string `doc:"The algorithm of the archives, whose section is then part of the configuration."`
+	Agent  string `doc:"Algorithm of the agents; its sections become part of the configuration."`
+	Search string `doc:"Algorithm of the archives; its section becomes part of the configuration."`
 	hybrid.PGAMEConfig
 }
 
-// DefaultPGAME is hybrid.DefaultPGAME of TD3 and MAP-Elites.
+// DefaultPGAME is hybrid.DefaultPGAME with TD3 and MAP-Elites.
 func DefaultPGAME() PGAMEConfig {
 	return PGAMEConfig{Agent: "td3", Search: "map-elites", PGAMEConfig: hybrid.DefaultPGAME()}
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/evorl/evorl/engine/rundir"
 )
 
-// Repetitions are the records of each repetition of a run's experiment for a metric: of each member where members are independent and members.jsonl has
-// the metric of each, under the metric's own name, else of the run. cfg is the run's configuration; nil: unknown. damage is of lines that were left
-// out.
+// Repetitions returns the records of a metric for each repetition of a run's experiment. If members are independent
+// and members.jsonl has the metric of each, these are the members' records, under the metric's own name; otherwise
+// the run's. cfg is the run's configuration; nil: unknown. damage describes damaged lines, which are skipped.
 func Repetitions(cfg *Config, path, metric string) (of [][]metrics.Record, damage *metrics.LineError, err error) {
 	dir, err := rundir.Open(path)
 	if err != nil {
@@ -32,7 +32,7 @@ func Repetitions(cfg *Config, path, metric string) (of [][]metrics.Record, damag
 	return [][]metrics.Record{records}, damage, err
 }
 
-// ofMembers are the records of each member that has any.
+// ofMembers returns the records of each member that has any.
 func ofMembers(records []metrics.Record, metric string, members int) (of [][]metrics.Record) {
 	for member := range members {
 		name := MemberMetric(metric, member)
@@ -50,14 +50,14 @@ func ofMembers(records []metrics.Record, metric string, members int) (of [][]met
 	return of
 }
 
-// Scores are the final values of a metric of each repetition of a run, see Repetitions: the mean of the last over values. Of a metric that
-// metrics.jsonl has as statistics it is the mean over the members, and of a population under selection the best member's. Repetitions that have no
-// finite value are left out; without any there is an error.
+// Scores returns the final values of a metric for each repetition of a run, see Repetitions: the mean of the last
+// over values. For a metric that metrics.jsonl stores as statistics it is the mean over the members, for a population
+// under selection the best member's. Repetitions without a finite value are omitted; it is an error if none is left.
 func Scores(cfg *Config, path, metric string, over int) (of []float64, damage *metrics.LineError, err error) {
 	return scoresUntil(math.MaxInt64, cfg, path, metric, over)
 }
 
-// scoresUntil is Scores of the iterations up to the given one.
+// scoresUntil is Scores over the iterations up to the given one.
 func scoresUntil(iteration int64, cfg *Config, path, metric string, over int) (of []float64, damage *metrics.LineError, err error) {
 	repetitions, damage, err := Repetitions(cfg, path, metric)
 	if err != nil {

@@ -161,7 +161,7 @@ func (s *search[C]) checkPolicy(env *envs.Environment, options envs.Options) err
 	return keyed(err)
 }
 
-// keyed is the error of a setting of policies with its key from the top level.
+// keyed adds the key from the top level to the error of a policy's setting.
 func keyed(err error) error {
 	var of *problem.SettingError
 	if errors.As(err, &of) {

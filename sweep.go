@@ -20,28 +20,28 @@ const (
 	Grid = "grid"
 	// Random draws combinations at random: J. Bergstra, Y. Bengio, "Random Search for Hyper-Parameter Optimization", 2012.
 	Random = "random"
-	// Halving is random, and the best of each rung go on for longer: K. Jamieson, A. Talwalkar, "Non-stochastic Best Arm Identification and
-	// Hyperparameter Optimization", 2016.
+	// Halving is Random in which the best trials of each rung continue: K. Jamieson, A. Talwalkar, "Non-stochastic
+	// Best Arm Identification and Hyperparameter Optimization", 2016.
 	Halving = "halving"
 )
 
-// SweepConfig says which settings of a configuration are tried.
+// SweepConfig selects the settings that a sweep tries.
 type SweepConfig struct {
-	Config  string              `required:"true" doc:"The configuration that all trials begin from: a path, from this file's folder."`
-	Method  string              `choices:"grid,random,halving" doc:"Combinations that are tried: all, random ones, or random ones of which the best go on."`
-	Trials  int                 `min:"1" max:"100000" doc:"Combinations that random and halving draw."`
-	Seeds   int                 `min:"1" max:"10000" doc:"Repetitions of each trial: independent members of one run, or where a method has none, runs."`
-	Seed    uint64              `doc:"Seed of the draws."`
-	Metric  string              `doc:"What trials are ranked by: evaluation, return or another name in metrics.jsonl, higher is better."`
-	Set     []string            `doc:"KEY=VALUE of the configuration that all trials have."`
+	Config  string              `required:"true" doc:"Base configuration of all trials: a path relative to this file's folder."`
+	Method  string              `choices:"grid,random,halving" doc:"Combinations that are tried: all, random ones, or random ones of which the best continue."`
+	Trials  int                 `min:"1" max:"100000" doc:"Number of combinations that random and halving draw."`
+	Seeds   int                 `min:"1" max:"10000" doc:"Repetitions of each trial: independent members of one run or, if the method has none, separate runs."`
+	Seed    uint64              `doc:"Seed of the random combinations."`
+	Metric  string              `doc:"Metric that ranks the trials: evaluation, return or another name in metrics.jsonl; higher is better."`
+	Set     []string            `doc:"Settings of all trials, KEY=VALUE."`
 	Keys    map[string]SweepKey `doc:"Keys of the configuration that differ between trials."`
 	Halving HalvingConfig
 }
 
-// SweepKey is what one key of the configuration may be.
+// SweepKey defines the values of one key of the configuration.
 type SweepKey struct {
-	Values  []float64        `doc:"Numbers."`
-	Choices []string         `doc:"Other values, as --set takes them, such as \"true\"."`
+	Values  []float64        `doc:"Numbers to try."`
+	Choices []string         `doc:"Other values to try, written as for --set, such as \"true\"."`
 	Prior   hybrid.PriorKind `doc:"Shape of the range that random and halving draw from: uniform, log_uniform, or horizon."`
 	Low     *float64         `doc:"Lower end of the range."`
 	High    *float64         `doc:"Upper end of the range."`
@@ -66,7 +66,7 @@ func (k SweepKey) Validate() error {
 	return nil
 }
 
-// texts are the values of a key that does not have a range.
+// texts returns the values of a key without a range.
 func (k SweepKey) texts() []string {
 	out := slices.Clone(k.Choices)
 	for _, x := range k.Values {
@@ -77,16 +77,16 @@ func (k SweepKey) texts() []string {
 
 // HalvingConfig are the rungs of successive halving.
 type HalvingConfig struct {
-	Eta        int `min:"2" max:"1000" doc:"One of so many trials goes on to the next rung, which is so many times as long."`
+	Eta        int `min:"2" max:"1000" doc:"Reduction factor: one of eta trials continues to the next rung, which is eta times as long."`
 	Iterations int `min:"1" doc:"Iterations of the first rung; the last rung has the configuration's."`
 }
 
-// DefaultSweep is a grid, one run of each trial. The rungs are those of L. Li et al., "Hyperband", 2018.
+// DefaultSweep is a grid with one run per trial. The rungs are those of L. Li et al., "Hyperband", 2018.
 func DefaultSweep() SweepConfig {
 	return SweepConfig{Method: Grid, Trials: 20, Seeds: 1, Metric: "evaluation", Halving: HalvingConfig{Eta: 3, Iterations: 10}}
 }
 
-// maxTrials bounds a grid.
+// maxTrials is the maximum number of trials of a grid.
 const maxTrials = 100000
 
 // Validate checks constraints across fields.
@@ -107,7 +107,7 @@ func (c SweepConfig) Validate() error {
 	return nil
 }
 
-// Setting is a key of a configuration and its value as --set takes it.
+// Setting is a key of a configuration with its value as text, as for --set.
 type Setting struct {
 	Key   string `json:"key"`
 	Value string `json:"value"`
@@ -119,17 +119,17 @@ type Trial struct {
 	Settings []Setting `json:"settings"`
 }
 
-// Sweep is a validated sweep: a configuration and the trials of it.
+// Sweep is a validated sweep: a configuration and its trials.
 type Sweep struct {
 	Config SweepConfig
-	Base   *Config // what all trials begin from
+	Base   *Config // the configuration of which trials change settings
 	Trials []Trial
 
 	base []byte // the text of the base configuration
 }
 
-// ReadSweep reads a sweep from a TOML file. Mistakes in it, in the configuration that it names, and values that a trial's configuration cannot have
-// are *config.Error.
+// ReadSweep reads a sweep from a TOML file. Mistakes in it or in the configuration that it names, and invalid values
+// of a trial, are *config.Error.
 func ReadSweep(path string) (*Sweep, error) {
 	d, err := config.Read(path)
 	if err != nil {
@@ -153,14 +153,14 @@ func ReadSweep(path string) (*Sweep, error) {
 	return s, s.complete(path)
 }
 
-// NewSweep is a sweep of no keys: seeds runs of a configuration, with its seed and those that follow it.
+// NewSweep returns a sweep without keys: runs of a configuration with consecutive seeds, beginning with its own.
 func NewSweep(base *Config, seeds int) (*Sweep, error) {
 	s := &Sweep{Config: DefaultSweep(), Base: base}
 	s.Config.Config, s.Config.Seeds, s.Config.Keys = baseFile, seeds, map[string]SweepKey{}
 	return s, s.complete("evorl.NewSweep")
 }
 
-// complete draws the trials and checks their configurations; name stands for the sweep in errors.
+// complete draws the trials and checks their configurations; name is the sweep's name in errors.
 func (s *Sweep) complete(name string) (err error) {
 	if s.base, err = s.Base.TOML(); err != nil {
 		return err
@@ -178,7 +178,7 @@ func (s *Sweep) complete(name string) (err error) {
 	return nil
 }
 
-// draw makes the trials.
+// draw returns the trials.
 func (s *Sweep) draw() (trials []Trial) {
 	names := slices.Sorted(maps.Keys(s.Config.Keys))
 	if s.Config.Method == Grid {
@@ -208,7 +208,7 @@ func (s *Sweep) draw() (trials []Trial) {
 	return trials
 }
 
-// drawKey draws a key's value: a whole number where the configuration has one.
+// drawKey draws a key's value, rounded to an integer if the configuration has one.
 func (s *Sweep) drawKey(rng *rand.Rand, name string) string {
 	key := s.Config.Keys[name]
 	if texts := key.texts(); len(texts) > 0 {
@@ -230,8 +230,8 @@ func isWhole(text string) bool {
 	return err == nil
 }
 
-// configs are the configurations of a trial's runs, with the flag that errors name the settings by: one with the repetitions as members, or one for
-// each seed.
+// configs returns the configurations of a trial's runs: one with the repetitions as members, or one per seed. flag
+// names the settings in errors.
 func (s *Sweep) configs(t Trial, flag string) (of []*Config, err error) {
 	parse := func(more ...string) error {
 		options := []Option{Environments(s.Base.environments)}
@@ -257,13 +257,14 @@ func (s *Sweep) configs(t Trial, flag string) (of []*Config, err error) {
 	return of, nil
 }
 
-// Batched tells whether the repetitions of a trial are the members of one run: where they are independent, and the configuration has one itself.
+// Batched reports whether the repetitions of a trial are the members of one run, which requires independent members
+// and a configuration with one.
 func (s *Sweep) Batched() bool { return s.Base.Independent() && s.Base.Members() == 1 }
 
-// TOML writes the sweep, which reads back beside its base configuration.
+// TOML encodes the sweep, to be read next to its base configuration.
 func (s *Sweep) TOML() ([]byte, error) {
 	cfg := s.Config
-	cfg.Config, cfg.Set = baseFile, nil // base.toml has what was set
+	cfg.Config, cfg.Set = baseFile, nil // base.toml contains the settings of Set
 	var b bytes.Buffer
 	err := config.Encode(&b, config.Sections{{Name: "", Value: &cfg}})
 	return b.Bytes(), err

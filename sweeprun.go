@@ -27,19 +27,20 @@ const (
 // ErrNoSweep: the folder contains no sweep to resume.
 var ErrNoSweep = errors.New("no sweep")
 
-// TrialResult is what a trial has come to.
+// TrialResult is the result of a trial.
 type TrialResult struct {
 	Trial
 	Folders    []string  `json:"run_dirs"`
-	Iterations int       `json:"iterations"` // of each run
-	Scores     []float64 `json:"scores"`     // of each repetition, see Scores
-	Mean       Number    `json:"mean"`       // of them
+	Iterations int       `json:"iterations"` // per run
+	Scores     []float64 `json:"scores"`     // of each repetition; see Scores
+	Mean       Number    `json:"mean"`       // of the scores
 }
 
-// LearnFunc learns one run of a sweep to its end, from Start or Resume: it calls Run.Learn.
+// LearnFunc runs one run of a sweep, from Start or Resume, to its end by Run.Learn.
 type LearnFunc func(ctx context.Context, cfg *Config, run *Run, of Trial) error
 
-// CreateSweep makes the folder of a sweep, or checks that the folder has this one, to go on with it.
+// CreateSweep makes the folder of a sweep. If the folder exists, it checks that it has the same sweep, which Run then
+// continues.
 func (s *Sweep) CreateSweep(folder string) error {
 	text, err := s.TOML()
 	if err != nil {
@@ -72,7 +73,7 @@ func (s *Sweep) CreateSweep(folder string) error {
 	return os.WriteFile(filepath.Join(folder, SweepFile), text, 0o644)
 }
 
-// StoredSweep is the sweep in a folder.
+// StoredSweep reads the sweep in a folder.
 func StoredSweep(folder string) (*Sweep, error) {
 	path := filepath.Join(folder, SweepFile)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
@@ -81,7 +82,7 @@ func StoredSweep(folder string) (*Sweep, error) {
 	return ReadSweep(path)
 }
 
-// folders are those of a trial's runs.
+// folders returns the folders of a trial's runs.
 func (s *Sweep) folders(folder string, t Trial, runs int) (out []string) {
 	name := fmt.Sprintf("trial-%0*d", len(fmt.Sprint(len(s.Trials)-1)), t.Number)
 	for i := range runs {
@@ -96,7 +97,7 @@ func (s *Sweep) folders(folder string, t Trial, runs int) (out []string) {
 	return out
 }
 
-// rungs are the iterations to which trials go on: one number, except for halving.
+// rungs returns the iterations at which rungs end: one number, except for halving.
 func (s *Sweep) rungs() (out []int) {
 	last := s.Base.Run.Iterations
 	if s.Config.Method == Halving {
@@ -107,9 +108,9 @@ func (s *Sweep) rungs() (out []int) {
 	return append(out, last)
 }
 
-// Run does all that remains of a sweep in its folder, which CreateSweep has made, on a device, and ranks the trials: those that went furthest
-// first, then by their mean score. Runs that are done are not begun again, and one that was interrupted goes on. report is told of each trial that
-// is at the end of a rung.
+// Run runs the rest of a sweep on a device, in the folder made by CreateSweep, and ranks the trials: by iterations,
+// then by mean score. Completed runs are skipped, and an interrupted one is resumed. report is called for each trial
+// that reaches the end of a rung.
 func (s *Sweep) Run(ctx context.Context, dev *vk.Device, folder string, learn LearnFunc, report func(TrialResult)) ([]TrialResult, error) {
 	results := make([]TrialResult, len(s.Trials))
 	alive := slices.Clone(s.Trials)
@@ -132,7 +133,7 @@ func (s *Sweep) Run(ctx context.Context, dev *vk.Device, folder string, learn Le
 	return results, nil
 }
 
-// promote are the trials that go on to the next rung.
+// promote returns the trials that continue to the next rung.
 func (s *Sweep) promote(results []TrialResult, alive []Trial) []Trial {
 	ranked := slices.Clone(alive)
 	slices.SortStableFunc(ranked, func(a, b Trial) int { return cmp.Compare(results[b.Number].Mean, results[a.Number].Mean) })
@@ -142,7 +143,7 @@ func (s *Sweep) promote(results []TrialResult, alive []Trial) []Trial {
 	return ranked
 }
 
-// runTrial takes all runs of a trial to a number of iterations.
+// runTrial continues all runs of a trial to the given number of iterations.
 func (s *Sweep) runTrial(ctx context.Context, dev *vk.Device, folder string, t Trial, iterations int, learn LearnFunc) (TrialResult, error) {
 	configs, err := s.configs(t, SweepFile)
 	if err != nil {
@@ -163,7 +164,7 @@ func (s *Sweep) runTrial(ctx context.Context, dev *vk.Device, folder string, t T
 		}
 		scores, _, err := scoresUntil(int64(most), cfg, out.Folders[i], s.Config.Metric, 1)
 		if err != nil {
-			scores = nil // no episode has ended, or all members diverged: the trial is the last
+			scores = nil // no episode has ended, or all members diverged: the trial ranks last
 		}
 		out.Scores = append(out.Scores, scores...)
 	}
@@ -171,7 +172,7 @@ func (s *Sweep) runTrial(ctx context.Context, dev *vk.Device, folder string, t T
 	return out, nil
 }
 
-// runTo takes one run to the iterations of its configuration, if it is not there yet.
+// runTo starts or resumes one run to the iterations of its configuration, unless it has reached them.
 func runTo(ctx context.Context, dev *vk.Device, cfg *Config, path string, learn func(context.Context, *Run) error) error {
 	begin := Start
 	stored, err := Stored(path, Environments(cfg.environments))
@@ -196,7 +197,7 @@ func runTo(ctx context.Context, dev *vk.Device, cfg *Config, path string, learn 
 	return errors.Join(learn(ctx, run), run.Close())
 }
 
-// lastIteration is the last one that a run's newest session has completed and saved; 0: none.
+// lastIteration returns the last iteration that a run's newest session completed and saved; 0: none.
 func lastIteration(path string) (int, error) {
 	dir, err := rundir.Open(path)
 	if err != nil {
@@ -204,7 +205,7 @@ func lastIteration(path string) (int, error) {
 	}
 	p, err := dir.ReadProvenance()
 	if err != nil || len(p.Sessions) == 0 {
-		return 0, nil // killed before it began, or damaged: resuming finds what there is
+		return 0, nil // killed before it began, or damaged: resuming finds what exists
 	}
 	if last := p.Sessions[len(p.Sessions)-1]; last.Outcome == finished {
 		return int(min(last.To, math.MaxInt)), nil

@@ -8,8 +8,8 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// TestArchiveCandidates: candidates that were changed enter an archive as they are, others as they were formed, and Draw hands elites out, each as
-// often as the others.
+// TestArchiveCandidates: changed candidates enter an archive as they are, the others as they were formed, and Draw
+// draws elites uniformly.
 func TestArchiveCandidates(t *testing.T) {
 	const members, population, dim, drawn = 2, 6, 5, 3000
 	eng := engine.New(open(t), engine.Seed(4))
@@ -57,7 +57,8 @@ func TestArchiveCandidates(t *testing.T) {
 		})
 		formed, err := rows.ReadFloat32(t.Context())
 		must(err)
-		// Candidates 1 and 4 are changed; 0, 1, 2 and 4 have cells of their own, 3 is less fit than 2 and 5 is not finite.
+		// Candidates 1 and 4 are changed; 0, 1, 2 and 4 have separate cells, 3 is less fit than 2, and 5 is not
+		// finite.
 		for m := range members {
 			for _, c := range []int{1, 4} {
 				for i := range dim {

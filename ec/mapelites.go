@@ -156,12 +156,12 @@ func (a *archive) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor)
 // fitter than its elite.
 func (a *archive) Tell(r *engine.Recorder, told Told) { a.enter(r, a.offspring, told) }
 
-// TellCandidates implements CandidateStrategy: what enters are the candidates as they were changed.
+// TellCandidates implements CandidateStrategy: the given candidates enter the archive.
 func (a *archive) TellCandidates(r *engine.Recorder, given Given, told Told) {
 	a.enter(r, given.Candidates, told)
 }
 
-// enter records that candidates [M, P, row] enter the archive.
+// enter records entering candidates [M, P, row] into the archive.
 func (a *archive) enter(r *engine.Recorder, candidates *engine.Tensor, told Told) {
 	if told.Descriptor == nil || told.Fitness == nil {
 		r.Fail(errors.New("ec: MAP-Elites was told no fitness or no descriptors; want both"))
@@ -212,12 +212,12 @@ type Archive struct {
 	Fitness    *engine.Tensor // [M, K]: NaN: the cell is empty
 	Descriptor *engine.Tensor // [M, K, B]
 	Elites     *engine.Tensor // [M, K, row]
-	Occupied   *engine.Tensor // [M, K] u32: the cells that are not empty, in their order, then anything
-	Held       *engine.Tensor // [M] u32: how many there are
+	Occupied   *engine.Tensor // [M, K] u32: indices of the non-empty cells in ascending order; the rest is undefined
+	Held       *engine.Tensor // [M] u32: their number
 }
 
-// Draw records drawing elites, each equally likely and with replacement, into rows [M · n, row]: their cells into cells
-// [M, n] u32. The archives must not be empty. stream is that of the random numbers.
+// Draw records drawing n elites per member, uniformly with replacement, into rows [M · n, row], and their cells into
+// cells [M, n] u32. The archives must not be empty. stream is the stream of the random numbers.
 func (a Archive) Draw(r *engine.Recorder, space Space, clock engine.Clock, stream uint32, cells, rows *engine.Tensor) {
 	Tournament{Size: 1, Stream: stream}.Select(r, clock, a.Occupied, a.Occupied.Len()/space.Members, a.Held, cells)
 	space.PickRows(r, a.Elites, Pick{Index: cells}, rows)

@@ -2,15 +2,15 @@ package ec
 
 import "github.com/evorl/evorl/engine"
 
-// Fronts ranks by several objectives, all maximised: by non-dominated front, within a front by crowding distance (K. Deb et al., 2002, sections III.A
-// and III.B).
+// Fronts ranks by several objectives, all maximised: by non-dominated front, then by crowding distance (K. Deb et
+// al., 2002, sections III.A and III.B).
 type Fronts struct {
 	merged *merged
-	sorted *engine.Tensor // [1, n, K]: the objectives in the order of the ranks
-	order  *engine.Tensor // [n] u32: who has each rank
+	sorted *engine.Tensor // [1, n, K]: the objectives ordered by rank
+	order  *engine.Tensor // [n] u32: the member of each rank
 }
 
-// NewFronts makes what ranks n ≥ 1 members by 2 to 16 objectives.
+// NewFronts makes the tensors to rank n ≥ 1 members by 2 to 16 objectives.
 func NewFronts(s *engine.State, n, objectives int) (*Fronts, error) {
 	m, err := newMerged(s, Space{Members: 1, Objectives: objectives}, n, 0)
 	if err != nil {
@@ -23,8 +23,8 @@ func NewFronts(s *engine.State, n, objectives int) (*Fronts, error) {
 	}, s.Err()
 }
 
-// Rank records the ranks [n] u32 of objectives [1, n, K], 0 for the best. Members with the same key rank by their numbers; those whose objectives are
-// -math.MaxFloat32 share the last front.
+// Rank records the ranks [n] u32 of objectives [1, n, K], 0 for the best. Members with equal keys are ranked by their
+// indices; those whose objectives are -math.MaxFloat32 share the last front.
 func (f *Fronts) Rank(r *engine.Recorder, objectives, rank *engine.Tensor) {
 	f.merged.record(r, objectives, objectives)
 	f.merged.crowd(r)

@@ -11,7 +11,8 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// TestFronts ranks members by two and by five objectives against sorting in Go; some have the same objectives, some the least there are.
+// TestFronts compares ranks by two and by five objectives with sorting in Go; some objectives are equal, some the
+// lowest float.
 func TestFronts(t *testing.T) {
 	for _, k := range []int{2, 5} {
 		for _, n := range []int{1, 2, 7, 67} {

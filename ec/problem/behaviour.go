@@ -11,10 +11,10 @@ import (
 )
 
 // BehaviourConfig selects the descriptors of a policy's behaviour, for quality-diversity algorithms: the means of
-// some of its observations over all steps of its episodes, or the shares of the steps after which its feet touch the
-// ground (A. Cully et al., "Robots that can adapt like animals", 2015).
+// some of its observations over all steps of its episodes, or the fractions of the steps after which its feet touch
+// the ground (A. Cully et al., "Robots that can adapt like animals", 2015).
 type BehaviourConfig struct {
-	Feet         bool      `doc:"The descriptors are the shares of the steps after which each foot touches the ground, not observations."`
+	Feet         bool      `doc:"Descriptors are the fractions of the steps after which each foot touches the ground, instead of observations."`
 	Observations []int     `min:"0" max:"65535" doc:"Observations, from 0, whose means describe a candidate; none: the first two with bounds."`
 	Low          []float64 `doc:"Lower bounds of the descriptors; none: the environment's lower bounds."`
 	High         []float64 `doc:"Upper bounds of the descriptors; none: the environment's upper bounds."`
@@ -24,7 +24,7 @@ type BehaviourConfig struct {
 type described struct {
 	observations []int
 	low, high    []float32
-	feet         bool // not observations
+	feet         bool // descriptors are of feet instead of observations
 }
 
 // features returns the indices of the observations.
@@ -120,8 +120,8 @@ func DescribedPolicy(env *envs.Environment, options envs.Options, network Networ
 type behaviour struct {
 	*policy
 	descriptors *engine.Tensor // [M, P, B]; nil: not wanted
-	features    *engine.Tensor // [B] u32; nil: the descriptors are not of observations
-	contacts    *envs.Contacts // nil: they are not of feet
+	features    *engine.Tensor // [B] u32; nil: no descriptors of observations
+	contacts    *envs.Contacts // nil: no descriptors of feet
 }
 
 func newBehaviour(s *engine.State, p *policy, candidates int) (*behaviour, error) {

@@ -159,8 +159,9 @@ func TestElitesOfPolicies(t *testing.T) {
 	}
 }
 
-// TestFeet: MAP-Elites of walkers is told the shares of steps after which their feet touch the ground, window by window, and finds several ways to
-// stand. Candidates that fall at once touch the ground with neither foot in some steps.
+// TestFeet: MAP-Elites of walkers is told the fractions of steps after which their feet touch the ground, window by
+// window, and finds several ways to stand. Candidates that fall immediately touch the ground with neither foot in
+// some steps.
 func TestFeet(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(6))
 	network, cfg := DefaultNetwork(), DefaultPolicy()

@@ -158,7 +158,7 @@ func (e *functionEvaluation) Evaluate(ctx context.Context, solutions *engine.Ten
 func (e *functionEvaluation) Fitness(_ context.Context, _ *engine.State, solutions *engine.Tensor, _ int) (engine.Fitness, error) {
 	return func(r *engine.Recorder, fitness *engine.Tensor) {
 		if fitness.Len() != e.members {
-			r.Fail(fmt.Errorf("problem: %s: %v for the returns of episodes; it has none, and one value for each of %d members", e.name, fitness, e.members))
+			r.Fail(fmt.Errorf("problem: %s: a fitness of %v; want one value for each of %d members, as it has no episodes", e.name, fitness, e.members))
 			return
 		}
 		k := e.of(solutions, 0, fitness)

@@ -9,25 +9,26 @@ import (
 	"github.com/evorl/evorl/engine/metrics"
 )
 
-// Bootstrap estimates intervals by the stratified bootstrap: runs are drawn again with replacement, within each task of each method, and the
-// interval lies between percentiles of the statistic of what was drawn. The zero value is a 95% interval of 2000 draws.
+// Bootstrap estimates intervals by the stratified bootstrap: runs are resampled with replacement, within each task of
+// each method, and the interval is between percentiles of the resampled statistic. The zero value is a 95% interval
+// from 2000 draws.
 type Bootstrap struct {
 	Draws      int     // default 2000
-	Confidence float64 // share of the draws within the interval, above 0 and below 1; default 0.95
+	Confidence float64 // fraction of the draws in the interval, above 0 and below 1; default 0.95
 	Seed       uint64  // of the draws: the same seed gives the same interval
 }
 
-// Interval is an estimate with its interval. Low and High are NaN where no task has two runs.
+// Interval is an estimate with its interval. Low and High are NaN if no task has two runs.
 type Interval struct {
 	Value, Low, High float64
 }
 
-// Of is a statistic of a method with its interval.
+// Of returns a statistic of a method with its interval.
 func (b Bootstrap) Of(s Scores, statistic Statistic) (Interval, error) {
 	return b.interval(func(of ...Scores) float64 { return statistic(of[0]) }, s)
 }
 
-// Improvement is the probability of improvement of x over y with its interval. Runs of both are drawn again.
+// Improvement returns the probability of improvement of x over y with its interval. Runs of both are resampled.
 func (b Bootstrap) Improvement(x, y Scores) (Interval, error) {
 	return b.interval(func(of ...Scores) float64 { return Improvement(of[0], of[1]) }, x, y)
 }

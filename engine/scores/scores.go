@@ -10,17 +10,17 @@ import (
 	"github.com/evorl/evorl/engine/metrics"
 )
 
-// Scores are the scores of a method: one slice for each task, with the score of each run on it. Higher is better. Tasks may have different
-// numbers of runs; statistics of a method that has no runs are NaN.
+// Scores are the scores of a method: one slice per task, with the score of each run. Higher is better. Tasks may have
+// different numbers of runs; statistics of a method without runs are NaN.
 type Scores [][]float64
 
-// Statistic is a number that sums up the scores of a method.
+// Statistic summarises the scores of a method by one number.
 type Statistic func(Scores) float64
 
 // pool lists the scores of all tasks.
 func (s Scores) pool() []float64 { return slices.Concat(s...) }
 
-// taskMeans are the means over the runs of each task that has runs.
+// taskMeans returns the mean over the runs of each task that has runs.
 func (s Scores) taskMeans() []float64 {
 	var means []float64
 	for _, runs := range s {
@@ -31,10 +31,10 @@ func (s Scores) taskMeans() []float64 {
 	return means
 }
 
-// Mean is the mean over the tasks of the means over their runs.
+// Mean returns the mean over the tasks of the means over their runs.
 func Mean(s Scores) float64 { return metrics.Mean(s.taskMeans()) }
 
-// Median is the median over the tasks of the means over their runs. Of one task it is the mean.
+// Median returns the median over the tasks of the means over their runs. For one task it is the mean.
 func Median(s Scores) float64 {
 	means := s.taskMeans()
 	if len(means) == 0 {
@@ -44,8 +44,8 @@ func Median(s Scores) float64 {
 	return metrics.Quantile(means, 0.5)
 }
 
-// IQM is the inter-quartile mean: the mean of all runs on all tasks without the lowest and the highest quarter. The number of runs that are left
-// out at each end is rounded down, so that fewer than four runs lose none.
+// IQM returns the inter-quartile mean: the mean of all runs on all tasks without the lowest and the highest quarter.
+// The number of runs removed at each end is rounded down, so that fewer than four runs lose none.
 func IQM(s Scores) float64 {
 	all := s.pool()
 	slices.Sort(all)
@@ -53,8 +53,8 @@ func IQM(s Scores) float64 {
 	return metrics.Mean(all[cut : len(all)-cut])
 }
 
-// OptimalityGap is the mean amount by which runs on all tasks fall short of the score target. Scores above the target count as the target. Lower
-// is better.
+// OptimalityGap returns the mean amount by which runs on all tasks fall short of the target score. Scores above the
+// target count as the target. Lower is better.
 func OptimalityGap(target float64) Statistic {
 	return func(s Scores) float64 {
 		all := s.pool()
@@ -65,7 +65,7 @@ func OptimalityGap(target float64) Statistic {
 	}
 }
 
-// Profile is the performance profile: the share of runs on all tasks whose score is above tau.
+// Profile returns the performance profile: the fraction of runs on all tasks whose score is above tau.
 func Profile(tau float64) Statistic {
 	return func(s Scores) float64 {
 		all, above := s.pool(), 0
@@ -78,9 +78,9 @@ func Profile(tau float64) Statistic {
 	}
 }
 
-// Improvement is the probability of improvement of x over y: that a run of x scores higher than a run of y on the same task, each tie counting
-// half, as the mean over the tasks. It is Mann and Whitney's U divided by the number of pairs. Tasks that one of them has no runs on are left
-// out.
+// Improvement returns the probability of improvement of x over y: that a run of x scores higher than a run of y on
+// the same task, ties counting half, averaged over the tasks. It is the Mann-Whitney U statistic divided by the
+// number of pairs. Tasks on which one of them has no runs are excluded.
 func Improvement(x, y Scores) float64 {
 	sum, tasks := 0.0, 0
 	for task := range min(len(x), len(y)) {
@@ -104,7 +104,8 @@ func Improvement(x, y Scores) float64 {
 	return sum / float64(tasks)
 }
 
-// Normalize maps scores of each task linearly, so that low[task] becomes 0 and high[task] 1. Where both are equal, scores become 0.5.
+// Normalize maps scores of each task linearly, so that low[task] becomes 0 and high[task] 1. If both are equal,
+// scores become 0.5.
 func Normalize(s Scores, low, high []float64) Scores {
 	out := make(Scores, len(s))
 	for task, runs := range s {

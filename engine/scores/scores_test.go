@@ -19,7 +19,7 @@ type reference struct {
 	ProfileInterval     [][2]float64 `json:"profile_interval"`
 }
 
-// Statistics are those of rliable to rounding, and intervals within the error of both bootstraps.
+// Statistics agree with rliable to rounding, and intervals within the error of both bootstraps.
 func TestRliable(t *testing.T) {
 	text, err := os.ReadFile("testdata/rliable.json")
 	if err != nil {
@@ -39,8 +39,8 @@ func TestRliable(t *testing.T) {
 			if math.Abs(got.Value-value) > 1e-12 {
 				t.Errorf("case %d: %s is %v; want %v", i, name, got.Value, value)
 			}
-			// A 2.5% percentile of 3000 draws has a standard error of about 0.013 times the interval's width where the draws are normal; discrete
-			// ones may fall on the next value, which is 1/(2·runs) of a probability away at most.
+			// A 2.5% percentile of 3000 normal draws has a standard error of about 0.013 times the interval's width;
+			// discrete draws may fall on the next value, at most 1/(2·runs) of a probability away.
 			within := 0.07 * (interval[1] - interval[0])
 			if name == "profile" {
 				within = max(within, 1/float64(len(c.X[0])*len(c.X)))

@@ -1,4 +1,5 @@
-// Command benchmarks writes docs/benchmarks.md and its pictures from the results in docs/benchmarks, to which it adds those that it is given:
+// Command benchmarks writes docs/benchmarks.md and its pictures from the results in docs/benchmarks, to which it adds
+// the given ones:
 //
 //	evorl bench --suite score --out result.json
 //	go run ./tools/benchmarks result.json
@@ -29,7 +30,7 @@ func main() {
 	}
 }
 
-// run adds files to the results in a folder and writes the page of all.
+// run adds files to the results in a folder and writes the page of all results.
 func run(docs string, files []string) error {
 	for _, path := range files {
 		results, err := bench.ReadFile(path)
@@ -54,10 +55,10 @@ func run(docs string, files []string) error {
 	return nil
 }
 
-// folder has the results, in docs.
+// folder holds the results, in docs.
 const folder = "benchmarks"
 
-// slug is the name of a result's file.
+// slug returns the file name of a result.
 func slug(r *bench.Result) string {
 	words := strings.FieldsFunc(strings.ToLower(strings.Join([]string{r.Suite, r.Device.Name, r.Device.Driver, r.Host.Processor}, " ")), func(c rune) bool {
 		return !unicode.IsLetter(c) && !unicode.IsDigit(c)
@@ -65,7 +66,7 @@ func slug(r *bench.Result) string {
 	return strings.Join(words, "-")
 }
 
-// pagesOf are the page and its pictures, by their names in docs.
+// pagesOf returns the page and its pictures, by their names in docs.
 func pagesOf(docs string) (map[string][]byte, error) {
 	paths, err := filepath.Glob(filepath.Join(docs, folder, "*.json")) // sorted
 	if err != nil {
@@ -116,7 +117,7 @@ func pagesOf(docs string) (map[string][]byte, error) {
 	return pages, nil
 }
 
-// head is the page's beginning.
+// head is the beginning of the page.
 const head = `# Speed across vendors
 
 What evorl bench has measured on devices and drivers. Figures are medians of repetitions of a whole suite; ratios are times as fast as the first column. The

@@ -9,7 +9,7 @@ import (
 	"github.com/evorl/evorl/cmd/bench"
 )
 
-// The committed page is that of the committed results.
+// The committed page agrees with the committed results.
 func TestPage(t *testing.T) {
 	const docs = "../../docs"
 	pages, err := pagesOf(docs)
@@ -24,7 +24,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// A result that is added replaces the one of the same device, and the page shows it.
+// An added result replaces that of the same device, and the page shows it.
 func TestAdd(t *testing.T) {
 	docs := t.TempDir()
 	if err := os.Mkdir(filepath.Join(docs, folder), 0o755); err != nil {
