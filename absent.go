@@ -33,6 +33,8 @@ func (c *Config) absent(section string, env string) string {
 	}
 	var of []string
 	name, key, choices := c.learner()
+	// The workflow of the section's name comes first, then the searches.
+	slices.SortStableFunc(choices, func(a, b Workflow) int { return sectionRank(a, section) - sectionRank(b, section) })
 	for _, w := range choices {
 		if slices.ContainsFunc(w.parts().sections(), func(s config.Section) bool { return s.Name == section }) {
 			of = append(of, fmt.Sprintf("%q", w.Name))
@@ -45,4 +47,16 @@ func (c *Config) absent(section string, env string) string {
 		of = append(of[:2], "another search")
 	}
 	return fmt.Sprintf("[%s] is for %s = %s, and %s is %q", section, key, strings.Join(of, " or "), key, name)
+}
+
+// sectionRank orders the workflows that have a section in an error.
+func sectionRank(w Workflow, section string) int {
+	_, searches := w.parts().(searcher)
+	switch {
+	case w.Name == section:
+		return 0
+	case searches:
+		return 1
+	}
+	return 2
 }
