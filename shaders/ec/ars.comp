@@ -1,8 +1,8 @@
 #version 450
 
-// The weights of augmented random search (H. Mania et al., 2018, algorithm 2, line 7): a candidate of the best b
-// directions has its fitness over b times the deviation of theirs, the others have nothing. Where all fitness of
-// those directions is the same, there is nothing to learn.
+// The weights of augmented random search (H. Mania et al., 2018, algorithm 2, line 7): the candidates of the best b
+// directions have weight fitness / (b σ), where σ is the deviation of these directions' fitness; the others have
+// weight 0. If their fitness is constant, all weights are 0.
 //
 // Groups: x = searches.
 
@@ -21,7 +21,7 @@ layout(std430, set = 0, binding = 3) writeonly buffer Weight { float weight[]; }
 
 layout(push_constant) uniform Push {
     uint directions; // P / 2
-    uint elites;     // b, at most as many
+    uint elites;     // b, at most directions
 };
 
 void main() {
@@ -52,7 +52,7 @@ void main() {
     for (uint d = gl_LocalInvocationID.x; d < directions; d += WORKGROUP) {
         float plus = LOAD(fitness, fitness_texels, 2u * (base + d)), minus = LOAD(fitness, fitness_texels, 2u * (base + d) + 1u);
         float factor = rank[base + d] < elites && deviation > 0.0 ? 1.0 / (float(elites) * deviation) : 0.0;
-        // Less their mean, which is the same for both and vanishes from the difference.
+        // Minus the mean, which is the same for both and cancels in the difference.
         weight[2u * (base + d)] = factor * (plus / unit - mean);
         weight[2u * (base + d) + 1u] = factor * (minus / unit - mean);
     }

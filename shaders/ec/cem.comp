@@ -1,10 +1,10 @@
 #version 450
 
 // The update of the cross-entropy method (A. Pourchot, O. Sigaud, 2019, equations 1, 2), from the sums of lambda z
-// and lambda z^2 over the elites' noise z: the mean moves by sigma sum(lambda z), the variance becomes sigma^2
-// sum(lambda z^2) and an extra one that decays.
+// and lambda z^2 over the elites' noise z: the mean moves by sigma sum(lambda z); the variance becomes sigma^2
+// sum(lambda z^2) plus an extra variance that decays.
 //
-// Groups: x = any number, which share a search's numbers; y = searches.
+// Groups: x = any number, which share a search's coordinates; y = searches.
 
 #include "engine/load.glsl"
 #include "engine/math.glsl"
@@ -21,9 +21,9 @@ layout(set = 0, binding = 5, rgba32f) readonly uniform imageBuffer mean_texels;
 layout(std430, set = 0, binding = 6) buffer Deviation { vec4 deviation[]; };         // [M, row]
 layout(set = 0, binding = 7, rgba32f) readonly uniform imageBuffer deviation_texels;
 layout(std430, set = 0, binding = 8) readonly buffer Clock { uint clock[]; };        // [0]: the generation
-layout(std430, set = 0, binding = 9) readonly buffer Extra { float extra[]; };       // [M]: at first
+layout(std430, set = 0, binding = 9) readonly buffer Extra { float extra[]; };       // [M]: initial
 layout(std430, set = 0, binding = 10) readonly buffer FinalExtra { float final_extra[]; }; // [M]
-layout(std430, set = 0, binding = 11) readonly buffer Decay { float decay[]; };      // [M]: share of the way a generation
+layout(std430, set = 0, binding = 11) readonly buffer Decay { float decay[]; };      // [M]: decay rate per generation
 
 layout(push_constant) uniform Push {
     uint splits;

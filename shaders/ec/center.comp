@@ -1,6 +1,6 @@
 #version 450
 
-// The mean of a stored population's candidates. Groups: x = ceil(blocks of four numbers / local size), y = searches.
+// The mean of a stored population's candidates. Groups: x = ceil(vec4s / local size), y = searches.
 
 #include "engine/load.glsl"
 

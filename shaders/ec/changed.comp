@@ -1,8 +1,8 @@
 #version 450
 
-// Which candidates are other than those that the strategy proposed, bit by bit. One with a number that is not finite
-// is replaced by the one proposed, its fitness by NaN, so that it cannot spread. Groups: x = any number, which share
-// the candidates.
+// Marks candidates that are not bit-identical to those that the strategy proposed. A candidate that is not finite is
+// replaced by the proposed one, with fitness NaN, so that it cannot spread. Groups: x = any number, which share the
+// candidates.
 
 #include "engine/load.glsl"
 

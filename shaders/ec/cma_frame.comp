@@ -1,7 +1,8 @@
 #version 450
 
-// The path of the covariance matrix in the basis of the eigenvectors, B^T p_c, beside the candidates' noise, and c_1
-// times as much beside what is weighted: one product then sums both, equation 47 of N. Hansen, 2016.
+// The evolution path of the covariance matrix in the basis of the eigenvectors, B^T p_c, appended to the candidates'
+// noise, and c_1 times it appended to the weighted noise, so that one matrix product computes both sums of equation
+// 47 of N. Hansen, 2016.
 //
 // Groups: x = any number, which share a search's eigenvectors; y = searches.
 
@@ -11,7 +12,7 @@ layout(constant_id = 0) const uint WORKGROUP = 64;
 #include "engine/load.glsl"
 #include "engine/workgroup.glsl"
 
-layout(std430, set = 0, binding = 0) readonly buffer Basis { vec4 basis[]; };          // [M, dim, row]: an eigenvector a row
+layout(std430, set = 0, binding = 0) readonly buffer Basis { vec4 basis[]; };          // [M, dim, row]: one eigenvector per row
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer basis_texels;
 layout(std430, set = 0, binding = 2) readonly buffer Path { vec4 path[]; };            // [M, row]
 layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer path_texels;

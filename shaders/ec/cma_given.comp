@@ -1,7 +1,7 @@
 #version 450
 
-// The steps y = (x - m) / sigma of candidates that were changed. Groups: x = any number, which share a search's
-// numbers; y = searches.
+// The steps y = (x - m) / sigma of changed candidates. Groups: x = any number, which share a search's coordinates; y
+// = searches.
 
 #include "engine/load.glsl"
 #include "engine/math.glsl"

@@ -1,7 +1,7 @@
 #version 450
 
-// The noise D z of candidates that were changed, from their steps in the basis of the eigenvectors. A z is not longer
-// than the limit: N. Hansen, "Injecting External Solutions Into CMA-ES", 2011.
+// The noise D z of changed candidates, from their steps in the basis of the eigenvectors. The length of z is limited:
+// N. Hansen, "Injecting External Solutions Into CMA-ES", 2011.
 //
 // Groups: x = any number, which share a search's candidates; y = searches.
 

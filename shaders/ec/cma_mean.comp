@@ -3,7 +3,7 @@
 // The mean step in the basis of the eigenvectors: the sums of w z and of w D z over the candidates with positive
 // weights, equation 41 of N. Hansen, 2016.
 //
-// Groups: x = any number, which share a search's numbers; y = searches.
+// Groups: x = any number, which share a search's coordinates; y = searches.
 
 #include "engine/load.glsl"
 

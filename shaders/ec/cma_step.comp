@@ -1,7 +1,7 @@
 #version 450
 
-// Mean, paths and step-size of CMA-ES: equations 42 to 45 of N. Hansen, 2016; h_sigma by the square of the path's
-// length, as in pycma.
+// Mean, paths and step size of CMA-ES: equations 42 to 45 of N. Hansen, 2016. h_sigma is computed from the squared
+// length of the path, as in pycma.
 //
 // Groups: x = searches.
 
@@ -23,7 +23,7 @@ layout(set = 0, binding = 5, rgba32f) readonly uniform imageBuffer path_sigma_te
 layout(std430, set = 0, binding = 6) buffer PathC { vec4 path_c[]; };                  // [M, row]
 layout(set = 0, binding = 7, rgba32f) readonly uniform imageBuffer path_c_texels;
 layout(std430, set = 0, binding = 8) buffer Sigma { float sigma[]; };                  // [M]
-layout(std430, set = 0, binding = 9) writeonly buffer Keep { float keep[]; };          // [M]: what the covariance matrix keeps
+layout(std430, set = 0, binding = 9) writeonly buffer Keep { float keep[]; };          // [M]: factor of the covariance matrix
 layout(std430, set = 0, binding = 10) readonly buffer Clock { uint clock[]; };         // [0]: the generation
 layout(std430, set = 0, binding = 11) buffer MeanLow { vec4 mean_low[]; };           // [M, row]: to be added to the mean
 layout(set = 0, binding = 12, rgba32f) readonly uniform imageBuffer mean_low_texels;
@@ -39,7 +39,7 @@ layout(push_constant) uniform Push {
     float keep_c;      // 1 - c_c
     float gain_c;      // sqrt(c_c (2 - c_c) mu_eff)
     float keep_matrix; // 1 - c_1 - c_mu sum(w)
-    float stalled;     // c_1 c_c (2 - c_c): what the matrix keeps more where its path stands still
+    float stalled;     // c_1 c_c (2 - c_c): added to the factor while the path is stalled
 };
 
 void main() {
@@ -64,7 +64,7 @@ void main() {
         path_c[at] = keep_c * LOAD4(path_c, path_c_texels, at) + h * gain_c * y;
     }
     if (gl_LocalInvocationID.x == 0u) {
-        sigma[search] = limit_deviation(s * m_exp(min(speed * (sqrt(square) / length - 1.0), 1.0))); // at most by e a generation, as in section B.1
+        sigma[search] = limit_deviation(s * m_exp(min(speed * (sqrt(square) / length - 1.0), 1.0))); // at most by e per generation, as in section B.1
         keep[search] = keep_matrix + (1.0 - h) * stalled;
     }
 }

@@ -1,7 +1,7 @@
 #version 450
 
-// The weights of candidates in the covariance matrix: their noise times its weight, equation 46 of N. Hansen, 2016.
-// Negative weights are scaled so that long steps do no harm: by dim over the square of the length of z.
+// The candidates' contributions to the covariance matrix: their noise times its weight, equation 46 of N. Hansen,
+// 2016. Negative weights are scaled by dim / |z|^2, so that long steps do no harm.
 //
 // Groups: x = any number, which share a search's candidates; y = searches.
 

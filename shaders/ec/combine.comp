@@ -1,12 +1,12 @@
 #version 450
 
-// The objectives of those who compete to survive, `kept` parents and then the offspring, each candidate's padded with
-// zeros to whole fours. Groups: x = ceil((kept + population) / local size), y = searches.
+// The objectives of all candidates that compete to survive, `kept` parents followed by the offspring, each padded
+// with zeros to a multiple of four. Groups: x = ceil((kept + population) / local size), y = searches.
 
 #include "engine/load.glsl"
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
-layout(constant_id = 1) const uint FOURS = 1; // of a candidate's objectives
+layout(constant_id = 1) const uint FOURS = 1; // vec4s of a candidate's objectives
 
 layout(std430, set = 0, binding = 0) readonly buffer Parents { float parents[]; };      // [M, kept, K]
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer parents_texels;

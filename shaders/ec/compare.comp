@@ -1,16 +1,16 @@
 #version 450
 
-// Selection between a candidate and the one stored at its place: what is as good or better takes the place. Groups: x
-// = ceil(population / local size), y = searches.
+// Selection between each candidate and the stored one at its index: a candidate that is at least as good replaces it.
+// Groups: x = ceil(population / local size), y = searches.
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
 #include "ec/worth.glsl"
 
 layout(std430, set = 0, binding = 0) readonly buffer CandidateFitness { float candidate_fitness[]; };           // [M, P]: as evaluated
-layout(std430, set = 0, binding = 1) buffer Fitness { float fitness[]; };            // [M, P]: of those stored; NaN: not evaluated
-layout(std430, set = 0, binding = 2) writeonly buffer Verdict { uint verdict[]; };   // [M, P]: 0: it stays, 1: equally good, 2: better, 3: the first
-layout(std430, set = 0, binding = 3) writeonly buffer Gain { float gain[]; };        // [M, P]: how much better; 0 where it is not 2
+layout(std430, set = 0, binding = 1) buffer Fitness { float fitness[]; };            // [M, P]: of the stored candidates; NaN: not evaluated
+layout(std430, set = 0, binding = 2) writeonly buffer Verdict { uint verdict[]; };   // [M, P]: 0: keep the stored one, 1: equally good, 2: better, 3: the first
+layout(std430, set = 0, binding = 3) writeonly buffer Gain { float gain[]; };        // [M, P]: increase in fitness; 0 unless the verdict is 2
 
 layout(push_constant) uniform Push { uint population; };
 

@@ -1,7 +1,6 @@
 #version 450
 
-// What is known of a candidate's noise z apart from its numbers: its product with the direction of v, and the square
-// of its length.
+// The projections of a candidate's noise z: its product with the direction of v, and the square of its length.
 //
 // Groups: x = any number, which share a search's candidates; y = searches.
 

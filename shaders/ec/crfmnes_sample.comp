@@ -1,12 +1,12 @@
 #version 450
 
-// Candidates m + sigma D (z + (sqrt(1 + |v|^2) - 1) (z^T w) w), w being the direction of v.
+// Candidates m + sigma D (z + (sqrt(1 + |v|^2) - 1) (z^T w) w), where w is the direction of v.
 //
-// Groups: x = any number, which share a search's numbers; y = searches.
+// Groups: x = any number, which share a search's coordinates; y = searches.
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP = 64;
-layout(constant_id = 2) const bool HAS_PICK = false; // the candidates are those of `pick`, else `first` and those behind it
+layout(constant_id = 2) const bool HAS_PICK = false; // candidates are those of `pick`, else those from `first` on
 
 #include "engine/load.glsl"
 #include "engine/workgroup.glsl"

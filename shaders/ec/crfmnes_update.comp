@@ -2,8 +2,8 @@
 #extension GL_EXT_control_flow_attributes : require
 
 // Mean, path, v, D and sigma of CR-FM-NES: steps 8 to 12 of algorithm 1 of M. Nomura, I. Ono, 2022. The natural
-// gradients t and s of v and D are linear in what they are sums over, the candidates' weights and the path of v and
-// D: they are found for the sums.
+// gradients t and s of v and D are linear in the candidates' contributions, so they are computed from weighted sums
+// over the candidates and from the path.
 //
 // Groups: x = searches.
 
@@ -21,7 +21,7 @@ layout(std430, set = 0, binding = 2) readonly buffer Second { vec4 second[]; }; 
 layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer second_texels;
 layout(std430, set = 0, binding = 4) readonly buffer Third { vec4 third[]; };      // [splits, M, row]: sum of w q z
 layout(set = 0, binding = 5, rgba32f) readonly uniform imageBuffer third_texels;
-layout(std430, set = 0, binding = 6) readonly buffer Factors { vec4 factors[]; };  // [M]: sum w q, sum w q^2, sum w |z|^2, the rate of sigma
+layout(std430, set = 0, binding = 6) readonly buffer Factors { vec4 factors[]; };  // [M]: sum w q, sum w q^2, sum w |z|^2, the learning rate of sigma
 layout(std430, set = 0, binding = 7) buffer Mean { vec4 mean[]; };                 // [M, row]
 layout(std430, set = 0, binding = 8) buffer Path { vec4 path[]; };                 // [M, row]: p_c
 layout(std430, set = 0, binding = 9) buffer V { vec4 v[]; };                       // [M, row]
@@ -45,7 +45,7 @@ void main() {
     uint search = gl_WorkGroupID.x, searches = gl_NumWorkGroups.x, fours = row / 4u, base = search * fours, lane = gl_LocalInvocationID.x;
     vec4 known = factors[search];
 
-    float n2 = 0.0, longest = 0.0; // |v|^2, the largest number of v squared
+    float n2 = 0.0, longest = 0.0; // |v|^2, the largest element of v squared
     for (uint i = lane; i < fours; i += WORKGROUP) {
         vec4 x = LOAD4(v, v_texels, base + i);
         n2 += dot(x, x);
@@ -82,7 +82,7 @@ void main() {
             zq += LOAD4(third, third_texels, at);
         }
         vec4 w = LOAD4(v, v_texels, base + i) / norm, y = path[base + i] / max(LOAD4(deviation, deviation_texels, base + i), vec4(LEAST_DEVIATION));
-        vec4 yip = root * (zq + more * known.y * w); // sum of weight, y and its product with w; the weights' sum is zero
+        vec4 yip = root * (zq + more * known.y * w); // sum of weight, y and its product with w; the weights sum to zero
         vec4 t = rate * (yip - 0.5 * gamma * known.y * w) + c1 * (y * ip - 0.5 * (ip * ip + gamma) * w);
         vec4 s = rate * (squares + 2.0 * more * w * zq + more * more * known.y * w * w - n2 / gamma * w * yip) + c1 * (y * y - n2 / gamma * ip * w * y - 1.0);
         gradients[2u * base + i] = t;

@@ -1,7 +1,7 @@
 #version 450
 
-// The path of sigma, and the weights that its length chooses: by rank alone or, where it is as long as that of random
-// steps, by distance too; steps 4 to 7 of algorithm 1 of M. Nomura, I. Ono, 2022.
+// The path of sigma and, depending on its length, the weights: by rank only or, if the path is at least as long as
+// that of random steps, also by distance; steps 4 to 7 of algorithm 1 of M. Nomura, I. Ono, 2022.
 //
 // Groups: x = searches.
 
@@ -17,9 +17,9 @@ layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer first_texels;
 layout(std430, set = 0, binding = 2) buffer Path { vec4 path[]; };                         // [M, row]
 layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer path_texels;
 layout(std430, set = 0, binding = 4) readonly buffer Projection { vec2 projection[]; };    // [M, P, 2]
-layout(std430, set = 0, binding = 5) buffer Weight { float weight[]; };                    // [M, P]: by rank; afterwards those to be used
-layout(std430, set = 0, binding = 6) writeonly buffer Along { float along[]; };            // [M, P]: times the product with v's direction, q
-layout(std430, set = 0, binding = 7) writeonly buffer Factors { vec4 factors[]; };         // [M]: sum w q, sum w q^2, sum w |z|^2, the rate of sigma
+layout(std430, set = 0, binding = 5) buffer Weight { float weight[]; };                    // [M, P]: by rank; replaced by the weights to use
+layout(std430, set = 0, binding = 6) writeonly buffer Along { float along[]; };            // [M, P]: weight times q, the product of z with v's direction
+layout(std430, set = 0, binding = 7) writeonly buffer Factors { vec4 factors[]; };         // [M]: sum w q, sum w q^2, sum w |z|^2, the learning rate of sigma
 
 layout(push_constant) uniform Push {
     uint splits;
@@ -28,8 +28,8 @@ layout(push_constant) uniform Push {
     float keep;     // 1 - c_sigma
     float gain;     // sqrt(c_sigma (2 - c_sigma) mu_eff)
     float length;   // expected length of standard normal noise
-    float distance; // alpha: how much of a weight is due to the length of z
-    float move;     // rates of sigma
+    float distance; // alpha: strength of the distance weight
+    float move;     // learning rates of sigma
     float stagnate;
     float converge;
 };

@@ -1,9 +1,8 @@
 #version 450
 
-// The noise of CR-FM-NES's candidates as they were given. Of a changed candidate x it is z = u + (1 / sqrt(1 + |v|^2)
-// - 1) (u^T w) w with u = (x - m) / (sigma D), w being the direction of v: the inverse of how candidates are formed.
-// It is not longer than the limit (N. Hansen, "Injecting External Solutions Into CMA-ES", 2011). Of the others it is
-// what they were drawn with.
+// The noise of given candidates in CR-FM-NES. For a changed candidate x, with u = (x - m) / (sigma D) and w the
+// direction of v, it is the inverse of sampling: z = u + (1 / sqrt(1 + |v|^2) - 1) (u^T w) w, limited in length (N.
+// Hansen, "Injecting External Solutions Into CMA-ES", 2011). For the others it is the drawn noise.
 //
 // Groups: x = any number, which share a search's candidates; y = searches.
 

@@ -1,9 +1,9 @@
 #version 450
 
 // The crowding distance of every candidate within its front (K. Deb et al., 2002, section III.B): the sum over the
-// objectives of the distance from the next worse to the next better one in a part of the front's range; infinite at
-// the ends. Objectives that are all the same in a front add nothing. It comes as a key: candidates in the order of
-// their keys are in the order of the crowded comparison. Groups: x = ceil(N / local size), y = searches.
+// objectives of the distance between the next worse and the next better candidate, relative to the front's range;
+// infinite at the ends. Objectives that are constant in a front add nothing. The result is a key: ascending keys are
+// the order of the crowded comparison. Groups: x = ceil(N / local size), y = searches.
 
 #include "ec/merged.glsl"
 
@@ -47,7 +47,7 @@ void main() {
             vec4 other = objectives4(base + j, four);
             low[four] = min(low[four], other);
             high[four] = max(high[four], other);
-            // Among equals the order is that of the candidates.
+            // Equal candidates are ordered by their indices.
             uvec4 same = uvec4(equal(other, mine[four]));
             uvec4 under = uvec4(lessThan(other, mine[four])) | (j < i ? same : uvec4(0u));
             uvec4 over = uvec4(greaterThan(other, mine[four])) | (j > i ? same : uvec4(0u));
@@ -59,11 +59,11 @@ void main() {
     }
     float distance = 0.0;
     for (uint four = 0u; four < FOURS; four++) {
-        // Halves: the whole range might overflow.
+        // Halves: the full range might overflow.
         vec4 range = 0.5 * high[four] - 0.5 * low[four], gap = 0.5 * above[four] - 0.5 * below[four];
         vec4 part = mix(vec4(INFINITE), gap / range, bvec4(any_below[four] & any_above[four]));
         part = mix(vec4(0.0), part, greaterThan(range, vec4(0.0)));
         distance += (part.x + part.y) + (part.z + part.w);
     }
-    key[base + i] = uvec4(own, ~floatBitsToUint(distance), 0u, 0u); // the larger the distance, the smaller
+    key[base + i] = uvec4(own, ~floatBitsToUint(distance), 0u, 0u); // larger distances give smaller keys
 }

@@ -1,8 +1,8 @@
 #version 450
 
 // Competitive swarm optimization (R. Cheng, Y. Jin, 2015, equations 6 and 7): v = R1 v + R2 (x_w - x) + phi R3
-// (center - x), x = x + v for the losers of the competitions. Between bounds, velocities are at most their distance
-// and particles stop at them. Groups: x = any number, which share a search's numbers; y = searches.
+// (center - x), x = x + v for the losers of the competitions. With bounds, velocities are limited to the distance
+// between them, and particles stop at them. Groups: x = any number, which share a search's coordinates; y = searches.
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 

@@ -1,7 +1,7 @@
 #version 450
 
-// Competitive swarm optimization (R. Cheng, Y. Jin, 2015): the swarm, twice the population, is paired at random;
-// losers learn from winners. A particle that was not evaluated yet comes first and is its own winner. Groups: x =
+// Competitive swarm optimization (R. Cheng, Y. Jin, 2015): the swarm, twice the population, is paired at random, and
+// losers learn from winners. A particle that has not been evaluated is a loser and its own winner. Groups: x =
 // ceil(population / local size), y = searches.
 
 #include "ec/draw.glsl"

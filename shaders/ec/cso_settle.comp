@@ -1,7 +1,7 @@
 #version 450
 
-// Competitive swarm optimization: losers, evaluated at their new places, go back into the swarm. Groups: x = any
-// number, which share a search's numbers; y = searches.
+// Competitive swarm optimization: the losers return to the swarm with their new positions, velocities and fitness.
+// Groups: x = any number, which share a search's coordinates; y = searches.
 
 #include "engine/load.glsl"
 #include "ec/worth.glsl"

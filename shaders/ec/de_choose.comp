@@ -1,8 +1,8 @@
 #version 450
 
-// Differential evolution (R. Storn, K. Price, 1997): what each trial vector is made of, v = x_base + F (x_to -
-// x_from) + F (x_a - x_b), all different where the paper draws them so. SHADE (R. Tanabe, A. Fukunaga, 2013) draws F
-// and CR from its memory, equations 4 and 5, and x_b from the population and the archive, equation 7. Groups: x =
+// Differential evolution (R. Storn, K. Price, 1997): the indices from which each trial vector is formed, v = x_base +
+// F (x_to - x_from) + F (x_a - x_b), distinct where the paper requires it. SHADE (R. Tanabe, A. Fukunaga, 2013) draws
+// F and CR from its memory, equations 4 and 5, and x_b from the population and the archive, equation 7. Groups: x =
 // ceil(population / local size), y = searches.
 
 #include "ec/draw.glsl"
@@ -17,12 +17,12 @@ const uint RAND_TO_BEST = 3u;     // x_r + F (x_best - x_r)
 const uint CURRENT_TO_PBEST = 4u; // x_i + F (x_pbest - x_i)
 layout(constant_id = 2) const bool HISTORY = false; // SHADE
 
-layout(std430, set = 0, binding = 0) readonly buffer Order { uint order[]; };     // [M, P]: candidates in the order of their ranks
+layout(std430, set = 0, binding = 0) readonly buffer Order { uint order[]; };     // [M, P]: candidates ordered by rank
 layout(std430, set = 0, binding = 1) readonly buffer Weight { float weight[]; };  // [M]: F, or [M, H] with a memory
 layout(std430, set = 0, binding = 2) readonly buffer Rate { float rate[]; };      // [M]: CR, or [M, H]
 layout(std430, set = 0, binding = 3) readonly buffer Stored { uint in_archive[]; }; // [M]: candidates in the archive; optional, with HISTORY
 layout(std430, set = 0, binding = 4) readonly buffer Clock { uint clock[]; };     // [0]: the generation
-layout(std430, set = 0, binding = 5) writeonly buffer Index { uint index[]; };    // [M, P, 8]: base, to, from, a, b, c, d, number that is always crossed
+layout(std430, set = 0, binding = 5) writeonly buffer Index { uint index[]; };    // [M, P, 8]: base, to, from, a, b, c, d, coordinate that is always crossed
 layout(std430, set = 0, binding = 6) writeonly buffer Scale { float scale[]; };   // [M, P, 2]: F, CR
 
 layout(push_constant) uniform Push {
@@ -32,7 +32,7 @@ layout(push_constant) uniform Push {
     uint population;
     uint memory;       // H
     uint differences;  // pairs of random candidates: 1 or 2
-    float pbest;       // largest part of the population that x_pbest is drawn from
+    float pbest;       // largest fraction of the population from which x_pbest is drawn
 };
 
 uvec2 key;
@@ -68,7 +68,7 @@ void take(uint x) {
     took++;
 }
 
-// One of n that is not among those taken, all the others being equally likely.
+// Draws and takes one of the n indices that are not taken, uniformly.
 uint other(uint n) {
     uint x = below(word(), n - took);
     for (int i = 0; i < 6; i++) x += uint(i) < took && taken[i] <= x ? 1u : 0u;
@@ -89,7 +89,7 @@ void main() {
         uint first = word(), second = word();
         CR = clamp(mean_rate + 0.1 * rng_gauss(first, second), 0.0, 1.0); // (4)
         F = 0.0;
-        for (int tries = 0; tries < 32 && !(F > 0.0); tries++) { // (5): a Cauchy distribution, drawn again where it is not above 0
+        for (int tries = 0; tries < 32 && !(F > 0.0); tries++) { // (5): a Cauchy distribution, redrawn while not above 0
             float angle = 3.14159265358979324 * (rng_unit(word()) - 0.5);
             F = mean_weight + 0.1 * m_sin(angle) / m_cos(angle);
         }

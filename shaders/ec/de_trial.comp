@@ -1,9 +1,9 @@
 #version 450
 
-// Differential evolution: trial vectors, by mutation and binomial crossover with the candidate at their place. A
-// number that leaves the bounds is put half-way between the one it would have replaced and the bound (J. Zhang, A. C.
-// Sanderson, "JADE", 2009). A candidate that was not evaluated yet is its own trial. Groups: x = any number, which
-// share a search's numbers; y = searches.
+// Differential evolution: trial vectors, by mutation and binomial crossover with the candidate at their index. A
+// coordinate outside the bounds is set midway between its previous value and the bound (J. Zhang, A. C. Sanderson,
+// "JADE", 2009). A candidate that has not been evaluated is its own trial vector. Groups: x = any number, which share
+// a search's coordinates; y = searches.
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 1) const bool HAS_ARCHIVE = false;

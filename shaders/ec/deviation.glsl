@@ -1,5 +1,5 @@
-// Deviations stay where neither they nor their squares leave the range of floats: a search on fitness that knows no
-// end, or none at all, goes on with finite numbers.
+// Deviations are limited so that neither they nor their squares leave the range of floats: a search on unbounded or
+// constant fitness continues with finite numbers.
 const float LEAST_DEVIATION = 1e-15;
 const float MOST_DEVIATION = 1e15;
 

@@ -1,17 +1,17 @@
 #version 450
 
-// Who dominates whom: a candidate dominates another if it is no worse in any objective and better in one. The first
-// half of the non-dominated sort of K. Deb et al., "A Fast and Elitist Multiobjective Genetic Algorithm: NSGA-II",
-// 2002, section III.A. Copies of a solution, which would fill a front with what is one place on it, can be kept
-// behind it. Groups: x = ceil(N / local size), y = searches.
+// The dominance relation: a candidate dominates another if it is no worse in any objective and better in one. It is
+// the first half of the non-dominated sort of K. Deb et al., "A Fast and Elitist Multiobjective Genetic Algorithm:
+// NSGA-II", 2002, section III.A. Duplicates, which would crowd a front, can be ranked behind the first copy. Groups:
+// x = ceil(N / local size), y = searches.
 
 #include "ec/merged.glsl"
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
-layout(constant_id = 2) const bool TWINS = false; // those with the same objectives stand in one front, else the first dominates the others
+layout(constant_id = 2) const bool TWINS = false; // candidates with equal objectives share a front, else the first dominates the others
 
 layout(std430, set = 0, binding = 2) writeonly buffer Dominators { uint dominators[]; }; // [M, words, N]: bit j % 32 of word j / 32: j dominates the candidate
-layout(std430, set = 0, binding = 3) writeonly buffer Number { uint number[]; };         // [M, N]: of those who dominate the candidate
+layout(std430, set = 0, binding = 3) writeonly buffer Number { uint number[]; };         // [M, N]: number of dominators
 
 layout(push_constant) uniform Push { uint candidates; }; // N
 
@@ -22,7 +22,7 @@ void main() {
     if (i >= n) return;
     vec4 mine[FOURS];
     for (uint four = 0u; four < FOURS; four++) mine[four] = objectives4(search * n + i, four);
-    bool apart = !TWINS && mine[0].x > -LARGEST; // those without finite objectives share the last front
+    bool apart = !TWINS && mine[0].x > -LARGEST; // candidates without finite objectives share the last front
     uint count = 0u;
     for (uint word = 0u; word < words; word++) {
         uint bits = 0u, end = min(32u, n - 32u * word);

@@ -1,9 +1,9 @@
-// Bounds of eigenvalues: beside the largest one, as step-size control and paths lose their digits beyond such
-// conditions, and to where neither roots nor squares leave the range of floats.
+// Bounds of eigenvalues: relative to the largest one, since step-size control and paths lose precision at larger
+// condition numbers, and absolute, so that neither roots nor squares leave the range of floats.
 
 const float MOST_CONDITION = 1e12;
 
-// The root of an eigenvalue, given the largest one.
+// The square root of an eigenvalue, bounded relative to the largest one.
 float eigen_root(float value, float largest) {
     return clamp(sqrt(max(value, largest / MOST_CONDITION)), 1e-15, 1e15);
 }

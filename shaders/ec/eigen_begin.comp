@@ -1,7 +1,7 @@
 #version 450
 
-// A covariance matrix brought up to date and, where it is to be decomposed, divided by its largest eigenvalue of
-// before, so that squares of its numbers stay in range.
+// Updates a covariance matrix and, if it is to be decomposed, divides it by its previous largest eigenvalue, so that
+// the squares of its elements stay in range.
 //
 // Groups: x = any number, which share a search's rows; y = searches.
 
@@ -16,15 +16,15 @@ layout(std430, set = 0, binding = 0) buffer Covariance { float covariance[]; }; 
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer covariance_texels;
 layout(std430, set = 0, binding = 2) readonly buffer Change { float change[]; };  // [M, dim, row]: to be added
 layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer change_texels;
-layout(std430, set = 0, binding = 4) readonly buffer Keep { float keep[]; };      // [M]: times what it was
-layout(std430, set = 0, binding = 5) readonly buffer Scale { float scale[]; };    // [M, row]: roots of the eigenvalues before
+layout(std430, set = 0, binding = 4) readonly buffer Keep { float keep[]; };      // [M]: factor of the previous matrix
+layout(std430, set = 0, binding = 5) readonly buffer Scale { float scale[]; };    // [M, row]: square roots of the previous eigenvalues
 layout(std430, set = 0, binding = 6) writeonly buffer Unit { float unit[]; };     // [M]
 layout(std430, set = 0, binding = 7) readonly buffer Clock { uint clock[]; };     // [0]: the generation
 
 layout(push_constant) uniform Push {
     uint dim;
     uint row;
-    uint gap; // generations from one decomposition to the next
+    uint gap; // generations between decompositions
 };
 
 void main() {

@@ -1,7 +1,7 @@
 #version 450
 
-// The covariance matrix in the basis of its eigenvectors, and the roots of its eigenvalues, after a decomposition.
-// What QL has left beside the diagonal, if anything, stays.
+// The covariance matrix in the basis of its eigenvectors, and the square roots of its eigenvalues, after a
+// decomposition. Off-diagonal elements that QL has left, if any, are kept.
 //
 // Groups: x = any number, which share a search's rows; y = searches.
 
@@ -20,7 +20,7 @@ layout(std430, set = 0, binding = 4) readonly buffer Clock { uint clock[]; };   
 layout(push_constant) uniform Push {
     uint dim;
     uint row;
-    uint gap; // generations from one decomposition to the next
+    uint gap; // generations between decompositions
 };
 
 void main() {

@@ -1,7 +1,6 @@
 #version 450
 
-// What eight reflections beside each other have to know of each other to be done at once: the products of their
-// vectors, and their factors.
+// The data for applying eight consecutive reflections at once: the products of their vectors, and their factors.
 //
 // Groups: x = blocks of eight; y = searches.
 
@@ -19,7 +18,7 @@ layout(std430, set = 0, binding = 4) readonly buffer Clock { uint clock[]; };   
 layout(push_constant) uniform Push {
     uint dim;
     uint row;
-    uint gap; // generations from one decomposition to the next
+    uint gap; // generations between decompositions
 };
 
 void main() {

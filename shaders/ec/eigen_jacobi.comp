@@ -1,10 +1,10 @@
 #version 450
 
-// Eigenvalues and eigenvectors of small covariance matrices by Jacobi's method, rotations of disjoint pairs at once
-// (R. P. Brent, F. T. Luk, 1985). The matrix is given in the basis of the eigenvectors it had before, near to
-// diagonal, and is first brought up to date. Off-diagonal numbers count by how large they are beside the diagonal
-// ones of their row and column: small eigenvalues then are as exact as large ones (J. Demmel, K. Veselic, 1992), and
-// condition numbers may go far beyond what float32 can tell in the matrix itself.
+// Eigenvalues and eigenvectors of small covariance matrices by Jacobi's method, with simultaneous rotations of
+// disjoint pairs (R. P. Brent, F. T. Luk, 1985). The matrix is given in the basis of its previous eigenvectors,
+// nearly diagonal, and is updated first. Off-diagonal elements are measured relative to the diagonal ones of their
+// row and column. Small eigenvalues are then as accurate as large ones (J. Demmel, K. Veselic, 1992), and condition
+// numbers may exceed what float32 resolves in the matrix itself.
 //
 // Groups: x = searches.
 
@@ -20,21 +20,21 @@ layout(std430, set = 0, binding = 0) buffer Covariance { float covariance[]; }; 
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer covariance_texels;
 layout(std430, set = 0, binding = 2) readonly buffer Change { float change[]; };  // [M, dim, row]: to be added
 layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer change_texels;
-layout(std430, set = 0, binding = 4) readonly buffer Keep { float keep[]; };      // [M]: times what it was
-layout(std430, set = 0, binding = 5) buffer Basis { float basis[]; };             // [M, dim, row]: an eigenvector a row
+layout(std430, set = 0, binding = 4) readonly buffer Keep { float keep[]; };      // [M]: factor of the previous matrix
+layout(std430, set = 0, binding = 5) buffer Basis { float basis[]; };             // [M, dim, row]: one eigenvector per row
 layout(set = 0, binding = 6, rgba32f) readonly uniform imageBuffer basis_texels;
-layout(std430, set = 0, binding = 7) writeonly buffer Scale { float scale[]; };   // [M, row]: roots of the eigenvalues
+layout(std430, set = 0, binding = 7) writeonly buffer Scale { float scale[]; };   // [M, row]: square roots of the eigenvalues
 layout(std430, set = 0, binding = 8) readonly buffer Clock { uint clock[]; };     // [0]: the generation
 
 layout(push_constant) uniform Push {
     uint row;
-    uint gap; // generations from one decomposition to the next
+    uint gap; // generations between decompositions
 };
 
-const uint PLAYERS = DIM + (DIM & 1u); // one stands aside where the dimension is odd
+const uint PLAYERS = DIM + (DIM & 1u); // one stands aside if the dimension is odd
 const uint PAIRS = PLAYERS / 2u;
-const uint STRIDE = DIM | 1u;          // odd, so that columns meet different banks
-const uint SWEEPS = 12u;               // four or so are usual
+const uint STRIDE = DIM | 1u;          // odd, to avoid bank conflicts of columns
+const uint SWEEPS = 12u;               // about four are usual
 const float NEGLIGIBLE = 4e-7;
 
 shared float h[DIM * STRIDE], v[DIM * STRIDE];
@@ -55,7 +55,7 @@ void main() {
     bool due = eigen_due(clock[0], gap);
     for (uint i = 0u; i < DIM; i++) {
         for (uint j = lane; j < DIM; j += WORKGROUP) {
-            uint at = base + max(i, j) * row + min(i, j); // the lower triangle counts for both
+            uint at = base + max(i, j) * row + min(i, j); // the lower triangle determines both
             float c = k * LOAD(covariance, covariance_texels, at) + LOAD(change, change_texels, at);
             h[i * STRIDE + j] = c;
             v[i * STRIDE + j] = LOAD(basis, basis_texels, base + i * row + j);
@@ -95,7 +95,7 @@ void main() {
             barrier();
             if (workgroup_sum(count) == 0u) continue;
             turned = true;
-            // Rows and columns of two pairs cross in four numbers.
+            // The rows and columns of two pairs intersect in four elements.
             for (uint i = lane; i < PAIRS * PAIRS; i += WORKGROUP) {
                 uint p = i / PAIRS, q = i % PAIRS;
                 vec2 left = turns[p], right = turns[q];
@@ -133,7 +133,7 @@ void main() {
         for (uint j = 0u; j < DIM; j++) covariance[base + i * row + j] = i == j ? root * root : 0.0;
     }
     barrier();
-    // One step towards orthogonal eigenvectors, V (3 - V^T V) / 2, so that rounding does not add up over the
+    // One step towards orthogonal eigenvectors, V (3 - V^T V) / 2, so that rounding does not accumulate over the
     // generations.
     for (uint i = lane; i < DIM * DIM; i += WORKGROUP) {
         uint p = i / DIM, q = i % DIM;

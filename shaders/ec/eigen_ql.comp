@@ -1,8 +1,8 @@
 #version 450
 
 // Eigenvalues of symmetric tridiagonal matrices by implicit QL iterations (H. Bowdler, R. S. Martin, C. Reinsch, J.
-// H. Wilkinson, 1968), a number of sweeps a dispatch. Their rotations are written down for eigen_rotate.comp. One
-// invocation works, the others load and store.
+// H. Wilkinson, 1968), a number of sweeps per dispatch. Their rotations are stored for eigen_rotate.comp. One
+// invocation computes, the others load and store.
 //
 // Groups: x = searches.
 
@@ -19,19 +19,19 @@ layout(std430, set = 0, binding = 3) readonly buffer Clock { uint clock[]; };   
 
 layout(push_constant) uniform Push {
     uint row;
-    uint gap;    // generations from one decomposition to the next
+    uint gap;    // generations between decompositions
     uint blocks; // of eight sweeps
     uint most;   // rotations
     bool begin;  // the first sweeps
 };
 
-shared float d[DIM], e[DIM]; // e[i] is beside d[i] and d[i + 1]
+shared float d[DIM], e[DIM]; // e[i] couples d[i] and d[i + 1]
 
 const float EPSILON = 5.96e-8;
 
 bool negligible(uint i) { return abs(e[i]) <= EPSILON * sqrt(abs(d[i])) * sqrt(abs(d[i + 1u])); }
 
-// The end of the part of the matrix that begins at l.
+// The end of the unreduced part of the matrix that begins at l.
 uint part(uint l) {
     uint m = l;
     while (m + 1u < DIM && !negligible(m)) m++;
@@ -66,7 +66,7 @@ void sweeps(uint search) {
             float f = s * e[i], b = c * e[i];
             r = sqrt(f * f + g * g);
             e[i + 1u] = r;
-            if (r == 0.0) { // it falls apart here
+            if (r == 0.0) { // the matrix splits here
                 d[i + 1u] -= p;
                 e[m] = 0.0;
                 next = i + 1u;
@@ -106,7 +106,7 @@ void main() {
         d[i] = diagonal[2u * search * row + i];
         e[i] = i + 1u < DIM ? diagonal[(2u * search + 1u) * row + i] : 0.0;
     }
-    // Where a sweep turns nothing it has the rotation that changes nothing.
+    // Where a sweep rotates nothing, the rotation is the identity.
     for (uint i = lane; i < blocks * (DIM + 8u) * 8u; i += WORKGROUP) rotations[search * blocks * (DIM + 8u) * 8u + i] = vec2(1.0, 0.0);
     groupMemoryBarrier();
     barrier();

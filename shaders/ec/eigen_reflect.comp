@@ -1,11 +1,11 @@
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 
-// One step of the reduction of symmetric matrices to tridiagonal ones by Householder's reflections (G. H. Golub, C.
-// F. Van Loan, 2013, section 8.3.1), from the last row up, as suits matrices whose small numbers come first. Step i
-// does what the reflection of step i + 1 asks for, A - v w^T - w v^T with p = beta A v and w = p - beta/2 (p v) v,
-// finds the next reflection, of row i, and p for it: one pass over the matrix. What concerns the whole of it is found
-// by every workgroup for itself.
+// One step of the reduction of symmetric matrices to tridiagonal form by Householder reflections (G. H. Golub, C. F.
+// Van Loan, 2013, section 8.3.1), from the last row up, as suits matrices whose small elements come first. In one
+// pass over the matrix, step i applies the reflection of step i + 1, A - v w^T - w v^T with p = beta A v and w = p -
+// beta/2 (p v) v, and computes the next reflection, of row i, with its p. Every workgroup computes redundantly what
+// concerns the whole matrix.
 //
 // Groups: x = any number, which share a search's rows; y = searches.
 
@@ -18,32 +18,32 @@ layout(constant_id = 0) const uint WORKGROUP = 64;
 
 layout(std430, set = 0, binding = 0) buffer Matrix { vec4 matrix[]; };               // [M, dim, row]
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer matrix_texels;
-layout(std430, set = 0, binding = 2) buffer Vectors { float vectors[]; };            // [M, 2, 2, row]: v and p of steps with even and odd numbers
+layout(std430, set = 0, binding = 2) buffer Vectors { float vectors[]; };            // [M, 2, 2, row]: v and p, of even and of odd steps
 layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer vectors_texels;
-layout(std430, set = 0, binding = 4) writeonly buffer Reflectors { float reflectors[]; }; // [M, blocks, dim, 8]: v, eight steps beside each other
+layout(std430, set = 0, binding = 4) writeonly buffer Reflectors { float reflectors[]; }; // [M, blocks, dim, 8]: v, interleaved by eight steps
 layout(std430, set = 0, binding = 5) buffer Beta { float beta[]; };                  // [M, row]
-layout(std430, set = 0, binding = 6) writeonly buffer Diagonal { float diagonal[]; }; // [M, 2, row]: the tridiagonal matrix; then what is beside it
+layout(std430, set = 0, binding = 6) writeonly buffer Diagonal { float diagonal[]; }; // [M, 2, row]: diagonal and off-diagonal of the tridiagonal matrix
 layout(std430, set = 0, binding = 7) readonly buffer Clock { uint clock[]; };        // [0]: the generation
 
 layout(push_constant) uniform Push {
     uint dim;
     uint row;
     uint step; // i
-    uint gap;  // generations from one decomposition to the next
+    uint gap;  // generations between decompositions
 };
 
 const uint ROWS = 4u; // at a time
 
 uint search, vectors_at;
-float v_step, w_step, half_turn; // v and w of the last reflection at i; what takes w to p
-float alpha;                     // what is left of row i
+float v_step, w_step, half_turn; // v and w of the last reflection at i; factor from w to p
+float alpha;                     // the reduced element of row i
 
 vec4 vectors4(uint i) {
     if (TEXEL_LOADS == 2u) return imageLoad(vectors_texels, int(i));
     return vec4(vectors[4u * i], vectors[4u * i + 1u], vectors[4u * i + 2u], vectors[4u * i + 3u]);
 }
 
-// Numbers of the last reflection's v and w.
+// Elements of the last reflection's v and w.
 void last_reflection(uint block, out vec4 v, out vec4 w) {
     v = vec4(0.0);
     w = vec4(0.0);
@@ -53,14 +53,14 @@ void last_reflection(uint block, out vec4 v, out vec4 w) {
     w = vectors4(at + row / 4u) - half_turn * v;
 }
 
-// Numbers of row i, the last reflection done.
+// Elements of row i, with the last reflection applied.
 vec4 row_step(uint block) {
     vec4 v, w;
     last_reflection(block, v, w);
     return LOAD4(matrix, matrix_texels, (search * dim + step) * (row / 4u) + block) - v_step * w - w_step * v;
 }
 
-// The same as the vector of its reflection.
+// The elements of x as the vector of the next reflection.
 vec4 next_reflection(uint block, vec4 x) {
     uvec4 at = 4u * block + uvec4(0u, 1u, 2u, 3u);
     x = mix(vec4(0.0), x, lessThan(at, uvec4(step)));
@@ -78,7 +78,7 @@ void main() {
     if (!first) {
         float product = 0.0;
         for (uint i = lane; i < fours; i += WORKGROUP) {
-            vec4 v, p; // half_turn being zero, p
+            vec4 v, p; // p, if half_turn is zero
             last_reflection(i, v, p);
             product += dot(v, p);
         }
@@ -112,7 +112,7 @@ void main() {
         if (step > 0u) diagonal[(2u * search + 1u) * row + step - 1u] = alpha;
     }
     if (leads) {
-        uint blocks = (dim + 7u) / 8u, whole = min(row / 4u, 2u * (step / 8u) + 2u); // zeros too, up to where a step beside this one has others
+        uint blocks = (dim + 7u) / 8u, whole = min(row / 4u, 2u * (step / 8u) + 2u); // also zeros, as far as the other steps of the block have elements
         for (uint i = lane; i < whole; i += WORKGROUP) {
             vec4 x = next_reflection(i, row_step(i));
             [[unroll]] for (uint k = 0u; k < 4u; k++) {

@@ -1,10 +1,10 @@
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 
-// The rotations of QL sweeps (eigen_ql.comp) done to the eigenvectors, eight sweeps in one pass over them: a sweep
-// goes down the rows, one row behind the one before it, and carries the row that it will turn next.
+// Applies the rotations of QL sweeps (eigen_ql.comp) to the eigenvectors, eight sweeps in one pass: each sweep moves
+// down the rows, one row behind the previous sweep, and carries the row that it rotates next.
 //
-// Groups: x = any number, which share the vectors' numbers; y = searches.
+// Groups: x = any number, which share the vectors' elements; y = searches.
 
 #include "engine/load.glsl"
 #include "ec/eigen.glsl"
@@ -14,14 +14,14 @@ layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(std430, set = 0, binding = 0) readonly buffer Progress { uint progress[]; };   // [M, 4 + 2 blocks], see eigen_ql.comp
 layout(std430, set = 0, binding = 1) readonly buffer Rotations { vec4 rotations[]; }; // [M, blocks, dim + 8, 8]: cosine and sine
 layout(set = 0, binding = 2, rgba32f) readonly uniform imageBuffer rotations_texels;
-layout(std430, set = 0, binding = 3) buffer Basis { vec4 basis[]; };                  // [M, dim, row]: a vector a row
+layout(std430, set = 0, binding = 3) buffer Basis { vec4 basis[]; };                  // [M, dim, row]: one vector per row
 layout(set = 0, binding = 4, rgba32f) readonly uniform imageBuffer basis_texels;
 layout(std430, set = 0, binding = 5) readonly buffer Clock { uint clock[]; };         // [0]: the generation
 
 layout(push_constant) uniform Push {
     uint dim;
     uint row;
-    uint gap;    // generations from one decomposition to the next
+    uint gap;    // generations between decompositions
     uint blocks; // of eight sweeps
 };
 
@@ -35,7 +35,7 @@ void main() {
             vec4 carried[8];
             [[unroll]] for (uint k = 0u; k < 8u; k++) carried[k] = vec4(0.0);
             carried[0] = LOAD4(basis, basis_texels, rows + (last + 1u) * fours);
-            // Slot t is where the first sweep is at rotation t - 8.
+            // In slot t the first sweep is at rotation t - 8.
             for (uint t = last + 8u; t + 1u > first; t--) {
                 vec4 x = vec4(0.0);
                 if (t >= first + 8u) x = LOAD4(basis, basis_texels, rows + (t - 8u) * fours);

@@ -1,10 +1,10 @@
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 
-// Reflections (eigen_reflect.comp) done to the eigenvectors, eight at once: with t_k = v_k^T B less what the ones
-// before change of it, B - sum(beta_k v_k t_k).
+// Applies reflections (eigen_reflect.comp) to the eigenvectors, eight at once: B - sum(beta_k v_k t_k), where t_k =
+// v_k^T B minus the changes by the earlier ones.
 //
-// Groups: x = any number, which share the vectors' numbers; y = searches.
+// Groups: x = any number, which share the vectors' elements; y = searches.
 
 #include "engine/load.glsl"
 #include "ec/eigen.glsl"
@@ -14,16 +14,16 @@ layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(std430, set = 0, binding = 0) readonly buffer Reflectors { vec4 reflectors[]; };  // [M, blocks, dim, 8]
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer reflectors_texels;
 layout(std430, set = 0, binding = 2) readonly buffer Grams { float grams[]; };           // [M, blocks, 9, 8]
-layout(std430, set = 0, binding = 3) buffer Basis { vec4 basis[]; };                     // [M, dim, row]: a vector a row
+layout(std430, set = 0, binding = 3) buffer Basis { vec4 basis[]; };                     // [M, dim, row]: one vector per row
 layout(set = 0, binding = 4, rgba32f) readonly uniform imageBuffer basis_texels;
 layout(std430, set = 0, binding = 5) readonly buffer Clock { uint clock[]; };            // [0]: the generation
 
 layout(push_constant) uniform Push {
     uint dim;
     uint row;
-    uint gap;   // generations from one decomposition to the next
-    uint block; // the last one to be done, from which it goes down
-    uint count; // of them
+    uint gap;   // generations between decompositions
+    uint block; // the first block to apply; then downwards
+    uint count; // number of blocks
 };
 
 void main() {
@@ -44,7 +44,7 @@ void main() {
                 }
             }
             [[unroll]] for (uint s = 0u; s < 8u; s++) {
-                uint k = 7u - s; // steps with larger numbers come first
+                uint k = 7u - s; // steps with larger indices come first
                 if (whole || 8u * b - 8u + k < dim) {
                     [[unroll]] for (uint j = 0u; j < s; j++) t[k] -= grams[at * 72u + 8u + 8u * k + (7u - j)] * t[7u - j];
                     t[k] *= grams[at * 72u + k];

@@ -1,7 +1,7 @@
 #version 450
 
-// MAP-Elites (J.-B. Mouret, J. Clune, 2015), the cell of the archive that each candidate falls into. A candidate
-// whose fitness or descriptor is not finite falls into none. Groups: x = ceil(population / local size), y = searches.
+// MAP-Elites (J.-B. Mouret, J. Clune, 2015): the archive cell of each candidate. A candidate whose fitness or
+// descriptor is not finite has none. Groups: x = ceil(population / local size), y = searches.
 
 #include "engine/load.glsl"
 
@@ -20,7 +20,7 @@ layout(push_constant) uniform Push {
     uint descriptors; // B
 };
 
-// A descriptor as a part of the way between its bounds.
+// A descriptor scaled to [0, 1] between its bounds.
 float placed(uint at, uint b) {
     return (descriptor[at * descriptors + b] - grid[b]) / (grid[descriptors + b] - grid[b]);
 }
@@ -52,7 +52,7 @@ void main() {
     } else {
         for (uint b = 0u; b < descriptors; b++) {
             float n = grid[2u * descriptors + b];
-            own = own * uint(n) + uint(clamp(floor(placed(at, b) * n), 0.0, n - 1.0)); // beyond the bounds: the outermost
+            own = own * uint(n) + uint(clamp(floor(placed(at, b) * n), 0.0, n - 1.0)); // outside the bounds: the outermost cell
         }
     }
     cell[at] = finite ? own : cells;

@@ -1,7 +1,7 @@
 #version 450
 
-// MAP-Elites: in each cell the fittest of the candidates that fall into it, if it is fitter than the elite there or
-// finds none, takes its place: fitness and descriptor. Groups: x = ceil(population / local size), y = searches.
+// MAP-Elites: in each cell, the fittest of its candidates replaces the elite if it is fitter or the cell is empty:
+// fitness and descriptor. Groups: x = ceil(population / local size), y = searches.
 
 #include "engine/load.glsl"
 
@@ -13,7 +13,7 @@ layout(std430, set = 0, binding = 2) readonly buffer Descriptor { float descript
 layout(std430, set = 0, binding = 3) readonly buffer Cell { uint cell[]; };              // [M, P]: K: none
 layout(set = 0, binding = 4, r32ui) readonly uniform uimageBuffer cell_texels;
 layout(set = 0, binding = 7, r32ui) readonly uniform uimageBuffer rank_texels;
-layout(std430, set = 0, binding = 8) writeonly buffer Entered { uint entered[]; };       // [M, P]: the cell; K for those that do not enter
+layout(std430, set = 0, binding = 8) writeonly buffer Entered { uint entered[]; };       // [M, P]: the cell; K for candidates that do not enter
 layout(std430, set = 0, binding = 5) buffer Fitness { float fitness[]; };                // [M, K]: NaN: the cell is empty
 layout(std430, set = 0, binding = 6) writeonly buffer Behaviour { float behaviour[]; };  // [M, K, B]
 

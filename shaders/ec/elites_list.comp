@@ -1,7 +1,7 @@
 #version 450
 
-// MAP-Elites: the cells that hold an elite, in their order, how many there are, and what the archive is worth.
-// Groups: x = searches.
+// MAP-Elites: the cells that hold an elite, in ascending order, their number, and the metrics of the archive. Groups:
+// x = searches.
 
 #include "engine/load.glsl"
 
@@ -18,7 +18,7 @@ layout(std430, set = 0, binding = 4) writeonly buffer Summary { float summary[];
 
 layout(push_constant) uniform Push {
     uint cells;
-    float worst; // fitness that adds nothing to the score
+    float worst; // baseline of the score
 };
 
 shared uint counts[WORKGROUP];

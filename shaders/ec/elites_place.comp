@@ -1,7 +1,7 @@
 #version 450
 
-// MAP-Elites: the candidates that enter are copied into their cells. Groups: x = any number, which share a search's
-// numbers; y = searches.
+// MAP-Elites: copies the candidates that enter into their cells. Groups: x = any number, which share a search's
+// coordinates; y = searches.
 
 #include "engine/load.glsl"
 

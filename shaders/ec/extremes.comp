@@ -1,9 +1,10 @@
 #version 450
 
-// The first or the last of a generation's candidates by rank. Groups: x = ceil(population / local size), y = searches.
+// The indices of the first or the last of a generation's candidates by rank. Groups: x = ceil(population / local
+// size), y = searches.
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
-layout(constant_id = 1) const bool WORST = false; // the last, the very last first
+layout(constant_id = 1) const bool WORST = false; // the worst ones, the worst first
 
 layout(std430, set = 0, binding = 0) readonly buffer Rank { uint rank[]; };    // [M, P]
 layout(std430, set = 0, binding = 1) writeonly buffer Index { uint index[]; }; // [M, count]

@@ -1,16 +1,16 @@
 #version 450
 
-// Candidates m + sigma y from the generation's steps y: their high parts, float32, or the low parts, which are to be
-// added to those. The mean m may be a double float, the sum of two floats.
+// Candidates m + sigma y from the generation's steps y: their high parts, float32, or their low parts, which are to
+// be added. The mean m may be a double float, the sum of two floats.
 //
-// Groups: x = any number, which share a search's numbers; y = searches.
+// Groups: x = any number, which share a search's coordinates; y = searches.
 
 #include "engine/load.glsl"
 #include "engine/math.glsl"
 #include "engine/accurate.glsl"
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
-layout(constant_id = 1) const bool HAS_PICK = false; // the candidates are those of `pick`, else `first` and those behind it
+layout(constant_id = 1) const bool HAS_PICK = false; // candidates are those of `pick`, else those from `first` on
 layout(constant_id = 2) const bool HAS_MEAN_LOW = false; // the mean is the sum of `mean` and `mean_low`
 layout(constant_id = 3) const bool LOW = false; // the low parts
 
@@ -25,7 +25,7 @@ layout(std430, set = 0, binding = 7) readonly buffer Pick { uint pick[]; };     
 layout(std430, set = 0, binding = 8) writeonly buffer Candidates { vec4 candidates[]; }; // [M, count, row]
 
 layout(push_constant) uniform Push {
-    uint stride; // steps of a search, P or more
+    uint stride; // candidates with steps per search, P or more
     uint row;
     uint count;
     uint first;

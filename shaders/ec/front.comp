@@ -1,7 +1,7 @@
 #version 450
 
-// How far a population with several objectives has come: the number of its solutions that no other one dominates, and
-// the best value of every objective. Groups: x = searches.
+// The progress of a population with several objectives: the number of non-dominated solutions, and the best value of
+// every objective. Groups: x = searches.
 
 #include "engine/load.glsl"
 

@@ -1,7 +1,7 @@
 #version 450
 
-// The fronts of a population: those whom nobody dominates, those whom only these do, and so on. The second half of
-// the non-dominated sort of K. Deb et al., 2002, section III.A. Groups: x = searches.
+// The fronts of a population: the non-dominated candidates, those dominated only by these, and so on. It is the
+// second half of the non-dominated sort of K. Deb et al., 2002, section III.A. Groups: x = searches.
 
 #extension GL_KHR_memory_scope_semantics : require
 
@@ -10,9 +10,9 @@ layout(constant_id = 0) const uint WORKGROUP = 64;
 layout(constant_id = 2) const uint WORDS = 64; // 32 candidates each
 
 layout(std430, set = 0, binding = 0) readonly buffer Dominators { uint dominators[]; }; // [M, WORDS, N], see dominance.comp
-layout(std430, set = 0, binding = 1) buffer Number { uint number[]; };                  // [M, N]: dominators in no front yet
+layout(std430, set = 0, binding = 1) buffer Number { uint number[]; };                  // [M, N]: number of dominators not yet in a front
 layout(std430, set = 0, binding = 2) buffer Front { uint front[]; };                    // [M, N]: 0 for the best
-layout(std430, set = 0, binding = 3) writeonly buffer Divided { uint divided[]; };      // [M, 2]: the front of the last survivor, and how many stand before it
+layout(std430, set = 0, binding = 3) writeonly buffer Divided { uint divided[]; };      // [M, 2]: front of the last survivor, candidates in better fronts
 
 layout(push_constant) uniform Push {
     uint candidates; // N
@@ -21,19 +21,19 @@ layout(push_constant) uniform Push {
 
 const uint NONE = 0xFFFFFFFFu;
 
-shared uint members[WORDS]; // bits of those in the front
+shared uint members[WORDS]; // bits of the candidates in the front
 shared uint held[WORDS];    // words with bits, in any order
 shared uint words_held;
 shared uint found;
 
-// Atomics of the workgroup: without a scope they would be those of the device.
+// Workgroup scope: without an explicit scope the atomics would have device scope.
 #define shared_or(x, bits) atomicOr(x, bits, gl_ScopeWorkgroup, gl_StorageSemanticsShared, gl_SemanticsRelaxed)
 #define shared_add(x, n) atomicAdd(x, n, gl_ScopeWorkgroup, gl_StorageSemanticsShared, gl_SemanticsRelaxed)
 
 void main() {
     uint search = gl_WorkGroupID.x, own = gl_LocalInvocationID.x, n = candidates, base = search * n, before = 0u;
     for (uint i = own; i < n; i += WORKGROUP) front[base + i] = NONE;
-    for (uint f = 0u; f < n; f++) { // at most: objectives are finite, so that every round finds somebody
+    for (uint f = 0u; f < n; f++) { // at most n rounds: objectives are finite, so that every round finds a candidate
         for (uint w = own; w < WORDS; w += WORKGROUP) members[w] = 0u;
         if (own == 0u) {
             words_held = 0u;

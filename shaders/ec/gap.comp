@@ -1,8 +1,8 @@
 #version 450
 
-// The gap between the candidates of a generation and its best, of double-float fitness: candidates are ranked by it,
-// since one float resolves differences however large the fitness is. What is not finite counts as the worst that is.
-// Groups: x = searches.
+// The gap between the candidates of a generation and its best, for double-float fitness. Candidates are ranked by it,
+// since one float resolves differences however large the fitness is. Values that are not finite count as the worst
+// finite one. Groups: x = searches.
 
 #include "engine/load.glsl"
 

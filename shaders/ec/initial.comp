@@ -1,9 +1,9 @@
 #version 450
 
-// The first population. Groups: x = any number, which share a search's numbers; y = searches.
+// The initial population. Groups: x = any number, which share a search's coordinates; y = searches.
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
-layout(constant_id = 1) const bool HAS_HELD = false; // only in searches that hold nothing
+layout(constant_id = 1) const bool HAS_HELD = false; // only in searches with held = 0
 
 layout(std430, set = 0, binding = 0) writeonly buffer Population { vec4 population[]; }; // [M, N, row]
 

@@ -1,5 +1,5 @@
-// The first candidates of searches that hold a population: number 0 is the start, the others are uniform between the
-// bounds or, without bounds, normal around the start. The includer declares the push constants `uint seed`, `uint
+// The initial candidates of population-based searches: the first is the start, the others are uniform in the bounds
+// or, without bounds, normal around the start. The includer declares the push constants `uint seed`, `uint
 // initial_stream`, `uint dim` and `float initial_std`.
 
 #include "ec/draw.glsl"

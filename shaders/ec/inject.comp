@@ -1,10 +1,10 @@
 #version 450
 
-// Rows take the places of candidates. Groups: x = any number, which share a search's numbers; y = searches.
+// Replaces candidates by rows. Groups: x = any number, which share a search's coordinates; y = searches.
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
-layout(std430, set = 0, binding = 0) readonly buffer Index { uint index[]; };  // [M, count]: numbers of candidates
+layout(std430, set = 0, binding = 0) readonly buffer Index { uint index[]; };  // [M, count]: indices of candidates
 layout(std430, set = 0, binding = 1) readonly buffer Rows { float rows[]; };   // [M, count, row]
 layout(std430, set = 0, binding = 2) writeonly buffer Into { float into[]; };  // [M, P, row]
 

@@ -1,7 +1,7 @@
 #version 450
 
-// Where the generation's best is the best of all, its candidate is kept. Groups: x = any number, which share a row; y
-// = searches.
+// Stores the generation's best candidate if it is the best of all. Groups: x = any number, which share a row; y =
+// searches.
 
 #include "engine/load.glsl"
 

@@ -1,8 +1,8 @@
 #version 450
 
-// How much of every vector of the memory a candidate's direction d has, and of its noise: algorithm 2 of I.
-// Loshchilov et al., 2019. d is linear in them, so that products of the noise with the vectors, and of the vectors
-// with each other, are all there is to know.
+// The coefficients of the memory's vectors and of the noise in a candidate's direction d: algorithm 2 of I.
+// Loshchilov et al., 2019. d is linear in them, so the coefficients follow from the products of the noise with the
+// vectors and of the vectors with each other.
 //
 // Groups: x = any number, which share a search's candidates; y = searches.
 
@@ -33,7 +33,7 @@ void main() {
             }
             keep = 1.0 - rates[j].x;
             noise *= keep;
-            shares[to + j] = rates[j].x * product; // what round j kept of the others is multiplied in round j + 1
+            shares[to + j] = rates[j].x * product; // round j + 1 multiplies the earlier coefficients by its factor
         }
         for (uint k = 0u; k < vectors; k++) shares[to + k] = k + 1u < used ? keep * shares[to + k] : k < used ? shares[to + k] : 0.0;
         shares[to + vectors] = noise;

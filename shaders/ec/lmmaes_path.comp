@@ -1,7 +1,7 @@
 #version 450
 
-// Path and step-size of LM-MA-ES, algorithm 2 of I. Loshchilov et al., 2019, and the weighted sum over the candidates
-// of their shares.
+// Path and step size of LM-MA-ES, algorithm 2 of I. Loshchilov et al., 2019, and the weighted sum of the candidates'
+// coefficients.
 //
 // Groups: x = searches.
 
@@ -20,7 +20,7 @@ layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer path_texels;
 layout(std430, set = 0, binding = 4) readonly buffer Weight { float weight[]; };     // [M, P]
 layout(std430, set = 0, binding = 5) readonly buffer Shares { float shares[]; };     // [M, P, vectors + 1]
 layout(std430, set = 0, binding = 6) buffer Sigma { float sigma[]; };                // [M]
-layout(std430, set = 0, binding = 7) writeonly buffer Factors { float factors[]; };  // [M, vectors + 1]: sigma as it was, times the sums
+layout(std430, set = 0, binding = 7) writeonly buffer Factors { float factors[]; };  // [M, vectors + 1]: the old sigma times the sums
 
 layout(push_constant) uniform Push {
     uint splits;
@@ -55,7 +55,7 @@ void main() {
         if (lane == 0u) factors[search * (vectors + 1u) + j] = s * sum;
     }
     if (lane == 0u) {
-        factors[search * (vectors + 1u) + vectors] = s * shares[search * population * (vectors + 1u) + vectors]; // of the noise all have the same
+        factors[search * (vectors + 1u) + vectors] = s * shares[search * population * (vectors + 1u) + vectors]; // the same for all candidates
         sigma[search] = limit_deviation(s * m_exp(min(rate * (square / float(dim) - 1.0), 20.0)));
     }
 }

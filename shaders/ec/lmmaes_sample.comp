@@ -1,13 +1,13 @@
 #version 450
 
-// Candidates m + sigma d of LM-MA-ES, d being shares of the noise and of the memory's vectors.
+// Candidates m + sigma d of LM-MA-ES, where d is a linear combination of the noise and the memory's vectors.
 //
-// Groups: x = any number, which share a search's numbers; y = searches.
+// Groups: x = any number, which share a search's coordinates; y = searches.
 
 #include "engine/load.glsl"
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
-layout(constant_id = 1) const bool HAS_PICK = false; // the candidates are those of `pick`, else `first` and those behind it
+layout(constant_id = 1) const bool HAS_PICK = false; // candidates are those of `pick`, else those from `first` on
 
 layout(std430, set = 0, binding = 0) readonly buffer Mean { vec4 mean[]; };                // [M, row]
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer mean_texels;

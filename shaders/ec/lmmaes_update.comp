@@ -2,7 +2,7 @@
 
 // Mean and memory of LM-MA-ES, algorithm 2 of I. Loshchilov et al., 2019.
 //
-// Groups: x = any number, which share a search's numbers; y = searches.
+// Groups: x = any number, which share a search's coordinates; y = searches.
 
 #include "engine/load.glsl"
 

@@ -1,9 +1,9 @@
 #version 450
 
-// The noise of LM-MA-ES's candidates as they were given. A candidate's direction is formed from its noise by d = (1 -
-// c_d) d + c_d m m^T d with one vector m of the memory after the other; of a changed candidate these are undone in
-// the opposite order, d = (d - c_d m^T d / (1 - c_d + c_d |m|^2) m) / (1 - c_d). Its noise is not longer than the
-// limit (N. Hansen, "Injecting External Solutions Into CMA-ES", 2011). Of the others it is what they were drawn with.
+// The noise of given candidates in LM-MA-ES. Sampling forms a candidate's direction from its noise by d = (1 - c_d) d
+// + c_d m m^T d for each vector m of the memory in turn. For a changed candidate these are inverted in reverse order,
+// d = (d - c_d m^T d / (1 - c_d + c_d |m|^2) m) / (1 - c_d), and the length of its noise is limited (N. Hansen,
+// "Injecting External Solutions Into CMA-ES", 2011). For the others it is the drawn noise.
 //
 // Groups: x = any number, which share a search's candidates; y = searches.
 

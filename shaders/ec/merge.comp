@@ -1,10 +1,10 @@
 #version 450
 
-// The fitness of those who compete to survive: `kept` parents, then the offspring. Groups: x = ceil((kept +
+// The fitness of all candidates that compete to survive: `kept` parents, then the offspring. Groups: x = ceil((kept +
 // population) / local size), y = searches.
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
-layout(constant_id = 1) const bool PLUS = false; // parents compete, else they die: NaN
+layout(constant_id = 1) const bool PLUS = false; // parents compete, else they die (NaN)
 
 #include "ec/worth.glsl"
 

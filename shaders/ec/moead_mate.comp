@@ -1,7 +1,7 @@
 #version 450
 
-// Two different neighbours of every subproblem become parents, those of subproblem i at 2 i and 2 i + 1 (Q. Zhang, H.
-// Li, 2007, step 2.1). Groups: x = ceil(P / local size), y = searches.
+// Chooses two different neighbours of every subproblem as parents, stored at 2 i and 2 i + 1 for subproblem i (Q.
+// Zhang, H. Li, 2007, step 2.1). Groups: x = ceil(P / local size), y = searches.
 
 #include "ec/draw.glsl"
 

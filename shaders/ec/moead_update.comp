@@ -1,13 +1,14 @@
 #version 450
 
-// Whose solution every subproblem has: its own, unless the child of a subproblem that has it as a neighbour is no
-// worse at what it minimises; the last of the best (Q. Zhang, H. Li, 2007, step 2.4). The first children are the
-// first solutions. Losses are the ideal point less what is maximised. Groups: x = ceil(P / local size), y = searches.
+// The solution of every subproblem: its own, unless a child of a subproblem that has it as a neighbour is no worse at
+// its objective; of several best ones the last (Q. Zhang, H. Li, 2007, step 2.4). The first children are the initial
+// solutions. Losses are the ideal point minus the maximised objectives. Groups: x = ceil(P / local size), y =
+// searches.
 
 #include "engine/load.glsl"
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
-layout(constant_id = 1) const uint FOURS = 1;         // of a candidate's weights
+layout(constant_id = 1) const uint FOURS = 1;         // vec4s of a candidate's weights
 layout(constant_id = 2) const uint DECOMPOSITION = 0; // one of the following
 const uint TCHEBYCHEFF = 0u; // equation 5
 const uint PBI = 1u;         // equation 7
@@ -20,7 +21,7 @@ layout(std430, set = 0, binding = 4) readonly buffer Weight { vec4 weight[]; }; 
 layout(set = 0, binding = 5, rgba32f) readonly uniform imageBuffer weight_texels;
 layout(std430, set = 0, binding = 6) readonly buffer Reader { uint reader[]; };        // of subproblem i: from reader[i] to before reader[i + 1]
 layout(std430, set = 0, binding = 7) readonly buffer Clock { uint clock[]; };          // [0]: the generation
-layout(std430, set = 0, binding = 8) writeonly buffer Order { uint order[]; };         // [M, P]: child c has number P + c
+layout(std430, set = 0, binding = 8) writeonly buffer Order { uint order[]; };         // [M, P]: child c has index P + c
 
 layout(push_constant) uniform Push {
     uint population;
@@ -29,11 +30,11 @@ layout(push_constant) uniform Push {
 };
 
 const float LARGEST = 3.402823466e38;
-const float LEAST_WEIGHT = 1e-6; // a weight of 0 would leave an objective out, and with it accept solutions that are dominated
+const float LEAST_WEIGHT = 1e-6; // a weight of 0 would ignore an objective and accept dominated solutions
 
 float child(uint at, uint k) { return LOAD(children, children_texels, at * objective + k); }
 
-// What subproblem i minimises, of losses that LOSS(k) gives.
+// The value that subproblem i minimises, for losses given by LOSS(k).
 #define DECOMPOSED(LOSS)                                                                                        \
     float value = 0.0, along = 0.0, length_2 = 0.0, square = 0.0;                                               \
     for (uint k = 0u; k < objective; k++) {                                                                     \

@@ -1,20 +1,20 @@
-// Mutation of four numbers, each with probability `rate`.
+// Mutation of four coordinates, each with probability `rate`.
 
 #include "ec/draw.glsl"
 
-// Gaussian: noise of the deviation given is added.
+// Gaussian: adds noise of the given deviation.
 vec4 gaussian_mutation(vec4 x, float deviation, uvec4 words, uvec4 choices, float rate) {
     return mix(x, x + deviation * normals(words), lessThan(units(choices), vec4(rate)));
 }
 
-// Polynomial: K. Deb, M. Goyal, "A Combined Genetic Adaptive Search (GeneAS) for Engineering Design", 1996; between
+// Polynomial: K. Deb, M. Goyal, "A Combined Genetic Adaptive Search (GeneAS) for Engineering Design", 1996; with
 // bounds as in K. Deb, S. Tiwari, "Omni-optimizer", 2008, so that no child leaves them. Without bounds the largest
 // change is `reach`.
 float polynomial_change(float x, float low, float high, bool bounded, float reach, float u, float index) {
     bool down = u < 0.5;
     float room = bounded ? clamp((down ? x - low : high - x) / (high - low), 0.0, 1.0) : 1.0;
     float reached = -exp_less_one((index + 1.0) * log_one_plus(-room)); // 1 - (1 - room)^(index + 1)
-    float change = exp_less_one(log_one_plus(-abs(1.0 - 2.0 * u) * reached) / (index + 1.0)); // without cancellation where room is small
+    float change = exp_less_one(log_one_plus(-abs(1.0 - 2.0 * u) * reached) / (index + 1.0)); // without cancellation for small room
     float y = x + (down ? change : -change) * (bounded ? high - low : reach);
     return bounded ? clamp(y, low, high) : y;
 }

@@ -1,23 +1,21 @@
-// The standard normal numbers that perturb candidates: counters, so that a number is formed again where it is needed
-// instead of stored. Number i of candidate c of a search in a generation is number i % 4 of philox((seed, stream),
-// (search, pair, generation, i / 4)), by the method of Box and Muller. Where candidates are mirrored, 2 q and 2 q + 1
-// are the pair q, whose second has the opposite sign; else each candidate is its own pair. ec/noise.go draws the same
-// numbers in Go.
+// The standard normal noise of candidates, computed from counters wherever it is needed instead of stored. Number i
+// of candidate c of a search in a generation is number i % 4 of philox((seed, stream), (search, pair, generation, i /
+// 4)), by the Box-Muller method. With mirrored candidates, 2 q and 2 q + 1 form pair q, and the second has the
+// opposite sign; otherwise each candidate is its own pair. ec/noise.go draws the same numbers in Go.
 //
-// A shared table of noise (T. Salimans et al., 2017, section 2.1) takes the place of the generator where TABLE_FOURS
-// is set: the pair's counter gives the place in the table from which the numbers are read.
+// If TABLE_FOURS is set, the numbers are read from a shared table (T. Salimans et al., 2017, section 2.1), beginning
+// at an offset given by the pair's counter.
 //
-// Where STORED is set, the noise of candidates that somebody has changed is read from the table's place instead, one
-// row a candidate.
+// If STORED is set, the noise of given candidates is read from the table's binding, one row per candidate.
 //
 // The includer has the bindings 0 to 7 and engine/load.glsl; it pushes `uint seed`, `uint stream` and `uint dim`, the
-// numbers a candidate has.
+// dimensions of a candidate.
 
 #include "ec/normal.glsl"
 
 layout(constant_id = 20) const bool MIRRORED = false; // candidates come in pairs
-layout(constant_id = 21) const uint TABLE_FOURS = 0; // fours of numbers in the table; 0: there is none
-layout(constant_id = 23) const uint STORED = 0; // candidates of a search whose noise is stored; 0: it is drawn
+layout(constant_id = 21) const uint TABLE_FOURS = 0; // vec4s in the table; 0: none
+layout(constant_id = 23) const uint STORED = 0; // candidates per search whose noise is stored; 0: it is drawn
 
 layout(std430, set = 0, binding = 8) readonly buffer Clock { uint clock[]; };       // [0]: the generation
 layout(std430, set = 0, binding = 9) readonly buffer Table { vec4 noise_table[]; }; // [TABLE_FOURS]; optional
@@ -27,7 +25,7 @@ uint noise_pair(uint candidate) { return MIRRORED ? candidate >> 1 : candidate; 
 
 float noise_sign(uint candidate) { return MIRRORED && (candidate & 1u) != 0u ? -1.0 : 1.0; }
 
-// Numbers 4 block to 4 block + 3 of a pair, zero beyond the dimensions that a candidate has.
+// Numbers 4 block to 4 block + 3 of a pair, zero beyond the candidate's dimensions.
 vec4 noise4(uint search, uint pair, uint block) {
     if (STORED != 0u) return LOAD4(noise_table, noise_table_texels, (search * STORED + pair) * ((dim + 3u) / 4u) + block);
     vec4 z;

@@ -1,16 +1,16 @@
 #version 450
 
-// Weighted sums of a generation's noise over its candidates, the noise formed again from its counters: first[j] =
-// scale * sum(weight[c] * z[c][j]), second[j] = scale * sum(weight[c] * z[c][j]^2). The splits share the candidates;
-// what they sum is to be added.
+// Weighted sums of a generation's noise over its candidates, recomputed from its counters: first[j] = scale *
+// sum(weight[c] * z[c][j]), second[j] = scale * sum(weight[c] * z[c][j]^2). The splits divide the candidates; their
+// sums are to be added.
 //
 // Groups: x = any number, which share the dimensions; y = splits; z = searches.
 
 #include "engine/load.glsl"
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
-layout(constant_id = 1) const bool HAS_SECOND = false;   // second is wanted too
-layout(constant_id = 2) const bool HAS_DEVIATION = false; // first is divided by the search's deviation
+layout(constant_id = 1) const bool HAS_SECOND = false;   // also compute second
+layout(constant_id = 2) const bool HAS_DEVIATION = false; // divide first by the search's deviation
 
 layout(std430, set = 0, binding = 0) readonly buffer Weight { float weight[]; };  // [M, P]
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer weight_texels;

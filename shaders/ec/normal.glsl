@@ -1,4 +1,4 @@
-// Four standard normal numbers of four random words, by the method of Box and Muller.
+// Four standard normal numbers from four random words, by the Box-Muller method.
 
 #include "engine/rng.glsl"
 

@@ -1,7 +1,7 @@
 #version 450
 
-// Every candidate's reference line: the one it is nearest to, by perpendicular distance (K. Deb, H. Jain, 2014,
-// section IV.D, algorithm 3). Groups: x = ceil(N / local size), y = searches.
+// The reference line nearest to each candidate, by perpendicular distance (K. Deb, H. Jain, 2014, section IV.D,
+// algorithm 3). Groups: x = ceil(N / local size), y = searches.
 
 #include "ec/merged.glsl"
 #include "engine/rng.glsl"
@@ -9,7 +9,7 @@
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
 layout(std430, set = 0, binding = 2) readonly buffer Front { uint front[]; };       // [M, N]
-layout(std430, set = 0, binding = 3) readonly buffer Divided { uint divided[]; };   // [M, 2]: the front of the last survivor, and how many stand before it
+layout(std430, set = 0, binding = 3) readonly buffer Divided { uint divided[]; };   // [M, 2]: front of the last survivor, candidates in better fronts
 layout(std430, set = 0, binding = 4) readonly buffer Inverse { vec4 inverse[]; };   // [M, FOURS]: 1 / range of objectives
 layout(std430, set = 0, binding = 5) readonly buffer Origin { vec4 origin[]; };     // [M, FOURS]: the ideal point
 layout(std430, set = 0, binding = 6) readonly buffer Lines { vec4 lines[]; };       // [H, FOURS]: of length 1
@@ -17,8 +17,8 @@ layout(set = 0, binding = 7, rgba32f) readonly uniform imageBuffer lines_texels;
 layout(std430, set = 0, binding = 8) readonly buffer Clock { uint clock[]; };       // [0]: the generation
 layout(std430, set = 0, binding = 9) writeonly buffer Niche { uvec4 niche[]; };     // [M, N]: line, distance as bits, random word, one of the following
 
-const uint SURVIVES = 0u; // is in a front before the divided one
-const uint COMPETES = 1u; // is in the divided front
+const uint SURVIVES = 0u; // in a front before the divided one
+const uint COMPETES = 1u; // in the divided front
 const uint DIES = 2u;
 
 layout(push_constant) uniform Push {

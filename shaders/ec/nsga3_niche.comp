@@ -1,11 +1,11 @@
 #version 450
 
 // Niche preservation: which candidates of the divided front survive (K. Deb, H. Jain, 2014, section IV.E, algorithm
-// 4). The paper takes them one by one, always of a reference line that the fewest survivors have, chosen at random:
-// of lines without any the nearest candidate, else a random one. So a line's t-th candidate, from 0, is taken when
-// the least number is the line's own number of survivors from better fronts + t. That number and a random one are a
-// candidate's key, and all are found at once, with the same probabilities. Groups: x = ceil(N / local size), y =
-// searches.
+// 4). The paper takes them one by one, each from a random one of the reference lines with the fewest survivors: from
+// a line without survivors the nearest candidate, otherwise a random one. So a line's t-th candidate, from 0, is
+// taken when the lowest count is t plus the line's number of survivors from better fronts. This count and a random
+// number are the candidate's key, so all are found in parallel, with the same probabilities. Groups: x = ceil(N /
+// local size), y = searches.
 
 #include "engine/load.glsl"
 #include "engine/rng.glsl"
@@ -16,7 +16,7 @@ layout(std430, set = 0, binding = 0) readonly buffer Front { uint front[]; };   
 layout(std430, set = 0, binding = 1) readonly buffer Niche { uvec4 niche[]; };         // [M, N], see nsga3_associate.comp
 layout(set = 0, binding = 2, rgba32ui) readonly uniform uimageBuffer niche_texels;
 layout(std430, set = 0, binding = 3) readonly buffer Clock { uint clock[]; };          // [0]: the generation
-layout(std430, set = 0, binding = 4) writeonly buffer Key { uvec4 key[]; };            // [M, N]: the smallest survive
+layout(std430, set = 0, binding = 4) writeonly buffer Key { uvec4 key[]; };            // [M, N]: the smallest keys survive
 
 const uint SURVIVES = 0u;
 const uint COMPETES = 1u;
@@ -35,8 +35,8 @@ void main() {
     uvec4 mine = niche_of(base + i);
     uvec4 k = uvec4(front[base + i], 0u, 0u, 0u);
     if (mine.w == COMPETES) {
-        uint taken = 0u;                        // by survivors of better fronts
-        uint earlier = 0u;                      // of the line's candidates, in the order of their random words
+        uint taken = 0u;                        // survivors of better fronts on the line
+        uint earlier = 0u;                      // candidates of the line with smaller random words
         uint nearest = i, nearest_distance = mine.y, nearest_word = mine.z;
         for (uint j = 0u; j < candidates; j++) {
             uvec4 other = niche_of(base + j);
@@ -44,7 +44,7 @@ void main() {
             taken += other.w == SURVIVES ? 1u : 0u;
             if (other.w != COMPETES) continue;
             earlier += other.z < mine.z || (other.z == mine.z && j < i) ? 1u : 0u;
-            // Distances are not negative: their bits are in their order.
+            // Distances are not negative: their bits have the same order.
             if (other.y < nearest_distance || (other.y == nearest_distance && j < nearest)) {
                 nearest = j;
                 nearest_distance = other.y;

@@ -1,13 +1,14 @@
 #version 450
 
-// The range of every objective, by which candidates of NSGA-III are compared: from the ideal point to where the
-// hyperplane through the extreme points meets the objective's axis (K. Deb, H. Jain, "An Evolutionary Many-Objective
-// Optimization Algorithm Using Reference-Point-Based Nondominated Sorting Approach, Part I", 2014, section IV.C,
-// algorithm 2). Extreme points are kept from generation to generation, and where the hyperplane makes no sense the
-// worst of the first front takes its place: J. Blank, K. Deb, P. C. Roy, "Investigating the Normalization Procedure
-// of NSGA-III", 2019.
+// The range of every objective, by which NSGA-III normalizes candidates: from the ideal point to the intersection of
+// the objective's axis with the hyperplane through the extreme points (K. Deb, H. Jain, "An Evolutionary
+// Many-Objective Optimization Algorithm Using Reference-Point-Based Nondominated Sorting Approach, Part I", 2014,
+// section IV.C, algorithm 2). Extreme points are kept between generations. If the hyperplane is degenerate, the worst
+// values of the first front replace it: J. Blank, K. Deb, P. C. Roy, "Investigating the Normalization Procedure of
+// NSGA-III", 2019.
 //
-// Objectives are maximised here: losses, to be minimised, are the ideal point less them. Groups: x = searches.
+// Objectives are maximised here; losses, to be minimised, are the ideal point minus the objectives. Groups: x =
+// searches.
 
 #include "ec/merged.glsl"
 
@@ -28,20 +29,21 @@ layout(push_constant) uniform Push { uint candidates; }; // N
 
 const float LARGEST = 3.402823466e38;
 const float OTHER_AXES = 1e6;   // weight of the other axes in the achievement scalarizing function
-const float NO_LOSS = 1e-3;     // losses below it count as none there
+const float NO_LOSS = 1e-3;     // smaller losses count as none
 const float LEAST_RANGE = 1e-6;
 
 shared float best[K];
-shared float lowest[K];        // of all generations
-shared float lowest_now[K];    // of this one
+shared float lowest[K];        // over all generations
+shared float lowest_now[K];    // of this generation
 shared float lowest_front[K];  // of its first front
-shared uint chosen[K];         // extreme points: below K old ones, then candidates
+shared uint chosen[K];         // extreme points: below K previous ones, then candidates
 shared float corner[K * K];
 shared float matrix[K * (K + 1)];
 
 float objective(uint candidate, uint k) { return LOAD1(merged, merged_texels, candidate * FOURS * 4u + k); }
 
-// The extreme points' hyperplane by elimination with partial pivoting: matrix x = 1. False where there is none.
+// The hyperplane through the extreme points, by elimination with partial pivoting: matrix x = 1. False if there is
+// none.
 bool solve() {
     for (uint c = 0u; c < K; c++) {
         uint pivot = c;
@@ -94,7 +96,7 @@ void main() {
         }
         return;
     }
-    // Extreme points: the least largest loss, those along other axes than the point's own weighing more (equation 4).
+    // Extreme points minimise the largest loss, with losses along the other axes weighted more (equation 4).
     for (uint axis = 0u; axis < K; axis++) {
         float least = LARGEST;
         uint at = 0xFFFFFFFFu;
@@ -119,7 +121,7 @@ void main() {
     barrier();
     for (uint e = own; e < K * K; e += WORKGROUP) {
         uint at = chosen[e / K], k = e % K;
-        if (at >= K + n) at = 0u; // nobody's loss is finite
+        if (at >= K + n) at = 0u; // no candidate has finite losses
         corner[e] = at < K ? extreme[(search * K + at) * K + k] : objective(base + at - K, k);
     }
     barrier();
@@ -136,9 +138,9 @@ void main() {
     for (uint k = 0u; k < K; k++) {
         float x = matrix[k * (K + 1u) + K];
         intercept[k] = 1.0 / x;
-        if (!(x > 0.0 && intercept[k] > LEAST_RANGE)) plane = false; // NaN too
+        if (!(x > 0.0 && intercept[k] > LEAST_RANGE)) plane = false; // also NaN
     }
-    for (uint k = 0u; k < K && plane; k++) { // did elimination solve it?
+    for (uint k = 0u; k < K && plane; k++) { // check the solution
         float sum = 0.0;
         for (uint j = 0u; j < K; j++) sum += (best[j] - corner[k * K + j]) * matrix[j * (K + 1u) + K];
         if (!(abs(sum - 1.0) <= 1e-3)) plane = false;

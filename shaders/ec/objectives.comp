@@ -1,7 +1,7 @@
 #version 450
 
-// Several objectives of a generation as every algorithm wants them: a candidate one of whose objectives is not finite
-// has the lowest number there is in all of them. Groups: x = searches.
+// Prepares several objectives of a generation: a candidate with an objective that is not finite gets the lowest float
+// in all of them. Groups: x = searches.
 
 #include "engine/load.glsl"
 
@@ -14,7 +14,7 @@ layout(constant_id = 0) const uint WORKGROUP = 64;
 layout(std430, set = 0, binding = 0) readonly buffer Objectives { float objectives[]; };                 // [M, P, K]
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer objectives_texels;
 layout(std430, set = 0, binding = 2) writeonly buffer Finite { float finite_objectives[]; };  // [M, P, K]
-layout(std430, set = 0, binding = 3) writeonly buffer NotFinite { float not_finite[]; };   // [M]: candidates
+layout(std430, set = 0, binding = 3) writeonly buffer NotFinite { float not_finite[]; };   // [M]: number of such candidates
 
 layout(push_constant) uniform Push {
     uint population;

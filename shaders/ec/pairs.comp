@@ -1,6 +1,6 @@
 #version 450
 
-// The larger fitness of every two mirrored candidates. Invocations: one a pair.
+// The larger fitness of each pair of mirrored candidates. Invocations: one per pair.
 
 #include "engine/load.glsl"
 

@@ -1,10 +1,10 @@
 #version 450
 
-// The gradient of PGPE for its mean, negative as optimizers minimise, and the step of its deviations (F. Sehnke et
-// al., 2010, equations 17, 18; a deviation changes by a limited share of itself: N. E. Toklu et al., 2020). The sums
-// are over w z and w z^2 of noise z = epsilon / sigma and weights w whose sum is zero.
+// The gradient of PGPE for its mean, negative as optimizers minimise, and the update of its deviations (F. Sehnke et
+// al., 2010, equations 17, 18; the relative change of a deviation is limited: N. E. Toklu et al., 2020). The sums are
+// over w z and w z^2, for noise z = epsilon / sigma and weights w that sum to zero.
 //
-// Groups: x = any number, which share a search's numbers; y = searches.
+// Groups: x = any number, which share a search's coordinates; y = searches.
 
 #include "engine/load.glsl"
 

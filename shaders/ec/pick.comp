@@ -1,27 +1,27 @@
 #version 450
 
-// Some of a stored population's candidates, and of others. Groups: x = any number, which share a search's numbers; y
-// = searches.
+// Copies picked candidates of a stored population, and of others. Groups: x = any number, which share a search's
+// coordinates; y = searches.
 
 #include "engine/load.glsl"
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
-layout(constant_id = 1) const bool HAS_PICK = false; // the candidates are those of `pick`, else `first` and those behind it
+layout(constant_id = 1) const bool HAS_PICK = false; // candidates are those of `pick`, else those from `first` on
 
 layout(std430, set = 0, binding = 0) readonly buffer Population { vec4 population[]; };  // [M, N, row]
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer population_texels;
-layout(std430, set = 0, binding = 2) readonly buffer Pick { uint pick[]; };              // [M, picks], of which `count` are wanted
+layout(std430, set = 0, binding = 2) readonly buffer Pick { uint pick[]; };              // [M, picks], of which `count` are used
 layout(std430, set = 0, binding = 3) writeonly buffer Candidates { vec4 candidates[]; }; // [M, count, row]
 layout(std430, set = 0, binding = 4) readonly buffer Others { vec4 others[]; };          // [M, more, row]; optional
 layout(set = 0, binding = 5, rgba32f) readonly uniform imageBuffer others_texels;
 
 layout(push_constant) uniform Push {
-    uint row;   // floats from one candidate to the next, a multiple of four
+    uint row;   // floats between candidates, a multiple of four
     uint size;  // candidates of the population, N
-    uint count; // candidates wanted
+    uint count; // candidates to copy
     uint picks;
     uint first;
-    uint more;  // candidates of the others, whose numbers follow those of the population
+    uint more;  // number of others, whose indices follow those of the population
 };
 
 void main() {

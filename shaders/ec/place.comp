@@ -1,6 +1,6 @@
 #version 450
 
-// Who survives: the first `survivors` of N candidates in the order of their keys, word by word, and of their numbers.
+// Selects the survivors: the first `survivors` of N candidates by their keys, word by word, then by their indices.
 // Groups: x = ceil(N / local size), y = searches.
 
 #include "ec/merged.glsl"
@@ -10,7 +10,7 @@ layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(std430, set = 0, binding = 2) readonly buffer Key { uvec4 key[]; };                // [M, N]
 layout(set = 0, binding = 3, rgba32ui) readonly uniform uimageBuffer key_texels;
 layout(std430, set = 0, binding = 4) writeonly buffer Order { uint order[]; };            // [M, survivors]
-layout(std430, set = 0, binding = 5) writeonly buffer Objectives { float objectives[]; }; // [M, survivors, K]: theirs
+layout(std430, set = 0, binding = 5) writeonly buffer Objectives { float objectives[]; }; // [M, survivors, K]: their objectives
 
 layout(push_constant) uniform Push {
     uint candidates; // N

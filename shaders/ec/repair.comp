@@ -1,6 +1,6 @@
 #version 450
 
-// Candidates that leave the bounds are put onto them. Groups: x = any number, which share the candidates.
+// Clamps candidates to the bounds. Groups: x = any number, which share the candidates.
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 

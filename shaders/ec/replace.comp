@@ -1,7 +1,7 @@
 #version 450
 
-// Candidates take the places that the comparison gave them. Those that were worse are put into an archive first,
-// where there is one. Groups: x = any number, which share a search's numbers; y = searches.
+// Candidates replace stored ones as compare.comp decided. If there is an archive, replaced candidates that were worse
+// are first copied into it. Groups: x = any number, which share a search's coordinates; y = searches.
 
 #include "engine/load.glsl"
 
@@ -12,7 +12,7 @@ layout(std430, set = 0, binding = 0) readonly buffer Verdict { uint verdict[]; }
 layout(std430, set = 0, binding = 1) readonly buffer Candidates { vec4 candidates[]; }; // [M, P, row]
 layout(set = 0, binding = 2, rgba32f) readonly uniform imageBuffer candidates_texels;
 layout(std430, set = 0, binding = 3) buffer Stored { vec4 stored[]; };                 // [M, P, row]
-layout(std430, set = 0, binding = 4) readonly buffer Slot { uint slot[]; };            // [M, P]: place in the archive; P: none; optional, as the archive
+layout(std430, set = 0, binding = 4) readonly buffer Slot { uint slot[]; };            // [M, P]: index in the archive; P: none; optional, as is the archive
 layout(std430, set = 0, binding = 5) writeonly buffer Archive { vec4 archive[]; };     // [M, P, row]
 
 layout(push_constant) uniform Push {

@@ -1,18 +1,18 @@
 #version 450
 
-// Candidates of a normal distribution: mean + deviation * noise, formed where they are wanted.
+// Candidates of a normal distribution: mean + deviation * noise, computed where they are needed.
 //
-// Groups: x = any number, which share a search's numbers; y = searches.
+// Groups: x = any number, which share a search's coordinates; y = searches.
 
 #include "engine/load.glsl"
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
-layout(constant_id = 1) const bool DIAGONAL = false; // every dimension has a deviation of its own
-layout(constant_id = 2) const bool HAS_PICK = false;   // the candidates are those of `pick`, else `first` and those behind it
+layout(constant_id = 1) const bool DIAGONAL = false; // one deviation per dimension
+layout(constant_id = 2) const bool HAS_PICK = false;   // candidates are those of `pick`, else those from `first` on
 
 layout(std430, set = 0, binding = 0) readonly buffer Mean { vec4 mean[]; };           // [M, row]
 layout(std430, set = 0, binding = 1) readonly buffer Deviation4 { vec4 deviation4[]; };
-layout(std430, set = 0, binding = 2) readonly buffer Deviation { float deviation[]; }; // [M] or, DIAGONAL, [M, row]
+layout(std430, set = 0, binding = 2) readonly buffer Deviation { float deviation[]; }; // [M] or, if DIAGONAL, [M, row]
 layout(std430, set = 0, binding = 3) readonly buffer Pick { uint pick[]; };           // [M, count]
 layout(std430, set = 0, binding = 4) writeonly buffer Candidates { vec4 candidates[]; }; // [M, count, row]
 layout(set = 0, binding = 5, rgba32f) readonly uniform imageBuffer mean_texels;
@@ -21,8 +21,8 @@ layout(set = 0, binding = 6, rgba32f) readonly uniform imageBuffer deviation_tex
 layout(push_constant) uniform Push {
     uint seed;
     uint stream;
-    uint dim;   // numbers a candidate has
-    uint row;   // floats from one candidate to the next, a multiple of four
+    uint dim;   // dimensions of a candidate
+    uint row;   // floats between candidates, a multiple of four
     uint count; // candidates to form
     uint first;
 };

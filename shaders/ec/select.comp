@@ -1,14 +1,14 @@
 #version 450
 
-// Parents of a generation: chosen among the candidates in the order of their ranks by tournaments of `size` (1: each
-// is equally likely). Groups: x = ceil(parents / local size), y = searches.
+// Parents of a generation, chosen among the ranked candidates by tournaments of `size` (1: uniformly). Groups: x =
+// ceil(parents / local size), y = searches.
 
 #include "ec/tournament.glsl"
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
-layout(constant_id = 1) const bool HAS_ORDER = false; // the candidate of place k is order[k], else k
+layout(constant_id = 1) const bool HAS_ORDER = false; // candidate k by rank is order[k], else k
 layout(constant_id = 3) const bool SHUFFLED = false; // without replacement
-layout(constant_id = 2) const bool HAS_AMONG = false; // there are among[search] candidates; where there are none, number 0 is chosen
+layout(constant_id = 2) const bool HAS_AMONG = false; // there are among[search] candidates; if there are none, index 0 is chosen
 
 layout(std430, set = 0, binding = 0) readonly buffer Order { uint order[]; };      // [M, candidates]
 layout(std430, set = 0, binding = 1) readonly buffer Clock { uint clock[]; };      // [0]: the generation
@@ -18,8 +18,8 @@ layout(std430, set = 0, binding = 3) readonly buffer Among { uint among[]; };   
 layout(push_constant) uniform Push {
     uint seed;
     uint stream;
-    uint candidates; // to choose from, at most
-    uint parents;    // to choose
+    uint candidates; // number of candidates, at most
+    uint parents;    // number of parents
     uint size;
 };
 

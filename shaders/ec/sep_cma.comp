@@ -3,7 +3,7 @@
 // Mean, path and variances of Sep-CMA-ES: equations 41, 42, 45 and 47 of N. Hansen, 2016, with y = sqrt(C) z and C
 // diagonal.
 //
-// Groups: x = any number, which share a search's numbers; y = searches.
+// Groups: x = any number, which share a search's coordinates; y = searches.
 
 #include "engine/load.glsl"
 #include "ec/deviation.glsl"
@@ -22,7 +22,7 @@ layout(std430, set = 0, binding = 8) buffer Deviation { vec4 deviation[]; };    
 layout(set = 0, binding = 9, rgba32f) readonly uniform imageBuffer deviation_texels;
 layout(std430, set = 0, binding = 10) buffer Path { vec4 path[]; };               // [M, row]
 layout(set = 0, binding = 11, rgba32f) readonly uniform imageBuffer path_texels;
-layout(std430, set = 0, binding = 12) readonly buffer Factors { vec4 factors[]; }; // [M]: h_sigma, sigma afterwards
+layout(std430, set = 0, binding = 12) readonly buffer Factors { vec4 factors[]; }; // [M]: h_sigma, new sigma
 
 layout(push_constant) uniform Push {
     uint splits;
@@ -31,7 +31,7 @@ layout(push_constant) uniform Push {
     float gain; // sqrt(c_c (2 - c_c) mu_eff)
     float c1;
     float cmu;
-    float stalled; // c_1 c_c (2 - c_c): what C keeps more where the path of C stands still
+    float stalled; // c_1 c_c (2 - c_c): added to the factor of C while the path of C is stalled
 };
 
 void main() {

@@ -18,7 +18,7 @@ layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer first_texels;
 layout(std430, set = 0, binding = 2) buffer Path { vec4 path[]; };                 // [M, row]
 layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer path_texels;
 layout(std430, set = 0, binding = 4) buffer Sigma { float sigma[]; };              // [M]
-layout(std430, set = 0, binding = 5) writeonly buffer Factors { vec4 factors[]; }; // [M]: h_sigma, sigma afterwards
+layout(std430, set = 0, binding = 5) writeonly buffer Factors { vec4 factors[]; }; // [M]: h_sigma, new sigma
 layout(std430, set = 0, binding = 6) readonly buffer Clock { uint clock[]; };      // [0]: the generation
 
 layout(push_constant) uniform Push {
@@ -29,7 +29,7 @@ layout(push_constant) uniform Push {
     float log_keep; // ln(1 - c_sigma)
     float speed;    // c_sigma / d_sigma
     float length;   // expected length of standard normal noise
-    float most;     // lengths of the path up to which h_sigma is 1
+    float most;     // length of the path up to which h_sigma is 1
 };
 
 void main() {
@@ -49,7 +49,7 @@ void main() {
     float size = sqrt(workgroup_sum(square)) / length;
     if (gl_LocalInvocationID.x == 0u) {
         float begun = sqrt(1.0 - m_exp(2.0 * float(clock[0] + 1u) * log_keep));
-        float next = limit_deviation(sigma[search] * m_exp(min(speed * (size - 1.0), 1.0))); // at most by e a generation, as in section B.1
+        float next = limit_deviation(sigma[search] * m_exp(min(speed * (size - 1.0), 1.0))); // at most by a factor of e per generation, as in section B.1
         sigma[search] = next;
         factors[search] = vec4(size < most * begun ? 1.0 : 0.0, next, 0.0, 0.0);
     }

@@ -1,12 +1,12 @@
 #version 450
 
-// SHADE (R. Tanabe, A. Fukunaga, 2013): the generation's successes change the memory, algorithm 1, and give those
-// they take the place of a slot in the archive. Where it is full, slots of before are given anew, different ones
-// drawn by a permutation. Groups: x = searches.
+// SHADE (R. Tanabe, A. Fukunaga, 2013): updates the memory by the generation's successes, algorithm 1, and assigns
+// archive slots to the candidates that they replace. When the archive is full, distinct slots are reused, drawn by a
+// permutation. Groups: x = searches.
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP = 64;
-layout(constant_id = 1) const bool HAS_CHANGED = false; // some candidates were changed: F and CR are no reason for their success
+layout(constant_id = 1) const bool HAS_CHANGED = false; // some candidates were changed: their success says nothing about F and CR
 
 #include "ec/draw.glsl"
 #include "engine/permutation.glsl"
@@ -18,9 +18,9 @@ layout(std430, set = 0, binding = 2) readonly buffer Scale { float scale[]; };  
 layout(std430, set = 0, binding = 3) readonly buffer Clock { uint clock[]; };      // [0]: the generation
 layout(std430, set = 0, binding = 4) buffer Weight { float weight[]; };            // [M, H]: M_F
 layout(std430, set = 0, binding = 5) buffer Rate { float rate[]; };                // [M, H]: M_CR
-layout(std430, set = 0, binding = 6) buffer State { uint state[]; };               // [M, 2]: place in the memory, successes in all
+layout(std430, set = 0, binding = 6) buffer State { uint state[]; };               // [M, 2]: position in the memory, total successes
 layout(std430, set = 0, binding = 7) buffer Stored { uint in_archive[]; };         // [M]: candidates in the archive
-layout(std430, set = 0, binding = 8) writeonly buffer Slot { uint slot[]; };       // [M, P]: place in the archive; P: none
+layout(std430, set = 0, binding = 8) writeonly buffer Slot { uint slot[]; };       // [M, P]: index in the archive; P: none
 layout(std430, set = 0, binding = 9) readonly buffer Changed { uint changed[]; };  // [M, P]; optional
 
 layout(push_constant) uniform Push {

@@ -1,8 +1,7 @@
 #version 450
 
-// Fitness shaping: from a generation's fitness and ranks to the weights that its candidates have in an update. A
-// generation whose fitness is all the same has nothing to say: its weights are zero, unless they are given by rank
-// alone.
+// Fitness shaping: the weights of a generation's candidates in an update, from their fitness and ranks. If the
+// fitness is constant, all weights are zero, unless they depend only on rank.
 //
 // Groups: x = searches.
 
@@ -15,7 +14,7 @@ layout(constant_id = 0) const uint WORKGROUP = 64;
 #include "ec/magnitude.glsl"
 
 layout(constant_id = 1) const uint SHAPE = 0; // one of the following
-layout(constant_id = 2) const bool CENTER = false; // weights less their mean
+layout(constant_id = 2) const bool CENTER = false; // subtract the mean of the weights
 const uint RAW = 0u;
 const uint CENTERED_RANK = 1u; // T. Salimans et al., 2017: from -1/2 for the worst to 1/2 for the best
 const uint STANDARDIZE = 2u;   // to mean 0 and deviation 1

@@ -3,7 +3,7 @@
 // The update of SNES (D. Wierstra et al., 2014, algorithm 6): mu + eta_mu sigma sum(u s), sigma exp(eta_sigma / 2
 // sum(u (s^2 - 1))). The utilities u sum to zero, so that sum(u s^2) is enough.
 //
-// Groups: x = any number, which share a search's numbers; y = searches.
+// Groups: x = any number, which share a search's coordinates; y = searches.
 
 #include "engine/load.glsl"
 #include "engine/math.glsl"

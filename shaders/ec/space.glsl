@@ -1,8 +1,8 @@
-// The space that is searched. The includer declares the push constant `uint dim`, the numbers a candidate has.
+// The search space. The includer declares the push constant `uint dim`, the dimensions of a candidate.
 
 #include "engine/load.glsl"
 
-layout(constant_id = 22) const bool BOUNDED = false; // every number has bounds
+layout(constant_id = 22) const bool BOUNDED = false; // every coordinate has bounds
 
 layout(std430, set = 0, binding = 11) readonly buffer Low { vec4 low[]; };       // [row]; zero beyond the candidate
 layout(set = 0, binding = 12, rgba32f) readonly uniform imageBuffer low_texels;
@@ -12,7 +12,7 @@ layout(set = 0, binding = 14, rgba32f) readonly uniform imageBuffer high_texels;
 vec4 low4(uint block) { return LOAD4(low, low_texels, block); }
 vec4 high4(uint block) { return LOAD4(high, high_texels, block); }
 
-// Repair by the nearest point between the bounds. What lies beyond the candidate becomes zero.
+// Clamps to the bounds; elements beyond the dimensions become zero.
 vec4 inside(vec4 x, uint block) {
     if (BOUNDED) return clamp(x, low4(block), high4(block));
     uvec4 i = 4u * block + uvec4(0u, 1u, 2u, 3u);

@@ -7,7 +7,7 @@
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP = 64;
-layout(constant_id = 1) const bool HAS_CANDIDATES_LOW = false; // candidates are sums of two floats
+layout(constant_id = 1) const bool HAS_CANDIDATES_LOW = false; // candidates are double floats
 
 #include "engine/workgroup.glsl"
 
@@ -21,8 +21,8 @@ layout(set = 0, binding = 11, rgba32f) readonly uniform imageBuffer candidates_l
 layout(std430, set = 0, binding = 5) writeonly buffer Median { float median[]; };         // [M]: of rank P / 2
 layout(std430, set = 0, binding = 6) writeonly buffer Quarter { float quarter[]; };       // [M]: of rank 3 P / 4
 layout(std430, set = 0, binding = 7) writeonly buffer Worst { float worst[]; };           // [M]
-layout(std430, set = 0, binding = 8) writeonly buffer Spread { float spread[]; };         // [M]: the largest range of a number
-layout(std430, set = 0, binding = 9) writeonly buffer Relative { float relative[]; };     // [M]: the largest range of a number, relative to its size
+layout(std430, set = 0, binding = 8) writeonly buffer Spread { float spread[]; };         // [M]: the largest range of a coordinate
+layout(std430, set = 0, binding = 9) writeonly buffer Relative { float relative[]; };     // [M]: the largest range of a coordinate, relative to its magnitude
 
 layout(push_constant) uniform Push {
     uint population;
@@ -39,7 +39,7 @@ void main() {
         if (r == 3u * population / 4u) quarter[search] = f;
         if (r == population - 1u) worst[search] = f;
     }
-    // Sums of two floats are compared by how far they are from the first candidate's, which one float resolves.
+    // Double floats are compared by their distance from the first candidate, which one float resolves.
     float furthest = 0.0, most = 0.0;
     for (uint i = gl_LocalInvocationID.x; i < row / 4u; i += WORKGROUP) {
         uint at = search * window * row / 4u + i;

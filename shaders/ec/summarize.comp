@@ -1,7 +1,7 @@
 #version 450
 
-// The summary of a generation's fitness that every algorithm needs: whatever is not finite counts as the worst that
-// is; the generation's best, mean and deviation; and whether its best is better than any before.
+// The summary of a generation's fitness: values that are not finite are replaced by the worst finite one; the
+// generation's best, mean and deviation; and whether its best is the best so far.
 //
 // Groups: x = searches.
 
@@ -40,10 +40,10 @@ void main() {
     high = -workgroup_min(-high);
     count = workgroup_sum(count);
     bool any_finite = count > 0.0;
-    low = any_finite ? low : 0.0; // of a generation without any, all are equal
+    low = any_finite ? low : 0.0; // without finite values, all are equal
 
-    float unit = magnitude(max(abs(low), abs(high))), sum = 0.0; // numbers near the largest there are have sums and squares too
-    uint at = 0xFFFFFFFFu; // the first of the best
+    float unit = magnitude(max(abs(low), abs(high))), sum = 0.0; // scaled, so that sums and squares near the largest float do not overflow
+    uint at = 0xFFFFFFFFu; // the first among the best
     for (uint p = gl_LocalInvocationID.x; p < population; p += WORKGROUP) {
         float f = LOAD(fitness, fitness_texels, base + p);
         bool finite = !isnan(f) && !isinf(f);

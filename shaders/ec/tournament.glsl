@@ -1,5 +1,5 @@
-// Tournament selection (D. E. Goldberg, K. Deb, 1991) among n candidates in the order of their ranks: the best of
-// `size` drawn with replacement is the one of the smallest place.
+// Tournament selection (D. E. Goldberg, K. Deb, 1991) among n candidates ordered by rank: the best of `size` drawn
+// with replacement is the smallest index.
 
 #include "ec/draw.glsl"
 #include "engine/permutation.glsl"
@@ -15,8 +15,8 @@ uint tournament(uvec2 key, uvec3 counter, uint n, uint size) {
     return winner;
 }
 
-// The same without replacement: tournament number p takes the next `size` of all candidates, shuffled; then they are
-// shuffled anew. So each meets as many others. counter: (search, generation).
+// The same without replacement: tournament p takes the next `size` of all candidates in shuffled order, and after all
+// of them a new shuffle begins, so that each candidate takes part equally often. counter: (search, generation).
 uint shuffled_tournament(uvec2 key, uvec2 counter, uint p, uint n, uint size) {
     uint winner = n - 1u, shuffle = 0xFFFFFFFFu;
     uvec4 words = uvec4(0u);

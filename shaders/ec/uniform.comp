@@ -1,17 +1,17 @@
 #version 450
 
-// Candidates of the uniform distribution between bounds. Number i of candidate c of a search in a generation comes
+// Candidates of the uniform distribution in the bounds. Number i of candidate c of a search in a generation comes
 // from word i % 4 of philox((seed, stream), (search, c, generation, i / 4)).
 //
-// Groups: x = any number, which share a search's numbers; y = searches.
+// Groups: x = any number, which share a search's coordinates; y = searches.
 
 #include "engine/load.glsl"
 #include "engine/rng.glsl"
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
-layout(constant_id = 1) const bool HAS_PICK = false; // the candidates are those of `pick`, else `first` and those behind it
+layout(constant_id = 1) const bool HAS_PICK = false; // candidates are those of `pick`, else those from `first` on
 
-layout(std430, set = 0, binding = 0) readonly buffer Low { vec4 low[]; };                // [row]: both bounds are 0 behind the dimensions
+layout(std430, set = 0, binding = 0) readonly buffer Low { vec4 low[]; };                // [row]: both bounds are 0 beyond the dimensions
 layout(std430, set = 0, binding = 1) readonly buffer High { vec4 high[]; };              // [row]
 layout(std430, set = 0, binding = 2) readonly buffer Pick { uint pick[]; };              // [M, count]
 layout(std430, set = 0, binding = 3) writeonly buffer Candidates { vec4 candidates[]; }; // [M, count, row]
@@ -22,7 +22,7 @@ layout(set = 0, binding = 6, rgba32f) readonly uniform imageBuffer high_texels;
 layout(push_constant) uniform Push {
     uint seed;
     uint stream;
-    uint row;   // floats from one candidate to the next, a multiple of four
+    uint row;   // floats between candidates, a multiple of four
     uint count; // candidates to form
     uint first;
 };

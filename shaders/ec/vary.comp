@@ -1,8 +1,8 @@
 #version 450
 
-// Offspring: parents 2 q and 2 q + 1 are crossed, which gives children 2 q and 2 q + 1; then each is mutated.
-// Everything is formed from the parents and counters where it is wanted. Groups: x = any number, which share a
-// search's numbers; y = searches.
+// Offspring: parents 2 q and 2 q + 1 are crossed into children 2 q and 2 q + 1, each of which is mutated. Children
+// are recomputed from parents and counters wherever they are needed. Groups: x = any number, which share a search's
+// coordinates; y = searches.
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
@@ -18,18 +18,18 @@ const uint NO_MUTATION = 0u;
 const uint GAUSSIAN = 1u;
 const uint POLYNOMIAL = 2u;
 const uint WEIGHTS = 3u;
-layout(constant_id = 6) const bool HAS_MATRIX = false; // without it all numbers are weights of one matrix
-layout(constant_id = 4) const bool BEGIN_AS_IS = false; // in generation 0 child c is candidate c of the population as it is
+layout(constant_id = 6) const bool HAS_MATRIX = false; // false: all coordinates are weights of one matrix
+layout(constant_id = 4) const bool BEGIN_AS_IS = false; // in generation 0 child c is candidate c, unchanged
 layout(constant_id = 5) const bool ONE_CHILD = false;   // every pair has one child, its first
-layout(constant_id = 3) const bool HAS_PICK = false; // what is wanted are the numbers of `pick`, else `first` and those behind it
+layout(constant_id = 3) const bool HAS_PICK = false; // the indices to form are those of `pick`, else those from `first` on
 
 layout(std430, set = 0, binding = 0) readonly buffer Population { vec4 population[]; };  // [M, N, row]
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer population_texels;
-layout(std430, set = 0, binding = 2) readonly buffer Parent { uint parent[]; };          // [M, parents], an even number: numbers of candidates
-layout(std430, set = 0, binding = 3) readonly buffer Pick { uint pick[]; };              // [M, picks], of which `count` are wanted
+layout(std430, set = 0, binding = 2) readonly buffer Parent { uint parent[]; };          // [M, parents], an even number: indices of candidates
+layout(std430, set = 0, binding = 3) readonly buffer Pick { uint pick[]; };              // [M, picks], of which `count` are used
 layout(std430, set = 0, binding = 4) readonly buffer Clock { uint clock[]; };            // [0]: the generation
 layout(std430, set = 0, binding = 5) readonly buffer CrossoverRate { float crossover_rate[]; }; // [M]: probability that a pair is crossed
-layout(std430, set = 0, binding = 6) readonly buffer MutationRate { float mutation_rate[]; };   // [M]: probability that a number is mutated; below 0: 1 / dim
+layout(std430, set = 0, binding = 6) readonly buffer MutationRate { float mutation_rate[]; };   // [M]: probability of mutating a coordinate; below 0: 1 / dim
 layout(std430, set = 0, binding = 7) readonly buffer MutationStd { float mutation_std[]; };     // [M]
 layout(std430, set = 0, binding = 8) writeonly buffer Candidates { vec4 candidates[]; };        // [M, count, row]
 
@@ -41,12 +41,12 @@ layout(push_constant) uniform Push {
     uint mutation_stream;
     uint dim;
     uint size;    // candidates of the population, N
-    uint parents; // chosen
-    uint count;   // candidates wanted
+    uint parents; // number of parents
+    uint count;   // candidates to form
     uint picks;
     uint first;
-    uint kept;    // numbers below it are candidates of the population as they are, child c has number kept + c
-    float exchange_rate;   // of numbers, by uniform crossover and SBX
+    uint kept;    // indices below it are unchanged candidates of the population; child c has index kept + c
+    float exchange_rate;   // of coordinates, for uniform crossover and SBX
     float crossover_index; // of SBX
     float line_std;
     float mutation_index;  // of polynomial mutation
@@ -57,7 +57,7 @@ layout(push_constant) uniform Push {
 #include "ec/mutation.glsl"
 #include "ec/space.glsl"
 
-const uint WHOLE = 0xFFFFFFFFu; // the draw for what is decided once a pair
+const uint WHOLE = 0xFFFFFFFFu; // the draw for decisions that concern a whole pair
 
 vec4 of_population(uint search, uint number, uint block) {
     return LOAD4(population, population_texels, (search * size + number) * ((dim + 3u) / 4u) + block);

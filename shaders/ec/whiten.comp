@@ -1,14 +1,14 @@
 #version 450
 
-// The noise of candidates as they were given, normal around a mean: of a changed candidate x it is z = (x - mean) /
-// deviation, of the others what they were drawn with. Where there is a limit, a changed candidate's z is not longer
-// than it: N. Hansen, "Injecting External Solutions Into CMA-ES", 2011.
+// The noise of given candidates of a normal distribution: for a changed candidate x it is z = (x - mean) / deviation,
+// limited in length if there is a limit (N. Hansen, "Injecting External Solutions Into CMA-ES", 2011); for the others
+// the drawn noise.
 //
 // Groups: x = any number, which share a search's candidates; y = searches.
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP = 64;
-layout(constant_id = 1) const bool DIAGONAL = false; // every dimension has a deviation of its own
+layout(constant_id = 1) const bool DIAGONAL = false; // one deviation per dimension
 
 #include "engine/load.glsl"
 #include "engine/workgroup.glsl"
@@ -17,7 +17,7 @@ layout(std430, set = 0, binding = 0) readonly buffer Mean { vec4 mean[]; };     
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer mean_texels;
 layout(std430, set = 0, binding = 2) readonly buffer Deviation4 { vec4 deviation4[]; };
 layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer deviation_texels;
-layout(std430, set = 0, binding = 4) readonly buffer Deviation { float deviation[]; };    // [M] or, DIAGONAL, [M, row]
+layout(std430, set = 0, binding = 4) readonly buffer Deviation { float deviation[]; };    // [M] or, if DIAGONAL, [M, row]
 layout(std430, set = 0, binding = 5) readonly buffer Given { vec4 given[]; };             // [M, P, row]
 layout(set = 0, binding = 6, rgba32f) readonly uniform imageBuffer given_texels;
 layout(std430, set = 0, binding = 7) readonly buffer Changed { uint changed[]; };         // [M, P]

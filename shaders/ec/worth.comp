@@ -1,6 +1,6 @@
 #version 450
 
-// Fitness in which what is not finite is below all that is. Groups: x = ceil(count / local size).
+// Fitness in which values that are not finite rank below all finite ones. Groups: x = ceil(count / local size).
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 

@@ -1,4 +1,4 @@
-// What fitness as evaluated counts as: whatever is not finite is below everything that is.
+// The value of fitness for selection: values that are not finite rank below all finite ones.
 
 const float LEAST = -3.402823466e38;
 

@@ -1,7 +1,7 @@
 #version 450
 
-// The exponent of xNES's update of its shape B: half the rate times the gradient without its trace, divided so that
-// few terms of the exponential's series are enough.
+// The exponent of xNES's update of its shape B: half the learning rate times the traceless gradient, divided so that
+// few terms of the exponential series suffice.
 //
 // Groups: x = any number, which share a search's rows; y = searches.
 
@@ -14,13 +14,13 @@ layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer gradient_texe
 layout(std430, set = 0, binding = 2) readonly buffer Trace { float trace[]; };         // [M]
 layout(std430, set = 0, binding = 3) readonly buffer ShapeRate { float shape_rate[]; }; // [M]
 layout(std430, set = 0, binding = 4) writeonly buffer Exponent { vec4 exponent[]; };   // [M, dim, row]
-layout(std430, set = 0, binding = 5) writeonly buffer Term { vec4 term[]; };           // [M, dim, row]: the series' last, the exponent over `terms`
+layout(std430, set = 0, binding = 5) writeonly buffer Term { vec4 term[]; };           // [M, dim, row]: the last term of the series, the exponent over `terms`
 
 layout(push_constant) uniform Push {
     uint dim;
     uint row;
     float terms;
-    float by; // what to divide by
+    float by; // divisor
 };
 
 void main() {

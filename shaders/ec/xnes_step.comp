@@ -1,7 +1,7 @@
 #version 450
 
-// Mean and step-size of xNES, and the trace of the gradient, by which the shape's gradient differs from it: T.
-// Glasmachers et al., 2010, algorithm 1.
+// Mean and step size of xNES, and the trace of the gradient, which the shape's gradient lacks: T. Glasmachers et al.,
+// 2010, algorithm 1.
 //
 // Groups: x = searches.
 
@@ -19,7 +19,7 @@ layout(set = 0, binding = 2, rgba32f) readonly uniform imageBuffer moved_texels;
 layout(std430, set = 0, binding = 3) buffer Mean { vec4 mean[]; };                     // [M, row]
 layout(set = 0, binding = 4, rgba32f) readonly uniform imageBuffer mean_texels;
 layout(std430, set = 0, binding = 5) buffer Sigma { float sigma[]; };                  // [M]
-layout(std430, set = 0, binding = 6) writeonly buffer Trace { float trace[]; };        // [M]: a dimension's share of it
+layout(std430, set = 0, binding = 6) writeonly buffer Trace { float trace[]; };        // [M]: divided by the dimension
 layout(std430, set = 0, binding = 7) readonly buffer LearningRate { float learning_rate[]; };   // [M]
 layout(std430, set = 0, binding = 8) readonly buffer DeviationRate { float deviation_rate[]; }; // [M]
 

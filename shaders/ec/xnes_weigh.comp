@@ -2,7 +2,7 @@
 
 // Candidates' noise times their weights.
 //
-// Groups: x = any number, which share a search's numbers; y = searches.
+// Groups: x = any number, which share a search's coordinates; y = searches.
 
 #include "engine/load.glsl"
 

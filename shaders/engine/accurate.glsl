@@ -1,4 +1,4 @@
-// Functions near 0 without cancellation, and numbers that are sums of two floats. The includer has engine/math.glsl.
+// Functions accurate near 0, and sums of two floats. The includer has engine/math.glsl.
 
 // exp(x) - 1.
 float exp_m1(float x) {
@@ -12,10 +12,9 @@ float log_1p(float x) {
     return rounded == 0.0 ? x : m_log(sum) * (x / rounded);
 }
 
-// Pairs of floats whose sum is a number more exact than one float: a sum and a product, and what rounding took from
-// them.
+// Pairs of floats whose sum is more accurate than one float: a sum or a product, and its rounding error.
 
-// A sum of two floats, the second of which is small, as the nearest float and what is to be added to it.
+// A sum of two floats, the second of which is small, as the nearest float and the remainder.
 vec2 normalized(float a, float small) {
     precise float sum = a + small;
     precise float rest = small - (sum - a);

@@ -1,6 +1,7 @@
 #version 450
 
-// Counts or numbers of members as floats, for metrics; exact up to 2^24. Groups: x = ceil(members / local size).
+// Converts counts or indices of members to floats, for metrics; exact up to 2^24. Groups: x = ceil(members / local
+// size).
 
 layout(local_size_x = 8) in;
 

@@ -1,8 +1,7 @@
 #version 450
 
-// Copies members over members: member p becomes a copy of member source[p]. Safe in place when every source is its
-// own source, as the survivors of a selection are. Groups: x = any number, which share a member's elements; y =
-// members.
+// Copies members over members: member p becomes a copy of member source[p]. Safe in place if every source is its own
+// source, as selected survivors are. Groups: x = any number, which share a member's elements; y = members.
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 

@@ -1,6 +1,6 @@
-// Reading much: from a storage buffer or, on devices where that is faster, from a texel buffer (rgba32f) on the same
-// range. lavapipe loads from storage buffers lane by lane, many times slower than from texel buffers, while on GPUs
-// storage buffers are the better ones. vk sets the constant for the device (vk/texel.go).
+// Loads from a storage buffer or, on devices where that is faster, from a texel buffer (rgba32f) of the same range.
+// lavapipe loads from storage buffers lane by lane, many times slower than from texel buffers; on GPUs storage
+// buffers are faster. vk sets the constant for the device (vk/texel.go).
 
 layout(constant_id = 31) const uint TEXEL_LOADS = 0; // 2: load from texel buffers
 

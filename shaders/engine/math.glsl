@@ -1,9 +1,9 @@
-// Elementary functions in float32: Vulkan leaves the precision of its own to the device (sin and cos: absolute error
-// 2^-11 within [-pi, pi], nothing outside; tanh: no bound for small arguments; log near 1: absolute 2^-21).
+// Elementary functions in float32: Vulkan leaves the precision of its functions to the device (sin and cos: absolute
+// error 2^-11 within [-pi, pi], nothing outside; tanh: no bound for small arguments; log near 1: absolute 2^-21).
 //
-// All are branch-free and of a few multiply-adds. Errors, in units in the last place (ulp), were measured against
-// float64 (engine/math_test.go holds them). NaN gives NaN. m_sin and m_cos are `precise` throughout, and Vulkan
-// rounds sums and products correctly, so they give the same bits on every device; the others may be contracted to
+// All are branch-free and take a few multiply-adds. Errors, in units in the last place (ulp), were measured against
+// float64 (engine/math_test.go checks them). NaN gives NaN. m_sin and m_cos are `precise` throughout, and Vulkan
+// rounds sums and products correctly, so they are bit-identical on every device; the others may be contracted to
 // fused multiply-adds. Coefficients are minimax for the relative error, fitted for this file by Lawson's iteration.
 
 // pi in three parts; the first two have at most 11 bits, so products with integers and halves below 2^12 are exact.
@@ -30,14 +30,15 @@ float m_sin_reduced(float x, float n, int turns) {
     return uintBitsToFloat(floatBitsToUint(y) ^ (uint(turns) << 31));
 }
 
-// Sine of |x| <= 1e4: within 2.2 ulp for |x| <= 100 except near multiples of pi, absolutely within 1.3e-7 everywhere.
-// Larger arguments lose precision in proportion; beyond 1e6 the result means nothing and may leave [-1, 1].
+// Sine for |x| <= 1e4: within 2.2 ulp for |x| <= 100 except near multiples of pi, absolute error within 1.3e-7
+// everywhere. Larger arguments lose precision in proportion; beyond 1e6 the result is meaningless and may leave [-1,
+// 1].
 float m_sin(float x) {
     precise float n = roundEven(x * M_INVERSE_PI);
     return m_sin_reduced(x, n, int(n));
 }
 
-// Cosine of |x| <= 1e4, absolutely within 1.3e-7; larger arguments as for m_sin.
+// Cosine for |x| <= 1e4, absolute error within 1.3e-7; larger arguments as for m_sin.
 float m_cos(float x) {
     // cos x = (-1)^(n+1) sin(x - (n + 1/2) pi)
     precise float n = floor(x * M_INVERSE_PI);
@@ -58,7 +59,7 @@ float m_exp(float x) {
     precise float r = (x - n * M_LN2_HIGH) - n * M_LN2_LOW;
     float scale = intBitsToFloat((int(n) << 23) + 0x3F800000); // 2^n
     precise float y = 1.0 + m_expm1_reduced(r);
-    y *= scale; // the sum first: no product is subnormal, which devices may flush to zero
+    y *= scale; // the sum first, so that no product is subnormal, which devices may flush to zero
     y = x < -87.33 ? 0.0 : y;
     return x > 88.37 ? M_INFINITY : y;
 }
@@ -66,7 +67,7 @@ float m_exp(float x) {
 // Hyperbolic tangent, within 3 ulp and never beyond 1: (e^2x - 1) / (e^2x + 1), the numerator without cancellation.
 float m_tanh(float x) {
     float n = roundEven(x * (2.0 * M_LOG2_E));
-    float r = (x + x) - n * M_LN2; // one part of ln 2 is enough: where n is large, the slope is small
+    float r = (x + x) - n * M_LN2; // one part of ln 2 suffices: for large n the slope is small
     float scale = intBitsToFloat((int(n) << 23) + 0x3F800000); // 2^n
     float numerator = scale * m_expm1_reduced(r) + (scale - 1.0);
     float y = numerator / (numerator + 2.0);
@@ -74,8 +75,8 @@ float m_tanh(float x) {
     return x < -10.0 ? -1.0 : y;
 }
 
-// m_tanh of four numbers, step by step for all of them: one alone is a chain in which each operation waits for the
-// one before, and drivers of processors keep operations in about the order in which they are written.
+// m_tanh of four numbers, interleaved step by step: a single one is a chain of dependent operations, and CPU drivers
+// keep operations approximately in source order.
 vec4 m_tanh(vec4 x) {
     vec4 n = roundEven(x * (2.0 * M_LOG2_E));
     vec4 r = (x + x) - n * M_LN2;
@@ -87,7 +88,7 @@ vec4 m_tanh(vec4 x) {
     return mix(y, vec4(-1.0), lessThan(x, vec4(-10.0)));
 }
 
-// Natural logarithm, within 2 ulp: -infinity at 0, NaN below. Subnormal numbers count as 0 where the device flushes
+// Natural logarithm, within 2 ulp: -infinity at 0, NaN below. Subnormal numbers count as 0 if the device flushes
 // them.
 float m_log(float x) {
     bool subnormal = x < 1.17549435e-38;

@@ -1,7 +1,7 @@
 #version 450
 
-// A mean for every member: out[p] = sum(value[., p, .]) / sum(weight[., p, .]), NaN where the weights sum to zero;
-// without weights the number of elements divides. Groups: x = members.
+// A mean per member: out[p] = sum(value[., p, .]) / sum(weight[., p, .]), NaN if the weights sum to zero; without
+// weights the divisor is the number of elements. Groups: x = members.
 
 layout(local_size_x = 32, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP = 32;
@@ -16,7 +16,7 @@ layout(std430, set = 0, binding = 2) writeonly buffer Mean { float mean[]; };   
 layout(push_constant) uniform Push {
     uint outer;
     uint inner;
-    uint value_at;  // where the tensors begin in their buffers, in elements: views need no alignment
+    uint value_at;  // offsets of the tensors in their buffers, in elements: views need no alignment
     uint weight_at;
     float scale; // of the result
 };

@@ -1,6 +1,6 @@
 #version 450
 
-// The members in the order of their ranks, 0 first. Groups: x = ceil(count / local size), y = populations.
+// The members ordered by rank, rank 0 first. Groups: x = ceil(count / local size), y = populations.
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 

@@ -1,7 +1,7 @@
 // A keyed permutation of [0, n), computed element by element: an eight-round Feistel network over the next even power
-// of two (M. Luby, C. Rackoff, 1988), walked until it falls inside the domain (J. Black, P. Rogaway, 2002). Four
-// rounds, enough for large n, leave pairs of places of n < 100 unevenly likely. engine/permutation.go is the same in
-// Go.
+// of two (M. Luby, C. Rackoff, 1988), iterated until the result is in the domain (J. Black, P. Rogaway, 2002). Four
+// rounds, enough for large n, would leave pairs of positions for n < 100 unevenly likely. engine/permutation.go is
+// the same in Go.
 
 // The finalizer of MurmurHash3 (A. Appleby), a bijection of 32-bit words.
 uint permutation_mix(uint x) {
@@ -16,7 +16,7 @@ uint permutation_mix(uint x) {
     left ^= permutation_mix(right + (key.z + offset)) & mask;                               \
     right ^= permutation_mix(left + (key.w + offset)) & mask;
 
-// The place of x, 0 <= x < n <= 2^31, under the permutation of the four key words.
+// The position of x, 0 <= x < n <= 2^31, under the permutation of the four key words.
 uint permute(uint x, uint n, uvec4 key) {
     int half_bits = (findMSB(n - 1u) + 2) / 2;
     uint mask = (1u << half_bits) - 1u;

@@ -1,7 +1,7 @@
 #version 450
 
-// Fills a matrix with random numbers: row m holds the first `columns` numbers that Rng(seed, stream, member + m,
-// environment, step) gives. An invocation computes one block of Philox, four words, of one row.
+// Fills a matrix with random numbers: row m holds the first `columns` numbers of Rng(seed, stream, member + m,
+// environment, step). An invocation computes one block of Philox, four words, of one row.
 //
 // Groups: x = ceil(columns / (4 * local size)), for normal numbers ceil(columns / (2 * local size)); y = rows.
 
@@ -9,7 +9,7 @@
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
-layout(constant_id = 1) const uint KIND = 0u; // what to draw: one of the following
+layout(constant_id = 1) const uint KIND = 0u; // distribution: one of the following
 const uint UINT = 0u;
 const uint UNIFORM = 1u; // offset + scale * [0, 1)
 const uint NORMAL = 2u;  // offset + scale * N(0, 1)

@@ -1,7 +1,7 @@
 #version 450
 
-// The rank of every member by fitness: 0 for the first. By counting, so that it is exact and the same everywhere;
-// count^2 comparisons. Groups: x = ceil(count / local size), y = populations.
+// The rank of every member by fitness, 0 for the first, computed by counting, so that it is exact and the same
+// everywhere; count^2 comparisons. Groups: x = ceil(count / local size), y = populations.
 
 #include "engine/load.glsl"
 #include "engine/rank.glsl"

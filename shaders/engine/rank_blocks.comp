@@ -1,7 +1,7 @@
 #version 450
 
-// The first half of ranking many members: every member's place among the members of its block, and the blocks'
-// fitnesses in that order, for rank_merge.comp to search in. Groups: x = ceil(count / local size), y = populations.
+// The first half of ranking many members: every member's rank in its block, and the blocks' fitness in that order, in
+// which rank_merge.comp searches. Groups: x = ceil(count / local size), y = populations.
 
 #include "engine/load.glsl"
 #include "engine/rank.glsl"
@@ -15,7 +15,7 @@ layout(std430, set = 0, binding = 3) writeonly buffer Sorted { float sorted[]; }
 
 layout(push_constant) uniform Push {
     uint count;
-    uint block; // members of a block
+    uint block; // members per block
 };
 
 void main() {

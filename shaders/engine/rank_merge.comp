@@ -1,7 +1,7 @@
 #version 450
 
-// The second half of ranking many members: every member's rank is its place in its own block and, found by bisection,
-// the number of members before it in every other one. Groups: x = ceil(count / local size), y = populations.
+// The second half of ranking many members: every member's rank is its rank in its own block plus the number of
+// members before it in every other block, found by bisection. Groups: x = ceil(count / local size), y = populations.
 
 #include "engine/load.glsl"
 #include "engine/rank.glsl"
@@ -12,11 +12,11 @@ layout(std430, set = 0, binding = 0) readonly buffer Fitness { float fitness[]; 
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer fitness_texels;
 layout(std430, set = 0, binding = 2) readonly buffer Sorted { float sorted[]; };       // [N, P]: each block in the order of rank_blocks.comp
 layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer sorted_texels;
-layout(std430, set = 0, binding = 4) buffer Rank { uint rank[]; };                     // [N, P]: within the block, then of all
+layout(std430, set = 0, binding = 4) buffer Rank { uint rank[]; };                     // [N, P]: in the block, then among all
 
 layout(push_constant) uniform Push {
     uint count;
-    uint block; // members of a block
+    uint block; // members per block
 };
 
 void main() {
@@ -28,9 +28,9 @@ void main() {
     uint before = rank[base + p];
     for (uint first = 0u; first < count; first += block) {
         if (first == own) continue;
-        // Of members as fit as p those of earlier blocks stand before it: equal ones compare by their blocks' first
-        // members.
-        uint low = first, high = min(first + block, count); // all before low stand before p, none from high on does
+        // Of members as fit as p, those of earlier blocks rank before it: equal members are compared by the first
+        // members of their blocks.
+        uint low = first, high = min(first + block, count); // all below low rank before p, none from high on does
         while (low < high) {
             uint middle = (low + high) / 2u;
             if (rank_before(LOAD(sorted, sorted_texels, base + middle), first, mine, own)) {

@@ -1,7 +1,7 @@
 #version 450
 
-// Reductions over the members, of each of `inner` elements by itself. Members whose value is NaN are left out; NaN
-// where none is left. One workgroup an element, its sums in a fixed order. Groups: x = inner.
+// Reductions over the members, separately for each of `inner` elements. Members whose value is NaN are excluded; NaN
+// if none is left. One workgroup per element, with sums in a fixed order. Groups: x = inner.
 
 #include "engine/load.glsl"
 

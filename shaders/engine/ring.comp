@@ -1,11 +1,11 @@
 #version 450
 
-// Writes a step's metrics into the ring that the host reads a step late: slot = iteration mod slots.
+// Writes a step's metrics to the ring that the host reads one step late: slot = iteration mod slots.
 //
 // Groups: x = ceil(count / local size).
 
 layout(local_size_x = 64) in;
-layout(constant_id = 1) const bool HAS_TAKEN = false; // else no steps are counted
+layout(constant_id = 1) const bool HAS_TAKEN = false; // false: no steps are counted
 
 layout(std430, set = 0, binding = 0) readonly buffer Clock { uint clock[]; };       // [0]: the iteration
 layout(std430, set = 0, binding = 1) readonly buffer Metrics { float metrics[]; };  // [count]

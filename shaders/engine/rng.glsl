@@ -62,13 +62,13 @@ float rng_uniform(inout Rng r) {
     return rng_unit(rng_uint(r));
 }
 
-// A float in [low, high); rounding may give high itself.
+// A float in [low, high); rounding may return high itself.
 float rng_uniform(inout Rng r, float low, float high) {
-    precise float x = low + (high - low) * rng_uniform(r); // precise: not contracted, so the same bits everywhere
+    precise float x = low + (high - low) * rng_uniform(r); // precise: not contracted, so that the bits are the same everywhere
     return x;
 }
 
-// A standard normal number, by two draws.
+// A standard normal number, from two draws.
 float rng_normal(inout Rng r) {
     uint first = rng_uint(r);
     uint second = rng_uint(r);

@@ -7,7 +7,7 @@ layout(local_size_x = 1) in;
 layout(std430, set = 0, binding = 0) buffer Taken { uint taken[]; }; // [2]: low and high word
 
 layout(push_constant) uniform Push {
-    uint low; // of the steps to be added
+    uint low; // of the steps to add
     uint high;
 };
 

@@ -4,7 +4,7 @@
 
 layout(local_size_x = 1) in;
 
-layout(std430, set = 0, binding = 0) buffer Clock { uint clock[]; }; // [2]: iterations, environment steps of every environment
+layout(std430, set = 0, binding = 0) buffer Clock { uint clock[]; }; // [2]: iterations, environment steps per environment
 
 layout(push_constant) uniform Push {
     uint iterations;

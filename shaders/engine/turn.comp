@@ -1,6 +1,6 @@
 #version 450
 
-// Ends a turn of a repeated block: the counter is that of the next. Groups: 1.
+// Ends an iteration of a repeated block: increments the counter. Groups: 1.
 
 layout(local_size_x = 1) in;
 

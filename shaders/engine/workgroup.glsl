@@ -1,10 +1,11 @@
-// Reductions over a one-dimensional workgroup of WORKGROUP invocations, whole subgroups of it, in a fixed order so
-// that the same input gives the same bits. The includer declares WORKGROUP; all invocations call together.
+// Reductions over a one-dimensional workgroup of WORKGROUP invocations, a multiple of the subgroup size, in a fixed
+// order so that the same input gives the same bits. The includer declares WORKGROUP; all invocations must call
+// together.
 
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_arithmetic : require
 
-shared float workgroup_slots[WORKGROUP]; // one a subgroup is used
+shared float workgroup_slots[WORKGROUP]; // one per subgroup is used
 
 float workgroup_sum(float x) {
     float sum = subgroupAdd(x);
@@ -15,7 +16,7 @@ float workgroup_sum(float x) {
     barrier();
     sum = 0.0;
     for (uint i = 0u; i < gl_NumSubgroups; i++) sum += workgroup_slots[i];
-    barrier(); // before the slots are written again
+    barrier(); // before the slots are overwritten
     return sum;
 }
 
@@ -28,7 +29,7 @@ uint workgroup_sum(uint x) {
     barrier();
     sum = 0u;
     for (uint i = 0u; i < gl_NumSubgroups; i++) sum += floatBitsToUint(workgroup_slots[i]);
-    barrier(); // before the slots are written again
+    barrier(); // before the slots are overwritten
     return sum;
 }
 
@@ -40,7 +41,7 @@ float workgroup_min(float x) {
     if (subgroupElect()) workgroup_slots[gl_SubgroupID] = least;
     barrier();
     for (uint i = 0u; i < gl_NumSubgroups; i++) least = min(least, workgroup_slots[i]);
-    barrier(); // before the slots are written again
+    barrier(); // before the slots are overwritten
     return least;
 }
 
@@ -52,6 +53,6 @@ uint workgroup_min(uint x) {
     if (subgroupElect()) workgroup_slots[gl_SubgroupID] = uintBitsToFloat(least);
     barrier();
     for (uint i = 0u; i < gl_NumSubgroups; i++) least = min(least, floatBitsToUint(workgroup_slots[i]));
-    barrier(); // before the slots are written again
+    barrier(); // before the slots are overwritten
     return least;
 }

@@ -1,6 +1,6 @@
 // environment: Ant-v5
 //
-// A body on four legs of two links that is to walk forward: MuJoCo's model, Gymnasium's observation, reward and end.
+// A body on four legs of two links that is to walk forward: MuJoCo's model, Gymnasium's observation, reward and termination.
 // Source: gymnasium 1.4.0, mujoco/ant_v5.py; J. Schulman et al.: "High-Dimensional Continuous Control Using
 // Generalized Advantage Estimation", 2015.
 
@@ -13,13 +13,13 @@
 #define DISCRETE 0
 
 #ifndef POSITIONS
-#define POSITIONS 0 // 1: the positions that nothing depends on are observed too
+#define POSITIONS 0 // 1: also observe the positions on which nothing depends
 #endif
 
 #include "envs/physics/advance.glsl"
 
 const int S_Z = 2;
-const int S_LAG = 43; // x and y of the torso in the last forward pass, less those of the state
+const int S_LAG = 43; // x and y of the torso in the last forward pass, minus those of the state
 const int S_FORCES = 45, FORCES = 78; // torque and force of the contacts on each of 13 bodies, in the last forward pass
 
 const uint FRAME_SKIP = 5u;
@@ -41,7 +41,7 @@ void env_reset(out float s[STATE_SIZE], inout Rng rng) {
     [[unroll]] for (uint i = 0u; i < NV; i++) s[NQ + i] = RESET_NOISE * rng_normal(rng);
     [[unroll]] for (uint i = 0u; i < NV; i++) s[NQ + NV + i] = 0.0;
     s[S_Z] += Z_REFERENCE;
-    s[3] += 1.0; // the quaternion's real part; as in Gymnasium, the noise leaves it of another length than one
+    s[3] += 1.0; // the quaternion's real part; as in Gymnasium, noise leaves the quaternion unnormalised
     [[unroll]] for (uint i = 0u; i < 2u + FORCES; i++) s[S_LAG + i] = 0.0;
 }
 

@@ -45,7 +45,7 @@ void env_step(inout float s[STATE_SIZE], uint action, inout Rng rng, out float r
     s[S_X_DOT] += TIME_STEP * x_acc;
     s[S_THETA] += TIME_STEP * s[S_THETA_DOT];
     s[S_THETA_DOT] += TIME_STEP * theta_acc;
-    reward = 1.0; // at the terminating step too
+    reward = 1.0; // also at the terminating step
     terminated = abs(s[S_X]) > X_LIMIT || abs(s[S_THETA]) > THETA_LIMIT;
 }
 

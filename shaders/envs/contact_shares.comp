@@ -1,7 +1,7 @@
 #version 450
 
-// The shares of the steps of a member's environments after which each foot touches the ground, of contacts.comp's counts;
-// NaN where there is no step. Groups: x = ceil(members / local size).
+// The fractions of the steps of a member's environments after which each foot touches the ground, from the counts of
+// contacts.comp; NaN without steps. Groups: x = ceil(members / local size).
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
@@ -12,8 +12,8 @@ layout(push_constant) uniform Push {
     uint members; // P
     uint environments;
     uint feet;       // F
-    uint window;     // members of a population
-    uint population; // candidates of it
+    uint window;     // members per population
+    uint population; // candidates per population
     uint first;      // the window's first candidate
 };
 

@@ -2,8 +2,9 @@
 
 #extension GL_EXT_control_flow_attributes : require
 
-// After how many steps of a trajectory each foot of a robot touches the ground: envs/feet.go. Points of the feet are
-// carried from the foot's frame to the world's, joint by joint and body by body. Groups: x = members, y = environments.
+// The number of steps of a trajectory after which each foot of a robot touches the ground: envs/feet.go. Points of
+// the feet are transformed from the foot's frame to the world's, joint by joint and body by body. Groups: x =
+// members, y = environments.
 
 #include "engine/load.glsl"
 #include "engine/math.glsl"
@@ -31,9 +32,9 @@ layout(push_constant) uniform Push {
     uint feet;     // F
 };
 
-const uint FEET = 4u; // most feet
+const uint FEET = 4u; // maximum number of feet
 
-const uint HINGE = 0u; // turns about an axis through a place
+const uint HINGE = 0u; // rotates about an axis through a point
 const uint SLIDE = 1u; // moves along an axis
 const uint BODY = 2u;  // from a body's frame to its parent's
 const uint FREE = 3u;  // position and quaternion in the world

@@ -1,6 +1,6 @@
 // environment: HalfCheetah-v5
 //
-// A body on two legs of three links that is to run forward: MuJoCo's model, Gymnasium's observation, reward and end.
+// A body on two legs of three links that is to run forward: MuJoCo's model, Gymnasium's observation, reward and termination.
 // Source: gymnasium 1.4.0, mujoco/half_cheetah_v5.py; P. Wawrzynski: "A Cat-Like Robot Real-Time Learning to Run",
 // 2009.
 
@@ -13,7 +13,7 @@
 #define DISCRETE 0
 
 #ifndef POSITIONS
-#define POSITIONS 0 // 1: the positions that nothing depends on are observed too
+#define POSITIONS 0 // 1: also observe the positions on which nothing depends
 #endif
 
 #include "envs/physics/advance.glsl"

@@ -1,6 +1,6 @@
 // environment: Hopper-v5
 //
-// A leg of four links that is to hop forward: MuJoCo's model, Gymnasium's observation, reward and end. Source:
+// A leg of four links that is to hop forward: MuJoCo's model, Gymnasium's observation, reward and termination. Source:
 // gymnasium 1.4.0, mujoco/hopper_v5.py; T. Erez, Y. Tassa, E. Todorov: "Infinite Horizon Model Predictive Control for
 // Nonlinear Periodic Tasks", 2011.
 
@@ -13,7 +13,7 @@
 #define DISCRETE 0
 
 #ifndef POSITIONS
-#define POSITIONS 0 // 1: the positions that nothing depends on are observed too
+#define POSITIONS 0 // 1: also observe the positions on which nothing depends
 #endif
 
 #include "envs/physics/advance.glsl"

@@ -1,6 +1,6 @@
 // environment: Humanoid-v5
 //
-// A body of thirteen parts that is to walk on two legs: MuJoCo's model, Gymnasium's observation, reward and end.
+// A body of thirteen parts that is to walk on two legs: MuJoCo's model, Gymnasium's observation, reward and termination.
 // Source: gymnasium 1.4.0, mujoco/humanoid_v5.py; Y. Tassa, T. Erez, E. Todorov: "Synthesis and Stabilization of
 // Complex Behaviors through Online Trajectory Optimization", 2012.
 
@@ -13,13 +13,13 @@
 #define DISCRETE 0
 
 #ifndef POSITIONS
-#define POSITIONS 0 // 1: the positions that nothing depends on are observed too
+#define POSITIONS 0 // 1: also observe the positions on which nothing depends
 #endif
 
 #include "envs/physics/advance.glsl"
 
 const int S_Z = 2;
-const int S_LAG = 70; // x and y of the centre of mass in the last forward pass, less x and y of the state
+const int S_LAG = 70; // x and y of the centre of mass in the last forward pass, minus x and y of the state
 const int S_SEEN = 72, SEEN = 208; // inertia and velocity of the 13 bodies, in the last forward pass
 const int S_MOTORS = 280; // the actuators' forces on the 17 joints
 const int S_FORCES = 297, FORCES = 78; // torque and force of the contacts on each body
@@ -39,7 +39,7 @@ const uint FRAME_SKIP = 5u;
 const float CONTROL_LIMIT = 0.4;
 const float Z_REFERENCE = 1.4;
 
-// What a forward pass saw becomes part of the state.
+// Stores the senses of a forward pass in the state.
 void remember(inout float s[STATE_SIZE], const float sensed[SENSES], vec2 travel, const float force[NU]) {
     s[S_LAG] = sensed[0] - travel.x;
     s[S_LAG + 1] = sensed[1] - travel.y;
@@ -58,7 +58,7 @@ void env_reset(out float s[STATE_SIZE], inout Rng rng) {
     [[unroll]] for (uint i = 0u; i < NQ; i++) q[i] = i < TRAVEL ? 0.0 : s[i];
     [[unroll]] for (uint i = 0u; i < NV; i++) v[i] = s[NQ + i];
     [[unroll]] for (uint i = 0u; i < NU; i++) force[i] = 0.0;
-    physics_sense(q, v, sensed); // contacts' forces, zero here, MuJoCo computes in steps only
+    physics_sense(q, v, sensed); // contact forces are zero here; MuJoCo computes them only in steps
     remember(s, sensed, vec2(0.0), force);
 }
 

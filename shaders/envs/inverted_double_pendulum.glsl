@@ -1,6 +1,6 @@
 // environment: InvertedDoublePendulum-v5
 //
-// Two poles, one on the other, to be kept upright on a cart: MuJoCo's model, Gymnasium's observation, reward and end.
+// Two poles, one on the other, to be kept upright on a cart: MuJoCo's model, Gymnasium's observation, reward and termination.
 // Source: gymnasium 1.4.0, mujoco/inverted_double_pendulum_v5.py.
 
 #include "envs/models/inverted_double_pendulum.glsl"
@@ -19,13 +19,13 @@ const uint FRAME_SKIP = 5u;
 // The fields of envs.InvertedDoublePendulumOptions, in their order.
 #define HEALTHY_REWARD OPTION_0 // healthy_reward
 #define RESET_NOISE OPTION_1 // reset_noise_scale: bounds of positions, standard deviation of velocities
-const float TIP_HEIGHT = 1.0; // of the upper pole's tip, at least
+const float TIP_HEIGHT = 1.0; // minimum height of the upper pole's tip
 
 void env_reset(out float s[STATE_SIZE], inout Rng rng) {
     [[unroll]] for (uint i = 0u; i < NQ; i++) s[i] = rng_uniform(rng, -RESET_NOISE, RESET_NOISE);
     [[unroll]] for (uint i = 0u; i < NV; i++) s[NQ + i] = RESET_NOISE * rng_normal(rng);
     [[unroll]] for (uint i = 0u; i < NV; i++) s[NQ + NV + i] = 0.0;
-    s[S_CONSTRAINT] = 0.0; // the rail ends beyond the noise
+    s[S_CONSTRAINT] = 0.0; // the rail ends are beyond the noise
 }
 
 void env_step(inout float s[STATE_SIZE], const float action[ACTION_SIZE], inout Rng rng, out float reward, out bool terminated) {

@@ -1,6 +1,6 @@
 // environment: InvertedPendulum-v5
 //
-// A pole to be kept upright on a cart: MuJoCo's model, Gymnasium's observation, reward and end. Source: gymnasium
+// A pole to be kept upright on a cart: MuJoCo's model, Gymnasium's observation, reward and termination. Source: gymnasium
 // 1.4.0, mujoco/inverted_pendulum_v5.py; A. G. Barto, R. S. Sutton, C. W. Anderson 1983.
 
 #include "envs/models/inverted_pendulum.glsl"

@@ -1,6 +1,6 @@
 // environment: MountainCarContinuous-v0
 //
-// MountainCar-v0 with a continuous force, which costs. Dynamics, constants, limits and reward: gymnasium 1.4.0,
+// MountainCar-v0 with a continuous force, which has a cost. Dynamics, constants, limits and reward: gymnasium 1.4.0,
 // continuous_mountain_car.py, whose state is float32 as here.
 
 #include "engine/math.glsl"
@@ -38,7 +38,7 @@ void env_step(inout float s[STATE_SIZE], const float action[ACTION_SIZE], inout 
     s[S_POSITION] = position;
     s[S_VELOCITY] = velocity;
     terminated = position >= GOAL_POSITION && velocity >= GOAL_VELOCITY;
-    // The cost is that of the action as given, not as clipped.
+    // The cost is that of the given action, not of the clipped one.
     reward = (terminated ? GOAL_REWARD : 0.0) - FORCE_COST * action[0] * action[0];
 }
 

@@ -1,5 +1,4 @@
-// The options of environments, in the order of the fields of the Spec's Options; an environment's file names those
-// that it has.
+// The options of environments, in the order of the fields of Spec.Options; an environment's file names its options.
 
 layout(constant_id = 100) const float OPTION_0 = 0.0;
 layout(constant_id = 101) const float OPTION_1 = 0.0;

@@ -1,6 +1,6 @@
 // environment: Reacher-v5
 //
-// An arm of two links whose tip is to reach a target: MuJoCo's model, Gymnasium's observation, reward and end.
+// An arm of two links whose tip is to reach a target: MuJoCo's model, Gymnasium's observation, reward and termination.
 // Source: gymnasium 1.4.0, mujoco/reacher_v5.py.
 
 #include "envs/models/reacher.glsl"
@@ -13,7 +13,7 @@
 
 #include "envs/physics/advance.glsl"
 
-const int S_TARGET = 2, S_V = 4, S_APART = 12; // fingertip less target, in the last forward pass
+const int S_TARGET = 2, S_V = 4, S_APART = 12; // fingertip minus target, in the last forward pass
 
 const uint FRAME_SKIP = 2u;
 // The fields of envs.ReacherOptions, in their order.
@@ -26,7 +26,7 @@ const float TARGET_RADIUS = 0.2;
 void env_reset(out float s[STATE_SIZE], inout Rng rng) {
     s[0] = rng_uniform(rng, -RESET_NOISE, RESET_NOISE);
     s[1] = rng_uniform(rng, -RESET_NOISE, RESET_NOISE);
-    // The target is uniform in the disc, as Gymnasium's rejection makes it, without a loop.
+    // The target is uniform in the disc, as with Gymnasium's rejection sampling, but without a loop.
     float radius = TARGET_RADIUS * sqrt(rng_uniform(rng));
     float angle = rng_uniform(rng, -3.14159265, 3.14159265);
     s[S_TARGET] = radius * m_cos(angle);

@@ -1,6 +1,6 @@
 #version 450
 
-// Resets every environment and observes it: the first episodes' beginning. One invocation an environment.
+// Resets and observes every environment, beginning the first episodes. One invocation per environment.
 //
 // Groups: x · y · local size ≥ members · environments.
 

@@ -1,24 +1,24 @@
 #version 450
 
-// The fused rollout: policy and environment in one dispatch, many steps. A workgroup is one subgroup; it has one
-// member's network (engine/nn/network.glsl) and steps up to LANES of the member's environments, one a lane. At each
-// step the lanes evaluate the network for their environments, all lanes together, then step their own environments at
-// once. Where members have few environments and small networks, each lane has an environment and the network that
-// acts in it, and evaluates it alone (NETWORK_OWN). Where a subgroup has no room for a network, a workgroup may be of
-// several, which hold it together (NETWORK_GROUP); all but the first help to evaluate it, and have no environments.
+// The fused rollout: many steps of policy and environment in one dispatch. A workgroup is one subgroup; it has one
+// member's network (engine/nn/network.glsl) and steps up to LANES of the member's environments, one per lane. At each
+// step all lanes together evaluate the network for their environments, then each steps its own environment. If
+// members have few environments and small networks, each lane has an environment and the network that acts in it, and
+// evaluates it alone (NETWORK_OWN). If a network does not fit a subgroup, a workgroup may consist of several that
+// hold it together (NETWORK_GROUP); all but the first only help to evaluate it and have no environments.
 //
-// A subgroup has SUBGROUP_ENVIRONMENTS environments at most: LANES or, where its lanes compute each together
+// A subgroup has at most SUBGROUP_ENVIRONMENTS environments: LANES or, if its lanes compute each one together
 // (ENV_TOGETHER), fewer, and the other lanes help.
 //
-// Groups: x = members * ceil(environments / SUBGROUP_ENVIRONMENTS) or, NETWORK_OWN, ceil(members * environments /
-// SUBGROUP_ENVIRONMENTS).
+// Groups: x = members * ceil(environments / SUBGROUP_ENVIRONMENTS) or, with NETWORK_OWN, ceil(members * environments
+// / SUBGROUP_ENVIRONMENTS).
 
 #extension GL_KHR_shader_subgroup_vote : require
 
 layout(local_size_x = 8, local_size_x_id = 6) in;
-layout(constant_id = 6) const uint WORKGROUP = 8; // LANES but for NETWORK_GROUP: a multiple
+layout(constant_id = 6) const uint WORKGROUP = 8; // LANES; for NETWORK_GROUP a multiple
 layout(constant_id = 0) const uint LANES = 8;
-layout(constant_id = 28) const uint SUBGROUP_ENVIRONMENTS = 8; // environments a subgroup
+layout(constant_id = 28) const uint SUBGROUP_ENVIRONMENTS = 8; // environments per subgroup
 
 layout(std430, set = 0, binding = 18) readonly buffer Tables { uint tables[]; }; // of the model, for ENV_TOGETHER; optional
 
@@ -27,23 +27,23 @@ layout(std430, set = 0, binding = 18) readonly buffer Tables { uint tables[]; };
 #include "envs/wrapper.glsl"
 
 const uint IN = OBS_SIZE;
-layout(constant_id = 25) const uint OUT = 1;    // outputs of the network, as its head wants
+layout(constant_id = 25) const uint OUT = 1;    // outputs of the network, as the head requires
 
 layout(constant_id = 20) const uint POLICY = 0;     // one of the following
 const uint POLICY_NETWORK = 0u;
 const uint POLICY_RANDOM = 1u;                      // uniform over the action space
 layout(constant_id = 21) const bool TRAJECTORY = false; // write every transition
-layout(constant_id = 22) const bool HAS_NORMALIZER = false;  // observations pass the running normalizer
-layout(constant_id = 23) const bool APPLIED = false;    // trajectories keep actions as applied, with their log-probabilities; else as sampled
-layout(constant_id = 24) const bool MODE = false;       // the likeliest action, without exploration, instead of a sample
+layout(constant_id = 22) const bool HAS_NORMALIZER = false;  // observations are normalized
+layout(constant_id = 23) const bool APPLIED = false;    // trajectories store applied actions with their log-probabilities; else sampled ones
+layout(constant_id = 24) const bool MODE = false;       // the most likely action, without exploration, instead of a sample
 layout(constant_id = 26) const bool HAS_CAP = false;     // episodes are truncated at `cap` steps
-layout(constant_id = 27) const bool HAS_SEEN = false; // sum up what is observed
+layout(constant_id = 27) const bool HAS_SEEN = false; // sum the observations
 
 layout(std430, set = 0, binding = 0) readonly buffer Params { float params[]; };     // [P, row]; optional
 layout(std430, set = 0, binding = 1) readonly buffer Params4 { vec4 params4[]; };    // the same
 layout(std430, set = 0, binding = 2) readonly buffer Normalizer { float normalizer[]; }; // [P, 2, OBS_SIZE]: mean, 1 / std
 layout(std430, set = 0, binding = 3) readonly buffer ActionScale { float action_scale[]; }; // [2, ACTION_SIZE]: middle, half range
-layout(std430, set = 0, binding = 4) readonly buffer Clock { uint clock[]; };        // [1]: steps every environment has taken before
+layout(std430, set = 0, binding = 4) readonly buffer Clock { uint clock[]; };        // [1]: environment steps per environment so far
 layout(std430, set = 0, binding = 5) buffer EnvState { float env_state[]; };         // [STATE_SIZE, P, E]
 layout(std430, set = 0, binding = 6) buffer EpisodeStep { uint episode_step[]; };    // [P, E]
 layout(std430, set = 0, binding = 7) buffer EpisodeReturn { float episode_return[]; }; // [P, E]
@@ -58,28 +58,29 @@ layout(std430, set = 0, binding = 14) writeonly buffer NextObs { float next_obs_
 layout(set = 0, binding = 15, rgba32f) readonly uniform imageBuffer params_texels;
 
 layout(std430, set = 0, binding = 16) readonly buffer Cap { uint cap[]; };        // [P / share]: steps; 0: none
-// [1 + 2 OBS_SIZE, P, E]: observations acted on, sums of their deviations from the normalizer's mean, and of the squares; from first = 0 on.
+// [1 + 2 OBS_SIZE, P, E]: number of observations acted on, sums of their deviations from the normalizer's mean, and
+// of the squared deviations; from first = 0 on.
 layout(std430, set = 0, binding = 17) buffer Seen { float seen[]; };
 layout(std430, set = 0, binding = 19) readonly buffer Noise { float noise[]; };    // [P]: of the head's exploration; optional
 
 layout(push_constant) uniform Push {
     uint members;
-    uint environments; // of a member
-    uint steps;        // of this dispatch
+    uint environments; // per member
+    uint steps;        // in this dispatch
     uint first;        // index on the time axis of this dispatch's first step
-    bool begin;        // first begin new episodes, else go on from the state
+    bool begin;        // begin new episodes first, else continue from the state
     uint row;          // floats of a member's parameters, a multiple of four
     uint head_base;       // offset of the head's parameters in the row
     uint seed;
     uint env_stream;   // of the environments' random numbers
     uint action_stream; // of the policy's
     float obs_limit;   // normalized observations are clipped to +- this
-    uint params_period; // members m and m + k * params_period share parameters; the number of members when none do
+    uint params_period; // members m and m + k * params_period share parameters; the number of members if none do
     uint draw_window;   // random numbers are those of member m / draw_window * draw_stride + (m % draw_window + draw_first) * draw_step
     uint draw_stride;
     uint draw_first;
     uint draw_step;
-    uint share;       // so many members, one after the other, share a normalizer and a cap
+    uint share;       // number of consecutive members that share a normalizer and a cap
     uint stream_layers;    // hidden layers of a streamed network
     uint stream_hidden[8]; // and their units
 };
@@ -109,7 +110,7 @@ void main() {
     env_idle = !mine;
     env_load();
 #endif
-    uint at = member * environments + environment; // in [P, E]
+    uint at = member * environments + environment; // index in [P, E]
     uint owner = member % params_period;
     uint drawer = member / draw_window * draw_stride + (member % draw_window + draw_first) * draw_step;
 
@@ -174,10 +175,10 @@ void main() {
                 square[k] += d * d;
             }
         }
-        bool broken = false; // environments clip their actions: without this, a network of NaN would pass for one that acts
+        bool broken = false; // environments clip their actions, so NaN outputs of a network would otherwise go unnoticed
         [[unroll]] for (uint o = 0u; o < OUT; o++) broken = broken || isnan(y[o]) || isinf(y[o]);
 
-        float log_prob = 0.0, kept[DIMS]; // of the action, in the form that trajectories keep
+        float log_prob = 0.0, kept[DIMS]; // of the action, in the form that trajectories store
         Rng rng = rng_new(seed, action_stream, drawer, environment, time + t);
 #if DISCRETE
         HeadAction a = head_act(y, 0u, 0.0, exploration, MODE, rng); // without a network all logits are zero: the uniform distribution
@@ -214,7 +215,7 @@ void main() {
             if ((done & DONE_DIVERGED) != 0u) diverged += 1.0;
         }
         if (TRAJECTORY && mine) {
-            uint i = (first + t) * all + at; // in [T, P, E]
+            uint i = (first + t) * all + at; // index in [T, P, E]
             TRANSFER_STORE(k, IN, before[k], obs_out[i * IN + k] = carried)
             TRANSFER_STORE(k, IN, next_obs[k], next_obs_out[i * IN + k] = carried)
             [[unroll]] for (uint o = 0u; o < DIMS; o++) action_out[i * DIMS + o] = kept[o];
@@ -234,7 +235,7 @@ void main() {
         finished[2u * all + at] = (more ? finished[2u * all + at] : 0.0) + lengths;
         finished[3u * all + at] = (more ? finished[3u * all + at] : 0.0) + diverged;
         if (HAS_SEEN) {
-            bool finite = true; // a diverged environment has nothing to say to the others
+            bool finite = true; // a diverged environment does not contribute
             [[unroll]] for (uint k = 0u; k < IN; k++) finite = finite && !isnan(square[k]) && !isinf(square[k]);
             seen[at] = (more ? seen[at] : 0.0) + (finite ? count : 0.0);
             TRANSFER_STORE(k, IN, sum[k], seen[(1u + k) * all + at] = (more ? seen[(1u + k) * all + at] : 0.0) + (finite ? carried : 0.0))

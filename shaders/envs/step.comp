@@ -1,7 +1,7 @@
 #version 450
 
-// One step of every environment, by given actions. One invocation an environment or, where lanes compute their
-// environments together (ENV_TOGETHER), SUBGROUP_ENVIRONMENTS environments a workgroup, which then is a subgroup.
+// One step of every environment with given actions. One invocation per environment or, if lanes compute their
+// environments together (ENV_TOGETHER), SUBGROUP_ENVIRONMENTS environments per workgroup, which is then a subgroup.
 //
 // Groups: x · y · SUBGROUP_ENVIRONMENTS ≥ members · environments.
 
@@ -10,7 +10,7 @@
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint LANES = 64;
-layout(constant_id = 28) const uint SUBGROUP_ENVIRONMENTS = 64; // environments a workgroup
+layout(constant_id = 28) const uint SUBGROUP_ENVIRONMENTS = 64; // environments per workgroup
 
 layout(std430, set = 0, binding = 9) readonly buffer Tables { uint tables[]; }; // of the model, for ENV_TOGETHER
 

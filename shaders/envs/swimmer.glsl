@@ -1,6 +1,6 @@
 // environment: Swimmer-v5
 //
-// Three links in a viscous fluid that are to swim forward: MuJoCo's model, Gymnasium's observation, reward and end.
+// Three links in a viscous fluid that are to swim forward: MuJoCo's model, Gymnasium's observation, reward and termination.
 // Source: gymnasium 1.4.0, mujoco/swimmer_v5.py; R. Coulom: "Reinforcement Learning Using Neural Networks, with
 // Applications to Motor Control", 2002.
 
@@ -13,7 +13,7 @@
 #define DISCRETE 0
 
 #ifndef POSITIONS
-#define POSITIONS 0 // 1: the positions that nothing depends on are observed too
+#define POSITIONS 0 // 1: also observe the positions on which nothing depends
 #endif
 
 #include "envs/physics/advance.glsl"

@@ -1,7 +1,7 @@
-// EvoJAX's cart-pole swing-up, all but the initial states: a pole hanging from a cart with friction, to be swung up and
-// balanced near the middle of the rail. Y. Tang, Y. Tian, D. Ha: "EvoJAX: Hardware-Accelerated Neuroevolution", 2022;
-// dynamics, constants, limits and reward: evojax 0.2.17, task/cartpole.py. Theta is 0 upright; the state keeps it in
-// [-pi, pi] where EvoJAX counts turns.
+// EvoJAX's cart-pole swing-up without the initial states: a pole hanging from a cart with friction, to be swung up
+// and balanced near the middle of the rail. Y. Tang, Y. Tian, D. Ha: "EvoJAX: Hardware-Accelerated Neuroevolution",
+// 2022; dynamics, constants, limits and reward: evojax 0.2.17, task/cartpole.py. Theta is 0 upright; the state keeps
+// it in [-pi, pi] where EvoJAX counts turns.
 
 #include "engine/math.glsl"
 #include "engine/rng.glsl"
@@ -37,7 +37,7 @@ void env_step(inout float s[STATE_SIZE], const float action[ACTION_SIZE], inout 
     s[S_THETA] = wrap_angle(s[S_THETA] + TIME_STEP * s[S_THETA_DOT]);
     s[S_X_DOT] += TIME_STEP * x_acc;
     s[S_THETA_DOT] += TIME_STEP * theta_acc;
-    // Of the state after the step: upright and in the middle is 1.
+    // From the state after the step: 1 when upright and in the middle.
     reward = 0.5 * (m_cos(s[S_THETA]) + 1.0) * m_cos(0.5 * PI / X_LIMIT * s[S_X]);
     terminated = abs(s[S_X]) > X_LIMIT;
 }

@@ -1,13 +1,13 @@
-// Arrays of an environment to and from buffers. Short ones go element by element. Long ones go by a loop, eight
-// elements a turn, through a queue that moves on: with every element an access of its own, drivers would compile for
-// half a minute (of an access, software drivers make a loop over lanes, and all other elements live through it), and
-// an array with variable indices would be in memory. The includer has defined STATE_SIZE and OBS_SIZE.
+// Transfers arrays of an environment to and from buffers: short ones element by element, long ones by a loop of eight
+// elements per iteration through a moving queue. With a separate access for every element, drivers would compile for
+// half a minute (software drivers make each access a loop over lanes, across which all other elements are live), and
+// an array with variable indices would be kept in memory. The includer has defined STATE_SIZE and OBS_SIZE.
 
 #extension GL_EXT_control_flow_attributes : require
 
-// The names of the macros' own variables are such as their arguments do not use.
+// The macros' own variables have names that their arguments do not use.
 #if STATE_SIZE + OBS_SIZE > 256
-// to[k] = from for k below n, where `from` is an expression of k.
+// to[k] = from for k below n, where `from` is an expression in k.
 #define TRANSFER_LOAD(to, k, n, from) \
     { \
         const uint transfer_size = ((n) + 7u) / 8u * 8u; \
@@ -23,7 +23,8 @@
         [[unroll]] for (uint k = 0u; k < (n); k++) to[k] = transfer_queue[k]; \
     }
 
-// For each k below n: lets `carried` be `from`, an expression of k, then does `store`, a statement of both.
+// For each k below n: sets `carried` to `from`, an expression in k, then executes `store`, a statement that uses
+// both.
 #define TRANSFER_STORE(k, n, from, store) \
     { \
         const uint transfer_size = ((n) + 7u) / 8u * 8u; \

@@ -1,6 +1,6 @@
 // environment: Walker2d-v5
 //
-// Two legs of three links that are to walk forward: MuJoCo's model, Gymnasium's observation, reward and end. Source:
+// Two legs of three links that are to walk forward: MuJoCo's model, Gymnasium's observation, reward and termination. Source:
 // gymnasium 1.4.0, mujoco/walker2d_v5.py; S. Levine, V. Koltun: "Guided Policy Search", 2013.
 
 #include "envs/models/walker2d.glsl"
@@ -12,7 +12,7 @@
 #define DISCRETE 0
 
 #ifndef POSITIONS
-#define POSITIONS 0 // 1: the positions that nothing depends on are observed too
+#define POSITIONS 0 // 1: also observe the positions on which nothing depends
 #endif
 
 #include "envs/physics/advance.glsl"

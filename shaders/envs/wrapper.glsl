@@ -1,40 +1,40 @@
-// The episode around an environment: time limit, action repeat, reward scale, sparse reward, auto-reset.
-// Pure functions, no buffers: the stand-alone step kernel and the fused rollouts include this same file after the
-// environment's. The options are specialization constants, so what is off costs nothing.
+// The episode around an environment: time limit, action repeat, reward scale, sparse reward, auto-reset. Pure
+// functions, no buffers: the stand-alone step kernel and the fused rollouts include this same file after the
+// environment's. The options are specialization constants, so disabled ones cost nothing.
 //
-// Random numbers: an initial reset draws from rng_new(seed, "env", member, environment, 0), the t-th step
-// (t = 1, 2, …) from rng_new(seed, "env", member, environment, t). A reset inside a step goes on in that step's
-// sequence, so a step leaves its Rng used up.
+// Random numbers: an initial reset draws from rng_new(seed, "env", member, environment, 0), the t-th step (t = 1, 2,
+// …) from rng_new(seed, "env", member, environment, t). A reset inside a step continues that step's sequence, so the
+// step's Rng must not be used afterwards.
 
 #include "engine/rng.glsl"
 #include "envs/transfer.glsl"
 
-layout(constant_id = 10) const uint TIME_LIMIT = 0;      // environment steps an episode; 0: none
-layout(constant_id = 11) const uint ACTION_REPEAT = 1;   // environment steps an action
+layout(constant_id = 10) const uint TIME_LIMIT = 0;      // environment steps per episode; 0: unlimited
+layout(constant_id = 11) const uint ACTION_REPEAT = 1;   // environment steps per action
 layout(constant_id = 12) const uint AUTO_RESET = 0;      // one of AUTO_RESET_*
-layout(constant_id = 13) const bool SPARSE_REWARD = false;   // nothing until the episode's end, then the sum
-layout(constant_id = 14) const float REWARD_SCALE = 1.0; // factor of the reward handed out, not of Episode.ret
+layout(constant_id = 13) const bool SPARSE_REWARD = false;   // zero until the end of the episode, then the sum
+layout(constant_id = 14) const float REWARD_SCALE = 1.0; // factor of the returned reward, not of Episode.ret
 
 const uint AUTO_RESET_NORMAL = 0u;    // the step that ends an episode also begins the next one
 const uint AUTO_RESET_FAST = 1u;      // the same, always from the environment's first initial state
 const uint AUTO_RESET_NEXT_STEP = 2u; // the step after the end ignores its action and resets (Gymnasium, EnvPool)
 const uint AUTO_RESET_DISABLED = 3u;  // the final state stays; further steps do nothing
 
-const uint DONE_TERMINATED = 1u; // the environment ended: nothing to bootstrap from
-const uint DONE_TRUNCATED = 2u;  // the time limit was reached; may stand beside DONE_TERMINATED
-// DONE_DIVERGED stands beside DONE_TERMINATED: the motion left all bounds, or a state, an observation or a reward is not
-// finite. It is a step's alone, not kept in Episode.
+const uint DONE_TERMINATED = 1u; // the environment terminated: no bootstrapping
+const uint DONE_TRUNCATED = 2u;  // the time limit was reached; may be combined with DONE_TERMINATED
+// DONE_DIVERGED is combined with DONE_TERMINATED: the state left all bounds, or a state, an observation or a reward
+// is not finite. It is only in a step's flags, not kept in Episode.
 const uint DONE_DIVERGED = 8u;
 const uint DONE_VOID = 4u;       // no transition: the reset of AUTO_RESET_NEXT_STEP, or a step after the end when disabled
 
-// An environment whose motion may leave all bounds defines ENV_DIVERGES and sets env_diverged in env_step where that
-// happened and it terminates for it.
+// An environment whose state may leave all bounds defines ENV_DIVERGES, and sets env_diverged in env_step when it
+// terminates for that reason.
 #ifndef ENV_DIVERGES
 const bool env_diverged = false;
 #endif
 
-// step and ret are those of the current episode. After the step that ends it they keep the final values, to be
-// read by the caller, and done its flags; the next step starts from zero, as in EvoRL's EpisodeWrapper.
+// step and ret are those of the current episode. After the step that ends it they keep the final values for the
+// caller, and done its flags; the next step starts from zero, as in EvoRL's EpisodeWrapper.
 struct Episode {
     uint step;  // environment steps taken: an action counts ACTION_REPEAT, as in EvoRL and Brax
     float ret;  // undiscounted sum of unscaled rewards
@@ -48,7 +48,7 @@ struct Episode {
 #endif
 
 // An environment whose lanes compute their environments together defines ENV_TOGETHER: all lanes of a subgroup then
-// come to every env_step. Those with env_idle set have no environment that moves, and only help.
+// reach every env_step. Those with env_idle set have no moving environment and only help.
 #ifndef ENV_TOGETHER
 const bool env_idle = false;
 #endif
@@ -65,8 +65,7 @@ void episode_begin(out float s[STATE_SIZE], out Episode ep, inout Rng rng, out f
     ep = Episode(0u, 0.0, 0u);
 }
 
-// episode_finite says whether all numbers of a step are finite: a sum of numbers one of which is not is not finite
-// either.
+// episode_finite reports whether all numbers of a step are finite: a sum with a non-finite term is not finite.
 bool episode_finite(const float s[STATE_SIZE], const float obs[OBS_SIZE], float reward) {
     float sum = reward;
     [[unroll]] for (uint f = 0u; f < STATE_SIZE; f++) sum += s[f];
@@ -74,14 +73,14 @@ bool episode_finite(const float s[STATE_SIZE], const float obs[OBS_SIZE], float 
     return !isnan(sum) && !isinf(sum);
 }
 
-// episode_advance takes one action. next_obs is the true observation after it; obs is the one to act on next: the new
-// episode's first observation where the step also reset, else next_obs. done is a set of DONE_* flags.
+// episode_advance takes one action. next_obs is the true observation after it; obs is the one to act on next: the
+// first observation of the new episode if the step also reset, else next_obs. done is a set of DONE_* flags.
 //
-// A repeated action stops at the end of the episode, whether terminated or at the time limit, so no episode is
-// longer than the limit even where the limit is no multiple of the repeat; its rewards are summed.
+// A repeated action stops at the end of the episode, whether terminated or at the time limit, so no episode is longer
+// than the limit even if the limit is no multiple of the repeat; its rewards are summed.
 //
-// A step whose numbers are not all finite ends the episode as diverged. Nothing bootstraps from its next_obs, which
-// becomes 0; its reward is 0 if it is not finite.
+// A step with a non-finite number ends the episode as diverged. Nothing bootstraps from its next_obs, which becomes
+// 0; its reward is 0 if it is not finite.
 void episode_advance(inout float s[STATE_SIZE], inout Episode ep, EPISODE_ACTION, inout Rng rng,
                      out float reward, out uint done, out float next_obs[OBS_SIZE], out float obs[OBS_SIZE]) {
     reward = 0.0;
@@ -129,7 +128,7 @@ void episode_advance(inout float s[STATE_SIZE], inout Episode ep, EPISODE_ACTION
             ep.step++;
             truncated = TIME_LIMIT != 0u && ep.step >= TIME_LIMIT;
             taken++;
-            // The first comparison lets drivers see that there is no loop: it makes a step of lavapipe up to 1.8
+            // The first comparison lets drivers see that there is no loop, which makes a step on lavapipe up to 1.8
             // times as fast.
         } while (ACTION_REPEAT > 1u && taken < ACTION_REPEAT && !terminated && !truncated);
 #endif
@@ -152,7 +151,7 @@ void episode_advance(inout float s[STATE_SIZE], inout Episode ep, EPISODE_ACTION
     obs = next_obs;
     if (resets) {
         if (AUTO_RESET == AUTO_RESET_FAST) {
-            // The first state is not stored: its random numbers are counters, so the initial reset is repeated.
+            // The first state is not stored: its random numbers come from counters, so the initial reset is repeated.
             rng = rng_new(rng.key.x, rng.key.y, rng.counter.x, rng.counter.y, 0u);
         }
         env_reset(s, rng);

@@ -1,9 +1,9 @@
 #version 450
 
-// The repertoire of a planar arm (A. Cully et al., 2015; V. Vassiliades, J.-B. Mouret, 2018, section 4.2): a
-// candidate is the angles of its joints, in half turns between -1 and 1. Fitness is the negative deviation of the
-// angles; the descriptor is where the arm ends, its length being 1. Groups: x = ceil(candidates of all members /
-// local size).
+// The repertoire of a planar arm (A. Cully et al., 2015; V. Vassiliades, J.-B. Mouret, 2018, section 4.2). A
+// candidate is the angles of its joints, in half turns from -1 to 1. Fitness is the negative deviation of the angles;
+// the descriptor is the end point of the arm, whose length is 1. Groups: x = ceil(candidates of all members / local
+// size).
 
 #include "engine/load.glsl"
 #include "engine/math.glsl"
@@ -15,7 +15,7 @@ layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer candidates_te
 layout(std430, set = 0, binding = 2) writeonly buffer Fitness { float fitness[]; };         // [M, P]
 layout(std430, set = 0, binding = 3) writeonly buffer Descriptor { float descriptor[]; };   // [M, P, 2]
 
-layout(constant_id = 1) const bool HAS_DESCRIPTOR = false; // descriptors are wanted
+layout(constant_id = 1) const bool HAS_DESCRIPTOR = false; // write descriptors
 
 layout(push_constant) uniform Push {
     uint members;
@@ -36,7 +36,7 @@ void main() {
         float a = LOAD1(candidates, candidates_texels, i * row + j);
         square += (a - mean) * (a - mean);
         angle += a;
-        angle -= 2.0 * roundEven(0.5 * angle); // whole turns
+        angle -= 2.0 * roundEven(0.5 * angle); // full turns
         x += m_cos(3.14159265358979324 * angle);
         y += m_sin(3.14159265358979324 * angle);
     }

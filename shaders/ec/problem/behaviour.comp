@@ -1,13 +1,13 @@
 #version 450
 
-// How a window of candidates behave: the means of some observations over the steps of their episodes, NaN where there
-// is none of finite ones. Groups: x = ceil(candidates of all members / local size).
+// The behaviour of a window of candidates: the means of some observations over the steps of their episodes, NaN if
+// none was finite. Groups: x = ceil(candidates of all members / local size).
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
-layout(constant_id = 1) const bool HAS_NORMALIZER = false; // what was seen is deviations from the normalizer's mean
+layout(constant_id = 1) const bool HAS_NORMALIZER = false; // sums are of deviations from the normalizer's mean
 
 layout(std430, set = 0, binding = 0) readonly buffer Seen { float seen[]; };                    // [1 + 2 O, M * window, E]: see envs/rollout.comp
-layout(std430, set = 0, binding = 1) readonly buffer Feature { uint feature[]; };               // [B]: numbers of observations
+layout(std430, set = 0, binding = 1) readonly buffer Feature { uint feature[]; };               // [B]: indices of observations
 layout(std430, set = 0, binding = 2) readonly buffer Normalizer { float normalizer[]; };        // [M, 2, O]: mean, 1 / deviation
 layout(std430, set = 0, binding = 3) writeonly buffer Descriptor { float descriptor[]; };       // [M, P, B]
 

@@ -2,7 +2,7 @@
 
 // The functions of K. Deb, L. Thiele, M. Laumanns, E. Zitzler, "Scalable Test Problems for Evolutionary
 // Multi-Objective Optimization", 2001 (its numbering: DTLZ1 to DTLZ7), for any number of objectives. They are
-// minimisation problems: what is written are their negatives. Groups: x = any number, which share the candidates.
+// minimisation problems; their negatives are written. Groups: x = any number, which share the candidates.
 
 #include "ec/draw.glsl"
 #include "engine/load.glsl"
@@ -13,7 +13,7 @@ layout(constant_id = 1) const uint FUNCTION = 1; // 1 to 7
 
 const float PI = 3.14159265358979324;
 
-// How far a candidate is from the front: 0 on it. k numbers, from `begin` on, decide it.
+// The distance function g, 0 on the front, of the k coordinates from `begin` on.
 float away(uint candidate, uint begin) {
     float sum = 0.0;
     for (uint i = begin; i < dim; i++) {
@@ -54,9 +54,9 @@ void main() {
                 product *= x;
                 continue;
             }
-            // The cosine is taken as the sine of what is left to a quarter turn: that of a rounded quarter turn would
-            // not be 0 but a negative number, and the farther from the front, the better the objective it is a factor
-            // of.
+            // The cosine is computed as the sine of the complement: the cosine of a rounded quarter turn would not be
+            // 0 but negative, and the objective of which it is a factor would improve with the distance from the
+            // front.
             float left = 1.0 - x;
             if (FUNCTION == 4u) {
                 float log_x = 100.0 * m_log(x);

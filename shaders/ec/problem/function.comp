@@ -1,34 +1,34 @@
 #version 450
 
-// Functions of one objective, whose distance to their optimum is evaluated: sphere, Rosenbrock, Rastrigin, Ackley,
+// Functions of one objective, evaluated as the distance from their optimum: sphere, Rosenbrock, Rastrigin, Ackley,
 // and the 24 noiseless ones of N. Hansen, S. Finck, R. Ros, A. Auger, "Real-Parameter Black-Box Optimization
 // Benchmarking 2009: Noiseless Functions Definitions", 2009, by their numbers, with the noise of S. Finck, N. Hansen,
-// R. Ros, A. Auger, "... Noisy Functions Definitions", 2009. They are minimisation problems: what is written are
-// their negatives.
+// R. Ros, A. Auger, "... Noisy Functions Definitions", 2009. They are minimisation problems; their negatives are
+// written.
 //
-// float32 resolves small values since nothing is formed as the difference of large numbers: all begins with x - x_opt
-// (x_opt being the sum of two floats), 1 - cos 2a is 2 sin^2 a, and so on. ec/problem/bbob_test.go holds the values
-// against COCO's.
+// float32 resolves small values because nothing is computed as the difference of large numbers: everything begins
+// with x - x_opt (x_opt being the sum of two floats), 1 - cos 2a is 2 sin^2 a, and so on. ec/problem/bbob_test.go
+// compares the values with COCO's.
 //
-// Where candidates are sums of two floats, so is x - x_opt, and its product with A is formed as exactly: a ridge that
-// runs obliquely is narrower than the rounding of the numbers along it. f13's fitness is a sum of two floats then
-// too: far from the optimum what a step along the ridge gains is less than the last bit of one.
+// For double-float candidates, sums of two floats, x - x_opt and its product with A are computed as exactly: an
+// oblique ridge is narrower than the rounding of the coordinates along it. The fitness of f13 is then a double float
+// too: far from the optimum, a step along the ridge gains less than the last bit of one float.
 //
-// A function goes z = B change(A (x - x_opt)), where A and B are matrices or absent; what is the same for all
-// candidates is computed in Go. A workgroup takes a candidate at a time, its invocations share the numbers. Groups: x
-// = any number, which share the candidates.
+// A function computes z = B change(A (x - x_opt)), where A and B are matrices or absent; what is equal for all
+// candidates is computed in Go. A workgroup takes one candidate at a time, and its invocations share the coordinates.
+// Groups: x = any number, which share the candidates.
 
 #include "engine/load.glsl"
 
 layout(local_size_x = 32, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP = 32;
-layout(constant_id = 1) const uint FUNCTION = 1; // BBOB's numbers, and:
+layout(constant_id = 1) const uint FUNCTION = 1; // BBOB's number, or one of:
 const uint ACKLEY = 25u, PLAIN_RASTRIGIN = 26u;
-layout(constant_id = 2) const uint ROW = 4;      // floats from one candidate to the next
+layout(constant_id = 2) const uint ROW = 4;      // floats between candidates
 layout(constant_id = 3) const uint MATRICES = 0; // 0 to 2: A and B
 layout(constant_id = 4) const uint NOISE = 0;    // 1: Gaussian, 2: uniform, 3: Cauchy
-layout(constant_id = 5) const bool HAS_CANDIDATES_LOW = false; // candidates are sums of two floats
-layout(constant_id = 6) const bool HAS_FITNESS_LOW = false;    // and so is the fitness, which is that of f13
+layout(constant_id = 5) const bool HAS_CANDIDATES_LOW = false; // candidates are double floats
+layout(constant_id = 6) const bool HAS_FITNESS_LOW = false;    // so is the fitness, which is that of f13
 
 #include "engine/workgroup.glsl"
 #include "engine/math.glsl"
@@ -47,7 +47,7 @@ layout(std430, set = 0, binding = 8) writeonly buffer FitnessLow { float fitness
 
 layout(push_constant) uniform Push {
     uint members;
-    uint window;     // candidates of each member here
+    uint window;     // candidates per member in this window
     uint dim;
     uint population;
     uint first;      // the window's first candidate
@@ -55,14 +55,13 @@ layout(push_constant) uniform Push {
     uint peaks;      // of Gallagher's functions
     float scale;     // of Rosenbrock's function, or of the sum of Griewank-Rosenbrock's
     float condition; // decimal logarithm of an ellipsoid's
-    float penalty;   // of leaving [-5, 5]
+    float penalty;   // factor of the penalty for leaving [-5, 5]
     float noise_a, noise_b;
     uint seed, stream;
 };
 
-// A member's constants: the optimum in two parts, and the point relative to which candidates are given; then A [dim,
-// row] and B [dim, row], or A and the peaks: [peaks, row] their places, [peaks, row] their scales, [peaks] their
-// heights.
+// A member's constants: the optimum in two parts, and the origin of candidates' coordinates; then A [dim, row] and B
+// [dim, row], or A and the peaks: [peaks, row] positions, [peaks, row] scales, [peaks] heights.
 #define OPTIMUM 0u
 #define REMAINDER ROW
 #define ORIGIN (2u * ROW)
@@ -70,8 +69,8 @@ layout(push_constant) uniform Push {
 
 shared float before[ROW]; // before A, and after B
 shared float after[ROW];  // after A
-shared float low[ROW];    // to be added before A
-shared vec2 steepest;     // the first number after A, unchanged, and what is to be added to it
+shared float low[ROW];    // low parts before A
+shared vec2 steepest;     // high and low part of the first coordinate after A
 
 const float PI = 3.14159265358979324, LN10 = 2.30258509299404568;
 
@@ -83,7 +82,7 @@ vec4 constant4(uint at) { return LOAD4(constants, constants_texels, (base + at) 
 vec4 before4(uint j) { return vec4(before[j], before[j + 1u], before[j + 2u], before[j + 3u]); }
 vec4 after4(uint j) { return vec4(after[j], after[j + 1u], after[j + 2u], after[j + 3u]); }
 
-// Row i of A times the numbers before it, and what rounding took from that.
+// Row i of A times `before`, with the rounding error.
 vec2 times_a(uint i) {
     if (!HAS_CANDIDATES_LOW) {
         float sum = 0.0;
@@ -98,7 +97,7 @@ vec2 times_a(uint i) {
         sum = next;
     }
     precise vec4 pair = sum.xyxy + sum.zwzw;
-    small += 0.5 * sum_rest(sum.xyxy, sum.zwzw, pair); // each twice
+    small += 0.5 * sum_rest(sum.xyxy, sum.zwzw, pair); // each error appears twice
     precise vec4 whole = pair.xxxx + pair.yyyy;
     return normalized(whole.x, small.x + small.y + small.z + small.w + sum_rest(pair.xxxx, pair.yyyy, whole).x);
 }
@@ -107,9 +106,9 @@ float square(float x) { return x * x; }
 float part(uint i) { return dim > 1u ? float(i) / float(dim - 1u) : 0.0; }
 float ten(float x) { return m_exp(LN10 * x); }
 float sine2(float x) { return square(m_sin(x)); }
-float side(uint i) { return constant(ORIGIN + i) + constant(OPTIMUM + i) < 0.0 ? -1.0 : 1.0; } // of the optimum's numbers
+float side(uint i) { return constant(ORIGIN + i) + constant(OPTIMUM + i) < 0.0 ? -1.0 : 1.0; } // sign of the optimum's coordinate
 
-// T_osz: exp(log|x| + 0.049 (...)), the logarithm's exponential being |x|.
+// T_osz: exp(log|x| + 0.049 (...)), computed as |x| exp(0.049 (...)).
 float oscillated(float x) {
     float l = m_log(abs(x));
     vec2 c = x > 0.0 ? vec2(10.0, 7.9) : vec2(5.5, 3.1);
@@ -122,13 +121,13 @@ float asymmetric(float x, float beta, uint i) {
     return x > 0.0 ? x * m_exp(beta * part(i) * sqrt(y) * m_log(y)) : x;
 }
 
-// What is done with x - x_opt before A.
+// The transformation of x - x_opt before A.
 float entered(uint i, float d) {
     if (FUNCTION == 24u) return 2.0 * side(i) * d;
     return d;
 }
 
-// What is done after A, or with x - x_opt where there is no A.
+// The transformation after A, or of x - x_opt without A.
 float changed(uint i, float v) {
     if (FUNCTION == 2u || FUNCTION == 10u || FUNCTION == 11u || FUNCTION == 16u) return oscillated(v);
     if (FUNCTION == 3u) return ten(0.5 * part(i)) * asymmetric(oscillated(v), 0.2, i);
@@ -154,8 +153,8 @@ float rosenbrock(uint i) {
 
 const float Z0 = 420.9687463599821, R0 = 20.51752290994169, SIN = 0.9952826448406927, COS = -0.09701781732710531; // z0, r0 = sqrt(z0), sin r0, cos r0
 
-// Schwefel's term of z = z0 + h, less its least, at z0: z0 sin r0 - z sin r with r = sqrt(z). Since sin r0 + r0 cos
-// r0 / 2 = 0, what is linear in h falls out.
+// Schwefel's term of z = z0 + h, minus its minimum at z0: z0 sin r0 - z sin r with r = sqrt(z). Since sin r0 + r0 cos
+// r0 / 2 = 0, the terms linear in h cancel.
 float schwefel(float h) {
     float zz = Z0 + h;
     float value = 418.9828872724339 - zz * m_sin(sqrt(abs(zz)));
@@ -190,7 +189,7 @@ float katsuura(float v) {
     return sum;
 }
 
-// What a number adds to the function's sums.
+// The contribution of a coordinate to the function's sums.
 vec3 terms(uint i) {
     float v = z(i), t = part(i);
     switch (FUNCTION) {
@@ -228,7 +227,7 @@ vec3 terms(uint i) {
     return vec3(v * v, 0.0, 0.0);
 }
 
-// The function of the sums.
+// The function value from the sums.
 float combined(vec3 sum) {
     float n = float(dim);
     switch (FUNCTION) {
@@ -247,7 +246,7 @@ float combined(vec3 sum) {
     return sum.x;
 }
 
-// f13, the sharp ridge, as a sum of two floats: the square of the first number after A, and 100 times the length of
+// f13, the sharp ridge, as a double float: the square of the first coordinate after A, and 100 times the length of
 // the others.
 vec2 sharp_ridge(float others) {
     precise vec4 along = vec4(steepest.x), squared = along * along;
@@ -271,7 +270,7 @@ float gallagher() {
     return square(oscillated(workgroup_min(least)));
 }
 
-// A measured value, of a candidate's true one.
+// The noisy value of a candidate from its true one.
 float noisy(float value, uint member, uint candidate) {
     if (NOISE == 0u || value < 1e-8) return value;
     uvec4 words = philox(uvec2(seed, stream), uvec4(member, candidate, clock[0], 0u));
@@ -303,7 +302,7 @@ void main() {
                 small = HAS_CANDIDATES_LOW ? entered(i, sum_rest(vec4(far), vec4(small), vec4(near)).x) : 0.0;
                 d = near;
                 outside += square(max(abs(x + constant(ORIGIN + i)) - 5.0, 0.0));
-                if (isnan(d) || isinf(d)) outside = M_NAN; // minima and maxima may lose what is no number
+                if (isnan(d) || isinf(d)) outside = M_NAN; // minima and maxima may drop NaN
                 d = entered(i, d);
                 if (MATRICES == 0u) d = changed(i, d);
             }
@@ -350,6 +349,6 @@ void main() {
             fitness[member * population + candidate] = -(noisy(value, member, candidate) + penalty * outside);
             if (HAS_FITNESS_LOW) fitness_low[member * population + candidate] = -value_low;
         }
-        barrier(); // before the numbers are written again
+        barrier(); // before the coordinates are overwritten
     }
 }

@@ -1,7 +1,7 @@
 #version 450
 
-// A function that a program gives as GLSL, see problem.GLSL: its text takes the place of the last include, and the
-// definitions are its own. Groups: x = any number, which share the candidates.
+// A function given as GLSL, see problem.GLSL: the text replaces the last include, with its own definitions. Groups: x
+// = any number, which share the candidates.
 
 #include "engine/load.glsl"
 #include "engine/math.glsl"
@@ -14,7 +14,7 @@ layout(local_size_x = 64, local_size_x_id = 0) in;
 
 uint evaluated;
 
-// Number i of the candidate, below DIM.
+// Coordinate i of the candidate, below DIM.
 float x(uint i) { return number(evaluated, i); }
 
 #include "ec/problem/given.glsl"

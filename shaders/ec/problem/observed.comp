@@ -1,6 +1,6 @@
 #version 450
 
-// Sums up what the candidates of a window have observed. Groups: x = searches, y = 1 + 2 features.
+// Sums the observations of a window of candidates. Groups: x = searches, y = 1 + 2 features.
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP = 64;
@@ -15,8 +15,8 @@ layout(std430, set = 0, binding = 2) buffer Sums { float sums[]; };            /
 layout(push_constant) uniform Push {
     uint window; // candidates
     uint episodes;
-    uint skip;   // candidates at the window's beginning that another window has had
-    bool more;   // this is not the generation's first window
+    uint skip;   // candidates at the window's beginning that an earlier window included
+    bool more;   // not the generation's first window
 };
 
 void main() {

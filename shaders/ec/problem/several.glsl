@@ -6,7 +6,7 @@ layout(std430, set = 0, binding = 2) writeonly buffer Objectives { float objecti
 
 layout(push_constant) uniform Push {
     uint members;
-    uint window;     // candidates of each member here
+    uint window;     // candidates per member in this window
     uint dim;
     uint row;
     uint population;

@@ -1,8 +1,8 @@
 #version 450
 
-// Counts the environment steps that each search's generation took, for taken.comp; gives the mean length of its
-// episodes and, from that, the step at which the next generation's are cut short, twice the mean (T. Salimans et al.,
-// "Evolution Strategies as a Scalable Alternative to Reinforcement Learning", 2017, section 2.1).
+// Counts the environment steps of each search's generation, for taken.comp. Computes the mean length of its episodes
+// and the step at which the next generation's episodes are cut off, twice the mean (T. Salimans et al., "Evolution
+// Strategies as a Scalable Alternative to Reinforcement Learning", 2017, section 2.1).
 //
 // Groups: x = searches.
 
@@ -18,8 +18,8 @@ layout(std430, set = 0, binding = 3) writeonly buffer Cap { uint cap[]; };      
 
 layout(push_constant) uniform Push {
     uint population;
-    uint episodes; // of a candidate
-    uint limit;    // the longest that an episode may be
+    uint episodes; // per candidate
+    uint limit;    // maximum episode length
 };
 
 void main() {

@@ -1,6 +1,6 @@
 #version 450
 
-// Adds the environment steps of all searches' generations to those of the run. Groups: 1.
+// Adds the environment steps of all searches' generations to the run's count. Groups: 1.
 
 layout(local_size_x = 1) in;
 

@@ -1,8 +1,8 @@
 #version 450
 
 // The two-objective functions of E. Zitzler, K. Deb, L. Thiele, "Comparison of Multiobjective Evolutionary
-// Algorithms: Empirical Results", 2000, section 4, equations 7 to 12. They are minimisation problems: what is written
-// are their negatives. Groups: x = any number, which share the candidates.
+// Algorithms: Empirical Results", 2000, section 4, equations 7 to 12. They are minimisation problems; their negatives
+// are written. Groups: x = any number, which share the candidates.
 
 #include "engine/load.glsl"
 #include "engine/math.glsl"
@@ -12,11 +12,11 @@ layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 1) const uint FUNCTION = 1; // 1 to 6
 
 const float PI = 3.14159265358979324;
-const uint BITS = 80u, FIRST_BITS = 30u, GROUP_BITS = 5u; // of ZDT5: a number of 1/2 or more is a one
+const uint BITS = 80u, FIRST_BITS = 30u, GROUP_BITS = 5u; // ZDT5: a coordinate of 1/2 or more is a one
 
 float square(float x) { return x * x; }
 
-// ZDT5, equation 11: the ones of a string of 30 bits, and of ten strings of 5 bits.
+// ZDT5, equation 11: the number of ones in a string of 30 bits, and the sum of v over ten strings of 5 bits.
 vec2 deceptive(uint candidate) {
     float ones = 0.0, group = 0.0, g = 0.0;
     for (uint i = 0u; i < BITS; i++) {

@@ -23,7 +23,7 @@ vec4 activate(uint kind, vec4 z) {
     return vec4(activate(kind, z.x), activate(kind, z.y), activate(kind, z.z), activate(kind, z.w));
 }
 
-// to[i] = activate(kind, from[i]) for i < count, in fours.
+// to[i] = activate(kind, from[i]) for i < count, four at a time.
 #define ACTIVATE(kind, to, from, count)                                                                    \
     [[unroll]] for (uint i = 0u; i < ((count) & ~3u); i += 4u) {                                           \
         vec4 h = activate(kind, vec4((from)[i], (from)[i + 1u], (from)[i + 2u], (from)[i + 3u]));          \

@@ -1,7 +1,8 @@
 #version 450
 
-// Gradients of every network, weights held in the lanes (mlp.glsl), from gradients at its outputs: the forward pass
-// again, and back. Either those of the parameters or those at parts of the inputs may be left out.
+// Gradients of every network, with weights held in the lanes (mlp.glsl), from the gradients at its outputs: it
+// repeats the forward pass, then makes the backward pass. The gradients of the parameters or those at parts of the
+// inputs may be omitted.
 //
 // Groups: x = networks N of all members, y = splits that the rows are divided into; split s writes gradient[s].
 
@@ -9,7 +10,7 @@ layout(local_size_x = 8, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint LANES = 8;
 layout(constant_id = 5) const uint IN = 1;
 layout(constant_id = 6) const uint OUT = 1;
-layout(constant_id = 7) const bool HAS_NORMALIZER = false;  // the first part of the inputs passes the running normalizer
+layout(constant_id = 7) const bool HAS_NORMALIZER = false;  // the first part of the inputs is normalized
 layout(constant_id = 8) const bool HAS_AT_INPUTS = false;   // write the gradients at the first part of the inputs
 layout(constant_id = 11) const bool HAS_AT_INPUTS2 = false; // at the second
 layout(constant_id = 10) const bool HAS_GRADIENT = false;   // write the gradients of the parameters
@@ -33,7 +34,7 @@ layout(push_constant) uniform Push {
     uint rows;
     uint row;  // floats of a network's parameters
     uint base; // where the network begins in the row, a multiple of four
-    uint shared_1, shared_2, normalizer_shared; // consecutive networks that have each in common
+    uint shared_1, shared_2, normalizer_shared; // number of consecutive networks that share each
     float obs_limit;
 };
 

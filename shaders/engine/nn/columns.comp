@@ -1,8 +1,8 @@
 #version 450
 
 // Sums of a matrix's columns for every member, of its elements or of their products with another matrix's: gradients
-// of biases, and of layer normalization's scales. Invocations next to each other take four columns each; SLICES of
-// them share a column's rows, and their sums are added in order.
+// of biases, and of layer normalization's scales. Adjacent invocations take four columns each; SLICES invocations
+// divide a column's rows, and their sums are added in order.
 //
 // Groups: x = ceil(columns * SLICES / (4 * local size)), y = splits of the rows, z = members.
 
@@ -14,7 +14,7 @@ layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP = 64;
 layout(constant_id = 1) const uint SLICES = 1;
 layout(constant_id = 2) const bool ALIGNED = false; // rows begin at multiples of four floats
-layout(constant_id = 3) const bool HAS_RIGHT = false; // of products
+layout(constant_id = 3) const bool HAS_RIGHT = false; // sum products with right
 
 layout(std430, set = 0, binding = 0) readonly buffer Left { vec4 left[]; };             // [P, capacity, columns]
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer left_texels;
@@ -25,10 +25,10 @@ layout(std430, set = 0, binding = 4) writeonly buffer Sums { float sums[]; };   
 layout(push_constant) uniform Push {
     uint columns;
     uint rows;
-    uint capacity; // rows of a member there is room for
+    uint capacity; // capacity in rows per member
     uint row;      // floats of a member's sums
-    uint at;       // where these sums begin in it
-    uint chunk;    // rows a split
+    uint at;       // offset of these sums in the row
+    uint chunk;    // rows per split
 };
 
 LOADER(columns_left, ALIGNED, left, left_texels)

@@ -1,6 +1,6 @@
 #version 450
 
-// Target networks of every member follow their sources (follow.glsl). Parameters are taken in fours.
+// Target networks of every member follow their sources (follow.glsl). Parameters are processed as vec4.
 //
 // Groups: x = any number, which share a member's parameters; y = members.
 

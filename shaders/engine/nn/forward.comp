@@ -1,16 +1,16 @@
 #version 450
 
-// Outputs of every network for many rows, weights held in the lanes (mlp.glsl).
+// Outputs of every network for many rows, with weights held in the lanes (mlp.glsl).
 //
 // A network has outer * inner rows, stored [outer, N, inner]: [N, B] with outer = 1, or trajectories [T, N, E]; N
-// counts the networks of all members. A part of the inputs that `shared` consecutive networks have in common is
-// stored [outer, N / shared, inner]. Groups: x = networks, y = parts that the rows are split into.
+// counts the networks of all members. A part of the inputs shared by `shared` consecutive networks is stored [outer,
+// N / shared, inner]. Groups: x = networks, y = parts that the rows are split into.
 
 layout(local_size_x = 8, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint LANES = 8;
 layout(constant_id = 5) const uint IN = 1;
 layout(constant_id = 6) const uint OUT = 1;
-layout(constant_id = 7) const bool HAS_NORMALIZER = false; // inputs pass the running normalizer
+layout(constant_id = 7) const bool HAS_NORMALIZER = false; // the first part of the inputs is normalized
 
 layout(std430, set = 0, binding = 0) readonly buffer Params { float params[]; };  // [N, row]
 layout(std430, set = 0, binding = 1) readonly buffer Params4 { vec4 params4[]; }; // the same
@@ -27,7 +27,7 @@ layout(push_constant) uniform Push {
     uint inner;
     uint row;  // floats of a network's parameters
     uint base; // where the network begins in the row, a multiple of four
-    uint shared_1, shared_2, normalizer_shared; // consecutive networks that have each in common
+    uint shared_1, shared_2, normalizer_shared; // number of consecutive networks that share each
     float obs_limit;
 };
 

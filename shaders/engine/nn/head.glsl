@@ -1,26 +1,26 @@
 // Heads: how the OUT outputs of a policy's network become an action of DIMS dimensions, and its log-probability
 // (engine/nn/head.go). The includer declares OUT before.
 //
-// A continuous action is in units of half the action range about its middle. It has two forms: as sampled, and as
-// applied, which differ where SQUASH lets a Gaussian's sample u pass tanh. Log-probabilities are those of u unless
-// the tanh correction is subtracted: it depends on u alone, so it cancels in every ratio of probabilities.
+// A continuous action is in units of half the action range about its middle. It has two forms, sampled and applied,
+// which differ if SQUASH applies tanh to a Gaussian's sample u. Log-probabilities are those of u unless the tanh
+// correction is subtracted; it depends only on u, so it cancels in ratios of probabilities.
 
 #include "engine/math.glsl"
 #include "engine/rng.glsl"
 
 layout(constant_id = 60) const uint HEAD = 0; // one of the following
 const uint CATEGORICAL = 0u;    // outputs: logits of the actions
-const uint GAUSSIAN = 1u;       // outputs: means and, where HEAD_WIDTH is 2, behind them log standard deviations; else those are parameters
+const uint GAUSSIAN = 1u;       // outputs: means and, if HEAD_WIDTH is 2, then log standard deviations; otherwise those are parameters
 const uint DETERMINISTIC = 2u;  // outputs: actions, to which exploration adds noise
-const uint EPSILON_GREEDY = 3u; // outputs: for each action HEAD_ATOMS, from which its value is computed; HEAD_DUELING: behind them those of the state
-const uint BINNED = 4u;         // outputs: for each dimension logits of HEAD_WIDTH values, evenly over the range
-layout(constant_id = 61) const uint HEAD_WIDTH = 1;         // outputs for each dimension of an action
-layout(constant_id = 62) const bool SQUASH = false;         // continuous actions pass tanh
+const uint EPSILON_GREEDY = 3u; // outputs: HEAD_ATOMS for each action, from which its value is computed; with HEAD_DUELING, then those of the state
+const uint BINNED = 4u;         // outputs: HEAD_WIDTH logits for each dimension, of values spaced evenly over the range
+layout(constant_id = 61) const uint HEAD_WIDTH = 1;         // outputs per dimension of an action
+layout(constant_id = 62) const bool SQUASH = false;         // continuous actions pass through tanh
 layout(constant_id = 63) const float LOG_STD_LOW = -5.0;    // limits of log standard deviations that are outputs
 layout(constant_id = 64) const float LOG_STD_HIGH = 2.0;
 layout(constant_id = 65) const bool EXPLORE = false;        // DETERMINISTIC and EPSILON_GREEDY explore
 layout(constant_id = 66) const float NOISE_LIMIT = 0.0;     // above 0: noise is clipped to +- this
-layout(constant_id = 67) const uint HEAD_ATOMS = 1;         // EPSILON_GREEDY: 1: an output is a value; else logits of so many returns, evenly spaced
+layout(constant_id = 67) const uint HEAD_ATOMS = 1;         // EPSILON_GREEDY: 1: outputs are values; else logits of as many evenly spaced returns
 layout(constant_id = 68) const bool HEAD_DUELING = false;   // outputs of actions are advantages
 
 const uint DIMS = OUT / HEAD_WIDTH;
@@ -31,7 +31,7 @@ const uint HEAD_ACTIONS = HEAD_WIDTH / HEAD_ATOMS - (HEAD_DUELING ? 1u : 0u); //
 
 const float HALF_LOG_TAU = 0.91893853320467274; // log(2 pi) / 2
 
-// Logits of dimension o: y[o * HEAD_WIDTH] and those behind it.
+// Logits of dimension o begin at y[o * HEAD_WIDTH].
 
 // log(sum(exp(logits))).
 float logits_norm(const float y[OUT], uint o) {
@@ -42,7 +42,7 @@ float logits_norm(const float y[OUT], uint o) {
     return top + m_log(sum);
 }
 
-// The index of the largest, the first of equals.
+// The index of the largest logit, the first among equals.
 uint logits_mode(const float y[OUT], uint o) {
     uint best = 0u;
     float top = y[o * HEAD_WIDTH];
@@ -72,11 +72,12 @@ float logits_at(const float y[OUT], uint o, uint chosen) {
     return x;
 }
 
-// The action of the largest value, the first of equals. With atoms a value is the expectation over their softmax (M. G.
-// Bellemare et al., "A Distributional Perspective on Reinforcement Learning", 2017, section 4), here as the mean number of
-// the atom, which orders the actions alike; dueling, the logits are those of the state plus the advantages over the mean of
-// the actions (M. Hessel et al., "Rainbow", 2018). Single outputs need no state's: it is the same for all actions.
-uint greedy_action(float z[OUT]) { // not const: drivers would be given a copy of the array for every element that is read
+// The action of the largest value, the first among equals. With atoms, a value is the expectation over their softmax
+// (M. G. Bellemare et al., "A Distributional Perspective on Reinforcement Learning", 2017, section 4), here the mean
+// atom index, which orders the actions equally. With dueling, the logits are those of the state plus the advantages
+// minus their mean over the actions (M. Hessel et al., "Rainbow", 2018). Single outputs omit the state's, which is
+// the same for all actions.
+uint greedy_action(float z[OUT]) { // not const: drivers would get a copy of the array for every element that is read
     if (HEAD_ATOMS > 1u && HEAD_DUELING) {
         [[unroll]] for (uint i = 0u; i < HEAD_ATOMS; i++) {
             float sum = 0.0;
@@ -121,20 +122,21 @@ float squash_slope(float u) {
     return 4.0 * e / ((1.0 + e) * (1.0 + e));
 }
 
-// log(1 - tanh(u)^2) = 2 (log 2 - u - softplus(-2 u)), at |u| since it is even: softplus is then at most log 2.
+// log(1 - tanh(u)^2) = 2 (log 2 - u - softplus(-2 u)), computed at |u| since it is even: softplus is then at most log
+// 2.
 float squash_log_slope(float u) {
     u = abs(u);
     return 2.0 * (M_LN2 - u - m_log(1.0 + m_exp(-2.0 * u)));
 }
 
-// What is subtracted from the log-density of the sample u for that of the applied action.
+// The difference of the log-densities of the sample u and of the applied action.
 float head_correction(float u) { return HEAD == GAUSSIAN && SQUASH ? squash_log_slope(u) : 0.0; }
 
-// The output that dimension o's log standard deviation is made from.
+// The output from which dimension o's log standard deviation is computed.
 float head_spread(const float y[OUT], uint o) { return y[min(DIMS + o, OUT - 1u)]; }
 
-// The log standard deviation of dimension o: the parameter given, or an output h brought between the limits by low +
-// (high - low) (tanh h + 1) / 2.
+// The log standard deviation of dimension o: the parameter given, or an output h mapped to low + (high - low) (tanh h
+// + 1) / 2.
 float head_log_std(const float y[OUT], uint o, float parameter) {
     if (LOG_STD_PARAMETERS) return parameter;
     return LOG_STD_LOW + 0.5 * (LOG_STD_HIGH - LOG_STD_LOW) * (m_tanh(head_spread(y, o)) + 1.0);
@@ -143,18 +145,19 @@ float head_log_std(const float y[OUT], uint o, float parameter) {
 // The derivative of head_log_std with respect to the output h.
 float head_log_std_slope(float h) { return 0.5 * (LOG_STD_HIGH - LOG_STD_LOW) * squash_slope(h); }
 
-// The action of a bin: from the low to the high end of the range, evenly (T. Salimans et al., 2017, section 4.1).
+// The action of a bin, evenly spaced from the low to the high end of the range (T. Salimans et al., 2017, section
+// 4.1).
 float head_bin(uint bin) { return 2.0 * float(bin) / float(max(HEAD_WIDTH, 2u) - 1u) - 1.0; }
 
 // One dimension of an action.
 struct HeadAction {
     float sampled;  // a Gaussian's sample before tanh, the index among logits or values
-    float applied;  // what the environment is given: the index of a discrete action, else in units of half the range
-    float log_prob; // of what was sampled; 0 where nothing is random
+    float applied;  // the environment's input: the index of a discrete action, else in units of half the range
+    float log_prob; // of the sample; 0 if nothing is random
 };
 
-// Dimension o of an action: drawn or, mode, the likeliest. log_std is head_log_std's; noise the standard deviation of
-// exploration noise, or epsilon.
+// Dimension o of an action: drawn, or with mode the most likely one. log_std is that of head_log_std; noise is the
+// standard deviation of exploration noise, or epsilon.
 HeadAction head_act(const float y[OUT], uint o, float log_std, float noise, bool mode, inout Rng rng) {
     HeadAction a = HeadAction(0.0, 0.0, 0.0);
     if (HAS_LOGITS) {
@@ -185,7 +188,7 @@ HeadAction head_act(const float y[OUT], uint o, float log_std, float noise, bool
             z = rng_normal(rng);
             u += m_exp(log_std) * z;
         }
-        // The density is z's: u less the mean would have lost digits of it.
+        // The density is computed from z, since u - mean would have lost digits.
         a = HeadAction(u, SQUASH ? m_tanh(u) : u, gauss_log_density(z, log_std));
     }
     return a;

@@ -1,23 +1,23 @@
 #version 450
 
-// Gradients from the actions and log-probabilities of head_sample.comp back to the outputs of the policy's network,
-// and to the log standard deviations where those are parameters.
+// Back-propagates gradients from the actions and log-probabilities of head_sample.comp to the outputs of the policy's
+// network, and to log standard deviations that are parameters.
 //
 // A Gaussian's sample is u = mean + exp(log_std) noise with the noise fixed (D. P. Kingma, M. Welling, 2014). With a
 // = tanh(u) and log p(a) = -noise^2 / 2 - log_std - log(2 pi) / 2 - log(1 - tanh(u)^2):
 //     da/du = 1 - tanh(u)^2,  d log p/du = 2 tanh(u),  d log p/d log_std at fixed u = -1,  du/d log_std = exp(log_std) noise.
-// Of what is chosen among logits only the log-probability has a gradient.
+// For actions chosen by logits, only the log-probability has a gradient.
 //
-// Groups: x = members, y = splits; split s takes its share of the rows and, of log standard deviations that are
-// parameters, writes gradient[s].
+// Groups: x = members, y = splits; split s takes its part of the rows and writes gradient[s] of log standard
+// deviations that are parameters.
 
 #extension GL_EXT_control_flow_attributes : require
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP = 64;
 layout(constant_id = 6) const uint OUT = 1;
-layout(constant_id = 7) const bool MODE = false;       // the actions were the likeliest, without exploration
-layout(constant_id = 8) const bool HAS_UPDATE = false; // random numbers differ by the update
+layout(constant_id = 7) const bool MODE = false;       // the actions were the most likely, without exploration
+layout(constant_id = 8) const bool HAS_UPDATE = false; // random numbers depend on the update
 layout(constant_id = 9) const bool HAS_AT_ACTION = false;
 layout(constant_id = 10) const bool HAS_AT_LOG_PROB = false;
 
@@ -30,10 +30,10 @@ layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer outputs_texel
 layout(std430, set = 0, binding = 2) readonly buffer Params { float params[]; };               // [P, row]; optional
 layout(std430, set = 0, binding = 3) readonly buffer Noise { float noise[]; };                 // [P]: of exploration; optional
 layout(std430, set = 0, binding = 4) readonly buffer Clock { uint clock[]; };                  // [0]: the iteration
-layout(std430, set = 0, binding = 5) readonly buffer Update { uint update[]; };                // [1]: of the iteration
-layout(std430, set = 0, binding = 6) readonly buffer AtAction { float at_actions[]; };         // [P, networks, rows, DIMS]: the gradient, to be added up
+layout(std430, set = 0, binding = 5) readonly buffer Update { uint update[]; };                // [1]: index in the iteration
+layout(std430, set = 0, binding = 6) readonly buffer AtAction { float at_actions[]; };         // [P, networks, rows, DIMS]: gradients, to be summed
 layout(set = 0, binding = 7, rgba32f) readonly uniform imageBuffer at_actions_texels;
-layout(std430, set = 0, binding = 8) readonly buffer AtLogProb { float at_log_probs[]; };      // [P, rows]: the gradient
+layout(std430, set = 0, binding = 8) readonly buffer AtLogProb { float at_log_probs[]; };      // [P, rows]: gradients
 layout(set = 0, binding = 9, rgba32f) readonly uniform imageBuffer at_log_probs_texels;
 layout(std430, set = 0, binding = 10) writeonly buffer AtOutputs { float at_outputs[]; };      // [P, rows, OUT]
 layout(std430, set = 0, binding = 11) writeonly buffer Gradient { float gradient[]; };         // [splits, P, row]: the head's parameters in it; optional
@@ -41,10 +41,10 @@ layout(std430, set = 0, binding = 11) writeonly buffer Gradient { float gradient
 layout(push_constant) uniform Push {
     uint rows;
     uint row;       // floats of a member's parameters
-    uint head_base; // where the head's begin
+    uint head_base; // offset of the head's parameters
     uint seed;
     uint stream;
-    uint networks; // of a member, that the gradient at actions comes from
+    uint networks; // networks per member that contribute gradients at actions
 };
 
 void main() {
@@ -81,7 +81,7 @@ void main() {
                     dy[o * HEAD_WIDTH + b] = g_log_prob * ((uint(a.sampled) == b ? 1.0 : 0.0) - m_exp(y[o * HEAD_WIDTH + b] - norm));
                 }
             } else if (HEAD == DETERMINISTIC) {
-                bool inside = !EXPLORE || MODE || abs(a.applied) < 1.0; // clipped noise lets nothing through
+                bool inside = !EXPLORE || MODE || abs(a.applied) < 1.0; // no gradient passes through clipped noise
                 dy[o] = inside ? g_action * (SQUASH ? squash_slope(y[o]) : 1.0) : 0.0;
             } else {
                 float u = a.sampled, g_u = SQUASH ? g_action * squash_slope(u) + g_log_prob * 2.0 * m_tanh(u) : g_action;

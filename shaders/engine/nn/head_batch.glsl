@@ -1,4 +1,4 @@
-// The random numbers of a batch's actions: those of row i of a member, in an update of an iteration.
+// The random numbers of a batch's actions, by row of a member, update and iteration.
 
 #include "engine/nn/head.glsl"
 

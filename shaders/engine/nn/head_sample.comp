@@ -1,8 +1,8 @@
 #version 450
 
-// Actions and their exact log-probabilities from the outputs of a policy's network, for batches: what rollouts do
-// step by step. Random numbers are computed from (member, row, iteration, update), so head_backward.comp draws them
-// again.
+// Actions and their exact log-probabilities from the outputs of a policy's network, for batches, as rollouts compute
+// them step by step. Random numbers are computed from (member, row, iteration, update), so head_backward.comp can
+// draw them again.
 //
 // Groups: x = ceil(rows / local size), y = members.
 
@@ -10,8 +10,8 @@
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 6) const uint OUT = 1;
-layout(constant_id = 7) const bool MODE = false;       // the likeliest action, without exploration
-layout(constant_id = 8) const bool HAS_UPDATE = false; // random numbers differ by the update
+layout(constant_id = 7) const bool MODE = false;       // the most likely action, without exploration
+layout(constant_id = 8) const bool HAS_UPDATE = false; // random numbers depend on the update
 
 #include "engine/load.glsl"
 #include "engine/nn/head_batch.glsl"
@@ -21,14 +21,14 @@ layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer outputs_texel
 layout(std430, set = 0, binding = 2) readonly buffer Params { float params[]; };        // [P, row]; optional
 layout(std430, set = 0, binding = 3) readonly buffer Noise { float noise[]; };          // [P]: of exploration; optional
 layout(std430, set = 0, binding = 4) readonly buffer Clock { uint clock[]; };           // [0]: the iteration
-layout(std430, set = 0, binding = 5) readonly buffer Update { uint update[]; };         // [1]: of the iteration
+layout(std430, set = 0, binding = 5) readonly buffer Update { uint update[]; };         // [1]: index in the iteration
 layout(std430, set = 0, binding = 6) writeonly buffer Action { float actions[]; };      // [P, rows, DIMS]: as applied
-layout(std430, set = 0, binding = 7) writeonly buffer LogProb { float log_probs[]; };   // [P, rows]: of the action as applied
+layout(std430, set = 0, binding = 7) writeonly buffer LogProb { float log_probs[]; };   // [P, rows]: of the applied action
 
 layout(push_constant) uniform Push {
     uint rows;
     uint row;       // floats of a member's parameters
-    uint head_base; // where the head's begin
+    uint head_base; // offset of the head's parameters
     uint seed;
     uint stream;
 };

@@ -1,5 +1,5 @@
-// Reads a network's input, by default from the buffer `float inputs[]` [rows, IN] and its texels inputs_texels. Where
-// there is one, the first INPUT_NORMALIZED features are normalized by `float normalizer[]` [P, 2, INPUT_NORMALIZED]:
+// Reads a network's input, by default from the buffer `float inputs[]` [rows, IN] and its texels inputs_texels. With
+// a normalizer, the first INPUT_NORMALIZED features are normalized by `float normalizer[]` [P, 2, INPUT_NORMALIZED]:
 // mean and reciprocal deviation.
 
 // Feature k of row `at`.
@@ -13,7 +13,7 @@
 
 const uint INPUT_UNITS = (IN + LANES - 1u) / LANES;
 
-float mlp_mean[INPUT_UNITS], mlp_reciprocal[INPUT_UNITS]; // of the features this lane reads
+float mlp_mean[INPUT_UNITS], mlp_reciprocal[INPUT_UNITS]; // of the features that this lane reads
 
 void mlp_input_begin(uint member) {
     [[unroll]] for (uint i = 0u; i < INPUT_UNITS; i++) {
@@ -24,7 +24,7 @@ void mlp_input_begin(uint member) {
     }
 }
 
-// Takes row `at` as mlp_x.
+// Reads row `at` into mlp_x.
 void mlp_input(uint at) {
     [[unroll]] for (uint i = 0u; i < INPUT_UNITS; i++) {
         uint k = i * LANES + LANE;
@@ -39,9 +39,9 @@ void mlp_input(uint at) {
     }
 }
 
-float mlp_rows[IN]; // inputs of LANES rows, one a lane
+float mlp_rows[IN]; // inputs of LANES rows, one per lane
 
-// Takes row `at`, of each lane another, of inputs [rows, IN], all of them normalized, for mlp_input_of.
+// Reads row `at`, a different one in each lane, of inputs [rows, IN], normalizing all features, for mlp_input_of.
 void mlp_input_rows(uint at) {
     [[unroll]] for (uint k = 0u; k < IN; k++) {
         float x = LOAD(inputs, inputs_texels, at * IN + k);
@@ -53,7 +53,7 @@ void mlp_input_rows(uint at) {
     }
 }
 
-// Takes the row of a lane as mlp_x.
+// Copies the row of a lane to mlp_x.
 void mlp_input_of(uint lane) {
     [[unroll]] for (uint k = 0u; k < IN; k++) mlp_x[k] = subgroupShuffle(mlp_rows[k], lane);
 }

@@ -1,11 +1,11 @@
-// A network that the lanes of a workgroup evaluate for an input of each lane of a subgroup, in one of four forms. The
-// includer declares what they want, and has a workgroup of one subgroup but for NETWORK_GROUP, where the inputs are
-// the first subgroup's.
+// A network that the lanes of a workgroup evaluate for one input per lane of a subgroup, in one of four forms. The
+// includer declares what the forms need, and has a workgroup of one subgroup, except for NETWORK_GROUP, where the
+// inputs are the first subgroup's.
 
 layout(constant_id = 5) const uint NETWORK = 0; // one of the following
 const uint NETWORK_LANES = 0u;  // one network for all lanes, held in them (mlp.glsl)
 const uint NETWORK_STREAM = 1u; // one network for all lanes, streamed from the buffer (mlp_stream.glsl)
-const uint NETWORK_OWN = 2u;    // a network for each lane, which it holds alone (mlp_own.glsl)
+const uint NETWORK_OWN = 2u;    // one network per lane, held by the lane alone (mlp_own.glsl)
 const uint NETWORK_GROUP = 3u;  // one network for all lanes of several subgroups, held by them together (mlp_group.glsl)
 
 #include "engine/nn/mlp.glsl"
@@ -15,13 +15,13 @@ const uint NETWORK_GROUP = 3u;  // one network for all lanes of several subgroup
 
 uint network_base;
 
-// network_lane is the number of this lane among those of the workgroup.
+// network_lane is the index of this lane in the workgroup.
 uint network_lane() { return NETWORK == NETWORK_GROUP ? group_lane() : LANE; }
 
-// network_any says whether v holds in any lane of the workgroup. All call together.
+// network_any reports whether v is true in any lane of the workgroup. All lanes must call it together.
 bool network_any(bool v) { return NETWORK == NETWORK_GROUP ? group_any(v) : subgroupAny(v); }
 
-// network_load makes ready for the parameters that begin at `base`, a multiple of four.
+// network_load prepares the parameters that begin at `base`, a multiple of four.
 void network_load(uint base) {
     network_base = base;
     if (NETWORK == NETWORK_LANES) mlp_load(base);
@@ -29,8 +29,8 @@ void network_load(uint base) {
     if (NETWORK == NETWORK_GROUP) group_load(base);
 }
 
-// network_forward sets each lane's outputs y from its inputs x. The first `present` lanes have some; of networks for
-// all lanes, the others' outputs are zero.
+// network_forward computes each lane's outputs y from its inputs x. Only the first `present` lanes have inputs; in
+// networks for all lanes, the others' outputs are zero.
 void network_forward(const float x[IN], uint present, out float y[OUT]) {
     [[unroll]] for (uint o = 0u; o < OUT; o++) y[o] = 0.0;
     if (NETWORK == NETWORK_OWN) {
@@ -41,7 +41,7 @@ void network_forward(const float x[IN], uint present, out float y[OUT]) {
         group_forward(x, present, y);
     } else {
         uint e = 0u;
-        [[dont_unroll]] do { // asks after its turn: Mesa's software driver else takes one turn more, with no lane in it
+        [[dont_unroll]] do { // condition at the end: else Mesa's software driver executes one more iteration, without lanes
             [[unroll]] for (uint k = 0u; k < IN; k++) mlp_x[k] = subgroupShuffle(x[k], e);
             mlp_forward();
             [[unroll]] for (uint o = 0u; o < OUT; o++) y[o] = LANE == e ? mlp_y[o] : y[o];

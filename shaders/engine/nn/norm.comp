@@ -22,7 +22,7 @@ layout(std430, set = 0, binding = 8) writeonly buffer Rstd { float rstd[]; };   
 layout(push_constant) uniform Push {
     uint units;
     uint rows;
-    uint capacity; // rows of a member there is room for
+    uint capacity; // capacity in rows per member
     uint row;      // floats of a member's parameters
     uint scale;    // offsets in the row
     uint shift;

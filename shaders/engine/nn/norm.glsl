@@ -1,6 +1,6 @@
-// What the two kernels of layer normalization share: a row belongs to WIDTH invocations next to each other, each
-// taking four floats in turn. WIDTH is a power of two, at most the subgroup size: 1 where lanes gather as fast as
-// they load in a row.
+// The common part of the layer normalization kernels: a row belongs to WIDTH adjacent invocations, each taking four
+// floats at a time. WIDTH is a power of two, at most the subgroup size: 1 where gathers are as fast as contiguous
+// loads.
 
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_KHR_shader_subgroup_basic : require
@@ -22,7 +22,7 @@ float norm_sum(float x) {
     return x;
 }
 
-// v, zero where it lies beyond `rest`.
+// v, with zeros beyond `rest`.
 vec4 norm_within(vec4 v, uint rest) {
     if (ALIGNED) return v;
     return vec4(v.x, rest > 0u ? v.y : 0.0, rest > 1u ? v.z : 0.0, rest > 2u ? v.w : 0.0);

@@ -1,8 +1,8 @@
 #version 450
 
-// Back through activation and layer normalization (norm.comp): from the gradient at h to the one at scale * n + shift
-// (`shifted`), whose columns sum to the gradients of shift and, times n, of scale, and to the one at the affine
-// outputs (`affine`).
+// Backward pass of activation and layer normalization (norm.comp): from the gradient at h it computes the gradient at
+// scale * n + shift (`shifted`), whose column sums are the gradients of shift and, times n, of scale, and the
+// gradient at the affine outputs (`affine`).
 //
 // Groups: x = ceil(rows * WIDTH / local size), y = members.
 
@@ -27,7 +27,7 @@ layout(std430, set = 0, binding = 12) writeonly buffer Affine4 { vec4 affine4[];
 layout(push_constant) uniform Push {
     uint units;
     uint rows;
-    uint capacity; // rows of a member there is room for
+    uint capacity; // capacity in rows per member
     uint row;      // floats of a member's parameters
     uint scale;    // offsets in the row
     uint shift;
@@ -38,7 +38,7 @@ LOADER(norm_normalized, ALIGNED, normalized, normalized_texels)
 LOADER(norm_hidden, ALIGNED, hidden, hidden_texels)
 LOADER(norm_params, ALIGNED, params, params_texels)
 
-// The gradient at scale * n + shift, and that times scale, of four units from u on.
+// The gradient at scale * n + shift, and that times scale, of four units beginning at u.
 void norm_slope(uint begin, uint params_at, uint u, vec4 n, out vec4 dz, out vec4 d) {
     uint rest = units - 1u - u;
     vec4 factor = norm_params(params_at + scale + u, rest);

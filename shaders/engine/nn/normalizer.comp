@@ -1,9 +1,8 @@
 #version 450
 
 // Running mean and deviation of every member's observations, updated by a batch: the batch's moments in two passes,
-// then merged with the running ones (T. F. Chan, G. H. Golub, R. J. LeVeque, "Updating formulae and a pairwise
-// algorithm for computing sample variances", 1979, equation 2.1). Values that are not finite are left out and
-// counted.
+// then merged into the running ones (T. F. Chan, G. H. Golub, R. J. LeVeque, "Updating formulae and a pairwise
+// algorithm for computing sample variances", 1979, equation 2.1). Non-finite values are excluded and counted.
 //
 // Groups: x = members, y = features.
 
@@ -15,14 +14,14 @@ layout(constant_id = 0) const uint WORKGROUP = 64;
 layout(std430, set = 0, binding = 0) readonly buffer Obs { float obs[]; };        // [T, P, E, O]
 layout(std430, set = 0, binding = 1) buffer Moments { float moments[]; };         // [P, 3, O]: count, mean, sum of squared deviations
 layout(std430, set = 0, binding = 2) writeonly buffer Normalizer { float normalizer[]; }; // [P, 2, O]: mean, 1 / deviation
-layout(std430, set = 0, binding = 3) writeonly buffer LeftOut { float left_out[]; };      // [P, O]: values of this batch that are not finite
+layout(std430, set = 0, binding = 3) writeonly buffer LeftOut { float left_out[]; };      // [P, O]: number of non-finite values in this batch
 
 layout(push_constant) uniform Push {
     uint horizon;
     uint environments;
 };
 
-const float MIN_DEVIATION = 1e-6; // of an observation that never changes
+const float MIN_DEVIATION = 1e-6; // of a constant observation
 
 void main() {
     uint member = gl_WorkGroupID.x, feature = gl_WorkGroupID.y, features = gl_NumWorkGroups.y;

@@ -1,7 +1,7 @@
 #version 450
 
 // Running mean and deviation of every member's observations, updated by sums over a batch: the number of
-// observations, their deviations from the running mean, and the squares of those, merged as in normalizer.comp.
+// observations, their deviations from the running mean, and the squared deviations, merged as in normalizer.comp.
 // Groups: x = ceil(members * features / local size).
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
@@ -15,14 +15,14 @@ layout(push_constant) uniform Push {
     uint features;
 };
 
-const float MIN_DEVIATION = 1e-6; // of an observation that never changes
+const float MIN_DEVIATION = 1e-6; // of a constant observation
 
 void main() {
     if (gl_GlobalInvocationID.x >= members * features) return;
     uint member = gl_GlobalInvocationID.x / features, feature = gl_GlobalInvocationID.x % features;
     uint from = member * (1u + 2u * features), at = member * 3u * features + feature;
     float n = sums[from];
-    if (!(n > 0.0)) return; // nothing was seen
+    if (!(n > 0.0)) return; // no observations
     float delta = sums[from + 1u + feature] / n;
     float batch = max(sums[from + 1u + features + feature] - n * delta * delta, 0.0);
     float count = moments[at], total = count + n;

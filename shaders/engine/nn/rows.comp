@@ -1,7 +1,7 @@
 #version 450
 
-// Copies rows of [blocks, N / shared, inner, features] into columns of [N, capacity, width], normalized where there
-// is a normalizer: inputs as matrix products take them.
+// Copies rows of [blocks, N / shared, inner, features] into columns of [N, capacity, width], normalized if there is a
+// normalizer, as matrix products read them.
 //
 // Groups: x = ceil(inner * features / local size), y = blocks, z = N.
 
@@ -17,11 +17,11 @@ layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer normalizer_te
 layout(std430, set = 0, binding = 4) writeonly buffer Rows { float rows[]; };             // [N, capacity, width]
 
 layout(push_constant) uniform Push {
-    uint inner;    // rows of a block
+    uint inner;    // rows per block
     uint features;
     uint width;    // columns
-    uint column;   // of the first feature
-    uint shared_by, normalizer_shared; // consecutive networks that have each in common
+    uint column;   // column of the first feature
+    uint shared_by, normalizer_shared; // number of consecutive networks that share each
     uint block;    // the first block to copy from
     uint first;    // row of a network, counted over all blocks, that becomes row 0
     uint count;    // rows to copy

@@ -2,7 +2,7 @@
 
 #include "engine/math.glsl"
 
-// 1 / (1 - beta^t), from the logarithm of beta and without cancellation where beta^t is near 1.
+// 1 / (1 - beta^t), from the logarithm of beta, without cancellation for beta^t near 1.
 float bias_correction(float t, float log_beta) {
     float x = t * log_beta;
     float series = -x * (1.0 + x / 2.0 * (1.0 + x / 3.0 * (1.0 + x / 4.0 * (1.0 + x / 5.0 * (1.0 + x / 6.0 * (1.0 + x / 7.0))))));

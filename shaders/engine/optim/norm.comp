@@ -1,9 +1,8 @@
 #version 450
 
-// Norm and factors of every member's gradient (norm.glsl). A gradient that is not finite gets the norm -1:
-// update.comp then leaves the member as it is, and the member's refusals are counted. ClipUp's factors are those that
-// bring the gradient to the length 1, and the velocity that this gives to at most max_norm. A member that is not due
-// is left as it is too, and not counted.
+// Norm and factors of every member's gradient (norm.glsl). A gradient that is not finite gets the norm -1;
+// update.comp then skips the member, and the refusal is counted. ClipUp's factors scale the gradient to length 1 and
+// the resulting velocity to at most max_norm. Members that are not due are skipped too, and not counted.
 //
 // Groups: x = members.
 
@@ -11,8 +10,8 @@ layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP = 64;
 
 layout(constant_id = 1) const bool CLIPUP = false;
-layout(constant_id = 2) const bool HAS_CLOCK = false; // the learning rate is annealed
-layout(constant_id = 3) const bool HAS_DUE = false;   // else every member is
+layout(constant_id = 2) const bool HAS_CLOCK = false; // anneal the learning rate
+layout(constant_id = 3) const bool HAS_DUE = false;   // else every member is due
 
 #include "engine/load.glsl"
 #include "engine/workgroup.glsl"
@@ -23,7 +22,7 @@ layout(std430, set = 0, binding = 2) writeonly buffer Factors { vec4 factors[]; 
 layout(std430, set = 0, binding = 3) buffer Updates { uint updates[]; };             // [P]
 layout(std430, set = 0, binding = 4) buffer Refused { uint refused[]; };             // [P]
 
-layout(std430, set = 0, binding = 5) readonly buffer Clock { uint clock[]; };        // [1]: steps every environment has taken before
+layout(std430, set = 0, binding = 5) readonly buffer Clock { uint clock[]; };        // [1]: environment steps per environment so far
 layout(set = 0, binding = 6, rgba32f) readonly uniform imageBuffer gradient_texels;
 layout(std430, set = 0, binding = 7) readonly buffer First { vec4 first[]; };        // [P, row]: ClipUp's velocity; optional
 layout(set = 0, binding = 8, rgba32f) readonly uniform imageBuffer first_texels;
@@ -36,7 +35,7 @@ layout(push_constant) uniform Push {
     float max_norm;   // 0: no limit
     float log_beta_1; // natural logarithms
     float log_beta_2;
-    float anneal; // share of the learning rate lost a step of the clock
+    float anneal; // fraction of the learning rate lost per step of the clock
     float beta_1; // ClipUp's momentum
 };
 

@@ -1,13 +1,13 @@
 #version 450
 
-// Norm and factors of every member's gradients in two optimizers, taken as one gradient (norm.glsl). Where it is not
-// finite both leave the member as it is and count a refusal.
+// Norm and factors of every member's gradients in two optimizers, taken as one gradient (norm.glsl). If it is not
+// finite, both skip the member and count a refusal.
 //
 // Groups: x = members.
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP = 64;
-layout(constant_id = 1) const bool HAS_CLOCK = false; // the learning rates are annealed
+layout(constant_id = 1) const bool HAS_CLOCK = false; // anneal the learning rates
 
 #include "engine/load.glsl"
 #include "engine/workgroup.glsl"
@@ -18,7 +18,7 @@ layout(std430, set = 0, binding = 2) writeonly buffer Norm { float norm[]; };   
 layout(std430, set = 0, binding = 3) writeonly buffer Factors { vec4 factors[]; };     // [P]
 layout(std430, set = 0, binding = 4) buffer Updates { uint updates[]; };               // [P]
 layout(std430, set = 0, binding = 5) buffer Refused { uint refused[]; };               // [P]
-// Those of the second optimizer.
+// Tensors of the second optimizer.
 layout(std430, set = 0, binding = 6) readonly buffer Gradient2 { vec4 gradient_2[]; };
 layout(set = 0, binding = 7, rgba32f) readonly uniform imageBuffer gradient_2_texels;
 layout(std430, set = 0, binding = 8) writeonly buffer Norm2 { float norm_2[]; };
@@ -26,7 +26,7 @@ layout(std430, set = 0, binding = 9) writeonly buffer Factors2 { vec4 factors_2[
 layout(std430, set = 0, binding = 10) buffer Updates2 { uint updates_2[]; };
 layout(std430, set = 0, binding = 11) buffer Refused2 { uint refused_2[]; };
 
-layout(std430, set = 0, binding = 12) readonly buffer Clock { uint clock[]; };         // [1]: steps every environment has taken before
+layout(std430, set = 0, binding = 12) readonly buffer Clock { uint clock[]; };         // [1]: environment steps per environment so far
 
 layout(push_constant) uniform Push {
     uint splits, splits_2; // parts that each gradient is summed from
@@ -34,7 +34,7 @@ layout(push_constant) uniform Push {
     float max_norm;        // 0: no limit
     float log_beta_1;      // natural logarithms
     float log_beta_2;
-    float anneal;          // share of the learning rate lost a step of the clock
+    float anneal;          // fraction of the learning rate lost per step of the clock
 };
 
 #include "engine/optim/norm.glsl"

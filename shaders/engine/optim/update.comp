@@ -2,7 +2,7 @@
 
 // One step of an optimizer for every member, with its own learning rate (update.glsl). The gradient is first scaled
 // by the member's factor; a member whose gradient is not finite keeps its parameters. Target parameters may follow
-// those updated (follow.glsl). Parameters are taken in fours.
+// the updated ones (follow.glsl). Parameters are processed as vec4.
 //
 // Groups: x = any number, which share a member's row; y = members.
 
@@ -10,7 +10,7 @@
 #include "engine/nn/follow.glsl"
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
-layout(constant_id = 2) const bool HAS_TARGET = false; // it follows the parameters
+layout(constant_id = 2) const bool HAS_TARGET = false; // target follows the parameters
 
 layout(std430, set = 0, binding = 0) buffer Params { vec4 params[]; };                      // [P, row]
 layout(std430, set = 0, binding = 1) readonly buffer Gradient { vec4 gradient[]; };         // [splits, P, row]

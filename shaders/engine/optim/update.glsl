@@ -13,7 +13,7 @@ const uint CLIPUP = 4u;
 const bool HAS_FIRST = RULE != RMSPROP; // momentum, velocity, or the mean of gradients
 const bool HAS_SECOND = RULE == RMSPROP || RULE == ADAM || RULE == ADAMW; // the mean of squares
 
-// update steps the parameters w by the gradient g, to be scaled by factor.x, and the moments m and v. rate is the
+// update steps the parameters w and the moments m and v by the gradient g, which it scales by factor.x. rate is the
 // learning rate; the other factors are those of norm.comp.
 void update(inout vec4 w, vec4 g, inout vec4 m, inout vec4 v, float rate, vec4 factor) {
     g *= factor.x;

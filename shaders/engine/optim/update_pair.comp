@@ -2,9 +2,9 @@
 
 // One step of two optimizers of the same rule and constants for every member, each with its own learning rates
 // (update.glsl). The gradients are first scaled by the member's factors; a member whose gradients are not finite is
-// left alone. Parameters are taken in fours.
+// skipped. Parameters are processed as vec4.
 //
-// Groups: x = any number, which share a member's rows, first the one optimizer's, then the other's; y = members.
+// Groups: x = any number, which share a member's rows, first one optimizer's, then the other's; y = members.
 
 #include "engine/load.glsl"
 
@@ -20,7 +20,7 @@ layout(set = 0, binding = 6, rgba32f) readonly uniform imageBuffer params_texels
 layout(set = 0, binding = 7, rgba32f) readonly uniform imageBuffer gradient_texels;
 layout(set = 0, binding = 8, rgba32f) readonly uniform imageBuffer first_texels;
 layout(set = 0, binding = 9, rgba32f) readonly uniform imageBuffer second_texels;
-// Those of the second optimizer.
+// Tensors of the second optimizer.
 layout(std430, set = 0, binding = 10) buffer Params2 { vec4 params_2[]; };
 layout(std430, set = 0, binding = 11) readonly buffer Gradient2 { vec4 gradient_2[]; };
 layout(std430, set = 0, binding = 12) buffer First2 { vec4 first_2[]; };
@@ -45,7 +45,7 @@ layout(push_constant) uniform Push {
 
 #include "engine/optim/update.glsl"
 
-// All of an optimizer's update that falls to this invocation.
+// This invocation's part of an optimizer's update.
 #define PAIR_UPDATE(params, params_texels, gradient, gradient_texels, first, first_texels, second, second_texels, splits, row)           \
     share = ((row) / 4u + gl_NumWorkGroups.x - 1u) / gl_NumWorkGroups.x;                                                                 \
     end = min(share * (gl_WorkGroupID.x + 1u), (row) / 4u);                                                                              \

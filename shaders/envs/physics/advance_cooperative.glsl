@@ -1,8 +1,8 @@
-// An environment step of a model of shaders/envs/models in cooperative form: the lanes of a subgroup compute the
-// subgroup's environments one after another, all lanes together. What advance.glsl is for one lane an environment;
-// states, results and senses are the same. The includer has included the model's tables and defined STATE_SIZE,
-// LANES, the subgroup's size, and SUBGROUP_ENVIRONMENTS, how many lanes, the first ones, may have an environment. A
-// workgroup is one subgroup.
+// An environment step of a model of shaders/envs/models in cooperative form: all lanes of a subgroup together compute
+// the subgroup's environments, one after another. It corresponds to advance.glsl, which takes one lane per
+// environment; states, results and senses are the same. The includer has included the model's tables and defined
+// STATE_SIZE, LANES, the subgroup's size, and SUBGROUP_ENVIRONMENTS, the number of lanes, the first ones, that may
+// have an environment. A workgroup is one subgroup.
 
 #include "envs/physics/cooperative/memory.glsl"
 #include "envs/physics/cooperative/kinematics.glsl"
@@ -13,15 +13,15 @@
 #include "envs/physics/cooperative/senses.glsl"
 #include "envs/physics/cooperative/integrator.glsl"
 
-// Positions that no force depends on (the first TRAVEL of them) are counted from where the environment step begins,
-// as in advance.glsl.
+// Positions that no force depends on (the first TRAVEL of them) are relative to the beginning of the environment
+// step, as in advance.glsl.
 const uint TRAVELLED = TRAVEL > 0 ? TRAVEL : 1;
 
 #define ENV_DIVERGES
 bool env_diverged = false; // in the last step
 
-#define ENV_TOGETHER    // all lanes of the subgroup must come to every env_step
-bool env_idle = false;  // this lane has no environment that moves, and helps with those of others
+#define ENV_TOGETHER    // all lanes of the subgroup must reach every env_step
+bool env_idle = false;  // this lane has no moving environment and only helps with the others
 
 void env_load() { coop_load(); }
 
@@ -51,7 +51,7 @@ bool physics_steps(inout float s[STATE_SIZE], const float action[NU], uint steps
         coop_steps(steps);
         bool bounded = coop_bounded();
         if (mine) {
-            // Not by the loop of envs/transfer.glsl: among so many live numbers AMD's compiler needs gigabytes for one.
+            // Without the loop of envs/transfer.glsl: with so many live values AMD's compiler needs gigabytes for it.
             [[unroll]] for (uint i = 0u; i < SENSES; i++) sensed[i] = coop[T_SENSED + i];
             [[unroll]] for (uint i = 0u; i < TRAVEL; i++) travel[i] = bounded ? coop[T_BEGIN_Q + i] : 0.0;
             if (bounded) {

@@ -1,9 +1,9 @@
-// Contacts in slots, and limits of joints. A slot's row: point 0, normal 3, tangent 6 (the other is their product),
+// Contacts in slots, and joint limits. A slot's row: point 0, normal 3, tangent 6 (the other is their cross product),
 // stiffness 9, friction 10 (0: one row, of the normal), residual J a - aref by direction 11, J step 14, and of the
-// rows that push: force 17, stiffness xx yy zz xy xz yz 20. Its word: the body, the other << 8.
+// active rows: force 17, stiffness xx yy zz xy xz yz 20. Its word: the body, the other << 8.
 
-// Closest points of two segments, by centres and half axes: of the lines, then within the ends. A sphere's axis is
-// zero.
+// Closest points of two segments, by centres and half axes: of the lines, then clamped to the ends. A sphere's axis
+// is zero.
 void closest(inout vec3 p1, vec3 a1, inout vec3 p2, vec3 a2) {
     vec3 between = p1 - p2;
     float aa = max(dot(a1, a1), 1e-12), bb = max(dot(a2, a2), 1e-12), ab = -dot(a1, a2), u = -dot(a1, between), v = dot(a2, between);
@@ -17,8 +17,7 @@ void closest(inout vec3 p1, vec3 a1, inout vec3 p2, vec3 a2) {
     p2 += a2 * x2;
 }
 
-// The slot of a lane that needs one, behind those taken; taken then counts this round's. Lanes come first in their
-// order.
+// The slot of a lane that needs one, after those taken, in the order of the lanes; taken then includes this round's.
 uint coop_slot(bool wanted, inout uint taken) {
     uvec4 all = subgroupBallot(wanted);
     uint slot = taken + subgroupBallotExclusiveBitCount(all);
@@ -26,14 +25,14 @@ uint coop_slot(bool wanted, inout uint taken) {
     return slot;
 }
 
-// Motion of the bodies against each other at a contact, in its directions, by the twists.
+// Relative motion of the bodies at a contact, in its directions, from the twists.
 vec3 coop_along(uint bodies, vec3 point, vec3 normal, vec3 tangent) {
     uint to = T_TWIST + TWIST * (bodies & 255u), from = T_TWIST + TWIST * (bodies >> 8);
     vec3 moves = coop_vec3(to + 3u) - coop_vec3(from + 3u) + cross(coop_vec3(to) - coop_vec3(from), point);
     return vec3(dot(normal, moves), dot(tangent, moves), dot(cross(normal, tangent), moves));
 }
 
-// Takes a slot, with the residual at no acceleration. The twists are those of the velocities.
+// Fills a slot, with the residual at zero acceleration. The twists are those of the velocities.
 void coop_touch(uint slot, uint bodies, vec3 point, vec3 normal, vec3 tangent, float beyond, float friction, float weight) {
     uint row = T_SLOT + SLOT * slot;
     float impedance = soft_impedance(CONTACT, beyond);
@@ -96,7 +95,7 @@ void coop_links(inout uint slots) {
 }
 #endif
 
-// Finds the contacts: how many there are, those of links last, from `links` on.
+// Finds the contacts and returns their number; those of links come last, beginning at `links`.
 uint coop_contacts(out uint links) {
     uint slots = 0u;
     coop_ground(slots);
@@ -108,7 +107,7 @@ uint coop_contacts(out uint links) {
     return slots;
 }
 
-// The limits' rows, with their residual at no acceleration, of the end of its range that a joint is nearer to.
+// The limits' rows, for the nearer end of each joint's range, with their residual at zero acceleration.
 void coop_limits() {
     uint i;
     COOP_EACH(i, NV) {

@@ -1,7 +1,7 @@
-// H = transposed(L) D L from the leaves of the tree to the root, so that the zeros of branches stay zeros (R.
-// Featherstone, "Efficient Factorization of the Joint-Space Inertia Matrix for Branched Kinematic Trees", 2005), and
-// the solution of H x = b by it: b is in T_STEP, and so is x afterwards. b goes along as if it were another row of H.
-// dense: H has entries between branches.
+// Factorizes H = transposed(L) D L from the leaves of the tree to the root, so that zeros between branches stay zeros
+// (R. Featherstone, "Efficient Factorization of the Joint-Space Inertia Matrix for Branched Kinematic Trees", 2005),
+// and solves H x = b: b is in T_STEP, and so is x afterwards. b is eliminated like another row of H. dense: H has
+// entries between branches.
 void coop_solve(bool dense) {
     uint i;
     [[dont_unroll]] for (uint done = 0u; done < NV; done++) {

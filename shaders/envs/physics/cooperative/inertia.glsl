@@ -1,7 +1,7 @@
-// The inertia matrix by composite bodies, and the smooth forces (R. Featherstone, "Rigid Body Dynamics Algorithms",
-// 2008, sections 5.3 and 6.2).
+// The inertia matrix by the composite rigid body algorithm, and the smooth forces (R. Featherstone, "Rigid Body
+// Dynamics Algorithms", 2008, sections 5.3 and 6.2).
 
-// Torque and force that belong to a twist of the inertia in `at`.
+// Torque and force for a twist of the inertia in `at`.
 void coop_momentum(uint at, vec3 spin, vec3 velocity, out vec3 torque, out vec3 force) {
     vec3 moment = coop_vec3(at + 6u);
     torque = coop_symmetric(at) * spin + cross(moment, velocity);
@@ -10,7 +10,7 @@ void coop_momentum(uint at, vec3 spin, vec3 velocity, out vec3 torque, out vec3 
 
 void coop_inertia() {
     uint i;
-    COOP_EACH(i, INERTIA - 1u) { // outer bodies' inertia, torque and force come to those that carry them: a component a lane
+    COOP_EACH(i, INERTIA - 1u) { // adds the outer bodies' inertia, torque and force to their parents', one component per lane
         [[dont_unroll]] for (uint k = 0u; k < BODIES - 1; k++) {
             uint body = BODIES - 1 - k, parent = coop_words[W_BODY + body] & 255u;
             if (parent != 0u) coop[T_INERTIA + INERTIA * parent + i] += coop[T_INERTIA + INERTIA * body + i];
@@ -38,7 +38,7 @@ void coop_inertia() {
     coop_sync();
 }
 
-// M times the elements from `of` on, row i.
+// Row i of M times the elements from `of` on.
 float coop_mass_times(uint of, uint i) {
     float sum = 0.0;
     [[dont_unroll]] for (uint j = 0u; j < NV; j++) sum += coop[T_MASS + coop_entry(i, j)] * coop[of + j];

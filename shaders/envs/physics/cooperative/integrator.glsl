@@ -1,7 +1,7 @@
-// A forward pass, and time steps made of such, by the classical Runge-Kutta method.
+// The forward pass, and time steps of the classical Runge-Kutta method.
 
-// The accelerations T_A at positions T_Q and velocities T_V, from the old ones on. sensing: this is an environment
-// step's last pass.
+// The accelerations T_A at positions T_Q and velocities T_V; the solver begins at the old accelerations. sensing: the
+// last pass of an environment step.
 void coop_forward(bool sensing) {
     coop_kinematics();
     coop_inertia();
@@ -12,7 +12,7 @@ void coop_forward(bool sensing) {
     coop_sync();
 }
 
-// Moves the positions T_BEGIN_Q by velocities for a time, into T_Q.
+// Advances the positions T_BEGIN_Q by velocities for a time, into T_Q.
 void coop_move(uint velocity, float time) {
     uint i;
     COOP_EACH(i, NV) {
@@ -29,7 +29,7 @@ void coop_move(uint velocity, float time) {
     coop_sync();
 }
 
-// So many time steps from T_BEGIN_Q and T_BEGIN_V, which advance.
+// Takes time steps from T_BEGIN_Q and T_BEGIN_V, which it advances.
 void coop_steps(uint steps) {
     uint i;
     COOP_EACH(i, NQ) coop[T_Q + i] = coop[T_BEGIN_Q + i];
@@ -38,7 +38,7 @@ void coop_steps(uint steps) {
         coop[T_SUM_V + i] = coop[T_SUM_A + i] = 0.0;
     }
     coop_sync();
-    // The classical method of fourth order, one stage an iteration; sums are the weighted rates.
+    // The classical fourth-order Runge-Kutta method, one stage per iteration; sums are the weighted rates.
     [[dont_unroll]] for (uint n = 0u; n < 4u * steps; n++) {
         uint stage = n & 3u;
         coop_forward(n + 1u == 4u * steps);
@@ -63,7 +63,7 @@ void coop_steps(uint steps) {
     }
 }
 
-// Whether the motion stayed within all bounds: numbers of at most 1e10, as in MuJoCo.
+// Whether the motion is within all bounds: numbers of at most 1e10, as in MuJoCo.
 bool coop_bounded() {
     bool bounded = true;
     uint i;

@@ -1,6 +1,6 @@
-// Places, velocities and, joints not accelerating, accelerations of the bodies, by level from the root: a body a
-// lane. Each body also leaves its own inertia, and the force and torque that this motion takes of it, gravity
-// included (Newton's and Euler's equations), about the origin.
+// Positions, velocities and, for zero joint accelerations, accelerations of the bodies, by level from the root, one
+// body per lane. It also computes each body's own inertia, and the force and torque for this motion, including
+// gravity (Newton-Euler equations), about the origin.
 
 const uint SLIDE = 0u, HINGE = 1u, FREE = 2u; // kinds of degrees of freedom
 
@@ -9,10 +9,10 @@ struct Place {
     vec3 position, spin, velocity, spin_rate, acceleration;
 };
 
-// The acceleration of a point at r from one that does not accelerate, on a body that turns.
+// The acceleration of a point at r from a point without acceleration, on a rotating body.
 vec3 carried(vec3 spin, vec3 spin_rate, vec3 r) { return cross(spin_rate, r) + cross(spin, cross(spin, r)); }
 
-// m turned about an axis of length one.
+// m rotated about a unit axis.
 mat3 turned(mat3 m, vec3 axis, float s, float c) {
     [[unroll]] for (uint k = 0u; k < 3u; k++) m[k] = m[k] * c + cross(axis, m[k]) * s + axis * (dot(axis, m[k]) * (1.0 - c));
     return m;
@@ -30,7 +30,7 @@ void coop_unit(uint dof, vec3 spin, vec3 at) {
     coop_set(T_UNIT + TWIST * dof + 3u, at);
 }
 
-// A hinge or slide; the first body's slides move the origin.
+// A hinge or slide joint; the first body's slides move the origin.
 void coop_joint(inout Place p, uint dof, bool root, inout vec3 origin) {
     uint row = M_DOF + DOF_ROW * dof, word = coop_words[W_DOF + dof];
     float q = coop[T_Q + (word >> 8 & 255u)] - coop[row + 6u], v = coop[T_V + dof];
@@ -57,7 +57,7 @@ void coop_joint(inout Place p, uint dof, bool root, inout vec3 origin) {
     p.acceleration += carried(p.spin, p.spin_rate, arm);
 }
 
-// A free joint: translations along the world's axes, rotations about the body's.
+// A free joint: translations along the world's axes, rotations about the body's axes.
 void coop_free(inout Place p, uint dof, out vec3 origin) {
     uint q = T_Q + (coop_words[W_DOF + dof] >> 8 & 255u);
     origin = coop_vec3(q);
@@ -118,7 +118,7 @@ void coop_body(uint body) {
     coop_weigh(body, p);
 }
 
-// All places, and the twists of the velocities.
+// All positions, and the twists of the velocities.
 void coop_kinematics() {
     if (gl_SubgroupInvocationID < TWIST) coop[T_TWIST + gl_SubgroupInvocationID] = 0.0; // the world's
     [[dont_unroll]] for (uint level = 0u; level < LEVELS; level++) {
@@ -130,8 +130,8 @@ void coop_kinematics() {
     }
 }
 
-// The twists of all bodies when the degrees of freedom move by the elements from `of` on: sums over what moves a
-// body, a body a lane.
+// The twists of all bodies for the velocities from `of` on: sums over the degrees of freedom that move a body, one
+// body per lane.
 void coop_twists(uint of) {
     uint body;
     COOP_EACH(body, BODIES) {

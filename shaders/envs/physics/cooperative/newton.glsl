@@ -3,8 +3,8 @@
 //
 //   1/2 (a - a0) M (a - a0) + sum of 1/2 d min(0, J a - aref)^2 over the rows of contacts and limits.
 
-// What the rows of a contact do together, in its directions: force, negated, stiffness, that between the normal and
-// each tangent, which rows push.
+// The combined effect of a contact's rows, by direction: negated force, stiffness, mixed stiffness of the normal and
+// each tangent, and which rows are active.
 struct Cone {
     vec3 force, stiff;
     vec2 mixed;
@@ -33,7 +33,7 @@ Cone coop_cone(uint slot, float alpha) {
     return cone_of(coop[row + 9u], coop[row + 10u], coop_vec3(row + 11u) + alpha * coop_vec3(row + 14u));
 }
 
-// Forces of the contacts in the world's axes, negated, and, for the solver, their stiffness.
+// Negated forces of the contacts in the world's axes and, for the solver, their stiffness.
 void coop_push(uint slots) {
     uint i;
     COOP_SOME(i, slots) {
@@ -49,7 +49,7 @@ void coop_push(uint slots) {
     coop_sync();
 }
 
-// Gradient and Hessian, of what carries a point of the ground all degrees of freedom between.
+// The gradient, and the Hessian without the contacts between links.
 void coop_derivatives(uint slots, uint links) {
     uint i;
     COOP_EACH(i, NV) {
@@ -88,8 +88,8 @@ void coop_derivatives(uint slots, uint links) {
     coop_sync();
 }
 
-// Adds the contacts of links to the Hessian, one after the other; says whether any pushes, which lets branches of the
-// tree meet.
+// Adds the contacts between links to the Hessian, one after the other. It reports whether any is active, which
+// couples branches of the tree.
 bool coop_derivatives_links(uint slots, uint links) {
     bool any = false;
     [[dont_unroll]] for (uint slot = links; slot < slots; slot++) {
@@ -111,8 +111,8 @@ bool coop_derivatives_links(uint slots, uint links) {
     return any;
 }
 
-// Searches along the step for the cost's minimum. done: the step is Newton's and leaves the set of rows that push as
-// it was.
+// Line search for the minimum of the cost along the step. done: the full Newton step does not change the set of
+// active rows.
 float coop_search(uint slots, out float slope, out bool done) {
     float rise0 = 0.0, curvature0 = 0.0, part = 0.0;
     uint i;
@@ -124,7 +124,7 @@ float coop_search(uint slots, out float slope, out bool done) {
     }
     slope = subgroupAdd(part);
     done = false;
-    float alpha = 1.0, low = 0.0, high = 0.0; // alpha is between, once high is positive
+    float alpha = 1.0, low = 0.0, high = 0.0; // alpha is bracketed by low and high once high is positive
     [[dont_unroll]] for (uint search = 0u; search < SEARCH_ITERATIONS; search++) {
         float rise = rise0 + alpha * curvature0, curvature = curvature0;
         bool changed = false;
@@ -154,8 +154,8 @@ float coop_search(uint slots, out float slope, out bool done) {
     return alpha;
 }
 
-// The accelerations, from the old ones on, under contacts and limits that have been found. The first turn goes from
-// no acceleration to the old one.
+// The accelerations, from the old ones, under the contacts and limits found. The first iteration steps from zero
+// acceleration to the old one.
 void coop_newton(uint slots, uint links) {
     uint i;
     COOP_EACH(i, NV) {

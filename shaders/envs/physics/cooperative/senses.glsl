@@ -1,15 +1,15 @@
-// What an environment step's last forward pass sees, into shared memory from T_SENSED + `to` on; the order is that of
-// COOP_SENSE. A body a lane.
+// The senses of an environment step's last forward pass, written to shared memory at T_SENSED + `to`, in the order of
+// COOP_SENSE. One body per lane.
 
-vec3 coop_centre() { return coop_vec3(T_INERTIA + INERTIA + 6u) / coop[T_INERTIA + INERTIA + 9u]; } // of mass, of the first body and all that it carries
+vec3 coop_centre() { return coop_vec3(T_INERTIA + INERTIA + 6u) / coop[T_INERTIA + INERTIA + 9u]; } // centre of mass of the first body and all that it carries
 
-// x and y in the world of a body or, of the world, of the centre of mass.
+// x and y in the world of a body or, for the world, of the centre of mass.
 void coop_sense_position(uint to, uint body) {
     vec3 at = coop_vec3(T_ORIGIN) + (body == 0u ? coop_centre() : coop_vec3(T_BODY + PLACE * body + 9u));
     if (gl_SubgroupInvocationID < 2u) coop[T_SENSED + to + gl_SubgroupInvocationID] = gl_SubgroupInvocationID == 0u ? at.x : at.y;
 }
 
-// Inertia about the centre of mass of all, mass times place from there, mass: MuJoCo's cinert.
+// Inertia about the total centre of mass, mass times position relative to it, mass: MuJoCo's cinert.
 void coop_sense_inertia(uint to) {
     uint i;
     COOP_EACH(i, BODIES - 1) {
@@ -24,7 +24,7 @@ void coop_sense_inertia(uint to) {
     }
 }
 
-// Spin, and velocity at the centre of mass of all: cvel.
+// Angular velocity, and velocity at the total centre of mass: cvel.
 void coop_sense_velocity(uint to) {
     uint i;
     COOP_EACH(i, BODIES - 1) {
@@ -35,14 +35,14 @@ void coop_sense_velocity(uint to) {
     }
 }
 
-// Torque about the centre of mass of all, and force, of the contacts on each body: cfrc_ext.
+// Torque about the total centre of mass, and force, of the contacts on each body: cfrc_ext.
 void coop_sense_forces(uint to, uint slots) {
     uint i;
     COOP_EACH(i, BODIES - 1) {
         vec3 torque = vec3(0.0), force = vec3(0.0), centre = coop_centre();
         [[dont_unroll]] for (uint slot = 0u; slot < slots; slot++) {
             uint row = T_SLOT + SLOT * slot, word = coop_words[W_SLOT + slot];
-            float side = float((word >> 8) == i + 1u) - float((word & 255u) == i + 1u); // slots have forces negated
+            float side = float((word >> 8) == i + 1u) - float((word & 255u) == i + 1u); // forces in slots are negated
             vec3 on = side * coop_vec3(row + 17u);
             force += on;
             torque += cross(coop_vec3(row) - centre, on);
