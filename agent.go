@@ -104,7 +104,7 @@ func (a *agent[C, W]) sections() config.Sections {
 
 func (a *agent[C, W]) learner() config.Section { return config.Section{Name: a.name, Value: &a.cfg} }
 
-// replays returns the settings of the replay; nil: there is none.
+// replays returns the settings of the replay; nil: none.
 func (a *agent[C, W]) replays() *rl.ReplayConfig { return a.replay }
 
 func (a *agent[C, W]) members() (count *int, key string) { return a.size(&a.cfg), a.name + ".members" }

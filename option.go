@@ -16,8 +16,8 @@ type options struct {
 	overrides    []config.Override
 	sections     []any
 	environments *envs.Registry
-	folder       string  // where the paths of files begin
-	source       *source // of the file that env names; nil: it is read
+	folder       string  // folder to which the paths of files are relative
+	source       *source // of the file that env names; nil: it is read from there
 }
 
 // Set sets a key of the configuration, as --set does on the command line: evorl.Set("ppo.members=64"). It overrides

@@ -57,7 +57,7 @@ func newest(below string, cfg *Config) (int, error) {
 	return most, nil
 }
 
-// prefixOf begins the names of the folders of a configuration's runs.
+// prefixOf returns the prefix of the folder names of a configuration's runs.
 func prefixOf(cfg *Config) string {
 	return cfg.Run.Workflow + "-" + strings.TrimSuffix(cfg.Run.Env, SourceSuffix) + "-"
 }

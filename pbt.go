@@ -196,7 +196,7 @@ func (p *pbt) check(env *envs.Environment, options envs.Options) error {
 	return p.trainable.check(env, options)
 }
 
-// memberFields are the keys that may be searched: those of the learner and, on request only, those of the replay.
+// memberFields returns the keys that may be searched: those of the learner and, only on request, those of the replay.
 func (p *pbt) memberFields() ([]config.Key, error) {
 	keys, err := config.MemberFields(p.learner().Value)
 	of, ok := p.trainable.(interface{ replays() *rl.ReplayConfig })

@@ -210,7 +210,7 @@ func TestWrongPBTOver(t *testing.T) {
 	}
 }
 
-// The exponents of priorities can be searched where batches are drawn by them, in each member, and else cannot.
+// The exponents of priorities can be searched, per member, only if batches are drawn by priorities.
 func TestPBTSearchesPriorities(t *testing.T) {
 	text := over("dqn", "CartPole-v1") + "[dqn]\nmembers = 3\nlearning_starts = 10\nrollout_length = 10\n[replay]\ncapacity = 100\nprioritized = %v\n" +
 		"[pbt.search.priority_exponent]\nprior = \"uniform\"\nlow = 0.2\nhigh = 0.9\n[pbt.search.importance_exponent]\nprior = \"uniform\"\nlow = 0.1\nhigh = 0.2\n"

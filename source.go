@@ -18,21 +18,21 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// SourceSuffix ends the names of files that env may name: an environment or a problem of the user's own, in GLSL.
+// SourceSuffix is the suffix of files that env may name: user-defined environments or problems in GLSL.
 const SourceSuffix = ".glsl"
 
-// Names of sections of a configuration whose env is a file.
+// Names of the sections of a configuration whose env is a file.
 const (
 	sourceSection   = "source"
 	functionSection = "function"
 )
 
-// SourceConfig is [source], which a configuration has whose env is a file.
+// SourceConfig is [source], the section of a configuration whose env is a file.
 type SourceConfig struct {
-	Digest string `doc:"SHA-256 of the file that env names, so that a run goes on with what it began with; empty: whatever it is."`
+	Digest string `doc:"SHA-256 of the file that env names, so that a run resumes with the same file; empty: any."`
 }
 
-// source is a file of an environment or a problem. A run keeps a copy in its directory.
+// source is the file of an environment or problem. A run stores a copy in its directory.
 type source struct {
 	name     string // without folders
 	text     []byte
@@ -40,7 +40,7 @@ type source struct {
 	settings SourceConfig
 }
 
-// again is the same file for another configuration; nil: there is none.
+// again returns the same file for another configuration; nil: none.
 func (s *source) again() *source {
 	if s == nil {
 		return nil
@@ -48,10 +48,11 @@ func (s *source) again() *source {
 	return &source{name: s.name, text: s.text}
 }
 
-// maxSource is above the size of any robot's dynamics.
+// maxSource is larger than any robot's dynamics, in bytes.
 const maxSource = 16 << 20
 
-// placeSource makes the environment or the problem of the file that env names, whose path is from the folder of the configuration.
+// placeSource makes the environment or problem of the file that env names; its path is relative to the
+// configuration's folder.
 func (c *Config) placeSource(name string, d *config.Document, o options) error {
 	c.Run.Env = filepath.Base(name)
 	c.source = o.source
@@ -108,11 +109,11 @@ func (c *Config) placeFunction(path string, d *config.Document) error {
 	return nil
 }
 
-// function is [function], of a problem of the user's own.
+// function is [function], the settings of a user-defined problem.
 type function struct {
-	Dimension int `min:"1" max:"1000" doc:"Numbers a candidate has."`
+	Dimension int `min:"1" max:"1000" doc:"Dimensions of a candidate."`
 	source    *problem.Source
-	made      *problem.Function // of the dimension that it was last asked for
+	made      *problem.Function // the function made last, for its dimension
 	dimension int
 }
 
@@ -128,7 +129,7 @@ func (f *function) Problem() (ec.Problem, error) {
 	return made, nil
 }
 
-// readSource reads a file that a user has named.
+// readSource reads a file named by the user.
 func readSource(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	var of *fs.PathError

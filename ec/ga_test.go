@@ -34,7 +34,8 @@ func TestGA(t *testing.T) {
 	t.Logf("largest deviation %.1e", worst)
 }
 
-// TestWeightMutation: ERL's mutation of a network's matrices against float64, with biases between them, and of a space without a network.
+// TestWeightMutation compares ERL's mutation with float64, for a network's matrices, with biases between them, and
+// for a space without a network.
 func TestWeightMutation(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(6))
 	network := Space{Members: 2, Dim: 11, Matrices: []uint32{1, 1, 1, 1, 1, 0, 0, 2, 2, 2, 0}}

@@ -19,7 +19,8 @@ type Space struct {
 	Low, High []float32
 	// Open leaves such candidates unchanged: the bounds define only the initial region.
 	Open bool
-	// Matrices is the number of the weight matrix that each coordinate belongs to, from 1, [dim]; 0: none, as biases; nil: the candidates are no networks.
+	// Matrices is the number, from 1, of the weight matrix to which each coordinate belongs, [dim]; 0: none, as for
+	// biases; nil: candidates are not networks.
 	Matrices []uint32
 	// DescriptorLow and DescriptorHigh bound the descriptors of a candidate's behaviour, [B] each; nil: no
 	// descriptors.

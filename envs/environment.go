@@ -7,7 +7,7 @@ type Environment struct {
 	Spec
 	glsl     string
 	file     string // in the embedded tree, for a built-in environment; "" for one given at run time
-	source   string // name of the GLSL of one given at run time in compiler messages; "": its name and .glsl
+	source   string // name of run-time GLSL in compiler messages; "": the environment's name and .glsl
 	compiled compiled
 	constant [optionConstants]float32 // specialization constants of the options
 	base     *Environment             // the environment that With was first called on; nil: this one

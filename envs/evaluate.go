@@ -51,7 +51,8 @@ func (ev *Evaluator) steps() int {
 // Policy returns the evaluated policy.
 func (ev *Evaluator) Policy() *Policy { return ev.policy }
 
-// Fitness makes an engine.Fitness: the mean return of so many episodes a member, or each of them. Its tensors are in a workflow's own state s.
+// Fitness returns an engine.Fitness: the mean return over the given number of episodes per member, or the return of
+// each episode. Its tensors are made in the workflow's state s.
 func (ev *Evaluator) Fitness(ctx context.Context, s *engine.State, clock engine.Clock, episodes int) (engine.Fitness, error) {
 	rollout, err := ev.newRollout(ctx, s, episodes)
 	if err != nil {

@@ -127,7 +127,7 @@ func NewRollout(ctx context.Context, s *engine.State, env *Environment, cfg Roll
 		return nil, err
 	}
 	p, e, t := engine.Members(cfg.Members), engine.Environments(cfg.Environments), engine.Time(cfg.Horizon)
-	// To the kernels a policy and its environments are a member: the tensors' order is the same.
+	// To the kernels, each policy with its environments is a member; the layout of the tensors is the same.
 	ro.cfg.Members, ro.cfg.Environments = cfg.Members*policies, cfg.Environments/policies
 	o, a := engine.Axis("feature", env.ObsSize()), engine.Axis("action", env.ActionWords())
 	tensor := s.Tensor

@@ -10,29 +10,29 @@ import (
 	"github.com/evorl/evorl/engine/config"
 )
 
-// sourceHeader is what the header of a file of FromGLSL may set.
+// sourceHeader holds the settings of a file's header; see FromGLSL.
 type sourceHeader struct {
-	Summary         string    `doc:"What is to be done, in a line."`
+	Summary         string    `doc:"Description of the task, in one line."`
 	State           []string  `doc:"Names of the elements of the state; default s0, s1 …"`
-	ObservationLow  []float32 `doc:"Lower bounds of observations, one or one a dimension; default none."`
+	ObservationLow  []float32 `doc:"Lower bounds of observations, one, or one per dimension; default none."`
 	ObservationHigh []float32 `doc:"Upper bounds of observations."`
-	ActionLow       []float32 `doc:"Lower bounds of continuous actions, one or one a dimension; default -1."`
+	ActionLow       []float32 `doc:"Lower bounds of continuous actions, one, or one per dimension; default -1."`
 	ActionHigh      []float32 `doc:"Upper bounds of continuous actions; default 1."`
-	MaxSteps        int       `min:"0" max:"1073741823" doc:"Steps after which an episode is truncated; 0: the configuration's [environment] time_limit must say."`
-	Iterations      int       `min:"0" max:"60000" doc:"The most iterations that all loops take in a step, those with [[unroll]] not counted."`
-	Position        []string  `doc:"One to three elements of the state that are the place of a ball, for evorl view: x; x and z; or x, y and z (up)."`
-	ViewSize        float64   `doc:"Width of what evorl view shows, in the unit of position."`
+	MaxSteps        int       `min:"0" max:"1073741823" doc:"Steps after which an episode is truncated; 0: set by the configuration's [environment] time_limit."`
+	Iterations      int       `min:"0" max:"60000" doc:"Maximum iterations of all loops in a step, except those with [[unroll]]."`
+	Position        []string  `doc:"One to three elements of the state that are the position of a ball, for evorl view: x; x and z; or x, y and z (up)."`
+	ViewSize        float64   `doc:"Width of the view of evorl view, in the unit of position."`
 }
 
-// headerMark begins a line of a header.
+// headerMark is the beginning of a header line.
 const headerMark = "//!"
 
-// FromGLSL makes an environment of a file's text, which says itself what a Spec says: its first line is "// environment: NAME", and lines that
-// begin with //! are TOML, which may set
+// FromGLSL makes an environment from a file's text that also contains its Spec: its first line is "// environment:
+// NAME", and lines that begin with //! are TOML, with these keys:
 //
 //	//! summary = "reach the middle"
 //	//! state = ["x", "v"]          # default s0, s1 …
-//	//! observation_low = [-10]     # one for all or one a dimension; default none
+//	//! observation_low = [-10]     # one for all or one per dimension; default none
 //	//! observation_high = [10]
 //	//! action_low = [-1]           # of continuous actions; default -1
 //	//! action_high = [1]
@@ -41,7 +41,7 @@ const headerMark = "//!"
 //	//! position = ["x"]            # what evorl view shows: a ball at one to three elements of the state
 //	//! view_size = 4.0             # width of the view
 //
-// The sizes of spaces and state are those that the GLSL defines; see New for what else it has to. The file's name is for errors.
+// The GLSL defines the sizes of spaces and state; see New for what else it must define. file names the file in errors.
 //
 // Errors: a mistake in the header is a *config.Error with line and column; others are those of New.
 func FromGLSL(file string, text []byte) (*Environment, error) {
@@ -74,7 +74,7 @@ func FromGLSL(file string, text []byte) (*Environment, error) {
 	return e, nil
 }
 
-// spaces puts the spaces and the state in a Spec, by the sizes that the GLSL defines.
+// spaces sets the spaces and the state of a Spec, by the sizes that the GLSL defines.
 func (h *sourceHeader) spaces(d *config.Document, spec *Spec, glsl string) error {
 	found, err := definesOf(*spec, glsl)
 	if err != nil {
@@ -108,10 +108,10 @@ func (h *sourceHeader) spaces(d *config.Document, spec *Spec, glsl string) error
 	return nil
 }
 
-// maxSourceSize is above what a kernel can hold of a state.
+// maxSourceSize is larger than any state that a kernel can hold.
 const maxSourceSize = 4096
 
-// boxOf is a box of n dimensions, whose bounds are given once, one a dimension, or not.
+// boxOf returns a box of n dimensions with bounds given once, per dimension, or not at all.
 func boxOf(d *config.Document, name string, low, high []float32, otherwise float32, n int) (Space, error) {
 	expand := func(key string, bounds []float32, otherwise float32) ([]float32, error) {
 		switch len(bounds) {
@@ -122,7 +122,7 @@ func boxOf(d *config.Document, name string, low, high []float32, otherwise float
 		case n:
 			return bounds, nil
 		}
-		return nil, d.Errorf(key, "%d bounds of %d dimensions: want one, or one a dimension", len(bounds), n)
+		return nil, d.Errorf(key, "%d bounds of %d dimensions: want one, or one per dimension", len(bounds), n)
 	}
 	l, err := expand(name+"_low", low, -otherwise)
 	if err != nil {
@@ -140,7 +140,7 @@ func boxOf(d *config.Document, name string, low, high []float32, otherwise float
 	return Box(l, h), nil
 }
 
-// view makes a geometry of a ball, where the header has its position.
+// view makes a geometry of a ball if the header has a position.
 func (h *sourceHeader) view(d *config.Document, spec *Spec) error {
 	if h.Position == nil {
 		return nil

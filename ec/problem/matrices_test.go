@@ -7,7 +7,8 @@ import (
 	"github.com/evorl/evorl/engine/nn"
 )
 
-// TestMatrices: weights are numbered by their layers; biases, normalization and what is beside the network are not.
+// TestMatrices: weights have the number of their layer; biases, normalization and parameters outside the network have
+// 0.
 func TestMatrices(t *testing.T) {
 	got := matrices(nn.MLP{In: 2, Hidden: []int{3}, Out: 1, LayerNorm: true}, 21)
 	want := []uint32{1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 2, 2, 0, 0, 0}

@@ -181,7 +181,7 @@ func (p *policy) Space(members int) ec.Space {
 	return ec.Space{Members: members, Dim: dim, Matrices: matrices(p.mlp(), dim), DescriptorLow: p.described.low, DescriptorHigh: p.described.high}
 }
 
-// matrices is ec.Space's Matrices.
+// matrices returns the Matrices of an ec.Space.
 func matrices(m nn.MLP, dim int) []uint32 {
 	of := make([]uint32, dim)
 	for i, l := range m.Layers() {

@@ -10,7 +10,7 @@ import (
 	"github.com/evorl/evorl/engine/config"
 )
 
-// Source is a function in a file that says itself what a GLSLSpec says.
+// Source is a function read from a file that also contains its GLSLSpec.
 type Source struct {
 	Name   string // of the function
 	header sourceHeader
@@ -18,24 +18,26 @@ type Source struct {
 	text   string
 }
 
-// sourceHeader is what the header of a file may set.
+// sourceHeader holds the settings of a file's header.
 type sourceHeader struct {
-	Dimension  int       `min:"1" max:"1000" doc:"Numbers a candidate has."`
-	Objectives int       `min:"1" max:"16" doc:"Values that are maximised."`
-	Low        []float32 `doc:"Lower bounds of candidates, one or one a dimension; default none."`
+	Dimension  int       `min:"1" max:"1000" doc:"Dimensions of a candidate."`
+	Objectives int       `min:"1" max:"16" doc:"Objectives, which are maximised."`
+	Low        []float32 `doc:"Lower bounds of candidates, one, or one per dimension; default none."`
 	High       []float32 `doc:"Upper bounds of candidates."`
-	Start      []float32 `doc:"Where searches begin, one number or one a dimension; default anywhere between the bounds, or 0."`
+	Start      []float32 `doc:"Start of searches, one number, or one per dimension; default random in the bounds, or 0."`
 }
 
-// FromGLSL reads a function from a file's text: its first line is "// problem: NAME", and lines that begin with //! are TOML, which may set
+// FromGLSL reads a function from a file's text: its first line is "// problem: NAME", and lines that begin with //!
+// are TOML, with these keys:
 //
 //	//! dimension = 2     # default 10
 //	//! objectives = 1
-//	//! low = [-5]        # bounds, one for all or one a dimension; default none
+//	//! low = [-5]        # bounds, one for all or one per dimension; default none
 //	//! high = [5]
-//	//! start = [0]       # default drawn between the bounds, or 0
+//	//! start = [0]       # default: drawn in the bounds, or 0
 //
-// What the text defines is told by GLSL. The file's name is for errors, of which those in the header are *config.Error with line and column.
+// See GLSL for what the text must define. file names the file in errors; errors in the header are *config.Error with
+// line and column.
 func FromGLSL(file string, text []byte) (*Source, error) {
 	first, _, _ := strings.Cut(string(text), "\n")
 	name, ok := strings.CutPrefix(strings.TrimRight(first, " \r"), "// problem: ")
@@ -59,10 +61,11 @@ func FromGLSL(file string, text []byte) (*Source, error) {
 	return s, nil
 }
 
-// Dimension is the number of numbers that a candidate has by the header.
+// Dimension returns the dimension of candidates stated in the header.
 func (s *Source) Dimension() int { return s.header.Dimension }
 
-// Function compiles the function for candidates of so many numbers. Errors are those of GLSL, and one for bounds of another dimension.
+// Function compiles the function for candidates of the given dimension. Errors are those of GLSL, and one if the
+// number of bounds differs.
 func (s *Source) Function(ctx context.Context, dim int) (*Function, error) {
 	spec, err := s.spec(dim)
 	if err != nil {
@@ -85,7 +88,7 @@ func (s *Source) spec(dim int) (GLSLSpec, error) {
 		case dim:
 			*of.to = of.values
 		default:
-			return spec, fmt.Errorf("%s: %s has %d numbers, and candidates have %d: want one, or one a dimension", s.file, of.key, len(of.values), dim)
+			return spec, fmt.Errorf("%s: %s has %d numbers, and candidates have %d: want one, or one per dimension", s.file, of.key, len(of.values), dim)
 		}
 	}
 	return spec, nil

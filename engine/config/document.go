@@ -68,7 +68,7 @@ func Overrides(name string, overrides ...Override) (*Document, error) {
 	return (&source{flag: name}).document(overrides)
 }
 
-// Rename gives the value of a key of the top level another name, unless there is one of that name or it is a section.
+// Rename renames a key of the top level, unless the new name exists or the key is a section.
 func (d *Document) Rename(from, to string) {
 	n := d.root.kid(from)
 	if n == nil || n.kind == table || d.root.kid(to) != nil {

@@ -169,7 +169,7 @@ func (d *Dir) WriteConfig(text []byte) error {
 	return durable.WriteFile(d.Config(), text, 0o644)
 }
 
-// WriteSource keeps a file that the configuration names, under the file's own name.
+// WriteSource stores a file that the configuration names, under the file's own name.
 func (d *Dir) WriteSource(name string, text []byte) error {
 	if name != filepath.Base(name) || !filepath.IsLocal(name) {
 		return fmt.Errorf("run directory: a source %q; want the name of a file", name)
