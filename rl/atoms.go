@@ -38,6 +38,8 @@ type distribution struct {
 	CriticConfig
 	atTwins *engine.Tensor // [P, twins, B, A]: the gradient at actions
 	taken   *engine.Tensor // [P, B, 1]: the values that the actor's loss has
+
+	means, atMeans *engine.Tensor // [P, twins, B]: the critics' values, and gradients there, for losses that are more than values
 }
 
 // makeDistribution makes what the critics' distributions need, where they are such.
@@ -50,6 +52,8 @@ func (a *actorCritic) makeDistribution(s *engine.State, c CriticConfig) {
 		CriticConfig: c,
 		atTwins:      s.Scratch("gradient_at_twins_actions", engine.Float32, p, nn.Networks(a.twins), b, engine.Axis("action", a.head.Size)),
 		taken:        s.Scratch("taken_values", engine.Float32, p, b, engine.Axis("value", 1)),
+		means:        s.Scratch("mean_values", engine.Float32, p, nn.Networks(a.twins), b),
+		atMeans:      s.Scratch("gradient_at_mean_values", engine.Float32, p, nn.Networks(a.twins), b),
 	}
 }
 
@@ -66,11 +70,29 @@ func (d *distribution) loss(r *engine.Recorder, a *actorCritic, k qLossKernel) {
 // ascend records the gradient at actions, atTwins, of the loss of a deterministic actor: minus the mean value of its actions, or of those the smaller.
 func (d *distribution) ascend(r *engine.Recorder, a *actorCritic, obs *engine.Tensor) {
 	a.critics.pass.Forward(r, a.critics.weights(), inputs(obs, a.actions), a.values)
+	d.slope(r, a, nil)
+	a.critics.pass.Backward(r, a.atValues, nn.Gradients{Inputs: []*engine.Tensor{nil, d.atTwins}})
+}
+
+// slope records the gradient at the critics' outputs of one at their means; nil: that of a deterministic actor's loss.
+func (d *distribution) slope(r *engine.Recorder, a *actorCritic, atMeans *engine.Tensor) {
 	size, groups := r.Invocations(a.rows)
-	r.Dispatch(categoricalSlopeKernel{
+	k := categoricalSlopeKernel{
 		Value: a.values.Range(), AtValue: a.atValues.Range(), Taken: d.taken.Range(), Rows: uint32(a.rows),
 		Atoms: uint32(d.Atoms), Low: float32(d.MinValue), High: float32(d.MaxValue), Share: 1 / float32(a.batch),
 		LocalSizeX: size, Critics: uint32(a.twins), Unclipped: !d.ClippedDouble,
-	}.call(groups, uint32(a.members), 1))
-	a.critics.pass.Backward(r, a.atValues, nn.Gradients{Inputs: []*engine.Tensor{nil, d.atTwins}})
+	}
+	if atMeans != nil {
+		k.AtMean = atMeans.Range()
+	}
+	r.Dispatch(k.call(groups, uint32(a.members), 1))
+}
+
+// value records the means of the critics' outputs.
+func (d *distribution) value(r *engine.Recorder, a *actorCritic) {
+	size, groups := r.Invocations(d.means.Len())
+	r.Dispatch(categoricalMeanKernel{
+		Value: a.values.Range(), Mean: d.means.Range(), Count: uint32(d.means.Len()),
+		Atoms: uint32(d.Atoms), Low: float32(d.MinValue), High: float32(d.MaxValue), LocalSizeX: size,
+	}.call(groups, 1, 1))
 }

@@ -66,6 +66,59 @@ func (k advantageMomentsKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: advantageMomentsShader, Groups: [3]uint32{x, y, z}, Label: "rl/advantage_moments", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var categoricalMeanShader = &vk.Shader{
+	Name:  "rl/categorical_mean",
+	SPIRV: shaders.Code("rl/categorical_mean"),
+	Bindings: []vk.Binding{
+		{Name: "Value", Index: 0, Access: vk.Read},
+		{Name: "values_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Mean", Index: 2, Access: vk.Write},
+	},
+	PushBytes: 16,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// categoricalMeanKernel is shaders/rl/categorical_mean.comp.
+type categoricalMeanKernel struct {
+	Value vk.Range // readonly float
+	Mean  vk.Range // writeonly float
+
+	Count uint32 // push constants, in order
+	Atoms uint32
+	Low   float32
+	High  float32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k categoricalMeanKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [3]vk.Range
+		push   [16]byte
+		spec   [2]uint32
+	})
+	a.ranges = [3]vk.Range{k.Value, k.Value, k.Mean}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Count)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Atoms)
+	binary.LittleEndian.PutUint32(a.push[8:], math.Float32bits(k.Low))
+	binary.LittleEndian.PutUint32(a.push[12:], math.Float32bits(k.High))
+	a.spec = [2]uint32{64, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: categoricalMeanShader, Groups: [3]uint32{x, y, z}, Label: "rl/categorical_mean", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var categoricalQLossShader = &vk.Shader{
 	Name:  "rl/categorical_q_loss",
 	SPIRV: shaders.Code("rl/categorical_q_loss"),

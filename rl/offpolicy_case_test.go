@@ -209,13 +209,21 @@ func (f *memberReference) q(critics, obs, action []float64) []float64 {
 	x, row := append(append([]float64(nil), obs...), action...), len(critics)/f.c.ac.twins
 	var q []float64
 	for i := range f.c.ac.twins {
-		q = append(q, forward(f.c.ac.critics.MLP(), critics[i*row:], x)[0])
+		out := forward(f.c.ac.critics.MLP(), critics[i*row:], x)
+		if d := f.c.ac.distribution; d != nil {
+			out = []float64{d.mean(softmax(out))}
+		}
+		q = append(q, out[0])
 	}
 	return q
 }
 
 // descendCritics steps the critics towards the target values of next actions, and log-probabilities.
 func (f *memberReference) descendCritics(alpha float64, next func(row int) (action []float64, logProb float64)) {
+	if f.c.ac.distribution != nil {
+		f.descendDistributions(alpha, next)
+		return
+	}
 	y := make([]float64, updateRows)
 	for i := range y {
 		action, logProb := next(i)

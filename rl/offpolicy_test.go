@@ -36,6 +36,8 @@ func offPolicies() []workflow {
 	masked.PolicyDelay = 4
 	shared := replay
 	shared.Shared = true
+	distributions := sac
+	distributions.Atoms, distributions.MinValue, distributions.MaxValue = 7, -2, 3
 	limit := Environment(envs.Options{TimeLimit: 8})
 	together, plain := DefaultDvD(), DefaultOffPolicyNetwork()
 	together.OffPolicyConfig, together.States, plain.Hidden = common, 7, []int{8}
@@ -60,8 +62,8 @@ func offPolicies() []workflow {
 		{"sac", func(t testing.TB, eng *engine.Engine) (counted, error) {
 			return NewSAC(t.Context(), eng, lookup(t, "Pendulum-v1"), sac, Network(stochastic), Replays(replay), limit)
 		}},
-		{"sac, layer by layer", func(t testing.TB, eng *engine.Engine) (counted, error) {
-			return NewSAC(t.Context(), eng, lookup(t, "MountainCarContinuous-v0"), sac, Network(deep), Replays(replay), limit)
+		{"sac of distributions, layer by layer", func(t testing.TB, eng *engine.Engine) (counted, error) {
+			return NewSAC(t.Context(), eng, lookup(t, "MountainCarContinuous-v0"), distributions, Network(deep), Replays(replay), limit)
 		}},
 		{"sac of discrete actions", func(t testing.TB, eng *engine.Engine) (counted, error) {
 			return NewSAC(t.Context(), eng, lookup(t, "CartPole-v1"), sac, Network(network), Replays(replay), limit)
@@ -105,6 +107,9 @@ func (o *OffPolicy) dispatches() int {
 	}
 	if ac.distribution != nil {
 		inside += actors // the slope of its mean
+		if _, soft := o.learner.(*sac); soft {
+			inside += actors // its mean
+		}
 	}
 	if inside > vk.PlainCommands {
 		inside += updates // a kernel counts them
@@ -383,6 +388,16 @@ func TestOffPolicyRefused(t *testing.T) {
 		!strings.Contains(err.Error(), `"network.state_dependent_std"`) {
 		t.Errorf("sac without state-dependent deviations: error %v", err)
 	}
+	for want, change := range map[string]func(*SACConfig){
+		`"sac.atoms": critics of discrete actions`:   func(c *SACConfig) { c.Atoms = 5 },
+		`"clipped_double": sac takes the smaller of`: func(c *SACConfig) { c.Atoms, c.ClippedDouble = 5, false },
+	} {
+		cfg := DefaultSAC()
+		change(&cfg)
+		if _, err := NewSAC(t.Context(), engine.New(dev), lookup(t, "CartPole-v1"), cfg); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v; want one with %s", err, want)
+		}
+	}
 	replay := DefaultReplay()
 	replay.Prioritized = true
 	if _, err := NewSAC(t.Context(), engine.New(dev), lookup(t, "CartPole-v1"), DefaultSAC(), Replays(replay)); err == nil ||
@@ -404,6 +419,8 @@ func TestOffPolicyLearns(t *testing.T) {
 	ddpg.CriticLearningRate, td3.CriticLearningRate, sac.CriticLearningRate = 2e-3, 2e-3, 2e-3
 	ddpg.Tau, td3.Tau, sac.Tau = 0.02, 0.02, 0.02
 	sac.TemperatureLearningRate, sac.Temperature = 2e-3, 0.2
+	distributions := sac
+	distributions.Atoms, distributions.MinValue, distributions.MaxValue = 41, -36, 4
 	env := lookup(t, "Pendulum-v1")
 	for _, c := range []struct {
 		name string
@@ -417,6 +434,9 @@ func TestOffPolicyLearns(t *testing.T) {
 		}},
 		{"sac", func(eng *engine.Engine) (*OffPolicy, error) {
 			return NewSAC(t.Context(), eng, env, sac, Network(stochastic), Replays(replay))
+		}},
+		{"sac of distributions", func(eng *engine.Engine) (*OffPolicy, error) {
+			return NewSAC(t.Context(), eng, env, distributions, Network(stochastic), Replays(replay))
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

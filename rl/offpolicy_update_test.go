@@ -41,7 +41,14 @@ func stepDeterministic(f *memberReference) {
 	f.descend("actor", "actor_learning_rate", func(actor []float64) (loss float64) {
 		for i := range updateRows {
 			obs := f.row("obs", i, updateObs)
-			loss -= f.q(f.values["critics"], obs, policy(actor, obs))[0] / updateRows
+			q := f.q(f.values["critics"], obs, policy(actor, obs))
+			switch d := d.distribution; {
+			case d != nil && d.ClippedDouble:
+				q[0] = min(q[0], q[1])
+			case d != nil:
+				q[0] = (q[0] + q[1]) / 2
+			}
+			loss -= q[0] / updateRows
 		}
 		return loss
 	})
@@ -65,6 +72,8 @@ func TestDeterministicUpdates(t *testing.T) {
 		{"ddpg", ddpg, 2, all(0), false},
 		{"td3, delay by pattern", td3, 4, all(2), false},
 		{"td3, delay by mask", td3, 4, [updateMembers]float64{2, 1, 1.5}, true},
+		{"td3, distributional", distributional(td3, true), 4, all(2), false},
+		{"td3, distributional, unclipped, delay by mask", distributional(td3, false), 4, [updateMembers]float64{2, 1, 1.5}, true},
 	} {
 		for _, hidden := range updateForms {
 			t.Run(fmt.Sprint(c.name, hidden), func(t *testing.T) {
@@ -133,11 +142,16 @@ func stepSAC(f *memberReference) {
 	}
 }
 
-// Two updates of SAC against float64, with a temperature that is learned and one that is not.
+// Two updates of SAC against float64, with a temperature that is learned and one that is not, and with critics that are distributions.
 func TestSACUpdates(t *testing.T) {
-	for _, learned := range []bool{true, false} {
+	for _, c := range []struct{ learned, distributional bool }{{true, false}, {false, false}, {true, true}, {false, true}} {
 		for _, hidden := range updateForms {
-			t.Run(fmt.Sprintf("learned %v, %v", learned, hidden), func(t *testing.T) {
+			learned := c.learned
+			t.Run(fmt.Sprintf("%+v, %v", c, hidden), func(t *testing.T) {
+				cfg := SACConfig{LearnTemperature: learned}
+				if c.distributional {
+					cfg.CriticConfig = updateAtoms
+				}
 				network := DefaultSACNetwork()
 				network.Hidden = hidden
 				extra := map[string][updateMembers]float64{"target_entropy": {-1, -0.5, -2}, "temperature_learning_rate": {1e-2, 1e-3, 0.1}}
@@ -145,7 +159,7 @@ func TestSACUpdates(t *testing.T) {
 					extra["temperature"] = [updateMembers]float64{0.2, 1, 0.01}
 				}
 				u := newUpdateCase(t, network, func(o *OffPolicy, parts learnerParts) (learner, error) {
-					return newSAC(o, parts, SACConfig{LearnTemperature: learned})
+					return newSAC(o, parts, cfg)
 				}, extra)
 				a := u.o.learner.(*sac)
 				compared := map[string]*engine.Tensor{"actor": a.actor.params(), "critics": a.critics.params(), "target critics": a.targetCritics}

@@ -13,6 +13,7 @@ import (
 // SACConfig are the settings of SAC. Fields with the tag member are tensors [P] on the device, which PBT may vary.
 type SACConfig struct {
 	OffPolicyConfig
+	CriticConfig
 
 	ActorLearningRate       float64 `min:"0" max:"1" doc:"Step size of the actor's optimizer, per member." member:"log_uniform 3e-5 3e-3"`
 	CriticLearningRate      float64 `min:"0" max:"1" doc:"Step size of the critics' optimizer, per member." member:"log_uniform 3e-5 3e-3"`
@@ -31,7 +32,7 @@ type SACConfig struct {
 // 2019, and EvoRL have 0.98. Priors are fastpbrl's (A. Flajolet et al., 2022).
 func DefaultSAC() SACConfig {
 	c := SACConfig{
-		OffPolicyConfig:   defaultOffPolicy(),
+		OffPolicyConfig: defaultOffPolicy(), CriticConfig: defaultCritic(),
 		ActorLearningRate: 3e-4, CriticLearningRate: 3e-4, TemperatureLearningRate: 3e-4, Tau: 0.005,
 		LearnTemperature: true, Temperature: 1, TargetEntropy: -1, TargetEntropyScale: 0.89,
 	}
@@ -39,11 +40,24 @@ func DefaultSAC() SACConfig {
 	return c
 }
 
+// Validate checks constraints across fields.
+func (c SACConfig) Validate() error {
+	if !c.ClippedDouble {
+		return config.Invalid("clipped_double", "sac takes the smaller of both critics' values; want true")
+	}
+	if err := c.OffPolicyConfig.Validate(); err != nil {
+		return err
+	}
+	return c.CriticConfig.Validate()
+}
+
 // Fits implements Fitting.
 func (c SACConfig) Fits(env *envs.Environment, network NetworkConfig, replay ReplayConfig) error {
 	switch {
 	case env.Action.IsDiscrete() && replay.Prioritized:
 		return config.Invalid("replay.prioritized", "sac takes its batches as equally weighted, and tells no errors; want false")
+	case env.Action.IsDiscrete() && c.Atoms != 0:
+		return config.Invalid("sac.atoms", "critics of discrete actions output values; want 0")
 	case env.Action.IsDiscrete():
 		return c.fits(network, replay)
 	case !network.StateDependentStd:
@@ -119,15 +133,23 @@ func (a *sac) descendActor(r *engine.Recorder, u update) {
 	a.actor.pass.Forward(r, a.actor.weights(), inputs(obs, nil), a.outputs)
 	a.head.Sample(r, b, a.actions, a.logProb)
 	a.critics.pass.Forward(r, a.critics.weights(), inputs(obs, a.actions), a.values)
+	values, atValues := a.values, a.atValues
+	if d := a.distribution; d != nil {
+		d.value(r, a.actorCritic)
+		values, atValues = d.means, d.atMeans
+	}
 	k := softActorKernel{
-		Value: a.values.Range(), LogProb: a.logProb.Range(), Temperature: a.temperature.Range(), Entropy: a.targetEntropy.Range(),
-		AtValue: a.atValues.Range(), AtLogProb: a.atLogProb.Range(), Loss: a.actorRow.Range(), Applied: a.temperatureRow.Range(),
+		Value: values.Range(), LogProb: a.logProb.Range(), Temperature: a.temperature.Range(), Entropy: a.targetEntropy.Range(),
+		AtValue: atValues.Range(), AtLogProb: a.atLogProb.Range(), Loss: a.actorRow.Range(), Applied: a.temperatureRow.Range(),
 		Rows: uint32(a.batch), Dimensions: uint32(a.head.Size), LogTemperature: a.learned(), Workgroup: r.WorkgroupFor(a.batch),
 	}
 	if a.atLog != nil {
 		k.AtLog = a.atLog.Range()
 	}
 	r.Dispatch(k.call(uint32(a.members), 1, 1))
+	if a.distribution != nil {
+		a.distribution.slope(r, a.actorCritic, atValues)
+	}
 	a.critics.pass.Backward(r, a.atValues, nn.Gradients{Inputs: []*engine.Tensor{nil, a.atTwins}})
 	a.head.Backward(r, b, nn.HeadGradients{Action: a.atTwins, LogProb: a.atLogProb, Outputs: a.atOutputs})
 	a.actor.pass.Backward(r, a.atOutputs, nn.Gradients{Params: a.actorGradient})

@@ -32,7 +32,7 @@ func newSoft(o *OffPolicy, parts learnerParts, c SACConfig, head nn.Head) (ac *a
 	}
 	h, s, m := o.Hyper(), o.State(), o.Metrics()
 	ac, err = newActorCritic(o, actorCriticConfig{
-		learnerParts: parts, twins: 2, head: head,
+		learnerParts: parts, twins: 2, head: head, critic: c.CriticConfig,
 		actorRate: h.Add("actor_learning_rate", c.ActorLearningRate), criticRate: h.Add("critic_learning_rate", c.CriticLearningRate), tau: h.Add("tau", c.Tau),
 	})
 	if err != nil {
