@@ -37,12 +37,14 @@ type Ascent struct {
 
 // NewAscent makes an ascent of DDPG's or TD3's actors by the critics of the agents, its tensors in s. Batches are as large as the agents' replay has them.
 //
-// Errors: settings out of range, other agents, agents whose members have several actors or share a critic, and *vk.OutOfMemoryError.
+// Errors: settings out of range, other agents, agents whose members have several actors or share a critic, distributional critics, and *vk.OutOfMemoryError.
 func (o *OffPolicy) NewAscent(s *engine.State, cfg AscentConfig) (*Ascent, error) {
 	d, ok := o.learner.(*deterministic)
 	switch {
 	case !ok:
 		return nil, fmt.Errorf("rl: %s has no critic to climb; want ddpg or td3", o.name)
+	case d.distribution != nil:
+		return nil, config.Invalid(o.name+".atoms", "an ascent follows critics of values, and these have distributions; want 0")
 	case d.actors != 1:
 		return nil, fmt.Errorf("rl: %s whose actors share critics has no ascent; want one actor a member", o.name)
 	case cfg.Actors < 1 || cfg.Steps < 1 || !(cfg.LearningRate >= 0):

@@ -138,6 +138,10 @@ func TestAscentRefused(t *testing.T) {
 	if _, err := o.NewAscent(o.State().Sub("ascent"), AscentConfig{Actors: 0, Steps: 1}); err == nil || !strings.Contains(err.Error(), "0 actors") {
 		t.Errorf("error %v", err)
 	}
+	atoms := newSmall(t, dev, func(c *TD3Config, _ *ReplayConfig) { c.Atoms = 5 })
+	if _, err := atoms.NewAscent(atoms.State().Sub("ascent"), AscentConfig{Actors: 1, Steps: 1}); err == nil || !strings.Contains(err.Error(), "\"td3.atoms\"") {
+		t.Errorf("error %v", err)
+	}
 	common, replay := smallOffPolicy()
 	cfg := DefaultSAC()
 	cfg.OffPolicyConfig = common

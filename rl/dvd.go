@@ -38,8 +38,11 @@ func DefaultDvDReplay() ReplayConfig {
 
 // Validate checks constraints across fields.
 func (c DvDConfig) Validate() error {
-	if err := c.OffPolicyConfig.Validate(); err != nil {
+	if err := c.TD3Config.Validate(); err != nil {
 		return err
+	}
+	if c.Atoms != 0 {
+		return config.Invalid("atoms", "%d atoms of the critics; the diversity joins the gradient of critics of values: want 0", c.Atoms)
 	}
 	if c.Members < 2 || c.Members > maxDiverse {
 		return config.Invalid("members", "a population of %d agents; want 2 to %d", c.Members, maxDiverse)
@@ -84,11 +87,9 @@ func NewDvD(ctx context.Context, eng *engine.Engine, env *envs.Environment, cfg 
 			return nil, err
 		}
 		parts.together = true
-		return newDeterministic(o, parts, deterministicConfig{
-			twins: 2, actorRate: cfg.ActorLearningRate, criticRate: cfg.CriticLearningRate, tau: cfg.Tau, explorationNoise: cfg.ExplorationNoise,
-			delay: cfg.PolicyDelay, smooths: true, targetNoise: cfg.TargetNoise, noiseClip: cfg.NoiseClip,
-			diversity: &diversityConfig{states: cfg.States, width: cfg.KernelWidth, jitter: cfg.Jitter, weights: cfg.Diversity, from: cfg.DiversityFrom},
-		})
+		of := cfg.deterministic()
+		of.diversity = &diversityConfig{states: cfg.States, width: cfg.KernelWidth, jitter: cfg.Jitter, weights: cfg.Diversity, from: cfg.DiversityFrom}
+		return newDeterministic(o, parts, of)
 	})
 }
 

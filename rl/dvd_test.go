@@ -263,6 +263,7 @@ func TestDvDRefused(t *testing.T) {
 		`"diversity_from": 4 numbers of steps`:           func(c *DvDConfig, _ *NetworkConfig, _ *ReplayConfig) { c.Diversity = []float64{1} },
 		`want 0, and then more and more steps`:           func(c *DvDConfig, _ *NetworkConfig, _ *ReplayConfig) { c.DiversityFrom = []int{0, 5, 5, 6} },
 		`"dvd.states": 20 states of a batch of 19`:       func(_ *DvDConfig, _ *NetworkConfig, r *ReplayConfig) { r.Batch = 19 },
+		`"atoms": 5 atoms of the critics`:                func(c *DvDConfig, _ *NetworkConfig, _ *ReplayConfig) { c.Atoms = 5 },
 		`"replay.shared"`:                                func(_ *DvDConfig, _ *NetworkConfig, r *ReplayConfig) { r.Shared = false },
 		`"network.normalize_obs"`:                        func(_ *DvDConfig, n *NetworkConfig, _ *ReplayConfig) { n.NormalizeObs = true },
 		`"dvd.policy_delay": members of 5 actors leave`:  func(c *DvDConfig, _ *NetworkConfig, _ *ReplayConfig) { c.PolicyDelay = 1.5 },

@@ -62,10 +62,15 @@ func (c TD3Config) Fits(env *envs.Environment, network NetworkConfig, replay Rep
 func NewTD3(ctx context.Context, eng *engine.Engine, env *envs.Environment, cfg TD3Config, opts ...Option) (*OffPolicy, error) {
 	with := offPolicySettings(DefaultOffPolicyNetwork(), opts)
 	return newOffPolicy(ctx, "td3", eng, env, cfg, cfg.OffPolicyConfig, with, func(o *OffPolicy, parts learnerParts) (learner, error) {
-		return newDeterministic(o, parts, deterministicConfig{
-			twins: 2, actorRate: cfg.ActorLearningRate, criticRate: cfg.CriticLearningRate, tau: cfg.Tau, explorationNoise: cfg.ExplorationNoise,
-			delay: cfg.PolicyDelay, smooths: true, targetNoise: cfg.TargetNoise, noiseClip: cfg.NoiseClip,
-			critic: cfg.CriticConfig, ownNext: !cfg.TargetActor, levels: cfg.ExplorationLevels, noiseMost: cfg.ExplorationNoiseMax, weightDecay: cfg.WeightDecay,
-		})
+		return newDeterministic(o, parts, cfg.deterministic())
 	})
+}
+
+// deterministic are the settings of the learner.
+func (c TD3Config) deterministic() deterministicConfig {
+	return deterministicConfig{
+		twins: 2, actorRate: c.ActorLearningRate, criticRate: c.CriticLearningRate, tau: c.Tau, explorationNoise: c.ExplorationNoise,
+		delay: c.PolicyDelay, smooths: true, targetNoise: c.TargetNoise, noiseClip: c.NoiseClip,
+		critic: c.CriticConfig, ownNext: !c.TargetActor, levels: c.ExplorationLevels, noiseMost: c.ExplorationNoiseMax, weightDecay: c.WeightDecay,
+	}
 }
