@@ -99,6 +99,15 @@ func (l *line) show(_ context.Context, r engine.Report) error {
 	return nil
 }
 
+// tell writes a line that is no progress, also with --quiet.
+func (l *line) tell(name, text string, facts ...progress.Fact) {
+	if l.log != nil {
+		l.log.Event(name, text, facts...)
+		return
+	}
+	fmt.Fprintln(l, text)
+}
+
 // warn tells of something that does not end the run.
 func (l *line) warn(text string) {
 	if l.log != nil && l.asJSON {

@@ -5,6 +5,7 @@
 //	evorl eval RUN_DIR               evaluate the newest checkpoint of a run
 //	evorl view RUN_DIR               show an episode in three dimensions
 //	evorl compare runs/*             compare methods by the scores of their runs
+//	evorl watch RUN_DIR              follow a run in a web page
 //	evorl plot runs/*                draw learning curves
 //	evorl inspect RUN_DIR            show where a run came from and what it has saved
 //	evorl export --onnx FILE RUN_DIR write a policy for other programs
@@ -89,7 +90,7 @@ func newRoot() *cobra.Command {
 	root.SetUsageTemplate(usageTemplate)
 	cobra.EnableCommandSorting = false // they are in the order in which one meets them
 	root.AddCommand(
-		newRun(), newSweep(), newEval(), newView(), newCompare(), newPlot(),
+		newRun(), newSweep(), newEval(), newView(), newWatch(), newCompare(), newPlot(),
 		newInspect(), newExport(), newList(), newInit(), newDevices(), newBench(), newMan(),
 	)
 	addCompletions(root)

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/evorl/evorl"
+	"github.com/evorl/evorl/cmd/evorl/internal/progress"
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/engine/rundir"
@@ -29,6 +30,7 @@ type runFlags struct {
 	resume     bool
 	json       bool
 	seeds      int
+	watch      bool
 	line       lineFlags
 }
 
@@ -59,6 +61,7 @@ func newRun() *cobra.Command {
 	cmd.Flags().BoolVar(&f.resume, "resume", false, "continue the run in --out, or else the newest of its workflow and environment; "+
 		"begin it when there is none")
 	cmd.Flags().IntVar(&f.seeds, "seeds", 1, "`N` repetitions: members of one run where they are independent, else runs one after the other")
+	cmd.Flags().BoolVar(&f.watch, "watch", false, "serve a web page that follows the run, as evorl watch does")
 	f.line.add(cmd)
 	cmd.Flags().BoolVar(&f.json, "json", false, "end with one line of JSON on standard output")
 	return cmd
@@ -133,6 +136,14 @@ func (f *runFlags) runOne(cmd *cobra.Command, cfg *evorl.Config) error {
 		if err != nil {
 			line.clear()
 			return cause(ctx, err)
+		}
+		if f.watch {
+			page, err := servePage(cfg, path, f.device, 0)
+			if err != nil {
+				return errors.Join(err, s.Close())
+			}
+			defer func() { _ = page.Close() }() // it has only read
+			line.tell("page", "page "+page.URL(), progress.Fact{Name: "url", Value: page.URL()})
 		}
 		defer holdSignals(ctx)()
 		err = f.learn(ctx, cmd, cfg, s, line)

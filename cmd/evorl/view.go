@@ -13,6 +13,7 @@ import (
 
 	"github.com/evorl/evorl"
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/envs"
 	"github.com/evorl/evorl/envs/view"
 )
 
@@ -123,15 +124,10 @@ func (f *viewFlags) show(ctx context.Context, cmd *cobra.Command, eng *engine.En
 			return err
 		}
 	}
-	episode, err := restored.Record(ctx, member)
+	episode, show, err := recordEpisode(ctx, eng, cfg, restored, member)
 	if err != nil {
 		return err
 	}
-	show, err := view.New(cfg.Env(), episode, cfg.Environment.ActionRepeat)
-	if err != nil {
-		return err
-	}
-	show.Caption = fmt.Sprintf("%s, iteration %d, member %d, seed %d", cfg.Run.Workflow, restored.Iteration(), member, eng.Seed())
 	v := viewed{
 		Workflow: cfg.Run.Workflow, Env: cfg.Run.Env, Seed: eng.Seed(), Iteration: restored.Iteration(), Member: member,
 		Return: evorl.Number(episode.Return()), Length: episode.Steps, Seconds: show.Seconds(), Files: []string{},
@@ -177,6 +173,22 @@ func (f *viewFlags) report(cmd *cobra.Command, v viewed) error {
 		}
 	}
 	return nil
+}
+
+// recordEpisode runs an episode of a member, to be shown.
+func recordEpisode(
+	ctx context.Context, eng *engine.Engine, cfg *evorl.Config, restored *evorl.Restored, member int,
+) (*envs.Episode, *view.Show, error) {
+	episode, err := restored.Record(ctx, member)
+	if err != nil {
+		return nil, nil, err
+	}
+	show, err := view.New(cfg.Env(), episode, cfg.Environment.ActionRepeat)
+	if err != nil {
+		return nil, nil, err
+	}
+	show.Caption = fmt.Sprintf("%s, iteration %d, member %d, seed %d", cfg.Run.Workflow, restored.Iteration(), member, eng.Seed())
+	return episode, show, nil
 }
 
 // writeFile makes a file of what write writes.
