@@ -3,10 +3,11 @@
 # make build   bin/evorl
 # make validate, make validate-gpu   the tests under Vulkan's validation layer, in its two modes; parts of make test
 # make swiftshader   kernels and every workflow on SwiftShader, a second software driver; part of make test
+# make release   archives of all platforms with checksums and bills of materials
 # make check   formatting, vet, and that generated files and SPIR-V are those of their sources
 # Each installs what it lacks by apt where it can.
 
-.PHONY: run test build check validate validate-gpu swiftshader setup-run setup-test
+.PHONY: run test build check release validate validate-gpu swiftshader setup-run setup-test
 
 # Tests that need what a machine may not have are skipped by go test, and fail here.
 must = CI=1
@@ -52,6 +53,10 @@ check: setup-test
 	go tool staticcheck ./...
 	go run ./tools/mjcf -check
 	go run ./tools/shaders -check
+
+release:
+	@tools/setup.sh release
+	go run ./tools/release
 
 setup-run:
 	@tools/setup.sh run

@@ -47,9 +47,15 @@ func NewSession() Session {
 	return Session{Version: Version(), GoVersion: runtime.Version(), Command: command, Started: time.Now().UTC().Truncate(time.Millisecond)}
 }
 
-// Version returns the version of the program: of its module if it was installed by version, else the revision it was built from if
-// known, else "devel".
+// release is the version of a program that tools/release built, which the linker sets.
+var release string
+
+// Version returns the version of the program: of its release, or of its module if it was installed by version, else the revision it was built
+// from if known, else "devel".
 func Version() string {
+	if release != "" {
+		return release
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "devel"
