@@ -56,6 +56,7 @@ type actorCriticConfig struct {
 	actorRate, criticRate *engine.Tensor // [P]
 	tau                   *engine.Tensor // [P]
 	critic                CriticConfig   // of continuous actions
+	contiguous            bool           // parameters lie in one buffer, the actors' first
 }
 
 // actorCopies are hyperparameters of members for each of their actors.
@@ -63,6 +64,9 @@ type actorCopies struct{ of, each *engine.Tensor } // [P], [P · actors]
 
 func newActorCritic(o *OffPolicy, c actorCriticConfig) (*actorCritic, error) {
 	s := o.State().Sub("agent")
+	if c.contiguous {
+		s = s.Contiguous()
+	}
 	members, actors := o.cfg.Members, max(c.actors, 1)
 	if c.together {
 		members, actors = 1, members

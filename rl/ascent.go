@@ -53,7 +53,7 @@ func (o *OffPolicy) NewAscent(s *engine.State, cfg AscentConfig) (*Ascent, error
 	}
 	members, rows := d.members, cfg.Actors*d.batch
 	all := engine.Members(members * cfg.Actors)
-	a := &Ascent{cfg: cfg, agents: o, learner: d, stream: s.Stream("sample"), batch: o.replay.newBatch(s.Sub("batch"), members, rows)}
+	a := &Ascent{cfg: cfg, agents: o, learner: d, stream: s.Stream("sample"), batch: o.replay.newBatch(s.Sub("batch"), rows, engine.Members(members))}
 	rate := engine.Constant(s, "learning_rate", engine.Same(all.Size, float32(cfg.LearningRate)), all)
 	mlp := d.actor.MLP()
 	var err error

@@ -27,6 +27,10 @@ type deterministic struct {
 	firstValue *engine.Tensor // [P, B, 1]: of the actor's actions
 	ascent     *engine.Tensor // [P, B, 1]: the gradient of the actor's loss there, -1 / B
 	actorRow   *engine.Tensor // metric [P]
+
+	fused                 int            // updates of a dispatch; 0: an update is several dispatches
+	gradients             *engine.Tensor // [P, row] of a fused update: of the critics, and then of the actor
+	actorRate, criticRate *engine.Tensor // [P]
 }
 
 // deterministicConfig are the settings of DDPG and TD3.
@@ -53,20 +57,24 @@ func newDeterministic(o *OffPolicy, parts learnerParts, c deterministicConfig) (
 	if c.weightDecay > 0 {
 		parts.optimizer.Rule, parts.optimizer.WeightDecay = optim.AdamW, c.weightDecay
 	}
+	d := &deterministic{
+		hyper: h, explorer: head, fused: fusesDeterministic(o, parts, c),
+		actorRate: h.Add("actor_learning_rate", c.actorRate), criticRate: h.Add("critic_learning_rate", c.criticRate),
+	}
 	ac, err := newActorCritic(o, actorCriticConfig{
 		learnerParts: parts, twins: c.twins, head: head, critic: c.critic,
-		actorRate: h.Add("actor_learning_rate", c.actorRate), criticRate: h.Add("critic_learning_rate", c.criticRate), tau: h.Add("tau", c.tau),
+		actorRate: d.actorRate, criticRate: d.criticRate, tau: h.Add("tau", c.tau), contiguous: d.fused > 0,
 	})
 	if err != nil {
 		return nil, err
 	}
-	d := &deterministic{actorCritic: ac, hyper: h, explorer: head}
+	d.actorCritic = ac
 	d.explorer.Noise = h.Add("exploration_noise", c.explorationNoise)
 	if c.levels > 1 {
 		d.spread = newSpread(s.Sub("spread"), c.levels, d.explorer.Noise, h.Add("exploration_noise_max", c.noiseMost), ac.actor.params())
 	}
 	if !c.ownNext {
-		d.targetActor = s.Sub("agent").Tensor("target_actor", engine.Float32, ac.actor.params().Dims()...)
+		d.targetActor = ac.scope.Tensor("target_actor", engine.Float32, ac.actor.params().Dims()...)
 	}
 	if c.smooths {
 		d.smoothing = &smoothing{noise: h.Add("target_noise", c.targetNoise), clip: h.Add("noise_clip", c.noiseClip), stream: s.Stream("smoothing")}
@@ -107,6 +115,13 @@ func (d *deterministic) makeFirst(s *engine.State) (err error) {
 	dims := []engine.Dim{engine.Members(d.members), engine.Axis("transition", d.rows), engine.Axis("value", 1)}
 	d.firstValue = s.Scratch("first_value", engine.Float32, dims...)
 	d.ascent = engine.Constant(s, "gradient_at_first_value", engine.Same(d.members*d.rows, -1/float32(d.batch)), dims...)
+	if uint64(d.actor.params().StackBytes()) > s.Engine().Device().Info().Limits.MaxStorageRange {
+		d.fused = 0 // a kernel does not see all parameters
+	}
+	if d.fused > 0 {
+		row := d.critics.params().Size("parameter") + d.actor.params().Size("parameter")
+		d.gradients = s.Scratch("gradients", engine.Float32, engine.Members(d.members), engine.Axis("parameter", row))
+	}
 	return s.Err()
 }
 
@@ -202,6 +217,14 @@ func (d *deterministic) descendActor(r *engine.Recorder, u update) {
 	d.head.Backward(r, b, nn.HeadGradients{Action: atActions, Outputs: d.atOutputs})
 	d.actor.pass.Backward(r, d.perActor(d.atOutputs), nn.Gradients{Params: d.actorGradient})
 	d.actor.optimizer.Record(r, d.actorGradient)
+}
+
+// prepare implements learner: as actorCritic, for updates that are fused and for others.
+func (d *deterministic) prepare(r *engine.Recorder) {
+	d.actorCritic.prepare(r)
+	if d.fused > 0 {
+		r.Fill(d.gradients, 0)
+	}
 }
 
 // inherit implements learner.

@@ -285,6 +285,247 @@ func (k categoricalSlopeKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: categoricalSlopeShader, Groups: [3]uint32{x, y, z}, Label: "rl/categorical_slope", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var deterministicUpdateShader = &vk.Shader{
+	Name:  "rl/deterministic_update",
+	SPIRV: shaders.Code("rl/deterministic_update"),
+	Bindings: []vk.Binding{
+		{Name: "Params", Index: 0, Access: vk.Read},
+		{Name: "Params4", Index: 1, Access: vk.Read},
+		{Name: "Updated", Index: 2, Access: vk.Write},
+		{Name: "Updated4", Index: 3, Access: vk.Write},
+		{Name: "Obs", Index: 4, Access: vk.Read},
+		{Name: "NextObs", Index: 5, Access: vk.Read},
+		{Name: "Action", Index: 6, Access: vk.Read},
+		{Name: "Reward", Index: 7, Access: vk.Read},
+		{Name: "Factor", Index: 8, Access: vk.Read},
+		{Name: "RewardScale", Index: 9, Access: vk.Read},
+		{Name: "ActorRate", Index: 10, Access: vk.Read},
+		{Name: "CriticRate", Index: 11, Access: vk.Read},
+		{Name: "Tau", Index: 12, Access: vk.Read},
+		{Name: "Noise", Index: 13, Access: vk.Read, Optional: true},
+		{Name: "Clip", Index: 14, Access: vk.Read, Optional: true},
+		{Name: "Delay", Index: 15, Access: vk.Read, Optional: true},
+		{Name: "Credit", Index: 16, Access: vk.ReadWrite, Optional: true},
+		{Name: "Clock", Index: 17, Access: vk.Read},
+		{Name: "Turn", Index: 18, Access: vk.Read},
+		{Name: "Updates", Index: 19, Access: vk.ReadWrite},
+		{Name: "Refused", Index: 20, Access: vk.ReadWrite},
+		{Name: "CriticUpdates", Index: 21, Access: vk.ReadWrite},
+		{Name: "CriticRefused", Index: 22, Access: vk.ReadWrite},
+		{Name: "Norm", Index: 23, Access: vk.Write},
+		{Name: "Value", Index: 24, Access: vk.Write},
+		{Name: "Loss", Index: 25, Access: vk.Write},
+		{Name: "FirstValue", Index: 26, Access: vk.Write},
+		{Name: "params_texels", Index: 27, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "obs_texels", Index: 28, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "next_obs_texels", Index: 29, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "actions_texels", Index: 30, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "reward_texels", Index: 31, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "factor_texels", Index: 32, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Gradient", Index: 33, Access: vk.Write},
+		{Name: "Gradient4", Index: 34, Access: vk.Write},
+		{Name: "Summed", Index: 35, Access: vk.Read},
+		{Name: "summed_texels", Index: 36, Access: vk.Read, Texel: vk.TexelFloat4},
+	},
+	PushBytes: 76,
+	Spec: []vk.SpecConstant{
+		{Name: "LANES", ID: 0, Default: 8},
+		{Name: "HIDDEN_1", ID: 1, Default: 64},
+		{Name: "HIDDEN_2", ID: 2, Default: 0},
+		{Name: "ACTIVATION", ID: 3, Default: 0},
+		{Name: "LAYER_NORM", ID: 4, Default: 0},
+		{Name: "IN", ID: 5, Default: 2},
+		{Name: "OUT", ID: 6, Default: 1},
+		{Name: "CRITICS", ID: 7, Default: 1},
+		{Name: "BATCH", ID: 8, Default: 64},
+		{Name: "HAS_NOISE", ID: 9, Default: 0},
+		{Name: "HAS_DELAY", ID: 10, Default: 0},
+		{Name: "LOCAL_SIZE_X", ID: 12, Default: 8},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+		{Name: "HEAD", ID: 60, Default: 0},
+		{Name: "HEAD_WIDTH", ID: 61, Default: 1},
+		{Name: "SQUASH", ID: 62, Default: 0},
+		{Name: "LOG_STD_LOW", ID: 63, Default: 0xc0a00000},
+		{Name: "LOG_STD_HIGH", ID: 64, Default: 0x40000000},
+		{Name: "EXPLORE", ID: 65, Default: 0},
+		{Name: "NOISE_LIMIT", ID: 66, Default: 0x0},
+		{Name: "HEAD_ATOMS", ID: 67, Default: 1},
+		{Name: "HEAD_DUELING", ID: 68, Default: 0},
+	},
+	LocalSize:     [3]uint32{8, 1, 1},
+	LocalSizeSpec: [3]int32{12, -1, -1},
+}
+
+// deterministicUpdateKernel is shaders/rl/deterministic_update.comp.
+type deterministicUpdateKernel struct {
+	Params        vk.Range // readonly float
+	Updated       vk.Range // writeonly float
+	Updated4      vk.Range // writeonly vector
+	Obs           vk.Range // readonly float
+	NextObs       vk.Range // readonly float
+	Action        vk.Range // readonly float
+	Reward        vk.Range // readonly float
+	Factor        vk.Range // readonly float
+	RewardScale   vk.Range // readonly float
+	ActorRate     vk.Range // readonly float
+	CriticRate    vk.Range // readonly float
+	Tau           vk.Range // readonly float
+	Noise         vk.Range // readonly float, optional
+	Clip          vk.Range // readonly float, optional
+	Delay         vk.Range // readonly float, optional
+	Credit        vk.Range // read-write float, optional
+	Clock         vk.Range // readonly uint
+	Turn          vk.Range // readonly uint
+	Updates       vk.Range // read-write uint
+	Refused       vk.Range // read-write uint
+	CriticUpdates vk.Range // read-write uint
+	CriticRefused vk.Range // read-write uint
+	Norm          vk.Range // writeonly float
+	Value         vk.Range // writeonly float
+	Loss          vk.Range // writeonly float
+	FirstValue    vk.Range // writeonly float
+	Gradient      vk.Range // writeonly float
+	Summed        vk.Range // readonly vec4
+
+	ActorRow     uint32 // push constants, in order
+	ActorStride  uint32
+	Critic       uint32
+	CriticRow    uint32
+	CriticStride uint32
+	GradientRow  uint32
+	TargetActor  uint32
+	TargetCritic uint32
+	Seed         uint32
+	Stream       uint32
+	Count        uint32
+	Together     uint32
+	Beta1        float32
+	Beta2        float32
+	Gain1        float32
+	Gain2        float32
+	LogBeta1     float32
+	LogBeta2     float32
+	Epsilon      float32
+
+	Lanes       uint32  // specialization constants, zero for their default 8
+	Hidden1     uint32  // default 64
+	Hidden2     uint32  // default 0
+	Activation  uint32  // default 0
+	LayerNorm   bool    // default false
+	In          uint32  // default 2
+	Out         uint32  // default 1
+	Critics     uint32  // default 1
+	Batch       uint32  // default 64
+	LocalSizeX  uint32  // default 8
+	TexelLoads  uint32  // default 0
+	Head        uint32  // default 0
+	HeadWidth   uint32  // default 1
+	Squash      bool    // default false
+	LogStdLow   float32 // default -5
+	LogStdHigh  float32 // default 2
+	Explore     bool    // default false
+	NoiseLimit  float32 // default 0
+	HeadAtoms   uint32  // default 1
+	HeadDueling bool    // default false
+}
+
+// call dispatches x × y × z workgroups.
+func (k deterministicUpdateKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [37]vk.Range
+		push   [76]byte
+		spec   [22]uint32
+	})
+	a.ranges = [37]vk.Range{k.Params, k.Params, k.Updated, k.Updated4, k.Obs, k.NextObs, k.Action, k.Reward, k.Factor, k.RewardScale, k.ActorRate, k.CriticRate, k.Tau, k.Noise, k.Clip, k.Delay, k.Credit, k.Clock, k.Turn, k.Updates, k.Refused, k.CriticUpdates, k.CriticRefused, k.Norm, k.Value, k.Loss, k.FirstValue, k.Params, k.Obs, k.NextObs, k.Action, k.Reward, k.Factor, k.Gradient, k.Gradient, k.Summed, k.Summed}
+	binary.LittleEndian.PutUint32(a.push[0:], k.ActorRow)
+	binary.LittleEndian.PutUint32(a.push[4:], k.ActorStride)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Critic)
+	binary.LittleEndian.PutUint32(a.push[12:], k.CriticRow)
+	binary.LittleEndian.PutUint32(a.push[16:], k.CriticStride)
+	binary.LittleEndian.PutUint32(a.push[20:], k.GradientRow)
+	binary.LittleEndian.PutUint32(a.push[24:], k.TargetActor)
+	binary.LittleEndian.PutUint32(a.push[28:], k.TargetCritic)
+	binary.LittleEndian.PutUint32(a.push[32:], k.Seed)
+	binary.LittleEndian.PutUint32(a.push[36:], k.Stream)
+	binary.LittleEndian.PutUint32(a.push[40:], k.Count)
+	binary.LittleEndian.PutUint32(a.push[44:], k.Together)
+	binary.LittleEndian.PutUint32(a.push[48:], math.Float32bits(k.Beta1))
+	binary.LittleEndian.PutUint32(a.push[52:], math.Float32bits(k.Beta2))
+	binary.LittleEndian.PutUint32(a.push[56:], math.Float32bits(k.Gain1))
+	binary.LittleEndian.PutUint32(a.push[60:], math.Float32bits(k.Gain2))
+	binary.LittleEndian.PutUint32(a.push[64:], math.Float32bits(k.LogBeta1))
+	binary.LittleEndian.PutUint32(a.push[68:], math.Float32bits(k.LogBeta2))
+	binary.LittleEndian.PutUint32(a.push[72:], math.Float32bits(k.Epsilon))
+	a.spec = [22]uint32{8, 64, 0, 0, 0, 2, 1, 1, 64, 0, 0, 8, 0, 0, 1, 0, 0xc0a00000, 0x40000000, 0, 0x0, 1, 0}
+	if k.Lanes != 0 {
+		a.spec[0] = k.Lanes
+	}
+	if k.Hidden1 != 0 {
+		a.spec[1] = k.Hidden1
+	}
+	if k.Hidden2 != 0 {
+		a.spec[2] = k.Hidden2
+	}
+	if k.Activation != 0 {
+		a.spec[3] = k.Activation
+	}
+	if k.LayerNorm {
+		a.spec[4] = 1
+	}
+	if k.In != 0 {
+		a.spec[5] = k.In
+	}
+	if k.Out != 0 {
+		a.spec[6] = k.Out
+	}
+	if k.Critics != 0 {
+		a.spec[7] = k.Critics
+	}
+	if k.Batch != 0 {
+		a.spec[8] = k.Batch
+	}
+	if k.Noise.Buffer != nil {
+		a.spec[9] = 1
+	}
+	if k.Delay.Buffer != nil {
+		a.spec[10] = 1
+	}
+	if k.LocalSizeX != 0 {
+		a.spec[11] = k.LocalSizeX
+	}
+	if k.TexelLoads != 0 {
+		a.spec[12] = k.TexelLoads
+	}
+	if k.Head != 0 {
+		a.spec[13] = k.Head
+	}
+	if k.HeadWidth != 0 {
+		a.spec[14] = k.HeadWidth
+	}
+	if k.Squash {
+		a.spec[15] = 1
+	}
+	if k.LogStdLow != 0 {
+		a.spec[16] = math.Float32bits(k.LogStdLow)
+	}
+	if k.LogStdHigh != 0 {
+		a.spec[17] = math.Float32bits(k.LogStdHigh)
+	}
+	if k.Explore {
+		a.spec[18] = 1
+	}
+	if k.NoiseLimit != 0 {
+		a.spec[19] = math.Float32bits(k.NoiseLimit)
+	}
+	if k.HeadAtoms != 0 {
+		a.spec[20] = k.HeadAtoms
+	}
+	if k.HeadDueling {
+		a.spec[21] = 1
+	}
+	return vk.Call{Shader: deterministicUpdateShader, Groups: [3]uint32{x, y, z}, Label: "rl/deterministic_update", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var discountedReturnsShader = &vk.Shader{
 	Name:  "rl/discounted_returns",
 	SPIRV: shaders.Code("rl/discounted_returns"),

@@ -53,6 +53,14 @@ type learner interface {
 	inherit(r *engine.Recorder, source *engine.Tensor)
 }
 
+// fusing is a learner that may make many updates in one dispatch.
+type fusing interface {
+	// fuses is how many; 0: learner.update records one.
+	fuses() int
+	// recordFused records those of one turn by their batches, [fuses, P, B, …], of all the updates of an iteration; the last turn may be shorter.
+	recordFused(r *engine.Recorder, batch ReplayBatch, turn *engine.Tensor, updates int)
+}
+
 // update is one of an iteration's updates.
 type update struct {
 	batch  ReplayBatch
@@ -122,6 +130,9 @@ func (o *OffPolicy) build(ctx context.Context, with settings, build func(*OffPol
 	replay.Batch *= parts.actors
 	if o.replay, err = NewReplay(s.Sub("replay"), hyper, *o.collector.Trajectory(), replay); err != nil {
 		return err
+	}
+	if f, ok := o.learner.(fusing); ok && f.fuses() > 0 {
+		o.replay.makeMany(s.Sub("replay"), f.fuses())
 	}
 	o.replay.Normalize(o.learner.behaviour().normalizer, with.network.ObsLimit)
 	policy := *o.learner.behaviour().policy
@@ -233,6 +244,12 @@ func (o *OffPolicy) RecordUpdates(r *engine.Recorder) {
 		return
 	}
 	o.learner.prepare(r)
+	if f, ok := o.learner.(fusing); ok && f.fuses() > 0 {
+		r.Repeat((updates+f.fuses()-1)/f.fuses(), func(r *engine.Recorder, i engine.Counter) {
+			f.recordFused(r, o.replay.sampleMany(r, o.Clock(), i.Tensor(), o.discount), i.Tensor(), updates)
+		})
+		return
+	}
 	block := o.learner.block(updates)
 	r.Repeat(updates/block, func(r *engine.Recorder, i engine.Counter) {
 		for turn := range block {

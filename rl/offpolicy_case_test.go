@@ -163,6 +163,10 @@ func (c *updateCase) run(t *testing.T, updates int, step func(f *memberReference
 			}
 			run(t, eng, func(r *engine.Recorder) {
 				c.o.learner.prepare(r)
+				if f, ok := c.o.learner.(fusing); ok && f.fuses() > 0 {
+					f.recordFused(r, c.batch, number, updates)
+					return
+				}
 				c.o.learner.update(r, update{batch: c.batch, number: number, turn: turn})
 			})
 			for _, f := range c.references {

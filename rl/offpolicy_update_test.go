@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/vk"
 )
 
 // updateForms are networks in lanes and layer by layer.
@@ -56,7 +57,7 @@ func stepDeterministic(f *memberReference) {
 	f.follow("target actor", "actor")
 }
 
-// Updates of DDPG and TD3 against float64, with a delay that is a pattern and one that is a mask.
+// Updates of DDPG and TD3 against float64, as several dispatches and fused, with a delay that is a pattern and one that is a mask.
 func TestDeterministicUpdates(t *testing.T) {
 	all := func(x float64) [updateMembers]float64 { return [updateMembers]float64{x, x, x} }
 	ddpg := deterministicConfig{twins: 1}
@@ -68,14 +69,19 @@ func TestDeterministicUpdates(t *testing.T) {
 		updates int
 		delay   [updateMembers]float64
 		varied  bool
+		fused   bool
+		forms   [][]int
 	}{
-		{"ddpg", ddpg, 2, all(0), false},
-		{"td3, delay by pattern", td3, 4, all(2), false},
-		{"td3, delay by mask", td3, 4, [updateMembers]float64{2, 1, 1.5}, true},
-		{"td3, distributional", distributional(td3, true), 4, all(2), false},
-		{"td3, distributional, unclipped, delay by mask", distributional(td3, false), 4, [updateMembers]float64{2, 1, 1.5}, true},
+		{"ddpg", ddpg, 2, all(0), false, false, updateForms},
+		{"td3, delay by pattern", td3, 4, all(2), false, false, updateForms},
+		{"td3, delay by mask", td3, 4, [updateMembers]float64{2, 1, 1.5}, true, false, updateForms},
+		{"td3, distributional", distributional(td3, true), 4, all(2), false, false, updateForms},
+		{"td3, distributional, unclipped, delay by mask", distributional(td3, false), 4, [updateMembers]float64{2, 1, 1.5}, true, false, updateForms},
+		{"ddpg, fused", ddpg, 2, all(0), false, true, [][]int{{16}}},
+		{"td3, delay by pattern, fused", td3, 4, all(2), false, true, [][]int{{16, 12}, {32, 9}}},
+		{"td3, delay by mask, fused", td3, 4, [updateMembers]float64{2, 1, 1.5}, true, true, [][]int{{16, 12}}},
 	} {
-		for _, hidden := range updateForms {
+		for _, hidden := range c.forms {
 			t.Run(fmt.Sprint(c.name, hidden), func(t *testing.T) {
 				network := DefaultOffPolicyNetwork()
 				network.Hidden = hidden
@@ -90,9 +96,18 @@ func TestDeterministicUpdates(t *testing.T) {
 					if c.varied {
 						o.Hyper().Vary("policy_delay")
 					}
+					if c.fused {
+						o.cfg.Environments, o.cfg.RolloutLength, o.cfg.UpdatesPerStep = 1, fusedPasses, 1
+					}
 					return newDeterministic(o, parts, c.cfg)
 				}, extra)
 				d := u.o.learner.(*deterministic)
+				if info := u.o.State().Engine().Device().Info(); c.fused && d.fused == 0 && (info.Type != vk.CPU || !info.Features.Has(vk.Int64)) {
+					t.Skip("updates are fused on software drivers with 64-bit integers alone")
+				}
+				if c.fused != (d.fused > 0) {
+					t.Fatalf("fused by %d updates; want fused: %v", d.fused, c.fused)
+				}
 				u.run(t, c.updates, stepDeterministic, map[string]*engine.Tensor{
 					"actor": d.actor.params(), "critics": d.critics.params(), "target critics": d.targetCritics, "target actor": d.targetActor,
 				})

@@ -2,6 +2,7 @@ package rl
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
@@ -94,6 +95,7 @@ type Replay struct {
 	priorities *priorities // nil: rows are drawn uniformly
 
 	batch  ReplayBatch
+	many   ReplayBatch    // of sampleMany
 	share  *engine.Tensor // [P]: of a batch that is drawn; nil with priorities: all
 	stream uint32
 
@@ -159,7 +161,7 @@ func newReplay(s *engine.State, hyper *engine.Hyper, t envs.Trajectory, cfg Repl
 		y.own.owner.Own() // the episodes that go on are those of the ring
 	}
 
-	y.batch = y.newBatch(s.Sub("batch"), members, cfg.Batch)
+	y.batch = y.newBatch(s.Sub("batch"), cfg.Batch, engine.Members(members))
 	if cfg.Prioritized {
 		y.priorities = newPriorities(s, hyper, cfg, members, environments)
 		y.batch.Weight, y.batch.priorities = y.priorities.weight, y.priorities
@@ -169,15 +171,22 @@ func newReplay(s *engine.State, hyper *engine.Hyper, t envs.Trajectory, cfg Repl
 	return y, s.Err()
 }
 
-// newBatch makes room for a batch of so many transitions of each member, its tensors in s.
-func (y *Replay) newBatch(s *engine.State, members, size int) ReplayBatch {
-	p, b := engine.Members(members), engine.Axis("transition", size)
+// newBatch makes room for a batch of so many transitions of each index of the leading axes, its tensors in s.
+func (y *Replay) newBatch(s *engine.State, size int, leading ...engine.Dim) ReplayBatch {
+	tensor := func(name string, typ engine.DType, of ...engine.Dim) *engine.Tensor {
+		return s.Scratch(name, typ, slices.Concat(leading, []engine.Dim{engine.Axis("transition", size)}, of)...)
+	}
 	o, a := engine.Axis("feature", y.features), engine.Axis("action", y.actions)
 	return ReplayBatch{
-		Obs: s.Scratch("obs", engine.Float32, p, b, o), NextObs: s.Scratch("next_obs", engine.Float32, p, b, o),
-		Action: s.Scratch("action", y.parts[0].action.Type(), p, b, a), Reward: s.Scratch("reward", engine.Float32, p, b),
-		Factor: s.Scratch("factor", engine.Float32, p, b), Index: s.Scratch("index", engine.Uint32, p, b),
+		Obs: tensor("obs", engine.Float32, o), NextObs: tensor("next_obs", engine.Float32, o),
+		Action: tensor("action", y.parts[0].action.Type(), a), Reward: tensor("reward", engine.Float32),
+		Factor: tensor("factor", engine.Float32), Index: tensor("index", engine.Uint32),
 	}
+}
+
+// makeMany makes room to draw the batches of so many updates at once, by sampleMany.
+func (y *Replay) makeMany(s *engine.State, updates int) {
+	y.many = y.newBatch(s.Sub("batches"), y.cfg.Batch, engine.Axis("update", updates), y.batch.Obs.Dims()[0])
 }
 
 // Config is what the replay was made with.
@@ -263,6 +272,19 @@ func (y *Replay) append(r *engine.Recorder, from *ReplaySource, t envs.Trajector
 // replayTurns is how many elements of a row's copy weigh as much as one of the elements that Recorder.WorkgroupFor counts.
 const replayTurns = 16
 
+// sampleMany records drawing the batches of several updates, [updates, P, B, …], of turn [1] u32: those that Sample draws one after the other.
+// Priorities depend on the updates before, so a replay with priorities cannot.
+func (y *Replay) sampleMany(r *engine.Recorder, clock engine.Clock, turn, discount *engine.Tensor) ReplayBatch {
+	y.gather(r, y.sampler(y.many, y.stream, clock, turn, discount), y.many)
+	return y.many
+}
+
+// updates is how many updates the batch is of.
+func (b ReplayBatch) updates() int {
+	n, _, _, _ := b.Obs.Split(engine.MemberAxis)
+	return n
+}
+
 // Sample records drawing a batch for every member, with replacement: row b of update u of an iteration is drawn by (seed, member, b, iteration, u),
 // uniformly or by priorities. discount is [P]; update is [1] u32. The batch is overwritten by the next Sample.
 func (y *Replay) Sample(r *engine.Recorder, clock engine.Clock, update, discount *engine.Tensor) ReplayBatch {
@@ -299,6 +321,6 @@ func (y *Replay) gather(r *engine.Recorder, k replaySampleKernel, b ReplayBatch)
 	for _, part := range y.parts {
 		k.Obs, k.NextObs, k.Action = part.obs.Range(), part.nextObs.Range(), part.action.Range()
 		k.PartFirst, k.PartRows = uint32(part.first), uint32(part.rows)
-		r.Dispatch(k.call((k.Batch+replayRows-1)/replayRows, uint32(b.Obs.Size(engine.MemberAxis)), 1))
+		r.Dispatch(k.call((k.Batch+replayRows-1)/replayRows, uint32(b.Obs.Size(engine.MemberAxis)), uint32(b.updates())))
 	}
 }

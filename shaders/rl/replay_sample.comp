@@ -3,7 +3,7 @@
 // A batch of transitions for every member, drawn uniformly with replacement: row b of member p's update u is the
 // ring's row floor(w size / 2^32), w being the first word of philox((seed, stream), (p, b, iteration, u)). A member that
 // draws a share of the batch repeats it in the rest: row b is row b mod n, n = share B. Or, HAS_DRAWN, of the rows that were
-// drawn before.
+// drawn before. Batches of several updates may be drawn at once, [updates, P, B, ...].
 //
 // With n > 1 steps (R. S. Sutton, A. G. Barto, 2018, equation 7.1) the reward is the discounted sum over m rows, m =
 // n or what there is of the episode: up to its end, or to its newest row. What the bootstrapped value is multiplied
@@ -11,7 +11,7 @@
 //
 // Observations are kept as they were, in a format of the replay's, and normalized here by the moments of the present.
 //
-// Groups: x = ceil(B / REPLAY_ROWS), y = members.
+// Groups: x = ceil(B / REPLAY_ROWS), y = members, z = updates.
 
 #include "engine/load.glsl"
 #include "engine/rng.glsl"
@@ -37,7 +37,7 @@ layout(std430, set = 0, binding = 7) readonly buffer Link { uint link[]; };     
 layout(std430, set = 0, binding = 8) readonly buffer Head { uint head[]; };             // [rings, 2]
 layout(std430, set = 0, binding = 9) readonly buffer Discount { float discount[]; };    // [P]
 layout(std430, set = 0, binding = 10) readonly buffer Clock { uint clock[]; };          // [0]: the iteration
-layout(std430, set = 0, binding = 11) readonly buffer Update { uint update[]; };        // [0]: the update of the iteration
+layout(std430, set = 0, binding = 11) readonly buffer Update { uint update[]; };        // [0]: the dispatch of the iteration
 layout(std430, set = 0, binding = 12) writeonly buffer ToObs { float to_obs[]; };       // [P, B, O]
 layout(std430, set = 0, binding = 13) writeonly buffer ToNextObs { float to_next_obs[]; }; // [P, B, O]
 layout(std430, set = 0, binding = 14) writeonly buffer ToAction { uint to_action[]; };  // [P, B, A]
@@ -83,13 +83,14 @@ float normalized(uint member, uint f, float x) {
 
 void main() {
     uint member = gl_WorkGroupID.y, lane = gl_LocalInvocationID.x;
+    uint number = update[0] * gl_NumWorkGroups.z + gl_WorkGroupID.z, of = gl_WorkGroupID.z * gl_NumWorkGroups.y + member; // update; batch
     uint begin = gl_WorkGroupID.x * REPLAY_ROWS, count = min(REPLAY_ROWS, batch - begin);
     uint ring = own ? member : 0u, base = ring * capacity, size = head[2u * ring + 1u];
     uint drawn_rows = HAS_SHARE ? clamp(uint(round(share[member] * float(batch))), 1u, batch) : batch;
     for (uint i = lane; i < count; i += WORKGROUP) {
         uint b = begin + i, high, low;
-        umulExtended(philox(uvec2(seed, stream), uvec4(member, b % drawn_rows, clock[0], update[0])).x, size, high, low);
-        uint at = member * batch + b;
+        umulExtended(philox(uvec2(seed, stream), uvec4(member, b % drawn_rows, clock[0], number)).x, size, high, low);
+        uint at = of * batch + b;
         uint row = HAS_DRAWN ? drawn[at] : high, last = row, flags = done[base + row];
         float gamma = discount[member], sum = reward[base + row], power = gamma;
         for (uint k = 1u; k < steps; k++) {
@@ -109,7 +110,7 @@ void main() {
         to_row[i] = place(ring, last);
     }
     barrier();
-    uint to = (member * batch + begin) * features, words = replay_words(features);
+    uint to = (of * batch + begin) * features, words = replay_words(features);
     for (uint k = lane; k < count * features; k += WORKGROUP) {
         uint i = k / features, f = k - i * features, w = f / REPLAY_FEATURES;
         if (from_row[i] != REPLAY_NONE) {
@@ -119,7 +120,7 @@ void main() {
             to_next_obs[to + k] = normalized(member, f, replay_feature(LOAD(next_obs, next_obs_texels, to_row[i] * words + w), f));
         }
     }
-    to = (member * batch + begin) * actions;
+    to = (of * batch + begin) * actions;
     for (uint k = lane; k < count * actions; k += WORKGROUP) {
         uint i = k / actions, a = k - i * actions;
         if (from_row[i] != REPLAY_NONE) to_action[to + k] = action[from_row[i] * actions + a];
