@@ -140,8 +140,13 @@ void main() {
                     mlp_input_of(lane);
                     mlp_forward();
                     float dy[OUT], action[DIMS];
-                    [[unroll]] for (uint o = 0u; o < DIMS; o++) action[o] = subgroupShuffle(actions_read[o], lane);
-                    float old = subgroupShuffle(old_read, lane), aim = subgroupShuffle(aim_read, lane);
+                    [[unroll]] for (uint o = 0u; o < DIMS; o++) {
+                        action[o] = MLP_TURN_OF(actions_read[o], lane);
+                        MLP_TURN_NEXT(actions_read[o])
+                    }
+                    float old = MLP_TURN_OF(old_read, lane), aim = MLP_TURN_OF(aim_read, lane);
+                    MLP_TURN_NEXT(old_read)
+                    MLP_TURN_NEXT(aim_read)
                     [[unroll]] for (uint o = 0u; o < OUT; o++) dy[o] = 0.0;
                     if (i < end) {
                         if (is_critic) critic_loss(aim, old, settings, sums, dy);

@@ -53,7 +53,10 @@ void mlp_input_rows(uint at) {
     }
 }
 
-// Copies the row of a lane to mlp_x.
+// Copies the row of a lane to mlp_x. Lanes take turns, from lane 0 on.
 void mlp_input_of(uint lane) {
-    [[unroll]] for (uint k = 0u; k < IN; k++) mlp_x[k] = subgroupShuffle(mlp_rows[k], lane);
+    [[unroll]] for (uint k = 0u; k < IN; k++) {
+        mlp_x[k] = MLP_TURN_OF(mlp_rows[k], lane);
+        MLP_TURN_NEXT(mlp_rows[k])
+    }
 }

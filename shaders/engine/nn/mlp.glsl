@@ -66,15 +66,24 @@ const float NORM_EPSILON = 1e-6; // of layer normalization, as in Flax
 
 #define LANE gl_SubgroupInvocationID
 
-// The sum over the lanes, on all of them. Subgroups of eight lanes or fewer are mostly those of software drivers,
+// The sum over the lanes, on all of them. Subgroups of sixteen lanes or fewer are mostly those of software drivers,
 // which add lane by lane in a loop.
 float mlp_sum(float v) {
-    if (LANES > 8u) return subgroupAdd(v);
+    if (LANES > 16u) return subgroupAdd(v);
     if (LANES > 1u) v += subgroupShuffleXor(v, 1u);
     if (LANES > 2u) v += subgroupShuffleXor(v, 2u);
     if (LANES > 4u) v += subgroupShuffleXor(v, 4u);
+    if (LANES > 8u) v += subgroupShuffleXor(v, 8u);
     return v;
 }
+
+// Where the lanes' values of v take turns, lane 0's first, each on all lanes: MLP_TURN_OF is the value of a lane, whose
+// turn it is, and MLP_TURN_NEXT follows. Mesa's software driver shuffles by an index that its compiler does not know with
+// one instruction in subgroups of 8 lanes, and lane by lane in those of 16: there the values move on by one lane after
+// each turn, and lane 0's is taken.
+const bool MLP_TURNS = LANES == 16u;
+#define MLP_TURN_OF(v, lane) subgroupShuffle(v, MLP_TURNS ? 0u : (lane))
+#define MLP_TURN_NEXT(v) if (MLP_TURNS) v = subgroupShuffle(v, (LANE + 1u) % LANES);
 
 // The hidden unit in register q of a lane.
 uint mlp_unit(bool wide, uint q, uint lane) {

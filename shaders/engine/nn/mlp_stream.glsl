@@ -29,8 +29,10 @@ LOADER(stream_params, STREAM_ALIGNED, params4, params_texels)
 const bool STREAM_LONG = IN > 128u;
 const uint STREAM_QUEUE = STREAM_LONG ? IN : 1u; // and LANES behind
 
-// Spreads the inputs of the lanes from `first` on.
+// Spreads the inputs of the lanes from `first` on. Subgroups of sixteen lanes or fewer have one turn (nn.MLP.Stream):
+// software drivers shuffle faster by an index that the compiler knows.
 void stream_input(const float x[IN], uint first) {
+    uint from = LANES <= 16u ? 0u : first;
     if (STREAM_LONG) {
         float queue[STREAM_QUEUE + LANES];
         [[unroll]] for (uint k = 0u; k < STREAM_QUEUE + LANES; k++) queue[k] = k < IN ? x[min(k, IN - 1u)] : 0.0;
@@ -39,7 +41,7 @@ void stream_input(const float x[IN], uint first) {
             [[unroll]] for (uint e = 0u; e < STREAM_ROWS; e++) {
                 float v = 0.0;
                 [[unroll]] for (uint l = 0u; l < LANES; l++) {
-                    float u = subgroupShuffle(queue[l], first + e);
+                    float u = subgroupShuffle(queue[l], from + e);
                     v = LANE == l ? u : v;
                 }
                 stream_units[e * STREAM_UNITS + q] = v;
@@ -54,7 +56,7 @@ void stream_input(const float x[IN], uint first) {
             float v = 0.0;
             [[unroll]] for (uint l = 0u; l < LANES; l++) {
                 if (q * LANES + l < IN) {
-                    float u = subgroupShuffle(x[min(q * LANES + l, IN - 1u)], first + e);
+                    float u = subgroupShuffle(x[min(q * LANES + l, IN - 1u)], from + e);
                     v = LANE == l ? u : v;
                 }
             }
@@ -99,7 +101,7 @@ void stream_layer(uint from, uint to, uint ins, bool first, uint outs, uint at) 
     [[dont_unroll]] for (uint q = 0u; q < used; q++) {
         [[unroll]] for (uint e = 0u; e < STREAM_ROWS; e++) mean[e] += stream_units[to + e * STREAM_UNITS + q];
     }
-    [[unroll]] for (uint e = 0u; e < STREAM_ROWS; e++) mean[e] = subgroupAdd(mean[e]) / float(outs);
+    [[unroll]] for (uint e = 0u; e < STREAM_ROWS; e++) mean[e] = mlp_sum(mean[e]) / float(outs);
     [[dont_unroll]] for (uint q = 0u; q < used; q++) {
         bool present = 4u * ((q >> 2) * LANES + LANE) + (q & 3u) < outs;
         [[unroll]] for (uint e = 0u; e < STREAM_ROWS; e++) {
@@ -107,7 +109,7 @@ void stream_layer(uint from, uint to, uint ins, bool first, uint outs, uint at) 
             rstd[e] += d * d;
         }
     }
-    [[unroll]] for (uint e = 0u; e < STREAM_ROWS; e++) rstd[e] = inversesqrt(subgroupAdd(rstd[e]) / float(outs) + NORM_EPSILON);
+    [[unroll]] for (uint e = 0u; e < STREAM_ROWS; e++) rstd[e] = inversesqrt(mlp_sum(rstd[e]) / float(outs) + NORM_EPSILON);
     [[dont_unroll]] for (uint q = 0u; q < used; q++) {
         uint unit = 4u * ((q >> 2) * LANES + LANE) + (q & 3u), of = min(unit, outs - 1u);
         float scale = LOAD1(params4, params_texels, bias + outs + of), shift = LOAD1(params4, params_texels, bias + 2u * outs + of);
@@ -139,7 +141,7 @@ void stream_output(uint from, uint ins, bool first, uint at, uint row, inout flo
         uint i = at + ins * OUT + o;
         float b = LOAD1(params4, params_texels, i);
         [[unroll]] for (uint e = 0u; e < STREAM_ROWS; e++) {
-            float z = subgroupAdd(sum[e * OUT + o]) + b;
+            float z = mlp_sum(sum[e * OUT + o]) + b;
             y[o] = LANE == row + e ? z : y[o];
         }
     }

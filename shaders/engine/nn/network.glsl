@@ -40,9 +40,13 @@ void network_forward(const float x[IN], uint present, out float y[OUT]) {
     } else if (NETWORK == NETWORK_GROUP) {
         group_forward(x, present, y);
     } else {
+        float turns[IN] = x;
         uint e = 0u;
         [[dont_unroll]] do { // condition at the end: else Mesa's software driver executes one more iteration, without lanes
-            [[unroll]] for (uint k = 0u; k < IN; k++) mlp_x[k] = subgroupShuffle(x[k], e);
+            [[unroll]] for (uint k = 0u; k < IN; k++) {
+                mlp_x[k] = MLP_TURN_OF(turns[k], e);
+                MLP_TURN_NEXT(turns[k])
+            }
             mlp_forward();
             [[unroll]] for (uint o = 0u; o < OUT; o++) y[o] = LANE == e ? mlp_y[o] : y[o];
             e++;
