@@ -248,6 +248,16 @@ func (c *Config) Selects() bool {
 	return ok
 }
 
+// Archive returns what bounds the descriptors of a map of elites, and how many cells its grid has along each; low is nil where nothing is described, and
+// cells where there is no grid.
+func (c *Config) Archive() (low, high []float64, cells []int) {
+	s, ok := c.searcher()
+	if !ok {
+		return nil, nil, nil
+	}
+	return s.archive(c.env, c.Environment)
+}
+
 // Front returns approximately the given number of points of the problem's true front, [points][objectives],
 // maximised; nil if unknown.
 func (c *Config) Front(points int) [][]float64 {

@@ -41,6 +41,7 @@ type searcher interface {
 	solves() bool
 	several() bool // objectives
 	front(points int) [][]float64
+	archive(env *envs.Environment, options envs.Options) (low, high []float64, cells []int)
 }
 
 func (s *search[C]) on(of Problem) { s.problem, s.settings = of.Name, of.settings() }
@@ -176,6 +177,28 @@ func (s *search[C]) inEnvironment(env *envs.Environment, options envs.Options) (
 		return problem.DescribedPolicy(env, options, s.network, s.policy, s.behaviour)
 	}
 	return problem.Policy(env, options, s.network, s.policy), nil
+}
+
+// archive implements searcher.
+func (s *search[C]) archive(env *envs.Environment, options envs.Options) (low, high []float64, cells []int) {
+	var of ec.Problem
+	var err error
+	if s.settings != nil {
+		of, err = s.settings.Problem()
+	} else {
+		of, err = s.inEnvironment(env, options)
+	}
+	if err != nil {
+		return nil, nil, nil // what was checked has none
+	}
+	space := of.Space(1)
+	low, high = widen(space.DescriptorLow), widen(space.DescriptorHigh)
+	if grid, ok := any(s.algo).(ec.MAPElitesConfig); ok {
+		for i := range low {
+			cells = append(cells, grid.Cells[min(i, len(grid.Cells)-1)])
+		}
+	}
+	return low, high, cells
 }
 
 func (s *search[C]) build(ctx context.Context, eng *engine.Engine, env *envs.Environment, options envs.Options) (engine.Workflow, error) {

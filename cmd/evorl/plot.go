@@ -31,7 +31,7 @@ type plotFlags struct {
 	labels                              []string
 	total                               bool
 
-	front, lineage, scores, improvement, profile bool // figures other than curves
+	front, lineage, scores, improvement, profile, archive bool // figures other than curves
 
 	comparison comparisonFlags
 }
@@ -84,6 +84,7 @@ func newPlot() *cobra.Command {
 	complete(cmd, "x", slices.Sorted(maps.Keys(axes))...)
 	complete(cmd, "center", slices.Sorted(maps.Keys(centers))...)
 	complete(cmd, "band", slices.Sorted(maps.Keys(bands))...)
+	cmd.Flags().BoolVar(&f.archive, "archive", false, "draw the map of elites of a run of MAP-Elites, coloured by fitness, instead")
 	cmd.Flags().BoolVar(&f.scores, "scores", false, "draw statistics of methods instead")
 	cmd.Flags().BoolVar(&f.improvement, "improvement", false, "draw the probabilities that a run of a method scores higher than one of another instead")
 	cmd.Flags().BoolVar(&f.profile, "profile", false, "draw the share of runs above each score instead")
@@ -125,18 +126,20 @@ func (f *plotFlags) draw(cmd *cobra.Command, paths []string) (*plot.Figure, erro
 	}
 	warning := func(format string, args ...any) { warn(cmd.ErrOrStderr(), format, args...) }
 	figures := 0
-	for _, chosen := range []bool{f.front, f.lineage, f.scores, f.improvement, f.profile} {
+	for _, chosen := range []bool{f.front, f.lineage, f.scores, f.improvement, f.profile, f.archive} {
 		if chosen {
 			figures++
 		}
 	}
 	switch {
 	case figures > 1:
-		return nil, usagef("want at most one of --front, --lineage, --scores, --improvement and --profile")
+		return nil, usagef("want at most one of --front, --lineage, --archive, --scores, --improvement and --profile")
 	case f.front:
 		return drawFronts(paths, o)
-	case f.lineage && len(paths) > 1:
-		return nil, usagef("--lineage: want one RUN_DIR, got %d", len(paths))
+	case (f.lineage || f.archive) && len(paths) > 1:
+		return nil, usagef("--lineage and --archive: want one RUN_DIR, got %d", len(paths))
+	case f.archive:
+		return drawArchive(paths[0], o)
 	case f.lineage:
 		return drawLineage(paths[0], o, warning)
 	case figures == 1:

@@ -144,3 +144,27 @@ func TestPlotOfSeveral(t *testing.T) {
 		}
 	}
 }
+
+// A map of elites has the cells of its grid within the bounds of the descriptors, and runs without one are told so.
+func TestArchive(t *testing.T) {
+	b := newBox(t)
+	b.write("me.toml", "workflow = \"map-elites\"\nenv = \"arm\"\niterations = 4\n[map-elites]\ncells = [8, 4]\n")
+	b.write("es.toml", "workflow = \"snes\"\nenv = \"sphere\"\niterations = 2\n")
+	b.must("run", "-q", "--out", "me", "me.toml")
+	b.must("run", "-q", "--out", "es", "es.toml")
+	b.must("plot", "--archive", "-o", "a.svg", "me")
+	if svg := string(b.read("a.svg")); !strings.Contains(svg, ">map-elites on arm<") || strings.Count(svg, "<path") < 20 {
+		t.Errorf("%d bytes; want cells under a title", len(svg))
+	}
+	for x, want := range map[float64]float64{-1: -0.875, 0.1: 0.125, 1: 0.875, 9: 0.875} {
+		if middle, width := snap(x, -1, 1, 8); middle != want || width != 0.25 {
+			t.Errorf("%v falls into the cell of %v, width %v; want %v and 0.25", x, middle, width, want)
+		}
+	}
+	if _, stderr, status := b.run("plot", "--archive", "es"); status != statusFailed || !strings.Contains(stderr, "want a run of map-elites") {
+		t.Errorf("status %d\n%s", status, stderr)
+	}
+	if _, stderr, status := b.run("plot", "--archive", "me", "es"); status != statusUsage || !strings.Contains(stderr, "want one RUN_DIR, got 2") {
+		t.Errorf("status %d\n%s", status, stderr)
+	}
+}

@@ -1,7 +1,9 @@
 package plot
 
 import (
+	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -92,5 +94,41 @@ func TestIntervals(t *testing.T) {
 	}
 	if _, err := Profiles(nil, nil, nil, "", Options{}); err == nil {
 		t.Error("no profiles; want an error")
+	}
+}
+
+// A heat map has a cell of the colour of its value for each, and the scale; no cells and no finite value are errors.
+func TestHeat(t *testing.T) {
+	cells := []Cell{{0.25, 0.25, 0.5, 0.5, -3}, {0.75, 0.75, 0.5, 0.5, 7}, {0.1, 0.9, 0, 0, 2}}
+	for _, area := range []*[4]float64{nil, {0, 1, 0, 1}} {
+		f, err := Heat(cells, area, "Fitness", Options{Title: "elites"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var svg strings.Builder
+		if err := f.WriteSVG(&svg); err != nil {
+			t.Fatal(err)
+		}
+		high, _ := f.heat.colours.At(7)
+		r, g, b, _ := high.RGBA()
+		near := func(fill string) bool { // but for rounding
+			var of [3]int
+			_, err := fmt.Sscanf(fill, "fill:#%02X%02X%02X", &of[0], &of[1], &of[2])
+			return err == nil && max(math.Abs(float64(of[0]-int(r>>8))), math.Abs(float64(of[1]-int(g>>8))), math.Abs(float64(of[2]-int(b>>8)))) <= 2
+		}
+		if fills := regexp.MustCompile("fill:#[0-9A-F]{6}").FindAllString(svg.String(), -1); !slices.ContainsFunc(fills, near) {
+			t.Errorf("none of %v is the colour of the highest value, %02X%02X%02X", fills, r>>8, g>>8, b>>8)
+		}
+		if text := svg.String(); !strings.Contains(text, ">Fitness<") || !strings.Contains(text, ">Descriptor 1<") || strings.Contains(text, "NaN") {
+			t.Errorf("%s", text)
+		}
+	}
+	if _, err := Heat([]Cell{{Value: 4}}, nil, "", Options{}); err != nil {
+		t.Errorf("one cell: %v", err)
+	}
+	for _, none := range [][]Cell{nil, {{Value: math.Inf(1)}}} {
+		if _, err := Heat(none, nil, "", Options{}); err == nil {
+			t.Errorf("%v is drawn", none)
+		}
 	}
 }

@@ -47,6 +47,7 @@ type Figure struct {
 	curves  []Curve
 	panels  []*Figure  // side by side under one head, instead of curves
 	rows    *intervals // of methods, instead of curves
+	heat    *heat      // instead of curves
 	clouds  []Cloud    // of a scatter, which has no curves
 	lineage *lineage   // of a descent, which has neither
 	note    string
@@ -219,6 +220,8 @@ func (f *Figure) draw(c draw.Canvas) error {
 		return f.drawLineage(c)
 	case f.panels != nil:
 		return f.drawPanels(c)
+	case f.heat != nil:
+		return f.drawHeat(c)
 	case f.rows != nil:
 		return f.drawIntervals(c)
 	}
