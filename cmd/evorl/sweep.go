@@ -136,7 +136,7 @@ func (f *sweepFlags) run(cmd *cobra.Command, s *evorl.Sweep) error {
 		defer holdSignals(ctx)()
 		learn := func(ctx context.Context, cfg *evorl.Config, run *evorl.Run, of evorl.Trial) error {
 			if !f.line.quiet && !formats[f.line.format] && len(of.Settings) > 0 {
-				fmt.Fprintf(screen, "trial %d of %d: %s\n", of.Number, len(s.Trials), settingsText(of))
+				fmt.Fprintf(screen, "trial %d (%d in all): %s\n", of.Number, len(s.Trials), settingsText(of))
 			}
 			line := f.line.newLine(screen, cfg, eng, run.Path())
 			defer line.end()

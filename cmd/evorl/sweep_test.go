@@ -4,6 +4,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 )
 
 const sweepOfProblem = `
@@ -64,6 +65,35 @@ func TestSweep(t *testing.T) {
 	}
 	if again := b.must("sweep", "-q", "--resume", "--out", "halving", "halving.toml"); again != halved {
 		t.Errorf("resumed at its end:\n%s\nwant\n%s", again, halved)
+	}
+}
+
+// A sweep that was interrupted in the middle of a run says how to go on, and ends with the table of one that was not.
+func TestInterruptedSweep(t *testing.T) {
+	b := newBox(t)
+	b.write("s.toml", "config = \"tiny.toml\"\nset = [\"iterations=200\", \"checkpoint.every=1\"]\n[keys.\"ppo.epochs\"]\nvalues = [1, 2]\n")
+	want := strings.ReplaceAll(b.must("sweep", "-q", "--out", "whole", "s.toml"), "whole", "cut")
+	cmd, _, stderr := b.command("sweep", "-q", "--out", "cut", "s.toml")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now()
+	for begun := false; !begun; time.Sleep(10 * time.Millisecond) {
+		if time.Since(start) > time.Minute {
+			t.Fatalf("no metrics after a minute\n%s", stderr)
+		}
+		text, err := os.ReadFile(b.path("cut", "trial-0", "metrics.jsonl"))
+		begun = err == nil && strings.Count(string(text), "\n") > 3
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // its status says how it ended
+	if status := cmd.ProcessState.ExitCode(); status != statusSignal+2 || !strings.Contains(stderr.String(), "go on with: evorl sweep --resume --out cut") {
+		t.Fatalf("status %d\n%s", status, stderr)
+	}
+	if got := b.must("sweep", "-q", "--resume", "--out", "cut"); got != want {
+		t.Errorf("resumed:\n%s\nwant\n%s", got, want)
 	}
 }
 
