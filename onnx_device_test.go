@@ -29,6 +29,7 @@ func TestONNXActsAsTheDevice(t *testing.T) {
 		{"dueling", "dqn", "CartPole-v1", []string{"dqn.dueling=true"}},
 		{"atoms", "dqn", "CartPole-v1", []string{"dqn.atoms=5", "network.activation=\"elu\""}},
 		{"dueling atoms", "dqn", "CartPole-v1", []string{"dqn.dueling=true", "dqn.atoms=5"}},
+		{"noisy", "dqn", "CartPole-v1", []string{"dqn.noisy_std=0.5", "dqn.dueling=true"}},
 		{"search", "openes", "CartPole-v1", []string{"openes.population=8", "network.normalize_obs=\"virtual_batch\""}},
 		{"bins", "openes", "Pendulum-v1", []string{"openes.population=8", "policy.bins=5"}},
 		{"linear", "ars", "Pendulum-v1", []string{"ars.population=8", "ars.elites=2", "network.hidden=[]"}},

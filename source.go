@@ -1,7 +1,6 @@
 package evorl
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -113,19 +112,13 @@ func (c *Config) placeFunction(path string, d *config.Document) error {
 type function struct {
 	Dimension int `min:"1" max:"1000" doc:"Dimensions of a candidate."`
 	source    *problem.Source
-	made      *problem.Function // the function made last, for its dimension
-	dimension int
 }
 
 func (f *function) Problem() (ec.Problem, error) {
-	if f.made != nil && f.dimension == f.Dimension {
-		return f.made, nil
-	}
-	made, err := f.source.Function(context.Background(), f.Dimension)
+	made, err := f.source.Function(f.Dimension)
 	if err != nil {
-		return nil, err
+		return nil, err // without a nil pointer in the interface
 	}
-	f.made, f.dimension = made, f.Dimension
 	return made, nil
 }
 

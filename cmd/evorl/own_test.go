@@ -69,6 +69,10 @@ func TestOwnProblem(t *testing.T) {
 	if again["resumed_from"] != 80. {
 		t.Errorf("%v", again)
 	}
+	b.env = []string{"PATH="} // what was computed is read without a compiler
+	b.must("inspect", "run")
+	b.must("plot", "--out", "a.svg", "run")
+	b.env = nil
 	b.must("run", "--out", "cma", "--set", "workflow=cma-es", "--iterations", "2", "styblinski-tang.toml")
 }
 

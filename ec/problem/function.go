@@ -25,6 +25,8 @@ type Function struct {
 	front func(points int) ([][]float64, error)
 	// doubleFloat: double-float candidates have double-float fitness.
 	doubleFloat bool
+	// compile makes what call needs, before it is called; nil: nothing is to be made.
+	compile func(ctx context.Context) error
 	// call returns the dispatch that evaluates candidates.
 	call func(r *engine.Recorder, k functionOf) vk.Call
 }
@@ -116,7 +118,12 @@ func (f *Function) Front(points int) ([][]float64, error) {
 }
 
 // New implements ec.Problem.
-func (f *Function) New(_ context.Context, s *engine.State, clock engine.Clock, members, population int) (ec.Evaluation, error) {
+func (f *Function) New(ctx context.Context, s *engine.State, clock engine.Clock, members, population int) (ec.Evaluation, error) {
+	if f.compile != nil {
+		if err := f.compile(ctx); err != nil {
+			return nil, err
+		}
+	}
 	e := &functionEvaluation{Function: f, eng: s.Engine(), stream: s.Stream("noise"), clock: clock, members: members, population: population}
 	if f.constants != nil {
 		e.numbers = len(f.constants(0))

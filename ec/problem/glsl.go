@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/evorl/evorl/ec"
 	"github.com/evorl/evorl/engine"
@@ -34,6 +35,18 @@ type GLSLSpec struct {
 // Errors: a mistake in the text is a *shaders.CompileError with line and column; without a GLSL compiler on the
 // machine it is shaders.ErrNoCompiler.
 func GLSL(ctx context.Context, spec GLSLSpec, text string) (*Function, error) {
+	f, err := given(spec, text)
+	if err == nil {
+		err = f.compile(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// given is GLSL without compiling, which follows when the function is first evaluated.
+func given(spec GLSLSpec, text string) (*Function, error) {
 	k := max(1, spec.Objectives)
 	space := spec.Space
 	space.Members, space.Objectives, space.DescriptorLow, space.DescriptorHigh = 1, 0, nil, nil
@@ -46,14 +59,24 @@ func GLSL(ctx context.Context, spec GLSLSpec, text string) (*Function, error) {
 	if spec.Start != nil && len(spec.Start) != space.Dim {
 		return nil, fmt.Errorf("problem: %s: a start of %d numbers; want %d", spec.Name, len(spec.Start), space.Dim)
 	}
-	shader, err := spec.shader(ctx, text, space.Dim, k)
-	if err != nil {
-		return nil, fmt.Errorf("problem: %s: %w", spec.Name, err)
-	}
 	f := &Function{name: spec.Name, objectives: k, space: space}
 	if spec.Start != nil || !space.Bounded() {
 		start := append(slices.Clone(spec.Start), make([]float32, space.Dim-len(spec.Start))...)
 		f.start = func(*engine.Rng, int) []float32 { return start }
+	}
+	var compiled struct {
+		sync.Mutex
+		shader *vk.Shader
+	}
+	f.compile = func(ctx context.Context) (err error) {
+		compiled.Lock()
+		defer compiled.Unlock()
+		if compiled.shader == nil {
+			if compiled.shader, err = spec.shader(ctx, text, space.Dim, k); err != nil {
+				return fmt.Errorf("problem: %s: %w", spec.Name, err)
+			}
+		}
+		return nil
 	}
 	f.call = func(r *engine.Recorder, of functionOf) vk.Call {
 		groups, size := of.shared(r)
@@ -61,7 +84,7 @@ func GLSL(ctx context.Context, spec GLSLSpec, text string) (*Function, error) {
 			Candidates: of.candidates, Objectives: of.objectives, Members: of.members, Window: of.window, Dim: of.dim, Row: of.row,
 			Population: of.population, First: of.first, Objective: of.objective, LocalSizeX: size,
 		}.call(groups, 1, 1)
-		call.Shader = shader
+		call.Shader = compiled.shader
 		return call
 	}
 	return f, nil

@@ -1,7 +1,6 @@
 package problem
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -64,14 +63,16 @@ func FromGLSL(file string, text []byte) (*Source, error) {
 // Dimension returns the dimension of candidates stated in the header.
 func (s *Source) Dimension() int { return s.header.Dimension }
 
-// Function compiles the function for candidates of the given dimension. Errors are those of GLSL, and one if the
-// number of bounds differs.
-func (s *Source) Function(ctx context.Context, dim int) (*Function, error) {
+// Function is the function for candidates of the given dimension. It is compiled when a search is made of it, so that the configuration of a
+// run can be read without a compiler.
+//
+// Errors: bounds of another dimension. Those of compiling are those of GLSL.
+func (s *Source) Function(dim int) (*Function, error) {
 	spec, err := s.spec(dim)
 	if err != nil {
 		return nil, err
 	}
-	return GLSL(ctx, spec, s.text)
+	return given(spec, s.text)
 }
 
 func (s *Source) spec(dim int) (GLSLSpec, error) {
