@@ -104,6 +104,9 @@ func decode(d *config.Document, o options) (*Config, error) {
 		if err := cfg.placeSource(top.Env, d, o); err != nil {
 			return nil, err
 		}
+	} else if strings.HasSuffix(top.Env, ".xml") {
+		return nil, d.Errorf("env", "a MuJoCo model is compiled once, by go run github.com/evorl/evorl/tools/mjcf %s: "+
+			"want a GLSL file with the task, which includes what that writes (docs/own.md)", top.Env)
 	} else if err := cfg.place(top.Env, d); err != nil {
 		return nil, err
 	}

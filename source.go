@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/evorl/evorl/ec"
@@ -60,7 +61,7 @@ func (c *Config) placeSource(name string, d *config.Document, o options) error {
 		if path = filepath.FromSlash(name); !filepath.IsAbs(path) {
 			path = filepath.Join(o.folder, path)
 		}
-		text, err := readSource(path)
+		text, err := includeSources(path)
 		if err != nil {
 			return d.Errorf("env", "%v", err)
 		}
@@ -120,6 +121,34 @@ func (f *function) Problem() (ec.Problem, error) {
 		return nil, err // without a nil pointer in the interface
 	}
 	return made, nil
+}
+
+var includeLine = regexp.MustCompile(`^[ \t]*#[ \t]*include[ \t]+"([^"]+)"`)
+
+// includeSources reads a file and puts the files beside it that it includes, such as a robot's dynamics, in the places of their #include: a run keeps
+// one text. Other includes are those of the embedded shaders. #line keeps the places of errors, by names without the folder, so that the text is the
+// same from wherever it is read.
+func includeSources(path string) ([]byte, error) {
+	text, err := readSource(path)
+	if err != nil {
+		return nil, err
+	}
+	var b strings.Builder
+	for i, line := range strings.SplitAfter(string(text), "\n") {
+		if found := includeLine.FindStringSubmatch(line); found != nil && filepath.IsLocal(found[1]) {
+			file := filepath.Join(filepath.Dir(path), filepath.FromSlash(found[1]))
+			if _, err := os.Stat(file); err == nil {
+				included, err := readSource(file)
+				if err != nil {
+					return nil, err
+				}
+				fmt.Fprintf(&b, "#line 1 %q\n%s\n#line %d %q\n", found[1], strings.TrimRight(string(included), "\n"), i+2, filepath.Base(path))
+				continue
+			}
+		}
+		b.WriteString(line)
+	}
+	return []byte(b.String()), nil
 }
 
 // readSource reads a file named by the user.

@@ -109,8 +109,9 @@ func (c *composer) add(file, text string) error {
 	defer func() { c.open = c.open[:len(c.open)-1] }()
 	c.line(1, file)
 	conditions, comment := 0, false
+	place := 1 // what a #line of the text itself adds to the index of a line
 	for i, line := range lines(text) {
-		number := i + 1
+		number := i + place
 		var plain string
 		plain, comment = stripComments(line, comment)
 		directive, rest := splitDirective(plain)
@@ -119,6 +120,11 @@ func (c *composer) add(file, text string) error {
 			conditions++
 		case "endif":
 			conditions--
+		case "line":
+			if n, err := fmt.Sscanf(rest, "%d %q", &place, &file); n != 2 {
+				return fmt.Errorf("%s:%d: #line %s; want #line NUMBER \"FILE\": %w", file, number, rest, err)
+			}
+			place -= i + 1 // it is that of the next line
 		case "version":
 			if len(c.open) > 1 {
 				return fmt.Errorf("%s:%d: only kernels declare a #version; an include takes that of its kernel", file, number)

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -74,6 +76,64 @@ func TestOwnProblem(t *testing.T) {
 	b.must("plot", "--out", "a.svg", "run")
 	b.env = nil
 	b.must("run", "--out", "cma", "--set", "workflow=cma-es", "--iterations", "2", "styblinski-tang.toml")
+}
+
+// A file may include others beside it, which the run keeps in the same text; mistakes are told by the places of each.
+func TestOwnIncludes(t *testing.T) {
+	b := ownBox(t)
+	point := string(b.read("point.glsl"))
+	head, rest, ok := strings.Cut(point, "const float TIME_STEP = 0.1;\n")
+	if !ok {
+		t.Fatal("point.glsl has no TIME_STEP")
+	}
+	b.write("point.glsl", head+"#include \"time.glsl\"\n#include \"engine/math.glsl\"\n"+rest)
+	b.write("time.glsl", "\n#include \"engine/rng.glsl\"\nconst float TIME_STEP = 0.1;\n")
+	b.must("run", "--out", "run", "--iterations", "1", "point.toml")
+	for _, name := range []string{"point.glsl", "time.glsl"} {
+		if err := os.Rename(b.path(name), b.path(name+".away")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.must("eval", "--episodes", "1", "run")
+	b.write("time.glsl", "\n#include \"engine/rng.glsl\"\nconst float TIME_STEP = what;\n")
+	b.write("point.glsl", string(b.read("point.glsl.away")))
+	if _, stderr, _ := b.run("run", "point.toml"); !strings.Contains(stderr, "time.glsl:3: ") {
+		t.Errorf("a mistake in an included file: %s", stderr)
+	}
+	b.write("time.glsl", string(b.read("time.glsl.away")))
+	lines := strings.Split(string(b.read("point.glsl")), "\n")
+	at := slices.Index(lines, "    s[1] = 0.0;")
+	lines[at] = "    s[1] = what;"
+	b.write("point.glsl", strings.Join(lines, "\n"))
+	if _, stderr, _ := b.run("run", "point.toml"); !strings.Contains(stderr, fmt.Sprintf("point.glsl:%d: ", at+1)) {
+		t.Errorf("a mistake behind includes, in line %d: %s", at+1, stderr)
+	}
+}
+
+// A task on a model's dynamics, in files, is the built-in environment to the bit.
+func TestOwnRobot(t *testing.T) {
+	b := ownBox(t)
+	task, err := os.ReadFile("../../configs/balance.glsl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dynamics, err := os.ReadFile("../../shaders/envs/models/inverted_pendulum.glsl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const settings = "workflow = \"ppo\"\niterations = 2\n"
+	b.write("balance.glsl", strings.Replace(string(task), "envs/models/inverted_pendulum.glsl", "robot.glsl", 1))
+	b.write("robot.glsl", string(dynamics))
+	b.write("own.toml", settings+"env = \"balance.glsl\"\n[network]\nhidden = [8]\n")
+	b.write("built-in.toml", settings+"env = \"InvertedPendulum-v5\"\n[network]\nhidden = [8]\n")
+	own, builtIn := b.object(b.must("run", "--json", "--out", "own", "own.toml")), b.object(b.must("run", "--json", "--out", "built-in", "built-in.toml"))
+	if own["digest"] != builtIn["digest"] || own["mean_return"] != builtIn["mean_return"] {
+		t.Errorf("own: %v\nbuilt in: %v", own, builtIn)
+	}
+	b.write("xml.toml", settings+"env = \"robot.xml\"\n")
+	if _, stderr, status := b.run("run", "xml.toml"); status != 2 || !strings.Contains(stderr, "xml.toml:3:7: a MuJoCo model is compiled once") {
+		t.Errorf("status %d, %s", status, stderr)
+	}
 }
 
 // Mistakes in a file are told by its name and line, before there is a run directory.
