@@ -85,7 +85,7 @@ func TestGuidedErrors(t *testing.T) {
 		{"a part of a group", guide("erl", "td3", "ga"), []string{"erl.agents=3"}, []string{"--set", "2 agents in groups of 3"}},
 		{"rings of their own", guide("erl", "td3", "ga"), []string{"erl.agents=2"}, []string{"replay.shared", "want true"}},
 		{"normalized observations", guide("erl", "td3", "ga"), []string{"network.normalize_obs=true"}, []string{"--set", "want false"}},
-		{"discrete actions", strings.Replace(guide("erl", "td3", "ga"), "Pendulum-v1", "CartPole-v1", 1), nil, []string{"x.toml:2:7", "td3 acts continuously"}},
+		{"discrete actions", strings.Replace(guide("erl", "td3", "ga"), "Pendulum-v1", "CartPole-v1", 1), nil, []string{"x.toml:2:7", "needs continuous actions"}},
 		{"a search without an archive", guide("pga-me", "td3", "ga"), nil, []string{"x.toml:7:10", "ga does not serve as the search of pga-me", "cvt-map-elites"}},
 		{"an archive for agents without descriptors", guide("erl", "td3", "map-elites"), nil, []string{"map-elites does not serve as the search of erl"}},
 		{"no feet", guide("pga-me", "td3", "map-elites"), []string{"behaviour.feet=true"}, []string{"--set", "\"Pendulum-v1\" has no feet"}},

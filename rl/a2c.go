@@ -10,26 +10,27 @@ import (
 
 // A2CConfig are the settings of A2C. Fields with the tag member are tensors [P] on the device, which PBT may vary.
 type A2CConfig struct {
-	Members       int `min:"1" max:"1048576" doc:"Agents trained at once, P."`
-	Environments  int `min:"1" max:"1048576" doc:"Environments of each member, E."`
-	RolloutLength int `min:"1" max:"32768" doc:"Steps of each environment an iteration, T: one update."`
+	Members       int `min:"1" max:"1048576" doc:"Number of agents, P, trained simultaneously."`
+	Environments  int `min:"1" max:"1048576" doc:"Environments per member, E."`
+	RolloutLength int `min:"1" max:"32768" doc:"Steps per environment and iteration, T: one update."`
 
 	LearningRate  float64 `min:"0" max:"1" doc:"Step size of the optimizer, per member." member:"log_uniform 3e-5 3e-3"`
-	Discount      float64 `min:"0" max:"1" doc:"Weight of the reward one step later, per member." member:"horizon 2 12"`
-	GAELambda     float64 `min:"0" max:"1" doc:"Decay of advantage estimation, per member; 1: advantages of the longest lookahead." member:"horizon 1 12"`
+	Discount      float64 `min:"0" max:"1" doc:"Discount factor gamma of rewards, per member." member:"horizon 2 12"`
+	GAELambda     float64 `min:"0" max:"1" doc:"Decay lambda of generalized advantage estimation, per member; 1: none." member:"horizon 1 12"`
 	ActorWeight   float64 `min:"0" doc:"Weight of the actor's loss, per member." member:"log_uniform 0.01 10"`
 	CriticWeight  float64 `min:"0" doc:"Weight of the critic's loss, per member." member:"log_uniform 0.01 10"`
 	EntropyWeight float64 `doc:"Weight of the entropy bonus, per member." member:"log_uniform 1e-5 1"`
 
-	Optimizer        optim.Rule `doc:"What takes the steps: sgd, rmsprop, adam, adamw, clipup."`
+	Optimizer        optim.Rule `doc:"Update rule: sgd, rmsprop, adam, adamw, clipup."`
 	OptimizerEpsilon float64    `above:"0" doc:"Added to the optimizer's denominator."`
-	AnnealSteps      int        `min:"0" doc:"The learning rate falls linearly to 0 over so many environment steps of a member; 0: it stays."`
-	MaxGradNorm      float64    `min:"0" doc:"Gradients of actor and critic together are scaled down to this norm; 0: never."`
+	AnnealSteps      int        `min:"0" doc:"Environment steps per member over which the learning rate falls linearly to 0; 0: constant."`
+	MaxGradNorm      float64    `min:"0" doc:"Largest norm of the joint gradient of actor and critic, which is scaled down to it; 0: no limit."`
 
-	NormalizeAdvantage bool `doc:"Advantages are brought to mean 0 and deviation 1 in each update."`
+	NormalizeAdvantage bool `doc:"Advantages are normalized to mean 0 and deviation 1 in each update."`
 }
 
-// DefaultA2C is the paper's: sixteen actors, five steps, RMSProp; clipping and entropy as in Stable-Baselines3.
+// DefaultA2C has the paper's settings, sixteen actors, five steps and RMSProp, with the clipping and entropy weight of
+// Stable-Baselines3.
 func DefaultA2C() A2CConfig {
 	return A2CConfig{
 		Members: 1, Environments: 16, RolloutLength: 5,
@@ -38,9 +39,9 @@ func DefaultA2C() A2CConfig {
 	}
 }
 
-// NewA2C makes an advantage actor-critic workflow (V. Mnih et al., "Asynchronous Methods for Deep Reinforcement Learning", 2016, with
-// its actors in step). It is PPO with one pass over the data, one minibatch and no clipping (S. Huang et al., "A2C is a special case of
-// PPO", 2022), so the workflow is a PPO by the name "a2c".
+// NewA2C makes a synchronous advantage actor-critic workflow (V. Mnih et al., "Asynchronous Methods for Deep
+// Reinforcement Learning", 2016). A2C is PPO with one epoch, one minibatch and no clipping (S. Huang et al., "A2C is a
+// special case of PPO", 2022), so the workflow is a PPO named "a2c".
 func NewA2C(ctx context.Context, eng *engine.Engine, env *envs.Environment, cfg A2CConfig, opts ...Option) (*PPO, error) {
 	return newPPO(ctx, "a2c", cfg, eng, env, PPOConfig{
 		Members: cfg.Members, Environments: cfg.Environments, RolloutLength: cfg.RolloutLength, Epochs: 1, Minibatches: 1,
@@ -51,5 +52,5 @@ func NewA2C(ctx context.Context, eng *engine.Engine, env *envs.Environment, cfg 
 	}, opts)
 }
 
-// unclipped as ClipEpsilon is no clipping.
+// unclipped is a ClipEpsilon that never clips.
 const unclipped = 1e30

@@ -10,27 +10,27 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// Agent is an actor and a critic of each of P members, the head that makes actions of the actor's outputs, and what normalizes observations
-// and rewards. Actor and critic have parameters and optimizers of their own. An actor's parameters are a row that a search for a policy
-// (ec/problem) could have proposed: the network's, then the head's.
+// Agent holds, for P members, an actor and a critic, the head that turns the actor's outputs into actions, and the
+// normalization of observations and rewards. Actor and critic have separate parameters and optimizers. An actor's
+// parameters are a row as a search for policies (ec/problem) has them: the network's, then the head's.
 type Agent struct {
 	cfg           NetworkConfig
 	scope         *engine.State
 	head          nn.Head
 	actor, critic *network
-	group         *optim.Group   // nil: the optimizers step apart
+	group         *optim.Group   // nil: the optimizers step separately
 	normalizer    *nn.Normalizer // nil: none
 	rewards       *rewardScale   // nil: none
 }
 
-// agentConfig is what an agent is made of.
+// agentConfig holds the settings of an agent.
 type agentConfig struct {
 	network   NetworkConfig
 	members   int
 	rows      int            // transitions of the largest minibatch
-	optimizer optim.Config   // of actor and critic each
-	rate      *engine.Tensor // [P]: learning rates of both
-	maxNorm   float64        // gradients of actor and critic together are scaled down to this norm; 0: never. ClipUp has its own
+	optimizer optim.Config   // of the actor, and of the critic
+	rate      *engine.Tensor // [P]: learning rate of both
+	maxNorm   float64        // largest norm of the joint gradient of actor and critic; 0: no limit. ClipUp has its own
 }
 
 func newAgent(s *engine.State, env *envs.Environment, c agentConfig) (*Agent, error) {
@@ -44,7 +44,7 @@ func newAgent(s *engine.State, env *envs.Environment, c agentConfig) (*Agent, er
 	if a.critic, err = newNetwork(s.Sub("critic"), critic, nn.Align(critic.Size()), c); err != nil {
 		return nil, err
 	}
-	if c.optimizer.Rule != optim.ClipUp { // whose steps have a length of their own
+	if c.optimizer.Rule != optim.ClipUp { // its steps have a fixed length
 		if a.group, err = optim.NewGroup(c.maxNorm, a.actor.optimizer, a.critic.optimizer); err != nil {
 			return nil, err
 		}
@@ -55,10 +55,10 @@ func newAgent(s *engine.State, env *envs.Environment, c agentConfig) (*Agent, er
 	return a, s.Err()
 }
 
-// Actor is the actors' parameters [P, row].
+// Actor returns the actors' parameters [P, row].
 func (a *Agent) Actor() *engine.Tensor { return a.actor.params() }
 
-// Policy is the actor as rollouts take it.
+// Policy returns the actor in the form that rollouts take.
 func (a *Agent) Policy() *envs.Policy {
 	return &envs.Policy{
 		Weights: a.actor.weights(), Network: a.actor.MLP(), Head: a.head,
@@ -66,7 +66,7 @@ func (a *Agent) Policy() *envs.Policy {
 	}
 }
 
-// behaviour is the agent as a collector runs it.
+// behaviour returns the policy and normalization for a collector.
 func (a *Agent) behaviour() behaviour {
 	return behaviour{policy: a.Policy(), normalizer: a.normalizer, rewards: a.rewards}
 }
@@ -76,7 +76,7 @@ func (a *Agent) Values(r *engine.Recorder, obs, values *engine.Tensor) {
 	a.critic.Evaluate(r, a.critic.weights(), nn.Inputs{Parts: []*engine.Tensor{obs}, Normalizer: a.normalizerValues(), Limit: float32(a.cfg.ObsLimit)}, values)
 }
 
-// Step records an update of actor and critic by their gradients [splits, P, row].
+// Step records an update of actor and critic with their gradients [splits, P, row].
 func (a *Agent) Step(r *engine.Recorder, actor, critic *engine.Tensor) {
 	if a.group != nil {
 		a.group.Record(r, actor, critic)
@@ -110,7 +110,7 @@ func (a *Agent) init(ctx context.Context) error {
 	return err
 }
 
-// headBase is where the head's parameters begin in an actor's row.
+// headBase returns the offset of the head's parameters in an actor's row.
 func (a *Agent) headBase() int { return a.actor.MLP().Size() }
 
 func (a *Agent) normalizerValues() *engine.Tensor {
@@ -120,7 +120,7 @@ func (a *Agent) normalizerValues() *engine.Tensor {
 	return a.normalizer.Values()
 }
 
-// network is the actors or the critics of all members, with their optimizer.
+// network holds the actors, or the critics, of all members, with their optimizer.
 type network struct {
 	*nn.Network
 	pass      *nn.Pass // over a minibatch
@@ -131,7 +131,7 @@ func newNetwork(s *engine.State, mlp nn.MLP, row int, c agentConfig) (*network, 
 	return newStack(s, mlp, 1, row, c)
 }
 
-// newStack makes a stack of networks of every member, which share rows of an optimizer.
+// newStack makes, for every member, a stack of networks that share a row of the optimizer.
 func newStack(s *engine.State, mlp nn.MLP, networks, row int, c agentConfig) (*network, error) {
 	net, err := nn.NewStack(s, mlp, c.members, networks, c.rows)
 	if err != nil {

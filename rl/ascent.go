@@ -10,21 +10,22 @@ import (
 
 // AscentConfig are the settings of an ascent.
 type AscentConfig struct {
-	Actors       int     // of each member
+	Actors       int     // per member
 	Steps        int     // gradient steps
 	LearningRate float64 // of their optimizer
 }
 
-// Ascent lets actors other than the agents' own follow the gradient of the first critic: the policy-gradient variation of PGA-MAP-Elites (O. Nilsson, A.
-// Cully, "Policy Gradient Assisted MAP-Elites", 2021, algorithm 4). An actor's loss is minus the critic's mean value of its actions in a batch of its
-// own; the critics stay as they are. What comes before and after, such as which actors climb, is for the caller.
+// Ascent lets actors other than the agents' own follow the gradient of the first critic: the policy-gradient variation
+// of PGA-MAP-Elites (O. Nilsson, A. Cully, "Policy Gradient Assisted MAP-Elites", 2021, algorithm 4). An actor's loss
+// is minus the critic's mean value of its actions in its own batch; the critics do not change. The caller chooses the
+// actors and uses the results.
 type Ascent struct {
 	cfg     AscentConfig
 	agents  *OffPolicy
 	learner *deterministic
 	actors  *network // [M · n, row]
 	critic  *nn.Network
-	climb   *nn.Pass // through the critic
+	climb   *nn.Pass // of the critic, whose inputs' gradient is needed
 	batch   ReplayBatch
 	stream  uint32
 
@@ -35,18 +36,20 @@ type Ascent struct {
 	gradient           *engine.Tensor // [splits, M · n, row]
 }
 
-// NewAscent makes an ascent of DDPG's or TD3's actors by the critics of the agents, its tensors in s. Batches are as large as the agents' replay has them.
+// NewAscent makes an ascent of DDPG's or TD3's actors along the gradient of the agents' critics; its tensors are in s.
+// Batches have the size of the agents' replay.
 //
-// Errors: settings out of range, other agents, agents whose members have several actors or share a critic, distributional critics, and *vk.OutOfMemoryError.
+// Errors: settings out of range, other agents, agents whose members have several actors or share a critic,
+// distributional critics, and *vk.OutOfMemoryError.
 func (o *OffPolicy) NewAscent(s *engine.State, cfg AscentConfig) (*Ascent, error) {
 	d, ok := o.learner.(*deterministic)
 	switch {
 	case !ok:
-		return nil, fmt.Errorf("rl: %s has no critic to climb; want ddpg or td3", o.name)
+		return nil, fmt.Errorf("rl: %s has no critic for an ascent; want ddpg or td3", o.name)
 	case d.distribution != nil:
-		return nil, config.Invalid(o.name+".atoms", "an ascent follows critics of values, and these have distributions; want 0")
+		return nil, config.Invalid(o.name+".atoms", "an ascent needs critics that output values, not distributions; want 0")
 	case d.actors != 1:
-		return nil, fmt.Errorf("rl: %s whose actors share critics has no ascent; want one actor a member", o.name)
+		return nil, fmt.Errorf("rl: %s whose actors share critics has no ascent; want one actor per member", o.name)
 	case cfg.Actors < 1 || cfg.Steps < 1 || !(cfg.LearningRate >= 0):
 		return nil, config.Invalid("ascent", "%d actors, %d steps of size %g; want at least one of each, and a size of at least 0",
 			cfg.Actors, cfg.Steps, cfg.LearningRate)
@@ -79,14 +82,14 @@ func (o *OffPolicy) NewAscent(s *engine.State, cfg AscentConfig) (*Ascent, error
 	return a, s.Err()
 }
 
-// Actors are the parameters [M · n, row], which Record changes.
+// Actors returns the parameters [M · n, row], which Record changes.
 func (a *Ascent) Actors() *engine.Tensor { return a.actors.params() }
 
 // Record records the steps of all actors, with new moments of their optimizer.
 func (a *Ascent) Record(r *engine.Recorder) {
 	o, d := a.agents, a.learner
 	a.actors.optimizer.Reset(r)
-	r.Fill(a.gradient, 0) // behind the parameters, to the end of the rows, no kernel writes gradients
+	r.Fill(a.gradient, 0) // kernels do not write the padding after the parameters
 	r.Repeat(a.cfg.Steps, func(r *engine.Recorder, i engine.Counter) {
 		o.replay.gather(r, o.replay.sampler(a.batch, a.stream, o.Clock(), i.Tensor(), o.discount), a.batch)
 		a.actors.pass.Forward(r, a.actors.weights(), inputs(a.each(a.batch.Obs), nil), a.each(a.outputs))
@@ -100,7 +103,7 @@ func (a *Ascent) Record(r *engine.Recorder) {
 	})
 }
 
-// each is a tensor [M, n · B, …] as that of the actors, [M · n, B, …].
+// each returns a tensor [M, n · B, …] in the actors' shape, [M · n, B, …].
 func (a *Ascent) each(x *engine.Tensor) *engine.Tensor {
 	dims := []engine.Dim{engine.Members(a.learner.members * a.cfg.Actors), engine.Axis("transition", a.learner.batch)}
 	return x.View(append(dims, x.Dims()[2:]...)...)

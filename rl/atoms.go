@@ -6,16 +6,16 @@ import (
 	"github.com/evorl/evorl/engine/nn"
 )
 
-// CriticConfig are the settings of the critics of continuous actions; the configurations of TD3 and SAC embed them.
+// CriticConfig holds the settings of the critics of continuous actions; the configurations of TD3 and SAC embed it.
 type CriticConfig struct {
-	Atoms         int     `min:"0" max:"256" doc:"Atoms of the returns' distribution that critics output (M. G. Bellemare et al., 2017); 0: values."`
-	MinValue      float64 `doc:"The lowest of the atoms."`
-	MaxValue      float64 `doc:"The highest of the atoms."`
-	ClippedDouble bool    `doc:"Targets and the actor take the critic of the smaller value; else targets each their own critic's, and the actor the mean of both."`
+	Atoms         int     `min:"0" max:"256" doc:"Atoms of the critics' distribution of returns (M. G. Bellemare et al., 2017); 0: values."`
+	MinValue      float64 `doc:"Lowest atom."`
+	MaxValue      float64 `doc:"Highest atom."`
+	ClippedDouble bool    `doc:"Targets and actor use the smaller critic; otherwise each critic has its own targets, and the actor uses their mean."`
 }
 
-// defaultCritic is values, the smaller of which counts (S. Fujimoto et al., 2018); of distributions, where atoms are asked for, the ends of CleanRL's
-// c51.py.
+// defaultCritic has values, of which the smaller counts (S. Fujimoto et al., 2018). If atoms are requested, their
+// range is that of CleanRL's c51.py.
 func defaultCritic() CriticConfig {
 	return CriticConfig{MinValue: -100, MaxValue: 100, ClippedDouble: true}
 }
@@ -24,25 +24,25 @@ func defaultCritic() CriticConfig {
 func (c CriticConfig) Validate() error {
 	switch {
 	case c.Atoms == 1:
-		return config.Invalid("atoms", "a distribution of 1 atom has no other value; want 0, or at least 2")
+		return config.Invalid("atoms", "a distribution of 1 atom is constant; want 0, or at least 2")
 	case c.Atoms > 0 && !(c.MinValue < c.MaxValue):
 		return config.Invalid("max_value", "%g is not above min_value, %g", c.MaxValue, c.MinValue)
 	case c.Atoms == 0 && !c.ClippedDouble:
-		return config.Invalid("clipped_double", "critics that are values take the smaller of both; want true without atoms")
+		return config.Invalid("clipped_double", "critics that output values always use the smaller of both; want true without atoms")
 	}
 	return nil
 }
 
-// distribution is the critics' outputs as distributions of returns.
+// distribution makes the critics' outputs distributions of returns.
 type distribution struct {
 	CriticConfig
-	atTwins *engine.Tensor // [P, twins, B, A]: the gradient at actions
-	taken   *engine.Tensor // [P, B, 1]: the values that the actor's loss has
+	atTwins *engine.Tensor // [P, twins, B, A]: the gradient with respect to actions
+	taken   *engine.Tensor // [P, B, 1]: the values in the actor's loss
 
-	means, atMeans *engine.Tensor // [P, twins, B]: the critics' values, and gradients there, for losses that are more than values
+	means, atMeans *engine.Tensor // [P, twins, B]: the critics' values, and the gradient with respect to them, for losses with terms besides the value
 }
 
-// makeDistribution makes what the critics' distributions need, where they are such.
+// makeDistribution makes the tensors of distributional critics, if the critics are such.
 func (a *actorCritic) makeDistribution(s *engine.State, c CriticConfig) {
 	if c.Atoms == 0 {
 		return
@@ -57,7 +57,7 @@ func (a *actorCritic) makeDistribution(s *engine.State, c CriticConfig) {
 	}
 }
 
-// loss records the critics' cross-entropies, as descendCritics does their squared errors.
+// loss records the critics' cross-entropies, in place of descendCritics' squared errors.
 func (d *distribution) loss(r *engine.Recorder, a *actorCritic, k qLossKernel) {
 	r.Dispatch(categoricalQLossKernel{
 		Reward: k.Reward, Factor: k.Factor, NextValue: k.NextValue, NextLogProb: k.NextLogProb, Temperature: k.Temperature, RewardScale: k.RewardScale,
@@ -67,14 +67,16 @@ func (d *distribution) loss(r *engine.Recorder, a *actorCritic, k qLossKernel) {
 	}.call((k.Rows+k.LocalSizeX-1)/k.LocalSizeX, uint32(a.members), 1))
 }
 
-// ascend records the gradient at actions, atTwins, of the loss of a deterministic actor: minus the mean value of its actions, or of those the smaller.
+// ascend records the gradient with respect to actions, atTwins, of a deterministic actor's loss: minus the mean value
+// of its actions, or minus the mean of the smaller values.
 func (d *distribution) ascend(r *engine.Recorder, a *actorCritic, obs *engine.Tensor) {
 	a.critics.pass.Forward(r, a.critics.weights(), inputs(obs, a.actions), a.values)
 	d.slope(r, a, nil)
 	a.critics.pass.Backward(r, a.atValues, nn.Gradients{Inputs: []*engine.Tensor{nil, d.atTwins}})
 }
 
-// slope records the gradient at the critics' outputs of one at their means; nil: that of a deterministic actor's loss.
+// slope records the gradient with respect to the critics' outputs, given that with respect to their means; nil: that
+// of a deterministic actor's loss.
 func (d *distribution) slope(r *engine.Recorder, a *actorCritic, atMeans *engine.Tensor) {
 	size, groups := r.Invocations(a.rows)
 	k := categoricalSlopeKernel{

@@ -17,11 +17,11 @@ type Collector struct {
 	returns, lengths, diverged, leftOut *engine.Tensor // metrics [P]; leftOut is nil without a normalizer
 }
 
-// behaviour is what a collector runs, and what its transitions pass.
+// behaviour is the policy that a collector runs, with the normalization of its transitions.
 type behaviour struct {
 	policy     *envs.Policy
-	explorer   *envs.Policy   // what acts instead; nil: the policy
-	explorers  int            // policies of it that a member has, which share its environments; 0: one
+	explorer   *envs.Policy   // acts instead of the policy; nil: the policy acts
+	explorers  int            // explorers per member, which share its environments; 0: one
 	normalizer *nn.Normalizer // of the policy's observations; nil: none
 	rewards    *rewardScale   // nil: none
 }
@@ -43,13 +43,13 @@ func newCollector(
 	return c, s.Err()
 }
 
-// Trajectory is what the last iteration saw.
+// Trajectory returns the transitions of the last iteration.
 func (c *Collector) Trajectory() *envs.Trajectory { return &c.rollout.Trajectory }
 
-// RecordFirst records the beginning of a run's first episodes.
+// RecordFirst records the start of a run's first episodes.
 func (c *Collector) RecordFirst(r *engine.Recorder) { c.rollout.RecordReset(r) }
 
-// Record records an iteration's steps. Rewards are scaled where the agent does so.
+// Record records an iteration's steps. Rewards are scaled if the agent scales them.
 func (c *Collector) Record(r *engine.Recorder) {
 	acts := c.policy
 	if c.explorer != nil {
@@ -61,18 +61,19 @@ func (c *Collector) Record(r *engine.Recorder) {
 	}
 }
 
-// RecordRandom records an iteration's steps by actions that are uniform over the action space.
+// RecordRandom records an iteration's steps with actions that are uniform over the action space.
 func (c *Collector) RecordRandom(r *engine.Recorder) { c.rollout.Record(r, c.clock, nil) }
 
-// RecordMoments records that the observations join the normalizer's moments, where there is one.
+// RecordMoments records adding the observations to the normalizer's moments, if there is a normalizer.
 func (c *Collector) RecordMoments(r *engine.Recorder) {
 	if c.normalizer != nil {
 		c.normalizer.Record(r, c.rollout.Obs)
 	}
 }
 
-// Finish records what follows the updates: the observations join the normalizer's moments, now that the whole iteration has seen the inputs that
-// its actions were chosen by, and the metrics of episodes that ended.
+// Finish records what follows the updates: the metrics of the episodes that ended, and adding the observations to the
+// normalizer's moments. The moments change only here, so that the whole iteration uses the normalization with which
+// its actions were chosen.
 func (c *Collector) Finish(r *engine.Recorder) {
 	c.RecordMoments(r)
 	if n := c.normalizer; n != nil {

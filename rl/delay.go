@@ -6,17 +6,18 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// delay is how many updates of its critics a member makes for one of its actor and of the targets (S. Fujimoto et al., 2018, section 5.2). Where
-// it is a whole number, the same for all members, and divides the updates of an iteration, it is a pattern: other updates have no actor's
-// half. Else every update has one, and a mask leaves the members alone that are not due.
+// delay is the number of critic updates for each update of the actor and of the targets (S. Fujimoto et al., 2018,
+// section 5.2). If it is an integer, the same for all members, and divides the updates of an iteration, it is a fixed
+// pattern: the other updates omit the actor. Otherwise every update includes the actor, and a mask skips the members
+// that are not due.
 type delay struct {
-	common float64        // of all, unless it is varied
+	common float64        // of all members, unless it is varied
 	each   *engine.Tensor // [P]
-	credit *engine.Tensor // [P]: updates of the critics since the last of the actor
+	credit *engine.Tensor // [P]: critic updates since the actor's last update
 	due    *engine.Tensor // [P] u32
-	tau    *engine.Tensor // [P]: of targets; 0 where they are not due
+	tau    *engine.Tensor // [P]: of the targets; 0 for members that are not due
 
-	turns  int // updates of a block
+	turns  int // updates per block
 	masked bool
 }
 
@@ -28,7 +29,7 @@ func newDelay(s *engine.State, h *engine.Hyper, a *actorCritic, common float64) 
 	}
 }
 
-// block chooses the form for an iteration's updates, and returns how many differ.
+// block chooses the form for the number of updates of an iteration, and returns the length of the pattern.
 func (d *delay) block(updates int, varied bool) int {
 	d.turns = int(d.common)
 	d.masked = varied || d.common != math.Trunc(d.common) || updates%d.turns != 0
@@ -38,7 +39,7 @@ func (d *delay) block(updates int, varied bool) int {
 	return d.turns
 }
 
-// mask is [P] u32: whose actors an update changes; nil: all.
+// mask returns [P] u32, the members whose actors an update changes; nil: all.
 func (d *delay) mask() *engine.Tensor {
 	if d.masked {
 		return d.due
@@ -46,7 +47,7 @@ func (d *delay) mask() *engine.Tensor {
 	return nil
 }
 
-// record records the choice of members in an update, and returns whether any may be due and the tau of their targets.
+// record records which members are due in an update. now reports whether any can be; of is the tau of their targets.
 func (d *delay) record(r *engine.Recorder, tau *engine.Tensor, u update) (now bool, of *engine.Tensor) {
 	if !d.masked {
 		return u.turn == d.turns-1, tau

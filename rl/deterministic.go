@@ -82,8 +82,8 @@ func newDeterministic(o *OffPolicy, parts learnerParts, c deterministicConfig) (
 	if c.delay > 0 {
 		d.delay = newDelay(s, h, ac, c.delay)
 		if updates, err := o.cfg.updates(); ac.actors > 1 && (err != nil || d.delay.block(updates, false) == 1 && d.delay.masked) {
-			return nil, errors.Join(err, config.Invalid(o.name+".policy_delay", "members of %d actors leave out the same updates of all; want a whole number "+
-				"that divides the %d updates of an iteration", ac.actors, updates))
+			return nil, errors.Join(err, config.Invalid(o.name+".policy_delay", "the %d actors of a member are updated together; want an integer "+
+				"that divides the %d updates per iteration", ac.actors, updates))
 		}
 	}
 	if c.diversity != nil {
@@ -99,7 +99,7 @@ func newDeterministic(o *OffPolicy, parts learnerParts, c deterministicConfig) (
 // fitsDeterministic checks the networks of DDPG and TD3.
 func (c OffPolicyConfig) fitsDeterministic(name string, env *envs.Environment, network NetworkConfig, replay ReplayConfig) error {
 	if network.StateDependentStd {
-		return config.Invalid("network.state_dependent_std", "the actions of %s have no deviation; want false", name)
+		return config.Invalid("network.state_dependent_std", "the actor of %s outputs no deviation; want false", name)
 	}
 	return c.fitsContinuous(name, env, network, replay)
 }

@@ -57,7 +57,7 @@ func (a *discreteSAC) descendValues(r *engine.Recorder, u update) {
 	a.critics.optimizer.Record(r, a.criticGradient)
 }
 
-// descendActor records an update of the actor (equation 12) and, where it is learned, of the temperature (equation 11).
+// descendActor records an update of the actor (equation 12) and, if it is learned, of the temperature (equation 11).
 func (a *discreteSAC) descendActor(r *engine.Recorder, u update) {
 	obs := inputs(u.batch.Obs, nil)
 	a.actor.pass.Forward(r, a.actor.weights(), obs, a.outputs)

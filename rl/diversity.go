@@ -2,10 +2,11 @@ package rl
 
 import "github.com/evorl/evorl/engine"
 
-// maxDiverse is the most agents whose kernel matrix a workgroup can hold, AGENTS of shaders/rl/diversity_factor.comp.
+// maxDiverse is the largest number of agents whose kernel matrix a workgroup can hold, AGENTS of
+// shaders/rl/diversity_factor.comp.
 const maxDiverse = 32
 
-// diversityConfig are the settings of a diversity.
+// diversityConfig holds the settings of a diversity.
 type diversityConfig struct {
 	states        int
 	width, jitter float64
@@ -13,14 +14,14 @@ type diversityConfig struct {
 	from          []int
 }
 
-// diversity is the term of DvD in the loss of agents that learn together: minus a weight times the logarithm of the determinant of the kernel matrix
-// of their actions in common states (J. Parker-Holder et al., "Effective Diversity in Population Based Reinforcement Learning", 2020, equations 2 and
-// 5). φ_i, agent i's actions in D states, are N = D · A numbers:
+// diversity is DvD's term in the loss of agents that learn together: -weight · log det K, where K is the kernel matrix
+// of their actions in common states (J. Parker-Holder et al., "Effective Diversity in Population Based Reinforcement
+// Learning", 2020, equations 2 and 5). φ_i holds agent i's actions in D states, N = D · A numbers:
 //
 //	K_ij = (1 − jitter) exp(−‖φ_i − φ_j‖² / (2 N width²)) + jitter [i = j]                                        (1)
 //	∂ log det K / ∂φ_k = −2 (1 − jitter) / (N width²) Σ_j (K⁻¹)_kj exp(−‖φ_k − φ_j‖² / (2 N width²)) (φ_k − φ_j)  (2)
 //
-// Division by N keeps K apart from the identity however many numbers there are, the jitter keeps it regular where agents agree.
+// Division by N keeps K away from the identity for any N; the jitter keeps K regular if agents agree.
 type diversity struct {
 	cfg           diversityConfig
 	agents, batch int
@@ -30,7 +31,7 @@ type diversity struct {
 
 	schedule    *engine.Tensor // [2, S]: environment steps of all agents from which a weight holds, as float32, and the weight
 	distance    *engine.Tensor // [P, P]: mean squared differences, where i < j
-	coefficient *engine.Tensor // [P, P]: of φ_k − φ_j in the gradient of the loss at φ_k
+	coefficient *engine.Tensor // [P, P]: coefficients of φ_k − φ_j in the gradient of the loss with respect to φ_k
 	logDet      *engine.Tensor // [1]
 	weight      *engine.Tensor // [1]
 	rows        [2]*engine.Tensor
@@ -58,7 +59,8 @@ func newDiversity(s *engine.State, o *OffPolicy, a *actorCritic, c diversityConf
 	return d
 }
 
-// record records adding the gradient of the term at actions to that of the loss, [1, P · B, A] both.
+// record records adding the gradient of the term with respect to actions to atActions, that of the loss; both are [1,
+// P · B, A].
 func (d *diversity) record(r *engine.Recorder, actions, atActions *engine.Tensor) {
 	stride := uint32(actions.Len() / d.agents)
 	size, groups := r.Invocations(d.distance.Len())
@@ -79,7 +81,7 @@ func (d *diversity) record(r *engine.Recorder, actions, atActions *engine.Tensor
 	}.call(groups, 1, 1))
 }
 
-// recordMetrics records the logarithm of the determinant and its weight in the loss.
+// recordMetrics records log det K and its weight in the loss.
 func (d *diversity) recordMetrics(r *engine.Recorder) {
 	r.Copy(d.rows[0], d.logDet)
 	r.Copy(d.rows[1], d.weight)

@@ -135,7 +135,7 @@ func TestDQNRefused(t *testing.T) {
 		change func(c *DQNConfig, n *NetworkConfig, r *ReplayConfig)
 		want   string
 	}{
-		{"Pendulum-v1", func(*DQNConfig, *NetworkConfig, *ReplayConfig) {}, `"env": dqn chooses among actions`},
+		{"Pendulum-v1", func(*DQNConfig, *NetworkConfig, *ReplayConfig) {}, `"env": dqn needs discrete actions`},
 		{"CartPole-v1", func(c *DQNConfig, _ *NetworkConfig, _ *ReplayConfig) { c.Atoms = 1 }, `"atoms": a distribution of 1 atom`},
 		{"CartPole-v1", func(c *DQNConfig, _ *NetworkConfig, _ *ReplayConfig) { c.Atoms, c.MaxValue = 5, -100 }, `"max_value": -100 is not above min_value`},
 		{"CartPole-v1", func(c *DQNConfig, _ *NetworkConfig, _ *ReplayConfig) { c.Atoms, c.Huber = 5, 1 }, `"huber": the loss of distributions`},

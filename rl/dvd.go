@@ -8,19 +8,21 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// DvDConfig are the settings of DvD: those of TD3, of which members are the agents of the population, and of the diversity of their actions.
+// DvDConfig holds the settings of DvD: TD3's, where members are the agents of the population, and those of the
+// diversity of their actions.
 type DvDConfig struct {
 	TD3Config
 
-	States        int       `min:"1" max:"32768" doc:"States of an update's batch in which the agents' actions are compared."`
-	KernelWidth   float64   `above:"0" doc:"Width of the kernel, in root mean squares of the differences of actions."`
-	Jitter        float64   `above:"0" max:"1" doc:"Share of the identity in the kernel matrix, which keeps its determinant above 0."`
-	Diversity     []float64 `min:"0" doc:"Weights of the diversity in the actors' loss, one after the other."`
-	DiversityFrom []int     `min:"0" doc:"Environment steps of all members from which each weight holds, rising from 0."`
+	States        int       `min:"1" max:"32768" doc:"Number of states of an update's batch in which the agents' actions are compared."`
+	KernelWidth   float64   `above:"0" doc:"Width of the kernel, in units of the root mean square difference of actions."`
+	Jitter        float64   `above:"0" max:"1" doc:"Weight of the identity in the kernel matrix, which keeps its determinant above 0."`
+	Diversity     []float64 `min:"0" doc:"Weights of the diversity in the actors' loss, one per stage."`
+	DiversityFrom []int     `min:"0" doc:"Environment steps of all members at which each stage begins, rising from 0."`
 }
 
-// DefaultDvD is DefaultTD3 for five agents with fastpbrl's weights (A. Flajolet et al., 2022), and the states of the paper (J. Parker-Holder et al.,
-// 2020, appendix B). Width and jitter are this library's; without a jitter, equal agents have no determinant.
+// DefaultDvD is DefaultTD3 for five agents with fastpbrl's weights (A. Flajolet et al., 2022) and the paper's states
+// (J. Parker-Holder et al., 2020, appendix B). Width and jitter are this library's; without a jitter, equal agents
+// make the determinant 0.
 func DefaultDvD() DvDConfig {
 	c := DvDConfig{
 		TD3Config: DefaultTD3(), States: 20, KernelWidth: 1, Jitter: 0.01, Diversity: []float64{0, 0.3, 0.5, 0.2}, DiversityFrom: []int{0, 50000, 300000, 700000},
@@ -29,7 +31,7 @@ func DefaultDvD() DvDConfig {
 	return c
 }
 
-// DefaultDvDReplay is DefaultReplay, one ring for all.
+// DefaultDvDReplay is DefaultReplay with one ring for all members.
 func DefaultDvDReplay() ReplayConfig {
 	c := DefaultReplay()
 	c.Shared = true
@@ -42,17 +44,17 @@ func (c DvDConfig) Validate() error {
 		return err
 	}
 	if c.Atoms != 0 {
-		return config.Invalid("atoms", "%d atoms of the critics; the diversity joins the gradient of critics of values: want 0", c.Atoms)
+		return config.Invalid("atoms", "%d atoms of the critics; want 0: diversity needs critics that output values", c.Atoms)
 	}
 	if c.Members < 2 || c.Members > maxDiverse {
 		return config.Invalid("members", "a population of %d agents; want 2 to %d", c.Members, maxDiverse)
 	}
 	if len(c.Diversity) == 0 || len(c.DiversityFrom) != len(c.Diversity) {
-		return config.Invalid("diversity_from", "%d numbers of steps for %d weights; want one for each, and at least one", len(c.DiversityFrom), len(c.Diversity))
+		return config.Invalid("diversity_from", "%d steps for %d weights; want one per weight, and at least one", len(c.DiversityFrom), len(c.Diversity))
 	}
 	for i, steps := range c.DiversityFrom {
 		if i == 0 && steps != 0 || i > 0 && steps <= c.DiversityFrom[i-1] {
-			return config.Invalid("diversity_from", "%v; want 0, and then more and more steps", c.DiversityFrom)
+			return config.Invalid("diversity_from", "%v; want 0, followed by increasing numbers", c.DiversityFrom)
 		}
 	}
 	return nil
@@ -62,24 +64,26 @@ func (c DvDConfig) Validate() error {
 func (c DvDConfig) Fits(env *envs.Environment, network NetworkConfig, replay ReplayConfig) error {
 	switch size := c.States * env.Action.Size(); {
 	case !replay.Shared:
-		return config.Invalid("replay.shared", "the agents learn from each other's episodes; want true")
+		return config.Invalid("replay.shared", "agents learn from each other's episodes; want true")
 	case network.NormalizeObs:
-		return config.Invalid("network.normalize_obs", "each agent would have moments of its own, and the critics that they share none; want false")
+		return config.Invalid("network.normalize_obs", "agents would have separate moments, but share critics; want false")
 	case c.States > replay.Batch:
-		return config.Invalid("dvd.states", "%d states of a batch of %d; want at most all", c.States, replay.Batch)
+		return config.Invalid("dvd.states", "%d states of a batch of %d; want at most the batch", c.States, replay.Batch)
 	case size > maxLaneSteps:
-		return config.Invalid("dvd.states", "%d actions in %d states; want at most %d numbers in all", env.Action.Size(), c.States, maxLaneSteps)
+		return config.Invalid("dvd.states", "%d numbers of an action × %d states; want a product of at most %d", env.Action.Size(), c.States, maxLaneSteps)
 	}
 	return c.fitsDeterministic("dvd", env, network, replay)
 }
 
-// NewDvD makes a workflow of diversity via determinants over TD3 (J. Parker-Holder et al., "Effective Diversity in Population Based Reinforcement
-// Learning", 2020, section 4.2; with critics that all agents share, A. Flajolet et al., "Fast Population-Based Reinforcement Learning on a Single
-// Machine", 2022, section 4.3). Members are the agents of one population: each explores on its own, all transitions go into one ring, the critics'
-// loss is the mean over the agents' batches, and an actor's is minus their value of its actions, minus a weight times the logarithm of the
-// determinant of the kernel matrix of all agents' actions in common states. Hyperparameters are the same for all members. Close it after use.
+// NewDvD makes a workflow of diversity via determinants over TD3 (J. Parker-Holder et al., "Effective Diversity in
+// Population Based Reinforcement Learning", 2020, section 4.2), with critics shared by all agents (A. Flajolet et al.,
+// "Fast Population-Based Reinforcement Learning on a Single Machine", 2022, section 4.3). Members are the agents of
+// one population. Each explores separately, and all transitions go into one ring. The critics' loss is the mean over
+// the agents' batches. An actor's loss is minus the critics' value of its actions, minus a weight times log det K,
+// where K is the kernel matrix of all agents' actions in common states. Hyperparameters are the same for all members.
+// Close it after use.
 //
-// Errors: those of NewDDPG, a population of less than two or more than 32, and a replay that is not shared.
+// Errors: those of NewDDPG, a population of less than 2 or more than 32, and a replay that is not shared.
 func NewDvD(ctx context.Context, eng *engine.Engine, env *envs.Environment, cfg DvDConfig, opts ...Option) (*OffPolicy, error) {
 	with := newSettings(dvdSettings(), opts)
 	return newOffPolicy(ctx, "dvd", eng, env, cfg, cfg.OffPolicyConfig, with, func(o *OffPolicy, parts learnerParts) (learner, error) {

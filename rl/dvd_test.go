@@ -260,16 +260,16 @@ func TestDvDRefused(t *testing.T) {
 	for want, change := range map[string]func(*DvDConfig, *NetworkConfig, *ReplayConfig){
 		`"members": a population of 1 agents`:            func(c *DvDConfig, _ *NetworkConfig, _ *ReplayConfig) { c.Members = 1 },
 		`"members": a population of 33 agents`:           func(c *DvDConfig, _ *NetworkConfig, _ *ReplayConfig) { c.Members = 33 },
-		`"diversity_from": 4 numbers of steps`:           func(c *DvDConfig, _ *NetworkConfig, _ *ReplayConfig) { c.Diversity = []float64{1} },
-		`want 0, and then more and more steps`:           func(c *DvDConfig, _ *NetworkConfig, _ *ReplayConfig) { c.DiversityFrom = []int{0, 5, 5, 6} },
+		`"diversity_from": 4 steps for 1 weights`:        func(c *DvDConfig, _ *NetworkConfig, _ *ReplayConfig) { c.Diversity = []float64{1} },
+		`want 0, followed by increasing numbers`:         func(c *DvDConfig, _ *NetworkConfig, _ *ReplayConfig) { c.DiversityFrom = []int{0, 5, 5, 6} },
 		`"dvd.states": 20 states of a batch of 19`:       func(_ *DvDConfig, _ *NetworkConfig, r *ReplayConfig) { r.Batch = 19 },
 		`"atoms": 5 atoms of the critics`:                func(c *DvDConfig, _ *NetworkConfig, _ *ReplayConfig) { c.Atoms = 5 },
 		`"replay.shared"`:                                func(_ *DvDConfig, _ *NetworkConfig, r *ReplayConfig) { r.Shared = false },
 		`"network.normalize_obs"`:                        func(_ *DvDConfig, n *NetworkConfig, _ *ReplayConfig) { n.NormalizeObs = true },
-		`"dvd.policy_delay": members of 5 actors leave`:  func(c *DvDConfig, _ *NetworkConfig, _ *ReplayConfig) { c.PolicyDelay = 1.5 },
+		`"dvd.policy_delay": the 5 actors of a member`:   func(c *DvDConfig, _ *NetworkConfig, _ *ReplayConfig) { c.PolicyDelay = 1.5 },
 		`"updates_per_step": 0.025 updates`:              func(c *DvDConfig, _ *NetworkConfig, _ *ReplayConfig) { c.UpdatesPerStep = 0.025 },
 		`"jitter" is 0: want above 0`:                    func(c *DvDConfig, _ *NetworkConfig, _ *ReplayConfig) { c.Jitter = 0 },
-		`"network.squash": the actions of dvd pass tanh`: func(_ *DvDConfig, n *NetworkConfig, _ *ReplayConfig) { n.Squash = false },
+		`"network.squash": dvd squashes actions by tanh`: func(_ *DvDConfig, n *NetworkConfig, _ *ReplayConfig) { n.Squash = false },
 		`"diversity[1]" is -1: want at least 0`:          func(c *DvDConfig, _ *NetworkConfig, _ *ReplayConfig) { c.Diversity[1] = -1 },
 	} {
 		cfg, network, replay := DefaultDvD(), DefaultOffPolicyNetwork(), DefaultDvDReplay()

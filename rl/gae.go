@@ -5,8 +5,8 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// estimates are the critic's values of a trajectory, and the advantages and value targets that follow: generalized advantage estimation (J.
-// Schulman et al., 2016), target = advantage + value.
+// estimates holds the critic's values of a trajectory, and the advantages and value targets computed from them:
+// generalized advantage estimation (J. Schulman et al., 2016), target = advantage + value.
 type estimates struct {
 	value, nextValue, advantage, target *engine.Tensor // [T, P, E]
 	discount, lambda                    *engine.Tensor // [P]
@@ -29,7 +29,7 @@ func (e *estimates) Record(r *engine.Recorder, a *Agent, t *envs.Trajectory) {
 	gae(r, t.Reward, t.Done, e.value, e.nextValue, e.discount, e.lambda, e.advantage, e.target)
 }
 
-// explained records the explained variance of each member's critic to [P], see shaders/rl/explained_variance.comp.
+// explained records the explained variance [P] of each member's critic, see shaders/rl/explained_variance.comp.
 func (e *estimates) explained(r *engine.Recorder, to *engine.Tensor) {
 	t, p, environments, ok := e.value.Split(engine.MemberAxis)
 	if !ok || to.Len() != p {
@@ -42,8 +42,8 @@ func (e *estimates) explained(r *engine.Recorder, to *engine.Tensor) {
 	}.call(uint32(p), 1, 1))
 }
 
-// gae records generalized advantage estimation over trajectories: reward, done, value and nextValue [T, P, E] to advantage and target
-// [T, P, E], with discount and lambda [P] of each member.
+// gae records generalized advantage estimation: from reward, done, value and nextValue [T, P, E], and each member's
+// discount and lambda [P], to advantage and target [T, P, E].
 func gae(r *engine.Recorder, reward, done, value, nextValue, discount, lambda, advantage, target *engine.Tensor) {
 	t, p, e, ok := reward.Split(engine.MemberAxis)
 	if !ok {

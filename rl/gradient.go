@@ -5,19 +5,19 @@ import (
 	"github.com/evorl/evorl/engine/nn"
 )
 
-// gradient is the gradient of a loss at the parameters of one network, over a minibatch. Networks held in the lanes of a subgroup go forward,
-// through the loss and back in one dispatch (shaders/rl/policy_gradient.comp); others layer by layer, with the loss between
-// (shaders/rl/policy_loss.comp).
+// gradient is the gradient of a loss with respect to the parameters of one network, over a minibatch. Networks held in
+// the lanes of a subgroup compute forward pass, loss and backward pass in one dispatch
+// (shaders/rl/policy_gradient.comp); others layer by layer, with the loss in between (shaders/rl/policy_loss.comp).
 type gradient struct {
 	agent              *Agent
 	network            *network
-	values             *engine.Tensor // [splits, P, row]; nil where updates are fused
+	values             *engine.Tensor // [splits, P, row]; nil if updates are fused
 	sums               *engine.Tensor // [4, splits, P]: of the loss and its parts
-	outputs, atOutputs *engine.Tensor // [P, rows, Out], and the gradient there; nil for networks held in lanes
-	ahead              bool           // forward is recorded before the loss, as something else needs the outputs too
+	outputs, atOutputs *engine.Tensor // [P, rows, Out], and the gradient with respect to them; nil for networks held in lanes
+	ahead              bool           // forward is recorded before the loss, since the outputs are also needed elsewhere
 }
 
-// newGradient makes the tensors of a gradient. Where updates are fused only the sums of the loss are wanted.
+// newGradient makes the tensors of a gradient. If updates are fused, only the sums of the loss are needed.
 func newGradient(s *engine.State, a *Agent, n *network, m *minibatches, fused bool) *gradient {
 	g := &gradient{agent: a, network: n}
 	splits := engine.Axis("split", n.pass.Splits())
@@ -34,7 +34,7 @@ func newGradient(s *engine.State, a *Agent, n *network, m *minibatches, fused bo
 	return g
 }
 
-// kernel is what the gradients of all losses have in common.
+// kernel returns the bindings that the gradients of all losses have in common.
 func (g *gradient) kernel(r *engine.Recorder, m minibatch) policyGradientKernel {
 	t, e, params := m.trajectory, m.estimates, g.network.params()
 	k := policyGradientKernel{
@@ -51,7 +51,7 @@ func (g *gradient) kernel(r *engine.Recorder, m minibatch) policyGradientKernel 
 	return k
 }
 
-// record records the gradient with the loss's settings in k, and returns it.
+// record records the gradient of the loss that k configures, and returns it.
 func (g *gradient) record(r *engine.Recorder, m minibatch, k policyGradientKernel) *engine.Tensor {
 	splits := g.values.Size("split")
 	if g.network.Layered() {
@@ -72,7 +72,7 @@ func (g *gradient) record(r *engine.Recorder, m minibatch, k policyGradientKerne
 	return g.values
 }
 
-// keepOutputs makes room for the outputs [P, rows, Out] of a minibatch, which forward is to write before each record.
+// keepOutputs allocates the outputs [P, rows, Out] of a minibatch, which forward must write before each record.
 func (g *gradient) keepOutputs(s *engine.State, m *minibatches) {
 	g.ahead = true
 	if g.outputs == nil {
@@ -84,7 +84,7 @@ func (g *gradient) outputDims(m *minibatches) []engine.Dim {
 	return []engine.Dim{engine.Members(m.members), engine.Axis("transition", m.rows()), engine.Axis("output", g.network.MLP().Out)}
 }
 
-// forward records the outputs of the minibatch whose observations have been gathered.
+// forward records the forward pass of the minibatch whose observations have been gathered.
 func (g *gradient) forward(r *engine.Recorder, m minibatch) {
 	forward := g.network.Evaluate
 	if g.network.Layered() {
@@ -93,7 +93,7 @@ func (g *gradient) forward(r *engine.Recorder, m minibatch) {
 	forward(r, g.network.weights(), nn.Inputs{Parts: []*engine.Tensor{m.obs}}, g.outputs)
 }
 
-// recordLayered is record for the minibatch whose observations have been gathered.
+// recordLayered is record, layer by layer, for the minibatch whose observations have been gathered.
 func (g *gradient) recordLayered(r *engine.Recorder, m minibatch, k policyGradientKernel, splits int) {
 	if !g.ahead {
 		g.forward(r, m)

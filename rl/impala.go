@@ -13,33 +13,34 @@ import (
 // IMPALAConfig are the settings of IMPALA. Fields with the tag member are tensors [P] on the device, which PBT may
 // vary.
 type IMPALAConfig struct {
-	Members       int `min:"1" max:"1048576" doc:"Agents trained at once, P."`
-	Environments  int `min:"1" max:"1048576" doc:"Environments of each member, E: as many trajectories an iteration."`
-	RolloutLength int `min:"1" max:"32768" doc:"Steps of each environment an iteration, T: the length of a trajectory."`
-	Epochs        int `min:"1" max:"1000" doc:"Passes over an iteration's trajectories."`
-	Minibatches   int `min:"1" max:"65536" doc:"Minibatches of whole trajectories a pass; each is one update."`
+	Members       int `min:"1" max:"1048576" doc:"Number of agents, P, trained simultaneously."`
+	Environments  int `min:"1" max:"1048576" doc:"Environments per member, E: the number of trajectories per iteration."`
+	RolloutLength int `min:"1" max:"32768" doc:"Steps per environment and iteration, T: the length of a trajectory."`
+	Epochs        int `min:"1" max:"1000" doc:"Passes over the trajectories of an iteration."`
+	Minibatches   int `min:"1" max:"65536" doc:"Minibatches per pass, of whole trajectories; each is one update."`
 
 	LearningRate   float64 `min:"0" max:"1" doc:"Step size of the optimizer, per member." member:"log_uniform 3e-5 3e-3"`
-	Discount       float64 `min:"0" max:"1" doc:"Weight of the reward one step later, per member." member:"horizon 2 12"`
-	Lambda         float64 `min:"0" max:"1" doc:"Decay of what V-trace targets pass on, per member." member:"horizon 1 12"`
+	Discount       float64 `min:"0" max:"1" doc:"Discount factor gamma of rewards, per member." member:"horizon 2 12"`
+	Lambda         float64 `min:"0" max:"1" doc:"Decay lambda of V-trace's corrections of earlier steps, per member." member:"horizon 1 12"`
 	RhoThreshold   float64 `above:"0" doc:"Largest importance ratio in V-trace targets, per member." member:"log_uniform 1 10"`
-	CThreshold     float64 `above:"0" doc:"Largest importance ratio in what targets pass on, per member: at most rho_threshold." member:"log_uniform 0.1 1"`
+	CThreshold     float64 `above:"0" doc:"Largest ratio in corrections of earlier steps, per member: at most rho_threshold." member:"log_uniform 0.1 1"`
 	PGRhoThreshold float64 `above:"0" doc:"Largest importance ratio in the actor's gradient, per member." member:"log_uniform 1 10"`
 	ActorWeight    float64 `min:"0" doc:"Weight of the actor's loss, per member." member:"log_uniform 0.01 10"`
 	CriticWeight   float64 `min:"0" doc:"Weight of the critic's loss, half the squared error, per member." member:"log_uniform 0.01 10"`
 	EntropyWeight  float64 `doc:"Weight of the entropy bonus, per member." member:"log_uniform 1e-5 1"`
 
-	Optimizer        optim.Rule `doc:"What takes the steps: sgd, rmsprop, adam, adamw, clipup."`
+	Optimizer        optim.Rule `doc:"Update rule: sgd, rmsprop, adam, adamw, clipup."`
 	OptimizerEpsilon float64    `above:"0" doc:"Added to the optimizer's denominator."`
-	AnnealSteps      int        `min:"0" doc:"The learning rate falls linearly to 0 over so many environment steps of a member; 0: it stays."`
-	MaxGradNorm      float64    `min:"0" doc:"Gradients of actor and critic together are scaled down to this norm; 0: never."`
+	AnnealSteps      int        `min:"0" doc:"Environment steps per member over which the learning rate falls linearly to 0; 0: constant."`
+	MaxGradNorm      float64    `min:"0" doc:"Largest norm of the joint gradient of actor and critic, which is scaled down to it; 0: no limit."`
 
-	MixValues bool `doc:"The actor's target mixes lambda of V-trace's value with 1 - lambda of the critic's, as acme; else V-trace's, as the paper."`
+	MixValues bool `doc:"The actor's target is lambda times V-trace's value plus 1 - lambda times the critic's (acme); otherwise V-trace's alone (paper)."`
 }
 
-// DefaultIMPALA is EvoRL's (configs/agent/impala.yaml of its repository, September 2025), which is synchronous as this
-// one, with two differences: the entropy's weight is .01, as DeepMind's acme and most others have it, not .1; and
-// EvoRL's critic weight .5 is that of the squared error, here 1 is that of half of it, which is the same gradient.
+// DefaultIMPALA has the settings of EvoRL (configs/agent/impala.yaml of its repository, September 2025), which is
+// synchronous like this one, with two differences: the entropy weight is .01, as in DeepMind's acme and most others,
+// instead of .1; and EvoRL's critic weight .5 multiplies the squared error, while 1 here multiplies half of it, which
+// gives the same gradient.
 func DefaultIMPALA() IMPALAConfig {
 	return IMPALAConfig{
 		Members: 1, Environments: 256, RolloutLength: 512, Epochs: 4, Minibatches: 16,
@@ -55,12 +56,12 @@ func (c IMPALAConfig) Validate() error {
 		return config.Invalid("minibatches", "%d minibatches of %d trajectories (environments); want at least one trajectory each", c.Minibatches, c.Environments)
 	}
 	if n := c.RolloutLength * c.Environments; n > maxTransitions {
-		return config.Invalid("environments", "%d transitions of a member an iteration (rollout_length × environments); want at most %d", n, maxTransitions)
+		return config.Invalid("environments", "%d transitions per member and iteration (rollout_length × environments); want at most %d", n, maxTransitions)
 	}
 	return nil
 }
 
-// common are the settings of the parts that other algorithms share.
+// common returns the settings that the parts of on-policy algorithms share.
 func (c IMPALAConfig) common() onPolicyConfig {
 	return onPolicyConfig{
 		members: c.Members, environments: c.Environments, horizon: c.RolloutLength, epochs: c.Epochs, minibatches: c.Minibatches,
@@ -68,8 +69,8 @@ func (c IMPALAConfig) common() onPolicyConfig {
 	}
 }
 
-// IMPALA is an advantage actor-critic whose targets and gradients V-trace corrects for the updates since the
-// trajectories were made (L. Espeholt et al., "IMPALA", 2018), of P members at once. Actors and learner take turns: an
+// IMPALA is an advantage actor-critic of P members. V-trace corrects its targets and gradients for the updates made
+// since the trajectories were collected (L. Espeholt et al., "IMPALA", 2018). Actors and learner alternate: an
 // iteration is one recorded program of rollout, epochs × minibatches updates and metrics.
 type IMPALA struct {
 	onPolicy
@@ -96,7 +97,7 @@ func NewIMPALA(ctx context.Context, eng *engine.Engine, env *envs.Environment, c
 	return p, nil
 }
 
-// buildLearner makes what turns trajectories into updates.
+// buildLearner makes the losses, V-trace and the minibatches.
 func (p *IMPALA) buildLearner(network NetworkConfig) error {
 	c, s, hyper := p.cfg, p.State(), p.Hyper()
 	p.rate = hyper.Add("learning_rate", c.LearningRate)
@@ -137,8 +138,8 @@ func (p *IMPALA) Record(r *engine.Recorder, rows func(*engine.Recorder)) {
 	p.End(r, rows, p.cfg.RolloutLength)
 }
 
-// recordUpdates records the updates of every epoch and minibatch, each with V-trace by the networks that the one
-// before left.
+// recordUpdates records the updates of all epochs and minibatches. Each recomputes V-trace with the networks after the
+// previous update.
 func (p *IMPALA) recordUpdates(r *engine.Recorder) {
 	p.recordMinibatches(r, func(r *engine.Recorder, m minibatch) {
 		p.vtrace.Record(r, m, p.actorLoss.gradient, p.criticLoss.gradient)

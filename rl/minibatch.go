@@ -5,8 +5,9 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// minibatches divides each member's transitions of an iteration, anew in every epoch: slices of a permutation of the transitions or of whole
-// trajectories, that is of environments. The permutation is computed from (member, iteration, epoch), not stored (shaders/rl/minibatch.glsl).
+// minibatches divides each member's transitions of an iteration into minibatches, again in every epoch: they are
+// slices of a permutation of the transitions, or of whole trajectories (environments). The permutation is computed
+// from (member, iteration, epoch), not stored (shaders/rl/minibatch.glsl).
 type minibatches struct {
 	trajectory *envs.Trajectory
 	estimates  *estimates
@@ -14,14 +15,14 @@ type minibatches struct {
 	stream     uint32 // of the permutations
 
 	horizon, members, environments int
-	epochs, count                  int // passes over the transitions; minibatches a pass
+	epochs, count                  int // passes over the transitions; minibatches per pass
 	trajectories                   bool
 
-	moments *engine.Tensor // [epochs * count, P, 2]: of the advantages; nil: those are not normalized
-	obs     *engine.Tensor // [P, rows, O]: observations of a minibatch; nil where no network needs them together
+	moments *engine.Tensor // [epochs * count, P, 2]: of the advantages; nil: advantages are not normalized
+	obs     *engine.Tensor // [P, rows, O]: observations of a minibatch; nil if no network needs them gathered
 }
 
-// minibatch is one of them: that of update number update [1] u32, counted over all epochs.
+// minibatch is the minibatch of one update; update [1] u32 is its number, counted over all epochs.
 type minibatch struct {
 	*minibatches
 	update *engine.Tensor
@@ -34,17 +35,17 @@ func newMinibatches(s *engine.State, clock engine.Clock, c onPolicyConfig) *mini
 	}
 }
 
-// normalizeAdvantage makes room for the moments that advantages are normalized by.
+// normalizeAdvantage allocates the moments by which advantages are normalized.
 func (m *minibatches) normalizeAdvantage(s *engine.State) {
 	m.moments = s.Scratch("advantage_moments", engine.Float32, engine.Axis("update", m.epochs*m.count), engine.Members(m.members), engine.Axis("moment", 2))
 }
 
-// observations makes room for a minibatch's observations [P, rows, O].
+// observations allocates a minibatch's observations [P, rows, O].
 func (m *minibatches) observations(s *engine.State, name string, env *envs.Environment) *engine.Tensor {
 	return s.Scratch(name, engine.Float32, engine.Members(m.members), engine.Axis("transition", m.rows()), engine.Axis("feature", env.ObsSize()))
 }
 
-// rows is the number of transitions of the largest minibatch.
+// rows returns the number of transitions of the largest minibatch.
 func (m *minibatches) rows() int {
 	if m.trajectories {
 		return (m.environments + m.count - 1) / m.count * m.horizon
@@ -52,7 +53,7 @@ func (m *minibatches) rows() int {
 	return (m.horizon*m.environments + m.count - 1) / m.count
 }
 
-// recordMoments records the advantages' moments of every minibatch, where advantages are normalized.
+// recordMoments records the moments of the advantages of every minibatch, if advantages are normalized.
 func (m *minibatches) recordMoments(r *engine.Recorder) {
 	if m.moments == nil {
 		return
@@ -64,7 +65,7 @@ func (m *minibatches) recordMoments(r *engine.Recorder) {
 	}.call(uint32(m.members), uint32(m.epochs*m.count), 1))
 }
 
-// recordObs records the gathering of the minibatch's observations, normalized, where a network needs them together.
+// recordObs records gathering and normalizing the minibatch's observations, if a network needs them gathered.
 func (m minibatch) recordObs(r *engine.Recorder, a *Agent) {
 	if m.obs == nil {
 		return
@@ -72,7 +73,7 @@ func (m minibatch) recordObs(r *engine.Recorder, a *Agent) {
 	m.gather(r, a, m.trajectory.Obs, m.obs)
 }
 
-// gather records the minibatch's rows [P, rows, O] of observations [T, P, E, O], normalized.
+// gather records gathering the minibatch's rows [P, rows, O] of observations [T, P, E, O], normalized.
 func (m minibatch) gather(r *engine.Recorder, a *Agent, obs, rows *engine.Tensor) {
 	k := minibatchRowsKernel{
 		Obs: obs.Range(), Clock: m.clock.Tensor().Range(), Batch: rows.Range(),

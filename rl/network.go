@@ -6,9 +6,9 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// NetworkConfig describes the hidden part of an agent's networks; inputs and outputs are the environment's.
+// NetworkConfig describes the hidden layers of an agent's networks; the environment gives inputs and outputs.
 type NetworkConfig struct {
-	Hidden      []int          `min:"1" max:"8192" doc:"Units of each hidden layer, of actor and critic each; at most 8 layers."`
+	Hidden      []int          `min:"1" max:"8192" doc:"Units per hidden layer of the actor, and of the critic; at most 8 layers."`
 	Activation  nn.Activation  `doc:"Nonlinearity of hidden layers: linear, relu, tanh, elu, swish."`
 	LayerNorm   bool           `doc:"Layer normalization before each activation."`
 	Initializer nn.Initializer `doc:"Initial weights: orthogonal, lecun_uniform, kaiming_uniform, fan_in_uniform."`
@@ -16,21 +16,22 @@ type NetworkConfig struct {
 	ActorGain   float64        `above:"0" doc:"Factor of the initial weights of the actor's output."`
 	CriticGain  float64        `above:"0" doc:"Factor of the initial weights of the critic's output."`
 	LogStd      float64        `min:"-10" max:"3" doc:"Initial log standard deviation of continuous actions, in units of half the action range."`
-	Squash      bool           `doc:"Continuous actions pass tanh, so they stay inside the action range."`
+	Squash      bool           `doc:"Continuous actions are squashed by tanh into the action range."`
 
-	StateDependentStd bool    `doc:"Continuous actions' log standard deviations are the actor's outputs, from min_log_std to max_log_std, not parameters."`
+	StateDependentStd bool    `doc:"The actor outputs log standard deviations, from min_log_std to max_log_std; otherwise they are parameters."`
 	MinLogStd         float64 `min:"-20" max:"2" doc:"Lower limit of state-dependent log standard deviations."`
 	MaxLogStd         float64 `min:"-20" max:"3" doc:"Upper limit of state-dependent log standard deviations."`
-	Bins              int     `min:"0" max:"256" doc:"Values, evenly over its range, of each continuous action; the actor outputs their logits. 0: any value."`
+	Bins              int     `min:"0" max:"256" doc:"Evenly spaced values per continuous action, whose logits the actor outputs; 0: actions are not discretized."`
 
-	NormalizeObs    bool    `doc:"Observations pass a running normalizer to mean 0 and deviation 1."`
-	ObsLimit        float64 `above:"0" doc:"Normalized observations are clipped to this size."`
+	NormalizeObs    bool    `doc:"Observations are normalized to mean 0 and deviation 1 by running moments."`
+	ObsLimit        float64 `above:"0" doc:"Normalized observations are clipped to ± this value."`
 	NormalizeReward bool    `doc:"Rewards are divided by the running deviation of discounted returns."`
-	RewardLimit     float64 `above:"0" doc:"Normalized rewards are clipped to this size."`
+	RewardLimit     float64 `above:"0" doc:"Normalized rewards are clipped to ± this value."`
 }
 
-// DefaultNetwork is what PureJaxRL and CleanRL use: two layers of 64 with tanh, orthogonal weights, a small actor output (M.
-// Andrychowicz et al., "What Matters In On-Policy Reinforcement Learning?", 2021).
+// DefaultNetwork has the settings of PureJaxRL and CleanRL: two layers of 64 with tanh, orthogonal initial weights,
+// small ones at the actor's output (M. Andrychowicz et al., "What Matters In On-Policy Reinforcement Learning?",
+// 2021).
 func DefaultNetwork() NetworkConfig {
 	return NetworkConfig{
 		Hidden: []int{64, 64}, Activation: nn.Tanh, Initializer: nn.Orthogonal,
@@ -38,7 +39,8 @@ func DefaultNetwork() NetworkConfig {
 	}
 }
 
-// DefaultOffPolicyNetwork is what CleanRL's DDPG, TD3 and SAC use: two layers of 256 with ReLU, PyTorch's initial weights.
+// DefaultOffPolicyNetwork has the settings of CleanRL's DDPG, TD3 and SAC: two layers of 256 with ReLU, PyTorch's
+// initial weights.
 func DefaultOffPolicyNetwork() NetworkConfig {
 	return NetworkConfig{
 		Hidden: []int{256, 256}, Activation: nn.ReLU, Initializer: nn.FanInUniform, HiddenGain: 1, ActorGain: 1, CriticGain: 1,
@@ -46,7 +48,8 @@ func DefaultOffPolicyNetwork() NetworkConfig {
 	}
 }
 
-// DefaultSACNetwork is DefaultOffPolicyNetwork with log standard deviations that depend on the state, from -5 to 2, as in CleanRL's SAC.
+// DefaultSACNetwork is DefaultOffPolicyNetwork with state-dependent log standard deviations, from -5 to 2, as in
+// CleanRL's SAC.
 func DefaultSACNetwork() NetworkConfig {
 	c := DefaultOffPolicyNetwork()
 	c.StateDependentStd = true
@@ -62,12 +65,12 @@ func (c NetworkConfig) Validate() error {
 		return config.Invalid("max_log_std", "%g is not above min_log_std, %g", c.MaxLogStd, c.MinLogStd)
 	}
 	if c.Bins == 1 {
-		return config.Invalid("bins", "an action of 1 value is no choice; want 0, or at least 2")
+		return config.Invalid("bins", "1 bin leaves no choice of actions; want 0, or at least 2")
 	}
 	return nil
 }
 
-// head is the actor's head for an action space.
+// head returns the actor's head for an action space.
 func (c NetworkConfig) head(space envs.Space) nn.Head {
 	h := space.Head()
 	switch {

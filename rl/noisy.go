@@ -7,24 +7,25 @@ import (
 	"github.com/evorl/evorl/engine/nn"
 )
 
-// noisy are the parameters of noisy networks (M. Fortunato et al., "Noisy Networks for Exploration", 2018): every weight and bias is a learned mean plus
-// a learned deviation times noise, factorized. A row has the means and, behind them, the deviations; scales and shifts of layer normalization
-// have no noise. Networks act and learn by rows of means with the noise added.
+// noisy holds the parameters of noisy networks (M. Fortunato et al., "Noisy Networks for Exploration", 2018): every
+// weight and bias is a learned mean plus a learned deviation times factorized noise. A row has the means followed by
+// the deviations; scales and shifts of layer normalization have no noise. Networks act and learn with rows of the
+// means plus noise.
 type noisy struct {
 	clock      engine.Clock
 	mlp        nn.MLP
-	first      float64        // sigma_0: deviations begin at sigma_0 / sqrt(inputs of the layer)
-	row, units int            // floats of a network; factors of its noise
-	table      *engine.Tensor // [row, 2] u32: the factors of each parameter
+	first      float64        // sigma_0: the initial deviation is sigma_0 / sqrt(inputs of the layer)
+	row, units int            // floats of a network; noise factors of a network
+	table      *engine.Tensor // [row, 2] u32: the two factors of each parameter
 
-	learning, acting             *engine.Tensor // [3, P, units], [1, P, units]: factors of updates, of a rollout
+	learning, acting             *engine.Tensor // [3, P, units], [1, P, units]: noise factors of updates, of a rollout
 	learningStream, actingStream uint32
-	online, target, choice       *engine.Tensor // [P, row]: of an update's losses, of its targets, of what chooses its next actions
-	actor                        *engine.Tensor // [P, row]: of a rollout
+	online, target, choice       *engine.Tensor // [P, row]: noisy parameters for an update's losses, for its targets, for choosing the next actions
+	actor                        *engine.Tensor // [P, row]: noisy parameters of a rollout
 	gradient                     *engine.Tensor // [splits, P, row]
 }
 
-// Factors that all rows of factors begin with (shaders/rl/noisy_draw.comp).
+// Constant factors at the start of every row of factors (shaders/rl/noisy_draw.comp).
 const (
 	noisyOne = iota
 	noisyNone
@@ -39,7 +40,7 @@ func newNoisy(s *engine.State, clock engine.Clock, mlp nn.MLP, members int, firs
 	for _, l := range mlp.Layers() {
 		y.units += l.In + l.Out
 	}
-	y.units = nn.Align(y.units) // each set is a binding of its own
+	y.units = nn.Align(y.units) // each set is bound separately
 	p, row, unit := engine.Members(members), engine.Axis("parameter", y.row), engine.Axis("unit", y.units)
 	y.table = engine.Constant(s, "factors_of_parameters", y.factors, row, engine.Axis("factor", 2))
 	y.learning = s.Scratch("learning", engine.Float32, engine.Axis("set", 3), p, unit)
@@ -49,7 +50,7 @@ func newNoisy(s *engine.State, clock engine.Clock, mlp nn.MLP, members int, firs
 	return y
 }
 
-// factors are the two factors of every parameter's noise.
+// factors returns the indices of the two noise factors of every parameter.
 func (y *noisy) factors() []uint32 {
 	table := make([]uint32, 2*y.row)
 	for k := range table {
@@ -69,7 +70,7 @@ func (y *noisy) factors() []uint32 {
 	return table
 }
 
-// init sets the first deviations behind a row's means.
+// init sets the initial deviations, which follow a row's means.
 func (y *noisy) init(row []float32) {
 	for _, l := range y.mlp.Layers() {
 		for k := l.Weight; k < l.Bias+l.Out; k++ {
@@ -78,7 +79,7 @@ func (y *noisy) init(row []float32) {
 	}
 }
 
-// draw records factors; update is nil for those of a rollout.
+// draw records drawing noise factors; update is nil for those of a rollout.
 func (y *noisy) draw(r *engine.Recorder, factors, update *engine.Tensor, stream uint32) {
 	sets, members, _, _ := factors.Split(engine.MemberAxis)
 	size, groups := r.Invocations(y.units)
@@ -92,7 +93,7 @@ func (y *noisy) draw(r *engine.Recorder, factors, update *engine.Tensor, stream 
 	r.Dispatch(k.call(groups, uint32(sets*members), 1))
 }
 
-// weights records parameters [P, row] with the noise of factors [P, units].
+// weights records adding the noise of factors [P, units] to parameters [P, row].
 func (y *noisy) weights(r *engine.Recorder, params, factors, to *engine.Tensor) {
 	members := to.Size(engine.MemberAxis)
 	groups := r.Share(members, y.row)
@@ -102,13 +103,13 @@ func (y *noisy) weights(r *engine.Recorder, params, factors, to *engine.Tensor) 
 	}.call(groups, uint32(members), 1))
 }
 
-// act records the parameters of a rollout.
+// act records the noisy parameters of a rollout.
 func (y *noisy) act(r *engine.Recorder, params *engine.Tensor) {
 	y.draw(r, y.acting, nil, y.actingStream)
 	y.weights(r, params, y.acting, y.actor)
 }
 
-// learn records the parameters of an update, by noise of their own (algorithm 1, lines 13 to 18).
+// learn records the noisy parameters of an update, with independent noise (algorithm 1, lines 13 to 18).
 func (y *noisy) learn(r *engine.Recorder, params, target, update *engine.Tensor, chooses bool) {
 	y.draw(r, y.learning, update, y.learningStream)
 	y.weights(r, params, y.learning.Index(0), y.online)
@@ -118,7 +119,8 @@ func (y *noisy) learn(r *engine.Recorder, params, target, update *engine.Tensor,
 	}
 }
 
-// back records the gradient [1, P, 2 row] at means and deviations of that at an update's parameters.
+// back records the gradient [1, P, 2 row] with respect to means and deviations, from that with respect to an update's
+// noisy parameters.
 func (y *noisy) back(r *engine.Recorder, gradient *engine.Tensor) {
 	splits, members, _, _ := y.gradient.Split(engine.MemberAxis)
 	groups := r.Share(members, y.row)

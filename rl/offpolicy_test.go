@@ -358,12 +358,12 @@ func TestOffPolicyRefused(t *testing.T) {
 		{"", func(_ *TD3Config, _ *NetworkConfig, r *ReplayConfig) { r.Batch = 0 }, `replay: "batch" is 0: want at least 1`},
 		{"", func(_ *TD3Config, _ *NetworkConfig, r *ReplayConfig) { r.Shared, r.Inherit = true, true }, `replay: "inherit": the members share one ring`},
 		{"", func(_ *TD3Config, _ *NetworkConfig, r *ReplayConfig) { r.Save, r.Inherit = false, true }, `replay: "inherit": what is copied`},
-		{"", func(_ *TD3Config, n *NetworkConfig, _ *ReplayConfig) { n.Bins = 5 }, `"network.bins": td3 needs the gradient at actions`},
+		{"", func(_ *TD3Config, n *NetworkConfig, _ *ReplayConfig) { n.Bins = 5 }, `"network.bins": td3 needs the gradient with respect to actions`},
 		{"", func(_ *TD3Config, n *NetworkConfig, _ *ReplayConfig) { n.Squash = false }, `"network.squash"`},
 		{"", func(_ *TD3Config, _ *NetworkConfig, r *ReplayConfig) { r.Prioritized = true }, `"replay.prioritized"`},
 		{"", func(_ *TD3Config, n *NetworkConfig, _ *ReplayConfig) { n.NormalizeReward = true }, `"network.normalize_reward"`},
 		{"", func(_ *TD3Config, n *NetworkConfig, _ *ReplayConfig) { n.StateDependentStd = true }, `"network.state_dependent_std"`},
-		{"CartPole-v1", func(*TD3Config, *NetworkConfig, *ReplayConfig) {}, `"env": td3 acts continuously, and "CartPole-v1" has actions Discrete(2)`},
+		{"CartPole-v1", func(*TD3Config, *NetworkConfig, *ReplayConfig) {}, `"env": td3 needs continuous actions, and "CartPole-v1" has actions Discrete(2)`},
 	} {
 		cfg, network, replay := DefaultTD3(), DefaultOffPolicyNetwork(), DefaultReplay()
 		c.change(&cfg, &network, &replay)
@@ -389,8 +389,8 @@ func TestOffPolicyRefused(t *testing.T) {
 		t.Errorf("sac without state-dependent deviations: error %v", err)
 	}
 	for want, change := range map[string]func(*SACConfig){
-		`"sac.atoms": critics of discrete actions`:   func(c *SACConfig) { c.Atoms = 5 },
-		`"clipped_double": sac takes the smaller of`: func(c *SACConfig) { c.Atoms, c.ClippedDouble = 5, false },
+		`"sac.atoms": critics of discrete actions`:  func(c *SACConfig) { c.Atoms = 5 },
+		`"clipped_double": sac uses the smaller of`: func(c *SACConfig) { c.Atoms, c.ClippedDouble = 5, false },
 	} {
 		cfg := DefaultSAC()
 		change(&cfg)

@@ -10,8 +10,8 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// onPolicy is what PPO and IMPALA share: agents that collect an iteration's trajectories and learn from minibatches of
-// them, the life cycle of their workflow, and its metrics.
+// onPolicy is the common part of PPO and IMPALA: agents, the collection of trajectories, minibatches, and the life
+// cycle and metrics of the workflow.
 type onPolicy struct {
 	engine.Base
 	name   string
@@ -29,7 +29,7 @@ type onPolicy struct {
 	rows        onPolicyRows
 }
 
-// onPolicyConfig are the settings that the parts of all these workflows take.
+// onPolicyConfig holds the settings that the common parts need.
 type onPolicyConfig struct {
 	members, environments, horizon int
 	epochs, minibatches            int
@@ -39,19 +39,19 @@ type onPolicyConfig struct {
 	maxGradNorm                    float64
 }
 
-// onPolicyRows are the metrics [P] of a step besides the collector's. Losses are those of the iteration's last
+// onPolicyRows are the metrics [P] of a step, except the collector's. Losses are those of the iteration's last
 // minibatch.
 type onPolicyRows struct {
 	actorLoss, criticLoss, entropy, divergence, clipped, norm *engine.Tensor
-	// refused counts gradients that were not finite since the run began. It is the optimizer's state: PBT's copies
-	// take over their parent's.
+	// refused counts the gradients since the start of the run that were not finite. It is state of the optimizer: in
+	// PBT, copies inherit it.
 	refused *engine.Tensor
 }
 
-// maxMetrics leaves room for those of a method around the workflow.
+// maxMetrics leaves room for the metrics of an enclosing workflow.
 const maxMetrics = 32
 
-// newOnPolicy begins a workflow by its name and its configuration as given.
+// newOnPolicy starts a workflow with its name and its configuration as given.
 func newOnPolicy(eng *engine.Engine, env *envs.Environment, name string, config any, c onPolicyConfig) (onPolicy, error) {
 	if err := engine.Require(map[string]any{"engine": eng, "environment": env}); err != nil {
 		return onPolicy{}, fmt.Errorf("rl: %s: %w", name, err)
@@ -59,12 +59,12 @@ func newOnPolicy(eng *engine.Engine, env *envs.Environment, name string, config 
 	return onPolicy{Base: engine.NewBase(eng, c.members, maxMetrics), name: name, config: config, env: env, common: c}, nil
 }
 
-// fail closes a workflow that could not be made, and returns the error with what was to be made.
+// fail closes a partly made workflow and returns the error, with the names of workflow and environment.
 func (o *onPolicy) fail(err error) error {
 	return errors.Join(fmt.Errorf("rl: %s on %q: %w", o.name, o.env.Name, err), o.Close())
 }
 
-// complete makes what is around the learner: collector, metrics and evaluator. record records an iteration.
+// complete makes collector, metrics and evaluator around the learner. record records an iteration.
 func (o *onPolicy) complete(ctx context.Context, options envs.Options, record func(*engine.Recorder, func(*engine.Recorder))) (err error) {
 	c, s, m := o.common, o.State(), o.Metrics()
 	o.collector, err = newCollector(ctx, s.Sub("rollout"), o.Clock(), m, o.agent.behaviour(), o.env, envs.RolloutConfig{
@@ -90,7 +90,7 @@ func (o *onPolicy) buildAgent(s *engine.State, cfg NetworkConfig) (err error) {
 	rule := optim.Default(c.optimizer)
 	rule.Epsilon = c.epsilon
 	if c.optimizer == optim.ClipUp {
-		rule.MaxNorm = c.maxGradNorm // of the velocity: the steps of actor and critic are limited apart
+		rule.MaxNorm = c.maxGradNorm // ClipUp limits its velocity instead, of actor and critic separately
 	}
 	o.agent, err = newAgent(s, o.env, agentConfig{
 		network: cfg, members: c.members, rows: o.minibatches.rows(), optimizer: rule, rate: o.rate, maxNorm: c.maxGradNorm,
@@ -105,10 +105,10 @@ func (o *onPolicy) buildAgent(s *engine.State, cfg NetworkConfig) (err error) {
 }
 
 // recordMinibatches records an update of actor and critic for every minibatch of every epoch. prepare records what the
-// losses need before.
+// losses need first.
 func (o *onPolicy) recordMinibatches(r *engine.Recorder, prepare func(r *engine.Recorder, m minibatch)) {
 	for _, g := range []*gradient{o.actorLoss.gradient, o.criticLoss.gradient} {
-		r.Fill(g.values, 0) // behind the parameters, to the end of the rows, no kernel writes
+		r.Fill(g.values, 0) // kernels do not write the padding after the parameters
 	}
 	r.Repeat(o.common.epochs*o.common.minibatches, func(r *engine.Recorder, i engine.Counter) {
 		mb := minibatch{o.minibatches, i.Tensor()}
@@ -124,7 +124,7 @@ func (o *onPolicy) recordMetrics(r *engine.Recorder) {
 	engine.CopyCounts(r, o.rows.refused, o.agent.actor.optimizer.Refused())
 }
 
-// description says what is being learned.
+// description describes the run's learner and environment.
 func (o *onPolicy) description() engine.Description {
 	c := o.common
 	return engine.Description{
@@ -132,7 +132,7 @@ func (o *onPolicy) description() engine.Description {
 	}
 }
 
-// begin begins a run: new parameters, new episodes.
+// begin starts a run: new parameters, new episodes.
 func (o *onPolicy) begin(ctx context.Context) error {
 	begin, err := o.State().Engine().Record(o.name+": first episodes", func(r *engine.Recorder) { o.collector.RecordFirst(r) })
 	if err != nil {
@@ -145,10 +145,10 @@ func (o *onPolicy) begin(ctx context.Context) error {
 // Evaluator runs the members' policies: deterministic actions in new episodes.
 func (o *onPolicy) Evaluator() *envs.Evaluator { return o.evaluator }
 
-// Agent is the actors and critics of all members.
+// Agent returns the actors and critics of all members.
 func (o *onPolicy) Agent() *Agent { return o.agent }
 
-// Environment is the one that the agents act in.
+// Environment returns the environment in which the agents act.
 func (o *onPolicy) Environment() *envs.Environment { return o.env }
 
 // Fitness implements engine.Trainable: the mean return of evaluation episodes.
@@ -156,5 +156,5 @@ func (o *onPolicy) Fitness(ctx context.Context, s *engine.State, episodes int) (
 	return o.evaluator.Fitness(ctx, s, o.Clock(), episodes)
 }
 
-// Config implements engine.Trainable: the configuration that it was made with.
+// Config implements engine.Trainable: the configuration with which the workflow was made.
 func (o *onPolicy) Config() any { return o.config }

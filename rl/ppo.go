@@ -1,5 +1,5 @@
-// Package rl holds deep reinforcement learning, a population of agents at once: every tensor has the members as its first axis, and
-// hyperparameters that a method may vary are tensors too.
+// Package rl implements deep reinforcement learning for populations of agents: the first axis of every tensor is the
+// members, and hyperparameters that a method may vary are tensors.
 package rl
 
 import (
@@ -14,31 +14,31 @@ import (
 
 // PPOConfig are the settings of PPO. Fields with the tag member are tensors [P] on the device, which PBT may vary.
 type PPOConfig struct {
-	Members       int `min:"1" max:"1048576" doc:"Agents trained at once, P."`
-	Environments  int `min:"1" max:"1048576" doc:"Environments of each member, E."`
-	RolloutLength int `min:"1" max:"32768" doc:"Steps of each environment an iteration, T."`
-	Epochs        int `min:"1" max:"1000" doc:"Passes over an iteration's transitions."`
-	Minibatches   int `min:"1" max:"65536" doc:"Minibatches a pass; each is one update."`
+	Members       int `min:"1" max:"1048576" doc:"Number of agents, P, trained simultaneously."`
+	Environments  int `min:"1" max:"1048576" doc:"Environments per member, E."`
+	RolloutLength int `min:"1" max:"32768" doc:"Steps per environment and iteration, T."`
+	Epochs        int `min:"1" max:"1000" doc:"Passes over the transitions of an iteration."`
+	Minibatches   int `min:"1" max:"65536" doc:"Minibatches per pass; each is one update."`
 
 	LearningRate  float64 `min:"0" max:"1" doc:"Step size of the optimizer, per member." member:"log_uniform 3e-5 3e-3"`
-	Discount      float64 `min:"0" max:"1" doc:"Weight of the reward one step later, per member." member:"horizon 2 12"`
-	GAELambda     float64 `min:"0" max:"1" doc:"Decay of advantage estimation, per member." member:"horizon 1 12"`
-	ClipEpsilon   float64 `above:"0" doc:"How far the policy ratio may leave 1, per member." member:"log_uniform 0.01 0.5"`
+	Discount      float64 `min:"0" max:"1" doc:"Discount factor gamma of rewards, per member." member:"horizon 2 12"`
+	GAELambda     float64 `min:"0" max:"1" doc:"Decay lambda of generalized advantage estimation, per member." member:"horizon 1 12"`
+	ClipEpsilon   float64 `above:"0" doc:"Clipping range of the probability ratio around 1, per member." member:"log_uniform 0.01 0.5"`
 	ActorWeight   float64 `min:"0" doc:"Weight of the actor's loss, per member." member:"log_uniform 0.01 10"`
 	CriticWeight  float64 `min:"0" doc:"Weight of the critic's loss, per member." member:"log_uniform 0.01 10"`
 	EntropyWeight float64 `doc:"Weight of the entropy bonus, per member." member:"log_uniform 1e-5 1"`
 
-	Optimizer        optim.Rule `doc:"What takes the steps: sgd, rmsprop, adam, adamw, clipup."`
+	Optimizer        optim.Rule `doc:"Update rule: sgd, rmsprop, adam, adamw, clipup."`
 	OptimizerEpsilon float64    `above:"0" doc:"Added to the optimizer's denominator."`
-	AnnealSteps      int        `min:"0" doc:"The learning rate falls linearly to 0 over so many environment steps of a member; 0: it stays."`
-	MaxGradNorm      float64    `min:"0" doc:"Gradients of actor and critic together are scaled down to this norm; 0: never."`
+	AnnealSteps      int        `min:"0" doc:"Environment steps per member over which the learning rate falls linearly to 0; 0: constant."`
+	MaxGradNorm      float64    `min:"0" doc:"Largest norm of the joint gradient of actor and critic, which is scaled down to it; 0: no limit."`
 
-	NormalizeAdvantage bool `doc:"Advantages are brought to mean 0 and deviation 1 in each minibatch."`
-	ClipValue          bool `doc:"The critic's loss is clipped by clip_epsilon too."`
+	NormalizeAdvantage bool `doc:"Advantages are normalized to mean 0 and deviation 1 in each minibatch."`
+	ClipValue          bool `doc:"Changes of values are clipped to clip_epsilon in the critic's loss."`
 }
 
-// DefaultPPO is the configuration of PureJaxRL and CleanRL for classic control: that of J. Schulman et al., 2017, table 3, but for what the
-// two changed.
+// DefaultPPO has the settings of PureJaxRL and CleanRL for classic control: those of J. Schulman et al., 2017, table
+// 3, with the changes of these two.
 func DefaultPPO() PPOConfig {
 	return PPOConfig{
 		Members: 1, Environments: 4, RolloutLength: 128, Epochs: 4, Minibatches: 4,
@@ -48,23 +48,23 @@ func DefaultPPO() PPOConfig {
 	}
 }
 
-// Validate says what the fields cannot say alone.
+// Validate checks constraints across fields.
 func (c PPOConfig) Validate() error {
 	n := c.RolloutLength * c.Environments
 	if c.Minibatches > n {
 		return config.Invalid("minibatches", "%d minibatches of %d transitions (rollout_length × environments); want at least one transition each", c.Minibatches, n)
 	}
 	if n > maxTransitions {
-		return config.Invalid("environments", "%d transitions of a member an iteration (rollout_length × environments); want at most %d", n, maxTransitions)
+		return config.Invalid("environments", "%d transitions per member and iteration (rollout_length × environments); want at most %d", n, maxTransitions)
 	}
 	return nil
 }
 
-// maxTransitions is what permutations of a member's transitions can number.
+// maxTransitions is the largest number of a member's transitions that the permutations support.
 const maxTransitions = 1 << 31
 
-// PPO is proximal policy optimization (J. Schulman et al., "Proximal Policy Optimization Algorithms", 2017) of P members at once.
-// An iteration is one recorded program: rollout, values, advantages, epochs × minibatches updates, metrics.
+// PPO is proximal policy optimization (J. Schulman et al., "Proximal Policy Optimization Algorithms", 2017) of P
+// members. An iteration is one recorded program: rollout, values, advantages, epochs × minibatches updates, metrics.
 type PPO struct {
 	onPolicy
 	cfg       PPOConfig
@@ -72,19 +72,19 @@ type PPO struct {
 	explained *engine.Tensor // [P], a metric
 
 	fused bool // updates are a few dispatches, see recordFused
-	held  bool // these keep Adam's moments in registers
-	both  bool // tests: they may be, and have the tensors of separate ones too
+	held  bool // the fused updates keep Adam's moments in registers
+	both  bool // for tests: make the tensors of both forms
 }
 
 // NewPPO makes a PPO workflow. Init or a checkpoint must fill its state before the first Step. Close it after use.
 //
-// Errors: settings out of range, a network that no kernel holds, *vk.OutOfMemoryError when the members need more memory than the device
-// has (nothing is allocated then), and those of compiling an environment given as GLSL.
+// Errors: settings out of range, a network that no kernel supports, *vk.OutOfMemoryError if the members need more
+// memory than the device has (nothing is allocated then), and those of compiling an environment given as GLSL.
 func NewPPO(ctx context.Context, eng *engine.Engine, env *envs.Environment, cfg PPOConfig, opts ...Option) (*PPO, error) {
 	return newPPO(ctx, "ppo", cfg, eng, env, cfg, opts)
 }
 
-// newPPO makes a PPO by another name and from another configuration, which cfg was made from.
+// newPPO makes a PPO with another name; given is the configuration from which cfg was made.
 func newPPO(ctx context.Context, name string, given any, eng *engine.Engine, env *envs.Environment, cfg PPOConfig, opts []Option) (*PPO, error) {
 	common, err := newOnPolicy(eng, env, name, given, cfg.common())
 	if err != nil {
@@ -102,7 +102,7 @@ func newPPO(ctx context.Context, name string, given any, eng *engine.Engine, env
 	return p, nil
 }
 
-// common are the settings of the parts that other algorithms share.
+// common returns the settings that the parts of on-policy algorithms share.
 func (c PPOConfig) common() onPolicyConfig {
 	return onPolicyConfig{
 		members: c.Members, environments: c.Environments, horizon: c.RolloutLength, epochs: c.Epochs, minibatches: c.Minibatches,
@@ -110,7 +110,7 @@ func (c PPOConfig) common() onPolicyConfig {
 	}
 }
 
-// buildLearner makes what turns trajectories into updates.
+// buildLearner makes the losses, the advantage estimation and the minibatches.
 func (p *PPO) buildLearner(network NetworkConfig) error {
 	c, s, hyper := p.cfg, p.State(), p.Hyper()
 	p.rate = hyper.Add("learning_rate", c.LearningRate)
@@ -128,7 +128,7 @@ func (p *PPO) buildLearner(network NetworkConfig) error {
 	}
 	info := s.Engine().Device().Info()
 	together := p.both || canFuse(info, c, network.mlp(p.env.ObsSize(), network.head(p.env.Action).Outputs()))
-	if together { // fused updates want actor and critic in one buffer
+	if together { // fused updates need actor and critic in one buffer
 		agent = agent.Contiguous()
 	}
 	if err := p.buildAgent(agent, network); err != nil {
@@ -163,7 +163,7 @@ func (p *PPO) Record(r *engine.Recorder, rows func(*engine.Recorder)) {
 	p.End(r, rows, p.cfg.RolloutLength)
 }
 
-// recordUpdates records the updates of every epoch and minibatch.
+// recordUpdates records the updates of all epochs and minibatches.
 func (p *PPO) recordUpdates(r *engine.Recorder) {
 	p.minibatches.recordMoments(r)
 	if p.fused {

@@ -10,17 +10,17 @@ import (
 // Replay", 2016, the proportional variant), by which its batches are drawn. Members that share a ring have priorities
 // of their own for its rows.
 //
-// Priorities are whole numbers of 2^-16, from 1 to 2^31 of them, and their sums are exact, so that draws and updates
-// give the same bits in any order. Importance weights are those of the priorities as kept. Sums are a tree of 32
-// children a node: a draw reads up to 32 numbers a level, a changed priority adds to one sum a level; appending reads
-// the members' priorities once, for the largest.
+// Priorities are integers in units of 2^-16, from 1 to 2^31, whose sums are exact, so that draws and updates give the
+// same bits in any order. Importance weights are computed from these integers. The sums form a tree with 32 children
+// per node: a draw reads up to 32 sums per level, a changed priority updates one sum per level; appending reads all
+// priorities of the members once, to find the largest.
 type priorities struct {
 	cfg   ReplayConfig
-	rows  int // of a member: the capacity, filled up to a multiple of a node's children
+	rows  int // of a member: the capacity, rounded up to a multiple of priorityFan
 	nodes int // sums of a member
 
 	alpha, beta *engine.Tensor // [P]
-	anneal      float64        // share of beta's way to 1 that a step of the clock takes
+	anneal      float64        // fraction of beta's distance to 1 that it moves in a step of the clock
 
 	priority *engine.Tensor // [P, rows] u32
 	sums     *engine.Tensor // [P, nodes, 2] u32: low and high words, of all levels from the lowest
@@ -30,10 +30,10 @@ type priorities struct {
 }
 
 const (
-	priorityFan   = 32   // children of a node
-	priorityChunk = 4096 // priorities that a workgroup of priority_largest reads
-	// maxPrioritized is the largest batch by priorities. One workgroup draws it, with at most 64 rows an invocation on
-	// the smallest devices that Vulkan allows: 260 iterations of loops each, within vk.Limits.MaxLoopIterations.
+	priorityFan   = 32   // children per node
+	priorityChunk = 4096 // priorities read by a workgroup of priority_largest
+	// maxPrioritized is the largest prioritized batch. One workgroup draws it, with at most 64 rows per invocation on
+	// the smallest devices that Vulkan allows: 260 loop iterations for each, within vk.Limits.MaxLoopIterations.
 	maxPrioritized = 8192
 )
 
@@ -59,7 +59,7 @@ func newPriorities(s *engine.State, hyper *engine.Hyper, cfg ReplayConfig, membe
 
 func (y *priorities) members() int { return y.alpha.Len() }
 
-// insert records that rows [rings, n] were appended; those that are no transitions are 2^32 − 1.
+// insert records that rows [rings, n] were appended; 2^32 − 1 marks those that are not transitions.
 func (y *priorities) insert(r *engine.Recorder, slots *engine.Tensor) {
 	members, n := uint32(y.members()), uint32(slots.Len())
 	if !y.cfg.Shared {
@@ -85,12 +85,12 @@ func (y *priorities) draw(r *engine.Recorder, clock engine.Clock, update *engine
 	}.call(uint32(y.members()), 1, 1))
 }
 
-// priorityTurns is how many elements of Recorder.WorkgroupFor a draw weighs.
+// priorityTurns is the cost of a draw, in elements as Recorder.WorkgroupFor counts them.
 const priorityTurns = 16
 
-// Reprioritize records that a batch's rows have the errors [P, B], whose absolute values priorities are made of; where a
-// row's error is not finite it keeps its priority. It is to come before the next Sample. Batches of a replay without
-// priorities ignore it.
+// Reprioritize records new priorities of a batch's rows, computed from the absolute values of errors [P, B]; a row
+// whose error is not finite keeps its priority. Call it before the next Sample. Batches of a replay without priorities
+// ignore it.
 func (b ReplayBatch) Reprioritize(r *engine.Recorder, errors *engine.Tensor) {
 	q := b.priorities
 	if q == nil {

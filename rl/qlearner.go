@@ -9,15 +9,15 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// qLearner is the learner of DQN: for every member a network of the actions' values, and its target.
+// qLearner is the learner of DQN: every member has a network of action values, and its target.
 type qLearner struct {
 	cfg     DQNConfig
 	shape   NetworkConfig
 	scope   *engine.State
 	clock   engine.Clock
 	parts   learnerParts
-	head    nn.Head // explores
-	updates int     // of an iteration
+	head    nn.Head // with exploration
+	updates int     // per iteration
 
 	network    *network
 	target     *engine.Tensor // [P, row]
@@ -27,9 +27,9 @@ type qLearner struct {
 	start, end, epsilon  *engine.Tensor // [P]: of exploration
 	interval, tau, share *engine.Tensor // [P]: see shaders/rl/dqn.glsl
 
-	values, atValues     *engine.Tensor // [P, B, Out]: at the observations, and the gradient there
-	nextValues           *engine.Tensor // [P, B, Out]: of the targets, at the next observations
-	nextChoices          *engine.Tensor // [P, B, Out]: of the networks there; nil without double
+	values, atValues     *engine.Tensor // [P, B, Out]: values at the observations, and the gradient with respect to them
+	nextValues           *engine.Tensor // [P, B, Out]: the targets' values at the next observations
+	nextChoices          *engine.Tensor // [P, B, Out]: the networks' values there; nil without double
 	errors, loss, chosen *engine.Tensor // [P, B]
 	gradient             *engine.Tensor // [splits, P, row]
 
@@ -115,7 +115,8 @@ func (q *qLearner) behaviour() behaviour {
 // block implements learner.
 func (q *qLearner) block(int) int { return 1 }
 
-// explore implements learner: epsilon, which falls with the environment steps, and the noise of parameters.
+// explore implements learner: it records epsilon, which changes with the environment steps, and the noise of
+// parameters.
 func (q *qLearner) explore(r *engine.Recorder) {
 	if q.noisy != nil {
 		q.noisy.act(r, q.network.params())
@@ -126,10 +127,11 @@ func (q *qLearner) explore(r *engine.Recorder) {
 	}.call(uint32(q.members()+63)/64, 1, 1))
 }
 
-// prepare implements learner: behind the parameters, to the end of the rows, no kernel writes gradients.
+// prepare implements learner: kernels do not write the padding after the parameters.
 func (q *qLearner) prepare(r *engine.Recorder) { r.Fill(q.ofNetwork(), 0) }
 
-// ofNetwork is the gradient [splits, P, row] at the network's parameters, of noisy ones with their noise.
+// ofNetwork returns the gradient [splits, P, row] with respect to the network's parameters; of noisy networks, with
+// respect to the noisy parameters.
 func (q *qLearner) ofNetwork() *engine.Tensor {
 	if q.noisy != nil {
 		return q.noisy.gradient
@@ -156,10 +158,10 @@ func (q *qLearner) update(r *engine.Recorder, u update) {
 	if q.noisy != nil {
 		q.noisy.back(r, q.gradient)
 	}
-	q.network.optimizer.Record(r, q.gradient) // the targets follow
+	q.network.optimizer.Record(r, q.gradient) // update of the targets
 }
 
-// recordLoss records the loss of a batch, its gradient at the outputs, and errors for priorities.
+// recordLoss records the loss of a batch, the gradient with respect to the outputs, and the errors for priorities.
 func (q *qLearner) recordLoss(r *engine.Recorder, u update) {
 	b, size := u.batch, r.Workgroup()
 	k := dqnLossKernel{
@@ -190,7 +192,7 @@ func (q *qLearner) recordLoss(r *engine.Recorder, u update) {
 	}.call(groups, uint32(q.members()), 1))
 }
 
-// init implements learner; targets begin as what they follow.
+// init implements learner; targets begin as copies.
 func (q *qLearner) init(ctx context.Context) error {
 	params := q.network.params()
 	values := make([]float32, params.Len())

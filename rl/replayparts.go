@@ -7,13 +7,14 @@ import (
 	"github.com/evorl/evorl/engine/config"
 )
 
-// ReplayFormat is how a replay keeps observations. The numbers are those of shaders/rl/replay_format.glsl.
+// ReplayFormat is the storage format of observations in a replay. Its values are those of
+// shaders/rl/replay_format.glsl.
 type ReplayFormat uint32
 
 const (
 	Float32 ReplayFormat = iota
-	Float16              // in half the memory: rounded to the nearest, at most ±65504
-	Bits                 // in a 32nd of the memory: whether a feature is not 0
+	Float16              // half the memory: rounded to nearest, at most ±65504
+	Bits                 // 1/32 of the memory: whether a feature is not 0
 )
 
 var replayFormatNames = [...]string{"float32", "float16", "bits"}
@@ -35,20 +36,20 @@ func (f ReplayFormat) MarshalText() ([]byte, error) {
 	return config.MarshalName(f, "format of observations", replayFormatNames[:])
 }
 
-// words is how many 32-bit words an observation takes.
+// words returns the number of 32-bit words of an observation.
 func (f ReplayFormat) words(features int) int {
 	each := map[ReplayFormat]int{Float32: 1, Float16: 2, Bits: 32}[f]
 	return (features + each - 1) / each
 }
 
-// replayPart is what a replay keeps of some rows of every ring, each tensor small enough for a kernel to see it whole.
+// replayPart holds some rows of every ring, so that a kernel can bind each of its tensors whole.
 type replayPart struct {
 	first, rows  int
 	obs, nextObs *engine.Tensor // [rings, rows, words]
 	action       *engine.Tensor // [rings, rows, A]: words of the trajectory's type
 }
 
-// makeParts makes what keeps observations and actions, in parts of so many bytes a tensor.
+// makeParts makes the tensors of observations and actions, in parts of at most `most` bytes per tensor.
 func (y *Replay) makeParts(s *engine.State, actions engine.DType, most uint64) error {
 	words := y.cfg.Observations.words(y.features)
 	rows := int(min(most/uint64(4*y.rings*max(words, y.actions)), uint64(y.cfg.Capacity)))
@@ -78,12 +79,12 @@ func (y *Replay) makeParts(s *engine.State, actions engine.DType, most uint64) e
 // maxReplayParts bounds the dispatches of a batch: each part is one.
 const maxReplayParts = 64
 
-// fits reports whether a trajectory's transitions have the size of the replay's.
+// fits reports whether transitions have the shape of the replay's.
 func (y *Replay) fits(obs, action, reward *engine.Tensor) bool {
 	return obs.Len() == y.features*reward.Len() && action.Len() == y.actions*reward.Len()
 }
 
-// keep makes a tensor of what is kept, or known of it. own: a copied member keeps its own.
+// keep makes a tensor that lives as long as the replay. own: a copied member keeps its own.
 func (c ReplayConfig) keep(s *engine.State, own bool, name string, typ engine.DType, dims ...engine.Dim) *engine.Tensor {
 	if !c.Save {
 		return s.Scratch(name, typ, dims...)

@@ -7,23 +7,26 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// ReplaySource is what fills a replay: trajectories of one shape. A replay has one of its own, for Replay.Append, and may have others (NewSource).
+// ReplaySource fills a replay from trajectories of one shape. A replay has its own, used by Replay.Append, and may
+// have others (NewSource).
 type ReplaySource struct {
 	replay       *Replay
-	environments int // of a member of the trajectories
-	lanes        int // environments of the members that share a ring
+	environments int // per member of the trajectories
+	lanes        int // environments of all members that share a ring
 
-	newest *engine.Tensor // [rings, lanes] u32: one more than the row of an episode that goes on, 0 where there is none
-	owner  *engine.Tensor // [members, E] u32: one more than the member whose episode goes on, which is another's after a copy
+	newest *engine.Tensor // [rings, lanes] u32: one more than the row of an unfinished episode, 0: none
+	owner  *engine.Tensor // [members, E] u32: one more than the member whose episode it is; a copy has another's
 
-	counts, begins *engine.Tensor // [rings, chunks] u32: transitions of a chunk of a trajectory, and where they begin
-	slots          *engine.Tensor // [rings, T · lanes] u32: the row of each of a trajectory's transitions
+	counts, begins *engine.Tensor // [rings, chunks] u32: transitions of a chunk of a trajectory, and the index of the first
+	slots          *engine.Tensor // [rings, T · lanes] u32: the row of each transition of a trajectory
 }
 
-// NewSource makes a further source of the replay: trajectories of t's shape [T, S, E, …], all of which begin with new episodes, such as those of a
-// search's candidates. Their S members share the rings evenly, in order. Its tensors are in s.
+// NewSource makes another source of the replay: trajectories of t's shape [T, S, E, …], all of which begin with new
+// episodes, such as those of a search's candidates. Their S members are distributed over the rings evenly, in order.
+// Its tensors are in s.
 //
-// Errors: members that cannot share the rings evenly; transitions of another size; a capacity of less than two trajectories of every source.
+// Errors: members that the rings do not divide evenly; transitions of another size; a capacity of less than two
+// trajectories of every source.
 func (y *Replay) NewSource(s *engine.State, t envs.Trajectory) (*ReplaySource, error) {
 	horizon, members, environments, ok := t.Reward.Split(engine.MemberAxis)
 	if !ok || members%y.rings != 0 || !y.fits(t.Obs, t.Action, t.Reward) {
@@ -39,7 +42,7 @@ func (y *Replay) NewSource(s *engine.State, t envs.Trajectory) (*ReplaySource, e
 	return from, s.Err()
 }
 
-// newSource makes a source of trajectories [T, members, E], but for what goes on from one to the next.
+// newSource makes a source of trajectories [T, members, E], without the state that continues from one to the next.
 func (y *Replay) newSource(s *engine.State, horizon, members, environments int) *ReplaySource {
 	from := &ReplaySource{replay: y, environments: environments, lanes: members / y.rings * environments}
 	rows := horizon * from.lanes
@@ -50,5 +53,5 @@ func (y *Replay) newSource(s *engine.State, horizon, members, environments int) 
 	return from
 }
 
-// Append records that a trajectory's transitions are kept, as Replay.Append does.
+// Append records storing a trajectory's transitions, as Replay.Append does.
 func (f *ReplaySource) Append(r *engine.Recorder, t envs.Trajectory) { f.replay.append(r, f, t, true) }

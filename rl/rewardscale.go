@@ -8,15 +8,15 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// rewardScale divides rewards by the running deviation of each member's discounted returns and clips them, as Gymnasium's NormalizeReward and
-// Stable-Baselines3's VecNormalize do, so that values have a size of about 1 whatever the rewards' unit. The deviation is that of all
-// iterations up to the present one, which is taken as a whole; there it counts from one step to the next. Its moments and the discounted
-// returns of episodes that go on are saved.
+// rewardScale divides rewards by the running deviation of each member's discounted returns and clips them, like
+// Gymnasium's NormalizeReward and Stable-Baselines3's VecNormalize, so that values are about 1 in size, whatever the
+// unit of rewards. The deviation includes the whole present iteration (theirs is updated at every step). Its
+// moments and the discounted returns of unfinished episodes are saved.
 type rewardScale struct {
 	returns  *nn.Normalizer // of one feature
 	discount *engine.Tensor // [P]
 	limit    float32
-	carried  *engine.Tensor // [P, E]: discounted returns behind the last step
+	carried  *engine.Tensor // [P, E]: discounted returns after the last step
 	sums     *engine.Tensor // [T, P, E, 1]: discounted returns
 }
 
@@ -32,7 +32,7 @@ func newRewardScale(s *engine.State, discount *engine.Tensor, limit float64, c o
 
 func (s *rewardScale) init(ctx context.Context) error { return s.returns.Init(ctx) }
 
-// Record records taking a trajectory's rewards into the moments, and scaling them in place.
+// Record records the update of the moments with a trajectory's rewards, which it then scales in place.
 func (s *rewardScale) Record(r *engine.Recorder, t *envs.Trajectory) {
 	horizon, members, environments, ok := t.Reward.Split(engine.MemberAxis)
 	if !ok || t.Reward.Len() != s.sums.Len() {
@@ -45,7 +45,7 @@ func (s *rewardScale) Record(r *engine.Recorder, t *envs.Trajectory) {
 		Horizon: uint32(horizon), Members: uint32(members), Environments: uint32(environments), LocalSizeX: size,
 	}.call((uint32(members*environments)+size-1)/size, 1, 1))
 	s.returns.Record(r, s.sums)
-	const most = 1 << 15 // workgroups on an axis
+	const most = 1 << 15 // largest number of workgroups along an axis
 	groups := (uint32(t.Reward.Len()) + size - 1) / size
 	r.Dispatch(scaleRewardsKernel{
 		Normalizer: s.returns.Values().Range(), Reward: t.Reward.Range(),

@@ -18,18 +18,19 @@ type SACConfig struct {
 	ActorLearningRate       float64 `min:"0" max:"1" doc:"Step size of the actor's optimizer, per member." member:"log_uniform 3e-5 3e-3"`
 	CriticLearningRate      float64 `min:"0" max:"1" doc:"Step size of the critics' optimizer, per member." member:"log_uniform 3e-5 3e-3"`
 	TemperatureLearningRate float64 `min:"0" max:"1" doc:"Step size of the temperature's optimizer, per member." member:"log_uniform 3e-5 3e-3"`
-	Tau                     float64 `min:"0" max:"1" doc:"Share of the parameters that the targets take over at an update, per member." member:""`
+	Tau                     float64 `min:"0" max:"1" doc:"Polyak coefficient: step of the targets towards the networks per update, per member." member:""`
 
-	LearnTemperature bool    `doc:"The temperature is learned, so that the policy has the target entropy."`
-	Temperature      float64 `above:"0" doc:"Weight of the entropy; where it is learned, at the beginning. Per member where it is not learned." member:""`
-	TargetEntropy    float64 `doc:"Entropy, for each dimension of actions, that a learned temperature aims at, per member." member:"uniform -2 -0.2"`
+	LearnTemperature bool    `doc:"The temperature is learned so that the policy has the target entropy."`
+	Temperature      float64 `above:"0" doc:"Weight of the entropy, per member; a learned temperature's initial value, the same for all." member:""`
+	TargetEntropy    float64 `doc:"Target entropy of a learned temperature, per action dimension, per member." member:"uniform -2 -0.2"`
 
-	TargetEntropyScale float64 `min:"0" max:"1" doc:"The same of discrete actions, as a share of the largest, log n, per member." member:"uniform 0.1 0.98"`
+	TargetEntropyScale float64 `min:"0" max:"1" doc:"Target entropy of n discrete actions, as a fraction of log n, per member." member:"uniform 0.1 0.98"`
 }
 
-// DefaultSAC is the paper's second version (T. Haarnoja et al., 2018, table 1): a learned temperature, begun at 1 as Stable-Baselines3 does; what
-// it leaves open is CleanRL's. Of discrete actions the target entropy is that of CleanRL's sac_atari.py, 0.89 of the largest; P. Christodoulou,
-// 2019, and EvoRL have 0.98. Priors are fastpbrl's (A. Flajolet et al., 2022).
+// DefaultSAC has the settings of the paper's second version (T. Haarnoja et al., 2018, table 1): a learned
+// temperature, with initial value 1 as in Stable-Baselines3; what it leaves open is CleanRL's. For discrete actions
+// the target entropy is that of CleanRL's sac_atari.py, 0.89 of the largest; P. Christodoulou, 2019, and EvoRL have
+// 0.98. Priors are fastpbrl's (A. Flajolet et al., 2022).
 func DefaultSAC() SACConfig {
 	c := SACConfig{
 		OffPolicyConfig: defaultOffPolicy(), CriticConfig: defaultCritic(),
@@ -43,7 +44,7 @@ func DefaultSAC() SACConfig {
 // Validate checks constraints across fields.
 func (c SACConfig) Validate() error {
 	if !c.ClippedDouble {
-		return config.Invalid("clipped_double", "sac takes the smaller of both critics' values; want true")
+		return config.Invalid("clipped_double", "sac uses the smaller of both critics' values; want true")
 	}
 	if err := c.OffPolicyConfig.Validate(); err != nil {
 		return err
@@ -55,13 +56,13 @@ func (c SACConfig) Validate() error {
 func (c SACConfig) Fits(env *envs.Environment, network NetworkConfig, replay ReplayConfig) error {
 	switch {
 	case env.Action.IsDiscrete() && replay.Prioritized:
-		return config.Invalid("replay.prioritized", "sac takes its batches as equally weighted, and tells no errors; want false")
+		return config.Invalid("replay.prioritized", "sac supports neither priorities nor importance weights; want false")
 	case env.Action.IsDiscrete() && c.Atoms != 0:
 		return config.Invalid("sac.atoms", "critics of discrete actions output values; want 0")
 	case env.Action.IsDiscrete():
 		return c.fits(network, replay)
 	case !network.StateDependentStd:
-		return config.Invalid("network.state_dependent_std", "the deviations of sac's actions are outputs of the actor; want true")
+		return config.Invalid("network.state_dependent_std", "the actor of sac outputs the deviations; want true")
 	}
 	return c.fitsContinuous("sac", env, network, replay)
 }
@@ -71,19 +72,20 @@ type sac struct {
 	*actorCritic
 	temperatures
 	cfg                   SACConfig
-	nextStream, ownStream uint32 // of the random numbers of next actions, and of the actor's own
+	nextStream, ownStream uint32 // random streams of the next actions, and of the actor's own
 
-	atTwins, atLogProb *engine.Tensor // [P, 2, B, A]: the gradient at actions; [P, B]: at log-probabilities
+	atTwins, atLogProb *engine.Tensor // gradients with respect to actions, [P, 2, B, A], and to log-probabilities, [P, B]
 	entropyRow         *engine.Tensor // metric [P]
 }
 
-// NewSAC makes a workflow of soft actor-critic (T. Haarnoja et al., "Soft Actor-Critic Algorithms and Applications", 2018, algorithm 1), with
-// log standard deviations that are the actor's outputs, from min_log_std to max_log_std. Where the environment's actions are discrete, it is
-// that of P. Christodoulou, "Soft Actor-Critic for Discrete Action Settings", 2019: critics value all actions, and expectations over actions are
-// sums. Init or a checkpoint must fill its state before the first Step. Close it after use.
+// NewSAC makes a workflow of soft actor-critic (T. Haarnoja et al., "Soft Actor-Critic Algorithms and Applications",
+// 2018, algorithm 1). The actor outputs the log standard deviations, from min_log_std to max_log_std. With discrete
+// actions it is the algorithm of P. Christodoulou, "Soft Actor-Critic for Discrete Action Settings", 2019: critics
+// output the values of all actions, and expectations over actions are sums. Init or a checkpoint must fill its state
+// before the first Step. Close it after use.
 //
-// Errors: settings out of range, *vk.OutOfMemoryError when the members need more memory than the device has (nothing is allocated then), and
-// those of compiling an environment given as GLSL.
+// Errors: settings out of range, *vk.OutOfMemoryError if the members need more memory than the device has (nothing is
+// allocated then), and those of compiling an environment given as GLSL.
 func NewSAC(ctx context.Context, eng *engine.Engine, env *envs.Environment, cfg SACConfig, opts ...Option) (*OffPolicy, error) {
 	with := offPolicySettings(DefaultSACNetwork(), opts)
 	return newOffPolicy(ctx, "sac", eng, env, cfg, cfg.OffPolicyConfig, with, func(o *OffPolicy, parts learnerParts) (learner, error) {
@@ -126,8 +128,8 @@ func (a *sac) update(r *engine.Recorder, u update) {
 	a.descendActor(r, u)
 }
 
-// descendActor records an update of the actor (equations 7 to 9) and, where it is learned, of the temperature (equation 18), by one sample of
-// actions.
+// descendActor records an update of the actor (equations 7 to 9) and, if it is learned, of the temperature (equation
+// 18), with one sample of actions.
 func (a *sac) descendActor(r *engine.Recorder, u update) {
 	obs, b := u.batch.Obs, a.headBatch(u, a.ownStream)
 	a.actor.pass.Forward(r, a.actor.weights(), inputs(obs, nil), a.outputs)

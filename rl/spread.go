@@ -6,8 +6,8 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// spread is mixed exploration: the environments of a member share out deviations, evenly from the lowest to the highest (Z. Li et al., "Parallel
-// Q-Learning", 2023, section 3.3).
+// spread is mixed exploration: a member's environments explore with different deviations, evenly spaced from the
+// lowest to the highest (Z. Li et al., "Parallel Q-Learning", 2023, section 3.3).
 type spread struct {
 	levels          int
 	lowest, highest *engine.Tensor // [P]
@@ -22,13 +22,13 @@ func newSpread(s *engine.State, levels int, lowest, highest, params *engine.Tens
 	}
 }
 
-// policy is a policy that explores by the deviations.
+// policy returns a policy that explores with these deviations.
 func (s *spread) policy(of envs.Policy) *envs.Policy {
 	of.Weights, of.Head.Noise = nn.Weights{Params: s.params}, s.noise
 	return &of
 }
 
-// record records that the copies are the actors as they are.
+// record records copying the actors.
 func (s *spread) record(r *engine.Recorder, params *engine.Tensor) {
 	copies, fours := s.noise.Len(), s.params.Size("parameter")/4
 	groups := r.Share(copies, fours)

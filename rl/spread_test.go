@@ -110,10 +110,10 @@ func TestFastTD3Learns(t *testing.T) {
 func TestFastTD3Refused(t *testing.T) {
 	dev := open(t)
 	for want, change := range map[string]func(*TD3Config){
-		`"exploration_levels": 5 deviations of 12 environments`: func(c *TD3Config) { c.ExplorationLevels = 5 },
-		`"atoms": a distribution of 1 atom`:                     func(c *TD3Config) { c.Atoms = 1 },
-		`"max_value": -3 is not above min_value`:                func(c *TD3Config) { c.MaxValue = -3 },
-		`"clipped_double"`:                                      func(c *TD3Config) { c.Atoms, c.ClippedDouble = 0, false },
+		`"exploration_levels": 5 deviations for 12 environments`: func(c *TD3Config) { c.ExplorationLevels = 5 },
+		`"atoms": a distribution of 1 atom`:                      func(c *TD3Config) { c.Atoms = 1 },
+		`"max_value": -3 is not above min_value`:                 func(c *TD3Config) { c.MaxValue = -3 },
+		`"clipped_double"`:                                       func(c *TD3Config) { c.Atoms, c.ClippedDouble = 0, false },
 	} {
 		cfg, network, replay := fastSettings()
 		change(&cfg)

@@ -15,22 +15,23 @@ type TD3Config struct {
 
 	ActorLearningRate  float64 `min:"0" max:"1" doc:"Step size of the actor's optimizer, per member." member:"log_uniform 3e-5 3e-3"`
 	CriticLearningRate float64 `min:"0" max:"1" doc:"Step size of the critics' optimizer, per member." member:"log_uniform 3e-5 3e-3"`
-	Tau                float64 `min:"0" max:"1" doc:"Share of the parameters that the targets take over at an update, per member." member:""`
-	ExplorationNoise   float64 `min:"0" doc:"Deviation of the noise added to actions, in halves of the action range, per member." member:"uniform 0 1"`
+	Tau                float64 `min:"0" max:"1" doc:"Polyak coefficient: step of the targets towards the networks per update, per member." member:""`
+	ExplorationNoise   float64 `min:"0" doc:"Deviation of the noise added to actions, in units of half the action range, per member." member:"uniform 0 1"`
 	TargetNoise        float64 `min:"0" doc:"Deviation of the noise added to the target policy's actions, per member." member:"uniform 0 1"`
-	NoiseClip          float64 `min:"0" doc:"The target policy's noise is clipped to this size, per member." member:"uniform 0 1"`
-	PolicyDelay        float64 `min:"1" max:"1000" doc:"Critic updates for each of actor and targets, fractions on average, per member." member:"uniform 1 5"`
+	NoiseClip          float64 `min:"0" doc:"The target policy's noise is clipped to ± this value, per member." member:"uniform 0 1"`
+	PolicyDelay        float64 `min:"1" max:"1000" doc:"Critic updates per update of actor and targets, on average, per member." member:"uniform 1 5"`
 
-	TargetActor         bool    `doc:"A target actor, which follows the actor, chooses the next actions; else the actor does (FastTD3, PQL)."`
-	ExplorationLevels   int     `min:"1" max:"4096" doc:"Deviations, from exploration_noise to exploration_noise_max, that a member's environments share evenly."`
-	ExplorationNoiseMax float64 `min:"0" doc:"The largest of the deviations, where there are several, per member." member:""`
-	WeightDecay         float64 `min:"0" max:"1" doc:"Weight decay of AdamW, by which actor and critics are optimized then; 0: by Adam."`
+	TargetActor         bool    `doc:"Next actions are chosen by a target actor, which follows the actor; otherwise by the actor itself (FastTD3, PQL)."`
+	ExplorationLevels   int     `min:"1" max:"4096" doc:"Number of deviations from exploration_noise to exploration_noise_max, spread over the environments."`
+	ExplorationNoiseMax float64 `min:"0" doc:"Largest deviation if exploration_levels is above 1, per member." member:""`
+	WeightDecay         float64 `min:"0" max:"1" doc:"Weight decay; above 0, the optimizer is AdamW; 0: Adam."`
 }
 
-// DefaultTD3 is the paper's (S. Fujimoto et al., 2018, section 6.1 and appendix C) with CleanRL's learning rates and batch: those of the authors'
-// later code. Priors are fastpbrl's (A. Flajolet et al., 2022). The recipes for many environments at once, FastTD3 (Y. Seo et al., 2025) and PQL (Z.
-// Li et al., 2023), are settings: many environments, few updates of large batches, atoms, no target actor, a large tau, several exploration levels,
-// weight decay (configs/fast-td3-halfcheetah.toml).
+// DefaultTD3 has the paper's settings (S. Fujimoto et al., 2018, section 6.1 and appendix C) with CleanRL's learning
+// rates and batch, which are those of the authors' later code. Priors are fastpbrl's (A. Flajolet et al., 2022).
+// FastTD3 (Y. Seo et al., 2025) and PQL (Z. Li et al., 2023), for many environments, are settings of it: many
+// environments, few updates of large batches, atoms, no target actor, a large tau, several exploration levels, weight
+// decay (configs/fast-td3-halfcheetah.toml).
 func DefaultTD3() TD3Config {
 	return TD3Config{
 		OffPolicyConfig: defaultOffPolicy(), CriticConfig: defaultCritic(),
@@ -42,7 +43,7 @@ func DefaultTD3() TD3Config {
 // Validate checks constraints across fields.
 func (c TD3Config) Validate() error {
 	if c.ExplorationLevels > 1 && c.Environments%c.ExplorationLevels != 0 {
-		return config.Invalid("exploration_levels", "%d deviations of %d environments; want a number that divides them", c.ExplorationLevels, c.Environments)
+		return config.Invalid("exploration_levels", "%d deviations for %d environments; want a divisor of environments", c.ExplorationLevels, c.Environments)
 	}
 	if err := c.OffPolicyConfig.Validate(); err != nil {
 		return err
@@ -66,7 +67,7 @@ func NewTD3(ctx context.Context, eng *engine.Engine, env *envs.Environment, cfg 
 	})
 }
 
-// deterministic are the settings of the learner.
+// deterministic returns the settings of the learner.
 func (c TD3Config) deterministic() deterministicConfig {
 	return deterministicConfig{
 		twins: 2, actorRate: c.ActorLearningRate, criticRate: c.CriticLearningRate, tau: c.Tau, explorationNoise: c.ExplorationNoise,

@@ -9,23 +9,23 @@ import (
 	"github.com/evorl/evorl/engine/optim"
 )
 
-// temperatures are the weights of the members' entropies in soft actor-critic, learned so that their policies have a target entropy, or given
-// (T. Haarnoja et al., 2018, section 5).
+// temperatures holds the members' entropy weights in soft actor-critic, which are either learned so that policies have
+// a target entropy, or fixed (T. Haarnoja et al., 2018, section 5).
 type temperatures struct {
-	first float64        // of a run, where they are learned
-	begin *engine.Tensor // [P, 4]: the first logarithms; nil: they are not learned
+	first float64        // initial value, if they are learned
+	begin *engine.Tensor // [P, 4]: the initial logarithms; nil: not learned
 
-	temperature   *engine.Tensor   // [P], or learned: its logarithm [P, 4], of which the first counts
-	optimizer     *optim.Optimizer // of the temperature's logarithm; nil: it is not learned
+	temperature   *engine.Tensor   // [P]; if learned, its logarithm [P, 4], of which only the first of four is used
+	optimizer     *optim.Optimizer // of the temperature's logarithm; nil: not learned
 	group         *optim.Group     // of actor and temperature
 	atLog         *engine.Tensor   // [1, P, 4]: gradient of the logarithm
-	targetEntropy *engine.Tensor   // [P]: in the unit of the learner
+	targetEntropy *engine.Tensor   // [P]: in the learner's unit
 
 	actorRow, temperatureRow *engine.Tensor // metrics [P]
 }
 
-// newSoft makes what the learners of SAC share, but for the target entropy: an actor with a head, twin critics that targets follow in every
-// update, and temperatures.
+// newSoft makes the common part of SAC's learners, without the target entropy: an actor with a head, twin critics with
+// targets that follow in every update, and temperatures.
 func newSoft(o *OffPolicy, parts learnerParts, c SACConfig, head nn.Head) (ac *actorCritic, t temperatures, err error) {
 	if err = parts.oneActor(); err != nil {
 		return nil, t, err
@@ -59,7 +59,7 @@ func newSoft(o *OffPolicy, parts learnerParts, c SACConfig, head nn.Head) (ac *a
 // learned reports whether the temperatures are learned.
 func (t *temperatures) learned() bool { return t.optimizer != nil }
 
-// descend records an update of the actor and, where they are learned, of the temperatures.
+// descend records an update of the actor and, if they are learned, of the temperatures.
 func (t *temperatures) descend(r *engine.Recorder, actor *network, gradient *engine.Tensor) {
 	if t.learned() {
 		t.group.Record(r, gradient, t.atLog)
@@ -68,7 +68,7 @@ func (t *temperatures) descend(r *engine.Recorder, actor *network, gradient *eng
 	actor.optimizer.Record(r, gradient)
 }
 
-// init writes the first temperatures of a run, where they are learned.
+// init writes the initial temperatures, if they are learned.
 func (t *temperatures) init(ctx context.Context) error {
 	if !t.learned() {
 		return nil
@@ -76,7 +76,7 @@ func (t *temperatures) init(ctx context.Context) error {
 	return t.temperature.WriteFloat32(ctx, t.logarithms())
 }
 
-// logarithms returns those of the first temperatures, [P, 4], of which the first of four counts.
+// logarithms returns the logarithms of the initial temperatures, [P, 4], of which only the first of four is used.
 func (t *temperatures) logarithms() []float32 {
 	logs := make([]float32, t.temperature.Len())
 	for i := 0; i < len(logs); i += 4 {
@@ -85,7 +85,8 @@ func (t *temperatures) logarithms() []float32 {
 	return logs
 }
 
-// inherit records that members whose source [P] is another begin anew, where temperatures are learned.
+// inherit records resetting the temperatures of members whose source [P] is another member, if temperatures are
+// learned.
 func (t *temperatures) inherit(r *engine.Recorder, source *engine.Tensor) {
 	if t.learned() {
 		engine.Renew(r, source, t.temperature, t.begin)

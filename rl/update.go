@@ -9,20 +9,21 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// Limits of policy_update.comp: Mesa's software driver leaves all loops of an invocation after 65535 iterations. Eight transitions, or
-// what there is of them, take a dozen and those that the walk of their permutation takes: ten on average where the walk is longest.
+// Limits of policy_update.comp: Mesa's software driver leaves all loops of an invocation after 65535 iterations. Up to
+// eight transitions take a dozen iterations, and those of computing their permutation: ten on average in the worst
+// case.
 const (
-	fusedPasses        = 2048    // transitions that the updates of an iteration take; fewer do not earn back the seconds of compiling
-	heldPasses         = 1 << 19 // with as many, Adam's moments stay in registers: faster, and twice as long to compile
+	fusedPasses        = 2048    // fewest transitions in an iteration's updates that repay the seconds of compiling
+	heldPasses         = 1 << 19 // with as many, Adam's moments stay in registers: faster, but twice as long to compile
 	maxFusedIterations = 60000
 	fusedPerTransition = 4
-	fusedBlock         = 4 // transitions that add the largest gradient at once, BLOCK in mlp_block.glsl; the lanes that read them are as many or a multiple
+	fusedBlock         = 4 // transitions that a block adds to the gradient, BLOCK in mlp_block.glsl; the number of lanes is a multiple of it
 	fusedBindings      = 25
 )
 
-// canFuse reports whether the updates of an iteration can be a few dispatches of policy_update.comp: on software drivers, whose memory is slow
-// beside their registers, with networks that are small enough and work that earns back the longer compilation. The other form takes two to
-// four times as long for an update.
+// canFuse reports whether the updates of an iteration can be a few dispatches of policy_update.comp: on software
+// drivers, whose memory is slow compared with their registers, with small networks and enough work to repay the longer
+// compilation. The other form takes two to four times as long per update.
 func canFuse(info vk.Info, c PPOConfig, actor nn.MLP) bool {
 	if info.Type.GPU() || updatedTransitions(c) < fusedPasses || c.Optimizer != optim.Adam || info.Limits.MaxBindings < fusedBindings {
 		return false
@@ -31,18 +32,18 @@ func canFuse(info vk.Info, c PPOConfig, actor nn.MLP) bool {
 	return err == nil && lanes.Lanes%fusedBlock == 0 && fusedIterations(c, actor) <= maxFusedIterations
 }
 
-// updatedTransitions is the number of transitions that the updates of an iteration take, each as often as there are epochs.
+// updatedTransitions returns the number of transitions in the updates of an iteration, counted once per epoch.
 func updatedTransitions(c PPOConfig) int {
 	return c.Members * c.Environments * c.RolloutLength * c.Epochs
 }
 
-// fusedIterations is what loops of an update may take: over the minibatch, and over the rows of the matrices.
+// fusedIterations returns the loop iterations of an update: over the minibatch and over the rows of the matrices.
 func fusedIterations(c PPOConfig, actor nn.MLP) int {
 	rows := (c.RolloutLength*c.Environments + c.Minibatches - 1) / c.Minibatches
 	return (rows+7)/8*8*fusedPerTransition + actor.In + actor.Hidden[0] + actor.Out
 }
 
-// recordFused records all updates of an iteration in as few dispatches as loops may be long.
+// recordFused records all updates of an iteration in the fewest dispatches that the limit of loop iterations allows.
 func (p *PPO) recordFused(r *engine.Recorder) {
 	a, m, t, e := p.agent, p.minibatches, p.minibatches.trajectory, p.estimates
 	actor, critic := a.actor.optimizer, a.critic.optimizer

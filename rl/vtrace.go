@@ -7,26 +7,26 @@ import (
 )
 
 // vtrace is V-trace (L. Espeholt et al., "IMPALA: Scalable Distributed Deep-RL with Importance Weighted Actor-Learner
-// Architectures", 2018, section 4): value targets of the present policy, from whole trajectories that an older one
-// made, and advantages for its gradient. Both are computed from the present networks anew for each minibatch
-// (shaders/rl/vtrace.comp), of its transitions alone:
+// Architectures", 2018, section 4): value targets of the current policy π, from whole trajectories of an older
+// policy μ, and advantages for its gradient. Both are computed with the current networks for each minibatch, from its
+// transitions alone (shaders/rl/vtrace.comp):
 //
 //	ρ = min(rho_threshold, π/μ), c = lambda min(c_threshold, π/μ), δ = r + γ V(s') - V(s)
 //	target:    v(s) = V(s) + ρ δ + γ c (v(s') - V(s'))    (equation 1; lambda as in remark 2)
 //	advantage: min(pg_rho_threshold, π/μ) (r + γ u(s') - V(s))    (section 4.2)
 //
-// where u is v or, with mixed, lambda v + (1 - lambda) V, as DeepMind's acme has it. At a terminated step γ is 0; at a
-// truncated one, and at the trajectory's last, v(s') = V(s') of the true next observation.
+// where u is v or, with mixed, lambda v + (1 - lambda) V, as in DeepMind's acme. At a terminated step γ is 0; at a
+// truncated step, and at the last of the trajectory, v(s') = V(s') of the true next observation.
 type vtrace struct {
 	discount, lambda  *engine.Tensor // [P]
-	rho, c, policyRho *engine.Tensor // [P]: the largest ratios in targets, in what targets pass on, and in advantages
+	rho, c, policyRho *engine.Tensor // [P]: the largest ratios in targets, in corrections passed to earlier steps, and in advantages
 	mixed             bool
 	nextObs           *engine.Tensor // [P, rows, O]: normalized
 	nextValue         *engine.Tensor // [P, rows, 1]
-	advantage, target *engine.Tensor // [T, P, E]: of the minibatch at hand
+	advantage, target *engine.Tensor // [T, P, E]: of the current minibatch
 }
 
-// makeTensors makes the scratch memory for minibatches of whole trajectories.
+// makeTensors makes the scratch tensors for minibatches of whole trajectories.
 func (v *vtrace) makeTensors(s *engine.State, env *envs.Environment, m *minibatches) {
 	v.nextObs = m.observations(s, "next_observations", env)
 	v.nextValue = s.Scratch("next_value", engine.Float32, engine.Members(m.members), engine.Axis("transition", m.rows()), engine.Axis("output", 1))
@@ -36,8 +36,7 @@ func (v *vtrace) makeTensors(s *engine.State, env *envs.Environment, m *minibatc
 	v.advantage, v.target = tensor("advantage"), tensor("target")
 }
 
-// Record records targets and advantages of a minibatch, and the outputs of actor and critic on the way, which their
-// losses go on from.
+// Record records targets and advantages of a minibatch. It leaves the outputs of actor and critic for their losses.
 func (v *vtrace) Record(r *engine.Recorder, m minibatch, actor, critic *gradient) {
 	m.recordObs(r, actor.agent)
 	m.gather(r, actor.agent, m.trajectory.NextObs, v.nextObs)
@@ -47,7 +46,7 @@ func (v *vtrace) Record(r *engine.Recorder, m minibatch, actor, critic *gradient
 	v.recordCorrection(r, m, actor, critic.outputs)
 }
 
-// recordCorrection is Record where the outputs are known.
+// recordCorrection is Record after the forward passes.
 func (v *vtrace) recordCorrection(r *engine.Recorder, m minibatch, actor *gradient, value *engine.Tensor) {
 	t, h, params := m.trajectory, actor.agent.head.Constants(), actor.network.params()
 	width := m.rows() / m.horizon
