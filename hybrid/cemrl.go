@@ -15,51 +15,55 @@ import (
 
 // CEMRLConfig are the settings of CEM-RL.
 type CEMRLConfig struct {
-	Learners       int  `min:"1" max:"4096" doc:"Candidates of each population that learn in an iteration."`
-	RandomLearners bool `doc:"The learners are drawn anew in every iteration; else they are the first candidates."`
-	Warmup         int  `min:"0" doc:"Iterations of the search alone, before any candidate learns."`
+	Learners       int  `min:"1" max:"4096" doc:"Number of candidates of each population that learn, per iteration."`
+	RandomLearners bool `doc:"The learners are drawn at random in every iteration; otherwise they are the first candidates."`
+	Warmup         int  `min:"0" doc:"Iterations of the search alone before candidates learn."`
 
-	Updates Count `doc:"The steps that updates_per_step counts: fixed (the agents' own settings), iteration (of the last one, as the original), run (all so far)."`
+	Updates Count `doc:"Steps that updates_per_step multiplies: fixed (agents' settings), iteration (the last one's, as in the original), run (all)."`
 	PopulationConfig
 }
 
-// DefaultCEMRL is EvoRL's (B. Zheng et al., 2025, table 4 b), of a population of 10, with random numbers that a generation has in common.
+// DefaultCEMRL has EvoRL's settings (B. Zheng et al., 2025, table 4 b) for a population of 10, with common random
+// numbers per generation.
 func DefaultCEMRL() CEMRLConfig {
 	return CEMRLConfig{Learners: 5, RandomLearners: true, Warmup: 10, PopulationConfig: PopulationConfig{Episodes: 1, Common: true}}
 }
 
-// Fits checks the settings against those of the agents, before any device work. Errors are those of config.Invalid, with the key from the top level.
+// Fits checks the settings against those of the agents, before any device work. Its errors are those of
+// config.Invalid, with the full key.
 func (c CEMRLConfig) Fits(_ int, network rl.NetworkConfig, _ rl.ReplayConfig) error {
 	return c.PopulationConfig.fits(network)
 }
 
-// CEMRL is CEM-RL (A. Pourchot, O. Sigaud, "CEM-RL: Combining evolutionary and gradient-based methods for policy search", 2019, algorithm 1), of any search
-// that can be told candidates other than its own: in an iteration some of the candidates learn by gradient descent from their own parameters, by
-// critics that they share and that go on from iteration to iteration (B. Zheng et al., 2025, appendix B.2); then all are evaluated, every transition
-// goes into the replay, and the search is told what they have become. A learner's updates of an iteration are those of the agents' settings,
-// rollout_length · environments · updates_per_step, or follow from the steps taken (CEMRLConfig.Updates). All of that is recorded and stays on the device,
-// but for the number of steps that updates follow from.
+// CEMRL is CEM-RL (A. Pourchot, O. Sigaud, "CEM-RL: Combining evolutionary and gradient-based methods for policy
+// search", 2019, algorithm 1) with any search that accepts candidates other than its own. In an iteration, some of the
+// candidates learn by gradient descent from their parameters, with shared critics that persist over iterations (B.
+// Zheng et al., 2025, appendix B.2). Then all are evaluated, every transition goes into the replay, and the search is
+// told the changed candidates. A learner makes rollout_length · environments · updates_per_step updates per iteration,
+// by the agents' settings, or a number that follows from the steps taken (CEMRLConfig.Updates). All of that is
+// recorded and stays on the device, except the number of steps that determines the updates.
 //
-// A member is a search with its critics. What is evaluated is its solution: the mean of a distribution, the best of a genetic algorithm.
+// A member is a search with its critics. Evaluations run the search's solution: the mean of a distribution, the best
+// candidate of a genetic algorithm.
 type CEMRL struct {
-	engine.Workflow // the agents; what follows differs from it
+	engine.Workflow // the agents' workflow, of which some methods are replaced
 	agents          *rl.OffPolicy
 	cfg             CEMRLConfig
 	population      *population
-	learners        *engine.Tensor // [M, L] u32: numbers of the candidates that learn
-	stream          uint32         // of the choice of them
-	counted         *counted       // nil: the updates are fixed
-	programs        [2]stages      // of the search alone, and of an iteration with learners
+	learners        *engine.Tensor // [M, L] u32: indices of the candidates that learn
+	stream          uint32         // for choosing them
+	counted         *counted       // nil: the number of updates is fixed
+	programs        [2]stages      // of an iteration of the search alone, and of one with learners
 }
 
 // AgentsFunc makes agents with further options.
 type AgentsFunc func(...rl.Option) (*rl.OffPolicy, error)
 
-// NewCEMRL makes CEM-RL of the agents that make makes, DDPG or TD3, as many members as there are searches. The agents are closed with the CEM-RL, or here when
-// there is an error.
+// NewCEMRL makes CEM-RL of the agents that the function returns, DDPG or TD3, with one member per search. The agents
+// are closed with the CEM-RL, or here if there is an error.
 //
-// Errors: settings out of range, agents that normalize observations or have other actors, a replay that is too small, a population of fewer candidates
-// than learners, an *ec.CandidatesError, and *vk.OutOfMemoryError.
+// Errors: settings out of range, agents that normalize observations or have other actors, a replay that is too small,
+// a population of fewer candidates than learners, an *ec.CandidatesError, and *vk.OutOfMemoryError.
 func NewCEMRL(ctx context.Context, make AgentsFunc, algorithm ec.Algorithm, cfg CEMRLConfig) (*CEMRL, error) {
 	if err := engine.Require(map[string]any{"agents": make, "algorithm": algorithm}); err != nil {
 		return nil, fmt.Errorf("hybrid: CEM-RL: %w", err)
@@ -103,7 +107,7 @@ func (c *CEMRL) build(ctx context.Context, algorithm ec.Algorithm) (err error) {
 	return c.State().Allocate()
 }
 
-// first are the first candidates of every population.
+// first returns the indices of the first candidates of every population.
 func (c *CEMRL) first() []uint32 {
 	index := make([]uint32, c.population.space.Members*c.cfg.Learners)
 	for i := range index {
@@ -112,7 +116,7 @@ func (c *CEMRL) first() []uint32 {
 	return index
 }
 
-// before records an iteration up to its updates, and those that are fixed.
+// before records an iteration up to its updates, including a fixed number of updates.
 func (c *CEMRL) before(r *engine.Recorder, learns bool) {
 	c.Metrics().Clear(r)
 	c.population.ask(r)
@@ -124,7 +128,7 @@ func (c *CEMRL) before(r *engine.Recorder, learns bool) {
 	}
 }
 
-// after records an iteration from its updates on.
+// after records the part of an iteration after the updates.
 func (c *CEMRL) after(r *engine.Recorder, learns bool) {
 	p := c.population
 	if learns {
@@ -145,7 +149,7 @@ func (c *CEMRL) after(r *engine.Recorder, learns bool) {
 	c.agents.End(r, nil, episode)
 }
 
-// begin records that some of the candidates become actors, which are to learn from there.
+// begin records that some of the candidates become actors, which learn from these parameters.
 func (c *CEMRL) begin(r *engine.Recorder) {
 	p := c.population
 	if c.cfg.RandomLearners {
@@ -162,7 +166,7 @@ func (c *CEMRL) begin(r *engine.Recorder) {
 	}
 }
 
-// stages are those of an iteration with learners or of the search alone, recorded when they are first asked for.
+// stages returns the programs of an iteration with or without learners, which it records at the first call.
 func (c *CEMRL) stages(learns bool) (*stages, error) {
 	p := &c.programs[0]
 	if learns {
@@ -180,7 +184,7 @@ func (c *CEMRL) Describe() engine.Description {
 	return d
 }
 
-// Generation is the algorithm at work.
+// Generation returns the running search.
 func (c *CEMRL) Generation() *ec.Generation { return c.population.generation }
 
 // Init implements engine.Workflow.
@@ -188,7 +192,7 @@ func (c *CEMRL) Init(ctx context.Context) error {
 	return errors.Join(c.agents.Init(ctx), c.population.init(ctx))
 }
 
-// Step implements engine.Workflow. Where updates follow from steps, it waits for the iteration before.
+// Step implements engine.Workflow. If the number of updates follows from steps, it waits for the previous iteration.
 func (c *CEMRL) Step(ctx context.Context, iteration int) (*vk.Ticket, error) {
 	stages, err := c.stages(iteration >= c.cfg.Warmup)
 	if err != nil {
@@ -200,7 +204,8 @@ func (c *CEMRL) Step(ctx context.Context, iteration int) (*vk.Ticket, error) {
 	return stages.submit(ctx)
 }
 
-// Prepare implements engine.Workflow. What the first iteration does without may still be compiled when it returns.
+// Prepare implements engine.Workflow. Programs that the first iteration does not need may still be compiling when it
+// returns.
 func (c *CEMRL) Prepare(ctx context.Context, episodes int) error {
 	first, err := c.stages(c.cfg.Warmup == 0)
 	if err != nil {

@@ -11,41 +11,42 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// Count is which environment steps the updates of an iteration follow from (B. Zheng et al., 2025, section 5.2.2).
+// Count selects the environment steps that determine the number of updates of an iteration (B. Zheng et al., 2025,
+// section 5.2.2).
 type Count uint32
 
 const (
-	// Fixed updates are those of an agent's own settings, however long episodes are.
+	// Fixed: updates follow from the agent's settings, however long episodes are.
 	Fixed Count = iota
-	// PerIteration counts all steps of an iteration, those of the population too: those of CEM-RL, and of EvoRL's ERL by steps.
+	// PerIteration counts all steps of an iteration, including the population's: CEM-RL, and EvoRL's ERL by steps.
 	PerIteration
-	// PerRun counts all steps so far: those of the original ERL (S. Khadka, K. Tumer, 2018).
+	// PerRun counts all steps so far: the original ERL (S. Khadka, K. Tumer, 2018).
 	PerRun
 )
 
 var countNames = []string{"fixed", "iteration", "run"}
 
-// UnmarshalText reads what is counted by its name: fixed, iteration or run.
+// UnmarshalText parses a name: fixed, iteration or run.
 func (c *Count) UnmarshalText(text []byte) error {
 	return config.UnmarshalName(c, "count", countNames, text)
 }
 
-// MarshalText writes its name.
+// MarshalText returns the name.
 func (c Count) MarshalText() ([]byte, error) { return config.MarshalName(c, "count", countNames) }
 
-// counted makes updates of agents whose number follows from steps, of a group on average. The device counts the steps, and the host reads them: how often
-// programs are submitted is its choice.
+// counted makes updates of agents in a number that follows from the counted steps (the mean over a group). The device
+// counts the steps, and the host reads them, since it chooses how often programs are submitted.
 type counted struct {
 	agents *rl.OffPolicy
 	by     Count
 	groups int
-	steps  *engine.Tensor // [2, 2] u32: environment steps at the beginning and at the end of what is counted, low and high words
-	number *engine.Tensor // [1] u32: of the update in the iteration
+	steps  *engine.Tensor // [2, 2] u32: environment steps at the start and end of the counted interval, low and high words
+	number *engine.Tensor // [1] u32: index of the update in the iteration
 	many   *engine.Program
 	one    *engine.Program
 }
 
-// countedBlocks are those of one submission.
+// countedBlocks is the number of blocks per submission.
 const countedBlocks = 64
 
 func newCounted(agents *rl.OffPolicy, by Count, groups int) *counted {
@@ -56,18 +57,18 @@ func newCounted(agents *rl.OffPolicy, by Count, groups int) *counted {
 	}
 }
 
-// reset records that the iteration has made no update.
+// reset records setting the number of updates of the iteration to 0.
 func (c *counted) reset(r *engine.Recorder) { r.Fill(c.number, 0) }
 
-// begin records that the steps from here on count.
+// begin records the start of the counted interval.
 func (c *counted) begin(r *engine.Recorder) {
 	r.Copy(c.steps.Index(0), c.agents.Metrics().CountSteps())
 }
 
-// end records that the steps up to here count.
+// end records the end of the counted interval.
 func (c *counted) end(r *engine.Recorder) { r.Copy(c.steps.Index(1), c.agents.Metrics().CountSteps()) }
 
-// next records that the steps since the last call count, and all that were taken until then; they are those of the iteration before.
+// next records that the counted interval is from the last call to here: the steps of the previous iteration.
 func (c *counted) next(r *engine.Recorder) {
 	r.Copy(c.steps.Index(0), c.steps.Index(1))
 	c.end(r)
@@ -85,7 +86,7 @@ func (c *counted) record() (err error) {
 	return err
 }
 
-// blocks are those that the counted steps call for, the nearest number.
+// blocks returns the number of blocks that follows from the counted steps, rounded to nearest.
 func (c *counted) blocks(ctx context.Context) (int, error) {
 	words, err := c.steps.ReadUint32(ctx)
 	if err != nil {
@@ -98,7 +99,7 @@ func (c *counted) blocks(ctx context.Context) (int, error) {
 	return int(math.Round(float64(last-first) / float64(c.groups) * c.agents.UpdatesPerStep() / float64(c.agents.BlockSize()))), nil
 }
 
-// submit submits so many blocks.
+// submit submits a number of blocks.
 func (c *counted) submit(ctx context.Context, blocks int) error {
 	for blocks > 0 {
 		program, n := c.many, countedBlocks
@@ -120,14 +121,15 @@ func (c *counted) free() {
 	}
 }
 
-// stages are the programs of an iteration.
+// stages holds the programs of an iteration.
 type stages struct {
-	counted       *counted // nil: all is in the first
-	late          bool     // the updates follow from steps before the iteration
+	counted       *counted // nil: everything is in the first
+	late          bool     // the updates follow from steps of earlier iterations
 	first, second *engine.Program
 }
 
-// record records the programs, once: what comes before the updates, which are in it where they are fixed, and what comes after.
+// record records the programs, once: what comes before the updates, which includes them if their number is fixed, and
+// what comes after.
 func (s *stages) record(eng *engine.Engine, name string, before, after func(*engine.Recorder)) (err error) {
 	if s.first != nil {
 		return nil

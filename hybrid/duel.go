@@ -6,11 +6,12 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// duel chooses by pairs: every member meets a random other one, and becomes its copy where that is better (M. Jaderberg et al., 2017, section 4.1.1,
-// binary tournament), or better by Welch's t-test of the episodes' returns (t-test selection). Whose model is replaced itself becomes a copy of that
-// one's model, so that all copies are of survivors.
+// duel selects in pairs: every member is paired with a random other one, and becomes its copy if that is better (M.
+// Jaderberg et al., 2017, section 4.1.1, binary tournament), or better by Welch's t-test of the episodes' returns
+// (t-test selection). If that one is itself replaced, the member copies its model instead, and so on, so that all
+// copies are of survivors.
 type duel struct {
-	critical *engine.Tensor // [n]: values of t for n - 1 to 2 (n - 1) degrees of freedom; nil: there is no test
+	critical *engine.Tensor // [n]: critical values of t for n - 1 to 2 (n - 1) degrees of freedom; nil: no test
 	episodes int
 }
 
@@ -23,7 +24,8 @@ func newDuel(s *engine.State, cfg PBTConfig) *duel {
 	return d
 }
 
-// criticalValues are those of a two-sided t-test of two samples of n values each, for n - 1 to 2 (n - 1) degrees of freedom.
+// criticalValues returns the critical values of a two-sided t-test of two samples of n values each, for n - 1 to 2 (n
+// - 1) degrees of freedom.
 func criticalValues(n int, significance float64) []float32 {
 	values := make([]float32, n)
 	for i := range values {

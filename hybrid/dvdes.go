@@ -15,16 +15,17 @@ import (
 
 // DvDESConfig are the settings of DvD-ES.
 type DvDESConfig struct {
-	Agents      int       `min:"2" max:"32" doc:"Agents of the population, each a search of its own."`
-	States      int       `min:"1" max:"4096" doc:"States, of the agents' own episodes, in which their candidates' actions are compared."`
-	KernelWidth float64   `above:"0" doc:"Width of the kernel, in root mean squares of the differences of actions."`
-	Jitter      float64   `above:"0" max:"1" doc:"Share of the identity in the kernel matrix."`
-	Diversity   []float64 `min:"0" max:"1" doc:"Weights of the determinant beside returns, among which a bandit chooses; at most 8."`
-	Window      int       `min:"1" max:"4096" doc:"Iterations whose successes the bandit counts."`
-	Memory      int       `min:"1" max:"4096" doc:"Iterations whose best returns an agent's must exceed for a success."`
+	Agents      int       `min:"2" max:"32" doc:"Number of agents in the population, each with its own search."`
+	States      int       `min:"1" max:"4096" doc:"Number of states, from the agents' own episodes, in which their candidates' actions are compared."`
+	KernelWidth float64   `above:"0" doc:"Width of the kernel, in units of the root mean square difference of actions."`
+	Jitter      float64   `above:"0" max:"1" doc:"Weight of the identity in the kernel matrix."`
+	Diversity   []float64 `min:"0" max:"1" doc:"Weights of the determinant relative to returns, from which a bandit chooses; at most 8."`
+	Window      int       `min:"1" max:"4096" doc:"Number of newest iterations whose successes the bandit counts."`
+	Memory      int       `min:"1" max:"4096" doc:"Number of earlier iterations whose best returns an agent's return must exceed for a success."`
 }
 
-// DefaultDvDES is the paper's (J. Parker-Holder et al., 2020, section 5 and appendix B). Width and jitter are this library's.
+// DefaultDvDES has the paper's settings (J. Parker-Holder et al., 2020, section 5 and appendix B). Width and jitter
+// are this library's.
 func DefaultDvDES() DvDESConfig {
 	return DvDESConfig{Agents: 5, States: 20, KernelWidth: 1, Jitter: 0.01, Diversity: []float64{0, 0.5}, Window: 50, Memory: 5}
 }
@@ -32,45 +33,47 @@ func DefaultDvDES() DvDESConfig {
 // Validate checks constraints across fields.
 func (c DvDESConfig) Validate() error {
 	if n := len(c.Diversity); n < 1 || n > maxArms {
-		return config.Invalid("diversity", "%d weights to choose among; want 1 to %d", n, maxArms)
+		return config.Invalid("diversity", "%d weights to choose from; want 1 to %d", n, maxArms)
 	}
 	return nil
 }
 
-// Fits checks the settings against environment and network, before any device work. Errors are those of config.Invalid, with the key from the top level.
+// Fits checks the settings against environment and network, before any device work. Its errors are those of
+// config.Invalid, with the full key.
 func (c DvDESConfig) Fits(env *envs.Environment, network problem.NetworkConfig, policy problem.PolicyConfig) error {
 	switch {
 	case env.Action.IsDiscrete():
-		return config.Invalid("env", "the agents of dvd-es act continuously, and %q has actions %v; want an environment with a box of actions", env.Name, env.Action)
+		return config.Invalid("env", "dvd-es needs continuous actions, and %q has actions %v; want an environment with a box of actions", env.Name, env.Action)
 	case network.NormalizeObs != problem.Unnormalized:
-		return config.Invalid("network.normalize_obs", "each agent would have moments of its own, and their actions in the same states be of no use; want \"none\"")
+		return config.Invalid("network.normalize_obs", "with separate moments, agents could not be compared in the same states; want \"none\"")
 	case policy.Sample || policy.Bins > 0:
-		return config.Invalid("policy.sample", "actions are compared as the networks give them; want false, and 0 bins")
+		return config.Invalid("policy.sample", "the compared actions are the networks' outputs; want false, 0 bins")
 	}
 	return nil
 }
 
-// DvDES is DvD-ES (J. Parker-Holder et al., "Effective Diversity in Population Based Reinforcement Learning", 2020, algorithm 1): each agent of a
-// population is the mean of a search, whose k-th candidate is told, in place of its return R,
+// DvDES is DvD-ES (J. Parker-Holder et al., "Effective Diversity in Population Based Reinforcement Learning", 2020,
+// algorithm 1). Each agent of a population is the mean of a search. The fitness of its k-th candidate with return R is
 //
 //	(1 − λ) z(R) + λ z(det K_k),  K_ij = (1 − jitter) exp(−‖φ_i − φ_j‖² / (2 N width²)) + jitter [i = j]  (1)
 //
-// z standardizes over an agent's candidates, φ_i are the actions of agent i's k-th candidate in common states, N numbers, and λ is chosen by a bandit by
-// what became of the agents' own returns. All of that is recorded and stays on the device. Members are the agents.
+// where z standardizes over an agent's candidates, and φ_i are the actions of agent i's k-th candidate in common
+// states, N numbers. A bandit chooses λ by the agents' own returns. All of that is recorded and stays on the device.
+// Members are the agents.
 type DvDES struct {
 	engine.Base
 	cfg        DvDESConfig
 	env        *envs.Environment
 	generation *ec.Generation
-	evaluation ec.Evaluation      // of candidates
-	own        problem.Experience // of the agents themselves
+	evaluation ec.Evaluation      // of the candidates
+	own        problem.Experience // of the agents
 	bandit     *thompson
 	network    *nn.Network // of all candidates
-	clipped    bool        // actions do not pass tanh
-	stream     uint32      // of the states
+	clipped    bool        // actions are clipped, not squashed by tanh
+	stream     uint32      // for drawing states
 
 	rows             *engine.Tensor // [M · P, row]: all candidates
-	window           *engine.Tensor // [M · window, row]: those evaluated together; nil: all
+	window           *engine.Tensor // [M · window, row]: the candidates evaluated at once; nil: all
 	ownReturn        *engine.Tensor // [M, 1]
 	returns, fitness *engine.Tensor // [M, P]
 	states           *engine.Tensor // [1, D, O]
@@ -80,9 +83,11 @@ type DvDES struct {
 	start            func() []float32
 }
 
-// NewDvDES makes DvD-ES of a search by any algorithm of one objective, in an environment with continuous actions. Close it after use.
+// NewDvDES makes DvD-ES with a search by any single-objective algorithm, in an environment with continuous actions.
+// Close it after use.
 //
-// Errors: settings out of range, an environment with discrete actions, observations that are to be normalized, and *vk.OutOfMemoryError.
+// Errors: settings out of range, an environment with discrete actions, normalized observations, and
+// *vk.OutOfMemoryError.
 func NewDvDES(
 	ctx context.Context, eng *engine.Engine, env *envs.Environment, options envs.Options, network problem.NetworkConfig, policy problem.PolicyConfig,
 	algorithm ec.Algorithm, cfg DvDESConfig,
@@ -149,7 +154,7 @@ func (d *DvDES) build(
 	})
 }
 
-// makeScratch makes what an iteration computes.
+// makeScratch makes the scratch tensors of an iteration.
 func (d *DvDES) makeScratch(s *engine.State, space ec.Space, population int) {
 	m, size := d.cfg.Agents, d.env.Action.Size()
 	d.stream = s.Stream("states")
@@ -166,7 +171,8 @@ func (d *DvDES) makeScratch(s *engine.State, space ec.Space, population int) {
 	d.determinant = s.Scratch("determinant", engine.Float32, one, engine.Axis("candidate", population))
 }
 
-// addMetrics adds those of the agents and of their diversity; those of the searches are of what they are told.
+// addMetrics adds the metrics of the agents and of their diversity; the searches' metrics describe the fitness they
+// are told.
 func (d *DvDES) addMetrics() {
 	m := d.Metrics()
 	candidates, own := d.evaluation.Rows(m), d.own.Rows(m.Sub("agent/", 1))
@@ -213,7 +219,7 @@ func (d *DvDES) record(r *engine.Recorder, rows func(*engine.Recorder)) {
 	d.End(r, rows, steps)
 }
 
-// evaluate records evaluating a window of candidates, that of the whole population where it is as large.
+// evaluate records evaluating a window of candidates, which may be the whole population.
 func (d *DvDES) evaluate(r *engine.Recorder, first int) {
 	if d.window == nil {
 		d.evaluation.Record(r, d.rows, 0, d.returns)
@@ -232,12 +238,12 @@ func (d *DvDES) sample(r *engine.Recorder, t envs.Trajectory) {
 	}.call(uint32(d.cfg.States+7)/8, 1, 1))
 }
 
-// begin begins a run.
+// begin starts a run.
 func (d *DvDES) begin(ctx context.Context) error {
 	return errors.Join(d.evaluation.Init(ctx), d.own.Init(ctx), d.generation.Init(ctx, d.start()))
 }
 
-// Generation is the searches at work.
+// Generation returns the running searches.
 func (d *DvDES) Generation() *ec.Generation { return d.generation }
 
 // Evaluator runs the agents' policies.
@@ -245,7 +251,7 @@ func (d *DvDES) Evaluator(ctx context.Context) (*envs.Evaluator, error) {
 	return d.own.Evaluator(ctx, d.generation.Solution())
 }
 
-// agentsOf evaluates the agents: an engine.Evaluator.
+// agentsOf is the engine.Evaluator of the agents.
 type agentsOf struct{ *DvDES }
 
 // Prepare implements engine.Evaluator.

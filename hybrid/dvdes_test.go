@@ -256,7 +256,7 @@ func TestDvDESErrors(t *testing.T) {
 	for want, change := range map[string]func(*smallDvDES){
 		"\"agents\" is 33: want":                  func(s *smallDvDES) { s.cfg.Agents = 33 },
 		"want 1 to 8":                             func(s *smallDvDES) { s.cfg.Diversity = nil },
-		"the agents of dvd-es act continuously":   func(s *smallDvDES) { s.env = "CartPole-v1" },
+		"dvd-es needs continuous actions":         func(s *smallDvDES) { s.env = "CartPole-v1" },
 		"\"network.normalize_obs\"":               func(s *smallDvDES) { s.network.NormalizeObs = problem.Running },
 		"\"policy.sample\"":                       func(s *smallDvDES) { s.policy.Sample = true },
 		"this device can compare them in at most": func(s *smallDvDES) { s.cfg.Agents, s.cfg.States = 32, 4096 },

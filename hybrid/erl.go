@@ -15,21 +15,21 @@ import (
 
 // ERLConfig are the settings of evolution-guided reinforcement learning.
 type ERLConfig struct {
-	Agents    int `min:"1" max:"4096" doc:"Agents beside each population; there are as many populations as groups of so many agents."`
-	Warmup    int `min:"0" doc:"Iterations of the populations alone, before the agents act and learn."`
-	Injection int `min:"1" doc:"Iterations from one injection of the agents' actors into the populations to the next."`
+	Agents    int `min:"1" max:"4096" doc:"Number of agents per population."`
+	Warmup    int `min:"0" doc:"Iterations of the populations alone before the agents act and learn."`
+	Injection int `min:"1" doc:"Iterations between injections of the agents' actors into the populations."`
 
-	Updates Count `doc:"The steps that updates_per_step counts: fixed (an agent's own), iteration (all of an iteration), run (all so far, as the original)."`
+	Updates Count `doc:"Steps that updates_per_step multiplies: fixed (agent's settings), iteration (all of an iteration), run (all, as in the original)."`
 
-	Evaluate Side `doc:"Whose policies evaluations run: agents, or population (the search's solution: of a genetic algorithm the best, as in the paper)."`
+	Evaluate Side `doc:"Policies that evaluations run: agents, or population (the search's solution, such as the best candidate, as in the paper)."`
 	PopulationConfig
 }
 
-// Side is one of the two that learn.
+// Side is one of the two learning sides.
 type Side uint32
 
 const (
-	// Agents learn by gradients.
+	// Agents learn by gradient descent.
 	Agents Side = iota
 	// Population learns by evolution.
 	Population
@@ -45,57 +45,60 @@ func (s *Side) UnmarshalText(text []byte) error {
 // MarshalText returns a side's name.
 func (s Side) MarshalText() ([]byte, error) { return config.MarshalName(s, "side", sideNames) }
 
-// DefaultERL is EvoRL's (B. Zheng et al., 2025, table 4 a), with random numbers that a generation has in common.
+// DefaultERL has EvoRL's settings (B. Zheng et al., 2025, table 4 a), with common random numbers per generation.
 func DefaultERL() ERLConfig {
 	return ERLConfig{Agents: 1, Warmup: 10, Injection: 1, PopulationConfig: PopulationConfig{Episodes: 1, Common: true}}
 }
 
-// Fits checks the settings against those of the agents, before any device work. Errors are those of config.Invalid, with the key from the top level.
+// Fits checks the settings against those of the agents, before any device work. Its errors are those of
+// config.Invalid, with the full key.
 func (c ERLConfig) Fits(agents int, network rl.NetworkConfig, replay rl.ReplayConfig) error {
 	switch {
 	case agents%c.Agents != 0:
-		return config.Invalid("erl.agents", "%d agents in groups of %d; want whole groups", agents, c.Agents)
+		return config.Invalid("erl.agents", "%d agents in groups of %d; want a multiple of the group's size", agents, c.Agents)
 	case c.Agents > 1 && !replay.Shared:
-		return config.Invalid("replay.shared", "%d agents learn from the episodes of one population, in rings of their own; want true", c.Agents)
+		return config.Invalid("replay.shared", "%d agents learn from the episodes of one population, so they share a ring; want true", c.Agents)
 	case c.Agents > 1 && c.Evaluate == Population:
-		return config.Invalid("erl.evaluate", "the members are %d agents beside each population; want agents", c.Agents)
+		return config.Invalid("erl.evaluate", "each population has %d agents, which are the members; want agents", c.Agents)
 	}
 	return c.PopulationConfig.fits(network)
 }
 
-// ERL is evolution-guided reinforcement learning (S. Khadka, K. Tumer, "Evolution-Guided Policy Gradient in Reinforcement Learning", 2018, algorithm
-// 1), in EvoRL's order (B. Zheng et al., 2025): a population of actors is evaluated, and every transition goes into the replay of the agents beside
-// it; the agents act with exploration and learn; in every so many iterations their actors are evaluated as candidates are, and take the
-// places of the worst of them before the algorithm is told. An agent's updates of an iteration are those of its own settings, rollout_length ·
-// environments · updates_per_step, or follow from the steps taken (ERLConfig.Updates). All of that is recorded and stays on the device, but for the number
-// of steps that updates follow from.
+// ERL is evolution-guided reinforcement learning (S. Khadka, K. Tumer, "Evolution-Guided Policy Gradient in
+// Reinforcement Learning", 2018, algorithm 1), in EvoRL's order (B. Zheng et al., 2025). A population of actors is
+// evaluated, and every transition goes into the replay of its agents. The agents act with exploration and learn. Every
+// ERLConfig.Injection iterations, their actors are evaluated like candidates and replace the worst ones before the
+// algorithm is told. An agent makes rollout_length · environments · updates_per_step updates per iteration, or a
+// number that follows from the steps taken (ERLConfig.Updates). All of that is recorded and stays on the device,
+// except the number of steps that determines the updates.
 //
-// Members are the agents, and their actors are what is evaluated unless ERLConfig.Evaluate says otherwise; those of one population are next to each
-// other, and share its metrics.
+// Members are the agents. Evaluations run their actors, unless ERLConfig.Evaluate selects the population. The agents
+// of one population are adjacent members and share its metrics.
 type ERL struct {
-	engine.Workflow // the agents; what follows differs from it
+	engine.Workflow // the agents' workflow, of which some methods are replaced
 	agents          *rl.OffPolicy
 	cfg             ERLConfig
 	population      *population
-	actors          *evaluated // the agents', before they are injected
-	counted         *counted   // nil: the updates are fixed
+	actors          *evaluated // evaluates the agents' actors before injection
+	counted         *counted   // nil: the number of updates is fixed
 	programs        [injecting + 1]stages
 }
 
-// phase is what an iteration does.
+// phase selects the parts of an iteration.
 type phase int
 
 const (
-	warming   phase = iota // the population alone
-	learning               // the agents too
-	injecting              // and their actors join the population
+	warming   phase = iota // the population only
+	learning               // also the agents
+	injecting              // also the injection of their actors
 )
 
-// NewERL makes ERL of agents, which it owns from then on, and of a search by any algorithm that can be told candidates other than its own: they are
-// closed with the ERL, or here when there is an error.
+// NewERL makes ERL of agents and of a search by any algorithm that accepts candidates other than its own. It owns the
+// agents: they are closed with the ERL, or here if there is an error.
 //
-// Errors: settings out of range, groups that the agents do not fill, agents that normalize observations, several agents of a group without a shared
-// replay, a replay that is too small, a population of fewer candidates than agents, an *ec.CandidatesError, and *vk.OutOfMemoryError.
+// Errors: settings out of range, a number of agents that is not a multiple of the group's, agents that normalize
+// observations, several agents per group without a shared replay, a replay that is too small, a population of fewer
+// candidates than agents, an *ec.CandidatesError, and *vk.OutOfMemoryError.
 func NewERL(ctx context.Context, agents *rl.OffPolicy, algorithm ec.Algorithm, cfg ERLConfig) (*ERL, error) {
 	if err := engine.Require(map[string]any{"agents": agents, "algorithm": algorithm}); err != nil {
 		return nil, fmt.Errorf("hybrid: ERL: %w", err)
@@ -118,7 +121,7 @@ func (e *ERL) build(ctx context.Context, algorithm ec.Algorithm) (err error) {
 		return err
 	}
 	if n := e.population.generation.Population(); n < e.cfg.Agents {
-		return config.Invalid("erl.agents", "%d actors are to take the places of candidates, of which there are %d; want fewer agents, or more candidates",
+		return config.Invalid("erl.agents", "%d actors are to replace candidates, of which there are %d; want fewer agents, or more candidates",
 			e.cfg.Agents, n)
 	}
 	if e.actors, err = e.population.evaluate(ctx, "injected", e.cfg.Agents); err != nil {
@@ -132,7 +135,7 @@ func (e *ERL) build(ctx context.Context, algorithm ec.Algorithm) (err error) {
 	return e.State().Allocate()
 }
 
-// phase is that of the iteration that follows so many others.
+// phase returns the phase of the iteration after `done` others.
 func (e *ERL) phase(done int) phase {
 	switch {
 	case done < e.cfg.Warmup:
@@ -143,7 +146,7 @@ func (e *ERL) phase(done int) phase {
 	return learning
 }
 
-// before records an iteration up to its updates, and those that are fixed.
+// before records an iteration up to its updates, including a fixed number of updates.
 func (e *ERL) before(r *engine.Recorder, phase phase) {
 	p := e.population
 	e.Metrics().Clear(r)
@@ -164,7 +167,7 @@ func (e *ERL) before(r *engine.Recorder, phase phase) {
 	}
 }
 
-// after records an iteration from its updates on. rows, unless nil, records further metrics.
+// after records the part of an iteration after the updates. rows, unless nil, records further metrics.
 func (e *ERL) after(r *engine.Recorder, phase phase, rows func(*engine.Recorder)) {
 	p := e.population
 	if phase != warming {
@@ -181,7 +184,8 @@ func (e *ERL) after(r *engine.Recorder, phase phase, rows func(*engine.Recorder)
 	e.agents.End(r, rows, max(episode, rollout))
 }
 
-// inject records that the agents' actors take the places of the worst candidates, with fitness of their own, and that the algorithm learns from both.
+// inject records that the agents' actors, with their own fitness, replace the worst candidates, and that the algorithm
+// is told of all.
 func (e *ERL) inject(r *engine.Recorder) {
 	g, all, actors := e.population.generation, e.population.candidates, e.agents.Policy().Params
 	e.actors.record(r, actors)
@@ -191,7 +195,7 @@ func (e *ERL) inject(r *engine.Recorder) {
 	g.TellCandidates(r, all.rows, all.fitness)
 }
 
-// stages are those of a phase, recorded when they are first asked for.
+// stages returns the programs of a phase, which it records at the first call.
 func (e *ERL) stages(of phase) (*stages, error) {
 	p := &e.programs[of]
 	if of != warming {
@@ -208,10 +212,10 @@ func (e *ERL) Describe() engine.Description {
 	return d
 }
 
-// Agents are those that learn beside the populations.
+// Agents returns the agents.
 func (e *ERL) Agents() *rl.OffPolicy { return e.agents }
 
-// Generation is the algorithm at work on the populations, a member of it for each group of agents.
+// Generation returns the running search, with one member per group of agents.
 func (e *ERL) Generation() *ec.Generation { return e.population.generation }
 
 // Init implements engine.Workflow.
@@ -219,7 +223,7 @@ func (e *ERL) Init(ctx context.Context) error {
 	return errors.Join(e.agents.Init(ctx), e.population.init(ctx))
 }
 
-// Step implements engine.Workflow. Where updates follow from steps, it waits for the iteration's episodes.
+// Step implements engine.Workflow. If the number of updates follows from steps, it waits for the iteration's episodes.
 func (e *ERL) Step(ctx context.Context, iteration int) (*vk.Ticket, error) {
 	stages, err := e.stages(e.phase(iteration))
 	if err != nil {
@@ -231,7 +235,8 @@ func (e *ERL) Step(ctx context.Context, iteration int) (*vk.Ticket, error) {
 	return stages.submit(ctx)
 }
 
-// Prepare implements engine.Workflow. What the first iteration does without may still be compiled when it returns.
+// Prepare implements engine.Workflow. Programs that the first iteration does not need may still be compiling when it
+// returns.
 func (e *ERL) Prepare(ctx context.Context, episodes int) error {
 	first, err := e.stages(e.phase(0))
 	for _, done := range []int{e.cfg.Warmup, e.cfg.Warmup + e.cfg.Injection - 1} {
@@ -248,7 +253,7 @@ func (e *ERL) Prepare(ctx context.Context, episodes int) error {
 	return first.build()
 }
 
-// Evaluate implements engine.Workflow: episodes of the side that ERLConfig.Evaluate says.
+// Evaluate implements engine.Workflow: episodes of the side that ERLConfig.Evaluate selects.
 func (e *ERL) Evaluate(ctx context.Context, episodes int) (engine.Evaluation, error) {
 	return e.Evaluations().Run(ctx, e.Clock(), episodes)
 }

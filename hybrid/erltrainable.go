@@ -7,10 +7,11 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// ERL is an engine.Trainable whose members are an agent with its population: PBT copies both, and varies the agent's hyperparameters.
+// ERL is an engine.Trainable whose members are an agent with its population: PBT copies both, and varies the agent's
+// hyperparameters.
 
-// Record implements engine.Trainable: an iteration with an injection. Iterations must all be alike: a warm-up, an injection interval above 1, updates
-// that follow from steps, and several agents beside one population are recording errors.
+// Record implements engine.Trainable: an iteration with an injection. All iterations must be the same: a warm-up, an
+// injection interval above 1, updates that follow from steps, and several agents per population are recording errors.
 func (e *ERL) Record(r *engine.Recorder, rows func(*engine.Recorder)) {
 	if c := e.cfg; c.Warmup > 0 || c.Injection > 1 || c.Updates != Fixed || c.Agents > 1 {
 		r.Fail(errors.New("hybrid: ERL whose iterations differ cannot be trained; want warmup = 0, injection = 1, updates = \"fixed\" and agents = 1"))
@@ -26,7 +27,7 @@ func (e *ERL) Hyper() *engine.Hyper { return e.agents.Hyper() }
 // Config implements engine.Trainable: the agents' configuration.
 func (e *ERL) Config() any { return e.agents.Config() }
 
-// Fitness implements engine.Trainable: that of the side that is evaluated.
+// Fitness implements engine.Trainable: the fitness of the side that is evaluated.
 func (e *ERL) Fitness(ctx context.Context, s *engine.State, episodes int) (engine.Fitness, error) {
 	if e.cfg.Evaluate == Population {
 		return e.population.candidates.Fitness(ctx, s, e.Generation().Solution(), episodes)

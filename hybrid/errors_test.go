@@ -27,26 +27,26 @@ func TestRefused(t *testing.T) {
 		change  func(*PBTConfig)
 		want    string
 	}{
-		{"a population of one", 1, func(*PBTConfig) {}, "a population of 1 has nobody to learn from; want at least 2 members"},
+		{"a population of one", 1, func(*PBTConfig) {}, "a population of 1; want at least 2 members"},
 		{"unknown hyperparameter", 2, search("learning_rat", Prior{LogUniform, 1e-5, 1e-3}),
 			`there is no hyperparameter "learning_rat" to search; did you mean "learning_rate"?`},
 		{"unlike any", 2, search("zzz", Prior{Uniform, 0, 1}), "there are: learning_rate, discount,"},
 		{"empty range", 2, search("learning_rate", Prior{Uniform, 2, 1}), `"search.learning_rate": "high": the range is [2, 1]; want low at most high`},
 		{"NaN range", 2, search("learning_rate", Prior{Uniform, math.NaN(), 1}), `"search.learning_rate.low" is NaN: want a finite number`},
-		{"logarithm of 0", 2, search("learning_rate", Prior{LogUniform, 0, 1}), `"search.learning_rate": "low": it is 0; want more than 0 for log_uniform`},
+		{"logarithm of 0", 2, search("learning_rate", Prior{LogUniform, 0, 1}), `"search.learning_rate": "low": 0; want above 0 for log_uniform`},
 		{"horizon too far", 2, search("discount", Prior{Horizon, 1, 16}), `"search.discount": "high": the range of g is [1, 16]; want it within [0, 15] for horizon`},
 		{"no such prior", 2, search("discount", Prior{PriorKind(9), 1, 2}), `"search.discount.prior": prior 9; want 0 to 2`},
 		{"top and bottom overlap", 4, func(c *PBTConfig) { c.Top, c.Bottom = 0.6, 0.5 }, `"bottom": top and bottom are 0.6 and 0.5; want at most 1 together`},
 		{"a policy of one that cannot tell it", 2, func(c *PBTConfig) { c.Inherit = PolicyOnly },
-			`"inherit": a policy of ppo cannot be told from the rest of a member; want everything, or an off-policy agent`},
-		{"a t-test of one episode", 2, func(c *PBTConfig) { c.Exploit, c.Episodes = TTest, 1 }, `"episodes": t_test compares the deviations`},
-		{"steadiness of one episode", 2, func(c *PBTConfig) { c.Objective, c.Episodes = Steadiness, 1 }, `"episodes": steadiness is minus`},
+			`"inherit": ppo does not support copying the policy alone; want everything, or an off-policy agent`},
+		{"a t-test of one episode", 2, func(c *PBTConfig) { c.Exploit, c.Episodes = TTest, 1 }, `"episodes": t_test needs the deviation`},
+		{"steadiness of one episode", 2, func(c *PBTConfig) { c.Objective, c.Episodes = Steadiness, 1 }, `"episodes": steadiness needs the deviation`},
 		{"tournaments of two objectives", 2, func(c *PBTConfig) { c.Objective, c.Exploit = Steadiness, Tournament },
 			`"exploit": tournament compares one objective, and there are two; want truncation`},
 		{"no significance", 2, func(c *PBTConfig) { c.Exploit, c.Significance = TTest, 0 },
-			`"significance": it is 0, where nothing is significant; want more, such as 0.05`},
+			`"significance": nothing is significant at 0; want more, such as 0.05`},
 		{"a large population of pb2", 35, func(c *PBTConfig) { c.Explore = PB2 }, "pb2 of 35 members; want at most 34"},
-		{"pb2 of nothing", 2, func(c *PBTConfig) { c.Explore, c.Search = PB2, map[string]Prior{} }, `"search": pb2 of 0 values to choose; want 1 to 16`},
+		{"pb2 of nothing", 2, func(c *PBTConfig) { c.Explore, c.Search = PB2, map[string]Prior{} }, `"search": 0 values for pb2 to choose; want 1 to 16`},
 		{"no interval", 2, func(c *PBTConfig) { c.Interval = 0 }, `"interval" is 0: want at least 1`},
 		{"no episodes", 2, func(c *PBTConfig) { c.Episodes = 0 }, `"episodes" is 0: want at least 1`},
 		{"a warm-up below 0", 2, func(c *PBTConfig) { c.Warmup = -1 }, `"warmup" is -1: want at least 0`},
@@ -86,7 +86,7 @@ func TestSwarmRefused(t *testing.T) {
 		if err == nil {
 			p.Close()
 		}
-		if err == nil || !strings.Contains(err.Error(), "pbt-cso has its own exploit and explore") {
+		if err == nil || !strings.Contains(err.Error(), "pbt-cso has its own exchange") {
 			t.Errorf("error %v of exploit %v", err, cfg.Exploit)
 		}
 	}

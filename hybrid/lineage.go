@@ -7,15 +7,16 @@ import (
 
 // Names of the metrics that PBT adds to those of its workflow.
 const (
-	fitnessRow    = "pbt/fitness"    // by which the members were last ranked
-	steadinessRow = "pbt/steadiness" // minus the deviation of its episodes, where that is an objective
-	parentRow     = "pbt/parent"     // the member that each was copied from then; itself where it was not replaced
-	hyperRow      = "hyper/"         // and a name: a searched hyperparameter
+	fitnessRow    = "pbt/fitness"    // by which the members were ranked in the last exchange
+	steadinessRow = "pbt/steadiness" // minus the deviation of the episodes' returns, if that is an objective
+	parentRow     = "pbt/parent"     // the member copied in the last exchange; itself if not replaced
+	hyperRow      = "hyper/"         // prefix of a searched hyperparameter
 )
 
-// Lineage has a record for each member if the reported iteration began with an exchange, or is the first; else none. The values are
-// "member", "parent" (the member that it was copied from, itself where it was not), "fitness", by which it was ranked before the
-// copy (NaN in the first iteration), and "hyper/<name>", its hyperparameters from then on.
+// Lineage has one record per member if the reported iteration began with an exchange, or is the first; otherwise none.
+// The values are "member"; "parent", the member of which it became a copy, itself if it was not replaced; "fitness",
+// by which it was ranked before the copy (NaN in the first iteration); and "hyper/<name>", its hyperparameters from
+// then on.
 func (p *PBT) Lineage(r engine.Report) []metrics.Record {
 	if r.Iteration > 1 && !p.exchanges(r.Iteration-1) {
 		return nil

@@ -8,13 +8,13 @@ import (
 	"github.com/evorl/evorl/engine/config"
 )
 
-// Member is what is known of one member of a population.
+// Member describes one member of a population.
 type Member struct {
 	Index    int
-	Fitness  float64            // mean return before the last exchange, by which it was ranked and perhaps replaced; NaN before the first
-	Parent   int                // the member that it was copied from at the last exchange; itself where it was not
+	Fitness  float64            // mean return before the last exchange, by which it was ranked; NaN before the first
+	Parent   int                // the member copied in the last exchange; itself if not replaced
 	Ancestor int                // the member of the first generation that it descends from
-	Hyper    map[string]float64 // the searched hyperparameters
+	Hyper    map[string]float64 // values of the searched hyperparameters
 }
 
 // Members reads the members' fitness, descent and hyperparameters.
@@ -47,7 +47,7 @@ func (p *PBT) Members(ctx context.Context) ([]Member, error) {
 	return members, nil
 }
 
-// HyperError is the error of searching a hyperparameter that the workflow has not.
+// HyperError is the error of searching a hyperparameter that the workflow does not have.
 type HyperError struct {
 	Name  string
 	Known []string

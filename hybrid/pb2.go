@@ -11,24 +11,25 @@ import (
 
 // Sizes of shaders/hybrid/gaussian_process.glsl and pb2_choose.comp.
 const (
-	pb2Places     = 68  // observations, and settings of members
-	pb2Settings   = 60  // of the Gaussian process that are compared
-	pb2Candidates = 256 // for each member's setting
-	pb2Spread     = 0.1 // of those near its own
-	pb2Dimensions = 16  // hyperparameters at most
+	pb2Places     = 68  // observations and members' settings
+	pb2Settings   = 60  // settings of the Gaussian process that are compared
+	pb2Candidates = 256 // candidates per member
+	pb2Spread     = 0.1 // deviation of the candidates near the member's own setting
+	pb2Dimensions = 16  // largest number of hyperparameters
 )
 
-// pb2 explores by population-based bandits (J. Parker-Holder, V. Nguyen, S. Roberts, "Provably Efficient Online Hyperparameter Optimization with
-// Population-Based Bandits", 2020): a Gaussian process of the gain in fitness of an interval, over the hyperparameters' unit coordinates and time, and
-// the settings with the greatest upper confidence bounds. Its own settings are the most likely of a grid, where the paper ascends the likelihood. It
-// remembers the newest rows of observations.
+// pb2 explores by population-based bandits (J. Parker-Holder, V. Nguyen, S. Roberts, "Provably Efficient Online
+// Hyperparameter Optimization with Population-Based Bandits", 2020). A Gaussian process models the gain in fitness per
+// interval as a function of time and the hyperparameters' unit coordinates; pb2 chooses the settings with the greatest
+// upper confidence bounds. The process's own settings are the most likely ones of a grid, where the paper uses
+// gradient ascent of the likelihood. It keeps the newest `rows` observations.
 type pb2 struct {
 	members, row int
 	rows         int // of observations, a multiple of the members
 
 	inputs, gains, times *engine.Tensor // [R, row], [R], [R]
-	count                *engine.Tensor // [1] u32: exchanges
-	previous             *engine.Tensor // [P]: the fitness that a member goes on from; NaN before the first exchange
+	count                *engine.Tensor // [1] u32: number of exchanges
+	previous             *engine.Tensor // [P]: a member's fitness after the last exchange, its parent's if it is a copy; NaN before the first exchange
 	units, chosen        *engine.Tensor // [P, row]
 	likelihood           *engine.Tensor // [pb2Settings]
 }
@@ -37,7 +38,7 @@ func newPB2(p *PBT, s *engine.State) (*pb2, error) {
 	members, d := p.inner.Describe().Members, len(p.names)
 	switch {
 	case d < 1 || d > pb2Dimensions:
-		return nil, config.Invalid("search", "pb2 of %d values to choose; want 1 to %d", d, pb2Dimensions)
+		return nil, config.Invalid("search", "%d values for pb2 to choose; want 1 to %d", d, pb2Dimensions)
 	case 2*members > pb2Places:
 		return nil, fmt.Errorf("pb2 of %d members; want at most %d", members, pb2Places/2)
 	case p.State().Engine().Device().Info().Limits.MaxInvocations < pb2Candidates:
@@ -53,7 +54,7 @@ func newPB2(p *PBT, s *engine.State) (*pb2, error) {
 	return e, s.Err()
 }
 
-// init implements initializer: there are no observations.
+// init implements initializer: it clears the observations.
 func (e *pb2) init(ctx context.Context) error {
 	nan := float32(math.NaN())
 	if err := e.gains.Fill(ctx, nan); err != nil {

@@ -1,6 +1,7 @@
-// Package hybrid composes evolution and reinforcement learning: population based training (PBT) evolves the hyperparameters and the states of
-// the members of any engine.Trainable, such as agents of package rl and searches of package ec; PBT-CSO does so as a competitive swarm. ERL lets
-// agents learn from the episodes of a population, which their actors join; in CEM-RL some of a search's candidates learn before all are evaluated.
+// Package hybrid composes evolution and reinforcement learning. Population based training (PBT) evolves
+// hyperparameters and states of the members of any engine.Trainable, such as agents of package rl and searches of
+// package ec; PBT-CSO does so as a competitive swarm. In ERL, agents learn from the episodes of a population, which
+// their actors join; in CEM-RL, some of a search's candidates learn before all are evaluated.
 package hybrid
 
 import (
@@ -16,21 +17,22 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// PBT is population based training (M. Jaderberg et al., "Population Based Training of Neural Networks", 2017) over the members of a
-// workflow. An iteration is one of the workflow's; some of them begin with an exchange: the members are evaluated, worse ones become
-// copies of better ones, and explore other hyperparameters. All of that is recorded and stays on the device.
+// PBT is population based training (M. Jaderberg et al., "Population Based Training of Neural Networks", 2017) of the
+// members of a workflow. An iteration is one of that workflow, and some begin with an exchange: members are evaluated,
+// worse ones become copies of better ones, and their hyperparameters change. All of that is recorded and stays on the
+// device.
 type PBT struct {
-	engine.Workflow // the inner one; what follows differs from it
+	engine.Workflow // the inner workflow, of which some methods are replaced
 	inner           engine.Trainable
 	cfg             PBTConfig
 	names           []string // of the searched hyperparameters, sorted
 
-	scope    *engine.State // of its tensors and streams
+	scope    *engine.State // of PBT's tensors and random streams
 	exchange exchange
 	ranking  *ranking
 
 	fitness  *engine.Tensor // [P]: of the last evaluation, before the exchange; NaN before the first
-	parent   *engine.Tensor // [P] u32: the member that each was copied from at the last exchange
+	parent   *engine.Tensor // [P] u32: the member copied in the last exchange
 	ancestor *engine.Tensor // [P] u32: the member of the first generation that it descends from
 	rank     *engine.Tensor // [P] u32
 
@@ -40,39 +42,40 @@ type PBT struct {
 	exchanged *engine.Program
 }
 
-// row is a metric that is a copy of a tensor [P].
+// row is a metric copied from a tensor [P].
 type row struct{ metric, from *engine.Tensor }
 
-// exchange is how members are chosen and how hyperparameters move.
+// exchange combines a way of selecting members with a way of changing hyperparameters.
 type exchange struct {
 	name string // the workflow's
 	chooser
 	explorer
 }
 
-// chooser chooses which members become copies.
+// chooser selects the members that become copies.
 type chooser interface {
-	// choose records which member each becomes a copy of, parent [P], from fitness and rank [P]. Every parent is its own.
+	// choose records each member's parent [P], of which it becomes a copy, from fitness and rank [P]. A parent is its
+	// own parent.
 	choose(r *engine.Recorder, p *PBT)
 }
 
-// explorer moves hyperparameters.
+// explorer changes hyperparameters.
 type explorer interface {
-	// observe records what it learns from the fitness, before members are copied.
+	// observe records learning from the fitness, before members are copied.
 	observe(r *engine.Recorder, p *PBT)
-	// explore records the change of the replaced members' hyperparameters, after they have been copied.
+	// explore records changing the replaced members' hyperparameters, after they have been copied.
 	explore(r *engine.Recorder, p *PBT)
 }
 
-// initializer is a part of an exchange with a state of its own.
+// initializer is implemented by parts of an exchange with state.
 type initializer interface {
 	init(ctx context.Context) error
 }
 
-// NewPBT makes PBT over a workflow, which it owns from then on: it is closed with the PBT, or here when there is an error.
+// NewPBT makes PBT over a workflow, which it owns: the workflow is closed with the PBT, or here if there is an error.
 //
-// Errors: settings out of range, a population of less than two, a *HyperError for a hyperparameter that the workflow has not, the inheritance of
-// policies where the workflow is no engine.Heir, and *vk.OutOfMemoryError.
+// Errors: settings out of range, a population of less than two, a *HyperError for a hyperparameter that the workflow
+// does not have, policy inheritance with a workflow that is not an engine.Heir, and *vk.OutOfMemoryError.
 func NewPBT(ctx context.Context, inner engine.Trainable, cfg PBTConfig) (*PBT, error) {
 	return newPBT(ctx, inner, cfg, func(p *PBT, s *engine.State) (exchange, error) {
 		members := inner.Describe().Members
@@ -107,7 +110,7 @@ func (p *PBT) build(ctx context.Context, by func(*PBT, *engine.State) (exchange,
 		if p.cfg.Search, err = DefaultSearch(p.inner.Config()); err != nil {
 			return err
 		}
-		// Some keys are hyperparameters of some environments alone, such as SAC's target entropy of continuous actions.
+		// Some keys are hyperparameters only in some environments, such as SAC's target entropy of continuous actions.
 		maps.DeleteFunc(p.cfg.Search, func(name string, _ Prior) bool { return p.inner.Hyper().Lookup(name) == nil })
 	}
 	if err := config.Check(p.cfg); err != nil {
@@ -122,10 +125,10 @@ func (p *PBT) build(ctx context.Context, by func(*PBT, *engine.State) (exchange,
 	p.inner.Hyper().Vary(p.names...)
 	members := p.inner.Describe().Members
 	if members < 2 {
-		return fmt.Errorf("a population of %d has nobody to learn from; want at least 2 members", members)
+		return fmt.Errorf("a population of %d; want at least 2 members", members)
 	}
 	if _, ok := p.inner.(engine.Heir); !ok && p.cfg.Inherit == PolicyOnly {
-		return config.Invalid("inherit", "a policy of %s cannot be told from the rest of a member; want everything, or an off-policy agent",
+		return config.Invalid("inherit", "%s does not support copying the policy alone; want everything, or an off-policy agent",
 			p.inner.Describe().Workflow)
 	}
 	s, n := p.inner.State().Sub("pbt"), engine.Members(members)
@@ -176,7 +179,7 @@ func (p *PBT) recordRows(r *engine.Recorder) {
 	engine.CopyCounts(r, p.parentRow, p.parent)
 }
 
-// recordExchange records selection by fitness, the copying of members and exploration.
+// recordExchange records the evaluation, selection, copying and exploration of members.
 func (p *PBT) recordExchange(r *engine.Recorder) {
 	p.ranking.recordRank(r, p)
 	p.exchange.observe(r, p)
@@ -185,7 +188,7 @@ func (p *PBT) recordExchange(r *engine.Recorder) {
 	p.exchange.explore(r, p)
 }
 
-// inherit records that the replaced members take over what is inherited.
+// inherit records the copying of parents' state to replaced members.
 func (p *PBT) inherit(r *engine.Recorder) {
 	if p.cfg.Inherit == Everything {
 		engine.Gather(r, p.parent, p.State().Inherited()...)
@@ -200,7 +203,7 @@ func (p *PBT) inherit(r *engine.Recorder) {
 	p.inner.(engine.Heir).InheritPolicy(r, p.parent)
 }
 
-// stream is the random stream of one purpose of one hyperparameter.
+// stream returns the random stream of a purpose and a hyperparameter.
 func (p *PBT) stream(purpose, name string) uint32 {
 	return p.scope.Stream(purpose + "/" + name)
 }
@@ -212,10 +215,10 @@ func (p *PBT) Describe() engine.Description {
 	return d
 }
 
-// Inner is the workflow that it is made over.
+// Inner returns the workflow that PBT trains.
 func (p *PBT) Inner() engine.Trainable { return p.inner }
 
-// Init implements engine.Workflow: the searched hyperparameters are drawn from their priors, each from a stream of its own.
+// Init implements engine.Workflow: the searched hyperparameters are drawn from their priors, each with its own stream.
 func (p *PBT) Init(ctx context.Context) error {
 	if err := p.inner.Init(ctx); err != nil {
 		return err
@@ -242,7 +245,7 @@ func (p *PBT) Init(ctx context.Context) error {
 	return errors.Join(p.fitness.Fill(ctx, float32(math.NaN())), p.parent.WriteUint32(ctx, self), p.ancestor.WriteUint32(ctx, self))
 }
 
-// Step implements engine.Workflow: an iteration, after an exchange when one is due.
+// Step implements engine.Workflow: an iteration, after an exchange if one is due.
 func (p *PBT) Step(ctx context.Context, iteration int) (*vk.Ticket, error) {
 	if err := p.record(); err != nil {
 		return nil, err
@@ -258,7 +261,7 @@ func (p *PBT) Step(ctx context.Context, iteration int) (*vk.Ticket, error) {
 	return p.step.Submit(ctx)
 }
 
-// exchanges says whether the iteration that follows so many others begins with an exchange.
+// exchanges reports whether the iteration after `done` others begins with an exchange.
 func (p *PBT) exchanges(done int) bool {
 	return done > 0 && done >= p.cfg.Warmup && (done-p.cfg.Warmup)%p.cfg.Interval == 0
 }

@@ -2,7 +2,8 @@ package hybrid
 
 import "github.com/evorl/evorl/engine"
 
-// perturbation explores as Jaderberg et al., 2017: every hyperparameter of a replaced member is multiplied by one of two factors, or drawn anew.
+// perturbation explores as in M. Jaderberg et al., 2017: every hyperparameter of a replaced member is multiplied by
+// one of two factors, or drawn from its prior.
 type perturbation struct{ factor, resample float64 }
 
 func (*perturbation) observe(*engine.Recorder, *PBT) {}

@@ -16,20 +16,21 @@ import (
 
 // PGAMEConfig are the settings of PGA-MAP-Elites.
 type PGAMEConfig struct {
-	Climbers     int     `min:"1" max:"4096" doc:"Candidates of a generation that are elites moved along the critic's gradient; the others are offspring."`
-	Greedy       bool    `doc:"The agent's own actor is a candidate too, in place of another offspring."`
-	Steps        int     `min:"1" max:"65536" doc:"Gradient steps of a climber."`
+	Climbers     int     `min:"1" max:"4096" doc:"Candidates per generation that are elites moved along the critic's gradient; the others are offspring."`
+	Greedy       bool    `doc:"The agent's own actor is a candidate, in place of one offspring."`
+	Steps        int     `min:"1" max:"65536" doc:"Gradient steps per climber."`
 	LearningRate float64 `min:"0" max:"1" doc:"Step size of the climbers' optimizer."`
-	Warmup       int     `min:"1" doc:"Generations of the archive alone, before any candidate climbs."`
+	Warmup       int     `min:"1" doc:"Generations of the archive alone before candidates climb."`
 	PopulationConfig
 }
 
-// DefaultPGAME is QDax's (F. Chalumeau et al., 2023) for a population of 100: half of it by gradients, among them the agent's own actor.
+// DefaultPGAME has QDax's settings (F. Chalumeau et al., 2023) for a population of 100: half of it by gradients,
+// including the agent's own actor.
 func DefaultPGAME() PGAMEConfig {
 	return PGAMEConfig{Climbers: 49, Greedy: true, Steps: 100, LearningRate: 1e-3, Warmup: 1, PopulationConfig: PopulationConfig{Episodes: 1, Common: true}}
 }
 
-// gradients is how many candidates of a generation come of gradients.
+// gradients returns the number of candidates per generation that come from gradients.
 func (c PGAMEConfig) gradients() int {
 	if c.Greedy {
 		return c.Climbers + 1
@@ -37,19 +38,21 @@ func (c PGAMEConfig) gradients() int {
 	return c.Climbers
 }
 
-// Fits checks the settings against those of the agents, before any device work. Errors are those of config.Invalid, with the key from the top level.
+// Fits checks the settings against those of the agents, before any device work. Its errors are those of
+// config.Invalid, with the full key.
 func (c PGAMEConfig) Fits(_ int, network rl.NetworkConfig, _ rl.ReplayConfig) error {
 	return c.PopulationConfig.fits(network)
 }
 
-// PGAME is PGA-MAP-Elites (O. Nilsson, A. Cully, "Policy Gradient Assisted MAP-Elites", 2021, algorithm 1) over any archive: of every generation,
-// some candidates are the archive's offspring, others elites that have made steps along the gradient of the agents' first critic, each in batches of its
-// own, and one is the agents' own actor. All are evaluated, every transition goes into the replay, the archive is told, and then the agents learn by
-// their own updates, rollout_length · environments · updates_per_step; they do not act themselves. All of that is recorded and stays on the device.
+// PGAME is PGA-MAP-Elites (O. Nilsson, A. Cully, "Policy Gradient Assisted MAP-Elites", 2021, algorithm 1) over any
+// archive. Of every generation, some candidates are the archive's offspring, others are elites moved by gradient steps
+// along the agents' first critic, each with its own batches, and one is the agents' own actor. All are evaluated,
+// every transition goes into the replay, and the archive is told. Then the agents make rollout_length · environments ·
+// updates_per_step updates; they do not act themselves. All of that is recorded and stays on the device.
 //
-// A member is an archive with its agent. Its solution is the fittest candidate that it has seen.
+// A member is an archive with its agent. Its solution is the fittest candidate so far.
 type PGAME struct {
-	engine.Workflow // the agents; what follows differs from it
+	engine.Workflow // the agents' workflow, of which some methods are replaced
 	agents          *rl.OffPolicy
 	cfg             PGAMEConfig
 	population      *population
@@ -57,16 +60,17 @@ type PGAME struct {
 	ascent          *rl.Ascent
 	stream          uint32
 	parents         *engine.Tensor     // [M, n] u32: cells of the elites that climb
-	places          *engine.Tensor     // [M, n] u32: numbers of the candidates that they become
-	own             *engine.Tensor     // [M, 1] u32: that of the agents' own actor; nil: none
-	programs        [2]*engine.Program // of the archive alone, and of a generation with climbers
+	places          *engine.Tensor     // [M, n] u32: indices of the candidates that they become
+	own             *engine.Tensor     // [M, 1] u32: index of the agents' own actor; nil: none
+	programs        [2]*engine.Program // of a generation of the archive alone, and of one with climbers
 }
 
-// NewPGAME makes PGA-MAP-Elites of agents, DDPG or TD3, which it owns from then on, and of as many archives; behaviour selects the descriptors. The
-// agents are closed with it, or here when there is an error.
+// NewPGAME makes PGA-MAP-Elites of agents, DDPG or TD3, which it owns, and of as many archives; behaviour selects the
+// descriptors. The agents are closed with it, or here if there is an error.
 //
-// Errors: settings out of range, agents that normalize observations or have other actors, a replay that is too small, a population of fewer
-// candidates than come of gradients, an algorithm without an archive, an environment without the descriptors, and *vk.OutOfMemoryError.
+// Errors: settings out of range, agents that normalize observations or have other actors, a replay that is too small,
+// a population of fewer candidates than come from gradients, an algorithm without an archive, an environment without
+// the descriptors, and *vk.OutOfMemoryError.
 func NewPGAME(
 	ctx context.Context, agents *rl.OffPolicy, algorithm ec.Algorithm, behaviour problem.BehaviourConfig, cfg PGAMEConfig,
 ) (*PGAME, error) {
@@ -98,7 +102,7 @@ func (g *PGAME) build(ctx context.Context, algorithm ec.Algorithm, behaviour pro
 	}
 	g.archive = of.Archive()
 	if n := p.generation.Population(); n < g.cfg.gradients() {
-		return config.Invalid("pga-me.climbers", "%d of %d candidates are to come of gradients; want at most all", g.cfg.gradients(), n)
+		return config.Invalid("pga-me.climbers", "%d of %d candidates are to come from gradients; want at most all", g.cfg.gradients(), n)
 	}
 	if g.ascent, err = g.agents.NewAscent(s, rl.AscentConfig{Actors: g.cfg.Climbers, Steps: g.cfg.Steps, LearningRate: g.cfg.LearningRate}); err != nil {
 		return err
@@ -113,7 +117,7 @@ func (g *PGAME) build(ctx context.Context, algorithm ec.Algorithm, behaviour pro
 	return g.State().Allocate()
 }
 
-// last are the numbers of n candidates of every population, from the one that so many follow on.
+// last returns the indices of n candidates of every population, beginning with the from-th last.
 func (g *PGAME) last(from, n int) func() []uint32 {
 	return func() (index []uint32) {
 		for range g.population.space.Members {
@@ -146,7 +150,7 @@ func (g *PGAME) record(r *engine.Recorder, climbs bool) {
 	g.agents.End(r, nil, episode)
 }
 
-// climb records that elites climb the critic, and that they and the agents' own actors become the last candidates.
+// climb records gradient steps of elites, and that they and the agents' own actors become the last candidates.
 func (g *PGAME) climb(r *engine.Recorder) {
 	p := g.population
 	g.archive.Draw(r, p.space, g.Clock(), g.stream, g.parents, g.ascent.Actors())
@@ -157,7 +161,7 @@ func (g *PGAME) climb(r *engine.Recorder) {
 	}
 }
 
-// program is that of a generation with climbers or of the archive alone, recorded when it is first asked for.
+// program returns the program of a generation with or without climbers, which it records at the first call.
 func (g *PGAME) program(climbs bool) (_ *engine.Program, err error) {
 	at := 0
 	if climbs {
@@ -177,7 +181,7 @@ func (g *PGAME) Describe() engine.Description {
 	return d
 }
 
-// Generation is the archive's algorithm at work.
+// Generation returns the running archive algorithm.
 func (g *PGAME) Generation() *ec.Generation { return g.population.generation }
 
 // Init implements engine.Workflow.
@@ -197,7 +201,8 @@ func (g *PGAME) Step(ctx context.Context, iteration int) (*vk.Ticket, error) {
 	return program.Submit(ctx)
 }
 
-// Prepare implements engine.Workflow. What the first iteration does without may still be compiled when it returns.
+// Prepare implements engine.Workflow. Programs that the first iteration does not need may still be compiling when it
+// returns.
 func (g *PGAME) Prepare(ctx context.Context, episodes int) error {
 	first, err := g.program(false)
 	if err != nil {
@@ -217,7 +222,7 @@ func (g *PGAME) Evaluate(ctx context.Context, episodes int) (engine.Evaluation, 
 	return g.population.candidates.Evaluate(ctx, g.Generation().Solution(), episodes)
 }
 
-// Evaluator runs the fittest policies that the archives have seen.
+// Evaluator runs the fittest policies of the archives so far.
 func (g *PGAME) Evaluator(ctx context.Context) (*envs.Evaluator, error) {
 	return g.population.candidates.Evaluator(ctx, g.Generation().Solution())
 }

@@ -13,25 +13,25 @@ import (
 	"github.com/evorl/evorl/rl"
 )
 
-// PopulationConfig are the settings of a population of actors, whose episodes fill the replay that agents learn from.
+// PopulationConfig holds the settings of a population of actors, whose episodes fill the replay of the agents.
 type PopulationConfig struct {
-	Episodes int  `min:"1" max:"65536" doc:"Episodes whose mean return is a candidate's fitness; all of their steps go into the replay."`
-	Common   bool `doc:"All candidates of a generation meet the same random numbers."`
+	Episodes int  `min:"1" max:"65536" doc:"Episodes per candidate; the mean return is its fitness, and all steps go into the replay."`
+	Common   bool `doc:"All candidates of a generation are evaluated with the same random numbers."`
 }
 
-// fits checks the networks of agents.
+// fits checks the agents' networks.
 func (c PopulationConfig) fits(network rl.NetworkConfig) error {
 	if network.NormalizeObs {
-		return config.Invalid("network.normalize_obs", "each agent has moments of its own, and candidates have none; want false")
+		return config.Invalid("network.normalize_obs", "agents have separate moments, and candidates have none; want false")
 	}
 	return nil
 }
 
-// population is a search of every group of agents, a member of the search. Candidates are actors of the agents.
+// population is a search with one member per group of agents. Its candidates are actors of the agents.
 type population struct {
 	agents     *rl.OffPolicy
-	each       int           // agents of a group
-	state      *engine.State // of its tensors and streams
+	each       int           // agents per group
+	state      *engine.State // of the population's tensors and streams
 	hyper      *engine.Hyper // of the algorithm
 	problem    ec.Problem
 	space      ec.Space
@@ -40,20 +40,22 @@ type population struct {
 	rows       func(*engine.Recorder) // records the generation's metrics
 }
 
-// newPopulation makes the searches of agents in whole groups of each.
+// newPopulation makes the searches for groups of `each` agents.
 //
-// Errors: agents whose actors cannot be candidates, an algorithm that learns only from its own candidates, a replay that is too small.
+// Errors: agents whose actors cannot be candidates, an algorithm that learns only from its own candidates, a replay
+// that is too small.
 func newPopulation(ctx context.Context, agents *rl.OffPolicy, each int, algorithm ec.Algorithm, cfg PopulationConfig) (*population, error) {
 	return newDescribedPopulation(ctx, agents, each, algorithm, cfg, nil)
 }
 
-// newDescribedPopulation is newPopulation for algorithms of quality diversity, whose descriptors behaviour selects; nil: there are none.
+// newDescribedPopulation is newPopulation for quality-diversity algorithms, whose descriptors behaviour selects; nil:
+// none.
 func newDescribedPopulation(
 	ctx context.Context, agents *rl.OffPolicy, each int, algorithm ec.Algorithm, cfg PopulationConfig, behaviour *problem.BehaviourConfig,
 ) (*population, error) {
 	members, policy := agents.Describe().Members, agents.Policy()
 	if policy.Head.Parameters() > 0 {
-		return nil, fmt.Errorf("actors with a %v head, which has parameters of its own; want agents of ddpg, td3 or sac", policy.Head.Kind)
+		return nil, fmt.Errorf("actors with a %v head, which has parameters; want agents of ddpg, td3 or sac", policy.Head.Kind)
 	}
 	p := &population{agents: agents, each: each, state: agents.State().Sub("population")}
 	p.hyper = engine.NewHyper(p.state, members/each)
@@ -78,7 +80,7 @@ func newDescribedPopulation(
 	return p, nil
 }
 
-// actors is the problem of finding actors for the agents.
+// actors returns the problem of finding actors for the agents.
 func actors(agents *rl.OffPolicy, policy *envs.Policy, cfg PopulationConfig, behaviour *problem.BehaviourConfig) (ec.Problem, error) {
 	given, network, of := agents.Network(), problem.DefaultNetwork(), problem.DefaultPolicy()
 	network.Hidden, network.Activation, network.LayerNorm = given.Hidden, given.Activation, given.LayerNorm
@@ -92,35 +94,37 @@ func actors(agents *rl.OffPolicy, policy *envs.Policy, cfg PopulationConfig, beh
 	return problem.Actors(agents.Environment(), agents.Options(), network, head, of), nil
 }
 
-// init begins the searches.
+// init starts the searches.
 func (p *population) init(ctx context.Context) error {
 	start := p.problem.Start(p.state.Engine().Seed(), p.state.Stream("init"), p.space.Members)
 	return errors.Join(p.hyper.Init(ctx), p.candidates.Init(ctx), p.generation.Init(ctx, start))
 }
 
-// ask records forming a generation's candidates.
+// ask records making a generation's candidates.
 func (p *population) ask(r *engine.Recorder) {
 	p.generation.Ask(r)
 	p.generation.Candidates(r, ec.Pick{}, p.candidates.rows)
 }
 
-// steps is the most environment steps that evaluating a number of candidates of every group takes, and what the clock advances by meanwhile.
+// steps returns the largest number of environment steps in an evaluation of `candidates` of every group, and by how
+// much the clock advances.
 func (p *population) steps(candidates int) (all, clock int) {
 	one, clock := p.candidates.Steps()
 	return p.space.Members * candidates * one, clock
 }
 
-// evaluated is a number of actors of every group with their fitness.
+// evaluated is a number of actors per group, with their fitness.
 type evaluated struct {
 	problem.Experience
 	population *population
 	source     *rl.ReplaySource
-	rows       *engine.Tensor         // [M · n, row]; nil: they are somewhere else
+	rows       *engine.Tensor         // [M · n, row]; nil: they are elsewhere
 	fitness    *engine.Tensor         // [M, n]
-	metrics    func(*engine.Recorder) // records the evaluation's
+	metrics    func(*engine.Recorder) // records the evaluation's metrics
 }
 
-// evaluate makes what evaluates n actors of every group. All that the population makes meet the same episodes where random numbers are common.
+// evaluate makes the evaluation of n actors per group. With common random numbers, all evaluations of the population
+// have the same episodes.
 func (p *population) evaluate(ctx context.Context, name string, n int) (*evaluated, error) {
 	evaluation, err := p.problem.New(ctx, p.state.Sub("episodes"), p.agents.Clock(), p.space.Members, n)
 	if err != nil {
@@ -151,7 +155,7 @@ func (e *evaluated) measure(prefix string) {
 	}
 }
 
-// record records evaluating the actors [M · n, row], without exploration; every transition goes into the replay.
+// record records evaluating the actors [M · n, row] without exploration; every transition goes into the replay.
 func (e *evaluated) record(r *engine.Recorder, actors *engine.Tensor) {
 	e.Experience.Record(r, actors, 0, e.fitness)
 	e.Finish(r)

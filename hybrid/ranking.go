@@ -5,12 +5,12 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// ranking is the evaluation of members and their order: by mean return, or by fronts of two objectives (A. Dushatskiy et al., "Multi-Objective
-// Population Based Training", 2023, with the crowding distance of NSGA-II within a front).
+// ranking evaluates members and ranks them by mean return, or by fronts of two objectives (A. Dushatskiy et al.,
+// "Multi-Objective Population Based Training", 2023, with the crowding distance of NSGA-II within a front).
 type ranking struct {
 	evaluate   engine.Fitness
-	returns    *engine.Tensor // [P, episodes]; nil: means are enough
-	variance   *engine.Tensor // [P]: of the mean return
+	returns    *engine.Tensor // [P, episodes]; nil: only means are needed
+	variance   *engine.Tensor // [P]: variance of the mean return
 	objectives *engine.Tensor // [1, P, 2]: return and steadiness
 	fronts     *ec.Fronts     // nil: one objective
 	steadiness *engine.Tensor // metric [P]

@@ -6,7 +6,7 @@ import (
 	"github.com/evorl/evorl/engine/config"
 )
 
-// DefaultSearch is the search space that the fields of a configuration declare by their tags member, by the keys' names.
+// DefaultSearch returns the search space that the member tags of a configuration's fields declare, by key.
 func DefaultSearch(cfg any) (map[string]Prior, error) {
 	keys, err := config.MemberFields(cfg)
 	if err != nil {

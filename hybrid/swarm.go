@@ -7,14 +7,15 @@ import (
 	"github.com/evorl/evorl/engine/config"
 )
 
-// NewPBTCSO makes PBT-CSO over a workflow, which it owns from then on: PBT whose exchange is competitive swarm optimization (B. Zheng
-// et al., "EvoRL", 2025, section 5.2.3; R. Cheng, Y. Jin, 2015). Members meet in random pairs; the worse one takes over the state
-// of the better one, and its hyperparameters move towards the better one's with a velocity of their own. Top, Bottom, Perturb and
-// Resample of the configuration mean nothing here, and another Exploit or Explore than the default is an error.
+// NewPBTCSO makes PBT-CSO over a workflow, which it owns: PBT whose exchange is competitive swarm optimization (B.
+// Zheng et al., "EvoRL", 2025, section 5.2.3; R. Cheng, Y. Jin, 2015). Members are paired at random; the worse one
+// copies the state of the better one, and its hyperparameters move towards the better one's with their own velocity.
+// Top, Bottom, Perturb and Resample of the configuration have no effect, and an Exploit or Explore other than the
+// default is an error.
 func NewPBTCSO(ctx context.Context, inner engine.Trainable, cfg PBTConfig) (*PBT, error) {
 	return newPBT(ctx, inner, cfg, func(p *PBT, s *engine.State) (exchange, error) {
 		if cfg.Exploit != Truncation || cfg.Explore != Perturbation {
-			return exchange{}, config.Invalid("exploit", "pbt-cso has its own exploit and explore; want neither set")
+			return exchange{}, config.Invalid("exploit", "pbt-cso has its own exchange; want neither exploit nor explore")
 		}
 		e := &swarm{velocity: map[string]*engine.Tensor{}}
 		for _, name := range p.names {
@@ -27,7 +28,7 @@ func NewPBTCSO(ctx context.Context, inner engine.Trainable, cfg PBTConfig) (*PBT
 }
 
 type swarm struct {
-	velocity map[string]*engine.Tensor // [P] each, along the prior's coordinate; zero at first
+	velocity map[string]*engine.Tensor // [P] each, along the prior's coordinate; initially zero
 }
 
 func (e *swarm) choose(r *engine.Recorder, p *PBT) {

@@ -7,17 +7,17 @@ import (
 // maxArms is ARMS of shaders/hybrid/bandit.comp.
 const maxArms = 8
 
-// thompson chooses a weight for every iteration by Thompson sampling on the device (J. Parker-Holder et al., "Effective Diversity in Population Based
-// Reinforcement Learning", 2020, section 4.3): a weight has succeeded where the best of the returns that it led to is above those of some iterations
-// before.
+// thompson chooses a weight for every iteration by Thompson sampling on the device (J. Parker-Holder et al.,
+// "Effective Diversity in Population Based Reinforcement Learning", 2020, section 4.3). A weight succeeds if the best
+// return that it led to exceeds those of the `memory` iterations before.
 type thompson struct {
 	clock  engine.Clock
 	stream uint32
 
 	arms    *engine.Tensor // [A]: weights
-	outcome *engine.Tensor // [W] u32: twice the arm of an iteration, and 1 where it succeeded
+	outcome *engine.Tensor // [W] u32: 2 arm + success, for each iteration
 	best    *engine.Tensor // [memory]: best returns of iterations
-	weight  *engine.Tensor // [1]: the iteration's
+	weight  *engine.Tensor // [1]: of the current iteration
 }
 
 func newThompson(s *engine.State, clock engine.Clock, weights []float64, window, memory int) *thompson {
@@ -35,7 +35,7 @@ func newThompson(s *engine.State, clock engine.Clock, weights []float64, window,
 	}
 }
 
-// record records learning from the agents' returns [M], which the last weight led to, and choosing another.
+// record records learning from the agents' returns [M] under the last weight, and choosing the next one.
 func (b *thompson) record(r *engine.Recorder, returns *engine.Tensor) {
 	r.Dispatch(banditKernel{
 		Return: returns.Range(), Clock: b.clock.Tensor().Range(), Arms: b.arms.Range(), Outcome: b.outcome.Range(), Best: b.best.Range(),

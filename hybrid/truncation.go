@@ -2,12 +2,12 @@ package hybrid
 
 import "github.com/evorl/evorl/engine"
 
-// truncation chooses as Jaderberg et al., 2017: the worst are replaced by random ones of the best.
+// truncation selects as in M. Jaderberg et al., 2017: the worst are replaced by random ones of the best.
 type truncation struct{ top, bottom int }
 
-// newTruncation turns shares of a population into numbers of members.
+// newTruncation converts fractions of the population into numbers of members.
 func newTruncation(members int, top, bottom float64) *truncation {
-	count := func(share float64) int { return max(1, int(share*float64(members)+1e-9)) } // 0.29 · 100 is 29
+	count := func(share float64) int { return max(1, int(share*float64(members)+1e-9)) } // 0.29 · 100 must be 29
 	t := &truncation{top: min(count(top), members)}
 	if bottom > 0 {
 		t.bottom = min(count(bottom), members-t.top)
