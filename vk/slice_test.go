@@ -128,7 +128,15 @@ func TestProfile(t *testing.T) {
 		if len(times) != 3 || calls["long"] != 5 || calls["spin"] != 5 || calls["fill"] != 1 {
 			t.Errorf("profile %+v", times)
 		}
-		if times[0].Label != "long" || d.Info().Limits.TimestampPeriod > 0 && times[0].Time < 5*times[1].Time {
+		first := func() bool {
+			return times[0].Label == "long" && (d.Info().Limits.TimestampPeriod == 0 || times[0].Time >= 5*times[1].Time)
+		}
+		for tries := 1; tries < 3 && !first(); tries++ { // other processes may have interrupted a short kernel
+			if times, err = p.Profile(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !first() {
 			t.Errorf("the long kernel does not come first by far: %+v", times)
 		}
 		if got, want := readWords(t, x)[0], spin(0, 1664525, 300_000); got != want {
