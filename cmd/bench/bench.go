@@ -35,7 +35,8 @@ type Case struct {
 	GPU bool
 	// Rank orders the cases of a suite by importance, the most important at 0, for Options.Budget. Cases of a rank are in the suite's order.
 	Rank int
-	// Least is the time that must be left of Options.Budget for the case to be begun, where its compiling takes long and cannot be stopped.
+	// Least is the time that must remain of Options.Budget for the case to start, because its compilation is long and
+	// cannot be stopped.
 	Least time.Duration
 
 	run func(context.Context, *bench) (figure, error)
@@ -57,7 +58,7 @@ type Measurement struct {
 	Summary  string    `json:"summary"` // of the case
 	Device   string    `json:"device"`
 	Value    float64   `json:"value"`             // the median of the repetitions, the lower of two
-	Samples  []float64 `json:"samples,omitempty"` // of more than one repetition, in the order in which they were measured
+	Samples  []float64 `json:"samples,omitempty"` // of several repetitions, in the order of measurement
 	Min      float64   `json:"min"`
 	Max      float64   `json:"max"`
 	Spread   float64   `json:"spread"` // (max - min) / value
@@ -69,21 +70,22 @@ type Measurement struct {
 
 // Options configure Run.
 type Options struct {
-	// Time is how long each case is measured after one run as warm-up. The default is 2 s.
+	// Time is how long each case is measured, after one warm-up run. The default is 2 s.
 	Time time.Duration
 	// Profile reports each kernel's share of the device time of a rollout, a PPO iteration and a generation.
 	Profile bool
 	// Match selects the cases to measure; nil selects all.
 	Match func(Case) bool
-	// Budget is the time for the whole suite, 0 for any time. The cases are measured in order of importance, each for a shorter time if need be,
-	// and those that are not done by then are left out.
+	// Budget is the time for the whole suite; 0: unlimited. Cases are measured in order of importance, for less than
+	// Time if necessary; those that do not fit are left out.
 	Budget time.Duration
-	// Repetitions of the suite, one after the other, so that a change of the machine's load meets all cases alike. The default is 1. With more, cases are
-	// reported in the last one, and there can be no budget.
+	// Repetitions is how often the suite is measured. Repetitions follow each other, so that a change of the machine's
+	// load affects all cases alike. The default is 1. With more, cases are reported in the last one, and a budget is
+	// an error.
 	Repetitions int
-	// Began is told of each case of each repetition before it is measured; nil for none.
+	// Began is called with each case of each repetition before it is measured; nil: none.
 	Began func(c Case, repetition int)
-	// Left is told of each case that Budget left out; nil for none.
+	// Left is called with each case that Budget left out; nil: none.
 	Left func(Case)
 }
 
@@ -169,7 +171,7 @@ func (s Suite) Run(ctx context.Context, dev *vk.Device, o Options, report func(M
 	return nil
 }
 
-// measurement sums up the figures of a case.
+// measurement combines the figures of a case.
 func (s Suite) measurement(device string, c Case, figures []figure) Measurement {
 	m := Measurement{Suite: s.Name, Case: c.Name, Summary: c.Summary, Device: device, Unit: c.Unit}
 	if len(figures) > 1 {

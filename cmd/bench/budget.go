@@ -11,10 +11,10 @@ import (
 // errBudget is the error of a case that the budget left out.
 var errBudget = errors.New("no time left")
 
-// budget is the time that a suite may take. The zero end is any time.
+// budget is the time limit of a suite; a zero end is no limit.
 type budget struct {
 	end  time.Time
-	time time.Duration // of a case at most
+	time time.Duration // longest, per case
 }
 
 func (o Options) budget() budget {
@@ -25,14 +25,15 @@ func (o Options) budget() budget {
 	return w
 }
 
-// order sorts cases by importance where there may not be time for all.
+// order sorts cases by importance if time is limited.
 func (w budget) order(cases []Case) {
 	if !w.end.IsZero() {
 		slices.SortStableFunc(cases, func(a, b Case) int { return cmp.Compare(a.Rank, b.Rank) })
 	}
 }
 
-// run measures the next of so many cases, for at most half of its share of the time that is left: the other half is for what comes before and after.
+// run measures the next of the remaining cases, for at most half of its part of the remaining time; the other half is
+// for preparation.
 func (w budget) run(ctx context.Context, b *bench, c Case, cases int) (figure, error) {
 	if w.end.IsZero() {
 		return c.run(ctx, b)

@@ -9,29 +9,31 @@ import (
 // Comparison sets results side by side, relative to one of them.
 type Comparison struct {
 	Results  []*Result
-	Baseline int // its number among the results
+	Baseline int // its index in the results
 	Suites   []ComparedSuite
 }
 
-// ComparedSuite is the cases of a suite that any result has.
+// ComparedSuite holds the cases of a suite that occur in any result.
 type ComparedSuite struct {
 	Name  string
 	Cases []ComparedCase
-	// Means are the geometric means of the ratios, over the cases that a result and the baseline both have; 0: there is none.
+	// Means are the geometric means of the ratios, over the cases that a result and the baseline both have; 0: no such
+	// case.
 	Means []float64
 }
 
-// ComparedCase is a case in all results.
+// ComparedCase is one case in all results.
 type ComparedCase struct {
 	Case, Unit string
-	Values     []float64 // NaN where a result does not have the case
-	// Ratios are times as fast as the baseline, or as little memory; NaN where either lacks the case.
+	Values     []float64 // NaN if a result does not have the case
+	// Ratios is how many times as fast a result is as the baseline (for memory, how many times smaller); NaN if either
+	// lacks the case.
 	Ratios []float64
 }
 
-// Compare sets results side by side.
+// Compare compares results.
 //
-// Errors: no result, a baseline that is none of them, a case with different units.
+// Errors: no result, a baseline that is not an index of the results, a case with different units.
 func Compare(results []*Result, baseline int) (*Comparison, error) {
 	if len(results) == 0 {
 		return nil, fmt.Errorf("bench: no results to compare")
@@ -55,7 +57,7 @@ func Compare(results []*Result, baseline int) (*Comparison, error) {
 	return c, nil
 }
 
-// at is the case of a measurement, made where there is none yet.
+// at returns the case of a measurement, which it adds if it is new.
 func (c *Comparison) at(m Measurement) *ComparedCase {
 	s := slices.IndexFunc(c.Suites, func(s ComparedSuite) bool { return s.Name == m.Suite })
 	if s < 0 {
@@ -95,7 +97,7 @@ func (s *ComparedSuite) relate(results, baseline int) {
 	}
 }
 
-// Letter is how tables call a result: A, B, … Z, AA.
+// Letter returns the name of a result in tables: A, B, … Z, AA.
 func Letter(i int) string {
 	if i < 26 {
 		return string(rune('A' + i))
@@ -103,7 +105,7 @@ func Letter(i int) string {
 	return Letter(i/26-1) + Letter(i%26)
 }
 
-// Title is the result's device and circumstances, in a line.
+// Title returns device and circumstances of the result, in one line.
 func (r *Result) Title() string {
 	text := fmt.Sprintf("%s; %s; Vulkan %s; %s, %d processors; evorl %s; %s", r.Device.Name, r.Device.Driver, r.Device.API, r.Host.Processor,
 		r.Host.Processors, short(r.Version), r.Date.Format("2006-01-02"))
@@ -113,7 +115,7 @@ func (r *Result) Title() string {
 	return text
 }
 
-// short is a version without most of a revision's digits.
+// short shortens the revision in a version.
 func short(version string) string {
 	if len(version) > 24 {
 		return version[:12]

@@ -10,18 +10,19 @@ import (
 
 // Sizes of the picture, in pixels.
 const (
-	pictureNames  = 240 // left of the bars
+	pictureNames  = 240 // width left of the bars
 	pictureBars   = 520
-	pictureRight  = 70 // of the bars, for the longest one's number
+	pictureRight  = 70 // width right of the bars, for the number of the longest one
 	pictureBar    = 9
 	pictureGap    = 7
 	pictureTitles = 18 // height of a line of text
 )
 
-// pictureColors are those of E. Okabe and K. Ito, "Color Universal Design", 2008.
+// pictureColors is the palette of E. Okabe and K. Ito, "Color Universal Design", 2008.
 var pictureColors = []string{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"}
 
-// WriteSVG draws the comparison: a bar for each case of each result but the baseline, by the logarithm of how many times it is as fast.
+// WriteSVG draws the comparison: one bar per case and result except the baseline, of length log(speed / the baseline's
+// speed).
 func (c *Comparison) WriteSVG(w io.Writer) error {
 	p := &picture{most: 2}
 	for _, s := range c.Suites {
@@ -78,7 +79,7 @@ type picture struct {
 	most float64 // the largest ratio
 }
 
-// length is how far a ratio is from the middle, in pixels.
+// length returns the length of a ratio's bar, in pixels.
 func (p *picture) length(ratio float64) float64 {
 	return math.Log(ratio) / math.Log(p.most) * pictureBars / 2
 }
@@ -89,7 +90,7 @@ func (p *picture) text(x int, text, weight string) {
 	p.b.WriteString("</text>\n")
 }
 
-// bar draws the legend's square of a result.
+// bar draws the square of a result in the legend.
 func (p *picture) bar(x, size, result int) {
 	fmt.Fprintf(&p.b, `<rect x="%d" y="%d" width="%d" height="%d" fill="%s"/>`+"\n", x, p.y-size+2, size, size, pictureColors[result%len(pictureColors)])
 }

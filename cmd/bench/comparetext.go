@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// Text is the comparison as a table for a terminal.
+// Text returns the comparison as a table for a terminal.
 func (c *Comparison) Text() string {
 	var b strings.Builder
 	for i, r := range c.Results {
@@ -47,7 +47,7 @@ func (c *Comparison) Text() string {
 	return b.String()
 }
 
-// Markdown is the comparison as tables, one a suite.
+// Markdown returns the comparison as tables, one per suite.
 func (c *Comparison) Markdown() string {
 	var b strings.Builder
 	b.WriteString("| | device | driver | Vulkan | host | evorl | measured | |\n|---|---|---|---|---|---|---|---|\n")
@@ -68,7 +68,7 @@ func (c *Comparison) Markdown() string {
 
 func cell(text string) string { return strings.NewReplacer("|", "\\|", "\n", " ").Replace(text) }
 
-// header is the first row: the case, its unit, the values of all results, and the ratios of all but the baseline.
+// header returns the first row: case, unit, the values of all results, and the ratios of all except the baseline.
 func (c *Comparison) header(first string) []string {
 	row := []string{first, "unit"}
 	for i := range c.Results {
@@ -105,7 +105,7 @@ func (c *Comparison) means(s ComparedSuite, name string) []string {
 	return row
 }
 
-// figureText is a figure, or a dash where there is none.
+// figureText formats a figure; a missing one is a dash.
 func figureText(x float64) string {
 	if math.IsNaN(x) {
 		return "–"
@@ -120,7 +120,7 @@ func ratioText(x float64) string {
 	return strconv.FormatFloat(x, 'g', 3, 64)
 }
 
-// Figure writes a figure with three or four digits and, where it is large, a unit of thousands.
+// Figure formats a figure with three or four digits, and large ones in thousands, millions and so on.
 func Figure(x float64) string {
 	for _, u := range []struct {
 		size float64

@@ -120,8 +120,8 @@ func forward(env *envs.Environment, out int) float64 {
 	return 2 * float64(env.ObsSize()*64+64*64+64*out)
 }
 
-// training returns the operations of PPO's networks per environment step: the actor once and the critic twice for acting and values; in
-// each epoch a forward pass of both, and a backward pass at twice the cost.
+// training returns the operations of PPO's networks per environment step: one forward pass of the actor and two of the
+// critic for acting and values; in each epoch, a forward pass of both, and a backward pass at twice the cost.
 func training(env *envs.Environment, cfg rl.PPOConfig) float64 {
 	actor, critic := forward(env, env.Action.Size()), forward(env, 1)
 	return actor + 2*critic + float64(cfg.Epochs)*3*(actor+critic)
@@ -162,7 +162,7 @@ func ppo(members int) func(context.Context, *bench) (figure, error) {
 	}
 }
 
-// step runs one iteration after the other.
+// step returns a function that runs the next iteration.
 func step(ctx context.Context, w engine.Workflow) func() error {
 	done := 0
 	return func() error {
@@ -199,7 +199,7 @@ func start(members int) func(context.Context, *bench) (figure, error) {
 	}
 }
 
-// uncached opens the device again without pipeline caches: neither evorl's nor that of Mesa's drivers.
+// uncached opens the device again without pipeline caches, neither evorl's nor that of Mesa's drivers.
 func (b *bench) uncached() (*vk.Device, error) {
 	const variable = "MESA_SHADER_CACHE_DISABLE"
 	if _, set := os.LookupEnv(variable); !set {

@@ -17,7 +17,7 @@ import (
 func evolution() (cases []Case) {
 	for _, net := range []struct {
 		hidden []int
-		most   int // candidates on a software driver
+		most   int // largest number of candidates on a software driver
 	}{{[]int{16, 16}, 1 << 17}, {[]int{256, 256}, 1 << 9}} {
 		for exponent := 7; exponent <= 17; exponent += 2 {
 			population, rank := 1<<exponent, 1
@@ -152,7 +152,8 @@ func newCovarianceSearch(ctx context.Context, eng *engine.Engine) (*ec.Search, e
 	return s, nil
 }
 
-// matrixGenerations is a number of generations for which CMA-ES of that size decomposes its matrix every second generation.
+// matrixGenerations is a number of generations in which a CMA-ES of this size decomposes its matrix every second
+// generation.
 const matrixGenerations = 4
 
 // covarianceTime measures the mean time of a generation.
@@ -174,7 +175,7 @@ func covarianceTime(ctx context.Context, b *bench) (figure, error) {
 	return figure{value: 1 / rate}, err
 }
 
-// covarianceShare measures, on the device, the share of the generations' time that the eigenvector kernels take.
+// covarianceShare measures, on the device, the fraction of a generation's time spent in the eigenvector kernels.
 func covarianceShare(ctx context.Context, b *bench) (figure, error) {
 	s, err := newCovarianceSearch(ctx, b.eng)
 	if err != nil {

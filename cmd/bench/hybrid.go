@@ -13,8 +13,9 @@ import (
 	"github.com/evorl/evorl/rl"
 )
 
-// hybrids measures iterations of ERL, CEM-RL and PBT over SAC against the population, as B. Zheng et al. do ("EvoRL", 2025, figure 5): Swimmer-v5,
-// episodes of 1000 steps. On GPUs with their networks, batches and 4096 updates; on software drivers with smaller ones and 64.
+// hybrids measures iterations of ERL, CEM-RL and PBT over SAC as a function of the population size, as in B. Zheng et
+// al. ("EvoRL", 2025, figure 5): Swimmer-v5, episodes of 1000 steps; on GPUs with their networks, batches and 4096
+// updates, on software drivers with smaller ones and 64 updates.
 func hybrids() (cases []Case) {
 	for _, k := range []struct {
 		name, summary string
@@ -48,7 +49,7 @@ func hybrids() (cases []Case) {
 	return cases
 }
 
-// hybridShape is what an iteration is of.
+// hybridShape holds the sizes of an iteration.
 type hybridShape struct {
 	hidden     []int
 	batch      int
@@ -67,14 +68,15 @@ func (b *bench) iterations(ctx context.Context, w engine.Workflow) (_ figure, er
 	return figure{value: 1 / rate}, err
 }
 
-// common are settings of members agents that take 128 steps of an iteration, and make the updates that the shape says.
+// common returns settings of `members` agents that take 128 steps per iteration and make the shape's updates.
 func (s hybridShape) common(c rl.OffPolicyConfig, members int) rl.OffPolicyConfig {
 	c.Members, c.Environments, c.RolloutLength, c.LearningStarts = members, 1, 128, 1024
 	c.UpdatesPerStep = float64(s.updates) / float64(c.RolloutLength)
 	return c
 }
 
-// options are the networks and a replay, shared by all members, of three times what an iteration of about so many steps keeps.
+// options returns the networks, and a replay shared by all members with a capacity of three iterations of about
+// `steps` steps.
 func (s hybridShape) options(network rl.NetworkConfig, steps int) []rl.Option {
 	network.Hidden = s.hidden
 	replay := rl.DefaultReplay()

@@ -49,8 +49,8 @@ func (b *bench) around(ctx context.Context, f func() error) (peak float64, err e
 	return max(before, after), err
 }
 
-// flops measures the device's float32 operations per second. The device of a software driver is the processor,
-// including instructions that the driver may not use.
+// flops measures the device's float32 operations per second. For a software driver the device is the processor,
+// including instructions that the driver does not use.
 func (b *bench) flops(ctx context.Context) (float64, error) {
 	if b.eng.Device().Info().Type == vk.CPU {
 		return hostFlops(ctx)
@@ -58,7 +58,8 @@ func (b *bench) flops(ctx context.Context) (float64, error) {
 	return b.kernelFlops(ctx, 8192, 256, 16)
 }
 
-// kernelFlops measures them by a kernel: groups of local invocations, each of which runs rounds of its chains.
+// kernelFlops measures them with a kernel: `groups` workgroups of `local` invocations, each of which computes `rounds`
+// rounds of its chains.
 func (b *bench) kernelFlops(ctx context.Context, groups, local, rounds int) (float64, error) {
 	s := b.eng.NewState()
 	defer s.Close()

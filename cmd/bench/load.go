@@ -7,10 +7,11 @@ import (
 	"time"
 )
 
-// ticksPerSecond is Linux's USER_HZ, the same on all its architectures that Go knows.
+// ticksPerSecond is Linux's USER_HZ, which is 100 on all its architectures that Go supports.
 const ticksPerSecond = 100
 
-// loadClock counts what processors have done, in ticks: all of them for anyone, and for this process. It is known on Linux.
+// loadClock is the processor time used so far, in ticks, by all programs and by this process. It is known only on
+// Linux.
 type loadClock struct {
 	when      time.Time
 	busy, own float64
@@ -29,7 +30,7 @@ func readLoad() loadClock {
 	}
 	first, _, _ := strings.Cut(string(all), "\n")
 	fields := strings.Fields(first)               // cpu user nice system idle iowait irq softirq steal …
-	_, rest, _ := strings.Cut(string(self), ") ") // behind the program's name
+	_, rest, _ := strings.Cut(string(self), ") ") // fields after the program's name
 	process := strings.Fields(rest)
 	if len(fields) < 9 || len(process) < 13 {
 		return c
@@ -46,7 +47,7 @@ func ticks(text string) float64 {
 	return n
 }
 
-// othersSince is the share of so many processors that other programs took since then; nil: unknown.
+// othersSince returns the fraction of the processors' time that other programs have used since then; nil: unknown.
 func othersSince(then loadClock, processors int) *float64 {
 	now := readLoad()
 	took := now.when.Sub(then.when).Seconds()

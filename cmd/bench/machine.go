@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// Host is the machine that a device is in.
+// Host describes the machine with the device.
 type Host struct {
 	System      string `json:"system"`
 	Processor   string `json:"processor"`
-	Processors  int    `json:"processors"`             // that the process may use
+	Processors  int    `json:"processors"`             // available to the process
 	MemoryBytes uint64 `json:"memory_bytes,omitempty"` // 0: unknown
 }
 
-// ThisHost describes the machine. On systems other than Linux it knows little.
+// ThisHost describes the machine. Outside Linux, most fields are unknown.
 func ThisHost() Host {
 	h := Host{Processors: runtime.NumCPU()}
 	h.System = valueIn("/etc/os-release", "PRETTY_NAME=", runtime.GOOS+"/"+runtime.GOARCH)
@@ -26,7 +26,7 @@ func ThisHost() Host {
 	return h
 }
 
-// valueIn is what follows the key at the beginning of a line of a file; without one it is otherwise.
+// valueIn returns the text after a key at the start of a line of a file; `otherwise` if there is none.
 func valueIn(file, key, otherwise string) string {
 	text, _ := os.ReadFile(file) // not there on every system
 	for line := range strings.Lines(string(text)) {

@@ -11,8 +11,8 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// robots are the environments with MuJoCo's dynamics, with the number of MuJoCo time steps per environment step, and about the seconds that a
-// software driver compiles a rollout on one core.
+// robots lists the environments with MuJoCo's dynamics, with the MuJoCo time steps per environment step, and
+// approximately the seconds in which a software driver compiles a rollout on one core.
 var robots = []struct {
 	name     string
 	skip     int
@@ -33,7 +33,7 @@ func physics() (cases []Case) {
 			case environments == 4096:
 				rank, least = 0, r.compiles*time.Second
 			case environments > 4096:
-				steps = 2 // which are seconds of Humanoid's without a GPU
+				steps = 2 // these take seconds for Humanoid without a GPU
 			}
 			cases = append(cases, Case{
 				Name:    fmt.Sprintf("%s/w%d", short, environments),
@@ -68,7 +68,7 @@ func compile(name string) func(context.Context, *bench) (figure, error) {
 	return func(ctx context.Context, b *bench) (figure, error) { return firstRollout(ctx, name, b.uncached) }
 }
 
-// compileCached measures the same with the pipelines cached by an earlier device.
+// compileCached measures the same with pipelines in the cache.
 func compileCached(name string) func(context.Context, *bench) (figure, error) {
 	return func(ctx context.Context, b *bench) (figure, error) {
 		if _, err := firstRollout(ctx, name, b.cached); err != nil {

@@ -12,15 +12,15 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// placements are cases of [256, 256] networks with few episodes each, in every placement that a device may support, and the default
-// placement compared with the fastest.
+// placements are cases of [256, 256] networks with few episodes each, in every placement that a device may support,
+// and a comparison of the default placement with the fastest.
 func placements() []Case {
 	var all []Case
 	for _, environments := range []int{1, 4, 16} {
 		name := func(p envs.Placement) string { return fmt.Sprintf("placement/e%d/%v", environments, p) }
 		for _, p := range envs.Placements() {
 			if p == envs.InLane {
-				continue // does not fit into the lanes of any device
+				continue // does not fit in the lanes of any device
 			}
 			all = append(all, Case{
 				Name: name(p), Unit: "env steps/s", Rank: 2, run: placed(p, environments),

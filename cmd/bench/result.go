@@ -13,7 +13,7 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// resultSchema names the layout of File; it changes where a reader of the one before would go wrong.
+// resultSchema names the format of File; it changes if older readers would misread the file.
 const resultSchema = "evorl bench 1"
 
 // File is what evorl bench --out writes: the results of all devices that were measured.
@@ -29,10 +29,10 @@ type Result struct {
 	Device      ResultDevice  `json:"device"`
 	Host        Host          `json:"host"`
 	Suite       string        `json:"suite"`
-	Seconds     float64       `json:"seconds"`     // that each case was measured for, in each repetition
-	Repetitions int           `json:"repetitions"` // of the suite, one after the other
-	Others      *float64      `json:"others"`      // share of the processors that other programs took meanwhile; null: unknown
-	Busy        bool          `json:"busy"`        // the machine did something else: these figures are not to be relied upon
+	Seconds     float64       `json:"seconds"`     // measuring time per case and repetition
+	Repetitions int           `json:"repetitions"` // of the suite
+	Others      *float64      `json:"others"`      // fraction of the processors' time used by other programs during the measurement; null: unknown
+	Busy        bool          `json:"busy"`        // the machine was busy: the figures are unreliable
 	Warnings    []string      `json:"warnings"`
 	Cases       []Measurement `json:"cases"`
 }
@@ -49,13 +49,13 @@ type ResultDevice struct {
 	Subgroup    uint32 `json:"subgroup_size"`
 }
 
-// What is not a quiet machine.
+// Thresholds of a busy machine.
 const (
-	busyShare   = 0.05 // of the processors, taken by other programs
-	noisySpread = 0.15 // of the median, between the largest and the least of the repetitions
+	busyShare   = 0.05 // fraction of processor time used by other programs
+	noisySpread = 0.15 // (max - min) / median over the repetitions
 )
 
-// Measure is Run with the circumstances.
+// Measure is Run that also records the circumstances.
 func (s Suite) Measure(ctx context.Context, dev *vk.Device, o Options, report func(Measurement) error) (*Result, error) {
 	o = o.withDefaults()
 	info := dev.Info()
@@ -77,7 +77,7 @@ func (s Suite) Measure(ctx context.Context, dev *vk.Device, o Options, report fu
 	return r, err
 }
 
-// judge finds what makes figures unreliable.
+// judge sets Busy and Warnings.
 func (r *Result) judge() {
 	if r.Others != nil && *r.Others > busyShare {
 		r.Busy = true
@@ -90,7 +90,7 @@ func (r *Result) judge() {
 	}
 }
 
-// WriteFile writes results to a file.
+// WriteFile writes results to a file, which ReadFile reads.
 func WriteFile(path string, results []*Result) error {
 	text, err := json.MarshalIndent(File{resultSchema, results}, "", " ")
 	if err != nil {
@@ -99,7 +99,7 @@ func WriteFile(path string, results []*Result) error {
 	return os.WriteFile(path, append(text, '\n'), 0o644)
 }
 
-// ReadFile reads what WriteFile wrote.
+// ReadFile reads a file written by WriteFile.
 func ReadFile(path string) ([]*Result, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -128,7 +128,7 @@ func ReadFile(path string) ([]*Result, error) {
 	return f.Results, nil
 }
 
-// FileError is a file of results that cannot be used.
+// FileError is the error of an unusable file of results.
 type FileError struct {
 	Path string
 	Err  error

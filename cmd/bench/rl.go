@@ -9,16 +9,16 @@ import (
 	"github.com/evorl/evorl/rl"
 )
 
-// offPolicy measures updates of populations of off-policy agents, as A. Flajolet et al. do ("Fast Population-Based Reinforcement Learning on a
-// Single Machine", 2022, figure 2): all members at once, by batches of a replay that is filled before, HalfCheetah's shapes (DQN: CartPole's);
-// batches are drawn within the time.
+// offPolicy measures updates of populations of off-policy agents, as in A. Flajolet et al. ("Fast Population-Based
+// Reinforcement Learning on a Single Machine", 2022, figure 2): all members together, with batches from a replay that
+// is filled before; the time includes drawing them. Shapes are HalfCheetah's, for DQN CartPole's.
 func offPolicy() (cases []Case) {
 	for _, of := range []struct {
 		name   string
 		make   func(updateShape) (updateMaker, float64)
 		hidden []int
 		batch  int
-		most   [2]int // members on a software driver, of submissions of one update and of 50
+		most   [2]int // largest number of members on a software driver, for submissions of one update and of 50
 	}{
 		{"td3", td3Updates, []int{64, 64}, 64, [2]int{80, 80}}, {"td3", td3Updates, []int{256, 256}, 256, [2]int{80, 1}},
 		{"sac", sacUpdates, []int{64, 64}, 64, [2]int{80, 80}}, {"sac", sacUpdates, []int{256, 256}, 256, [2]int{80, 1}},
@@ -43,18 +43,18 @@ func offPolicy() (cases []Case) {
 	return cases
 }
 
-// updateShape is what an update is of.
+// updateShape holds the sizes of an update.
 type updateShape struct {
 	hidden  []int
 	batch   int
 	members int
-	updates int // of a submission
+	updates int // per submission
 }
 
-// updateMaker makes a workflow whose iterations have the updates of a submission.
+// updateMaker makes a workflow whose iterations have a submission's number of updates.
 type updateMaker func(ctx context.Context, eng *engine.Engine, opts ...rl.Option) (*rl.OffPolicy, error)
 
-// common are settings of which most do not matter here: only updates are run.
+// common returns settings most of which have no effect here, since only updates are run.
 func (s updateShape) common(c rl.OffPolicyConfig) rl.OffPolicyConfig {
 	c.Members, c.Environments, c.RolloutLength, c.LearningStarts = s.members, 1, 50, 500
 	c.UpdatesPerStep = float64(s.updates) / float64(c.RolloutLength)
@@ -67,7 +67,8 @@ const (
 	cartPoleObs, cartPoleMove = 4, 2
 )
 
-// products are the multiplications and additions of a pass of a batch through a network, forward, and of its first layer alone.
+// products returns the multiplications and additions of a batch's forward pass through a network, and through its
+// first layer.
 func (s updateShape) products(in, out int) (forward, first float64) {
 	for i, width := range append(append([]int(nil), s.hidden...), out) {
 		if forward += 2 * float64(s.batch*in*width); i == 0 {
@@ -78,8 +79,10 @@ func (s updateShape) products(in, out int) (forward, first float64) {
 	return forward, first
 }
 
-// actorCritic are the operations of a critics' update and of an actor's through so many critics, actors having so many outputs. Backward a layer
-// takes as much again for the gradients at its weights, and as much for those at its inputs, which the first layer's weights do not need.
+// actorCritic returns the operations of an update of the critics, and of an update of the actor through `through`
+// critics; `outputs` is the number of the actor's outputs. A layer's backward pass costs as much as its forward pass
+// for the gradient with respect to weights, and as much for that with respect to inputs, which the first layer does
+// not need.
 func (s updateShape) actorCritic(outputs, through int) (critics, actor float64) {
 	f, first := s.products(cheetahObs, outputs)
 	g, gFirst := s.products(cheetahObs+cheetahAction, 1)
@@ -132,7 +135,7 @@ func (s updateShape) network(c rl.NetworkConfig) rl.NetworkConfig {
 	return c
 }
 
-// updateTime measures an update of all members. The limit is the time of the networks' operations, of which it takes so many a member.
+// updateTime measures an update of all members. The limit is the time of the given operations per member.
 func updateTime(s updateShape, build updateMaker, operations float64) func(context.Context, *bench) (figure, error) {
 	return func(ctx context.Context, b *bench) (figure, error) {
 		replay := rl.DefaultReplay()

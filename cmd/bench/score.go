@@ -11,10 +11,11 @@ import (
 	"github.com/evorl/evorl/rl"
 )
 
-// scoreCases are the cases of the suite score, all in environment steps per second: what a change of them means is a fixed part of the figure.
+// scoreCases are the cases of the suite score, all in environment steps per second. A relative change of each has a
+// fixed weight in the score.
 var scoreCases = []string{"cartpole/mlp", "hopper/mlp", "ppo/p256"}
 
-// score is a short suite for one figure. It has cases of other suites, by their names, and two of its own.
+// score is a short suite for a single figure. It has cases of other suites, by name, and two of its own.
 func score() (cases []Case) {
 	for _, c := range append(core(), physics()...) {
 		if slices.Contains(scoreCases, c.Name) {
@@ -30,7 +31,7 @@ func score() (cases []Case) {
 	)
 }
 
-// generationSteps is generationTime by environment steps.
+// generationSteps is generationTime in environment steps per second.
 func generationSteps(hidden []int, population int) func(context.Context, *bench) (figure, error) {
 	return func(ctx context.Context, b *bench) (figure, error) {
 		f, err := generationTime(hidden, population)(ctx, b)
@@ -42,7 +43,7 @@ func generationSteps(hidden []int, population int) func(context.Context, *bench)
 	}
 }
 
-// offPolicySteps measures the environment steps of TD3 once it learns.
+// offPolicySteps measures the environment steps per second of TD3 after its warm-up.
 func offPolicySteps(ctx context.Context, b *bench) (figure, error) {
 	env, err := envs.Lookup("Pendulum-v1")
 	if err != nil {
@@ -60,7 +61,7 @@ func offPolicySteps(ctx context.Context, b *bench) (figure, error) {
 		return figure{}, err
 	}
 	one := step(ctx, w)
-	for range cfg.LearningStarts/cfg.RolloutLength + 1 { // the warm-up learns nothing
+	for range cfg.LearningStarts/cfg.RolloutLength + 1 { // the warm-up makes no updates
 		if err := one(); err != nil {
 			return figure{}, err
 		}
@@ -69,7 +70,7 @@ func offPolicySteps(ctx context.Context, b *bench) (figure, error) {
 	return figure{value: rate}, err
 }
 
-// Score is the geometric mean of the figures of the suite score, in environment steps per second.
+// Score returns the geometric mean of the suite score's figures, in environment steps per second.
 //
 // Errors: a result that lacks one of the suite's cases.
 func (r *Result) Score() (float64, error) {

@@ -13,7 +13,7 @@ import (
 	"github.com/evorl/evorl/engine/rundir"
 )
 
-// drawArchive draws the elites of a run of MAP-Elites, coloured by their fitness: the cells of a grid, or else points.
+// drawArchive draws the elites of a MAP-Elites run, coloured by fitness, as cells of a grid or as points.
 func drawArchive(path string, o plot.Options) (*plot.Figure, error) {
 	cfg, err := evorl.Stored(path)
 	if err != nil {
@@ -40,7 +40,7 @@ func drawArchive(path string, o plot.Options) (*plot.Figure, error) {
 	return plot.Heat(elites, area, "Fitness", o)
 }
 
-// snap is the middle and the width of the cell that a descriptor falls into; those beyond the ends are in the outermost cells.
+// snap returns the middle and the width of a descriptor's cell; descriptors out of range are in the outermost cells.
 func snap(x, low, high float64, cells int) (middle, width float64) {
 	width = (high - low) / float64(cells)
 	at := min(max(math.Floor((x-low)/width), 0), float64(cells-1))
@@ -64,7 +64,7 @@ func readElites(path string) (elites []plot.Cell, err error) {
 				to = &fitness
 			case name == "descriptor" && len(t.Shape) == 3:
 				if t.Shape[2] != 2 {
-					return fmt.Errorf("%s: elites are described by %d numbers: want two", path, t.Shape[2])
+					return fmt.Errorf("%s: elites have %d descriptors: want two", path, t.Shape[2])
 				}
 				to = &descriptors
 			}

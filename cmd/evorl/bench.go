@@ -129,7 +129,7 @@ func (f *benchFlags) options(cmd *cobra.Command) (bench.Suite, bench.Options, er
 	}, nil
 }
 
-// devices are those that --device names.
+// devices returns the devices that --device names.
 func (f *benchFlags) devices() (devices []string, err error) {
 	if f.device != "all" {
 		return []string{f.device}, nil
@@ -202,7 +202,7 @@ func suiteNames() (names []string) {
 	return names
 }
 
-// measurementText is a measurement in a line, and its kernels in one each.
+// measurementText formats a measurement as one line, and its kernels as one line each.
 func measurementText(m bench.Measurement) string {
 	text := fmt.Sprintf("  %-24s %12s %-12s", m.Case, bench.Figure(m.Value), m.Unit)
 	if len(m.Samples) > 1 {

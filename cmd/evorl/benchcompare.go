@@ -64,5 +64,5 @@ func newBenchCompare() *cobra.Command {
 	return cmd
 }
 
-// maxCompared is more than anybody can read.
+// maxCompared is more results than anybody can read.
 const maxCompared = 1000

@@ -15,27 +15,27 @@ import (
 	"github.com/evorl/evorl/engine/scores"
 )
 
-// compared is evorl compare --json.
+// compared is the output of evorl compare --json.
 type compared struct {
 	Metric      string        `json:"metric"`
 	Tasks       []taskScores  `json:"tasks"`
-	All         []summary     `json:"all"` // of each method that has runs on all tasks, normalized; empty where there is one task
+	All         []summary     `json:"all"` // of each method with runs on all tasks, normalized; empty with one task
 	Improvement []improvement `json:"probability_of_improvement"`
 }
 
-// taskScores are the methods on a task.
+// taskScores holds the methods' scores on a task.
 type taskScores struct {
 	Task    string    `json:"task"`
 	Methods []summary `json:"methods"`
 }
 
-// summary sums up a method's runs, on a task in the metric's own unit.
+// summary summarizes a method's runs; on one task in the metric's own unit.
 type summary struct {
 	Method string    `json:"method"`
 	Scores []float64 `json:"scores,omitempty"` // of each run, on a task
 	Runs   int       `json:"runs"`
 	Mean   interval  `json:"mean"`
-	Median *interval `json:"median,omitempty"` // over the tasks of their means
+	Median *interval `json:"median,omitempty"` // of the tasks' means
 	IQM    interval  `json:"iqm"`              // inter-quartile mean
 	Gap    *interval `json:"optimality_gap,omitempty"`
 }
@@ -47,7 +47,7 @@ type improvement struct {
 	P      interval `json:"p"`
 }
 
-// interval is an estimate with its 95% bootstrap interval, which JSON has as null where there is none.
+// interval is an estimate with its 95% bootstrap interval; JSON has null for a missing bound.
 type interval scores.Interval
 
 // MarshalJSON implements json.Marshaler.
@@ -101,7 +101,7 @@ func newCompare() *cobra.Command {
 	return cmd
 }
 
-// add adds the flags that evorl plot has too.
+// add adds the flags that evorl plot also has.
 func (f *comparisonFlags) add(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&f.over, "over", 1, "a run's score is the mean of the last `N` values")
 	cmd.Flags().StringArrayVar(&f.ranges, "range", nil, "`ENV=LOW:HIGH` scores that become 0 and 1 when environments are summed up (repeatable)")
@@ -156,7 +156,7 @@ func estimate(b scores.Bootstrap, of scores.Scores, statistics map[*interval]sco
 	return nil
 }
 
-// text is the tables.
+// text formats the tables.
 func (c *comparison) text(of compared) string {
 	var b strings.Builder
 	what := "the last " + c.metric
@@ -195,7 +195,7 @@ func (c *comparison) text(of compared) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// cells are the value and the interval.
+// cells formats value and interval.
 func (i interval) cells(number func(float64) string) []string {
 	if math.IsNaN(i.Low) {
 		return []string{number(i.Value), "-"}
@@ -203,7 +203,7 @@ func (i interval) cells(number func(float64) string) []string {
 	return []string{number(i.Value), "[" + number(i.Low) + ", " + number(i.High) + "]"}
 }
 
-// share writes a normalized score or a probability.
+// share formats a normalized score or a probability.
 func share(x float64) string {
 	if math.IsNaN(x) {
 		return "none"
@@ -211,7 +211,7 @@ func share(x float64) string {
 	return strconv.FormatFloat(x, 'f', 3, 64)
 }
 
-// writeLeft writes rows with the first column to the left and the others to the right.
+// writeLeft writes rows, the first column left-aligned and the others right-aligned.
 func writeLeft(b *strings.Builder, rows [][]string) {
 	width := 0
 	for _, row := range rows {

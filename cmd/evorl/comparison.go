@@ -9,18 +9,18 @@ import (
 	"github.com/evorl/evorl/engine/scores"
 )
 
-// comparison is methods' scores on tasks.
+// comparison holds the scores of methods on tasks.
 type comparison struct {
 	metric         string
-	over           int // values at the end of each run
+	over           int // number of values at the end of each run
 	methods, tasks []string
 	scores         []scores.Scores // [method][task][run]
 	normalized     []scores.Scores
-	low, high      []float64 // of each task: the scores that become 0 and 1
-	given          bool      // all of them by a flag
+	low, high      []float64 // of each task: the scores that are normalized to 0 and 1
+	given          bool      // all of them are given by a flag
 }
 
-// comparisonFlags are the flags of what is compared.
+// comparisonFlags are the flags that select what is compared.
 type comparisonFlags struct {
 	metric string
 	over   int
@@ -66,7 +66,7 @@ func (f *comparisonFlags) readComparison(paths []string, warn func(string, ...an
 	return c, c.normalize(f.ranges)
 }
 
-// indexOf is the index of a name, which is added where it is new.
+// indexOf returns the index of a name, which it adds if it is new.
 func indexOf(names *[]string, name string) int {
 	if at := slices.Index(*names, name); at >= 0 {
 		return at
@@ -75,7 +75,7 @@ func indexOf(names *[]string, name string) int {
 	return len(*names) - 1
 }
 
-// normalize maps scores so that those of a task's range lie between 0 and 1. A range is the flag's, or else from the lowest to the highest run.
+// normalize maps scores so that a task's range becomes 0 to 1. The range is the flag's, otherwise that of the runs.
 func (c *comparison) normalize(ranges []string) error {
 	c.low, c.high = make([]float64, len(c.tasks)), make([]float64, len(c.tasks))
 	for task := range c.tasks {
@@ -117,7 +117,7 @@ func parseRange(text string) (name string, low, high float64, err error) {
 	return text[:at], low, high, nil
 }
 
-// normalizedBy says what 0 and 1 are.
+// normalizedBy describes the scores that become 0 and 1.
 func (c *comparison) normalizedBy() string {
 	if c.given {
 		return "0 and 1 are the ends of --range"
@@ -125,7 +125,7 @@ func (c *comparison) normalizedBy() string {
 	return "0 is the lowest run of an environment and 1 the highest; see --range"
 }
 
-// missing are the tasks without runs of methods that have some, by the method's number.
+// missing returns, by method, the tasks without runs of a method that has some.
 func (c *comparison) missing() map[int][]string {
 	out := map[int][]string{}
 	for m, of := range c.scores {
@@ -138,7 +138,7 @@ func (c *comparison) missing() map[int][]string {
 	return out
 }
 
-// pairs are the probabilities of improvement of all pairs of methods, the likelier winner first.
+// pairs returns the probabilities of improvement of all pairs of methods, the likelier winner first.
 func (c *comparison) pairs(b scores.Bootstrap) (out []improvement, err error) {
 	for i, x := range c.scores {
 		for j := range i {

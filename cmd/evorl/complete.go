@@ -13,12 +13,12 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// completer proposes what can stand for a word that has been begun.
+// completer proposes completions of a partial word.
 type completer = func(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective)
 
 const noFiles = cobra.ShellCompDirectiveNoFileComp
 
-// complete lets the shell complete a flag by fixed words.
+// complete makes the shell complete a flag with fixed words.
 func complete(cmd *cobra.Command, flag string, words ...string) {
 	completeBy(cmd, flag, cobra.FixedCompletions(words, noFiles))
 }
@@ -29,7 +29,8 @@ func completeBy(cmd *cobra.Command, flag string, by completer) {
 	}
 }
 
-// addCompletions lets the shell complete what several commands take: devices, keys, run directories, configurations and names.
+// addCompletions adds completions that several commands share: devices, keys, run directories, configurations and
+// names.
 func addCompletions(root *cobra.Command) {
 	for _, cmd := range root.Commands() {
 		if cmd.Flag("device") != nil {
@@ -66,8 +67,8 @@ func completeDevices(*cobra.Command, []string, string) ([]cobra.Completion, cobr
 	return out, noFiles
 }
 
-// completeSettings proposes KEY= of the configuration on the command line, or without one of all workflows; and behind it the values of keys that have
-// few.
+// completeSettings proposes KEY= for the configuration on the command line, or for all workflows if there is none;
+// after KEY=, it proposes values if they are few.
 func completeSettings(_ *cobra.Command, args []string, begun string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
 	name, _, given := strings.Cut(begun, "=")
 	for _, k := range settings(args) {
@@ -88,13 +89,13 @@ func completeSettings(_ *cobra.Command, args []string, begun string) (out []cobr
 	return out, noFiles | cobra.ShellCompDirectiveNoSpace
 }
 
-// configKey is a key of configurations by its dotted name.
+// configKey is a key of a configuration, by its dotted name.
 type configKey struct {
 	name string
 	key  config.Key
 }
 
-// settings are the keys of the first configuration that can be read, or of all workflows and problems.
+// settings returns the keys of the first readable configuration, or of all workflows and problems.
 func settings(files []string) (out []configKey) {
 	add := func(section string, keys []config.Key) {
 		for _, k := range keys {
@@ -131,7 +132,7 @@ func settings(files []string) (out []configKey) {
 	return out
 }
 
-// firstSentence is a text up to its first full stop.
+// firstSentence returns a text up to its first full stop.
 func firstSentence(text string) string {
 	if at := strings.Index(text, ". "); at >= 0 {
 		text = text[:at]
@@ -139,7 +140,7 @@ func firstSentence(text string) string {
 	return strings.TrimSuffix(text, ".")
 }
 
-// workflowNames and placeNames are names with what they are, for completion.
+// workflowNames and placeNames return names with descriptions, for completion.
 func workflowNames() (out []cobra.Completion) {
 	for _, w := range evorl.Workflows() {
 		out = append(out, cobra.CompletionWithDesc(w.Name, w.Summary))
@@ -168,7 +169,7 @@ func completeWorkflowAndPlace(_ *cobra.Command, args []string, _ string) ([]cobr
 	return nil, noFiles
 }
 
-// completeListed proposes what evorl list takes.
+// completeListed proposes the arguments of evorl list.
 func completeListed(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, noFiles

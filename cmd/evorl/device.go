@@ -20,7 +20,7 @@ func addDevice(cmd *cobra.Command, to *string) {
 	cmd.Flags().StringVar(to, "device", "", deviceUsage)
 }
 
-// openDevice opens what --device names.
+// openDevice opens the device that --device names.
 func openDevice(name string) (*vk.Device, error) {
 	if name == "" {
 		return vk.Open()
@@ -39,7 +39,8 @@ func restore(ctx context.Context, eng *engine.Engine, cfg *evorl.Config, path st
 	return evorl.Restore(ctx, eng, cfg, path)
 }
 
-// episodeSeed is the seed of new episodes: that of the flag or the run's. Of the best state it is the next, since the run's own episodes have chosen it.
+// episodeSeed returns the seed of new episodes: that of the flag or the run's. For the best state it is the next one,
+// since the best state was selected by the run's own episodes.
 func episodeSeed(flag string, cfg *evorl.Config, best bool) (uint32, error) {
 	switch {
 	case flag != "":
@@ -50,7 +51,7 @@ func episodeSeed(flag string, cfg *evorl.Config, best bool) (uint32, error) {
 	return cfg.Run.Seed, nil
 }
 
-// withEngine hands an engine on a device to f and closes the device afterwards.
+// withEngine calls f with an engine on a device, which it closes afterwards.
 func withEngine(ctx context.Context, device string, seed uint32, f func(context.Context, *engine.Engine) error) (err error) {
 	dev, err := openDevice(device)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// deviceInfo is a device in JSON.
+// deviceInfo is the JSON form of a device.
 type deviceInfo struct {
 	Index        int      `json:"index"`
 	Name         string   `json:"name"`
@@ -23,9 +23,9 @@ type deviceInfo struct {
 	Unified      bool     `json:"unified_memory"`
 	ResizableBAR bool     `json:"resizable_bar"`
 	SubgroupSize uint32   `json:"subgroup_size"`
-	Subgroups    []uint32 `json:"subgroup_sizes"` // smallest and largest that a kernel can ask for
-	Features     []string `json:"features"`       // optional ones, all of them enabled
-	Missing      []string `json:"missing"`        // what kernels need and the device lacks; empty: every kernel runs there
+	Subgroups    []uint32 `json:"subgroup_sizes"` // smallest and largest that a kernel can request
+	Features     []string `json:"features"`       // optional ones, all enabled
+	Missing      []string `json:"missing"`        // features that kernels need and the device lacks; empty: all kernels run on it
 }
 
 func newDevices() *cobra.Command {

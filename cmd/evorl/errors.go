@@ -17,14 +17,14 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// usageError is a command line that cannot be followed, whatever the machine.
+// usageError is an error in the command line, independent of the machine.
 type usageError struct{ text string }
 
 func (e *usageError) Error() string { return e.text }
 
 func usagef(format string, args ...any) error { return &usageError{fmt.Sprintf(format, args...)} }
 
-// interrupted is the cause of a context that a signal has ended.
+// interrupted is the cause of a context that was cancelled by a signal.
 type interrupted struct{ signal syscall.Signal }
 
 func (e *interrupted) Error() string {
@@ -39,7 +39,7 @@ func (e *interrupted) Error() string {
 const (
 	statusFailed = 1
 	statusUsage  = 2
-	statusSignal = 128 // and the signal's number
+	statusSignal = 128 // plus the signal's number
 )
 
 func exitStatus(err error) int {
@@ -64,17 +64,17 @@ func exitStatus(err error) int {
 	return statusFailed
 }
 
-// configFileError is a configuration that cannot be read at all.
+// configFileError is the error of an unreadable configuration file.
 type configFileError struct{ err error }
 
 func (e *configFileError) Error() string { return e.err.Error() }
 func (e *configFileError) Unwrap() error { return e.err }
 
-// describe is what the user reads of an error; "" when all has been said.
+// describe returns the message for the user; "" if everything has been reported.
 func describe(err error) string {
 	var cfg *config.Error
 	if errors.As(err, &cfg) {
-		return plainLines(cfg.Error()) // begins with the place, as editors like it
+		return plainLines(cfg.Error()) // begins with file and line, as editors expect
 	}
 	var signal *interrupted
 	if errors.As(err, &signal) {
@@ -104,16 +104,16 @@ func describe(err error) string {
 	return text
 }
 
-// compilerHint says how to get what compiles environments and problems of one's own; nothing else needs it.
+// compilerHint describes how to install a GLSL compiler, which only user-defined environments and problems need.
 const compilerHint = "environments and problems of your own need a GLSL compiler: apt install glslc (or glslang-tools), dnf install glslc, " +
 	"pacman -S shaderc, apk add shaderc, brew install shaderc, or the Vulkan SDK"
 
-// warn tells of something that does not end the command.
+// warn prints a warning: something that does not end the command.
 func warn(w io.Writer, format string, args ...any) {
 	fmt.Fprintln(w, "evorl: warning: "+plain(fmt.Sprintf(format, args...)))
 }
 
-// plain escapes control characters, since texts from files must not reach the terminal as commands.
+// plain escapes control characters, so that text from files cannot control the terminal.
 func plain(text string) string {
 	var b strings.Builder
 	for _, r := range text {
@@ -127,7 +127,7 @@ func plain(text string) string {
 	return b.String()
 }
 
-// plainLines is plain for a text of several lines.
+// plainLines is plain for text of several lines.
 func plainLines(text string) string {
 	lines := strings.Split(text, "\n")
 	for i := range lines {
@@ -136,7 +136,7 @@ func plainLines(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// parseSeed reads a seed given as a flag.
+// parseSeed parses the seed of a flag.
 func parseSeed(text string) (uint32, error) {
 	n, err := strconv.ParseUint(text, 10, 32)
 	if err != nil {

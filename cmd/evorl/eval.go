@@ -72,10 +72,10 @@ func newEval() *cobra.Command {
 	return cmd
 }
 
-// maxEpisodes is that of evaluation.episodes.
+// maxEpisodes is the limit of evaluation.episodes.
 const maxEpisodes = 65536
 
-// named is the value of a flag that was given; nil: it was not.
+// named returns the value of a flag that was given; nil: not given.
 func named(cmd *cobra.Command, flag string, value *int) *int {
 	if cmd.Flags().Changed(flag) {
 		return value
@@ -115,7 +115,7 @@ func writeEvaluation(cmd *cobra.Command, e evorl.Evaluation) error {
 	return err
 }
 
-// ranked is the evaluation's members, the highest mean first.
+// ranked returns the evaluation's members by descending mean.
 func ranked(e evorl.Evaluation) []evorl.Member {
 	members := make([]evorl.Member, e.Members)
 	for i := range members {

@@ -17,7 +17,7 @@ import (
 	"github.com/evorl/evorl/engine/rundir"
 )
 
-// exports are the files that evorl export writes; "" those that it does not.
+// exports are the files that evorl export writes; "": not written.
 type exports struct{ onnx, safetensors, policy, csv string }
 
 func newExport() *cobra.Command {
@@ -99,7 +99,7 @@ func policyOf(ctx context.Context, restored *evorl.Restored, member *int) (*evor
 	return restored.Policy(ctx, *member)
 }
 
-// write writes a policy in the forms that are wanted.
+// write writes a policy in the requested forms.
 func (to exports) write(p *evorl.Policy, out io.Writer) error {
 	fmt.Fprintf(out, "member %d of %s on %s at iteration %d\n", p.Member, p.Workflow, p.Env, p.Iteration)
 	if to.onnx != "" {
@@ -146,7 +146,7 @@ func exportMetrics(cmd *cobra.Command, run, file string) error {
 	return exportFile(cmd.OutOrStdout(), file, b.Bytes())
 }
 
-// exportFile writes a file and says so.
+// exportFile writes a file and reports it.
 func exportFile(out io.Writer, file string, data []byte) error {
 	if err := os.WriteFile(file, data, 0o644); err != nil {
 		return err

@@ -14,8 +14,8 @@ import (
 	"github.com/evorl/evorl/engine/rundir"
 )
 
-// drawFronts draws the first two objectives of what runs have found in their newest checkpoints: of every member those solutions that none of its others
-// dominates. The true front of the first run's problem lies beneath.
+// drawFronts draws the first two objectives of the solutions in the newest checkpoints of runs: of every member, the
+// non-dominated ones. The true front of the first run's problem is drawn beneath.
 func drawFronts(paths []string, o plot.Options) (*plot.Figure, error) {
 	var clouds []plot.Cloud
 	for i, path := range paths {
@@ -42,7 +42,7 @@ func drawFronts(paths []string, o plot.Options) (*plot.Figure, error) {
 	return plot.Scatter(clouds, "Objective 1, maximised", o)
 }
 
-// cloudOf is the first two objectives of what is not dominated in each of the sets.
+// cloudOf returns the first two objectives of the non-dominated solutions of each set.
 func cloudOf(label string, sets [][][]float64) plot.Cloud {
 	c := plot.Cloud{Label: label}
 	for _, set := range sets {

@@ -25,32 +25,32 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// inspection is evorl inspect --json.
+// inspection is the output of evorl inspect --json.
 type inspection struct {
 	RunDir      string                    `json:"run_dir"`
 	Workflow    string                    `json:"workflow"`
 	Env         string                    `json:"env"`
 	Seed        uint32                    `json:"seed"`
-	Iterations  int                       `json:"iterations"` // to be done in all
+	Iterations  int                       `json:"iterations"` // of the whole run
 	Provenance  rundir.Provenance         `json:"provenance"`
 	Checkpoints []savedState              `json:"checkpoints"`     // oldest first
-	Best        *evorl.Best               `json:"best"`            // by all evaluations; null: none is kept
+	Best        *evorl.Best               `json:"best"`            // by all evaluations; null: none is stored
 	Tensors     []checkpoint.TensorDigest `json:"tensors"`         // of the newest good checkpoint
 	Hyper       map[string][]setting      `json:"hyperparameters"` // of each member, in the newest good checkpoint
 	Metrics     *metrics.Record           `json:"metrics"`         // the newest; null: none yet
 }
 
-// savedState is a checkpoint as it was found.
+// savedState describes a checkpoint.
 type savedState struct {
 	Iteration int64  `json:"iteration"`
 	Path      string `json:"path"`
 	Bytes     int64  `json:"bytes,omitempty"`
 	Digest    string `json:"digest,omitempty"` // over all tensors
 	Valid     bool   `json:"valid"`
-	Error     string `json:"error,omitempty"` // why it is refused
+	Error     string `json:"error,omitempty"` // why it was refused
 }
 
-// setting is a hyperparameter of a member, in JSON with the digits that a float32 has; null where it is not finite.
+// setting is a hyperparameter of a member. JSON has the digits of a float32, and null for values that are not finite.
 type setting float32
 
 // MarshalJSON implements json.Marshaler.
@@ -88,7 +88,7 @@ func newInspect() *cobra.Command {
 	return cmd
 }
 
-// inspect reads what a run has saved. Damaged files that are no checkpoints are warned of and left out.
+// inspect reads the saved state of a run. It warns of damaged files that are not checkpoints, and omits them.
 func inspect(path string, warn func(error)) (*inspection, error) {
 	dir, err := rundir.Open(path)
 	if err != nil {
@@ -129,7 +129,7 @@ func (in *inspection) readCheckpoints(dir string) error {
 		state := savedState{Iteration: step, Path: path}
 		c, err := checkpoint.Open(path)
 		if _, gone := os.Stat(path); gone != nil {
-			continue // pruned by the run meanwhile
+			continue // deleted by the run in the meantime
 		}
 		if err != nil {
 			state.Error = err.Error()
@@ -144,7 +144,7 @@ func (in *inspection) readCheckpoints(dir string) error {
 	return nil
 }
 
-// readTensors lists what a checkpoint holds, and reads the hyperparameters.
+// readTensors lists the tensors of a checkpoint and reads the hyperparameters.
 func (in *inspection) readTensors(c *checkpoint.Checkpoint) error {
 	in.Tensors = c.Manifest.Tensors
 	return c.Load(func(t checkpoint.Tensor) error {
@@ -168,7 +168,7 @@ func (in *inspection) readTensors(c *checkpoint.Checkpoint) error {
 	})
 }
 
-// text is the inspection for a terminal.
+// text formats the inspection for a terminal.
 func (in *inspection) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s on %s, seed %d, %s\n%s\n", in.Workflow, in.Env, in.Seed, plural(in.Iterations, "iteration"), filepath.Join(in.RunDir, rundir.ConfigFile))

@@ -16,7 +16,7 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// lineFlags choose how a run is shown.
+// lineFlags select how progress is shown.
 type lineFlags struct {
 	quiet  bool
 	format string
@@ -45,7 +45,8 @@ func (f *lineFlags) check() error {
 	return nil
 }
 
-// line shows progress, on a terminal in one line and elsewhere in many, and passes on what else is written there.
+// line shows progress, on a terminal in one line that is overwritten, elsewhere in one line each. It also passes on
+// other output.
 type line struct {
 	io.Writer
 	bar    *progress.Bar
@@ -54,7 +55,7 @@ type line struct {
 	score  float64
 }
 
-// newLine begins to show a run of a configuration in a folder.
+// newLine starts to show a run of a configuration in a directory.
 func (f *lineFlags) newLine(w io.Writer, cfg *evorl.Config, eng *engine.Engine, path string) *line {
 	total, device := int64(cfg.Run.Iterations), eng.Device().Info().Name
 	l := &line{Writer: w, score: math.NaN(), asJSON: formats[f.format]}
@@ -74,7 +75,7 @@ func (f *lineFlags) newLine(w io.Writer, cfg *evorl.Config, eng *engine.Engine, 
 	return l
 }
 
-// begin says where the run stands, and that the first iteration is under way.
+// begin shows the state of the run and that its first iteration has begun.
 func (l *line) begin(s *evorl.Run) {
 	switch {
 	case l.bar != nil:
@@ -88,7 +89,7 @@ func (l *line) begin(s *evorl.Run) {
 // show is an engine.Hook.
 func (l *line) show(_ context.Context, r engine.Report) error {
 	if x := meanReturn(r); !math.IsNaN(x) {
-		l.score = x // the last one stays while no episode ends
+		l.score = x // the last value remains until an episode ends
 	}
 	switch {
 	case l.bar != nil:
@@ -99,7 +100,7 @@ func (l *line) show(_ context.Context, r engine.Report) error {
 	return nil
 }
 
-// tell writes a line that is no progress, also with --quiet.
+// tell writes a line that is not progress, even with --quiet.
 func (l *line) tell(name, text string, facts ...progress.Fact) {
 	if l.log != nil {
 		l.log.Event(name, text, facts...)
@@ -108,7 +109,7 @@ func (l *line) tell(name, text string, facts ...progress.Fact) {
 	fmt.Fprintln(l, text)
 }
 
-// warn tells of something that does not end the run.
+// warn shows a warning: something that does not end the run.
 func (l *line) warn(text string) {
 	if l.log != nil && l.asJSON {
 		l.log.Event("warning", "", progress.Fact{Name: "text", Value: text})
@@ -117,7 +118,7 @@ func (l *line) warn(text string) {
 	warn(l, "%s", text)
 }
 
-// meanReturn is the mean return of the training episodes that ended, over the members; NaN when none did.
+// meanReturn returns the mean return over the members of the training episodes that ended; NaN if none did.
 func meanReturn(r engine.Report) float64 {
 	sum, n := 0.0, 0
 	for _, x := range r.Metrics["episode/return"] {
@@ -128,7 +129,7 @@ func meanReturn(r engine.Report) float64 {
 	return sum / float64(n)
 }
 
-// clear takes the line away when nothing has been learned.
+// clear removes the line if no iteration has been shown.
 func (l *line) clear() {
 	if l.bar != nil {
 		l.bar.Clear()

@@ -15,10 +15,10 @@ import (
 	"github.com/evorl/evorl/hybrid"
 )
 
-// hyperPrefix begins the names of hyperparameters in lineage.jsonl.
+// hyperPrefix is the prefix of hyperparameters in lineage.jsonl.
 const hyperPrefix = "hyper/"
 
-// drawLineage draws the descent of the members of a run of PBT.
+// drawLineage draws the lineage of the members of a PBT run.
 func drawLineage(path string, o plot.Options, warn func(string, ...any)) (*plot.Figure, error) {
 	cfg, err := evorl.Stored(path)
 	if err != nil {
@@ -56,7 +56,7 @@ func drawLineage(path string, o plot.Options, warn func(string, ...any)) (*plot.
 	return plot.Lineage(generations, end, panelsOf(cfg, records[0]), o)
 }
 
-// generationsOf puts the records of each iteration together, which are one for each member in their order.
+// generationsOf groups the records by iteration; each has one record per member, in order.
 func generationsOf(records []metrics.Record) ([]plot.Generation, error) {
 	var out []plot.Generation
 	for _, r := range records {
@@ -78,7 +78,7 @@ func generationsOf(records []metrics.Record) ([]plot.Generation, error) {
 	return out, nil
 }
 
-// panelsOf are the hyperparameters of a record, with the scales of their priors.
+// panelsOf returns the hyperparameters of a record with the scales of their priors.
 func panelsOf(cfg *evorl.Config, of metrics.Record) []plot.Panel {
 	var priors map[string]hybrid.Prior
 	for _, s := range cfg.Sections() {

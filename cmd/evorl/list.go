@@ -30,7 +30,7 @@ type listed struct {
 	Observation string   `json:"observation,omitempty"` // of an environment
 	Action      string   `json:"action,omitempty"`
 	MaxSteps    int      `json:"max_steps,omitempty"`
-	Threshold   *float64 `json:"reward_threshold,omitempty"` // the mean return at which it counts as solved
+	Threshold   *float64 `json:"reward_threshold,omitempty"` // the mean return that counts as solved
 }
 
 func newList() *cobra.Command {
@@ -119,7 +119,7 @@ func has(all []listed, name string) bool {
 	return slices.ContainsFunc(all, func(x listed) bool { return x.Name == name })
 }
 
-// nothing is the error of a query that finds nothing.
+// nothing returns the error of a query without results.
 func nothing(all []listed, query string) error {
 	var names []string
 	for _, x := range all {
@@ -137,7 +137,7 @@ func nothing(all []listed, query string) error {
 	return usagef("there is no workflow, environment, problem or key %q; %s", query, hint)
 }
 
-// columns is the width to write to.
+// columns returns the output width.
 func columns(w io.Writer) int {
 	const usual, most, least = 100, 120, 60
 	file, ok := w.(*os.File)
@@ -155,7 +155,7 @@ func columns(w io.Writer) int {
 type lister struct {
 	text  strings.Builder
 	width int
-	known []listed // among which the users of a section are told
+	known []listed // everything listed, for naming the users of a section
 }
 
 func (l *lister) list(all []listed) {
@@ -212,7 +212,7 @@ func (l *lister) pair(name string, column int, lines ...string) {
 				at = 0
 			}
 			l.text.WriteString(strings.Repeat(" ", column-at) + part)
-			at = l.width // the next part begins a line
+			at = l.width // the next part begins on a new line
 		}
 	}
 	l.text.WriteByte('\n')

@@ -88,7 +88,7 @@ func newRoot() *cobra.Command {
 		return usagef("%v; see %s --help", err, cmd.CommandPath())
 	})
 	root.SetUsageTemplate(usageTemplate)
-	cobra.EnableCommandSorting = false // they are in the order in which one meets them
+	cobra.EnableCommandSorting = false // keep the order of a typical session
 	root.AddCommand(
 		newRun(), newSweep(), newEval(), newView(), newWatch(), newCompare(), newPlot(),
 		newInspect(), newExport(), newList(), newInit(), newDevices(), newBench(), newMan(),
@@ -97,7 +97,7 @@ func newRoot() *cobra.Command {
 	return root
 }
 
-// usageTemplate is cobra's without what evorl does not use.
+// usageTemplate is cobra's without the parts that evorl does not use.
 const usageTemplate = `Usage:
 {{if .HasParent}}  {{.UseLine}}{{end}}{{if .HasAvailableSubCommands}}{{if .HasParent}}
 {{end}}  {{.CommandPath}} COMMAND{{end}}
@@ -114,7 +114,7 @@ Flags:
 See {{.CommandPath}} COMMAND --help for the flags of a command.
 {{end}}`
 
-// paragraphs joins the paragraphs of a help text, wrapped as the flags below them are.
+// paragraphs joins the paragraphs of a help text, wrapped like the flags below them.
 func paragraphs(texts ...string) string {
 	for i, text := range texts {
 		texts[i] = strings.Join(wrap(text, helpWidth), "\n")
@@ -125,7 +125,7 @@ func paragraphs(texts ...string) string {
 // helpWidth is the width of help texts, in columns.
 const helpWidth = 100
 
-// between says how many arguments a command takes; what names them.
+// between limits the number of a command's arguments; `what` names them.
 func between(least, most int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if n := len(args); n < least || n > most {

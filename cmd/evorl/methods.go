@@ -8,14 +8,15 @@ import (
 	"github.com/evorl/evorl"
 )
 
-// taskLabel and methodLabel name where a group's runs learn and what learns.
+// labelled holds the labels of a group's task and method.
 type labelled struct {
 	*group
 	method, task string
 }
 
-// labelGroups names the method and the task of groups: the workflow and the environment, and settings in which groups differ that share these. Settings of
-// the environment or the problem are the task's, others the method's.
+// labelGroups labels the task and the method of groups. They are the environment and the workflow, followed by those
+// settings in which groups with the same labels differ: settings of the environment or problem belong to the task,
+// others to the method.
 func labelGroups(groups []*group) []labelled {
 	out := make([]labelled, len(groups))
 	var ofTask, ofMethod []string // keys
@@ -52,7 +53,7 @@ func labelGroups(groups []*group) []labelled {
 	return out
 }
 
-// isTaskKey tells whether a key is part of what is to be learned, not of how.
+// isTaskKey reports whether a key belongs to the task, not to the method.
 func isTaskKey(cfg *evorl.Config, key string) bool {
 	section, _, _ := strings.Cut(key, ".")
 	return section == evorl.TaskSection || section == "environment" || section == cfg.Run.Env
@@ -65,7 +66,7 @@ func appendNew(to []string, key string) []string {
 	return append(to, key)
 }
 
-// withKeys adds the values of keys to a name.
+// withKeys appends the values of keys to a name.
 func withKeys(name string, cfg *evorl.Config, keys []string) string {
 	if cfg == nil {
 		return name

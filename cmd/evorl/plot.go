@@ -175,7 +175,7 @@ func (f *plotFlags) drawCurves(cmd *cobra.Command, paths []string, o plot.Option
 	return plot.DrawPanels(read.panels, o)
 }
 
-// choose finds the value of a flag among those it can have.
+// choose returns the value that a flag's argument selects.
 func choose[T any](flag, name string, of map[string]T) (T, error) {
 	value, ok := of[name]
 	if !ok {

@@ -7,7 +7,7 @@ import (
 	"github.com/evorl/evorl/engine/scores"
 )
 
-// profilePoints are the scores at which a profile is drawn.
+// profilePoints is the number of scores at which a profile is drawn.
 const profilePoints = 121
 
 // drawScores draws methods' statistics, probabilities of improvement or performance profiles.
@@ -33,7 +33,7 @@ func (f *plotFlags) drawScores(paths []string, o plot.Options, warn func(string,
 	case f.profile:
 		return c.drawProfiles(b, o)
 	}
-	of := c.scores // of one task in its own unit
+	of := c.scores // one task: in its own unit
 	panels := []plot.IntervalPanel{{Title: "IQM"}, {Title: "Mean"}}
 	statistics := []scores.Statistic{scores.IQM, scores.Mean}
 	if len(c.tasks) > 1 {
@@ -54,7 +54,7 @@ func (f *plotFlags) drawScores(paths []string, o plot.Options, warn func(string,
 	return plot.Intervals(methods, panels, o)
 }
 
-// complete are the methods that have runs on all tasks.
+// complete returns the methods that have runs on all tasks.
 func (c *comparison) complete(of []scores.Scores) (methods []string, scored []scores.Scores) {
 	missing := c.missing()
 	for m, method := range c.methods {

@@ -18,7 +18,7 @@ import (
 	"github.com/evorl/evorl/engine/rundir"
 )
 
-// runsFolder is where runs go that are given no folder.
+// runsFolder contains the run directories that are not named by --out.
 const runsFolder = "runs"
 
 type runFlags struct {
@@ -67,7 +67,7 @@ func newRun() *cobra.Command {
 	return cmd
 }
 
-// config reads the configuration with what the flags change of it.
+// config reads the configuration and applies the flags.
 func (f *runFlags) config(args []string) (*evorl.Config, error) {
 	var options []evorl.Option
 	for _, text := range f.set {
@@ -119,7 +119,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	return f.runOne(cmd, cfg)
 }
 
-// runOne learns a configuration in one run.
+// runOne trains a configuration in one run.
 func (f *runFlags) runOne(cmd *cobra.Command, cfg *evorl.Config) error {
 	return withEngine(cmd.Context(), f.device, cfg.Run.Seed, func(ctx context.Context, eng *engine.Engine) error {
 		path, resume, err := f.place(cfg)
@@ -151,7 +151,7 @@ func (f *runFlags) runOne(cmd *cobra.Command, cfg *evorl.Config) error {
 	})
 }
 
-// place is the run directory, which is made if it is a new one without --out, and whether there is a run in it to resume.
+// place returns the run directory, which it creates for a new run without --out, and whether it has a run to resume.
 func (f *runFlags) place(cfg *evorl.Config) (path string, resume bool, err error) {
 	path = f.out
 	if path == "" && f.resume {
@@ -167,7 +167,7 @@ func (f *runFlags) place(cfg *evorl.Config) (path string, resume bool, err error
 	return path, err == nil, nil
 }
 
-// learnShown learns with progress and warnings.
+// learnShown trains a run and shows progress and warnings.
 func learnShown(ctx context.Context, screen io.Writer, s *evorl.Run, line *line) error {
 	resuming := s.Warnings()
 	for _, text := range resuming {
@@ -194,7 +194,7 @@ func (f *runFlags) learn(ctx context.Context, cmd *cobra.Command, cfg *evorl.Con
 		return learned
 	}
 	var given *engine.InterruptedError
-	if errors.As(learned, &given) { // no iteration's state is left to show
+	if errors.As(learned, &given) { // the state to show is lost
 		fmt.Fprintf(screen, "evorl: %v in iteration %d, which was too long to finish; go on from iteration %d with: evorl run --resume --out %s\n",
 			context.Cause(ctx), given.Iteration, given.Saved, s.Path())
 		return cause(ctx, learned)
@@ -216,7 +216,7 @@ func (f *runFlags) learn(ctx context.Context, cmd *cobra.Command, cfg *evorl.Con
 	return err
 }
 
-// cause makes the error of a context that has ended what ended it.
+// cause replaces the error of a cancelled context by its cause.
 func cause(ctx context.Context, err error) error {
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		return context.Cause(ctx)

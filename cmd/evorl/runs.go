@@ -5,7 +5,7 @@ import (
 	"github.com/evorl/evorl/engine/metrics"
 )
 
-// repetitions are the records of each repetition of a group's experiment, see evorl.Repetitions.
+// repetitions returns the records of each repetition of a group's experiment, see evorl.Repetitions.
 func (g *group) repetitions(metric string, warn func(string, ...any)) (out [][]metrics.Record, err error) {
 	for _, path := range g.paths {
 		of, damage, err := evorl.Repetitions(g.cfg, path, metric)
@@ -20,7 +20,7 @@ func (g *group) repetitions(metric string, warn func(string, ...any)) (out [][]m
 	return out, nil
 }
 
-// scores are the scores of each repetition, see evorl.Scores.
+// scores returns the scores of each repetition, see evorl.Scores.
 func (g *group) scores(metric string, over int, warn func(string, ...any)) (out []float64, err error) {
 	for _, path := range g.paths {
 		of, damage, err := evorl.Scores(g.cfg, path, metric, over)

@@ -7,7 +7,7 @@ import (
 	"github.com/evorl/evorl/engine/config"
 )
 
-// overview writes the names alone, to fit a screen.
+// overview writes only the names, to fit a screen.
 func (l *lister) overview(all []listed) {
 	for _, of := range []struct{ kind, title string }{
 		{"workflow", "WORKFLOWS, what learns"}, {"environment", "ENVIRONMENTS, where it learns"}, {"problem", "PROBLEMS, what a search can solve instead"},
@@ -34,7 +34,8 @@ func (l *lister) overview(all []listed) {
 	}
 }
 
-// keysWith are the sections with those keys only whose names have all words or, if there are none, whose documentation has.
+// keysWith returns the sections with only those keys whose names contain all words of the query or, if there are none,
+// whose documentation does.
 func keysWith(all []listed, query string) []listed {
 	words := strings.Fields(strings.ToLower(query))
 	in := func(text string) bool {

@@ -9,15 +9,15 @@ import (
 	"github.com/evorl/evorl/engine/config"
 )
 
-// section is a section of configurations as those have it that have the same keys in it: [network] is another one for searches than for
-// agents.
+// section is a section of configurations, as shared by users with the same keys: [network] is one section for searches
+// and another for agents.
 type section struct {
 	evorl.Section
 	users    []string   // names of workflows, environments or problems
-	defaults [][]string // of each key, of each user
+	defaults [][]string // [key][user]
 }
 
-// sectionsOf are the sections of all, each once, in TOML's order, and those of environments and problems behind the others.
+// sectionsOf returns the distinct sections of all, in TOML's order, those of environments and problems last.
 func sectionsOf(all []listed) (sections []*section) {
 	find := func(s evorl.Section) int {
 		return slices.IndexFunc(sections, func(of *section) bool { return of.Name == s.Name && sameKeys(of.Keys, s.Keys) })
@@ -26,7 +26,7 @@ func sectionsOf(all []listed) (sections []*section) {
 		for i, s := range x.Sections {
 			at := find(s)
 			if at < 0 {
-				at = len(sections) // or before the next one in TOML that others have too
+				at = len(sections) // or before the next one in TOML that is already listed
 				for _, next := range x.Sections[i+1:] {
 					if n := find(next); n >= 0 {
 						at = min(at, n)
@@ -44,7 +44,7 @@ func sectionsOf(all []listed) (sections []*section) {
 	return sections
 }
 
-// sameKeys says whether two sections differ in their defaults at most.
+// sameKeys reports whether two sections differ only in their defaults.
 func sameKeys(a, b []config.Key) bool {
 	return slices.EqualFunc(a, b, func(x, y config.Key) bool { return x.Name == y.Name && x.Doc == y.Doc && x.Type == y.Type })
 }
@@ -80,7 +80,7 @@ func (l *lister) sections(all []listed) {
 	}
 }
 
-// usersText says who has a section, unless its name does or all workflows have it.
+// usersText names the users of a section, unless its name does or all workflows have it.
 func usersText(s *section, workflows []string) string {
 	users := s.users
 	without := slices.DeleteFunc(slices.Clone(workflows), func(name string) bool { return slices.Contains(users, name) })
@@ -93,7 +93,7 @@ func usersText(s *section, workflows []string) string {
 	return "of " + strings.Join(users, ", ")
 }
 
-// othersText tells the defaults that are not the first user's.
+// othersText lists the defaults that differ from the first user's.
 func othersText(users, defaults []string) string {
 	var of []string
 	for i, text := range defaults {
@@ -121,7 +121,7 @@ func defaultText(k config.Key) string {
 	return k.Default
 }
 
-// symbols shortens a range in words.
+// symbols abbreviates ranges.
 var symbols = strings.NewReplacer("at least ", "≥", "at most ", "≤", "above ", ">", "below ", "<", " and ", ", ")
 
 func docText(k config.Key) string {

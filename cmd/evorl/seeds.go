@@ -10,7 +10,7 @@ import (
 	"github.com/evorl/evorl"
 )
 
-// runSeeds learns a configuration several times: as independent members of one run, or as runs in one folder.
+// runSeeds trains a configuration several times: as independent members of one run, or as several runs in one folder.
 func (f *runFlags) runSeeds(cmd *cobra.Command, args []string) error {
 	if f.seeds < 1 {
 		return usagef("--seeds %d: want at least 1", f.seeds)
@@ -39,13 +39,13 @@ func (f *runFlags) runSeeds(cmd *cobra.Command, args []string) error {
 	return sweep.run(cmd, s)
 }
 
-// hasSeeds tells whether --out has runs of several seeds, to be continued.
+// hasSeeds reports whether --out contains runs of several seeds to resume.
 func (f *runFlags) hasSeeds() bool {
 	_, err := os.Stat(filepath.Join(f.out, evorl.SweepFile))
 	return f.resume && f.out != "" && err == nil
 }
 
-// resumeSeeds continues runs whose folder is given.
+// resumeSeeds resumes the runs in a given folder.
 func (f *runFlags) resumeSeeds(cmd *cobra.Command) error {
 	s, err := evorl.StoredSweep(f.out)
 	if err != nil {

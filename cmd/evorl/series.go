@@ -12,7 +12,7 @@ import (
 	"github.com/evorl/evorl/engine/rundir"
 )
 
-// shownMetric is the metric drawn of runs unless a flag says otherwise: searches for the solution of a problem have no returns.
+// shownMetric returns the metric drawn by default; searches for the solution of a problem have no returns.
 func shownMetric(series []plot.Series) string {
 	for _, metric := range []string{"return", "evaluation"} {
 		if anyRecord(series, func(r metrics.Record) bool { _, ok := r.Values[metric+metrics.MedianSuffix]; return ok }) {
@@ -22,7 +22,7 @@ func shownMetric(series []plot.Series) string {
 	return "return"
 }
 
-// shownAxis is the axis along the bottom unless a flag says otherwise.
+// shownAxis returns the horizontal axis drawn by default.
 func shownAxis(series []plot.Series) plot.Axis {
 	switch {
 	case anyRecord(series, func(r metrics.Record) bool { return r.EnvSteps > 0 }):
@@ -44,15 +44,15 @@ func anyRecord(series []plot.Series, is func(metrics.Record) bool) bool {
 	return false
 }
 
-// group is runs that differ only in their seed.
+// group is a set of runs that differ only in their seed.
 type group struct {
-	cfg           *evorl.Config // nil: of another version of the program, whose configuration cannot be compared
+	cfg           *evorl.Config // nil: written by another version, whose configuration cannot be compared
 	workflow, env string
 	paths         []string
 	runs          [][]metrics.Record
 }
 
-// readGroups reads runs and puts those together that differ only in their seed.
+// readGroups reads runs and groups those that differ only in their seed.
 func readGroups(paths []string, warn func(string, ...any)) ([]*group, error) {
 	var groups []*group
 	for _, path := range paths {
@@ -70,13 +70,14 @@ func readGroups(paths []string, warn func(string, ...any)) ([]*group, error) {
 	return groups, nil
 }
 
-// seriesRead is lines to be drawn, in a panel for each environment.
+// seriesRead holds the lines to draw, in one panel per environment.
 type seriesRead struct {
 	panels []plot.Group
-	what   string // all have in common, for a title
+	what   string // what all have in common, for the title
 }
 
-// readSeries reads runs as lines, one of each group. With repeated each repetition of a metric is a run, see group.repetitions.
+// readSeries reads runs as lines, one per group. With repeated, every repetition counts as a run, see
+// group.repetitions.
 func readSeries(paths []string, repeated bool, metric string, warn func(string, ...any)) (seriesRead, error) {
 	groups, err := readGroups(paths, warn)
 	if err != nil {
@@ -117,7 +118,7 @@ func readSeries(paths []string, repeated bool, metric string, warn func(string, 
 	return out, nil
 }
 
-// all are the lines of all panels.
+// all returns the lines of all panels.
 func (r seriesRead) all() (series []plot.Series) {
 	for _, p := range r.panels {
 		series = append(series, p.Series...)
@@ -125,7 +126,7 @@ func (r seriesRead) all() (series []plot.Series) {
 	return series
 }
 
-// rename gives the lines other labels, if there are any; a line that is in several panels has one.
+// rename replaces the labels of lines, if labels are given; a line in several panels has one label.
 func (r seriesRead) rename(labels []string) error {
 	if len(labels) == 0 {
 		return nil
@@ -145,8 +146,8 @@ func (r seriesRead) rename(labels []string) error {
 	return nil
 }
 
-// labelsOf names groups: a single run by its folder, runs that differ in their seed by what the names of their folders begin with, or else
-// by the workflow.
+// labelsOf labels groups: a single run by its folder, runs that differ in their seed by the common prefix of their
+// folders' names, or else by the workflow.
 func labelsOf(groups []*group) []string {
 	labels := make([]string, len(groups))
 	for i, g := range groups {

@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// grace is how long a command may take to end after the first signal when it has nothing to save. A kernel that is being compiled cannot
-// be stopped, and a large network may take minutes.
+// grace is the time that a command with nothing to save has to end after the first signal. Compilation of a kernel
+// cannot be stopped, and takes minutes for a large network.
 const grace = time.Second
 
-// savingKey is the context's key of the flag that a command sets while it has something to save before it ends.
+// savingKey is the context key of a flag that commands set while they have state to save before they end.
 type savingKey struct{}
 
-// withSignals ends the context at the first SIGINT or SIGTERM, and the process at the second. A command that has nothing to save ends with the
-// first.
+// withSignals cancels the context at the first SIGINT or SIGTERM, and ends the process at the second. A command with
+// nothing to save is ended by the first.
 func withSignals(parent context.Context) (context.Context, func()) {
 	var saving atomic.Bool
 	ctx, cancel := context.WithCancelCause(context.WithValue(parent, savingKey{}, &saving))
@@ -50,7 +50,7 @@ func withSignals(parent context.Context) (context.Context, func()) {
 	}
 }
 
-// holdSignals lets a command finish what it does after the first signal, until the function returned is called.
+// holdSignals lets a command finish its work after the first signal, until release is called.
 func holdSignals(ctx context.Context) (release func()) {
 	saving, ok := ctx.Value(savingKey{}).(*atomic.Bool)
 	if !ok {

@@ -21,14 +21,14 @@ import (
 	"github.com/evorl/evorl/engine/scores"
 )
 
-// sweepFlags are the flags of evorl sweep, and those of evorl run that a study of several seeds has.
+// sweepFlags are the flags of evorl sweep, and those that it shares with evorl run --seeds.
 type sweepFlags struct {
 	device, out  string
 	resume, json bool
 	line         lineFlags
 }
 
-// resultsFile is the table of a sweep, for other programs.
+// resultsFile is the CSV table of a sweep.
 const resultsFile = "results.csv"
 
 func newSweep() *cobra.Command {
@@ -105,7 +105,7 @@ func (f *sweepFlags) sweep(args []string) (*evorl.Sweep, error) {
 	return nil, usagef("want a FILE.toml; see evorl sweep --help for one")
 }
 
-// studyPath is the folder of the next study of a name, or with newest of the last one that there is.
+// studyPath returns the folder of the next study of a name; with newest, that of the last existing one.
 func studyPath(name string, newest bool) (string, error) {
 	for n := 1; ; n++ {
 		path := filepath.Join(runsFolder, fmt.Sprintf("%s-%d", name, n))
@@ -123,7 +123,7 @@ func studyPath(name string, newest bool) (string, error) {
 	}
 }
 
-// run does what remains of a sweep and shows its table.
+// run runs the remaining trials of a sweep and shows its table.
 func (f *sweepFlags) run(cmd *cobra.Command, s *evorl.Sweep) error {
 	if _, err := os.Stat(filepath.Join(f.out, evorl.SweepFile)); err == nil && !f.resume {
 		return usagef("--out %s has a sweep: want --resume, or another folder", f.out)
@@ -168,7 +168,7 @@ func settingsText(t evorl.Trial) string {
 	return strings.Join(parts, " ")
 }
 
-// sweepText is the table of trials.
+// sweepText formats the table of trials.
 func sweepText(s *evorl.Sweep, results []evorl.TrialResult, folder string) string {
 	header := []string{"", "trial"}
 	for _, set := range results[0].Settings {
@@ -182,7 +182,7 @@ func sweepText(s *evorl.Sweep, results []evorl.TrialResult, folder string) strin
 		}
 		mean, err := scores.Bootstrap{}.Of(scores.Scores{r.Scores}, scores.Mean)
 		if err != nil {
-			continue // of the defaults there is none
+			continue // the trial with defaults has none
 		}
 		rows = append(rows, append(append(row, strconv.Itoa(r.Iterations), strconv.Itoa(len(r.Scores))), interval(mean).cells(short)...))
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/evorl/evorl"
 )
 
-// shownMembers is how many of the best the final table has.
+// shownMembers is the number of members in the final table.
 const shownMembers = 10
 
 // writeResult shows the best members with their hyperparameters.
@@ -49,7 +49,7 @@ func writeResult(w io.Writer, r evorl.Result) error {
 	return err
 }
 
-// plural is a number of things, such as 1 iteration or 2 iterations.
+// plural formats a count, such as 1 iteration or 2 iterations.
 func plural(n int, thing string) string {
 	if n != 1 {
 		thing += "s"
@@ -57,10 +57,10 @@ func plural(n int, thing string) string {
 	return fmt.Sprintf("%d %s", n, thing)
 }
 
-// writeMembers writes the table of the best members; measure names what they were evaluated by.
+// writeMembers writes the table of the best members; measure names the score.
 func writeMembers(b *strings.Builder, measure string, members []evorl.Member) {
 	names := slices.Sorted(maps.Keys(members[0].Hyper))
-	// Names of two words stand in two lines, so that the table fits a terminal.
+	// Names of two words take two lines, so that the table fits a terminal.
 	upper, lower := []string{"", "", "", ""}, []string{"", "member", measure, "±"}
 	if len(names) > 0 {
 		upper, lower = append(upper, ""), append(lower, "ancestor")
@@ -92,7 +92,8 @@ func writeMembers(b *strings.Builder, measure string, members []evorl.Member) {
 	}
 }
 
-// hyper writes a hyperparameter with three or four digits; just below 1, as discounts are, with two of what is missing to 1.
+// hyper formats a hyperparameter with three or four digits; values just below 1, such as discounts, with two
+// significant digits of the difference from 1.
 func hyper(x float64) string {
 	switch {
 	case x > 0.9 && x < 1:
@@ -103,7 +104,7 @@ func hyper(x float64) string {
 	return strconv.FormatFloat(x, 'g', 3, 64)
 }
 
-// writeColumns writes rows with every column to the right, two spaces apart.
+// writeColumns writes rows with right-aligned columns, two spaces apart.
 func writeColumns(b *strings.Builder, rows [][]string) {
 	var widths []int
 	for _, row := range rows {
@@ -123,18 +124,18 @@ func writeColumns(b *strings.Builder, rows [][]string) {
 	}
 }
 
-// short writes a return.
+// short formats a return.
 func short(x float64) string {
 	if math.IsNaN(x) {
 		return "none"
 	}
-	if x != 0 && math.Abs(x) < 0.05 { // a distance from an optimum
+	if x != 0 && math.Abs(x) < 0.05 { // such as the distance from an optimum
 		return strconv.FormatFloat(x, 'g', 2, 64)
 	}
 	return strconv.FormatFloat(x, 'f', 1, 64)
 }
 
-// thousands writes a count with separators: 1,966,080.
+// thousands formats a count with separators: 1,966,080.
 func thousands(n int64) string {
 	digits := strconv.FormatInt(n, 10)
 	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
@@ -143,7 +144,7 @@ func thousands(n int64) string {
 	return digits
 }
 
-// clock writes seconds: 12.3s, 2m41s.
+// clock formats seconds: 12.3s, 2m41s.
 func clock(seconds float64) string {
 	if seconds < 60 {
 		return strconv.FormatFloat(seconds, 'f', 1, 64) + "s"

@@ -26,7 +26,7 @@ type viewFlags struct {
 	best, asJSON  bool
 }
 
-// viewed is evorl view --json.
+// viewed is the output of evorl view --json.
 type viewed struct {
 	Workflow  string       `json:"workflow"`
 	Env       string       `json:"env"`
@@ -175,7 +175,7 @@ func (f *viewFlags) report(cmd *cobra.Command, v viewed) error {
 	return nil
 }
 
-// recordEpisode runs an episode of a member, to be shown.
+// recordEpisode records an episode of a member for a viewer.
 func recordEpisode(
 	ctx context.Context, eng *engine.Engine, cfg *evorl.Config, restored *evorl.Restored, member int,
 ) (*envs.Episode, *view.Show, error) {
@@ -191,7 +191,7 @@ func recordEpisode(
 	return episode, show, nil
 }
 
-// writeFile makes a file of what write writes.
+// writeFile creates a file with the output of write.
 func writeFile(path string, write func(io.Writer) error) (err error) {
 	f, err := os.Create(path)
 	if err != nil {

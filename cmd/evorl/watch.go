@@ -47,7 +47,7 @@ func newWatch() *cobra.Command {
 	return cmd
 }
 
-// servePage serves the page of a run; the device is that of episodes.
+// servePage serves the page of a run; device is used for episodes.
 func servePage(cfg *evorl.Config, path, device string, port int) (*watch.Server, error) {
 	if port < 0 || port > 65535 {
 		return nil, usagef("--port %d: want 0 to 65535", port)
