@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestRepeat: the counter numbers the turns, from 0 at every run, and the body is called once.
+// TestRepeat: the counter numbers the iterations, from 0 at every run, and the body is called once.
 func TestRepeat(t *testing.T) {
-	for _, turns := range []int{1, 2, 1000} {
+	for _, iterations := range []int{1, 2, 1000} {
 		eng := New(testDevice(t))
 		s := eng.NewState()
 		defer s.Close()
@@ -18,7 +18,7 @@ func TestRepeat(t *testing.T) {
 		}
 		bodies := 0
 		p, err := eng.Record("sum", func(r *Recorder) {
-			r.Repeat(turns, func(r *Recorder, i Counter) {
+			r.Repeat(iterations, func(r *Recorder, i Counter) {
 				bodies++
 				r.Copy(last, i.Tensor())
 				Clock{sum}.Tick(r, 1, 2)
@@ -32,9 +32,9 @@ func TestRepeat(t *testing.T) {
 			if err := p.Run(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			got, want := read32(t, sum), []uint32{uint32(run * turns), uint32(run * (2*turns + 3))}
-			if at := read32(t, last); !slices.Equal(got, want) || at[0] != uint32(turns-1) || bodies != 1 {
-				t.Errorf("%d turns, run %d: sums %v, want %v; the last turn has number %d; the body was called %d times", turns, run, got, want, at, bodies)
+			got, want := read32(t, sum), []uint32{uint32(run * iterations), uint32(run * (2*iterations + 3))}
+			if at := read32(t, last); !slices.Equal(got, want) || at[0] != uint32(iterations-1) || bodies != 1 {
+				t.Errorf("%d iterations, run %d: sums %v, want %v; the last iteration has number %d; the body was called %d times", iterations, run, got, want, at, bodies)
 			}
 		}
 		p.Free()
@@ -42,15 +42,15 @@ func TestRepeat(t *testing.T) {
 	}
 }
 
-// TestRepeatParts: the parts of a turn are numbered on, in blocks recorded turn by turn and in those recorded once.
+// TestRepeatParts: the parts of iterations are numbered consecutively, in unrolled blocks and in those recorded once.
 func TestRepeatParts(t *testing.T) {
-	for _, turns := range []int{1, 2, 300} {
+	for _, iterations := range []int{1, 2, 300} {
 		eng := New(testDevice(t))
 		s := eng.NewState()
 		defer s.Close()
 		seen := s.Tensor("seen", Uint32, Axis("part", 3))
 		p, err := eng.Record("parts", func(r *Recorder) {
-			r.Repeat(turns, func(r *Recorder, i Counter) {
+			r.Repeat(iterations, func(r *Recorder, i Counter) {
 				for part := range 3 {
 					if part > 0 {
 						i.Next(r)
@@ -67,9 +67,9 @@ func TestRepeatParts(t *testing.T) {
 			if err := p.Run(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			last := uint32(3 * (turns - 1))
+			last := uint32(3 * (iterations - 1))
 			if got, want := read32(t, seen), []uint32{last, last + 1, last + 2}; !slices.Equal(got, want) {
-				t.Errorf("%d turns: the last one's parts have the numbers %v; want %v", turns, got, want)
+				t.Errorf("%d iterations: the last one's parts have the numbers %v; want %v", iterations, got, want)
 			}
 		}
 	}
@@ -78,12 +78,12 @@ func TestRepeatParts(t *testing.T) {
 func TestRepeatErrors(t *testing.T) {
 	eng := New(testDevice(t))
 	for what, record := range map[string]func(r *Recorder){
-		"no turn": func(r *Recorder) { r.Repeat(0, func(*Recorder, Counter) {}) },
+		"no iteration": func(r *Recorder) { r.Repeat(0, func(*Recorder, Counter) {}) },
 		"nested": func(r *Recorder) {
 			r.Repeat(1, func(r *Recorder, _ Counter) { r.Repeat(2, func(*Recorder, Counter) {}) })
 		},
 	} {
-		if _, err := eng.Record("wrong", record); err == nil || !strings.Contains(err.Error(), "want at least 1 turn, outside of other blocks") {
+		if _, err := eng.Record("wrong", record); err == nil || !strings.Contains(err.Error(), "want at least 1 iteration, outside of other blocks") {
 			t.Errorf("%s: error %v", what, err)
 		}
 	}

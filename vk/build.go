@@ -101,12 +101,12 @@ func (p *Program) build() error {
 // deriveBarriers derives the barriers between ops and lists the program's buffers.
 func (p *Program) deriveBarriers() {
 	h := newHazards()
-	turns := make([]int, len(p.ops)) // of each op's block
+	iterations := make([]int, len(p.ops)) // of each op's block
 	begins := make([]bool, len(p.ops))
 	for _, b := range p.stretches() {
 		begins[b.from] = true
 		for i := b.from; i < b.to; i++ {
-			turns[i] = b.turns
+			iterations[i] = b.iterations
 		}
 	}
 	used, written := map[*Buffer]bool{}, map[*Buffer]bool{}
@@ -114,17 +114,17 @@ func (p *Program) deriveBarriers() {
 	for i := range p.ops {
 		accesses = p.accesses(&p.ops[i], accesses[:0])
 		if begins[i] {
-			h = newHazards() // blocks have command buffers of their own, which begin with a barrier; so does every turn
-			p.barriers += uint64(turns[i] - 1)
+			h = newHazards() // blocks have command buffers of their own, which begin with a barrier; so does every iteration
+			p.barriers += uint64(iterations[i] - 1)
 			if i > 0 {
 				p.barriers++
 			}
 		}
 		if p.ops[i].barrier = h.add(accesses); p.ops[i].barrier {
-			p.barriers += uint64(turns[i])
+			p.barriers += uint64(iterations[i])
 		}
 		if p.ops[i].kind == opDispatch {
-			p.dispatches += uint64(turns[i])
+			p.dispatches += uint64(iterations[i])
 		}
 		for _, a := range accesses {
 			if !used[a.r.Buffer] {
@@ -159,7 +159,7 @@ func (p *Program) checkBuffers() error {
 type ProgramStats struct {
 	Commands    int // recorded dispatches, copies and fills; a repeated block that is recorded once counts once
 	Dispatches  int // per run
-	Barriers    int // memory barriers per run: the derived ones, and those before and after every turn of a repeated block
+	Barriers    int // memory barriers per run: the derived ones, and those before and after every iteration of a repeated block
 	Submissions int // per run, with the current time slicing
 }
 

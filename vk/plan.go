@@ -28,13 +28,14 @@ type submission struct {
 }
 
 // entry is a piece and the number of times that a submission lists it.
-type entry struct{ piece, turns int }
+type entry struct{ piece, iterations int }
 
 // maxListed is the most command buffers per submission. More gain nothing.
 const maxListed = 64
 
-// newPlan groups ops into submissions within the budget, as far as single ops and turns allow. times holds the time of each op. Where
-// they are assumed, not measured, every turn of a repeated block is a submission, since turns may be long.
+// newPlan groups ops into submissions within the budget, as far as single ops and iterations allow. times holds the
+// time of each op. If they are assumed, not measured, every iteration of a repeated block is a submission, since
+// iterations may be long.
 func newPlan(blocks []block, times []time.Duration, budget time.Duration, measured bool) plan {
 	b := planner{budget: budget, measured: measured}
 	for _, block := range blocks {
@@ -44,7 +45,7 @@ func newPlan(blocks []block, times []time.Duration, budget time.Duration, measur
 			b.pieces = append(b.pieces, piece{from, block.from + to})
 			from = block.from + to
 		}
-		b.add(first, block.turns, times)
+		b.add(first, block.iterations, times)
 	}
 	if len(b.pieces) == 0 { // a program without ops is still a submission
 		b.pieces = []piece{{}}
@@ -64,43 +65,43 @@ type planner struct {
 	spent    time.Duration
 }
 
-// add adds the turns of a block. first is the index of its first piece.
-func (b *planner) add(first, turns int, times []time.Duration) {
+// add adds the iterations of a block. first is the index of its first piece.
+func (b *planner) add(first, iterations int, times []time.Duration) {
 	pieces := b.pieces[first:]
-	if turns > 1 && (len(pieces) > 1 || !b.measured) { // a turn takes a submission or several
+	if iterations > 1 && (len(pieces) > 1 || !b.measured) { // an iteration takes a submission or several
 		b.flush()
 		each := make([]submission, len(pieces))
 		for i := range pieces {
 			each[i].entries = []entry{{first + i, 1}}
 		}
-		b.groups = append(b.groups, group{each, turns})
+		b.groups = append(b.groups, group{each, iterations})
 		return
 	}
 	for i, p := range pieces {
-		b.addTurns(first+i, turns, duration(times[p.from:p.to]))
+		b.addIterations(first+i, iterations, duration(times[p.from:p.to]))
 	}
 }
 
-// addTurns adds turns of one piece, each of the given time. It fills the current submission, then further ones.
-func (b *planner) addTurns(piece, turns int, each time.Duration) {
-	if n := min(turns, b.room(each)); n > 0 {
+// addIterations adds iterations of one piece, each of the given time. It fills the current submission, then further ones.
+func (b *planner) addIterations(piece, iterations int, each time.Duration) {
+	if n := min(iterations, b.room(each)); n > 0 {
 		b.list(piece, n, each)
-		turns -= n
+		iterations -= n
 	}
-	if turns == 0 {
+	if iterations == 0 {
 		return
 	}
 	b.flush()
 	full := b.room(each)
-	if copies := turns / full; copies > 0 {
+	if copies := iterations / full; copies > 0 {
 		b.groups = append(b.groups, group{[]submission{{entries: []entry{{piece, full}}}}, copies})
 	}
-	if rest := turns % full; rest > 0 {
+	if rest := iterations % full; rest > 0 {
 		b.list(piece, rest, each)
 	}
 }
 
-// room returns how many turns of the given time fit into the current submission: at least one if it is empty.
+// room returns how many iterations of the given time fit into the current submission: at least one if it is empty.
 func (b *planner) room(each time.Duration) int {
 	n := math.MaxInt
 	if each > 0 {
@@ -114,10 +115,10 @@ func (b *planner) room(each time.Duration) int {
 	return min(n, maxListed-b.listed)
 }
 
-func (b *planner) list(piece, turns int, each time.Duration) {
-	b.open = append(b.open, entry{piece, turns})
-	b.listed += turns
-	b.spent += each * time.Duration(turns)
+func (b *planner) list(piece, iterations int, each time.Duration) {
+	b.open = append(b.open, entry{piece, iterations})
+	b.listed += iterations
+	b.spent += each * time.Duration(iterations)
 }
 
 // flush ends the current submission.
@@ -135,7 +136,7 @@ func (p *plan) use(buffers []vkCommandBuffer) {
 			s := &g.submissions[i]
 			s.buffers = s.buffers[:0]
 			for _, e := range s.entries {
-				for range e.turns {
+				for range e.iterations {
 					s.buffers = append(s.buffers, buffers[e.piece])
 				}
 			}

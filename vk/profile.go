@@ -12,7 +12,7 @@ import (
 type KernelTime struct {
 	Label string
 	Calls int
-	Time  time.Duration // on the device, per run; each turn of a repeated command is taken to last as long as its last turn
+	Time  time.Duration // on the device, per run; each iteration of a repeated command is assumed to take as long as the last
 }
 
 // Profile runs the program once, with a timestamp after every command, and returns the time of each label, longest first. The run
@@ -85,8 +85,8 @@ func (p *Program) byLabel(times []time.Duration) []KernelTime {
 				index[label] = at
 				out = append(out, KernelTime{Label: label})
 			}
-			out[at].Calls += b.turns
-			out[at].Time += times[i] * time.Duration(b.turns)
+			out[at].Calls += b.iterations
+			out[at].Time += times[i] * time.Duration(b.iterations)
 		}
 	}
 	slices.SortStableFunc(out, func(a, b KernelTime) int { return cmp.Compare(b.Time, a.Time) })

@@ -169,7 +169,7 @@ func (p *Program) encode(t *tape, i, from, to int, timestamps bool) {
 	if timestamps {
 		t.reset(p.commands.queries, from+i, to-from+1)
 	}
-	// Submission order alone does not make the writes of earlier pieces and turns visible.
+	// Submission order alone does not make the writes of earlier pieces and iterations visible.
 	t.barrier(deviceStages, deviceStages)
 	if timestamps {
 		t.timestamp(p.commands.queries, from+i)

@@ -5,31 +5,32 @@ import (
 	"slices"
 )
 
-// block is a part of a program, ops [from, to), that runs turns times.
-type block struct{ from, to, turns int }
+// block is a part of a program, ops [from, to), that is repeated `iterations` times.
+type block struct{ from, to, iterations int }
 
-// Counter numbers the turns of a repeated block, from 0, for its commands that read At. In a block recorded turn by turn they read the
-// number from Table instead. In a block recorded once, At is set to 0 before the block, and Next runs at the end of every turn. Where a
-// turn has several parts (Program.NextPart), they are numbered instead.
+// Counter numbers the iterations of a repeated block, from 0, for its commands that read At. In an unrolled block they
+// read the number from Table instead. In a block recorded once, At is set to 0 before the block, and Next runs at the
+// end of every iteration. If an iteration has several parts (Program.NextPart), the parts are numbered instead.
 type Counter struct {
 	At    Range // one 32-bit word
 	Table Range // the words 0, 1, 2 …, max(4, Limits.StorageAlignment) bytes apart; PlainCommands of them
 	Next  Call  // adds 1 to the word at At
 }
 
-// PlainCommands is the most commands, counted over all turns, of a repeated block that is recorded turn by turn. Such a block has only the
-// barriers that its commands need, and no commands for the counter.
+// PlainCommands is the largest number of commands, counted over all iterations, of a repeated block that is unrolled.
+// Such a block has only the barriers that its commands need, and no commands for the counter.
 const PlainCommands = 256
 
-// Repeat records body as a block that runs n times. Each turn sees what the previous one wrote. Except for short blocks (PlainCommands),
-// the commands are recorded once: host memory and recording time do not grow with n. body is called once. Its commands may read the
-// number of the turn from counter; nil if none does. Blocks cannot be nested. Build returns the error of an invalid call.
+// Repeat records body as a block that runs n times. Each iteration sees what the previous one wrote. Except for short
+// blocks (PlainCommands), the commands are recorded once: host memory and recording time do not grow with n. body is
+// called once. Its commands may read the number of the iteration from counter; nil if none does. Blocks cannot be
+// nested. Build returns the error of an invalid call.
 func (p *Program) Repeat(n int, counter *Counter, body func()) {
 	switch {
 	case p.err != nil:
 		return
 	case n < 1:
-		p.reject("repeat", fmt.Errorf("%d turns; want at least 1", n))
+		p.reject("repeat", fmt.Errorf("%d iterations; want at least 1", n))
 		return
 	case p.repeating:
 		p.reject("repeat", fmt.Errorf("inside another repeated block; want them one after the other"))
@@ -68,7 +69,8 @@ func (p *Program) Repeat(n int, counter *Counter, body func()) {
 	p.blocks = append(p.blocks, block{from, len(p.ops), n})
 }
 
-// NextPart ends a part of a turn of the block that is being repeated: the commands that follow read the next number from the counter.
+// NextPart ends a part of an iteration of the block that is being repeated: the commands that follow read the next
+// number from the counter.
 func (p *Program) NextPart() {
 	if p.err == nil && !p.repeating {
 		p.reject("next part", fmt.Errorf("outside a repeated block; want it in one"))
@@ -96,13 +98,13 @@ func (p *Program) counts(from int, c *Counter) (found bool) {
 	return found
 }
 
-// unroll records the n turns of a block one by one. Its ops, from `from` on, were recorded once.
+// unroll records the n iterations of a block one by one. Its ops, from `from` on, were recorded once.
 func (p *Program) unroll(from, n int, c *Counter) {
-	turn := slices.Clone(p.ops[from:])
+	iteration := slices.Clone(p.ops[from:])
 	p.ops = p.ops[:from]
 	part := 0
 	for range n {
-		for _, o := range turn {
+		for _, o := range iteration {
 			if o.kind == opNext {
 				part++
 				continue
@@ -116,8 +118,8 @@ func (p *Program) unroll(from, n int, c *Counter) {
 	}
 }
 
-// number lets an op that reads the counter read the number of its turn, or part of a turn.
-func (p *Program) number(o *op, turn int, c *Counter) {
+// number lets an op that reads the counter read the number of its iteration, or part of an iteration.
+func (p *Program) number(o *op, iteration int, c *Counter) {
 	ranges := p.ranges[o.rangeFrom:o.rangeTo]
 	if !slices.Contains(ranges, c.At) {
 		return
@@ -126,22 +128,22 @@ func (p *Program) number(o *op, turn int, c *Counter) {
 	o.rangeFrom = len(p.ranges)
 	for _, r := range ranges {
 		if r == c.At {
-			r = Range{c.Table.Buffer, c.Table.Offset + int64(turn)*stride, r.Size}
+			r = Range{c.Table.Buffer, c.Table.Offset + int64(iteration)*stride, r.Size}
 		}
 		p.ranges = append(p.ranges, r)
 	}
 	o.rangeTo = len(p.ranges)
 }
 
-// turns returns the number of commands that a run executes.
-func (p *Program) turns() (n int) {
+// executed returns the number of commands that a run executes.
+func (p *Program) executed() (n int) {
 	for _, b := range p.stretches() {
-		n += (b.to - b.from) * b.turns
+		n += (b.to - b.from) * b.iterations
 	}
 	return n
 }
 
-// stretches divides the program's ops into blocks in order. Ops outside repeated blocks form blocks of one turn.
+// stretches divides the program's ops into blocks in order. Ops outside repeated blocks form blocks of one iteration.
 func (p *Program) stretches() []block {
 	var out []block
 	at := 0

@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// TestRepeat: a block runs n times between the commands around it, and each turn sees the results of the previous one.
+// TestRepeat: a block runs n times between the commands around it, and each iteration sees the results of the previous one.
 func TestRepeat(t *testing.T) {
 	eachVariant(t, func(t *testing.T, d *Device) {
-		const n, turns = 100, 300
+		const n, iterations = 100, 300
 		a, b := newTestBuffer(t, d, n, Local), newTestBuffer(t, d, n, Readback)
 		p := d.NewProgram("repeated")
 		p.Dispatch(spinCall(a.All(), 1))
-		p.Repeat(turns, nil, func() {
+		p.Repeat(iterations, nil, func() {
 			p.Dispatch(spinCall(a.All(), 3))
 			p.Copy(b.All(), a.All())
 			p.Dispatch(spinCall(b.All(), 2))
@@ -29,14 +29,14 @@ func TestRepeat(t *testing.T) {
 		p.Copy(b.All(), a.All())
 		writeWords(t, a, make([]uint32, n))
 		build(t, p)
-		const want = 1 + 2*turns + 2
-		if s := p.Stats(); s.Commands != 8 || s.Dispatches != want || s.Barriers != 4*turns+1+1+1 {
-			t.Errorf("%+v; want 8 commands, %d dispatches, %d barriers", s, want, 4*turns+3)
+		const want = 1 + 2*iterations + 2
+		if s := p.Stats(); s.Commands != 8 || s.Dispatches != want || s.Barriers != 4*iterations+1+1+1 {
+			t.Errorf("%+v; want 8 commands, %d dispatches, %d barriers", s, want, 4*iterations+3)
 		}
 		for run1 := range 3 {
 			run(t, p)
 			for i, x := range readWords(t, b) {
-				if x != spin(0, 1664525, (run1+1)*(1+5*turns+2)) {
+				if x != spin(0, 1664525, (run1+1)*(1+5*iterations+2)) {
 					t.Fatalf("b[%d] = %d after run %d", i, x, run1)
 				}
 			}
@@ -47,28 +47,28 @@ func TestRepeat(t *testing.T) {
 	})
 }
 
-// TestRepeatSlicing: a repeated block over the budget is split between turns, or within a turn that is longer than the budget. The results
-// do not change.
+// TestRepeatSlicing: a repeated block over the budget is split between iterations, or within an iteration that is
+// longer than the budget. The results are the same.
 func TestRepeatSlicing(t *testing.T) {
 	for _, c := range []struct {
-		name              string
-		steps, ops, turns int
-		budget            time.Duration
-		least, most       int // submissions
-	}{{"between turns", 2_000, 2, 200, 20 * time.Millisecond, 4, 100}, {"inside of turns", 6_000, 8, 40, time.Microsecond, 320, 321}} {
+		name                   string
+		steps, ops, iterations int
+		budget                 time.Duration
+		least, most            int // submissions
+	}{{"between iterations", 2_000, 2, 200, 20 * time.Millisecond, 4, 100}, {"inside of iterations", 6_000, 8, 40, time.Microsecond, 320, 321}} {
 		t.Run(c.name, func(t *testing.T) {
 			d := openTest(t, SliceBudget(c.budget))
 			x := newTestBuffer(t, d, 160, Local)
 			writeWords(t, x, make([]uint32, 160))
 			p := d.NewProgram("sliced")
 			p.Dispatch(spinCall(x.All(), 1))
-			p.Repeat(c.turns, nil, func() {
+			p.Repeat(c.iterations, nil, func() {
 				for range c.ops {
 					p.Dispatch(spinCall(x.All(), c.steps))
 				}
 			})
 			build(t, p)
-			if n, want := p.Stats().Submissions, 1+c.turns; n != want { // turns may be long
+			if n, want := p.Stats().Submissions, 1+c.iterations; n != want { // iterations may be long
 
 				t.Errorf("%d submissions before the first run; want %d", n, want)
 			}
@@ -79,18 +79,18 @@ func TestRepeatSlicing(t *testing.T) {
 			if n := p.Stats().Submissions; n < c.least || n > c.most {
 				t.Errorf("%d submissions a run; want %d to %d", n, c.least, c.most)
 			}
-			if got, want := readWords(t, x)[7], spin(0, 1664525, runs*(1+c.ops*c.turns*c.steps)); got != want {
+			if got, want := readWords(t, x)[7], spin(0, 1664525, runs*(1+c.ops*c.iterations*c.steps)); got != want {
 				t.Errorf("x = %d, want %d", got, want)
 			}
 			times, err := p.Profile(context.Background())
-			if err != nil || len(times) != 1 || times[0].Calls != 1+c.ops*c.turns {
-				t.Errorf("profile %+v, %v; want %d calls", times, err, 1+c.ops*c.turns)
+			if err != nil || len(times) != 1 || times[0].Calls != 1+c.ops*c.iterations {
+				t.Errorf("profile %+v, %v; want %d calls", times, err, 1+c.ops*c.iterations)
 			}
 		})
 	}
 }
 
-// TestPlan: for any times, the submissions hold every op of every turn in order. More than one turn or piece is listed only within the budget.
+// TestPlan: for any times, the submissions hold every op of every iteration in order. More than one iteration or piece is listed only within the budget.
 func TestPlan(t *testing.T) {
 	dice := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
@@ -98,16 +98,16 @@ func TestPlan(t *testing.T) {
 		var times []time.Duration
 		var want []int
 		for range dice.IntN(4) {
-			b := block{from: len(times), turns: 1}
+			b := block{from: len(times), iterations: 1}
 			if dice.IntN(2) == 0 {
-				b.turns = 1 + dice.IntN(700)
+				b.iterations = 1 + dice.IntN(700)
 			}
 			for range 1 + dice.IntN(5) {
 				times = append(times, time.Duration(dice.IntN(3)*dice.IntN(30)))
 			}
 			b.to = len(times)
 			blocks = append(blocks, b)
-			for range b.turns {
+			for range b.iterations {
 				for i := b.from; i < b.to; i++ {
 					want = append(want, i)
 				}
@@ -123,7 +123,7 @@ func TestPlan(t *testing.T) {
 					count++
 					listed, spent := 0, time.Duration(0)
 					for _, e := range s.entries {
-						for range e.turns {
+						for range e.iterations {
 							listed++
 							for i := p.pieces[e.piece].from; i < p.pieces[e.piece].to; i++ {
 								got, spent = append(got, i), spent+times[i]
@@ -142,7 +142,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestRepeatBounded: a block of a billion turns is recorded and sent in bounded memory, and ends soon after its context is done.
+// TestRepeatBounded: a block of a billion iterations is recorded and sent in bounded memory, and ends soon after its context is done.
 func TestRepeatBounded(t *testing.T) {
 	eachVariant(t, func(t *testing.T, d *Device) {
 		x := newTestBuffer(t, d, 8, Local)
@@ -207,7 +207,7 @@ func TestRepeatErrors(t *testing.T) {
 	x, y := newTestBuffer(t, d, 8, Local), newTestBuffer(t, d, 8, Local)
 	for want, record := range map[string]func(p *Program){
 		"copy writes the block's counter": func(p *Program) { p.Repeat(2, &Counter{At: x.All()}, func() { p.Copy(x.All(), y.All()) }) },
-		"0 turns; want at least 1":        func(p *Program) { p.Repeat(0, nil, func() {}) },
+		"0 iterations; want at least 1":   func(p *Program) { p.Repeat(0, nil, func() {}) },
 		"inside another repeated block;":  func(p *Program) { p.Repeat(2, nil, func() { p.Repeat(2, nil, func() { p.Fill(x.All(), 0) }) }) },
 	} {
 		p := d.NewProgram("wrong")

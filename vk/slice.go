@@ -45,7 +45,7 @@ func (p *Program) settle() error {
 	}
 	var total time.Duration
 	for _, b := range p.stretches() {
-		total += time.Duration(b.turns) * duration(times[b.from:b.to])
+		total += time.Duration(b.iterations) * duration(times[b.from:b.to])
 	}
 	budget := p.d.cfg.budget
 	first := total > budget && m.runs == 1
@@ -54,7 +54,7 @@ func (p *Program) settle() error {
 	}
 	if first && p.d.phys.info.Type == CPU {
 		for _, b := range p.stretches() {
-			if b.turns == 1 { // the times are of compiling; those of repeated blocks are of the last turn
+			if b.iterations == 1 { // the times are of compiling; those of repeated blocks are of the last iteration
 				clear(times[b.from:b.to])
 			}
 		}
@@ -80,12 +80,12 @@ func (p *Program) openQueries() error {
 	return nil
 }
 
-// times returns the duration of each command in the measured run that has just finished; for a repeated command, of its last turn.
+// times returns the duration of each command in the measured run that has just finished; for a repeated command, of its last iteration.
 func (p *Program) times() ([]time.Duration, error) {
 	out := make([]time.Duration, len(p.ops))
 	if p.commands.queryCount == 0 {
 		// Without timestamps all commands are assumed to take the same time.
-		each := time.Since(p.measure.began) / time.Duration(max(p.turns(), 1))
+		each := time.Since(p.measure.began) / time.Duration(max(p.executed(), 1))
 		for i := range out {
 			out[i] = each
 		}

@@ -7,8 +7,8 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// Matrix places a matrix of every member, row-major, in a tensor: element (i, j) of member p is float
-// At + p / Shared Stride + i Row + j, the quotient rounded down.
+// Matrix locates a row-major matrix of every member in a tensor: element (i, j) of member p is float At + floor(p /
+// Shared) Stride + i Row + j.
 type Matrix struct {
 	Tensor          *engine.Tensor
 	At, Stride, Row int
@@ -18,10 +18,10 @@ type Matrix struct {
 // aligned reports whether every row begins at a multiple of n floats.
 func (x Matrix) aligned(n int) bool { return x.At%n == 0 && x.Stride%n == 0 && x.Row%n == 0 }
 
-// shared is Shared with its default.
+// shared returns Shared with its default applied.
 func (x Matrix) shared() int { return max(x.Shared, 1) }
 
-// in is the same place in another tensor.
+// in returns the same location in another tensor.
 func (x Matrix) in(t *engine.Tensor) Matrix {
 	x.Tensor = t
 	return x
@@ -33,8 +33,8 @@ func (x Matrix) holds(members, rows, columns int) bool {
 	return x.At >= 0 && x.Stride >= 0 && x.Row >= columns && x.At+last*x.Stride+(rows-1)*x.Row+columns <= x.Tensor.Len()
 }
 
-// Gemm is a product of matrices for every member: C = f(Alpha A B + Addend + Bias), A being M × K, B K × N and C M × N,
-// or their transposes where A or B are stored so. The order of summation does not depend on the device.
+// Gemm is a matrix product for every member: C = f(Alpha A B + Addend + Bias), with A of M × K, B of K × N and C of M
+// × N; A and B may be stored transposed. The order of summation does not depend on the device.
 type Gemm struct {
 	Members, M, N, K       int
 	A, B, C                Matrix
@@ -47,19 +47,19 @@ type Gemm struct {
 	Bias               *engine.Tensor
 	BiasAt, BiasStride int
 	Activation         Activation     // f
-	Kept               *engine.Tensor // takes what goes into f, laid out like C; nil: it is not kept
+	Kept               *engine.Tensor // stores the input of f (pre-activation), laid out like C; nil: not stored
 
 	// Slope multiplies C by the derivative of this activation, whose inputs and outputs are laid out like C. Only
 	// swish needs Inputs.
 	Slope           Activation
 	Inputs, Outputs *engine.Tensor
 
-	// Blocks, where C's rows lie apart: row r is row (r + First) mod Inner of block (r + First) / Inner, blocks being
-	// Block floats apart. Inner 0: one block of all rows.
+	// Blocks, if C's rows are not contiguous: row r is row (r + First) mod Inner of block (r + First) / Inner, and
+	// blocks are Block floats apart. Inner 0: one block of all rows.
 	First, Inner, Block int
 
-	// Splits divides the sum over K into parts, each written to a C of its own, SplitStride floats apart, for the
-	// reader to add. 0: 1.
+	// Splits divides the sum over K into parts, each written to its own C, SplitStride floats apart, which the reader
+	// must add. 0: 1.
 	Splits, SplitStride int
 }
 
@@ -78,7 +78,7 @@ func (g Gemm) record(r *engine.Recorder, form gemmForm) {
 
 func (g Gemm) splits() int { return max(g.Splits, 1) }
 
-// chunk returns how much of K a split sums; the last ones may sum less.
+// chunk returns the length of K that a split sums; the last ones may sum less.
 func (g Gemm) chunk() int { return Align(ceil(g.K, g.splits())) }
 
 func (g Gemm) alpha() float32 {
@@ -93,7 +93,7 @@ func (g Gemm) alignedC(n int) bool {
 	return g.C.aligned(n) && g.Block%n == 0 && (g.splits() == 1 || g.SplitStride%n == 0)
 }
 
-// gemmForm is a way to compute a product on the device.
+// gemmForm is a way of computing a product on the device.
 type gemmForm interface {
 	calls(g Gemm) []vk.Call
 }
@@ -159,10 +159,10 @@ func (f tiledForm) calls(g Gemm) []vk.Call {
 	return []vk.Call{call}
 }
 
-// chooseGemm picks a form by device and shape. On the software driver products take panels, and those of few rows or
-// columns take lanes, whose shares of C are as large as compiling allows: 0.4 s for (1, 4), 0.8 s for (2, 4). GPUs take
-// the tiles that waste least at the edges, the large ones where enough of them remain to fill the device. A single row
-// is bound by reading B.
+// chooseGemm chooses a form by device and shape. The software driver uses panels; products with few rows or columns
+// use lanes, with blocks of C as large as compile time allows: 0.4 s for (1, 4), 0.8 s for (2, 4). GPUs use the tiles
+// that waste least at the edges, large ones if there are enough of them to fill the device. A product of a single row
+// is limited by reading B.
 func chooseGemm(info vk.Info, g Gemm) gemmForm {
 	if form, ok := choosePanel(info, g); ok {
 		return form

@@ -6,16 +6,16 @@ import "github.com/evorl/evorl/vk"
 type panelForm struct {
 	lanes   uint32 // the subgroup size
 	depth   uint32 // of the panel of B, a multiple of 4
-	columns uint32 // of a lane: 4 or 8
-	rows    int    // of A that a workgroup multiplies by its panel, a multiple of 4
+	columns uint32 // per lane: 4 or 8
+	rows    int    // of A, multiplied by a panel in a workgroup; a multiple of 4
 }
 
-// choosePanel picks a variant by shape. ok is false where the device lacks what the kernel needs, and for products
-// that are too small to pay for loading a panel, which costs as much as about six rows.
+// choosePanel chooses a variant by shape. ok is false if the device lacks features that the kernel needs, and for
+// products too small to repay loading a panel, which costs as much as about six rows.
 func choosePanel(info vk.Info, g Gemm) (f panelForm, ok bool) {
 	const (
-		deepest    = 64  // k of a panel: 16 KiB with 8 columns a lane, half of the fastest cache of a core
-		longest    = 256 // rows of a workgroup: their partial sums stay in the next cache
+		deepest    = 64  // depth in k of a panel: 16 KiB with 8 columns per lane, half of a core's first-level cache
+		longest    = 256 // rows per workgroup: their partial sums stay in the second-level cache
 		shortest   = 64
 		workgroups = 32 // several for each core of a small machine
 	)
@@ -27,9 +27,9 @@ func choosePanel(info vk.Info, g Gemm) (f panelForm, ok bool) {
 	if g.N <= 4*lanes {
 		f.columns = 4
 	}
-	// Deeper panels store fewer partial sums. With 4 columns a lane they have room: products by 256 × 32 matrices are 1.4 times as fast. Rows of
-	// C that are not aligned are stored float by float, which takes as long as the products of 64 k: 257 × 253 by 253 × 255 is 1.4 times as
-	// fast, and takes 2 s longer to compile.
+	// Deeper panels store fewer partial sums. With 4 columns per lane there is room for them: products with 256 × 32
+	// matrices are 1.4 times as fast. Unaligned rows of C are stored float by float, which takes as long as the
+	// products over 64 k: 257 × 253 by 253 × 255 is 1.4 times as fast, but takes 2 s longer to compile.
 	deep := deepest
 	if f.columns == 4 || !g.alignedC(4) {
 		deep = 2 * deepest
@@ -42,11 +42,11 @@ func choosePanel(info vk.Info, g Gemm) (f panelForm, ok bool) {
 	return f, true
 }
 
-// calls are one dispatch, or two where K is deeper than a panel and something follows the sum: the first leaves
-// partial sums in C, and the second adds the last panel's. More where K is so deep that a dispatch would loop more
-// often than software drivers do.
+// calls returns one dispatch, or two if K is deeper than a panel and something follows the sum: the first leaves
+// partial sums in C, and the second adds the last panel's. It returns more if K is so deep that one dispatch would
+// exceed the loop limit of software drivers.
 func (f panelForm) calls(g Gemm) []vk.Call {
-	const most = 32 // panels of a dispatch: with 256 rows, half of the 65,535 loop passes that lavapipe grants an invocation
+	const most = 32 // panels per dispatch: with 256 rows, half of the 65,535 loop iterations that lavapipe allows per invocation
 	depth := int(f.depth)
 	end := ceil(g.chunk(), depth) * depth
 	sums := g
@@ -110,5 +110,5 @@ func (f panelForm) call(g Gemm, begin, end int) vk.Call {
 	return call
 }
 
-// ceil is a / b, rounded up.
+// ceil returns a / b, rounded up.
 func ceil(a, b int) int { return (a + b - 1) / b }

@@ -14,7 +14,7 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// matrices lays so many members' matrices out in a fresh tensor, with gaps of poison before, between and after.
+// matrices stores matrices of several members in a new tensor, with gaps of poison before, between and after.
 func matrices(t *testing.T, s *engine.State, name string, members, rows, columns int, values []float32, aligned bool) Matrix {
 	x := Matrix{At: 1 + rand.IntN(5), Row: columns + rand.IntN(3)}
 	if aligned {
@@ -39,7 +39,7 @@ func matrices(t *testing.T, s *engine.State, name string, members, rows, columns
 	return x
 }
 
-// dense is a member's matrix, as it is stored or transposed.
+// dense returns a member's matrix as stored, or transposed.
 func dense(values []float32, member, rows, columns int, transposed bool) mat.Matrix {
 	x := mat.NewDense(rows, columns, nil)
 	for i := range rows {
@@ -53,7 +53,7 @@ func dense(values []float32, member, rows, columns int, transposed bool) mat.Mat
 	return x
 }
 
-// gemmCase is a product on random matrices, to be compared with float64.
+// gemmCase is a product of random matrices to compare with float64.
 type gemmCase struct {
 	members, m, n, k       int
 	transposeA, transposeB bool
@@ -67,7 +67,7 @@ type gemmCase struct {
 	form                   gemmForm // nil: the device's choice
 }
 
-// product makes the tensors and the product. C is poisoned.
+// product makes the tensors and the product, with C poisoned.
 func (c gemmCase) product(t *testing.T, s *engine.State, av, bv []float32) Gemm {
 	splits := max(c.splits, 1)
 	ar, ac := shape(c.m, c.k, c.transposeA)
@@ -112,7 +112,7 @@ func shape(rows, columns int, transposed bool) (int, int) {
 	return rows, columns
 }
 
-// at is the place of an element of C.
+// at returns the index of an element of C.
 func (g Gemm) at(member, row, column int) int {
 	if g.Inner != 0 {
 		r := row + g.First
@@ -121,7 +121,7 @@ func (g Gemm) at(member, row, column int) int {
 	return g.C.At + member*g.C.Stride + row*g.C.Row + column
 }
 
-// slopeAt is the derivative of an activation at z, where h is its value there, which for all but swish tells it.
+// slopeAt returns the derivative of an activation at z, with value h there; only swish needs z.
 func slopeAt(a Activation, z, h float64) float64 {
 	s := 1 / (1 + math.Exp(-z))
 	switch {
@@ -220,7 +220,7 @@ func (c gemmCase) run(t *testing.T) {
 	written("kept", kept)
 }
 
-// gemmForms are the forms that the device can run, of sizes that leave parts of them empty.
+// gemmForms returns the forms that the device can run, with sizes that leave parts of them unused.
 func gemmForms(info vk.Info) map[string]gemmForm {
 	forms := map[string]gemmForm{"tiles": tiledForm{formTiles, 64, 4, 4, 8}}
 	if info.SubgroupOps.Has(vk.SubgroupShuffle) && info.SubgroupSize <= 16 { // wider subgroups have no registers for it
@@ -235,7 +235,8 @@ func gemmForms(info vk.Info) map[string]gemmForm {
 	return forms
 }
 
-// Every form of the kernels against float64, stored each way, in sizes that fill no tile, and a few that do.
+// TestGemm compares every form of the kernels with float64, for each way of storing, with sizes that do not fill a
+// tile, and some that do.
 func TestGemm(t *testing.T) {
 	for name, form := range gemmForms(testState(t).Engine().Device().Info()) {
 		ways := []string{"", "A", "B", "AB"}
@@ -259,7 +260,8 @@ func TestGemm(t *testing.T) {
 	}
 }
 
-// What follows the sums, in every form: bias, activation, what goes into it, slope; and rows of C in blocks.
+// TestGemmEpilogue tests what follows the sums, in every form: bias, activation, stored pre-activation, slope; and
+// rows of C in blocks.
 func TestGemmEpilogue(t *testing.T) {
 	for name, form := range gemmForms(testState(t).Engine().Device().Info()) {
 		t.Run(name, func(t *testing.T) {
@@ -282,13 +284,13 @@ func TestGemmEpilogue(t *testing.T) {
 	}
 }
 
-// A panel of the size that the device's choice has, with several of them along K and along N.
+// TestGemmPanel tests a panel of the size that the device chooses, with several panels along K and N.
 func TestGemmPanel(t *testing.T) {
 	info := testState(t).Engine().Device().Info()
 	if info.Type != vk.CPU || !info.Features.Has(vk.Int64) {
 		t.Skip("panels are for software drivers with 64-bit integers")
 	}
-	// In one dispatch it would take more loop passes than lavapipe grants an invocation.
+	// In one dispatch this would exceed the loop iterations that lavapipe allows per invocation.
 	gemmCase{members: 1, m: 256, n: 20, k: 600, transposeA: true, aligned: true, form: panelForm{info.SubgroupSize, 4, 4, 256}}.run(t)
 	if testing.Short() {
 		return
@@ -298,7 +300,7 @@ func TestGemmPanel(t *testing.T) {
 	gemmCase{members: 2, m: 65, n: 23, k: 131, transposeB: true}.run(t)
 }
 
-// Members that share an A or a B, with and without an addend, in every form.
+// TestGemmShared tests members that share an A or a B, with and without an addend, in every form.
 func TestGemmShared(t *testing.T) {
 	forms := gemmForms(testState(t).Engine().Device().Info())
 	forms["vector"] = tiledForm{form: formVector, workgroup: 64, width: 4}
@@ -339,7 +341,7 @@ func TestGemmErrors(t *testing.T) {
 	}
 }
 
-// Products of one row, their sums whole and shared by invocations.
+// TestGemmVector tests products of one row, with sums computed by one invocation and by several.
 func TestGemmVector(t *testing.T) {
 	forms := []tiledForm{{form: formVector, workgroup: 64, width: 4}, tiledForm{form: formVector, workgroup: 8, width: 1}}
 	if testing.Short() {
@@ -354,7 +356,7 @@ func TestGemmVector(t *testing.T) {
 	}
 }
 
-// What the device chooses for shapes of all proportions.
+// TestGemmShapes tests the forms that the device chooses, for shapes of all proportions.
 func TestGemmShapes(t *testing.T) {
 	for _, size := range [][3]int{{3, 5, 9}, {37, 2, 21}, {6, 70, 10}, {130, 136, 16}, {1, 9, 5}} {
 		c := gemmCase{members: 2, m: size[0], n: size[1], k: size[2], aligned: true, transposeA: true}
@@ -362,7 +364,7 @@ func TestGemmShapes(t *testing.T) {
 	}
 }
 
-// BenchmarkGemm measures the forms on shapes of learning, one run a measurement.
+// BenchmarkGemm measures the forms on shapes of learning, one run per measurement.
 func BenchmarkGemm(b *testing.B) {
 	ctx := context.Background()
 	for _, c := range []struct {

@@ -7,44 +7,46 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// Lanes is the shape of a network that a subgroup holds in its lanes' registers (shaders/engine/nn/mlp.glsl), in the form its
-// specialization constants take.
+// Lanes is the layout of a network in the lanes' registers of a subgroup (shaders/engine/nn/mlp.glsl), as
+// specialization constants.
 type Lanes struct {
 	Lanes                        uint32 // the subgroup size
 	Hidden1, Hidden2, Activation uint32
 	LayerNorm                    bool
 }
 
-// maxLaneWeights bounds the weights of the second layer that a lane keeps: 1024 floats are 32 KiB of first-level cache for a software
-// driver's eight lanes.
+// maxLaneWeights is the largest number of weights of the second layer per lane: 1024 floats are 32 KiB of first-level
+// cache for a software driver's eight lanes.
 const maxLaneWeights = 1024
 
-// maxLaneOutputs bounds the outputs of networks that learn: forward and backward pass of 93 outputs compile for 20 and 63 seconds, layer by layer
-// for 2 and 4.
+// maxLaneOutputs is the largest number of outputs of networks that learn: forward and backward pass of 93 outputs
+// compile for 20 and 63 seconds, layer by layer for 2 and 4.
 const maxLaneOutputs = 48
 
-// maxForwardWeights is that of kernels which only evaluate the network: the second-level cache feeds a software driver nearly as fast, where
-// streaming a network of [128, 128] takes three times as long. Beyond, compilation takes longer than a minute.
+// maxForwardWeights replaces maxLaneWeights in kernels that only evaluate the network: a software driver's
+// second-level cache is nearly as fast, while streaming a network of [128, 128] takes three times as long. Above it,
+// compilation takes longer than a minute.
 const maxForwardWeights = 2048
 
-// Lanes says how a subgroup of the device holds the network. It is an error for a network of no or more than two hidden layers, of
-// more weights than lanes can keep, or of more than 48 outputs.
+// Lanes returns the layout of the network in a subgroup of the device. Networks that do not have one or two hidden
+// layers, that have more weights than lanes can hold, or more than 48 outputs are errors.
 func (m MLP) Lanes(info vk.Info) (Lanes, error) {
 	if m.Out > maxLaneOutputs {
-		return Lanes{}, fmt.Errorf("nn: network %v has %d outputs; the lanes of a subgroup learn those of at most %d: %w", m, m.Out, maxLaneOutputs, ErrNoRoom)
+		return Lanes{}, fmt.Errorf("nn: network %v has %d outputs; networks held in lanes can learn with at most %d: %w", m, m.Out, maxLaneOutputs, ErrNoRoom)
 	}
 	return m.lanes(info, maxLaneWeights)
 }
 
-// ErrNoRoom is wrapped by the errors of networks that are too large to be held so.
+// ErrNoRoom is wrapped by the errors of networks that are too large for this layout.
 var ErrNoRoom = errors.New("no room")
 
-// laneRegisters is how many registers a lane of a GPU has at most.
+// laneRegisters is the largest number of registers of a GPU's lane.
 const laneRegisters = 255
 
-// LanesForward is Lanes for kernels that evaluate the network and learn nothing. On software drivers those have room for more; on GPUs, for
-// which there are other ways to hold a network (MLP.Group), no more than there are registers: of CartPole swing-up's rollout with [128, 128] RADV
-// spills 139 registers in subgroups of 64 lanes, 1160 in subgroups of 32.
+// LanesForward is Lanes for kernels that evaluate the network without learning. On software drivers they may hold more
+// weights. On GPUs, which have other ways to hold a network (MLP.Group), the number of registers is the limit: of
+// CartPole swing-up's rollout with [128, 128] RADV spills 139 registers in subgroups of 64 lanes, 1160 in subgroups of
+// 32.
 func (m MLP) LanesForward(info vk.Info) (Lanes, error) {
 	if info.Type.GPU() {
 		return m.lanes(info, laneRegisters)
@@ -66,7 +68,7 @@ func (m MLP) lanes(info vk.Info, most int) (Lanes, error) {
 	}
 	weights = max(weights, m.Out*units(m.Hidden[len(m.Hidden)-1]))
 	if weights > most {
-		return Lanes{}, fmt.Errorf("nn: network %v needs %d weights a lane of a subgroup of %d; each has room for %d: %w", m, weights, width, most, ErrNoRoom)
+		return Lanes{}, fmt.Errorf("nn: network %v needs %d weights per lane of a subgroup of %d; a lane holds at most %d: %w", m, weights, width, most, ErrNoRoom)
 	}
 	return l, nil
 }
