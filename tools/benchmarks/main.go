@@ -120,9 +120,9 @@ func pagesOf(docs string) (map[string][]byte, error) {
 // head is the beginning of the page.
 const head = `# Speed across vendors
 
-What evorl bench has measured on devices and drivers. Figures are medians of repetitions of a whole suite; ratios are times as fast as the first column. The
-last column of a suite's first table says what makes a result unreliable: evorl bench notes by itself where other programs used the processors
-meanwhile, and which cases varied from one repetition to the next. Results with such a note are there to be replaced.
+Measurements by evorl bench on devices and drivers. Figures are medians of repetitions of a whole suite; a ratio is the speed relative to the first
+column. The last column of a suite's first table lists what makes a result unreliable: evorl bench detects other programs that used the processors
+during the measurement, and cases that varied between repetitions. Such results should be replaced.
 
 A device is added by two commands, on a machine that does nothing else; the suite score takes about two minutes, core some more:
 
@@ -131,6 +131,6 @@ evorl bench --suite score --out result.json
 go run ./tools/benchmarks result.json
 ` + "```" + `
 
-The second writes this page again, which is generated from the files in [benchmarks](benchmarks). What a case measures is told by
-evorl bench --json, and all that a file holds by the doc comments of package cmd/bench. Two files are compared by evorl bench compare.
+The second regenerates this page from the files in [benchmarks](benchmarks). evorl bench --json describes
+each case, the doc comments of package cmd/bench the contents of a file. evorl bench compare compares two files.
 `
