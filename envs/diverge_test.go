@@ -26,7 +26,7 @@ void env_reset(out float s[STATE_SIZE], inout Rng rng) {
 void env_step(inout float s[STATE_SIZE], uint action, inout Rng rng, out float reward, out bool terminated) {
     s[0] += 1.0;
     bool fault = s[0] == 3.0;
-    s[1] = FAULT == 0u && fault ? log(-s[0]) : s[1];
+    s[1] = FAULT == 0u && fault ? M_INFINITY * (s[0] - 3.0) : s[1];
     reward = FAULT == 2u && fault ? M_INFINITY : 1.0;
     terminated = s[0] >= 9.0;
 }

@@ -6,6 +6,7 @@ import "C"
 
 import (
 	"slices"
+	"strings"
 	"sync"
 	"unsafe"
 )
@@ -13,6 +14,10 @@ import (
 const messageBytes = 16 << 10 // the maximum length of a message
 
 const severityError = uint32(C.VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT)
+
+// uncheckedAddresses is part of the layer's warning about devices without 64-bit integers: it cannot check buffer device
+// addresses, which this package does not use.
+const uncheckedAddresses = "No buffer device address checking will be attempted"
 
 // messages holds the messages of the validation layer.
 type messages struct {
@@ -55,6 +60,9 @@ func (d *Device) drainMessages() {
 			return
 		}
 		message := C.GoString(text)
+		if strings.Contains(message, uncheckedAddresses) {
+			continue
+		}
 		if severity >= severityError {
 			d.cfg.logger.Error("Vulkan validation", "message", message)
 		} else {
