@@ -10,21 +10,22 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// actorCritic is an actor and the critics of its actions, for every member: what DDPG, TD3 and SAC share. A member's critics are a stack, one
-// row of an optimizer. Critics of continuous actions take them as inputs; those of discrete ones have an output for each.
+// actorCritic holds the actor and the critics of every member, the common part of DDPG, TD3 and SAC. A member's
+// critics are a stack with one row of an optimizer. Critics of continuous actions have actions as inputs; those of
+// discrete actions have one output per action.
 type actorCritic struct {
 	cfg     NetworkConfig
 	scope   *engine.State
 	clock   engine.Clock
 	members int
-	actors  int     // of a member, which share its critics
-	batch   int     // transitions of an actor's update
-	rows    int     // of an update of all actors of a member, which is one of the critics
-	twins   int     // critics of a member
+	actors  int     // actors per member, which share its critics
+	batch   int     // transitions per update of an actor
+	rows    int     // transitions of all actors of a member, in an update of its critics
+	twins   int     // critics per member
 	head    nn.Head // of the actor, without exploration
 
-	together bool            // the actors are the workflow's members, which share all but that: members is 1
-	metrics  *engine.Metrics // of the members that have critics
+	together bool            // the workflow's members share critics: they are the actors of 1 member
+	metrics  *engine.Metrics // with one value per member with critics
 
 	actor, critics *network
 	targetCritics  *engine.Tensor // [P, twins, row]
@@ -32,15 +33,15 @@ type actorCritic struct {
 	rewardScale    *engine.Tensor // [P]
 	tau            *engine.Tensor // [P]
 	actorTau       *engine.Tensor // [P · actors]
-	copies         []actorCopies  // none where a member has one actor
+	copies         []actorCopies  // empty if members have one actor
 
-	outputs, atOutputs  *engine.Tensor // [P, B, Out]: of the actor, and the gradient there
+	outputs, atOutputs  *engine.Tensor // [P, B, Out]: of the actor, and the gradient with respect to them
 	actions, atActions  *engine.Tensor // [P, B, A]
 	logProb             *engine.Tensor // [P, B]
 	values, atValues    *engine.Tensor // [P, twins, B, 1], of discrete actions [P, twins, B, A]
-	nextValues          *engine.Tensor // the same of the targets
+	nextValues          *engine.Tensor // [P, twins, B, …]: of the targets
 	chosen              *engine.Tensor // [P, twins, B]: values of the actions taken
-	distribution        *distribution  // of which values are the mean, [P, twins, B, atoms] then; nil: none
+	distribution        *distribution  // whose mean the values are, with outputs [P, twins, B, atoms]; nil: none
 	loss                *engine.Tensor // [P, B]: squared errors of the critics
 	actorGradient       *engine.Tensor // [splits, P, row]
 	criticGradient      *engine.Tensor // [splits, P, twins row]
@@ -48,7 +49,7 @@ type actorCritic struct {
 	normRow, refusedRow *engine.Tensor
 }
 
-// actorCriticConfig are the sizes and learning rates of an actorCritic.
+// actorCriticConfig holds the sizes and learning rates of an actorCritic.
 type actorCriticConfig struct {
 	learnerParts
 	twins                 int
@@ -56,10 +57,10 @@ type actorCriticConfig struct {
 	actorRate, criticRate *engine.Tensor // [P]
 	tau                   *engine.Tensor // [P]
 	critic                CriticConfig   // of continuous actions
-	contiguous            bool           // parameters lie in one buffer, the actors' first
+	contiguous            bool           // parameters are in one buffer, the actors' first
 }
 
-// actorCopies are hyperparameters of members for each of their actors.
+// actorCopies is a hyperparameter of members, copied for each of their actors.
 type actorCopies struct{ of, each *engine.Tensor } // [P], [P · actors]
 
 func newActorCritic(o *OffPolicy, c actorCriticConfig) (*actorCritic, error) {
@@ -76,7 +77,7 @@ func newActorCritic(o *OffPolicy, c actorCriticConfig) (*actorCritic, error) {
 		rewardScale: c.rewardScale, tau: c.tau, metrics: o.Metrics(), together: c.together,
 	}
 	if c.together {
-		// What the critics have of it is the first agent's; none varies it.
+		// The critics use the first agent's values; none of these can be varied.
 		a.tau, c.criticRate, a.metrics = c.tau.Index(0), c.criticRate.Index(0), o.Metrics().Sub("", actors)
 	}
 	actor := a.cfg.mlp(c.env.ObsSize(), a.head.Outputs())
@@ -107,7 +108,7 @@ func newActorCritic(o *OffPolicy, c actorCriticConfig) (*actorCritic, error) {
 	return a, s.Err()
 }
 
-// makeScratch makes what an update computes.
+// makeScratch makes the scratch tensors of an update.
 func (a *actorCritic) makeScratch(s *engine.State) {
 	p, b, action := engine.Members(a.members), engine.Axis("transition", a.rows), engine.Axis("action", a.head.Words())
 	output, value := engine.Axis("output", a.head.Outputs()), engine.Axis("value", a.critics.MLP().Out)
@@ -126,7 +127,7 @@ func (a *actorCritic) makeScratch(s *engine.State) {
 	a.actorGradient, a.criticGradient = gradient("actor_gradient", a.actor), gradient("critic_gradient", a.critics)
 }
 
-// forActors is a hyperparameter [P] as the actors take it, [P · actors].
+// forActors returns a hyperparameter [P] for the actors, [P · actors].
 func (a *actorCritic) forActors(s *engine.State, name string, of *engine.Tensor) *engine.Tensor {
 	if a.actors == 1 || a.together {
 		return of
@@ -136,7 +137,7 @@ func (a *actorCritic) forActors(s *engine.State, name string, of *engine.Tensor)
 	return each
 }
 
-// perActor is a tensor [P, actors · B, …] as that of the actors, [P · actors, B, …].
+// perActor returns a tensor [P, actors · B, …] in the actors' shape, [P · actors, B, …].
 func (a *actorCritic) perActor(x *engine.Tensor) *engine.Tensor {
 	if a.actors == 1 {
 		return x
@@ -144,7 +145,7 @@ func (a *actorCritic) perActor(x *engine.Tensor) *engine.Tensor {
 	return x.View(append([]engine.Dim{engine.Members(a.members * a.actors), engine.Axis("transition", a.batch)}, x.Dims()[2:]...)...)
 }
 
-// ofCritics is a batch as the critics take it: where agents learn together, the rows of all are one member's.
+// ofCritics returns a batch for the critics: if agents learn together, the rows of all belong to one member.
 func (a *actorCritic) ofCritics(b ReplayBatch) ReplayBatch {
 	if !a.together {
 		return b
@@ -155,7 +156,7 @@ func (a *actorCritic) ofCritics(b ReplayBatch) ReplayBatch {
 	return b
 }
 
-// inputs are a batch's observations, and actions unless nil, as networks take them.
+// inputs returns a batch's observations, and actions unless nil, as inputs of networks.
 func inputs(obs, actions *engine.Tensor) nn.Inputs {
 	if actions == nil {
 		return nn.Inputs{Parts: []*engine.Tensor{obs}}
@@ -163,7 +164,7 @@ func inputs(obs, actions *engine.Tensor) nn.Inputs {
 	return nn.Inputs{Parts: []*engine.Tensor{obs, actions}}
 }
 
-// policy is the actor with a head, as rollouts take it.
+// policy returns the actor with a head, as rollouts take it.
 func (a *actorCritic) policy(head nn.Head) *envs.Policy {
 	p := &envs.Policy{Weights: a.actor.weights(), Network: a.actor.MLP(), Head: head, ObsLimit: float32(a.cfg.ObsLimit)}
 	if a.normalizer != nil {
@@ -172,13 +173,14 @@ func (a *actorCritic) policy(head nn.Head) *envs.Policy {
 	return p
 }
 
-// headBatch are outputs of the actor, with the random numbers of an update.
+// headBatch returns outputs of the actor with the random numbers of an update.
 func (a *actorCritic) headBatch(u update, stream uint32) nn.HeadBatch {
 	return nn.HeadBatch{Parameters: a.actor.weights(), Outputs: a.outputs, Draws: nn.Draws{Stream: stream, Clock: a.clock, Update: u.number}}
 }
 
-// descendCritics records an update of the critics, towards values of the next actions that are in a.actions. temperature, and with it the
-// log-probabilities in a.logProb, have a part in them unless it is nil; logarithms of it are in fours.
+// descendCritics records an update of the critics towards values of the next actions, which are in a.actions. Unless
+// temperature is nil, these values include the entropy term, with the log-probabilities in a.logProb; a logarithmic
+// temperature is the first of four.
 func (a *actorCritic) descendCritics(r *engine.Recorder, u update, temperature *engine.Tensor, logarithms bool) {
 	b := u.batch
 	a.critics.Evaluate(r, nn.Weights{Params: a.targetCritics}, inputs(b.NextObs, a.actions), a.nextValues)
@@ -200,10 +202,10 @@ func (a *actorCritic) descendCritics(r *engine.Recorder, u update, temperature *
 	a.critics.optimizer.Record(r, a.criticGradient)
 }
 
-// explore implements learner: the head has all that exploration takes.
+// explore implements learner: exploration needs nothing beyond the head.
 func (a *actorCritic) explore(*engine.Recorder) {}
 
-// prepare implements learner: behind the parameters, to the end of the rows, no kernel writes gradients.
+// prepare implements learner: kernels do not write the padding of gradients after the parameters.
 func (a *actorCritic) prepare(r *engine.Recorder) {
 	for _, c := range a.copies {
 		for i := range c.each.Len() {
@@ -235,7 +237,7 @@ func (a *actorCritic) recordMetrics(r *engine.Recorder) {
 	engine.CopyCounts(r, a.refusedRow, a.critics.optimizer.Refused())
 }
 
-// init implements learner; targets begin as what they follow.
+// init implements learner; targets begin as copies.
 func (a *actorCritic) init(ctx context.Context) error {
 	actor, critics := make([]float32, a.actor.params().Len()), make([]float32, a.critics.params().Len())
 	actorRow, criticRow := len(actor)/(a.members*a.actors), len(critics)/(a.members*a.twins)

@@ -16,39 +16,39 @@ type deterministic struct {
 	*actorCritic
 	hyper       *engine.Hyper
 	explorer    nn.Head        // the head with exploration noise
-	spread      *spread        // nil: all environments of a member explore alike
-	targetActor *engine.Tensor // [P, row]; nil: none, the actor's own actions are the next ones
+	spread      *spread        // nil: all environments of a member explore with one deviation
+	targetActor *engine.Tensor // [P, row]; nil: none, the actor itself chooses the next actions
 	smoothing   *smoothing     // nil: none
 	delay       *delay         // nil: none
 	diversity   *diversity     // nil: none
 
-	first      *nn.Network // the first critic of every member, whose value the actor's loss has; nil: that of distributions
+	first      *nn.Network // the first critic of every member, whose value is in the actor's loss; nil: that of distributions is
 	firstPass  *nn.Pass
 	firstValue *engine.Tensor // [P, B, 1]: of the actor's actions
-	ascent     *engine.Tensor // [P, B, 1]: the gradient of the actor's loss there, -1 / B
+	ascent     *engine.Tensor // [P, B, 1]: the gradient of the actor's loss with respect to it, -1 / B
 	actorRow   *engine.Tensor // metric [P]
 
-	fused                 int            // updates of a dispatch; 0: an update is several dispatches
-	gradients             *engine.Tensor // [P, row] of a fused update: of the critics, and then of the actor
+	fused                 int            // updates per dispatch; 0: an update is several dispatches
+	gradients             *engine.Tensor // [P, row] of a fused update: of the critics, then of the actor
 	actorRate, criticRate *engine.Tensor // [P]
 }
 
-// deterministicConfig are the settings of DDPG and TD3.
+// deterministicConfig holds the settings of DDPG and TD3.
 type deterministicConfig struct {
 	twins                 int
 	actorRate, criticRate float64
 	tau, explorationNoise float64
 
 	delay                  float64 // 0: none
-	smooths                bool    // the target policy
+	smooths                bool    // target policy smoothing
 	targetNoise, noiseClip float64
 
-	diversity   *diversityConfig // nil: agents learn without regard to each other
+	diversity   *diversityConfig // nil: agents learn independently of each other
 	critic      CriticConfig
 	ownNext     bool    // there is no target actor
 	levels      int     // of exploration; 0 or 1: one
 	noiseMost   float64 // of the levels
-	weightDecay float64 // above 0: by AdamW
+	weightDecay float64 // above 0: the optimizer is AdamW
 }
 
 func newDeterministic(o *OffPolicy, parts learnerParts, c deterministicConfig) (*deterministic, error) {
@@ -104,7 +104,7 @@ func (c OffPolicyConfig) fitsDeterministic(name string, env *envs.Environment, n
 	return c.fitsContinuous(name, env, network, replay)
 }
 
-// makeFirst makes the way through the first critics to actions.
+// makeFirst makes the backward pass through the first critics to actions.
 func (d *deterministic) makeFirst(s *engine.State) (err error) {
 	if d.first, err = nn.New(s.Sub("first"), d.critics.MLP(), d.members, d.rows); err != nil {
 		return err
@@ -116,7 +116,7 @@ func (d *deterministic) makeFirst(s *engine.State) (err error) {
 	d.firstValue = s.Scratch("first_value", engine.Float32, dims...)
 	d.ascent = engine.Constant(s, "gradient_at_first_value", engine.Same(d.members*d.rows, -1/float32(d.batch)), dims...)
 	if uint64(d.actor.params().StackBytes()) > s.Engine().Device().Info().Limits.MaxStorageRange {
-		d.fused = 0 // a kernel does not see all parameters
+		d.fused = 0 // a kernel cannot bind all parameters
 	}
 	if d.fused > 0 {
 		row := d.critics.params().Size("parameter") + d.actor.params().Size("parameter")
@@ -141,7 +141,7 @@ func (d *deterministic) explore(r *engine.Recorder) {
 	}
 }
 
-// block implements learner: as many updates of the critics as there are for one of the actor.
+// block implements learner: the number of critic updates per actor update.
 func (d *deterministic) block(updates int) int {
 	if d.delay == nil {
 		return 1
@@ -174,7 +174,7 @@ func (d *deterministic) update(r *engine.Recorder, u update) {
 	}
 }
 
-// nextActions records the target actor's actions after the batch's transitions, or the actor's own.
+// nextActions records the actions at the next observations, by the target actor or the actor itself.
 func (d *deterministic) nextActions(r *engine.Recorder, u update) {
 	weights := d.actor.weights()
 	if d.targetActor != nil {
@@ -190,8 +190,9 @@ func (d *deterministic) nextActions(r *engine.Recorder, u update) {
 	d.head.Sample(r, b, d.actions, d.logProb)
 }
 
-// descendActor records an update of the actor, whose loss is minus the first critic's mean value of its actions; of distributions that of both
-// critics. Agents that are to differ see the same states, those of the first agent's batch, which have the places of the others' from then on.
+// descendActor records an update of the actor, whose loss is minus the first critic's mean value of its actions; for
+// distributions, that of both critics. With a diversity term, all agents use the same states, those of the first
+// agent's batch, which replace the others'.
 func (d *deterministic) descendActor(r *engine.Recorder, u update) {
 	obs := u.batch.Obs
 	if d.diversity != nil {
@@ -219,7 +220,7 @@ func (d *deterministic) descendActor(r *engine.Recorder, u update) {
 	d.actor.optimizer.Record(r, d.actorGradient)
 }
 
-// prepare implements learner: as actorCritic, for updates that are fused and for others.
+// prepare implements learner, for fused and other updates.
 func (d *deterministic) prepare(r *engine.Recorder) {
 	d.actorCritic.prepare(r)
 	if d.fused > 0 {
@@ -261,7 +262,7 @@ type smoothing struct {
 	stream      uint32
 }
 
-// record records actions of outputs [P, B, A].
+// record records computing smoothed actions from outputs [P, B, A].
 func (s *smoothing) record(r *engine.Recorder, b nn.HeadBatch, actions *engine.Tensor, size int) {
 	_, members, elements, _ := actions.Split(engine.MemberAxis)
 	local, groups := r.Invocations(elements / size)

@@ -11,12 +11,13 @@ import (
 // Limits of deterministic_update.comp.
 const (
 	deterministicBindings = 30
-	maxFusedUpdates       = 64        // updates of a dispatch
-	maxFusedBytes         = 128 << 20 // of their batches
+	maxFusedUpdates       = 64        // updates per dispatch
+	maxFusedBytes         = 128 << 20 // of the batches of a dispatch
 )
 
-// fusesDeterministic is how many updates a dispatch of deterministic_update.comp takes; 0 where each is several dispatches. They are fused as PPO's
-// are (canFuse): on software drivers, with networks that lanes hold and work that earns back the longer compilation.
+// fusesDeterministic returns the number of updates per dispatch of deterministic_update.comp; 0 if each is several
+// dispatches. They are fused under the same conditions as PPO's (canFuse): on software drivers, with networks that
+// lanes can hold and enough work to repay the longer compilation.
 func fusesDeterministic(o *OffPolicy, parts learnerParts, c deterministicConfig) int {
 	info, actions := o.State().Engine().Device().Info(), parts.env.Action.Size()
 	updates, err := o.cfg.updates()
@@ -43,10 +44,10 @@ func fusesDeterministic(o *OffPolicy, parts learnerParts, c deterministicConfig)
 	return (updates + dispatches - 1) / dispatches
 }
 
-// deterministicIterations is what the loops of an update of TD3 may take: eight passes over the batch, one that draws noise, and Adam's over all
-// parameters in fours.
+// deterministicIterations returns the loop iterations of an update of TD3: eight passes over the batch, one that draws
+// noise, and Adam's over all parameters, four at a time.
 func deterministicIterations(batch int, largest nn.MLP, lanes int) int {
-	const networks, passes = 3, 4 // that learn; of each kind
+	const networks, passes = 3, 4 // networks that learn; passes of each kind
 	groups, philox := (batch+lanes-1)/lanes, 10*(1+(2*largest.Out+3)/4)
 	evaluated, learned := groups*(1+lanes), groups*(1+lanes/fusedBlock+lanes)
 	return passes*(evaluated+learned+2*largest.Hidden[0]/lanes) + groups*(1+philox) + networks*largest.Size()/(4*lanes) + 64

@@ -11,13 +11,13 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// OffPolicy is what off-policy algorithms share: P members that learn from what they kept of the past. An iteration is one recorded program: T
-// steps of every environment by the exploring policy, appended to the replay; T · E · updates_per_step updates, each by a batch of its
-// own; metrics.
+// OffPolicy is the common part of off-policy algorithms: P members that learn from replayed experience. An iteration is
+// one recorded program: T steps of every environment by the exploring policy, which are appended to the replay;
+// T · E · updates_per_step updates, each with its own batch; metrics.
 //
-// Init lets every member take learning_starts environment steps by random actions, rounded up to whole rollouts of T · E. They count as
-// environment steps (engine.EnvSteps, Report.EnvSteps), not as iterations. A run that resumes without the replay of its checkpoint
-// (ReplayConfig.Save) takes and counts as many again, by the policies that it has.
+// In Init every member takes learning_starts environment steps with random actions, rounded up to whole rollouts of
+// T · E. They count as environment steps (engine.EnvSteps, Report.EnvSteps), not as iterations. A run that resumes
+// without a saved replay (ReplayConfig.Save) takes and counts the same number of steps again, by its current policies.
 type OffPolicy struct {
 	engine.Base
 	name   string
@@ -33,17 +33,17 @@ type OffPolicy struct {
 	discount  *engine.Tensor // [P]
 }
 
-// learner is what an algorithm adds to OffPolicy.
+// learner is the part of an off-policy algorithm that OffPolicy does not have.
 type learner interface {
-	// behaviour is the policy that explores. Evaluations take its mode.
+	// behaviour returns the exploring policy. Evaluations use its mode.
 	behaviour() behaviour
 	// init draws the members' initial parameters.
 	init(ctx context.Context) error
-	// block is how many updates are recorded together and repeated; 1 unless the updates of a block differ.
+	// block returns the number of updates that are recorded together and repeated; 1 if all updates are the same.
 	block(updates int) int
-	// explore records what comes before a rollout by the exploring policy.
+	// explore records what must precede a rollout by the exploring policy.
 	explore(r *engine.Recorder)
-	// prepare records what comes before an iteration's updates.
+	// prepare records what must precede an iteration's updates.
 	prepare(r *engine.Recorder)
 	// update records one update.
 	update(r *engine.Recorder, u update)
@@ -53,33 +53,34 @@ type learner interface {
 	inherit(r *engine.Recorder, source *engine.Tensor)
 }
 
-// fusing is a learner that may make many updates in one dispatch.
+// fusing is implemented by learners that can make many updates in one dispatch.
 type fusing interface {
-	// fuses is how many; 0: learner.update records one.
+	// fuses returns their number; 0: learner.update records one.
 	fuses() int
-	// recordFused records those of one turn by their batches, [fuses, P, B, …], of all the updates of an iteration; the last turn may be shorter.
+	// recordFused records the updates of chunk number turn [1] u32, with their batches [fuses, P, B, …]. updates is
+	// their number in the iteration; the last chunk may be smaller.
 	recordFused(r *engine.Recorder, batch ReplayBatch, turn *engine.Tensor, updates int)
 }
 
 // update is one of an iteration's updates.
 type update struct {
 	batch  ReplayBatch
-	number *engine.Tensor // [1] u32: of the update in the iteration, for random numbers
-	turn   int            // of the update in its block
+	number *engine.Tensor // [1] u32: index of the update in the iteration, for random numbers
+	turn   int            // index of the update in its block
 }
 
-// learnerParts are what a learner is made with.
+// learnerParts holds the arguments of a learner.
 type learnerParts struct {
 	env         *envs.Environment
 	network     NetworkConfig
-	batch       int            // transitions of an update of an actor
-	actors      int            // of a member, which share its critics
-	together    bool           // all members share one member's critics: they are its actors
+	batch       int            // transitions per update of an actor
+	actors      int            // per member, sharing its critics
+	together    bool           // the members share one set of critics, as actors of one member
 	optimizer   optim.Config   // of every network
 	rewardScale *engine.Tensor // [P]
 }
 
-// oneActor is the error of several actors, for learners whose members have one.
+// oneActor returns the error of several actors per member, for learners that do not support them.
 func (p learnerParts) oneActor() error {
 	if p.actors > 1 {
 		return fmt.Errorf("a member has one actor, not %d; want ddpg or td3", p.actors)
@@ -87,7 +88,8 @@ func (p learnerParts) oneActor() error {
 	return nil
 }
 
-// newOffPolicy makes an off-policy workflow of a configuration and the part of it that all have in common; build makes its learner.
+// newOffPolicy makes an off-policy workflow from an algorithm's configuration and its common part; build makes the
+// learner.
 func newOffPolicy(
 	ctx context.Context, name string, eng *engine.Engine, env *envs.Environment, given Fitting, cfg OffPolicyConfig, with settings,
 	build func(*OffPolicy, learnerParts) (learner, error),
@@ -136,7 +138,7 @@ func (o *OffPolicy) build(ctx context.Context, with settings, build func(*OffPol
 	}
 	o.replay.Normalize(o.learner.behaviour().normalizer, with.network.ObsLimit)
 	policy := *o.learner.behaviour().policy
-	policy.Head.Noise = nil // evaluations explore nothing
+	policy.Head.Noise = nil // evaluations do not explore
 	if o.evaluator, err = envs.NewEvaluator(ctx, s.Sub("evaluation"), o.env, with.options, &policy); err != nil {
 		return err
 	}
@@ -146,12 +148,12 @@ func (o *OffPolicy) build(ctx context.Context, with settings, build func(*OffPol
 	return o.Complete(engine.Parts{Description: o.description(), Record: o.Record, Init: o.begin, Evaluator: o.evaluator})
 }
 
-// description says what is being learned.
+// description describes the run's learner and environment.
 func (o *OffPolicy) description() engine.Description {
 	return engine.Description{Workflow: o.name, Environment: o.env.Name, Members: o.cfg.Members, StepsPerIter: o.cfg.Members * o.cfg.steps()}
 }
 
-// begin begins a run: new parameters, new episodes, and experience by random actions.
+// begin starts a run: new parameters, new episodes, and experience by random actions.
 func (o *OffPolicy) begin(ctx context.Context) error {
 	if err := o.learner.init(ctx); err != nil {
 		return err
@@ -162,11 +164,12 @@ func (o *OffPolicy) begin(ctx context.Context) error {
 	})
 }
 
-// refill fills a replay that checkpoints do not hold with as much experience as a run begins with, of the present policies.
+// refill fills a replay that is not in checkpoints, with as many steps as at the start of a run, by the current
+// policies.
 func (o *OffPolicy) refill(ctx context.Context) error {
 	return o.run(ctx, ": new experience", func(r *engine.Recorder) {
 		o.replay.Clear(r)
-		if o.with.actors > 1 { // which act only at random
+		if o.with.actors > 1 { // these act only at random
 			o.recordExperience(r, o.collector.RecordRandom)
 			return
 		}
@@ -177,7 +180,7 @@ func (o *OffPolicy) refill(ctx context.Context) error {
 	})
 }
 
-// recordExperience records learning_starts environment steps of every member without an update.
+// recordExperience records learning_starts environment steps of every member, without updates.
 func (o *OffPolicy) recordExperience(r *engine.Recorder, collect func(*engine.Recorder)) {
 	n := o.cfg.warmup()
 	if n == 0 {
@@ -191,7 +194,7 @@ func (o *OffPolicy) recordExperience(r *engine.Recorder, collect func(*engine.Re
 	})
 }
 
-// run records a program and runs it once.
+// run records and runs a program.
 func (o *OffPolicy) run(ctx context.Context, what string, record func(*engine.Recorder)) error {
 	program, err := o.State().Engine().Record(o.name+what, record)
 	if err != nil {
@@ -201,7 +204,7 @@ func (o *OffPolicy) run(ctx context.Context, what string, record func(*engine.Re
 	return program.Run(ctx)
 }
 
-// keep records that the collected transitions are appended to the replay and counted.
+// keep records appending the collected transitions to the replay, and counting them.
 func (o *OffPolicy) keep(r *engine.Recorder) {
 	o.replay.Append(r, *o.collector.Trajectory(), false)
 	o.Metrics().AddSteps(r, o.cfg.Members*o.cfg.steps())
@@ -215,8 +218,9 @@ func (o *OffPolicy) Record(r *engine.Recorder, rows func(*engine.Recorder)) {
 	o.End(r, rows, o.cfg.RolloutLength)
 }
 
-// Collect records an iteration's steps by the exploring policies, and that they are kept in the replay and counted. With RecordUpdates and Finish it is an
-// iteration for workflows that put something between them; engine.Base.End ends it.
+// Collect records an iteration's steps by the exploring policies; the transitions are appended to the replay and
+// counted. With RecordUpdates and Finish it makes an iteration, for workflows that insert something in between;
+// engine.Base.End ends it.
 func (o *OffPolicy) Collect(r *engine.Recorder) {
 	if o.with.actors > 1 {
 		r.Fail(fmt.Errorf("rl: %s: members of %d actors act only at random", o.name, o.with.actors))
@@ -227,7 +231,7 @@ func (o *OffPolicy) Collect(r *engine.Recorder) {
 	o.keep(r)
 }
 
-// Finish records what follows an iteration's steps and updates: metrics, and that the observations join the normalizer's moments.
+// Finish records the end of an iteration: metrics, and adding the observations to the normalizer's moments.
 func (o *OffPolicy) Finish(r *engine.Recorder) {
 	o.collector.Finish(r)
 	o.Measure(r)
@@ -236,7 +240,7 @@ func (o *OffPolicy) Finish(r *engine.Recorder) {
 // Measure records the metrics of an iteration's last update.
 func (o *OffPolicy) Measure(r *engine.Recorder) { o.learner.recordMetrics(r) }
 
-// RecordUpdates records an iteration's updates alone, by batches of the replay as it is.
+// RecordUpdates records only an iteration's updates, with batches from the replay as it is.
 func (o *OffPolicy) RecordUpdates(r *engine.Recorder) {
 	updates, err := o.cfg.updates()
 	if err != nil {
@@ -261,18 +265,19 @@ func (o *OffPolicy) RecordUpdates(r *engine.Recorder) {
 	})
 }
 
-// recordUpdate records one update, of a turn of its block.
+// recordUpdate records one update; turn is its index in its block.
 func (o *OffPolicy) recordUpdate(r *engine.Recorder, number *engine.Tensor, turn int) {
 	batch := o.replay.Sample(r, o.Clock(), number, o.discount)
 	o.learner.update(r, update{batch: batch, number: number, turn: turn})
 }
 
-// BlockSize is the least number of updates that RecordBlocks takes: as many of the critics as there are for one of an actor, where that is a whole number
-// and the same for all members, else 1.
+// BlockSize returns the smallest number of updates that RecordBlocks can make: the critic updates per actor update if
+// that is an integer and the same for all members, otherwise 1.
 func (o *OffPolicy) BlockSize() int { return o.learner.block(0) }
 
-// RecordBlocks records n blocks of BlockSize updates, for workflows that say in every iteration anew how many there are. number [1] u32 counts the
-// iteration's updates: it is 0 before the first, and what updates draw follows from it.
+// RecordBlocks records n blocks of BlockSize updates, for workflows whose number of updates differs between
+// iterations. number [1] u32 counts the iteration's updates. It must be 0 before the first; it determines their random
+// numbers.
 func (o *OffPolicy) RecordBlocks(r *engine.Recorder, n int, number *engine.Tensor) {
 	o.learner.prepare(r)
 	size := o.BlockSize()
@@ -284,11 +289,11 @@ func (o *OffPolicy) RecordBlocks(r *engine.Recorder, n int, number *engine.Tenso
 	})
 }
 
-// UpdatesPerStep is how many updates a member makes for each of its environment steps.
+// UpdatesPerStep returns the number of updates per member and environment step.
 func (o *OffPolicy) UpdatesPerStep() float64 { return o.cfg.UpdatesPerStep }
 
-// Restart records that the actors begin to learn anew from where their parameters are: targets are copies of them, and optimizers forget. The critics
-// go on.
+// Restart records that the actors restart learning from their current parameters: targets become copies of them, and
+// optimizers are reset. The critics are unchanged.
 func (o *OffPolicy) Restart(r *engine.Recorder) {
 	of, ok := o.learner.(*deterministic)
 	if !ok {
@@ -301,20 +306,21 @@ func (o *OffPolicy) Restart(r *engine.Recorder) {
 	of.actor.optimizer.Reset(r)
 }
 
-// Replay is what the agents learn from.
+// Replay returns the replay of the agents.
 func (o *OffPolicy) Replay() *Replay { return o.replay }
 
-// Policy is what the agents explore by: actors [P, row] and their head. Where the actions of its head are continuous, a row is one that a search for
-// policies could have proposed (ec/problem.Actors).
+// Policy returns the exploring policy: actors [P, row] and their head. If its actions are continuous, a row has the
+// form of a candidate of a search for policies (ec/problem.Actors).
 func (o *OffPolicy) Policy() *envs.Policy { return o.learner.behaviour().policy }
 
-// Network describes the agents' networks.
+// Network returns the configuration of the agents' networks.
 func (o *OffPolicy) Network() NetworkConfig { return o.with.network }
 
-// Options is how the environment is used.
+// Options returns the options of the environment.
 func (o *OffPolicy) Options() envs.Options { return o.with.options }
 
-// Steps is the steps of every environment an iteration, by which the clock advances, and the environment steps of all members.
+// Steps returns the steps per environment and iteration, by which the clock advances, and the environment steps of all
+// members.
 func (o *OffPolicy) Steps() (clock, all int) {
 	return o.cfg.RolloutLength, o.cfg.Members * o.cfg.steps()
 }
@@ -322,7 +328,7 @@ func (o *OffPolicy) Steps() (clock, all int) {
 // Evaluator runs the members' policies: deterministic actions in new episodes.
 func (o *OffPolicy) Evaluator() *envs.Evaluator { return o.evaluator }
 
-// Environment is the one that the agents act in.
+// Environment returns the environment in which the agents act.
 func (o *OffPolicy) Environment() *envs.Environment { return o.env }
 
 // Fitness implements engine.Trainable: the mean return of evaluation episodes.
@@ -330,11 +336,12 @@ func (o *OffPolicy) Fitness(ctx context.Context, s *engine.State, episodes int) 
 	return o.evaluator.Fitness(ctx, s, o.Clock(), episodes)
 }
 
-// InheritPolicy implements engine.Heir: what fastpbrl's PBT copies (A. Flajolet et al., 2022). A policy's optimizer forgets, its target is a copy of it,
-// and a temperature that is learned is the initial one. Critics go on; DQN's networks are its policies.
+// InheritPolicy implements engine.Heir: it copies what fastpbrl's PBT copies (A. Flajolet et al., 2022). The optimizer
+// of a copied policy is reset, its target is a copy of it, and a learned temperature has its initial value. Critics
+// are unchanged; DQN's networks are its policies.
 func (o *OffPolicy) InheritPolicy(r *engine.Recorder, source *engine.Tensor) {
 	o.learner.inherit(r, source)
 }
 
-// Config implements engine.Trainable: the configuration that it was made with.
+// Config implements engine.Trainable: the configuration with which the workflow was made.
 func (o *OffPolicy) Config() any { return o.config }

@@ -10,36 +10,36 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// ReplayConfig are the settings of a replay.
+// ReplayConfig holds the settings of a replay.
 type ReplayConfig struct {
-	Capacity     int          `min:"1" max:"1073741824" doc:"Transitions that are kept: of each member, or of all where they share them."`
-	Shared       bool         `doc:"All members' transitions go into one ring, from which each member draws batches of its own."`
-	Batch        int          `min:"1" max:"1048576" doc:"Transitions of a member's update."`
-	BatchShare   float64      `above:"0" max:"1" doc:"Share of the batch that is drawn; the rest repeats it. Per member." member:"uniform 0.1 1"`
-	Steps        int          `min:"1" max:"64" doc:"Steps of the return that an update bootstraps after, n."`
-	Inherit      bool         `doc:"A member that becomes a copy of another takes its ring over; else it keeps its own."`
-	Observations ReplayFormat `doc:"How observations are kept: float32, float16, or bits of features that are 0 or 1."`
+	Capacity     int          `min:"1" max:"1073741824" doc:"Number of stored transitions, per member or, if shared, in total."`
+	Shared       bool         `doc:"All members' transitions go into one ring, from which each member draws its own batches."`
+	Batch        int          `min:"1" max:"1048576" doc:"Transitions per member and update."`
+	BatchShare   float64      `above:"0" max:"1" doc:"Fraction of the batch that is drawn; the rest repeats it. Per member." member:"uniform 0.1 1"`
+	Steps        int          `min:"1" max:"64" doc:"Steps n of the returns before bootstrapping."`
+	Inherit      bool         `doc:"A member that becomes a copy of another copies its ring; otherwise it keeps its own."`
+	Observations ReplayFormat `doc:"Storage of observations: float32, float16, or bits (features that are 0 or 1)."`
 
-	Save bool `doc:"Checkpoints hold the replay; else a resumed run fills it anew by its policies, and goes on with other numbers."`
+	Save bool `doc:"Checkpoints contain the replay; otherwise a resumed run refills it by its policies, with other random numbers."`
 
-	Prioritized           bool    `doc:"Batches are drawn by priorities, of errors (T. Schaul et al., 2016, proportional), else uniformly."`
-	PriorityExponent      float64 `min:"0" max:"1" doc:"How far priorities count, alpha: 0: not at all. Per member." member:"uniform 0 1"`
-	ImportanceExponent    float64 `min:"0" max:"1" doc:"How far weights make up for priorities, beta: 1: wholly. Per member." member:"uniform 0 1"`
-	ImportanceAnnealSteps int     `min:"0" doc:"beta rises linearly to 1 over so many environment steps of a member; 0: it stays."`
-	PriorityEpsilon       float64 `min:"0" doc:"Added to the size of errors. Every priority is at least 2^-16, so that every row is drawn some time."`
+	Prioritized           bool    `doc:"Batches are drawn by proportional priorities of errors (T. Schaul et al., 2016); otherwise uniformly."`
+	PriorityExponent      float64 `min:"0" max:"1" doc:"Exponent alpha of priorities; 0: uniform. Per member." member:"uniform 0 1"`
+	ImportanceExponent    float64 `min:"0" max:"1" doc:"Exponent beta of importance weights; 1: full correction. Per member." member:"uniform 0 1"`
+	ImportanceAnnealSteps int     `min:"0" doc:"Environment steps per member over which beta rises linearly to 1; 0: constant."`
+	PriorityEpsilon       float64 `min:"0" doc:"Added to the size of errors. Every priority is at least 2^-16, so that every row can be drawn."`
 }
 
 // Validate checks constraints across fields.
 func (c ReplayConfig) Validate() error {
 	switch {
 	case c.Inherit && c.Shared:
-		return config.Invalid("inherit", "the members share one ring, so there is none to take over; want false")
+		return config.Invalid("inherit", "the members share one ring, so none can be copied; want false")
 	case c.Inherit && !c.Save:
-		return config.Invalid("inherit", "what is copied is what checkpoints hold; want save = true, or inherit = false")
+		return config.Invalid("inherit", "only state in checkpoints is copied; want save = true, or inherit = false")
 	case c.Prioritized && c.BatchShare != 1:
-		return config.Invalid("batch_share", "batches by priorities are drawn as a whole; want 1")
+		return config.Invalid("batch_share", "prioritized batches are drawn whole; want 1")
 	case c.Prioritized && c.Batch > maxPrioritized:
-		return config.Invalid("batch", "%d transitions by priorities; want at most %d", c.Batch, maxPrioritized)
+		return config.Invalid("batch", "%d prioritized transitions; want at most %d", c.Batch, maxPrioritized)
 	}
 	return nil
 }
@@ -53,30 +53,32 @@ func (c ReplayConfig) holds(members, environments, horizon int) error {
 	return c.keeps(horizon*lanes, horizon)
 }
 
-// keeps checks the capacity against the transitions that an iteration appends to a ring, in trajectories of so many steps.
+// keeps checks the capacity against the transitions that an iteration appends to a ring, in trajectories of `horizon`
+// steps.
 func (c ReplayConfig) keeps(rows, horizon int) error {
 	if c.Capacity < 2*rows || horizon > maxLaneSteps {
-		return config.Invalid("replay.capacity", "%d transitions, beside %d that an iteration appends, in %d steps; "+
+		return config.Invalid("replay.capacity", "%d transitions, where an iteration appends %d, in %d steps; "+
 			"want at least twice as many, and at most %d steps", c.Capacity, rows, horizon, maxLaneSteps)
 	}
 	return nil
 }
 
-// DefaultReplay is a ring of a million transitions for each member and batches of 256 (CleanRL's and Stable-Baselines3's DDPG, TD3 and SAC). A
-// copied member keeps its own ring, as in fastpbrl's PBT (A. Flajolet et al., 2022). Priorities, where batches are drawn by them, are those of T.
-// Schaul et al., 2016, table 3, but for the epsilon, of OpenAI Baselines, and beta, which stays.
+// DefaultReplay is a ring of a million transitions per member, with batches of 256 (CleanRL's and Stable-Baselines3's
+// DDPG, TD3 and SAC). A copied member keeps its own ring, as in fastpbrl's PBT (A. Flajolet et al., 2022). Settings of
+// prioritized replay are those of T. Schaul et al., 2016, table 3, except epsilon, which is OpenAI Baselines', and
+// beta, which is constant.
 func DefaultReplay() ReplayConfig {
 	return ReplayConfig{
 		Capacity: 1_000_000, Batch: 256, BatchShare: 1, Steps: 1, Save: true, PriorityExponent: 0.6, ImportanceExponent: 0.4, PriorityEpsilon: 1e-6,
 	}
 }
 
-// Replay keeps transitions on the device and draws batches of them: a ring for each member, or one for all (L.-J. Lin, "Self-Improving
-// Reactive Agents Based on Reinforcement Learning, Planning and Teaching", 1992). Where it is saved, a resumed run draws the batches
-// that the interrupted one would have drawn.
+// Replay stores transitions on the device and draws batches of them, from one ring per member or one for all (L.-J. Lin,
+// "Self-Improving Reactive Agents Based on Reinforcement Learning, Planning and Teaching", 1992). If it is saved, a
+// resumed run draws the same batches as an uninterrupted one.
 //
-// Rows are appended in the order of time. A row keeps the true next observation and whether the episode terminated or was truncated
-// there, so that truncated episodes bootstrap, and is linked to the next row of its episode.
+// Rows are appended in order of time. A row contains the true next observation, and whether the episode terminated or
+// was truncated there, so that truncated episodes bootstrap. It is linked to the next row of its episode.
 type Replay struct {
 	cfg   ReplayConfig
 	rings int
@@ -86,33 +88,33 @@ type Replay struct {
 
 	reward *engine.Tensor // [rings, C]
 	done   *engine.Tensor // [rings, C] u32: envs.Done
-	link   *engine.Tensor // [rings, C] u32: the next row of the episode; 2^32 − 1: there is none
-	head   *engine.Tensor // [rings, 2] u32: the row to be written next, rows held
+	link   *engine.Tensor // [rings, C] u32: the next row of the episode; 2^32 − 1: none
+	head   *engine.Tensor // [rings, 2] u32: the next row to write, the number of rows
 
 	own      *ReplaySource // of Append
-	appended int           // transitions that a trajectory of each source appends to a ring
+	appended int           // transitions that the trajectories of all sources append to a ring
 
 	priorities *priorities // nil: rows are drawn uniformly
 
 	batch  ReplayBatch
 	many   ReplayBatch    // of sampleMany
-	share  *engine.Tensor // [P]: of a batch that is drawn; nil with priorities: all
+	share  *engine.Tensor // [P]: fraction of the batch that is drawn; nil with priorities: all
 	stream uint32
 
 	normalizer *nn.Normalizer // of the batches' observations; nil: none
 	limit      float64
 }
 
-// ReplayBatch is what a replay draws for every member, in order of the batch's rows.
+// ReplayBatch is the batch that a replay draws for every member.
 type ReplayBatch struct {
-	Obs     *engine.Tensor // [P, B, O]: normalized where Replay.Normalize says so
+	Obs     *engine.Tensor // [P, B, O]: normalized if Replay.Normalize was called
 	Action  *engine.Tensor // [P, B, A]
-	Reward  *engine.Tensor // [P, B]: discounted sum over the n steps, or those there are of the episode
+	Reward  *engine.Tensor // [P, B]: discounted sum over n steps, or fewer at the end of the episode
 	NextObs *engine.Tensor // [P, B, O]: the true observation after them
-	// Factor is what the value of NextObs is multiplied by, [P, B]: the discount to the power of the steps, 0 after a termination.
+	// Factor multiplies the value of NextObs, [P, B]: the discount to the power of the steps, 0 after a termination.
 	Factor *engine.Tensor
 	Index  *engine.Tensor // [P, B] u32: the ring's row of Obs
-	// Weight is the importance weight of each row, [P, B], at most 1; nil without priorities: all are 1.
+	// Weight is the importance weight of each row, [P, B], at most 1; nil without priorities (all 1).
 	Weight *engine.Tensor
 
 	priorities *priorities // nil: none
@@ -122,18 +124,19 @@ type ReplayBatch struct {
 const (
 	replayChunk  = 1024  // rows of a trajectory that a workgroup appends
 	replayRows   = 32    // rows of a batch that a workgroup gathers
-	maxLaneSteps = 60000 // rows of a lane that an invocation links, within what loops may take (vk.Limits.MaxLoopIterations)
+	maxLaneSteps = 60000 // rows of a lane that an invocation links, within the loop limit (vk.Limits.MaxLoopIterations)
 )
 
-// NewReplay makes an empty replay for trajectories of t's shape, [T, P, E, …]. It adds the share of batches or, a prioritized one, its exponents to hyper.
+// NewReplay makes an empty replay for trajectories of t's shape, [T, P, E, …]. It adds the drawn fraction of batches
+// or, with priorities, their exponents to hyper.
 //
-// Errors: settings out of range; a capacity of less than two trajectories, which a ring must hold for its links to be whole, or of more than the
-// device's kernels see.
+// Errors: settings out of range; a capacity of less than two trajectories, which the links between rows need, or of
+// more than the device's kernels can bind.
 func NewReplay(s *engine.State, hyper *engine.Hyper, t envs.Trajectory, cfg ReplayConfig) (*Replay, error) {
 	return newReplay(s, hyper, t, cfg, s.Engine().Device().Info().Limits.MaxStorageRange)
 }
 
-// newReplay is NewReplay with tensors of observations and actions of at most so many bytes.
+// newReplay is NewReplay with at most `most` bytes per tensor of observations or actions.
 func newReplay(s *engine.State, hyper *engine.Hyper, t envs.Trajectory, cfg ReplayConfig, most uint64) (*Replay, error) {
 	if err := config.Check(cfg); err != nil {
 		return nil, fmt.Errorf("rl: replay: %w", err)
@@ -158,7 +161,7 @@ func newReplay(s *engine.State, hyper *engine.Hyper, t envs.Trajectory, cfg Repl
 	y.own.newest = y.tensor(s, "newest", engine.Uint32, engine.Axis("lane", y.own.lanes))
 	y.own.owner = s.Tensor("owner", engine.Uint32, engine.Members(members), engine.Environments(environments))
 	if cfg.Inherit {
-		y.own.owner.Own() // the episodes that go on are those of the ring
+		y.own.owner.Own() // the unfinished episodes belong to the ring
 	}
 
 	y.batch = y.newBatch(s.Sub("batch"), cfg.Batch, engine.Members(members))
@@ -171,7 +174,7 @@ func newReplay(s *engine.State, hyper *engine.Hyper, t envs.Trajectory, cfg Repl
 	return y, s.Err()
 }
 
-// newBatch makes room for a batch of so many transitions of each index of the leading axes, its tensors in s.
+// newBatch allocates a batch of `size` transitions for each index of the leading axes; its tensors are in s.
 func (y *Replay) newBatch(s *engine.State, size int, leading ...engine.Dim) ReplayBatch {
 	tensor := func(name string, typ engine.DType, of ...engine.Dim) *engine.Tensor {
 		return s.Scratch(name, typ, slices.Concat(leading, []engine.Dim{engine.Axis("transition", size)}, of)...)
@@ -184,15 +187,15 @@ func (y *Replay) newBatch(s *engine.State, size int, leading ...engine.Dim) Repl
 	}
 }
 
-// makeMany makes room to draw the batches of so many updates at once, by sampleMany.
+// makeMany allocates the batches of several updates, which sampleMany draws at once.
 func (y *Replay) makeMany(s *engine.State, updates int) {
 	y.many = y.newBatch(s.Sub("batches"), y.cfg.Batch, engine.Axis("update", updates), y.batch.Obs.Dims()[0])
 }
 
-// Config is what the replay was made with.
+// Config returns the settings of the replay.
 func (y *Replay) Config() ReplayConfig { return y.cfg }
 
-// ring is the axis of rings.
+// ring returns the axis of rings.
 func (y *Replay) ring() engine.Dim {
 	if y.cfg.Shared {
 		return engine.Axis("ring", 1)
@@ -200,12 +203,12 @@ func (y *Replay) ring() engine.Dim {
 	return engine.Members(y.rings)
 }
 
-// tensor makes a part of the rings, [rings, …].
+// tensor makes a tensor of the rings, [rings, …].
 func (y *Replay) tensor(s *engine.State, name string, typ engine.DType, dims ...engine.Dim) *engine.Tensor {
 	return y.cfg.keep(s, !y.cfg.Inherit, name, typ, append([]engine.Dim{y.ring()}, dims...)...)
 }
 
-// makeRing makes what keeps transitions.
+// makeRing makes the tensors that store transitions.
 func (y *Replay) makeRing(s *engine.State, actions engine.DType, most uint64) error {
 	row := engine.Axis("row", y.cfg.Capacity)
 	y.reward, y.done = y.tensor(s, "reward", engine.Float32, row), y.tensor(s, "done", engine.Uint32, row)
@@ -213,11 +216,11 @@ func (y *Replay) makeRing(s *engine.State, actions engine.DType, most uint64) er
 	return y.makeParts(s, actions, most)
 }
 
-// Normalize makes batches of observations that have passed a normalizer, with the moments of the time, and are clipped to ±limit; nil: they
-// are as they were seen. Call it before Sample.
+// Normalize makes batches contain observations normalized with the current moments and clipped to ±limit; nil: as
+// stored. Call it before Sample.
 func (y *Replay) Normalize(n *nn.Normalizer, limit float64) { y.normalizer, y.limit = n, limit }
 
-// Clear records that nothing is held any more.
+// Clear records emptying the replay.
 func (y *Replay) Clear(r *engine.Recorder) {
 	r.Fill(y.head, 0)
 	r.Fill(y.own.newest, 0)
@@ -227,9 +230,9 @@ func (y *Replay) Clear(r *engine.Recorder) {
 	}
 }
 
-// Append records that a trajectory's transitions are kept, the oldest making room for them. Rows that are no transitions (envs.Void) are
-// dropped, and so are those with a number that is not finite, which are marked as void. fresh says that the trajectory begins with new
-// episodes; else its first steps go on from the one before.
+// Append records storing a trajectory's transitions in place of the oldest ones. Rows that are not transitions
+// (envs.Void) are dropped, and so are those with a number that is not finite, which are marked as void. fresh means
+// that the trajectory begins with new episodes; otherwise its first steps continue the previous trajectory.
 func (y *Replay) Append(r *engine.Recorder, t envs.Trajectory, fresh bool) {
 	y.append(r, y.own, t, fresh)
 }
@@ -237,7 +240,7 @@ func (y *Replay) Append(r *engine.Recorder, t envs.Trajectory, fresh bool) {
 func (y *Replay) append(r *engine.Recorder, from *ReplaySource, t envs.Trajectory, fresh bool) {
 	rows := from.slots.Len() / y.rings
 	if t.Reward.Len() != rows*y.rings || !y.fits(t.Obs, t.Action, t.Reward) {
-		r.Fail(fmt.Errorf("rl: replay of %v is given a trajectory of %v; want the shape it was made for, %d transitions", y.parts[0].obs, t.Obs, rows*y.rings))
+		r.Fail(fmt.Errorf("rl: replay of %v cannot append a trajectory of %v; want the shape it was made for, %d transitions", y.parts[0].obs, t.Obs, rows*y.rings))
 		return
 	}
 	chunks, rings, n, lanes := uint32(from.counts.Len()/y.rings), uint32(y.rings), uint32(rows), uint32(from.lanes)
@@ -269,24 +272,26 @@ func (y *Replay) append(r *engine.Recorder, from *ReplaySource, t envs.Trajector
 	}
 }
 
-// replayTurns is how many elements of a row's copy weigh as much as one of the elements that Recorder.WorkgroupFor counts.
+// replayTurns is the number of elements of a row's copy that cost as much as one element counted by
+// Recorder.WorkgroupFor.
 const replayTurns = 16
 
-// sampleMany records drawing the batches of several updates, [updates, P, B, …], of turn [1] u32: those that Sample draws one after the other.
-// Priorities depend on the updates before, so a replay with priorities cannot.
+// sampleMany records drawing the batches of several updates, [updates, P, B, …], the same as successive calls of Sample:
+// those of chunk number turn [1] u32. Priorities depend on earlier updates, so it does not support them.
 func (y *Replay) sampleMany(r *engine.Recorder, clock engine.Clock, turn, discount *engine.Tensor) ReplayBatch {
 	y.gather(r, y.sampler(y.many, y.stream, clock, turn, discount), y.many)
 	return y.many
 }
 
-// updates is how many updates the batch is of.
+// updates returns the number of updates of the batch.
 func (b ReplayBatch) updates() int {
 	n, _, _, _ := b.Obs.Split(engine.MemberAxis)
 	return n
 }
 
-// Sample records drawing a batch for every member, with replacement: row b of update u of an iteration is drawn by (seed, member, b, iteration, u),
-// uniformly or by priorities. discount is [P]; update is [1] u32. The batch is overwritten by the next Sample.
+// Sample records drawing a batch for every member, with replacement, uniformly or by priorities: row b of update u of
+// an iteration is drawn by (seed, member, b, iteration, u). discount is [P]; update is [1] u32. The next Sample
+// overwrites the batch.
 func (y *Replay) Sample(r *engine.Recorder, clock engine.Clock, update, discount *engine.Tensor) ReplayBatch {
 	k := y.sampler(y.batch, y.stream, clock, update, discount)
 	if y.priorities != nil {
@@ -297,7 +302,7 @@ func (y *Replay) Sample(r *engine.Recorder, clock engine.Clock, update, discount
 	return y.batch
 }
 
-// sampler is the kernel that draws a batch with the random numbers of a stream.
+// sampler returns the kernel that draws a batch with the random numbers of a stream.
 func (y *Replay) sampler(b ReplayBatch, stream uint32, clock engine.Clock, update, discount *engine.Tensor) replaySampleKernel {
 	k := replaySampleKernel{
 		Reward: y.reward.Range(), Done: y.done.Range(), Link: y.link.Range(), Head: y.head.Range(),
@@ -315,7 +320,7 @@ func (y *Replay) sampler(b ReplayBatch, stream uint32, clock engine.Clock, updat
 	return k
 }
 
-// gather records drawing a batch by a kernel that sampler made.
+// gather records drawing a batch with a kernel made by sampler.
 func (y *Replay) gather(r *engine.Recorder, k replaySampleKernel, b ReplayBatch) {
 	k.Seed, k.Workgroup = r.Engine().Seed(), r.Workgroup()
 	for _, part := range y.parts {

@@ -350,14 +350,14 @@ func TestReplayErrors(t *testing.T) {
 	c := replayCases[1]
 	_, s, tr, _ := newReplayCase(t, c)
 	for name, cfg := range map[string]ReplayConfig{
-		`"capacity" is 0`:       {Capacity: 0, Batch: 1, BatchShare: 1, Steps: 1},
-		`"batch" is 0`:          {Capacity: 100, Batch: 0, BatchShare: 1, Steps: 1},
-		`"steps" is 0`:          {Capacity: 100, Batch: 1, BatchShare: 1},
-		"35 that an iteration":  {Capacity: 69, Batch: 1, BatchShare: 1, Steps: 1},
-		"want at most 8192":     {Capacity: 100, Batch: 8193, BatchShare: 1, Steps: 1, Prioritized: true},
-		`"batch_share" is 0`:    {Capacity: 100, Batch: 1, Steps: 1},
-		"drawn as a whole":      {Capacity: 100, Batch: 9, BatchShare: 0.5, Steps: 1, Prioritized: true},
-		"105 that an iteration": {Capacity: 209, Shared: true, Batch: 1, BatchShare: 1, Steps: 1},
+		`"capacity" is 0`:          {Capacity: 0, Batch: 1, BatchShare: 1, Steps: 1},
+		`"batch" is 0`:             {Capacity: 100, Batch: 0, BatchShare: 1, Steps: 1},
+		`"steps" is 0`:             {Capacity: 100, Batch: 1, BatchShare: 1},
+		"an iteration appends 35":  {Capacity: 69, Batch: 1, BatchShare: 1, Steps: 1},
+		"want at most 8192":        {Capacity: 100, Batch: 8193, BatchShare: 1, Steps: 1, Prioritized: true},
+		`"batch_share" is 0`:       {Capacity: 100, Batch: 1, Steps: 1},
+		"drawn whole":              {Capacity: 100, Batch: 9, BatchShare: 0.5, Steps: 1, Prioritized: true},
+		"an iteration appends 105": {Capacity: 209, Shared: true, Batch: 1, BatchShare: 1, Steps: 1},
 	} {
 		if _, err := NewReplay(s.Sub(fmt.Sprint("bad/", name)), nil, tr, cfg); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("error %v; want %s", err, name)

@@ -66,9 +66,9 @@ func TestReplaySourceErrors(t *testing.T) {
 	c := replayCase{"own", 7, 2, 3, 4, 2, 100, false, 1, 4, false, Float32, 0}
 	_, s, _, y := newReplayCase(t, c)
 	for want, change := range map[string]func(*replayCase){
-		"a multiple of the rings":     func(c *replayCase) { c.members = 3 },
-		"of the same size":            func(c *replayCase) { c.features = 5 },
-		"beside 51 that an iteration": func(c *replayCase) { c.horizon = 10 },
+		"a multiple of the rings": func(c *replayCase) { c.members = 3 },
+		"of the same size":        func(c *replayCase) { c.features = 5 },
+		"an iteration appends 51": func(c *replayCase) { c.horizon = 10 },
 	} {
 		of := c
 		of.rows = 1000
