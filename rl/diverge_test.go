@@ -19,7 +19,7 @@ void env_reset(out float s[STATE_SIZE], inout Rng rng) {
     s[1] = rng_uniform(rng);
 }
 void env_step(inout float s[STATE_SIZE], uint action, inout Rng rng, out float reward, out bool terminated) {
-    s[0] = s[0] < 4.0 ? s[0] + 1.0 : log(-1.0 - s[0]);
+    s[0] = s[0] < 4.0 ? s[0] + 1.0 : M_INFINITY * (s[0] - 4.0);
     reward = float(action);
     terminated = false;
 }
