@@ -1,21 +1,22 @@
 #version 450
 
-// Thompson sampling of the diversity's weight (J. Parker-Holder et al., 2020, section 4.3) for hybrid/thompson.go: the arm of
-// the iteration before has succeeded where the best return is above all of the last ones; then each arm draws from Beta(1 +
-// successes, 1 + failures) of the window, and the largest is the iteration's. Beta(a, b) of whole numbers is A / (A + B), A
-// the sum of a exponential numbers, B of b. Groups: one.
+// Thompson sampling of the diversity's weight (J. Parker-Holder et al., 2020, section 4.3) for hybrid/thompson.go. The
+// arm of the previous iteration has succeeded if the best return exceeds those of the last `memory` iterations. Then
+// each arm draws from Beta(1 + successes, 1 + failures) of the window, and the arm with the largest draw is chosen.
+// Beta(a, b) with integer a, b is A / (A + B), where A is the sum of a exponential random numbers and B of b. Groups:
+// one.
 
 #include "engine/rng.glsl"
 
 layout(local_size_x = 1) in;
 
-const uint ARMS = 8u; // most arms
+const uint ARMS = 8u; // largest number of arms
 
 layout(std430, set = 0, binding = 0) readonly buffer Return { float returns[]; };     // [M]: of the agents
 layout(std430, set = 0, binding = 1) readonly buffer Clock { uint clock[]; };         // [0]: the iteration
 layout(std430, set = 0, binding = 2) readonly buffer Arms { float arms[]; };          // [A]: weights
 layout(std430, set = 0, binding = 3) buffer Outcome { uint outcome[]; };              // [W]: of iteration i at i % W: 2 arm + success
-layout(std430, set = 0, binding = 4) buffer Best { float best[]; };                   // [memory]: the best return of iteration i at i % memory
+layout(std430, set = 0, binding = 4) buffer Best { float best[]; };                   // [memory]: best return of iteration i at i % memory
 layout(std430, set = 0, binding = 5) writeonly buffer Weight { float weight[]; };     // [1]: of the chosen arm
 
 layout(push_constant) uniform Push {
@@ -36,7 +37,7 @@ float gamma_draw(inout Rng rng, uint n) {
 void main() {
     uint now = clock[0];
     float top = -3.402823466e38;
-    for (uint m = 0u; m < agents; m++) top = returns[m] > top ? returns[m] : top; // not what is NaN
+    for (uint m = 0u; m < agents; m++) top = returns[m] > top ? returns[m] : top; // ignores NaN
     if (now > 0u) {
         bool improved = true;
         for (uint i = 0u; i < min(now, memory); i++) improved = improved && top > best[i];

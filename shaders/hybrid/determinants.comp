@@ -1,16 +1,16 @@
 #version 450
 
-// DvD-ES (J. Parker-Holder et al., 2020): the determinant of the kernel matrix of agents by the actions of their k-th
-// candidates in common states, for every k: equation 1 of hybrid/dvdes.go. Groups: x = candidates of an agent.
+// DvD-ES (J. Parker-Holder et al., 2020): for every k, the determinant of the kernel matrix of the actions of all
+// agents' k-th candidates in common states, equation 1 of hybrid/dvdes.go. Groups: x = candidates of an agent.
 
 #include "engine/load.glsl"
 #include "engine/math.glsl"
 
 layout(local_size_x = 8, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP = 8;
-layout(constant_id = 1) const bool CLIPPED = false; // actions are clipped to +-1, else they pass tanh
+layout(constant_id = 1) const bool CLIPPED = false; // actions are clipped to +-1, otherwise squashed by tanh
 
-const uint AGENTS = 32u; // most agents
+const uint AGENTS = 32u; // largest number of agents
 
 #include "engine/cholesky.glsl"
 

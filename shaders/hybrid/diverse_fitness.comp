@@ -1,7 +1,7 @@
 #version 450
 
-// DvD-ES (J. Parker-Holder et al., 2020, equation 8): (1 - lambda) return + lambda determinant, both standardized over an
-// agent's candidates. Returns that are not finite stay so and have no part in the moments. Groups: x = agents.
+// DvD-ES (J. Parker-Holder et al., 2020, equation 8): (1 - lambda) return + lambda determinant, both standardized over
+// an agent's candidates. Returns that are not finite are copied and excluded from the moments. Groups: x = agents.
 
 #include "engine/load.glsl"
 
@@ -23,7 +23,7 @@ bool finite(float x) { return !isnan(x) && !isinf(x); }
 
 void main() {
     uint me = gl_LocalInvocationID.x, base = gl_WorkGroupID.x * candidates;
-    vec3 sum = vec3(0.0); // finite returns, their sum, that of the determinants
+    vec3 sum = vec3(0.0); // number of finite returns, their sum, sum of determinants
     for (uint k = me; k < candidates; k += WORKGROUP) {
         float r = returns[base + k];
         if (finite(r)) sum += vec3(1.0, r, 0.0);
@@ -38,7 +38,7 @@ void main() {
         square.y += d * d;
     }
     float spread = workgroup_sum(square.x) / max(count, 1.0), wide = workgroup_sum(square.y) / all, lambda = weight[0];
-    // Where all are equal, none is better than another.
+    // If all are equal, all are standardized to 0.
     float by = spread > 0.0 ? inversesqrt(spread) : 0.0, per = wide > 0.0 ? inversesqrt(wide) : 0.0;
     for (uint k = me; k < candidates; k += WORKGROUP) {
         float r = returns[base + k];

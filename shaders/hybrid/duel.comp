@@ -1,11 +1,11 @@
 #version 450
 
-// Every member meets another, drawn uniformly, and becomes its copy if that is better (M. Jaderberg et al., "Population
-// Based Training of Neural Networks", 2017, section 4.1.1). With Variance, it must be better by Welch's t-test of n
-// returns of each: t = (a - b) / sqrt(v_a + v_b) with the variances v of the means, and (v_a + v_b)^2 (n - 1) / (v_a^2 +
-// v_b^2) degrees of freedom, n - 1 to 2 (n - 1). A model that becomes a copy itself passes its own model on, so that sources
-// are their own sources; fitness rises from one to the next, so that there is no circle. Groups: x = ceil(members / local
-// size).
+// Every member is paired with another, drawn uniformly, and becomes its copy if that is better (M. Jaderberg et al.,
+// "Population Based Training of Neural Networks", 2017, section 4.1.1). With Variance, it must be better by Welch's
+// t-test of n returns each: t = (a - b) / sqrt(v_a + v_b) with the variances v of the means, and (v_a + v_b)^2 (n - 1)
+// / (v_a^2 + v_b^2) degrees of freedom, n - 1 to 2 (n - 1). If the better member is itself replaced, its own source is
+// copied instead, and so on, so that a source is its own source. Fitness rises along this chain, so it has no cycle.
+// Groups: x = ceil(members / local size).
 
 #include "engine/rng.glsl"
 
@@ -14,9 +14,9 @@ layout(constant_id = 0) const bool HAS_VARIANCE = false;
 
 layout(std430, set = 0, binding = 0) readonly buffer Fitness { float fitness[]; };   // [P]
 layout(std430, set = 0, binding = 1) readonly buffer Variance { float variance[]; }; // [P]: of the mean; optional
-layout(std430, set = 0, binding = 2) readonly buffer Critical { float critical[]; }; // [n]: of t, by degrees of freedom from n - 1; optional
+layout(std430, set = 0, binding = 2) readonly buffer Critical { float critical[]; }; // [n]: critical values of t, by degrees of freedom from n - 1; optional
 layout(std430, set = 0, binding = 3) readonly buffer Clock { uint clock[]; };        // [0]: the iteration
-layout(std430, set = 0, binding = 4) writeonly buffer Source { uint source[]; };     // [P]: whom each member becomes a copy of
+layout(std430, set = 0, binding = 4) writeonly buffer Source { uint source[]; };     // [P]: the member of which each becomes a copy
 
 layout(push_constant) uniform Push {
     uint members; // at least 2
@@ -37,9 +37,9 @@ bool beats(uint q, uint p) {
     if (!(a > b)) return false;
     if (!HAS_VARIANCE) return true;
     float both = variance[q] + variance[p];
-    if (!(both > 0.0) || isinf(both)) return true; // neither varies, or there are no finite moments
+    if (!(both > 0.0) || isinf(both)) return true; // both variances are 0, or moments are not finite
     float u = variance[q] / both, v = variance[p] / both;
-    float degrees = clamp(float(episodes - 1u) * (1.0 / (u * u + v * v) - 1.0), 0.0, float(episodes - 1u)); // beyond n - 1
+    float degrees = clamp(float(episodes - 1u) * (1.0 / (u * u + v * v) - 1.0), 0.0, float(episodes - 1u)); // above n - 1
     uint at = min(uint(degrees), episodes - 2u);
     return a - b > mix(critical[at], critical[at + 1u], degrees - float(at)) * sqrt(both);
 }

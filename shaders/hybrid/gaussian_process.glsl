@@ -9,15 +9,15 @@
 #include "engine/workgroup.glsl"
 #include "engine/math.glsl"
 
-const uint SIZE = 68u;               // observations, and settings whose outcome is not known yet
-layout(constant_id = 1) const uint QUADS = 1; // of a setting's coordinates, at most 4, padded with zeros
+const uint SIZE = 68u;               // observations, and settings without a known outcome
+layout(constant_id = 1) const uint QUADS = 1; // vec4s of a setting's coordinates, at most 4, padded with zeros
 layout(constant_id = 2) const uint DIMENSIONS = 1;
 
 const uint LENGTHS = 5u, NOISES = 3u, CHANGES = 4u; // the product is hybrid.pb2Settings
 
 layout(std430, set = 0, binding = 0) readonly buffer Inputs { vec4 inputs[]; }; // [R, QUADS]: unit coordinates
-layout(std430, set = 0, binding = 1) readonly buffer Gains { float gains[]; };  // [R]: rise of the fitness in an interval; NaN: none
-layout(std430, set = 0, binding = 2) readonly buffer Times { float times[]; };  // [R]: exchanges before
+layout(std430, set = 0, binding = 1) readonly buffer Gains { float gains[]; };  // [R]: rise of the fitness in an interval; NaN: unknown
+layout(std430, set = 0, binding = 2) readonly buffer Times { float times[]; };  // [R]: number of exchanges before
 
 shared float factor[SIZE * (SIZE + 1u) / 2u]; // lower triangle by rows
 shared vec4 place[SIZE * QUADS];
@@ -28,7 +28,8 @@ shared uint observed;
 
 struct Settings { float scale, change, noise; }; // 1 / (2 l^2), log(1 - w) / 2, noise
 
-// Setting number g: lengths of 0.1 to 1.6 of the root of the dimensions, noise of 0.01 to 1, changes of 0 to 0.5.
+// Setting number g: length scales of 0.1 to 1.6 times the root of the dimensions, noise of 0.01 to 1, rates of change
+// of 0 to 0.5.
 Settings settings_of(uint g) {
     float l = 0.1 * float(1u << (g % LENGTHS)), noise = 0.01, w = 0.0;
     uint n = g / LENGTHS % NOISES, c = g / (LENGTHS * NOISES);
@@ -48,7 +49,8 @@ float similarity(Settings s, uint i, vec4 x[QUADS], float t) {
 
 uint row_at(uint i) { return i * (i + 1u) / 2u; }
 
-// The observations among `rows` rows, in their order, become the first places; targets have mean 0 and deviation 1.
+// Copies the observations among `rows` rows, in order, to the first places, and normalizes targets to mean 0 and
+// deviation 1.
 void gather_observations(uint rows) {
     uint own = gl_LocalInvocationID.x;
     if (own == 0u) {
@@ -73,7 +75,7 @@ void gather_observations(uint rows) {
     barrier();
 }
 
-// The product of the parts of two rows of the factor before column `end`.
+// The dot product of two rows of the factor up to column `end`.
 float rows_product(uint a, uint b, uint end) {
     vec4 sums = vec4(0.0);
     uint k = 0u;
@@ -86,8 +88,8 @@ float rows_product(uint a, uint b, uint end) {
     return sum;
 }
 
-// The Cholesky factor of the covariance of the first n places, and the targets of the observations solved by it. Returns the
-// logarithm of the factor's determinant, over the observations.
+// The Cholesky factor of the covariance of the first n places, and the targets of the observations solved by it.
+// Returns the logarithm of the factor's determinant over the observations.
 float factorize(Settings s, uint n) {
     uint i = gl_LocalInvocationID.x, row = row_at(min(i, SIZE - 1u));
     vec4 mine[QUADS];
@@ -112,7 +114,7 @@ float factorize(Settings s, uint n) {
     return logs;
 }
 
-// v, the variance of the targets that is most likely.
+// The most likely variance v of the targets.
 float variance() {
     uint i = gl_LocalInvocationID.x;
     float sum = workgroup_sum(i < observed ? target[i] * target[i] : 0.0);

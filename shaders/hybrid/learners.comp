@@ -1,7 +1,7 @@
 #version 450
 
-// The candidates of each population that learn by gradient descent: the first ones of a keyed permutation, drawn anew in
-// every iteration. Groups: x = ceil(learners / local size), y = populations.
+// The candidates of each population that learn by gradient descent: the first ones of a keyed permutation, which
+// differs in every iteration. Groups: x = ceil(learners / local size), y = populations.
 
 #include "engine/rng.glsl"
 #include "engine/permutation.glsl"
@@ -9,7 +9,7 @@
 layout(local_size_x = 8) in;
 
 layout(std430, set = 0, binding = 0) readonly buffer Clock { uint clock[]; };        // [0]: the iteration
-layout(std430, set = 0, binding = 1) writeonly buffer Learners { uint learner[]; };  // [M, L]: numbers of candidates
+layout(std430, set = 0, binding = 1) writeonly buffer Learners { uint learner[]; };  // [M, L]: indices of candidates
 
 layout(push_constant) uniform Push {
     uint population; // candidates, P

@@ -1,7 +1,7 @@
 #version 450
 
-// Random pairs: in each the worse member is to become a copy of the better one (B. Zheng et al., "EvoRL", 2025,
-// section 5.2.3). In an odd number of members one is left out. Groups: x = ceil(members / 2 / local size), pairs
+// Random pairs, in each of which the worse member becomes a copy of the better one (B. Zheng et al., "EvoRL", 2025,
+// section 5.2.3). If the number of members is odd, one is omitted. Groups: x = ceil(members / 2 / local size), pairs
 // rounded up.
 
 #include "engine/rng.glsl"
@@ -11,7 +11,7 @@ layout(local_size_x = 8) in;
 
 layout(std430, set = 0, binding = 0) readonly buffer Rank { uint rank[]; };       // [P]: 0 for the best
 layout(std430, set = 0, binding = 1) readonly buffer Clock { uint clock[]; };     // [0]: the iteration
-layout(std430, set = 0, binding = 2) writeonly buffer Source { uint source[]; };  // [P]: whom each member becomes a copy of
+layout(std430, set = 0, binding = 2) writeonly buffer Source { uint source[]; };  // [P]: the member of which each becomes a copy
 
 layout(push_constant) uniform Push {
     uint members;

@@ -1,7 +1,6 @@
 #version 450
 
-// Gives the members that became copies the hyperparameter that was chosen for them. Groups: x = ceil(members / local
-// size).
+// Writes the chosen hyperparameter of the members that became copies. Groups: x = ceil(members / local size).
 
 #include "hybrid/prior.glsl"
 
@@ -14,7 +13,7 @@ layout(std430, set = 0, binding = 2) writeonly buffer Values { float values[]; }
 layout(push_constant) uniform Push {
     uint members;
     uint row;
-    uint at; // in the row
+    uint at; // index in the row
     uint prior;
     float low; // coordinates
     float high;

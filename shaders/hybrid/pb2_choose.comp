@@ -1,13 +1,13 @@
 #version 450
 
-// Chooses the settings of the members that became copies, one after the other, by the upper confidence bound of the gain in
-// the next interval (J. Parker-Holder et al., 2020, algorithm 1):
+// Chooses the settings of the members that became copies, one after the other, by the upper confidence bound of the
+// gain in the next interval (J. Parker-Holder et al., 2020, algorithm 1):
 //
-//     mean(x) + sqrt(beta v) deviation(x), beta = 0.2 + log(0.4 n)
+//	mean(x) + sqrt(beta v) deviation(x), beta = 0.2 + log(0.4 n)
 //
-// The settings that survivors go on with, and those chosen before, count as observed at their means: they take deviation
-// away, as in a batch. Candidates, one an invocation, are uniform and, every second one, normal around the member's own
-// setting. One workgroup.
+// The settings of the survivors, and those already chosen, count as observed at their means: they reduce the
+// deviation, as in a batch. Each invocation has one candidate, every second one normal around the member's own
+// setting, the others uniform. One workgroup.
 
 layout(local_size_x = 256, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP = 256;
@@ -21,8 +21,8 @@ layout(std430, set = 0, binding = 5) readonly buffer Units { vec4 units[]; };   
 layout(std430, set = 0, binding = 6) readonly buffer Fitness { float fitness[]; };       // [P]
 layout(std430, set = 0, binding = 7) readonly buffer Clock { uint clock[]; };            // [0]: the iteration
 layout(std430, set = 0, binding = 8) writeonly buffer Chosen { vec4 chosen[]; };         // [P, QUADS]
-layout(std430, set = 0, binding = 9) writeonly buffer Previous { float previous[]; };    // [P]: the fitness that members go on from
-layout(std430, set = 0, binding = 10) buffer Count { uint count[]; };                    // [0]: exchanges
+layout(std430, set = 0, binding = 9) writeonly buffer Previous { float previous[]; };    // [P]: fitness of the parents, from which members continue
+layout(std430, set = 0, binding = 10) buffer Count { uint count[]; };                    // [0]: number of exchanges
 
 layout(push_constant) uniform Push {
     uint rows;
@@ -39,7 +39,7 @@ vec4 solved[SIZE / 4u]; // a candidate's covariances, solved by the factor
 
 float solved_at(uint i) { return solved[i >> 2][i & 3u]; }
 
-// The upper confidence bound of a candidate at a time; solved is filled.
+// The upper confidence bound of a candidate at a time; it fills solved.
 float bound(Settings s, vec4 x[QUADS], float t, uint n, float v, out float left) {
     float mean = 0.0;
     left = 1.0;

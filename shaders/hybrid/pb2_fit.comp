@@ -1,7 +1,7 @@
 #version 450
 
-// The likelihood of the observations by each of the Gaussian process's settings, up to a constant: with the most likely
-// variance v, log p = -n / 2 log v - log det L. Groups: x = settings.
+// The likelihood of the observations for each of the Gaussian process's settings, up to a constant: with the most
+// likely variance v, log p = -n / 2 log v - log det L. Groups: x = settings.
 
 layout(local_size_x = 128, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP = 128;

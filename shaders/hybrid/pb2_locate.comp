@@ -1,6 +1,6 @@
 #version 450
 
-// The unit coordinate of one hyperparameter of every member along its prior. Groups: x = ceil(members / local size).
+// The unit coordinate of a hyperparameter of every member along its prior. Groups: x = ceil(members / local size).
 
 #include "hybrid/prior.glsl"
 
@@ -12,7 +12,7 @@ layout(std430, set = 0, binding = 1) writeonly buffer Units { float units[]; }; 
 layout(push_constant) uniform Push {
     uint members;
     uint row;
-    uint at; // in the row
+    uint at; // index in the row
     uint prior;
     float low; // coordinates
     float high;

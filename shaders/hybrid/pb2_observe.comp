@@ -1,15 +1,14 @@
 #version 450
 
-// Keeps what an interval has shown: the members' hyperparameters and by how much their fitness rose from what they began it
-// with. Fitness that is not finite is kept as no observation. The newest rows take the places of the oldest. Groups: x
-// = ceil(members / local size).
+// Stores the observations of an interval: the members' hyperparameters and the rise of their fitness in it. A fitness
+// that is not finite is no observation. The newest rows replace the oldest. Groups: x = ceil(members / local size).
 
 layout(local_size_x = 8) in;
 
 layout(std430, set = 0, binding = 0) readonly buffer Fitness { float fitness[]; };   // [P]
 layout(std430, set = 0, binding = 1) readonly buffer Previous { float previous[]; }; // [P]
 layout(std430, set = 0, binding = 2) readonly buffer Units { float units[]; };       // [P, row]
-layout(std430, set = 0, binding = 3) readonly buffer Count { uint count[]; };        // [0]: exchanges before
+layout(std430, set = 0, binding = 3) readonly buffer Count { uint count[]; };        // [0]: number of exchanges before
 layout(std430, set = 0, binding = 4) writeonly buffer Inputs { float inputs[]; };    // [R, row]
 layout(std430, set = 0, binding = 5) writeonly buffer Gains { float gains[]; };      // [R]
 layout(std430, set = 0, binding = 6) writeonly buffer Times { float times[]; };      // [R]

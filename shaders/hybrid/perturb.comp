@@ -1,8 +1,8 @@
 #version 450
 
-// Exploration of one hyperparameter of the members that were replaced (Jaderberg et al., 2017, section 4.1): with
-// probability `resample` a new draw from the prior, else multiplied by 1 - factor or 1 + factor. Horizons are
-// multiplied as g. Then clamped to the prior's range. Groups: x = ceil(members / local size).
+// Exploration of a hyperparameter of the replaced members (M. Jaderberg et al., 2017, section 4.1): with probability
+// `resample` it is drawn from the prior, otherwise multiplied by 1 - factor or 1 + factor (for horizons, g is). It is
+// then clamped to the prior's range. Groups: x = ceil(members / local size).
 
 #include "engine/rng.glsl"
 #include "hybrid/prior.glsl"

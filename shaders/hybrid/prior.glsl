@@ -1,11 +1,11 @@
-// Priors of hyperparameters; the numbers are those of hybrid.PriorKind. Exploration moves a hyperparameter along its
-// prior's coordinate.
+// Priors of hyperparameters, numbered as in hybrid.PriorKind. Exploration moves a hyperparameter along its prior's
+// coordinate.
 
 #include "engine/math.glsl"
 
 const uint PRIOR_UNIFORM = 0u;     // coordinate: the value
 const uint PRIOR_LOG_UNIFORM = 1u; // the value's logarithm
-const uint PRIOR_HORIZON = 2u;     // g with value = 1 - exp(-g), so that a discount moves evenly in the length it looks ahead
+const uint PRIOR_HORIZON = 2u;     // g with value = 1 - exp(-g), so that a discount moves evenly in its horizon
 
 float prior_coordinate(uint prior, float value) {
     if (prior == PRIOR_LOG_UNIFORM) return m_log(value);

@@ -1,8 +1,7 @@
 #version 450
 
-// The mean of each member's returns, the variance of that mean, s^2 / n with s^2 = sum (x - mean)^2 / (n - 1), and minus the
-// deviation s, its steadiness. A member whose objectives are not finite is worse in both than any other. Groups: x =
-// members.
+// The mean of each member's returns; the variance of that mean, s^2 / n with s^2 = sum (x - mean)^2 / (n - 1); and the
+// steadiness -s. A member with objectives that are not finite is worse than all others in both. Groups: x = members.
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP = 64;

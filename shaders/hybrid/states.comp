@@ -1,7 +1,7 @@
 #version 450
 
-// Random observations of trajectories, each with the same probability but for steps that are none: as many draws as it
-// takes, at most TRIES, then the first step of an episode. Groups: x = ceil(states / local size).
+// Random observations of trajectories, uniform over the steps that are transitions, by rejection: at most TRIES draws,
+// then the first step of an episode. Groups: x = ceil(states / local size).
 
 #include "engine/rng.glsl"
 

@@ -1,17 +1,16 @@
 #version 450
 
-// Competitive swarm optimization of one hyperparameter (R. Cheng, Y. Jin, 2015; the form of B. Zheng et al., "EvoRL",
-// 2025, section
-// 5.2.3): a student s of teacher t moves by v_s = r1 v_s + r2 (theta_t - theta_s), theta_s = theta_s + v_s, along the prior's
-// coordinate. A student whose own value or velocity is not finite starts again from its teacher's, at rest. Groups: x
-// = ceil(members / local size).
+// Competitive swarm optimization of a hyperparameter (R. Cheng, Y. Jin, 2015; the form of B. Zheng et al., "EvoRL",
+// 2025, section 5.2.3): a student s of teacher t moves by v_s = r1 v_s + r2 (theta_t - theta_s), theta_s = theta_s +
+// v_s, along the prior's coordinate. A student whose own value or velocity is not finite restarts at its teacher's
+// value with velocity 0. Groups: x = ceil(members / local size).
 
 #include "engine/rng.glsl"
 #include "hybrid/prior.glsl"
 
 layout(local_size_x = 8) in;
 
-layout(std430, set = 0, binding = 0) readonly buffer Source { uint source[]; };   // [P]: the teacher; the member itself for teachers
+layout(std430, set = 0, binding = 0) readonly buffer Source { uint source[]; };   // [P]: the teacher; teachers have themselves
 layout(std430, set = 0, binding = 1) readonly buffer Clock { uint clock[]; };     // [0]: the iteration
 layout(std430, set = 0, binding = 2) buffer Values { float values[]; };           // [P]; teachers' are not changed
 layout(std430, set = 0, binding = 3) buffer Velocity { float velocity[]; };       // [P]

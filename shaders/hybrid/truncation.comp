@@ -1,8 +1,8 @@
 #version 450
 
 // Truncation selection (M. Jaderberg et al., "Population Based Training of Neural Networks", 2017, section 4.1): each
-// of the `bottom` worst members is to be replaced by one of the `top` best, drawn uniformly. Groups: x = ceil(members
-// / local size).
+// of the `bottom` worst members is replaced by one of the `top` best, drawn uniformly. Groups: x = ceil(members /
+// local size).
 
 #include "engine/rng.glsl"
 
@@ -10,7 +10,7 @@ layout(local_size_x = 8) in;
 
 layout(std430, set = 0, binding = 0) readonly buffer Rank { uint rank[]; };       // [P]: 0 for the best
 layout(std430, set = 0, binding = 1) readonly buffer Clock { uint clock[]; };     // [0]: the iteration
-layout(std430, set = 0, binding = 2) writeonly buffer Source { uint source[]; };  // [P]: whom each member becomes a copy of
+layout(std430, set = 0, binding = 2) writeonly buffer Source { uint source[]; };  // [P]: the member of which each becomes a copy
 
 layout(push_constant) uniform Push {
     uint members;

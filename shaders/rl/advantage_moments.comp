@@ -1,8 +1,8 @@
 #version 450
 
-// Mean and reciprocal deviation of the advantages of every minibatch of an iteration, which the actor's loss
-// normalizes them by: all minibatches of all epochs at once, since neither the advantages nor the permutations depend
-// on the updates between.
+// Mean and reciprocal deviation of the advantages of every minibatch of an iteration, by which the actor's loss
+// normalizes them. All minibatches of all epochs are computed at once, since neither advantages nor permutations
+// depend on the updates.
 //
 // Groups: x = members, y = epochs * minibatches.
 
@@ -20,7 +20,7 @@ layout(std430, set = 0, binding = 2) writeonly buffer Moments { float moments[];
 layout(push_constant) uniform Push {
     uint horizon;
     uint environments;
-    uint minibatches; // of an epoch
+    uint minibatches; // per epoch
     uint seed;
     uint stream; // of the permutations
 };

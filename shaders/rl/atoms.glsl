@@ -4,7 +4,7 @@
 
 float atom_spacing() { return (high - low) / float(atoms - 1u); }
 
-// What is taken from logits for those of their probabilities, and the mean return.
+// The log-normalizer of logits, and the mean return.
 struct Atoms {
     float log_sum;
     float mean;

@@ -14,11 +14,11 @@
 #extension GL_EXT_control_flow_attributes : require
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
-layout(constant_id = 1) const uint CRITICS = 2;             // of a member
-layout(constant_id = 2) const bool UNCLIPPED = false;       // each critic follows its own target
-layout(constant_id = 3) const bool LOG_TEMPERATURE = false; // Temperature holds logarithms, in fours
+layout(constant_id = 1) const uint CRITICS = 2;             // per member
+layout(constant_id = 2) const bool UNCLIPPED = false;       // each critic has its own target
+layout(constant_id = 3) const bool LOG_TEMPERATURE = false; // Temperature holds logarithms, each the first of four
 layout(constant_id = 4) const bool HAS_NEXT_LOG_PROB = false;
-layout(constant_id = 5) const bool HAS_TEMPERATURE = false; // without it entropy has no part in values
+layout(constant_id = 5) const bool HAS_TEMPERATURE = false; // otherwise values have no entropy term
 
 #include "engine/load.glsl"
 #include "engine/math.glsl"
@@ -48,7 +48,7 @@ layout(push_constant) uniform Push {
 ATOMS_OF(next_of, next_values, next_values_texels)
 ATOMS_OF(value_of, values, values_texels)
 
-// Where atom j of a target falls among the atoms, as a number of theirs.
+// The position of atom j of a target among the atoms, in units of their distance.
 float placed(float reward_part, float f, float shift, uint j) {
     return clamp((reward_part + f * (low + atom_spacing() * float(j) - shift) - low) / atom_spacing(), 0.0, float(atoms - 1u));
 }
@@ -79,7 +79,7 @@ void main() {
         uint base = ((member * CRITICS + c) * rows + i) * atoms, from = ((member * CRITICS + (UNCLIPPED ? c : smaller)) * rows + i) * atoms;
         Atoms next = next_of(from), own = value_of(base);
         bool bad = isnan(scaled) || isinf(scaled) || isnan(shift) || isnan(next.log_sum);
-        float broken = bad ? M_NAN : 0.0; // which would be lost between the atoms
+        float broken = bad ? M_NAN : 0.0; // NaN would be lost in the projection
         // Atoms of the target, in order, fall between atoms k and k + 1 that never go back, since factor is not negative: a
         // turn either takes the next of them, or is done with k.
         uint k = 0u, j = 0u;

@@ -1,15 +1,16 @@
 #version 450
 
-// The way from values back to critics' outputs where values are means of distributions of returns: with p the softmax of the
-// logits, d mean / d logit_k = p_k (z_k - mean). HAS_AT_MEAN, the gradients at the means are given. Else they are those of a
-// deterministic actor's loss: -mean min_i mean_i or, UNCLIPPED, that of their average (Y. Seo et al., "FastTD3", 2025, section 2).
+// The backward pass from values to critics' outputs, where values are means of distributions of returns: with p the
+// softmax of the logits, d mean / d logit_k = p_k (z_k - mean). With HAS_AT_MEAN, the gradients with respect to the
+// means are given. Otherwise they are those of a deterministic actor's loss: -mean min_i mean_i or, with UNCLIPPED,
+// that of their average (Y. Seo et al., "FastTD3", 2025, section 2).
 //
 // Groups: x = ceil(rows / local size), y = members.
 
 #extension GL_EXT_control_flow_attributes : require
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
-layout(constant_id = 1) const uint CRITICS = 2; // of a member
+layout(constant_id = 1) const uint CRITICS = 2; // per member
 layout(constant_id = 2) const bool UNCLIPPED = false;
 layout(constant_id = 3) const bool HAS_AT_MEAN = false;
 
@@ -20,14 +21,14 @@ layout(std430, set = 0, binding = 0) readonly buffer Value { float values[]; }; 
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer values_texels;
 layout(std430, set = 0, binding = 2) readonly buffer AtMean { float at_means[]; };    // [P, CRITICS, rows]; optional
 layout(std430, set = 0, binding = 3) writeonly buffer AtValue { float at_values[]; }; // [P, CRITICS, rows, atoms]: the gradient
-layout(std430, set = 0, binding = 4) writeonly buffer Taken { float taken[]; };       // [P, rows]: the value that the actor's loss has
+layout(std430, set = 0, binding = 4) writeonly buffer Taken { float taken[]; };       // [P, rows]: the value in the actor's loss
 
 layout(push_constant) uniform Push {
     uint rows;
     uint atoms;
     float low;
     float high;
-    float share; // of a row in the loss
+    float share; // weight of a row in the loss
 };
 
 #include "rl/atoms.glsl"

@@ -1,13 +1,13 @@
 #version 450
 
-// Many updates of DDPG or TD3 in one dispatch: target actions and values, critics forward and back, Adam, and where it
-// is due the actor through the first critic, and targets that follow. What some fourteen dispatches an update do
-// otherwise, with activations and gradients in registers: for drivers whose memory is dear beside them. S. Fujimoto et al.,
-// 2018, algorithm 1; with one critic T. P. Lillicrap et al., 2016.
+// Many updates of DDPG or TD3 in one dispatch: target actions and values, forward and backward pass of the critics,
+// Adam, and, when it is due, the actor's update through the first critic and the targets' updates. It replaces some
+// fourteen dispatches per update and keeps activations and gradients in registers, for drivers whose memory is slow
+// compared with them. S. Fujimoto et al., 2018, algorithm 1; with one critic T. P. Lillicrap et al., 2016.
 //
-// A subgroup takes a member, and its networks in turns: those that are only evaluated, then those that learn. Each is
-// read from memory, passes all rows of the batch, and leaves its outputs in shared memory or its gradient in memory.
-// Software drivers run every branch, masked, so all networks share the same two loops.
+// A subgroup computes a member, one network after the other: first those that are only evaluated, then those that
+// learn. Each is read from memory, evaluates all rows of the batch, and leaves its outputs in shared memory or its
+// gradient in memory. Software drivers run every branch, masked, so all networks share the same two loops.
 //
 // Groups: x = members.
 
@@ -16,16 +16,16 @@
 
 layout(local_size_x = 8, local_size_x_id = 12) in; // one subgroup
 layout(constant_id = 0) const uint LANES = 8;
-layout(constant_id = 5) const uint IN = 2;      // of the critics: features of an observation, and then of an action
+layout(constant_id = 5) const uint IN = 2;      // of the critics' inputs: features of an observation and of an action
 layout(constant_id = 6) const uint OUT = 1;     // of the actor: features of an action
-layout(constant_id = 7) const uint CRITICS = 1; // of a member, 1 or 2
+layout(constant_id = 7) const uint CRITICS = 1; // per member, 1 or 2
 layout(constant_id = 8) const uint BATCH = 64;
 layout(constant_id = 9) const bool HAS_NOISE = false; // the target policy is smoothed
-layout(constant_id = 10) const bool HAS_DELAY = false; // the actor and targets wait
+layout(constant_id = 10) const bool HAS_DELAY = false; // actor and targets are updated with a delay
 
 const uint OBS = IN - OUT;
 
-layout(std430, set = 0, binding = 0) coherent readonly buffer Params { float params[]; };  // actors [3, P, row]; others from `critic` on ...
+layout(std430, set = 0, binding = 0) coherent readonly buffer Params { float params[]; };  // actors [3, P, row]; from `critic` on, the others
 layout(std430, set = 0, binding = 1) coherent readonly buffer Params4 { vec4 params4[]; }; // the same
 layout(std430, set = 0, binding = 2) coherent writeonly buffer Updated { float updated[]; };      // as Params
 layout(std430, set = 0, binding = 3) coherent writeonly buffer Updated4 { u64vec2 updated4[]; };   // the same, two floats in 64 bits
@@ -43,12 +43,12 @@ layout(std430, set = 0, binding = 14) readonly buffer Clip { float clip[]; };   
 layout(std430, set = 0, binding = 15) readonly buffer Delay { float delay[]; };       // [P]: at least 1; optional
 layout(std430, set = 0, binding = 16) buffer Credit { float credit[]; };              // [P]: see due.comp; optional
 layout(std430, set = 0, binding = 17) readonly buffer Clock { uint clock[]; };        // [0]: the iteration
-layout(std430, set = 0, binding = 18) readonly buffer Turn { uint turn[]; };          // [0]: dispatches before this one
-layout(std430, set = 0, binding = 19) buffer Updates { uint updates[]; };             // [P]: of the actors, made
+layout(std430, set = 0, binding = 18) readonly buffer Turn { uint turn[]; };          // [0]: index of the dispatch in the iteration
+layout(std430, set = 0, binding = 19) buffer Updates { uint updates[]; };             // [P]: number of the actors' updates
 layout(std430, set = 0, binding = 20) buffer Refused { uint refused[]; };             // [P]: gradients of the actors that were not finite
 layout(std430, set = 0, binding = 21) buffer CriticUpdates { uint critic_updates[]; }; // [P]: as Updates
 layout(std430, set = 0, binding = 22) buffer CriticRefused { uint critic_refused[]; }; // [P]: as Refused
-layout(std430, set = 0, binding = 23) writeonly buffer Norm { float norm[]; };        // [P]: of the critics' last gradient; -1: not finite
+layout(std430, set = 0, binding = 23) writeonly buffer Norm { float norm[]; };        // [P]: norm of the critics' last gradient; -1: not finite
 layout(std430, set = 0, binding = 24) writeonly buffer Value { float values[]; };     // [P, CRITICS, BATCH]: of the last update
 layout(std430, set = 0, binding = 25) writeonly buffer Loss { float loss[]; };        // [P, BATCH]: squared errors of the last update, summed over critics
 layout(std430, set = 0, binding = 26) writeonly buffer FirstValue { float first_value[]; }; // [P, BATCH]: of the actor's actions, of its last update
@@ -75,7 +75,7 @@ layout(push_constant) uniform Push {
     uint seed;
     uint stream;    // of the smoothing noise
     uint count;     // updates of the iteration
-    uint together;  // of a dispatch, but the last one's may be fewer
+    uint together;  // updates per dispatch; the last may have fewer
     float beta_1;
     float beta_2;
     float gain_1; // 1 - beta
@@ -85,7 +85,7 @@ layout(push_constant) uniform Push {
     float epsilon;
 };
 
-uint network_ins, network_outs; // of the network whose turn it is
+uint network_ins, network_outs; // of the current network
 #define MLP_INS network_ins
 #define MLP_OUTS network_outs
 
@@ -99,7 +99,7 @@ uint network_ins, network_outs; // of the network whose turn it is
 
 shared float policy[OUT * BATCH];     // noise of the target actor's actions; these actions; the gradient at those of the actor
 shared float own_policy[OUT * BATCH]; // actions of the actor
-shared float next_value[BATCH];       // the least of the target critics'
+shared float next_value[BATCH];       // the smaller of the target critics'
 shared float row_loss[BATCH];         // squared errors, summed over critics
 
 float mlp_rows[IN]; // inputs of LANES rows, one a lane
@@ -108,7 +108,7 @@ void input_of(uint lane) {
     [[unroll]] for (uint k = 0u; k < IN; k++) mlp_x[k] = subgroupShuffle(mlp_rows[k], lane);
 }
 
-// What lanes wrote is for other lanes to read.
+// Makes what lanes wrote visible to other lanes.
 void exchange() {
     subgroupMemoryBarrier();
     if (LANES >= 16u) subgroupBarrier();
@@ -128,7 +128,7 @@ struct Adam {
     float tau;
 };
 
-// D. P. Kingma, J. Ba, 2015, algorithm 1. Without fours, one turn of nothing.
+// D. P. Kingma, J. Ba, 2015, algorithm 1. With 0 fours, one masked iteration.
 void adam(Adam a) {
     uint begin = 0u;
     [[dont_unroll]] do {
@@ -174,16 +174,17 @@ void main() {
     uint first = turn[0] * together, last = min(first + together, count), iteration = clock[0];
     float size = 0.0;
 
-    // Loops end with their condition: where it comes first, software drivers run through the body once more, masked.
+    // Loops test their condition at the end: if it is at the start, software drivers run the body once more, masked.
     uint update = first;
     [[dont_unroll]] do {
         uint batch = ((update - first) * members + member) * BATCH;
         have += HAS_DELAY ? 1.0 : 0.0;
         bool due = have >= wait || !HAS_DELAY;
-        have = due ? min(have - wait, 1.0) : have; // a member whose delay has become shorter does not make up for the past
+        have = due ? min(have - wait, 1.0) : have; // a member whose delay has decreased does not catch up
 
         if (HAS_NOISE) draw_noise(member, iteration, update);
-        // Outputs alone: of the target actor at the next observations, the target critics there, and the actor.
+        // Networks that are only evaluated: the target actor and the target critics at the next observations, and the
+        // actor.
         uint turn = 0u;
         [[dont_unroll]] do {
             bool acts = turn == 0u || turn > CRITICS, next = turn <= CRITICS;
@@ -222,12 +223,12 @@ void main() {
             turn++;
         } while (turn < 1u + CRITICS + (due ? 1u : 0u));
 
-        // Networks that learn: the critics, and where it is due the actor, for which the first critic gives the gradient
-        // at its actions.
+        // Networks that learn: the critics and, when it is due, the actor, for which the first critic computes the
+        // gradient with respect to its actions.
         float square = 0.0;
         turn = 0u;
         [[dont_unroll]] do {
-            bool acts = turn > CRITICS, passes = turn == CRITICS; // the actor's turn; the first critic's for it
+            bool acts = turn > CRITICS, passes = turn == CRITICS; // the actor's pass; the first critic's pass for it
             network_ins = acts ? OBS : IN;
             network_outs = acts ? OUT : 1u;
             uint own = acts ? member * actor_row : critic + (member * CRITICS + (passes ? 0u : turn)) * critic_row;
@@ -244,7 +245,7 @@ void main() {
                     given[o] = acts ? policy[o * BATCH + row] * (1.0 - action * action) : 0.0;
                 }
                 float follows = LOAD(factor, factor_texels, at);
-                // A next state that is not followed has no say, whatever its value is.
+                // If the factor is 0, the next state's value is not used, even if it is not finite.
                 float aim = scale * LOAD(reward, reward_texels, at) + (follows == 0.0 ? 0.0 : follows * next_value[row]);
                 given[0] = acts ? given[0] : passes ? -1.0 / float(BATCH) : aim;
                 float value = 0.0, at_action[OUT];
@@ -282,7 +283,7 @@ void main() {
                         row_loss[row] = sum;
                         if (update + 1u == last) {
                             values[(member * CRITICS + turn) * BATCH + row] = value;
-                            loss[member * BATCH + row] = sum; // the last critic's stays
+                            loss[member * BATCH + row] = sum; // the sum of all critics remains
                         }
                     }
                 }

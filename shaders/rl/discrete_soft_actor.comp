@@ -15,7 +15,7 @@
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP = 64;
-layout(constant_id = 1) const bool LOG_TEMPERATURE = false; // Temperature holds logarithms, in fours, whose gradient is wanted
+layout(constant_id = 1) const bool LOG_TEMPERATURE = false; // Temperature holds logarithms, each the first of four, whose gradient is computed
 layout(constant_id = 2) const bool HAS_AT_LOG = false;
 
 #include "engine/load.glsl"
@@ -27,7 +27,7 @@ layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer logits_texels
 layout(std430, set = 0, binding = 2) readonly buffer Value { float values[]; };            // [P, 2, rows, actions]
 layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer values_texels;
 layout(std430, set = 0, binding = 4) readonly buffer Temperature { float temperature[]; }; // [P], or [P, 4]
-layout(std430, set = 0, binding = 5) readonly buffer Entropy { float target[]; };          // [P]: share of the largest entropy
+layout(std430, set = 0, binding = 5) readonly buffer Entropy { float target[]; };          // [P]: fraction of the largest entropy
 layout(std430, set = 0, binding = 6) writeonly buffer AtLogit { float at_logits[]; };      // [P, rows, actions]: the gradient
 layout(std430, set = 0, binding = 7) writeonly buffer AtLog { vec4 at_log[]; };            // [P]: gradient of the temperature's logarithm; optional
 layout(std430, set = 0, binding = 8) writeonly buffer Loss { float loss[]; };              // [P]: of the actor

@@ -13,7 +13,7 @@
 #extension GL_EXT_control_flow_attributes : require
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
-layout(constant_id = 1) const bool LOG_TEMPERATURE = false; // Temperature holds logarithms, in fours
+layout(constant_id = 1) const bool LOG_TEMPERATURE = false; // Temperature holds logarithms, each the first of four
 
 #include "engine/load.glsl"
 #include "engine/math.glsl"
@@ -51,7 +51,7 @@ void main() {
         float q1 = LOAD(next_values, next_values_texels, first + a), q2 = LOAD(next_values, next_values_texels, second + a);
         next += m_exp(log_p) * (min(q1, q2) - alpha * log_p);
     }
-    // A next state that is not followed has no say, whatever its value is.
+    // If the factor is 0, the next state's value is not used, even if it is not finite.
     float y = reward_scale[member] * reward[at] + (factor[at] == 0.0 ? 0.0 : factor[at] * next);
     uint taken = min(uint(max(action[at], 0.0)), actions - 1u);
     float sum = 0.0;

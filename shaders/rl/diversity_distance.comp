@@ -5,7 +5,7 @@
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
-layout(std430, set = 0, binding = 0) readonly buffer Action { float action[]; };         // [P, stride], of which the first size count
+layout(std430, set = 0, binding = 0) readonly buffer Action { float action[]; };         // [P, stride], of which the first size are used
 layout(std430, set = 0, binding = 1) writeonly buffer Distance { float distances[]; };   // [P, P]: written where i < j
 
 layout(push_constant) uniform Push {

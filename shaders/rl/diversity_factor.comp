@@ -1,20 +1,20 @@
 #version 450
 
-// DvD (J. Parker-Holder et al., 2020): the kernel matrix of agents, the logarithm of its determinant by Cholesky's
-// factorization, and what the differences of actions are multiplied by in the gradient of the loss: equations 1 and 2 of
-// rl/diversity.go. Groups: one.
+// DvD (J. Parker-Holder et al., 2020): the kernel matrix of agents, log det K by Cholesky factorization, and the
+// coefficients of the differences of actions in the gradient of the loss: equations 1 and 2 of rl/diversity.go.
+// Groups: one.
 
 layout(local_size_x = 8, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP = 8;
 
 #include "engine/math.glsl"
 
-const uint AGENTS = 32u; // most agents
+const uint AGENTS = 32u; // largest number of agents
 
 #include "engine/cholesky.glsl"
 
 layout(std430, set = 0, binding = 0) readonly buffer Distance { float distances[]; };         // [P, P]: mean squared differences, where i < j
-layout(std430, set = 0, binding = 1) readonly buffer Schedule { float schedule[]; };          // [2, stages]: steps from which on, weight
+layout(std430, set = 0, binding = 1) readonly buffer Schedule { float schedule[]; };          // [2, stages]: first step, weight
 layout(std430, set = 0, binding = 2) readonly buffer Clock { uint clock[]; };                 // [1]: steps of every environment
 layout(std430, set = 0, binding = 3) writeonly buffer Coefficient { float coefficient[]; };   // [P, P]
 layout(std430, set = 0, binding = 4) writeonly buffer LogDeterminant { float log_determinant[]; }; // [1]

@@ -1,11 +1,11 @@
 #version 450
 
-// DvD (J. Parker-Holder et al., 2020): the gradient of the loss's diversity at the actions in common states is added to
-// that of the rest of the loss, equation 2 of rl/diversity.go. Groups: x = ceil(agents * size / local size).
+// DvD (J. Parker-Holder et al., 2020): adds the gradient of the diversity term with respect to the actions in common
+// states to that of the rest of the loss, equation 2 of rl/diversity.go. Groups: x = ceil(agents * size / local size).
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
-layout(std430, set = 0, binding = 0) readonly buffer Action { float action[]; };           // [P, stride], of which the first size count
+layout(std430, set = 0, binding = 0) readonly buffer Action { float action[]; };           // [P, stride], of which the first size are used
 layout(std430, set = 0, binding = 1) readonly buffer Coefficient { float coefficient[]; }; // [P, P]
 layout(std430, set = 0, binding = 2) buffer AtAction { float at_action[]; };               // [P, stride]
 

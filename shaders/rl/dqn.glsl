@@ -1,5 +1,6 @@
-// What the losses of deep Q-learning share: a batch, and outputs of its networks at the observations and the next ones
-// (engine/nn/head.glsl, EPSILON_GREEDY). Rows of outputs have for each action ATOMS, dueling behind them those of the state.
+// Common to the losses of deep Q-learning: a batch, and outputs of its networks at the observations and the next ones
+// (engine/nn/head.glsl, EPSILON_GREEDY). A row of outputs has ATOMS for each action, followed, if dueling, by those of
+// the state.
 
 #extension GL_EXT_control_flow_attributes : require
 
@@ -25,18 +26,18 @@ layout(std430, set = 0, binding = 10) readonly buffer RewardScale { float reward
 layout(std430, set = 0, binding = 11) readonly buffer Clock { uint clock[]; };             // [0]: the iteration
 layout(std430, set = 0, binding = 12) readonly buffer Update { uint update[]; };           // [0]: the update of the iteration
 layout(std430, set = 0, binding = 13) readonly buffer Interval { float interval[]; };      // [P]: updates between those that targets follow
-layout(std430, set = 0, binding = 14) readonly buffer Tau { float tau[]; };                // [P]: by which share they then do
+layout(std430, set = 0, binding = 14) readonly buffer Tau { float tau[]; };                // [P]: the Polyak coefficient of such an update
 layout(std430, set = 0, binding = 15) writeonly buffer AtValue { float at_values[]; };     // [P, rows, OUT]: the gradient
-layout(std430, set = 0, binding = 16) writeonly buffer Error { float error[]; };           // [P, rows]: what priorities are made of
+layout(std430, set = 0, binding = 16) writeonly buffer Error { float error[]; };           // [P, rows]: errors for priorities
 layout(std430, set = 0, binding = 17) writeonly buffer Loss { float loss[]; };             // [P, rows]
 layout(std430, set = 0, binding = 18) writeonly buffer Chosen { float chosen[]; };         // [P, rows]: the value of the action taken
-layout(std430, set = 0, binding = 19) writeonly buffer Share { float share[]; };           // [P]: by which targets follow this update
+layout(std430, set = 0, binding = 19) writeonly buffer Share { float share[]; };           // [P]: the Polyak coefficient of this update, 0 if not due
 
 float value_at(uint e) { return LOAD(values, values_texels, e); }
 float next_at(uint e) { return LOAD(next_values, next_values_texels, e); }
 float choice_at(uint e) { return HAS_NEXT_CHOICE ? LOAD(next_choices, next_choices_texels, e) : next_at(e); }
 
-// The share of this update, the number done before it.
+// The Polyak coefficient of this update, given the number of updates before it.
 float target_share(uint member, uint updates) {
     uint number = clock[0] * updates + update[0] + 1u;
     return number % uint(max(round(interval[member]), 1.0)) == 0u ? tau[member] : 0.0;

@@ -18,12 +18,12 @@ layout(push_constant) uniform Push {
     uint rows;
     uint actions;
     uint atoms;   // K
-    uint updates; // of an iteration
+    uint updates; // per iteration
     float low;    // z_0
     float high;   // z_(K-1)
 };
 
-// The logit of an action's atom, of outputs that begin at base.
+// The logit of an atom of an action, from outputs that begin at base.
 #define LOGIT(name, of)                                                           \
     float name(uint base, uint a, uint i) {                                       \
         float x = of(base + a * atoms + i);                                       \
@@ -36,7 +36,7 @@ LOGIT(value_logit, value_at)
 LOGIT(next_logit, next_at)
 LOGIT(choice_logit, choice_at)
 
-// What is taken from an action's logits for those of its probabilities, and the mean atom.
+// The log-normalizer of an action's logits, and its mean atom.
 struct Norm {
     float log_sum;
     float mean;
@@ -73,7 +73,7 @@ void main() {
     float spacing = (high - low) / float(atoms - 1u), w = HAS_WEIGHT ? weight[at] : 1.0;
     float scaled = reward_scale[member] * reward[at], f = factor[at], last = float(atoms - 1u);
     bool bad = isnan(scaled) || isinf(scaled) || isnan(next.log_sum);
-    float broken = bad ? M_NAN : 0.0; // which would be lost between the atoms
+    float broken = bad ? M_NAN : 0.0; // NaN would be lost in the projection
 
     // Atoms of the targets, in order, fall between atoms i and i + 1 that never go back, since factor is not negative: a turn
     // either takes the next of them, or is done with i.

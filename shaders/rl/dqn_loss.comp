@@ -15,8 +15,8 @@
 layout(push_constant) uniform Push {
     uint rows;
     uint actions;
-    uint updates; // of an iteration
-    float huber;  // errors beyond it count linearly; 0: none do
+    uint updates; // per iteration
+    float huber;  // size of errors above which the loss is linear; 0: always quadratic
 };
 
 void main() {
@@ -40,7 +40,7 @@ void main() {
         next += next_at(base + actions) - next_mean;
         q += value_at(base + actions) - mean;
     }
-    // A next state that is not followed has no say, whatever its value is.
+    // If the factor is 0, the next state's value is not used, even if it is not finite.
     float y = reward_scale[member] * reward[at] + (factor[at] == 0.0 ? 0.0 : factor[at] * next);
     float d = q - y, w = HAS_WEIGHT ? weight[at] : 1.0;
     float slope = 2.0 * d, l = d * d;

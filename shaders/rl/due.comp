@@ -1,7 +1,7 @@
 #version 450
 
-// Which members update their actors after an update of their critics: each once in `delay` updates, fractions of which
-// are kept on average. Credit counts the updates since, and what was left of it.
+// Which members update their actors after an update of their critics: each once in `delay` updates; fractions hold on
+// average. Credit counts the updates since the last one, plus its remainder.
 //
 // Groups: x = ceil(members / local size).
 
@@ -11,7 +11,7 @@ layout(std430, set = 0, binding = 0) readonly buffer Delay { float delay[]; };  
 layout(std430, set = 0, binding = 1) readonly buffer Tau { float tau[]; };         // [P]
 layout(std430, set = 0, binding = 2) buffer Credit { float credit[]; };            // [P]
 layout(std430, set = 0, binding = 3) writeonly buffer Due { uint due[]; };         // [P]: 1 or 0
-layout(std430, set = 0, binding = 4) writeonly buffer DueTau { float due_tau[]; }; // [P]: tau where it is due, else 0
+layout(std430, set = 0, binding = 4) writeonly buffer DueTau { float due_tau[]; }; // [P]: tau if it is due, otherwise 0
 
 layout(push_constant) uniform Push {
     uint members;
@@ -22,7 +22,7 @@ void main() {
     if (member >= members) return;
     float have = credit[member] + 1.0;
     bool now = have >= delay[member];
-    // A member whose delay has become shorter does not make up for the past.
+    // A member whose delay has decreased does not catch up.
     credit[member] = now ? min(have - delay[member], 1.0) : have;
     due[member] = now ? 1u : 0u;
     due_tau[member] = now ? tau[member] : 0.0;

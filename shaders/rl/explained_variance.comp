@@ -1,7 +1,8 @@
 #version 450
 
-// How well the critic of a member explains the value targets of an iteration: 1 - Var(target - value) / Var(target). 1 is perfect, 0 as good as a
-// constant. NaN where all targets are equal. Deviations are taken from the means, in passes of their own, since targets may be far from 0.
+// The explained variance of a member's critic for the value targets of an iteration: 1 - Var(target - value) /
+// Var(target). 1 is perfect, 0 as good as a constant, NaN if all targets are equal. Deviations from the means are
+// summed in separate passes, since targets may be far from 0.
 //
 // Groups: x = members.
 

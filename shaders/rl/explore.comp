@@ -1,6 +1,6 @@
 #version 450
 
-// Epsilon of every member: from start linearly to end over a number of environment steps, then end.
+// Epsilon of every member: linear from start to end over a number of environment steps, then constant.
 //
 // Groups: x = ceil(members / local size).
 
@@ -13,7 +13,7 @@ layout(std430, set = 0, binding = 3) writeonly buffer Epsilon { float epsilon[];
 
 layout(push_constant) uniform Push {
     uint members;
-    float anneal; // share of the way that a step of the clock takes
+    float anneal; // fraction of the distance per step of the clock
 };
 
 void main() {

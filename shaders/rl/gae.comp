@@ -1,8 +1,8 @@
 #version 450
 
-// Generalized advantage estimation (J. Schulman et al., 2016, equations 11 to 16). A terminated step bootstraps from
-// nothing, a truncated one from the value of its true next observation; neither passes advantage on across the
-// episode's end.
+// Generalized advantage estimation (J. Schulman et al., 2016, equations 11 to 16). A terminated step does not
+// bootstrap; a truncated one bootstraps from the value of its true next observation. Neither passes advantage on
+// across the end of the episode.
 //
 // Groups: x = ceil(members * environments / local size).
 
@@ -15,7 +15,7 @@ layout(std430, set = 0, binding = 3) readonly buffer NextValue { float next_valu
 layout(std430, set = 0, binding = 4) readonly buffer Discount { float discount[]; };    // [P]
 layout(std430, set = 0, binding = 5) readonly buffer Lambda { float lambda[]; };        // [P]
 layout(std430, set = 0, binding = 6) writeonly buffer Advantage { float advantage[]; }; // [T, P, E]
-layout(std430, set = 0, binding = 7) writeonly buffer Target { float target[]; };       // [T, P, E]: advantage + value, what the critic learns
+layout(std430, set = 0, binding = 7) writeonly buffer Target { float target[]; };       // [T, P, E]: advantage + value, the critic's target
 
 layout(push_constant) uniform Push {
     uint horizon;

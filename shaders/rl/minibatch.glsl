@@ -9,7 +9,7 @@ layout(constant_id = 50) const bool TRAJECTORIES = false; // minibatches are of 
 
 struct Minibatch {
     uvec4 key;
-    uint n;            // what is permuted
+    uint n;            // number of permuted elements
     uint begin, width; // the slice
     uint count;        // transitions of the minibatch
     uint member, members, environments;
@@ -18,7 +18,7 @@ struct Minibatch {
 Minibatch minibatch_new(uint seed, uint stream, uint member, uint members, uint horizon, uint environments, uint iteration, uint epoch,
                         uint index, uint minibatches) {
     uint n = TRAJECTORIES ? environments : horizon * environments;
-    // index * n may exceed 32 bits, so what is left over of n goes to the first minibatches, one each.
+    // index * n may exceed 32 bits, so the remainder of n is distributed over the first minibatches, one each.
     uint size = n / minibatches, more = n % minibatches;
     uint begin = index * size + min(index, more), width = size + (index < more ? 1u : 0u);
     return Minibatch(philox(uvec2(seed, stream), uvec4(member, 0u, iteration, epoch)), n, begin, width, TRAJECTORIES ? horizon * width : width,

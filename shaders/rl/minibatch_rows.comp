@@ -1,7 +1,7 @@
 #version 450
 
-// Copies the observations of a minibatch to [P, rows, features], normalized where there is a normalizer, as networks
-// that are evaluated layer by layer take them. A minibatch of fewer transitions than rows repeats its last.
+// Copies the observations of a minibatch to [P, rows, features], normalized if there is a normalizer, for networks
+// that are evaluated layer by layer. A minibatch of fewer transitions than rows repeats its last.
 //
 // Groups: x = ceil(rows / local size), y = members.
 
@@ -17,7 +17,7 @@ layout(std430, set = 0, binding = 2) readonly buffer Normalizer { float normaliz
 layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer normalizer_texels;
 layout(std430, set = 0, binding = 4) readonly buffer Clock { uint clock[]; };            // [0]: the iteration, for the permutation
 layout(std430, set = 0, binding = 5) writeonly buffer Batch { float to[]; };             // [P, rows, features]
-layout(std430, set = 0, binding = 6) readonly buffer Update { uint update[]; };         // [1]: of all epochs' minibatches
+layout(std430, set = 0, binding = 6) readonly buffer Update { uint update[]; };         // [1]: counted over all epochs
 
 layout(push_constant) uniform Push {
     uint horizon;
@@ -26,7 +26,7 @@ layout(push_constant) uniform Push {
     uint rows;
     uint seed;
     uint stream; // of the permutations
-    uint minibatches; // of an epoch
+    uint minibatches; // per epoch
     float obs_limit;
 };
 

@@ -1,8 +1,8 @@
 #version 450
 
-// Factors of the noise of noisy networks' parameters, sgn(x) sqrt|x| of standard normal x: one for each input and each output
-// of every layer (M. Fortunato et al., "Noisy Networks for Exploration", 2018, equations 10 and 11). The first two are 1 and
-// 0: the factors of what has no other, and of what has no noise.
+// Factors of the noise of noisy networks' parameters, sgn(x) sqrt|x| of standard normal x, one for each input and each
+// output of every layer (M. Fortunato et al., "Noisy Networks for Exploration", 2018, equations 10 and 11). The first
+// two are the constants 1 and 0: the second factor of biases, and the factors of parameters without noise.
 //
 // Groups: x = ceil(units / local size), y = sets * members.
 

@@ -1,8 +1,8 @@
 #version 450
 
-// Parameters of noisy networks with their noise: mean + deviation e_a e_b (M. Fortunato et al., 2018, equation 9).
+// Noisy parameters of noisy networks: mean + deviation e_a e_b (M. Fortunato et al., 2018, equation 9).
 //
-// Groups: x = a share of a row, y = members.
+// Groups: x = part of a row, y = members.
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 

@@ -1,8 +1,8 @@
 #version 450
 
-// The gradient of one minibatch for one network of every member, actor or critic: forward, loss, backward, summed in
-// the lanes' registers (engine/nn/mlp.glsl) and written once. PPO: J. Schulman et al., "Proximal Policy Optimization
-// Algorithms", 2017, equations 7 and 9. With one pass over the data the ratio is 1 and this is the gradient of
+// The gradient of one minibatch for one network of every member, actor or critic: forward, loss and backward pass,
+// summed in the lanes' registers (engine/nn/mlp.glsl) and written once. PPO: J. Schulman et al., "Proximal Policy
+// Optimization Algorithms", 2017, equations 7 and 9. With one epoch the ratio is 1 and this is the gradient of
 // advantage actor-critic (V. Mnih et al., 2016).
 //
 // Groups: x = members, y = splits; split s writes gradient[s].
@@ -13,9 +13,9 @@ layout(local_size_x = 8, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint LANES = 8;
 layout(constant_id = 5) const uint IN = 1;
 layout(constant_id = 6) const uint OUT = 1;
-layout(constant_id = 7) const bool HAS_NORMALIZER = false; // observations pass the running normalizer
-layout(constant_id = 8) const bool CRITIC = false; // the network is the critic, else the actor
-layout(constant_id = 9) const bool HAS_MOMENTS = false; // advantages are normalized by the minibatch's
+layout(constant_id = 7) const bool HAS_NORMALIZER = false; // observations are normalized
+layout(constant_id = 8) const bool CRITIC = false; // the network is the critic, otherwise the actor
+layout(constant_id = 9) const bool HAS_MOMENTS = false; // advantages are normalized by the minibatch's moments
 layout(constant_id = 10) const bool CLIP_VALUE = false;         // the critic's loss is clipped too
 
 layout(std430, set = 0, binding = 0) readonly buffer Params { float params[]; };         // [P, row]: of this network
@@ -48,10 +48,10 @@ layout(push_constant) uniform Push {
     uint horizon;
     uint environments;
     uint row;     // floats of a member's parameters and gradient
-    uint head_base;  // where the head's parameters begin in the row
+    uint head_base;  // offset of the head's parameters in the row
     uint seed;
     uint stream; // of the permutations
-    uint minibatches; // of an epoch
+    uint minibatches; // per epoch
     float obs_limit;
 };
 

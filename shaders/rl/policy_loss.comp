@@ -1,11 +1,11 @@
 #version 450
 
-// The losses of one minibatch and their gradients at the outputs of one network of every member, actor or critic,
-// where the network is evaluated layer by layer. The losses are in rl/loss.glsl; networks held in the lanes have
+// The losses of one minibatch and their gradients with respect to the outputs of one network of every member, actor or
+// critic, for networks evaluated layer by layer. The losses are in rl/loss.glsl; networks held in lanes use
 // policy_gradient.comp.
 //
-// Groups: x = members, y = splits; split s sums the losses of its share of the rows, and, of the Gaussian, the
-// gradient of the log standard deviations, into parts of their own.
+// Groups: x = members, y = splits; split s writes the sums of the losses of its part of the rows and, for a Gaussian,
+// the gradient of the log standard deviations.
 
 #extension GL_EXT_control_flow_attributes : require
 
@@ -17,8 +17,8 @@ layout(constant_id = 0) const uint WORKGROUP = 64;
 #include "rl/minibatch.glsl"
 
 layout(constant_id = 6) const uint OUT = 1;
-layout(constant_id = 8) const bool CRITIC = false; // the network is the critic, else the actor
-layout(constant_id = 9) const bool HAS_MOMENTS = false; // advantages are normalized by the minibatch's
+layout(constant_id = 8) const bool CRITIC = false; // the network is the critic, otherwise the actor
+layout(constant_id = 9) const bool HAS_MOMENTS = false; // advantages are normalized by the minibatch's moments
 layout(constant_id = 10) const bool CLIP_VALUE = false;         // the critic's loss is clipped too
 
 layout(std430, set = 0, binding = 0) readonly buffer Output { float outputs[]; };        // [P, rows, OUT]

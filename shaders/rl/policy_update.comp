@@ -74,7 +74,7 @@ layout(push_constant) uniform Push {
     float log_beta_1; // natural logarithms
     float log_beta_2;
     float epsilon;
-    float anneal; // share of the learning rate lost a step of the clock; 0: none
+    float anneal; // fraction of the learning rate lost per step of the clock; 0: none
 };
 
 uint outputs; // of this subgroup's network
@@ -92,7 +92,7 @@ uint outputs; // of this subgroup's network
 shared float squares[2];
 
 void main() {
-    barrier(); // software drivers compile what comes before the first barrier twice
+    barrier(); // software drivers compile code before the first barrier twice
     uint member = gl_WorkGroupID.x, members = gl_NumWorkGroups.x;
     bool is_critic = gl_SubgroupID != 0u;
     outputs = is_critic ? 1u : OUT;
@@ -113,7 +113,7 @@ void main() {
     LossSums sums;
     float share, size;
 
-    // Loops end with their condition: where it comes first, software drivers run through the body once more, masked.
+    // Loops test their condition at the end: if it is at the start, software drivers run the body once more, masked.
     uint update = first;
     [[dont_unroll]] do {
         Minibatch mb = minibatch_new(seed, stream, member, members, horizon, environments, clock[0], update / minibatches, update % minibatches, minibatches);

@@ -9,8 +9,8 @@
 
 #define PRIORITY_SCOPE gl_ScopeWorkgroup, gl_StorageSemanticsBuffer, gl_SemanticsRelaxed
 
-// Adds what a row's priority has changed by to all sums above it. Any number of invocations may do so at once: the
-// words end up the same in every order.
+// Adds the change of a row's priority to all sums above it. Any number of invocations may do so at once: the sums are
+// the same in every order.
 void priority_add(uint member, uint row, uint before, uint after) {
     if (before == after) return;
     uint borrow, low = usubBorrow(after, before, borrow), high = 0u - borrow;

@@ -36,7 +36,7 @@ layout(push_constant) uniform Push {
     uint nodes;
     uint seed;
     uint stream;
-    float anneal; // share of the way to 1 that beta takes a step of the clock
+    float anneal; // fraction of its distance to 1 that beta moves per step of the clock
 };
 
 bool less(uvec2 a, uvec2 b) { return a.y < b.y || (a.y == b.y && a.x < b.x); }
@@ -122,7 +122,7 @@ void main() {
     float smallest = float(workgroup_min(least));
     float beta = exponent[member];
     beta += (1.0 - beta) * min(1.0, float(clock[1]) * anneal);
-    for (uint b = lane; b < batch; b += WORKGROUP) { // an invocation reads what it wrote
+    for (uint b = lane; b < batch; b += WORKGROUP) { // an invocation reads what it wrote itself
         uint q = priority_of(member * rows + drawn[member * batch + b]);
         weight[member * batch + b] = q == 0u ? 1.0 : m_exp(beta * m_log(smallest / float(q)));
     }

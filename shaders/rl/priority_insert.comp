@@ -1,6 +1,6 @@
 #version 450
 
-// New rows get the member's largest priority, or 1 where it has none (T. Schaul et al., 2016, algorithm 1, line 6).
+// New rows get the member's largest priority, or 1 if it has none (T. Schaul et al., 2016, algorithm 1, line 6).
 //
 // Groups: x = members.
 
@@ -23,12 +23,12 @@ layout(push_constant) uniform Push {
     uint chunks;
     uint rows;
     uint nodes;
-    bool own; // each member has a ring; else they share one
+    bool own; // each member has a ring; otherwise they share one
 };
 
 #include "rl/priority_add.glsl"
 
-shared uint tops[WORKGROUP]; // one a subgroup is used
+shared uint tops[WORKGROUP]; // one per subgroup is used
 
 void main() {
     uint member = gl_WorkGroupID.x, lane = gl_LocalInvocationID.x;

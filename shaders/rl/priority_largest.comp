@@ -22,7 +22,7 @@ layout(push_constant) uniform Push {
     uint rows; // a multiple of 4
 };
 
-shared uint tops[WORKGROUP]; // one a subgroup is used
+shared uint tops[WORKGROUP]; // one per subgroup is used
 
 void main() {
     uint member = gl_WorkGroupID.y, fours = rows / 4u, base = member * fours;

@@ -1,7 +1,8 @@
 #version 450
 
 // New priorities (|error| + epsilon)^alpha of a batch's rows (T. Schaul et al., "Prioritized Experience Replay", 2016,
-// section 3.3). Of a row that the batch has more than once the largest counts; one whose error is not finite keeps its own.
+// section 3.3). If a row is in the batch more than once, the largest is used; a row whose error is not finite keeps
+// its priority.
 //
 // Groups: x = members.
 

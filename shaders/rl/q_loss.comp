@@ -42,7 +42,7 @@ void main() {
         float alpha = LOG_TEMPERATURE ? m_exp(temperature[4u * member]) : temperature[member];
         next -= alpha * next_log_prob[at];
     }
-    // A next state that is not followed has no say, whatever its value is.
+    // If the factor is 0, the next state's value is not used, even if it is not finite.
     float y = reward_scale[member] * reward[at] + (factor[at] == 0.0 ? 0.0 : factor[at] * next);
     float sum = 0.0;
     for (uint c = 0u; c < CRITICS; c++) {

@@ -1,9 +1,9 @@
 #version 450
 
-// Copies the transitions of a trajectory into the rings, and tells where each went.
+// Copies the transitions of a trajectory into the rings, and writes the row of each.
 //
-// Groups: x = ceil(T * lanes / REPLAY_CHUNK), y = rings. First an invocation numbers the transitions of its share of
-// the chunk, then all copy them, neighbours taking neighbouring elements.
+// Groups: x = ceil(T * lanes / REPLAY_CHUNK), y = rings. Each invocation first numbers the transitions of its part of
+// the chunk; then all copy them, with neighbouring invocations at neighbouring elements.
 
 #include "engine/load.glsl"
 #include "rl/replay.glsl"
@@ -42,14 +42,14 @@ layout(push_constant) uniform Push {
 };
 
 shared uint chunk_slots[REPLAY_CHUNK];
-shared uint before[WORKGROUP]; // transitions of the subgroups before; one a subgroup is used
+shared uint before[WORKGROUP]; // transitions of the subgroups before; one per subgroup is used
 
 bool first_part() { return part_first == 0u; }
 
 // Whether a row is in the part; REPLAY_NONE is in none.
 bool here(uint row) { return row != REPLAY_NONE && row - part_first < part_rows; }
 
-// Feature n of a word, at its place in it.
+// Feature n of a word, shifted to its position in the word.
 uint packed(float x, uint n) {
     if (REPLAY_FORMAT == REPLAY_BITS) return x != 0.0 ? 1u << n : 0u;
     if (REPLAY_FORMAT == REPLAY_FLOAT16) return replay_half(x) << (16u * n);

@@ -1,6 +1,6 @@
 #version 450
 
-// Places the chunks of a trajectory behind each other in each ring, and moves the ring's head on.
+// Places the chunks of a trajectory one after the other in each ring, and advances the ring's head.
 //
 // Groups: x = ceil(rings / local size).
 

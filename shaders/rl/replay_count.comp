@@ -1,7 +1,7 @@
 #version 450
 
-// Counts the transitions of every chunk of a trajectory. Rows with a number that is not finite, such as the action of a
-// network that has diverged, are marked as no transitions: one of them would spoil every batch that it is drawn for.
+// Counts the transitions of every chunk of a trajectory. Rows with a number that is not finite, such as the action of
+// a diverged network, are marked as void: one of them would spoil every batch in which it is drawn.
 //
 // Groups: x = ceil(T * lanes / REPLAY_CHUNK), y = rings.
 

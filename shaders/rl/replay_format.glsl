@@ -1,5 +1,5 @@
-// Observations are kept as 32-bit words, of which an observation begins a new one. A ring's rows may be in several parts,
-// since no binding holds them all: a kernel writes or reads those of one.
+// Observations are stored as 32-bit words; every observation begins with a new word. A ring's rows may be in several
+// parts, since no binding holds them all: a kernel reads or writes one part.
 layout(constant_id = 20) const uint REPLAY_FORMAT = 0; // one of the following
 const uint REPLAY_FLOAT32 = 0u;
 const uint REPLAY_FLOAT16 = 1u; // two a word, the first low; rounded to nearest, to even, and to the largest there is
@@ -8,7 +8,7 @@ const uint REPLAY_FEATURES = REPLAY_FORMAT == REPLAY_BITS ? 32u : REPLAY_FORMAT 
 
 uint replay_words(uint features) { return (features + REPLAY_FEATURES - 1u) / REPLAY_FEATURES; }
 
-// The bits of the float16 nearest to x, which packHalf2x16 rounds as the device likes.
+// The bits of the float16 nearest to x; the rounding of packHalf2x16 depends on the device.
 uint replay_half(float x) {
     float size = min(abs(x), 65504.0);
     uint bits = floatBitsToUint(size), half_bits = (bits + 0xFFFu + ((bits >> 13) & 1u)) >> 13;
@@ -16,7 +16,7 @@ uint replay_half(float x) {
     return (floatBitsToUint(x) >> 16 & 0x8000u) | half_bits;
 }
 
-// Feature f of an observation, of the word that it is in.
+// Feature f of an observation, extracted from its word.
 float replay_feature(uint word, uint f) {
     if (REPLAY_FORMAT == REPLAY_BITS) return float(word >> (f % 32u) & 1u);
     if (REPLAY_FORMAT == REPLAY_FLOAT16) return unpackHalf2x16(f % 2u == 0u ? word : word >> 16).x;

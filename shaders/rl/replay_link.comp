@@ -1,7 +1,7 @@
 #version 450
 
-// Links every transition to the next one of its episode, by which n-step returns go on. The episodes of a member that
-// has become a copy of another are that one's, so they do not go on in its own ring: Owner tells.
+// Links every transition to the next one of its episode, for n-step returns. The episodes of a member that has become
+// a copy of another are the other's, so they do not continue in its own ring, as Owner shows.
 //
 // Groups: x = ceil(lanes / local size), y = rings.
 

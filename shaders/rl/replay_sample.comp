@@ -47,7 +47,7 @@ layout(std430, set = 0, binding = 17) writeonly buffer Index { uint index[]; }; 
 layout(std430, set = 0, binding = 18) readonly buffer Normalizer { float normalizer[]; }; // [P, 2, O]: mean, 1 / deviation; optional
 layout(set = 0, binding = 19, rgba32f) readonly uniform imageBuffer normalizer_texels;
 layout(std430, set = 0, binding = 20) readonly buffer Drawn { uint drawn[]; };          // [P, B]
-layout(std430, set = 0, binding = 21) readonly buffer Share { float share[]; };         // [P]: of the batch that is drawn
+layout(std430, set = 0, binding = 21) readonly buffer Share { float share[]; };         // [P]: fraction of the batch that is drawn
 
 layout(push_constant) uniform Push {
     uint batch; // B
@@ -55,11 +55,11 @@ layout(push_constant) uniform Push {
     uint features; // O
     uint actions;  // A
     uint steps;    // n
-    bool own;      // each member has a ring; else they share one
+    bool own;      // each member has a ring; otherwise they share one
     uint seed;
     uint stream;
     float limit; // of normalized observations
-    uint part_first; // row of the part; each part writes what it holds, the first what is not in parts
+    uint part_first; // first row of the part; each part writes the rows it holds, the first also what is not in parts
     uint part_rows;
 };
 
@@ -71,10 +71,10 @@ uint load_pick(uvec4 v, uint i) {
     return (i & 1u) == 0u ? pair.x : pair.y;
 }
 
-// A row of a ring as one of the part; REPLAY_NONE: it is in another.
+// A row of a ring as a row of the part; REPLAY_NONE: it is in another part.
 uint place(uint ring, uint row) { return row - part_first < part_rows ? ring * part_rows + row - part_first : REPLAY_NONE; }
 
-// Feature f of an observation as networks take it.
+// Feature f of an observation, normalized for networks.
 float normalized(uint member, uint f, float x) {
     if (!HAS_NORMALIZER) return x;
     uint at = 2u * member * features + f;

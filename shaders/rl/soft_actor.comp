@@ -1,8 +1,8 @@
 #version 450
 
-// The loss of soft actor-critic's actor on a batch, temperature log p(a|s) - min_i Q_i(s, a), as gradients at the
-// critics' outputs and at the log-probabilities (T. Haarnoja et al., 2018, equation 9), and that of the temperature
-// (equation 18) at its logarithm: -temperature mean (log p(a|s) + target entropy).
+// The loss of soft actor-critic's actor on a batch, temperature log p(a|s) - min_i Q_i(s, a), as gradients with
+// respect to the critics' outputs and the log-probabilities (T. Haarnoja et al., 2018, equation 9), and that of the
+// temperature (equation 18) with respect to its logarithm: -temperature mean (log p(a|s) + target entropy).
 //
 // Groups: x = members.
 

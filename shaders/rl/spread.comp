@@ -1,10 +1,10 @@
 #version 450
 
-// Copies of every member's actor, which explore with deviations evenly from the lowest to the highest: mixed exploration (Z.
-// Li et al., "Parallel Q-Learning: Scaling Off-policy Reinforcement Learning under Massively Parallel Simulation", 2023,
-// section 3.3). The copies of a member are behind each other.
+// Copies of every member's actor, which explore with deviations spaced evenly from the lowest to the highest: mixed
+// exploration (Z. Li et al., "Parallel Q-Learning: Scaling Off-policy Reinforcement Learning under Massively Parallel
+// Simulation", 2023, section 3.3). The copies of a member are consecutive.
 //
-// Groups: x = a share of a row, y = members * copies.
+// Groups: x = part of a row, y = members * copies.
 
 #include "engine/load.glsl"
 

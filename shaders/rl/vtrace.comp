@@ -1,9 +1,9 @@
 #version 450
 
 // V-trace (L. Espeholt et al., "IMPALA", 2018, section 4.1) over a minibatch of whole trajectories: value targets and,
-// for the actor, advantages multiplied by their clipped importance ratios, of the present networks' outputs. A
-// terminated step bootstraps from nothing, a truncated one from the value of its true next observation; neither passes
-// a correction on across the episode's end.
+// for the actor, advantages times clipped importance ratios, from the current networks' outputs. A terminated step
+// does not bootstrap; a truncated one bootstraps from the value of its true next observation. Neither passes a
+// correction on across the end of the episode.
 //
 // Groups: x = ceil(rows / horizon / local size), y = members.
 
