@@ -46,7 +46,7 @@ func TestListOnAScreen(t *testing.T) {
 func TestInit(t *testing.T) {
 	b := newBox(t)
 	b.write("my.toml", b.must("init", "--set", "ppo.members=3", "ppo", "CartPole-v1"))
-	if text := string(b.read("my.toml")); !strings.Contains(text, "# Units of each hidden layer") || !strings.Contains(text, "members = 3\n") {
+	if text := string(b.read("my.toml")); !strings.Contains(text, "# Units per hidden layer") || !strings.Contains(text, "members = 3\n") {
 		t.Errorf("%s", text)
 	}
 	if r := b.object(b.must("run", "-q", "--json", "--iterations", "1", "--out", "r", "my.toml")); r["workflow"] != "ppo" {
