@@ -37,11 +37,11 @@ func from(members, dim int) [][]float32 {
 	return out
 }
 
-// judge returns the fitness, objectives and descriptors of one candidate.
-type judge func(x []float32) (fitness float32, objectives, descriptor []float32)
+// evaluation returns the fitness, objectives and descriptors of one candidate.
+type evaluation func(x []float32) (fitness float32, objectives, descriptor []float32)
 
 // generations runs n generations of ask and tell.
-func generations(t testing.TB, a *ec.AskTell, n int, f judge) {
+func generations(t testing.TB, a *ec.AskTell, n int, f evaluation) {
 	t.Helper()
 	for range n {
 		all, err := a.Ask(t.Context())

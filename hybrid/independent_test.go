@@ -10,7 +10,7 @@ import (
 )
 
 // BenchmarkIndependentSeeds compares PBT and PBT-CSO with PPO given the same time, on five seeds: P members that search hyperparameters
-// between them, and P independent members with the default ones. The first are judged by their best member, the second by the
+// between them, and P independent members with the default ones. The first are scored by their best member, the second by the
 // median.
 //
 //	go test ./hybrid -run '^$' -bench IndependentSeeds -benchtime 1x -timeout 2h -v
@@ -47,7 +47,7 @@ type standing struct{ best, median float64 }
 
 func (s standing) String() string { return fmt.Sprintf("best %.1f, median %.1f", s.best, s.median) }
 
-// learned trains for 60 iterations. The best member is chosen by 100 episodes, and all are judged by 100 others.
+// learned trains for 60 iterations. The best member is chosen by 100 episodes, and all are evaluated by 100 others.
 func learned(b *testing.B, w engine.Workflow) standing {
 	defer w.Close()
 	if err := engine.Learn(b.Context(), w, engine.Iterations(60)); err != nil {

@@ -73,12 +73,12 @@ func (s Suite) Measure(ctx context.Context, dev *vk.Device, o Options, report fu
 		return report(m)
 	})
 	r.Others = othersSince(begin, r.Host.Processors)
-	r.judge()
+	r.setWarnings()
 	return r, err
 }
 
-// judge sets Busy and Warnings.
-func (r *Result) judge() {
+// setWarnings sets Busy and Warnings.
+func (r *Result) setWarnings() {
 	if r.Others != nil && *r.Others > busyShare {
 		r.Busy = true
 		r.Warnings = append(r.Warnings, fmt.Sprintf("other programs took %.0f%% of the processors: measure again on a quiet machine", 100**r.Others))
