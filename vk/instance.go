@@ -47,7 +47,7 @@ func loadNamed(name string) (unsafe.Pointer, error) {
 	defer C.free(unsafe.Pointer(cname))
 	why := (*C.char)(C.calloc(1, 512))
 	defer C.free(unsafe.Pointer(why))
-	separateCaches()
+	prepareMesa()
 	procAddr := C.evk_load(cname, why, 512)
 	if procAddr == nil {
 		return nil, fmt.Errorf("%w: %s; %s", ErrNoLoader, C.GoString(why), advice)

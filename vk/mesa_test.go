@@ -6,7 +6,10 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"testing"
 )
 
@@ -25,6 +28,22 @@ func TestVectorWidthsHaveCaches(t *testing.T) {
 	}
 	if again := filepath.Join("mesa-vectors-128", "mesa-vectors-128"); len(glob(t, dir, again)) > 0 {
 		t.Errorf("%s in the cache, want one level", again)
+	}
+}
+
+// The software driver gets more threads than processors, but no other number than the user's.
+func TestThreadsOfSoftwareDriver(t *testing.T) {
+	const variable = "LP_NUM_THREADS"
+	t.Setenv(variable, "5") // restores it at the end
+	if addThreads(); os.Getenv(variable) != "5" {
+		t.Errorf("%s is %s, want the 5 that was set before", variable, os.Getenv(variable))
+	}
+	if err := os.Unsetenv(variable); err != nil {
+		t.Fatal(err)
+	}
+	addThreads()
+	if n, err := strconv.Atoi(os.Getenv(variable)); err != nil || n <= runtime.NumCPU() {
+		t.Errorf("%s is %q, want more than %d processors", variable, os.Getenv(variable), runtime.NumCPU())
 	}
 }
 
