@@ -136,49 +136,54 @@ func check(t *testing.T, what string, got []float32, want []float64) {
 func TestRerun(t *testing.T) {
 	dev := open(t)
 	for _, name := range Names() {
-		run := func(seed uint32) (words []uint32) {
-			b := newBatch(t, dev, name, 2, 33, Options{TimeLimit: 7})
-			obs, err := b.Reset(t.Context(), seed)
-			if err != nil {
-				t.Fatal(err)
-			}
-			words = append(words, wordsOf(obs)...)
-			dice := rand.New(rand.NewPCG(1, 2))
-			for range 20 {
-				actions := make([][]float64, 66)
-				for i := range actions {
-					actions[i] = make([]float64, b.Environment().ActionWords())
-					for k := range actions[i] {
-						actions[i][k] = float64(dice.IntN(2))
-					}
+		t.Run(name, func(t *testing.T) {
+			first, again, other := rerun(t, dev, name, 3), rerun(t, dev, name, 3), rerun(t, dev, name, 4)
+			differ, same := 0, 0
+			for i := range first {
+				if first[i] != again[i] {
+					differ++
 				}
-				got, err := act(t.Context(), b, actions)
-				if err != nil {
-					t.Fatal(err)
-				}
-				words = append(append(append(words, wordsOf(got.Obs)...), wordsOf(got.NextObs)...), wordsOf(got.Reward)...)
-				for _, d := range got.Done {
-					words = append(words, uint32(d))
+				if first[i] == other[i] {
+					same++
 				}
 			}
-			state, err := b.State(t.Context())
-			if err != nil {
-				t.Fatal(err)
+			if differ > 0 || same == len(first) {
+				t.Errorf("%d of %d words differ in a rerun, %d are the same for another seed", differ, len(first), same)
 			}
-			return append(append(words, wordsOf(state.Env)...), wordsOf(state.Return)...)
-		}
-		first, again, other := run(3), run(3), run(4)
-		differ, same := 0, 0
-		for i := range first {
-			if first[i] != again[i] {
-				differ++
-			}
-			if first[i] == other[i] {
-				same++
+		})
+	}
+}
+
+// rerun returns the bits of everything that 20 steps of 2 × 33 environments return, and of their state.
+func rerun(t *testing.T, dev *vk.Device, name string, seed uint32) (words []uint32) {
+	t.Helper()
+	b := newBatch(t, dev, name, 2, 33, Options{TimeLimit: 7})
+	obs, err := b.Reset(t.Context(), seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	words = append(words, wordsOf(obs)...)
+	dice := rand.New(rand.NewPCG(1, 2))
+	for range 20 {
+		actions := make([][]float64, 66)
+		for i := range actions {
+			actions[i] = make([]float64, b.Environment().ActionWords())
+			for k := range actions[i] {
+				actions[i][k] = float64(dice.IntN(2))
 			}
 		}
-		if differ > 0 || same == len(first) {
-			t.Errorf("%s: %d of %d words differ in a rerun, %d are the same for another seed", name, differ, len(first), same)
+		got, err := act(t.Context(), b, actions)
+		if err != nil {
+			t.Fatal(err)
+		}
+		words = append(append(append(words, wordsOf(got.Obs)...), wordsOf(got.NextObs)...), wordsOf(got.Reward)...)
+		for _, d := range got.Done {
+			words = append(words, uint32(d))
 		}
 	}
+	state, err := b.State(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(append(words, wordsOf(state.Env)...), wordsOf(state.Return)...)
 }
