@@ -1,6 +1,11 @@
 package rl
 
-import "math"
+import (
+	"math"
+	"testing"
+
+	"github.com/evorl/evorl/engine"
+)
 
 // updateAtoms are distributions of which some targets fall beyond the ends.
 var updateAtoms = CriticConfig{Atoms: 7, MinValue: -2, MaxValue: 3, ClippedDouble: true}
@@ -78,4 +83,52 @@ func (f *memberReference) descendDistributions(alpha float64, next func(row int)
 		}
 		return loss
 	})
+}
+
+// TestCategoricalLossOfInfinity: a row whose next action has no finite log-density has no finite gradient, and does not
+// change the gradients of other rows and members.
+func TestCategoricalLossOfInfinity(t *testing.T) {
+	const members, rows, atoms = 2, 5, 7
+	eng := engine.New(open(t))
+	s := eng.NewState()
+	defer s.Close()
+	p, row := engine.Members(members), engine.Axis("row", rows)
+	critic, atom := engine.Axis("critic", 2), engine.Axis("atom", atoms)
+	tensor := func(name string, dims ...engine.Dim) *engine.Tensor { return s.Scratch(name, engine.Float32, dims...) }
+	reward, factor, logProb, loss := tensor("reward", p, row), tensor("factor", p, row), tensor("log_prob", p, row), tensor("loss", p, row)
+	next, value, at := tensor("next", p, critic, row, atom), tensor("value", p, critic, row, atom), tensor("gradient", p, critic, row, atom)
+	temperature, scale, chosen := tensor("temperature", p), tensor("scale", p), tensor("chosen", p, critic, row)
+	if err := s.Zero(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	write(t, temperature, []float64{1, 1})
+	write(t, scale, []float64{1, 1})
+	const bad = rows - 1 // the last row of the first member, without a value of the next state
+	gradient := func(density float64) []float64 {
+		x := make([]float64, members*rows)
+		x[bad] = density
+		write(t, logProb, x)
+		poison(t, at, loss, chosen)
+		size := uint32(8)
+		run(t, eng, func(r *engine.Recorder) {
+			r.Dispatch(categoricalQLossKernel{
+				Reward: reward.Range(), Factor: factor.Range(), NextValue: next.Range(), NextLogProb: logProb.Range(), Temperature: temperature.Range(),
+				RewardScale: scale.Range(), Value: value.Range(), AtValue: at.Range(), Loss: loss.Range(), Chosen: chosen.Range(),
+				Rows: rows, Atoms: atoms, Low: -2, High: 3, LocalSizeX: size, Critics: 2,
+			}.call(1, members, 1))
+		})
+		return read(t, at)
+	}
+	want := gradient(0)
+	for _, density := range []float64{math.Inf(1), math.Inf(-1), math.NaN()} {
+		for i, x := range gradient(density) {
+			if of := i / atoms; of == bad || of == rows+bad {
+				if !math.IsNaN(x) {
+					t.Errorf("density %g: gradient %d is %g; want NaN", density, i, x)
+				}
+			} else if x != want[i] {
+				t.Errorf("density %g: gradient %d is %g; want %g", density, i, x, want[i])
+			}
+		}
+	}
 }

@@ -78,13 +78,13 @@ void main() {
     [[dont_unroll]] for (uint c = 0u; c < CRITICS; c++) {
         uint base = ((member * CRITICS + c) * rows + i) * atoms, from = ((member * CRITICS + (UNCLIPPED ? c : smaller)) * rows + i) * atoms;
         Atoms next = next_of(from), own = value_of(base);
-        bool bad = isnan(scaled) || isinf(scaled) || isnan(shift) || isnan(next.log_sum);
+        bool bad = isnan(scaled) || isinf(scaled) || isnan(shift) || isinf(shift) || isnan(next.log_sum);
         float broken = bad ? M_NAN : 0.0; // NaN would be lost in the projection
-        // Atoms of the target, in order, fall between atoms k and k + 1 that never go back, since factor is not negative: a
-        // turn either takes the next of them, or is done with k.
+        // Atoms of the target, in order, fall between atoms k and k + 1 that never go back, since factor is not negative: an
+        // iteration either takes the next of them, or is done with k.
         uint k = 0u, j = 0u;
         float mass = 0.0, over = 0.0, cross = 0.0; // mass: of atom k; over: of the next
-        [[dont_unroll]] for (uint turn = 0u; turn < 2u * atoms; turn++) {
+        [[dont_unroll]] for (uint n = 0u; n < 2u * atoms; n++) {
             float place = placed(scaled, f, shift, j), below = bad ? float(k) : floor(place);
             if (j < atoms && below <= float(k)) {
                 float p = m_exp(LOAD(next_values, next_values_texels, from + j) - next.log_sum);
