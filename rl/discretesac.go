@@ -65,7 +65,7 @@ func (a *discreteSAC) descendActor(r *engine.Recorder, u update) {
 	k := discreteSoftActorKernel{
 		Logit: a.outputs.Range(), Value: a.values.Range(), Temperature: a.temperature.Range(), Entropy: a.targetEntropy.Range(),
 		AtLogit: a.atOutputs.Range(), Loss: a.actorRow.Range(), Applied: a.temperatureRow.Range(), Mean: a.entropyRow.Range(),
-		Rows: uint32(a.rows), Actions: uint32(a.head.Size), LogTemperature: a.learned(), Workgroup: r.WorkgroupFor(a.rows),
+		Rows: uint32(a.rows), Actions: uint32(a.head.Size), LogTemperature: a.learned(), Workgroup: discreteActorWorkgroup(r, a.rows, a.head.Size),
 	}
 	if a.learned() {
 		k.AtLog = a.atLog.Range()
@@ -73,6 +73,12 @@ func (a *discreteSAC) descendActor(r *engine.Recorder, u update) {
 	r.Dispatch(k.call(uint32(a.members), 1, 1))
 	a.actor.pass.Backward(r, a.atOutputs, nn.Gradients{Params: a.actorGradient})
 	a.descend(r, a.actor, a.actorGradient)
+}
+
+// discreteActorWorkgroup returns the workgroup size of the actor's loss. A row takes 4 · actions + 1 loop iterations:
+// within Recorder.WorkgroupFor's 1024 elements per invocation, 58 iterations each stay below Mesa's limit of 65535.
+func discreteActorWorkgroup(r *engine.Recorder, rows, actions int) uint32 {
+	return r.WorkgroupFor(max(rows, rows*(4*actions+1)/58))
 }
 
 // inherit implements learner.

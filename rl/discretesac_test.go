@@ -3,6 +3,7 @@ package rl
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/evorl/evorl/engine"
@@ -107,6 +108,61 @@ func TestDiscreteSACUpdates(t *testing.T) {
 				u.run(t, 2, stepDiscreteSAC, compared)
 			})
 		}
+	}
+}
+
+// TestDiscreteSACOfManyActions: rows and actions that are more loop iterations than Mesa's software driver makes in an invocation of its
+// usual workgroup.
+func TestDiscreteSACOfManyActions(t *testing.T) {
+	const rows, actions, alpha = 2051, 77, 0.3
+	eng := engine.New(open(t))
+	s := eng.NewState()
+	defer s.Close()
+	row, action, p := engine.Axis("row", rows), engine.Axis("action", actions), engine.Members(1)
+	logits, values := s.Scratch("logits", engine.Float32, p, row, action), s.Scratch("values", engine.Float32, p, engine.Axis("critic", 2), row, action)
+	temperature, share := s.Scratch("temperature", engine.Float32, p), s.Scratch("share", engine.Float32, p)
+	at := s.Scratch("gradient", engine.Float32, p, row, action)
+	loss, applied, entropy := s.Scratch("loss", engine.Float32, p), s.Scratch("applied", engine.Float32, p), s.Scratch("entropy", engine.Float32, p)
+	if err := s.Zero(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	dice := rand.New(rand.NewPCG(4, 0))
+	y, q := make([]float64, logits.Len()), make([]float64, values.Len())
+	for _, of := range [][]float64{y, q} {
+		for i := range of {
+			of[i] = float64(float32(dice.NormFloat64()))
+		}
+	}
+	write(t, logits, y)
+	write(t, values, q)
+	write(t, temperature, []float64{alpha})
+	poison(t, at, loss, applied, entropy)
+	run(t, eng, func(r *engine.Recorder) {
+		r.Dispatch(discreteSoftActorKernel{
+			Logit: logits.Range(), Value: values.Range(), Temperature: temperature.Range(), Entropy: share.Range(), AtLogit: at.Range(),
+			Loss: loss.Range(), Applied: applied.Range(), Mean: entropy.Range(),
+			Rows: rows, Actions: actions, Workgroup: discreteActorWorkgroup(r, rows, actions),
+		}.call(1, 1, 1))
+	})
+	got, wantLoss, want := read(t, at), 0.0, make([]float64, logits.Len())
+	for i := range rows {
+		l, sum := logSoftmax(y[i*actions:][:actions]), 0.0
+		of := func(a int) float64 {
+			return alpha*l[a] - min(q[i*actions+a], q[(rows+i)*actions+a])
+		}
+		for a := range actions {
+			sum += math.Exp(l[a]) * of(a)
+		}
+		for a := range actions {
+			want[i*actions+a] = math.Exp(l[a]) * (of(a) - sum) / rows
+		}
+		wantLoss += sum / rows
+	}
+	if d := deviation(got, want); !(d < 1e-5) {
+		t.Errorf("gradient deviates by %g of its largest value; want at most 1e-5", d)
+	}
+	if d := deviation(read(t, loss), []float64{wantLoss}); !(d < 1e-5) {
+		t.Errorf("loss deviates by %g; want at most 1e-5", d)
 	}
 }
 
