@@ -2,6 +2,7 @@ package evorl
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -65,7 +66,7 @@ func (r *Run) Learn(ctx context.Context, hooks ...engine.Hook) error {
 	}
 	options := []engine.LearnOption{
 		engine.Iterations(r.cfg.Run.Iterations),
-		engine.EvaluateEvery(r.cfg.Evaluation.Every, r.cfg.Evaluation.Episodes),
+		engine.EvaluateEvery(cmp.Or(r.cfg.Evaluation.Every, r.cfg.Run.Iterations), r.cfg.Evaluation.Episodes),
 		engine.CheckpointTo(r.dir.Checkpoints(), r.cfg.Checkpoint.Every, r.cfg.Checkpoint.Keep,
 			checkpoint.Version(rundir.Version()), checkpoint.Provenance(facts), checkpoint.Before(r.dir.Check)),
 		engine.OnReport(r.keep),
