@@ -6,10 +6,17 @@ import (
 	"io/fs"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/evorl/evorl/engine/metrics"
 	"github.com/evorl/evorl/engine/rundir"
 )
+
+// episodeMetrics are the metrics of finished episodes, which a run does not have before the first one has ended.
+var episodeMetrics = []string{"return", "evaluation"}
+
+// errNoScore: a run has no finite value of a metric.
+var errNoScore = errors.New("no finite value yet")
 
 // Repetitions returns the records of a metric for each repetition of a run's experiment. If members are independent
 // and members.jsonl has the metric of each, these are the members' records, under the metric's own name; otherwise
@@ -19,7 +26,7 @@ func Repetitions(cfg *Config, path, metric string) (of [][]metrics.Record, damag
 	if err != nil {
 		return nil, nil, err
 	}
-	if cfg != nil && cfg.Independent() && cfg.Members() > 1 && slices.Contains([]string{"return", "evaluation"}, metric) {
+	if cfg != nil && cfg.Independent() && cfg.Members() > 1 && slices.Contains(episodeMetrics, metric) {
 		records, damage, err := metrics.ReadFile(dir.Members())
 		if err == nil {
 			return ofMembers(records, metric, cfg.Members()), damage, nil
@@ -67,6 +74,7 @@ func scoresUntil(iteration int64, cfg *Config, path, metric string, over int) (o
 	if cfg != nil && cfg.Selects() {
 		statistic = metrics.MaxSuffix
 	}
+	known := slices.Contains(episodeMetrics, metric)
 	for _, records := range repetitions {
 		var last []float64
 		for _, r := range slices.Backward(records) {
@@ -77,6 +85,7 @@ func scoresUntil(iteration int64, cfg *Config, path, metric string, over int) (o
 			if !ok {
 				x, ok = r.Values[metric+statistic]
 			}
+			known = known || ok
 			if ok && !math.IsNaN(x) && !math.IsInf(x, 0) {
 				last = append(last, x)
 			}
@@ -88,8 +97,11 @@ func scoresUntil(iteration int64, cfg *Config, path, metric string, over int) (o
 			of = append(of, metrics.Mean(last))
 		}
 	}
-	if of == nil {
-		return nil, damage, fmt.Errorf("%s: no metric %q with a finite value yet; see evorl plot --metric", path, metric)
+	switch {
+	case !known:
+		return nil, damage, fmt.Errorf("%s: no metric %q: it has %s", path, metric, strings.Join(metrics.Names(slices.Concat(repetitions...)), ", "))
+	case of == nil:
+		return nil, damage, fmt.Errorf("%s: %s: %w", path, metric, errNoScore)
 	}
 	return of, damage, nil
 }

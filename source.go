@@ -40,12 +40,13 @@ type source struct {
 	settings SourceConfig
 }
 
-// again returns the same file for another configuration; nil: none.
-func (s *source) again() *source {
-	if s == nil {
-		return nil
+// sameSource makes another configuration take the file that env names from this one, if it has one, and not read it.
+func (c *Config) sameSource() Option {
+	return func(o *options) {
+		if c.source != nil {
+			o.source = &source{name: c.source.name, text: c.source.text}
+		}
 	}
-	return &source{name: s.name, text: s.text}
 }
 
 // maxSource is larger than any robot's dynamics, in bytes.

@@ -169,6 +169,11 @@ func (s *Sweep) complete(name string) (err error) {
 		return fmt.Errorf("%s: halving.iterations is %d and the configuration has %d iterations: want no more", name, s.Config.Halving.Iterations,
 			s.Base.Run.Iterations)
 	}
+	for _, of := range s.reserved() {
+		if _, tried := s.Config.Keys[of.key]; tried {
+			return fmt.Errorf("%s: keys.%q: %s sets this key in every run: want other keys, or not %s", name, of.key, of.by, of.by)
+		}
+	}
 	s.Trials = s.draw()
 	for _, t := range s.Trials {
 		if _, err := s.configs(t, "keys of "+name); err != nil {
@@ -230,11 +235,29 @@ func isWhole(text string) bool {
 	return err == nil
 }
 
+// reservedKey is a key that the sweep itself sets in every run, because of one of its settings.
+type reservedKey struct{ key, by string }
+
+// reserved returns the keys that trials cannot change.
+func (s *Sweep) reserved() (keys []reservedKey) {
+	if s.Config.Method == Halving {
+		keys = append(keys, reservedKey{"iterations", `method = "halving"`})
+	}
+	if s.Config.Seeds > 1 {
+		of := reservedKey{"seed", "seeds"}
+		if s.Batched() {
+			of.key = s.Base.MembersKey()
+		}
+		keys = append(keys, of)
+	}
+	return keys
+}
+
 // configs returns the configurations of a trial's runs: one with the repetitions as members, or one per seed. flag
 // names the settings in errors.
 func (s *Sweep) configs(t Trial, flag string) (of []*Config, err error) {
 	parse := func(more ...string) error {
-		options := []Option{Environments(s.Base.environments)}
+		options := []Option{Environments(s.Base.environments), s.Base.sameSource()}
 		for _, set := range t.Settings {
 			options = append(options, Flag(flag, set.Key+"="+set.Value))
 		}
@@ -245,7 +268,11 @@ func (s *Sweep) configs(t Trial, flag string) (of []*Config, err error) {
 		of = append(of, cfg)
 		return err
 	}
-	if s.Batched() {
+	switch {
+	case s.Config.Seeds == 1: // the trial may set seed or members
+		err = parse()
+		return of, err
+	case s.Batched():
 		err = parse(fmt.Sprintf("%s=%d", s.Base.MembersKey(), s.Config.Seeds))
 		return of, err
 	}

@@ -67,6 +67,11 @@ func (s *Sweep) CreateSweep(folder string) error {
 	if err != nil {
 		return err
 	}
+	if of := s.Base.source; of != nil { // base.toml names it
+		if err := os.WriteFile(filepath.Join(folder, of.name), of.text, 0o644); err != nil {
+			return err
+		}
+	}
 	if err := os.WriteFile(filepath.Join(folder, baseFile), s.base, 0o644); err != nil {
 		return err
 	}
@@ -108,9 +113,9 @@ func (s *Sweep) rungs() (out []int) {
 	return append(out, last)
 }
 
-// Run runs the rest of a sweep on a device, in the folder made by CreateSweep, and ranks the trials: by iterations,
-// then by mean score. Completed runs are skipped, and an interrupted one is resumed. report is called for each trial
-// that reaches the end of a rung.
+// Run runs the rest of a sweep on a device, in the folder made by CreateSweep, and ranks the trials by
+// mean score, those without a score last; with halving, by the rung that they reached first. Completed runs are
+// skipped, and an interrupted one is resumed. report is called for each trial that reaches the end of a rung.
 func (s *Sweep) Run(ctx context.Context, dev *vk.Device, folder string, learn LearnFunc, report func(TrialResult)) ([]TrialResult, error) {
 	results := make([]TrialResult, len(s.Trials))
 	alive := slices.Clone(s.Trials)
@@ -128,7 +133,10 @@ func (s *Sweep) Run(ctx context.Context, dev *vk.Device, folder string, learn Le
 		}
 	}
 	slices.SortStableFunc(results, func(a, b TrialResult) int {
-		return cmp.Or(cmp.Compare(b.Iterations, a.Iterations), cmp.Compare(b.Mean, a.Mean))
+		if s.Config.Method == Halving && a.Iterations != b.Iterations {
+			return cmp.Compare(b.Iterations, a.Iterations)
+		}
+		return cmp.Compare(b.Mean, a.Mean) // NaN last
 	})
 	return results, nil
 }
@@ -163,8 +171,8 @@ func (s *Sweep) runTrial(ctx context.Context, dev *vk.Device, folder string, t T
 			return out, err
 		}
 		scores, _, err := scoresUntil(int64(most), cfg, out.Folders[i], s.Config.Metric, 1)
-		if err != nil {
-			scores = nil // no episode has ended, or all members diverged: the trial ranks last
+		if err != nil && !errors.Is(err, errNoScore) {
+			return out, err
 		}
 		out.Scores = append(out.Scores, scores...)
 	}

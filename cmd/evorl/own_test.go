@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -76,6 +77,19 @@ func TestOwnProblem(t *testing.T) {
 	b.must("plot", "--out", "a.svg", "run")
 	b.env = nil
 	b.must("run", "--out", "cma", "--set", "workflow=cma-es", "--iterations", "2", "styblinski-tang.toml")
+}
+
+// A sweep on a file keeps it, and is resumed without the original.
+func TestOwnSweep(t *testing.T) {
+	b := ownBox(t)
+	b.write("s.toml", "config = \"styblinski-tang.toml\"\nset = [\"iterations=4\"]\n[keys.\"de.population\"]\nvalues = [8, 16]\n")
+	table := b.must("sweep", "-q", "--out", "sweep", "s.toml")
+	if err := errors.Join(os.Remove(b.path("styblinski-tang.glsl")), os.RemoveAll(b.path("sweep", "trial-1"))); err != nil {
+		t.Fatal(err)
+	}
+	if again := b.must("sweep", "-q", "--resume", "--out", "sweep"); again != table {
+		t.Errorf("resumed:\n%s\nwant\n%s", again, table)
+	}
 }
 
 // A file may include others beside it, which the run keeps in the same text; mistakes are told by the places of each.

@@ -155,7 +155,11 @@ func (f *sweepFlags) run(cmd *cobra.Command, s *evorl.Sweep) error {
 		if f.json {
 			return json.NewEncoder(cmd.OutOrStdout()).Encode(results)
 		}
-		_, err = io.WriteString(cmd.OutOrStdout(), sweepText(s, results, f.out))
+		text, err := sweepText(s, results, f.out)
+		if err != nil {
+			return err
+		}
+		_, err = io.WriteString(cmd.OutOrStdout(), text)
 		return err
 	})
 }
@@ -169,7 +173,7 @@ func settingsText(t evorl.Trial) string {
 }
 
 // sweepText formats the table of trials.
-func sweepText(s *evorl.Sweep, results []evorl.TrialResult, folder string) string {
+func sweepText(s *evorl.Sweep, results []evorl.TrialResult, folder string) (string, error) {
 	header := []string{"", "trial"}
 	for _, set := range results[0].Settings {
 		header = append(header, set.Key)
@@ -182,14 +186,14 @@ func sweepText(s *evorl.Sweep, results []evorl.TrialResult, folder string) strin
 		}
 		mean, err := scores.Bootstrap{}.Of(scores.Scores{r.Scores}, scores.Mean)
 		if err != nil {
-			continue // the trial with defaults has none
+			return "", err
 		}
 		rows = append(rows, append(append(row, strconv.Itoa(r.Iterations), strconv.Itoa(len(r.Scores))), interval(mean).cells(short)...))
 	}
 	var b strings.Builder
 	writeColumns(&b, rows)
 	fmt.Fprintf(&b, "\nsweep   %s\n", folder)
-	return b.String()
+	return b.String(), nil
 }
 
 // writeResults writes the table as CSV.

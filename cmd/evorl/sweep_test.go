@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -110,7 +111,13 @@ func TestSweepMistakes(t *testing.T) {
 		"nothing to try":        {"config = \"es.toml\"\n", "no keys to try", statusUsage},
 		"two ways":              {"config = \"es.toml\"\n[keys.seed]\nvalues = [1]\nlow = 1\nhigh = 2\n", "want one of values, choices", statusUsage},
 		"no such configuration": {"config = \"no.toml\"\n[keys.seed]\nvalues = [1]\n", "no.toml", statusUsage},
-		"too long a rung":       {"config = \"es.toml\"\nmethod = \"halving\"\n[keys.seed]\nvalues = [1]\n[halving]\niterations = 6\n", "want no more", statusUsage},
+		"seeds in seeds": {"config = \"tiny.toml\"\nseeds = 2\n[keys.seed]\nvalues = [1, 2]\n",
+			`keys."seed": seeds sets this key`, statusUsage},
+		"members in seeds": {"config = \"es.toml\"\nseeds = 2\n[keys.\"search.members\"]\nvalues = [2, 3]\n",
+			`keys."search.members": seeds sets this key`, statusUsage},
+		"iterations in rungs": {"config = \"es.toml\"\nmethod = \"halving\"\n[keys.iterations]\nvalues = [4, 5]\n[halving]\niterations = 2\n",
+			`keys."iterations": method = "halving" sets this key`, statusUsage},
+		"too long a rung": {"config = \"es.toml\"\nmethod = \"halving\"\n[keys.seed]\nvalues = [1]\n[halving]\niterations = 6\n", "want no more", statusUsage},
 	} {
 		b.write("s.toml", c.text)
 		if _, stderr, status := b.run("sweep", "--out", "s", "s.toml"); status != c.status || !strings.Contains(stderr, c.want) {
@@ -120,6 +127,10 @@ func TestSweepMistakes(t *testing.T) {
 			t.Fatalf("%s: it has begun", name)
 		}
 	}
+	b.write("s.toml", "config = \"es.toml\"\nmetric = \"evaluations/s\"\n[keys.seed]\nvalues = [1, 2]\n")
+	if _, stderr, status := b.run("sweep", "--out", "metric", "s.toml"); status != statusFailed || !strings.Contains(stderr, `no metric "evaluations/s": it has`) {
+		t.Errorf("a metric that no run has: status %d\n%s", status, stderr)
+	}
 	b.write("s.toml", "config = \"es.toml\"\n[keys.seed]\nvalues = [1]\n")
 	b.must("sweep", "-q", "--out", "s", "s.toml")
 	if _, stderr, status := b.run("sweep", "--out", "s", "s.toml"); status != statusUsage || !strings.Contains(stderr, "want --resume, or another folder") {
@@ -128,6 +139,29 @@ func TestSweepMistakes(t *testing.T) {
 	b.write("s.toml", "config = \"es.toml\"\n[keys.seed]\nvalues = [2]\n")
 	if _, stderr, status := b.run("sweep", "--resume", "--out", "s", "s.toml"); status == 0 || !strings.Contains(stderr, "has another sweep") {
 		t.Errorf("status %d\n%s", status, stderr)
+	}
+}
+
+// Members and seed are keys like others in a sweep with one seed.
+func TestSweepOfMembers(t *testing.T) {
+	b := newBox(t)
+	b.write("es.toml", "workflow = \"snes\"\nenv = \"sphere\"\niterations = 2\n[evaluation]\nevery = 0\n")
+	b.write("s.toml", "config = \"es.toml\"\n[keys.\"search.members\"]\nvalues = [2, 3]\n")
+	b.must("sweep", "-q", "--out", "members", "s.toml")
+	for trial, want := range []string{"members = 2", "members = 3"} {
+		if text := string(b.read(fmt.Sprintf("members/trial-%d/config.toml", trial))); !strings.Contains(text, want) {
+			t.Errorf("trial %d: no %q in\n%s", trial, want, text)
+		}
+	}
+	if csv := string(b.read("members/results.csv")); !strings.Contains(csv, "\n0,2,2,2,") || !strings.Contains(csv, "\n1,3,2,3,") {
+		t.Errorf("%s; want the score of each member, evaluated at the end", csv)
+	}
+	b.write("s.toml", "config = \"tiny.toml\"\nset = [\"iterations=1\"]\n[keys.seed]\nvalues = [5, 6]\n")
+	b.must("sweep", "-q", "--out", "seeds", "s.toml")
+	for trial, want := range []string{"\nseed = 5\n", "\nseed = 6\n"} {
+		if text := string(b.read(fmt.Sprintf("seeds/trial-%d/config.toml", trial))); !strings.Contains(text, want) {
+			t.Errorf("trial %d: no %q in\n%s", trial, want, text)
+		}
 	}
 }
 

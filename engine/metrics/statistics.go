@@ -1,6 +1,10 @@
 package metrics
 
-import "slices"
+import (
+	"maps"
+	"slices"
+	"strings"
+)
 
 // Suffixes of a metric's name for its statistics over the members of a population: return/median, return/q25 and so on.
 const (
@@ -22,6 +26,27 @@ func AddStatistics(to map[string]float64, name string, values []float64) {
 	to[name+MeanSuffix], to[name+MedianSuffix] = Mean(sorted), Quantile(sorted, 0.5)
 	to[name+MinSuffix], to[name+MaxSuffix] = sorted[0], sorted[len(sorted)-1]
 	to[name+LowerQuartileSuffix], to[name+UpperQuartileSuffix] = Quantile(sorted, 0.25), Quantile(sorted, 0.75)
+}
+
+// Names returns the sorted names of the metrics of records, without the suffixes of statistics.
+func Names(records []Record) []string {
+	found := map[string]bool{}
+	for _, r := range records {
+		for name := range r.Values {
+			found[withoutStatistic(name)] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+// withoutStatistic returns the name of the metric of which a value is a statistic.
+func withoutStatistic(name string) string {
+	for _, suffix := range []string{MeanSuffix, MedianSuffix, MinSuffix, MaxSuffix, LowerQuartileSuffix, UpperQuartileSuffix} {
+		if base, ok := strings.CutSuffix(name, suffix); ok && base != "" {
+			return base
+		}
+	}
+	return name
 }
 
 // Mean returns the mean, or NaN if values is empty.

@@ -98,35 +98,18 @@ func (o Options) pick(records []metrics.Record) (string, error) {
 	if o.Center != Median {
 		slices.Reverse(center)
 	}
-	var known []string
 	for _, r := range records {
 		for _, name := range []string{o.Metric, o.Metric + center[0], o.Metric + center[1]} {
 			if _, ok := r.Values[name]; ok {
 				return name, nil
 			}
 		}
-		for name := range r.Values {
-			name = withoutStatistic(name)
-			if i, found := slices.BinarySearch(known, name); !found {
-				known = slices.Insert(known, i, name)
-			}
-		}
 	}
+	known := metrics.Names(records)
 	if len(known) == 0 {
 		return "", fmt.Errorf("no metrics yet")
 	}
 	return "", fmt.Errorf("no metric %q; there are: %s", o.Metric, strings.Join(known, ", "))
-}
-
-// withoutStatistic is the metric that a value is a statistic of.
-func withoutStatistic(name string) string {
-	for _, suffix := range []string{metrics.MeanSuffix, metrics.MedianSuffix, metrics.MinSuffix, metrics.MaxSuffix, metrics.LowerQuartileSuffix,
-		metrics.UpperQuartileSuffix} {
-		if base, ok := strings.CutSuffix(name, suffix); ok && base != "" {
-			return base
-		}
-	}
-	return name
 }
 
 // line is one metric of one run, its x ascending.
