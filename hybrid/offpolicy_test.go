@@ -84,6 +84,9 @@ func smallAgents(t testing.TB, name string) *rl.OffPolicy {
 	switch name {
 	case "td3":
 		o, err = rl.NewTD3(t.Context(), eng, env, td3, rl.Network(network), rl.Replays(replay), options)
+	case "td3 without target actor":
+		td3.TargetActor = false
+		o, err = rl.NewTD3(t.Context(), eng, env, td3, rl.Network(network), rl.Replays(replay), options)
 	case "sac":
 		o, err = rl.NewSAC(t.Context(), eng, env, sac, rl.Network(stochastic), rl.Replays(replay), options)
 	case "discrete sac":
@@ -102,7 +105,8 @@ func smallAgents(t testing.TB, name string) *rl.OffPolicy {
 func TestPolicyOnly(t *testing.T) {
 	for agent, of := range map[string]struct{ actor, target string }{
 		"td3": {"agent/actor/params", "agent/target_actor"}, "dqn": {"agent/network/params", "agent/target"},
-		"sac": {"agent/actor/params", ""}, "discrete sac": {"agent/actor/params", ""},
+		"td3 without target actor": {"agent/actor/params", ""},
+		"sac":                      {"agent/actor/params", ""}, "discrete sac": {"agent/actor/params", ""},
 	} {
 		t.Run(agent, func(t *testing.T) {
 			cfg := DefaultPBT()

@@ -231,7 +231,9 @@ func (d *deterministic) prepare(r *engine.Recorder) {
 // inherit implements learner.
 func (d *deterministic) inherit(r *engine.Recorder, source *engine.Tensor) {
 	d.actorCritic.inherit(r, source)
-	engine.Renew(r, source, d.targetActor, d.actor.params())
+	if d.targetActor != nil {
+		engine.Renew(r, source, d.targetActor, d.actor.params())
+	}
 }
 
 // recordMetrics implements learner.
