@@ -26,6 +26,9 @@ func (f *runFlags) runSeeds(cmd *cobra.Command, args []string) error {
 		}
 		return f.runOne(cmd, cfg)
 	}
+	if f.watch {
+		return errWatchSeeds
+	}
 	s, err := evorl.NewSweep(cfg, f.seeds)
 	if err != nil {
 		return err
@@ -39,6 +42,9 @@ func (f *runFlags) runSeeds(cmd *cobra.Command, args []string) error {
 	return sweep.run(cmd, s)
 }
 
+// errWatchSeeds is the error of --watch where repetitions are separate runs.
+var errWatchSeeds = usagef("--watch follows one run, and these are several: want evorl watch with the folder of one")
+
 // hasSeeds reports whether --out contains runs of several seeds to resume.
 func (f *runFlags) hasSeeds() bool {
 	_, err := os.Stat(filepath.Join(f.out, evorl.SweepFile))
@@ -47,6 +53,14 @@ func (f *runFlags) hasSeeds() bool {
 
 // resumeSeeds resumes the runs in a given folder.
 func (f *runFlags) resumeSeeds(cmd *cobra.Command) error {
+	for _, name := range []string{"set", "seed", "iterations"} {
+		if cmd.Flags().Changed(name) {
+			return usagef("--%s: the runs of several seeds in %s are resumed with their own settings: want none", name, f.out)
+		}
+	}
+	if f.watch {
+		return errWatchSeeds
+	}
 	s, err := evorl.StoredSweep(f.out)
 	if err != nil {
 		return err

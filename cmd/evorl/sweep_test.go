@@ -188,6 +188,15 @@ func TestSeeds(t *testing.T) {
 	if _, stderr, status := b.run("run", "--resume", "--seeds", "5", "--out", "runs"); status != statusUsage || !strings.Contains(stderr, "has 2") {
 		t.Errorf("status %d\n%s", status, stderr)
 	}
+	for _, flags := range [][]string{{"--set", "pbt.interval=2"}, {"--seed", "4"}, {"--iterations", "9"}} {
+		if _, stderr, status := b.run(append([]string{"run", "--resume", "--out", "runs"}, flags...)...); status != statusUsage ||
+			!strings.Contains(stderr, "with their own settings") {
+			t.Errorf("%v: status %d\n%s", flags, status, stderr)
+		}
+	}
+	if _, stderr, status := b.run("run", "--watch", "--seeds", "2", "tiny.toml"); status != statusUsage || !strings.Contains(stderr, "--watch follows one run") {
+		t.Errorf("status %d\n%s", status, stderr)
+	}
 	if _, stderr, status := b.run("run", "--seeds", "0", "es.toml"); status != statusUsage || !strings.Contains(stderr, "want at least 1") {
 		t.Errorf("status %d\n%s", status, stderr)
 	}
