@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -58,6 +59,11 @@ func given(spec GLSLSpec, text string) (*Function, error) {
 	}
 	if spec.Start != nil && len(spec.Start) != space.Dim {
 		return nil, fmt.Errorf("problem: %s: a start of %d numbers; want %d", spec.Name, len(spec.Start), space.Dim)
+	}
+	for i, x := range spec.Start {
+		if math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) || space.Bounded() && (x < space.Low[i] || x > space.High[i]) {
+			return nil, fmt.Errorf("problem: %s: the start has %g in dimension %d; want a finite number within the bounds", spec.Name, x, i)
+		}
 	}
 	f := &Function{name: spec.Name, objectives: k, space: space}
 	if spec.Start != nil || !space.Bounded() {

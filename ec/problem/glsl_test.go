@@ -95,10 +95,12 @@ func TestGLSLErrors(t *testing.T) {
 	}
 	const good = "void evaluate(inout float f[OBJECTIVES]) { f[0] = x(0u); }"
 	for text, spec := range map[string]GLSLSpec{
-		"at least 1 of each":           {Name: "empty"},
-		"17 objectives; want":          {Name: "many", Space: ec.Space{Dim: 1}, Objectives: 17},
-		"a start of 3 numbers; want 2": {Name: "start", Space: ec.Space{Dim: 2}, Start: []float32{1, 2, 3}},
-		"below a finite upper one":     {Name: "bounds", Space: ec.Space{Dim: 1, Low: []float32{1}, High: []float32{0}}},
+		"at least 1 of each":               {Name: "empty"},
+		"17 objectives; want":              {Name: "many", Space: ec.Space{Dim: 1}, Objectives: 17},
+		"the start has NaN in dimension 1": {Name: "start", Space: ec.Space{Dim: 2}, Start: []float32{1, float32(math.NaN())}},
+		"the start has 3 in dimension 0":   {Name: "start", Space: ec.Space{Dim: 1, Low: []float32{1}, High: []float32{2}}, Start: []float32{3}},
+		"a start of 3 numbers; want 2":     {Name: "start", Space: ec.Space{Dim: 2}, Start: []float32{1, 2, 3}},
+		"below a finite upper one":         {Name: "bounds", Space: ec.Space{Dim: 1, Low: []float32{1}, High: []float32{0}}},
 	} {
 		if _, err := GLSL(t.Context(), spec, good); err == nil || !strings.Contains(err.Error(), text) || !strings.Contains(err.Error(), spec.Name) {
 			t.Errorf("%+v: error %v; want %q in it", spec, err, text)
