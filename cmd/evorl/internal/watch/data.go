@@ -42,7 +42,8 @@ func newestCheckpoint(path string) (int64, error) {
 	return slices.Max(steps), nil
 }
 
-// mostPoints bounds the points of a curve: more cannot be seen.
+// mostPoints is the maximum number of points of a curve, except for those that are kept for the curve of evaluations,
+// which is thinned to as many.
 const mostPoints = 600
 
 // metricsData is /metrics.json: numbers that are not finite are null.
@@ -56,10 +57,22 @@ type metricsData struct {
 func (s Source) serveMetrics(w http.ResponseWriter, _ *http.Request) {
 	records, err := readRecords(filepath.Join(s.Path, rundir.MetricsFile))
 	out := metricsData{Iteration: []int64{}, EnvSteps: []int64{}, Seconds: []float64{}, Values: map[string][]*float64{}}
-	stride := (len(records) + mostPoints - 1) / mostPoints
+	isEvaluated := func(r metrics.Record) bool { _, ok := r.Values["evaluation"+metrics.MeanSuffix]; return ok }
+	evaluations := 0
+	for _, r := range records {
+		if isEvaluated(r) {
+			evaluations++
+		}
+	}
+	stride, each := strideOf(len(records)), strideOf(evaluations)
+	evaluations = 0
 	for i, r := range records {
-		// Evaluations are few, and the last one is now.
-		if _, evaluated := r.Values["evaluation"+metrics.MeanSuffix]; i%max(stride, 1) != 0 && !evaluated && i != len(records)-1 {
+		kept := i%stride == 0 || i == len(records)-1
+		if isEvaluated(r) {
+			kept = kept || evaluations%each == 0
+			evaluations++
+		}
+		if !kept {
 			continue
 		}
 		at := len(out.Iteration)
@@ -84,6 +97,9 @@ func (s Source) serveMetrics(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, out, err)
 }
 
+// strideOf returns the distance between the points that are kept of n.
+func strideOf(n int) int { return max(1, (n+mostPoints-1)/mostPoints) }
+
 // readRecords reads records of a run at work. A file that is not there yet has none, and lines that are no records are left out.
 func readRecords(path string) ([]metrics.Record, error) {
 	records, _, err := metrics.ReadFile(path)
@@ -93,7 +109,7 @@ func readRecords(path string) ([]metrics.Record, error) {
 	return records, err
 }
 
-// membersData is /members.json: a row of each member, the best first.
+// membersData is /members.json: a row of each member, in their order.
 type membersData struct {
 	Columns []string     `json:"columns"`
 	Rows    [][]*float64 `json:"rows"` // null: none

@@ -78,7 +78,11 @@ func handler(s Source, e *episodes) http.Handler {
 	mux.HandleFunc("GET /episode.html", e.serve)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// A page of another site cannot read this one: neither by its address nor by a name that it has pointed to this machine.
-		if host, _, err := net.SplitHostPort(r.Host); err != nil || host != "127.0.0.1" && host != "localhost" {
+		host, _, err := net.SplitHostPort(r.Host)
+		if err != nil {
+			host = r.Host // port 80 is not named
+		}
+		if host != "127.0.0.1" && host != "localhost" {
 			http.Error(w, "want 127.0.0.1 or localhost", http.StatusForbidden)
 			return
 		}

@@ -122,6 +122,15 @@ func TestPageOfFewAndOfManyRecords(t *testing.T) {
 			evaluations++
 		}
 	}
+	long.Reset()
+	for i := 1; i <= 9000; i++ {
+		fmt.Fprintf(&long, `{"iteration":%d,"env_steps":%d,"seconds":1,"evaluation/mean":5}`+"\n", i, i)
+	}
+	get = follow(t, Source{}, map[string]string{"metrics.jsonl": long.String()})
+	var all metricsData
+	if _, text := get("metrics.json"); json.Unmarshal([]byte(text), &all) != nil || len(all.Iteration) > mostPoints+1 {
+		t.Errorf("%d points of a run that evaluates in every iteration; want at most %d", len(all.Iteration), mostPoints+1)
+	}
 	if evaluations != 5 || len(data.Values["return/mean"]) != len(data.Iteration) {
 		t.Errorf("%d evaluations; want 5", evaluations)
 	}
@@ -181,7 +190,8 @@ func TestOthersAreRefused(t *testing.T) {
 		method, host string
 		want         int
 	}{
-		{http.MethodGet, "localhost:80", http.StatusOK}, {http.MethodGet, "example.org:80", http.StatusForbidden},
+		{http.MethodGet, "localhost:80", http.StatusOK}, {http.MethodGet, "127.0.0.1", http.StatusOK},
+		{http.MethodGet, "example.org", http.StatusForbidden}, {http.MethodGet, "example.org:80", http.StatusForbidden},
 		{http.MethodGet, "127.0.0.1.example.org:80", http.StatusForbidden}, {http.MethodPost, "localhost:80", http.StatusMethodNotAllowed},
 		{http.MethodDelete, "localhost:80", http.StatusMethodNotAllowed},
 	} {
