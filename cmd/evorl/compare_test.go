@@ -74,13 +74,18 @@ func TestCompare(t *testing.T) {
 		want string
 	}{
 		{[]string{"--range", "ackly=0:1"}, "there are those of: sphere; ackley"},
-		{[]string{"--range", "ackley=2:1"}, "want ENV=LOW:HIGH with LOW below HIGH"},
+		{[]string{"--range", "ackley=2:1"}, "want ENV=LOW:HIGH with finite LOW below HIGH"},
+		{[]string{"--range", "ackley=-inf:0"}, "want ENV=LOW:HIGH with finite LOW below HIGH"},
 		{[]string{"--over", "0"}, "want at least 1"},
 		{[]string{"--label", "A"}, "1 labels for 3 methods"},
 	} {
 		if _, stderr, status := b.run(slices.Concat([]string{"compare"}, c.args, runs)...); status != statusUsage || !strings.Contains(stderr, c.want) {
 			t.Errorf("compare %v: status %d\n%s; want %q", c.args, status, stderr, c.want)
 		}
+	}
+	once := b.must("compare", "--json", runs[0])
+	if twice, stderr, _ := b.run("compare", "--json", runs[0], "./"+runs[0]+"/"); twice != once || !strings.Contains(stderr, "is named twice, and counts once") {
+		t.Errorf("a run that is named twice: %s\n%s; want %s", twice, stderr, once)
 	}
 	if _, stderr, status := b.run("compare", "--metric", "nothing", "swarm"); status != statusFailed || !strings.Contains(stderr, `no metric "nothing"`) {
 		t.Errorf("status %d\n%s", status, stderr)

@@ -111,8 +111,8 @@ func parseRange(text string) (name string, low, high float64, err error) {
 	from, to, ok := strings.Cut(text[at+1:], ":")
 	low, e1 := strconv.ParseFloat(from, 64)
 	high, e2 := strconv.ParseFloat(to, 64)
-	if at < 1 || !ok || e1 != nil || e2 != nil || !(low < high) {
-		return "", 0, 0, usagef("--range %s: want ENV=LOW:HIGH with LOW below HIGH, such as CartPole-v1=20:500", text)
+	if at < 1 || !ok || e1 != nil || e2 != nil || !(low < high) || math.IsInf(high-low, 0) {
+		return "", 0, 0, usagef("--range %s: want ENV=LOW:HIGH with finite LOW below HIGH, such as CartPole-v1=20:500", text)
 	}
 	return text[:at], low, high, nil
 }

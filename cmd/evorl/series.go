@@ -55,7 +55,12 @@ type group struct {
 // readGroups reads runs and groups those that differ only in their seed.
 func readGroups(paths []string, warn func(string, ...any)) ([]*group, error) {
 	var groups []*group
-	for _, path := range paths {
+	for i, path := range paths {
+		same := func(of string) bool { return filepath.Clean(of) == filepath.Clean(path) }
+		if slices.ContainsFunc(paths[:i], same) {
+			warn("%s is named twice, and counts once", path)
+			continue
+		}
 		g, err := readRun(path, warn)
 		if err != nil {
 			return nil, err
