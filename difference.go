@@ -3,6 +3,7 @@ package evorl
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/evorl/evorl/engine/checkpoint"
@@ -31,6 +32,13 @@ func (c *Config) Differences(other *Config) []Difference {
 		}
 	}
 	return out
+}
+
+// OfTask reports whether a setting, by its dotted key, belongs to the task, which is the environment or the problem, not
+// to the method.
+func (c *Config) OfTask(key string) bool {
+	section, _, _ := strings.Cut(key, ".")
+	return slices.Contains([]string{TaskSection, "environment", sourceSection, functionSection, c.Run.Env}, section)
 }
 
 // Value returns a setting as TOML, by its dotted key; ok is false if the configuration has no such key.

@@ -26,7 +26,7 @@ func labelGroups(groups []*group) []labelled {
 				continue
 			}
 			for _, d := range a.cfg.Differences(b.cfg) {
-				if isTaskKey(a.cfg, d.Key) {
+				if a.cfg.OfTask(d.Key) {
 					ofTask = appendNew(ofTask, d.Key)
 				}
 			}
@@ -53,18 +53,15 @@ func labelGroups(groups []*group) []labelled {
 	return out
 }
 
-// isTaskKey reports whether a key belongs to the task, not to the method.
-func isTaskKey(cfg *evorl.Config, key string) bool {
-	section, _, _ := strings.Cut(key, ".")
-	return section == evorl.TaskSection || section == "environment" || section == cfg.Run.Env
-}
-
 func appendNew(to []string, key string) []string {
 	if slices.Contains(to, key) {
 		return to
 	}
 	return append(to, key)
 }
+
+// sha256Digits is the length of the digest of a file that env names, of which labels show a part.
+const sha256Digits = 64
 
 // withKeys appends the values of keys to a name.
 func withKeys(name string, cfg *evorl.Config, keys []string) string {
@@ -73,7 +70,11 @@ func withKeys(name string, cfg *evorl.Config, keys []string) string {
 	}
 	for _, key := range keys {
 		if value, ok := cfg.Value(key); ok {
-			name += ", " + key[strings.LastIndexByte(key, '.')+1:] + "=" + strings.Trim(value, `"`)
+			value = strings.Trim(value, `"`)
+			if len(value) == sha256Digits {
+				value = value[:8]
+			}
+			name += ", " + key[strings.LastIndexByte(key, '.')+1:] + "=" + value
 		}
 	}
 	return name

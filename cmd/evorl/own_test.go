@@ -79,6 +79,19 @@ func TestOwnProblem(t *testing.T) {
 	b.must("run", "--out", "cma", "--set", "workflow=cma-es", "--iterations", "2", "styblinski-tang.toml")
 }
 
+// Runs on a file of another dimension, or with other text, are of another task.
+func TestOwnTasks(t *testing.T) {
+	b := ownBox(t)
+	b.must("run", "-q", "--out", "a", "--iterations", "1", "styblinski-tang.toml")
+	b.must("run", "-q", "--out", "b", "--iterations", "1", "--set", "function.dimension=2", "styblinski-tang.toml")
+	b.write("styblinski-tang.glsl", string(b.read("styblinski-tang.glsl"))+"// changed\n")
+	b.must("run", "-q", "--out", "c", "--iterations", "1", "styblinski-tang.toml")
+	table := b.must("compare", "a", "b", "c")
+	if strings.Count(table, "by the last evaluation") != 3 || !strings.Contains(table, ", dimension=2") || !strings.Contains(table, "\nde ") {
+		t.Errorf("%s; want three tasks and one method", table)
+	}
+}
+
 // A sweep on a file keeps it, and is resumed without the original.
 func TestOwnSweep(t *testing.T) {
 	b := ownBox(t)
