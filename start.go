@@ -126,8 +126,8 @@ func (r *Run) build(ctx context.Context, begin func(engine.Workflow) error) erro
 			if err = begin(w); err != nil {
 				err = errors.Join(err, w.Close())
 			}
-		} else {
-			err = r.cfg.explain(ctx, r.eng, err)
+		} else { // some settings can be checked only against tensors
+			err = r.cfg.document.Locate(r.cfg.explain(ctx, r.eng, err))
 		}
 		done <- result{w, err}
 	}()

@@ -93,6 +93,8 @@ func TestBadInput(t *testing.T) {
 			[]string{"evaluation.episodes = 65536", "want at most", "or ppo.members at most", "evaluating 65536 episodes of 60000 members", "out of memory"}},
 		{"run --set network.hidden=[256,256] --set search.members=1000 elites.toml", "", failed,
 			[]string{"out of memory: a state of", "needs", "GiB", "available", "use fewer members", "cells"}},
+		{"run --set workflow=pga-me --set env=Pendulum-v1 --set map-elites.population=8 --set pga-me.climbers=50 alone.toml", "", usage,
+			[]string{"--set", "^^", "50 of 8 candidates are to come from gradients"}},
 		{"eval", "", usage, []string{"want one RUN_DIR"}},
 		{"eval none", "", failed, []string{"no run in none"}},
 		{"eval --episodes 0 none", "", usage, []string{"--episodes 0", "want 1 to"}},
