@@ -84,6 +84,30 @@ func (k gatherKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: gatherShader, Groups: [3]uint32{x, y, z}, Label: "engine/gather", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var incrementShader = &vk.Shader{
+	Name:  "engine/increment",
+	SPIRV: shaders.Code("engine/increment"),
+	Bindings: []vk.Binding{
+		{Name: "Number", Index: 0, Access: vk.ReadWrite},
+	},
+	LocalSize:     [3]uint32{1, 1, 1},
+	LocalSizeSpec: [3]int32{-1, -1, -1},
+}
+
+// incrementKernel is shaders/engine/increment.comp.
+type incrementKernel struct {
+	Number vk.Range // read-write uint
+}
+
+// call dispatches x × y × z workgroups.
+func (k incrementKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [1]vk.Range
+	})
+	a.ranges = [1]vk.Range{k.Number}
+	return vk.Call{Shader: incrementShader, Groups: [3]uint32{x, y, z}, Label: "engine/increment", Ranges: a.ranges[:]}
+}
+
 var meanShader = &vk.Shader{
 	Name:  "engine/mean",
 	SPIRV: shaders.Code("engine/mean"),
@@ -596,28 +620,4 @@ func (k tickKernel) call(x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[0:], k.Iterations)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Steps)
 	return vk.Call{Shader: tickShader, Groups: [3]uint32{x, y, z}, Label: "engine/tick", Ranges: a.ranges[:], Push: a.push[:]}
-}
-
-var turnShader = &vk.Shader{
-	Name:  "engine/turn",
-	SPIRV: shaders.Code("engine/turn"),
-	Bindings: []vk.Binding{
-		{Name: "Turn", Index: 0, Access: vk.ReadWrite},
-	},
-	LocalSize:     [3]uint32{1, 1, 1},
-	LocalSizeSpec: [3]int32{-1, -1, -1},
-}
-
-// turnKernel is shaders/engine/turn.comp.
-type turnKernel struct {
-	Turn vk.Range // read-write uint
-}
-
-// call dispatches x × y × z workgroups.
-func (k turnKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [1]vk.Range
-	})
-	a.ranges = [1]vk.Range{k.Turn}
-	return vk.Call{Shader: turnShader, Groups: [3]uint32{x, y, z}, Label: "engine/turn", Ranges: a.ranges[:]}
 }

@@ -33,13 +33,13 @@ func (r *Recorder) Repeat(n int, body func(r *Recorder, i Counter)) {
 	table := Constant(r.counters, "iterations", func() []uint32 { return numbers(iterations.Size, apart) }, iterations, Axis("count", apart))
 	r.repeating = true
 	defer func() { r.repeating = false }()
-	counter := vk.Counter{At: at.Range(), Table: table.Range(), Next: turnKernel{Turn: at.Range()}.call(1, 1, 1)}
+	counter := vk.Counter{At: at.Range(), Table: table.Range(), Next: incrementKernel{Number: at.Range()}.call(1, 1, 1)}
 	r.prog.Repeat(n, &counter, func() { body(r, Counter{at}) })
 }
 
 // Next records adding 1 to a number [1] u32, for blocks that several programs run with one counter.
 func Next(r *Recorder, number *Tensor) {
-	r.Dispatch(turnKernel{Turn: number.Range()}.call(1, 1, 1))
+	r.Dispatch(incrementKernel{Number: number.Range()}.call(1, 1, 1))
 }
 
 // numbers returns 0, 1, … n-1, `apart` elements apart.

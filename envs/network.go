@@ -116,10 +116,10 @@ func (ro *Rollout) together(policy *Policy, info vk.Info) bool {
 	if err != nil {
 		return true
 	}
-	turns := func(rows uint32) int { return (environments + int(rows) - 1) / int(rows) }
+	batches := func(rows uint32) int { return (environments + int(rows) - 1) / int(rows) }
 	compute := environments * weights / products
-	streamed := max(compute, turns(stream.Rows)*4*weights/second)
-	held := compute + turns(g.Rows)*(g.Left()/first+(len(mlp.Hidden)+3)*wait)
+	streamed := max(compute, batches(stream.Rows)*4*weights/second)
+	held := compute + batches(g.Rows)*(g.Left()/first+(len(mlp.Hidden)+3)*wait)
 	return held < streamed
 }
 

@@ -17,7 +17,7 @@ type delay struct {
 	due    *engine.Tensor // [P] u32
 	tau    *engine.Tensor // [P]: of the targets; 0 for members that are not due
 
-	turns  int // updates per block
+	length int // updates per block
 	masked bool
 }
 
@@ -31,12 +31,12 @@ func newDelay(s *engine.State, h *engine.Hyper, a *actorCritic, common float64) 
 
 // block chooses the form for the number of updates of an iteration, and returns the length of the pattern.
 func (d *delay) block(updates int, varied bool) int {
-	d.turns = int(d.common)
-	d.masked = varied || d.common != math.Trunc(d.common) || updates%d.turns != 0
+	d.length = int(d.common)
+	d.masked = varied || d.common != math.Trunc(d.common) || updates%d.length != 0
 	if d.masked {
-		d.turns = 1
+		d.length = 1
 	}
-	return d.turns
+	return d.length
 }
 
 // mask returns [P] u32, the members whose actors an update changes; nil: all.
@@ -50,7 +50,7 @@ func (d *delay) mask() *engine.Tensor {
 // record records which members are due in an update. now reports whether any can be; of is the tau of their targets.
 func (d *delay) record(r *engine.Recorder, tau *engine.Tensor, u update) (now bool, of *engine.Tensor) {
 	if !d.masked {
-		return u.turn == d.turns-1, tau
+		return u.at == d.length-1, tau
 	}
 	size, groups := r.Invocations(d.due.Len())
 	r.Dispatch(dueKernel{

@@ -57,16 +57,16 @@ type learner interface {
 type fusing interface {
 	// fuses returns their number; 0: learner.update records one.
 	fuses() int
-	// recordFused records the updates of chunk number turn [1] u32, with their batches [fuses, P, B, …]. updates is
+	// recordFused records the updates of chunk number chunk [1] u32, with their batches [fuses, P, B, …]. updates is
 	// their number in the iteration; the last chunk may be smaller.
-	recordFused(r *engine.Recorder, batch ReplayBatch, turn *engine.Tensor, updates int)
+	recordFused(r *engine.Recorder, batch ReplayBatch, chunk *engine.Tensor, updates int)
 }
 
 // update is one of an iteration's updates.
 type update struct {
 	batch  ReplayBatch
 	number *engine.Tensor // [1] u32: index of the update in the iteration, for random numbers
-	turn   int            // index of the update in its block
+	at     int            // index of the update in its block
 }
 
 // learnerParts holds the arguments of a learner.
@@ -256,19 +256,19 @@ func (o *OffPolicy) RecordUpdates(r *engine.Recorder) {
 	}
 	block := o.learner.block(updates)
 	r.Repeat(updates/block, func(r *engine.Recorder, i engine.Counter) {
-		for turn := range block {
-			if turn > 0 {
+		for at := range block {
+			if at > 0 {
 				i.Next(r)
 			}
-			o.recordUpdate(r, i.Tensor(), turn)
+			o.recordUpdate(r, i.Tensor(), at)
 		}
 	})
 }
 
-// recordUpdate records one update; turn is its index in its block.
-func (o *OffPolicy) recordUpdate(r *engine.Recorder, number *engine.Tensor, turn int) {
+// recordUpdate records one update; at is its index in its block.
+func (o *OffPolicy) recordUpdate(r *engine.Recorder, number *engine.Tensor, at int) {
 	batch := o.replay.Sample(r, o.Clock(), number, o.discount)
-	o.learner.update(r, update{batch: batch, number: number, turn: turn})
+	o.learner.update(r, update{batch: batch, number: number, at: at})
 }
 
 // BlockSize returns the smallest number of updates that RecordBlocks can make: the critic updates per actor update if
@@ -282,8 +282,8 @@ func (o *OffPolicy) RecordBlocks(r *engine.Recorder, n int, number *engine.Tenso
 	o.learner.prepare(r)
 	size := o.BlockSize()
 	r.Repeat(n, func(r *engine.Recorder, _ engine.Counter) {
-		for turn := range size {
-			o.recordUpdate(r, number, turn)
+		for at := range size {
+			o.recordUpdate(r, number, at)
 			engine.Next(r, number)
 		}
 	})

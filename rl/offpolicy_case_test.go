@@ -157,8 +157,8 @@ func (c *updateCase) run(t *testing.T, updates int, step func(f *memberReference
 	number := c.o.State().Sub("test").Scratch("number", engine.Uint32, engine.Axis("count", 1))
 	block := c.o.learner.block(updates)
 	for first := 0; first < updates; first += block {
-		for turn := range block {
-			if err := number.WriteUint32(ctx, []uint32{uint32(first + turn)}); err != nil {
+		for at := range block {
+			if err := number.WriteUint32(ctx, []uint32{uint32(first + at)}); err != nil {
 				t.Fatal(err)
 			}
 			run(t, eng, func(r *engine.Recorder) {
@@ -167,7 +167,7 @@ func (c *updateCase) run(t *testing.T, updates int, step func(f *memberReference
 					f.recordFused(r, c.batch, number, updates)
 					return
 				}
-				c.o.learner.update(r, update{batch: c.batch, number: number, turn: turn})
+				c.o.learner.update(r, update{batch: c.batch, number: number, at: at})
 			})
 			for _, f := range c.references {
 				step(f)
@@ -178,9 +178,9 @@ func (c *updateCase) run(t *testing.T, updates int, step func(f *memberReference
 				n := len(all) / updateMembers
 				for m, f := range c.references {
 					off := deviation(all[m*n:][:n], f.values[name])
-					t.Logf("update %d: %s of member %d: deviation %.1e of the largest", first+turn, name, m, off)
+					t.Logf("update %d: %s of member %d: deviation %.1e of the largest", first+at, name, m, off)
 					if !(off <= 1e-5) {
-						t.Errorf("update %d: %s of member %d deviates by %g of the largest", first+turn, name, m, off)
+						t.Errorf("update %d: %s of member %d deviates by %g of the largest", first+at, name, m, off)
 					}
 				}
 			}

@@ -84,12 +84,12 @@ func (o *OffPolicy) dispatches() int {
 	case *deterministic:
 		ac = of.actorCritic
 		if of.diversity != nil {
-			inside += 3 * updates / of.delay.turns
+			inside += 3 * updates / of.delay.length
 		}
 		if of.delay != nil && of.delay.masked {
 			inside += updates
 		} else if of.delay != nil {
-			actors /= of.delay.turns
+			actors /= of.delay.length
 		}
 	case *sac:
 		ac = of.actorCritic

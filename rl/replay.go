@@ -244,7 +244,7 @@ func (y *Replay) append(r *engine.Recorder, from *ReplaySource, t envs.Trajector
 		return
 	}
 	chunks, rings, n, lanes := uint32(from.counts.Len()/y.rings), uint32(y.rings), uint32(rows), uint32(from.lanes)
-	size := r.WorkgroupFor(replayChunk * (y.features + y.actions) / replayTurns)
+	size := r.WorkgroupFor(replayChunk * (y.features + y.actions) / replayCopied)
 	r.Dispatch(replayCountKernel{
 		Obs: t.Obs.Range(), NextObs: t.NextObs.Range(), Action: t.Action.Range(), Reward: t.Reward.Range(),
 		Done: t.Done.Range(), Counts: from.counts.Range(), Rows: n, Lanes: lanes, Features: uint32(y.features), Actions: uint32(y.actions), Workgroup: size,
@@ -272,14 +272,14 @@ func (y *Replay) append(r *engine.Recorder, from *ReplaySource, t envs.Trajector
 	}
 }
 
-// replayTurns is the number of elements of a row's copy that cost as much as one element counted by
+// replayCopied is the number of elements of a row's copy that cost as much as one element counted by
 // Recorder.WorkgroupFor.
-const replayTurns = 16
+const replayCopied = 16
 
 // sampleMany records drawing the batches of several updates, [updates, P, B, …], the same as successive calls of Sample:
-// those of chunk number turn [1] u32. Priorities depend on earlier updates, so it does not support them.
-func (y *Replay) sampleMany(r *engine.Recorder, clock engine.Clock, turn, discount *engine.Tensor) ReplayBatch {
-	y.gather(r, y.sampler(y.many, y.stream, clock, turn, discount), y.many)
+// those of chunk number chunk [1] u32. Priorities depend on earlier updates, so it does not support them.
+func (y *Replay) sampleMany(r *engine.Recorder, clock engine.Clock, chunk, discount *engine.Tensor) ReplayBatch {
+	y.gather(r, y.sampler(y.many, y.stream, clock, chunk, discount), y.many)
 	return y.many
 }
 

@@ -56,8 +56,8 @@ func (f formula) call(r *engine.Recorder, of functionOf) vk.Call {
 	if !info.Type.GPU() {
 		// An invocation that exceeds the driver's limit of loop iterations would silently stop.
 		const most = 32768
-		turns := (of.dim+size-1)/size*(f.matrices*of.row/4+40) + (f.peaks+size-1)/size*(of.row/4+1)
-		groups = max(r.Share(1, int(n)), (n*turns+most-1)/most)
+		iterations := (of.dim+size-1)/size*(f.matrices*of.row/4+40) + (f.peaks+size-1)/size*(of.row/4+1)
+		groups = max(r.Share(1, int(n)), (n*iterations+most-1)/most)
 		groups = min(groups, n)
 	}
 	return k.call(groups, 1, 1)

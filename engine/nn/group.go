@@ -70,12 +70,12 @@ func (m MLP) Group(info vk.Info, inputs, floats int) (Group, error) {
 		return Group{}, fmt.Errorf("nn: network %v has %d weights; a workgroup of %d lanes holds %d in registers and %d in shared memory: %w",
 			m, weights, on.workgroup, on.workgroup*int(g.Held)*groupWeights, on.workgroup*int(g.Kept)*groupWeights, ErrNoRoom)
 	}
-	turns, subgroups := (min(on.lanes, inputs)+rows-1)/rows, on.workgroup/on.lanes
+	batches, subgroups := (min(on.lanes, inputs)+rows-1)/rows, on.workgroup/on.lanes
 	iterations := 1 + (rows*m.Out+subgroups-1)/subgroups
 	if m.LayerNorm {
 		iterations += len(m.Hidden) * (rows + subgroups - 1) / subgroups
 	}
-	g.Iterations = turns * iterations
+	g.Iterations = batches * iterations
 	return g, nil
 }
 
@@ -104,8 +104,8 @@ func (w workgroup) slices(units int) uint32 {
 // blocks returns how many blocks of a layer each lane has.
 func (w workgroup) blocks(ins, units int, slices uint32) uint32 {
 	n := int(slices)
-	turns, passes := (fours(ins)+n-1)/n, (fours(units)*n+w.workgroup-1)/w.workgroup
-	return uint32(turns * passes)
+	rows, columns := (fours(ins)+n-1)/n, (fours(units)*n+w.workgroup-1)/w.workgroup
+	return uint32(rows * columns)
 }
 
 // Vulkan vendor IDs.

@@ -34,7 +34,7 @@ func (m MLP) Stream(info vk.Info, inputs int) (Stream, error) {
 	for s.Rows < uint32(min(lanes, most, inputs)) {
 		s.Rows *= 2
 	}
-	turns := (min(lanes, inputs) + int(s.Rows) - 1) / int(s.Rows)
+	batches := (min(lanes, inputs) + int(s.Rows) - 1) / int(s.Rows)
 	quads := func(units int) int { return (units + 4*lanes - 1) / (4 * lanes) }
 	registers := (m.In + lanes - 1) / lanes
 	s.Quads = uint32((registers + 3) / 4)
@@ -51,7 +51,7 @@ func (m MLP) Stream(info vk.Info, inputs int) (Stream, error) {
 	if m.In > streamLong {
 		iterations += registers
 	}
-	s.Iterations = turns * (iterations + registers)
+	s.Iterations = batches * (iterations + registers)
 	return s, nil
 }
 

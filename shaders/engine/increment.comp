@@ -4,6 +4,6 @@
 
 layout(local_size_x = 1) in;
 
-layout(std430, set = 0, binding = 0) buffer Turn { uint turn[]; }; // [1]
+layout(std430, set = 0, binding = 0) buffer Number { uint number[]; }; // [1]
 
-void main() { turn[0]++; }
+void main() { number[0]++; }
