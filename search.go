@@ -171,6 +171,14 @@ func keyed(err error) error {
 	return err
 }
 
+// solved returns the problem that is solved: the configured one, or that of finding a policy.
+func (s *search[C]) solved(env *envs.Environment, options envs.Options) (ec.Problem, error) {
+	if s.settings != nil {
+		return s.settings.Problem()
+	}
+	return s.inEnvironment(env, options)
+}
+
 // inEnvironment returns the problem of finding a policy.
 func (s *search[C]) inEnvironment(env *envs.Environment, options envs.Options) (ec.Problem, error) {
 	if s.needs == behaviour {
@@ -181,13 +189,7 @@ func (s *search[C]) inEnvironment(env *envs.Environment, options envs.Options) (
 
 // archive implements searcher.
 func (s *search[C]) archive(env *envs.Environment, options envs.Options) (low, high []float64, cells []int) {
-	var of ec.Problem
-	var err error
-	if s.settings != nil {
-		of, err = s.settings.Problem()
-	} else {
-		of, err = s.inEnvironment(env, options)
-	}
+	of, err := s.solved(env, options)
 	if err != nil {
 		return nil, nil, nil // what was checked has none
 	}
@@ -202,13 +204,7 @@ func (s *search[C]) archive(env *envs.Environment, options envs.Options) (low, h
 }
 
 func (s *search[C]) build(ctx context.Context, eng *engine.Engine, env *envs.Environment, options envs.Options) (engine.Workflow, error) {
-	var of ec.Problem
-	var err error
-	if s.settings != nil {
-		of, err = s.settings.Problem()
-	} else {
-		of, err = s.inEnvironment(env, options)
-	}
+	of, err := s.solved(env, options)
 	if err != nil {
 		return nil, err
 	}

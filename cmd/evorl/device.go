@@ -51,6 +51,32 @@ func episodeSeed(flag string, cfg *evorl.Config, best bool) (uint32, error) {
 	return cfg.Run.Seed, nil
 }
 
+// restoredFlags select a state of a run and the seed of new episodes with it.
+type restoredFlags struct {
+	device, seed string
+	best         bool
+}
+
+// restored calls f with the selected state of the run in a folder.
+func (s *restoredFlags) restored(ctx context.Context, path string, f func(context.Context, *evorl.Restored) error) error {
+	cfg, err := evorl.Stored(path)
+	if err != nil {
+		return err
+	}
+	seed, err := episodeSeed(s.seed, cfg, s.best)
+	if err != nil {
+		return err
+	}
+	return withEngine(ctx, s.device, seed, func(ctx context.Context, eng *engine.Engine) error {
+		r, err := restore(ctx, eng, cfg, path, s.best)
+		if err != nil {
+			return cause(ctx, err)
+		}
+		defer func() { _ = r.Close() }() // nothing was changed
+		return cause(ctx, f(ctx, r))
+	})
+}
+
 // withEngine calls f with an engine on a device, which it closes afterwards.
 func withEngine(ctx context.Context, device string, seed uint32, f func(context.Context, *engine.Engine) error) (err error) {
 	dev, err := openDevice(device)

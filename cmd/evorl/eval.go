@@ -12,13 +12,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/evorl/evorl"
-	"github.com/evorl/evorl/engine"
 )
 
 func newEval() *cobra.Command {
-	var device, seed string
+	var state restoredFlags
 	var episodes, member int
-	var asJSON, best bool
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "eval [flags] RUN_DIR",
 		Short: "Evaluate the newest checkpoint of a run, or its best",
@@ -35,23 +34,10 @@ func newEval() *cobra.Command {
 			if episodes < 1 || episodes > maxEpisodes {
 				return usagef("--episodes %d: want 1 to %d", episodes, maxEpisodes)
 			}
-			cfg, err := evorl.Stored(args[0])
-			if err != nil {
-				return err
-			}
-			engineSeed, err := episodeSeed(seed, cfg, best)
-			if err != nil {
-				return err
-			}
-			return withEngine(cmd.Context(), device, engineSeed, func(ctx context.Context, eng *engine.Engine) error {
-				restored, err := restore(ctx, eng, cfg, args[0], best)
-				if err != nil {
-					return cause(ctx, err)
-				}
-				defer func() { _ = restored.Close() }() // nothing was changed
+			return state.restored(cmd.Context(), args[0], func(ctx context.Context, restored *evorl.Restored) error {
 				e, err := restored.Evaluate(ctx, episodes, named(cmd, "member", &member))
 				if err != nil {
-					return cause(ctx, err)
+					return err
 				}
 				for _, refused := range e.Refused {
 					warn(cmd.ErrOrStderr(), "%v", refused)
@@ -63,10 +49,10 @@ func newEval() *cobra.Command {
 			})
 		},
 	}
-	addDevice(cmd, &device)
+	addDevice(cmd, &state.device)
 	cmd.Flags().IntVar(&episodes, "episodes", 100, "`N` episodes of each member")
-	cmd.Flags().BoolVar(&best, "best", false, "evaluate the best state of the run, not its newest checkpoint")
-	cmd.Flags().StringVar(&seed, "seed", "", "seed `S` of the episodes (default the run's, or with --best the next)")
+	cmd.Flags().BoolVar(&state.best, "best", false, "evaluate the best state of the run, not its newest checkpoint")
+	cmd.Flags().StringVar(&state.seed, "seed", "", "seed `S` of the episodes (default the run's, or with --best the next)")
 	cmd.Flags().IntVar(&member, "member", 0, "figures of member `N` (default for PBT the best of these episodes, else all)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "end with one line of JSON on standard output")
 	return cmd

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/evorl/evorl"
-	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/checkpoint"
 	"github.com/evorl/evorl/engine/metrics"
 	"github.com/evorl/evorl/engine/rundir"
@@ -22,9 +21,8 @@ type exports struct{ onnx, safetensors, policy, csv string }
 
 func newExport() *cobra.Command {
 	var to exports
-	var device, seed string
+	var state restoredFlags
 	var member int
-	var best bool
 	cmd := &cobra.Command{
 		Use:   "export [flags] RUN_DIR",
 		Short: "Write a policy or metrics for other programs",
@@ -51,26 +49,13 @@ func newExport() *cobra.Command {
 			if to == (exports{}) {
 				return nil
 			}
-			cfg, err := evorl.Stored(args[0])
-			if err != nil {
-				return err
-			}
-			engineSeed, err := episodeSeed(seed, cfg, best)
-			if err != nil {
-				return err
-			}
-			return withEngine(cmd.Context(), device, engineSeed, func(ctx context.Context, eng *engine.Engine) error {
-				restored, err := restore(ctx, eng, cfg, args[0], best)
-				if err != nil {
-					return cause(ctx, err)
-				}
-				defer func() { _ = restored.Close() }() // nothing was changed
+			return state.restored(cmd.Context(), args[0], func(ctx context.Context, restored *evorl.Restored) error {
 				for _, refused := range restored.Refused() {
 					warn(cmd.ErrOrStderr(), "%v", refused)
 				}
 				p, err := policyOf(ctx, restored, named(cmd, "member", &member))
 				if err != nil {
-					return cause(ctx, err)
+					return err
 				}
 				return to.write(p, cmd.OutOrStdout())
 			})
@@ -81,9 +66,9 @@ func newExport() *cobra.Command {
 	cmd.Flags().StringVar(&to.policy, "policy", "", "write the policy to `FILE` as JSON")
 	cmd.Flags().StringVar(&to.csv, "csv", "", "write the metrics to `FILE` as comma-separated values")
 	cmd.Flags().IntVar(&member, "member", 0, "the policy of member `N` (default the best in ten episodes)")
-	cmd.Flags().BoolVar(&best, "best", false, "of the best state of the run, not its newest checkpoint")
-	cmd.Flags().StringVar(&seed, "seed", "", "seed `S` of the ten episodes (default the run's)")
-	addDevice(cmd, &device)
+	cmd.Flags().BoolVar(&state.best, "best", false, "of the best state of the run, not its newest checkpoint")
+	cmd.Flags().StringVar(&state.seed, "seed", "", "seed `S` of the ten episodes (default the run's)")
+	addDevice(cmd, &state.device)
 	return cmd
 }
 
