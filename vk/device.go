@@ -89,6 +89,9 @@ func Open(opts ...Option) (*Device, error) {
 			cfg.timeout = 30 * time.Minute
 		}
 	}
+	if phys.info.Type == CPU {
+		limitScheduling()
+	}
 	d := &Device{cfg: cfg, in: in, pd: in.devices[phys.info.Index], phys: phys, buffers: map[*Buffer]struct{}{}}
 	d.life.idle.L = &d.life.mu
 	d.programs.all = map[*Program]struct{}{}

@@ -80,6 +80,11 @@ typedef struct {
 // evk_load opens the loader library and returns its vkGetInstanceProcAddr, or NULL with the reason in err.
 void *evk_load(const char *name, char *err, size_t cap);
 
+// evk_llvm_options sets options of the LLVM library that a driver has loaded. The first string is a name of the program, as in argv. The
+// result is 0 if there is no such library: the driver contains LLVM itself, or does not use it.
+enum { EVK_PATH = 4096 };
+int evk_llvm_options(int count, const char *const *options);
+
 // Instance. validate is set to EVK_VALIDATE_OFF if the layer is not installed (see evk_validating).
 VkResult evk_create_instance(void *gipa, uint32_t max_api, int validate, evk_instance **out);
 void *evk_instance_handle(evk_instance *in);
