@@ -7,7 +7,7 @@
 // install mujoco==3.12.0) for MuJoCo's MJCF compiler. docs/physics.md describes the supported models and how to make
 // an environment of the output.
 //
-//	-python PROGRAM   Python with MuJoCo (default python3)
+//	-python PROGRAM   Python with MuJoCo (default $MUJOCO_PYTHON, or python3)
 //	-out DIR          folder of the GLSL (default .)
 //	-go DIR           folder of the Go (default that of the GLSL)
 //	-package NAME     package of the Go (default the name of its folder)
@@ -18,7 +18,7 @@
 //	go run ./tools/mjcf           write what is missing or stale below shaders/envs/models and in envs
 //	go run ./tools/mjcf -check    write nothing; exit 1 naming what is missing or stale
 //
-// processes the models that an environment includes. It reads them as written by dump.py (tools/mjcf/models), so it
+// processes the models that an environment includes. It reads them as written by dump.py (envs/mjcf/models), so it
 // needs neither Python nor MuJoCo.
 package main
 
@@ -31,7 +31,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+
+	"github.com/evorl/evorl/envs/mjcf"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
@@ -49,7 +52,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	var to target
 	var senses []string
 	flags.BoolVar(&to.check, "check", false, "write nothing; exit 1 when an output is missing or stale")
-	python := flags.String("python", "python3", "Python with MuJoCo, for MJCF files")
+	python := flags.String("python", mjcf.Python(), "Python with MuJoCo, for MJCF files")
 	flags.StringVar(&to.glsl, "out", "", "folder of the GLSL (default: the working folder; without MJCF files shaders/envs/models)")
 	flags.StringVar(&to.goFiles, "go", "", "folder of the Go (default: that of -out; without MJCF files envs)")
 	flags.StringVar(&to.pkg, "package", "", "package of the Go (default: the name of its folder)")
@@ -60,7 +63,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
-	var models []*Model
+	var models []*mjcf.Model
 	var err error
 	if files := flags.Args(); len(files) > 0 {
 		if models, err = compile(*python, files, stderr); err == nil {
@@ -97,6 +100,33 @@ func run(args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
+// compile compiles MJCF files, whose outputs must differ in name.
+func compile(python string, files []string, stderr io.Writer) ([]*mjcf.Model, error) {
+	var names []string
+	for _, file := range files {
+		name, err := mjcf.Name(file)
+		if err != nil {
+			return nil, err
+		}
+		if i := slices.Index(names, name); i >= 0 {
+			return nil, fmt.Errorf("%s: its outputs would be named %q, as those of %s; want another file name", file, name, files[i])
+		}
+		names = append(names, name)
+	}
+	var models []*mjcf.Model
+	for _, file := range files {
+		m, warnings, err := mjcf.Compile(python, file)
+		if err != nil {
+			return nil, err
+		}
+		for _, line := range warnings {
+			fmt.Fprintln(stderr, "mjcf:", line)
+		}
+		models = append(models, m)
+	}
+	return models, nil
+}
+
 // own sets the defaults for users' models.
 func (to *target) own() error {
 	if to.glsl == "" {
@@ -110,7 +140,7 @@ func (to *target) own() error {
 		if err != nil {
 			return err
 		}
-		to.pkg = strings.ToLower(identifier(filepath.Base(folder)))
+		to.pkg = strings.ToLower(mjcf.Identifier(filepath.Base(folder)))
 	}
 	if !token.IsIdentifier(to.pkg) {
 		return fmt.Errorf("-package %s: no name of a package; want letters, digits and _", to.pkg)
@@ -119,23 +149,23 @@ func (to *target) own() error {
 }
 
 // builtIn sets the defaults for this repository and reads the models that its environments include.
-func (to *target) builtIn() ([]*Model, error) {
+func (to *target) builtIn() ([]*mjcf.Model, error) {
 	if to.glsl != "" || to.goFiles != "" || to.pkg != "" {
 		return nil, errors.New("-out, -go and -package are for models of one's own; want MJCF files after them")
 	}
 	to.glsl, to.goFiles, to.pkg = "shaders/envs/models", "envs", "envs"
-	const folder = "tools/mjcf/models"
+	const folder = "envs/mjcf/models"
 	paths, err := filepath.Glob(filepath.Join(folder, "*.json"))
 	if err != nil || len(paths) == 0 {
 		return nil, fmt.Errorf("%s holds no models; run in the root of evorl's repository, or name MJCF files", folder)
 	}
-	var models []*Model
+	var models []*mjcf.Model
 	for _, path := range paths {
-		m, err := ReadModel(path)
+		m, err := mjcf.ReadModel(path)
 		if err != nil {
 			return nil, err
 		}
-		m.Senses, m.SensedAtReset = builtInSenses[m.Name], builtInResets[m.Name]
+		m.Senses, m.SensedAtReset = mjcf.BuiltInSenses(m.Name)
 		if included(to.glsl, m.Name) {
 			models = append(models, m)
 		}
@@ -155,14 +185,14 @@ func included(to, name string) bool {
 }
 
 // generate writes or compares the GLSL and the Go of one model, and reports what it did or found.
-func (to *target) generate(model *Model) (differs []string, err error) {
-	program, err := Program(model)
+func (to *target) generate(model *mjcf.Model) (differs []string, err error) {
+	program, err := mjcf.Program(model)
 	if err != nil {
-		return nil, model.blame(err)
+		return nil, err
 	}
-	geometry, err := Geometry(model, to.pkg)
+	geometry, err := mjcf.Geometry(model, to.pkg)
 	if err != nil {
-		return nil, model.blame(err)
+		return nil, err
 	}
 	type output struct {
 		file string
@@ -172,10 +202,10 @@ func (to *target) generate(model *Model) (differs []string, err error) {
 		{filepath.Join(to.glsl, model.Name+".glsl"), []byte(program)},
 		{filepath.Join(to.goFiles, model.Name+"_gen.go"), geometry},
 	}
-	if model.NV >= cooperativeDOFs && to.pkg == "envs" { // tables are not available to users' environments
-		tables, source, err := Tables(model, to.pkg)
+	if model.NV >= mjcf.CooperativeDOFs && to.pkg == "envs" { // tables are not available to users' environments
+		tables, source, err := mjcf.Tables(model, to.pkg)
 		if err != nil {
-			return nil, model.blame(err)
+			return nil, err
 		}
 		outputs = append(outputs,
 			output{filepath.Join(to.glsl, model.Name+"_cooperative.glsl"), []byte(tables)},

@@ -1,6 +1,6 @@
 """Measures MuJoCo's own threaded rollout (C) on the models of Gymnasium's environments: what `evorl bench --suite physics` is to be read beside.
 
-    python -m venv /tmp/mujoco && /tmp/mujoco/bin/pip install -r tools/mjcf/requirements.txt
+    python -m venv /tmp/mujoco && /tmp/mujoco/bin/pip install -r envs/mjcf/requirements.txt
     /tmp/mujoco/bin/python tools/peers/mujoco_rollout.py --json
 
 Every world begins at a reset of Gymnasium's and takes `--steps` environment steps by uniformly random actions of its own, by mujoco.rollout on all cores: integration alone, without

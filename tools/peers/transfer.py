@@ -1,6 +1,6 @@
 """Lets a policy that was trained here act in Gymnasium's own environment, and prints both mean returns.
 
-    python -m venv /tmp/mujoco && /tmp/mujoco/bin/pip install -r tools/mjcf/requirements.txt
+    python -m venv /tmp/mujoco && /tmp/mujoco/bin/pip install -r envs/mjcf/requirements.txt
     /tmp/mujoco/bin/python tools/peers/transfer.py --evorl bin/evorl runs/ppo-Hopper-v5-1 …
 
 For each run directory it calls evorl export, which writes the policy, and evorl eval, which evaluates the newest checkpoint in so many episodes. Then it runs as many

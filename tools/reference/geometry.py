@@ -1,6 +1,6 @@
 """Records where MuJoCo puts the bodies and geoms of Gymnasium's models, for the tests of what viewers draw.
 
-    python -m venv /tmp/mujoco && /tmp/mujoco/bin/pip install -r tools/mjcf/requirements.txt
+    python -m venv /tmp/mujoco && /tmp/mujoco/bin/pip install -r envs/mjcf/requirements.txt
     /tmp/mujoco/bin/python tools/reference/geometry.py
 
 Writes envs/testdata/geometry.json: for each environment states, by their positions q (float32; quaternions are not of length 1), with what

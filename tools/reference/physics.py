@@ -1,6 +1,6 @@
-"""Records the reference steps of MuJoCo's environments that the parity tests replay, and the smooth dynamics that tools/mjcf is tested with.
+"""Records the reference steps of MuJoCo's environments that the parity tests replay, and the smooth dynamics that envs/mjcf is tested with.
 
-    python -m venv /tmp/mujoco && /tmp/mujoco/bin/pip install -r tools/mjcf/requirements.txt
+    python -m venv /tmp/mujoco && /tmp/mujoco/bin/pip install -r envs/mjcf/requirements.txt
     /tmp/mujoco/bin/python tools/reference/physics.py --seed 1
 
 Every environment is reset `--episodes` times and stepped `--steps` times by random actions (partly beyond their range), also after it terminated: a robot
@@ -16,7 +16,7 @@ exactly where its test does. envs/testdata/NAME.npz has, as tools/reference/envs
 envs/testdata/NAME_free.npz has free runs in float64, all as long: begin [episodes, positions + velocities + accelerations], position and action [episodes * steps, …],
 and floor int32 [episodes, 1]: the steps until the same run deviates by 1e-2 when positions and velocities are rounded to float32 after every time step.
 
-tools/mjcf/testdata/MODEL.json has for some of the states the inertia matrix, the forces of bias and passive elements, and accelerations.
+envs/mjcf/testdata/MODEL.json has for some of the states the inertia matrix, the forces of bias and passive elements, and accelerations.
 """
 
 import argparse
@@ -216,7 +216,7 @@ def digits(values):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("envs/testdata"))
-    parser.add_argument("--smooth", type=pathlib.Path, default=pathlib.Path("tools/mjcf/testdata"))
+    parser.add_argument("--smooth", type=pathlib.Path, default=pathlib.Path("envs/mjcf/testdata"))
     parser.add_argument("--episodes", type=int, default=20)
     parser.add_argument("--steps", type=int, default=30, help="steps an episode")
     parser.add_argument("--seed", type=int, default=1)

@@ -1,9 +1,9 @@
-"""Records time steps of MuJoCo, which tests of tools/mjcf take too, for models that are no environment here.
+"""Records time steps of MuJoCo, which tests of envs/mjcf take too, for models that are no environment here.
 
     /tmp/mujoco/bin/pip install dm_control==1.0.45
     /tmp/mujoco/bin/python tools/reference/robots.py --models DIR     # has Pusher's, dm_control's … MJCF files: MODELS
 
-tools/mjcf/testdata/robots/NAME.json is the model as dump.py writes it. NAME_steps.json has
+envs/mjcf/testdata/robots/NAME.json is the model as dump.py writes it. NAME_steps.json has
 
     meta     versions, the MJCF file, time steps of a row (frame_skip), rows, and how many states were left out because
              the axis of a capsule got into a cylinder (deep)
@@ -176,7 +176,7 @@ class Recorder:
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--models", type=pathlib.Path, required=True, help="folder of the MJCF files, below it as in MODELS")
-    parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("tools/mjcf/testdata/robots"))
+    parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("envs/mjcf/testdata/robots"))
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("names", nargs="*", default=list(MODELS))
     args = parser.parse_args()

@@ -1,4 +1,4 @@
-package main
+package mjcf
 
 // between makes the contact of two spheres or capsules, or those of one of them with a cylinder. The first body may
 // be static, the second moves.

@@ -1,10 +1,10 @@
-package main
+package mjcf
 
 import (
 	"fmt"
 	"strings"
 
-	"github.com/evorl/evorl/tools/mjcf/symbolic"
+	"github.com/evorl/evorl/envs/mjcf/symbolic"
 )
 
 type (
@@ -66,9 +66,9 @@ func (s *System) vec(v [3]float64) vec           { return s.g.Vec(snap3(v)) }
 func (s *System) mat(q [4]float64) mat           { return s.g.Mat(rotation(q)) }
 func (s *System) named(n string, v float64) expr { return s.g.Named(n, snap(v)) }
 
-// identifier converts a name to a GLSL identifier: without two consecutive underscores, which GLSL reserves, and not
+// Identifier converts a name to a GLSL identifier: without two consecutive underscores, which GLSL reserves, and not
 // beginning with a digit.
-func identifier(name string) string {
+func Identifier(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
 			return r
@@ -87,7 +87,7 @@ func identifier(name string) string {
 // unique returns a unique identifier for an element of a kind, from its name or, if it has none, from the kind and
 // its number.
 func (s *System) unique(kind, name string, number int) string {
-	name = identifier(name)
+	name = Identifier(name)
 	if name == "" {
 		name = fmt.Sprintf("%s%d", kind, number)
 	}

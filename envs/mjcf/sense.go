@@ -1,4 +1,4 @@
-package main
+package mjcf
 
 import (
 	"fmt"
@@ -6,8 +6,14 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/evorl/evorl/tools/mjcf/symbolic"
+	"github.com/evorl/evorl/envs/mjcf/symbolic"
 )
+
+// BuiltInSenses returns the outputs of a forward pass that the environment of one of this repository's models uses, and
+// whether it observes them at a reset.
+func BuiltInSenses(model string) (senses []string, atReset bool) {
+	return builtInSenses[model], builtInResets[model]
+}
 
 // builtInSenses are the outputs of a forward pass that this repository's environments use, by model, besides
 // positions, velocities and accelerations:

@@ -1,4 +1,4 @@
-package main
+package mjcf
 
 import "fmt"
 
@@ -157,7 +157,7 @@ func (s *System) touch(b1, b2 int, g1, g2 *Geom) ([]*contact, error) {
 // geomName names a geom in the names of its contacts.
 func (s *System) geomName(body int, g *Geom) string {
 	if g.Name != "" {
-		return identifier(g.Name)
+		return Identifier(g.Name)
 	}
 	return s.bodies[body].name
 }

@@ -1,9 +1,9 @@
-package main
+package mjcf
 
 import (
 	"fmt"
 
-	"github.com/evorl/evorl/tools/mjcf/symbolic"
+	"github.com/evorl/evorl/envs/mjcf/symbolic"
 )
 
 // solver is MuJoCo's primal Newton method for the constraint problem (MuJoCo documentation, Computation,

@@ -1,8 +1,8 @@
 """Writes what MuJoCo's own compiler makes of MJCF models, as the JSON that the Go command beside this script reads.
 
-    python -m venv /tmp/mujoco && /tmp/mujoco/bin/pip install -r tools/mjcf/requirements.txt
-    /tmp/mujoco/bin/python tools/mjcf/dump.py --out tools/mjcf/models               # the models of Gymnasium
-    /tmp/mujoco/bin/python tools/mjcf/dump.py --out DIR my_robot.xml
+    python -m venv /tmp/mujoco && /tmp/mujoco/bin/pip install -r envs/mjcf/requirements.txt
+    /tmp/mujoco/bin/python envs/mjcf/dump.py --out envs/mjcf/models               # the models of Gymnasium
+    /tmp/mujoco/bin/python envs/mjcf/dump.py --out DIR my_robot.xml
 
 Everything is in the units of MuJoCo: metres, kilograms, seconds, radians. Quaternions are w x y z. fields.py lists what
 is understood; docs/physics.md says what that is. A model that differs from MuJoCo's defaults in anything else is refused,

@@ -7,49 +7,21 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/evorl/evorl/envs/mjcf"
 )
 
-// python returns a Python with MuJoCo: $MUJOCO_PYTHON or python3. Tests that compile MJCF files are skipped without
-// one.
+// python returns the Python with MuJoCo. Tests that compile MJCF files are skipped without one.
 func python(t *testing.T) string {
 	t.Helper()
-	program := os.Getenv("MUJOCO_PYTHON")
-	if program == "" {
-		program = "python3"
-	}
-	if err := exec.Command(program, "-c", "import mujoco, gymnasium").Run(); err != nil {
+	program := mjcf.Python()
+	if err := exec.Command(program, "-c", "import mujoco").Run(); err != nil {
 		if os.Getenv("MUJOCO_PYTHON") != "" {
-			t.Fatalf("%s cannot import mujoco and gymnasium: %v", program, err)
+			t.Fatalf("%s cannot import mujoco: %v", program, err)
 		}
-		t.Skipf("%s cannot import mujoco and gymnasium (%v); MUJOCO_PYTHON names another", program, err)
+		t.Skipf("%s cannot import mujoco (%v); MUJOCO_PYTHON names another", program, err)
 	}
 	return program
-}
-
-// TestDump runs the tests of dump.py.
-func TestDump(t *testing.T) {
-	if out, err := exec.Command(python(t), "-m", "unittest", "dump_test.py").CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
-	}
-}
-
-// TestModelsAreCurrent: the committed models of robots are the output of dump.py for their files, where the
-// repository has those.
-func TestModelsAreCurrent(t *testing.T) {
-	program, folder := python(t), t.TempDir()
-	for _, name := range []string{"parts", "flags", "tied"} {
-		file := filepath.Join("testdata", "robots", name)
-		if out, err := exec.Command(program, "dump.py", "--out", folder, file+".xml").CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
-		got, err := os.ReadFile(filepath.Join(folder, name+".json"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if want, err := os.ReadFile(file + ".json"); err != nil || !bytes.Equal(got, want) {
-			t.Errorf("%s.json is stale (%v); run tools/reference/robots.py", file, err)
-		}
-	}
 }
 
 // TestOwnModel generates a user's own model from an MJCF file outside the repository.
@@ -61,7 +33,7 @@ func TestOwnModel(t *testing.T) {
 		stderr.Reset()
 		return run(append([]string{"-python", program, "-out", folder}, args...), &stdout, &stderr)
 	}
-	if status := run("testdata/robots/parts.xml"); status != 0 || stderr.Len() > 0 {
+	if status := run("../../envs/mjcf/testdata/robots/parts.xml"); status != 0 || stderr.Len() > 0 {
 		t.Fatalf("status %d: %s", status, stderr.String())
 	}
 	for file, want := range map[string]string{"parts.glsl": "#define TIME_STEP_ITERATIONS ", "parts_gen.go": "package robot_lab\n"} {
@@ -69,7 +41,7 @@ func TestOwnModel(t *testing.T) {
 			t.Errorf("%s: %v; want %q in it", file, err, want)
 		}
 	}
-	if status := run("-check", "testdata/robots/parts.xml"); status != 0 || stdout.Len() > 0 {
+	if status := run("-check", "../../envs/mjcf/testdata/robots/parts.xml"); status != 0 || stdout.Len() > 0 {
 		t.Errorf("-check after writing: status %d, %s", status, stdout.String())
 	}
 	limited := filepath.Join(t.TempDir(), "slow.xml")
@@ -91,11 +63,13 @@ func TestUsage(t *testing.T) {
 		status int
 		want   string
 	}{
-		{"no Python", append([]string{"-python", "/nowhere/python"}, missing...), 1, "mjcf: /nowhere/python: there is no such program; want Python with MuJoCo"},
-		{"two files of one name", []string{"a/robot.xml", "b/robot.xml"}, 1, "mjcf: "},
+		{"no Python", append([]string{"-python", "/nowhere/python"}, missing...), 1,
+			"mjcf: /nowhere/python: there is no such program; want a Python with MuJoCo: python3 -m venv"},
+		{"two files of one name", []string{"a/robot.xml", "b/robot.xml"}, 1,
+			"mjcf: b/robot.xml: its outputs would be named \"robot\", as those of a/robot.xml"},
 		{"a name without letters", []string{".xml"}, 1, "mjcf: .xml: its outputs would be named"},
 		{"flags of one's own", []string{"-package", "robots"}, 1, "mjcf: -out, -go and -package are for models of one's own; want MJCF files"},
-		{"outside of the repository", nil, 1, "mjcf: tools/mjcf/models holds no models"},
+		{"outside of the repository", nil, 1, "mjcf: envs/mjcf/models holds no models"},
 		{"an unknown flag", []string{"-models", "x"}, 2, "flag provided but not defined: -models"},
 	} {
 		var stdout, stderr bytes.Buffer

@@ -1,4 +1,4 @@
-package main
+package mjcf
 
 import (
 	"bytes"
@@ -164,7 +164,7 @@ func ReadModel(path string) (*Model, error) {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(m); err != nil {
-		return nil, fmt.Errorf("%s: %w; want what tools/mjcf/dump.py writes", path, err)
+		return nil, fmt.Errorf("%s: %w; want what envs/mjcf/dump.py writes", path, err)
 	}
 	if err := m.check(); err != nil {
 		return nil, m.blame(err)

@@ -1,10 +1,10 @@
-package main
+package mjcf
 
 import (
 	"fmt"
 	"slices"
 
-	"github.com/evorl/evorl/tools/mjcf/symbolic"
+	"github.com/evorl/evorl/envs/mjcf/symbolic"
 )
 
 // fewPairs is the maximum number of pairs of links that are unrolled, each with its row in the constraint problem.

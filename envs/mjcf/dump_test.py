@@ -1,4 +1,4 @@
-"""Tests of dump.py and fields.py. They need MuJoCo: python -m unittest tools/mjcf/dump_test.py"""
+"""Tests of dump.py and fields.py. They need MuJoCo: python -m unittest envs/mjcf/dump_test.py"""
 
 import pathlib
 import subprocess

@@ -1,4 +1,4 @@
-package main
+package mjcf
 
 // coordinate is a linear combination of positions on which springs, limits, equalities and actuators act: a joint's
 // position or a tendon's length.

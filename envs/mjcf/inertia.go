@@ -1,4 +1,4 @@
-package main
+package mjcf
 
 // stiffness is a quadratic form on twists (spin, at): spin·A spin + 2 spin·B at + at·C at. It represents twice the
 // kinetic energy of bodies, and what contacts add to the Hessian of the constraint problem; both are accumulated

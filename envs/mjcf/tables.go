@@ -1,4 +1,4 @@
-package main
+package mjcf
 
 import (
 	"fmt"
@@ -6,12 +6,12 @@ import (
 	"math"
 	"strings"
 
-	"github.com/evorl/evorl/tools/mjcf/symbolic"
+	"github.com/evorl/evorl/envs/mjcf/symbolic"
 )
 
-// cooperativeDOFs is the minimum number of degrees of freedom for which tables are written: from there one lane per
+// CooperativeDOFs is the minimum number of degrees of freedom for which tables are written: from there one lane per
 // environment has too few registers on a GPU.
-const cooperativeDOFs = 14
+const CooperativeDOFs = 14
 
 // Tables writes a model for the cooperative form of its dynamics, in which several lanes compute one environment
 // (shaders/envs/physics/cooperative): constants as GLSL and, as Go, rows of numbers by body, degree of freedom, point
@@ -21,7 +21,7 @@ func Tables(m *Model, pkg string) (glsl string, source []byte, err error) {
 	t := &tables{s: s}
 	for _, part := range []func() error{t.shape, t.tree, t.limits, t.contacts, t.sensing} {
 		if err := part(); err != nil {
-			return "", nil, fmt.Errorf("as tables: %w", err)
+			return "", nil, m.blame(fmt.Errorf("as tables: %w", err))
 		}
 	}
 	source, err = t.source(pkg)

@@ -1,11 +1,11 @@
-package main
+package mjcf
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/evorl/evorl/tools/mjcf/symbolic"
+	"github.com/evorl/evorl/envs/mjcf/symbolic"
 )
 
 // eachSlot begins a loop over the slots in use, which endEachSlot ends. The condition is at the end of the body:

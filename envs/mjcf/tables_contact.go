@@ -1,10 +1,10 @@
-package main
+package mjcf
 
 import (
 	"fmt"
 	"strings"
 
-	"github.com/evorl/evorl/tools/mjcf/symbolic"
+	"github.com/evorl/evorl/envs/mjcf/symbolic"
 )
 
 // contacts writes the points that may touch the ground, the links that may touch each other, and the solver

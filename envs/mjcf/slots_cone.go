@@ -1,10 +1,10 @@
-package main
+package mjcf
 
 import (
 	"fmt"
 	"strings"
 
-	"github.com/evorl/evorl/tools/mjcf/symbolic"
+	"github.com/evorl/evorl/envs/mjcf/symbolic"
 )
 
 // What differs for slots of condim 3 from those of condim 1: their contacts have pyramidal cones, of four rows in

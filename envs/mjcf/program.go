@@ -1,4 +1,4 @@
-package main
+package mjcf
 
 import (
 	"fmt"
@@ -7,17 +7,20 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/evorl/evorl/tools/mjcf/symbolic"
+	"github.com/evorl/evorl/envs/mjcf/symbolic"
 )
 
 // Program returns the GLSL of a model: constants, actuators, and a forward pass.
 func Program(m *Model) (string, error) {
-	s := NewSystem(m)
-	p, err := newSolver(s, fewPairs)
+	p, err := newSolver(NewSystem(m), fewPairs)
 	if err != nil {
-		return "", err
+		return "", m.blame(err)
 	}
-	return p.text()
+	text, err := p.text()
+	if err != nil {
+		return "", m.blame(err)
+	}
+	return text, nil
 }
 
 // text returns the program with the count of its loops.

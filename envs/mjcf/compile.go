@@ -1,0 +1,83 @@
+package mjcf
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+//go:embed dump.py fields.py places.py
+var scripts embed.FS
+
+// Python returns the Python that compiles MJCF files: $MUJOCO_PYTHON, or python3.
+func Python() string {
+	if program := os.Getenv("MUJOCO_PYTHON"); program != "" {
+		return program
+	}
+	return "python3"
+}
+
+// Install says how to get what Compile needs.
+const Install = "python3 -m venv mujoco && mujoco/bin/pip install mujoco==3.12.0, and MUJOCO_PYTHON=mujoco/bin/python in the environment"
+
+// Compile runs MuJoCo's compiler on an MJCF file, by dump.py, in a Python with MuJoCo, and returns its warnings. The
+// model is named by the file. An error has one line for every unsupported element, by file and line.
+func Compile(python, file string) (m *Model, warnings []string, err error) {
+	folder, err := os.MkdirTemp("", "mjcf")
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = os.RemoveAll(folder) }()
+	if err := os.CopyFS(folder, scripts); err != nil {
+		return nil, nil, err
+	}
+	if warnings, err = dump(python, folder, file); err != nil {
+		return nil, nil, err
+	}
+	if m, err = ReadModel(filepath.Join(folder, stem(file)+".json")); err != nil {
+		return nil, nil, err
+	}
+	if m.Name, err = Name(file); err != nil {
+		return nil, nil, err
+	}
+	return m, warnings, nil
+}
+
+func stem(file string) string { return strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)) }
+
+// Name returns the name of a file's model: its name without suffix, with _ for what is neither letter nor digit.
+func Name(file string) (string, error) {
+	name := Identifier(stem(file))
+	if strings.Trim(name, "_") == "" {
+		return "", fmt.Errorf("%s: its outputs would be named %q; want a file name with letters or digits", file, name)
+	}
+	return name, nil
+}
+
+// dump runs dump.py on a file and returns its warnings.
+func dump(python, folder, file string) (warnings []string, err error) {
+	var text strings.Builder
+	command := exec.Command(python, filepath.Join(folder, "dump.py"), "--out", folder, file)
+	command.Stderr = &text
+	err = command.Run()
+	var lines []string // only lines of dump.py, not other output of MuJoCo
+	for line := range strings.SplitSeq(text.String(), "\n") {
+		if line, ok := strings.CutPrefix(line, "dump.py: "); ok {
+			lines = append(lines, line)
+		}
+	}
+	var status *exec.ExitError
+	switch {
+	case err == nil:
+		return lines, nil
+	case errors.As(err, &status) && len(lines) > 0:
+		return nil, errors.New(strings.Join(lines, "\n"))
+	case errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist):
+		return nil, fmt.Errorf("%s: there is no such program; want a Python with MuJoCo: %s", python, Install)
+	}
+	return nil, fmt.Errorf("%s: %s: %w\n%s", file, python, err, strings.TrimSpace(text.String()))
+}
