@@ -12,6 +12,7 @@ import (
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/envs"
+	"github.com/evorl/evorl/envs/mjcf"
 )
 
 // TaskSection is the name of the section of an environment's own options, envs.Spec.Options.
@@ -31,6 +32,7 @@ type Config struct {
 	parts    parts
 
 	source       *source          // nil: env is a name
+	robot        *mjcf.Task       // [task] while it is decoded, if env is an MJCF file
 	environments *envs.Registry   // where env was looked up
 	document     *config.Document // for the locations of errors
 }
@@ -104,9 +106,10 @@ func decode(d *config.Document, o options) (*Config, error) {
 		if err := cfg.placeSource(top.Env, d, o); err != nil {
 			return nil, err
 		}
-	} else if strings.HasSuffix(top.Env, ".xml") {
-		return nil, d.Errorf("env", "a MuJoCo model is compiled once, by go run github.com/evorl/evorl/tools/mjcf %s: "+
-			"want a GLSL file with the task, which includes what that writes (docs/own.md)", top.Env)
+	} else if strings.HasSuffix(top.Env, RobotSuffix) {
+		if err := cfg.placeRobot(top.Env, d, o); err != nil {
+			return nil, err
+		}
 	} else if err := cfg.place(top.Env, d); err != nil {
 		return nil, err
 	}
@@ -121,6 +124,7 @@ func decode(d *config.Document, o options) (*Config, error) {
 	}
 	if cfg.source != nil { // as the run directory has it
 		cfg.Run.Env, cfg.source.settings = cfg.source.name, SourceConfig{cfg.source.digest}
+		cfg.robot = nil // the source contains it
 	}
 	if cfg.task != nil {
 		var err error
@@ -203,6 +207,9 @@ func (c *Config) Sections() config.Sections {
 	}
 	if search, ok := c.searcher(); !ok || !search.solves() {
 		s = append(s, config.Section{Name: "environment", Value: &c.Environment})
+		if c.robot != nil {
+			s = append(s, config.Section{Name: TaskSection, Value: c.robot})
+		}
 		if c.task != nil {
 			s = append(s, config.Section{Name: TaskSection, Value: c.task})
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/evorl/evorl/ec/problem"
 	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/envs"
+	"github.com/evorl/evorl/envs/mjcf"
 )
 
 // SourceSuffix is the suffix of files that env may name: user-defined environments or problems in GLSL.
@@ -59,15 +60,27 @@ func (c *Config) placeSource(name string, d *config.Document, o options) error {
 	c.source = o.source
 	path := c.Run.Env
 	if c.source == nil {
-		if path = filepath.FromSlash(name); !filepath.IsAbs(path) {
-			path = filepath.Join(o.folder, path)
-		}
+		path = o.locate(name)
 		text, err := includeSources(path)
 		if err != nil {
 			return d.Errorf("env", "%v", err)
 		}
 		c.source = &source{name: c.Run.Env, text: text}
 	}
+	return c.useSource(path, d)
+}
+
+// locate returns the path of a file that a configuration names.
+func (o *options) locate(name string) string {
+	path := filepath.FromSlash(name)
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(o.folder, path)
+}
+
+// useSource makes the environment or problem of c.source, which path names in errors.
+func (c *Config) useSource(path string, d *config.Document) error {
 	digest := sha256.Sum256(c.source.text)
 	want := SourceConfig{}
 	if err := d.Peek(sourceSection, &want); err != nil {
@@ -138,8 +151,8 @@ func includeSources(path string) ([]byte, error) {
 	for i, line := range strings.SplitAfter(string(text), "\n") {
 		if found := includeLine.FindStringSubmatch(line); found != nil && filepath.IsLocal(found[1]) {
 			file := filepath.Join(filepath.Dir(path), filepath.FromSlash(found[1]))
-			if _, err := os.Stat(file); err == nil {
-				included, err := readSource(file)
+			if _, err := os.Stat(file); err == nil || strings.HasSuffix(file, RobotSuffix) {
+				included, err := includeSource(file, text)
 				if err != nil {
 					return nil, err
 				}
@@ -150,6 +163,24 @@ func includeSources(path string) ([]byte, error) {
 		b.WriteString(line)
 	}
 	return []byte(b.String()), nil
+}
+
+// includeSource returns the GLSL of a file that a text includes: for an MJCF file its dynamics, with the senses of the text's header.
+func includeSource(file string, text []byte) ([]byte, error) {
+	if !strings.HasSuffix(file, RobotSuffix) {
+		return readSource(file)
+	}
+	senses, err := envs.Senses(file, text)
+	if err != nil {
+		return nil, err
+	}
+	model, _, err := mjcf.Load(file)
+	if err != nil {
+		return nil, err
+	}
+	model.Senses, model.SensedAtReset = senses, len(senses) > 0
+	dynamics, err := mjcf.Embedded(model)
+	return []byte(dynamics), err
 }
 
 // readSource reads a file named by the user.

@@ -1,5 +1,7 @@
 package envs
 
+import "fmt"
+
 // Model is a MuJoCo model reduced to what a viewer needs, as written by tools/mjcf: a tree of bodies moved by joints,
 // and their shapes.
 type Model struct {
@@ -34,6 +36,33 @@ const (
 	HingeJoint                  // an angle about Axis through Pos
 	SlideJoint                  // a distance along Axis
 )
+
+// check validates a model that was read, for a state of the given size.
+func (m *Model) check(state int) error {
+	if len(m.Bodies) < 2 || !(m.Timestep > 0) {
+		return fmt.Errorf("%d bodies, time step %g; want the world and another, and a positive step", len(m.Bodies), m.Timestep)
+	}
+	for i, b := range m.Bodies {
+		if i > 0 && (b.Parent < 0 || b.Parent >= i) {
+			return fmt.Errorf("body %q: parent %d; want a body before it", b.Name, b.Parent)
+		}
+		for _, j := range b.Joints {
+			width := 1
+			if j.Kind == FreeJoint {
+				width = 7
+			}
+			if j.Kind > SlideJoint || j.Q < 0 || j.Q+width > state {
+				return fmt.Errorf("joint %q: kind %d at position %d of a state of %d", j.Name, j.Kind, j.Q, state)
+			}
+		}
+	}
+	for _, s := range m.Shapes {
+		if s.Body < 0 || s.Body >= len(m.Bodies) {
+			return fmt.Errorf("shape %q: body %d; want 0 to %d", s.Name, s.Body, len(m.Bodies)-1)
+		}
+	}
+	return nil
+}
 
 // Poses computes the forward kinematics of joint positions q in float64; further elements of q are ignored.
 func (m *Model) Poses(q []float32) []Pose {

@@ -1,6 +1,7 @@
 package envs
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -21,7 +22,9 @@ type sourceHeader struct {
 	MaxSteps        int       `min:"0" max:"1073741823" doc:"Steps after which an episode is truncated; 0: set by the configuration's [environment] time_limit."`
 	Iterations      int       `min:"0" max:"60000" doc:"Maximum iterations of all loops in a step, except those with [[unroll]]."`
 	Position        []string  `doc:"One to three elements of the state that are the position of a ball, for evorl view: x; x and z; or x, y and z (up)."`
-	ViewSize        float64   `doc:"Width of the view of evorl view, in the unit of position."`
+	ViewSize        float64   `doc:"Width of the view of evorl view, in the unit of position; of a robot the distance of the camera."`
+	Sense           []string  `doc:"What a robot's dynamics give besides positions and velocities, such as site tip xz, if the file includes an MJCF file."`
+	Model           string    `doc:"What a viewer shows of a robot, as JSON of a Model; written by evorl where a file includes an MJCF file."`
 }
 
 // headerMark is the beginning of a header line.
@@ -40,6 +43,8 @@ const headerMark = "//!"
 //	//! iterations = 0              # of all loops in a step
 //	//! position = ["x"]            # what evorl view shows: a ball at one to three elements of the state
 //	//! view_size = 4.0             # width of the view
+//	//! sense = ["site tip xz"]     # what the dynamics of an included MJCF file give besides positions and velocities
+//	//! model = '{…}'               # instead of position: a robot, the JSON of a Model; the state begins with its positions
 //
 // The GLSL defines the sizes of spaces and state; see New for what else it must define. file names the file in errors.
 //
@@ -63,6 +68,9 @@ func FromGLSL(file string, text []byte) (*Environment, error) {
 	if err := h.spaces(d, &spec, glsl); err != nil {
 		return nil, err
 	}
+	if err := h.robot(d, &spec, glsl); err != nil {
+		return nil, err
+	}
 	if err := h.view(d, &spec); err != nil {
 		return nil, err
 	}
@@ -72,6 +80,19 @@ func FromGLSL(file string, text []byte) (*Environment, error) {
 	}
 	e.source = file
 	return e, nil
+}
+
+// Senses returns what the header of a file asks of a robot's dynamics, key sense; file names it in errors.
+func Senses(file string, text []byte) ([]string, error) {
+	d, err := config.ParseHeader(file, text, headerMark)
+	if err != nil {
+		return nil, err
+	}
+	var h struct {
+		Sense []string `doc:"As in FromGLSL."`
+	}
+	err = d.Peek("", &h)
+	return h.Sense, err
 }
 
 // spaces sets the spaces and the state of a Spec, by the sizes that the GLSL defines.
@@ -138,6 +159,35 @@ func boxOf(d *config.Document, name string, low, high []float32, otherwise float
 		}
 	}
 	return Box(l, h), nil
+}
+
+// robot makes the geometry of a robot if the header has a model.
+func (h *sourceHeader) robot(d *config.Document, spec *Spec, glsl string) error {
+	if h.Model == "" {
+		return nil
+	}
+	if h.Position != nil {
+		return d.Errorf("position", "the file has a robot, which is shown instead: want no position")
+	}
+	m := new(Model)
+	if err := json.Unmarshal([]byte(h.Model), m); err != nil {
+		return d.Errorf("model", "no model of a robot (%v): want what evorl writes of an MJCF file", err)
+	}
+	if err := m.check(len(spec.State)); err != nil {
+		return d.Errorf("model", "%v: want what evorl writes of an MJCF file", err)
+	}
+	defines, err := definesOf(*spec, glsl)
+	if err != nil {
+		return fmt.Errorf("%s: %w", spec.Source, err)
+	}
+	skip, err := strconv.Atoi(defines["FRAME_SKIP"])
+	if err != nil || skip < 1 {
+		return fmt.Errorf("%s: the dynamics need const uint FRAME_SKIP = 4u; or another number of time steps in a step", spec.Source)
+	}
+	camera := Camera{Body: 1, Distance: h.ViewSize, Azimuth: 80, Elevation: -15}
+	camera.LookAt[2] = m.Bodies[1].Pos[2]
+	spec.Geometry = m.Geometry(skip, camera)
+	return nil
 }
 
 // view makes a geometry of a ball if the header has a position.

@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/evorl/evorl/envs/mjcf"
 )
 
 // ownBox has the examples of docs/own.md, and needs a compiler.
@@ -157,9 +160,103 @@ func TestOwnRobot(t *testing.T) {
 	if own["digest"] != builtIn["digest"] || own["mean_return"] != builtIn["mean_return"] {
 		t.Errorf("own: %v\nbuilt in: %v", own, builtIn)
 	}
-	b.write("xml.toml", settings+"env = \"robot.xml\"\n")
-	if _, stderr, status := b.run("run", "xml.toml"); status != 2 || !strings.Contains(stderr, "xml.toml:3:7: a MuJoCo model is compiled once") {
-		t.Errorf("status %d, %s", status, stderr)
+}
+
+// fakeMuJoCo is a Python whose MuJoCo knows one model, that of InvertedPendulum-v5. It returns the variables that select it.
+func fakeMuJoCo(t *testing.T, b *box) []string {
+	t.Helper()
+	model, err := filepath.Abs("../../envs/mjcf/models/inverted_pendulum.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := "#!/bin/sh\ncp '" + model + "' \"$3/$(basename \"$4\" .xml).json\"\n"
+	if err := os.WriteFile(b.path("python"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return []string{"MUJOCO_PYTHON=" + b.path("python"), "XDG_CACHE_HOME=" + b.path("cache"), "HOME=" + b.dir}
+}
+
+// An MJCF file with a task in TOML, or included by a task in GLSL, is the built-in environment to the bit. Its first use needs Python; a run needs neither
+// Python nor the file afterwards.
+func TestOwnModel(t *testing.T) {
+	b := ownBox(t)
+	const settings = "workflow = \"ppo\"\niterations = 2\nenv = \"%s\"\n[network]\nhidden = [8]\n"
+	const task = "[task]\nreward = \"where(terminated, 0, 1)\"\nterminate = \"abs(hinge) > 0.2\"\nframe_skip = 2\n"
+	glsl, err := os.ReadFile("../../configs/balance.glsl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.write("robot.xml", "<mujoco/>")
+	b.write("task.glsl", strings.Replace(string(glsl), "envs/models/inverted_pendulum.glsl", "robot.xml", 1))
+	b.write("built-in.toml", fmt.Sprintf(settings, "InvertedPendulum-v5"))
+	b.write("model.toml", fmt.Sprintf(settings, "robot.xml")+task)
+	b.write("glsl.toml", fmt.Sprintf(settings, "task.glsl"))
+	b.env = []string{"MUJOCO_PYTHON=" + b.path("none"), "XDG_CACHE_HOME=" + b.path("cache"), "HOME=" + b.dir}
+	if _, stderr, status := b.run("run", "model.toml"); status != 2 || !strings.Contains(stderr, "model.toml:3:7: ") ||
+		!strings.Contains(stderr, "pip install mujoco") {
+		t.Errorf("without Python: status %d, %s", status, stderr)
+	}
+	without := b.env
+	b.env = fakeMuJoCo(t, b)
+	builtIn := b.object(b.must("run", "--json", "--out", "built-in", "built-in.toml"))
+	for _, name := range []string{"model", "glsl"} {
+		own := b.object(b.must("run", "--json", "--out", name, name+".toml"))
+		if own["digest"] != builtIn["digest"] || own["mean_return"] != builtIn["mean_return"] {
+			t.Errorf("%s: %v\nbuilt in: %v", name, own, builtIn)
+		}
+		b.env = without
+		b.must("run", "--resume", "--out", name, name+".toml")
+	}
+	if err := os.Remove(b.path("robot.xml")); err != nil {
+		t.Fatal(err)
+	}
+	resumed := b.object(b.must("run", "--json", "--resume", "--iterations", "3", "--out", "model"))
+	if resumed["resumed_from"] != 2. {
+		t.Errorf("%v", resumed)
+	}
+	e := b.object(b.must("eval", "--json", "--seed", "3", "--episodes", "1", "--member", "0", "model"))
+	v := b.object(b.must("view", "--json", "--seed", "3", "--member", "0", "--png", "a.png", "--width", "32", "--height", "32", "model"))
+	if e["mean_return"] != v["return"] {
+		t.Errorf("evaluated %v, viewed %v", e, v)
+	}
+	b.must("plot", "--out", "a.svg", "model")
+	b.write("robot.xml", "<mujoco/>")
+	b.write("other.toml", strings.Replace(string(b.read("model.toml")), "0.2", "0.3", 1))
+	if _, stderr, status := b.run("run", "--resume", "--out", "model", "other.toml"); status != 2 || !strings.Contains(stderr, "source.digest") {
+		t.Errorf("another task: status %d, %s", status, stderr)
+	}
+	for change, want := range map[string]string{
+		"reward=where(terminated, 0, x)": `--set: "where(terminated, 0, x)", column 22: there is no "x"`,
+		"reword=1":                       `unknown key "reword" in [task]`,
+		"terminate=hinge":                "want a condition",
+		"frame_skip=0":                   "want at least 1",
+	} {
+		if _, stderr, status := b.run("run", "--out", "bad", "--set", "task."+change, "model.toml"); status != 2 || !strings.Contains(stderr, want) {
+			t.Errorf("%s: status %d, %s; want %s", change, status, stderr, want)
+		}
+	}
+	b.write("task.glsl", "// environment: A-v0\n//! sense = [\"site\"]\n#include \"robot.xml\"\n")
+	if _, stderr, status := b.run("run", "--out", "bad", "glsl.toml"); status != 2 || !strings.Contains(stderr, `sense "site": 1 words; want 3`) {
+		t.Errorf("a wrong sense: status %d, %s", status, stderr)
+	}
+}
+
+// The robot of docs/own.md runs, where there is a Python with MuJoCo.
+func TestCrawler(t *testing.T) {
+	b := ownBox(t)
+	if err := exec.Command(mjcf.Python(), "-c", "import mujoco").Run(); err != nil {
+		t.Skip("no Python with MuJoCo: ", err)
+	}
+	for _, name := range []string{"crawler.toml", "crawler.xml"} {
+		text, err := os.ReadFile("../../docs/examples/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.write(name, string(text))
+	}
+	b.must("run", "--out", "run", "--iterations", "2", "crawler.toml")
+	if text := string(b.read("run/crawler.glsl")); !strings.HasPrefix(text, "// environment: crawler\n") {
+		t.Errorf("%.200s", text)
 	}
 }
 

@@ -77,6 +77,21 @@ func (d *Document) Peek(section string, dst any) error {
 	return c.finish(s.elem(), n, d.root, section, false)
 }
 
+// Only is Peek for a section whose keys dst has all: an unknown key is an error, which comes before that of a missing one.
+func (d *Document) Only(section string, dst any) error {
+	s, n := Section{section, dst}, d.root.kid(section)
+	c := &decoder{sections: Sections{s}}
+	if err := c.known(); err != nil {
+		return err
+	}
+	if n != nil {
+		if err := c.value(n, s.elem(), &field{name: section}, ""); err != nil {
+			return err
+		}
+	}
+	return c.finish(s.elem(), n, d.root, section, false)
+}
+
 func (s Sections) find(name string) *Section {
 	for i := range s {
 		if s[i].Name == name {

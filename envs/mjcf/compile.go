@@ -58,6 +58,12 @@ func Name(file string) (string, error) {
 	return name, nil
 }
 
+// errNoMuJoCo is the error of a Python without MuJoCo.
+var errNoMuJoCo = errors.New("want a Python with MuJoCo")
+
+// noMuJoCo is the exit status of dump.py without its modules.
+const noMuJoCo = 3
+
 // dump runs dump.py on a file and returns its warnings.
 func dump(python, folder, file string) (warnings []string, err error) {
 	var text strings.Builder
@@ -74,10 +80,12 @@ func dump(python, folder, file string) (warnings []string, err error) {
 	switch {
 	case err == nil:
 		return lines, nil
+	case errors.As(err, &status) && status.ExitCode() == noMuJoCo:
+		return nil, fmt.Errorf("%s: %w: %s", python, errNoMuJoCo, Install)
 	case errors.As(err, &status) && len(lines) > 0:
 		return nil, errors.New(strings.Join(lines, "\n"))
 	case errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist):
-		return nil, fmt.Errorf("%s: there is no such program; want a Python with MuJoCo: %s", python, Install)
+		return nil, fmt.Errorf("%s: there is no such program; %w: %s", python, errNoMuJoCo, Install)
 	}
 	return nil, fmt.Errorf("%s: %s: %w\n%s", file, python, err, strings.TrimSpace(text.String()))
 }

@@ -12,13 +12,15 @@ by element, name and line. A model that limits the solver's precision is accepte
 import argparse
 import json
 import pathlib
+import re
 import sys
 
 try:
     import mujoco
     import numpy as np
 except ModuleNotFoundError as err:
-    sys.exit(f"dump.py: {sys.executable} has no module {err.name}; want: {sys.executable} -m pip install mujoco==3.12.0")
+    print(f"dump.py: {sys.executable} has no module {err.name}; want: {sys.executable} -m pip install mujoco==3.12.0", file=sys.stderr)
+    sys.exit(3)
 
 import fields
 import places
@@ -300,6 +302,13 @@ def gymnasium_models():
     return {pathlib.Path(file).stem.removesuffix("_v5"): assets / file for file in GYMNASIUM.values()}
 
 
+def located(path, err):
+    """An error of MuJoCo on one line, with the line of the file where it names one."""
+    at = re.search(r"\bline (\d+)", err)
+    err = " ".join(err.split())
+    return err if str(path) in err else f"{path}:{at[1]}: {err}" if at else f"{path}: {err}"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--out", type=pathlib.Path, required=True)
@@ -312,7 +321,7 @@ def main():
         except Unsupported as err:
             sys.exit("\n".join(f"dump.py: {line}" for line in str(err).split("\n")))
         except (ValueError, OSError, mujoco.FatalError) as err:
-            sys.exit(f"dump.py: {err if str(path) in str(err) else f'{path}: {err}'}")
+            sys.exit(f"dump.py: {located(path, str(err))}")
         for warning in describe.warnings():
             print("dump.py: warning:", warning, file=sys.stderr)
         args.out.mkdir(parents=True, exist_ok=True)

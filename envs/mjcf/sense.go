@@ -60,13 +60,35 @@ func (m *Model) kinematicSenses() []string {
 func (p *solver) senses(after *symbolic.Block, texts []string) ([]expr, error) {
 	var all []expr
 	for _, text := range texts {
-		values, err := p.sensed(after, strings.Fields(text))
+		words := strings.Fields(text)
+		err := wellFormed(words)
+		var values []expr
+		if err == nil {
+			values, err = p.sensed(after, words)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("sense %q: %w", text, err)
 		}
 		all = append(all, values...)
 	}
 	return all, nil
+}
+
+// senseWords lists the number of words of each sense.
+var senseWords = map[string]int{"site": 3, "apart": 4, "position": 3, "constraint": 2, "forces": 1, "inertia": 1, "velocity": 1}
+
+// wellFormed checks the form of a sense: its words, and that the last of places are axes.
+func wellFormed(words []string) error {
+	if len(words) == 0 || senseWords[words[0]] == 0 {
+		return fmt.Errorf("want site, apart, position, constraint, forces, inertia or velocity")
+	}
+	if n := senseWords[words[0]]; len(words) != n {
+		return fmt.Errorf("%d words; want %d", len(words), n)
+	}
+	if axes := words[len(words)-1]; len(words) > 2 && strings.Trim(axes, "xyz") != "" {
+		return fmt.Errorf("axes %q; want some of xyz", axes)
+	}
+	return nil
 }
 
 func (p *solver) sensed(after *symbolic.Block, words []string) ([]expr, error) {
@@ -97,6 +119,9 @@ func (p *solver) sensed(after *symbolic.Block, words []string) ([]expr, error) {
 		return pick(world(a).Sub(world(b))), nil
 	case "position":
 		if words[1] == "mass" {
+			if s.Model.firstMass() == 0 {
+				return nil, fmt.Errorf("the first tree of bodies has no mass")
+			}
 			return pick(s.origin[1].Add(s.centre(1))), nil
 		}
 		b := s.find(words[1])
@@ -131,7 +156,7 @@ func (p *solver) sensed(after *symbolic.Block, words []string) ([]expr, error) {
 		}
 		return out, nil
 	}
-	return nil, fmt.Errorf("want site, apart, position, constraint, forces, inertia or velocity")
+	return nil, fmt.Errorf("%s is unknown", words[0]) // wellFormed refuses it before
 }
 
 func (s *System) find(name string) int {
@@ -162,6 +187,19 @@ func (s *System) centre(body int) vec {
 		}
 	}
 	return sum.Mul(s.num(1 / mass)).As("centre_of_mass")
+}
+
+// firstMass returns the mass of the tree of the first body, as centre counts it; 0 if it does not move.
+func (m *Model) firstMass() float64 {
+	sum, of := 0.0, make([]bool, len(m.Bodies))
+	for i := 1; i < len(m.Bodies); i++ {
+		b := &m.Bodies[i]
+		of[i] = i == 1 && len(b.Joints) > 0 || of[b.Parent]
+		if of[i] {
+			sum += b.Mass
+		}
+	}
+	return sum
 }
 
 // contactForces returns MuJoCo's cfrc_ext, without the contacts in slots.
