@@ -30,6 +30,7 @@ type Config struct {
 	env      *envs.Environment // nil for problems
 	task     any               // pointer to the environment's options; nil: none
 	parts    parts
+	vary     *VaryConfig // nil: all members begin with the same hyperparameters
 
 	source       *source          // nil: env is a name
 	robot        *mjcf.Task       // [task] while it is decoded, if env is an MJCF file
@@ -113,6 +114,7 @@ func decode(d *config.Document, o options) (*Config, error) {
 	} else if err := cfg.place(top.Env, d); err != nil {
 		return nil, err
 	}
+	cfg.placeVary(d)
 	if err := cfg.with(o.sections); err != nil {
 		return nil, err
 	}
@@ -133,6 +135,9 @@ func decode(d *config.Document, o options) (*Config, error) {
 		}
 	}
 	if err := d.Locate(cfg.check()); err != nil {
+		return nil, err
+	}
+	if err := d.Locate(cfg.checkVary()); err != nil {
 		return nil, err
 	}
 	return cfg, nil
@@ -215,6 +220,9 @@ func (c *Config) Sections() config.Sections {
 		}
 	}
 	s = append(s, c.parts.sections()...)
+	if c.vary != nil {
+		s = append(s, config.Section{Name: varySection, Value: c.vary})
+	}
 	return append(s, config.Section{Name: "evaluation", Value: &c.Evaluation}, config.Section{Name: "checkpoint", Value: &c.Checkpoint})
 }
 
@@ -246,10 +254,11 @@ func (c *Config) MembersKey() string {
 }
 
 // Independent reports whether members are independent repetitions of one experiment, each of which counts as a run,
-// as for agents and searches. Members of other workflows cooperate or compete.
+// as for agents and searches. Members of other workflows cooperate or compete, and those of [vary] are experiments of
+// their own.
 func (c *Config) Independent() bool {
 	_, composes := c.parts.(composed)
-	return !composes
+	return !composes && c.vary == nil
 }
 
 // Selects reports whether members are a population under selection (PBT), which is represented by its best member.
@@ -278,7 +287,7 @@ func (c *Config) Front(points int) [][]float64 {
 }
 
 // Build makes the workflow on an engine, whose seed determines its random numbers. Init or a checkpoint must fill its
-// state before the first step. Settings that were changed after the configuration was made are checked again.
+// state before the first step (Config.Init where there is [vary]). Settings that were changed after the configuration was made are checked again.
 func (c *Config) Build(ctx context.Context, eng *engine.Engine) (engine.Workflow, error) {
 	if err := engine.Require(map[string]any{"configuration": c, "engine": eng}); err != nil {
 		return nil, fmt.Errorf("evorl: %w", err)
@@ -294,6 +303,9 @@ func (c *Config) Build(ctx context.Context, eng *engine.Engine) (engine.Workflow
 	w, err := c.parts.build(ctx, eng, c.env, c.Environment)
 	if err != nil {
 		return nil, err // no nil pointer in the interface
+	}
+	if err := c.varied(w); err != nil {
+		return nil, errors.Join(err, w.Close())
 	}
 	return w, nil
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/evorl/evorl/engine/rundir"
 )
 
-// episodeMetrics are the metrics of finished episodes, which a run does not have before the first one has ended.
+// episodeMetrics are the metrics of finished episodes, which a run does not have before the first one has ended. members.jsonl has them of
+// each member.
 var episodeMetrics = []string{"return", "evaluation"}
 
 // errNoScore: a run has no finite value of a metric.
@@ -37,6 +38,28 @@ func Repetitions(cfg *Config, path, metric string) (of [][]metrics.Record, damag
 	}
 	records, damage, err := metrics.ReadFile(dir.Metrics())
 	return [][]metrics.Record{records}, damage, err
+}
+
+// memberScores returns the last finite value of a metric up to an iteration, by member; members without one are left out.
+func memberScores(iteration int64, members int, path, metric string) (map[int]float64, error) {
+	dir, err := rundir.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	records, _, err := metrics.ReadFile(dir.Members())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	of := map[int]float64{}
+	for _, r := range records {
+		for member := range members {
+			x, ok := r.Values[MemberMetric(metric, member)]
+			if ok && r.Iteration <= iteration && !math.IsNaN(x) && !math.IsInf(x, 0) {
+				of[member] = x
+			}
+		}
+	}
+	return of, nil
 }
 
 // ofMembers returns the records of each member that has any.

@@ -32,7 +32,7 @@ func Start(ctx context.Context, eng *engine.Engine, cfg *Config, path string) (_
 			err = errors.Join(err, os.RemoveAll(path), r.Close())
 		}
 	}()
-	if err := r.build(ctx, func(w engine.Workflow) error { return w.Init(ctx) }); err != nil {
+	if err := r.build(ctx, func(w engine.Workflow) error { return cfg.Init(ctx, w) }); err != nil {
 		return nil, err
 	}
 	if of := cfg.source; of != nil {
@@ -82,7 +82,7 @@ func Resume(ctx context.Context, eng *engine.Engine, cfg *Config, path string) (
 	}
 	refused, err := checkpoint.Newest(dir.Checkpoints(), func(c *checkpoint.Checkpoint) error { return r.restore(ctx, c) })
 	if errors.Is(err, checkpoint.ErrNone) && len(refused) == 0 {
-		err = r.workflow.Init(ctx) // killed before the first checkpoint
+		err = cfg.Init(ctx, r.workflow) // killed before the first checkpoint
 	}
 	if err != nil {
 		return nil, err

@@ -30,6 +30,7 @@ type SweepConfig struct {
 	Config  string              `required:"true" doc:"Base configuration of all trials: a path relative to this file's folder."`
 	Method  string              `choices:"grid,random,halving" doc:"Combinations that are tried: all, random ones, or random ones of which the best continue."`
 	Trials  int                 `min:"1" max:"100000" doc:"Number of combinations that random and halving draw."`
+	Batch   int                 `min:"1" max:"10000" doc:"Most members of a run shared by trials that differ only in members' hyperparameters; 1: no sharing."`
 	Seeds   int                 `min:"1" max:"10000" doc:"Repetitions of each trial: independent members of one run or, if the method has none, separate runs."`
 	Seed    uint64              `doc:"Seed of the random combinations."`
 	Metric  string              `doc:"Metric that ranks the trials: evaluation, return or another name in metrics.jsonl; higher is better."`
@@ -83,7 +84,7 @@ type HalvingConfig struct {
 
 // DefaultSweep is a grid with one run per trial. The rungs are those of L. Li et al., "Hyperband", 2018.
 func DefaultSweep() SweepConfig {
-	return SweepConfig{Method: Grid, Trials: 20, Seeds: 1, Metric: "evaluation", Halving: HalvingConfig{Eta: 3, Iterations: 10}}
+	return SweepConfig{Method: Grid, Trials: 20, Batch: 64, Seeds: 1, Metric: "evaluation", Halving: HalvingConfig{Eta: 3, Iterations: 10}}
 }
 
 // maxTrials is the maximum number of trials of a grid.

@@ -31,13 +31,15 @@ var ErrNoSweep = errors.New("no sweep")
 type TrialResult struct {
 	Trial
 	Folders    []string  `json:"run_dirs"`
-	Iterations int       `json:"iterations"` // per run
-	Scores     []float64 `json:"scores"`     // of each repetition; see Scores
-	Mean       Number    `json:"mean"`       // of the scores
+	Members    []int     `json:"members,omitempty"` // of the trial, if it shares its run; otherwise all of its runs
+	Iterations int       `json:"iterations"`        // per run
+	Scores     []float64 `json:"scores"`            // of each repetition; see Scores
+	Mean       Number    `json:"mean"`              // of the scores
 }
 
-// LearnFunc runs one run of a sweep, from Start or Resume, to its end by Run.Learn.
-type LearnFunc func(ctx context.Context, cfg *Config, run *Run, of Trial) error
+// LearnFunc runs one run of a sweep, from Start or Resume, to its end by Run.Learn. of are its trials: one, or those that
+// share it.
+type LearnFunc func(ctx context.Context, cfg *Config, run *Run, of []Trial) error
 
 // CreateSweep makes the folder of a sweep. If the folder exists, it checks that it has the same sweep, which Run then
 // continues.
@@ -74,6 +76,11 @@ func (s *Sweep) CreateSweep(folder string) error {
 	}
 	if err := os.WriteFile(filepath.Join(folder, baseFile), s.base, 0o644); err != nil {
 		return err
+	}
+	if of := s.Base.source; of != nil {
+		if err := os.WriteFile(filepath.Join(folder, of.name), of.text, 0o644); err != nil {
+			return err
+		}
 	}
 	return os.WriteFile(filepath.Join(folder, SweepFile), text, 0o644)
 }
@@ -118,6 +125,32 @@ func (s *Sweep) rungs() (out []int) {
 // skipped, and an interrupted one is resumed. report is called for each trial that reaches the end of a rung.
 func (s *Sweep) Run(ctx context.Context, dev *vk.Device, folder string, learn LearnFunc, report func(TrialResult)) ([]TrialResult, error) {
 	results := make([]TrialResult, len(s.Trials))
+	rank := func() []TrialResult {
+		slices.SortStableFunc(results, func(a, b TrialResult) int {
+			if s.Config.Method == Halving && a.Iterations != b.Iterations {
+				return cmp.Compare(b.Iterations, a.Iterations)
+			}
+			return cmp.Compare(b.Mean, a.Mean) // NaN last
+		})
+		return results
+	}
+	batches, err := s.batches(ctx, dev, folder)
+	if err != nil {
+		return nil, err
+	}
+	for _, b := range batches {
+		of, err := s.runBatch(ctx, dev, b, learn)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", filepath.Base(b.folder), err)
+		}
+		for _, r := range of {
+			results[r.Number] = r
+			report(r)
+		}
+	}
+	if batches != nil {
+		return rank(), nil
+	}
 	alive := slices.Clone(s.Trials)
 	for rung, iterations := range s.rungs() {
 		if rung > 0 {
@@ -132,13 +165,7 @@ func (s *Sweep) Run(ctx context.Context, dev *vk.Device, folder string, learn Le
 			report(r)
 		}
 	}
-	slices.SortStableFunc(results, func(a, b TrialResult) int {
-		if s.Config.Method == Halving && a.Iterations != b.Iterations {
-			return cmp.Compare(b.Iterations, a.Iterations)
-		}
-		return cmp.Compare(b.Mean, a.Mean) // NaN last
-	})
-	return results, nil
+	return rank(), nil
 }
 
 // promote returns the trials that continue to the next rung.
@@ -167,7 +194,7 @@ func (s *Sweep) runTrial(ctx context.Context, dev *vk.Device, folder string, t T
 			most = iterations
 		}
 		out.Iterations, cfg.Run.Iterations = most, most
-		if err := runTo(ctx, dev, cfg, out.Folders[i], func(ctx context.Context, r *Run) error { return learn(ctx, cfg, r, t) }); err != nil {
+		if err := runTo(ctx, dev, cfg, out.Folders[i], func(ctx context.Context, r *Run) error { return learn(ctx, cfg, r, []Trial{t}) }); err != nil {
 			return out, err
 		}
 		scores, _, err := scoresUntil(int64(most), cfg, out.Folders[i], s.Config.Metric, 1)

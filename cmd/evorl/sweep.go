@@ -40,7 +40,8 @@ func newSweep() *cobra.Command {
 			"Run a configuration with different settings, each in one or more seeds, and rank them. FILE.toml names the configuration, the keys and "+
 				"their values:",
 		) + sweepExample + paragraphs(
-			"Every run has a run directory of its own in the folder of the sweep, so that evorl plot, compare and inspect show it. With method = \"halving\" all "+
+			"Trials that differ only in hyperparameters of members, such as ppo.learning_rate, are members of one run (batch = 1: they are not). Every run has a "+
+				"run directory of its own in the folder of the sweep, so that evorl plot, compare and inspect show it. With method = \"halving\" all "+
 				"trials begin with [halving] iterations, and the best of every eta go on for eta times as long.",
 			"--resume goes on after an interruption or a crash; runs that are done stay. The table is in results.csv, too.",
 		),
@@ -134,9 +135,9 @@ func (f *sweepFlags) run(cmd *cobra.Command, s *evorl.Sweep) error {
 	return withEngine(cmd.Context(), f.device, 0, func(ctx context.Context, eng *engine.Engine) error {
 		screen := cmd.ErrOrStderr()
 		defer holdSignals(ctx)()
-		learn := func(ctx context.Context, cfg *evorl.Config, run *evorl.Run, of evorl.Trial) error {
-			if !f.line.quiet && !formats[f.line.format] && len(of.Settings) > 0 {
-				fmt.Fprintf(screen, "trial %d (%d in all): %s\n", of.Number, len(s.Trials), settingsText(of))
+		learn := func(ctx context.Context, cfg *evorl.Config, run *evorl.Run, of []evorl.Trial) error {
+			if !f.line.quiet && !formats[f.line.format] && len(of[0].Settings) > 0 {
+				fmt.Fprint(screen, announcement(of, len(s.Trials)))
 			}
 			line := f.line.newLine(screen, cfg, eng, run.Path())
 			defer line.end()
@@ -162,6 +163,14 @@ func (f *sweepFlags) run(cmd *cobra.Command, s *evorl.Sweep) error {
 		_, err = io.WriteString(cmd.OutOrStdout(), text)
 		return err
 	})
+}
+
+// announcement tells which trials a run has.
+func announcement(of []evorl.Trial, all int) string {
+	if len(of) > 1 {
+		return fmt.Sprintf("trials %d to %d (%d in all) as members of one run: %s …\n", of[0].Number, of[len(of)-1].Number, all, settingsText(of[0]))
+	}
+	return fmt.Sprintf("trial %d (%d in all): %s\n", of[0].Number, all, settingsText(of[0]))
 }
 
 func settingsText(t evorl.Trial) string {
@@ -206,7 +215,7 @@ func writeResults(path string, results []evorl.TrialResult) error {
 			for _, set := range r.Settings {
 				header, row = append(header, set.Key), append(row, set.Value)
 			}
-			header = append(header, "iterations", "seeds", "mean", "scores", "run_dirs")
+			header = append(header, "iterations", "seeds", "mean", "scores", "run_dirs", "members")
 			if i == 0 {
 				if err := out.Write(header); err != nil {
 					return err
@@ -220,7 +229,8 @@ func writeResults(path string, results []evorl.TrialResult) error {
 			if len(r.Scores) > 0 {
 				mean = strconv.FormatFloat(float64(r.Mean), 'g', -1, 64)
 			}
-			row = append(row, strconv.Itoa(r.Iterations), strconv.Itoa(len(r.Scores)), mean, strings.Join(all, " "), strings.Join(r.Folders, " "))
+			row = append(row, strconv.Itoa(r.Iterations), strconv.Itoa(len(r.Scores)), mean, strings.Join(all, " "), strings.Join(r.Folders, " "),
+				strings.Trim(fmt.Sprint(r.Members), "[]"))
 			if err := out.Write(row); err != nil {
 				return err
 			}

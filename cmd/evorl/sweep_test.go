@@ -32,7 +32,7 @@ func TestSweep(t *testing.T) {
 	b.write("grid.toml", "config = \"es.toml\"\nset = [\"iterations=8\"]\n[keys.\"snes.population\"]\nvalues = [8, 16]\n[keys.seed]\nvalues = [1, 2]\n")
 	table := b.must("sweep", "-q", "--out", "grid", "grid.toml")
 	csv := string(b.read("grid/results.csv"))
-	if strings.Count(csv, "\n") != 5 || !strings.HasPrefix(csv, "trial,seed,snes.population,iterations,seeds,mean,scores,run_dirs\n") {
+	if strings.Count(csv, "\n") != 5 || !strings.HasPrefix(csv, "trial,seed,snes.population,iterations,seeds,mean,scores,run_dirs,members\n") {
 		t.Errorf("%s; want four trials", csv)
 	}
 	for _, row := range []string{"sweep   grid", "snes.population"} {
@@ -66,6 +66,57 @@ func TestSweep(t *testing.T) {
 	}
 	if again := b.must("sweep", "-q", "--resume", "--out", "halving", "halving.toml"); again != halved {
 		t.Errorf("resumed at its end:\n%s\nwant\n%s", again, halved)
+	}
+}
+
+// Trials that differ only in hyperparameters of members share runs, up to a number of members, with the same table.
+func TestSweepBatch(t *testing.T) {
+	b := newBox(t)
+	b.write("es.toml", "workflow = \"snes\"\nenv = \"sphere\"\niterations = 6\n[evaluation]\nevery = 2\n")
+	const sweep = "config = \"es.toml\"\nseeds = 2\n[keys.\"snes.learning_rate\"]\nvalues = [0.001, 0.5, 1]\n[keys.\"snes.population\"]\nvalues = [8, 16]\n"
+	b.write("s.toml", sweep)
+	table := b.must("sweep", "-q", "--out", "batches", "s.toml")
+	rows := strings.Split(strings.TrimSpace(string(b.read("batches/results.csv"))), "\n")[1:]
+	if len(rows) != 6 {
+		t.Fatalf("%q; want six trials", rows)
+	}
+	for i, row := range rows {
+		if small := strings.Contains(row, ",0.001,"); small != (i >= 4) || !strings.Contains(row, ",6,2,") {
+			t.Errorf("row %d: %s; want those that hardly learn last, and two scores", i, row)
+		}
+	}
+	for _, name := range []string{"batches/batch-0", "batches/batch-1"} {
+		if text := string(b.read(name + "/config.toml")); !strings.Contains(text, "members = 6") ||
+			!strings.Contains(text, "learning_rate = [0.001, 0.001, 0.5, 0.5, 1") {
+			t.Errorf("%s\nwant six members with learning rates of their own", text)
+		}
+	}
+	if err := os.RemoveAll(b.path("batches", "batch-1")); err != nil {
+		t.Fatal(err)
+	}
+	before := string(b.read("batches/batch-0/provenance.json"))
+	if again := b.must("sweep", "-q", "--resume", "--out", "batches"); again != table || string(b.read("batches/batch-0/provenance.json")) != before {
+		t.Errorf("resumed:\n%s\nwant\n%s", again, table)
+	}
+	folders := func(out, batch string) (names []string) {
+		b.write("s.toml", "batch = "+batch+"\n"+sweep)
+		b.must("sweep", "-q", "--out", out, "s.toml")
+		entries, err := os.ReadDir(b.path(out))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			if e.IsDir() {
+				names = append(names, e.Name())
+			}
+		}
+		return names
+	}
+	if got := folders("pairs", "5"); len(got) != 4 || got[3] != "batch-3" {
+		t.Errorf("%q; want runs of two trials and of one", got)
+	}
+	if got := folders("single", "1"); len(got) != 6 || got[5] != "trial-5" {
+		t.Errorf("%q; want a run for each trial", got)
 	}
 }
 

@@ -1,0 +1,144 @@
+package evorl
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/metrics"
+	"github.com/evorl/evorl/vk"
+)
+
+// Trials that differ only in hyperparameters of members are members of one run, which costs far less than one run
+// each: trial after trial, with the repetitions of each together.
+
+// batch is such a run.
+type batch struct {
+	folder string
+	trials []Trial
+	cfg    *Config
+}
+
+// batches returns the runs of a sweep whose trials share runs; nil if they do not: a method that continues some of
+// them, members that are no repetitions, a metric that members do not have, or no key of members.
+func (s *Sweep) batches(ctx context.Context, dev *vk.Device, folder string) ([]batch, error) {
+	if s.Config.Method == Halving || !s.Batched() || s.Config.Batch < 2 || !slices.Contains(episodeMetrics, s.Config.Metric) {
+		return nil, nil
+	}
+	names, err := s.varied(ctx, dev)
+	if err != nil || len(names) == 0 {
+		return nil, err
+	}
+	var all []batch
+	at := map[string]int{} // the batch to which the next trial with the same other settings belongs
+	most := max(1, s.Config.Batch/s.Config.Seeds)
+	for _, t := range s.Trials {
+		other := fmt.Sprint(others(t, names))
+		i, ok := at[other]
+		if !ok || len(all[i].trials) == most {
+			i = len(all)
+			all, at[other] = append(all, batch{}), i
+		}
+		all[i].trials = append(all[i].trials, t)
+	}
+	for i := range all {
+		all[i].folder = filepath.Join(folder, fmt.Sprintf("batch-%0*d", len(fmt.Sprint(len(all)-1)), i))
+		if all[i].cfg, err = s.shared(all[i].trials, names); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// varied returns the keys of the sweep that are hyperparameters of members in this environment, with their names.
+func (s *Sweep) varied(ctx context.Context, dev *vk.Device) (map[string]string, error) {
+	all, err := s.Base.memberKeys()
+	if err != nil {
+		return nil, err
+	}
+	names := map[string]string{}
+	for key := range s.Config.Keys {
+		if name, ok := all[key]; ok {
+			names[key] = name
+		}
+	}
+	if len(names) == 0 {
+		return nil, nil
+	}
+	w, err := s.Base.Build(ctx, engine.New(dev, engine.Seed(s.Base.Run.Seed)))
+	if err != nil {
+		return nil, err
+	}
+	of, ok := w.(engine.Trainable)
+	for key, name := range names {
+		if !ok || of.Hyper().Lookup(name) == nil {
+			delete(names, key)
+		}
+	}
+	return names, w.Close()
+}
+
+// others returns the settings of a trial that are not those of members.
+func others(t Trial, names map[string]string) (out []Setting) {
+	for _, set := range t.Settings {
+		if names[set.Key] == "" {
+			out = append(out, set)
+		}
+	}
+	return out
+}
+
+// shared returns the configuration of a run with all repetitions of trials as members.
+func (s *Sweep) shared(trials []Trial, names map[string]string) (*Config, error) {
+	const flag = "trials of " + SweepFile
+	options := []Option{Environments(s.Base.environments), s.Base.sameSource()}
+	for _, set := range others(trials[0], names) {
+		options = append(options, Flag(flag, set.Key+"="+set.Value))
+	}
+	options = append(options, Flag(flag, fmt.Sprintf("%s=%d", s.Base.MembersKey(), len(trials)*s.Config.Seeds)))
+	for i, set := range trials[0].Settings {
+		if names[set.Key] == "" {
+			continue
+		}
+		var values []string
+		for _, t := range trials {
+			for range s.Config.Seeds {
+				values = append(values, t.Settings[i].Value)
+			}
+		}
+		options = append(options, Flag(flag, fmt.Sprintf("%s.values.%s=[%s]", varySection, names[set.Key], strings.Join(values, ", "))))
+	}
+	return Parse(baseFile, s.base, options...)
+}
+
+// runBatch runs the rest of a batch and returns the results of its trials.
+func (s *Sweep) runBatch(ctx context.Context, dev *vk.Device, b batch, learn LearnFunc) ([]TrialResult, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	iterations := b.cfg.Run.Iterations
+	if err := runTo(ctx, dev, b.cfg, b.folder, func(ctx context.Context, r *Run) error { return learn(ctx, b.cfg, r, b.trials) }); err != nil {
+		return nil, err
+	}
+	of, err := memberScores(int64(iterations), b.cfg.Members(), b.folder, s.Config.Metric)
+	if err != nil {
+		return nil, err
+	}
+	var out []TrialResult
+	for i, t := range b.trials {
+		r := TrialResult{Trial: t, Folders: []string{b.folder}, Iterations: iterations}
+		for k := range s.Config.Seeds {
+			member := i*s.Config.Seeds + k
+			r.Members = append(r.Members, member)
+			if x, ok := of[member]; ok { // else no episode has ended, or the member diverged
+				r.Scores = append(r.Scores, x)
+			}
+		}
+		r.Mean = Number(metrics.Mean(r.Scores))
+		out = append(out, r)
+	}
+	return out, nil
+}
