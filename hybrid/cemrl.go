@@ -8,9 +8,7 @@ import (
 	"github.com/evorl/evorl/ec"
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
-	"github.com/evorl/evorl/envs"
 	"github.com/evorl/evorl/rl"
-	"github.com/evorl/evorl/vk"
 )
 
 // CEMRLConfig are the settings of CEM-RL.
@@ -46,14 +44,10 @@ func (c CEMRLConfig) Fits(_ int, network rl.NetworkConfig, _ rl.ReplayConfig) er
 // A member is a search with its critics. Evaluations run the search's solution: the mean of a distribution, the best
 // candidate of a genetic algorithm.
 type CEMRL struct {
-	engine.Workflow // the agents' workflow, of which some methods are replaced
-	agents          *rl.OffPolicy
-	cfg             CEMRLConfig
-	population      *population
-	learners        *engine.Tensor // [M, L] u32: indices of the candidates that learn
-	stream          uint32         // for choosing them
-	counted         *counted       // nil: the number of updates is fixed
-	programs        [2]stages      // of an iteration of the search alone, and of one with learners
+	joint
+	cfg      CEMRLConfig
+	learners *engine.Tensor // [M, L] u32: indices of the candidates that learn
+	stream   uint32         // for choosing them
 }
 
 // AgentsFunc makes agents with further options.
@@ -75,7 +69,9 @@ func NewCEMRL(ctx context.Context, make AgentsFunc, algorithm ec.Algorithm, cfg 
 	if err != nil {
 		return nil, fmt.Errorf("hybrid: CEM-RL: %w", err)
 	}
-	c := &CEMRL{Workflow: agents, agents: agents, cfg: cfg}
+	c := &CEMRL{cfg: cfg}
+	c.joint = newJoint("cem-rl", agents, c, 2)
+	c.late, c.solves = true, true
 	if err := c.build(ctx, algorithm); err != nil {
 		return nil, errors.Join(fmt.Errorf("hybrid: CEM-RL of %s and %s: %w", agents.Describe().Workflow, algorithm.Name(), err), c.Close())
 	}
@@ -116,11 +112,22 @@ func (c *CEMRL) first() []uint32 {
 	return index
 }
 
-// before records an iteration up to its updates, including a fixed number of updates.
-func (c *CEMRL) before(r *engine.Recorder, learns bool) {
+// phase implements method.
+func (c *CEMRL) phase(done int) phase {
+	if done < c.cfg.Warmup {
+		return warming
+	}
+	return learning
+}
+
+// turns implements method.
+func (c *CEMRL) turns() []int { return []int{c.cfg.Warmup} }
+
+// before implements method.
+func (c *CEMRL) before(r *engine.Recorder, of phase) {
 	c.Metrics().Clear(r)
 	c.population.ask(r)
-	if learns {
+	if of == learning {
 		c.begin(r)
 		if c.counted == nil {
 			c.agents.RecordUpdates(r)
@@ -128,17 +135,17 @@ func (c *CEMRL) before(r *engine.Recorder, learns bool) {
 	}
 }
 
-// after records the part of an iteration after the updates.
-func (c *CEMRL) after(r *engine.Recorder, learns bool) {
+// after implements method.
+func (c *CEMRL) after(r *engine.Recorder, of phase, rows func(*engine.Recorder)) {
 	p := c.population
-	if learns {
+	if of == learning {
 		p.generation.Replace(r, p.candidates.rows, c.learners, c.agents.Policy().Params)
 	}
 	p.candidates.record(r, p.candidates.rows)
 	if c.counted != nil {
 		c.counted.next(r)
 	}
-	if learns {
+	if of == learning {
 		p.generation.TellCandidates(r, p.candidates.rows, p.candidates.fitness)
 		c.agents.Measure(r)
 	} else {
@@ -146,7 +153,7 @@ func (c *CEMRL) after(r *engine.Recorder, learns bool) {
 	}
 	p.rows(r)
 	_, episode := p.steps(0)
-	c.agents.End(r, nil, episode)
+	c.agents.End(r, rows, episode)
 }
 
 // begin records that some of the candidates become actors, which learn from these parameters.
@@ -164,80 +171,4 @@ func (c *CEMRL) begin(r *engine.Recorder) {
 	if c.counted != nil {
 		c.counted.reset(r)
 	}
-}
-
-// stages returns the programs of an iteration with or without learners, which it records at the first call.
-func (c *CEMRL) stages(learns bool) (*stages, error) {
-	p := &c.programs[0]
-	if learns {
-		p = &c.programs[1]
-		p.counted, p.late = c.counted, true
-	}
-	return p, p.record(c.State().Engine(), "cem-rl", func(r *engine.Recorder) { c.before(r, learns) }, func(r *engine.Recorder) { c.after(r, learns) })
-}
-
-// Describe implements engine.Workflow.
-func (c *CEMRL) Describe() engine.Description {
-	d := c.Workflow.Describe()
-	d.Workflow = "cem-rl"
-	d.StepsPerIter, _ = c.population.steps(c.population.generation.Population())
-	return d
-}
-
-// Generation returns the running search.
-func (c *CEMRL) Generation() *ec.Generation { return c.population.generation }
-
-// Init implements engine.Workflow.
-func (c *CEMRL) Init(ctx context.Context) error {
-	return errors.Join(c.agents.Init(ctx), c.population.init(ctx))
-}
-
-// Step implements engine.Workflow. If the number of updates follows from steps, it waits for the previous iteration.
-func (c *CEMRL) Step(ctx context.Context, iteration int) (*vk.Ticket, error) {
-	stages, err := c.stages(iteration >= c.cfg.Warmup)
-	if err != nil {
-		return nil, err
-	}
-	if err := c.State().Advance(ctx, iteration); err != nil {
-		return nil, err
-	}
-	return stages.submit(ctx)
-}
-
-// Prepare implements engine.Workflow. Programs that the first iteration does not need may still be compiling when it
-// returns.
-func (c *CEMRL) Prepare(ctx context.Context, episodes int) error {
-	first, err := c.stages(c.cfg.Warmup == 0)
-	if err != nil {
-		return err
-	}
-	if _, err := c.stages(true); err != nil {
-		return err
-	}
-	if err := c.population.candidates.Prepare(ctx, c.Generation().Solution(), episodes); err != nil {
-		return err
-	}
-	return first.build()
-}
-
-// Evaluate implements engine.Workflow: episodes of the searches' solutions.
-func (c *CEMRL) Evaluate(ctx context.Context, episodes int) (engine.Evaluation, error) {
-	return c.population.candidates.Evaluate(ctx, c.Generation().Solution(), episodes)
-}
-
-// Evaluator runs the policies that the searches have found.
-func (c *CEMRL) Evaluator(ctx context.Context) (*envs.Evaluator, error) {
-	return c.population.candidates.Evaluator(ctx, c.Generation().Solution())
-}
-
-// Close implements engine.Workflow.
-func (c *CEMRL) Close() error {
-	for i := range c.programs {
-		c.programs[i].free()
-	}
-	c.counted.free()
-	if c.population != nil {
-		c.population.candidates.Close()
-	}
-	return c.agents.Close()
 }

@@ -8,9 +8,7 @@ import (
 	"github.com/evorl/evorl/ec"
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
-	"github.com/evorl/evorl/envs"
 	"github.com/evorl/evorl/rl"
-	"github.com/evorl/evorl/vk"
 )
 
 // ERLConfig are the settings of evolution-guided reinforcement learning.
@@ -75,23 +73,13 @@ func (c ERLConfig) Fits(agents int, network rl.NetworkConfig, replay rl.ReplayCo
 // Members are the agents. Evaluations run their actors, unless ERLConfig.Evaluate selects the population. The agents
 // of one population are adjacent members and share its metrics.
 type ERL struct {
-	engine.Workflow // the agents' workflow, of which some methods are replaced
-	agents          *rl.OffPolicy
-	cfg             ERLConfig
-	population      *population
-	actors          *evaluated // evaluates the agents' actors before injection
-	counted         *counted   // nil: the number of updates is fixed
-	programs        [injecting + 1]stages
+	joint
+	cfg    ERLConfig
+	actors *evaluated // evaluates the agents' actors before injection
 }
 
-// phase selects the parts of an iteration.
-type phase int
-
-const (
-	warming   phase = iota // the population only
-	learning               // also the agents
-	injecting              // also the injection of their actors
-)
+// injecting is the phase in which agents learn and their actors become candidates.
+const injecting phase = 2
 
 // NewERL makes ERL of agents and of a search by any algorithm that accepts candidates other than its own. It owns the
 // agents: they are closed with the ERL, or here if there is an error.
@@ -103,7 +91,9 @@ func NewERL(ctx context.Context, agents *rl.OffPolicy, algorithm ec.Algorithm, c
 	if err := engine.Require(map[string]any{"agents": agents, "algorithm": algorithm}); err != nil {
 		return nil, fmt.Errorf("hybrid: ERL: %w", err)
 	}
-	e := &ERL{Workflow: agents, agents: agents, cfg: cfg}
+	e := &ERL{cfg: cfg}
+	e.joint = newJoint("erl", agents, e, 3)
+	e.solves = cfg.Evaluate == Population
 	if err := e.build(ctx, algorithm); err != nil {
 		return nil, errors.Join(fmt.Errorf("hybrid: ERL of %s and %s: %w", agents.Describe().Workflow, algorithm.Name(), err), e.Close())
 	}
@@ -135,7 +125,7 @@ func (e *ERL) build(ctx context.Context, algorithm ec.Algorithm) (err error) {
 	return e.State().Allocate()
 }
 
-// phase returns the phase of the iteration after `done` others.
+// phase implements method.
 func (e *ERL) phase(done int) phase {
 	switch {
 	case done < e.cfg.Warmup:
@@ -146,7 +136,10 @@ func (e *ERL) phase(done int) phase {
 	return learning
 }
 
-// before records an iteration up to its updates, including a fixed number of updates.
+// turns implements method.
+func (e *ERL) turns() []int { return []int{e.cfg.Warmup, e.cfg.Warmup + e.cfg.Injection - 1} }
+
+// before implements method.
 func (e *ERL) before(r *engine.Recorder, phase phase) {
 	p := e.population
 	e.Metrics().Clear(r)
@@ -167,7 +160,7 @@ func (e *ERL) before(r *engine.Recorder, phase phase) {
 	}
 }
 
-// after records the part of an iteration after the updates. rows, unless nil, records further metrics.
+// after implements method.
 func (e *ERL) after(r *engine.Recorder, phase phase, rows func(*engine.Recorder)) {
 	p := e.population
 	if phase != warming {
@@ -195,15 +188,6 @@ func (e *ERL) inject(r *engine.Recorder) {
 	g.TellCandidates(r, all.rows, all.fitness)
 }
 
-// stages returns the programs of a phase, which it records at the first call.
-func (e *ERL) stages(of phase) (*stages, error) {
-	p := &e.programs[of]
-	if of != warming {
-		p.counted = e.counted
-	}
-	return p, p.record(e.State().Engine(), "erl", func(r *engine.Recorder) { e.before(r, of) }, func(r *engine.Recorder) { e.after(r, of, nil) })
-}
-
 // Describe implements engine.Workflow.
 func (e *ERL) Describe() engine.Description {
 	d := e.Workflow.Describe()
@@ -214,66 +198,3 @@ func (e *ERL) Describe() engine.Description {
 
 // Agents returns the agents.
 func (e *ERL) Agents() *rl.OffPolicy { return e.agents }
-
-// Generation returns the running search, with one member per group of agents.
-func (e *ERL) Generation() *ec.Generation { return e.population.generation }
-
-// Init implements engine.Workflow.
-func (e *ERL) Init(ctx context.Context) error {
-	return errors.Join(e.agents.Init(ctx), e.population.init(ctx))
-}
-
-// Step implements engine.Workflow. If the number of updates follows from steps, it waits for the iteration's episodes.
-func (e *ERL) Step(ctx context.Context, iteration int) (*vk.Ticket, error) {
-	stages, err := e.stages(e.phase(iteration))
-	if err != nil {
-		return nil, err
-	}
-	if err := e.State().Advance(ctx, iteration); err != nil {
-		return nil, err
-	}
-	return stages.submit(ctx)
-}
-
-// Prepare implements engine.Workflow. Programs that the first iteration does not need may still be compiling when it
-// returns.
-func (e *ERL) Prepare(ctx context.Context, episodes int) error {
-	first, err := e.stages(e.phase(0))
-	for _, done := range []int{e.cfg.Warmup, e.cfg.Warmup + e.cfg.Injection - 1} {
-		if err == nil {
-			_, err = e.stages(e.phase(done))
-		}
-	}
-	if err != nil {
-		return err
-	}
-	if err := e.Evaluations().Prepare(ctx, e.Clock(), episodes); err != nil {
-		return err
-	}
-	return first.build()
-}
-
-// Evaluate implements engine.Workflow: episodes of the side that ERLConfig.Evaluate selects.
-func (e *ERL) Evaluate(ctx context.Context, episodes int) (engine.Evaluation, error) {
-	return e.Evaluations().Run(ctx, e.Clock(), episodes)
-}
-
-// Evaluator runs the policies of that side.
-func (e *ERL) Evaluator(ctx context.Context) (*envs.Evaluator, error) {
-	if e.cfg.Evaluate == Population {
-		return e.population.candidates.Evaluator(ctx, e.Generation().Solution())
-	}
-	return e.agents.Evaluator(), nil
-}
-
-// Close implements engine.Workflow.
-func (e *ERL) Close() error {
-	for i := range e.programs {
-		e.programs[i].free()
-	}
-	e.counted.free()
-	if e.population != nil && e.population.candidates != nil {
-		e.population.candidates.Close()
-	}
-	return e.agents.Close()
-}

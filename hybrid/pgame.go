@@ -9,9 +9,7 @@ import (
 	"github.com/evorl/evorl/ec/problem"
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
-	"github.com/evorl/evorl/envs"
 	"github.com/evorl/evorl/rl"
-	"github.com/evorl/evorl/vk"
 )
 
 // PGAMEConfig are the settings of PGA-MAP-Elites.
@@ -52,17 +50,14 @@ func (c PGAMEConfig) Fits(_ int, network rl.NetworkConfig, _ rl.ReplayConfig) er
 //
 // A member is an archive with its agent. Its solution is the fittest candidate so far.
 type PGAME struct {
-	engine.Workflow // the agents' workflow, of which some methods are replaced
-	agents          *rl.OffPolicy
-	cfg             PGAMEConfig
-	population      *population
-	archive         ec.Archive
-	ascent          *rl.Ascent
-	stream          uint32
-	parents         *engine.Tensor     // [M, n] u32: cells of the elites that climb
-	places          *engine.Tensor     // [M, n] u32: indices of the candidates that they become
-	own             *engine.Tensor     // [M, 1] u32: index of the agents' own actor; nil: none
-	programs        [2]*engine.Program // of a generation of the archive alone, and of one with climbers
+	joint
+	cfg     PGAMEConfig
+	archive ec.Archive
+	ascent  *rl.Ascent
+	stream  uint32
+	parents *engine.Tensor // [M, n] u32: cells of the elites that climb
+	places  *engine.Tensor // [M, n] u32: indices of the candidates that they become
+	own     *engine.Tensor // [M, 1] u32: index of the agents' own actor; nil: none
 }
 
 // NewPGAME makes PGA-MAP-Elites of agents, DDPG or TD3, which it owns, and of as many archives; behaviour selects the
@@ -77,7 +72,9 @@ func NewPGAME(
 	if err := engine.Require(map[string]any{"agents": agents, "algorithm": algorithm}); err != nil {
 		return nil, fmt.Errorf("hybrid: PGA-MAP-Elites: %w", err)
 	}
-	g := &PGAME{Workflow: agents, agents: agents, cfg: cfg}
+	g := &PGAME{cfg: cfg}
+	g.joint = newJoint("pga-me", agents, g, 2)
+	g.solves = true
 	if err := g.build(ctx, algorithm, behaviour); err != nil {
 		return nil, errors.Join(fmt.Errorf("hybrid: PGA-MAP-Elites of %s and %s: %w", agents.Describe().Workflow, algorithm.Name(), err), g.Close())
 	}
@@ -129,25 +126,40 @@ func (g *PGAME) last(from, n int) func() []uint32 {
 	}
 }
 
-// record records an iteration.
-func (g *PGAME) record(r *engine.Recorder, climbs bool) {
+// phase implements method.
+func (g *PGAME) phase(done int) phase {
+	if done < g.cfg.Warmup {
+		return warming
+	}
+	return learning
+}
+
+// turns implements method.
+func (g *PGAME) turns() []int { return []int{g.cfg.Warmup} }
+
+// before implements method.
+func (g *PGAME) before(r *engine.Recorder, of phase) {
 	p := g.population
 	g.Metrics().Clear(r)
 	p.ask(r)
-	if climbs {
+	if of == learning {
 		g.climb(r)
 	}
 	p.candidates.record(r, p.candidates.rows)
-	if climbs {
+	if of == learning {
 		p.generation.TellCandidates(r, p.candidates.rows, p.candidates.fitness)
 	} else {
 		p.generation.Tell(r, p.candidates.fitness)
 	}
 	g.agents.RecordUpdates(r)
+}
+
+// after implements method.
+func (g *PGAME) after(r *engine.Recorder, _ phase, rows func(*engine.Recorder)) {
 	g.agents.Measure(r)
-	p.rows(r)
-	_, episode := p.steps(0)
-	g.agents.End(r, nil, episode)
+	g.population.rows(r)
+	_, episode := g.population.steps(0)
+	g.agents.End(r, rows, episode)
 }
 
 // climb records gradient steps of elites, and that they and the agents' own actors become the last candidates.
@@ -159,81 +171,4 @@ func (g *PGAME) climb(r *engine.Recorder) {
 	if g.own != nil {
 		p.generation.Replace(r, p.candidates.rows, g.own, g.agents.Policy().Params)
 	}
-}
-
-// program returns the program of a generation with or without climbers, which it records at the first call.
-func (g *PGAME) program(climbs bool) (_ *engine.Program, err error) {
-	at := 0
-	if climbs {
-		at = 1
-	}
-	if g.programs[at] == nil {
-		g.programs[at], err = g.State().Engine().Record("pga-me", func(r *engine.Recorder) { g.record(r, climbs) })
-	}
-	return g.programs[at], err
-}
-
-// Describe implements engine.Workflow.
-func (g *PGAME) Describe() engine.Description {
-	d := g.Workflow.Describe()
-	d.Workflow = "pga-me"
-	d.StepsPerIter, _ = g.population.steps(g.population.generation.Population())
-	return d
-}
-
-// Generation returns the running archive algorithm.
-func (g *PGAME) Generation() *ec.Generation { return g.population.generation }
-
-// Init implements engine.Workflow.
-func (g *PGAME) Init(ctx context.Context) error {
-	return errors.Join(g.agents.Init(ctx), g.population.init(ctx))
-}
-
-// Step implements engine.Workflow.
-func (g *PGAME) Step(ctx context.Context, iteration int) (*vk.Ticket, error) {
-	program, err := g.program(iteration >= g.cfg.Warmup)
-	if err != nil {
-		return nil, err
-	}
-	if err := g.State().Advance(ctx, iteration); err != nil {
-		return nil, err
-	}
-	return program.Submit(ctx)
-}
-
-// Prepare implements engine.Workflow. Programs that the first iteration does not need may still be compiling when it
-// returns.
-func (g *PGAME) Prepare(ctx context.Context, episodes int) error {
-	first, err := g.program(false)
-	if err != nil {
-		return err
-	}
-	if _, err := g.program(true); err != nil {
-		return err
-	}
-	if err := g.population.candidates.Prepare(ctx, g.Generation().Solution(), episodes); err != nil {
-		return err
-	}
-	return first.Build()
-}
-
-// Evaluate implements engine.Workflow: episodes of the fittest candidates.
-func (g *PGAME) Evaluate(ctx context.Context, episodes int) (engine.Evaluation, error) {
-	return g.population.candidates.Evaluate(ctx, g.Generation().Solution(), episodes)
-}
-
-// Evaluator runs the fittest policies of the archives so far.
-func (g *PGAME) Evaluator(ctx context.Context) (*envs.Evaluator, error) {
-	return g.population.candidates.Evaluator(ctx, g.Generation().Solution())
-}
-
-// Close implements engine.Workflow.
-func (g *PGAME) Close() error {
-	for _, p := range g.programs {
-		p.Free()
-	}
-	if g.population != nil {
-		g.population.candidates.Close()
-	}
-	return g.agents.Close()
 }
