@@ -60,7 +60,7 @@ func TestBuild(t *testing.T) {
 // composed reports whether a workflow is composed of others, or its members depend on each other; PBT cannot train
 // it.
 func composed(w evorl.Workflow) bool {
-	return w.Name == "dvd" || w.Name == "dvd-es" || w.Name == "pga-me" || w.Name == "cem-rl" || w.Name == "erl" || strings.HasPrefix(w.Name, "pbt")
+	return slices.Contains([]string{"dvd", "dvd-es", "pga-me", "qd-pg", "cem-rl", "erl"}, w.Name) || strings.HasPrefix(w.Name, "pbt")
 }
 
 // home returns an environment in which an agent can act; ok is false for workflows without an agent of their own.
@@ -68,7 +68,7 @@ func home(w evorl.Workflow) (env string, ok bool) {
 	switch w.Name {
 	case "a2c", "dqn", "impala", "ppo":
 		return "CartPole-v1", true
-	case "cem-rl", "ddpg", "dvd", "dvd-es", "erl", "pga-me", "sac", "td3":
+	case "cem-rl", "ddpg", "dvd", "dvd-es", "erl", "pga-me", "qd-pg", "sac", "td3":
 		return "Pendulum-v1", true
 	}
 	return "", false

@@ -211,7 +211,7 @@ func TestProblems(t *testing.T) {
 			"[policy] is for policies, and nsga-ii solves problems of several objectives"},
 		{"workflow = \"ars\"\nenv = \"CartPole-v1\"\n[openes]\npopulation = 8", "[openes] is for workflow = \"openes\" or \"dvd-es\", and workflow is \"ars\""},
 		{"workflow = \"ars\"\nenv = \"CartPole-v1\"\n[behaviour]\nbins = 8",
-			"[behaviour] is for workflow = \"map-elites\" or \"cvt-map-elites\" or \"pga-me\", and workflow is \"ars\""},
+			"[behaviour] is for workflow = \"map-elites\" or \"cvt-map-elites\" or another search, and workflow is \"ars\""},
 		{"workflow = \"ppo\"\nenv = \"CartPole-v1\"\n[policy]\ncap = true",
 			"[policy] is for workflow = \"openes\" or \"vanilla-es\" or another search, and"},
 		{"workflow = \"ars\"\nenv = \"CartPole-v1\"\n[task]\nx = 8", "CartPole-v1 has no options of its own"},

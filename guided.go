@@ -90,6 +90,31 @@ func (c *PGAMEConfig) build(ctx context.Context, agents agentsFunc, search algor
 	return w, nil
 }
 
+// QDPGConfig is [qd-pg]: the agents by whose critics candidates are improved, the archive, and how they are combined.
+type QDPGConfig struct {
+	Agent  string `doc:"Algorithm of the agents; its sections become part of the configuration."`
+	Search string `doc:"Algorithm of the archives; its section becomes part of the configuration."`
+	hybrid.QDPGConfig
+}
+
+// DefaultQDPG is hybrid.DefaultQDPG with TD3 and MAP-Elites.
+func DefaultQDPG() QDPGConfig {
+	return QDPGConfig{Agent: "td3", Search: "map-elites", QDPGConfig: hybrid.DefaultQDPG()}
+}
+
+func (c *QDPGConfig) chosen() (agent, search *string) { return &c.Agent, &c.Search }
+
+// adapt implements adapting: both agents of an archive learn from the same transitions.
+func (c *QDPGConfig) adapt(replay *rl.ReplayConfig) { replay.Shared = true }
+
+func (c *QDPGConfig) build(ctx context.Context, agents agentsFunc, search algorithmParts) (engine.Workflow, error) {
+	w, err := hybrid.NewQDPG(ctx, hybrid.AgentsFunc(agents), search.configured(), *search.described(), c.QDPGConfig)
+	if err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
 // guide is the section of a hybrid of agents and a search, a pointer to its settings.
 type guide interface {
 	// chosen returns the names of the algorithms.
@@ -100,6 +125,9 @@ type guide interface {
 	build(ctx context.Context, agents agentsFunc, search algorithmParts) (engine.Workflow, error)
 }
 
+// adapting is a guide whose agents have other defaults.
+type adapting interface{ adapt(replay *rl.ReplayConfig) }
+
 // agentsFunc makes the configured agents, with further options.
 type agentsFunc func(...rl.Option) (*rl.OffPolicy, error)
 
@@ -108,6 +136,7 @@ type offPolicyParts interface {
 	trainable
 	// shared returns the settings common to all of them.
 	shared() (rl.NetworkConfig, rl.ReplayConfig)
+	replays() *rl.ReplayConfig
 	agents(context.Context, *engine.Engine, *envs.Environment, envs.Options, ...rl.Option) (*rl.OffPolicy, error)
 }
 
@@ -157,6 +186,9 @@ func (g *guided) take() (at int) {
 		found[i] = of[k].parts()
 	}
 	g.offPolicyParts, g.search = found[0].(offPolicyParts), found[1].(algorithmParts)
+	if of, ok := g.cfg.(adapting); ok {
+		of.adapt(g.replays())
+	}
 	agent, search := g.cfg.chosen()
 	*agent, *search = g.of[0], g.of[1]
 	return -1

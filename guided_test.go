@@ -32,6 +32,7 @@ func TestGuided(t *testing.T) {
 		{"cem-rl", "ddpg", "openes", []string{"cem-rl.random_learners=false"}},
 		{"pga-me", "td3", "map-elites", []string{"pga-me.climbers=2", "pga-me.steps=2", "behaviour.observations=[0, 1]"}},
 		{"pga-me", "ddpg", "cvt-map-elites", []string{"pga-me.climbers=2", "pga-me.steps=2", "pga-me.greedy=false"}},
+		{"qd-pg", "td3", "map-elites", []string{"qd-pg.climbers=2", "qd-pg.steps=2", "qd-pg.greedy=false", "behaviour.observations=[0, 1]"}},
 	} {
 		t.Run(c.workflow+" of "+c.agent+" and "+c.search, func(t *testing.T) {
 			cfg, err := parse(t, guide(c.workflow, c.agent, c.search), c.set...)
@@ -88,6 +89,7 @@ func TestGuidedErrors(t *testing.T) {
 		{"discrete actions", strings.Replace(guide("erl", "td3", "ga"), "Pendulum-v1", "CartPole-v1", 1), nil, []string{"x.toml:2:7", "needs continuous actions"}},
 		{"a search without an archive", guide("pga-me", "td3", "ga"), nil, []string{"x.toml:7:10", "ga does not serve as the search of pga-me", "cvt-map-elites"}},
 		{"an archive for agents without descriptors", guide("erl", "td3", "map-elites"), nil, []string{"map-elites does not serve as the search of erl"}},
+		{"one ring for both gradients", guide("qd-pg", "td3", "map-elites"), []string{"replay.shared=false"}, []string{"both agents of an archive", "want true"}},
 		{"no feet", guide("pga-me", "td3", "map-elites"), []string{"behaviour.feet=true"}, []string{"--set", "\"Pendulum-v1\" has no feet"}},
 		{"an agent of one actor", guide("cem-rl", "sac", "cem"), nil, []string{"x.toml:6:9", "sac does not serve as the agent of cem-rl", "td3"}},
 		{"a problem", "workflow = \"erl\"\nenv = \"sphere\"\n", nil, []string{"x.toml:2:7", "is a problem"}},

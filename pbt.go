@@ -34,6 +34,11 @@ var hybrids = []Workflow{
 		parts:  newGuided("pga-me", func() guide { c := DefaultPGAME(); return &c }, ec.ArchiveAlgorithms(), "ddpg", "td3"),
 	},
 	{
+		Name: "qd-pg", Summary: "MAP-Elites some of whose candidates are elites that have followed gradients of quality or of diversity",
+		Source: "T. Pierrot et al., \"Diversity Policy Gradient for Sample Efficient Quality-Diversity Optimization\", 2022",
+		parts:  newGuided("qd-pg", func() guide { c := DefaultQDPG(); return &c }, ec.ArchiveAlgorithms(), "ddpg", "td3"),
+	},
+	{
 		Name: "pbt", Summary: "population based training over an agent or a search: the worst members become copies of the best and explore other hyperparameters",
 		Source: "M. Jaderberg et al., \"Population Based Training of Neural Networks\", 2017",
 		parts:  newPBT(hybrid.NewPBT),

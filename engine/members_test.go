@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"sort"
 	"strings"
@@ -373,6 +374,42 @@ func TestMetricsSub(t *testing.T) {
 }
 
 // TestSizesDiffer: operations on tensors that do not fit each other are errors of the recording that name both.
+// TestMetricsSplit: the values of adjacent members are metrics of their own, those that they share are one.
+func TestMetricsSplit(t *testing.T) {
+	eng := New(testDevice(t))
+	s := eng.NewState()
+	defer s.Close()
+	m, clock := NewMetrics(s, 6, 4), NewClock(s)
+	m.Split("", "second/")
+	each, shared := m.Row("each"), m.Sub("", 2).Row("shared")
+	if err := errors.Join(each.WriteFloat32(t.Context(), []float32{1, 2, 3, 4, 5, 6}), shared.WriteFloat32(t.Context(), []float32{7, 8, 9})); err != nil {
+		t.Fatal(err)
+	}
+	p, err := eng.Record("metrics", func(r *Recorder) {
+		m.Record(r, clock)
+		clock.Tick(r, 1, 1)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Free()
+	if err := p.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	got, err := m.Read(0)
+	want := map[string][]float32{"each": {1, 3, 5}, "second/each": {2, 4, 6}, "shared": {7, 8, 9}}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("metrics %v, %v; want %v", got, err, want)
+	}
+	if names := m.Names(); !slices.Equal(names, []string{"each", "second/each", "shared"}) {
+		t.Errorf("names %v", names)
+	}
+	m.Split("", "a/", "b/", "c/")
+	if err := s.Err(); err == nil {
+		t.Error("6 members are read as groups of 4")
+	}
+}
+
 // TestAddSteps: environment steps are counted in 64 bits.
 func TestAddSteps(t *testing.T) {
 	eng := New(testDevice(t))

@@ -20,7 +20,8 @@ type Metrics struct {
 // metricRows are all metrics of a workflow.
 type metricRows struct {
 	members int
-	stride  int // elements between rows, so that each row has the storage alignment
+	parts   []string // of names, for adjacent members that are read as one
+	stride  int      // elements between rows, so that each row has the storage alignment
 	names   []string
 	shared  []int   // by row: consecutive members that share a value
 	rows    *Tensor // [metric, stride]
@@ -38,7 +39,7 @@ const (
 // NewMetrics makes metrics for the given number of members, with capacity for rows metrics.
 func NewMetrics(s *State, members, rows int) *Metrics {
 	align := max(int(s.eng.dev.Info().Limits.StorageAlignment)/4, 1)
-	m := &Metrics{metricRows: &metricRows{state: s, members: members, stride: (members + align - 1) / align * align}, each: 1}
+	m := &Metrics{metricRows: &metricRows{state: s, members: members, parts: []string{""}, stride: (members + align - 1) / align * align}, each: 1}
 	m.rows = s.Scratch("metrics", Float32, Axis("metric", rows), Axis("member", m.stride))
 	words := ringSlots * (ringHeader + m.rows.Len())
 	m.ring = s.apart().make("metrics_ring", Uint32, []Dim{Axis("word", words)}, int64(4*words), vk.Readback)
@@ -55,6 +56,16 @@ func (m *Metrics) Sub(prefix string, each int) *Metrics {
 		m.state.all.err = fmt.Errorf("engine: metrics %q of groups of %d of %d members; want whole groups", m.prefix+prefix, each, m.members)
 	}
 	return &Metrics{metricRows: m.metricRows, prefix: m.prefix + prefix, each: max(each, 1)}
+}
+
+// Split makes Read return the metrics of adjacent members, as many as there are prefixes, as those of one member. The
+// value of each is a metric of its own, whose name begins with its prefix; a value that they share is one metric.
+func (m *Metrics) Split(prefixes ...string) {
+	if m.state.all.err == nil && (len(prefixes) == 0 || m.members%len(prefixes) != 0) {
+		m.state.all.err = fmt.Errorf("engine: metrics of %d members, %d of which are one; want whole ones", m.members, len(prefixes))
+		return
+	}
+	m.parts = prefixes
 }
 
 // Row adds a metric and returns the [P / each] tensor to which a step writes it; of a name that there is, it returns the same values. NaN means no
@@ -109,13 +120,23 @@ func (m *Metrics) Read(iteration int) (map[string][]float32, error) {
 	}
 	out := make(map[string][]float32, len(m.names))
 	for i, name := range m.names {
-		values := make([]float32, m.members)
-		for p := range values {
-			values[p] = math.Float32frombits(slot(ringHeader + i*m.stride + p/m.shared[i]))
+		for k, prefix := range m.own(i) {
+			values := make([]float32, m.members/len(m.parts))
+			for p := range values {
+				values[p] = math.Float32frombits(slot(ringHeader + i*m.stride + (p*len(m.parts)+k)/m.shared[i]))
+			}
+			out[prefix+name] = values
 		}
-		out[name] = values
 	}
 	return out, nil
+}
+
+// own returns the prefixes of a row's metrics.
+func (m *Metrics) own(row int) []string {
+	if m.shared[row]%len(m.parts) == 0 {
+		return m.parts[:1]
+	}
+	return m.parts
 }
 
 // slot returns a function that reads the ring's words of an iteration.
@@ -126,7 +147,15 @@ func (m *Metrics) slot(iteration int) func(word int) uint32 {
 }
 
 // Names lists the metrics in creation order.
-func (m *Metrics) Names() []string { return append([]string(nil), m.names...) }
+func (m *Metrics) Names() []string {
+	var names []string
+	for i, name := range m.names {
+		for _, prefix := range m.own(i) {
+			names = append(names, prefix+name)
+		}
+	}
+	return names
+}
 
 // CopyCounts records copying counts [P] u32 to a row [P] of metrics. Counts are exact up to 2^24.
 func CopyCounts(r *Recorder, row, counts *Tensor) {

@@ -20,7 +20,7 @@ func lowest(m *Model, name string, q []float32) float64 {
 }
 
 // TestContacts: the fractions of steps in which feet touch the ground agree with float64, for windows of candidates
-// and with void steps, and nothing else is written.
+// and with void steps, and nothing else is written. Touch detects the same contacts in each state.
 func TestContacts(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(3))
 	const horizon, members, environments, window, population, first = 37, 6, 3, 3, 5, 1
@@ -46,10 +46,16 @@ func TestContacts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			touch, err := NewTouch(s.Sub("touch"), env)
+			if err != nil {
+				t.Fatal(err)
+			}
 			trajectory := Trajectory{
 				NextObs: s.Scratch("next_obs", engine.Float32, dims(engine.Axis("feature", env.ObsSize()))...), Done: s.Scratch("done", engine.Uint32, dims()...),
 			}
 			shares := s.Scratch("shares", engine.Float32, engine.Members(members/window), engine.Axis("candidate", population), engine.Axis("foot", of.count))
+			rows := horizon * members * environments
+			each := s.Scratch("each", engine.Float32, engine.Axis("state", rows+1), engine.Axis("foot", of.count))
 			if err := s.Zero(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -57,7 +63,7 @@ func TestContacts(t *testing.T) {
 				t.Fatal(err)
 			}
 			dice := rand.New(rand.NewPCG(5, uint64(len(name))))
-			rows := horizon * members * environments
+			var touched []float32
 			obs, done := make([]float32, 0, rows*env.ObsSize()), make([]uint32, rows)
 			steps, touching := [members]float64{}, [members][maxFeet]float64{}
 			for i := range rows {
@@ -79,6 +85,12 @@ func TestContacts(t *testing.T) {
 					}
 				}
 				obs = append(obs, q[env.feet.hidden:]...)
+				for _, foot := range env.Feet() {
+					touched = append(touched, 0)
+					if lowest(of.model, foot, q) < of.margin {
+						touched[len(touched)-1] = 1
+					}
+				}
 				switch {
 				case member == 4 || dice.IntN(5) == 0:
 					done[i] = uint32(Void)
@@ -100,7 +112,10 @@ func TestContacts(t *testing.T) {
 			if err := trajectory.Done.WriteUint32(t.Context(), done); err != nil {
 				t.Fatal(err)
 			}
-			program, err := eng.Record("contacts", func(r *engine.Recorder) { c.Record(r, trajectory, window, first, shares) })
+			program, err := eng.Record("contacts", func(r *engine.Recorder) {
+				c.Record(r, trajectory, window, first, shares)
+				touch.Record(r, trajectory.NextObs, each)
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -130,6 +145,18 @@ func TestContacts(t *testing.T) {
 			}
 			if !some {
 				t.Error("feet touch always or never")
+			}
+			single, err := each.ReadFloat32(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(single[:len(touched)], touched) {
+				t.Error("contacts of single states differ from those of forward kinematics")
+			}
+			for _, v := range single[len(touched):] {
+				if v == v {
+					t.Error("more contacts were written than there are states")
+				}
 			}
 		})
 	}

@@ -3372,3 +3372,62 @@ func (k stepKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	}
 	return vk.Call{Shader: shader, Groups: [3]uint32{x, y, z}, Label: "envs/step", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
+
+var touchShader = &vk.Shader{
+	Name:  "envs/touch",
+	SPIRV: shaders.Code("envs/touch"),
+	Bindings: []vk.Binding{
+		{Name: "Obs", Index: 0, Access: vk.Read},
+		{Name: "obs_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Link", Index: 2, Access: vk.Read},
+		{Name: "link_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Point", Index: 4, Access: vk.Read},
+		{Name: "point_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Touching", Index: 6, Access: vk.Write},
+	},
+	PushBytes: 16,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// touchKernel is shaders/envs/touch.comp.
+type touchKernel struct {
+	Obs      vk.Range // readonly float
+	Link     vk.Range // readonly vec4
+	Point    vk.Range // readonly vec4
+	Touching vk.Range // writeonly float
+
+	Count    uint32 // push constants, in order
+	Features uint32
+	Points   uint32
+	Feet     uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k touchKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [7]vk.Range
+		push   [16]byte
+		spec   [2]uint32
+	})
+	a.ranges = [7]vk.Range{k.Obs, k.Obs, k.Link, k.Link, k.Point, k.Point, k.Touching}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Count)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Features)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Points)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Feet)
+	a.spec = [2]uint32{64, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: touchShader, Groups: [3]uint32{x, y, z}, Label: "envs/touch", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}

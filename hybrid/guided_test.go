@@ -21,11 +21,15 @@ type guided struct {
 	algorithm        ec.Algorithm
 	cfg              ERLConfig
 	perStep          float64 // updates for each step; 0: 1
+	discount         float64
 }
 
 // smallERL has two populations with an agent each, whose iterations are: warm-up, learning, injection, learning, injection …
 func smallERL(agent string, algorithm ec.Algorithm) guided {
-	g := guided{agent: agent, members: 2, horizon: 7, replay: rl.DefaultReplay(), options: envs.Options{TimeLimit: 10}, algorithm: algorithm, cfg: DefaultERL()}
+	g := guided{
+		agent: agent, members: 2, horizon: 7, replay: rl.DefaultReplay(), options: envs.Options{TimeLimit: 10}, algorithm: algorithm, cfg: DefaultERL(),
+		discount: 0.99,
+	}
 	g.replay.Capacity, g.replay.Batch = 1000, 8
 	g.cfg.Warmup, g.cfg.Injection, g.cfg.Episodes = 1, 3, 2
 	return g
@@ -52,7 +56,7 @@ func (g guided) agents(t testing.TB, seed uint32, opts ...rl.Option) (*rl.OffPol
 		t.Fatal(err)
 	}
 	return offPolicy(t.Context(), engine.New(open(t), engine.Seed(seed)), env, g.agent, func(c *rl.OffPolicyConfig) {
-		c.Members, c.RolloutLength, c.LearningStarts = g.members, g.horizon, g.horizon
+		c.Members, c.RolloutLength, c.LearningStarts, c.Discount = g.members, g.horizon, g.horizon, g.discount
 		if g.perStep > 0 {
 			c.UpdatesPerStep = g.perStep
 		}

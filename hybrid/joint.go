@@ -62,7 +62,7 @@ func (j *joint) stages(of phase) (*stages, error) {
 // Describe implements engine.Workflow.
 func (j *joint) Describe() engine.Description {
 	d := j.Workflow.Describe()
-	d.Workflow = j.name
+	d.Workflow, d.Members = j.name, j.population.space.Members
 	d.StepsPerIter, _ = j.population.steps(j.population.generation.Population())
 	return d
 }

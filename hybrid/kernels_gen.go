@@ -257,6 +257,75 @@ func (k learnersKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: learnersShader, Groups: [3]uint32{x, y, z}, Label: "hybrid/learners", Ranges: a.ranges[:], Push: a.push[:]}
 }
 
+var noveltyShader = &vk.Shader{
+	Name:  "hybrid/novelty",
+	SPIRV: shaders.Code("hybrid/novelty"),
+	Bindings: []vk.Binding{
+		{Name: "State", Index: 0, Access: vk.Read},
+		{Name: "Bounds", Index: 1, Access: vk.Read},
+		{Name: "Elite", Index: 2, Access: vk.Read},
+		{Name: "elite_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Occupied", Index: 4, Access: vk.Read},
+		{Name: "occupied_texels", Index: 5, Access: vk.Read, Texel: vk.TexelUint4},
+		{Name: "Held", Index: 6, Access: vk.Read},
+		{Name: "Reward", Index: 7, Access: vk.Write},
+	},
+	PushBytes: 20,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "NEIGHBOURS", ID: 1, Default: 5},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// noveltyKernel is shaders/hybrid/novelty.comp.
+type noveltyKernel struct {
+	State    vk.Range // readonly float
+	Bounds   vk.Range // readonly float
+	Elite    vk.Range // readonly float
+	Occupied vk.Range // readonly uint
+	Held     vk.Range // readonly uint
+	Reward   vk.Range // writeonly float
+
+	Count       uint32 // push constants, in order
+	Archives    uint32
+	Batch       uint32
+	Cells       uint32
+	Descriptors uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Neighbours uint32 // default 5
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k noveltyKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [8]vk.Range
+		push   [20]byte
+		spec   [3]uint32
+	})
+	a.ranges = [8]vk.Range{k.State, k.Bounds, k.Elite, k.Elite, k.Occupied, k.Occupied, k.Held, k.Reward}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Count)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Archives)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Batch)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Cells)
+	binary.LittleEndian.PutUint32(a.push[16:], k.Descriptors)
+	a.spec = [3]uint32{64, 5, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.Neighbours != 0 {
+		a.spec[1] = k.Neighbours
+	}
+	if k.TexelLoads != 0 {
+		a.spec[2] = k.TexelLoads
+	}
+	return vk.Call{Shader: noveltyShader, Groups: [3]uint32{x, y, z}, Label: "hybrid/novelty", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var pairingShader = &vk.Shader{
 	Name:  "hybrid/pairing",
 	SPIRV: shaders.Code("hybrid/pairing"),

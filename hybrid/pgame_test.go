@@ -75,7 +75,7 @@ func TestPGAMEIteration(t *testing.T) {
 		after, kept := values(t, p.archive.Fitness), values(t, p.archive.Elites)
 		for m := range 2 {
 			x := rows(given, m, 2, 6)
-			offspring := 6 - cfg.gradients()
+			offspring := 6 - cfg.gradients(1)
 			for k, formed := range rows(asked, m, 2, 6)[:offspring] {
 				if !slices.Equal(x[k], formed) {
 					t.Errorf("archive %d: candidate %d is not what the archive formed", m, k)

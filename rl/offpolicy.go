@@ -30,7 +30,8 @@ type OffPolicy struct {
 	collector *Collector
 	replay    *Replay
 	evaluator *envs.Evaluator
-	discount  *engine.Tensor // [P]
+	discount  *engine.Tensor                      // [P]
+	rewards   func(*engine.Recorder, ReplayBatch) // nil: those of the environment
 }
 
 // learner is the part of an off-policy algorithm that OffPolicy does not have.
@@ -75,15 +76,16 @@ type learnerParts struct {
 	network     NetworkConfig
 	batch       int            // transitions per update of an actor
 	actors      int            // per member, sharing its critics
+	objectives  int            // agents per member
 	together    bool           // the members share one set of critics, as actors of one member
 	optimizer   optim.Config   // of every network
 	rewardScale *engine.Tensor // [P]
 }
 
-// oneActor returns the error of several actors per member, for learners that do not support them.
+// oneActor returns the error of several actors or agents per member, for learners that do not support them.
 func (p learnerParts) oneActor() error {
-	if p.actors > 1 {
-		return fmt.Errorf("a member has one actor, not %d; want ddpg or td3", p.actors)
+	if n := max(p.actors, p.objectives); n > 1 {
+		return fmt.Errorf("a member has one actor, not %d; want ddpg or td3", n)
 	}
 	return nil
 }
@@ -97,6 +99,7 @@ func newOffPolicy(
 	if err := engine.Require(map[string]any{"engine": eng, "environment": env}); err != nil {
 		return nil, fmt.Errorf("rl: %s: %w", name, err)
 	}
+	cfg.Members *= max(with.objectives, 1)
 	o := &OffPolicy{Base: engine.NewBase(eng, cfg.Members, maxMetrics), name: name, config: given, env: env, cfg: cfg, with: with}
 	if err := o.build(ctx, with, build); err != nil {
 		return nil, errors.Join(fmt.Errorf("rl: %s on %q: %w", name, env.Name, err), o.Close())
@@ -114,13 +117,16 @@ func (o *OffPolicy) build(ctx context.Context, with settings, build func(*OffPol
 	}
 	o.discount = hyper.Add("discount", c.Discount)
 	parts := learnerParts{
-		env: o.env, network: with.network, batch: with.replay.Batch, actors: max(with.actors, 1),
+		env: o.env, network: with.network, batch: with.replay.Batch, actors: max(with.actors, 1), objectives: max(with.objectives, 1),
 		optimizer: optim.DefaultAdam, rewardScale: hyper.Add("reward_scale", c.RewardScale),
 	}
 	if o.learner, err = build(o, parts); err != nil {
 		return err
 	}
 	m.CountSteps()
+	if parts.objectives > 1 {
+		m = m.Sub("agents/", 1)
+	}
 	o.collector, err = newCollector(ctx, s.Sub("rollout"), o.Clock(), m, o.learner.behaviour(), o.env, envs.RolloutConfig{
 		Members: c.Members, Environments: c.Environments, Horizon: c.RolloutLength, Options: with.options, Actions: envs.Applied,
 		Policies: o.learner.behaviour().explorers,
@@ -250,7 +256,7 @@ func (o *OffPolicy) RecordUpdates(r *engine.Recorder) {
 	o.learner.prepare(r)
 	if f, ok := o.learner.(fusing); ok && f.fuses() > 0 {
 		r.Repeat((updates+f.fuses()-1)/f.fuses(), func(r *engine.Recorder, i engine.Counter) {
-			f.recordFused(r, o.replay.sampleMany(r, o.Clock(), i.Tensor(), o.discount), i.Tensor(), updates)
+			f.recordFused(r, o.rewarded(r, o.replay.sampleMany(r, o.Clock(), i.Tensor(), o.discount)), i.Tensor(), updates)
 		})
 		return
 	}
@@ -265,9 +271,30 @@ func (o *OffPolicy) RecordUpdates(r *engine.Recorder) {
 	})
 }
 
+// Rewards sets what changes the rewards of every batch before it is used: record may write Reward of batches [P, B, …],
+// or of several updates at once, [updates, P, B, …]. Call it before anything is recorded.
+func (o *OffPolicy) Rewards(record func(r *engine.Recorder, batch ReplayBatch)) { o.rewards = record }
+
+// rewarded records changing the rewards of a batch, if anything does.
+func (o *OffPolicy) rewarded(r *engine.Recorder, batch ReplayBatch) ReplayBatch {
+	if o.rewards != nil {
+		o.rewards(r, batch)
+	}
+	return batch
+}
+
+// Drawn returns the largest number of transitions of all agents in a batch that Rewards is given.
+func (o *OffPolicy) Drawn() int {
+	n := o.replay.batch.Reward.Len()
+	if many := o.replay.many.Reward; many != nil {
+		n = max(n, many.Len())
+	}
+	return n
+}
+
 // recordUpdate records one update; at is its index in its block.
 func (o *OffPolicy) recordUpdate(r *engine.Recorder, number *engine.Tensor, at int) {
-	batch := o.replay.Sample(r, o.Clock(), number, o.discount)
+	batch := o.rewarded(r, o.replay.Sample(r, o.Clock(), number, o.discount))
 	o.learner.update(r, update{batch: batch, number: number, at: at})
 }
 

@@ -15,6 +15,8 @@ type settings struct {
 	replay  *ReplayConfig // nil: the algorithm has none
 	options envs.Options
 	actors  int // per member; 0: one
+
+	objectives int // agents per member; 0: one
 }
 
 // newSettings returns an algorithm's defaults, changed by options.
@@ -45,6 +47,12 @@ func Replays(cfg ReplayConfig) Option { return func(s *settings) { s.replay = &c
 // only at random by themselves; the enclosing method trains them whole (OffPolicy.Restart). Default: 1.
 func Actors(n int) Option { return func(s *settings) { s.actors = n } }
 
+// Objectives gives each member of DDPG or TD3 n agents with the same settings, for methods whose agents learn by
+// different rewards from the same transitions (hybrid.QDPG): agents of the workflow that are adjacent, with one ring
+// for all (ReplayConfig.Shared). OffPolicy.Rewards changes the rewards of each. They act only at random by themselves:
+// the metrics of their rollouts have the prefix "agents/". Default: 1.
+func Objectives(n int) Option { return func(s *settings) { s.objectives = n } }
+
 // Environment sets the options of the environment: time limit, reward scale and others. Default: those of its Spec.
 func Environment(options envs.Options) Option { return func(s *settings) { s.options = options } }
 
@@ -60,6 +68,10 @@ func (s settings) check() error {
 	}
 	if s.replay == nil {
 		return nil
+	}
+	if s.objectives > 1 && (s.actors > 1 || !s.replay.Shared) {
+		return config.Invalid("replay.shared", "%d agents of a member, with %d actors each, learn from the same transitions; want true, and one actor",
+			s.objectives, max(s.actors, 1))
 	}
 	if err := config.Check(*s.replay); err != nil {
 		return fmt.Errorf("replay: %w", err)

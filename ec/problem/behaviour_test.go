@@ -87,6 +87,51 @@ func TestBehaviour(t *testing.T) {
 	}
 }
 
+// TestStates: states are described by the chosen observations; numbers beyond those of the states are not written.
+func TestStates(t *testing.T) {
+	eng := engine.New(open(t))
+	s := eng.NewState()
+	defer s.Close()
+	const count, most = 13, 14
+	x, err := NewStates(s, lookup(t, "CartPole-v1"), BehaviourConfig{Observations: []int{3, 0, 2}, Low: []float64{-2, -1, -0.1}, High: []float64{2, 1, 0.1}}, most)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(x.Bounds(), []float32{-2, -1, -0.1, 2, 1, 0.1}) {
+		t.Errorf("bounds %v", x.Bounds())
+	}
+	obs := s.Tensor("obs", engine.Float32, engine.Axis("state", count), engine.Axis("feature", 4))
+	rng, values := rand.New(rand.NewPCG(3, 4)), make([]float32, 4*count)
+	for i := range values {
+		values[i] = float32(rng.NormFloat64())
+	}
+	program, err := eng.Record("states", func(r *engine.Recorder) { x.Record(r, obs) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer program.Free()
+	if err := errors.Join(s.Poison(t.Context()), obs.WriteFloat32(t.Context(), values), program.Run(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	got, err := x.Descriptors().ReadFloat32(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range got {
+		switch {
+		case i >= 3*count && v == v:
+			t.Errorf("number %d is %g, of a state that there is not", i, v)
+		case i < 3*count && v != values[i/3*4+[]int{3, 0, 2}[i%3]]:
+			t.Errorf("descriptor %d of state %d is %g", i%3, i/3, v)
+		}
+	}
+	if _, err := eng.Record("states", func(r *engine.Recorder) {
+		x.Record(r, s.Tensor("many", engine.Float32, engine.Axis("state", most+1), engine.Axis("feature", 4)))
+	}); err == nil || !strings.Contains(err.Error(), "room for all") {
+		t.Errorf("error %v", err)
+	}
+}
+
 // TestBehaviourErrors: an invalid setting gives one error that names it.
 func TestBehaviourErrors(t *testing.T) {
 	for _, c := range []struct {

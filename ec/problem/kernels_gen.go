@@ -134,6 +134,53 @@ func (k behaviourKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: behaviourShader, Groups: [3]uint32{x, y, z}, Label: "ec/problem/behaviour", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var describedShader = &vk.Shader{
+	Name:  "ec/problem/described",
+	SPIRV: shaders.Code("ec/problem/described"),
+	Bindings: []vk.Binding{
+		{Name: "Obs", Index: 0, Access: vk.Read},
+		{Name: "Feature", Index: 1, Access: vk.Read},
+		{Name: "Descriptor", Index: 2, Access: vk.Write},
+	},
+	PushBytes: 12,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// describedKernel is shaders/ec/problem/described.comp.
+type describedKernel struct {
+	Obs        vk.Range // readonly float
+	Feature    vk.Range // readonly uint
+	Descriptor vk.Range // writeonly float
+
+	Count     uint32 // push constants, in order
+	Features  uint32
+	Described uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k describedKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [3]vk.Range
+		push   [12]byte
+		spec   [1]uint32
+	})
+	a.ranges = [3]vk.Range{k.Obs, k.Feature, k.Descriptor}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Count)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Features)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Described)
+	a.spec = [1]uint32{64}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	return vk.Call{Shader: describedShader, Groups: [3]uint32{x, y, z}, Label: "ec/problem/described", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var dtlzShader = &vk.Shader{
 	Name:  "ec/problem/dtlz",
 	SPIRV: shaders.Code("ec/problem/dtlz"),
