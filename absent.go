@@ -26,7 +26,11 @@ func (c *Config) absent(section string, env string) string {
 	case isProblem:
 		return fmt.Sprintf("[%s] is for env = %q, and env is %q", of.Name, of.Name, env)
 	}
-	if g, ok := c.parts.(*guided); ok {
+	parts := c.parts
+	if p, ok := parts.(*pbt); ok {
+		parts = p.trainable
+	}
+	if g, ok := parts.(*guided); ok {
 		if why := g.absent(section); why != "" {
 			return why
 		}

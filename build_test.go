@@ -60,7 +60,7 @@ func TestBuild(t *testing.T) {
 // composed reports whether a workflow is composed of others, or its members depend on each other; PBT cannot train
 // it.
 func composed(w evorl.Workflow) bool {
-	return slices.Contains([]string{"dvd", "dvd-es", "pga-me", "qd-pg", "cem-rl", "erl"}, w.Name) || strings.HasPrefix(w.Name, "pbt")
+	return slices.Contains([]string{"dvd", "dvd-es", "pga-me", "qd-pg"}, w.Name) || strings.HasPrefix(w.Name, "pbt")
 }
 
 // home returns an environment in which an agent can act; ok is false for workflows without an agent of their own.

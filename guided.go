@@ -15,6 +15,30 @@ import (
 	"github.com/evorl/evorl/rl"
 )
 
+// guides are the workflows of package hybrid that combine agents with a search.
+var guides = []Workflow{
+	{
+		Name: "cem-rl", Summary: "a search some of whose candidates learn by gradient descent, with critics that they share, before all are evaluated",
+		Source: "A. Pourchot, O. Sigaud, \"CEM-RL: Combining evolutionary and gradient-based methods for policy search\", 2019",
+		parts:  newGuided("cem-rl", func() guide { c := DefaultCEMRL(); return &c }, ec.CandidateAlgorithms(), "ddpg", "td3"),
+	},
+	{
+		Name: "erl", Summary: "evolution-guided reinforcement learning: a population's episodes are agents' experience, and their actors join it",
+		Source: "S. Khadka, K. Tumer, \"Evolution-Guided Policy Gradient in Reinforcement Learning\", 2018",
+		parts:  newGuided("erl", func() guide { c := DefaultERL(); return &c }, ec.CandidateAlgorithms(), "ddpg", "sac", "td3"),
+	},
+	{
+		Name: "pga-me", Summary: "MAP-Elites some of whose candidates are elites that have followed the gradient of agents' critics",
+		Source: "O. Nilsson, A. Cully, \"Policy Gradient Assisted MAP-Elites\", 2021",
+		parts:  newGuided("pga-me", func() guide { c := DefaultPGAME(); return &c }, ec.ArchiveAlgorithms(), "ddpg", "td3"),
+	},
+	{
+		Name: "qd-pg", Summary: "MAP-Elites some of whose candidates are elites that have followed gradients of quality or of diversity",
+		Source: "T. Pierrot et al., \"Diversity Policy Gradient for Sample Efficient Quality-Diversity Optimization\", 2022",
+		parts:  newGuided("qd-pg", func() guide { c := DefaultQDPG(); return &c }, ec.ArchiveAlgorithms(), "ddpg", "td3"),
+	},
+}
+
 // ERLConfig is [erl]: the algorithms of the agents and of the search, and how they are combined.
 type ERLConfig struct {
 	Agent  string `doc:"Algorithm of the agents; its sections become part of the configuration."`
@@ -28,6 +52,8 @@ func DefaultERL() ERLConfig {
 }
 
 func (c *ERLConfig) chosen() (agent, search *string) { return &c.Agent, &c.Search }
+
+func (c *ERLConfig) repeat() { c.Warmup = 0 }
 
 func (c *ERLConfig) build(ctx context.Context, agents agentsFunc, search algorithmParts) (engine.Workflow, error) {
 	of, err := agents()
@@ -54,6 +80,8 @@ func DefaultCEMRL() CEMRLConfig {
 }
 
 func (c *CEMRLConfig) chosen() (agent, search *string) { return &c.Agent, &c.Search }
+
+func (c *CEMRLConfig) repeat() { c.Warmup = 0 }
 
 func (c *CEMRLConfig) build(ctx context.Context, agents agentsFunc, search algorithmParts) (engine.Workflow, error) {
 	w, err := hybrid.NewCEMRL(ctx, hybrid.AgentsFunc(agents), search.configured(), c.CEMRLConfig)
@@ -123,6 +151,15 @@ type guide interface {
 	// with the key from the top level.
 	Fits(members int, network rl.NetworkConfig, replay rl.ReplayConfig) error
 	build(ctx context.Context, agents agentsFunc, search algorithmParts) (engine.Workflow, error)
+}
+
+// repeating is a guide that PBT can train if its iterations are all the same.
+type repeating interface {
+	guide
+	// Repeats returns the error of settings with which iterations differ, with the key from the top level.
+	Repeats() error
+	// repeat sets defaults with which they do not.
+	repeat()
 }
 
 // adapting is a guide whose agents have other defaults.

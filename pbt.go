@@ -8,7 +8,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/evorl/evorl/ec"
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/envs"
@@ -16,28 +15,8 @@ import (
 	"github.com/evorl/evorl/rl"
 )
 
-// hybrids are the workflows of package hybrid.
+// hybrids are the workflows of package hybrid that train others.
 var hybrids = []Workflow{
-	{
-		Name: "cem-rl", Summary: "a search some of whose candidates learn by gradient descent, with critics that they share, before all are evaluated",
-		Source: "A. Pourchot, O. Sigaud, \"CEM-RL: Combining evolutionary and gradient-based methods for policy search\", 2019",
-		parts:  newGuided("cem-rl", func() guide { c := DefaultCEMRL(); return &c }, ec.CandidateAlgorithms(), "ddpg", "td3"),
-	},
-	{
-		Name: "erl", Summary: "evolution-guided reinforcement learning: a population's episodes are agents' experience, and their actors join it",
-		Source: "S. Khadka, K. Tumer, \"Evolution-Guided Policy Gradient in Reinforcement Learning\", 2018",
-		parts:  newGuided("erl", func() guide { c := DefaultERL(); return &c }, ec.CandidateAlgorithms(), "ddpg", "sac", "td3"),
-	},
-	{
-		Name: "pga-me", Summary: "MAP-Elites some of whose candidates are elites that have followed the gradient of agents' critics",
-		Source: "O. Nilsson, A. Cully, \"Policy Gradient Assisted MAP-Elites\", 2021",
-		parts:  newGuided("pga-me", func() guide { c := DefaultPGAME(); return &c }, ec.ArchiveAlgorithms(), "ddpg", "td3"),
-	},
-	{
-		Name: "qd-pg", Summary: "MAP-Elites some of whose candidates are elites that have followed gradients of quality or of diversity",
-		Source: "T. Pierrot et al., \"Diversity Policy Gradient for Sample Efficient Quality-Diversity Optimization\", 2022",
-		parts:  newGuided("qd-pg", func() guide { c := DefaultQDPG(); return &c }, ec.ArchiveAlgorithms(), "ddpg", "td3"),
-	},
 	{
 		Name: "pbt", Summary: "population based training over an agent or a search: the worst members become copies of the best and explore other hyperparameters",
 		Source: "M. Jaderberg et al., \"Population Based Training of Neural Networks\", 2017",
@@ -82,11 +61,18 @@ type trainable interface {
 	learner() config.Section
 }
 
-// trainables returns the workflows that PBT can train: those with one objective, by which members can be compared.
+// trainables returns the workflows that PBT can train: those with one objective, by which members can be compared, and
+// with iterations that can be the same.
 func trainables() []Workflow {
-	return slices.DeleteFunc(slices.Concat(agents, searches), func(w Workflow) bool {
-		of, ok := w.parts().(searcher)
-		return ok && of.several()
+	return slices.DeleteFunc(slices.Concat(agents, guides, searches), func(w Workflow) bool {
+		switch of := w.parts().(type) {
+		case searcher:
+			return of.several()
+		case *guided:
+			_, ok := of.cfg.(repeating)
+			return !ok
+		}
+		return false
 	})
 }
 
@@ -120,11 +106,19 @@ func (p *pbt) train(over string) (ok bool) {
 		return false
 	}
 	p.trainable, p.over, p.cfg.Over = all[at].parts().(trainable), over, over
+	p.adopt()
+	return true
+}
+
+// adopt gives the workflow's settings the defaults of PBT.
+func (p *pbt) adopt() {
 	count, _ := p.members()
 	*count = pbtPopulation
 	p.space, p.err = hybrid.DefaultSearch(p.learner().Value)
 	p.cfg.Search = maps.Clone(p.space)
-	return true
+	if of, ok := p.trainable.(*guided); ok {
+		of.cfg.(repeating).repeat()
+	}
 }
 
 // choose trains the workflow named in the document or, if it names none, in a PBTConfig among the values of With.
@@ -143,14 +137,23 @@ func (p *pbt) choose(d *config.Document, values []any) error {
 		}
 	}
 	const key = "pbt.over"
-	if err := d.Peek("pbt", &chosen); err != nil || p.train(chosen.Over) {
+	if err := d.Peek("pbt", &chosen); err != nil {
+		return err
+	}
+	if p.train(chosen.Over) {
+		of, ok := p.trainable.(composed)
+		if !ok {
+			return nil
+		}
+		err := of.choose(d, values)
+		p.adopt()
 		return err
 	}
 	if of, ok := lookupWorkflow(chosen.Over); ok {
 		return d.Errorf(key, "%s", refusal(of))
 	}
 	if !d.Defined(key) {
-		return d.Errorf(key, "unknown workflow %q: want an agent or a search, such as \"ppo\"", chosen.Over)
+		return d.Errorf(key, "unknown workflow %q: want an agent, a search or a hybrid of both, such as \"ppo\"", chosen.Over)
 	}
 	return d.UnknownValue(key, "workflow", names(trainables()))
 }
@@ -162,6 +165,10 @@ func refusal(of Workflow) string {
 	}
 	if slices.ContainsFunc(populations, func(w Workflow) bool { return w.Name == of.Name }) {
 		return fmt.Sprintf("the members of %s learn from each other, so that none can be copied alone: want an agent or a search, such as over = \"ppo\"", of.Name)
+	}
+	if slices.ContainsFunc(guides, func(w Workflow) bool { return w.Name == of.Name }) {
+		return fmt.Sprintf("%s begins with generations of the archive alone, and PBT trains workflows whose iterations are the same: "+
+			"want an agent, a search, erl or cem-rl, such as over = \"ppo\"", of.Name)
 	}
 	return fmt.Sprintf("%s trains other workflows and cannot be trained itself: want an agent or a search, such as over = \"ppo\"", of.Name)
 }
@@ -188,6 +195,11 @@ func (p *pbt) check(env *envs.Environment, options envs.Options) error {
 	}
 	if count, key := p.members(); *count < 2 {
 		return config.Invalid(key, "a population of %d has no other member to learn from: want at least 2", *count)
+	}
+	if of, ok := p.trainable.(*guided); ok {
+		if err := of.cfg.(repeating).Repeats(); err != nil {
+			return err
+		}
 	}
 	keys, err := p.memberFields()
 	if err != nil {

@@ -36,6 +36,12 @@ func TestPBTOver(t *testing.T) {
 			[]string{"actor_weight", "c_threshold", "critic_weight", "discount", "entropy_weight", "lambda", "learning_rate", "pg_rho_threshold", "rho_threshold"}},
 		{"openes", "CartPole-v1", []string{"search.members=4", "openes.population=8", "network.hidden=[4]"}, []string{"learning_rate", "noise_std"}},
 		{"cma-es", "sphere", []string{"search.members=4"}, nil},
+		{"erl", "Pendulum-v1", []string{"erl.agent=sac", "sac.members=4", "sac.rollout_length=8", "sac.learning_starts=8", "replay.capacity=5000",
+			"network.hidden=[4]", "ga.population=4", "environment.time_limit=20"},
+			[]string{"actor_learning_rate", "critic_learning_rate", "discount", "target_entropy", "target_entropy_scale", "temperature_learning_rate"}},
+		{"cem-rl", "Pendulum-v1", []string{"td3.members=4", "td3.rollout_length=8", "td3.learning_starts=8", "replay.capacity=5000", "replay.batch=8",
+			"network.hidden=[4]", "cem.population=4", "cem.elites=2", "cem-rl.learners=2", "environment.time_limit=20"},
+			[]string{"actor_learning_rate", "critic_learning_rate", "discount", "exploration_noise", "noise_clip", "policy_delay", "target_noise"}},
 	} {
 		for _, workflow := range []string{"pbt", "pbt-cso"} {
 			t.Run(workflow+" over "+c.over, func(t *testing.T) {
@@ -131,6 +137,9 @@ func TestBuildPBTOver(t *testing.T) {
 		}
 		if at, agent := home(w); agent {
 			env, members = at, w.Name+".members=3"
+		}
+		if hybrid := w.Name == "erl" || w.Name == "cem-rl"; hybrid {
+			members = "td3.members=3"
 		}
 		set := []string{members}
 		if w.Name == "impala" {

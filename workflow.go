@@ -31,7 +31,7 @@ type parts interface {
 }
 
 // Workflows lists all methods, in the order in which they are documented.
-func Workflows() []Workflow { return slices.Concat(agents, populations, hybrids, searches) }
+func Workflows() []Workflow { return slices.Concat(agents, populations, guides, hybrids, searches) }
 
 func lookupWorkflow(name string) (Workflow, bool) {
 	for _, w := range Workflows() {

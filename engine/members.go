@@ -31,14 +31,16 @@ func Mean(r *Recorder, mean, value, weight *Tensor, scale float32) {
 }
 
 // Gather records copies between members in every given tensor: member p becomes a copy of member source[p], source being [P]
-// u32. Every source must be its own source. A tensor without a member axis, or with one of another length, is a recording error.
+// u32. Every source must be its own source. If a tensor has k times as many members, each k adjacent ones are copied together. A tensor without a
+// member axis, or with one of another length, is a recording error.
 func Gather(r *Recorder, source *Tensor, values ...*Tensor) {
 	for _, t := range values {
 		outer, p, inner, ok := t.Split(MemberAxis)
-		if !ok || p != source.Len() {
-			r.Fail(fmt.Errorf("engine: copying members of %v by their sources %v; want an axis %q of the same length", t, source, MemberAxis))
+		if !ok || p%source.Len() != 0 {
+			r.Fail(fmt.Errorf("engine: copying members of %v by their sources %v; want an axis %q of the same length, or of a multiple", t, source, MemberAxis))
 			return
 		}
+		p, inner = source.Len(), p/source.Len()*inner
 		groups := r.Share(p, outer*inner)
 		r.Dispatch(gatherKernel{
 			Source: source.Range(), Values: t.Range(), Outer: uint32(outer), Inner: uint32(inner), LocalSizeX: r.WorkgroupFor(outer * inner / int(groups)),

@@ -56,11 +56,23 @@ func newSharedCase(t *testing.T, eng *engine.Engine, actors int) *sharedCase {
 }
 
 // TestSharedCritics: an actor of a member that has two learns what it learns of the same batch, beside the same critics, as the only one; and the
-// gradient of the critics is the mean of those that each actor alone gives them.
+// gradient of the critics is the mean of those that each actor alone gives them. With delays that members vary, only the actors of those that are due
+// learn.
 func TestSharedCritics(t *testing.T) {
+	t.Run("each update", func(t *testing.T) { testSharedCritics(t, false) })
+	t.Run("delayed", func(t *testing.T) { testSharedCritics(t, true) })
+}
+
+func testSharedCritics(t *testing.T, delayed bool) {
 	eng := engine.New(open(t), engine.Seed(3))
 	both := newSharedCase(t, eng, 2)
 	alone := []*sharedCase{newSharedCase(t, eng, 1), newSharedCase(t, eng, 1)}
+	for _, c := range append(alone, both) {
+		if delayed {
+			c.o.Hyper().Vary("policy_delay")
+			write(t, c.o.Hyper().Lookup("policy_delay"), []float64{1, 2})
+		}
+	}
 	dice := rand.New(rand.NewPCG(8, 1))
 	// Values of two members with two actors each; each alone has a half of them.
 	share := func(of func(*sharedCase) *engine.Tensor, draw func() float64) {
@@ -101,6 +113,7 @@ func TestSharedCritics(t *testing.T) {
 		}
 		return sum
 	}
+	began := read(t, both.d.actor.params())
 	for _, c := range append(alone, both) {
 		c.d.block(1)
 		number := c.o.State().Sub("test").Scratch("number", engine.Uint32, engine.Axis("count", 1))
@@ -122,6 +135,11 @@ func TestSharedCritics(t *testing.T) {
 					t.Errorf("%s %d of member %d deviates by %g from the one that learned alone", name, l, m, off)
 				}
 			}
+		}
+	}
+	for i, v := range read(t, both.d.actor.params())[len(began)/2:] {
+		if delayed && v != began[len(began)/2+i] {
+			t.Fatalf("parameter %d of an actor that is not due has changed", i)
 		}
 	}
 	got, first, second := critics(both), critics(alone[0]), critics(alone[1])
@@ -161,17 +179,17 @@ func TestActorsErrors(t *testing.T) {
 	small.RolloutLength, small.LearningStarts = 8, 8
 	network := DefaultOffPolicyNetwork()
 	network.Hidden = []int{4}
-	normalized, delayed := network, small
-	normalized.NormalizeObs, delayed.PolicyDelay = true, 3
-	for want, c := range map[string]struct {
-		cfg     TD3Config
-		network NetworkConfig
-	}{"td3.policy_delay": {delayed, network}, "network.normalize_obs": {small, normalized}} {
-		if o, err := NewTD3(t.Context(), eng, env, c.cfg, Network(c.network), Actors(2)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v; want one of %s", err, want)
-			if err == nil {
-				o.Close()
-			}
+	normalized := network
+	normalized.NormalizeObs = true
+	if _, err := NewTD3(t.Context(), eng, env, small, Network(normalized), Actors(2)); err == nil || !strings.Contains(err.Error(), "network.normalize_obs") {
+		t.Errorf("error %v; want one of network.normalize_obs", err)
+	}
+	for want, opts := range map[string][]Option{
+		"\"replay.shared\"":  {Objectives(2)},
+		"with 3 actors each": {Objectives(2), Actors(3), Replays(ReplayConfig{Capacity: 9, Batch: 2, BatchShare: 1, Steps: 1, Shared: true})},
+	} {
+		if _, err := NewTD3(t.Context(), eng, env, small, append(opts, Network(network))...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v; want one that says %q", err, want)
 		}
 	}
 	dqn := DefaultDQN()

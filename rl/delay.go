@@ -14,18 +14,20 @@ type delay struct {
 	common float64        // of all members, unless it is varied
 	each   *engine.Tensor // [P]
 	credit *engine.Tensor // [P]: critic updates since the actor's last update
-	due    *engine.Tensor // [P] u32
-	tau    *engine.Tensor // [P]: of the targets; 0 for members that are not due
+	due    *engine.Tensor // [P · actors] u32
+	tau    *engine.Tensor // [P]: of the critics' targets; 0 for members that are not due
+	actor  *engine.Tensor // [P · actors]: the same of the actors' targets
 
 	length int // updates per block
 	masked bool
 }
 
 func newDelay(s *engine.State, h *engine.Hyper, a *actorCritic, common float64) *delay {
-	p := engine.Members(a.members)
+	p, all, update := engine.Members(a.members), engine.Members(a.members*a.actors), s.Sub("update")
 	return &delay{
 		common: common, each: h.Add("policy_delay", common), credit: s.Sub("agent").Tensor("policy_delay_credit", engine.Float32, p),
-		due: s.Sub("update").Scratch("due", engine.Uint32, p), tau: s.Sub("update").Scratch("due_tau", engine.Float32, p),
+		due: update.Scratch("due", engine.Uint32, all), tau: update.Scratch("due_tau", engine.Float32, p),
+		actor: update.Scratch("actor_tau", engine.Float32, all),
 	}
 }
 
@@ -39,7 +41,7 @@ func (d *delay) block(updates int, varied bool) int {
 	return d.length
 }
 
-// mask returns [P] u32, the members whose actors an update changes; nil: all.
+// mask returns [P · actors] u32, the actors that an update changes; nil: all.
 func (d *delay) mask() *engine.Tensor {
 	if d.masked {
 		return d.due
@@ -47,14 +49,17 @@ func (d *delay) mask() *engine.Tensor {
 	return nil
 }
 
-// record records which members are due in an update. now reports whether any can be; of is the tau of their targets.
-func (d *delay) record(r *engine.Recorder, tau *engine.Tensor, u update) (now bool, of *engine.Tensor) {
+// record records which members are due in an update. now reports whether any can be; critics and actors are the tau of
+// their targets, tau [P] and actorTau [P · actors] if all are due.
+func (d *delay) record(r *engine.Recorder, tau, actorTau *engine.Tensor, u update) (now bool, critics, actors *engine.Tensor) {
 	if !d.masked {
-		return u.at == d.length-1, tau
+		return u.at == d.length-1, tau, actorTau
 	}
-	size, groups := r.Invocations(d.due.Len())
+	members := d.tau.Len()
+	size, groups := r.Invocations(members)
 	r.Dispatch(dueKernel{
-		Delay: d.each.Range(), Tau: tau.Range(), Credit: d.credit.Range(), Due: d.due.Range(), DueTau: d.tau.Range(), Members: uint32(d.due.Len()), LocalSizeX: size,
+		Delay: d.each.Range(), Tau: tau.Range(), Credit: d.credit.Range(), Due: d.due.Range(), DueTau: d.tau.Range(), ActorTau: d.actor.Range(),
+		Members: uint32(members), Actors: uint32(d.due.Len() / members), LocalSizeX: size,
 	}.call(groups, 1, 1))
-	return true, d.tau
+	return true, d.tau, d.actor
 }

@@ -81,10 +81,6 @@ func newDeterministic(o *OffPolicy, parts learnerParts, c deterministicConfig) (
 	}
 	if c.delay > 0 {
 		d.delay = newDelay(s, h, ac, c.delay)
-		if updates, err := o.cfg.updates(); ac.actors > 1 && (err != nil || d.delay.block(updates, false) == 1 && d.delay.masked) {
-			return nil, errors.Join(err, config.Invalid(o.name+".policy_delay", "the %d actors of a member are updated together; want an integer "+
-				"that divides the %d updates per iteration", ac.actors, updates))
-		}
 	}
 	if c.diversity != nil {
 		d.diversity = newDiversity(s.Sub("update"), o, ac, *c.diversity)
@@ -154,10 +150,7 @@ func (d *deterministic) update(r *engine.Recorder, u update) {
 	u.batch = d.ofCritics(u.batch)
 	now, tau, actorTau := true, d.tau, d.actorTau
 	if d.delay != nil {
-		now, tau = d.delay.record(r, d.tau, u)
-		if d.actors == 1 {
-			actorTau = tau
-		}
+		now, tau, actorTau = d.delay.record(r, d.tau, d.actorTau, u)
 		d.actor.optimizer.Only(d.delay.mask())
 	}
 	d.nextActions(r, u)

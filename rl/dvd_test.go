@@ -266,7 +266,6 @@ func TestDvDRefused(t *testing.T) {
 		`"atoms": 5 atoms of the critics`:                func(c *DvDConfig, _ *NetworkConfig, _ *ReplayConfig) { c.Atoms = 5 },
 		`"replay.shared"`:                                func(_ *DvDConfig, _ *NetworkConfig, r *ReplayConfig) { r.Shared = false },
 		`"network.normalize_obs"`:                        func(_ *DvDConfig, n *NetworkConfig, _ *ReplayConfig) { n.NormalizeObs = true },
-		`"dvd.policy_delay": the 5 actors of a member`:   func(c *DvDConfig, _ *NetworkConfig, _ *ReplayConfig) { c.PolicyDelay = 1.5 },
 		`"updates_per_step": 0.025 updates`:              func(c *DvDConfig, _ *NetworkConfig, _ *ReplayConfig) { c.UpdatesPerStep = 0.025 },
 		`"jitter" is 0: want above 0`:                    func(c *DvDConfig, _ *NetworkConfig, _ *ReplayConfig) { c.Jitter = 0 },
 		`"network.squash": dvd squashes actions by tanh`: func(_ *DvDConfig, n *NetworkConfig, _ *ReplayConfig) { n.Squash = false },

@@ -1083,8 +1083,9 @@ var dueShader = &vk.Shader{
 		{Name: "Credit", Index: 2, Access: vk.ReadWrite},
 		{Name: "Due", Index: 3, Access: vk.Write},
 		{Name: "DueTau", Index: 4, Access: vk.Write},
+		{Name: "ActorTau", Index: 5, Access: vk.Write},
 	},
-	PushBytes: 4,
+	PushBytes: 8,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 	},
@@ -1094,13 +1095,15 @@ var dueShader = &vk.Shader{
 
 // dueKernel is shaders/rl/due.comp.
 type dueKernel struct {
-	Delay  vk.Range // readonly float
-	Tau    vk.Range // readonly float
-	Credit vk.Range // read-write float
-	Due    vk.Range // writeonly uint
-	DueTau vk.Range // writeonly float
+	Delay    vk.Range // readonly float
+	Tau      vk.Range // readonly float
+	Credit   vk.Range // read-write float
+	Due      vk.Range // writeonly uint
+	DueTau   vk.Range // writeonly float
+	ActorTau vk.Range // writeonly float
 
 	Members uint32 // push constants, in order
+	Actors  uint32
 
 	LocalSizeX uint32 // specialization constants, zero for their default 64
 }
@@ -1108,12 +1111,13 @@ type dueKernel struct {
 // call dispatches x × y × z workgroups.
 func (k dueKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [5]vk.Range
-		push   [4]byte
+		ranges [6]vk.Range
+		push   [8]byte
 		spec   [1]uint32
 	})
-	a.ranges = [5]vk.Range{k.Delay, k.Tau, k.Credit, k.Due, k.DueTau}
+	a.ranges = [6]vk.Range{k.Delay, k.Tau, k.Credit, k.Due, k.DueTau, k.ActorTau}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Actors)
 	a.spec = [1]uint32{64}
 	if k.LocalSizeX != 0 {
 		a.spec[0] = k.LocalSizeX

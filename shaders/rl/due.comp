@@ -10,11 +10,13 @@ layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(std430, set = 0, binding = 0) readonly buffer Delay { float delay[]; };     // [P]: at least 1
 layout(std430, set = 0, binding = 1) readonly buffer Tau { float tau[]; };         // [P]
 layout(std430, set = 0, binding = 2) buffer Credit { float credit[]; };            // [P]
-layout(std430, set = 0, binding = 3) writeonly buffer Due { uint due[]; };         // [P]: 1 or 0
+layout(std430, set = 0, binding = 3) writeonly buffer Due { uint due[]; };         // [P, actors]: 1 or 0
 layout(std430, set = 0, binding = 4) writeonly buffer DueTau { float due_tau[]; }; // [P]: tau if it is due, otherwise 0
+layout(std430, set = 0, binding = 5) writeonly buffer ActorTau { float actor_tau[]; }; // [P, actors]: the same
 
 layout(push_constant) uniform Push {
     uint members;
+    uint actors; // of a member, which are due together
 };
 
 void main() {
@@ -24,6 +26,9 @@ void main() {
     bool now = have >= delay[member];
     // A member whose delay has decreased does not catch up.
     credit[member] = now ? min(have - delay[member], 1.0) : have;
-    due[member] = now ? 1u : 0u;
     due_tau[member] = now ? tau[member] : 0.0;
+    for (uint i = member * actors; i < (member + 1u) * actors; i++) {
+        due[i] = now ? 1u : 0u;
+        actor_tau[i] = now ? tau[member] : 0.0;
+    }
 }
