@@ -10,7 +10,7 @@ import (
 
 // Limits of deterministic_update.comp.
 const (
-	deterministicBindings = 30
+	deterministicBindings = 29
 	maxFusedUpdates       = 64        // updates per dispatch
 	maxFusedBytes         = 128 << 20 // of the batches of a dispatch
 )
@@ -68,7 +68,7 @@ func (d *deterministic) recordFused(r *engine.Recorder, batch ReplayBatch, turn 
 	params, actorStride := actor.Params().Stacked()
 	_, criticStride := critics.Params().Stacked()
 	k := deterministicUpdateKernel{
-		Params: params, Updated: params, Updated4: params,
+		Params: params, Updated4: params,
 		Gradient: d.gradients.Range(), Summed: d.gradients.Range(), GradientRow: uint32(d.gradients.Size("parameter")),
 		Obs: batch.Obs.Range(), NextObs: batch.NextObs.Range(), Action: batch.Action.Range(), Reward: batch.Reward.Range(), Factor: batch.Factor.Range(),
 		RewardScale: d.rewardScale.Range(), ActorRate: d.actorRate.Range(), CriticRate: d.criticRate.Range(), Tau: d.tau.Range(),

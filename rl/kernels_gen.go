@@ -291,41 +291,40 @@ var deterministicUpdateShader = &vk.Shader{
 	Bindings: []vk.Binding{
 		{Name: "Params", Index: 0, Access: vk.Read},
 		{Name: "Params4", Index: 1, Access: vk.Read},
-		{Name: "Updated", Index: 2, Access: vk.Write},
-		{Name: "Updated4", Index: 3, Access: vk.Write},
-		{Name: "Obs", Index: 4, Access: vk.Read},
-		{Name: "NextObs", Index: 5, Access: vk.Read},
-		{Name: "Action", Index: 6, Access: vk.Read},
-		{Name: "Reward", Index: 7, Access: vk.Read},
-		{Name: "Factor", Index: 8, Access: vk.Read},
-		{Name: "RewardScale", Index: 9, Access: vk.Read},
-		{Name: "ActorRate", Index: 10, Access: vk.Read},
-		{Name: "CriticRate", Index: 11, Access: vk.Read},
-		{Name: "Tau", Index: 12, Access: vk.Read},
-		{Name: "Noise", Index: 13, Access: vk.Read, Optional: true},
-		{Name: "Clip", Index: 14, Access: vk.Read, Optional: true},
-		{Name: "Delay", Index: 15, Access: vk.Read, Optional: true},
-		{Name: "Credit", Index: 16, Access: vk.ReadWrite, Optional: true},
-		{Name: "Clock", Index: 17, Access: vk.Read},
-		{Name: "Turn", Index: 18, Access: vk.Read},
-		{Name: "Updates", Index: 19, Access: vk.ReadWrite},
-		{Name: "Refused", Index: 20, Access: vk.ReadWrite},
-		{Name: "CriticUpdates", Index: 21, Access: vk.ReadWrite},
-		{Name: "CriticRefused", Index: 22, Access: vk.ReadWrite},
-		{Name: "Norm", Index: 23, Access: vk.Write},
-		{Name: "Value", Index: 24, Access: vk.Write},
-		{Name: "Loss", Index: 25, Access: vk.Write},
-		{Name: "FirstValue", Index: 26, Access: vk.Write},
-		{Name: "params_texels", Index: 27, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "obs_texels", Index: 28, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "next_obs_texels", Index: 29, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "actions_texels", Index: 30, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "reward_texels", Index: 31, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "factor_texels", Index: 32, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "Gradient", Index: 33, Access: vk.Write},
-		{Name: "Gradient4", Index: 34, Access: vk.Write},
-		{Name: "Summed", Index: 35, Access: vk.Read},
-		{Name: "summed_texels", Index: 36, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Updated4", Index: 2, Access: vk.Write},
+		{Name: "Obs", Index: 3, Access: vk.Read},
+		{Name: "NextObs", Index: 4, Access: vk.Read},
+		{Name: "Action", Index: 5, Access: vk.Read},
+		{Name: "Reward", Index: 6, Access: vk.Read},
+		{Name: "Factor", Index: 7, Access: vk.Read},
+		{Name: "RewardScale", Index: 8, Access: vk.Read},
+		{Name: "Tau", Index: 9, Access: vk.Read},
+		{Name: "Clock", Index: 10, Access: vk.Read},
+		{Name: "Turn", Index: 11, Access: vk.Read},
+		{Name: "Norm", Index: 12, Access: vk.Write},
+		{Name: "Value", Index: 13, Access: vk.Write},
+		{Name: "Loss", Index: 14, Access: vk.Write},
+		{Name: "Gradient", Index: 15, Access: vk.Write},
+		{Name: "Gradient4", Index: 16, Access: vk.Write},
+		{Name: "Summed", Index: 17, Access: vk.Read},
+		{Name: "summed_texels", Index: 18, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "params_texels", Index: 19, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "obs_texels", Index: 20, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "next_obs_texels", Index: 21, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "actions_texels", Index: 22, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "reward_texels", Index: 23, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "factor_texels", Index: 24, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "ActorRate", Index: 25, Access: vk.Read},
+		{Name: "CriticRate", Index: 26, Access: vk.Read},
+		{Name: "Updates", Index: 27, Access: vk.ReadWrite},
+		{Name: "Refused", Index: 28, Access: vk.ReadWrite},
+		{Name: "CriticUpdates", Index: 29, Access: vk.ReadWrite},
+		{Name: "CriticRefused", Index: 30, Access: vk.ReadWrite},
+		{Name: "Noise", Index: 31, Access: vk.Read, Optional: true},
+		{Name: "Clip", Index: 32, Access: vk.Read, Optional: true},
+		{Name: "Delay", Index: 33, Access: vk.Read, Optional: true},
+		{Name: "Credit", Index: 34, Access: vk.ReadWrite, Optional: true},
+		{Name: "FirstValue", Index: 35, Access: vk.Write},
 	},
 	PushBytes: 76,
 	Spec: []vk.SpecConstant{
@@ -359,7 +358,6 @@ var deterministicUpdateShader = &vk.Shader{
 // deterministicUpdateKernel is shaders/rl/deterministic_update.comp.
 type deterministicUpdateKernel struct {
 	Params        vk.Range // readonly float
-	Updated       vk.Range // writeonly float
 	Updated4      vk.Range // writeonly vector
 	Obs           vk.Range // readonly float
 	NextObs       vk.Range // readonly float
@@ -367,25 +365,25 @@ type deterministicUpdateKernel struct {
 	Reward        vk.Range // readonly float
 	Factor        vk.Range // readonly float
 	RewardScale   vk.Range // readonly float
-	ActorRate     vk.Range // readonly float
-	CriticRate    vk.Range // readonly float
 	Tau           vk.Range // readonly float
-	Noise         vk.Range // readonly float, optional
-	Clip          vk.Range // readonly float, optional
-	Delay         vk.Range // readonly float, optional
-	Credit        vk.Range // read-write float, optional
 	Clock         vk.Range // readonly uint
 	Turn          vk.Range // readonly uint
+	Norm          vk.Range // writeonly float
+	Value         vk.Range // writeonly float
+	Loss          vk.Range // writeonly float
+	Gradient      vk.Range // writeonly float
+	Summed        vk.Range // readonly vec4
+	ActorRate     vk.Range // readonly float
+	CriticRate    vk.Range // readonly float
 	Updates       vk.Range // read-write uint
 	Refused       vk.Range // read-write uint
 	CriticUpdates vk.Range // read-write uint
 	CriticRefused vk.Range // read-write uint
-	Norm          vk.Range // writeonly float
-	Value         vk.Range // writeonly float
-	Loss          vk.Range // writeonly float
+	Noise         vk.Range // readonly float, optional
+	Clip          vk.Range // readonly float, optional
+	Delay         vk.Range // readonly float, optional
+	Credit        vk.Range // read-write float, optional
 	FirstValue    vk.Range // writeonly float
-	Gradient      vk.Range // writeonly float
-	Summed        vk.Range // readonly vec4
 
 	ActorRow     uint32 // push constants, in order
 	ActorStride  uint32
@@ -432,11 +430,11 @@ type deterministicUpdateKernel struct {
 // call dispatches x × y × z workgroups.
 func (k deterministicUpdateKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [37]vk.Range
+		ranges [36]vk.Range
 		push   [76]byte
 		spec   [22]uint32
 	})
-	a.ranges = [37]vk.Range{k.Params, k.Params, k.Updated, k.Updated4, k.Obs, k.NextObs, k.Action, k.Reward, k.Factor, k.RewardScale, k.ActorRate, k.CriticRate, k.Tau, k.Noise, k.Clip, k.Delay, k.Credit, k.Clock, k.Turn, k.Updates, k.Refused, k.CriticUpdates, k.CriticRefused, k.Norm, k.Value, k.Loss, k.FirstValue, k.Params, k.Obs, k.NextObs, k.Action, k.Reward, k.Factor, k.Gradient, k.Gradient, k.Summed, k.Summed}
+	a.ranges = [36]vk.Range{k.Params, k.Params, k.Updated4, k.Obs, k.NextObs, k.Action, k.Reward, k.Factor, k.RewardScale, k.Tau, k.Clock, k.Turn, k.Norm, k.Value, k.Loss, k.Gradient, k.Gradient, k.Summed, k.Summed, k.Params, k.Obs, k.NextObs, k.Action, k.Reward, k.Factor, k.ActorRate, k.CriticRate, k.Updates, k.Refused, k.CriticUpdates, k.CriticRefused, k.Noise, k.Clip, k.Delay, k.Credit, k.FirstValue}
 	binary.LittleEndian.PutUint32(a.push[0:], k.ActorRow)
 	binary.LittleEndian.PutUint32(a.push[4:], k.ActorStride)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Critic)

@@ -1,0 +1,111 @@
+// Common to kernels that make many updates of off-policy agents in one dispatch, on drivers whose memory is slow
+// compared with their registers. A subgroup computes a member, one network after the other: each is read from memory,
+// takes all rows of the batch, and leaves its outputs in shared memory or its gradient in memory. Software drivers run
+// every branch, masked, so all networks share the same two loops, one of networks that are only evaluated and one of
+// those that learn.
+//
+// The includer declares before the push constants beta_1 ... epsilon.
+
+layout(local_size_x = 8, local_size_x_id = 12) in; // one subgroup
+layout(constant_id = 0) const uint LANES = 8;
+layout(constant_id = 5) const uint IN = 2;      // of the networks, the largest number
+layout(constant_id = 6) const uint OUT = 1;     // of the networks, the largest number
+layout(constant_id = 8) const uint BATCH = 64;
+
+layout(std430, set = 0, binding = 0) coherent readonly buffer Params { float params[]; };  // all that updates change
+layout(std430, set = 0, binding = 1) coherent readonly buffer Params4 { vec4 params4[]; }; // the same
+layout(std430, set = 0, binding = 2) coherent writeonly buffer Updated4 { u64vec2 updated4[]; }; // the same, two floats in 64 bits
+layout(std430, set = 0, binding = 3) readonly buffer Obs { float obs[]; };            // [updates, P, BATCH, OBS]
+layout(std430, set = 0, binding = 4) readonly buffer NextObs { float next_obs[]; };   // [updates, P, BATCH, OBS]
+layout(std430, set = 0, binding = 5) readonly buffer Action { float actions[]; };     // [updates, P, BATCH, dimensions]
+layout(std430, set = 0, binding = 6) readonly buffer Reward { float reward[]; };      // [updates, P, BATCH]
+layout(std430, set = 0, binding = 7) readonly buffer Factor { float factor[]; };      // [updates, P, BATCH]
+layout(std430, set = 0, binding = 8) readonly buffer RewardScale { float reward_scale[]; }; // [P]
+layout(std430, set = 0, binding = 9) readonly buffer Tau { float tau[]; };            // [P]
+layout(std430, set = 0, binding = 10) readonly buffer Clock { uint clock[]; };        // [0]: the iteration
+layout(std430, set = 0, binding = 11) readonly buffer Turn { uint turn[]; };          // [0]: index of the dispatch in the iteration
+layout(std430, set = 0, binding = 12) writeonly buffer Norm { float norm[]; };        // [P]: norm of the last gradient; -1: not finite
+layout(std430, set = 0, binding = 13) writeonly buffer Value { float values[]; };     // of the last update, of the actions taken
+layout(std430, set = 0, binding = 14) writeonly buffer Loss { float loss[]; };        // [P, BATCH]: of the last update
+layout(std430, set = 0, binding = 15) coherent writeonly buffer Gradient { float gradient[]; };  // [P, row]
+layout(std430, set = 0, binding = 16) coherent writeonly buffer Gradient4 { vec4 gradient4[]; }; // the same
+layout(std430, set = 0, binding = 17) coherent readonly buffer Summed { vec4 summed[]; };        // the same
+layout(set = 0, binding = 18, rgba32f) coherent readonly uniform imageBuffer summed_texels;
+layout(set = 0, binding = 19, rgba32f) coherent readonly uniform imageBuffer params_texels;
+layout(set = 0, binding = 20, rgba32f) readonly uniform imageBuffer obs_texels;
+layout(set = 0, binding = 21, rgba32f) readonly uniform imageBuffer next_obs_texels;
+layout(set = 0, binding = 22, rgba32f) readonly uniform imageBuffer actions_texels;
+layout(set = 0, binding = 23, rgba32f) readonly uniform imageBuffer reward_texels;
+layout(set = 0, binding = 24, rgba32f) readonly uniform imageBuffer factor_texels;
+
+uint network_ins, network_outs; // of the current network
+#define MLP_INS network_ins
+#define MLP_OUTS network_outs
+
+#include "engine/nn/mlp.glsl"
+#include "engine/nn/mlp_backward.glsl"
+#include "engine/nn/mlp_block.glsl"
+#include "engine/nn/mlp_part.glsl"
+#include "engine/nn/follow.glsl"
+#include "engine/optim/bias.glsl"
+#include "engine/nn/head_batch.glsl"
+
+float mlp_rows[IN]; // inputs of LANES rows, one a lane
+
+void input_of(uint lane) {
+    [[unroll]] for (uint k = 0u; k < IN; k++) mlp_x[k] = subgroupShuffle(mlp_rows[k], lane);
+}
+
+// Evaluates the rows from `begin` to before `end`, one a lane, and gives each lane the outputs of its own. i is `begin`, and
+// then `end`.
+void evaluate_rows(uint begin, uint end, inout uint i, out float y[OUT]) {
+    [[unroll]] for (uint o = 0u; o < OUT; o++) y[o] = 0.0;
+    [[dont_unroll]] do {
+        input_of(i - begin);
+        mlp_forward();
+        [[unroll]] for (uint o = 0u; o < OUT; o++) y[o] = LANE == i - begin ? mlp_y[o] : y[o];
+        i++;
+    } while (i < end);
+}
+
+// Makes what lanes wrote visible to other lanes.
+void exchange() {
+    subgroupMemoryBarrier();
+    if (LANES >= 16u) subgroupBarrier();
+}
+
+u64vec2 pack(vec4 v) {
+    return u64vec2(packUint2x32(floatBitsToUint(v.xy)), packUint2x32(floatBitsToUint(v.zw)));
+}
+
+// One update of a row of parameters.
+struct Adam {
+    uint base, stride, target, gradient, fours; // where they begin, in floats, and how many fours there are
+    float rate; // the learning rate / (1 - beta_1^t)
+    float correction_2; // 1 / (1 - beta_2^t)
+    bool finite;
+    bool follows; // the targets do
+    float tau;
+};
+
+// D. P. Kingma, J. Ba, 2015, algorithm 1. With 0 fours, one masked iteration.
+void adam(Adam a) {
+    uint begin = 0u;
+    [[dont_unroll]] do {
+        uint i = min(begin + LANE, max(a.fours, 1u) - 1u), at = a.base / 4u + i, target = a.target / 4u + i, stride = a.stride / 4u;
+        vec4 g = LOAD4(summed, summed_texels, a.gradient / 4u + i), w = LOAD4(params4, params_texels, at), to = LOAD4(params4, params_texels, target);
+        vec4 m = LOAD4(params4, params_texels, at + stride), v = LOAD4(params4, params_texels, at + 2u * stride);
+        m = beta_1 * m + gain_1 * g;
+        v = beta_2 * v + gain_2 * g * g;
+        vec4 next = w - a.rate * m / (sqrt(v * a.correction_2) + epsilon);
+        if (begin + LANE < a.fours) {
+            if (a.finite) {
+                updated4[at] = pack(next);
+                updated4[at + stride] = pack(m);
+                updated4[at + 2u * stride] = pack(v);
+            }
+            if (a.follows) updated4[target] = pack(follow(to, a.finite ? next : w, a.tau));
+        }
+        begin += LANES;
+    } while (begin < a.fours);
+}
