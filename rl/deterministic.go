@@ -28,9 +28,8 @@ type deterministic struct {
 	ascent     *engine.Tensor // [P, B, 1]: the gradient of the actor's loss with respect to it, -1 / B
 	actorRow   *engine.Tensor // metric [P]
 
-	fused                 int            // updates per dispatch; 0: an update is several dispatches
-	gradients             *engine.Tensor // [P, row] of a fused update: of the critics, then of the actor
-	actorRate, criticRate *engine.Tensor // [P]
+	fused     int            // updates per dispatch; 0: an update is several dispatches
+	gradients *engine.Tensor // [P, row] of a fused update: of the critics, then of the actor
 }
 
 // deterministicConfig holds the settings of DDPG and TD3.
@@ -57,13 +56,11 @@ func newDeterministic(o *OffPolicy, parts learnerParts, c deterministicConfig) (
 	if c.weightDecay > 0 {
 		parts.optimizer.Rule, parts.optimizer.WeightDecay = optim.AdamW, c.weightDecay
 	}
-	d := &deterministic{
-		hyper: h, explorer: head, fused: fusesDeterministic(o, parts, c),
-		actorRate: h.Add("actor_learning_rate", c.actorRate), criticRate: h.Add("critic_learning_rate", c.criticRate),
-	}
+	d := &deterministic{hyper: h, explorer: head, fused: fusesDeterministic(o, parts, c)}
 	ac, err := newActorCritic(o, actorCriticConfig{
 		learnerParts: parts, twins: c.twins, head: head, critic: c.critic,
-		actorRate: d.actorRate, criticRate: d.criticRate, tau: h.Add("tau", c.tau), contiguous: d.fused > 0,
+		actorRate: h.Add("actor_learning_rate", c.actorRate), criticRate: h.Add("critic_learning_rate", c.criticRate), tau: h.Add("tau", c.tau),
+		contiguous: d.fused > 0,
 	})
 	if err != nil {
 		return nil, err

@@ -17,7 +17,7 @@ type discreteSAC struct {
 }
 
 func newDiscreteSAC(o *OffPolicy, parts learnerParts, c SACConfig) (*discreteSAC, error) {
-	ac, t, err := newSoft(o, parts, c, nn.Head{Kind: nn.Categorical, Size: parts.env.Action.Size()})
+	ac, t, err := newSoft(o, parts, c, nn.Head{Kind: nn.Categorical, Size: parts.env.Action.Size()}, false)
 	if err != nil {
 		return nil, err
 	}

@@ -1072,6 +1072,180 @@ func (k dqnLossKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: dqnLossShader, Groups: [3]uint32{x, y, z}, Label: "rl/dqn_loss", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var dqnUpdateShader = &vk.Shader{
+	Name:  "rl/dqn_update",
+	SPIRV: shaders.Code("rl/dqn_update"),
+	Bindings: []vk.Binding{
+		{Name: "Params", Index: 0, Access: vk.Read},
+		{Name: "Params4", Index: 1, Access: vk.Read},
+		{Name: "Updated4", Index: 2, Access: vk.Write},
+		{Name: "Obs", Index: 3, Access: vk.Read},
+		{Name: "NextObs", Index: 4, Access: vk.Read},
+		{Name: "Action", Index: 5, Access: vk.Read},
+		{Name: "Reward", Index: 6, Access: vk.Read},
+		{Name: "Factor", Index: 7, Access: vk.Read},
+		{Name: "RewardScale", Index: 8, Access: vk.Read},
+		{Name: "Tau", Index: 9, Access: vk.Read},
+		{Name: "Clock", Index: 10, Access: vk.Read},
+		{Name: "Turn", Index: 11, Access: vk.Read},
+		{Name: "Norm", Index: 12, Access: vk.Write},
+		{Name: "Value", Index: 13, Access: vk.Write},
+		{Name: "Loss", Index: 14, Access: vk.Write},
+		{Name: "Gradient", Index: 15, Access: vk.Write},
+		{Name: "Gradient4", Index: 16, Access: vk.Write},
+		{Name: "Summed", Index: 17, Access: vk.Read},
+		{Name: "summed_texels", Index: 18, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "params_texels", Index: 19, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "obs_texels", Index: 20, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "next_obs_texels", Index: 21, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "actions_texels", Index: 22, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "reward_texels", Index: 23, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "factor_texels", Index: 24, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "LearningRate", Index: 25, Access: vk.Read},
+		{Name: "Interval", Index: 26, Access: vk.Read},
+		{Name: "Updates", Index: 27, Access: vk.ReadWrite},
+		{Name: "Refused", Index: 28, Access: vk.ReadWrite},
+	},
+	PushBytes: 60,
+	Spec: []vk.SpecConstant{
+		{Name: "LANES", ID: 0, Default: 8},
+		{Name: "HIDDEN_1", ID: 1, Default: 64},
+		{Name: "HIDDEN_2", ID: 2, Default: 0},
+		{Name: "ACTIVATION", ID: 3, Default: 0},
+		{Name: "LAYER_NORM", ID: 4, Default: 0},
+		{Name: "IN", ID: 5, Default: 2},
+		{Name: "OUT", ID: 6, Default: 1},
+		{Name: "WIDTH_2", ID: 7, Default: 0},
+		{Name: "BATCH", ID: 8, Default: 64},
+		{Name: "DOUBLE", ID: 9, Default: 0},
+		{Name: "DUELING", ID: 10, Default: 0},
+		{Name: "LOCAL_SIZE_X", ID: 12, Default: 8},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{8, 1, 1},
+	LocalSizeSpec: [3]int32{12, -1, -1},
+}
+
+// dqnUpdateKernel is shaders/rl/dqn_update.comp.
+type dqnUpdateKernel struct {
+	Params       vk.Range // readonly float
+	Updated4     vk.Range // writeonly vector
+	Obs          vk.Range // readonly float
+	NextObs      vk.Range // readonly float
+	Action       vk.Range // readonly float
+	Reward       vk.Range // readonly float
+	Factor       vk.Range // readonly float
+	RewardScale  vk.Range // readonly float
+	Tau          vk.Range // readonly float
+	Clock        vk.Range // readonly uint
+	Turn         vk.Range // readonly uint
+	Norm         vk.Range // writeonly float
+	Value        vk.Range // writeonly float
+	Loss         vk.Range // writeonly float
+	Gradient     vk.Range // writeonly float
+	Summed       vk.Range // readonly vec4
+	LearningRate vk.Range // readonly float
+	Interval     vk.Range // readonly float
+	Updates      vk.Range // read-write uint
+	Refused      vk.Range // read-write uint
+
+	Row      uint32 // push constants, in order
+	Stride   uint32
+	Target   uint32
+	Count    uint32
+	Together uint32
+	Huber    float32
+	MaxNorm  float32
+	Anneal   float32
+	Beta1    float32
+	Beta2    float32
+	Gain1    float32
+	Gain2    float32
+	LogBeta1 float32
+	LogBeta2 float32
+	Epsilon  float32
+
+	Lanes      uint32 // specialization constants, zero for their default 8
+	Hidden1    uint32 // default 64
+	Hidden2    uint32 // default 0
+	Activation uint32 // default 0
+	LayerNorm  bool   // default false
+	In         uint32 // default 2
+	Out        uint32 // default 1
+	Width2     uint32 // default 0
+	Batch      uint32 // default 64
+	Double     bool   // default false
+	Dueling    bool   // default false
+	LocalSizeX uint32 // default 8
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k dqnUpdateKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [29]vk.Range
+		push   [60]byte
+		spec   [13]uint32
+	})
+	a.ranges = [29]vk.Range{k.Params, k.Params, k.Updated4, k.Obs, k.NextObs, k.Action, k.Reward, k.Factor, k.RewardScale, k.Tau, k.Clock, k.Turn, k.Norm, k.Value, k.Loss, k.Gradient, k.Gradient, k.Summed, k.Summed, k.Params, k.Obs, k.NextObs, k.Action, k.Reward, k.Factor, k.LearningRate, k.Interval, k.Updates, k.Refused}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Stride)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Target)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Count)
+	binary.LittleEndian.PutUint32(a.push[16:], k.Together)
+	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.Huber))
+	binary.LittleEndian.PutUint32(a.push[24:], math.Float32bits(k.MaxNorm))
+	binary.LittleEndian.PutUint32(a.push[28:], math.Float32bits(k.Anneal))
+	binary.LittleEndian.PutUint32(a.push[32:], math.Float32bits(k.Beta1))
+	binary.LittleEndian.PutUint32(a.push[36:], math.Float32bits(k.Beta2))
+	binary.LittleEndian.PutUint32(a.push[40:], math.Float32bits(k.Gain1))
+	binary.LittleEndian.PutUint32(a.push[44:], math.Float32bits(k.Gain2))
+	binary.LittleEndian.PutUint32(a.push[48:], math.Float32bits(k.LogBeta1))
+	binary.LittleEndian.PutUint32(a.push[52:], math.Float32bits(k.LogBeta2))
+	binary.LittleEndian.PutUint32(a.push[56:], math.Float32bits(k.Epsilon))
+	a.spec = [13]uint32{8, 64, 0, 0, 0, 2, 1, 0, 64, 0, 0, 8, 0}
+	if k.Lanes != 0 {
+		a.spec[0] = k.Lanes
+	}
+	if k.Hidden1 != 0 {
+		a.spec[1] = k.Hidden1
+	}
+	if k.Hidden2 != 0 {
+		a.spec[2] = k.Hidden2
+	}
+	if k.Activation != 0 {
+		a.spec[3] = k.Activation
+	}
+	if k.LayerNorm {
+		a.spec[4] = 1
+	}
+	if k.In != 0 {
+		a.spec[5] = k.In
+	}
+	if k.Out != 0 {
+		a.spec[6] = k.Out
+	}
+	if k.Width2 != 0 {
+		a.spec[7] = k.Width2
+	}
+	if k.Batch != 0 {
+		a.spec[8] = k.Batch
+	}
+	if k.Double {
+		a.spec[9] = 1
+	}
+	if k.Dueling {
+		a.spec[10] = 1
+	}
+	if k.LocalSizeX != 0 {
+		a.spec[11] = k.LocalSizeX
+	}
+	if k.TexelLoads != 0 {
+		a.spec[12] = k.TexelLoads
+	}
+	return vk.Call{Shader: dqnUpdateShader, Groups: [3]uint32{x, y, z}, Label: "rl/dqn_update", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var dueShader = &vk.Shader{
 	Name:  "rl/due",
 	SPIRV: shaders.Code("rl/due"),
@@ -2997,6 +3171,261 @@ func (k softActorKernel) call(x, y, z uint32) vk.Call {
 		a.spec[2] = 1
 	}
 	return vk.Call{Shader: softActorShader, Groups: [3]uint32{x, y, z}, Label: "rl/soft_actor", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var softUpdateShader = &vk.Shader{
+	Name:  "rl/soft_update",
+	SPIRV: shaders.Code("rl/soft_update"),
+	Bindings: []vk.Binding{
+		{Name: "Params", Index: 0, Access: vk.Read},
+		{Name: "Params4", Index: 1, Access: vk.Read},
+		{Name: "Updated4", Index: 2, Access: vk.Write},
+		{Name: "Obs", Index: 3, Access: vk.Read},
+		{Name: "NextObs", Index: 4, Access: vk.Read},
+		{Name: "Action", Index: 5, Access: vk.Read},
+		{Name: "Reward", Index: 6, Access: vk.Read},
+		{Name: "Factor", Index: 7, Access: vk.Read},
+		{Name: "RewardScale", Index: 8, Access: vk.Read},
+		{Name: "Tau", Index: 9, Access: vk.Read},
+		{Name: "Clock", Index: 10, Access: vk.Read},
+		{Name: "Turn", Index: 11, Access: vk.Read},
+		{Name: "Norm", Index: 12, Access: vk.Write},
+		{Name: "Value", Index: 13, Access: vk.Write},
+		{Name: "Loss", Index: 14, Access: vk.Write},
+		{Name: "Gradient", Index: 15, Access: vk.Write},
+		{Name: "Gradient4", Index: 16, Access: vk.Write},
+		{Name: "Summed", Index: 17, Access: vk.Read},
+		{Name: "summed_texels", Index: 18, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "params_texels", Index: 19, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "obs_texels", Index: 20, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "next_obs_texels", Index: 21, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "actions_texels", Index: 22, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "reward_texels", Index: 23, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "factor_texels", Index: 24, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "ActorRate", Index: 25, Access: vk.Read},
+		{Name: "CriticRate", Index: 26, Access: vk.Read},
+		{Name: "Updates", Index: 27, Access: vk.ReadWrite},
+		{Name: "Refused", Index: 28, Access: vk.ReadWrite},
+		{Name: "CriticUpdates", Index: 29, Access: vk.ReadWrite},
+		{Name: "CriticRefused", Index: 30, Access: vk.ReadWrite},
+		{Name: "Temperature", Index: 31, Access: vk.Read, Optional: true},
+		{Name: "TargetEntropy", Index: 32, Access: vk.Read},
+		{Name: "TemperatureRate", Index: 33, Access: vk.Read, Optional: true},
+		{Name: "TemperatureUpdates", Index: 34, Access: vk.ReadWrite, Optional: true},
+		{Name: "TemperatureRefused", Index: 35, Access: vk.ReadWrite, Optional: true},
+		{Name: "LogProb", Index: 36, Access: vk.Write},
+		{Name: "Sums", Index: 37, Access: vk.Write},
+	},
+	PushBytes: 84,
+	Spec: []vk.SpecConstant{
+		{Name: "LANES", ID: 0, Default: 8},
+		{Name: "HIDDEN_1", ID: 1, Default: 64},
+		{Name: "HIDDEN_2", ID: 2, Default: 0},
+		{Name: "ACTIVATION", ID: 3, Default: 0},
+		{Name: "LAYER_NORM", ID: 4, Default: 0},
+		{Name: "IN", ID: 5, Default: 2},
+		{Name: "OUT", ID: 6, Default: 1},
+		{Name: "CRITICS", ID: 7, Default: 1},
+		{Name: "BATCH", ID: 8, Default: 64},
+		{Name: "HAS_TEMPERATURE", ID: 9, Default: 0},
+		{Name: "HAS_TEMPERATURE_RATE", ID: 10, Default: 0},
+		{Name: "HAS_TEMPERATURE_UPDATES", ID: 11, Default: 0},
+		{Name: "LOCAL_SIZE_X", ID: 12, Default: 8},
+		{Name: "HAS_TEMPERATURE_REFUSED", ID: 13, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+		{Name: "HEAD", ID: 60, Default: 0},
+		{Name: "HEAD_WIDTH", ID: 61, Default: 1},
+		{Name: "SQUASH", ID: 62, Default: 0},
+		{Name: "LOG_STD_LOW", ID: 63, Default: 0xc0a00000},
+		{Name: "LOG_STD_HIGH", ID: 64, Default: 0x40000000},
+		{Name: "EXPLORE", ID: 65, Default: 0},
+		{Name: "NOISE_LIMIT", ID: 66, Default: 0x0},
+		{Name: "HEAD_ATOMS", ID: 67, Default: 1},
+		{Name: "HEAD_DUELING", ID: 68, Default: 0},
+	},
+	LocalSize:     [3]uint32{8, 1, 1},
+	LocalSizeSpec: [3]int32{12, -1, -1},
+}
+
+// softUpdateKernel is shaders/rl/soft_update.comp.
+type softUpdateKernel struct {
+	Params             vk.Range // readonly float
+	Updated4           vk.Range // writeonly vector
+	Obs                vk.Range // readonly float
+	NextObs            vk.Range // readonly float
+	Action             vk.Range // readonly float
+	Reward             vk.Range // readonly float
+	Factor             vk.Range // readonly float
+	RewardScale        vk.Range // readonly float
+	Tau                vk.Range // readonly float
+	Clock              vk.Range // readonly uint
+	Turn               vk.Range // readonly uint
+	Norm               vk.Range // writeonly float
+	Value              vk.Range // writeonly float
+	Loss               vk.Range // writeonly float
+	Gradient           vk.Range // writeonly float
+	Summed             vk.Range // readonly vec4
+	ActorRate          vk.Range // readonly float
+	CriticRate         vk.Range // readonly float
+	Updates            vk.Range // read-write uint
+	Refused            vk.Range // read-write uint
+	CriticUpdates      vk.Range // read-write uint
+	CriticRefused      vk.Range // read-write uint
+	Temperature        vk.Range // readonly float, optional
+	TargetEntropy      vk.Range // readonly float
+	TemperatureRate    vk.Range // readonly float, optional
+	TemperatureUpdates vk.Range // read-write uint, optional
+	TemperatureRefused vk.Range // read-write uint, optional
+	LogProb            vk.Range // writeonly float
+	Sums               vk.Range // writeonly float
+
+	ActorRow        uint32 // push constants, in order
+	ActorStride     uint32
+	Critic          uint32
+	CriticRow       uint32
+	CriticStride    uint32
+	GradientRow     uint32
+	TargetCritic    uint32
+	Logarithms      uint32
+	LogarithmStride uint32
+	Seed            uint32
+	NextStream      uint32
+	OwnStream       uint32
+	Count           uint32
+	Together        uint32
+	Beta1           float32
+	Beta2           float32
+	Gain1           float32
+	Gain2           float32
+	LogBeta1        float32
+	LogBeta2        float32
+	Epsilon         float32
+
+	Lanes       uint32  // specialization constants, zero for their default 8
+	Hidden1     uint32  // default 64
+	Hidden2     uint32  // default 0
+	Activation  uint32  // default 0
+	LayerNorm   bool    // default false
+	In          uint32  // default 2
+	Out         uint32  // default 1
+	Critics     uint32  // default 1
+	Batch       uint32  // default 64
+	LocalSizeX  uint32  // default 8
+	TexelLoads  uint32  // default 0
+	Head        uint32  // default 0
+	HeadWidth   uint32  // default 1
+	Squash      bool    // default false
+	LogStdLow   float32 // default -5
+	LogStdHigh  float32 // default 2
+	Explore     bool    // default false
+	NoiseLimit  float32 // default 0
+	HeadAtoms   uint32  // default 1
+	HeadDueling bool    // default false
+}
+
+// call dispatches x × y × z workgroups.
+func (k softUpdateKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [38]vk.Range
+		push   [84]byte
+		spec   [24]uint32
+	})
+	a.ranges = [38]vk.Range{k.Params, k.Params, k.Updated4, k.Obs, k.NextObs, k.Action, k.Reward, k.Factor, k.RewardScale, k.Tau, k.Clock, k.Turn, k.Norm, k.Value, k.Loss, k.Gradient, k.Gradient, k.Summed, k.Summed, k.Params, k.Obs, k.NextObs, k.Action, k.Reward, k.Factor, k.ActorRate, k.CriticRate, k.Updates, k.Refused, k.CriticUpdates, k.CriticRefused, k.Temperature, k.TargetEntropy, k.TemperatureRate, k.TemperatureUpdates, k.TemperatureRefused, k.LogProb, k.Sums}
+	binary.LittleEndian.PutUint32(a.push[0:], k.ActorRow)
+	binary.LittleEndian.PutUint32(a.push[4:], k.ActorStride)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Critic)
+	binary.LittleEndian.PutUint32(a.push[12:], k.CriticRow)
+	binary.LittleEndian.PutUint32(a.push[16:], k.CriticStride)
+	binary.LittleEndian.PutUint32(a.push[20:], k.GradientRow)
+	binary.LittleEndian.PutUint32(a.push[24:], k.TargetCritic)
+	binary.LittleEndian.PutUint32(a.push[28:], k.Logarithms)
+	binary.LittleEndian.PutUint32(a.push[32:], k.LogarithmStride)
+	binary.LittleEndian.PutUint32(a.push[36:], k.Seed)
+	binary.LittleEndian.PutUint32(a.push[40:], k.NextStream)
+	binary.LittleEndian.PutUint32(a.push[44:], k.OwnStream)
+	binary.LittleEndian.PutUint32(a.push[48:], k.Count)
+	binary.LittleEndian.PutUint32(a.push[52:], k.Together)
+	binary.LittleEndian.PutUint32(a.push[56:], math.Float32bits(k.Beta1))
+	binary.LittleEndian.PutUint32(a.push[60:], math.Float32bits(k.Beta2))
+	binary.LittleEndian.PutUint32(a.push[64:], math.Float32bits(k.Gain1))
+	binary.LittleEndian.PutUint32(a.push[68:], math.Float32bits(k.Gain2))
+	binary.LittleEndian.PutUint32(a.push[72:], math.Float32bits(k.LogBeta1))
+	binary.LittleEndian.PutUint32(a.push[76:], math.Float32bits(k.LogBeta2))
+	binary.LittleEndian.PutUint32(a.push[80:], math.Float32bits(k.Epsilon))
+	a.spec = [24]uint32{8, 64, 0, 0, 0, 2, 1, 1, 64, 0, 0, 0, 8, 0, 0, 0, 1, 0, 0xc0a00000, 0x40000000, 0, 0x0, 1, 0}
+	if k.Lanes != 0 {
+		a.spec[0] = k.Lanes
+	}
+	if k.Hidden1 != 0 {
+		a.spec[1] = k.Hidden1
+	}
+	if k.Hidden2 != 0 {
+		a.spec[2] = k.Hidden2
+	}
+	if k.Activation != 0 {
+		a.spec[3] = k.Activation
+	}
+	if k.LayerNorm {
+		a.spec[4] = 1
+	}
+	if k.In != 0 {
+		a.spec[5] = k.In
+	}
+	if k.Out != 0 {
+		a.spec[6] = k.Out
+	}
+	if k.Critics != 0 {
+		a.spec[7] = k.Critics
+	}
+	if k.Batch != 0 {
+		a.spec[8] = k.Batch
+	}
+	if k.Temperature.Buffer != nil {
+		a.spec[9] = 1
+	}
+	if k.TemperatureRate.Buffer != nil {
+		a.spec[10] = 1
+	}
+	if k.TemperatureUpdates.Buffer != nil {
+		a.spec[11] = 1
+	}
+	if k.LocalSizeX != 0 {
+		a.spec[12] = k.LocalSizeX
+	}
+	if k.TemperatureRefused.Buffer != nil {
+		a.spec[13] = 1
+	}
+	if k.TexelLoads != 0 {
+		a.spec[14] = k.TexelLoads
+	}
+	if k.Head != 0 {
+		a.spec[15] = k.Head
+	}
+	if k.HeadWidth != 0 {
+		a.spec[16] = k.HeadWidth
+	}
+	if k.Squash {
+		a.spec[17] = 1
+	}
+	if k.LogStdLow != 0 {
+		a.spec[18] = math.Float32bits(k.LogStdLow)
+	}
+	if k.LogStdHigh != 0 {
+		a.spec[19] = math.Float32bits(k.LogStdHigh)
+	}
+	if k.Explore {
+		a.spec[20] = 1
+	}
+	if k.NoiseLimit != 0 {
+		a.spec[21] = math.Float32bits(k.NoiseLimit)
+	}
+	if k.HeadAtoms != 0 {
+		a.spec[22] = k.HeadAtoms
+	}
+	if k.HeadDueling {
+		a.spec[23] = 1
+	}
+	return vk.Call{Shader: softUpdateShader, Groups: [3]uint32{x, y, z}, Label: "rl/soft_update", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
 var spreadShader = &vk.Shader{

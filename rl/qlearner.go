@@ -32,6 +32,7 @@ type qLearner struct {
 	nextChoices          *engine.Tensor // [P, B, Out]: the networks' values there; nil without double
 	errors, loss, chosen *engine.Tensor // [P, B]
 	gradient             *engine.Tensor // [splits, P, row]
+	fused                int            // updates per dispatch; 0: an update is several dispatches
 
 	rows struct{ loss, value, norm, refused, epsilon *engine.Tensor } // metrics [P]
 }
@@ -52,6 +53,9 @@ func newQLearner(o *OffPolicy, parts learnerParts, c DQNConfig) (*qLearner, erro
 	if q.updates, err = c.updates(); err != nil {
 		return nil, err
 	}
+	if q.fused = fusesQ(o, parts, c, mlp); q.fused > 0 {
+		s = s.Contiguous()
+	}
 	row := nn.Align(mlp.Size())
 	if c.NoisyStd > 0 {
 		q.noisy = newNoisy(s.Sub("noise"), q.clock, mlp, c.Members, c.NoisyStd)
@@ -66,6 +70,9 @@ func newQLearner(o *OffPolicy, parts learnerParts, c DQNConfig) (*qLearner, erro
 	q.target = s.Tensor("target", engine.Float32, q.network.params().Dims()...)
 	if q.shape.NormalizeObs {
 		q.normalizer = nn.NewNormalizer(s, c.Members, parts.env.ObsSize())
+	}
+	if uint64(q.network.params().StackBytes()) > s.Engine().Device().Info().Limits.MaxStorageRange {
+		q.fused = 0 // a kernel cannot bind all parameters
 	}
 	q.makeScratch(o.State().Sub("update"))
 	q.network.optimizer.Follow(q.target, q.share)

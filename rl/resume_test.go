@@ -103,7 +103,7 @@ func steps(t testing.TB, p engine.Workflow, from, to int) string {
 // TestResume: a run saved half way and resumed in a fresh workflow ends with the same digest as one that went through; so does a
 // rerun, and a run of another seed does not.
 func TestResume(t *testing.T) {
-	for _, w := range workflows() {
+	for _, w := range append(workflows(), fusedWorkflows()...) {
 		t.Run(w.name, func(t *testing.T) {
 			dev := open(t)
 			through := steps(t, w.begin(t, dev, 8), 0, 6)

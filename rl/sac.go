@@ -76,6 +76,10 @@ type sac struct {
 
 	atTwins, atLogProb *engine.Tensor // gradients with respect to actions, [P, 2, B, A], and to log-probabilities, [P, B]
 	entropyRow         *engine.Tensor // metric [P]
+
+	fused     int            // updates per dispatch; 0: an update is several dispatches
+	gradients *engine.Tensor // [P, row] of a fused update: of the critics, then of the actor
+	sums      *engine.Tensor // [2, P] of a fused update: the actor's loss and the temperature
 }
 
 // NewSAC makes a workflow of soft actor-critic (T. Haarnoja et al., "Soft Actor-Critic Algorithms and Applications",
@@ -97,18 +101,21 @@ func NewSAC(ctx context.Context, eng *engine.Engine, env *envs.Environment, cfg 
 }
 
 func newSAC(o *OffPolicy, parts learnerParts, c SACConfig) (*sac, error) {
-	ac, t, err := newSoft(o, parts, c, parts.network.head(parts.env.Action))
+	head := parts.network.head(parts.env.Action)
+	fused := fusesSoft(o, parts, c, head)
+	ac, t, err := newSoft(o, parts, c, head, fused > 0)
 	if err != nil {
 		return nil, err
 	}
 	s, m := o.State(), o.Metrics()
-	a := &sac{actorCritic: ac, temperatures: t, cfg: c, nextStream: s.Stream("next_action"), ownStream: s.Stream("own_action")}
+	a := &sac{actorCritic: ac, temperatures: t, cfg: c, nextStream: s.Stream("next_action"), ownStream: s.Stream("own_action"), fused: fused}
 	a.targetEntropy = o.Hyper().Add("target_entropy", c.TargetEntropy)
 	p, b := engine.Members(a.members), engine.Axis("transition", a.batch)
 	scratch := s.Sub("update")
 	a.atTwins = scratch.Scratch("gradient_at_twins_actions", engine.Float32, p, nn.Networks(2), b, engine.Axis("action", a.head.Size))
 	a.atLogProb = scratch.Scratch("gradient_at_log_prob", engine.Float32, p, b)
 	a.entropyRow = m.Row("policy/entropy")
+	a.makeFused(scratch)
 	return a, s.Err()
 }
 
@@ -168,6 +175,10 @@ func (a *sac) inherit(r *engine.Recorder, source *engine.Tensor) {
 func (a *sac) recordMetrics(r *engine.Recorder) {
 	a.actorCritic.recordMetrics(r)
 	engine.Mean(r, a.entropyRow, a.logProb, nil, -1)
+	if a.fused > 0 {
+		r.Copy(a.actorRow, a.sums.Index(0))
+		r.Copy(a.temperatureRow, a.sums.Index(1))
+	}
 }
 
 // init implements learner.

@@ -25,8 +25,8 @@ type temperatures struct {
 }
 
 // newSoft makes the common part of SAC's learners, without the target entropy: an actor with a head, twin critics with
-// targets that follow in every update, and temperatures.
-func newSoft(o *OffPolicy, parts learnerParts, c SACConfig, head nn.Head) (ac *actorCritic, t temperatures, err error) {
+// targets that follow in every update, and temperatures. If contiguous, networks and learned temperatures are in one buffer.
+func newSoft(o *OffPolicy, parts learnerParts, c SACConfig, head nn.Head, contiguous bool) (ac *actorCritic, t temperatures, err error) {
 	if err = parts.oneActor(); err != nil {
 		return nil, t, err
 	}
@@ -34,6 +34,7 @@ func newSoft(o *OffPolicy, parts learnerParts, c SACConfig, head nn.Head) (ac *a
 	ac, err = newActorCritic(o, actorCriticConfig{
 		learnerParts: parts, twins: 2, head: head, critic: c.CriticConfig,
 		actorRate: h.Add("actor_learning_rate", c.ActorLearningRate), criticRate: h.Add("critic_learning_rate", c.CriticLearningRate), tau: h.Add("tau", c.Tau),
+		contiguous: contiguous,
 	})
 	if err != nil {
 		return nil, t, err
@@ -42,7 +43,7 @@ func newSoft(o *OffPolicy, parts learnerParts, c SACConfig, head nn.Head) (ac *a
 	t.first = c.Temperature
 	rate := h.Add("temperature_learning_rate", c.TemperatureLearningRate)
 	if c.LearnTemperature {
-		t.optimizer = optim.New(s.Sub("agent/temperature"), parts.optimizer, rate, 4)
+		t.optimizer = optim.New(ac.scope.Sub("temperature"), parts.optimizer, rate, 4)
 		t.temperature = t.optimizer.Params()
 		t.begin = engine.Constant(s.Sub("agent"), "initial_temperature", t.logarithms, t.temperature.Dims()...)
 		t.atLog = s.Sub("update").Scratch("temperature_gradient", engine.Float32, append([]engine.Dim{engine.Axis("split", 1)}, t.temperature.Dims()...)...)

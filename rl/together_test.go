@@ -9,14 +9,126 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// Fused updates of TD3 give the parameters, targets, moments, counts and metrics of those in several dispatches, by the same batches, however many
-// a dispatch takes; both leave critics alone whose gradient is not finite.
-func TestFusedDeterministicUpdates(t *testing.T) {
-	const members, broken, updates = 3, 1, 5
+const fusedMembers = 3
+
+// fusedWorkflows are off-policy workflows whose updates are fused, where the device fuses any.
+func fusedWorkflows() []workflow {
+	network, replay := DefaultSACNetwork(), DefaultReplay()
+	network.Hidden = []int{16, 12}
+	replay.Capacity, replay.Batch = 200, 13
+	common := func(c *OffPolicyConfig) {
+		c.Members, c.RolloutLength, c.LearningStarts, c.UpdatesPerStep = fusedMembers, 60, 60, 1
+	}
+	td3, sac := DefaultTD3(), DefaultSAC()
+	common(&td3.OffPolicyConfig)
+	td3.ActorLearningRate, td3.CriticLearningRate, td3.PolicyDelay, td3.Tau = 1e-3, 1e-3, 1.5, 0.1
+	common(&sac.OffPolicyConfig)
+	sac.ActorLearningRate, sac.CriticLearningRate, sac.TemperatureLearningRate, sac.Tau = 1e-3, 1e-3, 1e-2, 0.1
+	fixed := sac
+	fixed.LearnTemperature, fixed.Temperature = false, 0.3
+	ofSAC := func(c SACConfig) func(t testing.TB, eng *engine.Engine) (counted, error) {
+		return func(t testing.TB, eng *engine.Engine) (counted, error) {
+			return NewSAC(t.Context(), eng, lookup(t, "Pendulum-v1"), c, Network(network), Replays(replay))
+		}
+	}
+	ofDQN := func(change func(*DQNConfig, *ReplayConfig), hidden ...int) func(t testing.TB, eng *engine.Engine) (counted, error) {
+		return func(t testing.TB, eng *engine.Engine) (counted, error) {
+			c, network, replay := DefaultDQN(), DefaultDQNNetwork(), replay
+			common(&c.OffPolicyConfig)
+			c.LearningRate, c.TargetInterval, c.Tau, network.Hidden = 1e-3, 2, 0.5, hidden
+			change(&c, &replay)
+			return NewDQN(t.Context(), eng, lookup(t, "Acrobot-v1"), c, Network(network), Replays(replay))
+		}
+	}
+	return []workflow{
+		{"dqn", ofDQN(func(*DQNConfig, *ReplayConfig) {}, 16, 12)},
+		{"dqn of one layer, dueling", ofDQN(func(c *DQNConfig, _ *ReplayConfig) { c.Dueling = true }, 37)},
+		{"dqn in panels, double, clipped, annealed", ofDQN(func(c *DQNConfig, _ *ReplayConfig) {
+			c.Double, c.Huber, c.MaxGradNorm, c.AnnealSteps = true, 0.7, 0.3, 400
+		}, 72, 75)},
+		{"dqn in wide panels, double, dueling, three steps", ofDQN(func(c *DQNConfig, r *ReplayConfig) { c.Double, c.Dueling, r.Steps = true, true, 3 }, 120, 84)},
+		{"td3", func(t testing.TB, eng *engine.Engine) (counted, error) {
+			network := network
+			network.StateDependentStd = false
+			return NewTD3(t.Context(), eng, lookup(t, "Pendulum-v1"), td3, Network(network), Replays(replay))
+		}},
+		{"sac", ofSAC(sac)},
+		{"sac with given temperatures", ofSAC(fixed)},
+	}
+}
+
+// openFused makes such a workflow with a replay, whose dispatches take so many updates; 0: an update is several of them.
+func openFused(t *testing.T, w workflow, together int) *OffPolicy {
+	t.Helper()
+	o := w.open(t, open(t), 8).(*OffPolicy)
+	if info := o.State().Engine().Device().Info(); info.Type != vk.CPU || !info.Features.Has(vk.Int64) {
+		t.Skip("updates are fused on software drivers with 64-bit integers alone")
+	}
+	var fused *int
+	switch of := o.learner.(type) {
+	case *deterministic:
+		fused = &of.fused
+	case *sac:
+		fused = &of.fused
+	case *qLearner:
+		fused = &of.fused
+	}
+	if *fused == 0 {
+		t.Fatal("the updates are not fused")
+	}
+	if *fused = together; together > 0 {
+		o.replay.makeMany(o.State().Sub("test"), together)
+	}
+	if err := o.Init(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// updated are the tensors that updates change, by name, and the networks among them.
+func updated(t *testing.T, l learner) (tensors map[string]*engine.Tensor, networks map[string]*network) {
+	t.Helper()
+	switch of := l.(type) {
+	case *deterministic:
+		return map[string]*engine.Tensor{
+			"targets of critics": of.targetCritics, "targets of actors": of.targetActor, "credit": of.delay.credit,
+			"losses of critics": of.lossRow, "values": of.valueRow, "losses of actors": of.actorRow, "norms": of.normRow,
+		}, map[string]*network{"actor": of.actor, "critics": of.critics}
+	case *sac:
+		tensors = map[string]*engine.Tensor{
+			"targets of critics": of.targetCritics, "temperatures": of.temperature,
+			"losses of critics": of.lossRow, "values": of.valueRow, "losses of actors": of.actorRow, "norms": of.normRow,
+			"entropies": of.entropyRow, "applied temperatures": of.temperatureRow,
+		}
+		if of.learned() {
+			tensors["updates of temperatures"], tensors["refusals of temperatures"] = of.optimizer.Updates(), of.optimizer.Refused()
+			for _, moments := range []string{"first_moment", "second_moment"} {
+				tensors[moments+" of temperatures"] = of.scope.Lookup("agent/temperature/optimizer/" + moments)
+			}
+		}
+		return tensors, map[string]*network{"actor": of.actor, "critics": of.critics}
+	case *qLearner:
+		return map[string]*engine.Tensor{
+			"targets": of.target, "losses of critics": of.rows.loss, "values": of.rows.value, "norms": of.rows.norm,
+		}, map[string]*network{"network": of.network}
+	}
+	t.Fatalf("no fused updates of %T", l)
+	return nil, nil
+}
+
+// Fused updates give the parameters, targets, moments, counts and metrics of those in several dispatches, by the same batches, however many a
+// dispatch takes; both leave networks of values alone whose gradient is not finite.
+func TestFusedOffPolicyUpdates(t *testing.T) {
+	for _, w := range fusedWorkflows() {
+		t.Run(w.name, func(t *testing.T) { compareForms(t, w) })
+	}
+}
+
+func compareForms(t *testing.T, w workflow) {
+	const members, broken, updates = fusedMembers, 1, 5
 	results := map[int]map[string][]float64{} // by the updates of a dispatch; 0: several dispatches an update
 	for _, together := range []int{0, 2, updates} {
-		o := newFusedCase(t, members, together)
-		d := o.learner.(*deterministic)
+		o := openFused(t, w, together)
 		reward := read(t, o.replay.reward)
 		for i := range len(reward) / members {
 			reward[broken*len(reward)/members+i] = math.NaN()
@@ -27,11 +139,12 @@ func TestFusedDeterministicUpdates(t *testing.T) {
 			o.RecordUpdates(r)
 			o.Measure(r)
 		})
-		result := map[string][]float64{
-			"targets of critics": read(t, d.targetCritics), "targets of actors": read(t, d.targetActor), "credit": read(t, d.delay.credit),
-			"losses of critics": read(t, d.lossRow), "values": read(t, d.valueRow), "losses of actors": read(t, d.actorRow), "norms": read(t, d.normRow),
+		tensors, networks := updated(t, o.learner)
+		result := map[string][]float64{}
+		for name, x := range tensors {
+			result[name] = read(t, x)
 		}
-		for name, n := range map[string]*network{"actor": d.actor, "critics": d.critics} {
+		for name, n := range networks {
 			scope := "agent/" + name + "/"
 			result["parameters of "+name] = read(t, n.params())
 			result["updates of "+name], result["refusals of "+name] = read(t, n.optimizer.Updates()), read(t, n.optimizer.Refused())
@@ -58,8 +171,12 @@ func TestFusedDeterministicUpdates(t *testing.T) {
 			if m == broken {
 				made, refused = 0, updates
 			}
-			if u, r := result["updates of critics"][m], result["refusals of critics"][m]; u != made || r != refused {
-				t.Errorf("%d updates a dispatch: critics of member %d made %g and refused %g; want %g and %g", together, m, u, r, made, refused)
+			of := "critics"
+			if result["updates of network"] != nil {
+				of = "network"
+			}
+			if u, r := result["updates of "+of][m], result["refusals of "+of][m]; u != made || r != refused {
+				t.Errorf("%d updates a dispatch: %s of member %d made %g and refused %g; want %g and %g", together, of, m, u, r, made, refused)
 			}
 		}
 	}
@@ -68,37 +185,4 @@ func TestFusedDeterministicUpdates(t *testing.T) {
 			t.Errorf("%s by 2 updates a dispatch and by %d are not the same", what, updates)
 		}
 	}
-}
-
-// newFusedCase makes TD3 with a replay, whose dispatches take so many updates; 0: an update is several of them.
-func newFusedCase(t *testing.T, members, together int) *OffPolicy {
-	t.Helper()
-	network, replay, cfg := DefaultOffPolicyNetwork(), DefaultReplay(), DefaultTD3()
-	network.Hidden = []int{16, 12}
-	replay.Capacity, replay.Batch = 200, 13
-	cfg.Members, cfg.RolloutLength, cfg.LearningStarts, cfg.UpdatesPerStep = members, 60, 60, 1
-	cfg.ActorLearningRate, cfg.CriticLearningRate, cfg.PolicyDelay, cfg.Tau = 1e-3, 1e-3, 1.5, 0.1
-	o, err := NewTD3(t.Context(), engine.New(open(t), engine.Seed(8)), lookup(t, "Pendulum-v1"), cfg, Network(network), Replays(replay))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := o.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	d := o.learner.(*deterministic)
-	if info := o.State().Engine().Device().Info(); info.Type != vk.CPU || !info.Features.Has(vk.Int64) {
-		t.Skip("updates are fused on software drivers with 64-bit integers alone")
-	}
-	if d.fused == 0 {
-		t.Fatal("the updates are not fused")
-	}
-	if d.fused = together; together > 0 {
-		o.replay.makeMany(o.State().Sub("test"), together)
-	}
-	if err := o.Init(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	return o
 }

@@ -138,6 +138,9 @@ func (o *Optimizer) Renew(r *engine.Recorder, source *engine.Tensor) {
 // Params returns the parameters [P, row].
 func (o *Optimizer) Params() *engine.Tensor { return o.params }
 
+// Rate returns the learning rates [P].
+func (o *Optimizer) Rate() *engine.Tensor { return o.rate }
+
 // Config returns the configuration that the optimizer was made with.
 func (o *Optimizer) Config() Config { return o.cfg }
 

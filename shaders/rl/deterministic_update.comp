@@ -138,7 +138,7 @@ void main() {
                 if (begin + LANE < end && !acts) {
                     if (passes) {
                         first_value[member * BATCH + row] = row_value;
-                        [[unroll]] for (uint o = 0u; o < OUT; o++) policy[o * BATCH + row] = row_at_action[o];
+                        [[unroll]] for (uint o = 0u; o < OUT; o++) policy[o * BATCH + row] = row_at_input[o];
                     } else {
                         float sum = (row_value - aim) * (row_value - aim) + (turn == 0u ? 0.0 : row_loss[row]);
                         row_loss[row] = sum;
@@ -161,7 +161,7 @@ void main() {
             adam(Adam(acts ? own : critic + member * CRITICS * critic_row, acts ? actor_stride : critic_stride,
                       acts ? target_actor + member * actor_row : target_critic + member * CRITICS * critic_row, to,
                       learns ? (acts ? actor_row : CRITICS * critic_row) / 4u : 0u,
-                      rate * bias_correction(t, log_beta_1), bias_correction(t, log_beta_2), finite, due, share));
+                      rate * bias_correction(t, log_beta_1), bias_correction(t, log_beta_2), 1.0, finite, due, share));
             exchange();
             done[who] += learns && finite ? 1u : 0u;
             refusals[who] += learns && !finite ? 1u : 0u;

@@ -6,11 +6,7 @@
 //
 // The includer declares before the push constants beta_1 ... epsilon.
 
-layout(local_size_x = 8, local_size_x_id = 12) in; // one subgroup
-layout(constant_id = 0) const uint LANES = 8;
-layout(constant_id = 5) const uint IN = 2;      // of the networks, the largest number
-layout(constant_id = 6) const uint OUT = 1;     // of the networks, the largest number
-layout(constant_id = 8) const uint BATCH = 64;
+#include "rl/lane_sizes.glsl"
 
 layout(std430, set = 0, binding = 0) coherent readonly buffer Params { float params[]; };  // all that updates change
 layout(std430, set = 0, binding = 1) coherent readonly buffer Params4 { vec4 params4[]; }; // the same
@@ -25,7 +21,7 @@ layout(std430, set = 0, binding = 9) readonly buffer Tau { float tau[]; };      
 layout(std430, set = 0, binding = 10) readonly buffer Clock { uint clock[]; };        // [0]: the iteration
 layout(std430, set = 0, binding = 11) readonly buffer Turn { uint turn[]; };          // [0]: index of the dispatch in the iteration
 layout(std430, set = 0, binding = 12) writeonly buffer Norm { float norm[]; };        // [P]: norm of the last gradient; -1: not finite
-layout(std430, set = 0, binding = 13) writeonly buffer Value { float values[]; };     // of the last update, of the actions taken
+layout(std430, set = 0, binding = 13) writeonly buffer Value { float values[]; };     // of the last update
 layout(std430, set = 0, binding = 14) writeonly buffer Loss { float loss[]; };        // [P, BATCH]: of the last update
 layout(std430, set = 0, binding = 15) coherent writeonly buffer Gradient { float gradient[]; };  // [P, row]
 layout(std430, set = 0, binding = 16) coherent writeonly buffer Gradient4 { vec4 gradient4[]; }; // the same
@@ -38,17 +34,11 @@ layout(set = 0, binding = 22, rgba32f) readonly uniform imageBuffer actions_texe
 layout(set = 0, binding = 23, rgba32f) readonly uniform imageBuffer reward_texels;
 layout(set = 0, binding = 24, rgba32f) readonly uniform imageBuffer factor_texels;
 
-uint network_ins, network_outs; // of the current network
-#define MLP_INS network_ins
-#define MLP_OUTS network_outs
-
 #include "engine/nn/mlp.glsl"
 #include "engine/nn/mlp_backward.glsl"
-#include "engine/nn/mlp_block.glsl"
-#include "engine/nn/mlp_part.glsl"
+#include "engine/nn/mlp_queue.glsl"
 #include "engine/nn/follow.glsl"
 #include "engine/optim/bias.glsl"
-#include "engine/nn/head_batch.glsl"
 
 float mlp_rows[IN]; // inputs of LANES rows, one a lane
 
@@ -68,6 +58,56 @@ void evaluate_rows(uint begin, uint end, inout uint i, out float y[OUT]) {
     } while (i < end);
 }
 
+// The gradients of a row's loss, one row a lane: at the outputs, or what the first output should be.
+float row_given[OUT];
+float row_value; // the first output
+#ifdef ROW_INPUTS
+float row_at_input[ROW_INPUTS]; // the gradient at the inputs from ROW_FIRST on
+#endif
+
+// Passes the rows from `begin` to before `end` forward and back, one a lane. The gradient at the outputs is row_given, or
+// with `error` that of the mean squared error of the first output, (y - row_given)^2. i is `begin`, and then `end`, rounded
+// up to blocks.
+void learn_rows(uint begin, uint end, bool error, inout uint i) {
+    row_value = 0.0;
+#ifdef ROW_INPUTS
+    [[unroll]] for (uint o = 0u; o < ROW_INPUTS; o++) row_at_input[o] = 0.0;
+#endif
+    [[dont_unroll]] do {
+        uint first = i;
+        [[dont_unroll]] do {
+            input_of((i - begin) % LANES);
+            queue_forward();
+            i++;
+        } while (i % BLOCK != 0u);
+        i = first;
+        [[dont_unroll]] do {
+            uint lane = (i - begin) % LANES;
+            input_of(lane);
+            queue_next();
+            float dy[OUT];
+            [[unroll]] for (uint o = 0u; o < OUT; o++) {
+                float g = subgroupShuffle(row_given[o], lane);
+                if (o == 0u) g = error ? 2.0 * (mlp_y[0] - g) / float(BATCH) : g;
+                dy[o] = i < end ? g : 0.0;
+            }
+            queue_backward(dy);
+            bool mine = LANE == lane && i < end;
+            row_value = mine ? mlp_y[0] : row_value;
+#ifdef ROW_INPUTS
+            [[unroll]] for (uint o = 0u; o < ROW_INPUTS; o++) {
+                float d = 0.0;
+                [[unroll]] for (uint u = 0u; u < UNITS_1; u++) d += mlp_d1[u] * mlp_w1[(ROW_FIRST + o) * UNITS_1 + u];
+                d = mlp_sum(d);
+                row_at_input[o] = mine ? d : row_at_input[o];
+            }
+#endif
+            i++;
+        } while (i % BLOCK != 0u);
+        queue_end();
+    } while (i < end);
+}
+
 // Makes what lanes wrote visible to other lanes.
 void exchange() {
     subgroupMemoryBarrier();
@@ -83,6 +123,7 @@ struct Adam {
     uint base, stride, target, gradient, fours; // where they begin, in floats, and how many fours there are
     float rate; // the learning rate / (1 - beta_1^t)
     float correction_2; // 1 / (1 - beta_2^t)
+    float scale;        // of the gradient
     bool finite;
     bool follows; // the targets do
     float tau;
@@ -93,8 +134,8 @@ void adam(Adam a) {
     uint begin = 0u;
     [[dont_unroll]] do {
         uint i = min(begin + LANE, max(a.fours, 1u) - 1u), at = a.base / 4u + i, target = a.target / 4u + i, stride = a.stride / 4u;
-        vec4 g = LOAD4(summed, summed_texels, a.gradient / 4u + i), w = LOAD4(params4, params_texels, at), to = LOAD4(params4, params_texels, target);
-        vec4 m = LOAD4(params4, params_texels, at + stride), v = LOAD4(params4, params_texels, at + 2u * stride);
+        vec4 g = a.scale * LOAD4(summed, summed_texels, a.gradient / 4u + i), to = LOAD4(params4, params_texels, target);
+        vec4 w = LOAD4(params4, params_texels, at), m = LOAD4(params4, params_texels, at + stride), v = LOAD4(params4, params_texels, at + 2u * stride);
         m = beta_1 * m + gain_1 * g;
         v = beta_2 * v + gain_2 * g * g;
         vec4 next = w - a.rate * m / (sqrt(v * a.correction_2) + epsilon);

@@ -1,0 +1,155 @@
+#version 450
+
+// Many updates of deep Q-learning in one dispatch: values at the next observations by target and network, the loss
+// (dqn_loss.comp), its gradient, Adam and the targets' updates, on networks in the lanes of a subgroup
+// (lane_update.glsl). V. Mnih et al., 2015, algorithm 1.
+//
+// Groups: x = members.
+
+#extension GL_ARB_gpu_shader_int64 : require
+
+layout(constant_id = 9) const bool DOUBLE = false;   // the network chooses the next action
+layout(constant_id = 10) const bool DUELING = false; // the last output is the state's value, the others are advantages
+
+layout(std430, set = 0, binding = 25) readonly buffer LearningRate { float learning_rate[]; }; // [P]
+layout(std430, set = 0, binding = 26) readonly buffer Interval { float interval[]; };      // [P]: updates between those that targets follow
+layout(std430, set = 0, binding = 27) buffer Updates { uint updates[]; };              // [P]: number of updates
+layout(std430, set = 0, binding = 28) buffer Refused { uint refused[]; };              // [P]: gradients that were not finite
+
+layout(push_constant) uniform Push {
+    uint row;      // floats of a member's parameters
+    uint stride;   // floats from parameters to first moments to second moments, a multiple of four
+    uint target;   // where the targets begin, [P, row]
+    uint count;    // updates of the iteration
+    uint together; // updates per dispatch; the last may have fewer
+    float huber;   // size of errors above which the loss is linear; 0: always quadratic
+    float max_norm; // of the gradient; 0: no limit
+    float anneal;   // fraction of the learning rate lost per step of the clock
+    float beta_1;
+    float beta_2;
+    float gain_1; // 1 - beta
+    float gain_2;
+    float log_beta_1; // natural logarithms
+    float log_beta_2;
+    float epsilon;
+};
+
+#include "rl/lane_update.glsl"
+#include "engine/nn/mlp_columns.glsl"
+#include "engine/optim/norm.glsl"
+
+const uint ACTIONS = OUT - (DUELING ? 1u : 0u);
+const uint EVALUATED = DOUBLE ? 3u : 2u; // networks at next observations, targets first, and at last the network at the observations
+
+shared float outputs[EVALUATED * OUT * BATCH]; // of these; those of the network become the gradients
+
+void main() {
+    uint member = gl_WorkGroupID.x, members = gl_NumWorkGroups.x, own = member * row;
+    float share = tau[member], scale = reward_scale[member], rate = learning_rate[member];
+    uint done = updates[member], refusals = 0u, wait = uint(max(round(interval[member]), 1.0));
+    uint first = turn[0] * together, last = min(first + together, count), before = clock[0] * count, steps = clock[1];
+    float size = 0.0;
+
+    // Loops test their condition at the end: if it is at the start, software drivers run the body once more, masked.
+    uint update = first;
+    [[dont_unroll]] do {
+        uint batch = ((update - first) * members + member) * BATCH;
+        uint turn = 0u; // panels of the first network, and then those of the others
+        [[dont_unroll]] do {
+            uint of = turn / PANELS, panel = turn % PANELS;
+            columns_load(of == 0u ? target + own : own, panel);
+            uint begin = 0u, i = 0u;
+            [[dont_unroll]] do {
+                uint row = min(begin + LANE, BATCH - 1u), end = min(begin + LANES, BATCH);
+                [[unroll]] for (uint k = 0u; k < IN; k++) {
+                    uint at = (batch + row) * IN + k;
+                    mlp_rows[k] = of + 1u < EVALUATED ? LOAD(next_obs, next_obs_texels, at) : LOAD(obs, obs_texels, at);
+                }
+                float y[OUT];
+                evaluate_rows(begin, end, i, y);
+                [[unroll]] for (uint o = 0u; o < OUT; o++) {
+                    uint at = (of * OUT + o) * BATCH + row;
+                    if (begin + LANE < end) outputs[at] = panel == 0u ? y[o] : outputs[at] + y[o];
+                }
+                begin += LANES;
+            } while (begin < BATCH);
+            exchange();
+            turn++;
+        } while (turn < EVALUATED * PANELS);
+
+        // The loss of a row a lane, and its gradient at the outputs.
+        uint begin = 0u;
+        [[dont_unroll]] do {
+            uint row = min(begin + LANE, BATCH - 1u), at = batch + row, best = 0u;
+            uint taken = min(uint(max(LOAD(actions, actions_texels, at), 0.0)), ACTIONS - 1u);
+            float top = 0.0, next = 0.0, q = 0.0, next_mean = 0.0, mean = 0.0;
+            [[unroll]] for (uint a = 0u; a < ACTIONS; a++) {
+                float there = outputs[a * BATCH + row], here = outputs[((EVALUATED - 1u) * OUT + a) * BATCH + row];
+                float choice = DOUBLE ? outputs[(OUT + a) * BATCH + row] : there;
+                bool better = a == 0u || choice > top;
+                next = better ? there : next;
+                top = a == 0u ? choice : max(top, choice);
+                q = a == taken ? here : q;
+                next_mean += there / float(ACTIONS);
+                mean += here / float(ACTIONS);
+            }
+            if (DUELING) {
+                next += outputs[ACTIONS * BATCH + row] - next_mean;
+                q += outputs[((EVALUATED - 1u) * OUT + ACTIONS) * BATCH + row] - mean;
+            }
+            float follows = LOAD(factor, factor_texels, at);
+            // If the factor is 0, the next state's value is not used, even if it is not finite.
+            float d = q - (scale * LOAD(reward, reward_texels, at) + (follows == 0.0 ? 0.0 : follows * next));
+            float slope = 2.0 * d, l = d * d;
+            if (huber > 0.0) {
+                slope = isnan(d) ? d : clamp(d, -huber, huber);
+                l = abs(d) <= huber ? 0.5 * d * d : huber * (abs(d) - 0.5 * huber);
+            }
+            float g = slope / float(BATCH);
+            if (begin + LANE < BATCH) {
+                [[unroll]] for (uint a = 0u; a < OUT; a++) {
+                    float each = a == ACTIONS ? g : (a == taken ? g : 0.0) - (DUELING ? g / float(ACTIONS) : 0.0);
+                    outputs[((EVALUATED - 1u) * OUT + a) * BATCH + row] = each;
+                }
+                if (update + 1u == last) {
+                    loss[member * BATCH + row] = l;
+                    values[member * BATCH + row] = q;
+                }
+            }
+            begin += LANES;
+        } while (begin < BATCH);
+        exchange();
+
+        mlp_zero();
+        float square = 0.0;
+        uint panel = 0u;
+        [[dont_unroll]] do {
+            if (PANELS > 1u) columns_load(own, panel); // else the registers hold it
+            uint begin = 0u, i = 0u;
+            [[dont_unroll]] do {
+                uint row = min(begin + LANE, BATCH - 1u), end = min(begin + LANES, BATCH);
+                [[unroll]] for (uint k = 0u; k < IN; k++) mlp_rows[k] = LOAD(obs, obs_texels, (batch + row) * IN + k);
+                [[unroll]] for (uint o = 0u; o < OUT; o++) row_given[o] = outputs[((EVALUATED - 1u) * OUT + o) * BATCH + row];
+                learn_rows(begin, end, false, i);
+                begin += LANES;
+            } while (begin < BATCH);
+            square += columns_store(own, panel);
+            panel++;
+        } while (panel < PANELS);
+        exchange();
+
+        size = norm_of(square);
+        uint number = before + update + 1u;
+        vec4 factors = norm_factors(size, done + 1u, steps);
+        adam(Adam(own, stride, target + own, own, row / 4u, rate * factors.w * factors.y, factors.z, factors.x, size >= 0.0, number % wait == 0u, share));
+        exchange();
+        done += size >= 0.0 ? 1u : 0u;
+        refusals += size >= 0.0 ? 0u : 1u;
+        update++;
+    } while (update < last);
+
+    if (LANE != 0u) return;
+    updates[member] = done;
+    refused[member] += refusals;
+    norm[member] = size;
+}
