@@ -41,7 +41,14 @@ type Gemm struct {
 	TransposeA, TransposeB bool    // A is stored as K × M, B as N × K
 	Alpha                  float32 // 0: 1
 
-	Addend *engine.Tensor // laid out like C, without blocks, and not C itself; nil: none
+	// The last TailColumns columns of A as it is stored are in Tail, beside those in A. Only for panels (Gemm.Panels).
+	Tail        Matrix
+	TailColumns int
+
+	// ColumnSums gives C a row M, after its last, for the sums of B's columns. Only for panels with a transposed A.
+	ColumnSums bool
+
+	Addend *engine.Tensor // laid out like C, without blocks, and not C itself; nil: none. Not for panels
 
 	// Bias, nil for none, holds N floats of every member from BiasAt + p BiasStride on.
 	Bias               *engine.Tensor
@@ -71,9 +78,27 @@ func (g Gemm) record(r *engine.Recorder, form gemmForm) {
 		r.Fail(err)
 		return
 	}
+	if _, tiled := form.(tiledForm); tiled && (g.ColumnSums || g.TailColumns > 0) {
+		r.Fail(fmt.Errorf("nn: a product of %d × %d × %d with sums of columns or an A of two matrices; only panels have them", g.M, g.K, g.N))
+		return
+	}
 	for _, call := range form.calls(g) {
 		r.Dispatch(call)
 	}
+}
+
+// Panels reports whether a device computes the product by panels of B.
+func (g Gemm) Panels(info vk.Info) bool {
+	_, ok := choosePanel(info, g)
+	return ok
+}
+
+// rowsOfC returns M, and one more with a row of column sums.
+func (g Gemm) rowsOfC() int {
+	if g.ColumnSums {
+		return g.M + 1
+	}
+	return g.M
 }
 
 func (g Gemm) splits() int { return max(g.Splits, 1) }
@@ -203,25 +228,27 @@ func chooseGemm(info vk.Info, g Gemm) gemmForm {
 }
 
 func (g Gemm) check() error {
-	lies := func(x Matrix, rows, columns int, transposed bool) bool {
+	lies := func(x Matrix, rows, columns, tail int, transposed bool) bool {
 		if transposed {
 			rows, columns = columns, rows
 		}
-		return x.holds(g.Members, rows, columns)
+		return x.holds(g.Members, rows, columns-tail) && (tail == 0 || columns > tail && g.Tail.Tensor != nil && g.Tail.holds(g.Members, rows, tail))
 	}
 	switch {
 	case g.Members < 1 || g.M < 1 || g.N < 1 || g.K < 1:
 		return fmt.Errorf("nn: products of %d members, %d × %d × %d; want at least 1 of each", g.Members, g.M, g.K, g.N)
-	case !lies(g.A, g.M, g.K, g.TransposeA):
+	case !lies(g.A, g.M, g.K, g.TailColumns, g.TransposeA):
 		return fmt.Errorf("nn: a matrix A of %d × %d floats does not lie in %v", g.M, g.K, g.A.Tensor)
-	case !lies(g.B, g.K, g.N, g.TransposeB):
+	case !lies(g.B, g.K, g.N, 0, g.TransposeB):
 		return fmt.Errorf("nn: a matrix B of %d × %d floats does not lie in %v", g.K, g.N, g.B.Tensor)
-	case g.Inner == 0 && !g.C.holds(g.Members, g.First+g.M, g.N):
+	case g.Inner == 0 && !g.C.holds(g.Members, g.First+g.rowsOfC(), g.N):
 		return fmt.Errorf("nn: a matrix C of %d × %d floats does not lie in %v", g.M, g.N, g.C.Tensor)
 	case g.C.Shared > 1:
 		return fmt.Errorf("nn: %d members share a matrix C; want each member to have its own", g.C.Shared)
 	case g.Addend != nil && (g.Inner != 0 || g.Addend == g.C.Tensor || !g.C.in(g.Addend).holds(g.Members, g.First+g.M, g.N)):
 		return fmt.Errorf("nn: an addend %v of a matrix C in %v; want another tensor that holds a matrix laid out like C, in one block", g.Addend, g.C.Tensor)
+	case g.ColumnSums && (!g.TransposeA || g.Inner != 0 || g.followed()):
+		return fmt.Errorf("nn: a product of %d × %d × %d with sums of columns; want a transposed A, no blocks, and nothing after the sum", g.M, g.K, g.N)
 	case g.Splits > 1 && (g.Addend != nil || g.Bias != nil || g.Activation != Linear || g.Slope != Linear || g.Kept != nil):
 		return fmt.Errorf("nn: a product in %d parts cannot be followed by an addend, a bias or an activation", g.Splits)
 	case g.Slope != Linear && (g.Activation != Linear || g.Outputs == nil || g.Slope == Swish && g.Inputs == nil):

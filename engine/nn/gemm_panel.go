@@ -20,7 +20,7 @@ func choosePanel(info vk.Info, g Gemm) (f panelForm, ok bool) {
 		workgroups = 32 // several for each core of a small machine
 	)
 	lanes := int(info.SubgroupSize)
-	if info.Type != vk.CPU || lanes != 8 || !info.Features.Has(vk.Int64) || g.M < 2*lanes || g.N <= lanes {
+	if info.Type != vk.CPU || lanes != 8 || !info.Features.Has(vk.Int64) || g.M < 2*lanes || g.N <= lanes || g.Addend != nil {
 		return f, false
 	}
 	f = panelForm{lanes: info.SubgroupSize, columns: 8}
@@ -38,31 +38,29 @@ func choosePanel(info vk.Info, g Gemm) (f panelForm, ok bool) {
 	f.depth = uint32(Align(ceil(g.chunk(), depths)))
 	panels := ceil(g.N, int(f.columns)*lanes) * g.Members * g.splits()
 	parts := max(ceil(g.M, longest), min(ceil(workgroups, panels), g.M/shortest))
-	f.rows = Align(ceil(g.M, parts))
+	f.rows = Align(ceil(g.rowsOfC(), parts))
 	return f, true
 }
 
-// calls returns one dispatch, or two if K is deeper than a panel and something follows the sum: the first leaves
-// partial sums in C, and the second adds the last panel's. It returns more if K is so deep that one dispatch would
-// exceed the loop limit of software drivers.
+// calls returns one dispatch, or more if K is so deep that one would exceed the loop limit of software drivers: all but
+// the last then leave partial sums in C.
 func (f panelForm) calls(g Gemm) []vk.Call {
 	const most = 32 // panels per dispatch: with 256 rows, half of the 65,535 loop iterations that lavapipe allows per invocation
 	depth := int(f.depth)
 	end := ceil(g.chunk(), depth) * depth
 	sums := g
-	sums.Alpha, sums.Addend, sums.Bias, sums.Activation, sums.Kept, sums.Slope = 1, nil, nil, Linear, nil, Linear
-	last := end
-	if g.alpha() != 1 || g.Addend != nil || g.Bias != nil || g.Activation != Linear || g.Kept != nil || g.Slope != Linear {
-		last -= depth
-	}
+	sums.Alpha, sums.Bias, sums.Activation, sums.Kept, sums.Slope = 1, nil, Linear, nil, Linear
 	var calls []vk.Call
-	for begin := 0; begin < last; begin += most * depth {
-		calls = append(calls, f.call(sums, begin, min(begin+most*depth, last)))
+	begin := 0
+	for ; end-begin > most*depth; begin += most * depth {
+		calls = append(calls, f.call(sums, begin, begin+most*depth))
 	}
-	if last < end {
-		calls = append(calls, f.call(g, last, end))
-	}
-	return calls
+	return append(calls, f.call(g, begin, end))
+}
+
+// followed reports whether something follows the sum.
+func (g Gemm) followed() bool {
+	return g.alpha() != 1 || g.Bias != nil || g.Activation != Linear || g.Kept != nil || g.Slope != Linear
 }
 
 // call sums the part of K from begin to end, multiples of f.depth, of each split.
@@ -70,13 +68,14 @@ func (f panelForm) call(g Gemm, begin, end int) vk.Call {
 	c := g.C.Tensor.Range()
 	k := gemmPanelKernel{
 		A: g.A.Tensor.Range(), B: g.B.Tensor.Range(), Sums: c, SumQuads: c, C: c, C4: c, C8: c,
-		M: uint32(g.M), N: uint32(g.N), K: uint32(g.K), Population: uint32(g.Members), Rows: uint32(f.rows),
+		M: uint32(g.rowsOfC()), N: uint32(g.N), K: uint32(g.K), Population: uint32(g.Members), Rows: uint32(f.rows),
 		Chunk: uint32(g.chunk()), Begin: uint32(begin), End: uint32(end),
 		AAt: uint32(g.A.At), AStride: uint32(g.A.Stride), ARow: uint32(g.A.Row), AShared: uint32(g.A.shared()),
 		BAt: uint32(g.B.At), BStride: uint32(g.B.Stride), BRow: uint32(g.B.Row), BShared: uint32(g.B.shared()),
 		CAt: uint32(g.C.At), CStride: uint32(g.C.Stride), CRow: uint32(g.C.Row), CSplit: uint32(g.SplitStride),
 		CFirst: uint32(g.First), CInner: uint32(g.Inner), CBlock: uint32(g.Block), Alpha: g.alpha(),
 		Lanes: f.lanes, Depth: f.depth, Columns: f.columns, Deep: end-begin > int(f.depth),
+		Followed: g.followed(), ColumnSums: g.ColumnSums,
 		TransposeA: g.TransposeA, TransposeB: g.TransposeB, Blocks: g.Inner != 0,
 		Activation: uint32(g.Activation), Slope: uint32(g.Slope),
 		AlignedA: g.A.aligned(4), AlignedB: g.B.aligned(4), AlignedC: 1,
@@ -96,8 +95,9 @@ func (f panelForm) call(g Gemm, begin, end int) vk.Call {
 	if g.Kept != nil {
 		k.Kept, k.Kept4, k.Kept8 = g.Kept.Range(), g.Kept.Range(), g.Kept.Range()
 	}
-	if g.Addend != nil {
-		k.Addend = g.Addend.Range()
+	if g.TailColumns > 0 {
+		k.Tail, k.TailColumns = g.Tail.Tensor.Range(), uint32(g.TailColumns)
+		k.TailAt, k.TailStride, k.TailRow, k.TailShared = uint32(g.Tail.At), uint32(g.Tail.Stride), uint32(g.Tail.Row), uint32(g.Tail.shared())
 	}
 	if g.Slope != Linear {
 		k.Outputs = g.Outputs.Range()
@@ -105,7 +105,7 @@ func (f panelForm) call(g Gemm, begin, end int) vk.Call {
 	if g.Slope == Swish {
 		k.Inputs = g.Inputs.Range()
 	}
-	call := k.call(uint32(ceil(g.N, columns)), uint32(ceil(g.M, f.rows)), uint32(g.splits()*g.Members))
+	call := k.call(uint32(ceil(g.N, columns)), uint32(ceil(g.rowsOfC(), f.rows)), uint32(g.splits()*g.Members))
 	call.Subgroup = f.lanes
 	return call
 }

@@ -59,7 +59,9 @@ type gemmCase struct {
 	transposeA, transposeB bool
 	aligned                bool
 	sharedA, sharedB       int  // consecutive members that share a matrix; 0: 1
-	addend                 bool // only without splits
+	addend                 bool // only without splits, and not for panels
+	tail                   int  // columns of A as stored that are in a matrix of their own; only for panels
+	sums                   bool // of B's columns; only for panels
 	splits                 int
 	bias                   bool
 	activation, slope      Activation
@@ -67,24 +69,37 @@ type gemmCase struct {
 	form                   gemmForm // nil: the device's choice
 }
 
+// alpha returns the factor of the product; with sums of columns there is none.
+func (c gemmCase) alpha() float32 {
+	if c.sums {
+		return 1
+	}
+	return 0.5
+}
+
 // product makes the tensors and the product, with C poisoned.
 func (c gemmCase) product(t *testing.T, s *engine.State, av, bv []float32) Gemm {
 	splits := max(c.splits, 1)
 	ar, ac := shape(c.m, c.k, c.transposeA)
 	br, bc := shape(c.k, c.n, c.transposeB)
-	g := Gemm{Members: c.members, M: c.m, N: c.n, K: c.k, TransposeA: c.transposeA, TransposeB: c.transposeB, Alpha: 0.5, Splits: c.splits,
+	g := Gemm{Members: c.members, M: c.m, N: c.n, K: c.k, TransposeA: c.transposeA, TransposeB: c.transposeB, Alpha: c.alpha(), Splits: c.splits,
 		Activation: c.activation, Slope: c.slope,
-		A: matrices(t, s, "a", ceil(c.members, max(c.sharedA, 1)), ar, ac, av, c.aligned),
+		TailColumns: c.tail, ColumnSums: c.sums,
+		A: matrices(t, s, "a", ceil(c.members, max(c.sharedA, 1)), ar, ac-c.tail, columnsOf(av, ac, 0, ac-c.tail), c.aligned),
 		B: matrices(t, s, "b", ceil(c.members, max(c.sharedB, 1)), br, bc, bv, c.aligned),
 	}
 	g.A.Shared, g.B.Shared = c.sharedA, c.sharedB
+	if c.tail > 0 {
+		g.Tail = matrices(t, s, "tail", ceil(c.members, max(c.sharedA, 1)), ar, c.tail, columnsOf(av, ac, ac-c.tail, ac), false)
+		g.Tail.Shared = c.sharedA
+	}
 	if c.blocks {
 		g.First, g.Inner = 2, 1+rand.IntN(c.m)
 		count := (g.First + c.m + g.Inner - 1) / g.Inner
 		g.C = matrices(t, s, "c", count*c.members, g.Inner, c.n, nil, c.aligned)
 		g.Block = c.members * g.C.Stride
 	} else {
-		g.C = matrices(t, s, "c", c.members*splits, c.m, c.n, nil, c.aligned)
+		g.C = matrices(t, s, "c", c.members*splits, g.rowsOfC(), c.n, nil, c.aligned)
 		g.SplitStride = c.members * g.C.Stride
 	}
 	like := func(name string, values []float32) *engine.Tensor {
@@ -103,6 +118,14 @@ func (c gemmCase) product(t *testing.T, s *engine.State, av, bv []float32) Gemm 
 		g.Outputs = like("outputs", normals(g.C.Tensor.Len()))
 	}
 	return g
+}
+
+// columnsOf returns columns from to to of rows of the given width.
+func columnsOf(values []float32, width, from, to int) (out []float32) {
+	for i := 0; i < len(values); i += width {
+		out = append(out, values[i+from:i+to]...)
+	}
+	return out
 }
 
 func shape(rows, columns int, transposed bool) (int, int) {
@@ -175,7 +198,7 @@ func (c gemmCase) run(t *testing.T) {
 					sum += float64(got[at+part*g.SplitStride])
 				}
 				// Rounding of K products and sums, each within half a unit in the last place.
-				v, tolerance := 0.5*want.At(i, j), float64(c.k+2)*0x1p-24*size.At(i, j)
+				v, tolerance := float64(c.alpha())*want.At(i, j), float64(c.k+2)*0x1p-24*size.At(i, j)
 				if addend != nil {
 					v += float64(addend[at])
 					tolerance += float64(c.k+2) * 0x1p-24 * math.Abs(float64(addend[at]))
@@ -205,6 +228,9 @@ func (c gemmCase) run(t *testing.T) {
 			}
 		}
 	}
+	if c.sums {
+		g.checkSums(t, c, got, bv)
+	}
 	written := func(name string, x []float32) {
 		n := 0
 		for _, v := range x {
@@ -212,12 +238,33 @@ func (c gemmCase) run(t *testing.T) {
 				n++
 			}
 		}
-		if want := c.members * c.m * c.n * splits; x != nil && n != want {
+		if want := c.members * g.rowsOfC() * c.n * splits; x != nil && n != want {
 			t.Fatalf("%+v: %d elements of %s were written, want %d", c, n, name, want)
 		}
 	}
 	written("C", got)
 	written("kept", kept)
+}
+
+// checkSums compares the last row of every member's C with the sums of columns of its B, stored as K × N in b.
+func (g Gemm) checkSums(t *testing.T, c gemmCase, got, b []float32) {
+	t.Helper()
+	for p := range c.members {
+		of := b[p/max(c.sharedB, 1)*c.k*c.n:]
+		for j := range c.n {
+			sum, want, size := 0.0, 0.0, 0.0
+			for part := range max(c.splits, 1) {
+				sum += float64(got[g.at(p, c.m, j)+part*g.SplitStride])
+			}
+			for u := range c.k {
+				v := float64(of[u*c.n+j])
+				want, size = want+v, size+math.Abs(v)
+			}
+			if tolerance := float64(c.k) * 0x1p-24 * size; !(math.Abs(sum-want) <= tolerance) {
+				t.Fatalf("%+v: member %d, sum of column %d: %v, want %v ± %v", c, p, j, sum, want, tolerance)
+			}
+		}
+	}
 }
 
 // gemmForms returns the forms that the device can run, with sizes that leave parts of them unused.
@@ -307,7 +354,8 @@ func TestGemmShared(t *testing.T) {
 	for name, form := range forms {
 		for _, aligned := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s/%v", name, aligned), func(t *testing.T) {
-				c := gemmCase{members: 6, m: 9, n: 13, k: 7, aligned: aligned, form: form, sharedA: 2, addend: true}
+				_, panel := form.(panelForm)
+				c := gemmCase{members: 6, m: 9, n: 13, k: 7, aligned: aligned, form: form, sharedA: 2, addend: !panel}
 				if name == "vector" {
 					c.m = 1
 				}
@@ -321,17 +369,44 @@ func TestGemmShared(t *testing.T) {
 	}
 }
 
+// TestGemmJoined tests an A of two matrices side by side, and sums of B's columns, which only panels have.
+func TestGemmJoined(t *testing.T) {
+	for name, form := range gemmForms(testState(t).Engine().Device().Info()) {
+		if _, panel := form.(panelForm); !panel {
+			continue
+		}
+		for _, aligned := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s/%v", name, aligned), func(t *testing.T) {
+				for i, size := range [][3]int{{23, 13, 7}, {17, 40, 23}, {12, 8, 30}} {
+					c := gemmCase{members: 6, m: size[0], n: size[1], k: size[2], aligned: aligned, form: form, tail: 1 + rand.IntN(6), bias: i == 0}
+					c.sharedA = 1 + i
+					c.run(t)
+					c.transposeA, c.sums, c.bias, c.splits = true, true, false, i
+					c.run(t)
+					c.tail = 0
+					c.run(t)
+				}
+			})
+		}
+	}
+}
+
 func TestGemmErrors(t *testing.T) {
 	s := testState(t)
 	x := vector(t, s, "x", 64, nil)
 	y, short := vector(t, s, "y", 64, nil), vector(t, s, "short", 63, nil)
 	m := Matrix{Tensor: x, Stride: 16, Row: 4}
+	c := Matrix{Tensor: y, Stride: 16, Row: 4}
 	for name, g := range map[string]Gemm{
 		"C shared":             {C: Matrix{Tensor: y, Stride: 16, Row: 4, Shared: 2}},
 		"addend of other size": {C: Matrix{Tensor: y, Stride: 16, Row: 4}, Addend: short},
 		"addend is C":          {C: Matrix{Tensor: y, Stride: 16, Row: 4}, Addend: y},
 		"addend with splits":   {C: Matrix{Tensor: y, Stride: 16, Row: 4}, Addend: x, Splits: 2},
 		"C too short":          {C: Matrix{Tensor: short, Stride: 16, Row: 4}},
+		"tail missing":         {C: c, TailColumns: 1},
+		"sums with alpha":      {C: Matrix{Tensor: y, Stride: 12, Row: 4}, TransposeA: true, ColumnSums: true, Alpha: 2},
+		"sums without room":    {C: c, TransposeA: true, ColumnSums: true},
+		"too small for panels": {C: Matrix{Tensor: y, Stride: 8, Row: 4}, TransposeA: true, ColumnSums: true},
 	} {
 		g.Members, g.M, g.N, g.K, g.A, g.B = 4, 4, 4, 4, m, m
 		if p, err := s.Engine().Record(name, func(r *engine.Recorder) { g.Record(r) }); err == nil {

@@ -571,8 +571,8 @@ var gemmPanelShader = &vk.Shader{
 		{Name: "outputs_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
 		{Name: "Inputs", Index: 8, Access: vk.Read, Optional: true},
 		{Name: "inputs_texels", Index: 9, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
-		{Name: "Addend", Index: 10, Access: vk.Read, Optional: true},
-		{Name: "addend_texels", Index: 11, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "Tail", Index: 10, Access: vk.Read, Optional: true},
+		{Name: "tail_texels", Index: 11, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
 		{Name: "Sums", Index: 12, Access: vk.Read},
 		{Name: "sums_texels", Index: 13, Access: vk.Read, Texel: vk.TexelFloat},
 		{Name: "SumQuads", Index: 14, Access: vk.Read},
@@ -584,7 +584,7 @@ var gemmPanelShader = &vk.Shader{
 		{Name: "Kept4", Index: 20, Access: vk.Write, Optional: true},
 		{Name: "Kept8", Index: 21, Access: vk.Write, Optional: true},
 	},
-	PushBytes: 104,
+	PushBytes: 124,
 	Spec: []vk.SpecConstant{
 		{Name: "LANES", ID: 0, Default: 8},
 		{Name: "DEPTH", ID: 1, Default: 64},
@@ -601,7 +601,9 @@ var gemmPanelShader = &vk.Shader{
 		{Name: "EDGE", ID: 12, Default: 0},
 		{Name: "BLOCKS", ID: 13, Default: 0},
 		{Name: "DEEP", ID: 14, Default: 0},
-		{Name: "HAS_ADDEND", ID: 15, Default: 0},
+		{Name: "HAS_TAIL", ID: 15, Default: 0},
+		{Name: "COLUMN_SUMS", ID: 16, Default: 0},
+		{Name: "FOLLOWED", ID: 17, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{8, 1, 1},
@@ -615,7 +617,7 @@ type gemmPanelKernel struct {
 	Bias     vk.Range // readonly vec4, optional
 	Outputs  vk.Range // readonly vec4, optional
 	Inputs   vk.Range // readonly vec4, optional
-	Addend   vk.Range // readonly vec4, optional
+	Tail     vk.Range // readonly vec4, optional
 	Sums     vk.Range // readonly float
 	SumQuads vk.Range // readonly vec4
 	C        vk.Range // writeonly float
@@ -625,32 +627,37 @@ type gemmPanelKernel struct {
 	Kept4    vk.Range // writeonly vector, optional
 	Kept8    vk.Range // writeonly vector, optional
 
-	M          uint32 // push constants, in order
-	N          uint32
-	K          uint32
-	Population uint32
-	Rows       uint32
-	Chunk      uint32
-	Begin      uint32
-	End        uint32
-	AAt        uint32
-	AStride    uint32
-	ARow       uint32
-	BAt        uint32
-	BStride    uint32
-	BRow       uint32
-	BiasAt     uint32
-	BiasStride uint32
-	CAt        uint32
-	CStride    uint32
-	CRow       uint32
-	CFirst     uint32
-	CInner     uint32
-	CBlock     uint32
-	CSplit     uint32
-	AShared    uint32
-	BShared    uint32
-	Alpha      float32
+	M           uint32 // push constants, in order
+	N           uint32
+	K           uint32
+	Population  uint32
+	Rows        uint32
+	Chunk       uint32
+	Begin       uint32
+	End         uint32
+	AAt         uint32
+	AStride     uint32
+	ARow        uint32
+	BAt         uint32
+	BStride     uint32
+	BRow        uint32
+	BiasAt      uint32
+	BiasStride  uint32
+	CAt         uint32
+	CStride     uint32
+	CRow        uint32
+	CFirst      uint32
+	CInner      uint32
+	CBlock      uint32
+	CSplit      uint32
+	AShared     uint32
+	BShared     uint32
+	Alpha       float32
+	TailAt      uint32
+	TailStride  uint32
+	TailRow     uint32
+	TailShared  uint32
+	TailColumns uint32
 
 	Lanes      uint32 // specialization constants, zero for their default 8
 	Depth      uint32 // default 64
@@ -665,6 +672,8 @@ type gemmPanelKernel struct {
 	Edge       uint32 // default 0
 	Blocks     bool   // default false
 	Deep       bool   // default false
+	ColumnSums bool   // default false
+	Followed   bool   // default false
 	TexelLoads uint32 // default 0
 }
 
@@ -672,10 +681,10 @@ type gemmPanelKernel struct {
 func (k gemmPanelKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
 		ranges [22]vk.Range
-		push   [104]byte
-		spec   [17]uint32
+		push   [124]byte
+		spec   [19]uint32
 	})
-	a.ranges = [22]vk.Range{k.A, k.A, k.B, k.B, k.Bias, k.Bias, k.Outputs, k.Outputs, k.Inputs, k.Inputs, k.Addend, k.Addend, k.Sums, k.Sums, k.SumQuads, k.SumQuads, k.C, k.C4, k.C8, k.Kept, k.Kept4, k.Kept8}
+	a.ranges = [22]vk.Range{k.A, k.A, k.B, k.B, k.Bias, k.Bias, k.Outputs, k.Outputs, k.Inputs, k.Inputs, k.Tail, k.Tail, k.Sums, k.Sums, k.SumQuads, k.SumQuads, k.C, k.C4, k.C8, k.Kept, k.Kept4, k.Kept8}
 	binary.LittleEndian.PutUint32(a.push[0:], k.M)
 	binary.LittleEndian.PutUint32(a.push[4:], k.N)
 	binary.LittleEndian.PutUint32(a.push[8:], k.K)
@@ -702,7 +711,12 @@ func (k gemmPanelKernel) call(x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[92:], k.AShared)
 	binary.LittleEndian.PutUint32(a.push[96:], k.BShared)
 	binary.LittleEndian.PutUint32(a.push[100:], math.Float32bits(k.Alpha))
-	a.spec = [17]uint32{8, 64, 8, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+	binary.LittleEndian.PutUint32(a.push[104:], k.TailAt)
+	binary.LittleEndian.PutUint32(a.push[108:], k.TailStride)
+	binary.LittleEndian.PutUint32(a.push[112:], k.TailRow)
+	binary.LittleEndian.PutUint32(a.push[116:], k.TailShared)
+	binary.LittleEndian.PutUint32(a.push[120:], k.TailColumns)
+	a.spec = [19]uint32{8, 64, 8, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 	if k.Lanes != 0 {
 		a.spec[0] = k.Lanes
 	}
@@ -748,11 +762,17 @@ func (k gemmPanelKernel) call(x, y, z uint32) vk.Call {
 	if k.Deep {
 		a.spec[14] = 1
 	}
-	if k.Addend.Buffer != nil {
+	if k.Tail.Buffer != nil {
 		a.spec[15] = 1
 	}
+	if k.ColumnSums {
+		a.spec[16] = 1
+	}
+	if k.Followed {
+		a.spec[17] = 1
+	}
 	if k.TexelLoads != 0 {
-		a.spec[16] = k.TexelLoads
+		a.spec[18] = k.TexelLoads
 	}
 	return vk.Call{Shader: gemmPanelShader, Groups: [3]uint32{x, y, z}, Label: "engine/nn/gemm_panel", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }

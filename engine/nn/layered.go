@@ -114,18 +114,30 @@ func (l *layered) chunk(r *engine.Recorder, b batch, kept *activations, first, c
 	}
 }
 
-// first completes the first layer's product g with its inputs. With two parts, the product of the first part is added
-// to that of the second.
+// first completes the first layer's product g with its inputs. If panels compute it, two parts are one product; else the
+// product of the first part is added to that of the second.
 func (l *layered) first(r *engine.Recorder, b batch, g Gemm, inputs []input) Gemm {
-	if len(inputs) == 2 {
-		if g.Addend = l.scratch[0]; g.C.Tensor == g.Addend {
-			g.Addend = l.scratch[1]
-		}
-		Gemm{Members: g.Members, M: g.M, N: g.N, K: inputs[0].features, A: inputs[0].matrix, B: g.B, C: g.C.in(g.Addend)}.Record(r)
+	joined := g
+	joined.K = l.mlp.In
+	joined.join(inputs)
+	if len(inputs) == 1 || joined.Panels(l.info) {
+		return joined
 	}
-	last := inputs[len(inputs)-1]
+	if g.Addend = l.scratch[0]; g.C.Tensor == g.Addend {
+		g.Addend = l.scratch[1]
+	}
+	last := inputs[1]
+	Gemm{Members: g.Members, M: g.M, N: g.N, K: inputs[0].features, A: inputs[0].matrix, B: g.B, C: g.C.in(g.Addend)}.Record(r)
 	g.A, g.B, g.K = last.matrix, b.matrix(l.layers[0], last.at), last.features
 	return g
+}
+
+// join makes one or two inputs, side by side, the product's A.
+func (g *Gemm) join(inputs []input) {
+	g.A = inputs[0].matrix
+	if len(inputs) == 2 {
+		g.Tail, g.TailColumns = inputs[1].matrix, inputs[1].features
+	}
 }
 
 // line returns the workgroup size of elementwise kernels.

@@ -13,8 +13,9 @@ func (l *layered) backward(r *engine.Recorder, b batch, kept *activations, back 
 	for i := len(l.layers) - 1; i >= 0; i-- {
 		layer := l.layers[i]
 		if back.params != nil {
-			l.weights(r, b, kept, i, dz, back)
-			l.columns(r, b, dz, nil, layer.Bias, back)
+			if summed := l.weights(r, b, kept, i, dz, back); !summed {
+				l.columns(r, b, dz, nil, layer.Bias, back)
+			}
 		}
 		if i > 0 {
 			dz = l.below(r, b, kept, i, dz, back)
@@ -28,21 +29,33 @@ func (l *layered) backward(r *engine.Recorder, b batch, kept *activations, back 
 	}
 }
 
-// weights records the gradient of a layer's weights: its transposed inputs times the gradient at its affine outputs.
-func (l *layered) weights(r *engine.Recorder, b batch, kept *activations, i int, dz Matrix, back gradients) {
+// weights records the gradient of a layer's weights: its transposed inputs times the gradient at its affine outputs. Two
+// parts of the inputs are one product if panels compute it. Panels also sum the gradient at the affine outputs, which is
+// that of the biases: they follow the weights like one more row. summed reports whether they did.
+func (l *layered) weights(r *engine.Recorder, b batch, kept *activations, i int, dz Matrix, back gradients) (summed bool) {
 	layer := l.layers[i]
-	var inputs []input
+	inputs := []input{{features: layer.In}}
 	if i > 0 {
-		inputs = []input{{matrix: kept.matrix(kept.hidden[i-1], layer.In), features: layer.In}}
+		inputs[0].matrix = kept.matrix(kept.hidden[i-1], layer.In)
 	} else {
 		inputs = l.take(r, b, 0, b.inner)
 	}
-	for _, x := range inputs {
-		Gemm{
-			Members: l.networks, M: x.features, N: layer.Out, K: b.inner, A: x.matrix, TransposeA: true, B: dz,
-			C: b.matrix(layer, x.at).in(back.params), Splits: back.splits, SplitStride: l.networks * b.row,
-		}.Record(r)
+	g := Gemm{
+		Members: l.networks, M: layer.In, N: layer.Out, K: b.inner, TransposeA: true, B: dz,
+		C: b.matrix(layer, 0).in(back.params), Splits: back.splits, SplitStride: l.networks * b.row,
 	}
+	whole := g
+	whole.join(inputs)
+	if whole.Panels(l.info) {
+		whole.ColumnSums = true
+		whole.Record(r)
+		return true
+	}
+	for _, x := range inputs {
+		g.M, g.A, g.C = x.features, x.matrix, b.matrix(layer, x.at).in(back.params)
+		g.Record(r)
+	}
+	return false
 }
 
 // inputsOf returns the product that computes the gradient at count inputs of a layer, beginning at input `from`.

@@ -1,12 +1,14 @@
 #version 450
 
-// Products of matrices on software drivers, as gemm.comp defines them: C = activate(alpha A B + addend + bias), or C
-// = alpha A B * (derivative of an activation), one product a member, the sum over K in splits.
+// Products of matrices on software drivers, as gemm.comp defines them: C = activate(alpha A B + bias), or C = alpha A B
+// * (derivative of an activation), one product a member, the sum over K in splits. A may be two matrices side by side
+// (HAS_TAIL), and C may have a further row for the sums of B's columns (COLUMN_SUMS).
 //
 // A subgroup keeps a panel of B, DEPTH × (COLUMNS * LANES), in private variables and multiplies rows of A by it. A
 // row is loaded once, spread over the lanes, and constant shuffles broadcast its elements. Lane l computes the
 // columns from COLUMNS l on, so that it stores them together. Where K is larger than DEPTH, the partial sums wait in
-// C: each invocation reads back what it stored itself.
+// C: each invocation reads back what it stored itself. The last panel has a loop over rows of its own, which does what
+// follows the sum; in the loop of the others that would be computed, and discarded, for every panel.
 //
 // This form rests on what lavapipe does fast: texel loads, constant shuffles, stores of 64-bit vectors, and sums that
 // no loop carries.
@@ -37,7 +39,9 @@ layout(constant_id = 11) const uint SLOPE = 0;            // multiply by the der
 layout(constant_id = 12) const uint EDGE = 0;             // 0: N fills all panels; 1, 4, 8: the largest of these that divides N
 layout(constant_id = 13) const bool BLOCKS = false;       // the rows of C lie in blocks
 layout(constant_id = 14) const bool DEEP = false;         // the dispatch sums more of K than DEPTH
-layout(constant_id = 15) const bool HAS_ADDEND = false;   // add the addend
+layout(constant_id = 15) const bool HAS_TAIL = false;     // the last columns of A as stored are in `tail`
+layout(constant_id = 16) const bool COLUMN_SUMS = false;  // the last row of C is the sums of B's columns; TRANSPOSE_A only
+layout(constant_id = 17) const bool FOLLOWED = false;     // something follows the sum, whose last panel is in this dispatch
 
 layout(std430, set = 0, binding = 0) readonly buffer A { vec4 a[]; };
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer a_texels;
@@ -49,8 +53,8 @@ layout(std430, set = 0, binding = 6) readonly buffer Outputs { vec4 outputs[]; }
 layout(set = 0, binding = 7, rgba32f) readonly uniform imageBuffer outputs_texels;
 layout(std430, set = 0, binding = 8) readonly buffer Inputs { vec4 inputs[]; };    // the same: the activation's inputs, for SLOPE swish only; optional
 layout(set = 0, binding = 9, rgba32f) readonly uniform imageBuffer inputs_texels;
-layout(std430, set = 0, binding = 10) readonly buffer Addend { vec4 addend[]; };   // the shape of C
-layout(set = 0, binding = 11, rgba32f) readonly uniform imageBuffer addend_texels;
+layout(std430, set = 0, binding = 10) readonly buffer Tail { vec4 tail[]; };
+layout(set = 0, binding = 11, rgba32f) readonly uniform imageBuffer tail_texels;
 layout(std430, set = 0, binding = 12) coherent readonly buffer Sums { float sums[]; }; // C, for the partial sums
 layout(set = 0, binding = 13, r32f) coherent readonly uniform imageBuffer sums_texels; // one float each: others may write the next
 layout(std430, set = 0, binding = 14) coherent readonly buffer SumQuads { vec4 sum_quads[]; }; // the same
@@ -63,7 +67,7 @@ layout(std430, set = 0, binding = 20) writeonly buffer Kept4 { u64vec2 kept4[]; 
 layout(std430, set = 0, binding = 21) writeonly buffer Kept8 { u64vec4 kept8[]; };  // the same; optional
 
 layout(push_constant) uniform Push {
-    uint m, n, k;
+    uint m, n, k; // m with the row of sums
     uint population;
     uint rows;                  // of A, a workgroup
     uint chunk;                 // of K, a split; a multiple of 4
@@ -76,6 +80,8 @@ layout(push_constant) uniform Push {
     uint c_split;
     uint a_shared, b_shared; // consecutive members that share a matrix
     float alpha;
+    uint tail_at, tail_stride, tail_row, tail_shared; // as those of A
+    uint tail_columns;
 };
 
 // Floats o to o + 3, o < 4, of v and w.
@@ -97,7 +103,6 @@ vec4 panel_shift(vec4 v, vec4 w, uint o) {
     }
 
 PANEL_LOADER(panel_a, ALIGNED_A, a, a_texels)
-PANEL_LOADER(panel_addend, ALIGNED_C >= 4u, addend, addend_texels)
 PANEL_LOADER(panel_outputs, ALIGNED_C >= 4u, outputs, outputs_texels)
 PANEL_LOADER(panel_inputs, ALIGNED_C >= 4u, inputs, inputs_texels)
 
@@ -107,7 +112,7 @@ const uint FOURS = (DEPTH - 1u) / (!TRANSPOSE_A ? 4u * LANES : LANES) + 1u;
 float panel[DEPTH * COLUMNS]; // [k, column of the lane]
 float panel_sum[COLUMNS], panel_bias[COLUMNS];
 vec4 panel_x[FOURS];
-uint member, a_begin, b_begin; // where the member's A and B begin
+uint member, a_begin, b_begin, tail_begin; // where the member's matrices begin
 uint k_first, k_left; // the panel's part of K
 uint column0, stores; // the lane's first column; 1 if C has that column, else 0
 
@@ -188,9 +193,32 @@ float panel_element(uint u) {
 #define PANEL_ONE(one, begin, q) if (q < COLUMNS && column0 + q < n) one[(begin) + column0 + q] = panel_sum[min(q, COLUMNS - 1u)];
 #define PACK(i) packUint2x32(floatBitsToUint(vec2(panel_sum[i], panel_sum[(i) + 1u])))
 
+// What follows the sum of the row of C that begins at float `at`.
+void panel_follow(uint at, float scale, uint columns) {
+    [[unroll]] for (uint q = 0u; q < COLUMNS; q++) panel_sum[q] = scale * panel_sum[q] + panel_bias[q];
+    if (HAS_KEPT) {
+        PANEL_STORE(kept, kept4, kept8, at)
+    }
+    uint end = at + columns - 1u;
+    [[unroll]] for (uint h = 0u; h < COLUMNS; h += 4u) {
+        vec4 v = vec4(panel_sum[h], panel_sum[h + 1u], panel_sum[h + 2u], panel_sum[h + 3u]);
+        if (SLOPE != ACTIVATION_LINEAR) {
+            uint e = min(at + column0 + h, end);
+            vec4 y = panel_outputs(e, end), z = y;
+            if (SLOPE == ACTIVATION_SWISH) z = panel_inputs(e, end);
+            [[unroll]] for (uint i = 0u; i < 4u; i++) v[i] *= activate_slope(SLOPE, z[i], y[i]);
+        } else {
+            v = activate(ACTIVATION, v);
+        }
+        // The selection, always true, stops LLVM 15 from computing the sums lane by lane in the loop that stores
+        // floats lane by lane.
+        [[unroll]] for (uint i = 0u; i < 4u; i++) panel_sum[h + i] = ALIGNED_C >= 4u || columns != 0u ? v[i] : 0.0;
+    }
+}
+
 // Multiplies the row of A in panel_x by the panel and stores the row of C that begins at float `at`. add: C holds
-// partial sums.
-void panel_row(uint at, bool add, float scale, uint columns) {
+// partial sums. last: the sum is complete, and what follows it is done.
+void panel_row(uint at, bool add, bool last, float scale, uint columns) {
     [[unroll]] for (uint q = 0u; q < COLUMNS; q++) panel_sum[q] = 0.0;
     if (add) {
         if (ALIGNED_C >= 4u) {
@@ -209,28 +237,7 @@ void panel_row(uint at, bool add, float scale, uint columns) {
         float x = panel_element(u);
         [[unroll]] for (uint q = 0u; q < COLUMNS; q++) panel_sum[q] = fma(x, panel[u * COLUMNS + q], panel_sum[q]);
     }
-    uint last = at + columns - 1u;
-    [[unroll]] for (uint h = 0u; h < COLUMNS; h += 4u) {
-        vec4 y = HAS_ADDEND ? panel_addend(min(at + column0 + h, last), last) : vec4(0.0);
-        [[unroll]] for (uint i = 0u; i < 4u; i++) panel_sum[h + i] = scale * panel_sum[h + i] + y[i] + panel_bias[h + i];
-    }
-    if (HAS_KEPT) {
-        PANEL_STORE(kept, kept4, kept8, at)
-    }
-    [[unroll]] for (uint h = 0u; h < COLUMNS; h += 4u) {
-        vec4 v = vec4(panel_sum[h], panel_sum[h + 1u], panel_sum[h + 2u], panel_sum[h + 3u]);
-        if (SLOPE != ACTIVATION_LINEAR) {
-            uint e = min(at + column0 + h, last);
-            vec4 y = panel_outputs(e, last), z = y;
-            if (SLOPE == ACTIVATION_SWISH) z = panel_inputs(e, last);
-            [[unroll]] for (uint i = 0u; i < 4u; i++) v[i] *= activate_slope(SLOPE, z[i], y[i]);
-        } else {
-            v = activate(ACTIVATION, v);
-        }
-        // The selection, always true, stops LLVM 15 from computing the sums lane by lane in the loop that stores
-        // floats lane by lane.
-        [[unroll]] for (uint i = 0u; i < 4u; i++) panel_sum[h + i] = ALIGNED_C >= 4u || columns != 0u ? v[i] : 0.0;
-    }
+    if (last) panel_follow(at, scale, columns);
     PANEL_STORE(c, c4, c8, at)
 }
 
@@ -254,40 +261,76 @@ void panel_next_row(uint step, uint inner, uint skip) {
     }
 }
 
-// Multiplies rows of A by the panel. left: how many k of the panel count, 0 or k_left.
-void panel_pass(uint begin, uint row, uint row_last, uint left, bool add) {
-    uint lane = gl_SubgroupInvocationID, step = c_row, inner = c_inner, skip = c_block - c_inner * c_row, columns = n, m_last = m - 1u;
-    uint a_step = a_row, a_last = a_begin + k_first + k_left - 1u, place[FOURS]; // of the lane's parts of a row, or of four
-    float scale = alpha;
-    [[unroll]] for (uint j = 0u; j < FOURS; j++) {
-        uint u = j * LANES + lane;
-        place[j] = a_begin;
-        place[j] += !TRANSPOSE_A ? k_first + min(4u * u, k_left - 1u) : (k_first + min(u, k_left - 1u)) * a_step;
+// The columns of A as stored that are not in `tail`, where HAS_TAIL.
+uint panel_head() { return (!TRANSPOSE_A ? k : COLUMN_SUMS ? m - 1u : m) - tail_columns; }
+
+// v, the floats of A as stored from column e on, with those from `tail` in their place; row is where that row of `tail`
+// begins.
+vec4 panel_with_tail(vec4 v, uint e, uint row, uint head) {
+    [[unroll]] for (uint i = 0u; i < 4u; i++) {
+        uint at = row + min(max(e + i, head) - head, tail_columns - 1u);
+        v[i] = e + i < head ? v[i] : LOAD1(tail, tail_texels, at);
     }
+    return v;
+}
+
+// Multiplies rows of A by the panel. left: how many k of the panel count, 0 or k_left.
+void panel_pass(uint begin, uint row, uint row_last, uint left, bool add, bool last) {
+    uint lane = gl_SubgroupInvocationID, step = c_row, inner = c_inner, skip = c_block - c_inner * c_row, columns = n;
+    uint a_step = a_row, t_step = tail_row, head = HAS_TAIL ? panel_head() : 0u;
+    float scale = alpha;
     panel_first_row(begin, row);
     if (!TRANSPOSE_A) {
+        uint e[FOURS], end = (HAS_TAIL ? head : k_first + k_left) - 1u, a_last = a_begin + end; // the lane's columns of A
+        [[unroll]] for (uint j = 0u; j < FOURS; j++) e[j] = k_first + min(4u * (j * LANES + lane), k_left - 1u);
         [[dont_unroll]] for (uint r = row; r < row_last; r++) {
             [[unroll]] for (uint j = 0u; j < FOURS; j++) {
-                vec4 v = panel_a(place[j] + r * a_step, a_last + r * a_step);
+                vec4 v = panel_a(a_begin + min(e[j], end) + r * a_step, a_last + r * a_step);
+                if (HAS_TAIL) v = panel_with_tail(v, e[j], tail_begin + r * t_step, head);
                 [[unroll]] for (uint i = 0u; i < 4u; i++) panel_x[j][i] = 4u * (j * LANES + lane) + i < left ? v[i] : 0.0;
             }
-            panel_row(row_at, add, scale, columns);
+            panel_row(row_at, add, last, scale, columns);
             panel_next_row(step, inner, skip);
         }
     } else {
+        uint place[FOURS], t_place[FOURS], ones = COLUMN_SUMS ? m - 1u : m, end = (HAS_TAIL ? head : ones) - 1u;
+        [[unroll]] for (uint j = 0u; j < FOURS; j++) { // the lane's rows of A as stored
+            uint of = k_first + min(j * LANES + lane, k_left - 1u);
+            place[j] = a_begin + of * a_step;
+            t_place[j] = tail_begin + of * t_step;
+        }
         [[dont_unroll]] for (uint r = row; r < row_last; r += 4u) {
             vec4 four[FOURS];
             [[unroll]] for (uint j = 0u; j < FOURS; j++) {
-                vec4 v = panel_a(place[j] + r, place[j] + m_last);
+                vec4 v = panel_a(place[j] + (HAS_TAIL || COLUMN_SUMS ? min(r, end) : r), place[j] + end);
+                if (HAS_TAIL) v = panel_with_tail(v, r, t_place[j], head);
+                [[unroll]] for (uint i = 0u; i < 4u; i++) {
+                    if (COLUMN_SUMS) v[i] = r + i == ones ? 1.0 : v[i];
+                }
                 four[j] = j * LANES + lane < left ? v : vec4(0.0);
             }
             [[dont_unroll]] for (uint i = 0u; i < min(4u, row_last - r); i++) {
                 [[unroll]] for (uint j = 0u; j < FOURS; j++) panel_x[j].x = load_pick(four[j], i);
-                panel_row(row_at, add, scale, columns);
+                panel_row(row_at, add, last, scale, columns);
                 panel_next_row(step, inner, skip);
             }
         }
     }
+}
+
+// Adds the panel at `depth` of the split's part of K, from `from` to `to`, to the workgroup's rows of C, which begin at c0.
+void panel_add(uint c0, uint from, uint to, uint depth, bool last) {
+    if (DEEP && depth != begin) { // the invocation reads what it stored to C, through another binding
+        subgroupMemoryBarrierBuffer();
+        subgroupMemoryBarrierImage();
+    }
+    // A split beyond K multiplies the last row of B by zero.
+    bool beyond = from + depth >= to;
+    k_first = beyond ? k - 1u : from + depth;
+    k_left = beyond ? 1u : min(to - k_first, DEPTH);
+    panel_load_b();
+    uint row = gl_WorkGroupID.y * rows;
+    panel_pass(c0, row, min(row + rows, m), beyond ? 0u : k_left, depth != 0u, last);
 }
 
 void main() {
@@ -295,23 +338,16 @@ void main() {
     member = gl_WorkGroupID.z - split * population;
     a_begin = a_at + member / a_shared * a_stride;
     b_begin = b_at + member / b_shared * b_stride;
+    if (HAS_TAIL) tail_begin = tail_at + member / tail_shared * tail_stride;
     column0 = (gl_WorkGroupID.x * LANES + gl_SubgroupInvocationID) * COLUMNS;
     stores = column0 < n ? 1u : 0u;
     [[unroll]] for (uint q = 0u; q < COLUMNS; q++) {
         panel_bias[q] = !HAS_BIAS ? 0.0 : LOAD1(bias, bias_texels, bias_at + member * bias_stride + min(column0 + q, n - 1u));
     }
-    uint row = gl_WorkGroupID.y * rows, row_last = min(row + rows, m), c0 = c_at + split * c_split + member * c_stride;
-    uint from = split * chunk, to = min(from + chunk, k), depths = !DEEP ? begin + DEPTH : end;
-    [[dont_unroll]] for (uint depth = begin; depth < depths; depth += DEPTH) {
-        if (DEEP && depth != begin) { // the invocation reads what it stored to C, through another binding
-            subgroupMemoryBarrierBuffer();
-            subgroupMemoryBarrierImage();
-        }
-        // A split beyond K multiplies the last row of B by zero.
-        bool beyond = from + depth >= to;
-        k_first = beyond ? k - 1u : from + depth;
-        k_left = beyond ? 1u : min(to - k_first, DEPTH);
-        panel_load_b();
-        panel_pass(c0, row, row_last, beyond ? 0u : k_left, depth != 0u);
+    uint c0 = c_at + split * c_split + member * c_stride, from = split * chunk, to = min(from + chunk, k);
+    uint plain = FOLLOWED ? end - DEPTH : DEEP ? end : begin + DEPTH; // the end of the panels that nothing follows
+    if (DEEP || !FOLLOWED) {
+        [[dont_unroll]] for (uint depth = begin; depth < plain; depth += DEPTH) panel_add(c0, from, to, depth, false);
     }
+    if (FOLLOWED) panel_add(c0, from, to, plain, true);
 }
