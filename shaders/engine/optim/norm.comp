@@ -48,18 +48,15 @@ void main() {
         return;
     }
     float square = 0.0, along = 0.0, speed = 0.0;
-    for (uint i = gl_LocalInvocationID.x; i < row / 4u; i += WORKGROUP) {
-        vec4 g = vec4(0.0);
-        for (uint s = 0u; s < splits; s++) {
-            uint at = (s * gl_NumWorkGroups.x + member) * (row / 4u) + i;
-            g += LOAD4(gradient, gradient_texels, at);
-        }
+    if (!CLIPUP) {
+        NORM_SQUARES(square, gradient, gradient_texels, splits, row)
+    }
+    for (uint i = gl_LocalInvocationID.x; CLIPUP && i < row / 4u; i += WORKGROUP) {
+        vec4 g = vec4(0.0), v = LOAD4(first, first_texels, member * (row / 4u) + i);
+        for (uint s = 0u; s < splits; s++) g += LOAD4(gradient, gradient_texels, (s * gl_NumWorkGroups.x + member) * (row / 4u) + i);
         square += dot(g, g);
-        if (CLIPUP) {
-            vec4 v = LOAD4(first, first_texels, member * (row / 4u) + i);
-            along += dot(g, v);
-            speed += dot(v, v);
-        }
+        along += dot(g, v);
+        speed += dot(v, v);
     }
     square = workgroup_sum(square);
     if (CLIPUP) {

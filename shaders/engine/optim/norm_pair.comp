@@ -39,19 +39,11 @@ layout(push_constant) uniform Push {
 
 #include "engine/optim/norm.glsl"
 
-// The sum of the squares of a gradient, of what this invocation has of it.
-#define NORM_SQUARE(gradient, texels, splits, row)                                                                          \
-    for (uint i = gl_LocalInvocationID.x; i < (row) / 4u; i += WORKGROUP) {                                                 \
-        vec4 g = vec4(0.0);                                                                                                 \
-        for (uint s = 0u; s < splits; s++) g += LOAD4(gradient, texels, (s * gl_NumWorkGroups.x + member) * ((row) / 4u) + i); \
-        square += dot(g, g);                                                                                                \
-    }
-
 void main() {
     uint member = gl_WorkGroupID.x;
     float square = 0.0;
-    NORM_SQUARE(gradient, gradient_texels, splits, row)
-    NORM_SQUARE(gradient_2, gradient_2_texels, splits_2, row_2)
+    NORM_SQUARES(square, gradient, gradient_texels, splits, row)
+    NORM_SQUARES(square, gradient_2, gradient_2_texels, splits_2, row_2)
     square = workgroup_sum(square);
     if (gl_LocalInvocationID.x == 0u) {
         float size = norm_of(square);
