@@ -11,16 +11,20 @@ import (
 // submission is a case of its own (submit_latency).
 const productsPerSubmission = 16
 
-// gemm measures products of m × k by k × n matrices, one per member, in GFLOP/s. The limit is the multiply-add peak.
-func gemm(members, m, n, k int) func(context.Context, *bench) (figure, error) {
+// gemm measures products of g's sizes, with matrices of its own, one product per member, in GFLOP/s. The limit is the multiply-add peak.
+func gemm(g nn.Gemm) func(context.Context, *bench) (figure, error) {
 	return func(ctx context.Context, b *bench) (figure, error) {
 		s := b.eng.NewState()
 		defer s.Close()
-		matrix := func(name string, rows, columns int) nn.Matrix {
-			t := s.Tensor(name, engine.Float32, engine.Members(members), engine.Axis("row", rows), engine.Axis("column", columns))
+		matrix := func(name string, rows, columns int, transposed bool) nn.Matrix {
+			if transposed {
+				rows, columns = columns, rows
+			}
+			t := s.Tensor(name, engine.Float32, engine.Members(g.Members), engine.Axis("row", rows), engine.Axis("column", columns))
 			return nn.Matrix{Tensor: t, Stride: rows * columns, Row: columns}
 		}
-		g := nn.Gemm{Members: members, M: m, N: n, K: k, A: matrix("a", m, k), B: matrix("b", k, n), C: matrix("c", m, n)}
+		g := g
+		g.A, g.B, g.C = matrix("a", g.M, g.K, g.TransposeA), matrix("b", g.K, g.N, g.TransposeB), matrix("c", g.M, g.N, false)
 		if err := s.Zero(ctx); err != nil {
 			return figure{}, err
 		}
@@ -38,9 +42,10 @@ func gemm(members, m, n, k int) func(context.Context, *bench) (figure, error) {
 			return figure{}, err
 		}
 		defer p.Free()
+		operations := 2 * float64(g.Members) * float64(g.M) * float64(g.N) * float64(g.K)
 		var rate float64
 		peak, err := b.around(ctx, func() error {
-			rate, err = b.rate(ctx, productsPerSubmission*2*float64(members)*float64(m)*float64(n)*float64(k)/1e9, func() error { return p.Run(ctx) })
+			rate, err = b.rate(ctx, productsPerSubmission*operations/1e9, func() error { return p.Run(ctx) })
 			return err
 		})
 		return figure{value: rate, limit: peak / 1e9}, err
