@@ -431,6 +431,39 @@ func TestGemmVector(t *testing.T) {
 	}
 }
 
+// TestGemmColumn tests products of one column, which software drivers compute as one row.
+func TestGemmColumn(t *testing.T) {
+	s := testState(t)
+	for i, transposed := range []bool{false, true, false} {
+		members, m, k := 2+i, 5+rand.IntN(60), 1+rand.IntN(70)
+		ar, ac := shape(m, k, transposed)
+		a, b, bias := normals(members*m*k), normals(members*k), normals(members)
+		g := Gemm{Members: members, M: m, N: 1, K: k, TransposeA: transposed, A: matrices(t, s, "a", members, ar, ac, a, i == 0),
+			B: Matrix{Tensor: vector(t, s, "b", len(b), b), Stride: k, Row: 1}, C: Matrix{Tensor: vector(t, s, "c", 3+members*(m+2), nil), At: 3, Stride: m + 2, Row: 1},
+			Activation: Tanh}
+		g.Bias, g.BiasStride = vector(t, s, "bias", members, bias), 1
+		if turned := g.rowOfColumn(); turned.M != 1 || turned.N != m {
+			t.Fatalf("a product of %d × %d × 1 was not turned", m, k)
+		}
+		record(t, s, g.Record)
+		got := read(t, g.C.Tensor)
+		for p := range members {
+			var want mat.Dense
+			want.Mul(dense(a, p, ar, ac, transposed), dense(b, p, k, 1, false))
+			for j := range m {
+				if v := math.Tanh(want.At(j, 0) + float64(bias[p])); !(math.Abs(float64(got[3+p*(m+2)+j])-v) <= 1e-5) {
+					t.Fatalf("member %d of %d × %d × 1, row %d: %v, want %v", p, m, k, j, got[3+p*(m+2)+j], v)
+				}
+			}
+			for j := range 2 {
+				if x := got[3+p*(m+2)+m+j]; !isPoison(x) {
+					t.Fatalf("member %d of %d × %d × 1: %v was written beyond C", p, m, k, x)
+				}
+			}
+		}
+	}
+}
+
 // TestGemmShapes tests the forms that the device chooses, for shapes of all proportions.
 func TestGemmShapes(t *testing.T) {
 	for _, size := range [][3]int{{3, 5, 9}, {37, 2, 21}, {6, 70, 10}, {130, 136, 16}, {1, 9, 5}} {

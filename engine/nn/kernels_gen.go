@@ -391,7 +391,7 @@ var gemmShader = &vk.Shader{
 		{Name: "Addend", Index: 14, Access: vk.Read, Optional: true},
 		{Name: "addend_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
 	},
-	PushBytes: 92,
+	PushBytes: 96,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 8},
 		{Name: "FORM", ID: 1, Default: 0},
@@ -440,6 +440,7 @@ type gemmKernel struct {
 	BRow       uint32
 	BiasAt     uint32
 	BiasStride uint32
+	BiasStep   uint32
 	CAt        uint32
 	CStride    uint32
 	CRow       uint32
@@ -472,7 +473,7 @@ type gemmKernel struct {
 func (k gemmKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
 		ranges [16]vk.Range
-		push   [92]byte
+		push   [96]byte
 		spec   [18]uint32
 	})
 	a.ranges = [16]vk.Range{k.A, k.A, k.B, k.B, k.Bias, k.Bias, k.Outputs, k.Outputs, k.Inputs, k.Inputs, k.C, k.C, k.Kept, k.Kept, k.Addend, k.Addend}
@@ -489,16 +490,17 @@ func (k gemmKernel) call(x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[40:], k.BRow)
 	binary.LittleEndian.PutUint32(a.push[44:], k.BiasAt)
 	binary.LittleEndian.PutUint32(a.push[48:], k.BiasStride)
-	binary.LittleEndian.PutUint32(a.push[52:], k.CAt)
-	binary.LittleEndian.PutUint32(a.push[56:], k.CStride)
-	binary.LittleEndian.PutUint32(a.push[60:], k.CRow)
-	binary.LittleEndian.PutUint32(a.push[64:], k.CFirst)
-	binary.LittleEndian.PutUint32(a.push[68:], k.CInner)
-	binary.LittleEndian.PutUint32(a.push[72:], k.CBlock)
-	binary.LittleEndian.PutUint32(a.push[76:], k.CSplit)
-	binary.LittleEndian.PutUint32(a.push[80:], k.AShared)
-	binary.LittleEndian.PutUint32(a.push[84:], k.BShared)
-	binary.LittleEndian.PutUint32(a.push[88:], math.Float32bits(k.Alpha))
+	binary.LittleEndian.PutUint32(a.push[52:], k.BiasStep)
+	binary.LittleEndian.PutUint32(a.push[56:], k.CAt)
+	binary.LittleEndian.PutUint32(a.push[60:], k.CStride)
+	binary.LittleEndian.PutUint32(a.push[64:], k.CRow)
+	binary.LittleEndian.PutUint32(a.push[68:], k.CFirst)
+	binary.LittleEndian.PutUint32(a.push[72:], k.CInner)
+	binary.LittleEndian.PutUint32(a.push[76:], k.CBlock)
+	binary.LittleEndian.PutUint32(a.push[80:], k.CSplit)
+	binary.LittleEndian.PutUint32(a.push[84:], k.AShared)
+	binary.LittleEndian.PutUint32(a.push[88:], k.BShared)
+	binary.LittleEndian.PutUint32(a.push[92:], math.Float32bits(k.Alpha))
 	a.spec = [18]uint32{8, 0, 2, 4, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0}
 	if k.Workgroup != 0 {
 		a.spec[0] = k.Workgroup

@@ -62,7 +62,7 @@ layout(push_constant) uniform Push {
     uint chunk;                 // of K, a split; a multiple of 4
     uint a_at, a_stride, a_row; // floats: offset, from member to member, from row to row as stored
     uint b_at, b_stride, b_row;
-    uint bias_at, bias_stride;
+    uint bias_at, bias_stride, bias_step; // step from column to column: 1, or 0 where all have one bias
     uint c_at, c_stride, c_row;
     uint c_first, c_inner, c_block; // BLOCKS: row r of C is row (r + c_first) % c_inner of block (r + c_first) / c_inner
     uint c_split;
@@ -97,7 +97,7 @@ void gemm_store(uint begin, uint column, float sum) {
     uint at = begin + column;
     float v = alpha * sum;
     if (HAS_ADDEND) v += LOAD1(addend, addend_texels, at);
-    if (HAS_BIAS) v += LOAD1(bias, bias_texels, bias_at + gemm_member * bias_stride + column);
+    if (HAS_BIAS) v += LOAD1(bias, bias_texels, bias_at + gemm_member * bias_stride + column * bias_step);
     if (HAS_KEPT) kept[at] = v;
     c[at] = gemm_slope(at, gemm_activate(v));
 }
@@ -113,8 +113,8 @@ void gemm_store4(uint begin, uint column, vec4 sum) {
     vec4 v = alpha * sum;
     if (HAS_ADDEND) v += LOAD4(addend, addend_texels, at >> 2);
     if (HAS_BIAS) {
-        uint e = bias_at + gemm_member * bias_stride + column;
-        [[unroll]] for (uint i = 0u; i < 4u; i++) v[i] += LOAD1(bias, bias_texels, e + i);
+        uint e = bias_at + gemm_member * bias_stride + column * bias_step;
+        [[unroll]] for (uint i = 0u; i < 4u; i++) v[i] += LOAD1(bias, bias_texels, e + i * bias_step);
     }
     if (HAS_KEPT) kept4[at >> 2] = v;
     if (SLOPE != ACTIVATION_LINEAR) {
