@@ -38,6 +38,7 @@ layout(push_constant) uniform Push {
     float obs_limit;
 };
 
+#define MLP_LOOP // a software driver makes branches of every store for each lane: 11,800 if all gradients have stores of their own
 #include "engine/nn/mlp.glsl"
 #include "engine/nn/parts.glsl"
 #include "engine/nn/input.glsl"
