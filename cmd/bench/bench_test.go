@@ -152,7 +152,7 @@ func TestHybrids(t *testing.T) {
 	if !ok {
 		t.Fatal("there is no suite hybrid")
 	}
-	measure := map[string]bool{"erl/64x64/p16": true, "cem-rl/64x64/p16": true, "pbt-sac/64x64/p16": true}
+	measure := map[string]bool{"erl/64x64/p16": true, "cem-rl/64x64/p16": true, "pbt-sac/64x64/p16": true, "erl/pendulum/64x64/p16": true}
 	o := bench.Options{Time: 20 * time.Millisecond, Match: func(c bench.Case) bool { return measure[c.Name] }}
 	err = suite.Run(t.Context(), dev, o, func(m bench.Measurement) error {
 		delete(measure, m.Case)

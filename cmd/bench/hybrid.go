@@ -15,7 +15,8 @@ import (
 
 // hybrids measures iterations of ERL, CEM-RL and PBT over SAC as a function of the population size, as in B. Zheng et
 // al. ("EvoRL", 2025, figure 5): Swimmer-v5, episodes of 1000 steps; on GPUs with their networks, batches and 4096
-// updates, on software drivers with smaller ones and 64 updates.
+// updates, on software drivers with smaller ones and 64 updates. The cases on Pendulum-v1, episodes of 200 steps, are
+// those of tools/peers/hybrid_jax.py.
 func hybrids() (cases []Case) {
 	for _, k := range []struct {
 		name, summary string
@@ -25,13 +26,13 @@ func hybrids() (cases []Case) {
 		{"cem-rl", "an iteration of CEM-RL: %d candidates, half of which make %d updates of TD3's", hybridShape.cemRL},
 		{"pbt-sac", "an iteration of PBT over %d members of SAC: %d updates each, and an exchange", hybridShape.pbtSAC},
 	} {
-		for _, s := range []hybridShape{{hidden: []int{64, 64}, batch: 64, updates: 64}, {hidden: []int{256, 256}, batch: 256, updates: 4096, large: true}} {
+		for _, s := range []hybridShape{swimmers, largeSwimmers, pendulums} {
 			for s.population = 16; s.population <= 8192; s.population *= 2 {
 				c := Case{
-					Name: fmt.Sprintf("%s/%dx%d/p%d", k.name, s.hidden[0], s.hidden[1], s.population), Summary: fmt.Sprintf(k.summary, s.population, s.updates),
-					Unit: "s", GPU: s.large || s.population > 64, Rank: 2, Least: 2 * time.Minute,
+					Name: k.name + s.name + fmt.Sprintf("/%dx%d/p%d", s.hidden[0], s.hidden[1], s.population), Summary: fmt.Sprintf(k.summary, s.population, s.updates),
+					Unit: "s", GPU: s.large || s.population > s.most, Rank: 2, Least: 2 * time.Minute,
 				}
-				if s.population == 16 || s.population == 256 {
+				if s.name == "" && (s.population == 16 || s.population == 256) {
 					c.Rank = 0
 				}
 				of, build := s, k.make
@@ -51,12 +52,22 @@ func hybrids() (cases []Case) {
 
 // hybridShape holds the sizes of an iteration.
 type hybridShape struct {
+	name       string // part of the case's; "" for Swimmer-v5
+	env        string
+	steps      int // of an episode
+	most       int // population on software drivers
 	hidden     []int
 	batch      int
 	updates    int
 	population int
 	large      bool
 }
+
+var (
+	swimmers      = hybridShape{env: "Swimmer-v5", steps: 1000, most: 64, hidden: []int{64, 64}, batch: 64, updates: 64}
+	largeSwimmers = hybridShape{env: "Swimmer-v5", steps: 1000, hidden: []int{256, 256}, batch: 256, updates: 4096, large: true}
+	pendulums     = hybridShape{name: "/pendulum", env: "Pendulum-v1", steps: 200, most: 1024, hidden: []int{64, 64}, batch: 64, updates: 64}
+)
 
 // iterations measures iterations of a workflow, which it closes.
 func (b *bench) iterations(ctx context.Context, w engine.Workflow) (_ figure, err error) {
@@ -84,16 +95,14 @@ func (s hybridShape) options(network rl.NetworkConfig, steps int) []rl.Option {
 	return []rl.Option{rl.Network(network), rl.Replays(replay)}
 }
 
-const swimmerSteps = 1000 // of an episode
-
 func (s hybridShape) td3(ctx context.Context, eng *engine.Engine, more ...rl.Option) (*rl.OffPolicy, error) {
-	env, err := envs.Lookup("Swimmer-v5")
+	env, err := envs.Lookup(s.env)
 	if err != nil {
 		return nil, err
 	}
 	cfg := rl.DefaultTD3()
 	cfg.OffPolicyConfig, cfg.PolicyDelay = s.common(cfg.OffPolicyConfig, 1), 1
-	opts := s.options(rl.DefaultOffPolicyNetwork(), (s.population+1)*swimmerSteps)
+	opts := s.options(rl.DefaultOffPolicyNetwork(), (s.population+1)*s.steps)
 	return rl.NewTD3(ctx, eng, env, cfg, append(opts, more...)...)
 }
 
@@ -122,7 +131,7 @@ func (s hybridShape) cemRL(ctx context.Context, eng *engine.Engine) (engine.Work
 }
 
 func (s hybridShape) pbtSAC(ctx context.Context, eng *engine.Engine) (engine.Workflow, error) {
-	env, err := envs.Lookup("Swimmer-v5")
+	env, err := envs.Lookup(s.env)
 	if err != nil {
 		return nil, err
 	}
