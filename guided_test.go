@@ -133,7 +133,10 @@ func TestGuidedConfigurations(t *testing.T) {
 	for _, c := range []struct {
 		pattern, workflow, agent string
 		n                        int
-	}{{"configs/evorl/erl-*.toml", "erl", "td3", 8}, {"configs/evorl/cem-rl-*.toml", "cem-rl", "td3", 8}, {"configs/khadka/*.toml", "erl", "ddpg", 1}} {
+	}{
+		{"configs/evorl/erl-*.toml", "erl", "td3", 8}, {"configs/evorl/cem-rl-*.toml", "cem-rl", "td3", 8}, {"configs/khadka/*.toml", "erl", "ddpg", 1},
+		{"configs/pourchot/*.toml", "cem-rl", "td3", 1},
+	} {
 		for _, file := range configurations(t, c.pattern, c.n) {
 			started(t, file, "network.hidden=[8]", "environment.time_limit=5", c.agent+".rollout_length=10", c.agent+".updates_per_step=0.2",
 				c.agent+".learning_starts=10", "replay.batch=4", "replay.capacity=1000", c.workflow+".warmup=0")
